@@ -1,0 +1,20 @@
+# Compiler flags, ccache and mold where they are present.
+find_program(KILN_CCACHE ccache)
+if(KILN_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER ${KILN_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${KILN_CCACHE})
+endif()
+find_program(KILN_MOLD mold)
+if(KILN_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+add_compile_options(-Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers)
+add_compile_options(-ffunction-sections -fdata-sections)
+add_link_options(-Wl,--gc-sections)
+
+# KILN_SANITIZE=address,undefined or thread: see the asan and tsan presets.
+set(KILN_SANITIZE "" CACHE STRING "Sanitizers to build with, comma separated")
+if(KILN_SANITIZE)
+  add_compile_options(-fsanitize=${KILN_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${KILN_SANITIZE})
+endif()
