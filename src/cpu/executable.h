@@ -1,0 +1,89 @@
+// A module compiled to native code for the host CPU.
+#ifndef KILN_CPU_EXECUTABLE_H_
+#define KILN_CPU_EXECUTABLE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+namespace kiln {
+class ThreadPool;
+}  // namespace kiln
+
+namespace kiln::hlo {
+class Module;
+class Shape;
+}  // namespace kiln::hlo
+
+namespace kiln::cpu {
+
+// What the compiler did and how long it took; kept for cost analysis, `make run` and `kiln explain`.
+struct CompileStatistics {
+  double passes_seconds = 0;    // HLO passes, fusion and scheduling
+  double lowering_seconds = 0;  // kernels and program to LLVM IR
+  double codegen_seconds = 0;   // LLVM passes, machine code, linking
+  int64_t kernel_count = 0;
+  int64_t fused_instruction_count = 0;  // instructions that live inside a fusion
+  int64_t generated_code_bytes = 0;
+};
+
+struct CompileOptions {
+  // Threads that one kernel may use; 0 means as many as the pool has.
+  int max_parallelism = 0;
+  // Passes to leave out, by name.
+  std::vector<std::string> disabled_passes;
+};
+
+// One output leaf of the program, tuples flattened in pre-order.
+struct OutputLeaf {
+  // The parameter leaf whose buffer this output takes over when that argument is donated.
+  std::optional<int64_t> aliased_parameter;
+  bool must_alias = false;
+};
+
+// Immutable after Compile and safe to run from many threads at once.
+class Executable {
+ public:
+  // Optimizes `module` and compiles it. The module must be verified. Fails with UNIMPLEMENTED, naming the op and its
+  // location, when something in it has no generated code.
+  static absl::StatusOr<std::unique_ptr<Executable>> Compile(std::unique_ptr<hlo::Module> module,
+                                                             const CompileOptions& options);
+  virtual ~Executable() = default;
+
+  // The module after optimization (fusions visible); its entry layout equals the compiled one.
+  virtual const hlo::Module& module() const = 0;
+
+  // Flattened leaves (tuples in pre-order) of the entry's parameters and of its result. A leaf buffer is dense, in the
+  // leaf shape's layout, with pred and sub-byte types one byte per element.
+  virtual absl::Span<const hlo::Shape> parameter_leaves() const = 0;
+  virtual absl::Span<const hlo::Shape> output_leaves() const = 0;
+  virtual absl::Span<const OutputLeaf> output_aliases() const = 0;
+
+  // Bytes and alignment (64) of the scratch memory that one run needs.
+  virtual int64_t arena_bytes() const = 0;
+
+  // Estimated nanoseconds of one run on one thread; the runtime runs short programs inline. Programs with loops whose
+  // trip count is unknown report a large number.
+  virtual int64_t estimated_nanoseconds() const = 0;
+
+  // Runs the program to its end on the calling thread and `pool` (null: calling thread alone). `arguments` and `results`
+  // point to the leaf buffers; `results[i]` may equal the argument it is aliased with and nothing else; buffers are
+  // aligned to 64 bytes, except arguments, which may be aligned to their element only. `arena` holds arena_bytes().
+  virtual absl::Status Run(absl::Span<const void* const> arguments, absl::Span<void* const> results, void* arena,
+                           ThreadPool* pool) const = 0;
+
+  virtual const CompileStatistics& statistics() const = 0;
+  // Assembly and LLVM IR of the whole program, made anew on demand.
+  virtual absl::StatusOr<std::string> LlvmIr() const = 0;
+  virtual absl::StatusOr<std::string> Assembly() const = 0;
+};
+
+}  // namespace kiln::cpu
+
+#endif  // KILN_CPU_EXECUTABLE_H_
