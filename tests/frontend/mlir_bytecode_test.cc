@@ -20,7 +20,8 @@ TEST(MlirBytecode, ReadsEveryArtifact) {
   ASSERT_GE(files.size(), 140u);
   for (const auto& file : files) {
     auto module = ReadBytecode(ReadFile(file));
-    ASSERT_TRUE(module.ok()) << file << ": " << module.status();
+    EXPECT_TRUE(module.ok()) << file << ": " << module.status();
+    if (!module.ok()) continue;
     EXPECT_EQ((*module)->root->name, "builtin.module") << file;
     const Operation* main = (*module)->FindFunction("main");
     ASSERT_NE(main, nullptr) << file;
