@@ -6,8 +6,17 @@
 
 namespace kiln::runtime {
 
-Buffer::Buffer(RefPtr<const BufferType> type, Memory* memory, MemoryBlock block, RefPtr<Event> definition)
-    : type_(std::move(type)), memory_(memory), definition_(std::move(definition)), block_(std::move(block)) {}
+Buffer::Buffer(RefPtr<const BufferType> type, Memory* memory, MemoryBlock block, RefPtr<Event> definition, bool produced)
+    : type_(std::move(type)),
+      memory_(memory),
+      definition_(std::move(definition)),
+      state_(produced ? kProduced : 0),
+      block_(std::move(block)) {}
+
+void Buffer::EndProduction() {
+  const uint64_t before = state_.fetch_and(~kProduced, std::memory_order_acq_rel);
+  if ((before & kDeleted) != 0) FreeIfUnheld();
+}
 
 RefPtr<Event> Buffer::ReadyEvent() const {
   if (IsDeleted()) {
@@ -40,10 +49,12 @@ void Buffer::FreeIfUnheld() {
 }
 
 std::optional<MemoryBlock> Buffer::Donate() {
-  uint64_t expected = kHold;
-  if (block_.writable() && block_.is_aligned() &&
-      state_.compare_exchange_strong(expected, kDeleted | kFreed, std::memory_order_acq_rel)) {
-    return std::move(block_);
+  if (block_.writable() && block_.is_aligned()) {
+    uint64_t expected = state_.load(std::memory_order_acquire);
+    while ((expected & ~kProduced) == kHold) {
+      const uint64_t taken = (expected & kProduced) | kDeleted | kFreed;
+      if (state_.compare_exchange_weak(expected, taken, std::memory_order_acq_rel)) return std::move(block_);
+    }
   }
   Delete();
   return std::nullopt;

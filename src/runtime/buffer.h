@@ -20,8 +20,12 @@ namespace kiln::runtime {
 // running program, a copy, or an outside user of the address. Holding and deleting are lock-free.
 class Buffer : public RefCounted<Buffer> {
  public:
-  // `definition` settles when the content is there (null: it is).
-  Buffer(RefPtr<const BufferType> type, Memory* memory, MemoryBlock block, RefPtr<Event> definition);
+  // `definition` settles when the content is there (null: it is). With `produced`, the content is being written and stays
+  // until EndProduction; a definition that settles before that would be wrong.
+  Buffer(RefPtr<const BufferType> type, Memory* memory, MemoryBlock block, RefPtr<Event> definition,
+         bool produced = false);
+  // The producer no longer touches the memory. To be called before `definition` settles.
+  void EndProduction();
 
   const BufferType& type() const { return *type_; }
   const RefPtr<const BufferType>& shared_type() const { return type_; }
@@ -43,10 +47,13 @@ class Buffer : public RefCounted<Buffer> {
 
   // Marks the buffer deleted; the content goes with the last holder.
   void Delete();
+  // How many hold the content at this moment.
+  int64_t HoldCount() const { return static_cast<int64_t>(state_.load(std::memory_order_acquire) / kHold); }
   bool IsDeleted() const { return (state_.load(std::memory_order_acquire) & kDeleted) != 0; }
 
   // For a holder: marks the buffer deleted and, when nobody else holds it and the memory may be written, hands over the
-  // memory in place of the hold (then no Drop follows). Nothing when the memory has to stay.
+  // memory in place of the hold (then no Drop follows). Nothing when the memory has to stay. The producer may still be
+  // writing: whoever takes the memory keeps it until `definition` has settled.
   std::optional<MemoryBlock> Donate();
 
   // Pins for outside users of the address; a decrement without an increment fails.
@@ -58,15 +65,16 @@ class Buffer : public RefCounted<Buffer> {
   friend class RefCounted<Buffer>;
   ~Buffer() = default;
 
-  static constexpr uint64_t kDeleted = 1;  // content is on its way out
-  static constexpr uint64_t kFreed = 2;    // somebody took on to free the content
-  static constexpr uint64_t kHold = 4;     // one holder
+  static constexpr uint64_t kDeleted = 1;   // content is on its way out
+  static constexpr uint64_t kFreed = 2;     // somebody took on to free the content
+  static constexpr uint64_t kProduced = 4;  // the producer is at work
+  static constexpr uint64_t kHold = 8;      // one holder
   void FreeIfUnheld();
 
   RefPtr<const BufferType> type_;
   Memory* memory_;
   RefPtr<Event> definition_;
-  std::atomic<uint64_t> state_{0};
+  std::atomic<uint64_t> state_;
   std::atomic<int64_t> pins_{0};
   MemoryBlock block_;
 };

@@ -78,7 +78,7 @@ void StridedCopy(int64_t element_bytes, absl::Span<const int64_t> dimensions, co
     if (dimensions[i] > 1) loops.push_back({dimensions[i], source_strides[i], destination_strides[i]});
   }
   // Outermost first by the destination, then neighbours that continue each other on both sides become one loop.
-  std::stable_sort(loops.begin(), loops.end(), [](const Loop& a, const Loop& b) {
+  std::sort(loops.begin(), loops.end(), [](const Loop& a, const Loop& b) {
     return std::abs(a.destination_stride) > std::abs(b.destination_stride);
   });
   absl::InlinedVector<Loop, 8> merged;
