@@ -11,9 +11,8 @@ import pathlib
 
 PLATFORM = "kiln"
 
-# Above the priority of JAX's own CPU (0) and below that of GPUs and TPUs chosen by name: where JAX_PLATFORMS is not set,
-# an installed Kiln is taken before XLA:CPU.
-_PRIORITY = 500
+# Where JAX_PLATFORMS is not set: before XLA:CPU (0), after TPUs (300) and GPUs (500).
+_PRIORITY = 100
 
 
 def library_path() -> pathlib.Path:
