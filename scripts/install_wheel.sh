@@ -4,9 +4,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 python=$1 library=$2 stamp=$3
 
-inputs=("$library" CMakeLists.txt .deps/venv.stamp)
-while IFS= read -r file; do inputs+=("$file"); done < <(git ls-files plugin/jax 2>/dev/null || true)
-key=$(sha256sum "${inputs[@]}" | sha256sum | cut -c1-16)
+key=$(sha256sum "$library" CMakeLists.txt .deps/venv.stamp plugin/jax/{pyproject.toml,setup.py} \
+  plugin/jax/src/jax_plugins/kiln/*.py | sha256sum | cut -c1-16)
 if [[ -f "$stamp" && "$(<"$stamp")" == "$key" ]]; then exit 0; fi
 
 rm -rf dist plugin/jax/build
