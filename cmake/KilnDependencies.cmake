@@ -3,7 +3,7 @@ set(KILN_ABSEIL_PREFIX "${CMAKE_SOURCE_DIR}/.deps/abseil" CACHE PATH
     "Abseil built as position-independent static libraries (tools: make deps)")
 list(PREPEND CMAKE_PREFIX_PATH ${KILN_ABSEIL_PREFIX} /usr/lib/llvm-19)
 find_package(absl REQUIRED CONFIG PATHS ${KILN_ABSEIL_PREFIX} NO_DEFAULT_PATH)
-find_package(LLVM 19 REQUIRED CONFIG)
+find_package(LLVM 19.1 REQUIRED CONFIG PATHS /usr/lib/llvm-19 NO_DEFAULT_PATH)
 find_package(nlohmann_json 3 REQUIRED)
 find_package(Threads REQUIRED)
 

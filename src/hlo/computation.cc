@@ -1,0 +1,158 @@
+#include "src/hlo/computation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "src/hlo/module.h"
+#include "src/hlo/shape_inference.h"
+
+namespace kiln::hlo {
+
+std::vector<Instruction*> Computation::instructions() const {
+  std::vector<Instruction*> result;
+  result.reserve(instructions_.size());
+  for (const auto& instruction : instructions_) result.push_back(instruction.get());
+  return result;
+}
+
+std::vector<Instruction*> Computation::PostOrder() const {
+  std::vector<Instruction*> order;
+  order.reserve(instructions_.size());
+  absl::flat_hash_set<const Instruction*> visited;
+  visited.reserve(instructions_.size());
+  struct Frame {
+    Instruction* instruction;
+    int64_t next;
+  };
+  std::vector<Frame> stack;
+  auto visit = [&](Instruction* start) {
+    if (!visited.insert(start).second) return;
+    stack.push_back({start, 0});
+    while (!stack.empty()) {
+      Frame& frame = stack.back();
+      const auto& control = frame.instruction->control_predecessors();
+      const int64_t operands = frame.instruction->operand_count();
+      if (frame.next < operands + static_cast<int64_t>(control.size())) {
+        int64_t index = frame.next++;
+        Instruction* before = index < operands ? frame.instruction->operand(index) : control[index - operands];
+        if (visited.insert(before).second) stack.push_back({before, 0});
+      } else {
+        order.push_back(frame.instruction);
+        stack.pop_back();
+      }
+    }
+  };
+  for (Instruction* parameter : parameters_) visit(parameter);
+  for (const auto& instruction : instructions_) visit(instruction.get());
+  return order;
+}
+
+Instruction* Computation::Add(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attributes,
+                              std::vector<Computation*> called, std::string name) {
+  std::unique_ptr<Instruction> instruction(new Instruction());
+  instruction->opcode_ = opcode;
+  instruction->shape_ = std::move(shape);
+  instruction->parent_ = this;
+  instruction->attributes_ = std::move(attributes);
+  instruction->called_ = std::move(called);
+  instruction->id_ = parent_->NextInstructionId();
+  instruction->name_ = parent_->UniqueInstructionName(name.empty() ? std::string(OpcodeName(opcode)) : name);
+  instruction->operands_.assign(operands.begin(), operands.end());
+  for (Instruction* operand : instruction->operands_) operand->AddUser(instruction.get());
+  Instruction* result = instruction.get();
+  instructions_.push_back(std::move(instruction));
+  if (opcode == Opcode::kParameter) {
+    size_t number = static_cast<size_t>(result->parameter_number());
+    if (parameters_.size() <= number) parameters_.resize(number + 1, nullptr);
+    parameters_[number] = result;
+  }
+  if (root_ == nullptr) root_ = result;
+  return result;
+}
+
+absl::StatusOr<Instruction*> Computation::AddInferred(Opcode opcode, std::vector<Instruction*> operands,
+                                                      Attributes attributes, std::vector<Computation*> called) {
+  std::vector<const Shape*> shapes;
+  for (const Instruction* operand : operands) shapes.push_back(&operand->shape());
+  KILN_ASSIGN_OR_RETURN(Shape shape, InferShape(opcode, shapes, attributes, called, /*declared=*/nullptr));
+  return Add(opcode, std::move(shape), std::move(operands), std::move(attributes), std::move(called));
+}
+
+Instruction* Computation::AddParameter(int64_t number, Shape shape, std::string name) {
+  return Add(Opcode::kParameter, std::move(shape), {}, ParameterAttributes{number}, {}, std::move(name));
+}
+
+Instruction* Computation::AddConstant(Literal literal) {
+  Shape shape = literal.shape();
+  return Add(Opcode::kConstant, std::move(shape), {}, ConstantAttributes{std::move(literal)});
+}
+
+Instruction* Computation::AddClone(const Instruction& original, std::vector<Instruction*> operands) {
+  // "add.3" clones to "add.N": the family name is what the unique suffix is put on.
+  std::string name = original.name();
+  size_t dot = name.rfind('.');
+  if (dot != std::string::npos && dot + 1 < name.size() &&
+      name.find_first_not_of("0123456789", dot + 1) == std::string::npos) {
+    name.resize(dot);
+  }
+  Instruction* clone =
+      Add(original.opcode_, original.shape_, std::move(operands), original.attributes_, original.called_, name);
+  clone->metadata_ = original.metadata_;
+  clone->sharding_ = original.sharding_;
+  clone->backend_config_ = original.backend_config_;
+  clone->frontend_attributes_ = original.frontend_attributes_;
+  return clone;
+}
+
+void Computation::Remove(Instruction* instruction) {
+  for (Instruction* operand : instruction->operands_) operand->RemoveUser(instruction);
+  auto it = std::find_if(instructions_.begin(), instructions_.end(),
+                         [&](const auto& owned) { return owned.get() == instruction; });
+  instructions_.erase(it);
+}
+
+int64_t Computation::RemoveDeadInstructions() {
+  absl::flat_hash_set<const Instruction*> live;
+  std::vector<const Instruction*> work;
+  auto mark = [&](const Instruction* instruction) {
+    if (live.insert(instruction).second) work.push_back(instruction);
+  };
+  mark(root_);
+  for (const auto& instruction : instructions_) {
+    if (instruction->IsParameter() || instruction->HasSideEffect()) mark(instruction.get());
+  }
+  while (!work.empty()) {
+    const Instruction* instruction = work.back();
+    work.pop_back();
+    for (const Instruction* operand : instruction->operands_) mark(operand);
+    for (const Instruction* before : instruction->control_predecessors_) mark(before);
+  }
+  if (live.size() == instructions_.size()) return 0;
+  const int64_t before = instruction_count();
+  for (const auto& instruction : instructions_) {
+    if (live.contains(instruction.get())) continue;
+    for (Instruction* operand : instruction->operands_) operand->RemoveUser(instruction.get());
+  }
+  std::erase_if(instructions_, [&](const auto& owned) { return !live.contains(owned.get()); });
+  return before - instruction_count();
+}
+
+void Computation::RemoveParameter(int64_t number) {
+  Instruction* parameter = parameters_[number];
+  parameters_.erase(parameters_.begin() + number);
+  for (size_t i = number; i < parameters_.size(); ++i) {
+    parameters_[i]->GetMutable<ParameterAttributes>()->number = static_cast<int64_t>(i);
+  }
+  Remove(parameter);
+}
+
+void Computation::SetOrder(const std::vector<Instruction*>& order) {
+  absl::flat_hash_map<const Instruction*, size_t> position;
+  for (size_t i = 0; i < order.size(); ++i) position[order[i]] = i;
+  std::sort(instructions_.begin(), instructions_.end(), [&](const auto& a, const auto& b) {
+    return position.at(a.get()) < position.at(b.get());
+  });
+}
+
+}  // namespace kiln::hlo

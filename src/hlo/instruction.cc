@@ -1,0 +1,97 @@
+#include "src/hlo/instruction.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "src/hlo/computation.h"
+
+namespace kiln::hlo {
+
+void Instruction::AddUser(Instruction* user) {
+  if (std::find(users_.begin(), users_.end(), user) == users_.end()) users_.push_back(user);
+}
+
+void Instruction::RemoveUser(Instruction* user) {
+  auto it = std::find(users_.begin(), users_.end(), user);
+  if (it == users_.end()) return;
+  *it = users_.back();
+  users_.pop_back();
+}
+
+bool Instruction::HasOperand(const Instruction* operand) const {
+  return std::find(operands_.begin(), operands_.end(), operand) != operands_.end();
+}
+
+void Instruction::ReplaceOperand(int64_t index, Instruction* replacement) {
+  Instruction* old = operands_[index];
+  if (old == replacement) return;
+  operands_[index] = replacement;
+  replacement->AddUser(this);
+  if (!HasOperand(old)) old->RemoveUser(this);
+}
+
+void Instruction::AppendOperand(Instruction* operand) {
+  operands_.push_back(operand);
+  operand->AddUser(this);
+}
+
+void Instruction::ReplaceAllOperands(std::vector<Instruction*> operands) {
+  for (Instruction* old : operands_) old->RemoveUser(this);
+  operands_.assign(operands.begin(), operands.end());
+  for (Instruction* operand : operands_) operand->AddUser(this);
+}
+
+void Instruction::ReplaceAllUsesWith(Instruction* replacement) {
+  if (replacement == this) return;
+  absl::InlinedVector<Instruction*, 3> users = std::move(users_);
+  users_.clear();
+  for (Instruction* user : users) {
+    // A replacement built over this instruction keeps it as an operand.
+    if (user == replacement) {
+      users_.push_back(user);
+      continue;
+    }
+    for (Instruction*& operand : user->operands_) {
+      if (operand == this) operand = replacement;
+    }
+    replacement->AddUser(user);
+  }
+  if (parent_->root() == this) parent_->set_root(replacement);
+}
+
+bool Instruction::IsRoot() const { return parent_->root() == this; }
+
+bool Instruction::HasSideEffect() const {
+  if (hlo::HasSideEffect(opcode_)) return true;
+  if (const auto* custom_call = GetIf<CustomCallAttributes>()) {
+    if (custom_call->has_side_effect) return true;
+  }
+  if (opcode_ == Opcode::kWhile || opcode_ == Opcode::kConditional || opcode_ == Opcode::kCall) {
+    for (const Computation* computation : called_) {
+      for (const Instruction* instruction : computation->instructions()) {
+        if (instruction->HasSideEffect()) return true;
+      }
+    }
+  }
+  return false;
+}
+
+const Metadata& Instruction::metadata() const {
+  static const Metadata* const kNone = new Metadata();
+  return metadata_ == nullptr ? *kNone : *metadata_;
+}
+
+std::string Instruction::Describe() const {
+  std::string text = absl::StrCat(OpcodeName(opcode_), " ", name_);
+  const Metadata& data = metadata();
+  if (!data.source_file.empty()) {
+    absl::StrAppend(&text, " (", data.source_file, ":", data.source_line);
+    if (!data.op_name.empty()) absl::StrAppend(&text, ", ", data.op_name);
+    text += ")";
+  } else if (!data.op_name.empty()) {
+    absl::StrAppend(&text, " (", data.op_name, ")");
+  }
+  return text;
+}
+
+}  // namespace kiln::hlo

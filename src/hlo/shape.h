@@ -1,0 +1,112 @@
+// Shapes: element type, dimensions and layout of an array, or a tuple of shapes.
+#ifndef KILN_HLO_SHAPE_H_
+#define KILN_HLO_SHAPE_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
+#include "src/base/status.h"
+#include "src/hlo/primitive_type.h"
+
+namespace kiln::hlo {
+
+using DimensionVector = absl::InlinedVector<int64_t, 6>;
+
+// Order of dimensions in memory. `minor_to_major[0]` is the dimension whose neighbours are adjacent. Arrays of this
+// library are dense; tiles are kept for printing only and refused by the targets.
+struct Layout {
+  DimensionVector minor_to_major;
+  std::vector<DimensionVector> tiles;
+  int64_t element_size_in_bits = 0;  // 0: the natural size
+  int64_t memory_space = 0;
+
+  bool operator==(const Layout&) const = default;
+};
+
+// A dense array, a tuple, a token or an opaque value.
+class Shape {
+ public:
+  Shape() = default;
+  // An array in row-major layout.
+  Shape(PrimitiveType element_type, absl::Span<const int64_t> dimensions);
+
+  static Shape Scalar(PrimitiveType element_type) { return Shape(element_type, {}); }
+  static Shape Tuple(std::vector<Shape> elements);
+  static Shape Token();
+  static Shape Opaque();
+
+  PrimitiveType element_type() const { return element_type_; }
+  void set_element_type(PrimitiveType type) { element_type_ = type; }
+
+  bool IsArray() const { return IsArrayType(element_type_); }
+  bool IsTuple() const { return element_type_ == PrimitiveType::kTuple; }
+  bool IsToken() const { return element_type_ == PrimitiveType::kToken; }
+  bool IsOpaque() const { return element_type_ == PrimitiveType::kOpaque; }
+  // An array of rank 0.
+  bool IsScalar() const { return IsArray() && dimensions_.empty(); }
+
+  // Arrays. A bounded dynamic dimension states its bound.
+  int64_t rank() const { return static_cast<int64_t>(dimensions_.size()); }
+  const DimensionVector& dimensions() const { return dimensions_; }
+  int64_t dimensions(int64_t index) const { return dimensions_[index]; }
+  void set_dimensions(int64_t index, int64_t size) { dimensions_[index] = size; }
+  bool is_dynamic_dimension(int64_t index) const { return !dynamic_.empty() && dynamic_[index]; }
+  void set_dynamic_dimension(int64_t index, bool is_dynamic);
+  bool has_dynamic_dimensions() const { return !dynamic_.empty(); }
+  // Product of the dimensions; shapes are kept small enough not to overflow (see ValidateShape).
+  int64_t element_count() const;
+  // element_count * ByteWidth; 0 for tokens; the sum of the elements for tuples.
+  int64_t byte_count() const;
+
+  const Layout& layout() const { return layout_; }
+  Layout* mutable_layout() { return &layout_; }
+  void set_layout(absl::Span<const int64_t> minor_to_major) {
+    layout_.minor_to_major.assign(minor_to_major.begin(), minor_to_major.end());
+  }
+  bool HasDescendingLayout() const;  // row-major
+  void ResetLayout();                // to row-major
+
+  // Tuples.
+  const std::vector<Shape>& tuple_shapes() const { return tuple_shapes_; }
+  const Shape& tuple_shapes(int64_t index) const { return tuple_shapes_[index]; }
+  std::vector<Shape>* mutable_tuple_shapes() { return &tuple_shapes_; }
+  // Array, token and opaque leaves in pre-order; one for a shape that is no tuple.
+  int64_t leaf_count() const;
+  std::vector<const Shape*> Leaves() const;
+
+  // Same element types, dimensions and layouts (dynamic flags included).
+  bool operator==(const Shape&) const = default;
+  // The same up to layout.
+  static bool Compatible(const Shape& a, const Shape& b);
+  // The same up to layout and element type.
+  static bool SameDimensions(const Shape& a, const Shape& b);
+
+  // "f32[2,3]{1,0}"; without layout "f32[2,3]".
+  std::string ToString(bool print_layout = true) const;
+
+  template <typename H>
+  friend H AbslHashValue(H h, const Shape& s) {
+    return H::combine(std::move(h), s.element_type_, s.dimensions_, s.layout_.minor_to_major, s.tuple_shapes_);
+  }
+
+ private:
+  PrimitiveType element_type_ = PrimitiveType::kInvalid;
+  DimensionVector dimensions_;
+  absl::InlinedVector<bool, 6> dynamic_;  // empty: all static
+  Layout layout_;
+  std::vector<Shape> tuple_shapes_;
+};
+
+// Shape of the same dimensions and layout with another element type.
+Shape ChangeElementType(const Shape& shape, PrimitiveType type);
+
+// Refuses negative sizes, products past 2^48 bytes, layouts that are no permutation and tuples nested past 64.
+absl::Status ValidateShape(const Shape& shape);
+
+}  // namespace kiln::hlo
+
+#endif  // KILN_HLO_SHAPE_H_

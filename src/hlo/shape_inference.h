@@ -1,0 +1,24 @@
+// Result shapes from operand shapes: one function per family, one entry for all opcodes.
+#ifndef KILN_HLO_SHAPE_INFERENCE_H_
+#define KILN_HLO_SHAPE_INFERENCE_H_
+
+#include <vector>
+
+#include "absl/types/span.h"
+#include "src/hlo/attributes.h"
+#include "src/hlo/computation.h"
+#include "src/hlo/opcode.h"
+#include "src/hlo/shape.h"
+
+namespace kiln::hlo {
+
+// The shape of opcode(operands...) in row-major layout, or INVALID_ARGUMENT saying which rule the operands break.
+// Opcodes whose shape nothing determines (parameter, constant, iota, reshape, convert, bitcast-convert, rng,
+// custom-call, infeed, recv, ...) take it from `declared` and check what can be checked. `declared` may be null for the
+// others; when given it must agree up to layout, and its layout is kept.
+absl::StatusOr<Shape> InferShape(Opcode opcode, absl::Span<const Shape* const> operands, const Attributes& attributes,
+                                 absl::Span<Computation* const> called, const Shape* declared);
+
+}  // namespace kiln::hlo
+
+#endif  // KILN_HLO_SHAPE_INFERENCE_H_

@@ -1,0 +1,73 @@
+// Scalar and vector arithmetic of HLO elementwise ops as LLVM IR, for any element type, any number of lanes, CPU and GPU.
+#ifndef KILN_KERNEL_SCALAR_EMITTER_H_
+#define KILN_KERNEL_SCALAR_EMITTER_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Value.h"
+#include "src/hlo/instruction.h"
+#include "src/hlo/primitive_type.h"
+
+namespace kiln::kernel {
+
+enum class Target : uint8_t { kCpu, kGpu };
+
+// A value in registers: `lanes` elements side by side. In registers an element is
+//   pred            i1
+//   sN, uN          iN (types narrower than a byte: i8, extended by their signedness)
+//   f32, f64        float, double
+//   f16             half
+//   bf16, f8*, f4*  the bits as i16 or i8: arithmetic widens to float and rounds once per op
+//   c64, c128       two floats or doubles: `value` is the real part, `imaginary` the other
+// With lanes == 1 these are scalars, otherwise fixed vectors of that many.
+struct Value {
+  hlo::PrimitiveType type = hlo::PrimitiveType::kInvalid;
+  llvm::Value* value = nullptr;
+  llvm::Value* imaginary = nullptr;
+};
+
+// Emits at the builder's insertion point. A helper function that it needs (the longer math functions) is added to the
+// builder's module once per lane count. Not thread-safe; cheap to make.
+class ScalarEmitter {
+ public:
+  ScalarEmitter(llvm::IRBuilder<>* builder, int lanes, Target target)
+      : b_(*builder), lanes_(lanes), target_(target) {}
+
+  llvm::IRBuilder<>& builder() { return b_; }
+  int lanes() const { return lanes_; }
+
+  // Type of one part in registers, as a vector when lanes > 1.
+  llvm::Type* RegisterType(hlo::PrimitiveType type) const;
+  // Type of one element (or one part of a complex one) in memory: pred is i8, half and bf16 are i16, f8 is i8.
+  llvm::Type* MemoryType(hlo::PrimitiveType type) const;
+  // Between the two, one part at a time.
+  llvm::Value* FromMemory(hlo::PrimitiveType type, llvm::Value* stored) const;
+  llvm::Value* ToMemory(hlo::PrimitiveType type, llvm::Value* part) const;
+
+  // Element `index` of an array literal, the same in all lanes.
+  Value Constant(const hlo::Literal& literal, int64_t index) const;
+  Value Zero(hlo::PrimitiveType type) const;
+  // All lanes from a scalar one (of lanes 1).
+  Value Splat(const Value& scalar) const;
+
+  // Every elementwise opcode (convert, compare, select, clamp and bitcast-convert of equal width included) over operands
+  // already in registers; operands of `instruction` only tell attributes and types. Fails with UNIMPLEMENTED naming the
+  // instruction when an opcode is not defined for its type.
+  absl::StatusOr<Value> Elementwise(const hlo::Instruction& instruction, absl::Span<const Value> operands);
+
+  Value Convert(const Value& operand, hlo::PrimitiveType to);
+  Value Select(llvm::Value* predicate, const Value& on_true, const Value& on_false);
+  // Signedness-free integer arithmetic for indices is done by callers with the builder itself.
+
+ private:
+  llvm::IRBuilder<>& b_;
+  int lanes_;
+  Target target_;
+};
+
+}  // namespace kiln::kernel
+
+#endif  // KILN_KERNEL_SCALAR_EMITTER_H_
