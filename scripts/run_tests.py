@@ -40,8 +40,9 @@ def suites(python):
     return [
         Suite("structure", [*pytest, "tests/structure"], "--junitxml"),
         Suite("ctest", ["ctest", "--preset", "release", "-j2", "--progress"], "--output-junit"),
-        Suite("golden", [python, "-m", "lit.main", "-v", "-j2", "tests/golden"], "--xunit-xml-output"),
-        Suite("jax", [*pytest, "tests/jax"], "--junitxml"),
+        Suite("golden", [python, "-c", "from lit.main import main; main()", "-v", "-j2", "tests/golden"], "--xunit-xml-output"),
+        # Two workers: a crash of one fails the test that it ran, and the rest goes on in a new one.
+        Suite("jax", [*pytest, "-n2", "tests/jax"], "--junitxml"),
         Suite("examples", [*pytest, "tests/examples"], "--junitxml"),
     ]
 

@@ -15,9 +15,13 @@ config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".hlo", ".mlir", ".kernel", ".test"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(repository, "build", "golden")
-# Substitutions apply to whole words of a RUN line, in this order.
-config.substitutions += [
-    (r"\bkiln\b(?!\.)", os.path.join(repository, "build", "kiln")),
-    (r"\bFileCheck\b", os.path.join(llvm, "FileCheck") + " --dump-input-context=20"),
-    (r"(?<![\w/.\-])not\b", os.path.join(llvm, "not")),
-]
+
+
+def tool(name, command):
+    """Replaces the word `name` in RUN lines, and not the same word inside a path or an option."""
+    config.substitutions.append((rf"(?<![\w./\-]){name}(?![\w./\-])", command))
+
+
+tool("kiln", os.path.join(repository, "build", "kiln"))
+tool("FileCheck", os.path.join(llvm, "FileCheck") + " --dump-input-context=20")
+tool("not", os.path.join(llvm, "not"))
