@@ -36,6 +36,21 @@ def test_readme_example():
     assert run(sys.executable, "-c", blocks[index][1]) == blocks[index + 1][1]
 
 
+def test_run_exported_program_from_cpp(tmp_path):
+    program = tmp_path / "softmax.mlirbc"
+    run(sys.executable, "examples/export_softmax.py", program)
+    assert program.read_bytes() == (REPOSITORY / "examples" / "softmax.mlirbc").read_bytes()
+    output = run("build/examples/run_exported", "build/libkiln_pjrt.so", program)
+    assert output == "0.090 0.245 0.665\n0.333 0.333 0.333\n"
+
+
+def test_cpp_host_reports_a_program_that_is_none():
+    done = subprocess.run(
+        ["build/examples/run_exported", "build/libkiln_pjrt.so", "README.md"], cwd=REPOSITORY, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 1 and done.stderr.strip()
+
+
 def test_benchmark_runs(tmp_path):
     results = tmp_path / "results.json"
     output = run(sys.executable, "benchmarks/first_light.py", "--only", "dispatch,softmax", "--seconds", "0.2", "--json", results)
