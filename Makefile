@@ -5,6 +5,8 @@ LIBRARY := build/libkiln_pjrt.so
 WHEEL_STAMP := .deps/wheel.stamp
 
 .DEFAULT_GOAL := help
+# Steps share apt, .deps and build; what is parallel inside them is up to Ninja.
+.NOTPARALLEL:
 .PHONY: help run test build bench wheel clean setup setup-build setup-python
 
 help:  ## list the commands
@@ -24,7 +26,7 @@ bench: wheel  ## print speed ratios against XLA:CPU
 	@$(PYTHON) benchmarks/first_light.py
 
 # The wheel holds the library, so it is made and installed again whenever the library or the package changes.
-wheel: build setup-python
+wheel: build setup-python  ## make the wheel in dist and install it into .venv
 	@scripts/install_wheel.sh $(PYTHON) $(LIBRARY) $(WHEEL_STAMP)
 
 build/build.ninja: setup-build
