@@ -2,9 +2,16 @@
 
 #include "absl/strings/match.h"
 #include "src/base/status.h"
+#include "src/frontend/mlir/bytecode_reader.h"
+#include "src/frontend/stablehlo/importer.h"
 
 namespace kiln::frontend {
 namespace {
+
+absl::StatusOr<std::unique_ptr<hlo::Module>> LoadBytecode(absl::string_view bytes) {
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<mlir::Module> module, mlir::ReadBytecode(bytes));
+  return stablehlo::Import(*module);
+}
 
 enum class Encoding { kMlirBytecode, kMlirText, kHloText, kHloProto };
 
@@ -22,7 +29,7 @@ absl::string_view FirstLine(absl::string_view bytes) {
 }
 
 Encoding Sniff(absl::string_view bytes) {
-  if (absl::StartsWith(bytes, "ML\xefR")) return Encoding::kMlirBytecode;
+  if (mlir::IsBytecode(bytes)) return Encoding::kMlirBytecode;
   const absl::string_view line = FirstLine(bytes);
   if (absl::StartsWith(line, "HloModule")) return Encoding::kHloText;
   for (absl::string_view start : {"module", "func.func", "#", "\"builtin.module\"", "builtin.module"}) {
@@ -44,7 +51,7 @@ absl::StatusOr<std::unique_ptr<hlo::Module>> Load(absl::string_view bytes, absl:
   }
   switch (encoding) {
     case Encoding::kMlirBytecode:
-      return Unimplemented("programs in MLIR bytecode are not read by this version");
+      return LoadBytecode(bytes);
     case Encoding::kMlirText:
       return Unimplemented("programs in MLIR text are not read by this version");
     case Encoding::kHloText:
