@@ -6,8 +6,8 @@
 
 namespace kiln::tools {
 
-// Writes the elements of `literal` to `memory` (shape.byte_count() bytes) in the order of the layout of `shape`, which is
-// an array of the literal's dimensions.
+// Writes the elements of `literal` to `memory` (shape.byte_count() bytes) in the order of the layout of `shape`, which
+// is an array of the literal's dimensions.
 void ToPhysical(const hlo::Literal& literal, const hlo::Shape& shape, void* memory);
 
 // The array of `shape` that lies in `memory` in the order of its layout.

@@ -8,8 +8,8 @@
 
 namespace kiln::tools {
 
-// Values that most programs take well: reals of about normal distribution within [-1, 1], integers in [0, 8) so that they
-// also do as indices, predicates of both kinds. The same seed gives the same values on every machine.
+// Values that most programs take well: reals of about normal distribution within [-1, 1], integers in [0, 8) so that
+// they also do as indices, predicates of both kinds. The same seed gives the same values on every machine.
 hlo::Literal RandomLiteral(const hlo::Shape& shape, uint64_t* seed);
 
 }  // namespace kiln::tools

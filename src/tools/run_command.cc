@@ -1,10 +1,8 @@
 // kiln run: compiles a program, runs it over random inputs, and may compare it with the evaluator.
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +13,7 @@
 #include "src/hlo/evaluator.h"
 #include "src/hlo/printer.h"
 #include "src/tools/commands.h"
+#include "src/tools/compare_literals.h"
 #include "src/tools/physical_copy.h"
 #include "src/tools/program_file.h"
 #include "src/tools/random_literal.h"
@@ -44,35 +43,6 @@ absl::StatusOr<Memory> Allocate(int64_t bytes) {
   return memory;
 }
 
-void CollectLeaves(const hlo::Literal& literal, std::vector<const hlo::Literal*>* leaves) {
-  if (!literal.shape().IsTuple()) {
-    leaves->push_back(&literal);
-    return;
-  }
-  for (const hlo::Literal& element : literal.elements()) CollectLeaves(element, leaves);
-}
-
-// The largest difference between two leaves, relative to the larger of 1 and the expected value.
-double LargestError(const hlo::Literal& actual, const hlo::Literal& expected) {
-  const hlo::PrimitiveType type = expected.shape().element_type();
-  if (!hlo::IsFloating(type) && !hlo::IsComplex(type)) return actual == expected ? 0 : HUGE_VAL;
-  // Complex values are compared as twice as many parts.
-  const hlo::PrimitiveType part = hlo::ComplexComponentType(type);
-  const int64_t count = static_cast<int64_t>(expected.bytes().size()) / hlo::ByteWidth(part);
-  const hlo::Shape flat(part, {count});
-  absl::StatusOr<hlo::Literal> a = hlo::Literal::FromBytes(flat, actual.bytes());
-  absl::StatusOr<hlo::Literal> e = hlo::Literal::FromBytes(flat, expected.bytes());
-  if (!a.ok() || !e.ok()) return HUGE_VAL;
-  double worst = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const double x = hlo::ElementAsDouble(*a, i), y = hlo::ElementAsDouble(*e, i);
-    if (x == y || (std::isnan(x) && std::isnan(y))) continue;
-    const double error = std::abs(x - y) / std::max(1.0, std::abs(y));
-    worst = std::max(worst, std::isnan(error) ? HUGE_VAL : error);
-  }
-  return worst;
-}
-
 absl::StatusOr<int> Run(const RunOptions& options) {
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<hlo::Module> module, LoadProgram(options.file));
   uint64_t seed = options.seed;
@@ -88,7 +58,9 @@ absl::StatusOr<int> Run(const RunOptions& options) {
                         cpu::Executable::Compile(std::move(module), compile_options));
 
   std::vector<const hlo::Literal*> argument_leaves;
-  for (const hlo::Literal& argument : arguments) CollectLeaves(argument, &argument_leaves);
+  for (const hlo::Literal& argument : arguments) {
+    for (const hlo::Literal* leaf : Leaves(argument)) argument_leaves.push_back(leaf);
+  }
   std::vector<Memory> memory;
   std::vector<const void*> argument_pointers;
   for (size_t i = 0; i < argument_leaves.size(); ++i) {
@@ -130,8 +102,7 @@ absl::StatusOr<int> Run(const RunOptions& options) {
   if (!options.reference) return 0;
 
   KILN_ASSIGN_OR_RETURN(hlo::Literal expected, hlo::Evaluate(*original->entry(), arguments));
-  std::vector<const hlo::Literal*> expected_leaves;
-  CollectLeaves(expected, &expected_leaves);
+  const std::vector<const hlo::Literal*> expected_leaves = Leaves(expected);
   int exit_code = 0;
   for (size_t i = 0; i < expected_leaves.size(); ++i) {
     if (!expected_leaves[i]->shape().IsArray()) continue;
@@ -149,7 +120,8 @@ void AddRunCommand(CLI::App* app, int* exit_code) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command = app->add_subcommand("run", "Compile a program and run it over random inputs");
   command->footer(
-      "Reals are near normal in [-1, 1], integers in [0, 8). With --reference the exit code is 3 when a result differs\n"
+      "Reals are near normal in [-1, 1], integers in [0, 8). With --reference the exit code is 3 when a result "
+      "differs\n"
       "from that of the evaluator, which computes element by element and is slow.\n\n"
       "Examples:\n"
       "  kiln run f.hlo --random 7                  print the results\n"
