@@ -2,6 +2,8 @@
 
 #include "absl/strings/match.h"
 #include "src/base/status.h"
+#include "src/frontend/mlir/bytecode_reader.h"
+#include "src/frontend/stablehlo/importer.h"
 
 namespace kiln::frontend {
 namespace {
@@ -43,8 +45,10 @@ absl::StatusOr<std::unique_ptr<hlo::Module>> Load(absl::string_view bytes, absl:
     return InvalidArgument("the program does not look like its format '", format, "'");
   }
   switch (encoding) {
-    case Encoding::kMlirBytecode:
-      return Unimplemented("programs in MLIR bytecode are not read by this version");
+    case Encoding::kMlirBytecode: {
+      KILN_ASSIGN_OR_RETURN(const std::unique_ptr<mlir::Module> program, mlir::ReadBytecode(bytes));
+      return stablehlo::Import(*program);
+    }
     case Encoding::kMlirText:
       return Unimplemented("programs in MLIR text are not read by this version");
     case Encoding::kHloText:
