@@ -275,8 +275,7 @@ class BufferAssigner {
         for (const UseRecord& use : uses_[old_value]) {
           if (use.position < info.first || use.position > until) continue;
           if (use.position == info.first && use.user == value.first &&
-              (hooks_.in_place_operand(*use.user, value.second) == use.operand ||
-               hooks_.may_share(*use.user, value.second, use.operand))) {
+              hooks_.may_share(*use.user, value.second, use.operand)) {
             continue;
           }
           // A loop's own start may read its own state buffer: the copy onto itself is left out.
@@ -346,6 +345,7 @@ class BufferAssigner {
         }
         default:
           AssignInPlace(instruction, computation);
+          AssignScratch(instruction);
           break;
       }
     }
@@ -440,10 +440,21 @@ class BufferAssigner {
       int buffer = BufferOf({instruction, leaf});
       Value old = definition_.at({instruction->operand(operand), 0});
       if (IsAt(old, buffer)) continue;
-      bool only_use = CountUsesAt(old, instruction) == 1 || hooks_.may_share(*instruction, leaf, operand);
-      if (LastUse(old) <= start_.at(instruction) && only_use && TryPlace(old, buffer, region)) continue;
+      bool may_share = CountUsesAt(old, instruction) == 1 && hooks_.may_share(*instruction, leaf, operand);
+      if (LastUse(old) <= start_.at(instruction) && may_share && TryPlace(old, buffer, region)) continue;
       inits_.push_back({instruction, old, buffer});
     }
+  }
+
+  void AssignScratch(const Instruction* instruction) {
+    const int64_t bytes = hooks_.scratch_bytes(*instruction);
+    if (bytes == 0) return;
+    Buffer scratch;
+    scratch.bytes = bytes;
+    scratch.type = hlo::PrimitiveType::kU8;
+    scratch.first = scratch.last = start_.at(instruction);
+    result_->scratch_[instruction] = static_cast<int>(result_->buffers_.size());
+    result_->buffers_.push_back(scratch);
   }
 
   void Pack() {
@@ -499,6 +510,11 @@ int BufferAssignment::BufferOf(const Instruction* instruction, int64_t leaf) con
   if (definition == defining_.end()) return -1;
   auto it = buffer_of_.find(definition->second);
   return it == buffer_of_.end() ? -1 : it->second;
+}
+
+int BufferAssignment::ScratchOf(const Instruction* instruction) const {
+  auto it = scratch_.find(instruction);
+  return it == scratch_.end() ? -1 : it->second;
 }
 
 const std::vector<BufferCopy>& BufferAssignment::CopiesBefore(const Instruction* instruction) const {

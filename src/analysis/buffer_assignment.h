@@ -43,9 +43,11 @@ struct BufferCopy {
 struct TargetHooks {
   // The operand whose old value output leaf `leaf` of an instruction starts from, updated in place; or -1.
   std::function<int64_t(const hlo::Instruction&, int64_t leaf)> in_place_operand;
-  // Output leaf `leaf` may be written to the memory of operand `operand`: each element is read before and at no other
-  // place than where it is written.
+  // Output leaf `leaf` may be written to the memory of operand `operand`: each element is read, if at all, before and at
+  // no other place than where it is written.
   std::function<bool(const hlo::Instruction&, int64_t leaf, int64_t operand)> may_share;
+  // Bytes of scratch memory that an instruction needs while it runs; 0: none.
+  std::function<int64_t(const hlo::Instruction&)> scratch_bytes;
 };
 
 // Of a scheduled module whose every computation is called once (fusions and scalar computations aside).
@@ -55,6 +57,8 @@ class BufferAssignment {
 
   // The buffer of a leaf; -1 for tokens.
   int BufferOf(const hlo::Instruction* instruction, int64_t leaf) const;
+  // The arena buffer for scratch memory, or -1.
+  int ScratchOf(const hlo::Instruction* instruction) const;
   const Buffer& buffer(int number) const { return buffers_[number]; }
   const std::vector<Buffer>& buffers() const { return buffers_; }
   const std::vector<const hlo::Literal*>& constants() const { return constants_; }
@@ -77,6 +81,7 @@ class BufferAssignment {
   std::vector<Buffer> buffers_;
   absl::flat_hash_map<ValueKey, int> buffer_of_;
   absl::flat_hash_map<ValueKey, ValueKey> defining_;
+  absl::flat_hash_map<const hlo::Instruction*, int> scratch_;
   std::vector<const hlo::Literal*> constants_;
   absl::flat_hash_map<const hlo::Instruction*, std::vector<BufferCopy>> copies_before_;
   absl::flat_hash_map<const hlo::Computation*, std::vector<BufferCopy>> copies_at_end_;

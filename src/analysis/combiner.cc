@@ -22,7 +22,8 @@ std::optional<Opcode> CombinerOpcode(const hlo::Computation& combiner) {
   }
   const Instruction* a = combiner.parameter(0);
   const Instruction* b = combiner.parameter(1);
-  const bool both = (root->operand(0) == a && root->operand(1) == b) || (root->operand(0) == b && root->operand(1) == a);
+  const bool both =
+      (root->operand(0) == a && root->operand(1) == b) || (root->operand(0) == b && root->operand(1) == a);
   return both ? std::optional<Opcode>(root->opcode()) : std::nullopt;
 }
 

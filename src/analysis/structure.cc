@@ -32,7 +32,8 @@ size_t HashAttributes(const Instruction& instruction) {
     return absl::HashOf(hash, dimensions->dimensions);
   }
   if (const auto* element = instruction.GetIf<hlo::TupleIndexAttributes>()) return absl::HashOf(hash, element->index);
-  if (const auto* slice = instruction.GetIf<hlo::SliceAttributes>()) return absl::HashOf(hash, slice->start, slice->limit);
+  if (const auto* slice = instruction.GetIf<hlo::SliceAttributes>())
+    return absl::HashOf(hash, slice->start, slice->limit);
   if (const auto* compare = instruction.GetIf<hlo::CompareAttributes>()) {
     return absl::HashOf(hash, static_cast<int>(compare->direction));
   }

@@ -125,31 +125,34 @@ void GemmEmitter::PackRhsPanel(llvm::Value* from, llvm::Value* to, int64_t colum
 void GemmEmitter::PackRhsTransposed(llvm::Value* from, llvm::Value* to, int64_t columns) {
   const int lanes = schedule_.lanes;
   const int64_t stored = StoredElement(problem_.rhs_type);
-  const int64_t row_bytes = layout_.rhs.k_stride * arithmetic_.element_bytes();
-  const auto square = [&](llvm::Value* k, int64_t first, int64_t steps) {
-    // `lanes` columns by as many steps of k; columns and steps that do not exist are zeros.
+  const int64_t element = arithmetic_.element_bytes();
+  const int64_t row_bytes = layout_.rhs.k_stride * element;
+  // `count` columns from `first` on by `steps` steps from `k` on; where those are fewer than lanes, zeros fill up.
+  const auto square = [&](llvm::Value* k, llvm::Value* first, int64_t steps, int64_t count) {
+    llvm::Value* source = At(At(from, first, problem_.rhs_n * stored), k, stored);
     std::vector<llvm::Value*> vectors;
     for (int64_t column = 0; column < lanes; ++column) {
-      if (first + column >= columns) {
-        vectors.push_back(arithmetic_.Zero(b_.getContext(), lanes));
-        continue;
-      }
-      llvm::Value* source = At(At(from, (first + column) * problem_.rhs_n * stored), k, stored);
-      vectors.push_back(LoadLanes(source, problem_.rhs_type, 1, steps, lanes).part[0]);
+      vectors.push_back(column < count ? LoadLanes(At(source, column * problem_.rhs_n * stored), problem_.rhs_type, 1,
+                                                   steps, lanes)
+                                             .part[0]
+                                       : arithmetic_.Zero(b_.getContext(), lanes));
     }
     TransposeLanes(b_, vectors);
+    llvm::Value* target = At(At(to, k, row_bytes), first, element);
     for (int64_t step = 0; step < steps; ++step) {
       GemmValue value;
       value.part[0] = vectors[step];
-      llvm::Value* target = At(At(to, k, row_bytes), step * row_bytes + first * arithmetic_.element_bytes());
-      StoreNative(target, value, 0, /*aligned=*/true);
+      StoreNative(At(target, step * row_bytes), value, 0, /*aligned=*/true);
     }
   };
-  const int64_t whole = problem_.k / lanes * lanes;
-  for (int64_t first = 0; first < columns; first += lanes) {
-    EmitLoop(b_, Int(0), Int(whole), lanes, "k", [&](llvm::Value* k) { square(k, first, lanes); });
-    if (whole < problem_.k) square(Int(whole), first, problem_.k - whole);
-  }
+  const auto band = [&](llvm::Value* first, int64_t count) {
+    const int64_t whole = problem_.k / lanes * lanes;
+    EmitLoop(b_, Int(0), Int(whole), lanes, "k", [&](llvm::Value* k) { square(k, first, lanes, count); });
+    if (whole < problem_.k) square(Int(whole), first, problem_.k - whole, count);
+  };
+  const int64_t whole = columns / lanes * lanes;
+  EmitLoop(b_, Int(0), Int(whole), lanes, "n", [&](llvm::Value* first) { band(first, lanes); });
+  if (whole < columns) band(Int(whole), columns - whole);
 }
 
 }  // namespace kiln::cpu

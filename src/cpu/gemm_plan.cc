@@ -83,7 +83,7 @@ double TileCycles(int64_t rows, int64_t vectors, int parts) {
   const double loads = static_cast<double>((rows + vectors) * parts) / 2;
   // Four cycles until a sum can take its next product.
   const double latency = 4.0 * parts;
-  return std::max({arithmetic, loads, latency}) + 0.02 * loads;
+  return std::max({arithmetic, loads, latency}) + 0.05 * loads;
 }
 
 // The micro-tile with the least estimated time over the whole [m, n].

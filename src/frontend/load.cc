@@ -8,6 +8,11 @@
 namespace kiln::frontend {
 namespace {
 
+absl::StatusOr<std::unique_ptr<hlo::Module>> LoadBytecode(absl::string_view bytes) {
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<mlir::Module> module, mlir::ReadBytecode(bytes));
+  return stablehlo::Import(*module);
+}
+
 enum class Encoding { kMlirBytecode, kMlirText, kHloText, kHloProto };
 
 // The first line that is neither blank nor a comment.
@@ -24,7 +29,7 @@ absl::string_view FirstLine(absl::string_view bytes) {
 }
 
 Encoding Sniff(absl::string_view bytes) {
-  if (absl::StartsWith(bytes, "ML\xefR")) return Encoding::kMlirBytecode;
+  if (mlir::IsBytecode(bytes)) return Encoding::kMlirBytecode;
   const absl::string_view line = FirstLine(bytes);
   if (absl::StartsWith(line, "HloModule")) return Encoding::kHloText;
   for (absl::string_view start : {"module", "func.func", "#", "\"builtin.module\"", "builtin.module"}) {
@@ -45,10 +50,8 @@ absl::StatusOr<std::unique_ptr<hlo::Module>> Load(absl::string_view bytes, absl:
     return InvalidArgument("the program does not look like its format '", format, "'");
   }
   switch (encoding) {
-    case Encoding::kMlirBytecode: {
-      KILN_ASSIGN_OR_RETURN(const std::unique_ptr<mlir::Module> program, mlir::ReadBytecode(bytes));
-      return stablehlo::Import(*program);
-    }
+    case Encoding::kMlirBytecode:
+      return LoadBytecode(bytes);
     case Encoding::kMlirText:
       return Unimplemented("programs in MLIR text are not read by this version");
     case Encoding::kHloText:

@@ -11,8 +11,8 @@ namespace kiln::hlo {
 
 Instruction* Builder::Add(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attributes,
                           std::vector<Computation*> called) {
-  Instruction* instruction = computation_->Add(opcode, std::move(shape), std::move(operands), std::move(attributes),
-                                               std::move(called));
+  Instruction* instruction =
+      computation_->Add(opcode, std::move(shape), std::move(operands), std::move(attributes), std::move(called));
   if (origin_ != nullptr) instruction->CopyMetadataFrom(*origin_);
   added_.push_back(instruction);
   return instruction;

@@ -42,6 +42,7 @@ absl::StatusOr<Index> BodyBuilder::BeginNest(absl::Span<const int64_t> extents, 
   open_.assign(1, OpenBlock{&kernel_.nests.back().body, bits});
   // Values of another nest are computed anew: they live in its loops.
   memo_.clear();
+  symbols_.clear();
   reduce_memo_.clear();
   return variables;
 }
@@ -110,11 +111,14 @@ ValueId BodyBuilder::AddCondition(std::vector<Condition> conditions, ValueId als
 
 IndexExpr BodyBuilder::ToIndex(ValueId value, IndexRange range, bool clamp) {
   if (clamp && range.low == range.high) return IndexExpr::Constant(range.low);
+  // One symbol for equal indices, so that equal places are seen to be equal.
+  auto [it, inserted] = symbols_.try_emplace(std::make_tuple(value, range.low, range.high, clamp), kNoValue);
+  if (!inserted) return kernel_.terms.Symbol(it->second, range, kernel_.ops[it->second].loops);
   Op op{OpKind::kToIndex, PrimitiveType::kS64};
   op.operands = {value};
   op.range = range;
   op.clamp = clamp;
-  ValueId id = AddOp(std::move(op));
+  ValueId id = it->second = AddOp(std::move(op));
   return kernel_.terms.Symbol(id, range, kernel_.ops[id].loops);
 }
 

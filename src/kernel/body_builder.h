@@ -3,6 +3,7 @@
 #define KILN_KERNEL_BODY_BUILDER_H_
 
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -98,6 +99,7 @@ class BodyBuilder {
     }
   };
   absl::flat_hash_map<Key, ValueId> memo_;
+  absl::flat_hash_map<std::tuple<ValueId, int64_t, int64_t, bool>, ValueId> symbols_;
   // Reduces already made, so that the leaves of a variadic one share its loop.
   absl::flat_hash_map<Key, std::vector<ValueId>> reduce_memo_;
 };

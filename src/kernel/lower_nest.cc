@@ -249,10 +249,7 @@ class NestLowering {
       case OpKind::kElementwise: {
         std::vector<Value> operands;
         for (ValueId operand : op.operands) operands.push_back(Get(operand, vector));
-        const hlo::Attributes* attributes = op.instruction != nullptr ? &op.instruction->attributes() : nullptr;
-        auto value = emitter.Elementwise(op.opcode, attributes, op.type, operands);
-        if (!value.ok() && op.instruction != nullptr) return Annotate(value.status(), op.instruction->Describe());
-        return value;
+        return EmitElementwise(&emitter, op.opcode, op.instruction, op.type, operands);
       }
       case OpKind::kReduced:
         // Set when its reduce was lowered.
@@ -360,8 +357,8 @@ class NestLowering {
                                              const std::vector<Value>& accumulators,
                                              const std::vector<Value>& elements) {
     if (reduce.combiner == nullptr) {
-      KILN_ASSIGN_OR_RETURN(Value combined, emitter->Elementwise(reduce.combine_opcode, nullptr, accumulators[0].type,
-                                                                 {accumulators[0], elements[0]}));
+      KILN_ASSIGN_OR_RETURN(Value combined, EmitElementwise(emitter, reduce.combine_opcode, nullptr,
+                                                            accumulators[0].type, {accumulators[0], elements[0]}));
       return std::vector<Value>{combined};
     }
     std::vector<Value> arguments = accumulators;

@@ -2,6 +2,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "src/base/status.h"
+#include "src/hlo/module.h"
 
 namespace kiln::kernel {
 
@@ -47,15 +48,27 @@ absl::StatusOr<std::vector<Value>> EmitScalarComputation(ScalarEmitter* emitter,
           return Unimplemented(instruction->Describe(), ": not supported in the scalar computation ",
                                computation.name());
         }
-        auto value = emitter->Elementwise(instruction->opcode(), &instruction->attributes(),
-                                          instruction->shape().element_type(), operands);
-        if (!value.ok()) return Annotate(value.status(), instruction->Describe());
-        values[instruction] = {*value};
+        KILN_ASSIGN_OR_RETURN(Value value, emitter->Elementwise(*instruction, operands));
+        values[instruction] = {value};
         break;
       }
     }
   }
   return values.at(computation.root());
+}
+
+absl::StatusOr<Value> EmitElementwise(ScalarEmitter* emitter, Opcode opcode, const Instruction* origin,
+                                      hlo::PrimitiveType type, absl::Span<const Value> operands) {
+  if (origin != nullptr) return emitter->Elementwise(*origin, operands);
+  // An op that no instruction stands for gets one of its own for the while.
+  hlo::Module module("synthetic");
+  hlo::Computation* computation = module.AddComputation("synthetic");
+  std::vector<Instruction*> parameters;
+  for (const Value& operand : operands) {
+    parameters.push_back(
+        computation->AddParameter(static_cast<int64_t>(parameters.size()), hlo::Shape::Scalar(operand.type)));
+  }
+  return emitter->Elementwise(*computation->Add(opcode, hlo::Shape::Scalar(type), std::move(parameters)), operands);
 }
 
 }  // namespace kiln::kernel

@@ -16,6 +16,10 @@ namespace kiln::kernel {
 absl::StatusOr<std::vector<Value>> EmitScalarComputation(ScalarEmitter* emitter, const hlo::Computation& computation,
                                                          absl::Span<const Value> arguments);
 
+// `opcode` over operands in registers, with the attributes of `origin` (null: the opcode has none).
+absl::StatusOr<Value> EmitElementwise(ScalarEmitter* emitter, hlo::Opcode opcode, const hlo::Instruction* origin,
+                                      hlo::PrimitiveType type, absl::Span<const Value> operands);
+
 }  // namespace kiln::kernel
 
 #endif  // KILN_KERNEL_SCALAR_COMPUTATION_H_

@@ -28,8 +28,8 @@ bool MayBeShared(const Instruction& instruction) {
     case Opcode::kAsyncDone:
       return false;
     default:
-      return hlo::KindOf(instruction.opcode()) != hlo::OpKind::kCommunication && instruction.control_predecessors().empty() &&
-             !instruction.HasSideEffect();
+      return hlo::KindOf(instruction.opcode()) != hlo::OpKind::kCommunication &&
+             instruction.control_predecessors().empty() && !instruction.HasSideEffect();
   }
 }
 
@@ -59,7 +59,8 @@ bool Same(const Instruction& a, const Instruction& b, const analysis::Computatio
     return false;
   }
   for (size_t i = 0; i < a.called_computations().size(); ++i) {
-    if (classes.Representative(a.called_computation(i)) != classes.Representative(b.called_computation(i))) return false;
+    if (classes.Representative(a.called_computation(i)) != classes.Representative(b.called_computation(i)))
+      return false;
   }
   if (hlo::IsCommutative(a.opcode())) return CommutedOperands(a) == CommutedOperands(b);
   return std::equal(a.operands().begin(), a.operands().end(), b.operands().begin());

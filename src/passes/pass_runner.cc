@@ -62,8 +62,8 @@ class Runner {
 
   absl::StatusOr<bool> RunGroup(const FixedPoint& group) {
     bool changed = false;
-    int64_t version = 0;                                                     // counts changes
-    std::vector<int64_t> seen(group.passes().size(), -1);                    // version that a pass left alone
+    int64_t version = 0;                                   // counts changes
+    std::vector<int64_t> seen(group.passes().size(), -1);  // version that a pass left alone
     for (int round = 0; round < group.max_rounds(); ++round) {
       bool round_changed = false;
       for (size_t i = 0; i < group.passes().size(); ++i) {
@@ -130,7 +130,7 @@ absl::Status RunPipeline(hlo::Module* module, const PassList& passes, const Pipe
 std::string FormatTimings(const std::vector<PassTiming>& timings) {
   std::vector<PassTiming> sorted = timings;
   std::sort(sorted.begin(), sorted.end(),
-                   [](const PassTiming& a, const PassTiming& b) { return a.seconds > b.seconds; });
+            [](const PassTiming& a, const PassTiming& b) { return a.seconds > b.seconds; });
   PassTiming total;
   for (const PassTiming& timing : sorted) {
     total.seconds += timing.seconds;
@@ -138,8 +138,8 @@ std::string FormatTimings(const std::vector<PassTiming>& timings) {
     total.runs_with_changes += timing.runs_with_changes;
     total.instruction_delta += timing.instruction_delta;
   }
-  std::string text = absl::StrFormat("%10s %6s %6s %8s %13s  %s\n", "ms", "share", "runs", "changing", "instructions",
-                                     "pass");
+  std::string text =
+      absl::StrFormat("%10s %6s %6s %8s %13s  %s\n", "ms", "share", "runs", "changing", "instructions", "pass");
   auto row = [&](const PassTiming& timing, absl::string_view name) {
     absl::StrAppendFormat(&text, "%10.3f %5.1f%% %6d %8d %+13d  %s\n", timing.seconds * 1e3,
                           total.seconds > 0 ? timing.seconds / total.seconds * 100 : 0.0, timing.runs,

@@ -100,9 +100,10 @@ class Simplifier {
 
 absl::StatusOr<RuleSet> CompileRules() {
   const absl::Span<const simplify::Rule> groups[] = {
-      simplify::ArithmeticRules(), simplify::LogicRules(),  simplify::CompareSelectRules(), simplify::ConvertRules(),
-      simplify::ReshapeRules(),    simplify::BroadcastRules(), simplify::TransposeRules(),  simplify::SliceRules(),
-      simplify::ConcatenateRules(), simplify::ReduceRules(), simplify::DotRules(),          simplify::ControlRules()};
+      simplify::ArithmeticRules(), simplify::LogicRules(),   simplify::CompareSelectRules(),
+      simplify::ConvertRules(),    simplify::ReshapeRules(), simplify::BroadcastRules(),
+      simplify::TransposeRules(),  simplify::SliceRules(),   simplify::ConcatenateRules(),
+      simplify::ReduceRules(),     simplify::DotRules(),     simplify::ControlRules()};
   return RuleSet::Compile(groups);
 }
 

@@ -6,8 +6,8 @@
 
 namespace kiln::passes {
 
-// Logical rewrites only: layouts play no part, except that a bitcast between row-major shapes is a reshape. Instructions
-// of bounded dynamic shape are left alone.
+// Logical rewrites only: layouts play no part, except that a bitcast between row-major shapes is a reshape.
+// Instructions of bounded dynamic shape are left alone.
 class AlgebraicSimplifier : public Pass {
  public:
   absl::string_view name() const override { return "algebraic-simplifier"; }

@@ -17,22 +17,33 @@ bool HoldsForEqual(ComparisonDirection direction) {
 
 ComparisonDirection Swapped(ComparisonDirection direction) {
   switch (direction) {
-    case ComparisonDirection::kGe: return ComparisonDirection::kLe;
-    case ComparisonDirection::kGt: return ComparisonDirection::kLt;
-    case ComparisonDirection::kLe: return ComparisonDirection::kGe;
-    case ComparisonDirection::kLt: return ComparisonDirection::kGt;
-    default: return direction;
+    case ComparisonDirection::kGe:
+      return ComparisonDirection::kLe;
+    case ComparisonDirection::kGt:
+      return ComparisonDirection::kLt;
+    case ComparisonDirection::kLe:
+      return ComparisonDirection::kGe;
+    case ComparisonDirection::kLt:
+      return ComparisonDirection::kGt;
+    default:
+      return direction;
   }
 }
 
 ComparisonDirection Negated(ComparisonDirection direction) {
   switch (direction) {
-    case ComparisonDirection::kEq: return ComparisonDirection::kNe;
-    case ComparisonDirection::kNe: return ComparisonDirection::kEq;
-    case ComparisonDirection::kGe: return ComparisonDirection::kLt;
-    case ComparisonDirection::kGt: return ComparisonDirection::kLe;
-    case ComparisonDirection::kLe: return ComparisonDirection::kGt;
-    default: return ComparisonDirection::kGe;
+    case ComparisonDirection::kEq:
+      return ComparisonDirection::kNe;
+    case ComparisonDirection::kNe:
+      return ComparisonDirection::kEq;
+    case ComparisonDirection::kGe:
+      return ComparisonDirection::kLt;
+    case ComparisonDirection::kGt:
+      return ComparisonDirection::kLe;
+    case ComparisonDirection::kLe:
+      return ComparisonDirection::kGt;
+    default:
+      return ComparisonDirection::kGe;
   }
 }
 

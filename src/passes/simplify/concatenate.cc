@@ -90,9 +90,8 @@ Instruction* ConcatenateOfSplats(const Match& match, hlo::Builder& builder) {
 }
 
 constexpr Rule kRules[] = {
-    {"concatenate(...)", OneOperand},       {"concatenate(...)", DropEmptyOperands},
-    {"concatenate(...)", Flatten},          {"concatenate(...)", JoinSlices},
-    {"concatenate(...)", ConcatenateOfSplats},
+    {"concatenate(...)", OneOperand}, {"concatenate(...)", DropEmptyOperands},   {"concatenate(...)", Flatten},
+    {"concatenate(...)", JoinSlices}, {"concatenate(...)", ConcatenateOfSplats},
 };
 
 }  // namespace

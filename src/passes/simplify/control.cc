@@ -1,6 +1,5 @@
 // Tuples, control flow with known predicates, map.
 #include "absl/container/flat_hash_map.h"
-
 #include "src/passes/simplify/rules.h"
 
 namespace kiln::passes::simplify {

@@ -19,14 +19,22 @@ struct FloatRange {
 
 std::optional<FloatRange> RangeOf(PrimitiveType type) {
   switch (type) {
-    case PrimitiveType::kF16: return FloatRange{10, -24, 15};
-    case PrimitiveType::kBF16: return FloatRange{7, -133, 127};
-    case PrimitiveType::kF32: return FloatRange{23, -149, 127};
-    case PrimitiveType::kF64: return FloatRange{52, -1074, 1023};
-    case PrimitiveType::kF8E5M2: return FloatRange{2, -16, 15};
-    case PrimitiveType::kF8E4M3FN: return FloatRange{3, -9, 8};
-    case PrimitiveType::kF8E4M3: return FloatRange{3, -9, 7};
-    default: return std::nullopt;
+    case PrimitiveType::kF16:
+      return FloatRange{10, -24, 15};
+    case PrimitiveType::kBF16:
+      return FloatRange{7, -133, 127};
+    case PrimitiveType::kF32:
+      return FloatRange{23, -149, 127};
+    case PrimitiveType::kF64:
+      return FloatRange{52, -1074, 1023};
+    case PrimitiveType::kF8E5M2:
+      return FloatRange{2, -16, 15};
+    case PrimitiveType::kF8E4M3FN:
+      return FloatRange{3, -9, 8};
+    case PrimitiveType::kF8E4M3:
+      return FloatRange{3, -9, 7};
+    default:
+      return std::nullopt;
   }
 }
 

@@ -12,7 +12,18 @@ using hlo::Instruction;
 using hlo::Opcode;
 using hlo::PrimitiveType;
 
-enum class NodeKind { kOpcode, kElementwise, kAny, kVariable, kConstantVariable, kNumber, kLowest, kHighest, kTrue, kFalse };
+enum class NodeKind {
+  kOpcode,
+  kElementwise,
+  kAny,
+  kVariable,
+  kConstantVariable,
+  kNumber,
+  kLowest,
+  kHighest,
+  kTrue,
+  kFalse
+};
 
 struct RuleSet::Node {
   NodeKind kind = NodeKind::kAny;
@@ -43,9 +54,7 @@ class RuleSet::Parser {
   }
 
  private:
-  absl::Status Error(absl::string_view what) const {
-    return Internal("rule '", text_, "' at '", rest_, "': ", what);
-  }
+  absl::Status Error(absl::string_view what) const { return Internal("rule '", text_, "' at '", rest_, "': ", what); }
 
   void SkipSpace() {
     while (!rest_.empty() && rest_[0] == ' ') rest_.remove_prefix(1);
@@ -192,7 +201,8 @@ bool NotComplex(const Instruction& root) { return !hlo::IsComplex(GuardedType(ro
 std::optional<hlo::Literal> SplatValue(const Instruction& instruction) {
   const Instruction* source = &instruction;
   while (source->opcode() == Opcode::kBroadcast || source->opcode() == Opcode::kReshape) source = source->operand(0);
-  if (!source->IsConstant() || !source->shape().IsArray() || source->literal().element_count() == 0) return std::nullopt;
+  if (!source->IsConstant() || !source->shape().IsArray() || source->literal().element_count() == 0)
+    return std::nullopt;
   const hlo::Literal& literal = source->literal();
   if (source->shape().IsScalar()) return literal;
   if (!literal.IsSplat()) return std::nullopt;

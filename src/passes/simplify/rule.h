@@ -65,8 +65,8 @@ struct Rule {
 };
 
 // Guards, by the element type of the root (of its first operand for compare).
-bool Integral(const hlo::Instruction& root);    // integers and pred
-bool Floating(const hlo::Instruction& root);    // real floats
+bool Integral(const hlo::Instruction& root);  // integers and pred
+bool Floating(const hlo::Instruction& root);  // real floats
 bool NotComplex(const hlo::Instruction& root);
 
 // The single value that `instruction` has in all elements, as a scalar literal; nothing when it is no such constant.
@@ -81,8 +81,8 @@ class RuleSet {
   RuleSet(RuleSet&&);
   RuleSet& operator=(RuleSet&&);
 
-  // What the first rule that applies makes of `instruction`: an instruction of compatible shape, maybe new ones behind it
-  // (see builder.added()); null when none applies.
+  // What the first rule that applies makes of `instruction`: an instruction of compatible shape, maybe new ones behind
+  // it (see builder.added()); null when none applies.
   hlo::Instruction* Apply(hlo::Instruction* instruction, hlo::Builder& builder) const;
   int64_t size() const;
 

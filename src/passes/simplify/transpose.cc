@@ -46,8 +46,9 @@ Instruction* TransposeOfIota(const Match& match, hlo::Builder& builder) {
   const auto& permutation = match.root()->dimensions();
   const int64_t dimension = match.root()->operand(0)->dimensions()[0];
   const int64_t moved = std::find(permutation.begin(), permutation.end(), dimension) - permutation.begin();
-  return builder.Add(Opcode::kIota, hlo::Shape(match.root()->shape().element_type(), match.root()->shape().dimensions()),
-                     {}, hlo::DimensionsAttributes{{moved}});
+  return builder.Add(Opcode::kIota,
+                     hlo::Shape(match.root()->shape().element_type(), match.root()->shape().dimensions()), {},
+                     hlo::DimensionsAttributes{{moved}});
 }
 
 // Reversing a dimension of size 1 does nothing.
@@ -87,14 +88,10 @@ Instruction* UnitIota(const Match& match, hlo::Builder& builder) {
 }
 
 constexpr Rule kRules[] = {
-    {"transpose(x)", IdentityTranspose},
-    {"transpose(transpose(x))", TransposeOfTranspose},
-    {"transpose(x)", TransposeIsReshape},
-    {"transpose(broadcast(x))", TransposeOfBroadcast},
-    {"transpose(iota())", TransposeOfIota},
-    {"iota()", UnitIota},
-    {"reverse(x)", DropReversedDimensions},
-    {"reverse(reverse(x))", ReverseOfReverse},
+    {"transpose(x)", IdentityTranspose},    {"transpose(transpose(x))", TransposeOfTranspose},
+    {"transpose(x)", TransposeIsReshape},   {"transpose(broadcast(x))", TransposeOfBroadcast},
+    {"transpose(iota())", TransposeOfIota}, {"iota()", UnitIota},
+    {"reverse(x)", DropReversedDimensions}, {"reverse(reverse(x))", ReverseOfReverse},
 };
 
 }  // namespace
