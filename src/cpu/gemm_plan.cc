@@ -114,9 +114,10 @@ void ChooseTile(const GemmProblem& problem, const GemmArithmetic& arithmetic, in
       };
       double cycles =
           static_cast<double>(problem.n / columns) * band(vectors) + (vector_tail > 0 ? band(vector_tail) : 0.0);
-      // Every size of tile is a kernel to compile.
-      if (row_tail > 0) cycles *= 1.01;
-      if (problem.n % columns > 0 && problem.n > columns) cycles *= 1.01;
+      // Every size of tile is a kernel to compile, which weighs more the shorter the product runs.
+      const double penalty = 1.01 + 2e3 / (cycles * static_cast<double>(problem.k) + 2e4);
+      if (row_tail > 0 && problem.m > rows) cycles *= penalty;
+      if (problem.n % columns > 0 && problem.n > columns) cycles *= penalty;
       if (cycles < best * 0.999) {
         best = cycles;
         schedule.rows = rows;
@@ -233,6 +234,8 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
     }
     const int64_t accumulators = int64_t{schedule.rows} * schedule.vectors * parts;
     schedule.unroll = accumulators >= 20 ? 2 : accumulators >= 8 ? 4 : 8;
+    // Short sums do not repay the code that finishes what unrolling leaves over.
+    while (k < 64 && schedule.unroll > 1 && k % schedule.unroll != 0) schedule.unroll /= 2;
   }
   if (k == 0) schedule.pack_lhs = schedule.pack_rhs = false;
   ChooseBlocks(problem, arithmetic, threads, schedule);
