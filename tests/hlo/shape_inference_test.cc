@@ -5,11 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "src/frontend/hlo_text/lexer.h"
 #include "src/frontend/hlo_text/parser.h"
+#include "src/frontend/hlo_text/shape_parser.h"
 
 namespace kiln::hlo {
 namespace {
@@ -80,9 +81,8 @@ class InferenceTest : public ::testing::TestWithParam<Case> {};
 TEST_P(InferenceTest, GivesTheShapeOrTheError) {
   const Case& c = GetParam();
   absl::StatusOr<Shape> shape = Infer(c.instruction);
-  const bool is_shape = absl::StrContains(c.expected, "[") && !absl::StrContains(c.expected, " must") &&
-                        hlo::ParsePrimitiveType(c.expected.substr(0, c.expected.find('['))).has_value();
-  if (is_shape || c.expected[0] == '(') {
+  hlo_text::Lexer lexer(c.expected, "expected");
+  if (hlo_text::ParseShape(lexer).ok() && lexer.AtEnd()) {
     ASSERT_TRUE(shape.ok()) << c.instruction << ": " << shape.status();
     EXPECT_EQ(shape->ToString(/*print_layout=*/false), c.expected) << c.instruction;
   } else {
