@@ -9,7 +9,7 @@ find_package(Threads REQUIRED)
 
 # Only the parts of LLVM that Kiln uses: the JIT, the host's code generator, NVPTX and the passes of the short pipeline.
 llvm_map_components_to_libnames(KILN_LLVM_LIBRARIES
-  core orcjit passes native nvptxcodegen nvptxdesc nvptxinfo target analysis support)
+  core orcjit runtimedyld asmparser passes native nvptxcodegen nvptxdesc nvptxinfo target analysis support)
 add_library(kiln_llvm INTERFACE)
 target_include_directories(kiln_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
 target_link_libraries(kiln_llvm INTERFACE ${KILN_LLVM_LIBRARIES})

@@ -9,18 +9,23 @@
 namespace kiln {
 
 // Thread-safe. Workers sleep when idle after a short spin, so that a burst of small kernels does not pay for wake-ups.
+// ParallelFor and Schedule have threads of their own: scheduled work may block on anything, and the ParallelFor calls
+// that it makes find the workers free.
 class ThreadPool {
  public:
   // `threads` counts the calling thread: ThreadPool(2) starts one worker for ParallelFor. Values below 1 mean 1.
   explicit ThreadPool(int threads);
-  ~ThreadPool();  // Waits for scheduled work.
+  ~ThreadPool();  // Waits for scheduled work. No call may be in progress on, or begin from, another thread.
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
+  // Threads that one ParallelFor may use, the caller counted in.
   int threads() const;
 
-  // Runs `work` on a worker, in order of submission as far as workers are free. Never runs it inline, so a caller that
-  // holds locks is safe. Work may block.
+  // Runs `work` on another thread, in order of submission; up to threads() of them run at once, and more when these seem
+  // to block (nothing started or ended for a millisecond or more), so that scheduled work may wait for work scheduled
+  // after it. Never runs it inline, so a caller that holds locks is safe; the one exception is a process that cannot
+  // start a single thread.
   void Schedule(std::function<void()> work);
 
   // Calls task(closure, begin, end) over disjoint ranges that cover [0, count), each of at least `grain` indices but the

@@ -1,0 +1,55 @@
+// Threads for work that may block: the other half of ThreadPool.
+#ifndef KILN_BASE_JOB_QUEUE_H_
+#define KILN_BASE_JOB_QUEUE_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace kiln {
+
+// Starts a thread with every signal blocked, so that the host's handlers run on the host's threads. Returns a thread
+// that is not joinable when the system has none to give.
+std::thread StartThread(const char* name, std::function<void()> body);
+
+// Runs jobs in order of submission, `concurrency` at once. When none has started or ended for a while and one is queued,
+// the running ones are taken for blocked, and it gets a thread beyond that number: jobs may wait for jobs that were
+// pushed later. The while doubles with each further thread, so that jobs that are merely long do not crowd the CPUs.
+// Thread-safe.
+class JobQueue {
+ public:
+  explicit JobQueue(int concurrency) : concurrency_(concurrency) {}
+  ~JobQueue();  // Runs what is queued and waits for it.
+
+  void Push(std::function<void()> job);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr auto kPatience = std::chrono::milliseconds(1);
+  static constexpr int kMaxDoublings = 6;
+  static constexpr size_t kMaxThreads = 512;
+
+  // When the job at the head may start. Needs mutex_.
+  Clock::time_point Due() const;
+  void Serve();
+  // Makes sure that a thread watches the queue, which must not be empty. Needs mutex_. False when there is no thread.
+  bool EnsureWatcher();
+
+  const int concurrency_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> queue_;
+  Clock::time_point last_progress_;
+  std::vector<std::thread> threads_;
+  int running_ = 0;  // jobs in progress
+  int idle_ = 0;     // threads that wait on changed_
+  bool stopping_ = false;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_BASE_JOB_QUEUE_H_

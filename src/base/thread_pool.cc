@@ -1,0 +1,180 @@
+#include "src/base/thread_pool.h"
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <climits>
+#include <thread>
+#include <vector>
+
+#include "src/base/job_queue.h"
+
+namespace kiln {
+namespace {
+
+// Long enough to bridge the gap between two kernels of one program, short enough to cost no battery.
+constexpr auto kSpin = std::chrono::microseconds(40);
+
+void FutexWait(std::atomic<uint32_t>& word, uint32_t expected) {
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+}
+
+void FutexWake(std::atomic<uint32_t>& word, int threads) {
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
+}
+
+void Pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#else
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+#endif
+}
+
+// Polls `done` until it holds or kSpin has passed, giving the CPU away now and then. Returns done's last answer.
+template <typename Predicate>
+bool SpinUntil(bool spin, Predicate done) {
+  if (done()) return true;
+  if (!spin) return false;
+  const auto deadline = std::chrono::steady_clock::now() + kSpin;
+  while (true) {
+    for (int i = 0; i < 64; ++i) {
+      if (done()) return true;
+      Pause();
+    }
+    if (std::chrono::steady_clock::now() >= deadline) return done();
+    sched_yield();
+  }
+}
+
+// One ParallelFor in progress. Slots outlive every call, so a worker that comes late touches valid memory.
+struct alignas(64) Slot {
+  std::atomic<bool> claimed{false};      // a caller owns the slot
+  std::atomic<bool> open{false};         // the fields below hold a job that workers may join
+  std::atomic<uint32_t> users{0};        // workers inside; the caller waits for zero before it gives the slot back
+  std::atomic<uint32_t> caller_sleeps{0};
+  ThreadPool::RangeTask task = nullptr;
+  void* closure = nullptr;
+  uint64_t count = 0;
+  uint64_t chunk = 0;
+  // On its own line: every thread of the job writes it.
+  alignas(64) std::atomic<uint64_t> next{0};
+
+  void Work() {
+    // The load keeps `next` from growing without bound when idle workers look in again and again.
+    while (next.load(std::memory_order_relaxed) < count) {
+      const uint64_t begin = next.fetch_add(chunk, std::memory_order_relaxed);
+      if (begin >= count) return;
+      task(closure, static_cast<int64_t>(begin), static_cast<int64_t>(std::min(begin + chunk, count)));
+    }
+  }
+};
+
+}  // namespace
+
+struct ThreadPool::State {
+  explicit State(int threads) : threads(threads), spin(AvailableCpus() >= threads), jobs(threads) {}
+
+  const int threads;
+  const bool spin;
+  std::array<Slot, 32> slots;  // more calls than this at once run on their callers alone
+  alignas(64) std::atomic<uint32_t> epoch{0};  // counts ParallelFor calls: what workers wait on
+  alignas(64) std::atomic<uint32_t> sleepers{0};
+  std::atomic<bool> stopping{false};
+  std::vector<std::thread> workers;
+  JobQueue jobs;
+
+  void Help(Slot& slot) {
+    if (!slot.open.load(std::memory_order_relaxed)) return;
+    // The caller closes the slot and then reads users; this adds itself and then reads open: one of them sees the other.
+    slot.users.fetch_add(1, std::memory_order_seq_cst);
+    if (slot.open.load(std::memory_order_seq_cst)) slot.Work();
+    if (slot.users.fetch_sub(1, std::memory_order_seq_cst) == 1 && slot.caller_sleeps.load(std::memory_order_seq_cst)) {
+      FutexWake(slot.users, 1);
+    }
+  }
+
+  void Worker() {
+    while (!stopping.load(std::memory_order_acquire)) {
+      const uint32_t seen = epoch.load(std::memory_order_seq_cst);
+      for (Slot& slot : slots) Help(slot);
+      if (SpinUntil(spin, [&] { return epoch.load(std::memory_order_relaxed) != seen; })) continue;
+      sleepers.fetch_add(1, std::memory_order_seq_cst);
+      FutexWait(epoch, seen);
+      sleepers.fetch_sub(1, std::memory_order_seq_cst);
+    }
+  }
+
+  Slot* Claim() {
+    for (Slot& slot : slots) {
+      if (!slot.claimed.load(std::memory_order_relaxed) && !slot.claimed.exchange(true, std::memory_order_acquire)) {
+        return &slot;
+      }
+    }
+    return nullptr;
+  }
+};
+
+ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>(std::clamp(threads, 1, 4096))) {
+  for (int i = 1; i < state_->threads; ++i) {
+    std::thread thread = StartThread("kiln-worker", [state = state_.get()] { state->Worker(); });
+    if (!thread.joinable()) break;  // Fewer workers are slower, not wrong.
+    state_->workers.push_back(std::move(thread));
+  }
+}
+
+ThreadPool::~ThreadPool() {
+  // Scheduled work may still call ParallelFor, and is done when the queue's destructor returns: after the workers' end
+  // those calls run on their callers alone.
+  state_->stopping.store(true, std::memory_order_release);
+  state_->epoch.fetch_add(1, std::memory_order_seq_cst);
+  FutexWake(state_->epoch, INT_MAX);
+  for (std::thread& worker : state_->workers) worker.join();
+}
+
+int ThreadPool::threads() const { return state_->threads; }
+
+void ThreadPool::Schedule(std::function<void()> work) { state_->jobs.Push(std::move(work)); }
+
+void ThreadPool::ParallelFor(int64_t count, int64_t grain, RangeTask task, void* closure) {
+  if (count <= 0) return;
+  State& state = *state_;
+  const uint64_t total = static_cast<uint64_t>(count);
+  // Eight chunks per thread even out threads of unequal speed at the price of a few atomic additions.
+  const uint64_t pieces = static_cast<uint64_t>(state.threads) * 8;
+  const uint64_t chunk = std::max<uint64_t>(std::clamp<int64_t>(grain, 1, count), (total + pieces - 1) / pieces);
+  if (chunk >= total || state.workers.empty()) return task(closure, 0, count);
+  Slot* slot = state.Claim();
+  if (slot == nullptr) return task(closure, 0, count);
+
+  slot->task = task;
+  slot->closure = closure;
+  slot->count = total;
+  slot->chunk = chunk;
+  slot->next.store(0, std::memory_order_relaxed);
+  slot->open.store(true, std::memory_order_seq_cst);
+  state.epoch.fetch_add(1, std::memory_order_seq_cst);
+  const uint32_t sleepers = state.sleepers.load(std::memory_order_seq_cst);
+  if (sleepers > 0) {
+    const uint64_t others = (total + chunk - 1) / chunk - 1;
+    FutexWake(state.epoch, static_cast<int>(std::min<uint64_t>(sleepers, others)));
+  }
+
+  slot->Work();
+  slot->open.store(false, std::memory_order_seq_cst);
+  const auto left = [&] { return slot->users.load(std::memory_order_seq_cst) == 0; };
+  if (!SpinUntil(state.spin, left)) {
+    slot->caller_sleeps.store(1, std::memory_order_seq_cst);
+    for (uint32_t users; (users = slot->users.load(std::memory_order_seq_cst)) != 0;) FutexWait(slot->users, users);
+    slot->caller_sleeps.store(0, std::memory_order_relaxed);
+  }
+  slot->claimed.store(false, std::memory_order_release);
+}
+
+}  // namespace kiln

@@ -1,0 +1,214 @@
+// The functions of a matrix product: tasks, blocks, and calls of micro-kernels.
+#include "src/cpu/gemm.h"
+
+#include <algorithm>
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Function.h"
+#include "src/base/status.h"
+#include "src/cpu/gemm_emitter.h"
+#include "src/cpu/llvm_loop.h"
+
+namespace kiln::cpu {
+
+GemmEmitter::GemmEmitter(const GemmSpec& spec, const GemmPlan& plan, const GemmArithmetic& arithmetic,
+                         llvm::Module& module)
+    : spec_(spec),
+      schedule_(plan.schedule),
+      arithmetic_(arithmetic),
+      problem_(MakeGemmProblem(spec, plan.schedule.swapped)),
+      layout_(MakeGemmLayout(problem_, plan.schedule, arithmetic)),
+      dot_(plan.schedule.kind == GemmSchedule::Kind::kDot),
+      module_(module),
+      b_(module.getContext()) {}
+
+GemmEmitter::Entry GemmEmitter::BeginFunction(const std::string& name) {
+  llvm::Type* pointer = b_.getPtrTy();
+  llvm::Type* i64 = b_.getInt64Ty();
+  auto* type = llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, pointer, pointer, pointer, i64, i64}, false);
+  llvm::Function* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module_);
+  static constexpr const char* kNames[] = {"lhs", "rhs", "out", "scratch", "extra", "begin", "end"};
+  for (int i = 0; i < 7; ++i) function->getArg(i)->setName(kNames[i]);
+  b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", function));
+  Entry entry{function,
+              function->getArg(0),
+              function->getArg(1),
+              function->getArg(2),
+              function->getArg(3),
+              function->getArg(4),
+              function->getArg(5),
+              function->getArg(6)};
+  // The caller's lhs is the kernels' rhs in a transposed product.
+  if (schedule_.swapped) std::swap(entry.lhs, entry.rhs);
+  return entry;
+}
+
+llvm::Value* GemmEmitter::Scale(llvm::Value* value, int64_t factor) {
+  if (factor == 1) return value;
+  if (factor == 0) return Int(0);
+  return b_.CreateMul(value, Int(factor));
+}
+
+llvm::Value* GemmEmitter::At(llvm::Value* base, llvm::Value* elements, int64_t element_bytes) {
+  return b_.CreateGEP(b_.getInt8Ty(), base, Scale(elements, element_bytes));
+}
+
+llvm::Value* GemmEmitter::At(llvm::Value* base, int64_t bytes) {
+  return bytes == 0 ? base : b_.CreateGEP(b_.getInt8Ty(), base, Int(bytes));
+}
+
+llvm::Value* GemmEmitter::BatchOffset(llvm::Value* batch, Operand operand) {
+  llvm::Value* offset = Int(0);
+  llvm::Value* rest = batch;
+  for (size_t i = problem_.batch.size(); i-- > 0;) {
+    const GemmBatchDimension& dimension = problem_.batch[i];
+    if (dimension.size == 1) continue;
+    const int64_t stride = operand == Operand::kLhs   ? dimension.lhs_stride
+                           : operand == Operand::kRhs ? dimension.rhs_stride
+                                                      : dimension.out_stride;
+    const bool outermost = std::all_of(problem_.batch.begin(), problem_.batch.begin() + i,
+                                       [](const GemmBatchDimension& d) { return d.size == 1; });
+    llvm::Value* index = outermost ? rest : b_.CreateURem(rest, Int(dimension.size));
+    if (!outermost) rest = b_.CreateUDiv(rest, Int(dimension.size));
+    if (stride != 0) offset = b_.CreateAdd(offset, Scale(index, stride));
+  }
+  return offset;
+}
+
+absl::Status GemmEmitter::CallMicroKernel(const Tile& origin, llvm::Value* m0, llvm::Value* n0, llvm::Value* k0,
+                                          int64_t rows, int64_t columns) {
+  Tile tile = origin;
+  llvm::Value* lhs_offset =
+      b_.CreateAdd(Scale(m0, layout_.lhs.block_stride), Scale(k0, layout_.lhs.k_stride));
+  llvm::Value* rhs_offset =
+      b_.CreateAdd(Scale(n0, layout_.rhs.block_stride), Scale(k0, layout_.rhs.k_stride));
+  tile.lhs = At(origin.lhs, lhs_offset, LhsBytes());
+  tile.rhs = At(origin.rhs, rhs_offset, RhsBytes());
+  tile.m = m0;
+  tile.n = n0;
+  KILN_ASSIGN_OR_RETURN(llvm::Function * kernel, MicroKernel(rows, columns));
+  std::vector<llvm::Value*> arguments = {tile.lhs, tile.rhs, tile.out, tile.extra, tile.batch, tile.m, tile.n};
+  if (InParts()) {
+    // `origin.partial` is the task's whole block; each tile has its own stretch of it.
+    llvm::Value* m_in_block = b_.CreateURem(m0, Int(schedule_.m_block));
+    llvm::Value* n_in_block = b_.CreateURem(n0, Int(schedule_.n_block));
+    llvm::Value* offset = b_.CreateAdd(Scale(m_in_block, schedule_.n_block), Scale(n_in_block, schedule_.rows));
+    tile.partial = At(origin.partial, offset, arithmetic_.element_bytes());
+    arguments.insert(arguments.end(), {tile.steps, tile.first, tile.last, tile.partial});
+  }
+  b_.CreateCall(kernel, arguments);
+  return absl::OkStatus();
+}
+
+absl::Status GemmEmitter::EmitColumnPanel(const Tile& origin, llvm::Value* n0, int64_t columns, llvm::Value* m_begin,
+                                          llvm::Value* m_end, llvm::Value* k0) {
+  const int64_t tail = problem_.m % schedule_.rows;
+  absl::Status status;
+  if (problem_.m >= schedule_.rows) {
+    llvm::Value* full_end = m_end;
+    if (tail > 0) full_end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, m_end, Int(problem_.m - tail));
+    EmitLoop(b_, m_begin, full_end, schedule_.rows, "m", [&](llvm::Value* m0) {
+      status.Update(CallMicroKernel(origin, m0, n0, k0, schedule_.rows, columns));
+    });
+  }
+  if (tail > 0) {
+    llvm::Value* last = b_.CreateICmpEQ(m_end, Int(problem_.m));
+    EmitIf(b_, last, "m.tail", [&] {
+      status.Update(CallMicroKernel(origin, Int(problem_.m - tail), n0, k0, tail, columns));
+    });
+  }
+  return status;
+}
+
+absl::Status GemmEmitter::EmitProduct(const std::string& name) {
+  name_ = name;
+  const Entry entry = BeginFunction(name);
+  const GemmProblem& p = problem_;
+  const int64_t tasks_per_batch = layout_.m_blocks * layout_.n_blocks;
+  if (p.batches == 0 || tasks_per_batch == 0) {
+    b_.CreateRetVoid();
+    return absl::OkStatus();
+  }
+  llvm::Value* partial = nullptr;
+  if (InParts()) {
+    auto* type = llvm::ArrayType::get(b_.getInt8Ty(),
+                                      schedule_.m_block * schedule_.n_block * arithmetic_.element_bytes());
+    llvm::AllocaInst* alloca = b_.CreateAlloca(type, nullptr, "partial");
+    alloca->setAlignment(llvm::Align(64));
+    partial = alloca;
+  }
+  absl::Status status;
+  EmitLoop(b_, entry.begin, entry.end, 1, "task", [&](llvm::Value* task) {
+    // Neighbouring tasks share a block of rhs columns.
+    llvm::Value* m_block_index = layout_.m_blocks == 1 ? Int(0) : b_.CreateURem(task, Int(layout_.m_blocks));
+    llvm::Value* rest = layout_.m_blocks == 1 ? task : b_.CreateUDiv(task, Int(layout_.m_blocks));
+    llvm::Value* n_block_index = layout_.n_blocks == 1 ? Int(0) : b_.CreateURem(rest, Int(layout_.n_blocks));
+    if (layout_.n_blocks > 1) rest = b_.CreateUDiv(rest, Int(layout_.n_blocks));
+    llvm::Value* batch = p.batches == 1 ? Int(0) : rest;
+
+    Tile origin{};
+    origin.extra = entry.extra;
+    origin.batch = batch;
+    origin.partial = partial;
+    origin.lhs = layout_.lhs.packed
+                     ? At(At(entry.scratch, layout_.lhs.scratch_offset), Scale(batch, layout_.lhs.batch_stride), LhsBytes())
+                     : At(entry.lhs, BatchOffset(batch, Operand::kLhs), LhsBytes());
+    origin.rhs = layout_.rhs.packed
+                     ? At(At(entry.scratch, layout_.rhs.scratch_offset), Scale(batch, layout_.rhs.batch_stride), RhsBytes())
+                     : At(entry.rhs, BatchOffset(batch, Operand::kRhs), RhsBytes());
+    origin.out = At(entry.out, BatchOffset(batch, Operand::kOut), StoredElement(p.out_type));
+
+    const auto block = [&](llvm::Value* index, int64_t blocks, int64_t block, int64_t size) {
+      if (blocks == 1) return std::pair<llvm::Value*, llvm::Value*>(Int(0), Int(size));
+      llvm::Value* begin = Scale(index, block);
+      llvm::Value* end = b_.CreateAdd(begin, Int(block));
+      if (size % block != 0) end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, Int(size));
+      return std::pair<llvm::Value*, llvm::Value*>(begin, end);
+    };
+    const auto [m_begin, m_end] = block(m_block_index, layout_.m_blocks, schedule_.m_block, p.m);
+    const auto [n_begin, n_end] = block(n_block_index, layout_.n_blocks, schedule_.n_block, p.n);
+    llvm::Value *m_first = m_begin, *m_limit = m_end, *n_first = n_begin, *n_limit = n_end;
+
+    EmitLoop(b_, Int(0), Int(std::max<int64_t>(p.k, 1)), std::max<int64_t>(schedule_.k_block, 1), "k",
+             [&](llvm::Value* k0) {
+               if (InParts()) {
+                 llvm::Value* left = b_.CreateSub(Int(p.k), k0);
+                 origin.steps = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, Int(schedule_.k_block));
+                 origin.first = b_.CreateICmpEQ(k0, Int(0));
+                 origin.last = b_.CreateICmpSLE(left, Int(schedule_.k_block));
+               }
+               const int64_t columns = TileColumns();
+               const int64_t tail = p.n % columns;
+               if (p.n >= columns) {
+                 llvm::Value* full_end = n_limit;
+                 if (tail > 0) full_end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, n_limit, Int(p.n - tail));
+                 EmitLoop(b_, n_first, full_end, columns, "n", [&](llvm::Value* n0) {
+                   status.Update(EmitColumnPanel(origin, n0, columns, m_first, m_limit, k0));
+                 });
+               }
+               if (tail > 0) {
+                 llvm::Value* last = b_.CreateICmpEQ(n_limit, Int(p.n));
+                 EmitIf(b_, last, "n.tail", [&] {
+                   status.Update(EmitColumnPanel(origin, Int(p.n - tail), tail, m_first, m_limit, k0));
+                 });
+               }
+             });
+  });
+  b_.CreateRetVoid();
+  return status;
+}
+
+absl::Status EmitGemm(const GemmSpec& spec, const GemmPlan& plan, llvm::Module& module) {
+  KILN_ASSIGN_OR_RETURN(const GemmArithmetic arithmetic,
+                        GemmArithmetic::Make(spec.lhs.type, spec.rhs.type, spec.result_type));
+  for (const GemmPhase& phase : plan.phases) {
+    if (module.getFunction(phase.function) != nullptr) {
+      return InvalidArgument("The module already has a function named ", phase.function, ".");
+    }
+  }
+  GemmEmitter emitter(spec, plan, arithmetic, module);
+  if (plan.phases.size() > 1) KILN_RETURN_IF_ERROR(emitter.EmitPack(plan.phases.front().function));
+  return emitter.EmitProduct(plan.phases.back().function);
+}
+
+}  // namespace kiln::cpu

@@ -1,0 +1,121 @@
+// Matrix multiplication as generated code: out[b, m, n] = epilogue(sum over k of lhs[b, m, k] * rhs[b, k, n]).
+//
+// Use: PlanGemm chooses the schedule, EmitGemm adds its functions to a module, and whoever runs the code calls
+// plan.phases in order, each over all of its tasks (in any order, on any threads) before the next one begins.
+#ifndef KILN_CPU_GEMM_H_
+#define KILN_CPU_GEMM_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+#include "src/hlo/primitive_type.h"
+#include "src/kernel/scalar_emitter.h"
+
+namespace kiln::cpu {
+
+// Where a matrix's elements lie: strides count elements and may be anything from 0 up.
+struct GemmMatrix {
+  hlo::PrimitiveType type = hlo::PrimitiveType::kF32;
+  int64_t row_stride = 0;     // lhs: m, rhs: k, out: m
+  int64_t column_stride = 1;  // lhs: k, rhs: n, out: n
+};
+
+// One batch dimension; a stride of 0 repeats an operand.
+struct GemmBatchDimension {
+  int64_t size = 1;
+  int64_t lhs_stride = 0;
+  int64_t rhs_stride = 0;
+  int64_t out_stride = 0;
+};
+
+// A stretch of one row of the result (or of one column, where lanes_along_m) that the epilogue works on.
+struct GemmEpilogueArguments {
+  llvm::IRBuilder<>* builder = nullptr;
+  llvm::Value* extra = nullptr;        // the function's `extra` argument
+  llvm::Value* batch_index = nullptr;  // i64, over all batch dimensions, the first one slowest
+  llvm::Value* m_index = nullptr;      // i64, of lane 0
+  llvm::Value* n_index = nullptr;      // i64, of lane 0
+  bool lanes_along_m = false;          // lanes are consecutive in m instead of n
+  int lanes = 1;                       // all of them exist: loads of this many elements are in bounds
+};
+
+// Maps the product, converted to result_type, to the value that is stored, of out.type. Emits straight-line code or
+// whole blocks; the builder goes on where it stops. Is called once per vector of each kernel variant.
+using GemmEpilogue =
+    std::function<absl::StatusOr<kernel::Value>(const GemmEpilogueArguments& arguments, const kernel::Value& result)>;
+
+struct GemmSpec {
+  std::vector<GemmBatchDimension> batch;
+  int64_t m = 0;
+  int64_t n = 0;
+  int64_t k = 0;  // 0 gives zeros
+  GemmMatrix lhs;
+  GemmMatrix rhs;
+  GemmMatrix out;
+  // The product's own type: sums are kept in f32 (f16, bf16, f32), f64, or integers of at least 32 bits, and rounded or
+  // wrapped to it once. Differs from out.type only with an epilogue.
+  hlo::PrimitiveType result_type = hlo::PrimitiveType::kF32;
+  GemmEpilogue epilogue;  // may be empty
+};
+
+// The choices, as data: PlanGemm fills it in, a test or a tuner may change it between PlanGemm and EmitGemm (then
+// FinishGemmPlan must be called again).
+struct GemmSchedule {
+  enum class Kind : uint8_t {
+    kTile,  // rows x vectors accumulators, lhs elements broadcast against rhs vectors along n
+    kDot,   // vectors along k, summed across lanes in the end: few rows, rhs contiguous in k
+  };
+  Kind kind = Kind::kTile;
+  bool swapped = false;  // computes the transposed product: below, "m", "lhs" and "rows" then mean n, rhs and columns
+  int lanes = 1;
+  int rows = 1;     // of a micro-tile
+  int vectors = 1;  // per row of a micro-tile; kDot: columns of a micro-tile
+  int unroll = 1;   // of the loop over k
+  bool pack_lhs = false;
+  bool pack_rhs = false;
+  int64_t m_block = 0;  // of a task; a multiple of rows
+  int64_t n_block = 0;  // of a task; a multiple of vectors * lanes
+  int64_t k_block = 0;  // k when the sum is made in one go
+};
+
+// All phases have this signature. lhs, rhs, out and extra as the spec says, scratch of plan.scratch_bytes aligned to 64
+// (null when 0); runs tasks [begin, end). `out` may overlap no operand, but an epilogue may read the elements of `out`
+// that it replaces.
+using GemmFunction = void(const void* lhs, const void* rhs, void* out, void* scratch, void* const* extra, int64_t begin,
+                          int64_t end);
+
+struct GemmPhase {
+  std::string function;  // name in the module, of a GemmFunction
+  int64_t tasks = 0;
+  int64_t grain = 1;  // tasks that are worth a thread's while: what ParallelFor takes
+};
+
+struct GemmPlan {
+  GemmSchedule schedule;
+  std::vector<GemmPhase> phases;  // packing, when there is any, then the product
+  int64_t scratch_bytes = 0;
+  double multiply_adds = 0;
+  int64_t estimated_nanoseconds = 0;  // on one thread
+};
+
+// Chooses a schedule for the host, to be run by up to `threads` threads. `name` prefixes the functions' names. Fails with
+// UNIMPLEMENTED for element types without a product here (8-bit floats and narrower), and with
+// INVALID_ARGUMENT for negative sizes or strides, mixtures of types that no dot has, and sizes past 2^47 bytes.
+absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, int threads);
+
+// Recomputes everything in the plan that follows from its schedule.
+absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPlan& plan);
+
+// Adds the functions that plan.phases name, and internal helpers, to `module`. All sizes and strides become constants.
+absl::Status EmitGemm(const GemmSpec& spec, const GemmPlan& plan, llvm::Module& module);
+
+}  // namespace kiln::cpu
+
+#endif  // KILN_CPU_GEMM_H_

@@ -1,0 +1,131 @@
+// State shared by the parts that emit a matrix product: packing, micro-kernels, and the loops around them.
+#ifndef KILN_CPU_GEMM_EMITTER_H_
+#define KILN_CPU_GEMM_EMITTER_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+#include "src/cpu/gemm.h"
+#include "src/cpu/gemm_layout.h"
+#include "src/cpu/gemm_types.h"
+
+namespace kiln::cpu {
+
+class GemmEmitter {
+ public:
+  GemmEmitter(const GemmSpec& spec, const GemmPlan& plan, const GemmArithmetic& arithmetic, llvm::Module& module);
+
+  // One GemmFunction each; `name` as in the plan.
+  absl::Status EmitPack(const std::string& name);
+  absl::Status EmitProduct(const std::string& name);
+
+ private:
+  // The arguments of a GemmFunction.
+  struct Entry {
+    llvm::Function* function;
+    llvm::Value *lhs, *rhs, *out, *scratch, *extra, *begin, *end;
+  };
+  // What a micro-kernel works on: pointers to the tile's first lhs row and rhs column at its first k, and the tile's place.
+  struct Tile {
+    llvm::Value *lhs, *rhs, *out, *extra, *batch, *m, *n;
+    // When the sum over k is made in several goes: steps in this go, whether it is the first or the last, and where the
+    // partial sums of the tile are.
+    llvm::Value *steps = nullptr, *first = nullptr, *last = nullptr, *partial = nullptr;
+  };
+  using Sums = std::vector<GemmValue>;  // [row][vector]
+  enum class Operand : uint8_t { kLhs, kRhs, kOut };
+
+  // gemm.cc
+  Entry BeginFunction(const std::string& name);
+  // Element offset of a batch in an operand as the caller passes it.
+  llvm::Value* BatchOffset(llvm::Value* batch, Operand operand);
+  // base + elements * element_bytes.
+  llvm::Value* At(llvm::Value* base, llvm::Value* elements, int64_t element_bytes);
+  llvm::Value* At(llvm::Value* base, int64_t bytes);
+  llvm::Value* Scale(llvm::Value* value, int64_t factor);
+  // Columns n0 to n0 + columns of the rows [m_begin, m_end).
+  absl::Status EmitColumnPanel(const Tile& origin, llvm::Value* n0, int64_t columns, llvm::Value* m_begin,
+                               llvm::Value* m_end, llvm::Value* k0);
+  absl::Status CallMicroKernel(const Tile& origin, llvm::Value* m0, llvm::Value* n0, llvm::Value* k0, int64_t rows,
+                               int64_t columns);
+
+  // gemm_micro_kernel.cc
+  absl::StatusOr<llvm::Function*> MicroKernel(int64_t rows, int64_t columns);
+  absl::Status EmitTileBody(const Tile& tile, int64_t rows, int64_t columns);
+  Sums ZeroSums(int64_t count);
+  Sums EmitTileSum(const Tile& tile, int64_t rows, int64_t columns, Sums sums);
+  // The products of step `u` counted from the pointers.
+  void EmitTileStep(llvm::Value* lhs, llvm::Value* rhs, int64_t u, int64_t rows, int64_t columns, Sums& sums);
+  // Runs `steps` steps, `unroll` per turn; `steps` is a multiple of it. `step` emits turn number u from the pointers.
+  Sums EmitSumLoop(llvm::Value* turns, int64_t unroll, llvm::Value*& lhs, llvm::Value*& rhs, Sums sums,
+                   const std::function<void(llvm::Value*, llvm::Value*, int64_t, Sums&)>& step, int64_t lhs_bytes,
+                   int64_t rhs_bytes);
+  GemmValue LoadLhs(llvm::Value* pointer);
+  GemmValue LoadRhs(llvm::Value* pointer, int64_t vector, int64_t columns);
+
+  // gemm_dot_kernel.cc
+  absl::Status EmitDotBody(const Tile& tile, int64_t rows, int64_t columns);
+  llvm::Value* SumAcrossLanes(std::vector<llvm::Value*> vectors);
+
+  // gemm_store.cc
+  absl::Status EmitStores(const Tile& tile, int64_t rows, int64_t columns, const Sums& sums);
+  // One vector of `lanes` sums, all of which exist, at row m + row and column n + column.
+  absl::Status EmitStore(const Tile& tile, int64_t row, int64_t column, int lanes, const GemmValue& sum);
+  void TransferPartial(const Tile& tile, int64_t rows, int64_t columns, Sums& sums, bool load);
+  void StoreCut(const Tile& tile, int64_t row, int64_t column, int count, const GemmValue& sum);
+  void StoreScattered(llvm::Value* pointer, int64_t stride_bytes, llvm::Value* value, int bytes);
+  GemmValue Slice(const GemmValue& value, int first, int lanes);
+
+  // gemm_load.cc: elements `stride` apart from `pointer` on, `count` of them in `lanes` lanes; the lanes behind hold zero
+  // or garbage.
+  GemmValue LoadLanes(llvm::Value* pointer, hlo::PrimitiveType type, int64_t stride, int64_t count, int lanes);
+  llvm::Value* LoadContiguous(llvm::Value* pointer, llvm::Type* scalar, int bytes, int64_t count, int lanes);
+  void StoreNative(llvm::Value* pointer, const GemmValue& value, int64_t part_stride_bytes, bool aligned);
+
+  // gemm_pack.cc
+  void PackLhsTask(const Entry& entry, llvm::Value* task);
+  void PackRhsTask(const Entry& entry, llvm::Value* task);
+  void PackLhsRows(llvm::Value* from, llvm::Value* to, llvm::Value* rows);
+  void PackLhsTile(llvm::Value* from, llvm::Value* to, int64_t rows);
+  void PackRhsPanel(llvm::Value* from, llvm::Value* to, int64_t columns);
+  void PackRhsTransposed(llvm::Value* from, llvm::Value* to, llvm::Value* columns);
+
+  int64_t LhsBytes() const { return layout_.lhs.packed ? arithmetic_.element_bytes() : StoredElement(problem_.lhs_type); }
+  int64_t RhsBytes() const { return layout_.rhs.packed ? arithmetic_.element_bytes() : StoredElement(problem_.rhs_type); }
+  int64_t StoredElement(hlo::PrimitiveType type) const {
+    return int64_t{GemmArithmetic::StoredBytes(type)} * (hlo::IsComplex(type) ? 2 : 1);
+  }
+  // Steps of k that a transposing copy handles at once: 128 bits of the sum's type.
+  int TransposeSteps() const { return 16 / arithmetic_.part_bytes(); }
+  int64_t TileColumns() const {
+    return dot_ ? schedule_.vectors : int64_t{schedule_.vectors} * schedule_.lanes;
+  }
+  bool InParts() const { return schedule_.k_block < problem_.k; }
+  llvm::Value* Int(int64_t value) { return b_.getInt64(value); }
+
+  const GemmSpec& spec_;
+  const GemmSchedule schedule_;
+  const GemmArithmetic arithmetic_;
+  const GemmProblem problem_;
+  const GemmLayout layout_;
+  const bool dot_;
+  llvm::Module& module_;
+  llvm::IRBuilder<> b_;
+  std::string name_;
+  std::map<std::pair<int64_t, int64_t>, llvm::Function*> micro_kernels_;
+};
+
+// `vectors` are as many as elements fit in 128 bits (2 or 4): exchanges vector number and position inside each group of
+// that many lanes.
+void TransposeInGroups(llvm::IRBuilder<>& b, std::vector<llvm::Value*>& vectors, int lanes);
+
+}  // namespace kiln::cpu
+
+#endif  // KILN_CPU_GEMM_EMITTER_H_

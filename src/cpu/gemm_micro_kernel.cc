@@ -1,0 +1,245 @@
+// The tile kernel: rows x vectors sums in registers, one lhs element broadcast against each vector of rhs columns.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Function.h"
+#include "src/base/status.h"
+#include "src/cpu/gemm_emitter.h"
+#include "src/cpu/llvm_loop.h"
+
+namespace kiln::cpu {
+namespace {
+
+// Sums this small are written out without a loop.
+constexpr int64_t kMaxStraightSteps = 16;
+constexpr int64_t kMaxStraightProducts = 64;
+
+}  // namespace
+
+absl::StatusOr<llvm::Function*> GemmEmitter::MicroKernel(int64_t rows, int64_t columns) {
+  llvm::Function*& function = micro_kernels_[{rows, columns}];
+  if (function != nullptr) return function;
+  llvm::Type* pointer = b_.getPtrTy();
+  llvm::Type* i64 = b_.getInt64Ty();
+  std::vector<llvm::Type*> types = {pointer, pointer, pointer, pointer, i64, i64, i64};
+  if (InParts()) types.insert(types.end(), {i64, b_.getInt1Ty(), b_.getInt1Ty(), pointer});
+  function = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false),
+                                    llvm::Function::InternalLinkage, absl::StrCat(name_, ".", rows, "x", columns),
+                                    module_);
+  // Operands are only read; `out` may be read through `extra` by an epilogue.
+  for (int i : {0, 1}) {
+    function->addParamAttr(i, llvm::Attribute::NoAlias);
+    function->addParamAttr(i, llvm::Attribute::ReadOnly);
+  }
+  const int64_t products = rows * ((columns + schedule_.lanes - 1) / schedule_.lanes) * problem_.k;
+  const bool small = products <= kMaxStraightProducts && !InParts();
+  function->addFnAttr(small ? llvm::Attribute::AlwaysInline : llvm::Attribute::NoInline);
+
+  llvm::IRBuilder<>::InsertPointGuard guard(b_);
+  b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", function));
+  Tile tile{function->getArg(0), function->getArg(1), function->getArg(2), function->getArg(3),
+            function->getArg(4), function->getArg(5), function->getArg(6)};
+  if (InParts()) {
+    tile.steps = function->getArg(7);
+    tile.first = function->getArg(8);
+    tile.last = function->getArg(9);
+    tile.partial = function->getArg(10);
+  }
+  KILN_RETURN_IF_ERROR(dot_ ? EmitDotBody(tile, rows, columns) : EmitTileBody(tile, rows, columns));
+  b_.CreateRetVoid();
+  return function;
+}
+
+GemmEmitter::Sums GemmEmitter::ZeroSums(int64_t count) {
+  Sums sums(count);
+  for (GemmValue& sum : sums) {
+    for (int part = 0; part < arithmetic_.parts(); ++part) {
+      sum.part[part] = arithmetic_.Zero(b_.getContext(), schedule_.lanes);
+    }
+  }
+  return sums;
+}
+
+GemmValue GemmEmitter::LoadLhs(llvm::Value* pointer) {
+  const GemmOperandLayout& lhs = layout_.lhs;
+  GemmValue value;
+  for (int part = 0; part < arithmetic_.parts(); ++part) {
+    const int bytes = lhs.packed ? arithmetic_.part_bytes() : GemmArithmetic::StoredBytes(lhs.type);
+    llvm::Type* type = lhs.packed ? arithmetic_.PartType(b_.getContext(), 1)
+                                  : GemmArithmetic::StoredType(b_.getContext(), lhs.type, 1);
+    llvm::Value* scalar = b_.CreateAlignedLoad(type, At(pointer, part * bytes), llvm::Align(bytes));
+    if (!lhs.packed) scalar = arithmetic_.FromStored(b_, lhs.type, scalar);
+    value.part[part] = SplatLanes(b_, scalar, schedule_.lanes);
+  }
+  return value;
+}
+
+GemmValue GemmEmitter::LoadRhs(llvm::Value* pointer, int64_t vector, int64_t columns) {
+  const GemmOperandLayout& rhs = layout_.rhs;
+  const int lanes = schedule_.lanes;
+  if (!rhs.packed) {
+    const int64_t count = std::min<int64_t>(lanes, columns - vector * lanes);
+    return LoadLanes(At(pointer, vector * lanes * rhs.inner_stride * RhsBytes()), rhs.type, rhs.inner_stride, count,
+                     lanes);
+  }
+  // The last packed micro-tile is padded, so whole vectors are there.
+  GemmValue value;
+  const int64_t vector_bytes = int64_t{lanes} * arithmetic_.part_bytes();
+  for (int part = 0; part < arithmetic_.parts(); ++part) {
+    value.part[part] = b_.CreateAlignedLoad(arithmetic_.PartType(b_.getContext(), lanes),
+                                            At(pointer, (vector * arithmetic_.parts() + part) * vector_bytes),
+                                            llvm::Align(std::min<int64_t>(vector_bytes, 64)));
+  }
+  return value;
+}
+
+void GemmEmitter::EmitTileStep(llvm::Value* lhs, llvm::Value* rhs, int64_t u, int64_t rows, int64_t columns,
+                               Sums& sums) {
+  const int64_t vectors = (columns + schedule_.lanes - 1) / schedule_.lanes;
+  llvm::Value* rhs_step = At(rhs, u * layout_.rhs.k_stride * RhsBytes());
+  std::vector<GemmValue> columns_of_rhs;
+  for (int64_t vector = 0; vector < vectors; ++vector) columns_of_rhs.push_back(LoadRhs(rhs_step, vector, columns));
+  for (int64_t row = 0; row < rows; ++row) {
+    const int64_t offset = row * layout_.lhs.inner_stride + u * layout_.lhs.k_stride;
+    const GemmValue element = LoadLhs(At(lhs, offset * LhsBytes()));
+    for (int64_t vector = 0; vector < vectors; ++vector) {
+      GemmValue& sum = sums[row * vectors + vector];
+      sum = arithmetic_.MultiplyAdd(b_, element, columns_of_rhs[vector], sum);
+    }
+  }
+}
+
+GemmEmitter::Sums GemmEmitter::EmitSumLoop(
+    llvm::Value* turns, int64_t unroll, llvm::Value*& lhs, llvm::Value*& rhs, Sums sums,
+    const std::function<void(llvm::Value*, llvm::Value*, int64_t, Sums&)>& step, int64_t lhs_bytes, int64_t rhs_bytes) {
+  const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(turns);
+  if (constant != nullptr && constant->getSExtValue() <= 0) return sums;
+  llvm::Function* function = b_.GetInsertBlock()->getParent();
+  llvm::BasicBlock* entry = b_.GetInsertBlock();
+  llvm::BasicBlock* loop = llvm::BasicBlock::Create(b_.getContext(), "sum", function);
+  llvm::BasicBlock* exit = llvm::BasicBlock::Create(b_.getContext(), "sum.end", function);
+  if (constant != nullptr) {
+    b_.CreateBr(loop);
+  } else {
+    b_.CreateCondBr(b_.CreateICmpSGT(turns, Int(0)), loop, exit);
+  }
+
+  b_.SetInsertPoint(loop);
+  llvm::PHINode* count = b_.CreatePHI(b_.getInt64Ty(), 2);
+  llvm::PHINode* lhs_phi = b_.CreatePHI(b_.getPtrTy(), 2);
+  llvm::PHINode* rhs_phi = b_.CreatePHI(b_.getPtrTy(), 2);
+  const Sums before = sums;
+  std::vector<llvm::PHINode*> phis;
+  for (GemmValue& sum : sums) {
+    for (int part = 0; part < arithmetic_.parts(); ++part) {
+      phis.push_back(b_.CreatePHI(sum.part[part]->getType(), 2));
+      phis.back()->addIncoming(sum.part[part], entry);
+      sum.part[part] = phis.back();
+    }
+  }
+  for (int64_t u = 0; u < unroll; ++u) step(lhs_phi, rhs_phi, u, sums);
+  llvm::Value* lhs_next = At(lhs_phi, unroll * lhs_bytes);
+  llvm::Value* rhs_next = At(rhs_phi, unroll * rhs_bytes);
+  llvm::Value* left = b_.CreateSub(count, Int(1));
+  llvm::BasicBlock* latch = b_.GetInsertBlock();
+  count->addIncoming(turns, entry);
+  count->addIncoming(left, latch);
+  lhs_phi->addIncoming(lhs, entry);
+  lhs_phi->addIncoming(lhs_next, latch);
+  rhs_phi->addIncoming(rhs, entry);
+  rhs_phi->addIncoming(rhs_next, latch);
+  size_t next = 0;
+  for (GemmValue& sum : sums) {
+    for (int part = 0; part < arithmetic_.parts(); ++part) phis[next++]->addIncoming(sum.part[part], latch);
+  }
+  b_.CreateCondBr(b_.CreateICmpNE(left, Int(0)), loop, exit);
+
+  b_.SetInsertPoint(exit);
+  if (constant != nullptr) {
+    lhs = lhs_next;
+    rhs = rhs_next;
+    return sums;
+  }
+  const auto merge = [&](llvm::Value* skipped, llvm::Value* looped) {
+    llvm::PHINode* phi = b_.CreatePHI(skipped->getType(), 2);
+    phi->addIncoming(skipped, entry);
+    phi->addIncoming(looped, latch);
+    return phi;
+  };
+  lhs = merge(lhs, lhs_next);
+  rhs = merge(rhs, rhs_next);
+  for (size_t i = 0; i < sums.size(); ++i) {
+    for (int part = 0; part < arithmetic_.parts(); ++part) {
+      sums[i].part[part] = merge(before[i].part[part], sums[i].part[part]);
+    }
+  }
+  return sums;
+}
+
+GemmEmitter::Sums GemmEmitter::EmitTileSum(const Tile& tile, int64_t rows, int64_t columns, Sums sums) {
+  const auto step = [&](llvm::Value* lhs, llvm::Value* rhs, int64_t u, Sums& sums) {
+    EmitTileStep(lhs, rhs, u, rows, columns, sums);
+  };
+  const int64_t lhs_bytes = layout_.lhs.k_stride * LhsBytes();
+  const int64_t rhs_bytes = layout_.rhs.k_stride * RhsBytes();
+  const int64_t unroll = schedule_.unroll;
+  llvm::Value* lhs = tile.lhs;
+  llvm::Value* rhs = tile.rhs;
+  if (InParts()) {
+    llvm::Value* turns = b_.CreateSDiv(tile.steps, Int(unroll));
+    sums = EmitSumLoop(turns, unroll, lhs, rhs, std::move(sums), step, lhs_bytes, rhs_bytes);
+    if (unroll == 1 || (problem_.k % schedule_.k_block % unroll == 0 && schedule_.k_block % unroll == 0)) return sums;
+    llvm::Value* rest = b_.CreateSub(tile.steps, b_.CreateMul(turns, Int(unroll)));
+    return EmitSumLoop(rest, 1, lhs, rhs, std::move(sums), step, lhs_bytes, rhs_bytes);
+  }
+  const int64_t products = static_cast<int64_t>(sums.size()) * problem_.k;
+  int64_t straight = problem_.k;
+  if (problem_.k > kMaxStraightSteps || products > kMaxStraightProducts) {
+    straight = problem_.k % unroll;
+    sums = EmitSumLoop(Int(problem_.k / unroll), unroll, lhs, rhs, std::move(sums), step, lhs_bytes, rhs_bytes);
+  }
+  for (int64_t u = 0; u < straight; ++u) step(lhs, rhs, u, sums);
+  return sums;
+}
+
+absl::Status GemmEmitter::EmitTileBody(const Tile& tile, int64_t rows, int64_t columns) {
+  const int64_t vectors = (columns + schedule_.lanes - 1) / schedule_.lanes;
+  Sums sums = ZeroSums(rows * vectors);
+  if (!InParts()) return EmitStores(tile, rows, columns, EmitTileSum(tile, rows, columns, std::move(sums)));
+
+  // Later goes take up the sums that the one before left.
+  const Sums zeros = sums;
+  llvm::Function* function = b_.GetInsertBlock()->getParent();
+  llvm::BasicBlock* entry = b_.GetInsertBlock();
+  llvm::BasicBlock* resume = llvm::BasicBlock::Create(b_.getContext(), "resume", function);
+  llvm::BasicBlock* start = llvm::BasicBlock::Create(b_.getContext(), "start", function);
+  b_.CreateCondBr(tile.first, start, resume);
+  b_.SetInsertPoint(resume);
+  TransferPartial(tile, rows, columns, sums, /*load=*/true);
+  b_.CreateBr(start);
+  b_.SetInsertPoint(start);
+  for (size_t i = 0; i < sums.size(); ++i) {
+    for (int part = 0; part < arithmetic_.parts(); ++part) {
+      llvm::PHINode* phi = b_.CreatePHI(zeros[i].part[part]->getType(), 2);
+      phi->addIncoming(zeros[i].part[part], entry);
+      phi->addIncoming(sums[i].part[part], resume);
+      sums[i].part[part] = phi;
+    }
+  }
+  sums = EmitTileSum(tile, rows, columns, std::move(sums));
+  llvm::BasicBlock* finish = llvm::BasicBlock::Create(b_.getContext(), "finish", function);
+  llvm::BasicBlock* leave = llvm::BasicBlock::Create(b_.getContext(), "leave", function);
+  llvm::BasicBlock* done = llvm::BasicBlock::Create(b_.getContext(), "done", function);
+  b_.CreateCondBr(tile.last, finish, leave);
+  b_.SetInsertPoint(leave);
+  TransferPartial(tile, rows, columns, sums, /*load=*/false);
+  b_.CreateBr(done);
+  b_.SetInsertPoint(finish);
+  KILN_RETURN_IF_ERROR(EmitStores(tile, rows, columns, sums));
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+  return absl::OkStatus();
+}
+
+}  // namespace kiln::cpu

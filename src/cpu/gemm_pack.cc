@@ -1,0 +1,192 @@
+// Packing: operands into the order in which micro-kernels read them, in the sum's own type.
+#include <algorithm>
+#include <numeric>
+
+#include "src/base/status.h"
+#include "src/cpu/gemm_emitter.h"
+#include "src/cpu/llvm_loop.h"
+
+namespace kiln::cpu {
+
+absl::Status GemmEmitter::EmitPack(const std::string& name) {
+  name_ = name;
+  const Entry entry = BeginFunction(name);
+  const int64_t lhs_tasks = layout_.lhs.tasks;
+  // First all tasks of lhs, then those of rhs.
+  if (lhs_tasks > 0) {
+    llvm::Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, entry.end, Int(lhs_tasks));
+    EmitLoop(b_, entry.begin, end, 1, "lhs", [&](llvm::Value* task) { PackLhsTask(entry, task); });
+  }
+  if (layout_.rhs.tasks > 0) {
+    llvm::Value* begin = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, entry.begin, Int(lhs_tasks));
+    EmitLoop(b_, begin, entry.end, 1, "rhs",
+             [&](llvm::Value* task) { PackRhsTask(entry, b_.CreateSub(task, Int(lhs_tasks))); });
+  }
+  b_.CreateRetVoid();
+  return absl::OkStatus();
+}
+
+void GemmEmitter::PackLhsTask(const Entry& entry, llvm::Value* task) {
+  const GemmOperandLayout& layout = layout_.lhs;
+  const int64_t rows = schedule_.rows;
+  const bool one_batch = problem_.LhsRepeats() || problem_.batches == 1;
+  llvm::Value* batch = one_batch ? Int(0) : b_.CreateUDiv(task, Int(layout.tasks_per_batch));
+  llvm::Value* panel = one_batch ? task : b_.CreateURem(task, Int(layout.tasks_per_batch));
+  llvm::Value* m0 = Scale(panel, rows);
+  llvm::Value* from_offset = b_.CreateAdd(BatchOffset(batch, Operand::kLhs), Scale(m0, problem_.lhs_m));
+  llvm::Value* from = At(entry.lhs, from_offset, StoredElement(problem_.lhs_type));
+  llvm::Value* to_offset = b_.CreateAdd(Scale(batch, layout.batch_stride), Scale(m0, layout.block_stride));
+  llvm::Value* to = At(At(entry.scratch, layout.scratch_offset), to_offset, arithmetic_.element_bytes());
+  if (layout.k_stride == 1) {
+    llvm::Value* left = b_.CreateSub(Int(problem_.m), m0);
+    PackLhsRows(from, to, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, Int(rows)));
+    return;
+  }
+  const int64_t tail = problem_.m % rows;
+  if (tail == 0 || problem_.m < rows) return PackLhsTile(from, to, std::min(problem_.m, rows));
+  llvm::Value* whole = b_.CreateICmpSLE(m0, Int(problem_.m - rows));
+  EmitIf(b_, whole, "whole", [&] { PackLhsTile(from, to, rows); });
+  EmitIf(b_, b_.CreateNot(whole), "cut", [&] { PackLhsTile(from, to, tail); });
+}
+
+void GemmEmitter::PackLhsRows(llvm::Value* from, llvm::Value* to, llvm::Value* rows) {
+  const int64_t k = problem_.k;
+  const int64_t element = arithmetic_.element_bytes();
+  const int64_t stored = StoredElement(problem_.lhs_type);
+  EmitLoop(b_, Int(0), rows, 1, "row", [&](llvm::Value* row) {
+    llvm::Value* from_row = At(from, row, problem_.lhs_m * stored);
+    llvm::Value* to_row = At(to, row, layout_.lhs.block_stride * element);
+    const int lanes = problem_.lhs_k == 1 && arithmetic_.parts() == 1
+                          ? static_cast<int>(64 / arithmetic_.part_bytes())
+                          : 1;
+    const auto copy = [&](llvm::Value* at, int64_t count, int width) {
+      GemmValue value = LoadLanes(At(from_row, at, problem_.lhs_k * stored), problem_.lhs_type, 1, count, width);
+      // Rows are padded to whole cache lines, so the zeros behind a cut vector have a place.
+      StoreNative(At(to_row, at, element), value, arithmetic_.part_bytes(), /*aligned=*/true);
+    };
+    EmitLoop(b_, Int(0), Int(k / lanes * lanes), lanes, "k", [&](llvm::Value* at) { copy(at, lanes, lanes); });
+    if (k % lanes != 0) copy(Int(k / lanes * lanes), k % lanes, lanes);
+  });
+}
+
+void GemmEmitter::PackLhsTile(llvm::Value* from, llvm::Value* to, int64_t rows) {
+  const int64_t element = arithmetic_.element_bytes();
+  const int64_t stored = StoredElement(problem_.lhs_type);
+  const int bytes = GemmArithmetic::StoredBytes(problem_.lhs_type);
+  EmitLoop(b_, Int(0), Int(problem_.k), 1, "k", [&](llvm::Value* k) {
+    // lhs is contiguous in m here: `rows` elements at a time, both parts of complex ones alike. A vector of an odd
+    // number of lanes touches nothing else.
+    const int count = static_cast<int>(rows) * arithmetic_.parts();
+    llvm::Value* source = At(from, k, problem_.lhs_k * stored);
+    llvm::Value* value = b_.CreateAlignedLoad(GemmArithmetic::StoredType(b_.getContext(), problem_.lhs_type, count),
+                                              source, llvm::Align(bytes));
+    value = arithmetic_.FromStored(b_, problem_.lhs_type, value);
+    b_.CreateAlignedStore(value, At(to, k, int64_t{schedule_.rows} * element), llvm::Align(arithmetic_.part_bytes()));
+  });
+}
+
+void GemmEmitter::PackRhsTask(const Entry& entry, llvm::Value* task) {
+  const GemmOperandLayout& layout = layout_.rhs;
+  const int64_t columns = TileColumns();
+  const bool one_batch = problem_.RhsRepeats() || problem_.batches == 1;
+  llvm::Value* batch = one_batch ? Int(0) : b_.CreateUDiv(task, Int(layout.tasks_per_batch));
+  llvm::Value* panel = one_batch ? task : b_.CreateURem(task, Int(layout.tasks_per_batch));
+  llvm::Value* n0 = Scale(panel, columns);
+  llvm::Value* from_offset = b_.CreateAdd(BatchOffset(batch, Operand::kRhs), Scale(n0, problem_.rhs_n));
+  llvm::Value* from = At(entry.rhs, from_offset, StoredElement(problem_.rhs_type));
+  llvm::Value* to_offset = b_.CreateAdd(Scale(batch, layout.batch_stride), Scale(n0, layout.block_stride));
+  llvm::Value* to = At(At(entry.scratch, layout.scratch_offset), to_offset, arithmetic_.element_bytes());
+  const bool transpose = problem_.rhs_k == 1 && problem_.rhs_n != 1 && arithmetic_.parts() == 1 &&
+                         schedule_.lanes >= TransposeSteps();
+  const auto pack = [&](int64_t count) {
+    transpose ? PackRhsTransposed(from, to, Int(count)) : PackRhsPanel(from, to, count);
+  };
+  const int64_t tail = problem_.n % columns;
+  if (tail == 0 || problem_.n < columns) return pack(std::min(problem_.n, columns));
+  if (transpose && tail >= schedule_.lanes) {
+    llvm::Value* left = b_.CreateSub(Int(problem_.n), n0);
+    return PackRhsTransposed(from, to, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, Int(columns)));
+  }
+  llvm::Value* whole = b_.CreateICmpSLE(n0, Int(problem_.n - columns));
+  EmitIf(b_, whole, "whole", [&] { pack(columns); });
+  EmitIf(b_, b_.CreateNot(whole), "cut", [&] { pack(tail); });
+}
+
+void GemmEmitter::PackRhsPanel(llvm::Value* from, llvm::Value* to, int64_t columns) {
+  const int lanes = schedule_.lanes;
+  const int64_t stored = StoredElement(problem_.rhs_type);
+  const int64_t vector_bytes = int64_t{lanes} * arithmetic_.part_bytes();
+  EmitLoop(b_, Int(0), Int(problem_.k), 1, "k", [&](llvm::Value* k) {
+    llvm::Value* source = At(from, k, problem_.rhs_k * stored);
+    llvm::Value* target = At(to, k, layout_.rhs.k_stride * arithmetic_.element_bytes());
+    for (int64_t first = 0; first < columns; first += lanes) {
+      const int64_t count = std::min<int64_t>(lanes, columns - first);
+      GemmValue value = LoadLanes(At(source, first * problem_.rhs_n * stored), problem_.rhs_type, problem_.rhs_n, count,
+                                  lanes);
+      StoreNative(At(target, first * arithmetic_.element_bytes()), value, vector_bytes, /*aligned=*/true);
+    }
+  });
+}
+
+// `columns` are at least lanes, unless they are a constant.
+void GemmEmitter::PackRhsTransposed(llvm::Value* from, llvm::Value* to, llvm::Value* columns) {
+  const int lanes = schedule_.lanes;
+  const int quad = TransposeSteps();
+  const int groups = lanes / quad;
+  const int bytes = GemmArithmetic::StoredBytes(problem_.rhs_type);
+  const int64_t stored = StoredElement(problem_.rhs_type);
+  const int64_t element = arithmetic_.element_bytes();
+  const int64_t row_bytes = layout_.rhs.k_stride * element;
+  llvm::Type* scalar = GemmArithmetic::StoredType(b_.getContext(), problem_.rhs_type, 1);
+  const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(columns);
+  const bool few = constant != nullptr && constant->getSExtValue() < lanes;
+  const bool aligned = few || (constant != nullptr && constant->getSExtValue() % lanes == 0);
+  // `count` columns from `first` on by `steps` steps from `k` on; where those are fewer than lanes, zeros fill up.
+  const auto block = [&](llvm::Value* k, llvm::Value* first, int64_t steps, int64_t count) {
+    llvm::Value* source = At(At(from, first, problem_.rhs_n * stored), k, stored);
+    // Vector i holds the steps of columns i, i + quad, i + 2 quad and so on, one 128-bit group each, so that all that is
+    // left is a transposition inside the groups.
+    std::vector<llvm::Value*> vectors;
+    for (int i = 0; i < quad; ++i) {
+      std::vector<llvm::Value*> pieces;
+      for (int group = 0; group < groups; ++group) {
+        const int64_t column = int64_t{group} * quad + i;
+        pieces.push_back(column < count
+                             ? LoadContiguous(At(source, column * problem_.rhs_n * stored), scalar, bytes, steps, quad)
+                             : llvm::Constant::getNullValue(llvm::FixedVectorType::get(scalar, quad)));
+      }
+      for (int width = quad; pieces.size() > 1; width *= 2) {
+        std::vector<int> both(2 * width);
+        std::iota(both.begin(), both.end(), 0);
+        for (size_t piece = 0; piece < pieces.size() / 2; ++piece) {
+          pieces[piece] = b_.CreateShuffleVector(pieces[2 * piece], pieces[2 * piece + 1], both);
+        }
+        pieces.resize(pieces.size() / 2);
+      }
+      vectors.push_back(arithmetic_.FromStored(b_, problem_.rhs_type, pieces[0]));
+    }
+    TransposeInGroups(b_, vectors, lanes);
+    llvm::Value* target = At(At(to, k, row_bytes), first, element);
+    for (int64_t step = 0; step < steps; ++step) {
+      GemmValue value;
+      value.part[0] = vectors[step];
+      StoreNative(At(target, step * row_bytes), value, 0, aligned);
+    }
+  };
+  // The last block of a side that is no multiple of it reaches back over the one before and copies some of it again:
+  // one piece of code does for all.
+  const auto reach_back = [&](llvm::Value* index, llvm::Value* size, int64_t step) {
+    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, index, b_.CreateSub(size, Int(step)));
+  };
+  const auto band = [&](llvm::Value* first, int64_t count) {
+    if (problem_.k < quad) return block(Int(0), first, problem_.k, count);
+    EmitLoop(b_, Int(0), Int(problem_.k), quad, "k", [&](llvm::Value* k) {
+      block(problem_.k % quad == 0 ? k : reach_back(k, Int(problem_.k), quad), first, quad, count);
+    });
+  };
+  if (few) return band(Int(0), constant->getSExtValue());
+  EmitLoop(b_, Int(0), columns, lanes, "n",
+           [&](llvm::Value* first) { band(aligned ? first : reach_back(first, columns, lanes), lanes); });
+}
+
+}  // namespace kiln::cpu

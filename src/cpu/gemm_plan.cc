@@ -1,0 +1,303 @@
+// Chooses the schedule of a matrix product from its sizes, strides and types.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "src/base/status.h"
+#include "src/cpu/gemm.h"
+#include "src/cpu/gemm_layout.h"
+#include "src/cpu/gemm_types.h"
+#include "src/cpu/host_isa.h"
+
+namespace kiln::cpu {
+namespace {
+
+using Kind = GemmSchedule::Kind;
+
+constexpr int64_t kMaxBytes = int64_t{1} << 47;
+constexpr int64_t kPartialTileBytes = 32 << 10;  // of the stack, and of the first-level cache
+constexpr double kMinTaskWork = 256 << 10;       // multiply-adds: some ten microseconds
+constexpr double kMinChunkWork = 64 << 10;
+
+int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t RoundUp(int64_t a, int64_t b) { return CeilDivide(a, b) * b; }
+int64_t PowerOfTwoAtLeast(int64_t value) {
+  int64_t power = 1;
+  while (power < value) power *= 2;
+  return power;
+}
+
+absl::Status CheckSpec(const GemmSpec& spec) {
+  // Products of sizes must stay far from overflow everywhere later on.
+  const auto bounded = [](double bytes) { return bytes <= static_cast<double>(kMaxBytes); };
+  double batches = 1;
+  for (const GemmBatchDimension& dimension : spec.batch) {
+    if (dimension.size < 0 || dimension.lhs_stride < 0 || dimension.rhs_stride < 0 || dimension.out_stride < 0) {
+      return InvalidArgument("A matrix product has a negative batch size or stride.");
+    }
+    batches *= static_cast<double>(dimension.size);
+  }
+  for (const GemmMatrix* matrix : {&spec.lhs, &spec.rhs, &spec.out}) {
+    if (matrix->row_stride < 0 || matrix->column_stride < 0) {
+      return InvalidArgument("A matrix product has a negative stride.");
+    }
+  }
+  if (spec.m < 0 || spec.n < 0 || spec.k < 0) return InvalidArgument("A matrix product has a negative size.");
+  const auto extent = [](int64_t rows, int64_t columns, const GemmMatrix& matrix) {
+    return 16.0 * (static_cast<double>(rows) * static_cast<double>(std::max<int64_t>(matrix.row_stride, 1)) +
+                   static_cast<double>(columns) * static_cast<double>(std::max<int64_t>(matrix.column_stride, 1)));
+  };
+  const double m = spec.m, n = spec.n, k = spec.k;
+  if (!bounded(16 * batches * (m + 64) * (k + 64)) || !bounded(16 * batches * (k + 64) * (n + 1024)) ||
+      !bounded(16 * batches * m * n) || !bounded(extent(spec.m, spec.k, spec.lhs)) ||
+      !bounded(extent(spec.k, spec.n, spec.rhs)) || !bounded(extent(spec.m, spec.n, spec.out))) {
+    return InvalidArgument("A matrix product of ", batches, " x [", spec.m, ",", spec.k, "] x [", spec.k, ",", spec.n,
+                           "] is too large to address.");
+  }
+  for (const GemmBatchDimension& dimension : spec.batch) {
+    const double size = dimension.size;
+    if (!bounded(16 * size * dimension.lhs_stride) || !bounded(16 * size * dimension.rhs_stride) ||
+        !bounded(16 * size * dimension.out_stride)) {
+      return InvalidArgument("A matrix product's batch stride is too large to address.");
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Whether lanes should run along m. Stores along a contiguous side come first, then full vectors.
+bool ShouldSwap(const GemmSpec& spec, int lanes) {
+  const bool n_contiguous = spec.out.column_stride == 1 || spec.n == 1;
+  const bool m_contiguous = spec.out.row_stride == 1 || spec.m == 1;
+  if (spec.n == 1 && spec.m > 1) return true;
+  if (spec.m == 1) return false;
+  if (!n_contiguous && m_contiguous) return true;
+  // Few columns leave most lanes idle; storing one lane at a time costs less than that once the sum is long enough.
+  return 2 * spec.n <= lanes && spec.m >= 4 * spec.n && spec.k >= 16;
+}
+
+// Cycles per step of k for one micro-tile on a core with two multiply-adds and two loads per cycle.
+double TileCycles(int64_t rows, int64_t vectors, int parts) {
+  const double accumulators = static_cast<double>(rows * vectors * parts);
+  const double arithmetic = accumulators * parts / 2;
+  const double loads = static_cast<double>((rows + vectors) * parts) / 2;
+  // Four cycles until a sum can take its next product.
+  const double latency = 4.0 * parts;
+  return std::max({arithmetic, loads, latency}) + 0.05 * loads;
+}
+
+// The micro-tile with the least estimated time over the whole [m, n].
+void ChooseTile(const GemmProblem& problem, const GemmArithmetic& arithmetic, int lanes, GemmSchedule& schedule) {
+  const int parts = arithmetic.parts();
+  const int registers = Host().vector_registers;
+  // A vector of rhs that comes from further away than the first-level cache takes part of a cycle more.
+  const int64_t rhs_bytes = problem.n * problem.k * arithmetic.element_bytes();
+  const double distance = rhs_bytes > Host().l2_bytes ? 0.3 : rhs_bytes > Host().l1_bytes / 2 ? 0.1 : 0.0;
+  // Rows that lie a multiple of 4096 bytes apart share a set of the first-level cache, which holds some ten of them.
+  const int64_t lhs_row_bytes = problem.lhs_m * GemmArithmetic::StoredBytes(problem.lhs_type) * parts;
+  const int64_t max_rows = problem.lhs_k == 1 && lhs_row_bytes % 4096 == 0 ? 10 : 28;
+  double best = std::numeric_limits<double>::infinity();
+  const int64_t all_vectors = CeilDivide(problem.n, lanes);
+  for (int vectors = 1; vectors <= 8 && vectors <= all_vectors; ++vectors) {
+    for (int rows = 1; rows <= max_rows && rows <= problem.m; ++rows) {
+      // With one row, products take the rhs vectors straight from memory.
+      const int operands = (rows == 1 ? 1 : vectors * parts) + parts;
+      if (rows * vectors * parts + operands > registers) break;
+      const int64_t columns = int64_t{vectors} * lanes;
+      const int64_t row_tail = problem.m % rows;
+      const int64_t vector_tail = CeilDivide(problem.n % columns, lanes);
+      const auto tile = [&](int64_t r, int64_t v) {
+        return TileCycles(r, v, parts) + distance * static_cast<double>(v * parts);
+      };
+      const auto band = [&](int64_t v) {
+        return static_cast<double>(problem.m / rows) * tile(rows, v) + (row_tail > 0 ? tile(row_tail, v) : 0.0);
+      };
+      double cycles =
+          static_cast<double>(problem.n / columns) * band(vectors) + (vector_tail > 0 ? band(vector_tail) : 0.0);
+      // Every size of tile is a kernel to compile, which weighs more the shorter the product runs.
+      const double penalty = 1.01 + 2e3 / (cycles * static_cast<double>(problem.k) + 2e4);
+      if (row_tail > 0 && problem.m > rows) cycles *= penalty;
+      if (problem.n % columns > 0 && problem.n > columns) cycles *= penalty;
+      if (cycles < best * 0.999) {
+        best = cycles;
+        schedule.rows = rows;
+        schedule.vectors = vectors;
+      }
+    }
+  }
+}
+
+void ChooseBlocks(const GemmProblem& problem, const GemmArithmetic& arithmetic, int threads, GemmSchedule& schedule) {
+  const int64_t element = arithmetic.element_bytes();
+  const bool dot = schedule.kind == Kind::kDot;
+  const int64_t rows = schedule.rows;
+  const int64_t columns = dot ? schedule.vectors : int64_t{schedule.vectors} * schedule.lanes;
+  const int64_t row_panels = std::max<int64_t>(CeilDivide(problem.m, rows), 1);
+  const int64_t column_panels = std::max<int64_t>(CeilDivide(problem.n, columns), 1);
+
+  schedule.k_block = problem.k;
+  if (!dot) {
+    const int64_t panel_bytes = std::max<int64_t>(columns * element, 1) * problem.k;
+    const int64_t limit = Host().l2_bytes / 4;
+    if (schedule.pack_rhs) {
+      if (panel_bytes > limit) schedule.k_block = RoundUp(CeilDivide(problem.k, CeilDivide(panel_bytes, limit)), 16);
+    } else if (problem.rhs_k * element >= 1024 && column_panels > 1) {
+      // Rows of rhs lie on pages of their own: few at a time, each read far along.
+      schedule.k_block = std::min<int64_t>(problem.k, row_panels == 1 ? 16 : 64);
+    }
+    if (schedule.k_block >= problem.k) schedule.k_block = problem.k;
+  }
+
+  // A block of lhs stays in the second-level cache while the rhs micro-tiles pass by.
+  const int64_t lhs_panel_bytes = std::max<int64_t>(rows * schedule.k_block * element, 1);
+  int64_t m_panels = std::clamp<int64_t>(Host().l2_bytes / 2 / lhs_panel_bytes, 1, row_panels);
+  int64_t n_panels = column_panels;
+  if (schedule.k_block < problem.k) {
+    const int64_t tiles = std::max<int64_t>(kPartialTileBytes / (rows * columns * element), 1);
+    if (schedule.pack_rhs) {
+      n_panels = std::clamp<int64_t>(static_cast<int64_t>(std::sqrt(static_cast<double>(tiles))), 1, n_panels);
+      m_panels = std::clamp<int64_t>(tiles / n_panels, 1, m_panels);
+    } else {
+      m_panels = std::clamp<int64_t>(tiles, 1, std::min<int64_t>(m_panels, row_panels));
+      n_panels = std::clamp<int64_t>(tiles / m_panels, 1, n_panels);
+    }
+  }
+  const double panel_work = static_cast<double>(rows * columns) * static_cast<double>(problem.k);
+  const auto tasks = [&] {
+    return problem.batches * CeilDivide(row_panels, m_panels) * CeilDivide(column_panels, n_panels);
+  };
+  while (threads > 1 && tasks() < 6 * int64_t{threads} && (m_panels > 1 || n_panels > 1) &&
+         panel_work * static_cast<double>(m_panels * n_panels) > 2 * kMinTaskWork) {
+    if (n_panels > 1 && (n_panels * columns >= m_panels * rows || m_panels == 1)) {
+      n_panels = CeilDivide(n_panels, 2);
+    } else {
+      m_panels = CeilDivide(m_panels, 2);
+    }
+  }
+  // Even shares: the last block is not a sliver.
+  m_panels = CeilDivide(row_panels, CeilDivide(row_panels, m_panels));
+  n_panels = CeilDivide(column_panels, CeilDivide(column_panels, n_panels));
+  schedule.m_block = std::max<int64_t>(m_panels * rows, 1);
+  schedule.n_block = std::max<int64_t>(n_panels * columns, 1);
+}
+
+}  // namespace
+
+absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, int threads) {
+  KILN_RETURN_IF_ERROR(CheckSpec(spec));
+  KILN_ASSIGN_OR_RETURN(const GemmArithmetic arithmetic,
+                        GemmArithmetic::Make(spec.lhs.type, spec.rhs.type, spec.result_type));
+  const int parts = arithmetic.parts();
+  const int full_lanes = std::max(Host().vector_bytes / arithmetic.part_bytes(), 1);
+  GemmPlan plan;
+  GemmSchedule& schedule = plan.schedule;
+  schedule.swapped = ShouldSwap(spec, full_lanes);
+  const GemmProblem problem = MakeGemmProblem(spec, schedule.swapped);
+  const int64_t m = problem.m, n = problem.n, k = problem.k;
+  schedule.lanes = static_cast<int>(std::min<int64_t>(full_lanes, PowerOfTwoAtLeast(std::max<int64_t>(n, 1))));
+
+  const bool rhs_along_k = problem.rhs_k == 1 && problem.rhs_n != 1;
+  if (parts == 1 && rhs_along_k && m >= 1 && m <= 8 && k >= full_lanes && k * n > 256) {
+    // Packing rhs would cost more than the product.
+    schedule.kind = Kind::kDot;
+    schedule.lanes = full_lanes;
+    schedule.rows = static_cast<int>(m);
+    const int64_t columns = m <= 2 ? 8 : m <= 4 ? 4 : 2;
+    schedule.vectors = static_cast<int>(std::min<int64_t>({columns, PowerOfTwoAtLeast(n), full_lanes}));
+    const bool convert = !arithmetic.IsNative(problem.lhs_type);
+    schedule.pack_lhs = problem.lhs_k != 1 || (convert && n >= 4 * columns);
+    schedule.unroll = std::clamp(8 / (schedule.rows * schedule.vectors), 1, 8);
+  } else {
+    ChooseTile(problem, arithmetic, schedule.lanes, schedule);
+    const int64_t columns = int64_t{schedule.vectors} * schedule.lanes;
+    const int64_t row_panels = CeilDivide(m, schedule.rows);
+    const int64_t column_panels = CeilDivide(n, columns);
+    const bool convert_rhs = !arithmetic.IsNative(problem.rhs_type);
+    if (problem.rhs_n != 1 && n > 1) {
+      schedule.pack_rhs = k * n > 256;
+    } else if (convert_rhs || parts == 2) {
+      schedule.pack_rhs = row_panels >= 3;
+    } else {
+      // Moving rhs costs about as much as reading it a dozen times in place.
+      schedule.pack_rhs = row_panels >= 12 && column_panels >= 2 &&
+                          n * k * arithmetic.element_bytes() > Host().l1_bytes / 2;
+    }
+    const bool convert_lhs = !arithmetic.IsNative(problem.lhs_type);
+    if (convert_lhs) {
+      schedule.pack_lhs = column_panels >= 2;
+    } else if (problem.lhs_k == 1) {
+      schedule.pack_lhs = false;
+    } else if (problem.lhs_m == 1) {
+      schedule.pack_lhs = column_panels >= 3 && k >= 32 && m > schedule.rows;
+    } else {
+      schedule.pack_lhs = column_panels >= 3 && k >= 16;
+    }
+    const int64_t accumulators = int64_t{schedule.rows} * schedule.vectors * parts;
+    schedule.unroll = accumulators >= 20 ? 2 : accumulators >= 8 ? 4 : 8;
+    // Short sums do not repay the code that finishes what unrolling leaves over.
+    while (k < 64 && schedule.unroll > 1 && k % schedule.unroll != 0) schedule.unroll /= 2;
+  }
+  if (k == 0) schedule.pack_lhs = schedule.pack_rhs = false;
+  ChooseBlocks(problem, arithmetic, threads, schedule);
+  KILN_RETURN_IF_ERROR(FinishGemmPlan(spec, name, plan));
+  return plan;
+}
+
+absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPlan& plan) {
+  KILN_RETURN_IF_ERROR(CheckSpec(spec));
+  KILN_ASSIGN_OR_RETURN(const GemmArithmetic arithmetic,
+                        GemmArithmetic::Make(spec.lhs.type, spec.rhs.type, spec.result_type));
+  if (!spec.epilogue && spec.out.type != spec.result_type) {
+    return InvalidArgument("A matrix product without epilogue stores its result type ",
+                           PrimitiveTypeName(spec.result_type), ", not ", PrimitiveTypeName(spec.out.type), ".");
+  }
+  const GemmSchedule& schedule = plan.schedule;
+  const int64_t columns = int64_t{schedule.vectors} * (schedule.kind == Kind::kDot ? 1 : schedule.lanes);
+  if (schedule.lanes < 1 || (schedule.lanes & (schedule.lanes - 1)) != 0 || schedule.lanes > 64 || schedule.rows < 1 ||
+      schedule.vectors < 1 || schedule.rows * schedule.vectors > 64 || schedule.unroll < 1 || schedule.unroll > 16 ||
+      schedule.m_block < 1 || schedule.n_block < 1 ||
+      (schedule.m_block % schedule.rows != 0) || (schedule.n_block % columns != 0)) {
+    return InvalidArgument("The schedule of a matrix product is out of range or its blocks are no multiples of its tile.");
+  }
+  const GemmProblem problem = MakeGemmProblem(spec, schedule.swapped);
+  if (schedule.kind == Kind::kDot &&
+      (arithmetic.parts() != 1 || problem.rhs_k != 1 || schedule.pack_rhs || (problem.lhs_k != 1 && !schedule.pack_lhs) ||
+       (schedule.vectors & (schedule.vectors - 1)) != 0 || schedule.vectors > schedule.lanes)) {
+    return InvalidArgument("A dot schedule needs real operands that are contiguous along k.");
+  }
+  const GemmLayout layout = MakeGemmLayout(problem, schedule, arithmetic);
+  plan.scratch_bytes = layout.scratch_bytes;
+  plan.multiply_adds = static_cast<double>(problem.batches) * static_cast<double>(problem.m) *
+                       static_cast<double>(problem.n) * static_cast<double>(problem.k);
+  // Full vectors at full rate, and memory read once at some 16 bytes per nanosecond.
+  const double lanes = std::max(Host().vector_bytes / arithmetic.part_bytes(), 1);
+  const double bytes = static_cast<double>(problem.batches) *
+                       (static_cast<double>(problem.m) * static_cast<double>(problem.k) +
+                        static_cast<double>(problem.k) * static_cast<double>(problem.n) +
+                        static_cast<double>(problem.m) * static_cast<double>(problem.n)) *
+                       arithmetic.element_bytes();
+  const double used = std::min<double>(1.0, static_cast<double>(std::max<int64_t>(problem.n, 1)) / lanes);
+  const double parts = arithmetic.parts();
+  plan.estimated_nanoseconds = static_cast<int64_t>(
+      20 + plan.multiply_adds * parts * parts / (7 * lanes * (schedule.kind == Kind::kDot ? 1.0 : used)) + bytes / 16);
+
+  plan.phases.clear();
+  const auto grain = [](double work, int64_t tasks) {
+    if (tasks == 0) return int64_t{1};
+    return std::clamp<int64_t>(static_cast<int64_t>(kMinChunkWork * static_cast<double>(tasks) / std::max(work, 1.0)), 1,
+                               tasks);
+  };
+  const int64_t pack_tasks = layout.lhs.tasks + layout.rhs.tasks;
+  if (pack_tasks > 0) {
+    // Moving an element costs about as much as eight multiply-adds.
+    const double moved = 8 * static_cast<double>(layout.scratch_bytes) / arithmetic.element_bytes();
+    plan.phases.push_back({absl::StrCat(name, ".pack"), pack_tasks, grain(moved, pack_tasks)});
+  }
+  const int64_t tasks = problem.batches * layout.m_blocks * layout.n_blocks;
+  const double stored = 16.0 * static_cast<double>(problem.batches) * static_cast<double>(problem.m) *
+                        static_cast<double>(problem.n);
+  plan.phases.push_back({std::string(name), tasks, grain(plan.multiply_adds + stored, tasks)});
+  return absl::OkStatus();
+}
+
+}  // namespace kiln::cpu

@@ -1,0 +1,142 @@
+// From accumulators to memory: epilogue, conversion, stores of whole and cut vectors, partial sums.
+#include <bit>
+
+#include "src/base/status.h"
+#include "src/cpu/gemm_emitter.h"
+#include "src/cpu/host_isa.h"
+
+namespace kiln::cpu {
+
+GemmValue GemmEmitter::Slice(const GemmValue& value, int first, int lanes) {
+  GemmValue slice;
+  for (int part = 0; part < arithmetic_.parts(); ++part) {
+    if (lanes == 1) {
+      slice.part[part] = value.part[part]->getType()->isVectorTy()
+                             ? b_.CreateExtractElement(value.part[part], static_cast<uint64_t>(first))
+                             : value.part[part];
+      continue;
+    }
+    std::vector<int> pick(lanes);
+    for (int lane = 0; lane < lanes; ++lane) pick[lane] = first + lane;
+    slice.part[part] = b_.CreateShuffleVector(value.part[part], pick);
+  }
+  return slice;
+}
+
+absl::Status GemmEmitter::EmitStore(const Tile& tile, int64_t row, int64_t column, int lanes, const GemmValue& sum) {
+  kernel::Value value = arithmetic_.ToResult(b_, spec_.result_type, sum);
+  llvm::Value* m = b_.CreateAdd(tile.m, Int(row));
+  llvm::Value* n = b_.CreateAdd(tile.n, Int(column));
+  if (spec_.epilogue) {
+    GemmEpilogueArguments arguments;
+    arguments.builder = &b_;
+    arguments.extra = tile.extra;
+    arguments.batch_index = tile.batch;
+    arguments.m_index = schedule_.swapped ? n : m;
+    arguments.n_index = schedule_.swapped ? m : n;
+    arguments.lanes_along_m = schedule_.swapped;
+    arguments.lanes = lanes;
+    KILN_ASSIGN_OR_RETURN(value, spec_.epilogue(arguments, value));
+    if (value.type != problem_.out_type || value.value == nullptr) {
+      return Internal("The epilogue of a matrix product gives ", PrimitiveTypeName(value.type), " where ",
+                      PrimitiveTypeName(problem_.out_type), " is stored.");
+    }
+  }
+  const int bytes = GemmArithmetic::StoredBytes(problem_.out_type);
+  const bool complex = hlo::IsComplex(problem_.out_type);
+  const int64_t element = StoredElement(problem_.out_type);
+  llvm::Value* corner =
+      At(tile.out, b_.CreateAdd(Scale(tile.m, problem_.out_m), Scale(tile.n, problem_.out_n)), element);
+  llvm::Value* pointer = At(corner, (row * problem_.out_m + column * problem_.out_n) * element);
+  llvm::Value* stored[2] = {GemmArithmetic::ToStored(b_, problem_.out_type, value.value), nullptr};
+  if (complex) stored[1] = GemmArithmetic::ToStored(b_, problem_.out_type, value.imaginary);
+  if (problem_.out_n == 1 && lanes > 1) {
+    if (complex) {
+      std::vector<int> weave;
+      for (int lane = 0; lane < lanes; ++lane) weave.insert(weave.end(), {lane, lanes + lane});
+      stored[0] = b_.CreateShuffleVector(stored[0], stored[1], weave);
+    }
+    b_.CreateAlignedStore(stored[0], pointer, llvm::Align(bytes));
+    return absl::OkStatus();
+  }
+  for (int part = 0; part < (complex ? 2 : 1); ++part) {
+    if (Host().masked_moves && bytes >= 4 && lanes >= 4) {
+      StoreScattered(At(pointer, part * bytes), problem_.out_n * element, stored[part], bytes);
+      continue;
+    }
+    for (int lane = 0; lane < lanes; ++lane) {
+      llvm::Value* scalar =
+          lanes == 1 ? stored[part] : b_.CreateExtractElement(stored[part], static_cast<uint64_t>(lane));
+      b_.CreateAlignedStore(scalar, At(pointer, lane * problem_.out_n * element + part * bytes), llvm::Align(bytes));
+    }
+  }
+  return absl::OkStatus();
+}
+
+void GemmEmitter::StoreScattered(llvm::Value* pointer, int64_t stride_bytes, llvm::Value* value, int bytes) {
+  const unsigned lanes = llvm::cast<llvm::FixedVectorType>(value->getType())->getNumElements();
+  std::vector<llvm::Constant*> offsets;
+  for (unsigned lane = 0; lane < lanes; ++lane) offsets.push_back(b_.getInt64(lane * stride_bytes));
+  llvm::Value* pointers = b_.CreateGEP(b_.getInt8Ty(), pointer, llvm::ConstantVector::get(offsets));
+  b_.CreateMaskedScatter(value, pointers, llvm::Align(bytes));
+}
+
+absl::Status GemmEmitter::EmitStores(const Tile& tile, int64_t rows, int64_t columns, const Sums& sums) {
+  const int lanes = schedule_.lanes;
+  const int64_t vectors = (columns + lanes - 1) / lanes;
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t vector = 0; vector < vectors; ++vector) {
+      const GemmValue& sum = sums[row * vectors + vector];
+      int left = static_cast<int>(std::min<int64_t>(lanes, columns - vector * lanes));
+      if (left == lanes) {
+        KILN_RETURN_IF_ERROR(EmitStore(tile, row, vector * lanes, lanes, sum));
+        continue;
+      }
+      if (!spec_.epilogue && Host().masked_moves && arithmetic_.parts() == 1 && problem_.out_n == 1 &&
+          GemmArithmetic::StoredBytes(problem_.out_type) >= 4) {
+        StoreCut(tile, row, vector * lanes, left, sum);
+        continue;
+      }
+      // A cut vector goes out in pieces of powers of two, so that epilogues only ever see elements that exist.
+      for (int first = 0; left > 0;) {
+        const int piece = static_cast<int>(std::bit_floor(static_cast<unsigned>(left)));
+        KILN_RETURN_IF_ERROR(EmitStore(tile, row, vector * lanes + first, piece, Slice(sum, first, piece)));
+        first += piece;
+        left -= piece;
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The first `count` lanes, to neighbours in memory.
+void GemmEmitter::StoreCut(const Tile& tile, int64_t row, int64_t column, int count, const GemmValue& sum) {
+  const int64_t element = StoredElement(problem_.out_type);
+  llvm::Value* corner =
+      At(tile.out, b_.CreateAdd(Scale(tile.m, problem_.out_m), Scale(tile.n, problem_.out_n)), element);
+  llvm::Value* pointer = At(corner, (row * problem_.out_m + column * problem_.out_n) * element);
+  const kernel::Value value = arithmetic_.ToResult(b_, spec_.result_type, sum);
+  std::vector<llvm::Constant*> mask;
+  for (int lane = 0; lane < schedule_.lanes; ++lane) mask.push_back(b_.getInt1(lane < count));
+  b_.CreateMaskedStore(GemmArithmetic::ToStored(b_, problem_.out_type, value.value), pointer,
+                       llvm::Align(static_cast<uint64_t>(element)), llvm::ConstantVector::get(mask));
+}
+
+void GemmEmitter::TransferPartial(const Tile& tile, int64_t rows, int64_t columns, Sums& sums, bool load) {
+  const int lanes = schedule_.lanes;
+  const int64_t vectors = (columns + lanes - 1) / lanes;
+  const int64_t vector_bytes = int64_t{lanes} * arithmetic_.part_bytes();
+  for (int64_t i = 0; i < rows * vectors; ++i) {
+    for (int part = 0; part < arithmetic_.parts(); ++part) {
+      llvm::Value* pointer = At(tile.partial, (i * arithmetic_.parts() + part) * vector_bytes);
+      const llvm::Align align(std::min<int64_t>(vector_bytes, 64));
+      if (load) {
+        sums[i].part[part] = b_.CreateAlignedLoad(arithmetic_.PartType(b_.getContext(), lanes), pointer, align);
+      } else {
+        b_.CreateAlignedStore(sums[i].part[part], pointer, align);
+      }
+    }
+  }
+}
+
+}  // namespace kiln::cpu

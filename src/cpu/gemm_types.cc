@@ -1,0 +1,229 @@
+#include "src/cpu/gemm_types.h"
+
+#include <algorithm>
+
+#include "llvm/IR/Intrinsics.h"
+#include "src/base/status.h"
+#include "src/cpu/host_isa.h"
+
+namespace kiln::cpu {
+namespace {
+
+using hlo::PrimitiveType;
+using hlo::TypeClass;
+
+llvm::Type* WithLanes(llvm::Type* scalar, int lanes) {
+  return lanes == 1 ? scalar : llvm::FixedVectorType::get(scalar, lanes);
+}
+
+llvm::Type* LikeLanes(llvm::Type* scalar, llvm::Value* value) {
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+  return vector == nullptr ? scalar : llvm::FixedVectorType::get(scalar, vector->getNumElements());
+}
+
+bool IsSupported(PrimitiveType type) {
+  switch (type) {
+    case PrimitiveType::kPred:
+    case PrimitiveType::kS4:
+    case PrimitiveType::kU4:
+    case PrimitiveType::kS8:
+    case PrimitiveType::kU8:
+    case PrimitiveType::kS16:
+    case PrimitiveType::kU16:
+    case PrimitiveType::kS32:
+    case PrimitiveType::kU32:
+    case PrimitiveType::kS64:
+    case PrimitiveType::kU64:
+    case PrimitiveType::kF16:
+    case PrimitiveType::kBF16:
+    case PrimitiveType::kF32:
+    case PrimitiveType::kF64:
+    case PrimitiveType::kC64:
+    case PrimitiveType::kC128:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Rounds to the nearest bfloat16, ties to even, in integers: the host's own instruction flushes subnormal numbers.
+llvm::Value* RoundToBfloat16(llvm::IRBuilder<>& b, llvm::Value* value) {
+  llvm::Type* i32 = LikeLanes(b.getInt32Ty(), value);
+  llvm::Value* bits = b.CreateBitCast(value, i32);
+  llvm::Value* high = b.CreateLShr(bits, 16);
+  llvm::Value* odd = b.CreateAnd(high, 1);
+  llvm::Value* rounded = b.CreateLShr(b.CreateAdd(b.CreateAdd(bits, llvm::ConstantInt::get(i32, 0x7fff)), odd), 16);
+  llvm::Value* nan = b.CreateOr(high, llvm::ConstantInt::get(i32, 0x40));
+  llvm::Value* chosen = b.CreateSelect(b.CreateFCmpUNO(value, value), nan, rounded);
+  return b.CreateTrunc(chosen, LikeLanes(b.getInt16Ty(), value));
+}
+
+}  // namespace
+
+llvm::Value* SplatLanes(llvm::IRBuilder<>& b, llvm::Value* scalar, int lanes) {
+  return lanes == 1 ? scalar : b.CreateVectorSplat(lanes, scalar);
+}
+
+absl::StatusOr<GemmArithmetic> GemmArithmetic::Make(PrimitiveType lhs, PrimitiveType rhs, PrimitiveType result) {
+  for (PrimitiveType type : {lhs, rhs, result}) {
+    if (!IsSupported(type)) return Unimplemented("A matrix product of element type ", PrimitiveTypeName(type), ".");
+  }
+  const auto mixture = [&] {
+    return InvalidArgument("A matrix product of ", PrimitiveTypeName(lhs), " and ", PrimitiveTypeName(rhs), " as ",
+                           PrimitiveTypeName(result), ".");
+  };
+  const auto is_integer = [](PrimitiveType type) { return hlo::IsIntegral(type) || type == PrimitiveType::kPred; };
+  GemmArithmetic arithmetic;
+  switch (hlo::ClassOf(result)) {
+    case TypeClass::kComplex:
+      arithmetic.parts_ = 2;
+      arithmetic.bytes_ = result == PrimitiveType::kC64 ? 4 : 8;
+      if (lhs != result || rhs != result) return mixture();
+      return arithmetic;
+    case TypeClass::kFloat:
+      if (hlo::IsComplex(lhs) || hlo::IsComplex(rhs)) return mixture();
+      for (PrimitiveType type : {lhs, rhs, result}) {
+        if (type == PrimitiveType::kF64) arithmetic.bytes_ = 8;
+      }
+      return arithmetic;
+    case TypeClass::kPred:
+      if (lhs != PrimitiveType::kPred || rhs != PrimitiveType::kPred) return mixture();
+      arithmetic.kind_ = Kind::kLogical;
+      return arithmetic;
+    default:
+      if (!is_integer(lhs) || !is_integer(rhs)) return mixture();
+      // Sums are taken modulo a power of two, so a wider sum wraps to the same result.
+      arithmetic.kind_ = Kind::kInteger;
+      arithmetic.bytes_ = hlo::BitWidth(result) > 32 ? 8 : 4;
+      return arithmetic;
+  }
+}
+
+bool GemmArithmetic::IsNative(PrimitiveType type) const {
+  if (kind_ == Kind::kLogical || type == PrimitiveType::kPred) return false;
+  if (hlo::IsComplex(type)) return parts_ == 2;
+  if (parts_ == 2) return false;
+  if (kind_ == Kind::kFloat) return type == (bytes_ == 4 ? PrimitiveType::kF32 : PrimitiveType::kF64);
+  return hlo::IsIntegral(type) && hlo::BitWidth(type) == 8 * bytes_;
+}
+
+llvm::Type* GemmArithmetic::PartType(llvm::LLVMContext& context, int lanes) const {
+  llvm::Type* scalar = kind_ == Kind::kFloat
+                           ? (bytes_ == 4 ? llvm::Type::getFloatTy(context) : llvm::Type::getDoubleTy(context))
+                           : static_cast<llvm::Type*>(llvm::IntegerType::get(context, 8 * bytes_));
+  return WithLanes(scalar, lanes);
+}
+
+int GemmArithmetic::StoredBytes(PrimitiveType type) {
+  const PrimitiveType part = hlo::IsComplex(type) ? hlo::ComplexComponentType(type) : type;
+  return hlo::ByteWidth(part);
+}
+
+llvm::Type* GemmArithmetic::StoredType(llvm::LLVMContext& context, PrimitiveType type, int lanes) {
+  const PrimitiveType part = hlo::IsComplex(type) ? hlo::ComplexComponentType(type) : type;
+  if (part == PrimitiveType::kF32) return WithLanes(llvm::Type::getFloatTy(context), lanes);
+  if (part == PrimitiveType::kF64) return WithLanes(llvm::Type::getDoubleTy(context), lanes);
+  return WithLanes(llvm::IntegerType::get(context, 8 * hlo::ByteWidth(part)), lanes);
+}
+
+llvm::Value* GemmArithmetic::FromStored(llvm::IRBuilder<>& b, PrimitiveType type, llvm::Value* stored) const {
+  llvm::Type* to = LikeLanes(PartType(b.getContext(), 1), stored);
+  switch (hlo::ClassOf(type)) {
+    case TypeClass::kComplex:
+      return stored;
+    case TypeClass::kFloat: {
+      llvm::Value* value = stored;
+      if (type == PrimitiveType::kF16) {
+        value = b.CreateBitCast(value, LikeLanes(b.getHalfTy(), stored));
+      } else if (type == PrimitiveType::kBF16) {
+        value = b.CreateShl(b.CreateZExt(value, LikeLanes(b.getInt32Ty(), stored)), 16);
+        value = b.CreateBitCast(value, LikeLanes(b.getFloatTy(), stored));
+      }
+      return b.CreateFPCast(value, to);
+    }
+    case TypeClass::kPred: {
+      llvm::Value* truth = b.CreateIsNotNull(stored);
+      return kind_ == Kind::kFloat ? b.CreateUIToFP(truth, to) : b.CreateZExt(truth, to);
+    }
+    default: {
+      const bool is_signed = hlo::IsSignedIntegral(type);
+      if (kind_ == Kind::kFloat) return is_signed ? b.CreateSIToFP(stored, to) : b.CreateUIToFP(stored, to);
+      return b.CreateIntCast(stored, to, is_signed);
+    }
+  }
+}
+
+kernel::Value GemmArithmetic::ToResult(llvm::IRBuilder<>& b, PrimitiveType result, const GemmValue& sum) const {
+  kernel::Value value;
+  value.type = result;
+  llvm::Value* part = sum.part[0];
+  switch (hlo::ClassOf(result)) {
+    case TypeClass::kComplex:
+      value.value = part;
+      value.imaginary = sum.part[1];
+      return value;
+    case TypeClass::kPred:
+      value.value = b.CreateIsNotNull(part);
+      return value;
+    case TypeClass::kFloat:
+      if (result == PrimitiveType::kF32) value.value = b.CreateFPCast(part, LikeLanes(b.getFloatTy(), part));
+      if (result == PrimitiveType::kF64) value.value = part;
+      if (result == PrimitiveType::kF16) value.value = b.CreateFPCast(part, LikeLanes(b.getHalfTy(), part));
+      if (result == PrimitiveType::kBF16) {
+        value.value = RoundToBfloat16(b, b.CreateFPCast(part, LikeLanes(b.getFloatTy(), part)));
+      }
+      return value;
+    default: {
+      const int bits = hlo::BitWidth(result);
+      value.value = b.CreateTrunc(part, LikeLanes(b.getIntNTy(8 * hlo::ByteWidth(result)), part));
+      if (bits == 4) {
+        llvm::Value* top = b.CreateShl(value.value, 4);
+        value.value = hlo::IsSignedIntegral(result) ? b.CreateAShr(top, 4) : b.CreateLShr(top, 4);
+      }
+      return value;
+    }
+  }
+}
+
+llvm::Value* GemmArithmetic::ToStored(llvm::IRBuilder<>& b, PrimitiveType type, llvm::Value* part) {
+  if (type == PrimitiveType::kPred) return b.CreateZExt(part, LikeLanes(b.getInt8Ty(), part));
+  if (type == PrimitiveType::kF16) return b.CreateBitCast(part, LikeLanes(b.getInt16Ty(), part));
+  return part;
+}
+
+llvm::Value* GemmArithmetic::Zero(llvm::LLVMContext& context, int lanes) const {
+  return llvm::Constant::getNullValue(PartType(context, lanes));
+}
+
+llvm::Value* GemmArithmetic::MultiplyAdd(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y,
+                                         llvm::Value* sum) const {
+  switch (kind_) {
+    case Kind::kFloat:
+      // Without the instruction the intrinsic would be a library call per lane.
+      if (!Host().fma) return b.CreateFAdd(sum, b.CreateFMul(x, y));
+      return b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, sum});
+    case Kind::kInteger:
+      return b.CreateAdd(sum, b.CreateMul(x, y));
+    case Kind::kLogical:
+      return b.CreateOr(sum, b.CreateAnd(x, y));
+  }
+  return nullptr;
+}
+
+llvm::Value* GemmArithmetic::Add(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y) const {
+  if (kind_ == Kind::kFloat) return b.CreateFAdd(x, y);
+  return kind_ == Kind::kInteger ? b.CreateAdd(x, y) : b.CreateOr(x, y);
+}
+
+GemmValue GemmArithmetic::MultiplyAdd(llvm::IRBuilder<>& b, const GemmValue& x, const GemmValue& y,
+                                      const GemmValue& sum) const {
+  GemmValue result;
+  result.part[0] = MultiplyAdd(b, x.part[0], y.part[0], sum.part[0]);
+  if (parts_ == 1) return result;
+  result.part[0] = MultiplyAdd(b, b.CreateFNeg(x.part[1]), y.part[1], result.part[0]);
+  result.part[1] = MultiplyAdd(b, x.part[0], y.part[1], sum.part[1]);
+  result.part[1] = MultiplyAdd(b, x.part[1], y.part[0], result.part[1]);
+  return result;
+}
+
+}  // namespace kiln::cpu

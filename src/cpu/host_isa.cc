@@ -1,0 +1,74 @@
+#include "src/cpu/host_isa.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <vector>
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/TargetParser/Host.h"
+
+namespace kiln::cpu {
+namespace {
+
+constinit std::atomic<int> vector_limit{64};
+
+// Features that need vectors wider than `bytes`.
+bool IsTooWide(llvm::StringRef feature, int bytes) {
+  if (bytes < 64 && (feature.starts_with("avx512") || feature == "evex512" || feature.starts_with("avx10"))) return true;
+  return bytes < 32 && (feature.starts_with("avx") || feature == "fma" || feature == "f16c" || feature == "vaes" ||
+                        feature == "vpclmulqdq");
+}
+
+HostIsa Detect() {
+  HostIsa isa;
+  isa.cpu = llvm::sys::getHostCPUName().str();
+  llvm::StringMap<bool> map = llvm::sys::getHostCPUFeatures();
+  for (auto& feature : map) {
+    if (IsTooWide(feature.first(), vector_limit.load())) feature.second = false;
+  }
+  std::vector<std::string> features;
+  for (const auto& feature : map) features.push_back((feature.second ? "+" : "-") + feature.first().str());
+  // Sorted, since the string is part of cache keys.
+  std::sort(features.begin(), features.end());
+  for (const std::string& feature : features) isa.features += (isa.features.empty() ? "" : ",") + feature;
+
+  const auto has = [&](const char* name) { return map.lookup(name); };
+  isa.fma = has("fma");
+  isa.half_conversions = has("f16c");
+  // What every server and desktop AVX-512 has; the first accelerators with less count as AVX2.
+  const bool avx512 = has("avx512f") && has("avx512vl") && has("avx512bw") && has("avx512dq");
+  if (avx512) {
+    isa.vector_bytes = 64;
+    isa.vector_registers = 32;
+    isa.masked_moves = true;
+  } else if (has("avx")) {
+    isa.vector_bytes = 32;
+  }
+#if defined(__aarch64__)
+  isa.vector_registers = 32;
+  isa.fma = true;
+  isa.half_conversions = true;
+#endif
+
+  const auto cache = [](int name, int64_t fallback) {
+    const long bytes = sysconf(name);
+    return bytes > 0 ? static_cast<int64_t>(bytes) : fallback;
+  };
+  isa.l1_bytes = cache(_SC_LEVEL1_DCACHE_SIZE, isa.l1_bytes);
+  isa.l2_bytes = cache(_SC_LEVEL2_CACHE_SIZE, isa.l2_bytes);
+  isa.l3_bytes = cache(_SC_LEVEL3_CACHE_SIZE, isa.l3_bytes);
+  return isa;
+}
+
+}  // namespace
+
+void LimitHostVectorBytes(int bytes) { vector_limit.store(bytes); }
+
+const HostIsa& Host() {
+  static const HostIsa* isa = new HostIsa(Detect());
+  return *isa;
+}
+
+}  // namespace kiln::cpu

@@ -1,0 +1,33 @@
+// The instruction set and caches of the machine that code is generated for.
+#ifndef KILN_CPU_HOST_ISA_H_
+#define KILN_CPU_HOST_ISA_H_
+
+#include <cstdint>
+#include <string>
+
+namespace kiln::cpu {
+
+// What emitters need to know about the host.
+struct HostIsa {
+  std::string cpu;              // LLVM's name for it
+  std::string features;         // LLVM's feature string
+  int vector_bytes = 16;        // widest vector register that arithmetic should use
+  int vector_registers = 16;
+  bool fma = false;
+  bool masked_moves = false;    // masked loads and stores cost no more than plain ones (AVX-512)
+  bool half_conversions = false;  // f16 <-> f32 in vectors
+  int64_t l1_bytes = 32 << 10;  // data caches of one core
+  int64_t l2_bytes = 512 << 10;
+  int64_t l3_bytes = 8 << 20;   // shared; 0 when there is none
+};
+
+// Detected once per process. Thread-safe.
+const HostIsa& Host();
+
+// Makes Host() describe the machine with vectors of at most `bytes` (16, 32 or 64), so that code for lesser processors
+// can be tried on a better one. Only before the first call of Host().
+void LimitHostVectorBytes(int bytes);
+
+}  // namespace kiln::cpu
+
+#endif  // KILN_CPU_HOST_ISA_H_

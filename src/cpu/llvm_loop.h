@@ -1,0 +1,22 @@
+// Counted loops for emitters.
+#ifndef KILN_CPU_LLVM_LOOP_H_
+#define KILN_CPU_LLVM_LOOP_H_
+
+#include <functional>
+
+#include "llvm/ADT/Twine.h"
+#include "llvm/IR/IRBuilder.h"
+
+namespace kiln::cpu {
+
+// for (i64 i = begin; i < end; i += step) body(i). The builder continues behind the loop. A loop that constants show to
+// run not at all or once leaves no branches behind.
+void EmitLoop(llvm::IRBuilder<>& b, llvm::Value* begin, llvm::Value* end, int64_t step, const llvm::Twine& name,
+              const std::function<void(llvm::Value*)>& body);
+
+// if (condition) body(). A constant condition leaves no branch behind.
+void EmitIf(llvm::IRBuilder<>& b, llvm::Value* condition, const llvm::Twine& name, const std::function<void()>& body);
+
+}  // namespace kiln::cpu
+
+#endif  // KILN_CPU_LLVM_LOOP_H_

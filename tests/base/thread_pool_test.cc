@@ -1,0 +1,237 @@
+#include "src/base/thread_pool.h"
+
+#include <sched.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <future>
+#include <limits>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace kiln {
+namespace {
+
+template <typename Function>
+void For(ThreadPool& pool, int64_t count, int64_t grain, Function function) {
+  pool.ParallelFor(
+      count, grain,
+      [](void* closure, int64_t begin, int64_t end) { (*static_cast<Function*>(closure))(begin, end); }, &function);
+}
+
+TEST(ThreadPool, CoversEveryIndexOnce) {
+  for (int threads : {-3, 0, 1, 2, 3, 8}) {
+    ThreadPool pool(threads);
+    EXPECT_EQ(pool.threads(), std::max(threads, 1));
+    for (int64_t count : {0, 1, 2, 3, 15, 16, 17, 100, 1000, 4099}) {
+      for (int64_t grain : {-1, 0, 1, 7, 64, 5000}) {
+        std::vector<std::atomic<int>> hits(count);
+        For(pool, count, grain, [&](int64_t begin, int64_t end) {
+          EXPECT_LT(begin, end);
+          if (end != count) EXPECT_GE(end - begin, grain);
+          for (int64_t i = begin; i < end; ++i) hits[i].fetch_add(1);
+        });
+        for (int64_t i = 0; i < count; ++i) ASSERT_EQ(hits[i], 1) << threads << " " << count << " " << grain << " " << i;
+      }
+    }
+  }
+}
+
+TEST(ThreadPool, NegativeCountRunsNothing) {
+  ThreadPool pool(2);
+  For(pool, -5, 1, [](int64_t, int64_t) { ADD_FAILURE(); });
+}
+
+TEST(ThreadPool, HugeCountsDoNotOverflow) {
+  ThreadPool pool(3);
+  const int64_t count = std::numeric_limits<int64_t>::max();
+  for (int64_t grain : {int64_t{1}, count / 2 + 1, count}) {
+    std::atomic<int64_t> covered{0};
+    For(pool, count, grain, [&](int64_t begin, int64_t end) {
+      ASSERT_GE(begin, 0);
+      ASSERT_GT(end, begin);
+      covered += end - begin;
+    });
+    EXPECT_EQ(covered, count);
+  }
+}
+
+TEST(ThreadPool, WorkersTakePart) {
+  ThreadPool pool(2);
+  // Each of the two ranges waits for the other, so one thread alone never ends.
+  std::atomic<int> arrived{0};
+  For(pool, 2, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      ++arrived;
+      while (arrived < 2) sched_yield();
+    }
+  });
+  EXPECT_EQ(arrived, 2);
+}
+
+TEST(ThreadPool, NestedCallsAddUp) {
+  ThreadPool pool(4);
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<int64_t> sum{0};
+    For(pool, 13, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        For(pool, 17, 1, [&](int64_t begin, int64_t end) {
+          for (int64_t j = begin; j < end; ++j) {
+            For(pool, 5, 1, [&](int64_t begin, int64_t end) { sum += (end - begin) * (i * 17 + j); });
+          }
+        });
+      }
+    });
+    EXPECT_EQ(sum, 5 * (13 * 17) * (13 * 17 - 1) / 2);
+  }
+}
+
+TEST(ThreadPool, ManyCallersAtOnce) {
+  ThreadPool pool(3);
+  std::vector<std::thread> callers;
+  std::atomic<int> wrong{0};
+  for (int caller = 0; caller < 6; ++caller) {
+    callers.emplace_back([&] {
+      for (int round = 0; round < 200; ++round) {
+        std::vector<int64_t> values(257, 0);  // Plain memory: the return of ParallelFor must publish it.
+        For(pool, 257, 1, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) values[i] += i;
+        });
+        for (int64_t i = 0; i < 257; ++i) wrong += values[i] != i;
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(ThreadPool, SleepingWorkersWake) {
+  ThreadPool pool(2);
+  for (int round = 0; round < 20; ++round) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    std::atomic<int> arrived{0};
+    For(pool, 2, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        ++arrived;
+        while (arrived < 2) sched_yield();
+      }
+    });
+  }
+}
+
+TEST(ThreadPool, ScheduleNeverRunsInline) {
+  for (int threads : {1, 2}) {
+    ThreadPool pool(threads);
+    std::mutex mutex;
+    std::promise<std::thread::id> ran;
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      pool.Schedule([&] {
+        std::lock_guard<std::mutex> lock(mutex);
+        ran.set_value(std::this_thread::get_id());
+      });
+    }
+    EXPECT_NE(ran.get_future().get(), std::this_thread::get_id());
+  }
+}
+
+TEST(ThreadPool, OneByOneKeepsOrder) {
+  ThreadPool pool(1);
+  std::promise<void> all;
+  std::atomic<int> started{0};
+  std::vector<int> order(50, -1);
+  for (int i = 0; i < 50; ++i) {
+    pool.Schedule([&, i] {
+      order[started++] = i;
+      if (i == 49) all.set_value();
+    });
+  }
+  all.get_future().get();
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(order[i], i);
+}
+
+TEST(ThreadPool, JobsMayWaitForLaterJobs) {
+  ThreadPool pool(2);
+  constexpr int kDepth = 6;
+  std::vector<std::promise<void>> done(kDepth + 1);
+  for (int i = 0; i < kDepth; ++i) {
+    pool.Schedule([&, i] {
+      done[i + 1].get_future().wait();
+      done[i].set_value();
+    });
+  }
+  pool.Schedule([&] { done[kDepth].set_value(); });
+  EXPECT_EQ(done[0].get_future().wait_for(std::chrono::seconds(30)), std::future_status::ready);
+}
+
+TEST(ThreadPool, BlockedJobsDoNotStarveParallelFor) {
+  ThreadPool pool(2);
+  std::promise<void> gate;
+  std::shared_future<void> open = gate.get_future().share();
+  for (int i = 0; i < 4; ++i) pool.Schedule([open] { open.wait(); });
+  std::atomic<int> arrived{0};
+  For(pool, 2, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      ++arrived;
+      while (arrived < 2) sched_yield();
+    }
+  });
+  EXPECT_EQ(arrived, 2);
+  gate.set_value();
+}
+
+TEST(ThreadPool, DestructorWaitsForScheduledWork) {
+  std::atomic<int> done{0};
+  {
+    ThreadPool pool(2);
+    for (int i = 0; i < 20; ++i) {
+      pool.Schedule([&] {
+        For(pool, 100, 1, [&](int64_t begin, int64_t end) { done += end - begin; });
+        pool.Schedule([&] { done += 1000; });
+      });
+    }
+  }
+  EXPECT_EQ(done, 20 * 1100);
+}
+
+TEST(ThreadPool, AvailableCpusIsWithinAffinity) {
+  const int before = ThreadPool::AvailableCpus();
+  EXPECT_GE(before, 1);
+  cpu_set_t saved;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(saved), &saved), 0);
+  EXPECT_LE(before, CPU_COUNT(&saved));
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &saved)) {
+      CPU_SET(cpu, &one);
+      break;
+    }
+  }
+  ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+  EXPECT_EQ(ThreadPool::AvailableCpus(), 1);
+  ASSERT_EQ(sched_setaffinity(0, sizeof(saved), &saved), 0);
+}
+
+// Not an assertion on time, which a shared machine cannot hold: the number is for the reader of the log.
+TEST(ThreadPool, ReportsFanOutTime) {
+  ThreadPool pool(2);
+  std::atomic<int64_t> sink{0};
+  const auto call = [&] { For(pool, 2, 1, [&](int64_t begin, int64_t end) { sink += end - begin; }); };
+  for (int i = 0; i < 100; ++i) call();
+  const auto start = std::chrono::steady_clock::now();
+  constexpr int kCalls = 5000;
+  for (int i = 0; i < kCalls; ++i) call();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  RecordProperty("nanoseconds_per_call", static_cast<int>(seconds / kCalls * 1e9));
+  printf("ParallelFor of 2 on 2 threads: %.0f ns\n", seconds / kCalls * 1e9);
+  EXPECT_EQ(sink, 2 * (kCalls + 100));
+}
+
+}  // namespace
+}  // namespace kiln

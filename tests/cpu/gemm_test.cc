@@ -1,0 +1,553 @@
+// Matrix products of every type, size, layout and schedule against sums in long double and in integers.
+#include "src/cpu/gemm.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "src/base/status.h"
+#include "src/base/thread_pool.h"
+#include "src/cpu/host_isa.h"
+#include "src/cpu/jit.h"
+
+namespace kiln::cpu {
+namespace {
+
+using hlo::PrimitiveType;
+using Wide = std::complex<long double>;
+
+// Memory that ends where an unmapped page begins: a read or write past the end faults.
+class GuardedBuffer {
+ public:
+  explicit GuardedBuffer(size_t bytes) {
+    const size_t page = sysconf(_SC_PAGESIZE);
+    const size_t whole = (bytes + page - 1) / page * page;
+    mapped_ = whole + page;
+    base_ = static_cast<uint8_t*>(mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    mprotect(base_ + whole, page, PROT_NONE);
+    data_ = base_ + whole - bytes;
+  }
+  ~GuardedBuffer() { munmap(base_, mapped_); }
+  GuardedBuffer(const GuardedBuffer&) = delete;
+  uint8_t* data() { return data_; }
+
+ private:
+  uint8_t* base_;
+  uint8_t* data_;
+  size_t mapped_;
+};
+
+float HalfToFloat(uint16_t bits) { return static_cast<float>(std::bit_cast<_Float16>(bits)); }
+float BrainToFloat(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+
+int64_t Bytes(PrimitiveType type) { return hlo::ByteWidth(type); }
+
+void Put(PrimitiveType type, uint8_t* to, int64_t integer, Wide value) {
+  const auto put = [&](auto element) { std::memcpy(to, &element, sizeof(element)); };
+  switch (type) {
+    case PrimitiveType::kPred: return put(static_cast<uint8_t>(integer & 1));
+    case PrimitiveType::kS8:
+    case PrimitiveType::kU8: return put(static_cast<uint8_t>(integer));
+    case PrimitiveType::kS16:
+    case PrimitiveType::kU16: return put(static_cast<uint16_t>(integer));
+    case PrimitiveType::kS32:
+    case PrimitiveType::kU32: return put(static_cast<uint32_t>(integer));
+    case PrimitiveType::kS64:
+    case PrimitiveType::kU64: return put(integer);
+    case PrimitiveType::kF16: return put(std::bit_cast<uint16_t>(static_cast<_Float16>(value.real())));
+    case PrimitiveType::kBF16:
+      return put(static_cast<uint16_t>(std::bit_cast<uint32_t>(static_cast<float>(value.real())) >> 16));
+    case PrimitiveType::kF32: return put(static_cast<float>(value.real()));
+    case PrimitiveType::kF64: return put(static_cast<double>(value.real()));
+    case PrimitiveType::kC64: return put(std::complex<float>(value));
+    case PrimitiveType::kC128: return put(std::complex<double>(value));
+    default: FAIL() << "type";
+  }
+}
+
+template <typename T>
+T Read(const uint8_t* from) {
+  T value;
+  std::memcpy(&value, from, sizeof(value));
+  return value;
+}
+
+int64_t GetInteger(PrimitiveType type, const uint8_t* from) {
+  switch (type) {
+    case PrimitiveType::kPred:
+    case PrimitiveType::kU8: return Read<uint8_t>(from);
+    case PrimitiveType::kS8: return Read<int8_t>(from);
+    case PrimitiveType::kS16: return Read<int16_t>(from);
+    case PrimitiveType::kU16: return Read<uint16_t>(from);
+    case PrimitiveType::kS32: return Read<int32_t>(from);
+    case PrimitiveType::kU32: return Read<uint32_t>(from);
+    default: return Read<int64_t>(from);
+  }
+}
+
+long double GetReal(PrimitiveType type, const uint8_t* from) {
+  switch (type) {
+    case PrimitiveType::kF16: return HalfToFloat(Read<uint16_t>(from));
+    case PrimitiveType::kBF16: return BrainToFloat(Read<uint16_t>(from));
+    case PrimitiveType::kF32: return Read<float>(from);
+    case PrimitiveType::kF64: return Read<double>(from);
+    default: return static_cast<long double>(GetInteger(type, from));
+  }
+}
+
+Wide GetWide(PrimitiveType type, const uint8_t* from) {
+  if (type == PrimitiveType::kC64) return Wide(Read<std::complex<float>>(from));
+  if (type == PrimitiveType::kC128) return Wide(Read<std::complex<double>>(from));
+  return GetReal(type, from);
+}
+
+bool IsExact(PrimitiveType type) { return hlo::IsIntegral(type) || type == PrimitiveType::kPred; }
+
+// Half a unit in the last place, relative.
+long double Epsilon(PrimitiveType type) {
+  switch (type) {
+    case PrimitiveType::kF16: return 0x1p-11L;
+    case PrimitiveType::kBF16: return 0x1p-8L;
+    case PrimitiveType::kF32:
+    case PrimitiveType::kC64: return 0x1p-24L;
+    default: return 0x1p-53L;
+  }
+}
+
+std::string Describe(const GemmSpec& spec, const GemmPlan& plan) {
+  const GemmSchedule& s = plan.schedule;
+  std::string text = absl::StrCat(
+      hlo::PrimitiveTypeName(spec.lhs.type), " x ", hlo::PrimitiveTypeName(spec.rhs.type), " -> ",
+      hlo::PrimitiveTypeName(spec.result_type), " m=", spec.m, " n=", spec.n, " k=", spec.k, " lhs(", spec.lhs.row_stride,
+      ",", spec.lhs.column_stride, ") rhs(", spec.rhs.row_stride, ",", spec.rhs.column_stride, ") out(",
+      spec.out.row_stride, ",", spec.out.column_stride, ")");
+  absl::StrAppend(&text, s.kind == GemmSchedule::Kind::kDot ? " dot" : " tile", s.swapped ? " swapped" : "", " ", s.rows,
+                  "x", s.vectors, "x", s.lanes, " pack", s.pack_lhs, s.pack_rhs, " blocks ", s.m_block, ",", s.n_block, ",",
+                  s.k_block);
+  return text;
+}
+
+class GemmTest : public ::testing::Test {
+ protected:
+  void SetUp() override { compiler_ = *JitCompiler::Create(); }
+
+  // Runs the plan over `pool`, or over pieces of random size on this thread.
+  absl::Status Run(const GemmSpec& spec, const GemmPlan& plan, const uint8_t* lhs, const uint8_t* rhs, uint8_t* out,
+                   void* const* extra, ThreadPool* pool = nullptr) {
+    auto context = std::make_unique<llvm::LLVMContext>();
+    auto module = std::make_unique<llvm::Module>("gemm", *context);
+    compiler_->PrepareModule(*module);
+    KILN_RETURN_IF_ERROR(EmitGemm(spec, plan, *module));
+    KILN_ASSIGN_OR_RETURN(std::unique_ptr<JitModule> code,
+                          compiler_->Compile(std::move(context), std::move(module), nullptr));
+    std::vector<uint8_t> scratch(plan.scratch_bytes + 64, 0xff);  // NaNs
+    uint8_t* aligned = scratch.data() + (-reinterpret_cast<uintptr_t>(scratch.data()) & 63);
+    for (const GemmPhase& phase : plan.phases) {
+      auto* function = code->Lookup<GemmFunction>(phase.function);
+      if (function == nullptr) return Internal("no function ", phase.function);
+      const auto run = [&](int64_t begin, int64_t end) { function(lhs, rhs, out, aligned, extra, begin, end); };
+      if (pool != nullptr) {
+        pool->ParallelFor(
+            phase.tasks, phase.grain,
+            [](void* closure, int64_t begin, int64_t end) { (*static_cast<decltype(run)*>(closure))(begin, end); },
+            const_cast<void*>(static_cast<const void*>(&run)));
+        continue;
+      }
+      for (int64_t begin = 0; begin < phase.tasks;) {
+        const int64_t end = std::min<int64_t>(phase.tasks, begin + 1 + random_() % 3);
+        run(begin, end);
+        begin = end;
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  struct Extent {
+    int64_t lhs = 0, rhs = 0, out = 0;
+  };
+  static Extent Elements(const GemmSpec& spec) {
+    const auto last = [](int64_t size, int64_t stride) { return size == 0 ? 0 : (size - 1) * stride; };
+    Extent extent;
+    extent.lhs = 1 + last(spec.m, spec.lhs.row_stride) + last(spec.k, spec.lhs.column_stride);
+    extent.rhs = 1 + last(spec.k, spec.rhs.row_stride) + last(spec.n, spec.rhs.column_stride);
+    extent.out = 1 + last(spec.m, spec.out.row_stride) + last(spec.n, spec.out.column_stride);
+    for (const GemmBatchDimension& d : spec.batch) {
+      extent.lhs += last(d.size, d.lhs_stride);
+      extent.rhs += last(d.size, d.rhs_stride);
+      extent.out += last(d.size, d.out_stride);
+    }
+    return extent;
+  }
+
+  // Plans, lets `change` edit the schedule, runs, and compares every element, those between rows of `out` included.
+  void Check(const GemmSpec& spec, const std::function<void(GemmSchedule&)>& change = nullptr,
+             ThreadPool* pool = nullptr) {
+    auto plan = PlanGemm(spec, "gemm", pool == nullptr ? 1 + random_() % 4 : pool->threads());
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    if (change) {
+      change(plan->schedule);
+      const absl::Status status = FinishGemmPlan(spec, "gemm", *plan);
+      ASSERT_TRUE(status.ok()) << status << Describe(spec, *plan);
+    }
+    const Extent extent = Elements(spec);
+    GuardedBuffer lhs(extent.lhs * Bytes(spec.lhs.type));
+    GuardedBuffer rhs(extent.rhs * Bytes(spec.rhs.type));
+    GuardedBuffer out(extent.out * Bytes(spec.out.type));
+    const auto fill = [&](GuardedBuffer& buffer, PrimitiveType type, int64_t elements) {
+      std::uniform_real_distribution<double> real(-1, 1);
+      for (int64_t i = 0; i < elements; ++i) {
+        int64_t integer = static_cast<int64_t>(random_());
+        if (type == PrimitiveType::kPred) integer = random_() % 4 == 0;
+        Put(type, buffer.data() + i * Bytes(type), integer, Wide(real(random_), real(random_)));
+      }
+    };
+    fill(lhs, spec.lhs.type, extent.lhs);
+    fill(rhs, spec.rhs.type, extent.rhs);
+    const int64_t out_bytes = extent.out * Bytes(spec.out.type);
+    std::memset(out.data(), 0x5a, out_bytes);
+    std::vector<bool> written(extent.out, false);
+    const absl::Status status = Run(spec, *plan, lhs.data(), rhs.data(), out.data(), nullptr, pool);
+    ASSERT_TRUE(status.ok()) << status << Describe(spec, *plan);
+
+    int64_t batches = 1;
+    for (const GemmBatchDimension& d : spec.batch) batches *= d.size;
+    for (int64_t batch = 0; batch < batches; ++batch) {
+      int64_t lhs0 = 0, rhs0 = 0, out0 = 0, rest = batch;
+      for (size_t i = spec.batch.size(); i-- > 0;) {
+        const GemmBatchDimension& d = spec.batch[i];
+        lhs0 += rest % d.size * d.lhs_stride;
+        rhs0 += rest % d.size * d.rhs_stride;
+        out0 += rest % d.size * d.out_stride;
+        rest /= d.size;
+      }
+      for (int64_t m = 0; m < spec.m; ++m) {
+        for (int64_t n = 0; n < spec.n; ++n) {
+          Wide sum = 0;
+          long double magnitude = 0;
+          uint64_t integer = 0;
+          for (int64_t k = 0; k < spec.k; ++k) {
+            const uint8_t* x =
+                lhs.data() + (lhs0 + m * spec.lhs.row_stride + k * spec.lhs.column_stride) * Bytes(spec.lhs.type);
+            const uint8_t* y =
+                rhs.data() + (rhs0 + k * spec.rhs.row_stride + n * spec.rhs.column_stride) * Bytes(spec.rhs.type);
+            if (IsExact(spec.result_type)) {
+              const uint64_t product = static_cast<uint64_t>(GetInteger(spec.lhs.type, x)) *
+                                       static_cast<uint64_t>(GetInteger(spec.rhs.type, y));
+              integer = spec.result_type == PrimitiveType::kPred ? (integer | product) : integer + product;
+            } else if (!hlo::IsComplex(spec.result_type)) {
+              const long double product = GetReal(spec.lhs.type, x) * GetReal(spec.rhs.type, y);
+              sum.real(sum.real() + product);
+              magnitude += std::abs(product);
+            } else {
+              const Wide product = GetWide(spec.lhs.type, x) * GetWide(spec.rhs.type, y);
+              sum += product;
+              magnitude += std::abs(GetWide(spec.lhs.type, x)) * std::abs(GetWide(spec.rhs.type, y));
+            }
+          }
+          const int64_t at = out0 + m * spec.out.row_stride + n * spec.out.column_stride;
+          written[at] = true;
+          const uint8_t* found = out.data() + at * Bytes(spec.out.type);
+          if (IsExact(spec.result_type)) {
+            uint8_t expected[8];
+            Put(spec.out.type, expected, static_cast<int64_t>(integer), 0);
+            ASSERT_EQ(std::memcmp(found, expected, Bytes(spec.out.type)), 0)
+                << Describe(spec, *plan) << " at " << batch << "," << m << "," << n << ": "
+                << GetInteger(spec.out.type, found) << " for " << GetInteger(spec.out.type, expected);
+          } else {
+            // The classical bound for a sum of k rounded products, and one rounding to the result's type.
+            const PrimitiveType sum_type = Epsilon(spec.result_type) < 0x1p-30L ? PrimitiveType::kF64 : PrimitiveType::kF32;
+            const long double bound = (spec.k + 2) * 2 * Epsilon(sum_type) * magnitude +
+                                      1.01L * Epsilon(spec.result_type) * std::abs(sum) + 1e-30L +
+                                      (spec.result_type == PrimitiveType::kF16 ? 0x1p-24L : 0.0L);
+            ASSERT_LE(std::abs(GetWide(spec.out.type, found) - sum), bound)
+                << Describe(spec, *plan) << " at " << batch << "," << m << "," << n << ": "
+                << GetWide(spec.out.type, found) << " for " << sum;
+          }
+        }
+      }
+    }
+    for (int64_t i = 0; i < extent.out; ++i) {
+      if (written[i]) continue;
+      for (int64_t byte = 0; byte < Bytes(spec.out.type); ++byte) {
+        ASSERT_EQ(out.data()[i * Bytes(spec.out.type) + byte], 0x5a) << "wrote between: " << Describe(spec, *plan);
+      }
+    }
+  }
+
+  // 0: row-major, 1: column-major, 2: row-major with gaps, 3: neither side contiguous.
+  static void SetStrides(GemmMatrix& matrix, int64_t rows, int64_t columns, int layout) {
+    rows = std::max<int64_t>(rows, 1);
+    columns = std::max<int64_t>(columns, 1);
+    if (layout == 0) matrix.row_stride = columns, matrix.column_stride = 1;
+    if (layout == 1) matrix.row_stride = 1, matrix.column_stride = rows;
+    if (layout == 2) matrix.row_stride = columns + 3, matrix.column_stride = 1;
+    if (layout == 3) matrix.row_stride = 2 * columns + 1, matrix.column_stride = 2;
+  }
+
+  static GemmSpec Make(PrimitiveType lhs, PrimitiveType rhs, PrimitiveType result, int64_t m, int64_t n, int64_t k,
+                       int lhs_layout, int rhs_layout, int out_layout) {
+    GemmSpec spec;
+    spec.lhs.type = lhs;
+    spec.rhs.type = rhs;
+    spec.out.type = spec.result_type = result;
+    spec.m = m;
+    spec.n = n;
+    spec.k = k;
+    SetStrides(spec.lhs, m, k, lhs_layout);
+    SetStrides(spec.rhs, k, n, rhs_layout);
+    SetStrides(spec.out, m, n, out_layout);
+    return spec;
+  }
+
+  std::unique_ptr<JitCompiler> compiler_;
+  std::mt19937_64 random_{20240607};
+};
+
+// KILN_TEST_VECTOR_BYTES=32 or 16 tries the code for processors without AVX-512 or AVX.
+class VectorLimit : public ::testing::Environment {
+ public:
+  void SetUp() override {
+    if (const char* bytes = std::getenv("KILN_TEST_VECTOR_BYTES")) LimitHostVectorBytes(std::atoi(bytes));
+  }
+};
+const auto* const vector_limit = ::testing::AddGlobalTestEnvironment(new VectorLimit);
+
+constexpr PrimitiveType kSame[] = {PrimitiveType::kF32, PrimitiveType::kF64,  PrimitiveType::kF16, PrimitiveType::kBF16,
+                                   PrimitiveType::kC64, PrimitiveType::kC128, PrimitiveType::kS8,  PrimitiveType::kU8,
+                                   PrimitiveType::kS16, PrimitiveType::kU16,  PrimitiveType::kS32, PrimitiveType::kU32,
+                                   PrimitiveType::kS64, PrimitiveType::kU64,  PrimitiveType::kPred};
+
+TEST_F(GemmTest, EveryTypeAndLayout) {
+  for (PrimitiveType type : kSame) {
+    for (int layouts = 0; layouts < 64; layouts += 1 + random_() % 5) {
+      const int64_t m = random_() % 40, n = random_() % 70, k = random_() % 50;
+      Check(Make(type, type, type, m, n, k, layouts % 4, layouts / 4 % 4, layouts / 16));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_F(GemmTest, EverySmallSize) {
+  for (int i = 0; i < 250; ++i) {
+    const int64_t m = random_() % 18, n = random_() % 20, k = random_() % 20;
+    Check(Make(PrimitiveType::kF32, PrimitiveType::kF32, PrimitiveType::kF32, m, n, k, random_() % 4, random_() % 4,
+               random_() % 4));
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_F(GemmTest, RandomSizesUpTo70) {
+  for (int i = 0; i < 150; ++i) {
+    const PrimitiveType type = random_() % 2 ? PrimitiveType::kF32 : PrimitiveType::kF64;
+    Check(Make(type, type, type, random_() % 71, random_() % 71, random_() % 71, random_() % 4, random_() % 4,
+               random_() % 4));
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_F(GemmTest, VectorsAndSkinnyMatrices) {
+  for (PrimitiveType type : {PrimitiveType::kF32, PrimitiveType::kBF16, PrimitiveType::kS32, PrimitiveType::kC64}) {
+    for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{{1, 301, 203},
+                                                                     {301, 1, 203},
+                                                                     {1, 1, 1000},
+                                                                     {1, 2000, 3},
+                                                                     {4, 333, 515},
+                                                                     {8, 70, 130},
+                                                                     {7, 9, 300},
+                                                                     {200, 3, 100},
+                                                                     {3, 3, 700},
+                                                                     {150, 150, 1},
+                                                                     {150, 150, 2}}) {
+      for (int layouts = 0; layouts < 8; ++layouts) {
+        Check(Make(type, type, type, m, n, k, layouts & 1, layouts / 2 & 1, layouts / 4));
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_F(GemmTest, MixedTypes) {
+  using T = PrimitiveType;
+  const std::array<T, 3> kMixtures[] = {{T::kBF16, T::kBF16, T::kF32}, {T::kF16, T::kF16, T::kF32},
+                                        {T::kF32, T::kBF16, T::kF32},  {T::kBF16, T::kF32, T::kBF16},
+                                        {T::kF32, T::kF64, T::kF64},   {T::kS8, T::kS8, T::kS32},
+                                        {T::kU8, T::kS8, T::kS32},     {T::kS8, T::kU8, T::kS16},
+                                        {T::kS16, T::kS16, T::kS64},   {T::kS64, T::kS64, T::kS32},
+                                        {T::kPred, T::kS32, T::kS32},  {T::kPred, T::kPred, T::kS32},
+                                        {T::kPred, T::kF32, T::kF32},  {T::kS8, T::kF32, T::kF32}};
+  for (const auto& [lhs, rhs, result] : kMixtures) {
+    for (int i = 0; i < 4; ++i) {
+      Check(Make(lhs, rhs, result, 1 + random_() % 60, 1 + random_() % 60, random_() % 60, random_() % 2, random_() % 2, 0));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_F(GemmTest, LargeOnThreads) {
+  ThreadPool pool(2);
+  for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{
+           {257, 301, 129}, {64, 64, 2500}, {500, 96, 200}, {130, 515, 260}, {1, 1500, 700}, {33, 40, 9000}}) {
+    for (int layouts = 0; layouts < 4; ++layouts) {
+      Check(Make(PrimitiveType::kF32, PrimitiveType::kF32, PrimitiveType::kF32, m, n, k, layouts & 1, layouts / 2, 0),
+            nullptr, &pool);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_F(GemmTest, Batches) {
+  for (PrimitiveType type : {PrimitiveType::kF32, PrimitiveType::kF64, PrimitiveType::kC64}) {
+    for (int i = 0; i < 12; ++i) {
+      const int64_t m = 1 + random_() % 20, n = 1 + random_() % 40, k = 1 + random_() % 30;
+      GemmSpec spec = Make(type, type, type, m, n, k, random_() % 2, random_() % 2, random_() % 2);
+      // Two batch dimensions, the inner one between the matrices of the outer; rhs at times shared.
+      const int64_t inner = 1 + random_() % 4, outer = 1 + random_() % 3;
+      const bool shared = i % 3 == 0;
+      spec.batch.push_back({outer, inner * m * k, shared ? 0 : inner * n * k, inner * m * n});
+      spec.batch.push_back({inner, m * k, shared && i % 2 ? 0 : n * k, m * n});
+      if (shared && i % 2 == 0) spec.batch[1].rhs_stride = 0;
+      Check(spec);
+      if (HasFatalFailure()) return;
+    }
+  }
+  GemmSpec spec = Make(PrimitiveType::kF32, PrimitiveType::kF32, PrimitiveType::kF32, 4, 4, 4, 0, 0, 0);
+  spec.batch.push_back({1000, 16, 16, 16});
+  Check(spec);
+  spec = Make(PrimitiveType::kF32, PrimitiveType::kF32, PrimitiveType::kF32, 64, 64, 40, 0, 1, 0);
+  spec.batch.push_back({5, 64 * 40, 64 * 40, 64 * 64});
+  Check(spec);
+  spec.batch[0].size = 0;
+  Check(spec);
+}
+
+TEST_F(GemmTest, EverySchedule) {
+  for (PrimitiveType type : {PrimitiveType::kF32, PrimitiveType::kF64, PrimitiveType::kC64, PrimitiveType::kBF16}) {
+    for (int i = 0; i < 40; ++i) {
+      GemmSpec spec = Make(type, type, type, 1 + random_() % 60, 1 + random_() % 90, 1 + random_() % 60, random_() % 4,
+                           random_() % 4, random_() % 3);
+      Check(spec, [&](GemmSchedule& s) {
+        s.kind = GemmSchedule::Kind::kTile;
+        s.swapped = random_() % 2;
+        s.lanes = 1 << random_() % 5;
+        s.rows = 1 + random_() % 7;
+        s.vectors = 1 + random_() % 3;
+        s.unroll = 1 + random_() % 5;
+        s.pack_lhs = random_() % 2;
+        s.pack_rhs = random_() % 2;
+        s.m_block = s.rows * (1 + random_() % 4);
+        s.n_block = s.vectors * s.lanes * (1 + random_() % 3);
+        s.k_block = random_() % 2 ? spec.k : 1 + random_() % spec.k;
+      });
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_F(GemmTest, DotSchedules) {
+  for (PrimitiveType type : {PrimitiveType::kF32, PrimitiveType::kBF16, PrimitiveType::kS8, PrimitiveType::kPred}) {
+    for (int i = 0; i < 12; ++i) {
+      GemmSpec spec = Make(type, type, type, 1 + random_() % 12, 1 + random_() % 40, 1 + random_() % 90, random_() % 4, 1,
+                           random_() % 3);
+      Check(spec, [&](GemmSchedule& s) {
+        s.kind = GemmSchedule::Kind::kDot;
+        s.swapped = false;
+        s.lanes = 16;
+        s.rows = 1 + random_() % 4;
+        s.vectors = 1 << random_() % 4;
+        s.unroll = 1 + random_() % 3;
+        s.pack_lhs = spec.lhs.column_stride != 1 || random_() % 2;
+        s.pack_rhs = false;
+        s.m_block = s.rows * (1 + random_() % 3);
+        s.n_block = s.vectors * (1 + random_() % 3);
+        s.k_block = spec.k;
+      });
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// max(product + bias[n] + residual[m, n], 0), with the residual in the place of the result.
+TEST_F(GemmTest, EpilogueRunsOnRegisters) {
+  for (const auto& [m, n, k] :
+       std::vector<std::array<int64_t, 3>>{{5, 37, 11}, {60, 133, 40}, {37, 1, 20}, {1, 100, 64}, {6, 3, 5000}, {3, 5, 0}}) {
+    for (int out_layout = 0; out_layout < 2; ++out_layout) {
+      GemmSpec spec = Make(PrimitiveType::kF32, PrimitiveType::kF32, PrimitiveType::kF32, m, n, k, 0, 0, out_layout);
+      std::vector<float> lhs(m * k), rhs(k * n), bias(n), residual(m * n);
+      for (auto* values : {&lhs, &rhs, &bias, &residual}) {
+        for (float& value : *values) value = static_cast<float>(random_() % 17) - 8;
+      }
+      spec.epilogue = [&](const GemmEpilogueArguments& a, const kernel::Value& result) -> absl::StatusOr<kernel::Value> {
+        llvm::IRBuilder<>& b = *a.builder;
+        const auto load = [&](int operand, llvm::Value* index, int lanes) {
+          llvm::Value* base = b.CreateLoad(b.getPtrTy(), b.CreateConstGEP1_64(b.getPtrTy(), a.extra, operand));
+          llvm::Value* at = b.CreateGEP(b.getFloatTy(), base, index);
+          llvm::Type* type = lanes == 1 ? b.getFloatTy() : static_cast<llvm::Type*>(llvm::FixedVectorType::get(b.getFloatTy(), lanes));
+          return b.CreateAlignedLoad(type, at, llvm::Align(4));
+        };
+        llvm::Value* bias_value;
+        if (a.lanes_along_m) {
+          bias_value = load(0, a.n_index, 1);
+          if (a.lanes > 1) bias_value = b.CreateVectorSplat(a.lanes, bias_value);
+        } else {
+          bias_value = load(0, a.n_index, a.lanes);
+        }
+        llvm::Value* at = b.CreateAdd(b.CreateMul(a.m_index, b.getInt64(spec.out.row_stride)),
+                                      b.CreateMul(a.n_index, b.getInt64(spec.out.column_stride)));
+        llvm::Value* sum = b.CreateFAdd(b.CreateFAdd(result.value, bias_value), load(1, at, a.lanes));
+        kernel::Value value = result;
+        value.value = b.CreateMaxNum(sum, llvm::Constant::getNullValue(sum->getType()));
+        return value;
+      };
+      auto plan = PlanGemm(spec, "fused", 2);
+      ASSERT_TRUE(plan.ok()) << plan.status();
+      std::vector<float> out = residual;
+      void* extra[] = {bias.data(), out.data()};
+      const absl::Status status =
+          Run(spec, *plan, reinterpret_cast<uint8_t*>(lhs.data()), reinterpret_cast<uint8_t*>(rhs.data()),
+              reinterpret_cast<uint8_t*>(out.data()), extra);
+      ASSERT_TRUE(status.ok()) << status;
+      for (int64_t i = 0; i < m; ++i) {
+        for (int64_t j = 0; j < n; ++j) {
+          const int64_t at = i * spec.out.row_stride + j * spec.out.column_stride;
+          float expected = bias[j] + residual[at];
+          for (int64_t l = 0; l < k; ++l) expected += lhs[i * k + l] * rhs[l * n + j];
+          ASSERT_EQ(out[at], std::max(expected, 0.0f)) << m << "x" << n << "x" << k << " at " << i << "," << j;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(GemmTest, RefusesWhatItCannotDo) {
+  using T = PrimitiveType;
+  GemmSpec spec = Make(T::kF8E5M2, T::kF32, T::kF32, 4, 4, 4, 0, 0, 0);
+  EXPECT_EQ(PlanGemm(spec, "g", 1).status().code(), absl::StatusCode::kUnimplemented);
+  spec = Make(T::kC64, T::kF32, T::kF32, 4, 4, 4, 0, 0, 0);
+  EXPECT_EQ(PlanGemm(spec, "g", 1).status().code(), absl::StatusCode::kInvalidArgument);
+  spec = Make(T::kF32, T::kF32, T::kF32, int64_t{1} << 40, int64_t{1} << 40, 4, 0, 0, 0);
+  EXPECT_EQ(PlanGemm(spec, "g", 1).status().code(), absl::StatusCode::kInvalidArgument);
+  spec = Make(T::kF32, T::kF32, T::kF32, 4, -1, 4, 0, 0, 0);
+  EXPECT_EQ(PlanGemm(spec, "g", 1).status().code(), absl::StatusCode::kInvalidArgument);
+  spec = Make(T::kF32, T::kF32, T::kF32, 4, 4, 4, 0, 0, 0);
+  spec.out.type = T::kBF16;
+  EXPECT_EQ(PlanGemm(spec, "g", 1).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace kiln::cpu
