@@ -329,7 +329,7 @@ absl::StatusOr<Literal> SelectAndScatter(Evaluation& evaluation, const Instructi
     } while (NextIndex(window_sizes, &position));
     if (selected >= 0) {
       std::byte* target = out + selected * width;
-      const std::byte* values[2] = {source_element, target};
+      const std::byte* values[2] = {target, source_element};
       KILN_RETURN_IF_ERROR(scatter->Call(values, {&target, 1}));
     }
     source_element += width;

@@ -374,6 +374,16 @@ def complex_cases():
                         (nonzero.imag + 1j * nonzero.real).astype(TYPES[name])]
             family.add("unary_" + name, entry([nonzero], lines, [l.split(" ")[0] for l in lines],
                                               [l.split(" ")[2] for l in lines]), [nonzero], results, ulps=4)
+            # Infinities, NaN and both zeros, where C's Annex G says what is right.
+            parts = [np.inf, -np.inf, np.nan, 0.0, -0.0, 2.0]
+            special = np.array([complex(a, b) for a in parts for b in parts]).astype(TYPES[name])
+            special.real, special.imag = np.repeat(parts, 6), np.tile(parts, 6)
+            edge = {"exponential": np.exp, "log": np.log, "sqrt": np.sqrt, "sine": np.sin, "cosine": np.cos,
+                    "tanh": np.tanh, "tan": np.tan, "negate": np.negative}
+            shape = shape_text(special)
+            family.add("special_" + name, entry([special], [f"r{i} = {shape} {op}(p0)" for i, op in enumerate(edge)],
+                                                [f"r{i}" for i in range(len(edge))], [shape] * len(edge)), [special],
+                       [f(special.astype(wide)).astype(TYPES[name]) for f in edge.values()], ulps=1)
             a = np.repeat(nonzero[::4], 9)
             b = np.tile(nonzero[1::7], len(a) // 9 + 1)[:len(a)]
             shape = shape_text(a)
@@ -595,6 +605,9 @@ def reduction_cases():
     simple(family, "select_and_scatter_pad", [x, numbers((5, 5)), np.float32(0.5)], "f32[4,7]",
            "select-and-scatter(p0, p1, p2), window={size=2x3 pad=1_1x0_0}, select=s, scatter=f",
            compare + reducer("f", "f32", "add"), rtol=1e-6)
+    simple(family, "select_and_scatter_subtract", [x, numbers((3, 6)), np.float32(0.5)], "f32[4,7]",
+           "select-and-scatter(p0, p1, p2), window={size=2x2}, select=s, scatter=f",
+           compare + reducer("f", "f32", "subtract"), rtol=1e-6)
     less = ("c {{\n  a = {t}[] parameter(0)\n  b = {t}[] parameter(1)\n  k = s32[] parameter(2)\n  l = s32[] parameter(3)\n"
             "  ROOT r = pred[] compare(a, b), direction={d}{o}\n}}\n")
     for name, direction, order in [("f32", "LT", ", type=TOTALORDER"), ("s32", "GT", ""), ("u8", "LT", ""), ("f64", "GT", "")]:
