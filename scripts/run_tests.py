@@ -42,7 +42,7 @@ def suites(python):
         Suite("ctest", ["ctest", "--preset", "release", "-j2", "--progress"], "--output-junit"),
         Suite("golden", [python, "-c", "from lit.main import main; main()", "-v", "-j2", "tests/golden"], "--xunit-xml-output"),
         # Two workers: a crash of one fails the test that it ran, and the rest goes on in a new one.
-        Suite("jax", [*pytest, "-n2", "tests/jax"], "--junitxml"),
+        Suite("jax", [*pytest, "-n2", "--max-worker-restart=1000", "tests/jax"], "--junitxml"),
         Suite("examples", [*pytest, "tests/examples"], "--junitxml"),
     ]
 

@@ -1,9 +1,17 @@
 #include "src/passes/pipeline.h"
 
+#include "src/passes/batch_norm_expander.h"
 #include "src/passes/call_inliner.h"
+#include "src/passes/constant_folding.h"
 #include "src/passes/cse.h"
 #include "src/passes/dce.h"
+#include "src/passes/dot_canonicalization.h"
+#include "src/passes/fusion.h"
+#include "src/passes/layout_normalization.h"
+#include "src/passes/opt_barrier_remover.h"
+#include "src/passes/schedule.h"
 #include "src/passes/simplify/algebraic_simplifier.h"
+#include "src/passes/transpose_folding.h"
 
 namespace kiln::passes {
 namespace {
@@ -15,21 +23,27 @@ PassList ListOf() {
   return list;
 }
 
-// What every target wants: straight-line code in few forms.
-PassList CommonPasses() {
-  PassList list = ListOf<CallInliner, Dce>();
-  list.push_back(
-      std::make_unique<FixedPoint>("simplification", ListOf<AlgebraicSimplifier, Cse, Dce>(), /*max_rounds=*/8));
-  return list;
+void Append(PassList* list, PassList more) {
+  for (auto& pass : more) list->push_back(std::move(pass));
 }
 
-}  // namespace
+// Until nothing changes: few forms, no value computed twice, nothing unused.
+std::unique_ptr<Pass> Simplification(std::string name) {
+  return std::make_unique<FixedPoint>(std::move(name), ListOf<AlgebraicSimplifier, ConstantFolding, Cse, Dce>(),
+                                      /*max_rounds=*/8);
+}
 
-PassList CpuPipeline() { return CommonPasses(); }
-
-PassList GpuPipeline() { return CommonPasses(); }
-
-namespace {
+// What every target wants.
+PassList CommonPasses() {
+  PassList list = ListOf<CallInliner, LayoutNormalization, Dce, BatchNormExpander>();
+  list.push_back(Simplification("simplification"));
+  Append(&list, ListOf<DotCanonicalization>());
+  list.push_back(Simplification("dot-simplification"));
+  Append(&list, ListOf<TransposeFolding, OptBarrierRemover>());
+  list.push_back(Simplification("final-simplification"));
+  Append(&list, ListOf<Fusion, Schedule>());
+  return list;
+}
 
 template <typename PassType>
 std::unique_ptr<Pass> Make() {
@@ -38,13 +52,16 @@ std::unique_ptr<Pass> Make() {
 
 // In pipeline order. Names are those of the passes themselves.
 constexpr std::unique_ptr<Pass> (*kFactories[])() = {
-    Make<CallInliner>,
-    Make<Dce>,
-    Make<AlgebraicSimplifier>,
-    Make<Cse>,
+    Make<CallInliner>,         Make<LayoutNormalization>, Make<Dce>,    Make<BatchNormExpander>,
+    Make<AlgebraicSimplifier>, Make<ConstantFolding>,     Make<Cse>,    Make<DotCanonicalization>,
+    Make<TransposeFolding>,    Make<OptBarrierRemover>,   Make<Fusion>, Make<Schedule>,
 };
 
 }  // namespace
+
+PassList CpuPipeline() { return CommonPasses(); }
+
+PassList GpuPipeline() { return CommonPasses(); }
 
 std::unique_ptr<Pass> CreatePass(absl::string_view name) {
   for (auto make : kFactories) {

@@ -16,10 +16,10 @@ inline std::string ReadFile(const std::filesystem::path& path) {
   return std::string(std::istreambuf_iterator<char>(stream), {});
 }
 
-// All files of tests/data/{payloads,samples} that end in `suffix`, sorted.
+// All files of tests/data/{payloads,samples,stablehlo} that end in `suffix`, sorted.
 inline std::vector<std::filesystem::path> DataFiles(const std::string& suffix) {
   std::vector<std::filesystem::path> files;
-  for (const char* folder : {"payloads", "samples"}) {
+  for (const char* folder : {"payloads", "samples", "stablehlo"}) {
     for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(KILN_TEST_DATA) / folder)) {
       const std::string name = entry.path().filename().string();
       if (name.size() >= suffix.size() && name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0) {
