@@ -12,8 +12,8 @@ namespace kiln::cpu {
 namespace {
 
 // Sums this small are written out without a loop.
-constexpr int64_t kMaxStraightSteps = 32;
-constexpr int64_t kMaxStraightProducts = 256;
+constexpr int64_t kMaxStraightSteps = 16;
+constexpr int64_t kMaxStraightProducts = 64;
 
 }  // namespace
 

@@ -60,6 +60,10 @@ absl::Status GemmEmitter::EmitStore(const Tile& tile, int64_t row, int64_t colum
     return absl::OkStatus();
   }
   for (int part = 0; part < (complex ? 2 : 1); ++part) {
+    if (Host().masked_moves && bytes >= 4 && lanes >= 4) {
+      StoreScattered(At(pointer, part * bytes), problem_.out_n * element, stored[part], bytes);
+      continue;
+    }
     for (int lane = 0; lane < lanes; ++lane) {
       llvm::Value* scalar =
           lanes == 1 ? stored[part] : b_.CreateExtractElement(stored[part], static_cast<uint64_t>(lane));
@@ -67,6 +71,14 @@ absl::Status GemmEmitter::EmitStore(const Tile& tile, int64_t row, int64_t colum
     }
   }
   return absl::OkStatus();
+}
+
+void GemmEmitter::StoreScattered(llvm::Value* pointer, int64_t stride_bytes, llvm::Value* value, int bytes) {
+  const unsigned lanes = llvm::cast<llvm::FixedVectorType>(value->getType())->getNumElements();
+  std::vector<llvm::Constant*> offsets;
+  for (unsigned lane = 0; lane < lanes; ++lane) offsets.push_back(b_.getInt64(lane * stride_bytes));
+  llvm::Value* pointers = b_.CreateGEP(b_.getInt8Ty(), pointer, llvm::ConstantVector::get(offsets));
+  b_.CreateMaskedScatter(value, pointers, llvm::Align(bytes));
 }
 
 absl::Status GemmEmitter::EmitStores(const Tile& tile, int64_t rows, int64_t columns, const Sums& sums) {
@@ -80,6 +92,11 @@ absl::Status GemmEmitter::EmitStores(const Tile& tile, int64_t rows, int64_t col
         KILN_RETURN_IF_ERROR(EmitStore(tile, row, vector * lanes, lanes, sum));
         continue;
       }
+      if (!spec_.epilogue && Host().masked_moves && arithmetic_.parts() == 1 && problem_.out_n == 1 &&
+          GemmArithmetic::StoredBytes(problem_.out_type) >= 4) {
+        StoreCut(tile, row, vector * lanes, left, sum);
+        continue;
+      }
       // A cut vector goes out in pieces of powers of two, so that epilogues only ever see elements that exist.
       for (int first = 0; left > 0;) {
         const int piece = static_cast<int>(std::bit_floor(static_cast<unsigned>(left)));
@@ -90,6 +107,19 @@ absl::Status GemmEmitter::EmitStores(const Tile& tile, int64_t rows, int64_t col
     }
   }
   return absl::OkStatus();
+}
+
+// The first `count` lanes, to neighbours in memory.
+void GemmEmitter::StoreCut(const Tile& tile, int64_t row, int64_t column, int count, const GemmValue& sum) {
+  const int64_t element = StoredElement(problem_.out_type);
+  llvm::Value* corner =
+      At(tile.out, b_.CreateAdd(Scale(tile.m, problem_.out_m), Scale(tile.n, problem_.out_n)), element);
+  llvm::Value* pointer = At(corner, (row * problem_.out_m + column * problem_.out_n) * element);
+  const kernel::Value value = arithmetic_.ToResult(b_, spec_.result_type, sum);
+  std::vector<llvm::Constant*> mask;
+  for (int lane = 0; lane < schedule_.lanes; ++lane) mask.push_back(b_.getInt1(lane < count));
+  b_.CreateMaskedStore(GemmArithmetic::ToStored(b_, problem_.out_type, value.value), pointer,
+                       llvm::Align(static_cast<uint64_t>(element)), llvm::ConstantVector::get(mask));
 }
 
 void GemmEmitter::TransferPartial(const Tile& tile, int64_t rows, int64_t columns, Sums& sums, bool load) {

@@ -2,6 +2,7 @@
 
 #include "absl/strings/match.h"
 #include "src/base/status.h"
+#include "src/frontend/hlo_text/parser.h"
 #include "src/frontend/mlir/bytecode_reader.h"
 #include "src/frontend/stablehlo/importer.h"
 
@@ -55,7 +56,7 @@ absl::StatusOr<std::unique_ptr<hlo::Module>> Load(absl::string_view bytes, absl:
     case Encoding::kMlirText:
       return Unimplemented("programs in MLIR text are not read by this version");
     case Encoding::kHloText:
-      return Unimplemented("programs in HLO text are not read by this version");
+      return hlo_text::ParseHloText(bytes, "program");
     case Encoding::kHloProto:
       return Unimplemented("programs as HloModuleProto are not read by this version");
   }

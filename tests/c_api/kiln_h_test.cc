@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -64,6 +65,60 @@ TEST_F(KilnHTest, BorrowedMemoryIsReleasedOnce) {
   EXPECT_EQ(released, 0);
   kiln_buffer_destroy(buffer);
   EXPECT_EQ(released, 1);
+}
+
+constexpr char kSumAndProduct[] = R"(
+HloModule sum_and_product
+
+ENTRY main {
+  x = f32[3] parameter(0)
+  y = f32[3] parameter(1)
+  sum = f32[3] add(x, y)
+  product = f32[3] multiply(x, y)
+  ROOT both = (f32[3], f32[3]) tuple(sum, product)
+}
+)";
+
+TEST_F(KilnHTest, FunctionsCompileOnceAndAreCached) {
+  kiln_function* function = nullptr;
+  ASSERT_EQ(MessageOf(kiln_function_load(client_, kSumAndProduct, std::strlen(kSumAndProduct), nullptr, &function)),
+            "");
+  EXPECT_STREQ(kiln_function_name(function), "sum_and_product");
+  EXPECT_EQ(kiln_function_input_count(function), 2u);
+  EXPECT_EQ(kiln_function_output_count(function), 2u);
+  kiln_buffer* inputs[] = {Make({1, 2, 3}), Make({4, 5, 6})};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 25; ++i) {
+        kiln_buffer* outputs[2];
+        ASSERT_EQ(MessageOf(kiln_function_call(function, inputs, 2, outputs, 2)), "");
+        float host[3];
+        EXPECT_EQ(MessageOf(kiln_buffer_to_host(outputs[1], host, sizeof(host))), "");
+        EXPECT_EQ(host[2], 18);
+        for (kiln_buffer* output : outputs) kiln_buffer_destroy(output);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  kiln_function_statistics statistics = KILN_FUNCTION_STATISTICS_INIT;
+  EXPECT_EQ(MessageOf(kiln_function_get_statistics(function, &statistics)), "");
+  EXPECT_EQ(statistics.calls, 100);
+  EXPECT_EQ(statistics.compiles, 1);
+  EXPECT_EQ(statistics.cache_hits, 99);
+  EXPECT_GT(statistics.compile_seconds, 0);
+
+  kiln_buffer* outputs[2];
+  kiln_buffer* wrong[] = {inputs[0], Make({1, 2})};
+  kiln_status* status = kiln_function_call(function, wrong, 2, outputs, 2);
+  EXPECT_EQ(kiln_status_code(status), KILN_INVALID_ARGUMENT);
+  const std::string message = MessageOf(status);
+  EXPECT_NE(message.find("argument 1"), std::string::npos) << message;
+  EXPECT_NE(message.find("f32[2]"), std::string::npos) << message;
+  EXPECT_NE(MessageOf(kiln_function_call(function, inputs, 1, outputs, 2)), "");
+  EXPECT_NE(MessageOf(kiln_function_call(function, inputs, 2, outputs, 1)), "");
+  for (kiln_buffer* buffer : {inputs[0], inputs[1], wrong[1]}) kiln_buffer_destroy(buffer);
+  kiln_function_destroy(function);
 }
 
 TEST_F(KilnHTest, ErrorsHaveCodesAndMessages) {

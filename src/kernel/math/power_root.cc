@@ -70,7 +70,9 @@ Real ExpOfPair(Real high, Real low) {
   Real n = z - rounder;
   Real r = MulAdd(n, -kLn2F64[0], high);
   r = MulAdd(n, -kLn2F64[1], r) + low;
-  Real significand = (r + r * r * Polynomial(r, kExpF64)) + 1.0;
+  // 1 + r with its rounding error.
+  Real head = r + 1.0;
+  Real significand = head + (r * r * Polynomial(r, kExpF64) + (r - (head - 1.0)));
   Integer rounded = z.AsInteger();
   Integer half = rounded.Shr(1);
   return significand * half.Shl(52).AsReal() * (rounded - half).Shl(52).AsReal();

@@ -27,8 +27,12 @@ Reduced ReduceModerate(Real x) {
   Real n = z - rounder;
   // Exact: the result's lowest bit is not below that of the product.
   Real first = Fma(n, -half_pi[0], x);
-  Real high = Fma(n, -half_pi[1], first);
-  Real lost = Fma(n, -half_pi[1], first - high);
+  // The second part as a product with its error, and the difference with its error: either may cancel.
+  Real product = n * half_pi[1];
+  Real product_low = Fma(n, half_pi[1], -product);
+  Real high = first - product;
+  Real subtracted = first - high;
+  Real lost = ((first - (high + subtracted)) + (subtracted - product)) - product_low;
   return {z.AsInteger(), high, MulAdd(n, -half_pi[2], lost)};
 }
 
@@ -68,7 +72,7 @@ llvm::Value* EmitLargeReduction(VectorBuilder& b, Real x) {
   Integer low = wide * window(2);
   Integer middle = wide * window(1) + low.Shr(64);
   Integer top = wide * window(0) + middle.Shr(64);
-  Integer product = top.Shl(64) | (middle & Integer(b, ir.getIntN(128, 0)).Constant(-1).Shr(64));
+  Integer product = top.Shl(64) | middle.ZeroExtend(64).ZeroExtend(128);
   Integer high_word = product.Shr(64).ZeroExtend(64);
   Integer quadrant = high_word.Shr(62) + (high_word.Shr(61) & 1);
   // The signed fraction of the quotient, in units of 2^-128.
