@@ -89,6 +89,8 @@ std::shared_ptr<ExecutableInfo> ExecutableInfo::Create(RefPtr<runtime::LoadedExe
   info->cost_properties = {
       NamedFloat("bytes accessed", static_cast<float>(info->argument_bytes + info->output_bytes)),
       NamedFloat("optimal_seconds", static_cast<float>(loaded.executable().estimated_nanoseconds()) * 1e-9f),
+      NamedInt64("kernels", loaded.executable().statistics().kernel_count),
+      NamedInt64("fused operations", loaded.executable().statistics().fused_instruction_count),
   };
   return info;
 }

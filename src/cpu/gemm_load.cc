@@ -27,14 +27,14 @@ llvm::Value* GemmEmitter::LoadContiguous(llvm::Value* pointer, llvm::Type* scala
   return b_.CreateShuffleVector(value, llvm::Constant::getNullValue(value->getType()), widen);
 }
 
-GemmValue GemmEmitter::LoadLanes(llvm::Value* pointer, hlo::PrimitiveType type, int64_t stride, int64_t count,
+GemmValue GemmEmitter::LoadLanes(llvm::Value* pointer, hlo::PrimitiveType element_type, int64_t stride, int64_t count,
                                  int lanes) {
-  const int bytes = GemmArithmetic::StoredBytes(type);
+  const int bytes = GemmArithmetic::StoredBytes(element_type);
   const int parts = arithmetic_.parts();
-  llvm::Type* scalar = GemmArithmetic::StoredType(b_.getContext(), type, 1);
+  llvm::Type* scalar = GemmArithmetic::StoredType(b_.getContext(), element_type, 1);
   GemmValue result;
   if (stride == 1 && parts == 1) {
-    result.part[0] = arithmetic_.FromStored(b_, type, LoadContiguous(pointer, scalar, bytes, count, lanes));
+    result.part[0] = arithmetic_.FromStored(b_, element_type, LoadContiguous(pointer, scalar, bytes, count, lanes));
     return result;
   }
   if (stride == 1 && lanes > 1) {
@@ -46,6 +46,23 @@ GemmValue GemmEmitter::LoadLanes(llvm::Value* pointer, hlo::PrimitiveType type, 
     }
     return result;
   }
+  if (Host().masked_moves && bytes >= 4 && lanes >= 4) {
+    // One gather instead of two instructions per lane, for the compiler's sake.
+    std::vector<llvm::Constant*> offsets, mask;
+    for (int lane = 0; lane < lanes; ++lane) {
+      offsets.push_back(b_.getInt64(lane < count ? lane * stride * parts * bytes : 0));
+      mask.push_back(b_.getInt1(lane < count));
+    }
+    auto* type = llvm::FixedVectorType::get(scalar, lanes);
+    for (int part = 0; part < parts; ++part) {
+      llvm::Value* pointers =
+          b_.CreateGEP(b_.getInt8Ty(), At(pointer, part * bytes), llvm::ConstantVector::get(offsets));
+      llvm::Value* value = b_.CreateMaskedGather(type, pointers, llvm::Align(bytes), llvm::ConstantVector::get(mask),
+                                                 llvm::Constant::getNullValue(type));
+      result.part[part] = arithmetic_.FromStored(b_, element_type, value);
+    }
+    return result;
+  }
   for (int part = 0; part < parts; ++part) {
     llvm::Value* value = lanes == 1 ? nullptr : llvm::Constant::getNullValue(llvm::FixedVectorType::get(scalar, lanes));
     for (int64_t lane = 0; lane < count; ++lane) {
@@ -53,7 +70,7 @@ GemmValue GemmEmitter::LoadLanes(llvm::Value* pointer, hlo::PrimitiveType type, 
       llvm::Value* element = b_.CreateAlignedLoad(scalar, from, llvm::Align(bytes));
       value = lanes == 1 ? element : b_.CreateInsertElement(value, element, static_cast<uint64_t>(lane));
     }
-    result.part[part] = arithmetic_.FromStored(b_, type, value);
+    result.part[part] = arithmetic_.FromStored(b_, element_type, value);
   }
   return result;
 }
@@ -66,24 +83,30 @@ void GemmEmitter::StoreNative(llvm::Value* pointer, const GemmValue& value, int6
   }
 }
 
-void TransposeLanes(llvm::IRBuilder<>& b, std::vector<llvm::Value*>& vectors) {
-  const int lanes = static_cast<int>(vectors.size());
-  for (int step = 1; step < lanes; step *= 2) {
-    // Exchanges bit `step` of the row number with the same bit of the lane number.
-    std::vector<int> low(lanes), high(lanes);
-    for (int lane = 0; lane < lanes; ++lane) {
-      const bool second = (lane & step) != 0;
-      low[lane] = second ? lanes + lane - step : lane;
-      high[lane] = second ? lanes + lane : lane + step;
+void TransposeInGroups(llvm::IRBuilder<>& b, std::vector<llvm::Value*>& vectors, int lanes) {
+  const int count = static_cast<int>(vectors.size());
+  // The processor's own interleaving of low and high halves, of single elements and then of pairs.
+  const auto interleave = [&](llvm::Value* x, llvm::Value* y, int run, bool high) {
+    std::vector<int> mask;
+    for (int group = 0; group < lanes; group += count) {
+      for (int i = 0; i < count / 2; i += run) {
+        for (int source = 0; source < 2; ++source) {
+          for (int j = 0; j < run; ++j) mask.push_back(source * lanes + group + (high ? count / 2 : 0) + i + j);
+        }
+      }
     }
-    for (int row = 0; row < lanes; ++row) {
-      if ((row & step) != 0) continue;
-      llvm::Value* x = vectors[row];
-      llvm::Value* y = vectors[row + step];
-      vectors[row] = b.CreateShuffleVector(x, y, low);
-      vectors[row + step] = b.CreateShuffleVector(x, y, high);
-    }
+    return b.CreateShuffleVector(x, y, mask);
+  };
+  if (count == 2) {
+    vectors = {interleave(vectors[0], vectors[1], 1, false), interleave(vectors[0], vectors[1], 1, true)};
+    return;
   }
+  llvm::Value* low01 = interleave(vectors[0], vectors[1], 1, false);
+  llvm::Value* high01 = interleave(vectors[0], vectors[1], 1, true);
+  llvm::Value* low23 = interleave(vectors[2], vectors[3], 1, false);
+  llvm::Value* high23 = interleave(vectors[2], vectors[3], 1, true);
+  vectors = {interleave(low01, low23, 2, false), interleave(low01, low23, 2, true),
+             interleave(high01, high23, 2, false), interleave(high01, high23, 2, true)};
 }
 
 }  // namespace kiln::cpu

@@ -1,5 +1,6 @@
 // Packing: operands into the order in which micro-kernels read them, in the sum's own type.
 #include <algorithm>
+#include <numeric>
 
 #include "src/base/status.h"
 #include "src/cpu/gemm_emitter.h"
@@ -42,7 +43,7 @@ void GemmEmitter::PackLhsTask(const Entry& entry, llvm::Value* task) {
     return;
   }
   const int64_t tail = problem_.m % rows;
-  if (tail == 0) return PackLhsTile(from, to, rows);
+  if (tail == 0 || problem_.m < rows) return PackLhsTile(from, to, std::min(problem_.m, rows));
   llvm::Value* whole = b_.CreateICmpSLE(m0, Int(problem_.m - rows));
   EmitIf(b_, whole, "whole", [&] { PackLhsTile(from, to, rows); });
   EmitIf(b_, b_.CreateNot(whole), "cut", [&] { PackLhsTile(from, to, tail); });
@@ -95,12 +96,17 @@ void GemmEmitter::PackRhsTask(const Entry& entry, llvm::Value* task) {
   llvm::Value* from = At(entry.rhs, from_offset, StoredElement(problem_.rhs_type));
   llvm::Value* to_offset = b_.CreateAdd(Scale(batch, layout.batch_stride), Scale(n0, layout.block_stride));
   llvm::Value* to = At(At(entry.scratch, layout.scratch_offset), to_offset, arithmetic_.element_bytes());
-  const bool transpose = problem_.rhs_k == 1 && problem_.rhs_n != 1 && arithmetic_.parts() == 1;
+  const bool transpose = problem_.rhs_k == 1 && problem_.rhs_n != 1 && arithmetic_.parts() == 1 &&
+                         schedule_.lanes >= TransposeSteps();
   const auto pack = [&](int64_t count) {
-    transpose ? PackRhsTransposed(from, to, count) : PackRhsPanel(from, to, count);
+    transpose ? PackRhsTransposed(from, to, Int(count)) : PackRhsPanel(from, to, count);
   };
   const int64_t tail = problem_.n % columns;
-  if (tail == 0) return pack(columns);
+  if (tail == 0 || problem_.n < columns) return pack(std::min(problem_.n, columns));
+  if (transpose && tail >= schedule_.lanes) {
+    llvm::Value* left = b_.CreateSub(Int(problem_.n), n0);
+    return PackRhsTransposed(from, to, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, Int(columns)));
+  }
   llvm::Value* whole = b_.CreateICmpSLE(n0, Int(problem_.n - columns));
   EmitIf(b_, whole, "whole", [&] { pack(columns); });
   EmitIf(b_, b_.CreateNot(whole), "cut", [&] { pack(tail); });
@@ -122,37 +128,65 @@ void GemmEmitter::PackRhsPanel(llvm::Value* from, llvm::Value* to, int64_t colum
   });
 }
 
-void GemmEmitter::PackRhsTransposed(llvm::Value* from, llvm::Value* to, int64_t columns) {
+// `columns` are at least lanes, unless they are a constant.
+void GemmEmitter::PackRhsTransposed(llvm::Value* from, llvm::Value* to, llvm::Value* columns) {
   const int lanes = schedule_.lanes;
+  const int quad = TransposeSteps();
+  const int groups = lanes / quad;
+  const int bytes = GemmArithmetic::StoredBytes(problem_.rhs_type);
   const int64_t stored = StoredElement(problem_.rhs_type);
   const int64_t element = arithmetic_.element_bytes();
   const int64_t row_bytes = layout_.rhs.k_stride * element;
+  llvm::Type* scalar = GemmArithmetic::StoredType(b_.getContext(), problem_.rhs_type, 1);
+  const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(columns);
+  const bool few = constant != nullptr && constant->getSExtValue() < lanes;
+  const bool aligned = few || (constant != nullptr && constant->getSExtValue() % lanes == 0);
   // `count` columns from `first` on by `steps` steps from `k` on; where those are fewer than lanes, zeros fill up.
-  const auto square = [&](llvm::Value* k, llvm::Value* first, int64_t steps, int64_t count) {
+  const auto block = [&](llvm::Value* k, llvm::Value* first, int64_t steps, int64_t count) {
     llvm::Value* source = At(At(from, first, problem_.rhs_n * stored), k, stored);
+    // Vector i holds the steps of columns i, i + quad, i + 2 quad and so on, one 128-bit group each, so that all that is
+    // left is a transposition inside the groups.
     std::vector<llvm::Value*> vectors;
-    for (int64_t column = 0; column < lanes; ++column) {
-      vectors.push_back(column < count ? LoadLanes(At(source, column * problem_.rhs_n * stored), problem_.rhs_type, 1,
-                                                   steps, lanes)
-                                             .part[0]
-                                       : arithmetic_.Zero(b_.getContext(), lanes));
+    for (int i = 0; i < quad; ++i) {
+      std::vector<llvm::Value*> pieces;
+      for (int group = 0; group < groups; ++group) {
+        const int64_t column = int64_t{group} * quad + i;
+        pieces.push_back(column < count
+                             ? LoadContiguous(At(source, column * problem_.rhs_n * stored), scalar, bytes, steps, quad)
+                             : llvm::Constant::getNullValue(llvm::FixedVectorType::get(scalar, quad)));
+      }
+      for (int width = quad; pieces.size() > 1; width *= 2) {
+        std::vector<int> both(2 * width);
+        std::iota(both.begin(), both.end(), 0);
+        for (size_t piece = 0; piece < pieces.size() / 2; ++piece) {
+          pieces[piece] = b_.CreateShuffleVector(pieces[2 * piece], pieces[2 * piece + 1], both);
+        }
+        pieces.resize(pieces.size() / 2);
+      }
+      vectors.push_back(arithmetic_.FromStored(b_, problem_.rhs_type, pieces[0]));
     }
-    TransposeLanes(b_, vectors);
+    TransposeInGroups(b_, vectors, lanes);
     llvm::Value* target = At(At(to, k, row_bytes), first, element);
     for (int64_t step = 0; step < steps; ++step) {
       GemmValue value;
       value.part[0] = vectors[step];
-      StoreNative(At(target, step * row_bytes), value, 0, /*aligned=*/true);
+      StoreNative(At(target, step * row_bytes), value, 0, aligned);
     }
   };
-  const auto band = [&](llvm::Value* first, int64_t count) {
-    const int64_t whole = problem_.k / lanes * lanes;
-    EmitLoop(b_, Int(0), Int(whole), lanes, "k", [&](llvm::Value* k) { square(k, first, lanes, count); });
-    if (whole < problem_.k) square(Int(whole), first, problem_.k - whole, count);
+  // The last block of a side that is no multiple of it reaches back over the one before and copies some of it again:
+  // one piece of code does for all.
+  const auto reach_back = [&](llvm::Value* index, llvm::Value* size, int64_t step) {
+    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, index, b_.CreateSub(size, Int(step)));
   };
-  const int64_t whole = columns / lanes * lanes;
-  EmitLoop(b_, Int(0), Int(whole), lanes, "n", [&](llvm::Value* first) { band(first, lanes); });
-  if (whole < columns) band(Int(whole), columns - whole);
+  const auto band = [&](llvm::Value* first, int64_t count) {
+    if (problem_.k < quad) return block(Int(0), first, problem_.k, count);
+    EmitLoop(b_, Int(0), Int(problem_.k), quad, "k", [&](llvm::Value* k) {
+      block(problem_.k % quad == 0 ? k : reach_back(k, Int(problem_.k), quad), first, quad, count);
+    });
+  };
+  if (few) return band(Int(0), constant->getSExtValue());
+  EmitLoop(b_, Int(0), columns, lanes, "n",
+           [&](llvm::Value* first) { band(aligned ? first : reach_back(first, columns, lanes), lanes); });
 }
 
 }  // namespace kiln::cpu

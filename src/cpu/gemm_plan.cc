@@ -87,24 +87,37 @@ double TileCycles(int64_t rows, int64_t vectors, int parts) {
 }
 
 // The micro-tile with the least estimated time over the whole [m, n].
-void ChooseTile(const GemmProblem& problem, int parts, int lanes, GemmSchedule& schedule) {
+void ChooseTile(const GemmProblem& problem, const GemmArithmetic& arithmetic, int lanes, GemmSchedule& schedule) {
+  const int parts = arithmetic.parts();
   const int registers = Host().vector_registers;
+  // A vector of rhs that comes from further away than the first-level cache takes part of a cycle more.
+  const int64_t rhs_bytes = problem.n * problem.k * arithmetic.element_bytes();
+  const double distance = rhs_bytes > Host().l2_bytes ? 0.3 : rhs_bytes > Host().l1_bytes / 2 ? 0.1 : 0.0;
+  // Rows that lie a multiple of 4096 bytes apart share a set of the first-level cache, which holds some ten of them.
+  const int64_t lhs_row_bytes = problem.lhs_m * GemmArithmetic::StoredBytes(problem.lhs_type) * parts;
+  const int64_t max_rows = problem.lhs_k == 1 && lhs_row_bytes % 4096 == 0 ? 10 : 28;
   double best = std::numeric_limits<double>::infinity();
   const int64_t all_vectors = CeilDivide(problem.n, lanes);
   for (int vectors = 1; vectors <= 8 && vectors <= all_vectors; ++vectors) {
-    for (int rows = 1; rows <= 28 && rows <= problem.m; ++rows) {
+    for (int rows = 1; rows <= max_rows && rows <= problem.m; ++rows) {
       // With one row, products take the rhs vectors straight from memory.
       const int operands = (rows == 1 ? 1 : vectors * parts) + parts;
       if (rows * vectors * parts + operands > registers) break;
       const int64_t columns = int64_t{vectors} * lanes;
       const int64_t row_tail = problem.m % rows;
       const int64_t vector_tail = CeilDivide(problem.n % columns, lanes);
-      const auto band = [&](int64_t v) {
-        return static_cast<double>(problem.m / rows) * TileCycles(rows, v, parts) +
-               (row_tail > 0 ? TileCycles(row_tail, v, parts) : 0.0);
+      const auto tile = [&](int64_t r, int64_t v) {
+        return TileCycles(r, v, parts) + distance * static_cast<double>(v * parts);
       };
-      const double cycles =
+      const auto band = [&](int64_t v) {
+        return static_cast<double>(problem.m / rows) * tile(rows, v) + (row_tail > 0 ? tile(row_tail, v) : 0.0);
+      };
+      double cycles =
           static_cast<double>(problem.n / columns) * band(vectors) + (vector_tail > 0 ? band(vector_tail) : 0.0);
+      // Every size of tile is a kernel to compile, which weighs more the shorter the product runs.
+      const double penalty = 1.01 + 2e3 / (cycles * static_cast<double>(problem.k) + 2e4);
+      if (row_tail > 0 && problem.m > rows) cycles *= penalty;
+      if (problem.n % columns > 0 && problem.n > columns) cycles *= penalty;
       if (cycles < best * 0.999) {
         best = cycles;
         schedule.rows = rows;
@@ -123,7 +136,10 @@ void ChooseBlocks(const GemmProblem& problem, const GemmArithmetic& arithmetic, 
   const int64_t column_panels = std::max<int64_t>(CeilDivide(problem.n, columns), 1);
 
   schedule.k_block = problem.k;
-  if (!dot) {
+  if (dot && rows * problem.k * element > Host().l1_bytes * 3 / 4 && schedule.unroll == 1) {
+    // Every group of columns reads all of lhs: a stretch of it at a time, from the first-level cache.
+    schedule.k_block = std::max<int64_t>(Host().l1_bytes / 2 / (rows * element) / schedule.lanes, 1) * schedule.lanes;
+  } else if (!dot) {
     const int64_t panel_bytes = std::max<int64_t>(columns * element, 1) * problem.k;
     const int64_t limit = Host().l2_bytes / 4;
     if (schedule.pack_rhs) {
@@ -132,15 +148,16 @@ void ChooseBlocks(const GemmProblem& problem, const GemmArithmetic& arithmetic, 
       // Rows of rhs lie on pages of their own: few at a time, each read far along.
       schedule.k_block = std::min<int64_t>(problem.k, row_panels == 1 ? 16 : 64);
     }
-    if (schedule.k_block >= problem.k) schedule.k_block = problem.k;
   }
+  schedule.k_block = std::min(schedule.k_block, problem.k);
 
   // A block of lhs stays in the second-level cache while the rhs micro-tiles pass by.
   const int64_t lhs_panel_bytes = std::max<int64_t>(rows * schedule.k_block * element, 1);
   int64_t m_panels = std::clamp<int64_t>(Host().l2_bytes / 2 / lhs_panel_bytes, 1, row_panels);
   int64_t n_panels = column_panels;
   if (schedule.k_block < problem.k) {
-    const int64_t tiles = std::max<int64_t>(kPartialTileBytes / (rows * columns * element), 1);
+    const int64_t tile_bytes = rows * columns * element * (dot ? schedule.lanes : 1);
+    const int64_t tiles = std::max<int64_t>(kPartialTileBytes / tile_bytes, 1);
     if (schedule.pack_rhs) {
       n_panels = std::clamp<int64_t>(static_cast<int64_t>(std::sqrt(static_cast<double>(tiles))), 1, n_panels);
       m_panels = std::clamp<int64_t>(tiles / n_panels, 1, m_panels);
@@ -189,13 +206,13 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
     schedule.kind = Kind::kDot;
     schedule.lanes = full_lanes;
     schedule.rows = static_cast<int>(m);
-    const int64_t columns = m <= 2 ? 8 : m <= 4 ? 4 : 2;
-    schedule.vectors = static_cast<int>(std::min<int64_t>(columns, PowerOfTwoAtLeast(n)));
+    const int64_t columns = m <= 4 ? 4 : 2;
+    schedule.vectors = static_cast<int>(std::min<int64_t>({columns, PowerOfTwoAtLeast(n), full_lanes}));
     const bool convert = !arithmetic.IsNative(problem.lhs_type);
     schedule.pack_lhs = problem.lhs_k != 1 || (convert && n >= 4 * columns);
     schedule.unroll = std::clamp(8 / (schedule.rows * schedule.vectors), 1, 8);
   } else {
-    ChooseTile(problem, parts, schedule.lanes, schedule);
+    ChooseTile(problem, arithmetic, schedule.lanes, schedule);
     const int64_t columns = int64_t{schedule.vectors} * schedule.lanes;
     const int64_t row_panels = CeilDivide(m, schedule.rows);
     const int64_t column_panels = CeilDivide(n, columns);
@@ -205,15 +222,15 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
     } else if (convert_rhs || parts == 2) {
       schedule.pack_rhs = row_panels >= 3;
     } else {
-      schedule.pack_rhs = row_panels >= 4 && column_panels >= 2 &&
+      // Moving rhs costs about as much as reading it a dozen times in place.
+      schedule.pack_rhs = row_panels >= 12 && column_panels >= 2 &&
                           n * k * arithmetic.element_bytes() > Host().l1_bytes / 2;
     }
     const bool convert_lhs = !arithmetic.IsNative(problem.lhs_type);
-    const int64_t lhs_row_bytes = problem.lhs_m * GemmArithmetic::StoredBytes(problem.lhs_type) * parts;
     if (convert_lhs) {
       schedule.pack_lhs = column_panels >= 2;
     } else if (problem.lhs_k == 1) {
-      schedule.pack_lhs = column_panels >= 4 && schedule.rows >= 6 && k >= 64 && lhs_row_bytes % 512 == 0;
+      schedule.pack_lhs = false;
     } else if (problem.lhs_m == 1) {
       schedule.pack_lhs = column_panels >= 3 && k >= 32 && m > schedule.rows;
     } else {
@@ -221,6 +238,8 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
     }
     const int64_t accumulators = int64_t{schedule.rows} * schedule.vectors * parts;
     schedule.unroll = accumulators >= 20 ? 2 : accumulators >= 8 ? 4 : 8;
+    // Short sums do not repay the code that finishes what unrolling leaves over.
+    while (k < 64 && schedule.unroll > 1 && k % schedule.unroll != 0) schedule.unroll /= 2;
   }
   if (k == 0) schedule.pack_lhs = schedule.pack_rhs = false;
   ChooseBlocks(problem, arithmetic, threads, schedule);
@@ -247,8 +266,11 @@ absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPl
   const GemmProblem problem = MakeGemmProblem(spec, schedule.swapped);
   if (schedule.kind == Kind::kDot &&
       (arithmetic.parts() != 1 || problem.rhs_k != 1 || schedule.pack_rhs || (problem.lhs_k != 1 && !schedule.pack_lhs) ||
-       (schedule.vectors & (schedule.vectors - 1)) != 0 || schedule.vectors > schedule.lanes)) {
-    return InvalidArgument("A dot schedule needs real operands that are contiguous along k.");
+       (schedule.vectors & (schedule.vectors - 1)) != 0 || schedule.vectors > schedule.lanes ||
+       (schedule.k_block < problem.k && (schedule.unroll > 1 || schedule.k_block % schedule.lanes != 0)))) {
+    return InvalidArgument(
+        "A dot schedule needs real operands that are contiguous along k, a power of two of columns, and no unrolling "
+        "when k is split, which it is into whole vectors.");
   }
   const GemmLayout layout = MakeGemmLayout(problem, schedule, arithmetic);
   plan.scratch_bytes = layout.scratch_bytes;
@@ -264,7 +286,7 @@ absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPl
   const double used = std::min<double>(1.0, static_cast<double>(std::max<int64_t>(problem.n, 1)) / lanes);
   const double parts = arithmetic.parts();
   plan.estimated_nanoseconds = static_cast<int64_t>(
-      20 + plan.multiply_adds * parts * parts / (6 * lanes * (schedule.kind == Kind::kDot ? 1.0 : used)) + bytes / 16);
+      20 + plan.multiply_adds * parts * parts / (7 * lanes * (schedule.kind == Kind::kDot ? 1.0 : used)) + bytes / 16);
 
   plan.phases.clear();
   const auto grain = [](double work, int64_t tasks) {

@@ -60,6 +60,10 @@ absl::Status GemmEmitter::EmitStore(const Tile& tile, int64_t row, int64_t colum
     return absl::OkStatus();
   }
   for (int part = 0; part < (complex ? 2 : 1); ++part) {
+    if (Host().masked_moves && bytes >= 4 && lanes >= 4) {
+      StoreScattered(At(pointer, part * bytes), problem_.out_n * element, stored[part], bytes);
+      continue;
+    }
     for (int lane = 0; lane < lanes; ++lane) {
       llvm::Value* scalar =
           lanes == 1 ? stored[part] : b_.CreateExtractElement(stored[part], static_cast<uint64_t>(lane));
@@ -67,6 +71,14 @@ absl::Status GemmEmitter::EmitStore(const Tile& tile, int64_t row, int64_t colum
     }
   }
   return absl::OkStatus();
+}
+
+void GemmEmitter::StoreScattered(llvm::Value* pointer, int64_t stride_bytes, llvm::Value* value, int bytes) {
+  const unsigned lanes = llvm::cast<llvm::FixedVectorType>(value->getType())->getNumElements();
+  std::vector<llvm::Constant*> offsets;
+  for (unsigned lane = 0; lane < lanes; ++lane) offsets.push_back(b_.getInt64(lane * stride_bytes));
+  llvm::Value* pointers = b_.CreateGEP(b_.getInt8Ty(), pointer, llvm::ConstantVector::get(offsets));
+  b_.CreateMaskedScatter(value, pointers, llvm::Align(bytes));
 }
 
 absl::Status GemmEmitter::EmitStores(const Tile& tile, int64_t rows, int64_t columns, const Sums& sums) {
@@ -78,6 +90,11 @@ absl::Status GemmEmitter::EmitStores(const Tile& tile, int64_t rows, int64_t col
       int left = static_cast<int>(std::min<int64_t>(lanes, columns - vector * lanes));
       if (left == lanes) {
         KILN_RETURN_IF_ERROR(EmitStore(tile, row, vector * lanes, lanes, sum));
+        continue;
+      }
+      if (!spec_.epilogue && Host().masked_moves && arithmetic_.parts() == 1 && problem_.out_n == 1 &&
+          GemmArithmetic::StoredBytes(problem_.out_type) >= 4) {
+        StoreCut(tile, row, vector * lanes, left, sum);
         continue;
       }
       // A cut vector goes out in pieces of powers of two, so that epilogues only ever see elements that exist.
@@ -92,21 +109,75 @@ absl::Status GemmEmitter::EmitStores(const Tile& tile, int64_t rows, int64_t col
   return absl::OkStatus();
 }
 
-void GemmEmitter::TransferPartial(const Tile& tile, int64_t rows, int64_t columns, Sums& sums, bool load) {
-  const int lanes = schedule_.lanes;
-  const int64_t vectors = (columns + lanes - 1) / lanes;
-  const int64_t vector_bytes = int64_t{lanes} * arithmetic_.part_bytes();
-  for (int64_t i = 0; i < rows * vectors; ++i) {
-    for (int part = 0; part < arithmetic_.parts(); ++part) {
-      llvm::Value* pointer = At(tile.partial, (i * arithmetic_.parts() + part) * vector_bytes);
-      const llvm::Align align(std::min<int64_t>(vector_bytes, 64));
+// The first `count` lanes, to neighbours in memory.
+void GemmEmitter::StoreCut(const Tile& tile, int64_t row, int64_t column, int count, const GemmValue& sum) {
+  const int64_t element = StoredElement(problem_.out_type);
+  llvm::Value* corner =
+      At(tile.out, b_.CreateAdd(Scale(tile.m, problem_.out_m), Scale(tile.n, problem_.out_n)), element);
+  llvm::Value* pointer = At(corner, (row * problem_.out_m + column * problem_.out_n) * element);
+  const kernel::Value value = arithmetic_.ToResult(b_, spec_.result_type, sum);
+  std::vector<llvm::Constant*> mask;
+  for (int lane = 0; lane < schedule_.lanes; ++lane) mask.push_back(b_.getInt1(lane < count));
+  b_.CreateMaskedStore(GemmArithmetic::ToStored(b_, problem_.out_type, value.value), pointer,
+                       llvm::Align(static_cast<uint64_t>(element)), llvm::ConstantVector::get(mask));
+}
+
+void GemmEmitter::TransferPartial(const Tile& tile, Sums& sums, bool load) {
+  const int64_t vector_bytes = int64_t{schedule_.lanes} * arithmetic_.part_bytes();
+  const llvm::Align align(std::min<int64_t>(vector_bytes, 64));
+  int64_t offset = 0;
+  for (GemmValue& sum : sums) {
+    for (int part = 0; part < arithmetic_.parts(); ++part, offset += vector_bytes) {
+      llvm::Value* pointer = At(tile.partial, offset);
       if (load) {
-        sums[i].part[part] = b_.CreateAlignedLoad(arithmetic_.PartType(b_.getContext(), lanes), pointer, align);
+        sum.part[part] = b_.CreateAlignedLoad(arithmetic_.PartType(b_.getContext(), schedule_.lanes), pointer, align);
       } else {
-        b_.CreateAlignedStore(sums[i].part[part], pointer, align);
+        b_.CreateAlignedStore(sum.part[part], pointer, align);
       }
     }
   }
+}
+
+GemmEmitter::Sums GemmEmitter::StartSums(const Tile& tile, int64_t count) {
+  Sums sums = ZeroSums(count);
+  if (!InParts()) return sums;
+  // Later goes take up the sums that the one before left.
+  const Sums zeros = sums;
+  llvm::Function* function = b_.GetInsertBlock()->getParent();
+  llvm::BasicBlock* entry = b_.GetInsertBlock();
+  llvm::BasicBlock* resume = llvm::BasicBlock::Create(b_.getContext(), "resume", function);
+  llvm::BasicBlock* start = llvm::BasicBlock::Create(b_.getContext(), "start", function);
+  b_.CreateCondBr(tile.first, start, resume);
+  b_.SetInsertPoint(resume);
+  TransferPartial(tile, sums, /*load=*/true);
+  b_.CreateBr(start);
+  b_.SetInsertPoint(start);
+  for (size_t i = 0; i < sums.size(); ++i) {
+    for (int part = 0; part < arithmetic_.parts(); ++part) {
+      llvm::PHINode* phi = b_.CreatePHI(zeros[i].part[part]->getType(), 2);
+      phi->addIncoming(zeros[i].part[part], entry);
+      phi->addIncoming(sums[i].part[part], resume);
+      sums[i].part[part] = phi;
+    }
+  }
+  return sums;
+}
+
+absl::Status GemmEmitter::FinishSums(const Tile& tile, Sums sums, const std::function<absl::Status(Sums&)>& finish) {
+  if (!InParts()) return finish(sums);
+  llvm::Function* function = b_.GetInsertBlock()->getParent();
+  llvm::BasicBlock* last = llvm::BasicBlock::Create(b_.getContext(), "last", function);
+  llvm::BasicBlock* leave = llvm::BasicBlock::Create(b_.getContext(), "leave", function);
+  llvm::BasicBlock* done = llvm::BasicBlock::Create(b_.getContext(), "done", function);
+  b_.CreateCondBr(tile.last, last, leave);
+  b_.SetInsertPoint(leave);
+  TransferPartial(tile, sums, /*load=*/false);
+  b_.CreateBr(done);
+  b_.SetInsertPoint(last);
+  KILN_RETURN_IF_ERROR(finish(sums));
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+  return absl::OkStatus();
 }
 
 }  // namespace kiln::cpu

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <vector>
 
 #include "llvm/ADT/StringMap.h"
@@ -11,10 +12,22 @@
 namespace kiln::cpu {
 namespace {
 
+constinit std::atomic<int> vector_limit{64};
+
+// Features that need vectors wider than `bytes`.
+bool IsTooWide(llvm::StringRef feature, int bytes) {
+  if (bytes < 64 && (feature.starts_with("avx512") || feature == "evex512" || feature.starts_with("avx10"))) return true;
+  return bytes < 32 && (feature.starts_with("avx") || feature == "fma" || feature == "f16c" || feature == "vaes" ||
+                        feature == "vpclmulqdq");
+}
+
 HostIsa Detect() {
   HostIsa isa;
   isa.cpu = llvm::sys::getHostCPUName().str();
-  const llvm::StringMap<bool> map = llvm::sys::getHostCPUFeatures();
+  llvm::StringMap<bool> map = llvm::sys::getHostCPUFeatures();
+  for (auto& feature : map) {
+    if (IsTooWide(feature.first(), vector_limit.load())) feature.second = false;
+  }
   std::vector<std::string> features;
   for (const auto& feature : map) features.push_back((feature.second ? "+" : "-") + feature.first().str());
   // Sorted, since the string is part of cache keys.
@@ -50,6 +63,8 @@ HostIsa Detect() {
 }
 
 }  // namespace
+
+void LimitHostVectorBytes(int bytes) { vector_limit.store(bytes); }
 
 const HostIsa& Host() {
   static const HostIsa* isa = new HostIsa(Detect());

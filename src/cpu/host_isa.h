@@ -24,6 +24,10 @@ struct HostIsa {
 // Detected once per process. Thread-safe.
 const HostIsa& Host();
 
+// Makes Host() describe the machine with vectors of at most `bytes` (16, 32 or 64), so that code for lesser processors
+// can be tried on a better one. Only before the first call of Host().
+void LimitHostVectorBytes(int bytes);
+
 }  // namespace kiln::cpu
 
 #endif  // KILN_CPU_HOST_ISA_H_

@@ -98,7 +98,8 @@ absl::StatusOr<Literal> EvaluateMap(Evaluation& evaluation, const Instruction& i
 bool IsIdentityCustomCall(absl::string_view target) {
   return target == "Sharding" || target == "SPMDFullToShardShape" || target == "SPMDShardToFullShape" ||
          target == "LayoutConstraint" || target == "annotate_device_placement" ||
-         target == "xla.sdy.FuncResultSharding";
+         target == "xla.sdy.FuncResultSharding" || target == "xla.sdy.GlobalToLocalShape" ||
+         target == "xla.sdy.LocalToGlobalShape";
 }
 
 absl::StatusOr<Literal> EvaluateCustomCall(const Instruction& instruction, Operands& operands) {

@@ -27,14 +27,15 @@ class Expansion {
     for (int64_t i = 0; i < shape.rank(); ++i) {
       if (i != feature_) others_.push_back(i);
     }
-    count_ = static_cast<double>(shape.element_count()) / static_cast<double>(std::max<int64_t>(1, shape.dimensions(feature_)));
+    count_ = static_cast<double>(shape.element_count()) /
+             static_cast<double>(std::max<int64_t>(1, shape.dimensions(feature_)));
     x_ = Wide(root->operand(0));
   }
 
   // (x - mean) * rsqrt(var + eps) * scale + offset
   Instruction* Inference() {
-    return Narrow(Normalize(Wide(root_->operand(1)), Wide(root_->operand(2)), Wide(root_->operand(3)),
-                            Wide(root_->operand(4))));
+    return Narrow(
+        Normalize(Wide(root_->operand(1)), Wide(root_->operand(2)), Wide(root_->operand(3)), Wide(root_->operand(4))));
   }
 
   Instruction* Training() {

@@ -71,7 +71,8 @@ bool NeedsTranspose(const Side& side) {
   return !AreAdjacent(side.batch) || !AreAdjacent(side.contracting) || !AreAdjacent(side.free);
 }
 
-// Contracting pairs may stand in any order. Takes the one that spares most transposes: as given, or ascending on one side.
+// Contracting pairs may stand in any order. Takes the one that spares most transposes: as given, or ascending on one
+// side.
 void OrderContracting(Side* lhs, Side* rhs) {
   auto sorted_by = [&](const DimensionVector& key) {
     std::vector<size_t> order(key.size());

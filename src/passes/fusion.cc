@@ -95,13 +95,18 @@ bool FuseComputation(Computation* computation) {
   for (const FusionGroup& group : groups) {
     if (group.members.size() > 1) outlined.push_back(Outline(group, position));
   }
+  absl::flat_hash_map<const Instruction*, Instruction*> fusions;  // by the root replaced
   for (Outlined& fused : outlined) {
     Instruction* root = fused.group->root;
+    for (Instruction*& operand : fused.operands) {
+      if (auto it = fusions.find(operand); it != fusions.end()) operand = it->second;
+    }
     Instruction* fusion =
         computation->Add(Opcode::kFusion, root->shape(), std::move(fused.operands),
                          hlo::FusionAttributes{fused.group->kind}, {fused.body}, FusionName(*fused.group));
     fusion->CopyMetadataFrom(*root);
     root->ReplaceAllUsesWith(fusion);
+    fusions[root] = fusion;
   }
   if (!outlined.empty()) computation->RemoveDeadInstructions();
   return !outlined.empty();

@@ -73,8 +73,9 @@ Instruction* FromRowMajor(Instruction* value, const Shape& shape, hlo::Builder& 
   if (shape.IsTuple()) {
     std::vector<Instruction*> elements;
     for (size_t i = 0; i < shape.tuple_shapes().size(); ++i) {
-      Instruction* element = value->opcode() == Opcode::kTuple ? value->operand(i)
-                                                               : builder.GetTupleElement(value, static_cast<int64_t>(i));
+      Instruction* element = value->opcode() == Opcode::kTuple
+                                 ? value->operand(i)
+                                 : builder.GetTupleElement(value, static_cast<int64_t>(i));
       elements.push_back(FromRowMajor(element, shape.tuple_shapes(i), builder));
     }
     return builder.Tuple(std::move(elements));
@@ -149,7 +150,8 @@ absl::StatusOr<bool> LayoutNormalization::Run(hlo::Module* module) {
     for (Instruction* instruction : computation->instructions()) {
       if (instruction->opcode() != Opcode::kBitcast || !instruction->shape().IsArray()) continue;
       const Shape from = instruction->operand(0)->shape(), to = instruction->shape();
-      if ((from.HasDescendingLayout() && to.HasDescendingLayout()) || from.element_type() != to.element_type()) continue;
+      if ((from.HasDescendingLayout() && to.HasDescendingLayout()) || from.element_type() != to.element_type())
+        continue;
       hlo::Builder builder(computation, instruction);
       instruction->ReplaceAllUsesWith(LogicalBitcast(instruction->operand(0), from, to, builder));
       rewritten = true;

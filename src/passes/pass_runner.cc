@@ -11,6 +11,8 @@
 namespace kiln::passes {
 namespace {
 
+constexpr absl::string_view kSchedulePass = "schedule";
+
 int64_t CountInstructions(const hlo::Module& module) {
   int64_t count = 0;
   for (const hlo::Computation* computation : module.computations()) count += computation->instruction_count();
@@ -50,6 +52,8 @@ class Runner {
       timing.runs_with_changes += *result ? 1 : 0;
       timing.instruction_delta += CountInstructions(*module_) - before;
     }
+    // Rewriting gives up an order that the module came with; the last pass of a pipeline makes a new one.
+    if (*result && pass->name() != kSchedulePass) module_->set_is_scheduled(false);
     if (*result && options_.verify_each_pass) {
       absl::Status verified = hlo::Verify(*module_);
       if (!verified.ok()) {

@@ -52,10 +52,9 @@ std::unique_ptr<Pass> Make() {
 
 // In pipeline order. Names are those of the passes themselves.
 constexpr std::unique_ptr<Pass> (*kFactories[])() = {
-    Make<CallInliner>,       Make<LayoutNormalization>, Make<Dce>,
-    Make<BatchNormExpander>, Make<AlgebraicSimplifier>, Make<ConstantFolding>,
-    Make<Cse>,               Make<DotCanonicalization>, Make<TransposeFolding>,
-    Make<OptBarrierRemover>, Make<Fusion>,              Make<Schedule>,
+    Make<CallInliner>,         Make<LayoutNormalization>, Make<Dce>,    Make<BatchNormExpander>,
+    Make<AlgebraicSimplifier>, Make<ConstantFolding>,     Make<Cse>,    Make<DotCanonicalization>,
+    Make<TransposeFolding>,    Make<OptBarrierRemover>,   Make<Fusion>, Make<Schedule>,
 };
 
 }  // namespace

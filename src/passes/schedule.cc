@@ -66,13 +66,18 @@ class Graph {
       reads_.push_back(before_[i]);
       for (const Instruction* control : order_[i]->control_predecessors()) add(control);
     }
-    // Readers of what is overwritten go first. All edges ascend in (level, number), so that none closes a cycle.
+    // Readers of what is overwritten go first. All edges ascend in (level, is an update, number), so that none closes a
+    // cycle.
+    auto rank = [&](int node) {
+      int64_t index = 0;
+      return std::make_tuple(level[node], UpdatesInPlace(*order_[node], &index), node);
+    };
     for (size_t i = 0; i < n; ++i) {
       int64_t index = 0;
       if (!UpdatesInPlace(*order_[i], &index)) continue;
       for (const Instruction* reader : order_[i]->operand(index)->users()) {
         const int r = number.at(reader);
-        if (std::make_pair(level[r], r) < std::make_pair(level[i], static_cast<int>(i))) before_[i].push_back(r);
+        if (rank(r) < rank(static_cast<int>(i))) before_[i].push_back(r);
       }
     }
     for (size_t i = 0; i < n; ++i) {

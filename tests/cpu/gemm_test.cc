@@ -9,6 +9,7 @@
 #include <cmath>
 #include <complex>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -22,6 +23,7 @@
 #include "llvm/IR/Module.h"
 #include "src/base/status.h"
 #include "src/base/thread_pool.h"
+#include "src/cpu/host_isa.h"
 #include "src/cpu/jit.h"
 
 namespace kiln::cpu {
@@ -99,16 +101,20 @@ int64_t GetInteger(PrimitiveType type, const uint8_t* from) {
   }
 }
 
-Wide GetWide(PrimitiveType type, const uint8_t* from) {
+long double GetReal(PrimitiveType type, const uint8_t* from) {
   switch (type) {
     case PrimitiveType::kF16: return HalfToFloat(Read<uint16_t>(from));
     case PrimitiveType::kBF16: return BrainToFloat(Read<uint16_t>(from));
     case PrimitiveType::kF32: return Read<float>(from);
     case PrimitiveType::kF64: return Read<double>(from);
-    case PrimitiveType::kC64: return Wide(Read<std::complex<float>>(from));
-    case PrimitiveType::kC128: return Wide(Read<std::complex<double>>(from));
     default: return static_cast<long double>(GetInteger(type, from));
   }
+}
+
+Wide GetWide(PrimitiveType type, const uint8_t* from) {
+  if (type == PrimitiveType::kC64) return Wide(Read<std::complex<float>>(from));
+  if (type == PrimitiveType::kC128) return Wide(Read<std::complex<double>>(from));
+  return GetReal(type, from);
 }
 
 bool IsExact(PrimitiveType type) { return hlo::IsIntegral(type) || type == PrimitiveType::kPred; }
@@ -216,7 +222,6 @@ class GemmTest : public ::testing::Test {
     const int64_t out_bytes = extent.out * Bytes(spec.out.type);
     std::memset(out.data(), 0x5a, out_bytes);
     std::vector<bool> written(extent.out, false);
-    if (getenv("KILN_TRACE")) fprintf(stderr, "%s\n", Describe(spec, *plan).c_str());
     const absl::Status status = Run(spec, *plan, lhs.data(), rhs.data(), out.data(), nullptr, pool);
     ASSERT_TRUE(status.ok()) << status << Describe(spec, *plan);
 
@@ -245,6 +250,10 @@ class GemmTest : public ::testing::Test {
               const uint64_t product = static_cast<uint64_t>(GetInteger(spec.lhs.type, x)) *
                                        static_cast<uint64_t>(GetInteger(spec.rhs.type, y));
               integer = spec.result_type == PrimitiveType::kPred ? (integer | product) : integer + product;
+            } else if (!hlo::IsComplex(spec.result_type)) {
+              const long double product = GetReal(spec.lhs.type, x) * GetReal(spec.rhs.type, y);
+              sum.real(sum.real() + product);
+              magnitude += std::abs(product);
             } else {
               const Wide product = GetWide(spec.lhs.type, x) * GetWide(spec.rhs.type, y);
               sum += product;
@@ -310,6 +319,15 @@ class GemmTest : public ::testing::Test {
   std::mt19937_64 random_{20240607};
 };
 
+// KILN_TEST_VECTOR_BYTES=32 or 16 tries the code for processors without AVX-512 or AVX.
+class VectorLimit : public ::testing::Environment {
+ public:
+  void SetUp() override {
+    if (const char* bytes = std::getenv("KILN_TEST_VECTOR_BYTES")) LimitHostVectorBytes(std::atoi(bytes));
+  }
+};
+const auto* const vector_limit = ::testing::AddGlobalTestEnvironment(new VectorLimit);
+
 constexpr PrimitiveType kSame[] = {PrimitiveType::kF32, PrimitiveType::kF64,  PrimitiveType::kF16, PrimitiveType::kBF16,
                                    PrimitiveType::kC64, PrimitiveType::kC128, PrimitiveType::kS8,  PrimitiveType::kU8,
                                    PrimitiveType::kS16, PrimitiveType::kU16,  PrimitiveType::kS32, PrimitiveType::kU32,
@@ -351,6 +369,7 @@ TEST_F(GemmTest, VectorsAndSkinnyMatrices) {
                                                                      {1, 2000, 3},
                                                                      {4, 333, 515},
                                                                      {8, 70, 130},
+                                                                     {8, 30, 2000},
                                                                      {7, 9, 300},
                                                                      {200, 3, 100},
                                                                      {3, 3, 700},
@@ -458,6 +477,7 @@ TEST_F(GemmTest, DotSchedules) {
         s.m_block = s.rows * (1 + random_() % 3);
         s.n_block = s.vectors * (1 + random_() % 3);
         s.k_block = spec.k;
+        if (s.unroll == 1 && spec.k > 16) s.k_block = 16 * (1 + random_() % 3);
       });
       if (HasFatalFailure()) return;
     }

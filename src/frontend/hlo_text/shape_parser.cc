@@ -80,6 +80,13 @@ absl::Status ParseLayout(Lexer& lexer, Shape* shape) {
   return lexer.Expect("}");
 }
 
+// A layout touches the shape; the brace after "-> f32[] {" opens a computation. A scalar's layout has only qualifiers.
+bool LayoutFollows(const Lexer& lexer, int64_t rank) {
+  const absl::string_view rest = lexer.text().substr(lexer.position());
+  if (rest.size() < 2 || rest[0] != '{') return false;
+  return rank > 0 || rest[1] == ':' || rest[1] == '}';
+}
+
 absl::StatusOr<Shape> ParseShapeAtDepth(Lexer& lexer, int depth) {
   const size_t start = lexer.offset();
   if (lexer.Consume("(")) {
@@ -125,7 +132,10 @@ absl::StatusOr<Shape> ParseShapeAtDepth(Lexer& lexer, int depth) {
   for (size_t i = 0; i < dynamic.size(); ++i) {
     if (dynamic[i]) shape.set_dynamic_dimension(i, true);
   }
-  if (lexer.Consume("{")) KILN_RETURN_IF_ERROR(ParseLayout(lexer, &shape));
+  if (LayoutFollows(lexer, shape.rank())) {
+    KILN_RETURN_IF_ERROR(lexer.Expect("{"));
+    KILN_RETURN_IF_ERROR(ParseLayout(lexer, &shape));
+  }
   KILN_RETURN_IF_ERROR(lexer.Locate(start, hlo::ValidateShape(shape)));
   return shape;
 }

@@ -12,10 +12,13 @@ bool IsF32(Real x) { return x.bits() == 32; }
 // Adding this rounds to an integer and leaves it in the lowest bits of the sum.
 double Rounder(Real x) { return IsF32(x) ? 0x1.8p23 : 0x1.8p52; }
 
-// x = n ln 2 + r with |r| <= ln 2 / 2: `rounded` holds n + `offset` in its lowest bits; tail = e^r - 1 - r.
+// x = n ln 2 + r with |r| <= ln 2 / 2: `rounded` holds n + `offset` in its lowest bits; e^r = 1 + r + r^2 q.
 struct ExpReduction {
   Integer rounded;
-  Real n, r, tail;
+  Real n, r, q;
+
+  Real Tail() const { return r * r * q; }
+  Real Significand() const { return MulAdd(r, MulAdd(r, q, 1.0), 1.0); }
 };
 
 ExpReduction ReduceExp(Real x, int offset) {
@@ -26,11 +29,11 @@ ExpReduction ReduceExp(Real x, int offset) {
   Real r = MulAdd(n, f32 ? -kLn2F32[0] : -kLn2F64[0], x);
   r = MulAdd(n, f32 ? -kLn2F32[1] : -kLn2F64[1], r);
   Real q = f32 ? Polynomial(r, kExpF32) : Polynomial(r, kExpF64);
-  return {z.AsInteger(), n, r, r * r * q};
+  return {z.AsInteger(), n, r, q};
 }
 
-// significand * 2^n for n + 2 bias in the lowest bits of `rounded`, in two steps, so that the result may be subnormal or
-// overflow by itself.
+// significand * 2^n for n + 2 bias in the lowest bits of `rounded`, in two steps, so that the result may be subnormal
+// or overflow by itself.
 Real ScaleInTwo(Real significand, Integer rounded) {
   const int m = significand.mantissa_bits();
   Integer half = rounded.Shr(1);
@@ -45,7 +48,7 @@ Real ExpShifted(Real x, int shift) {
   // Past these the result is infinity or 0 anyway, and n stays within what two scalings reach.
   Real clamped = AtLeast(AtMost(x, f32 ? 90.0 : 711.0), f32 ? -105.0 : -747.0);
   ExpReduction e = ReduceExp(clamped, 2 * x.exponent_bias() + shift);
-  return ScaleInTwo((e.r + e.tail) + 1.0, e.rounded);
+  return ScaleInTwo(e.Significand(), e.rounded);
 }
 
 Real Exp(Real x) { return ExpShifted(x, 0); }
@@ -54,12 +57,12 @@ Real ExpTimes(Real x, Real factor) {
   const bool f32 = IsF32(x);
   Real clamped = AtLeast(AtMost(x, f32 ? 170.0 : 1400.0), f32 ? -170.0 : -1400.0);
   ExpReduction e = ReduceExp(clamped, 2 * x.exponent_bias());
-  return ScaleInTwo(((e.r + e.tail) + 1.0) * factor, e.rounded);
+  return ScaleInTwo(e.Significand() * factor, e.rounded);
 }
 
 Real ExpBounded(Real x) {
   ExpReduction e = ReduceExp(x, 0);
-  Real significand = (e.r + e.tail) + 1.0;
+  Real significand = e.Significand();
   Real scaled = (significand.AsInteger() + e.rounded.Shl(x.mantissa_bits())).AsReal();
   return Select(x.IsNan(), x, scaled);
 }
@@ -77,19 +80,29 @@ Real Exp2(Real x) {
 
 Real Expm1(Real x) {
   const bool f32 = IsF32(x);
-  Real clamped = AtLeast(AtMost(x, f32 ? 90.0 : 711.0), f32 ? -20.0 : -40.0);
+  Real clamped = AtLeast(AtMost(x, f32 ? 89.0 : 710.0), f32 ? -20.0 : -40.0);
   // Half of 2^n, which is finite for the largest n.
   ExpReduction e = ReduceExp(clamped, x.exponent_bias() - 1);
   Real half_scale = e.rounded.Shl(x.mantissa_bits()).AsReal();
-  Real em1 = e.r + e.tail;
+  Real em1 = e.r + e.Tail();
   Real scaled = MulAdd(em1, half_scale, half_scale - 0.5) * 2.0;
   return CopySign(Select(e.n == 0.0, em1, scaled), x);
 }
 
 Real Logistic(Real x) {
   // e^-|x| neither overflows nor, in the quotient, loses the small results of negative x.
-  Real e = ExpShifted(-x.Abs(), 0);
-  return Select(x < 0.0, e, 1.0) / (e + 1.0);
+  ExpReduction reduced = ReduceExp(AtLeast(-x.Abs(), IsF32(x) ? -105.0 : -747.0), 2 * x.exponent_bias());
+  // What is added to 1 keeps its rounding error: the sum and the quotient below have theirs.
+  Real head = reduced.r + 1.0;
+  Real rest = reduced.Tail() + (reduced.r - (head - 1.0));
+  Real e = ScaleInTwo(head + rest, reduced.rounded);
+  Real divisor = e + 1.0;
+  Real lost = e - (divisor - 1.0);
+  Mask negative = x < 0.0;
+  Real quotient = Select(negative, e, 1.0) / divisor;
+  // The divisor's rounding error, times the quotient, over the divisor.
+  Real inverse = Select(negative, 1.0 - quotient, quotient);
+  return MulAdd(quotient, -(lost * inverse), quotient);
 }
 
 namespace {

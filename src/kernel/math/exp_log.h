@@ -17,7 +17,7 @@ Real Logistic(Real x);
 
 // e^x * 2^shift, overflowing only where that does. `shift` is small.
 Real ExpShifted(Real x, int shift);
-// e^x * factor, overflowing or vanishing only where the product does (for e^x up to twice the format's range of exponents).
+// e^x * factor, overflowing or vanishing only where the product does.
 Real ExpTimes(Real x, Real factor);
 // e^x where |x| is below 80 (f32) or 700 (f64) and the result is normal: fewer instructions. NaN stays NaN.
 Real ExpBounded(Real x);

@@ -28,7 +28,7 @@ Real Asin(Real x) {
   Real magnitude = x.Abs();
   AsinParts parts = Reduce(magnitude);
   Real angle = parts.root + parts.tail;
-  Real far = half_pi[0] - (angle * 2.0 - half_pi[1]);
+  Real far = MulAdd(parts.root, -2.0, x.Constant(half_pi[0])) - (parts.tail * 2.0 - half_pi[1]);
   return CopySign(Select(parts.near_one, far, angle), x);
 }
 

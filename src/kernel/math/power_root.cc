@@ -70,7 +70,9 @@ Real ExpOfPair(Real high, Real low) {
   Real n = z - rounder;
   Real r = MulAdd(n, -kLn2F64[0], high);
   r = MulAdd(n, -kLn2F64[1], r) + low;
-  Real significand = (r + r * r * Polynomial(r, kExpF64)) + 1.0;
+  // 1 + r with its rounding error.
+  Real head = r + 1.0;
+  Real significand = head + (r * r * Polynomial(r, kExpF64) + (r - (head - 1.0)));
   Integer rounded = z.AsInteger();
   Integer half = rounded.Shr(1);
   return significand * half.Shl(52).AsReal() * (rounded - half).Shl(52).AsReal();
@@ -145,8 +147,7 @@ Real Cbrt(Real x) {
   Real significand = ((bits & ((int64_t{1} << m) - 1)) | (bias << m)).AsReal();
   Real scaled = (significand.AsInteger() + left.Shl(m)).AsReal();
   const double step = 0x1.965fea53d6e3dp-1;  // 2^(-1/3)
-  Real root = Select(left == 0, x.Constant(1.0),
-                     Select(left == 1, x.Constant(step), x.Constant(0x1.428a2f98d728bp-1)));
+  Real root = Select(left == 0, x.Constant(1.0), Select(left == 1, x.Constant(step), x.Constant(0x1.428a2f98d728bp-1)));
   // Newton's iteration for the inverse root needs no division.
   Real z = Polynomial(significand, kInverseCubeRoot) * root;
   for (int i = 0; i < (f32 ? 1 : 2); ++i) {

@@ -30,7 +30,7 @@ llvm::Value* EmitFmod(VectorBuilder& b, Real x, Real y) {
   Integer gap = Exponent(rest) - Exponent(divisor) - 50;
   Integer shift = Select(far, gap, int64_t{0});
   Integer half = shift.Shr(1);
-  Real scaled = divisor * PowerOfTwo(half) * PowerOfTwo(shift - half);
+  Real scaled = divisor * PowerOfTwo(half) * PowerOfTwo(half) * PowerOfTwo(shift & 1);
   Real quotient = Trunc(rest / scaled);
   Real next = Fma(-quotient, scaled, rest);
   // The quotient may have been rounded up to the next integer.

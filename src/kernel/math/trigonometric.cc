@@ -27,8 +27,12 @@ Reduced ReduceModerate(Real x) {
   Real n = z - rounder;
   // Exact: the result's lowest bit is not below that of the product.
   Real first = Fma(n, -half_pi[0], x);
-  Real high = Fma(n, -half_pi[1], first);
-  Real lost = Fma(n, -half_pi[1], first - high);
+  // The second part as a product with its error, and the difference with its error: either may cancel.
+  Real product = n * half_pi[1];
+  Real product_low = Fma(n, half_pi[1], -product);
+  Real high = first - product;
+  Real subtracted = first - high;
+  Real lost = ((first - (high + subtracted)) + (subtracted - product)) - product_low;
   return {z.AsInteger(), high, MulAdd(n, -half_pi[2], lost)};
 }
 
@@ -68,7 +72,7 @@ llvm::Value* EmitLargeReduction(VectorBuilder& b, Real x) {
   Integer low = wide * window(2);
   Integer middle = wide * window(1) + low.Shr(64);
   Integer top = wide * window(0) + middle.Shr(64);
-  Integer product = top.Shl(64) | (middle & Integer(b, ir.getIntN(128, 0)).Constant(-1).Shr(64));
+  Integer product = top.Shl(64) | middle.ZeroExtend(64).ZeroExtend(128);
   Integer high_word = product.Shr(64).ZeroExtend(64);
   Integer quadrant = high_word.Shr(62) + (high_word.Shr(61) & 1);
   // The signed fraction of the quotient, in units of 2^-128.
@@ -86,6 +90,9 @@ llvm::Value* EmitLargeReduction(VectorBuilder& b, Real x) {
   tail = tail * sign;
   Real high = head * kHalfPiF64[0];
   Real rest = Fma(head, kHalfPiF64[0], -high) + MulAdd(head, kHalfPiF64[1], tail * kHalfPiF64[0]);
+  Real sum = high + rest;
+  rest = rest - (sum - high);
+  high = sum;
   Mask flip = bits < 0;
   high = Select(flip, -high, high);
   rest = Select(flip, -rest, rest);
@@ -131,9 +138,10 @@ Reduced Reduce(const VectorBuilder& b, Real x) {
   VectorBuilder scalar{ir, 1, b.target};
   Real one = Real(scalar, extract(x, lane)).To(64);
   auto* type = llvm::StructType::get(ir.getInt64Ty(), ir.getDoubleTy(), ir.getDoubleTy());
-  llvm::Value* reduced = scalar.CallHelper(
-      "reduce_large.f64", type, {one},
-      [](VectorBuilder& inner, llvm::ArrayRef<llvm::Value*> a) { return EmitLargeReduction(inner, Real(inner, a[0])); });
+  llvm::Value* reduced =
+      scalar.CallHelper("reduce_large.f64", type, {one}, [](VectorBuilder& inner, llvm::ArrayRef<llvm::Value*> a) {
+        return EmitLargeReduction(inner, Real(inner, a[0]));
+      });
   Integer quadrant(scalar, ir.CreateExtractValue(reduced, 0));
   Real high(scalar, ir.CreateExtractValue(reduced, 1)), low(scalar, ir.CreateExtractValue(reduced, 2));
   if (f32) {
@@ -142,7 +150,8 @@ Reduced Reduce(const VectorBuilder& b, Real x) {
     low = (high - rounded.To(64)).To(32);
     high = rounded;
   }
-  llvm::Value* changed[3] = {insert(parts[0], quadrant, lane), insert(parts[1], high, lane), insert(parts[2], low, lane)};
+  llvm::Value* changed[3] = {insert(parts[0], quadrant, lane), insert(parts[1], high, lane),
+                             insert(parts[2], low, lane)};
   ir.CreateBr(next);
 
   ir.SetInsertPoint(next);
