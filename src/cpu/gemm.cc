@@ -93,7 +93,7 @@ absl::Status GemmEmitter::CallMicroKernel(const Tile& origin, llvm::Value* m0, l
     llvm::Value* m_in_block = b_.CreateURem(m0, Int(schedule_.m_block));
     llvm::Value* n_in_block = b_.CreateURem(n0, Int(schedule_.n_block));
     llvm::Value* offset = b_.CreateAdd(Scale(m_in_block, schedule_.n_block), Scale(n_in_block, schedule_.rows));
-    tile.partial = At(origin.partial, offset, arithmetic_.element_bytes());
+    tile.partial = At(origin.partial, offset, PartialBytes());
     arguments.insert(arguments.end(), {tile.steps, tile.first, tile.last, tile.partial});
   }
   b_.CreateCall(kernel, arguments);
@@ -131,8 +131,7 @@ absl::Status GemmEmitter::EmitProduct(const std::string& name) {
   }
   llvm::Value* partial = nullptr;
   if (InParts()) {
-    auto* type = llvm::ArrayType::get(b_.getInt8Ty(),
-                                      schedule_.m_block * schedule_.n_block * arithmetic_.element_bytes());
+    auto* type = llvm::ArrayType::get(b_.getInt8Ty(), schedule_.m_block * schedule_.n_block * PartialBytes());
     llvm::AllocaInst* alloca = b_.CreateAlloca(type, nullptr, "partial");
     alloca->setAlignment(llvm::Align(64));
     partial = alloca;

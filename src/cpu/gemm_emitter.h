@@ -78,7 +78,11 @@ class GemmEmitter {
   absl::Status EmitStores(const Tile& tile, int64_t rows, int64_t columns, const Sums& sums);
   // One vector of `lanes` sums, all of which exist, at row m + row and column n + column.
   absl::Status EmitStore(const Tile& tile, int64_t row, int64_t column, int lanes, const GemmValue& sum);
-  void TransferPartial(const Tile& tile, int64_t rows, int64_t columns, Sums& sums, bool load);
+  void TransferPartial(const Tile& tile, Sums& sums, bool load);
+  // Zeros, or in a later go the partial sums of the one before.
+  Sums StartSums(const Tile& tile, int64_t count);
+  // Emits finish(sums) for the last go; earlier ones leave the sums as partial.
+  absl::Status FinishSums(const Tile& tile, Sums sums, const std::function<absl::Status(Sums&)>& finish);
   void StoreCut(const Tile& tile, int64_t row, int64_t column, int count, const GemmValue& sum);
   void StoreScattered(llvm::Value* pointer, int64_t stride_bytes, llvm::Value* value, int bytes);
   GemmValue Slice(const GemmValue& value, int first, int lanes);
@@ -107,6 +111,8 @@ class GemmEmitter {
   int64_t TileColumns() const {
     return dot_ ? schedule_.vectors : int64_t{schedule_.vectors} * schedule_.lanes;
   }
+  // Bytes of partial sums per element of a task's block: kDot keeps a vector for each.
+  int64_t PartialBytes() const { return arithmetic_.element_bytes() * (dot_ ? schedule_.lanes : 1); }
   bool InParts() const { return schedule_.k_block < problem_.k; }
   llvm::Value* Int(int64_t value) { return b_.getInt64(value); }
 

@@ -136,7 +136,10 @@ void ChooseBlocks(const GemmProblem& problem, const GemmArithmetic& arithmetic, 
   const int64_t column_panels = std::max<int64_t>(CeilDivide(problem.n, columns), 1);
 
   schedule.k_block = problem.k;
-  if (!dot) {
+  if (dot && rows * problem.k * element > Host().l1_bytes * 3 / 4 && schedule.unroll == 1) {
+    // Every group of columns reads all of lhs: a stretch of it at a time, from the first-level cache.
+    schedule.k_block = std::max<int64_t>(Host().l1_bytes / 2 / (rows * element) / schedule.lanes, 1) * schedule.lanes;
+  } else if (!dot) {
     const int64_t panel_bytes = std::max<int64_t>(columns * element, 1) * problem.k;
     const int64_t limit = Host().l2_bytes / 4;
     if (schedule.pack_rhs) {
@@ -145,15 +148,16 @@ void ChooseBlocks(const GemmProblem& problem, const GemmArithmetic& arithmetic, 
       // Rows of rhs lie on pages of their own: few at a time, each read far along.
       schedule.k_block = std::min<int64_t>(problem.k, row_panels == 1 ? 16 : 64);
     }
-    if (schedule.k_block >= problem.k) schedule.k_block = problem.k;
   }
+  schedule.k_block = std::min(schedule.k_block, problem.k);
 
   // A block of lhs stays in the second-level cache while the rhs micro-tiles pass by.
   const int64_t lhs_panel_bytes = std::max<int64_t>(rows * schedule.k_block * element, 1);
   int64_t m_panels = std::clamp<int64_t>(Host().l2_bytes / 2 / lhs_panel_bytes, 1, row_panels);
   int64_t n_panels = column_panels;
   if (schedule.k_block < problem.k) {
-    const int64_t tiles = std::max<int64_t>(kPartialTileBytes / (rows * columns * element), 1);
+    const int64_t tile_bytes = rows * columns * element * (dot ? schedule.lanes : 1);
+    const int64_t tiles = std::max<int64_t>(kPartialTileBytes / tile_bytes, 1);
     if (schedule.pack_rhs) {
       n_panels = std::clamp<int64_t>(static_cast<int64_t>(std::sqrt(static_cast<double>(tiles))), 1, n_panels);
       m_panels = std::clamp<int64_t>(tiles / n_panels, 1, m_panels);
@@ -202,7 +206,7 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
     schedule.kind = Kind::kDot;
     schedule.lanes = full_lanes;
     schedule.rows = static_cast<int>(m);
-    const int64_t columns = m <= 2 ? 8 : m <= 4 ? 4 : 2;
+    const int64_t columns = m <= 4 ? 4 : 2;
     schedule.vectors = static_cast<int>(std::min<int64_t>({columns, PowerOfTwoAtLeast(n), full_lanes}));
     const bool convert = !arithmetic.IsNative(problem.lhs_type);
     schedule.pack_lhs = problem.lhs_k != 1 || (convert && n >= 4 * columns);
@@ -262,8 +266,11 @@ absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPl
   const GemmProblem problem = MakeGemmProblem(spec, schedule.swapped);
   if (schedule.kind == Kind::kDot &&
       (arithmetic.parts() != 1 || problem.rhs_k != 1 || schedule.pack_rhs || (problem.lhs_k != 1 && !schedule.pack_lhs) ||
-       (schedule.vectors & (schedule.vectors - 1)) != 0 || schedule.vectors > schedule.lanes)) {
-    return InvalidArgument("A dot schedule needs real operands that are contiguous along k.");
+       (schedule.vectors & (schedule.vectors - 1)) != 0 || schedule.vectors > schedule.lanes ||
+       (schedule.k_block < problem.k && (schedule.unroll > 1 || schedule.k_block % schedule.lanes != 0)))) {
+    return InvalidArgument(
+        "A dot schedule needs real operands that are contiguous along k, a power of two of columns, and no unrolling "
+        "when k is split, which it is into whole vectors.");
   }
   const GemmLayout layout = MakeGemmLayout(problem, schedule, arithmetic);
   plan.scratch_bytes = layout.scratch_bytes;

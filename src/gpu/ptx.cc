@@ -10,6 +10,7 @@
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Verifier.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
@@ -80,12 +81,16 @@ absl::StatusOr<std::string> EmitPtx(llvm::Module& module, const PtxOptions& opti
   const llvm::Target* target = NvptxTarget(&error);
   if (target == nullptr) return Internal("LLVM has no NVPTX target: ", error);
   const std::string cpu = absl::StrCat("sm_", options.compute_capability);
-  const std::string features = absl::StrCat("+ptx", options.isa_version);
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      kTriple, cpu, features, llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
-  if (machine == nullptr || !machine->getMCSubtargetInfo()->isCPUStringValid(cpu)) {
+  // Asked of a generic subtarget first: making a machine for an unknown processor writes to stderr.
+  std::unique_ptr<llvm::MCSubtargetInfo> generic(target->createMCSubtargetInfo(kTriple, "", ""));
+  if (generic == nullptr || !generic->isCPUStringValid(cpu)) {
     return InvalidArgument("LLVM knows no NVPTX processor ", cpu);
   }
+  const std::string features = absl::StrCat("+ptx", options.isa_version);
+  std::unique_ptr<llvm::TargetMachine> machine(
+      target->createTargetMachine(kTriple, cpu, features, llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
+                                  llvm::CodeGenOptLevel::Aggressive));
+  if (machine == nullptr) return Internal("LLVM makes no NVPTX machine for ", cpu);
   module.setTargetTriple(kTriple);
   module.setDataLayout(machine->createDataLayout());
 

@@ -50,37 +50,37 @@ Integer Remainder(Integer x, Integer y, bool is_signed) {
 
 Integer Power(Integer x, Integer y, bool is_signed) {
   const VectorBuilder& outer = x.builder();
-  return {outer, outer.CallHelper(
-                     absl::StrCat("power.", is_signed ? "s" : "u", x.bits()), x.value()->getType(), {x, y},
-                     [is_signed](VectorBuilder& b, llvm::ArrayRef<llvm::Value*> arguments) -> llvm::Value* {
-                       Integer base(b, arguments[0]), exponent(b, arguments[1]);
-                       llvm::Type* type = base.value()->getType();
-                       llvm::Function* function = b.ir.GetInsertBlock()->getParent();
-                       llvm::BasicBlock* entry = b.ir.GetInsertBlock();
-                       auto* loop = llvm::BasicBlock::Create(b.context(), "loop", function);
-                       auto* done = llvm::BasicBlock::Create(b.context(), "done", function);
-                       b.ir.CreateBr(loop);
-                       b.ir.SetInsertPoint(loop);
-                       llvm::PHINode* result_phi = b.ir.CreatePHI(type, 2);
-                       llvm::PHINode* square_phi = b.ir.CreatePHI(type, 2);
-                       llvm::PHINode* rest_phi = b.ir.CreatePHI(type, 2);
-                       Integer result(b, result_phi), square(b, square_phi), rest(b, rest_phi);
-                       Integer next = result * Select((rest & 1) == 1, square, 1);
-                       Integer next_square = square * square;
-                       Integer next_rest = rest.Shr(1);
-                       result_phi->addIncoming(base.Constant(1), entry);
-                       square_phi->addIncoming(base, entry);
-                       rest_phi->addIncoming(exponent, entry);
-                       result_phi->addIncoming(next, loop);
-                       square_phi->addIncoming(next_square, loop);
-                       rest_phi->addIncoming(next_rest, loop);
-                       b.ir.CreateCondBr(b.Any(next_rest != 0), loop, done);
-                       b.ir.SetInsertPoint(done);
-                       if (!is_signed) return next;
-                       Integer unit = Select((exponent & 1) == 1, base, 1);
-                       Integer inverse = Select((base == 1) | (base == -1), unit, int64_t{0});
-                       return Select(exponent < 0, inverse, next);
-                     })};
+  return {outer,
+          outer.CallHelper(absl::StrCat("power.", is_signed ? "s" : "u", x.bits()), x.value()->getType(), {x, y},
+                           [is_signed](VectorBuilder& b, llvm::ArrayRef<llvm::Value*> arguments) -> llvm::Value* {
+                             Integer base(b, arguments[0]), exponent(b, arguments[1]);
+                             llvm::Type* type = base.value()->getType();
+                             llvm::Function* function = b.ir.GetInsertBlock()->getParent();
+                             llvm::BasicBlock* entry = b.ir.GetInsertBlock();
+                             auto* loop = llvm::BasicBlock::Create(b.context(), "loop", function);
+                             auto* done = llvm::BasicBlock::Create(b.context(), "done", function);
+                             b.ir.CreateBr(loop);
+                             b.ir.SetInsertPoint(loop);
+                             llvm::PHINode* result_phi = b.ir.CreatePHI(type, 2);
+                             llvm::PHINode* square_phi = b.ir.CreatePHI(type, 2);
+                             llvm::PHINode* rest_phi = b.ir.CreatePHI(type, 2);
+                             Integer result(b, result_phi), square(b, square_phi), rest(b, rest_phi);
+                             Integer next = result * Select((rest & 1) == 1, square, 1);
+                             Integer next_square = square * square;
+                             Integer next_rest = rest.Shr(1);
+                             result_phi->addIncoming(base.Constant(1), entry);
+                             square_phi->addIncoming(base, entry);
+                             rest_phi->addIncoming(exponent, entry);
+                             result_phi->addIncoming(next, loop);
+                             square_phi->addIncoming(next_square, loop);
+                             rest_phi->addIncoming(next_rest, loop);
+                             b.ir.CreateCondBr(b.Any(next_rest != 0), loop, done);
+                             b.ir.SetInsertPoint(done);
+                             if (!is_signed) return next;
+                             Integer unit = Select((exponent & 1) == 1, base, 1);
+                             Integer inverse = Select((base == 1) | (base == -1), unit, int64_t{0});
+                             return Select(exponent < 0, inverse, next);
+                           })};
 }
 
 }  // namespace kiln::kernel

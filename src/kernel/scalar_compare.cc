@@ -105,11 +105,11 @@ Value ScalarEmitter::MinMax(const Value& a, const Value& b, bool is_max) {
     case TypeClass::kPred:
       return Of(type, is_max ? b_.ir.CreateOr(a.value, b.value) : b_.ir.CreateAnd(a.value, b.value));
     case TypeClass::kSigned:
-      return Of(type, b_.ir.CreateBinaryIntrinsic(is_max ? llvm::Intrinsic::smax : llvm::Intrinsic::smin, a.value,
-                                                  b.value));
+      return Of(type,
+                b_.ir.CreateBinaryIntrinsic(is_max ? llvm::Intrinsic::smax : llvm::Intrinsic::smin, a.value, b.value));
     case TypeClass::kUnsigned:
-      return Of(type, b_.ir.CreateBinaryIntrinsic(is_max ? llvm::Intrinsic::umax : llvm::Intrinsic::umin, a.value,
-                                                  b.value));
+      return Of(type,
+                b_.ir.CreateBinaryIntrinsic(is_max ? llvm::Intrinsic::umax : llvm::Intrinsic::umin, a.value, b.value));
     default:
       break;
   }

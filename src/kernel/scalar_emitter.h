@@ -1,4 +1,5 @@
-// Scalar and vector arithmetic of HLO elementwise ops as LLVM IR, for any element type, any number of lanes, CPU and GPU.
+// Scalar and vector arithmetic of HLO elementwise ops as LLVM IR, for any element type, any number of lanes, CPU and
+// GPU.
 #ifndef KILN_KERNEL_SCALAR_EMITTER_H_
 #define KILN_KERNEL_SCALAR_EMITTER_H_
 
@@ -29,12 +30,11 @@ struct Value {
 // The error of an opcode that has no meaning for elements of `type`.
 absl::Status Undefined(const hlo::Instruction& instruction, hlo::PrimitiveType type);
 
-// Emits at the builder's insertion point, without control flow there. A helper function that it needs (the longer math functions) is added to the
-// builder's module once per lane count. Not thread-safe; cheap to make.
+// Emits at the builder's insertion point, without control flow there. A helper function that it needs (the longer math
+// functions) is added to the builder's module once per lane count. Not thread-safe; cheap to make.
 class ScalarEmitter {
  public:
-  ScalarEmitter(llvm::IRBuilder<>* builder, int lanes, Target target)
-      : b_{*builder, lanes, target} {}
+  ScalarEmitter(llvm::IRBuilder<>* builder, int lanes, Target target) : b_{*builder, lanes, target} {}
   ScalarEmitter(const ScalarEmitter&) = delete;
   ScalarEmitter& operator=(const ScalarEmitter&) = delete;
 
@@ -55,9 +55,9 @@ class ScalarEmitter {
   // All lanes from a scalar one (of lanes 1).
   Value Splat(const Value& scalar) const;
 
-  // Every elementwise opcode (convert, compare, select, clamp and bitcast-convert of equal width included) over operands
-  // already in registers; operands of `instruction` only tell attributes and types. Fails with UNIMPLEMENTED naming the
-  // instruction when an opcode is not defined for its type.
+  // Every elementwise opcode (convert, compare, select, clamp and bitcast-convert of equal width included) over
+  // operands already in registers; operands of `instruction` only tell attributes and types. Fails with UNIMPLEMENTED
+  // naming the instruction when an opcode is not defined for its type.
   absl::StatusOr<Value> Elementwise(const hlo::Instruction& instruction, absl::Span<const Value> operands);
 
   Value Convert(const Value& operand, hlo::PrimitiveType to);

@@ -20,8 +20,8 @@ llvm::Value* VectorBuilder::CallHelper(
                                       llvm::GlobalValue::InternalLinkage, full_name, module());
     // Vectors travel in registers only when caller and callee agree on the processor's features.
     const llvm::Function* caller = ir.GetInsertBlock()->getParent();
-    for (const char* kind : {"target-cpu", "target-features", "tune-cpu", "prefer-vector-width", "min-legal-vector-width",
-                             "denormal-fp-math", "denormal-fp-math-f32"}) {
+    for (const char* kind : {"target-cpu", "target-features", "tune-cpu", "prefer-vector-width",
+                             "min-legal-vector-width", "denormal-fp-math", "denormal-fp-math-f32"}) {
       if (caller->hasFnAttribute(kind)) function->addFnAttr(caller->getFnAttribute(kind));
     }
     function->setDoesNotThrow();

@@ -1,4 +1,5 @@
-// Register values with operators, so that the emitters' formulas read as formulas. One builder emits for one lane count.
+// Register values with operators, so that the emitters' formulas read as formulas. One builder emits for one lane
+// count.
 #ifndef KILN_KERNEL_VECTOR_BUILDER_H_
 #define KILN_KERNEL_VECTOR_BUILDER_H_
 
@@ -42,9 +43,8 @@ struct VectorBuilder {
   // `emit` writes its body on first use, with a builder positioned in its entry block, and returns the result.
   // `name` tells everything that the body depends on but the lane count. Control flow may be used in there only:
   // callers of the emitters keep pointers to their own blocks.
-  llvm::Value* CallHelper(
-      const std::string& name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments,
-      absl::FunctionRef<llvm::Value*(VectorBuilder&, llvm::ArrayRef<llvm::Value*>)> emit) const;
+  llvm::Value* CallHelper(const std::string& name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments,
+                          absl::FunctionRef<llvm::Value*(VectorBuilder&, llvm::ArrayRef<llvm::Value*>)> emit) const;
 };
 
 // One value in registers.
@@ -110,8 +110,8 @@ class Integer : public Register {
   Mask Above(Integer o) const { return Compare(llvm::CmpInst::ICMP_UGT, o); }
   Integer ZeroExtend(int to) const { return {*b_, ir().CreateZExtOrTrunc(v_, b_->IntType(to))}; }
   Integer SignExtend(int to) const { return {*b_, ir().CreateSExtOrTrunc(v_, b_->IntType(to))}; }
-  Real AsReal() const;               // the same bits, 32 or 64
-  Real SignedToReal(int to) const;   // the same number, to nearest
+  Real AsReal() const;              // the same bits, 32 or 64
+  Real SignedToReal(int to) const;  // the same number, to nearest
   Real UnsignedToReal(int to) const;
 };
 

@@ -369,6 +369,7 @@ TEST_F(GemmTest, VectorsAndSkinnyMatrices) {
                                                                      {1, 2000, 3},
                                                                      {4, 333, 515},
                                                                      {8, 70, 130},
+                                                                     {8, 30, 2000},
                                                                      {7, 9, 300},
                                                                      {200, 3, 100},
                                                                      {3, 3, 700},
@@ -476,6 +477,7 @@ TEST_F(GemmTest, DotSchedules) {
         s.m_block = s.rows * (1 + random_() % 3);
         s.n_block = s.vectors * (1 + random_() % 3);
         s.k_block = spec.k;
+        if (s.unroll == 1 && spec.k > 16) s.k_block = 16 * (1 + random_() % 3);
       });
       if (HasFatalFailure()) return;
     }

@@ -46,9 +46,9 @@ class ElementwiseJit {
   absl::Status Add(const std::string& name, const hlo::Instruction& instruction) {
     llvm::IRBuilder<> b(*context_);
     llvm::Type* pointer = b.getPtrTy();
-    auto* function = llvm::Function::Create(
-        llvm::FunctionType::get(b.getVoidTy(), {pointer, pointer, b.getInt64Ty()}, false),
-        llvm::GlobalValue::ExternalLinkage, name, module_.get());
+    auto* function =
+        llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), {pointer, pointer, b.getInt64Ty()}, false),
+                               llvm::GlobalValue::ExternalLinkage, name, module_.get());
     auto* entry = llvm::BasicBlock::Create(*context_, "entry", function);
     auto* loop = llvm::BasicBlock::Create(*context_, "loop", function);
     auto* done = llvm::BasicBlock::Create(*context_, "done", function);

@@ -138,8 +138,6 @@ absl::StatusOr<std::unique_ptr<hlo::Module>> Import(const mlir::Module& source) 
   const mlir::Operation& main = *module.functions.at("main");
   hlo::Computation* entry = module.computations.at("main");
   result->set_entry(entry);
-  // Constants that only regions use have been cloned there.
-  for (hlo::Computation* computation : result->computations()) computation->RemoveDeadInstructions();
   KILN_RETURN_IF_ERROR(ReadEntryAttributes(main, *result));
   KILN_RETURN_IF_ERROR(hlo::Verify(*result));
   return result;

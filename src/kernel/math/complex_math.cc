@@ -220,11 +220,12 @@ Complex Tanh(Complex z) {
 }
 
 Complex Logistic(Complex z) {
-  Complex one = {z.re.Constant(1.0), z.re.Constant(0.0)};
-  // Whichever exponential does not overflow.
-  Mask negative = z.re < 0.0;
-  Complex e = Exp(Select(negative, z, -z));
-  return Divide(Select(negative, e, one), one + e);
+  // e^(z/2) / (2 cosh(z/2)) over e^|x/2|: accurate at the poles, where 1 + e^-z would cancel, and free of overflow.
+  Real decay = -z.re.Abs();
+  Real q = Exp(decay);
+  Real cosine = Cos(z.im * 0.5), sine = Sin(z.im * 0.5);
+  Real factor = Select(z.re < 0.0, q, 1.0);
+  return Divide({factor * cosine, factor * sine}, {(q + 1.0) * cosine, CopySign(Expm1(decay), z.re) * sine});
 }
 
 Complex Pow(Complex z, Complex w) {

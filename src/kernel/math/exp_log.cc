@@ -32,8 +32,8 @@ ExpReduction ReduceExp(Real x, int offset) {
   return {z.AsInteger(), n, r, q};
 }
 
-// significand * 2^n for n + 2 bias in the lowest bits of `rounded`, in two steps, so that the result may be subnormal or
-// overflow by itself.
+// significand * 2^n for n + 2 bias in the lowest bits of `rounded`, in two steps, so that the result may be subnormal
+// or overflow by itself.
 Real ScaleInTwo(Real significand, Integer rounded) {
   const int m = significand.mantissa_bits();
   Integer half = rounded.Shr(1);

@@ -45,7 +45,8 @@ Real Asinh(Real x) {
   Mask large = magnitude > 0x1p30;
   Real square = magnitude * magnitude;
   Real argument = magnitude + square / (Sqrt(square + 1.0) + 1.0);
-  Real result = Log1pPositive(Select(large, magnitude - 1.0, argument), Select(large, x.Constant(1.0), x.Constant(0.0)));
+  Real result =
+      Log1pPositive(Select(large, magnitude - 1.0, argument), Select(large, x.Constant(1.0), x.Constant(0.0)));
   // Infinity and NaN are their own results; so are numbers whose cube does not count.
   Mask itself = magnitude.Compare(llvm::CmpInst::FCMP_UGE, x.Infinity()) | (magnitude < (IsF32(x) ? 0x1p-13 : 0x1p-28));
   return CopySign(Select(itself, magnitude, result), x);

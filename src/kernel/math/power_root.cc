@@ -147,8 +147,7 @@ Real Cbrt(Real x) {
   Real significand = ((bits & ((int64_t{1} << m) - 1)) | (bias << m)).AsReal();
   Real scaled = (significand.AsInteger() + left.Shl(m)).AsReal();
   const double step = 0x1.965fea53d6e3dp-1;  // 2^(-1/3)
-  Real root = Select(left == 0, x.Constant(1.0),
-                     Select(left == 1, x.Constant(step), x.Constant(0x1.428a2f98d728bp-1)));
+  Real root = Select(left == 0, x.Constant(1.0), Select(left == 1, x.Constant(step), x.Constant(0x1.428a2f98d728bp-1)));
   // Newton's iteration for the inverse root needs no division.
   Real z = Polynomial(significand, kInverseCubeRoot) * root;
   for (int i = 0; i < (f32 ? 1 : 2); ++i) {

@@ -90,6 +90,9 @@ llvm::Value* EmitLargeReduction(VectorBuilder& b, Real x) {
   tail = tail * sign;
   Real high = head * kHalfPiF64[0];
   Real rest = Fma(head, kHalfPiF64[0], -high) + MulAdd(head, kHalfPiF64[1], tail * kHalfPiF64[0]);
+  Real sum = high + rest;
+  rest = rest - (sum - high);
+  high = sum;
   Mask flip = bits < 0;
   high = Select(flip, -high, high);
   rest = Select(flip, -rest, rest);
@@ -135,9 +138,10 @@ Reduced Reduce(const VectorBuilder& b, Real x) {
   VectorBuilder scalar{ir, 1, b.target};
   Real one = Real(scalar, extract(x, lane)).To(64);
   auto* type = llvm::StructType::get(ir.getInt64Ty(), ir.getDoubleTy(), ir.getDoubleTy());
-  llvm::Value* reduced = scalar.CallHelper(
-      "reduce_large.f64", type, {one},
-      [](VectorBuilder& inner, llvm::ArrayRef<llvm::Value*> a) { return EmitLargeReduction(inner, Real(inner, a[0])); });
+  llvm::Value* reduced =
+      scalar.CallHelper("reduce_large.f64", type, {one}, [](VectorBuilder& inner, llvm::ArrayRef<llvm::Value*> a) {
+        return EmitLargeReduction(inner, Real(inner, a[0]));
+      });
   Integer quadrant(scalar, ir.CreateExtractValue(reduced, 0));
   Real high(scalar, ir.CreateExtractValue(reduced, 1)), low(scalar, ir.CreateExtractValue(reduced, 2));
   if (f32) {
@@ -146,7 +150,8 @@ Reduced Reduce(const VectorBuilder& b, Real x) {
     low = (high - rounded.To(64)).To(32);
     high = rounded;
   }
-  llvm::Value* changed[3] = {insert(parts[0], quadrant, lane), insert(parts[1], high, lane), insert(parts[2], low, lane)};
+  llvm::Value* changed[3] = {insert(parts[0], quadrant, lane), insert(parts[1], high, lane),
+                             insert(parts[2], low, lane)};
   ir.CreateBr(next);
 
   ir.SetInsertPoint(next);
