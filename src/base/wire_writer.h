@@ -3,8 +3,9 @@
 #define KILN_BASE_WIRE_WRITER_H_
 
 #include <cstdint>
-#include <cstring>
+#include <iterator>
 #include <string>
+#include <utility>
 
 #include "absl/strings/string_view.h"
 
@@ -23,10 +24,12 @@ class WireWriter {
   }
   void Bool(uint32_t field, bool value) { Int64(field, value ? 1 : 0); }
   void Float(uint32_t field, float value) {
+    if (value == 0) return;
     Key(field, 5);
     bytes_.append(reinterpret_cast<const char*>(&value), sizeof(value));
   }
   void Double(uint32_t field, double value) {
+    if (value == 0) return;
     Key(field, 1);
     bytes_.append(reinterpret_cast<const char*>(&value), sizeof(value));
   }

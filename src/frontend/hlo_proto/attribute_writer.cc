@@ -23,13 +23,21 @@ WireWriter WindowProto(const hlo::Window& window) {
   return proto;
 }
 
+// One precision per operand, as readers expect, whether the program names them or not.
 WireWriter PrecisionProto(const std::vector<hlo::Precision>& precisions, hlo::DotAlgorithm algorithm) {
   WireWriter proto;
   std::vector<int> numbers;
   for (hlo::Precision precision : precisions) numbers.push_back(static_cast<int>(precision));
+  if (numbers.empty()) numbers.assign(2, 0);
   proto.Integers(1, numbers);
   proto.Int64(2, static_cast<int64_t>(algorithm));
   return proto;
+}
+
+// How a comparison orders its operands when the program leaves that to their type.
+hlo::ComparisonType DefaultComparison(hlo::PrimitiveType type) {
+  if (hlo::IsFloating(type) || hlo::IsComplex(type)) return hlo::ComparisonType::kFloat;
+  return hlo::IsSignedIntegral(type) ? hlo::ComparisonType::kSigned : hlo::ComparisonType::kUnsigned;
 }
 
 // One overload per family; fields and their numbers are those of HloInstructionProto.
@@ -64,9 +72,10 @@ class Appender {
   }
   void operator()(const hlo::CompareAttributes& a) {
     proto_.String(63, hlo::EnumToName(hlo::kComparisonDirectionNames, a.direction));
-    if (a.type != hlo::ComparisonType::kDefault) {
-      proto_.String(72, hlo::EnumToName(hlo::kComparisonTypeNames, a.type));
-    }
+    const hlo::ComparisonType type = a.type != hlo::ComparisonType::kDefault
+                                         ? a.type
+                                         : DefaultComparison(instruction_.operand(0)->shape().element_type());
+    proto_.String(72, hlo::EnumToName(hlo::kComparisonTypeNames, type));
   }
   void operator()(const hlo::DotAttributes& a) {
     WireWriter numbers;

@@ -10,8 +10,8 @@
 
 namespace kiln::hlo_proto {
 
-// The bytes of an HloModuleProto. Shardings, which are carried as text, are left out; so are op shapes that protos have
-// no field for. Thread-safe.
+// The bytes of an HloModuleProto with the computations that the entry reaches. What instructions carry as text alone
+// (shardings, attributes that Kiln does not interpret) is left out. Thread-safe.
 std::string WriteModule(const hlo::Module& module);
 // The bytes of an HloModuleProtoWithConfig: the module, and a configuration with the entry's layout and the counts of
 // replicas and partitions.
