@@ -127,6 +127,11 @@ void ChooseTile(const GemmProblem& problem, const GemmArithmetic& arithmetic, in
   }
 }
 
+// Whether lhs is too long to stay in the first-level cache next to the columns of a dot kernel.
+bool IsLongForDot(const GemmProblem& problem, const GemmArithmetic& arithmetic) {
+  return problem.m * problem.k * arithmetic.element_bytes() > Host().l1_bytes * 3 / 4;
+}
+
 void ChooseBlocks(const GemmProblem& problem, const GemmArithmetic& arithmetic, int threads, GemmSchedule& schedule) {
   const int64_t element = arithmetic.element_bytes();
   const bool dot = schedule.kind == Kind::kDot;
@@ -136,9 +141,10 @@ void ChooseBlocks(const GemmProblem& problem, const GemmArithmetic& arithmetic, 
   const int64_t column_panels = std::max<int64_t>(CeilDivide(problem.n, columns), 1);
 
   schedule.k_block = problem.k;
-  if (dot && rows * problem.k * element > Host().l1_bytes * 3 / 4 && schedule.unroll == 1) {
+  if (dot && IsLongForDot(problem, arithmetic) && schedule.unroll == 1) {
     // Every group of columns reads all of lhs: a stretch of it at a time, from the first-level cache.
-    schedule.k_block = std::max<int64_t>(Host().l1_bytes / 2 / (rows * element) / schedule.lanes, 1) * schedule.lanes;
+    const int64_t steps = Host().l1_bytes * 2 / 3 / (problem.m * element);
+    schedule.k_block = std::max<int64_t>(steps / schedule.lanes, 1) * schedule.lanes;
   } else if (!dot) {
     const int64_t panel_bytes = std::max<int64_t>(columns * element, 1) * problem.k;
     const int64_t limit = Host().l2_bytes / 4;
@@ -205,8 +211,10 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
     // Packing rhs would cost more than the product.
     schedule.kind = Kind::kDot;
     schedule.lanes = full_lanes;
-    schedule.rows = static_cast<int>(m);
-    const int64_t columns = m <= 4 ? 4 : 2;
+    // Two bands of rows are better than one of eight once lhs and a few columns exceed the first-level cache.
+    const bool bands = m > 4 && IsLongForDot(problem, arithmetic);
+    schedule.rows = static_cast<int>(bands ? (m + 1) / 2 : m);
+    const int64_t columns = schedule.rows <= 4 ? 4 : 2;
     schedule.vectors = static_cast<int>(std::min<int64_t>({columns, PowerOfTwoAtLeast(n), full_lanes}));
     const bool convert = !arithmetic.IsNative(problem.lhs_type);
     schedule.pack_lhs = problem.lhs_k != 1 || (convert && n >= 4 * columns);
