@@ -101,8 +101,11 @@ struct ThreadPool::State {
   }
 
   void Worker() {
-    while (!stopping.load(std::memory_order_acquire)) {
+    while (true) {
+      // First the epoch, then the flag: whoever sets the flag advances the epoch after it, so a worker that misses the
+      // flag holds an old epoch and does not fall asleep on it.
       const uint32_t seen = epoch.load(std::memory_order_seq_cst);
+      if (stopping.load(std::memory_order_seq_cst)) return;
       for (Slot& slot : slots) Help(slot);
       if (SpinUntil(spin, [&] { return epoch.load(std::memory_order_relaxed) != seen; })) continue;
       sleepers.fetch_add(1, std::memory_order_seq_cst);
@@ -132,7 +135,7 @@ ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>(std::clamp(
 ThreadPool::~ThreadPool() {
   // Scheduled work may still call ParallelFor, and is done when the queue's destructor returns: after the workers' end
   // those calls run on their callers alone.
-  state_->stopping.store(true, std::memory_order_release);
+  state_->stopping.store(true, std::memory_order_seq_cst);
   state_->epoch.fetch_add(1, std::memory_order_seq_cst);
   FutexWake(state_->epoch, INT_MAX);
   for (std::thread& worker : state_->workers) worker.join();

@@ -185,6 +185,18 @@ TEST(ThreadPool, BlockedJobsDoNotStarveParallelFor) {
   gate.set_value();
 }
 
+// The end of a pool meets workers at every point of their loop.
+TEST(ThreadPool, ComesAndGoes) {
+  for (int round = 0; round < 1500; ++round) {
+    ThreadPool pool(3);
+    if (round % 3 == 0) continue;
+    std::atomic<int64_t> sum{0};
+    For(pool, 64, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
+    ASSERT_EQ(sum, 64);
+    if (round % 3 == 1) std::this_thread::sleep_for(std::chrono::microseconds(round % 97));
+  }
+}
+
 TEST(ThreadPool, DestructorWaitsForScheduledWork) {
   std::atomic<int> done{0};
   {
