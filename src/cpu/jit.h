@@ -1,4 +1,5 @@
-// LLVM IR to callable machine code for the host: a short pipeline, an object in memory, and LLVM's small runtime linker.
+// LLVM IR to callable machine code for the host: a short pipeline, an object in memory, and LLVM's small runtime
+// linker.
 #ifndef KILN_CPU_JIT_H_
 #define KILN_CPU_JIT_H_
 

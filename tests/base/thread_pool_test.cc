@@ -20,8 +20,8 @@ namespace {
 template <typename Function>
 void For(ThreadPool& pool, int64_t count, int64_t grain, Function function) {
   pool.ParallelFor(
-      count, grain,
-      [](void* closure, int64_t begin, int64_t end) { (*static_cast<Function*>(closure))(begin, end); }, &function);
+      count, grain, [](void* closure, int64_t begin, int64_t end) { (*static_cast<Function*>(closure))(begin, end); },
+      &function);
 }
 
 TEST(ThreadPool, CoversEveryIndexOnce) {
@@ -36,7 +36,8 @@ TEST(ThreadPool, CoversEveryIndexOnce) {
           if (end != count) EXPECT_GE(end - begin, grain);
           for (int64_t i = begin; i < end; ++i) hits[i].fetch_add(1);
         });
-        for (int64_t i = 0; i < count; ++i) ASSERT_EQ(hits[i], 1) << threads << " " << count << " " << grain << " " << i;
+        for (int64_t i = 0; i < count; ++i)
+          ASSERT_EQ(hits[i], 1) << threads << " " << count << " " << grain << " " << i;
       }
     }
   }
