@@ -92,8 +92,8 @@ uint8_t EncodeF8E8M0FNU(double value) {
   int exponent;
   double fraction = std::frexp(value, &exponent);  // value = fraction * 2^exponent, fraction in [0.5, 1)
   int power = exponent - 1;
-  // Nearest power of two by value; the tie 1.5 * 2^p goes to the even code.
-  if (fraction > 0.75 || (fraction == 0.75 && ((power + 127) & 1) != 0)) ++power;
+  // Nearest power of two by value; the tie 1.5 * 2^p goes up: the last bit kept is the hidden one, which is odd.
+  if (fraction >= 0.75) ++power;
   if (power > 127) return 0xFF;
   if (power < -127) return 0;
   return static_cast<uint8_t>(power + 127);

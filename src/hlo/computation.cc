@@ -59,7 +59,12 @@ Instruction* Computation::Add(Opcode opcode, Shape shape, std::vector<Instructio
   instruction->id_ = parent_->NextInstructionId();
   instruction->name_ = parent_->UniqueInstructionName(name.empty() ? std::string(OpcodeName(opcode)) : name);
   instruction->operands_.assign(operands.begin(), operands.end());
-  for (Instruction* operand : instruction->operands_) operand->AddUser(instruction.get());
+  for (Instruction* operand : instruction->operands_) {
+    // A new instruction can only be the last user: no search, so that a value with many users stays linear.
+    if (operand->users_.empty() || operand->users_.back() != instruction.get()) {
+      operand->users_.push_back(instruction.get());
+    }
+  }
   Instruction* result = instruction.get();
   instructions_.push_back(std::move(instruction));
   if (opcode == Opcode::kParameter) {
@@ -102,6 +107,7 @@ Instruction* Computation::AddClone(const Instruction& original, std::vector<Inst
   clone->sharding_ = original.sharding_;
   clone->backend_config_ = original.backend_config_;
   clone->frontend_attributes_ = original.frontend_attributes_;
+  clone->carried_attributes_ = original.carried_attributes_;
   return clone;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "src/hlo/computation.h"
 
@@ -61,15 +62,34 @@ void Instruction::ReplaceAllUsesWith(Instruction* replacement) {
 
 bool Instruction::IsRoot() const { return parent_->root() == this; }
 
+namespace {
+
+bool HasOwnSideEffect(const Instruction& instruction) {
+  if (hlo::HasSideEffect(instruction.opcode())) return true;
+  const auto* custom_call = instruction.GetIf<CustomCallAttributes>();
+  return custom_call != nullptr && custom_call->has_side_effect;
+}
+
+bool RunsComputations(Opcode opcode) {
+  return opcode == Opcode::kWhile || opcode == Opcode::kConditional || opcode == Opcode::kCall;
+}
+
+}  // namespace
+
 bool Instruction::HasSideEffect() const {
-  if (hlo::HasSideEffect(opcode_)) return true;
-  if (const auto* custom_call = GetIf<CustomCallAttributes>()) {
-    if (custom_call->has_side_effect) return true;
-  }
-  if (opcode_ == Opcode::kWhile || opcode_ == Opcode::kConditional || opcode_ == Opcode::kCall) {
-    for (const Computation* computation : called_) {
-      for (const Instruction* instruction : computation->instructions()) {
-        if (instruction->HasSideEffect()) return true;
+  if (HasOwnSideEffect(*this)) return true;
+  if (!RunsComputations(opcode_)) return false;
+  // Each computation once: calls of calls would repeat themselves without bound.
+  std::vector<const Computation*> work(called_.begin(), called_.end());
+  absl::flat_hash_set<const Computation*> seen(work.begin(), work.end());
+  while (!work.empty()) {
+    const Computation* computation = work.back();
+    work.pop_back();
+    for (const Instruction* instruction : computation->instructions()) {
+      if (HasOwnSideEffect(*instruction)) return true;
+      if (!RunsComputations(instruction->opcode())) continue;
+      for (const Computation* callee : instruction->called_computations()) {
+        if (seen.insert(callee).second) work.push_back(callee);
       }
     }
   }

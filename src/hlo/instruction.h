@@ -108,6 +108,11 @@ class Instruction {
   const std::map<std::string, std::string>& frontend_attributes() const { return frontend_attributes_; }
   std::map<std::string, std::string>* mutable_frontend_attributes() { return &frontend_attributes_; }
 
+  // Attributes of the text form that nothing here models (parameter_replication, domain, ...): name -> text, printed as
+  // they were read.
+  const std::map<std::string, std::string>& carried_attributes() const { return carried_attributes_; }
+  std::map<std::string, std::string>* mutable_carried_attributes() { return &carried_attributes_; }
+
   const std::vector<Instruction*>& control_predecessors() const { return control_predecessors_; }
   void AddControlPredecessor(Instruction* instruction) { control_predecessors_.push_back(instruction); }
   void ClearControlPredecessors() { control_predecessors_.clear(); }
@@ -134,6 +139,7 @@ class Instruction {
   std::string sharding_;
   std::string backend_config_;
   std::map<std::string, std::string> frontend_attributes_;
+  std::map<std::string, std::string> carried_attributes_;
   std::vector<Instruction*> control_predecessors_;
 };
 

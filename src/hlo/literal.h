@@ -38,11 +38,11 @@ class Literal {
   absl::Span<std::byte> mutable_bytes();
   template <typename T>
   absl::Span<const T> data() const {
-    return {reinterpret_cast<const T*>(bytes().data()), static_cast<size_t>(element_count())};
+    return absl::Span<const T>(reinterpret_cast<const T*>(bytes().data()), static_cast<size_t>(element_count()));
   }
   template <typename T>
   absl::Span<T> mutable_data() {
-    return {reinterpret_cast<T*>(mutable_bytes().data()), static_cast<size_t>(element_count())};
+    return absl::Span<T>(reinterpret_cast<T*>(mutable_bytes().data()), static_cast<size_t>(element_count()));
   }
 
   // Tuples.

@@ -137,6 +137,7 @@ std::unique_ptr<Module> Module::Clone() const {
   copy->partition_count_ = partition_count_;
   copy->is_scheduled_ = is_scheduled_;
   copy->frontend_attributes_ = frontend_attributes_;
+  copy->carried_attributes_ = carried_attributes_;
   return copy;
 }
 

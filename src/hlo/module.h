@@ -80,6 +80,10 @@ class Module {
   const std::map<std::string, std::string>& frontend_attributes() const { return frontend_attributes_; }
   std::map<std::string, std::string>* mutable_frontend_attributes() { return &frontend_attributes_; }
 
+  // Attributes of the text header that nothing here models: name -> text, printed as they were read.
+  const std::map<std::string, std::string>& carried_attributes() const { return carried_attributes_; }
+  std::map<std::string, std::string>* mutable_carried_attributes() { return &carried_attributes_; }
+
   // "wanted", or "wanted.N" when another instruction (computation) has it.
   std::string UniqueInstructionName(const std::string& wanted);
   int64_t NextInstructionId() { return next_instruction_id_++; }
@@ -99,6 +103,7 @@ class Module {
   int64_t partition_count_ = 1;
   bool is_scheduled_ = false;
   std::map<std::string, std::string> frontend_attributes_;
+  std::map<std::string, std::string> carried_attributes_;
   absl::flat_hash_set<std::string> instruction_names_;
   absl::flat_hash_set<std::string> computation_names_;
   absl::flat_hash_map<std::string, int64_t> name_counters_;

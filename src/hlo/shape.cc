@@ -119,17 +119,27 @@ std::string Shape::ToString(bool print_layout) const {
   }
   text += "]";
   if (!print_layout || !IsArray()) return text;
-  bool extra = !layout_.tiles.empty() || layout_.element_size_in_bits != 0 || layout_.memory_space != 0;
+  const std::string& qualifiers = layout_.qualifiers;
+  bool extra = !layout_.tiles.empty() || layout_.element_size_in_bits != 0 || layout_.memory_space != 0 ||
+               !qualifiers.empty();
   if (rank() == 0 && !extra) return text;
   absl::StrAppend(&text, "{", absl::StrJoin(layout_.minor_to_major, ","));
   if (extra) {
     text += ":";
     if (!layout_.tiles.empty()) {
       text += "T";
-      for (const DimensionVector& tile : layout_.tiles) absl::StrAppend(&text, "(", absl::StrJoin(tile, ","), ")");
+      for (const DimensionVector& tile : layout_.tiles) {
+        absl::StrAppend(&text, "(", absl::StrJoin(tile, ",", [](std::string* out, int64_t size) {
+                          absl::StrAppend(out, size == Layout::kCombineDimension ? "*" : absl::StrCat(size));
+                        }), ")");
+      }
     }
+    // SC and M stand after the memory space, the others before the element size.
+    const size_t late = std::min({qualifiers.find("SC("), qualifiers.find("M("), qualifiers.size()});
+    text += qualifiers.substr(0, late);
     if (layout_.element_size_in_bits != 0) absl::StrAppend(&text, "E(", layout_.element_size_in_bits, ")");
     if (layout_.memory_space != 0) absl::StrAppend(&text, "S(", layout_.memory_space, ")");
+    text += qualifiers.substr(late);
   }
   return text + "}";
 }

@@ -19,10 +19,15 @@ using DimensionVector = absl::InlinedVector<int64_t, 6>;
 // Order of dimensions in memory. `minor_to_major[0]` is the dimension whose neighbours are adjacent. Arrays of this
 // library are dense; tiles are kept for printing only and refused by the targets.
 struct Layout {
+  // In a tile: the dimension is joined with the next one ("*").
+  static constexpr int64_t kCombineDimension = INT64_MIN;
+
   DimensionVector minor_to_major;
   std::vector<DimensionVector> tiles;
   int64_t element_size_in_bits = 0;  // 0: the natural size
   int64_t memory_space = 0;
+  // Qualifiers of the text form that nothing here models, as written, in the text's order: "L(8)#(s32)*(u8)SC(0:1)M(512)".
+  std::string qualifiers;
 
   bool operator==(const Layout&) const = default;
 };

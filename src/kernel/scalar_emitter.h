@@ -1,8 +1,7 @@
-// Scalar and vector arithmetic of HLO elementwise ops as LLVM IR, for any element type, any number of lanes, CPU and GPU.
+// Scalar and vector arithmetic of HLO elementwise ops as LLVM IR, for any element type, any number of lanes, CPU and
+// GPU.
 #ifndef KILN_KERNEL_SCALAR_EMITTER_H_
 #define KILN_KERNEL_SCALAR_EMITTER_H_
-
-#include <cstdint>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -10,10 +9,9 @@
 #include "llvm/IR/Value.h"
 #include "src/hlo/instruction.h"
 #include "src/hlo/primitive_type.h"
+#include "src/kernel/vector_builder.h"
 
 namespace kiln::kernel {
-
-enum class Target : uint8_t { kCpu, kGpu };
 
 // A value in registers: `lanes` elements side by side. In registers an element is
 //   pred            i1
@@ -29,15 +27,19 @@ struct Value {
   llvm::Value* imaginary = nullptr;
 };
 
-// Emits at the builder's insertion point. A helper function that it needs (the longer math functions) is added to the
-// builder's module once per lane count. Not thread-safe; cheap to make.
+// The error of an opcode that has no meaning for elements of `type`.
+absl::Status Undefined(const hlo::Instruction& instruction, hlo::PrimitiveType type);
+
+// Emits at the builder's insertion point, without control flow there. A helper function that it needs (the longer math
+// functions) is added to the builder's module once per lane count. Not thread-safe; cheap to make.
 class ScalarEmitter {
  public:
-  ScalarEmitter(llvm::IRBuilder<>* builder, int lanes, Target target)
-      : b_(*builder), lanes_(lanes), target_(target) {}
+  ScalarEmitter(llvm::IRBuilder<>* builder, int lanes, Target target) : b_{*builder, lanes, target} {}
+  ScalarEmitter(const ScalarEmitter&) = delete;
+  ScalarEmitter& operator=(const ScalarEmitter&) = delete;
 
-  llvm::IRBuilder<>& builder() { return b_; }
-  int lanes() const { return lanes_; }
+  llvm::IRBuilder<>& builder() { return b_.ir; }
+  int lanes() const { return b_.lanes; }
 
   // Type of one part in registers, as a vector when lanes > 1.
   llvm::Type* RegisterType(hlo::PrimitiveType type) const;
@@ -53,9 +55,9 @@ class ScalarEmitter {
   // All lanes from a scalar one (of lanes 1).
   Value Splat(const Value& scalar) const;
 
-  // Every elementwise opcode (convert, compare, select, clamp and bitcast-convert of equal width included) over operands
-  // already in registers; operands of `instruction` only tell attributes and types. Fails with UNIMPLEMENTED naming the
-  // instruction when an opcode is not defined for its type.
+  // Every elementwise opcode (convert, compare, select, clamp and bitcast-convert of equal width included) over
+  // operands already in registers; operands of `instruction` only tell attributes and types. Fails with UNIMPLEMENTED
+  // naming the instruction when an opcode is not defined for its type.
   absl::StatusOr<Value> Elementwise(const hlo::Instruction& instruction, absl::Span<const Value> operands);
 
   Value Convert(const Value& operand, hlo::PrimitiveType to);
@@ -63,9 +65,37 @@ class ScalarEmitter {
   // Signedness-free integer arithmetic for indices is done by callers with the builder itself.
 
  private:
-  llvm::IRBuilder<>& b_;
-  int lanes_;
-  Target target_;
+  using Type = hlo::PrimitiveType;
+
+  // One function per family and type class: the instruction names the op and its attributes, operands are of the lanes.
+  absl::StatusOr<Value> Pred(const hlo::Instruction& instruction, absl::Span<const Value> operands);
+  absl::StatusOr<Value> Integral(const hlo::Instruction& instruction, absl::Span<const Value> operands);
+  absl::StatusOr<Value> Floating(const hlo::Instruction& instruction, absl::Span<const Value> operands);
+  absl::StatusOr<Value> ComplexUnary(const hlo::Instruction& instruction, const Value& operand);
+  absl::StatusOr<Value> ComplexBinary(const hlo::Instruction& instruction, const Value& lhs, const Value& rhs);
+  absl::StatusOr<Value> Compare(const hlo::Instruction& instruction, const Value& lhs, const Value& rhs);
+  absl::StatusOr<Value> StochasticConvert(const hlo::Instruction& instruction, const Value& operand,
+                                          const Value& random);
+  absl::StatusOr<Value> Clamp(const hlo::Instruction& instruction, const Value& low, const Value& operand,
+                              const Value& high);
+  // f32 or f64 operands.
+  absl::StatusOr<Real> FloatingUnary(const hlo::Instruction& instruction, Real x);
+  absl::StatusOr<Real> FloatingBinary(const hlo::Instruction& instruction, Real a, Real b);
+  // Keeps what `mask` chooses, bits unchanged; for types whose order is that of Comparable().
+  Value MinMax(const Value& a, const Value& b, bool is_max);
+
+  Integer IntegerOf(const Value& value) const { return {b_, value.value}; }
+  Value Of(Type type, llvm::Value* value) const { return Value{type, value, nullptr}; }
+  // An i8 brought back to the range of a type narrower than a byte; others unchanged.
+  Integer Wrap(Type type, Integer value) const;
+  // Any float type as f32, f64 as itself; exact.
+  Real Widen(const Value& value) const;
+  // f32 or f64 to any float type, rounded once.
+  Value Narrow(Real value, Type to) const;
+  Value IntegerToFloat(const Value& operand, Type to) const;
+  Value FloatToInteger(Real operand, Type to) const;
+
+  VectorBuilder b_;
 };
 
 }  // namespace kiln::kernel

@@ -1,0 +1,46 @@
+# The commands of this repository. `make help` lists them.
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+LIBRARY := build/libkiln_pjrt.so
+WHEEL_STAMP := .deps/wheel.stamp
+
+.DEFAULT_GOAL := help
+# Steps share apt, .deps and build; what is parallel inside them is up to Ninja.
+.NOTPARALLEL:
+.PHONY: help run test build bench wheel clean setup setup-build setup-python
+
+help:  ## list the commands
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
+
+run: wheel  ## build, install into .venv, train a classifier in JAX on Kiln and compare with XLA:CPU
+	@$(PYTHON) examples/digits.py
+
+test: build/build.ninja wheel  ## build and run every test; ends with 'N passed, N failed'
+	@ninja -C build
+	@$(PYTHON) scripts/run_tests.py
+
+build: build/build.ninja  ## build build/libkiln_pjrt.so and build/kiln
+	@ninja -C build libkiln_pjrt.so kiln
+
+bench: wheel  ## print speed ratios against XLA:CPU
+	@$(PYTHON) benchmarks/first_light.py
+
+# The wheel holds the library, so it is made and installed again whenever the library or the package changes.
+wheel: build/build.ninja setup-python  ## make the wheel in dist and install it into .venv
+	@ninja -C build $(notdir $(LIBRARY))
+	@scripts/install_wheel.sh $(PYTHON) $(LIBRARY) $(WHEEL_STAMP)
+
+build/build.ninja: setup-build
+	@test -f $@ || cmake --preset release
+
+setup: setup-build setup-python
+
+setup-build:
+	@scripts/setup.sh build
+
+setup-python:
+	@scripts/setup.sh python
+
+clean:  ## remove what was built; keep .deps and .venv
+	rm -rf build build-debug build-asan build-tsan dist plugin/jax/build plugin/jax/*.egg-info plugin/jax/src/*.egg-info
+	rm -f $(WHEEL_STAMP)

@@ -1,0 +1,80 @@
+// What the getters of an executable return by pointer, made once per compilation and shared by its handles.
+#ifndef KILN_C_API_EXECUTABLE_INFO_H_
+#define KILN_C_API_EXECUTABLE_INFO_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/call_once.h"
+#include "c_api/pjrt/extensions/layouts.h"
+#include "c_api/pjrt_c_api.h"
+#include "src/runtime/buffer_type.h"
+#include "src/runtime/loaded_executable.h"
+
+// A layout in its text form, such as "{1,0}".
+struct PJRT_Layouts_MemoryLayout {
+  std::string text;
+};
+
+namespace kiln::c_api {
+
+// The text of the layout of `type`.
+std::string LayoutText(const runtime::BufferType& type);
+
+// The program as it was given, for serialization.
+struct ProgramSource {
+  std::string code;
+  std::string format;
+  std::string options;
+};
+
+// Immutable after Create, but for what is made on first demand.
+class ExecutableInfo {
+ public:
+  static std::shared_ptr<ExecutableInfo> Create(RefPtr<runtime::LoadedExecutable> executable, ProgramSource source,
+                                                const runtime::CompileOptions& options);
+
+  // The optimized program as HloModuleProtoWithConfig; made once, thread-safe.
+  const std::string& OptimizedProgram();
+
+  const RefPtr<runtime::LoadedExecutable> executable;
+  const ProgramSource source;
+  const int64_t num_replicas;
+  const int64_t num_partitions;
+  std::string fingerprint;
+  std::vector<PJRT_Buffer_Type> output_types;
+  std::vector<int64_t> output_dimensions;
+  std::vector<size_t> output_ranks;
+  std::vector<const char*> output_memory_kinds;
+  std::vector<size_t> output_memory_kind_sizes;
+  std::vector<const char*> parameter_memory_kinds;
+  std::vector<size_t> parameter_memory_kind_sizes;
+  std::vector<PJRT_Layouts_MemoryLayout> output_layouts;
+  std::vector<PJRT_Layouts_MemoryLayout*> output_layout_pointers;
+  std::vector<PJRT_Layouts_MemoryLayout> parameter_layouts;
+  std::vector<PJRT_Layouts_MemoryLayout*> parameter_layout_pointers;
+  int64_t argument_bytes = 0;
+  int64_t output_bytes = 0;
+  int64_t alias_bytes = 0;
+  std::vector<PJRT_NamedValue> cost_properties;
+
+ private:
+  ExecutableInfo(RefPtr<runtime::LoadedExecutable> executable, ProgramSource source,
+                 const runtime::CompileOptions& options)
+      : executable(std::move(executable)),
+        source(std::move(source)),
+        num_replicas(options.num_replicas),
+        num_partitions(options.num_partitions) {}
+
+  absl::once_flag optimized_program_once_;
+  std::string optimized_program_;
+};
+
+// Bytes that hold `source` and a checksum; Deserialize refuses anything else, naming what is wrong.
+std::string SerializeSource(const ProgramSource& source);
+absl::StatusOr<ProgramSource> DeserializeSource(absl::string_view bytes);
+
+}  // namespace kiln::c_api
+
+#endif  // KILN_C_API_EXECUTABLE_INFO_H_

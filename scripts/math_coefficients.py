@@ -1,0 +1,184 @@
+"""Derives the polynomials of src/kernel/math by the Remez exchange and prints src/kernel/math/coefficients.h.
+
+Usage: python scripts/math_coefficients.py > src/kernel/math/coefficients.h   (needs mpmath)
+
+Each fit minimizes max |weight(x) * (p(x) - g(x))| over an interval. g is the part of the function that is left when the
+leading terms, which the emitted code adds exactly, are taken out; the weight turns its error into the relative error of
+the whole function. The comment above each table states that error.
+"""
+import struct
+import sys
+
+import mpmath as mp
+
+mp.mp.dps = 60
+
+
+def remez(g, weight, low, high, count, iterations=12):
+    """Coefficients (lowest first) of the polynomial of `count` terms, and the largest weighted error on a dense grid."""
+    low, high = mp.mpf(low), mp.mpf(high)
+    points = 24 * (count + 1)
+    grid = [(low + high) / 2 - (high - low) / 2 * mp.cos(mp.pi * (i + mp.mpf(1) / 2) / points) for i in range(points)]
+    gs = [g(x) for x in grid]
+    ws = [weight(x) for x in grid]
+    reference = [min(points - 1, int(points * (i + 0.5) / (count + 1))) for i in range(count + 1)]
+    best = None
+    for _ in range(iterations):
+        rows, rhs = [], []
+        for i, k in enumerate(reference):
+            w = ws[k] if ws[k] != 0 else mp.mpf(10) ** -40
+            rows.append([grid[k] ** j for j in range(count)] + [(-1) ** i / w])
+            rhs.append(gs[k])
+        solution = mp.lu_solve(mp.matrix(rows), mp.matrix(rhs))
+        coefficients = [solution[j] for j in range(count)]
+        errors = [ws[k] * (mp.polyval(coefficients[::-1], grid[k]) - gs[k]) for k in range(points)]
+        worst = max(abs(e) for e in errors)
+        if best is None or worst < best[1]:
+            best = (coefficients, worst)
+        if worst <= abs(solution[count]) * mp.mpf("1.01"):
+            break
+        # One extremum per run of equal sign; keep count + 1 consecutive ones around the largest.
+        extrema = []
+        for k, e in enumerate(errors):
+            if extrema and (errors[extrema[-1]] > 0) == (e > 0):
+                if abs(e) > abs(errors[extrema[-1]]):
+                    extrema[-1] = k
+            else:
+                extrema.append(k)
+        if len(extrema) < count + 1:
+            break
+        while len(extrema) > count + 1:
+            extrema.pop(0 if abs(errors[extrema[0]]) < abs(errors[extrema[-1]]) else -1)
+        reference = extrema
+    return best
+
+
+def to_float(x):
+    return struct.unpack("f", struct.pack("f", float(x)))[0]
+
+
+def table(name, is_f32, fit, text):
+    coefficients, error = fit
+    exponent = mp.nstr(mp.log(error, 2), 4)
+    print(f"// {text}; error 2^{exponent}.")
+    values = [float(to_float(c)).hex() if is_f32 else float(c).hex() for c in coefficients]
+    print(f"inline constexpr double {name}[] = {{")
+    line = "   "
+    for v in values:
+        if len(line) + len(v) + 2 > 118:
+            print(line)
+            line = "   "
+        line += f" {v},"
+    print(line)
+    print("};")
+    print(f"{name}: 2^{exponent} with {len(values)}", file=sys.stderr, flush=True)
+
+
+def split(name, value, text, parts, is_f32, first_bits=None):
+    """A constant as a sum of `parts` numbers of the format, each rounded to nearest; the first one to `first_bits`."""
+    rest = mp.mpf(value)
+    out = []
+    for i in range(parts):
+        p = to_float(rest) if is_f32 else float(rest)
+        if i == 0 and first_bits:
+            p = float(mp.nint(rest * 2 ** first_bits) / 2 ** first_bits)
+        out.append(float(p).hex())
+        rest -= mp.mpf(p)
+    print(f"// {text}")
+    print(f"inline constexpr double {name}[] = {{{', '.join(out)}}};")
+
+
+def positive(x):
+    return x if x != 0 else mp.mpf(10) ** -12
+
+
+LN2 = mp.log(2)
+EXP = (lambda r: (mp.exp(positive(r)) - 1 - positive(r)) / positive(r) ** 2, lambda r: abs(r), -LN2 / 2, LN2 / 2)
+EXP2 = (lambda r: (mp.power(2, positive(r)) - 1 - positive(r) * LN2) / positive(r) ** 2, lambda r: r * r, -0.5, 0.5)
+
+
+def of_square(f, lead, power, low, high, count, relative=None):
+    """Fit of (f(x) - lead(x)) / x^power in z = x^2."""
+    g = lambda z: (f(mp.sqrt(z)) - lead(mp.sqrt(z))) / mp.sqrt(z) ** power
+    w = lambda z: mp.sqrt(z) ** power / (relative or f)(mp.sqrt(z))
+    return remez(g, w, positive(mp.mpf(low) ** 2) ** 1, mp.mpf(high) ** 2, count)
+
+
+def main():
+    print("// Polynomials of the math functions, lowest power first. Printed by scripts/math_coefficients.py: do not edit.")
+    print("#ifndef KILN_KERNEL_MATH_COEFFICIENTS_H_")
+    print("#define KILN_KERNEL_MATH_COEFFICIENTS_H_")
+    print()
+    print("#include <cstdint>")
+    print()
+    print("namespace kiln::kernel::math {")
+    print()
+    root = mp.sqrt(mp.mpf(2))
+    table("kExpF32", True, remez(*EXP, 5), "(e^r - 1 - r) / r^2, |r| <= ln(2) / 2, relative to expm1")
+    table("kExpF64", False, remez(*EXP, 11), "The same")
+    table("kExp2F32", True, remez(*EXP2, 5), "(2^r - 1 - r ln 2) / r^2, |r| <= 1/2")
+    table("kExp2F64", False, remez(*EXP2, 10), "The same")
+    # To 2^-40, for f32 results computed in f64.
+    table("kExpReducedF64", False, remez(*EXP, 7), "As kExpF64, for f32 results computed in f64")
+    log_g = lambda f: (mp.log1p(positive(f)) - positive(f) + positive(f) ** 2 / 2) / positive(f) ** 3
+    table("kLogF32", True, remez(log_g, lambda f: f * f, 1 / root - 1, root - 1, 8),
+          "(log(1+f) - f + f^2/2) / f^3, sqrt(1/2) <= 1 + f <= sqrt(2)")
+    s_max = (root - 1) / (root + 1)
+    two_atanh = lambda s: 2 * mp.atanh(s)
+    table("kLogF64", False, of_square(two_atanh, lambda s: 2 * s, 3, 1e-9, s_max, 7),
+          "(2 atanh(s) - 2s) / s^3 in s^2, |s| <= (sqrt(2)-1) / (sqrt(2)+1)")
+    table("kLogReducedF64", False, of_square(two_atanh, lambda s: 2 * s, 3, 1e-9, s_max, 4),
+          "The same, for f32 results computed in f64")
+    table("kPowLogF64", False, of_square(two_atanh, lambda s: 2 * s + 2 * s ** 3 / 3, 5, 1e-9, s_max, 7),
+          "(2 atanh(s) - 2s - 2s^3/3) / s^5 in s^2")
+    table("kTanhF32", True, of_square(mp.tanh, lambda x: x, 3, 1e-9, 0.55, 5), "(tanh(x) - x) / x^3 in x^2, |x| <= 0.55")
+    table("kTanhF64", False, of_square(mp.tanh, lambda x: x, 3, 1e-9, 0.55, 11), "The same")
+    quarter = mp.pi / 4 * mp.mpf("1.001")
+    table("kSinF32", True, of_square(mp.sin, lambda x: x, 3, 1e-9, quarter, 3), "(sin(r) - r) / r^3 in r^2, |r| <= pi/4")
+    table("kSinF64", False, of_square(mp.sin, lambda x: x, 3, 1e-9, quarter, 7), "The same")
+    table("kCosF32", True, of_square(mp.cos, lambda x: 1 - x * x / 2, 4, 1e-9, quarter, 3),
+          "(cos(r) - 1 + r^2/2) / r^4 in r^2, |r| <= pi/4")
+    table("kCosF64", False, of_square(mp.cos, lambda x: 1 - x * x / 2, 4, 1e-9, quarter, 6), "The same")
+    table("kAsinF32", True, of_square(mp.asin, lambda x: x, 3, 1e-9, 0.5, 5), "(asin(x) - x) / x^3 in x^2, |x| <= 1/2")
+    table("kAsinF64", False, of_square(mp.asin, lambda x: x, 3, 1e-9, 0.5, 13), "The same")
+    t8 = mp.tan(mp.pi / 8) * mp.mpf("1.001")
+    table("kAtanF32", True, of_square(mp.atan, lambda x: x, 3, 1e-9, t8, 5), "(atan(t) - t) / t^3 in t^2, |t| <= tan(pi/8)")
+    table("kAtanF64", False, of_square(mp.atan, lambda x: x, 3, 1e-9, t8, 11), "The same")
+    table("kAtanhF32", True, of_square(mp.atanh, lambda x: x, 3, 1e-9, 0.4, 5), "(atanh(x) - x) / x^3 in x^2, |x| <= 0.4")
+    table("kAtanhF64", False, of_square(mp.atanh, lambda x: x, 3, 1e-9, 0.4, 12), "The same")
+    table("kSinhF32", True, of_square(mp.sinh, lambda x: x, 3, 1e-9, 1, 4), "(sinh(x) - x) / x^3 in x^2, |x| <= 1")
+    table("kSinhF64", False, of_square(mp.sinh, lambda x: x, 3, 1e-9, 1, 7), "The same")
+    table("kErfF32", True, of_square(mp.erf, lambda x: x, 1, 1e-9, 1, 7), "erf(x) / x - 1 in x^2, |x| <= 1")
+    table("kErfF64", False, of_square(mp.erf, lambda x: x, 1, 1e-9, 1, 12), "The same")
+    erfc_log = lambda x: mp.log(mp.erfc(x))
+    table("kErfcLogF32", True, remez(lambda u: erfc_log(u + 1), lambda u: mp.erfc(u + 1), 0, 3, 7),
+          "log(erfc(x)) in x - 1, 1 <= x <= 4, error as it shows in erf")
+    table("kErfcLogF64", False, remez(lambda u: erfc_log(u + 1), lambda u: mp.erfc(u + 1), 0, 5, 19),
+          "log(erfc(x)) in x - 1, 1 <= x <= 6, error as it shows in erf")
+    cube = lambda m: mp.power(m, -mp.mpf(1) / 3)
+    table("kInverseCubeRoot", True, remez(cube, lambda m: 1 / cube(m), 1, 2, 5), "m^(-1/3), 1 <= m <= 2: a first guess")
+    for is_f32, suffix in ((True, "F32"), (False, "F64")):
+        # The first part leaves room for the exponent's bits, so that its product with an exponent is exact.
+        split(f"kLn2{suffix}", LN2, "ln 2, the first part short", 2, is_f32, 15 if is_f32 else 41)
+        split(f"kLn2Full{suffix}", LN2, "ln 2", 2, is_f32)
+        split(f"kLog2E{suffix}", 1 / LN2, "1 / ln 2", 2, is_f32)
+        split(f"kHalfPi{suffix}", mp.pi / 2, "pi / 2", 3, is_f32)
+        split(f"kLn10{suffix}", mp.log(10), "ln 10", 2, is_f32)
+    split("kTwoOverPi", 2 / mp.pi, "2 / pi", 1, False)
+    words = 22
+    mp.mp.dps = 500
+    bits = int(mp.floor(2 / mp.pi * mp.mpf(2) ** (64 * words)))
+    print("// The bits of 2 / pi after the binary point, most significant word first, behind a word of zeros.")
+    print("inline constexpr uint64_t kTwoOverPiBits[] = {")
+    print("    0,")
+    for i in range(0, words, 4):
+        print("    " + " ".join(f"0x{(bits >> (64 * (words - 1 - j))) & (2**64 - 1):016x}," for j in range(i, min(i + 4, words))))
+    print("};")
+    print()
+    print("}  // namespace kiln::kernel::math")
+    print()
+    print("#endif  // KILN_KERNEL_MATH_COEFFICIENTS_H_")
+
+
+if __name__ == "__main__":
+    main()

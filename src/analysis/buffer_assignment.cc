@@ -1,0 +1,559 @@
+#include "src/analysis/buffer_assignment.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "src/analysis/arena_packing.h"
+#include "src/base/status.h"
+
+namespace kiln::analysis {
+
+using hlo::Computation;
+using hlo::Instruction;
+using hlo::Opcode;
+using hlo::Shape;
+
+namespace {
+
+// Arrays up to this size live on the stack, where the code generator can keep them in registers.
+constexpr int64_t kStackBytes = 64;
+
+// First leaf of element `index` of a tuple shape.
+int64_t LeafOffset(const Shape& shape, int64_t index) {
+  int64_t leaf = 0;
+  for (int64_t i = 0; i < index; ++i) leaf += shape.tuple_shapes(i).leaf_count();
+  return leaf;
+}
+
+bool CallsComputations(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kWhile || instruction.opcode() == Opcode::kConditional ||
+         instruction.opcode() == Opcode::kCall;
+}
+
+}  // namespace
+
+// Walks the program backwards, so that a value's final place is known before the values it is made from are placed: a
+// result is computed in the caller's buffer, loop state in the loop's, an updated array in that of its old value.
+class BufferAssigner {
+ public:
+  BufferAssigner(const hlo::Module& module, const TargetHooks& hooks)
+      : module_(module), hooks_(hooks), result_(new BufferAssignment()) {}
+
+  absl::StatusOr<std::unique_ptr<BufferAssignment>> Run() {
+    const Computation* entry = module_.entry();
+    KILN_RETURN_IF_ERROR(Number(entry));
+    end_ = position_;
+    BindEntry();
+    std::vector<int> results;
+    std::vector<const Shape*> leaves = entry->root()->shape().Leaves();
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      int buffer = -1;
+      if (leaves[i]->IsArray()) {
+        buffer = NewBuffer(*leaves[i], Storage::kResult, static_cast<int64_t>(i));
+      }
+      results.push_back(buffer);
+    }
+    BindAliases(results);
+    Assign(entry, results);
+    Pack();
+    for (const auto& [value, definition] : definition_) result_->defining_[value] = definition;
+    return std::move(result_);
+  }
+
+ private:
+  using Value = BufferAssignment::ValueKey;
+
+  struct ValueInfo {
+    int64_t first = 0;  // position where its buffer is first written
+    int64_t last = 0;   // position of its last use
+    const Computation* home = nullptr;
+  };
+
+  // Numbers instructions in execution order and finds definitions and last uses.
+  absl::Status Number(const Computation* computation) {
+    if (!numbered_.insert({computation, position_}).second) {
+      return Internal("computation ", computation->name(), " is called twice; flatten the call graph first");
+    }
+    for (const Instruction* instruction : computation->instructions()) {
+      start_[instruction] = ++position_;
+      if (instruction->IsConstant()) constants_.push_back(instruction);
+      Define(instruction);
+      // Operands are read when the instruction starts, except that what branches and loops pass on is read inside.
+      ReadOperands(instruction);
+      if (CallsComputations(*instruction)) {
+        for (const Computation* callee : instruction->called_computations()) {
+          caller_[callee] = instruction;
+          KILN_RETURN_IF_ERROR(Number(callee));
+        }
+        // The value exists from the start of the loop: its buffer is the state.
+        done_[instruction] = ++position_;
+      } else {
+        done_[instruction] = position_;
+      }
+      for (int64_t leaf = 0; leaf < instruction->shape().leaf_count(); ++leaf) {
+        Value value{instruction, leaf};
+        if (definition_.at(value) == value) {
+          ValueInfo& info = values_[value];
+          info.first = start_[instruction];
+          info.last = std::max(info.last, done_[instruction]);
+          info.home = computation;
+        }
+      }
+    }
+    computation_end_[computation] = ++position_;
+    for (int64_t leaf = 0; leaf < computation->root()->shape().leaf_count(); ++leaf) {
+      Use({computation->root(), leaf}, position_);
+    }
+    return absl::OkStatus();
+  }
+
+  // Follows a leaf to the instruction that makes it.
+  void Define(const Instruction* instruction) {
+    auto set = [&](int64_t leaf, const Instruction* source, int64_t source_leaf) {
+      definition_[{instruction, leaf}] = definition_.at({source, source_leaf});
+    };
+    const int64_t leaves = instruction->shape().leaf_count();
+    switch (instruction->opcode()) {
+      case Opcode::kTuple: {
+        int64_t leaf = 0;
+        for (const Instruction* operand : instruction->operands()) {
+          for (int64_t i = 0; i < operand->shape().leaf_count(); ++i) set(leaf++, operand, i);
+        }
+        return;
+      }
+      case Opcode::kGetTupleElement: {
+        int64_t first = LeafOffset(instruction->operand(0)->shape(), instruction->tuple_index());
+        for (int64_t i = 0; i < leaves; ++i) set(i, instruction->operand(0), first + i);
+        return;
+      }
+      case Opcode::kReshape:
+      case Opcode::kBitcast:
+      case Opcode::kOptBarrier:
+      case Opcode::kAddDependency:
+      case Opcode::kCopy:
+        for (int64_t i = 0; i < leaves; ++i) set(i, instruction->operand(0), i);
+        return;
+      case Opcode::kParameter: {
+        auto caller = caller_.find(instruction->parent());
+        if (caller == caller_.end()) break;  // of the entry
+        const Instruction* call = caller->second;
+        for (int64_t i = 0; i < leaves; ++i) {
+          if (call->opcode() == Opcode::kWhile) {
+            definition_[{instruction, i}] = {call, i};
+          } else if (call->opcode() == Opcode::kConditional) {
+            set(i, call->operand(BranchOf(call, instruction->parent()) + 1), i);
+          } else {
+            set(i, call->operand(instruction->parameter_number()), i);
+          }
+        }
+        return;
+      }
+      default:
+        break;
+    }
+    for (int64_t i = 0; i < leaves; ++i) definition_[{instruction, i}] = {instruction, i};
+  }
+
+  static int64_t BranchOf(const Instruction* conditional, const Computation* branch) {
+    const auto& called = conditional->called_computations();
+    return std::find(called.begin(), called.end(), branch) - called.begin();
+  }
+
+  static bool IsAliasing(const Instruction& instruction) {
+    switch (instruction.opcode()) {
+      case Opcode::kTuple:
+      case Opcode::kGetTupleElement:
+      case Opcode::kReshape:
+      case Opcode::kBitcast:
+      case Opcode::kOptBarrier:
+      case Opcode::kAddDependency:
+      case Opcode::kCopy:
+      case Opcode::kParameter:
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  void ReadOperands(const Instruction* instruction) {
+    if (IsAliasing(*instruction)) return;
+    // Branches read what they use of their operands; only the index is read here.
+    int64_t count = instruction->operand_count();
+    if (instruction->opcode() == Opcode::kConditional) count = 1;
+    if (instruction->opcode() == Opcode::kCall) count = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const Instruction* operand = instruction->operand(i);
+      for (int64_t leaf = 0; leaf < operand->shape().leaf_count(); ++leaf) {
+        Use({operand, leaf}, start_.at(instruction), instruction, i);
+      }
+    }
+  }
+
+  struct UseRecord {
+    int64_t position;
+    const Instruction* user;  // null: end of a computation
+    int64_t operand;
+  };
+
+  void Use(Value value, int64_t position, const Instruction* user = nullptr, int64_t operand = -1) {
+    Value definition = definition_.at(value);
+    ValueInfo& info = values_[definition];
+    info.last = std::max(info.last, position);
+    uses_[definition].push_back({position, user, operand});
+  }
+
+  int NewBuffer(const Shape& shape, Storage storage, int64_t number) {
+    Buffer buffer;
+    buffer.storage = storage;
+    buffer.number = number;
+    buffer.bytes = shape.byte_count();
+    buffer.type = shape.element_type();
+    buffer.first = std::numeric_limits<int64_t>::max();
+    result_->buffers_.push_back(buffer);
+    return static_cast<int>(result_->buffers_.size()) - 1;
+  }
+
+  static const Shape& LeafShape(const Value& value) { return *value.first->shape().Leaves()[value.second]; }
+
+  // Arguments and constants have their places from the start.
+  void BindEntry() {
+    int64_t argument = 0;
+    for (const Instruction* parameter : module_.entry()->parameters()) {
+      for (int64_t leaf = 0; leaf < parameter->shape().leaf_count(); ++leaf, ++argument) {
+        Value value{parameter, leaf};
+        if (!LeafShape(value).IsArray()) continue;
+        Bind(value, NewBuffer(LeafShape(value), Storage::kArgument, argument));
+      }
+    }
+    for (const Instruction* instruction : constants_) {
+      result_->constants_.push_back(&instruction->literal());
+      Bind({instruction, 0}, NewBuffer(instruction->shape(), Storage::kConstant,
+                                       static_cast<int64_t>(result_->constants_.size()) - 1));
+    }
+  }
+
+  // A result that may take over an argument's memory must not be written while the argument is still read.
+  void BindAliases(const std::vector<int>& results) {
+    for (const hlo::InputOutputAlias& alias : module_.aliases()) {
+      int64_t result = FlatIndex(module_.entry()->root()->shape(), alias.output_index);
+      const Instruction* parameter = module_.entry()->parameter(alias.parameter);
+      int64_t leaf = FlatIndex(parameter->shape(), alias.parameter_index);
+      old_content_[results[result]].push_back({{parameter, leaf}, end_ + 1});
+      aliased_argument_[results[result]] = {parameter, leaf};
+    }
+  }
+
+  static int64_t FlatIndex(const Shape& shape, const hlo::DimensionVector& path) {
+    int64_t leaf = 0;
+    const Shape* at = &shape;
+    for (int64_t index : path) {
+      leaf += LeafOffset(*at, index);
+      at = &at->tuple_shapes(index);
+    }
+    return leaf;
+  }
+
+  void Bind(Value value, int buffer) {
+    result_->buffer_of_[value] = buffer;
+    const ValueInfo& info = values_[value];
+    Buffer& b = result_->buffers_[buffer];
+    b.first = std::min(b.first, info.first);
+    b.last = std::max(b.last, info.last);
+  }
+
+  // Puts `value` into `buffer` when it is made in `region`, has no place yet, and nothing that it would overwrite is read
+  // after.
+  bool TryPlace(Value value, int buffer, const Computation* region) {
+    if (result_->buffer_of_.contains(value)) return false;
+    const ValueInfo& info = values_.at(value);
+    if (info.home != region || value.first->IsParameter() || value.first->IsConstant()) return false;
+    if (LeafShape(value).byte_count() != result_->buffers_[buffer].bytes) return false;
+    auto old = old_content_.find(buffer);
+    if (old != old_content_.end()) {
+      for (const auto& [old_value, until] : old->second) {
+        for (const UseRecord& use : uses_[old_value]) {
+          if (use.position < info.first || use.position > until) continue;
+          if (use.position == info.first && use.user == value.first &&
+              hooks_.may_share(*use.user, value.second, use.operand)) {
+            continue;
+          }
+          // A loop's own start may read its own state buffer: the copy onto itself is left out.
+          if (use.position == info.first && use.user == value.first && use.user->opcode() == Opcode::kWhile &&
+              definition_.at({use.user->operand(0), value.second}) == old_value) {
+            continue;
+          }
+          return false;
+        }
+      }
+    }
+    // Another value that lives in the buffer at the same time.
+    for (const Value& other : placed_[buffer]) {
+      if (IsOldContent(buffer, other)) continue;  // looked at above
+      const ValueInfo& other_info = values_.at(other);
+      if (other_info.first < info.last && info.first < other_info.last) return false;
+    }
+    placed_[buffer].push_back(value);
+    Bind(value, buffer);
+    return true;
+  }
+
+  bool IsOldContent(int buffer, const Value& value) const {
+    auto old = old_content_.find(buffer);
+    if (old == old_content_.end()) return false;
+    return std::any_of(old->second.begin(), old->second.end(), [&](const auto& entry) { return entry.first == value; });
+  }
+
+  void PlaceAlone(Value value) {
+    if (result_->buffer_of_.contains(value) || !LeafShape(value).IsArray()) return;
+    const Shape& shape = LeafShape(value);
+    Storage storage = shape.byte_count() <= kStackBytes ? Storage::kStack : Storage::kArena;
+    int buffer = NewBuffer(shape, storage, 0);
+    placed_[buffer].push_back(value);
+    Bind(value, buffer);
+  }
+
+  void Assign(const Computation* computation, const std::vector<int>& targets) {
+    std::vector<BufferCopy> copies;
+    std::vector<std::pair<Value, int>> late;
+    for (size_t i = 0; i < targets.size(); ++i) {
+      if (targets[i] < 0) continue;
+      Value value = definition_.at({computation->root(), static_cast<int64_t>(i)});
+      if (IsAt(value, targets[i])) continue;
+      if (!TryPlace(value, targets[i], computation)) late.push_back({value, targets[i]});
+    }
+    std::vector<Instruction*> instructions = computation->instructions();
+    for (auto it = instructions.rbegin(); it != instructions.rend(); ++it) {
+      const Instruction* instruction = *it;
+      if (IsAliasing(*instruction) && instruction->opcode() != Opcode::kParameter) continue;
+      for (int64_t leaf = 0; leaf < instruction->shape().leaf_count(); ++leaf) {
+        Value value{instruction, leaf};
+        if (definition_.at(value) == value) PlaceAlone(value);
+      }
+      switch (instruction->opcode()) {
+        case Opcode::kWhile:
+          AssignWhile(instruction, computation);
+          break;
+        case Opcode::kConditional:
+        case Opcode::kCall: {
+          std::vector<int> branch_targets;
+          for (int64_t leaf = 0; leaf < instruction->shape().leaf_count(); ++leaf) {
+            branch_targets.push_back(BufferOf({instruction, leaf}));
+          }
+          for (const Computation* branch : instruction->called_computations()) Assign(branch, branch_targets);
+          break;
+        }
+        default:
+          AssignInPlace(instruction, computation);
+          AssignScratch(instruction);
+          break;
+      }
+    }
+    for (const auto& [value, target] : late) {
+      if (BufferOf(value) != target) copies.push_back({BufferOf(value), target});
+    }
+    result_->copies_at_end_[computation] = InOrder(std::move(copies));
+  }
+
+  bool MayOverlap(int source, int destination) const {
+    if (source == destination) return true;
+    auto alias = aliased_argument_.find(destination);
+    return alias != aliased_argument_.end() && BufferOf(alias->second) == source;
+  }
+
+  // The copies happen at once; one after the other, a source that another one overwrites is set aside first.
+  std::vector<BufferCopy> InOrder(std::vector<BufferCopy> copies) {
+    std::vector<BufferCopy> ordered;
+    for (size_t i = 0; i < copies.size(); ++i) {
+      bool overwritten = false;
+      for (size_t j = 0; j < copies.size(); ++j) overwritten |= j != i && MayOverlap(copies[i].from, copies[j].to);
+      if (!overwritten) continue;
+      Buffer aside = result_->buffers_[copies[i].from];
+      aside.storage = aside.bytes <= kStackBytes ? Storage::kStack : Storage::kArena;
+      aside.number = 0;
+      // Live throughout: these are rare.
+      aside.first = 0;
+      aside.last = position_;
+      result_->buffers_.push_back(aside);
+      const int number = static_cast<int>(result_->buffers_.size()) - 1;
+      ordered.push_back({copies[i].from, number});
+      copies[i].from = number;
+    }
+    ordered.insert(ordered.end(), copies.begin(), copies.end());
+    return ordered;
+  }
+
+  int BufferOf(const Value& value) const {
+    auto it = result_->buffer_of_.find(definition_.at(value));
+    return it == result_->buffer_of_.end() ? -1 : it->second;
+  }
+
+  bool IsAt(const Value& value, int buffer) const {
+    auto it = result_->buffer_of_.find(value);
+    return it != result_->buffer_of_.end() && it->second == buffer;
+  }
+
+  void AssignWhile(const Instruction* loop, const Computation* region) {
+    std::vector<int> state;
+    const Computation* body = loop->called_computation(0);
+    for (int64_t leaf = 0; leaf < loop->shape().leaf_count(); ++leaf) {
+      Value value{loop, leaf};
+      int buffer = BufferOf(value);
+      state.push_back(buffer);
+      if (buffer < 0) continue;
+      // Inside the loop the state's old value stays until it is last read.
+      old_content_[buffer].push_back({value, computation_end_.at(body)});
+      Value init = definition_.at({loop->operand(0), leaf});
+      if (IsAt(init, buffer)) continue;
+      if (!(LastUse(init) <= start_.at(loop) && CountUsesAt(init, loop) == 1 && TryPlace(init, buffer, region))) {
+        inits_.push_back({loop, init, buffer});
+      }
+    }
+    Assign(body, state);
+    for (size_t i = 1; i < loop->called_computations().size(); ++i) {
+      const Computation* condition = loop->called_computation(i);
+      Assign(condition, std::vector<int>(condition->root()->shape().leaf_count(), -1));
+    }
+  }
+
+  int64_t LastUse(const Value& value) const {
+    auto it = uses_.find(value);
+    int64_t last = 0;
+    if (it != uses_.end()) {
+      for (const UseRecord& use : it->second) last = std::max(last, use.position);
+    }
+    return last;
+  }
+
+  int64_t CountUsesAt(const Value& value, const Instruction* user) const {
+    auto it = uses_.find(value);
+    if (it == uses_.end()) return 0;
+    return std::count_if(it->second.begin(), it->second.end(),
+                         [&](const UseRecord& use) { return use.user == user; });
+  }
+
+  // An update in place takes over its operand's memory when nobody reads the old value afterwards.
+  void AssignInPlace(const Instruction* instruction, const Computation* region) {
+    for (int64_t leaf = 0; leaf < instruction->shape().leaf_count(); ++leaf) {
+      int64_t operand = hooks_.in_place_operand(*instruction, leaf);
+      if (operand < 0) continue;
+      int buffer = BufferOf({instruction, leaf});
+      Value old = definition_.at({instruction->operand(operand), 0});
+      if (IsAt(old, buffer)) continue;
+      bool may_share = CountUsesAt(old, instruction) == 1 && hooks_.may_share(*instruction, leaf, operand);
+      if (LastUse(old) <= start_.at(instruction) && may_share && TryPlace(old, buffer, region)) continue;
+      inits_.push_back({instruction, old, buffer});
+    }
+  }
+
+  void AssignScratch(const Instruction* instruction) {
+    const int64_t bytes = hooks_.scratch_bytes(*instruction);
+    if (bytes == 0) return;
+    Buffer scratch;
+    scratch.bytes = bytes;
+    scratch.type = hlo::PrimitiveType::kU8;
+    scratch.first = scratch.last = start_.at(instruction);
+    result_->scratch_[instruction] = static_cast<int>(result_->buffers_.size());
+    result_->buffers_.push_back(scratch);
+  }
+
+  void Pack() {
+    for (const auto& [instruction, value, buffer] : inits_) {
+      int from = BufferOf(value);
+      if (from != buffer) result_->copies_before_[instruction].push_back({from, buffer});
+    }
+    std::vector<LiveRange> ranges;
+    std::vector<int> numbers;
+    for (size_t i = 0; i < result_->buffers_.size(); ++i) {
+      const Buffer& buffer = result_->buffers_[i];
+      if (buffer.storage != Storage::kArena) continue;
+      ranges.push_back({buffer.bytes, buffer.first, buffer.last});
+      numbers.push_back(static_cast<int>(i));
+    }
+    result_->arena_bytes_ = PackArena(&ranges);
+    for (size_t i = 0; i < ranges.size(); ++i) result_->buffers_[numbers[i]].offset = ranges[i].offset;
+  }
+
+  struct Init {
+    const Instruction* instruction;
+    Value value;
+    int buffer;
+  };
+
+  const hlo::Module& module_;
+  const TargetHooks& hooks_;
+  std::unique_ptr<BufferAssignment> result_;
+  int64_t position_ = 0;
+  int64_t end_ = 0;
+  absl::flat_hash_map<const Computation*, int64_t> numbered_;
+  absl::flat_hash_map<const Computation*, const Instruction*> caller_;
+  absl::flat_hash_map<const Instruction*, int64_t> start_, done_;
+  absl::flat_hash_map<const Computation*, int64_t> computation_end_;
+  absl::flat_hash_map<Value, Value> definition_;
+  absl::flat_hash_map<Value, ValueInfo> values_;
+  absl::flat_hash_map<Value, std::vector<UseRecord>> uses_;
+  absl::flat_hash_map<int, std::vector<std::pair<Value, int64_t>>> old_content_;
+  absl::flat_hash_map<int, std::vector<Value>> placed_;
+  std::vector<const Instruction*> constants_;
+  // Results that may be the memory of an argument: result buffer -> argument value.
+  absl::flat_hash_map<int, Value> aliased_argument_;
+  std::vector<Init> inits_;
+};
+
+absl::StatusOr<std::unique_ptr<BufferAssignment>> BufferAssignment::Run(const hlo::Module& module,
+                                                                        const TargetHooks& hooks) {
+  return BufferAssigner(module, hooks).Run();
+}
+
+int BufferAssignment::BufferOf(const Instruction* instruction, int64_t leaf) const {
+  auto definition = defining_.find({instruction, leaf});
+  if (definition == defining_.end()) return -1;
+  auto it = buffer_of_.find(definition->second);
+  return it == buffer_of_.end() ? -1 : it->second;
+}
+
+int BufferAssignment::ScratchOf(const Instruction* instruction) const {
+  auto it = scratch_.find(instruction);
+  return it == scratch_.end() ? -1 : it->second;
+}
+
+const std::vector<BufferCopy>& BufferAssignment::CopiesBefore(const Instruction* instruction) const {
+  static const std::vector<BufferCopy>* const kNone = new std::vector<BufferCopy>();
+  auto it = copies_before_.find(instruction);
+  return it == copies_before_.end() ? *kNone : it->second;
+}
+
+const std::vector<BufferCopy>& BufferAssignment::CopiesAtEnd(const Computation* computation) const {
+  static const std::vector<BufferCopy>* const kNone = new std::vector<BufferCopy>();
+  auto it = copies_at_end_.find(computation);
+  return it == copies_at_end_.end() ? *kNone : it->second;
+}
+
+std::string BufferAssignment::ToString() const {
+  std::string text = absl::StrCat("arena ", arena_bytes_, " bytes\n");
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    const Buffer& buffer = buffers_[i];
+    absl::StrAppend(&text, "  b", i, ": ");
+    switch (buffer.storage) {
+      case Storage::kArgument:
+        absl::StrAppend(&text, "argument ", buffer.number);
+        break;
+      case Storage::kResult:
+        absl::StrAppend(&text, "result ", buffer.number);
+        break;
+      case Storage::kConstant:
+        absl::StrAppend(&text, "constant ", buffer.number);
+        break;
+      case Storage::kArena:
+        absl::StrAppend(&text, "arena at ", buffer.offset);
+        break;
+      case Storage::kStack:
+        text += "stack";
+        break;
+    }
+    absl::StrAppend(&text, ", ", buffer.bytes, " bytes, live ", buffer.first, " to ", buffer.last, "\n");
+  }
+  return text;
+}
+
+}  // namespace kiln::analysis

@@ -1,0 +1,93 @@
+// Where every value of a program lives: arguments, results, constants, one arena, or the stack; and the copies that remain.
+#ifndef KILN_ANALYSIS_BUFFER_ASSIGNMENT_H_
+#define KILN_ANALYSIS_BUFFER_ASSIGNMENT_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "src/hlo/module.h"
+
+namespace kiln::analysis {
+
+enum class Storage : uint8_t {
+  kArgument,  // `number`: leaf of the entry's parameters
+  kResult,    // `number`: leaf of the entry's result
+  kConstant,  // `number`: index into BufferAssignment::constants
+  kArena,     // at `offset`
+  kStack,     // scalars and other tiny arrays, which become registers where possible
+};
+
+struct Buffer {
+  Storage storage = Storage::kArena;
+  int64_t number = 0;
+  int64_t offset = 0;
+  int64_t bytes = 0;
+  hlo::PrimitiveType type = hlo::PrimitiveType::kInvalid;
+  // Positions in the schedule between which the buffer is in use, both included.
+  int64_t first = 0;
+  int64_t last = -1;
+};
+
+struct BufferCopy {
+  int from = 0;
+  int to = 0;
+};
+
+// What a target knows about its kernels.
+struct TargetHooks {
+  // The operand whose old value output leaf `leaf` of an instruction starts from, updated in place; or -1.
+  std::function<int64_t(const hlo::Instruction&, int64_t leaf)> in_place_operand;
+  // Output leaf `leaf` may be written to the memory of operand `operand`: each element is read, if at all, before and at
+  // no other place than where it is written.
+  std::function<bool(const hlo::Instruction&, int64_t leaf, int64_t operand)> may_share;
+  // Bytes of scratch memory that an instruction needs while it runs; 0: none.
+  std::function<int64_t(const hlo::Instruction&)> scratch_bytes;
+};
+
+// Of a scheduled module whose every computation is called once (fusions and scalar computations aside).
+class BufferAssignment {
+ public:
+  static absl::StatusOr<std::unique_ptr<BufferAssignment>> Run(const hlo::Module& module, const TargetHooks& hooks);
+
+  // The buffer of a leaf; -1 for tokens.
+  int BufferOf(const hlo::Instruction* instruction, int64_t leaf) const;
+  // The arena buffer for scratch memory, or -1.
+  int ScratchOf(const hlo::Instruction* instruction) const;
+  const Buffer& buffer(int number) const { return buffers_[number]; }
+  const std::vector<Buffer>& buffers() const { return buffers_; }
+  const std::vector<const hlo::Literal*>& constants() const { return constants_; }
+  int64_t arena_bytes() const { return arena_bytes_; }
+
+  // Copies to make before `instruction` runs: initial loop state, old values of in-place updates.
+  const std::vector<BufferCopy>& CopiesBefore(const hlo::Instruction* instruction) const;
+  // Copies to make, in this order, after the last instruction of `computation`: new loop state, branch results; for the
+  // entry, results that are arguments, constants or other results.
+  const std::vector<BufferCopy>& CopiesAtEnd(const hlo::Computation* computation) const;
+
+  std::string ToString() const;
+
+ private:
+  friend class BufferAssigner;
+  BufferAssignment() = default;
+
+  using ValueKey = std::pair<const hlo::Instruction*, int64_t>;
+
+  std::vector<Buffer> buffers_;
+  absl::flat_hash_map<ValueKey, int> buffer_of_;
+  absl::flat_hash_map<ValueKey, ValueKey> defining_;
+  absl::flat_hash_map<const hlo::Instruction*, int> scratch_;
+  std::vector<const hlo::Literal*> constants_;
+  absl::flat_hash_map<const hlo::Instruction*, std::vector<BufferCopy>> copies_before_;
+  absl::flat_hash_map<const hlo::Computation*, std::vector<BufferCopy>> copies_at_end_;
+  int64_t arena_bytes_ = 0;
+};
+
+}  // namespace kiln::analysis
+
+#endif  // KILN_ANALYSIS_BUFFER_ASSIGNMENT_H_

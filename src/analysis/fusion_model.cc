@@ -1,0 +1,189 @@
+#include "src/analysis/fusion_model.h"
+
+#include <algorithm>
+
+#include "absl/hash/hash.h"
+
+namespace kiln::analysis {
+
+using hlo::Instruction;
+using hlo::Opcode;
+
+namespace {
+
+constexpr int64_t kMaxInlineConstantElements = 64;
+
+// The map of all scalars that are read from loops over more than one element.
+constexpr uint64_t kScalarMap = 0x5ca1a7;
+
+// Operands of a fused concatenate: each is a branch of the generated code.
+constexpr int64_t kMaxConcatenatedPieces = 8;
+
+}  // namespace
+
+bool HasPlainShape(const Instruction& instruction) {
+  const hlo::Shape& shape = instruction.shape();
+  return shape.IsArray() && !shape.has_dynamic_dimensions() && shape.HasDescendingLayout();
+}
+
+bool IsElementwiseLike(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kCopy:
+      return HasPlainShape(instruction) && HasPlainShape(*instruction.operand(0));
+    case Opcode::kBitcastConvert:
+      return HasPlainShape(instruction) &&
+             hlo::Shape::SameDimensions(instruction.shape(), instruction.operand(0)->shape()) &&
+             hlo::BitWidth(instruction.shape().element_type()) ==
+                 hlo::BitWidth(instruction.operand(0)->shape().element_type());
+    default:
+      return hlo::IsElementwise(instruction.opcode()) && HasPlainShape(instruction);
+  }
+}
+
+EvaluationCost CostOf(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kConstant:
+    case Opcode::kIota:
+    case Opcode::kBroadcast:
+    case Opcode::kReshape:
+    case Opcode::kBitcast:
+    case Opcode::kSlice:
+    case Opcode::kReverse:
+    case Opcode::kReal:
+    case Opcode::kImag:
+      return EvaluationCost::kFree;
+    case Opcode::kAbs:
+      return hlo::IsComplex(instruction.operand(0)->shape().element_type()) ? EvaluationCost::kExpensive
+                                                                            : EvaluationCost::kCheap;
+    case Opcode::kAdd:
+    case Opcode::kAnd:
+    case Opcode::kBitcastConvert:
+    case Opcode::kCeil:
+    case Opcode::kClamp:
+    case Opcode::kCompare:
+    case Opcode::kComplex:
+    case Opcode::kConcatenate:
+    case Opcode::kConvert:
+    case Opcode::kCopy:
+    case Opcode::kCountLeadingZeros:
+    case Opcode::kDynamicSlice:
+    case Opcode::kFloor:
+    case Opcode::kFma:
+    case Opcode::kIsFinite:
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+    case Opcode::kMulhi:
+    case Opcode::kMultiply:
+    case Opcode::kNegate:
+    case Opcode::kNot:
+    case Opcode::kOr:
+    case Opcode::kPad:
+    case Opcode::kPopcnt:
+    case Opcode::kReducePrecision:
+    case Opcode::kRoundNearestAfz:
+    case Opcode::kRoundNearestEven:
+    case Opcode::kSelect:
+    case Opcode::kShiftLeft:
+    case Opcode::kShiftRightArithmetic:
+    case Opcode::kShiftRightLogical:
+    case Opcode::kSign:
+    case Opcode::kSubtract:
+    case Opcode::kTranspose:
+    case Opcode::kXor:
+      return EvaluationCost::kCheap;
+    default:
+      return EvaluationCost::kExpensive;
+  }
+}
+
+bool IsInlineConstant(const Instruction& instruction) {
+  return instruction.IsConstant() && HasPlainShape(instruction) &&
+         instruction.shape().element_count() <= kMaxInlineConstantElements;
+}
+
+bool IsRematerialized(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kConstant:
+      return IsInlineConstant(instruction);
+    case Opcode::kIota:
+      return HasPlainShape(instruction);
+    case Opcode::kBroadcast:
+      return HasPlainShape(instruction) && instruction.operand(0)->shape().IsScalar();
+    default:
+      return false;
+  }
+}
+
+bool IsLoopProducer(const Instruction& instruction) {
+  if (!HasPlainShape(instruction)) return false;
+  for (const Instruction* operand : instruction.operands()) {
+    if (!HasPlainShape(*operand)) return false;
+  }
+  switch (instruction.opcode()) {
+    case Opcode::kConstant:
+      return IsInlineConstant(instruction);
+    case Opcode::kBitcast:
+      return instruction.shape().element_type() == instruction.operand(0)->shape().element_type();
+    case Opcode::kBitcastConvert:
+      return IsElementwiseLike(instruction);
+    case Opcode::kConcatenate:
+      return instruction.operand_count() <= kMaxConcatenatedPieces;
+    case Opcode::kIota:
+    case Opcode::kBroadcast:
+    case Opcode::kReshape:
+    case Opcode::kTranspose:
+    case Opcode::kSlice:
+    case Opcode::kPad:
+    case Opcode::kReverse:
+    case Opcode::kDynamicSlice:
+    case Opcode::kGather:
+      return true;
+    default:
+      return IsElementwiseLike(instruction);
+  }
+}
+
+bool IsLoopRoot(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kConstant:
+    case Opcode::kReshape:
+    case Opcode::kBitcast:
+      return false;
+    default:
+      return IsLoopProducer(instruction);
+  }
+}
+
+bool IsReduction(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kReduce &&
+         std::all_of(instruction.operands().begin(), instruction.operands().end(),
+                     [](const Instruction* operand) { return HasPlainShape(*operand); });
+}
+
+bool IsContraction(const Instruction& instruction) {
+  return (instruction.opcode() == Opcode::kDot || instruction.opcode() == Opcode::kConvolution) &&
+         HasPlainShape(instruction);
+}
+
+IndexPath PathOfOperand(const Instruction& user, int64_t index, IndexPath path) {
+  const hlo::Shape& from = user.operand(index)->shape();
+  if (IsElementwiseLike(user) && (user.shape().IsScalar() || !from.IsScalar())) return path;
+  if (from.IsScalar()) {
+    // Every map into a scalar is the same one, and what hangs on no loop is evaluated before the loops.
+    return {kScalarMap, 1};
+  }
+  IndexPath result;
+  result.map = absl::HashOf(path.map, user.id(), index);
+  result.evaluations = path.evaluations;
+  if (user.opcode() == Opcode::kReduce) {
+    // All elements that are reduced, for each element of the result.
+    const hlo::Shape& to = user.shape().IsTuple() ? user.shape().tuple_shapes(0) : user.shape();
+    const double results = static_cast<double>(std::max<int64_t>(1, to.element_count()));
+    result.evaluations *= static_cast<double>(from.element_count()) / results;
+  } else if (user.opcode() == Opcode::kDynamicUpdateSlice) {
+    result.evaluations = static_cast<double>(from.element_count());
+  }
+  return result;
+}
+
+}  // namespace kiln::analysis

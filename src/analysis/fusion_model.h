@@ -1,0 +1,52 @@
+// What fusion knows of single instructions: which may live inside a fusion, what evaluating one element costs, and how
+// often the elements of an operand are evaluated when a user is.
+#ifndef KILN_ANALYSIS_FUSION_MODEL_H_
+#define KILN_ANALYSIS_FUSION_MODEL_H_
+
+#include <cstdint>
+
+#include "src/hlo/instruction.h"
+
+namespace kiln::analysis {
+
+enum class EvaluationCost : uint8_t {
+  kFree,       // a change of index, or a value made from nothing
+  kCheap,      // an instruction or few per element: evaluating twice beats a trip through memory
+  kExpensive,  // divisions, transcendentals, gathers: never evaluated more often than there are elements
+};
+EvaluationCost CostOf(const hlo::Instruction& instruction);
+
+// Row-major, static, an array: what generated loops work on.
+bool HasPlainShape(const hlo::Instruction& instruction);
+
+// Elementwise over plain shapes; copies and bitcast-converts of equal width included.
+bool IsElementwiseLike(const hlo::Instruction& instruction);
+
+// May be evaluated inside another instruction's loop, element by element.
+bool IsLoopProducer(const hlo::Instruction& instruction);
+
+// May be what a loop fusion computes. Reshapes may not: alone they are no code at all.
+bool IsLoopRoot(const hlo::Instruction& instruction);
+
+// Constants small enough to be part of the code.
+bool IsInlineConstant(const hlo::Instruction& instruction);
+
+// Made anew in every fusion that wants it, whatever other users it has: inline constants, iota, splats.
+bool IsRematerialized(const hlo::Instruction& instruction);
+
+// The work of a kernel of its own, around which fusions form: reduce, dot, convolution.
+bool IsReduction(const hlo::Instruction& instruction);
+bool IsContraction(const hlo::Instruction& instruction);
+
+// One way in which a fusion evaluates an instruction. Generated code is shared between equal maps only.
+struct IndexPath {
+  uint64_t map = 0;        // identifies the index map from the fusion's loops; 0 is the identity
+  double evaluations = 0;  // how many elements are evaluated this way
+};
+
+// The path of operand `index` of `user`, when `user` is evaluated along `path`.
+IndexPath PathOfOperand(const hlo::Instruction& user, int64_t index, IndexPath path);
+
+}  // namespace kiln::analysis
+
+#endif  // KILN_ANALYSIS_FUSION_MODEL_H_

@@ -1,0 +1,110 @@
+#include "src/analysis/structure.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/hash/hash.h"
+
+namespace kiln::analysis {
+namespace {
+
+using hlo::Computation;
+using hlo::Instruction;
+
+size_t HashLiteral(const hlo::Literal& literal) {
+  if (literal.shape().IsTuple()) {
+    size_t hash = literal.elements().size();
+    for (const hlo::Literal& element : literal.elements()) hash = absl::HashOf(hash, HashLiteral(element));
+    return hash;
+  }
+  // Large constants are told apart by their first bytes; equality compares the rest.
+  absl::Span<const std::byte> bytes = literal.bytes();
+  absl::string_view head(reinterpret_cast<const char*>(bytes.data()), std::min<size_t>(bytes.size(), 256));
+  return absl::HashOf(head, bytes.size());
+}
+
+}  // namespace
+
+size_t HashAttributes(const Instruction& instruction) {
+  size_t hash = absl::HashOf(static_cast<int>(instruction.opcode()), instruction.shape());
+  if (instruction.IsConstant()) return absl::HashOf(hash, HashLiteral(instruction.literal()));
+  if (const auto* dimensions = instruction.GetIf<hlo::DimensionsAttributes>()) {
+    return absl::HashOf(hash, dimensions->dimensions);
+  }
+  if (const auto* element = instruction.GetIf<hlo::TupleIndexAttributes>()) return absl::HashOf(hash, element->index);
+  if (const auto* slice = instruction.GetIf<hlo::SliceAttributes>())
+    return absl::HashOf(hash, slice->start, slice->limit);
+  if (const auto* compare = instruction.GetIf<hlo::CompareAttributes>()) {
+    return absl::HashOf(hash, static_cast<int>(compare->direction));
+  }
+  if (const auto* pad = instruction.GetIf<hlo::PadAttributes>()) return absl::HashOf(hash, pad->low, pad->high);
+  if (const auto* parameter = instruction.GetIf<hlo::ParameterAttributes>()) {
+    return absl::HashOf(hash, parameter->number);
+  }
+  return hash;
+}
+
+bool SameOperation(const Instruction& a, const Instruction& b) {
+  return a.opcode() == b.opcode() && a.shape() == b.shape() && a.attributes() == b.attributes() &&
+         a.backend_config() == b.backend_config() && a.frontend_attributes() == b.frontend_attributes();
+}
+
+ComputationClasses::ComputationClasses(const hlo::Module& module) {
+  absl::flat_hash_map<size_t, std::vector<Computation*>> classes;
+  for (Computation* computation : module.PostOrder()) {
+    std::vector<Computation*>& candidates = classes[Hash(*computation)];
+    auto same = std::find_if(candidates.begin(), candidates.end(),
+                             [&](const Computation* other) { return Same(*computation, *other); });
+    if (same != candidates.end()) {
+      representative_[computation] = *same;
+    } else {
+      candidates.push_back(computation);
+      representative_[computation] = computation;
+    }
+  }
+}
+
+Computation* ComputationClasses::Representative(Computation* computation) const {
+  auto it = representative_.find(computation);
+  return it == representative_.end() ? computation : it->second;
+}
+
+size_t ComputationClasses::Hash(const Computation& computation) const {
+  size_t hash = absl::HashOf(computation.instruction_count(), computation.parameter_count());
+  absl::flat_hash_map<const Instruction*, int64_t> position;
+  int64_t next = 0;
+  for (const Instruction* instruction : computation.PostOrder()) {
+    position[instruction] = next++;
+    hash = absl::HashOf(hash, HashAttributes(*instruction));
+    for (const Instruction* operand : instruction->operands()) hash = absl::HashOf(hash, position.at(operand));
+    for (const Computation* callee : instruction->called_computations()) {
+      hash = absl::HashOf(hash, representative_.at(callee));
+    }
+  }
+  return absl::HashOf(hash, position.at(computation.root()));
+}
+
+bool ComputationClasses::Same(const Computation& a, const Computation& b) const {
+  if (a.instruction_count() != b.instruction_count() || a.parameter_count() != b.parameter_count()) return false;
+  const std::vector<Instruction*> order_a = a.PostOrder(), order_b = b.PostOrder();
+  absl::flat_hash_map<const Instruction*, const Instruction*> twin;
+  for (size_t i = 0; i < order_a.size(); ++i) {
+    const Instruction& x = *order_a[i];
+    const Instruction& y = *order_b[i];
+    if (!SameOperation(x, y) || x.operand_count() != y.operand_count() ||
+        x.called_computations().size() != y.called_computations().size() ||
+        x.control_predecessors().size() != y.control_predecessors().size()) {
+      return false;
+    }
+    for (int64_t k = 0; k < x.operand_count(); ++k) {
+      if (twin.at(x.operand(k)) != y.operand(k)) return false;
+    }
+    for (size_t k = 0; k < x.called_computations().size(); ++k) {
+      if (Representative(x.called_computation(k)) != Representative(y.called_computation(k))) return false;
+    }
+    twin[&x] = &y;
+  }
+  return twin.at(a.root()) == b.root();
+}
+
+}  // namespace kiln::analysis

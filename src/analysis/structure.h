@@ -1,0 +1,36 @@
+// Equality of instructions and computations up to names, identity and metadata.
+#ifndef KILN_ANALYSIS_STRUCTURE_H_
+#define KILN_ANALYSIS_STRUCTURE_H_
+
+#include <cstdint>
+
+#include "absl/container/flat_hash_map.h"
+#include "src/hlo/module.h"
+
+namespace kiln::analysis {
+
+// A hash of opcode, shape and what distinguishes attributes in practice; operands and callees are left to the caller.
+// Equal attributes have equal hashes.
+size_t HashAttributes(const hlo::Instruction& instruction);
+
+// Opcode, shape, attributes, backend config and frontend attributes agree; operands and callees are left to the caller.
+bool SameOperation(const hlo::Instruction& a, const hlo::Instruction& b);
+
+// Which computations of a module are copies of each other: each maps to the first of its class in post order. Callees
+// are compared by class, parameters by number. Linear in the module.
+class ComputationClasses {
+ public:
+  explicit ComputationClasses(const hlo::Module& module);
+  // `computation` itself when it is not reachable from the entry.
+  hlo::Computation* Representative(hlo::Computation* computation) const;
+
+ private:
+  bool Same(const hlo::Computation& a, const hlo::Computation& b) const;
+  size_t Hash(const hlo::Computation& computation) const;
+
+  absl::flat_hash_map<const hlo::Computation*, hlo::Computation*> representative_;
+};
+
+}  // namespace kiln::analysis
+
+#endif  // KILN_ANALYSIS_STRUCTURE_H_

@@ -1,0 +1,306 @@
+#include "src/cpu/computation_emitter.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/DerivedTypes.h"
+#include "llvm/IR/Function.h"
+#include "src/base/status.h"
+#include "src/cpu/dot_spec.h"
+#include "src/cpu/gemm.h"
+#include "src/cpu/op_emitters.h"
+#include "src/cpu/parallel_emitter.h"
+#include "src/cpu/program_abi.h"
+#include "src/kernel/lower_nest.h"
+
+namespace kiln::cpu {
+
+using analysis::Buffer;
+using analysis::Storage;
+using hlo::Instruction;
+using hlo::Opcode;
+
+namespace {
+
+constexpr int kMaxNesting = 200;
+// Constants up to this size stand in the code, where loads of them fold.
+constexpr int64_t kInlineConstantBytes = 64;
+// Nests of at most this many element computations are emitted in the program function itself.
+constexpr int64_t kInlineWork = 16;
+
+int64_t WorkOf(const kernel::Kernel& kernel, const kernel::Nest& nest) {
+  int64_t work = static_cast<int64_t>(kernel.ops.size()) > 400 ? kInlineWork + 1 : 1;
+  auto multiply = [&](int64_t extent) { work = work > kInlineWork ? work : work * extent; };
+  for (int loop : nest.loops) multiply(kernel.loops[loop].extent);
+  for (const kernel::Reduce& reduce : kernel.reduces) {
+    for (int loop : reduce.loops) multiply(kernel.loops[loop].extent);
+  }
+  return work;
+}
+
+}  // namespace
+
+ComputationEmitter::ComputationEmitter(ProgramEmitter* program, const analysis::BufferAssignment& buffers,
+                                       llvm::Module* output)
+    : program_(*program),
+      buffers_(buffers),
+      output_(*output),
+      b_(output->getContext()),
+      pointers_(buffers.buffers().size(), nullptr) {}
+
+absl::Status ComputationEmitter::EmitProgram() {
+  llvm::LLVMContext& context = output_.getContext();
+  llvm::Type* pointer = b_.getPtrTy();
+  llvm::FunctionType* type =
+      llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, pointer, pointer, pointer}, /*isVarArg=*/false);
+  function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, kProgramName, output_);
+  llvm::BasicBlock* entry = llvm::BasicBlock::Create(context, "entry", function_);
+  llvm::BasicBlock* body = llvm::BasicBlock::Create(context, "body", function_);
+  b_.SetInsertPoint(entry);
+  // Pointers and stack slots go before this branch as they are needed.
+  b_.CreateBr(body);
+  b_.SetInsertPoint(body);
+  KILN_RETURN_IF_ERROR(EmitComputation(*program_.module_.entry()));
+  b_.CreateRetVoid();
+  return absl::OkStatus();
+}
+
+llvm::Value* ComputationEmitter::ConstantPointer(const hlo::Literal& literal) {
+  llvm::LLVMContext& context = output_.getContext();
+  absl::Span<const std::byte> bytes = literal.bytes();
+  llvm::Constant* data = llvm::ConstantDataArray::getRaw(
+      llvm::StringRef(reinterpret_cast<const char*>(bytes.data()), bytes.size()), bytes.size(),
+      llvm::Type::getInt8Ty(context));
+  auto* global = new llvm::GlobalVariable(output_, data->getType(), /*isConstant=*/true,
+                                          llvm::GlobalValue::PrivateLinkage, data, "constant");
+  global->setAlignment(llvm::Align(64));
+  return global;
+}
+
+llvm::Value* ComputationEmitter::BufferPointer(int number) {
+  if (pointers_[number] != nullptr) return pointers_[number];
+  const Buffer& buffer = buffers_.buffer(number);
+  llvm::IRBuilder<> entry(function_->getEntryBlock().getTerminator());
+  auto element = [&](llvm::Value* table, int64_t index) {
+    return entry.CreateLoad(entry.getPtrTy(), entry.CreateConstGEP1_64(entry.getPtrTy(), table, index));
+  };
+  llvm::Value* pointer = nullptr;
+  switch (buffer.storage) {
+    case Storage::kArgument:
+      pointer = element(function_->getArg(1), buffer.number);
+      break;
+    case Storage::kResult:
+      pointer = element(function_->getArg(2), buffer.number);
+      break;
+    case Storage::kConstant: {
+      const hlo::Literal* literal = buffers_.constants()[buffer.number];
+      if (literal->shape().byte_count() <= kInlineConstantBytes) {
+        pointer = ConstantPointer(*literal);
+      } else {
+        pointer = element(function_->getArg(4), static_cast<int64_t>(program_.table_constants_.size()));
+        program_.table_constants_.push_back(literal);
+      }
+      break;
+    }
+    case Storage::kArena:
+      pointer = entry.CreateConstGEP1_64(entry.getInt8Ty(), function_->getArg(3), buffer.offset);
+      break;
+    case Storage::kStack: {
+      // A scalar has its own type, so that it becomes a register.
+      llvm::IRBuilder<> first(&function_->getEntryBlock(), function_->getEntryBlock().begin());
+      llvm::AllocaInst* slot =
+          first.CreateAlloca(llvm::ArrayType::get(first.getInt8Ty(), std::max<int64_t>(buffer.bytes, 1)));
+      slot->setAlignment(llvm::Align(buffer.bytes >= 16 ? 64 : 16));
+      pointer = slot;
+      break;
+    }
+  }
+  pointers_[number] = pointer;
+  return pointer;
+}
+
+llvm::Value* ComputationEmitter::PointerTo(const Instruction* instruction, int64_t leaf) {
+  const int number = buffers_.BufferOf(instruction, leaf);
+  return number < 0 ? nullptr : BufferPointer(number);
+}
+
+std::vector<llvm::Value*> ComputationEmitter::OperandPointers(const Instruction& instruction) {
+  std::vector<llvm::Value*> pointers;
+  for (const Instruction* operand : instruction.operands()) {
+    for (int64_t leaf = 0; leaf < operand->shape().leaf_count(); ++leaf) pointers.push_back(PointerTo(operand, leaf));
+  }
+  return pointers;
+}
+
+std::vector<llvm::Value*> ComputationEmitter::ResultPointers(const Instruction& instruction) {
+  std::vector<llvm::Value*> pointers;
+  for (int64_t leaf = 0; leaf < instruction.shape().leaf_count(); ++leaf) {
+    pointers.push_back(PointerTo(&instruction, leaf));
+  }
+  return pointers;
+}
+
+llvm::Value* ComputationEmitter::LoadScalar(const Instruction* instruction, llvm::Type* type) {
+  return b_.CreateLoad(type, PointerTo(instruction, 0));
+}
+
+void ComputationEmitter::EmitCopies(const std::vector<analysis::BufferCopy>& copies) {
+  for (const analysis::BufferCopy& copy : copies) {
+    const Buffer& from = buffers_.buffer(copy.from);
+    const Buffer& to = buffers_.buffer(copy.to);
+    if (from.bytes == 0) continue;
+    llvm::Value* source = BufferPointer(copy.from);
+    llvm::Value* destination = BufferPointer(copy.to);
+    if (from.storage == Storage::kArgument && to.storage == Storage::kResult) {
+      // A donated argument's memory may be the result's: then the value is there already.
+      llvm::BasicBlock* move = llvm::BasicBlock::Create(output_.getContext(), "move", function_);
+      llvm::BasicBlock* done = llvm::BasicBlock::Create(output_.getContext(), "moved", function_);
+      b_.CreateCondBr(b_.CreateICmpEQ(source, destination), done, move);
+      b_.SetInsertPoint(move);
+      b_.CreateMemCpy(destination, llvm::Align(1), source, llvm::Align(1), from.bytes);
+      b_.CreateBr(done);
+      b_.SetInsertPoint(done);
+      continue;
+    }
+    b_.CreateMemCpy(destination, llvm::Align(1), source, llvm::Align(1), from.bytes);
+  }
+}
+
+absl::Status ComputationEmitter::EmitComputation(const hlo::Computation& computation) {
+  if (++nesting_ > kMaxNesting) {
+    return ResourceExhausted("computation ", computation.name(), " is nested deeper than ", kMaxNesting, " levels");
+  }
+  for (const Instruction* instruction : computation.instructions()) {
+    KILN_RETURN_IF_ERROR(EmitInstruction(*instruction));
+  }
+  EmitCopies(buffers_.CopiesAtEnd(&computation));
+  --nesting_;
+  return absl::OkStatus();
+}
+
+absl::Status ComputationEmitter::EmitInstruction(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kWhile:
+      return EmitWhile(instruction);
+    case Opcode::kConditional:
+      return EmitConditional(instruction);
+    case Opcode::kCall:
+      return EmitComputation(*instruction.called_computation());
+    default:
+      break;
+  }
+  if (const ScheduledKernel* scheduled = program_.KernelOf(instruction)) return EmitKernel(instruction, *scheduled);
+  auto gemm = program_.gemms_.find(&instruction);
+  if (gemm != program_.gemms_.end()) return EmitMatrixProduct(instruction, gemm->second);
+  if (HasOpEmitter(instruction)) return EmitLibraryOp(instruction);
+  return absl::OkStatus();  // names for other values' memory
+}
+
+absl::Status ComputationEmitter::EmitWhile(const Instruction& instruction) {
+  EmitCopies(buffers_.CopiesBefore(&instruction));
+  llvm::LLVMContext& context = output_.getContext();
+  llvm::BasicBlock* header = llvm::BasicBlock::Create(context, instruction.name() + ".condition", function_);
+  llvm::BasicBlock* body = llvm::BasicBlock::Create(context, instruction.name() + ".body", function_);
+  llvm::BasicBlock* exit = llvm::BasicBlock::Create(context, instruction.name() + ".exit", function_);
+  b_.CreateBr(header);
+  b_.SetInsertPoint(header);
+  const hlo::Computation& condition = *instruction.called_computation(1);
+  KILN_RETURN_IF_ERROR(EmitComputation(condition));
+  llvm::Value* goes_on = LoadScalar(condition.root(), b_.getInt8Ty());
+  b_.CreateCondBr(b_.CreateICmpNE(goes_on, b_.getInt8(0)), body, exit);
+  b_.SetInsertPoint(body);
+  KILN_RETURN_IF_ERROR(EmitComputation(*instruction.called_computation(0)));
+  b_.CreateBr(header);
+  b_.SetInsertPoint(exit);
+  return absl::OkStatus();
+}
+
+absl::Status ComputationEmitter::EmitConditional(const Instruction& instruction) {
+  llvm::LLVMContext& context = output_.getContext();
+  const Instruction* index = instruction.operand(0);
+  const auto& branches = instruction.called_computations();
+  std::vector<llvm::BasicBlock*> blocks;
+  for (size_t i = 0; i < branches.size(); ++i) {
+    blocks.push_back(llvm::BasicBlock::Create(context, instruction.name() + ".branch", function_));
+  }
+  llvm::BasicBlock* exit = llvm::BasicBlock::Create(context, instruction.name() + ".exit", function_);
+  if (index->shape().element_type() == hlo::PrimitiveType::kPred) {
+    llvm::Value* predicate = LoadScalar(index, b_.getInt8Ty());
+    b_.CreateCondBr(b_.CreateICmpNE(predicate, b_.getInt8(0)), blocks[0], blocks[1]);
+  } else {
+    // An index outside takes the last branch.
+    llvm::SwitchInst* choice =
+        b_.CreateSwitch(LoadScalar(index, b_.getInt32Ty()), blocks.back(), static_cast<unsigned>(blocks.size()));
+    for (size_t i = 0; i + 1 < blocks.size(); ++i) choice->addCase(b_.getInt32(static_cast<uint32_t>(i)), blocks[i]);
+  }
+  for (size_t i = 0; i < branches.size(); ++i) {
+    b_.SetInsertPoint(blocks[i]);
+    KILN_RETURN_IF_ERROR(EmitComputation(*branches[i]));
+    b_.CreateBr(exit);
+  }
+  b_.SetInsertPoint(exit);
+  return absl::OkStatus();
+}
+
+absl::Status ComputationEmitter::EmitKernel(const Instruction& instruction, const ScheduledKernel& scheduled) {
+  EmitCopies(buffers_.CopiesBefore(&instruction));
+  const kernel::Kernel& kernel = scheduled.kernel;
+  std::vector<llvm::Value*> arrays = OperandPointers(instruction);
+  for (llvm::Value* pointer : ResultPointers(instruction)) arrays.push_back(pointer);
+  for (size_t i = arrays.size(); i < kernel.parameters.size(); ++i) {
+    arrays.push_back(ConstantPointer(*kernel.parameters[i].constant));
+  }
+  for (size_t n = 0; n < kernel.nests.size(); ++n) {
+    const kernel::NestSchedule& schedule = scheduled.schedules[n];
+    auto lower = [&](llvm::IRBuilder<>* builder, absl::Span<llvm::Value* const> parameters, llvm::Value* begin,
+                     llvm::Value* end) {
+      return kernel::LowerNest(builder, kernel, kernel.nests[n], schedule, program_.target_, parameters, begin, end);
+    };
+    if (WorkOf(kernel, kernel.nests[n]) <= kInlineWork) {
+      KILN_RETURN_IF_ERROR(lower(&b_, arrays, nullptr, nullptr));
+      continue;
+    }
+    ParallelTask task(&b_, n == 0 ? kernel.name : absl::StrCat(kernel.name, ".", n), arrays);
+    std::vector<llvm::Value*> parameters;
+    for (size_t i = 0; i < arrays.size(); ++i) parameters.push_back(task.closure(i));
+    KILN_RETURN_IF_ERROR(lower(&task.body(), parameters, task.begin(), task.end()));
+    task.Call(function_->getArg(0), schedule.task_count, schedule.task_nanoseconds);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instruction, const GemmPlan& plan) {
+  GemmSpec spec = MatrixProductOf(instruction);
+  KILN_RETURN_IF_ERROR(Annotate(EmitGemm(spec, plan, output_), instruction.Describe()));
+  const int scratch = buffers_.ScratchOf(&instruction);
+  std::vector<llvm::Value*> closure = OperandPointers(instruction);
+  closure.push_back(PointerTo(&instruction, 0));
+  closure.push_back(scratch < 0 ? nullptr : BufferPointer(scratch));
+  closure.push_back(nullptr);  // no epilogue arguments
+  for (const GemmPhase& phase : plan.phases) {
+    llvm::Function* product = output_.getFunction(phase.function);
+    ParallelTask task(&b_, absl::StrCat(phase.function, ".task"), closure);
+    std::vector<llvm::Value*> arguments;
+    for (size_t i = 0; i < closure.size(); ++i) arguments.push_back(task.closure(i));
+    arguments.push_back(task.begin());
+    arguments.push_back(task.end());
+    task.body().CreateCall(product, arguments);
+    task.Call(function_->getArg(0), phase.tasks,
+              static_cast<double>(plan.estimated_nanoseconds) / static_cast<double>(phase.tasks), phase.grain);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ComputationEmitter::EmitLibraryOp(const Instruction& instruction) {
+  OpArrays arrays;
+  arrays.context = function_->getArg(0);
+  arrays.operands = OperandPointers(instruction);
+  arrays.results = ResultPointers(instruction);
+  const int scratch = buffers_.ScratchOf(&instruction);
+  if (scratch >= 0) arrays.scratch = BufferPointer(scratch);
+  return EmitOp(&b_, instruction, arrays);
+}
+
+}  // namespace kiln::cpu

@@ -1,0 +1,48 @@
+// Emits the program function: the entry computation with those that it calls inline as control flow.
+#ifndef KILN_CPU_COMPUTATION_EMITTER_H_
+#define KILN_CPU_COMPUTATION_EMITTER_H_
+
+#include <vector>
+
+#include "llvm/IR/IRBuilder.h"
+#include "src/cpu/program_emitter.h"
+
+namespace kiln::cpu {
+
+class ComputationEmitter {
+ public:
+  ComputationEmitter(ProgramEmitter* program, const analysis::BufferAssignment& buffers, llvm::Module* output);
+
+  absl::Status EmitProgram();
+
+ private:
+  absl::Status EmitComputation(const hlo::Computation& computation);
+  absl::Status EmitInstruction(const hlo::Instruction& instruction);
+  absl::Status EmitWhile(const hlo::Instruction& instruction);
+  absl::Status EmitConditional(const hlo::Instruction& instruction);
+  absl::Status EmitKernel(const hlo::Instruction& instruction, const ScheduledKernel& scheduled);
+  absl::Status EmitMatrixProduct(const hlo::Instruction& instruction, const GemmPlan& plan);
+  absl::Status EmitLibraryOp(const hlo::Instruction& instruction);
+  void EmitCopies(const std::vector<analysis::BufferCopy>& copies);
+
+  // The leaf's memory; null for tokens.
+  llvm::Value* PointerTo(const hlo::Instruction* instruction, int64_t leaf);
+  llvm::Value* BufferPointer(int number);
+  llvm::Value* ConstantPointer(const hlo::Literal& literal);
+  std::vector<llvm::Value*> OperandPointers(const hlo::Instruction& instruction);
+  std::vector<llvm::Value*> ResultPointers(const hlo::Instruction& instruction);
+  // A scalar value that control flow depends on.
+  llvm::Value* LoadScalar(const hlo::Instruction* instruction, llvm::Type* type);
+
+  ProgramEmitter& program_;
+  const analysis::BufferAssignment& buffers_;
+  llvm::Module& output_;
+  llvm::IRBuilder<> b_;
+  llvm::Function* function_ = nullptr;
+  std::vector<llvm::Value*> pointers_;  // by buffer number, made on first use in the entry block
+  int nesting_ = 0;
+};
+
+}  // namespace kiln::cpu
+
+#endif  // KILN_CPU_COMPUTATION_EMITTER_H_

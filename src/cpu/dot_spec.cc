@@ -1,0 +1,84 @@
+#include "src/cpu/dot_spec.h"
+
+#include <algorithm>
+
+namespace kiln::cpu {
+
+using hlo::DimensionVector;
+using hlo::Instruction;
+using hlo::PrimitiveType;
+using hlo::Shape;
+
+namespace {
+
+std::vector<int64_t> RowMajorStrides(const Shape& shape) {
+  std::vector<int64_t> strides(shape.rank(), 1);
+  for (int64_t i = shape.rank() - 2; i >= 0; --i) strides[i] = strides[i + 1] * shape.dimensions(i + 1);
+  return strides;
+}
+
+// The dimension that is neither batch nor contracting, or -1.
+int64_t FreeDimension(const Shape& shape, const DimensionVector& batch, const DimensionVector& contracting) {
+  for (int64_t i = 0; i < shape.rank(); ++i) {
+    if (std::find(batch.begin(), batch.end(), i) == batch.end() &&
+        std::find(contracting.begin(), contracting.end(), i) == contracting.end()) {
+      return i;
+    }
+  }
+  return -1;
+}
+
+bool IsProductType(PrimitiveType type) {
+  return (hlo::IsIntegral(type) && hlo::BitWidth(type) >= 8) || hlo::IsComplex(type) ||
+         (hlo::IsFloating(type) && hlo::BitWidth(type) >= 16);
+}
+
+}  // namespace
+
+bool IsMatrixProduct(const Instruction& dot) {
+  if (dot.opcode() != hlo::Opcode::kDot) return false;
+  const auto& attributes = dot.Get<hlo::DotAttributes>();
+  const Shape& lhs = dot.operand(0)->shape();
+  const Shape& rhs = dot.operand(1)->shape();
+  const int64_t batch = static_cast<int64_t>(attributes.lhs_batch.size());
+  const int64_t contracting = static_cast<int64_t>(attributes.lhs_contracting.size());
+  if (contracting > 1 || lhs.rank() - batch - contracting > 1 || rhs.rank() - batch - contracting > 1) return false;
+  if (!IsProductType(lhs.element_type()) || !IsProductType(rhs.element_type()) ||
+      !IsProductType(dot.shape().element_type())) {
+    return false;
+  }
+  return dot.shape().element_count() > 0;
+}
+
+GemmSpec MatrixProductOf(const Instruction& dot) {
+  const auto& attributes = dot.Get<hlo::DotAttributes>();
+  const Shape& lhs = dot.operand(0)->shape();
+  const Shape& rhs = dot.operand(1)->shape();
+  const Shape& out = dot.shape();
+  const std::vector<int64_t> lhs_strides = RowMajorStrides(lhs), rhs_strides = RowMajorStrides(rhs),
+                             out_strides = RowMajorStrides(out);
+  GemmSpec spec;
+  for (size_t i = 0; i < attributes.lhs_batch.size(); ++i) {
+    spec.batch.push_back({out.dimensions(i), lhs_strides[attributes.lhs_batch[i]],
+                          rhs_strides[attributes.rhs_batch[i]], out_strides[i]});
+  }
+  const int64_t lhs_free = FreeDimension(lhs, attributes.lhs_batch, attributes.lhs_contracting);
+  const int64_t rhs_free = FreeDimension(rhs, attributes.rhs_batch, attributes.rhs_contracting);
+  size_t next = attributes.lhs_batch.size();
+  spec.m = lhs_free >= 0 ? lhs.dimensions(lhs_free) : 1;
+  spec.lhs = {lhs.element_type(), lhs_free >= 0 ? lhs_strides[lhs_free] : 0, 1};
+  spec.out.type = spec.result_type = out.element_type();
+  spec.out.row_stride = lhs_free >= 0 ? out_strides[next++] : 0;
+  spec.n = rhs_free >= 0 ? rhs.dimensions(rhs_free) : 1;
+  spec.rhs = {rhs.element_type(), 0, rhs_free >= 0 ? rhs_strides[rhs_free] : 0};
+  spec.out.column_stride = rhs_free >= 0 ? out_strides[next] : 0;
+  spec.k = 1;
+  if (!attributes.lhs_contracting.empty()) {
+    spec.k = lhs.dimensions(attributes.lhs_contracting[0]);
+    spec.lhs.column_stride = lhs_strides[attributes.lhs_contracting[0]];
+    spec.rhs.row_stride = rhs_strides[attributes.rhs_contracting[0]];
+  }
+  return spec;
+}
+
+}  // namespace kiln::cpu

@@ -1,0 +1,36 @@
+// What generated programs and the code that runs them agree on.
+#ifndef KILN_CPU_PROGRAM_ABI_H_
+#define KILN_CPU_PROGRAM_ABI_H_
+
+#include <cstdint>
+
+namespace kiln {
+class ThreadPool;
+}  // namespace kiln
+
+namespace kiln::cpu {
+
+// State of one run; generated code only passes it on.
+struct ProgramContext {
+  ThreadPool* pool = nullptr;
+  int max_parallelism = 0;  // 0: as many threads as the pool has
+};
+
+// The whole program. Pointers to argument and result leaves, the arena, and the program's larger constants.
+using ProgramFunction = void(ProgramContext* context, const void* const* arguments, void* const* results, void* arena,
+                             const void* const* constants);
+inline constexpr char kProgramName[] = "kiln_program";
+
+// Work that is divided over threads: iterations [begin, end). `closure` is an array of pointers that the program made.
+using TaskFunction = void(void* closure, int64_t begin, int64_t end);
+
+// Symbol "kiln_parallel_for": runs `task` over [0, count) in ranges of at least `grain`.
+void ParallelFor(ProgramContext* context, TaskFunction* task, void* closure, int64_t count, int64_t grain);
+inline constexpr char kParallelForName[] = "kiln_parallel_for";
+
+// Makes the functions above known to the linker of generated code. Idempotent.
+void RegisterProgramSymbols();
+
+}  // namespace kiln::cpu
+
+#endif  // KILN_CPU_PROGRAM_ABI_H_

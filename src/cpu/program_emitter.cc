@@ -1,0 +1,153 @@
+#include "src/cpu/program_emitter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/DerivedTypes.h"
+#include "llvm/IR/Function.h"
+#include "src/base/status.h"
+#include "src/cpu/computation_emitter.h"
+#include "src/cpu/dot_spec.h"
+#include "src/cpu/host_isa.h"
+#include "src/cpu/op_emitters.h"
+#include "src/cpu/program_abi.h"
+#include "src/kernel/kernel_builder.h"
+
+namespace kiln::cpu {
+
+using hlo::Instruction;
+using hlo::Opcode;
+
+namespace {
+
+// Loops whose trip count is not known count as this many rounds when time is estimated.
+constexpr double kAssumedTrips = 1000;
+
+}  // namespace
+
+ProgramEmitter::ProgramEmitter(const hlo::Module& module, int threads) : module_(module), threads_(threads) {
+  target_.vector_bytes = Host().vector_bytes;
+}
+
+bool ProgramEmitter::IsGemm(const Instruction& instruction) const { return gemms_.contains(&instruction); }
+
+bool ProgramEmitter::IsKernel(const Instruction& instruction) const { return kernels_.contains(&instruction); }
+
+const ScheduledKernel* ProgramEmitter::KernelOf(const Instruction& instruction) const {
+  auto it = kernels_.find(&instruction);
+  return it == kernels_.end() ? nullptr : it->second.get();
+}
+
+analysis::TargetHooks ProgramEmitter::Hooks() {
+  analysis::TargetHooks hooks;
+  hooks.in_place_operand = [this](const Instruction& instruction, int64_t leaf) -> int64_t {
+    return IsKernel(instruction) ? kernel::InPlaceOperand(instruction, leaf) : -1;
+  };
+  hooks.may_share = [this](const Instruction& instruction, int64_t leaf, int64_t operand) {
+    return MayShare(instruction, leaf, operand);
+  };
+  hooks.scratch_bytes = [this](const Instruction& instruction) -> int64_t {
+    auto gemm = gemms_.find(&instruction);
+    if (gemm != gemms_.end()) return gemm->second.scratch_bytes;
+    return HasOpEmitter(instruction) ? OpScratchBytes(instruction) : 0;
+  };
+  return hooks;
+}
+
+bool ProgramEmitter::MayShare(const Instruction& instruction, int64_t leaf, int64_t operand) const {
+  const ScheduledKernel* scheduled = KernelOf(instruction);
+  if (scheduled == nullptr) return false;
+  const kernel::Kernel& kernel = scheduled->kernel;
+  const int output = static_cast<int>(instruction.operand_count() + leaf);
+  bool read = false;
+  for (const kernel::Op& op : kernel.ops) read |= op.kind == kernel::OpKind::kLoad && op.parameter == operand;
+  if (!read) return true;
+  if (kernel.nests.size() != 1) return false;
+  const kernel::Store* store = nullptr;
+  for (const kernel::Store& candidate : kernel.stores) {
+    if (candidate.parameter == output) store = &candidate;
+  }
+  if (store == nullptr || kernel.parameters[operand].type != kernel.parameters[output].type) return false;
+  for (const kernel::Op& op : kernel.ops) {
+    if (op.kind == kernel::OpKind::kLoad && op.parameter == operand && !(op.offset == store->offset)) return false;
+  }
+  return true;
+}
+
+absl::Status ProgramEmitter::Prepare() {
+  RegisterProgramSymbols();
+  return PrepareComputation(*module_.entry(), 1);
+}
+
+absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computation, double times) {
+  for (const Instruction* instruction : computation.instructions()) {
+    switch (instruction->opcode()) {
+      case Opcode::kParameter:
+      case Opcode::kConstant:
+      case Opcode::kTuple:
+      case Opcode::kGetTupleElement:
+      case Opcode::kReshape:
+      case Opcode::kBitcast:
+      case Opcode::kCopy:
+      case Opcode::kOptBarrier:
+      case Opcode::kAddDependency:
+      case Opcode::kAfterAll:
+        continue;
+      case Opcode::kWhile:
+        for (const hlo::Computation* callee : instruction->called_computations()) {
+          KILN_RETURN_IF_ERROR(PrepareComputation(*callee, times * kAssumedTrips));
+        }
+        continue;
+      case Opcode::kConditional:
+      case Opcode::kCall:
+        for (const hlo::Computation* callee : instruction->called_computations()) {
+          KILN_RETURN_IF_ERROR(PrepareComputation(*callee, times));
+        }
+        continue;
+      default:
+        break;
+    }
+    if (HasOpEmitter(*instruction)) {
+      estimated_nanoseconds_ += times * OpNanoseconds(*instruction);
+      ++kernel_count_;
+      continue;
+    }
+    if (IsMatrixProduct(*instruction)) {
+      auto plan = PlanGemm(MatrixProductOf(*instruction), instruction->name(), threads_);
+      if (plan.ok()) {
+        estimated_nanoseconds_ += times * static_cast<double>(plan->estimated_nanoseconds);
+        gemms_.emplace(instruction, *std::move(plan));
+        ++kernel_count_;
+        continue;
+      }
+      // A product without generated code of its own is computed by a plain kernel.
+      if (!absl::IsUnimplemented(plan.status())) return Annotate(plan.status(), instruction->Describe());
+    }
+    if (const auto* call = instruction->GetIf<hlo::CustomCallAttributes>()) {
+      return Unimplemented(instruction->Describe(), ": nothing is registered for the target '", call->target, "'");
+    }
+    if (!kernel::HasKernel(instruction->opcode())) {
+      return Unimplemented(instruction->Describe(), ": no code is generated for this operation");
+    }
+    auto scheduled = std::make_unique<ScheduledKernel>();
+    KILN_ASSIGN_OR_RETURN(scheduled->kernel, kernel::BuildKernel(*instruction));
+    for (const kernel::Nest& nest : scheduled->kernel.nests) {
+      scheduled->schedules.push_back(kernel::ScheduleNest(scheduled->kernel, nest, target_));
+      const kernel::NestSchedule& schedule = scheduled->schedules.back();
+      scheduled->nanoseconds += schedule.task_nanoseconds * static_cast<double>(schedule.task_count);
+    }
+    estimated_nanoseconds_ += times * scheduled->nanoseconds;
+    ++kernel_count_;
+    kernels_.emplace(instruction, std::move(scheduled));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ProgramEmitter::Emit(const analysis::BufferAssignment& buffers, llvm::Module* output) {
+  ComputationEmitter emitter(this, buffers, output);
+  return emitter.EmitProgram();
+}
+
+}  // namespace kiln::cpu

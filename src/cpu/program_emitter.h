@@ -1,0 +1,67 @@
+// A scheduled module with assigned buffers as one native function: kernels called directly, loops and branches as native
+// control flow, scalars in registers.
+#ifndef KILN_CPU_PROGRAM_EMITTER_H_
+#define KILN_CPU_PROGRAM_EMITTER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+#include "src/analysis/buffer_assignment.h"
+#include "src/cpu/gemm.h"
+#include "src/hlo/module.h"
+#include "src/kernel/kernel.h"
+#include "src/kernel/schedule.h"
+
+namespace kiln::cpu {
+
+// A kernel with the schedule of each of its nests.
+struct ScheduledKernel {
+  kernel::Kernel kernel;
+  std::vector<kernel::NestSchedule> schedules;
+  double nanoseconds = 0;  // estimate for one thread
+};
+
+// Emits one program. The hooks serve buffer assignment beforehand; both share the kernels.
+class ProgramEmitter {
+ public:
+  ProgramEmitter(const hlo::Module& module, int threads);
+
+  // What buffer assignment asks; refers to this object.
+  analysis::TargetHooks Hooks();
+  // Builds every kernel, so that an op without generated code is found before anything is emitted.
+  absl::Status Prepare();
+  absl::Status Emit(const analysis::BufferAssignment& buffers, llvm::Module* output);
+
+  // Constants that the program finds in its table, in order; owned by the HLO module.
+  const std::vector<const hlo::Literal*>& table_constants() const { return table_constants_; }
+  int64_t kernel_count() const { return kernel_count_; }
+  double estimated_nanoseconds() const { return estimated_nanoseconds_; }
+
+ private:
+  friend class ComputationEmitter;
+
+  bool IsKernel(const hlo::Instruction& instruction) const;
+  bool IsGemm(const hlo::Instruction& instruction) const;
+  absl::Status PrepareComputation(const hlo::Computation& computation, double times);
+  const ScheduledKernel* KernelOf(const hlo::Instruction& instruction) const;
+  bool MayShare(const hlo::Instruction& instruction, int64_t leaf, int64_t operand) const;
+
+  const hlo::Module& module_;
+  const int threads_;
+  kernel::TargetInfo target_;
+  absl::flat_hash_map<const hlo::Instruction*, std::unique_ptr<ScheduledKernel>> kernels_;
+  absl::flat_hash_map<const hlo::Instruction*, GemmPlan> gemms_;
+  std::vector<const hlo::Literal*> table_constants_;
+  int64_t kernel_count_ = 0;
+  double estimated_nanoseconds_ = 0;
+};
+
+}  // namespace kiln::cpu
+
+#endif  // KILN_CPU_PROGRAM_EMITTER_H_

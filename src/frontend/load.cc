@@ -1,0 +1,66 @@
+#include "src/frontend/load.h"
+
+#include "absl/strings/match.h"
+#include "src/base/status.h"
+#include "src/frontend/hlo_text/parser.h"
+#include "src/frontend/mlir/bytecode_reader.h"
+#include "src/frontend/stablehlo/importer.h"
+
+namespace kiln::frontend {
+namespace {
+
+absl::StatusOr<std::unique_ptr<hlo::Module>> LoadBytecode(absl::string_view bytes) {
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<mlir::Module> module, mlir::ReadBytecode(bytes));
+  return stablehlo::Import(*module);
+}
+
+enum class Encoding { kMlirBytecode, kMlirText, kHloText, kHloProto };
+
+// The first line that is neither blank nor a comment.
+absl::string_view FirstLine(absl::string_view bytes) {
+  while (true) {
+    const size_t start = bytes.find_first_not_of(" \t\r\n");
+    if (start == absl::string_view::npos) return {};
+    bytes.remove_prefix(start);
+    if (!absl::StartsWith(bytes, "//")) return bytes.substr(0, bytes.find('\n'));
+    const size_t end = bytes.find('\n');
+    if (end == absl::string_view::npos) return {};
+    bytes.remove_prefix(end);
+  }
+}
+
+Encoding Sniff(absl::string_view bytes) {
+  if (mlir::IsBytecode(bytes)) return Encoding::kMlirBytecode;
+  const absl::string_view line = FirstLine(bytes);
+  if (absl::StartsWith(line, "HloModule")) return Encoding::kHloText;
+  for (absl::string_view start : {"module", "func.func", "#", "\"builtin.module\"", "builtin.module"}) {
+    if (absl::StartsWith(line, start)) return Encoding::kMlirText;
+  }
+  return Encoding::kHloProto;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<hlo::Module>> Load(absl::string_view bytes, absl::string_view format) {
+  const Encoding encoding = Sniff(bytes);
+  const bool is_mlir = encoding == Encoding::kMlirBytecode || encoding == Encoding::kMlirText;
+  if (format == "mlir" ? !is_mlir : format == "hlo" || format == "hlo_with_config" ? is_mlir : !format.empty()) {
+    if (format != "mlir" && format != "hlo" && format != "hlo_with_config") {
+      return Unimplemented("program format '", format, "': this version reads 'mlir' and 'hlo'");
+    }
+    return InvalidArgument("the program does not look like its format '", format, "'");
+  }
+  switch (encoding) {
+    case Encoding::kMlirBytecode:
+      return LoadBytecode(bytes);
+    case Encoding::kMlirText:
+      return Unimplemented("programs in MLIR text are not read by this version");
+    case Encoding::kHloText:
+      return hlo_text::ParseHloText(bytes, "program");
+    case Encoding::kHloProto:
+      return Unimplemented("programs as HloModuleProto are not read by this version");
+  }
+  return Internal("no such encoding");
+}
+
+}  // namespace kiln::frontend

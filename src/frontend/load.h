@@ -1,0 +1,19 @@
+// Bytes of a program, in any format that Kiln reads, to a verified module.
+#ifndef KILN_FRONTEND_LOAD_H_
+#define KILN_FRONTEND_LOAD_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "src/hlo/module.h"
+
+namespace kiln::frontend {
+
+// `format` is "mlir" (bytecode of StableHLO or VHLO), "hlo" (HLO text), or empty: told from the bytes. Formats that this
+// version does not read are UNIMPLEMENTED; malformed bytes are INVALID_ARGUMENT. The module is verified.
+absl::StatusOr<std::unique_ptr<hlo::Module>> Load(absl::string_view bytes, absl::string_view format);
+
+}  // namespace kiln::frontend
+
+#endif  // KILN_FRONTEND_LOAD_H_

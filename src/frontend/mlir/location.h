@@ -1,0 +1,32 @@
+// Source locations of the generic op tree, flattened to what an error message and instruction metadata need.
+#ifndef KILN_FRONTEND_MLIR_LOCATION_H_
+#define KILN_FRONTEND_MLIR_LOCATION_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace kiln::mlir {
+
+// One program point. Views point into the Context that owns the location. A nested location is reduced so: a name
+// location gives its name and the file of its child; a call site gives its callee, the innermost frame (`function` is
+// the name of that frame); a fused location gives the first child that has a file or a name.
+struct Location {
+  absl::string_view name;      // What the framework calls the op, as "jit(f)/add"; empty when unknown.
+  absl::string_view function;  // The function of the innermost frame; empty when unknown.
+  absl::string_view file;      // Empty when unknown.
+  int64_t line = 0;            // 1-based; 0 when unknown.
+  int64_t column = 0;
+  int64_t end_line = 0;
+  int64_t end_column = 0;
+
+  bool known() const { return !name.empty() || !file.empty(); }
+};
+
+// `"jit(f)/add" at f.py:3:4`, shorter where parts are unknown, `unknown location` where all are.
+std::string ToString(const Location& location);
+
+}  // namespace kiln::mlir
+
+#endif  // KILN_FRONTEND_MLIR_LOCATION_H_

@@ -1,0 +1,269 @@
+// Calls of functions, composites and custom calls.
+#include <utility>
+
+#include "absl/strings/strip.h"
+#include "src/frontend/mlir/printer.h"
+#include "src/frontend/stablehlo/op_import.h"
+#include "src/frontend/stablehlo/shared_imports.h"
+
+namespace kiln::stablehlo {
+namespace {
+
+using hlo::Opcode;
+
+struct NativeRow {
+  absl::string_view name;  // Without "chlo." or "mhlo.".
+  Opcode opcode;
+};
+
+constexpr NativeRow kNativeUnary[] = {
+    {"acos", Opcode::kAcos},   {"acosh", Opcode::kAcosh}, {"asin", Opcode::kAsin},
+    {"asinh", Opcode::kAsinh}, {"atanh", Opcode::kAtanh}, {"cosh", Opcode::kCosh},
+    {"erf", Opcode::kErf},     {"sinh", Opcode::kSinh},   {"tan", Opcode::kTan},
+};
+
+// The opcode of a unary function of real numbers over one tensor; nullopt when the op is not that.
+std::optional<Opcode> NativeUnary(absl::string_view name, const mlir::Operation& operation) {
+  if (operation.operands.size() != 1 || operation.results.size() != 1) return std::nullopt;
+  const auto* tensor = operation.operands[0]->type->As<mlir::TensorType>();
+  if (tensor == nullptr || tensor->element->As<mlir::FloatType>() == nullptr ||
+      !mlir::Equal(*operation.operands[0]->type, *operation.results[0]->type)) {
+    return std::nullopt;
+  }
+  for (const NativeRow& row : kNativeUnary) {
+    if (row.name == name) return row.opcode;
+  }
+  return std::nullopt;
+}
+
+bool IsTopK(absl::string_view name, const mlir::Operation& operation, const mlir::DictionaryAttribute* attributes) {
+  if ((name != "top_k" && name != "topk") || attributes == nullptr) return false;
+  return operation.operands.size() == 1 && operation.results.size() == 2 &&
+         mlir::AsInteger(mlir::Find(attributes->entries, "k")).has_value();
+}
+
+const mlir::DictionaryAttribute* Dictionary(const mlir::Operation& operation, absl::string_view name) {
+  const mlir::AttributeRef attribute = operation.Get(name);
+  return attribute != nullptr ? attribute->As<mlir::DictionaryAttribute>() : nullptr;
+}
+
+absl::Status ImportTopK(OpImport& op, const mlir::DictionaryAttribute& attributes) {
+  hlo::TopKAttributes top_k;
+  top_k.k = mlir::AsInteger(mlir::Find(attributes.entries, "k")).value_or(0);
+  top_k.largest = mlir::AsBool(mlir::Find(attributes.entries, "largest")).value_or(true);
+  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShapes());
+  return op.DefineTuple(op.Add(Opcode::kTopK, std::move(shape), op.operands(), top_k));
+}
+
+absl::StatusOr<hlo::Computation*> FindCallee(const OpImport& op, ModuleImport& module, absl::string_view name) {
+  const auto found = module.computations.find(name);
+  if (found == module.computations.end()) return op.Invalid("calls @", name, ", which is no function of the program");
+  return found->second;
+}
+
+absl::StatusOr<hlo::Instruction*> AddCall(OpImport& op, absl::string_view callee, hlo::CallAttributes attributes) {
+  KILN_ASSIGN_OR_RETURN(hlo::Computation * computation, FindCallee(op, op.module(), callee));
+  if (static_cast<size_t>(computation->parameter_count()) != op.operand_count()) {
+    return op.Invalid("calls @", callee, " with ", op.operand_count(), " operands, expected ",
+                      computation->parameter_count());
+  }
+  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShapes());
+  return op.Add(Opcode::kCall, std::move(shape), op.operands(), attributes, {computation});
+}
+
+absl::Status ImportCall(OpImport& op) {
+  KILN_ASSIGN_OR_RETURN(const std::string callee, op.String("callee"));
+  KILN_ASSIGN_OR_RETURN(hlo::Instruction * call, AddCall(op, callee, {}));
+  return op.DefineTuple(call);
+}
+
+absl::Status ImportComposite(OpImport& op) {
+  KILN_ASSIGN_OR_RETURN(const std::string name, op.String("name"));
+  const mlir::DictionaryAttribute* attributes = Dictionary(op.operation(), "composite_attributes");
+  absl::string_view local_name = name;
+  if (absl::ConsumePrefix(&local_name, "chlo.")) {
+    if (std::optional<Opcode> opcode = NativeUnary(local_name, op.operation())) {
+      return op.Define(op.Add(*opcode, op.operand_shape(0), op.operands()));
+    }
+    if (IsTopK(local_name, op.operation(), attributes)) return ImportTopK(op, *attributes);
+  }
+  KILN_ASSIGN_OR_RETURN(const std::string decomposition, op.String("decomposition"));
+  KILN_ASSIGN_OR_RETURN(const int64_t version, op.Integer("version", 0));
+  KILN_ASSIGN_OR_RETURN(hlo::Instruction * call, AddCall(op, decomposition, {/*is_composite=*/true}));
+  auto& tags = *call->mutable_frontend_attributes();
+  tags["composite.name"] = name;
+  tags["composite.version"] = absl::StrCat(version);
+  tags["composite.attributes"] = attributes != nullptr ? mlir::Print(*op.attribute("composite_attributes")) : "{}";
+  return op.DefineTuple(call);
+}
+
+absl::StatusOr<hlo::CustomCallApiVersion> ReadApiVersion(const OpImport& op) {
+  const mlir::AttributeRef attribute = op.attribute("api_version");
+  // The text form gives the number.
+  if (std::optional<int64_t> number = mlir::AsInteger(attribute)) {
+    if (*number >= 0 && *number <= 4) return static_cast<hlo::CustomCallApiVersion>(*number);
+    return op.Invalid("unknown api_version ", *number);
+  }
+  KILN_ASSIGN_OR_RETURN(const absl::string_view name, op.Enum("api_version", "API_VERSION_ORIGINAL"));
+  if (name == "API_VERSION_UNSPECIFIED") return hlo::CustomCallApiVersion::kUnspecified;
+  if (name == "API_VERSION_ORIGINAL") return hlo::CustomCallApiVersion::kOriginal;
+  if (name == "API_VERSION_STATUS_RETURNING") return hlo::CustomCallApiVersion::kStatusReturning;
+  if (name == "API_VERSION_STATUS_RETURNING_UNIFIED") return hlo::CustomCallApiVersion::kStatusReturningUnified;
+  if (name == "API_VERSION_TYPED_FFI") return hlo::CustomCallApiVersion::kTypedFfi;
+  return op.Invalid("unknown api_version ", name);
+}
+
+// Layouts (minor to major) for `shapes`, one each; false when the op leaves them out.
+absl::StatusOr<bool> ReadLayouts(const OpImport& op, absl::string_view name, absl::Span<hlo::Shape> shapes) {
+  const mlir::AttributeRef attribute = op.attribute(name);
+  if (attribute == nullptr) return false;
+  const auto* layouts = attribute->As<mlir::ArrayAttribute>();
+  if (layouts == nullptr) return op.Invalid("attribute ", name, " must be a list of layouts");
+  if (layouts->elements.empty()) return false;
+  if (layouts->elements.size() != shapes.size()) {
+    return op.Invalid("attribute ", name, " has ", layouts->elements.size(), " layouts, expected ", shapes.size());
+  }
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    const std::optional<std::vector<int64_t>> order = mlir::AsIntegers(layouts->elements[i]);
+    if (!order.has_value()) return op.Invalid("attribute ", name, " must hold lists of dimensions");
+    if (!shapes[i].IsArray()) continue;
+    shapes[i].set_layout(*order);
+    const absl::Status status = hlo::ValidateShape(shapes[i]);
+    if (!status.ok()) return op.Invalid("attribute ", name, ": ", status.message());
+  }
+  return true;
+}
+
+absl::Status ReadAliases(const OpImport& op, std::vector<hlo::OutputOperandAlias>& aliases) {
+  const mlir::AttributeRef attribute = op.attribute("output_operand_aliases");
+  if (attribute == nullptr) return absl::OkStatus();
+  const auto* list = attribute->As<mlir::ArrayAttribute>();
+  if (list == nullptr) return op.Invalid("attribute output_operand_aliases must be a list");
+  for (mlir::AttributeRef element : list->elements) {
+    const auto* fields = element->As<mlir::StructAttribute>();
+    if (fields == nullptr) return op.Invalid("attribute output_operand_aliases must hold aliases");
+    const auto output = mlir::AsIntegers(mlir::Find(fields->fields, "output_tuple_indices"));
+    const auto operand = mlir::AsInteger(mlir::Find(fields->fields, "operand_index"));
+    const auto index = mlir::AsIntegers(mlir::Find(fields->fields, "operand_tuple_indices"));
+    hlo::OutputOperandAlias alias;
+    if (output.has_value()) alias.output_index.assign(output->begin(), output->end());
+    if (index.has_value()) alias.operand_index.assign(index->begin(), index->end());
+    alias.operand = operand.value_or(-1);
+    if (alias.operand < 0 || alias.operand >= static_cast<int64_t>(op.operand_count())) {
+      return op.Invalid("an alias names operand ", alias.operand, " of ", op.operand_count());
+    }
+    aliases.push_back(std::move(alias));
+  }
+  return absl::OkStatus();
+}
+
+// Text of the backend configuration: a string, or a dictionary of the typed FFI as MLIR text.
+absl::StatusOr<std::string> ReadBackendConfig(const OpImport& op, hlo::CustomCallApiVersion& version) {
+  mlir::AttributeRef config = op.attribute("mhlo.backend_config");
+  if (config == nullptr) config = op.attribute("backend_config");
+  if (config == nullptr) return std::string();
+  if (std::optional<absl::string_view> text = mlir::AsString(config)) return std::string(*text);
+  if (config->As<mlir::DictionaryAttribute>() == nullptr) {
+    return op.Invalid("backend_config must be a string or a dictionary");
+  }
+  // A dictionary in mhlo.backend_config means the typed FFI whatever api_version says.
+  version = hlo::CustomCallApiVersion::kTypedFfi;
+  mlir::PrintOptions options;
+  options.max_elements = int64_t{1} << 40;  // The handler needs every element.
+  return mlir::Print(*config, options);
+}
+
+// Functions of older or other dialects that frameworks wrap in custom calls; true when `op` was one.
+absl::StatusOr<bool> ImportWrappedOp(OpImport& op, absl::string_view target) {
+  if (absl::ConsumePrefix(&target, "mhlo.")) {
+    if (std::optional<Opcode> opcode = NativeUnary(target, op.operation())) {
+      KILN_RETURN_IF_ERROR(op.Define(op.Add(*opcode, op.operand_shape(0), op.operands())));
+      return true;
+    }
+    const mlir::DictionaryAttribute* attributes = Dictionary(op.operation(), "mhlo.attributes");
+    if (IsTopK(target, op.operation(), attributes)) {
+      KILN_RETURN_IF_ERROR(ImportTopK(op, *attributes));
+      return true;
+    }
+    return false;
+  }
+  // Sharding annotations mean nothing on one partition, where local and global shapes are the same.
+  if (target == "Sharding" || target == "SPMDFullToShardShape" || target == "SPMDShardToFullShape") {
+    if (op.operand_count() != 1) return op.Invalid("has ", op.operand_count(), " operands, expected one");
+    KILN_RETURN_IF_ERROR(op.Define(op.operand(0)));
+    return true;
+  }
+  return false;
+}
+
+absl::Status ImportCustomCall(OpImport& op) {
+  hlo::CustomCallAttributes call;
+  KILN_ASSIGN_OR_RETURN(call.target, op.String("call_target_name"));
+  KILN_ASSIGN_OR_RETURN(const bool wrapped, ImportWrappedOp(op, call.target));
+  if (wrapped) return absl::OkStatus();
+  KILN_ASSIGN_OR_RETURN(call.api_version, ReadApiVersion(op));
+  KILN_ASSIGN_OR_RETURN(call.has_side_effect, op.Bool("has_side_effect", false));
+  KILN_RETURN_IF_ERROR(ReadAliases(op, call.aliases));
+  KILN_ASSIGN_OR_RETURN(std::string config, ReadBackendConfig(op, call.api_version));
+  for (const hlo::Instruction* operand : op.operands()) {
+    call.operand_layouts.push_back(operand->shape());
+    if (operand->shape().IsArray()) call.operand_layouts.back().ResetLayout();
+  }
+  std::vector<hlo::Shape> results;
+  for (size_t i = 0; i < op.result_count(); ++i) {
+    KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape(i));
+    results.push_back(std::move(shape));
+  }
+  KILN_ASSIGN_OR_RETURN(const bool operand_layouts,
+                        ReadLayouts(op, "operand_layouts", absl::MakeSpan(call.operand_layouts)));
+  KILN_ASSIGN_OR_RETURN(const bool result_layouts, ReadLayouts(op, "result_layouts", absl::MakeSpan(results)));
+  call.has_layout_constraints = operand_layouts || result_layouts;
+  if (!call.has_layout_constraints) call.operand_layouts.clear();
+  if (mlir::AttributeRef tilings = op.attribute("result_tilings")) {
+    const auto* list = tilings->As<mlir::ArrayAttribute>();
+    if (list == nullptr || !list->elements.empty()) return op.Unsupported("result_tilings are not supported");
+  }
+  std::vector<hlo::Computation*> called;
+  if (mlir::AttributeRef attribute = op.attribute("called_computations")) {
+    const auto* list = attribute->As<mlir::ArrayAttribute>();
+    if (list == nullptr) return op.Invalid("attribute called_computations must be a list");
+    for (mlir::AttributeRef element : list->elements) {
+      const std::optional<absl::string_view> name = mlir::AsString(element);
+      if (!name.has_value()) return op.Invalid("attribute called_computations must hold symbols");
+      KILN_ASSIGN_OR_RETURN(hlo::Computation * computation, FindCallee(op, op.module(), *name));
+      called.push_back(computation);
+    }
+  }
+  hlo::Shape shape = results.size() == 1 ? results[0] : hlo::Shape::Tuple(results);
+  hlo::Instruction* instruction =
+      op.Add(Opcode::kCustomCall, std::move(shape), op.operands(), std::move(call), std::move(called));
+  instruction->set_backend_config(std::move(config));
+  return op.DefineTuple(instruction);
+}
+
+absl::Status ImportChloTopK(OpImport& op) {
+  hlo::TopKAttributes top_k;
+  KILN_ASSIGN_OR_RETURN(top_k.k, op.Integer("k"));
+  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShapes());
+  return op.DefineTuple(op.Add(Opcode::kTopK, std::move(shape), op.operands(), top_k));
+}
+
+constexpr OpRow kRows[] = {
+    {"func.call", ImportCall, -1, -1},
+    {"stablehlo.composite", ImportComposite, -1, -1, -1},
+    {"stablehlo.custom_call", ImportCustomCall, -1, -1},
+    {"chlo.top_k", ImportChloTopK, 1, 2},
+};
+
+}  // namespace
+
+bool NeedsDecomposition(const mlir::Operation& composite) {
+  absl::string_view name = mlir::AsString(composite.Get("name")).value_or("");
+  if (!absl::ConsumePrefix(&name, "chlo.")) return true;
+  return !NativeUnary(name, composite).has_value() &&
+         !IsTopK(name, composite, Dictionary(composite, "composite_attributes"));
+}
+
+absl::Span<const OpRow> CallOps() { return kRows; }
+
+}  // namespace kiln::stablehlo

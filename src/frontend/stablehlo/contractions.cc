@@ -1,0 +1,146 @@
+// Dots and convolutions.
+#include <utility>
+
+#include "src/frontend/stablehlo/op_import.h"
+#include "src/frontend/stablehlo/shared_imports.h"
+
+namespace kiln::stablehlo {
+namespace {
+
+using hlo::DotAlgorithm;
+using hlo::Opcode;
+
+struct AlgorithmRow {
+  absl::string_view operands;  // Element type of both; "f8" stands for any 8-bit float.
+  absl::string_view accumulation;
+  int64_t primitive_operations;
+  bool imprecise;
+  DotAlgorithm algorithm;
+};
+
+constexpr AlgorithmRow kAlgorithms[] = {
+    {"f8", "f32", 1, false, DotAlgorithm::kAnyF8AnyF8F32},
+    {"f8", "f32", 1, true, DotAlgorithm::kAnyF8AnyF8F32FastAccum},
+    {"f16", "f16", 1, false, DotAlgorithm::kF16F16F16},
+    {"f16", "f32", 1, false, DotAlgorithm::kF16F16F32},
+    {"bf16", "bf16", 1, false, DotAlgorithm::kBF16BF16BF16},
+    {"bf16", "f32", 1, false, DotAlgorithm::kBF16BF16F32},
+    {"bf16", "f32", 3, false, DotAlgorithm::kBF16BF16F32X3},
+    {"bf16", "f32", 6, false, DotAlgorithm::kBF16BF16F32X6},
+    {"bf16", "f32", 9, false, DotAlgorithm::kBF16BF16F32X9},
+    {"tf32", "f32", 1, false, DotAlgorithm::kTF32TF32F32},
+    {"tf32", "f32", 3, false, DotAlgorithm::kTF32TF32F32X3},
+    {"f32", "f32", 1, false, DotAlgorithm::kF32F32F32},
+    {"f64", "f64", 1, false, DotAlgorithm::kF64F64F64},
+};
+
+// The spelling of a float type attribute; "f8" for every 8-bit float, empty for what is no float.
+absl::string_view FloatTypeName(mlir::AttributeRef attribute) {
+  const auto* type = attribute != nullptr ? attribute->As<mlir::TypeAttribute>() : nullptr;
+  const auto* real = type != nullptr ? type->value->As<mlir::FloatType>() : nullptr;
+  if (real == nullptr) return {};
+  return mlir::FloatWidth(real->kind) == 8 ? "f8" : mlir::FloatName(real->kind);
+}
+
+absl::StatusOr<DotAlgorithm> ReadAlgorithm(const OpImport& op) {
+  if (op.attribute("accumulation_type") == nullptr) return DotAlgorithm::kUnset;
+  const absl::string_view lhs = FloatTypeName(op.attribute("lhs_precision_type"));
+  const absl::string_view rhs = FloatTypeName(op.attribute("rhs_precision_type"));
+  const absl::string_view accumulation = FloatTypeName(op.attribute("accumulation_type"));
+  KILN_ASSIGN_OR_RETURN(const int64_t lhs_components, op.Integer("lhs_component_count"));
+  KILN_ASSIGN_OR_RETURN(const int64_t rhs_components, op.Integer("rhs_component_count"));
+  KILN_ASSIGN_OR_RETURN(const int64_t operations, op.Integer("num_primitive_operations"));
+  KILN_ASSIGN_OR_RETURN(const bool imprecise, op.Bool("allow_imprecise_accumulation"));
+  if (lhs == rhs && lhs_components == 1 && rhs_components == 1) {
+    for (const AlgorithmRow& row : kAlgorithms) {
+      if (row.operands == lhs && row.accumulation == accumulation && row.primitive_operations == operations &&
+          row.imprecise == imprecise) {
+        return row.algorithm;
+      }
+    }
+  }
+  return op.Unsupported("dot algorithm ", lhs, " x ", rhs, " -> ", accumulation, " with ", operations,
+                        " operations is not known");
+}
+
+absl::Status ImportDotGeneral(OpImport& op) {
+  hlo::DotAttributes dot;
+  KILN_ASSIGN_OR_RETURN(dot.lhs_batch, op.Integers("lhs_batching_dimensions", std::vector<int64_t>()));
+  KILN_ASSIGN_OR_RETURN(dot.rhs_batch, op.Integers("rhs_batching_dimensions", std::vector<int64_t>()));
+  KILN_ASSIGN_OR_RETURN(dot.lhs_contracting, op.Integers("lhs_contracting_dimensions", std::vector<int64_t>()));
+  KILN_ASSIGN_OR_RETURN(dot.rhs_contracting, op.Integers("rhs_contracting_dimensions", std::vector<int64_t>()));
+  KILN_ASSIGN_OR_RETURN(dot.operand_precision, op.Precisions());
+  KILN_ASSIGN_OR_RETURN(dot.algorithm, ReadAlgorithm(op));
+  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
+  return op.Define(op.Add(Opcode::kDot, std::move(shape), op.operands(), std::move(dot)));
+}
+
+// The older dot: the last dimension of the left operand with the first of the right one.
+absl::Status ImportDot(OpImport& op) {
+  const int64_t rank = op.operand_shape(0).rank();
+  if (rank < 1 || op.operand_shape(1).rank() < 1) return op.Invalid("operands must be vectors or matrices");
+  hlo::DotAttributes dot;
+  dot.lhs_contracting = {rank - 1};
+  dot.rhs_contracting = {0};
+  KILN_ASSIGN_OR_RETURN(dot.operand_precision, op.Precisions());
+  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
+  return op.Define(op.Add(Opcode::kDot, std::move(shape), op.operands(), std::move(dot)));
+}
+
+absl::Status ImportConvolution(OpImport& op) {
+  KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector spatial, op.Integers("input_spatial_dimensions"));
+  KILN_ASSIGN_OR_RETURN(const auto padding, op.Pairs("padding", spatial.size()));
+  return ImportConvolutionWith(op, padding);
+}
+
+constexpr OpRow kRows[] = {
+    {"stablehlo.dot_general", ImportDotGeneral, 2},
+    {"stablehlo.dot", ImportDot, 2},
+    {"stablehlo.convolution", ImportConvolution, 2},
+};
+
+}  // namespace
+
+absl::Status ImportConvolutionWith(OpImport& op, const std::vector<std::pair<int64_t, int64_t>>& padding) {
+  hlo::ConvolutionAttributes convolution;
+  KILN_ASSIGN_OR_RETURN(convolution.input_batch, op.Integer("input_batch_dimension"));
+  KILN_ASSIGN_OR_RETURN(convolution.input_feature, op.Integer("input_feature_dimension"));
+  KILN_ASSIGN_OR_RETURN(convolution.input_spatial, op.Integers("input_spatial_dimensions"));
+  const size_t spatial = convolution.input_spatial.size();
+  KILN_ASSIGN_OR_RETURN(convolution.kernel_input_feature, op.Integer("kernel_input_feature_dimension"));
+  KILN_ASSIGN_OR_RETURN(convolution.kernel_output_feature, op.Integer("kernel_output_feature_dimension"));
+  KILN_ASSIGN_OR_RETURN(convolution.kernel_spatial, op.IntegersOf("kernel_spatial_dimensions", spatial));
+  KILN_ASSIGN_OR_RETURN(convolution.output_batch, op.Integer("output_batch_dimension"));
+  KILN_ASSIGN_OR_RETURN(convolution.output_feature, op.Integer("output_feature_dimension"));
+  KILN_ASSIGN_OR_RETURN(convolution.output_spatial, op.IntegersOf("output_spatial_dimensions", spatial));
+  KILN_ASSIGN_OR_RETURN(convolution.feature_group_count, op.Integer("feature_group_count", 1));
+  KILN_ASSIGN_OR_RETURN(convolution.batch_group_count, op.Integer("batch_group_count", 1));
+  KILN_ASSIGN_OR_RETURN(convolution.operand_precision, op.Precisions());
+  KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector strides, op.IntegersOf("window_strides", spatial, 1));
+  KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector lhs_dilation, op.IntegersOf("lhs_dilation", spatial, 1));
+  KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector rhs_dilation, op.IntegersOf("rhs_dilation", spatial, 1));
+  KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector reversal, op.IntegersOf("window_reversal", spatial, 0));
+  const hlo::Shape& kernel = op.operand_shape(1);
+  for (size_t i = 0; i < spatial; ++i) {
+    const int64_t dimension = convolution.kernel_spatial[i];
+    if (dimension < 0 || dimension >= kernel.rank()) {
+      return op.Invalid("kernel spatial dimension ", dimension, " is outside the kernel ", kernel.ToString(false));
+    }
+    hlo::WindowDimension window;
+    window.size = kernel.dimensions(dimension);
+    window.stride = strides[i];
+    window.padding_low = padding[i].first;
+    window.padding_high = padding[i].second;
+    window.base_dilation = lhs_dilation[i];
+    window.window_dilation = rhs_dilation[i];
+    window.reversal = reversal[i] != 0;
+    convolution.window.push_back(window);
+  }
+  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
+  return op.Define(
+      op.Add(Opcode::kConvolution, std::move(shape), {op.operand(0), op.operand(1)}, std::move(convolution)));
+}
+
+absl::Span<const OpRow> ContractionOps() { return kRows; }
+
+}  // namespace kiln::stablehlo

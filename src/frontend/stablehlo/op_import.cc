@@ -1,0 +1,186 @@
+#include "src/frontend/stablehlo/op_import.h"
+
+#include <utility>
+
+#include "src/frontend/mlir/printer.h"
+
+namespace kiln::stablehlo {
+namespace {
+
+template <typename T, typename Fallback>
+absl::StatusOr<T> Pick(const OpImport& op, absl::string_view name, std::optional<T> value,
+                       const std::optional<Fallback>& fallback, absl::string_view kind) {
+  if (value.has_value()) return *std::move(value);
+  const mlir::AttributeRef attribute = op.attribute(name);
+  if (attribute == nullptr && fallback.has_value()) return T(*fallback);
+  if (attribute == nullptr) return op.Invalid("attribute ", name, " is missing");
+  mlir::PrintOptions options;
+  options.max_bytes = 200;
+  return op.Invalid("attribute ", name, " must be ", kind, ", found ", mlir::Print(*attribute, options));
+}
+
+}  // namespace
+
+std::string Describe(const mlir::Operation& operation) {
+  return absl::StrCat(operation.name, " (", mlir::ToString(*operation.location), ")");
+}
+
+std::string OpImport::Describe() const { return stablehlo::Describe(operation_); }
+
+absl::Status OpImport::ReadOperands() {
+  operands_.reserve(operation_.operands.size());
+  for (const mlir::Value* value : operation_.operands) {
+    KILN_ASSIGN_OR_RETURN(hlo::Instruction * instruction, body_.Get(value, operation_));
+    operands_.push_back(instruction);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<hlo::Shape> OpImport::ResultShape(size_t index) const {
+  absl::StatusOr<hlo::Shape> shape = ToShape(*operation_.results[index]->type);
+  if (!shape.ok()) return Annotate(shape.status(), Describe());
+  return shape;
+}
+
+absl::StatusOr<hlo::Shape> OpImport::ResultShapes() const {
+  if (result_count() == 1) return ResultShape();
+  std::vector<hlo::Shape> shapes;
+  for (size_t i = 0; i < result_count(); ++i) {
+    KILN_ASSIGN_OR_RETURN(hlo::Shape shape, ResultShape(i));
+    shapes.push_back(std::move(shape));
+  }
+  return hlo::Shape::Tuple(std::move(shapes));
+}
+
+absl::StatusOr<int64_t> OpImport::Integer(absl::string_view name, std::optional<int64_t> fallback) const {
+  return Pick(*this, name, mlir::AsInteger(attribute(name)), fallback, "an integer");
+}
+
+absl::StatusOr<bool> OpImport::Bool(absl::string_view name, std::optional<bool> fallback) const {
+  return Pick(*this, name, mlir::AsBool(attribute(name)), fallback, "a boolean");
+}
+
+absl::StatusOr<std::string> OpImport::String(absl::string_view name, std::optional<std::string> fallback) const {
+  std::optional<std::string> value;
+  if (std::optional<absl::string_view> text = mlir::AsString(attribute(name))) value = std::string(*text);
+  return Pick(*this, name, std::move(value), fallback, "a string");
+}
+
+absl::StatusOr<absl::string_view> OpImport::Enum(absl::string_view name,
+                                                 std::optional<absl::string_view> fallback) const {
+  std::optional<absl::string_view> value;
+  const mlir::AttributeRef found = attribute(name);
+  if (found != nullptr && found->As<mlir::EnumAttribute>() != nullptr) value = found->As<mlir::EnumAttribute>()->value;
+  return Pick(*this, name, value, fallback, "an enum");
+}
+
+absl::StatusOr<hlo::DimensionVector> OpImport::Integers(absl::string_view name,
+                                                        std::optional<std::vector<int64_t>> fallback) const {
+  KILN_ASSIGN_OR_RETURN(const std::vector<int64_t> values,
+                        Pick(*this, name, mlir::AsIntegers(attribute(name)), fallback, "a list of integers"));
+  return hlo::DimensionVector(values.begin(), values.end());
+}
+
+absl::StatusOr<hlo::DimensionVector> OpImport::IntegersOf(absl::string_view name, size_t count,
+                                                          std::optional<int64_t> fallback) const {
+  std::optional<std::vector<int64_t>> all;
+  if (fallback.has_value()) all.emplace(count, *fallback);
+  KILN_ASSIGN_OR_RETURN(hlo::DimensionVector values, Integers(name, std::move(all)));
+  if (values.size() != count) return Invalid("attribute ", name, " has ", values.size(), " entries, expected ", count);
+  return values;
+}
+
+absl::StatusOr<std::vector<std::pair<int64_t, int64_t>>> OpImport::Pairs(absl::string_view name, size_t count) const {
+  KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector flat, IntegersOf(name, 2 * count, 0));
+  std::vector<std::pair<int64_t, int64_t>> pairs(count);
+  for (size_t i = 0; i < count; ++i) pairs[i] = {flat[2 * i], flat[2 * i + 1]};
+  return pairs;
+}
+
+absl::StatusOr<std::vector<hlo::Precision>> OpImport::Precisions() const {
+  std::vector<hlo::Precision> precisions;
+  const mlir::AttributeRef found = attribute("precision_config");
+  if (found == nullptr) return precisions;
+  const auto* array = found->As<mlir::ArrayAttribute>();
+  if (array == nullptr) return Invalid("attribute precision_config must be a list");
+  bool all_default = true;
+  for (mlir::AttributeRef element : array->elements) {
+    const auto* precision = element->As<mlir::EnumAttribute>();
+    if (precision == nullptr) return Invalid("precision_config must hold precisions");
+    const bool high = precision->value == "HIGH";
+    const bool highest = precision->value == "HIGHEST";
+    if (!high && !highest && precision->value != "DEFAULT") return Invalid("unknown precision ", precision->value);
+    all_default = all_default && !high && !highest;
+    precisions.push_back(high ? hlo::Precision::kHigh : highest ? hlo::Precision::kHighest : hlo::Precision::kDefault);
+  }
+  if (all_default) return std::vector<hlo::Precision>();
+  if (precisions.size() != 2) return Invalid("precision_config has ", precisions.size(), " entries, expected 2");
+  return precisions;
+}
+
+hlo::Instruction* OpImport::Add(hlo::Opcode opcode, hlo::Shape shape, std::vector<hlo::Instruction*> operands,
+                                hlo::Attributes attributes, std::vector<hlo::Computation*> called) {
+  hlo::Instruction* instruction =
+      body_.computation()->Add(opcode, std::move(shape), std::move(operands), std::move(attributes), std::move(called));
+  const mlir::Location& location = *operation_.location;
+  if (location.known()) {
+    hlo::Metadata metadata;
+    metadata.op_name = std::string(location.name);
+    metadata.source_file = std::string(location.file);
+    metadata.source_line = location.line;
+    metadata.source_column = location.column;
+    instruction->set_metadata(std::move(metadata));
+  }
+  if (operation_.discardable.empty()) return instruction;
+  if (auto sharding = mlir::AsString(mlir::Find(operation_.discardable, "mhlo.sharding"))) {
+    instruction->set_sharding(std::string(*sharding));
+  }
+  if (mlir::AttributeRef extra = mlir::Find(operation_.discardable, "mhlo.frontend_attributes")) {
+    if (const auto* dictionary = extra->As<mlir::DictionaryAttribute>()) {
+      for (const mlir::NamedAttribute& entry : dictionary->entries) {
+        const std::optional<absl::string_view> text = mlir::AsString(entry.value);
+        (*instruction->mutable_frontend_attributes())[std::string(entry.name)] =
+            text.has_value() ? std::string(*text) : mlir::Print(*entry.value);
+      }
+    }
+  }
+  return instruction;
+}
+
+hlo::Instruction* OpImport::AddTupleElement(hlo::Instruction* tuple, int64_t index) {
+  hlo::Instruction* element = body_.computation()->Add(
+      hlo::Opcode::kGetTupleElement, tuple->shape().tuple_shapes(index), {tuple}, hlo::TupleIndexAttributes{index});
+  element->CopyMetadataFrom(*tuple);
+  return element;
+}
+
+absl::Status OpImport::Define(hlo::Instruction* instruction) {
+  return Define(std::vector<hlo::Instruction*>{instruction});
+}
+
+absl::Status OpImport::Define(const std::vector<hlo::Instruction*>& instructions) {
+  if (instructions.size() != result_count()) {
+    return Invalid("has ", result_count(), " results, expected ", instructions.size());
+  }
+  for (size_t i = 0; i < instructions.size(); ++i) {
+    KILN_ASSIGN_OR_RETURN(const hlo::Shape declared, ResultShape(i));
+    if (!hlo::Shape::Compatible(declared, instructions[i]->shape())) {
+      return Invalid("result ", i, " is declared as ", declared.ToString(false), ", expected ",
+                     instructions[i]->shape().ToString(false));
+    }
+    body_.Define(operation_.results[i], instructions[i]);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status OpImport::DefineTuple(hlo::Instruction* instruction) {
+  if (result_count() == 1) return Define(instruction);
+  if (!instruction->shape().IsTuple() || instruction->shape().tuple_shapes().size() != result_count()) {
+    return Invalid("has ", result_count(), " results, expected those of ", instruction->shape().ToString(false));
+  }
+  std::vector<hlo::Instruction*> elements;
+  for (size_t i = 0; i < result_count(); ++i) elements.push_back(AddTupleElement(instruction, static_cast<int64_t>(i)));
+  return Define(elements);
+}
+
+}  // namespace kiln::stablehlo

@@ -1,0 +1,98 @@
+// Ops with a scalar computation: reduce, windows, map, sort, select-and-scatter.
+#include <utility>
+
+#include "src/frontend/stablehlo/op_import.h"
+
+namespace kiln::stablehlo {
+namespace {
+
+using hlo::Opcode;
+
+absl::Status CheckPairs(const OpImport& op) {
+  if (op.operand_count() == 0 || op.operand_count() % 2 != 0 || op.result_count() != op.operand_count() / 2) {
+    return op.Invalid("has ", op.operand_count(), " operands and ", op.result_count(),
+                      " results, expected inputs, as many init values and as many results");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ImportReduce(OpImport& op) {
+  KILN_RETURN_IF_ERROR(CheckPairs(op));
+  hlo::DimensionsAttributes reduce;
+  KILN_ASSIGN_OR_RETURN(reduce.dimensions, op.Integers("dimensions"));
+  KILN_ASSIGN_OR_RETURN(hlo::Computation * body, ImportScalarRegion(op, op.region(0), "reduce_body"));
+  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShapes());
+  return op.DefineTuple(op.Add(Opcode::kReduce, std::move(shape), op.operands(), std::move(reduce), {body}));
+}
+
+absl::Status ImportReduceWindow(OpImport& op) {
+  KILN_RETURN_IF_ERROR(CheckPairs(op));
+  const size_t rank = op.operand_shape(0).dimensions().size();
+  KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector sizes, op.IntegersOf("window_dimensions", rank));
+  KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector strides, op.IntegersOf("window_strides", rank, 1));
+  KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector base, op.IntegersOf("base_dilations", rank, 1));
+  KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector dilations, op.IntegersOf("window_dilations", rank, 1));
+  KILN_ASSIGN_OR_RETURN(const auto padding, op.Pairs("padding", rank));
+  hlo::WindowAttributes window;
+  for (size_t i = 0; i < rank; ++i) {
+    window.window.push_back(
+        {sizes[i], strides[i], padding[i].first, padding[i].second, dilations[i], base[i], /*reversal=*/false});
+  }
+  KILN_ASSIGN_OR_RETURN(hlo::Computation * body, ImportScalarRegion(op, op.region(0), "reduce_window_body"));
+  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShapes());
+  return op.DefineTuple(op.Add(Opcode::kReduceWindow, std::move(shape), op.operands(), std::move(window), {body}));
+}
+
+absl::Status ImportSelectAndScatter(OpImport& op) {
+  const size_t rank = op.operand_shape(0).dimensions().size();
+  KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector sizes, op.IntegersOf("window_dimensions", rank, 1));
+  KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector strides, op.IntegersOf("window_strides", rank, 1));
+  KILN_ASSIGN_OR_RETURN(const auto padding, op.Pairs("padding", rank));
+  hlo::WindowAttributes window;
+  for (size_t i = 0; i < rank; ++i) {
+    hlo::WindowDimension dimension;
+    dimension.size = sizes[i];
+    dimension.stride = strides[i];
+    dimension.padding_low = padding[i].first;
+    dimension.padding_high = padding[i].second;
+    window.window.push_back(dimension);
+  }
+  KILN_ASSIGN_OR_RETURN(hlo::Computation * select, ImportScalarRegion(op, op.region(0), "select"));
+  KILN_ASSIGN_OR_RETURN(hlo::Computation * scatter, ImportScalarRegion(op, op.region(1), "scatter"));
+  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
+  return op.Define(
+      op.Add(Opcode::kSelectAndScatter, std::move(shape), op.operands(), std::move(window), {select, scatter}));
+}
+
+absl::Status ImportMap(OpImport& op) {
+  hlo::DimensionsAttributes map;
+  KILN_ASSIGN_OR_RETURN(map.dimensions, op.Integers("dimensions"));
+  KILN_ASSIGN_OR_RETURN(hlo::Computation * body, ImportScalarRegion(op, op.region(0), "map_body"));
+  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
+  return op.Define(op.Add(Opcode::kMap, std::move(shape), op.operands(), std::move(map), {body}));
+}
+
+absl::Status ImportSort(OpImport& op) {
+  if (op.operand_count() == 0) return op.Invalid("has no operands");
+  hlo::SortAttributes sort;
+  KILN_ASSIGN_OR_RETURN(sort.dimension, op.Integer("dimension", -1));
+  if (sort.dimension < 0) sort.dimension += op.operand_shape(0).rank();
+  KILN_ASSIGN_OR_RETURN(sort.is_stable, op.Bool("is_stable", false));
+  KILN_ASSIGN_OR_RETURN(hlo::Computation * body, ImportScalarRegion(op, op.region(0), "comparator"));
+  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShapes());
+  return op.DefineTuple(op.Add(Opcode::kSort, std::move(shape), op.operands(), sort, {body}));
+}
+
+constexpr OpRow kRows[] = {
+    {"stablehlo.reduce", ImportReduce, -1, -1, 1},
+    {"stablehlo.reduce_window", ImportReduceWindow, -1, -1, 1},
+    {"stablehlo.select_and_scatter", ImportSelectAndScatter, 3, 1, 2},
+    {"stablehlo.map", ImportMap, -1, 1, 1},
+    {"stablehlo.sort", ImportSort, -1, -1, 1},
+};
+
+}  // namespace
+
+absl::Span<const OpRow> ReductionOps() { return kRows; }
+
+}  // namespace kiln::stablehlo

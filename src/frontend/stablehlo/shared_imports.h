@@ -1,0 +1,27 @@
+// Imports that several op families share, with what the op may give as attribute or as operand already read.
+#ifndef KILN_FRONTEND_STABLEHLO_SHARED_IMPORTS_H_
+#define KILN_FRONTEND_STABLEHLO_SHARED_IMPORTS_H_
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "src/frontend/stablehlo/op_import.h"
+
+namespace kiln::stablehlo {
+
+// Operand 0 to the result's shape; dims[i] is the result dimension of operand dimension i. `dims` has the operand's
+// rank.
+absl::Status ImportBroadcastTo(OpImport& op, const hlo::DimensionVector& dims);
+// Operands 0 and 1 convolved; `padding` has an entry per spatial dimension.
+absl::Status ImportConvolutionWith(OpImport& op, const std::vector<std::pair<int64_t, int64_t>>& padding);
+// Slices of operand 0 at indices of operand 1.
+absl::Status ImportGatherWith(OpImport& op, const hlo::DimensionVector& slice_sizes);
+
+// False for a composite that HLO has an opcode for: its decomposition is not called.
+bool NeedsDecomposition(const mlir::Operation& composite);
+
+}  // namespace kiln::stablehlo
+
+#endif  // KILN_FRONTEND_STABLEHLO_SHARED_IMPORTS_H_

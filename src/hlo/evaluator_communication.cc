@@ -1,0 +1,113 @@
+// Collectives among one participant: each gives back what it got. Copies between memories are identities.
+#include <algorithm>
+#include <utility>
+
+#include "src/hlo/evaluator_internal.h"
+
+namespace kiln::hlo::evaluator {
+namespace {
+
+absl::Status RequireOneParticipant(const Instruction& instruction) {
+  const auto* attributes = instruction.GetIf<CollectiveAttributes>();
+  if (attributes == nullptr) return absl::OkStatus();
+  for (const std::vector<int64_t>& group : attributes->replica_groups) {
+    if (group.size() > 1) {
+      return Unimplemented(instruction.Describe(), ": the evaluator is one device; a group has ", group.size());
+    }
+  }
+  return absl::OkStatus();
+}
+
+// One operand as it is, several as a tuple; the shape must be the instruction's.
+absl::StatusOr<Literal> Identity(const Instruction& instruction, Operands operands) {
+  Literal value;
+  if (operands.size() == 1 && !(instruction.shape().IsTuple() && !operands[0].shape().IsTuple())) {
+    value = std::move(operands[0]);
+  } else {
+    value = Literal::Tuple(std::move(operands));
+  }
+  if (!Shape::Compatible(value.shape(), instruction.shape())) {
+    return Unimplemented(instruction.Describe(), ": the evaluator is one device, so the result would be ",
+                         value.shape().ToString(false), " rather than ", instruction.shape().ToString(false));
+  }
+  return value;
+}
+
+// (operand, result, context...): what asynchronous copies start with.
+absl::StatusOr<Literal> StartTuple(Evaluation& evaluation, const Instruction& instruction, const Literal& operand,
+                                   const Literal& result) {
+  const Shape& shape = instruction.shape();
+  KILN_RETURN_IF_ERROR(Require(instruction,
+                               shape.IsTuple() && shape.tuple_shapes().size() >= 2 &&
+                                   Shape::Compatible(shape.tuple_shapes(0), operand.shape()) &&
+                                   Shape::Compatible(shape.tuple_shapes(1), result.shape()),
+                               "expected a tuple of operand, result and context"));
+  std::vector<Literal> elements = {operand, result};
+  for (size_t i = 2; i < shape.tuple_shapes().size(); ++i) {
+    KILN_ASSIGN_OR_RETURN(Literal context, evaluation.Allocate(shape.tuple_shapes(static_cast<int64_t>(i))));
+    elements.push_back(std::move(context));
+  }
+  return Literal::Tuple(std::move(elements));
+}
+
+// Device 0 receives from itself or nothing, which is zeros.
+absl::StatusOr<Literal> Permute(Evaluation& evaluation, const Instruction& instruction, Literal operand) {
+  const auto* attributes = instruction.GetIf<CollectiveAttributes>();
+  bool receives = false;
+  if (attributes != nullptr) {
+    for (const auto& [source, target] : attributes->source_target_pairs) {
+      if (source != 0 || target != 0) {
+        return Unimplemented(instruction.Describe(), ": the evaluator is one device; it has no device ",
+                             std::max(source, target));
+      }
+      receives = true;
+    }
+  }
+  if (receives) return operand;
+  return evaluation.Allocate(operand.shape());
+}
+
+absl::StatusOr<Literal> ElementOf(const Instruction& instruction, Literal tuple, size_t index) {
+  if (!tuple.shape().IsTuple() || tuple.elements().size() <= index) {
+    return InvalidArgument(instruction.Describe(), ": the operand is no tuple of ", index + 1, " elements");
+  }
+  return std::move((*tuple.mutable_elements())[index]);
+}
+
+}  // namespace
+
+absl::StatusOr<Literal> EvaluateCommunication(Evaluation& evaluation, const Instruction& instruction,
+                                              Operands& operands) {
+  KILN_RETURN_IF_ERROR(Require(instruction, !operands.empty(), "expected operands"));
+  KILN_RETURN_IF_ERROR(RequireOneParticipant(instruction));
+  switch (instruction.opcode()) {
+    case Opcode::kAllGather:
+    case Opcode::kAllReduce:
+    case Opcode::kAllReduceStart:
+    case Opcode::kAllReduceDone:
+    case Opcode::kAllToAll:
+    case Opcode::kCollectiveBroadcast:
+    case Opcode::kCollectiveReduce:
+    case Opcode::kReduceScatter:
+      return Identity(instruction, std::move(operands));
+    case Opcode::kAllGatherStart:
+      return StartTuple(evaluation, instruction, operands[0], operands[0]);
+    case Opcode::kCollectivePermute:
+      return Permute(evaluation, instruction, std::move(operands[0]));
+    case Opcode::kCollectivePermuteStart: {
+      KILN_ASSIGN_OR_RETURN(const Literal result, Permute(evaluation, instruction, operands[0]));
+      return StartTuple(evaluation, instruction, operands[0], result);
+    }
+    case Opcode::kCopyStart:  // (destination, source, context)
+      return StartTuple(evaluation, instruction, operands[0], operands[0]);
+    case Opcode::kAllGatherDone:
+    case Opcode::kCollectivePermuteDone:
+      return ElementOf(instruction, std::move(operands[0]), 1);
+    case Opcode::kCopyDone:
+      return ElementOf(instruction, std::move(operands[0]), 0);
+    default:
+      return Unimplemented(instruction.Describe(), ": the evaluator is one device without host transfers");
+  }
+}
+
+}  // namespace kiln::hlo::evaluator

@@ -1,0 +1,25 @@
+// Elementwise ops over whole arrays.
+#include "src/hlo/evaluator_internal.h"
+#include "src/hlo/evaluator_kernel.h"
+
+namespace kiln::hlo::evaluator {
+
+absl::StatusOr<Literal> EvaluateElementwise(Evaluation& evaluation, const Instruction& instruction,
+                                            Operands& operands) {
+  KILN_ASSIGN_OR_RETURN(const KernelSpec spec, MakeKernel(instruction));
+  const Shape& shape = instruction.shape();
+  std::vector<KernelOperand> sources;
+  for (const Literal& operand : operands) {
+    const bool splat = operand.shape().IsScalar() && shape.rank() > 0;
+    if (!splat && operand.shape().dimensions() != shape.dimensions()) {
+      return InvalidArgument(instruction.Describe(), ": operand of ", operand.shape().ToString(false),
+                             " does not match the result ", shape.ToString(false));
+    }
+    sources.push_back({operand.bytes().data(), splat});
+  }
+  KILN_ASSIGN_OR_RETURN(Literal result, evaluation.Allocate(shape));
+  RunKernel(spec, shape.element_count(), sources, result.mutable_bytes().data());
+  return result;
+}
+
+}  // namespace kiln::hlo::evaluator

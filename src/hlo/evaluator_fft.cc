@@ -1,0 +1,140 @@
+// fft of the four kinds and any length: recursion over the prime factors of the length, in long double.
+#include <cmath>
+#include <utility>
+
+#include "src/hlo/evaluator_internal.h"
+#include "src/hlo/evaluator_values.h"
+
+namespace kiln::hlo::evaluator {
+namespace {
+
+using Wide = std::complex<long double>;
+
+int64_t SmallestFactor(int64_t n) {
+  for (int64_t p = 2; p * p <= n; ++p) {
+    if (n % p == 0) return p;
+  }
+  return n;
+}
+
+// The discrete transform of n values `step` apart: out[k] = sum_j in[j] w^(jk), w = roots[root_step] the n-th root.
+void Transform(int64_t n, const Wide* in, int64_t step, const std::vector<Wide>& roots, int64_t root_step, Wide* out) {
+  if (n == 1) {
+    out[0] = in[0];
+    return;
+  }
+  const int64_t p = SmallestFactor(n), m = n / p;
+  std::vector<Wide> parts(n);
+  for (int64_t q = 0; q < p; ++q) Transform(m, in + q * step, step * p, roots, root_step * p, parts.data() + q * m);
+  for (int64_t k = 0; k < n; ++k) {
+    Wide sum = 0;
+    for (int64_t q = 0; q < p; ++q) sum += parts[q * m + k % m] * roots[(q * k % n) * root_step];
+    out[k] = sum;
+  }
+}
+
+// In place along one dimension of an array of these dimensions.
+absl::Status TransformDimension(Evaluation& evaluation, std::vector<Wide>* values, const DimensionVector& dimensions,
+                                int64_t dimension, bool inverse) {
+  const int64_t n = dimensions[dimension];
+  const int64_t stride = StridesOf(dimensions)[dimension];
+  const int64_t lines = static_cast<int64_t>(values->size()) / n;
+  std::vector<Wide> roots(n), line(n), transformed(n);
+  const long double turn = 2 * acosl(-1.0L) / static_cast<long double>(n);
+  for (int64_t k = 0; k < n; ++k) {
+    const long double angle = turn * static_cast<long double>(k);
+    roots[k] = Wide(cosl(angle), inverse ? sinl(angle) : -sinl(angle));
+  }
+  // Exact where the angle is a multiple of a quarter turn.
+  roots[0] = Wide(1, 0);
+  if (n % 2 == 0) roots[n / 2] = Wide(-1, 0);
+  if (n % 4 == 0) roots[n / 4] = Wide(0, inverse ? 1 : -1), roots[3 * n / 4] = Wide(0, inverse ? -1 : 1);
+  int64_t factors = 0;
+  for (int64_t rest = n; rest > 1;) {
+    const int64_t p = SmallestFactor(rest);
+    factors += p;
+    rest /= p;
+  }
+  for (int64_t l = 0; l < lines; ++l) {
+    KILN_RETURN_IF_ERROR(evaluation.Charge(factors > (int64_t{1} << 40) / n ? int64_t{1} << 40 : n * factors));
+    Wide* first = values->data() + l / stride * stride * n + l % stride;
+    for (int64_t i = 0; i < n; ++i) line[i] = first[i * stride];
+    Transform(n, line.data(), 1, roots, 1, transformed.data());
+    for (int64_t i = 0; i < n; ++i) {
+      first[i * stride] = inverse ? transformed[i] / static_cast<long double>(n) : transformed[i];
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Literal> EvaluateFft(Evaluation& evaluation, const Instruction& instruction, Operands& operands) {
+  KILN_ASSIGN_OR_RETURN(const auto* attributes, AttributesOf<FftAttributes>(instruction));
+  const Literal& operand = operands[0];
+  const Shape& shape = operand.shape();
+  const Shape& result_shape = instruction.shape();
+  const int64_t rank = shape.rank(), transformed = static_cast<int64_t>(attributes->length.size());
+  const bool real_input = attributes->type == FftType::kRfft, real_output = attributes->type == FftType::kIrfft;
+  bool fits = shape.IsArray() && result_shape.IsArray() && transformed >= 1 && transformed <= rank &&
+              result_shape.rank() == rank &&
+              (real_input ? IsFloating(shape.element_type()) : IsComplex(shape.element_type())) &&
+              (real_output ? IsFloating(result_shape.element_type()) : IsComplex(result_shape.element_type()));
+  // The dimensions of the complex transform between the real sides.
+  DimensionVector full = shape.dimensions();
+  for (int64_t i = 0; fits && i < transformed; ++i) {
+    const int64_t d = rank - transformed + i, length = attributes->length[i];
+    const bool last = i == transformed - 1;
+    const int64_t half = length / 2 + 1;
+    full[d] = length;
+    fits = length >= 1 && shape.dimensions(d) == (real_output && last ? half : length) &&
+           result_shape.dimensions(d) == (real_input && last ? half : length);
+  }
+  for (int64_t d = 0; fits && d < rank - transformed; ++d) fits = shape.dimensions(d) == result_shape.dimensions(d);
+  KILN_RETURN_IF_ERROR(Require(instruction, fits, "fft_length does not fit the operand and the result"));
+  KILN_ASSIGN_OR_RETURN(Literal result, evaluation.Allocate(result_shape));
+  if (result_shape.element_count() == 0 || shape.element_count() == 0) return result;
+  KILN_RETURN_IF_ERROR(ValidateShape(Shape(PrimitiveType::kC128, full)));
+  const int64_t total = Shape(PrimitiveType::kC128, full).element_count();
+  KILN_RETURN_IF_ERROR(evaluation.Charge(total));
+  const int64_t last = full[rank - 1], operand_last = shape.dimensions(rank - 1);
+  const PrimitiveType type = shape.element_type(), result_type = result_shape.element_type();
+  std::vector<Wide> values(total);
+  for (int64_t row = 0; row < total / last; ++row) {
+    for (int64_t i = 0; i < operand_last; ++i) {
+      const std::byte* element = operand.bytes().data() + (row * operand_last + i) * ByteWidth(type);
+      values[row * last + i] = real_input ? Wide(LoadElement<double>(type, element), 0)
+                                          : Wide(LoadElement<Complex>(type, element));
+    }
+  }
+  const bool inverse = attributes->type == FftType::kIfft || real_output;
+  for (int64_t i = 0; i < transformed; ++i) {
+    const int64_t d = rank - transformed + i;
+    if (real_output && d == rank - 1) {
+      // The half that is not given is the conjugate of the other; what must be real is taken as real.
+      for (int64_t row = 0; row < total / last; ++row) {
+        Wide* line = values.data() + row * last;
+        line[0].imag(0);
+        if (last % 2 == 0) line[last / 2].imag(0);
+        for (int64_t k = operand_last; k < last; ++k) line[k] = std::conj(line[last - k]);
+      }
+    }
+    KILN_RETURN_IF_ERROR(TransformDimension(evaluation, &values, full, d, inverse));
+  }
+  const int64_t result_last = result_shape.dimensions(rank - 1);
+  std::byte* out = result.mutable_bytes().data();
+  for (int64_t row = 0; row < total / last; ++row) {
+    for (int64_t i = 0; i < result_last; ++i, out += ByteWidth(result_type)) {
+      const Wide value = values[row * last + i];
+      if (real_output) {
+        StoreReal(result_type, value.real(), out);
+      } else {
+        const Complex stored(value);
+        StoreElements(result_type, &stored, 1, out);
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace kiln::hlo::evaluator

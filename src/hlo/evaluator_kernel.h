@@ -1,0 +1,83 @@
+// Elementwise ops over runs of elements in memory form: used on whole arrays and, one element at a time, by scalar
+// computations.
+#ifndef KILN_HLO_EVALUATOR_KERNEL_H_
+#define KILN_HLO_EVALUATOR_KERNEL_H_
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "src/hlo/evaluator_values.h"
+#include "src/hlo/instruction.h"
+
+namespace kiln::hlo::evaluator {
+
+struct KernelOperand {
+  const std::byte* data = nullptr;
+  bool splat = false;  // one element, used for all
+};
+
+struct KernelSpec;
+// Computes n values from widened operands: in[i] and out point to arrays of the value classes of their types.
+using ComputeFunction = void (*)(const KernelSpec& spec, int64_t n, const void* const* in, void* out);
+// Computes n elements in memory form.
+using RawFunction = void (*)(const KernelSpec& spec, int64_t n, const KernelOperand* in, std::byte* out);
+
+struct KernelSpec {
+  Opcode opcode = Opcode::kAbs;
+  PrimitiveType operand_type = PrimitiveType::kInvalid;  // of the operand that decides (select: the second)
+  PrimitiveType other_type = PrimitiveType::kInvalid;    // of the second operand where it may differ
+  PrimitiveType result_type = PrimitiveType::kInvalid;
+  int operand_count = 1;
+  int bits = 0;  // of operand_type
+  CompareAttributes comparison;
+  ReducePrecisionAttributes precision;
+  // One of the two is set.
+  ComputeFunction compute = nullptr;
+  RawFunction raw = nullptr;
+};
+
+// The kernel of an elementwise instruction, or UNIMPLEMENTED naming it when its types make no sense.
+absl::StatusOr<KernelSpec> MakeKernel(const Instruction& instruction);
+
+// Runs it over n elements. `out` may be one of the operands when it has the same width.
+void RunKernel(const KernelSpec& spec, int64_t n, absl::Span<const KernelOperand> operands, std::byte* out);
+
+// The parts of MakeKernel: null when the opcode is none of theirs or not defined for the type.
+ComputeFunction UnaryFunction(const KernelSpec& spec);
+ComputeFunction BinaryFunction(const KernelSpec& spec);
+RawFunction RawFunctionOf(const KernelSpec& spec);
+
+// Computed in long double: the libm functions of these types are rounded once more.
+inline bool IsExtended(PrimitiveType type) { return type == PrimitiveType::kF64 || type == PrimitiveType::kC128; }
+
+// out[i] = f(in[i]...) over arrays of T, as a ComputeFunction. F is a captureless lambda over (spec, values...).
+template <typename T, typename R, typename F>
+ComputeFunction Loop1(F) {
+  return [](const KernelSpec& spec, int64_t n, const void* const* in, void* out) {
+    const T* a = static_cast<const T*>(in[0]);
+    for (int64_t i = 0; i < n; ++i) static_cast<R*>(out)[i] = static_cast<R>(F{}(spec, a[i]));
+  };
+}
+
+template <typename T, typename R, typename F>
+ComputeFunction Loop2(F) {
+  return [](const KernelSpec& spec, int64_t n, const void* const* in, void* out) {
+    const T* a = static_cast<const T*>(in[0]);
+    const T* b = static_cast<const T*>(in[1]);
+    for (int64_t i = 0; i < n; ++i) static_cast<R*>(out)[i] = static_cast<R>(F{}(spec, a[i], b[i]));
+  };
+}
+
+template <typename T, typename R, typename F>
+ComputeFunction Loop3(F) {
+  return [](const KernelSpec& spec, int64_t n, const void* const* in, void* out) {
+    const T* a = static_cast<const T*>(in[0]);
+    const T* b = static_cast<const T*>(in[1]);
+    const T* c = static_cast<const T*>(in[2]);
+    for (int64_t i = 0; i < n; ++i) static_cast<R*>(out)[i] = static_cast<R>(F{}(spec, a[i], b[i], c[i]));
+  };
+}
+
+}  // namespace kiln::hlo::evaluator
+
+#endif  // KILN_HLO_EVALUATOR_KERNEL_H_

@@ -1,0 +1,249 @@
+// Collectives, sends, receives, feeds and asynchronous copies.
+#include <utility>
+
+#include "src/hlo/shape_inference_rules.h"
+
+namespace kiln::hlo {
+namespace {
+
+Shape RowMajor(const Shape& array) { return Shape(array.element_type(), array.dimensions()); }
+
+// The operands, one by one or as a tuple.
+Shape SameAsOperands(const InferenceQuery& query) {
+  std::vector<Shape> shapes;
+  for (const Shape* operand : query.operands) shapes.push_back(RowMajor(*operand));
+  return OneOrTuple(std::move(shapes));
+}
+
+absl::Status CheckGroups(const InferenceQuery& query) {
+  const auto& groups = query.Get<CollectiveAttributes>().replica_groups;
+  for (const std::vector<int64_t>& group : groups) {
+    for (int64_t member : group) {
+      if (member < 0) return query.Fail("replica groups name a negative device");
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Members of a group; 0 when the groups do not say.
+int64_t GroupSize(const InferenceQuery& query) {
+  const auto& groups = query.Get<CollectiveAttributes>().replica_groups;
+  return groups.empty() ? 0 : static_cast<int64_t>(groups[0].size());
+}
+
+absl::Status CheckReducer(const InferenceQuery& query) {
+  const Computation& computation = *query.called[0];
+  if (computation.parameter_count() != 2 || !computation.root()->shape().IsScalar()) {
+    return query.Fail("computation ", computation.name(), " must take two scalars and give one");
+  }
+  return absl::OkStatus();
+}
+
+// all-gather grows, reduce-scatter shrinks the dimension by the size of a group.
+absl::StatusOr<Shape> InferScaled(const InferenceQuery& query, bool grows, const Shape* declared) {
+  const int64_t dimension = query.Get<CollectiveAttributes>().dimension;
+  const int64_t group = GroupSize(query);
+  if (query.operands.empty()) return query.Fail("needs an operand");
+  const size_t count = query.operands.size();
+  if (declared != nullptr && count > 1 &&
+      (!declared->IsTuple() || declared->tuple_shapes().size() != count)) {
+    return query.Fail("the result must be a tuple of ", count, ", declared as ", declared->ToString(false));
+  }
+  std::vector<Shape> results;
+  for (size_t i = 0; i < count; ++i) {
+    const Shape& operand = query.operand(i);
+    KILN_RETURN_IF_ERROR(CheckDimensionList(query, {dimension}, operand.rank(), "dimensions"));
+    Shape result = RowMajor(operand);
+    const int64_t size = operand.dimensions(dimension);
+    const Shape* wanted = declared == nullptr ? nullptr : count == 1 ? declared : &declared->tuple_shapes(i);
+    if (wanted != nullptr) {
+      // With groups that do not say their size, any multiple will do.
+      if (!wanted->IsArray() || wanted->rank() != operand.rank()) {
+        return query.Fail("operand ", operand.ToString(false), " cannot give ", wanted->ToString(false));
+      }
+      const int64_t larger = grows ? wanted->dimensions(dimension) : size;
+      const int64_t smaller = grows ? size : wanted->dimensions(dimension);
+      const bool fits = smaller == 0 ? larger == 0 : larger % smaller == 0 && (group == 0 || larger / smaller == group);
+      if (!fits) {
+        return query.Fail("dimension ", dimension, " of ", operand.ToString(false), " cannot give ",
+                          wanted->ToString(false), " in groups of ", group);
+      }
+      result.set_dimensions(dimension, wanted->dimensions(dimension));
+    } else {
+      if (group == 0) return query.Fail("the result shape must be given when the groups are not");
+      int64_t scaled = size / group;
+      if (grows && __builtin_mul_overflow(size, group, &scaled)) return query.Fail("the result is too large");
+      if (!grows && size % group != 0) return query.Fail("dimension ", dimension, " does not divide into the groups");
+      result.set_dimensions(dimension, scaled);
+    }
+    results.push_back(std::move(result));
+  }
+  return OneOrTuple(std::move(results));
+}
+
+// (operands, results)
+absl::StatusOr<Shape> InferAllGatherStart(const InferenceQuery& query) {
+  const Shape* declared = nullptr;
+  if (query.declared != nullptr) {
+    if (!query.declared->IsTuple() || query.declared->tuple_shapes().size() < 2) {
+      return query.Fail("the result must be (operand, result), declared as ", query.declared->ToString(false));
+    }
+    declared = &query.declared->tuple_shapes(1);
+  }
+  KILN_ASSIGN_OR_RETURN(Shape result, InferScaled(query, /*grows=*/true, declared));
+  return Shape::Tuple({SameAsOperands(query), std::move(result)});
+}
+
+absl::StatusOr<Shape> InferAllToAll(const InferenceQuery& query) {
+  if (query.operands.empty()) return query.Fail("needs an operand");
+  if (query.operands.size() > 1 || (query.declared != nullptr && query.declared->IsTuple())) {
+    std::vector<Shape> shapes;
+    for (const Shape* operand : query.operands) {
+      if (!Shape::Compatible(*operand, query.operand(0))) return query.Fail("operands must have one shape");
+      shapes.push_back(RowMajor(*operand));
+    }
+    return Shape::Tuple(std::move(shapes));
+  }
+  const Shape& operand = query.operand(0);
+  const int64_t dimension = query.Get<CollectiveAttributes>().dimension;
+  KILN_RETURN_IF_ERROR(CheckDimensionList(query, {dimension}, operand.rank(), "dimensions"));
+  const int64_t group = GroupSize(query);
+  if (group != 0 && operand.dimensions(dimension) % group != 0) {
+    return query.Fail("dimension ", dimension, " of ", operand.ToString(false), " does not divide into groups of ",
+                      group);
+  }
+  return RowMajor(operand);
+}
+
+absl::StatusOr<Shape> InferPermute(const InferenceQuery& query) {
+  const auto& pairs = query.Get<CollectiveAttributes>().source_target_pairs;
+  for (const auto& [source, target] : pairs) {
+    if (source < 0 || target < 0) return query.Fail("source_target_pairs name a negative device");
+  }
+  if (query.operands.empty()) return query.Fail("needs an operand");
+  const Shape value = SameAsOperands(query);
+  if (query.opcode == Opcode::kCollectivePermute) return value;
+  // (operand, result, context...)
+  const Shape context = Shape::Scalar(PrimitiveType::kU32);
+  if (query.declared == nullptr) return Shape::Tuple({value, value, context, context});
+  const Shape& declared = *query.declared;
+  if (!declared.IsTuple() || declared.tuple_shapes().size() < 2 ||
+      !Shape::Compatible(declared.tuple_shapes(0), value) || !Shape::Compatible(declared.tuple_shapes(1), value)) {
+    return query.Fail("result must be (", value.ToString(false), ", ", value.ToString(false), ", ...), declared as ",
+                      declared.ToString(false));
+  }
+  return declared;
+}
+
+absl::StatusOr<Shape> Part(const InferenceQuery& query, size_t index) {
+  const Shape& operand = query.operand(0);
+  if (!operand.IsTuple() || operand.tuple_shapes().size() <= index) {
+    return query.Fail("takes what its start gives, got ", operand.ToString(false));
+  }
+  return operand.tuple_shapes(index);
+}
+
+// ((T...), token)
+absl::StatusOr<Shape> InferInfeed(const InferenceQuery& query) {
+  if (!query.operand(0).IsToken()) return query.Fail("takes a token, got ", query.operand(0).ToString(false));
+  KILN_ASSIGN_OR_RETURN(Shape shape, RequireDeclared(query));
+  if (!shape.IsTuple() || shape.tuple_shapes().size() != 2 || !shape.tuple_shapes(1).IsToken()) {
+    return query.Fail("the result must be (data, token), declared as ", shape.ToString(false));
+  }
+  return shape;
+}
+
+absl::StatusOr<Shape> InferOutfeed(const InferenceQuery& query) {
+  if (!query.operand(1).IsToken()) return query.Fail("takes data and a token");
+  const Shape& sent = query.Get<FeedAttributes>().outfeed_shape;
+  if (!Shape::Compatible(sent, query.operand(0))) {
+    return query.Fail("outfeed_shape is ", sent.ToString(false), ", the operand ", query.operand(0).ToString(false));
+  }
+  return Shape::Token();
+}
+
+// send(T, token) -> (T, u32, token); recv(token) likewise, as declared.
+absl::StatusOr<Shape> InferSend(const InferenceQuery& query) {
+  if (!query.operand(1).IsToken()) return query.Fail("takes data and a token");
+  return Shape::Tuple({query.operand(0), Shape::Scalar(PrimitiveType::kU32), Shape::Token()});
+}
+
+absl::StatusOr<Shape> InferRecv(const InferenceQuery& query) {
+  if (!query.operand(0).IsToken()) return query.Fail("takes a token, got ", query.operand(0).ToString(false));
+  KILN_ASSIGN_OR_RETURN(Shape shape, RequireDeclared(query));
+  if (!shape.IsTuple() || shape.tuple_shapes().size() != 3 || !shape.tuple_shapes(2).IsToken()) {
+    return query.Fail("the result must be (data, u32[], token[]), declared as ", shape.ToString(false));
+  }
+  return shape;
+}
+
+absl::StatusOr<Shape> InferRecvDone(const InferenceQuery& query) {
+  KILN_ASSIGN_OR_RETURN(Shape data, Part(query, 0));
+  return Shape::Tuple({std::move(data), Shape::Token()});
+}
+
+absl::Status RequireArraysOf(const InferenceQuery& query) {
+  KILN_RETURN_IF_ERROR(RequireArrays(query));
+  return CheckGroups(query);
+}
+
+}  // namespace
+
+absl::StatusOr<Shape> InferCommunication(const InferenceQuery& query) {
+  switch (query.opcode) {
+    case Opcode::kCopyStart:
+      return Shape::Tuple({query.operand(0), query.operand(0), Shape::Scalar(PrimitiveType::kU32)});
+    case Opcode::kCopyDone:
+      return Part(query, 0);
+    case Opcode::kAllGatherDone:
+    case Opcode::kCollectivePermuteDone:
+      return Part(query, 1);
+    case Opcode::kAllReduceDone:
+      return query.operand(0);
+    case Opcode::kInfeed:
+      return InferInfeed(query);
+    case Opcode::kOutfeed:
+      return InferOutfeed(query);
+    case Opcode::kSend:
+      return InferSend(query);
+    case Opcode::kRecv:
+      return InferRecv(query);
+    case Opcode::kSendDone:
+      KILN_RETURN_IF_ERROR(Part(query, 2).status());
+      return Shape::Token();
+    case Opcode::kRecvDone:
+      return InferRecvDone(query);
+    default:
+      break;
+  }
+  KILN_RETURN_IF_ERROR(RequireArraysOf(query));
+  switch (query.opcode) {
+    case Opcode::kAllGather:
+      return InferScaled(query, /*grows=*/true, query.declared);
+    case Opcode::kAllGatherStart:
+      return InferAllGatherStart(query);
+    case Opcode::kReduceScatter:
+      KILN_RETURN_IF_ERROR(CheckReducer(query));
+      return InferScaled(query, /*grows=*/false, query.declared);
+    case Opcode::kAllReduce:
+    case Opcode::kAllReduceStart:
+    case Opcode::kCollectiveReduce:
+      KILN_RETURN_IF_ERROR(CheckReducer(query));
+      if (query.operands.empty()) return query.Fail("needs an operand");
+      return SameAsOperands(query);
+    case Opcode::kAllToAll:
+      return InferAllToAll(query);
+    case Opcode::kCollectiveBroadcast:
+      if (query.operands.empty()) return query.Fail("needs an operand");
+      return SameAsOperands(query);
+    case Opcode::kCollectivePermute:
+    case Opcode::kCollectivePermuteStart:
+      return InferPermute(query);
+    case Opcode::kRaggedAllToAll:
+      return RowMajor(query.operand(1));
+    default:
+      return Internal("no rule for ", OpcodeName(query.opcode));
+  }
+}
+
+}  // namespace kiln::hlo

@@ -1,0 +1,199 @@
+// Dot in its forms and convolution.
+#include <utility>
+
+#include "src/hlo/shape_inference_rules.h"
+
+namespace kiln::hlo {
+namespace {
+
+// The type that a product of two operands has when nobody asks for another one; `declared` asks.
+absl::StatusOr<PrimitiveType> ProductType(const InferenceQuery& query) {
+  const PrimitiveType lhs = query.operand(0).element_type(), rhs = query.operand(1).element_type();
+  if (query.declared != nullptr) {
+    if (!query.declared->IsArray()) {
+      return query.Fail("the result must be an array, declared as ", query.declared->ToString(false));
+    }
+    const PrimitiveType type = query.declared->element_type();
+    if (IsComplex(type) != (IsComplex(lhs) || IsComplex(rhs))) {
+      return query.Fail("operands of types ", PrimitiveTypeName(lhs), " and ", PrimitiveTypeName(rhs), " do not give ",
+                        PrimitiveTypeName(type));
+    }
+    return type;
+  }
+  if (lhs != rhs) {
+    return query.Fail("operands of types ", PrimitiveTypeName(lhs), " and ", PrimitiveTypeName(rhs),
+                      " need a declared result type");
+  }
+  return lhs;
+}
+
+absl::Status CheckPairs(const InferenceQuery& query, const DimensionVector& lhs_dimensions,
+                        const DimensionVector& rhs_dimensions, absl::string_view what) {
+  if (lhs_dimensions.size() != rhs_dimensions.size()) {
+    return query.Fail("the operands have different numbers of ", what, " dimensions: ", lhs_dimensions.size(), " and ",
+                      rhs_dimensions.size());
+  }
+  for (size_t i = 0; i < lhs_dimensions.size(); ++i) {
+    const int64_t lhs = query.operand(0).dimensions(lhs_dimensions[i]);
+    const int64_t rhs = query.operand(1).dimensions(rhs_dimensions[i]);
+    if (lhs != rhs) {
+      return query.Fail(what, " dimensions ", lhs_dimensions[i], " of ", query.operand(0).ToString(false), " and ",
+                        rhs_dimensions[i], " of ", query.operand(1).ToString(false), " differ in size");
+    }
+  }
+  return absl::OkStatus();
+}
+
+DimensionVector Joined(const DimensionVector& a, const DimensionVector& b) {
+  DimensionVector all = a;
+  all.insert(all.end(), b.begin(), b.end());
+  return all;
+}
+
+// Dimensions of `shape` that are in none of the lists, with their sizes.
+void AppendFree(const Shape& shape, const DimensionVector& used, DimensionVector* sizes) {
+  for (int64_t i = 0; i < shape.rank(); ++i) {
+    if (!Contains(used, i)) sizes->push_back(shape.dimensions(i));
+  }
+}
+
+absl::StatusOr<Shape> InferDot(const InferenceQuery& query) {
+  if (query.operands.size() < 2) return query.Fail("takes 2 operands, got ", query.operands.size());
+  if (query.opcode == Opcode::kDot && query.operands.size() != 2) {
+    return query.Fail("takes 2 operands (sparse forms are not supported), got ", query.operands.size());
+  }
+  const auto& dot = query.Get<DotAttributes>();
+  const Shape& lhs = query.operand(0);
+  const Shape& rhs = query.operand(1);
+  const DimensionVector lhs_used = Joined(dot.lhs_batch, dot.lhs_contracting);
+  const DimensionVector rhs_used = Joined(dot.rhs_batch, dot.rhs_contracting);
+  KILN_RETURN_IF_ERROR(CheckDimensionList(query, lhs_used, lhs.rank(), "the left batch and contracting dims"));
+  KILN_RETURN_IF_ERROR(CheckDimensionList(query, rhs_used, rhs.rank(), "the right batch and contracting dims"));
+  KILN_RETURN_IF_ERROR(CheckPairs(query, dot.lhs_batch, dot.rhs_batch, "batch"));
+  KILN_RETURN_IF_ERROR(CheckPairs(query, dot.lhs_contracting, dot.rhs_contracting, "contracting"));
+  KILN_ASSIGN_OR_RETURN(PrimitiveType type, ProductType(query));
+  DimensionVector sizes;
+  for (int64_t dimension : dot.lhs_batch) sizes.push_back(lhs.dimensions(dimension));
+  AppendFree(lhs, lhs_used, &sizes);
+  AppendFree(rhs, rhs_used, &sizes);
+  return Shape(type, sizes);
+}
+
+// lhs, rhs and group sizes; one ragged dimension of lhs that is free (rhs has a group dimension), contracting (the
+// groups become the first result dimension) or batch.
+absl::StatusOr<Shape> InferRaggedDot(const InferenceQuery& query) {
+  const auto& dot = query.Get<DotAttributes>();
+  const Shape& lhs = query.operand(0);
+  const Shape& rhs = query.operand(1);
+  const Shape& groups = query.operand(2);
+  const DimensionVector lhs_used = Joined(dot.lhs_batch, dot.lhs_contracting);
+  const DimensionVector rhs_used = Joined(Joined(dot.rhs_batch, dot.rhs_contracting), dot.rhs_group);
+  KILN_RETURN_IF_ERROR(CheckDimensionList(query, lhs_used, lhs.rank(), "the left batch and contracting dims"));
+  KILN_RETURN_IF_ERROR(CheckDimensionList(query, rhs_used, rhs.rank(), "the right batch, contracting and group dims"));
+  KILN_RETURN_IF_ERROR(CheckDimensionList(query, dot.lhs_ragged, lhs.rank(), "lhs_ragged_dims"));
+  KILN_RETURN_IF_ERROR(CheckPairs(query, dot.lhs_batch, dot.rhs_batch, "batch"));
+  KILN_RETURN_IF_ERROR(CheckPairs(query, dot.lhs_contracting, dot.rhs_contracting, "contracting"));
+  if (dot.lhs_ragged.size() != 1) return query.Fail("needs exactly one ragged dimension");
+  if (!IsIntegral(groups.element_type()) || groups.rank() < 1) {
+    return query.Fail("group sizes must be an array of integers, got ", groups.ToString(false));
+  }
+  const int64_t ragged = dot.lhs_ragged[0];
+  const bool contracting = Contains(dot.lhs_contracting, ragged);
+  const bool free = !contracting && !Contains(dot.lhs_batch, ragged);
+  if (dot.rhs_group.size() != (free ? 1u : 0u)) {
+    return query.Fail("needs ", free ? "one group dimension" : "no group dimension", " in the right operand");
+  }
+  const int64_t group_count = groups.dimensions(groups.rank() - 1);
+  if (free && rhs.dimensions(dot.rhs_group[0]) != group_count) {
+    return query.Fail("the group dimension of ", rhs.ToString(false), " must have size ", group_count);
+  }
+  KILN_ASSIGN_OR_RETURN(PrimitiveType type, ProductType(query));
+  DimensionVector sizes;
+  if (contracting) sizes.push_back(group_count);
+  for (int64_t dimension : dot.lhs_batch) sizes.push_back(lhs.dimensions(dimension));
+  AppendFree(lhs, lhs_used, &sizes);
+  AppendFree(rhs, rhs_used, &sizes);
+  return Shape(type, sizes);
+}
+
+// Batch, feature and spatial dimensions must be all the dimensions of `shape`, each once.
+absl::Status CheckLabels(const InferenceQuery& query, const Shape* shape, int64_t first, int64_t second,
+                         const DimensionVector& spatial, absl::string_view what) {
+  DimensionVector all = spatial;
+  all.push_back(first);
+  all.push_back(second);
+  const int64_t rank = static_cast<int64_t>(all.size());
+  if (shape != nullptr && shape->rank() != rank) {
+    return query.Fail("the labels give ", what, " rank ", rank, ", it is ", shape->ToString(false));
+  }
+  return CheckDimensionList(query, all, rank, absl::StrCat("the labels of ", what));
+}
+
+absl::StatusOr<Shape> InferConvolution(const InferenceQuery& query) {
+  if (query.operands.size() != 2) {
+    return query.Fail("takes 2 operands (sparse forms are not supported), got ", query.operands.size());
+  }
+  const auto& convolution = query.Get<ConvolutionAttributes>();
+  const Shape& input = query.operand(0);
+  const Shape& kernel = query.operand(1);
+  const size_t spatial = convolution.window.size();
+  if (convolution.input_spatial.size() != spatial || convolution.kernel_spatial.size() != spatial ||
+      convolution.output_spatial.size() != spatial) {
+    return query.Fail("window has ", spatial, " dimensions, the labels ", convolution.input_spatial.size(), ", ",
+                      convolution.kernel_spatial.size(), " and ", convolution.output_spatial.size());
+  }
+  KILN_RETURN_IF_ERROR(CheckLabels(query, &input, convolution.input_batch, convolution.input_feature,
+                                   convolution.input_spatial, "the input"));
+  KILN_RETURN_IF_ERROR(CheckLabels(query, &kernel, convolution.kernel_input_feature, convolution.kernel_output_feature,
+                                   convolution.kernel_spatial, "the kernel"));
+  KILN_RETURN_IF_ERROR(CheckLabels(query, nullptr, convolution.output_batch, convolution.output_feature,
+                                   convolution.output_spatial, "the output"));
+  const int64_t batch = input.dimensions(convolution.input_batch);
+  const int64_t features = input.dimensions(convolution.input_feature);
+  const int64_t kernel_features = kernel.dimensions(convolution.kernel_input_feature);
+  const int64_t output_features = kernel.dimensions(convolution.kernel_output_feature);
+  const int64_t feature_groups = convolution.feature_group_count, batch_groups = convolution.batch_group_count;
+  if (feature_groups < 1 || batch_groups < 1) return query.Fail("group counts must be positive");
+  if (feature_groups > 1 && batch_groups > 1) return query.Fail("feature and batch groups exclude each other");
+  if (features % feature_groups != 0 || features / feature_groups != kernel_features) {
+    return query.Fail("the input has ", features, " features in ", feature_groups, " groups, the kernel takes ",
+                      kernel_features);
+  }
+  if (output_features % feature_groups != 0 || output_features % batch_groups != 0) {
+    return query.Fail("the kernel's ", output_features, " output features do not divide into the groups");
+  }
+  if (batch % batch_groups != 0) return query.Fail("the batch of ", batch, " does not divide into the groups");
+  KILN_ASSIGN_OR_RETURN(PrimitiveType type, ProductType(query));
+  DimensionVector sizes(spatial + 2, 0);
+  sizes[convolution.output_batch] = batch / batch_groups;
+  sizes[convolution.output_feature] = output_features;
+  for (size_t i = 0; i < spatial; ++i) {
+    const WindowDimension& window = convolution.window[i];
+    if (kernel.dimensions(convolution.kernel_spatial[i]) != window.size) {
+      return query.Fail("window size ", window.size, " of spatial dimension ", i, " is not that of the kernel ",
+                        kernel.ToString(false));
+    }
+    KILN_ASSIGN_OR_RETURN(sizes[convolution.output_spatial[i]],
+                          WindowedSize(query, input.dimensions(convolution.input_spatial[i]), window));
+  }
+  return Shape(type, sizes);
+}
+
+}  // namespace
+
+absl::StatusOr<Shape> InferContraction(const InferenceQuery& query) {
+  KILN_RETURN_IF_ERROR(RequireArrays(query));
+  switch (query.opcode) {
+    case Opcode::kDot:
+    case Opcode::kScaledDot:
+      return InferDot(query);
+    case Opcode::kRaggedDot:
+      return InferRaggedDot(query);
+    case Opcode::kConvolution:
+      return InferConvolution(query);
+    default:
+      return Internal("no rule for ", OpcodeName(query.opcode));
+  }
+}
+
+}  // namespace kiln::hlo

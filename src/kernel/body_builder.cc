@@ -1,0 +1,360 @@
+#include "src/kernel/body_builder.h"
+
+#include <utility>
+
+#include "src/base/status.h"
+
+namespace kiln::kernel {
+
+using hlo::Instruction;
+using hlo::Opcode;
+using hlo::PrimitiveType;
+
+namespace {
+
+// Bodies beyond this size are not worth one kernel, and bound what a hostile program can make the compiler do.
+constexpr size_t kMaxOps = 8192;
+constexpr int kMaxDepth = 2000;
+
+}  // namespace
+
+absl::StatusOr<int> BodyBuilder::NewLoop(int64_t extent, LoopKind kind) {
+  if (kernel_.loops.size() >= kMaxLoops) return ResourceExhausted("a kernel with more than ", kMaxLoops, " loops");
+  kernel_.loops.push_back({extent, kind});
+  return static_cast<int>(kernel_.loops.size()) - 1;
+}
+
+absl::StatusOr<Index> BodyBuilder::BeginNest(absl::Span<const int64_t> extents, LoopKind kind) {
+  Nest nest;
+  Index variables;
+  uint64_t bits = 0;
+  for (int64_t extent : extents) {
+    if (extent == 1) {
+      variables.push_back(IndexExpr());
+      continue;
+    }
+    KILN_ASSIGN_OR_RETURN(int loop, NewLoop(extent, kind));
+    nest.loops.push_back(loop);
+    bits |= uint64_t{1} << loop;
+    variables.push_back(kernel_.terms.Loop(loop, extent));
+  }
+  kernel_.nests.push_back(std::move(nest));
+  open_.assign(1, OpenBlock{&kernel_.nests.back().body, bits});
+  // Values of another nest are computed anew: they live in its loops.
+  memo_.clear();
+  symbols_.clear();
+  reduce_memo_.clear();
+  return variables;
+}
+
+void BodyBuilder::EndNest() { open_.clear(); }
+
+ValueId BodyBuilder::AddOp(Op op) {
+  for (ValueId operand : op.operands) op.loops |= kernel_.ops[operand].loops;
+  if (op.predicate != kNoValue) op.loops |= kernel_.ops[op.predicate].loops;
+  op.loops |= kernel_.terms.LoopsOf(op.offset);
+  for (const Condition& condition : op.conditions) op.loops |= kernel_.terms.LoopsOf(condition.expr);
+  uint64_t available = 0;
+  size_t level = 0;
+  for (; level + 1 < open_.size(); ++level) {
+    available |= open_[level].loops;
+    if ((op.loops & ~available) == 0) break;
+  }
+  ValueId id = static_cast<ValueId>(kernel_.ops.size());
+  kernel_.ops.push_back(std::move(op));
+  open_[level].block->statements.push_back({Block::Kind::kOp, id});
+  return id;
+}
+
+ValueId BodyBuilder::AddLoad(int parameter, const Index& index, ValueId predicate) {
+  const Parameter& p = kernel_.parameters[parameter];
+  Op op{OpKind::kLoad, p.type};
+  op.parameter = parameter;
+  op.offset = Linearize(index, p.dimensions);
+  op.predicate = predicate;
+  // What is also written is read anew in every iteration.
+  if (p.is_updated) op.loops = open_[0].loops;
+  return AddOp(std::move(op));
+}
+
+ValueId BodyBuilder::AddElementwise(Opcode opcode, PrimitiveType type, std::vector<ValueId> operands,
+                                    const Instruction* instruction) {
+  Op op{OpKind::kElementwise, type};
+  op.opcode = opcode;
+  op.operands = std::move(operands);
+  op.instruction = instruction;
+  return AddOp(std::move(op));
+}
+
+ValueId BodyBuilder::AddConstant(const hlo::Literal& literal, int64_t element) {
+  Op op{OpKind::kConstant, literal.shape().element_type()};
+  op.literal = literal;
+  op.literal_index = element;
+  return AddOp(std::move(op));
+}
+
+ValueId BodyBuilder::AddCondition(std::vector<Condition> conditions, ValueId also, bool* never) {
+  *never = false;
+  std::vector<Condition> needed;
+  for (Condition& condition : conditions) {
+    IndexRange range = kernel_.terms.RangeOf(condition.expr);
+    if (range.low >= condition.low && range.high < condition.high) continue;
+    if (range.high < condition.low || range.low >= condition.high) *never = true;
+    needed.push_back(std::move(condition));
+  }
+  if (needed.empty()) return also;
+  Op op{OpKind::kCondition, PrimitiveType::kPred};
+  op.conditions = std::move(needed);
+  if (also != kNoValue) op.operands.push_back(also);
+  return AddOp(std::move(op));
+}
+
+IndexExpr BodyBuilder::ToIndex(ValueId value, IndexRange range, bool clamp) {
+  if (clamp && range.low == range.high) return IndexExpr::Constant(range.low);
+  // One symbol for equal indices, so that equal places are seen to be equal.
+  auto [it, inserted] = symbols_.try_emplace(std::make_tuple(value, range.low, range.high, clamp), kNoValue);
+  if (!inserted) return kernel_.terms.Symbol(it->second, range, kernel_.ops[it->second].loops);
+  Op op{OpKind::kToIndex, PrimitiveType::kS64};
+  op.operands = {value};
+  op.range = range;
+  op.clamp = clamp;
+  ValueId id = it->second = AddOp(std::move(op));
+  return kernel_.terms.Symbol(id, range, kernel_.ops[id].loops);
+}
+
+void BodyBuilder::AddStore(int parameter, const Index& index, ValueId value, ValueId predicate) {
+  Store store{parameter, Linearize(index, kernel_.parameters[parameter].dimensions), value, predicate};
+  kernel_.stores.push_back(std::move(store));
+  open_.back().block->statements.push_back({Block::Kind::kStore, static_cast<int>(kernel_.stores.size()) - 1});
+}
+
+absl::StatusOr<ValueId> BodyBuilder::Emit(const Instruction* instruction, const Index& index, int64_t leaf) {
+  Key key{instruction, leaf, predicate_, index};
+  auto found = memo_.find(key);
+  if (found != memo_.end()) return found->second;
+  if (kernel_.ops.size() > kMaxOps || depth_ > kMaxDepth) {
+    return ResourceExhausted(instruction->Describe(), ": the fused body grows past ", kMaxOps, " operations");
+  }
+  ++depth_;
+  auto value = EmitUncached(instruction, index, leaf);
+  --depth_;
+  KILN_RETURN_IF_ERROR(value.status());
+  memo_.emplace(std::move(key), *value);
+  return *value;
+}
+
+absl::StatusOr<ValueId> BodyBuilder::EmitUnder(ValueId predicate, const Instruction* instruction, const Index& index) {
+  ValueId outer = std::exchange(predicate_, predicate);
+  auto value = Emit(instruction, index);
+  predicate_ = outer;
+  return value;
+}
+
+absl::StatusOr<ValueId> BodyBuilder::EmitUncached(const Instruction* instruction, const Index& index, int64_t leaf) {
+  auto input = inputs_.find(instruction);
+  if (input != inputs_.end()) return AddLoad(input->second, index, predicate_);
+  const Instruction* operand = instruction->operand_count() > 0 ? instruction->operand(0) : nullptr;
+  IndexTerms& terms = kernel_.terms;
+  switch (instruction->opcode()) {
+    case Opcode::kConstant:
+      return EmitConstant(instruction, index);
+    case Opcode::kIota: {
+      Op op{OpKind::kIndex, instruction->shape().element_type()};
+      op.offset = index[instruction->dimensions()[0]];
+      return AddOp(std::move(op));
+    }
+    case Opcode::kBroadcast: {
+      Index from;
+      for (int64_t dimension : instruction->dimensions()) from.push_back(index[dimension]);
+      return Emit(operand, from);
+    }
+    case Opcode::kReshape:
+      return Emit(operand, Delinearize(&terms, Linearize(index, instruction->shape().dimensions()),
+                                       operand->shape().dimensions()));
+    case Opcode::kBitcast:
+      if (operand->shape().element_type() != instruction->shape().element_type()) break;
+      return Emit(operand, Delinearize(&terms, Linearize(index, instruction->shape().dimensions()),
+                                       operand->shape().dimensions()));
+    case Opcode::kTranspose: {
+      Index from(index.size());
+      for (size_t i = 0; i < index.size(); ++i) from[instruction->dimensions()[i]] = index[i];
+      return Emit(operand, from);
+    }
+    case Opcode::kSlice: {
+      const auto& slice = instruction->Get<hlo::SliceAttributes>();
+      Index from;
+      for (size_t i = 0; i < index.size(); ++i) from.push_back(index[i] * slice.stride[i] + slice.start[i]);
+      return Emit(operand, from);
+    }
+    case Opcode::kReverse: {
+      Index from = index;
+      for (int64_t d : instruction->dimensions()) {
+        from[d] = IndexExpr::Constant(operand->shape().dimensions(d) - 1) - index[d];
+      }
+      return Emit(operand, from);
+    }
+    case Opcode::kCopy:
+    case Opcode::kOptBarrier:
+      return Emit(operand, index, leaf);
+    case Opcode::kGetTupleElement: {
+      int64_t operand_leaf = leaf;
+      for (int64_t i = 0; i < instruction->tuple_index(); ++i) {
+        operand_leaf += operand->shape().tuple_shapes(i).leaf_count();
+      }
+      return Emit(operand, index, operand_leaf);
+    }
+    case Opcode::kTuple: {
+      for (const Instruction* element : instruction->operands()) {
+        int64_t leaves = element->shape().leaf_count();
+        if (leaf < leaves) return Emit(element, index, leaf);
+        leaf -= leaves;
+      }
+      return Internal(instruction->Describe(), ": no such tuple leaf");
+    }
+    case Opcode::kPad:
+      return EmitPad(instruction, index);
+    case Opcode::kConcatenate:
+      return EmitConcatenate(instruction, index);
+    case Opcode::kBitcastConvert:
+      return EmitBitcastConvert(instruction, index);
+    case Opcode::kDynamicSlice:
+      return EmitDynamicSlice(instruction, index);
+    case Opcode::kDynamicUpdateSlice:
+      return EmitDynamicUpdateSlice(instruction, index);
+    case Opcode::kGather:
+      return EmitGather(instruction, index);
+    case Opcode::kMap:
+      return EmitMap(instruction, index);
+    case Opcode::kReduce:
+      return EmitReduce(instruction, index, leaf);
+    case Opcode::kReduceWindow:
+      return EmitReduceWindow(instruction, index, leaf);
+    case Opcode::kDot:
+      return EmitDot(instruction, index);
+    case Opcode::kConvolution:
+      return EmitConvolution(instruction, index);
+    default:
+      if (hlo::IsElementwise(instruction->opcode())) return EmitElementwise(instruction, index);
+      break;
+  }
+  return Unimplemented(instruction->Describe(), ": no kernel for this operation");
+}
+
+absl::StatusOr<ValueId> BodyBuilder::EmitElementwise(const Instruction* instruction, const Index& index) {
+  std::vector<ValueId> operands;
+  for (const Instruction* operand : instruction->operands()) {
+    // The bounds of clamp and the predicate of select may be scalars beside arrays.
+    const bool scalar = operand->shape().rank() == 0;
+    KILN_ASSIGN_OR_RETURN(ValueId value, Emit(operand, scalar ? Index() : index));
+    operands.push_back(value);
+  }
+  return AddElementwise(instruction->opcode(), instruction->shape().element_type(), std::move(operands), instruction);
+}
+
+absl::StatusOr<ValueId> BodyBuilder::EmitConstant(const Instruction* instruction, const Index& index) {
+  const hlo::Literal& literal = instruction->literal();
+  if (literal.element_count() == 1 || literal.IsSplat()) return AddConstant(literal, 0);
+  IndexExpr offset = Linearize(index, instruction->shape().dimensions());
+  if (offset.IsConstant()) return AddConstant(literal, offset.constant);
+  // A table: a parameter that the kernel brings along.
+  int parameter = static_cast<int>(kernel_.parameters.size());
+  for (size_t i = 0; i < kernel_.parameters.size(); ++i) {
+    if (kernel_.parameters[i].constant.has_value() && *kernel_.parameters[i].constant == literal) {
+      parameter = static_cast<int>(i);
+    }
+  }
+  if (parameter == static_cast<int>(kernel_.parameters.size())) {
+    Parameter table{literal.shape().element_type(), literal.shape().dimensions()};
+    table.constant = literal;
+    kernel_.parameters.push_back(std::move(table));
+  }
+  return AddLoad(parameter, index, predicate_);
+}
+
+absl::StatusOr<std::vector<ValueId>> BodyBuilder::Inline(const hlo::Computation& computation,
+                                                         absl::Span<const ValueId> arguments) {
+  absl::flat_hash_map<const Instruction*, ValueId> values;
+  const Instruction* root = computation.root();
+  for (const Instruction* instruction : computation.PostOrder()) {
+    if (instruction->IsParameter()) {
+      values[instruction] = arguments[instruction->parameter_number()];
+    } else if (instruction->IsConstant()) {
+      values[instruction] = AddConstant(instruction->literal(), 0);
+    } else if (hlo::IsElementwise(instruction->opcode())) {
+      std::vector<ValueId> operands;
+      for (const Instruction* operand : instruction->operands()) operands.push_back(values.at(operand));
+      values[instruction] = AddElementwise(instruction->opcode(), instruction->shape().element_type(),
+                                           std::move(operands), instruction);
+    } else if (instruction->opcode() == Opcode::kBroadcast || instruction->opcode() == Opcode::kReshape ||
+               instruction->opcode() == Opcode::kCopy) {
+      values[instruction] = values.at(instruction->operand(0));  // scalars all
+    } else if (instruction->opcode() == Opcode::kTuple && instruction == root) {
+      continue;
+    } else {
+      return Unimplemented(instruction->Describe(), ": not allowed in the scalar computation ", computation.name());
+    }
+  }
+  std::vector<ValueId> results;
+  if (root->opcode() == Opcode::kTuple) {
+    for (const Instruction* operand : root->operands()) results.push_back(values.at(operand));
+  } else {
+    results.push_back(values.at(root));
+  }
+  return results;
+}
+
+absl::StatusOr<int> BodyBuilder::BeginReduce(absl::Span<const int64_t> extents, Index* variables) {
+  Reduce reduce;
+  uint64_t bits = 0;
+  for (int64_t extent : extents) {
+    if (extent == 1) {
+      variables->push_back(IndexExpr());
+      continue;
+    }
+    KILN_ASSIGN_OR_RETURN(int loop, NewLoop(extent, LoopKind::kReduce));
+    reduce.loops.push_back(loop);
+    bits |= uint64_t{1} << loop;
+    variables->push_back(kernel_.terms.Loop(loop, extent));
+  }
+  reduce.block = std::make_unique<Block>();
+  open_.push_back({reduce.block.get(), bits});
+  kernel_.reduces.push_back(std::move(reduce));
+  return static_cast<int>(kernel_.reduces.size()) - 1;
+}
+
+absl::StatusOr<std::vector<ValueId>> BodyBuilder::EndReduce(int reduce_number, std::vector<ValueId> inits,
+                                                            std::vector<ValueId> elements,
+                                                            const hlo::Computation* combiner,
+                                                            Opcode combine_opcode) {
+  const uint64_t own = open_.back().loops;
+  open_.pop_back();
+  Reduce& reduce = kernel_.reduces[reduce_number];
+  uint64_t outer = 0;
+  for (ValueId value : elements) outer |= kernel_.ops[value].loops;
+  for (ValueId value : inits) outer |= kernel_.ops[value].loops;
+  reduce.outer_loops = outer & ~own;
+  reduce.inits = std::move(inits);
+  reduce.elements = std::move(elements);
+  reduce.combiner = combiner;
+  reduce.combine_opcode = combine_opcode;
+  // The reduce itself goes where its results are available.
+  uint64_t available = 0;
+  size_t level = 0;
+  for (; level + 1 < open_.size(); ++level) {
+    available |= open_[level].loops;
+    if ((reduce.outer_loops & ~available) == 0) break;
+  }
+  open_[level].block->statements.push_back({Block::Kind::kReduce, reduce_number});
+  std::vector<ValueId> results;
+  for (size_t i = 0; i < kernel_.reduces[reduce_number].inits.size(); ++i) {
+    Op op{OpKind::kReduced, kernel_.ops[kernel_.reduces[reduce_number].inits[i]].type};
+    op.loops = kernel_.reduces[reduce_number].outer_loops;
+    op.reduce = reduce_number;
+    op.offset = IndexExpr::Constant(static_cast<int64_t>(i));
+    results.push_back(AddOp(std::move(op)));
+  }
+  kernel_.reduces[reduce_number].results = results;
+  return results;
+}
+
+}  // namespace kiln::kernel

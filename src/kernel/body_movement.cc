@@ -1,0 +1,190 @@
+// Bodies of data movement whose index map has conditions or data in it: pad, concatenate, dynamic slices, gather.
+#include "src/base/status.h"
+#include "src/kernel/body_builder.h"
+
+namespace kiln::kernel {
+
+using hlo::Instruction;
+using hlo::Opcode;
+using hlo::PrimitiveType;
+
+absl::StatusOr<ValueId> BodyBuilder::EmitPad(const Instruction* instruction, const Index& index) {
+  const auto& pad = instruction->Get<hlo::PadAttributes>();
+  const Instruction* operand = instruction->operand(0);
+  KILN_ASSIGN_OR_RETURN(ValueId padding, Emit(instruction->operand(1), {}));
+  std::vector<Condition> conditions;
+  Index from;
+  bool never = operand->shape().element_count() == 0;
+  for (size_t i = 0; i < index.size() && !never; ++i) {
+    const int64_t step = pad.interior[i] + 1;
+    IndexExpr shifted = index[i] + -pad.low[i];
+    conditions.push_back({shifted, 0, (operand->shape().dimensions(i) - 1) * step + 1});
+    if (step > 1) conditions.push_back({kernel_.terms.Mod(shifted, step), 0, 1});
+    from.push_back(kernel_.terms.FloorDiv(shifted, step));
+  }
+  if (never) return padding;
+  ValueId inside = AddCondition(std::move(conditions), kNoValue, &never);
+  if (never) return padding;
+  if (inside == kNoValue) return Emit(operand, from);
+  ValueId guard = inside;
+  if (predicate_ != kNoValue) {
+    guard = AddElementwise(Opcode::kAnd, PrimitiveType::kPred, {inside, predicate_});
+  }
+  KILN_ASSIGN_OR_RETURN(ValueId value, EmitUnder(guard, operand, from));
+  return AddElementwise(Opcode::kSelect, instruction->shape().element_type(), {inside, value, padding});
+}
+
+absl::StatusOr<ValueId> BodyBuilder::EmitConcatenate(const Instruction* instruction, const Index& index) {
+  const int64_t dimension = instruction->dimensions()[0];
+  const IndexRange range = kernel_.terms.RangeOf(index[dimension]);
+  struct Piece {
+    const Instruction* operand;
+    int64_t start, end;
+  };
+  std::vector<Piece> pieces;
+  int64_t start = 0;
+  for (const Instruction* operand : instruction->operands()) {
+    int64_t end = start + operand->shape().dimensions(dimension);
+    // Only pieces that this index can meet.
+    if (end > start && range.low < end && range.high >= start) pieces.push_back({operand, start, end});
+    start = end;
+  }
+  if (pieces.empty()) return Internal(instruction->Describe(), ": index outside of every operand");
+  auto at = [&](const Piece& piece) {
+    Index from = index;
+    from[dimension] = index[dimension] + -piece.start;
+    return from;
+  };
+  if (pieces.size() == 1) return Emit(pieces[0].operand, at(pieces[0]));
+  ValueId result = kNoValue;
+  for (const Piece& piece : pieces) {
+    bool never;
+    ValueId inside = AddCondition({{index[dimension], piece.start, piece.end}}, kNoValue, &never);
+    ValueId guard = inside;
+    if (predicate_ != kNoValue) guard = AddElementwise(Opcode::kAnd, PrimitiveType::kPred, {inside, predicate_});
+    KILN_ASSIGN_OR_RETURN(ValueId value, EmitUnder(guard, piece.operand, at(piece)));
+    result = result == kNoValue
+                 ? value
+                 : AddElementwise(Opcode::kSelect, instruction->shape().element_type(), {inside, value, result});
+  }
+  return result;
+}
+
+absl::StatusOr<ValueId> BodyBuilder::EmitBitcastConvert(const Instruction* instruction, const Index& index) {
+  const PrimitiveType from_type = instruction->operand(0)->shape().element_type();
+  const PrimitiveType to_type = instruction->shape().element_type();
+  const int from_bits = hlo::BitWidth(from_type), to_bits = hlo::BitWidth(to_type);
+  if (from_bits == to_bits) return EmitElementwise(instruction, index);
+  if (from_bits < 8 || to_bits < 8 || hlo::IsComplex(from_type) || hlo::IsComplex(to_type)) {
+    return Unimplemented(instruction->Describe(), ": bitcast-convert from ", hlo::PrimitiveTypeName(from_type), " to ",
+                         hlo::PrimitiveTypeName(to_type), " has no kernel");
+  }
+  auto bits_type = [](int bits) {
+    return bits == 8    ? PrimitiveType::kU8
+           : bits == 16 ? PrimitiveType::kU16
+           : bits == 32 ? PrimitiveType::kU32
+                        : PrimitiveType::kU64;
+  };
+  const PrimitiveType wide = bits_type(std::max(from_bits, to_bits)), narrow = bits_type(std::min(from_bits, to_bits));
+  const hlo::Shape wide_scalar = hlo::Shape::Scalar(wide);
+  if (from_bits > to_bits) {
+    // Part k of an element is its bits from k * to_bits up.
+    Index from(index.begin(), index.end() - 1);
+    KILN_ASSIGN_OR_RETURN(ValueId value, Emit(instruction->operand(0), from));
+    value = AddElementwise(Opcode::kBitcastConvert, wide, {value});
+    Op part{OpKind::kIndex, wide};
+    part.offset = index.back() * to_bits;
+    value = AddElementwise(Opcode::kShiftRightLogical, wide, {value, AddOp(std::move(part))});
+    value = AddElementwise(Opcode::kConvert, narrow, {value});
+    return AddElementwise(Opcode::kBitcastConvert, to_type, {value});
+  }
+  ValueId result = kNoValue;
+  for (int k = 0; k < to_bits / from_bits; ++k) {
+    Index from = index;
+    from.push_back(IndexExpr::Constant(k));
+    KILN_ASSIGN_OR_RETURN(ValueId part, Emit(instruction->operand(0), from));
+    part = AddElementwise(Opcode::kBitcastConvert, narrow, {part});
+    part = AddElementwise(Opcode::kConvert, wide, {part});
+    ValueId shift = AddConstant(hlo::LiteralOf(wide_scalar, int64_t{k} * from_bits), 0);
+    part = AddElementwise(Opcode::kShiftLeft, wide, {part, shift});
+    result = result == kNoValue ? part : AddElementwise(Opcode::kOr, wide, {result, part});
+  }
+  return AddElementwise(Opcode::kBitcastConvert, to_type, {result});
+}
+
+absl::StatusOr<ValueId> BodyBuilder::EmitDynamicSlice(const Instruction* instruction, const Index& index) {
+  const Instruction* operand = instruction->operand(0);
+  Index from;
+  for (size_t i = 0; i < index.size(); ++i) {
+    const int64_t last = operand->shape().dimensions(i) - instruction->shape().dimensions(i);
+    KILN_ASSIGN_OR_RETURN(ValueId start, Emit(instruction->operand(i + 1), {}));
+    from.push_back(ToIndex(start, {0, last}, /*clamp=*/true) + index[i]);
+  }
+  return Emit(operand, from);
+}
+
+// Inside a body: the update where the window is, the operand elsewhere.
+absl::StatusOr<ValueId> BodyBuilder::EmitDynamicUpdateSlice(const Instruction* instruction, const Index& index) {
+  const Instruction* operand = instruction->operand(0);
+  const Instruction* update = instruction->operand(1);
+  std::vector<Condition> conditions;
+  Index from;
+  for (size_t i = 0; i < index.size(); ++i) {
+    const int64_t size = update->shape().dimensions(i);
+    if (size == 0) return Emit(operand, index);
+    KILN_ASSIGN_OR_RETURN(ValueId start, Emit(instruction->operand(i + 2), {}));
+    IndexExpr offset = index[i] - ToIndex(start, {0, operand->shape().dimensions(i) - size}, /*clamp=*/true);
+    conditions.push_back({offset, 0, size});
+    from.push_back(std::move(offset));
+  }
+  bool never;
+  ValueId inside = AddCondition(std::move(conditions), kNoValue, &never);
+  if (inside == kNoValue) return Emit(update, from);
+  if (never) return Emit(operand, index);
+  ValueId guard = inside;
+  if (predicate_ != kNoValue) guard = AddElementwise(Opcode::kAnd, PrimitiveType::kPred, {inside, predicate_});
+  KILN_ASSIGN_OR_RETURN(ValueId updated, EmitUnder(guard, update, from));
+  KILN_ASSIGN_OR_RETURN(ValueId old, Emit(operand, index));
+  return AddElementwise(Opcode::kSelect, instruction->shape().element_type(), {inside, updated, old});
+}
+
+absl::StatusOr<ValueId> BodyBuilder::EmitGather(const Instruction* instruction, const Index& index) {
+  const auto& gather = instruction->Get<hlo::GatherAttributes>();
+  const Instruction* operand = instruction->operand(0);
+  const Instruction* indices = instruction->operand(1);
+  auto contains = [](const hlo::DimensionVector& list, int64_t value) {
+    return std::find(list.begin(), list.end(), value) != list.end();
+  };
+  Index batch, offsets;
+  for (size_t i = 0; i < index.size(); ++i) {
+    (contains(gather.offset_dims, static_cast<int64_t>(i)) ? offsets : batch).push_back(index[i]);
+  }
+  // The batch index of result dimension k stands at dimension k of the indices, the index vector left out.
+  auto start_index_at = [&](int64_t component) {
+    Index at = batch;
+    if (gather.index_vector_dim < indices->shape().rank()) {
+      at.insert(at.begin() + gather.index_vector_dim, IndexExpr::Constant(component));
+    }
+    return at;
+  };
+  Index from(operand->shape().rank());
+  size_t next_offset = 0;
+  for (int64_t d = 0; d < operand->shape().rank(); ++d) {
+    if (contains(gather.collapsed_slice_dims, d) || contains(gather.operand_batching_dims, d)) continue;
+    from[d] = offsets[next_offset++];
+  }
+  for (size_t k = 0; k < gather.operand_batching_dims.size(); ++k) {
+    int64_t indices_dim = gather.start_indices_batching_dims[k];
+    int64_t position = indices_dim > gather.index_vector_dim ? indices_dim - 1 : indices_dim;
+    from[gather.operand_batching_dims[k]] = batch[position];
+  }
+  for (size_t k = 0; k < gather.start_index_map.size(); ++k) {
+    const int64_t d = gather.start_index_map[k];
+    const int64_t last = operand->shape().dimensions(d) - gather.slice_sizes[d];
+    KILN_ASSIGN_OR_RETURN(ValueId start, Emit(indices, start_index_at(static_cast<int64_t>(k))));
+    from[d] = from[d] + ToIndex(start, {0, last}, /*clamp=*/true);
+  }
+  return Emit(operand, from);
+}
+
+}  // namespace kiln::kernel

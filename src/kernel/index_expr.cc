@@ -1,0 +1,273 @@
+#include "src/kernel/index_expr.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+
+namespace kiln::kernel {
+namespace {
+
+int64_t FloorDivide(int64_t a, int64_t b) {
+  int64_t quotient = a / b;
+  return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+
+IndexExpr Combine(const IndexExpr& a, const IndexExpr& b, int64_t factor) {
+  IndexExpr sum;
+  sum.constant = a.constant + b.constant * factor;
+  auto x = a.terms.begin(), y = b.terms.begin();
+  while (x != a.terms.end() || y != b.terms.end()) {
+    if (y == b.terms.end() || (x != a.terms.end() && x->first < y->first)) {
+      sum.terms.push_back(*x++);
+    } else if (x == a.terms.end() || y->first < x->first) {
+      sum.terms.push_back({y->first, y->second * factor});
+      ++y;
+    } else {
+      int64_t coefficient = x->second + y->second * factor;
+      if (coefficient != 0) sum.terms.push_back({x->first, coefficient});
+      ++x;
+      ++y;
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
+int64_t IndexExpr::Coefficient(int term) const {
+  for (const auto& [number, coefficient] : terms) {
+    if (number == term) return coefficient;
+  }
+  return 0;
+}
+
+IndexExpr operator+(const IndexExpr& a, const IndexExpr& b) { return Combine(a, b, 1); }
+IndexExpr operator-(const IndexExpr& a, const IndexExpr& b) { return Combine(a, b, -1); }
+IndexExpr operator+(const IndexExpr& a, int64_t b) {
+  IndexExpr sum = a;
+  sum.constant += b;
+  return sum;
+}
+IndexExpr operator*(const IndexExpr& a, int64_t factor) {
+  if (factor == 0) return IndexExpr();
+  IndexExpr product = a;
+  product.constant *= factor;
+  for (auto& [number, coefficient] : product.terms) coefficient *= factor;
+  return product;
+}
+
+IndexExpr IndexTerms::Single(int term) const {
+  IndexExpr expr;
+  expr.terms.push_back({term, 1});
+  return expr;
+}
+
+int IndexTerms::Intern(Term term) {
+  auto key = std::make_tuple(static_cast<int>(term.kind), term.id, term.divisor, term.inner);
+  auto [it, inserted] = numbers_.try_emplace(std::move(key), static_cast<int>(terms_.size()));
+  if (inserted) terms_.push_back(std::move(term));
+  return it->second;
+}
+
+IndexExpr IndexTerms::Loop(int loop, int64_t extent) {
+  if (extent <= 1) return IndexExpr();
+  return Single(Intern({Kind::kLoop, loop, {}, 0, {0, extent - 1}, uint64_t{1} << loop}));
+}
+
+IndexExpr IndexTerms::Symbol(int value, IndexRange range, uint64_t loops) {
+  if (range.low == range.high) return IndexExpr::Constant(range.low);
+  return Single(Intern({Kind::kSymbol, value, {}, 0, range, loops}));
+}
+
+int IndexTerms::LoopTerm(int loop) const {
+  auto it = numbers_.find(std::make_tuple(static_cast<int>(Kind::kLoop), loop, int64_t{0}, IndexExpr()));
+  return it == numbers_.end() ? -1 : it->second;
+}
+
+IndexRange IndexTerms::RangeOf(const IndexExpr& expr) const {
+  IndexRange range{expr.constant, expr.constant};
+  for (const auto& [number, coefficient] : expr.terms) {
+    const IndexRange& term = terms_[number].range;
+    range.low += coefficient * (coefficient > 0 ? term.low : term.high);
+    range.high += coefficient * (coefficient > 0 ? term.high : term.low);
+  }
+  return range;
+}
+
+uint64_t IndexTerms::LoopsOf(const IndexExpr& expr) const {
+  uint64_t loops = 0;
+  for (const auto& [number, coefficient] : expr.terms) loops |= terms_[number].loops;
+  return loops;
+}
+
+namespace {
+
+// expr = divisor * quotient + rest, where rest has the terms whose coefficients divisor does not divide and a constant in
+// [0, divisor).
+void SplitByDivisor(const IndexExpr& expr, int64_t divisor, IndexExpr* quotient, IndexExpr* rest) {
+  quotient->constant = FloorDivide(expr.constant, divisor);
+  rest->constant = expr.constant - quotient->constant * divisor;
+  for (const auto& [number, coefficient] : expr.terms) {
+    // The part of the coefficient that divides evenly goes out, so that 9*i mod 8 is i mod 8.
+    int64_t whole = coefficient % divisor == 0 ? coefficient / divisor : 0;
+    if (whole != 0) {
+      quotient->terms.push_back({number, whole});
+    } else {
+      rest->terms.push_back({number, coefficient});
+    }
+  }
+}
+
+// The largest g that divides the divisor and all coefficients of the terms of `expr`.
+int64_t CommonDivisor(const IndexExpr& expr, int64_t divisor) {
+  int64_t g = divisor;
+  for (const auto& [number, coefficient] : expr.terms) g = std::gcd(g, coefficient);
+  return g;
+}
+
+IndexExpr DivideCoefficients(const IndexExpr& expr, int64_t by) {
+  IndexExpr result = expr;
+  result.constant = FloorDivide(expr.constant, by);
+  for (auto& [number, coefficient] : result.terms) coefficient /= by;
+  return result;
+}
+
+}  // namespace
+
+IndexExpr IndexTerms::FloorDiv(const IndexExpr& expr, int64_t divisor) {
+  if (divisor == 1) return expr;
+  IndexExpr quotient, rest;
+  SplitByDivisor(expr, divisor, &quotient, &rest);
+  IndexRange range = RangeOf(rest);
+  if (range.low >= 0 && range.high < divisor) return quotient;
+  if (rest.terms.empty()) return quotient;
+  // floor((g*x + c) / (g*d)) = floor((x + floor(c/g)) / d): the rest of the constant never carries.
+  int64_t g = CommonDivisor(rest, divisor);
+  if (g > 1) {
+    IndexExpr inner = DivideCoefficients(rest, g);
+    return quotient + FloorDiv(inner, divisor / g);
+  }
+  // floor(floor(x/a)/b) = floor(x/(a*b)).
+  if (rest.terms.size() == 1 && rest.terms[0].second == 1 && rest.constant == 0) {
+    const Term inner = terms_[rest.terms[0].first];
+    if (inner.kind == Kind::kFloorDiv) return quotient + FloorDiv(inner.inner, inner.divisor * divisor);
+  }
+  Term term{Kind::kFloorDiv, 0, rest, divisor, {FloorDivide(range.low, divisor), FloorDivide(range.high, divisor)},
+            LoopsOf(rest)};
+  return quotient + Single(Intern(std::move(term)));
+}
+
+IndexExpr IndexTerms::Mod(const IndexExpr& expr, int64_t divisor) {
+  if (divisor == 1) return IndexExpr();
+  IndexExpr quotient, rest;
+  SplitByDivisor(expr, divisor, &quotient, &rest);
+  IndexRange range = RangeOf(rest);
+  if (range.low >= 0 && range.high < divisor) return rest;
+  if (rest.terms.empty()) return IndexExpr::Constant(rest.constant);
+  // (g*x + c) mod (g*d) = g * ((x + floor(c/g)) mod d) + c mod g.
+  int64_t g = CommonDivisor(rest, divisor);
+  if (g > 1) {
+    IndexExpr inner = DivideCoefficients(rest, g);
+    return Mod(inner, divisor / g) * g + (rest.constant - FloorDivide(rest.constant, g) * g);
+  }
+  // (x mod a) mod b = x mod b where b divides a.
+  if (rest.terms.size() == 1 && rest.terms[0].second == 1 && rest.constant == 0) {
+    const Term inner = terms_[rest.terms[0].first];
+    if (inner.kind == Kind::kMod && inner.divisor % divisor == 0) return Mod(inner.inner, divisor);
+  }
+  Term term{Kind::kMod, 0, rest, divisor, {0, divisor - 1}, LoopsOf(rest)};
+  return Single(Intern(std::move(term)));
+}
+
+bool IndexTerms::CanCollapse(const IndexExpr& expr, int outer_loop, int inner_loop, int64_t inner_extent) const {
+  const int outer = LoopTerm(outer_loop), inner = LoopTerm(inner_loop);
+  if (expr.Coefficient(outer) != inner_extent * expr.Coefficient(inner)) return false;
+  const uint64_t both = uint64_t{1} << outer_loop | uint64_t{1} << inner_loop;
+  for (const auto& [number, coefficient] : expr.terms) {
+    const Term& term = terms_[number];
+    if (number == outer || number == inner || (term.loops & both) == 0) continue;
+    // A symbol's own index expressions are checked where its value is loaded.
+    if (term.kind == Kind::kSymbol) continue;
+    if (!CanCollapse(term.inner, outer_loop, inner_loop, inner_extent)) return false;
+  }
+  return true;
+}
+
+IndexExpr IndexTerms::CollapseInto(IndexTerms* to, const IndexExpr& expr, int outer_loop, int inner_loop,
+                                   int64_t new_extent, absl::Span<const uint64_t> value_loops) const {
+  IndexExpr result = IndexExpr::Constant(expr.constant);
+  for (const auto& [number, coefficient] : expr.terms) {
+    const Term& term = terms_[number];
+    IndexExpr part;
+    switch (term.kind) {
+      case Kind::kLoop:
+        if (term.id == outer_loop) continue;
+        part = to->Loop(term.id, term.id == inner_loop ? new_extent : term.range.high + 1);
+        break;
+      case Kind::kSymbol:
+        part = to->Symbol(term.id, term.range, value_loops[term.id]);
+        break;
+      case Kind::kFloorDiv:
+        part = to->FloorDiv(CollapseInto(to, term.inner, outer_loop, inner_loop, new_extent, value_loops), term.divisor);
+        break;
+      case Kind::kMod:
+        part = to->Mod(CollapseInto(to, term.inner, outer_loop, inner_loop, new_extent, value_loops), term.divisor);
+        break;
+    }
+    result = result + part * coefficient;
+  }
+  return result;
+}
+
+std::string IndexTerms::ToString(const IndexExpr& expr) const {
+  std::string text;
+  for (const auto& [number, coefficient] : expr.terms) {
+    const Term& term = terms_[number];
+    if (!text.empty()) text += " + ";
+    if (coefficient != 1) absl::StrAppend(&text, coefficient, "*");
+    switch (term.kind) {
+      case Kind::kLoop:
+        absl::StrAppend(&text, "i", term.id);
+        break;
+      case Kind::kSymbol:
+        absl::StrAppend(&text, "[v", term.id, "]");
+        break;
+      case Kind::kFloorDiv:
+        absl::StrAppend(&text, "((", ToString(term.inner), ") floordiv ", term.divisor, ")");
+        break;
+      case Kind::kMod:
+        absl::StrAppend(&text, "((", ToString(term.inner), ") mod ", term.divisor, ")");
+        break;
+    }
+  }
+  if (text.empty()) return absl::StrCat(expr.constant);
+  if (expr.constant != 0) absl::StrAppend(&text, " + ", expr.constant);
+  return text;
+}
+
+IndexExpr Linearize(absl::Span<const IndexExpr> index, absl::Span<const int64_t> dimensions) {
+  IndexExpr linear;
+  int64_t stride = 1;
+  for (size_t i = index.size(); i-- > 0;) {
+    linear = linear + index[i] * stride;
+    stride *= dimensions[i];
+  }
+  return linear;
+}
+
+std::vector<IndexExpr> Delinearize(IndexTerms* terms, const IndexExpr& linear, absl::Span<const int64_t> dimensions) {
+  std::vector<IndexExpr> index(dimensions.size());
+  int64_t stride = 1;
+  for (size_t i = dimensions.size(); i-- > 0;) {
+    IndexExpr quotient = terms->FloorDiv(linear, stride);
+    // The outermost dimension needs no remainder.
+    bool outermost = true;
+    for (size_t j = 0; j < i; ++j) outermost &= dimensions[j] == 1;
+    index[i] = dimensions[i] == 1 ? IndexExpr() : outermost ? quotient : terms->Mod(quotient, dimensions[i]);
+    stride *= dimensions[i];
+  }
+  return index;
+}
+
+}  // namespace kiln::kernel

@@ -1,0 +1,105 @@
+// Index arithmetic: sums of loop variables, data-dependent symbols, and floor divisions and remainders of such sums,
+// kept in one canonical form so that the access pattern of a load can be read off.
+#ifndef KILN_KERNEL_INDEX_EXPR_H_
+#define KILN_KERNEL_INDEX_EXPR_H_
+
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
+
+namespace kiln::kernel {
+
+// constant + sum of coefficient * term; terms are numbers given by an IndexTerms, ascending, coefficients nonzero.
+struct IndexExpr {
+  int64_t constant = 0;
+  absl::InlinedVector<std::pair<int, int64_t>, 3> terms;
+
+  static IndexExpr Constant(int64_t value) {
+    IndexExpr expr;
+    expr.constant = value;
+    return expr;
+  }
+  bool IsConstant() const { return terms.empty(); }
+  // 0 when the term does not occur at the top level.
+  int64_t Coefficient(int term) const;
+
+  bool operator==(const IndexExpr&) const = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const IndexExpr& e) {
+    return H::combine(std::move(h), e.constant, e.terms);
+  }
+};
+
+IndexExpr operator+(const IndexExpr& a, const IndexExpr& b);
+IndexExpr operator-(const IndexExpr& a, const IndexExpr& b);
+IndexExpr operator+(const IndexExpr& a, int64_t b);
+IndexExpr operator*(const IndexExpr& a, int64_t factor);
+
+// Smallest and largest value, both included.
+struct IndexRange {
+  int64_t low = 0;
+  int64_t high = 0;
+};
+
+// The terms of one kernel. Terms with equal meaning are one term.
+class IndexTerms {
+ public:
+  enum class Kind : uint8_t { kLoop, kSymbol, kFloorDiv, kMod };
+  struct Term {
+    Kind kind;
+    int id = 0;         // kLoop: loop number; kSymbol: value number
+    IndexExpr inner;    // kFloorDiv, kMod
+    int64_t divisor = 0;  // kFloorDiv, kMod: above 0
+    IndexRange range;
+    uint64_t loops = 0;  // bit l: depends on loop l
+  };
+
+  // A loop variable that runs over [0, extent).
+  IndexExpr Loop(int loop, int64_t extent);
+  // The value of a kernel op, known to lie in `range`, that depends on `loops`.
+  IndexExpr Symbol(int value, IndexRange range, uint64_t loops);
+
+  // Rounding towards minus infinity; the remainder lies in [0, divisor). `divisor` is above 0.
+  IndexExpr FloorDiv(const IndexExpr& expr, int64_t divisor);
+  IndexExpr Mod(const IndexExpr& expr, int64_t divisor);
+
+  IndexRange RangeOf(const IndexExpr& expr) const;
+  uint64_t LoopsOf(const IndexExpr& expr) const;
+  // The term number of a loop, or -1 when the loop was never made (extent 1 loops are the constant 0).
+  int LoopTerm(int loop) const;
+
+  // Two adjacent loops, outer a and inner b of extent B, become one loop numbered b over both, where b' = a * B + b.
+  // True when `expr` allows it: the coefficient of a is B times that of b everywhere.
+  bool CanCollapse(const IndexExpr& expr, int outer_loop, int inner_loop, int64_t inner_extent) const;
+  // `expr` after that, in the terms of `to`. `value_loops[v]` are the loops that kernel op v depends on after it.
+  IndexExpr CollapseInto(IndexTerms* to, const IndexExpr& expr, int outer_loop, int inner_loop, int64_t new_extent,
+                         absl::Span<const uint64_t> value_loops) const;
+
+  const Term& term(int number) const { return terms_[number]; }
+  int size() const { return static_cast<int>(terms_.size()); }
+
+  // "4*i0 + i1 floordiv 8 + 3"
+  std::string ToString(const IndexExpr& expr) const;
+
+ private:
+  int Intern(Term term);
+  IndexExpr Single(int term) const;
+
+  std::vector<Term> terms_;
+  absl::flat_hash_map<std::tuple<int, int, int64_t, IndexExpr>, int> numbers_;
+};
+
+// Row-major linear offset of `index` in an array of these dimensions.
+IndexExpr Linearize(absl::Span<const IndexExpr> index, absl::Span<const int64_t> dimensions);
+// The inverse, for 0 <= linear < the product of the dimensions.
+std::vector<IndexExpr> Delinearize(IndexTerms* terms, const IndexExpr& linear, absl::Span<const int64_t> dimensions);
+
+}  // namespace kiln::kernel
+
+#endif  // KILN_KERNEL_INDEX_EXPR_H_

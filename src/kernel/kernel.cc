@@ -1,0 +1,181 @@
+#include "src/kernel/kernel.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "src/hlo/printer.h"
+
+namespace kiln::kernel {
+
+int64_t Kernel::input_count() const {
+  return std::count_if(parameters.begin(), parameters.end(),
+                       [](const Parameter& p) { return !p.is_output && !p.constant.has_value(); });
+}
+
+namespace {
+
+class Printer {
+ public:
+  explicit Printer(const Kernel& kernel) : kernel_(kernel) {}
+
+  std::string Print() {
+    absl::StrAppend(&text_, "kernel ", kernel_.name, " (");
+    AppendParameters(false);
+    text_ += ") -> (";
+    AppendParameters(true);
+    text_ += ")\n";
+    for (const Nest& nest : kernel_.nests) {
+      text_ += "  nest";
+      for (int loop : nest.loops) {
+        const Loop& info = kernel_.loops[loop];
+        absl::StrAppend(&text_, info.kind == LoopKind::kSerial ? " serial" : " parallel", " i", loop, " in ",
+                        info.extent);
+      }
+      text_ += "\n";
+      AppendBlock(nest.body, 4);
+    }
+    return std::move(text_);
+  }
+
+ private:
+  void AppendParameters(bool outputs) {
+    bool first = true;
+    for (size_t i = 0; i < kernel_.parameters.size(); ++i) {
+      const Parameter& p = kernel_.parameters[i];
+      if (p.is_output != outputs) continue;
+      absl::StrAppend(&text_, first ? "" : ", ", "p", i, ": ", hlo::PrimitiveTypeName(p.type), "[",
+                      absl::StrJoin(p.dimensions, ","), "]", p.is_updated ? " updated" : "",
+                      p.constant.has_value() ? " constant" : "");
+      first = false;
+    }
+  }
+
+  std::string Values(const std::vector<ValueId>& values) {
+    return absl::StrJoin(values, ", ", [](std::string* out, ValueId v) { absl::StrAppend(out, "v", v); });
+  }
+
+  std::string Predicate(ValueId predicate) { return predicate == kNoValue ? "" : absl::StrCat(" if v", predicate); }
+
+  std::string Describe(const Op& op) {
+    switch (op.kind) {
+      case OpKind::kLoad:
+        return absl::StrCat("load p", op.parameter, "[", kernel_.terms.ToString(op.offset), "]",
+                            Predicate(op.predicate));
+      case OpKind::kConstant: {
+        const size_t width = hlo::ByteWidth(op.type);
+        auto element = hlo::Literal::FromBytes(hlo::Shape::Scalar(op.type),
+                                               op.literal.bytes().subspan(op.literal_index * width, width));
+        return absl::StrCat("constant ", element.ok() ? hlo::ToString(*element) : "?");
+      }
+      case OpKind::kElementwise:
+        return absl::StrCat(hlo::OpcodeName(op.opcode), " ", Values(op.operands));
+      case OpKind::kIndex:
+        return absl::StrCat("index ", kernel_.terms.ToString(op.offset));
+      case OpKind::kCondition:
+        return absl::StrCat("condition ",
+                            absl::StrJoin(op.conditions, " and ",
+                                          [&](std::string* out, const Condition& c) {
+                                            absl::StrAppend(out, c.low, " <= ", kernel_.terms.ToString(c.expr), " < ",
+                                                            c.high);
+                                          }),
+                            op.operands.empty() ? "" : absl::StrCat(" and ", Values(op.operands)));
+      case OpKind::kToIndex:
+        return absl::StrCat(op.clamp ? "clamp " : "index-of ", Values(op.operands), " in [", op.range.low, ", ",
+                            op.range.high, "]");
+      case OpKind::kReduced:
+        return absl::StrCat("result ", op.offset.constant, " of reduce ", op.reduce);
+    }
+    return "?";
+  }
+
+  void AppendBlock(const Block& block, int indent) {
+    const std::string margin(indent, ' ');
+    for (const Block::Statement& statement : block.statements) {
+      switch (statement.kind) {
+        case Block::Kind::kOp: {
+          const Op& op = kernel_.ops[statement.index];
+          if (op.kind == OpKind::kReduced) break;  // named by its reduce
+          absl::StrAppend(&text_, margin, "v", statement.index, ": ", hlo::PrimitiveTypeName(op.type), " = ",
+                          Describe(op), "\n");
+          break;
+        }
+        case Block::Kind::kReduce: {
+          const Reduce& reduce = kernel_.reduces[statement.index];
+          absl::StrAppend(&text_, margin, "reduce");
+          for (int loop : reduce.loops) absl::StrAppend(&text_, " i", loop, " in ", kernel_.loops[loop].extent);
+          absl::StrAppend(&text_, " -> ", Values(reduce.results), " = ",
+                          reduce.combiner != nullptr ? absl::string_view(reduce.combiner->name())
+                                                     : hlo::OpcodeName(reduce.combine_opcode),
+                          " of ", Values(reduce.elements), " from ", Values(reduce.inits), "\n");
+          AppendBlock(*reduce.block, indent + 2);
+          break;
+        }
+        case Block::Kind::kStore: {
+          const Store& store = kernel_.stores[statement.index];
+          absl::StrAppend(&text_, margin, "store p", store.parameter, "[", kernel_.terms.ToString(store.offset),
+                          "] = v", store.value, Predicate(store.predicate), "\n");
+          break;
+        }
+      }
+    }
+  }
+
+  const Kernel& kernel_;
+  std::string text_;
+};
+
+// Applies `f` to every index expression of the kernel, in order of definition.
+template <typename F>
+void ForEachExpr(Kernel* kernel, F f) {
+  for (Op& op : kernel->ops) {
+    if (op.kind == OpKind::kLoad || op.kind == OpKind::kIndex) f(&op.offset);
+    for (Condition& condition : op.conditions) f(&condition.expr);
+  }
+  for (Store& store : kernel->stores) f(&store.offset);
+}
+
+bool TryCollapse(Kernel* kernel, int outer, int inner) {
+  const int64_t inner_extent = kernel->loops[inner].extent;
+  const uint64_t outer_bit = uint64_t{1} << outer, inner_bit = uint64_t{1} << inner;
+  bool fits = true;
+  ForEachExpr(kernel, [&](IndexExpr* expr) {
+    fits = fits && kernel->terms.CanCollapse(*expr, outer, inner, inner_extent);
+  });
+  if (!fits) return false;
+  const int64_t extent = kernel->loops[outer].extent * inner_extent;
+  std::vector<uint64_t> value_loops;
+  for (Op& op : kernel->ops) {
+    if ((op.loops & outer_bit) != 0) op.loops = (op.loops & ~outer_bit) | inner_bit;
+    value_loops.push_back(op.loops);
+  }
+  for (Reduce& reduce : kernel->reduces) {
+    if ((reduce.outer_loops & outer_bit) != 0) reduce.outer_loops = (reduce.outer_loops & ~outer_bit) | inner_bit;
+  }
+  IndexTerms terms;
+  ForEachExpr(kernel, [&](IndexExpr* expr) {
+    *expr = kernel->terms.CollapseInto(&terms, *expr, outer, inner, extent, value_loops);
+  });
+  kernel->terms = std::move(terms);
+  kernel->loops[outer].extent = 1;
+  kernel->loops[inner].extent = extent;
+  return true;
+}
+
+void CollapseAdjacent(Kernel* kernel, std::vector<int>* loops) {
+  for (size_t i = loops->size(); i-- > 1;) {
+    if (kernel->loops[(*loops)[i - 1]].kind != kernel->loops[(*loops)[i]].kind) continue;
+    if (TryCollapse(kernel, (*loops)[i - 1], (*loops)[i])) loops->erase(loops->begin() + (i - 1));
+  }
+}
+
+}  // namespace
+
+std::string ToString(const Kernel& kernel) { return Printer(kernel).Print(); }
+
+void CollapseLoops(Kernel* kernel) {
+  for (Nest& nest : kernel->nests) CollapseAdjacent(kernel, &nest.loops);
+  for (Reduce& reduce : kernel->reduces) CollapseAdjacent(kernel, &reduce.loops);
+}
+
+}  // namespace kiln::kernel

@@ -1,0 +1,156 @@
+// The kernel language: loop nests over affine index maps with scalar bodies. A fusion becomes one kernel; a target
+// schedules it (schedule.h) and lowers it to LLVM IR (lower_nest.h).
+//
+//   kernel softmax_row (p0: f32[8,128]) -> (p1: f32[8])
+//     nest parallel i0 in 8
+//       reduce i1 in 128 -> v2 = maximum from v0
+//         v1 = load p0[128*i0 + i1]
+//       store p1[i0] = v2
+#ifndef KILN_KERNEL_KERNEL_H_
+#define KILN_KERNEL_KERNEL_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/hlo/computation.h"
+#include "src/hlo/instruction.h"
+#include "src/hlo/literal.h"
+#include "src/kernel/index_expr.h"
+
+namespace kiln::kernel {
+
+// A number of an op; ops are numbered over the whole kernel in order of definition.
+using ValueId = int;
+inline constexpr ValueId kNoValue = -1;
+
+inline constexpr int kMaxLoops = 60;
+
+enum class LoopKind : uint8_t {
+  kParallel,  // iterations are independent and may run in any order, on many threads
+  kSerial,    // iterations run in order: scatter, whose updates may meet in one element
+  kReduce,    // iterations are combined by an associative and commutative computation
+};
+
+struct Loop {
+  int64_t extent = 1;
+  LoopKind kind = LoopKind::kParallel;
+};
+
+// low <= expr < high.
+struct Condition {
+  IndexExpr expr;
+  int64_t low = 0;
+  int64_t high = 0;
+};
+
+enum class OpKind : uint8_t {
+  kLoad,         // parameters[parameter][offset], only where `predicate` holds (0 elsewhere)
+  kConstant,     // element of `literal`
+  kElementwise,  // `opcode` over operands; `instruction`, where given, has its attributes
+  kIndex,        // `offset` as a value of `type` (iota)
+  kCondition,    // pred: all of `conditions`, and operand 0 where there is one
+  kToIndex,      // operand 0, an integer, as an index: clamped to `range` when `clamp`; only used through symbols
+  kReduced,      // result number `offset.constant` of the reduce `reduce`
+};
+
+struct Op {
+  OpKind kind;
+  hlo::PrimitiveType type = hlo::PrimitiveType::kInvalid;
+  uint64_t loops = 0;  // bit l: differs between iterations of loop l
+  std::vector<ValueId> operands;
+  hlo::Opcode opcode = hlo::Opcode::kConstant;
+  const hlo::Instruction* instruction = nullptr;
+  int parameter = -1;
+  IndexExpr offset;
+  ValueId predicate = kNoValue;
+  hlo::Literal literal;
+  int64_t literal_index = 0;
+  std::vector<Condition> conditions;
+  IndexRange range;
+  bool clamp = false;
+  int reduce = -1;
+};
+
+// Writes `value` to parameters[parameter][offset] where `predicate` holds.
+struct Store {
+  int parameter = 0;
+  IndexExpr offset;
+  ValueId value = kNoValue;
+  ValueId predicate = kNoValue;
+};
+
+struct Block;
+
+// results = inits combined, by `combiner`, with `elements` over all iterations of `loops` (outermost first).
+struct Reduce {
+  std::vector<int> loops;
+  std::vector<ValueId> inits;
+  std::vector<ValueId> elements;
+  std::vector<ValueId> results;
+  // Scalar computation: accumulators, then elements, to new accumulators. Null: the binary op `combine_opcode`.
+  const hlo::Computation* combiner = nullptr;
+  hlo::Opcode combine_opcode = hlo::Opcode::kAdd;
+  uint64_t outer_loops = 0;  // loops outside this reduce that its block depends on
+  std::unique_ptr<Block> block;
+};
+
+// Ops, reduces and stores in order. An op stands in the outermost block whose loops it depends on.
+struct Block {
+  enum class Kind : uint8_t { kOp, kReduce, kStore };
+  struct Statement {
+    Kind kind;
+    int index;  // ValueId, or index into the kernel's reduces or stores
+  };
+  std::vector<Statement> statements;
+};
+
+// One loop nest. All its loops but those of reduces are listed outermost first.
+struct Nest {
+  std::vector<int> loops;
+  Block body;
+};
+
+// An array that the kernel reads or writes; dense, row-major.
+struct Parameter {
+  hlo::PrimitiveType type = hlo::PrimitiveType::kInvalid;
+  hlo::DimensionVector dimensions;
+  bool is_output = false;
+  // Read and written (scatter, dynamic-update-slice): its loads and stores keep their order.
+  bool is_updated = false;
+  // Values known at compile time: a table that the kernel brings along.
+  std::optional<hlo::Literal> constant;
+
+  int64_t element_count() const {
+    int64_t count = 1;
+    for (int64_t size : dimensions) count *= size;
+    return count;
+  }
+};
+
+// Inputs come first in `parameters`, then outputs, then constants. Borrows instructions and computations of the module it was built from.
+struct Kernel {
+  std::string name;
+  std::vector<Parameter> parameters;
+  std::vector<Loop> loops;
+  IndexTerms terms;
+  std::vector<Op> ops;
+  std::vector<Reduce> reduces;
+  std::vector<Store> stores;
+  // Run one after the other.
+  std::vector<Nest> nests;
+
+  int64_t input_count() const;
+};
+
+std::string ToString(const Kernel& kernel);
+
+// Merges adjacent parallel loops wherever every access allows it, so that elementwise work over any shape becomes one
+// contiguous loop.
+void CollapseLoops(Kernel* kernel);
+
+}  // namespace kiln::kernel
+
+#endif  // KILN_KERNEL_KERNEL_H_

@@ -1,0 +1,269 @@
+#include "src/kernel/kernel_builder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "src/base/status.h"
+#include "src/kernel/body_builder.h"
+
+namespace kiln::kernel {
+
+using hlo::Instruction;
+using hlo::Opcode;
+using hlo::PrimitiveType;
+
+namespace {
+
+// Flattened leaves of the root that the kernel stores: (instruction, leaf) pairs.
+struct RootLeaf {
+  const Instruction* instruction;
+  int64_t leaf;
+};
+
+std::vector<RootLeaf> RootLeaves(const Instruction* root) {
+  std::vector<RootLeaf> leaves;
+  if (root->opcode() == Opcode::kTuple) {
+    for (const Instruction* element : root->operands()) {
+      for (int64_t i = 0; i < element->shape().leaf_count(); ++i) leaves.push_back({element, i});
+    }
+  } else {
+    for (int64_t i = 0; i < root->shape().leaf_count(); ++i) leaves.push_back({root, i});
+  }
+  return leaves;
+}
+
+const Instruction* RootOf(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kFusion ? instruction.called_computation()->root() : &instruction;
+}
+
+// Stores `updates` over the window of a dynamic-update-slice that the output already holds the rest of.
+absl::Status EmitUpdateInPlace(BodyBuilder* body, const Instruction* update_slice, int output) {
+  const hlo::Shape& operand = update_slice->operand(0)->shape();
+  const Instruction* update = update_slice->operand(1);
+  KILN_ASSIGN_OR_RETURN(Index index, body->BeginNest(update->shape().dimensions(), LoopKind::kParallel));
+  Index at;
+  for (int64_t d = 0; d < operand.rank(); ++d) {
+    KILN_ASSIGN_OR_RETURN(ValueId start, body->Emit(update_slice->operand(d + 2), {}));
+    at.push_back(body->ToIndex(start, {0, operand.dimensions(d) - update->shape().dimensions(d)}, /*clamp=*/true) +
+                 index[d]);
+  }
+  KILN_ASSIGN_OR_RETURN(ValueId value, body->Emit(update, index));
+  body->AddStore(output, at, value);
+  body->EndNest();
+  return absl::OkStatus();
+}
+
+// A loop over the updates in order; each is combined with the element that it meets, if that exists.
+absl::Status EmitScatter(BodyBuilder* body, const Instruction* scatter, int first_output) {
+  const auto& attributes = scatter->Get<hlo::ScatterAttributes>();
+  const int64_t count = (scatter->operand_count() - 1) / 2;
+  const Instruction* indices = scatter->operand(count);
+  const hlo::Shape& operand = scatter->operand(0)->shape();
+  const hlo::Shape& updates = scatter->operand(count + 1)->shape();
+  if (operand.element_count() == 0 || updates.element_count() == 0) return absl::OkStatus();
+  KILN_ASSIGN_OR_RETURN(Index index, body->BeginNest(updates.dimensions(), LoopKind::kSerial));
+  auto contains = [](const hlo::DimensionVector& list, int64_t value) {
+    return std::find(list.begin(), list.end(), value) != list.end();
+  };
+  Index batch, window;
+  std::vector<int64_t> window_sizes;
+  for (int64_t i = 0; i < updates.rank(); ++i) {
+    if (contains(attributes.update_window_dims, i)) {
+      window.push_back(index[i]);
+      window_sizes.push_back(updates.dimensions(i));
+    } else {
+      batch.push_back(index[i]);
+    }
+  }
+  Index at(operand.rank());
+  std::vector<int64_t> extent(operand.rank(), 1);
+  size_t next_window = 0;
+  for (int64_t d = 0; d < operand.rank(); ++d) {
+    if (contains(attributes.inserted_window_dims, d) || contains(attributes.input_batching_dims, d)) continue;
+    extent[d] = window_sizes[next_window];
+    at[d] = window[next_window++];
+  }
+  for (size_t k = 0; k < attributes.input_batching_dims.size(); ++k) {
+    int64_t indices_dim = attributes.scatter_indices_batching_dims[k];
+    int64_t position = indices_dim > attributes.index_vector_dim ? indices_dim - 1 : indices_dim;
+    at[attributes.input_batching_dims[k]] = batch[position];
+  }
+  // An update whose window leaves the operand is dropped whole.
+  std::vector<Condition> conditions;
+  for (size_t k = 0; k < attributes.scatter_dims_to_operand_dims.size(); ++k) {
+    const int64_t d = attributes.scatter_dims_to_operand_dims[k];
+    Index index_at = batch;
+    if (attributes.index_vector_dim < indices->shape().rank()) {
+      index_at.insert(index_at.begin() + attributes.index_vector_dim, IndexExpr::Constant(static_cast<int64_t>(k)));
+    }
+    KILN_ASSIGN_OR_RETURN(ValueId start, body->Emit(indices, index_at));
+    // Far out of range on both sides, so that the condition below is not decided beforehand.
+    constexpr int64_t kFar = int64_t{1} << 62;
+    IndexExpr start_expr = body->ToIndex(start, {-kFar, kFar}, /*clamp=*/true);
+    conditions.push_back({start_expr, 0, operand.dimensions(d) - extent[d] + 1});
+    at[d] = at[d] + start_expr;
+  }
+  bool never;
+  ValueId inside = body->AddCondition(std::move(conditions), kNoValue, &never);
+  std::vector<ValueId> arguments;
+  for (int64_t i = 0; i < count; ++i) {
+    arguments.push_back(body->AddLoad(first_output + static_cast<int>(i), at, inside));
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    KILN_ASSIGN_OR_RETURN(ValueId update, body->Emit(scatter->operand(count + 1 + i), index));
+    arguments.push_back(update);
+  }
+  KILN_ASSIGN_OR_RETURN(std::vector<ValueId> combined, body->Inline(*scatter->called_computation(), arguments));
+  for (int64_t i = 0; i < count; ++i) {
+    body->AddStore(first_output + static_cast<int>(i), at, combined[i], inside);
+  }
+  body->EndNest();
+  return absl::OkStatus();
+}
+
+// Pieces of a root concatenate are separate nests: no selects, and each piece vectorizes by itself.
+absl::Status EmitConcatenateRoot(BodyBuilder* body, const Instruction* concatenate, int output) {
+  const int64_t dimension = concatenate->dimensions()[0];
+  int64_t start = 0;
+  for (const Instruction* operand : concatenate->operands()) {
+    if (operand->shape().element_count() == 0) continue;
+    KILN_ASSIGN_OR_RETURN(Index index, body->BeginNest(operand->shape().dimensions(), LoopKind::kParallel));
+    KILN_ASSIGN_OR_RETURN(ValueId value, body->Emit(operand, index));
+    Index at = index;
+    at[dimension] = at[dimension] + start;
+    body->AddStore(output, at, value);
+    body->EndNest();
+    start += operand->shape().dimensions(dimension);
+  }
+  return absl::OkStatus();
+}
+
+bool CheaperAsPieces(const Instruction* concatenate) {
+  constexpr int64_t kMinPieceElements = 64;
+  constexpr int64_t kMaxPieces = 32;
+  if (concatenate->operand_count() > kMaxPieces) return false;
+  for (const Instruction* operand : concatenate->operands()) {
+    if (operand->shape().element_count() < kMinPieceElements) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool HasKernel(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kFusion:
+    case Opcode::kConstant:
+    case Opcode::kIota:
+    case Opcode::kBitcast:
+    case Opcode::kBitcastConvert:
+    case Opcode::kBroadcast:
+    case Opcode::kConcatenate:
+    case Opcode::kCopy:
+    case Opcode::kPad:
+    case Opcode::kReshape:
+    case Opcode::kReverse:
+    case Opcode::kSlice:
+    case Opcode::kTranspose:
+    case Opcode::kDynamicSlice:
+    case Opcode::kDynamicUpdateSlice:
+    case Opcode::kGather:
+    case Opcode::kScatter:
+    case Opcode::kMap:
+    case Opcode::kReduce:
+    case Opcode::kReduceWindow:
+    case Opcode::kDot:
+    case Opcode::kConvolution:
+      return true;
+    default:
+      return hlo::IsElementwise(opcode);
+  }
+}
+
+int64_t InPlaceOperand(const Instruction& instruction, int64_t leaf) {
+  const Instruction* root = RootOf(instruction);
+  std::vector<RootLeaf> leaves = RootLeaves(root);
+  const Instruction* updater = leaves[leaf].instruction;
+  int64_t operand = 0;
+  if (updater->opcode() == Opcode::kScatter) {
+    operand = leaves[leaf].leaf;
+  } else if (updater->opcode() != Opcode::kDynamicUpdateSlice) {
+    return -1;
+  }
+  if (&instruction == updater) return operand;
+  const Instruction* source = updater->operand(operand);
+  // A fused update of something computed in the fusion is an ordinary select.
+  return source->IsParameter() ? source->parameter_number() : -1;
+}
+
+absl::StatusOr<Kernel> BuildKernel(const Instruction& instruction) {
+  Kernel kernel;
+  kernel.name = instruction.name();
+  BodyBuilder body(&kernel);
+  auto add_parameter = [&](const hlo::Shape& shape, bool is_output) {
+    Parameter parameter{shape.element_type(), shape.dimensions()};
+    parameter.is_output = is_output;
+    kernel.parameters.push_back(std::move(parameter));
+    return static_cast<int>(kernel.parameters.size()) - 1;
+  };
+  for (int64_t i = 0; i < instruction.operand_count(); ++i) {
+    const Instruction* operand = instruction.operand(i);
+    int number = add_parameter(operand->shape(), /*is_output=*/false);
+    if (instruction.opcode() == Opcode::kFusion) {
+      body.BindInput(instruction.called_computation()->parameter(i), number);
+    } else if (!operand->IsConstant() || operand->shape().element_count() != 1) {
+      // Scalar constants are part of the code.
+      body.BindInput(operand, number);
+    }
+  }
+  const int first_output = static_cast<int>(kernel.parameters.size());
+  std::vector<RootLeaf> leaves = RootLeaves(RootOf(instruction));
+  for (const hlo::Shape* leaf : instruction.shape().Leaves()) add_parameter(*leaf, /*is_output=*/true);
+
+  for (size_t i = 0; i < leaves.size();) {
+    const Instruction* leaf = leaves[i].instruction;
+    const int output = first_output + static_cast<int>(i);
+    if (leaf->opcode() == Opcode::kScatter) {
+      const int64_t count = leaf->shape().leaf_count();
+      for (int64_t k = 0; k < count; ++k) kernel.parameters[output + k].is_updated = true;
+      KILN_RETURN_IF_ERROR(EmitScatter(&body, leaf, output));
+      i += count;
+      continue;
+    }
+    if (leaf->opcode() == Opcode::kDynamicUpdateSlice && InPlaceOperand(instruction, i) >= 0) {
+      kernel.parameters[output].is_updated = true;
+      if (leaf->operand(1)->shape().element_count() > 0) {
+        KILN_RETURN_IF_ERROR(EmitUpdateInPlace(&body, leaf, output));
+      }
+      ++i;
+      continue;
+    }
+    const hlo::DimensionVector dimensions = kernel.parameters[output].dimensions;
+    if (kernel.parameters[output].element_count() == 0) {
+      ++i;
+      continue;
+    }
+    if (leaf->opcode() == Opcode::kConcatenate && CheaperAsPieces(leaf)) {
+      KILN_RETURN_IF_ERROR(EmitConcatenateRoot(&body, leaf, output));
+      ++i;
+      continue;
+    }
+    // Outputs of equal dimensions share a nest.
+    size_t end = i + 1;
+    while (end < leaves.size() && leaves[end].instruction->opcode() != Opcode::kScatter &&
+           leaves[end].instruction->opcode() != Opcode::kDynamicUpdateSlice &&
+           kernel.parameters[first_output + end].dimensions == dimensions) {
+      ++end;
+    }
+    KILN_ASSIGN_OR_RETURN(Index index, body.BeginNest(dimensions, LoopKind::kParallel));
+    for (; i < end; ++i) {
+      KILN_ASSIGN_OR_RETURN(ValueId value, body.Emit(leaves[i].instruction, index, leaves[i].leaf));
+      body.AddStore(first_output + static_cast<int>(i), index, value);
+    }
+    body.EndNest();
+  }
+  CollapseLoops(&kernel);
+  return kernel;
+}
+
+}  // namespace kiln::kernel

@@ -1,0 +1,27 @@
+// From a fusion, or a single instruction, to a kernel.
+#ifndef KILN_KERNEL_KERNEL_BUILDER_H_
+#define KILN_KERNEL_KERNEL_BUILDER_H_
+
+#include "absl/status/statusor.h"
+#include "src/hlo/instruction.h"
+#include "src/kernel/kernel.h"
+
+namespace kiln::kernel {
+
+// True for opcodes that a kernel can compute (alone or in a fusion).
+bool HasKernel(hlo::Opcode opcode);
+
+// The kernel of `instruction`: a fusion's computation, or the instruction itself. Inputs are its operands in order,
+// outputs the leaves of its shape in order. A root that updates its first operand (scatter, dynamic-update-slice) has
+// no input for that operand's old value: the output parameter `is_updated`, and the caller puts the old value there first
+// (InPlaceOperand says which operand that is). All shapes must be row-major.
+//
+// Fails with UNIMPLEMENTED for an op without a kernel, RESOURCE_EXHAUSTED when the body would grow past a few thousand ops.
+absl::StatusOr<Kernel> BuildKernel(const hlo::Instruction& instruction);
+
+// The operand number whose buffer output leaf `leaf` starts from, or -1.
+int64_t InPlaceOperand(const hlo::Instruction& instruction, int64_t leaf);
+
+}  // namespace kiln::kernel
+
+#endif  // KILN_KERNEL_KERNEL_BUILDER_H_

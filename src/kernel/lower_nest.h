@@ -1,0 +1,22 @@
+// Lowers a scheduled nest to LLVM IR: explicit loops and vectors at the builder's insertion point.
+#ifndef KILN_KERNEL_LOWER_NEST_H_
+#define KILN_KERNEL_LOWER_NEST_H_
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "llvm/IR/IRBuilder.h"
+#include "src/kernel/kernel.h"
+#include "src/kernel/schedule.h"
+
+namespace kiln::kernel {
+
+// Emits the iterations [begin, end) of the schedule's task loop (i64 values; null: all of them) over the arrays that
+// `parameters` point to, one per kernel parameter. Afterwards the builder stands behind the loops, in the same function.
+// Vector accesses assume element alignment only.
+absl::Status LowerNest(llvm::IRBuilder<>* builder, const Kernel& kernel, const Nest& nest,
+                       const NestSchedule& schedule, const TargetInfo& target,
+                       absl::Span<llvm::Value* const> parameters, llvm::Value* begin, llvm::Value* end);
+
+}  // namespace kiln::kernel
+
+#endif  // KILN_KERNEL_LOWER_NEST_H_

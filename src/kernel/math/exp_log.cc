@@ -1,0 +1,205 @@
+#include "src/kernel/math/exp_log.h"
+
+#include <cmath>
+
+#include "src/kernel/math/coefficients.h"
+
+namespace kiln::kernel::math {
+namespace {
+
+bool IsF32(Real x) { return x.bits() == 32; }
+
+// Adding this rounds to an integer and leaves it in the lowest bits of the sum.
+double Rounder(Real x) { return IsF32(x) ? 0x1.8p23 : 0x1.8p52; }
+
+// x = n ln 2 + r with |r| <= ln 2 / 2: `rounded` holds n + `offset` in its lowest bits; e^r = 1 + r + r^2 q.
+struct ExpReduction {
+  Integer rounded;
+  Real n, r, q;
+
+  Real Tail() const { return r * r * q; }
+  Real Significand() const { return MulAdd(r, MulAdd(r, q, 1.0), 1.0); }
+};
+
+ExpReduction ReduceExp(Real x, int offset) {
+  const bool f32 = IsF32(x);
+  const double rounder = Rounder(x) + offset;
+  Real z = MulAdd(x, f32 ? kLog2EF32[0] : kLog2EF64[0], x.Constant(rounder));
+  Real n = z - rounder;
+  Real r = MulAdd(n, f32 ? -kLn2F32[0] : -kLn2F64[0], x);
+  r = MulAdd(n, f32 ? -kLn2F32[1] : -kLn2F64[1], r);
+  Real q = f32 ? Polynomial(r, kExpF32) : Polynomial(r, kExpF64);
+  return {z.AsInteger(), n, r, q};
+}
+
+// significand * 2^n for n + 2 bias in the lowest bits of `rounded`, in two steps, so that the result may be subnormal
+// or overflow by itself.
+Real ScaleInTwo(Real significand, Integer rounded) {
+  const int m = significand.mantissa_bits();
+  Integer half = rounded.Shr(1);
+  Integer rest = rounded - half;
+  return significand * half.Shl(m).AsReal() * rest.Shl(m).AsReal();
+}
+
+}  // namespace
+
+Real ExpShifted(Real x, int shift) {
+  const bool f32 = IsF32(x);
+  // Past these the result is infinity or 0 anyway, and n stays within what two scalings reach.
+  Real clamped = AtLeast(AtMost(x, f32 ? 90.0 : 711.0), f32 ? -105.0 : -747.0);
+  ExpReduction e = ReduceExp(clamped, 2 * x.exponent_bias() + shift);
+  return ScaleInTwo(e.Significand(), e.rounded);
+}
+
+Real Exp(Real x) { return ExpShifted(x, 0); }
+
+Real ExpTimes(Real x, Real factor) {
+  const bool f32 = IsF32(x);
+  Real clamped = AtLeast(AtMost(x, f32 ? 170.0 : 1400.0), f32 ? -170.0 : -1400.0);
+  ExpReduction e = ReduceExp(clamped, 2 * x.exponent_bias());
+  return ScaleInTwo(e.Significand() * factor, e.rounded);
+}
+
+Real ExpBounded(Real x) {
+  ExpReduction e = ReduceExp(x, 0);
+  Real significand = e.Significand();
+  Real scaled = (significand.AsInteger() + e.rounded.Shl(x.mantissa_bits())).AsReal();
+  return Select(x.IsNan(), x, scaled);
+}
+
+Real Exp2(Real x) {
+  const bool f32 = IsF32(x);
+  Real clamped = AtLeast(AtMost(x, f32 ? 129.0 : 1025.0), f32 ? -151.0 : -1076.0);
+  const double rounder = Rounder(x) + 2 * x.exponent_bias();
+  Real z = clamped + rounder;
+  Real r = clamped - (z - rounder);
+  Real q = f32 ? Polynomial(r, kExp2F32) : Polynomial(r, kExp2F64);
+  Real significand = MulAdd(r, f32 ? kLn2FullF32[0] : kLn2FullF64[0], r * r * q) + 1.0;
+  return ScaleInTwo(significand, z.AsInteger());
+}
+
+Real Expm1(Real x) {
+  const bool f32 = IsF32(x);
+  Real clamped = AtLeast(AtMost(x, f32 ? 89.0 : 710.0), f32 ? -20.0 : -40.0);
+  // Half of 2^n, which is finite for the largest n.
+  ExpReduction e = ReduceExp(clamped, x.exponent_bias() - 1);
+  Real half_scale = e.rounded.Shl(x.mantissa_bits()).AsReal();
+  Real em1 = e.r + e.Tail();
+  Real scaled = MulAdd(em1, half_scale, half_scale - 0.5) * 2.0;
+  return CopySign(Select(e.n == 0.0, em1, scaled), x);
+}
+
+Real Logistic(Real x) {
+  // e^-|x| neither overflows nor, in the quotient, loses the small results of negative x.
+  ExpReduction reduced = ReduceExp(AtLeast(-x.Abs(), IsF32(x) ? -105.0 : -747.0), 2 * x.exponent_bias());
+  // What is added to 1 keeps its rounding error: the sum and the quotient below have theirs.
+  Real head = reduced.r + 1.0;
+  Real rest = reduced.Tail() + (reduced.r - (head - 1.0));
+  Real e = ScaleInTwo(head + rest, reduced.rounded);
+  Real divisor = e + 1.0;
+  Real lost = e - (divisor - 1.0);
+  Mask negative = x < 0.0;
+  Real quotient = Select(negative, e, 1.0) / divisor;
+  // The divisor's rounding error, times the quotient, over the divisor.
+  Real inverse = Select(negative, 1.0 - quotient, quotient);
+  return MulAdd(quotient, -(lost * inverse), quotient);
+}
+
+namespace {
+
+// x = 2^e (1 + f) with 1 + f between sqrt(1/2) and sqrt(2).
+struct LogReduction {
+  Integer exponent;
+  Real e, f;
+};
+
+LogReduction ReduceLog(Real x) {
+  const int m = x.mantissa_bits();
+  const int64_t root_half = IsF32(x) ? 0x3f3504f3 : 0x3fe6a09e667f3bcd;
+  Integer shifted = x.AsInteger() - root_half;
+  Integer exponent = shifted.Sar(m);
+  Integer mantissa = (shifted & ((int64_t{1} << m) - 1)) + root_half;
+  const double rounder = Rounder(x);
+  // A small integer becomes a float by landing in the lowest bits of one.
+  Real e = (exponent + x.Constant(rounder).AsInteger()).AsReal() - rounder;
+  return {exponent, e, mantissa.AsReal() - 1.0};
+}
+
+// log(1 + f) - f
+Real LogTail(Real f) {
+  if (IsF32(f)) return f * f * MulAdd(f, Polynomial(f, kLogF32), -0.5);
+  // With s = f / (2 + f): log(1+f) = 2 atanh(s), and 2s = f - s f = f - f^2/2 + s f^2/2.
+  Real s = f / (f + 2.0);
+  Real w = s * s;
+  Real series = w * Polynomial(w, kLogF64);
+  Real half_square = f * f * 0.5;
+  return s * (half_square + series) - half_square;
+}
+
+Real Combine(Real e, Real f, Real tail) {
+  const bool f32 = IsF32(f);
+  Real low = MulAdd(e, f32 ? kLn2F32[1] : kLn2F64[1], tail);
+  return MulAdd(e, f32 ? kLn2F32[0] : kLn2F64[0], f + low);
+}
+
+// Brings subnormals into the normal range; `shift` is the exponent to add.
+struct Scaled {
+  Real x, shift;
+};
+
+Scaled ScaleSubnormal(Real x) {
+  const bool f32 = IsF32(x);
+  const double shift = f32 ? 25 : 54;
+  Mask tiny = x < (f32 ? 0x1p-126 : 0x1p-1022);
+  return {Select(tiny, x * std::ldexp(1.0, static_cast<int>(shift)), x),
+          Select(tiny, x.Constant(-shift), x.Constant(0.0))};
+}
+
+// Results of log at 0 (-infinity), below (NaN), at infinity and NaN (themselves); `x` is what 1 was added to or not.
+Real LogSpecials(Real x, double zero_at, Real result) {
+  result = Select(x.Compare(llvm::CmpInst::FCMP_UGE, x.Infinity()), x, result);
+  result = Select(x == zero_at, -x.Infinity(), result);
+  return Select(x < zero_at, x.Nan(), result);
+}
+
+}  // namespace
+
+Real LogPositive(Real x, Real shift) {
+  LogReduction reduced = ReduceLog(x);
+  return Combine(reduced.e + shift, reduced.f, LogTail(reduced.f));
+}
+
+Real Log(Real x) {
+  Scaled scaled = ScaleSubnormal(x);
+  return LogSpecials(x, 0.0, LogPositive(scaled.x, scaled.shift));
+}
+
+Real Log2(Real x) {
+  const bool f32 = IsF32(x);
+  Scaled scaled = ScaleSubnormal(x);
+  LogReduction reduced = ReduceLog(scaled.x);
+  const double high = f32 ? kLog2EF32[0] : kLog2EF64[0];
+  const double low = f32 ? kLog2EF32[1] : kLog2EF64[1];
+  Real tail = MulAdd(reduced.f, low, LogTail(reduced.f) * high);
+  return LogSpecials(x, 0.0, MulAdd(reduced.f, high, tail) + (reduced.e + scaled.shift));
+}
+
+Real Log1pPositive(Real x, Real shift) {
+  Real u = x + 1.0;
+  // What rounding lost of 1 + x.
+  Real one = u - x;
+  Real lost = (1.0 - one) + (x - (u - one));
+  LogReduction reduced = ReduceLog(u);
+  Real unscale = (reduced.exponent.Constant(x.exponent_bias()) - reduced.exponent).Shl(x.mantissa_bits()).AsReal();
+  // For large exponents it does not matter, and the scale may be out of range.
+  Real correction = Select(reduced.exponent > 64, 0.0, lost * unscale);
+  Real f = reduced.f + correction;
+  return Combine(reduced.e + shift, f, LogTail(f));
+}
+
+Real Log1p(Real x) {
+  Real result = Log1pPositive(x, x.Constant(0.0));
+  return Select(x == 0.0, x, LogSpecials(x, -1.0, result));
+}
+
+}  // namespace kiln::kernel::math

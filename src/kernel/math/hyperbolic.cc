@@ -1,0 +1,73 @@
+#include "src/kernel/math/hyperbolic.h"
+
+#include "src/kernel/math/coefficients.h"
+#include "src/kernel/math/exp_log.h"
+
+namespace kiln::kernel::math {
+namespace {
+
+bool IsF32(Real x) { return x.bits() == 32; }
+
+// x + x^3 p(x^2)
+Real OddSeries(Real x, absl::Span<const double> coefficients) {
+  Real z = x * x;
+  return MulAdd(x * z, Polynomial(z, coefficients), x);
+}
+
+}  // namespace
+
+Real Sinh(Real x) {
+  Real magnitude = x.Abs();
+  Real small = IsF32(x) ? OddSeries(magnitude, kSinhF32) : OddSeries(magnitude, kSinhF64);
+  Real half = ExpShifted(magnitude, -1);
+  Real large = half - 0.25 / half;
+  return CopySign(Select(magnitude < 1.0, small, large), x);
+}
+
+Real Cosh(Real x) {
+  Real half = ExpShifted(x.Abs(), -1);
+  return half + 0.25 / half;
+}
+
+Real Tanh(Real x) {
+  const bool f32 = IsF32(x);
+  Real magnitude = x.Abs();
+  Real small = f32 ? OddSeries(magnitude, kTanhF32) : OddSeries(magnitude, kTanhF64);
+  // Past these the result rounds to 1.
+  Real e = ExpBounded(AtMost(magnitude, f32 ? 10.0 : 20.0) * 2.0);
+  Real large = 1.0 - 2.0 / (e + 1.0);
+  return CopySign(Select(magnitude < 0.55, small, large), x);
+}
+
+Real Asinh(Real x) {
+  Real magnitude = x.Abs();
+  // asinh(x) = log1p(x + x^2 / (1 + sqrt(1 + x^2))); the square would overflow for large x, where it is log(2x).
+  Mask large = magnitude > 0x1p30;
+  Real square = magnitude * magnitude;
+  Real argument = magnitude + square / (Sqrt(square + 1.0) + 1.0);
+  Real result =
+      Log1pPositive(Select(large, magnitude - 1.0, argument), Select(large, x.Constant(1.0), x.Constant(0.0)));
+  // Infinity and NaN are their own results; so are numbers whose cube does not count.
+  Mask itself = magnitude.Compare(llvm::CmpInst::FCMP_UGE, x.Infinity()) | (magnitude < (IsF32(x) ? 0x1p-13 : 0x1p-28));
+  return CopySign(Select(itself, magnitude, result), x);
+}
+
+Real Acosh(Real x) {
+  Mask large = x > 0x1p30;
+  Real t = x - 1.0;
+  Real argument = t + Sqrt(MulAdd(t, t, t * 2.0));
+  Real result = Log1pPositive(Select(large, t, argument), Select(large, x.Constant(1.0), x.Constant(0.0)));
+  result = Select(x.Compare(llvm::CmpInst::FCMP_UGE, x.Infinity()), x, result);
+  return Select(x < 1.0, x.Nan(), result);
+}
+
+Real Atanh(Real x) {
+  Real magnitude = x.Abs();
+  Real small = IsF32(x) ? OddSeries(magnitude, kAtanhF32) : OddSeries(magnitude, kAtanhF64);
+  Real large = Log1pPositive(magnitude * 2.0 / (1.0 - magnitude), x.Constant(0.0)) * 0.5;
+  Real result = Select(magnitude < 0.4, small, large);
+  result = Select(magnitude == 1.0, x.Infinity(), result);
+  return CopySign(Select(magnitude <= 1.0, result, x.Nan()), x);
+}
+
+}  // namespace kiln::kernel::math

@@ -1,0 +1,200 @@
+#include "src/kernel/memory_access.h"
+
+#include <numeric>
+#include <vector>
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/DerivedTypes.h"
+#include "llvm/IR/Metadata.h"
+
+namespace kiln::kernel {
+namespace {
+
+// Streaming stores must be aligned to the register; narrower ones are ordinary.
+constexpr uint64_t kStreamingAlignment = 64;
+
+llvm::SmallVector<int, 64> LaneSequence(int lanes, int first, int step) {
+  llvm::SmallVector<int, 64> mask;
+  for (int i = 0; i < lanes; ++i) mask.push_back(first + i * step);
+  return mask;
+}
+
+}  // namespace
+
+llvm::Value* MemoryAccess::ElementPointer(llvm::Type* part, int parts, llvm::Value* base, llvm::Value* offset) {
+  if (parts == 2) offset = b_.CreateShl(offset, 1);
+  return b_.CreateGEP(part, base, offset);
+}
+
+Value MemoryAccess::LoadScalar(hlo::PrimitiveType type, llvm::Value* base, llvm::Value* offset) {
+  llvm::Type* part = scalar_.MemoryType(type);
+  Value value{type};
+  const int parts = hlo::IsComplex(type) ? 2 : 1;
+  llvm::Value* pointer = ElementPointer(part, parts, base, offset);
+  value.value = scalar_.FromMemory(type, b_.CreateLoad(part, pointer));
+  if (parts == 2) {
+    value.imaginary = scalar_.FromMemory(type, b_.CreateLoad(part, b_.CreateConstGEP1_64(part, pointer, 1)));
+  }
+  return value;
+}
+
+void MemoryAccess::StoreScalar(const Value& value, llvm::Value* base, llvm::Value* offset) {
+  llvm::Type* part = scalar_.MemoryType(value.type);
+  const int parts = value.imaginary != nullptr ? 2 : 1;
+  llvm::Value* pointer = ElementPointer(part, parts, base, offset);
+  b_.CreateStore(scalar_.ToMemory(value.type, value.value), pointer);
+  if (parts == 2) {
+    b_.CreateStore(scalar_.ToMemory(value.type, value.imaginary), b_.CreateConstGEP1_64(part, pointer, 1));
+  }
+}
+
+Value MemoryAccess::Splat(const Value& scalar) {
+  Value splat{scalar.type};
+  splat.value = b_.CreateVectorSplat(vector_.lanes(), scalar.value);
+  if (scalar.imaginary != nullptr) splat.imaginary = b_.CreateVectorSplat(vector_.lanes(), scalar.imaginary);
+  return splat;
+}
+
+llvm::Value* MemoryAccess::LaneOffsets(const Access& access) {
+  if (access.kind == Access::Kind::kIndexed) return access.offsets;
+  const int lanes = vector_.lanes();
+  std::vector<uint64_t> steps(lanes);
+  for (int i = 0; i < lanes; ++i) steps[i] = static_cast<uint64_t>(access.stride) * i;
+  llvm::Constant* lane_steps = llvm::ConstantDataVector::get(b_.getContext(), steps);
+  return b_.CreateAdd(b_.CreateVectorSplat(lanes, access.offset), lane_steps);
+}
+
+Value MemoryAccess::LoadVector(hlo::PrimitiveType type, llvm::Value* base, const Access& access, llvm::Value* mask) {
+  const int lanes = vector_.lanes();
+  llvm::Type* part = scalar_.MemoryType(type);
+  const int parts = hlo::IsComplex(type) ? 2 : 1;
+  const llvm::Align align(part->getScalarSizeInBits() / 8);
+  auto load_run = [&](llvm::Value* pointer, int count, llvm::Value* run_mask) -> llvm::Value* {
+    llvm::Type* vector = llvm::FixedVectorType::get(part, count);
+    if (run_mask == nullptr) return b_.CreateAlignedLoad(vector, pointer, align);
+    return b_.CreateMaskedLoad(vector, pointer, align, run_mask, llvm::Constant::getNullValue(vector));
+  };
+  Value value{type};
+  switch (access.kind) {
+    case Access::Kind::kUniform: {
+      llvm::Value* offset = access.offset;
+      if (mask != nullptr) {
+        // Any lane may ask for it; element 0 stands in when none does.
+        offset = b_.CreateSelect(b_.CreateOrReduce(mask), offset, b_.getInt64(0));
+      }
+      return Splat(LoadScalar(type, base, offset));
+    }
+    case Access::Kind::kContiguous:
+    case Access::Kind::kReversed: {
+      const bool reversed = access.kind == Access::Kind::kReversed;
+      llvm::Value* first = reversed ? b_.CreateSub(access.offset, b_.getInt64(lanes - 1)) : access.offset;
+      llvm::Value* pointer = ElementPointer(part, parts, base, first);
+      auto backward = LaneSequence(lanes, lanes - 1, -1);
+      llvm::Value* run_mask = mask;
+      if (mask != nullptr && reversed) run_mask = b_.CreateShuffleVector(mask, backward);
+      if (parts == 1) {
+        llvm::Value* run = load_run(pointer, lanes, run_mask);
+        if (reversed) run = b_.CreateShuffleVector(run, backward);
+        value.value = vector_.FromMemory(type, run);
+        return value;
+      }
+      if (run_mask != nullptr) {
+        llvm::SmallVector<int, 128> twice;
+        for (int i = 0; i < lanes; ++i) twice.append({i, i});
+        run_mask = b_.CreateShuffleVector(run_mask, twice);
+      }
+      llvm::Value* run = load_run(pointer, 2 * lanes, run_mask);
+      value.value = b_.CreateShuffleVector(run, LaneSequence(lanes, 0, 2));
+      value.imaginary = b_.CreateShuffleVector(run, LaneSequence(lanes, 1, 2));
+      if (reversed) {
+        value.value = b_.CreateShuffleVector(value.value, backward);
+        value.imaginary = b_.CreateShuffleVector(value.imaginary, backward);
+      }
+      return value;
+    }
+    case Access::Kind::kStrided:
+    case Access::Kind::kIndexed: {
+      llvm::Value* offsets = LaneOffsets(access);
+      if (mask == nullptr && lanes <= 16) {
+        // Separate loads beat the gather instructions of most machines.
+        llvm::Type* vector = llvm::FixedVectorType::get(part, lanes);
+        llvm::Value* real = llvm::PoisonValue::get(vector);
+        llvm::Value* imaginary = parts == 2 ? llvm::PoisonValue::get(vector) : nullptr;
+        for (int i = 0; i < lanes; ++i) {
+          llvm::Value* offset = access.kind == Access::Kind::kStrided
+                                    ? b_.CreateAdd(access.offset, b_.getInt64(access.stride * i))
+                                    : b_.CreateExtractElement(offsets, b_.getInt64(i));
+          llvm::Value* pointer = ElementPointer(part, parts, base, offset);
+          real = b_.CreateInsertElement(real, b_.CreateLoad(part, pointer), b_.getInt64(i));
+          if (parts == 2) {
+            llvm::Value* second = b_.CreateLoad(part, b_.CreateConstGEP1_64(part, pointer, 1));
+            imaginary = b_.CreateInsertElement(imaginary, second, b_.getInt64(i));
+          }
+        }
+        value.value = vector_.FromMemory(type, real);
+        if (parts == 2) value.imaginary = vector_.FromMemory(type, imaginary);
+        return value;
+      }
+      llvm::Value* lane_mask =
+          mask != nullptr ? mask : llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(b_.getInt1Ty(), lanes));
+      llvm::Type* vector = llvm::FixedVectorType::get(part, lanes);
+      llvm::Value* pointers = ElementPointer(part, parts, base, offsets);
+      llvm::Constant* zero = llvm::Constant::getNullValue(vector);
+      value.value = vector_.FromMemory(type, b_.CreateMaskedGather(vector, pointers, align, lane_mask, zero));
+      if (parts == 2) {
+        llvm::Value* seconds = b_.CreateGEP(part, pointers, b_.getInt64(1));
+        value.imaginary = vector_.FromMemory(type, b_.CreateMaskedGather(vector, seconds, align, lane_mask, zero));
+      }
+      return value;
+    }
+  }
+  return value;
+}
+
+void MemoryAccess::StoreVector(const Value& value, llvm::Value* base, const Access& access, llvm::Value* mask,
+                               bool streaming) {
+  const int lanes = vector_.lanes();
+  llvm::Type* part = scalar_.MemoryType(value.type);
+  const int parts = value.imaginary != nullptr ? 2 : 1;
+  const llvm::Align align(part->getScalarSizeInBits() / 8);
+  llvm::Value* real = vector_.ToMemory(value.type, value.value);
+  llvm::Value* imaginary = parts == 2 ? vector_.ToMemory(value.type, value.imaginary) : nullptr;
+  if (access.kind == Access::Kind::kContiguous) {
+    llvm::Value* pointer = ElementPointer(part, parts, base, access.offset);
+    llvm::Value* run = real;
+    llvm::Value* run_mask = mask;
+    if (parts == 2) {
+      llvm::SmallVector<int, 128> interleave;
+      for (int i = 0; i < lanes; ++i) interleave.append({i, lanes + i});
+      run = b_.CreateShuffleVector(real, imaginary, interleave);
+      if (mask != nullptr) {
+        llvm::SmallVector<int, 128> twice;
+        for (int i = 0; i < lanes; ++i) twice.append({i, i});
+        run_mask = b_.CreateShuffleVector(mask, twice);
+      }
+    }
+    if (run_mask != nullptr) {
+      b_.CreateMaskedStore(run, pointer, align, run_mask);
+      return;
+    }
+    const uint64_t bytes = static_cast<uint64_t>(lanes) * parts * (part->getScalarSizeInBits() / 8);
+    if (streaming && bytes % kStreamingAlignment == 0) {
+      llvm::StoreInst* store = b_.CreateAlignedStore(run, pointer, llvm::Align(kStreamingAlignment));
+      store->setMetadata("nontemporal",
+                         llvm::MDNode::get(b_.getContext(), llvm::ConstantAsMetadata::get(b_.getInt32(1))));
+      return;
+    }
+    b_.CreateAlignedStore(run, pointer, align);
+    return;
+  }
+  llvm::Value* offsets = access.kind == Access::Kind::kReversed
+                             ? LaneOffsets({Access::Kind::kStrided, access.offset, nullptr, -1})
+                             : LaneOffsets(access);
+  llvm::Value* lane_mask =
+      mask != nullptr ? mask : llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(b_.getInt1Ty(), lanes));
+  llvm::Value* pointers = ElementPointer(part, parts, base, offsets);
+  b_.CreateMaskedScatter(real, pointers, align, lane_mask);
+  if (parts == 2) b_.CreateMaskedScatter(imaginary, b_.CreateGEP(part, pointers, b_.getInt64(1)), align, lane_mask);
+}
+
+}  // namespace kiln::kernel

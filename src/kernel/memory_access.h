@@ -1,0 +1,53 @@
+// Loads and stores of elements and of vectors of them: contiguous, broadcast, strided, indexed, each under a mask.
+#ifndef KILN_KERNEL_MEMORY_ACCESS_H_
+#define KILN_KERNEL_MEMORY_ACCESS_H_
+
+#include <cstdint>
+
+#include "llvm/IR/IRBuilder.h"
+#include "src/kernel/scalar_emitter.h"
+
+namespace kiln::kernel {
+
+// Which elements the lanes of a vector access touch.
+struct Access {
+  enum class Kind : uint8_t {
+    kUniform,     // all lanes element `offset`
+    kContiguous,  // lane l element offset + l
+    kReversed,    // lane l element offset - l
+    kStrided,     // lane l element offset + l * stride
+    kIndexed,     // lane l element offsets[l]
+  };
+  Kind kind = Kind::kUniform;
+  llvm::Value* offset = nullptr;   // i64
+  llvm::Value* offsets = nullptr;  // <lanes x i64>, kIndexed
+  int64_t stride = 0;
+};
+
+class MemoryAccess {
+ public:
+  // `scalar` has one lane and `vector` as many as the vectors here; both emit at the same builder.
+  MemoryAccess(ScalarEmitter* scalar, ScalarEmitter* vector) : scalar_(*scalar), vector_(*vector), b_(vector->builder()) {}
+
+  // One element; `offset` must be in bounds.
+  Value LoadScalar(hlo::PrimitiveType type, llvm::Value* base, llvm::Value* offset);
+  void StoreScalar(const Value& value, llvm::Value* base, llvm::Value* offset);
+
+  // Lanes where `mask` (<lanes x i1>, null: all) is false are not touched and have unspecified values.
+  Value LoadVector(hlo::PrimitiveType type, llvm::Value* base, const Access& access, llvm::Value* mask);
+  void StoreVector(const Value& value, llvm::Value* base, const Access& access, llvm::Value* mask, bool streaming);
+
+  Value Splat(const Value& scalar);
+
+ private:
+  llvm::Value* ElementPointer(llvm::Type* part, int parts, llvm::Value* base, llvm::Value* offset);
+  llvm::Value* LaneOffsets(const Access& access);
+
+  ScalarEmitter& scalar_;
+  ScalarEmitter& vector_;
+  llvm::IRBuilder<>& b_;
+};
+
+}  // namespace kiln::kernel
+
+#endif  // KILN_KERNEL_MEMORY_ACCESS_H_

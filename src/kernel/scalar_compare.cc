@@ -1,0 +1,134 @@
+// Compare, select, clamp, minimum and maximum.
+#include "src/base/status.h"
+#include "src/kernel/scalar_emitter.h"
+
+namespace kiln::kernel {
+
+using hlo::ComparisonDirection;
+using hlo::ComparisonType;
+using hlo::PrimitiveType;
+using hlo::TypeClass;
+using llvm::CmpInst;
+
+namespace {
+
+CmpInst::Predicate IntegerPredicate(ComparisonDirection direction, bool is_signed) {
+  switch (direction) {
+    case ComparisonDirection::kEq:
+      return CmpInst::ICMP_EQ;
+    case ComparisonDirection::kNe:
+      return CmpInst::ICMP_NE;
+    case ComparisonDirection::kGe:
+      return is_signed ? CmpInst::ICMP_SGE : CmpInst::ICMP_UGE;
+    case ComparisonDirection::kGt:
+      return is_signed ? CmpInst::ICMP_SGT : CmpInst::ICMP_UGT;
+    case ComparisonDirection::kLe:
+      return is_signed ? CmpInst::ICMP_SLE : CmpInst::ICMP_ULE;
+    case ComparisonDirection::kLt:
+      return is_signed ? CmpInst::ICMP_SLT : CmpInst::ICMP_ULT;
+  }
+  return CmpInst::ICMP_EQ;
+}
+
+CmpInst::Predicate FloatPredicate(ComparisonDirection direction) {
+  switch (direction) {
+    case ComparisonDirection::kEq:
+      return CmpInst::FCMP_OEQ;
+    case ComparisonDirection::kNe:
+      return CmpInst::FCMP_UNE;
+    case ComparisonDirection::kGe:
+      return CmpInst::FCMP_OGE;
+    case ComparisonDirection::kGt:
+      return CmpInst::FCMP_OGT;
+    case ComparisonDirection::kLe:
+      return CmpInst::FCMP_OLE;
+    case ComparisonDirection::kLt:
+      return CmpInst::FCMP_OLT;
+  }
+  return CmpInst::FCMP_OEQ;
+}
+
+// -NaN < -inf < ... < -0 < +0 < ... < +inf < NaN as signed integers of the float's own bits.
+Integer TotalOrder(const VectorBuilder& b, PrimitiveType type, llvm::Value* value) {
+  const int bits = hlo::BitWidth(type) < 8 ? 8 : hlo::BitWidth(type);
+  Integer code(b, b.ir.CreateBitCast(value, b.IntType(bits)));
+  if (type == PrimitiveType::kF8E8M0FNU) return code ^ 0x80;  // no sign: unsigned order
+  if (bits > hlo::BitWidth(type)) code = code.Shl(bits - hlo::BitWidth(type));
+  // Negative: all bits but the sign are flipped, so that a larger magnitude is smaller.
+  return code ^ code.Sar(bits - 1).Shr(1);
+}
+
+}  // namespace
+
+Value ScalarEmitter::Select(llvm::Value* predicate, const Value& on_true, const Value& on_false) {
+  Value result = Of(on_true.type, b_.ir.CreateSelect(predicate, on_true.value, on_false.value));
+  if (on_true.imaginary != nullptr) {
+    result.imaginary = b_.ir.CreateSelect(predicate, on_true.imaginary, on_false.imaginary);
+  }
+  return result;
+}
+
+absl::StatusOr<Value> ScalarEmitter::Compare(const hlo::Instruction& instruction, const Value& lhs, const Value& rhs) {
+  const hlo::CompareAttributes& attributes = instruction.comparison();
+  const PrimitiveType type = lhs.type;
+  auto pred = [&](llvm::Value* v) { return Of(PrimitiveType::kPred, v); };
+  switch (hlo::ClassOf(type)) {
+    case TypeClass::kPred:
+    case TypeClass::kUnsigned:
+      return pred(b_.ir.CreateICmp(IntegerPredicate(attributes.direction, false), lhs.value, rhs.value));
+    case TypeClass::kSigned: {
+      const bool is_signed = attributes.type != ComparisonType::kUnsigned;
+      return pred(b_.ir.CreateICmp(IntegerPredicate(attributes.direction, is_signed), lhs.value, rhs.value));
+    }
+    case TypeClass::kFloat:
+      if (attributes.type == ComparisonType::kTotalOrder) {
+        return pred(b_.ir.CreateICmp(IntegerPredicate(attributes.direction, true), TotalOrder(b_, type, lhs.value),
+                                     TotalOrder(b_, type, rhs.value)));
+      }
+      return pred(b_.ir.CreateFCmp(FloatPredicate(attributes.direction), Widen(lhs), Widen(rhs)));
+    case TypeClass::kComplex: {
+      llvm::Value* real = b_.ir.CreateFCmp(FloatPredicate(attributes.direction), lhs.value, rhs.value);
+      llvm::Value* imaginary = b_.ir.CreateFCmp(FloatPredicate(attributes.direction), lhs.imaginary, rhs.imaginary);
+      if (attributes.direction == ComparisonDirection::kEq) return pred(b_.ir.CreateAnd(real, imaginary));
+      if (attributes.direction == ComparisonDirection::kNe) return pred(b_.ir.CreateOr(real, imaginary));
+      break;  // complex numbers have no order
+    }
+    case TypeClass::kNone:
+      break;
+  }
+  return Undefined(instruction, type);
+}
+
+Value ScalarEmitter::MinMax(const Value& a, const Value& b, bool is_max) {
+  const PrimitiveType type = a.type;
+  switch (hlo::ClassOf(type)) {
+    case TypeClass::kPred:
+      return Of(type, is_max ? b_.ir.CreateOr(a.value, b.value) : b_.ir.CreateAnd(a.value, b.value));
+    case TypeClass::kSigned:
+      return Of(type,
+                b_.ir.CreateBinaryIntrinsic(is_max ? llvm::Intrinsic::smax : llvm::Intrinsic::smin, a.value, b.value));
+    case TypeClass::kUnsigned:
+      return Of(type,
+                b_.ir.CreateBinaryIntrinsic(is_max ? llvm::Intrinsic::umax : llvm::Intrinsic::umin, a.value, b.value));
+    default:
+      break;
+  }
+  Real x = Widen(a), y = Widen(b);
+  // The choice is y when y is NaN, since the comparison is false then; x when x is NaN by the mask.
+  Mask better = is_max ? x > y : x < y;
+  if (type != PrimitiveType::kF32 && type != PrimitiveType::kF64) {
+    return Select(better | x.IsNan(), a, b);
+  }
+  if (b_.target == Target::kGpu) {
+    return Of(type, b_.Call(is_max ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, {x, y}));
+  }
+  return Of(type, kernel::Select(x.IsNan(), x, kernel::Select(better, x, y)));
+}
+
+absl::StatusOr<Value> ScalarEmitter::Clamp(const hlo::Instruction& instruction, const Value& low, const Value& operand,
+                                           const Value& high) {
+  if (hlo::ClassOf(operand.type) == TypeClass::kComplex) return Undefined(instruction, operand.type);
+  return MinMax(MinMax(operand, low, /*is_max=*/true), high, /*is_max=*/false);
+}
+
+}  // namespace kiln::kernel

@@ -1,0 +1,151 @@
+// Conversions between all element types, and reduce-precision's relatives that round.
+#include <cmath>
+
+#include "src/kernel/scalar_emitter.h"
+#include "src/kernel/small_float_codec.h"
+
+namespace kiln::kernel {
+
+using hlo::PrimitiveType;
+using hlo::TypeClass;
+
+Integer ScalarEmitter::Wrap(PrimitiveType type, Integer value) const {
+  const int bits = hlo::BitWidth(type);
+  if (bits >= 8) return value;
+  if (hlo::ClassOf(type) == TypeClass::kSigned) return value.Shl(8 - bits).Sar(8 - bits);
+  return value & ((1 << bits) - 1);
+}
+
+Real ScalarEmitter::Widen(const Value& value) const {
+  switch (value.type) {
+    case PrimitiveType::kF32:
+    case PrimitiveType::kF64:
+      return {b_, value.value};
+    case PrimitiveType::kF16:
+      return {b_, b_.ir.CreateFPExt(value.value, b_.FloatType())};
+    default:
+      return DecodeSmallFloat(value.type, IntegerOf(value));
+  }
+}
+
+Value ScalarEmitter::Narrow(Real value, PrimitiveType to) const {
+  if (to == PrimitiveType::kF64) return Of(to, value.To(64));
+  if (to == PrimitiveType::kF32) return Of(to, value.To(32));
+  Real single = value.bits() == 64 ? RoundToOddF32(value) : value;
+  if (to == PrimitiveType::kF16) return Of(to, b_.ir.CreateFPTrunc(single, b_.HalfType()));
+  return Of(to, EncodeSmallFloat(to, single));
+}
+
+Value ScalarEmitter::IntegerToFloat(const Value& operand, PrimitiveType to) const {
+  const bool is_signed = hlo::ClassOf(operand.type) == TypeClass::kSigned;
+  Integer x = IntegerOf(operand);
+  auto real = [&](Integer i, int bits) { return is_signed ? i.SignedToReal(bits) : i.UnsignedToReal(bits); };
+  if (to == PrimitiveType::kF64) return Of(to, real(x, 64));
+  if (to == PrimitiveType::kF32) return Of(to, real(x, 32));
+  // Up to 16 bits are exact in f32; f16 overflows before f32 starts to round.
+  if (hlo::BitWidth(operand.type) <= 16 || to == PrimitiveType::kF16) return Narrow(real(x, 32), to);
+  if (hlo::BitWidth(operand.type) == 64) {
+    // Keep 53 significant bits: those below bit 11 only tell that the value is not exact. Values that f64 holds
+    // exactly stay as they are.
+    Integer sticky = x.Constant(0x7ff);
+    Integer folded = (x & ~sticky) | (((x & sticky) + sticky) & 0x800);
+    Integer top = is_signed ? x.Sar(53) : x.Shr(53);
+    Mask fits = is_signed ? ((top == 0) | (top == -1)) : (top == 0);
+    x = kernel::Select(fits, x, folded);
+  }
+  return Narrow(real(x, 64), to);
+}
+
+Value ScalarEmitter::FloatToInteger(Real x, PrimitiveType to) const {
+  const int to_bits = hlo::BitWidth(to);
+  const bool is_signed = hlo::ClassOf(to) == TypeClass::kSigned;
+  const double limit = std::ldexp(1.0, is_signed ? to_bits - 1 : to_bits);  // one past the largest
+  const double low = is_signed ? -limit : 0.0;
+  auto cast = [&](Real r, int bits, bool signed_cast) {
+    llvm::Value* v = signed_cast ? b_.ir.CreateFPToSI(r, b_.IntType(bits)) : b_.ir.CreateFPToUI(r, b_.IntType(bits));
+    return Integer(b_, v);
+  };
+  if (to_bits < 32) {
+    // The bounds are exact in f32: clamp first, cast through i32, which processors have in vectors.
+    Real clamped = AtLeast(AtMost(x, limit - 1), low);
+    clamped = kernel::Select(x.IsNan(), 0.0, clamped);
+    return Of(to, cast(clamped, 32, true).SignExtend(hlo::ByteWidth(to) * 8));
+  }
+  // Out of range the cast gives anything; freeze makes that harmless, and the selects replace it.
+  Integer any = cast(x, to_bits, is_signed);
+  Integer result(b_, b_.ir.CreateFreeze(any));
+  const int64_t largest = static_cast<int64_t>(is_signed ? (~uint64_t{0} >> (65 - to_bits)) : ~uint64_t{0});
+  const int64_t smallest = is_signed ? static_cast<int64_t>(uint64_t{1} << (to_bits - 1)) : 0;
+  result = kernel::Select(x >= limit, largest, result);
+  if (is_signed) {
+    result = kernel::Select(x < low, smallest, result);
+    return Of(to, kernel::Select(x.IsNan(), int64_t{0}, result));
+  }
+  return Of(to, kernel::Select(x >= 0.0, result, int64_t{0}));
+}
+
+Value ScalarEmitter::Convert(const Value& operand, PrimitiveType to) {
+  const PrimitiveType from = operand.type;
+  if (from == to) return operand;
+  const TypeClass from_class = hlo::ClassOf(from), to_class = hlo::ClassOf(to);
+  if (to_class == TypeClass::kComplex) {
+    const PrimitiveType part = hlo::ComplexComponentType(to);
+    if (from_class == TypeClass::kComplex) {
+      const PrimitiveType from_part = hlo::ComplexComponentType(from);
+      return Value{to, Convert(Of(from_part, operand.value), part).value,
+                   Convert(Of(from_part, operand.imaginary), part).value};
+    }
+    return Value{to, Convert(operand, part).value, Zero(part).value};
+  }
+  if (from_class == TypeClass::kComplex) {
+    const PrimitiveType part = hlo::ComplexComponentType(from);
+    if (to_class != TypeClass::kPred) return Convert(Of(part, operand.value), to);
+    Mask real(b_, Convert(Of(part, operand.value), to).value);
+    Mask imaginary(b_, Convert(Of(part, operand.imaginary), to).value);
+    return Of(to, real | imaginary);
+  }
+  if (to_class == TypeClass::kPred) {
+    if (from_class == TypeClass::kFloat) return Of(to, Widen(operand) != 0.0);
+    return Of(to, IntegerOf(operand) != 0);
+  }
+  switch (from_class) {
+    case TypeClass::kPred: {
+      if (to_class == TypeClass::kFloat) {
+        Real one(b_, llvm::ConstantFP::get(b_.FloatType(to == PrimitiveType::kF64 ? 64 : 32), 1.0));
+        Value on = Narrow(one, to), off = Narrow(one.Constant(0.0), to);
+        return Select(operand.value, on, off);
+      }
+      return Of(to, Wrap(to, IntegerOf(operand).ZeroExtend(hlo::ByteWidth(to) * 8)));
+    }
+    case TypeClass::kSigned:
+      if (to_class == TypeClass::kFloat) return IntegerToFloat(operand, to);
+      return Of(to, Wrap(to, IntegerOf(operand).SignExtend(hlo::ByteWidth(to) * 8)));
+    case TypeClass::kUnsigned:
+      if (to_class == TypeClass::kFloat) return IntegerToFloat(operand, to);
+      return Of(to, Wrap(to, IntegerOf(operand).ZeroExtend(hlo::ByteWidth(to) * 8)));
+    default:
+      if (to_class == TypeClass::kFloat) return Narrow(Widen(operand), to);
+      return FloatToInteger(Widen(operand), to);
+  }
+}
+
+absl::StatusOr<Value> ScalarEmitter::StochasticConvert(const hlo::Instruction& instruction, const Value& operand,
+                                                       const Value& random) {
+  const PrimitiveType to = instruction.shape().element_type();
+  if (hlo::ClassOf(operand.type) != TypeClass::kFloat || !hlo::IsSignedIntegral(to) ||
+      !hlo::IsUnsignedIntegral(random.type) || hlo::BitWidth(random.type) < 8) {
+    return Undefined(instruction, operand.type);
+  }
+  // Away from zero by one with the probability of the fraction: random bits are the fraction's threshold.
+  Real x = Widen(operand);
+  Real magnitude = x.Abs();
+  Real whole = Trunc(magnitude);
+  const int random_bits = hlo::BitWidth(random.type);
+  Real scaled = (magnitude - whole) * std::ldexp(1.0, random_bits);
+  Integer threshold(b_, FloatToInteger(scaled, random.type).value);
+  Mask up = IntegerOf(random).Below(threshold) & (magnitude < magnitude.Infinity());
+  Real rounded = whole + kernel::Select(up, whole.Constant(1.0), whole.Constant(0.0));
+  return FloatToInteger(CopySign(rounded, x), to);
+}
+
+}  // namespace kiln::kernel

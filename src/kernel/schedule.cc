@@ -1,0 +1,352 @@
+#include "src/kernel/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace kiln::kernel {
+
+using hlo::Opcode;
+using hlo::PrimitiveType;
+
+bool LinearStride(const IndexTerms& terms, const IndexExpr& expr, int loop, int lanes, int64_t* stride) {
+  const uint64_t bit = uint64_t{1} << loop;
+  *stride = 0;
+  for (const auto& [number, coefficient] : expr.terms) {
+    const IndexTerms::Term& term = terms.term(number);
+    if ((term.loops & bit) == 0) continue;
+    if (term.kind == IndexTerms::Kind::kLoop) {
+      *stride += coefficient;
+      continue;
+    }
+    if (term.kind == IndexTerms::Kind::kSymbol) return false;
+    // (c*i + rest) floordiv d and mod d keep their quotient over a run of `lanes` iterations when every run starts at a
+    // multiple of c*lanes that divides d.
+    int64_t inner;
+    if (!LinearStride(terms, term.inner, loop, lanes, &inner) || inner <= 0) return false;
+    const int64_t run = inner * lanes;
+    if (term.divisor % run != 0 || term.inner.constant % run != 0) return false;
+    for (const auto& [inner_number, inner_coefficient] : term.inner.terms) {
+      const IndexTerms::Term& inner_term = terms.term(inner_number);
+      if (inner_term.kind == IndexTerms::Kind::kLoop && inner_term.id == loop) continue;
+      if ((inner_term.loops & bit) != 0 || inner_coefficient % run != 0) return false;
+    }
+    if (term.kind == IndexTerms::Kind::kMod) *stride += coefficient * inner;
+  }
+  return true;
+}
+
+namespace {
+
+// Bytes that one lane takes in a register while computing.
+int ComputeWidth(PrimitiveType type) {
+  if (type == PrimitiveType::kPred) return 1;
+  if (hlo::IsFloating(type)) return std::max(4, hlo::ByteWidth(type));
+  if (hlo::IsComplex(type)) return hlo::ByteWidth(type) / 2;
+  return hlo::ByteWidth(type);
+}
+
+// Rough cost of one op on one vector, in units of a simple instruction.
+double OpCost(const Op& op) {
+  if (op.kind == OpKind::kLoad) return 1;
+  if (op.kind != OpKind::kElementwise) return 0.5;
+  switch (op.opcode) {
+    case Opcode::kExp:
+    case Opcode::kExp2:
+    case Opcode::kTanh:
+    case Opcode::kLogistic:
+    case Opcode::kLog:
+    case Opcode::kLog2:
+      return 15;
+    case Opcode::kLogPlusOne:
+    case Opcode::kExpMinusOne:
+    case Opcode::kErf:
+    case Opcode::kSin:
+    case Opcode::kCos:
+    case Opcode::kCbrt:
+    case Opcode::kAtan2:
+      return 30;
+    case Opcode::kPower:
+    case Opcode::kTan:
+    case Opcode::kSinh:
+    case Opcode::kCosh:
+    case Opcode::kAsin:
+    case Opcode::kAcos:
+    case Opcode::kAsinh:
+    case Opcode::kAcosh:
+    case Opcode::kAtanh:
+      return 50;
+    case Opcode::kDivide:
+    case Opcode::kRemainder:
+      return hlo::IsIntegral(op.type) ? 30 : 5;
+    case Opcode::kSqrt:
+    case Opcode::kRsqrt:
+      return 6;
+    default:
+      return 1;
+  }
+}
+
+class Scheduler {
+ public:
+  Scheduler(const Kernel& kernel, const Nest& nest, const TargetInfo& target)
+      : kernel_(kernel), nest_(nest), target_(target) {
+    Collect(nest.body, 1);
+  }
+
+  NestSchedule Run() {
+    NestSchedule schedule;
+    schedule.reduces.resize(kernel_.reduces.size());
+    schedule.order = nest_.loops;
+    const bool vectors = target_.target == Target::kCpu;
+    int best = -1, best_lanes = 1;
+    double best_cost = Cost(-1, 1);
+    if (vectors) {
+      for (int loop : nest_.loops) {
+        int lanes = LanesFor(loop);
+        if (lanes <= 1) continue;
+        double cost = Cost(loop, lanes);
+        if (cost < best_cost) {
+          best = loop;
+          best_cost = cost;
+          best_lanes = lanes;
+        }
+      }
+    }
+    if (best >= 0) {
+      schedule.vector_loop = best;
+      schedule.lanes = best_lanes;
+      std::erase(schedule.order, best);
+      schedule.order.push_back(best);
+    }
+    for (int number : reduces_) ScheduleReduce(number, best, &schedule.reduces[number]);
+    DivideIntoTasks(best_cost, &schedule);
+    return schedule;
+  }
+
+ private:
+  struct Weighted {
+    const Op* op;
+    double times;  // executions per iteration of the whole parallel space
+  };
+
+  void Collect(const Block& block, double times) {
+    for (const Block::Statement& statement : block.statements) {
+      if (statement.kind == Block::Kind::kOp) {
+        ops_.push_back({&kernel_.ops[statement.index], times});
+      } else if (statement.kind == Block::Kind::kStore) {
+        stores_.push_back(&kernel_.stores[statement.index]);
+      } else {
+        const Reduce& reduce = kernel_.reduces[statement.index];
+        double inner = times;
+        for (int loop : reduce.loops) inner *= static_cast<double>(kernel_.loops[loop].extent);
+        reduces_.push_back(statement.index);
+        Collect(*reduce.block, inner);
+      }
+    }
+  }
+
+  // Full registers of the widest type that the loop touches; several registers at once where a loop-carried
+  // accumulator would otherwise wait for itself.
+  int LanesFor(int loop) const {
+    const Loop& info = kernel_.loops[loop];
+    const uint64_t bit = uint64_t{1} << loop;
+    int width = 1;
+    double cost = 0;
+    for (const Weighted& w : ops_) {
+      if ((w.op->loops & bit) == 0) continue;
+      width = std::max(width, ComputeWidth(w.op->type));
+      cost += OpCost(*w.op);
+      // Updates that may meet in one element stay in order.
+      if (info.kind == LoopKind::kSerial &&
+          (w.op->kind == OpKind::kToIndex || (w.op->kind == OpKind::kLoad && !Contiguous(w.op->offset, loop)))) {
+        return 1;
+      }
+    }
+    if (info.kind == LoopKind::kSerial) {
+      for (const Store* store : stores_) {
+        if (!Contiguous(store->offset, loop)) return 1;
+      }
+    }
+    int lanes = std::max(1, target_.vector_bytes / width);
+    const bool carried = info.kind == LoopKind::kReduce || !reduces_.empty();
+    if (carried && cost <= 16) {
+      while (lanes * width < 4 * target_.vector_bytes && info.extent >= 2 * lanes) lanes *= 2;
+    }
+    lanes = std::min(lanes, 64);
+    while (lanes > 1 && lanes / 2 >= info.extent) lanes /= 2;
+    return info.extent == 1 ? 1 : lanes;
+  }
+
+  bool Contiguous(const IndexExpr& offset, int loop) const {
+    int64_t stride;
+    return LinearStride(kernel_.terms, offset, loop, 1, &stride) && stride == 1;
+  }
+
+  // Relative cost of an element when `loop` (-1: none) becomes `lanes` lanes. Reduces vectorize by themselves where
+  // the nest does not.
+  double Cost(int loop, int lanes) const {
+    double cost = 0;
+    const double fill = loop < 0 ? 1 : Fill(loop, lanes);
+    for (const Weighted& w : ops_) {
+      double lane_cost = OpCost(*w.op);
+      int by = loop, by_lanes = lanes;
+      double by_fill = fill;
+      if (loop < 0) {
+        // The reduce loop this op would be vectorized over.
+        for (int number : reduces_) {
+          ReduceSchedule reduce;
+          ScheduleReduce(number, -1, &reduce);
+          if (reduce.vector_loop >= 0 && (w.op->loops >> reduce.vector_loop & 1) != 0) {
+            by = reduce.vector_loop;
+            by_lanes = reduce.lanes;
+            by_fill = Fill(by, by_lanes);
+          }
+        }
+      }
+      if (by < 0) {
+        cost += lane_cost * w.times;
+        continue;
+      }
+      const double registers = std::max(1.0, by_lanes * ComputeWidth(w.op->type) / double(target_.vector_bytes));
+      if ((w.op->loops >> by & 1) == 0) {
+        // Uniform: once per vector, wherever it is emitted.
+        cost += lane_cost * w.times / (by_lanes * by_fill) * 0.5;
+      } else if (w.op->kind == OpKind::kLoad) {
+        cost += AccessCost(w.op->offset, by, by_lanes) * w.times / (by_lanes * by_fill);
+      } else {
+        cost += lane_cost * registers * w.times / (by_lanes * by_fill);
+      }
+    }
+    for (const Store* store : stores_) {
+      cost += loop < 0 ? 1.0 : AccessCost(store->offset, loop, lanes) / (lanes * fill);
+    }
+    return cost;
+  }
+
+  double Fill(int loop, int lanes) const {
+    const double extent = static_cast<double>(kernel_.loops[loop].extent);
+    return extent / (std::ceil(extent / lanes) * lanes);
+  }
+
+  // Instructions to read or write `lanes` elements.
+  double AccessCost(const IndexExpr& offset, int loop, int lanes) const {
+    int64_t stride;
+    if (!LinearStride(kernel_.terms, offset, loop, lanes, &stride)) return 4.0 * lanes;
+    if (stride == 0 || stride == 1) return 1;
+    if (stride == -1) return 2;
+    return 2.0 * lanes;
+  }
+
+  void ScheduleReduce(int number, int nest_vector_loop, ReduceSchedule* schedule) const {
+    const Reduce& reduce = kernel_.reduces[number];
+    schedule->order = reduce.loops;
+    schedule->vector_loop = -1;
+    schedule->lanes = 1;
+    // Inside a vector of outputs the accumulators are vectors already.
+    if (nest_vector_loop >= 0 && (reduce.outer_loops >> nest_vector_loop & 1) != 0) return;
+    if (target_.target == Target::kGpu) return;
+    int best = -1;
+    double best_score = 0;
+    for (int loop : reduce.loops) {
+      int lanes = LanesFor(loop);
+      if (lanes <= 1 || kernel_.loops[loop].extent < 4) continue;
+      // Without an identity the first vector must be full.
+      const bool simple = reduce.combiner == nullptr;
+      while (!simple && lanes > kernel_.loops[loop].extent) lanes /= 2;
+      double score = 0;
+      for (const Weighted& w : ops_) {
+        if (w.op->kind != OpKind::kLoad || (w.op->loops >> loop & 1) == 0) continue;
+        score += lanes / AccessCost(w.op->offset, loop, lanes);
+      }
+      if (score == 0) score = lanes;
+      score *= Fill(loop, lanes);
+      if (score > best_score && lanes > 1) {
+        best = loop;
+        best_score = score;
+        schedule->lanes = lanes;
+      }
+    }
+    if (best < 0 || best_score < 2) {
+      schedule->lanes = 1;
+      return;
+    }
+    schedule->vector_loop = best;
+    std::erase(schedule->order, best);
+    schedule->order.push_back(best);
+  }
+
+  void DivideIntoTasks(double element_cost, NestSchedule* schedule) const {
+    // Instructions at about two a nanosecond, and memory traffic at some gigabytes a second beside them.
+    constexpr double kNanosecondsPerOp = 0.2;
+    double space = 1;
+    for (int loop : schedule->order) space *= static_cast<double>(kernel_.loops[loop].extent);
+    double nanoseconds = space * element_cost * kNanosecondsPerOp;
+    if (schedule->order.empty() || kernel_.loops[schedule->order[0]].kind == LoopKind::kSerial) {
+      // One task: a serial nest keeps its order.
+      schedule->task_nanoseconds = nanoseconds;
+      return;
+    }
+    if (schedule->order.size() == 1 && schedule->vector_loop >= 0) {
+      // Blocks of the vector loop, a whole number of vectors each.
+      constexpr int64_t kBlock = 1024;
+      const int64_t extent = kernel_.loops[schedule->vector_loop].extent;
+      schedule->task_loops = 1;
+      schedule->block = std::max<int64_t>(kBlock, schedule->lanes);
+      schedule->task_count = (extent + schedule->block - 1) / schedule->block;
+    } else {
+      constexpr int64_t kEnoughTasks = 256;
+      size_t limit = schedule->order.size() - (schedule->vector_loop >= 0 ? 1 : 0);
+      schedule->task_count = 1;
+      for (size_t i = 0; i < limit && schedule->task_count < kEnoughTasks; ++i) {
+        schedule->task_count *= kernel_.loops[schedule->order[i]].extent;
+        schedule->task_loops = static_cast<int>(i) + 1;
+      }
+    }
+    schedule->task_nanoseconds = nanoseconds / static_cast<double>(schedule->task_count);
+    int64_t written = 0;
+    for (const Store* store : stores_) {
+      const Parameter& parameter = kernel_.parameters[store->parameter];
+      if (!parameter.is_updated) written += parameter.element_count() * hlo::ByteWidth(parameter.type);
+    }
+    schedule->streaming_stores = target_.streaming_bytes > 0 && written >= target_.streaming_bytes;
+  }
+
+  const Kernel& kernel_;
+  const Nest& nest_;
+  const TargetInfo& target_;
+  std::vector<Weighted> ops_;
+  std::vector<const Store*> stores_;
+  std::vector<int> reduces_;
+};
+
+}  // namespace
+
+NestSchedule ScheduleNest(const Kernel& kernel, const Nest& nest, const TargetInfo& target) {
+  return Scheduler(kernel, nest, target).Run();
+}
+
+std::string ToString(const NestSchedule& schedule) {
+  auto loops = [](const std::vector<int>& order) {
+    return absl::StrJoin(order, " ", [](std::string* out, int loop) { absl::StrAppend(out, "i", loop); });
+  };
+  std::string text = absl::StrCat("schedule order ", loops(schedule.order));
+  if (schedule.vector_loop >= 0) absl::StrAppend(&text, "; vector i", schedule.vector_loop, " by ", schedule.lanes);
+  if (schedule.task_count > 1) {
+    absl::StrAppend(&text, "; tasks ", schedule.task_count, " over the first ", schedule.task_loops, " loops");
+    if (schedule.block > 1) absl::StrAppend(&text, " in blocks of ", schedule.block);
+  }
+  if (schedule.streaming_stores) text += "; streaming stores";
+  for (size_t i = 0; i < schedule.reduces.size(); ++i) {
+    const ReduceSchedule& reduce = schedule.reduces[i];
+    if (reduce.order.empty()) continue;
+    absl::StrAppend(&text, "; reduce ", i, " order ", loops(reduce.order));
+    if (reduce.vector_loop >= 0) absl::StrAppend(&text, " vector i", reduce.vector_loop, " by ", reduce.lanes);
+  }
+  return text;
+}
+
+}  // namespace kiln::kernel

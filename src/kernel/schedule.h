@@ -1,0 +1,54 @@
+// How a nest runs on a target: loop order, the loop that becomes vector lanes, and what is divided over threads. A schedule
+// is data apart from the kernel: the cost model writes it, `kiln opt --stage=schedule` prints it.
+#ifndef KILN_KERNEL_SCHEDULE_H_
+#define KILN_KERNEL_SCHEDULE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "src/kernel/kernel.h"
+#include "src/kernel/scalar_emitter.h"
+
+namespace kiln::kernel {
+
+struct TargetInfo {
+  Target target = Target::kCpu;
+  int vector_bytes = 64;  // width of a vector register
+  // Outputs of at least this size bypass the cache; 0: never.
+  int64_t streaming_bytes = int64_t{32} << 20;
+};
+
+// The innermost loop of a reduce as vector lanes, each lane with its own accumulator.
+struct ReduceSchedule {
+  std::vector<int> order;  // the reduce's loops, outermost first
+  int vector_loop = -1;    // the last of `order`, or -1
+  int lanes = 1;
+};
+
+struct NestSchedule {
+  std::vector<int> order;  // the nest's loops, outermost first
+  int vector_loop = -1;    // the last of `order`, or -1
+  int lanes = 1;
+  // The leading `task_loops` of `order` run as one loop over `task_count` iterations, a range of which is a task. When
+  // the vector loop is among them (it is the only one then) an iteration stands for `block` elements.
+  int task_loops = 0;
+  int64_t task_count = 1;
+  int64_t block = 1;
+  bool streaming_stores = false;
+  // Estimated time of one iteration of the task loop on one thread.
+  double task_nanoseconds = 0;
+  std::vector<ReduceSchedule> reduces;  // by number in the kernel; those of other nests are empty
+};
+
+NestSchedule ScheduleNest(const Kernel& kernel, const Nest& nest, const TargetInfo& target);
+
+std::string ToString(const NestSchedule& schedule);
+
+// How the value of `expr` moves with one step of `loop`: 0 when it does not depend on it, the step when it is linear in it
+// over aligned runs of `lanes` iterations. False when neither.
+bool LinearStride(const IndexTerms& terms, const IndexExpr& expr, int loop, int lanes, int64_t* stride);
+
+}  // namespace kiln::kernel
+
+#endif  // KILN_KERNEL_SCHEDULE_H_

@@ -1,0 +1,100 @@
+#include "src/passes/constant_folding.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "src/hlo/builder.h"
+#include "src/hlo/evaluator.h"
+
+namespace kiln::passes {
+namespace {
+
+using hlo::Computation;
+using hlo::Instruction;
+using hlo::Literal;
+using hlo::Opcode;
+
+constexpr int64_t kMaxResultElements = 1024;
+constexpr int64_t kMaxOperandElements = 1 << 16;
+constexpr int64_t kMaxOperationsPerInstruction = 1 << 20;
+constexpr int64_t kMaxInstructionsPerModule = 1 << 16;
+
+bool MayVanish(const Instruction& instruction) {
+  if (instruction.HasSideEffect() || !instruction.control_predecessors().empty()) return false;
+  switch (hlo::KindOf(instruction.opcode())) {
+    case hlo::OpKind::kRandom:
+    case hlo::OpKind::kCommunication:
+    case hlo::OpKind::kDynamicShape:
+      return false;
+    default:
+      return instruction.shape().IsArray() && !instruction.shape().has_dynamic_dimensions();
+  }
+}
+
+bool MayFold(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kConstant:
+    case Opcode::kParameter:
+    case Opcode::kIota:
+    case Opcode::kBroadcast:
+    case Opcode::kPartitionId:
+    case Opcode::kReplicaId:
+    case Opcode::kCustomCall:
+    case Opcode::kOptBarrier:
+    case Opcode::kFusion:
+    case Opcode::kAddDependency:
+    case Opcode::kCopy:
+      return false;
+    default:
+      break;
+  }
+  // A reshape of a splat is a splat, which a rule sees; of other constants it is the same bytes.
+  if (instruction.operand_count() == 0 || instruction.shape().element_count() > kMaxResultElements) return false;
+  return std::all_of(instruction.operands().begin(), instruction.operands().end(), [](const Instruction* operand) {
+    return operand->IsConstant() &&
+           (operand->shape().IsTuple() || operand->shape().element_count() <= kMaxOperandElements);
+  });
+}
+
+// The constant that replaces `instruction`, or null.
+Instruction* Fold(const Instruction& instruction, hlo::Builder& builder) {
+  if (instruction.shape().element_count() == 0) {
+    return builder.Constant(Literal(hlo::Shape(instruction.shape().element_type(), instruction.shape().dimensions())));
+  }
+  std::vector<Literal> operands;
+  for (const Instruction* operand : instruction.operands()) operands.push_back(operand->literal());
+  hlo::EvaluatorOptions options;
+  options.max_operations = kMaxOperationsPerInstruction;
+  absl::StatusOr<Literal> value = hlo::EvaluateInstruction(instruction, operands, options);
+  // What the evaluator refuses is left for the target to report or to run.
+  if (!value.ok() || !hlo::Shape::Compatible(value->shape(), instruction.shape())) return nullptr;
+  return builder.Constant(*std::move(value));
+}
+
+}  // namespace
+
+absl::StatusOr<bool> ConstantFolding::Run(hlo::Module* module) {
+  int64_t budget = kMaxInstructionsPerModule;
+  bool changed = false;
+  for (Computation* computation : module->PostOrder()) {
+    bool folded = false;
+    for (Instruction* instruction : computation->PostOrder()) {
+      if ((instruction->users().empty() && !instruction->IsRoot()) || !MayVanish(*instruction)) continue;
+      const bool is_empty = instruction->shape().element_count() == 0 && !instruction->IsConstant() &&
+                            !instruction->IsParameter() && instruction->opcode() != Opcode::kCustomCall;
+      if ((!is_empty && !MayFold(*instruction)) || budget-- <= 0) continue;
+      hlo::Builder builder(computation, instruction);
+      Instruction* constant = Fold(*instruction, builder);
+      if (constant == nullptr || (instruction->IsRoot() && !(constant->shape() == instruction->shape()))) continue;
+      instruction->ReplaceAllUsesWith(constant);
+      folded = true;
+    }
+    if (folded) computation->RemoveDeadInstructions();
+    changed |= folded;
+  }
+  if (changed) module->RemoveUnusedComputations();
+  return changed;
+}
+
+}  // namespace kiln::passes

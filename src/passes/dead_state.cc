@@ -1,0 +1,168 @@
+#include "src/passes/dead_state.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+
+namespace kiln::passes {
+namespace {
+
+using hlo::Computation;
+using hlo::Instruction;
+using hlo::Opcode;
+using hlo::Shape;
+
+bool OnlyReadByElement(const Instruction& tuple) {
+  return !tuple.IsRoot() && std::all_of(tuple.users().begin(), tuple.users().end(), [](const Instruction* user) {
+    return user->opcode() == Opcode::kGetTupleElement;
+  });
+}
+
+// Marks the elements of `tuple` that some get-tuple-element with a use reads.
+void MarkRead(const Instruction& tuple, std::vector<bool>* needed) {
+  for (const Instruction* user : tuple.users()) {
+    if (!user->users().empty() || user->IsRoot()) (*needed)[user->tuple_index()] = true;
+  }
+}
+
+// Elements of the loop's state that matter, or an empty vector when they cannot be told.
+std::vector<bool> NeededState(const Instruction& loop) {
+  const Computation& body = *loop.called_computation(0);
+  const Computation& condition = *loop.called_computation(1);
+  const Instruction* state = body.parameter(0);
+  if (!loop.shape().IsTuple() || body.root()->opcode() != Opcode::kTuple || !OnlyReadByElement(loop) ||
+      !OnlyReadByElement(*state) || !OnlyReadByElement(*condition.parameter(0))) {
+    return {};
+  }
+  std::vector<bool> needed(loop.shape().tuple_shapes().size(), false);
+  MarkRead(loop, &needed);
+  MarkRead(*condition.parameter(0), &needed);
+
+  std::vector<const Instruction*> work;
+  absl::flat_hash_set<const Instruction*> visited;
+  auto mark = [&](const Instruction* instruction) {
+    if (visited.insert(instruction).second) work.push_back(instruction);
+  };
+  for (size_t i = 0; i < needed.size(); ++i) {
+    if (needed[i]) mark(body.root()->operand(i));
+  }
+  for (const Instruction* instruction : body.instructions()) {
+    if (instruction->HasSideEffect()) mark(instruction);
+  }
+  while (!work.empty()) {
+    const Instruction* instruction = work.back();
+    work.pop_back();
+    if (instruction->opcode() == Opcode::kGetTupleElement && instruction->operand(0) == state) {
+      const int64_t index = instruction->tuple_index();
+      if (!needed[index]) {
+        needed[index] = true;
+        mark(body.root()->operand(index));
+      }
+      continue;
+    }
+    for (const Instruction* operand : instruction->operands()) mark(operand);
+    for (const Instruction* before : instruction->control_predecessors()) mark(before);
+  }
+  return needed;
+}
+
+Shape NarrowedShape(const Shape& tuple, const std::vector<bool>& needed) {
+  std::vector<Shape> elements;
+  for (size_t i = 0; i < needed.size(); ++i) {
+    if (needed[i]) elements.push_back(tuple.tuple_shapes(i));
+  }
+  return Shape::Tuple(std::move(elements));
+}
+
+// Gives `tuple` its narrow shape and its readers their new indices. Readers of dropped elements are dead; they are
+// cut off so that nothing looks at their index again.
+void NarrowReaders(Instruction* tuple, const std::vector<bool>& needed) {
+  std::vector<int64_t> position(needed.size(), -1);
+  int64_t next = 0;
+  for (size_t i = 0; i < needed.size(); ++i) {
+    if (needed[i]) position[i] = next++;
+  }
+  *tuple->mutable_shape() = NarrowedShape(tuple->shape(), needed);
+  std::vector<Instruction*> dead;
+  for (Instruction* user : tuple->users()) {
+    int64_t index = position[user->tuple_index()];
+    if (index >= 0) {
+      user->GetMutable<hlo::TupleIndexAttributes>()->index = index;
+    } else {
+      dead.push_back(user);
+    }
+  }
+  for (Instruction* reader : dead) reader->ReplaceAllOperands({});
+}
+
+// tuple(elements of `tuple` that are needed).
+Instruction* NarrowedTuple(Instruction* tuple, const std::vector<bool>& needed) {
+  Computation* computation = tuple->parent();
+  std::vector<Instruction*> elements;
+  for (size_t i = 0; i < needed.size(); ++i) {
+    if (!needed[i]) continue;
+    if (tuple->opcode() == Opcode::kTuple) {
+      elements.push_back(tuple->operand(i));
+    } else {
+      elements.push_back(computation->Add(Opcode::kGetTupleElement, tuple->shape().tuple_shapes(i), {tuple},
+                                          hlo::TupleIndexAttributes{static_cast<int64_t>(i)}));
+    }
+  }
+  Shape shape = NarrowedShape(tuple->shape(), needed);
+  return computation->Add(Opcode::kTuple, std::move(shape), std::move(elements));
+}
+
+bool NarrowLoop(Instruction* loop) {
+  std::vector<bool> needed = NeededState(*loop);
+  if (std::find(needed.begin(), needed.end(), false) == needed.end()) return false;
+  Computation* body = loop->called_computation(0);
+  loop->ReplaceOperand(0, NarrowedTuple(loop->operand(0), needed));
+  body->set_root(NarrowedTuple(body->root(), needed));
+  // What fed only dropped elements goes first: it reads elements that are about to vanish.
+  body->RemoveDeadInstructions();
+  NarrowReaders(body->parameter(0), needed);
+  NarrowReaders(loop->called_computation(1)->parameter(0), needed);
+  NarrowReaders(loop, needed);
+  return true;
+}
+
+bool NarrowConditional(Instruction* conditional) {
+  if (!conditional->shape().IsTuple() || !OnlyReadByElement(*conditional)) return false;
+  std::vector<bool> needed(conditional->shape().tuple_shapes().size(), false);
+  MarkRead(*conditional, &needed);
+  if (std::find(needed.begin(), needed.end(), false) == needed.end()) return false;
+  for (Computation* branch : conditional->called_computations()) {
+    branch->set_root(NarrowedTuple(branch->root(), needed));
+    branch->RemoveDeadInstructions();
+  }
+  NarrowReaders(conditional, needed);
+  return true;
+}
+
+}  // namespace
+
+bool RemoveDeadState(hlo::Module* module) {
+  std::vector<Computation*> order = module->PostOrder();
+  absl::flat_hash_map<const Computation*, int> callers;
+  for (const Computation* computation : order) {
+    for (const Instruction* instruction : computation->instructions()) {
+      for (const Computation* callee : instruction->called_computations()) ++callers[callee];
+    }
+  }
+  bool changed = false;
+  // Callers first: state that an outer loop drops is no longer read by inner ones.
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    for (Instruction* instruction : (*it)->instructions()) {
+      const bool is_loop = instruction->opcode() == Opcode::kWhile;
+      if (!is_loop && instruction->opcode() != Opcode::kConditional) continue;
+      const auto& called = instruction->called_computations();
+      if (!std::all_of(called.begin(), called.end(), [&](const Computation* c) { return callers[c] == 1; })) continue;
+      changed |= is_loop ? NarrowLoop(instruction) : NarrowConditional(instruction);
+    }
+  }
+  return changed;
+}
+
+}  // namespace kiln::passes

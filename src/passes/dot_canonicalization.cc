@@ -1,0 +1,216 @@
+#include "src/passes/dot_canonicalization.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "src/hlo/builder.h"
+
+namespace kiln::passes {
+namespace {
+
+using hlo::Computation;
+using hlo::DimensionVector;
+using hlo::DotAttributes;
+using hlo::Instruction;
+using hlo::Opcode;
+
+// One operand with its dimensions by role.
+struct Side {
+  Instruction* operand;
+  DimensionVector batch, contracting, free;
+};
+
+DimensionVector FreeDimensions(const Instruction& operand, const DimensionVector& batch,
+                               const DimensionVector& contracting) {
+  DimensionVector free;
+  for (int64_t i = 0; i < operand.shape().rank(); ++i) {
+    if (std::find(batch.begin(), batch.end(), i) == batch.end() &&
+        std::find(contracting.begin(), contracting.end(), i) == contracting.end()) {
+      free.push_back(i);
+    }
+  }
+  return free;
+}
+
+bool IsCanonical(const Side& side) {
+  const auto& dimensions = side.operand->shape().dimensions();
+  return side.batch.size() <= 1 && side.contracting.size() <= 1 && side.free.size() <= 1 &&
+         std::find(dimensions.begin(), dimensions.end(), 1) == dimensions.end();
+}
+
+// Drops dimensions of size 1, which are so on both sides for batch and contracting ones.
+void DropUnitDimensions(Side* side, hlo::Builder& builder) {
+  const auto& sizes = side->operand->shape().dimensions();
+  DimensionVector kept, position(sizes.size(), -1);
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 1) continue;
+    position[i] = static_cast<int64_t>(kept.size());
+    kept.push_back(sizes[i]);
+  }
+  for (DimensionVector* role : {&side->batch, &side->contracting, &side->free}) {
+    DimensionVector renumbered;
+    for (int64_t dimension : *role) {
+      if (position[dimension] >= 0) renumbered.push_back(position[dimension]);
+    }
+    *role = renumbered;
+  }
+  side->operand = builder.Reshape(side->operand, kept);
+}
+
+// Whether `dimensions` follow each other in memory in this order.
+bool AreAdjacent(const DimensionVector& dimensions) {
+  for (size_t i = 1; i < dimensions.size(); ++i) {
+    if (dimensions[i] != dimensions[i - 1] + 1) return false;
+  }
+  return true;
+}
+
+bool NeedsTranspose(const Side& side) {
+  return !AreAdjacent(side.batch) || !AreAdjacent(side.contracting) || !AreAdjacent(side.free);
+}
+
+// Contracting pairs may stand in any order. Takes the one that spares most transposes: as given, or ascending on one
+// side.
+void OrderContracting(Side* lhs, Side* rhs) {
+  auto sorted_by = [&](const DimensionVector& key) {
+    std::vector<size_t> order(key.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return key[a] < key[b]; });
+    return order;
+  };
+  auto apply = [](const DimensionVector& dimensions, const std::vector<size_t>& order) {
+    DimensionVector result;
+    for (size_t i : order) result.push_back(dimensions[i]);
+    return result;
+  };
+  int fewest = 3;
+  DimensionVector best_lhs, best_rhs;
+  for (const auto& order : {sorted_by(lhs->contracting), sorted_by(rhs->contracting)}) {
+    const DimensionVector l = apply(lhs->contracting, order), r = apply(rhs->contracting, order);
+    const int transposes = (AreAdjacent(l) ? 0 : 1) + (AreAdjacent(r) ? 0 : 1);
+    if (transposes >= fewest) continue;
+    fewest = transposes;
+    best_lhs = l;
+    best_rhs = r;
+  }
+  lhs->contracting = best_lhs;
+  rhs->contracting = best_rhs;
+}
+
+// Makes the dimensions of each role one. `contracting_last` says where a transpose puts them, when one is needed.
+void MergeDimensions(Side* side, bool contracting_last, hlo::Builder& builder) {
+  if (NeedsTranspose(*side)) {
+    DimensionVector permutation(side->batch);
+    const DimensionVector& second = contracting_last ? side->free : side->contracting;
+    const DimensionVector& third = contracting_last ? side->contracting : side->free;
+    permutation.insert(permutation.end(), second.begin(), second.end());
+    permutation.insert(permutation.end(), third.begin(), third.end());
+    side->operand = builder.Transpose(side->operand, permutation);
+    DimensionVector position(permutation.size());
+    for (size_t i = 0; i < permutation.size(); ++i) position[permutation[i]] = static_cast<int64_t>(i);
+    for (DimensionVector* role : {&side->batch, &side->contracting, &side->free}) {
+      for (int64_t& dimension : *role) dimension = position[dimension];
+    }
+  }
+  // Roles in the order in which they lie in memory.
+  std::vector<DimensionVector*> roles;
+  for (DimensionVector* role : {&side->batch, &side->contracting, &side->free}) {
+    if (!role->empty()) roles.push_back(role);
+  }
+  std::sort(roles.begin(), roles.end(),
+            [](const DimensionVector* a, const DimensionVector* b) { return a->front() < b->front(); });
+  DimensionVector merged;
+  for (size_t i = 0; i < roles.size(); ++i) {
+    int64_t size = 1;
+    for (int64_t dimension : *roles[i]) size *= side->operand->shape().dimensions(dimension);
+    merged.push_back(size);
+    *roles[i] = {static_cast<int64_t>(i)};
+  }
+  side->operand = builder.Reshape(side->operand, merged);
+}
+
+// Sizes of batch, lhs free and rhs free dimensions, in the order of a dot's result.
+DimensionVector ResultDimensions(const Side& lhs, const Side& rhs) {
+  DimensionVector dimensions;
+  for (int64_t d : lhs.batch) dimensions.push_back(lhs.operand->shape().dimensions(d));
+  for (int64_t d : lhs.free) dimensions.push_back(lhs.operand->shape().dimensions(d));
+  for (int64_t d : rhs.free) dimensions.push_back(rhs.operand->shape().dimensions(d));
+  return dimensions;
+}
+
+// Nothing is contracted: each result element is one product.
+Instruction* MultiplyBroadcasts(const Side& lhs, const Side& rhs, hlo::PrimitiveType type, hlo::Builder& builder) {
+  const DimensionVector dimensions = ResultDimensions(lhs, rhs);
+  auto spread = [&](const Side& side, size_t free_offset) {
+    // Where each operand dimension goes in the result.
+    DimensionVector map(side.operand->shape().rank());
+    for (size_t i = 0; i < side.batch.size(); ++i) map[side.batch[i]] = static_cast<int64_t>(i);
+    for (size_t i = 0; i < side.free.size(); ++i) map[side.free[i]] = static_cast<int64_t>(free_offset + i);
+    // Broadcasts map in ascending order.
+    DimensionVector permutation(map.size());
+    std::iota(permutation.begin(), permutation.end(), 0);
+    std::sort(permutation.begin(), permutation.end(), [&](int64_t a, int64_t b) { return map[a] < map[b]; });
+    Instruction* operand = builder.Transpose(builder.Convert(side.operand, type), permutation);
+    std::sort(map.begin(), map.end());
+    return builder.Broadcast(operand, dimensions, map);
+  };
+  return builder.Binary(Opcode::kMultiply, spread(lhs, lhs.batch.size()),
+                        spread(rhs, lhs.batch.size() + lhs.free.size()));
+}
+
+// The canonical form of `dot`, or null when it has it.
+Instruction* Canonicalize(Instruction* dot) {
+  const DotAttributes& attributes = dot->Get<DotAttributes>();
+  Side lhs{dot->operand(0), attributes.lhs_batch, attributes.lhs_contracting,
+           FreeDimensions(*dot->operand(0), attributes.lhs_batch, attributes.lhs_contracting)};
+  Side rhs{dot->operand(1), attributes.rhs_batch, attributes.rhs_contracting,
+           FreeDimensions(*dot->operand(1), attributes.rhs_batch, attributes.rhs_contracting)};
+  if (IsCanonical(lhs) && IsCanonical(rhs) && !lhs.contracting.empty()) return nullptr;
+
+  hlo::Builder builder(dot->parent(), dot);
+  DropUnitDimensions(&lhs, builder);
+  DropUnitDimensions(&rhs, builder);
+  const hlo::PrimitiveType type = dot->shape().element_type();
+  Instruction* result = nullptr;
+  if (lhs.contracting.empty()) {
+    result = MultiplyBroadcasts(lhs, rhs, type, builder);
+  } else {
+    OrderContracting(&lhs, &rhs);
+    MergeDimensions(&lhs, /*contracting_last=*/true, builder);
+    MergeDimensions(&rhs, /*contracting_last=*/false, builder);
+    DotAttributes merged = attributes;
+    merged.lhs_batch = lhs.batch;
+    merged.rhs_batch = rhs.batch;
+    merged.lhs_contracting = lhs.contracting;
+    merged.rhs_contracting = rhs.contracting;
+    result = builder.Add(Opcode::kDot, hlo::Shape(type, ResultDimensions(lhs, rhs)), {lhs.operand, rhs.operand},
+                         std::move(merged));
+  }
+  return builder.Reshape(result, dot->shape().dimensions());
+}
+
+}  // namespace
+
+absl::StatusOr<bool> DotCanonicalization::Run(hlo::Module* module) {
+  bool changed = false;
+  for (Computation* computation : module->PostOrder()) {
+    bool rewritten = false;
+    for (Instruction* instruction : computation->instructions()) {
+      if (instruction->opcode() != Opcode::kDot || instruction->operand_count() != 2 ||
+          instruction->shape().has_dynamic_dimensions()) {
+        continue;
+      }
+      Instruction* canonical = Canonicalize(instruction);
+      if (canonical == nullptr) continue;
+      instruction->ReplaceAllUsesWith(canonical);
+      rewritten = true;
+    }
+    if (rewritten) computation->RemoveDeadInstructions();
+    changed |= rewritten;
+  }
+  return changed;
+}
+
+}  // namespace kiln::passes

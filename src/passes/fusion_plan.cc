@@ -1,0 +1,352 @@
+#include "src/passes/fusion_plan.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace kiln::passes {
+namespace {
+
+using analysis::EvaluationCost;
+using analysis::IndexPath;
+using hlo::FusionKind;
+using hlo::Instruction;
+using hlo::Opcode;
+
+// Bounds on the code of one kernel. An instruction is emitted once per index map that leads to it.
+constexpr int64_t kMaxEmittedOps = 400;
+constexpr size_t kMaxParameters = 64;
+constexpr size_t kMaxPathsPerInstruction = 16;
+constexpr size_t kMaxGroupsPerInstruction = 64;
+constexpr size_t kMaxEpilogue = 32;
+
+// How many times over a producer may be evaluated in all: a little for expensive ones, so that padding does not split
+// them off; without end for what is read through one operand, since memory is then read as often either way.
+constexpr double kMaxExpensiveRatio = 1.25;
+constexpr double kMaxTwoOperandRatio = 2.0;
+constexpr double kMaxOneOperandRatio = 16.0;
+// Length of a chain of cheap ops that is evaluated more than once.
+constexpr int64_t kMaxRepeatedDepth = 8;
+
+// The elementwise instructions behind a reduce or contraction that run in its kernel: a set closed but for one exit.
+struct Epilogue {
+  Instruction* exit = nullptr;
+  std::vector<const Instruction*> members;  // exit included, hero not
+};
+
+class Planner {
+ public:
+  explicit Planner(const hlo::Computation& computation) : order_(computation.PostOrder()) {
+    for (size_t i = 0; i < order_.size(); ++i) position_[order_[i]] = static_cast<int64_t>(i);
+    for (const Instruction* instruction : order_) {
+      if (instruction->control_predecessors().empty()) continue;
+      ordered_.insert(instruction);
+      ordered_.insert(instruction->control_predecessors().begin(), instruction->control_predecessors().end());
+    }
+  }
+
+  std::vector<FusionGroup> Plan() {
+    for (Instruction* instruction : order_) ClaimEpilogue(instruction);
+    for (auto it = order_.rbegin(); it != order_.rend(); ++it) Place(*it);
+    EvictBoundaryReshapes();
+    std::reverse(groups_.begin(), groups_.end());
+    return std::move(groups_);
+  }
+
+ private:
+  using Groups = std::vector<int64_t>;  // ascending
+
+  // Finds what may run behind `hero` in its kernel. Grows a set of elementwise users, the earliest first; whenever all
+  // values in it but one are only read inside, that one is a possible exit.
+  void ClaimEpilogue(Instruction* hero) {
+    const bool is_reduction = analysis::IsReduction(*hero) && hero->shape().IsArray();
+    if ((!is_reduction && !analysis::IsContraction(*hero)) || ordered_.contains(hero)) return;
+    Epilogue best;
+    std::vector<const Instruction*> set = {hero};
+    absl::flat_hash_set<const Instruction*> inside = {hero};
+    while (set.size() <= kMaxEpilogue) {
+      Instruction* next = nullptr;
+      for (const Instruction* value : set) {
+        if (value->IsRoot()) continue;
+        for (Instruction* user : value->users()) {
+          if (!inside.contains(user) && (next == nullptr || position_[user] < position_[next])) next = user;
+        }
+      }
+      if (next == nullptr || !analysis::IsElementwiseLike(*next) || claimed_.contains(next) ||
+          ordered_.contains(next) || !hlo::Shape::SameDimensions(next->shape(), hero->shape())) {
+        break;
+      }
+      set.push_back(next);
+      inside.insert(next);
+      bool closed = true;
+      for (const Instruction* value : set) {
+        if (value == next) continue;
+        closed &= !value->IsRoot() && std::all_of(value->users().begin(), value->users().end(),
+                                                  [&](const Instruction* user) { return inside.contains(user); });
+      }
+      if (closed) best = {next, {set.begin() + 1, set.end()}};
+    }
+    if (best.exit == nullptr) return;
+    for (const Instruction* member : best.members) claimed_[member] = best.exit;
+    claimed_[hero] = best.exit;
+    hero_of_exit_[best.exit] = hero;
+  }
+
+  int64_t NewGroup(Instruction* root) {
+    FusionGroup group;
+    group.root = root;
+    auto hero = hero_of_exit_.find(root);
+    if (hero != hero_of_exit_.end()) {
+      group.hero = hero->second;
+    } else if (analysis::IsReduction(*root) || analysis::IsContraction(*root)) {
+      group.hero = root;
+    }
+    if (group.hero != nullptr) {
+      group.kind = analysis::IsReduction(*group.hero) ? FusionKind::kInput : FusionKind::kOutput;
+    }
+    const hlo::Shape& shape = root->shape().IsTuple() ? root->shape().tuple_shapes(0) : root->shape();
+    group.members[root] = {IndexPath{0, static_cast<double>(shape.element_count())}};
+    group.emitted_ops = 1;
+    AddParameters(*root, &group);
+    groups_.push_back(std::move(group));
+    return static_cast<int64_t>(groups_.size()) - 1;
+  }
+
+  static void AddParameters(const Instruction& member, FusionGroup* group) {
+    for (const Instruction* operand : member.operands()) {
+      if (!analysis::IsInlineConstant(*operand) && !group->members.contains(operand)) group->parameters.insert(operand);
+    }
+  }
+
+  static bool CanRoot(const Instruction& instruction) {
+    return analysis::IsLoopRoot(instruction) || analysis::IsReduction(instruction) ||
+           analysis::IsContraction(instruction) ||
+           (instruction.opcode() == Opcode::kDynamicUpdateSlice && analysis::HasPlainShape(instruction));
+  }
+
+  // Decides where `instruction` is computed; all its users have been placed.
+  void Place(Instruction* instruction) {
+    const bool is_ordered = ordered_.contains(instruction);
+    bool all_users = !instruction->IsRoot() && !is_ordered && !instruction->users().empty();
+    std::map<int64_t, std::vector<const Instruction*>> users_in;  // by group
+    for (const Instruction* user : instruction->users()) {
+      const Groups& groups = groups_of_[user];
+      all_users &= !groups.empty();
+      for (int64_t group : groups) users_in[group].push_back(user);
+    }
+    auto claim = claimed_.find(instruction);
+    if (claim != claimed_.end() && claim->second != instruction) {
+      // Part of an epilogue, or the hero before one: all users are in that group.
+      const auto& [group, users] = *users_in.begin();
+      Join(instruction, group, PathsIn(*instruction, users, groups_[group]));
+      groups_of_[instruction] = {group};
+      return;
+    }
+    Groups own;
+    const bool partly = analysis::IsRematerialized(*instruction) && !is_ordered;
+    const bool is_exit = claim != claimed_.end();
+    if (!is_exit && (all_users || partly) && analysis::IsLoopProducer(*instruction)) {
+      std::vector<std::vector<IndexPath>> paths;
+      for (const auto& [group, users] : users_in) {
+        std::vector<IndexPath> in_group = PathsIn(*instruction, users, groups_[group]);
+        if (!Accepts(groups_[group], *instruction, users, in_group)) continue;
+        own.push_back(group);
+        paths.push_back(std::move(in_group));
+      }
+      const bool everywhere = own.size() == users_in.size();
+      if (partly || (everywhere && IsWorthRepeating(*instruction, paths))) {
+        for (size_t i = 0; i < own.size(); ++i) Join(instruction, own[i], std::move(paths[i]));
+        if (all_users && everywhere) {
+          groups_of_[instruction] = std::move(own);
+          return;
+        }
+      } else {
+        own.clear();
+      }
+    }
+    if (CanRoot(*instruction) && !is_ordered && (!instruction->users().empty() || instruction->IsRoot())) {
+      own.push_back(NewGroup(instruction));
+    }
+    groups_of_[instruction] = std::move(own);
+  }
+
+  // How `producer` would be evaluated in `group`, from how `users`, members there, are.
+  static std::vector<IndexPath> PathsIn(const Instruction& producer, const std::vector<const Instruction*>& users,
+                                        const FusionGroup& group) {
+    std::vector<IndexPath> paths;
+    for (const Instruction* user : users) {
+      for (int64_t i = 0; i < user->operand_count(); ++i) {
+        if (user->operand(i) != &producer) continue;
+        for (const IndexPath& path : group.members.at(user)) {
+          const IndexPath through = analysis::PathOfOperand(*user, i, path);
+          if (std::none_of(paths.begin(), paths.end(), [&](const IndexPath& p) { return p.map == through.map; })) {
+            paths.push_back(through);
+          }
+        }
+      }
+    }
+    return paths;
+  }
+
+  static bool Accepts(const FusionGroup& group, const Instruction& producer,
+                      const std::vector<const Instruction*>& users, const std::vector<IndexPath>& paths) {
+    for (const Instruction* user : users) {
+      if (!TakesOperand(*user, producer)) return false;
+    }
+    if (analysis::IsInlineConstant(producer)) return true;
+    // A scalar read from larger loops is counted as evaluated once; should it be evaluated in the loop after all, an
+    // expensive one would cost more than it saves.
+    const bool same_index = paths.size() == 1 && paths[0].map == 0;
+    if (producer.shape().IsScalar() && !same_index && analysis::CostOf(producer) == EvaluationCost::kExpensive) {
+      return false;
+    }
+    if (paths.size() > kMaxPathsPerInstruction ||
+        group.emitted_ops + static_cast<int64_t>(paths.size()) > kMaxEmittedOps) {
+      return false;
+    }
+    if (group.kind == FusionKind::kOutput) {
+      // The epilogue works on tiles of the result: only what is read at the same index, or broadcast to it.
+      if (!same_index || (!analysis::IsElementwiseLike(producer) && producer.opcode() != Opcode::kBroadcast &&
+                          producer.opcode() != Opcode::kIota)) {
+        return false;
+      }
+    }
+    if (group.root->opcode() == Opcode::kDynamicUpdateSlice && !MayRunBesideUpdate(*group.root, producer, paths)) {
+      return false;
+    }
+    size_t added = 0;
+    for (const Instruction* operand : producer.operands()) {
+      added += !analysis::IsInlineConstant(*operand) && !group.members.contains(operand) &&
+               !group.parameters.contains(operand);
+    }
+    return added <= 1 || group.parameters.size() - 1 + added <= kMaxParameters;
+  }
+
+  // Operands of some ops are read by the kernel itself and stay parameters.
+  static bool TakesOperand(const Instruction& user, const Instruction& producer) {
+    if (analysis::IsContraction(user)) return false;
+    for (int64_t i = 0; i < user.operand_count(); ++i) {
+      if (user.operand(i) != &producer) continue;
+      const bool is_init = user.opcode() == Opcode::kReduce && i >= user.operand_count() / 2;
+      if (is_init && !producer.IsConstant()) return false;
+      if (user.opcode() == Opcode::kDynamicUpdateSlice && i == 0) return false;
+      const bool is_index = (user.opcode() == Opcode::kGather && i == 1) ||
+                            (user.opcode() == Opcode::kDynamicSlice && i > 0) ||
+                            (user.opcode() == Opcode::kDynamicUpdateSlice && i > 1);
+      if (is_index && analysis::CostOf(producer) == EvaluationCost::kExpensive) return false;
+    }
+    return true;
+  }
+
+  // What names the same memory as `instruction`.
+  static const Instruction* Buffer(const Instruction* instruction) {
+    while (instruction->opcode() == Opcode::kReshape || instruction->opcode() == Opcode::kBitcast) {
+      instruction = instruction->operand(0);
+    }
+    return instruction;
+  }
+
+  // A dynamic-update-slice writes into its first operand in place. What is read from it in the same kernel must be the
+  // very elements that are overwritten, each before its own write.
+  static bool MayRunBesideUpdate(const Instruction& update, const Instruction& producer,
+                                 const std::vector<IndexPath>& paths) {
+    const Instruction* written = Buffer(update.operand(0));
+    if (std::none_of(producer.operands().begin(), producer.operands().end(),
+                     [&](const Instruction* operand) { return Buffer(operand) == written; })) {
+      return true;
+    }
+    if (producer.opcode() != Opcode::kDynamicSlice || producer.operand(0) != update.operand(0) ||
+        !hlo::Shape::SameDimensions(producer.shape(), update.operand(1)->shape())) {
+      return false;
+    }
+    for (int64_t i = 1; i < producer.operand_count(); ++i) {
+      if (producer.operand(i) != update.operand(i + 1)) return false;
+    }
+    const IndexPath at_update = analysis::PathOfOperand(update, 1, IndexPath{0, 0});
+    return paths.size() == 1 && paths[0].map == at_update.map;
+  }
+
+  static double MostRepetitions(const Instruction& producer) {
+    if (analysis::CostOf(producer) == EvaluationCost::kExpensive) return kMaxExpensiveRatio;
+    if (producer.shape().IsScalar()) return kMaxOneOperandRatio;
+    // A transpose reads across rows each time.
+    if (producer.opcode() == Opcode::kTranspose) return kMaxTwoOperandRatio;
+    const int64_t full_operands =
+        std::count_if(producer.operands().begin(), producer.operands().end(), [](const Instruction* operand) {
+          return operand->opcode() != Opcode::kBroadcast && !operand->shape().IsScalar() &&
+                 !analysis::IsRematerialized(*operand);
+        });
+    return full_operands <= 1 ? kMaxOneOperandRatio : full_operands == 2 ? kMaxTwoOperandRatio : kMaxExpensiveRatio;
+  }
+
+  // Weighs evaluating `producer` along all these paths against storing it once.
+  bool IsWorthRepeating(const Instruction& producer, const std::vector<std::vector<IndexPath>>& paths) {
+    if (analysis::IsInlineConstant(producer)) return true;
+    if (paths.size() > kMaxGroupsPerInstruction) return false;
+    double evaluations = 0;
+    for (const auto& in_group : paths) {
+      for (const IndexPath& path : in_group) evaluations += path.evaluations;
+    }
+    const double elements = static_cast<double>(std::max<int64_t>(1, producer.shape().element_count()));
+    const double ratio = evaluations / elements;
+    if (ratio <= kMaxExpensiveRatio) return true;
+    if (analysis::CostOf(producer) == EvaluationCost::kFree) return true;
+    const double most = MostRepetitions(producer);
+    if (ratio > most) return false;
+    int64_t depth = 1;
+    for (const Instruction* user : producer.users()) {
+      auto repeated = repeated_depth_.find(user);
+      if (repeated != repeated_depth_.end()) depth = std::max(depth, repeated->second + 1);
+    }
+    if (depth > kMaxRepeatedDepth) return false;
+    repeated_depth_[&producer] = depth;
+    return true;
+  }
+
+  void Join(Instruction* producer, int64_t index, std::vector<IndexPath> paths) {
+    FusionGroup& group = groups_[index];
+    group.parameters.erase(producer);
+    if (!producer->IsConstant()) group.emitted_ops += static_cast<int64_t>(paths.size());
+    group.members[producer] = std::move(paths);
+    AddParameters(*producer, &group);
+  }
+
+  // A reshape of a fusion's parameter costs index arithmetic inside and nothing outside: it becomes the parameter.
+  void EvictBoundaryReshapes() {
+    for (FusionGroup& group : groups_) {
+      std::vector<const Instruction*> members;
+      for (const auto& [member, paths] : group.members) members.push_back(member);
+      // Those nearest the parameters first, so that chains of reshapes leave as a whole.
+      std::sort(members.begin(), members.end(),
+                [&](const Instruction* a, const Instruction* b) { return position_[a] < position_[b]; });
+      for (const Instruction* member : members) Evict(member, &group);
+    }
+  }
+
+  static void Evict(const Instruction* instruction, FusionGroup* group) {
+    if (instruction->opcode() != Opcode::kReshape && instruction->opcode() != Opcode::kBitcast) return;
+    if (instruction == group->root || !group->members.contains(instruction)) return;
+    const Instruction* operand = instruction->operand(0);
+    if (group->members.contains(operand)) return;
+    group->members.erase(instruction);
+    group->parameters.insert(instruction);
+    const bool still_read = std::any_of(operand->users().begin(), operand->users().end(),
+                                        [&](const Instruction* user) { return group->members.contains(user); });
+    if (!still_read) group->parameters.erase(operand);
+  }
+
+  std::vector<Instruction*> order_;
+  absl::flat_hash_map<const Instruction*, int64_t> position_;
+  absl::flat_hash_set<const Instruction*> ordered_;                     // takes part in control dependencies
+  absl::flat_hash_map<const Instruction*, Instruction*> claimed_;       // part of an epilogue -> its exit
+  absl::flat_hash_map<const Instruction*, Instruction*> hero_of_exit_;  // exit -> hero
+  absl::flat_hash_map<const Instruction*, Groups> groups_of_;
+  absl::flat_hash_map<const Instruction*, int64_t> repeated_depth_;
+  std::vector<FusionGroup> groups_;
+};
+
+}  // namespace
+
+std::vector<FusionGroup> PlanFusion(const hlo::Computation& computation) { return Planner(computation).Plan(); }
+
+}  // namespace kiln::passes

@@ -1,0 +1,21 @@
+// layout-normalization: every array inside is row-major; other layouts remain at the borders only.
+#ifndef KILN_PASSES_LAYOUT_NORMALIZATION_H_
+#define KILN_PASSES_LAYOUT_NORMALIZATION_H_
+
+#include "src/passes/pass.h"
+
+namespace kiln::passes {
+
+// Borders are the parameters and the result of the entry, which take the layouts the module's header asks for, and custom
+// calls with layout constraints. Behind a border value f32[2,3]{0,1} stands bitcast f32[3,2]{1,0}, the same buffer, and a
+// transpose of that to f32[2,3]{1,0}; before one, the same two in reverse. Those bitcasts are the only instructions left
+// with a layout that is not row-major on one side.
+class LayoutNormalization : public Pass {
+ public:
+  absl::string_view name() const override { return "layout-normalization"; }
+  absl::StatusOr<bool> Run(hlo::Module* module) override;
+};
+
+}  // namespace kiln::passes
+
+#endif  // KILN_PASSES_LAYOUT_NORMALIZATION_H_

@@ -1,0 +1,157 @@
+#include <algorithm>
+#include <chrono>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_format.h"
+#include "src/base/status.h"
+#include "src/hlo/verifier.h"
+#include "src/passes/pipeline.h"
+
+namespace kiln::passes {
+namespace {
+
+constexpr absl::string_view kSchedulePass = "schedule";
+
+int64_t CountInstructions(const hlo::Module& module) {
+  int64_t count = 0;
+  for (const hlo::Computation* computation : module.computations()) count += computation->instruction_count();
+  return count;
+}
+
+// Runs passes and groups of them, keeping the books.
+class Runner {
+ public:
+  Runner(hlo::Module* module, const PipelineOptions& options, std::vector<PassTiming>* timings)
+      : module_(module), options_(options), timings_(timings) {
+    disabled_.insert(options.disabled_passes.begin(), options.disabled_passes.end());
+  }
+
+  absl::StatusOr<bool> RunList(const PassList& passes) {
+    bool changed = false;
+    for (const auto& pass : passes) {
+      KILN_ASSIGN_OR_RETURN(bool one, RunOne(pass.get()));
+      changed |= one;
+    }
+    return changed;
+  }
+
+ private:
+  absl::StatusOr<bool> RunOne(Pass* pass) {
+    if (disabled_.contains(pass->name())) return false;
+    if (const auto* group = dynamic_cast<const FixedPoint*>(pass)) return RunGroup(*group);
+    const int64_t before = timings_ == nullptr ? 0 : CountInstructions(*module_);
+    const auto start = std::chrono::steady_clock::now();
+    absl::StatusOr<bool> result = pass->Run(module_);
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    if (!result.ok()) return Annotate(result.status(), absl::StrCat("pass ", pass->name()));
+    if (timings_ != nullptr) {
+      PassTiming& timing = TimingOf(pass->name());
+      timing.seconds += elapsed.count();
+      timing.runs += 1;
+      timing.runs_with_changes += *result ? 1 : 0;
+      timing.instruction_delta += CountInstructions(*module_) - before;
+    }
+    // Rewriting gives up an order that the module came with; the last pass of a pipeline makes a new one.
+    if (*result && pass->name() != kSchedulePass) module_->set_is_scheduled(false);
+    if (*result && options_.verify_each_pass) {
+      absl::Status verified = hlo::Verify(*module_);
+      if (!verified.ok()) {
+        return Internal("pass ", pass->name(), " broke the module: ", verified.message());
+      }
+    }
+    if (options_.after_pass) options_.after_pass(*pass, *module_, *result);
+    return *result;
+  }
+
+  absl::StatusOr<bool> RunGroup(const FixedPoint& group) {
+    bool changed = false;
+    int64_t version = 0;                                   // counts changes
+    std::vector<int64_t> seen(group.passes().size(), -1);  // version that a pass left alone
+    for (int round = 0; round < group.max_rounds(); ++round) {
+      bool round_changed = false;
+      for (size_t i = 0; i < group.passes().size(); ++i) {
+        if (seen[i] == version) continue;
+        KILN_ASSIGN_OR_RETURN(bool one, RunOne(group.passes()[i].get()));
+        if (one) {
+          ++version;
+          round_changed = true;
+        } else {
+          seen[i] = version;
+        }
+      }
+      if (!round_changed) break;
+      changed = true;
+    }
+    return changed;
+  }
+
+  PassTiming& TimingOf(absl::string_view name) {
+    auto [it, inserted] = index_.try_emplace(std::string(name), timings_->size());
+    if (inserted) timings_->push_back({std::string(name)});
+    return (*timings_)[it->second];
+  }
+
+  hlo::Module* module_;
+  const PipelineOptions& options_;
+  std::vector<PassTiming>* timings_;
+  absl::flat_hash_set<std::string> disabled_;
+  absl::flat_hash_map<std::string, size_t> index_;
+};
+
+void CollectNames(const PassList& passes, absl::flat_hash_set<std::string>* names) {
+  for (const auto& pass : passes) {
+    names->insert(std::string(pass->name()));
+    if (const auto* group = dynamic_cast<const FixedPoint*>(pass.get())) CollectNames(group->passes(), names);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<bool> FixedPoint::Run(hlo::Module* module) {
+  for (int round = 0; round < max_rounds_; ++round) {
+    bool changed = false;
+    for (const auto& pass : passes_) {
+      KILN_ASSIGN_OR_RETURN(bool one, pass->Run(module));
+      changed |= one;
+    }
+    if (!changed) return round > 0;
+  }
+  return true;
+}
+
+absl::Status RunPipeline(hlo::Module* module, const PassList& passes, const PipelineOptions& options,
+                         std::vector<PassTiming>* timings) {
+  absl::flat_hash_set<std::string> known;
+  CollectNames(passes, &known);
+  for (const std::string& name : PassNames()) known.insert(name);
+  for (const std::string& name : options.disabled_passes) {
+    if (!known.contains(name)) return InvalidArgument("there is no pass named '", name, "' to disable");
+  }
+  return Runner(module, options, timings).RunList(passes).status();
+}
+
+std::string FormatTimings(const std::vector<PassTiming>& timings) {
+  std::vector<PassTiming> sorted = timings;
+  std::sort(sorted.begin(), sorted.end(),
+            [](const PassTiming& a, const PassTiming& b) { return a.seconds > b.seconds; });
+  PassTiming total;
+  for (const PassTiming& timing : sorted) {
+    total.seconds += timing.seconds;
+    total.runs += timing.runs;
+    total.runs_with_changes += timing.runs_with_changes;
+    total.instruction_delta += timing.instruction_delta;
+  }
+  std::string text =
+      absl::StrFormat("%10s %6s %6s %8s %13s  %s\n", "ms", "share", "runs", "changing", "instructions", "pass");
+  auto row = [&](const PassTiming& timing, absl::string_view name) {
+    absl::StrAppendFormat(&text, "%10.3f %5.1f%% %6d %8d %+13d  %s\n", timing.seconds * 1e3,
+                          total.seconds > 0 ? timing.seconds / total.seconds * 100 : 0.0, timing.runs,
+                          timing.runs_with_changes, timing.instruction_delta, name);
+  };
+  for (const PassTiming& timing : sorted) row(timing, timing.name);
+  row(total, "total");
+  return text;
+}
+
+}  // namespace kiln::passes

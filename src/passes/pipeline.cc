@@ -1,0 +1,80 @@
+#include "src/passes/pipeline.h"
+
+#include "src/passes/batch_norm_expander.h"
+#include "src/passes/call_inliner.h"
+#include "src/passes/constant_folding.h"
+#include "src/passes/cse.h"
+#include "src/passes/dce.h"
+#include "src/passes/dot_canonicalization.h"
+#include "src/passes/fusion.h"
+#include "src/passes/layout_normalization.h"
+#include "src/passes/opt_barrier_remover.h"
+#include "src/passes/schedule.h"
+#include "src/passes/simplify/algebraic_simplifier.h"
+#include "src/passes/transpose_folding.h"
+
+namespace kiln::passes {
+namespace {
+
+template <typename... Passes>
+PassList ListOf() {
+  PassList list;
+  (list.push_back(std::make_unique<Passes>()), ...);
+  return list;
+}
+
+void Append(PassList* list, PassList more) {
+  for (auto& pass : more) list->push_back(std::move(pass));
+}
+
+// Until nothing changes: few forms, no value computed twice, nothing unused.
+std::unique_ptr<Pass> Simplification(std::string name) {
+  return std::make_unique<FixedPoint>(std::move(name), ListOf<AlgebraicSimplifier, ConstantFolding, Cse, Dce>(),
+                                      /*max_rounds=*/8);
+}
+
+// What every target wants.
+PassList CommonPasses() {
+  PassList list = ListOf<CallInliner, LayoutNormalization, Dce, BatchNormExpander>();
+  list.push_back(Simplification("simplification"));
+  Append(&list, ListOf<DotCanonicalization>());
+  list.push_back(Simplification("dot-simplification"));
+  Append(&list, ListOf<TransposeFolding, OptBarrierRemover>());
+  list.push_back(Simplification("final-simplification"));
+  Append(&list, ListOf<Fusion, Schedule>());
+  return list;
+}
+
+template <typename PassType>
+std::unique_ptr<Pass> Make() {
+  return std::make_unique<PassType>();
+}
+
+// In pipeline order. Names are those of the passes themselves.
+constexpr std::unique_ptr<Pass> (*kFactories[])() = {
+    Make<CallInliner>,         Make<LayoutNormalization>, Make<Dce>,    Make<BatchNormExpander>,
+    Make<AlgebraicSimplifier>, Make<ConstantFolding>,     Make<Cse>,    Make<DotCanonicalization>,
+    Make<TransposeFolding>,    Make<OptBarrierRemover>,   Make<Fusion>, Make<Schedule>,
+};
+
+}  // namespace
+
+PassList CpuPipeline() { return CommonPasses(); }
+
+PassList GpuPipeline() { return CommonPasses(); }
+
+std::unique_ptr<Pass> CreatePass(absl::string_view name) {
+  for (auto make : kFactories) {
+    std::unique_ptr<Pass> pass = make();
+    if (pass->name() == name) return pass;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> PassNames() {
+  std::vector<std::string> names;
+  for (auto make : kFactories) names.emplace_back(make()->name());
+  return names;
+}
+
+}  // namespace kiln::passes

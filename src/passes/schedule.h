@@ -1,0 +1,19 @@
+// schedule: puts the instructions of every computation in the order in which they run.
+#ifndef KILN_PASSES_SCHEDULE_H_
+#define KILN_PASSES_SCHEDULE_H_
+
+#include "src/passes/pass.h"
+
+namespace kiln::passes {
+
+// Of two orders, depth first from the root and greedy by the memory that each step frees, takes the one with the smaller
+// peak. Readers of an array that is updated in place run before the update where dependencies allow it.
+class Schedule : public Pass {
+ public:
+  absl::string_view name() const override { return "schedule"; }
+  absl::StatusOr<bool> Run(hlo::Module* module) override;
+};
+
+}  // namespace kiln::passes
+
+#endif  // KILN_PASSES_SCHEDULE_H_

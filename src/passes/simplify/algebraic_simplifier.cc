@@ -1,0 +1,122 @@
+#include "src/passes/simplify/algebraic_simplifier.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "src/passes/simplify/rules.h"
+
+namespace kiln::passes {
+namespace {
+
+using hlo::Computation;
+using hlo::Instruction;
+using simplify::RuleSet;
+
+bool IsDynamic(const Instruction& instruction) {
+  if (instruction.shape().has_dynamic_dimensions()) return true;
+  return std::any_of(instruction.operands().begin(), instruction.operands().end(),
+                     [](const Instruction* operand) { return operand->shape().has_dynamic_dimensions(); });
+}
+
+// One computation's worklist.
+class Simplifier {
+ public:
+  Simplifier(Computation* computation, const RuleSet& rules) : computation_(computation), rules_(rules) {
+    work_ = computation->PostOrder();
+    std::reverse(work_.begin(), work_.end());  // taken from the back
+    queued_.insert(work_.begin(), work_.end());
+    for (const Instruction* instruction : work_) has_control_ |= !instruction->control_predecessors().empty();
+    // Far more than any program needs: a bound on rules that would undo each other.
+    budget_ = 64 * static_cast<int64_t>(work_.size()) + 1024;
+  }
+
+  bool Run() {
+    bool changed = false;
+    while (!work_.empty() && budget_ > 0) {
+      Instruction* instruction = work_.back();
+      work_.pop_back();
+      queued_.erase(instruction);
+      changed |= Visit(instruction);
+    }
+    if (changed) computation_->RemoveDeadInstructions();
+    return changed;
+  }
+
+ private:
+  bool IsUnused(const Instruction& instruction) const { return instruction.users().empty() && !instruction.IsRoot(); }
+
+  bool Visit(Instruction* instruction) {
+    if (IsUnused(*instruction) || IsDynamic(*instruction) || !instruction->control_predecessors().empty()) return false;
+    hlo::Builder builder(computation_, instruction);
+    Instruction* replacement = rules_.Apply(instruction, builder);
+    if (replacement == nullptr) return false;
+    // A root keeps its exact shape: its layout may be the caller's.
+    if (instruction->IsRoot() && !(replacement->shape() == instruction->shape())) return false;
+    --budget_;
+    std::vector<Instruction*> again(instruction->users().begin(), instruction->users().end());
+    instruction->ReplaceAllUsesWith(replacement);
+    Release(instruction);
+    for (Instruction* user : again) Queue(user);
+    Queue(replacement);
+    // Operands before users: what was added last is taken last.
+    for (auto it = builder.added().rbegin(); it != builder.added().rend(); ++it) Queue(*it);
+    return true;
+  }
+
+  void Queue(Instruction* instruction) {
+    if (queued_.insert(instruction).second) work_.push_back(instruction);
+  }
+
+  // Cuts an unused instruction off its operands, so that they see who really uses them, and so on up.
+  void Release(Instruction* start) {
+    if (has_control_) return;
+    std::vector<Instruction*> unused = {start};
+    while (!unused.empty()) {
+      Instruction* instruction = unused.back();
+      unused.pop_back();
+      if (!IsUnused(*instruction) || instruction->IsParameter() || instruction->HasSideEffect()) continue;
+      std::vector<Instruction*> operands(instruction->operands().begin(), instruction->operands().end());
+      instruction->ReplaceAllOperands({});
+      for (Instruction* operand : operands) {
+        if (IsUnused(*operand)) {
+          unused.push_back(operand);
+        } else {
+          for (Instruction* user : operand->users()) {
+            if (operand->users().size() == 1) Queue(user);
+          }
+        }
+      }
+    }
+  }
+
+  Computation* computation_;
+  const RuleSet& rules_;
+  std::vector<Instruction*> work_;
+  absl::flat_hash_set<const Instruction*> queued_;
+  bool has_control_ = false;
+  int64_t budget_ = 0;
+};
+
+absl::StatusOr<RuleSet> CompileRules() {
+  const absl::Span<const simplify::Rule> groups[] = {
+      simplify::ArithmeticRules(), simplify::LogicRules(),   simplify::CompareSelectRules(),
+      simplify::ConvertRules(),    simplify::ReshapeRules(), simplify::BroadcastRules(),
+      simplify::TransposeRules(),  simplify::SliceRules(),   simplify::ConcatenateRules(),
+      simplify::ReduceRules(),     simplify::DotRules(),     simplify::ControlRules()};
+  return RuleSet::Compile(groups);
+}
+
+}  // namespace
+
+absl::StatusOr<bool> AlgebraicSimplifier::Run(hlo::Module* module) {
+  // Compiled once per process and never destroyed.
+  static const absl::StatusOr<RuleSet>* const rules = new absl::StatusOr<RuleSet>(CompileRules());
+  KILN_RETURN_IF_ERROR(rules->status());
+  bool changed = false;
+  for (Computation* computation : module->PostOrder()) changed |= Simplifier(computation, **rules).Run();
+  if (changed) module->RemoveUnusedComputations();
+  return changed;
+}
+
+}  // namespace kiln::passes

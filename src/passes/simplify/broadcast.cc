@@ -1,0 +1,103 @@
+// Broadcast, in one form: operand dimensions ascending and none of size 1, unless the operand is whole.
+#include <algorithm>
+#include <numeric>
+
+#include "src/passes/simplify/rules.h"
+
+namespace kiln::passes::simplify {
+namespace {
+
+using hlo::DimensionVector;
+using hlo::Instruction;
+using hlo::Opcode;
+
+bool AllDimensions(const Instruction& broadcast) {
+  return broadcast.operand(0)->shape().rank() == broadcast.shape().rank();
+}
+
+Instruction* IdentityBroadcast(const Match& match, hlo::Builder&) {
+  const auto& map = match.root()->dimensions();
+  return AllDimensions(*match.root()) && std::is_sorted(map.begin(), map.end()) ? match['x'] : nullptr;
+}
+
+Instruction* BroadcastOfBroadcast(const Match& match, hlo::Builder& builder) {
+  const auto& outer = match.root()->dimensions();
+  DimensionVector map;
+  for (int64_t dimension : match.root()->operand(0)->dimensions()) map.push_back(outer[dimension]);
+  return builder.Broadcast(match['x'], match.root()->shape().dimensions(), map);
+}
+
+// Operand dimensions of size 1 say nothing.
+Instruction* DropUnitDimensions(const Match& match, hlo::Builder& builder) {
+  const auto& from = match['x']->shape().dimensions();
+  if (std::find(from.begin(), from.end(), 1) == from.end()) return nullptr;
+  DimensionVector kept, map;
+  for (size_t i = 0; i < from.size(); ++i) {
+    if (from[i] == 1) continue;
+    kept.push_back(from[i]);
+    map.push_back(match.root()->dimensions()[i]);
+  }
+  return builder.Broadcast(builder.Reshape(match['x'], kept), match.root()->shape().dimensions(), map);
+}
+
+// A broadcast that only adds dimensions of size 1.
+Instruction* BroadcastIsReshape(const Match& match, hlo::Builder& builder) {
+  const auto& map = match.root()->dimensions();
+  if (match.root()->shape().element_count() != match['x']->shape().element_count() ||
+      !std::is_sorted(map.begin(), map.end()) || match.root()->shape().element_count() == 0 ||
+      match['x']->IsConstant()) {
+    return nullptr;
+  }
+  return builder.Reshape(match['x'], match.root()->shape().dimensions());
+}
+
+// A map out of order is a transpose first.
+Instruction* SortMap(const Match& match, hlo::Builder& builder) {
+  const auto& map = match.root()->dimensions();
+  if (std::is_sorted(map.begin(), map.end())) return nullptr;
+  DimensionVector permutation(map.size());
+  std::iota(permutation.begin(), permutation.end(), 0);
+  std::sort(permutation.begin(), permutation.end(), [&](int64_t a, int64_t b) { return map[a] < map[b]; });
+  DimensionVector sorted(map.begin(), map.end());
+  std::sort(sorted.begin(), sorted.end());
+  return builder.Broadcast(builder.Transpose(match['x'], permutation), match.root()->shape().dimensions(), sorted);
+}
+
+// An elementwise op over scalars that are spread out is spread out itself: the arithmetic is done once.
+Instruction* SinkThroughElementwise(const Match& match, hlo::Builder& builder) {
+  const Instruction& root = *match.root();
+  if (root.shape().IsScalar() || root.operand_count() == 0) return nullptr;
+  std::vector<Instruction*> scalars;
+  for (Instruction* operand : root.operands()) {
+    const bool spread = operand->opcode() == Opcode::kBroadcast && operand->operand(0)->shape().IsScalar();
+    if (!spread && !operand->shape().IsScalar()) return nullptr;
+    scalars.push_back(spread ? operand->operand(0) : operand);
+  }
+  Instruction* scalar = builder.Add(root.opcode(), hlo::Shape::Scalar(root.shape().element_type()), std::move(scalars),
+                                    root.attributes());
+  return builder.BroadcastScalar(scalar, root.shape().dimensions());
+}
+
+// A constant of one value repeated is a scalar constant spread out.
+Instruction* SplatConstant(const Match& match, hlo::Builder& builder) {
+  const hlo::Shape& shape = match.root()->shape();
+  if (!shape.IsArray() || shape.rank() == 0 || shape.element_count() < 1) return nullptr;
+  std::optional<hlo::Literal> scalar = SplatValue(*match.root());
+  return scalar ? builder.Splat(shape, *std::move(scalar)) : nullptr;
+}
+
+constexpr Rule kRules[] = {
+    {"constant()", SplatConstant},
+    {"broadcast(x)", IdentityBroadcast},
+    {"broadcast(broadcast(x))", BroadcastOfBroadcast},
+    {"broadcast(x)", DropUnitDimensions},
+    {"broadcast(x)", SortMap},
+    {"broadcast(x)", BroadcastIsReshape},
+    {"elementwise(...)", SinkThroughElementwise},
+};
+
+}  // namespace
+
+absl::Span<const Rule> BroadcastRules() { return kRules; }
+
+}  // namespace kiln::passes::simplify

@@ -1,0 +1,101 @@
+// Concatenate.
+#include <algorithm>
+
+#include "src/passes/simplify/rules.h"
+
+namespace kiln::passes::simplify {
+namespace {
+
+using hlo::Instruction;
+using hlo::Opcode;
+
+Instruction* OneOperand(const Match& match, hlo::Builder&) {
+  return match.root()->operand_count() == 1 ? match.root()->operand(0) : nullptr;
+}
+
+Instruction* DropEmptyOperands(const Match& match, hlo::Builder& builder) {
+  std::vector<Instruction*> kept;
+  for (Instruction* operand : match.root()->operands()) {
+    if (operand->shape().element_count() > 0) kept.push_back(operand);
+  }
+  if (kept.empty() || static_cast<int64_t>(kept.size()) == match.root()->operand_count()) return nullptr;
+  return builder.Concatenate(kept, match.root()->dimensions()[0]);
+}
+
+// concatenate(a, concatenate(b, c), d) along one dimension, when the inner one has no other user.
+Instruction* Flatten(const Match& match, hlo::Builder& builder) {
+  const int64_t dimension = match.root()->dimensions()[0];
+  auto inner = [&](const Instruction* operand) {
+    return operand->opcode() == Opcode::kConcatenate && operand->dimensions()[0] == dimension &&
+           operand->users().size() == 1;
+  };
+  const auto operands = match.root()->operands();
+  if (std::none_of(operands.begin(), operands.end(), inner)) return nullptr;
+  std::vector<Instruction*> flat;
+  for (Instruction* operand : operands) {
+    if (inner(operand)) {
+      flat.insert(flat.end(), operand->operands().begin(), operand->operands().end());
+    } else {
+      flat.push_back(operand);
+    }
+  }
+  return builder.Concatenate(flat, dimension);
+}
+
+// Neighbours that are slices of one array, side by side, are one slice.
+Instruction* JoinSlices(const Match& match, hlo::Builder& builder) {
+  const int64_t dimension = match.root()->dimensions()[0];
+  auto continues = [&](const Instruction& a, const Instruction& b) {
+    if (a.opcode() != Opcode::kSlice || b.opcode() != Opcode::kSlice || a.operand(0) != b.operand(0)) return false;
+    const auto& x = a.Get<hlo::SliceAttributes>();
+    const auto& y = b.Get<hlo::SliceAttributes>();
+    for (size_t i = 0; i < x.start.size(); ++i) {
+      const bool along = static_cast<int64_t>(i) == dimension;
+      if (along ? x.limit[i] != y.start[i] || x.stride[i] != 1 || y.stride[i] != 1
+                : x.start[i] != y.start[i] || x.limit[i] != y.limit[i] || x.stride[i] != y.stride[i]) {
+        return false;
+      }
+    }
+    return true;
+  };
+  const auto operands = match.root()->operands();
+  bool any = false;
+  for (size_t i = 1; i < operands.size(); ++i) any |= continues(*operands[i - 1], *operands[i]);
+  if (!any) return nullptr;
+  std::vector<Instruction*> joined;
+  for (size_t i = 0; i < operands.size();) {
+    size_t end = i + 1;
+    while (end < operands.size() && continues(*operands[end - 1], *operands[end])) ++end;
+    if (end == i + 1) {
+      joined.push_back(operands[i]);
+    } else {
+      hlo::SliceAttributes slice = operands[i]->Get<hlo::SliceAttributes>();
+      slice.limit[dimension] = operands[end - 1]->Get<hlo::SliceAttributes>().limit[dimension];
+      joined.push_back(builder.Slice(operands[i]->operand(0), slice));
+    }
+    i = end;
+  }
+  return builder.Concatenate(joined, dimension);
+}
+
+// Copies of one scalar, side by side.
+Instruction* ConcatenateOfSplats(const Match& match, hlo::Builder& builder) {
+  Instruction* scalar = nullptr;
+  for (Instruction* operand : match.root()->operands()) {
+    if (operand->opcode() != Opcode::kBroadcast || !operand->operand(0)->shape().IsScalar()) return nullptr;
+    if (scalar == nullptr) scalar = operand->operand(0);
+    if (scalar != operand->operand(0)) return nullptr;
+  }
+  return builder.BroadcastScalar(scalar, match.root()->shape().dimensions());
+}
+
+constexpr Rule kRules[] = {
+    {"concatenate(...)", OneOperand}, {"concatenate(...)", DropEmptyOperands},   {"concatenate(...)", Flatten},
+    {"concatenate(...)", JoinSlices}, {"concatenate(...)", ConcatenateOfSplats},
+};
+
+}  // namespace
+
+absl::Span<const Rule> ConcatenateRules() { return kRules; }
+
+}  // namespace kiln::passes::simplify

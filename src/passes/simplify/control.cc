@@ -1,0 +1,111 @@
+// Tuples, control flow with known predicates, map.
+#include "absl/container/flat_hash_map.h"
+#include "src/passes/simplify/rules.h"
+
+namespace kiln::passes::simplify {
+namespace {
+
+using hlo::Computation;
+using hlo::Instruction;
+using hlo::Opcode;
+
+Instruction* ElementOfTuple(const Match& match, hlo::Builder&) {
+  return match.root()->operand(0)->operand(match.root()->tuple_index());
+}
+
+// tuple(t[0], t[1], ...) of all of t. A root stays a tuple: what reads loop bodies looks for one.
+Instruction* TupleOfElements(const Match& match, hlo::Builder&) {
+  const Instruction& root = *match.root();
+  if (root.operand_count() == 0 || root.IsRoot()) return nullptr;
+  Instruction* source = nullptr;
+  for (int64_t i = 0; i < root.operand_count(); ++i) {
+    const Instruction& element = *root.operand(i);
+    if (element.opcode() != Opcode::kGetTupleElement || element.tuple_index() != i) return nullptr;
+    if (source == nullptr) source = element.operand(0);
+    if (element.operand(0) != source) return nullptr;
+  }
+  return static_cast<int64_t>(source->shape().tuple_shapes().size()) == root.operand_count() ? source : nullptr;
+}
+
+// Element i of a loop whose body hands it on unchanged is element i of the initial state.
+Instruction* InvariantElement(const Match& match, hlo::Builder& builder) {
+  const Instruction& loop = *match['w'];
+  const Computation& body = *loop.called_computation(0);
+  const int64_t index = match.root()->tuple_index();
+  if (body.root()->opcode() != Opcode::kTuple) return nullptr;
+  const Instruction& carried = *body.root()->operand(index);
+  if (carried.opcode() != Opcode::kGetTupleElement || carried.tuple_index() != index ||
+      carried.operand(0) != body.parameter(0)) {
+    return nullptr;
+  }
+  if (match['x']->opcode() == Opcode::kTuple) return match['x']->operand(index);
+  return builder.GetTupleElement(match['x'], index);
+}
+
+// A loop whose condition is false from the start, and known to be so.
+Instruction* LoopNeverRuns(const Match& match, hlo::Builder&) {
+  const Instruction& condition = *match.root()->called_computation(1)->root();
+  std::optional<hlo::Literal> value = SplatValue(condition);
+  return value && hlo::IsSplatOf(*value, 0) ? match['x'] : nullptr;
+}
+
+// The branch that a constant index takes; out of range means the last one.
+Instruction* KnownBranch(const Match& match, hlo::Builder& builder) {
+  const Instruction& root = *match.root();
+  const int64_t branches = static_cast<int64_t>(root.called_computations().size());
+  const Instruction& index = *root.operand(0);
+  int64_t taken = 0;
+  if (index.shape().element_type() == hlo::PrimitiveType::kPred) {
+    std::optional<hlo::Literal> value = SplatValue(index);
+    if (!value) return nullptr;
+    taken = hlo::IsSplatOf(*value, 1) ? 0 : 1;
+  } else if (branches > 1) {
+    std::optional<hlo::Literal> value = SplatValue(index);
+    if (!value) return nullptr;
+    taken = hlo::ElementAsInt64(*value, 0);
+    if (taken < 0 || taken >= branches) taken = branches - 1;
+  }
+  return builder.Inline(*root.called_computation(taken), {root.operand(taken + 1)});
+}
+
+// map over all dimensions, of a body of elementwise ops: the body over arrays.
+Instruction* InlineMap(const Match& match, hlo::Builder& builder) {
+  const Instruction& root = *match.root();
+  const Computation& body = *root.called_computation();
+  for (const Instruction* instruction : body.instructions()) {
+    const bool is_source = instruction->IsParameter() || instruction->IsConstant();
+    if (!instruction->shape().IsScalar() || (!is_source && !hlo::IsElementwise(instruction->opcode()))) return nullptr;
+  }
+  absl::flat_hash_map<const Instruction*, Instruction*> copies;
+  const auto& dimensions = root.shape().dimensions();
+  for (const Instruction* instruction : body.PostOrder()) {
+    Instruction* copy = nullptr;
+    if (instruction->IsParameter()) {
+      copy = root.operand(instruction->parameter_number());
+    } else if (instruction->IsConstant()) {
+      copy = builder.BroadcastScalar(builder.Constant(instruction->literal()), dimensions);
+    } else {
+      std::vector<Instruction*> operands;
+      for (const Instruction* operand : instruction->operands()) operands.push_back(copies.at(operand));
+      copy = builder.Add(instruction->opcode(), hlo::Shape(instruction->shape().element_type(), dimensions),
+                         std::move(operands), instruction->attributes());
+    }
+    copies[instruction] = copy;
+  }
+  return copies.at(body.root());
+}
+
+constexpr Rule kRules[] = {
+    {"get-tuple-element(tuple(...))", ElementOfTuple},
+    {"get-tuple-element(w:while(x))", InvariantElement},
+    {"tuple(...)", TupleOfElements},
+    {"while(x)", LoopNeverRuns},
+    {"conditional(...)", KnownBranch},
+    {"map(...)", InlineMap},
+};
+
+}  // namespace
+
+absl::Span<const Rule> ControlRules() { return kRules; }
+
+}  // namespace kiln::passes::simplify

@@ -1,0 +1,105 @@
+// Type conversions.
+#include <limits>
+
+#include "src/passes/simplify/rules.h"
+
+namespace kiln::passes::simplify {
+namespace {
+
+using hlo::Instruction;
+using hlo::Opcode;
+using hlo::PrimitiveType;
+
+// Digits of precision and exponent range of the types whose conversions are looked at.
+struct FloatRange {
+  int mantissa_bits;  // without the leading one
+  int min_exponent;   // of the smallest subnormal
+  int max_exponent;
+};
+
+std::optional<FloatRange> RangeOf(PrimitiveType type) {
+  switch (type) {
+    case PrimitiveType::kF16:
+      return FloatRange{10, -24, 15};
+    case PrimitiveType::kBF16:
+      return FloatRange{7, -133, 127};
+    case PrimitiveType::kF32:
+      return FloatRange{23, -149, 127};
+    case PrimitiveType::kF64:
+      return FloatRange{52, -1074, 1023};
+    case PrimitiveType::kF8E5M2:
+      return FloatRange{2, -16, 15};
+    case PrimitiveType::kF8E4M3FN:
+      return FloatRange{3, -9, 8};
+    case PrimitiveType::kF8E4M3:
+      return FloatRange{3, -9, 7};
+    default:
+      return std::nullopt;
+  }
+}
+
+// Whether every value of `from` is a value of `to`.
+bool IsLossless(PrimitiveType from, PrimitiveType to) {
+  if (from == to) return true;
+  if (hlo::IsComplex(to) || hlo::IsComplex(from)) return false;
+  if (from == PrimitiveType::kPred) return to != PrimitiveType::kF8E8M0FNU && hlo::BitWidth(to) >= 4;
+  if (to == PrimitiveType::kPred) return false;
+  const std::optional<FloatRange> from_range = RangeOf(from), to_range = RangeOf(to);
+  if (from_range && to_range) {
+    return from_range->mantissa_bits <= to_range->mantissa_bits && from_range->min_exponent >= to_range->min_exponent &&
+           from_range->max_exponent <= to_range->max_exponent;
+  }
+  const int value_bits = hlo::BitWidth(from) - (hlo::IsSignedIntegral(from) ? 1 : 0);
+  if (hlo::IsIntegral(from) && to_range) {
+    return value_bits <= to_range->mantissa_bits + 1 && value_bits <= to_range->max_exponent;
+  }
+  if (!hlo::IsIntegral(from) || !hlo::IsIntegral(to)) return false;
+  if (hlo::IsSignedIntegral(from) && hlo::IsUnsignedIntegral(to)) return false;
+  return value_bits <= hlo::BitWidth(to) - (hlo::IsSignedIntegral(to) ? 1 : 0);
+}
+
+Instruction* IdentityConvert(const Match& match, hlo::Builder&) { return match['x']; }
+
+// convert(convert(x)): the first one loses nothing, or both only cut integers.
+Instruction* ConvertChain(const Match& match, hlo::Builder& builder) {
+  const PrimitiveType from = match['x']->shape().element_type();
+  const PrimitiveType through = match.root()->operand(0)->shape().element_type();
+  const PrimitiveType to = match.root()->shape().element_type();
+  const bool cuts = hlo::IsIntegral(from) && hlo::IsIntegral(through) && hlo::IsIntegral(to) &&
+                    hlo::BitWidth(to) <= hlo::BitWidth(through);
+  if (!IsLossless(from, through) && !cuts) return nullptr;
+  return builder.Convert(match['x'], to);
+}
+
+Instruction* BitcastConvertChain(const Match& match, hlo::Builder& builder) {
+  const hlo::Shape& to = match.root()->shape();
+  if (!hlo::Shape::SameDimensions(match['x']->shape(), to)) return nullptr;
+  if (match['x']->shape().element_type() == to.element_type()) return match['x'];
+  return builder.Add(Opcode::kBitcastConvert, to, {match['x']});
+}
+
+Instruction* WideReducePrecision(const Match& match, hlo::Builder&) {
+  const auto& precision = match.root()->Get<hlo::ReducePrecisionAttributes>();
+  const std::optional<FloatRange> range = RangeOf(match.root()->shape().element_type());
+  if (!range) return nullptr;
+  // Exponent bits e give a largest exponent of 2^(e-1)-1.
+  const bool wide = precision.exponent_bits >= 1 && precision.exponent_bits < 31 &&
+                    (int64_t{1} << (precision.exponent_bits - 1)) - 1 >= range->max_exponent &&
+                    precision.mantissa_bits >= range->mantissa_bits;
+  return wide ? match['x'] : nullptr;
+}
+
+// Applies when the types are equal: the result's shape is compared with that of x.
+constexpr Rule kRules[] = {
+    {"convert(x)", IdentityConvert},
+    {"convert(convert(x))", ConvertChain},
+    {"bitcast-convert(x)", IdentityConvert},
+    {"bitcast-convert(bitcast-convert(x))", BitcastConvertChain},
+    {"reduce-precision(x)", WideReducePrecision},
+};
+
+}  // namespace
+
+absl::Span<const Rule> ConvertRules() { return kRules; }
+
+}  // namespace kiln::passes::simplify

@@ -1,0 +1,82 @@
+#include "src/passes/transpose_folding.h"
+
+#include <utility>
+
+#include "src/hlo/builder.h"
+
+namespace kiln::passes {
+namespace {
+
+using hlo::Computation;
+using hlo::DimensionVector;
+using hlo::DotAttributes;
+using hlo::Instruction;
+using hlo::Opcode;
+
+bool IsCanonical(const Instruction& dot) {
+  const DotAttributes& attributes = dot.Get<DotAttributes>();
+  const size_t batch = attributes.lhs_batch.size(), contracting = attributes.lhs_contracting.size();
+  return batch <= 1 && contracting == 1 && dot.operand(0)->shape().rank() <= static_cast<int64_t>(batch + 2) &&
+         dot.operand(1)->shape().rank() <= static_cast<int64_t>(batch + 2);
+}
+
+// Reads operand `index` of a canonical dot through its transpose.
+bool FoldOperand(Instruction* dot, int64_t index) {
+  const Instruction& transpose = *dot->operand(index);
+  if (transpose.opcode() != Opcode::kTranspose) return false;
+  DotAttributes attributes = dot->Get<DotAttributes>();
+  DimensionVector& batch = index == 0 ? attributes.lhs_batch : attributes.rhs_batch;
+  DimensionVector& contracting = index == 0 ? attributes.lhs_contracting : attributes.rhs_contracting;
+  for (int64_t& dimension : batch) dimension = transpose.dimensions()[dimension];
+  for (int64_t& dimension : contracting) dimension = transpose.dimensions()[dimension];
+  if (!batch.empty() && batch[0] == transpose.shape().rank() - 1) return false;
+  *dot->GetMutable<DotAttributes>() = std::move(attributes);
+  dot->ReplaceOperand(index, transpose.operand(0));
+  return true;
+}
+
+// transpose(dot(a, b)) that swaps the free dimensions, as dot(b, a).
+Instruction* FoldResult(const Instruction& transpose) {
+  Instruction* dot = transpose.operand(0);
+  if (dot->opcode() != Opcode::kDot || dot->users().size() != 1 || !IsCanonical(*dot)) return nullptr;
+  const DotAttributes& old = dot->Get<DotAttributes>();
+  const int64_t batch = static_cast<int64_t>(old.lhs_batch.size());
+  const auto& permutation = transpose.dimensions();
+  if (dot->shape().rank() != batch + 2 || permutation[batch] != batch + 1 || permutation[batch + 1] != batch) {
+    return nullptr;
+  }
+  DotAttributes swapped = old;
+  std::swap(swapped.lhs_batch, swapped.rhs_batch);
+  std::swap(swapped.lhs_contracting, swapped.rhs_contracting);
+  if (swapped.operand_precision.size() == 2) std::swap(swapped.operand_precision[0], swapped.operand_precision[1]);
+  hlo::Builder builder(dot->parent(), dot);
+  return builder.Add(Opcode::kDot, hlo::Shape(transpose.shape().element_type(), transpose.shape().dimensions()),
+                     {dot->operand(1), dot->operand(0)}, std::move(swapped));
+}
+
+}  // namespace
+
+absl::StatusOr<bool> TransposeFolding::Run(hlo::Module* module) {
+  bool changed = false;
+  for (Computation* computation : module->PostOrder()) {
+    bool rewritten = false;
+    for (Instruction* instruction : computation->PostOrder()) {
+      if (instruction->opcode() == Opcode::kDot && instruction->operand_count() == 2 && IsCanonical(*instruction)) {
+        // Chains of transposes fold one by one.
+        for (int64_t index = 0; index < 2; ++index) {
+          while (FoldOperand(instruction, index)) rewritten = true;
+        }
+      } else if (instruction->opcode() == Opcode::kTranspose && !instruction->IsRoot()) {
+        Instruction* dot = FoldResult(*instruction);
+        if (dot == nullptr) continue;
+        instruction->ReplaceAllUsesWith(dot);
+        rewritten = true;
+      }
+    }
+    if (rewritten) computation->RemoveDeadInstructions();
+    changed |= rewritten;
+  }
+  return changed;
+}
+
+}  // namespace kiln::passes

@@ -1,0 +1,157 @@
+#include "src/runtime/allocator.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+
+#include "src/base/status.h"
+
+namespace kiln::runtime {
+namespace {
+
+constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kLargestBlock = size_t{1} << 48;
+
+// The smaller of the machine's memory and the cgroup's limit (version 2).
+int64_t AvailableMemory() {
+  int64_t bytes = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  if (bytes <= 0) bytes = std::numeric_limits<int64_t>::max() / 2;
+  if (std::FILE* file = std::fopen("/sys/fs/cgroup/memory.max", "r")) {
+    long long limit = 0;
+    if (std::fscanf(file, "%lld", &limit) == 1 && limit > 0) bytes = std::min<int64_t>(bytes, limit);
+    std::fclose(file);
+  }
+  return bytes;
+}
+
+void RaiseTo(std::atomic<int64_t>* peak, int64_t value) {
+  int64_t seen = peak->load(std::memory_order_relaxed);
+  while (seen < value && !peak->compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
+  }
+}
+
+}  // namespace
+
+Allocator::Allocator(const Options& options)
+    : limit_(options.limit > 0 ? options.limit : AvailableMemory()),
+      cache_limit_(options.cache_limit > 0 ? options.cache_limit : limit_ / 8) {}
+
+Allocator::~Allocator() { EvictTo(0); }
+
+// Classes 0 to 3 are 64, 128, 192 and 256 bytes; from there on each power of two has four steps.
+int Allocator::ClassOf(size_t bytes) {
+  const size_t units = std::max<size_t>((bytes + kAlignment - 1) / kAlignment, 1);
+  if (units <= 4) return static_cast<int>(units) - 1;
+  const int exponent = std::bit_width(units - 1) - 1;  // 2^exponent < units <= 2^(exponent + 1), exponent >= 2
+  const size_t step = size_t{1} << (exponent - 2);
+  return 4 * (exponent - 1) + static_cast<int>((units - (size_t{1} << exponent) + step - 1) / step) - 1;
+}
+
+size_t Allocator::ClassBytes(int size_class) {
+  if (size_class < 4) return kAlignment * (size_class + 1);
+  const int exponent = size_class / 4 + 1;
+  return kAlignment * ((size_t{1} << exponent) + (size_t{1} << (exponent - 2)) * (size_class % 4 + 1));
+}
+
+void* Allocator::SystemAllocate(size_t bytes) {
+  const size_t alignment = bytes >= kHugePage ? kHugePage : kAlignment;
+  void* block = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  if (block != nullptr && bytes >= kHugePage) madvise(block, bytes, MADV_HUGEPAGE);
+  return block;
+}
+
+Allocator::FreeBlock* Allocator::Pop(int size_class) {
+  SizeClass& entry = classes_[size_class];
+  FreeBlock* block;
+  {
+    absl::MutexLock lock(&entry.mutex);
+    block = entry.head;
+    if (block == nullptr) return nullptr;
+    entry.head = block->next;
+  }
+  cached_.fetch_sub(static_cast<int64_t>(ClassBytes(size_class)), std::memory_order_relaxed);
+  return block;
+}
+
+absl::StatusOr<void*> Allocator::Allocate(size_t bytes) {
+  if (bytes > kLargestBlock) return ResourceExhausted("cannot allocate ", bytes, " bytes: larger than any block");
+  const int size_class = ClassOf(bytes);
+  const int64_t size = static_cast<int64_t>(ClassBytes(size_class));
+  const int64_t in_use = in_use_.fetch_add(size, std::memory_order_relaxed) + size;
+  if (in_use > limit_) {
+    in_use_.fetch_sub(size, std::memory_order_relaxed);
+    return ResourceExhausted("cannot allocate ", bytes, " bytes: ", in_use - size, " of ", limit_, " are in use");
+  }
+  void* block = Pop(size_class);
+  if (block == nullptr) {
+    block = SystemAllocate(size);
+    if (block == nullptr) {
+      EvictTo(0);
+      block = SystemAllocate(size);
+    }
+    if (block == nullptr) {
+      in_use_.fetch_sub(size, std::memory_order_relaxed);
+      return ResourceExhausted("cannot allocate ", bytes, " bytes: the system has no memory left");
+    }
+  }
+  AddRef();
+  RaiseTo(&peak_, in_use);
+  RaiseTo(&largest_, size);
+  count_.fetch_add(1, std::memory_order_relaxed);
+  return block;
+}
+
+void Allocator::Deallocate(void* block, size_t bytes) {
+  const int size_class = ClassOf(bytes);
+  const int64_t size = static_cast<int64_t>(ClassBytes(size_class));
+  in_use_.fetch_sub(size, std::memory_order_relaxed);
+  if (size > cache_limit_) {
+    std::free(block);
+  } else {
+    if (cached_.fetch_add(size, std::memory_order_relaxed) + size > cache_limit_) EvictTo(cache_limit_);
+    SizeClass& entry = classes_[size_class];
+    FreeBlock* free_block = static_cast<FreeBlock*>(block);
+    absl::MutexLock lock(&entry.mutex);
+    free_block->next = entry.head;
+    entry.head = free_block;
+  }
+  Release();
+}
+
+void Allocator::EvictTo(int64_t target) {
+  for (int visited = 0; visited < kClassCount && cached_.load(std::memory_order_relaxed) > target; ++visited) {
+    // Going round from the large classes down frees memory in few calls and treats no class as a favourite.
+    const uint32_t turn = eviction_cursor_.fetch_add(1, std::memory_order_relaxed) % kClassCount;
+    const int size_class = kClassCount - 1 - static_cast<int>(turn);
+    while (cached_.load(std::memory_order_relaxed) > target) {
+      FreeBlock* block = Pop(size_class);
+      if (block == nullptr) break;
+      std::free(block);
+    }
+  }
+}
+
+AllocatorStatistics Allocator::statistics() const {
+  AllocatorStatistics statistics;
+  statistics.bytes_in_use = in_use_.load(std::memory_order_relaxed);
+  statistics.peak_bytes_in_use = std::max(peak_.load(std::memory_order_relaxed), statistics.bytes_in_use);
+  statistics.allocation_count = count_.load(std::memory_order_relaxed);
+  statistics.largest_allocation = largest_.load(std::memory_order_relaxed);
+  statistics.cached_bytes = std::max<int64_t>(cached_.load(std::memory_order_relaxed), 0);
+  statistics.limit = limit_;
+  return statistics;
+}
+
+void Allocator::ResetPeaks() {
+  peak_.store(in_use_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  largest_.store(0, std::memory_order_relaxed);
+}
+
+void Allocator::Trim() { EvictTo(0); }
+
+}  // namespace kiln::runtime

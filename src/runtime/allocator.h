@@ -1,0 +1,81 @@
+// Memory of buffers and arenas: a pool of size classes over the system's allocator.
+#ifndef KILN_RUNTIME_ALLOCATOR_H_
+#define KILN_RUNTIME_ALLOCATOR_H_
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "src/base/ref_counted.h"
+
+namespace kiln::runtime {
+
+struct AllocatorStatistics {
+  int64_t bytes_in_use = 0;
+  int64_t peak_bytes_in_use = 0;
+  int64_t allocation_count = 0;
+  int64_t largest_allocation = 0;
+  int64_t cached_bytes = 0;
+  int64_t limit = 0;  // bytes that may be in use at once
+};
+
+// Thread-safe. Freed blocks stay in their class, four classes per power of two, until the cache is full; then blocks of
+// other classes go back to the system. Blocks are aligned to 64 bytes, large ones to huge pages.
+class Allocator : public RefCounted<Allocator> {
+ public:
+  static constexpr size_t kAlignment = 64;
+
+  struct Options {
+    int64_t limit = 0;        // bytes in use; 0: the memory of the machine or of the cgroup
+    int64_t cache_limit = 0;  // bytes kept for reuse; 0: an eighth of `limit`
+  };
+  explicit Allocator(const Options& options);
+  ~Allocator();
+
+  // At least `bytes` bytes (0 gives a block as well). RESOURCE_EXHAUSTED when the limit or the system says no. The block
+  // keeps the allocator alive until Deallocate.
+  absl::StatusOr<void*> Allocate(size_t bytes);
+  // `bytes` as given to Allocate.
+  void Deallocate(void* block, size_t bytes);
+
+  AllocatorStatistics statistics() const;
+  // Sets the peaks to the present values.
+  void ResetPeaks();
+  // Gives all cached blocks back to the system.
+  void Trim();
+
+ private:
+  struct FreeBlock {
+    FreeBlock* next;
+  };
+  struct alignas(64) SizeClass {
+    absl::Mutex mutex;
+    FreeBlock* head ABSL_GUARDED_BY(mutex) = nullptr;
+  };
+  static constexpr int kClassCount = 256;
+
+  static int ClassOf(size_t bytes);
+  static size_t ClassBytes(int size_class);
+  static void* SystemAllocate(size_t bytes);
+  FreeBlock* Pop(int size_class);
+  // Returns cached blocks to the system, class by class, until at most `target` bytes are cached.
+  void EvictTo(int64_t target);
+
+  const int64_t limit_;
+  const int64_t cache_limit_;
+  std::atomic<int64_t> in_use_{0};
+  std::atomic<int64_t> peak_{0};
+  std::atomic<int64_t> count_{0};
+  std::atomic<int64_t> largest_{0};
+  std::atomic<int64_t> cached_{0};
+  std::atomic<uint32_t> eviction_cursor_{0};
+  std::array<SizeClass, kClassCount> classes_;
+};
+
+}  // namespace kiln::runtime
+
+#endif  // KILN_RUNTIME_ALLOCATOR_H_

@@ -1,0 +1,78 @@
+#include "src/runtime/buffer.h"
+
+#include <utility>
+
+#include "src/base/status.h"
+
+namespace kiln::runtime {
+
+Buffer::Buffer(RefPtr<const BufferType> type, Memory* memory, MemoryBlock block, RefPtr<Event> definition, bool produced)
+    : type_(std::move(type)),
+      memory_(memory),
+      definition_(std::move(definition)),
+      state_(produced ? kProduced : 0),
+      block_(std::move(block)) {}
+
+void Buffer::EndProduction() {
+  const uint64_t before = state_.fetch_and(~kProduced, std::memory_order_acq_rel);
+  if ((before & kDeleted) != 0) FreeIfUnheld();
+}
+
+RefPtr<Event> Buffer::ReadyEvent() const {
+  if (IsDeleted()) {
+    return Event::Settled(InvalidArgument("buffer ", type_->ToString(), " has been deleted or donated"));
+  }
+  return definition_ ? definition_ : Event::Ready();
+}
+
+bool Buffer::Hold() {
+  if ((state_.fetch_add(kHold, std::memory_order_acq_rel) & kDeleted) == 0) return true;
+  Drop();
+  return false;
+}
+
+void Buffer::Drop() {
+  const uint64_t before = state_.fetch_sub(kHold, std::memory_order_acq_rel);
+  if ((before & kDeleted) != 0) FreeIfUnheld();
+}
+
+void Buffer::Delete() {
+  const uint64_t before = state_.fetch_or(kDeleted, std::memory_order_acq_rel);
+  if ((before & kDeleted) == 0) FreeIfUnheld();
+}
+
+// Several droppers may come here at once; the exchange lets one of them free the content. A late Hold on a deleted buffer
+// only delays that.
+void Buffer::FreeIfUnheld() {
+  uint64_t expected = kDeleted;
+  if (state_.compare_exchange_strong(expected, kDeleted | kFreed, std::memory_order_acq_rel)) block_.Reset();
+}
+
+std::optional<MemoryBlock> Buffer::Donate() {
+  if (block_.writable() && block_.is_aligned()) {
+    uint64_t expected = state_.load(std::memory_order_acquire);
+    while ((expected & ~kProduced) == kHold) {
+      const uint64_t taken = (expected & kProduced) | kDeleted | kFreed;
+      if (state_.compare_exchange_weak(expected, taken, std::memory_order_acq_rel)) return std::move(block_);
+    }
+  }
+  Delete();
+  return std::nullopt;
+}
+
+absl::Status Buffer::AddPin() {
+  if (!Hold()) return InvalidArgument("cannot pin buffer ", type_->ToString(), ": it has been deleted or donated");
+  pins_.fetch_add(1, std::memory_order_acq_rel);
+  return absl::OkStatus();
+}
+
+absl::Status Buffer::RemovePin() {
+  int64_t pins = pins_.load(std::memory_order_acquire);
+  do {
+    if (pins <= 0) return InvalidArgument("buffer ", type_->ToString(), " has no external reference to take back");
+  } while (!pins_.compare_exchange_weak(pins, pins - 1, std::memory_order_acq_rel));
+  Drop();
+  return absl::OkStatus();
+}
+
+}  // namespace kiln::runtime

@@ -1,0 +1,77 @@
+// LoadedExecutable::Compile: options of the caller applied to a module, and the module compiled.
+#include <utility>
+
+#include "src/base/status.h"
+#include "src/runtime/loaded_executable.h"
+
+namespace kiln::runtime {
+namespace {
+
+absl::StatusOr<Device*> ChooseDevice(Client* client, const CompileOptions& options) {
+  if (options.num_replicas != 1 || options.num_partitions != 1) {
+    return Unimplemented("programs over several devices: ", options.num_replicas, " replicas of ",
+                         options.num_partitions, " partitions were asked for, this version runs on one device");
+  }
+  int64_t id = 0;
+  if (!options.device_assignment.empty()) {
+    id = options.device_assignment[0];
+  } else if (options.device_ordinal >= 0) {
+    id = options.device_ordinal;
+  }
+  Device* device = client->device(id);
+  if (device == nullptr) return InvalidArgument("compile options: there is no device ", id);
+  return device;
+}
+
+// Replaces the layouts of the module's entry by those that the caller asks for.
+absl::Status ApplyLayouts(const CompileOptions& options, hlo::Module* module) {
+  if (options.argument_layouts.empty() && !options.result_layout.has_value()) return absl::OkStatus();
+  const hlo::Computation& entry = *module->entry();
+  if (!module->has_entry_layout()) {
+    module->mutable_entry_parameter_layouts()->clear();
+    for (const hlo::Instruction* parameter : entry.parameters()) {
+      module->mutable_entry_parameter_layouts()->push_back(parameter->shape());
+    }
+    *module->mutable_entry_result_layout() = entry.root()->shape();
+    module->set_has_entry_layout(true);
+  }
+  if (!options.argument_layouts.empty()) {
+    std::vector<hlo::Shape>& layouts = *module->mutable_entry_parameter_layouts();
+    if (options.argument_layouts.size() != layouts.size()) {
+      return InvalidArgument("compile options: ", options.argument_layouts.size(), " argument layouts for ",
+                             layouts.size(), " parameters");
+    }
+    for (size_t i = 0; i < layouts.size(); ++i) {
+      if (!hlo::Shape::Compatible(layouts[i], options.argument_layouts[i])) {
+        return InvalidArgument("compile options: argument layout ", i, " is ", options.argument_layouts[i].ToString(),
+                               ", the parameter is ", layouts[i].ToString());
+      }
+    }
+    layouts = options.argument_layouts;
+  }
+  if (options.result_layout.has_value()) {
+    if (!hlo::Shape::Compatible(module->entry_result_layout(), *options.result_layout)) {
+      return InvalidArgument("compile options: the result layout is ", options.result_layout->ToString(),
+                             ", the result is ", module->entry_result_layout().ToString());
+    }
+    *module->mutable_entry_result_layout() = *options.result_layout;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<RefPtr<LoadedExecutable>> LoadedExecutable::Compile(Client* client, std::unique_ptr<hlo::Module> module,
+                                                                   const CompileOptions& options) {
+  KILN_ASSIGN_OR_RETURN(Device * device, ChooseDevice(client, options));
+  KILN_RETURN_IF_ERROR(ApplyLayouts(options, module.get()));
+  cpu::CompileOptions cpu_options;
+  cpu_options.max_parallelism = static_cast<int>(options.max_parallelism);
+  cpu_options.disabled_passes = options.disabled_passes;
+  std::string name = module->name();
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<cpu::Executable> executable,
+                        cpu::Executable::Compile(std::move(module), cpu_options));
+  return Load(client, std::move(executable), device, options.portable, std::move(name));
+}
+
+}  // namespace kiln::runtime

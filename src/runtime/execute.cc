@@ -1,0 +1,219 @@
+// LoadedExecutable::Execute: holds on arguments, donation, outputs, and where the program runs.
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/inlined_vector.h"
+#include "src/base/status.h"
+#include "src/runtime/loaded_executable.h"
+
+namespace kiln::runtime {
+namespace {
+
+template <typename T>
+using SmallVector = absl::InlinedVector<T, 16>;
+
+// The holds on the arguments of one Execute; drops those that were not donated or passed on.
+class ArgumentHolds {
+ public:
+  explicit ArgumentHolds(absl::Span<Buffer* const> arguments) : arguments_(arguments) {}
+  ArgumentHolds(const ArgumentHolds&) = delete;
+  ArgumentHolds& operator=(const ArgumentHolds&) = delete;
+  ~ArgumentHolds() {
+    for (size_t i = 0; i < held_; ++i) {
+      if (taken_.empty() || !taken_[i]) arguments_[i]->Drop();
+    }
+  }
+  bool HoldNext() {
+    if (!arguments_[held_]->Hold()) return false;
+    ++held_;
+    return true;
+  }
+  void SetTaken(size_t index) {
+    if (taken_.empty()) taken_.assign(arguments_.size(), false);
+    taken_[index] = true;
+  }
+  bool IsTaken(size_t index) const { return !taken_.empty() && taken_[index]; }
+  // Somebody else drops the holds.
+  void PassOn() { held_ = 0; }
+
+ private:
+  absl::Span<Buffer* const> arguments_;
+  size_t held_ = 0;
+  SmallVector<bool> taken_;
+};
+
+bool Contains(absl::Span<const int64_t> list, int64_t value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+}  // namespace
+
+// A run that waits for its arguments or for a thread. Deletes itself at the end.
+struct LoadedExecutable::Run {
+  RefPtr<LoadedExecutable> executable;
+  RefPtr<Event> done;
+  SmallVector<Buffer*> held;     // one hold and one reference each
+  SmallVector<Buffer*> outputs;  // in production, one reference each
+  SmallVector<const void*> arguments;
+  SmallVector<void*> results;
+  SmallVector<RefPtr<Event>> definitions;  // of the arguments that were not ready
+  std::atomic<int64_t> waiting{1};
+
+  void Wait() {
+    waiting.store(static_cast<int64_t>(definitions.size()) + 1, std::memory_order_relaxed);
+    // `this` may be gone once the last of these has arrived.
+    SmallVector<RefPtr<Event>> events = definitions;
+    for (const RefPtr<Event>& event : events) {
+      event->OnSettled([this](const absl::Status&) { Arrive(); });
+    }
+    Arrive();
+  }
+
+  void Arrive() {
+    if (waiting.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    executable->client_->pool()->Schedule([this] { Execute(); });
+  }
+
+  void Execute() {
+    absl::Status status;
+    for (const RefPtr<Event>& event : definitions) {
+      if (status.ok()) status = event->status();
+    }
+    if (status.ok()) status = executable->RunNow(arguments, results);
+    for (Buffer* buffer : held) {
+      buffer->Drop();
+      buffer->Release();
+    }
+    for (Buffer* output : outputs) output->EndProduction();
+    done->Set(std::move(status));
+    for (Buffer* output : outputs) output->Release();
+    Client* client = executable->client_;
+    delete this;
+    client->EndWork();
+  }
+};
+
+absl::Status LoadedExecutable::CheckArgument(size_t index, const Buffer& argument, const Memory* memory) const {
+  if (argument.memory() != memory) {
+    return InvalidArgument("argument ", index, " of ", name_, " is in the memory of device ", argument.device()->id(),
+                           ", expected device ", memory->device()->id());
+  }
+  if (argument.type() == *parameter_types_[index]) return absl::OkStatus();
+  return InvalidArgument("argument ", index, " of ", name_, " is ", argument.type().ToString(), ", expected ",
+                         parameter_types_[index]->ToString());
+}
+
+absl::Status LoadedExecutable::RunNow(absl::Span<const void* const> arguments, absl::Span<void* const> results) const {
+  const int64_t arena_bytes = executable_->arena_bytes();
+  MemoryBlock arena;
+  if (arena_bytes > 0) {
+    KILN_ASSIGN_OR_RETURN(arena, MemoryBlock::Allocate(client_->allocator(), arena_bytes));
+  }
+  return executable_->Run(arguments, results, arena.data(), client_->pool());
+}
+
+absl::Status LoadedExecutable::Execute(absl::Span<Buffer* const> arguments, const ExecuteOptions& options,
+                                       Buffer** outputs, RefPtr<Event>* complete) {
+  if (IsDeleted()) return InvalidArgument("executable ", name_, " has been deleted");
+  Device* device = options.device != nullptr ? options.device : device_;
+  if (device != device_ && !portable_) {
+    return InvalidArgument("executable ", name_, " is compiled for device ", device_->id(), " and cannot run on device ",
+                           device->id());
+  }
+  if (arguments.size() != parameter_types_.size()) {
+    return InvalidArgument("executable ", name_, " takes ", parameter_types_.size(), " arguments, found ",
+                           arguments.size());
+  }
+  Memory* memory = device->default_memory();
+  ArgumentHolds holds(arguments);
+  SmallVector<const void*> argument_data(arguments.size());
+  bool ready = true;
+  const Event* failure = nullptr;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (!holds.HoldNext()) {
+      return InvalidArgument("argument ", i, " of ", name_, ", a buffer of ", arguments[i]->type().ToString(),
+                             ", has been deleted or donated");
+    }
+    KILN_RETURN_IF_ERROR(CheckArgument(i, *arguments[i], memory));
+    argument_data[i] = arguments[i]->data();
+    const Event* definition = arguments[i]->definition().get();
+    if (definition == nullptr) continue;
+    if (!definition->IsSettled()) {
+      ready = false;
+    } else if (!definition->status().ok()) {
+      failure = definition;
+    }
+  }
+  const bool run_inline = ready && runs_inline_ && failure == nullptr;
+
+  // Donation: an output takes over the memory of its parameter when nobody else uses it.
+  const size_t output_count = output_types_.size();
+  SmallVector<MemoryBlock> blocks(output_count);
+  SmallVector<void*> results(output_count);
+  for (size_t i = 0; i < output_count; ++i) {
+    const int64_t parameter = donated_parameter_[i];
+    if (parameter < 0 || failure != nullptr || Contains(options.non_donatable, parameter)) continue;
+    if (arguments[parameter]->HoldCount() > 1 &&
+        std::count(arguments.begin(), arguments.end(), arguments[parameter]) > 1) {
+      return InvalidArgument("argument ", parameter, " of ", name_,
+                             " is donated, but the same buffer is also another argument of the call");
+    }
+  }
+  for (size_t i = 0; i < output_count; ++i) {
+    const int64_t parameter = donated_parameter_[i];
+    if (failure != nullptr) continue;
+    if (parameter >= 0 && !Contains(options.non_donatable, parameter) && !holds.IsTaken(parameter)) {
+      if (std::optional<MemoryBlock> block = arguments[parameter]->Donate()) {
+        holds.SetTaken(parameter);
+        blocks[i] = *std::move(block);
+        results[i] = blocks[i].data();
+        continue;
+      }
+    }
+    KILN_ASSIGN_OR_RETURN(blocks[i], MemoryBlock::Allocate(client_->allocator(), output_types_[i]->byte_count()));
+    results[i] = blocks[i].data();
+  }
+
+  if (failure != nullptr) {
+    for (size_t i = 0; i < output_count; ++i) {
+      outputs[i] = client_->CreateError(output_types_[i], memory, failure->status()).Detach();
+    }
+    if (complete != nullptr) *complete = Event::Settled(failure->status());
+    return absl::OkStatus();
+  }
+
+  if (run_inline) {
+    absl::Status status = RunNow(argument_data, results);
+    for (size_t i = 0; i < output_count; ++i) {
+      outputs[i] = status.ok() ? new Buffer(output_types_[i], memory, std::move(blocks[i]), nullptr)
+                               : client_->CreateError(output_types_[i], memory, status).Detach();
+    }
+    if (complete != nullptr) *complete = Event::Settled(std::move(status));
+    return absl::OkStatus();
+  }
+
+  Run* run = new Run;
+  run->executable = RefPtr<LoadedExecutable>::Share(this);
+  run->done = Event::Create();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const RefPtr<Event>& definition = arguments[i]->definition();
+    if (definition && !(definition->IsSettled() && definition->status().ok())) run->definitions.push_back(definition);
+    if (holds.IsTaken(i)) continue;
+    arguments[i]->AddRef();
+    run->held.push_back(arguments[i]);
+  }
+  holds.PassOn();
+  run->arguments = std::move(argument_data);
+  run->results = std::move(results);
+  for (size_t i = 0; i < output_count; ++i) {
+    outputs[i] = new Buffer(output_types_[i], memory, std::move(blocks[i]), run->done, /*produced=*/true);
+    outputs[i]->AddRef();
+    run->outputs.push_back(outputs[i]);
+  }
+  if (complete != nullptr) *complete = run->done;
+  client_->BeginWork();
+  run->Wait();
+  return absl::OkStatus();
+}
+
+}  // namespace kiln::runtime

@@ -1,0 +1,79 @@
+// A compiled program on a device: types of its parameters and outputs, donation, and Execute.
+#ifndef KILN_RUNTIME_LOADED_EXECUTABLE_H_
+#define KILN_RUNTIME_LOADED_EXECUTABLE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "src/base/ref_counted.h"
+#include "src/cpu/executable.h"
+#include "src/hlo/module.h"
+#include "src/runtime/buffer.h"
+#include "src/runtime/client.h"
+#include "src/runtime/compile_options.h"
+
+namespace kiln::runtime {
+
+// Thread-safe; many executions may run at once. Execute takes no lock and allocates little more than the outputs.
+class LoadedExecutable : public RefCounted<LoadedExecutable> {
+ public:
+  // Compiles a verified module for the device that the options name (the first one by default).
+  static absl::StatusOr<RefPtr<LoadedExecutable>> Compile(Client* client, std::unique_ptr<hlo::Module> module,
+                                                          const CompileOptions& options);
+  // From a program that is compiled already; `device` is where it runs unless it is portable.
+  static absl::StatusOr<RefPtr<LoadedExecutable>> Load(Client* client, std::unique_ptr<cpu::Executable> executable,
+                                                       Device* device, bool portable, std::string name);
+
+  Client* client() const { return client_; }
+  Device* device() const { return device_; }
+  const std::string& name() const { return name_; }
+  const cpu::Executable& executable() const { return *executable_; }
+  const std::vector<RefPtr<const BufferType>>& parameter_types() const { return parameter_types_; }
+  const std::vector<RefPtr<const BufferType>>& output_types() const { return output_types_; }
+
+  struct ExecuteOptions {
+    // Where to run; null: device(). Only portable executables run elsewhere.
+    Device* device = nullptr;
+    // Parameters that must keep their buffers even if the program could take them over.
+    absl::Span<const int64_t> non_donatable;
+  };
+  // Enqueues one run. `outputs` receives output_types().size() new buffers, one reference each. Donated arguments are
+  // deleted when this returns. Short programs run in the calling thread when their inputs are ready; others run on the
+  // pool once they are. `complete`, if not null, receives the event of the run's end; a failure of the run itself settles
+  // it and the outputs' definitions. When this returns an error, there are no outputs and no event.
+  absl::Status Execute(absl::Span<Buffer* const> arguments, const ExecuteOptions& options, Buffer** outputs,
+                       RefPtr<Event>* complete);
+
+  // Refuses further executions; runs in flight go on.
+  void Delete() { deleted_.store(true, std::memory_order_release); }
+  bool IsDeleted() const { return deleted_.load(std::memory_order_acquire); }
+
+ private:
+  friend class RefCounted<LoadedExecutable>;
+  struct Run;
+  LoadedExecutable() = default;
+  ~LoadedExecutable() = default;
+
+  absl::Status CheckArgument(size_t index, const Buffer& argument, const Memory* memory) const;
+  absl::Status RunNow(absl::Span<const void* const> arguments, absl::Span<void* const> results) const;
+
+  Client* client_ = nullptr;
+  Device* device_ = nullptr;
+  bool portable_ = false;
+  std::string name_;
+  std::unique_ptr<cpu::Executable> executable_;
+  std::vector<RefPtr<const BufferType>> parameter_types_;
+  std::vector<RefPtr<const BufferType>> output_types_;
+  std::vector<int64_t> donated_parameter_;  // per output: the parameter it takes over, or -1
+  bool runs_inline_ = false;
+  std::atomic<bool> deleted_{false};
+};
+
+}  // namespace kiln::runtime
+
+#endif  // KILN_RUNTIME_LOADED_EXECUTABLE_H_

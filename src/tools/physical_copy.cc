@@ -1,0 +1,51 @@
+#include "src/tools/physical_copy.h"
+
+#include <cstring>
+
+namespace kiln::tools {
+namespace {
+
+// Calls visit(logical, physical) with the offset of each element, in elements.
+template <typename Visit>
+void ForEachElement(const hlo::Shape& shape, Visit visit) {
+  const int64_t rank = shape.rank();
+  hlo::DimensionVector stride(rank), index(rank, 0);
+  int64_t size = 1;
+  for (int64_t dimension : shape.layout().minor_to_major) {
+    stride[dimension] = size;
+    size *= shape.dimensions(dimension);
+  }
+  const int64_t count = shape.element_count();
+  int64_t physical = 0;
+  for (int64_t logical = 0; logical < count; ++logical) {
+    visit(logical, physical);
+    for (int64_t d = rank - 1; d >= 0; --d) {
+      physical += stride[d];
+      if (++index[d] < shape.dimensions(d)) break;
+      physical -= stride[d] * index[d];
+      index[d] = 0;
+    }
+  }
+}
+
+}  // namespace
+
+void ToPhysical(const hlo::Literal& literal, const hlo::Shape& shape, void* memory) {
+  const size_t width = hlo::ByteWidth(shape.element_type());
+  const std::byte* from = literal.bytes().data();
+  ForEachElement(shape, [&](int64_t logical, int64_t physical) {
+    std::memcpy(static_cast<std::byte*>(memory) + physical * width, from + logical * width, width);
+  });
+}
+
+hlo::Literal FromPhysical(const void* memory, const hlo::Shape& shape) {
+  hlo::Literal literal(shape);
+  const size_t width = hlo::ByteWidth(shape.element_type());
+  std::byte* to = literal.mutable_bytes().data();
+  ForEachElement(shape, [&](int64_t logical, int64_t physical) {
+    std::memcpy(to + logical * width, static_cast<const std::byte*>(memory) + physical * width, width);
+  });
+  return literal;
+}
+
+}  // namespace kiln::tools

@@ -1,0 +1,38 @@
+#include "src/tools/program_file.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "src/frontend/load.h"
+
+namespace kiln::tools {
+
+absl::StatusOr<std::string> ReadFile(const std::string& path) {
+  const bool is_standard_input = path == "-";
+  std::FILE* file = is_standard_input ? stdin : std::fopen(path.c_str(), "rb");
+  if (file == nullptr) return NotFound("cannot open '", path, "': ", std::strerror(errno));
+  std::string bytes;
+  char buffer[1 << 16];
+  size_t count;
+  while ((count = std::fread(buffer, 1, sizeof(buffer), file)) > 0) bytes.append(buffer, count);
+  const bool failed = std::ferror(file) != 0;
+  const int error = errno;
+  if (!is_standard_input) std::fclose(file);
+  if (failed) return InvalidArgument("cannot read '", path, "': ", std::strerror(error));
+  return bytes;
+}
+
+absl::StatusOr<std::unique_ptr<hlo::Module>> LoadProgram(const std::string& path) {
+  KILN_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path));
+  absl::StatusOr<std::unique_ptr<hlo::Module>> module = frontend::Load(bytes, /*format=*/"");
+  if (!module.ok()) return Annotate(module.status(), path == "-" ? "standard input" : path);
+  return module;
+}
+
+int Fail(const absl::Status& status) {
+  std::fprintf(stderr, "kiln: %s\n", std::string(status.message()).c_str());
+  return 1;
+}
+
+}  // namespace kiln::tools

@@ -1,0 +1,24 @@
+// Programs given on the command line.
+#ifndef KILN_TOOLS_PROGRAM_FILE_H_
+#define KILN_TOOLS_PROGRAM_FILE_H_
+
+#include <memory>
+#include <string>
+
+#include "src/base/status.h"
+#include "src/hlo/module.h"
+
+namespace kiln::tools {
+
+// The whole file; "-" is standard input.
+absl::StatusOr<std::string> ReadFile(const std::string& path);
+
+// Reads and verifies a program in any format that the frontend knows. Errors start with the path.
+absl::StatusOr<std::unique_ptr<hlo::Module>> LoadProgram(const std::string& path);
+
+// Prints "kiln: message" to standard error and gives the exit code 1.
+int Fail(const absl::Status& status);
+
+}  // namespace kiln::tools
+
+#endif  // KILN_TOOLS_PROGRAM_FILE_H_

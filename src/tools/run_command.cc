@@ -1,0 +1,145 @@
+// kiln run: compiles a program, runs it over random inputs, and may compare it with the evaluator.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "src/base/thread_pool.h"
+#include "src/cpu/executable.h"
+#include "src/hlo/evaluator.h"
+#include "src/hlo/printer.h"
+#include "src/tools/commands.h"
+#include "src/tools/compare_literals.h"
+#include "src/tools/physical_copy.h"
+#include "src/tools/program_file.h"
+#include "src/tools/random_literal.h"
+
+namespace kiln::tools {
+namespace {
+
+struct RunOptions {
+  std::string file;
+  uint64_t seed = 0;
+  int repeat = 1;
+  int threads = 0;
+  bool reference = false;
+  bool quiet = false;
+  double tolerance = 1e-4;
+};
+
+struct FreeDeleter {
+  void operator()(void* memory) const { std::free(memory); }
+};
+using Memory = std::unique_ptr<void, FreeDeleter>;
+
+absl::StatusOr<Memory> Allocate(int64_t bytes) {
+  const size_t rounded = (static_cast<size_t>(std::max<int64_t>(bytes, 1)) + 63) / 64 * 64;
+  Memory memory(std::aligned_alloc(64, rounded));
+  if (memory == nullptr) return ResourceExhausted("cannot allocate ", bytes, " bytes");
+  return memory;
+}
+
+absl::StatusOr<int> Run(const RunOptions& options) {
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<hlo::Module> module, LoadProgram(options.file));
+  uint64_t seed = options.seed;
+  std::vector<hlo::Literal> arguments;
+  for (const hlo::Instruction* parameter : module->entry()->parameters()) {
+    arguments.push_back(RandomLiteral(parameter->shape(), &seed));
+  }
+  std::unique_ptr<hlo::Module> original = options.reference ? module->Clone() : nullptr;
+
+  cpu::CompileOptions compile_options;
+  compile_options.max_parallelism = options.threads;
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<cpu::Executable> executable,
+                        cpu::Executable::Compile(std::move(module), compile_options));
+
+  std::vector<const hlo::Literal*> argument_leaves;
+  for (const hlo::Literal& argument : arguments) {
+    for (const hlo::Literal* leaf : Leaves(argument)) argument_leaves.push_back(leaf);
+  }
+  std::vector<Memory> memory;
+  std::vector<const void*> argument_pointers;
+  for (size_t i = 0; i < argument_leaves.size(); ++i) {
+    const hlo::Shape& shape = executable->parameter_leaves()[i];
+    KILN_ASSIGN_OR_RETURN(Memory buffer, Allocate(shape.byte_count()));
+    if (shape.IsArray()) ToPhysical(*argument_leaves[i], shape, buffer.get());
+    argument_pointers.push_back(buffer.get());
+    memory.push_back(std::move(buffer));
+  }
+  std::vector<void*> result_pointers;
+  for (const hlo::Shape& shape : executable->output_leaves()) {
+    KILN_ASSIGN_OR_RETURN(Memory buffer, Allocate(shape.byte_count()));
+    result_pointers.push_back(buffer.get());
+    memory.push_back(std::move(buffer));
+  }
+  KILN_ASSIGN_OR_RETURN(Memory arena, Allocate(executable->arena_bytes()));
+
+  ThreadPool pool(options.threads > 0 ? options.threads : ThreadPool::AvailableCpus());
+  std::vector<double> seconds;
+  for (int i = 0; i < options.repeat; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    KILN_RETURN_IF_ERROR(executable->Run(argument_pointers, result_pointers, arena.get(), &pool));
+    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+
+  std::vector<hlo::Literal> results;
+  for (size_t i = 0; i < result_pointers.size(); ++i) {
+    const hlo::Shape& shape = executable->output_leaves()[i];
+    results.push_back(shape.IsArray() ? FromPhysical(result_pointers[i], shape) : hlo::Literal(shape));
+    if (!options.quiet) std::printf("%s %s\n", shape.ToString().c_str(), hlo::ToString(results.back()).c_str());
+  }
+  if (options.repeat > 1) {
+    std::sort(seconds.begin(), seconds.end());
+    const cpu::CompileStatistics& statistics = executable->statistics();
+    std::fprintf(stderr, "%d runs: median %.3f us, least %.3f us; compiled in %.1f ms\n", options.repeat,
+                 seconds[seconds.size() / 2] * 1e6, seconds[0] * 1e6,
+                 (statistics.passes_seconds + statistics.lowering_seconds + statistics.codegen_seconds) * 1e3);
+  }
+  if (!options.reference) return 0;
+
+  KILN_ASSIGN_OR_RETURN(hlo::Literal expected, hlo::Evaluate(*original->entry(), arguments));
+  const std::vector<const hlo::Literal*> expected_leaves = Leaves(expected);
+  int exit_code = 0;
+  for (size_t i = 0; i < expected_leaves.size(); ++i) {
+    if (!expected_leaves[i]->shape().IsArray()) continue;
+    const double error = LargestError(results[i], *expected_leaves[i]);
+    const bool differs = !(error <= options.tolerance);
+    std::fprintf(stderr, "result %zu: largest error %g%s\n", i, error, differs ? " DIFFERS" : "");
+    if (differs) exit_code = 3;
+  }
+  return exit_code;
+}
+
+}  // namespace
+
+void AddRunCommand(CLI::App* app, int* exit_code) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command = app->add_subcommand("run", "Compile a program and run it over random inputs");
+  command->footer(
+      "Reals are near normal in [-1, 1], integers in [0, 8). With --reference the exit code is 3 when a result "
+      "differs\n"
+      "from that of the evaluator, which computes element by element and is slow.\n\n"
+      "Examples:\n"
+      "  kiln run f.hlo --random 7                  print the results\n"
+      "  kiln run f.hlo --reference --quiet         compare, print the largest errors\n"
+      "  kiln run f.hlo --repeat 100 --quiet        time it");
+  command->add_option("file", options->file, "The program; '-' for standard input")->required();
+  command->add_option("--random", options->seed, "Seed of the inputs");
+  command->add_option("--repeat", options->repeat, "Run so often and print the time of a run")
+      ->check(CLI::Range(1, 1000000000));
+  command->add_option("--threads", options->threads, "Threads to use; 0 for as many as the process may")
+      ->check(CLI::Range(0, 1024));
+  command->add_option("--tolerance", options->tolerance, "Largest error that --reference lets pass");
+  command->add_flag("--reference", options->reference, "Compare with the evaluator");
+  command->add_flag("--quiet", options->quiet, "Do not print the results");
+  command->callback([options, exit_code] {
+    absl::StatusOr<int> code = Run(*options);
+    *exit_code = code.ok() ? *code : Fail(code.status());
+  });
+}
+
+}  // namespace kiln::tools

@@ -1,0 +1,62 @@
+"""Each example runs as it stands."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+
+
+def run(*command, timeout=300):
+    done = subprocess.run(list(map(str, command)), cwd=REPOSITORY, capture_output=True, text=True, timeout=timeout)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_digits():
+    output = run(sys.executable, "examples/digits.py")
+    assert float(re.search(r"accuracy on 360 test images: ([0-9.]+)", output).group(1)) >= 0.96
+    assert "fused by kiln:" in output
+    for label in ("compile", "run"):
+        assert re.search(rf"^{label} .*x$", output, re.MULTILINE)
+
+
+def test_digits_fails_below_the_wanted_accuracy():
+    done = subprocess.run([sys.executable, "examples/digits.py", "--epochs", "0"], cwd=REPOSITORY, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1, done.stdout + done.stderr
+
+
+def test_readme_example():
+    """The first Python block of README.md prints the block of output that follows it."""
+    blocks = re.findall(r"```(\w*)\n(.*?)```", (REPOSITORY / "README.md").read_text(), re.DOTALL)
+    index = next(i for i, (language, _) in enumerate(blocks) if language == "python")
+    assert run(sys.executable, "-c", blocks[index][1]) == blocks[index + 1][1]
+
+
+def test_run_exported_program_from_cpp(tmp_path):
+    program = tmp_path / "softmax.mlirbc"
+    run(sys.executable, "examples/export_softmax.py", program)
+    assert program.read_bytes() == (REPOSITORY / "examples" / "softmax.mlirbc").read_bytes()
+    output = run("build/examples/run_exported", "build/libkiln_pjrt.so", program)
+    assert output == "0.090 0.245 0.665\n0.333 0.333 0.333\n"
+
+
+def test_cpp_host_reports_a_program_that_is_none():
+    done = subprocess.run(
+        ["build/examples/run_exported", "build/libkiln_pjrt.so", "README.md"], cwd=REPOSITORY, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 1 and done.stderr.strip()
+
+
+def test_benchmark_runs(tmp_path):
+    results = tmp_path / "results.json"
+    output = run(sys.executable, "benchmarks/first_light.py", "--only", "dispatch,softmax", "--seconds", "0.2", "--json", results)
+    assert "ratio" in output and results.is_file()
+
+
+@pytest.mark.parametrize("script", ["examples/digits.py", "benchmarks/first_light.py", "scripts/run_tests.py"])
+def test_help(script):
+    assert "usage:" in run(sys.executable, script, "--help")
