@@ -7,6 +7,7 @@
 #include "src/passes/cse.h"
 #include "src/passes/dce.h"
 #include "src/passes/dot_canonicalization.h"
+#include "src/passes/fft_expander.h"
 #include "src/passes/fusion.h"
 #include "src/passes/layout_normalization.h"
 #include "src/passes/opt_barrier_remover.h"
@@ -43,7 +44,7 @@ PassList CommonPasses() {
   PassList list = ListOf<CallInliner, LayoutNormalization, Dce>();
   // Ops that are written as others.
   Append(&list, ListOf<BatchNormExpander, RngExpander, RngBitGeneratorExpander, SelectAndScatterExpander,
-                       CholeskyExpander, TriangularSolveExpander>());
+                       CholeskyExpander, TriangularSolveExpander, FftExpander>());
   list.push_back(Simplification("simplification"));
   Append(&list, ListOf<DotCanonicalization>());
   list.push_back(Simplification("dot-simplification"));
@@ -69,6 +70,7 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<SelectAndScatterExpander>,
     Make<CholeskyExpander>,
     Make<TriangularSolveExpander>,
+    Make<FftExpander>,
     Make<AlgebraicSimplifier>,
     Make<ConstantFolding>,
     Make<Cse>,

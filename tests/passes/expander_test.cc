@@ -1,4 +1,5 @@
 // Expanders: what an op becomes has the value that the evaluator gives the op itself.
+#include <cmath>
 #include <map>
 #include <string>
 #include <vector>
@@ -264,6 +265,47 @@ TEST(TriangularSolveExpander, Solves) {
       }
     }
   }
+}
+
+TEST(FftExpander, Transforms) {
+  // Direct, composite, with a large prime factor, prime below and above the largest direct length, product of primes.
+  for (int64_t n : {1, 2, 7, 64, 128, 360, 1024, 134, 101, 251, 4489}) {
+    for (const char* part : {"f32", "f64"}) {
+      const std::string type = part[1] == '3' ? "c64" : "c128";
+      const double tolerance = part[1] == '3' ? 2e-5 : 1e-12;
+      auto check = [&](const std::string& from, const std::string& to, const char* kind) {
+        ExpectSameValue(absl::StrCat("HloModule m\nENTRY e {\n  x = ", from, " parameter(0)\n  ROOT r = ", to,
+                                     " fft(x), fft_type=", kind, ", fft_length={", n, "}\n}\n"),
+                        "fft-expander", hlo::Opcode::kFft, tolerance * std::sqrt(n));
+      };
+      const std::string whole = absl::StrCat("[2,", n, "]"), half = absl::StrCat("[2,", n / 2 + 1, "]");
+      check(type + whole, type + whole, "FFT");
+      check(type + whole, type + whole, "IFFT");
+      check(part + whole, type + half, "RFFT");
+      check(type + half, part + whole, "IRFFT");
+    }
+  }
+}
+
+TEST(FftExpander, TransformsSeveralDimensions) {
+  auto check = [&](const std::string& from, const std::string& to, const char* kind, const char* lengths) {
+    ExpectSameValue(absl::StrCat("HloModule m\nENTRY e {\n  x = ", from, " parameter(0)\n  ROOT r = ", to,
+                                 " fft(x), fft_type=", kind, ", fft_length={", lengths, "}\n}\n"),
+                    "fft-expander", hlo::Opcode::kFft, 1e-12);
+  };
+  check("c128[3,4,5]", "c128[3,4,5]", "FFT", "4,5");
+  check("c128[3,4,5]", "c128[3,4,5]", "IFFT", "3,4,5");
+  check("f64[3,4,6]", "c128[3,4,4]", "RFFT", "3,4,6");
+  check("c128[3,4,4]", "f64[3,4,6]", "IRFFT", "3,4,6");
+  check("c128[3,4,4]", "f64[3,4,7]", "IRFFT", "4,7");
+  check("c128[0,4]", "c128[0,4]", "FFT", "4");
+}
+
+TEST(FftExpander, RefusesWhatItsTablesCannotHold) {
+  std::unique_ptr<hlo::Module> module = ParseOrDie(
+      "HloModule m\nENTRY e {\n  x = c64[1073741827] parameter(0)\n"
+      "  ROOT r = c64[1073741827] fft(x), fft_type=FFT, fft_length={1073741827}\n}\n");
+  EXPECT_EQ(CreatePass("fft-expander")->Run(module.get()).status().code(), absl::StatusCode::kUnimplemented);
 }
 
 }  // namespace
