@@ -26,7 +26,8 @@ bench: wheel  ## print speed ratios against XLA:CPU
 	@$(PYTHON) benchmarks/first_light.py
 
 # The wheel holds the library, so it is made and installed again whenever the library or the package changes.
-wheel: build setup-python  ## make the wheel in dist and install it into .venv
+wheel: build/build.ninja setup-python  ## make the wheel in dist and install it into .venv
+	@ninja -C build $(notdir $(LIBRARY))
 	@scripts/install_wheel.sh $(PYTHON) $(LIBRARY) $(WHEEL_STAMP)
 
 build/build.ninja: setup-build

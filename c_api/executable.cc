@@ -85,8 +85,26 @@ PJRT_Error* ExecutableParameterMemoryKinds(PJRT_Executable_ParameterMemoryKinds_
   return nullptr;
 }
 
-PJRT_Error* ExecutableOptimizedProgram(PJRT_Executable_OptimizedProgram_Args*) {
-  return MakeError(Unimplemented("PJRT_Executable_OptimizedProgram: this version of Kiln does not write HLO protos"));
+PJRT_Error* ExecutableOptimizedProgram(PJRT_Executable_OptimizedProgram_Args* args) {
+  KILN_REQUIRE_FIELD(args, program);
+  KILN_REQUIRE_POINTER(args, executable);
+  KILN_REQUIRE_POINTER(args, program);
+  PJRT_Program* program = args->program;
+  KILN_REQUIRE_FIELD(program, format_size);
+  static constexpr absl::string_view kFormat = "hlo_with_config";
+  const std::string& bytes = args->executable->info->OptimizedProgram();
+  program->format = kFormat.data();
+  program->format_size = kFormat.size();
+  if (program->code == nullptr) {
+    program->code_size = bytes.size();
+    return nullptr;
+  }
+  if (program->code_size < bytes.size()) {
+    return MakeError(InvalidArgument("the optimized program has ", bytes.size(), " bytes, there is room for ",
+                                     program->code_size));
+  }
+  std::memcpy(program->code, bytes.data(), bytes.size());
+  return nullptr;
 }
 
 PJRT_Error* ExecutableSerialize(PJRT_Executable_Serialize_Args* args) {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "c_api/handles.h"
 #include "c_api/named_value.h"
+#include "src/frontend/hlo_proto/writer.h"
 
 namespace kiln::c_api {
 namespace {
@@ -88,8 +89,17 @@ std::shared_ptr<ExecutableInfo> ExecutableInfo::Create(RefPtr<runtime::LoadedExe
   info->cost_properties = {
       NamedFloat("bytes accessed", static_cast<float>(info->argument_bytes + info->output_bytes)),
       NamedFloat("optimal_seconds", static_cast<float>(loaded.executable().estimated_nanoseconds()) * 1e-9f),
+      NamedInt64("kernels", loaded.executable().statistics().kernel_count),
+      NamedInt64("fused operations", loaded.executable().statistics().fused_instruction_count),
   };
   return info;
+}
+
+const std::string& ExecutableInfo::OptimizedProgram() {
+  absl::call_once(optimized_program_once_, [this] {
+    optimized_program_ = hlo_proto::WriteModuleWithConfig(executable->executable().module());
+  });
+  return optimized_program_;
 }
 
 std::string SerializeSource(const ProgramSource& source) {

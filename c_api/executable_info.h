@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/base/call_once.h"
 #include "c_api/pjrt/extensions/layouts.h"
 #include "c_api/pjrt_c_api.h"
 #include "src/runtime/buffer_type.h"
@@ -28,11 +29,14 @@ struct ProgramSource {
   std::string options;
 };
 
-// Immutable after Create.
+// Immutable after Create, but for what is made on first demand.
 class ExecutableInfo {
  public:
   static std::shared_ptr<ExecutableInfo> Create(RefPtr<runtime::LoadedExecutable> executable, ProgramSource source,
                                                 const runtime::CompileOptions& options);
+
+  // The optimized program as HloModuleProtoWithConfig; made once, thread-safe.
+  const std::string& OptimizedProgram();
 
   const RefPtr<runtime::LoadedExecutable> executable;
   const ProgramSource source;
@@ -62,6 +66,9 @@ class ExecutableInfo {
         source(std::move(source)),
         num_replicas(options.num_replicas),
         num_partitions(options.num_partitions) {}
+
+  absl::once_flag optimized_program_once_;
+  std::string optimized_program_;
 };
 
 // Bytes that hold `source` and a checksum; Deserialize refuses anything else, naming what is wrong.

@@ -11,6 +11,7 @@
 #include "src/cpu/dot_spec.h"
 #include "src/cpu/gemm.h"
 #include "src/cpu/op_emitters.h"
+#include "src/cpu/parallel_emitter.h"
 #include "src/cpu/program_abi.h"
 #include "src/kernel/lower_nest.h"
 
@@ -24,9 +25,6 @@ using hlo::Opcode;
 namespace {
 
 constexpr int kMaxNesting = 200;
-// Work below this is not worth waking a thread for, and what one range should take at least.
-constexpr double kParallelNanoseconds = 20000;
-constexpr double kRangeNanoseconds = 10000;
 // Constants up to this size stand in the code, where loads of them fold.
 constexpr int64_t kInlineConstantBytes = 64;
 // Nests of at most this many element computations are emitted in the program function itself.
@@ -246,34 +244,6 @@ absl::Status ComputationEmitter::EmitConditional(const Instruction& instruction)
   return absl::OkStatus();
 }
 
-llvm::Function* ComputationEmitter::NewTask(const std::string& name) {
-  llvm::FunctionType* type =
-      llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getInt64Ty(), b_.getInt64Ty()}, /*isVarArg=*/false);
-  llvm::Function* task = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, output_);
-  task->addFnAttr(llvm::Attribute::NoInline);
-  llvm::BasicBlock::Create(output_.getContext(), "entry", task);
-  return task;
-}
-
-void ComputationEmitter::CallTask(llvm::Function* task, llvm::ArrayRef<llvm::Value*> closure, int64_t count,
-                                  double nanoseconds, int64_t grain) {
-  llvm::IRBuilder<> entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
-  llvm::Type* type = llvm::ArrayType::get(b_.getPtrTy(), closure.size());
-  llvm::Value* table = entry.CreateAlloca(type);
-  for (size_t i = 0; i < closure.size(); ++i) {
-    b_.CreateStore(closure[i], b_.CreateConstGEP1_64(b_.getPtrTy(), table, i));
-  }
-  if (nanoseconds >= kParallelNanoseconds && count > grain) {
-    llvm::FunctionCallee parallel_for = output_.getOrInsertFunction(
-        kParallelForName,
-        llvm::FunctionType::get(
-            b_.getVoidTy(), {b_.getPtrTy(), b_.getPtrTy(), b_.getPtrTy(), b_.getInt64Ty(), b_.getInt64Ty()}, false));
-    b_.CreateCall(parallel_for, {function_->getArg(0), task, table, b_.getInt64(count), b_.getInt64(grain)});
-  } else {
-    b_.CreateCall(task, {table, b_.getInt64(0), b_.getInt64(count)});
-  }
-}
-
 absl::Status ComputationEmitter::EmitKernel(const Instruction& instruction, const ScheduledKernel& scheduled) {
   EmitCopies(buffers_.CopiesBefore(&instruction));
   const kernel::Kernel& kernel = scheduled.kernel;
@@ -292,19 +262,11 @@ absl::Status ComputationEmitter::EmitKernel(const Instruction& instruction, cons
       KILN_RETURN_IF_ERROR(lower(&b_, arrays, nullptr, nullptr));
       continue;
     }
-    llvm::Function* task = NewTask(n == 0 ? kernel.name : absl::StrCat(kernel.name, ".", n));
-    llvm::IRBuilder<> body(&task->getEntryBlock());
+    ParallelTask task(&b_, n == 0 ? kernel.name : absl::StrCat(kernel.name, ".", n), arrays);
     std::vector<llvm::Value*> parameters;
-    for (size_t i = 0; i < arrays.size(); ++i) {
-      parameters.push_back(
-          body.CreateLoad(body.getPtrTy(), body.CreateConstGEP1_64(body.getPtrTy(), task->getArg(0), i)));
-    }
-    KILN_RETURN_IF_ERROR(lower(&body, parameters, task->getArg(1), task->getArg(2)));
-    body.CreateRetVoid();
-    const double nanoseconds = schedule.task_nanoseconds * static_cast<double>(schedule.task_count);
-    const int64_t grain =
-        std::max<int64_t>(1, static_cast<int64_t>(kRangeNanoseconds / std::max(schedule.task_nanoseconds, 1e-3)));
-    CallTask(task, arrays, schedule.task_count, nanoseconds, grain);
+    for (size_t i = 0; i < arrays.size(); ++i) parameters.push_back(task.closure(i));
+    KILN_RETURN_IF_ERROR(lower(&task.body(), parameters, task.begin(), task.end()));
+    task.Call(function_->getArg(0), schedule.task_count, schedule.task_nanoseconds);
   }
   return absl::OkStatus();
 }
@@ -312,26 +274,21 @@ absl::Status ComputationEmitter::EmitKernel(const Instruction& instruction, cons
 absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instruction, const GemmPlan& plan) {
   GemmSpec spec = MatrixProductOf(instruction);
   KILN_RETURN_IF_ERROR(Annotate(EmitGemm(spec, plan, output_), instruction.Describe()));
-  llvm::Value* null = llvm::ConstantPointerNull::get(b_.getPtrTy());
   const int scratch = buffers_.ScratchOf(&instruction);
   std::vector<llvm::Value*> closure = OperandPointers(instruction);
   closure.push_back(PointerTo(&instruction, 0));
-  closure.push_back(scratch < 0 ? null : BufferPointer(scratch));
-  closure.push_back(null);
+  closure.push_back(scratch < 0 ? nullptr : BufferPointer(scratch));
+  closure.push_back(nullptr);  // no epilogue arguments
   for (const GemmPhase& phase : plan.phases) {
     llvm::Function* product = output_.getFunction(phase.function);
-    llvm::Function* task = NewTask(absl::StrCat(phase.function, ".task"));
-    llvm::IRBuilder<> body(&task->getEntryBlock());
+    ParallelTask task(&b_, absl::StrCat(phase.function, ".task"), closure);
     std::vector<llvm::Value*> arguments;
-    for (size_t i = 0; i < closure.size(); ++i) {
-      arguments.push_back(
-          body.CreateLoad(body.getPtrTy(), body.CreateConstGEP1_64(body.getPtrTy(), task->getArg(0), i)));
-    }
-    arguments.push_back(task->getArg(1));
-    arguments.push_back(task->getArg(2));
-    body.CreateCall(product, arguments);
-    body.CreateRetVoid();
-    CallTask(task, closure, phase.tasks, static_cast<double>(plan.estimated_nanoseconds), phase.grain);
+    for (size_t i = 0; i < closure.size(); ++i) arguments.push_back(task.closure(i));
+    arguments.push_back(task.begin());
+    arguments.push_back(task.end());
+    task.body().CreateCall(product, arguments);
+    task.Call(function_->getArg(0), phase.tasks,
+              static_cast<double>(plan.estimated_nanoseconds) / static_cast<double>(phase.tasks), phase.grain);
   }
   return absl::OkStatus();
 }

@@ -25,12 +25,6 @@ class ComputationEmitter {
   absl::Status EmitLibraryOp(const hlo::Instruction& instruction);
   void EmitCopies(const std::vector<analysis::BufferCopy>& copies);
 
-  // Calls `task` over [0, count), on several threads when the work is worth it.
-  void CallTask(llvm::Function* task, llvm::ArrayRef<llvm::Value*> closure, int64_t count, double nanoseconds,
-                int64_t grain);
-  // A function of the TaskFunction type in the module, and its entry block.
-  llvm::Function* NewTask(const std::string& name);
-
   // The leaf's memory; null for tokens.
   llvm::Value* PointerTo(const hlo::Instruction* instruction, int64_t leaf);
   llvm::Value* BufferPointer(int number);

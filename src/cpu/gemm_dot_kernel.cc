@@ -48,6 +48,7 @@ absl::Status GemmEmitter::EmitDotBody(const Tile& tile, int64_t rows, int64_t co
       Tile part = tile;
       part.rhs = At(tile.rhs, first * layout_.rhs.inner_stride * RhsBytes());
       part.n = b_.CreateAdd(tile.n, Int(first));
+      if (InParts()) part.partial = At(tile.partial, first * rows * PartialBytes());
       KILN_RETURN_IF_ERROR(EmitDotBody(part, rows, piece));
       first += piece;
     }
@@ -79,33 +80,36 @@ absl::Status GemmEmitter::EmitDotBody(const Tile& tile, int64_t rows, int64_t co
   };
 
   // Several sums per element when the tile is too small to keep the multipliers busy.
-  Sums sums = ZeroSums(sums_per_step * unroll);
+  Sums sums = StartSums(tile, sums_per_step * unroll);
   llvm::Value* lhs = tile.lhs;
   llvm::Value* rhs = tile.rhs;
   const int64_t stride = lanes * unroll;
   sums = EmitSumLoop(
-      Int(problem_.k / stride), 1, lhs, rhs, std::move(sums),
+      InParts() ? b_.CreateSDiv(tile.steps, Int(stride)) : Int(problem_.k / stride), 1, lhs, rhs, std::move(sums),
       [&](llvm::Value* lhs, llvm::Value* rhs, int64_t, Sums& sums) {
         for (int64_t u = 0; u < unroll; ++u) add(lhs, rhs, u * lanes, lanes, u * sums_per_step, sums);
       },
       stride * LhsBytes(), stride * RhsBytes());
-  int64_t left = problem_.k % stride;
-  for (int64_t u = 0; left > 0; ++u, left -= lanes) {
-    add(lhs, rhs, u * lanes, std::min<int64_t>(left, lanes), u * sums_per_step, sums);
-  }
-  for (int64_t u = 1; u < unroll; ++u) {
-    for (int64_t i = 0; i < sums_per_step; ++i) {
-      sums[i].part[0] = arithmetic_.Add(b_, sums[i].part[0], sums[u * sums_per_step + i].part[0]);
+  return FinishSums(tile, std::move(sums), [&](Sums& sums) -> absl::Status {
+    // Only the last go has steps left over: k_block is a multiple of the stride.
+    int64_t left = problem_.k % stride;
+    for (int64_t u = 0; left > 0; ++u, left -= lanes) {
+      add(lhs, rhs, u * lanes, std::min<int64_t>(left, lanes), u * sums_per_step, sums);
     }
-  }
-  for (int64_t row = 0; row < rows; ++row) {
-    std::vector<llvm::Value*> vectors;
-    for (int64_t column = 0; column < columns; ++column) vectors.push_back(sums[row * columns + column].part[0]);
-    GemmValue total;
-    total.part[0] = SumAcrossLanes(std::move(vectors));
-    KILN_RETURN_IF_ERROR(EmitStore(tile, row, 0, static_cast<int>(columns), total));
-  }
-  return absl::OkStatus();
+    for (int64_t u = 1; u < unroll; ++u) {
+      for (int64_t i = 0; i < sums_per_step; ++i) {
+        sums[i].part[0] = arithmetic_.Add(b_, sums[i].part[0], sums[u * sums_per_step + i].part[0]);
+      }
+    }
+    for (int64_t row = 0; row < rows; ++row) {
+      std::vector<llvm::Value*> vectors;
+      for (int64_t column = 0; column < columns; ++column) vectors.push_back(sums[row * columns + column].part[0]);
+      GemmValue total;
+      total.part[0] = SumAcrossLanes(std::move(vectors));
+      KILN_RETURN_IF_ERROR(EmitStore(tile, row, 0, static_cast<int>(columns), total));
+    }
+    return absl::OkStatus();
+  });
 }
 
 }  // namespace kiln::cpu

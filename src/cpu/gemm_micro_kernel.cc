@@ -24,9 +24,9 @@ absl::StatusOr<llvm::Function*> GemmEmitter::MicroKernel(int64_t rows, int64_t c
   llvm::Type* i64 = b_.getInt64Ty();
   std::vector<llvm::Type*> types = {pointer, pointer, pointer, pointer, i64, i64, i64};
   if (InParts()) types.insert(types.end(), {i64, b_.getInt1Ty(), b_.getInt1Ty(), pointer});
-  function = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false),
-                                    llvm::Function::InternalLinkage, absl::StrCat(name_, ".", rows, "x", columns),
-                                    module_);
+  function =
+      llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false), llvm::Function::InternalLinkage,
+                             absl::StrCat(name_, ".", rows, "x", columns), module_);
   // Operands are only read; `out` may be read through `extra` by an epilogue.
   for (int i : {0, 1}) {
     function->addParamAttr(i, llvm::Attribute::NoAlias);
@@ -110,9 +110,10 @@ void GemmEmitter::EmitTileStep(llvm::Value* lhs, llvm::Value* rhs, int64_t u, in
   }
 }
 
-GemmEmitter::Sums GemmEmitter::EmitSumLoop(
-    llvm::Value* turns, int64_t unroll, llvm::Value*& lhs, llvm::Value*& rhs, Sums sums,
-    const std::function<void(llvm::Value*, llvm::Value*, int64_t, Sums&)>& step, int64_t lhs_bytes, int64_t rhs_bytes) {
+GemmEmitter::Sums GemmEmitter::EmitSumLoop(llvm::Value* turns, int64_t unroll, llvm::Value*& lhs, llvm::Value*& rhs,
+                                           Sums sums,
+                                           const std::function<void(llvm::Value*, llvm::Value*, int64_t, Sums&)>& step,
+                                           int64_t lhs_bytes, int64_t rhs_bytes) {
   const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(turns);
   if (constant != nullptr && constant->getSExtValue() <= 0) return sums;
   llvm::Function* function = b_.GetInsertBlock()->getParent();
@@ -205,41 +206,8 @@ GemmEmitter::Sums GemmEmitter::EmitTileSum(const Tile& tile, int64_t rows, int64
 
 absl::Status GemmEmitter::EmitTileBody(const Tile& tile, int64_t rows, int64_t columns) {
   const int64_t vectors = (columns + schedule_.lanes - 1) / schedule_.lanes;
-  Sums sums = ZeroSums(rows * vectors);
-  if (!InParts()) return EmitStores(tile, rows, columns, EmitTileSum(tile, rows, columns, std::move(sums)));
-
-  // Later goes take up the sums that the one before left.
-  const Sums zeros = sums;
-  llvm::Function* function = b_.GetInsertBlock()->getParent();
-  llvm::BasicBlock* entry = b_.GetInsertBlock();
-  llvm::BasicBlock* resume = llvm::BasicBlock::Create(b_.getContext(), "resume", function);
-  llvm::BasicBlock* start = llvm::BasicBlock::Create(b_.getContext(), "start", function);
-  b_.CreateCondBr(tile.first, start, resume);
-  b_.SetInsertPoint(resume);
-  TransferPartial(tile, rows, columns, sums, /*load=*/true);
-  b_.CreateBr(start);
-  b_.SetInsertPoint(start);
-  for (size_t i = 0; i < sums.size(); ++i) {
-    for (int part = 0; part < arithmetic_.parts(); ++part) {
-      llvm::PHINode* phi = b_.CreatePHI(zeros[i].part[part]->getType(), 2);
-      phi->addIncoming(zeros[i].part[part], entry);
-      phi->addIncoming(sums[i].part[part], resume);
-      sums[i].part[part] = phi;
-    }
-  }
-  sums = EmitTileSum(tile, rows, columns, std::move(sums));
-  llvm::BasicBlock* finish = llvm::BasicBlock::Create(b_.getContext(), "finish", function);
-  llvm::BasicBlock* leave = llvm::BasicBlock::Create(b_.getContext(), "leave", function);
-  llvm::BasicBlock* done = llvm::BasicBlock::Create(b_.getContext(), "done", function);
-  b_.CreateCondBr(tile.last, finish, leave);
-  b_.SetInsertPoint(leave);
-  TransferPartial(tile, rows, columns, sums, /*load=*/false);
-  b_.CreateBr(done);
-  b_.SetInsertPoint(finish);
-  KILN_RETURN_IF_ERROR(EmitStores(tile, rows, columns, sums));
-  b_.CreateBr(done);
-  b_.SetInsertPoint(done);
-  return absl::OkStatus();
+  Sums sums = EmitTileSum(tile, rows, columns, StartSums(tile, rows * vectors));
+  return FinishSums(tile, std::move(sums), [&](Sums& sums) { return EmitStores(tile, rows, columns, sums); });
 }
 
 }  // namespace kiln::cpu

@@ -122,21 +122,62 @@ void GemmEmitter::StoreCut(const Tile& tile, int64_t row, int64_t column, int co
                        llvm::Align(static_cast<uint64_t>(element)), llvm::ConstantVector::get(mask));
 }
 
-void GemmEmitter::TransferPartial(const Tile& tile, int64_t rows, int64_t columns, Sums& sums, bool load) {
-  const int lanes = schedule_.lanes;
-  const int64_t vectors = (columns + lanes - 1) / lanes;
-  const int64_t vector_bytes = int64_t{lanes} * arithmetic_.part_bytes();
-  for (int64_t i = 0; i < rows * vectors; ++i) {
-    for (int part = 0; part < arithmetic_.parts(); ++part) {
-      llvm::Value* pointer = At(tile.partial, (i * arithmetic_.parts() + part) * vector_bytes);
-      const llvm::Align align(std::min<int64_t>(vector_bytes, 64));
+void GemmEmitter::TransferPartial(const Tile& tile, Sums& sums, bool load) {
+  const int64_t vector_bytes = int64_t{schedule_.lanes} * arithmetic_.part_bytes();
+  const llvm::Align align(std::min<int64_t>(vector_bytes, 64));
+  int64_t offset = 0;
+  for (GemmValue& sum : sums) {
+    for (int part = 0; part < arithmetic_.parts(); ++part, offset += vector_bytes) {
+      llvm::Value* pointer = At(tile.partial, offset);
       if (load) {
-        sums[i].part[part] = b_.CreateAlignedLoad(arithmetic_.PartType(b_.getContext(), lanes), pointer, align);
+        sum.part[part] = b_.CreateAlignedLoad(arithmetic_.PartType(b_.getContext(), schedule_.lanes), pointer, align);
       } else {
-        b_.CreateAlignedStore(sums[i].part[part], pointer, align);
+        b_.CreateAlignedStore(sum.part[part], pointer, align);
       }
     }
   }
+}
+
+GemmEmitter::Sums GemmEmitter::StartSums(const Tile& tile, int64_t count) {
+  Sums sums = ZeroSums(count);
+  if (!InParts()) return sums;
+  // Later goes take up the sums that the one before left.
+  const Sums zeros = sums;
+  llvm::Function* function = b_.GetInsertBlock()->getParent();
+  llvm::BasicBlock* entry = b_.GetInsertBlock();
+  llvm::BasicBlock* resume = llvm::BasicBlock::Create(b_.getContext(), "resume", function);
+  llvm::BasicBlock* start = llvm::BasicBlock::Create(b_.getContext(), "start", function);
+  b_.CreateCondBr(tile.first, start, resume);
+  b_.SetInsertPoint(resume);
+  TransferPartial(tile, sums, /*load=*/true);
+  b_.CreateBr(start);
+  b_.SetInsertPoint(start);
+  for (size_t i = 0; i < sums.size(); ++i) {
+    for (int part = 0; part < arithmetic_.parts(); ++part) {
+      llvm::PHINode* phi = b_.CreatePHI(zeros[i].part[part]->getType(), 2);
+      phi->addIncoming(zeros[i].part[part], entry);
+      phi->addIncoming(sums[i].part[part], resume);
+      sums[i].part[part] = phi;
+    }
+  }
+  return sums;
+}
+
+absl::Status GemmEmitter::FinishSums(const Tile& tile, Sums sums, const std::function<absl::Status(Sums&)>& finish) {
+  if (!InParts()) return finish(sums);
+  llvm::Function* function = b_.GetInsertBlock()->getParent();
+  llvm::BasicBlock* last = llvm::BasicBlock::Create(b_.getContext(), "last", function);
+  llvm::BasicBlock* leave = llvm::BasicBlock::Create(b_.getContext(), "leave", function);
+  llvm::BasicBlock* done = llvm::BasicBlock::Create(b_.getContext(), "done", function);
+  b_.CreateCondBr(tile.last, last, leave);
+  b_.SetInsertPoint(leave);
+  TransferPartial(tile, sums, /*load=*/false);
+  b_.CreateBr(done);
+  b_.SetInsertPoint(last);
+  KILN_RETURN_IF_ERROR(finish(sums));
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+  return absl::OkStatus();
 }
 
 }  // namespace kiln::cpu

@@ -125,6 +125,9 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
       // A product without generated code of its own is computed by a plain kernel.
       if (!absl::IsUnimplemented(plan.status())) return Annotate(plan.status(), instruction->Describe());
     }
+    if (const auto* call = instruction->GetIf<hlo::CustomCallAttributes>()) {
+      return Unimplemented(instruction->Describe(), ": nothing is registered for the target '", call->target, "'");
+    }
     if (!kernel::HasKernel(instruction->opcode())) {
       return Unimplemented(instruction->Describe(), ": no code is generated for this operation");
     }

@@ -183,6 +183,12 @@ T Power(T base, T exponent) {
   return static_cast<T>(result);
 }
 
+// Arithmetic that overflows is done on unsigned numbers.
+template <typename T>
+uint64_t Bits(T x) {
+  return static_cast<uint64_t>(x);
+}
+
 // T is uint64_t or int64_t; the store wraps.
 template <typename T>
 ComputeFunction IntegerFunction(const KernelSpec& spec) {
@@ -191,12 +197,12 @@ ComputeFunction IntegerFunction(const KernelSpec& spec) {
   switch (spec.opcode) {
     case Opcode::kAdd:
       if (is_pred) return Loop2<T, T>([](const KernelSpec&, T a, T b) { return a | b; });
-      return Loop2<T, T>([](const KernelSpec&, T a, T b) { return static_cast<uint64_t>(a) + static_cast<uint64_t>(b); });
+      return Loop2<T, T>([](const KernelSpec&, T a, T b) { return Bits(a) + Bits(b); });
     case Opcode::kSubtract:
       if (is_pred) return nullptr;
-      return Loop2<T, T>([](const KernelSpec&, T a, T b) { return static_cast<uint64_t>(a) - static_cast<uint64_t>(b); });
+      return Loop2<T, T>([](const KernelSpec&, T a, T b) { return Bits(a) - Bits(b); });
     case Opcode::kMultiply:
-      return Loop2<T, T>([](const KernelSpec&, T a, T b) { return static_cast<uint64_t>(a) * static_cast<uint64_t>(b); });
+      return Loop2<T, T>([](const KernelSpec&, T a, T b) { return Bits(a) * Bits(b); });
     case Opcode::kAnd: return Loop2<T, T>([](const KernelSpec&, T a, T b) { return a & b; });
     case Opcode::kOr: return Loop2<T, T>([](const KernelSpec&, T a, T b) { return a | b; });
     case Opcode::kXor: return Loop2<T, T>([](const KernelSpec&, T a, T b) { return a ^ b; });

@@ -63,8 +63,8 @@ absl::StatusOr<Literal> EvaluateRandom(Evaluation& evaluation, const Instruction
 absl::StatusOr<Literal> EvaluateCommunication(Evaluation& evaluation, const Instruction& instruction,
                                               Operands& operands);
 
-// Calls `computation` on scalars many times: a straight line of elementwise ops runs over a few registers, anything else
-// through Evaluation::Run. Scalars are elements in memory form.
+// Calls `computation` on scalars many times: a straight line of elementwise ops runs over a few registers, anything
+// else through Evaluation::Run. Scalars are elements in memory form.
 class ScalarFunction {
  public:
   static absl::StatusOr<std::unique_ptr<ScalarFunction>> Create(Evaluation& evaluation, const Computation& computation);
@@ -115,8 +115,8 @@ inline bool NextIndex(absl::Span<const int64_t> dimensions, DimensionVector* ind
   return false;
 }
 
-// Copies dst[sum(i_d * dst_stride_d)] = src[sum(i_d * src_stride_d)] over the index space; strides in elements of `width`
-// bytes, may be 0 or negative. The pointers are those of index zero.
+// Copies dst[sum(i_d * dst_stride_d)] = src[sum(i_d * src_stride_d)] over the index space; strides in elements of
+// `width` bytes, may be 0 or negative. The pointers are those of index zero.
 void CopyStrided(int width, absl::Span<const int64_t> dimensions, const std::byte* source,
                  absl::Span<const int64_t> source_strides, std::byte* destination,
                  absl::Span<const int64_t> destination_strides);

@@ -190,8 +190,8 @@ void ReducePrecision(const KernelSpec& spec, int64_t n, const KernelOperand* in,
   }
 }
 
-// Rounds up with the probability of the discarded fraction: the random bits, as a fraction of 2^width, are compared with
-// it. Integers saturate; floats choose between the two neighbours.
+// Rounds up with the probability of the discarded fraction: the random bits, as a fraction of 2^width, are compared
+// with it. Integers saturate; floats choose between the two neighbours.
 void StochasticConvert(const KernelSpec& spec, int64_t n, const KernelOperand* in, std::byte* out) {
   const int width = ByteWidth(spec.operand_type), random_width = ByteWidth(spec.other_type);
   const int result_width = ByteWidth(spec.result_type);

@@ -1,7 +1,7 @@
 // rng-bit-generator (ThreeFry2x32 with 20 rounds, Philox4x32 with 10), rng and rng-get-and-update-state.
 //
-// The state of rng-bit-generator is u64[2] or u64[3]: a key, then the counter (its low, then its high word). ThreeFry takes one
-// counter per pair of 32-bit numbers and Philox one per four.
+// The state of rng-bit-generator is u64[2] or u64[3]: a key, then the counter (its low, then its high word). ThreeFry
+// takes one counter per pair of 32-bit numbers and Philox one per four.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -44,8 +44,8 @@ std::array<uint32_t, 4> Philox(uint64_t key, uint64_t low, uint64_t high) {
   return x;
 }
 
-// 32-bit numbers of a shape: one dimension is cut into pairs (the first even one, else the largest, rounded up), and each
-// pair holds the two words of its counter.
+// 32-bit numbers of a shape: one dimension is cut into pairs (the first even one, else the largest, rounded up), and
+// each pair holds the two words of its counter.
 std::vector<uint64_t> ThreeFry32(uint64_t key, uint64_t* counter, absl::Span<const int64_t> dimensions) {
   const int64_t rank = static_cast<int64_t>(dimensions.size());
   int64_t split = -1;

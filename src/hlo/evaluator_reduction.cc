@@ -9,8 +9,8 @@
 namespace kiln::hlo::evaluator {
 namespace {
 
-// Accumulators of all results of a reduction. Sums of floats are kept in the widest type and rounded at the end, so that
-// the reference does not drift with the number of elements; all else is the computation, applied in row-major order.
+// Accumulators of all results of a reduction. Sums of floats are kept in the widest type and rounded at the end, so
+// that the reference does not drift with the number of elements; all else is the computation, applied in row-major order.
 class Accumulator {
  public:
   Accumulator(ScalarFunction* function, const Operands& inits) : function_(*function) {
@@ -290,7 +290,9 @@ absl::StatusOr<Literal> SelectAndScatter(Evaluation& evaluation, const Instructi
   bool fits = select->parameter_count() == 2 && select->result_count() == 1 && scatter->parameter_count() == 2 &&
               scatter->result_count() == 1 && select->result_type(0) == PrimitiveType::kPred &&
               scatter->result_type(0) == type;
-  for (int64_t i = 0; fits && i < 2; ++i) fits = select->parameter_type(i) == type && scatter->parameter_type(i) == type;
+  for (int64_t i = 0; fits && i < 2; ++i) {
+    fits = select->parameter_type(i) == type && scatter->parameter_type(i) == type;
+  }
   KILN_RETURN_IF_ERROR(Require(instruction, fits, "the computations do not fit the operands"));
   KILN_ASSIGN_OR_RETURN(Literal result, evaluation.Allocate(shape));
   const int width = ByteWidth(type);
@@ -329,7 +331,7 @@ absl::StatusOr<Literal> SelectAndScatter(Evaluation& evaluation, const Instructi
     } while (NextIndex(window_sizes, &position));
     if (selected >= 0) {
       std::byte* target = out + selected * width;
-      const std::byte* values[2] = {source_element, target};
+      const std::byte* values[2] = {target, source_element};
       KILN_RETURN_IF_ERROR(scatter->Call(values, {&target, 1}));
     }
     source_element += width;

@@ -49,7 +49,8 @@ absl::StatusOr<Literal> EvaluateScan(Evaluation& evaluation, const Instruction& 
   } else {
     leaves.push_back(shape);
   }
-  KILN_RETURN_IF_ERROR(Require(instruction, leaves.size() >= carry_count, "the result has fewer elements than carries"));
+  KILN_RETURN_IF_ERROR(
+      Require(instruction, leaves.size() >= carry_count, "the result has fewer elements than carries"));
   const size_t output_count = leaves.size() - carry_count;
   const int64_t dimension = attributes->dimension;
   int64_t length = -1;

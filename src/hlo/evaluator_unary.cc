@@ -111,7 +111,7 @@ std::complex<T> Rsqrt(std::complex<T> z) {
   if (z.real() == 0 && z.imag() == 0) {
     return {std::numeric_limits<T>::infinity(), std::numeric_limits<T>::quiet_NaN()};
   }
-  if (std::isinf(z.real()) || std::isinf(z.imag())) return {T{0}, T{0}};
+  if (std::isinf(z.real()) || std::isinf(z.imag())) return {T{0}, std::copysign(T{0}, -z.imag())};
   return std::complex<T>(1) / std::sqrt(z);
 }
 

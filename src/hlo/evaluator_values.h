@@ -13,8 +13,8 @@
 
 namespace kiln::hlo::evaluator {
 
-// double holds every float exactly, and twice the precision of f32 plus two bits: +, -, *, / and square root computed in
-// it and rounded to f32 or narrower equal those rounded once.
+// double holds every float exactly, and twice the precision of f32 plus two bits: +, -, *, / and square root computed
+// in it and rounded to f32 or narrower equal those rounded once.
 enum class ValueClass : uint8_t { kSigned, kUnsigned, kReal, kComplex };
 
 inline ValueClass ValueClassOf(PrimitiveType type) {
@@ -32,8 +32,8 @@ inline ValueClass ValueClassOf(PrimitiveType type) {
 
 using Complex = std::complex<double>;
 
-// Reads n elements of `type`; with `splat`, the first one n times. T is int64_t, uint64_t, double or Complex and fits the
-// type's class, save that a real type reads into Complex, and that every float reads into uint64_t as its bits.
+// Reads n elements of `type`; with `splat`, the first one n times. T is int64_t, uint64_t, double or Complex and fits
+// the type's class, save that a real type reads into Complex, and that every float reads into uint64_t as its bits.
 template <typename T>
 void LoadElements(PrimitiveType type, const std::byte* source, bool splat, int64_t n, T* out);
 

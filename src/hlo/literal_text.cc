@@ -1,10 +1,10 @@
 #include "src/hlo/literal_text.h"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -19,15 +19,30 @@ int DigitCount(const char* begin, const char* end) {
   return digits;
 }
 
-// As printf's %g with the fewest digits that read back, six at least: whole numbers below a million stay plain.
+// Whole numbers below a million are written plainly, also where fewer digits would read back.
+bool IsPlain(double value) { return std::fabs(value) < 1e6 && value == std::trunc(value) && value != 0; }
+
+// As printf's %g with `digits` significant digits.
+template <typename Float>
+std::string GeneralText(Float value, int digits) {
+  std::array<char, 64> buffer;
+  auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::general, digits);
+  return std::string(buffer.data(), end.ptr);
+}
+
 template <typename Float>
 std::string FiniteToText(Float value) {
+  if (IsPlain(value)) return absl::StrCat(static_cast<int64_t>(value));
   std::array<char, 64> buffer;
   auto shortest = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific);
-  const int digits = std::max(DigitCount(buffer.data(), shortest.ptr), 6);
-  auto general =
-      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::general, digits);
-  return std::string(buffer.data(), general.ptr);
+  // The shortest digits are not always those that rounding to as many gives (1e-45): take what reads back.
+  for (int digits = DigitCount(buffer.data(), shortest.ptr);; ++digits) {
+    std::string text = GeneralText(value, digits);
+    Float read = 0;
+    auto result = std::from_chars(text.data(), text.data() + text.size(), read);
+    if (result.ec == std::errc() && read == value) return text;
+    if (digits >= std::numeric_limits<Float>::max_digits10) return std::string(buffer.data(), shortest.ptr);
+  }
 }
 
 std::string NanToText(bool negative, uint64_t payload, int mantissa_bits) {
@@ -53,17 +68,13 @@ std::string SmallFloatToText(const Literal& literal, int64_t index) {
     return type == PrimitiveType::kF8E4M3FN && bits >> 7 ? "-nan" : "nan";
   }
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-  std::array<char, 64> buffer;
+  if (IsPlain(value)) return absl::StrCat(static_cast<int64_t>(value));
   for (int digits = 1;; ++digits) {
-    auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::general, digits);
+    std::string text = GeneralText(value, digits);
     double read = 0;
-    std::from_chars(buffer.data(), end.ptr, read);
-    if (digits >= 17 ||
-        std::memcmp(LiteralOf(Shape::Scalar(type), read).bytes().data(), element, ByteWidth(type)) == 0) {
-      auto text = std::to_chars(buffer.data(), buffer.data() + buffer.size(), read, std::chars_format::general,
-                                std::max(digits, 6));
-      return std::string(buffer.data(), text.ptr);
-    }
+    std::from_chars(text.data(), text.data() + text.size(), read);
+    const Literal encoded = LiteralOf(Shape::Scalar(type), read);
+    if (digits >= 17 || std::memcmp(encoded.bytes().data(), element, ByteWidth(type)) == 0) return text;
   }
 }
 

@@ -218,6 +218,30 @@ TEST_F(PjrtExecuteTest, GettersAndSerialization) {
   KILN_EXPECT_OK(Api()->PJRT_Executable_Destroy(&destroy));
 }
 
+TEST_F(PjrtExecuteTest, OptimizedProgramIsAskedForTwice) {
+  PJRT_LoadedExecutable* loaded = Compile(kScaleAndAdd);
+  KILN_ARGS(PJRT_LoadedExecutable_GetExecutable, get);
+  get.loaded_executable = loaded;
+  KILN_EXPECT_OK(Api()->PJRT_LoadedExecutable_GetExecutable(&get));
+  PJRT_Program program = {};
+  program.struct_size = PJRT_Program_STRUCT_SIZE;
+  KILN_ARGS(PJRT_Executable_OptimizedProgram, args);
+  args.executable = get.executable;
+  args.program = &program;
+  KILN_EXPECT_OK(Api()->PJRT_Executable_OptimizedProgram(&args));
+  EXPECT_EQ(std::string(program.format, program.format_size), "hlo_with_config");
+  std::string bytes(program.code_size, '\0');
+  program.code = bytes.data();
+  KILN_EXPECT_OK(Api()->PJRT_Executable_OptimizedProgram(&args));
+  EXPECT_NE(bytes.find("scale_and_add"), std::string::npos);
+  program.code_size = bytes.size() - 1;
+  EXPECT_EQ(Take(Api()->PJRT_Executable_OptimizedProgram(&args)).code, PJRT_Error_Code_INVALID_ARGUMENT);
+  KILN_ARGS(PJRT_Executable_Destroy, destroy);
+  destroy.executable = get.executable;
+  KILN_EXPECT_OK(Api()->PJRT_Executable_Destroy(&destroy));
+  Destroy(loaded);
+}
+
 TEST_F(PjrtExecuteTest, ManyThreadsCompileAndRun) {
   PJRT_LoadedExecutable* shared = Compile(kScaleAndAdd);
   std::vector<std::thread> threads;

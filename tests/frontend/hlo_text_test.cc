@@ -109,7 +109,7 @@ plus { a = f32[] parameter(0) b = f32[] parameter(1) s = add(a, /* the other */ 
 TEST(HloTextTest, OperationsMayStandAsOperands) {
   auto module = ParseOrDie(R"(
     x = f32[4] parameter(0)
-    r = select(compare(x, abs(x)), direction=LT), f32[4]{0} negate(x), add(x, multiply(x, x)))
+    r = select(compare(x, abs(x)), direction=LT, f32[4]{0} negate(x), add(x, multiply(x, x)))
   )");
   EXPECT_EQ(module->entry()->name(), "main");
   EXPECT_EQ(module->entry()->root()->opcode(), hlo::Opcode::kSelect);
@@ -195,8 +195,12 @@ TEST(HloTextTest, ConstantsPrintShortAndReadBackToTheSameBits) {
   EXPECT_EQ(Constant("f32[]", "1e-05"), "1e-05");
   EXPECT_EQ(Constant("f32[]", "100000"), "100000");
   EXPECT_EQ(Constant("f32[]", "3.40282347e+38"), "3.4028235e+38");
+  EXPECT_EQ(Constant("f32[]", "16777217"), "16777216");
+  EXPECT_EQ(Constant("f32[]", "-12.5"), "-12.5");
   EXPECT_EQ(Constant("f32[]", "1e-45"), "1e-45");
   EXPECT_EQ(Constant("f32[]", "1e-60"), "0");
+  EXPECT_EQ(Constant("f64[]", "-1e-400"), "-0");
+  EXPECT_EQ(Constant("f64[]", "1e-9999"), "0");
   EXPECT_EQ(Constant("f32[]", "-0"), "-0");
   EXPECT_EQ(Constant("f32[3]", "{inf, -inf, nan}"), "{inf, -inf, nan}");
   EXPECT_EQ(Constant("f32[]", "-nan"), "-nan");
@@ -250,7 +254,7 @@ TEST(HloTextTest, ErrorsNameThePlaceAndWhatWasExpected) {
       {"", "f.hlo:1:1: ", "the module has no computation"},
       {"HloModule m, color=1\n", "f.hlo:1:14: ", "unknown module attribute 'color'"},
       {"ENTRY e {\n  x = f32[2] parameter(0)\n", "f.hlo:3:1: ", "expected '}', found the end of the text"},
-      {"x = f99[2] parameter(0)", "f.hlo:1:8: ", "expected '('"},
+      {"x = f99[2] parameter(0)", "f.hlo:1:5: ", "unknown type 'f99'"},
       {"x = f32[2] parameter(0) r = frobnicate(x)", "f.hlo:1:29: ", "unknown opcode 'frobnicate'"},
       {"x = f32[2] parameter(0) r = abs(x), color=1", "f.hlo:1:37: ",
        "unknown attribute 'color' of abs; it takes none of its own"},
@@ -271,6 +275,7 @@ TEST(HloTextTest, ErrorsNameThePlaceAndWhatWasExpected) {
       {"x = s8[] constant(128)", "f.hlo:1:19: ", "out of range for s8"},
       {"x = u8[] constant(-1)", "f.hlo:1:19: ", "u8"},
       {"x = f32[] constant(1e39)", "f.hlo:1:20: ", "out of range for f32"},
+      {"x = f64[] constant(1e400)", "f.hlo:1:20: ", "out of range for f64"},
       {"x = f16[] constant(1e5)", "f.hlo:1:20: ", "out of range for f16"},
       {"x = f32[] constant(nan(0x800000))", "f.hlo:1:20: ", "wider than the mantissa"},
       {"e { r = f32[] call(), to_apply=e }", "f.hlo:1:32: ", "in a cycle"},

@@ -53,7 +53,8 @@ TEST(EvaluatorLimitsTest, EndlessLoopMeetsTheOperationLimit) {
   Module module("m");
   EvaluatorOptions options;
   options.max_operations = 10000;
-  absl::StatusOr<Literal> value = Evaluate(*CountingLoop(&module, -1), {Literal::Vector<int32_t>({0, 0, 0, 0})}, options);
+  absl::StatusOr<Literal> value =
+      Evaluate(*CountingLoop(&module, -1), {Literal::Vector<int32_t>({0, 0, 0, 0})}, options);
   EXPECT_EQ(value.status().code(), absl::StatusCode::kDeadlineExceeded) << value.status();
 }
 

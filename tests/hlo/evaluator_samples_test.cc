@@ -26,7 +26,9 @@ Literal LiteralOfSample(const nlohmann::json& array) {
   auto store = [&](const nlohmann::json& value) {
     Literal element;
     if (value.is_number_integer()) {
-      const int64_t integer = value.is_number_unsigned() ? static_cast<int64_t>(value.get<uint64_t>()) : value.get<int64_t>();
+      const bool is_unsigned = value.is_number_unsigned();
+      const int64_t integer =
+          is_unsigned ? static_cast<int64_t>(value.get<uint64_t>()) : value.get<int64_t>();
       element = LiteralOf(Shape::Scalar(part), integer);
     } else {
       element = LiteralOf(Shape::Scalar(part), Number(value));
@@ -88,7 +90,8 @@ TEST(EvaluatorCustomCallTest, NamesTheTargetThatItDoesNotKnow) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Samples, EvaluatorSamplesTest,
-                         testing::Values("s01_elementwise", "s02_dot_general", "s03_convolution", "s04_reduce", "s05_while",
+                         testing::Values("s01_elementwise", "s02_dot_general", "s03_convolution", "s04_reduce",
+                                         "s05_while",
                                          "s06_case", "s07_gather_scatter", "s08_sort", "s09_dynamic_slice", "s10_types",
                                          "s11_constants", "s13_window_pad", "s14_random", "s15_math",
                                          "s16_mlp_grad", "s18_donate"),

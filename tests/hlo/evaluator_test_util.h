@@ -110,7 +110,8 @@ inline void ExpectClose(const Literal& actual, const Literal& expected, double u
       close = std::fabs(a[i] - e[i]) <= bound;
     }
     if (!close) {
-      ADD_FAILURE() << "part " << i << " is " << a[i] << ", expected " << e[i] << " (" << PrimitiveTypeName(type) << ")";
+      ADD_FAILURE() << "part " << i << " is " << a[i] << ", expected " << e[i] << " (" << PrimitiveTypeName(type)
+                    << ")";
       ++failures;
     }
   }

@@ -118,6 +118,10 @@ TRANSFORMER = lambda rng: (
 QKV = normals((2, 8, 3, 16), (2, 8, 3, 16), (2, 8, 3, 16))
 
 
+# flax's own choice, an orthogonal matrix, takes a QR factorization, which is a library call.
+LECUN = linen.initializers.lecun_normal()
+
+
 def flax_network(module, shape):
     """A flax module's outputs; parameters made on the device from a fixed key."""
     return lambda x: module.apply(module.init(jax.random.key(1), x), x), normal(*shape)
@@ -184,6 +188,6 @@ CASES = [
     flax_case("layer_norm", linen.LayerNorm(), (5, 12)),
     flax_case("embedding_mlp", linen.Sequential([linen.Dense(16), linen.gelu, linen.Dense(4)]), (5, 12)),
     flax_case("attention", linen.MultiHeadDotProductAttention(num_heads=2), (2, 6, 8)),
-    flax_case("gru", linen.RNN(linen.GRUCell(7)), (3, 5, 4), TRAINING),
-    flax_case("lstm", linen.RNN(linen.OptimizedLSTMCell(7)), (3, 5, 4), TRAINING),
+    flax_case("gru", linen.RNN(linen.GRUCell(7, recurrent_kernel_init=LECUN)), (3, 5, 4), TRAINING),
+    flax_case("lstm", linen.RNN(linen.OptimizedLSTMCell(7, recurrent_kernel_init=LECUN)), (3, 5, 4), TRAINING),
 ]

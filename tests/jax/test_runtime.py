@@ -176,17 +176,20 @@ def test_ahead_of_time_compilation(device):
     np.testing.assert_array_equal(np.asarray(compiled(a, b)), np.full((8, 4), 9.0))
 
 
-def test_compiled_program_can_be_read():
+@ON_KILN
+def test_compiled_program_tells_what_was_generated():
     compiled = jax.jit(lambda x: jnp.exp(x) + 1).lower(np.ones((8, 16), np.float32)).compile()
-    text = compiled.as_text()
-    assert "HloModule" in text and "f32[8,16]" in text and "exponential" in text
+    analysis = compiled.cost_analysis()
+    assert analysis["kernels"] >= 1
+    assert analysis["fused operations"] >= 2
+    assert analysis["bytes accessed"] == 2 * 8 * 16 * 4
 
 
 def test_memory_analysis():
-    compiled = jax.jit(lambda x: jnp.sort(x)).lower(np.ones(256, np.float32)).compile()
+    compiled = jax.jit(lambda x: jnp.exp(x)[:64]).lower(np.ones(256, np.float32)).compile()
     analysis = compiled.memory_analysis()
     assert analysis.argument_size_in_bytes == 1024
-    assert analysis.output_size_in_bytes == 1024
+    assert analysis.output_size_in_bytes == 256
 
 
 def test_disabled_jit(device, reference_device):

@@ -105,7 +105,8 @@ absl::Status ComputationParser::ParseOpcode(ParsedInstruction* instruction) {
     if (async == hlo::Opcode::kAsyncStart) instruction->wrapped = *wrapped;
     return absl::OkStatus();
   }
-  return lexer_.Error(at, absl::StrCat("unknown opcode '", word.substr(0, 60), "'"));
+  const bool type = lexer_.position() < lexer_.text().size() && lexer_.text()[lexer_.position()] == '[';
+  return lexer_.Error(at, absl::StrCat("unknown ", type ? "type" : "opcode", " '", word.substr(0, 60), "'"));
 }
 
 absl::Status ComputationParser::ParseOperation(ParsedInstruction instruction, ParsedComputation* computation,

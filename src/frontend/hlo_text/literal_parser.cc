@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 
 namespace kiln::hlo_text {
 namespace {
@@ -197,13 +197,12 @@ class ArrayReader {
     }
     lexer_.Rewind(after - lexer_.text().data());
     if (error == std::errc::result_out_of_range) {
-      // Too small reads as zero or a denormal through long double; too large is an error.
-      const std::string digits(begin, after);
-      const long double wide = std::strtold(digits.c_str(), nullptr);
-      if (std::fabs(wide) > 1) {
-        return lexer_.Error(start, absl::StrCat("value out of range for ", hlo::PrimitiveTypeName(type_)));
-      }
-      return static_cast<T>(wide);
+      // Too small reads as zero, too large is an error; a wider type tells which.
+      long double wide = 0;
+      const bool wider = std::from_chars(begin, after, wide).ec == std::errc();
+      const bool small = wider ? std::fabs(wide) < 1 : absl::StrContains(absl::string_view(begin, after - begin), "e-");
+      if (!small) return lexer_.Error(start, absl::StrCat("value out of range for ", hlo::PrimitiveTypeName(type_)));
+      return std::copysign(T{0}, *begin == '-' ? T{-1} : T{1});
     }
     return value;
   }

@@ -1,0 +1,40 @@
+// A task function under construction, and the call that divides its work over threads.
+#ifndef KILN_CPU_PARALLEL_EMITTER_H_
+#define KILN_CPU_PARALLEL_EMITTER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "llvm/IR/IRBuilder.h"
+
+namespace kiln::cpu {
+
+// Emit the work of iterations [begin(), end()) with body(), then Call(). Values of the surrounding function reach the task
+// through the closure only.
+class ParallelTask {
+ public:
+  // `builder` is where the call will stand; `pointers` become the closure.
+  ParallelTask(llvm::IRBuilder<>* builder, const std::string& name, std::vector<llvm::Value*> pointers);
+
+  llvm::IRBuilder<>& body() { return body_; }
+  llvm::Value* begin() const;
+  llvm::Value* end() const;
+  // Pointer number `index`, inside the task.
+  llvm::Value* closure(size_t index) const { return loaded_[index]; }
+
+  // Ends the task and emits the call over [0, count); small work stays on the calling thread. `context` is the
+  // ProgramContext. A range has at least `min_grain` iterations.
+  void Call(llvm::Value* context, int64_t count, double nanoseconds_per_iteration, int64_t min_grain = 1);
+
+ private:
+  llvm::IRBuilder<>& outer_;
+  llvm::Function* function_;
+  llvm::IRBuilder<> body_;
+  std::vector<llvm::Value*> pointers_;
+  std::vector<llvm::Value*> loaded_;
+};
+
+}  // namespace kiln::cpu
+
+#endif  // KILN_CPU_PARALLEL_EMITTER_H_
