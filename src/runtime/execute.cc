@@ -84,11 +84,15 @@ struct LoadedExecutable::Run {
       buffer->Drop();
       buffer->Release();
     }
-    for (Buffer* output : outputs) output->EndProduction();
-    done->Set(std::move(status));
-    for (Buffer* output : outputs) output->Release();
+    // Outputs that nobody wants any more are freed before anybody hears of the end.
+    for (Buffer* output : outputs) {
+      output->EndProduction();
+      output->Release();
+    }
     Client* client = executable->client_;
+    RefPtr<Event> finished = std::move(done);
     delete this;
+    finished->Set(std::move(status));
     client->EndWork();
   }
 };
