@@ -21,9 +21,7 @@
 namespace kiln::cpu {
 namespace {
 
-double Seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double Seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // Of this thread: what a busy machine does not stretch.
 double CpuSeconds() {

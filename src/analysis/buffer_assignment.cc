@@ -314,13 +314,11 @@ class BufferAssigner {
   }
 
   void Assign(const Computation* computation, const std::vector<int>& targets) {
-    std::vector<BufferCopy> copies;
-    std::vector<std::pair<Value, int>> late;
     for (size_t i = 0; i < targets.size(); ++i) {
       if (targets[i] < 0) continue;
       Value value = definition_.at({computation->root(), static_cast<int64_t>(i)});
-      if (IsAt(value, targets[i])) continue;
-      if (!TryPlace(value, targets[i], computation)) late.push_back({value, targets[i]});
+      if (IsAt(value, targets[i]) || TryPlace(value, targets[i], computation)) continue;
+      end_copies_[computation].push_back({value, targets[i]});
     }
     std::vector<Instruction*> instructions = computation->instructions();
     for (auto it = instructions.rbegin(); it != instructions.rend(); ++it) {
@@ -349,10 +347,6 @@ class BufferAssigner {
           break;
       }
     }
-    for (const auto& [value, target] : late) {
-      if (BufferOf(value) != target) copies.push_back({BufferOf(value), target});
-    }
-    result_->copies_at_end_[computation] = InOrder(std::move(copies));
   }
 
   bool MayOverlap(int source, int destination) const {
@@ -462,6 +456,13 @@ class BufferAssigner {
       int from = BufferOf(value);
       if (from != buffer) result_->copies_before_[instruction].push_back({from, buffer});
     }
+    for (const auto& [computation, values] : end_copies_) {
+      std::vector<BufferCopy> copies;
+      for (const auto& [value, target] : values) {
+        if (BufferOf(value) != target) copies.push_back({BufferOf(value), target});
+      }
+      result_->copies_at_end_[computation] = InOrder(std::move(copies));
+    }
     std::vector<LiveRange> ranges;
     std::vector<int> numbers;
     for (size_t i = 0; i < result_->buffers_.size(); ++i) {
@@ -498,6 +499,8 @@ class BufferAssigner {
   // Results that may be the memory of an argument: result buffer -> argument value.
   absl::flat_hash_map<int, Value> aliased_argument_;
   std::vector<Init> inits_;
+  // What has to be copied into place at the end of a computation; the sources may be placed later than that is known.
+  absl::flat_hash_map<const Computation*, std::vector<std::pair<Value, int>>> end_copies_;
 };
 
 absl::StatusOr<std::unique_ptr<BufferAssignment>> BufferAssignment::Run(const hlo::Module& module,

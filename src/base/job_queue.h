@@ -16,10 +16,10 @@ namespace kiln {
 // that is not joinable when the system has none to give.
 std::thread StartThread(const char* name, std::function<void()> body);
 
-// Runs jobs in order of submission, `concurrency` at once. When none has started or ended for a while and one is queued,
-// the running ones are taken for blocked, and it gets a thread beyond that number: jobs may wait for jobs that were
-// pushed later. The while doubles with each further thread, so that jobs that are merely long do not crowd the CPUs.
-// Thread-safe.
+// Runs jobs in order of submission, `concurrency` at once. When none has started or ended for a while and one is
+// queued, the running ones are taken for blocked, and it gets a thread beyond that number: jobs may wait for jobs that
+// were pushed later. The while doubles with each further thread, so that jobs that are merely long do not crowd the
+// CPUs. Thread-safe.
 class JobQueue {
  public:
   explicit JobQueue(int concurrency) : concurrency_(concurrency) {}

@@ -55,9 +55,9 @@ bool SpinUntil(bool spin, Predicate done) {
 
 // One ParallelFor in progress. Slots outlive every call, so a worker that comes late touches valid memory.
 struct alignas(64) Slot {
-  std::atomic<bool> claimed{false};      // a caller owns the slot
-  std::atomic<bool> open{false};         // the fields below hold a job that workers may join
-  std::atomic<uint32_t> users{0};        // workers inside; the caller waits for zero before it gives the slot back
+  std::atomic<bool> claimed{false};  // a caller owns the slot
+  std::atomic<bool> open{false};     // the fields below hold a job that workers may join
+  std::atomic<uint32_t> users{0};    // workers inside; the caller waits for zero before it gives the slot back
   std::atomic<uint32_t> caller_sleeps{0};
   ThreadPool::RangeTask task = nullptr;
   void* closure = nullptr;
@@ -83,7 +83,7 @@ struct ThreadPool::State {
 
   const int threads;
   const bool spin;
-  std::array<Slot, 32> slots;  // more calls than this at once run on their callers alone
+  std::array<Slot, 32> slots;                  // more calls than this at once run on their callers alone
   alignas(64) std::atomic<uint32_t> epoch{0};  // counts ParallelFor calls: what workers wait on
   alignas(64) std::atomic<uint32_t> sleepers{0};
   std::atomic<bool> stopping{false};
@@ -92,7 +92,8 @@ struct ThreadPool::State {
 
   void Help(Slot& slot) {
     if (!slot.open.load(std::memory_order_relaxed)) return;
-    // The caller closes the slot and then reads users; this adds itself and then reads open: one of them sees the other.
+    // The caller closes the slot and then reads users; this adds itself and then reads open: one of them sees the
+    // other.
     slot.users.fetch_add(1, std::memory_order_seq_cst);
     if (slot.open.load(std::memory_order_seq_cst)) slot.Work();
     if (slot.users.fetch_sub(1, std::memory_order_seq_cst) == 1 && slot.caller_sleeps.load(std::memory_order_seq_cst)) {
@@ -101,8 +102,11 @@ struct ThreadPool::State {
   }
 
   void Worker() {
-    while (!stopping.load(std::memory_order_acquire)) {
+    while (true) {
+      // First the epoch, then the flag: whoever sets the flag advances the epoch after it, so a worker that misses the
+      // flag holds an old epoch and does not fall asleep on it.
       const uint32_t seen = epoch.load(std::memory_order_seq_cst);
+      if (stopping.load(std::memory_order_seq_cst)) return;
       for (Slot& slot : slots) Help(slot);
       if (SpinUntil(spin, [&] { return epoch.load(std::memory_order_relaxed) != seen; })) continue;
       sleepers.fetch_add(1, std::memory_order_seq_cst);
@@ -132,7 +136,7 @@ ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>(std::clamp(
 ThreadPool::~ThreadPool() {
   // Scheduled work may still call ParallelFor, and is done when the queue's destructor returns: after the workers' end
   // those calls run on their callers alone.
-  state_->stopping.store(true, std::memory_order_release);
+  state_->stopping.store(true, std::memory_order_seq_cst);
   state_->epoch.fetch_add(1, std::memory_order_seq_cst);
   FutexWake(state_->epoch, INT_MAX);
   for (std::thread& worker : state_->workers) worker.join();

@@ -78,10 +78,8 @@ llvm::Value* GemmEmitter::BatchOffset(llvm::Value* batch, Operand operand) {
 absl::Status GemmEmitter::CallMicroKernel(const Tile& origin, llvm::Value* m0, llvm::Value* n0, llvm::Value* k0,
                                           int64_t rows, int64_t columns) {
   Tile tile = origin;
-  llvm::Value* lhs_offset =
-      b_.CreateAdd(Scale(m0, layout_.lhs.block_stride), Scale(k0, layout_.lhs.k_stride));
-  llvm::Value* rhs_offset =
-      b_.CreateAdd(Scale(n0, layout_.rhs.block_stride), Scale(k0, layout_.rhs.k_stride));
+  llvm::Value* lhs_offset = b_.CreateAdd(Scale(m0, layout_.lhs.block_stride), Scale(k0, layout_.lhs.k_stride));
+  llvm::Value* rhs_offset = b_.CreateAdd(Scale(n0, layout_.rhs.block_stride), Scale(k0, layout_.rhs.k_stride));
   tile.lhs = At(origin.lhs, lhs_offset, LhsBytes());
   tile.rhs = At(origin.rhs, rhs_offset, RhsBytes());
   tile.m = m0;
@@ -107,15 +105,13 @@ absl::Status GemmEmitter::EmitColumnPanel(const Tile& origin, llvm::Value* n0, i
   if (problem_.m >= schedule_.rows) {
     llvm::Value* full_end = m_end;
     if (tail > 0) full_end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, m_end, Int(problem_.m - tail));
-    EmitLoop(b_, m_begin, full_end, schedule_.rows, "m", [&](llvm::Value* m0) {
-      status.Update(CallMicroKernel(origin, m0, n0, k0, schedule_.rows, columns));
-    });
+    EmitLoop(b_, m_begin, full_end, schedule_.rows, "m",
+             [&](llvm::Value* m0) { status.Update(CallMicroKernel(origin, m0, n0, k0, schedule_.rows, columns)); });
   }
   if (tail > 0) {
     llvm::Value* last = b_.CreateICmpEQ(m_end, Int(problem_.m));
-    EmitIf(b_, last, "m.tail", [&] {
-      status.Update(CallMicroKernel(origin, Int(problem_.m - tail), n0, k0, tail, columns));
-    });
+    EmitIf(b_, last, "m.tail",
+           [&] { status.Update(CallMicroKernel(origin, Int(problem_.m - tail), n0, k0, tail, columns)); });
   }
   return status;
 }
@@ -149,12 +145,12 @@ absl::Status GemmEmitter::EmitProduct(const std::string& name) {
     origin.extra = entry.extra;
     origin.batch = batch;
     origin.partial = partial;
-    origin.lhs = layout_.lhs.packed
-                     ? At(At(entry.scratch, layout_.lhs.scratch_offset), Scale(batch, layout_.lhs.batch_stride), LhsBytes())
-                     : At(entry.lhs, BatchOffset(batch, Operand::kLhs), LhsBytes());
-    origin.rhs = layout_.rhs.packed
-                     ? At(At(entry.scratch, layout_.rhs.scratch_offset), Scale(batch, layout_.rhs.batch_stride), RhsBytes())
-                     : At(entry.rhs, BatchOffset(batch, Operand::kRhs), RhsBytes());
+    origin.lhs = layout_.lhs.packed ? At(At(entry.scratch, layout_.lhs.scratch_offset),
+                                         Scale(batch, layout_.lhs.batch_stride), LhsBytes())
+                                    : At(entry.lhs, BatchOffset(batch, Operand::kLhs), LhsBytes());
+    origin.rhs = layout_.rhs.packed ? At(At(entry.scratch, layout_.rhs.scratch_offset),
+                                         Scale(batch, layout_.rhs.batch_stride), RhsBytes())
+                                    : At(entry.rhs, BatchOffset(batch, Operand::kRhs), RhsBytes());
     origin.out = At(entry.out, BatchOffset(batch, Operand::kOut), StoredElement(p.out_type));
 
     const auto block = [&](llvm::Value* index, int64_t blocks, int64_t block, int64_t size) {
@@ -187,9 +183,8 @@ absl::Status GemmEmitter::EmitProduct(const std::string& name) {
                }
                if (tail > 0) {
                  llvm::Value* last = b_.CreateICmpEQ(n_limit, Int(p.n));
-                 EmitIf(b_, last, "n.tail", [&] {
-                   status.Update(EmitColumnPanel(origin, Int(p.n - tail), tail, m_first, m_limit, k0));
-                 });
+                 EmitIf(b_, last, "n.tail",
+                        [&] { status.Update(EmitColumnPanel(origin, Int(p.n - tail), tail, m_first, m_limit, k0)); });
                }
              });
   });

@@ -105,9 +105,9 @@ struct GemmPlan {
   int64_t estimated_nanoseconds = 0;  // on one thread
 };
 
-// Chooses a schedule for the host, to be run by up to `threads` threads. `name` prefixes the functions' names. Fails with
-// UNIMPLEMENTED for element types without a product here (8-bit floats and narrower), and with
-// INVALID_ARGUMENT for negative sizes or strides, mixtures of types that no dot has, and sizes past 2^47 bytes.
+// Chooses a schedule for the host, to be run by up to `threads` threads. `name` prefixes the functions' names. Fails
+// with UNIMPLEMENTED for element types without a product here (8-bit floats and narrower), and with INVALID_ARGUMENT
+// for negative sizes or strides, mixtures of types that no dot has, and sizes past 2^47 bytes.
 absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, int threads);
 
 // Recomputes everything in the plan that follows from its schedule.

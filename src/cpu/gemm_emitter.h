@@ -32,7 +32,8 @@ class GemmEmitter {
     llvm::Function* function;
     llvm::Value *lhs, *rhs, *out, *scratch, *extra, *begin, *end;
   };
-  // What a micro-kernel works on: pointers to the tile's first lhs row and rhs column at its first k, and the tile's place.
+  // What a micro-kernel works on: pointers to the tile's first lhs row and rhs column at its first k, and the tile's
+  // place.
   struct Tile {
     llvm::Value *lhs, *rhs, *out, *extra, *batch, *m, *n;
     // When the sum over k is made in several goes: steps in this go, whether it is the first or the last, and where the
@@ -87,8 +88,8 @@ class GemmEmitter {
   void StoreScattered(llvm::Value* pointer, int64_t stride_bytes, llvm::Value* value, int bytes);
   GemmValue Slice(const GemmValue& value, int first, int lanes);
 
-  // gemm_load.cc: elements `stride` apart from `pointer` on, `count` of them in `lanes` lanes; the lanes behind hold zero
-  // or garbage.
+  // gemm_load.cc: elements `stride` apart from `pointer` on, `count` of them in `lanes` lanes; the lanes behind hold
+  // zero or garbage.
   GemmValue LoadLanes(llvm::Value* pointer, hlo::PrimitiveType type, int64_t stride, int64_t count, int lanes);
   llvm::Value* LoadContiguous(llvm::Value* pointer, llvm::Type* scalar, int bytes, int64_t count, int lanes);
   void StoreNative(llvm::Value* pointer, const GemmValue& value, int64_t part_stride_bytes, bool aligned);
@@ -101,16 +102,18 @@ class GemmEmitter {
   void PackRhsPanel(llvm::Value* from, llvm::Value* to, int64_t columns);
   void PackRhsTransposed(llvm::Value* from, llvm::Value* to, llvm::Value* columns);
 
-  int64_t LhsBytes() const { return layout_.lhs.packed ? arithmetic_.element_bytes() : StoredElement(problem_.lhs_type); }
-  int64_t RhsBytes() const { return layout_.rhs.packed ? arithmetic_.element_bytes() : StoredElement(problem_.rhs_type); }
+  int64_t LhsBytes() const {
+    return layout_.lhs.packed ? arithmetic_.element_bytes() : StoredElement(problem_.lhs_type);
+  }
+  int64_t RhsBytes() const {
+    return layout_.rhs.packed ? arithmetic_.element_bytes() : StoredElement(problem_.rhs_type);
+  }
   int64_t StoredElement(hlo::PrimitiveType type) const {
     return int64_t{GemmArithmetic::StoredBytes(type)} * (hlo::IsComplex(type) ? 2 : 1);
   }
   // Steps of k that a transposing copy handles at once: 128 bits of the sum's type.
   int TransposeSteps() const { return 16 / arithmetic_.part_bytes(); }
-  int64_t TileColumns() const {
-    return dot_ ? schedule_.vectors : int64_t{schedule_.vectors} * schedule_.lanes;
-  }
+  int64_t TileColumns() const { return dot_ ? schedule_.vectors : int64_t{schedule_.vectors} * schedule_.lanes; }
   // Bytes of partial sums per element of a task's block: kDot keeps a vector for each.
   int64_t PartialBytes() const { return arithmetic_.element_bytes() * (dot_ ? schedule_.lanes : 1); }
   bool InParts() const { return schedule_.k_block < problem_.k; }

@@ -29,9 +29,9 @@ GemmProblem MakeGemmProblem(const GemmSpec& spec, bool swapped);
 // One operand as the kernels read it. Strides in elements of two parts or one.
 struct GemmOperandLayout {
   bool packed = false;
-  hlo::PrimitiveType type;    // in memory, when not packed; packed elements have the sum's own type
-  int64_t block_stride = 0;   // between neighbours along m or n, for indices that begin a micro-tile
-  int64_t inner_stride = 0;   // the same within a micro-tile
+  hlo::PrimitiveType type;   // in memory, when not packed; packed elements have the sum's own type
+  int64_t block_stride = 0;  // between neighbours along m or n, for indices that begin a micro-tile
+  int64_t inner_stride = 0;  // the same within a micro-tile
   int64_t k_stride = 0;
   // Packed only:
   int64_t scratch_offset = 0;  // bytes

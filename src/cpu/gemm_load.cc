@@ -6,7 +6,8 @@
 namespace kiln::cpu {
 
 // `count` neighbours from memory in a vector of `lanes`, never touching what lies behind them.
-llvm::Value* GemmEmitter::LoadContiguous(llvm::Value* pointer, llvm::Type* scalar, int bytes, int64_t count, int lanes) {
+llvm::Value* GemmEmitter::LoadContiguous(llvm::Value* pointer, llvm::Type* scalar, int bytes, int64_t count,
+                                         int lanes) {
   const llvm::Align align(bytes);
   if (lanes == 1) return b_.CreateAlignedLoad(scalar, pointer, align);
   auto* type = llvm::FixedVectorType::get(scalar, lanes);

@@ -24,9 +24,9 @@ absl::StatusOr<llvm::Function*> GemmEmitter::MicroKernel(int64_t rows, int64_t c
   llvm::Type* i64 = b_.getInt64Ty();
   std::vector<llvm::Type*> types = {pointer, pointer, pointer, pointer, i64, i64, i64};
   if (InParts()) types.insert(types.end(), {i64, b_.getInt1Ty(), b_.getInt1Ty(), pointer});
-  function = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false),
-                                    llvm::Function::InternalLinkage, absl::StrCat(name_, ".", rows, "x", columns),
-                                    module_);
+  function =
+      llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false), llvm::Function::InternalLinkage,
+                             absl::StrCat(name_, ".", rows, "x", columns), module_);
   // Operands are only read; `out` may be read through `extra` by an epilogue.
   for (int i : {0, 1}) {
     function->addParamAttr(i, llvm::Attribute::NoAlias);
@@ -110,9 +110,10 @@ void GemmEmitter::EmitTileStep(llvm::Value* lhs, llvm::Value* rhs, int64_t u, in
   }
 }
 
-GemmEmitter::Sums GemmEmitter::EmitSumLoop(
-    llvm::Value* turns, int64_t unroll, llvm::Value*& lhs, llvm::Value*& rhs, Sums sums,
-    const std::function<void(llvm::Value*, llvm::Value*, int64_t, Sums&)>& step, int64_t lhs_bytes, int64_t rhs_bytes) {
+GemmEmitter::Sums GemmEmitter::EmitSumLoop(llvm::Value* turns, int64_t unroll, llvm::Value*& lhs, llvm::Value*& rhs,
+                                           Sums sums,
+                                           const std::function<void(llvm::Value*, llvm::Value*, int64_t, Sums&)>& step,
+                                           int64_t lhs_bytes, int64_t rhs_bytes) {
   const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(turns);
   if (constant != nullptr && constant->getSExtValue() <= 0) return sums;
   llvm::Function* function = b_.GetInsertBlock()->getParent();

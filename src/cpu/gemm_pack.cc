@@ -56,9 +56,8 @@ void GemmEmitter::PackLhsRows(llvm::Value* from, llvm::Value* to, llvm::Value* r
   EmitLoop(b_, Int(0), rows, 1, "row", [&](llvm::Value* row) {
     llvm::Value* from_row = At(from, row, problem_.lhs_m * stored);
     llvm::Value* to_row = At(to, row, layout_.lhs.block_stride * element);
-    const int lanes = problem_.lhs_k == 1 && arithmetic_.parts() == 1
-                          ? static_cast<int>(64 / arithmetic_.part_bytes())
-                          : 1;
+    const int lanes =
+        problem_.lhs_k == 1 && arithmetic_.parts() == 1 ? static_cast<int>(64 / arithmetic_.part_bytes()) : 1;
     const auto copy = [&](llvm::Value* at, int64_t count, int width) {
       GemmValue value = LoadLanes(At(from_row, at, problem_.lhs_k * stored), problem_.lhs_type, 1, count, width);
       // Rows are padded to whole cache lines, so the zeros behind a cut vector have a place.
@@ -96,8 +95,8 @@ void GemmEmitter::PackRhsTask(const Entry& entry, llvm::Value* task) {
   llvm::Value* from = At(entry.rhs, from_offset, StoredElement(problem_.rhs_type));
   llvm::Value* to_offset = b_.CreateAdd(Scale(batch, layout.batch_stride), Scale(n0, layout.block_stride));
   llvm::Value* to = At(At(entry.scratch, layout.scratch_offset), to_offset, arithmetic_.element_bytes());
-  const bool transpose = problem_.rhs_k == 1 && problem_.rhs_n != 1 && arithmetic_.parts() == 1 &&
-                         schedule_.lanes >= TransposeSteps();
+  const bool transpose =
+      problem_.rhs_k == 1 && problem_.rhs_n != 1 && arithmetic_.parts() == 1 && schedule_.lanes >= TransposeSteps();
   const auto pack = [&](int64_t count) {
     transpose ? PackRhsTransposed(from, to, Int(count)) : PackRhsPanel(from, to, count);
   };
@@ -121,8 +120,8 @@ void GemmEmitter::PackRhsPanel(llvm::Value* from, llvm::Value* to, int64_t colum
     llvm::Value* target = At(to, k, layout_.rhs.k_stride * arithmetic_.element_bytes());
     for (int64_t first = 0; first < columns; first += lanes) {
       const int64_t count = std::min<int64_t>(lanes, columns - first);
-      GemmValue value = LoadLanes(At(source, first * problem_.rhs_n * stored), problem_.rhs_type, problem_.rhs_n, count,
-                                  lanes);
+      GemmValue value =
+          LoadLanes(At(source, first * problem_.rhs_n * stored), problem_.rhs_type, problem_.rhs_n, count, lanes);
       StoreNative(At(target, first * arithmetic_.element_bytes()), value, vector_bytes, /*aligned=*/true);
     }
   });
@@ -144,8 +143,8 @@ void GemmEmitter::PackRhsTransposed(llvm::Value* from, llvm::Value* to, llvm::Va
   // `count` columns from `first` on by `steps` steps from `k` on; where those are fewer than lanes, zeros fill up.
   const auto block = [&](llvm::Value* k, llvm::Value* first, int64_t steps, int64_t count) {
     llvm::Value* source = At(At(from, first, problem_.rhs_n * stored), k, stored);
-    // Vector i holds the steps of columns i, i + quad, i + 2 quad and so on, one 128-bit group each, so that all that is
-    // left is a transposition inside the groups.
+    // Vector i holds the steps of columns i, i + quad, i + 2 quad and so on, one 128-bit group each, so that all that
+    // is left is a transposition inside the groups.
     std::vector<llvm::Value*> vectors;
     for (int i = 0; i < quad; ++i) {
       std::vector<llvm::Value*> pieces;

@@ -127,6 +127,11 @@ void ChooseTile(const GemmProblem& problem, const GemmArithmetic& arithmetic, in
   }
 }
 
+// Whether lhs is too long to stay in the first-level cache next to the columns of a dot kernel.
+bool IsLongForDot(const GemmProblem& problem, const GemmArithmetic& arithmetic) {
+  return problem.m * problem.k * arithmetic.element_bytes() > Host().l1_bytes * 3 / 4;
+}
+
 void ChooseBlocks(const GemmProblem& problem, const GemmArithmetic& arithmetic, int threads, GemmSchedule& schedule) {
   const int64_t element = arithmetic.element_bytes();
   const bool dot = schedule.kind == Kind::kDot;
@@ -136,9 +141,10 @@ void ChooseBlocks(const GemmProblem& problem, const GemmArithmetic& arithmetic, 
   const int64_t column_panels = std::max<int64_t>(CeilDivide(problem.n, columns), 1);
 
   schedule.k_block = problem.k;
-  if (dot && rows * problem.k * element > Host().l1_bytes * 3 / 4 && schedule.unroll == 1) {
+  if (dot && IsLongForDot(problem, arithmetic) && schedule.unroll == 1) {
     // Every group of columns reads all of lhs: a stretch of it at a time, from the first-level cache.
-    schedule.k_block = std::max<int64_t>(Host().l1_bytes / 2 / (rows * element) / schedule.lanes, 1) * schedule.lanes;
+    const int64_t steps = Host().l1_bytes * 2 / 3 / (problem.m * element);
+    schedule.k_block = std::max<int64_t>(steps / schedule.lanes, 1) * schedule.lanes;
   } else if (!dot) {
     const int64_t panel_bytes = std::max<int64_t>(columns * element, 1) * problem.k;
     const int64_t limit = Host().l2_bytes / 4;
@@ -205,8 +211,10 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
     // Packing rhs would cost more than the product.
     schedule.kind = Kind::kDot;
     schedule.lanes = full_lanes;
-    schedule.rows = static_cast<int>(m);
-    const int64_t columns = m <= 4 ? 4 : 2;
+    // Two bands of rows are better than one of eight once lhs and a few columns exceed the first-level cache.
+    const bool bands = m > 4 && IsLongForDot(problem, arithmetic);
+    schedule.rows = static_cast<int>(bands ? (m + 1) / 2 : m);
+    const int64_t columns = schedule.rows <= 4 ? 4 : 2;
     schedule.vectors = static_cast<int>(std::min<int64_t>({columns, PowerOfTwoAtLeast(n), full_lanes}));
     const bool convert = !arithmetic.IsNative(problem.lhs_type);
     schedule.pack_lhs = problem.lhs_k != 1 || (convert && n >= 4 * columns);
@@ -223,8 +231,8 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
       schedule.pack_rhs = row_panels >= 3;
     } else {
       // Moving rhs costs about as much as reading it a dozen times in place.
-      schedule.pack_rhs = row_panels >= 12 && column_panels >= 2 &&
-                          n * k * arithmetic.element_bytes() > Host().l1_bytes / 2;
+      schedule.pack_rhs =
+          row_panels >= 12 && column_panels >= 2 && n * k * arithmetic.element_bytes() > Host().l1_bytes / 2;
     }
     const bool convert_lhs = !arithmetic.IsNative(problem.lhs_type);
     if (convert_lhs) {
@@ -259,14 +267,16 @@ absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPl
   const int64_t columns = int64_t{schedule.vectors} * (schedule.kind == Kind::kDot ? 1 : schedule.lanes);
   if (schedule.lanes < 1 || (schedule.lanes & (schedule.lanes - 1)) != 0 || schedule.lanes > 64 || schedule.rows < 1 ||
       schedule.vectors < 1 || schedule.rows * schedule.vectors > 64 || schedule.unroll < 1 || schedule.unroll > 16 ||
-      schedule.m_block < 1 || schedule.n_block < 1 ||
-      (schedule.m_block % schedule.rows != 0) || (schedule.n_block % columns != 0)) {
-    return InvalidArgument("The schedule of a matrix product is out of range or its blocks are no multiples of its tile.");
+      schedule.m_block < 1 || schedule.n_block < 1 || (schedule.m_block % schedule.rows != 0) ||
+      (schedule.n_block % columns != 0)) {
+    return InvalidArgument(
+        "The schedule of a matrix product is out of range or its blocks are no multiples of its tile.");
   }
   const GemmProblem problem = MakeGemmProblem(spec, schedule.swapped);
   if (schedule.kind == Kind::kDot &&
-      (arithmetic.parts() != 1 || problem.rhs_k != 1 || schedule.pack_rhs || (problem.lhs_k != 1 && !schedule.pack_lhs) ||
-       (schedule.vectors & (schedule.vectors - 1)) != 0 || schedule.vectors > schedule.lanes ||
+      (arithmetic.parts() != 1 || problem.rhs_k != 1 || schedule.pack_rhs ||
+       (problem.lhs_k != 1 && !schedule.pack_lhs) || (schedule.vectors & (schedule.vectors - 1)) != 0 ||
+       schedule.vectors > schedule.lanes ||
        (schedule.k_block < problem.k && (schedule.unroll > 1 || schedule.k_block % schedule.lanes != 0)))) {
     return InvalidArgument(
         "A dot schedule needs real operands that are contiguous along k, a power of two of columns, and no unrolling "
@@ -291,8 +301,8 @@ absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPl
   plan.phases.clear();
   const auto grain = [](double work, int64_t tasks) {
     if (tasks == 0) return int64_t{1};
-    return std::clamp<int64_t>(static_cast<int64_t>(kMinChunkWork * static_cast<double>(tasks) / std::max(work, 1.0)), 1,
-                               tasks);
+    return std::clamp<int64_t>(static_cast<int64_t>(kMinChunkWork * static_cast<double>(tasks) / std::max(work, 1.0)),
+                               1, tasks);
   };
   const int64_t pack_tasks = layout.lhs.tasks + layout.rhs.tasks;
   if (pack_tasks > 0) {
@@ -301,8 +311,8 @@ absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPl
     plan.phases.push_back({absl::StrCat(name, ".pack"), pack_tasks, grain(moved, pack_tasks)});
   }
   const int64_t tasks = problem.batches * layout.m_blocks * layout.n_blocks;
-  const double stored = 16.0 * static_cast<double>(problem.batches) * static_cast<double>(problem.m) *
-                        static_cast<double>(problem.n);
+  const double stored =
+      16.0 * static_cast<double>(problem.batches) * static_cast<double>(problem.m) * static_cast<double>(problem.n);
   plan.phases.push_back({std::string(name), tasks, grain(plan.multiply_adds + stored, tasks)});
   return absl::OkStatus();
 }

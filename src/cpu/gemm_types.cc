@@ -195,8 +195,7 @@ llvm::Value* GemmArithmetic::Zero(llvm::LLVMContext& context, int lanes) const {
   return llvm::Constant::getNullValue(PartType(context, lanes));
 }
 
-llvm::Value* GemmArithmetic::MultiplyAdd(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y,
-                                         llvm::Value* sum) const {
+llvm::Value* GemmArithmetic::MultiplyAdd(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y, llvm::Value* sum) const {
   switch (kind_) {
     case Kind::kFloat:
       // Without the instruction the intrinsic would be a library call per lane.

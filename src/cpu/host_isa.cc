@@ -16,7 +16,8 @@ constinit std::atomic<int> vector_limit{64};
 
 // Features that need vectors wider than `bytes`.
 bool IsTooWide(llvm::StringRef feature, int bytes) {
-  if (bytes < 64 && (feature.starts_with("avx512") || feature == "evex512" || feature.starts_with("avx10"))) return true;
+  if (bytes < 64 && (feature.starts_with("avx512") || feature == "evex512" || feature.starts_with("avx10")))
+    return true;
   return bytes < 32 && (feature.starts_with("avx") || feature == "fma" || feature == "f16c" || feature == "vaes" ||
                         feature == "vpclmulqdq");
 }

@@ -9,16 +9,16 @@ namespace kiln::cpu {
 
 // What emitters need to know about the host.
 struct HostIsa {
-  std::string cpu;              // LLVM's name for it
-  std::string features;         // LLVM's feature string
-  int vector_bytes = 16;        // widest vector register that arithmetic should use
+  std::string cpu;        // LLVM's name for it
+  std::string features;   // LLVM's feature string
+  int vector_bytes = 16;  // widest vector register that arithmetic should use
   int vector_registers = 16;
   bool fma = false;
-  bool masked_moves = false;    // masked loads and stores cost no more than plain ones (AVX-512)
+  bool masked_moves = false;      // masked loads and stores cost no more than plain ones (AVX-512)
   bool half_conversions = false;  // f16 <-> f32 in vectors
-  int64_t l1_bytes = 32 << 10;  // data caches of one core
+  int64_t l1_bytes = 32 << 10;    // data caches of one core
   int64_t l2_bytes = 512 << 10;
-  int64_t l3_bytes = 8 << 20;   // shared; 0 when there is none
+  int64_t l3_bytes = 8 << 20;  // shared; 0 when there is none
 };
 
 // Detected once per process. Thread-safe.

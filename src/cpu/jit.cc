@@ -215,18 +215,18 @@ absl::StatusOr<std::unique_ptr<JitModule>> JitCompiler::Compile(std::unique_ptr<
   return result;
 }
 
-absl::StatusOr<std::string> JitCompiler::EmitAssembly(const llvm::Module& module) {
+absl::Status JitCompiler::WithOptimizedCopy(
+    const llvm::Module& module, const std::function<absl::Status(llvm::Module&, llvm::TargetMachine&)>& print) {
   std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
   PrepareModule(*copy);
   std::unique_ptr<llvm::TargetMachine> machine = Borrow();
   if (machine == nullptr) return Internal("LLVM could not make another target machine.");
-  llvm::SmallVector<char, 0> text;
   bool fatal = false;
   absl::Status status = GuardLlvm(
       [&]() -> absl::Status {
         KILN_RETURN_IF_ERROR(Verify(*copy));
         OptimizeModule(*copy, *machine);
-        return Generate(*copy, *machine, llvm::CodeGenFileType::AssemblyFile, text);
+        return print(*copy, *machine);
       },
       &fatal);
   if (fatal) {
@@ -235,31 +235,24 @@ absl::StatusOr<std::string> JitCompiler::EmitAssembly(const llvm::Module& module
     return status;
   }
   GiveBack(std::move(machine));
-  KILN_RETURN_IF_ERROR(status);
+  return status;
+}
+
+absl::StatusOr<std::string> JitCompiler::EmitAssembly(const llvm::Module& module) {
+  llvm::SmallVector<char, 0> text;
+  KILN_RETURN_IF_ERROR(WithOptimizedCopy(module, [&](llvm::Module& copy, llvm::TargetMachine& machine) {
+    return Generate(copy, machine, llvm::CodeGenFileType::AssemblyFile, text);
+  }));
   return std::string(text.data(), text.size());
 }
 
 absl::StatusOr<std::string> JitCompiler::EmitOptimizedIr(const llvm::Module& module) {
-  std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
-  PrepareModule(*copy);
-  std::unique_ptr<llvm::TargetMachine> machine = Borrow();
-  if (machine == nullptr) return Internal("LLVM could not make another target machine.");
-  bool fatal = false;
-  absl::Status status = GuardLlvm(
-      [&]() -> absl::Status {
-        KILN_RETURN_IF_ERROR(Verify(*copy));
-        OptimizeModule(*copy, *machine);
-        return absl::OkStatus();
-      },
-      &fatal);
-  if (fatal) {
-    machine.release();
-    copy.release();
-    return status;
-  }
-  GiveBack(std::move(machine));
-  KILN_RETURN_IF_ERROR(status);
-  return PrintIr(*copy);
+  std::string text;
+  KILN_RETURN_IF_ERROR(WithOptimizedCopy(module, [&](llvm::Module& copy, llvm::TargetMachine&) {
+    text = PrintIr(copy);
+    return absl::OkStatus();
+  }));
+  return text;
 }
 
 std::string PrintIr(const llvm::Module& module) {

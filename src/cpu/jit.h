@@ -1,8 +1,10 @@
-// LLVM IR to callable machine code for the host: a short pipeline, an object in memory, and LLVM's small runtime linker.
+// LLVM IR to callable machine code for the host: a short pipeline, an object in memory, and LLVM's small runtime
+// linker.
 #ifndef KILN_CPU_JIT_H_
 #define KILN_CPU_JIT_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -85,6 +87,9 @@ class JitCompiler {
   // Target machines are costly to make and serve one thread at a time, so they are lent and given back.
   std::unique_ptr<llvm::TargetMachine> Borrow();
   void GiveBack(std::unique_ptr<llvm::TargetMachine> machine);
+  // Calls `print` with a verified and optimized copy of `module`.
+  absl::Status WithOptimizedCopy(const llvm::Module& module,
+                                 const std::function<absl::Status(llvm::Module&, llvm::TargetMachine&)>& print);
 
   absl::Mutex mutex_;
   std::vector<std::unique_ptr<llvm::TargetMachine>> machines_ ABSL_GUARDED_BY(mutex_);

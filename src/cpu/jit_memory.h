@@ -10,8 +10,8 @@
 
 namespace kiln::cpu {
 
-// Code, constants and variables lie side by side, so that the small code model holds wherever the mapping is. No page is
-// ever writable and executable at once. Not thread-safe; one object per module. Unmaps on destruction.
+// Code, constants and variables lie side by side, so that the small code model holds wherever the mapping is. No page
+// is ever writable and executable at once. Not thread-safe; one object per module. Unmaps on destruction.
 class JitMemory : public llvm::RuntimeDyld::MemoryManager {
  public:
   JitMemory() = default;

@@ -21,8 +21,8 @@ absl::Status InitializeLlvm();
 // state is unknown. `fatal`, when not null, tells that this happened. Calls may not nest.
 absl::Status GuardLlvm(const std::function<absl::Status()>& work, bool* fatal);
 
-// Gathers the error diagnostics of a context, which LLVM would otherwise print before it exits. Must outlive every later
-// use of the context that may diagnose something.
+// Gathers the error diagnostics of a context, which LLVM would otherwise print before it exits. Must outlive every
+// later use of the context that may diagnose something.
 class DiagnosticScope {
  public:
   explicit DiagnosticScope(llvm::LLVMContext& context);

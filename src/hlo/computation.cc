@@ -59,12 +59,7 @@ Instruction* Computation::Add(Opcode opcode, Shape shape, std::vector<Instructio
   instruction->id_ = parent_->NextInstructionId();
   instruction->name_ = parent_->UniqueInstructionName(name.empty() ? std::string(OpcodeName(opcode)) : name);
   instruction->operands_.assign(operands.begin(), operands.end());
-  for (Instruction* operand : instruction->operands_) {
-    // A new instruction can only be the last user: no search, so that a value with many users stays linear.
-    if (operand->users_.empty() || operand->users_.back() != instruction.get()) {
-      operand->users_.push_back(instruction.get());
-    }
-  }
+  for (Instruction* operand : instruction->operands_) operand->AddUser(instruction.get());
   Instruction* result = instruction.get();
   instructions_.push_back(std::move(instruction));
   if (opcode == Opcode::kParameter) {

@@ -8,14 +8,35 @@
 
 namespace kiln::hlo {
 
+namespace {
+constexpr size_t kMaxSearchedUsers = 32;
+}  // namespace
+
 void Instruction::AddUser(Instruction* user) {
-  if (std::find(users_.begin(), users_.end(), user) == users_.end()) users_.push_back(user);
+  if (user_places_ != nullptr) {
+    if (user_places_->try_emplace(user, users_.size()).second) users_.push_back(user);
+    return;
+  }
+  if (std::find(users_.begin(), users_.end(), user) != users_.end()) return;
+  users_.push_back(user);
+  if (users_.size() <= kMaxSearchedUsers) return;
+  user_places_ = std::make_unique<absl::flat_hash_map<const Instruction*, size_t>>();
+  for (size_t i = 0; i < users_.size(); ++i) user_places_->emplace(users_[i], i);
 }
 
 void Instruction::RemoveUser(Instruction* user) {
-  auto it = std::find(users_.begin(), users_.end(), user);
-  if (it == users_.end()) return;
-  *it = users_.back();
+  size_t place = 0;
+  if (user_places_ != nullptr) {
+    auto it = user_places_->find(user);
+    if (it == user_places_->end()) return;
+    place = it->second;
+    user_places_->erase(it);
+    if (users_.back() != user) (*user_places_)[users_.back()] = place;
+  } else {
+    place = std::find(users_.begin(), users_.end(), user) - users_.begin();
+    if (place == users_.size()) return;
+  }
+  users_[place] = users_.back();
   users_.pop_back();
 }
 
@@ -46,10 +67,11 @@ void Instruction::ReplaceAllUsesWith(Instruction* replacement) {
   if (replacement == this) return;
   absl::InlinedVector<Instruction*, 3> users = std::move(users_);
   users_.clear();
+  user_places_.reset();
   for (Instruction* user : users) {
     // A replacement built over this instruction keeps it as an operand.
     if (user == replacement) {
-      users_.push_back(user);
+      AddUser(user);
       continue;
     }
     for (Instruction*& operand : user->operands_) {

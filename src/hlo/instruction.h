@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "src/hlo/attributes.h"
@@ -133,6 +134,8 @@ class Instruction {
   Computation* parent_ = nullptr;
   absl::InlinedVector<Instruction*, 3> operands_;
   absl::InlinedVector<Instruction*, 3> users_;
+  // Places in `users_`, kept only where there are too many to search. Constants may have one user per instruction.
+  std::unique_ptr<absl::flat_hash_map<const Instruction*, size_t>> user_places_;
   std::vector<Computation*> called_;
   Attributes attributes_;
   std::shared_ptr<const Metadata> metadata_;

@@ -228,6 +228,8 @@ class NestLowering {
       case OpKind::kIndex: {
         Value index{PrimitiveType::kS64};
         index.value = vector ? index_.Vector(op.offset) : index_.Scalar(op.offset);
+        // Vectors of indices are as narrow as their range allows.
+        if (index.value->getType()->getScalarSizeInBits() == 32) index.type = PrimitiveType::kS32;
         return emitter.Convert(index, op.type);
       }
       case OpKind::kCondition: {

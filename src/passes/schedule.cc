@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <queue>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 
 namespace kiln::passes {
 namespace {
@@ -46,39 +48,20 @@ int64_t ResultBytes(const Instruction& instruction) {
 // One computation as a graph of numbers: positions in its post order.
 class Graph {
  public:
-  explicit Graph(const Computation& computation) : order_(computation.PostOrder()) {
+  Graph(const Computation& computation, bool is_loop_body) : order_(computation.PostOrder()) {
     const size_t n = order_.size();
-    absl::flat_hash_map<const Instruction*, int> number;
+    Numbers number;
     number.reserve(n);
     for (size_t i = 0; i < n; ++i) number[order_[i]] = static_cast<int>(i);
     before_.resize(n);
     after_.resize(n);
     bytes_.resize(n);
-    std::vector<int64_t> level(n, 0);  // longest path from a source
     for (size_t i = 0; i < n; ++i) {
       bytes_[i] = ResultBytes(*order_[i]);
-      auto add = [&](const Instruction* instruction) {
-        const int other = number.at(instruction);
-        before_[i].push_back(other);
-        level[i] = std::max(level[i], level[other] + 1);
-      };
+      auto add = [&](const Instruction* instruction) { before_[i].push_back(number.at(instruction)); };
       for (const Instruction* operand : order_[i]->operands()) add(operand);
       reads_.push_back(before_[i]);
       for (const Instruction* control : order_[i]->control_predecessors()) add(control);
-    }
-    // Readers of what is overwritten go first. All edges ascend in (level, is an update, number), so that none closes a
-    // cycle.
-    auto rank = [&](int node) {
-      int64_t index = 0;
-      return std::make_tuple(level[node], UpdatesInPlace(*order_[node], &index), node);
-    };
-    for (size_t i = 0; i < n; ++i) {
-      int64_t index = 0;
-      if (!UpdatesInPlace(*order_[i], &index)) continue;
-      for (const Instruction* reader : order_[i]->operand(index)->users()) {
-        const int r = number.at(reader);
-        if (rank(r) < rank(static_cast<int>(i))) before_[i].push_back(r);
-      }
     }
     for (size_t i = 0; i < n; ++i) {
       for (std::vector<int>* edges : {&before_[i], &reads_[i]}) {
@@ -88,6 +71,11 @@ class Graph {
       for (int b : before_[i]) after_[b].push_back(static_cast<int>(i));
     }
     root_ = number.at(computation.root());
+    for (size_t i = 0; i < n; ++i) {
+      int64_t index = 0;
+      if (UpdatesInPlace(*order_[i], &index)) ReadersFirst(*order_[i]->operand(index), static_cast<int>(i), number);
+    }
+    if (is_loop_body) NextStateLast(computation, number);
   }
 
   std::vector<int> DepthFirst() const {
@@ -186,7 +174,46 @@ class Graph {
   }
 
  private:
+  using Numbers = absl::flat_hash_map<const Instruction*, int>;
+
+  // Lets every reader of `value` run before `writer`, which takes its memory over, unless the reader needs the writer.
+  void ReadersFirst(const Instruction& value, int writer, const Numbers& number) {
+    for (const Instruction* reader : value.users()) {
+      const int r = number.at(reader);
+      if (r == writer || r == root_ || order_[r]->opcode() == Opcode::kTuple || Reaches(writer, r)) continue;
+      before_[writer].push_back(r);
+      after_[r].push_back(writer);
+    }
+  }
+
+  // In the body of a loop the next value of a state element takes over the memory of the present one.
+  void NextStateLast(const Computation& body, const Numbers& number) {
+    const Instruction* root = body.root();
+    if (root->opcode() != Opcode::kTuple || body.parameter_count() != 1) return;
+    for (const Instruction* element : body.parameter(0)->users()) {
+      if (element->opcode() != Opcode::kGetTupleElement) continue;
+      const Instruction* next = root->operand(element->tuple_index());
+      if (next != element && !next->IsParameter()) ReadersFirst(*element, number.at(next), number);
+    }
+  }
+
+  // Whether `to` comes after `from` by the edges so far. Gives up, with yes, when the searches take too long in all.
+  bool Reaches(int from, int to) {
+    std::vector<int> work = {from};
+    absl::flat_hash_set<int> visited = {from};
+    while (!work.empty()) {
+      const int node = work.back();
+      work.pop_back();
+      if (node == to || --search_budget_ < 0) return true;
+      for (int next : after_[node]) {
+        if (visited.insert(next).second) work.push_back(next);
+      }
+    }
+    return false;
+  }
+
   std::vector<Instruction*> order_;
+  int64_t search_budget_ = 1 << 20;
   std::vector<std::vector<int>> before_, after_;  // all edges
   std::vector<std::vector<int>> reads_;           // operands alone
   std::vector<int64_t> bytes_;
@@ -196,8 +223,14 @@ class Graph {
 }  // namespace
 
 absl::StatusOr<bool> Schedule::Run(hlo::Module* module) {
+  absl::flat_hash_set<const Computation*> bodies;
+  for (const Computation* computation : module->PostOrder()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (instruction->opcode() == Opcode::kWhile) bodies.insert(instruction->called_computation(0));
+    }
+  }
   for (Computation* computation : module->PostOrder()) {
-    const Graph graph(*computation);
+    const Graph graph(*computation, bodies.contains(computation));
     const std::vector<int> depth_first = graph.DepthFirst(), greedy = graph.Greedy();
     if (depth_first.size() != greedy.size()) return absl::InternalError("the schedule lost instructions");
     const bool better = graph.PeakBytes(greedy) < graph.PeakBytes(depth_first);

@@ -7,7 +7,8 @@
 namespace kiln::passes {
 
 // Of two orders, depth first from the root and greedy by the memory that each step frees, takes the one with the smaller
-// peak. Readers of an array that is updated in place run before the update where dependencies allow it.
+// peak. Readers of an array that is updated in place run before the update where dependencies allow it, and readers of a
+// loop's state before the next value of that state is made.
 class Schedule : public Pass {
  public:
   absl::string_view name() const override { return "schedule"; }

@@ -20,8 +20,8 @@ namespace {
 template <typename Function>
 void For(ThreadPool& pool, int64_t count, int64_t grain, Function function) {
   pool.ParallelFor(
-      count, grain,
-      [](void* closure, int64_t begin, int64_t end) { (*static_cast<Function*>(closure))(begin, end); }, &function);
+      count, grain, [](void* closure, int64_t begin, int64_t end) { (*static_cast<Function*>(closure))(begin, end); },
+      &function);
 }
 
 TEST(ThreadPool, CoversEveryIndexOnce) {
@@ -36,7 +36,8 @@ TEST(ThreadPool, CoversEveryIndexOnce) {
           if (end != count) EXPECT_GE(end - begin, grain);
           for (int64_t i = begin; i < end; ++i) hits[i].fetch_add(1);
         });
-        for (int64_t i = 0; i < count; ++i) ASSERT_EQ(hits[i], 1) << threads << " " << count << " " << grain << " " << i;
+        for (int64_t i = 0; i < count; ++i)
+          ASSERT_EQ(hits[i], 1) << threads << " " << count << " " << grain << " " << i;
       }
     }
   }
@@ -183,6 +184,18 @@ TEST(ThreadPool, BlockedJobsDoNotStarveParallelFor) {
   });
   EXPECT_EQ(arrived, 2);
   gate.set_value();
+}
+
+// The end of a pool meets workers at every point of their loop.
+TEST(ThreadPool, ComesAndGoes) {
+  for (int round = 0; round < 1500; ++round) {
+    ThreadPool pool(3);
+    if (round % 3 == 0) continue;
+    std::atomic<int64_t> sum{0};
+    For(pool, 64, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
+    ASSERT_EQ(sum, 64);
+    if (round % 3 == 1) std::this_thread::sleep_for(std::chrono::microseconds(round % 97));
+  }
 }
 
 TEST(ThreadPool, DestructorWaitsForScheduledWork) {

@@ -61,23 +61,34 @@ int64_t Bytes(PrimitiveType type) { return hlo::ByteWidth(type); }
 void Put(PrimitiveType type, uint8_t* to, int64_t integer, Wide value) {
   const auto put = [&](auto element) { std::memcpy(to, &element, sizeof(element)); };
   switch (type) {
-    case PrimitiveType::kPred: return put(static_cast<uint8_t>(integer & 1));
+    case PrimitiveType::kPred:
+      return put(static_cast<uint8_t>(integer & 1));
     case PrimitiveType::kS8:
-    case PrimitiveType::kU8: return put(static_cast<uint8_t>(integer));
+    case PrimitiveType::kU8:
+      return put(static_cast<uint8_t>(integer));
     case PrimitiveType::kS16:
-    case PrimitiveType::kU16: return put(static_cast<uint16_t>(integer));
+    case PrimitiveType::kU16:
+      return put(static_cast<uint16_t>(integer));
     case PrimitiveType::kS32:
-    case PrimitiveType::kU32: return put(static_cast<uint32_t>(integer));
+    case PrimitiveType::kU32:
+      return put(static_cast<uint32_t>(integer));
     case PrimitiveType::kS64:
-    case PrimitiveType::kU64: return put(integer);
-    case PrimitiveType::kF16: return put(std::bit_cast<uint16_t>(static_cast<_Float16>(value.real())));
+    case PrimitiveType::kU64:
+      return put(integer);
+    case PrimitiveType::kF16:
+      return put(std::bit_cast<uint16_t>(static_cast<_Float16>(value.real())));
     case PrimitiveType::kBF16:
       return put(static_cast<uint16_t>(std::bit_cast<uint32_t>(static_cast<float>(value.real())) >> 16));
-    case PrimitiveType::kF32: return put(static_cast<float>(value.real()));
-    case PrimitiveType::kF64: return put(static_cast<double>(value.real()));
-    case PrimitiveType::kC64: return put(std::complex<float>(value));
-    case PrimitiveType::kC128: return put(std::complex<double>(value));
-    default: FAIL() << "type";
+    case PrimitiveType::kF32:
+      return put(static_cast<float>(value.real()));
+    case PrimitiveType::kF64:
+      return put(static_cast<double>(value.real()));
+    case PrimitiveType::kC64:
+      return put(std::complex<float>(value));
+    case PrimitiveType::kC128:
+      return put(std::complex<double>(value));
+    default:
+      FAIL() << "type";
   }
 }
 
@@ -91,23 +102,35 @@ T Read(const uint8_t* from) {
 int64_t GetInteger(PrimitiveType type, const uint8_t* from) {
   switch (type) {
     case PrimitiveType::kPred:
-    case PrimitiveType::kU8: return Read<uint8_t>(from);
-    case PrimitiveType::kS8: return Read<int8_t>(from);
-    case PrimitiveType::kS16: return Read<int16_t>(from);
-    case PrimitiveType::kU16: return Read<uint16_t>(from);
-    case PrimitiveType::kS32: return Read<int32_t>(from);
-    case PrimitiveType::kU32: return Read<uint32_t>(from);
-    default: return Read<int64_t>(from);
+    case PrimitiveType::kU8:
+      return Read<uint8_t>(from);
+    case PrimitiveType::kS8:
+      return Read<int8_t>(from);
+    case PrimitiveType::kS16:
+      return Read<int16_t>(from);
+    case PrimitiveType::kU16:
+      return Read<uint16_t>(from);
+    case PrimitiveType::kS32:
+      return Read<int32_t>(from);
+    case PrimitiveType::kU32:
+      return Read<uint32_t>(from);
+    default:
+      return Read<int64_t>(from);
   }
 }
 
 long double GetReal(PrimitiveType type, const uint8_t* from) {
   switch (type) {
-    case PrimitiveType::kF16: return HalfToFloat(Read<uint16_t>(from));
-    case PrimitiveType::kBF16: return BrainToFloat(Read<uint16_t>(from));
-    case PrimitiveType::kF32: return Read<float>(from);
-    case PrimitiveType::kF64: return Read<double>(from);
-    default: return static_cast<long double>(GetInteger(type, from));
+    case PrimitiveType::kF16:
+      return HalfToFloat(Read<uint16_t>(from));
+    case PrimitiveType::kBF16:
+      return BrainToFloat(Read<uint16_t>(from));
+    case PrimitiveType::kF32:
+      return Read<float>(from);
+    case PrimitiveType::kF64:
+      return Read<double>(from);
+    default:
+      return static_cast<long double>(GetInteger(type, from));
   }
 }
 
@@ -122,24 +145,28 @@ bool IsExact(PrimitiveType type) { return hlo::IsIntegral(type) || type == Primi
 // Half a unit in the last place, relative.
 long double Epsilon(PrimitiveType type) {
   switch (type) {
-    case PrimitiveType::kF16: return 0x1p-11L;
-    case PrimitiveType::kBF16: return 0x1p-8L;
+    case PrimitiveType::kF16:
+      return 0x1p-11L;
+    case PrimitiveType::kBF16:
+      return 0x1p-8L;
     case PrimitiveType::kF32:
-    case PrimitiveType::kC64: return 0x1p-24L;
-    default: return 0x1p-53L;
+    case PrimitiveType::kC64:
+      return 0x1p-24L;
+    default:
+      return 0x1p-53L;
   }
 }
 
 std::string Describe(const GemmSpec& spec, const GemmPlan& plan) {
   const GemmSchedule& s = plan.schedule;
-  std::string text = absl::StrCat(
-      hlo::PrimitiveTypeName(spec.lhs.type), " x ", hlo::PrimitiveTypeName(spec.rhs.type), " -> ",
-      hlo::PrimitiveTypeName(spec.result_type), " m=", spec.m, " n=", spec.n, " k=", spec.k, " lhs(", spec.lhs.row_stride,
-      ",", spec.lhs.column_stride, ") rhs(", spec.rhs.row_stride, ",", spec.rhs.column_stride, ") out(",
-      spec.out.row_stride, ",", spec.out.column_stride, ")");
-  absl::StrAppend(&text, s.kind == GemmSchedule::Kind::kDot ? " dot" : " tile", s.swapped ? " swapped" : "", " ", s.rows,
-                  "x", s.vectors, "x", s.lanes, " pack", s.pack_lhs, s.pack_rhs, " blocks ", s.m_block, ",", s.n_block, ",",
-                  s.k_block);
+  std::string text =
+      absl::StrCat(hlo::PrimitiveTypeName(spec.lhs.type), " x ", hlo::PrimitiveTypeName(spec.rhs.type), " -> ",
+                   hlo::PrimitiveTypeName(spec.result_type), " m=", spec.m, " n=", spec.n, " k=", spec.k, " lhs(",
+                   spec.lhs.row_stride, ",", spec.lhs.column_stride, ") rhs(", spec.rhs.row_stride, ",",
+                   spec.rhs.column_stride, ") out(", spec.out.row_stride, ",", spec.out.column_stride, ")");
+  absl::StrAppend(&text, s.kind == GemmSchedule::Kind::kDot ? " dot" : " tile", s.swapped ? " swapped" : "", " ",
+                  s.rows, "x", s.vectors, "x", s.lanes, " pack", s.pack_lhs, s.pack_rhs, " blocks ", s.m_block, ",",
+                  s.n_block, ",", s.k_block);
   return text;
 }
 
@@ -271,7 +298,8 @@ class GemmTest : public ::testing::Test {
                 << GetInteger(spec.out.type, found) << " for " << GetInteger(spec.out.type, expected);
           } else {
             // The classical bound for a sum of k rounded products, and one rounding to the result's type.
-            const PrimitiveType sum_type = Epsilon(spec.result_type) < 0x1p-30L ? PrimitiveType::kF64 : PrimitiveType::kF32;
+            const PrimitiveType sum_type =
+                Epsilon(spec.result_type) < 0x1p-30L ? PrimitiveType::kF64 : PrimitiveType::kF32;
             const long double bound = (spec.k + 2) * 2 * Epsilon(sum_type) * magnitude +
                                       1.01L * Epsilon(spec.result_type) * std::abs(sum) + 1e-30L +
                                       (spec.result_type == PrimitiveType::kF16 ? 0x1p-24L : 0.0L);
@@ -370,6 +398,7 @@ TEST_F(GemmTest, VectorsAndSkinnyMatrices) {
                                                                      {4, 333, 515},
                                                                      {8, 70, 130},
                                                                      {8, 30, 2000},
+                                                                     {5, 21, 2100},
                                                                      {7, 9, 300},
                                                                      {200, 3, 100},
                                                                      {3, 3, 700},
@@ -385,16 +414,16 @@ TEST_F(GemmTest, VectorsAndSkinnyMatrices) {
 
 TEST_F(GemmTest, MixedTypes) {
   using T = PrimitiveType;
-  const std::array<T, 3> kMixtures[] = {{T::kBF16, T::kBF16, T::kF32}, {T::kF16, T::kF16, T::kF32},
-                                        {T::kF32, T::kBF16, T::kF32},  {T::kBF16, T::kF32, T::kBF16},
-                                        {T::kF32, T::kF64, T::kF64},   {T::kS8, T::kS8, T::kS32},
-                                        {T::kU8, T::kS8, T::kS32},     {T::kS8, T::kU8, T::kS16},
-                                        {T::kS16, T::kS16, T::kS64},   {T::kS64, T::kS64, T::kS32},
-                                        {T::kPred, T::kS32, T::kS32},  {T::kPred, T::kPred, T::kS32},
-                                        {T::kPred, T::kF32, T::kF32},  {T::kS8, T::kF32, T::kF32}};
+  const std::array<T, 3> kMixtures[] = {
+      {T::kBF16, T::kBF16, T::kF32}, {T::kF16, T::kF16, T::kF32},  {T::kF32, T::kBF16, T::kF32},
+      {T::kBF16, T::kF32, T::kBF16}, {T::kF32, T::kF64, T::kF64},  {T::kS8, T::kS8, T::kS32},
+      {T::kU8, T::kS8, T::kS32},     {T::kS8, T::kU8, T::kS16},    {T::kS16, T::kS16, T::kS64},
+      {T::kS64, T::kS64, T::kS32},   {T::kPred, T::kS32, T::kS32}, {T::kPred, T::kPred, T::kS32},
+      {T::kPred, T::kF32, T::kF32},  {T::kS8, T::kF32, T::kF32}};
   for (const auto& [lhs, rhs, result] : kMixtures) {
     for (int i = 0; i < 4; ++i) {
-      Check(Make(lhs, rhs, result, 1 + random_() % 60, 1 + random_() % 60, random_() % 60, random_() % 2, random_() % 2, 0));
+      Check(Make(lhs, rhs, result, 1 + random_() % 60, 1 + random_() % 60, random_() % 60, random_() % 2, random_() % 2,
+                 0));
       if (HasFatalFailure()) return;
     }
   }
@@ -463,8 +492,8 @@ TEST_F(GemmTest, EverySchedule) {
 TEST_F(GemmTest, DotSchedules) {
   for (PrimitiveType type : {PrimitiveType::kF32, PrimitiveType::kBF16, PrimitiveType::kS8, PrimitiveType::kPred}) {
     for (int i = 0; i < 12; ++i) {
-      GemmSpec spec = Make(type, type, type, 1 + random_() % 12, 1 + random_() % 40, 1 + random_() % 90, random_() % 4, 1,
-                           random_() % 3);
+      GemmSpec spec = Make(type, type, type, 1 + random_() % 12, 1 + random_() % 40, 1 + random_() % 90, random_() % 4,
+                           1, random_() % 3);
       Check(spec, [&](GemmSchedule& s) {
         s.kind = GemmSchedule::Kind::kDot;
         s.swapped = false;
@@ -486,20 +515,22 @@ TEST_F(GemmTest, DotSchedules) {
 
 // max(product + bias[n] + residual[m, n], 0), with the residual in the place of the result.
 TEST_F(GemmTest, EpilogueRunsOnRegisters) {
-  for (const auto& [m, n, k] :
-       std::vector<std::array<int64_t, 3>>{{5, 37, 11}, {60, 133, 40}, {37, 1, 20}, {1, 100, 64}, {6, 3, 5000}, {3, 5, 0}}) {
+  for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{
+           {5, 37, 11}, {60, 133, 40}, {37, 1, 20}, {1, 100, 64}, {6, 3, 5000}, {3, 5, 0}}) {
     for (int out_layout = 0; out_layout < 2; ++out_layout) {
       GemmSpec spec = Make(PrimitiveType::kF32, PrimitiveType::kF32, PrimitiveType::kF32, m, n, k, 0, 0, out_layout);
       std::vector<float> lhs(m * k), rhs(k * n), bias(n), residual(m * n);
       for (auto* values : {&lhs, &rhs, &bias, &residual}) {
         for (float& value : *values) value = static_cast<float>(random_() % 17) - 8;
       }
-      spec.epilogue = [&](const GemmEpilogueArguments& a, const kernel::Value& result) -> absl::StatusOr<kernel::Value> {
+      spec.epilogue = [&](const GemmEpilogueArguments& a,
+                          const kernel::Value& result) -> absl::StatusOr<kernel::Value> {
         llvm::IRBuilder<>& b = *a.builder;
         const auto load = [&](int operand, llvm::Value* index, int lanes) {
           llvm::Value* base = b.CreateLoad(b.getPtrTy(), b.CreateConstGEP1_64(b.getPtrTy(), a.extra, operand));
           llvm::Value* at = b.CreateGEP(b.getFloatTy(), base, index);
-          llvm::Type* type = lanes == 1 ? b.getFloatTy() : static_cast<llvm::Type*>(llvm::FixedVectorType::get(b.getFloatTy(), lanes));
+          llvm::Type* type =
+              lanes == 1 ? b.getFloatTy() : static_cast<llvm::Type*>(llvm::FixedVectorType::get(b.getFloatTy(), lanes));
           return b.CreateAlignedLoad(type, at, llvm::Align(4));
         };
         llvm::Value* bias_value;

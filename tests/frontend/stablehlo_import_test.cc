@@ -1,5 +1,5 @@
-// Every program of the test data imports to HLO whose shapes follow from its operands and whose text reads back, or says
-// why it cannot.
+// Every program of the test data imports to HLO whose shapes follow from its operands and whose text reads back, or
+// says why it cannot.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

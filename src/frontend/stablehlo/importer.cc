@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
 #include "src/frontend/stablehlo/entry_attributes.h"
 #include "src/frontend/stablehlo/op_import.h"
 #include "src/frontend/stablehlo/shared_imports.h"
@@ -80,11 +81,20 @@ absl::StatusOr<std::vector<const mlir::Operation*>> OrderFunctions(const ModuleI
   return order;
 }
 
+// A function may have any name, such as <lambda>; a computation's has letters, digits and these signs.
+std::string ComputationName(absl::string_view function) {
+  std::string name(function);
+  for (char& c : name) {
+    if (!absl::ascii_isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '.' && c != '-' && c != '$') c = '_';
+  }
+  return name;
+}
+
 absl::Status ImportFunctionBody(ModuleImport& module, const mlir::Operation& function, absl::string_view name) {
   if (function.regions.size() != 1 || function.regions[0]->blocks.size() != 1) {
     return Unimplemented(Describe(function), ": @", name, " has no body of one block");
   }
-  hlo::Computation* computation = module.module->AddComputation(std::string(name));
+  hlo::Computation* computation = module.module->AddComputation(ComputationName(name));
   Body body(module, computation);
   const mlir::Block& block = *function.regions[0]->blocks[0];
   for (size_t i = 0; i < block.arguments.size(); ++i) {

@@ -81,10 +81,9 @@ class Simplifier {
       for (Instruction* operand : operands) {
         if (IsUnused(*operand)) {
           unused.push_back(operand);
-        } else {
-          for (Instruction* user : operand->users()) {
-            if (operand->users().size() == 1) Queue(user);
-          }
+        } else if (operand->users().size() == 1) {
+          // Rules that ask for a single user may apply now.
+          Queue(operand->users()[0]);
         }
       }
     }

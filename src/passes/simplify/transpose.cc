@@ -1,4 +1,4 @@
-// Transpose and reverse.
+// Transpose, reverse and iota.
 #include <algorithm>
 
 #include "src/passes/simplify/rules.h"
@@ -84,6 +84,31 @@ Instruction* UnitIota(const Match& match, hlo::Builder& builder) {
   const hlo::Shape& shape = match.root()->shape();
   const int64_t dimension = match.root()->dimensions()[0];
   if (shape.dimensions(dimension) == 1) return builder.Splat(shape, 0.0);
+  return nullptr;
+}
+
+// Copies of a count along other dimensions count along the same one.
+Instruction* BroadcastOfIota(const Match& match, hlo::Builder& builder) {
+  const Instruction& root = *match.root();
+  const int64_t dimension = root.dimensions()[root.operand(0)->dimensions()[0]];
+  return builder.Add(Opcode::kIota, hlo::Shape(root.shape().element_type(), root.shape().dimensions()), {},
+                     hlo::DimensionsAttributes{{dimension}});
+}
+
+// A reshape that keeps the products of the dimensions before and behind the counted one.
+Instruction* ReshapeOfIota(const Match& match, hlo::Builder& builder) {
+  const hlo::Shape& from = match.root()->operand(0)->shape();
+  const hlo::Shape& to = match.root()->shape();
+  const int64_t counted = match.root()->operand(0)->dimensions()[0];
+  if (from.element_count() == 0) return nullptr;
+  int64_t before = 1;
+  for (int64_t i = 0; i < counted; ++i) before *= from.dimensions(i);
+  int64_t product = 1;
+  for (int64_t i = 0; i < to.rank(); product *= to.dimensions(i++)) {
+    if (product != before || to.dimensions(i) != from.dimensions(counted)) continue;
+    return builder.Add(Opcode::kIota, hlo::Shape(to.element_type(), to.dimensions()), {},
+                       hlo::DimensionsAttributes{{i}});
+  }
   return nullptr;
 }
 
