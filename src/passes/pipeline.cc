@@ -10,12 +10,14 @@
 #include "src/passes/dimension_size_expander.h"
 #include "src/passes/dot_canonicalization.h"
 #include "src/passes/fft_expander.h"
+#include "src/passes/flatten_call_graph.h"
 #include "src/passes/fusion.h"
 #include "src/passes/layout_normalization.h"
 #include "src/passes/opt_barrier_remover.h"
 #include "src/passes/qr_expander.h"
 #include "src/passes/rng_bit_generator_expander.h"
 #include "src/passes/rng_expander.h"
+#include "src/passes/row_fusion.h"
 #include "src/passes/schedule.h"
 #include "src/passes/select_and_scatter_expander.h"
 #include "src/passes/simplify/algebraic_simplifier.h"
@@ -54,7 +56,7 @@ PassList CommonPasses() {
   list.push_back(Simplification("dot-simplification"));
   Append(&list, ListOf<TransposeFolding, OptBarrierRemover>());
   list.push_back(Simplification("final-simplification"));
-  Append(&list, ListOf<Fusion, Schedule>());
+  Append(&list, ListOf<FlattenCallGraph, RowFusion, Fusion, Schedule>());
   return list;
 }
 
@@ -84,6 +86,8 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<DotCanonicalization>,
     Make<TransposeFolding>,
     Make<OptBarrierRemover>,
+    Make<FlattenCallGraph>,
+    Make<RowFusion>,
     Make<Fusion>,
     Make<Schedule>,
 };
