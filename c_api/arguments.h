@@ -35,35 +35,35 @@ inline absl::string_view View(const char* data, size_t size) {
   ((args)->struct_size >= offsetof(std::remove_pointer_t<decltype(args)>, field) + sizeof((args)->field))
 
 // Returns an error unless the caller's structure reaches this field.
-#define KILN_REQUIRE_FIELD(args, field)                                                                       \
-  do {                                                                                                        \
-    if (!KILN_HAS_FIELD(args, field)) {                                                                       \
-      return ::kiln::c_api::MakeError(::kiln::c_api::TooSmall(                                                \
-          #field, (args)->struct_size,                                                                        \
-          offsetof(std::remove_pointer_t<decltype(args)>, field) + sizeof((args)->field)));                   \
-    }                                                                                                         \
+#define KILN_REQUIRE_FIELD(args, field)                                                                             \
+  do {                                                                                                              \
+    if (!KILN_HAS_FIELD(args, field)) {                                                                             \
+      return ::kiln::c_api::MakeError(                                                                              \
+          ::kiln::c_api::TooSmall(#field, (args)->struct_size,                                                      \
+                                  offsetof(std::remove_pointer_t<decltype(args)>, field) + sizeof((args)->field))); \
+    }                                                                                                               \
   } while (false)
 
 // Returns an error when a pointer that the function needs is null.
-#define KILN_REQUIRE_POINTER(args, field)                                                              \
-  do {                                                                                                 \
-    if ((args)->field == nullptr) {                                                                    \
+#define KILN_REQUIRE_POINTER(args, field)                                                                  \
+  do {                                                                                                     \
+    if ((args)->field == nullptr) {                                                                        \
       return ::kiln::c_api::MakeError(::kiln::InvalidArgument(__func__, ": " #field " must not be null")); \
-    }                                                                                                  \
+    }                                                                                                      \
   } while (false)
 
 // Returns from the wrapper with the error of a status or StatusOr.
-#define KILN_C_RETURN_IF_ERROR(expr)                                                \
-  do {                                                                              \
-    if (absl::Status kiln_c_status_ = (expr); !kiln_c_status_.ok()) {               \
-      return ::kiln::c_api::MakeError(kiln_c_status_);                              \
-    }                                                                               \
+#define KILN_C_RETURN_IF_ERROR(expr)                                  \
+  do {                                                                \
+    if (absl::Status kiln_c_status_ = (expr); !kiln_c_status_.ok()) { \
+      return ::kiln::c_api::MakeError(kiln_c_status_);                \
+    }                                                                 \
   } while (false)
 #define KILN_C_ASSIGN_OR_RETURN(lhs, expr) \
   KILN_C_ASSIGN_OR_RETURN_IMPL(KILN_STATUS_CONCAT(kiln_c_statusor_, __LINE__), lhs, expr)
-#define KILN_C_ASSIGN_OR_RETURN_IMPL(statusor, lhs, expr)                           \
-  auto statusor = (expr);                                                           \
-  if (!statusor.ok()) return ::kiln::c_api::MakeError(statusor.status());           \
+#define KILN_C_ASSIGN_OR_RETURN_IMPL(statusor, lhs, expr)                 \
+  auto statusor = (expr);                                                 \
+  if (!statusor.ok()) return ::kiln::c_api::MakeError(statusor.status()); \
   lhs = std::move(statusor).value()
 
 #endif  // KILN_C_API_ARGUMENTS_H_

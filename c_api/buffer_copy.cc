@@ -54,11 +54,11 @@ void SettleDependency(PJRT_Buffer_DonateWithControlDependency_Callback_Args* arg
   }
   // Even after a failure the memory stays until its producer is done with it.
   const RefPtr<runtime::Event> production = pending->production ? pending->production : runtime::Event::Ready();
-  production->OnSettled([buffer = pending->buffer, definition = pending->definition,
-                         outcome](const absl::Status& status) {
-    buffer->EndProduction();
-    definition->Set(outcome.ok() ? status : outcome);
-  });
+  production->OnSettled(
+      [buffer = pending->buffer, definition = pending->definition, outcome](const absl::Status& status) {
+        buffer->EndProduction();
+        definition->Set(outcome.ok() ? status : outcome);
+      });
 }
 
 // Keeps another buffer's content alive for a view of it.
@@ -82,8 +82,8 @@ PJRT_Error* BufferToHostBuffer(PJRT_Buffer_ToHostBuffer_Args* args) {
     return nullptr;
   }
   if (args->dst_size < needed) {
-    return MakeError(InvalidArgument("buffer ", type.ToString(), " has ", needed, " bytes, the destination has ",
-                                     args->dst_size));
+    return MakeError(
+        InvalidArgument("buffer ", type.ToString(), " has ", needed, " bytes, the destination has ", args->dst_size));
   }
   hlo::DimensionVector strides;
   if (args->host_layout != nullptr) {
@@ -180,8 +180,8 @@ PJRT_Error* BufferDonateWithControlDependency(PJRT_Buffer_DonateWithControlDepen
     return MakeError(FailedPrecondition("cannot donate a buffer while others use it"));
   }
   RefPtr<runtime::Event> definition = runtime::Event::Create();
-  RefPtr<runtime::Buffer> donated = MakeRef<runtime::Buffer>(buffer->shared_type(), buffer->memory(),
-                                                             *std::move(block), definition, /*produced=*/true);
+  RefPtr<runtime::Buffer> donated = MakeRef<runtime::Buffer>(buffer->shared_type(), buffer->memory(), *std::move(block),
+                                                             definition, /*produced=*/true);
   args->callback_data = new PendingDependency{std::move(production), donated, std::move(definition)};
   args->dependency_ready_callback = SettleDependency;
   args->out_buffer = Wrap(std::move(donated));

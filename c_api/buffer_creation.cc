@@ -13,8 +13,7 @@ PJRT_Error* ClientBufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Args* ar
                           BufferTypeFrom(args->type, args->dims, args->num_dims, args->device_layout));
   if (args->host_buffer_semantics < PJRT_HostBufferSemantics_kImmutableOnlyDuringCall ||
       args->host_buffer_semantics > PJRT_HostBufferSemantics_kMutableZeroCopy) {
-    return MakeError(
-        InvalidArgument("unknown host buffer semantics ", static_cast<int>(args->host_buffer_semantics)));
+    return MakeError(InvalidArgument("unknown host buffer semantics ", static_cast<int>(args->host_buffer_semantics)));
   }
   const absl::Span<const int64_t> strides(args->byte_strides, args->num_byte_strides);
   const bool has_strides = args->byte_strides != nullptr && args->num_byte_strides != 0;

@@ -14,8 +14,7 @@ const char kPlatformVersion[] = "Kiln 0.1.0";
 
 PJRT_Error* ClientCreate(PJRT_Client_Create_Args* args) {
   KILN_REQUIRE_FIELD(args, client);
-  KILN_C_ASSIGN_OR_RETURN(runtime::ClientOptions options,
-                          ParseClientOptions(args->create_options, args->num_options));
+  KILN_C_ASSIGN_OR_RETURN(runtime::ClientOptions options, ParseClientOptions(args->create_options, args->num_options));
   auto client = std::make_unique<PJRT_Client>();
   KILN_C_ASSIGN_OR_RETURN(client->client, runtime::Client::Create(options));
   for (const std::unique_ptr<runtime::Device>& device : client->client->devices()) {

@@ -103,8 +103,8 @@ PJRT_Error* DeviceMemoryStats(PJRT_Device_MemoryStats_Args* args) {
   const runtime::AllocatorStatistics statistics = args->device->device->client()->allocator()->statistics();
   args->bytes_in_use = statistics.bytes_in_use;
   // Callers do not clear the structure, so every field that they have is written, known or not.
-#define KILN_SET_STATISTIC(field, known, value)                     \
-  if (KILN_HAS_FIELD(args, field)) args->field = (value);           \
+#define KILN_SET_STATISTIC(field, known, value)           \
+  if (KILN_HAS_FIELD(args, field)) args->field = (value); \
   if (KILN_HAS_FIELD(args, field##_is_set)) args->field##_is_set = (known)
   KILN_SET_STATISTIC(peak_bytes_in_use, true, statistics.peak_bytes_in_use);
   KILN_SET_STATISTIC(num_allocs, true, statistics.allocation_count);

@@ -100,8 +100,8 @@ PJRT_Error* ExecutableOptimizedProgram(PJRT_Executable_OptimizedProgram_Args* ar
     return nullptr;
   }
   if (program->code_size < bytes.size()) {
-    return MakeError(InvalidArgument("the optimized program has ", bytes.size(), " bytes, there is room for ",
-                                     program->code_size));
+    return MakeError(
+        InvalidArgument("the optimized program has ", bytes.size(), " bytes, there is room for ", program->code_size));
   }
   std::memcpy(program->code, bytes.data(), bytes.size());
   return nullptr;

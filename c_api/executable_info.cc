@@ -96,9 +96,8 @@ std::shared_ptr<ExecutableInfo> ExecutableInfo::Create(RefPtr<runtime::LoadedExe
 }
 
 const std::string& ExecutableInfo::OptimizedProgram() {
-  absl::call_once(optimized_program_once_, [this] {
-    optimized_program_ = hlo_proto::WriteModuleWithConfig(executable->executable().module());
-  });
+  absl::call_once(optimized_program_once_,
+                  [this] { optimized_program_ = hlo_proto::WriteModuleWithConfig(executable->executable().module()); });
   return optimized_program_;
 }
 

@@ -25,8 +25,7 @@ kiln_client_options Complete(const kiln_client_options* options) {
 
 absl::StatusOr<RefPtr<const BufferType>> TypeFrom(kiln_dtype dtype, const int64_t* dims, size_t rank) {
   const int number = static_cast<int>(dtype);
-  if (number <= 0 || number >= hlo::kPrimitiveTypeCount ||
-      !hlo::IsArrayType(static_cast<hlo::PrimitiveType>(number))) {
+  if (number <= 0 || number >= hlo::kPrimitiveTypeCount || !hlo::IsArrayType(static_cast<hlo::PrimitiveType>(number))) {
     return InvalidArgument("there is no element type ", number);
   }
   if (dims == nullptr && rank != 0) return InvalidArgument("dims must not be null for rank ", rank);
@@ -39,10 +38,9 @@ absl::Status FromHost(kiln_client* client, kiln_dtype dtype, const int64_t* dims
   if (client == nullptr || buffer == nullptr) return InvalidArgument("client and buffer must not be null");
   KILN_ASSIGN_OR_RETURN(RefPtr<const BufferType> type, TypeFrom(dtype, dims, rank));
   const absl::Span<const int64_t> strides(byte_strides, rank);
-  KILN_ASSIGN_OR_RETURN(RefPtr<Buffer> made,
-                        client->client->BufferFromHost(data, std::move(type), byte_strides ? &strides : nullptr,
-                                                       semantics, client->client->device(0)->default_memory(),
-                                                       std::move(release)));
+  KILN_ASSIGN_OR_RETURN(RefPtr<Buffer> made, client->client->BufferFromHost(
+                                                 data, std::move(type), byte_strides ? &strides : nullptr, semantics,
+                                                 client->client->device(0)->default_memory(), std::move(release)));
   *buffer = WrapBuffer(std::move(made));
   return absl::OkStatus();
 }

@@ -70,7 +70,8 @@ typedef struct kiln_client_options {
   int64_t memory_limit_bytes; /* of arrays and scratch memory in use; default: the machine's memory */
   int64_t cache_limit_bytes;  /* freed memory kept for reuse; default: an eighth of the limit */
 } kiln_client_options;
-#define KILN_CLIENT_OPTIONS_INIT {sizeof(kiln_client_options), 0, 0, 0}
+#define KILN_CLIENT_OPTIONS_INIT \
+  { sizeof(kiln_client_options), 0, 0, 0 }
 
 /* Makes a client. `options` may be null. The caller destroys it after everything that was made from it. */
 kiln_status* kiln_client_create(const kiln_client_options* options, kiln_client** client);
@@ -116,8 +117,8 @@ typedef enum kiln_dtype {
 /* An array in a client's memory. */
 typedef struct kiln_buffer kiln_buffer;
 
-/* Copies a host array. `dims` has `rank` sizes (null for rank 0). `byte_strides` has `rank` distances between neighbours,
- * of any sign, relative to `data`, the element of index 0; null means dense row-major. */
+/* Copies a host array. `dims` has `rank` sizes (null for rank 0). `byte_strides` has `rank` distances between
+ * neighbours, of any sign, relative to `data`, the element of index 0; null means dense row-major. */
 kiln_status* kiln_buffer_from_host(kiln_client* client, kiln_dtype dtype, const int64_t* dims, size_t rank,
                                    const void* data, const int64_t* byte_strides, kiln_buffer** buffer);
 /* Uses a dense row-major host array in place; it must stay unchanged until `release(argument)` is called, which happens
@@ -126,7 +127,8 @@ kiln_status* kiln_buffer_from_host(kiln_client* client, kiln_dtype dtype, const 
 kiln_status* kiln_buffer_borrow(kiln_client* client, kiln_dtype dtype, const int64_t* dims, size_t rank,
                                 const void* data, void (*release)(void* argument), void* argument,
                                 kiln_buffer** buffer);
-/* Copies the array, dense and row-major, into `data`, which has room for `size` bytes. Waits until the content is there. */
+/* Copies the array, dense and row-major, into `data`, which has room for `size` bytes. Waits until the content is
+ * there. */
 kiln_status* kiln_buffer_to_host(const kiln_buffer* buffer, void* data, size_t size);
 /* Waits until the content is there; the error when it could not be computed. */
 kiln_status* kiln_buffer_await(const kiln_buffer* buffer);
@@ -169,7 +171,8 @@ typedef struct kiln_function_statistics {
   int64_t cache_hits; /* calls that found compiled code */
   double compile_seconds;
 } kiln_function_statistics;
-#define KILN_FUNCTION_STATISTICS_INIT {sizeof(kiln_function_statistics), 0, 0, 0, 0.0}
+#define KILN_FUNCTION_STATISTICS_INIT \
+  { sizeof(kiln_function_statistics), 0, 0, 0, 0.0 }
 
 /* Fills the fields that lie inside `statistics->struct_size`. */
 kiln_status* kiln_function_get_statistics(const kiln_function* function, kiln_function_statistics* statistics);

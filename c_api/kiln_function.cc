@@ -19,14 +19,13 @@ struct kiln_function {
 namespace kiln::c_api {
 namespace {
 
-absl::Status Load(kiln_client* client, const void* program, size_t size, const char* format,
-                  kiln_function** function) {
+absl::Status Load(kiln_client* client, const void* program, size_t size, const char* format, kiln_function** function) {
   if (client == nullptr || program == nullptr || function == nullptr) {
     return InvalidArgument("client, program and function must not be null");
   }
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<hlo::Module> module,
-                        frontend::Load(absl::string_view(static_cast<const char*>(program), size),
-                                       format == nullptr ? "" : format));
+  KILN_ASSIGN_OR_RETURN(
+      std::unique_ptr<hlo::Module> module,
+      frontend::Load(absl::string_view(static_cast<const char*>(program), size), format == nullptr ? "" : format));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<runtime::JitFunction> made,
                         runtime::JitFunction::Create(client->client.get(), std::move(module)));
   *function = new kiln_function{std::move(made)};
@@ -61,9 +60,7 @@ KILN_EXPORT kiln_status* kiln_function_load(kiln_client* client, const void* pro
   return MakeStatus(kiln::c_api::Load(client, program, size, format, function));
 }
 
-KILN_EXPORT const char* kiln_function_name(const kiln_function* function) {
-  return function->function->name().c_str();
-}
+KILN_EXPORT const char* kiln_function_name(const kiln_function* function) { return function->function->name().c_str(); }
 
 KILN_EXPORT size_t kiln_function_input_count(const kiln_function* function) {
   return function->function->parameter_count();
@@ -84,9 +81,9 @@ KILN_EXPORT kiln_status* kiln_function_get_statistics(const kiln_function* funct
     return MakeStatus(kiln::InvalidArgument("function and statistics must not be null"));
   }
   const kiln::runtime::JitStatistics values = function->function->statistics();
-#define KILN_SET_STATISTIC(field)                                                                              \
-  if (statistics->struct_size >= offsetof(kiln_function_statistics, field) + sizeof(statistics->field)) {      \
-    statistics->field = values.field;                                                                          \
+#define KILN_SET_STATISTIC(field)                                                                         \
+  if (statistics->struct_size >= offsetof(kiln_function_statistics, field) + sizeof(statistics->field)) { \
+    statistics->field = values.field;                                                                     \
   }
   KILN_SET_STATISTIC(calls)
   KILN_SET_STATISTIC(compiles)

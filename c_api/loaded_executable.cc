@@ -44,8 +44,8 @@ PJRT_Error* LoadedExecutableGetDeviceAssignment(PJRT_LoadedExecutable_GetDeviceA
   KILN_REQUIRE_FIELD(args, serialized_device_assignment_deleter);
   KILN_REQUIRE_POINTER(args, executable);
   const ExecutableInfo& info = *args->executable->info;
-  auto* serialized = new PJRT_DeviceAssignmentSerialized{runtime::SerializeDeviceAssignment(
-      info.num_replicas, info.num_partitions, {info.executable->device()->id()})};
+  auto* serialized = new PJRT_DeviceAssignmentSerialized{
+      runtime::SerializeDeviceAssignment(info.num_replicas, info.num_partitions, {info.executable->device()->id()})};
   args->serialized_bytes = serialized->bytes.data();
   args->serialized_bytes_size = serialized->bytes.size();
   args->serialized_device_assignment = serialized;
@@ -61,8 +61,7 @@ PJRT_Error* LoadedExecutableAddressableDevices(PJRT_LoadedExecutable_Addressable
   return nullptr;
 }
 
-PJRT_Error* LoadedExecutableAddressableDeviceLogicalIds(
-    PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args* args) {
+PJRT_Error* LoadedExecutableAddressableDeviceLogicalIds(PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args* args) {
   KILN_REQUIRE_FIELD(args, num_addressable_device_logical_ids);
   KILN_REQUIRE_POINTER(args, executable);
   args->addressable_device_logical_ids = &args->executable->logical_id;
@@ -95,9 +94,8 @@ PJRT_Error* LoadedExecutableFingerprint(PJRT_LoadedExecutable_Fingerprint_Args* 
 PJRT_Error* ExecutableDeserializeAndLoad(PJRT_Executable_DeserializeAndLoad_Args* args) {
   KILN_REQUIRE_FIELD(args, loaded_executable);
   KILN_REQUIRE_POINTER(args, client);
-  KILN_C_ASSIGN_OR_RETURN(
-      ProgramSource source,
-      DeserializeSource(View(args->serialized_executable, args->serialized_executable_size)));
+  KILN_C_ASSIGN_OR_RETURN(ProgramSource source,
+                          DeserializeSource(View(args->serialized_executable, args->serialized_executable_size)));
   if (KILN_HAS_FIELD(args, overridden_serialized_compile_options_size) &&
       args->overridden_serialized_compile_options_size != 0) {
     source.options.assign(
@@ -113,8 +111,8 @@ PJRT_Error* LoadedExecutableExecute(PJRT_LoadedExecutable_Execute_Args* args) {
   KILN_REQUIRE_POINTER(args, executable);
   runtime::LoadedExecutable* executable = args->executable->executable.get();
   if (args->num_devices != 1) {
-    return MakeError(InvalidArgument("executable ", executable->name(), " runs on 1 device, arguments are for ",
-                                     args->num_devices));
+    return MakeError(
+        InvalidArgument("executable ", executable->name(), " runs on 1 device, arguments are for ", args->num_devices));
   }
   runtime::LoadedExecutable::ExecuteOptions options;
   if (const PJRT_ExecuteOptions* given = args->options) {

@@ -23,9 +23,8 @@ absl::StatusOr<ProgramSource> SourceFrom(const PJRT_Program* program, const char
 absl::StatusOr<std::shared_ptr<ExecutableInfo>> CompileSource(PJRT_Client* client, ProgramSource source) {
   KILN_ASSIGN_OR_RETURN(runtime::CompileOptions options, runtime::ParseCompileOptions(source.options));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<hlo::Module> module, frontend::Load(source.code, source.format));
-  KILN_ASSIGN_OR_RETURN(
-      RefPtr<runtime::LoadedExecutable> executable,
-      runtime::LoadedExecutable::Compile(client->client.get(), std::move(module), options));
+  KILN_ASSIGN_OR_RETURN(RefPtr<runtime::LoadedExecutable> executable,
+                        runtime::LoadedExecutable::Compile(client->client.get(), std::move(module), options));
   return ExecutableInfo::Create(std::move(executable), std::move(source), options);
 }
 

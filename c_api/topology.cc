@@ -29,11 +29,10 @@ constexpr int64_t kMaxDevices = 1024;
 
 PJRT_Error* TopologyDescriptionCreate(PJRT_TopologyDescription_Create_Args* args) {
   KILN_REQUIRE_FIELD(args, topology);
-  KILN_C_ASSIGN_OR_RETURN(runtime::ClientOptions options,
-                          ParseClientOptions(args->create_options, args->num_options));
+  KILN_C_ASSIGN_OR_RETURN(runtime::ClientOptions options, ParseClientOptions(args->create_options, args->num_options));
   if (options.device_count < 1 || options.device_count > kMaxDevices) {
-    return MakeError(InvalidArgument("device_count must be between 1 and ", kMaxDevices, ", found ",
-                                     options.device_count));
+    return MakeError(
+        InvalidArgument("device_count must be between 1 and ", kMaxDevices, ", found ", options.device_count));
   }
   args->topology = new PJRT_TopologyDescription(static_cast<int>(options.device_count));
   return nullptr;
@@ -111,8 +110,9 @@ PJRT_Error* TopologyDescriptionFingerprint(PJRT_TopologyDescription_Fingerprint_
 
 PJRT_Error* TopologyDescriptionMakeCanonicalShapeForMemorySpace(
     PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args*) {
-  return MakeError(Unimplemented("PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace: Kiln does not serialize "
-                                 "shapes; arrays are dense and row-major"));
+  return MakeError(
+      Unimplemented("PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace: Kiln does not serialize "
+                    "shapes; arrays are dense and row-major"));
 }
 
 PJRT_Error* TopologyDescriptionGetMemorySpaceKindIds(PJRT_TopologyDescription_GetMemorySpaceKindIds_Args* args) {

@@ -24,8 +24,7 @@ namespace {
 
 using Manager = PJRT_AsyncHostToDeviceTransferManager;
 
-absl::StatusOr<Manager::Entry*> EntryOf(Manager* manager, int index)
-    ABSL_EXCLUSIVE_LOCKS_REQUIRED(manager->mutex) {
+absl::StatusOr<Manager::Entry*> EntryOf(Manager* manager, int index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(manager->mutex) {
   if (index < 0 || static_cast<size_t>(index) >= manager->entries.size()) {
     return InvalidArgument("the transfer has ", manager->entries.size(), " buffers, there is no buffer ", index);
   }
@@ -101,9 +100,8 @@ PJRT_Error* ClientCreateBuffersForAsyncHostToDevice(PJRT_Client_CreateBuffersFor
     const PJRT_Buffer_MemoryLayout* layout = args->num_device_layouts != 0 ? args->device_layouts[i] : nullptr;
     KILN_C_ASSIGN_OR_RETURN(RefPtr<const runtime::BufferType> type,
                             BufferTypeFrom(spec.element_type, spec.dims, spec.num_dims, layout));
-    KILN_C_ASSIGN_OR_RETURN(
-        runtime::MemoryBlock block,
-        runtime::MemoryBlock::Allocate(args->client->client->allocator(), type->byte_count()));
+    KILN_C_ASSIGN_OR_RETURN(runtime::MemoryBlock block,
+                            runtime::MemoryBlock::Allocate(args->client->client->allocator(), type->byte_count()));
     RefPtr<runtime::Event> definition = runtime::Event::Create();
     RefPtr<runtime::Buffer> buffer =
         MakeRef<runtime::Buffer>(std::move(type), memory, std::move(block), definition, /*produced=*/true);
@@ -174,8 +172,7 @@ PJRT_Error* AsyncHostToDeviceTransferManagerDevice(PJRT_AsyncHostToDeviceTransfe
   return nullptr;
 }
 
-PJRT_Error* AsyncHostToDeviceTransferManagerBufferCount(
-    PJRT_AsyncHostToDeviceTransferManager_BufferCount_Args* args) {
+PJRT_Error* AsyncHostToDeviceTransferManagerBufferCount(PJRT_AsyncHostToDeviceTransferManager_BufferCount_Args* args) {
   KILN_REQUIRE_FIELD(args, buffer_count);
   KILN_REQUIRE_POINTER(args, transfer_manager);
   absl::MutexLock lock(&args->transfer_manager->mutex);
@@ -207,8 +204,7 @@ PJRT_Error* AsyncHostToDeviceTransferManagerSetBufferError(
 }
 
 // Metadata describes a transfer to tools that watch it; there are none here.
-PJRT_Error* AsyncHostToDeviceTransferManagerAddMetadata(
-    PJRT_AsyncHostToDeviceTransferManager_AddMetadata_Args*) {
+PJRT_Error* AsyncHostToDeviceTransferManagerAddMetadata(PJRT_AsyncHostToDeviceTransferManager_AddMetadata_Args*) {
   return nullptr;
 }
 

@@ -19,27 +19,49 @@ namespace kiln {
 template <typename T>
 struct DtypeOf;
 template <>
-struct DtypeOf<bool> { static constexpr kiln_dtype value = KILN_PRED; };
+struct DtypeOf<bool> {
+  static constexpr kiln_dtype value = KILN_PRED;
+};
 template <>
-struct DtypeOf<int8_t> { static constexpr kiln_dtype value = KILN_S8; };
+struct DtypeOf<int8_t> {
+  static constexpr kiln_dtype value = KILN_S8;
+};
 template <>
-struct DtypeOf<int16_t> { static constexpr kiln_dtype value = KILN_S16; };
+struct DtypeOf<int16_t> {
+  static constexpr kiln_dtype value = KILN_S16;
+};
 template <>
-struct DtypeOf<int32_t> { static constexpr kiln_dtype value = KILN_S32; };
+struct DtypeOf<int32_t> {
+  static constexpr kiln_dtype value = KILN_S32;
+};
 template <>
-struct DtypeOf<int64_t> { static constexpr kiln_dtype value = KILN_S64; };
+struct DtypeOf<int64_t> {
+  static constexpr kiln_dtype value = KILN_S64;
+};
 template <>
-struct DtypeOf<uint8_t> { static constexpr kiln_dtype value = KILN_U8; };
+struct DtypeOf<uint8_t> {
+  static constexpr kiln_dtype value = KILN_U8;
+};
 template <>
-struct DtypeOf<uint16_t> { static constexpr kiln_dtype value = KILN_U16; };
+struct DtypeOf<uint16_t> {
+  static constexpr kiln_dtype value = KILN_U16;
+};
 template <>
-struct DtypeOf<uint32_t> { static constexpr kiln_dtype value = KILN_U32; };
+struct DtypeOf<uint32_t> {
+  static constexpr kiln_dtype value = KILN_U32;
+};
 template <>
-struct DtypeOf<uint64_t> { static constexpr kiln_dtype value = KILN_U64; };
+struct DtypeOf<uint64_t> {
+  static constexpr kiln_dtype value = KILN_U64;
+};
 template <>
-struct DtypeOf<float> { static constexpr kiln_dtype value = KILN_F32; };
+struct DtypeOf<float> {
+  static constexpr kiln_dtype value = KILN_F32;
+};
 template <>
-struct DtypeOf<double> { static constexpr kiln_dtype value = KILN_F64; };
+struct DtypeOf<double> {
+  static constexpr kiln_dtype value = KILN_F64;
+};
 
 // Owns a kiln_buffer. Movable; the content of an output may still be in the making until Await or a read.
 class Buffer {
@@ -60,8 +82,8 @@ class Buffer {
   Result<std::vector<T>> ToVector() const {
     static_assert(!std::is_same_v<T, bool>, "read pred as uint8_t");
     if (dtype() != DtypeOf<T>::value && !(dtype() == KILN_PRED && DtypeOf<T>::value == KILN_U8)) {
-      return Status(KILN_INVALID_ARGUMENT, "the buffer's dtype is " + std::to_string(dtype()) +
-                                               ", expected " + std::to_string(DtypeOf<T>::value));
+      return Status(KILN_INVALID_ARGUMENT, "the buffer's dtype is " + std::to_string(dtype()) + ", expected " +
+                                               std::to_string(DtypeOf<T>::value));
     }
     std::vector<T> values(size_bytes() / sizeof(T));
     if (values.empty()) return values;

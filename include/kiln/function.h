@@ -27,8 +27,7 @@ class Function {
     std::vector<kiln_buffer*> arguments;
     for (const Buffer* input : inputs) arguments.push_back(input->get());
     std::vector<kiln_buffer*> results(output_count());
-    Status status(
-        kiln_function_call(get(), arguments.data(), arguments.size(), results.data(), results.size()));
+    Status status(kiln_function_call(get(), arguments.data(), arguments.size(), results.data(), results.size()));
     if (!status.ok()) return status;
     std::vector<Buffer> outputs;
     for (kiln_buffer* result : results) outputs.emplace_back(result);

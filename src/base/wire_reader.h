@@ -11,8 +11,8 @@
 
 namespace kiln {
 
-// Usage: while (reader.Next()) switch (reader.field()) {...}, then reader.status(). Values of the wrong wire type read as
-// zero or empty and make status() an error. Fields that nobody reads are skipped. Views point into the input.
+// Usage: while (reader.Next()) switch (reader.field()) {...}, then reader.status(). Values of the wrong wire type read
+// as zero or empty and make status() an error. Fields that nobody reads are skipped. Views point into the input.
 class WireReader {
  public:
   explicit WireReader(absl::string_view bytes) : rest_(bytes) {}
@@ -45,8 +45,8 @@ class WireReader {
   absl::string_view rest_;
   uint32_t field_ = 0;
   uint32_t type_ = 0;
-  uint64_t number_ = 0;       // varint, fixed64 and fixed32
-  absl::string_view bytes_;   // length-delimited
+  uint64_t number_ = 0;      // varint, fixed64 and fixed32
+  absl::string_view bytes_;  // length-delimited
   absl::Status status_;
 };
 

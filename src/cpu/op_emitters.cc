@@ -1,6 +1,7 @@
 #include "src/cpu/op_emitters.h"
 
 #include "src/base/status.h"
+#include "src/cpu/random_state_emitter.h"
 #include "src/cpu/sort_emitter.h"
 
 namespace kiln::cpu {
@@ -24,6 +25,7 @@ double ElementNanoseconds(const hlo::Instruction& instruction) {
 constexpr OpEmitter kEmitters[] = {
     {Opcode::kSort, SortScratchBytes, SortNanoseconds, EmitSort},
     {Opcode::kTopK, TopKScratchBytes, ElementNanoseconds, EmitTopK},
+    {Opcode::kRngGetAndUpdateState, RandomStateScratchBytes, RandomStateNanoseconds, EmitRandomState},
 };
 
 const OpEmitter* Find(Opcode opcode) {

@@ -10,8 +10,8 @@
 
 namespace kiln::frontend {
 
-// `format` is "mlir" (bytecode of StableHLO or VHLO), "hlo" (HLO text), or empty: told from the bytes. Formats that this
-// version does not read are UNIMPLEMENTED; malformed bytes are INVALID_ARGUMENT. The module is verified.
+// `format` is "mlir" (bytecode of StableHLO or VHLO), "hlo" (HLO text), or empty: told from the bytes. Formats that
+// this version does not read are UNIMPLEMENTED; malformed bytes are INVALID_ARGUMENT. The module is verified.
 absl::StatusOr<std::unique_ptr<hlo::Module>> Load(absl::string_view bytes, absl::string_view format);
 
 }  // namespace kiln::frontend

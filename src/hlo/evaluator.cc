@@ -5,18 +5,22 @@
 #include <limits>
 #include <utility>
 
+#include "absl/base/attributes.h"
 #include "src/hlo/evaluator_internal.h"
 
 namespace kiln::hlo {
 namespace evaluator {
 namespace {
 
+// Calls recurse on the host's stack: the functions that the recursion passes through are kept small and apart from each
+// other, so that this many fit into 2 MiB.
 constexpr int kMaxDepth = 1000;
 constexpr int64_t kMaxBytes = int64_t{8} << 30;
 
 // One number for a scalar index operand of conditional.
 int64_t ScalarIndex(const Literal& literal) { return ElementAsInt64(literal, 0); }
 
+ABSL_ATTRIBUTE_NOINLINE
 absl::StatusOr<Literal> TupleElement(const Instruction& instruction, Literal tuple) {
   const int64_t index = instruction.tuple_index();
   if (!tuple.shape().IsTuple() || index < 0 || index >= static_cast<int64_t>(tuple.elements().size())) {
@@ -31,6 +35,7 @@ absl::Status RequireCalled(const Instruction& instruction, size_t count) {
                          " computations, expected ", count);
 }
 
+ABSL_ATTRIBUTE_NOINLINE
 absl::StatusOr<Literal> EvaluateWhile(Evaluation& evaluation, const Instruction& instruction, Literal state) {
   KILN_RETURN_IF_ERROR(RequireCalled(instruction, 2));
   const Computation& body = *instruction.called_computation(0);
@@ -49,6 +54,7 @@ absl::StatusOr<Literal> EvaluateWhile(Evaluation& evaluation, const Instruction&
   }
 }
 
+ABSL_ATTRIBUTE_NOINLINE
 absl::StatusOr<Literal> EvaluateConditional(Evaluation& evaluation, const Instruction& instruction,
                                             Operands& operands) {
   const int64_t branches = static_cast<int64_t>(instruction.called_computations().size());
@@ -67,6 +73,7 @@ absl::StatusOr<Literal> EvaluateConditional(Evaluation& evaluation, const Instru
   return evaluation.Run(*instruction.called_computation(branch), std::move(arguments));
 }
 
+ABSL_ATTRIBUTE_NOINLINE
 absl::StatusOr<Literal> EvaluateMap(Evaluation& evaluation, const Instruction& instruction, Operands& operands) {
   KILN_RETURN_IF_ERROR(RequireCalled(instruction, 1));
   KILN_ASSIGN_OR_RETURN(auto function, ScalarFunction::Create(evaluation, *instruction.called_computation()));
@@ -95,6 +102,76 @@ absl::StatusOr<Literal> EvaluateMap(Evaluation& evaluation, const Instruction& i
   return result;
 }
 
+// The values are those that the instruction's operands declare.
+ABSL_ATTRIBUTE_NOINLINE absl::Status CheckOperands(const Instruction& instruction,
+                                                   const std::vector<Literal>& operands) {
+  if (static_cast<int64_t>(operands.size()) != instruction.operand_count()) {
+    return InvalidArgument(instruction.Describe(), " has ", instruction.operand_count(), " operands, got ",
+                           operands.size(), " values");
+  }
+  const int expected = GetOpcodeInfo(instruction.opcode()).operand_count;
+  if (expected >= 0 && instruction.operand_count() != expected) {
+    return InvalidArgument(instruction.Describe(), " has ", instruction.operand_count(), " operands, expected ",
+                           expected);
+  }
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Shape& declared = instruction.operand(static_cast<int64_t>(i))->shape();
+    if (!Shape::Compatible(declared, operands[i].shape())) {
+      return InvalidArgument(instruction.Describe(), ": the value of operand ", i, " is ",
+                             operands[i].shape().ToString(false), ", expected ", declared.ToString(false));
+    }
+  }
+  return absl::OkStatus();
+}
+
+ABSL_ATTRIBUTE_NOINLINE absl::Status WrongResult(const Instruction& instruction, const Shape& found) {
+  return InvalidArgument(instruction.Describe(), " evaluates to ", found.ToString(false), ", expected ",
+                         instruction.shape().ToString(false));
+}
+
+ABSL_ATTRIBUTE_NOINLINE absl::Status CheckArguments(const Computation& computation,
+                                                    const std::vector<Literal>& arguments) {
+  if (computation.root() == nullptr) return InvalidArgument("computation ", computation.name(), " has no root");
+  if (static_cast<int64_t>(arguments.size()) != computation.parameter_count()) {
+    return InvalidArgument("computation ", computation.name(), " has ", computation.parameter_count(),
+                           " parameters, got ", arguments.size(), " arguments");
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const Instruction* parameter = computation.parameter(static_cast<int64_t>(i));
+    if (parameter == nullptr || !Shape::Compatible(parameter->shape(), arguments[i].shape())) {
+      return InvalidArgument("computation ", computation.name(), ": argument ", i, " is ",
+                             arguments[i].shape().ToString(false), ", expected ",
+                             parameter == nullptr ? "none" : parameter->shape().ToString(false));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// (operands, result, context...)
+ABSL_ATTRIBUTE_NOINLINE absl::StatusOr<Literal> EvaluateAsyncStart(Evaluation& evaluation,
+                                                                   const Instruction& instruction,
+                                                                   Operands& operands) {
+  KILN_RETURN_IF_ERROR(RequireCalled(instruction, 1));
+  const Shape& shape = instruction.shape();
+  if (!shape.IsTuple() || shape.tuple_shapes().size() < 2) {
+    return InvalidArgument(instruction.Describe(), ": expected a tuple of operands, result and context");
+  }
+  Literal inputs = Literal::Tuple(operands);
+  KILN_ASSIGN_OR_RETURN(Literal value, evaluation.Run(*instruction.called_computation(), std::move(operands)));
+  std::vector<Literal> elements = {std::move(inputs), std::move(value)};
+  for (size_t i = 2; i < shape.tuple_shapes().size(); ++i) {
+    KILN_ASSIGN_OR_RETURN(Literal context, evaluation.Allocate(shape.tuple_shapes(static_cast<int64_t>(i))));
+    elements.push_back(std::move(context));
+  }
+  return Literal::Tuple(std::move(elements));
+}
+
+ABSL_ATTRIBUTE_NOINLINE absl::StatusOr<Literal> EvaluateCall(Evaluation& evaluation, const Instruction& instruction,
+                                                             Operands& operands) {
+  KILN_RETURN_IF_ERROR(RequireCalled(instruction, 1));
+  return evaluation.Run(*instruction.called_computation(), std::move(operands));
+}
+
 bool IsIdentityCustomCall(absl::string_view target) {
   return target == "Sharding" || target == "SPMDFullToShardShape" || target == "SPMDShardToFullShape" ||
          target == "LayoutConstraint" || target == "annotate_device_placement" ||
@@ -102,6 +179,7 @@ bool IsIdentityCustomCall(absl::string_view target) {
          target == "xla.sdy.LocalToGlobalShape";
 }
 
+ABSL_ATTRIBUTE_NOINLINE
 absl::StatusOr<Literal> EvaluateCustomCall(const Instruction& instruction, Operands& operands) {
   const auto* attributes = instruction.GetIf<CustomCallAttributes>();
   const absl::string_view target = attributes == nullptr ? "" : absl::string_view(attributes->target);
@@ -131,7 +209,7 @@ struct Evaluation::Plan {
 Evaluation::Evaluation(const EvaluatorOptions& options) : options_(options) {}
 Evaluation::~Evaluation() = default;
 
-const Evaluation::Plan& Evaluation::PlanOf(const Computation& computation) {
+ABSL_ATTRIBUTE_NOINLINE const Evaluation::Plan& Evaluation::PlanOf(const Computation& computation) {
   std::unique_ptr<Plan>& cached = plans_[&computation];
   if (cached != nullptr) return *cached;
   auto plan = std::make_unique<Plan>();
@@ -214,19 +292,7 @@ absl::StatusOr<Literal> Evaluation::Run(const Computation& computation, std::vec
   if (depth_ >= kMaxDepth) {
     return InvalidArgument("computation ", computation.name(), ": calls are nested deeper than ", kMaxDepth);
   }
-  if (computation.root() == nullptr) return InvalidArgument("computation ", computation.name(), " has no root");
-  if (static_cast<int64_t>(arguments.size()) != computation.parameter_count()) {
-    return InvalidArgument("computation ", computation.name(), " has ", computation.parameter_count(),
-                           " parameters, got ", arguments.size(), " arguments");
-  }
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const Instruction* parameter = computation.parameter(static_cast<int64_t>(i));
-    if (parameter == nullptr || !Shape::Compatible(parameter->shape(), arguments[i].shape())) {
-      return InvalidArgument("computation ", computation.name(), ": argument ", i, " is ",
-                             arguments[i].shape().ToString(false), ", expected ",
-                             parameter == nullptr ? "none" : parameter->shape().ToString(false));
-    }
-  }
+  KILN_RETURN_IF_ERROR(CheckArguments(computation, arguments));
   const Plan& plan = PlanOf(computation);
   ++depth_;
   std::vector<Literal> values(plan.slot_count);
@@ -259,27 +325,10 @@ absl::StatusOr<Literal> Evaluation::Run(const Computation& computation, std::vec
 
 absl::StatusOr<Literal> Evaluation::RunInstruction(const Instruction& instruction, std::vector<Literal> operands) {
   KILN_RETURN_IF_ERROR(Charge(1));
-  if (static_cast<int64_t>(operands.size()) != instruction.operand_count()) {
-    return InvalidArgument(instruction.Describe(), " has ", instruction.operand_count(), " operands, got ",
-                           operands.size(), " values");
-  }
-  const int expected = GetOpcodeInfo(instruction.opcode()).operand_count;
-  if (expected >= 0 && instruction.operand_count() != expected) {
-    return InvalidArgument(instruction.Describe(), " has ", instruction.operand_count(), " operands, expected ",
-                           expected);
-  }
-  for (size_t i = 0; i < operands.size(); ++i) {
-    const Shape& declared = instruction.operand(static_cast<int64_t>(i))->shape();
-    if (!Shape::Compatible(declared, operands[i].shape())) {
-      return InvalidArgument(instruction.Describe(), ": the value of operand ", i, " is ",
-                             operands[i].shape().ToString(false), ", expected ", declared.ToString(false));
-    }
-  }
+  KILN_RETURN_IF_ERROR(CheckOperands(instruction, operands));
   absl::StatusOr<Literal> result = EvaluateOpcode(instruction, operands);
-  if (!result.ok()) return result;
-  if (!Shape::Compatible(result->shape(), instruction.shape())) {
-    return InvalidArgument(instruction.Describe(), " evaluates to ", result->shape().ToString(false), ", expected ",
-                           instruction.shape().ToString(false));
+  if (result.ok() && !Shape::Compatible(result->shape(), instruction.shape())) {
+    return WrongResult(instruction, result->shape());
   }
   return result;
 }
@@ -302,8 +351,7 @@ absl::StatusOr<Literal> Evaluation::EvaluateOpcode(const Instruction& instructio
       return Literal(Shape::Token());
     case Opcode::kCall:
     case Opcode::kFusion:
-      KILN_RETURN_IF_ERROR(RequireCalled(instruction, 1));
-      return Run(*instruction.called_computation(), std::move(operands));
+      return EvaluateCall(*this, instruction, operands);
     case Opcode::kWhile:
       return EvaluateWhile(*this, instruction, std::move(operands[0]));
     case Opcode::kConditional:
@@ -312,21 +360,8 @@ absl::StatusOr<Literal> Evaluation::EvaluateOpcode(const Instruction& instructio
       return EvaluateMap(*this, instruction, operands);
     case Opcode::kCustomCall:
       return EvaluateCustomCall(instruction, operands);
-    case Opcode::kAsyncStart: {
-      KILN_RETURN_IF_ERROR(RequireCalled(instruction, 1));
-      const Shape& shape = instruction.shape();
-      if (!shape.IsTuple() || shape.tuple_shapes().size() < 2) {
-        return InvalidArgument(instruction.Describe(), ": expected a tuple of operands, result and context");
-      }
-      Literal inputs = Literal::Tuple(operands);
-      KILN_ASSIGN_OR_RETURN(Literal value, Run(*instruction.called_computation(), std::move(operands)));
-      std::vector<Literal> elements = {std::move(inputs), std::move(value)};
-      for (size_t i = 2; i < shape.tuple_shapes().size(); ++i) {
-        KILN_ASSIGN_OR_RETURN(Literal context, Allocate(shape.tuple_shapes(static_cast<int64_t>(i))));
-        elements.push_back(std::move(context));
-      }
-      return Literal::Tuple(std::move(elements));
-    }
+    case Opcode::kAsyncStart:
+      return EvaluateAsyncStart(*this, instruction, operands);
     case Opcode::kAsyncUpdate:
       return std::move(operands[0]);
     case Opcode::kAsyncDone:

@@ -55,6 +55,16 @@ absl::StatusOr<Value> ScalarEmitter::ComplexUnary(const hlo::Instruction& instru
       return done(math::Cosh(z));
     case Opcode::kTanh:
       return done(math::Tanh(z));
+    case Opcode::kAsin:
+      return done(math::Asin(z));
+    case Opcode::kAcos:
+      return done(math::Acos(z));
+    case Opcode::kAsinh:
+      return done(math::Asinh(z));
+    case Opcode::kAcosh:
+      return done(math::Acosh(z));
+    case Opcode::kAtanh:
+      return done(math::Atanh(z));
     default:
       return Undefined(instruction, type);
   }

@@ -94,7 +94,7 @@ class Scheduler {
  public:
   Scheduler(const Kernel& kernel, const Nest& nest, const TargetInfo& target)
       : kernel_(kernel), nest_(nest), target_(target) {
-    Collect(nest.body, 1);
+    Collect(nest.body, -1, 1);
   }
 
   NestSchedule Run() {
@@ -130,21 +130,26 @@ class Scheduler {
  private:
   struct Weighted {
     const Op* op;
+    int reduce;    // the innermost reduce it stands in, or -1
     double times;  // executions per iteration of the whole parallel space
   };
 
-  void Collect(const Block& block, double times) {
+  void Collect(const Block& block, int inside, double times) {
     for (const Block::Statement& statement : block.statements) {
       if (statement.kind == Block::Kind::kOp) {
-        ops_.push_back({&kernel_.ops[statement.index], times});
+        ops_.push_back({&kernel_.ops[statement.index], inside, times});
       } else if (statement.kind == Block::Kind::kStore) {
         stores_.push_back(&kernel_.stores[statement.index]);
       } else {
         const Reduce& reduce = kernel_.reduces[statement.index];
         double inner = times;
         for (int loop : reduce.loops) inner *= static_cast<double>(kernel_.loops[loop].extent);
+        // A reduce runs once for all iterations of the loops that it does not depend on.
+        for (int loop : nest_.loops) {
+          if ((reduce.outer_loops >> loop & 1) == 0) inner /= static_cast<double>(kernel_.loops[loop].extent);
+        }
         reduces_.push_back(statement.index);
-        Collect(*reduce.block, inner);
+        Collect(*reduce.block, statement.index, inner);
       }
     }
   }
@@ -195,16 +200,14 @@ class Scheduler {
       double lane_cost = OpCost(*w.op);
       int by = loop, by_lanes = lanes;
       double by_fill = fill;
-      if (loop < 0) {
-        // The reduce loop this op would be vectorized over.
-        for (int number : reduces_) {
-          ReduceSchedule reduce;
-          ScheduleReduce(number, -1, &reduce);
-          if (reduce.vector_loop >= 0 && (w.op->loops >> reduce.vector_loop & 1) != 0) {
-            by = reduce.vector_loop;
-            by_lanes = reduce.lanes;
-            by_fill = Fill(by, by_lanes);
-          }
+      if ((loop < 0 || (w.op->loops >> loop & 1) == 0) && w.reduce >= 0) {
+        // Its reduce may be vectorized by itself.
+        ReduceSchedule reduce;
+        ScheduleReduce(w.reduce, loop, &reduce);
+        if (reduce.vector_loop >= 0) {
+          by = reduce.vector_loop;
+          by_lanes = reduce.lanes;
+          by_fill = Fill(by, by_lanes);
         }
       }
       if (by < 0) {

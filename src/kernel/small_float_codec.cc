@@ -49,10 +49,9 @@ Integer EncodeExponentOnly(Real f32) {
   Integer u = f32.AsInteger();
   Integer exponent = u.Shr(23);
   Integer mantissa = u & 0x7fffff;
-  // A tie goes to the even code.
-  Integer half = Select((exponent & 1) == 1, mantissa.Constant(0x3fffff), mantissa.Constant(0x400000));
-  Integer threshold = Select(exponent == 0, 0x600000, half);
-  Integer code = exponent + Select(mantissa > threshold, mantissa.Constant(1), mantissa.Constant(0));
+  // From halfway on up to the next power; 2^-127, the lowest one, is a subnormal f32.
+  Integer below_half = Select(exponent == 0, mantissa.Constant(0x5fffff), mantissa.Constant(0x3fffff));
+  Integer code = exponent + Select(mantissa > below_half, mantissa.Constant(1), mantissa.Constant(0));
   Mask valid = f32 > 0.0;
   // Above 254 the power of two is past the format (infinity and NaN included).
   return Select(valid & (code < 255), code, 0xFF).ZeroExtend(8);

@@ -2,16 +2,23 @@
 
 #include "src/passes/batch_norm_expander.h"
 #include "src/passes/call_inliner.h"
+#include "src/passes/cholesky_expander.h"
 #include "src/passes/constant_folding.h"
 #include "src/passes/cse.h"
 #include "src/passes/dce.h"
 #include "src/passes/dot_canonicalization.h"
+#include "src/passes/flatten_call_graph.h"
 #include "src/passes/fusion.h"
 #include "src/passes/layout_normalization.h"
 #include "src/passes/opt_barrier_remover.h"
+#include "src/passes/rng_bit_generator_expander.h"
+#include "src/passes/rng_expander.h"
+#include "src/passes/row_fusion.h"
 #include "src/passes/schedule.h"
+#include "src/passes/select_and_scatter_expander.h"
 #include "src/passes/simplify/algebraic_simplifier.h"
 #include "src/passes/transpose_folding.h"
+#include "src/passes/triangular_solve_expander.h"
 
 namespace kiln::passes {
 namespace {
@@ -35,13 +42,16 @@ std::unique_ptr<Pass> Simplification(std::string name) {
 
 // What every target wants.
 PassList CommonPasses() {
-  PassList list = ListOf<CallInliner, LayoutNormalization, Dce, BatchNormExpander>();
+  PassList list = ListOf<CallInliner, LayoutNormalization, Dce>();
+  // Ops that are written as others.
+  Append(&list, ListOf<BatchNormExpander, RngExpander, RngBitGeneratorExpander, SelectAndScatterExpander,
+                       CholeskyExpander, TriangularSolveExpander>());
   list.push_back(Simplification("simplification"));
   Append(&list, ListOf<DotCanonicalization>());
   list.push_back(Simplification("dot-simplification"));
   Append(&list, ListOf<TransposeFolding, OptBarrierRemover>());
   list.push_back(Simplification("final-simplification"));
-  Append(&list, ListOf<Fusion, Schedule>());
+  Append(&list, ListOf<FlattenCallGraph, RowFusion, Fusion, Schedule>());
   return list;
 }
 
@@ -52,9 +62,23 @@ std::unique_ptr<Pass> Make() {
 
 // In pipeline order. Names are those of the passes themselves.
 constexpr std::unique_ptr<Pass> (*kFactories[])() = {
-    Make<CallInliner>,         Make<LayoutNormalization>, Make<Dce>,    Make<BatchNormExpander>,
-    Make<AlgebraicSimplifier>, Make<ConstantFolding>,     Make<Cse>,    Make<DotCanonicalization>,
-    Make<TransposeFolding>,    Make<OptBarrierRemover>,   Make<Fusion>, Make<Schedule>,
+    Make<CallInliner>,
+    Make<LayoutNormalization>,
+    Make<Dce>,
+    Make<BatchNormExpander>,
+    Make<RngExpander>,
+    Make<RngBitGeneratorExpander>,
+    Make<SelectAndScatterExpander>,
+    Make<CholeskyExpander>,
+    Make<TriangularSolveExpander>,
+    Make<AlgebraicSimplifier>,
+    Make<ConstantFolding>,
+    Make<Cse>,
+    Make<DotCanonicalization>,
+    Make<TransposeFolding>,
+    Make<OptBarrierRemover>,
+    Make<FlattenCallGraph>, Make<RowFusion>, Make<Fusion>,
+    Make<Schedule>,
 };
 
 }  // namespace

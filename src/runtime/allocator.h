@@ -36,8 +36,8 @@ class Allocator : public RefCounted<Allocator> {
   explicit Allocator(const Options& options);
   ~Allocator();
 
-  // At least `bytes` bytes (0 gives a block as well). RESOURCE_EXHAUSTED when the limit or the system says no. The block
-  // keeps the allocator alive until Deallocate.
+  // At least `bytes` bytes (0 gives a block as well). RESOURCE_EXHAUSTED when the limit or the system says no. The
+  // block keeps the allocator alive until Deallocate.
   absl::StatusOr<void*> Allocate(size_t bytes);
   // `bytes` as given to Allocate.
   void Deallocate(void* block, size_t bytes);

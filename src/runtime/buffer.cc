@@ -6,7 +6,8 @@
 
 namespace kiln::runtime {
 
-Buffer::Buffer(RefPtr<const BufferType> type, Memory* memory, MemoryBlock block, RefPtr<Event> definition, bool produced)
+Buffer::Buffer(RefPtr<const BufferType> type, Memory* memory, MemoryBlock block, RefPtr<Event> definition,
+               bool produced)
     : type_(std::move(type)),
       memory_(memory),
       definition_(std::move(definition)),
@@ -41,8 +42,8 @@ void Buffer::Delete() {
   if ((before & kDeleted) == 0) FreeIfUnheld();
 }
 
-// Several droppers may come here at once; the exchange lets one of them free the content. A late Hold on a deleted buffer
-// only delays that.
+// Several droppers may come here at once; the exchange lets one of them free the content. A late Hold on a deleted
+// buffer only delays that.
 void Buffer::FreeIfUnheld() {
   uint64_t expected = kDeleted;
   if (state_.compare_exchange_strong(expected, kDeleted | kFreed, std::memory_order_acq_rel)) block_.Reset();

@@ -20,8 +20,8 @@ namespace kiln::runtime {
 // running program, a copy, or an outside user of the address. Holding and deleting are lock-free.
 class Buffer : public RefCounted<Buffer> {
  public:
-  // `definition` settles when the content is there (null: it is). With `produced`, the content is being written and stays
-  // until EndProduction; a definition that settles before that would be wrong.
+  // `definition` settles when the content is there (null: it is). With `produced`, the content is being written and
+  // stays until EndProduction; a definition that settles before that would be wrong.
   Buffer(RefPtr<const BufferType> type, Memory* memory, MemoryBlock block, RefPtr<Event> definition,
          bool produced = false);
   // The producer no longer touches the memory. To be called before `definition` settles.

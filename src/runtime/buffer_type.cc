@@ -30,7 +30,8 @@ absl::StatusOr<RefPtr<const BufferType>> BufferType::Create(hlo::PrimitiveType e
   type->element_bytes_ = hlo::ByteWidth(element_type);
   type->dimensions_.assign(dimensions.begin(), dimensions.end());
   int64_t count = 1;
-  int64_t extent = type->element_bytes_;  // bytes with empty dimensions left out, so that strides cannot overflow either
+  int64_t extent =
+      type->element_bytes_;  // bytes with empty dimensions left out, so that strides cannot overflow either
   for (int64_t size : dimensions) {
     if (size < 0 || (size > 0 && extent > kMaxBytes / size)) {
       return InvalidArgument("bad dimensions of a buffer: ", hlo::PrimitiveTypeName(element_type), "[",

@@ -43,8 +43,7 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Create(const ClientOptions& opti
     return InvalidArgument("memory_limit_bytes, cache_limit_bytes and inline_nanoseconds must not be negative");
   }
   auto client = std::unique_ptr<Client>(new Client(options));
-  const int threads =
-      options.max_threads > 0 ? static_cast<int>(options.max_threads) : ThreadPool::AvailableCpus();
+  const int threads = options.max_threads > 0 ? static_cast<int>(options.max_threads) : ThreadPool::AvailableCpus();
   client->pool_ = std::make_unique<ThreadPool>(threads);
   for (int id = 0; id < options.device_count; ++id) {
     client->devices_.push_back(std::make_unique<Device>(client.get(), id));
@@ -123,8 +122,7 @@ absl::StatusOr<RefPtr<Buffer>> Client::BufferFromHost(const void* data, RefPtr<c
     }
     host_strides.assign(strides->begin(), strides->end());
   } else {
-    KILN_ASSIGN_OR_RETURN(RefPtr<const BufferType> dense,
-                          BufferType::Create(type->element_type(), type->dimensions()));
+    KILN_ASSIGN_OR_RETURN(RefPtr<const BufferType> dense, BufferType::Create(type->element_type(), type->dimensions()));
     host_strides = dense->ByteStrides();
   }
   // Strides of dimensions with one element or none place nothing.
@@ -132,10 +130,9 @@ absl::StatusOr<RefPtr<Buffer>> Client::BufferFromHost(const void* data, RefPtr<c
   for (int64_t i = 0; i < type->rank(); ++i) {
     same &= host_strides[i] == device_strides[i] || type->dimensions()[i] <= 1 || type->element_count() == 0;
   }
-  const bool may_borrow = semantics == HostBufferSemantics::kImmutableZeroCopy ||
-                          semantics == HostBufferSemantics::kMutableZeroCopy;
-  if (may_borrow && same && type->byte_count() != 0 &&
-      reinterpret_cast<uintptr_t>(data) % Allocator::kAlignment == 0) {
+  const bool may_borrow =
+      semantics == HostBufferSemantics::kImmutableZeroCopy || semantics == HostBufferSemantics::kMutableZeroCopy;
+  if (may_borrow && same && type->byte_count() != 0 && reinterpret_cast<uintptr_t>(data) % Allocator::kAlignment == 0) {
     return CreateView(const_cast<void*>(data), std::move(type), memory,
                       semantics == HostBufferSemantics::kMutableZeroCopy, std::move(done));
   }
@@ -151,7 +148,8 @@ absl::StatusOr<RefPtr<Buffer>> Client::BufferFromHost(const void* data, RefPtr<c
 
 absl::StatusOr<RefPtr<Buffer>> Client::Copy(Buffer* source, Memory* memory) {
   auto hold = std::make_shared<BufferHold>(BufferHold::Acquire(source));
-  if (!*hold) return InvalidArgument("cannot copy buffer ", source->type().ToString(), ": it has been deleted or donated");
+  if (!*hold)
+    return InvalidArgument("cannot copy buffer ", source->type().ToString(), ": it has been deleted or donated");
   RefPtr<const BufferType> type = source->shared_type();
   KILN_ASSIGN_OR_RETURN(MemoryBlock block, MemoryBlock::Allocate(allocator_.get(), type->byte_count()));
   void* destination = block.data();

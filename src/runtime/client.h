@@ -50,8 +50,8 @@ class Client {
   ThreadPool* pool() const { return pool_.get(); }
 
   // A buffer from host memory. `strides` are the host's, in bytes, or null for dense row-major; `done` is called once
-  // when the host memory is no longer needed, possibly before this returns (null: not wanted). Host memory that is dense
-  // in the buffer's layout and aligned to 64 bytes is borrowed when the semantics allow it, and copied otherwise.
+  // when the host memory is no longer needed, possibly before this returns (null: not wanted). Host memory that is
+  // dense in the buffer's layout and aligned to 64 bytes is borrowed when the semantics allow it, and copied otherwise.
   absl::StatusOr<RefPtr<Buffer>> BufferFromHost(const void* data, RefPtr<const BufferType> type,
                                                 const absl::Span<const int64_t>* strides, HostBufferSemantics semantics,
                                                 Memory* memory, std::function<void()> done);
@@ -66,13 +66,12 @@ class Client {
   // Copies to another (or the same) memory, once the source is ready.
   absl::StatusOr<RefPtr<Buffer>> Copy(Buffer* source, Memory* memory);
   // Copies the array to `destination` with the given byte strides (null: dense row-major). The event settles when done.
-  absl::StatusOr<RefPtr<Event>> CopyToHost(Buffer* source, void* destination,
-                                           const absl::Span<const int64_t>* strides);
+  absl::StatusOr<RefPtr<Event>> CopyToHost(Buffer* source, void* destination, const absl::Span<const int64_t>* strides);
   // Copies raw bytes [offset, offset + size).
   absl::StatusOr<RefPtr<Event>> CopyRawToHost(Buffer* source, void* destination, int64_t offset, int64_t size);
 
-  // Runs `work` when `dependency` (null: now) has settled with success, and settles the returned event with its outcome.
-  // Work that is `quick` runs in the calling thread if nothing has to be waited for.
+  // Runs `work` when `dependency` (null: now) has settled with success, and settles the returned event with its
+  // outcome. Work that is `quick` runs in the calling thread if nothing has to be waited for.
   RefPtr<Event> RunAfter(const RefPtr<Event>& dependency, bool quick, std::function<absl::Status()> work);
 
   // Work that is counted here is waited for when the client goes.

@@ -25,8 +25,8 @@ class Event {
   bool IsSettled() const { return head_.load(std::memory_order_acquire) == SettledMark(); }
   // Only when settled.
   const absl::Status& status() const { return status_; }
-  // Settles the event and runs the callbacks in the order they were added, in this thread. False, without effect, when the
-  // event is already settled or being settled.
+  // Settles the event and runs the callbacks in the order they were added, in this thread. False, without effect, when
+  // the event is already settled or being settled.
   bool Set(absl::Status status);
   // Blocks until the event is settled.
   const absl::Status& Await();

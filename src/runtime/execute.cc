@@ -84,11 +84,15 @@ struct LoadedExecutable::Run {
       buffer->Drop();
       buffer->Release();
     }
-    for (Buffer* output : outputs) output->EndProduction();
-    done->Set(std::move(status));
-    for (Buffer* output : outputs) output->Release();
+    // Outputs that nobody wants any more are freed before anybody hears of the end.
+    for (Buffer* output : outputs) {
+      output->EndProduction();
+      output->Release();
+    }
     Client* client = executable->client_;
+    RefPtr<Event> finished = std::move(done);
     delete this;
+    finished->Set(std::move(status));
     client->EndWork();
   }
 };
@@ -117,8 +121,8 @@ absl::Status LoadedExecutable::Execute(absl::Span<Buffer* const> arguments, cons
   if (IsDeleted()) return InvalidArgument("executable ", name_, " has been deleted");
   Device* device = options.device != nullptr ? options.device : device_;
   if (device != device_ && !portable_) {
-    return InvalidArgument("executable ", name_, " is compiled for device ", device_->id(), " and cannot run on device ",
-                           device->id());
+    return InvalidArgument("executable ", name_, " is compiled for device ", device_->id(),
+                           " and cannot run on device ", device->id());
   }
   if (arguments.size() != parameter_types_.size()) {
     return InvalidArgument("executable ", name_, " takes ", parameter_types_.size(), " arguments, found ",

@@ -44,8 +44,8 @@ class LoadedExecutable : public RefCounted<LoadedExecutable> {
   };
   // Enqueues one run. `outputs` receives output_types().size() new buffers, one reference each. Donated arguments are
   // deleted when this returns. Short programs run in the calling thread when their inputs are ready; others run on the
-  // pool once they are. `complete`, if not null, receives the event of the run's end; a failure of the run itself settles
-  // it and the outputs' definitions. When this returns an error, there are no outputs and no event.
+  // pool once they are. `complete`, if not null, receives the event of the run's end; a failure of the run itself
+  // settles it and the outputs' definitions. When this returns an error, there are no outputs and no event.
   absl::Status Execute(absl::Span<Buffer* const> arguments, const ExecuteOptions& options, Buffer** outputs,
                        RefPtr<Event>* complete);
 

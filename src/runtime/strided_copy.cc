@@ -94,7 +94,8 @@ void StridedCopy(int64_t element_bytes, absl::Span<const int64_t> dimensions, co
   // The loop that is contiguous in the source sits next to the innermost one, so that a tile covers both.
   size_t best = merged.size() - 2;
   for (size_t i = 0; i + 1 < merged.size(); ++i) {
-    if (std::abs(merged[i].source_stride) < std::abs(merged[best].source_stride) && merged[i].source_stride != 0) best = i;
+    if (std::abs(merged[i].source_stride) < std::abs(merged[best].source_stride) && merged[i].source_stride != 0)
+      best = i;
   }
   std::rotate(merged.begin() + best, merged.begin() + best + 1, merged.end() - 1);
   const Loop inner = merged.back();

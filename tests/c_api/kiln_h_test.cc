@@ -1,11 +1,10 @@
 // kiln.h, linked as a user links it.
-#include "c_api/kiln.h"
-
 #include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "c_api/kiln.h"
 #include "gtest/gtest.h"
 
 namespace {
@@ -55,10 +54,10 @@ TEST_F(KilnHTest, BorrowedMemoryIsReleasedOnce) {
   int released = 0;
   const int64_t dims[] = {4};
   kiln_buffer* buffer = nullptr;
-  EXPECT_EQ(MessageOf(kiln_buffer_borrow(
-                client_, KILN_F32, dims, 1, values, [](void* count) { ++*static_cast<int*>(count); }, &released,
-                &buffer)),
-            "");
+  EXPECT_EQ(
+      MessageOf(kiln_buffer_borrow(
+          client_, KILN_F32, dims, 1, values, [](void* count) { ++*static_cast<int*>(count); }, &released, &buffer)),
+      "");
   const void* data = nullptr;
   EXPECT_EQ(MessageOf(kiln_buffer_data(buffer, &data)), "");
   EXPECT_EQ(data, values);

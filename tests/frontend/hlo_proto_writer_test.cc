@@ -146,7 +146,8 @@ TEST(HloProtoWriterTest, InstructionsAgreeWithXla) {
       Fields all = fields;
       for (const auto& [number, values] : own->second) all[number];
       for (const auto& [number, unused] : all) {
-        const std::vector<std::string> wanted = fields.contains(number) ? fields.at(number) : std::vector<std::string>();
+        const std::vector<std::string> wanted =
+            fields.contains(number) ? fields.at(number) : std::vector<std::string>();
         const std::vector<std::string> got =
             own->second.contains(number) ? own->second.at(number) : std::vector<std::string>();
         if (wanted == got) continue;

@@ -15,6 +15,7 @@
 #include "llvm/IR/Verifier.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Host.h"
 #include "src/base/status.h"
 #include "src/hlo/module.h"
 #include "src/kernel/scalar_emitter.h"
@@ -117,11 +118,18 @@ class ElementwiseJit {
     return stream.str();
   }
 
-  absl::Status Compile() {
+  // For the host's processor, or for `cpu` (an x86-64 level) when it is not empty.
+  absl::Status Compile(const std::string& cpu = "") {
     std::string message;
     llvm::raw_string_ostream stream(message);
     if (llvm::verifyModule(*module_, &stream)) return Internal("invalid IR: ", stream.str());
-    llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> jit = llvm::orc::LLJITBuilder().create();
+    llvm::orc::LLJITBuilder builder;
+    if (!cpu.empty()) {
+      llvm::orc::JITTargetMachineBuilder machine{llvm::Triple(llvm::sys::getProcessTriple())};
+      machine.setCPU(cpu);
+      builder.setJITTargetMachineBuilder(machine);
+    }
+    llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> jit = builder.create();
     if (!jit) return Internal(llvm::toString(jit.takeError()));
     jit_ = std::move(*jit);
     module_->setDataLayout(jit_->getDataLayout());

@@ -20,7 +20,8 @@ TEST(AllocatorTest, BlocksAreAlignedAndUsable) {
     blocks.emplace_back(*block, bytes);
   }
   for (size_t i = 0; i < blocks.size(); ++i) {
-    for (size_t j = 0; j < blocks[i].second; ++j) ASSERT_EQ(static_cast<char*>(blocks[i].first)[j], static_cast<char>(i));
+    for (size_t j = 0; j < blocks[i].second; ++j)
+      ASSERT_EQ(static_cast<char*>(blocks[i].first)[j], static_cast<char>(i));
   }
   for (auto [block, bytes] : blocks) allocator->Deallocate(block, bytes);
   EXPECT_EQ(allocator->statistics().bytes_in_use, 0);

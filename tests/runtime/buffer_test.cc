@@ -45,8 +45,8 @@ TEST_F(BufferTest, HostStridesAndDeviceLayouts) {
   const std::vector<int64_t> order = {0, 1};           // column-major on the device
   const absl::Span<const int64_t> minor_to_major(order);
   auto type = *BufferType::Create(PrimitiveType::kF32, {2, 3}, &minor_to_major);
-  RefPtr<Buffer> buffer = *client_->BufferFromHost(host.data(), type, nullptr, HostBufferSemantics::kImmutableZeroCopy,
-                                                   memory(), nullptr);
+  RefPtr<Buffer> buffer =
+      *client_->BufferFromHost(host.data(), type, nullptr, HostBufferSemantics::kImmutableZeroCopy, memory(), nullptr);
   std::vector<float> raw(6);
   EXPECT_TRUE((*client_->CopyRawToHost(buffer.get(), raw.data(), 0, 24))->Await().ok());
   EXPECT_EQ(raw, (std::vector<float>{0, 3, 1, 4, 2, 5}));

@@ -56,7 +56,8 @@ TEST(EventTest, AwaitWakesAndEveryCallbackRunsUnderRaces) {
     std::vector<std::thread> threads;
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([&] {
-        for (int j = 0; j < 20; ++j) event->OnSettled([&](const absl::Status& status) { calls += status.ok() ? 1 : 100; });
+        for (int j = 0; j < 20; ++j)
+          event->OnSettled([&](const absl::Status& status) { calls += status.ok() ? 1 : 100; });
         EXPECT_TRUE(event->Await().ok());
       });
     }

@@ -25,14 +25,14 @@ class ExecuteTest : public ::testing::Test {
   static Shape F32() { return Shape(PrimitiveType::kF32, {kSize}); }
   // output = a + b, element by element.
   static std::unique_ptr<FakeExecutable> Add() {
-    return std::make_unique<FakeExecutable>(
-        std::vector<Shape>{F32(), F32()}, std::vector<Shape>{F32()},
-        [](absl::Span<const void* const> in, absl::Span<void* const> out, void*) {
-          for (int64_t i = 0; i < kSize; ++i) {
-            static_cast<float*>(out[0])[i] = static_cast<const float*>(in[0])[i] + static_cast<const float*>(in[1])[i];
-          }
-          return absl::OkStatus();
-        });
+    return std::make_unique<FakeExecutable>(std::vector<Shape>{F32(), F32()}, std::vector<Shape>{F32()},
+                                            [](absl::Span<const void* const> in, absl::Span<void* const> out, void*) {
+                                              for (int64_t i = 0; i < kSize; ++i) {
+                                                static_cast<float*>(out[0])[i] = static_cast<const float*>(in[0])[i] +
+                                                                                 static_cast<const float*>(in[1])[i];
+                                              }
+                                              return absl::OkStatus();
+                                            });
   }
   RefPtr<LoadedExecutable> Load(std::unique_ptr<FakeExecutable> fake, bool portable = false) {
     return *LoadedExecutable::Load(client_.get(), std::move(fake), client_->device(0), portable, "fake");
@@ -194,14 +194,15 @@ TEST_F(ExecuteTest, RefusesBadArguments) {
 }
 
 TEST_F(ExecuteTest, ArenaIsAlignedScratchMemory) {
-  auto fake = std::make_unique<FakeExecutable>(
-      std::vector<Shape>{}, std::vector<Shape>{F32()},
-      [](absl::Span<const void* const>, absl::Span<void* const> out, void* arena) {
-        if (arena == nullptr || reinterpret_cast<uintptr_t>(arena) % 64 != 0) return Internal("no arena");
-        std::memset(arena, 1, 12345);
-        std::memset(out[0], 0, kSize * sizeof(float));
-        return absl::OkStatus();
-      });
+  auto fake =
+      std::make_unique<FakeExecutable>(std::vector<Shape>{}, std::vector<Shape>{F32()},
+                                       [](absl::Span<const void* const>, absl::Span<void* const> out, void* arena) {
+                                         if (arena == nullptr || reinterpret_cast<uintptr_t>(arena) % 64 != 0)
+                                           return Internal("no arena");
+                                         std::memset(arena, 1, 12345);
+                                         std::memset(out[0], 0, kSize * sizeof(float));
+                                         return absl::OkStatus();
+                                       });
   fake->Arena(12345);
   RefPtr<LoadedExecutable> executable = Load(std::move(fake));
   RefPtr<Buffer> out = *Run(executable.get(), {});
@@ -212,8 +213,7 @@ TEST_F(ExecuteTest, MemoryRunsOutWithoutHarm) {
   auto small = *Client::Create(ClientOptions{.max_threads = 1, .memory_limit_bytes = 1024});
   auto fake = Add();
   fake->Arena(1 << 20);
-  RefPtr<LoadedExecutable> add =
-      *LoadedExecutable::Load(small.get(), std::move(fake), small->device(0), false, "fake");
+  RefPtr<LoadedExecutable> add = *LoadedExecutable::Load(small.get(), std::move(fake), small->device(0), false, "fake");
   const std::vector<float> values(kSize, 1);
   RefPtr<Buffer> a = *small->BufferFromHost(values.data(), *BufferType::Create(PrimitiveType::kF32, {kSize}), nullptr,
                                             HostBufferSemantics::kImmutableOnlyDuringCall,
@@ -245,13 +245,12 @@ TEST_F(ExecuteTest, ManyThreadsShareAnExecutable) {
 
 TEST_F(ExecuteTest, ClientWaitsForWorkInFlight) {
   std::atomic<bool> finished{false};
-  auto fake = std::make_unique<FakeExecutable>(
-      std::vector<Shape>{}, std::vector<Shape>{F32()},
-      [&](absl::Span<const void* const>, absl::Span<void* const>, void*) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(30));
-        finished = true;
-        return absl::OkStatus();
-      });
+  auto fake = std::make_unique<FakeExecutable>(std::vector<Shape>{}, std::vector<Shape>{F32()},
+                                               [&](absl::Span<const void* const>, absl::Span<void* const>, void*) {
+                                                 std::this_thread::sleep_for(std::chrono::milliseconds(30));
+                                                 finished = true;
+                                                 return absl::OkStatus();
+                                               });
   fake->Slow();
   RefPtr<LoadedExecutable> executable = Load(std::move(fake));
   RefPtr<Buffer> out = *Run(executable.get(), {});

@@ -28,7 +28,9 @@ void SlowCopy(int64_t bytes, const std::vector<int64_t>& dimensions, const char*
 
 TEST(StridedCopyTest, RandomLayoutsAgreeWithTheSlowCopy) {
   std::mt19937 random(7);
-  const auto pick = [&](int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random); };
+  const auto pick = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
   for (int round = 0; round < 2000; ++round) {
     const int64_t bytes = std::vector<int64_t>{1, 2, 4, 8, 16, 3}[pick(0, 5)];
     const int rank = static_cast<int>(pick(0, 5));

@@ -195,9 +195,7 @@ class Appender {
       proto_.Message(74, entry);
     }
   }
-  void operator()(const hlo::FusionAttributes& a) {
-    proto_.String(11, hlo::EnumToName(hlo::kFusionKindNames, a.kind));
-  }
+  void operator()(const hlo::FusionAttributes& a) { proto_.String(11, hlo::EnumToName(hlo::kFusionKindNames, a.kind)); }
   void operator()(const hlo::CallAttributes& a) { proto_.Bool(89, a.is_composite); }
   void operator()(const hlo::CollectiveAttributes& a) {
     proto_.Int64(26, a.channel_id);

@@ -17,8 +17,8 @@ void Integers(uint32_t field, const hlo::Literal& literal, WireWriter* proto) {
 
 // Fixed-width elements, and elements that protos keep as bytes: exactly as the literal has them.
 void Raw(uint32_t field, const hlo::Literal& literal, WireWriter* proto) {
-  proto->String(field, absl::string_view(reinterpret_cast<const char*>(literal.bytes().data()),
-                                         literal.bytes().size()));
+  proto->String(field,
+                absl::string_view(reinterpret_cast<const char*>(literal.bytes().data()), literal.bytes().size()));
 }
 
 // Elements narrower than a byte, which protos want zero-extended.

@@ -128,7 +128,8 @@ WireWriter ScheduleProto(const hlo::Module& module, const Numbering& numbering,
   for (const hlo::Computation* computation : numbering.computations()) {
     if (fusions.contains(computation)) continue;
     std::vector<int64_t> numbers;
-    for (const hlo::Instruction* instruction : computation->instructions()) numbers.push_back(numbering.Of(instruction));
+    for (const hlo::Instruction* instruction : computation->instructions())
+      numbers.push_back(numbering.Of(instruction));
     WireWriter sequence;
     sequence.Integers(1, numbers);
     WireWriter entry;

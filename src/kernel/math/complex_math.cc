@@ -219,6 +219,38 @@ Complex Tanh(Complex z) {
   return {CopySign(re, z.re), Select(z.im == 0.0, z.im, im)};
 }
 
+// The inverse functions after Kahan: real functions of sqrt(1 - z) and sqrt(1 + z), which keep signed zeros and both
+// sides of the branch cuts.
+Complex Asin(Complex z) {
+  Complex below = Sqrt({1.0 - z.re, -z.im}), above = Sqrt({z.re + 1.0, z.im});
+  return {Atan2(z.re, below.re * above.re - below.im * above.im), Asinh(below.re * above.im - below.im * above.re)};
+}
+
+Complex Acos(Complex z) {
+  Complex below = Sqrt({1.0 - z.re, -z.im}), above = Sqrt({z.re + 1.0, z.im});
+  return {Atan2(below.re, above.re) * 2.0, Asinh(above.re * below.im - above.im * below.re)};
+}
+
+Complex Asinh(Complex z) {
+  // -i asin(i z)
+  Complex s = Asin({-z.im, z.re});
+  return {s.im, -s.re};
+}
+
+Complex Acosh(Complex z) {
+  Complex below = Sqrt({z.re - 1.0, z.im}), above = Sqrt({z.re + 1.0, z.im});
+  return {Asinh(below.re * above.re + below.im * above.im), Atan2(below.im, above.re) * 2.0};
+}
+
+Complex Atanh(Complex z) {
+  // Odd in the real part: for negative ones the logarithm's argument would come near -1.
+  Real x = z.re.Abs(), y2 = z.im * z.im;
+  Real left = 1.0 - x;
+  Real re = Log1p(x * 4.0 / MulAdd(left, left, y2)) * 0.25;
+  Real im = Atan2(z.im * 2.0, left * (x + 1.0) - y2) * 0.5;
+  return {CopySign(re, z.re), im};
+}
+
 Complex Logistic(Complex z) {
   // e^(z/2) / (2 cosh(z/2)) over e^|x/2|: accurate at the poles, where 1 + e^-z would cancel, and free of overflow.
   Real decay = -z.re.Abs();

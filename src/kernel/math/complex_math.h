@@ -38,6 +38,11 @@ Complex Tan(Complex z);
 Complex Sinh(Complex z);
 Complex Cosh(Complex z);
 Complex Tanh(Complex z);
+Complex Asin(Complex z);
+Complex Acos(Complex z);
+Complex Asinh(Complex z);
+Complex Acosh(Complex z);
+Complex Atanh(Complex z);
 Complex Logistic(Complex z);
 Complex Pow(Complex z, Complex w);
 // -i log((x + i y) / sqrt(x^2 + y^2))

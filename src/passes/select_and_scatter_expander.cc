@@ -1,0 +1,163 @@
+#include "src/passes/select_and_scatter_expander.h"
+
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "src/base/status.h"
+#include "src/passes/array_value.h"
+
+namespace kiln::passes {
+namespace {
+
+using hlo::ComparisonDirection;
+using hlo::Computation;
+using hlo::DimensionVector;
+using hlo::Instruction;
+using hlo::Opcode;
+using hlo::PrimitiveType;
+using hlo::Shape;
+
+// Windows of at most this many places are asked one by one.
+constexpr int64_t kMaxPlaces = 25;
+
+class Expansion {
+ public:
+  explicit Expansion(Instruction* root)
+      : builder_(root->parent(), root),
+        root_(*root),
+        window_(root->Get<hlo::WindowAttributes>().window),
+        operand_(&builder_, root->operand(0)),
+        source_(&builder_, root->operand(1)),
+        init_(&builder_, root->operand(2)),
+        index_type_(operand_.shape().element_count() > std::numeric_limits<int32_t>::max() ? PrimitiveType::kS64
+                                                                                           : PrimitiveType::kS32) {}
+
+  Instruction* Run() {
+    const DimensionVector& dimensions = operand_.shape().dimensions();
+    const ArrayValue start = init_.Broadcast(dimensions, {});
+    if (operand_.shape().element_count() == 0 || source_.shape().element_count() == 0) return start.instruction();
+    places_ = Iota(&builder_, index_type_, {operand_.shape().element_count()}, 0).Reshape(dimensions);
+    const ArrayValue selected = Selected();
+    int64_t count = 1;
+    bool dilated = false;
+    for (const hlo::WindowDimension& w : window_) {
+      count = count > kMaxPlaces ? count : count * w.size;
+      dilated |= w.base_dilation != 1;
+    }
+    return (count > kMaxPlaces || dilated ? Scatter(start, selected) : Ask(start, selected)).instruction();
+  }
+
+ private:
+  // Of every window, the linear index of the element that the select computation keeps; -1 where it has none.
+  ArrayValue Selected() {
+    const Shape values(operand_.type(), source_.shape().dimensions());
+    const Shape indices(index_type_, source_.shape().dimensions());
+    const ArrayValue none(&builder_, builder_.Scalar(index_type_, -1));
+    const ArrayValue zero(&builder_, builder_.Constant(hlo::ZeroLiteral(operand_.type())));
+    Instruction* chosen = builder_.Add(
+        Opcode::kReduceWindow, Shape::Tuple({values, indices}),
+        {operand_.instruction(), places_.instruction(), zero.instruction(), none.instruction()},
+        hlo::WindowAttributes{window_}, {Chooser()});
+    return {&builder_, builder_.GetTupleElement(chosen, 1)};
+  }
+
+  // (value, index) of two candidates -> that of the one to keep; a negative index is no candidate.
+  Computation* Chooser() {
+    Computation* chooser = builder_.computation()->parent()->AddComputation("choose");
+    hlo::Builder inside(chooser, &root_);
+    const Shape value = Shape::Scalar(operand_.type()), index = Shape::Scalar(index_type_);
+    const ArrayValue a(&inside, chooser->AddParameter(0, value)), i(&inside, chooser->AddParameter(1, index));
+    const ArrayValue b(&inside, chooser->AddParameter(2, value)), j(&inside, chooser->AddParameter(3, index));
+    const ArrayValue preferred(
+        &inside, inside.Inline(*root_.called_computation(0), {a.instruction(), b.instruction()}));
+    const ArrayValue zero = i.Number(int64_t{0});
+    const ArrayValue keep = Compare(ComparisonDirection::kGe, i, zero) &
+                            (preferred | Compare(ComparisonDirection::kLt, j, zero));
+    chooser->set_root(inside.Tuple({Select(keep, a, b).instruction(), Select(keep, i, j).instruction()}));
+    return chooser;
+  }
+
+  // What stands `position` places after the start of the window that covers each element of the operand: that window's
+  // element of `value`, or `outside` where no window lies so.
+  ArrayValue AtWindow(const ArrayValue& value, const ArrayValue& outside, const DimensionVector& position) {
+    hlo::PadAttributes pad;
+    for (size_t d = 0; d < window_.size(); ++d) {
+      const hlo::WindowDimension& w = window_[d];
+      const int64_t low = position[d] * w.window_dilation - w.padding_low;
+      const int64_t spread = (value.shape().dimensions(d) - 1) * w.stride + 1;
+      pad.low.push_back(low);
+      pad.interior.push_back(w.stride - 1);
+      pad.high.push_back(operand_.shape().dimensions(d) - low - spread);
+    }
+    return {&builder_, builder_.Add(Opcode::kPad, Shape(value.type(), operand_.shape().dimensions()),
+                                    {value.instruction(), outside.instruction()}, std::move(pad))};
+  }
+
+  ArrayValue Ask(const ArrayValue& start, const ArrayValue& selected) {
+    const ArrayValue none(&builder_, builder_.Scalar(index_type_, -1));
+    const ArrayValue zero(&builder_, builder_.Constant(hlo::ZeroLiteral(source_.type())));
+    // The later a place is in the window, the earlier is the window in the source.
+    DimensionVector position;
+    for (const hlo::WindowDimension& w : window_) position.push_back(w.size - 1);
+    ArrayValue result = start;
+    while (true) {
+      const ArrayValue here = Compare(ComparisonDirection::kEq, AtWindow(selected, none, position), places_);
+      result = Select(here, Combine(result, AtWindow(source_, zero, position)), result);
+      int64_t d = static_cast<int64_t>(position.size()) - 1;
+      while (d >= 0 && position[d] == 0) {
+        position[d] = window_[d].size - 1;
+        --d;
+      }
+      if (d < 0) return result;
+      --position[d];
+    }
+  }
+
+  // The scatter computation, element by element.
+  ArrayValue Combine(const ArrayValue& a, const ArrayValue& b) {
+    return {&builder_, builder_.Add(Opcode::kMap, a.shape(), {a.instruction(), b.instruction()},
+                                    hlo::DimensionsAttributes{AllDimensions(a.shape())},
+                                    {root_.called_computation(1)})};
+  }
+
+  static DimensionVector AllDimensions(const Shape& shape) {
+    DimensionVector all;
+    for (int64_t d = 0; d < shape.rank(); ++d) all.push_back(d);
+    return all;
+  }
+
+  ArrayValue Scatter(const ArrayValue& start, const ArrayValue& selected) {
+    const int64_t count = source_.shape().element_count();
+    const ArrayValue flat = start.Reshape({operand_.shape().element_count()});
+    hlo::ScatterAttributes attributes;
+    attributes.inserted_window_dims = {0};
+    attributes.scatter_dims_to_operand_dims = {0};
+    attributes.index_vector_dim = 1;
+    const ArrayValue result(
+        &builder_, builder_.Add(Opcode::kScatter, flat.shape(),
+                                {flat.instruction(), selected.Reshape({count}).instruction(),
+                                 source_.Reshape({count}).instruction()},
+                                std::move(attributes), {root_.called_computation(1)}));
+    return result.Reshape(operand_.shape().dimensions());
+  }
+
+  hlo::Builder builder_;
+  const Instruction& root_;
+  const hlo::Window window_;
+  ArrayValue operand_, source_, init_;
+  const PrimitiveType index_type_;
+  ArrayValue places_;  // linear index of every element of the operand
+};
+
+}  // namespace
+
+bool SelectAndScatterExpander::Expands(const Instruction& instruction) const {
+  return instruction.opcode() == Opcode::kSelectAndScatter;
+}
+
+absl::StatusOr<Instruction*> SelectAndScatterExpander::Expand(Instruction* instruction) {
+  return Expansion(instruction).Run();
+}
+
+}  // namespace kiln::passes
