@@ -13,6 +13,7 @@
 #include "src/cpu/host_isa.h"
 #include "src/cpu/op_emitters.h"
 #include "src/cpu/program_abi.h"
+#include "src/kernel/buffer_sharing.h"
 #include "src/kernel/kernel_builder.h"
 
 namespace kiln::cpu {
@@ -59,21 +60,8 @@ analysis::TargetHooks ProgramEmitter::Hooks() {
 bool ProgramEmitter::MayShare(const Instruction& instruction, int64_t leaf, int64_t operand) const {
   const ScheduledKernel* scheduled = KernelOf(instruction);
   if (scheduled == nullptr) return false;
-  const kernel::Kernel& kernel = scheduled->kernel;
   const int output = static_cast<int>(instruction.operand_count() + leaf);
-  bool read = false;
-  for (const kernel::Op& op : kernel.ops) read |= op.kind == kernel::OpKind::kLoad && op.parameter == operand;
-  if (!read) return true;
-  if (kernel.nests.size() != 1) return false;
-  const kernel::Store* store = nullptr;
-  for (const kernel::Store& candidate : kernel.stores) {
-    if (candidate.parameter == output) store = &candidate;
-  }
-  if (store == nullptr || kernel.parameters[operand].type != kernel.parameters[output].type) return false;
-  for (const kernel::Op& op : kernel.ops) {
-    if (op.kind == kernel::OpKind::kLoad && op.parameter == operand && !(op.offset == store->offset)) return false;
-  }
-  return true;
+  return kernel::MayShareBuffer(scheduled->kernel, static_cast<int>(operand), output);
 }
 
 absl::Status ProgramEmitter::Prepare() {
