@@ -509,10 +509,20 @@ class NestLowering {
 
   // ---- Memory ----
 
+  // The vector loop occurs in no division or remainder.
+  bool IsPlainSum(const IndexExpr& offset) const {
+    for (const auto& [number, coefficient] : offset.terms) {
+      const IndexTerms::Term& term = kernel_.terms.term(number);
+      if (term.kind != IndexTerms::Kind::kLoop && Varies(term.loops)) return false;
+    }
+    return true;
+  }
+
   Access AccessFor(const IndexExpr& offset) {
     Access access;
     int64_t stride;
-    if (!LinearStride(kernel_.terms, offset, vector_loop_, vector_->lanes(), &stride)) {
+    if (!LinearStride(kernel_.terms, offset, vector_loop_, vector_->lanes(), &stride) ||
+        (!aligned_runs_ && !IsPlainSum(offset))) {
       access.kind = Access::Kind::kIndexed;
       access.offsets = index_.Vector(offset, /*wide=*/true);
       return access;
