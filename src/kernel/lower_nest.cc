@@ -610,26 +610,6 @@ class NestLowering {
     return EmitScalarComputation(emitter, *reduce.combiner, arguments);
   }
 
-  // x combined with it is x.
-  hlo::Literal Identity(hlo::Opcode opcode, PrimitiveType type) const {
-    switch (opcode) {
-      case hlo::Opcode::kMultiply:
-        return hlo::OneLiteral(type);
-      case hlo::Opcode::kMaximum:
-        return hlo::MinLiteral(type);
-      case hlo::Opcode::kMinimum:
-        return hlo::MaxLiteral(type);
-      case hlo::Opcode::kAnd:
-        return hlo::LiteralOf(hlo::Shape::Scalar(type), int64_t{type == PrimitiveType::kPred ? 1 : -1});
-      case hlo::Opcode::kAdd:
-        // -0 + x is x for every x; 0 + -0 is not.
-        if (hlo::IsFloating(type)) return hlo::LiteralOf(hlo::Shape::Scalar(type), -0.0);
-        return hlo::ZeroLiteral(type);
-      default:
-        return hlo::ZeroLiteral(type);
-    }
-  }
-
   static llvm::Value* Part(const Value& value, int part) { return part == 0 ? value.value : value.imaginary; }
 
   absl::Status LowerReduce(int number) {
@@ -652,8 +632,9 @@ class NestLowering {
     std::vector<Value> start = inits;
     if (split) {
       for (size_t i = 0; i < count; ++i) {
-        start[i] = reduce.combiner != nullptr ? emitter->Zero(inits[i].type)
-                                              : emitter->Constant(Identity(reduce.combine_opcode, inits[i].type), 0);
+        start[i] = reduce.combiner != nullptr
+                       ? emitter->Zero(inits[i].type)
+                       : emitter->Constant(CombinerIdentity(reduce.combine_opcode, inits[i].type), 0);
       }
     }
     std::vector<std::vector<llvm::AllocaInst*>> slots(count);

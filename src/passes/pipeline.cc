@@ -9,8 +9,6 @@
 #include "src/passes/dce.h"
 #include "src/passes/dimension_size_expander.h"
 #include "src/passes/dot_canonicalization.h"
-#include "src/passes/flatten_call_graph.h"
-#include "src/passes/fft_expander.h"
 #include "src/passes/eigh_expander.h"
 #include "src/passes/fft_expander.h"
 #include "src/passes/flatten_call_graph.h"
