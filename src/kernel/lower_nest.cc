@@ -48,6 +48,32 @@ class NestLowering {
     return LowerLevel(nest_.body, loops, 0, [] { return absl::OkStatus(); });
   }
 
+  // The body once, at given iterations, instead of loops around it.
+  absl::StatusOr<Value> RunOnce(absl::Span<llvm::Value* const> loops, int vector_loop, int lanes,
+                                const Value& external) {
+    for (size_t loop = 0; loop < loops.size(); ++loop) {
+      if (loops[loop] != nullptr) index_.SetLoop(static_cast<int>(loop), loops[loop]);
+    }
+    if (lanes > 1) {
+      vector_ = std::make_unique<ScalarEmitter>(&b_, lanes, target_.target);
+      vector_loop_ = vector_loop;
+      index_.SetVector(vector_loop, lanes);
+      // Vectors may begin anywhere.
+      aligned_runs_ = false;
+    }
+    external_ = external;
+    const Store* store = nullptr;
+    for (const Block::Statement& statement : nest_.body.statements) {
+      if (statement.kind == Block::Kind::kStore) {
+        store = &kernel_.stores[statement.index];
+      } else {
+        KILN_RETURN_IF_ERROR(LowerStatement(statement));
+      }
+    }
+    if (store == nullptr) return Internal("an epilogue without a result");
+    return Get(store->value, /*vector=*/lanes > 1);
+  }
+
  private:
   using Innermost = std::function<absl::Status()>;
 
@@ -454,6 +480,8 @@ class NestLowering {
         for (ValueId operand : op.operands) operands.push_back(Get(operand, vector));
         return EmitElementwise(&emitter, op.opcode, op.instruction, op.type, operands);
       }
+      case OpKind::kExternal:
+        return external_;
       case OpKind::kReduced:
         // Set when its reduce was lowered.
         return values_[id];
@@ -746,12 +774,22 @@ class NestLowering {
   llvm::Value* end_ = nullptr;
   IndexLowering index_;
   std::vector<Value> values_;
+  Value external_;
+  bool aligned_runs_ = true;  // vectors begin at multiples of their lanes
   absl::flat_hash_map<ValueId, Staged> staged_;
   llvm::Value* tile_row_ = nullptr;
   llvm::Value* tile_column_ = nullptr;
 };
 
 }  // namespace
+
+absl::StatusOr<Value> LowerEpilogue(llvm::IRBuilder<>* builder, const Kernel& kernel, const TargetInfo& target,
+                                    absl::Span<llvm::Value* const> parameters, absl::Span<llvm::Value* const> loops,
+                                    int vector_loop, int lanes, const Value& external) {
+  const NestSchedule schedule;
+  return NestLowering(builder, kernel, kernel.nests[0], schedule, target, parameters, /*threads=*/nullptr)
+      .RunOnce(loops, vector_loop, lanes, external);
+}
 
 absl::Status LowerNest(llvm::IRBuilder<>* builder, const Kernel& kernel, const Nest& nest, const NestSchedule& schedule,
                        const TargetInfo& target, absl::Span<llvm::Value* const> parameters, llvm::Value* begin,

@@ -21,6 +21,12 @@ absl::Status LowerNest(llvm::IRBuilder<>* builder, const Kernel& kernel, const N
                        const TargetInfo& target, absl::Span<llvm::Value* const> parameters, llvm::Value* begin,
                        llvm::Value* end, ThreadMapping* threads = nullptr);
 
+// Emits the body of an epilogue (BuildEpilogue) once, without loops: `loops[l]` is the i64 value of loop l, `vector_loop` (or
+// -1) the one whose iterations are the `lanes` lanes of `external`, all of them inside the extent. Returns the value to store.
+absl::StatusOr<Value> LowerEpilogue(llvm::IRBuilder<>* builder, const Kernel& kernel, const TargetInfo& target,
+                                    absl::Span<llvm::Value* const> parameters, absl::Span<llvm::Value* const> loops,
+                                    int vector_loop, int lanes, const Value& external);
+
 }  // namespace kiln::kernel
 
 #endif  // KILN_KERNEL_LOWER_NEST_H_
