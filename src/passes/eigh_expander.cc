@@ -52,8 +52,8 @@ ArrayValue OnDiagonal(const ArrayValue& stack) {
 }
 
 ArrayValue Sum(const ArrayValue& value, absl::Span<const int64_t> dimensions) {
-  return {value.builder(), value.builder()->Reduce(value.instruction(), ZeroOf(value).instruction(), dimensions,
-                                                   Opcode::kAdd)};
+  return {value.builder(),
+          value.builder()->Reduce(value.instruction(), ZeroOf(value).instruction(), dimensions, Opcode::kAdd)};
 }
 
 ArrayValue Diagonal(const ArrayValue& stack) { return Sum(Select(OnDiagonal(stack), stack, ZeroOf(stack)), {2}); }
@@ -96,8 +96,8 @@ void Rotate(const ArrayValue& cosine, const ArrayValue& sine, int64_t dimension,
 void Move(int64_t dimension, ArrayValue* top, ArrayValue* bottom) {
   const int64_t half = top->shape().dimensions(dimension);
   if (half == 1) return;
-  const ArrayValue upper = Concatenate({top->Slice(dimension, 0, 1), bottom->Slice(dimension, 0, 1),
-                                        top->Slice(dimension, 1, half - 1)}, dimension);
+  const ArrayValue upper = Concatenate(
+      {top->Slice(dimension, 0, 1), bottom->Slice(dimension, 0, 1), top->Slice(dimension, 1, half - 1)}, dimension);
   *bottom = Concatenate({bottom->Slice(dimension, 1, half), top->Slice(dimension, half - 1, half)}, dimension);
   *top = upper;
 }
@@ -123,8 +123,8 @@ Parts Round(Parts parts) {
 // Whether, in any matrix, what is off the diagonal is more than rounding.
 ArrayValue Unfinished(const Parts& parts) {
   const PrimitiveType type = hlo::ComplexComponentType(parts[kTopLeft].type());
-  const double epsilon = type == PrimitiveType::kF64 ? std::numeric_limits<double>::epsilon()
-                                                     : std::numeric_limits<float>::epsilon();
+  const double epsilon =
+      type == PrimitiveType::kF64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
   const double n = 2.0 * static_cast<double>(parts[kTopLeft].shape().dimensions(1));
   auto squares = [](const ArrayValue& part, bool without_diagonal) {
     const ArrayValue all = SquaredAbs(part);
@@ -149,9 +149,9 @@ Parts Diagonalize(const Parts& parts, int64_t sweeps) {
     return values[kPartCount] & Compare(ComparisonDirection::kLt, done, done.Number(sweeps));
   };
   auto sweep = [&](const std::vector<ArrayValue>& values) {
-    std::vector<ArrayValue> next = CountedLoop(
-        {values.begin(), values.begin() + kPartCount}, rounds,
-        [](const ArrayValue&, const std::vector<ArrayValue>& current) { return Round(current); });
+    std::vector<ArrayValue> next =
+        CountedLoop({values.begin(), values.begin() + kPartCount}, rounds,
+                    [](const ArrayValue&, const std::vector<ArrayValue>& current) { return Round(current); });
     const ArrayValue& done = values[kPartCount + 1];
     next.push_back(Unfinished(next));
     next.push_back(done + done.Number(int64_t{1}));
@@ -172,9 +172,9 @@ std::pair<ArrayValue, ArrayValue> Sorted(const ArrayValue& values) {
   less->AddParameter(2, Shape::Scalar(PrimitiveType::kS32));
   less->AddParameter(3, Shape::Scalar(PrimitiveType::kS32));
   less->set_root(inside.Compare(ComparisonDirection::kLt, a, b));
-  Instruction* sorted = builder->Add(Opcode::kSort, Shape::Tuple({shape, places.shape()}),
-                                     {values.instruction(), places.instruction()},
-                                     hlo::SortAttributes{.dimension = 1, .is_stable = true}, {less});
+  Instruction* sorted =
+      builder->Add(Opcode::kSort, Shape::Tuple({shape, places.shape()}), {values.instruction(), places.instruction()},
+                   hlo::SortAttributes{.dimension = 1, .is_stable = true}, {less});
   return {{builder, builder->GetTupleElement(sorted, 0)}, {builder, builder->GetTupleElement(sorted, 1)}};
 }
 
@@ -192,8 +192,8 @@ Eigen Solve(const ArrayValue& matrices, const Config& config) {
   ArrayValue whole = strict + diagonal + Conjugate(Transposed(strict));
   // Divided by the largest element, so that squares neither overflow nor vanish.
   const ArrayValue sizes = Abs(whole);
-  const ArrayValue largest(builder, builder->Reduce(sizes.instruction(), ZeroOf(sizes).instruction(), {1, 2},
-                                                    Opcode::kMaximum));
+  const ArrayValue largest(builder,
+                           builder->Reduce(sizes.instruction(), ZeroOf(sizes).instruction(), {1, 2}, Opcode::kMaximum));
   const ArrayValue scale =
       Select(Compare(ComparisonDirection::kEq, largest, largest.Number(0.0)), largest.Number(1.0), largest);
   whole = whole / FromReal(scale, whole).Broadcast(whole.shape().dimensions(), {0});
@@ -251,8 +251,7 @@ absl::StatusOr<Instruction*> EighExpander::Expand(Instruction* instruction) {
   const ArrayValue operand(&builder, instruction->operand(0));
   if (shape.element_count() == 0) return builder.Tuple({operand.instruction(), builder.Splat(values, 0.0)});
   const Eigen eigen = Solve(AsStack(operand), config);
-  return builder.Tuple(
-      {FromStack(eigen.vectors, shape).instruction(), FromStack(eigen.values, values).instruction()});
+  return builder.Tuple({FromStack(eigen.vectors, shape).instruction(), FromStack(eigen.values, values).instruction()});
 }
 
 }  // namespace kiln::passes

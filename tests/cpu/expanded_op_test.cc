@@ -115,10 +115,10 @@ TEST(ExpandedOps, LinearAlgebra) {
       const std::string scale = type[0] == 'c' ? absl::StrCat("(", 3 * n, ", 0)") : absl::StrCat(3 * n);
       // x with a heavy diagonal: both definite and well conditioned.
       const std::string matrix = absl::StrCat(
-          "  x = ", square, " parameter(0)\n  i = s32[2,", n, ",", n, "] iota(), iota_dimension=1\n  j = s32[2,", n, ",",
-          n, "] iota(), iota_dimension=2\n  on = pred[2,", n, ",", n, "] compare(i, j), direction=EQ\n  k = ", type,
-          "[] constant(", scale, ")\n  ks = ", square, " broadcast(k), dimensions={}\n  a = ", square,
-          " select(on, ks, x)\n");
+          "  x = ", square, " parameter(0)\n  i = s32[2,", n, ",", n, "] iota(), iota_dimension=1\n  j = s32[2,", n,
+          ",", n, "] iota(), iota_dimension=2\n  on = pred[2,", n, ",", n,
+          "] compare(i, j), direction=EQ\n  k = ", type, "[] constant(", scale, ")\n  ks = ", square,
+          " broadcast(k), dimensions={}\n  a = ", square, " select(on, ks, x)\n");
       ExpectCompiledAgrees(Entry(absl::StrCat(matrix, "  ROOT r = ", square, " cholesky(a), lower=true\n")), tolerance);
       ExpectCompiledAgrees(
           Entry(absl::StrCat(matrix, "  b = ", tall, " parameter(1)\n  ROOT r = ", tall,
