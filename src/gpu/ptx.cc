@@ -15,6 +15,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "src/base/status.h"
+#include "src/gpu/llvm_pipeline.h"
 
 extern "C" {
 void LLVMInitializeNVPTXTargetInfo();
@@ -69,14 +70,7 @@ class ScopedHandler {
   std::unique_ptr<llvm::DiagnosticHandler> previous_;
 };
 
-}  // namespace
-
-absl::StatusOr<std::string> EmitPtx(llvm::Module& module, const PtxOptions& options) {
-  std::string message;
-  llvm::raw_string_ostream message_stream(message);
-  if (llvm::verifyModule(module, &message_stream)) {
-    return Internal("GPU module ", module.getName().str(), " does not verify: ", message_stream.str());
-  }
+absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeMachine(const PtxOptions& options) {
   std::string error;
   const llvm::Target* target = NvptxTarget(&error);
   if (target == nullptr) return Internal("LLVM has no NVPTX target: ", error);
@@ -91,11 +85,31 @@ absl::StatusOr<std::string> EmitPtx(llvm::Module& module, const PtxOptions& opti
       target->createTargetMachine(kTriple, cpu, features, llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
                                   llvm::CodeGenOptLevel::Aggressive));
   if (machine == nullptr) return Internal("LLVM makes no NVPTX machine for ", cpu);
+  return machine;
+}
+
+}  // namespace
+
+absl::Status SetNvptxTarget(llvm::Module& module, const PtxOptions& options) {
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, MakeMachine(options));
+  module.setTargetTriple(kTriple);
+  module.setDataLayout(machine->createDataLayout());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> EmitPtx(llvm::Module& module, const PtxOptions& options) {
+  std::string message;
+  llvm::raw_string_ostream message_stream(message);
+  if (llvm::verifyModule(module, &message_stream)) {
+    return Internal("GPU module ", module.getName().str(), " does not verify: ", message_stream.str());
+  }
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, MakeMachine(options));
   module.setTargetTriple(kTriple);
   module.setDataLayout(machine->createDataLayout());
 
   std::string diagnostic;
   ScopedHandler handler(module.getContext(), &diagnostic);
+  OptimizeModule(module, *machine);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
   llvm::legacy::PassManager passes;

@@ -15,9 +15,12 @@ struct PtxOptions {
   int isa_version = 83;
 };
 
-// Compiles `module` (the functions with the ptx_kernel calling convention are the entry points) and sets its triple and
-// data layout. The module must verify; it is changed by the code generator and is of no further use. INTERNAL when LLVM
-// cannot select the code.
+// Sets the triple and data layout of `module`, for which code is to be emitted into it.
+absl::Status SetNvptxTarget(llvm::Module& module, const PtxOptions& options = {});
+
+// Optimizes and compiles `module` (the functions with the ptx_kernel calling convention are the entry points) and sets
+// its triple and data layout. The module must verify; it is changed by the code generator and is of no further use.
+// INTERNAL when LLVM cannot select the code.
 absl::StatusOr<std::string> EmitPtx(llvm::Module& module, const PtxOptions& options = {});
 
 }  // namespace kiln::gpu

@@ -47,6 +47,11 @@ absl::StatusOr<Index> BodyBuilder::BeginNest(absl::Span<const int64_t> extents, 
   return variables;
 }
 
+void BodyBuilder::BindExternal(const Instruction* instruction, const Index& index) {
+  external_ = instruction;
+  external_index_ = index;
+}
+
 void BodyBuilder::EndNest() { open_.clear(); }
 
 ValueId BodyBuilder::AddOp(Op op) {
@@ -153,6 +158,14 @@ absl::StatusOr<ValueId> BodyBuilder::EmitUnder(ValueId predicate, const Instruct
 absl::StatusOr<ValueId> BodyBuilder::EmitUncached(const Instruction* instruction, const Index& index, int64_t leaf) {
   auto input = inputs_.find(instruction);
   if (input != inputs_.end()) return AddLoad(input->second, index, predicate_);
+  if (instruction == external_) {
+    if (index != external_index_) {
+      return Unimplemented(instruction->Describe(), ": its elements are read in another order than they are made");
+    }
+    Op op{OpKind::kExternal, instruction->shape().element_type()};
+    op.loops = open_[0].loops;
+    return AddOp(std::move(op));
+  }
   const Instruction* operand = instruction->operand_count() > 0 ? instruction->operand(0) : nullptr;
   IndexTerms& terms = kernel_.terms;
   switch (instruction->opcode()) {

@@ -25,6 +25,10 @@ class BodyBuilder {
   // `instruction` is read from parameter number `parameter` of the kernel.
   void BindInput(const hlo::Instruction* instruction, int parameter) { inputs_[instruction] = parameter; }
 
+  // `instruction` is computed elsewhere: its element at the open nest's own indices is the kernel's external value. Call it
+  // inside the nest.
+  void BindExternal(const hlo::Instruction* instruction, const Index& index);
+
   // Opens a nest with one loop per dimension and returns its loop variables.
   absl::StatusOr<Index> BeginNest(absl::Span<const int64_t> extents, LoopKind kind);
   void EndNest();
@@ -83,6 +87,8 @@ class BodyBuilder {
 
   Kernel& kernel_;
   absl::flat_hash_map<const hlo::Instruction*, int> inputs_;
+  const hlo::Instruction* external_ = nullptr;
+  Index external_index_;
   std::vector<OpenBlock> open_;
   std::vector<std::unique_ptr<Block>> reduce_blocks_;
   ValueId predicate_ = kNoValue;  // guards every load emitted now

@@ -83,6 +83,8 @@ class Printer {
       case OpKind::kToIndex:
         return absl::StrCat(op.clamp ? "clamp " : "index-of ", Values(op.operands), " in [", op.range.low, ", ",
                             op.range.high, "]");
+      case OpKind::kExternal:
+        return "external";
       case OpKind::kReduced:
         return absl::StrCat("result ", op.offset.constant, " of reduce ", op.reduce);
     }

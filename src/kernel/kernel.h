@@ -53,6 +53,7 @@ enum class OpKind : uint8_t {
   kIndex,        // `offset` as a value of `type` (iota)
   kCondition,    // pred: all of `conditions`, and operand 0 where there is one
   kToIndex,      // operand 0, an integer, as an index: clamped to `range` when `clamp`; only used through symbols
+  kExternal,     // a value that whoever lowers the body supplies, at the nest's own indices: a matrix product's sum
   kReduced,      // result number `offset.constant` of the reduce `reduce`
 };
 

@@ -207,6 +207,31 @@ int64_t InPlaceOperand(const Instruction& instruction, int64_t leaf) {
   return source->IsParameter() ? source->parameter_number() : -1;
 }
 
+absl::StatusOr<Kernel> BuildEpilogue(const Instruction& fusion, const Instruction& hero) {
+  const hlo::Computation& computation = *fusion.called_computation();
+  if (!fusion.shape().IsArray() || fusion.shape().dimensions() != hero.shape().dimensions()) {
+    return Unimplemented(fusion.Describe(), ": the result has not the shape of the product inside");
+  }
+  Kernel kernel;
+  kernel.name = fusion.name();
+  BodyBuilder body(&kernel);
+  for (int64_t i = 0; i < fusion.operand_count(); ++i) {
+    const hlo::Shape& shape = fusion.operand(i)->shape();
+    kernel.parameters.push_back(Parameter{shape.element_type(), shape.dimensions()});
+    body.BindInput(computation.parameter(i), static_cast<int>(i));
+  }
+  Parameter output{fusion.shape().element_type(), fusion.shape().dimensions()};
+  output.is_output = true;
+  kernel.parameters.push_back(std::move(output));
+  KILN_ASSIGN_OR_RETURN(Index index, body.BeginNest(hero.shape().dimensions(), LoopKind::kParallel));
+  body.BindExternal(&hero, index);
+  KILN_ASSIGN_OR_RETURN(ValueId value, body.Emit(computation.root(), index));
+  body.AddStore(static_cast<int>(fusion.operand_count()), index, value);
+  body.EndNest();
+  if (!kernel.reduces.empty()) return Unimplemented(fusion.Describe(), ": the epilogue of its product reduces");
+  return kernel;
+}
+
 absl::StatusOr<Kernel> BuildKernel(const Instruction& instruction) {
   Kernel kernel;
   kernel.name = instruction.name();

@@ -19,6 +19,11 @@ bool HasKernel(hlo::Opcode opcode);
 // Fails with UNIMPLEMENTED for an op without a kernel, RESOURCE_EXHAUSTED when the body would grow past a few thousand ops.
 absl::StatusOr<Kernel> BuildKernel(const hlo::Instruction& instruction);
 
+// What a fusion does with the elements of `hero`, a dot inside it, one after the other: a kernel of one nest whose loops are
+// the hero's dimensions (those of size 1 left out, none merged), the hero's value being external. Inputs are the fusion's
+// operands, the output its result, which must have the hero's dimensions. Fails with UNIMPLEMENTED for other fusions.
+absl::StatusOr<Kernel> BuildEpilogue(const hlo::Instruction& fusion, const hlo::Instruction& hero);
+
 // The operand number whose buffer output leaf `leaf` starts from, or -1.
 int64_t InPlaceOperand(const hlo::Instruction& instruction, int64_t leaf);
 

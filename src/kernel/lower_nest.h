@@ -7,15 +7,25 @@
 #include "llvm/IR/IRBuilder.h"
 #include "src/kernel/kernel.h"
 #include "src/kernel/schedule.h"
+#include "src/kernel/thread_mapping.h"
 
 namespace kiln::kernel {
 
 // Emits the iterations [begin, end) of the schedule's task loop (i64 values; null: all of them) over the arrays that
-// `parameters` point to, one per kernel parameter. Afterwards the builder stands behind the loops, in the same function.
-// Vector accesses assume element alignment only.
-absl::Status LowerNest(llvm::IRBuilder<>* builder, const Kernel& kernel, const Nest& nest,
-                       const NestSchedule& schedule, const TargetInfo& target,
-                       absl::Span<llvm::Value* const> parameters, llvm::Value* begin, llvm::Value* end);
+// `parameters` point to, one per kernel parameter. Afterwards the builder stands behind the loops, in the same
+// function. Vector accesses assume element alignment only.
+//
+// With `threads` the code is what every thread of a launch runs: the task loop, which may end with the vector loop
+// then, is divided as they say (`begin` and `end` are null), and loops behind it over the threads of a group.
+absl::Status LowerNest(llvm::IRBuilder<>* builder, const Kernel& kernel, const Nest& nest, const NestSchedule& schedule,
+                       const TargetInfo& target, absl::Span<llvm::Value* const> parameters, llvm::Value* begin,
+                       llvm::Value* end, ThreadMapping* threads = nullptr);
+
+// Emits the body of an epilogue (BuildEpilogue) once, without loops: `loops[l]` is the i64 value of loop l, `vector_loop` (or
+// -1) the one whose iterations are the `lanes` lanes of `external`, all of them inside the extent. Returns the value to store.
+absl::StatusOr<Value> LowerEpilogue(llvm::IRBuilder<>* builder, const Kernel& kernel, const TargetInfo& target,
+                                    absl::Span<llvm::Value* const> parameters, absl::Span<llvm::Value* const> loops,
+                                    int vector_loop, int lanes, const Value& external);
 
 }  // namespace kiln::kernel
 

@@ -344,12 +344,20 @@ std::string ToString(const NestSchedule& schedule) {
     absl::StrAppend(&text, "; tasks ", schedule.task_count, " over the first ", schedule.task_loops, " loops");
     if (schedule.block > 1) absl::StrAppend(&text, " in blocks of ", schedule.block);
   }
+  if (schedule.over_groups) text += "; task per group";
+  if (schedule.tile.store_loop >= 0) {
+    absl::StrAppend(&text, "; tiles of ", schedule.tile.size, " by ", schedule.tile.size, " over i",
+                    schedule.tile.load_loop, " i", schedule.tile.store_loop, " for ",
+                    absl::StrJoin(schedule.tile.loads, " ",
+                                  [](std::string* out, ValueId load) { absl::StrAppend(out, "v", load); }));
+  }
   if (schedule.streaming_stores) text += "; streaming stores";
   for (size_t i = 0; i < schedule.reduces.size(); ++i) {
     const ReduceSchedule& reduce = schedule.reduces[i];
     if (reduce.order.empty()) continue;
     absl::StrAppend(&text, "; reduce ", i, " order ", loops(reduce.order));
     if (reduce.vector_loop >= 0) absl::StrAppend(&text, " vector i", reduce.vector_loop, " by ", reduce.lanes);
+    if (reduce.over_group) text += " over the group";
   }
   return text;
 }

@@ -1,5 +1,5 @@
-// How a nest runs on a target: loop order, the loop that becomes vector lanes, and what is divided over threads. A schedule
-// is data apart from the kernel: the cost model writes it, `kiln opt --stage=schedule` prints it.
+// How a nest runs on a target: loop order, the loop that becomes vector lanes, and what is divided over threads. A
+// schedule is data apart from the kernel: the cost model writes it, `kiln opt --stage=schedule` prints it.
 #ifndef KILN_KERNEL_SCHEDULE_H_
 #define KILN_KERNEL_SCHEDULE_H_
 
@@ -24,6 +24,18 @@ struct ReduceSchedule {
   std::vector<int> order;  // the reduce's loops, outermost first
   int vector_loop = -1;    // the last of `order`, or -1
   int lanes = 1;
+  // The loops, flattened, are divided over the threads of a group (thread_mapping.h), which then combine what they
+  // have.
+  bool over_group = false;
+};
+
+// Loads that run along another loop than the stores go through square tiles in memory that a block of threads shares,
+// so that both sides touch consecutive elements. The two loops are the last of the order.
+struct TileSchedule {
+  int store_loop = -1;  // -1: no tiles
+  int load_loop = -1;
+  int size = 32;               // iterations of either loop in a tile; a row of threads
+  std::vector<ValueId> loads;  // those that pass through the tile
 };
 
 struct NestSchedule {
@@ -38,6 +50,10 @@ struct NestSchedule {
   bool streaming_stores = false;
   // Estimated time of one iteration of the task loop on one thread.
   double task_nanoseconds = 0;
+  // With a ThreadMapping: an iteration of the task loop belongs to a group of threads, which divide the loops behind
+  // it.
+  bool over_groups = false;
+  TileSchedule tile;
   std::vector<ReduceSchedule> reduces;  // by number in the kernel; those of other nests are empty
 };
 
@@ -45,8 +61,8 @@ NestSchedule ScheduleNest(const Kernel& kernel, const Nest& nest, const TargetIn
 
 std::string ToString(const NestSchedule& schedule);
 
-// How the value of `expr` moves with one step of `loop`: 0 when it does not depend on it, the step when it is linear in it
-// over aligned runs of `lanes` iterations. False when neither.
+// How the value of `expr` moves with one step of `loop`: 0 when it does not depend on it, the step when it is linear in
+// it over aligned runs of `lanes` iterations. False when neither.
 bool LinearStride(const IndexTerms& terms, const IndexExpr& expr, int loop, int lanes, int64_t* stride);
 
 }  // namespace kiln::kernel

@@ -1,16 +1,21 @@
 #include "src/passes/pipeline.h"
 
+#include "src/passes/approx_top_k_expander.h"
 #include "src/passes/batch_norm_expander.h"
 #include "src/passes/call_inliner.h"
 #include "src/passes/cholesky_expander.h"
 #include "src/passes/constant_folding.h"
 #include "src/passes/cse.h"
 #include "src/passes/dce.h"
+#include "src/passes/dimension_size_expander.h"
 #include "src/passes/dot_canonicalization.h"
+#include "src/passes/eigh_expander.h"
+#include "src/passes/fft_expander.h"
 #include "src/passes/flatten_call_graph.h"
 #include "src/passes/fusion.h"
 #include "src/passes/layout_normalization.h"
 #include "src/passes/opt_barrier_remover.h"
+#include "src/passes/qr_expander.h"
 #include "src/passes/rng_bit_generator_expander.h"
 #include "src/passes/rng_expander.h"
 #include "src/passes/row_fusion.h"
@@ -45,7 +50,8 @@ PassList CommonPasses() {
   PassList list = ListOf<CallInliner, LayoutNormalization, Dce>();
   // Ops that are written as others.
   Append(&list, ListOf<BatchNormExpander, RngExpander, RngBitGeneratorExpander, SelectAndScatterExpander,
-                       CholeskyExpander, TriangularSolveExpander>());
+                       CholeskyExpander, TriangularSolveExpander, QrExpander, EighExpander, FftExpander,
+                       ApproxTopKExpander, DimensionSizeExpander>());
   list.push_back(Simplification("simplification"));
   Append(&list, ListOf<DotCanonicalization>());
   list.push_back(Simplification("dot-simplification"));
@@ -71,13 +77,20 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<SelectAndScatterExpander>,
     Make<CholeskyExpander>,
     Make<TriangularSolveExpander>,
+    Make<QrExpander>,
+    Make<EighExpander>,
+    Make<FftExpander>,
+    Make<ApproxTopKExpander>,
+    Make<DimensionSizeExpander>,
     Make<AlgebraicSimplifier>,
     Make<ConstantFolding>,
     Make<Cse>,
     Make<DotCanonicalization>,
     Make<TransposeFolding>,
     Make<OptBarrierRemover>,
-    Make<FlattenCallGraph>, Make<RowFusion>, Make<Fusion>,
+    Make<FlattenCallGraph>,
+    Make<RowFusion>,
+    Make<Fusion>,
     Make<Schedule>,
 };
 

@@ -7,6 +7,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_join.h"
 #include "src/cpu/executable.h"
+#include "src/gpu/kernel_emitter.h"
 #include "src/hlo/printer.h"
 #include "src/passes/pipeline.h"
 #include "src/tools/commands.h"
@@ -41,8 +42,19 @@ absl::StatusOr<passes::PassList> ChoosePasses(const OptOptions& options) {
   return list;
 }
 
+absl::Status PrintPtx(std::unique_ptr<hlo::Module> module, const OptOptions& options) {
+  if (options.target != "gpu") return InvalidArgument("--stage=ptx needs --target=gpu");
+  passes::PipelineOptions pipeline_options;
+  pipeline_options.disabled_passes = options.disabled;
+  pipeline_options.verify_each_pass |= options.verify;
+  KILN_RETURN_IF_ERROR(passes::RunPipeline(module.get(), passes::GpuPipeline(), pipeline_options));
+  KILN_ASSIGN_OR_RETURN(std::string text, gpu::CompileToPtx(*module));
+  std::fputs(text.c_str(), stdout);
+  return absl::OkStatus();
+}
+
 absl::Status PrintNative(std::unique_ptr<hlo::Module> module, const OptOptions& options) {
-  if (options.stage == "ptx") return Unimplemented("this version generates no code for GPUs: --stage=ptx");
+  if (options.stage == "ptx") return PrintPtx(std::move(module), options);
   if (options.target != "cpu") return InvalidArgument("--stage=", options.stage, " needs --target=cpu");
   cpu::CompileOptions compile_options;
   compile_options.disabled_passes = options.disabled;
@@ -93,7 +105,8 @@ void AddOptCommand(CLI::App* app, int* exit_code) {
                   "  kiln opt f.hlo                              read, verify and print\n"
                   "  kiln opt f.hlo --passes=cse,dce             these two passes\n"
                   "  kiln opt f.hlo --target=cpu --time-passes   all that the CPU's compiler runs, and what each took\n"
-                  "  kiln opt f.hlo --target=cpu --stage=asm     down to the machine's instructions");
+                  "  kiln opt f.hlo --target=cpu --stage=asm     down to the machine's instructions\n"
+                  "  kiln opt f.hlo --target=gpu --stage=ptx     the kernels of a GPU");
   command->add_option("file", options->file, "The program; '-' for standard input")->required();
   CLI::Option* passes_option =
       command->add_option("--passes", options->passes, "Passes to run, in this order, separated by commas")

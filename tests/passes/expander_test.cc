@@ -1,6 +1,9 @@
 // Expanders: what an op becomes has the value that the evaluator gives the op itself.
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -264,6 +267,250 @@ TEST(TriangularSolveExpander, Solves) {
       }
     }
   }
+}
+
+TEST(FftExpander, Transforms) {
+  // Direct, composite, with a large prime factor, prime below and above the largest direct length, product of primes.
+  for (int64_t n : {1, 2, 7, 64, 128, 360, 1024, 134, 101, 251, 4489}) {
+    for (const char* part : {"f32", "f64"}) {
+      const std::string type = part[1] == '3' ? "c64" : "c128";
+      const double tolerance = part[1] == '3' ? 2e-5 : 1e-12;
+      auto check = [&](const std::string& from, const std::string& to, const char* kind) {
+        ExpectSameValue(absl::StrCat("HloModule m\nENTRY e {\n  x = ", from, " parameter(0)\n  ROOT r = ", to,
+                                     " fft(x), fft_type=", kind, ", fft_length={", n, "}\n}\n"),
+                        "fft-expander", hlo::Opcode::kFft, tolerance * std::sqrt(n));
+      };
+      const std::string whole = absl::StrCat("[2,", n, "]"), half = absl::StrCat("[2,", n / 2 + 1, "]");
+      check(type + whole, type + whole, "FFT");
+      check(type + whole, type + whole, "IFFT");
+      check(part + whole, type + half, "RFFT");
+      check(type + half, part + whole, "IRFFT");
+    }
+  }
+}
+
+TEST(FftExpander, TransformsSeveralDimensions) {
+  auto check = [&](const std::string& from, const std::string& to, const char* kind, const char* lengths) {
+    ExpectSameValue(absl::StrCat("HloModule m\nENTRY e {\n  x = ", from, " parameter(0)\n  ROOT r = ", to,
+                                 " fft(x), fft_type=", kind, ", fft_length={", lengths, "}\n}\n"),
+                    "fft-expander", hlo::Opcode::kFft, 1e-12);
+  };
+  check("c128[3,4,5]", "c128[3,4,5]", "FFT", "4,5");
+  check("c128[3,4,5]", "c128[3,4,5]", "IFFT", "3,4,5");
+  check("f64[3,4,6]", "c128[3,4,4]", "RFFT", "3,4,6");
+  check("c128[3,4,4]", "f64[3,4,6]", "IRFFT", "3,4,6");
+  check("c128[3,4,4]", "f64[3,4,7]", "IRFFT", "4,7");
+  check("c128[0,4]", "c128[0,4]", "FFT", "4");
+}
+
+TEST(FftExpander, RefusesWhatItsTablesCannotHold) {
+  std::unique_ptr<hlo::Module> module = ParseOrDie(
+      "HloModule m\nENTRY e {\n  x = c64[1073741827] parameter(0)\n"
+      "  ROOT r = c64[1073741827] fft(x), fft_type=FFT, fft_length={1073741827}\n}\n");
+  EXPECT_EQ(CreatePass("fft-expander")->Run(module.get()).status().code(), absl::StatusCode::kUnimplemented);
+}
+
+// Q R = A and Q^H Q = I, with R the upper triangle of what Qr gives. Results: Q R, Q^H Q, and
+// the packed factors.
+constexpr char kQr[] = R"(HloModule m
+ENTRY e {
+  a = TYPE[2,ROWS,COLUMNS] parameter(0)
+  qr = (TYPE[2,ROWS,COLUMNS], TYPE[2,STEPS]) custom-call(a), custom_call_target="Qr"
+  packed = TYPE[2,ROWS,COLUMNS] get-tuple-element(qr), index=0
+  taus = TYPE[2,STEPS] get-tuple-element(qr), index=1
+  kept = TYPE[2,ROWS,STEPS] slice(packed), slice={[0:2], [0:ROWS], [0:STEPS]}
+  q = TYPE[2,ROWS,STEPS] custom-call(kept, taus), custom_call_target="ProductOfElementaryHouseholderReflectors"
+  top = TYPE[2,STEPS,COLUMNS] slice(packed), slice={[0:2], [0:STEPS], [0:COLUMNS]}
+  iota0 = s32[2,STEPS,COLUMNS] iota(), iota_dimension=1
+  iota1 = s32[2,STEPS,COLUMNS] iota(), iota_dimension=2
+  upper = pred[2,STEPS,COLUMNS] compare(iota0, iota1), direction=LE
+  zero = TYPE[] constant(0)
+  zeros = TYPE[2,STEPS,COLUMNS] broadcast(zero), dimensions={}
+  r = TYPE[2,STEPS,COLUMNS] select(upper, top, zeros)
+  product = TYPE[2,ROWS,COLUMNS] dot(q, r), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}
+  QCONJ
+  gram = TYPE[2,STEPS,STEPS] dot(qc, q), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={1}, rhs_contracting_dims={1}
+  ROOT t = (TYPE[2,ROWS,COLUMNS], TYPE[2,STEPS,STEPS], TYPE[2,ROWS,COLUMNS]) tuple(product, gram, packed)
+}
+)";
+
+void ExpectFactorized(const std::string& type, int64_t rows, int64_t columns, double tolerance) {
+  const std::string part = type == "c64" ? "f32" : "f64";
+  const int64_t steps = std::min(rows, columns);
+  const std::string square = absl::StrCat("[2,", rows, ",", steps, "]");
+  const std::string conjugate =
+      type[0] == 'c' ? absl::StrCat("re = ", part, square, " real(q)\n  im = ", part, square, " imag(q)\n  minus = ",
+                                    part, square, " negate(im)\n  qc = ", type, square, " complex(re, minus)")
+                     : absl::StrCat("qc = ", type, square, " copy(q)");
+  const std::string text = absl::StrReplaceAll(
+      kQr, {{"QCONJ", conjugate},
+            {"TYPE", type},
+            {"ROWS", absl::StrCat(rows)},
+            {"COLUMNS", absl::StrCat(columns)},
+            {"STEPS", absl::StrCat(steps)},
+            {"constant(0)", type[0] == 'c' ? "constant((0, 0))" : "constant(0)"}});
+  SCOPED_TRACE(text);
+  std::unique_ptr<hlo::Module> module = ParseOrDie(text);
+  uint64_t seed = 3;
+  const hlo::Literal a = tools::RandomLiteral(module->entry()->parameter(0)->shape(), &seed);
+  ASSERT_EQ(CreatePass("qr-expander")->Run(module.get()).status(), absl::OkStatus());
+  ASSERT_EQ(hlo::Verify(*module), absl::OkStatus());
+  const absl::StatusOr<hlo::Literal> result = hlo::Evaluate(*module->entry(), {a});
+  ASSERT_EQ(result.status(), absl::OkStatus());
+  EXPECT_LE(tools::LargestError(result->elements()[0], a), tolerance);
+  const hlo::Literal& gram = result->elements()[1];
+  for (int64_t i = 0; i < gram.element_count(); ++i) {
+    const bool diagonal = i / steps % steps == i % steps;
+    EXPECT_NEAR(hlo::ElementAsDouble(gram, i), diagonal ? 1 : 0, tolerance) << i;
+  }
+  // The signs are LAPACK's: a column turns away from its first element, unless nothing stands below it.
+  if (rows > 1) {
+    EXPECT_LT(hlo::ElementAsDouble(result->elements()[2], 0) * hlo::ElementAsDouble(a, 0), 0);
+  }
+}
+
+TEST(QrExpander, Factorizes) {
+  const std::pair<int64_t, int64_t> sizes[] = {{1, 1}, {5, 3}, {3, 5}, {4, 4}, {40, 32}, {20, 50}, {50, 40}, {70, 70}};
+  for (const auto& [rows, columns] : sizes) {
+    ExpectFactorized("f32", rows, columns, 5e-5);
+    ExpectFactorized("f64", rows, columns, 1e-12);
+    ExpectFactorized("c64", rows, columns, 5e-5);
+    ExpectFactorized("c128", rows, columns, 1e-12);
+  }
+}
+
+// Against numbers computed by hand: the column (3, 4) has norm 5, so beta = -5, tau = 1.6 and v = (1, 0.5).
+TEST(QrExpander, PacksAsLapackDoes) {
+  std::unique_ptr<hlo::Module> module = ParseOrDie(
+      "HloModule m\nENTRY e {\n  a = f64[2,2] constant({{3, 5}, {4, 10}})\n"
+      "  ROOT r = (f64[2,2], f64[2]) custom-call(a), custom_call_target=\"Qr\"\n}\n");
+  ASSERT_EQ(CreatePass("qr-expander")->Run(module.get()).status(), absl::OkStatus());
+  const absl::StatusOr<hlo::Literal> result = hlo::Evaluate(*module->entry(), {});
+  ASSERT_EQ(result.status(), absl::OkStatus());
+  EXPECT_THAT(result->elements()[0].data<double>(),
+              testing::Pointwise(testing::DoubleNear(1e-12), {-5.0, -11.0, 0.5, 2.0}));
+  EXPECT_THAT(result->elements()[1].data<double>(), testing::Pointwise(testing::DoubleNear(1e-12), {1.6, 0.0}));
+}
+
+TEST(QrExpander, RefusesShapesThatDoNotFit) {
+  std::unique_ptr<hlo::Module> module = ParseOrDie(
+      "HloModule m\nENTRY e {\n  a = f64[2,2] parameter(0)\n"
+      "  ROOT r = (f64[2,2], f64[3]) custom-call(a), custom_call_target=\"Qr\"\n}\n");
+  EXPECT_EQ(CreatePass("qr-expander")->Run(module.get()).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+// (A V - V w, V^H V, w) for V and w of Eigh; A is Hermitian by its LOWER triangle, with junk in the other.
+constexpr char kEigh[] = R"(HloModule m
+ENTRY e {
+  x = TYPE[2,SIZE,SIZE] parameter(0)
+  call = (TYPE[2,SIZE,SIZE], PART[2,SIZE]) custom-call(x), custom_call_target="Eigh", backend_config="LOWER,1,100,0.000001"
+  v = TYPE[2,SIZE,SIZE] get-tuple-element(call), index=0
+  w = PART[2,SIZE] get-tuple-element(call), index=1
+  iota0 = s32[2,SIZE,SIZE] iota(), iota_dimension=1
+  iota1 = s32[2,SIZE,SIZE] iota(), iota_dimension=2
+  inside = pred[2,SIZE,SIZE] compare(iota0, iota1), direction=DIRECTION
+  on = pred[2,SIZE,SIZE] compare(iota0, iota1), direction=EQ
+  t = TYPE[2,SIZE,SIZE] transpose(x), dimensions={0,2,1}
+  CONJUGATE
+  from_one = TYPE[2,SIZE,SIZE] select(inside, x, tc)
+  a = TYPE[2,SIZE,SIZE] select(on, real_x, from_one)
+  av = TYPE[2,SIZE,SIZE] dot(a, v), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}
+  wide = TYPE[2,SIZE] convert(w)
+  ws = TYPE[2,SIZE,SIZE] broadcast(wide), dimensions={0,2}
+  vw = TYPE[2,SIZE,SIZE] multiply(v, ws)
+  difference = TYPE[2,SIZE,SIZE] subtract(av, vw)
+  gram = TYPE[2,SIZE,SIZE] dot(vc, v), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={1}, rhs_contracting_dims={1}
+  ROOT r = (TYPE[2,SIZE,SIZE], TYPE[2,SIZE,SIZE], PART[2,SIZE]) tuple(difference, gram, w)
+}
+)";
+
+void ExpectDiagonalized(const std::string& type, int64_t n, bool lower, double tolerance) {
+  const std::string part = type == "c64" ? "f32" : type == "c128" ? "f64" : type;
+  const std::string square = absl::StrCat("[2,", n, ",", n, "]");
+  const std::string conjugate =
+      part == type
+          ? absl::StrReplaceAll("tc = TS copy(t)\n  vc = TS copy(v)\n  real_x = TS copy(x)", {{"TS", type + square}})
+          : absl::StrReplaceAll(
+                "tr = PS real(t)\n  ti = PS imag(t)\n  tn = PS negate(ti)\n  tc = TS complex(tr, tn)\n  vr = PS real(v)\n"
+                "  vi = PS imag(v)\n  vn = PS negate(vi)\n  vc = TS complex(vr, vn)\n  xr = PS real(x)\n"
+                "  real_x = TS convert(xr)",
+                {{"PS", part + square}, {"TS", type + square}});
+  const std::string text = absl::StrReplaceAll(kEigh, {{"CONJUGATE", conjugate},
+                                                       {"TYPE", type},
+                                                       {"PART", part},
+                                                       {"DIRECTION", lower ? "GT" : "LT"},
+                                                       {"LOWER", lower ? "1" : "0"},
+                                                       {"SIZE", absl::StrCat(n)}});
+  SCOPED_TRACE(text);
+  std::unique_ptr<hlo::Module> module = ParseOrDie(text);
+  uint64_t seed = 5;
+  const hlo::Literal x = tools::RandomLiteral(module->entry()->parameter(0)->shape(), &seed);
+  ASSERT_EQ(CreatePass("eigh-expander")->Run(module.get()).status(), absl::OkStatus());
+  ASSERT_EQ(hlo::Verify(*module), absl::OkStatus());
+  const absl::StatusOr<hlo::Literal> result = hlo::Evaluate(*module->entry(), {x});
+  ASSERT_EQ(result.status(), absl::OkStatus());
+  const hlo::Literal &difference = result->elements()[0], &gram = result->elements()[1], &w = result->elements()[2];
+  for (int64_t i = 0; i < gram.element_count(); ++i) {
+    EXPECT_NEAR(hlo::ElementAsDouble(difference, i), 0, tolerance) << i;
+    EXPECT_NEAR(hlo::ElementAsDouble(gram, i), i / n % n == i % n ? 1 : 0, tolerance) << i;
+  }
+  for (int64_t i = 0; i + 1 < w.element_count(); ++i) {
+    if (i % n != n - 1) {
+      EXPECT_LE(hlo::ElementAsDouble(w, i), hlo::ElementAsDouble(w, i + 1));
+    }
+  }
+}
+
+TEST(EighExpander, Diagonalizes) {
+  for (int64_t n : {1, 2, 3, 4, 7, 12, 25}) {
+    for (bool lower : {true, false}) {
+      ExpectDiagonalized("f32", n, lower, 1e-5);
+      ExpectDiagonalized("f64", n, lower, 1e-13);
+      ExpectDiagonalized("c64", n, lower, 1e-5);
+      ExpectDiagonalized("c128", n, lower, 1e-13);
+    }
+  }
+}
+
+TEST(EighExpander, RefusesBadConfigs) {
+  for (const char* config : {"", "1,1", "a,b,c,d"}) {
+    std::unique_ptr<hlo::Module> module = ParseOrDie(
+        absl::StrCat("HloModule m\nENTRY e {\n  a = f64[2,2] parameter(0)\n  ROOT r = (f64[2,2], f64[2]) "
+                     "custom-call(a), custom_call_target=\"Eigh\", backend_config=\"", config, "\"\n}\n"));
+    EXPECT_EQ(CreatePass("eigh-expander")->Run(module.get()).status().code(), absl::StatusCode::kInvalidArgument);
+  }
+}
+
+TEST(ApproxTopKExpander, IsExact) {
+  std::unique_ptr<hlo::Module> module = ParseOrDie(R"(HloModule m
+compare {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  i = s32[] parameter(2)
+  j = s32[] parameter(3)
+  ROOT c = pred[] compare(a, b), direction=GT
+}
+ENTRY e {
+  x = f32[2,5] constant({{1, 9, 3, 7, 5}, {2, 2, 8, 1, 8}})
+  i = s32[2,5] iota(), iota_dimension=1
+  none = f32[] constant(-inf)
+  minus = s32[] constant(-1)
+  ROOT r = (f32[2,3], s32[2,3]) custom-call(x, i, none, minus), custom_call_target="ApproxTopK", to_apply=compare, backend_config="{\"reduction_dim\": 1, \"top_k\": 3}"
+}
+)");
+  ASSERT_EQ(CreatePass("approx-top-k-expander")->Run(module.get()).status(), absl::OkStatus());
+  ASSERT_EQ(hlo::Verify(*module), absl::OkStatus());
+  const absl::StatusOr<hlo::Literal> result = hlo::Evaluate(*module->entry(), {});
+  ASSERT_EQ(result.status(), absl::OkStatus());
+  EXPECT_THAT(result->elements()[0].data<float>(), testing::ElementsAre(9, 7, 5, 8, 8, 2));
+  EXPECT_THAT(result->elements()[1].data<int32_t>(), testing::ElementsAre(1, 3, 4, 2, 4, 0));
+}
+
+TEST(DimensionSizeExpander, FixedSizes) {
+  ExpectSameValue(
+      "HloModule m\nENTRY e {\n  x = f32[2,5] parameter(0)\n  n = s32[] get-dimension-size(x), dimensions={1}\n"
+      "  y = f32[2,5] set-dimension-size(x, n), dimensions={1}\n  ROOT r = (f32[2,5], s32[]) tuple(y, n)\n}\n",
+      "dimension-size-expander", hlo::Opcode::kGetDimensionSize, 0);
 }
 
 }  // namespace
