@@ -669,6 +669,10 @@ class NestLowering {
         for (size_t i = 0; i < count; ++i) combined[i] = emitter->Select(first, elements[i], combined[i]);
         b_.CreateStore(b_.getFalse(), empty);
       }
+      if (reduce.predicate != kNoValue) {
+        llvm::Value* holds = Get(reduce.predicate, own_vector || outer_vector).value;
+        for (size_t i = 0; i < count; ++i) combined[i] = emitter->Select(holds, combined[i], current[i]);
+      }
       for (size_t i = 0; i < count; ++i) {
         if (own_vector && mask_ != nullptr) combined[i] = emitter->Select(mask_, combined[i], current[i]);
         for (size_t part = 0; part < slots[i].size(); ++part) {
