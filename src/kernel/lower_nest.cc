@@ -237,12 +237,21 @@ class NestLowering {
     if (first == nullptr) first = begin_ != nullptr ? begin_ : b_.getInt64(0);
     llvm::Value* step = segment.share.step != nullptr ? segment.share.step : b_.getInt64(1);
     llvm::Value* end = segment.share.first == nullptr && end_ != nullptr ? end_ : b_.getInt64(iterations);
+    const int64_t together = segment.share.together;
     auto run = [&](llvm::Value* iteration) -> absl::Status {
+      llvm::Value* outer_active = active_;
+      if (iterations % together != 0) {
+        active_ = b_.CreateICmpSLT(iteration, b_.getInt64(iterations));
+        iteration = b_.CreateSelect(active_, iteration, b_.getInt64(iterations - 1));
+      }
       std::vector<llvm::Value*> variables = TakeApart(iteration, extents);
       if (vector) variables.back() = b_.CreateMul(variables.back(), b_.getInt64(lanes), "", true, true);
       for (size_t i = 0; i < variables.size(); ++i) index_.SetLoop(loops.order[segment.first + i], variables[i]);
-      return deeper(segment.last);
+      absl::Status status = deeper(segment.last);
+      active_ = outer_active;
+      return status;
     };
+    if (together > 1) end = b_.getInt64((iterations + together - 1) / together * together);
     if (!vector) return EmitLoop(first, end, step, run);
     return InVector(loops.vector_loop, loops.lanes, [&]() -> absl::Status {
       if (iterations > 0) KILN_RETURN_IF_ERROR(EmitLoop(first, end, step, run));
@@ -437,7 +446,7 @@ class NestLowering {
       case Block::Kind::kStore: {
         const Store& store = kernel_.stores[statement.index];
         if (!WrittenByOneOfGroup()) return LowerStore(store);
-        return EmitIf(threads_->IsFirstOfGroup(), [&] { return LowerStore(store); });
+        return EmitIf(CombineMasks(threads_->IsFirstOfGroup(), active_), [&] { return LowerStore(store); });
       }
     }
     return absl::OkStatus();
@@ -769,7 +778,8 @@ class NestLowering {
   ScalarEmitter scalar_;
   std::unique_ptr<ScalarEmitter> vector_;  // while inside a vector loop
   int vector_loop_ = -1;
-  llvm::Value* mask_ = nullptr;  // lanes inside the extent; null: all
+  llvm::Value* mask_ = nullptr;    // lanes inside the extent; null: all
+  llvm::Value* active_ = nullptr;  // the thread's task is one of the nest; null: it always is
   llvm::Value* begin_ = nullptr;
   llvm::Value* end_ = nullptr;
   IndexLowering index_;
