@@ -12,7 +12,7 @@ deps="$root/.deps"
 mkdir -p "$deps"
 
 build_packages=(
-  clang-19 llvm-19-dev llvm-19-tools cmake ninja-build ccache mold
+  clang-19 libclang-rt-19-dev llvm-19-dev llvm-19-tools cmake ninja-build ccache mold
   libgtest-dev libgmock-dev nlohmann-json3-dev libcli11-dev libzstd-dev zlib1g-dev dpkg-dev python3
 )
 python_packages=(python3-venv)

@@ -8,7 +8,6 @@
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/Function.h"
 #include "src/base/status.h"
-#include "src/cpu/dot_spec.h"
 #include "src/cpu/gemm.h"
 #include "src/cpu/op_emitters.h"
 #include "src/cpu/parallel_emitter.h"
@@ -192,8 +191,8 @@ absl::Status ComputationEmitter::EmitInstruction(const Instruction& instruction)
       break;
   }
   if (const ScheduledKernel* scheduled = program_.KernelOf(instruction)) return EmitKernel(instruction, *scheduled);
-  auto gemm = program_.gemms_.find(&instruction);
-  if (gemm != program_.gemms_.end()) return EmitMatrixProduct(instruction, gemm->second);
+  auto product = program_.products_.find(&instruction);
+  if (product != program_.products_.end()) return EmitMatrixProduct(instruction, product->second);
   if (HasOpEmitter(instruction)) return EmitLibraryOp(instruction);
   return absl::OkStatus();  // names for other values' memory
 }
@@ -271,24 +270,33 @@ absl::Status ComputationEmitter::EmitKernel(const Instruction& instruction, cons
   return absl::OkStatus();
 }
 
-absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instruction, const GemmPlan& plan) {
-  GemmSpec spec = MatrixProductOf(instruction);
-  KILN_RETURN_IF_ERROR(Annotate(EmitGemm(spec, plan, output_), instruction.Describe()));
+absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instruction, const MatrixProduct& product) {
+  KILN_RETURN_IF_ERROR(Annotate(EmitGemm(product.spec, product.plan, output_), instruction.Describe()));
   const int scratch = buffers_.ScratchOf(&instruction);
-  std::vector<llvm::Value*> closure = OperandPointers(instruction);
-  closure.push_back(PointerTo(&instruction, 0));
-  closure.push_back(scratch < 0 ? nullptr : BufferPointer(scratch));
-  closure.push_back(nullptr);  // no epilogue arguments
-  for (const GemmPhase& phase : plan.phases) {
-    llvm::Function* product = output_.getFunction(phase.function);
+  const std::vector<llvm::Value*> operands = OperandPointers(instruction);
+  llvm::Value* result = PointerTo(&instruction, 0);
+  std::vector<llvm::Value*> closure = {operands[product.lhs_operand], operands[product.rhs_operand], result,
+                                       scratch < 0 ? nullptr : BufferPointer(scratch)};
+  // The epilogue's arrays stand at the end of the closure, which serves as their table.
+  const size_t extra = closure.size();
+  if (product.epilogue != nullptr) {
+    closure.insert(closure.end(), operands.begin(), operands.end());
+    closure.push_back(result);
+    for (size_t i = closure.size() - extra; i < product.epilogue->parameters.size(); ++i) {
+      closure.push_back(ConstantPointer(*product.epilogue->parameters[i].constant));
+    }
+  }
+  for (const GemmPhase& phase : product.plan.phases) {
+    llvm::Function* function = output_.getFunction(phase.function);
     ParallelTask task(&b_, absl::StrCat(phase.function, ".task"), closure);
     std::vector<llvm::Value*> arguments;
-    for (size_t i = 0; i < closure.size(); ++i) arguments.push_back(task.closure(i));
+    for (size_t i = 0; i < extra; ++i) arguments.push_back(task.closure(i));
+    arguments.push_back(task.ClosureSlot(extra));
     arguments.push_back(task.begin());
     arguments.push_back(task.end());
-    task.body().CreateCall(product, arguments);
+    task.body().CreateCall(function, arguments);
     task.Call(function_->getArg(0), phase.tasks,
-              static_cast<double>(plan.estimated_nanoseconds) / static_cast<double>(phase.tasks), phase.grain);
+              static_cast<double>(product.plan.estimated_nanoseconds) / static_cast<double>(phase.tasks), phase.grain);
   }
   return absl::OkStatus();
 }

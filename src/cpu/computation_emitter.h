@@ -21,7 +21,7 @@ class ComputationEmitter {
   absl::Status EmitWhile(const hlo::Instruction& instruction);
   absl::Status EmitConditional(const hlo::Instruction& instruction);
   absl::Status EmitKernel(const hlo::Instruction& instruction, const ScheduledKernel& scheduled);
-  absl::Status EmitMatrixProduct(const hlo::Instruction& instruction, const GemmPlan& plan);
+  absl::Status EmitMatrixProduct(const hlo::Instruction& instruction, const MatrixProduct& product);
   absl::Status EmitLibraryOp(const hlo::Instruction& instruction);
   void EmitCopies(const std::vector<analysis::BufferCopy>& copies);
 

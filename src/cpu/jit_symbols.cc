@@ -63,6 +63,11 @@ struct Table {
     Bind("memmove", &std::memmove);
     Bind("fmod", static_cast<double (*)(double, double)>(&std::fmod));
     Bind("fmodf", static_cast<float (*)(float, float)>(&std::fmod));
+    // What LLVM makes of compare and select where it sees that neither side is NaN.
+    Bind("fmin", static_cast<double (*)(double, double)>(&std::fmin));
+    Bind("fminf", static_cast<float (*)(float, float)>(&std::fmin));
+    Bind("fmax", static_cast<double (*)(double, double)>(&std::fmax));
+    Bind("fmaxf", static_cast<float (*)(float, float)>(&std::fmax));
     Bind("__divti3", &Divide128);
     Bind("__modti3", &Remainder128);
     Bind("__udivti3", &DivideUnsigned128);

@@ -42,6 +42,10 @@ ParallelTask::ParallelTask(llvm::IRBuilder<>* builder, const std::string& name, 
 llvm::Value* ParallelTask::begin() const { return function_->getArg(1); }
 llvm::Value* ParallelTask::end() const { return function_->getArg(2); }
 
+llvm::Value* ParallelTask::ClosureSlot(size_t index) {
+  return body_.CreateConstGEP1_64(body_.getPtrTy(), function_->getArg(0), index);
+}
+
 void ParallelTask::Call(llvm::Value* context, int64_t count, double nanoseconds_per_iteration, int64_t min_grain) {
   body_.CreateRetVoid();
   llvm::BasicBlock& entry = outer_.GetInsertBlock()->getParent()->getEntryBlock();

@@ -23,6 +23,9 @@ class ParallelTask {
   // Pointer number `index`, inside the task.
   llvm::Value* closure(size_t index) const { return loaded_[index]; }
 
+  // Where that pointer stands, inside the task: those from it on are an array of pointers.
+  llvm::Value* ClosureSlot(size_t index);
+
   // Ends the task and emits the call over [0, count); small work stays on the calling thread. `context` is the
   // ProgramContext. A range has at least `min_grain` iterations.
   void Call(llvm::Value* context, int64_t count, double nanoseconds_per_iteration, int64_t min_grain = 1);

@@ -9,7 +9,6 @@
 #include "llvm/IR/Function.h"
 #include "src/base/status.h"
 #include "src/cpu/computation_emitter.h"
-#include "src/cpu/dot_spec.h"
 #include "src/cpu/host_isa.h"
 #include "src/cpu/op_emitters.h"
 #include "src/cpu/program_abi.h"
@@ -32,8 +31,6 @@ ProgramEmitter::ProgramEmitter(const hlo::Module& module, int threads) : module_
   target_.vector_bytes = Host().vector_bytes;
 }
 
-bool ProgramEmitter::IsGemm(const Instruction& instruction) const { return gemms_.contains(&instruction); }
-
 bool ProgramEmitter::IsKernel(const Instruction& instruction) const { return kernels_.contains(&instruction); }
 
 const ScheduledKernel* ProgramEmitter::KernelOf(const Instruction& instruction) const {
@@ -50,8 +47,8 @@ analysis::TargetHooks ProgramEmitter::Hooks() {
     return MayShare(instruction, leaf, operand);
   };
   hooks.scratch_bytes = [this](const Instruction& instruction) -> int64_t {
-    auto gemm = gemms_.find(&instruction);
-    if (gemm != gemms_.end()) return gemm->second.scratch_bytes;
+    auto product = products_.find(&instruction);
+    if (product != products_.end()) return product->second.plan.scratch_bytes;
     return HasOpEmitter(instruction) ? OpScratchBytes(instruction) : 0;
   };
   return hooks;
@@ -102,19 +99,12 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
       ++kernel_count_;
       continue;
     }
-    if (IsMatrixProduct(*instruction)) {
-      auto plan = PlanGemm(MatrixProductOf(*instruction), instruction->name(), threads_);
-      if (plan.ok()) {
-        estimated_nanoseconds_ += times * static_cast<double>(plan->estimated_nanoseconds);
-        gemms_.emplace(instruction, *std::move(plan));
-        ++kernel_count_;
-        continue;
-      }
-      // A product without generated code of its own is computed by a plain kernel.
-      if (!absl::IsUnimplemented(plan.status())) return Annotate(plan.status(), instruction->Describe());
-    }
-    if (const auto* call = instruction->GetIf<hlo::CustomCallAttributes>()) {
-      return Unimplemented(instruction->Describe(), ": nothing is registered for the target '", call->target, "'");
+    KILN_ASSIGN_OR_RETURN(std::optional<MatrixProduct> product, FindMatrixProduct(*instruction, target_, threads_));
+    if (product.has_value()) {
+      estimated_nanoseconds_ += times * static_cast<double>(product->plan.estimated_nanoseconds);
+      products_.emplace(instruction, *std::move(product));
+      ++kernel_count_;
+      continue;
     }
     if (!kernel::HasKernel(instruction->opcode())) {
       return Unimplemented(instruction->Describe(), ": no code is generated for this operation");

@@ -13,7 +13,7 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 #include "src/analysis/buffer_assignment.h"
-#include "src/cpu/gemm.h"
+#include "src/cpu/matrix_product.h"
 #include "src/hlo/module.h"
 #include "src/kernel/kernel.h"
 #include "src/kernel/schedule.h"
@@ -47,7 +47,6 @@ class ProgramEmitter {
   friend class ComputationEmitter;
 
   bool IsKernel(const hlo::Instruction& instruction) const;
-  bool IsGemm(const hlo::Instruction& instruction) const;
   absl::Status PrepareComputation(const hlo::Computation& computation, double times);
   const ScheduledKernel* KernelOf(const hlo::Instruction& instruction) const;
   bool MayShare(const hlo::Instruction& instruction, int64_t leaf, int64_t operand) const;
@@ -56,7 +55,7 @@ class ProgramEmitter {
   const int threads_;
   kernel::TargetInfo target_;
   absl::flat_hash_map<const hlo::Instruction*, std::unique_ptr<ScheduledKernel>> kernels_;
-  absl::flat_hash_map<const hlo::Instruction*, GemmPlan> gemms_;
+  absl::flat_hash_map<const hlo::Instruction*, MatrixProduct> products_;
   std::vector<const hlo::Literal*> table_constants_;
   int64_t kernel_count_ = 0;
   double estimated_nanoseconds_ = 0;

@@ -110,17 +110,19 @@ absl::StatusOr<ValueId> BodyBuilder::EmitReduceWindow(const Instruction* instruc
     guard = predicate_ == kNoValue ? inside
                                    : AddElementwise(Opcode::kAnd, PrimitiveType::kPred, {inside, predicate_});
   }
+  const hlo::Computation* combiner = instruction->called_computation();
+  const Instruction* simple = count == 1 ? SimpleCombiner(*combiner) : nullptr;
   std::vector<ValueId> elements;
   for (int64_t i = 0; i < count; ++i) {
     KILN_ASSIGN_OR_RETURN(ValueId element, EmitUnder(guard, instruction->operand(i), from));
-    // Padding holds the initial value.
+    // Padding takes no part. An unknown combiner's identity is not known: there it is what the initial value should be.
     if (inside != kNoValue) {
-      element = AddElementwise(Opcode::kSelect, kernel_.ops[element].type, {inside, element, inits[i]});
+      const PrimitiveType type = kernel_.ops[element].type;
+      ValueId outside = simple ? AddConstant(CombinerIdentity(simple->opcode(), type), 0) : inits[i];
+      element = AddElementwise(Opcode::kSelect, type, {inside, element, outside});
     }
     elements.push_back(element);
   }
-  const hlo::Computation* combiner = instruction->called_computation();
-  const Instruction* simple = count == 1 ? SimpleCombiner(*combiner) : nullptr;
   KILN_ASSIGN_OR_RETURN(std::vector<ValueId> results,
                         EndReduce(reduce, std::move(inits), std::move(elements), simple ? nullptr : combiner,
                                   simple ? simple->opcode() : Opcode::kAdd));

@@ -173,6 +173,25 @@ void CollapseAdjacent(Kernel* kernel, std::vector<int>* loops) {
 
 }  // namespace
 
+hlo::Literal CombinerIdentity(hlo::Opcode opcode, hlo::PrimitiveType type) {
+  switch (opcode) {
+    case hlo::Opcode::kMultiply:
+      return hlo::OneLiteral(type);
+    case hlo::Opcode::kMaximum:
+      return hlo::MinLiteral(type);
+    case hlo::Opcode::kMinimum:
+      return hlo::MaxLiteral(type);
+    case hlo::Opcode::kAnd:
+      return hlo::LiteralOf(hlo::Shape::Scalar(type), int64_t{type == hlo::PrimitiveType::kPred ? 1 : -1});
+    case hlo::Opcode::kAdd:
+      // -0 + x is x for every x; 0 + -0 is not.
+      if (hlo::IsFloating(type)) return hlo::LiteralOf(hlo::Shape::Scalar(type), -0.0);
+      return hlo::ZeroLiteral(type);
+    default:
+      return hlo::ZeroLiteral(type);
+  }
+}
+
 std::string ToString(const Kernel& kernel) { return Printer(kernel).Print(); }
 
 void CollapseLoops(Kernel* kernel) {

@@ -146,6 +146,9 @@ struct Kernel {
   int64_t input_count() const;
 };
 
+// Of a `Reduce::combine_opcode`: x combined with it is x.
+hlo::Literal CombinerIdentity(hlo::Opcode opcode, hlo::PrimitiveType type);
+
 std::string ToString(const Kernel& kernel);
 
 // Merges adjacent parallel loops wherever every access allows it, so that elementwise work over any shape becomes one

@@ -518,10 +518,20 @@ class NestLowering {
 
   // ---- Memory ----
 
+  // The vector loop occurs in no division or remainder.
+  bool IsPlainSum(const IndexExpr& offset) const {
+    for (const auto& [number, coefficient] : offset.terms) {
+      const IndexTerms::Term& term = kernel_.terms.term(number);
+      if (term.kind != IndexTerms::Kind::kLoop && Varies(term.loops)) return false;
+    }
+    return true;
+  }
+
   Access AccessFor(const IndexExpr& offset) {
     Access access;
     int64_t stride;
-    if (!LinearStride(kernel_.terms, offset, vector_loop_, vector_->lanes(), &stride)) {
+    if (!LinearStride(kernel_.terms, offset, vector_loop_, vector_->lanes(), &stride) ||
+        (!aligned_runs_ && !IsPlainSum(offset))) {
       access.kind = Access::Kind::kIndexed;
       access.offsets = index_.Vector(offset, /*wide=*/true);
       return access;
@@ -609,26 +619,6 @@ class NestLowering {
     return EmitScalarComputation(emitter, *reduce.combiner, arguments);
   }
 
-  // x combined with it is x.
-  hlo::Literal Identity(hlo::Opcode opcode, PrimitiveType type) const {
-    switch (opcode) {
-      case hlo::Opcode::kMultiply:
-        return hlo::OneLiteral(type);
-      case hlo::Opcode::kMaximum:
-        return hlo::MinLiteral(type);
-      case hlo::Opcode::kMinimum:
-        return hlo::MaxLiteral(type);
-      case hlo::Opcode::kAnd:
-        return hlo::LiteralOf(hlo::Shape::Scalar(type), int64_t{type == PrimitiveType::kPred ? 1 : -1});
-      case hlo::Opcode::kAdd:
-        // -0 + x is x for every x; 0 + -0 is not.
-        if (hlo::IsFloating(type)) return hlo::LiteralOf(hlo::Shape::Scalar(type), -0.0);
-        return hlo::ZeroLiteral(type);
-      default:
-        return hlo::ZeroLiteral(type);
-    }
-  }
-
   static llvm::Value* Part(const Value& value, int part) { return part == 0 ? value.value : value.imaginary; }
 
   absl::Status LowerReduce(int number) {
@@ -651,8 +641,9 @@ class NestLowering {
     std::vector<Value> start = inits;
     if (split) {
       for (size_t i = 0; i < count; ++i) {
-        start[i] = reduce.combiner != nullptr ? emitter->Zero(inits[i].type)
-                                              : emitter->Constant(Identity(reduce.combine_opcode, inits[i].type), 0);
+        start[i] = reduce.combiner != nullptr
+                       ? emitter->Zero(inits[i].type)
+                       : emitter->Constant(CombinerIdentity(reduce.combine_opcode, inits[i].type), 0);
       }
     }
     std::vector<std::vector<llvm::AllocaInst*>> slots(count);

@@ -125,28 +125,35 @@ absl::StatusOr<Value> ScalarEmitter::Integral(const hlo::Instruction& instructio
 namespace {
 
 // Rounds the mantissa to nearest even, then the exponent's range: too large becomes infinity, too small a signed zero.
-Real ReducePrecision(Real x, int64_t exponent_bits, int64_t mantissa_bits) {
-  const int64_t own_mantissa = x.mantissa_bits();
-  const int own_exponent = x.bits() - 1 - static_cast<int>(own_mantissa);
-  Integer bits = x.AsInteger();
-  const int64_t sign_mask = static_cast<int64_t>(uint64_t{1} << (x.bits() - 1));
+// The bits of an IEEE number with `own_mantissa` mantissa bits.
+Integer ReducePrecision(Integer bits, int width, int64_t own_mantissa, int64_t exponent_bits, int64_t mantissa_bits) {
+  const int64_t own_exponent = width - 1 - own_mantissa;
+  const int64_t infinity = ((int64_t{1} << own_exponent) - 1) << own_mantissa;
+  const int64_t sign_mask = static_cast<int64_t>(uint64_t{1} << (width - 1));
   Integer sign = bits & sign_mask;
-  Integer magnitude = bits & ~sign_mask;
+  const Integer own_magnitude = bits & ~sign_mask;
+  Integer magnitude = own_magnitude;
   if (mantissa_bits < own_mantissa) {
     const int64_t drop = own_mantissa - mantissa_bits;
     Integer lowest = magnitude.Shr(drop) & 1;
     magnitude = (magnitude + lowest + ((int64_t{1} << (drop - 1)) - 1)) & ~((int64_t{1} << drop) - 1);
   }
   if (exponent_bits < own_exponent) {
-    const int64_t bias = x.exponent_bias();
+    const int64_t bias = (int64_t{1} << (own_exponent - 1)) - 1;
     const int64_t reduced_bias = (int64_t{1} << (exponent_bits - 1)) - 1;
     // One past the largest exponent field, and the smallest normal one.
     const int64_t overflow = (bias + reduced_bias + 1) << own_mantissa;
     const int64_t smallest = (bias + 1 - reduced_bias) << own_mantissa;
-    magnitude = Select(magnitude < overflow, magnitude, x.Infinity().AsInteger());
+    magnitude = Select(magnitude < overflow, magnitude, infinity);
     magnitude = Select(magnitude < smallest, int64_t{0}, magnitude);
   }
-  return Select(x.IsNan(), x, (magnitude | sign).AsReal());
+  return Select(own_magnitude > own_magnitude.Constant(infinity), bits, magnitude | sign);
+}
+
+absl::Status CheckPrecision(const hlo::Instruction& instruction, const hlo::ReducePrecisionAttributes& attributes) {
+  if (attributes.exponent_bits >= 1 && attributes.mantissa_bits >= 0) return absl::OkStatus();
+  return InvalidArgument(instruction.Describe(), ": reduce-precision to ", attributes.exponent_bits,
+                         " exponent bits and ", attributes.mantissa_bits, " mantissa bits, expected at least 1 and 0");
 }
 
 }  // namespace
@@ -170,12 +177,10 @@ absl::StatusOr<Real> ScalarEmitter::FloatingUnary(const hlo::Instruction& instru
       return kernel::Select(x.Compare(llvm::CmpInst::FCMP_UEQ, x.Constant(0.0)), x, CopySign(x.Constant(1.0), x));
     case Opcode::kReducePrecision: {
       const auto& attributes = instruction.Get<hlo::ReducePrecisionAttributes>();
-      if (attributes.exponent_bits < 1 || attributes.mantissa_bits < 0) {
-        return InvalidArgument(instruction.Describe(), ": reduce-precision to ", attributes.exponent_bits,
-                               " exponent bits and ", attributes.mantissa_bits,
-                               " mantissa bits, expected at least 1 and 0");
-      }
-      return ReducePrecision(x, attributes.exponent_bits, attributes.mantissa_bits);
+      KILN_RETURN_IF_ERROR(CheckPrecision(instruction, attributes));
+      return ReducePrecision(x.AsInteger(), x.bits(), x.mantissa_bits(), attributes.exponent_bits,
+                             attributes.mantissa_bits)
+          .AsReal();
     }
     case Opcode::kSqrt:
       return Sqrt(x);
@@ -263,6 +268,14 @@ absl::StatusOr<Value> ScalarEmitter::Floating(const hlo::Instruction& instructio
     Integer bits(b_, b_.ir.CreateBitCast(operands[0].value, b_.IntType(16)));
     Integer changed = opcode == Opcode::kNegate ? bits ^ 0x8000 : bits & 0x7fff;
     return Of(type, b_.ir.CreateBitCast(changed, RegisterType(type)));
+  }
+  if (opcode == Opcode::kReducePrecision && type == PrimitiveType::kF16) {
+    // In its own bits: what is denormal in f16 is not in f32, where it would round otherwise or vanish.
+    const auto& attributes = instruction.Get<hlo::ReducePrecisionAttributes>();
+    KILN_RETURN_IF_ERROR(CheckPrecision(instruction, attributes));
+    Integer bits(b_, b_.ir.CreateBitCast(operands[0].value, b_.IntType(16)));
+    Integer reduced = ReducePrecision(bits, 16, 10, attributes.exponent_bits, attributes.mantissa_bits);
+    return Of(type, b_.ir.CreateBitCast(reduced, RegisterType(type)));
   }
   Real a = Widen(operands[0]);
   if (operands.size() == 1) {

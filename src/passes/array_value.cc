@@ -155,39 +155,55 @@ ArrayValue BatchedDot(const ArrayValue& a, const ArrayValue& b, int64_t batch_di
                                         std::move(attributes))};
 }
 
-std::vector<ArrayValue> CountedLoop(
-    const std::vector<ArrayValue>& initial, int64_t count,
-    const std::function<std::vector<ArrayValue>(const ArrayValue& i, const std::vector<ArrayValue>& values)>& body) {
+std::vector<ArrayValue> WhileLoop(
+    const std::vector<ArrayValue>& initial,
+    const std::function<ArrayValue(const std::vector<ArrayValue>& values)>& condition,
+    const std::function<std::vector<ArrayValue>(const std::vector<ArrayValue>& values)>& body) {
   hlo::Builder* outer = initial[0].builder();
   hlo::Module* module = outer->computation()->parent();
   const Instruction* origin = initial[0].instruction();
-  std::vector<Instruction*> start = {outer->Scalar(PrimitiveType::kS32, 0)};
+  std::vector<Instruction*> start;
   for (const ArrayValue& value : initial) start.push_back(value.instruction());
   Instruction* state = outer->Tuple(start);
+  auto elements = [&](hlo::Builder* builder, Instruction* tuple) {
+    std::vector<ArrayValue> values;
+    for (size_t k = 0; k < initial.size(); ++k) {
+      values.emplace_back(builder, builder->GetTupleElement(tuple, static_cast<int64_t>(k)));
+    }
+    return values;
+  };
 
-  hlo::Computation* condition = module->AddComputation("loop_condition");
-  hlo::Builder in_condition(condition, origin);
-  Instruction* seen = condition->AddParameter(0, state->shape());
-  condition->set_root(in_condition.Compare(hlo::ComparisonDirection::kLt, in_condition.GetTupleElement(seen, 0),
-                                           in_condition.Scalar(PrimitiveType::kS32, static_cast<double>(count))));
+  hlo::Computation* goes_on = module->AddComputation("loop_condition");
+  hlo::Builder in_condition(goes_on, origin);
+  goes_on->set_root(condition(elements(&in_condition, goes_on->AddParameter(0, state->shape()))).instruction());
 
   hlo::Computation* round = module->AddComputation("loop_body");
   hlo::Builder in_round(round, origin);
-  Instruction* current = round->AddParameter(0, state->shape());
-  const ArrayValue i(&in_round, in_round.GetTupleElement(current, 0));
-  std::vector<ArrayValue> values;
-  for (size_t k = 0; k < initial.size(); ++k) {
-    values.emplace_back(&in_round, in_round.GetTupleElement(current, static_cast<int64_t>(k) + 1));
+  std::vector<Instruction*> next;
+  for (const ArrayValue& value : body(elements(&in_round, round->AddParameter(0, state->shape())))) {
+    next.push_back(value.instruction());
   }
-  std::vector<Instruction*> next = {(i + i.Number(int64_t{1})).instruction()};
-  for (const ArrayValue& value : body(i, values)) next.push_back(value.instruction());
   round->set_root(in_round.Tuple(next));
+  return elements(outer, outer->Add(Opcode::kWhile, state->shape(), {state}, {}, {round, goes_on}));
+}
 
-  Instruction* loop = outer->Add(Opcode::kWhile, state->shape(), {state}, {}, {round, condition});
-  std::vector<ArrayValue> results;
-  for (size_t k = 0; k < initial.size(); ++k) {
-    results.emplace_back(outer, outer->GetTupleElement(loop, static_cast<int64_t>(k) + 1));
-  }
+std::vector<ArrayValue> CountedLoop(
+    const std::vector<ArrayValue>& initial, int64_t count,
+    const std::function<std::vector<ArrayValue>(const ArrayValue& i, const std::vector<ArrayValue>& values)>& body) {
+  hlo::Builder* builder = initial[0].builder();
+  std::vector<ArrayValue> start = {{builder, builder->Scalar(PrimitiveType::kS32, 0)}};
+  start.insert(start.end(), initial.begin(), initial.end());
+  auto goes_on = [&](const std::vector<ArrayValue>& values) {
+    return Compare(hlo::ComparisonDirection::kLt, values[0], values[0].Number(count));
+  };
+  auto round = [&](const std::vector<ArrayValue>& values) {
+    const ArrayValue& i = values[0];
+    std::vector<ArrayValue> next = body(i, {values.begin() + 1, values.end()});
+    next.insert(next.begin(), i + i.Number(int64_t{1}));
+    return next;
+  };
+  std::vector<ArrayValue> results = WhileLoop(start, goes_on, round);
+  results.erase(results.begin());
   return results;
 }
 

@@ -22,18 +22,6 @@ ArrayValue ReduceRows(const ArrayValue& values, hlo::Literal init, Opcode opcode
   return {builder, builder->Reduce(values.instruction(), builder->Constant(std::move(init)), {1}, opcode)};
 }
 
-ArrayValue SquaredAbs(const ArrayValue& value) {
-  if (!hlo::IsComplex(value.type())) return value * value;
-  const ArrayValue real = value.Unary(Opcode::kReal), imaginary = value.Unary(Opcode::kImag);
-  return real * real + imaginary * imaginary;
-}
-
-ArrayValue Abs(const ArrayValue& value) {
-  const PrimitiveType part = hlo::ComplexComponentType(value.type());
-  return {value.builder(), value.builder()->Add(Opcode::kAbs, ChangeElementType(value.shape(), part),
-                                                {value.instruction()})};
-}
-
 // One reflector per matrix: H^H x has `beta` in row `diagonal` and 0 below.
 struct Reflector {
   ArrayValue v;     // [count, m]

@@ -32,6 +32,18 @@ ArrayValue RealPart(const ArrayValue& value) {
   return hlo::IsComplex(value.type()) ? value.Unary(Opcode::kReal) : value;
 }
 
+ArrayValue Abs(const ArrayValue& value) {
+  const PrimitiveType part = hlo::ComplexComponentType(value.type());
+  return {value.builder(),
+          value.builder()->Add(Opcode::kAbs, ChangeElementType(value.shape(), part), {value.instruction()})};
+}
+
+ArrayValue SquaredAbs(const ArrayValue& value) {
+  if (!hlo::IsComplex(value.type())) return value * value;
+  const ArrayValue real = value.Unary(Opcode::kReal), imaginary = value.Unary(Opcode::kImag);
+  return real * real + imaginary * imaginary;
+}
+
 ArrayValue FromReal(const ArrayValue& real, const ArrayValue& like) { return real.Convert(like.type()); }
 
 ArrayValue ZeroOf(const ArrayValue& like) {

@@ -17,6 +17,9 @@ ArrayValue Transposed(const ArrayValue& stack);
 // The complex conjugate; a real array itself.
 ArrayValue Conjugate(const ArrayValue& value);
 ArrayValue RealPart(const ArrayValue& value);
+// Absolute values, real, and their squares.
+ArrayValue Abs(const ArrayValue& value);
+ArrayValue SquaredAbs(const ArrayValue& value);
 // A complex number without imaginary part where `like` is complex.
 ArrayValue FromReal(const ArrayValue& real, const ArrayValue& like);
 // 0 as a scalar of the type of `like`.

@@ -9,8 +9,9 @@
 #include "src/passes/dce.h"
 #include "src/passes/dimension_size_expander.h"
 #include "src/passes/dot_canonicalization.h"
-#include "src/passes/flatten_call_graph.h"
+#include "src/passes/eigh_expander.h"
 #include "src/passes/fft_expander.h"
+#include "src/passes/flatten_call_graph.h"
 #include "src/passes/fusion.h"
 #include "src/passes/layout_normalization.h"
 #include "src/passes/opt_barrier_remover.h"
@@ -49,8 +50,8 @@ PassList CommonPasses() {
   PassList list = ListOf<CallInliner, LayoutNormalization, Dce>();
   // Ops that are written as others.
   Append(&list, ListOf<BatchNormExpander, RngExpander, RngBitGeneratorExpander, SelectAndScatterExpander,
-                       CholeskyExpander, TriangularSolveExpander, QrExpander, FftExpander, ApproxTopKExpander,
-                       DimensionSizeExpander>());
+                       CholeskyExpander, TriangularSolveExpander, QrExpander, EighExpander, FftExpander,
+                       ApproxTopKExpander, DimensionSizeExpander>());
   list.push_back(Simplification("simplification"));
   Append(&list, ListOf<DotCanonicalization>());
   list.push_back(Simplification("dot-simplification"));
@@ -77,6 +78,7 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<CholeskyExpander>,
     Make<TriangularSolveExpander>,
     Make<QrExpander>,
+    Make<EighExpander>,
     Make<FftExpander>,
     Make<ApproxTopKExpander>,
     Make<DimensionSizeExpander>,
@@ -86,7 +88,9 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<DotCanonicalization>,
     Make<TransposeFolding>,
     Make<OptBarrierRemover>,
-    Make<FlattenCallGraph>, Make<RowFusion>, Make<Fusion>,
+    Make<FlattenCallGraph>,
+    Make<RowFusion>,
+    Make<Fusion>,
     Make<Schedule>,
 };
 

@@ -399,6 +399,88 @@ TEST(QrExpander, RefusesShapesThatDoNotFit) {
   EXPECT_EQ(CreatePass("qr-expander")->Run(module.get()).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+// (A V - V w, V^H V, w) for V and w of Eigh; A is Hermitian by its LOWER triangle, with junk in the other.
+constexpr char kEigh[] = R"(HloModule m
+ENTRY e {
+  x = TYPE[2,SIZE,SIZE] parameter(0)
+  call = (TYPE[2,SIZE,SIZE], PART[2,SIZE]) custom-call(x), custom_call_target="Eigh", backend_config="LOWER,1,100,0.000001"
+  v = TYPE[2,SIZE,SIZE] get-tuple-element(call), index=0
+  w = PART[2,SIZE] get-tuple-element(call), index=1
+  iota0 = s32[2,SIZE,SIZE] iota(), iota_dimension=1
+  iota1 = s32[2,SIZE,SIZE] iota(), iota_dimension=2
+  inside = pred[2,SIZE,SIZE] compare(iota0, iota1), direction=DIRECTION
+  on = pred[2,SIZE,SIZE] compare(iota0, iota1), direction=EQ
+  t = TYPE[2,SIZE,SIZE] transpose(x), dimensions={0,2,1}
+  CONJUGATE
+  from_one = TYPE[2,SIZE,SIZE] select(inside, x, tc)
+  a = TYPE[2,SIZE,SIZE] select(on, real_x, from_one)
+  av = TYPE[2,SIZE,SIZE] dot(a, v), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}
+  wide = TYPE[2,SIZE] convert(w)
+  ws = TYPE[2,SIZE,SIZE] broadcast(wide), dimensions={0,2}
+  vw = TYPE[2,SIZE,SIZE] multiply(v, ws)
+  difference = TYPE[2,SIZE,SIZE] subtract(av, vw)
+  gram = TYPE[2,SIZE,SIZE] dot(vc, v), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={1}, rhs_contracting_dims={1}
+  ROOT r = (TYPE[2,SIZE,SIZE], TYPE[2,SIZE,SIZE], PART[2,SIZE]) tuple(difference, gram, w)
+}
+)";
+
+void ExpectDiagonalized(const std::string& type, int64_t n, bool lower, double tolerance) {
+  const std::string part = type == "c64" ? "f32" : type == "c128" ? "f64" : type;
+  const std::string square = absl::StrCat("[2,", n, ",", n, "]");
+  const std::string conjugate =
+      part == type
+          ? absl::StrReplaceAll("tc = TS copy(t)\n  vc = TS copy(v)\n  real_x = TS copy(x)", {{"TS", type + square}})
+          : absl::StrReplaceAll(
+                "tr = PS real(t)\n  ti = PS imag(t)\n  tn = PS negate(ti)\n  tc = TS complex(tr, tn)\n  vr = PS real(v)\n"
+                "  vi = PS imag(v)\n  vn = PS negate(vi)\n  vc = TS complex(vr, vn)\n  xr = PS real(x)\n"
+                "  real_x = TS convert(xr)",
+                {{"PS", part + square}, {"TS", type + square}});
+  const std::string text = absl::StrReplaceAll(kEigh, {{"CONJUGATE", conjugate},
+                                                       {"TYPE", type},
+                                                       {"PART", part},
+                                                       {"DIRECTION", lower ? "GT" : "LT"},
+                                                       {"LOWER", lower ? "1" : "0"},
+                                                       {"SIZE", absl::StrCat(n)}});
+  SCOPED_TRACE(text);
+  std::unique_ptr<hlo::Module> module = ParseOrDie(text);
+  uint64_t seed = 5;
+  const hlo::Literal x = tools::RandomLiteral(module->entry()->parameter(0)->shape(), &seed);
+  ASSERT_EQ(CreatePass("eigh-expander")->Run(module.get()).status(), absl::OkStatus());
+  ASSERT_EQ(hlo::Verify(*module), absl::OkStatus());
+  const absl::StatusOr<hlo::Literal> result = hlo::Evaluate(*module->entry(), {x});
+  ASSERT_EQ(result.status(), absl::OkStatus());
+  const hlo::Literal &difference = result->elements()[0], &gram = result->elements()[1], &w = result->elements()[2];
+  for (int64_t i = 0; i < gram.element_count(); ++i) {
+    EXPECT_NEAR(hlo::ElementAsDouble(difference, i), 0, tolerance) << i;
+    EXPECT_NEAR(hlo::ElementAsDouble(gram, i), i / n % n == i % n ? 1 : 0, tolerance) << i;
+  }
+  for (int64_t i = 0; i + 1 < w.element_count(); ++i) {
+    if (i % n != n - 1) {
+      EXPECT_LE(hlo::ElementAsDouble(w, i), hlo::ElementAsDouble(w, i + 1));
+    }
+  }
+}
+
+TEST(EighExpander, Diagonalizes) {
+  for (int64_t n : {1, 2, 3, 4, 7, 12, 25}) {
+    for (bool lower : {true, false}) {
+      ExpectDiagonalized("f32", n, lower, 1e-5);
+      ExpectDiagonalized("f64", n, lower, 1e-13);
+      ExpectDiagonalized("c64", n, lower, 1e-5);
+      ExpectDiagonalized("c128", n, lower, 1e-13);
+    }
+  }
+}
+
+TEST(EighExpander, RefusesBadConfigs) {
+  for (const char* config : {"", "1,1", "a,b,c,d"}) {
+    std::unique_ptr<hlo::Module> module = ParseOrDie(
+        absl::StrCat("HloModule m\nENTRY e {\n  a = f64[2,2] parameter(0)\n  ROOT r = (f64[2,2], f64[2]) "
+                     "custom-call(a), custom_call_target=\"Eigh\", backend_config=\"", config, "\"\n}\n"));
+    EXPECT_EQ(CreatePass("eigh-expander")->Run(module.get()).status().code(), absl::StatusCode::kInvalidArgument);
+  }
+}
+
 TEST(ApproxTopKExpander, IsExact) {
   std::unique_ptr<hlo::Module> module = ParseOrDie(R"(HloModule m
 compare {

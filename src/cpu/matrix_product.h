@@ -1,0 +1,33 @@
+// Matrix products of a program: a dot, or a fusion around one whose epilogue runs on the product's registers.
+#ifndef KILN_CPU_MATRIX_PRODUCT_H_
+#define KILN_CPU_MATRIX_PRODUCT_H_
+
+#include <memory>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "src/cpu/gemm.h"
+#include "src/hlo/instruction.h"
+#include "src/kernel/kernel.h"
+#include "src/kernel/schedule.h"
+
+namespace kiln::cpu {
+
+struct MatrixProduct {
+  const hlo::Instruction* dot = nullptr;
+  // Operands of the instruction that the product's sides are.
+  int64_t lhs_operand = 0;
+  int64_t rhs_operand = 1;
+  std::unique_ptr<kernel::Kernel> epilogue;  // null: a bare dot
+  GemmSpec spec;  // refers to `epilogue` and to the target info it was made with
+  GemmPlan plan;
+};
+
+// The product that `instruction` is, or nothing when it is none that generated matrix products know; then a plain kernel
+// computes it. In generated code `extra` of the epilogue is an array of pointers, one per epilogue parameter.
+absl::StatusOr<std::optional<MatrixProduct>> FindMatrixProduct(const hlo::Instruction& instruction,
+                                                               const kernel::TargetInfo& target, int threads);
+
+}  // namespace kiln::cpu
+
+#endif  // KILN_CPU_MATRIX_PRODUCT_H_
