@@ -345,6 +345,8 @@ class Scheduler {
   int ReduceLanes(const Reduce& reduce) const {
     const int loop = reduce.loops.back();
     const int64_t extent = kernel_.loops[loop].extent;
+    // Lanes start with elements, which a predicate may leave out.
+    if (reduce.predicate != kernel::kNoValue) return 1;
     if (ops_.size() > kLongBody || Extent(reduce.loops) < 4 * kWarpThreads) return 1;
     for (int lanes = 4; lanes > 1; lanes /= 2) {
       if (extent % lanes != 0) continue;

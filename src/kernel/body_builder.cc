@@ -345,6 +345,7 @@ absl::StatusOr<std::vector<ValueId>> BodyBuilder::EndReduce(int reduce_number, s
   uint64_t outer = 0;
   for (ValueId value : elements) outer |= kernel_.ops[value].loops;
   for (ValueId value : inits) outer |= kernel_.ops[value].loops;
+  if (reduce.predicate != kNoValue) outer |= kernel_.ops[reduce.predicate].loops;
   reduce.outer_loops = outer & ~own;
   reduce.inits = std::move(inits);
   reduce.elements = std::move(elements);

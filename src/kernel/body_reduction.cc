@@ -115,14 +115,15 @@ absl::StatusOr<ValueId> BodyBuilder::EmitReduceWindow(const Instruction* instruc
   std::vector<ValueId> elements;
   for (int64_t i = 0; i < count; ++i) {
     KILN_ASSIGN_OR_RETURN(ValueId element, EmitUnder(guard, instruction->operand(i), from));
-    // Padding takes no part. An unknown combiner's identity is not known: there it is what the initial value should be.
-    if (inside != kNoValue) {
+    // Padding takes no part.
+    if (inside != kNoValue && simple) {
       const PrimitiveType type = kernel_.ops[element].type;
-      ValueId outside = simple ? AddConstant(CombinerIdentity(simple->opcode(), type), 0) : inits[i];
-      element = AddElementwise(Opcode::kSelect, type, {inside, element, outside});
+      ValueId identity = AddConstant(CombinerIdentity(simple->opcode(), type), 0);
+      element = AddElementwise(Opcode::kSelect, type, {inside, element, identity});
     }
     elements.push_back(element);
   }
+  if (!simple) kernel_.reduces[reduce].predicate = inside;
   KILN_ASSIGN_OR_RETURN(std::vector<ValueId> results,
                         EndReduce(reduce, std::move(inits), std::move(elements), simple ? nullptr : combiner,
                                   simple ? simple->opcode() : Opcode::kAdd));

@@ -109,7 +109,8 @@ class Printer {
           absl::StrAppend(&text_, " -> ", Values(reduce.results), " = ",
                           reduce.combiner != nullptr ? absl::string_view(reduce.combiner->name())
                                                      : hlo::OpcodeName(reduce.combine_opcode),
-                          " of ", Values(reduce.elements), " from ", Values(reduce.inits), "\n");
+                          " of ", Values(reduce.elements), " from ", Values(reduce.inits),
+                          reduce.predicate == kNoValue ? "" : absl::StrCat(" where v", reduce.predicate), "\n");
           AppendBlock(*reduce.block, indent + 2);
           break;
         }

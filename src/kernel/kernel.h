@@ -90,6 +90,8 @@ struct Reduce {
   std::vector<int> loops;
   std::vector<ValueId> inits;
   std::vector<ValueId> elements;
+  // Iterations where it does not hold take no part.
+  ValueId predicate = kNoValue;
   std::vector<ValueId> results;
   // Scalar computation: accumulators, then elements, to new accumulators. Null: the binary op `combine_opcode`.
   const hlo::Computation* combiner = nullptr;

@@ -61,10 +61,21 @@ absl::Status EmitScatter(BodyBuilder* body, const Instruction* scatter, int firs
   const hlo::Shape& operand = scatter->operand(0)->shape();
   const hlo::Shape& updates = scatter->operand(count + 1)->shape();
   if (operand.element_count() == 0 || updates.element_count() == 0) return absl::OkStatus();
-  KILN_ASSIGN_OR_RETURN(Index index, body->BeginNest(updates.dimensions(), LoopKind::kSerial));
   auto contains = [](const hlo::DimensionVector& list, int64_t value) {
     return std::find(list.begin(), list.end(), value) != list.end();
   };
+  // One whole window after the other, so that of windows that meet the last one stays.
+  std::vector<int64_t> order;
+  for (bool window : {false, true}) {
+    for (int64_t i = 0; i < updates.rank(); ++i) {
+      if (contains(attributes.update_window_dims, i) == window) order.push_back(i);
+    }
+  }
+  std::vector<int64_t> extents;
+  for (int64_t d : order) extents.push_back(updates.dimensions(d));
+  KILN_ASSIGN_OR_RETURN(Index variables, body->BeginNest(extents, LoopKind::kSerial));
+  Index index(variables.size());
+  for (size_t i = 0; i < order.size(); ++i) index[order[i]] = variables[i];
   Index batch, window;
   std::vector<int64_t> window_sizes;
   for (int64_t i = 0; i < updates.rank(); ++i) {

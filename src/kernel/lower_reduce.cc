@@ -77,10 +77,16 @@ absl::Status NestLowering::LowerReduce(int number) {
     std::vector<Value> elements;
     for (ValueId element : reduce.elements) elements.push_back(Get(element, own_vector || outer_vector));
     KILN_ASSIGN_OR_RETURN(std::vector<Value> combined, Combine(reduce, emitter, current, elements));
+    llvm::Value* holds = nullptr;
+    if (reduce.predicate != kNoValue) holds = Get(reduce.predicate, own_vector || outer_vector).value;
     if (takes_first) {
       llvm::Value* first = b_.CreateLoad(b_.getInt1Ty(), empty);
       for (size_t i = 0; i < count; ++i) combined[i] = emitter->Select(first, elements[i], combined[i]);
-      b_.CreateStore(b_.getFalse(), empty);
+      // Schedules give lanes only to reduces without a predicate, so that all lanes begin together.
+      b_.CreateStore(holds != nullptr ? b_.CreateAnd(first, b_.CreateNot(holds)) : b_.getFalse(), empty);
+    }
+    if (holds != nullptr) {
+      for (size_t i = 0; i < count; ++i) combined[i] = emitter->Select(holds, combined[i], current[i]);
     }
     for (size_t i = 0; i < count; ++i) {
       if (own_vector && mask_ != nullptr) combined[i] = emitter->Select(mask_, combined[i], current[i]);

@@ -252,6 +252,8 @@ class Scheduler {
     // Inside a vector of outputs the accumulators are vectors already.
     if (nest_vector_loop >= 0 && (reduce.outer_loops >> nest_vector_loop & 1) != 0) return;
     if (target_.target == Target::kGpu) return;
+    // Lanes start with elements, which a predicate may leave out.
+    if (reduce.predicate != kNoValue) return;
     int best = -1;
     double best_score = 0;
     for (int loop : reduce.loops) {

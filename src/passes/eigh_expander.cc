@@ -58,16 +58,19 @@ ArrayValue Sum(const ArrayValue& value, absl::Span<const int64_t> dimensions) {
 
 ArrayValue Diagonal(const ArrayValue& stack) { return Sum(Select(OnDiagonal(stack), stack, ZeroOf(stack)), {2}); }
 
-// Rotations of row k of the upper half with row k of the lower half; real c and s and a phase, each [count, half].
+// Rotations of row k of the upper half with row k of the lower half: the cosines, which are real, and the sines, whose
+// phases are those of the elements they make 0. Each [count, half].
 struct Rotations {
-  ArrayValue c, s, phase;
+  ArrayValue cosine, sine;
 };
 
 // They make the elements (k, k) of the top right part 0.
 Rotations RotationsOf(const Parts& parts) {
   const ArrayValue a = RealPart(Diagonal(parts[kTopLeft])), d = RealPart(Diagonal(parts[kBottomRight]));
   const ArrayValue b = Diagonal(parts[kTopRight]), size = Abs(b);
-  const ArrayValue none = Compare(ComparisonDirection::kEq, size, size.Number(0.0));
+  // The largest element is about 1: what is this small counts as 0, and its inverse exists.
+  const double smallest = size.type() == PrimitiveType::kF64 ? 1e-200 : 1e-30;
+  const ArrayValue none = Compare(ComparisonDirection::kLt, size, size.Number(smallest));
   const ArrayValue divisor = Select(none, size.Number(1.0), size);
   const ArrayValue tau = (d - a) / (divisor * divisor.Number(2.0));
   const ArrayValue one = tau.Number(1.0);
@@ -77,17 +80,16 @@ Rotations RotationsOf(const Parts& parts) {
       Select(Compare(ComparisonDirection::kLt, tau, tau.Number(0.0)), inverse.Unary(Opcode::kNegate), inverse);
   const ArrayValue t = Select(none, tangent.Number(0.0), tangent);
   const ArrayValue c = (t * t + one).Unary(Opcode::kRsqrt);
-  return {FromReal(c, b), FromReal(t * c, b), Select(none, b.Number(1.0), b / FromReal(divisor, b))};
+  return {FromReal(c, b), FromReal(t * c / divisor, b) * b};
 }
 
-// (top, bottom) -> (c top - s p bottom, s top + c p bottom), the factors along `dimension`.
-void Rotate(const Rotations& r, const ArrayValue& phase, int64_t dimension, ArrayValue* top, ArrayValue* bottom) {
+// (top, bottom) -> (c top - s bottom, conj(s) top + c bottom), the factors along `dimension`.
+void Rotate(const ArrayValue& cosine, const ArrayValue& sine, int64_t dimension, ArrayValue* top, ArrayValue* bottom) {
   const DimensionVector dimensions = top->shape().dimensions();
   auto spread = [&](const ArrayValue& factor) { return factor.Broadcast(dimensions, {0, dimension}); };
-  const ArrayValue turned = *bottom * spread(phase);
-  const ArrayValue c = spread(r.c), s = spread(r.s);
-  *bottom = s * *top + c * turned;
-  *top = c * *top - s * turned;
+  const ArrayValue c = spread(cosine), rotated = c * *top - spread(sine) * *bottom;
+  *bottom = spread(Conjugate(sine)) * *top + c * *bottom;
+  *top = rotated;
 }
 
 // The next round of the tournament: all but the first of the upper half move on by one place.
@@ -101,13 +103,15 @@ void Move(int64_t dimension, ArrayValue* top, ArrayValue* bottom) {
 }
 
 Parts Round(Parts parts) {
-  const Rotations r = RotationsOf(parts);
-  const ArrayValue conjugate = Conjugate(r.phase);
-  Rotate(r, r.phase, 1, &parts[kTopLeft], &parts[kBottomLeft]);
-  Rotate(r, r.phase, 1, &parts[kTopRight], &parts[kBottomRight]);
-  Rotate(r, conjugate, 2, &parts[kTopLeft], &parts[kTopRight]);
-  Rotate(r, conjugate, 2, &parts[kBottomLeft], &parts[kBottomRight]);
-  Rotate(r, conjugate, 1, &parts[kTopVectors], &parts[kBottomVectors]);
+  const Rotations rotations = RotationsOf(parts);
+  const ArrayValue& c = rotations.cosine;
+  const ArrayValue& s = rotations.sine;
+  const ArrayValue conjugate = Conjugate(s);
+  Rotate(c, s, 1, &parts[kTopLeft], &parts[kBottomLeft]);
+  Rotate(c, s, 1, &parts[kTopRight], &parts[kBottomRight]);
+  Rotate(c, conjugate, 2, &parts[kTopLeft], &parts[kTopRight]);
+  Rotate(c, conjugate, 2, &parts[kBottomLeft], &parts[kBottomRight]);
+  Rotate(c, conjugate, 1, &parts[kTopVectors], &parts[kBottomVectors]);
   Move(1, &parts[kTopLeft], &parts[kBottomLeft]);
   Move(1, &parts[kTopRight], &parts[kBottomRight]);
   Move(2, &parts[kTopLeft], &parts[kTopRight]);

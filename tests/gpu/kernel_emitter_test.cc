@@ -264,7 +264,8 @@ ENTRY e {
   j = s64[4,3000] iota(), iota_dimension=1
   short = (TYPE[20], s64[20]) reduce(x, i, low, none), dimensions={1}, to_apply=f
   long = (TYPE[4], s64[4]) reduce(y, j, low, none), dimensions={1}, to_apply=f
-  ROOT r = ((TYPE[20], s64[20]), (TYPE[4], s64[4])) tuple(short, long)
+  running = (TYPE[20,33], s64[20,33]) reduce-window(x, i, low, none), window={size=1x33 pad=0_0x32_0}, to_apply=f
+  ROOT r = ((TYPE[20], s64[20]), (TYPE[4], s64[4]), (TYPE[20,33], s64[20,33])) tuple(short, long, running)
 })"},
     // Fusions that reduce and go on with the result: the threads of a group divide what is behind, too.
     {"Stages", R"(HloModule stages

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "src/hlo/evaluator.h"
@@ -468,6 +469,29 @@ TEST(EighExpander, Diagonalizes) {
       ExpectDiagonalized("f64", n, lower, 1e-13);
       ExpectDiagonalized("c64", n, lower, 1e-5);
       ExpectDiagonalized("c128", n, lower, 1e-13);
+    }
+  }
+}
+
+// Zero, far from 1 in size, and with elements whose inverse overflows.
+TEST(EighExpander, ExtremeValues) {
+  struct Case {
+    const char *matrix, *values;
+  };
+  for (const Case& c : {Case{"{{0, 0}, {0, 0}}", "0,0"}, Case{"{{0, 2e300}, {2e300, 0}}", "-2e300,2e300"},
+                        Case{"{{3e-300, 0}, {0, -1e-300}}", "-1e-300,3e-300"},
+                        Case{"{{1, 4e-324}, {4e-324, 1}}", "1,1"}}) {
+    std::unique_ptr<hlo::Module> module = ParseOrDie(
+        absl::StrCat("HloModule m\nENTRY e {\n  a = f64[2,2] constant(", c.matrix,
+                     ")\n  ROOT r = (f64[2,2], f64[2]) custom-call(a), custom_call_target=\"Eigh\", "
+                     "backend_config=\"1,1,100,0.000001\"\n}\n"));
+    ASSERT_EQ(CreatePass("eigh-expander")->Run(module.get()).status(), absl::OkStatus());
+    const absl::StatusOr<hlo::Literal> result = hlo::Evaluate(*module->entry(), {});
+    ASSERT_EQ(result.status(), absl::OkStatus());
+    const std::vector<std::string> expected = absl::StrSplit(c.values, ',');
+    for (int64_t i = 0; i < 2; ++i) {
+      const double value = std::stod(expected[i]);
+      EXPECT_NEAR(hlo::ElementAsDouble(result->elements()[1], i), value, std::abs(value) * 1e-15) << c.matrix;
     }
   }
 }
