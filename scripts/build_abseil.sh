@@ -44,6 +44,10 @@ if ! (cd "$work/source" && apt-get "${apt_options[@]}" source abseil) >>"$work/a
 fi
 source_directory=$(find "$work/source" -mindepth 1 -maxdepth 1 -type d -name 'abseil-*')
 
+# Debian pins Abseil's own string_view, optional and the like for the sake of its shared library's ABI. Here they are the
+# standard's, as Abseil itself has it by default.
+sed -i -E 's/^(#define ABSL_OPTION_USE_STD_[A-Z_]+) 0$/\1 2/' "$source_directory/absl/base/options.h"
+
 echo "abseil: building $(basename "$source_directory")" >&2
 {
   cmake -S "$source_directory" -B "$work/build" -G Ninja \
