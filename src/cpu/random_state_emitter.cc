@@ -24,9 +24,9 @@ absl::Status EmitRandomState(llvm::IRBuilder<>* builder, const hlo::Instruction&
     state = new llvm::GlobalVariable(*module, word, /*isConstant=*/false, llvm::GlobalValue::InternalLinkage,
                                      builder->getInt64(0), kStateName);
   }
-  llvm::Value* first = builder->CreateAtomicRMW(
-      llvm::AtomicRMWInst::Add, state, builder->getInt64(instruction.Get<hlo::RngAttributes>().delta),
-      llvm::Align(8), llvm::AtomicOrdering::Monotonic);
+  llvm::Value* first = builder->CreateAtomicRMW(llvm::AtomicRMWInst::Add, state,
+                                                builder->getInt64(instruction.Get<hlo::RngAttributes>().delta),
+                                                llvm::Align(8), llvm::AtomicOrdering::Monotonic);
   const int64_t last = shape.dimensions(0) - 1;
   if (last == 1) builder->CreateStore(builder->getInt64(0), arrays.results[0]);
   builder->CreateStore(first, builder->CreateConstGEP1_64(word, arrays.results[0], last));

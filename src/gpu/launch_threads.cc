@@ -30,6 +30,7 @@ llvm::Value* ReadRegister(llvm::IRBuilder<>& b, llvm::Intrinsic::ID id) {
 LaunchThreads::LaunchThreads(llvm::IRBuilder<>* builder, const LaunchSchedule& schedule)
     : b_(*builder),
       group_threads_(schedule.group_threads),
+      columns_(schedule.columns),
       block_threads_(schedule.block_threads),
       thread_(ReadRegister(b_, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x)),
       block_(ReadRegister(b_, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x)),
@@ -41,21 +42,23 @@ LoopShare LaunchThreads::OverThreads() {
 }
 
 LoopShare LaunchThreads::OverGroups() {
-  llvm::Value* groups = b_.getInt64(block_threads_ / group_threads_);
-  llvm::Value* group = b_.CreateUDiv(thread_, b_.getInt64(group_threads_));
-  return {b_.CreateAdd(b_.CreateMul(block_, groups), group), b_.CreateMul(blocks_, groups)};
+  const int per_block = block_threads_ / group_threads_;
+  llvm::Value* groups = b_.getInt64(per_block);
+  llvm::Value* group =
+      columns_ > 1 ? b_.CreateURem(thread_, groups) : b_.CreateUDiv(thread_, b_.getInt64(group_threads_));
+  return {b_.CreateAdd(b_.CreateMul(block_, groups), group), b_.CreateMul(blocks_, groups), columns_};
 }
 
-LoopShare LaunchThreads::OverGroup() {
-  llvm::Value* size = b_.getInt64(group_threads_);
-  return {b_.CreateURem(thread_, size), size};
+llvm::Value* LaunchThreads::ThreadInGroup() {
+  return columns_ > 1 ? b_.CreateUDiv(thread_, b_.getInt64(columns_))
+                      : b_.CreateURem(thread_, b_.getInt64(group_threads_));
 }
+
+LoopShare LaunchThreads::OverGroup() { return {ThreadInGroup(), b_.getInt64(group_threads_)}; }
 
 LoopShare LaunchThreads::OverBlocks() { return {block_, blocks_}; }
 
-llvm::Value* LaunchThreads::IsFirstOfGroup() {
-  return b_.CreateICmpEQ(b_.CreateURem(thread_, b_.getInt64(group_threads_)), b_.getInt64(0));
-}
+llvm::Value* LaunchThreads::IsFirstOfGroup() { return b_.CreateICmpEQ(ThreadInGroup(), b_.getInt64(0)); }
 
 llvm::Value* LaunchThreads::SharedMemory(llvm::Type* type, const std::string& name) {
   llvm::Function* function = b_.GetInsertBlock()->getParent();
@@ -112,27 +115,42 @@ absl::StatusOr<std::vector<Value>> LaunchThreads::Butterfly(std::vector<Value> v
   return values;
 }
 
-std::vector<Value> LaunchThreads::ShareOverWarps(std::vector<Value> values, int warps) {
+std::vector<LaunchThreads::Slot> LaunchThreads::SlotsFor(std::vector<Value>* values, int threads) {
   ScalarEmitter emitter(&b_, 1, Target::kGpu);
-  struct Slot {
-    Value* owner;
-    llvm::Value** part;
-    llvm::Type* type;
-    llvm::Value* memory;
-  };
   std::vector<Slot> slots;
-  for (Value& value : values) {
+  for (Value& value : *values) {
     for (llvm::Value** part : {&value.value, &value.imaginary}) {
       if (*part == nullptr) continue;
       llvm::Type* type = emitter.MemoryType(value.type);
       const int number = static_cast<int>(slots.size());
-      llvm::Value*& memory = warp_slots_[{type, number}];
+      llvm::Value*& memory = exchange_[{type, number}];
       if (memory == nullptr) {
-        memory = SharedMemory(llvm::ArrayType::get(type, static_cast<uint64_t>(warps)), absl::StrCat("warps", number));
+        memory =
+            SharedMemory(llvm::ArrayType::get(type, static_cast<uint64_t>(threads)), absl::StrCat("exchange", number));
       }
       slots.push_back({&value, part, type, memory});
     }
   }
+  return slots;
+}
+
+void LaunchThreads::Write(const std::vector<Slot>& slots, llvm::Value* index) {
+  ScalarEmitter emitter(&b_, 1, Target::kGpu);
+  for (const Slot& slot : slots) {
+    b_.CreateStore(emitter.ToMemory(slot.owner->type, *slot.part), b_.CreateInBoundsGEP(slot.type, slot.memory, index));
+  }
+}
+
+void LaunchThreads::Read(const std::vector<Slot>& slots, llvm::Value* index) {
+  ScalarEmitter emitter(&b_, 1, Target::kGpu);
+  for (const Slot& slot : slots) {
+    llvm::Value* stored = b_.CreateLoad(slot.type, b_.CreateInBoundsGEP(slot.type, slot.memory, index));
+    *slot.part = emitter.FromMemory(slot.owner->type, stored);
+  }
+}
+
+std::vector<Value> LaunchThreads::ShareOverWarps(std::vector<Value> values, int warps) {
+  const std::vector<Slot> slots = SlotsFor(&values, warps);
   llvm::Value* lane = b_.CreateURem(thread_, b_.getInt64(kWarpThreads));
   llvm::Value* warp = b_.CreateUDiv(thread_, b_.getInt64(kWarpThreads));
   llvm::Function* function = b_.GetInsertBlock()->getParent();
@@ -140,25 +158,36 @@ std::vector<Value> LaunchThreads::ShareOverWarps(std::vector<Value> values, int 
   llvm::BasicBlock* written = llvm::BasicBlock::Create(b_.getContext(), "written", function);
   b_.CreateCondBr(b_.CreateICmpEQ(lane, b_.getInt64(0)), write, written);
   b_.SetInsertPoint(write);
-  for (const Slot& slot : slots) {
-    b_.CreateStore(emitter.ToMemory(slot.owner->type, *slot.part), b_.CreateInBoundsGEP(slot.type, slot.memory, warp));
-  }
+  Write(slots, warp);
   b_.CreateBr(written);
   b_.SetInsertPoint(written);
   Barrier();
-  llvm::Value* source = b_.CreateURem(lane, b_.getInt64(warps));
-  for (const Slot& slot : slots) {
-    llvm::Value* stored = b_.CreateLoad(slot.type, b_.CreateInBoundsGEP(slot.type, slot.memory, source));
-    *slot.part = emitter.FromMemory(slot.owner->type, stored);
-  }
+  Read(slots, b_.CreateURem(lane, b_.getInt64(warps)));
   // The next exchange overwrites this one.
   Barrier();
   return values;
 }
 
+absl::StatusOr<std::vector<Value>> LaunchThreads::CombineColumns(std::vector<Value> values,
+                                                                 const kernel::CombineValues& combine) {
+  const std::vector<Slot> slots = SlotsFor(&values, block_threads_);
+  Write(slots, thread_);
+  Barrier();
+  llvm::Value* column = b_.CreateURem(thread_, b_.getInt64(columns_));
+  Read(slots, column);
+  std::vector<Value> sum = values;
+  for (int row = 1; row < group_threads_; ++row) {
+    Read(slots, b_.CreateAdd(column, b_.getInt64(row * columns_)));
+    KILN_ASSIGN_OR_RETURN(sum, combine(sum, values));
+  }
+  Barrier();
+  return sum;
+}
+
 absl::StatusOr<std::vector<Value>> LaunchThreads::CombineOverGroup(std::vector<Value> values, bool commutative,
                                                                    const kernel::CombineValues& combine) {
   if (group_threads_ <= 1) return values;
+  if (columns_ > 1) return CombineColumns(std::move(values), combine);
   if (group_threads_ % kWarpThreads != 0 || (group_threads_ > kWarpThreads && group_threads_ != block_threads_)) {
     return Internal("a group of ", group_threads_, " threads in a block of ", block_threads_,
                     " is neither a warp nor the block");

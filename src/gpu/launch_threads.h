@@ -31,22 +31,37 @@ class LaunchThreads : public kernel::ThreadMapping {
   void Barrier() override;
 
  private:
+  llvm::Value* ThreadInGroup();
   // The values of the thread whose number differs in the bit `distance` of the warp's lane number.
   std::vector<kernel::Value> Exchange(const std::vector<kernel::Value>& values, int distance);
   llvm::Value* ExchangePart(llvm::Value* part, int distance);
   absl::StatusOr<std::vector<kernel::Value>> Butterfly(std::vector<kernel::Value> values, int lanes, bool commutative,
                                                        const kernel::CombineValues& combine);
+  // An array of `threads` elements in shared memory for every part of the values.
+  struct Slot {
+    kernel::Value* owner;
+    llvm::Value** part;
+    llvm::Type* type;
+    llvm::Value* memory;
+  };
+  std::vector<Slot> SlotsFor(std::vector<kernel::Value>* values, int threads);
+  void Write(const std::vector<Slot>& slots, llvm::Value* index);
+  // Into the slots' owners.
+  void Read(const std::vector<Slot>& slots, llvm::Value* index);
+  absl::StatusOr<std::vector<kernel::Value>> CombineColumns(std::vector<kernel::Value> values,
+                                                            const kernel::CombineValues& combine);
   // Combined values of each warp to all threads: thread l gets those of warp l mod `warps`.
   std::vector<kernel::Value> ShareOverWarps(std::vector<kernel::Value> values, int warps);
 
   llvm::IRBuilder<>& b_;
   const int group_threads_;
+  const int columns_;
   const int block_threads_;
   llvm::Value* thread_;  // i64, in the block
   llvm::Value* block_;
   llvm::Value* blocks_;
   // Exchange memory by type and number of the value, used again by every reduction.
-  absl::flat_hash_map<std::pair<llvm::Type*, int>, llvm::Value*> warp_slots_;
+  absl::flat_hash_map<std::pair<llvm::Type*, int>, llvm::Value*> exchange_;
 };
 
 }  // namespace kiln::gpu

@@ -32,6 +32,10 @@ constexpr size_t kLongBody = 150;
 // A warp has at least one element a thread, more or less.
 constexpr int64_t kMinWarpReduction = 24;
 constexpr int64_t kMinBlockReduction = 2048;
+// Every row of a block's threads has some elements of a column.
+constexpr int64_t kMinColumnReduction = 32;
+// Fewer threads than this leave most of a GPU idle.
+constexpr int64_t kFewResults = 4096;
 constexpr int64_t kMinTileExtent = 8;
 
 int64_t Saturated(double value) { return static_cast<int64_t>(std::min(value, 9e18)); }
@@ -221,52 +225,99 @@ class Scheduler {
       const Reduce& reduce = kernel_.reduces[number];
       if (top == nullptr || Results(reduce) < Results(*top)) top = &reduce;
     }
-    if (top == nullptr || !GainsFromGroup(*top)) return false;
+    if (top == nullptr) return false;
+    std::vector<int> tasks, rest;
+    for (int loop : nest_.loops) ((top->outer_loops >> loop & 1) != 0 ? tasks : rest).push_back(loop);
+    const Division division = Divide(*top, tasks, rest);
+    // Without other iterations that need its result a thread may as well have several results.
+    if (division == Division::kThread && rest.empty()) return false;
+
     kernel::NestSchedule& nest = schedule_.nest;
-    auto is_task = [&](int loop) { return (top->outer_loops >> loop & 1) != 0; };
-    std::vector<int> tasks, rest_loops;
-    for (int loop : nest.order) (is_task(loop) ? tasks : rest_loops).push_back(loop);
     nest.order = tasks;
-    nest.order.insert(nest.order.end(), rest_loops.begin(), rest_loops.end());
+    nest.order.insert(nest.order.end(), rest.begin(), rest.end());
     nest.task_loops = static_cast<int>(tasks.size());
+    nest.task_count = Saturated(Extent(tasks));
     nest.over_groups = true;
     double longest = 1;
     for (int number : outermost_reduces_) {
       const Reduce& reduce = kernel_.reduces[number];
-      if ((reduce.outer_loops & ~top->outer_loops) != 0) continue;
+      if (division == Division::kThread || (reduce.outer_loops & ~top->outer_loops) != 0) continue;
       kernel::ReduceSchedule& own = nest.reduces[number];
       own.over_group = true;
       longest = std::max(longest, Extent(own.order));
-      const int lanes = ReduceLanes(reduce);
+      const int lanes = division == Division::kGroup ? ReduceLanes(reduce) : 1;
       if (lanes > 1) {
         own.vector_loop = own.order.back();
         own.lanes = lanes;
       }
     }
-    if (!rest_loops.empty()) {
+    if (division == Division::kThread) {
+      FillGrid(nest.task_count, kBlockThreads);
+      return true;
+    }
+    if (division == Division::kColumn) {
+      schedule_.columns = kWarpThreads;
+      schedule_.block_threads = kBlockThreads;
+      schedule_.group_threads = kBlockThreads / kWarpThreads;
+      FitBlocks();
+      return true;
+    }
+    if (!rest.empty()) {
       const int lanes = LanesFor(nest.order.back(), nest.order, /*behind_reduces=*/true);
       if (lanes > 1) {
         nest.vector_loop = nest.order.back();
         nest.lanes = lanes;
       }
     }
-    nest.task_count = Saturated(Extent(tasks));
-    const double rest = Extent(rest_loops);
-    if (nest.task_loops == 0) {
+    if (tasks.empty()) {
       // One result: every block computes it for itself, where there is anything else to do.
       schedule_.group_threads = schedule_.block_threads = GroupFor(longest);
-      if (!nest.order.empty()) {
-        schedule_.blocks = std::max<int64_t>(1, std::min(Saturated(rest), kBusyThreads) / schedule_.block_threads);
+      if (!rest.empty()) {
+        const int64_t threads = std::min(Saturated(Extent(rest)), kBusyThreads);
+        schedule_.blocks = std::max<int64_t>(1, threads / schedule_.block_threads);
       }
       return true;
     }
-    const bool warp = longest < kMinBlockReduction && rest < kMinBlockReduction;
-    schedule_.group_threads = warp ? kWarpThreads : GroupFor(std::max(longest, rest));
+    const double per_task = std::max(longest, Extent(rest));
+    const bool warp = per_task < kMinBlockReduction;
+    schedule_.group_threads = warp ? kWarpThreads : GroupFor(per_task);
     schedule_.block_threads = warp ? kBlockThreads : schedule_.group_threads;
-    const int64_t groups = schedule_.block_threads / schedule_.group_threads;
-    schedule_.blocks =
-        std::max<int64_t>(1, std::min((nest.task_count + groups - 1) / groups, kBusyThreads / schedule_.block_threads));
+    FitBlocks();
     return true;
+  }
+
+  // Blocks for the tasks, but not more than keep a GPU busy.
+  void FitBlocks() {
+    const int64_t groups = schedule_.block_threads / schedule_.group_threads;
+    schedule_.blocks = std::max<int64_t>(
+        1, std::min((schedule_.nest.task_count + groups - 1) / groups, kBusyThreads / schedule_.block_threads));
+  }
+
+  // Who computes a result of a reduction: a thread, the threads of a column, or a warp or block.
+  enum class Division : uint8_t { kThread, kColumn, kGroup };
+
+  Division Divide(const Reduce& reduce, const std::vector<int>& tasks, const std::vector<int>& rest) const {
+    const double elements = Extent(reduce.loops);
+    const int along = reduce.loops.back();
+    const int store_loop = tasks.empty() ? -1 : tasks.back();
+    bool along_reduce = false, along_store = false;
+    for (ValueId id : ops_) {
+      const Op& op = kernel_.ops[id];
+      if (op.kind != OpKind::kLoad || (op.loops & LoopSet(reduce)) == 0) continue;
+      along_reduce |= HasStride(op.offset, along, 1) && kernel_.loops[along].extent > 1;
+      along_store |= store_loop >= 0 && HasStride(op.offset, store_loop, 1);
+    }
+    if (along_store) {
+      // Threads past the last result may not write, so nothing else may be left for them to do.
+      const bool whole = rest.empty() || Saturated(Extent(tasks)) % kWarpThreads == 0;
+      const bool few = Extent(tasks) < static_cast<double>(kBusyThreads) / 4;
+      if (few && whole && elements >= kMinColumnReduction && Extent(tasks) >= kWarpThreads) return Division::kColumn;
+      if (along_reduce || Extent(tasks) >= kWarpThreads) return Division::kThread;
+    }
+    if (elements < kMinWarpReduction) return Division::kThread;
+    if (along_reduce) return Division::kGroup;
+    // Nobody reads consecutive elements: what counts is how many threads there are.
+    return Extent(tasks) < kFewResults && elements >= 4 * kWarpThreads ? Division::kGroup : Division::kThread;
   }
 
   // A power of two of threads with several elements each.
@@ -284,25 +335,6 @@ class Scheduler {
     return product;
   }
 
-  // Threads along the reduction read consecutive elements, or there are too few results for a thread each.
-  bool GainsFromGroup(const Reduce& reduce) const {
-    const double elements = Extent(reduce.loops);
-    if (elements < kMinWarpReduction) return false;
-    const int along = reduce.loops.back();
-    const int store_loop = nest_.loops.empty() ? -1 : nest_.loops.back();
-    bool along_reduce = false, along_store = false;
-    for (ValueId id : ops_) {
-      const Op& op = kernel_.ops[id];
-      if (op.kind != OpKind::kLoad) continue;
-      along_reduce |= HasStride(op.offset, along, 1) && kernel_.loops[along].extent > 1;
-      along_store |= store_loop >= 0 && (reduce.outer_loops >> store_loop & 1) != 0 &&
-                     HasStride(op.offset, store_loop, 1) && (op.loops & LoopSet(reduce)) != 0;
-    }
-    constexpr double kTooFewThreads = 4096;
-    if (along_reduce && !along_store) return true;
-    return Results(reduce) < kTooFewThreads && elements >= 4 * kWarpThreads;
-  }
-
   static uint64_t LoopSet(const Reduce& reduce) {
     uint64_t set = 0;
     for (int loop : reduce.loops) set |= uint64_t{1} << loop;
@@ -313,6 +345,8 @@ class Scheduler {
   int ReduceLanes(const Reduce& reduce) const {
     const int loop = reduce.loops.back();
     const int64_t extent = kernel_.loops[loop].extent;
+    // Lanes start with elements, which a predicate may leave out.
+    if (reduce.predicate != kernel::kNoValue) return 1;
     if (ops_.size() > kLongBody || Extent(reduce.loops) < 4 * kWarpThreads) return 1;
     for (int lanes = 4; lanes > 1; lanes /= 2) {
       if (extent % lanes != 0) continue;
@@ -349,7 +383,11 @@ LaunchSchedule ScheduleLaunch(const Kernel& kernel, const Nest& nest) { return S
 std::string ToString(const LaunchSchedule& schedule) {
   std::string text = absl::StrCat(schedule.block_threads, schedule.block_threads == 1 ? " thread in " : " threads in ",
                                   schedule.blocks, schedule.blocks == 1 ? " block" : " blocks");
-  if (schedule.group_threads > 1) absl::StrAppend(&text, ", groups of ", schedule.group_threads);
+  if (schedule.columns > 1) {
+    absl::StrAppend(&text, ", columns of ", schedule.group_threads);
+  } else if (schedule.group_threads > 1) {
+    absl::StrAppend(&text, ", groups of ", schedule.group_threads);
+  }
   absl::StrAppend(&text, "; ", kernel::ToString(schedule.nest));
   return text;
 }

@@ -14,15 +14,18 @@ inline constexpr int kWarpThreads = 32;
 
 struct LaunchSchedule {
   kernel::NestSchedule nest;
-  // Threads that share an iteration of the task loop: 1, a multiple of the warp, or the whole block.
+  // Threads that share an iteration of the task loop: one, a warp, or the whole block; or those of a column.
   int group_threads = 1;
+  // Above 1, a warp then: a block is `group_threads` rows of so many threads, and its columns are the groups.
+  int columns = 1;
   int block_threads = 1;
   int64_t blocks = 1;
 };
 
 // Elementwise nests: a thread per element, or per vector of consecutive ones. Nests whose loads run along another loop
 // than their stores: tiles in shared memory. Reductions over consecutive elements: a warp or a block per result;
-// over others: a thread per result, threads next to each other along the stores. Serial nests: one thread.
+// over others: a column of threads, or one, per result, threads next to each other along the stores. Serial nests: one
+// thread.
 LaunchSchedule ScheduleLaunch(const kernel::Kernel& kernel, const kernel::Nest& nest);
 
 // "256 threads in 8 blocks, groups of 32; schedule order ..."

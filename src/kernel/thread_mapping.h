@@ -16,6 +16,9 @@ namespace kiln::kernel {
 struct LoopShare {
   llvm::Value* first = nullptr;
   llvm::Value* step = nullptr;
+  // So many neighbouring iterations, from a multiple of it on, are run at the same time by threads that wait for each
+  // other. Where the loop's end cuts them short, the threads past it go along on the last iteration and store nothing.
+  int64_t together = 1;
 };
 
 // Combines two sets of scalars, one value per accumulator.

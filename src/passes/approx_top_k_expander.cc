@@ -40,9 +40,10 @@ absl::StatusOr<Instruction*> ApproxTopKExpander::Expand(Instruction* instruction
   if (count < 1 || instruction->operand_count() != 2 * count || results != count ||
       instruction->called_computations().size() != 1 ||
       instruction->called_computation()->parameter_count() != 2 * count) {
-    return InvalidArgument(instruction->Describe(), ": expected n arrays, n initial values, n results and a comparator "
-                           "of 2 n parameters, found ", instruction->operand_count(), " operands and ", results,
-                           " results");
+    return InvalidArgument(instruction->Describe(),
+                           ": expected n arrays, n initial values, n results and a comparator "
+                           "of 2 n parameters, found ",
+                           instruction->operand_count(), " operands and ", results, " results");
   }
   const int64_t dimension = ConfigNumber(instruction->backend_config(), "reduction_dim");
   std::vector<Shape> sorted_shapes;
@@ -63,9 +64,9 @@ absl::StatusOr<Instruction*> ApproxTopKExpander::Expand(Instruction* instruction
   }
   hlo::Builder builder(instruction->parent(), instruction);
   Shape shape = count == 1 ? sorted_shapes[0] : Shape::Tuple(sorted_shapes);
-  Instruction* sorted = builder.Add(hlo::Opcode::kSort, std::move(shape), std::move(operands),
-                                    hlo::SortAttributes{.dimension = dimension, .is_stable = true},
-                                    {instruction->called_computation()});
+  Instruction* sorted =
+      builder.Add(hlo::Opcode::kSort, std::move(shape), std::move(operands),
+                  hlo::SortAttributes{.dimension = dimension, .is_stable = true}, {instruction->called_computation()});
   std::vector<Instruction*> first;
   for (int64_t i = 0; i < count; ++i) {
     const ArrayValue all(&builder, count == 1 ? sorted : builder.GetTupleElement(sorted, i));

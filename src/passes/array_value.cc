@@ -87,8 +87,9 @@ ArrayValue ArrayValue::PadHigh(absl::Span<const int64_t> dimensions, const Array
 }
 
 ArrayValue ArrayValue::DynamicSlice(absl::Span<const ArrayValue> starts, absl::Span<const int64_t> sizes) const {
-  return {builder_, builder_->Add(Opcode::kDynamicSlice, Shape(type(), sizes), OperandsWithStarts({instruction_}, starts),
-                                  hlo::DynamicSliceAttributes{DimensionVector(sizes.begin(), sizes.end())})};
+  return {builder_,
+          builder_->Add(Opcode::kDynamicSlice, Shape(type(), sizes), OperandsWithStarts({instruction_}, starts),
+                        hlo::DynamicSliceAttributes{DimensionVector(sizes.begin(), sizes.end())})};
 }
 
 ArrayValue ArrayValue::DynamicUpdate(const ArrayValue& update, absl::Span<const ArrayValue> starts) const {

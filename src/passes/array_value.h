@@ -70,15 +70,16 @@ ArrayValue BatchedDot(const ArrayValue& a, const ArrayValue& b, int64_t batch_di
                       int64_t rhs_dimension);
 
 // Runs `body` on values that start as `initial` for as long as `condition` gives true (a pred scalar); gives what they
-// are in the end. Both get the current values; `body` returns the next ones, of the same shapes, with the builder of its
-// arguments.
+// are in the end. Both get the current values; `body` returns the next ones, of the same shapes, with the builder of
+// its arguments.
 std::vector<ArrayValue> WhileLoop(
     const std::vector<ArrayValue>& initial,
     const std::function<ArrayValue(const std::vector<ArrayValue>& values)>& condition,
     const std::function<std::vector<ArrayValue>(const std::vector<ArrayValue>& values)>& body);
 
 // Runs `body` for i = 0 .. count - 1 on values that start as `initial`; gives what they are in the end. `body` gets the
-// s32 scalar i and the current values, and returns the next ones, of the same shapes, with the builder of its arguments.
+// s32 scalar i and the current values, and returns the next ones, of the same shapes, with the builder of its
+// arguments.
 std::vector<ArrayValue> CountedLoop(
     const std::vector<ArrayValue>& initial, int64_t count,
     const std::function<std::vector<ArrayValue>(const ArrayValue& i, const std::vector<ArrayValue>& values)>& body);

@@ -51,8 +51,8 @@ ArrayValue Factorize(const ArrayValue& matrices) {
   if (padded > n) {
     const ArrayValue row = Iota(work.builder(), PrimitiveType::kS32, dimensions, 1);
     const ArrayValue column = Iota(work.builder(), PrimitiveType::kS32, dimensions, 2);
-    const ArrayValue added = Compare(ComparisonDirection::kEq, row, column) &
-                             Compare(ComparisonDirection::kGe, row, row.Number(n));
+    const ArrayValue added =
+        Compare(ComparisonDirection::kEq, row, column) & Compare(ComparisonDirection::kGe, row, row.Number(n));
     work = Select(added, work.Number(1.0), work);
   }
   auto block_of = [&](const ArrayValue& i, const std::vector<ArrayValue>& values) -> std::vector<ArrayValue> {
@@ -75,8 +75,8 @@ ArrayValue RefuseIndefinite(const ArrayValue& factors) {
   const ArrayValue row = Iota(builder, PrimitiveType::kS32, dimensions, 1);
   const ArrayValue column = Iota(builder, PrimitiveType::kS32, dimensions, 2);
   const ArrayValue real = RealPart(factors);
-  const ArrayValue fine = Compare(ComparisonDirection::kNe, row, column) |
-                          Compare(ComparisonDirection::kGt, real, real.Number(0.0));
+  const ArrayValue fine =
+      Compare(ComparisonDirection::kNe, row, column) | Compare(ComparisonDirection::kGt, real, real.Number(0.0));
   const ArrayValue definite(
       builder, builder->Reduce(fine.instruction(), builder->Scalar(PrimitiveType::kPred, 1), {1, 2}, Opcode::kAnd));
   const ArrayValue nan = factors.Number(std::numeric_limits<double>::quiet_NaN());

@@ -52,22 +52,25 @@ ArrayValue OnDiagonal(const ArrayValue& stack) {
 }
 
 ArrayValue Sum(const ArrayValue& value, absl::Span<const int64_t> dimensions) {
-  return {value.builder(), value.builder()->Reduce(value.instruction(), ZeroOf(value).instruction(), dimensions,
-                                                   Opcode::kAdd)};
+  return {value.builder(),
+          value.builder()->Reduce(value.instruction(), ZeroOf(value).instruction(), dimensions, Opcode::kAdd)};
 }
 
 ArrayValue Diagonal(const ArrayValue& stack) { return Sum(Select(OnDiagonal(stack), stack, ZeroOf(stack)), {2}); }
 
-// Rotations of row k of the upper half with row k of the lower half; real c and s and a phase, each [count, half].
+// Rotations of row k of the upper half with row k of the lower half: the cosines, which are real, and the sines, whose
+// phases are those of the elements they make 0. Each [count, half].
 struct Rotations {
-  ArrayValue c, s, phase;
+  ArrayValue cosine, sine;
 };
 
 // They make the elements (k, k) of the top right part 0.
 Rotations RotationsOf(const Parts& parts) {
   const ArrayValue a = RealPart(Diagonal(parts[kTopLeft])), d = RealPart(Diagonal(parts[kBottomRight]));
   const ArrayValue b = Diagonal(parts[kTopRight]), size = Abs(b);
-  const ArrayValue none = Compare(ComparisonDirection::kEq, size, size.Number(0.0));
+  // The largest element is about 1: what is this small counts as 0, and its inverse exists.
+  const double smallest = size.type() == PrimitiveType::kF64 ? 1e-200 : 1e-30;
+  const ArrayValue none = Compare(ComparisonDirection::kLt, size, size.Number(smallest));
   const ArrayValue divisor = Select(none, size.Number(1.0), size);
   const ArrayValue tau = (d - a) / (divisor * divisor.Number(2.0));
   const ArrayValue one = tau.Number(1.0);
@@ -77,37 +80,38 @@ Rotations RotationsOf(const Parts& parts) {
       Select(Compare(ComparisonDirection::kLt, tau, tau.Number(0.0)), inverse.Unary(Opcode::kNegate), inverse);
   const ArrayValue t = Select(none, tangent.Number(0.0), tangent);
   const ArrayValue c = (t * t + one).Unary(Opcode::kRsqrt);
-  return {FromReal(c, b), FromReal(t * c, b), Select(none, b.Number(1.0), b / FromReal(divisor, b))};
+  return {FromReal(c, b), FromReal(t * c / divisor, b) * b};
 }
 
-// (top, bottom) -> (c top - s p bottom, s top + c p bottom), the factors along `dimension`.
-void Rotate(const Rotations& r, const ArrayValue& phase, int64_t dimension, ArrayValue* top, ArrayValue* bottom) {
+// (top, bottom) -> (c top - s bottom, conj(s) top + c bottom), the factors along `dimension`.
+void Rotate(const ArrayValue& cosine, const ArrayValue& sine, int64_t dimension, ArrayValue* top, ArrayValue* bottom) {
   const DimensionVector dimensions = top->shape().dimensions();
   auto spread = [&](const ArrayValue& factor) { return factor.Broadcast(dimensions, {0, dimension}); };
-  const ArrayValue turned = *bottom * spread(phase);
-  const ArrayValue c = spread(r.c), s = spread(r.s);
-  *bottom = s * *top + c * turned;
-  *top = c * *top - s * turned;
+  const ArrayValue c = spread(cosine), rotated = c * *top - spread(sine) * *bottom;
+  *bottom = spread(Conjugate(sine)) * *top + c * *bottom;
+  *top = rotated;
 }
 
 // The next round of the tournament: all but the first of the upper half move on by one place.
 void Move(int64_t dimension, ArrayValue* top, ArrayValue* bottom) {
   const int64_t half = top->shape().dimensions(dimension);
   if (half == 1) return;
-  const ArrayValue upper = Concatenate({top->Slice(dimension, 0, 1), bottom->Slice(dimension, 0, 1),
-                                        top->Slice(dimension, 1, half - 1)}, dimension);
+  const ArrayValue upper = Concatenate(
+      {top->Slice(dimension, 0, 1), bottom->Slice(dimension, 0, 1), top->Slice(dimension, 1, half - 1)}, dimension);
   *bottom = Concatenate({bottom->Slice(dimension, 1, half), top->Slice(dimension, half - 1, half)}, dimension);
   *top = upper;
 }
 
 Parts Round(Parts parts) {
-  const Rotations r = RotationsOf(parts);
-  const ArrayValue conjugate = Conjugate(r.phase);
-  Rotate(r, r.phase, 1, &parts[kTopLeft], &parts[kBottomLeft]);
-  Rotate(r, r.phase, 1, &parts[kTopRight], &parts[kBottomRight]);
-  Rotate(r, conjugate, 2, &parts[kTopLeft], &parts[kTopRight]);
-  Rotate(r, conjugate, 2, &parts[kBottomLeft], &parts[kBottomRight]);
-  Rotate(r, conjugate, 1, &parts[kTopVectors], &parts[kBottomVectors]);
+  const Rotations rotations = RotationsOf(parts);
+  const ArrayValue& c = rotations.cosine;
+  const ArrayValue& s = rotations.sine;
+  const ArrayValue conjugate = Conjugate(s);
+  Rotate(c, s, 1, &parts[kTopLeft], &parts[kBottomLeft]);
+  Rotate(c, s, 1, &parts[kTopRight], &parts[kBottomRight]);
+  Rotate(c, conjugate, 2, &parts[kTopLeft], &parts[kTopRight]);
+  Rotate(c, conjugate, 2, &parts[kBottomLeft], &parts[kBottomRight]);
+  Rotate(c, conjugate, 1, &parts[kTopVectors], &parts[kBottomVectors]);
   Move(1, &parts[kTopLeft], &parts[kBottomLeft]);
   Move(1, &parts[kTopRight], &parts[kBottomRight]);
   Move(2, &parts[kTopLeft], &parts[kTopRight]);
@@ -119,8 +123,8 @@ Parts Round(Parts parts) {
 // Whether, in any matrix, what is off the diagonal is more than rounding.
 ArrayValue Unfinished(const Parts& parts) {
   const PrimitiveType type = hlo::ComplexComponentType(parts[kTopLeft].type());
-  const double epsilon = type == PrimitiveType::kF64 ? std::numeric_limits<double>::epsilon()
-                                                     : std::numeric_limits<float>::epsilon();
+  const double epsilon =
+      type == PrimitiveType::kF64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
   const double n = 2.0 * static_cast<double>(parts[kTopLeft].shape().dimensions(1));
   auto squares = [](const ArrayValue& part, bool without_diagonal) {
     const ArrayValue all = SquaredAbs(part);
@@ -145,9 +149,9 @@ Parts Diagonalize(const Parts& parts, int64_t sweeps) {
     return values[kPartCount] & Compare(ComparisonDirection::kLt, done, done.Number(sweeps));
   };
   auto sweep = [&](const std::vector<ArrayValue>& values) {
-    std::vector<ArrayValue> next = CountedLoop(
-        {values.begin(), values.begin() + kPartCount}, rounds,
-        [](const ArrayValue&, const std::vector<ArrayValue>& current) { return Round(current); });
+    std::vector<ArrayValue> next =
+        CountedLoop({values.begin(), values.begin() + kPartCount}, rounds,
+                    [](const ArrayValue&, const std::vector<ArrayValue>& current) { return Round(current); });
     const ArrayValue& done = values[kPartCount + 1];
     next.push_back(Unfinished(next));
     next.push_back(done + done.Number(int64_t{1}));
@@ -168,9 +172,9 @@ std::pair<ArrayValue, ArrayValue> Sorted(const ArrayValue& values) {
   less->AddParameter(2, Shape::Scalar(PrimitiveType::kS32));
   less->AddParameter(3, Shape::Scalar(PrimitiveType::kS32));
   less->set_root(inside.Compare(ComparisonDirection::kLt, a, b));
-  Instruction* sorted = builder->Add(Opcode::kSort, Shape::Tuple({shape, places.shape()}),
-                                     {values.instruction(), places.instruction()},
-                                     hlo::SortAttributes{.dimension = 1, .is_stable = true}, {less});
+  Instruction* sorted =
+      builder->Add(Opcode::kSort, Shape::Tuple({shape, places.shape()}), {values.instruction(), places.instruction()},
+                   hlo::SortAttributes{.dimension = 1, .is_stable = true}, {less});
   return {{builder, builder->GetTupleElement(sorted, 0)}, {builder, builder->GetTupleElement(sorted, 1)}};
 }
 
@@ -188,8 +192,8 @@ Eigen Solve(const ArrayValue& matrices, const Config& config) {
   ArrayValue whole = strict + diagonal + Conjugate(Transposed(strict));
   // Divided by the largest element, so that squares neither overflow nor vanish.
   const ArrayValue sizes = Abs(whole);
-  const ArrayValue largest(builder, builder->Reduce(sizes.instruction(), ZeroOf(sizes).instruction(), {1, 2},
-                                                    Opcode::kMaximum));
+  const ArrayValue largest(builder,
+                           builder->Reduce(sizes.instruction(), ZeroOf(sizes).instruction(), {1, 2}, Opcode::kMaximum));
   const ArrayValue scale =
       Select(Compare(ComparisonDirection::kEq, largest, largest.Number(0.0)), largest.Number(1.0), largest);
   whole = whole / FromReal(scale, whole).Broadcast(whole.shape().dimensions(), {0});
@@ -247,8 +251,7 @@ absl::StatusOr<Instruction*> EighExpander::Expand(Instruction* instruction) {
   const ArrayValue operand(&builder, instruction->operand(0));
   if (shape.element_count() == 0) return builder.Tuple({operand.instruction(), builder.Splat(values, 0.0)});
   const Eigen eigen = Solve(AsStack(operand), config);
-  return builder.Tuple(
-      {FromStack(eigen.vectors, shape).instruction(), FromStack(eigen.values, values).instruction()});
+  return builder.Tuple({FromStack(eigen.vectors, shape).instruction(), FromStack(eigen.values, values).instruction()});
 }
 
 }  // namespace kiln::passes

@@ -29,7 +29,7 @@ constexpr int64_t kGoodFactor = 32;
 // Tables of more entries are computed by the program.
 constexpr int64_t kMaxTable = int64_t{1} << 18;
 // Bluestein's tables cannot be; a length past this one is refused.
-constexpr int64_t kMaxBluestein = int64_t{1} << 24;
+constexpr int64_t kMaxBluestein = int64_t{1} << 22;
 
 // A factor of n of at most kMaxFactor such that the others can be about as large; 1 when there is none.
 int64_t FactorOf(int64_t n) {
@@ -58,14 +58,14 @@ ArrayValue Twiddle(const ArrayValue& x, int64_t n, bool inverse) {
     return x * Constant(x, RootTable(x.type(), rows, columns, n, inverse)).Broadcast(dimensions, {1, 2});
   }
   const DimensionVector table = {rows, columns};
-  const ArrayValue k = Iota(x.builder(), PrimitiveType::kS64, table, 0) * Iota(x.builder(), PrimitiveType::kS64, table, 1);
+  const ArrayValue k =
+      Iota(x.builder(), PrimitiveType::kS64, table, 0) * Iota(x.builder(), PrimitiveType::kS64, table, 1);
   const ArrayValue turns = k.Convert(PrimitiveType::kF64);
   const ArrayValue angle = turns * turns.Number((inverse ? 2 : -2) * std::numbers::pi / static_cast<double>(n));
   const PrimitiveType part = hlo::ComplexComponentType(x.type());
-  const ArrayValue roots(x.builder(),
-                         x.builder()->Add(Opcode::kComplex, Shape(x.type(), table),
-                                          {angle.Unary(Opcode::kCos).Convert(part).instruction(),
-                                           angle.Unary(Opcode::kSin).Convert(part).instruction()}));
+  const ArrayValue roots(x.builder(), x.builder()->Add(Opcode::kComplex, Shape(x.type(), table),
+                                                       {angle.Unary(Opcode::kCos).Convert(part).instruction(),
+                                                        angle.Unary(Opcode::kSin).Convert(part).instruction()}));
   return x * roots.Broadcast(dimensions, {1, 2});
 }
 

@@ -41,8 +41,8 @@ Reflector ReflectorOf(const ArrayValue& column, const ArrayValue& diagonal) {
   const ArrayValue largest = ReduceRows(counted, hlo::ZeroLiteral(zero_real.type()), Opcode::kMaximum);
   const ArrayValue scale = Select(Compare(ComparisonDirection::kEq, largest, zero_real), largest.Number(1.0), largest);
   const ArrayValue x = column / FromReal(scale, column).Broadcast(dimensions, {0});
-  const ArrayValue tail = ReduceRows(Select(below, SquaredAbs(x), zero_real), hlo::ZeroLiteral(zero_real.type()),
-                                     Opcode::kAdd);
+  const ArrayValue tail =
+      ReduceRows(Select(below, SquaredAbs(x), zero_real), hlo::ZeroLiteral(zero_real.type()), Opcode::kAdd);
   const ArrayValue alpha = x.DynamicSlice({diagonal.Number(int64_t{0}), diagonal}, {count, 1}).Reshape({count});
   ArrayValue trivial = Compare(ComparisonDirection::kEq, tail, zero_real);
   if (hlo::IsComplex(column.type())) {
@@ -72,8 +72,7 @@ Reflectors FactorizeColumns(const ArrayValue& panel, const ArrayValue& first) {
     const Reflector h = ReflectorOf(column, diagonal);
     const ArrayValue shares = BatchedDot(Conjugate(h.v), packed, 1, 1, 1);  // v^H A, [count, columns]
     const ArrayValue factor = Conjugate(h.tau).Broadcast({count, columns}, {0}) * shares;
-    const ArrayValue reflected =
-        packed - h.v.Broadcast(dimensions, {0, 1}) * factor.Broadcast(dimensions, {0, 2});
+    const ArrayValue reflected = packed - h.v.Broadcast(dimensions, {0, 1}) * factor.Broadcast(dimensions, {0, 2});
     const ArrayValue row = Rows(column);
     const ArrayValue beta = FromReal(h.beta, column).Broadcast({count, m}, {0});
     const ArrayValue below = Select(Compare(ComparisonDirection::kGt, row, diagonal), h.v, column);

@@ -54,7 +54,7 @@ ArrayValue Triangle(const ArrayValue& stack, bool lower, bool strict) {
   const ArrayValue row = Iota(stack.builder(), PrimitiveType::kS32, stack.shape().dimensions(), 1);
   const ArrayValue column = Iota(stack.builder(), PrimitiveType::kS32, stack.shape().dimensions(), 2);
   const ComparisonDirection kept = strict ? (lower ? ComparisonDirection::kGt : ComparisonDirection::kLt)
-                                                 : (lower ? ComparisonDirection::kGe : ComparisonDirection::kLe);
+                                          : (lower ? ComparisonDirection::kGe : ComparisonDirection::kLe);
   return Select(Compare(kept, row, column), stack, ZeroOf(stack));
 }
 

@@ -29,8 +29,8 @@ Reflectors Factorize(const ArrayValue& matrices) {
   const int64_t count = matrices.shape().dimensions(0), m = matrices.shape().dimensions(1),
                 n = matrices.shape().dimensions(2), steps = std::min(m, n);
   if (n <= kReflectorBlock) {
-    const Reflectors all = FactorizeColumns(matrices.PadHigh({count, std::max(m, n), n}, ZeroOf(matrices)),
-                                            Number(matrices.builder(), 0));
+    const Reflectors all =
+        FactorizeColumns(matrices.PadHigh({count, std::max(m, n), n}, ZeroOf(matrices)), Number(matrices.builder(), 0));
     return {all.packed.Slice(1, 0, m), all.taus.Slice(1, 0, steps)};
   }
   // Added rows and columns are 0, and so are their reflectors' factors.
@@ -46,15 +46,16 @@ Reflectors Factorize(const ArrayValue& matrices) {
     return {reflected.DynamicUpdate(own.packed, {zero, zero, start}), taus.DynamicUpdate(own.taus, {zero, start})};
   };
   const ArrayValue zero = ZeroOf(matrices);
-  const auto results = CountedLoop({matrices.PadHigh({count, rows, columns}, zero), zero.Broadcast({count, padded}, {})},
-                                   padded / kReflectorBlock, block_of);
+  const auto results =
+      CountedLoop({matrices.PadHigh({count, rows, columns}, zero), zero.Broadcast({count, padded}, {})},
+                  padded / kReflectorBlock, block_of);
   return {results[0].Slice(1, 0, m).Slice(2, 0, n), results[1].Slice(1, 0, steps)};
 }
 
 // The first n columns of the product of the reflectors in the first columns of `packed`, [count, m, n].
 ArrayValue Product(const ArrayValue& packed, const ArrayValue& taus) {
-  const int64_t count = packed.shape().dimensions(0), m = packed.shape().dimensions(1), n = packed.shape().dimensions(2),
-                steps = taus.shape().dimensions(1);
+  const int64_t count = packed.shape().dimensions(0), m = packed.shape().dimensions(1),
+                n = packed.shape().dimensions(2), steps = taus.shape().dimensions(1);
   const int64_t padded = RoundUp(steps), rows = std::max(m, padded), blocks = padded / kReflectorBlock;
   hlo::Builder* builder = packed.builder();
   const ArrayValue zero_number = ZeroOf(packed);
@@ -112,8 +113,7 @@ absl::StatusOr<Instruction*> QrExpander::Expand(Instruction* instruction) {
     }
     if (shape.element_count() == 0) return builder.Tuple({operand.instruction(), builder.Splat(taus, 0.0)});
     const Reflectors result = Factorize(AsStack(operand));
-    return builder.Tuple(
-        {FromStack(result.packed, shape).instruction(), FromStack(result.taus, taus).instruction()});
+    return builder.Tuple({FromStack(result.packed, shape).instruction(), FromStack(result.taus, taus).instruction()});
   }
   const ArrayValue taus(&builder, instruction->operand(1));
   const int64_t steps = taus.shape().rank() > 0 ? taus.shape().dimensions(taus.shape().rank() - 1) : -1;

@@ -7,9 +7,9 @@
 namespace kiln::passes {
 
 // Qr takes matrices [..., m, n] and gives what LAPACK's geqrf does: R in the upper triangle, the reflectors
-// H = I - tau v v^H below it (v starts with a 1 that is not stored), and the vectors of tau, [..., min(m, n)]. The other
-// one takes both back and gives the first n columns of the product of the reflectors, as orgqr. Blocks of reflectors
-// are applied as I - V T V^H, by matrix products.
+// H = I - tau v v^H below it (v starts with a 1 that is not stored), and the vectors of tau, [..., min(m, n)]. The
+// other one takes both back and gives the first n columns of the product of the reflectors, as orgqr. Blocks of
+// reflectors are applied as I - V T V^H, by matrix products.
 class QrExpander : public OpExpander {
  public:
   absl::string_view name() const override { return "qr-expander"; }

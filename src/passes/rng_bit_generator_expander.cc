@@ -115,11 +115,16 @@ class Expansion {
 
   static PrimitiveType UnsignedOf(int bits) {
     switch (bits) {
-      case 4: return PrimitiveType::kU4;
-      case 8: return PrimitiveType::kU8;
-      case 16: return PrimitiveType::kU16;
-      case 32: return PrimitiveType::kU32;
-      default: return PrimitiveType::kU64;
+      case 4:
+        return PrimitiveType::kU4;
+      case 8:
+        return PrimitiveType::kU8;
+      case 16:
+        return PrimitiveType::kU16;
+      case 32:
+        return PrimitiveType::kU32;
+      default:
+        return PrimitiveType::kU64;
     }
   }
 
@@ -137,6 +142,10 @@ bool RngBitGeneratorExpander::Expands(const Instruction& instruction) const {
 }
 
 absl::StatusOr<Instruction*> RngBitGeneratorExpander::Expand(Instruction* instruction) {
+  if (!instruction->shape().IsTuple()) {
+    return InvalidArgument(instruction->Describe(), ": the result has shape ", instruction->shape().ToString(),
+                           ", expected a tuple of the new state and the values");
+  }
   const Shape& state = instruction->operand(0)->shape();
   const PrimitiveType type = instruction->shape().tuple_shapes(1).element_type();
   if (hlo::IsComplex(type) || type == PrimitiveType::kPred) {

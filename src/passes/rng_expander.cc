@@ -53,8 +53,8 @@ class Expansion {
     const ArrayValue real = Wide(a_) + (Wide(b_) - Wide(a_)) * UnitInterval(bits_[0]);
     const ArrayValue rounded = real.Convert(shape_.element_type());
     // Rounding must not reach the open end.
-    const ArrayValue reached = Compare(ComparisonDirection::kGe, rounded, b_) & Compare(ComparisonDirection::kGt, b_, a_)
-                                   .Broadcast(rounded.shape().dimensions(), {});
+    const ArrayValue reached = Compare(ComparisonDirection::kGe, rounded, b_) &
+                               Compare(ComparisonDirection::kGt, b_, a_).Broadcast(rounded.shape().dimensions(), {});
     return Select(reached, a_, rounded);
   }
 

@@ -55,10 +55,10 @@ class Expansion {
     const Shape indices(index_type_, source_.shape().dimensions());
     const ArrayValue none(&builder_, builder_.Scalar(index_type_, -1));
     const ArrayValue zero(&builder_, builder_.Constant(hlo::ZeroLiteral(operand_.type())));
-    Instruction* chosen = builder_.Add(
-        Opcode::kReduceWindow, Shape::Tuple({values, indices}),
-        {operand_.instruction(), places_.instruction(), zero.instruction(), none.instruction()},
-        hlo::WindowAttributes{window_}, {Chooser()});
+    Instruction* chosen =
+        builder_.Add(Opcode::kReduceWindow, Shape::Tuple({values, indices}),
+                     {operand_.instruction(), places_.instruction(), zero.instruction(), none.instruction()},
+                     hlo::WindowAttributes{window_}, {Chooser()});
     return {&builder_, builder_.GetTupleElement(chosen, 1)};
   }
 
@@ -69,11 +69,11 @@ class Expansion {
     const Shape value = Shape::Scalar(operand_.type()), index = Shape::Scalar(index_type_);
     const ArrayValue a(&inside, chooser->AddParameter(0, value)), i(&inside, chooser->AddParameter(1, index));
     const ArrayValue b(&inside, chooser->AddParameter(2, value)), j(&inside, chooser->AddParameter(3, index));
-    const ArrayValue preferred(
-        &inside, inside.Inline(*root_.called_computation(0), {a.instruction(), b.instruction()}));
+    const ArrayValue preferred(&inside,
+                               inside.Inline(*root_.called_computation(0), {a.instruction(), b.instruction()}));
     const ArrayValue zero = i.Number(int64_t{0});
-    const ArrayValue keep = Compare(ComparisonDirection::kGe, i, zero) &
-                            (preferred | Compare(ComparisonDirection::kLt, j, zero));
+    const ArrayValue keep =
+        Compare(ComparisonDirection::kGe, i, zero) & (preferred | Compare(ComparisonDirection::kLt, j, zero));
     chooser->set_root(inside.Tuple({Select(keep, a, b).instruction(), Select(keep, i, j).instruction()}));
     return chooser;
   }
@@ -116,9 +116,9 @@ class Expansion {
 
   // The scatter computation, element by element.
   ArrayValue Combine(const ArrayValue& a, const ArrayValue& b) {
-    return {&builder_, builder_.Add(Opcode::kMap, a.shape(), {a.instruction(), b.instruction()},
-                                    hlo::DimensionsAttributes{AllDimensions(a.shape())},
-                                    {root_.called_computation(1)})};
+    return {&builder_,
+            builder_.Add(Opcode::kMap, a.shape(), {a.instruction(), b.instruction()},
+                         hlo::DimensionsAttributes{AllDimensions(a.shape())}, {root_.called_computation(1)})};
   }
 
   static DimensionVector AllDimensions(const Shape& shape) {
@@ -134,11 +134,10 @@ class Expansion {
     attributes.inserted_window_dims = {0};
     attributes.scatter_dims_to_operand_dims = {0};
     attributes.index_vector_dim = 1;
-    const ArrayValue result(
-        &builder_, builder_.Add(Opcode::kScatter, flat.shape(),
-                                {flat.instruction(), selected.Reshape({count}).instruction(),
-                                 source_.Reshape({count}).instruction()},
-                                std::move(attributes), {root_.called_computation(1)}));
+    const ArrayValue result(&builder_, builder_.Add(Opcode::kScatter, flat.shape(),
+                                                    {flat.instruction(), selected.Reshape({count}).instruction(),
+                                                     source_.Reshape({count}).instruction()},
+                                                    std::move(attributes), {root_.called_computation(1)}));
     return result.Reshape(operand_.shape().dimensions());
   }
 

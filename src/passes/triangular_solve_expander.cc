@@ -59,8 +59,8 @@ ArrayValue Solve(const Systems& systems, const ArrayValue& b) {
     const ArrayValue zero = s.Number(int64_t{0}), block = InOrder(systems, s, blocks);
     const ArrayValue start = block * block.Number(kMatrixBlock);
     const ArrayValue rows = matrix.DynamicSlice({zero, start, zero}, {count, kMatrixBlock, padded});
-    const ArrayValue rest = given.DynamicSlice({zero, start, zero}, {count, kMatrixBlock, columns}) -
-                            BatchedDot(rows, solved, 1, 2, 1);
+    const ArrayValue rest =
+        given.DynamicSlice({zero, start, zero}, {count, kMatrixBlock, columns}) - BatchedDot(rows, solved, 1, 2, 1);
     Systems own = systems;
     own.strict = matrix.DynamicSlice({zero, start, start}, {count, kMatrixBlock, kMatrixBlock});
     own.diagonal = pivots.DynamicSlice({zero, start}, {count, kMatrixBlock});

@@ -21,6 +21,25 @@
 namespace kiln::tools {
 namespace {
 
+// Larger results are not printed unless asked for.
+constexpr int64_t kPrintedElements = 1000;
+
+// The error that rounding and another order of summation explain.
+double DefaultTolerance(hlo::PrimitiveType type) {
+  switch (hlo::ComplexComponentType(type)) {
+    case hlo::PrimitiveType::kF64:
+      return 1e-10;
+    case hlo::PrimitiveType::kF32:
+      return 1e-4;
+    case hlo::PrimitiveType::kF16:
+      return 4e-3;
+    case hlo::PrimitiveType::kBF16:
+      return 3e-2;
+    default:
+      return hlo::IsFloating(type) ? 0.25 : 0;
+  }
+}
+
 struct RunOptions {
   std::string file;
   uint64_t seed = 0;
@@ -28,7 +47,8 @@ struct RunOptions {
   int threads = 0;
   bool reference = false;
   bool quiet = false;
-  double tolerance = 1e-4;
+  bool all = false;
+  double tolerance = -1;  // below 0: by element type
 };
 
 struct FreeDeleter {
@@ -90,7 +110,10 @@ absl::StatusOr<int> Run(const RunOptions& options) {
   for (size_t i = 0; i < result_pointers.size(); ++i) {
     const hlo::Shape& shape = executable->output_leaves()[i];
     results.push_back(shape.IsArray() ? FromPhysical(result_pointers[i], shape) : hlo::Literal(shape));
-    if (!options.quiet) std::printf("%s %s\n", shape.ToString().c_str(), hlo::ToString(results.back()).c_str());
+    if (options.quiet) continue;
+    const bool all = options.all || !shape.IsArray() || shape.element_count() <= kPrintedElements;
+    std::printf("%s %s\n", shape.ToString().c_str(),
+                all ? hlo::ToString(results.back()).c_str() : "{...}  (--all prints the elements)");
   }
   if (options.repeat > 1) {
     std::sort(seconds.begin(), seconds.end());
@@ -107,7 +130,9 @@ absl::StatusOr<int> Run(const RunOptions& options) {
   for (size_t i = 0; i < expected_leaves.size(); ++i) {
     if (!expected_leaves[i]->shape().IsArray()) continue;
     const double error = LargestError(results[i], *expected_leaves[i]);
-    const bool differs = !(error <= options.tolerance);
+    const double tolerance =
+        options.tolerance >= 0 ? options.tolerance : DefaultTolerance(expected_leaves[i]->shape().element_type());
+    const bool differs = !(error <= tolerance);
     std::fprintf(stderr, "result %zu: largest error %g%s\n", i, error, differs ? " DIFFERS" : "");
     if (differs) exit_code = 3;
   }
@@ -133,9 +158,11 @@ void AddRunCommand(CLI::App* app, int* exit_code) {
       ->check(CLI::Range(1, 1000000000));
   command->add_option("--threads", options->threads, "Threads to use; 0 for as many as the process may")
       ->check(CLI::Range(0, 1024));
-  command->add_option("--tolerance", options->tolerance, "Largest error that --reference lets pass");
+  command->add_option("--tolerance", options->tolerance,
+                      "Largest relative error that --reference lets pass; by default it follows the element type");
   command->add_flag("--reference", options->reference, "Compare with the evaluator");
   command->add_flag("--quiet", options->quiet, "Do not print the results");
+  command->add_flag("--all", options->all, "Print also results of more than 1000 elements");
   command->callback([options, exit_code] {
     absl::StatusOr<int> code = Run(*options);
     *exit_code = code.ok() ? *code : Fail(code.status());

@@ -264,7 +264,50 @@ ENTRY e {
   j = s64[4,3000] iota(), iota_dimension=1
   short = (TYPE[20], s64[20]) reduce(x, i, low, none), dimensions={1}, to_apply=f
   long = (TYPE[4], s64[4]) reduce(y, j, low, none), dimensions={1}, to_apply=f
-  ROOT r = ((TYPE[20], s64[20]), (TYPE[4], s64[4])) tuple(short, long)
+  running = (TYPE[20,33], s64[20,33]) reduce-window(x, i, low, none), window={size=1x33 pad=0_0x32_0}, to_apply=f
+  ROOT r = ((TYPE[20], s64[20]), (TYPE[4], s64[4]), (TYPE[20,33], s64[20,33])) tuple(short, long, running)
+})"},
+    // Fusions that reduce and go on with the result: the threads of a group divide what is behind, too.
+    {"Stages", R"(HloModule stages
+f { a = TYPE[] parameter(0)  b = TYPE[] parameter(1)  ROOT r = TYPE[] OP(a, b) }
+rows {
+  x = TYPE[67,256] parameter(0)
+  one = TYPE[] constant(ONE)
+  s = TYPE[67] reduce(x, one), dimensions={1}, to_apply=f
+  b = TYPE[67,256] broadcast(s), dimensions={0}
+  ROOT r = TYPE[67,256] OP(x, b)
+}
+columns {
+  x = TYPE[96,64] parameter(0)
+  one = TYPE[] constant(ONE)
+  s = TYPE[64] reduce(x, one), dimensions={0}, to_apply=f
+  b = TYPE[96,64] broadcast(s), dimensions={1}
+  ROOT r = TYPE[96,64] OP(x, b)
+}
+odd {
+  x = TYPE[96,70] parameter(0)
+  one = TYPE[] constant(ONE)
+  s = TYPE[70] reduce(x, one), dimensions={0}, to_apply=f
+  b = TYPE[96,70] broadcast(s), dimensions={1}
+  ROOT r = TYPE[96,70] OP(x, b)
+}
+all {
+  x = TYPE[43,100] parameter(0)
+  one = TYPE[] constant(ONE)
+  s = TYPE[] reduce(x, one), dimensions={0,1}, to_apply=f
+  b = TYPE[43,100] broadcast(s), dimensions={}
+  ROOT r = TYPE[43,100] OP(x, b)
+}
+ENTRY e {
+  x = TYPE[67,256] parameter(0)
+  y = TYPE[96,64] parameter(1)
+  z = TYPE[96,70] parameter(2)
+  w = TYPE[43,100] parameter(3)
+  a = TYPE[67,256] fusion(x), kind=kLoop, calls=rows
+  b = TYPE[96,64] fusion(y), kind=kLoop, calls=columns
+  c = TYPE[96,70] fusion(z), kind=kLoop, calls=odd
+  d = TYPE[43,100] fusion(w), kind=kLoop, calls=all
+  ROOT r = (TYPE[67,256], TYPE[96,64], TYPE[96,70], TYPE[43,100]) tuple(a, b, c, d)
 })"},
     {"Indexed", R"(HloModule indexed
 f { a = TYPE[] parameter(0)  b = TYPE[] parameter(1)  ROOT r = TYPE[] OP(a, b) }
@@ -292,7 +335,7 @@ class KernelEmitterTest : public testing::TestWithParam<std::tuple<int, Primitiv
     absl::string_view op = "add";
     if (type == PrimitiveType::kPred) op = "xor";
     if (name == "Combiner" && !hlo::IsComplex(type)) op = type == PrimitiveType::kPred ? "or" : "maximum";
-    if (name == "Reduction" && hlo::BitWidth(type) == 16) op = "maximum";
+    if ((name == "Reduction" || name == "Stages") && hlo::BitWidth(type) == 16) op = "maximum";
     const bool complex = hlo::IsComplex(type);
     const bool logical = type == PrimitiveType::kPred;
     return absl::StrReplaceAll(TheCase().text, {{"TYPE", hlo::PrimitiveTypeName(type)},

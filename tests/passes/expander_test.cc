@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "src/hlo/evaluator.h"
@@ -72,9 +73,9 @@ void ExpectSameBits(const std::string& algorithm, const std::string& state, cons
 }
 
 TEST(RngBitGeneratorExpander, ThreeFry) {
-  for (const char* values : {"u32[]", "u32[7]", "u32[8]", "u32[3,4]", "u32[3,5,7]", "u32[2,3,4]", "u32[0]", "u32[3,0]",
-                             "s32[5,6]", "u8[9]", "s8[4]", "u16[3,3]", "s16[6]", "u4[5]", "f32[4]", "bf16[4]", "u64[]",
-                             "u64[5]", "s64[2,3]", "f64[3]"}) {
+  for (const char* values : {"u32[]",    "u32[7]",   "u32[8]", "u32[3,4]", "u32[3,5,7]", "u32[2,3,4]", "u32[0]",
+                             "u32[3,0]", "s32[5,6]", "u8[9]",  "s8[4]",    "u16[3,3]",   "s16[6]",     "u4[5]",
+                             "f32[4]",   "bf16[4]",  "u64[]",  "u64[5]",   "s64[2,3]",   "f64[3]"}) {
     ExpectSameBits("rng_three_fry", "u64[2]", values, {0x0123456789abcdef, 0xfffffffffffffffe});
   }
   ExpectSameBits("rng_three_fry", "u32[4]", "u32[9]", {0x0123456789abcdef, 0x00000000fffffffe});
@@ -93,17 +94,22 @@ TEST(RngBitGeneratorExpander, Philox) {
   }
 }
 
-TEST(RngBitGeneratorExpander, RefusesStatesThatDoNotFit) {
-  std::unique_ptr<hlo::Module> module = ParseOrDie(
-      "HloModule m\nENTRY e {\n  s = u64[3] parameter(0)\n"
-      "  ROOT r = (u64[3], u32[4]) rng-bit-generator(s), algorithm=rng_three_fry\n}\n");
-  const auto changed = CreatePass("rng-bit-generator-expander")->Run(module.get());
-  EXPECT_EQ(changed.status().code(), absl::StatusCode::kInvalidArgument);
+TEST(RngBitGeneratorExpander, RefusesShapesThatDoNotFit) {
+  for (const char* lines : {"  s = u64[3] parameter(0)\n"
+                            "  ROOT r = (u64[3], u32[4]) rng-bit-generator(s), algorithm=rng_three_fry\n",
+                            "  s = u64[4] parameter(0)\n"
+                            "  ROOT r = (u64[4], u32[4]) rng-bit-generator(s), algorithm=rng_philox\n",
+                            "  s = u64[2] parameter(0)\n"
+                            "  ROOT r = u32[4] rng-bit-generator(s), algorithm=rng_philox\n"}) {
+    std::unique_ptr<hlo::Module> module = ParseOrDie(absl::StrCat("HloModule m\nENTRY e {\n", lines, "}\n"));
+    const auto changed = CreatePass("rng-bit-generator-expander")->Run(module.get());
+    EXPECT_EQ(changed.status().code(), absl::StatusCode::kInvalidArgument) << lines;
+  }
 }
 
 TEST(RngExpander, DrawsWhatTheEvaluatorDraws) {
   const std::map<std::string, std::vector<std::string>> bounds = {
-      {"f32", {"-1", "3"}}, {"f64", {"0", "1"}},  {"bf16", {"0", "1"}},    {"s32", {"-5", "100"}},
+      {"f32", {"-1", "3"}}, {"f64", {"0", "1"}},   {"bf16", {"0", "1"}}, {"s32", {"-5", "100"}},
       {"u8", {"10", "20"}}, {"s64", {"-9", "-2"}}, {"u32", {"5", "5"}}};
   for (const auto& [type, range] : bounds) {
     for (const char* distribution : {"rng_uniform", "rng_normal"}) {
@@ -111,12 +117,15 @@ TEST(RngExpander, DrawsWhatTheEvaluatorDraws) {
       if (!real && std::string(distribution) == "rng_normal") continue;
       for (const char* dimensions : {"[]", "[300]", "[7,3]", "[0]"}) {
         // The second op goes on where the first one ended.
-        ExpectSameValue(absl::StrCat("HloModule m\nENTRY e {\n  a = ", type, "[] constant(", range[0], ")\n  b = ",
-                                     type, "[] constant(", range[1], ")\n  r = ", type, dimensions,
+        ExpectSameValue(absl::StrCat("HloModule m\nENTRY e {\n  a = ", type, "[] constant(", range[0],
+                                     ")\n  b = ", type, "[] constant(", range[1], ")\n  r = ", type, dimensions,
                                      " rng(a, b), distribution=", distribution, "\n  q = ", type,
                                      "[5] rng(a, b), distribution=", distribution, "\n  ROOT t = (", type, dimensions,
                                      ", ", type, "[5]) tuple(r, q)\n}\n"),
-                        "rng-expander", hlo::Opcode::kRng, type == "f64" ? 1e-14 : type == "bf16" ? 1e-2 : 1e-6);
+                        "rng-expander", hlo::Opcode::kRng,
+                        type == "f64"    ? 1e-14
+                        : type == "bf16" ? 1e-2
+                                         : 1e-6);
       }
     }
   }
@@ -155,14 +164,13 @@ TEST(SelectAndScatterExpander, Windows) {
       for (const char* direction : {"GE", "GT", "LE"}) {
         for (const char* combine : {"add", "maximum", "subtract"}) {
           // Ties are many among small integers, and the order of additions shows in bf16.
-          ExpectSameValue(
-              absl::StrReplaceAll(kSelectAndScatter, {{"TYPE", type},
-                                                      {"DIRECTION", direction},
-                                                      {"COMBINE", combine},
-                                                      {"OPERAND", c.operand},
-                                                      {"SOURCE", c.source},
-                                                      {"WINDOW", c.window}}),
-              "select-and-scatter-expander", hlo::Opcode::kSelectAndScatter, 0);
+          ExpectSameValue(absl::StrReplaceAll(kSelectAndScatter, {{"TYPE", type},
+                                                                  {"DIRECTION", direction},
+                                                                  {"COMBINE", combine},
+                                                                  {"OPERAND", c.operand},
+                                                                  {"SOURCE", c.source},
+                                                                  {"WINDOW", c.window}}),
+                          "select-and-scatter-expander", hlo::Opcode::kSelectAndScatter, 0);
         }
       }
     }
@@ -194,22 +202,24 @@ TEST(CholeskyExpander, Factorizes) {
   struct Case {
     const char *dimensions, *row, *column, *shift;
   };
-  for (const Case& c : {Case{"1,1", "0", "1", "2"}, Case{"5,5", "0", "1", "9"}, Case{"3,2,4,4", "2", "3", "9"},
-                        Case{"32,32", "0", "1", "40"}, Case{"33,33", "0", "1", "40"}, Case{"2,70,70", "1", "2", "90"},
-                        Case{"0,3,3", "1", "2", "9"}, Case{"2,0,0", "1", "2", "9"},
-                        // Not definite, some of them only in the second block.
-                        Case{"4,3,3", "1", "2", "0.3"}, Case{"40,40", "0", "1", "-1"}, Case{"2,40,40", "1", "2", "4"}}) {
+  for (const Case& c :
+       {Case{"1,1", "0", "1", "2"}, Case{"5,5", "0", "1", "9"}, Case{"3,2,4,4", "2", "3", "9"},
+        Case{"32,32", "0", "1", "40"}, Case{"33,33", "0", "1", "40"}, Case{"2,70,70", "1", "2", "90"},
+        Case{"0,3,3", "1", "2", "9"}, Case{"2,0,0", "1", "2", "9"},
+        // Not definite, some of them only in the second block.
+        Case{"4,3,3", "1", "2", "0.3"}, Case{"40,40", "0", "1", "-1"}, Case{"2,40,40", "1", "2", "4"}}) {
     for (const char* type : {"f32", "f64", "bf16", "c64", "c128"}) {
       for (const char* lower : {"true", "false"}) {
         const bool complex = type[0] == 'c';
-        ExpectSameValue(absl::StrReplaceAll(kCholesky, {{"TYPE", type},
-                                                        {"DIMS", c.dimensions},
-                                                        {"ROW", c.row},
-                                                        {"COLUMN", c.column},
-                                                        {"SHIFT", complex ? absl::StrCat("(", c.shift, ", 0)") : c.shift},
-                                                        {"constant(0)", complex ? "constant((0, 0))" : "constant(0)"},
-                                                        {"LOWER", lower}}),
-                        "cholesky-expander", hlo::Opcode::kCholesky, LinearAlgebraTolerance(type));
+        ExpectSameValue(
+            absl::StrReplaceAll(kCholesky, {{"TYPE", type},
+                                            {"DIMS", c.dimensions},
+                                            {"ROW", c.row},
+                                            {"COLUMN", c.column},
+                                            {"SHIFT", complex ? absl::StrCat("(", c.shift, ", 0)") : c.shift},
+                                            {"constant(0)", complex ? "constant((0, 0))" : "constant(0)"},
+                                            {"LOWER", lower}}),
+            "cholesky-expander", hlo::Opcode::kCholesky, LinearAlgebraTolerance(type));
       }
     }
   }
@@ -249,11 +259,16 @@ TEST(TriangularSolveExpander, Solves) {
         for (bool lower : {true, false}) {
           for (const char* unit : {"true", "false"}) {
             for (const char* transpose : {"NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"}) {
-              std::string text = absl::StrReplaceAll(
-                  kTriangularSolve,
-                  {{"TYPE", type}, {"DIMS", c.matrix}, {"RIGHT", left ? c.left : c.right}, {"ROW", c.row},
-                   {"COLUMN", c.column}, {"OTHER", lower ? "LT" : "GT"}, {"LEFT", left ? "true" : "false"},
-                   {"LOWER", lower ? "true" : "false"}, {"UNIT", unit}, {"=TRANSPOSE", absl::StrCat("=", transpose)}});
+              std::string text = absl::StrReplaceAll(kTriangularSolve, {{"TYPE", type},
+                                                                        {"DIMS", c.matrix},
+                                                                        {"RIGHT", left ? c.left : c.right},
+                                                                        {"ROW", c.row},
+                                                                        {"COLUMN", c.column},
+                                                                        {"OTHER", lower ? "LT" : "GT"},
+                                                                        {"LEFT", left ? "true" : "false"},
+                                                                        {"LOWER", lower ? "true" : "false"},
+                                                                        {"UNIT", unit},
+                                                                        {"=TRANSPOSE", absl::StrCat("=", transpose)}});
               if (type[0] == 'c') {
                 text = absl::StrReplaceAll(text, {{"constant(2)", "constant((2, 1))"},
                                                   {"constant(0.1)", "constant((0.1, 0.05))"},
@@ -339,16 +354,17 @@ void ExpectFactorized(const std::string& type, int64_t rows, int64_t columns, do
   const int64_t steps = std::min(rows, columns);
   const std::string square = absl::StrCat("[2,", rows, ",", steps, "]");
   const std::string conjugate =
-      type[0] == 'c' ? absl::StrCat("re = ", part, square, " real(q)\n  im = ", part, square, " imag(q)\n  minus = ",
-                                    part, square, " negate(im)\n  qc = ", type, square, " complex(re, minus)")
-                     : absl::StrCat("qc = ", type, square, " copy(q)");
-  const std::string text = absl::StrReplaceAll(
-      kQr, {{"QCONJ", conjugate},
-            {"TYPE", type},
-            {"ROWS", absl::StrCat(rows)},
-            {"COLUMNS", absl::StrCat(columns)},
-            {"STEPS", absl::StrCat(steps)},
-            {"constant(0)", type[0] == 'c' ? "constant((0, 0))" : "constant(0)"}});
+      type[0] == 'c'
+          ? absl::StrCat("re = ", part, square, " real(q)\n  im = ", part, square, " imag(q)\n  minus = ", part, square,
+                         " negate(im)\n  qc = ", type, square, " complex(re, minus)")
+          : absl::StrCat("qc = ", type, square, " copy(q)");
+  const std::string text =
+      absl::StrReplaceAll(kQr, {{"QCONJ", conjugate},
+                                {"TYPE", type},
+                                {"ROWS", absl::StrCat(rows)},
+                                {"COLUMNS", absl::StrCat(columns)},
+                                {"STEPS", absl::StrCat(steps)},
+                                {"constant(0)", type[0] == 'c' ? "constant((0, 0))" : "constant(0)"}});
   SCOPED_TRACE(text);
   std::unique_ptr<hlo::Module> module = ParseOrDie(text);
   uint64_t seed = 3;
@@ -431,7 +447,8 @@ void ExpectDiagonalized(const std::string& type, int64_t n, bool lower, double t
       part == type
           ? absl::StrReplaceAll("tc = TS copy(t)\n  vc = TS copy(v)\n  real_x = TS copy(x)", {{"TS", type + square}})
           : absl::StrReplaceAll(
-                "tr = PS real(t)\n  ti = PS imag(t)\n  tn = PS negate(ti)\n  tc = TS complex(tr, tn)\n  vr = PS real(v)\n"
+                "tr = PS real(t)\n  ti = PS imag(t)\n  tn = PS negate(ti)\n  tc = TS complex(tr, tn)\n  vr = PS "
+                "real(v)\n"
                 "  vi = PS imag(v)\n  vn = PS negate(vi)\n  vc = TS complex(vr, vn)\n  xr = PS real(x)\n"
                 "  real_x = TS convert(xr)",
                 {{"PS", part + square}, {"TS", type + square}});
@@ -472,11 +489,35 @@ TEST(EighExpander, Diagonalizes) {
   }
 }
 
+// Zero, far from 1 in size, and with elements whose inverse overflows.
+TEST(EighExpander, ExtremeValues) {
+  struct Case {
+    const char *matrix, *values;
+  };
+  for (const Case& c :
+       {Case{"{{0, 0}, {0, 0}}", "0,0"}, Case{"{{0, 2e300}, {2e300, 0}}", "-2e300,2e300"},
+        Case{"{{3e-300, 0}, {0, -1e-300}}", "-1e-300,3e-300"}, Case{"{{1, 4e-324}, {4e-324, 1}}", "1,1"}}) {
+    std::unique_ptr<hlo::Module> module =
+        ParseOrDie(absl::StrCat("HloModule m\nENTRY e {\n  a = f64[2,2] constant(", c.matrix,
+                                ")\n  ROOT r = (f64[2,2], f64[2]) custom-call(a), custom_call_target=\"Eigh\", "
+                                "backend_config=\"1,1,100,0.000001\"\n}\n"));
+    ASSERT_EQ(CreatePass("eigh-expander")->Run(module.get()).status(), absl::OkStatus());
+    const absl::StatusOr<hlo::Literal> result = hlo::Evaluate(*module->entry(), {});
+    ASSERT_EQ(result.status(), absl::OkStatus());
+    const std::vector<std::string> expected = absl::StrSplit(c.values, ',');
+    for (int64_t i = 0; i < 2; ++i) {
+      const double value = std::stod(expected[i]);
+      EXPECT_NEAR(hlo::ElementAsDouble(result->elements()[1], i), value, std::abs(value) * 1e-15) << c.matrix;
+    }
+  }
+}
+
 TEST(EighExpander, RefusesBadConfigs) {
   for (const char* config : {"", "1,1", "a,b,c,d"}) {
-    std::unique_ptr<hlo::Module> module = ParseOrDie(
-        absl::StrCat("HloModule m\nENTRY e {\n  a = f64[2,2] parameter(0)\n  ROOT r = (f64[2,2], f64[2]) "
-                     "custom-call(a), custom_call_target=\"Eigh\", backend_config=\"", config, "\"\n}\n"));
+    std::unique_ptr<hlo::Module> module =
+        ParseOrDie(absl::StrCat("HloModule m\nENTRY e {\n  a = f64[2,2] parameter(0)\n  ROOT r = (f64[2,2], f64[2]) "
+                                "custom-call(a), custom_call_target=\"Eigh\", backend_config=\"",
+                                config, "\"\n}\n"));
     EXPECT_EQ(CreatePass("eigh-expander")->Run(module.get()).status().code(), absl::StatusCode::kInvalidArgument);
   }
 }

@@ -1,0 +1,194 @@
+// Values, loads and stores of a nest.
+#include <cstdint>
+#include <vector>
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/DerivedTypes.h"
+#include "llvm/IR/Intrinsics.h"
+#include "src/base/status.h"
+#include "src/kernel/nest_lowering.h"
+#include "src/kernel/scalar_computation.h"
+
+namespace kiln::kernel {
+
+using hlo::PrimitiveType;
+
+Value NestLowering::Get(ValueId id, bool vector) {
+  const Value& value = values_[id];
+  if (!vector || value.value->getType()->isVectorTy()) return value;
+  return MemoryAccess(&scalar_, vector_.get()).Splat(value);
+}
+
+llvm::Value* NestLowering::CombineMasks(llvm::Value* a, llvm::Value* b) {
+  if (a == nullptr) return b;
+  return b == nullptr ? a : b_.CreateAnd(a, b);
+}
+
+absl::Status NestLowering::LowerStatement(const Block::Statement& statement) {
+  switch (statement.kind) {
+    case Block::Kind::kOp: {
+      KILN_ASSIGN_OR_RETURN(Value value, LowerOp(statement.index));
+      values_[statement.index] = value;
+      // Symbols read index values.
+      if (kernel_.ops[statement.index].kind == OpKind::kToIndex) index_.SetSymbol(statement.index, value.value);
+      return absl::OkStatus();
+    }
+    case Block::Kind::kReduce:
+      return LowerReduce(statement.index);
+    case Block::Kind::kStore: {
+      const Store& store = kernel_.stores[statement.index];
+      if (!WrittenByOneOfGroup()) return LowerStore(store);
+      return EmitIf(CombineMasks(threads_->IsFirstOfGroup(), active_), [&] { return LowerStore(store); });
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Value> NestLowering::LowerOp(ValueId id) {
+  const Op& op = kernel_.ops[id];
+  const bool vector = Varies(op.loops);
+  ScalarEmitter& emitter = vector ? *vector_ : scalar_;
+  switch (op.kind) {
+    case OpKind::kLoad:
+      return LowerLoad(id);
+    case OpKind::kConstant:
+      return emitter.Constant(op.literal, op.literal_index);
+    case OpKind::kIndex: {
+      Value index{PrimitiveType::kS64};
+      index.value = vector ? index_.Vector(op.offset) : index_.Scalar(op.offset);
+      // Vectors of indices are as narrow as their range allows.
+      if (index.value->getType()->getScalarSizeInBits() == 32) index.type = PrimitiveType::kS32;
+      return emitter.Convert(index, op.type);
+    }
+    case OpKind::kCondition: {
+      llvm::Value* all = op.operands.empty() ? nullptr : Get(op.operands[0], vector).value;
+      for (const Condition& condition : op.conditions) {
+        llvm::Value* position = vector ? index_.Vector(condition.expr) : index_.Scalar(condition.expr);
+        // One unsigned comparison holds both bounds.
+        llvm::Type* type = position->getType();
+        llvm::Value* distance =
+            b_.CreateSub(position, llvm::ConstantInt::get(type, static_cast<uint64_t>(condition.low), true));
+        llvm::Value* inside = b_.CreateICmpULT(
+            distance, llvm::ConstantInt::get(type, static_cast<uint64_t>(condition.high - condition.low)));
+        all = CombineMasks(all, inside);
+      }
+      return Value{PrimitiveType::kPred, all};
+    }
+    case OpKind::kToIndex:
+      return LowerToIndex(op, vector);
+    case OpKind::kElementwise: {
+      std::vector<Value> operands;
+      for (ValueId operand : op.operands) operands.push_back(Get(operand, vector));
+      return EmitElementwise(&emitter, op.opcode, op.instruction, op.type, operands);
+    }
+    case OpKind::kExternal:
+      return external_;
+    case OpKind::kReduced:
+      // Set when its reduce was lowered.
+      return values_[id];
+  }
+  return Internal("unknown kernel op");
+}
+
+absl::StatusOr<Value> NestLowering::LowerToIndex(const Op& op, bool vector) {
+  const Value operand = Get(op.operands[0], vector);
+  llvm::Type* i64 = b_.getInt64Ty();
+  if (vector) i64 = llvm::FixedVectorType::get(i64, vector_->lanes());
+  auto constant = [&](int64_t value) { return llvm::ConstantInt::get(i64, static_cast<uint64_t>(value)); };
+  const bool is_unsigned = hlo::IsUnsignedIntegral(operand.type) || operand.type == PrimitiveType::kPred;
+  llvm::Value* wide = is_unsigned ? b_.CreateZExt(operand.value, i64) : b_.CreateSExt(operand.value, i64);
+  if (operand.type == PrimitiveType::kU64) {
+    // Beyond the signed range means far too large, not negative.
+    wide = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, wide, constant(INT64_MAX));
+  }
+  if (op.clamp) {
+    wide = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, wide, constant(op.range.low));
+    wide = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, wide, constant(op.range.high));
+  }
+  return Value{PrimitiveType::kS64, wide};
+}
+
+bool NestLowering::IsPlainSum(const IndexExpr& offset) const {
+  for (const auto& [number, coefficient] : offset.terms) {
+    const IndexTerms::Term& term = kernel_.terms.term(number);
+    if (term.kind != IndexTerms::Kind::kLoop && Varies(term.loops)) return false;
+  }
+  return true;
+}
+
+Access NestLowering::AccessFor(const IndexExpr& offset) {
+  Access access;
+  int64_t stride;
+  if (!LinearStride(kernel_.terms, offset, vector_loop_, vector_->lanes(), &stride) ||
+      (!aligned_runs_ && !IsPlainSum(offset))) {
+    access.kind = Access::Kind::kIndexed;
+    access.offsets = index_.Vector(offset, /*wide=*/true);
+    return access;
+  }
+  access.offset = index_.Scalar(offset);
+  access.stride = stride;
+  access.kind = stride == 0    ? Access::Kind::kUniform
+                : stride == 1  ? Access::Kind::kContiguous
+                : stride == -1 ? Access::Kind::kReversed
+                               : Access::Kind::kStrided;
+  return access;
+}
+
+Value NestLowering::LowerLoad(ValueId id) {
+  const Op& op = kernel_.ops[id];
+  if (auto staged = staged_.find(id); staged != staged_.end()) return LoadFromTile(op, staged->second);
+  llvm::Value* base = parameters_[op.parameter];
+  if (!Varies(op.loops)) {
+    MemoryAccess memory(&scalar_, &scalar_);
+    llvm::Value* offset = index_.Scalar(op.offset);
+    // A guarded load reads element 0 where the guard fails; what it guards is then not used.
+    if (op.predicate != kNoValue) offset = b_.CreateSelect(values_[op.predicate].value, offset, b_.getInt64(0));
+    return memory.LoadScalar(op.type, base, offset);
+  }
+  MemoryAccess memory(&scalar_, vector_.get());
+  llvm::Value* mask = mask_;
+  if (op.predicate != kNoValue) mask = CombineMasks(mask, Get(op.predicate, true).value);
+  return memory.LoadVector(op.type, base, AccessFor(op.offset), mask);
+}
+
+bool NestLowering::WrittenByOneOfGroup() const {
+  return threads_ != nullptr && schedule_.over_groups &&
+         schedule_.task_loops == static_cast<int>(schedule_.order.size());
+}
+
+absl::Status NestLowering::LowerStore(const Store& store) {
+  llvm::Value* base = parameters_[store.parameter];
+  const uint64_t loops = kernel_.terms.LoopsOf(store.offset);
+  if (!Varies(loops) && !Varies(kernel_.ops[store.value].loops)) {
+    MemoryAccess memory(&scalar_, &scalar_);
+    llvm::Value* offset = index_.Scalar(store.offset);
+    if (store.predicate == kNoValue) {
+      memory.StoreScalar(values_[store.value], base, offset);
+      return absl::OkStatus();
+    }
+    return EmitIf(values_[store.predicate].value, [&] {
+      memory.StoreScalar(values_[store.value], base, offset);
+      return absl::OkStatus();
+    });
+  }
+  MemoryAccess memory(&scalar_, vector_.get());
+  llvm::Value* mask = mask_;
+  if (store.predicate != kNoValue) mask = CombineMasks(mask, Get(store.predicate, true).value);
+  memory.StoreVector(Get(store.value, true), base, AccessFor(store.offset), mask,
+                     schedule_.streaming_stores && StreamsAligned(store));
+  return absl::OkStatus();
+}
+
+bool NestLowering::StreamsAligned(const Store& store) const {
+  const Parameter& parameter = kernel_.parameters[store.parameter];
+  const int64_t width = hlo::ByteWidth(parameter.type);
+  if (parameter.is_updated || store.offset.constant * width % 64 != 0) return false;
+  for (const auto& [number, coefficient] : store.offset.terms) {
+    const IndexTerms::Term& term = kernel_.terms.term(number);
+    const bool is_vector_loop = term.kind == IndexTerms::Kind::kLoop && term.id == vector_loop_;
+    if ((is_vector_loop ? vector_->lanes() : coefficient) * width % 64 != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace kiln::kernel

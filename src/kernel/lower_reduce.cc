@@ -1,0 +1,171 @@
+// Reductions of a nest.
+#include <utility>
+#include <vector>
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Function.h"
+#include "src/base/status.h"
+#include "src/kernel/nest_lowering.h"
+#include "src/kernel/scalar_computation.h"
+
+namespace kiln::kernel {
+
+using hlo::PrimitiveType;
+
+absl::StatusOr<std::vector<Value>> NestLowering::Combine(const Reduce& reduce, ScalarEmitter* emitter,
+                                                         const std::vector<Value>& accumulators,
+                                                         const std::vector<Value>& elements) {
+  if (reduce.combiner == nullptr) {
+    KILN_ASSIGN_OR_RETURN(Value combined, EmitElementwise(emitter, reduce.combine_opcode, nullptr, accumulators[0].type,
+                                                          {accumulators[0], elements[0]}));
+    return std::vector<Value>{combined};
+  }
+  std::vector<Value> arguments = accumulators;
+  arguments.insert(arguments.end(), elements.begin(), elements.end());
+  return EmitScalarComputation(emitter, *reduce.combiner, arguments);
+}
+
+absl::Status NestLowering::LowerReduce(int number) {
+  const Reduce& reduce = kernel_.reduces[number];
+  const ReduceSchedule& schedule = schedule_.reduces[number];
+  const bool outer_vector = Varies(reduce.outer_loops);
+  const bool own_vector = schedule.vector_loop >= 0 && !outer_vector;
+  const bool over_group = schedule.over_group && threads_ != nullptr;
+  // Many accumulators, which are combined in the end; the initial value comes in once then.
+  const bool split = own_vector || over_group;
+  const int lanes = own_vector ? schedule.lanes : outer_vector ? vector_->lanes() : 1;
+  ScalarEmitter lane_emitter(&b_, lanes, target_.target);
+  ScalarEmitter* emitter = own_vector ? &lane_emitter : outer_vector ? vector_.get() : &scalar_;
+  const size_t count = reduce.inits.size();
+  std::vector<Value> inits;
+  for (ValueId init : reduce.inits) inits.push_back(Get(init, outer_vector));
+
+  // Without an identity the first elements start the accumulators; `empty` tells whether they are due.
+  const bool takes_first = split && reduce.combiner != nullptr;
+  std::vector<Value> start = inits;
+  if (split) {
+    for (size_t i = 0; i < count; ++i) {
+      start[i] = reduce.combiner != nullptr
+                     ? emitter->Zero(inits[i].type)
+                     : emitter->Constant(CombinerIdentity(reduce.combine_opcode, inits[i].type), 0);
+    }
+  }
+  std::vector<std::vector<llvm::AllocaInst*>> slots(count);
+  for (size_t i = 0; i < count; ++i) {
+    for (int part = 0; part < (start[i].imaginary != nullptr ? 2 : 1); ++part) {
+      slots[i].push_back(Slot(Part(start[i], part)->getType()));
+      b_.CreateStore(Part(start[i], part), slots[i][part]);
+    }
+  }
+  llvm::AllocaInst* empty = nullptr;
+  if (takes_first) {
+    empty = Slot(b_.getInt1Ty());
+    b_.CreateStore(b_.getTrue(), empty);
+  }
+  auto accumulators = [&] {
+    std::vector<Value> values = start;
+    for (size_t i = 0; i < count; ++i) {
+      values[i].value = b_.CreateLoad(slots[i][0]->getAllocatedType(), slots[i][0]);
+      if (values[i].imaginary != nullptr) {
+        values[i].imaginary = b_.CreateLoad(slots[i][1]->getAllocatedType(), slots[i][1]);
+      }
+    }
+    return values;
+  };
+  auto innermost = [&]() -> absl::Status {
+    std::vector<Value> current = accumulators();
+    std::vector<Value> elements;
+    for (ValueId element : reduce.elements) elements.push_back(Get(element, own_vector || outer_vector));
+    KILN_ASSIGN_OR_RETURN(std::vector<Value> combined, Combine(reduce, emitter, current, elements));
+    llvm::Value* holds = nullptr;
+    if (reduce.predicate != kNoValue) holds = Get(reduce.predicate, own_vector || outer_vector).value;
+    if (takes_first) {
+      llvm::Value* first = b_.CreateLoad(b_.getInt1Ty(), empty);
+      for (size_t i = 0; i < count; ++i) combined[i] = emitter->Select(first, elements[i], combined[i]);
+      // Schedules give lanes only to reduces without a predicate, so that all lanes begin together.
+      b_.CreateStore(holds != nullptr ? b_.CreateAnd(first, b_.CreateNot(holds)) : b_.getFalse(), empty);
+    }
+    if (holds != nullptr) {
+      for (size_t i = 0; i < count; ++i) combined[i] = emitter->Select(holds, combined[i], current[i]);
+    }
+    for (size_t i = 0; i < count; ++i) {
+      if (own_vector && mask_ != nullptr) combined[i] = emitter->Select(mask_, combined[i], current[i]);
+      for (size_t part = 0; part < slots[i].size(); ++part) {
+        b_.CreateStore(Part(combined[i], static_cast<int>(part)), slots[i][part]);
+      }
+    }
+    return absl::OkStatus();
+  };
+  // A mask of the outer vector does not concern the accumulators: lanes past the end are never stored.
+  Loops loops{schedule.order, {}, own_vector ? schedule.vector_loop : -1, lanes};
+  if (over_group) loops.segments.push_back({0, static_cast<int>(schedule.order.size()), threads_->OverGroup()});
+  KILN_RETURN_IF_ERROR(LowerLevel(*reduce.block, loops, 0, innermost));
+  std::vector<Value> results = accumulators();
+  if (own_vector) {
+    KILN_ASSIGN_OR_RETURN(results, CombineLanes(reduce, std::move(results), lanes));
+  }
+  if (over_group) {
+    llvm::Value* has = takes_first ? b_.CreateNot(b_.CreateLoad(b_.getInt1Ty(), empty)) : nullptr;
+    KILN_ASSIGN_OR_RETURN(results, CombineGroup(reduce, std::move(results), has));
+  }
+  if (split) {
+    KILN_ASSIGN_OR_RETURN(results, Combine(reduce, &scalar_, inits, results));
+  }
+  for (size_t i = 0; i < count; ++i) values_[reduce.results[i]] = results[i];
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Value>> NestLowering::CombineGroup(const Reduce& reduce, std::vector<Value> values,
+                                                              llvm::Value* has) {
+  if (has == nullptr) {
+    return threads_->CombineOverGroup(
+        std::move(values), /*commutative=*/true,
+        [&](const std::vector<Value>& a, const std::vector<Value>& b) { return Combine(reduce, &scalar_, a, b); });
+  }
+  values.push_back({PrimitiveType::kPred, has});
+  auto combine = [&](std::vector<Value> a, std::vector<Value> b) -> absl::StatusOr<std::vector<Value>> {
+    llvm::Value* has_a = a.back().value;
+    llvm::Value* has_b = b.back().value;
+    a.pop_back();
+    b.pop_back();
+    KILN_ASSIGN_OR_RETURN(std::vector<Value> both, Combine(reduce, &scalar_, a, b));
+    for (size_t i = 0; i < both.size(); ++i) {
+      both[i] = scalar_.Select(has_a, scalar_.Select(has_b, both[i], a[i]), b[i]);
+    }
+    both.push_back({PrimitiveType::kPred, b_.CreateOr(has_a, has_b)});
+    return both;
+  };
+  KILN_ASSIGN_OR_RETURN(values, threads_->CombineOverGroup(std::move(values), /*commutative=*/false, combine));
+  values.pop_back();
+  return values;
+}
+
+absl::StatusOr<std::vector<Value>> NestLowering::CombineLanes(const Reduce& reduce, std::vector<Value> values,
+                                                              int lanes) {
+  while (lanes > 1) {
+    lanes /= 2;
+    ScalarEmitter half(&b_, lanes, target_.target);
+    auto take = [&](llvm::Value* vector, int first) -> llvm::Value* {
+      if (vector == nullptr) return nullptr;
+      if (lanes == 1) return b_.CreateExtractElement(vector, b_.getInt64(first));
+      llvm::SmallVector<int, 64> mask;
+      for (int i = 0; i < lanes; ++i) mask.push_back(first + i);
+      return b_.CreateShuffleVector(vector, mask);
+    };
+    std::vector<Value> low, high;
+    for (const Value& value : values) {
+      low.push_back({value.type, take(value.value, 0), take(value.imaginary, 0)});
+      high.push_back({value.type, take(value.value, lanes), take(value.imaginary, lanes)});
+    }
+    KILN_ASSIGN_OR_RETURN(values, Combine(reduce, &half, low, high));
+  }
+  return values;
+}
+
+llvm::AllocaInst* NestLowering::Slot(llvm::Type* type) {
+  llvm::BasicBlock& entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
+  llvm::IRBuilder<> at_entry(&entry, entry.begin());
+  return at_entry.CreateAlloca(type);
+}
+
+}  // namespace kiln::kernel

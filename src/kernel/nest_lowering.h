@@ -1,0 +1,198 @@
+// The emitter behind LowerNest: one nest, its loops, values and reductions.
+#ifndef KILN_KERNEL_NEST_LOWERING_H_
+#define KILN_KERNEL_NEST_LOWERING_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Instructions.h"
+#include "src/kernel/index_lowering.h"
+#include "src/kernel/kernel.h"
+#include "src/kernel/memory_access.h"
+#include "src/kernel/scalar_emitter.h"
+#include "src/kernel/schedule.h"
+#include "src/kernel/thread_mapping.h"
+
+namespace kiln::kernel {
+
+// Emits one nest. Ops are emitted at the depth of the innermost loop they depend on; those that differ between
+// the lanes of the current vector loop are vectors, the others stay scalars.
+class NestLowering {
+ public:
+  NestLowering(llvm::IRBuilder<>* builder, const Kernel& kernel, const Nest& nest, const NestSchedule& schedule,
+               const TargetInfo& target, absl::Span<llvm::Value* const> parameters, ThreadMapping* threads)
+      : b_(*builder),
+        kernel_(kernel),
+        nest_(nest),
+        schedule_(schedule),
+        target_(target),
+        parameters_(parameters),
+        threads_(threads),
+        scalar_(builder, 1, target.target),
+        index_(builder, kernel.terms),
+        values_(kernel.ops.size()) {}
+
+  absl::Status Run(llvm::Value* begin, llvm::Value* end);
+
+  // The body once, at given iterations, instead of loops around it.
+  absl::StatusOr<Value> RunOnce(absl::Span<llvm::Value* const> loops, int vector_loop, int lanes,
+                                const Value& external);
+
+ private:
+  using Innermost = std::function<absl::Status()>;
+
+  // Neighbouring loops that run as one: those with first <= depth < last. Without a share all iterations are run.
+  struct Segment {
+    enum class Kind : uint8_t { kFlattened, kTiled };
+    int first = 0;
+    int last = 0;
+    LoopShare share;
+    Kind kind = Kind::kFlattened;
+  };
+
+  // The loops around a block, outermost first, and how they run.
+  struct Loops {
+    const std::vector<int>& order;
+    absl::InlinedVector<Segment, 2> segments;
+    int vector_loop = -1;
+    int lanes = 1;
+  };
+
+  // ---- Loops (lower_nest.cc) ----
+
+  // for (i = first; i < limit; i += step) body(i)
+  absl::Status EmitLoop(llvm::Value* first, llvm::Value* limit, llvm::Value* step,
+                        const std::function<absl::Status(llvm::Value*)>& body);
+
+  absl::Status EmitIf(llvm::Value* condition, const std::function<absl::Status()>& body);
+
+  // The task loop, and behind it what the threads of a group divide.
+  absl::InlinedVector<Segment, 2> NestSegments();
+
+  // Depth of a set of loops: one past the innermost of them, 0 when it has none of them.
+  int DepthOf(uint64_t set, const Loops& loops) const;
+
+  int StatementDepth(const Block::Statement& statement, const Loops& loops) const;
+
+  // Emits what stands at `depth` of `block`, then the loop below it.
+  absl::Status LowerLevel(const Block& block, const Loops& loops, int depth, const Innermost& innermost);
+
+  // The parts of `number`, which counts through `extents`, outermost first.
+  std::vector<llvm::Value*> TakeApart(llvm::Value* number, absl::Span<const int64_t> extents);
+
+  // One loop over the iterations of the segment's loops, whose variables are taken apart inside. The vector loop may be
+  // the last of them when its extent is a multiple of the lanes, or when it is the only one.
+  absl::Status LowerFlattened(const Loops& loops, const Segment& segment,
+                              const std::function<absl::Status(int)>& deeper);
+
+  // ---- Tiles (lower_tile.cc) ----
+
+  // Blocks of threads, rows of `size` of them, walk over square tiles. A tile is read with threads along the load loop,
+  // then worked on with threads along the store loop.
+  absl::Status LowerTiled(const Segment& segment, const std::function<absl::Status(int)>& deeper);
+
+  // A load's tile: one plane per part of an element.
+  struct Staged {
+    llvm::Type* plane_type = nullptr;
+    std::vector<llvm::Value*> planes;
+  };
+
+  llvm::Value* TileElement(const Staged& staged, size_t part, llvm::Value* row, llvm::Value* column);
+
+  Value LoadFromTile(const Op& op, const Staged& staged);
+
+  // ---- Vector loops (lower_nest.cc) ----
+
+  // Runs `body` with iterations of `loop` as lanes.
+  absl::Status InVector(int loop, int lanes, const std::function<absl::Status()>& body);
+
+  // Full vectors, then one masked vector for what is left.
+  absl::Status LowerVectorLoop(int loop, int lanes, bool is_task_loop, const std::function<absl::Status()>& body);
+
+  absl::Status LowerTail(int64_t first, int64_t count, int lanes, const std::function<absl::Status(llvm::Value*)>& at);
+
+  // ---- Values (lower_body.cc) ----
+
+  bool Varies(uint64_t loops) const { return vector_loop_ >= 0 && (loops >> vector_loop_ & 1) != 0; }
+
+  // The value of an op as the current context needs it: a vector when `vector`, splat where it is uniform.
+  Value Get(ValueId id, bool vector);
+
+  llvm::Value* CombineMasks(llvm::Value* a, llvm::Value* b);
+
+  absl::Status LowerStatement(const Block::Statement& statement);
+
+  absl::StatusOr<Value> LowerOp(ValueId id);
+
+  absl::StatusOr<Value> LowerToIndex(const Op& op, bool vector);
+
+  // ---- Memory (lower_body.cc) ----
+
+  // The vector loop occurs in no division or remainder.
+  bool IsPlainSum(const IndexExpr& offset) const;
+
+  Access AccessFor(const IndexExpr& offset);
+
+  Value LowerLoad(ValueId id);
+
+  // All threads of a group have the task's values, and no loop is left that they would divide.
+  bool WrittenByOneOfGroup() const;
+
+  absl::Status LowerStore(const Store& store);
+
+  // Every full vector of the store begins at a multiple of 64 bytes, given that the array does.
+  bool StreamsAligned(const Store& store) const;
+
+  // ---- Reductions (lower_reduce.cc) ----
+
+  absl::StatusOr<std::vector<Value>> Combine(const Reduce& reduce, ScalarEmitter* emitter,
+                                             const std::vector<Value>& accumulators,
+                                             const std::vector<Value>& elements);
+
+  static llvm::Value* Part(const Value& value, int part) { return part == 0 ? value.value : value.imaginary; }
+
+  absl::Status LowerReduce(int number);
+
+  // The accumulators of the group's threads; `has` (null: all do) tells whether this thread has any elements.
+  absl::StatusOr<std::vector<Value>> CombineGroup(const Reduce& reduce, std::vector<Value> values, llvm::Value* has);
+
+  // Halves the vectors until one lane is left.
+  absl::StatusOr<std::vector<Value>> CombineLanes(const Reduce& reduce, std::vector<Value> values, int lanes);
+
+  // A stack slot in the function's entry, which becomes a register.
+  llvm::AllocaInst* Slot(llvm::Type* type);
+
+  llvm::IRBuilder<>& b_;
+  const Kernel& kernel_;
+  const Nest& nest_;
+  const NestSchedule& schedule_;
+  const TargetInfo& target_;
+  absl::Span<llvm::Value* const> parameters_;
+  ThreadMapping* const threads_;  // null: one thread runs the code
+  ScalarEmitter scalar_;
+  std::unique_ptr<ScalarEmitter> vector_;  // while inside a vector loop
+  int vector_loop_ = -1;
+  llvm::Value* mask_ = nullptr;    // lanes inside the extent; null: all
+  llvm::Value* active_ = nullptr;  // the thread's task is one of the nest; null: it always is
+  llvm::Value* begin_ = nullptr;
+  llvm::Value* end_ = nullptr;
+  IndexLowering index_;
+  std::vector<Value> values_;
+  Value external_;
+  bool aligned_runs_ = true;  // vectors begin at multiples of their lanes
+  absl::flat_hash_map<ValueId, Staged> staged_;
+  llvm::Value* tile_row_ = nullptr;
+  llvm::Value* tile_column_ = nullptr;
+};
+
+}  // namespace kiln::kernel
+
+#endif  // KILN_KERNEL_NEST_LOWERING_H_
