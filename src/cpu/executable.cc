@@ -12,8 +12,10 @@
 #include "src/cpu/jit.h"
 #include "src/cpu/program_abi.h"
 #include "src/cpu/program_emitter.h"
+#include "src/hlo/builder.h"
 #include "src/hlo/module.h"
 #include "src/passes/pipeline.h"
+#include "src/passes/schedule.h"
 
 namespace kiln::cpu {
 namespace {
@@ -141,7 +143,14 @@ class NativeExecutable : public Executable {
   }
 
   absl::StatusOr<std::unique_ptr<llvm::Module>> EmitModule(const JitCompiler& compiler, llvm::LLVMContext* context) {
-    ProgramEmitter emitter(*module_, Threads());
+    auto probe = std::make_unique<ProgramEmitter>(*module_, Threads());
+    KILN_RETURN_IF_ERROR(probe->Prepare());
+    if (!probe->oversized().empty()) {
+      KILN_RETURN_IF_ERROR(TakeApart(probe->oversized()));
+      probe = std::make_unique<ProgramEmitter>(*module_, Threads());
+      KILN_RETURN_IF_ERROR(probe->Prepare());
+    }
+    ProgramEmitter& emitter = *probe;
     KILN_ASSIGN_OR_RETURN(std::unique_ptr<llvm::Module> code, EmitInto(&emitter, compiler, context, &arena_bytes_));
     for (const hlo::Literal* literal : emitter.table_constants()) constants_.push_back(literal->bytes().data());
     estimated_nanoseconds_ = static_cast<int64_t>(std::min(emitter.estimated_nanoseconds(), 1e18));
@@ -149,16 +158,32 @@ class NativeExecutable : public Executable {
     return code;
   }
 
+  // Puts the bodies of `fusions` in their place, so that each op in them becomes a kernel of its own.
+  absl::Status TakeApart(const std::vector<const hlo::Instruction*>& fusions) {
+    for (hlo::Computation* computation : module_->PostOrder()) {
+      bool changed = false;
+      for (hlo::Instruction* instruction : std::vector<hlo::Instruction*>(computation->instructions())) {
+        if (std::find(fusions.begin(), fusions.end(), instruction) == fusions.end()) continue;
+        hlo::Builder builder(computation, instruction);
+        instruction->ReplaceAllUsesWith(builder.Inline(*instruction->called_computation(), instruction->operands()));
+        changed = true;
+      }
+      if (changed) computation->RemoveDeadInstructions();
+    }
+    module_->RemoveUnusedComputations();
+    return passes::Schedule().Run(module_.get()).status();
+  }
+
   absl::StatusOr<std::unique_ptr<llvm::Module>> EmitAgain(const JitCompiler& compiler,
                                                           llvm::LLVMContext* context) const {
     ProgramEmitter emitter(*module_, Threads());
+    KILN_RETURN_IF_ERROR(emitter.Prepare());
     int64_t arena_bytes = 0;
     return EmitInto(&emitter, compiler, context, &arena_bytes);
   }
 
   absl::StatusOr<std::unique_ptr<llvm::Module>> EmitInto(ProgramEmitter* emitter, const JitCompiler& compiler,
                                                          llvm::LLVMContext* context, int64_t* arena_bytes) const {
-    KILN_RETURN_IF_ERROR(emitter->Prepare());
     KILN_ASSIGN_OR_RETURN(std::unique_ptr<analysis::BufferAssignment> buffers,
                           analysis::BufferAssignment::Run(*module_, emitter->Hooks()));
     *arena_bytes = buffers->arena_bytes();

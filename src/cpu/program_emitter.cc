@@ -110,7 +110,13 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
       return Unimplemented(instruction->Describe(), ": no code is generated for this operation");
     }
     auto scheduled = std::make_unique<ScheduledKernel>();
-    KILN_ASSIGN_OR_RETURN(scheduled->kernel, kernel::BuildKernel(*instruction));
+    absl::StatusOr<kernel::Kernel> kernel = kernel::BuildKernel(*instruction);
+    if (absl::IsResourceExhausted(kernel.status()) && instruction->opcode() == Opcode::kFusion) {
+      oversized_.push_back(instruction);
+      continue;
+    }
+    KILN_RETURN_IF_ERROR(kernel.status());
+    scheduled->kernel = *std::move(kernel);
     for (const kernel::Nest& nest : scheduled->kernel.nests) {
       scheduled->schedules.push_back(kernel::ScheduleNest(scheduled->kernel, nest, target_));
       const kernel::NestSchedule& schedule = scheduled->schedules.back();

@@ -36,6 +36,9 @@ class ProgramEmitter {
   analysis::TargetHooks Hooks();
   // Builds every kernel, so that an op without generated code is found before anything is emitted.
   absl::Status Prepare();
+  // After Prepare: fusions that would make too large a kernel. They have no code; the caller takes them apart and starts
+  // over with another emitter.
+  const std::vector<const hlo::Instruction*>& oversized() const { return oversized_; }
   absl::Status Emit(const analysis::BufferAssignment& buffers, llvm::Module* output);
 
   // Constants that the program finds in its table, in order; owned by the HLO module.
@@ -57,6 +60,7 @@ class ProgramEmitter {
   absl::flat_hash_map<const hlo::Instruction*, std::unique_ptr<ScheduledKernel>> kernels_;
   absl::flat_hash_map<const hlo::Instruction*, MatrixProduct> products_;
   std::vector<const hlo::Literal*> table_constants_;
+  std::vector<const hlo::Instruction*> oversized_;
   int64_t kernel_count_ = 0;
   double estimated_nanoseconds_ = 0;
 };

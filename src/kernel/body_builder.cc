@@ -15,6 +15,8 @@ namespace {
 // Bodies beyond this size are not worth one kernel, and bound what a hostile program can make the compiler do.
 constexpr size_t kMaxOps = 8192;
 constexpr int kMaxDepth = 2000;
+// Divisions of divisions, as reshapes between transposes make them, can double with every op.
+constexpr int64_t kMaxIndexTerms = 512;
 
 }  // namespace
 
@@ -139,6 +141,12 @@ absl::StatusOr<ValueId> BodyBuilder::Emit(const Instruction* instruction, const 
   if (found != memo_.end()) return found->second;
   if (kernel_.ops.size() > kMaxOps || depth_ > kMaxDepth) {
     return ResourceExhausted(instruction->Describe(), ": the fused body grows past ", kMaxOps, " operations");
+  }
+  for (const IndexExpr& expr : index) {
+    if (kernel_.terms.SizeOf(expr) > kMaxIndexTerms) {
+      return ResourceExhausted(instruction->Describe(), ": an index of the fused body has more than ", kMaxIndexTerms,
+                               " terms");
+    }
   }
   ++depth_;
   auto value = EmitUncached(instruction, index, leaf);

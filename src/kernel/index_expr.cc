@@ -66,6 +66,7 @@ IndexExpr IndexTerms::Single(int term) const {
 int IndexTerms::Intern(Term term) {
   auto key = std::make_tuple(static_cast<int>(term.kind), term.id, term.divisor, term.inner);
   auto [it, inserted] = numbers_.try_emplace(std::move(key), static_cast<int>(terms_.size()));
+  term.size = 1 + SizeOf(term.inner);
   if (inserted) terms_.push_back(std::move(term));
   return it->second;
 }
@@ -93,6 +94,13 @@ IndexRange IndexTerms::RangeOf(const IndexExpr& expr) const {
     range.high += coefficient * (coefficient > 0 ? term.high : term.low);
   }
   return range;
+}
+
+int64_t IndexTerms::SizeOf(const IndexExpr& expr) const {
+  constexpr int64_t kEnough = int64_t{1} << 40;
+  int64_t size = 0;
+  for (const auto& [number, coefficient] : expr.terms) size = std::min(size + terms_[number].size, kEnough);
+  return size;
 }
 
 uint64_t IndexTerms::LoopsOf(const IndexExpr& expr) const {

@@ -58,6 +58,7 @@ class IndexTerms {
     int64_t divisor = 0;  // kFloorDiv, kMod: above 0
     IndexRange range;
     uint64_t loops = 0;  // bit l: depends on loop l
+    int64_t size = 1;    // terms in it, each counted as often as it is written
   };
 
   // A loop variable that runs over [0, extent).
@@ -71,6 +72,8 @@ class IndexTerms {
 
   IndexRange RangeOf(const IndexExpr& expr) const;
   uint64_t LoopsOf(const IndexExpr& expr) const;
+  // Terms of `expr` written out; what computing it costs.
+  int64_t SizeOf(const IndexExpr& expr) const;
   // The term number of a loop, or -1 when the loop was never made (extent 1 loops are the constant 0).
   int LoopTerm(int loop) const;
 

@@ -13,7 +13,7 @@ using hlo::Instruction;
 using hlo::Opcode;
 
 // Instructions that inlining may add to a module; a program of n nested doublings would otherwise grow to 2^n.
-constexpr int64_t kMaxAddedInstructions = 1 << 20;
+constexpr int64_t kMaxAddedInstructions = 1 << 15;
 
 void Inline(Instruction* call) {
   hlo::Builder builder(call->parent(), nullptr);

@@ -13,7 +13,7 @@ using hlo::Instruction;
 using hlo::Opcode;
 
 absl::StatusOr<bool> FlattenCallGraph::Run(hlo::Module* module) {
-  constexpr int64_t kMaxCopiedInstructions = 1 << 20;
+  constexpr int64_t kMaxCopiedInstructions = 1 << 15;
   int64_t copied = 0;
   bool changed = false;
   absl::flat_hash_set<const Computation*> owned = {module->entry()};

@@ -31,8 +31,11 @@ Instruction* Flatten(const Match& match, hlo::Builder& builder) {
   };
   const auto operands = match.root()->operands();
   if (std::none_of(operands.begin(), operands.end(), inner)) return nullptr;
+  // concatenate(x, x) again and again would have a number of operands exponential in the depth.
+  constexpr size_t kMaxOperands = 256;
   std::vector<Instruction*> flat;
   for (Instruction* operand : operands) {
+    if (flat.size() > kMaxOperands) return nullptr;
     if (inner(operand)) {
       flat.insert(flat.end(), operand->operands().begin(), operand->operands().end());
     } else {

@@ -72,6 +72,9 @@ Instruction* KnownBranch(const Match& match, hlo::Builder& builder) {
 Instruction* InlineMap(const Match& match, hlo::Builder& builder) {
   const Instruction& root = *match.root();
   const Computation& body = *root.called_computation();
+  // Bodies that map in turn would double with every level.
+  constexpr int64_t kMaxBody = 256;
+  if (body.instruction_count() > kMaxBody) return nullptr;
   for (const Instruction* instruction : body.instructions()) {
     const bool is_source = instruction->IsParameter() || instruction->IsConstant();
     if (!instruction->shape().IsScalar() || (!is_source && !hlo::IsElementwise(instruction->opcode()))) return nullptr;

@@ -1,0 +1,51 @@
+// No two ranges that live at one time share memory, and the arena is no larger than it must be in simple cases.
+#include "src/analysis/arena_packing.h"
+
+#include <random>
+
+#include "gtest/gtest.h"
+
+namespace kiln::analysis {
+namespace {
+
+TEST(ArenaPackingTest, RandomRangesNeverMeet) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<LiveRange> ranges(random() % 60 + 1);
+    int64_t total = 0, peak = 0;
+    for (LiveRange& range : ranges) {
+      range.bytes = static_cast<int64_t>(random() % 5 == 0 ? random() % 100000 : random() % 300);
+      range.first = static_cast<int64_t>(random() % 40);
+      range.last = range.first + static_cast<int64_t>(random() % 10);
+      total += (range.bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+    }
+    for (int64_t time = 0; time < 50; ++time) {
+      int64_t live = 0;
+      for (const LiveRange& range : ranges) live += range.first <= time && time <= range.last ? range.bytes : 0;
+      peak = std::max(peak, live);
+    }
+    const int64_t bytes = PackArena(&ranges);
+    EXPECT_LE(bytes, total);
+    EXPECT_GE(bytes, peak);
+    for (size_t i = 0; i < ranges.size(); ++i) {
+      const LiveRange& a = ranges[i];
+      EXPECT_EQ(a.offset % kArenaAlignment, 0);
+      EXPECT_GE(a.offset, 0);
+      EXPECT_LE(a.offset + a.bytes, bytes);
+      for (size_t j = 0; j < i; ++j) {
+        const LiveRange& b = ranges[j];
+        if (a.bytes == 0 || b.bytes == 0 || a.last < b.first || b.last < a.first) continue;
+        EXPECT_TRUE(a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset)
+            << "round " << round << ": ranges " << i << " and " << j;
+      }
+    }
+  }
+}
+
+TEST(ArenaPackingTest, ReusesMemoryOfTheDead) {
+  std::vector<LiveRange> ranges = {{640, 0, 1}, {640, 2, 3}, {640, 4, 5}};
+  EXPECT_EQ(PackArena(&ranges), 640);
+}
+
+}  // namespace
+}  // namespace kiln::analysis

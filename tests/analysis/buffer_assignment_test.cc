@@ -1,0 +1,122 @@
+// Values that live at one time have places of their own, and loops work in place.
+#include "src/analysis/buffer_assignment.h"
+
+#include "gtest/gtest.h"
+#include "src/cpu/program_emitter.h"
+#include "src/passes/pipeline.h"
+#include "tests/cpu/random_programs.h"
+#include "tests/hlo_test_util.h"
+
+namespace kiln::analysis {
+namespace {
+
+struct Assigned {
+  std::unique_ptr<hlo::Module> module;
+  std::unique_ptr<cpu::ProgramEmitter> emitter;
+  std::unique_ptr<BufferAssignment> buffers;
+};
+
+Assigned Assign(const std::string& text) {
+  Assigned assigned;
+  assigned.module = ParseOrDie(text);
+  EXPECT_TRUE(passes::RunPipeline(assigned.module.get(), passes::CpuPipeline()).ok());
+  assigned.emitter = std::make_unique<cpu::ProgramEmitter>(*assigned.module, 1);
+  const absl::Status status = assigned.emitter->Prepare();
+  EXPECT_TRUE(status.ok()) << status;
+  auto buffers = BufferAssignment::Run(*assigned.module, assigned.emitter->Hooks());
+  EXPECT_TRUE(buffers.ok()) << buffers.status();
+  if (buffers.ok()) assigned.buffers = *std::move(buffers);
+  return assigned;
+}
+
+TEST(BufferAssignmentTest, LiveBuffersOfTheArenaDoNotMeet) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    const Assigned assigned = Assign(testing::WriteGraph(seed, static_cast<int>(seed % 4)).text);
+    ASSERT_NE(assigned.buffers, nullptr);
+    const std::vector<Buffer>& buffers = assigned.buffers->buffers();
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      const Buffer& a = buffers[i];
+      if (a.storage != Storage::kArena || a.bytes == 0 || a.last < a.first) continue;
+      EXPECT_LE(a.offset + a.bytes, assigned.buffers->arena_bytes());
+      for (size_t j = 0; j < i; ++j) {
+        const Buffer& b = buffers[j];
+        if (b.storage != Storage::kArena || b.bytes == 0 || b.last < b.first) continue;
+        if (a.last < b.first || b.last < a.first) continue;
+        EXPECT_TRUE(a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset)
+            << "seed " << seed << ": buffers " << i << " and " << j;
+      }
+    }
+  }
+}
+
+int64_t CopiesInLoop(const Assigned& assigned) {
+  int64_t copies = 0;
+  for (const hlo::Computation* computation : assigned.module->computations()) {
+    if (computation == assigned.module->entry()) continue;
+    copies += static_cast<int64_t>(assigned.buffers->CopiesAtEnd(computation).size());
+    for (const hlo::Instruction* instruction : computation->instructions()) {
+      copies += static_cast<int64_t>(assigned.buffers->CopiesBefore(instruction).size());
+    }
+  }
+  return copies;
+}
+
+// A loop with state (s32[], STATE...), run 100 times.
+std::string Loop(const std::string& state, const std::string& body, const std::string& entry) {
+  return absl::StrCat("HloModule loop\nb {\n  p = ", state, " parameter(0)\n  i = s32[] get-tuple-element(p), index=0\n",
+                      "  one = s32[] constant(1)\n  j = s32[] add(i, one)\n", body, "}\nc {\n  p = ", state,
+                      " parameter(0)\n  i = s32[] get-tuple-element(p), index=0\n  n = s32[] constant(100)\n",
+                      "  ROOT r = pred[] compare(i, n), direction=LT\n}\nENTRY main {\n  z = s32[] constant(0)\n", entry, "}\n");
+}
+
+TEST(BufferAssignmentTest, ScanWritesItsRowsInPlace) {
+  const std::string state = "(s32[], f32[64], f32[100,64], f32[100,64])";
+  const Assigned assigned = Assign(Loop(
+      state,
+      absl::StrCat("  h = f32[64] get-tuple-element(p), index=1\n  xs = f32[100,64] get-tuple-element(p), index=2\n"
+                   "  ys = f32[100,64] get-tuple-element(p), index=3\n  zero = s32[] constant(0)\n"
+                   "  row = f32[1,64] dynamic-slice(xs, i, zero), dynamic_slice_sizes={1,64}\n  x = f32[64] reshape(row)\n"
+                   "  s = f32[64] add(h, x)\n  t = f32[64] tanh(s)\n  u = f32[1,64] reshape(t)\n"
+                   "  zs = f32[100,64] dynamic-update-slice(ys, u, i, zero)\n  ROOT r = ", state, " tuple(j, t, xs, zs)\n"),
+      absl::StrCat("  h = f32[64] parameter(0)\n  xs = f32[100,64] parameter(1)\n  f = f32[] constant(0)\n"
+                   "  ys = f32[100,64] broadcast(f), dimensions={}\n  t = ", state, " tuple(z, h, xs, ys)\n  w = ", state,
+                   " while(t), condition=c, body=b\n  ROOT r = f32[100,64] get-tuple-element(w), index=3\n")));
+  ASSERT_NE(assigned.buffers, nullptr);
+  EXPECT_EQ(CopiesInLoop(assigned), 0) << assigned.buffers->ToString();
+}
+
+TEST(BufferAssignmentTest, ElementwiseStateIsUpdatedInPlace) {
+  const std::string state = "(s32[], f32[1000], f32[])";
+  const Assigned assigned = Assign(Loop(
+      state,
+      absl::StrCat("  x = f32[1000] get-tuple-element(p), index=1\n  a = f32[] get-tuple-element(p), index=2\n"
+                   "  b = f32[1000] broadcast(a), dimensions={}\n  y = f32[1000] multiply(x, b)\n  q = f32[] sine(a)\n  ROOT r = ",
+                   state, " tuple(j, y, q)\n"),
+      absl::StrCat("  x = f32[1000] parameter(0)\n  a = f32[] parameter(1)\n  t = ", state, " tuple(z, x, a)\n  w = ", state,
+                   " while(t), condition=c, body=b\n  ROOT r = f32[1000] get-tuple-element(w), index=1\n")));
+  ASSERT_NE(assigned.buffers, nullptr);
+  int64_t array_copies = 0;
+  for (const hlo::Computation* computation : assigned.module->computations()) {
+    if (computation == assigned.module->entry()) continue;
+    for (const BufferCopy& copy : assigned.buffers->CopiesAtEnd(computation)) {
+      array_copies += assigned.buffers->buffer(copy.from).bytes > 64;
+    }
+  }
+  EXPECT_EQ(array_copies, 0) << assigned.buffers->ToString();
+}
+
+TEST(BufferAssignmentTest, SwappedStateIsNotLost) {
+  // Two arrays that change places need memory for one more, and not more than that.
+  const std::string state = "(s32[], f32[1000], f32[1000])";
+  const Assigned assigned = Assign(
+      Loop(state,
+           absl::StrCat("  x = f32[1000] get-tuple-element(p), index=1\n  y = f32[1000] get-tuple-element(p), index=2\n  ROOT r = ",
+                        state, " tuple(j, y, x)\n"),
+           absl::StrCat("  x = f32[1000] parameter(0)\n  y = f32[1000] parameter(1)\n  t = ", state, " tuple(z, x, y)\n  ROOT w = ",
+                        state, " while(t), condition=c, body=b\n")));
+  ASSERT_NE(assigned.buffers, nullptr);
+  EXPECT_LE(assigned.buffers->arena_bytes(), 2 * 4032) << assigned.buffers->ToString();
+}
+
+}  // namespace
+}  // namespace kiln::analysis
