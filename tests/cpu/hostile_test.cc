@@ -14,7 +14,8 @@ namespace kiln::testing {
 namespace {
 
 // Processor time, so that other work on the machine does not count.
-constexpr double kMaxSeconds = 8;
+// Several times what the slowest takes, for the sake of slower and busier machines.
+constexpr double kMaxSeconds = 20;
 
 double ProcessorSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
