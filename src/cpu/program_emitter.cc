@@ -106,6 +106,10 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
       ++kernel_count_;
       continue;
     }
+    if (const auto* custom_call = instruction->GetIf<hlo::CustomCallAttributes>()) {
+      return Unimplemented(instruction->Describe(), ": no handler is known for the custom call target '",
+                           custom_call->target, "'");
+    }
     if (!kernel::HasKernel(instruction->opcode())) {
       return Unimplemented(instruction->Describe(), ": no code is generated for this operation");
     }
