@@ -48,7 +48,7 @@ analysis::TargetHooks ProgramEmitter::Hooks() {
   };
   hooks.scratch_bytes = [this](const Instruction& instruction) -> int64_t {
     auto product = products_.find(&instruction);
-    if (product != products_.end()) return product->second.plan.scratch_bytes;
+    if (product != products_.end()) return product->second.scratch_bytes();
     return HasOpEmitter(instruction) ? OpScratchBytes(instruction) : 0;
   };
   return hooks;
@@ -101,7 +101,7 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
     }
     KILN_ASSIGN_OR_RETURN(std::optional<MatrixProduct> product, FindMatrixProduct(*instruction, target_, threads_));
     if (product.has_value()) {
-      estimated_nanoseconds_ += times * static_cast<double>(product->plan.estimated_nanoseconds);
+      estimated_nanoseconds_ += times * static_cast<double>(product->estimated_nanoseconds());
       products_.emplace(instruction, *std::move(product));
       ++kernel_count_;
       continue;
