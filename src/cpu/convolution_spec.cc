@@ -56,6 +56,12 @@ void Merge(std::vector<Dimension>* dimensions) {
   *dimensions = std::move(merged);
 }
 
+Dimension Take(size_t index, std::vector<Dimension>* dimensions) {
+  Dimension taken = std::move((*dimensions)[index]);
+  dimensions->erase(dimensions->begin() + static_cast<std::ptrdiff_t>(index));
+  return taken;
+}
+
 // Takes the innermost out: the nearest neighbours in lhs, if there are enough of them.
 Dimension TakeInner(std::vector<Dimension>* dimensions) {
   if (dimensions->empty()) return {};
@@ -70,9 +76,7 @@ Dimension TakeInner(std::vector<Dimension>* dimensions) {
                                                   }) -
                                  dimensions->begin());
   }
-  Dimension inner = std::move((*dimensions)[chosen]);
-  dimensions->erase(dimensions->begin() + static_cast<std::ptrdiff_t>(chosen));
-  return inner;
+  return Take(chosen, dimensions);
 }
 
 bool HasProduct(const Instruction& convolution, const hlo::ConvolutionAttributes& a) {
@@ -269,7 +273,9 @@ class Splitter {
       }
     }
     const Dimension inner_row = TakeInner(&rows);
-    const Dimension inner_step = TakeInner(&steps);
+    // Lanes of their own elements are loads for every step: those that follow each other should be neighbours.
+    const Dimension inner_step =
+        gemm.column_group > 0 && !steps.empty() ? Take(steps.size() - 1, &steps) : TakeInner(&steps);
     gemm.m = inner_row.step.size;
     gemm.n = columns.step.size;
     gemm.k = inner_step.step.size;

@@ -304,8 +304,9 @@ GemmEmitter::Sums GemmEmitter::EmitGoSum(const Tile& tile, int64_t rows, int64_t
           llvm::Value* rhs_offset = layout_.rhs.packed
                                         ? Scale(b_.CreateSub(index, begin), problem_.k * layout_.rhs.k_stride)
                                         : Offset(problem_.outer_steps, index, Operand::kRhs);
-          return EmitInnerSum(At(tile.lhs, Offset(problem_.outer_steps, index, Operand::kLhs), LhsBytes()),
-                              At(tile.rhs, rhs_offset, RhsBytes()), rows, columns, std::move(sums));
+          llvm::Value* lhs = At(tile.lhs, Offset(problem_.outer_steps, index, Operand::kLhs), LhsBytes());
+          return EmitInnerSum(Opaque(lhs), Opaque(At(tile.rhs, rhs_offset, RhsBytes())), rows, columns,
+                              std::move(sums));
         });
   }
   if (!InParts()) return EmitInnerSum(tile.lhs, tile.rhs, rows, columns, std::move(sums));

@@ -241,7 +241,7 @@ void GemmEmitter::PackRhsTransposed(llvm::Value* from, llvm::Value* to, llvm::Va
   const bool aligned = few || (constant != nullptr && constant->getSExtValue() % lanes == 0);
   // `count` columns from `first` on by `steps` steps from `k` on; where those are fewer than lanes, zeros fill up.
   const auto block = [&](llvm::Value* k, llvm::Value* first, int64_t steps, int64_t count) {
-    llvm::Value* source = At(At(from, first, problem_.rhs_n * stored), k, step_bytes);
+    llvm::Value* source = Opaque(At(At(from, first, problem_.rhs_n * stored), k, step_bytes));
     // Vector i holds the steps of columns i, i + quad, i + 2 quad and so on, one 128-bit group each, so that all that
     // is left is a transposition inside the groups.
     std::vector<llvm::Value*> vectors;
@@ -271,7 +271,7 @@ void GemmEmitter::PackRhsTransposed(llvm::Value* from, llvm::Value* to, llvm::Va
                                   : At(target, PackedStep(b_.CreateAdd(k, Int(step))), row_bytes);
       GemmValue value;
       value.part[0] = vectors[step];
-      StoreNative(row, value, 0, aligned);
+      StoreNative(Opaque(row), value, 0, aligned);
     }
   };
   // The last block of a side that is no multiple of it reaches back over the one before and copies some of it again:

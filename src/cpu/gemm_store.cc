@@ -179,8 +179,12 @@ absl::Status GemmEmitter::EmitStores(const Tile& tile, int64_t rows, int64_t col
       // The last group reaches back over the one before and stores some of it again.
       llvm::Value* row =
           rows % kGroup == 0 ? first : b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, first, Int(rows - kGroup));
+      // From here on the tile begins at this row.
       Tile at = tile;
-      at.m = b_.CreateAdd(tile.m, row);
+      at.out = Opaque(At(tile.out, b_.CreateAdd(Scale(b_.CreateAdd(tile.m, row), problem_.out_m),
+                                                Scale(tile.n, problem_.out_n)),
+                         StoredElement(problem_.out_type)));
+      at.m = at.n = Int(0);
       std::vector<llvm::Value*> group;
       for (int64_t i = 0; i < kGroup; ++i) {
         group.push_back(b_.CreateAlignedLoad(

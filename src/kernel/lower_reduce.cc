@@ -43,7 +43,9 @@ void NestLowering::BoundLoops(const Reduce& reduce, int vector_loop) {
       }
       loop = term.id;
       coefficient = factor;
-      std::erase_if(rest.terms, [&, number = number](const auto& t) { return t.first == number; });
+      rest.terms.erase(std::remove_if(rest.terms.begin(), rest.terms.end(),
+                                      [number = number](const auto& t) { return t.first == number; }),
+                       rest.terms.end());
     }
     const uint64_t others = kernel_.terms.LoopsOf(rest);
     const bool own = std::any_of(reduce.loops.begin(), reduce.loops.end(), [&](int l) { return (others >> l & 1) != 0; });

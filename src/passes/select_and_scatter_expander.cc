@@ -184,11 +184,16 @@ absl::StatusOr<Instruction*> SelectAndScatterExpander::Expand(Instruction* instr
     permuted_sizes.push_back(sizes[permutation[i]]);
     inverse[permutation[i]] = static_cast<int64_t>(i);
   }
+  Instruction* operand = builder.Transpose(instruction->operand(0), permutation);
+  Instruction* source = builder.Transpose(instruction->operand(1), permutation);
   Instruction* moved = builder.Add(Opcode::kSelectAndScatter, Shape(instruction->shape().element_type(), permuted_sizes),
-                                   {builder.Transpose(instruction->operand(0), permutation),
-                                    builder.Transpose(instruction->operand(1), permutation), instruction->operand(2)},
-                                   std::move(permuted), instruction->called_computations());
-  return builder.Transpose(Expansion(moved).Run(), inverse);
+                                   {operand, source, instruction->operand(2)}, std::move(permuted),
+                                   instruction->called_computations());
+  Instruction* result = builder.Transpose(Expansion(moved).Run(), inverse);
+  // In an order of their own, so that no fusion takes the transposes in and has the windows along lanes again.
+  source->AddControlPredecessor(operand);
+  result->AddControlPredecessor(source);
+  return result;
 }
 
 }  // namespace kiln::passes
