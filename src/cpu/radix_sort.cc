@@ -15,7 +15,8 @@ namespace {
 constexpr int kDigitBits = 8;
 constexpr int kDigits = 1 << kDigitBits;
 // Up to here the histograms cost more than comparing all pairs, many at a time.
-constexpr int64_t kRankedSize = 80;
+constexpr int64_t kRankedSize = 64;
+constexpr int64_t kVectorBytes = 64;
 // Rows of this size are each divided over the threads; smaller ones are dealt out whole.
 constexpr int64_t kDividedSize = 1 << 16;
 constexpr int64_t kMaxStripes = 64;
@@ -104,12 +105,21 @@ void ForEach(ProgramContext* context, int64_t count, Function function) {
     for (int64_t i = 0; i < kBlock; ++i) above |= keys[i] > bound ? 1 : 0;                      \
     return above != 0;                                                                          \
   }                                                                                             \
-  KILN_VECTOR_CLONES void RankRow(const Key* keys, int64_t size, Key* ranks) {                  \
-    for (int64_t i = 0; i < size; ++i) ranks[i] = 0;                                            \
-    for (int64_t j = 0; j < size; ++j) {                                                        \
-      const Key key = keys[j];                                                                  \
-      for (int64_t i = 0; i < j; ++i) ranks[i] += key < keys[i] ? 1 : 0;                        \
-      for (int64_t i = j + 1; i < size; ++i) ranks[i] += key <= keys[i] ? 1 : 0;                \
+  KILN_VECTOR_CLONES void RankRow(const Key* row, int64_t size, Key* ranks) {                   \
+    typedef Key Vector __attribute__((vector_size(kVectorBytes)));                              \
+    constexpr int kLanes = kVectorBytes / sizeof(Key);                                          \
+    Key keys[kRankedSize] = {};                                                                 \
+    std::memcpy(keys, row, size * sizeof(Key));                                                 \
+    Vector places;                                                                              \
+    for (int lane = 0; lane < kLanes; ++lane) places[lane] = static_cast<Key>(lane);            \
+    for (int64_t begin = 0; begin < size; begin += kLanes, places += static_cast<Key>(kLanes)) { \
+      Vector own, before = {};                                                                  \
+      std::memcpy(&own, keys + begin, kVectorBytes);                                            \
+      for (int64_t j = 0; j < size; ++j) {                                                      \
+        const Vector other = Vector{} + keys[j], place = Vector{} + static_cast<Key>(j);        \
+        before -= reinterpret_cast<Vector>((other < own) | ((other == own) & (place < places))); \
+      }                                                                                         \
+      std::memcpy(ranks + begin, &before, kVectorBytes);                                        \
     }                                                                                           \
   }
 // AnyAbove: whether one of kBlock keys is above `bound`. RankRow: where each key of a row goes in a stable sort of it.
