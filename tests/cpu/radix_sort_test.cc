@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
 class TopRowsTest : public testing::TestWithParam<std::tuple<int64_t, int64_t, int64_t, int64_t, uint64_t>> {};
 
 TEST_P(TopRowsTest, SelectsTheLargestAndOfEqualOnesTheFirst) {
-  const auto [rows, size, width, k, mask] = GetParam();
+  const auto& [rows, size, width, k, mask] = GetParam();
   std::mt19937_64 random(11);
   const std::vector<uint8_t> keys = RandomBytes(random, rows * size * width, mask);
   std::vector<uint8_t> top(rows * k * width + 8);
