@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <utility>
 
 #include "src/cpu/gemm_types.h"
@@ -86,8 +87,11 @@ bool HasProduct(const Instruction& convolution, const hlo::ConvolutionAttributes
                        (hlo::IsFloating(type) && hlo::BitWidth(type) >= 16);
     if (!known || shape->element_count() == 0) return false;
   }
-  return std::none_of(a.window.begin(), a.window.end(),
-                      [](const hlo::WindowDimension& w) { return w.reversal && w.size > 1; });
+  constexpr int64_t kLimit = int64_t{1} << 31;  // products of two stay far from overflow
+  return std::all_of(a.window.begin(), a.window.end(), [](const hlo::WindowDimension& w) {
+    return !(w.reversal && w.size > 1) && w.size < kLimit && w.stride < kLimit && w.window_dilation < kLimit &&
+           w.base_dilation < kLimit && std::abs(w.padding_low) < kLimit;
+  });
 }
 
 // A part of the result along one spatial dimension: every result_step-th place from result_start on, which meet every
@@ -108,6 +112,10 @@ struct Space {
 };
 
 constexpr int64_t kMaxPhases = 4;  // of one dimension
+
+// A padded copy has at most so many times the elements of input and result, or this many.
+constexpr double kMaxGrowth = 4;
+constexpr double kSmallCopy = 1 << 20;
 
 Space SpaceOf(const hlo::WindowDimension& w, int64_t size, int64_t result) {
   Space space;
@@ -162,7 +170,7 @@ class Splitter {
     groups_ = a_.feature_group_count * a_.batch_group_count;
     features_ = out_.dimensions(a_.output_feature) / groups_;
     inputs_ = rhs_.dimensions(a_.kernel_input_feature);
-    PlaceInput(*arithmetic);
+    if (!PlaceInput(*arithmetic)) return {};
     std::vector<ConvolutionSpec> specs;
     std::vector<Phase> phases(spaces_.size());
     AddPhases(0, &phases, &specs);
@@ -170,8 +178,8 @@ class Splitter {
   }
 
  private:
-  // Finds how lhs is read, and whether it is there as it is read.
-  void PlaceInput(const GemmArithmetic& arithmetic) {
+  // Finds how lhs is read, and whether it is there as it is read. False when the copy would be out of proportion.
+  bool PlaceInput(const GemmArithmetic& arithmetic) {
     const int depth = arithmetic.MaxDepth(common_.lhs.type, common_.rhs.type);
     const bool in_groups_of_k = depth > 1 && a_.input_feature == lhs_.rank() - 1 && inputs_ % depth == 0 &&
                                 (groups_ == 1 || features_ >= lanes_);
@@ -186,6 +194,10 @@ class Splitter {
       padding[d] = spaces_.back().padding;
       copied |= spaces_.back().copied;
     }
+    double elements = 1;
+    for (const GemmPadding& p : padding) elements *= static_cast<double>(p.padded);
+    const double all = static_cast<double>(lhs_.element_count() + out_.element_count());
+    if (copied && elements > kMaxGrowth * all + kSmallCopy) return false;
     std::vector<int64_t> sizes;
     for (const GemmPadding& p : padding) sizes.push_back(copied ? p.padded : p.size);
     lhs_strides_ = RowMajorStrides(sizes);
@@ -196,6 +208,7 @@ class Splitter {
     } else {
       for (size_t d = 0; d < padding.size(); ++d) common_.lhs_offset -= padding[d].low * lhs_strides_[d];
     }
+    return true;
   }
 
   // One product for every choice of phases of the spatial dimensions from `space` on.
