@@ -289,6 +289,9 @@ absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instructio
     }
     for (const GemmPhase& phase : part.plan.phases) {
       llvm::Function* function = output_.getFunction(phase.function);
+      // Called by its task alone: one function to compile instead of two.
+      function->setLinkage(llvm::Function::InternalLinkage);
+      function->addFnAttr(llvm::Attribute::AlwaysInline);
       ParallelTask task(&b_, absl::StrCat(phase.function, ".task"), closure);
       std::vector<llvm::Value*> arguments;
       for (size_t i = 0; i < extra; ++i) arguments.push_back(task.closure(i));
