@@ -16,9 +16,11 @@
 #include "src/passes/layout_normalization.h"
 #include "src/passes/opt_barrier_remover.h"
 #include "src/passes/qr_expander.h"
+#include "src/passes/reduce_window_to_scan.h"
 #include "src/passes/rng_bit_generator_expander.h"
 #include "src/passes/rng_expander.h"
 #include "src/passes/row_fusion.h"
+#include "src/passes/scan_expander.h"
 #include "src/passes/schedule.h"
 #include "src/passes/select_and_scatter_expander.h"
 #include "src/passes/simplify/algebraic_simplifier.h"
@@ -54,7 +56,7 @@ PassList CommonPasses() {
                        CholeskyExpander, TriangularSolveExpander, QrExpander, EighExpander, FftExpander,
                        ApproxTopKExpander, DimensionSizeExpander>());
   list.push_back(Simplification("simplification"));
-  Append(&list, ListOf<SortKeys, DotCanonicalization>());
+  Append(&list, ListOf<ReduceWindowToScan, ScanExpander, SortKeys, DotCanonicalization>());
   list.push_back(Simplification("dot-simplification"));
   Append(&list, ListOf<TransposeFolding, OptBarrierRemover>());
   list.push_back(Simplification("final-simplification"));
@@ -86,6 +88,8 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<AlgebraicSimplifier>,
     Make<ConstantFolding>,
     Make<Cse>,
+    Make<ReduceWindowToScan>,
+    Make<ScanExpander>,
     Make<SortKeys>,
     Make<DotCanonicalization>,
     Make<TransposeFolding>,
