@@ -28,17 +28,28 @@ std::string Describe(const mlir::Operation& operation) {
 std::string OpImport::Describe() const { return stablehlo::Describe(operation_); }
 
 absl::Status OpImport::ReadOperands() {
+  if (IsQuantized(operation_)) {
+    KILN_ASSIGN_OR_RETURN(view_, ChooseView(operation_));
+  }
+  hlo::Builder builder(body_.computation(), nullptr);
   operands_.reserve(operation_.operands.size());
   for (const mlir::Value* value : operation_.operands) {
     KILN_ASSIGN_OR_RETURN(hlo::Instruction * instruction, body_.Get(value, operation_));
+    const mlir::QuantizedType* type = QuantizedElement(*value->type);
+    if (type != nullptr) instruction = FromStorage(builder, instruction, view_, *type);
     operands_.push_back(instruction);
   }
+  for (hlo::Instruction* instruction : builder.added()) Annotate(instruction);
   return absl::OkStatus();
 }
 
 absl::StatusOr<hlo::Shape> OpImport::ResultShape(size_t index) const {
-  absl::StatusOr<hlo::Shape> shape = ToShape(*operation_.results[index]->type);
-  if (!shape.ok()) return Annotate(shape.status(), Describe());
+  const mlir::Type& type = *operation_.results[index]->type;
+  absl::StatusOr<hlo::Shape> shape = ToShape(type);
+  if (!shape.ok()) return kiln::Annotate(shape.status(), Describe());
+  if (const mlir::QuantizedType* quantized = QuantizedElement(type)) {
+    shape->set_element_type(ViewedElement(view_, *quantized));
+  }
   return shape;
 }
 
@@ -122,6 +133,11 @@ hlo::Instruction* OpImport::Add(hlo::Opcode opcode, hlo::Shape shape, std::vecto
                                 hlo::Attributes attributes, std::vector<hlo::Computation*> called) {
   hlo::Instruction* instruction =
       body_.computation()->Add(opcode, std::move(shape), std::move(operands), std::move(attributes), std::move(called));
+  Annotate(instruction);
+  return instruction;
+}
+
+void OpImport::Annotate(hlo::Instruction* instruction) const {
   const mlir::Location& location = *operation_.location;
   if (location.known()) {
     hlo::Metadata metadata;
@@ -131,7 +147,7 @@ hlo::Instruction* OpImport::Add(hlo::Opcode opcode, hlo::Shape shape, std::vecto
     metadata.source_column = location.column;
     instruction->set_metadata(std::move(metadata));
   }
-  if (operation_.discardable.empty()) return instruction;
+  if (operation_.discardable.empty()) return;
   if (auto sharding = mlir::AsString(mlir::Find(operation_.discardable, "mhlo.sharding"))) {
     instruction->set_sharding(std::string(*sharding));
   }
@@ -144,7 +160,6 @@ hlo::Instruction* OpImport::Add(hlo::Opcode opcode, hlo::Shape shape, std::vecto
       }
     }
   }
-  return instruction;
 }
 
 hlo::Instruction* OpImport::AddTupleElement(hlo::Instruction* tuple, int64_t index) {
@@ -162,14 +177,19 @@ absl::Status OpImport::Define(const std::vector<hlo::Instruction*>& instructions
   if (instructions.size() != result_count()) {
     return Invalid("has ", result_count(), " results, expected ", instructions.size());
   }
+  hlo::Builder builder(body_.computation(), nullptr);
   for (size_t i = 0; i < instructions.size(); ++i) {
     KILN_ASSIGN_OR_RETURN(const hlo::Shape declared, ResultShape(i));
     if (!hlo::Shape::Compatible(declared, instructions[i]->shape())) {
       return Invalid("result ", i, " is declared as ", declared.ToString(false), ", expected ",
                      instructions[i]->shape().ToString(false));
     }
-    body_.Define(operation_.results[i], instructions[i]);
+    hlo::Instruction* instruction = instructions[i];
+    const mlir::QuantizedType* type = QuantizedElement(*operation_.results[i]->type);
+    if (type != nullptr) instruction = ToStorage(builder, instruction, view_, *type, operation_);
+    body_.Define(operation_.results[i], instruction);
   }
+  for (hlo::Instruction* instruction : builder.added()) Annotate(instruction);
   return absl::OkStatus();
 }
 

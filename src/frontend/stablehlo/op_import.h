@@ -15,6 +15,7 @@
 #include "absl/types/span.h"
 #include "src/base/status.h"
 #include "src/frontend/mlir/operation.h"
+#include "src/frontend/stablehlo/quantization.h"
 #include "src/frontend/stablehlo/types.h"
 #include "src/hlo/module.h"
 
@@ -86,13 +87,14 @@ class OpImport {
   const mlir::Operation& operation() const { return operation_; }
   absl::string_view name() const { return operation_.name; }
 
-  // Looks the operands up; first thing.
+  // Looks the operands up and shows quantized ones as the op's view asks; first thing.
   absl::Status ReadOperands();
   const std::vector<hlo::Instruction*>& operands() const { return operands_; }
   hlo::Instruction* operand(size_t index) const { return operands_[index]; }
   size_t operand_count() const { return operands_.size(); }
   const hlo::Shape& operand_shape(size_t index) const { return operands_[index]->shape(); }
   size_t result_count() const { return operation_.results.size(); }
+  // Of what the view shows.
   absl::StatusOr<hlo::Shape> ResultShape(size_t index = 0) const;
   // The result's shape, or the tuple of them when there is not exactly one.
   absl::StatusOr<hlo::Shape> ResultShapes() const;
@@ -120,7 +122,7 @@ class OpImport {
   hlo::Instruction* Add(hlo::Opcode opcode, hlo::Shape shape, std::vector<hlo::Instruction*> operands,
                         hlo::Attributes attributes = {}, std::vector<hlo::Computation*> called = {});
   hlo::Instruction* AddTupleElement(hlo::Instruction* tuple, int64_t index);
-  // The results of the op: one instruction each.
+  // The results of the op, as the view shows them: one instruction each.
   absl::Status Define(hlo::Instruction* instruction);
   absl::Status Define(const std::vector<hlo::Instruction*>& instructions);
   // `instruction` gives the result, or a tuple of them when there is not exactly one.
@@ -138,9 +140,13 @@ class OpImport {
   std::string Describe() const;
 
  private:
+  // Metadata, sharding and frontend attributes of the op.
+  void Annotate(hlo::Instruction* instruction) const;
+
   Body& body_;
   const OpRow& row_;
   const mlir::Operation& operation_;
+  QuantizedView view_;
   std::vector<hlo::Instruction*> operands_;
 };
 

@@ -6,6 +6,7 @@
 
 #include "src/base/status.h"
 #include "src/frontend/mlir/printer.h"
+#include "src/frontend/stablehlo/quantization.h"
 
 namespace kiln::stablehlo {
 namespace {
@@ -71,6 +72,9 @@ absl::StatusOr<PrimitiveType> FloatPrimitive(FloatKind kind) {
 
 absl::StatusOr<hlo::Shape> TensorShape(const mlir::TensorType& tensor) {
   if (!tensor.ranked) return Unimplemented("unranked tensors are not supported");
+  if (const auto* quantized = tensor.element->As<mlir::QuantizedType>()) {
+    KILN_RETURN_IF_ERROR(ValidateQuantized(*quantized, tensor.dims));
+  }
   KILN_ASSIGN_OR_RETURN(const PrimitiveType element, ToPrimitiveType(*tensor.element));
   std::vector<int64_t> dims = tensor.dims;
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -116,7 +120,15 @@ void NormalizeSmallIntegers(PrimitiveType type, absl::Span<std::byte> bytes) {
 
 }  // namespace
 
+absl::StatusOr<PrimitiveType> StoragePrimitive(const mlir::QuantizedType& type) {
+  const auto* storage = type.storage->As<mlir::IntegerType>();
+  if (storage == nullptr) return InvalidArgument("the storage type of a quantized type must be an integer");
+  return IntegerPrimitive(
+      {storage->width, type.is_signed ? mlir::Signedness::kSignless : mlir::Signedness::kUnsigned});
+}
+
 absl::StatusOr<PrimitiveType> ToPrimitiveType(const mlir::Type& type) {
+  if (const auto* quantized = type.As<mlir::QuantizedType>()) return StoragePrimitive(*quantized);
   if (const auto* integer = type.As<mlir::IntegerType>()) return IntegerPrimitive(*integer);
   if (const auto* real = type.As<mlir::FloatType>()) return FloatPrimitive(real->kind);
   if (type.As<mlir::IndexType>() != nullptr) return PrimitiveType::kS64;
