@@ -1,5 +1,5 @@
-// Ops of dynamic shapes: bounded sizes, and ops whose sizes are operands. The latter are imported when what they need
-// is constant and their result is static, which is what remains of them once a program has been given static shapes.
+// Ops of dynamic shapes: bounded sizes, and ops whose sizes are operands. The latter are imported when those are
+// constant, which they are once a program has been given static shapes.
 #include <utility>
 
 #include "src/frontend/stablehlo/op_import.h"
@@ -11,52 +11,60 @@ namespace {
 using hlo::DimensionVector;
 using hlo::Opcode;
 
-absl::StatusOr<DimensionVector> ConstantOperand(const OpImport& op, size_t index, absl::string_view what) {
-  const mlir::Operation* definition = op.operation().operands[index]->operation;
-  std::optional<std::vector<int64_t>> values;
-  if (definition != nullptr && definition->name == "stablehlo.constant") {
-    values = mlir::AsIntegers(definition->Get("value"));
-  }
-  if (!values.has_value()) return op.Unsupported(what, " must be constant");
-  return DimensionVector(values->begin(), values->end());
+// The result's shape: as declared, or from the sizes in operand `index` where that is open.
+absl::StatusOr<hlo::Shape> SizedResult(OpImport& op, size_t index, absl::string_view what) {
+  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
+  if (shape.has_dynamic_dimensions()) return op.Unsupported("a bounded dynamic result is not supported");
+  if (!IsOpen(shape)) return shape;
+  KILN_ASSIGN_OR_RETURN(const DimensionVector sizes, op.ConstantOperand(index, what));
+  return op.ResultOfSizes(sizes);
 }
 
 absl::StatusOr<hlo::Shape> StaticResult(const OpImport& op) {
   KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
-  if (shape.has_dynamic_dimensions()) return op.Unsupported("a dynamic result is not supported");
+  if (shape.has_dynamic_dimensions()) return op.Unsupported("a bounded dynamic result is not supported");
   return shape;
 }
 
-absl::Status ImportGetDimensionSize(OpImport& op) {
+// get_dimension_size and set_dimension_size; sizes that are static are constants, which other shapes may depend on.
+absl::Status ImportDimensionSize(OpImport& op) {
   KILN_ASSIGN_OR_RETURN(const int64_t dimension, op.Integer("dimension"));
   KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
+  const hlo::Shape& operand = op.operand_shape(0);
+  if (!operand.IsArray() || dimension < 0 || dimension >= operand.rank()) {
+    return op.Invalid("dimension ", dimension, " is outside ", operand.ToString(false));
+  }
+  if (op.row().opcode == Opcode::kGetDimensionSize && !operand.is_dynamic_dimension(dimension)) {
+    return op.Define(op.Add(Opcode::kConstant, shape, {},
+                            hlo::ConstantAttributes{hlo::LiteralOf(shape, operand.dimensions(dimension))}));
+  }
   return op.Define(op.Add(op.row().opcode, std::move(shape), op.operands(), hlo::DimensionsAttributes{{dimension}}));
 }
 
 absl::Status ImportDynamicReshape(OpImport& op) {
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, StaticResult(op));
+  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, SizedResult(op, 1, "output_shape"));
   return op.Define(op.Add(Opcode::kReshape, std::move(shape), {op.operand(0)}));
 }
 
 absl::Status ImportDynamicBroadcastInDim(OpImport& op) {
   KILN_ASSIGN_OR_RETURN(const DimensionVector dims,
                         op.IntegersOf("broadcast_dimensions", op.operand_shape(0).dimensions().size()));
-  KILN_RETURN_IF_ERROR(StaticResult(op).status());
-  return ImportBroadcastTo(op, dims);
+  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, SizedResult(op, 1, "output_dimensions"));
+  return ImportBroadcastTo(op, dims, std::move(shape));
 }
 
 absl::Status ImportDynamicIota(OpImport& op) {
   KILN_ASSIGN_OR_RETURN(const int64_t dimension, op.Integer("iota_dimension"));
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, StaticResult(op));
+  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, SizedResult(op, 0, "output_shape"));
   return op.Define(op.Add(Opcode::kIota, std::move(shape), {}, hlo::DimensionsAttributes{{dimension}}));
 }
 
 absl::Status ImportDynamicPad(OpImport& op) {
   const size_t rank = op.operand_shape(0).dimensions().size();
   hlo::PadAttributes pad;
-  KILN_ASSIGN_OR_RETURN(pad.low, ConstantOperand(op, 2, "edge_padding_low"));
-  KILN_ASSIGN_OR_RETURN(pad.high, ConstantOperand(op, 3, "edge_padding_high"));
-  KILN_ASSIGN_OR_RETURN(pad.interior, ConstantOperand(op, 4, "interior_padding"));
+  KILN_ASSIGN_OR_RETURN(pad.low, op.ConstantOperand(2, "edge_padding_low"));
+  KILN_ASSIGN_OR_RETURN(pad.high, op.ConstantOperand(3, "edge_padding_high"));
+  KILN_ASSIGN_OR_RETURN(pad.interior, op.ConstantOperand(4, "interior_padding"));
   if (pad.low.size() != rank || pad.high.size() != rank || pad.interior.size() != rank) {
     return op.Invalid("the paddings must have ", rank, " entries");
   }
@@ -67,9 +75,9 @@ absl::Status ImportDynamicPad(OpImport& op) {
 absl::Status ImportRealDynamicSlice(OpImport& op) {
   const size_t rank = op.operand_shape(0).dimensions().size();
   hlo::SliceAttributes slice;
-  KILN_ASSIGN_OR_RETURN(slice.start, ConstantOperand(op, 1, "start_indices"));
-  KILN_ASSIGN_OR_RETURN(slice.limit, ConstantOperand(op, 2, "limit_indices"));
-  KILN_ASSIGN_OR_RETURN(slice.stride, ConstantOperand(op, 3, "strides"));
+  KILN_ASSIGN_OR_RETURN(slice.start, op.ConstantOperand(1, "start_indices"));
+  KILN_ASSIGN_OR_RETURN(slice.limit, op.ConstantOperand(2, "limit_indices"));
+  KILN_ASSIGN_OR_RETURN(slice.stride, op.ConstantOperand(3, "strides"));
   if (slice.start.size() != rank || slice.limit.size() != rank || slice.stride.size() != rank) {
     return op.Invalid("the indices must have ", rank, " entries");
   }
@@ -78,13 +86,13 @@ absl::Status ImportRealDynamicSlice(OpImport& op) {
 }
 
 absl::Status ImportDynamicGather(OpImport& op) {
-  KILN_ASSIGN_OR_RETURN(const DimensionVector sizes, ConstantOperand(op, 2, "slice_sizes"));
+  KILN_ASSIGN_OR_RETURN(const DimensionVector sizes, op.ConstantOperand(2, "slice_sizes"));
   KILN_RETURN_IF_ERROR(StaticResult(op).status());
   return ImportGatherWith(op, sizes);
 }
 
 absl::Status ImportDynamicConv(OpImport& op) {
-  KILN_ASSIGN_OR_RETURN(const DimensionVector flat, ConstantOperand(op, 2, "padding"));
+  KILN_ASSIGN_OR_RETURN(const DimensionVector flat, op.ConstantOperand(2, "padding"));
   KILN_ASSIGN_OR_RETURN(const DimensionVector spatial, op.Integers("input_spatial_dimensions"));
   if (flat.size() != 2 * spatial.size()) {
     return op.Invalid("padding has ", flat.size(), " entries, expected ", 2 * spatial.size());
@@ -96,8 +104,8 @@ absl::Status ImportDynamicConv(OpImport& op) {
 }
 
 constexpr OpRow kRows[] = {
-    {"stablehlo.get_dimension_size", ImportGetDimensionSize, 1, 1, 0, Opcode::kGetDimensionSize},
-    {"stablehlo.set_dimension_size", ImportGetDimensionSize, 2, 1, 0, Opcode::kSetDimensionSize},
+    {"stablehlo.get_dimension_size", ImportDimensionSize, 1, 1, 0, Opcode::kGetDimensionSize},
+    {"stablehlo.set_dimension_size", ImportDimensionSize, 2, 1, 0, Opcode::kSetDimensionSize},
     {"stablehlo.dynamic_broadcast_in_dim", ImportDynamicBroadcastInDim, 2},
     {"stablehlo.dynamic_conv", ImportDynamicConv, 3},
     {"stablehlo.dynamic_gather", ImportDynamicGather, 3},

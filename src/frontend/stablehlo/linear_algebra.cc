@@ -53,7 +53,7 @@ absl::Status ImportFft(OpImport& op) {
   return op.Define(op.Add(Opcode::kFft, std::move(shape), op.operands(), std::move(fft)));
 }
 
-// The shape operand says what the result type says.
+// The shape operand says what the result type says, unless that is open.
 absl::Status ImportRng(OpImport& op) {
   hlo::RngAttributes rng;
   KILN_ASSIGN_OR_RETURN(const absl::string_view distribution, op.Enum("rng_distribution"));
@@ -63,6 +63,10 @@ absl::Status ImportRng(OpImport& op) {
     return op.Invalid("unknown rng_distribution ", distribution);
   }
   KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
+  if (IsOpen(shape)) {
+    KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector sizes, op.ConstantOperand(2, "shape"));
+    KILN_ASSIGN_OR_RETURN(shape, op.ResultOfSizes(sizes));
+  }
   return op.Define(op.Add(Opcode::kRng, std::move(shape), {op.operand(0), op.operand(1)}, rng));
 }
 

@@ -45,7 +45,7 @@ absl::Status OpImport::ReadOperands() {
 
 absl::StatusOr<hlo::Shape> OpImport::ResultShape(size_t index) const {
   const mlir::Type& type = *operation_.results[index]->type;
-  absl::StatusOr<hlo::Shape> shape = ToShape(type);
+  absl::StatusOr<hlo::Shape> shape = ToOpenShape(type);
   if (!shape.ok()) return kiln::Annotate(shape.status(), Describe());
   if (const mlir::QuantizedType* quantized = QuantizedElement(type)) {
     shape->set_element_type(ViewedElement(view_, *quantized));
@@ -61,6 +61,29 @@ absl::StatusOr<hlo::Shape> OpImport::ResultShapes() const {
     shapes.push_back(std::move(shape));
   }
   return hlo::Shape::Tuple(std::move(shapes));
+}
+
+absl::StatusOr<hlo::DimensionVector> OpImport::ConstantOperand(size_t index, absl::string_view what) {
+  const hlo::Literal* value = module().constants.Find(operands_[index]);
+  if (value == nullptr || !hlo::IsIntegral(value->shape().element_type()) || value->shape().rank() > 2) {
+    return Unsupported(what, " must be constant once the program's arguments have static shapes");
+  }
+  hlo::DimensionVector values;
+  for (int64_t i = 0; i < value->element_count(); ++i) values.push_back(hlo::ElementAsInt64(*value, i));
+  return values;
+}
+
+absl::StatusOr<hlo::Shape> OpImport::ResultOfSizes(const hlo::DimensionVector& sizes) const {
+  KILN_ASSIGN_OR_RETURN(const hlo::Shape declared, ResultShape());
+  hlo::Shape shape(declared.element_type(), sizes);
+  for (int64_t size : sizes) {
+    if (size < 0) return Invalid("asks for a dimension of size ", size);
+  }
+  KILN_RETURN_IF_ERROR(hlo::ValidateShape(shape));
+  if (!Fits(declared, shape)) {
+    return Invalid("asks for ", shape.ToString(false), ", declared as ", mlir::Print(*operation_.results[0]->type));
+  }
+  return shape;
 }
 
 absl::StatusOr<int64_t> OpImport::Integer(absl::string_view name, std::optional<int64_t> fallback) const {
@@ -131,6 +154,11 @@ absl::StatusOr<std::vector<hlo::Precision>> OpImport::Precisions() const {
 
 hlo::Instruction* OpImport::Add(hlo::Opcode opcode, hlo::Shape shape, std::vector<hlo::Instruction*> operands,
                                 hlo::Attributes attributes, std::vector<hlo::Computation*> called) {
+  if (IsOpen(shape)) {
+    absl::StatusOr<hlo::Shape> refined = RefineShape(opcode, operands, attributes, called, shape);
+    if (!refined.ok()) unresolved_.Update(refined.status());
+    shape = refined.ok() ? *std::move(refined) : hlo::Shape::Scalar(hlo::PrimitiveType::kPred);
+  }
   hlo::Instruction* instruction =
       body_.computation()->Add(opcode, std::move(shape), std::move(operands), std::move(attributes), std::move(called));
   Annotate(instruction);
@@ -177,12 +205,16 @@ absl::Status OpImport::Define(const std::vector<hlo::Instruction*>& instructions
   if (instructions.size() != result_count()) {
     return Invalid("has ", result_count(), " results, expected ", instructions.size());
   }
+  if (!unresolved_.ok()) {
+    return Invalid("the open dimensions of its result do not follow from its operands: ", unresolved_.message());
+  }
   hlo::Builder builder(body_.computation(), nullptr);
   for (size_t i = 0; i < instructions.size(); ++i) {
     KILN_ASSIGN_OR_RETURN(const hlo::Shape declared, ResultShape(i));
-    if (!hlo::Shape::Compatible(declared, instructions[i]->shape())) {
-      return Invalid("result ", i, " is declared as ", declared.ToString(false), ", expected ",
-                     instructions[i]->shape().ToString(false));
+    if (!Fits(declared, instructions[i]->shape())) {
+      return Invalid("result ", i, " is declared as ",
+                     IsOpen(declared) ? mlir::Print(*operation_.results[i]->type) : declared.ToString(false),
+                     ", expected ", instructions[i]->shape().ToString(false));
     }
     hlo::Instruction* instruction = instructions[i];
     const mlir::QuantizedType* type = QuantizedElement(*operation_.results[i]->type);
