@@ -38,6 +38,15 @@ absl::Status ImportDimensionSize(OpImport& op) {
     return op.Define(op.Add(Opcode::kConstant, shape, {},
                             hlo::ConstantAttributes{hlo::LiteralOf(shape, operand.dimensions(dimension))}));
   }
+  // A size that is known makes a smaller static array.
+  if (op.row().opcode == Opcode::kSetDimensionSize && shape.IsArray() && !shape.is_dynamic_dimension(dimension) &&
+      shape.rank() == operand.rank() && shape.dimensions(dimension) <= operand.dimensions(dimension)) {
+    hlo::SliceAttributes slice;
+    slice.start.resize(static_cast<size_t>(shape.rank()), 0);
+    slice.stride.resize(static_cast<size_t>(shape.rank()), 1);
+    slice.limit = shape.dimensions();
+    return op.Define(op.Add(Opcode::kSlice, shape, {op.operand(0)}, std::move(slice)));
+  }
   return op.Define(op.Add(op.row().opcode, std::move(shape), op.operands(), hlo::DimensionsAttributes{{dimension}}));
 }
 
