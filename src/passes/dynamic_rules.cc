@@ -92,8 +92,9 @@ Result BitcastConvert(Rule& rule) {
 Result Reverse(Rule& rule) {
   Instruction* operand = rule.operand(0);
   DynamicSizes sizes = rule.values.Of(operand);
-  ArrayValue result(&rule.builder, rule.instruction);
   const Shape& shape = rule.instruction->shape();
+  // A new one, since users of the old one are moved to what is built on this.
+  ArrayValue result(&rule.builder, rule.builder.Add(Opcode::kReverse, shape, {operand}, rule.instruction->attributes()));
   for (int64_t dimension : rule.instruction->dimensions()) {
     if (sizes[dimension] == nullptr) continue;
     std::vector<ArrayValue> starts(static_cast<size_t>(shape.rank()), SizeConstant(rule.builder, 0));

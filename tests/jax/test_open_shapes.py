@@ -29,6 +29,11 @@ def attention(q, k, v):
     return weights @ v
 
 
+def random(key, x):
+    bits, biggest = jax.random.bits(key, x.shape), jax.lax.top_k(x, x.shape[1])[0]
+    return bits, biggest, jax.random.uniform(jax.random.wrap_key_data(jnp.tile(key, 2), impl="rbg"), x.shape)
+
+
 def take(x, i):
     return jnp.take(x, i, axis=0).mean(0), jax.lax.top_k(x[:, 0], 2)[0], jax.lax.fori_loop(0, x.shape[0], lambda j, c: c + x[j], jnp.zeros(3))
 
@@ -38,10 +43,12 @@ def pooled(x):
     return windows, jnp.cumsum(x, 1), jax.lax.conv_general_dilated(x[:, None], jnp.ones((2, 1, 3)), (1,), "SAME")
 
 
+ELEMENTS = {"float32": "f32", "int32": "i32", "uint32": "ui32"}
 CASES = {
     "mixture": (mixture, ("b, 4", "c, 4"), [((3, 4), (5, 4)), ((1, 4), (2, 4))], "float32"),
     "attention": (attention, ("n, 8", "m, 8", "m, 8"), [((3, 8), (5, 8), (5, 8)), ((6, 8), (6, 8), (6, 8))], "float32"),
     "take": (take, ("n, 3", "m"), [((4, 3), (5,))], "int"),
+    "random": (random, ("2", "b, n"), [((2,), (3, 5)), ((2,), (1, 2))], "key"),
     "pooled": (pooled, ("b, 2*w",), [((2, 8),), ((1, 4),)], "float32"),
 }
 
@@ -51,6 +58,8 @@ def inputs(case, shapes):
     arrays = [rng.normal(0, 1, shape).astype(np.float32) for shape in shapes]
     if case == "take":
         arrays[1] = rng.integers(0, shapes[0][0], shapes[1]).astype(np.int32)
+    if case == "random":
+        arrays[0] = np.array([3, 4], np.uint32)
     return arrays
 
 
@@ -68,7 +77,7 @@ def test_exported_program_runs_at_any_size(case, device, reference_device):
         with jax.default_device(device):
             actual = jax.jit(program.call)(*arrays)
         with jax.default_device(reference_device):
-            expected = CASES[case][0](*arrays)
+            expected = CASES[case][0](*map(jnp.asarray, arrays))
         for a, b in zip(jax.tree.leaves(actual), jax.tree.leaves(expected), strict=True):
             np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-5, atol=1e-5)
 
@@ -82,7 +91,7 @@ def open_module(case, arrays):
         gives = [str(kind) for kind in functions["main"].type.results]
         functions["main"].attributes["sym_name"] = ir.StringAttr.get("inner")
         texts = [function.operation.get_asm(enable_debug_info=False) for function in functions.values()]
-    static = [f"tensor<{'x'.join(map(str, array.shape))}x{'i32' if array.dtype == np.int32 else 'f32'}>" for array in arrays]
+    static = [f"tensor<{'x'.join(map(str, array.shape))}x{ELEMENTS[array.dtype.name]}>" for array in arrays]
     body = [f"%c{i} = stablehlo.convert %a{i} : ({static[i]}) -> {takes[i]}" for i in range(len(takes))]
     values = ", ".join(f"%c{i}" for i in range(len(takes)))
     body.append(f"%r:{len(gives)} = func.call @inner({values}) : ({', '.join(takes)}) -> ({', '.join(gives)})")
@@ -96,7 +105,7 @@ def test_open_module_becomes_static(case, device, reference_device):
         arrays = inputs(case, shapes)
         actual = run(device, open_module(case, arrays), *arrays)
         with jax.default_device(reference_device):
-            expected = jax.tree.leaves(CASES[case][0](*arrays))
+            expected = jax.tree.leaves(CASES[case][0](*map(jnp.asarray, arrays)))
         for a, b in zip(actual, expected, strict=True):
             np.testing.assert_allclose(a, np.asarray(b), rtol=1e-5, atol=1e-5)
 

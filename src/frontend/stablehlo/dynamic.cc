@@ -112,6 +112,49 @@ absl::Status ImportDynamicConv(OpImport& op) {
   return ImportConvolutionWith(op, padding);
 }
 
+// Inputs, init values, and then what a reduce_window has as attributes.
+absl::Status ImportDynamicReduceWindow(OpImport& op) {
+  const size_t count = op.result_count();
+  if (count == 0 || op.operand_count() != 2 * count + 5 || !op.operand_shape(0).IsArray()) {
+    return op.Invalid("has ", op.operand_count(), " operands, expected inputs, init values and five lists");
+  }
+  const size_t rank = op.operand_shape(0).dimensions().size();
+  std::vector<DimensionVector> lists;
+  for (const char* what : {"window_dimensions", "window_strides", "base_dilations", "window_dilations", "padding"}) {
+    KILN_ASSIGN_OR_RETURN(lists.emplace_back(), op.ConstantOperand(2 * count + lists.size(), what));
+    const size_t expected = lists.size() == 5 ? 2 * rank : rank;
+    if (lists.back().size() != expected) {
+      return op.Invalid(what, " has ", lists.back().size(), " entries, expected ", expected);
+    }
+  }
+  hlo::WindowAttributes window;
+  for (size_t i = 0; i < rank; ++i) {
+    window.window.push_back({lists[0][i], lists[1][i], lists[4][2 * i], lists[4][2 * i + 1], lists[3][i], lists[2][i],
+                             /*reversal=*/false});
+  }
+  const mlir::AttributeRef called = op.attribute("called_computations");
+  const auto* names = called != nullptr ? called->As<mlir::ArrayAttribute>() : nullptr;
+  const auto name = names != nullptr && names->elements.size() == 1 ? mlir::AsString(names->elements[0]) : std::nullopt;
+  const auto body = name.has_value() ? op.module().computations.find(*name) : op.module().computations.end();
+  if (body == op.module().computations.end()) return op.Invalid("calls no function of the program");
+  return ImportReduceWindowWith(op, count, std::move(window), body->second);
+}
+
+absl::Status ImportDynamicTopK(OpImport& op) {
+  if (op.operand_count() != 2) return op.Invalid("has ", op.operand_count(), " operands, expected 2");
+  KILN_ASSIGN_OR_RETURN(const DimensionVector k, op.ConstantOperand(1, "k"));
+  if (k.size() != 1) return op.Invalid("k must be one number");
+  hlo::TopKAttributes top_k;
+  top_k.k = k[0];
+  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShapes());
+  return op.DefineTuple(op.Add(Opcode::kTopK, std::move(shape), {op.operand(0)}, top_k));
+}
+
+absl::Status ImportDynamicRngBitGenerator(OpImport& op) {
+  if (op.operand_count() != 2) return op.Invalid("has ", op.operand_count(), " operands, expected 2");
+  return ImportRngBitGenerator(op);
+}
+
 constexpr OpRow kRows[] = {
     {"stablehlo.get_dimension_size", ImportDimensionSize, 1, 1, 0, Opcode::kGetDimensionSize},
     {"stablehlo.set_dimension_size", ImportDimensionSize, 2, 1, 0, Opcode::kSetDimensionSize},
@@ -125,6 +168,20 @@ constexpr OpRow kRows[] = {
 };
 
 }  // namespace
+
+absl::StatusOr<bool> ImportDynamicCall(OpImport& op, absl::string_view target) {
+  constexpr std::pair<absl::string_view, ImportFunction> kCalls[] = {
+      {"stablehlo.dynamic_reduce_window", ImportDynamicReduceWindow},
+      {"stablehlo.dynamic_rng_bit_generator", ImportDynamicRngBitGenerator},
+      {"stablehlo.dynamic_top_k", ImportDynamicTopK},
+  };
+  for (const auto& [name, import] : kCalls) {
+    if (name != target) continue;
+    KILN_RETURN_IF_ERROR(import(op));
+    return true;
+  }
+  return false;
+}
 
 absl::Span<const OpRow> DynamicOps() { return kRows; }
 

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "src/frontend/stablehlo/op_import.h"
+#include "src/frontend/stablehlo/shared_imports.h"
 
 namespace kiln::stablehlo {
 namespace {
@@ -70,20 +71,6 @@ absl::Status ImportRng(OpImport& op) {
   return op.Define(op.Add(Opcode::kRng, std::move(shape), {op.operand(0), op.operand(1)}, rng));
 }
 
-absl::Status ImportRngBitGenerator(OpImport& op) {
-  hlo::RngAttributes rng;
-  KILN_ASSIGN_OR_RETURN(const absl::string_view algorithm, op.Enum("rng_algorithm"));
-  if (algorithm == "THREE_FRY") {
-    rng.algorithm = hlo::RngAlgorithm::kThreeFry;
-  } else if (algorithm == "PHILOX") {
-    rng.algorithm = hlo::RngAlgorithm::kPhilox;
-  } else if (algorithm != "DEFAULT") {
-    return op.Invalid("unknown rng_algorithm ", algorithm);
-  }
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShapes());
-  return op.DefineTuple(op.Add(Opcode::kRngBitGenerator, std::move(shape), op.operands(), rng));
-}
-
 absl::Status ImportBatchNorm(OpImport& op) {
   hlo::BatchNormAttributes norm;
   const std::optional<double> epsilon = mlir::AsDouble(op.attribute("epsilon"));
@@ -106,6 +93,25 @@ constexpr OpRow kRows[] = {
 };
 
 }  // namespace
+
+absl::Status ImportRngBitGenerator(OpImport& op) {
+  hlo::RngAttributes rng;
+  KILN_ASSIGN_OR_RETURN(const absl::string_view algorithm, op.Enum("rng_algorithm"));
+  if (algorithm == "THREE_FRY") {
+    rng.algorithm = hlo::RngAlgorithm::kThreeFry;
+  } else if (algorithm == "PHILOX") {
+    rng.algorithm = hlo::RngAlgorithm::kPhilox;
+  } else if (algorithm != "DEFAULT") {
+    return op.Invalid("unknown rng_algorithm ", algorithm);
+  }
+  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShapes());
+  if (op.operand_count() == 2 && op.result_count() == 2) {
+    KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector sizes, op.ConstantOperand(1, "the shape"));
+    KILN_ASSIGN_OR_RETURN(hlo::Shape bits, op.ResultOfSizes(sizes, 1));
+    shape = hlo::Shape::Tuple({op.operand_shape(0), std::move(bits)});
+  }
+  return op.DefineTuple(op.Add(Opcode::kRngBitGenerator, std::move(shape), {op.operand(0)}, rng));
+}
 
 absl::Span<const OpRow> LinearAlgebraOps() { return kRows; }
 

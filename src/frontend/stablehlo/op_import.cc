@@ -73,15 +73,15 @@ absl::StatusOr<hlo::DimensionVector> OpImport::ConstantOperand(size_t index, abs
   return values;
 }
 
-absl::StatusOr<hlo::Shape> OpImport::ResultOfSizes(const hlo::DimensionVector& sizes) const {
-  KILN_ASSIGN_OR_RETURN(const hlo::Shape declared, ResultShape());
+absl::StatusOr<hlo::Shape> OpImport::ResultOfSizes(const hlo::DimensionVector& sizes, size_t index) const {
+  KILN_ASSIGN_OR_RETURN(const hlo::Shape declared, ResultShape(index));
   hlo::Shape shape(declared.element_type(), sizes);
   for (int64_t size : sizes) {
     if (size < 0) return Invalid("asks for a dimension of size ", size);
   }
   KILN_RETURN_IF_ERROR(hlo::ValidateShape(shape));
   if (!Fits(declared, shape)) {
-    return Invalid("asks for ", shape.ToString(false), ", declared as ", mlir::Print(*operation_.results[0]->type));
+    return Invalid("asks for ", shape.ToString(false), ", declared as ", mlir::Print(*operation_.results[index]->type));
   }
   return shape;
 }

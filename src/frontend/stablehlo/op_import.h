@@ -111,7 +111,7 @@ class OpImport {
   // The integers that an operand is known to hold; `what` is for the message.
   absl::StatusOr<hlo::DimensionVector> ConstantOperand(size_t index, absl::string_view what);
   // The declared result with open dimensions from `sizes`, which must agree with the others.
-  absl::StatusOr<hlo::Shape> ResultOfSizes(const hlo::DimensionVector& sizes) const;
+  absl::StatusOr<hlo::Shape> ResultOfSizes(const hlo::DimensionVector& sizes, size_t index = 0) const;
   mlir::AttributeRef attribute(absl::string_view name) const { return operation_.Get(name); }
   absl::StatusOr<int64_t> Integer(absl::string_view name, std::optional<int64_t> fallback = std::nullopt) const;
   absl::StatusOr<bool> Bool(absl::string_view name, std::optional<bool> fallback = std::nullopt) const;

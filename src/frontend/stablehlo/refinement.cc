@@ -31,7 +31,8 @@ bool TakesSizes(const mlir::Operation& operation) {
   constexpr absl::string_view kNames[] = {"stablehlo.dynamic_conv", "stablehlo.dynamic_gather",
                                           "stablehlo.dynamic_pad", "stablehlo.real_dynamic_slice"};
   if (operation.name == "stablehlo.custom_call") {
-    return mlir::AsString(operation.Get("call_target_name")) == "shape_assertion";
+    const absl::string_view target = mlir::AsString(operation.Get("call_target_name")).value_or("");
+    return target == "shape_assertion" || absl::StartsWith(target, "stablehlo.dynamic_");
   }
   return std::find(std::begin(kNames), std::end(kNames), operation.name) != std::end(kNames);
 }

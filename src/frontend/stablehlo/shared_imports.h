@@ -19,6 +19,13 @@ absl::Status ImportConvolutionWith(OpImport& op, const std::vector<std::pair<int
 // Slices of operand 0 at indices of operand 1.
 absl::Status ImportGatherWith(OpImport& op, const hlo::DimensionVector& slice_sizes);
 
+// The first 2 * count operands: inputs and init values reduced over windows.
+absl::Status ImportReduceWindowWith(OpImport& op, size_t count, hlo::WindowAttributes window, hlo::Computation* body);
+// The state, and the shape of the bits as second operand where that is one.
+absl::Status ImportRngBitGenerator(OpImport& op);
+// Custom calls in which JAX exports ops whose sizes are operands; true when `target` names one.
+absl::StatusOr<bool> ImportDynamicCall(OpImport& op, absl::string_view target);
+
 // False for a composite that HLO has an opcode for: its decomposition is not called.
 bool NeedsDecomposition(const mlir::Operation& composite);
 
