@@ -139,6 +139,10 @@ absl::StatusOr<Instruction*> MakeReshapeStatic(Instruction* instruction, const S
       to.bounds.push_back(out.dimensions(i));
       if (!given && declared.is_dynamic_dimension(i)) open.push_back(i);
     }
+    // One dimension for all of the group has the size of that, whether or not it says so.
+    for (int64_t i = group.out_begin; !given && open.empty() && i < group.out_end; ++i) {
+      if (out.dimensions(i) == group.size && group.size > 1) open.push_back(i);
+    }
     if (!from.IsStatic() && !open.empty()) {
       const auto dynamic = [](const Instruction* size) { return size != nullptr; };
       if (open.size() == 1) {

@@ -23,6 +23,11 @@ ADD = "({^bb0(%p: tensor<f32>, %q: tensor<f32>): %l = stablehlo.add %p, %q : ten
 MUL = ADD.replace(".add", ".multiply")
 MAX = ADD.replace(".add", ".maximum")
 LESS = "({^bb0(%p: tensor<f32>, %q: tensor<f32>): %l = stablehlo.compare LT, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1> stablehlo.return %l : tensor<i1>})"
+SIZES = (
+    "%m2 = stablehlo.add %a3, %a3 : tensor<i32> %m3 = stablehlo.reshape %m2 : (tensor<i32>) -> tensor<1xi32> "
+    "%three = stablehlo.constant dense<3> : tensor<1xi32> "
+    "%sizes = stablehlo.concatenate %m3, %three, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>"
+)
 PREFIX = [
     "%init = stablehlo.constant dense<0.0> : tensor<f32>",
     "%one = stablehlo.constant dense<1.0> : tensor<f32>",
@@ -61,11 +66,14 @@ CASES = {
     "reshape_split": (f"%f = stablehlo.reshape %a : ({A}) -> {bounded(['?'], [24])} %r = stablehlo.reshape %f : ({bounded(['?'], [24])}) -> {bounded(['?', 2], [12, '?'])}", bounded(["?", 2], [12, "?"]), lambda c: c.a.reshape(-1, 2)),
     "reshape_unit": (f"%r = stablehlo.reshape %b : ({B}) -> {bounded([1, 6, 1, '?'], ['?', '?', '?', 4])}", bounded([1, 6, 1, "?"], ["?", "?", "?", 4]), lambda c: c.b.reshape(1, 6, 1, -1)),
     "convolution": (f'%x = stablehlo.reshape %v : ({V}) -> {bounded([1, "?", 1], ["?", 6, "?"])} %k = stablehlo.constant dense<[[[1.0]], [[2.0]]]> : tensor<2x1x1xf32> %r = "stablehlo.convolution"(%x, %k) {{window_strides = array<i64: 1>, dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, feature_group_count = 1 : i64, batch_group_count = 1 : i64}} : ({bounded([1, "?", 1], ["?", 6, "?"])}, tensor<2x1x1xf32>) -> {bounded([1, "?", 1], ["?", 5, "?"])}', bounded([1, "?", 1], ["?", 5, "?"]), lambda c: (c.v[:-1] + 2 * c.v[1:])[None, :, None]),
+    "dynamic_reshape": (f"{SIZES} %r = stablehlo.dynamic_reshape %b, %sizes : ({B}, tensor<2xi32>) -> {bounded(['?', 3], [8, '?'])}", bounded(["?", 3], [8, "?"]), lambda c: c.b.reshape(-1, 3)),
+    "dynamic_broadcast_in_dim": (f"{SIZES} %r = stablehlo.dynamic_broadcast_in_dim %one, %sizes, dims = [] : ({F}, tensor<2xi32>) -> {bounded(['?', 3], [8, '?'])}", bounded(["?", 3], [8, "?"]), lambda c: np.ones((2 * c.m, 3))),
+    "dynamic_iota": (f"{SIZES} %r = stablehlo.dynamic_iota %sizes, dim = 0 : (tensor<2xi32>) -> {bounded(['?', 3], [8, '?'])}", bounded(["?", 3], [8, "?"]), lambda c: np.broadcast_to(np.arange(2 * c.m)[:, None], (2 * c.m, 3))),
     "while": (f"%s:2 = stablehlo.while(%j = %zero, %y = %a) : tensor<i32>, {A} cond {{ %n = \"stablehlo.get_dimension_size\"(%y) {{dimension = 0 : i64}} : ({A}) -> tensor<i32> %t = stablehlo.compare LT, %j, %n : (tensor<i32>, tensor<i32>) -> tensor<i1> stablehlo.return %t : tensor<i1> }} do {{ %k = stablehlo.constant dense<1> : tensor<i32> %g = stablehlo.add %j, %k : tensor<i32> %z = stablehlo.add %y, %y : {A} stablehlo.return %g, %z : tensor<i32>, {A} }} %r = stablehlo.negate %s#1 : {A}", A, lambda c: -c.a * 2.0 ** len(c.a)),
     "if": (f"%t = stablehlo.compare LT, %a2, %a3 : (tensor<i32>, tensor<i32>) -> tensor<i1> %r = \"stablehlo.if\"(%t) ({{ %y = stablehlo.negate %a : {A} stablehlo.return %y : {A} }}, {{ stablehlo.return %a : {A} }}) : (tensor<i1>) -> {A}", A, lambda c: -c.a if len(c.a) < c.m else c.a),
 }  # fmt: skip
 # Programs that XLA:CPU refuses or where it reads what lies past the sizes; numpy alone says what they mean.
-ONLY_NUMPY = {"convolution", "dynamic_update_slice", "reshape_split"}
+ONLY_NUMPY = {"convolution", "dynamic_broadcast_in_dim", "dynamic_iota", "dynamic_reshape", "dynamic_update_slice", "reshape_split"}
 
 
 def scattered(x, i, a):

@@ -67,7 +67,7 @@ absl::StatusOr<hlo::Computation*> FindCallee(const OpImport& op, ModuleImport& m
 
 // Past these, calls of functions that are imported at each call would make programs of any size from short ones.
 constexpr int kMaxRefinedDepth = 200;
-constexpr int64_t kMaxRefinedOps = 1 << 20;
+constexpr int64_t kMaxRefinedOps = 1 << 17;
 
 int64_t CountOps(const mlir::Region& region) {
   int64_t count = 0;

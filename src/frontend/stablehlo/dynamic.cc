@@ -14,10 +14,38 @@ using hlo::Opcode;
 // The result's shape: as declared, or from the sizes in operand `index` where that is open.
 absl::StatusOr<hlo::Shape> SizedResult(OpImport& op, size_t index, absl::string_view what) {
   KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
-  if (shape.has_dynamic_dimensions()) return op.Unsupported("a bounded dynamic result is not supported");
   if (!IsOpen(shape)) return shape;
   KILN_ASSIGN_OR_RETURN(const DimensionVector sizes, op.ConstantOperand(index, what));
   return op.ResultOfSizes(sizes);
+}
+
+// Entry `i` of a vector of sizes as s32[].
+hlo::Instruction* SizeEntry(OpImport& op, hlo::Instruction* sizes, int64_t i) {
+  const hlo::PrimitiveType type = sizes->shape().element_type();
+  hlo::Instruction* entry = op.Add(Opcode::kSlice, hlo::Shape(type, {1}), {sizes}, hlo::SliceAttributes{{i}, {i + 1}, {1}});
+  entry = op.Add(Opcode::kReshape, hlo::Shape::Scalar(type), {entry});
+  return op.Add(Opcode::kConvert, hlo::Shape::Scalar(hlo::PrimitiveType::kS32), {entry});
+}
+
+absl::Status CheckSizes(const OpImport& op, const hlo::Instruction* sizes, const hlo::Shape& shape) {
+  if (sizes->shape().IsArray() && sizes->shape().rank() == 1 && sizes->shape().dimensions(0) == shape.rank()) {
+    return absl::OkStatus();
+  }
+  return op.Invalid("has sizes ", sizes->shape().ToString(false), " for a result of rank ", shape.rank());
+}
+
+// `value` with the sizes that a vector holds in the dimensions in which `shape` is dynamic.
+absl::StatusOr<hlo::Instruction*> WithSizes(OpImport& op, hlo::Instruction* value, hlo::Instruction* sizes,
+                                            const hlo::Shape& shape) {
+  if (!shape.has_dynamic_dimensions()) return value;
+  KILN_RETURN_IF_ERROR(CheckSizes(op, sizes, shape));
+  hlo::Shape sized = value->shape();
+  for (int64_t i = 0; i < shape.rank(); ++i) {
+    if (!shape.is_dynamic_dimension(i)) continue;
+    sized.set_dynamic_dimension(i, true);
+    value = op.Add(Opcode::kSetDimensionSize, sized, {value, SizeEntry(op, sizes, i)}, hlo::DimensionsAttributes{{i}});
+  }
+  return value;
 }
 
 absl::StatusOr<hlo::Shape> StaticResult(const OpImport& op) {
@@ -52,20 +80,30 @@ absl::Status ImportDimensionSize(OpImport& op) {
 
 absl::Status ImportDynamicReshape(OpImport& op) {
   KILN_ASSIGN_OR_RETURN(hlo::Shape shape, SizedResult(op, 1, "output_shape"));
-  return op.Define(op.Add(Opcode::kReshape, std::move(shape), {op.operand(0)}));
+  if (!shape.has_dynamic_dimensions()) return op.Define(op.Add(Opcode::kReshape, std::move(shape), {op.operand(0)}));
+  KILN_RETURN_IF_ERROR(CheckSizes(op, op.operand(1), shape));
+  std::vector<hlo::Instruction*> operands = {op.operand(0)};
+  for (int64_t i = 0; i < shape.rank(); ++i) operands.push_back(SizeEntry(op, op.operand(1), i));
+  return op.Define(op.Add(Opcode::kDynamicReshape, std::move(shape), std::move(operands)));
 }
 
 absl::Status ImportDynamicBroadcastInDim(OpImport& op) {
   KILN_ASSIGN_OR_RETURN(const DimensionVector dims,
                         op.IntegersOf("broadcast_dimensions", op.operand_shape(0).dimensions().size()));
   KILN_ASSIGN_OR_RETURN(hlo::Shape shape, SizedResult(op, 1, "output_dimensions"));
-  return ImportBroadcastTo(op, dims, std::move(shape));
+  KILN_ASSIGN_OR_RETURN(hlo::Instruction * result,
+                        BroadcastTo(op, dims, hlo::Shape(shape.element_type(), shape.dimensions())));
+  KILN_ASSIGN_OR_RETURN(result, WithSizes(op, result, op.operand(1), shape));
+  return op.Define(result);
 }
 
 absl::Status ImportDynamicIota(OpImport& op) {
   KILN_ASSIGN_OR_RETURN(const int64_t dimension, op.Integer("iota_dimension"));
   KILN_ASSIGN_OR_RETURN(hlo::Shape shape, SizedResult(op, 0, "output_shape"));
-  return op.Define(op.Add(Opcode::kIota, std::move(shape), {}, hlo::DimensionsAttributes{{dimension}}));
+  hlo::Instruction* iota = op.Add(Opcode::kIota, hlo::Shape(shape.element_type(), shape.dimensions()), {},
+                                  hlo::DimensionsAttributes{{dimension}});
+  KILN_ASSIGN_OR_RETURN(iota, WithSizes(op, iota, op.operand(0), shape));
+  return op.Define(iota);
 }
 
 absl::Status ImportDynamicPad(OpImport& op) {

@@ -107,7 +107,10 @@ bool NeedsRefinement(const mlir::Operation& function) {
                      [](const mlir::Region* region) { return NeedsRefinement(*region); });
 }
 
-bool ConstantValues::IsCandidate(const Instruction& instruction) const {
+bool ConstantValues::IsCandidate(const Instruction& instruction) {
+  --budget_;
+  for (const hlo::Computation* called : instruction.called_computations()) budget_ -= called->instruction_count();
+  if (budget_ < 0) return false;
   if (instruction.HasSideEffect() || instruction.IsParameter() || instruction.opcode() == Opcode::kCustomCall) {
     return false;
   }
@@ -123,7 +126,6 @@ bool ConstantValues::IsCandidate(const Instruction& instruction) const {
 
 std::optional<hlo::Literal> ConstantValues::Evaluate(const Instruction& instruction) {
   if (instruction.IsConstant()) return instruction.literal();
-  if (budget_-- <= 0) return std::nullopt;
   std::vector<hlo::Literal> operands;
   for (const Instruction* operand : instruction.operands()) {
     const std::unique_ptr<hlo::Literal>& value = values_.at(operand);

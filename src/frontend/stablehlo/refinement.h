@@ -40,10 +40,10 @@ class ConstantValues {
   const hlo::Literal* Find(const hlo::Instruction* instruction);
 
  private:
-  bool IsCandidate(const hlo::Instruction& instruction) const;
+  bool IsCandidate(const hlo::Instruction& instruction);
   std::optional<hlo::Literal> Evaluate(const hlo::Instruction& instruction);
 
-  int64_t budget_ = 1 << 16;  // Instructions that may still be evaluated.
+  int64_t budget_ = 1 << 17;  // Instructions that may still be looked at.
   absl::flat_hash_map<const hlo::Instruction*, std::unique_ptr<hlo::Literal>> values_;  // Null: not constant.
 };
 

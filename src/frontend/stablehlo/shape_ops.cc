@@ -106,7 +106,8 @@ absl::Status ImportBroadcastInDim(OpImport& op) {
                         op.IntegersOf("broadcast_dimensions", op.operand_shape(0).dimensions().size()));
   KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
   if (IsOpen(shape)) return op.Invalid("the result of a broadcast_in_dim must have static dimensions");
-  return ImportBroadcastTo(op, dims, std::move(shape));
+  KILN_ASSIGN_OR_RETURN(hlo::Instruction * result, BroadcastTo(op, dims, std::move(shape)));
+  return op.Define(result);
 }
 
 constexpr OpRow kRows[] = {
@@ -125,7 +126,7 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-absl::Status ImportBroadcastTo(OpImport& op, const DimensionVector& dims, hlo::Shape shape) {
+absl::StatusOr<hlo::Instruction*> BroadcastTo(OpImport& op, const DimensionVector& dims, hlo::Shape shape) {
   hlo::Instruction* operand = op.operand(0);
   const hlo::Shape& from = operand->shape();
   if (!from.IsArray() || !shape.IsArray()) return op.Invalid("operand and result must be tensors");
@@ -165,7 +166,7 @@ absl::Status ImportBroadcastTo(OpImport& op, const DimensionVector& dims, hlo::S
         op.Add(Opcode::kTranspose, hlo::Shape(from.element_type(), sizes), {operand}, hlo::DimensionsAttributes{order});
     broadcast.dimensions = sorted;
   }
-  return op.Define(op.Add(Opcode::kBroadcast, std::move(shape), {operand}, std::move(broadcast)));
+  return op.Add(Opcode::kBroadcast, std::move(shape), {operand}, std::move(broadcast));
 }
 
 absl::Span<const OpRow> ShapeOps() { return kRows; }

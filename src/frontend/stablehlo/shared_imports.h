@@ -11,9 +11,9 @@
 
 namespace kiln::stablehlo {
 
-// Operand 0 to `shape`, the result's; dims[i] is the result dimension of operand dimension i. `dims` has the operand's
+// Operand 0 broadcast to `shape`; dims[i] is the result dimension of operand dimension i. `dims` has the operand's
 // rank.
-absl::Status ImportBroadcastTo(OpImport& op, const hlo::DimensionVector& dims, hlo::Shape shape);
+absl::StatusOr<hlo::Instruction*> BroadcastTo(OpImport& op, const hlo::DimensionVector& dims, hlo::Shape shape);
 // Operands 0 and 1 convolved; `padding` has an entry per spatial dimension.
 absl::Status ImportConvolutionWith(OpImport& op, const std::vector<std::pair<int64_t, int64_t>>& padding);
 // Slices of operand 0 at indices of operand 1.
