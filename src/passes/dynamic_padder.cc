@@ -26,8 +26,8 @@ size_t CountDynamic(const Shape& shape) {
   return count;
 }
 
-// What passes a computation's boundary in place of `shape`: the elements of a tuple, or one array, and then the sizes of
-// all dynamic dimensions.
+// What passes a computation's boundary in place of `shape`: the elements of a tuple, or one array, and then the sizes
+// of all dynamic dimensions.
 Shape Widened(const Shape& shape) {
   const size_t count = CountDynamic(shape);
   const Shape fixed = WithoutDynamicDimensions(shape);
@@ -50,7 +50,8 @@ class ModulePadder {
     }
     const auto concerns = [](const Computation* computation) {
       const std::vector<Instruction*> all = computation->instructions();
-      return std::any_of(all.begin(), all.end(), [](const Instruction* instruction) { return AsksForSizes(*instruction); });
+      return std::any_of(all.begin(), all.end(),
+                         [](const Instruction* instruction) { return AsksForSizes(*instruction); });
     };
     if (declared_.empty() && std::none_of(computations.begin(), computations.end(), concerns)) return false;
     for (Computation* computation : computations) KILN_RETURN_IF_ERROR(Pad(computation));

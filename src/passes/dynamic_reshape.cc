@@ -40,10 +40,22 @@ std::vector<Group> FindGroups(const Shape& in, const Shape& out) {
     group.in_end = i;
     group.out_end = o;
     group.size = in_size;
-    // Ones after the last factor belong to no other group.
     groups.push_back(group);
   }
   return groups;
+}
+
+// Sizes that a program gives may move elements between groups: all from the first to the last dynamic one are joined.
+void JoinDynamic(std::vector<Group>& groups, const std::function<bool(const Group&)>& is_dynamic) {
+  const auto first = std::find_if(groups.begin(), groups.end(), is_dynamic);
+  if (first == groups.end()) return;
+  const auto last = std::find_if(groups.rbegin(), groups.rend(), is_dynamic).base();
+  for (auto group = first + 1; group != last; ++group) {
+    first->in_end = group->in_end;
+    first->out_end = group->out_end;
+    first->size *= group->size;
+  }
+  groups.erase(first + 1, last);
 }
 
 // One side of a group: bounds of its dimensions and their sizes.
@@ -126,7 +138,18 @@ absl::StatusOr<Instruction*> MakeReshapeStatic(Instruction* instruction, const S
     sizes[i] = Min(Max(size, SizeConstant(builder, 0)), SizeConstant(builder, out.dimensions(i))).instruction();
   }
   Instruction* result = operand;
-  const std::vector<Group> groups = in.element_count() == 0 ? std::vector<Group>() : FindGroups(in, out);
+  std::vector<Group> groups = in.element_count() == 0 ? std::vector<Group>() : FindGroups(in, out);
+  if (given) {
+    JoinDynamic(groups, [&](const Group& group) {
+      for (int64_t i = group.in_begin; i < group.in_end; ++i) {
+        if (values.Of(operand, i) != nullptr) return true;
+      }
+      for (int64_t i = group.out_begin; i < group.out_end; ++i) {
+        if (sizes[i] != nullptr) return true;
+      }
+      return false;
+    });
+  }
   int64_t before = 1;
   for (const Group& group : groups) {
     Side from, to;
@@ -161,7 +184,7 @@ absl::StatusOr<Instruction*> MakeReshapeStatic(Instruction* instruction, const S
     }
     for (int64_t i = group.out_begin; i < group.out_end; ++i) to.sizes.push_back(sizes[i]);
     const bool same = from.bounds == to.bounds && from.sizes == to.sizes;
-    const bool wanted = !from.IsStatic() && !to.IsStatic();
+    const bool wanted = !from.IsStatic() && (given || !to.IsStatic());
     if (wanted && !same && !(from.IsDense() && to.IsDense())) {
       const ArrayValue places = SourcePlaces(builder, from, to, group.size);
       result = MoveGroup(builder, result, before, group.size, in.element_count() / before / group.size,
@@ -170,7 +193,8 @@ absl::StatusOr<Instruction*> MakeReshapeStatic(Instruction* instruction, const S
     before *= group.size;
   }
   // Never the operand itself, which keeps sizes of its own.
-  result = result == operand ? builder.Add(Opcode::kReshape, out, {operand}) : builder.Reshape(result, out.dimensions());
+  result =
+      result == operand ? builder.Add(Opcode::kReshape, out, {operand}) : builder.Reshape(result, out.dimensions());
   values.Set(result, std::move(sizes));
   return result;
 }

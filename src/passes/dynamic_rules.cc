@@ -94,12 +94,13 @@ Result Reverse(Rule& rule) {
   DynamicSizes sizes = rule.values.Of(operand);
   const Shape& shape = rule.instruction->shape();
   // A new one, since users of the old one are moved to what is built on this.
-  ArrayValue result(&rule.builder, rule.builder.Add(Opcode::kReverse, shape, {operand}, rule.instruction->attributes()));
+  ArrayValue result(&rule.builder,
+                    rule.builder.Add(Opcode::kReverse, shape, {operand}, rule.instruction->attributes()));
   for (int64_t dimension : rule.instruction->dimensions()) {
     if (sizes[dimension] == nullptr) continue;
     std::vector<ArrayValue> starts(static_cast<size_t>(shape.rank()), SizeConstant(rule.builder, 0));
-    starts[dimension] = SizeConstant(rule.builder, shape.dimensions(dimension)) -
-                        ArrayValue(&rule.builder, sizes[dimension]);
+    starts[dimension] =
+        SizeConstant(rule.builder, shape.dimensions(dimension)) - ArrayValue(&rule.builder, sizes[dimension]);
     DimensionVector twice = shape.dimensions();
     twice[dimension] *= 2;
     const ArrayValue zero(&rule.builder, rule.builder.Constant(hlo::ZeroLiteral(shape.element_type())));
@@ -131,8 +132,7 @@ Result Pad(Rule& rule) {
     const ArrayValue total = size + gaps + SizeConstant(rule.builder, pad.low[i] + pad.high[i]);
     sizes[i] = Max(total, SizeConstant(rule.builder, 0)).instruction();
   }
-  rule.instruction->ReplaceOperand(
-      0, rule.values.Mask(rule.builder, operand, AllDimensions(operand), rule.operand(1)));
+  rule.instruction->ReplaceOperand(0, rule.values.Mask(rule.builder, operand, AllDimensions(operand), rule.operand(1)));
   return rule.Done(rule.instruction, std::move(sizes));
 }
 
@@ -154,8 +154,7 @@ Result Concatenate(Rule& rule) {
   if (!shifts) return rule.Done(rule.instruction, std::move(sizes));
   sizes[dimension] = total.instruction();
   const Shape& shape = rule.instruction->shape();
-  ArrayValue result(&rule.builder,
-                    rule.builder.Splat(shape, hlo::ZeroLiteral(shape.element_type())));
+  ArrayValue result(&rule.builder, rule.builder.Splat(shape, hlo::ZeroLiteral(shape.element_type())));
   for (size_t i = 0; i < starts.size(); ++i) {
     std::vector<ArrayValue> at(static_cast<size_t>(shape.rank()), SizeConstant(rule.builder, 0));
     at[dimension] = starts[i];
@@ -168,15 +167,20 @@ Result Concatenate(Rule& rule) {
 Instruction* Neutral(Rule& rule, const hlo::Computation& combiner, Instruction* init) {
   const Instruction& root = *combiner.root();
   const PrimitiveType type = init->shape().element_type();
-  const bool is_plain = combiner.parameter_count() == 2 && root.operand_count() == 2 && root.HasOperand(combiner.parameter(0)) &&
-                        root.HasOperand(combiner.parameter(1));
+  const bool is_plain = combiner.parameter_count() == 2 && root.operand_count() == 2 &&
+                        root.HasOperand(combiner.parameter(0)) && root.HasOperand(combiner.parameter(1));
   if (!is_plain) return init;
   switch (root.opcode()) {
-    case Opcode::kAdd: return rule.builder.Constant(hlo::ZeroLiteral(type));
-    case Opcode::kMultiply: return rule.builder.Constant(hlo::OneLiteral(type));
-    case Opcode::kMaximum: return rule.builder.Constant(hlo::MinLiteral(type));
-    case Opcode::kMinimum: return rule.builder.Constant(hlo::MaxLiteral(type));
-    default: return init;
+    case Opcode::kAdd:
+      return rule.builder.Constant(hlo::ZeroLiteral(type));
+    case Opcode::kMultiply:
+      return rule.builder.Constant(hlo::OneLiteral(type));
+    case Opcode::kMaximum:
+      return rule.builder.Constant(hlo::MinLiteral(type));
+    case Opcode::kMinimum:
+      return rule.builder.Constant(hlo::MaxLiteral(type));
+    default:
+      return init;
   }
 }
 
@@ -256,8 +260,9 @@ Result Sort(Rule& rule) {
   if (sizes[sort.dimension] == nullptr) return AllLeaves(rule, sizes);
   const Shape shape = rule.operand(0)->shape();
   const ArrayValue index = Iota(&rule.builder, PrimitiveType::kS32, shape.dimensions(), sort.dimension);
-  const ArrayValue padding = Compare(hlo::ComparisonDirection::kGe, index,
-                                     ArrayValue(&rule.builder, sizes[sort.dimension])).Convert(PrimitiveType::kS32);
+  const ArrayValue padding =
+      Compare(hlo::ComparisonDirection::kGe, index, ArrayValue(&rule.builder, sizes[sort.dimension]))
+          .Convert(PrimitiveType::kS32);
   const int64_t count = rule.instruction->operand_count();
   hlo::Computation* comparator = rule.instruction->parent()->parent()->AddComputation("padding_last");
   std::vector<Instruction*> parameters;
@@ -275,7 +280,8 @@ Result Sort(Rule& rule) {
   std::vector<Instruction*> operands(rule.instruction->operands().begin(), rule.instruction->operands().end());
   operands.push_back(padding.instruction());
   std::vector<Shape> shapes;
-  for (const Instruction* operand : operands) shapes.push_back(Shape(operand->shape().element_type(), shape.dimensions()));
+  for (const Instruction* operand : operands)
+    shapes.push_back(Shape(operand->shape().element_type(), shape.dimensions()));
   Instruction* sorted = rule.builder.Add(Opcode::kSort, Shape::Tuple(shapes), operands, sort, {comparator});
   std::vector<Instruction*> results;
   for (int64_t i = 0; i < count; ++i) results.push_back(rule.builder.GetTupleElement(sorted, i));
@@ -349,7 +355,8 @@ Result Convolution(Rule& rule) {
 
 // min(start, size - slice) in the type of `start`, which keeps a slice inside an array that ends before its bound.
 Instruction* BoundedStart(Rule& rule, Instruction* start, Instruction* size, int64_t slice) {
-  ArrayValue last = Max(ArrayValue(&rule.builder, size) - SizeConstant(rule.builder, slice), SizeConstant(rule.builder, 0));
+  ArrayValue last =
+      Max(ArrayValue(&rule.builder, size) - SizeConstant(rule.builder, slice), SizeConstant(rule.builder, 0));
   ArrayValue wide(&rule.builder, start);
   if (hlo::BitWidth(wide.type()) < 32) wide = wide.Convert(PrimitiveType::kS32);
   return wide.Binary(Opcode::kMinimum, last.Convert(wide.type())).Convert(start->shape().element_type()).instruction();
@@ -358,7 +365,8 @@ Instruction* BoundedStart(Rule& rule, Instruction* start, Instruction* size, int
 // Starts that are clamped to what the array holds. Separate start operands begin at `first`.
 void BoundStarts(Rule& rule, int64_t first, absl::Span<const int64_t> slice) {
   Instruction* array = rule.operand(0);
-  const bool vector = !slice.empty() && rule.instruction->operand_count() == first + 1 && rule.operand(first)->shape().rank() == 1;
+  const bool vector =
+      !slice.empty() && rule.instruction->operand_count() == first + 1 && rule.operand(first)->shape().rank() == 1;
   for (int64_t i = 0; i < array->shape().rank(); ++i) {
     Instruction* size = rule.values.Of(array, i);
     if (vector || size == nullptr || slice[i] == array->shape().dimensions(i)) continue;
@@ -382,7 +390,8 @@ Result DynamicUpdateSlice(Rule& rule) {
     BoundStarts(rule, 2, update->shape().dimensions());
     return rule.Done(rule.instruction, sizes);
   }
-  if (rule.instruction->operand_count() != 2 + shape.rank()) return rule.Refuse("of dynamic size takes starts in a vector");
+  if (rule.instruction->operand_count() != 2 + shape.rank())
+    return rule.Refuse("of dynamic size takes starts in a vector");
   std::vector<ArrayValue> starts;
   DimensionVector roomy = shape.dimensions();
   for (int64_t i = 0; i < shape.rank(); ++i) {
@@ -395,8 +404,9 @@ Result DynamicUpdateSlice(Rule& rule) {
   const ArrayValue zero(&rule.builder, rule.builder.Constant(hlo::ZeroLiteral(shape.element_type())));
   const ArrayValue base = ArrayValue(&rule.builder, array).PadHigh(roomy, zero);
   const ArrayValue old = base.DynamicSlice(starts, update->shape().dimensions());
-  const ArrayValue merged(&rule.builder, rule.builder.Select(rule.values.Inside(rule.builder, update, AllDimensions(update)),
-                                                            update, old.instruction()));
+  const ArrayValue merged(
+      &rule.builder,
+      rule.builder.Select(rule.values.Inside(rule.builder, update, AllDimensions(update)), update, old.instruction()));
   ArrayValue result = base.DynamicUpdate(merged, starts);
   for (int64_t i = 0; i < shape.rank(); ++i) result = result.Slice(i, 0, shape.dimensions(i));
   return rule.Done(result.instruction(), sizes);
@@ -429,9 +439,10 @@ Result Gather(Rule& rule) {
     Instruction* bounded = BoundedStart(rule, indices, size, gather.slice_sizes[dimension]);
     if (has_vector) {
       const ArrayValue entry = Iota(&rule.builder, PrimitiveType::kS32, indices->shape().dimensions(), vector);
-      bounded = rule.builder.Select(Compare(hlo::ComparisonDirection::kEq, entry,
-                                            SizeConstant(rule.builder, static_cast<int64_t>(k))).instruction(),
-                                    bounded, indices);
+      bounded = rule.builder.Select(
+          Compare(hlo::ComparisonDirection::kEq, entry, SizeConstant(rule.builder, static_cast<int64_t>(k)))
+              .instruction(),
+          bounded, indices);
     }
     indices = bounded;
   }
@@ -489,7 +500,8 @@ Result GetDimensionSize(Rule& rule) {
 
 // Sizes outside [0, bound] mean the nearest one inside.
 Instruction* InBounds(Rule& rule, Instruction* size, int64_t bound) {
-  return Min(Max(ArrayValue(&rule.builder, size), SizeConstant(rule.builder, 0)), SizeConstant(rule.builder, bound)).instruction();
+  return Min(Max(ArrayValue(&rule.builder, size), SizeConstant(rule.builder, 0)), SizeConstant(rule.builder, bound))
+      .instruction();
 }
 
 Result SetDimensionSize(Rule& rule) {
@@ -544,7 +556,8 @@ Result CustomCall(Rule& rule) {
     DynamicSizes sizes = NoSizes(result);
     for (int64_t i = 0; i < result->shape().rank(); ++i) {
       if (!rule.declared.is_dynamic_dimension(i)) continue;
-      if (rule.operand(1 + i)->shape() != Shape::Scalar(PrimitiveType::kS32)) return rule.Refuse("takes sizes that are not s32[]");
+      if (rule.operand(1 + i)->shape() != Shape::Scalar(PrimitiveType::kS32))
+        return rule.Refuse("takes sizes that are not s32[]");
       sizes[i] = InBounds(rule, rule.operand(1 + i), result->shape().dimensions(i));
     }
     return rule.Done(result, std::move(sizes));
@@ -564,46 +577,76 @@ absl::StatusOr<Instruction*> MakeStatic(Instruction* instruction, DynamicValues&
   Rule rule{instruction, values, Builder(instruction->parent(), instruction), instruction->shape()};
   *instruction->mutable_shape() = WithoutDynamicDimensions(instruction->shape());
   switch (instruction->opcode()) {
-    case Opcode::kGetDimensionSize: return GetDimensionSize(rule);
-    case Opcode::kSetDimensionSize: return SetDimensionSize(rule);
-    case Opcode::kDynamicReshape: return MakeReshapeStatic(instruction, rule.declared, values);
-    case Opcode::kCustomCall: return CustomCall(rule);
-    default: break;
+    case Opcode::kGetDimensionSize:
+      return GetDimensionSize(rule);
+    case Opcode::kSetDimensionSize:
+      return SetDimensionSize(rule);
+    case Opcode::kDynamicReshape:
+      return MakeReshapeStatic(instruction, rule.declared, values);
+    case Opcode::kCustomCall:
+      return CustomCall(rule);
+    default:
+      break;
   }
   if (!HasDynamicOperand(rule)) return instruction;
   switch (instruction->opcode()) {
-    case Opcode::kBitcastConvert: return BitcastConvert(rule);
-    case Opcode::kBroadcast: return Mapped(rule, instruction->dimensions());
-    case Opcode::kConcatenate: return Concatenate(rule);
-    case Opcode::kConvolution: return Convolution(rule);
+    case Opcode::kBitcastConvert:
+      return BitcastConvert(rule);
+    case Opcode::kBroadcast:
+      return Mapped(rule, instruction->dimensions());
+    case Opcode::kConcatenate:
+      return Concatenate(rule);
+    case Opcode::kConvolution:
+      return Convolution(rule);
     case Opcode::kAllReduce:
     case Opcode::kCopy:
-    case Opcode::kMap: return SameShape(rule);
-    case Opcode::kDot: return Dot(rule);
-    case Opcode::kDynamicSlice: return DynamicSlice(rule);
-    case Opcode::kDynamicUpdateSlice: return DynamicUpdateSlice(rule);
-    case Opcode::kGather: return Gather(rule);
-    case Opcode::kGetTupleElement: return GetTupleElement(rule);
+    case Opcode::kMap:
+      return SameShape(rule);
+    case Opcode::kDot:
+      return Dot(rule);
+    case Opcode::kDynamicSlice:
+      return DynamicSlice(rule);
+    case Opcode::kDynamicUpdateSlice:
+      return DynamicUpdateSlice(rule);
+    case Opcode::kGather:
+      return Gather(rule);
+    case Opcode::kGetTupleElement:
+      return GetTupleElement(rule);
     case Opcode::kOptBarrier:
-    case Opcode::kTuple: return Tuple(rule);
-    case Opcode::kPad: return Pad(rule);
-    case Opcode::kReduce: return Reduce(rule);
-    case Opcode::kReduceWindow: return ReduceWindow(rule);
-    case Opcode::kReshape: return MakeReshapeStatic(instruction, rule.declared, values);
-    case Opcode::kReverse: return Reverse(rule);
-    case Opcode::kScatter: return Scatter(rule);
-    case Opcode::kSelectAndScatter: return SelectAndScatter(rule);
-    case Opcode::kSlice: return Slice(rule);
-    case Opcode::kSort: return Sort(rule);
-    case Opcode::kTopK: return TopK(rule);
-    case Opcode::kTranspose: return Transpose(rule);
-    default: break;
+    case Opcode::kTuple:
+      return Tuple(rule);
+    case Opcode::kPad:
+      return Pad(rule);
+    case Opcode::kReduce:
+      return Reduce(rule);
+    case Opcode::kReduceWindow:
+      return ReduceWindow(rule);
+    case Opcode::kReshape:
+      return MakeReshapeStatic(instruction, rule.declared, values);
+    case Opcode::kReverse:
+      return Reverse(rule);
+    case Opcode::kScatter:
+      return Scatter(rule);
+    case Opcode::kSelectAndScatter:
+      return SelectAndScatter(rule);
+    case Opcode::kSlice:
+      return Slice(rule);
+    case Opcode::kSort:
+      return Sort(rule);
+    case Opcode::kTopK:
+      return TopK(rule);
+    case Opcode::kTranspose:
+      return Transpose(rule);
+    default:
+      break;
   }
   switch (hlo::KindOf(instruction->opcode())) {
     case hlo::OpKind::kElementwiseUnary:
     case hlo::OpKind::kElementwiseBinary:
-    case hlo::OpKind::kElementwiseTernary: return SameShape(rule);
-    default: return rule.Refuse("over an array of dynamic size is not supported");
+    case hlo::OpKind::kElementwiseTernary:
+      return SameShape(rule);
+    default:
+      return rule.Refuse("over an array of dynamic size is not supported");
   }
 }
 

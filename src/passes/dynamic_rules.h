@@ -7,9 +7,9 @@
 
 namespace kiln::passes {
 
-// Makes `instruction`, which has a dynamic operand or result and calls nothing but scalar computations, static: rewrites
-// its operands or builds what stands for it, and records the result's sizes in `values`. Gives the instruction that
-// stands for it, maybe itself; its users are not changed. UNIMPLEMENTED, naming the op, where there is no rule.
+// Makes `instruction`, which has a dynamic operand or result and calls nothing but scalar computations, static:
+// rewrites its operands or builds what stands for it, and records the result's sizes in `values`. Gives the instruction
+// that stands for it, maybe itself; its users are not changed. UNIMPLEMENTED, naming the op, where there is no rule.
 absl::StatusOr<hlo::Instruction*> MakeStatic(hlo::Instruction* instruction, DynamicValues& values);
 
 // Reshape and dynamic-reshape.

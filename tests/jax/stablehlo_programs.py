@@ -1,5 +1,7 @@
 """StableHLO text compiled and run on the device under test, for what JAX itself does not write."""
 
+import functools
+
 import jax
 import numpy as np
 from jax._src.interpreters import mlir as jax_mlir
@@ -15,10 +17,15 @@ def artifact(text: str) -> bytes:
         return stablehlo.serialize_portable_artifact_str(text, VERSION)
 
 
+@functools.lru_cache(maxsize=8)
+def load(device, text: str):
+    """The program, compiled."""
+    return device.client.compile_and_load(artifact(text), xla_client.DeviceList((device,)), xla_client.CompileOptions())
+
+
 def run(device, text: str, *arguments):
     """The results of @main as numpy arrays."""
-    executable = device.client.compile_and_load(artifact(text), xla_client.DeviceList((device,)), xla_client.CompileOptions())
-    results = executable.execute_sharded([jax.device_put(argument, device) for argument in arguments])
+    results = load(device, text).execute_sharded([jax.device_put(argument, device) for argument in arguments])
     return [np.asarray(shards[0]) for shards in results.disassemble_into_single_device_arrays()]
 
 

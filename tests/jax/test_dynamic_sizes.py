@@ -1,6 +1,8 @@
 """Arrays of bounded dynamic size: each op acts as if they had the size that they were given, as on XLA:CPU or in numpy."""
 
+import itertools
 import math
+import os
 
 import numpy as np
 import pytest
@@ -121,6 +123,42 @@ def test_acts_as_if_cut(name, device, reference_device):
             expected = run(reference_device, program(text, kind), *arguments)
             assert [int(size) for size in actual[1:]] == [int(size) for size in expected[1:]]
             np.testing.assert_allclose(valid(device, actual), valid(reference_device, expected), rtol=1e-5, atol=1e-5)
+
+
+def factorizations(count, bounds):
+    """All ways to write `count` as a product of sizes from 1 to each of `bounds`."""
+    return [sizes for sizes in itertools.product(*(range(1, bound + 1) for bound in bounds)) if math.prod(sizes) == count]
+
+
+@pytest.mark.skipif(PLATFORM == "cpu", reason="XLA:CPU refuses most of these")
+@pytest.mark.parametrize("seed", range(200 if os.environ.get("KILN_FULL_TESTS") == "1" else 10))
+def test_dynamic_reshape_keeps_the_order_of_elements(seed, device):
+    rng = np.random.default_rng(seed)
+    while True:
+        before = [int(b) for b in rng.choice([1, 2, 3, 4, 6], rng.integers(1, 5))]
+        after = factorizations(math.prod(before), [6, 6, 8][: rng.integers(1, 4)])
+        if after:
+            break
+    after = after[rng.integers(len(after))]
+    kind_in, kind_out = bounded(["?"] * len(before), before), bounded(["?"] * len(after), after)
+    static = bounded(before, ["?"] * len(before))
+    body = [f"%x0 = stablehlo.negate %a0 : {static}"]
+    for d in range(len(before)):
+        kind = bounded(["?"] * (d + 1) + before[d + 1 :], before[: d + 1] + ["?"] * (len(before) - d - 1))
+        last = static if d == 0 else bounded(["?"] * d + before[d:], before[:d] + ["?"] * (len(before) - d))
+        body.append(f'%x{d + 1} = "stablehlo.set_dimension_size"(%x{d}, %a{d + 2}) {{dimension = {d} : i64}} : ({last}, tensor<i32>) -> {kind}')
+    body.append(f"%r = stablehlo.dynamic_reshape %x{len(before)}, %a1 : ({kind_in}, tensor<{len(after)}xi32>) -> {kind_out}")
+    text = main(body, [static, f"tensor<{len(after)}xi32>"] + ["tensor<i32>"] * len(before), [("%r", kind_out)])
+    x = rng.normal(0, 1, before).astype(np.float32)
+    for _ in range(6):
+        sizes = [int(rng.integers(1, bound + 1)) for bound in before]
+        fitting = factorizations(math.prod(sizes), after)
+        if not fitting:
+            continue
+        wanted = fitting[rng.integers(len(fitting))]
+        (result,) = run(device, text, x, np.array(wanted, np.int32), *map(np.int32, sizes))
+        cut = -x[tuple(map(slice, sizes))]
+        np.testing.assert_array_equal(result[tuple(map(slice, wanted))], cut.reshape(wanted), err_msg=f"{before} {sizes} {after} {wanted}")
 
 
 @pytest.mark.skipif(PLATFORM == "cpu", reason="what lies past the sizes is Kiln's choice")

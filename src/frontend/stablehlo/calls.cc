@@ -94,8 +94,8 @@ absl::Status ImportRefined(OpImport& op, absl::string_view callee) {
   }
   module.refined_ops += CountOps(region);
   if (module.refined_depth >= kMaxRefinedDepth || module.refined_ops > kMaxRefinedOps) {
-    return op.Unsupported("calls of functions with open shapes nest deeper than ", kMaxRefinedDepth, " or make more than ",
-                          kMaxRefinedOps, " ops");
+    return op.Unsupported("calls of functions with open shapes nest deeper than ", kMaxRefinedDepth,
+                          " or make more than ", kMaxRefinedOps, " ops");
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
     KILN_ASSIGN_OR_RETURN(const hlo::Shape declared, ToOpenShape(*arguments[i]->type));

@@ -22,7 +22,8 @@ absl::StatusOr<hlo::Shape> SizedResult(OpImport& op, size_t index, absl::string_
 // Entry `i` of a vector of sizes as s32[].
 hlo::Instruction* SizeEntry(OpImport& op, hlo::Instruction* sizes, int64_t i) {
   const hlo::PrimitiveType type = sizes->shape().element_type();
-  hlo::Instruction* entry = op.Add(Opcode::kSlice, hlo::Shape(type, {1}), {sizes}, hlo::SliceAttributes{{i}, {i + 1}, {1}});
+  hlo::Instruction* entry =
+      op.Add(Opcode::kSlice, hlo::Shape(type, {1}), {sizes}, hlo::SliceAttributes{{i}, {i + 1}, {1}});
   entry = op.Add(Opcode::kReshape, hlo::Shape::Scalar(type), {entry});
   return op.Add(Opcode::kConvert, hlo::Shape::Scalar(hlo::PrimitiveType::kS32), {entry});
 }

@@ -157,7 +157,7 @@ hlo::Instruction* OpImport::Add(hlo::Opcode opcode, hlo::Shape shape, std::vecto
   if (IsOpen(shape)) {
     absl::StatusOr<hlo::Shape> refined = RefineShape(opcode, operands, attributes, called, shape);
     if (!refined.ok()) unresolved_.Update(refined.status());
-    shape = refined.ok() ? *std::move(refined) : hlo::Shape::Scalar(hlo::PrimitiveType::kPred);
+    shape = refined.ok() ? *std::move(refined) : Closed(shape);
   }
   hlo::Instruction* instruction =
       body_.computation()->Add(opcode, std::move(shape), std::move(operands), std::move(attributes), std::move(called));

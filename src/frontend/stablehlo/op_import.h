@@ -44,8 +44,8 @@ struct ModuleImport {
   absl::flat_hash_map<absl::string_view, hlo::Computation*> computations;  // Of functions imported so far.
   // Functions that are imported at each call (refinement.h).
   absl::flat_hash_set<absl::string_view> refined;
-  int refined_depth = 0;     // Of calls of such functions that are being imported.
-  int64_t refined_ops = 0;   // Imported at such calls so far.
+  int refined_depth = 0;    // Of calls of such functions that are being imported.
+  int64_t refined_ops = 0;  // Imported at such calls so far.
   ConstantValues constants;
 };
 

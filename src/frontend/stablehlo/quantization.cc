@@ -58,8 +58,7 @@ bool HasZeroPoint(const QuantizedType& type) {
 Instruction* Centered(hlo::Builder& builder, Instruction* storage, const QuantizedType& type, PrimitiveType wide) {
   if (!HasZeroPoint(type)) return storage;
   Instruction* value = builder.Convert(storage, wide);
-  return builder.Binary(Opcode::kSubtract, value,
-                        Spread(builder, ZeroPoints(type), wide, value->shape(), type.axis));
+  return builder.Binary(Opcode::kSubtract, value, Spread(builder, ZeroPoints(type), wide, value->shape(), type.axis));
 }
 
 Instruction* Quantize(hlo::Builder& builder, Instruction* value, const QuantizedType& type) {
@@ -111,7 +110,8 @@ absl::Status ValidateQuantized(const QuantizedType& type, absl::Span<const int64
   for (double scale : type.scales) {
     const double rounded = hlo::ElementAsDouble(hlo::LiteralOf(hlo::Shape::Scalar(real), scale), 0);
     if (!(rounded > 0) || !std::isfinite(rounded)) {
-      return InvalidArgument("the scale ", scale, " of a quantized type must be positive and finite in its expressed "
+      return InvalidArgument("the scale ", scale,
+                             " of a quantized type must be positive and finite in its expressed "
                              "type");
     }
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "src/base/status.h"
 #include "src/frontend/stablehlo/op_import.h"
@@ -23,41 +24,37 @@ enum class Rule : uint8_t {
 
 struct RuleRow {
   Rule rule;
-  std::vector<absl::string_view> names;
+  absl::string_view names;  // Separated by spaces, without "stablehlo.".
 };
 
-// Ops that are not here take no quantized tensors. Names without "stablehlo.".
-const std::vector<RuleRow>& Rules() {
-  static const auto* const kRules = new std::vector<RuleRow>{
-      {Rule::kMoves,
-       {"all_gather", "all_to_all", "broadcast", "broadcast_in_dim", "collective_broadcast", "collective_permute",
-        "concatenate", "constant", "dynamic_broadcast_in_dim", "dynamic_gather", "dynamic_pad", "dynamic_reshape",
-        "dynamic_slice", "dynamic_update_slice", "gather", "get_dimension_size", "pad", "real_dynamic_slice",
-        "reshape", "reverse", "scatter", "select_and_scatter", "set_dimension_size", "slice", "torch_index_select",
-        "transpose"}},
-      {Rule::kStructure,
-       {"after_all", "all_reduce", "bitcast_convert", "case", "composite", "func.call", "get_tuple_element", "if",
-        "infeed", "map", "optimization_barrier", "outfeed", "recv", "reduce", "reduce_scatter", "reduce_window", "send",
-        "sdy.manual_computation", "sdy.sharding_constraint", "sort", "tuple", "builtin.unrealized_conversion_cast",
-        "while"}},
-      {Rule::kComputes,
-       {"abs", "add", "atan2", "batch_norm_grad", "batch_norm_inference", "batch_norm_training", "cbrt", "ceil",
-        "chlo.acos", "chlo.acosh", "chlo.asin", "chlo.asinh", "chlo.atanh", "chlo.cosh", "chlo.erf", "chlo.sinh",
-        "chlo.tan", "cholesky", "compare", "convert", "cosine", "divide", "dynamic_iota", "exp2", "exponential",
-        "exponential_minus_one", "floor", "fma", "iota", "is_finite", "log", "log2", "log_plus_one", "logistic",
-        "multiply", "negate", "power", "reduce_precision", "remainder", "round_nearest_afz", "round_nearest_even",
-        "rsqrt", "sign", "sine", "sqrt", "subtract", "tan", "tanh", "triangular_solve", "uniform_dequantize",
-        "uniform_quantize"}},
-      {Rule::kPicks, {"clamp", "maximum", "minimum", "select"}},
-      {Rule::kProduct, {"convolution", "dot", "dot_general", "dynamic_conv"}},
-  };
-  return *kRules;
-}
+// Ops that are not here take no quantized tensors.
+constexpr RuleRow kRules[] = {
+    {Rule::kMoves,
+     "broadcast broadcast_in_dim collective_broadcast collective_permute concatenate "
+     "constant dynamic_broadcast_in_dim dynamic_gather dynamic_pad dynamic_reshape dynamic_slice "
+     "dynamic_update_slice gather get_dimension_size pad real_dynamic_slice reshape reverse "
+     "select_and_scatter set_dimension_size slice torch_index_select transpose"},
+    {Rule::kStructure,
+     "after_all all_gather all_reduce all_to_all bitcast_convert case composite func.call get_tuple_element if infeed "
+     "map "
+     "optimization_barrier outfeed recv reduce reduce_scatter reduce_window scatter send sdy.manual_computation "
+     "sdy.sharding_constraint sort tuple builtin.unrealized_conversion_cast while"},
+    {Rule::kComputes,
+     "abs add atan2 batch_norm_grad batch_norm_inference batch_norm_training cbrt ceil chlo.acos chlo.acosh "
+     "chlo.asin chlo.asinh chlo.atanh chlo.cosh chlo.erf chlo.sinh chlo.tan cholesky compare convert cosine divide "
+     "dynamic_iota exp2 exponential exponential_minus_one floor fma iota is_finite log log2 log_plus_one logistic "
+     "multiply negate power reduce_precision remainder round_nearest_afz round_nearest_even rsqrt sign sine sqrt "
+     "subtract tan tanh triangular_solve uniform_dequantize uniform_quantize"},
+    {Rule::kPicks, "clamp maximum minimum select"},
+    {Rule::kProduct, "convolution dot dot_general dynamic_conv"},
+};
 
 std::optional<Rule> FindRule(absl::string_view name) {
   absl::ConsumePrefix(&name, "stablehlo.");
-  for (const RuleRow& row : Rules()) {
-    if (std::find(row.names.begin(), row.names.end(), name) != row.names.end()) return row.rule;
+  for (const RuleRow& row : kRules) {
+    for (absl::string_view listed : absl::StrSplit(row.names, ' ')) {
+      if (listed == name) return row.rule;
+    }
   }
   return std::nullopt;
 }
@@ -192,7 +189,8 @@ absl::StatusOr<QuantizedView> ChooseView(const mlir::Operation& operation) {
   switch (*rule) {
     case Rule::kMoves:
       if (AllAre(MeansTheSame, operation)) return QuantizedView{};
-      return InvalidArgument(Describe(operation), ": moves values between different quantized types, expected one type "
+      return InvalidArgument(Describe(operation),
+                             ": moves values between different quantized types, expected one type "
                              "or a uniform_quantize between them");
     case Rule::kStructure:
       return QuantizedView{};

@@ -95,8 +95,10 @@ constexpr OpRow kRows[] = {
 
 absl::Status ImportReduceWindowWith(OpImport& op, size_t count, hlo::WindowAttributes window, hlo::Computation* body) {
   KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShapes());
-  std::vector<hlo::Instruction*> operands(op.operands().begin(), op.operands().begin() + static_cast<int64_t>(2 * count));
-  return op.DefineTuple(op.Add(Opcode::kReduceWindow, std::move(shape), std::move(operands), std::move(window), {body}));
+  std::vector<hlo::Instruction*> operands(op.operands().begin(),
+                                          op.operands().begin() + static_cast<int64_t>(2 * count));
+  return op.DefineTuple(
+      op.Add(Opcode::kReduceWindow, std::move(shape), std::move(operands), std::move(window), {body}));
 }
 
 absl::Span<const OpRow> ReductionOps() { return kRows; }

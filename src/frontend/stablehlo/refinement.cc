@@ -28,8 +28,8 @@ bool IsOpenType(const mlir::Type& type) {
 }
 
 bool TakesSizes(const mlir::Operation& operation) {
-  constexpr absl::string_view kNames[] = {"stablehlo.dynamic_conv", "stablehlo.dynamic_gather",
-                                          "stablehlo.dynamic_pad", "stablehlo.real_dynamic_slice"};
+  constexpr absl::string_view kNames[] = {"stablehlo.dynamic_conv", "stablehlo.dynamic_gather", "stablehlo.dynamic_pad",
+                                          "stablehlo.real_dynamic_slice"};
   if (operation.name == "stablehlo.custom_call") {
     const absl::string_view target = mlir::AsString(operation.Get("call_target_name")).value_or("");
     return target == "shape_assertion" || absl::StartsWith(target, "stablehlo.dynamic_");
@@ -60,6 +60,15 @@ bool IsOpen(const Shape& shape) {
   if (shape.IsTuple()) return std::any_of(shape.tuple_shapes().begin(), shape.tuple_shapes().end(), IsOpen);
   return shape.IsArray() &&
          std::find(shape.dimensions().begin(), shape.dimensions().end(), kOpenSize) != shape.dimensions().end();
+}
+
+Shape Closed(const Shape& shape) {
+  Shape closed = shape;
+  for (Shape& element : *closed.mutable_tuple_shapes()) element = Closed(element);
+  for (int64_t i = 0; i < closed.rank(); ++i) {
+    if (closed.dimensions(i) == kOpenSize) closed.set_dimensions(i, 0);
+  }
+  return closed;
 }
 
 bool Fits(const Shape& declared, const Shape& actual) {

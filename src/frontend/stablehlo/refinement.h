@@ -21,6 +21,8 @@ inline constexpr int64_t kOpenSize = -1;
 // ToShape (types.h), except that dimensions with neither a size nor a bound are kOpenSize.
 absl::StatusOr<hlo::Shape> ToOpenShape(const mlir::Type& type);
 bool IsOpen(const hlo::Shape& shape);
+// `shape` with open dimensions empty, to go on with where an error is known already.
+hlo::Shape Closed(const hlo::Shape& shape);
 // True when `actual` is `declared` up to layout and wherever that is open.
 bool Fits(const hlo::Shape& declared, const hlo::Shape& actual);
 
