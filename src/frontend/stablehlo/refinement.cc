@@ -27,14 +27,24 @@ bool IsOpenType(const mlir::Type& type) {
   return false;
 }
 
+// An op that needs values of operands, of which not all are constants as they stand.
 bool TakesSizes(const mlir::Operation& operation) {
-  constexpr absl::string_view kNames[] = {"stablehlo.dynamic_conv", "stablehlo.dynamic_gather", "stablehlo.dynamic_pad",
-                                          "stablehlo.real_dynamic_slice"};
+  constexpr std::pair<absl::string_view, size_t> kFirstSize[] = {{"stablehlo.dynamic_conv", 2},
+                                                                 {"stablehlo.dynamic_gather", 2},
+                                                                 {"stablehlo.dynamic_pad", 2},
+                                                                 {"stablehlo.real_dynamic_slice", 1}};
   if (operation.name == "stablehlo.custom_call") {
     const absl::string_view target = mlir::AsString(operation.Get("call_target_name")).value_or("");
     return target == "shape_assertion" || absl::StartsWith(target, "stablehlo.dynamic_");
   }
-  return std::find(std::begin(kNames), std::end(kNames), operation.name) != std::end(kNames);
+  for (const auto& [name, first] : kFirstSize) {
+    if (name != operation.name) continue;
+    for (size_t i = first; i < operation.operands.size(); ++i) {
+      const mlir::Operation* definition = operation.operands[i]->operation;
+      if (definition == nullptr || definition->name != "stablehlo.constant") return true;
+    }
+  }
+  return false;
 }
 
 // Nesting is bounded by the readers.
