@@ -61,6 +61,17 @@ Instruction* Centered(hlo::Builder& builder, Instruction* storage, const Quantiz
   return builder.Binary(Opcode::kSubtract, value, Spread(builder, ZeroPoints(type), wide, value->shape(), type.axis));
 }
 
+bool IsWholeRange(const QuantizedType& type) {
+  return type.storage_max - type.storage_min + 1 == int64_t{1} << StorageBits(type);
+}
+
+// Equal numbers once they are rounded to `type`.
+bool SameIn(PrimitiveType type, const std::vector<double>& a, const std::vector<double>& b) {
+  const hlo::Shape scalar = hlo::Shape::Scalar(type);
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](double x, double y) { return hlo::LiteralOf(scalar, x) == hlo::LiteralOf(scalar, y); });
+}
+
 Instruction* Quantize(hlo::Builder& builder, Instruction* value, const QuantizedType& type) {
   const PrimitiveType expressed = ExpressedType(type);
   const hlo::Shape shape = value->shape();
@@ -160,6 +171,11 @@ Instruction* ToStorage(hlo::Builder& builder, Instruction* value, const Quantize
     std::vector<double> scales = QuantizedElement(*operation.operands[1]->type)->scales;
     for (double& scale : scales) scale *= lhs.scales[0];
     const PrimitiveType expressed = ExpressedType(type);
+    // The sum itself, when the result stores any sum in the same unit.
+    if (StorageType(type) == view.accumulator && IsWholeRange(type) && !HasZeroPoint(type) &&
+        type.axis == view.channel && SameIn(expressed, scales, type.scales)) {
+      return value;
+    }
     value = builder.Convert(value, expressed);
     value = builder.Binary(Opcode::kMultiply, value, Spread(builder, scales, expressed, value->shape(), view.channel));
   }
