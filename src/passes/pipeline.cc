@@ -7,8 +7,8 @@
 #include "src/passes/constant_folding.h"
 #include "src/passes/cse.h"
 #include "src/passes/dce.h"
-#include "src/passes/dimension_size_expander.h"
 #include "src/passes/dot_canonicalization.h"
+#include "src/passes/dynamic_padder.h"
 #include "src/passes/eigh_expander.h"
 #include "src/passes/fft_expander.h"
 #include "src/passes/flatten_call_graph.h"
@@ -50,11 +50,11 @@ std::unique_ptr<Pass> Simplification(std::string name) {
 
 // What every target wants.
 PassList CommonPasses() {
-  PassList list = ListOf<CallInliner, LayoutNormalization, Dce>();
+  PassList list = ListOf<CallInliner, DynamicPadder, LayoutNormalization, Dce>();
   // Ops that are written as others.
   Append(&list, ListOf<BatchNormExpander, RngExpander, RngBitGeneratorExpander, SelectAndScatterExpander,
                        CholeskyExpander, TriangularSolveExpander, QrExpander, EighExpander, FftExpander,
-                       ApproxTopKExpander, DimensionSizeExpander>());
+                       ApproxTopKExpander>());
   list.push_back(Simplification("simplification"));
   Append(&list, ListOf<ReduceWindowToScan, ScanExpander, SortKeys, DotCanonicalization>());
   list.push_back(Simplification("dot-simplification"));
@@ -72,6 +72,7 @@ std::unique_ptr<Pass> Make() {
 // In pipeline order. Names are those of the passes themselves.
 constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<CallInliner>,
+    Make<DynamicPadder>,
     Make<LayoutNormalization>,
     Make<Dce>,
     Make<BatchNormExpander>,
@@ -84,7 +85,6 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<EighExpander>,
     Make<FftExpander>,
     Make<ApproxTopKExpander>,
-    Make<DimensionSizeExpander>,
     Make<AlgebraicSimplifier>,
     Make<ConstantFolding>,
     Make<Cse>,
