@@ -9,7 +9,7 @@ JAX finds this module by itself, through the entry point group and the namespace
 import os
 import pathlib
 
-from . import ffi
+from . import ffi, lapack
 
 PLATFORM = "kiln"
 
@@ -42,4 +42,4 @@ def initialize() -> None:
         raise FileNotFoundError(f"Kiln's library {path}, named by {origin}, is not there")
     xla_bridge.register_plugin(PLATFORM, priority=_PRIORITY, library_path=str(path), options=None)
     _allow_donation()
-    ffi.register(PLATFORM, str(path))
+    lapack.register(PLATFORM, ffi.register(PLATFORM, str(path)))
