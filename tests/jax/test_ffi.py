@@ -152,6 +152,7 @@ def test_aliases(library):
     np.testing.assert_array_equal(jax.jit(lambda: f(jnp.ones((3, 4))))(), np.full((3, 4), 2.0))
 
 
+@ON_KILN
 def test_side_effects_keep_their_order(library):
     @jax.jit
     def inner(x):
@@ -201,6 +202,7 @@ def counters(library):
     return np.array(out)
 
 
+@ON_KILN
 def test_states(library):
     before = counters(library)
     call = jax.ffi.ffi_call("state", like(X))
@@ -224,6 +226,7 @@ def test_instantiate_fails(library):
         jax.jit(lambda x: jax.ffi.ffi_call("state", like(X))(x, start=np.int64(13)))(X)
 
 
+@ON_KILN
 def test_futures(library):
     f = jax.jit(lambda x: jax.ffi.ffi_call("later", like(x))(x) * 2)
     np.testing.assert_array_equal(f(X), (X + 1) * 2)
@@ -231,6 +234,7 @@ def test_futures(library):
         f(X - 5).block_until_ready()
 
 
+@ON_KILN
 def test_contexts(library, device):
     with jax.enable_x64(True):
         f = jax.jit(jax.ffi.ffi_call("contexts", jax.ShapeDtypeStruct((4,), np.int64)))
