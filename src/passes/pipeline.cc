@@ -6,6 +6,7 @@
 #include "src/passes/cholesky_expander.h"
 #include "src/passes/constant_folding.h"
 #include "src/passes/cse.h"
+#include "src/passes/custom_call_expander.h"
 #include "src/passes/dce.h"
 #include "src/passes/dimension_size_expander.h"
 #include "src/passes/dot_canonicalization.h"
@@ -53,7 +54,7 @@ PassList CommonPasses() {
   // Ops that are written as others.
   Append(&list, ListOf<BatchNormExpander, RngExpander, RngBitGeneratorExpander, SelectAndScatterExpander,
                        CholeskyExpander, TriangularSolveExpander, QrExpander, EighExpander, FftExpander,
-                       ApproxTopKExpander, DimensionSizeExpander>());
+                       ApproxTopKExpander, CustomCallExpander, DimensionSizeExpander>());
   list.push_back(Simplification("simplification"));
   Append(&list, ListOf<SortKeys, DotCanonicalization>());
   list.push_back(Simplification("dot-simplification"));
@@ -84,6 +85,7 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<EighExpander>,
     Make<FftExpander>,
     Make<ApproxTopKExpander>,
+    Make<CustomCallExpander>,
     Make<DimensionSizeExpander>,
     Make<AlgebraicSimplifier>,
     Make<ConstantFolding>,
