@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import jax
+import jax.export
 import jax.numpy as jnp
 import jax.scipy.linalg as jsl
 import numpy as np
@@ -16,6 +17,7 @@ from conftest import PLATFORM
 from harness import Case, Tolerance, check
 from jax import lax
 from jax._src.lax import linalg as ll  # geqrf and ormqr have no public name
+from jax._src.lib import lapack
 
 FULL = bool(os.environ.get("KILN_FULL_TESTS"))
 DTYPES = ("float32", "float64", "complex64", "complex128")
@@ -203,23 +205,38 @@ def test_large(name, device, reference_device):
     run(name, SQUARE[name], (512, 512), "float64", device, reference_device)
 
 
-@pytest.mark.skipif(PLATFORM == "cpu", reason="asks for what XLA:CPU does not have")
-def test_lapack_is_found_when_it_is_needed():
+@pytest.fixture(scope="module")
+def exported_svd():
+    """A program with a call of LAPACK, lowered in this process."""
+    checks = [jax.export.DisabledSafetyCheck.custom_call("lapack_sgesdd_ffi")]
+    export = jax.export.export(jax.jit(lambda a: jnp.linalg.svd(a)[1]), platforms=[PLATFORM], disabled_checks=checks)
+    return export(jax.ShapeDtypeStruct((3, 3), "float32"))
+
+
+ON_KILN = pytest.mark.skipif(PLATFORM == "cpu", reason="asks for what XLA:CPU does not have")
+
+
+@ON_KILN
+def test_lapack_is_found_when_it_is_needed(exported_svd):
+    # In a process that lowers nothing itself.
     program = """
-import sys, jax
-assert not any(name.startswith("scipy.linalg") for name in sys.modules)
-exported = jax.export.export(jax.jit(lambda a: jax.numpy.linalg.svd(a)[1]), platforms=["kiln"], disabled_checks=[
-    jax.export.DisabledSafetyCheck.custom_call("lapack_sgesdd_ffi")])(jax.ShapeDtypeStruct((3, 3), "float32"))
-print(exported.serialize().hex())
-"""
-    environment = dict(os.environ)
-    text = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
-    assert text.returncode == 0, text.stderr
-    # A process that lowers nothing itself.
-    loader = """
 import sys, jax, numpy as np
+jax.devices("kiln")
+assert not any(name.startswith("scipy.linalg") for name in sys.modules)
 exported = jax.export.deserialize(bytearray.fromhex(sys.stdin.read()))
 np.testing.assert_allclose(exported.call(np.diag(np.float32([1, 3, 2]))), [3, 2, 1], rtol=1e-6)
 """
-    result = subprocess.run([sys.executable, "-c", loader], env=environment, input=text.stdout, capture_output=True, text=True)
+    text = exported_svd.serialize().hex()
+    result = subprocess.run([sys.executable, "-c", program], input=text, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
+
+
+@ON_KILN
+def test_lapack_is_missing(exported_svd, device, monkeypatch):
+    class Nothing:
+        def initialize(self):
+            raise ImportError("no scipy here")
+
+    monkeypatch.setattr(lapack, "_lapack", Nothing())
+    with pytest.raises(jax.errors.JaxRuntimeError, match="LAPACK is not to be had: no scipy here"), jax.default_device(device):
+        exported_svd.call(np.eye(3, dtype=np.float32))
