@@ -6,6 +6,7 @@
 #include "src/passes/cholesky_expander.h"
 #include "src/passes/constant_folding.h"
 #include "src/passes/cse.h"
+#include "src/passes/custom_call_expander.h"
 #include "src/passes/dce.h"
 #include "src/passes/dot_canonicalization.h"
 #include "src/passes/dynamic_padder.h"
@@ -23,6 +24,7 @@
 #include "src/passes/scan_expander.h"
 #include "src/passes/schedule.h"
 #include "src/passes/select_and_scatter_expander.h"
+#include "src/passes/side_effect_order.h"
 #include "src/passes/simplify/algebraic_simplifier.h"
 #include "src/passes/sort_keys.h"
 #include "src/passes/transpose_folding.h"
@@ -50,11 +52,11 @@ std::unique_ptr<Pass> Simplification(std::string name) {
 
 // What every target wants.
 PassList CommonPasses() {
-  PassList list = ListOf<CallInliner, DynamicPadder, LayoutNormalization, Dce>();
+  PassList list = ListOf<SideEffectOrder, CallInliner, DynamicPadder, LayoutNormalization, Dce>();
   // Ops that are written as others.
   Append(&list, ListOf<BatchNormExpander, RngExpander, RngBitGeneratorExpander, SelectAndScatterExpander,
                        CholeskyExpander, TriangularSolveExpander, QrExpander, EighExpander, FftExpander,
-                       ApproxTopKExpander>());
+                       ApproxTopKExpander, CustomCallExpander>());
   list.push_back(Simplification("simplification"));
   Append(&list, ListOf<ReduceWindowToScan, ScanExpander, SortKeys, DotCanonicalization>());
   list.push_back(Simplification("dot-simplification"));
@@ -71,6 +73,7 @@ std::unique_ptr<Pass> Make() {
 
 // In pipeline order. Names are those of the passes themselves.
 constexpr std::unique_ptr<Pass> (*kFactories[])() = {
+    Make<SideEffectOrder>,
     Make<CallInliner>,
     Make<DynamicPadder>,
     Make<LayoutNormalization>,
@@ -85,6 +88,7 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<EighExpander>,
     Make<FftExpander>,
     Make<ApproxTopKExpander>,
+    Make<CustomCallExpander>,
     Make<AlgebraicSimplifier>,
     Make<ConstantFolding>,
     Make<Cse>,

@@ -1,4 +1,5 @@
 // Calls of functions, composites and custom calls.
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_replace.h"
@@ -221,7 +222,7 @@ absl::StatusOr<std::string> ReadBackendConfig(const OpImport& op, hlo::CustomCal
   // A dictionary in mhlo.backend_config means the typed FFI whatever api_version says.
   version = hlo::CustomCallApiVersion::kTypedFfi;
   mlir::PrintOptions options;
-  options.max_elements = int64_t{1} << 40;  // The handler needs every element.
+  options.max_bytes = std::numeric_limits<size_t>::max();  // The handler needs all of it.
   return mlir::Print(*config, options);
 }
 
