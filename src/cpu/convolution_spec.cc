@@ -81,7 +81,9 @@ Dimension TakeInner(std::vector<Dimension>* dimensions) {
 }
 
 bool HasProduct(const Instruction& convolution, const hlo::ConvolutionAttributes& a) {
-  for (const Shape* shape : {&convolution.operand(0)->shape(), &convolution.operand(1)->shape(), &convolution.shape()}) {
+  const Shape& lhs = convolution.operand(0)->shape();
+  const Shape& rhs = convolution.operand(1)->shape();
+  for (const Shape* shape : {&lhs, &rhs, &convolution.shape()}) {
     const hlo::PrimitiveType type = shape->element_type();
     const bool known = (hlo::IsIntegral(type) && hlo::BitWidth(type) >= 8) ||
                        (hlo::IsFloating(type) && hlo::BitWidth(type) >= 16);

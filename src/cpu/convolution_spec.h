@@ -17,12 +17,12 @@ struct ConvolutionSpec {
   std::vector<kernel::EpilogueLoop> loops;
 };
 
-// The products that `convolution` is, each making a part of the result, to be run in order: rows are places of the result
-// (batch and space), columns its features, steps the places of the window and the input's features. A padded input is copied
-// first, once for all of them. Base dilation makes a product for every place of the result modulo the dilation, or, where
-// strides or a dilated window meet it, zeros in the copy. With few features per group, groups become lanes. Nothing for
-// reversed windows, complex numbers, empty arrays and element types without products: those are plain kernels. `lanes` are
-// those of a full vector.
+// The products that `convolution` is, each making a part of the result, to be run in order: rows are places of the
+// result (batch and space), columns its features, steps the places of the window and the input's features. A padded
+// input is copied first, once for all of them. Base dilation makes a product for every place of the result modulo the
+// dilation, or, where strides or a dilated window meet it, zeros in the copy. With few features per group, groups
+// become lanes. Nothing for reversed windows, complex numbers, empty arrays and element types without products: those
+// are plain kernels. `lanes` are those of a full vector.
 std::vector<ConvolutionSpec> ConvolutionProductsOf(const hlo::Instruction& convolution, int lanes);
 
 }  // namespace kiln::cpu

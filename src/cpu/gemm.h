@@ -75,7 +75,7 @@ struct GemmSpec {
   int64_t lhs_offset = 0;
   int64_t rhs_offset = 0;
   int64_t out_offset = 0;
-  // When not 0: column n meets lhs elements of its own, n / column_group * column_group_stride from those of column 0 on.
+  // When not 0: column n meets lhs elements of its own, n / column_group * column_group_stride behind those of column 0.
   int64_t column_group = 0;
   int64_t column_group_stride = 0;
   GemmMatrix lhs;

@@ -135,8 +135,8 @@ class GemmEmitter {
   // body(k, elements in the step) for every step of the innermost k.
   void EmitGroups(const std::function<void(llvm::Value*, int64_t)>& body);
   void PackLhsTile(llvm::Value* from, llvm::Value* to, int64_t rows);
-  // The columns of the micro-tile from n0 on and `steps` steps: those of the innermost k, or all that there are, which are
-  // neighbours in memory then.
+  // The columns of the micro-tile from n0 on and `steps` steps: those of the innermost k, or all that there are, which
+  // are neighbours in memory then.
   void PackRhsColumns(llvm::Value* from, llvm::Value* to, llvm::Value* n0, bool transpose, int64_t steps);
   // Inner and outer steps by their distance in rhs, the largest first; `packed` is that in packed rows.
   struct StoredSteps {

@@ -135,7 +135,8 @@ GemmLayout MakeGemmLayout(const GemmProblem& problem, const GemmSchedule& schedu
   GemmOperandLayout& rhs = layout.rhs;
   rhs.type = problem.rhs_type;
   rhs.packed = schedule.pack_rhs;
-  rhs.element_bytes = rhs.packed ? element : int64_t{GemmArithmetic::StoredBytes(problem.rhs_type)} * arithmetic.parts();
+  rhs.element_bytes =
+      rhs.packed ? element : int64_t{GemmArithmetic::StoredBytes(problem.rhs_type)} * arithmetic.parts();
   if (!rhs.packed) {
     rhs.block_stride = rhs.inner_stride = problem.rhs_n;
     rhs.k_stride = problem.rhs_k;

@@ -147,7 +147,8 @@ void GemmEmitter::PackRhsTask(const Entry& entry, llvm::Value* task) {
     EmitLoop(b_, Int(0), Int(problem_.k_outer), 1, "outer", [&](llvm::Value* outer) {
       llvm::Value* offset = Offset(problem_.outer_steps, outer, Operand::kRhs);
       PackRhsColumns(At(from, offset, StoredElement(problem_.rhs_type)),
-                     At(to, outer, problem_.k * layout.k_stride * arithmetic_.element_bytes()), n0, transpose, problem_.k);
+                     At(to, outer, problem_.k * layout.k_stride * arithmetic_.element_bytes()), n0, transpose,
+                     problem_.k);
     });
     return;
   }

@@ -58,7 +58,7 @@ void GemmEmitter::CopyPaddedRow(const GemmPadding& row, llvm::Value* from, llvm:
     return;
   }
   const int lanes = static_cast<int>(std::max<int64_t>(64 / element, 1));
-  auto* from_type = llvm::FixedVectorType::get(GemmArithmetic::StoredType(b_.getContext(), problem_.lhs_type, 1), lanes);
+  llvm::Type* from_type = GemmArithmetic::StoredType(b_.getContext(), problem_.lhs_type, lanes);
   llvm::Value* source = At(from, -row.low * stored);
   const int64_t begin = std::clamp<int64_t>(row.low, 0, row.padded);
   const int64_t end = std::clamp<int64_t>(row.low + row.size, begin, row.padded);

@@ -173,7 +173,8 @@ void ChooseBlocks(const GemmProblem& problem, const GemmArithmetic& arithmetic, 
   schedule.k_block = all_steps;
   if (problem.k_outer > 1) {
     // Both operands of a long sum should stay in the second-level cache while the block's tiles pass over them.
-    const int64_t step_bytes = (std::min<int64_t>(row_panels, 4) * rows + columns * std::min<int64_t>(column_panels, 4)) * element;
+    const int64_t step_bytes =
+        (std::min<int64_t>(row_panels, 4) * rows + columns * std::min<int64_t>(column_panels, 4)) * element;
     const int64_t limit = Host().l2_bytes / 2;
     if (all_steps * step_bytes > limit && row_panels * column_panels > 1) {
       schedule.k_block = std::max<int64_t>(limit / (step_bytes * problem.k), 1) * problem.k;

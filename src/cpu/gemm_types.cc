@@ -199,7 +199,8 @@ llvm::Value* GemmArithmetic::ToStored(llvm::IRBuilder<>& b, PrimitiveType type, 
 }
 
 int GemmArithmetic::MaxDepth(PrimitiveType lhs, PrimitiveType rhs) const {
-  if (kind_ == Kind::kFloat && bytes_ == 4 && lhs == PrimitiveType::kBF16 && rhs == lhs) return Host().brain_dot ? 2 : 1;
+  const bool brain = kind_ == Kind::kFloat && bytes_ == 4 && lhs == PrimitiveType::kBF16 && rhs == lhs;
+  if (brain) return Host().brain_dot ? 2 : 1;
   const auto is_byte = [](PrimitiveType type) { return type == PrimitiveType::kS8 || type == PrimitiveType::kU8; };
   const bool bytes = kind_ == Kind::kInteger && bytes_ == 4 && is_byte(lhs) && is_byte(rhs) &&
                      (lhs == PrimitiveType::kS8 || rhs == PrimitiveType::kS8);

@@ -162,7 +162,7 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
 
 bool ProgramEmitter::ShareCode(const Instruction& instruction, const Instruction& other, double times) {
   if (auto product = products_.find(&other); product != products_.end()) {
-    estimated_nanoseconds_ += times * static_cast<double>(product->second->plan.estimated_nanoseconds);
+    estimated_nanoseconds_ += times * static_cast<double>(product->second->estimated_nanoseconds());
     products_.emplace(&instruction, std::shared_ptr(product->second));
   } else if (auto kernel = kernels_.find(&other); kernel != kernels_.end()) {
     estimated_nanoseconds_ += times * kernel->second->nanoseconds;

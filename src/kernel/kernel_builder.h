@@ -23,8 +23,8 @@ bool HasKernel(hlo::Opcode opcode);
 // Fails with UNIMPLEMENTED for an op without a kernel, RESOURCE_EXHAUSTED when the body would grow past a few thousand ops.
 absl::StatusOr<Kernel> BuildKernel(const hlo::Instruction& instruction);
 
-// A loop around an epilogue: it counts through all of `parts`, the first one slowest, and adds `offset` and `scale` times the
-// position in a part to the index of that dimension.
+// A loop around an epilogue: it counts through all of `parts`, the first one slowest, and adds `offset` and `scale`
+// times the position in a part to the index of that dimension.
 struct EpilogueLoop {
   struct Part {
     int64_t dimension = 0;
@@ -36,9 +36,9 @@ struct EpilogueLoop {
   int64_t size() const;
 };
 
-// What a fusion does with the elements of `hero`, a contraction inside it, one after the other: a kernel of one nest of these
-// loops (those of size 1 left out), the hero's value being external. Inputs are the fusion's operands, the output its result,
-// which must have the hero's dimensions. Fails with UNIMPLEMENTED for other fusions.
+// What a fusion does with the elements of `hero`, a contraction inside it, one after the other: a kernel of one nest of
+// these loops (those of size 1 left out), the hero's value being external. Inputs are the fusion's operands, the output
+// its result, which must have the hero's dimensions. Fails with UNIMPLEMENTED for other fusions.
 absl::StatusOr<Kernel> BuildEpilogue(const hlo::Instruction& fusion, const hlo::Instruction& hero,
                                      absl::Span<const EpilogueLoop> loops);
 

@@ -158,7 +158,7 @@ bool SelectAndScatterExpander::Expands(const Instruction& instruction) const {
 }
 
 absl::StatusOr<Instruction*> SelectAndScatterExpander::Expand(Instruction* instruction) {
-  // Dimensions without a window go last, where they become lanes: windows along lanes cost much more than two transposes.
+  // Dimensions without a window go last, where they become lanes: windows along lanes cost more than transposes.
   const hlo::Window window = instruction->Get<hlo::WindowAttributes>().window;
   const DimensionVector& sizes = instruction->shape().dimensions();
   const auto is_plain = [&](int64_t d) {
