@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "llvm/IR/LLVMContext.h"
@@ -9,6 +10,7 @@
 #include "src/analysis/buffer_assignment.h"
 #include "src/base/status.h"
 #include "src/base/thread_pool.h"
+#include "src/cpu/executable_image.h"
 #include "src/cpu/jit.h"
 #include "src/cpu/program_abi.h"
 #include "src/cpu/program_emitter.h"
@@ -22,9 +24,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+double SecondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 // One compiler for the process: it lends target machines to whoever compiles.
 absl::StatusOr<JitCompiler*> SharedCompiler() {
@@ -44,10 +44,20 @@ int64_t FlatIndex(const hlo::Shape& shape, const hlo::DimensionVector& path) {
   return leaf;
 }
 
+constexpr std::align_val_t kConstantAlignment{64};
+
+struct AlignedDelete {
+  void operator()(char* memory) const { ::operator delete(memory, kConstantAlignment); }
+};
+
 class NativeExecutable : public Executable {
  public:
   explicit NativeExecutable(std::unique_ptr<hlo::Module> module, const CompileOptions& options)
-      : module_(std::move(module)), options_(options) {}
+      : module_(std::move(module)), options_(options) {
+    image_.max_parallelism = options_.max_parallelism;
+  }
+  NativeExecutable(ExecutableImage image, std::unique_ptr<JitModule> code)
+      : image_(std::move(image)), code_(std::move(code)) {}
 
   absl::Status Build() {
     Clock::time_point start = Clock::now();
@@ -55,12 +65,12 @@ class NativeExecutable : public Executable {
     passes::PipelineOptions pipeline_options;
     pipeline_options.disabled_passes = options_.disabled_passes;
     KILN_RETURN_IF_ERROR(passes::RunPipeline(module_.get(), passes::CpuPipeline(), pipeline_options));
-    statistics_.passes_seconds = SecondsSince(start);
+    image_.statistics.passes_seconds = SecondsSince(start);
     for (const hlo::Computation* computation : module_->computations()) {
       for (const hlo::Instruction* instruction : computation->instructions()) {
         if (instruction->opcode() == hlo::Opcode::kFusion) {
-          statistics_.fused_instruction_count += instruction->called_computation()->instruction_count() -
-                                                 instruction->called_computation()->parameter_count();
+          image_.statistics.fused_instruction_count += instruction->called_computation()->instruction_count() -
+                                                       instruction->called_computation()->parameter_count();
         }
       }
     }
@@ -69,31 +79,49 @@ class NativeExecutable : public Executable {
     KILN_ASSIGN_OR_RETURN(JitCompiler * compiler, SharedCompiler());
     auto context = std::make_unique<llvm::LLVMContext>();
     KILN_ASSIGN_OR_RETURN(std::unique_ptr<llvm::Module> code, EmitModule(*compiler, context.get()));
-    statistics_.lowering_seconds = SecondsSince(start);
+    image_.statistics.lowering_seconds = SecondsSince(start);
 
     start = Clock::now();
     CompileTimes times;
     KILN_ASSIGN_OR_RETURN(code_, compiler->Compile(std::move(context), std::move(code), &times));
-    statistics_.codegen_seconds = SecondsSince(start);
-    statistics_.generated_code_bytes = code_->code_bytes();
-    function_ = code_->Lookup<ProgramFunction>(kProgramName);
-    if (function_ == nullptr) return Internal("the compiled module has no function ", kProgramName);
-    return absl::OkStatus();
+    image_.statistics.codegen_seconds = SecondsSince(start);
+    image_.statistics.generated_code_bytes = code_->code_bytes();
+    return FindProgram();
   }
 
-  const hlo::Module& module() const override { return *module_; }
-  absl::Span<const hlo::Shape> parameter_leaves() const override { return parameter_leaves_; }
-  absl::Span<const hlo::Shape> output_leaves() const override { return output_leaves_; }
-  absl::Span<const OutputLeaf> output_aliases() const override { return output_aliases_; }
-  int64_t arena_bytes() const override { return arena_bytes_; }
-  int64_t estimated_nanoseconds() const override { return estimated_nanoseconds_; }
-  const CompileStatistics& statistics() const override { return statistics_; }
+  // After construction from an image: copies the constants to where the program may read them.
+  absl::Status Restore(const std::vector<absl::string_view>& constants) {
+    for (absl::string_view constant : constants) {
+      auto* copy = static_cast<char*>(::operator new(constant.size(), kConstantAlignment));
+      owned_constants_.emplace_back(copy);
+      std::copy(constant.begin(), constant.end(), copy);
+      constants_.push_back(copy);
+      constant_sizes_.push_back(constant.size());
+    }
+    return FindProgram();
+  }
+
+  absl::StatusOr<std::string> Serialize() const override {
+    std::vector<absl::string_view> constants;
+    for (size_t i = 0; i < constants_.size(); ++i) {
+      constants.emplace_back(static_cast<const char*>(constants_[i]), constant_sizes_[i]);
+    }
+    return WriteImage(image_, code_->object(), constants);
+  }
+
+  const hlo::Module* module() const override { return module_.get(); }
+  absl::Span<const hlo::Shape> parameter_leaves() const override { return image_.parameter_leaves; }
+  absl::Span<const hlo::Shape> output_leaves() const override { return image_.output_leaves; }
+  absl::Span<const OutputLeaf> output_aliases() const override { return image_.output_aliases; }
+  int64_t arena_bytes() const override { return image_.arena_bytes; }
+  int64_t estimated_nanoseconds() const override { return image_.estimated_nanoseconds; }
+  const CompileStatistics& statistics() const override { return image_.statistics; }
 
   absl::Status Run(absl::Span<const void* const> arguments, absl::Span<void* const> results, void* arena,
                    ThreadPool* pool) const override {
     ProgramContext context;
     context.pool = pool != nullptr && pool->threads() > 1 ? pool : nullptr;
-    context.max_parallelism = options_.max_parallelism;
+    context.max_parallelism = image_.max_parallelism;
     function_(&context, arguments.data(), results.data(), arena, constants_.data());
     return absl::OkStatus();
   }
@@ -113,17 +141,23 @@ class NativeExecutable : public Executable {
   }
 
  private:
+  absl::Status FindProgram() {
+    function_ = code_->Lookup<ProgramFunction>(kProgramName);
+    if (function_ == nullptr) return Internal("the compiled module has no function ", kProgramName);
+    return absl::OkStatus();
+  }
+
   // Arguments and results as the caller knows them, before any pass touches the module.
   void RecordInterface() {
     const hlo::Computation& entry = *module_->entry();
     for (int64_t i = 0; i < entry.parameter_count(); ++i) {
-      const hlo::Shape& shape = module_->has_entry_layout() ? module_->entry_parameter_layouts()[i]
-                                                            : entry.parameter(i)->shape();
-      for (const hlo::Shape* leaf : shape.Leaves()) parameter_leaves_.push_back(*leaf);
+      const hlo::Shape& shape =
+          module_->has_entry_layout() ? module_->entry_parameter_layouts()[i] : entry.parameter(i)->shape();
+      for (const hlo::Shape* leaf : shape.Leaves()) image_.parameter_leaves.push_back(*leaf);
     }
     const hlo::Shape& result = module_->has_entry_layout() ? module_->entry_result_layout() : entry.root()->shape();
-    for (const hlo::Shape* leaf : result.Leaves()) output_leaves_.push_back(*leaf);
-    output_aliases_.resize(output_leaves_.size());
+    for (const hlo::Shape* leaf : result.Leaves()) image_.output_leaves.push_back(*leaf);
+    image_.output_aliases.resize(image_.output_leaves.size());
     std::vector<int64_t> first_leaf;
     int64_t leaf = 0;
     for (const hlo::Instruction* parameter : entry.parameters()) {
@@ -131,16 +165,14 @@ class NativeExecutable : public Executable {
       leaf += parameter->shape().leaf_count();
     }
     for (const hlo::InputOutputAlias& alias : module_->aliases()) {
-      OutputLeaf& output = output_aliases_[FlatIndex(entry.root()->shape(), alias.output_index)];
-      output.aliased_parameter = first_leaf[alias.parameter] +
-                                 FlatIndex(entry.parameter(alias.parameter)->shape(), alias.parameter_index);
+      OutputLeaf& output = image_.output_aliases[FlatIndex(entry.root()->shape(), alias.output_index)];
+      output.aliased_parameter =
+          first_leaf[alias.parameter] + FlatIndex(entry.parameter(alias.parameter)->shape(), alias.parameter_index);
       output.must_alias = alias.must_alias;
     }
   }
 
-  int Threads() const {
-    return options_.max_parallelism > 0 ? options_.max_parallelism : ThreadPool::AvailableCpus();
-  }
+  int Threads() const { return options_.max_parallelism > 0 ? options_.max_parallelism : ThreadPool::AvailableCpus(); }
 
   absl::StatusOr<std::unique_ptr<llvm::Module>> EmitModule(const JitCompiler& compiler, llvm::LLVMContext* context) {
     auto probe = std::make_unique<ProgramEmitter>(*module_, Threads());
@@ -151,10 +183,14 @@ class NativeExecutable : public Executable {
       KILN_RETURN_IF_ERROR(probe->Prepare());
     }
     ProgramEmitter& emitter = *probe;
-    KILN_ASSIGN_OR_RETURN(std::unique_ptr<llvm::Module> code, EmitInto(&emitter, compiler, context, &arena_bytes_));
-    for (const hlo::Literal* literal : emitter.table_constants()) constants_.push_back(literal->bytes().data());
-    estimated_nanoseconds_ = static_cast<int64_t>(std::min(emitter.estimated_nanoseconds(), 1e18));
-    statistics_.kernel_count = emitter.kernel_count();
+    KILN_ASSIGN_OR_RETURN(std::unique_ptr<llvm::Module> code,
+                          EmitInto(&emitter, compiler, context, &image_.arena_bytes));
+    for (const hlo::Literal* literal : emitter.table_constants()) {
+      constants_.push_back(literal->bytes().data());
+      constant_sizes_.push_back(literal->bytes().size());
+    }
+    image_.estimated_nanoseconds = static_cast<int64_t>(std::min(emitter.estimated_nanoseconds(), 1e18));
+    image_.statistics.kernel_count = emitter.kernel_count();
     return code;
   }
 
@@ -176,6 +212,7 @@ class NativeExecutable : public Executable {
 
   absl::StatusOr<std::unique_ptr<llvm::Module>> EmitAgain(const JitCompiler& compiler,
                                                           llvm::LLVMContext* context) const {
+    if (module_ == nullptr) return FailedPrecondition("the executable was loaded as machine code, without its program");
     ProgramEmitter emitter(*module_, Threads());
     KILN_RETURN_IF_ERROR(emitter.Prepare());
     int64_t arena_bytes = 0;
@@ -195,13 +232,10 @@ class NativeExecutable : public Executable {
 
   std::unique_ptr<hlo::Module> module_;
   CompileOptions options_;
-  std::vector<hlo::Shape> parameter_leaves_;
-  std::vector<hlo::Shape> output_leaves_;
-  std::vector<OutputLeaf> output_aliases_;
-  std::vector<const void*> constants_;
-  int64_t arena_bytes_ = 0;
-  int64_t estimated_nanoseconds_ = 0;
-  CompileStatistics statistics_;
+  ExecutableImage image_;
+  std::vector<const void*> constants_;  // the program's table: in the module's literals, or owned
+  std::vector<size_t> constant_sizes_;
+  std::vector<std::unique_ptr<char, AlignedDelete>> owned_constants_;
   std::unique_ptr<JitModule> code_;
   ProgramFunction* function_ = nullptr;
 };
@@ -212,6 +246,16 @@ absl::StatusOr<std::unique_ptr<Executable>> Executable::Compile(std::unique_ptr<
                                                                 const CompileOptions& options) {
   auto executable = std::make_unique<NativeExecutable>(std::move(module), options);
   KILN_RETURN_IF_ERROR(executable->Build());
+  return executable;
+}
+
+absl::StatusOr<std::unique_ptr<Executable>> Executable::Load(absl::string_view image) {
+  KILN_ASSIGN_OR_RETURN(ReadImage read, ReadImageFrom(image));
+  KILN_ASSIGN_OR_RETURN(JitCompiler * compiler, SharedCompiler());
+  RegisterProgramSymbols();
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<JitModule> code, compiler->Link(read.object));
+  auto executable = std::make_unique<NativeExecutable>(std::move(read.image), std::move(code));
+  KILN_RETURN_IF_ERROR(executable->Restore(read.constants));
   return executable;
 }
 

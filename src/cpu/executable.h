@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
 namespace kiln {
@@ -54,10 +55,15 @@ class Executable {
   // location, when something in it has no generated code.
   static absl::StatusOr<std::unique_ptr<Executable>> Compile(std::unique_ptr<hlo::Module> module,
                                                              const CompileOptions& options);
+  // An executable from what Serialize gave, without compiling: by the same build of Kiln on the same kind of processor.
+  // Other bytes are refused, but damage to the machine code itself is not seen here: see runtime/serialization.h.
+  static absl::StatusOr<std::unique_ptr<Executable>> Load(absl::string_view image);
   virtual ~Executable() = default;
 
-  // The module after optimization (fusions visible); its entry layout equals the compiled one.
-  virtual const hlo::Module& module() const = 0;
+  // The module after optimization (fusions visible); its entry layout equals the compiled one. Null after Load.
+  virtual const hlo::Module* module() const = 0;
+  // The machine code and all that Run needs, for Load. Fails for code that is bound to this process.
+  virtual absl::StatusOr<std::string> Serialize() const = 0;
 
   // Flattened leaves (tuples in pre-order) of the entry's parameters and of its result. A leaf buffer is dense, in the
   // leaf shape's layout, with pred and sub-byte types one byte per element.
@@ -72,9 +78,10 @@ class Executable {
   // trip count is unknown report a large number.
   virtual int64_t estimated_nanoseconds() const = 0;
 
-  // Runs the program to its end on the calling thread and `pool` (null: calling thread alone). `arguments` and `results`
-  // point to the leaf buffers; `results[i]` may equal the argument it is aliased with and nothing else; buffers are
-  // aligned to 64 bytes, except arguments, which may be aligned to their element only. `arena` holds arena_bytes().
+  // Runs the program to its end on the calling thread and `pool` (null: calling thread alone). `arguments` and
+  // `results` point to the leaf buffers; `results[i]` may equal the argument it is aliased with and nothing else;
+  // buffers are aligned to 64 bytes, except arguments, which may be aligned to their element only. `arena` holds
+  // arena_bytes().
   virtual absl::Status Run(absl::Span<const void* const> arguments, absl::Span<void* const> results, void* arena,
                            ThreadPool* pool) const = 0;
 

@@ -1,4 +1,5 @@
-// LoadedExecutable::Compile: options of the caller applied to a module, and the module compiled.
+// LoadedExecutable::Compile and Restore: options of the caller applied to a module, and the module compiled or its
+// machine code loaded.
 #include <utility>
 
 #include "src/base/status.h"
@@ -71,6 +72,13 @@ absl::StatusOr<RefPtr<LoadedExecutable>> LoadedExecutable::Compile(Client* clien
   std::string name = module->name();
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<cpu::Executable> executable,
                         cpu::Executable::Compile(std::move(module), cpu_options));
+  return Load(client, std::move(executable), device, options.portable, std::move(name));
+}
+
+absl::StatusOr<RefPtr<LoadedExecutable>> LoadedExecutable::Restore(Client* client, absl::string_view image,
+                                                                   const CompileOptions& options, std::string name) {
+  KILN_ASSIGN_OR_RETURN(Device * device, ChooseDevice(client, options));
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<cpu::Executable> executable, cpu::Executable::Load(image));
   return Load(client, std::move(executable), device, options.portable, std::move(name));
 }
 

@@ -25,6 +25,10 @@ class LoadedExecutable : public RefCounted<LoadedExecutable> {
   // Compiles a verified module for the device that the options name (the first one by default).
   static absl::StatusOr<RefPtr<LoadedExecutable>> Compile(Client* client, std::unique_ptr<hlo::Module> module,
                                                           const CompileOptions& options);
+  // From machine code that an earlier compilation left (cpu::Executable::Serialize), for the device that the options
+  // name.
+  static absl::StatusOr<RefPtr<LoadedExecutable>> Restore(Client* client, absl::string_view image,
+                                                          const CompileOptions& options, std::string name);
   // From a program that is compiled already; `device` is where it runs unless it is portable.
   static absl::StatusOr<RefPtr<LoadedExecutable>> Load(Client* client, std::unique_ptr<cpu::Executable> executable,
                                                        Device* device, bool portable, std::string name);

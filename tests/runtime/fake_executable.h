@@ -37,7 +37,8 @@ class FakeExecutable : public cpu::Executable {
     return *this;
   }
 
-  const hlo::Module& module() const override { return module_; }
+  const hlo::Module* module() const override { return &module_; }
+  absl::StatusOr<std::string> Serialize() const override { return absl::UnimplementedError("a fake has no code"); }
   absl::Span<const hlo::Shape> parameter_leaves() const override { return parameters_; }
   absl::Span<const hlo::Shape> output_leaves() const override { return outputs_; }
   absl::Span<const cpu::OutputLeaf> output_aliases() const override { return aliases_; }
