@@ -20,9 +20,8 @@ PJRT_Error* ClientCreate(PJRT_Client_Create_Args* args) {
   for (const std::unique_ptr<runtime::Device>& device : client->client->devices()) {
     auto handle = std::make_unique<PJRT_Device>(device.get());
     device->handle = handle.get();
-    device->default_memory()->handle = &handle->memory;
     client->device_pointers.push_back(handle.get());
-    client->memory_pointers.push_back(&handle->memory);
+    client->memory_pointers.insert(client->memory_pointers.end(), handle->memories.begin(), handle->memories.end());
     client->devices.push_back(std::move(handle));
   }
   client->topology = std::make_unique<PJRT_TopologyDescription>(static_cast<int>(options.device_count));

@@ -17,6 +17,13 @@ void FillLayouts(const std::vector<RefPtr<const runtime::BufferType>>& types,
   for (PJRT_Layouts_MemoryLayout& layout : *layouts) pointers->push_back(&layout);
 }
 
+void FillKinds(const std::vector<int64_t>& kinds, std::vector<const char*>* names, std::vector<size_t>* sizes) {
+  for (int64_t kind : kinds) {
+    names->push_back(runtime::Memory::kKinds[kind].data());
+    sizes->push_back(runtime::Memory::kKinds[kind].size());
+  }
+}
+
 }  // namespace
 
 std::string LayoutText(const runtime::BufferType& type) {
@@ -40,11 +47,8 @@ std::shared_ptr<ExecutableInfo> ExecutableInfo::Create(RefPtr<runtime::LoadedExe
   for (const RefPtr<const runtime::BufferType>& type : loaded.parameter_types()) {
     info->argument_bytes += type->byte_count();
   }
-  const size_t kind_size = std::strlen(runtime::Memory::kDefaultKind);
-  info->output_memory_kinds.assign(loaded.output_types().size(), runtime::Memory::kDefaultKind);
-  info->output_memory_kind_sizes.assign(loaded.output_types().size(), kind_size);
-  info->parameter_memory_kinds.assign(loaded.parameter_types().size(), runtime::Memory::kDefaultKind);
-  info->parameter_memory_kind_sizes.assign(loaded.parameter_types().size(), kind_size);
+  FillKinds(loaded.memory_kinds().outputs, &info->output_memory_kinds, &info->output_memory_kind_sizes);
+  FillKinds(loaded.memory_kinds().parameters, &info->parameter_memory_kinds, &info->parameter_memory_kind_sizes);
   FillLayouts(loaded.output_types(), &info->output_layouts, &info->output_layout_pointers);
   FillLayouts(loaded.parameter_types(), &info->parameter_layouts, &info->parameter_layout_pointers);
   const absl::Span<const cpu::OutputLeaf> aliases = loaded.executable().output_aliases();

@@ -119,7 +119,8 @@ PJRT_Error* TopologyDescriptionMakeCanonicalShapeForMemorySpace(
 
 PJRT_Error* TopologyDescriptionGetMemorySpaceKindIds(PJRT_TopologyDescription_GetMemorySpaceKindIds_Args* args) {
   KILN_REQUIRE_FIELD(args, num_memory_space_kind_ids);
-  static constexpr int kIds[] = {runtime::Memory::kDefaultKindId};
+  static constexpr int kIds[] = {0, 1, 2};
+  static_assert(std::size(kIds) == runtime::Memory::kKindCount);
   args->memory_space_kind_ids = kIds;
   args->num_memory_space_kind_ids = std::size(kIds);
   return nullptr;

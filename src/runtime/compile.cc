@@ -2,6 +2,8 @@
 // machine code loaded.
 #include <utility>
 
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "src/base/status.h"
 #include "src/runtime/loaded_executable.h"
 
@@ -60,6 +62,32 @@ absl::Status ApplyLayouts(const CompileOptions& options, hlo::Module* module) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<int64_t> KindId(absl::string_view name) {
+  if (name.empty()) return 0;
+  const int kind = Memory::KindId(name);
+  if (kind < 0) {
+    return InvalidArgument("the memory kind '", name, "' is none of ", absl::StrJoin(Memory::kKinds, ", "));
+  }
+  return kind;
+}
+
+// What the front-end noted on the module (frontend/stablehlo/importer.h).
+absl::StatusOr<MemoryKinds> ReadMemoryKinds(const hlo::Module& module) {
+  MemoryKinds kinds;
+  for (const hlo::Instruction* parameter : module.entry()->parameters()) {
+    const auto& attributes = parameter->frontend_attributes();
+    const auto found = attributes.find("mhlo.memory_kind");
+    KILN_ASSIGN_OR_RETURN(const int64_t kind, KindId(found == attributes.end() ? "" : found->second));
+    kinds.parameters.insert(kinds.parameters.end(), parameter->shape().leaf_count(), kind);
+  }
+  const auto found = module.frontend_attributes().find("kiln.result_memory_kinds");
+  if (found == module.frontend_attributes().end()) return kinds;
+  for (absl::string_view name : absl::StrSplit(found->second, ',')) {
+    KILN_ASSIGN_OR_RETURN(kinds.outputs.emplace_back(), KindId(name));
+  }
+  return kinds;
+}
+
 }  // namespace
 
 absl::StatusOr<RefPtr<LoadedExecutable>> LoadedExecutable::Compile(Client* client, std::unique_ptr<hlo::Module> module,
@@ -70,16 +98,18 @@ absl::StatusOr<RefPtr<LoadedExecutable>> LoadedExecutable::Compile(Client* clien
   cpu_options.max_parallelism = static_cast<int>(options.max_parallelism);
   cpu_options.disabled_passes = options.disabled_passes;
   std::string name = module->name();
+  KILN_ASSIGN_OR_RETURN(MemoryKinds kinds, ReadMemoryKinds(*module));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<cpu::Executable> executable,
                         cpu::Executable::Compile(std::move(module), cpu_options));
-  return Load(client, std::move(executable), device, options.portable, std::move(name));
+  return Load(client, std::move(executable), device, options.portable, std::move(name), std::move(kinds));
 }
 
 absl::StatusOr<RefPtr<LoadedExecutable>> LoadedExecutable::Restore(Client* client, absl::string_view image,
-                                                                   const CompileOptions& options, std::string name) {
+                                                                   const CompileOptions& options, MemoryKinds kinds,
+                                                                   std::string name) {
   KILN_ASSIGN_OR_RETURN(Device * device, ChooseDevice(client, options));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<cpu::Executable> executable, cpu::Executable::Load(image));
-  return Load(client, std::move(executable), device, options.portable, std::move(name));
+  return Load(client, std::move(executable), device, options.portable, std::move(name), std::move(kinds));
 }
 
 }  // namespace kiln::runtime

@@ -97,10 +97,11 @@ struct LoadedExecutable::Run {
   }
 };
 
-absl::Status LoadedExecutable::CheckArgument(size_t index, const Buffer& argument, const Memory* memory) const {
-  if (argument.memory() != memory) {
+absl::Status LoadedExecutable::CheckArgument(size_t index, const Buffer& argument, const Device* device) const {
+  // Any kind of the device's memory will do: all can be addressed.
+  if (argument.device() != device) {
     return InvalidArgument("argument ", index, " of ", name_, " is in the memory of device ", argument.device()->id(),
-                           ", expected device ", memory->device()->id());
+                           ", expected device ", device->id());
   }
   if (argument.type() == *parameter_types_[index]) return absl::OkStatus();
   return InvalidArgument("argument ", index, " of ", name_, " is ", argument.type().ToString(), ", expected ",
@@ -128,7 +129,9 @@ absl::Status LoadedExecutable::Execute(absl::Span<Buffer* const> arguments, cons
     return InvalidArgument("executable ", name_, " takes ", parameter_types_.size(), " arguments, found ",
                            arguments.size());
   }
-  Memory* memory = device->default_memory();
+  const auto memory = [this, device](size_t output) {
+    return device->memory(static_cast<int>(memory_kinds_.outputs[output]));
+  };
   ArgumentHolds holds(arguments);
   SmallVector<const void*> argument_data(arguments.size());
   bool ready = true;
@@ -138,7 +141,7 @@ absl::Status LoadedExecutable::Execute(absl::Span<Buffer* const> arguments, cons
       return InvalidArgument("argument ", i, " of ", name_, ", a buffer of ", arguments[i]->type().ToString(),
                              ", has been deleted or donated");
     }
-    KILN_RETURN_IF_ERROR(CheckArgument(i, *arguments[i], memory));
+    KILN_RETURN_IF_ERROR(CheckArgument(i, *arguments[i], device));
     argument_data[i] = arguments[i]->data();
     const Event* definition = arguments[i]->definition().get();
     if (definition == nullptr) continue;
@@ -180,7 +183,7 @@ absl::Status LoadedExecutable::Execute(absl::Span<Buffer* const> arguments, cons
 
   if (failure != nullptr) {
     for (size_t i = 0; i < output_count; ++i) {
-      outputs[i] = client_->CreateError(output_types_[i], memory, failure->status()).Detach();
+      outputs[i] = client_->CreateError(output_types_[i], memory(i), failure->status()).Detach();
     }
     if (complete != nullptr) *complete = Event::Settled(failure->status());
     return absl::OkStatus();
@@ -189,8 +192,8 @@ absl::Status LoadedExecutable::Execute(absl::Span<Buffer* const> arguments, cons
   if (run_inline) {
     absl::Status status = RunNow(argument_data, results);
     for (size_t i = 0; i < output_count; ++i) {
-      outputs[i] = status.ok() ? new Buffer(output_types_[i], memory, std::move(blocks[i]), nullptr)
-                               : client_->CreateError(output_types_[i], memory, status).Detach();
+      outputs[i] = status.ok() ? new Buffer(output_types_[i], memory(i), std::move(blocks[i]), nullptr)
+                               : client_->CreateError(output_types_[i], memory(i), status).Detach();
     }
     if (complete != nullptr) *complete = Event::Settled(std::move(status));
     return absl::OkStatus();
@@ -210,7 +213,7 @@ absl::Status LoadedExecutable::Execute(absl::Span<Buffer* const> arguments, cons
   run->arguments = std::move(argument_data);
   run->results = std::move(results);
   for (size_t i = 0; i < output_count; ++i) {
-    outputs[i] = new Buffer(output_types_[i], memory, std::move(blocks[i]), run->done, /*produced=*/true);
+    outputs[i] = new Buffer(output_types_[i], memory(i), std::move(blocks[i]), run->done, /*produced=*/true);
     outputs[i]->AddRef();
     run->outputs.push_back(outputs[i]);
   }

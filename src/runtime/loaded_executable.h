@@ -19,6 +19,12 @@
 
 namespace kiln::runtime {
 
+// Kinds of memory (Memory::kKinds) of a program's parameters and outputs, one per leaf; empty: the default.
+struct MemoryKinds {
+  std::vector<int64_t> parameters;
+  std::vector<int64_t> outputs;
+};
+
 // Thread-safe; many executions may run at once. Execute takes no lock and allocates little more than the outputs.
 class LoadedExecutable : public RefCounted<LoadedExecutable> {
  public:
@@ -28,10 +34,12 @@ class LoadedExecutable : public RefCounted<LoadedExecutable> {
   // From machine code that an earlier compilation left (cpu::Executable::Serialize), for the device that the options
   // name.
   static absl::StatusOr<RefPtr<LoadedExecutable>> Restore(Client* client, absl::string_view image,
-                                                          const CompileOptions& options, std::string name);
+                                                          const CompileOptions& options, MemoryKinds kinds,
+                                                          std::string name);
   // From a program that is compiled already; `device` is where it runs unless it is portable.
   static absl::StatusOr<RefPtr<LoadedExecutable>> Load(Client* client, std::unique_ptr<cpu::Executable> executable,
-                                                       Device* device, bool portable, std::string name);
+                                                       Device* device, bool portable, std::string name,
+                                                       MemoryKinds kinds = {});
 
   Client* client() const { return client_; }
   Device* device() const { return device_; }
@@ -39,6 +47,8 @@ class LoadedExecutable : public RefCounted<LoadedExecutable> {
   const cpu::Executable& executable() const { return *executable_; }
   const std::vector<RefPtr<const BufferType>>& parameter_types() const { return parameter_types_; }
   const std::vector<RefPtr<const BufferType>>& output_types() const { return output_types_; }
+  // One per leaf.
+  const MemoryKinds& memory_kinds() const { return memory_kinds_; }
 
   struct ExecuteOptions {
     // Where to run; null: device(). Only portable executables run elsewhere.
@@ -63,7 +73,7 @@ class LoadedExecutable : public RefCounted<LoadedExecutable> {
   LoadedExecutable() = default;
   ~LoadedExecutable() = default;
 
-  absl::Status CheckArgument(size_t index, const Buffer& argument, const Memory* memory) const;
+  absl::Status CheckArgument(size_t index, const Buffer& argument, const Device* device) const;
   absl::Status RunNow(absl::Span<const void* const> arguments, absl::Span<void* const> results) const;
 
   Client* client_ = nullptr;
@@ -73,6 +83,7 @@ class LoadedExecutable : public RefCounted<LoadedExecutable> {
   std::unique_ptr<cpu::Executable> executable_;
   std::vector<RefPtr<const BufferType>> parameter_types_;
   std::vector<RefPtr<const BufferType>> output_types_;
+  MemoryKinds memory_kinds_;
   std::vector<int64_t> donated_parameter_;  // per output: the parameter it takes over, or -1
   bool runs_inline_ = false;
   std::atomic<bool> deleted_{false};

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "src/runtime/loaded_executable.h"
 
 namespace kiln::runtime {
 
@@ -14,7 +15,8 @@ struct SerializedExecutable {
   std::string options;            // CompileOptionsProto, as the program was compiled with
   std::string fingerprint;        // of program and options
   std::string optimized_program;  // HloModuleProtoWithConfig
-  std::string image;              // what cpu::Executable::Serialize gave
+  MemoryKinds memory_kinds;
+  std::string image;  // what cpu::Executable::Serialize gave
 };
 
 // A header (magic, build of Kiln, length, checksum) and the fields.

@@ -28,7 +28,7 @@ std::string SomeImage() {
   return cpu::WriteImage(image, "machine code", {"constant", std::string(200, 'c')});
 }
 
-SerializedExecutable Some() { return {"jit_f", "options", "0123", "program", SomeImage()}; }
+SerializedExecutable Some() { return {"jit_f", "options", "0123", "program", {{0, 1}, {2}}, SomeImage()}; }
 
 // One of: bits flipped, bytes overwritten, a piece cut out, a piece doubled, an end cut off, bytes appended.
 std::string Mutate(std::string bytes, std::mt19937& random) {
@@ -67,6 +67,7 @@ TEST(SerializationTest, GivesBackWhatWasSealed) {
   EXPECT_EQ(back->options, "options");
   EXPECT_EQ(back->fingerprint, "0123");
   EXPECT_EQ(back->optimized_program, "program");
+  EXPECT_EQ(back->memory_kinds.outputs, std::vector<int64_t>{2});
   EXPECT_EQ(back->image, SomeImage());
 }
 
