@@ -10,6 +10,7 @@
 #include "src/analysis/buffer_assignment.h"
 #include "src/base/status.h"
 #include "src/base/thread_pool.h"
+#include "src/cpu/donation.h"
 #include "src/cpu/executable_image.h"
 #include "src/cpu/jit.h"
 #include "src/cpu/program_abi.h"
@@ -113,6 +114,7 @@ class NativeExecutable : public Executable {
   absl::Span<const hlo::Shape> parameter_leaves() const override { return image_.parameter_leaves; }
   absl::Span<const hlo::Shape> output_leaves() const override { return image_.output_leaves; }
   absl::Span<const OutputLeaf> output_aliases() const override { return image_.output_aliases; }
+  absl::Span<const int64_t> donated_parameters() const override { return image_.donated_parameters; }
   int64_t arena_bytes() const override { return image_.arena_bytes; }
   int64_t estimated_nanoseconds() const override { return image_.estimated_nanoseconds; }
   const CompileStatistics& statistics() const override { return image_.statistics; }
@@ -149,6 +151,7 @@ class NativeExecutable : public Executable {
 
   // Arguments and results as the caller knows them, before any pass touches the module.
   void RecordInterface() {
+    AliasDonors(module_.get());
     const hlo::Computation& entry = *module_->entry();
     for (int64_t i = 0; i < entry.parameter_count(); ++i) {
       const hlo::Shape& shape =
@@ -163,6 +166,10 @@ class NativeExecutable : public Executable {
     for (const hlo::Instruction* parameter : entry.parameters()) {
       first_leaf.push_back(leaf);
       leaf += parameter->shape().leaf_count();
+    }
+    for (const hlo::BufferDonor& donor : module_->donors()) {
+      image_.donated_parameters.push_back(first_leaf[donor.parameter] +
+                                          FlatIndex(entry.parameter(donor.parameter)->shape(), donor.parameter_index));
     }
     for (const hlo::InputOutputAlias& alias : module_->aliases()) {
       OutputLeaf& output = image_.output_aliases[FlatIndex(entry.root()->shape(), alias.output_index)];

@@ -70,6 +70,8 @@ class Executable {
   virtual absl::Span<const hlo::Shape> parameter_leaves() const = 0;
   virtual absl::Span<const hlo::Shape> output_leaves() const = 0;
   virtual absl::Span<const OutputLeaf> output_aliases() const = 0;
+  // Parameter leaves that the caller gives up although no output takes over their buffer.
+  virtual absl::Span<const int64_t> donated_parameters() const { return {}; }
 
   // Bytes and alignment (64) of the scratch memory that one run needs.
   virtual int64_t arena_bytes() const = 0;

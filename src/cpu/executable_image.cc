@@ -25,6 +25,7 @@ enum Field : uint32_t {
   kCodeBytes = 11,
   kObject = 12,
   kConstant = 13,
+  kDonated = 14,
 };
 
 // Far above what a program on one machine can use, and far below where sums overflow.
@@ -110,6 +111,9 @@ absl::Status ReadInto(absl::string_view bytes, ReadImage* read, std::string* cpu
         KILN_ASSIGN_OR_RETURN(image.output_aliases.emplace_back(), ReadAlias(reader.Bytes()));
         break;
       }
+      case kDonated:
+        reader.AppendInt64(&image.donated_parameters);
+        break;
       case kArenaBytes:
         image.arena_bytes = reader.Int64();
         break;
@@ -151,6 +155,7 @@ std::string WriteImage(const ExecutableImage& image, absl::string_view object,
   for (const hlo::Shape& leaf : image.parameter_leaves) out.Message(kParameter, Message(leaf));
   for (const hlo::Shape& leaf : image.output_leaves) out.Message(kOutput, Message(leaf));
   for (const OutputLeaf& leaf : image.output_aliases) out.Message(kAlias, Message(leaf));
+  out.Integers(kDonated, image.donated_parameters);
   out.Int64(kArenaBytes, image.arena_bytes);
   out.Int64(kNanoseconds, image.estimated_nanoseconds);
   out.Int64(kParallelism, image.max_parallelism);
@@ -173,11 +178,13 @@ absl::StatusOr<ReadImage> ReadImageFrom(absl::string_view bytes) {
   const ExecutableImage& image = read.image;
   bool valid = image.arena_bytes >= 0 && image.arena_bytes <= kMaxArenaBytes && image.max_parallelism >= 0 &&
                image.output_aliases.size() == image.output_leaves.size() && !read.object.empty();
+  const auto is_parameter = [&image](int64_t leaf) {
+    return leaf >= 0 && leaf < static_cast<int64_t>(image.parameter_leaves.size());
+  };
   for (const OutputLeaf& leaf : image.output_aliases) {
-    const int64_t parameter = leaf.aliased_parameter.value_or(0);
-    valid &= !leaf.aliased_parameter.has_value() ||
-             (parameter >= 0 && parameter < static_cast<int64_t>(image.parameter_leaves.size()));
+    valid &= !leaf.aliased_parameter.has_value() || is_parameter(*leaf.aliased_parameter);
   }
+  for (int64_t leaf : image.donated_parameters) valid &= is_parameter(leaf);
   if (!valid) return InvalidArgument("the image of an executable is incomplete or contradicts itself");
   return read;
 }

@@ -17,6 +17,7 @@ struct ExecutableImage {
   std::vector<hlo::Shape> parameter_leaves;
   std::vector<hlo::Shape> output_leaves;
   std::vector<OutputLeaf> output_aliases;
+  std::vector<int64_t> donated_parameters;
   int64_t arena_bytes = 0;
   int64_t estimated_nanoseconds = 0;
   int max_parallelism = 0;

@@ -181,6 +181,11 @@ absl::Status LoadedExecutable::Execute(absl::Span<Buffer* const> arguments, cons
     results[i] = blocks[i].data();
   }
 
+  for (int64_t parameter : executable_->donated_parameters()) {
+    // The program holds it still.
+    if (!Contains(options.non_donatable, parameter)) arguments[parameter]->Delete();
+  }
+
   if (failure != nullptr) {
     for (size_t i = 0; i < output_count; ++i) {
       outputs[i] = client_->CreateError(output_types_[i], memory(i), failure->status()).Detach();

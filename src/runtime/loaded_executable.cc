@@ -56,6 +56,11 @@ absl::StatusOr<RefPtr<LoadedExecutable>> LoadedExecutable::Load(Client* client,
     }
     loaded->donated_parameter_[i] = parameter;
   }
+  for (int64_t parameter : executable->donated_parameters()) {
+    if (parameter < 0 || parameter >= static_cast<int64_t>(loaded->parameter_types_.size())) {
+      return Internal("donated parameter ", parameter, " does not exist");
+    }
+  }
   loaded->runs_inline_ = executable->estimated_nanoseconds() <= client->options().inline_nanoseconds;
   loaded->executable_ = std::move(executable);
   return loaded;

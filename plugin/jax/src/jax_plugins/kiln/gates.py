@@ -1,6 +1,6 @@
 """What JAX allows to platforms that it lists: donation, the persistent compilation cache, a place among the names."""
 
-from .hooks import PLATFORM, hook, wrap
+from .hooks import PLATFORM, early_hook, hook, wrap
 
 
 @hook
@@ -11,7 +11,7 @@ def allow_donation() -> None:
         mlir._platforms_with_donation.append(PLATFORM)
 
 
-@hook
+@early_hook
 def be_no_experiment() -> None:
     # The list of plugins that pass JAX's tests, whose first use gives no warning in the log.
     from jax._src import xla_bridge

@@ -12,22 +12,27 @@ from collections.abc import Callable
 PLATFORM = "kiln"
 
 _logger = logging.getLogger("jax_plugins.kiln")
-_hooks: list[Callable[[], None]] = []
-_applied: set[Callable[[], None]] = set()
+_early: list[Callable[[], None]] = []
+_late: list[Callable[[], None]] = []
 
 
-def hook(function: Callable[[], None]) -> Callable[[], None]:
-    """Decorator: `function` is called once, by `apply`, before JAX makes its first backend."""
-    _hooks.append(function)
+def early_hook(function: Callable[[], None]) -> Callable[[], None]:
+    """Decorator: `function` is called once, before the plugin is registered."""
+    _early.append(function)
     return function
 
 
-def apply() -> None:
-    """Applies the hooks that are not applied yet."""
-    for function in _hooks:
-        if function in _applied:
-            continue
-        _applied.add(function)
+def hook(function: Callable[[], None]) -> Callable[[], None]:
+    """Decorator: `function` is called once, after the plugin is registered and before JAX makes its first backend."""
+    _late.append(function)
+    return function
+
+
+def apply(*, early: bool) -> None:
+    """Applies the hooks of one kind that are not applied yet."""
+    hooks = _early if early else _late
+    while hooks:
+        function = hooks.pop(0)
         try:
             function()
         except (ImportError, AttributeError, TypeError) as error:
