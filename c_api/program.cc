@@ -35,6 +35,7 @@ absl::StatusOr<std::string> Serialize(ExecutableInfo* info) {
   runtime::SerializedExecutable serialized;
   KILN_ASSIGN_OR_RETURN(serialized.image, info->executable->executable().Serialize());
   serialized.name = info->executable->name();
+  serialized.makes_custom_calls = info->executable->executable().custom_call_count() != 0;
   serialized.memory_kinds = info->executable->memory_kinds();
   serialized.options = info->compile_options;
   serialized.fingerprint = info->fingerprint;
@@ -47,9 +48,14 @@ absl::StatusOr<std::shared_ptr<ExecutableInfo>> Deserialize(PJRT_Client* client,
   KILN_ASSIGN_OR_RETURN(runtime::SerializedExecutable serialized, runtime::Unseal(bytes));
   if (!compile_options.empty()) serialized.options.assign(compile_options);
   KILN_ASSIGN_OR_RETURN(runtime::CompileOptions options, runtime::ParseCompileOptions(serialized.options));
+  std::unique_ptr<hlo::Module> program;
+  if (serialized.makes_custom_calls) {
+    KILN_ASSIGN_OR_RETURN(program, frontend::Load(serialized.optimized_program, "hlo_with_config"));
+  }
   KILN_ASSIGN_OR_RETURN(
       RefPtr<runtime::LoadedExecutable> executable,
-      runtime::LoadedExecutable::Restore(client->client.get(), serialized.image, options, std::move(serialized.memory_kinds), std::move(serialized.name)));
+      runtime::LoadedExecutable::Restore(client->client.get(), serialized.image, program.get(), options,
+                                         std::move(serialized.memory_kinds), std::move(serialized.name)));
   return ExecutableInfo::Create(std::move(executable), std::move(serialized.fingerprint), std::move(serialized.options),
                                 std::move(serialized.optimized_program), options);
 }

@@ -23,6 +23,12 @@ class ComputationEmitter {
   absl::Status EmitKernel(const hlo::Instruction& instruction, const ScheduledKernel& scheduled);
   absl::Status EmitMatrixProduct(const hlo::Instruction& instruction, const MatrixProduct& product);
   absl::Status EmitLibraryOp(const hlo::Instruction& instruction);
+  // Notes the call for EmitStages.
+  absl::Status EmitCustomCall(const hlo::Instruction& instruction);
+  void EmitCustomCallStage(const hlo::Instruction& instruction, const NumberedCustomCall& call,
+                           CustomCall::Stage stage);
+  // What custom calls want to hear of before the program begins, at the end of the entry block.
+  void EmitStages();
   void EmitCopies(const std::vector<analysis::BufferCopy>& copies);
 
   // The leaf's memory; null for tokens.
@@ -40,6 +46,8 @@ class ComputationEmitter {
   llvm::IRBuilder<> b_;
   llvm::Function* function_ = nullptr;
   std::vector<llvm::Value*> pointers_;  // by buffer number, made on first use in the entry block
+  std::vector<const hlo::Instruction*> custom_calls_;  // emitted so far
+  llvm::BasicBlock* stopped_ = nullptr;                // where failed custom calls go; made on first use
   int nesting_ = 0;
 };
 

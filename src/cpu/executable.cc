@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "src/analysis/buffer_assignment.h"
@@ -76,6 +77,7 @@ class NativeExecutable : public Executable {
       }
     }
 
+    KILN_RETURN_IF_ERROR(ResolveCustomCalls());
     start = Clock::now();
     KILN_ASSIGN_OR_RETURN(JitCompiler * compiler, SharedCompiler());
     auto context = std::make_unique<llvm::LLVMContext>();
@@ -91,7 +93,9 @@ class NativeExecutable : public Executable {
   }
 
   // After construction from an image: copies the constants to where the program may read them.
-  absl::Status Restore(const std::vector<absl::string_view>& constants) {
+  absl::Status Restore(const std::vector<absl::string_view>& constants, const hlo::Module* program,
+                       const CustomCallResolver& resolver) {
+    KILN_RETURN_IF_ERROR(FindCustomCalls(program, resolver));
     for (absl::string_view constant : constants) {
       auto* copy = static_cast<char*>(::operator new(constant.size(), kConstantAlignment));
       owned_constants_.emplace_back(copy);
@@ -103,6 +107,11 @@ class NativeExecutable : public Executable {
   }
 
   absl::StatusOr<std::string> Serialize() const override {
+    for (size_t i = 0; i < custom_calls_.size(); ++i) {
+      if (custom_calls_[i]->IsPortable()) continue;
+      return FailedPrecondition("the executable calls back into this process at ", image_.custom_calls[i],
+                                " and cannot be serialized");
+    }
     std::vector<absl::string_view> constants;
     for (size_t i = 0; i < constants_.size(); ++i) {
       constants.emplace_back(static_cast<const char*>(constants_[i]), constant_sizes_[i]);
@@ -117,15 +126,18 @@ class NativeExecutable : public Executable {
   absl::Span<const int64_t> donated_parameters() const override { return image_.donated_parameters; }
   int64_t arena_bytes() const override { return image_.arena_bytes; }
   int64_t estimated_nanoseconds() const override { return image_.estimated_nanoseconds; }
+  int64_t custom_call_count() const override { return static_cast<int64_t>(custom_calls_.size()); }
   const CompileStatistics& statistics() const override { return image_.statistics; }
 
   absl::Status Run(absl::Span<const void* const> arguments, absl::Span<void* const> results, void* arena,
-                   ThreadPool* pool) const override {
+                   ThreadPool* pool, CustomCallRun* custom_calls) const override {
     ProgramContext context;
     context.pool = pool != nullptr && pool->threads() > 1 ? pool : nullptr;
     context.max_parallelism = image_.max_parallelism;
+    context.custom_calls = custom_calls_.data();
+    context.custom_call_run = custom_calls;
     function_(&context, arguments.data(), results.data(), arena, constants_.data());
-    return absl::OkStatus();
+    return std::move(context.status);
   }
 
   absl::StatusOr<std::string> LlvmIr() const override {
@@ -179,14 +191,54 @@ class NativeExecutable : public Executable {
     }
   }
 
+  absl::Status ResolveCustomCalls() {
+    for (const hlo::Computation* computation : module_->computations()) {
+      for (const hlo::Instruction* instruction : computation->instructions()) {
+        const auto* attributes = instruction->GetIf<hlo::CustomCallAttributes>();
+        if (attributes == nullptr) continue;
+        if (options_.custom_calls == nullptr) {
+          return Unimplemented(instruction->Describe(), ": no handler is known for the custom call target '",
+                               attributes->target, "'");
+        }
+        KILN_ASSIGN_OR_RETURN(std::unique_ptr<CustomCall> call, options_.custom_calls(*instruction));
+        custom_call_numbers_[instruction] = {static_cast<int64_t>(custom_calls_.size()), call.get()};
+        custom_calls_.push_back(std::move(call));
+        image_.custom_calls.push_back(NameInProgram(*instruction));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  static std::string NameInProgram(const hlo::Instruction& instruction) {
+    return absl::StrCat(instruction.parent()->name(), "/", instruction.name());
+  }
+
+  // The custom calls of an image, from the program that went with it.
+  absl::Status FindCustomCalls(const hlo::Module* program, const CustomCallResolver& resolver) {
+    if (image_.custom_calls.empty()) return absl::OkStatus();
+    if (program == nullptr || resolver == nullptr) return InvalidArgument("the executable's program is needed");
+    absl::flat_hash_map<std::string, const hlo::Instruction*> by_name;
+    for (const hlo::Computation* computation : program->computations()) {
+      for (const hlo::Instruction* instruction : computation->instructions()) {
+        if (instruction->GetIf<hlo::CustomCallAttributes>() != nullptr) by_name[NameInProgram(*instruction)] = instruction;
+      }
+    }
+    for (const std::string& name : image_.custom_calls) {
+      const auto found = by_name.find(name);
+      if (found == by_name.end()) return InvalidArgument("the program has no custom call ", name);
+      KILN_ASSIGN_OR_RETURN(custom_calls_.emplace_back(), resolver(*found->second));
+    }
+    return absl::OkStatus();
+  }
+
   int Threads() const { return options_.max_parallelism > 0 ? options_.max_parallelism : ThreadPool::AvailableCpus(); }
 
   absl::StatusOr<std::unique_ptr<llvm::Module>> EmitModule(const JitCompiler& compiler, llvm::LLVMContext* context) {
-    auto probe = std::make_unique<ProgramEmitter>(*module_, Threads());
+    auto probe = std::make_unique<ProgramEmitter>(*module_, Threads(), custom_call_numbers_);
     KILN_RETURN_IF_ERROR(probe->Prepare());
     if (!probe->oversized().empty()) {
       KILN_RETURN_IF_ERROR(TakeApart(probe->oversized()));
-      probe = std::make_unique<ProgramEmitter>(*module_, Threads());
+      probe = std::make_unique<ProgramEmitter>(*module_, Threads(), custom_call_numbers_);
       KILN_RETURN_IF_ERROR(probe->Prepare());
     }
     ProgramEmitter& emitter = *probe;
@@ -220,7 +272,7 @@ class NativeExecutable : public Executable {
   absl::StatusOr<std::unique_ptr<llvm::Module>> EmitAgain(const JitCompiler& compiler,
                                                           llvm::LLVMContext* context) const {
     if (module_ == nullptr) return FailedPrecondition("the executable was loaded as machine code, without its program");
-    ProgramEmitter emitter(*module_, Threads());
+    ProgramEmitter emitter(*module_, Threads(), custom_call_numbers_);
     KILN_RETURN_IF_ERROR(emitter.Prepare());
     int64_t arena_bytes = 0;
     return EmitInto(&emitter, compiler, context, &arena_bytes);
@@ -239,6 +291,8 @@ class NativeExecutable : public Executable {
 
   std::unique_ptr<hlo::Module> module_;
   CompileOptions options_;
+  std::vector<std::unique_ptr<CustomCall>> custom_calls_;
+  CustomCallNumbers custom_call_numbers_;
   ExecutableImage image_;
   std::vector<const void*> constants_;  // the program's table: in the module's literals, or owned
   std::vector<size_t> constant_sizes_;
@@ -256,13 +310,14 @@ absl::StatusOr<std::unique_ptr<Executable>> Executable::Compile(std::unique_ptr<
   return executable;
 }
 
-absl::StatusOr<std::unique_ptr<Executable>> Executable::Load(absl::string_view image) {
+absl::StatusOr<std::unique_ptr<Executable>> Executable::Load(absl::string_view image, const hlo::Module* program,
+                                                             const CustomCallResolver& custom_calls) {
   KILN_ASSIGN_OR_RETURN(ReadImage read, ReadImageFrom(image));
   KILN_ASSIGN_OR_RETURN(JitCompiler * compiler, SharedCompiler());
   RegisterProgramSymbols();
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<JitModule> code, compiler->Link(read.object));
   auto executable = std::make_unique<NativeExecutable>(std::move(read.image), std::move(code));
-  KILN_RETURN_IF_ERROR(executable->Restore(read.constants));
+  KILN_RETURN_IF_ERROR(executable->Restore(read.constants, program, custom_calls));
   return executable;
 }
 

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "src/cpu/custom_call.h"
 
 namespace kiln {
 class ThreadPool;
@@ -39,6 +40,8 @@ struct CompileOptions {
   int max_parallelism = 0;
   // Passes to leave out, by name.
   std::vector<std::string> disabled_passes;
+  // Null: every custom call that no pass expands is unknown.
+  CustomCallResolver custom_calls;
 };
 
 // One output leaf of the program, tuples flattened in pre-order.
@@ -57,7 +60,10 @@ class Executable {
                                                              const CompileOptions& options);
   // An executable from what Serialize gave, without compiling: by the same build of Kiln on the same kind of processor.
   // Other bytes are refused, but damage to the machine code itself is not seen here: see runtime/serialization.h.
-  static absl::StatusOr<std::unique_ptr<Executable>> Load(absl::string_view image);
+  // `program` is the optimized module that went with the image; custom calls are found in it. It may be null where
+  // there are none.
+  static absl::StatusOr<std::unique_ptr<Executable>> Load(absl::string_view image, const hlo::Module* program,
+                                                          const CustomCallResolver& custom_calls);
   virtual ~Executable() = default;
 
   // The module after optimization (fusions visible); its entry layout equals the compiled one. Null after Load.
@@ -80,12 +86,15 @@ class Executable {
   // trip count is unknown report a large number.
   virtual int64_t estimated_nanoseconds() const = 0;
 
-  // Runs the program to its end on the calling thread and `pool` (null: calling thread alone). `arguments` and
-  // `results` point to the leaf buffers; `results[i]` may equal the argument it is aliased with and nothing else;
-  // buffers are aligned to 64 bytes, except arguments, which may be aligned to their element only. `arena` holds
-  // arena_bytes().
+  // Custom calls that the program makes, each a call site.
+  virtual int64_t custom_call_count() const = 0;
+
+  // Runs the program to its end on the calling thread and `pool` (null: calling thread alone). `arguments` and `results`
+  // point to the leaf buffers; `results[i]` may equal the argument it is aliased with and nothing else; buffers are
+  // aligned to 64 bytes, except arguments, which may be aligned to their element only. `arena` holds arena_bytes().
+  // `custom_calls` is passed on to the custom calls; when one fails, the program stops there and results are undefined.
   virtual absl::Status Run(absl::Span<const void* const> arguments, absl::Span<void* const> results, void* arena,
-                           ThreadPool* pool) const = 0;
+                           ThreadPool* pool, CustomCallRun* custom_calls = nullptr) const = 0;
 
   virtual const CompileStatistics& statistics() const = 0;
   // Assembly and LLVM IR of the whole program, made anew on demand.

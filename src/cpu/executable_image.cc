@@ -26,6 +26,7 @@ enum Field : uint32_t {
   kObject = 12,
   kConstant = 13,
   kDonated = 14,
+  kCustomCall = 15,
 };
 
 // Far above what a program on one machine can use, and far below where sums overflow.
@@ -111,6 +112,9 @@ absl::Status ReadInto(absl::string_view bytes, ReadImage* read, std::string* cpu
         KILN_ASSIGN_OR_RETURN(image.output_aliases.emplace_back(), ReadAlias(reader.Bytes()));
         break;
       }
+      case kCustomCall:
+        image.custom_calls.push_back(reader.String());
+        break;
       case kDonated:
         reader.AppendInt64(&image.donated_parameters);
         break;
@@ -156,6 +160,7 @@ std::string WriteImage(const ExecutableImage& image, absl::string_view object,
   for (const hlo::Shape& leaf : image.output_leaves) out.Message(kOutput, Message(leaf));
   for (const OutputLeaf& leaf : image.output_aliases) out.Message(kAlias, Message(leaf));
   out.Integers(kDonated, image.donated_parameters);
+  for (const std::string& name : image.custom_calls) out.Element(kCustomCall, name);
   out.Int64(kArenaBytes, image.arena_bytes);
   out.Int64(kNanoseconds, image.estimated_nanoseconds);
   out.Int64(kParallelism, image.max_parallelism);

@@ -21,6 +21,7 @@
 #include "src/passes/row_fusion.h"
 #include "src/passes/schedule.h"
 #include "src/passes/select_and_scatter_expander.h"
+#include "src/passes/side_effect_order.h"
 #include "src/passes/simplify/algebraic_simplifier.h"
 #include "src/passes/transpose_folding.h"
 #include "src/passes/triangular_solve_expander.h"
@@ -47,7 +48,7 @@ std::unique_ptr<Pass> Simplification(std::string name) {
 
 // What every target wants.
 PassList CommonPasses() {
-  PassList list = ListOf<CallInliner, LayoutNormalization, Dce>();
+  PassList list = ListOf<SideEffectOrder, CallInliner, LayoutNormalization, Dce>();
   // Ops that are written as others.
   Append(&list, ListOf<BatchNormExpander, RngExpander, RngBitGeneratorExpander, SelectAndScatterExpander,
                        CholeskyExpander, TriangularSolveExpander, QrExpander, EighExpander, FftExpander,
@@ -68,6 +69,7 @@ std::unique_ptr<Pass> Make() {
 
 // In pipeline order. Names are those of the passes themselves.
 constexpr std::unique_ptr<Pass> (*kFactories[])() = {
+    Make<SideEffectOrder>,
     Make<CallInliner>,
     Make<LayoutNormalization>,
     Make<Dce>,

@@ -5,6 +5,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "src/base/status.h"
+#include "src/runtime/ffi/calls.h"
 #include "src/runtime/loaded_executable.h"
 
 namespace kiln::runtime {
@@ -88,6 +89,11 @@ absl::StatusOr<MemoryKinds> ReadMemoryKinds(const hlo::Module& module) {
   return kinds;
 }
 
+// Looks custom calls up among the registered handlers and numbers them.
+cpu::CustomCallResolver Handlers() {
+  return [number = int64_t{0}](const hlo::Instruction& call) mutable { return ffi::ResolveCall(call, number++); };
+}
+
 }  // namespace
 
 absl::StatusOr<RefPtr<LoadedExecutable>> LoadedExecutable::Compile(Client* client, std::unique_ptr<hlo::Module> module,
@@ -97,6 +103,7 @@ absl::StatusOr<RefPtr<LoadedExecutable>> LoadedExecutable::Compile(Client* clien
   cpu::CompileOptions cpu_options;
   cpu_options.max_parallelism = static_cast<int>(options.max_parallelism);
   cpu_options.disabled_passes = options.disabled_passes;
+  cpu_options.custom_calls = Handlers();
   std::string name = module->name();
   KILN_ASSIGN_OR_RETURN(MemoryKinds kinds, ReadMemoryKinds(*module));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<cpu::Executable> executable,
@@ -105,10 +112,11 @@ absl::StatusOr<RefPtr<LoadedExecutable>> LoadedExecutable::Compile(Client* clien
 }
 
 absl::StatusOr<RefPtr<LoadedExecutable>> LoadedExecutable::Restore(Client* client, absl::string_view image,
+                                                                   const hlo::Module* program,
                                                                    const CompileOptions& options, MemoryKinds kinds,
                                                                    std::string name) {
   KILN_ASSIGN_OR_RETURN(Device * device, ChooseDevice(client, options));
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<cpu::Executable> executable, cpu::Executable::Load(image));
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<cpu::Executable> executable, cpu::Executable::Load(image, program, Handlers()));
   return Load(client, std::move(executable), device, options.portable, std::move(name), std::move(kinds));
 }
 

@@ -16,6 +16,7 @@
 #include "src/runtime/buffer.h"
 #include "src/runtime/client.h"
 #include "src/runtime/compile_options.h"
+#include "src/runtime/ffi/execution.h"
 
 namespace kiln::runtime {
 
@@ -32,8 +33,9 @@ class LoadedExecutable : public RefCounted<LoadedExecutable> {
   static absl::StatusOr<RefPtr<LoadedExecutable>> Compile(Client* client, std::unique_ptr<hlo::Module> module,
                                                           const CompileOptions& options);
   // From machine code that an earlier compilation left (cpu::Executable::Serialize), for the device that the options
-  // name.
+  // name. `program` is the optimized module, which may be null when the program makes no custom calls.
   static absl::StatusOr<RefPtr<LoadedExecutable>> Restore(Client* client, absl::string_view image,
+                                                          const hlo::Module* program,
                                                           const CompileOptions& options, MemoryKinds kinds,
                                                           std::string name);
   // From a program that is compiled already; `device` is where it runs unless it is portable.
@@ -55,6 +57,8 @@ class LoadedExecutable : public RefCounted<LoadedExecutable> {
     Device* device = nullptr;
     // Parameters that must keep their buffers even if the program could take them over.
     absl::Span<const int64_t> non_donatable;
+    // What handlers of custom calls may ask for; may be null.
+    std::shared_ptr<const ffi::UserData> user_data;
   };
   // Enqueues one run. `outputs` receives output_types().size() new buffers, one reference each. Donated arguments are
   // deleted when this returns. Short programs run in the calling thread when their inputs are ready; others run on the
@@ -74,7 +78,8 @@ class LoadedExecutable : public RefCounted<LoadedExecutable> {
   ~LoadedExecutable() = default;
 
   absl::Status CheckArgument(size_t index, const Buffer& argument, const Device* device) const;
-  absl::Status RunNow(absl::Span<const void* const> arguments, absl::Span<void* const> results) const;
+  absl::Status RunNow(absl::Span<const void* const> arguments, absl::Span<void* const> results, const Device& device,
+                      const std::shared_ptr<const ffi::UserData>& user_data) const;
 
   Client* client_ = nullptr;
   Device* device_ = nullptr;

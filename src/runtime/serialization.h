@@ -15,6 +15,7 @@ struct SerializedExecutable {
   std::string options;            // CompileOptionsProto, as the program was compiled with
   std::string fingerprint;        // of program and options
   std::string optimized_program;  // HloModuleProtoWithConfig
+  bool makes_custom_calls = false;
   MemoryKinds memory_kinds;
   std::string image;  // what cpu::Executable::Serialize gave
 };

@@ -187,8 +187,10 @@ absl::StatusOr<bool> ImportWrappedOp(OpImport& op, absl::string_view target) {
     }
     return false;
   }
-  // Sharding annotations mean nothing on one partition, where local and global shapes are the same.
-  if (target == "Sharding" || target == "SPMDFullToShardShape" || target == "SPMDShardToFullShape") {
+  // Sharding annotations mean nothing on one partition, where local and global shapes are the same; nor do wishes for
+  // the memory and the layout of values inside a program, where memory is one and layouts are the compiler's.
+  if (target == "Sharding" || target == "SPMDFullToShardShape" || target == "SPMDShardToFullShape" ||
+      target == "annotate_device_placement" || target == "LayoutConstraint") {
     if (op.operand_count() != 1) return op.Invalid("has ", op.operand_count(), " operands, expected one");
     KILN_RETURN_IF_ERROR(op.Define(op.operand(0)));
     return true;

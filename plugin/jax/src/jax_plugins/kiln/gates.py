@@ -44,8 +44,18 @@ class _CachedBackend:
 
 @hook
 def allow_persistent_cache() -> None:
+    import jax
     from jax._src import compilation_cache
 
     @wrap(compilation_cache, "is_cache_used")
     def is_cache_used(original, backend):
         return original(_CachedBackend(backend) if backend.platform == PLATFORM else backend)
+
+    @wrap(compilation_cache, "put_executable_and_time")
+    def put_executable_and_time(original, *args, **kwargs):
+        # JAX knows of its own callback objects only, and warns of whatever cannot be serialized.
+        try:
+            return original(*args, **kwargs)
+        except jax.errors.JaxRuntimeError as error:
+            if "calls back into this process" not in str(error):
+                raise
