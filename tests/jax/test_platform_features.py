@@ -76,20 +76,6 @@ def test_donation_warns_like_xla_cpu(either):
         jax.jit(lambda v: v[:3], donate_argnums=0)(jnp.arange(16.0))
 
 
-def test_donor_without_an_output_to_take_over():
-    # A layout that the compiler chooses leaves it to the compiler what to reuse: `jax.buffer_donor`.
-    sharding = SingleDeviceSharding(jax.devices("kiln")[0])
-    function = jax.jit(lambda v, w: (v + w, w[:2]), donate_argnums=(0, 1), out_shardings=Format(Layout.AUTO, sharding))
-    x, y = jnp.arange(1024.0), jnp.ones(1024)
-    compiled = function.lower(x, y).compile()
-    address = x.unsafe_buffer_pointer()
-    total, head = compiled(x, y)
-    assert x.is_deleted() and y.is_deleted()
-    assert total.unsafe_buffer_pointer() == address
-    np.testing.assert_array_equal(np.asarray(total), np.arange(1024) + 1)
-    np.testing.assert_array_equal(np.asarray(head), [1, 1])
-
-
 # Memory kinds.
 def test_kinds_of_memory(either):
     assert [memory.kind for memory in either.addressable_memories()] == KINDS
