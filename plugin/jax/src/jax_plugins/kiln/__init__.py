@@ -9,7 +9,7 @@ JAX finds this module by itself, through the entry point group and the namespace
 import os
 import pathlib
 
-from . import callbacks, dlpack, ffi, gates, hooks  # noqa: F401: each module of hooks announces its own
+from . import callbacks, dlpack, ffi, gates, hooks, lapack  # noqa: F401: each module of hooks announces its own
 from .hooks import PLATFORM
 
 # Where JAX_PLATFORMS is not set: before XLA:CPU (0), after TPUs (300) and GPUs (500).
@@ -32,5 +32,5 @@ def initialize() -> None:
         raise FileNotFoundError(f"Kiln's library {path}, named by {origin}, is not there")
     hooks.apply(early=True)
     xla_bridge.register_plugin(PLATFORM, priority=_PRIORITY, library_path=str(path), options=None)
-    ffi.register(PLATFORM, str(path))
+    lapack.register(PLATFORM, ffi.register(PLATFORM, str(path)))
     hooks.apply(early=False)

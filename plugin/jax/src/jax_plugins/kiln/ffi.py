@@ -16,7 +16,8 @@ class _TypeInfo(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("extension_start", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
 
 
-def _address(capsule) -> int:
+def address(capsule) -> int:
+    """The address in a PyCapsule."""
     get_name, get_pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
     get_name.restype, get_name.argtypes = ctypes.c_char_p, (ctypes.py_object,)
     get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
@@ -64,7 +65,7 @@ class Library:
         stages = fn if isinstance(fn, dict) else {"execute": fn}
         if unknown := set(stages) - set(_STAGES):
             raise ValueError(f"custom call {name!r} has stages {sorted(unknown)}, known are {', '.join(_STAGES)}")
-        stages = {stage: _address(capsule) for stage, capsule in stages.items() if capsule is not None}
+        stages = {stage: address(capsule) for stage, capsule in stages.items() if capsule is not None}
         if api_version == 1:
             self.register_handler(name, platform, traits, **stages)
         elif api_version == 0 and set(stages) == {"execute"}:
@@ -75,8 +76,8 @@ class Library:
     def custom_type_handler(self, name, registration) -> None:
         parts = registration if isinstance(registration, dict) else {"type_id": registration}
         info = parts.get("type_info")
-        deleter = _TypeInfo.from_address(_address(info)).deleter if info is not None else None
-        self.register_type(name, _address(parts["type_id"]), deleter)
+        deleter = _TypeInfo.from_address(address(info)).deleter if info is not None else None
+        self.register_type(name, address(parts["type_id"]), deleter)
 
 
 def register(platform: str, path: str) -> Library:
