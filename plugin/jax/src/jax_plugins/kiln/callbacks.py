@@ -264,7 +264,7 @@ def lower_callbacks() -> None:
         if tuple(given["ctx"].module_context.platforms) != (PLATFORM,):
             return original(*args, **kwargs)
         names = ("ctx", "callback", "token", "operands", "operand_avals", "result_avals")
-        return _emit(*(given[name] for name in names), has_side_effect=given["has_side_effect"])
+        return _emit(*(given[name] for name in names), has_side_effect=given.get("has_side_effect", True))
 
     for primitive, rule in (
         (debugging.debug_callback_p, debugging.debug_callback_lowering),
