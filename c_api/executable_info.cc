@@ -67,7 +67,7 @@ std::shared_ptr<ExecutableInfo> ExecutableInfo::Create(RefPtr<runtime::LoadedExe
 const std::string& ExecutableInfo::OptimizedProgram() {
   absl::call_once(optimized_program_once_, [this] {
     const hlo::Module* module = executable->executable().module();
-    if (module != nullptr) optimized_program_ = hlo_proto::WriteModuleWithConfig(*module);
+    if (optimized_program_.empty() && module != nullptr) optimized_program_ = hlo_proto::WriteModuleWithConfig(*module);
   });
   return optimized_program_;
 }

@@ -4,6 +4,7 @@
 
 #include "src/base/fingerprint.h"
 #include "src/frontend/load.h"
+#include "src/hlo/printer.h"
 #include "src/runtime/serialization.h"
 
 namespace kiln::c_api {
@@ -35,7 +36,8 @@ absl::StatusOr<std::string> Serialize(ExecutableInfo* info) {
   runtime::SerializedExecutable serialized;
   KILN_ASSIGN_OR_RETURN(serialized.image, info->executable->executable().Serialize());
   serialized.name = info->executable->name();
-  serialized.makes_custom_calls = info->executable->executable().custom_call_count() != 0;
+  const cpu::Executable& executable = info->executable->executable();
+  if (executable.custom_call_count() != 0) serialized.program_text = hlo::ToString(*executable.module());
   serialized.memory_kinds = info->executable->memory_kinds();
   serialized.options = info->compile_options;
   serialized.fingerprint = info->fingerprint;
@@ -49,12 +51,12 @@ absl::StatusOr<std::shared_ptr<ExecutableInfo>> Deserialize(PJRT_Client* client,
   if (!compile_options.empty()) serialized.options.assign(compile_options);
   KILN_ASSIGN_OR_RETURN(runtime::CompileOptions options, runtime::ParseCompileOptions(serialized.options));
   std::unique_ptr<hlo::Module> program;
-  if (serialized.makes_custom_calls) {
-    KILN_ASSIGN_OR_RETURN(program, frontend::Load(serialized.optimized_program, "hlo_with_config"));
+  if (!serialized.program_text.empty()) {
+    KILN_ASSIGN_OR_RETURN(program, frontend::Load(serialized.program_text, ""));
   }
   KILN_ASSIGN_OR_RETURN(
       RefPtr<runtime::LoadedExecutable> executable,
-      runtime::LoadedExecutable::Restore(client->client.get(), serialized.image, program.get(), options,
+      runtime::LoadedExecutable::Restore(client->client.get(), serialized.image, std::move(program), options,
                                          std::move(serialized.memory_kinds), std::move(serialized.name)));
   return ExecutableInfo::Create(std::move(executable), std::move(serialized.fingerprint), std::move(serialized.options),
                                 std::move(serialized.optimized_program), options);

@@ -58,8 +58,10 @@ class NativeExecutable : public Executable {
       : module_(std::move(module)), options_(options) {
     image_.max_parallelism = options_.max_parallelism;
   }
-  NativeExecutable(ExecutableImage image, std::unique_ptr<JitModule> code)
-      : image_(std::move(image)), code_(std::move(code)) {}
+  NativeExecutable(std::unique_ptr<hlo::Module> module, ExecutableImage image, std::unique_ptr<JitModule> code)
+      : module_(std::move(module)), image_(std::move(image)), code_(std::move(code)) {
+    options_.max_parallelism = image_.max_parallelism;
+  }
 
   absl::Status Build() {
     Clock::time_point start = Clock::now();
@@ -93,9 +95,8 @@ class NativeExecutable : public Executable {
   }
 
   // After construction from an image: copies the constants to where the program may read them.
-  absl::Status Restore(const std::vector<absl::string_view>& constants, const hlo::Module* program,
-                       const CustomCallResolver& resolver) {
-    KILN_RETURN_IF_ERROR(FindCustomCalls(program, resolver));
+  absl::Status Restore(const std::vector<absl::string_view>& constants, const CustomCallResolver& resolver) {
+    KILN_RETURN_IF_ERROR(FindCustomCalls(resolver));
     for (absl::string_view constant : constants) {
       auto* copy = static_cast<char*>(::operator new(constant.size(), kConstantAlignment));
       owned_constants_.emplace_back(copy);
@@ -214,11 +215,11 @@ class NativeExecutable : public Executable {
   }
 
   // The custom calls of an image, from the program that went with it.
-  absl::Status FindCustomCalls(const hlo::Module* program, const CustomCallResolver& resolver) {
+  absl::Status FindCustomCalls(const CustomCallResolver& resolver) {
     if (image_.custom_calls.empty()) return absl::OkStatus();
-    if (program == nullptr || resolver == nullptr) return InvalidArgument("the executable's program is needed");
+    if (module_ == nullptr || resolver == nullptr) return InvalidArgument("the executable's program is needed");
     absl::flat_hash_map<std::string, const hlo::Instruction*> by_name;
-    for (const hlo::Computation* computation : program->computations()) {
+    for (const hlo::Computation* computation : module_->computations()) {
       for (const hlo::Instruction* instruction : computation->instructions()) {
         if (instruction->GetIf<hlo::CustomCallAttributes>() != nullptr) by_name[NameInProgram(*instruction)] = instruction;
       }
@@ -227,6 +228,7 @@ class NativeExecutable : public Executable {
       const auto found = by_name.find(name);
       if (found == by_name.end()) return InvalidArgument("the program has no custom call ", name);
       KILN_ASSIGN_OR_RETURN(custom_calls_.emplace_back(), resolver(*found->second));
+      custom_call_numbers_[found->second] = {static_cast<int64_t>(custom_calls_.size()) - 1, custom_calls_.back().get()};
     }
     return absl::OkStatus();
   }
@@ -310,14 +312,15 @@ absl::StatusOr<std::unique_ptr<Executable>> Executable::Compile(std::unique_ptr<
   return executable;
 }
 
-absl::StatusOr<std::unique_ptr<Executable>> Executable::Load(absl::string_view image, const hlo::Module* program,
+absl::StatusOr<std::unique_ptr<Executable>> Executable::Load(absl::string_view image,
+                                                             std::unique_ptr<hlo::Module> program,
                                                              const CustomCallResolver& custom_calls) {
   KILN_ASSIGN_OR_RETURN(ReadImage read, ReadImageFrom(image));
   KILN_ASSIGN_OR_RETURN(JitCompiler * compiler, SharedCompiler());
   RegisterProgramSymbols();
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<JitModule> code, compiler->Link(read.object));
-  auto executable = std::make_unique<NativeExecutable>(std::move(read.image), std::move(code));
-  KILN_RETURN_IF_ERROR(executable->Restore(read.constants, program, custom_calls));
+  auto executable = std::make_unique<NativeExecutable>(std::move(program), std::move(read.image), std::move(code));
+  KILN_RETURN_IF_ERROR(executable->Restore(read.constants, custom_calls));
   return executable;
 }
 

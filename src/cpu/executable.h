@@ -62,11 +62,12 @@ class Executable {
   // Other bytes are refused, but damage to the machine code itself is not seen here: see runtime/serialization.h.
   // `program` is the optimized module that went with the image; custom calls are found in it. It may be null where
   // there are none.
-  static absl::StatusOr<std::unique_ptr<Executable>> Load(absl::string_view image, const hlo::Module* program,
+  static absl::StatusOr<std::unique_ptr<Executable>> Load(absl::string_view image, std::unique_ptr<hlo::Module> program,
                                                           const CustomCallResolver& custom_calls);
   virtual ~Executable() = default;
 
-  // The module after optimization (fusions visible); its entry layout equals the compiled one. Null after Load.
+  // The module after optimization (fusions visible); its entry layout equals the compiled one. Null after Load
+  // without a program.
   virtual const hlo::Module* module() const = 0;
   // The machine code and all that Run needs, for Load. Fails for code that is bound to this process.
   virtual absl::StatusOr<std::string> Serialize() const = 0;

@@ -112,11 +112,11 @@ absl::StatusOr<RefPtr<LoadedExecutable>> LoadedExecutable::Compile(Client* clien
 }
 
 absl::StatusOr<RefPtr<LoadedExecutable>> LoadedExecutable::Restore(Client* client, absl::string_view image,
-                                                                   const hlo::Module* program,
+                                                                   std::unique_ptr<hlo::Module> program,
                                                                    const CompileOptions& options, MemoryKinds kinds,
                                                                    std::string name) {
   KILN_ASSIGN_OR_RETURN(Device * device, ChooseDevice(client, options));
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<cpu::Executable> executable, cpu::Executable::Load(image, program, Handlers()));
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<cpu::Executable> executable, cpu::Executable::Load(image, std::move(program), Handlers()));
   return Load(client, std::move(executable), device, options.portable, std::move(name), std::move(kinds));
 }
 

@@ -35,7 +35,7 @@ class LoadedExecutable : public RefCounted<LoadedExecutable> {
   // From machine code that an earlier compilation left (cpu::Executable::Serialize), for the device that the options
   // name. `program` is the optimized module, which may be null when the program makes no custom calls.
   static absl::StatusOr<RefPtr<LoadedExecutable>> Restore(Client* client, absl::string_view image,
-                                                          const hlo::Module* program,
+                                                          std::unique_ptr<hlo::Module> program,
                                                           const CompileOptions& options, MemoryKinds kinds,
                                                           std::string name);
   // From a program that is compiled already; `device` is where it runs unless it is portable.

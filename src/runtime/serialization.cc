@@ -14,7 +14,7 @@ namespace {
 
 // The outer message: magic, then these fields.
 enum HeaderField : uint32_t { kBuild = 1, kChecksum = 2, kBody = 3 };
-enum BodyField : uint32_t { kName = 1, kOptions = 2, kFingerprint = 3, kOptimizedProgram = 4, kImage = 5, kParameterKinds = 6, kOutputKinds = 7, kCustomCalls = 8 };
+enum BodyField : uint32_t { kName = 1, kOptions = 2, kFingerprint = 3, kOptimizedProgram = 4, kImage = 5, kParameterKinds = 6, kOutputKinds = 7, kProgramText = 8 };
 
 constexpr absl::string_view kMagic = "KILNEXE2";
 
@@ -27,7 +27,7 @@ std::string Seal(const SerializedExecutable& executable) {
   body.String(kFingerprint, executable.fingerprint);
   body.String(kOptimizedProgram, executable.optimized_program);
   body.String(kImage, executable.image);
-  body.Bool(kCustomCalls, executable.makes_custom_calls);
+  body.String(kProgramText, executable.program_text);
   body.Integers(kParameterKinds, executable.memory_kinds.parameters);
   body.Integers(kOutputKinds, executable.memory_kinds.outputs);
   WireWriter header;
@@ -66,7 +66,7 @@ absl::StatusOr<SerializedExecutable> Unseal(absl::string_view bytes) {
     if (reader.field() == kFingerprint) executable.fingerprint = reader.String();
     if (reader.field() == kOptimizedProgram) executable.optimized_program = reader.String();
     if (reader.field() == kImage) executable.image = reader.String();
-    if (reader.field() == kCustomCalls) executable.makes_custom_calls = reader.Bool();
+    if (reader.field() == kProgramText) executable.program_text = reader.String();
     if (reader.field() == kParameterKinds) reader.AppendInt64(&executable.memory_kinds.parameters);
     if (reader.field() == kOutputKinds) reader.AppendInt64(&executable.memory_kinds.outputs);
   }

@@ -15,7 +15,7 @@ struct SerializedExecutable {
   std::string options;            // CompileOptionsProto, as the program was compiled with
   std::string fingerprint;        // of program and options
   std::string optimized_program;  // HloModuleProtoWithConfig
-  bool makes_custom_calls = false;
+  std::string program_text;       // the same as text where it makes custom calls, to look them up; empty otherwise
   MemoryKinds memory_kinds;
   std::string image;  // what cpu::Executable::Serialize gave
 };

@@ -28,7 +28,7 @@ std::string SomeImage() {
   return cpu::WriteImage(image, "machine code", {"constant", std::string(200, 'c')});
 }
 
-SerializedExecutable Some() { return {"jit_f", "options", "0123", "program", true, {{0, 1}, {2}}, SomeImage()}; }
+SerializedExecutable Some() { return {"jit_f", "options", "0123", "program", "text", {{0, 1}, {2}}, SomeImage()}; }
 
 // One of: bits flipped, bytes overwritten, a piece cut out, a piece doubled, an end cut off, bytes appended.
 std::string Mutate(std::string bytes, std::mt19937& random) {

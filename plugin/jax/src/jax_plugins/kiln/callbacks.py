@@ -180,8 +180,20 @@ def _execute(frame, entry: _Callback):
         view[...] = value
 
 
+_thread = threading.local()
+
+
+def _stay_in_python() -> None:
+    """Keeps what Python and JAX know of a thread of Kiln's from being made anew for each call: it is never given back."""
+    if not getattr(_thread, "known", False):
+        if isinstance(threading.current_thread(), threading._DummyThread):
+            ctypes.pythonapi.PyGILState_Ensure()
+        _thread.known = True
+
+
 @_Function
 def _handle(address):
+    _stay_in_python()
     frame = _CallFrame.from_address(address)
     if frame.extension:
         metadata = _MetadataExtension.from_address(frame.extension).metadata.contents
