@@ -106,7 +106,7 @@ TEST_F(PjrtExecuteTest, RunsAndDonates) {
   Destroy(executable);
 }
 
-// A caller of an older version passes ExecuteOptions of 80 bytes, without anything after the non-donatable indices.
+// A caller of an older version passes ExecuteOptions of 80 bytes, without anything after the execute context.
 TEST_F(PjrtExecuteTest, OlderExecuteOptionsAndTheVeto) {
   PJRT_LoadedExecutable* executable = Compile(kScaleAndAdd);
   PJRT_Buffer* x = FromHost(client_, {1, 2, 3, 4}, {4});
@@ -119,6 +119,7 @@ TEST_F(PjrtExecuteTest, OlderExecuteOptionsAndTheVeto) {
   options.num_recv_ops = 0;
   options.non_donatable_input_indices = veto;
   options.num_non_donatable_input_indices = 1;
+  options.context = nullptr;
   for (int i = 0; i < 2; ++i) {
     Call call = Run(executable, {x, x}, 2, &options);
     ASSERT_TRUE(call.failure.ok()) << call.failure.message;
