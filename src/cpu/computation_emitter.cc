@@ -316,7 +316,7 @@ absl::Status ComputationEmitter::EmitLibraryOp(const Instruction& instruction) {
 absl::Status ComputationEmitter::EmitCustomCall(const Instruction& instruction) {
   EmitCopies(buffers_.CopiesBefore(&instruction));
   custom_calls_.push_back(&instruction);
-  EmitCustomCallStage(instruction, program_.custom_calls_.at(&instruction), CustomCall::Stage::kExecute);
+  EmitCustomCallStage(instruction, program_.custom_calls_->at(&instruction), CustomCall::Stage::kExecute);
   return absl::OkStatus();
 }
 
@@ -363,7 +363,7 @@ void ComputationEmitter::EmitStages() {
   b_.SetInsertPoint(stages);
   for (CustomCall::Stage stage : {CustomCall::Stage::kPrepare, CustomCall::Stage::kInitialize}) {
     for (const Instruction* instruction : custom_calls_) {
-      const NumberedCustomCall& call = program_.custom_calls_.at(instruction);
+      const NumberedCustomCall& call = program_.custom_calls_->at(instruction);
       if (call.call->HasStage(stage)) EmitCustomCallStage(*instruction, call, stage);
     }
   }
