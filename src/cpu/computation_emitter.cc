@@ -193,7 +193,7 @@ absl::Status ComputationEmitter::EmitInstruction(const Instruction& instruction)
   }
   if (const ScheduledKernel* scheduled = program_.KernelOf(instruction)) return EmitKernel(instruction, *scheduled);
   auto product = program_.products_.find(&instruction);
-  if (product != program_.products_.end()) return EmitMatrixProduct(instruction, product->second);
+  if (product != program_.products_.end()) return EmitMatrixProduct(instruction, *product->second);
   if (instruction.opcode() == Opcode::kCustomCall) return EmitCustomCall(instruction);
   if (HasOpEmitter(instruction)) return EmitLibraryOp(instruction);
   return absl::OkStatus();  // names for other values' memory
@@ -263,17 +263,24 @@ absl::Status ComputationEmitter::EmitKernel(const Instruction& instruction, cons
       KILN_RETURN_IF_ERROR(lower(&b_, arrays, nullptr, nullptr));
       continue;
     }
+    llvm::Function*& shared = tasks_[{&scheduled, n}];
+    if (shared != nullptr) {
+      ParallelTask(&b_, shared, arrays).Call(function_->getArg(0), schedule.task_count, schedule.task_nanoseconds);
+      continue;
+    }
     ParallelTask task(&b_, n == 0 ? kernel.name : absl::StrCat(kernel.name, ".", n), arrays);
     std::vector<llvm::Value*> parameters;
     for (size_t i = 0; i < arrays.size(); ++i) parameters.push_back(task.closure(i));
     KILN_RETURN_IF_ERROR(lower(&task.body(), parameters, task.begin(), task.end()));
+    shared = task.function();
     task.Call(function_->getArg(0), schedule.task_count, schedule.task_nanoseconds);
   }
   return absl::OkStatus();
 }
 
 absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instruction, const MatrixProduct& product) {
-  KILN_RETURN_IF_ERROR(Annotate(EmitGemm(product.spec, product.plan, output_), instruction.Describe()));
+  const bool is_new = !tasks_.contains({&product, 0});
+  if (is_new) KILN_RETURN_IF_ERROR(Annotate(EmitGemm(product.spec, product.plan, output_), instruction.Describe()));
   const int scratch = buffers_.ScratchOf(&instruction);
   const std::vector<llvm::Value*> operands = OperandPointers(instruction);
   llvm::Value* result = PointerTo(&instruction, 0);
@@ -288,17 +295,25 @@ absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instructio
       closure.push_back(ConstantPointer(*product.epilogue->parameters[i].constant));
     }
   }
-  for (const GemmPhase& phase : product.plan.phases) {
+  for (size_t i = 0; i < product.plan.phases.size(); ++i) {
+    const GemmPhase& phase = product.plan.phases[i];
+    const double nanoseconds =
+        static_cast<double>(product.plan.estimated_nanoseconds) / static_cast<double>(phase.tasks);
+    llvm::Function*& shared = tasks_[{&product, i}];
+    if (!is_new) {
+      ParallelTask(&b_, shared, closure).Call(function_->getArg(0), phase.tasks, nanoseconds, phase.grain);
+      continue;
+    }
     llvm::Function* function = output_.getFunction(phase.function);
     ParallelTask task(&b_, absl::StrCat(phase.function, ".task"), closure);
     std::vector<llvm::Value*> arguments;
-    for (size_t i = 0; i < extra; ++i) arguments.push_back(task.closure(i));
+    for (size_t k = 0; k < extra; ++k) arguments.push_back(task.closure(k));
     arguments.push_back(task.ClosureSlot(extra));
     arguments.push_back(task.begin());
     arguments.push_back(task.end());
     task.body().CreateCall(function, arguments);
-    task.Call(function_->getArg(0), phase.tasks,
-              static_cast<double>(product.plan.estimated_nanoseconds) / static_cast<double>(phase.tasks), phase.grain);
+    task.Call(function_->getArg(0), phase.tasks, nanoseconds, phase.grain);
+    shared = task.function();
   }
   return absl::OkStatus();
 }

@@ -2,6 +2,7 @@
 #ifndef KILN_CPU_COMPUTATION_EMITTER_H_
 #define KILN_CPU_COMPUTATION_EMITTER_H_
 
+#include <utility>
 #include <vector>
 
 #include "llvm/IR/IRBuilder.h"
@@ -46,6 +47,8 @@ class ComputationEmitter {
   llvm::IRBuilder<> b_;
   llvm::Function* function_ = nullptr;
   std::vector<llvm::Value*> pointers_;  // by buffer number, made on first use in the entry block
+  // Tasks of kernels and products, by their number within them: instructions that share code call the same ones.
+  absl::flat_hash_map<std::pair<const void*, size_t>, llvm::Function*> tasks_;
   std::vector<const hlo::Instruction*> custom_calls_;  // emitted so far
   llvm::BasicBlock* stopped_ = nullptr;                // where failed custom calls go; made on first use
   int nesting_ = 0;

@@ -51,7 +51,7 @@ int64_t AliasedOperand(const Instruction& call, int64_t leaf) {
 }
 
 ProgramEmitter::ProgramEmitter(const hlo::Module& module, int threads, const CustomCallNumbers* custom_calls)
-    : module_(module), threads_(threads), custom_calls_(custom_calls) {
+    : module_(module), threads_(threads), custom_calls_(custom_calls), operations_(module) {
   target_.vector_bytes = Host().vector_bytes;
 }
 
@@ -73,7 +73,7 @@ analysis::TargetHooks ProgramEmitter::Hooks() {
   };
   hooks.scratch_bytes = [this](const Instruction& instruction) -> int64_t {
     auto product = products_.find(&instruction);
-    if (product != products_.end()) return product->second.plan.scratch_bytes;
+    if (product != products_.end()) return product->second->plan.scratch_bytes;
     return HasOpEmitter(instruction) ? OpScratchBytes(instruction) : 0;
   };
   return hooks;
@@ -133,17 +133,18 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
       ++kernel_count_;
       continue;
     }
+    if (ShareCode(*instruction, *operations_.FirstLike(*instruction), times)) continue;
     KILN_ASSIGN_OR_RETURN(std::optional<MatrixProduct> product, FindMatrixProduct(*instruction, target_, threads_));
     if (product.has_value()) {
       estimated_nanoseconds_ += times * static_cast<double>(product->plan.estimated_nanoseconds);
-      products_.emplace(instruction, *std::move(product));
+      products_.emplace(instruction, std::make_shared<const MatrixProduct>(*std::move(product)));
       ++kernel_count_;
       continue;
     }
     if (!kernel::HasKernel(instruction->opcode())) {
       return Unimplemented(instruction->Describe(), ": no code is generated for this operation");
     }
-    auto scheduled = std::make_unique<ScheduledKernel>();
+    auto scheduled = std::make_shared<ScheduledKernel>();
     absl::StatusOr<kernel::Kernel> kernel = kernel::BuildKernel(*instruction);
     if (absl::IsResourceExhausted(kernel.status()) && instruction->opcode() == Opcode::kFusion) {
       oversized_.push_back(instruction);
@@ -161,6 +162,20 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
     kernels_.emplace(instruction, std::move(scheduled));
   }
   return absl::OkStatus();
+}
+
+bool ProgramEmitter::ShareCode(const Instruction& instruction, const Instruction& other, double times) {
+  if (auto product = products_.find(&other); product != products_.end()) {
+    estimated_nanoseconds_ += times * static_cast<double>(product->second->plan.estimated_nanoseconds);
+    products_.emplace(&instruction, std::shared_ptr(product->second));
+  } else if (auto kernel = kernels_.find(&other); kernel != kernels_.end()) {
+    estimated_nanoseconds_ += times * kernel->second->nanoseconds;
+    kernels_.emplace(&instruction, std::shared_ptr(kernel->second));
+  } else {
+    return false;
+  }
+  ++kernel_count_;
+  return true;
 }
 
 absl::Status ProgramEmitter::Emit(const analysis::BufferAssignment& buffers, llvm::Module* output) {

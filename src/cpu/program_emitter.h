@@ -13,6 +13,7 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 #include "src/analysis/buffer_assignment.h"
+#include "src/analysis/structure.h"
 #include "src/cpu/custom_call.h"
 #include "src/cpu/matrix_product.h"
 #include "src/hlo/module.h"
@@ -63,6 +64,8 @@ class ProgramEmitter {
 
   bool IsKernel(const hlo::Instruction& instruction) const;
   absl::Status PrepareComputation(const hlo::Computation& computation, double times);
+  // Takes over the code of an instruction that does the same; false when there is none yet.
+  bool ShareCode(const hlo::Instruction& instruction, const hlo::Instruction& other, double times);
   const ScheduledKernel* KernelOf(const hlo::Instruction& instruction) const;
   bool MayShare(const hlo::Instruction& instruction, int64_t leaf, int64_t operand) const;
 
@@ -70,8 +73,10 @@ class ProgramEmitter {
   const int threads_;
   const CustomCallNumbers* const custom_calls_;
   kernel::TargetInfo target_;
-  absl::flat_hash_map<const hlo::Instruction*, std::unique_ptr<ScheduledKernel>> kernels_;
-  absl::flat_hash_map<const hlo::Instruction*, MatrixProduct> products_;
+  // Of instructions that do the same, one.
+  analysis::OperationClasses operations_;
+  absl::flat_hash_map<const hlo::Instruction*, std::shared_ptr<const ScheduledKernel>> kernels_;
+  absl::flat_hash_map<const hlo::Instruction*, std::shared_ptr<const MatrixProduct>> products_;
   std::vector<const hlo::Literal*> table_constants_;
   std::vector<const hlo::Instruction*> oversized_;
   int64_t kernel_count_ = 0;

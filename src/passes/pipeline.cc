@@ -8,8 +8,8 @@
 #include "src/passes/cse.h"
 #include "src/passes/custom_call_expander.h"
 #include "src/passes/dce.h"
-#include "src/passes/dimension_size_expander.h"
 #include "src/passes/dot_canonicalization.h"
+#include "src/passes/dynamic_padder.h"
 #include "src/passes/eigh_expander.h"
 #include "src/passes/fft_expander.h"
 #include "src/passes/flatten_call_graph.h"
@@ -17,9 +17,11 @@
 #include "src/passes/layout_normalization.h"
 #include "src/passes/opt_barrier_remover.h"
 #include "src/passes/qr_expander.h"
+#include "src/passes/reduce_window_to_scan.h"
 #include "src/passes/rng_bit_generator_expander.h"
 #include "src/passes/rng_expander.h"
 #include "src/passes/row_fusion.h"
+#include "src/passes/scan_expander.h"
 #include "src/passes/schedule.h"
 #include "src/passes/select_and_scatter_expander.h"
 #include "src/passes/side_effect_order.h"
@@ -50,13 +52,13 @@ std::unique_ptr<Pass> Simplification(std::string name) {
 
 // What every target wants.
 PassList CommonPasses() {
-  PassList list = ListOf<SideEffectOrder, CallInliner, LayoutNormalization, Dce>();
+  PassList list = ListOf<SideEffectOrder, CallInliner, DynamicPadder, LayoutNormalization, Dce>();
   // Ops that are written as others.
   Append(&list, ListOf<BatchNormExpander, RngExpander, RngBitGeneratorExpander, SelectAndScatterExpander,
                        CholeskyExpander, TriangularSolveExpander, QrExpander, EighExpander, FftExpander,
-                       ApproxTopKExpander, CustomCallExpander, DimensionSizeExpander>());
+                       ApproxTopKExpander, CustomCallExpander>());
   list.push_back(Simplification("simplification"));
-  Append(&list, ListOf<SortKeys, DotCanonicalization>());
+  Append(&list, ListOf<ReduceWindowToScan, ScanExpander, SortKeys, DotCanonicalization>());
   list.push_back(Simplification("dot-simplification"));
   Append(&list, ListOf<TransposeFolding, OptBarrierRemover>());
   list.push_back(Simplification("final-simplification"));
@@ -73,6 +75,7 @@ std::unique_ptr<Pass> Make() {
 constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<SideEffectOrder>,
     Make<CallInliner>,
+    Make<DynamicPadder>,
     Make<LayoutNormalization>,
     Make<Dce>,
     Make<BatchNormExpander>,
@@ -86,10 +89,11 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<FftExpander>,
     Make<ApproxTopKExpander>,
     Make<CustomCallExpander>,
-    Make<DimensionSizeExpander>,
     Make<AlgebraicSimplifier>,
     Make<ConstantFolding>,
     Make<Cse>,
+    Make<ReduceWindowToScan>,
+    Make<ScanExpander>,
     Make<SortKeys>,
     Make<DotCanonicalization>,
     Make<TransposeFolding>,
