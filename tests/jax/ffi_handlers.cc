@@ -177,6 +177,16 @@ ffi::Error Complexes(ffi::Buffer<ffi::C64> x, ffi::ResultBuffer<ffi::C64> y) {
   return ffi::Error::Success();
 }
 
+// Memory as it is.
+ffi::Error ToBytes(ffi::AnyBuffer x, ffi::ResultBuffer<ffi::U8> y) {
+  std::memcpy(y->typed_data(), x.untyped_data(), y->element_count());
+  return ffi::Error::Success();
+}
+ffi::Error FromBytes(ffi::Buffer<ffi::U8> x, ffi::Result<ffi::AnyBuffer> y) {
+  std::memcpy(y->untyped_data(), x.typed_data(), x.element_count());
+  return ffi::Error::Success();
+}
+
 }  // namespace
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(scale, Scale, ffi::Ffi::Bind().Arg<F32>().Ret<F32>().Attr<float>("scale"));
@@ -215,6 +225,9 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(contexts, Contexts,
                               ffi::Ffi::Bind().Ctx<ffi::ScratchAllocator>().Ctx<ffi::ThreadPool>().Ctx<ffi::RunId>()
                                   .Ctx<ffi::DeviceOrdinal>().Ret<ffi::Buffer<ffi::S64>>());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(stream, Stream, ffi::Ffi::Bind().Ctx<ffi::PlatformStream<void*>>().Arg<F32>().Ret<F32>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(to_bytes, ToBytes, ffi::Ffi::Bind().Arg<ffi::AnyBuffer>().Ret<ffi::Buffer<ffi::U8>>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(from_bytes, FromBytes,
+                              ffi::Ffi::Bind().Arg<ffi::Buffer<ffi::U8>>().Ret<ffi::AnyBuffer>());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(complexes, Complexes,
                               ffi::Ffi::Bind().Arg<ffi::Buffer<ffi::C64>>().Ret<ffi::Buffer<ffi::C64>>());
 
