@@ -356,9 +356,10 @@ void ComputationEmitter::EmitCustomCallStage(const Instruction& instruction, con
     b_.CreateStore(pointer, b_.CreateConstGEP1_64(b_.getPtrTy(), table, i));
   }
   llvm::FunctionCallee callee = output_.getOrInsertFunction(
-      kCustomCallName, llvm::FunctionType::get(
-                           b_.getInt8Ty(), {b_.getPtrTy(), b_.getInt32Ty(), b_.getInt64Ty(), b_.getPtrTy(), b_.getInt64Ty()},
-                           /*isVarArg=*/false));
+      kCustomCallName,
+      llvm::FunctionType::get(b_.getInt8Ty(),
+                              {b_.getPtrTy(), b_.getInt32Ty(), b_.getInt64Ty(), b_.getPtrTy(), b_.getInt64Ty()},
+                              /*isVarArg=*/false));
   llvm::Value* ok = b_.CreateCall(callee, {function_->getArg(0), b_.getInt32(static_cast<int>(stage)),
                                            b_.getInt64(call.number), table, b_.getInt64(pointers.size())});
   if (stopped_ == nullptr) {

@@ -250,7 +250,8 @@ int64_t number_type = 0;
 XLA_FFI_Error* AddNumber(XLA_FFI_CallFrame* frame) {
   if (frame->extension_start != nullptr) return nullptr;
   XLA_FFI_TypeId id = {number_type};
-  XLA_FFI_ExecutionContext_Get_Args get = {XLA_FFI_ExecutionContext_Get_Args_STRUCT_SIZE, nullptr, frame->ctx, &id, nullptr};
+  XLA_FFI_ExecutionContext_Get_Args get = {XLA_FFI_ExecutionContext_Get_Args_STRUCT_SIZE, nullptr, frame->ctx, &id,
+                                           nullptr};
   if (XLA_FFI_Error* error = frame->api->XLA_FFI_ExecutionContext_Get(&get)) return error;
   const auto* x = static_cast<const float*>(static_cast<const XLA_FFI_Buffer*>(frame->args.args[0])->data);
   auto* y = static_cast<float*>(static_cast<const XLA_FFI_Buffer*>(frame->rets.rets[0])->data);

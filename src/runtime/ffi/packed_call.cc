@@ -1,5 +1,5 @@
-// Calls with elements narrower than a byte. Handlers expect them packed, the first element in the lowest bits, as XLA:CPU
-// has them in memory; programs have one to the byte.
+// Calls with elements narrower than a byte. Handlers expect them packed, the first element in the lowest bits, as
+// XLA:CPU has them in memory; programs have one to the byte.
 #include <utility>
 #include <vector>
 
@@ -76,8 +76,7 @@ std::unique_ptr<cpu::CustomCall> PackNarrowTypes(const hlo::Instruction& instruc
     for (const hlo::Shape* leaf : shape.Leaves()) {
       const hlo::PrimitiveType type = leaf->element_type();
       if (leaf->IsArray() && type != hlo::PrimitiveType::kPred && hlo::BitWidth(type) < 8) {
-        leaves.push_back(
-            {index, leaf->element_count(), hlo::BitWidth(type), hlo::IsSignedIntegral(type), is_result});
+        leaves.push_back({index, leaf->element_count(), hlo::BitWidth(type), hlo::IsSignedIntegral(type), is_result});
       }
       ++index;
     }
