@@ -50,7 +50,7 @@ int64_t AliasedOperand(const Instruction& call, int64_t leaf) {
   return -1;
 }
 
-ProgramEmitter::ProgramEmitter(const hlo::Module& module, int threads, const CustomCallNumbers& custom_calls)
+ProgramEmitter::ProgramEmitter(const hlo::Module& module, int threads, const CustomCallNumbers* custom_calls)
     : module_(module), threads_(threads), custom_calls_(custom_calls), operations_(module) {
   target_.vector_bytes = Host().vector_bytes;
 }
@@ -120,7 +120,11 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
       default:
         break;
     }
-    if (instruction->opcode() == Opcode::kCustomCall) {
+    if (const auto* custom_call = instruction->GetIf<hlo::CustomCallAttributes>()) {
+      if (custom_calls_ == nullptr || !custom_calls_->contains(instruction)) {
+        return Unimplemented(instruction->Describe(), ": no handler is known for the custom call target '",
+                             custom_call->target, "'");
+      }
       estimated_nanoseconds_ += times * CustomCallNanoseconds(*instruction);
       continue;
     }
