@@ -68,6 +68,22 @@ Value ScalarEmitter::Select(llvm::Value* predicate, const Value& on_true, const 
   return result;
 }
 
+llvm::Value* ScalarEmitter::CompareComplex(ComparisonDirection direction, const Value& lhs, const Value& rhs) {
+  auto compare = [&](ComparisonDirection how, llvm::Value* a, llvm::Value* b) {
+    return b_.ir.CreateFCmp(FloatPredicate(how), a, b);
+  };
+  llvm::Value* imaginary = compare(direction, lhs.imaginary, rhs.imaginary);
+  if (direction == ComparisonDirection::kNe) {
+    return b_.ir.CreateOr(compare(direction, lhs.value, rhs.value), imaginary);
+  }
+  llvm::Value* result = b_.ir.CreateAnd(compare(ComparisonDirection::kEq, lhs.value, rhs.value), imaginary);
+  if (direction == ComparisonDirection::kEq) return result;
+  // By the real parts first.
+  const bool less = direction == ComparisonDirection::kLt || direction == ComparisonDirection::kLe;
+  return b_.ir.CreateOr(
+      result, compare(less ? ComparisonDirection::kLt : ComparisonDirection::kGt, lhs.value, rhs.value));
+}
+
 absl::StatusOr<Value> ScalarEmitter::Compare(const hlo::Instruction& instruction, const Value& lhs, const Value& rhs) {
   const hlo::CompareAttributes& attributes = instruction.comparison();
   const PrimitiveType type = lhs.type;
@@ -86,13 +102,8 @@ absl::StatusOr<Value> ScalarEmitter::Compare(const hlo::Instruction& instruction
                                      TotalOrder(b_, type, rhs.value)));
       }
       return pred(b_.ir.CreateFCmp(FloatPredicate(attributes.direction), Widen(lhs), Widen(rhs)));
-    case TypeClass::kComplex: {
-      llvm::Value* real = b_.ir.CreateFCmp(FloatPredicate(attributes.direction), lhs.value, rhs.value);
-      llvm::Value* imaginary = b_.ir.CreateFCmp(FloatPredicate(attributes.direction), lhs.imaginary, rhs.imaginary);
-      if (attributes.direction == ComparisonDirection::kEq) return pred(b_.ir.CreateAnd(real, imaginary));
-      if (attributes.direction == ComparisonDirection::kNe) return pred(b_.ir.CreateOr(real, imaginary));
-      break;  // complex numbers have no order
-    }
+    case TypeClass::kComplex:
+      return pred(CompareComplex(attributes.direction, lhs, rhs));
     case TypeClass::kNone:
       break;
   }
@@ -110,6 +121,11 @@ Value ScalarEmitter::MinMax(const Value& a, const Value& b, bool is_max) {
     case TypeClass::kUnsigned:
       return Of(type,
                 b_.ir.CreateBinaryIntrinsic(is_max ? llvm::Intrinsic::umax : llvm::Intrinsic::umin, a.value, b.value));
+    case TypeClass::kComplex: {
+      auto nan = [&](const Value& z) -> Mask { return Real(b_, z.value).IsNan() | Real(b_, z.imaginary).IsNan(); };
+      Mask better(b_, CompareComplex(is_max ? ComparisonDirection::kGt : ComparisonDirection::kLt, a, b));
+      return Select(nan(a) | (better & !nan(b)), a, b);
+    }
     default:
       break;
   }
@@ -127,7 +143,6 @@ Value ScalarEmitter::MinMax(const Value& a, const Value& b, bool is_max) {
 
 absl::StatusOr<Value> ScalarEmitter::Clamp(const hlo::Instruction& instruction, const Value& low, const Value& operand,
                                            const Value& high) {
-  if (hlo::ClassOf(operand.type) == TypeClass::kComplex) return Undefined(instruction, operand.type);
   return MinMax(MinMax(operand, low, /*is_max=*/true), high, /*is_max=*/false);
 }
 

@@ -82,7 +82,9 @@ class ScalarEmitter {
   absl::StatusOr<Real> FloatingUnary(const hlo::Instruction& instruction, Real x);
   absl::StatusOr<Real> FloatingBinary(const hlo::Instruction& instruction, Real a, Real b);
   // Keeps what `mask` chooses, bits unchanged; for types whose order is that of Comparable().
+  // Complex numbers are ordered by their real parts, then by their imaginary parts.
   Value MinMax(const Value& a, const Value& b, bool is_max);
+  llvm::Value* CompareComplex(hlo::ComparisonDirection direction, const Value& lhs, const Value& rhs);
 
   Integer IntegerOf(const Value& value) const { return {b_, value.value}; }
   Value Of(Type type, llvm::Value* value) const { return Value{type, value, nullptr}; }

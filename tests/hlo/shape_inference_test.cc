@@ -130,7 +130,7 @@ constexpr Case kElementwise[] = {
     {"compare(x, x), direction=LT, type=TOTALORDER", "pred[2,3]"},
     {"compare(x, x), direction=LT, type=SIGNED", "comparison type"},
     {"compare(c, c), direction=EQ", "pred[2,3]"},
-    {"compare(c, c), direction=LT", "no order"},
+    {"compare(c, c), direction=LT", "pred[2,3]"},
     {"select(m, x, b)", "f32[<=2,3]"},
     {"select(p, x, x)", "f32[2,3]"},
     {"select(n, x, x)", "must be pred"},
