@@ -48,17 +48,20 @@ CmpInst::Predicate FloatPredicate(ComparisonDirection direction) {
   return CmpInst::FCMP_OEQ;
 }
 
-// -NaN < -inf < ... < -0 < +0 < ... < +inf < NaN as signed integers of the float's own bits.
+}  // namespace
+
 Integer TotalOrder(const VectorBuilder& b, PrimitiveType type, llvm::Value* value) {
   const int bits = hlo::BitWidth(type) < 8 ? 8 : hlo::BitWidth(type);
   Integer code(b, b.ir.CreateBitCast(value, b.IntType(bits)));
   if (type == PrimitiveType::kF8E8M0FNU) return code ^ 0x80;  // no sign: unsigned order
+  // The only NaN has the code that is -0 elsewhere.
+  if (hlo::IsUnsignedZeroFloat(type)) {
+    return kernel::Select(code < 0, kernel::Select(code == -128, code, -(code & 0x7f)), code);
+  }
   if (bits > hlo::BitWidth(type)) code = code.Shl(bits - hlo::BitWidth(type));
   // Negative: all bits but the sign are flipped, so that a larger magnitude is smaller.
   return code ^ code.Sar(bits - 1).Shr(1);
 }
-
-}  // namespace
 
 Value ScalarEmitter::Select(llvm::Value* predicate, const Value& on_true, const Value& on_false) {
   Value result = Of(on_true.type, b_.ir.CreateSelect(predicate, on_true.value, on_false.value));

@@ -27,6 +27,9 @@ struct Value {
   llvm::Value* imaginary = nullptr;
 };
 
+// -NaN < -inf < ... < -0 < +0 < ... < +inf < NaN as signed integers, from a float in registers.
+Integer TotalOrder(const VectorBuilder& b, hlo::PrimitiveType type, llvm::Value* value);
+
 // The error of an opcode that has no meaning for elements of `type`.
 absl::Status Undefined(const hlo::Instruction& instruction, hlo::PrimitiveType type);
 

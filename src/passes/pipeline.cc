@@ -22,6 +22,7 @@
 #include "src/passes/schedule.h"
 #include "src/passes/select_and_scatter_expander.h"
 #include "src/passes/simplify/algebraic_simplifier.h"
+#include "src/passes/single_device_collectives.h"
 #include "src/passes/transpose_folding.h"
 #include "src/passes/triangular_solve_expander.h"
 
@@ -51,7 +52,7 @@ PassList CommonPasses() {
   // Ops that are written as others.
   Append(&list, ListOf<BatchNormExpander, RngExpander, RngBitGeneratorExpander, SelectAndScatterExpander,
                        CholeskyExpander, TriangularSolveExpander, QrExpander, EighExpander, FftExpander,
-                       ApproxTopKExpander, DimensionSizeExpander>());
+                       ApproxTopKExpander, DimensionSizeExpander, SingleDeviceCollectives>());
   list.push_back(Simplification("simplification"));
   Append(&list, ListOf<DotCanonicalization>());
   list.push_back(Simplification("dot-simplification"));
@@ -82,6 +83,7 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<FftExpander>,
     Make<ApproxTopKExpander>,
     Make<DimensionSizeExpander>,
+    Make<SingleDeviceCollectives>,
     Make<AlgebraicSimplifier>,
     Make<ConstantFolding>,
     Make<Cse>,
