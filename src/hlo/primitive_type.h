@@ -69,11 +69,6 @@ inline int BitWidth(PrimitiveType type) { return GetPrimitiveTypeInfo(type).bits
 inline int ByteWidth(PrimitiveType type) { return (BitWidth(type) + 7) / 8; }
 
 inline bool IsFloating(PrimitiveType type) { return ClassOf(type) == TypeClass::kFloat; }
-// A float whose only zero is positive and whose only NaN has the code of -0.
-inline bool IsUnsignedZeroFloat(PrimitiveType type) {
-  return type == PrimitiveType::kF8E4M3B11FNUZ || type == PrimitiveType::kF8E4M3FNUZ ||
-         type == PrimitiveType::kF8E5M2FNUZ;
-}
 inline bool IsComplex(PrimitiveType type) { return ClassOf(type) == TypeClass::kComplex; }
 inline bool IsSignedIntegral(PrimitiveType type) { return ClassOf(type) == TypeClass::kSigned; }
 inline bool IsUnsignedIntegral(PrimitiveType type) { return ClassOf(type) == TypeClass::kUnsigned; }

@@ -1,6 +1,7 @@
 // Compare, select, clamp, minimum and maximum.
 #include "src/base/status.h"
 #include "src/kernel/scalar_emitter.h"
+#include "src/kernel/small_float_codec.h"
 
 namespace kiln::kernel {
 
@@ -55,7 +56,8 @@ Integer TotalOrder(const VectorBuilder& b, PrimitiveType type, llvm::Value* valu
   Integer code(b, b.ir.CreateBitCast(value, b.IntType(bits)));
   if (type == PrimitiveType::kF8E8M0FNU) return code ^ 0x80;  // no sign: unsigned order
   // The only NaN has the code that is -0 elsewhere.
-  if (hlo::IsUnsignedZeroFloat(type)) {
+  const std::optional<FloatFormat> format = FormatOf(type);
+  if (format.has_value() && format->specials == FloatSpecials::kUnsigned0) {
     return kernel::Select(code < 0, kernel::Select(code == -128, code, -(code & 0x7f)), code);
   }
   if (bits > hlo::BitWidth(type)) code = code.Shl(bits - hlo::BitWidth(type));

@@ -40,7 +40,7 @@ Instruction* Zeros(hlo::Builder* builder, const Shape& shape) {
 
 Instruction* Operands(hlo::Builder* builder, const Instruction& instruction) {
   if (instruction.operand_count() == 1 && !instruction.shape().IsTuple()) return instruction.operand(0);
-  return builder->Tuple(instruction.operands());
+  return builder->Tuple({instruction.operands().begin(), instruction.operands().end()});
 }
 
 // What asynchronous ops start with: (operand, result, context...).
@@ -118,7 +118,7 @@ absl::StatusOr<Instruction*> SingleDeviceCollectives::Expand(Instruction* instru
     case Opcode::kDomain:
       return instruction->operand(0);
     case Opcode::kAsyncStart:
-      return StartTuple(&builder, shape, builder.Tuple(instruction->operands()),
+      return StartTuple(&builder, shape, builder.Tuple({instruction->operands().begin(), instruction->operands().end()}),
                         builder.Inline(*instruction->called_computation(), instruction->operands()));
     default:
       return Operands(&builder, *instruction);
