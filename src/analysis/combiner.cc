@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <utility>
 
 namespace kiln::analysis {
 
@@ -38,14 +39,12 @@ bool IsUnordered(const hlo::Computation& combiner) {
   if ((is_tuple ? root->operand_count() : 1) != count) return false;
   for (int64_t i = 0; i < count; ++i) {
     const Instruction* result = is_tuple ? root->operand(i) : root;
-    if (result->operand_count() != 2 || !hlo::IsElementwise(result->opcode()) || !hlo::IsCommutative(result->opcode())) {
-      return false;
-    }
-    const Instruction* a = combiner.parameter(i);
-    const Instruction* b = combiner.parameter(count + i);
-    if (!(result->operand(0) == a && result->operand(1) == b) && !(result->operand(0) == b && result->operand(1) == a)) {
-      return false;
-    }
+    const Opcode opcode = result->opcode();
+    if (result->operand_count() != 2 || !hlo::IsElementwise(opcode) || !hlo::IsCommutative(opcode)) return false;
+    const Instruction* a = result->operand(0);
+    const Instruction* b = result->operand(1);
+    if (b == combiner.parameter(i)) std::swap(a, b);
+    if (a != combiner.parameter(i) || b != combiner.parameter(count + i)) return false;
   }
   return true;
 }

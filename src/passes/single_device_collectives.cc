@@ -117,9 +117,11 @@ absl::StatusOr<Instruction*> SingleDeviceCollectives::Expand(Instruction* instru
     case Opcode::kAsyncUpdate:
     case Opcode::kDomain:
       return instruction->operand(0);
-    case Opcode::kAsyncStart:
-      return StartTuple(&builder, shape, builder.Tuple({instruction->operands().begin(), instruction->operands().end()}),
-                        builder.Inline(*instruction->called_computation(), instruction->operands()));
+    case Opcode::kAsyncStart: {
+      const absl::Span<Instruction* const> operands = instruction->operands();
+      return StartTuple(&builder, shape, builder.Tuple({operands.begin(), operands.end()}),
+                        builder.Inline(*instruction->called_computation(), operands));
+    }
     default:
       return Operands(&builder, *instruction);
   }
