@@ -75,6 +75,8 @@ def unary(op, dtype):
         result = {"is_finite": "i1", "real": dtype[8:11], "imag": dtype[8:11], "abs": dtype[8:11] or dtype}
         kind = (result.get(op) or dtype) if op != "abs" or dtype in p.COMPLEX else dtype
         tolerance = UNARY[op][1]
+        if (op, dtype) == ("log_plus_one", "f64"):  # XLA:CPU is 26 units off at -0.38
+            tolerance = Tolerance(ulps=64)
         program.result(program.op(op, [x], [(kind, x.shape)]), NEAR_COMPLEX if dtype in p.COMPLEX and tolerance.ulps else tolerance)
         return program
 
@@ -93,6 +95,8 @@ def binary(op, dtype):
         tolerance = BINARY[op][1]
         if dtype in p.COMPLEX and op not in ("add", "subtract"):
             tolerance = NEAR_COMPLEX
+            if op == "atan2":  # a logarithm near 1
+                tolerance = Tolerance(ulps=32, absolute=16 * np.finfo(p.TYPES[dtype]).eps)
         program.result(program.op(op, [x, y], [(dtype, shape)]), tolerance)
         return program
 
