@@ -141,6 +141,10 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
       ++kernel_count_;
       continue;
     }
+    if (hlo::KindOf(instruction->opcode()) == hlo::OpKind::kCommunication) {
+      return Unimplemented(instruction->Describe(),
+                           ": the program runs on one device, without other devices or host transfers to talk to");
+    }
     if (!kernel::HasKernel(instruction->opcode())) {
       return Unimplemented(instruction->Describe(), ": no code is generated for this operation");
     }

@@ -124,7 +124,11 @@ int64_t TotalOrderKey(PrimitiveType type, const std::byte* element) {
   const int bits = BitWidth(type);
   const uint64_t code = LoadElement<uint64_t>(type, element);
   const uint64_t sign = uint64_t{1} << (bits - 1);
+  if (type == PrimitiveType::kF8E8M0FNU) return static_cast<int64_t>(code);  // no sign
   const int64_t magnitude = static_cast<int64_t>(code & (sign - 1));
+  const FloatFormat* format = NarrowFormat(type);
+  const bool unsigned_zero = format != nullptr && format->specials == FloatSpecials::kUnsigned0;
+  if (unsigned_zero && code == sign) return -static_cast<int64_t>(2 * sign);  // the only NaN
   return (code & sign) != 0 ? -magnitude - 1 : magnitude;
 }
 

@@ -158,8 +158,8 @@ absl::StatusOr<Shape> InferTopK(const InferenceQuery& query) {
   return Shape::Tuple({Shape(operand.element_type(), sizes), Shape(PrimitiveType::kS32, sizes)});
 }
 
-// Inputs, then initial carries. The computation takes carries, then slices of the inputs without the scanned dimension,
-// and gives carries, then slices of the outputs; the result has whole outputs, then final carries, or as declared.
+// Inputs, then initial carries. The computation takes slices of the inputs without the scanned dimension, then carries,
+// and gives slices of the outputs, then carries; the result has whole outputs, then final carries, or as declared.
 absl::StatusOr<Shape> InferScan(const InferenceQuery& query) {
   const auto& scan = query.Get<ScanAttributes>();
   const int64_t operand_count = static_cast<int64_t>(query.operands.size());

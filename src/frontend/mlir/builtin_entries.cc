@@ -226,6 +226,8 @@ AttributeRef MakeDense(EntryReader& reader, TypeRef type, absl::string_view data
   dense.type = type;
   const uint64_t size = data.size();
   const uint64_t elements = static_cast<uint64_t>(*count);
+  // A splat of no elements still has its element.
+  if (elements == 0 && size == static_cast<uint64_t>(bytes)) return reader.context().MakeAttribute(std::move(dense));
   if (element->IsInteger(1)) {
     // Bit-packed, or one byte per element from old writers; a splat is one byte.
     if (elements != 0 && size == 1 && (elements == 1 || elements > 8 || data[0] == '\xff' || data[0] == '\0')) {
