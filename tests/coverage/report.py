@@ -51,6 +51,7 @@ def document(functions, results):
                 totals[n] += value
         if rows:
             lines += ["", f"## {namespace}", "| function | dtypes | checks | fails for |", "|---|---|---|---|", *rows]
+    absent = sum((f.label, dtype) not in results for f in functions for dtype in f.dtypes)
     head = [
         "# What of JAX runs on Kiln",
         "",
@@ -59,6 +60,7 @@ def document(functions, results):
         "its gradient and its batch under `vmap`. Results must agree within the tolerances of `tests/jax/harness.py`; where the problem",
         "is so conditioned that they cannot, Kiln must be as close to the truth as XLA:CPU is. A dtype passes when all its checks do.",
         "",
+        *([f"{absent} pairs of function and dtype have not been run yet.", ""] if absent else []),
         f"**{totals[1]} of {totals[0]} functions pass, {totals[3]} of {totals[2]} pairs of function and dtype"
         f" ({100 * totals[3] / max(totals[2], 1):.2f} %).**",
     ]

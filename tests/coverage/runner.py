@@ -46,6 +46,11 @@ class Check:
     function: object
     operands: list
 
+    @functools.cached_property
+    def jitted(self):
+        """The function traced once for all its uses; results that are no arrays become arrays."""
+        return jax.jit(lambda *operands: jax.tree.map(jnp.asarray, self.function(*operands)))
+
 
 def _inexact(leaf):
     return hasattr(leaf, "dtype") and jnp.issubdtype(leaf.dtype, jnp.inexact)
@@ -92,7 +97,7 @@ def _checks(function, dtype):
 def _trace(check):
     """What the check's results would be: None where it runs op by op only; raises what JAX raises."""
     try:
-        return jax.eval_shape(lambda *operands: jax.tree.map(jnp.asarray, check.function(*operands)), *check.operands)
+        return check.jitted.eval_shape(*check.operands)
     except NEEDS_VALUES:
         return None
 
@@ -101,7 +106,7 @@ def _compile_and_run(checks, device):
     """Results of all checks as one program, seconds to compile it, seconds to run it."""
     with jax.default_device(device):
         operands = jax.device_put([check.operands for check in checks], device)
-        jitted = jax.jit(lambda operands: [check.function(*o) for check, o in zip(checks, operands, strict=True)])
+        jitted = jax.jit(lambda operands: [check.jitted(*o) for check, o in zip(checks, operands, strict=True)])
         lowered = jitted.lower(operands)
         start = time.perf_counter()
         compiled = lowered.compile()
