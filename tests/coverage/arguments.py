@@ -66,7 +66,7 @@ class Key:
         return jax.random.wrap_key_data(jnp.array(self.words, jnp.uint32))
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Call:
     """`function(*arguments, **keywords)`; numpy arrays among the arguments are operands, all else is static."""
 

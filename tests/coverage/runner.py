@@ -102,6 +102,12 @@ def _trace(check):
         return None
 
 
+def _seconds(function):
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
 def _compile_and_run(checks, device):
     """Results of all checks as one program, seconds to compile it, seconds to run it."""
     with jax.default_device(device):
@@ -112,9 +118,7 @@ def _compile_and_run(checks, device):
         compiled = lowered.compile()
         compile_seconds = time.perf_counter() - start
         results = jax.block_until_ready(compiled(operands))
-        start = time.perf_counter()
-        jax.block_until_ready(compiled(operands))
-        run_seconds = time.perf_counter() - start
+        run_seconds = min(_seconds(lambda: jax.block_until_ready(compiled(operands))) for _ in range(5))
         for leaf in jax.tree.leaves(results):
             if leaf.devices() != {device}:
                 raise AssertionError(f"results lie on {leaf.devices()}")
