@@ -99,7 +99,7 @@ class Makers:
 
     def names(self):
         public = {name: getattr(self, name) for name in dir(type(self)) if not name.startswith("_")}
-        return public | {"S": self.shape, "D": self.dtype, "R": self.real, "jax": jax, "jnp": jnp, "np": np, "lax": jax.lax}
+        return public | {"order": order, "S": self.shape, "D": self.dtype, "R": self.real, "jax": jax, "jnp": jnp, "np": np, "lax": jax.lax}
 
     def _shape(self, shape):
         if len(shape) == 1 and isinstance(shape[0], tuple):  # x(S)
@@ -183,6 +183,11 @@ class Makers:
 
     def key(self):
         return Key(tuple(int(w) for w in self.rng.integers(0, 1 << 32, 2, dtype=np.uint32)))
+
+
+def order(values):
+    """Complex numbers in an order that rounding does not change for conjugate pairs."""
+    return jnp.take_along_axis(values, jnp.argsort(values.real + 2 * values.imag, -1), -1)
 
 
 def seed_of(*labels):
