@@ -200,7 +200,7 @@ def _capture(*arguments, **keywords):
 
 def make(function, text, dtype, name, seed, shape=(), shapes=None):
     """The call that the text describes."""
-    wrapper, arrow, arguments = text.rpartition(" <- ")
+    wrapper, arrow, arguments = f"{text} ".rpartition(" <- ")
     names = Makers(dtype, seed, shape, shapes).names() | {"F": function, "capture": _capture}
     target = eval(wrapper, names) if arrow else function  # noqa: S307: texts of this package
     return Call(name, target, *eval(f"capture({arguments})", names))

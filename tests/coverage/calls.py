@@ -328,7 +328,6 @@ LAX = {
     "unstack": "x(3, 5) ; x(3, 5), 1",
     "dce_sink": "lambda a: (F(a), a)[1] <- x(3)",
     "optimization_barrier": "(x(3), x(2))",
-    "stage": "F(lambda v: v + v) <- x(3)",
     "complex": "r(7), r(7) ; r(3, 5), r(3, 5)",
     "mulhi": "x(7), x(7) ; x(7) * 10, x(7) * 7",
 }

@@ -251,7 +251,7 @@ def run(function, dtype, device, reference):
         warnings.simplefilter("ignore")
         try:
             groups = _checks(function, dtype)
-        except Exception as error:  # noqa: BLE001: such as a value that the dtype cannot hold
+        except (TypeError, ValueError, OverflowError) as error:  # such as a value that the dtype cannot hold
             outcome.refused["arguments"] = _sentence(error)
             return outcome
         first = True
