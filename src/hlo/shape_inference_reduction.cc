@@ -149,7 +149,7 @@ absl::StatusOr<Shape> InferTopK(const InferenceQuery& query) {
   const Shape& operand = query.operand(0);
   const int64_t k = query.Get<TopKAttributes>().k;
   if (operand.rank() == 0) return query.Fail("takes an array with a dimension, got ", operand.ToString(false));
-  if (!IsIntegral(operand.element_type()) && !IsFloating(operand.element_type())) {
+  if (IsComplex(operand.element_type()) || !IsArrayType(operand.element_type())) {
     return query.Fail("does not order ", PrimitiveTypeName(operand.element_type()));
   }
   DimensionVector sizes = operand.dimensions();

@@ -26,6 +26,7 @@ STANDALONE_HEADERS = re.compile(r"c_api/(pjrt_c_api\.h|kiln\.h|pjrt/.*)")
 TOP_LEVEL = {
     "CMakeLists.txt", "CMakePresets.json", "Makefile", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "ROADMAP.md",
     "LICENSE", "requirements.txt", "cmake", "include", "src", "plugin", "c_api", "examples", "tests", "benchmarks", "scripts",
+    "docs",
 }  # fmt: skip
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)

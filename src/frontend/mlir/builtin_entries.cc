@@ -226,11 +226,11 @@ AttributeRef MakeDense(EntryReader& reader, TypeRef type, absl::string_view data
   dense.type = type;
   const uint64_t size = data.size();
   const uint64_t elements = static_cast<uint64_t>(*count);
-  // A splat of no elements still has its element.
+  // A splat of no elements carries the element that it would repeat.
   if (elements == 0 && size == static_cast<uint64_t>(bytes)) return reader.context().MakeAttribute(std::move(dense));
   if (element->IsInteger(1)) {
     // Bit-packed, or one byte per element from old writers; a splat is one byte.
-    if (elements != 0 && size == 1 && (elements == 1 || elements > 8 || data[0] == '\xff' || data[0] == '\0')) {
+    if (size == 1 && (elements == 1 || elements > 8 || data[0] == '\xff' || data[0] == '\0')) {
       dense.splat = true;
       dense.data = (static_cast<uint8_t>(data[0]) & 1) != 0 ? absl::string_view("\1", 1) : absl::string_view("\0", 1);
     } else if (size == elements / 8 + (elements % 8 != 0)) {
@@ -247,7 +247,7 @@ AttributeRef MakeDense(EntryReader& reader, TypeRef type, absl::string_view data
     }
     return reader.context().MakeAttribute(std::move(dense));
   }
-  dense.splat = elements != 0 && size == static_cast<uint64_t>(bytes);
+  dense.splat = size == static_cast<uint64_t>(bytes);
   if (!dense.splat && (size % bytes != 0 || size / bytes != elements)) {
     reader.Fail(absl::StrCat(elements, " elements of ", bytes, " bytes in ", size, " bytes"));
     return nullptr;
