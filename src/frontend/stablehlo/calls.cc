@@ -17,9 +17,9 @@ struct NativeRow {
 };
 
 constexpr NativeRow kNativeUnary[] = {
-    {"acos", Opcode::kAcos},   {"acosh", Opcode::kAcosh}, {"asin", Opcode::kAsin},
-    {"asinh", Opcode::kAsinh}, {"atanh", Opcode::kAtanh}, {"cosh", Opcode::kCosh},
-    {"erf", Opcode::kErf},     {"sinh", Opcode::kSinh},   {"tan", Opcode::kTan},
+    {"acos", Opcode::kAcos},   {"acosh", Opcode::kAcosh}, {"asin", Opcode::kAsin}, {"asinh", Opcode::kAsinh},
+    {"atanh", Opcode::kAtanh}, {"cosh", Opcode::kCosh},   {"erf", Opcode::kErf},   {"erfc", Opcode::kErfc},
+    {"exp2", Opcode::kExp2},   {"log2", Opcode::kLog2},   {"sinh", Opcode::kSinh}, {"tan", Opcode::kTan},
 };
 
 // The opcode of a unary function of real numbers over one tensor; nullopt when the op is not that.

@@ -55,7 +55,7 @@ Real LogAbs(Real large, Real small, Real p) {
   PowerOfTwo scale = ScaleOf(large);
   Real a = large * scale.down, b = small * scale.down;
   Real far = LogPositive(MulAdd(a, a, b * b), scale.exponent * 2.0);
-  Real near = Log1pPositive(SquareMinusOne(p, small), zero);
+  Real near = Log1pPositive(SquareMinusOne(p, small), zero, zero);
   Mask is_near = (large > 0.5) & (MulAdd(large, large, small * small) < 2.0);
   return Select(is_near, near, far) * 0.5;
 }
@@ -137,7 +137,7 @@ Complex Log1p(Complex z) {
   Real x = z.re + 1.0;
   Complex far = Log({x, z.im});
   // Near 0 the sum with 1 would lose z.
-  Real near = Log1pPositive(SquareMinusOne(z.re, z.im), x.Constant(0.0)) * 0.5;
+  Real near = Log1pPositive(SquareMinusOne(z.re, z.im), x.Constant(0.0), x.Constant(0.0)) * 0.5;
   Mask is_near = (z.re.Abs() < 0.5) & (z.im.Abs() < 0.5);
   return {Select(is_near, near, far.re), far.im};
 }

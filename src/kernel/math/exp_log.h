@@ -19,12 +19,14 @@ Real Logistic(Real x);
 Real ExpShifted(Real x, int shift);
 // e^x * factor, overflowing or vanishing only where the product does.
 Real ExpTimes(Real x, Real factor);
+// e^(x + low) * (factor + factor_low) for x <= 0, rounded about once; the low parts are some units of the others.
+Real ExpTimes(Real x, Real low, Real factor, Real factor_low);
 // e^x where |x| is below 80 (f32) or 700 (f64) and the result is normal: fewer instructions. NaN stays NaN.
 Real ExpBounded(Real x);
 // log(x) for finite x > 0 plus shift * ln 2; anything for other x.
 Real LogPositive(Real x, Real shift);
-// log(1 + x) for finite x > -1 plus shift * ln 2; anything for other x.
-Real Log1pPositive(Real x, Real shift);
+// log(1 + x + low) for finite x > -1 plus shift * ln 2, `low` below a unit of x; anything for other x.
+Real Log1pPositive(Real x, Real low, Real shift);
 
 }  // namespace kiln::kernel::math
 
