@@ -54,11 +54,15 @@ Real ExpShifted(Real x, int shift) {
 
 Real Exp(Real x) { return ExpShifted(x, 0); }
 
-Real ExpTimes(Real x, Real factor) {
+Real ExpTimes(Real x, Real factor, int shift) {
   const bool f32 = IsF32(x);
   Real clamped = AtLeast(AtMost(x, f32 ? 170.0 : 1400.0), f32 ? -170.0 : -1400.0);
-  ExpReduction e = ReduceExp(clamped, 2 * x.exponent_bias());
-  return ScaleInTwo(e.Significand() * factor, e.rounded);
+  ExpReduction e = ReduceExp(clamped, 2 * x.exponent_bias() + shift);
+  // Half of the exponent first: a subnormal factor keeps its bits.
+  const int m = x.mantissa_bits();
+  Integer half = e.rounded.Shr(1);
+  Real result = factor * half.Shl(m).AsReal() * e.Significand() * (e.rounded - half).Shl(m).AsReal();
+  return Select(x == x.Infinity(), x * factor, result);
 }
 
 Real ExpTimes(Real x, Real low, Real factor, Real factor_low) {

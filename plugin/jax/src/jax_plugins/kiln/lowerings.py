@@ -1,11 +1,74 @@
-"""How JAX's primitives reach Kiln where JAX would take them apart before Kiln sees them."""
+"""How JAX's functions reach Kiln where JAX takes them apart before a plugin sees them.
+
+erfc becomes a polynomial that is off by hundreds of units in the last place; complex functions become formulas of real ones,
+a hundred ops for some, which lose their accuracy near overflow and underflow. Kiln has each as one op. They go as StableHLO
+composites named after the op, with JAX's own form as decomposition for other readers of an exported program.
+"""
+
+import threading
+
+_COMPLEX = {
+    "exp": "exponential",
+    "log": "log",
+    "log1p": "log_plus_one",
+    "sqrt": "sqrt",
+    "sin": "sine",
+    "cos": "cosine",
+    "sinh": "sinh",
+    "cosh": "cosh",
+    "asin": "asin",
+    "acos": "acos",
+    "asinh": "asinh",
+    "acosh": "acosh",
+    "atanh": "atanh",
+    "logistic": "logistic",
+}
 
 
 def register(platform: str) -> None:
-    """erfc goes as one op: the polynomial that JAX writes in its place is off by hundreds of units in the last place."""
+    """Lowers each function as one op on `platform`, which must be registered with JAX."""
+    import numpy as np
     from jax import lax
     from jax._src.interpreters import mlir
 
-    # The decomposition is for readers that do not know the name.
-    whole = lax.composite(lambda x: 1 - lax.erf(x), name="chlo.erfc")
-    mlir.register_lowering(lax.erfc_p, mlir.lower_fun(whole, multiple_results=False), platform=platform)
+    def is_complex(aval):
+        return np.issubdtype(aval.dtype, np.complexfloating)
+
+    for name, opcode in _COMPLEX.items():
+        _lower_as_one_op(getattr(lax, f"{name}_p"), opcode, is_complex, platform)
+    mlir.register_lowering(lax.atan_p, _atan(mlir._lowerings[lax.atan_p].rule, is_complex), platform=platform)
+    _lower_as_one_op(lax.erfc_p, "erfc", lambda aval: True, platform)
+
+
+def _atan(default, applies):
+    """A rule for atan: atan(z) = -i atanh(i z)."""
+    from jax import lax
+    from jax._src.interpreters import mlir
+
+    def turned(z):
+        w = lax.atanh(lax.complex(-lax.imag(z), lax.real(z)))
+        return lax.complex(lax.imag(w), -lax.real(w))
+
+    whole = mlir.lower_fun(turned, multiple_results=False)
+    return lambda context, z: (whole if applies(context.avals_in[0]) else default)(context, z)
+
+
+def _lower_as_one_op(primitive, opcode, applies, platform) -> None:
+    from jax import lax
+    from jax._src.interpreters import mlir
+
+    default = mlir._lowerings[primitive].rule
+    # Set while the decomposition is lowered, which is JAX's own form.
+    inside = threading.local()
+
+    def rule(context, operand, **parameters):
+        if getattr(inside, "yes", False) or not applies(context.avals_in[0]):
+            return default(context, operand, **parameters)
+        whole = lax.composite(lambda x: primitive.bind(x, **parameters), name=f"kiln.{opcode}")
+        inside.yes = True
+        try:
+            return mlir.lower_fun(whole, multiple_results=False)(context, operand)
+        finally:
+            inside.yes = False
+
+    mlir.register_lowering(primitive, rule, platform=platform)
