@@ -14,7 +14,7 @@ os.environ.setdefault("JAX_PLATFORMS", "kiln,cpu")
 import jax  # noqa: E402
 import tqdm  # noqa: E402
 
-from benchmarks.accuracy import measure  # noqa: E402
+from benchmarks.accuracy import complex_plane, measure  # noqa: E402
 from benchmarks.accuracy.formats import FORMATS  # noqa: E402
 from benchmarks.accuracy.functions import FUNCTIONS  # noqa: E402
 
@@ -32,6 +32,9 @@ rounded once has at most 0.5. "inf" is a wrong special value, or a wrong sign of
 error of millions of units. Kiln's bound is 2 in f32 and f64, held by `tests/jax/test_accuracy.py`.
 
 """
+COMPLEX_HEAD = """The error of the larger part in units of its last place. "inf" is a NaN or an infinity that should be none.
+
+"""
 COLUMNS = "| function | points | Kiln | at | XLA:CPU | at | XLA:CPU, normal |\n|---|---|---|---|---|---|---|\n"
 
 
@@ -41,6 +44,17 @@ def size(error):
 
 def place(arguments):
     return ", ".join(f"{a:.8g}" for a in arguments)
+
+
+def complex_tables(devices, points):
+    text = ""
+    for dtype in complex_plane.FORMATS:
+        text += f"## {dtype.name}\n\n{COMPLEX_HEAD}| function | points | Kiln | at | XLA:CPU | at |\n|---|---|---|---|---|---|\n"
+        for name in tqdm.tqdm(complex_plane.FUNCTIONS, desc=dtype.name, unit="function"):
+            kiln, xla = (complex_plane.measure(name, dtype, device, points) for device in devices)
+            text += f"| {name} | {points} | {size(kiln.error)} | {place(kiln.arguments)} | {size(xla.error)} | {place(xla.arguments)} |\n"
+        text += "\n"
+    return text
 
 
 def row(name, kiln, xla):
@@ -73,6 +87,7 @@ def main():
     if options.functions or options.formats:
         print(text[text.index("## ") :], end="")
         return
+    text += complex_tables(devices, max(options.points >> 10, 100))
     DOCUMENT.parent.mkdir(exist_ok=True)
     DOCUMENT.write_text(text.rstrip() + "\n")
     print(f"wrote {DOCUMENT}")

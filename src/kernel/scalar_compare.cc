@@ -1,6 +1,7 @@
 // Compare, select, clamp, minimum and maximum.
 #include "src/base/status.h"
 #include "src/kernel/scalar_emitter.h"
+#include "src/kernel/small_float_codec.h"
 
 namespace kiln::kernel {
 
@@ -55,7 +56,11 @@ Integer TotalOrder(const VectorBuilder& b, PrimitiveType type, llvm::Value* valu
   if (type == PrimitiveType::kF8E8M0FNU) return code ^ 0x80;  // no sign: unsigned order
   if (bits > hlo::BitWidth(type)) code = code.Shl(bits - hlo::BitWidth(type));
   // Negative: all bits but the sign are flipped, so that a larger magnitude is smaller.
-  return code ^ code.Sar(bits - 1).Shr(1);
+  Integer key = code ^ code.Sar(bits - 1).Shr(1);
+  // The code of negative zero is the one NaN, a negative one: below all numbers.
+  const std::optional<FloatFormat> format = FormatOf(type);
+  const bool unsigned_zero = format.has_value() && format->specials == FloatSpecials::kUnsigned0;
+  return unsigned_zero ? Select(code == -128, -128, key - code.Sar(bits - 1)) : key;
 }
 
 }  // namespace

@@ -56,13 +56,15 @@ Real Exp(Real x) { return ExpShifted(x, 0); }
 
 Real ExpTimes(Real x, Real factor, int shift) {
   const bool f32 = IsF32(x);
-  Real clamped = AtLeast(AtMost(x, f32 ? 170.0 : 1400.0), f32 ? -170.0 : -1400.0);
+  // A tiny factor takes some of the exponent first: it may be subnormal, and the product finite for large x.
+  const int lift = f32 ? 64 : 128;
+  Mask tiny = factor.Abs() < (f32 ? 0x1p-100 : 0x1p-900);
+  Real lifted = Select(tiny, factor * std::ldexp(1.0, lift), factor);
+  Real most = Select(tiny, x.Constant(f32 ? 200.0 : 1460.0), x.Constant(f32 ? 170.0 : 1400.0));
+  Real clamped = AtLeast(Select(x > most, most, x), f32 ? -170.0 : -1400.0);
   ExpReduction e = ReduceExp(clamped, 2 * x.exponent_bias() + shift);
-  // Half of the exponent first: a subnormal factor keeps its bits.
-  const int m = x.mantissa_bits();
-  Integer half = e.rounded.Shr(1);
-  Real result = factor * half.Shl(m).AsReal() * e.Significand() * (e.rounded - half).Shl(m).AsReal();
-  return Select(x == x.Infinity(), x * factor, result);
+  Integer exponent = e.rounded - Select(tiny, e.rounded.Constant(lift), e.rounded.Constant(0));
+  return ScaleInTwo(e.Significand() * lifted, exponent);
 }
 
 Real ExpTimes(Real x, Real low, Real factor, Real factor_low) {
