@@ -342,7 +342,10 @@ Complex Logistic(Complex z) {
 }
 
 Complex Pow(Complex z, Complex w) {
-  Complex result = Exp(Multiply(w, Log(z)));
+  // The product multiplies the logarithm's error: of f32 it is computed in f64.
+  auto wide = [](Complex c) { return Complex{c.re.To(64), c.im.To(64)}; };
+  Complex result = Exp(Multiply(wide(w), Log(wide(z))));
+  result = {result.re.To(z.re.bits()), result.im.To(z.re.bits())};
   Complex one = {z.re.Constant(1.0), z.re.Constant(0.0)}, zero = {one.im, one.im};
   Mask base_zero = (z.re == 0.0) & (z.im == 0.0);
   result = Select(base_zero & (w.re > 0.0), zero, result);
