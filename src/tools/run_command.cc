@@ -12,6 +12,7 @@
 #include "src/cpu/executable.h"
 #include "src/hlo/evaluator.h"
 #include "src/hlo/printer.h"
+#include "src/passes/dynamic_padder.h"
 #include "src/tools/commands.h"
 #include "src/tools/compare_literals.h"
 #include "src/tools/physical_copy.h"
@@ -71,6 +72,8 @@ absl::StatusOr<int> Run(const RunOptions& options) {
     arguments.push_back(RandomLiteral(parameter->shape(), &seed));
   }
   std::unique_ptr<hlo::Module> original = options.reference ? module->Clone() : nullptr;
+  // The evaluator knows no dynamic sizes.
+  if (original != nullptr) KILN_RETURN_IF_ERROR(passes::DynamicPadder().Run(original.get()).status());
 
   cpu::CompileOptions compile_options;
   compile_options.max_parallelism = options.threads;

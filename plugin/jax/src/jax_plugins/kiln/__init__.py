@@ -9,7 +9,7 @@ JAX finds this module by itself, through the entry point group and the namespace
 import os
 import pathlib
 
-from . import lowerings
+from . import ffi, lapack, lowerings
 
 PLATFORM = "kiln"
 
@@ -43,3 +43,4 @@ def initialize() -> None:
     xla_bridge.register_plugin(PLATFORM, priority=_PRIORITY, library_path=str(path), options=None)
     _allow_donation()
     lowerings.register(PLATFORM)
+    lapack.register(PLATFORM, ffi.register(PLATFORM, str(path)))
