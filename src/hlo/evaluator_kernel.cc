@@ -127,7 +127,8 @@ int64_t TotalOrderKey(PrimitiveType type, const std::byte* element) {
   const int64_t magnitude = static_cast<int64_t>(code & (sign - 1));
   // Where the code of negative zero is the one NaN, it is a negative NaN.
   const FloatFormat* format = NarrowFormat(type);
-  if (code == sign && format != nullptr && format->specials == FloatSpecials::kUnsigned0) return -static_cast<int64_t>(sign) - 1;
+  const bool unsigned_zero = format != nullptr && format->specials == FloatSpecials::kUnsigned0;
+  if (code == sign && unsigned_zero) return -static_cast<int64_t>(sign) - 1;
   return (code & sign) != 0 ? -magnitude - 1 : magnitude;
 }
 

@@ -14,8 +14,8 @@ namespace {
 
 using hlo::Opcode;
 
-// The op that the composite or custom call `name` is as a whole, of one tensor: "chlo.NAME" and "mhlo.NAME" for real numbers,
-// "kiln.NAME", which the JAX package writes, for complex ones too. NAME is HLO's opcode.
+// The op that the composite or custom call `name` is as a whole, of one tensor: "chlo.NAME" and "mhlo.NAME" for real
+// numbers, "kiln.NAME", which the JAX package writes, for complex ones too. NAME is HLO's opcode.
 std::optional<Opcode> WholeUnary(absl::string_view name, const mlir::Operation& operation) {
   const bool is_own = absl::ConsumePrefix(&name, "kiln.");
   if (!is_own && !absl::ConsumePrefix(&name, "chlo.") && !absl::ConsumePrefix(&name, "mhlo.")) return std::nullopt;

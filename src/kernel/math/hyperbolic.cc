@@ -46,7 +46,8 @@ Real Asinh(Real x) {
   Real square = magnitude * magnitude;
   Real rest = square / (Sqrt(square + 1.0) + 1.0);
   Real argument = magnitude + rest;
-  Real result = Log1pPositive(Select(large, magnitude - 1.0, argument), Select(large, 0.0, rest - (argument - magnitude)),
+  Real low = rest - (argument - magnitude);
+  Real result = Log1pPositive(Select(large, magnitude - 1.0, argument), Select(large, 0.0, low),
                               Select(large, x.Constant(1.0), x.Constant(0.0)));
   // Infinity and NaN are their own results; so are numbers whose cube does not count.
   Mask itself = magnitude.Compare(llvm::CmpInst::FCMP_UGE, x.Infinity()) | (magnitude < (IsF32(x) ? 0x1p-13 : 0x1p-28));
