@@ -38,6 +38,8 @@ def register(platform: str) -> None:
         _lower_as_one_op(getattr(lax, f"{name}_p"), opcode, is_complex, platform)
     mlir.register_lowering(lax.atan_p, _atan(mlir._lowerings[lax.atan_p].rule, is_complex), platform=platform)
     _lower_as_one_op(lax.erfc_p, "erfc", lambda aval: True, platform)
+    for primitive in (lax.erf_p, lax.erfc_p):
+        _lower_bytes_in_f32(primitive, platform)
 
 
 def _atan(default, applies):
@@ -70,5 +72,25 @@ def _lower_as_one_op(primitive, opcode, applies, platform) -> None:
             return mlir.lower_fun(whole, multiple_results=False)(context, operand)
         finally:
             inside.yes = False
+
+    mlir.register_lowering(primitive, rule, platform=platform)
+
+
+def _lower_bytes_in_f32(primitive, platform) -> None:
+    """JAX's own forms of erf and erfc refuse floats of 8 bits."""
+    import numpy as np
+    from jax import lax
+    from jax._src.interpreters import mlir
+
+    entries = mlir._platform_specific_lowerings[platform]
+    default = entries.get(primitive, mlir._lowerings.get(primitive)).rule
+
+    def widened(x):
+        return lax.convert_element_type(primitive.bind(lax.convert_element_type(x, np.float32)), x.dtype)
+
+    def rule(context, operand, **parameters):
+        if context.avals_in[0].dtype.itemsize > 1:
+            return default(context, operand, **parameters)
+        return mlir.lower_fun(widened, multiple_results=False)(context, operand)
 
     mlir.register_lowering(primitive, rule, platform=platform)
