@@ -5,8 +5,10 @@ import os
 import pathlib
 import sys
 
+import jax
 import numpy as np
 import pytest
+from jax import export, lax
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
@@ -44,3 +46,12 @@ def test_special_values(device, name, dtype):
         sign = np.isnan(want.real) | np.isnan(want.imag) | (np.signbit(g) == np.signbit(w))
         bad = ~(close & sign)
         assert not bad.any(), f"{name}: {[(complex(a), complex(b), complex(c)) for a, b, c in zip(z[bad], got[bad], want[bad])][:5]}"
+
+
+@pytest.mark.parametrize("function, dtype", [(lax.erfc, np.float32), (lax.exp, np.complex64), (lax.atan, np.complex64)])
+def test_exports_with_open_sizes(device, function, dtype):
+    rows = export.symbolic_shape("rows")
+    exported = export.export(jax.jit(function), platforms=["kiln"])(jax.ShapeDtypeStruct((*rows, 3), dtype))
+    x = jax.device_put(np.full((2, 3), 0.5, dtype), device)
+    got = np.asarray(export.deserialize(exported.serialize()).call(x))
+    np.testing.assert_allclose(got, np.asarray(jax.jit(function)(x)), rtol=1e-6)

@@ -64,7 +64,9 @@ def _lower_as_one_op(primitive, opcode, applies, platform) -> None:
     inside = threading.local()
 
     def rule(context, operand, **parameters):
-        if getattr(inside, "yes", False) or not applies(context.avals_in[0]):
+        # A composite takes no sizes, nor the number of a platform, besides its operand.
+        more = context.module_context.shape_poly_state.dim_vars
+        if getattr(inside, "yes", False) or more or not applies(context.avals_in[0]):
             return default(context, operand, **parameters)
         whole = lax.composite(lambda x: primitive.bind(x, **parameters), name=f"kiln.{opcode}")
         inside.yes = True
