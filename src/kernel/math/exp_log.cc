@@ -61,7 +61,8 @@ Real ExpTimes(Real x, Real factor, int shift) {
   Mask tiny = factor.Abs() < (f32 ? 0x1p-100 : 0x1p-900);
   Real lifted = Select(tiny, factor * std::ldexp(1.0, lift), factor);
   Real most = Select(tiny, x.Constant(f32 ? 200.0 : 1460.0), x.Constant(f32 ? 170.0 : 1400.0));
-  Real clamped = AtLeast(Select(x > most, most, x), f32 ? -170.0 : -1400.0);
+  Real least = Select(tiny, x.Constant(f32 ? -120.0 : -1300.0), x.Constant(f32 ? -170.0 : -1400.0));
+  Real clamped = Select(x > most, most, Select(x < least, least, x));
   ExpReduction e = ReduceExp(clamped, 2 * x.exponent_bias() + shift);
   Integer exponent = e.rounded - Select(tiny, e.rounded.Constant(lift), e.rounded.Constant(0));
   return ScaleInTwo(e.Significand() * lifted, exponent);
