@@ -20,9 +20,8 @@ PJRT_Error* ClientCreate(PJRT_Client_Create_Args* args) {
   for (const std::unique_ptr<runtime::Device>& device : client->client->devices()) {
     auto handle = std::make_unique<PJRT_Device>(device.get());
     device->handle = handle.get();
-    device->default_memory()->handle = &handle->memory;
     client->device_pointers.push_back(handle.get());
-    client->memory_pointers.push_back(&handle->memory);
+    client->memory_pointers.insert(client->memory_pointers.end(), handle->memories.begin(), handle->memories.end());
     client->devices.push_back(std::move(handle));
   }
   client->topology = std::make_unique<PJRT_TopologyDescription>(static_cast<int>(options.device_count));
@@ -138,7 +137,7 @@ PJRT_Error* ClientCompile(PJRT_Client_Compile_Args* args) {
   KILN_REQUIRE_POINTER(args, client);
   KILN_C_ASSIGN_OR_RETURN(ProgramSource source,
                           SourceFrom(args->program, args->compile_options, args->compile_options_size));
-  KILN_C_ASSIGN_OR_RETURN(std::shared_ptr<ExecutableInfo> info, CompileSource(args->client, std::move(source)));
+  KILN_C_ASSIGN_OR_RETURN(std::shared_ptr<ExecutableInfo> info, CompileSource(args->client, source));
   args->executable = MakeLoadedExecutable(args->client, std::move(info));
   return nullptr;
 }
@@ -147,11 +146,12 @@ PJRT_Error* ClientLoad(PJRT_Client_Load_Args* args) {
   KILN_REQUIRE_FIELD(args, loaded_executable);
   KILN_REQUIRE_POINTER(args, client);
   KILN_REQUIRE_POINTER(args, executable);
-  ProgramSource source = args->executable->info->source;
-  if (args->compile_options_size != 0) {
-    source.options.assign(View(args->compile_options, args->compile_options_size));
+  std::shared_ptr<ExecutableInfo> info = args->executable->info;
+  if (args->compile_options_size != 0 || info->executable->client() != args->client->client.get()) {
+    KILN_C_ASSIGN_OR_RETURN(std::string bytes, Serialize(info.get()));
+    KILN_C_ASSIGN_OR_RETURN(info,
+                            Deserialize(args->client, bytes, View(args->compile_options, args->compile_options_size)));
   }
-  KILN_C_ASSIGN_OR_RETURN(std::shared_ptr<ExecutableInfo> info, CompileSource(args->client, std::move(source)));
   args->loaded_executable = MakeLoadedExecutable(args->client, std::move(info));
   return nullptr;
 }
@@ -163,7 +163,7 @@ PJRT_Error* Compile(PJRT_Compile_Args* args) {
   }
   KILN_C_ASSIGN_OR_RETURN(ProgramSource source,
                           SourceFrom(args->program, args->compile_options, args->compile_options_size));
-  KILN_C_ASSIGN_OR_RETURN(std::shared_ptr<ExecutableInfo> info, CompileSource(args->client, std::move(source)));
+  KILN_C_ASSIGN_OR_RETURN(std::shared_ptr<ExecutableInfo> info, CompileSource(args->client, source));
   args->executable = new PJRT_Executable{std::move(info)};
   return nullptr;
 }

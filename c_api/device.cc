@@ -7,9 +7,13 @@ PJRT_DeviceDescription::PJRT_DeviceDescription(int id)
     : id(id),
       kind("cpu"),
       debug_string(absl::StrCat("KilnDevice(id=", id, ", kind=cpu)")),
-      to_string(absl::StrCat("KilnDevice(id=", id, ")")),
-      memory{kiln::runtime::Memory::kDefaultKind, kiln::runtime::Memory::kDefaultKindId},
-      memories{&memory} {}
+      to_string(absl::StrCat("KilnDevice(id=", id, ")")) {
+  using kiln::runtime::Memory;
+  static constexpr PJRT_MemoryDescription kDescriptions[] = {
+      {Memory::kKinds[0], 0}, {Memory::kKinds[1], 1}, {Memory::kKinds[2], 2}};
+  static_assert(std::size(kDescriptions) == Memory::kKindCount);
+  for (const PJRT_MemoryDescription& memory : kDescriptions) memories.push_back(&memory);
+}
 
 // Work on a device that a profiler tracks; Kiln's profiler needs no object of its own for it.
 struct PJRT_AsyncTrackingEvent {
@@ -93,7 +97,7 @@ PJRT_Error* DeviceAddressableMemories(PJRT_Device_AddressableMemories_Args* args
 PJRT_Error* DeviceDefaultMemory(PJRT_Device_DefaultMemory_Args* args) {
   KILN_REQUIRE_FIELD(args, memory);
   KILN_REQUIRE_POINTER(args, device);
-  args->memory = &args->device->memory;
+  args->memory = args->device->memories[0];
   return nullptr;
 }
 

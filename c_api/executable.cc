@@ -4,6 +4,7 @@
 
 #include "c_api/functions.h"
 #include "c_api/handles.h"
+#include "c_api/program.h"
 
 struct PJRT_SerializedExecutable {
   std::string bytes;
@@ -110,7 +111,8 @@ PJRT_Error* ExecutableOptimizedProgram(PJRT_Executable_OptimizedProgram_Args* ar
 PJRT_Error* ExecutableSerialize(PJRT_Executable_Serialize_Args* args) {
   KILN_REQUIRE_FIELD(args, serialized_executable_deleter);
   KILN_REQUIRE_POINTER(args, executable);
-  auto* serialized = new PJRT_SerializedExecutable{SerializeSource(args->executable->info->source)};
+  KILN_C_ASSIGN_OR_RETURN(std::string bytes, Serialize(args->executable->info.get()));
+  auto* serialized = new PJRT_SerializedExecutable{std::move(bytes)};
   args->serialized_bytes = serialized->bytes.data();
   args->serialized_bytes_size = serialized->bytes.size();
   args->serialized_executable = serialized;
@@ -121,7 +123,7 @@ PJRT_Error* ExecutableSerialize(PJRT_Executable_Serialize_Args* args) {
 PJRT_Error* ExecutableGetCompileOptions(PJRT_Executable_GetCompileOptions_Args* args) {
   KILN_REQUIRE_FIELD(args, serialized_compile_options_deleter);
   KILN_REQUIRE_POINTER(args, executable);
-  auto* serialized = new PJRT_SerializedCompileOptions{args->executable->info->source.options};
+  auto* serialized = new PJRT_SerializedCompileOptions{args->executable->info->compile_options};
   args->serialized_bytes = serialized->bytes.data();
   args->serialized_bytes_size = serialized->bytes.size();
   args->serialized_compile_options = serialized;

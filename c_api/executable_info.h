@@ -22,7 +22,7 @@ namespace kiln::c_api {
 // The text of the layout of `type`.
 std::string LayoutText(const runtime::BufferType& type);
 
-// The program as it was given, for serialization.
+// The program as it was given.
 struct ProgramSource {
   std::string code;
   std::string format;
@@ -32,17 +32,20 @@ struct ProgramSource {
 // Immutable after Create, but for what is made on first demand.
 class ExecutableInfo {
  public:
-  static std::shared_ptr<ExecutableInfo> Create(RefPtr<runtime::LoadedExecutable> executable, ProgramSource source,
+  // `compile_options` are those of `options` as they came; `optimized_program` is empty where the executable has its
+  // module.
+  static std::shared_ptr<ExecutableInfo> Create(RefPtr<runtime::LoadedExecutable> executable, std::string fingerprint,
+                                                std::string compile_options, std::string optimized_program,
                                                 const runtime::CompileOptions& options);
 
   // The optimized program as HloModuleProtoWithConfig; made once, thread-safe.
   const std::string& OptimizedProgram();
 
   const RefPtr<runtime::LoadedExecutable> executable;
-  const ProgramSource source;
+  const std::string fingerprint;
+  const std::string compile_options;
   const int64_t num_replicas;
   const int64_t num_partitions;
-  std::string fingerprint;
   std::vector<PJRT_Buffer_Type> output_types;
   std::vector<int64_t> output_dimensions;
   std::vector<size_t> output_ranks;
@@ -60,20 +63,18 @@ class ExecutableInfo {
   std::vector<PJRT_NamedValue> cost_properties;
 
  private:
-  ExecutableInfo(RefPtr<runtime::LoadedExecutable> executable, ProgramSource source,
-                 const runtime::CompileOptions& options)
+  ExecutableInfo(RefPtr<runtime::LoadedExecutable> executable, std::string fingerprint, std::string compile_options,
+                 std::string optimized_program, const runtime::CompileOptions& options)
       : executable(std::move(executable)),
-        source(std::move(source)),
+        fingerprint(std::move(fingerprint)),
+        compile_options(std::move(compile_options)),
         num_replicas(options.num_replicas),
-        num_partitions(options.num_partitions) {}
+        num_partitions(options.num_partitions),
+        optimized_program_(std::move(optimized_program)) {}
 
   absl::once_flag optimized_program_once_;
   std::string optimized_program_;
 };
-
-// Bytes that hold `source` and a checksum; Deserialize refuses anything else, naming what is wrong.
-std::string SerializeSource(const ProgramSource& source);
-absl::StatusOr<ProgramSource> DeserializeSource(absl::string_view bytes);
 
 }  // namespace kiln::c_api
 

@@ -23,9 +23,9 @@ struct PJRT_ExecuteContext {
   std::shared_ptr<kiln::runtime::ffi::UserData> user_data;
 };
 
-// A memory that a device description mentions.
+// A kind of memory, which device descriptions mention.
 struct PJRT_MemoryDescription {
-  std::string kind;
+  absl::string_view kind;
   int kind_id = 0;
 };
 
@@ -38,8 +38,7 @@ struct PJRT_DeviceDescription {
   std::string kind;
   std::string debug_string;
   std::string to_string;
-  PJRT_MemoryDescription memory;
-  std::vector<const PJRT_MemoryDescription*> memories;
+  std::vector<const PJRT_MemoryDescription*> memories;  // of all devices; the default first
 };
 
 namespace kiln::c_api {
@@ -70,14 +69,20 @@ struct MemoryHandle : PJRT_Memory {
 
 struct PJRT_Device {
   explicit PJRT_Device(kiln::runtime::Device* device)
-      : device(device), description(device->id()), memory(device->default_memory()), memories{&memory} {
-    memory.devices.push_back(this);
+      : device(device), description(device->id()) {
+    for (int kind = 0; kind < kiln::runtime::Memory::kKindCount; ++kind) {
+      kiln::runtime::Memory* memory = device->memory(kind);
+      memory_handles.push_back(std::make_unique<kiln::c_api::MemoryHandle>(memory));
+      memory_handles.back()->devices.push_back(this);
+      memory->handle = memory_handles.back().get();
+      memories.push_back(memory_handles.back().get());
+    }
   }
 
   kiln::runtime::Device* const device;
   PJRT_DeviceDescription description;
-  kiln::c_api::MemoryHandle memory;
-  std::vector<PJRT_Memory*> memories;
+  std::vector<std::unique_ptr<kiln::c_api::MemoryHandle>> memory_handles;
+  std::vector<PJRT_Memory*> memories;  // the default first
 };
 
 struct PJRT_TopologyDescription {

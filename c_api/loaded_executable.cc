@@ -91,14 +91,13 @@ PJRT_Error* LoadedExecutableFingerprint(PJRT_LoadedExecutable_Fingerprint_Args* 
 PJRT_Error* ExecutableDeserializeAndLoad(PJRT_Executable_DeserializeAndLoad_Args* args) {
   KILN_REQUIRE_FIELD(args, loaded_executable);
   KILN_REQUIRE_POINTER(args, client);
-  KILN_C_ASSIGN_OR_RETURN(ProgramSource source,
-                          DeserializeSource(View(args->serialized_executable, args->serialized_executable_size)));
-  if (KILN_HAS_FIELD(args, overridden_serialized_compile_options_size) &&
-      args->overridden_serialized_compile_options_size != 0) {
-    source.options.assign(
-        View(args->overridden_serialized_compile_options, args->overridden_serialized_compile_options_size));
+  absl::string_view options;
+  if (KILN_HAS_FIELD(args, overridden_serialized_compile_options_size)) {
+    options = View(args->overridden_serialized_compile_options, args->overridden_serialized_compile_options_size);
   }
-  KILN_C_ASSIGN_OR_RETURN(std::shared_ptr<ExecutableInfo> info, CompileSource(args->client, std::move(source)));
+  KILN_C_ASSIGN_OR_RETURN(
+      std::shared_ptr<ExecutableInfo> info,
+      Deserialize(args->client, View(args->serialized_executable, args->serialized_executable_size), options));
   args->loaded_executable = MakeLoadedExecutable(args->client, std::move(info));
   return nullptr;
 }

@@ -47,7 +47,7 @@ constexpr PJRT_Memory_FunctionTable kMemoryTable = {
 MemoryHandle::MemoryHandle(runtime::Memory* memory)
     : PJRT_Memory{&kMemoryTable},
       memory(memory),
-      debug_string(absl::StrCat("KilnMemory(id=", memory->id(), ", kind=", runtime::Memory::kDefaultKind, ")")),
+      debug_string(absl::StrCat("KilnMemory(id=", memory->id(), ", kind=", memory->kind(), ")")),
       to_string(debug_string) {}
 
 MemoryHandle::~MemoryHandle() {
@@ -70,14 +70,16 @@ PJRT_Error* MemoryId(PJRT_Memory_Id_Args* args) {
 
 PJRT_Error* MemoryKind(PJRT_Memory_Kind_Args* args) {
   KILN_REQUIRE_FIELD(args, kind_size);
-  args->kind = runtime::Memory::kDefaultKind;
-  args->kind_size = sizeof(runtime::Memory::kDefaultKind) - 1;
+  KILN_REQUIRE_POINTER(args, memory);
+  args->kind = Unwrap(args->memory)->memory->kind().data();
+  args->kind_size = Unwrap(args->memory)->memory->kind().size();
   return nullptr;
 }
 
 PJRT_Error* MemoryKindId(PJRT_Memory_Kind_Id_Args* args) {
   KILN_REQUIRE_FIELD(args, kind_id);
-  args->kind_id = runtime::Memory::kDefaultKindId;
+  KILN_REQUIRE_POINTER(args, memory);
+  args->kind_id = Unwrap(args->memory)->memory->kind_id();
   return nullptr;
 }
 

@@ -7,6 +7,9 @@
 #include "c_api/functions.h"
 #include "c_api/handles.h"
 #include "c_api/options.h"
+#include "src/base/build_id.h"
+#include "src/base/fingerprint.h"
+#include "src/cpu/host_isa.h"
 
 PJRT_TopologyDescription::PJRT_TopologyDescription(int device_count) {
   for (int id = 0; id < device_count; ++id) {
@@ -100,11 +103,10 @@ PJRT_Error* TopologyDescriptionAttributes(PJRT_TopologyDescription_Attributes_Ar
 PJRT_Error* TopologyDescriptionFingerprint(PJRT_TopologyDescription_Fingerprint_Args* args) {
   KILN_REQUIRE_FIELD(args, fingerprint);
   KILN_REQUIRE_POINTER(args, topology);
-  uint64_t hash = 0xcbf29ce484222325;
-  for (char c : absl::StrCat(kSerializedPrefix, args->topology->description_pointers.size())) {
-    hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
-  }
-  args->fingerprint = hash;
+  // Frameworks key their caches of executables with this, so it tells builds and processors apart.
+  args->fingerprint = Hash64(absl::StrCat(kSerializedPrefix, args->topology->description_pointers.size(), " ",
+                                          BuildId(), " ", cpu::Host().cpu, " ", cpu::Host().features),
+                             0);
   return nullptr;
 }
 
@@ -117,7 +119,8 @@ PJRT_Error* TopologyDescriptionMakeCanonicalShapeForMemorySpace(
 
 PJRT_Error* TopologyDescriptionGetMemorySpaceKindIds(PJRT_TopologyDescription_GetMemorySpaceKindIds_Args* args) {
   KILN_REQUIRE_FIELD(args, num_memory_space_kind_ids);
-  static constexpr int kIds[] = {runtime::Memory::kDefaultKindId};
+  static constexpr int kIds[] = {0, 1, 2};
+  static_assert(std::size(kIds) == runtime::Memory::kKindCount);
   args->memory_space_kind_ids = kIds;
   args->num_memory_space_kind_ids = std::size(kIds);
   return nullptr;

@@ -279,41 +279,46 @@ absl::Status ComputationEmitter::EmitKernel(const Instruction& instruction, cons
 }
 
 absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instruction, const MatrixProduct& product) {
-  const bool is_new = !tasks_.contains({&product, 0});
-  if (is_new) KILN_RETURN_IF_ERROR(Annotate(EmitGemm(product.spec, product.plan, output_), instruction.Describe()));
   const int scratch = buffers_.ScratchOf(&instruction);
   const std::vector<llvm::Value*> operands = OperandPointers(instruction);
   llvm::Value* result = PointerTo(&instruction, 0);
-  std::vector<llvm::Value*> closure = {operands[product.lhs_operand], operands[product.rhs_operand], result,
-                                       scratch < 0 ? nullptr : BufferPointer(scratch)};
-  // The epilogue's arrays stand at the end of the closure, which serves as their table.
-  const size_t extra = closure.size();
-  if (product.epilogue != nullptr) {
-    closure.insert(closure.end(), operands.begin(), operands.end());
-    closure.push_back(result);
-    for (size_t i = closure.size() - extra; i < product.epilogue->parameters.size(); ++i) {
-      closure.push_back(ConstantPointer(*product.epilogue->parameters[i].constant));
+  for (const MatrixProduct::Part& part : product.parts) {
+    const bool is_new = !tasks_.contains({&part, 0});
+    if (is_new) KILN_RETURN_IF_ERROR(Annotate(EmitGemm(part.spec, part.plan, output_), instruction.Describe()));
+    std::vector<llvm::Value*> closure = {operands[product.lhs_operand], operands[product.rhs_operand], result,
+                                         scratch < 0 ? nullptr : BufferPointer(scratch)};
+    // The epilogue's arrays stand at the end of the closure, which serves as their table.
+    const size_t extra = closure.size();
+    if (part.epilogue != nullptr) {
+      closure.insert(closure.end(), operands.begin(), operands.end());
+      closure.push_back(result);
+      for (size_t i = closure.size() - extra; i < part.epilogue->parameters.size(); ++i) {
+        closure.push_back(ConstantPointer(*part.epilogue->parameters[i].constant));
+      }
     }
-  }
-  for (size_t i = 0; i < product.plan.phases.size(); ++i) {
-    const GemmPhase& phase = product.plan.phases[i];
-    const double nanoseconds =
-        static_cast<double>(product.plan.estimated_nanoseconds) / static_cast<double>(phase.tasks);
-    llvm::Function*& shared = tasks_[{&product, i}];
-    if (!is_new) {
-      ParallelTask(&b_, shared, closure).Call(function_->getArg(0), phase.tasks, nanoseconds, phase.grain);
-      continue;
+    for (size_t i = 0; i < part.plan.phases.size(); ++i) {
+      const GemmPhase& phase = part.plan.phases[i];
+      const double nanoseconds =
+          static_cast<double>(part.plan.estimated_nanoseconds) / static_cast<double>(phase.tasks);
+      llvm::Function*& shared = tasks_[{&part, i}];
+      if (!is_new) {
+        ParallelTask(&b_, shared, closure).Call(function_->getArg(0), phase.tasks, nanoseconds, phase.grain);
+        continue;
+      }
+      llvm::Function* function = output_.getFunction(phase.function);
+      // Called by its task alone: one function to compile instead of two.
+      function->setLinkage(llvm::Function::InternalLinkage);
+      function->addFnAttr(llvm::Attribute::AlwaysInline);
+      ParallelTask task(&b_, absl::StrCat(phase.function, ".task"), closure);
+      std::vector<llvm::Value*> arguments;
+      for (size_t k = 0; k < extra; ++k) arguments.push_back(task.closure(k));
+      arguments.push_back(task.ClosureSlot(extra));
+      arguments.push_back(task.begin());
+      arguments.push_back(task.end());
+      task.body().CreateCall(function, arguments);
+      task.Call(function_->getArg(0), phase.tasks, nanoseconds, phase.grain);
+      shared = task.function();
     }
-    llvm::Function* function = output_.getFunction(phase.function);
-    ParallelTask task(&b_, absl::StrCat(phase.function, ".task"), closure);
-    std::vector<llvm::Value*> arguments;
-    for (size_t k = 0; k < extra; ++k) arguments.push_back(task.closure(k));
-    arguments.push_back(task.ClosureSlot(extra));
-    arguments.push_back(task.begin());
-    arguments.push_back(task.end());
-    task.body().CreateCall(function, arguments);
-    task.Call(function_->getArg(0), phase.tasks, nanoseconds, phase.grain);
-    shared = task.function();
   }
   return absl::OkStatus();
 }

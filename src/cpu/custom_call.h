@@ -29,6 +29,8 @@ class CustomCall {
   virtual ~CustomCall() = default;
   // Whether the program must announce the stage before its first instruction; content of buffers is not defined then.
   virtual bool HasStage(Stage stage) const = 0;
+  // Whether another process could make this call: false where an attribute means something to this one alone.
+  virtual bool IsPortable() const { return true; }
   // `buffers` points to the operand leaves, then to the result leaves; null for tokens. `run` is null where the program
   // is run without one. Returns when the results are there. No exception leaves it.
   virtual absl::Status Call(Stage stage, CustomCallRun* run, absl::Span<void* const> buffers) const = 0;

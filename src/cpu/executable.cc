@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "src/analysis/buffer_assignment.h"
 #include "src/base/status.h"
 #include "src/base/thread_pool.h"
+#include "src/cpu/donation.h"
+#include "src/cpu/executable_image.h"
 #include "src/cpu/jit.h"
 #include "src/cpu/program_abi.h"
 #include "src/cpu/program_emitter.h"
@@ -22,9 +26,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+double SecondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 // One compiler for the process: it lends target machines to whoever compiles.
 absl::StatusOr<JitCompiler*> SharedCompiler() {
@@ -44,10 +46,22 @@ int64_t FlatIndex(const hlo::Shape& shape, const hlo::DimensionVector& path) {
   return leaf;
 }
 
+constexpr std::align_val_t kConstantAlignment{64};
+
+struct AlignedDelete {
+  void operator()(char* memory) const { ::operator delete(memory, kConstantAlignment); }
+};
+
 class NativeExecutable : public Executable {
  public:
   explicit NativeExecutable(std::unique_ptr<hlo::Module> module, const CompileOptions& options)
-      : module_(std::move(module)), options_(options) {}
+      : module_(std::move(module)), options_(options) {
+    image_.max_parallelism = options_.max_parallelism;
+  }
+  NativeExecutable(std::unique_ptr<hlo::Module> module, ExecutableImage image, std::unique_ptr<JitModule> code)
+      : module_(std::move(module)), image_(std::move(image)), code_(std::move(code)) {
+    options_.max_parallelism = image_.max_parallelism;
+  }
 
   absl::Status Build() {
     Clock::time_point start = Clock::now();
@@ -55,12 +69,12 @@ class NativeExecutable : public Executable {
     passes::PipelineOptions pipeline_options;
     pipeline_options.disabled_passes = options_.disabled_passes;
     KILN_RETURN_IF_ERROR(passes::RunPipeline(module_.get(), passes::CpuPipeline(), pipeline_options));
-    statistics_.passes_seconds = SecondsSince(start);
+    image_.statistics.passes_seconds = SecondsSince(start);
     for (const hlo::Computation* computation : module_->computations()) {
       for (const hlo::Instruction* instruction : computation->instructions()) {
         if (instruction->opcode() == hlo::Opcode::kFusion) {
-          statistics_.fused_instruction_count += instruction->called_computation()->instruction_count() -
-                                                 instruction->called_computation()->parameter_count();
+          image_.statistics.fused_instruction_count += instruction->called_computation()->instruction_count() -
+                                                       instruction->called_computation()->parameter_count();
         }
       }
     }
@@ -70,32 +84,57 @@ class NativeExecutable : public Executable {
     KILN_ASSIGN_OR_RETURN(JitCompiler * compiler, SharedCompiler());
     auto context = std::make_unique<llvm::LLVMContext>();
     KILN_ASSIGN_OR_RETURN(std::unique_ptr<llvm::Module> code, EmitModule(*compiler, context.get()));
-    statistics_.lowering_seconds = SecondsSince(start);
+    image_.statistics.lowering_seconds = SecondsSince(start);
 
     start = Clock::now();
     CompileTimes times;
     KILN_ASSIGN_OR_RETURN(code_, compiler->Compile(std::move(context), std::move(code), &times));
-    statistics_.codegen_seconds = SecondsSince(start);
-    statistics_.generated_code_bytes = code_->code_bytes();
-    function_ = code_->Lookup<ProgramFunction>(kProgramName);
-    if (function_ == nullptr) return Internal("the compiled module has no function ", kProgramName);
-    return absl::OkStatus();
+    image_.statistics.codegen_seconds = SecondsSince(start);
+    image_.statistics.generated_code_bytes = code_->code_bytes();
+    return FindProgram();
   }
 
-  const hlo::Module& module() const override { return *module_; }
-  absl::Span<const hlo::Shape> parameter_leaves() const override { return parameter_leaves_; }
-  absl::Span<const hlo::Shape> output_leaves() const override { return output_leaves_; }
-  absl::Span<const OutputLeaf> output_aliases() const override { return output_aliases_; }
-  int64_t arena_bytes() const override { return arena_bytes_; }
-  int64_t estimated_nanoseconds() const override { return estimated_nanoseconds_; }
+  // After construction from an image: copies the constants to where the program may read them.
+  absl::Status Restore(const std::vector<absl::string_view>& constants, const CustomCallResolver& resolver) {
+    KILN_RETURN_IF_ERROR(FindCustomCalls(resolver));
+    for (absl::string_view constant : constants) {
+      auto* copy = static_cast<char*>(::operator new(constant.size(), kConstantAlignment));
+      owned_constants_.emplace_back(copy);
+      std::copy(constant.begin(), constant.end(), copy);
+      constants_.push_back(copy);
+      constant_sizes_.push_back(constant.size());
+    }
+    return FindProgram();
+  }
+
+  absl::StatusOr<std::string> Serialize() const override {
+    for (size_t i = 0; i < custom_calls_.size(); ++i) {
+      if (custom_calls_[i]->IsPortable()) continue;
+      return FailedPrecondition("the executable calls back into this process at ", image_.custom_calls[i],
+                                " and cannot be serialized");
+    }
+    std::vector<absl::string_view> constants;
+    for (size_t i = 0; i < constants_.size(); ++i) {
+      constants.emplace_back(static_cast<const char*>(constants_[i]), constant_sizes_[i]);
+    }
+    return WriteImage(image_, code_->object(), constants);
+  }
+
+  const hlo::Module* module() const override { return module_.get(); }
+  absl::Span<const hlo::Shape> parameter_leaves() const override { return image_.parameter_leaves; }
+  absl::Span<const hlo::Shape> output_leaves() const override { return image_.output_leaves; }
+  absl::Span<const OutputLeaf> output_aliases() const override { return image_.output_aliases; }
+  absl::Span<const int64_t> donated_parameters() const override { return image_.donated_parameters; }
+  int64_t arena_bytes() const override { return image_.arena_bytes; }
+  int64_t estimated_nanoseconds() const override { return image_.estimated_nanoseconds; }
   int64_t custom_call_count() const override { return static_cast<int64_t>(custom_calls_.size()); }
-  const CompileStatistics& statistics() const override { return statistics_; }
+  const CompileStatistics& statistics() const override { return image_.statistics; }
 
   absl::Status Run(absl::Span<const void* const> arguments, absl::Span<void* const> results, void* arena,
                    ThreadPool* pool, CustomCallRun* custom_calls) const override {
     ProgramContext context;
     context.pool = pool != nullptr && pool->threads() > 1 ? pool : nullptr;
-    context.max_parallelism = options_.max_parallelism;
+    context.max_parallelism = image_.max_parallelism;
     context.custom_calls = custom_calls_.data();
     context.custom_call_run = custom_calls;
     function_(&context, arguments.data(), results.data(), arena, constants_.data());
@@ -117,27 +156,38 @@ class NativeExecutable : public Executable {
   }
 
  private:
+  absl::Status FindProgram() {
+    function_ = code_->Lookup<ProgramFunction>(kProgramName);
+    if (function_ == nullptr) return Internal("the compiled module has no function ", kProgramName);
+    return absl::OkStatus();
+  }
+
   // Arguments and results as the caller knows them, before any pass touches the module.
   void RecordInterface() {
+    AliasDonors(module_.get());
     const hlo::Computation& entry = *module_->entry();
     for (int64_t i = 0; i < entry.parameter_count(); ++i) {
-      const hlo::Shape& shape = module_->has_entry_layout() ? module_->entry_parameter_layouts()[i]
-                                                            : entry.parameter(i)->shape();
-      for (const hlo::Shape* leaf : shape.Leaves()) parameter_leaves_.push_back(*leaf);
+      const hlo::Shape& shape =
+          module_->has_entry_layout() ? module_->entry_parameter_layouts()[i] : entry.parameter(i)->shape();
+      for (const hlo::Shape* leaf : shape.Leaves()) image_.parameter_leaves.push_back(*leaf);
     }
     const hlo::Shape& result = module_->has_entry_layout() ? module_->entry_result_layout() : entry.root()->shape();
-    for (const hlo::Shape* leaf : result.Leaves()) output_leaves_.push_back(*leaf);
-    output_aliases_.resize(output_leaves_.size());
+    for (const hlo::Shape* leaf : result.Leaves()) image_.output_leaves.push_back(*leaf);
+    image_.output_aliases.resize(image_.output_leaves.size());
     std::vector<int64_t> first_leaf;
     int64_t leaf = 0;
     for (const hlo::Instruction* parameter : entry.parameters()) {
       first_leaf.push_back(leaf);
       leaf += parameter->shape().leaf_count();
     }
+    for (const hlo::BufferDonor& donor : module_->donors()) {
+      image_.donated_parameters.push_back(first_leaf[donor.parameter] +
+                                          FlatIndex(entry.parameter(donor.parameter)->shape(), donor.parameter_index));
+    }
     for (const hlo::InputOutputAlias& alias : module_->aliases()) {
-      OutputLeaf& output = output_aliases_[FlatIndex(entry.root()->shape(), alias.output_index)];
-      output.aliased_parameter = first_leaf[alias.parameter] +
-                                 FlatIndex(entry.parameter(alias.parameter)->shape(), alias.parameter_index);
+      OutputLeaf& output = image_.output_aliases[FlatIndex(entry.root()->shape(), alias.output_index)];
+      output.aliased_parameter =
+          first_leaf[alias.parameter] + FlatIndex(entry.parameter(alias.parameter)->shape(), alias.parameter_index);
       output.must_alias = alias.must_alias;
     }
   }
@@ -154,14 +204,36 @@ class NativeExecutable : public Executable {
         KILN_ASSIGN_OR_RETURN(std::unique_ptr<CustomCall> call, options_.custom_calls(*instruction));
         custom_call_numbers_[instruction] = {static_cast<int64_t>(custom_calls_.size()), call.get()};
         custom_calls_.push_back(std::move(call));
+        image_.custom_calls.push_back(NameInProgram(*instruction));
       }
     }
     return absl::OkStatus();
   }
 
-  int Threads() const {
-    return options_.max_parallelism > 0 ? options_.max_parallelism : ThreadPool::AvailableCpus();
+  static std::string NameInProgram(const hlo::Instruction& instruction) {
+    return absl::StrCat(instruction.parent()->name(), "/", instruction.name());
   }
+
+  // The custom calls of an image, from the program that went with it.
+  absl::Status FindCustomCalls(const CustomCallResolver& resolver) {
+    if (image_.custom_calls.empty()) return absl::OkStatus();
+    if (module_ == nullptr || resolver == nullptr) return InvalidArgument("the executable's program is needed");
+    absl::flat_hash_map<std::string, const hlo::Instruction*> by_name;
+    for (const hlo::Computation* computation : module_->computations()) {
+      for (const hlo::Instruction* instruction : computation->instructions()) {
+        if (instruction->GetIf<hlo::CustomCallAttributes>() != nullptr) by_name[NameInProgram(*instruction)] = instruction;
+      }
+    }
+    for (const std::string& name : image_.custom_calls) {
+      const auto found = by_name.find(name);
+      if (found == by_name.end()) return InvalidArgument("the program has no custom call ", name);
+      KILN_ASSIGN_OR_RETURN(custom_calls_.emplace_back(), resolver(*found->second));
+      custom_call_numbers_[found->second] = {static_cast<int64_t>(custom_calls_.size()) - 1, custom_calls_.back().get()};
+    }
+    return absl::OkStatus();
+  }
+
+  int Threads() const { return options_.max_parallelism > 0 ? options_.max_parallelism : ThreadPool::AvailableCpus(); }
 
   absl::StatusOr<std::unique_ptr<llvm::Module>> EmitModule(const JitCompiler& compiler, llvm::LLVMContext* context) {
     auto probe = std::make_unique<ProgramEmitter>(*module_, Threads(), custom_call_numbers_);
@@ -172,10 +244,14 @@ class NativeExecutable : public Executable {
       KILN_RETURN_IF_ERROR(probe->Prepare());
     }
     ProgramEmitter& emitter = *probe;
-    KILN_ASSIGN_OR_RETURN(std::unique_ptr<llvm::Module> code, EmitInto(&emitter, compiler, context, &arena_bytes_));
-    for (const hlo::Literal* literal : emitter.table_constants()) constants_.push_back(literal->bytes().data());
-    estimated_nanoseconds_ = static_cast<int64_t>(std::min(emitter.estimated_nanoseconds(), 1e18));
-    statistics_.kernel_count = emitter.kernel_count();
+    KILN_ASSIGN_OR_RETURN(std::unique_ptr<llvm::Module> code,
+                          EmitInto(&emitter, compiler, context, &image_.arena_bytes));
+    for (const hlo::Literal* literal : emitter.table_constants()) {
+      constants_.push_back(literal->bytes().data());
+      constant_sizes_.push_back(literal->bytes().size());
+    }
+    image_.estimated_nanoseconds = static_cast<int64_t>(std::min(emitter.estimated_nanoseconds(), 1e18));
+    image_.statistics.kernel_count = emitter.kernel_count();
     return code;
   }
 
@@ -197,6 +273,7 @@ class NativeExecutable : public Executable {
 
   absl::StatusOr<std::unique_ptr<llvm::Module>> EmitAgain(const JitCompiler& compiler,
                                                           llvm::LLVMContext* context) const {
+    if (module_ == nullptr) return FailedPrecondition("the executable was loaded as machine code, without its program");
     ProgramEmitter emitter(*module_, Threads(), custom_call_numbers_);
     KILN_RETURN_IF_ERROR(emitter.Prepare());
     int64_t arena_bytes = 0;
@@ -218,13 +295,10 @@ class NativeExecutable : public Executable {
   CompileOptions options_;
   std::vector<std::unique_ptr<CustomCall>> custom_calls_;
   CustomCallNumbers custom_call_numbers_;
-  std::vector<hlo::Shape> parameter_leaves_;
-  std::vector<hlo::Shape> output_leaves_;
-  std::vector<OutputLeaf> output_aliases_;
-  std::vector<const void*> constants_;
-  int64_t arena_bytes_ = 0;
-  int64_t estimated_nanoseconds_ = 0;
-  CompileStatistics statistics_;
+  ExecutableImage image_;
+  std::vector<const void*> constants_;  // the program's table: in the module's literals, or owned
+  std::vector<size_t> constant_sizes_;
+  std::vector<std::unique_ptr<char, AlignedDelete>> owned_constants_;
   std::unique_ptr<JitModule> code_;
   ProgramFunction* function_ = nullptr;
 };
@@ -235,6 +309,18 @@ absl::StatusOr<std::unique_ptr<Executable>> Executable::Compile(std::unique_ptr<
                                                                 const CompileOptions& options) {
   auto executable = std::make_unique<NativeExecutable>(std::move(module), options);
   KILN_RETURN_IF_ERROR(executable->Build());
+  return executable;
+}
+
+absl::StatusOr<std::unique_ptr<Executable>> Executable::Load(absl::string_view image,
+                                                             std::unique_ptr<hlo::Module> program,
+                                                             const CustomCallResolver& custom_calls) {
+  KILN_ASSIGN_OR_RETURN(ReadImage read, ReadImageFrom(image));
+  KILN_ASSIGN_OR_RETURN(JitCompiler * compiler, SharedCompiler());
+  RegisterProgramSymbols();
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<JitModule> code, compiler->Link(read.object));
+  auto executable = std::make_unique<NativeExecutable>(std::move(program), std::move(read.image), std::move(code));
+  KILN_RETURN_IF_ERROR(executable->Restore(read.constants, custom_calls));
   return executable;
 }
 

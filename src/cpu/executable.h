@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "src/cpu/custom_call.h"
 
@@ -57,16 +58,27 @@ class Executable {
   // location, when something in it has no generated code.
   static absl::StatusOr<std::unique_ptr<Executable>> Compile(std::unique_ptr<hlo::Module> module,
                                                              const CompileOptions& options);
+  // An executable from what Serialize gave, without compiling: by the same build of Kiln on the same kind of processor.
+  // Other bytes are refused, but damage to the machine code itself is not seen here: see runtime/serialization.h.
+  // `program` is the optimized module that went with the image; custom calls are found in it. It may be null where
+  // there are none.
+  static absl::StatusOr<std::unique_ptr<Executable>> Load(absl::string_view image, std::unique_ptr<hlo::Module> program,
+                                                          const CustomCallResolver& custom_calls);
   virtual ~Executable() = default;
 
-  // The module after optimization (fusions visible); its entry layout equals the compiled one.
-  virtual const hlo::Module& module() const = 0;
+  // The module after optimization (fusions visible); its entry layout equals the compiled one. Null after Load
+  // without a program.
+  virtual const hlo::Module* module() const = 0;
+  // The machine code and all that Run needs, for Load. Fails for code that is bound to this process.
+  virtual absl::StatusOr<std::string> Serialize() const = 0;
 
   // Flattened leaves (tuples in pre-order) of the entry's parameters and of its result. A leaf buffer is dense, in the
   // leaf shape's layout, with pred and sub-byte types one byte per element.
   virtual absl::Span<const hlo::Shape> parameter_leaves() const = 0;
   virtual absl::Span<const hlo::Shape> output_leaves() const = 0;
   virtual absl::Span<const OutputLeaf> output_aliases() const = 0;
+  // Parameter leaves that the caller gives up although no output takes over their buffer.
+  virtual absl::Span<const int64_t> donated_parameters() const { return {}; }
 
   // Bytes and alignment (64) of the scratch memory that one run needs.
   virtual int64_t arena_bytes() const = 0;

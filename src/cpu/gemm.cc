@@ -16,8 +16,8 @@ GemmEmitter::GemmEmitter(const GemmSpec& spec, const GemmPlan& plan, const GemmA
     : spec_(spec),
       schedule_(plan.schedule),
       arithmetic_(arithmetic),
-      problem_(MakeGemmProblem(spec, plan.schedule.swapped)),
-      layout_(MakeGemmLayout(problem_, plan.schedule, arithmetic)),
+      problem_(MakeGemmProblem(spec, plan.schedule.swapped, plan.schedule.depth)),
+      layout_(MakeGemmLayout(problem_, plan.schedule, arithmetic, spec)),
       dot_(plan.schedule.kind == GemmSchedule::Kind::kDot),
       module_(module),
       b_(module.getContext()) {}
@@ -38,6 +38,9 @@ GemmEmitter::Entry GemmEmitter::BeginFunction(const std::string& name) {
               function->getArg(4),
               function->getArg(5),
               function->getArg(6)};
+  if (spec_.padding.empty()) entry.lhs = At(entry.lhs, spec_.lhs_offset * StoredElement(spec_.lhs.type));
+  entry.rhs = At(entry.rhs, spec_.rhs_offset * StoredElement(spec_.rhs.type));
+  entry.out = At(entry.out, spec_.out_offset * StoredElement(spec_.out.type));
   // The caller's lhs is the kernels' rhs in a transposed product.
   if (schedule_.swapped) std::swap(entry.lhs, entry.rhs);
   return entry;
@@ -57,20 +60,21 @@ llvm::Value* GemmEmitter::At(llvm::Value* base, int64_t bytes) {
   return bytes == 0 ? base : b_.CreateGEP(b_.getInt8Ty(), base, Int(bytes));
 }
 
-llvm::Value* GemmEmitter::BatchOffset(llvm::Value* batch, Operand operand) {
+llvm::Value* GemmEmitter::Offset(const std::vector<GemmBatchDimension>& dimensions, llvm::Value* index,
+                                 Operand operand) {
   llvm::Value* offset = Int(0);
-  llvm::Value* rest = batch;
-  for (size_t i = problem_.batch.size(); i-- > 0;) {
-    const GemmBatchDimension& dimension = problem_.batch[i];
+  llvm::Value* rest = index;
+  for (size_t i = dimensions.size(); i-- > 0;) {
+    const GemmBatchDimension& dimension = dimensions[i];
     if (dimension.size == 1) continue;
     const int64_t stride = operand == Operand::kLhs   ? dimension.lhs_stride
                            : operand == Operand::kRhs ? dimension.rhs_stride
                                                       : dimension.out_stride;
-    const bool outermost = std::all_of(problem_.batch.begin(), problem_.batch.begin() + i,
+    const bool outermost = std::all_of(dimensions.begin(), dimensions.begin() + i,
                                        [](const GemmBatchDimension& d) { return d.size == 1; });
-    llvm::Value* index = outermost ? rest : b_.CreateURem(rest, Int(dimension.size));
+    llvm::Value* position = outermost ? rest : b_.CreateURem(rest, Int(dimension.size));
     if (!outermost) rest = b_.CreateUDiv(rest, Int(dimension.size));
-    if (stride != 0) offset = b_.CreateAdd(offset, Scale(index, stride));
+    if (stride != 0) offset = b_.CreateAdd(offset, Scale(position, stride));
   }
   return offset;
 }
@@ -78,11 +82,28 @@ llvm::Value* GemmEmitter::BatchOffset(llvm::Value* batch, Operand operand) {
 absl::Status GemmEmitter::CallMicroKernel(const Tile& origin, llvm::Value* m0, llvm::Value* n0, llvm::Value* k0,
                                           int64_t rows, int64_t columns) {
   Tile tile = origin;
-  llvm::Value* lhs_offset = b_.CreateAdd(Scale(m0, layout_.lhs.block_stride), Scale(k0, layout_.lhs.k_stride));
-  llvm::Value* rhs_offset = b_.CreateAdd(Scale(n0, layout_.rhs.block_stride), Scale(k0, layout_.rhs.k_stride));
+  llvm::Value* row = m0;  // within the innermost part of m
+  llvm::Value* lhs_offset = Int(0);
+  if (!problem_.outer_rows.empty()) {
+    llvm::Value* outer = b_.CreateUDiv(m0, Int(layout_.m_padded));
+    row = b_.CreateURem(m0, Int(layout_.m_padded));
+    lhs_offset = Offset(problem_.outer_rows, outer, Operand::kLhs);
+    tile.out = At(tile.out, Offset(problem_.outer_rows, outer, Operand::kOut), StoredElement(problem_.out_type));
+    tile.batch = b_.CreateAdd(Scale(tile.batch, problem_.m_outer), outer);
+  }
+  if (problem_.column_group > 0) {
+    lhs_offset = b_.CreateAdd(
+        lhs_offset, Scale(b_.CreateUDiv(n0, Int(problem_.column_group)), problem_.column_group_stride));
+  }
+  // Outer steps are found by the kernel itself.
+  llvm::Value* lhs_k = problem_.outer_steps.empty() ? k0 : Int(0);
+  llvm::Value* rhs_k = problem_.outer_steps.empty() || layout_.rhs.packed ? k0 : Int(0);
+  lhs_offset = b_.CreateAdd(
+      lhs_offset, b_.CreateAdd(Scale(row, layout_.lhs.block_stride), Scale(lhs_k, layout_.lhs.k_stride)));
+  llvm::Value* rhs_offset = b_.CreateAdd(Scale(n0, layout_.rhs.block_stride), Scale(rhs_k, layout_.rhs.k_stride));
   tile.lhs = At(origin.lhs, lhs_offset, LhsBytes());
   tile.rhs = At(origin.rhs, rhs_offset, RhsBytes());
-  tile.m = m0;
+  tile.m = row;
   tile.n = n0;
   KILN_ASSIGN_OR_RETURN(llvm::Function * kernel, MicroKernel(rows, columns));
   std::vector<llvm::Value*> arguments = {tile.lhs, tile.rhs, tile.out, tile.extra, tile.batch, tile.m, tile.n};
@@ -92,7 +113,7 @@ absl::Status GemmEmitter::CallMicroKernel(const Tile& origin, llvm::Value* m0, l
     llvm::Value* n_in_block = b_.CreateURem(n0, Int(schedule_.n_block));
     llvm::Value* offset = b_.CreateAdd(Scale(m_in_block, schedule_.n_block), Scale(n_in_block, schedule_.rows));
     tile.partial = At(origin.partial, offset, PartialBytes());
-    arguments.insert(arguments.end(), {tile.steps, tile.first, tile.last, tile.partial});
+    arguments.insert(arguments.end(), {tile.steps, tile.first, tile.last, tile.partial, tile.outer_step});
   }
   b_.CreateCall(kernel, arguments);
   return absl::OkStatus();
@@ -102,6 +123,18 @@ absl::Status GemmEmitter::EmitColumnPanel(const Tile& origin, llvm::Value* n0, i
                                           llvm::Value* m_end, llvm::Value* k0) {
   const int64_t tail = problem_.m % schedule_.rows;
   absl::Status status;
+  if (!problem_.outer_rows.empty()) {
+    // Every outer row ends with a tile of what is left of m.
+    EmitLoop(b_, m_begin, m_end, schedule_.rows, "m", [&](llvm::Value* m0) {
+      const auto call = [&](int64_t rows) { status.Update(CallMicroKernel(origin, m0, n0, k0, rows, columns)); };
+      if (tail == 0 || problem_.m < schedule_.rows) return call(std::min<int64_t>(problem_.m, schedule_.rows));
+      llvm::Value* row = b_.CreateURem(m0, Int(layout_.m_padded));
+      llvm::Value* whole = b_.CreateICmpSLE(row, Int(problem_.m - schedule_.rows));
+      EmitIf(b_, whole, "m.whole", [&] { call(schedule_.rows); });
+      EmitIf(b_, b_.CreateNot(whole), "m.tail", [&] { call(tail); });
+    });
+    return status;
+  }
   if (problem_.m >= schedule_.rows) {
     llvm::Value* full_end = m_end;
     if (tail > 0) full_end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, m_end, Int(problem_.m - tail));
@@ -145,7 +178,9 @@ absl::Status GemmEmitter::EmitProduct(const std::string& name) {
     origin.extra = entry.extra;
     origin.batch = batch;
     origin.partial = partial;
-    origin.lhs = layout_.lhs.packed ? At(At(entry.scratch, layout_.lhs.scratch_offset),
+    origin.lhs = layout_.lhs.padded ? At(At(entry.scratch, layout_.lhs.scratch_offset + spec_.lhs_offset * LhsBytes()),
+                                         BatchOffset(batch, Operand::kLhs), LhsBytes())
+                 : layout_.lhs.packed ? At(At(entry.scratch, layout_.lhs.scratch_offset),
                                          Scale(batch, layout_.lhs.batch_stride), LhsBytes())
                                     : At(entry.lhs, BatchOffset(batch, Operand::kLhs), LhsBytes());
     origin.rhs = layout_.rhs.packed ? At(At(entry.scratch, layout_.rhs.scratch_offset),
@@ -160,17 +195,22 @@ absl::Status GemmEmitter::EmitProduct(const std::string& name) {
       if (size % block != 0) end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, Int(size));
       return std::pair<llvm::Value*, llvm::Value*>(begin, end);
     };
-    const auto [m_begin, m_end] = block(m_block_index, layout_.m_blocks, schedule_.m_block, p.m);
+    const auto [m_begin, m_end] = block(m_block_index, layout_.m_blocks, schedule_.m_block, layout_.m_total);
     const auto [n_begin, n_end] = block(n_block_index, layout_.n_blocks, schedule_.n_block, p.n);
     llvm::Value *m_first = m_begin, *m_limit = m_end, *n_first = n_begin, *n_limit = n_end;
 
-    EmitLoop(b_, Int(0), Int(std::max<int64_t>(p.k, 1)), std::max<int64_t>(schedule_.k_block, 1), "k",
+    EmitLoop(b_, Int(0), Int(std::max<int64_t>(p.k_total(), 1)), std::max<int64_t>(schedule_.k_block, 1), "k",
              [&](llvm::Value* k0) {
                if (InParts()) {
-                 llvm::Value* left = b_.CreateSub(Int(p.k), k0);
+                 llvm::Value* left = b_.CreateSub(Int(p.k_total()), k0);
                  origin.steps = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, Int(schedule_.k_block));
                  origin.first = b_.CreateICmpEQ(k0, Int(0));
                  origin.last = b_.CreateICmpSLE(left, Int(schedule_.k_block));
+                 origin.outer_step = Int(0);
+                 if (p.k_outer > 1) {
+                   origin.steps = b_.CreateUDiv(origin.steps, Int(p.k));
+                   origin.outer_step = b_.CreateUDiv(k0, Int(p.k));
+                 }
                }
                const int64_t columns = TileColumns();
                const int64_t tail = p.n % columns;

@@ -27,7 +27,7 @@ struct GemmMatrix {
   int64_t column_stride = 1;  // lhs: k, rhs: n, out: n
 };
 
-// One batch dimension; a stride of 0 repeats an operand.
+// One batch dimension, or an outer part of m or k; a stride of 0 repeats an operand.
 struct GemmBatchDimension {
   int64_t size = 1;
   int64_t lhs_stride = 0;
@@ -39,7 +39,7 @@ struct GemmBatchDimension {
 struct GemmEpilogueArguments {
   llvm::IRBuilder<>* builder = nullptr;
   llvm::Value* extra = nullptr;        // the function's `extra` argument
-  llvm::Value* batch_index = nullptr;  // i64, over all batch dimensions, the first one slowest
+  llvm::Value* batch_index = nullptr;  // i64, over all batch dimensions and outer rows, the first one slowest
   llvm::Value* m_index = nullptr;      // i64, of lane 0
   llvm::Value* n_index = nullptr;      // i64, of lane 0
   bool lanes_along_m = false;          // lanes are consecutive in m instead of n
@@ -51,11 +51,33 @@ struct GemmEpilogueArguments {
 using GemmEpilogue =
     std::function<absl::StatusOr<kernel::Value>(const GemmEpilogueArguments& arguments, const kernel::Value& result)>;
 
+// One dimension of an lhs that is copied first, with zeros before, behind and between its elements. Innermost ones are
+// contiguous.
+struct GemmPadding {
+  int64_t size = 1;      // of lhs as the caller passes it
+  int64_t low = 0;       // zeros before it; negative: elements left out
+  int64_t dilation = 1;  // distance of its elements
+  int64_t padded = 1;    // of the copy
+};
+
 struct GemmSpec {
   std::vector<GemmBatchDimension> batch;
+  // Outer parts of m and of k, the slowest first: `m` and `k` are the innermost parts then.
+  std::vector<GemmBatchDimension> outer_rows;
+  std::vector<GemmBatchDimension> outer_steps;
   int64_t m = 0;
   int64_t n = 0;
   int64_t k = 0;  // 0 gives zeros
+  // When not empty: the dimensions of lhs, which is copied into a padded array. Strides of lhs are that array's.
+  std::vector<GemmPadding> padding;
+  bool padded_before = false;  // a product with the same padding has just run in the same scratch: its copy is there
+  // Elements before the first ones of lhs (in the padded array, if there is one), rhs and out.
+  int64_t lhs_offset = 0;
+  int64_t rhs_offset = 0;
+  int64_t out_offset = 0;
+  // When not 0: column n meets lhs elements of its own, n / column_group * column_group_stride behind those of column 0.
+  int64_t column_group = 0;
+  int64_t column_group_stride = 0;
   GemmMatrix lhs;
   GemmMatrix rhs;
   GemmMatrix out;
@@ -78,11 +100,14 @@ struct GemmSchedule {
   int rows = 1;     // of a micro-tile
   int vectors = 1;  // per row of a micro-tile; kDot: columns of a micro-tile
   int unroll = 1;   // of the loop over k
+  // Steps of k that one instruction multiplies and adds: 2 for bf16, 4 for bytes, where the host can. Both sides are in
+  // memory as groups of them then: rhs packed, lhs packed or contiguous along a k that is a multiple of it.
+  int depth = 1;
   bool pack_lhs = false;
   bool pack_rhs = false;
-  int64_t m_block = 0;  // of a task; a multiple of rows
+  int64_t m_block = 0;  // of a task; a multiple of rows, to which m is rounded up where there are outer rows
   int64_t n_block = 0;  // of a task; a multiple of vectors * lanes
-  int64_t k_block = 0;  // k when the sum is made in one go
+  int64_t k_block = 0;  // all steps when the sum is made in one go; a multiple of k where there are outer ones
 };
 
 // All phases have this signature. lhs, rhs, out and extra as the spec says, scratch of plan.scratch_bytes aligned to 64

@@ -39,18 +39,23 @@ class GemmEmitter {
     // When the sum over k is made in several goes: steps in this go, whether it is the first or the last, and where the
     // partial sums of the tile are.
     llvm::Value *steps = nullptr, *first = nullptr, *last = nullptr, *partial = nullptr;
+    // With outer steps: the first of them in this go, which `steps` counts then.
+    llvm::Value* outer_step = nullptr;
   };
   using Sums = std::vector<GemmValue>;  // [row][vector]
   enum class Operand : uint8_t { kLhs, kRhs, kOut };
 
   // gemm.cc
   Entry BeginFunction(const std::string& name);
-  // Element offset of a batch in an operand as the caller passes it.
-  llvm::Value* BatchOffset(llvm::Value* batch, Operand operand);
+  // Element offset in an operand, as the caller passes it, of iteration `index` of all `dimensions`.
+  llvm::Value* Offset(const std::vector<GemmBatchDimension>& dimensions, llvm::Value* index, Operand operand);
+  llvm::Value* BatchOffset(llvm::Value* batch, Operand operand) { return Offset(problem_.batch, batch, operand); }
   // base + elements * element_bytes.
   llvm::Value* At(llvm::Value* base, llvm::Value* elements, int64_t element_bytes);
   llvm::Value* At(llvm::Value* base, int64_t bytes);
   llvm::Value* Scale(llvm::Value* value, int64_t factor);
+  // A pointer whose arithmetic loop passes do not look into: their time grows with every formula that they can see.
+  llvm::Value* Opaque(llvm::Value* pointer) { return b_.CreateFreeze(pointer); }
   // Columns n0 to n0 + columns of the rows [m_begin, m_end).
   absl::Status EmitColumnPanel(const Tile& origin, llvm::Value* n0, int64_t columns, llvm::Value* m_begin,
                                llvm::Value* m_end, llvm::Value* k0);
@@ -62,6 +67,17 @@ class GemmEmitter {
   absl::Status EmitTileBody(const Tile& tile, int64_t rows, int64_t columns);
   Sums ZeroSums(int64_t count);
   Sums EmitTileSum(const Tile& tile, int64_t rows, int64_t columns, Sums sums);
+  Sums EmitGoSum(const Tile& tile, int64_t rows, int64_t columns, Sums sums);
+  // Whether the groups of lhs have 128 added (GemmArithmetic::MultiplyAddGroups).
+  bool AddsOffset() const {
+    return problem_.depth == 4 && problem_.lhs_type == hlo::PrimitiveType::kS8 &&
+           problem_.rhs_type == hlo::PrimitiveType::kS8;
+  }
+  // All of the innermost k.
+  Sums EmitInnerSum(llvm::Value* lhs, llvm::Value* rhs, int64_t rows, int64_t columns, Sums sums);
+  // sums = body(index, sums) for `count` >= 1 indices from `begin` on.
+  Sums EmitOuterSum(llvm::Value* begin, llvm::Value* count, Sums sums,
+                    const std::function<Sums(llvm::Value*, Sums)>& body);
   // The products of step `u` counted from the pointers.
   void EmitTileStep(llvm::Value* lhs, llvm::Value* rhs, int64_t u, int64_t rows, int64_t columns, Sums& sums);
   // Runs `steps` steps, `unroll` per turn; `steps` is a multiple of it. `step` emits turn number u from the pointers.
@@ -69,6 +85,8 @@ class GemmEmitter {
                    const std::function<void(llvm::Value*, llvm::Value*, int64_t, Sums&)>& step, int64_t lhs_bytes,
                    int64_t rhs_bytes);
   GemmValue LoadLhs(llvm::Value* pointer);
+  // The lhs elements that the columns of vector `vector` meet, where each has its own.
+  GemmValue LoadLhsLanes(llvm::Value* pointer, int64_t vector, int64_t columns);
   GemmValue LoadRhs(llvm::Value* pointer, int64_t vector, int64_t columns);
 
   // gemm_dot_kernel.cc
@@ -77,6 +95,15 @@ class GemmEmitter {
 
   // gemm_store.cc
   absl::Status EmitStores(const Tile& tile, int64_t rows, int64_t columns, const Sums& sums);
+  // One vector of sums through the epilogue, in its memory form.
+  absl::StatusOr<GemmValue> FinishVector(const Tile& tile, int64_t row, int64_t column, int lanes,
+                                         const GemmValue& sum);
+  llvm::Value* OutPointer(const Tile& tile, int64_t row, int64_t column);
+  // Four neighbouring rows in memory, from tile.m on, of one vector of finished columns.
+  void StoreTransposed(const Tile& tile, int64_t column, const std::vector<llvm::Value*>& rows);
+  // The columns of one row from `first_column`, which begins a vector, on; `sums` are their vectors.
+  absl::Status EmitRowStores(const Tile& tile, int64_t row, int64_t first_column, int64_t columns,
+                             const GemmValue* sums);
   // One vector of `lanes` sums, all of which exist, at row m + row and column n + column.
   absl::Status EmitStore(const Tile& tile, int64_t row, int64_t column, int lanes, const GemmValue& sum);
   void TransferPartial(const Tile& tile, Sums& sums, bool load);
@@ -92,22 +119,38 @@ class GemmEmitter {
   // zero or garbage.
   GemmValue LoadLanes(llvm::Value* pointer, hlo::PrimitiveType type, int64_t stride, int64_t count, int lanes);
   llvm::Value* LoadContiguous(llvm::Value* pointer, llvm::Type* scalar, int bytes, int64_t count, int lanes);
+  // With a depth: groups of `steps` elements `k_stride` apart, the rest of each group zero, as 32-bit lanes.
+  llvm::Value* LoadGroups(llvm::Value* pointer, hlo::PrimitiveType type, int64_t k_stride, int64_t steps,
+                          int64_t stride, int64_t count, int lanes);
   void StoreNative(llvm::Value* pointer, const GemmValue& value, int64_t part_stride_bytes, bool aligned);
 
   // gemm_pack.cc
   void PackLhsTask(const Entry& entry, llvm::Value* task);
+  // gemm_padding.cc: row number `row` of the padded copy of lhs.
+  void PadRow(const std::vector<GemmPadding>& padding, const Entry& entry, llvm::Value* row);
+  void CopyPaddedRow(const GemmPadding& row, llvm::Value* from, llvm::Value* to);
   void PackRhsTask(const Entry& entry, llvm::Value* task);
   void PackLhsRows(llvm::Value* from, llvm::Value* to, llvm::Value* rows);
+  void PackLhsGroups(llvm::Value* from, llvm::Value* to);
+  // body(k, elements in the step) for every step of the innermost k.
+  void EmitGroups(const std::function<void(llvm::Value*, int64_t)>& body);
   void PackLhsTile(llvm::Value* from, llvm::Value* to, int64_t rows);
+  // The columns of the micro-tile from n0 on and `steps` steps: those of the innermost k, or all that there are, which
+  // are neighbours in memory then.
+  void PackRhsColumns(llvm::Value* from, llvm::Value* to, llvm::Value* n0, bool transpose, int64_t steps);
+  // Inner and outer steps by their distance in rhs, the largest first; `packed` is that in packed rows.
+  struct StoredSteps {
+    int64_t size, stride, packed;
+  };
+  std::vector<StoredSteps> StepsInMemory() const;
+  bool StepsAreNeighbours() const;
+  // The packed row of step number `k` in memory.
+  llvm::Value* PackedStep(llvm::Value* k);
   void PackRhsPanel(llvm::Value* from, llvm::Value* to, int64_t columns);
-  void PackRhsTransposed(llvm::Value* from, llvm::Value* to, llvm::Value* columns);
+  void PackRhsTransposed(llvm::Value* from, llvm::Value* to, llvm::Value* columns, int64_t all_steps);
 
-  int64_t LhsBytes() const {
-    return layout_.lhs.packed ? arithmetic_.element_bytes() : StoredElement(problem_.lhs_type);
-  }
-  int64_t RhsBytes() const {
-    return layout_.rhs.packed ? arithmetic_.element_bytes() : StoredElement(problem_.rhs_type);
-  }
+  int64_t LhsBytes() const { return layout_.lhs.element_bytes; }
+  int64_t RhsBytes() const { return layout_.rhs.element_bytes; }
   int64_t StoredElement(hlo::PrimitiveType type) const {
     return int64_t{GemmArithmetic::StoredBytes(type)} * (hlo::IsComplex(type) ? 2 : 1);
   }
@@ -116,7 +159,7 @@ class GemmEmitter {
   int64_t TileColumns() const { return dot_ ? schedule_.vectors : int64_t{schedule_.vectors} * schedule_.lanes; }
   // Bytes of partial sums per element of a task's block: kDot keeps a vector for each.
   int64_t PartialBytes() const { return arithmetic_.element_bytes() * (dot_ ? schedule_.lanes : 1); }
-  bool InParts() const { return schedule_.k_block < problem_.k; }
+  bool InParts() const { return schedule_.k_block < problem_.k_total(); }
   llvm::Value* Int(int64_t value) { return b_.getInt64(value); }
 
   const GemmSpec& spec_;

@@ -18,11 +18,19 @@ bool GemmProblem::RhsRepeats() const {
   return std::all_of(batch.begin(), batch.end(), [](const GemmBatchDimension& d) { return d.rhs_stride == 0; });
 }
 
-GemmProblem MakeGemmProblem(const GemmSpec& spec, bool swapped) {
+GemmProblem MakeGemmProblem(const GemmSpec& spec, bool swapped, int depth) {
   GemmProblem problem;
   problem.batch = spec.batch;
   for (const GemmBatchDimension& dimension : spec.batch) problem.batches *= dimension.size;
-  problem.k = spec.k;
+  problem.k = CeilDivide(spec.k, depth);
+  problem.k_left = spec.k % depth;
+  problem.depth = depth;
+  problem.outer_rows = spec.outer_rows;
+  problem.outer_steps = spec.outer_steps;
+  for (const GemmBatchDimension& dimension : spec.outer_rows) problem.m_outer *= dimension.size;
+  for (const GemmBatchDimension& dimension : spec.outer_steps) problem.k_outer *= dimension.size;
+  problem.column_group = spec.column_group;
+  problem.column_group_stride = spec.column_group_stride;
   problem.out_type = spec.out.type;
   if (!swapped) {
     problem.m = spec.m;
@@ -30,28 +38,48 @@ GemmProblem MakeGemmProblem(const GemmSpec& spec, bool swapped) {
     problem.lhs_type = spec.lhs.type;
     problem.rhs_type = spec.rhs.type;
     problem.lhs_m = spec.lhs.row_stride;
-    problem.lhs_k = spec.lhs.column_stride;
-    problem.rhs_k = spec.rhs.row_stride;
+    problem.lhs_k = spec.lhs.column_stride * depth;
+    problem.rhs_k = spec.rhs.row_stride * depth;
     problem.rhs_n = spec.rhs.column_stride;
     problem.out_m = spec.out.row_stride;
     problem.out_n = spec.out.column_stride;
     return problem;
   }
-  for (GemmBatchDimension& dimension : problem.batch) std::swap(dimension.lhs_stride, dimension.rhs_stride);
+  for (auto* dimensions : {&problem.batch, &problem.outer_steps}) {
+    for (GemmBatchDimension& dimension : *dimensions) std::swap(dimension.lhs_stride, dimension.rhs_stride);
+  }
   problem.m = spec.n;
   problem.n = spec.m;
   problem.lhs_type = spec.rhs.type;
   problem.rhs_type = spec.lhs.type;
   problem.lhs_m = spec.rhs.column_stride;
-  problem.lhs_k = spec.rhs.row_stride;
-  problem.rhs_k = spec.lhs.column_stride;
+  problem.lhs_k = spec.rhs.row_stride * depth;
+  problem.rhs_k = spec.lhs.column_stride * depth;
   problem.rhs_n = spec.lhs.row_stride;
   problem.out_m = spec.out.column_stride;
   problem.out_n = spec.out.row_stride;
   return problem;
 }
 
-GemmLayout MakeGemmLayout(const GemmProblem& problem, const GemmSchedule& schedule, const GemmArithmetic& arithmetic) {
+std::vector<GemmPadding> MergePadding(const std::vector<GemmPadding>& padding) {
+  std::vector<GemmPadding> merged;
+  for (const GemmPadding& d : padding) {
+    const bool whole = d.low == 0 && d.dilation == 1 && d.padded == d.size;
+    // The two slowest stay apart: they are what threads divide.
+    if (merged.size() > 1 && whole && merged.back().dilation == 1) {
+      GemmPadding& outer = merged.back();
+      outer.size *= d.size;
+      outer.low *= d.size;
+      outer.padded *= d.size;
+    } else {
+      merged.push_back(d);
+    }
+  }
+  return merged;
+}
+
+GemmLayout MakeGemmLayout(const GemmProblem& problem, const GemmSchedule& schedule, const GemmArithmetic& arithmetic,
+                          const GemmSpec& spec) {
   GemmLayout layout;
   const int64_t element = arithmetic.element_bytes();
   const bool dot = schedule.kind == GemmSchedule::Kind::kDot;
@@ -61,11 +89,27 @@ GemmLayout MakeGemmLayout(const GemmProblem& problem, const GemmSchedule& schedu
 
   GemmOperandLayout& lhs = layout.lhs;
   lhs.type = problem.lhs_type;
-  lhs.packed = schedule.pack_lhs;
-  if (!lhs.packed) {
+  const int64_t stored = int64_t{GemmArithmetic::StoredBytes(problem.lhs_type)} * arithmetic.parts();
+  lhs.padded = !spec.padding.empty();
+  lhs.packed = schedule.pack_lhs || lhs.padded;
+  // Groups are made of elements as they are.
+  lhs.element_bytes = lhs.packed && !(lhs.padded && problem.depth > 1) ? element : stored;
+  if (lhs.padded || !lhs.packed) {
     lhs.block_stride = lhs.inner_stride = problem.lhs_m;
     lhs.k_stride = problem.lhs_k;
-  } else {
+  }
+  if (lhs.padded) {
+    lhs.tasks = 1;
+    int64_t elements = 1;
+    const std::vector<GemmPadding> merged = MergePadding(spec.padding);
+    for (size_t i = 0; i < merged.size(); ++i) {
+      elements *= merged[i].padded;
+      if (i + 1 < merged.size()) lhs.tasks *= merged[i].padded;
+    }
+    if (spec.padded_before) lhs.tasks = 0;
+    lhs.scratch_offset = offset;
+    offset += RoundUp(elements * lhs.element_bytes, 64);
+  } else if (lhs.packed) {
     int64_t batch_elements;
     if (dot || problem.lhs_m != 1) {
       // Whole cache lines, an odd number of them apart: rows of a power of two would share a few cache sets.
@@ -91,15 +135,17 @@ GemmLayout MakeGemmLayout(const GemmProblem& problem, const GemmSchedule& schedu
   GemmOperandLayout& rhs = layout.rhs;
   rhs.type = problem.rhs_type;
   rhs.packed = schedule.pack_rhs;
+  rhs.element_bytes =
+      rhs.packed ? element : int64_t{GemmArithmetic::StoredBytes(problem.rhs_type)} * arithmetic.parts();
   if (!rhs.packed) {
     rhs.block_stride = rhs.inner_stride = problem.rhs_n;
     rhs.k_stride = problem.rhs_k;
   } else {
-    rhs.block_stride = problem.k;
+    rhs.block_stride = problem.k_total();
     rhs.inner_stride = 1;
     rhs.k_stride = columns;
     const int64_t batches = problem.RhsRepeats() ? 1 : problem.batches;
-    const int64_t batch_elements = RoundUp(problem.n, columns) * problem.k;
+    const int64_t batch_elements = RoundUp(problem.n, columns) * problem.k_total();
     rhs.batch_stride = problem.RhsRepeats() ? 0 : RoundUp(batch_elements * element, 64) / element;
     rhs.tasks_per_batch = CeilDivide(problem.n, columns);
     rhs.tasks = batches * rhs.tasks_per_batch;
@@ -107,7 +153,9 @@ GemmLayout MakeGemmLayout(const GemmProblem& problem, const GemmSchedule& schedu
     offset += batches * RoundUp(batch_elements * element, 64);
   }
   layout.scratch_bytes = offset;
-  layout.m_blocks = problem.m == 0 ? 0 : CeilDivide(problem.m, schedule.m_block);
+  layout.m_padded = problem.outer_rows.empty() ? problem.m : RoundUp(problem.m, rows);
+  layout.m_total = layout.m_padded * problem.m_outer;
+  layout.m_blocks = CeilDivide(layout.m_total, schedule.m_block);
   layout.n_blocks = problem.n == 0 ? 0 : CeilDivide(problem.n, schedule.n_block);
   return layout;
 }

@@ -15,22 +15,30 @@ struct GemmProblem {
   int64_t batches = 1;
   std::vector<GemmBatchDimension> batch;
   int64_t m = 0, n = 0, k = 0;
+  std::vector<GemmBatchDimension> outer_rows, outer_steps;
+  int depth = 1;         // elements of k in a step; `k` and the strides along it count steps
+  int64_t k_left = 0;    // elements in the last step when they are fewer, otherwise 0
+  int64_t m_outer = 1, k_outer = 1;  // their iterations
+  int64_t column_group = 0, column_group_stride = 0;
   hlo::PrimitiveType lhs_type, rhs_type, out_type;
   int64_t lhs_m = 0, lhs_k = 0;  // strides in elements
   int64_t rhs_k = 0, rhs_n = 0;
   int64_t out_m = 0, out_n = 0;
 
+  int64_t k_total() const { return k_outer * k; }
   bool LhsRepeats() const;  // the same in every batch
   bool RhsRepeats() const;
 };
 
-GemmProblem MakeGemmProblem(const GemmSpec& spec, bool swapped);
+GemmProblem MakeGemmProblem(const GemmSpec& spec, bool swapped, int depth);
 
 // One operand as the kernels read it. Strides in elements of two parts or one.
 struct GemmOperandLayout {
   bool packed = false;
+  bool padded = false;       // packed by a copy with zeros; batches and outer dimensions have their strides in it
   hlo::PrimitiveType type;   // in memory, when not packed; packed elements have the sum's own type
   int64_t block_stride = 0;  // between neighbours along m or n, for indices that begin a micro-tile
+  int64_t element_bytes = 0;  // that strides count
   int64_t inner_stride = 0;  // the same within a micro-tile
   int64_t k_stride = 0;
   // Packed only:
@@ -44,13 +52,19 @@ struct GemmLayout {
   GemmOperandLayout lhs;
   GemmOperandLayout rhs;
   int64_t scratch_bytes = 0;
+  int64_t m_padded = 0;  // m, or that rounded up to whole micro-tiles where there are outer rows
+  int64_t m_total = 0;   // over all outer rows
   int64_t m_blocks = 0;
   int64_t n_blocks = 0;
 };
 
+// The dimensions of a padded copy with those that only make longer rows together merged; one at least.
+std::vector<GemmPadding> MergePadding(const std::vector<GemmPadding>& padding);
+
 // Packed lhs: rows along k, each `k_pad` apart, when lhs is contiguous in k or is read along it, otherwise micro-tiles
 // of [k][rows]. Packed rhs: micro-tiles of [k][vectors][parts][lanes], the last one padded.
-GemmLayout MakeGemmLayout(const GemmProblem& problem, const GemmSchedule& schedule, const GemmArithmetic& arithmetic);
+GemmLayout MakeGemmLayout(const GemmProblem& problem, const GemmSchedule& schedule, const GemmArithmetic& arithmetic,
+                          const GemmSpec& spec);
 
 }  // namespace kiln::cpu
 

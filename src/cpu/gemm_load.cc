@@ -76,6 +76,31 @@ GemmValue GemmEmitter::LoadLanes(llvm::Value* pointer, hlo::PrimitiveType elemen
   return result;
 }
 
+llvm::Value* GemmEmitter::LoadGroups(llvm::Value* pointer, hlo::PrimitiveType element_type, int64_t k_stride,
+                                     int64_t steps, int64_t stride, int64_t count, int lanes) {
+  const int bytes = GemmArithmetic::StoredBytes(element_type);
+  llvm::Type* scalar = GemmArithmetic::StoredType(b_.getContext(), element_type, 1);
+  llvm::Value* groups = nullptr;
+  for (int64_t step = 0; step < steps; ++step) {
+    llvm::Value* from = At(pointer, step * k_stride * bytes);
+    llvm::Value* value = nullptr;
+    if (stride == 1 || lanes == 1) {
+      value = LoadContiguous(from, scalar, bytes, count, lanes);
+    } else {
+      value = llvm::Constant::getNullValue(llvm::FixedVectorType::get(scalar, lanes));
+      for (int64_t lane = 0; lane < count; ++lane) {
+        llvm::Value* element = b_.CreateAlignedLoad(scalar, At(from, lane * stride * bytes), llvm::Align(bytes));
+        value = b_.CreateInsertElement(value, element, static_cast<uint64_t>(lane));
+      }
+    }
+    llvm::Type* i32 = b_.getInt32Ty();
+    value = b_.CreateZExt(value, lanes == 1 ? i32 : llvm::FixedVectorType::get(i32, lanes));
+    value = b_.CreateShl(value, 8 * bytes * step);
+    groups = groups == nullptr ? value : b_.CreateOr(groups, value);
+  }
+  return groups;
+}
+
 void GemmEmitter::StoreNative(llvm::Value* pointer, const GemmValue& value, int64_t part_stride_bytes, bool aligned) {
   for (int part = 0; part < arithmetic_.parts(); ++part) {
     const uint64_t size = module_.getDataLayout().getTypeStoreSize(value.part[part]->getType());

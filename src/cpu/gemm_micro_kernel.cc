@@ -1,5 +1,6 @@
 // The tile kernel: rows x vectors sums in registers, one lhs element broadcast against each vector of rhs columns.
 #include <algorithm>
+#include <bit>
 
 #include "absl/strings/str_cat.h"
 #include "llvm/IR/Constants.h"
@@ -15,6 +16,8 @@ namespace {
 constexpr int64_t kMaxStraightSteps = 16;
 constexpr int64_t kMaxStraightProducts = 64;
 
+int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
 }  // namespace
 
 absl::StatusOr<llvm::Function*> GemmEmitter::MicroKernel(int64_t rows, int64_t columns) {
@@ -23,7 +26,7 @@ absl::StatusOr<llvm::Function*> GemmEmitter::MicroKernel(int64_t rows, int64_t c
   llvm::Type* pointer = b_.getPtrTy();
   llvm::Type* i64 = b_.getInt64Ty();
   std::vector<llvm::Type*> types = {pointer, pointer, pointer, pointer, i64, i64, i64};
-  if (InParts()) types.insert(types.end(), {i64, b_.getInt1Ty(), b_.getInt1Ty(), pointer});
+  if (InParts()) types.insert(types.end(), {i64, b_.getInt1Ty(), b_.getInt1Ty(), pointer, i64});
   function =
       llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false), llvm::Function::InternalLinkage,
                              absl::StrCat(name_, ".", rows, "x", columns), module_);
@@ -32,7 +35,7 @@ absl::StatusOr<llvm::Function*> GemmEmitter::MicroKernel(int64_t rows, int64_t c
     function->addParamAttr(i, llvm::Attribute::NoAlias);
     function->addParamAttr(i, llvm::Attribute::ReadOnly);
   }
-  const int64_t products = rows * ((columns + schedule_.lanes - 1) / schedule_.lanes) * problem_.k;
+  const int64_t products = rows * ((columns + schedule_.lanes - 1) / schedule_.lanes) * problem_.k_total();
   const bool small = products <= kMaxStraightProducts && !InParts();
   function->addFnAttr(small ? llvm::Attribute::AlwaysInline : llvm::Attribute::NoInline);
 
@@ -45,6 +48,7 @@ absl::StatusOr<llvm::Function*> GemmEmitter::MicroKernel(int64_t rows, int64_t c
     tile.first = function->getArg(8);
     tile.last = function->getArg(9);
     tile.partial = function->getArg(10);
+    tile.outer_step = function->getArg(11);
   }
   KILN_RETURN_IF_ERROR(dot_ ? EmitDotBody(tile, rows, columns) : EmitTileBody(tile, rows, columns));
   b_.CreateRetVoid();
@@ -64,6 +68,11 @@ GemmEmitter::Sums GemmEmitter::ZeroSums(int64_t count) {
 GemmValue GemmEmitter::LoadLhs(llvm::Value* pointer) {
   const GemmOperandLayout& lhs = layout_.lhs;
   GemmValue value;
+  if (problem_.depth > 1) {
+    const llvm::Align align(static_cast<uint64_t>(GemmArithmetic::StoredBytes(lhs.type)));
+    value.part[0] = SplatLanes(b_, b_.CreateAlignedLoad(b_.getInt32Ty(), pointer, align), schedule_.lanes);
+    return value;
+  }
   for (int part = 0; part < arithmetic_.parts(); ++part) {
     const int bytes = lhs.packed ? arithmetic_.part_bytes() : GemmArithmetic::StoredBytes(lhs.type);
     llvm::Type* type = lhs.packed ? arithmetic_.PartType(b_.getContext(), 1)
@@ -75,9 +84,38 @@ GemmValue GemmEmitter::LoadLhs(llvm::Value* pointer) {
   return value;
 }
 
+GemmValue GemmEmitter::LoadLhsLanes(llvm::Value* pointer, int64_t vector, int64_t columns) {
+  const GemmOperandLayout& lhs = layout_.lhs;
+  const int lanes = schedule_.lanes;
+  const int64_t group = problem_.column_group, stride = problem_.column_group_stride;
+  const hlo::PrimitiveType type = lhs.packed ? arithmetic_.native_type() : lhs.type;
+  const int64_t count = std::min<int64_t>(lanes, columns - vector * lanes);
+  llvm::Value* first = At(pointer, vector * lanes / group * stride * LhsBytes());
+  if (group == 1) return LoadLanes(first, type, stride, count, lanes);
+  // A stretch of neighbours, spread over the columns of each group.
+  const int64_t span = (CeilDivide(count, group) - 1) * stride + 1;
+  const int width = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(span)));
+  GemmValue value = LoadLanes(first, type, 1, span, width);
+  std::vector<int> spread;
+  for (int lane = 0; lane < lanes; ++lane) {
+    spread.push_back(lane < count ? static_cast<int>(lane / group * stride) : llvm::PoisonMaskElem);
+  }
+  if (width == 1) {
+    value.part[0] = SplatLanes(b_, value.part[0], lanes);
+  } else {
+    value.part[0] = b_.CreateShuffleVector(value.part[0], spread);
+  }
+  return value;
+}
+
 GemmValue GemmEmitter::LoadRhs(llvm::Value* pointer, int64_t vector, int64_t columns) {
   const GemmOperandLayout& rhs = layout_.rhs;
   const int lanes = schedule_.lanes;
+  if (!rhs.packed && rhs.inner_stride == 0) {
+    GemmValue value = LoadLanes(pointer, rhs.type, 1, 1, 1);
+    for (int part = 0; part < arithmetic_.parts(); ++part) value.part[part] = SplatLanes(b_, value.part[part], lanes);
+    return value;
+  }
   if (!rhs.packed) {
     const int64_t count = std::min<int64_t>(lanes, columns - vector * lanes);
     return LoadLanes(At(pointer, vector * lanes * rhs.inner_stride * RhsBytes()), rhs.type, rhs.inner_stride, count,
@@ -87,7 +125,9 @@ GemmValue GemmEmitter::LoadRhs(llvm::Value* pointer, int64_t vector, int64_t col
   GemmValue value;
   const int64_t vector_bytes = int64_t{lanes} * arithmetic_.part_bytes();
   for (int part = 0; part < arithmetic_.parts(); ++part) {
-    value.part[part] = b_.CreateAlignedLoad(arithmetic_.PartType(b_.getContext(), lanes),
+    llvm::Type* type = problem_.depth > 1 ? llvm::FixedVectorType::get(b_.getInt32Ty(), lanes)
+                                          : arithmetic_.PartType(b_.getContext(), lanes);
+    value.part[part] = b_.CreateAlignedLoad(type,
                                             At(pointer, (vector * arithmetic_.parts() + part) * vector_bytes),
                                             llvm::Align(std::min<int64_t>(vector_bytes, 64)));
   }
@@ -102,11 +142,26 @@ void GemmEmitter::EmitTileStep(llvm::Value* lhs, llvm::Value* rhs, int64_t u, in
   for (int64_t vector = 0; vector < vectors; ++vector) columns_of_rhs.push_back(LoadRhs(rhs_step, vector, columns));
   for (int64_t row = 0; row < rows; ++row) {
     const int64_t offset = row * layout_.lhs.inner_stride + u * layout_.lhs.k_stride;
-    const GemmValue element = LoadLhs(At(lhs, offset * LhsBytes()));
+    llvm::Value* pointer = At(lhs, offset * LhsBytes());
+    GemmValue element;
+    if (problem_.column_group == 0) element = LoadLhs(pointer);
     for (int64_t vector = 0; vector < vectors; ++vector) {
+      if (problem_.column_group > 0) element = LoadLhsLanes(pointer, vector, columns);
       GemmValue& sum = sums[row * vectors + vector];
-      sum = arithmetic_.MultiplyAdd(b_, element, columns_of_rhs[vector], sum);
+      if (problem_.depth > 1) {
+        sum.part[0] = arithmetic_.MultiplyAddGroups(b_, problem_.lhs_type, problem_.rhs_type, element.part[0],
+                                                    columns_of_rhs[vector].part[0], sum.part[0]);
+      } else {
+        sum = arithmetic_.MultiplyAdd(b_, element, columns_of_rhs[vector], sum);
+      }
     }
+  }
+  for (int64_t vector = 0; AddsOffset() && vector < vectors; ++vector) {
+    // What the offset of lhs alone contributes.
+    llvm::Value* zero = llvm::ConstantInt::get(llvm::FixedVectorType::get(b_.getInt32Ty(), schedule_.lanes), 0);
+    GemmValue& sum = sums[rows * vectors + vector];
+    sum.part[0] = arithmetic_.MultiplyAddGroups(b_, problem_.lhs_type, problem_.rhs_type, zero,
+                                                columns_of_rhs[vector].part[0], sum.part[0]);
   }
 }
 
@@ -178,7 +233,83 @@ GemmEmitter::Sums GemmEmitter::EmitSumLoop(llvm::Value* turns, int64_t unroll, l
   return sums;
 }
 
+GemmEmitter::Sums GemmEmitter::EmitOuterSum(llvm::Value* begin, llvm::Value* count, Sums sums,
+                                            const std::function<Sums(llvm::Value*, Sums)>& body) {
+  llvm::Function* function = b_.GetInsertBlock()->getParent();
+  llvm::BasicBlock* entry = b_.GetInsertBlock();
+  llvm::BasicBlock* loop = llvm::BasicBlock::Create(b_.getContext(), "outer", function);
+  llvm::BasicBlock* exit = llvm::BasicBlock::Create(b_.getContext(), "outer.end", function);
+  llvm::Value* end = b_.CreateAdd(begin, count);
+  b_.CreateBr(loop);
+  b_.SetInsertPoint(loop);
+  llvm::PHINode* index = b_.CreatePHI(b_.getInt64Ty(), 2);
+  std::vector<llvm::PHINode*> phis;
+  for (GemmValue& sum : sums) {
+    for (int part = 0; part < arithmetic_.parts(); ++part) {
+      phis.push_back(b_.CreatePHI(sum.part[part]->getType(), 2));
+      phis.back()->addIncoming(sum.part[part], entry);
+      sum.part[part] = phis.back();
+    }
+  }
+  sums = body(index, std::move(sums));
+  llvm::Value* next = b_.CreateAdd(index, Int(1));
+  llvm::BasicBlock* latch = b_.GetInsertBlock();
+  index->addIncoming(begin, entry);
+  index->addIncoming(next, latch);
+  size_t phi = 0;
+  for (GemmValue& sum : sums) {
+    for (int part = 0; part < arithmetic_.parts(); ++part) phis[phi++]->addIncoming(sum.part[part], latch);
+  }
+  b_.CreateCondBr(b_.CreateICmpULT(next, end), loop, exit);
+  b_.SetInsertPoint(exit);
+  return sums;
+}
+
+GemmEmitter::Sums GemmEmitter::EmitInnerSum(llvm::Value* lhs, llvm::Value* rhs, int64_t rows, int64_t columns,
+                                            Sums sums) {
+  const auto step = [&](llvm::Value* lhs, llvm::Value* rhs, int64_t u, Sums& sums) {
+    EmitTileStep(lhs, rhs, u, rows, columns, sums);
+  };
+  const int64_t unroll = schedule_.unroll;
+  const int64_t products = static_cast<int64_t>(sums.size()) * problem_.k;
+  int64_t straight = problem_.k;
+  if (problem_.k > kMaxStraightSteps || products > kMaxStraightProducts) {
+    straight = problem_.k % unroll;
+    sums = EmitSumLoop(Int(problem_.k / unroll), unroll, lhs, rhs, std::move(sums), step,
+                       layout_.lhs.k_stride * LhsBytes(), layout_.rhs.k_stride * RhsBytes());
+  }
+  for (int64_t u = 0; u < straight; ++u) step(lhs, rhs, u, sums);
+  return sums;
+}
+
 GemmEmitter::Sums GemmEmitter::EmitTileSum(const Tile& tile, int64_t rows, int64_t columns, Sums sums) {
+  if (!AddsOffset()) return EmitGoSum(tile, rows, columns, std::move(sums));
+  const size_t vectors = sums.size() / static_cast<size_t>(rows);
+  const Sums offsets = ZeroSums(static_cast<int64_t>(vectors));
+  sums.insert(sums.end(), offsets.begin(), offsets.end());
+  sums = EmitGoSum(tile, rows, columns, std::move(sums));
+  const size_t first = sums.size() - vectors;
+  for (size_t i = 0; i < first; ++i) {
+    sums[i].part[0] = b_.CreateSub(sums[i].part[0], sums[first + i % vectors].part[0]);
+  }
+  sums.resize(first);
+  return sums;
+}
+
+GemmEmitter::Sums GemmEmitter::EmitGoSum(const Tile& tile, int64_t rows, int64_t columns, Sums sums) {
+  if (problem_.k_outer > 1) {
+    llvm::Value* begin = InParts() ? tile.outer_step : Int(0);
+    return EmitOuterSum(
+        begin, InParts() ? tile.steps : Int(problem_.k_outer), std::move(sums), [&](llvm::Value* index, Sums sums) {
+          llvm::Value* rhs_offset = layout_.rhs.packed
+                                        ? Scale(b_.CreateSub(index, begin), problem_.k * layout_.rhs.k_stride)
+                                        : Offset(problem_.outer_steps, index, Operand::kRhs);
+          llvm::Value* lhs = At(tile.lhs, Offset(problem_.outer_steps, index, Operand::kLhs), LhsBytes());
+          return EmitInnerSum(Opaque(lhs), Opaque(At(tile.rhs, rhs_offset, RhsBytes())), rows, columns,
+                              std::move(sums));
+        });
+  }
+  if (!InParts()) return EmitInnerSum(tile.lhs, tile.rhs, rows, columns, std::move(sums));
   const auto step = [&](llvm::Value* lhs, llvm::Value* rhs, int64_t u, Sums& sums) {
     EmitTileStep(lhs, rhs, u, rows, columns, sums);
   };
@@ -187,21 +318,11 @@ GemmEmitter::Sums GemmEmitter::EmitTileSum(const Tile& tile, int64_t rows, int64
   const int64_t unroll = schedule_.unroll;
   llvm::Value* lhs = tile.lhs;
   llvm::Value* rhs = tile.rhs;
-  if (InParts()) {
-    llvm::Value* turns = b_.CreateSDiv(tile.steps, Int(unroll));
-    sums = EmitSumLoop(turns, unroll, lhs, rhs, std::move(sums), step, lhs_bytes, rhs_bytes);
-    if (unroll == 1 || (problem_.k % schedule_.k_block % unroll == 0 && schedule_.k_block % unroll == 0)) return sums;
-    llvm::Value* rest = b_.CreateSub(tile.steps, b_.CreateMul(turns, Int(unroll)));
-    return EmitSumLoop(rest, 1, lhs, rhs, std::move(sums), step, lhs_bytes, rhs_bytes);
-  }
-  const int64_t products = static_cast<int64_t>(sums.size()) * problem_.k;
-  int64_t straight = problem_.k;
-  if (problem_.k > kMaxStraightSteps || products > kMaxStraightProducts) {
-    straight = problem_.k % unroll;
-    sums = EmitSumLoop(Int(problem_.k / unroll), unroll, lhs, rhs, std::move(sums), step, lhs_bytes, rhs_bytes);
-  }
-  for (int64_t u = 0; u < straight; ++u) step(lhs, rhs, u, sums);
-  return sums;
+  llvm::Value* turns = b_.CreateSDiv(tile.steps, Int(unroll));
+  sums = EmitSumLoop(turns, unroll, lhs, rhs, std::move(sums), step, lhs_bytes, rhs_bytes);
+  if (unroll == 1 || (problem_.k % schedule_.k_block % unroll == 0 && schedule_.k_block % unroll == 0)) return sums;
+  llvm::Value* rest = b_.CreateSub(tile.steps, b_.CreateMul(turns, Int(unroll)));
+  return EmitSumLoop(rest, 1, lhs, rhs, std::move(sums), step, lhs_bytes, rhs_bytes);
 }
 
 absl::Status GemmEmitter::EmitTileBody(const Tile& tile, int64_t rows, int64_t columns) {

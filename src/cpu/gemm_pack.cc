@@ -15,7 +15,10 @@ absl::Status GemmEmitter::EmitPack(const std::string& name) {
   // First all tasks of lhs, then those of rhs.
   if (lhs_tasks > 0) {
     llvm::Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, entry.end, Int(lhs_tasks));
-    EmitLoop(b_, entry.begin, end, 1, "lhs", [&](llvm::Value* task) { PackLhsTask(entry, task); });
+    const std::vector<GemmPadding> padding = MergePadding(spec_.padding);
+    EmitLoop(b_, entry.begin, end, 1, "lhs", [&](llvm::Value* task) {
+      padding.empty() ? PackLhsTask(entry, task) : PadRow(padding, entry, task);
+    });
   }
   if (layout_.rhs.tasks > 0) {
     llvm::Value* begin = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, entry.begin, Int(lhs_tasks));
@@ -56,6 +59,7 @@ void GemmEmitter::PackLhsRows(llvm::Value* from, llvm::Value* to, llvm::Value* r
   EmitLoop(b_, Int(0), rows, 1, "row", [&](llvm::Value* row) {
     llvm::Value* from_row = At(from, row, problem_.lhs_m * stored);
     llvm::Value* to_row = At(to, row, layout_.lhs.block_stride * element);
+    if (problem_.depth > 1) return PackLhsGroups(from_row, to_row);
     const int lanes =
         problem_.lhs_k == 1 && arithmetic_.parts() == 1 ? static_cast<int>(64 / arithmetic_.part_bytes()) : 1;
     const auto copy = [&](llvm::Value* at, int64_t count, int width) {
@@ -68,10 +72,45 @@ void GemmEmitter::PackLhsRows(llvm::Value* from, llvm::Value* to, llvm::Value* r
   });
 }
 
+void GemmEmitter::PackLhsGroups(llvm::Value* from, llvm::Value* to) {
+  const int bytes = GemmArithmetic::StoredBytes(problem_.lhs_type);
+  if (problem_.lhs_k != problem_.depth) {
+    return EmitGroups([&](llvm::Value* k, int64_t steps) {
+      llvm::Value* group = LoadGroups(At(from, k, problem_.lhs_k * bytes), problem_.lhs_type,
+                                      problem_.lhs_k / problem_.depth, steps, 1, 1, 1);
+      b_.CreateAlignedStore(group, At(to, k, 4), llvm::Align(4));
+    });
+  }
+  // Elements in order are groups already; zeros fill up the last cache line.
+  const int lanes = 64 / bytes;
+  const int64_t count = problem_.k_left == 0 ? problem_.k * problem_.depth
+                                             : (problem_.k - 1) * problem_.depth + problem_.k_left;
+  llvm::Type* scalar = GemmArithmetic::StoredType(b_.getContext(), problem_.lhs_type, 1);
+  const auto copy = [&](llvm::Value* at, int64_t elements) {
+    llvm::Value* value = LoadContiguous(At(from, at, bytes), scalar, bytes, elements, lanes);
+    b_.CreateAlignedStore(value, At(to, at, bytes), llvm::Align(64));
+  };
+  EmitLoop(b_, Int(0), Int(count / lanes * lanes), lanes, "k", [&](llvm::Value* at) { copy(at, lanes); });
+  if (count % lanes != 0) copy(Int(count / lanes * lanes), count % lanes);
+}
+
+void GemmEmitter::EmitGroups(const std::function<void(llvm::Value*, int64_t)>& body) {
+  const int64_t whole = problem_.k - (problem_.k_left > 0 ? 1 : 0);
+  EmitLoop(b_, Int(0), Int(whole), 1, "k", [&](llvm::Value* k) { body(k, problem_.depth); });
+  if (problem_.k_left > 0) body(Int(whole), problem_.k_left);
+}
+
 void GemmEmitter::PackLhsTile(llvm::Value* from, llvm::Value* to, int64_t rows) {
   const int64_t element = arithmetic_.element_bytes();
   const int64_t stored = StoredElement(problem_.lhs_type);
   const int bytes = GemmArithmetic::StoredBytes(problem_.lhs_type);
+  if (problem_.depth > 1) {
+    return EmitGroups([&](llvm::Value* k, int64_t steps) {
+      llvm::Value* groups = LoadGroups(At(from, k, problem_.lhs_k * stored), problem_.lhs_type,
+                                       problem_.lhs_k / problem_.depth, steps, 1, rows, static_cast<int>(rows));
+      b_.CreateAlignedStore(groups, At(to, k, int64_t{schedule_.rows} * element), llvm::Align(4));
+    });
+  }
   EmitLoop(b_, Int(0), Int(problem_.k), 1, "k", [&](llvm::Value* k) {
     // lhs is contiguous in m here: `rows` elements at a time, both parts of complex ones alike. A vector of an odd
     // number of lanes touches nothing else.
@@ -96,15 +135,67 @@ void GemmEmitter::PackRhsTask(const Entry& entry, llvm::Value* task) {
   llvm::Value* to_offset = b_.CreateAdd(Scale(batch, layout.batch_stride), Scale(n0, layout.block_stride));
   llvm::Value* to = At(At(entry.scratch, layout.scratch_offset), to_offset, arithmetic_.element_bytes());
   const bool transpose =
-      problem_.rhs_k == 1 && problem_.rhs_n != 1 && arithmetic_.parts() == 1 && schedule_.lanes >= TransposeSteps();
+      problem_.rhs_k == problem_.depth && problem_.rhs_n != 1 && arithmetic_.parts() == 1 &&
+                         problem_.k_left == 0 && schedule_.lanes >= TransposeSteps();
+  if (problem_.k_outer > 1 && problem_.depth == 1 && problem_.rhs_n != 1 && arithmetic_.parts() == 1 &&
+      schedule_.lanes >= TransposeSteps() && StepsAreNeighbours()) {
+    // All steps of a column in the order in which they lie in memory.
+    return PackRhsColumns(from, to, n0, /*transpose=*/true, problem_.k_total());
+  }
+  if (problem_.k_outer > 1) {
+    // The steps of every outer one follow each other.
+    EmitLoop(b_, Int(0), Int(problem_.k_outer), 1, "outer", [&](llvm::Value* outer) {
+      llvm::Value* offset = Offset(problem_.outer_steps, outer, Operand::kRhs);
+      PackRhsColumns(At(from, offset, StoredElement(problem_.rhs_type)),
+                     At(to, outer, problem_.k * layout.k_stride * arithmetic_.element_bytes()), n0, transpose,
+                     problem_.k);
+    });
+    return;
+  }
+  PackRhsColumns(from, to, n0, transpose, problem_.k);
+}
+
+std::vector<GemmEmitter::StoredSteps> GemmEmitter::StepsInMemory() const {
+  std::vector<StoredSteps> steps = {{problem_.k, problem_.rhs_k, 1}};
+  int64_t packed = problem_.k;
+  for (size_t i = problem_.outer_steps.size(); i-- > 0;) {
+    steps.push_back({problem_.outer_steps[i].size, problem_.outer_steps[i].rhs_stride, packed});
+    packed *= problem_.outer_steps[i].size;
+  }
+  std::sort(steps.begin(), steps.end(), [](const auto& a, const auto& b) { return a.stride > b.stride; });
+  return steps;
+}
+
+bool GemmEmitter::StepsAreNeighbours() const {
+  const std::vector<StoredSteps> steps = StepsInMemory();
+  int64_t stride = 1;
+  for (size_t i = steps.size(); i-- > 0; stride *= steps[i].size) {
+    if (steps[i].stride != stride) return false;
+  }
+  return true;
+}
+
+llvm::Value* GemmEmitter::PackedStep(llvm::Value* k) {
+  llvm::Value* row = Int(0);
+  const std::vector<StoredSteps> steps = StepsInMemory();
+  for (size_t i = steps.size(); i-- > 0;) {
+    llvm::Value* position = i == 0 ? k : b_.CreateURem(k, Int(steps[i].size));
+    if (i > 0) k = b_.CreateUDiv(k, Int(steps[i].size));
+    row = b_.CreateAdd(row, Scale(position, steps[i].packed));
+  }
+  return row;
+}
+
+void GemmEmitter::PackRhsColumns(llvm::Value* from, llvm::Value* to, llvm::Value* n0, bool transpose, int64_t steps) {
+  const int64_t columns = TileColumns();
   const auto pack = [&](int64_t count) {
-    transpose ? PackRhsTransposed(from, to, Int(count)) : PackRhsPanel(from, to, count);
+    transpose ? PackRhsTransposed(from, to, Int(count), steps) : PackRhsPanel(from, to, count);
   };
   const int64_t tail = problem_.n % columns;
   if (tail == 0 || problem_.n < columns) return pack(std::min(problem_.n, columns));
   if (transpose && tail >= schedule_.lanes) {
     llvm::Value* left = b_.CreateSub(Int(problem_.n), n0);
-    return PackRhsTransposed(from, to, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, Int(columns)));
+    return PackRhsTransposed(from, to, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, Int(columns)), steps);
   }
   llvm::Value* whole = b_.CreateICmpSLE(n0, Int(problem_.n - columns));
   EmitIf(b_, whole, "whole", [&] { pack(columns); });
@@ -115,34 +206,43 @@ void GemmEmitter::PackRhsPanel(llvm::Value* from, llvm::Value* to, int64_t colum
   const int lanes = schedule_.lanes;
   const int64_t stored = StoredElement(problem_.rhs_type);
   const int64_t vector_bytes = int64_t{lanes} * arithmetic_.part_bytes();
-  EmitLoop(b_, Int(0), Int(problem_.k), 1, "k", [&](llvm::Value* k) {
+  EmitGroups([&](llvm::Value* k, int64_t steps) {
     llvm::Value* source = At(from, k, problem_.rhs_k * stored);
     llvm::Value* target = At(to, k, layout_.rhs.k_stride * arithmetic_.element_bytes());
     for (int64_t first = 0; first < columns; first += lanes) {
       const int64_t count = std::min<int64_t>(lanes, columns - first);
-      GemmValue value =
-          LoadLanes(At(source, first * problem_.rhs_n * stored), problem_.rhs_type, problem_.rhs_n, count, lanes);
+      llvm::Value* start = At(source, first * problem_.rhs_n * stored);
+      GemmValue value;
+      if (problem_.depth > 1) {
+        value.part[0] = LoadGroups(start, problem_.rhs_type, problem_.rhs_k / problem_.depth, steps, problem_.rhs_n,
+                                   count, lanes);
+      } else {
+        value = LoadLanes(start, problem_.rhs_type, problem_.rhs_n, count, lanes);
+      }
       StoreNative(At(target, first * arithmetic_.element_bytes()), value, vector_bytes, /*aligned=*/true);
     }
   });
 }
 
 // `columns` are at least lanes, unless they are a constant.
-void GemmEmitter::PackRhsTransposed(llvm::Value* from, llvm::Value* to, llvm::Value* columns) {
+void GemmEmitter::PackRhsTransposed(llvm::Value* from, llvm::Value* to, llvm::Value* columns, int64_t all_steps) {
   const int lanes = schedule_.lanes;
   const int quad = TransposeSteps();
   const int groups = lanes / quad;
-  const int bytes = GemmArithmetic::StoredBytes(problem_.rhs_type);
+  const bool groups_of_k = problem_.depth > 1;  // which are elements of 32 bits then
+  const int bytes = groups_of_k ? 4 : GemmArithmetic::StoredBytes(problem_.rhs_type);
   const int64_t stored = StoredElement(problem_.rhs_type);
+  const int64_t step_bytes = stored * problem_.depth;
   const int64_t element = arithmetic_.element_bytes();
   const int64_t row_bytes = layout_.rhs.k_stride * element;
-  llvm::Type* scalar = GemmArithmetic::StoredType(b_.getContext(), problem_.rhs_type, 1);
+  llvm::Type* scalar =
+      groups_of_k ? b_.getInt32Ty() : GemmArithmetic::StoredType(b_.getContext(), problem_.rhs_type, 1);
   const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(columns);
   const bool few = constant != nullptr && constant->getSExtValue() < lanes;
   const bool aligned = few || (constant != nullptr && constant->getSExtValue() % lanes == 0);
   // `count` columns from `first` on by `steps` steps from `k` on; where those are fewer than lanes, zeros fill up.
   const auto block = [&](llvm::Value* k, llvm::Value* first, int64_t steps, int64_t count) {
-    llvm::Value* source = At(At(from, first, problem_.rhs_n * stored), k, stored);
+    llvm::Value* source = Opaque(At(At(from, first, problem_.rhs_n * stored), k, step_bytes));
     // Vector i holds the steps of columns i, i + quad, i + 2 quad and so on, one 128-bit group each, so that all that
     // is left is a transposition inside the groups.
     std::vector<llvm::Value*> vectors;
@@ -162,14 +262,17 @@ void GemmEmitter::PackRhsTransposed(llvm::Value* from, llvm::Value* to, llvm::Va
         }
         pieces.resize(pieces.size() / 2);
       }
-      vectors.push_back(arithmetic_.FromStored(b_, problem_.rhs_type, pieces[0]));
+      vectors.push_back(groups_of_k ? pieces[0] : arithmetic_.FromStored(b_, problem_.rhs_type, pieces[0]));
     }
     TransposeInGroups(b_, vectors, lanes);
-    llvm::Value* target = At(At(to, k, row_bytes), first, element);
+    const bool in_order = all_steps == problem_.k;
+    llvm::Value* target = At(to, first, element);
     for (int64_t step = 0; step < steps; ++step) {
+      llvm::Value* row = in_order ? At(At(target, k, row_bytes), step * row_bytes)
+                                  : At(target, PackedStep(b_.CreateAdd(k, Int(step))), row_bytes);
       GemmValue value;
       value.part[0] = vectors[step];
-      StoreNative(At(target, step * row_bytes), value, 0, aligned);
+      StoreNative(Opaque(row), value, 0, aligned);
     }
   };
   // The last block of a side that is no multiple of it reaches back over the one before and copies some of it again:
@@ -178,9 +281,9 @@ void GemmEmitter::PackRhsTransposed(llvm::Value* from, llvm::Value* to, llvm::Va
     return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, index, b_.CreateSub(size, Int(step)));
   };
   const auto band = [&](llvm::Value* first, int64_t count) {
-    if (problem_.k < quad) return block(Int(0), first, problem_.k, count);
-    EmitLoop(b_, Int(0), Int(problem_.k), quad, "k", [&](llvm::Value* k) {
-      block(problem_.k % quad == 0 ? k : reach_back(k, Int(problem_.k), quad), first, quad, count);
+    if (all_steps < quad) return block(Int(0), first, all_steps, count);
+    EmitLoop(b_, Int(0), Int(all_steps), quad, "k", [&](llvm::Value* k) {
+      block(all_steps % quad == 0 ? k : reach_back(k, Int(all_steps), quad), first, quad, count);
     });
   };
   if (few) return band(Int(0), constant->getSExtValue());

@@ -32,11 +32,32 @@ absl::Status CheckSpec(const GemmSpec& spec) {
   // Products of sizes must stay far from overflow everywhere later on.
   const auto bounded = [](double bytes) { return bytes <= static_cast<double>(kMaxBytes); };
   double batches = 1;
-  for (const GemmBatchDimension& dimension : spec.batch) {
-    if (dimension.size < 0 || dimension.lhs_stride < 0 || dimension.rhs_stride < 0 || dimension.out_stride < 0) {
-      return InvalidArgument("A matrix product has a negative batch size or stride.");
+  for (const auto* dimensions : {&spec.batch, &spec.outer_rows, &spec.outer_steps}) {
+    for (const GemmBatchDimension& dimension : *dimensions) {
+      const bool is_batch = dimensions == &spec.batch;
+      if (dimension.size < (is_batch ? 0 : 1) || dimension.lhs_stride < 0 || dimension.rhs_stride < 0 ||
+          dimension.out_stride < 0) {
+        return InvalidArgument("A matrix product has a negative batch size or stride.");
+      }
+      batches *= static_cast<double>(dimension.size);
+      const double size = static_cast<double>(dimension.size);
+      if (!bounded(16 * size * static_cast<double>(dimension.lhs_stride)) ||
+          !bounded(16 * size * static_cast<double>(dimension.rhs_stride)) ||
+          !bounded(16 * size * static_cast<double>(dimension.out_stride))) {
+        return InvalidArgument("A matrix product's batch stride is too large to address.");
+      }
     }
-    batches *= static_cast<double>(dimension.size);
+  }
+  double padded = 16;
+  for (const GemmPadding& dimension : spec.padding) {
+    if (dimension.size < 1 || dimension.dilation < 1 || dimension.padded < 1) {
+      return InvalidArgument("A matrix product has a padded dimension without elements.");
+    }
+    padded *= static_cast<double>(dimension.padded);
+  }
+  if (!bounded(padded) || spec.lhs_offset < 0 || spec.rhs_offset < 0 || spec.out_offset < 0 ||
+      spec.column_group < 0 || spec.column_group_stride < 0) {
+    return InvalidArgument("A matrix product's lhs is too large to address.");
   }
   for (const GemmMatrix* matrix : {&spec.lhs, &spec.rhs, &spec.out}) {
     if (matrix->row_stride < 0 || matrix->column_stride < 0) {
@@ -55,20 +76,16 @@ absl::Status CheckSpec(const GemmSpec& spec) {
     return InvalidArgument("A matrix product of ", batches, " x [", spec.m, ",", spec.k, "] x [", spec.k, ",", spec.n,
                            "] is too large to address.");
   }
-  for (const GemmBatchDimension& dimension : spec.batch) {
-    const double size = dimension.size;
-    if (!bounded(16 * size * dimension.lhs_stride) || !bounded(16 * size * dimension.rhs_stride) ||
-        !bounded(16 * size * dimension.out_stride)) {
-      return InvalidArgument("A matrix product's batch stride is too large to address.");
-    }
-  }
   return absl::OkStatus();
 }
+
+bool HasOffset(const GemmSpec& spec) { return spec.lhs_offset > 0 || spec.rhs_offset > 0 || spec.out_offset > 0; }
 
 // Whether lanes should run along m. Stores along a contiguous side come first, then full vectors.
 bool ShouldSwap(const GemmSpec& spec, int lanes) {
   const bool n_contiguous = spec.out.column_stride == 1 || spec.n == 1;
   const bool m_contiguous = spec.out.row_stride == 1 || spec.m == 1;
+  if (!spec.outer_rows.empty() || !spec.padding.empty() || HasOffset(spec) || spec.column_group > 0) return false;
   if (spec.n == 1 && spec.m > 1) return true;
   if (spec.m == 1) return false;
   if (!n_contiguous && m_contiguous) return true;
@@ -77,13 +94,22 @@ bool ShouldSwap(const GemmSpec& spec, int lanes) {
 }
 
 // Cycles per step of k for one micro-tile on a core with two multiply-adds and two loads per cycle.
-double TileCycles(int64_t rows, int64_t vectors, int parts) {
+double TileCycles(int64_t rows, int64_t vectors, int parts, bool own_elements) {
   const double accumulators = static_cast<double>(rows * vectors * parts);
   const double arithmetic = accumulators * parts / 2;
-  const double loads = static_cast<double>((rows + vectors) * parts) / 2;
+  const double loads = static_cast<double>(((own_elements ? rows * vectors : rows) + vectors) * parts) / 2;
   // Four cycles until a sum can take its next product.
   const double latency = 4.0 * parts;
   return std::max({arithmetic, loads, latency}) + 0.05 * loads;
+}
+
+// How many steps of k one instruction can take together in a tile kernel over `spec`.
+int ChooseDepth(const GemmSpec& spec, const GemmArithmetic& arithmetic, bool swapped, bool plain) {
+  const int depth = arithmetic.MaxDepth(spec.lhs.type, spec.rhs.type);
+  const int64_t m = swapped ? spec.n : spec.m, n = swapped ? spec.m : spec.n;
+  if (depth == 1 || m < 3 || n < 3 || spec.k < 2 * depth || spec.column_group > 0) return 1;
+  if (!plain && (swapped || spec.lhs.column_stride != 1 || spec.k % depth != 0)) return 1;
+  return depth;
 }
 
 // The micro-tile with the least estimated time over the whole [m, n].
@@ -91,23 +117,25 @@ void ChooseTile(const GemmProblem& problem, const GemmArithmetic& arithmetic, in
   const int parts = arithmetic.parts();
   const int registers = Host().vector_registers;
   // A vector of rhs that comes from further away than the first-level cache takes part of a cycle more.
-  const int64_t rhs_bytes = problem.n * problem.k * arithmetic.element_bytes();
+  const int64_t rhs_bytes = problem.n * problem.k_total() * arithmetic.element_bytes();
   const double distance = rhs_bytes > Host().l2_bytes ? 0.3 : rhs_bytes > Host().l1_bytes / 2 ? 0.1 : 0.0;
   // Rows that lie a multiple of 4096 bytes apart share a set of the first-level cache, which holds some ten of them.
   const int64_t lhs_row_bytes = problem.lhs_m * GemmArithmetic::StoredBytes(problem.lhs_type) * parts;
-  const int64_t max_rows = problem.lhs_k == 1 && lhs_row_bytes % 4096 == 0 ? 10 : 28;
+  const int64_t max_rows = problem.lhs_k == problem.depth && lhs_row_bytes % 4096 == 0 ? 10 : 28;
   double best = std::numeric_limits<double>::infinity();
+  // Signed bytes take sums of their own (GemmEmitter::AddsOffset).
+  const int offset_sums = problem.depth == 4 && problem.lhs_type == problem.rhs_type ? 1 : 0;
   const int64_t all_vectors = CeilDivide(problem.n, lanes);
   for (int vectors = 1; vectors <= 8 && vectors <= all_vectors; ++vectors) {
     for (int rows = 1; rows <= max_rows && rows <= problem.m; ++rows) {
       // With one row, products take the rhs vectors straight from memory.
-      const int operands = (rows == 1 ? 1 : vectors * parts) + parts;
+      const int operands = (rows == 1 ? 1 : vectors * parts) + parts + offset_sums * (vectors + 2);
       if (rows * vectors * parts + operands > registers) break;
       const int64_t columns = int64_t{vectors} * lanes;
       const int64_t row_tail = problem.m % rows;
       const int64_t vector_tail = CeilDivide(problem.n % columns, lanes);
       const auto tile = [&](int64_t r, int64_t v) {
-        return TileCycles(r, v, parts) + distance * static_cast<double>(v * parts);
+        return TileCycles(r, v, parts, problem.column_group > 0) + distance * static_cast<double>(v * parts);
       };
       const auto band = [&](int64_t v) {
         return static_cast<double>(problem.m / rows) * tile(rows, v) + (row_tail > 0 ? tile(row_tail, v) : 0.0);
@@ -115,7 +143,8 @@ void ChooseTile(const GemmProblem& problem, const GemmArithmetic& arithmetic, in
       double cycles =
           static_cast<double>(problem.n / columns) * band(vectors) + (vector_tail > 0 ? band(vector_tail) : 0.0);
       // Every size of tile is a kernel to compile, which weighs more the shorter the product runs.
-      const double penalty = 1.01 + 2e3 / (cycles * static_cast<double>(problem.k) + 2e4);
+      const double work = cycles * static_cast<double>(problem.k_total() * problem.m_outer * problem.batches);
+      const double penalty = 1.01 + 2e3 / (work + 2e4);
       if (row_tail > 0 && problem.m > rows) cycles *= penalty;
       if (problem.n % columns > 0 && problem.n > columns) cycles *= penalty;
       if (cycles < best * 0.999) {
@@ -137,11 +166,20 @@ void ChooseBlocks(const GemmProblem& problem, const GemmArithmetic& arithmetic, 
   const bool dot = schedule.kind == Kind::kDot;
   const int64_t rows = schedule.rows;
   const int64_t columns = dot ? schedule.vectors : int64_t{schedule.vectors} * schedule.lanes;
-  const int64_t row_panels = std::max<int64_t>(CeilDivide(problem.m, rows), 1);
+  const int64_t row_panels = std::max<int64_t>(CeilDivide(problem.m, rows) * problem.m_outer, 1);
   const int64_t column_panels = std::max<int64_t>(CeilDivide(problem.n, columns), 1);
+  const int64_t all_steps = problem.k_total();
 
-  schedule.k_block = problem.k;
-  if (dot && IsLongForDot(problem, arithmetic) && schedule.unroll == 1) {
+  schedule.k_block = all_steps;
+  if (problem.k_outer > 1) {
+    // Both operands of a long sum should stay in the second-level cache while the block's tiles pass over them.
+    const int64_t step_bytes =
+        (std::min<int64_t>(row_panels, 4) * rows + columns * std::min<int64_t>(column_panels, 4)) * element;
+    const int64_t limit = Host().l2_bytes / 2;
+    if (all_steps * step_bytes > limit && row_panels * column_panels > 1) {
+      schedule.k_block = std::max<int64_t>(limit / (step_bytes * problem.k), 1) * problem.k;
+    }
+  } else if (dot && IsLongForDot(problem, arithmetic) && schedule.unroll == 1) {
     // Every group of columns reads all of lhs: a stretch of it at a time, from the first-level cache.
     const int64_t steps = Host().l1_bytes * 2 / 3 / (problem.m * element);
     schedule.k_block = std::max<int64_t>(steps / schedule.lanes, 1) * schedule.lanes;
@@ -150,18 +188,18 @@ void ChooseBlocks(const GemmProblem& problem, const GemmArithmetic& arithmetic, 
     const int64_t limit = Host().l2_bytes / 4;
     if (schedule.pack_rhs) {
       if (panel_bytes > limit) schedule.k_block = RoundUp(CeilDivide(problem.k, CeilDivide(panel_bytes, limit)), 16);
-    } else if (problem.rhs_k * element >= 1024 && column_panels > 1) {
+    } else if (problem.column_group == 0 && problem.rhs_k * element >= 1024 && column_panels > 1) {
       // Rows of rhs lie on pages of their own: few at a time, each read far along.
       schedule.k_block = std::min<int64_t>(problem.k, row_panels == 1 ? 16 : 64);
     }
   }
-  schedule.k_block = std::min(schedule.k_block, problem.k);
+  schedule.k_block = std::min(schedule.k_block, all_steps);
 
   // A block of lhs stays in the second-level cache while the rhs micro-tiles pass by.
   const int64_t lhs_panel_bytes = std::max<int64_t>(rows * schedule.k_block * element, 1);
   int64_t m_panels = std::clamp<int64_t>(Host().l2_bytes / 2 / lhs_panel_bytes, 1, row_panels);
   int64_t n_panels = column_panels;
-  if (schedule.k_block < problem.k) {
+  if (schedule.k_block < all_steps) {
     const int64_t tile_bytes = rows * columns * element * (dot ? schedule.lanes : 1);
     const int64_t tiles = std::max<int64_t>(kPartialTileBytes / tile_bytes, 1);
     if (schedule.pack_rhs) {
@@ -172,7 +210,7 @@ void ChooseBlocks(const GemmProblem& problem, const GemmArithmetic& arithmetic, 
       n_panels = std::clamp<int64_t>(tiles / m_panels, 1, n_panels);
     }
   }
-  const double panel_work = static_cast<double>(rows * columns) * static_cast<double>(problem.k);
+  const double panel_work = static_cast<double>(rows * columns) * static_cast<double>(all_steps);
   const auto tasks = [&] {
     return problem.batches * CeilDivide(row_panels, m_panels) * CeilDivide(column_panels, n_panels);
   };
@@ -202,12 +240,15 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
   GemmPlan plan;
   GemmSchedule& schedule = plan.schedule;
   schedule.swapped = ShouldSwap(spec, full_lanes);
-  const GemmProblem problem = MakeGemmProblem(spec, schedule.swapped);
-  const int64_t m = problem.m, n = problem.n, k = problem.k;
+  const bool plain = spec.outer_rows.empty() && spec.outer_steps.empty() && spec.padding.empty() &&
+                     !HasOffset(spec) && spec.column_group == 0;
+  GemmProblem problem = MakeGemmProblem(spec, schedule.swapped, 1);
+  const int64_t m = problem.m, n = problem.n;
+  int64_t k = problem.k_total();
   schedule.lanes = static_cast<int>(std::min<int64_t>(full_lanes, PowerOfTwoAtLeast(std::max<int64_t>(n, 1))));
 
   const bool rhs_along_k = problem.rhs_k == 1 && problem.rhs_n != 1;
-  if (parts == 1 && rhs_along_k && m >= 1 && m <= 8 && k >= full_lanes && k * n > 256) {
+  if (plain && parts == 1 && rhs_along_k && m >= 1 && m <= 8 && k >= full_lanes && k * n > 256) {
     // Packing rhs would cost more than the product.
     schedule.kind = Kind::kDot;
     schedule.lanes = full_lanes;
@@ -220,12 +261,22 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
     schedule.pack_lhs = problem.lhs_k != 1 || (convert && n >= 4 * columns);
     schedule.unroll = std::clamp(8 / (schedule.rows * schedule.vectors), 1, 8);
   } else {
+    schedule.depth = ChooseDepth(spec, arithmetic, schedule.swapped, plain);
+    if (schedule.depth > 1) {
+      problem = MakeGemmProblem(spec, schedule.swapped, schedule.depth);
+      k = problem.k_total();
+      schedule.lanes = std::max(schedule.lanes, 4);
+    }
     ChooseTile(problem, arithmetic, schedule.lanes, schedule);
     const int64_t columns = int64_t{schedule.vectors} * schedule.lanes;
-    const int64_t row_panels = CeilDivide(m, schedule.rows);
+    const int64_t row_panels = CeilDivide(m, schedule.rows) * problem.m_outer;
     const int64_t column_panels = CeilDivide(n, columns);
     const bool convert_rhs = !arithmetic.IsNative(problem.rhs_type);
-    if (problem.rhs_n != 1 && n > 1) {
+    if (schedule.depth > 1) {
+      schedule.pack_rhs = true;
+    } else if (problem.rhs_n == 0) {
+      schedule.pack_rhs = false;
+    } else if (problem.rhs_n != 1 && n > 1) {
       schedule.pack_rhs = k * n > 256;
     } else if (convert_rhs || parts == 2) {
       schedule.pack_rhs = row_panels >= 3;
@@ -235,7 +286,11 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
           row_panels >= 12 && column_panels >= 2 && n * k * arithmetic.element_bytes() > Host().l1_bytes / 2;
     }
     const bool convert_lhs = !arithmetic.IsNative(problem.lhs_type);
-    if (convert_lhs) {
+    if (schedule.depth > 1) {
+      schedule.pack_lhs = problem.lhs_k != schedule.depth || problem.k_left != 0;
+    } else if (!plain) {
+      schedule.pack_lhs = false;
+    } else if (convert_lhs) {
       schedule.pack_lhs = column_panels >= 2;
     } else if (problem.lhs_k == 1) {
       schedule.pack_lhs = false;
@@ -247,7 +302,7 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
     const int64_t accumulators = int64_t{schedule.rows} * schedule.vectors * parts;
     schedule.unroll = accumulators >= 20 ? 2 : accumulators >= 8 ? 4 : 8;
     // Short sums do not repay the code that finishes what unrolling leaves over.
-    while (k < 64 && schedule.unroll > 1 && k % schedule.unroll != 0) schedule.unroll /= 2;
+    while (problem.k < 64 && schedule.unroll > 1 && problem.k % schedule.unroll != 0) schedule.unroll /= 2;
   }
   if (k == 0) schedule.pack_lhs = schedule.pack_rhs = false;
   ChooseBlocks(problem, arithmetic, threads, schedule);
@@ -272,7 +327,24 @@ absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPl
     return InvalidArgument(
         "The schedule of a matrix product is out of range or its blocks are no multiples of its tile.");
   }
-  const GemmProblem problem = MakeGemmProblem(spec, schedule.swapped);
+  if (schedule.depth != 1 && schedule.depth != arithmetic.MaxDepth(spec.lhs.type, spec.rhs.type)) {
+    return InvalidArgument("This processor has no products of ", schedule.depth, " steps for these types.");
+  }
+  const GemmProblem problem = MakeGemmProblem(spec, schedule.swapped, schedule.depth);
+  if (schedule.depth > 1 &&
+      (schedule.kind != Kind::kTile || !schedule.pack_rhs || schedule.lanes < 4 || schedule.lanes > 16 ||
+       spec.column_group > 0 || (!schedule.pack_lhs && (problem.lhs_k != schedule.depth || problem.k_left != 0)))) {
+    return InvalidArgument("A schedule with several steps at once needs tiles, packed rhs, and whole groups in lhs.");
+  }
+  const bool outer = !spec.outer_rows.empty() || !spec.outer_steps.empty();
+  const bool own_lhs = !spec.padding.empty() || HasOffset(spec) || spec.column_group > 0;
+  if ((outer || own_lhs) &&
+      (schedule.pack_lhs || schedule.kind == Kind::kDot || (arithmetic.parts() != 1 && own_lhs) ||
+       (schedule.swapped && (own_lhs || !spec.outer_rows.empty())) ||
+       (problem.k_outer > 1 && (problem.k == 0 || schedule.k_block % problem.k != 0)) ||
+       (spec.column_group > 0 && schedule.lanes % spec.column_group != 0))) {
+    return InvalidArgument("A matrix product with outer dimensions or a padded lhs has a schedule that is for others.");
+  }
   if (schedule.kind == Kind::kDot &&
       (arithmetic.parts() != 1 || problem.rhs_k != 1 || schedule.pack_rhs ||
        (problem.lhs_k != 1 && !schedule.pack_lhs) || (schedule.vectors & (schedule.vectors - 1)) != 0 ||
@@ -282,16 +354,14 @@ absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPl
         "A dot schedule needs real operands that are contiguous along k, a power of two of columns, and no unrolling "
         "when k is split, which it is into whole vectors.");
   }
-  const GemmLayout layout = MakeGemmLayout(problem, schedule, arithmetic);
+  const GemmLayout layout = MakeGemmLayout(problem, schedule, arithmetic, spec);
   plan.scratch_bytes = layout.scratch_bytes;
-  plan.multiply_adds = static_cast<double>(problem.batches) * static_cast<double>(problem.m) *
-                       static_cast<double>(problem.n) * static_cast<double>(problem.k);
+  const double rows = static_cast<double>(problem.m * problem.m_outer), steps = static_cast<double>(problem.k_total());
+  plan.multiply_adds = static_cast<double>(problem.batches) * rows * static_cast<double>(problem.n) * steps;
   // Full vectors at full rate, and memory read once at some 16 bytes per nanosecond.
   const double lanes = std::max(Host().vector_bytes / arithmetic.part_bytes(), 1);
   const double bytes = static_cast<double>(problem.batches) *
-                       (static_cast<double>(problem.m) * static_cast<double>(problem.k) +
-                        static_cast<double>(problem.k) * static_cast<double>(problem.n) +
-                        static_cast<double>(problem.m) * static_cast<double>(problem.n)) *
+                       (rows * steps + steps * static_cast<double>(problem.n) + rows * static_cast<double>(problem.n)) *
                        arithmetic.element_bytes();
   const double used = std::min<double>(1.0, static_cast<double>(std::max<int64_t>(problem.n, 1)) / lanes);
   const double parts = arithmetic.parts();
@@ -311,8 +381,7 @@ absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPl
     plan.phases.push_back({absl::StrCat(name, ".pack"), pack_tasks, grain(moved, pack_tasks)});
   }
   const int64_t tasks = problem.batches * layout.m_blocks * layout.n_blocks;
-  const double stored =
-      16.0 * static_cast<double>(problem.batches) * static_cast<double>(problem.m) * static_cast<double>(problem.n);
+  const double stored = 16.0 * static_cast<double>(problem.batches) * rows * static_cast<double>(problem.n);
   plan.phases.push_back({std::string(name), tasks, grain(plan.multiply_adds + stored, tasks)});
   return absl::OkStatus();
 }

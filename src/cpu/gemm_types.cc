@@ -1,8 +1,10 @@
 #include "src/cpu/gemm_types.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsX86.h"
 #include "src/base/status.h"
 #include "src/cpu/host_isa.h"
 
@@ -107,6 +109,11 @@ bool GemmArithmetic::IsNative(PrimitiveType type) const {
   return hlo::IsIntegral(type) && hlo::BitWidth(type) == 8 * bytes_;
 }
 
+PrimitiveType GemmArithmetic::native_type() const {
+  if (kind_ == Kind::kFloat) return bytes_ == 4 ? PrimitiveType::kF32 : PrimitiveType::kF64;
+  return bytes_ == 4 ? PrimitiveType::kS32 : PrimitiveType::kS64;
+}
+
 llvm::Type* GemmArithmetic::PartType(llvm::LLVMContext& context, int lanes) const {
   llvm::Type* scalar = kind_ == Kind::kFloat
                            ? (bytes_ == 4 ? llvm::Type::getFloatTy(context) : llvm::Type::getDoubleTy(context))
@@ -189,6 +196,38 @@ llvm::Value* GemmArithmetic::ToStored(llvm::IRBuilder<>& b, PrimitiveType type, 
   if (type == PrimitiveType::kPred) return b.CreateZExt(part, LikeLanes(b.getInt8Ty(), part));
   if (type == PrimitiveType::kF16) return b.CreateBitCast(part, LikeLanes(b.getInt16Ty(), part));
   return part;
+}
+
+int GemmArithmetic::MaxDepth(PrimitiveType lhs, PrimitiveType rhs) const {
+  const bool brain = kind_ == Kind::kFloat && bytes_ == 4 && lhs == PrimitiveType::kBF16 && rhs == lhs;
+  if (brain) return Host().brain_dot ? 2 : 1;
+  const auto is_byte = [](PrimitiveType type) { return type == PrimitiveType::kS8 || type == PrimitiveType::kU8; };
+  const bool bytes = kind_ == Kind::kInteger && bytes_ == 4 && is_byte(lhs) && is_byte(rhs) &&
+                     (lhs == PrimitiveType::kS8 || rhs == PrimitiveType::kS8);
+  return bytes && Host().byte_dot ? 4 : 1;
+}
+
+llvm::Value* GemmArithmetic::MultiplyAddGroups(llvm::IRBuilder<>& b, PrimitiveType lhs, PrimitiveType rhs,
+                                               llvm::Value* x, llvm::Value* y, llvm::Value* sum) const {
+  const unsigned lanes = llvm::cast<llvm::FixedVectorType>(sum->getType())->getNumElements();
+  const auto pick = [&](llvm::Intrinsic::ID narrow, llvm::Intrinsic::ID middle, llvm::Intrinsic::ID wide) {
+    return lanes == 4 ? narrow : lanes == 8 ? middle : wide;
+  };
+  if (kind_ == Kind::kFloat) {
+    llvm::Type* pairs = llvm::FixedVectorType::get(b.getBFloatTy(), 2 * lanes);
+    return b.CreateIntrinsic(pick(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_128,
+                                  llvm::Intrinsic::x86_avx512bf16_dpbf16ps_256,
+                                  llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512),
+                             {}, {sum, b.CreateBitCast(x, pairs), b.CreateBitCast(y, pairs)});
+  }
+  // The instruction takes unsigned bytes first, signed ones second.
+  if (lhs == PrimitiveType::kS8 && rhs == PrimitiveType::kU8) std::swap(x, y);
+  if (lhs == PrimitiveType::kS8 && rhs == PrimitiveType::kS8) {
+    x = b.CreateXor(x, llvm::ConstantInt::get(x->getType(), 0x80808080u));
+  }
+  return b.CreateIntrinsic(pick(llvm::Intrinsic::x86_avx512_vpdpbusd_128, llvm::Intrinsic::x86_avx512_vpdpbusd_256,
+                                llvm::Intrinsic::x86_avx512_vpdpbusd_512),
+                           {}, {sum, x, y});
 }
 
 llvm::Value* GemmArithmetic::Zero(llvm::LLVMContext& context, int lanes) const {

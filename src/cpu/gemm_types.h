@@ -26,6 +26,8 @@ class GemmArithmetic {
   int element_bytes() const { return bytes_ * parts_; }
   // Whether an operand of this type is in memory as it is in the sum.
   bool IsNative(hlo::PrimitiveType type) const;
+  // The real type that values have during the sum (kLogical: as s32).
+  hlo::PrimitiveType native_type() const;
 
   llvm::Type* PartType(llvm::LLVMContext& context, int lanes) const;
   // Type in memory of one part of an element.
@@ -34,6 +36,12 @@ class GemmArithmetic {
 
   // One part as loaded to one part in the sum's type.
   llvm::Value* FromStored(llvm::IRBuilder<>& b, hlo::PrimitiveType type, llvm::Value* stored) const;
+  // GemmSchedule::depth that the host has for operands of these types; 1 when none.
+  int MaxDepth(hlo::PrimitiveType lhs, hlo::PrimitiveType rhs) const;
+  // sum + the products of groups of `depth` elements in each 32-bit lane of x and y, which are of these types. Of two
+  // signed bytes, 128 is added to that of x: whoever calls takes the product of 128s and y off in the end.
+  llvm::Value* MultiplyAddGroups(llvm::IRBuilder<>& b, hlo::PrimitiveType lhs, hlo::PrimitiveType rhs, llvm::Value* x,
+                                 llvm::Value* y, llvm::Value* sum) const;
   // The sum, rounded or wrapped to `result` and in its register form.
   kernel::Value ToResult(llvm::IRBuilder<>& b, hlo::PrimitiveType result, const GemmValue& sum) const;
   // Register form to memory form, one part.

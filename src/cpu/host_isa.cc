@@ -44,6 +44,8 @@ HostIsa Detect() {
     isa.vector_bytes = 64;
     isa.vector_registers = 32;
     isa.masked_moves = true;
+    isa.brain_dot = has("avx512bf16");
+    isa.byte_dot = has("avx512vnni");
   } else if (has("avx")) {
     isa.vector_bytes = 32;
   }

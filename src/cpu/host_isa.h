@@ -16,6 +16,8 @@ struct HostIsa {
   bool fma = false;
   bool masked_moves = false;      // masked loads and stores cost no more than plain ones (AVX-512)
   bool half_conversions = false;  // f16 <-> f32 in vectors
+  bool brain_dot = false;         // products of bf16 pairs added to f32 (AVX512-BF16)
+  bool byte_dot = false;          // products of four unsigned with four signed bytes added to s32 (AVX512-VNNI)
   int64_t l1_bytes = 32 << 10;    // data caches of one core
   int64_t l2_bytes = 512 << 10;
   int64_t l3_bytes = 8 << 20;  // shared; 0 when there is none

@@ -95,12 +95,29 @@ absl::Status Generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::
 
 }  // namespace
 
-JitModule::JitModule() = default;
+JitModule::JitModule() : memory_(std::make_unique<JitMemory>()) {}
 JitModule::~JitModule() = default;
 
 void* JitModule::Lookup(absl::string_view name) const {
   const auto it = functions_.find(name);
   return it == functions_.end() ? nullptr : it->second;
+}
+
+absl::Status JitModule::Link() {
+  const llvm::MemoryBufferRef buffer(llvm::StringRef(object_.data(), object_.size()), "kiln");
+  llvm::Expected<std::unique_ptr<llvm::object::ObjectFile>> file = llvm::object::ObjectFile::createObjectFile(buffer);
+  if (!file) return Internal("An unreadable object: ", llvm::toString(file.takeError()));
+  TableResolver resolver;
+  llvm::RuntimeDyld linker(*memory_, resolver);
+  linker.loadObject(**file);
+  if (!linker.hasError()) linker.resolveRelocations();
+  if (linker.hasError()) return Internal("Linking generated code: ", linker.getErrorString().str());
+  std::string error;
+  if (memory_->finalizeMemory(&error)) return ResourceExhausted(error);
+  for (const auto& [name, symbol] : linker.getSymbolTable()) {
+    functions_.emplace(std::string(name), reinterpret_cast<void*>(symbol.getAddress()));
+  }
+  return absl::OkStatus();
 }
 
 int64_t JitModule::code_bytes() const { return static_cast<int64_t>(memory_->code_bytes()); }
@@ -164,7 +181,6 @@ absl::StatusOr<std::unique_ptr<JitModule>> JitCompiler::Compile(std::unique_ptr<
   std::unique_ptr<llvm::TargetMachine> machine = Borrow();
   if (machine == nullptr) return Internal("LLVM could not make another target machine.");
   const auto diagnostics = std::make_unique<DiagnosticScope>(*context);
-  auto memory = std::make_unique<JitMemory>();
   std::unique_ptr<JitModule> result(new JitModule);
   auto object = std::make_unique<llvm::SmallVector<char, 0>>();
 
@@ -180,22 +196,10 @@ absl::StatusOr<std::unique_ptr<JitModule>> JitCompiler::Compile(std::unique_ptr<
         KILN_RETURN_IF_ERROR(diagnostics->status());
         times->codegen = clock.Lap();
 
-        const llvm::MemoryBufferRef buffer(llvm::StringRef(object->data(), object->size()), "kiln");
-        llvm::Expected<std::unique_ptr<llvm::object::ObjectFile>> file =
-            llvm::object::ObjectFile::createObjectFile(buffer);
-        if (!file) return Internal("LLVM emitted an unreadable object: ", llvm::toString(file.takeError()));
-        TableResolver resolver;
-        llvm::RuntimeDyld linker(*memory, resolver);
-        linker.loadObject(**file);
-        if (!linker.hasError()) linker.resolveRelocations();
-        if (linker.hasError()) return Internal("Linking generated code: ", linker.getErrorString().str());
-        std::string error;
-        if (memory->finalizeMemory(&error)) return ResourceExhausted(error);
-        for (const auto& [name, symbol] : linker.getSymbolTable()) {
-          result->functions_.emplace(std::string(name), reinterpret_cast<void*>(symbol.getAddress()));
-        }
+        result->object_.assign(object->begin(), object->end());
+        KILN_RETURN_IF_ERROR(result->Link());
         times->link = clock.Lap();
-        times->code_bytes = static_cast<int64_t>(memory->code_bytes());
+        times->code_bytes = result->code_bytes();
         return absl::OkStatus();
       },
       &fatal);
@@ -204,14 +208,23 @@ absl::StatusOr<std::unique_ptr<JitModule>> JitCompiler::Compile(std::unique_ptr<
     machine.release();
     module.release();
     context.release();
-    memory.release();
+    result.release();
     return status;
   }
   GiveBack(std::move(machine));
   module.reset();
   context.reset();
   KILN_RETURN_IF_ERROR(status);
-  result->memory_ = std::move(memory);
+  return result;
+}
+
+absl::StatusOr<std::unique_ptr<JitModule>> JitCompiler::Link(absl::string_view object) {
+  std::unique_ptr<JitModule> result(new JitModule);
+  result->object_.assign(object.begin(), object.end());
+  bool fatal = false;
+  absl::Status status = GuardLlvm([&] { return result->Link(); }, &fatal);
+  if (fatal) result.release();
+  KILN_RETURN_IF_ERROR(status);
   return result;
 }
 

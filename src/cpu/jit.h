@@ -50,10 +50,16 @@ class JitModule {
   }
 
   int64_t code_bytes() const;
+  // The relocatable object that was linked, from which JitCompiler::Link makes the same module again.
+  absl::string_view object() const { return {object_.data(), object_.size()}; }
 
  private:
   friend class JitCompiler;
   JitModule();
+  // Links `object_`; on LLVM's guard.
+  absl::Status Link();
+
+  std::vector<char> object_;
   std::unique_ptr<JitMemory> memory_;
   absl::flat_hash_map<std::string, void*> functions_;
 };
@@ -77,6 +83,9 @@ class JitCompiler {
   // FindRuntimeSymbol alone. `times` may be null. An error of LLVM's, fatal ones included, comes back as INTERNAL.
   absl::StatusOr<std::unique_ptr<JitModule>> Compile(std::unique_ptr<llvm::LLVMContext> context,
                                                      std::unique_ptr<llvm::Module> module, CompileTimes* times);
+
+  // Links an object that Compile made, in this process or in another one of the same build on the same kind of machine.
+  absl::StatusOr<std::unique_ptr<JitModule>> Link(absl::string_view object);
 
   // The same module's assembly, or its IR after optimization. `module` is left as it was.
   absl::StatusOr<std::string> EmitAssembly(const llvm::Module& module);

@@ -109,7 +109,6 @@ double KeySortNanoseconds(const Instruction& instruction) {
 
 absl::Status EmitKeySort(llvm::IRBuilder<>* builder, const Instruction& instruction, const OpArrays& arrays) {
   llvm::IRBuilder<>& b = *builder;
-  RegisterSortSymbols();
   if (instruction.operand(0)->shape().element_count() == 0) return absl::OkStatus();
   if (instruction.opcode() == Opcode::kTopK) {
     const TopRowsShape shape = TopShape(instruction);

@@ -1,9 +1,10 @@
-// Matrix products of a program: a dot, or a fusion around one whose epilogue runs on the product's registers.
+// Matrix products of a program: a dot or convolution, or a fusion around one whose epilogue runs on the product's registers.
 #ifndef KILN_CPU_MATRIX_PRODUCT_H_
 #define KILN_CPU_MATRIX_PRODUCT_H_
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "src/cpu/gemm.h"
@@ -14,13 +15,20 @@
 namespace kiln::cpu {
 
 struct MatrixProduct {
-  const hlo::Instruction* dot = nullptr;
+  const hlo::Instruction* hero = nullptr;  // the dot or convolution
   // Operands of the instruction that the product's sides are.
   int64_t lhs_operand = 0;
   int64_t rhs_operand = 1;
-  std::unique_ptr<kernel::Kernel> epilogue;  // null: a bare dot
-  GemmSpec spec;  // refers to `epilogue` and to the target info it was made with
-  GemmPlan plan;
+  // Run one after the other, in the same scratch memory.
+  struct Part {
+    std::unique_ptr<kernel::Kernel> epilogue;  // null: the hero alone
+    GemmSpec spec;                             // refers to `epilogue` and to the target info it was made with
+    GemmPlan plan;
+  };
+  std::vector<Part> parts;
+
+  int64_t scratch_bytes() const;
+  int64_t estimated_nanoseconds() const;  // on one thread
 };
 
 // The product that `instruction` is, or nothing when it is none that generated matrix products know; then a plain kernel

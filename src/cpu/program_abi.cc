@@ -4,6 +4,7 @@
 
 #include "src/base/thread_pool.h"
 #include "src/cpu/jit_symbols.h"
+#include "src/cpu/radix_sort.h"
 
 namespace kiln::cpu {
 
@@ -28,6 +29,7 @@ bool RunCustomCall(ProgramContext* context, int32_t stage, int64_t number, void*
 void RegisterProgramSymbols() {
   AddRuntimeSymbol(kParallelForName, reinterpret_cast<void*>(&ParallelFor));
   AddRuntimeSymbol(kCustomCallName, reinterpret_cast<void*>(&RunCustomCall));
+  RegisterSortSymbols();
 }
 
 }  // namespace kiln::cpu

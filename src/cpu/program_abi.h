@@ -39,7 +39,8 @@ inline constexpr char kParallelForName[] = "kiln_parallel_for";
 bool RunCustomCall(ProgramContext* context, int32_t stage, int64_t number, void* const* buffers, int64_t buffer_count);
 inline constexpr char kCustomCallName[] = "kiln_custom_call";
 
-// Makes the functions above known to the linker of generated code. Idempotent.
+// Makes the functions above, and all others that any program calls, known to the linker of generated code: code that was
+// compiled elsewhere may be linked first. Idempotent.
 void RegisterProgramSymbols();
 
 }  // namespace kiln::cpu

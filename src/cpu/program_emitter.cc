@@ -73,7 +73,7 @@ analysis::TargetHooks ProgramEmitter::Hooks() {
   };
   hooks.scratch_bytes = [this](const Instruction& instruction) -> int64_t {
     auto product = products_.find(&instruction);
-    if (product != products_.end()) return product->second->plan.scratch_bytes;
+    if (product != products_.end()) return product->second->scratch_bytes();
     return HasOpEmitter(instruction) ? OpScratchBytes(instruction) : 0;
   };
   return hooks;
@@ -132,7 +132,7 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
     if (ShareCode(*instruction, *operations_.FirstLike(*instruction), times)) continue;
     KILN_ASSIGN_OR_RETURN(std::optional<MatrixProduct> product, FindMatrixProduct(*instruction, target_, threads_));
     if (product.has_value()) {
-      estimated_nanoseconds_ += times * static_cast<double>(product->plan.estimated_nanoseconds);
+      estimated_nanoseconds_ += times * static_cast<double>(product->estimated_nanoseconds());
       products_.emplace(instruction, std::make_shared<const MatrixProduct>(*std::move(product)));
       ++kernel_count_;
       continue;
@@ -162,7 +162,7 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
 
 bool ProgramEmitter::ShareCode(const Instruction& instruction, const Instruction& other, double times) {
   if (auto product = products_.find(&other); product != products_.end()) {
-    estimated_nanoseconds_ += times * static_cast<double>(product->second->plan.estimated_nanoseconds);
+    estimated_nanoseconds_ += times * static_cast<double>(product->second->estimated_nanoseconds());
     products_.emplace(&instruction, std::shared_ptr(product->second));
   } else if (auto kernel = kernels_.find(&other); kernel != kernels_.end()) {
     estimated_nanoseconds_ += times * kernel->second->nanoseconds;

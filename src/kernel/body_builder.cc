@@ -77,7 +77,7 @@ ValueId BodyBuilder::AddLoad(int parameter, const Index& index, ValueId predicat
   const Parameter& p = kernel_.parameters[parameter];
   Op op{OpKind::kLoad, p.type};
   op.parameter = parameter;
-  op.offset = Linearize(index, p.dimensions);
+  op.offset = kernel_.terms.Recombine(Linearize(index, p.dimensions));
   op.predicate = predicate;
   // What is also written is read anew in every iteration.
   if (p.is_updated) op.loops = open_[0].loops;
@@ -130,7 +130,8 @@ IndexExpr BodyBuilder::ToIndex(ValueId value, IndexRange range, bool clamp) {
 }
 
 void BodyBuilder::AddStore(int parameter, const Index& index, ValueId value, ValueId predicate) {
-  Store store{parameter, Linearize(index, kernel_.parameters[parameter].dimensions), value, predicate};
+  Store store{parameter, kernel_.terms.Recombine(Linearize(index, kernel_.parameters[parameter].dimensions)), value,
+              predicate};
   kernel_.stores.push_back(std::move(store));
   open_.back().block->statements.push_back({Block::Kind::kStore, static_cast<int>(kernel_.stores.size()) - 1});
 }

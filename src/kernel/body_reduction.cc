@@ -123,6 +123,7 @@ absl::StatusOr<ValueId> BodyBuilder::EmitReduceWindow(const Instruction* instruc
     }
     elements.push_back(element);
   }
+  kernel_.reduces[reduce].inside = inside;
   if (!simple) kernel_.reduces[reduce].predicate = inside;
   KILN_ASSIGN_OR_RETURN(std::vector<ValueId> results,
                         EndReduce(reduce, std::move(inits), std::move(elements), simple ? nullptr : combiner,
@@ -238,6 +239,7 @@ absl::StatusOr<ValueId> BodyBuilder::EmitConvolution(const Instruction* instruct
   ValueId product = AddElementwise(Opcode::kMultiply, sum_type, {a, b});
   // What lies in the padding contributes nothing, also against an infinite weight.
   if (inside != kNoValue) product = AddElementwise(Opcode::kSelect, sum_type, {inside, product, zero});
+  kernel_.reduces[reduce].inside = inside;
   KILN_ASSIGN_OR_RETURN(std::vector<ValueId> results, EndReduce(reduce, {zero}, {product}, nullptr, Opcode::kAdd));
   return finish(results[0]);
 }

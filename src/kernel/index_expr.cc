@@ -188,6 +188,21 @@ IndexExpr IndexTerms::Mod(const IndexExpr& expr, int64_t divisor) {
   return Single(Intern(std::move(term)));
 }
 
+IndexExpr IndexTerms::Recombine(IndexExpr expr) {
+  for (size_t i = 0; i < expr.terms.size();) {
+    const auto [number, coefficient] = expr.terms[i++];
+    if (terms_[number].kind != Kind::kMod) continue;
+    const IndexExpr whole = terms_[number].inner;
+    const int64_t divisor = terms_[number].divisor;
+    const IndexExpr quotient = FloorDiv(whole, divisor);
+    if (quotient.terms.size() != 1 || quotient.terms[0].second != 1 || quotient.constant != 0) continue;
+    if (expr.Coefficient(quotient.terms[0].first) != coefficient * divisor) continue;
+    expr = expr - quotient * (coefficient * divisor) - Single(number) * coefficient + whole * coefficient;
+    i = 0;
+  }
+  return expr;
+}
+
 bool IndexTerms::CanCollapse(const IndexExpr& expr, int outer_loop, int inner_loop, int64_t inner_extent) const {
   const int outer = LoopTerm(outer_loop), inner = LoopTerm(inner_loop);
   if (expr.Coefficient(outer) != inner_extent * expr.Coefficient(inner)) return false;

@@ -70,6 +70,9 @@ class IndexTerms {
   IndexExpr FloorDiv(const IndexExpr& expr, int64_t divisor);
   IndexExpr Mod(const IndexExpr& expr, int64_t divisor);
 
+  // `expr` with (x floordiv d) * d + x mod d written as x.
+  IndexExpr Recombine(IndexExpr expr);
+
   IndexRange RangeOf(const IndexExpr& expr) const;
   uint64_t LoopsOf(const IndexExpr& expr) const;
   // Terms of `expr` written out; what computing it costs.

@@ -92,6 +92,8 @@ struct Reduce {
   std::vector<ValueId> elements;
   // Iterations where it does not hold take no part.
   ValueId predicate = kNoValue;
+  // A condition; iterations where it does not hold change nothing, so that loops may leave them out.
+  ValueId inside = kNoValue;
   std::vector<ValueId> results;
   // Scalar computation: accumulators, then elements, to new accumulators. Null: the binary op `combine_opcode`.
   const hlo::Computation* combiner = nullptr;

@@ -207,7 +207,14 @@ int64_t InPlaceOperand(const Instruction& instruction, int64_t leaf) {
   return source->IsParameter() ? source->parameter_number() : -1;
 }
 
-absl::StatusOr<Kernel> BuildEpilogue(const Instruction& fusion, const Instruction& hero) {
+int64_t EpilogueLoop::size() const {
+  int64_t size = 1;
+  for (const Part& part : parts) size *= part.size;
+  return size;
+}
+
+absl::StatusOr<Kernel> BuildEpilogue(const Instruction& fusion, const Instruction& hero,
+                                     absl::Span<const EpilogueLoop> loops) {
   const hlo::Computation& computation = *fusion.called_computation();
   if (!fusion.shape().IsArray() || fusion.shape().dimensions() != hero.shape().dimensions()) {
     return Unimplemented(fusion.Describe(), ": the result has not the shape of the product inside");
@@ -223,7 +230,19 @@ absl::StatusOr<Kernel> BuildEpilogue(const Instruction& fusion, const Instructio
   Parameter output{fusion.shape().element_type(), fusion.shape().dimensions()};
   output.is_output = true;
   kernel.parameters.push_back(std::move(output));
-  KILN_ASSIGN_OR_RETURN(Index index, body.BeginNest(hero.shape().dimensions(), LoopKind::kParallel));
+  std::vector<int64_t> extents;
+  for (const EpilogueLoop& loop : loops) extents.push_back(loop.size());
+  KILN_ASSIGN_OR_RETURN(const Index variables, body.BeginNest(extents, LoopKind::kParallel));
+  Index index(hero.shape().rank());
+  for (size_t i = 0; i < loops.size(); ++i) {
+    std::vector<int64_t> sizes;
+    for (const EpilogueLoop::Part& part : loops[i].parts) sizes.push_back(part.size);
+    const Index positions = Delinearize(&kernel.terms, variables[i], sizes);
+    for (size_t j = 0; j < sizes.size(); ++j) {
+      const EpilogueLoop::Part& part = loops[i].parts[j];
+      index[part.dimension] = index[part.dimension] + positions[j] * part.scale + part.offset;
+    }
+  }
   body.BindExternal(&hero, index);
   KILN_ASSIGN_OR_RETURN(ValueId value, body.Emit(computation.root(), index));
   body.AddStore(static_cast<int>(fusion.operand_count()), index, value);

@@ -2,7 +2,11 @@
 #ifndef KILN_KERNEL_KERNEL_BUILDER_H_
 #define KILN_KERNEL_KERNEL_BUILDER_H_
 
+#include <cstdint>
+#include <vector>
+
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "src/hlo/instruction.h"
 #include "src/kernel/kernel.h"
 
@@ -19,10 +23,24 @@ bool HasKernel(hlo::Opcode opcode);
 // Fails with UNIMPLEMENTED for an op without a kernel, RESOURCE_EXHAUSTED when the body would grow past a few thousand ops.
 absl::StatusOr<Kernel> BuildKernel(const hlo::Instruction& instruction);
 
-// What a fusion does with the elements of `hero`, a dot inside it, one after the other: a kernel of one nest whose loops are
-// the hero's dimensions (those of size 1 left out, none merged), the hero's value being external. Inputs are the fusion's
-// operands, the output its result, which must have the hero's dimensions. Fails with UNIMPLEMENTED for other fusions.
-absl::StatusOr<Kernel> BuildEpilogue(const hlo::Instruction& fusion, const hlo::Instruction& hero);
+// A loop around an epilogue: it counts through all of `parts`, the first one slowest, and adds `offset` and `scale`
+// times the position in a part to the index of that dimension.
+struct EpilogueLoop {
+  struct Part {
+    int64_t dimension = 0;
+    int64_t size = 1;
+    int64_t scale = 1;
+    int64_t offset = 0;
+  };
+  std::vector<Part> parts;
+  int64_t size() const;
+};
+
+// What a fusion does with the elements of `hero`, a contraction inside it, one after the other: a kernel of one nest of
+// these loops (those of size 1 left out), the hero's value being external. Inputs are the fusion's operands, the output
+// its result, which must have the hero's dimensions. Fails with UNIMPLEMENTED for other fusions.
+absl::StatusOr<Kernel> BuildEpilogue(const hlo::Instruction& fusion, const hlo::Instruction& hero,
+                                     absl::Span<const EpilogueLoop> loops);
 
 // The operand number whose buffer output leaf `leaf` starts from, or -1.
 int64_t InPlaceOperand(const hlo::Instruction& instruction, int64_t leaf);

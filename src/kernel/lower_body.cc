@@ -62,7 +62,11 @@ absl::StatusOr<Value> NestLowering::LowerOp(ValueId id) {
     }
     case OpKind::kCondition: {
       llvm::Value* all = op.operands.empty() ? nullptr : Get(op.operands[0], vector).value;
-      for (const Condition& condition : op.conditions) {
+      auto enforced = enforced_.find(id);
+      const uint64_t held = enforced == enforced_.end() ? 0 : enforced->second;
+      for (size_t i = 0; i < op.conditions.size(); ++i) {
+        if (i < 64 && (held >> i & 1) != 0) continue;
+        const Condition& condition = op.conditions[i];
         llvm::Value* position = vector ? index_.Vector(condition.expr) : index_.Scalar(condition.expr);
         // One unsigned comparison holds both bounds.
         llvm::Type* type = position->getType();
@@ -71,6 +75,10 @@ absl::StatusOr<Value> NestLowering::LowerOp(ValueId id) {
         llvm::Value* inside = b_.CreateICmpULT(
             distance, llvm::ConstantInt::get(type, static_cast<uint64_t>(condition.high - condition.low)));
         all = CombineMasks(all, inside);
+      }
+      if (all == nullptr) {
+        all = b_.getTrue();
+        if (vector) all = b_.CreateVectorSplat(vector_->lanes(), all);
       }
       return Value{PrimitiveType::kPred, all};
     }
@@ -147,7 +155,11 @@ Value NestLowering::LowerLoad(ValueId id) {
   }
   MemoryAccess memory(&scalar_, vector_.get());
   llvm::Value* mask = mask_;
-  if (op.predicate != kNoValue) mask = CombineMasks(mask, Get(op.predicate, true).value);
+  if (op.predicate != kNoValue) {
+    llvm::Value* holds = Get(op.predicate, true).value;
+    const auto* always = llvm::dyn_cast<llvm::Constant>(holds);
+    if (always == nullptr || !always->isAllOnesValue()) mask = CombineMasks(mask, holds);
+  }
   return memory.LoadVector(op.type, base, AccessFor(op.offset), mask);
 }
 

@@ -63,6 +63,26 @@ absl::Status NestLowering::EmitLoop(llvm::Value* first, llvm::Value* limit, llvm
   return absl::OkStatus();
 }
 
+std::pair<llvm::Value*, llvm::Value*> NestLowering::BoundsOf(int loop) {
+  llvm::Value* first = b_.getInt64(0);
+  llvm::Value* limit = b_.getInt64(kernel_.loops[loop].extent);
+  auto bounds = bounds_.find(loop);
+  if (bounds == bounds_.end()) return {first, limit};
+  for (const Bound& bound : bounds->second) {
+    llvm::Value* rest = index_.Scalar(bound.rest);
+    // Iterations from ceil((value - rest) / coefficient) on reach `value`.
+    const auto from = [&](int64_t value) {
+      llvm::Value* distance =
+          b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.CreateSub(b_.getInt64(value), rest), b_.getInt64(0));
+      if (bound.coefficient == 1) return distance;
+      return b_.CreateUDiv(b_.CreateAdd(distance, b_.getInt64(bound.coefficient - 1)), b_.getInt64(bound.coefficient));
+    };
+    first = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, first, from(bound.low));
+    limit = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, limit, from(bound.high));
+  }
+  return {first, limit};
+}
+
 absl::Status NestLowering::EmitIf(llvm::Value* condition, const std::function<absl::Status()>& body) {
   llvm::Function* function = b_.GetInsertBlock()->getParent();
   llvm::BasicBlock* then = llvm::BasicBlock::Create(b_.getContext(), "then", function);
@@ -139,7 +159,8 @@ absl::Status NestLowering::LowerLevel(const Block& block, const Loops& loops, in
   if (loop == loops.vector_loop) {
     return LowerVectorLoop(loop, loops.lanes, /*is_task_loop=*/false, [&] { return deeper(depth + 1); });
   }
-  return EmitLoop(b_.getInt64(0), b_.getInt64(kernel_.loops[loop].extent), b_.getInt64(1), [&](llvm::Value* variable) {
+  const auto [first, limit] = BoundsOf(loop);
+  return EmitLoop(first, limit, b_.getInt64(1), [&](llvm::Value* variable) {
     index_.SetLoop(loop, variable);
     return deeper(depth + 1);
   });

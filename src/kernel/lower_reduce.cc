@@ -1,4 +1,5 @@
 // Reductions of a nest.
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,35 @@ absl::StatusOr<std::vector<Value>> NestLowering::Combine(const Reduce& reduce, S
   std::vector<Value> arguments = accumulators;
   arguments.insert(arguments.end(), elements.begin(), elements.end());
   return EmitScalarComputation(emitter, *reduce.combiner, arguments);
+}
+
+void NestLowering::BoundLoops(const Reduce& reduce, int vector_loop) {
+  if (reduce.inside == kNoValue || threads_ != nullptr) return;
+  const Op& inside = kernel_.ops[reduce.inside];
+  for (size_t i = 0; i < inside.conditions.size() && i < 64; ++i) {
+    const Condition& condition = inside.conditions[i];
+    // The one loop of the reduce that the condition is about.
+    int loop = -1;
+    int64_t coefficient = 0;
+    IndexExpr rest = condition.expr;
+    for (const auto& [number, factor] : condition.expr.terms) {
+      const IndexTerms::Term& term = kernel_.terms.term(number);
+      if (term.kind != IndexTerms::Kind::kLoop || loop >= 0 ||
+          std::find(reduce.loops.begin(), reduce.loops.end(), term.id) == reduce.loops.end()) {
+        continue;
+      }
+      loop = term.id;
+      coefficient = factor;
+      rest.terms.erase(std::remove_if(rest.terms.begin(), rest.terms.end(),
+                                      [number = number](const auto& t) { return t.first == number; }),
+                       rest.terms.end());
+    }
+    const uint64_t others = kernel_.terms.LoopsOf(rest);
+    const bool own = std::any_of(reduce.loops.begin(), reduce.loops.end(), [&](int l) { return (others >> l & 1) != 0; });
+    if (loop < 0 || loop == vector_loop || coefficient <= 0 || own || Varies(others)) continue;
+    bounds_[loop].push_back({rest, coefficient, condition.low, condition.high});
+    enforced_[reduce.inside] |= uint64_t{1} << i;
+  }
 }
 
 absl::Status NestLowering::LowerReduce(int number) {
@@ -78,7 +108,11 @@ absl::Status NestLowering::LowerReduce(int number) {
     for (ValueId element : reduce.elements) elements.push_back(Get(element, own_vector || outer_vector));
     KILN_ASSIGN_OR_RETURN(std::vector<Value> combined, Combine(reduce, emitter, current, elements));
     llvm::Value* holds = nullptr;
-    if (reduce.predicate != kNoValue) holds = Get(reduce.predicate, own_vector || outer_vector).value;
+    if (reduce.predicate != kNoValue) {
+      holds = Get(reduce.predicate, own_vector || outer_vector).value;
+      const auto* always = llvm::dyn_cast<llvm::Constant>(holds);
+      if (always != nullptr && always->isAllOnesValue()) holds = nullptr;
+    }
     if (takes_first) {
       llvm::Value* first = b_.CreateLoad(b_.getInt1Ty(), empty);
       for (size_t i = 0; i < count; ++i) combined[i] = emitter->Select(first, elements[i], combined[i]);
@@ -96,6 +130,7 @@ absl::Status NestLowering::LowerReduce(int number) {
     }
     return absl::OkStatus();
   };
+  if (!over_group) BoundLoops(reduce, own_vector ? schedule.vector_loop : -1);
   // A mask of the outer vector does not concern the accumulators: lanes past the end are never stored.
   Loops loops{schedule.order, {}, own_vector ? schedule.vector_loop : -1, lanes};
   if (over_group) loops.segments.push_back({0, static_cast<int>(schedule.order.size()), threads_->OverGroup()});

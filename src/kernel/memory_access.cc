@@ -1,5 +1,6 @@
 #include "src/kernel/memory_access.h"
 
+#include <algorithm>
 #include <numeric>
 #include <vector>
 
@@ -12,6 +13,8 @@ namespace {
 
 // Streaming stores must be aligned to the register; narrower ones are ordinary.
 constexpr uint64_t kStreamingAlignment = 64;
+// Elements that far apart are picked out of whole vectors.
+constexpr int64_t kMaxShuffledStride = 4;
 
 llvm::SmallVector<int, 64> LaneSequence(int lanes, int first, int step) {
   llvm::SmallVector<int, 64> mask;
@@ -64,6 +67,35 @@ llvm::Value* MemoryAccess::LaneOffsets(const Access& access) {
   return b_.CreateAdd(b_.CreateVectorSplat(lanes, access.offset), lane_steps);
 }
 
+llvm::Value* MemoryAccess::LoadNearby(llvm::Type* part, llvm::Value* pointer, int stride, llvm::Value* mask) {
+  const int lanes = vector_.lanes();
+  const llvm::Align align(part->getScalarSizeInBits() / 8);
+  llvm::Type* vector = llvm::FixedVectorType::get(part, lanes);
+  llvm::Value* result = llvm::PoisonValue::get(vector);
+  for (int piece = 0; piece < stride; ++piece) {
+    // The last piece ends with the last element, so that nothing behind it is touched.
+    const int start = piece + 1 < stride ? piece * lanes : stride * (lanes - 1) + 1 - lanes;
+    llvm::SmallVector<int, 64> wanted, chosen;
+    for (int i = 0; i < lanes; ++i) {
+      const int element = start + i;
+      wanted.push_back(element % stride == 0 ? element / stride : lanes);
+      const int from = i * stride;
+      const bool here = std::min(from / lanes, stride - 1) == piece;
+      chosen.push_back(here ? lanes + from - start : i);
+    }
+    llvm::Value* from = b_.CreateConstGEP1_64(part, pointer, start);
+    llvm::Value* run = nullptr;
+    if (mask == nullptr) {
+      run = b_.CreateAlignedLoad(vector, from, align);
+    } else {
+      llvm::Value* run_mask = b_.CreateShuffleVector(mask, llvm::Constant::getNullValue(mask->getType()), wanted);
+      run = b_.CreateMaskedLoad(vector, from, align, run_mask, llvm::Constant::getNullValue(vector));
+    }
+    result = b_.CreateShuffleVector(result, run, chosen);
+  }
+  return result;
+}
+
 Value MemoryAccess::LoadVector(hlo::PrimitiveType type, llvm::Value* base, const Access& access, llvm::Value* mask) {
   const int lanes = vector_.lanes();
   llvm::Type* part = scalar_.MemoryType(type);
@@ -113,6 +145,12 @@ Value MemoryAccess::LoadVector(hlo::PrimitiveType type, llvm::Value* base, const
       return value;
     }
     case Access::Kind::kStrided:
+      if (access.stride >= 2 && access.stride <= kMaxShuffledStride && parts == 1 && lanes >= 4) {
+        value.value = vector_.FromMemory(type, LoadNearby(part, ElementPointer(part, 1, base, access.offset),
+                                                          static_cast<int>(access.stride), mask));
+        return value;
+      }
+      [[fallthrough]];
     case Access::Kind::kIndexed: {
       llvm::Value* offsets = LaneOffsets(access);
       if (mask == nullptr && lanes <= 16) {

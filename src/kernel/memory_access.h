@@ -42,6 +42,8 @@ class MemoryAccess {
  private:
   llvm::Value* ElementPointer(llvm::Type* part, int parts, llvm::Value* base, llvm::Value* offset);
   llvm::Value* LaneOffsets(const Access& access);
+  // Elements of one part `stride` apart from `pointer` on, out of whole vectors.
+  llvm::Value* LoadNearby(llvm::Type* part, llvm::Value* pointer, int stride, llvm::Value* mask);
 
   ScalarEmitter& scalar_;
   ScalarEmitter& vector_;

@@ -72,6 +72,9 @@ class NestLowering {
   absl::Status EmitLoop(llvm::Value* first, llvm::Value* limit, llvm::Value* step,
                         const std::function<absl::Status(llvm::Value*)>& body);
 
+  // The iterations of a loop: all, or those that BoundLoops leaves.
+  std::pair<llvm::Value*, llvm::Value*> BoundsOf(int loop);
+
   absl::Status EmitIf(llvm::Value* condition, const std::function<absl::Status()>& body);
 
   // The task loop, and behind it what the threads of a group divide.
@@ -161,6 +164,10 @@ class NestLowering {
 
   absl::Status LowerReduce(int number);
 
+  // Makes those conditions of `reduce.inside` bounds of its loops that hold for a range of one loop's iterations, the same
+  // for all lanes. `vector_loop` is the reduce's own one.
+  void BoundLoops(const Reduce& reduce, int vector_loop);
+
   // The accumulators of the group's threads; `has` (null: all do) tells whether this thread has any elements.
   absl::StatusOr<std::vector<Value>> CombineGroup(const Reduce& reduce, std::vector<Value> values, llvm::Value* has);
 
@@ -187,6 +194,13 @@ class NestLowering {
   IndexLowering index_;
   std::vector<Value> values_;
   Value external_;
+  // Conditions (their bits by kCondition op) that hold since loops run over `bounds_` only.
+  struct Bound {
+    IndexExpr rest;  // condition.low <= rest + coefficient * loop < condition.high
+    int64_t coefficient, low, high;
+  };
+  absl::flat_hash_map<ValueId, uint64_t> enforced_;
+  absl::flat_hash_map<int, std::vector<Bound>> bounds_;  // by loop
   bool aligned_runs_ = true;  // vectors begin at multiples of their lanes
   absl::flat_hash_map<ValueId, Staged> staged_;
   llvm::Value* tile_row_ = nullptr;

@@ -242,6 +242,7 @@ class Scheduler {
     if (!LinearStride(kernel_.terms, offset, loop, lanes, &stride)) return 4.0 * lanes;
     if (stride == 0 || stride == 1) return 1;
     if (stride == -1) return 2;
+    if (stride > 1 && stride <= 4) return 2.0 * static_cast<double>(stride);
     return 2.0 * lanes;
   }
 

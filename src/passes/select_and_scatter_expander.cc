@@ -20,6 +20,8 @@ using hlo::Shape;
 
 // Windows of at most this many places are asked one by one.
 constexpr int64_t kMaxPlaces = 25;
+// So many elements beside each other, without a window over them, are worth transposes.
+constexpr int64_t kMinLanes = 16;
 
 class Expansion {
  public:
@@ -156,7 +158,42 @@ bool SelectAndScatterExpander::Expands(const Instruction& instruction) const {
 }
 
 absl::StatusOr<Instruction*> SelectAndScatterExpander::Expand(Instruction* instruction) {
-  return Expansion(instruction).Run();
+  // Dimensions without a window go last, where they become lanes: windows along lanes cost more than transposes.
+  const hlo::Window window = instruction->Get<hlo::WindowAttributes>().window;
+  const DimensionVector& sizes = instruction->shape().dimensions();
+  const auto is_plain = [&](int64_t d) {
+    return window[d].size == 1 && window[d].stride == 1 && window[d].padding_low == 0 && window[d].padding_high == 0;
+  };
+  DimensionVector permutation;
+  int64_t plain_elements = 1;
+  for (const bool plain : {false, true}) {
+    for (int64_t d = 0; d < instruction->shape().rank(); ++d) {
+      if (is_plain(d) != plain) continue;
+      permutation.push_back(d);
+      if (plain) plain_elements *= sizes[d];
+    }
+  }
+  if (window.empty() || is_plain(static_cast<int64_t>(window.size()) - 1) || plain_elements < kMinLanes) {
+    return Expansion(instruction).Run();
+  }
+  hlo::Builder builder(instruction->parent(), instruction);
+  hlo::WindowAttributes permuted;
+  DimensionVector permuted_sizes, inverse(permutation.size());
+  for (size_t i = 0; i < permutation.size(); ++i) {
+    permuted.window.push_back(window[permutation[i]]);
+    permuted_sizes.push_back(sizes[permutation[i]]);
+    inverse[permutation[i]] = static_cast<int64_t>(i);
+  }
+  Instruction* operand = builder.Transpose(instruction->operand(0), permutation);
+  Instruction* source = builder.Transpose(instruction->operand(1), permutation);
+  Instruction* moved = builder.Add(Opcode::kSelectAndScatter, Shape(instruction->shape().element_type(), permuted_sizes),
+                                   {operand, source, instruction->operand(2)}, std::move(permuted),
+                                   instruction->called_computations());
+  Instruction* result = builder.Transpose(Expansion(moved).Run(), inverse);
+  // In an order of their own, so that no fusion takes the transposes in and has the windows along lanes again.
+  source->AddControlPredecessor(operand);
+  result->AddControlPredecessor(source);
+  return result;
 }
 
 }  // namespace kiln::passes

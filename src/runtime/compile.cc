@@ -1,6 +1,9 @@
-// LoadedExecutable::Compile: options of the caller applied to a module, and the module compiled.
+// LoadedExecutable::Compile and Restore: options of the caller applied to a module, and the module compiled or its
+// machine code loaded.
 #include <utility>
 
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "src/base/status.h"
 #include "src/runtime/ffi/calls.h"
 #include "src/runtime/loaded_executable.h"
@@ -60,6 +63,37 @@ absl::Status ApplyLayouts(const CompileOptions& options, hlo::Module* module) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<int64_t> KindId(absl::string_view name) {
+  if (name.empty()) return 0;
+  const int kind = Memory::KindId(name);
+  if (kind < 0) {
+    return InvalidArgument("the memory kind '", name, "' is none of ", absl::StrJoin(Memory::kKinds, ", "));
+  }
+  return kind;
+}
+
+// What the front-end noted on the module (frontend/stablehlo/importer.h).
+absl::StatusOr<MemoryKinds> ReadMemoryKinds(const hlo::Module& module) {
+  MemoryKinds kinds;
+  for (const hlo::Instruction* parameter : module.entry()->parameters()) {
+    const auto& attributes = parameter->frontend_attributes();
+    const auto found = attributes.find("mhlo.memory_kind");
+    KILN_ASSIGN_OR_RETURN(const int64_t kind, KindId(found == attributes.end() ? "" : found->second));
+    kinds.parameters.insert(kinds.parameters.end(), parameter->shape().leaf_count(), kind);
+  }
+  const auto found = module.frontend_attributes().find("kiln.result_memory_kinds");
+  if (found == module.frontend_attributes().end()) return kinds;
+  for (absl::string_view name : absl::StrSplit(found->second, ',')) {
+    KILN_ASSIGN_OR_RETURN(kinds.outputs.emplace_back(), KindId(name));
+  }
+  return kinds;
+}
+
+// Looks custom calls up among the registered handlers and numbers them.
+cpu::CustomCallResolver Handlers() {
+  return [number = int64_t{0}](const hlo::Instruction& call) mutable { return ffi::ResolveCall(call, number++); };
+}
+
 }  // namespace
 
 absl::StatusOr<RefPtr<LoadedExecutable>> LoadedExecutable::Compile(Client* client, std::unique_ptr<hlo::Module> module,
@@ -69,13 +103,21 @@ absl::StatusOr<RefPtr<LoadedExecutable>> LoadedExecutable::Compile(Client* clien
   cpu::CompileOptions cpu_options;
   cpu_options.max_parallelism = static_cast<int>(options.max_parallelism);
   cpu_options.disabled_passes = options.disabled_passes;
-  cpu_options.custom_calls = [number = int64_t{0}](const hlo::Instruction& call) mutable {
-    return ffi::ResolveCall(call, number++);
-  };
+  cpu_options.custom_calls = Handlers();
   std::string name = module->name();
+  KILN_ASSIGN_OR_RETURN(MemoryKinds kinds, ReadMemoryKinds(*module));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<cpu::Executable> executable,
                         cpu::Executable::Compile(std::move(module), cpu_options));
-  return Load(client, std::move(executable), device, options.portable, std::move(name));
+  return Load(client, std::move(executable), device, options.portable, std::move(name), std::move(kinds));
+}
+
+absl::StatusOr<RefPtr<LoadedExecutable>> LoadedExecutable::Restore(Client* client, absl::string_view image,
+                                                                   std::unique_ptr<hlo::Module> program,
+                                                                   const CompileOptions& options, MemoryKinds kinds,
+                                                                   std::string name) {
+  KILN_ASSIGN_OR_RETURN(Device * device, ChooseDevice(client, options));
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<cpu::Executable> executable, cpu::Executable::Load(image, std::move(program), Handlers()));
+  return Load(client, std::move(executable), device, options.portable, std::move(name), std::move(kinds));
 }
 
 }  // namespace kiln::runtime

@@ -5,10 +5,26 @@
 #include "src/base/status.h"
 
 namespace kiln::runtime {
+namespace {
+
+// Fills in the default kind where there are none.
+absl::Status CompleteKinds(absl::string_view what, size_t count, std::vector<int64_t>* kinds) {
+  if (kinds->empty()) kinds->assign(count, 0);
+  if (kinds->size() != count) {
+    return InvalidArgument(kinds->size(), " memory kinds for ", count, " ", what, " of the program");
+  }
+  for (int64_t kind : *kinds) {
+    if (kind < 0 || kind >= Memory::kKindCount) return InvalidArgument("there is no memory kind ", kind);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::StatusOr<RefPtr<LoadedExecutable>> LoadedExecutable::Load(Client* client,
                                                                 std::unique_ptr<cpu::Executable> executable,
-                                                                Device* device, bool portable, std::string name) {
+                                                                Device* device, bool portable, std::string name,
+                                                                MemoryKinds kinds) {
   auto loaded = RefPtr<LoadedExecutable>::Adopt(new LoadedExecutable());
   loaded->client_ = client;
   loaded->device_ = device;
@@ -22,6 +38,9 @@ absl::StatusOr<RefPtr<LoadedExecutable>> LoadedExecutable::Load(Client* client,
     KILN_ASSIGN_OR_RETURN(RefPtr<const BufferType> type, BufferType::FromShape(leaf));
     loaded->output_types_.push_back(std::move(type));
   }
+  loaded->memory_kinds_ = std::move(kinds);
+  KILN_RETURN_IF_ERROR(CompleteKinds("parameters", loaded->parameter_types_.size(), &loaded->memory_kinds_.parameters));
+  KILN_RETURN_IF_ERROR(CompleteKinds("outputs", loaded->output_types_.size(), &loaded->memory_kinds_.outputs));
   loaded->donated_parameter_.assign(loaded->output_types_.size(), -1);
   const absl::Span<const cpu::OutputLeaf> aliases = executable->output_aliases();
   for (size_t i = 0; i < aliases.size() && i < loaded->output_types_.size(); ++i) {
@@ -36,6 +55,11 @@ absl::StatusOr<RefPtr<LoadedExecutable>> LoadedExecutable::Load(Client* client,
                              loaded->parameter_types_[parameter]->ToString(), ": their sizes differ");
     }
     loaded->donated_parameter_[i] = parameter;
+  }
+  for (int64_t parameter : executable->donated_parameters()) {
+    if (parameter < 0 || parameter >= static_cast<int64_t>(loaded->parameter_types_.size())) {
+      return Internal("donated parameter ", parameter, " does not exist");
+    }
   }
   loaded->runs_inline_ = executable->estimated_nanoseconds() <= client->options().inline_nanoseconds;
   loaded->executable_ = std::move(executable);

@@ -20,15 +20,28 @@
 
 namespace kiln::runtime {
 
+// Kinds of memory (Memory::kKinds) of a program's parameters and outputs, one per leaf; empty: the default.
+struct MemoryKinds {
+  std::vector<int64_t> parameters;
+  std::vector<int64_t> outputs;
+};
+
 // Thread-safe; many executions may run at once. Execute takes no lock and allocates little more than the outputs.
 class LoadedExecutable : public RefCounted<LoadedExecutable> {
  public:
   // Compiles a verified module for the device that the options name (the first one by default).
   static absl::StatusOr<RefPtr<LoadedExecutable>> Compile(Client* client, std::unique_ptr<hlo::Module> module,
                                                           const CompileOptions& options);
+  // From machine code that an earlier compilation left (cpu::Executable::Serialize), for the device that the options
+  // name. `program` is the optimized module, which may be null when the program makes no custom calls.
+  static absl::StatusOr<RefPtr<LoadedExecutable>> Restore(Client* client, absl::string_view image,
+                                                          std::unique_ptr<hlo::Module> program,
+                                                          const CompileOptions& options, MemoryKinds kinds,
+                                                          std::string name);
   // From a program that is compiled already; `device` is where it runs unless it is portable.
   static absl::StatusOr<RefPtr<LoadedExecutable>> Load(Client* client, std::unique_ptr<cpu::Executable> executable,
-                                                       Device* device, bool portable, std::string name);
+                                                       Device* device, bool portable, std::string name,
+                                                       MemoryKinds kinds = {});
 
   Client* client() const { return client_; }
   Device* device() const { return device_; }
@@ -36,6 +49,8 @@ class LoadedExecutable : public RefCounted<LoadedExecutable> {
   const cpu::Executable& executable() const { return *executable_; }
   const std::vector<RefPtr<const BufferType>>& parameter_types() const { return parameter_types_; }
   const std::vector<RefPtr<const BufferType>>& output_types() const { return output_types_; }
+  // One per leaf.
+  const MemoryKinds& memory_kinds() const { return memory_kinds_; }
 
   struct ExecuteOptions {
     // Where to run; null: device(). Only portable executables run elsewhere.
@@ -62,7 +77,7 @@ class LoadedExecutable : public RefCounted<LoadedExecutable> {
   LoadedExecutable() = default;
   ~LoadedExecutable() = default;
 
-  absl::Status CheckArgument(size_t index, const Buffer& argument, const Memory* memory) const;
+  absl::Status CheckArgument(size_t index, const Buffer& argument, const Device* device) const;
   absl::Status RunNow(absl::Span<const void* const> arguments, absl::Span<void* const> results, const Device& device,
                       const std::shared_ptr<const ffi::UserData>& user_data) const;
 
@@ -73,6 +88,7 @@ class LoadedExecutable : public RefCounted<LoadedExecutable> {
   std::unique_ptr<cpu::Executable> executable_;
   std::vector<RefPtr<const BufferType>> parameter_types_;
   std::vector<RefPtr<const BufferType>> output_types_;
+  MemoryKinds memory_kinds_;
   std::vector<int64_t> donated_parameter_;  // per output: the parameter it takes over, or -1
   bool runs_inline_ = false;
   std::atomic<bool> deleted_{false};

@@ -123,7 +123,7 @@ TEST(PjrtApiTest, DevicesAndMemoriesAgree) {
   KILN_ARGS(PJRT_Client_AddressableMemories, memories);
   memories.client = client;
   KILN_EXPECT_OK(Api()->PJRT_Client_AddressableMemories(&memories));
-  ASSERT_EQ(memories.num_addressable_memories, 3u);
+  ASSERT_EQ(memories.num_addressable_memories, 9u);  // three kinds each
   for (int i = 0; i < 3; ++i) {
     KILN_ARGS(PJRT_Client_LookupDevice, lookup);
     lookup.client = client;
@@ -133,7 +133,7 @@ TEST(PjrtApiTest, DevicesAndMemoriesAgree) {
     KILN_ARGS(PJRT_Device_DefaultMemory, memory);
     memory.device = lookup.device;
     KILN_EXPECT_OK(Api()->PJRT_Device_DefaultMemory(&memory));
-    EXPECT_EQ(memory.memory, memories.addressable_memories[i]);
+    EXPECT_EQ(memory.memory, memories.addressable_memories[3 * i]);
     KILN_ARGS(PJRT_Memory_AddressableByDevices, by);
     by.memory = memory.memory;
     KILN_EXPECT_OK(Api()->PJRT_Memory_AddressableByDevices(&by));

@@ -117,6 +117,7 @@ TEST_F(PjrtExecuteTest, OlderExecuteOptionsAndTheVeto) {
   options.extension_start = nullptr;
   options.num_send_ops = 0;
   options.num_recv_ops = 0;
+  options.context = nullptr;
   options.non_donatable_input_indices = veto;
   options.num_non_donatable_input_indices = 1;
   for (int i = 0; i < 2; ++i) {

@@ -473,6 +473,7 @@ TEST_F(GemmTest, EverySchedule) {
                            random_() % 4, random_() % 3);
       Check(spec, [&](GemmSchedule& s) {
         s.kind = GemmSchedule::Kind::kTile;
+        s.depth = 1;
         s.swapped = random_() % 2;
         s.lanes = 1 << random_() % 5;
         s.rows = 1 + random_() % 7;
@@ -489,6 +490,23 @@ TEST_F(GemmTest, EverySchedule) {
   }
 }
 
+TEST_F(GemmTest, SeveralStepsAtOnce) {
+  using T = PrimitiveType;
+  const std::array<T, 3> kMixtures[] = {{T::kBF16, T::kBF16, T::kBF16}, {T::kBF16, T::kBF16, T::kF32},
+                                        {T::kS8, T::kS8, T::kS32},      {T::kU8, T::kS8, T::kS32},
+                                        {T::kS8, T::kU8, T::kS32},      {T::kU8, T::kU8, T::kS32},
+                                        {T::kS8, T::kS8, T::kS8}};
+  for (const auto& [lhs, rhs, result] : kMixtures) {
+    for (int i = 0; i < 16; ++i) {
+      Check(Make(lhs, rhs, result, 1 + random_() % 90, 1 + random_() % 90, 1 + random_() % 200, random_() % 4,
+                 random_() % 4, random_() % 2));
+      if (HasFatalFailure()) return;
+    }
+    Check(Make(lhs, rhs, result, 20, 20, 9000, random_() % 2, 0, 0));
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST_F(GemmTest, DotSchedules) {
   for (PrimitiveType type : {PrimitiveType::kF32, PrimitiveType::kBF16, PrimitiveType::kS8, PrimitiveType::kPred}) {
     for (int i = 0; i < 12; ++i) {
@@ -496,6 +514,7 @@ TEST_F(GemmTest, DotSchedules) {
                            1, random_() % 3);
       Check(spec, [&](GemmSchedule& s) {
         s.kind = GemmSchedule::Kind::kDot;
+        s.depth = 1;
         s.swapped = false;
         s.lanes = 16;
         s.rows = 1 + random_() % 4;

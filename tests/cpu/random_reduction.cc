@@ -230,15 +230,29 @@ void WriteDot(ProgramWriter* w) {
 void WriteConvolution(ProgramWriter* w) {
   Random& random = w->random();
   const int64_t spatial = random.In(0, 3);
-  const int64_t groups = random.Chance(0.6) ? 1 : random.In(2, 3);
+  // Now and then as many features as vectors want, in the layouts that frameworks use.
+  const bool wide = random.Chance(0.4);
+  const int64_t groups = random.Chance(0.6) ? 1 : wide ? random.In(2, 40) : random.In(2, 3);
   const bool batch_groups = groups > 1 && random.Chance(0.3);
   const int64_t batch = random.In(1, 3) * (batch_groups ? groups : 1);
-  const int64_t in_per_group = random.In(1, 4);
+  const int64_t in_per_group = wide && groups < 6 ? random.In(1, 40) : random.In(1, 4);
   const int64_t in = in_per_group * (batch_groups ? 1 : groups);
-  const int64_t out = random.In(1, 4) * groups;
+  const int64_t out = (wide && groups < 6 ? random.In(1, 40) : random.In(1, 4)) * groups;
   Dims x_dims(spatial + 2), k_dims(spatial + 2), y_dims(spatial + 2);
-  const std::vector<int64_t> xo = random.Permutation(spatial + 2), ko = random.Permutation(spatial + 2),
-                             yo = random.Permutation(spatial + 2);
+  std::vector<int64_t> xo = random.Permutation(spatial + 2), ko = random.Permutation(spatial + 2),
+                       yo = random.Permutation(spatial + 2);
+  if (wide && random.Chance(0.7)) {
+    // Positions of space, then batch and feature (or the kernel's features).
+    const bool features_last = random.Chance(0.5);
+    for (int64_t i = 0; i < spatial; ++i) {
+      xo[i] = yo[i] = i + (features_last ? 1 : 2);
+      ko[i] = i + (features_last ? 0 : 2);
+    }
+    xo[spatial] = yo[spatial] = 0;
+    xo[spatial + 1] = yo[spatial + 1] = features_last ? spatial + 1 : 1;
+    ko[spatial] = features_last ? spatial : 1;
+    ko[spatial + 1] = features_last ? spatial + 1 : 0;
+  }
   std::string x_labels(spatial + 2, ' '), k_labels = x_labels, y_labels = x_labels;
   auto set = [&](int64_t label, char x, char k, char y, int64_t xs, int64_t ks, int64_t ys) {
     x_labels[xo[label]] = x, x_dims[xo[label]] = xs;
@@ -250,7 +264,8 @@ void WriteConvolution(ProgramWriter* w) {
   std::vector<std::string> size, stride, pad, base, window, reversal;
   int64_t terms = in_per_group;
   for (int64_t i = 0; i < spatial; ++i) {
-    const int64_t n = random.In(1, spatial == 1 ? 40 : 8), k = random.In(1, 4), s = random.In(1, 2);
+    const int64_t n = random.In(1, spatial == 1 ? 40 : wide && spatial == 2 ? 18 : 8), k = random.In(1, 4),
+                  s = random.In(1, 2);
     const int64_t b = random.Chance(0.8) ? 1 : 2, d = random.Chance(0.8) ? 1 : 2;
     int64_t low = random.In(-1, 2), high = random.In(-1, 3);
     const int64_t extent = (k - 1) * d + 1;

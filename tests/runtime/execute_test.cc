@@ -156,6 +156,23 @@ TEST_F(ExecuteTest, DonationReusesMemory) {
   EXPECT_EQ(client_->allocator()->statistics().bytes_in_use, 0);
 }
 
+TEST_F(ExecuteTest, DonationWithoutAnOutputDeletes) {
+  for (bool slow : {false, true}) {
+    auto fake = Add();
+    fake->Donate(1);
+    if (slow) fake->Slow();
+    RefPtr<LoadedExecutable> add = Load(std::move(fake));
+    RefPtr<Buffer> a = Make(1), b = Make(2);
+    const std::vector<int64_t> veto = {1};
+    EXPECT_EQ(First((*Run(add.get(), {a.get(), b.get()}, {.non_donatable = veto})).get()), 3);
+    EXPECT_FALSE(b->IsDeleted());
+    EXPECT_EQ(First((*Run(add.get(), {a.get(), b.get()})).get()), 3);
+    EXPECT_FALSE(a->IsDeleted());
+    EXPECT_TRUE(b->IsDeleted());
+  }
+  EXPECT_EQ(client_->allocator()->statistics().bytes_in_use, 0);
+}
+
 TEST_F(ExecuteTest, ChainsOfDonationStayInPlace) {
   auto fake = Add();
   fake->Alias(0, 0).Slow();

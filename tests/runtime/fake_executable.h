@@ -28,6 +28,10 @@ class FakeExecutable : public cpu::Executable {
     aliases_[output].aliased_parameter = parameter;
     return *this;
   }
+  FakeExecutable& Donate(int64_t parameter) {
+    donated_.push_back(parameter);
+    return *this;
+  }
   FakeExecutable& Arena(int64_t bytes) {
     arena_bytes_ = bytes;
     return *this;
@@ -37,10 +41,12 @@ class FakeExecutable : public cpu::Executable {
     return *this;
   }
 
-  const hlo::Module& module() const override { return module_; }
+  const hlo::Module* module() const override { return &module_; }
+  absl::StatusOr<std::string> Serialize() const override { return absl::UnimplementedError("a fake has no code"); }
   absl::Span<const hlo::Shape> parameter_leaves() const override { return parameters_; }
   absl::Span<const hlo::Shape> output_leaves() const override { return outputs_; }
   absl::Span<const cpu::OutputLeaf> output_aliases() const override { return aliases_; }
+  absl::Span<const int64_t> donated_parameters() const override { return donated_; }
   int64_t arena_bytes() const override { return arena_bytes_; }
   int64_t estimated_nanoseconds() const override { return nanoseconds_; }
   int64_t custom_call_count() const override { return 0; }
@@ -56,6 +62,7 @@ class FakeExecutable : public cpu::Executable {
   std::vector<hlo::Shape> parameters_;
   std::vector<hlo::Shape> outputs_;
   std::vector<cpu::OutputLeaf> aliases_;
+  std::vector<int64_t> donated_;
   Body body_;
   hlo::Module module_;
   int64_t arena_bytes_ = 0;

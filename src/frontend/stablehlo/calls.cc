@@ -235,8 +235,10 @@ absl::StatusOr<bool> ImportWrappedOp(OpImport& op, absl::string_view target) {
   }
   KILN_ASSIGN_OR_RETURN(const bool is_dynamic, ImportDynamicCall(op, target));
   if (is_dynamic) return true;
-  // Sharding annotations mean nothing on one partition, where local and global shapes are the same.
-  if (target == "Sharding" || target == "SPMDFullToShardShape" || target == "SPMDShardToFullShape") {
+  // Sharding annotations mean nothing on one partition, where local and global shapes are the same; nor do wishes for
+  // the kind of memory inside a program, which come marked as side effects.
+  if (target == "Sharding" || target == "SPMDFullToShardShape" || target == "SPMDShardToFullShape" ||
+      target == "annotate_device_placement") {
     if (op.operand_count() != 1) return op.Invalid("has ", op.operand_count(), " operands, expected one");
     KILN_RETURN_IF_ERROR(op.Define(op.operand(0)));
     return true;

@@ -14,6 +14,10 @@ namespace kiln::runtime::ffi {
 // The platform of programs that run on the CPU; "cpu" and "kiln" are names for it as well.
 inline constexpr char kHostPlatform[] = "host";
 
+// A trait of handlers beside those of the FFI: the calls hold addresses or numbers of this process, so that their programs
+// must not go into caches on disk.
+inline constexpr XLA_FFI_Handler_Traits kProcessBound = 1u << 31;
+
 // What may stand under one name. Both may: a call's api_version chooses.
 struct Handler {
   std::optional<XLA_FFI_Handler_Bundle> typed;

@@ -20,6 +20,7 @@ class TypedCall : public cpu::CustomCall {
                               instruction.Get<hlo::CustomCallAttributes>().target, "'")),
         number_(number),
         bundle_(*handler.typed),
+        portable_((handler.traits & kProcessBound) == 0),
         attributes_(std::move(attributes)) {
     for (int64_t i = 0; i < instruction.operand_count(); ++i) {
       for (const hlo::Shape* leaf : OperandShape(instruction, i).Leaves()) AddBuffer(*leaf);
@@ -40,6 +41,8 @@ class TypedCall : public cpu::CustomCall {
   }
 
   bool HasStage(Stage stage) const override { return HandlerOf(stage) != nullptr; }
+
+  bool IsPortable() const override { return portable_; }
 
   absl::Status Call(Stage stage, cpu::CustomCallRun* run, absl::Span<void* const> pointers) const override {
     if (run == nullptr) return Internal(context_, ": the program runs without an execution");
@@ -94,6 +97,7 @@ class TypedCall : public cpu::CustomCall {
   const std::string context_;
   const int64_t number_;
   const XLA_FFI_Handler_Bundle bundle_;
+  const bool portable_;
   const std::unique_ptr<Attributes> attributes_;
   mutable State state_;  // of the instantiate stage
   std::vector<XLA_FFI_Buffer> buffers_;  // operand leaves, then result leaves, without data

@@ -9,9 +9,8 @@ JAX finds this module by itself, through the entry point group and the namespace
 import os
 import pathlib
 
-from . import ffi, lapack, lowerings
-
-PLATFORM = "kiln"
+from . import callbacks, dlpack, ffi, gates, hooks, lapack, lowerings  # noqa: F401: each module of hooks announces its own
+from .hooks import PLATFORM
 
 # Where JAX_PLATFORMS is not set: before XLA:CPU (0), after TPUs (300) and GPUs (500).
 _PRIORITY = 100
@@ -23,15 +22,6 @@ def library_path() -> pathlib.Path:
     return pathlib.Path(override) if override else pathlib.Path(__file__).parent / "libkiln_pjrt.so"
 
 
-def _allow_donation() -> None:
-    # JAX drops donation for platforms that it does not list; there is no public way to ask for it.
-    from jax._src.interpreters import mlir
-
-    platforms = getattr(mlir, "_platforms_with_donation", None)
-    if platforms is not None and PLATFORM not in platforms:
-        platforms.append(PLATFORM)
-
-
 def initialize() -> None:
     """Registers the platform `kiln` with JAX. Called by JAX."""
     from jax._src import xla_bridge
@@ -40,7 +30,7 @@ def initialize() -> None:
     if not path.is_file():
         origin = "KILN_LIBRARY_PATH" if "KILN_LIBRARY_PATH" in os.environ else "the kiln-jax package"
         raise FileNotFoundError(f"Kiln's library {path}, named by {origin}, is not there")
+    hooks.apply(early=True)
     xla_bridge.register_plugin(PLATFORM, priority=_PRIORITY, library_path=str(path), options=None)
-    _allow_donation()
-    lowerings.register(PLATFORM)
     lapack.register(PLATFORM, ffi.register(PLATFORM, str(path)))
+    hooks.apply(early=False)

@@ -7,6 +7,8 @@ composites named after the op, with JAX's own form as decomposition for other re
 
 import threading
 
+from .hooks import PLATFORM, hook
+
 _COMPLEX = {
     "exp": "exponential",
     "log": "log",
@@ -25,8 +27,8 @@ _COMPLEX = {
 }
 
 
-def register(platform: str) -> None:
-    """Lowers each function as one op on `platform`, which must be registered with JAX."""
+@hook
+def keep_functions_whole() -> None:
     import numpy as np
     from jax import lax
     from jax._src.interpreters import mlir
@@ -35,11 +37,11 @@ def register(platform: str) -> None:
         return np.issubdtype(aval.dtype, np.complexfloating)
 
     for name, opcode in _COMPLEX.items():
-        _lower_as_one_op(getattr(lax, f"{name}_p"), opcode, is_complex, platform)
-    mlir.register_lowering(lax.atan_p, _atan(mlir._lowerings[lax.atan_p].rule, is_complex), platform=platform)
-    _lower_as_one_op(lax.erfc_p, "erfc", lambda aval: True, platform)
+        _lower_as_one_op(getattr(lax, f"{name}_p"), opcode, is_complex)
+    mlir.register_lowering(lax.atan_p, _atan(mlir._lowerings[lax.atan_p].rule, is_complex), platform=PLATFORM)
+    _lower_as_one_op(lax.erfc_p, "erfc", lambda aval: True)
     for primitive in (lax.erf_p, lax.erfc_p):
-        _lower_bytes_in_f32(primitive, platform)
+        _lower_bytes_in_f32(primitive)
 
 
 def _atan(default, applies):
@@ -55,7 +57,7 @@ def _atan(default, applies):
     return lambda context, z: (whole if applies(context.avals_in[0]) else default)(context, z)
 
 
-def _lower_as_one_op(primitive, opcode, applies, platform) -> None:
+def _lower_as_one_op(primitive, opcode, applies) -> None:
     from jax import lax
     from jax._src.interpreters import mlir
 
@@ -75,16 +77,16 @@ def _lower_as_one_op(primitive, opcode, applies, platform) -> None:
         finally:
             inside.yes = False
 
-    mlir.register_lowering(primitive, rule, platform=platform)
+    mlir.register_lowering(primitive, rule, platform=PLATFORM)
 
 
-def _lower_bytes_in_f32(primitive, platform) -> None:
+def _lower_bytes_in_f32(primitive) -> None:
     """JAX's own forms of erf and erfc refuse floats of 8 bits."""
     import numpy as np
     from jax import lax
     from jax._src.interpreters import mlir
 
-    entries = mlir._platform_specific_lowerings[platform]
+    entries = mlir._platform_specific_lowerings[PLATFORM]
     default = entries.get(primitive, mlir._lowerings.get(primitive)).rule
 
     def widened(x):
@@ -95,4 +97,4 @@ def _lower_bytes_in_f32(primitive, platform) -> None:
             return default(context, operand, **parameters)
         return mlir.lower_fun(widened, multiple_results=False)(context, operand)
 
-    mlir.register_lowering(primitive, rule, platform=platform)
+    mlir.register_lowering(primitive, rule, platform=PLATFORM)

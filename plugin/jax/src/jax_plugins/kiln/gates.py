@@ -1,0 +1,61 @@
+"""What JAX allows to platforms that it lists: donation, the persistent compilation cache, a place among the names."""
+
+from .hooks import PLATFORM, early_hook, hook, wrap
+
+
+@hook
+def allow_donation() -> None:
+    from jax._src.interpreters import mlir
+
+    if PLATFORM not in mlir._platforms_with_donation:
+        mlir._platforms_with_donation.append(PLATFORM)
+
+
+@early_hook
+def be_no_experiment() -> None:
+    # The list of plugins that pass JAX's tests, whose first use gives no warning in the log.
+    from jax._src import xla_bridge
+
+    xla_bridge._nonexperimental_plugins.add(PLATFORM)
+
+
+@hook
+def allow_name_as_default_device() -> None:
+    # jax.default_device("kiln"), as "cpu" and "gpu" may be said.
+    from jax._src import config
+
+    state = config.default_device
+    parse = state._parser
+    state._parser = lambda value: value if value == PLATFORM else parse(value)
+
+
+class _CachedBackend:
+    """A backend under a name for which JAX keeps its persistent cache."""
+
+    platform = "cpu"
+    supports_executable_serialization = True
+
+    def __init__(self, backend):
+        self._backend = backend
+
+    def __getattr__(self, name):
+        return getattr(self._backend, name)
+
+
+@hook
+def allow_persistent_cache() -> None:
+    import jax
+    from jax._src import compilation_cache
+
+    @wrap(compilation_cache, "is_cache_used")
+    def is_cache_used(original, backend):
+        return original(_CachedBackend(backend) if backend.platform == PLATFORM else backend)
+
+    @wrap(compilation_cache, "put_executable_and_time")
+    def put_executable_and_time(original, *args, **kwargs):
+        # JAX knows of its own callback objects only, and warns of whatever cannot be serialized.
+        try:
+            return original(*args, **kwargs)
+        except jax.errors.JaxRuntimeError as error:
+            if "calls back into this process" not in str(error):
+                raise

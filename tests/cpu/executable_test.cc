@@ -1,0 +1,125 @@
+// Executables as such: donors, and their life as bytes.
+#include "src/cpu/executable.h"
+
+#include <numeric>
+
+#include "gtest/gtest.h"
+#include "src/frontend/load.h"
+#include "src/hlo/shape.h"
+
+namespace kiln::cpu {
+namespace {
+
+std::unique_ptr<Executable> Compile(absl::string_view text) {
+  auto module = frontend::Load(text, "");
+  EXPECT_TRUE(module.ok()) << module.status();
+  auto executable = Executable::Compile(*std::move(module), {});
+  EXPECT_TRUE(executable.ok()) << executable.status();
+  return *std::move(executable);
+}
+
+// The outputs for arguments that count up; aliased outputs take over their argument.
+std::vector<std::vector<float>> Results(const Executable& executable) {
+  constexpr size_t kAlignment = 64;
+  std::vector<std::unique_ptr<char, decltype(&std::free)>> owned;
+  const auto allocate = [&](int64_t bytes) -> void* {
+    const size_t size = (static_cast<size_t>(bytes) + kAlignment) / kAlignment * kAlignment;
+    owned.emplace_back(static_cast<char*>(std::aligned_alloc(kAlignment, size)), &std::free);
+    return owned.back().get();
+  };
+  std::vector<const void*> arguments;
+  for (const hlo::Shape& leaf : executable.parameter_leaves()) {
+    auto* data = static_cast<float*>(allocate(leaf.byte_count()));
+    std::iota(data, data + leaf.element_count(), static_cast<float>(arguments.size()));
+    arguments.push_back(data);
+  }
+  std::vector<void*> results;
+  for (size_t i = 0; i < executable.output_leaves().size(); ++i) {
+    const auto alias = executable.output_aliases()[i].aliased_parameter;
+    results.push_back(alias.has_value() ? const_cast<void*>(arguments[*alias])
+                                        : allocate(executable.output_leaves()[i].byte_count()));
+  }
+  EXPECT_TRUE(executable.Run(arguments, results, allocate(executable.arena_bytes()), nullptr).ok());
+  std::vector<std::vector<float>> values;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const auto* data = static_cast<const float*>(results[i]);
+    values.emplace_back(data, data + executable.output_leaves()[i].element_count());
+  }
+  return values;
+}
+
+TEST(DonorTest, TakesTheOutputThatFitsBest) {
+  // Donor 0 fits output 1 by size alone, donor 1 fits output 2 in shape, donor 2 fits nothing, parameter 3 is aliased.
+  const auto executable = Compile(R"(
+    HloModule donors, input_output_alias={ {0}: (3, {}, may-alias) }, buffer_donor={ (0, {}), (1, {}), (2, {}) }
+    ENTRY main {
+      a = f32[2,8] parameter(0)
+      b = f32[5] parameter(1)
+      c = f32[3] parameter(2)
+      d = f32[4] parameter(3)
+      e = f32[4] add(d, d)
+      t = f32[8,2] transpose(a), dimensions={1,0}
+      r = f32[16] reshape(t)
+      s = f32[5] reverse(b), dimensions={0}
+      ROOT out = (f32[4], f32[16], f32[5]) tuple(e, r, s)
+    })");
+  ASSERT_EQ(executable->output_aliases().size(), 3u);
+  EXPECT_EQ(executable->output_aliases()[0].aliased_parameter, 3);
+  EXPECT_EQ(executable->output_aliases()[1].aliased_parameter, 0);
+  EXPECT_EQ(executable->output_aliases()[2].aliased_parameter, 1);
+  EXPECT_EQ(executable->donated_parameters(), (std::vector<int64_t>{2}));
+  const std::vector<std::vector<float>> values = Results(*executable);
+  EXPECT_EQ(values[0], (std::vector<float>{6, 8, 10, 12}));
+  EXPECT_EQ(values[1], (std::vector<float>{0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15}));
+  EXPECT_EQ(values[2], (std::vector<float>{5, 4, 3, 2, 1}));
+}
+
+TEST(SerializeTest, LoadedCodeDoesTheSame) {
+  std::string large = "0";
+  for (int i = 1; i < 3000; ++i) absl::StrAppend(&large, ", ", i % 7);
+  const auto executable = Compile(absl::StrCat(R"(
+    HloModule serialized, input_output_alias={ {1}: (0, {}, may-alias) }
+    more { s = (s32[], f32[3000]) parameter(0)
+           i = s32[] get-tuple-element(s), index=0
+           n = s32[] constant(5)
+           ROOT c = pred[] compare(i, n), direction=LT }
+    step { s = (s32[], f32[3000]) parameter(0)
+           i = s32[] get-tuple-element(s), index=0
+           x = f32[3000] get-tuple-element(s), index=1
+           one = s32[] constant(1)
+           j = s32[] add(i, one)
+           k = f32[3000] constant({)", large, R"(})
+           y = f32[3000] add(x, k)
+           ROOT t = (s32[], f32[3000]) tuple(j, y) }
+    ENTRY main {
+      x = f32[3000] parameter(0)
+      zero = s32[] constant(0)
+      s = (s32[], f32[3000]) tuple(zero, x)
+      w = (s32[], f32[3000]) while(s), condition=more, body=step
+      y = f32[3000] get-tuple-element(w), index=1
+      e = f32[3000] exponential(x)
+      ROOT out = (f32[3000], f32[3000]) tuple(e, y)
+    })"));
+  absl::StatusOr<std::string> image = executable->Serialize();
+  ASSERT_TRUE(image.ok()) << image.status();
+  absl::StatusOr<std::unique_ptr<Executable>> loaded = Executable::Load(*image, nullptr, nullptr);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ((*loaded)->module(), nullptr);
+  EXPECT_EQ((*loaded)->arena_bytes(), executable->arena_bytes());
+  EXPECT_EQ((*loaded)->estimated_nanoseconds(), executable->estimated_nanoseconds());
+  EXPECT_EQ((*loaded)->statistics().kernel_count, executable->statistics().kernel_count);
+  EXPECT_EQ((*loaded)->parameter_leaves(), executable->parameter_leaves());
+  EXPECT_EQ((*loaded)->output_leaves(), executable->output_leaves());
+  EXPECT_EQ(Results(**loaded), Results(*executable));
+  EXPECT_FALSE((*loaded)->LlvmIr().ok());
+  // Once more from the loaded one.
+  EXPECT_EQ(*(*loaded)->Serialize(), *image);
+}
+
+TEST(SerializeTest, OtherBytesAreRefused) {
+  EXPECT_FALSE(Executable::Load("", nullptr, nullptr).ok());
+  EXPECT_FALSE(Executable::Load("no image", nullptr, nullptr).ok());
+}
+
+}  // namespace
+}  // namespace kiln::cpu
