@@ -7,7 +7,7 @@ WHEEL_STAMP := .deps/wheel.stamp
 .DEFAULT_GOAL := help
 # Steps share apt, .deps and build; what is parallel inside them is up to Ninja.
 .NOTPARALLEL:
-.PHONY: help run test build bench coverage wheel clean setup setup-build setup-python
+.PHONY: help run test build bench coverage accuracy wheel clean setup setup-build setup-python
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
@@ -27,6 +27,9 @@ bench: wheel  ## print speed ratios against XLA:CPU
 
 coverage: wheel  ## run every public function of JAX on Kiln against XLA:CPU and write docs/coverage.md
 	@$(PYTHON) -m tests.coverage
+
+accuracy: wheel  ## measure the error of every function against mpmath, beside XLA:CPU, into docs/accuracy.md
+	@$(PYTHON) -m benchmarks.accuracy
 
 # The wheel holds the library, so it is made and installed again whenever the library or the package changes.
 wheel: build/build.ninja setup-python  ## make the wheel in dist and install it into .venv

@@ -155,6 +155,14 @@ def main():
           "log(erfc(x)) in x - 1, 1 <= x <= 4, error as it shows in erf")
     table("kErfcLogF64", False, remez(lambda u: erfc_log(u + 1), lambda u: mp.erfc(u + 1), 0, 5, 19),
           "log(erfc(x)) in x - 1, 1 <= x <= 6, error as it shows in erf")
+    for suffix, center, end, count in (("F32", 2.25, 10.1, 10), ("F64", 3.75, 27.3, 22)):
+        x_of = lambda t: center * (1 + t) / (1 - t)
+        scaled = lambda t: mp.exp(x_of(t) ** 2) * mp.erfc(x_of(t)) * (1 + 2 * x_of(t))
+        t_of = lambda x: (mp.mpf(x) - center) / (mp.mpf(x) + center)
+        (first, *others), error = remez(scaled, lambda t: 1 / scaled(t), t_of(0.5), t_of(end), count)
+        table(f"kErfc{suffix}", suffix == "F32", (others, error),
+              f"(e^(x^2) erfc(x) (1 + 2x) - first) / t in t = (x - {center}) / (x + {center}), 1/2 <= x <= {end}")
+        split(f"kErfcFirst{suffix}", first, "first", 2, suffix == "F32")
     cube = lambda m: mp.power(m, -mp.mpf(1) / 3)
     table("kInverseCubeRoot", True, remez(cube, lambda m: 1 / cube(m), 1, 2, 5), "m^(-1/3), 1 <= m <= 2: a first guess")
     for is_f32, suffix in ((True, "F32"), (False, "F64")):

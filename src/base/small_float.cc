@@ -87,15 +87,16 @@ double DecodeFloat(const FloatFormat& format, uint32_t bits) {
 }
 
 uint8_t EncodeF8E8M0FNU(double value) {
-  // Zero, negative and non-finite values have no code.
-  if (!(value > 0) || std::isinf(value)) return 0xFF;
+  // Zero, negative and non-finite values have no code, nor what f32 rounds to zero.
+  if (!(static_cast<float>(value) > 0) || std::isinf(value)) return 0xFF;
   int exponent;
   double fraction = std::frexp(value, &exponent);  // value = fraction * 2^exponent, fraction in [0.5, 1)
   int power = exponent - 1;
   // Nearest power of two by value; the tie 1.5 * 2^p goes up: the last bit kept is the hidden one, which is odd.
   if (fraction >= 0.75) ++power;
   if (power > 127) return 0xFF;
-  if (power < -127) return 0;
+  // Among f32's subnormals ml_dtypes and XLA round what is above the lowest power up.
+  if (power <= -127) return value > 0x1p-127 ? 1 : 0;
   return static_cast<uint8_t>(power + 127);
 }
 

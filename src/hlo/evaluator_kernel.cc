@@ -126,9 +126,10 @@ int64_t TotalOrderKey(PrimitiveType type, const std::byte* element) {
   const uint64_t sign = uint64_t{1} << (bits - 1);
   if (type == PrimitiveType::kF8E8M0FNU) return static_cast<int64_t>(code);  // no sign
   const int64_t magnitude = static_cast<int64_t>(code & (sign - 1));
+  // Where the code of negative zero is the one NaN, it is a negative NaN.
   const FloatFormat* format = NarrowFormat(type);
   const bool unsigned_zero = format != nullptr && format->specials == FloatSpecials::kUnsigned0;
-  if (unsigned_zero && code == sign) return -static_cast<int64_t>(2 * sign);  // the only NaN
+  if (code == sign && unsigned_zero) return -static_cast<int64_t>(sign) - 1;
   return (code & sign) != 0 ? -magnitude - 1 : magnitude;
 }
 

@@ -40,6 +40,7 @@ ComputeFunction RealFunction(const KernelSpec& spec) {
     case Opcode::kCos: return Real(spec, [](auto x) { return std::cos(x); });
     case Opcode::kCosh: return Real(spec, [](auto x) { return std::cosh(x); });
     case Opcode::kErf: return Real(spec, [](auto x) { return std::erf(x); });
+    case Opcode::kErfc: return Real(spec, [](auto x) { return std::erfc(x); });
     case Opcode::kExp: return Real(spec, [](auto x) { return std::exp(x); });
     case Opcode::kExp2: return Real(spec, [](auto x) { return std::exp2(x); });
     case Opcode::kExpMinusOne: return Real(spec, [](auto x) { return std::expm1(x); });

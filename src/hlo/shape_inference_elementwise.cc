@@ -77,6 +77,7 @@ unsigned AcceptedTypes(Opcode opcode) {
     case Opcode::kIsFinite:
     case Opcode::kReducePrecision:
     case Opcode::kErf:
+    case Opcode::kErfc:
     case Opcode::kComplex:
     case Opcode::kStochasticConvert:
     case Opcode::kFma:

@@ -226,6 +226,8 @@ absl::StatusOr<Real> ScalarEmitter::FloatingUnary(const hlo::Instruction& instru
       return math::Atanh(x);
     case Opcode::kErf:
       return math::Erf(x);
+    case Opcode::kErfc:
+      return math::Erfc(x);
     default:
       return Undefined(instruction, instruction.shape().element_type());
   }

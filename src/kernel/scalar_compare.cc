@@ -62,7 +62,11 @@ Integer TotalOrder(const VectorBuilder& b, PrimitiveType type, llvm::Value* valu
   }
   if (bits > hlo::BitWidth(type)) code = code.Shl(bits - hlo::BitWidth(type));
   // Negative: all bits but the sign are flipped, so that a larger magnitude is smaller.
-  return code ^ code.Sar(bits - 1).Shr(1);
+  Integer key = code ^ code.Sar(bits - 1).Shr(1);
+  // The code of negative zero is the one NaN, a negative one: below all numbers.
+  const std::optional<FloatFormat> format = FormatOf(type);
+  const bool unsigned_zero = format.has_value() && format->specials == FloatSpecials::kUnsigned0;
+  return unsigned_zero ? Select(code == -128, -128, key - code.Sar(bits - 1)) : key;
 }
 
 Value ScalarEmitter::Select(llvm::Value* predicate, const Value& on_true, const Value& on_false) {
@@ -138,12 +142,32 @@ Value ScalarEmitter::MinMax(const Value& a, const Value& b, bool is_max) {
   // The choice is y when y is NaN, since the comparison is false then; x when x is NaN by the mask.
   Mask better = is_max ? x > y : x < y;
   if (type != PrimitiveType::kF32 && type != PrimitiveType::kF64) {
-    return Select(better | x.IsNan(), a, b);
+    // The order of the bits tells zeros apart.
+    Integer i = TotalOrder(b_, type, a.value), j = TotalOrder(b_, type, b.value);
+    better = is_max ? i > j : i < j;
+    return Select((better & !y.IsNan()) | x.IsNan(), a, b);
   }
   if (b_.target == Target::kGpu) {
     return Of(type, b_.Call(is_max ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, {x, y}));
   }
-  return Of(type, kernel::Select(x.IsNan(), x, kernel::Select(better, x, y)));
+  // Of equal numbers only zeros differ, in the sign: an operand that is a constant other than the zero that loses comes
+  // second, where it wins ties.
+  auto settles_ties = [&](llvm::Value* v) {
+    auto* constant = llvm::dyn_cast<llvm::Constant>(v);
+    if (constant != nullptr && constant->getType()->isVectorTy()) constant = constant->getSplatValue();
+    auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
+    return number != nullptr && !number->isNaN() && !(number->isZero() && number->isNegative() == is_max);
+  };
+  if (settles_ties(x)) {
+    std::swap(x, y);
+    better = is_max ? x > y : x < y;
+  }
+  if (settles_ties(y)) return Of(type, kernel::Select(x.IsNan(), x, kernel::Select(better, x, y)));
+  // Either order gives the same bits but for zeros and NaN.
+  Mask reversed = is_max ? y > x : y < x;
+  Integer i = kernel::Select(better, x, y).AsInteger(), j = kernel::Select(reversed, y, x).AsInteger();
+  Mask unordered = x.Compare(CmpInst::FCMP_UNO, y);
+  return Of(type, kernel::Select(unordered, x + y, (is_max ? i & j : i | j).AsReal()));
 }
 
 absl::StatusOr<Value> ScalarEmitter::Clamp(const hlo::Instruction& instruction, const Value& low, const Value& operand,

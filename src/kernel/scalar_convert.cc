@@ -32,6 +32,8 @@ Value ScalarEmitter::Narrow(Real value, PrimitiveType to) const {
   if (to == PrimitiveType::kF64) return Of(to, value.To(64));
   if (to == PrimitiveType::kF32) return Of(to, value.To(32));
   Real single = value.bits() == 64 ? RoundToOddF32(value) : value;
+  // No code for zero: what is zero in f32 becomes NaN.
+  if (to == PrimitiveType::kF8E8M0FNU && value.bits() == 64) single = kernel::Select(value.To(32) == 0.0, 0.0, single);
   if (to == PrimitiveType::kF16) return Of(to, b_.ir.CreateFPTrunc(single, b_.HalfType()));
   return Of(to, EncodeSmallFloat(to, single));
 }

@@ -69,6 +69,7 @@ double OpCost(const Op& op) {
     case Opcode::kCbrt:
     case Opcode::kAtan2:
       return 30;
+    case Opcode::kErfc:
     case Opcode::kPower:
     case Opcode::kTan:
     case Opcode::kSinh:

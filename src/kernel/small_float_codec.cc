@@ -49,8 +49,8 @@ Integer EncodeExponentOnly(Real f32) {
   Integer u = f32.AsInteger();
   Integer exponent = u.Shr(23);
   Integer mantissa = u & 0x7fffff;
-  // From halfway on up to the next power; 2^-127, the lowest one, is a subnormal f32.
-  Integer below_half = Select(exponent == 0, mantissa.Constant(0x5fffff), mantissa.Constant(0x3fffff));
+  // From halfway on up to the next power. The lowest one, 2^-127, is a subnormal f32, and what is above it goes up.
+  Integer below_half = Select(exponent == 0, mantissa.Constant(0x400000), mantissa.Constant(0x3fffff));
   Integer code = exponent + Select(mantissa > below_half, mantissa.Constant(1), mantissa.Constant(0));
   Mask valid = f32 > 0.0;
   // Above 254 the power of two is past the format (infinity and NaN included).

@@ -113,6 +113,11 @@ std::optional<OrderTerm> TermOf(const Instruction& compare) {
   const ComparisonDirection direction = compare.comparison().direction;
   if (direction != ComparisonDirection::kLt && direction != ComparisonDirection::kGt) return std::nullopt;
   const PrimitiveType type = compare.operand(0)->shape().element_type();
+  // Formats whose one NaN has the code of negative zero: no key by the bits puts it below all numbers.
+  if (type == PrimitiveType::kF8E4M3FNUZ || type == PrimitiveType::kF8E5M2FNUZ ||
+      type == PrimitiveType::kF8E4M3B11FNUZ) {
+    return std::nullopt;
+  }
   Twins twins;
   if (KeyType(type) == PrimitiveType::kInvalid || !twins.Match(compare.operand(0), compare.operand(1)) ||
       twins.parameter() < 0) {

@@ -28,6 +28,7 @@ int64_t Rank(PrimitiveType type, uint64_t bits) {
   if (type == PrimitiveType::kF8E8M0FNU) return static_cast<int64_t>(bits);
   const uint64_t sign = uint64_t{1} << (hlo::BitWidth(type) - 1);
   const int64_t magnitude = static_cast<int64_t>(bits & (sign - 1));
+  if (std::isnan(ToReal(type, bits)) && magnitude == 0) return -1000;  // the NaN of formats without negative zero
   return bits & sign ? -magnitude - 1 : magnitude;
 }
 

@@ -46,6 +46,7 @@ std::vector<Function> Functions() {
       {Opcode::kAcosh, [](L x, L) { return acoshl(x); }, 2, 2},
       {Opcode::kAtanh, [](L x, L) { return atanhl(x); }, 2, 2},
       {Opcode::kErf, [](L x, L) { return erfl(x); }, 1.5, 1.5},
+      {Opcode::kErfc, [](L x, L) { return erfcl(x); }, 1.9, 1.9},
       {Opcode::kCbrt, [](L x, L) { return cbrtl(x); }, 1, 1},
       {Opcode::kSqrt, [](L x, L) { return sqrtl(x); }, 0.5, 0.501},
       {Opcode::kRsqrt, [](L x, L) { return 1 / sqrtl(x); }, 1.5, 1.5},

@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
 #include "src/hlo/computation.h"
 
 namespace kiln::hlo_proto {
@@ -56,10 +57,19 @@ WireWriter FrontendAttributesProto(const std::map<std::string, std::string>& att
   return proto;
 }
 
+// Functions that the readers of frameworks do not know: a reader refuses the whole module for the name of one opcode.
+// They go as custom calls, under the names that StableHLO's importer takes too.
+bool IsCustomCallToOthers(hlo::Opcode opcode) {
+  return opcode == hlo::Opcode::kErfc || opcode == hlo::Opcode::kExp2 || opcode == hlo::Opcode::kLog2;
+}
+
 WireWriter InstructionProto(const hlo::Instruction& instruction, const Numbering& numbering) {
   WireWriter proto;
   proto.String(1, instruction.name());
-  proto.String(2, hlo::OpcodeName(instruction.opcode()));
+  const absl::string_view opcode = hlo::OpcodeName(instruction.opcode());
+  const bool is_custom_call = IsCustomCallToOthers(instruction.opcode());
+  proto.String(2, is_custom_call ? "custom-call" : opcode);
+  if (is_custom_call) proto.String(28, absl::StrCat("mhlo.", opcode));
   proto.Message(3, ShapeProto(instruction.shape()));
   if (instruction.metadata() != hlo::Metadata()) proto.Message(7, MetadataProto(instruction.metadata()));
   AppendAttributes(instruction, &proto);

@@ -2,6 +2,7 @@
 #include <limits>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "src/frontend/mlir/printer.h"
@@ -13,32 +14,22 @@ namespace {
 
 using hlo::Opcode;
 
-struct NativeRow {
-  absl::string_view name;  // Without "chlo." or "mhlo.".
-  Opcode opcode;
-};
-
-constexpr NativeRow kNativeUnary[] = {
-    {"acos", Opcode::kAcos},   {"acosh", Opcode::kAcosh}, {"asin", Opcode::kAsin},
-    {"asinh", Opcode::kAsinh}, {"atanh", Opcode::kAtanh}, {"cosh", Opcode::kCosh},
-    {"erf", Opcode::kErf},     {"sinh", Opcode::kSinh},   {"tan", Opcode::kTan},
-};
-
-// The opcode of a unary function of real numbers over one tensor; nullopt when the op is not that.
-std::optional<Opcode> NativeUnary(absl::string_view name, const mlir::Operation& operation) {
+// The op that the composite or custom call `name` is as a whole, of one tensor: "chlo.NAME" and "mhlo.NAME" for real
+// numbers, "kiln.NAME", which the JAX package writes, for complex ones too. NAME is HLO's opcode.
+std::optional<Opcode> WholeUnary(absl::string_view name, const mlir::Operation& operation) {
+  const bool is_own = absl::ConsumePrefix(&name, "kiln.");
+  if (!is_own && !absl::ConsumePrefix(&name, "chlo.") && !absl::ConsumePrefix(&name, "mhlo.")) return std::nullopt;
+  const std::optional<Opcode> opcode = hlo::ParseOpcode(absl::StrReplaceAll(name, {{"_", "-"}}));
+  if (!opcode.has_value() || hlo::KindOf(*opcode) != hlo::OpKind::kElementwiseUnary) return std::nullopt;
   if (operation.operands.size() != 1 || operation.results.size() != 1) return std::nullopt;
   const auto* tensor = operation.operands[0]->type->As<mlir::TensorType>();
-  if (tensor == nullptr || tensor->element->As<mlir::FloatType>() == nullptr ||
-      !mlir::Equal(*operation.operands[0]->type, *operation.results[0]->type)) {
-    return std::nullopt;
-  }
-  for (const NativeRow& row : kNativeUnary) {
-    if (row.name == name) return row.opcode;
-  }
-  return std::nullopt;
+  if (tensor == nullptr || !mlir::Equal(*operation.operands[0]->type, *operation.results[0]->type)) return std::nullopt;
+  if (tensor->element->As<mlir::FloatType>() != nullptr) return opcode;
+  return is_own && tensor->element->As<mlir::ComplexType>() != nullptr ? opcode : std::nullopt;
 }
 
 bool IsTopK(absl::string_view name, const mlir::Operation& operation, const mlir::DictionaryAttribute* attributes) {
+  if (!absl::ConsumePrefix(&name, "chlo.") && !absl::ConsumePrefix(&name, "mhlo.")) return false;
   if ((name != "top_k" && name != "topk") || attributes == nullptr) return false;
   return operation.operands.size() == 1 && operation.results.size() == 2 &&
          mlir::AsInteger(mlir::Find(attributes->entries, "k")).has_value();
@@ -132,13 +123,10 @@ absl::Status ImportCall(OpImport& op) {
 absl::Status ImportComposite(OpImport& op) {
   KILN_ASSIGN_OR_RETURN(const std::string name, op.String("name"));
   const mlir::DictionaryAttribute* attributes = Dictionary(op.operation(), "composite_attributes");
-  absl::string_view local_name = name;
-  if (absl::ConsumePrefix(&local_name, "chlo.")) {
-    if (std::optional<Opcode> opcode = NativeUnary(local_name, op.operation())) {
-      return op.Define(op.Add(*opcode, op.operand_shape(0), op.operands()));
-    }
-    if (IsTopK(local_name, op.operation(), attributes)) return ImportTopK(op, *attributes);
+  if (std::optional<Opcode> opcode = WholeUnary(name, op.operation())) {
+    return op.Define(op.Add(*opcode, op.operand_shape(0), op.operands()));
   }
+  if (IsTopK(name, op.operation(), attributes)) return ImportTopK(op, *attributes);
   KILN_ASSIGN_OR_RETURN(const std::string decomposition, op.String("decomposition"));
   if (op.module().refined.contains(decomposition)) return ImportRefined(op, decomposition);
   KILN_ASSIGN_OR_RETURN(const int64_t version, op.Integer("version", 0));
@@ -228,8 +216,8 @@ absl::StatusOr<std::string> ReadBackendConfig(const OpImport& op, hlo::CustomCal
 
 // Functions of older or other dialects that frameworks wrap in custom calls; true when `op` was one.
 absl::StatusOr<bool> ImportWrappedOp(OpImport& op, absl::string_view target) {
-  if (absl::ConsumePrefix(&target, "mhlo.")) {
-    if (std::optional<Opcode> opcode = NativeUnary(target, op.operation())) {
+  if (absl::StartsWith(target, "mhlo.")) {
+    if (std::optional<Opcode> opcode = WholeUnary(target, op.operation())) {
       KILN_RETURN_IF_ERROR(op.Define(op.Add(*opcode, op.operand_shape(0), op.operands())));
       return true;
     }
@@ -341,9 +329,8 @@ constexpr OpRow kRows[] = {
 }  // namespace
 
 bool NeedsDecomposition(const mlir::Operation& composite) {
-  absl::string_view name = mlir::AsString(composite.Get("name")).value_or("");
-  if (!absl::ConsumePrefix(&name, "chlo.")) return true;
-  return !NativeUnary(name, composite).has_value() &&
+  const absl::string_view name = mlir::AsString(composite.Get("name")).value_or("");
+  return !WholeUnary(name, composite).has_value() &&
          !IsTopK(name, composite, Dictionary(composite, "composite_attributes"));
 }
 

@@ -160,6 +160,7 @@ constexpr OpRow kRows[] = {
     Same("chlo.atanh", 1, Opcode::kAtanh),
     Same("chlo.cosh", 1, Opcode::kCosh),
     Same("chlo.erf", 1, Opcode::kErf),
+    Same("chlo.erfc", 1, Opcode::kErfc),
     Same("chlo.sinh", 1, Opcode::kSinh),
     Same("chlo.tan", 1, Opcode::kTan),
 };

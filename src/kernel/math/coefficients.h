@@ -140,6 +140,23 @@ inline constexpr double kErfcLogF64[] = {
     -0x1.bef6da688bc5cp-25, 0x1.002665068a7ffp-26, -0x1.8993d33c5b8ffp-29, 0x1.94d2b1abeba95p-32,
     -0x1.fad1c674156dep-36, 0x1.24676bba0d010p-40,
 };
+// (e^(x^2) erfc(x) (1 + 2x) - first) / t in t = (x - 2.25) / (x + 2.25), 1/2 <= x <= 10.1; error 2^-28.2.
+inline constexpr double kErfcF32[] = {
+    -0x1.c39b660000000p-4, -0x1.0bd6b40000000p-3, 0x1.5272260000000p-3, -0x1.5477fe0000000p-4, 0x1.76c0720000000p-7,
+    0x1.06d09e0000000p-7, -0x1.5434120000000p-9, -0x1.f4f5aa0000000p-11, 0x1.774b0e0000000p-12,
+};
+// first
+inline constexpr double kErfcFirstF32[] = {0x1.455ef00000000p+0, 0x1.89ab4a0000000p-25};
+// (e^(x^2) erfc(x) (1 + 2x) - first) / t in t = (x - 3.75) / (x + 3.75), 1/2 <= x <= 27.3; error 2^-57.84.
+inline constexpr double kErfcF64[] = {
+    -0x1.1f367683f89a6p-3, 0x1.d5f294815af0cp-9, 0x1.510169d09676ep-4, -0x1.bda9309a2af63p-4, 0x1.7a14188a9b478p-4,
+    -0x1.e0d0fa6d7d8a7p-5, 0x1.d0b0037d4f3c7p-6, -0x1.3f603c5039b03p-7, 0x1.cc3a0e777fc5ep-10, 0x1.33fb4177031e2p-12,
+    -0x1.303fa65c89fbdp-12, 0x1.b13fa774530f7p-15, 0x1.778c77c8be795p-16, -0x1.7fcba2de77ca0p-17,
+    -0x1.058a41f45f31cp-20, 0x1.d2a5b155b9f4ep-20, -0x1.de3df36a63f9ap-25, -0x1.029832b44f87dp-22,
+    0x1.701fed39c8ec2p-26, 0x1.a954f85d1d5ecp-26, -0x1.6104a6e5ecf99p-29,
+};
+// first
+inline constexpr double kErfcFirstF64[] = {0x1.3ccda0b5d5dc2p+0, 0x1.d05b2b63705dap-54};
 // m^(-1/3), 1 <= m <= 2: a first guess; error 2^-14.7.
 inline constexpr double kInverseCubeRoot[] = {
     0x1.ab85680000000p+0, -0x1.2c41600000000p+0, 0x1.6415240000000p-1, -0x1.c516100000000p-3, 0x1.d46c2e0000000p-6,

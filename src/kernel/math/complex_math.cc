@@ -1,5 +1,6 @@
 #include "src/kernel/math/complex_math.h"
 
+#include "src/kernel/math/coefficients.h"
 #include "src/kernel/math/exp_log.h"
 #include "src/kernel/math/hyperbolic.h"
 #include "src/kernel/math/inverse_trigonometric.h"
@@ -55,7 +56,7 @@ Real LogAbs(Real large, Real small, Real p) {
   PowerOfTwo scale = ScaleOf(large);
   Real a = large * scale.down, b = small * scale.down;
   Real far = LogPositive(MulAdd(a, a, b * b), scale.exponent * 2.0);
-  Real near = Log1pPositive(SquareMinusOne(p, small), zero);
+  Real near = Log1pPositive(SquareMinusOne(p, small), zero, zero);
   Mask is_near = (large > 0.5) & (MulAdd(large, large, small * small) < 2.0);
   return Select(is_near, near, far) * 0.5;
 }
@@ -64,11 +65,35 @@ Real LogAbs(Real large, Real small, Real p) {
 
 Complex Multiply(Complex a, Complex b) { return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
 
+namespace {
+
+// x a + y b without cancellation of what rounding left.
+Real SumOfProducts(Real x, Real a, Real y, Real b) {
+  Real product = y * b;
+  return Fma(x, a, product) + Fma(y, b, -product);
+}
+
+// x * 2^exponent, rounded once, for x near 1; the exponent is an integer of up to twice the format's range.
+Real Scale(Real x, Real exponent) {
+  Real half = Floor(exponent * 0.5);
+  auto power = [&](Real e) {
+    // An integer lands in the lowest bits of a large number.
+    const double rounder = (x.bits() == 32 ? 0x1.8p23 : 0x1.8p52) + x.exponent_bias();
+    return (e + rounder).AsInteger().Shl(x.mantissa_bits()).AsReal();
+  };
+  return x * power(half) * power(exponent - half);
+}
+
+}  // namespace
+
 Complex Divide(Complex a, Complex b) {
-  PowerOfTwo scale = ScaleOf(Larger(b.re.Abs(), b.im.Abs()));
+  PowerOfTwo scale = ScaleOf(Larger(b.re.Abs(), b.im.Abs())), numerator = ScaleOf(Larger(a.re.Abs(), a.im.Abs()));
   Real c = b.re * scale.down, d = b.im * scale.down;
   Real norm = MulAdd(c, c, d * d);
-  Complex quotient = {MulAdd(a.re, c, a.im * d) / norm * scale.down, MulAdd(a.im, c, -(a.re * d)) / norm * scale.down};
+  Real x = a.re * numerator.down, y = a.im * numerator.down;
+  Real exponent = numerator.exponent - scale.exponent;
+  Complex quotient = {Scale(SumOfProducts(x, c, y, d) / norm, exponent),
+                      Scale(SumOfProducts(y, c, -x, d) / norm, exponent)};
   // Both NaN: recover infinities and zeros.
   Mask lost = quotient.re.IsNan() & quotient.im.IsNan();
   Real infinity = c.Infinity();
@@ -134,12 +159,11 @@ Complex Log(Complex z) {
 }
 
 Complex Log1p(Complex z) {
-  Real x = z.re + 1.0;
-  Complex far = Log({x, z.im});
-  // Near 0 the sum with 1 would lose z.
-  Real near = Log1pPositive(SquareMinusOne(z.re, z.im), x.Constant(0.0)) * 0.5;
-  Mask is_near = (z.re.Abs() < 0.5) & (z.im.Abs() < 0.5);
-  return {Select(is_near, near, far.re), far.im};
+  Complex far = Log({z.re + 1.0, z.im});
+  // Where |1 + z| is not small and not large, the sum with 1 would lose what the logarithm needs.
+  Real square = SquareMinusOne(z.re, z.im), zero = square.Constant(0.0);
+  Mask is_near = (z.re.Abs() < 1.5) & (z.im.Abs() < 1.5) & (square > -0.5);
+  return {Select(is_near, Log1pPositive(square, zero, zero) * 0.5, far.re), far.im};
 }
 
 Complex Sqrt(Complex z) {
@@ -174,15 +198,33 @@ Complex Cbrt(Complex z) {
   return Select((z.re == 0.0) & (z.im == 0.0), z, root);
 }
 
+namespace {
+
+// What is asked of the real and imaginary parts of sin and cos: f(x) cosh(y) and g(x) sinh(y), overflowing only where
+// the products do. With infinite y, which NaN of f(x) or g(x) does not hide, the first is infinite for cos, the second
+// for sin.
+Complex TimesHyperbolic(Real f, Real g, Real y) {
+  Real size = y.Abs();
+  Mask far = size > (IsF32(y) ? 40.0 : 300.0);
+  Real signed_g = CopySign(g, g * CopySign(g.Constant(1.0), y));
+  return {Select(far, ExpTimes(size, f, -1), f * Cosh(y)), Select(far, ExpTimes(size, signed_g, -1), g * Sinh(y))};
+}
+
+}  // namespace
+
 Complex Sin(Complex z) {
-  Real re = Sin(z.re) * Cosh(z.im), im = Cos(z.re) * Sinh(z.im);
-  return {Select(z.re == 0.0, z.re, re), Select(z.im == 0.0, z.im, im)};
+  Complex r = TimesHyperbolic(Sin(z.re), Cos(z.re), z.im);
+  Mask no_angle = !(z.re.Abs() < z.re.Infinity());
+  r.im = Select(no_angle & ((z.im == 0.0) | IsInfinite(z.im)), z.im, r.im);
+  return {Select(z.re == 0.0, z.re, r.re), r.im};
 }
 
 Complex Cos(Complex z) {
-  Real im = -(Sin(z.re) * Sinh(z.im));
-  Mask on_axis = (z.re == 0.0) | (z.im == 0.0);
-  return {Cos(z.re) * Cosh(z.im), Select(on_axis, z.re.Constant(0.0), im)};
+  Complex r = TimesHyperbolic(Cos(z.re), -Sin(z.re), z.im);
+  r.re = Select(!(z.re.Abs() < z.re.Infinity()) & IsInfinite(z.im), z.im.Abs(), r.re);
+  // 0 times infinity or NaN.
+  Real zero = CopySign(z.re.Constant(1.0), z.re) * CopySign(z.re.Constant(1.0), z.im) * -0.0;
+  return {r.re, Select(((z.re == 0.0) | (z.im == 0.0)) & r.im.IsNan(), zero, r.im)};
 }
 
 // i f(-i z) and its relatives: sinh(z) = -i sin(iz), cosh(z) = cos(iz), tan(z) = -i tanh(iz).
@@ -214,21 +256,39 @@ Complex Tanh(Complex z) {
   Real far_im = ExpTimes(magnitude * -2.0, Sin(z.im) * Cos(z.im) * 4.0);
   Mask angle = z.im.Abs() < z.im.Infinity();
   far_im = Select(!angle & IsInfinite(magnitude), CopySign(z.im.Constant(0.0), z.im), far_im);
-  re = Select(far, 1.0, re);
+  re = Select(far & (angle | IsInfinite(magnitude)), 1.0, re);
+  re = Select(magnitude == 0.0, 0.0, re);
   im = Select(far, far_im, im);
   return {CopySign(re, z.re), Select(z.im == 0.0, z.im, im)};
 }
 
 // The inverse functions after Kahan: real functions of sqrt(1 - z) and sqrt(1 + z), which keep signed zeros and both
 // sides of the branch cuts.
+// Far from 0 they are logarithms, and next to it z itself.
+namespace {
+
+Mask IsFar(Complex z, double bound) { return (z.re.Abs() > bound) | (z.im.Abs() > bound); }
+Mask IsNear(Complex z) { return (z.re.Abs() < 0x1p-28) & (z.im.Abs() < 0x1p-28); }
+Real LogOfTwice(Complex z) { return Log(z).re + kLn2FullF64[0]; }
+
+}  // namespace
+
 Complex Asin(Complex z) {
   Complex below = Sqrt({1.0 - z.re, -z.im}), above = Sqrt({z.re + 1.0, z.im});
-  return {Atan2(z.re, below.re * above.re - below.im * above.im), Asinh(below.re * above.im - below.im * above.re)};
+  Complex r = {Atan2(z.re, below.re * above.re - below.im * above.im),
+               Asinh(below.re * above.im - below.im * above.re)};
+  r = Select(IsNear(z), z, r);
+  r = Select(IsFar(z, 0x1p30), Complex{Atan2(z.re, z.im.Abs()), CopySign(LogOfTwice(z), z.im)}, r);
+  return {Select(z.re == 0.0, z.re, r.re), r.im};
 }
 
 Complex Acos(Complex z) {
   Complex below = Sqrt({1.0 - z.re, -z.im}), above = Sqrt({z.re + 1.0, z.im});
-  return {Atan2(below.re, above.re) * 2.0, Asinh(above.re * below.im - above.im * below.re)};
+  Complex r = {Atan2(below.re, above.re) * 2.0, Asinh(above.re * below.im - above.im * below.re)};
+  const double half_pi = IsF32(z.re) ? kHalfPiF32[0] : kHalfPiF64[0];
+  r = Select(IsNear(z), Complex{half_pi - z.re, -z.im}, r);
+  r = Select(IsFar(z, 0x1p30), Complex{Atan2(z.im.Abs(), z.re), CopySign(LogOfTwice(z), -z.im)}, r);
+  return {Select((z.re == 0.0) & z.im.IsNan(), half_pi, r.re), r.im};
 }
 
 Complex Asinh(Complex z) {
@@ -238,30 +298,54 @@ Complex Asinh(Complex z) {
 }
 
 Complex Acosh(Complex z) {
-  Complex below = Sqrt({z.re - 1.0, z.im}), above = Sqrt({z.re + 1.0, z.im});
-  return {Asinh(below.re * above.re + below.im * above.im), Atan2(below.im, above.re) * 2.0};
+  // i acos(z) or -i acos(z), whichever is to the right.
+  Complex s = Acos(z);
+  return {s.im.Abs(), CopySign(s.re, z.im)};
 }
 
 Complex Atanh(Complex z) {
   // Odd in the real part: for negative ones the logarithm's argument would come near -1.
-  Real x = z.re.Abs(), y2 = z.im * z.im;
+  Real x = z.re.Abs(), y = z.im.Abs(), y2 = y * y;
   Real left = 1.0 - x;
   Real re = Log1p(x * 4.0 / MulAdd(left, left, y2)) * 0.25;
   Real im = Atan2(z.im * 2.0, left * (x + 1.0) - y2) * 0.5;
-  return {CopySign(re, z.re), im};
+  // At 1 the squares underflow: log|1 + z| - log|1 - z|.
+  Real distance = Larger(left.Abs(), y);
+  Real pole = (left * -0.5 + kLn2FullF64[0] - LogAbs(distance, Smaller(left.Abs(), y), distance)) * 0.5;
+  Mask at_pole = (left == 0.0) & (y == 0.0);
+  re = Select((left.Abs() < 0x1p-40) & (y < 0x1p-40), Select(at_pole, x.Infinity(), pole), re);
+  // Far away they overflow: 1 / z and a right angle.
+  Mask far = IsFar(z, 0x1p54);
+  Real inverse = Divide({x.Constant(1.0), x.Constant(0.0)}, z).re;
+  re = Select(far, Select(IsInfinite(x) | IsInfinite(y), 0.0, inverse), re);
+  Real right = CopySign(x.Constant(IsF32(x) ? kHalfPiF32[0] : kHalfPiF64[0]), z.im);
+  im = Select(far & !z.im.IsNan() & (!x.IsNan() | IsInfinite(y)), right, Select(far, x.Nan(), im));
+  return {CopySign(Select(x == 0.0, 0.0, re), z.re), im};
 }
 
 Complex Logistic(Complex z) {
-  // e^(z/2) / (2 cosh(z/2)) over e^|x/2|: accurate at the poles, where 1 + e^-z would cancel, and free of overflow.
+  // With q = e^-|x|, m = 1 - q and h = cos(y / 2), 1 + q e^iy has the square m^2 + 4 q h^2, in which nothing cancels.
   Real decay = -z.re.Abs();
-  Real q = Exp(decay);
-  Real cosine = Cos(z.im * 0.5), sine = Sin(z.im * 0.5);
-  Real factor = Select(z.re < 0.0, q, 1.0);
-  return Divide({factor * cosine, factor * sine}, {(q + 1.0) * cosine, CopySign(Expm1(decay), z.re) * sine});
+  Real q = Exp(decay), m = -Expm1(decay);
+  Real h = Cos(z.im * 0.5), sine = Sin(z.im * 0.5);
+  Real twice = q * 2.0 * h;
+  Real inverse = 1.0 / MulAdd(twice * 2.0, h, m * m);
+  Mask left = z.re < 0.0;
+  Real cosine = Cos(z.im);
+  Real sum = Select(cosine < -0.5, MulAdd(h * 2.0, h, -m), cosine + q);  // of q and the cosine
+  Real re = Select(left, q * sum, MulAdd(twice, h, m)) * inverse;
+  Real im = twice * sine * inverse;
+  // Nothing is left of q: whatever the angle is.
+  Mask gone = q == 0.0;
+  return {Select(gone, Select(left, z.re.Constant(0.0), z.re.Constant(1.0)), re),
+          Select(gone, CopySign(z.re.Constant(0.0), z.im), im)};
 }
 
 Complex Pow(Complex z, Complex w) {
-  Complex result = Exp(Multiply(w, Log(z)));
+  // The product multiplies the logarithm's error: of f32 it is computed in f64.
+  auto wide = [](Complex c) { return Complex{c.re.To(64), c.im.To(64)}; };
+  Complex result = Exp(Multiply(wide(w), Log(wide(z))));
+  result = {result.re.To(z.re.bits()), result.im.To(z.re.bits())};
   Complex one = {z.re.Constant(1.0), z.re.Constant(0.0)}, zero = {one.im, one.im};
   Mask base_zero = (z.re == 0.0) & (z.im == 0.0);
   result = Select(base_zero & (w.re > 0.0), zero, result);

@@ -16,4 +16,27 @@ Real Erf(Real x) {
   return CopySign(Select(magnitude < 1.0, small, large), x);
 }
 
+Real Erfc(Real x) {
+  const bool f32 = x.bits() == 32;
+  // Past the bound the result is 0.
+  Real magnitude = AtMost(x.Abs(), f32 ? 10.1 : 27.3);
+  Real z = magnitude * magnitude;
+  Real small = MulAdd(magnitude, f32 ? Polynomial(z, kErfF32) : Polynomial(z, kErfF64), magnitude);
+  // e^(x^2) erfc(x) (1 + 2x) is between 1 and 1.2, and a polynomial in (x - center) / (x + center).
+  const double center = f32 ? 2.25 : 3.75;
+  Real t = (magnitude - center) / (magnitude + center);
+  Real rest = t * (f32 ? Polynomial(t, kErfcF32) : Polynomial(t, kErfcF64));
+  const double* first = f32 ? kErfcFirstF32 : kErfcFirstF64;
+  Real numerator = rest + first[0];
+  Real twice = magnitude * 2.0, divisor = twice + 1.0;
+  Real inverse = 1.0 / divisor;
+  Real quotient = numerator * inverse;
+  // What the numerator, the divisor and the quotient lost.
+  Real numerator_low = rest - (numerator - first[0]) + first[1], divisor_low = 1.0 - (divisor - twice);
+  Real quotient_low = (Fma(-quotient, divisor, numerator) + MulAdd(-quotient, divisor_low, numerator_low)) * inverse;
+  Real large = ExpTimes(-z, Fma(magnitude, -magnitude, z), quotient, quotient_low);
+  Mask negative = x < 0.0;
+  return Select(magnitude < 0.5, Select(negative, small + 1.0, 1.0 - small), Select(negative, 2.0 - large, large));
+}
+
 }  // namespace kiln::kernel::math

@@ -21,13 +21,14 @@ struct ExpReduction {
   Real Significand() const { return MulAdd(r, MulAdd(r, q, 1.0), 1.0); }
 };
 
-ExpReduction ReduceExp(Real x, int offset) {
+ExpReduction ReduceExp(Real x, int offset, const Real* low = nullptr) {
   const bool f32 = IsF32(x);
   const double rounder = Rounder(x) + offset;
   Real z = MulAdd(x, f32 ? kLog2EF32[0] : kLog2EF64[0], x.Constant(rounder));
   Real n = z - rounder;
   Real r = MulAdd(n, f32 ? -kLn2F32[0] : -kLn2F64[0], x);
   r = MulAdd(n, f32 ? -kLn2F32[1] : -kLn2F64[1], r);
+  if (low != nullptr) r = r + *low;
   Real q = f32 ? Polynomial(r, kExpF32) : Polynomial(r, kExpF64);
   return {z.AsInteger(), n, r, q};
 }
@@ -53,11 +54,24 @@ Real ExpShifted(Real x, int shift) {
 
 Real Exp(Real x) { return ExpShifted(x, 0); }
 
-Real ExpTimes(Real x, Real factor) {
+Real ExpTimes(Real x, Real factor, int shift) {
   const bool f32 = IsF32(x);
-  Real clamped = AtLeast(AtMost(x, f32 ? 170.0 : 1400.0), f32 ? -170.0 : -1400.0);
-  ExpReduction e = ReduceExp(clamped, 2 * x.exponent_bias());
-  return ScaleInTwo(e.Significand() * factor, e.rounded);
+  // A tiny factor takes some of the exponent first: it may be subnormal, and the product finite for large x.
+  const int lift = f32 ? 64 : 128;
+  Mask tiny = factor.Abs() < (f32 ? 0x1p-100 : 0x1p-900);
+  Real lifted = Select(tiny, factor * std::ldexp(1.0, lift), factor);
+  Real most = Select(tiny, x.Constant(f32 ? 200.0 : 1460.0), x.Constant(f32 ? 170.0 : 1400.0));
+  Real least = Select(tiny, x.Constant(f32 ? -120.0 : -1300.0), x.Constant(f32 ? -170.0 : -1400.0));
+  Real clamped = Select(x > most, most, Select(x < least, least, x));
+  ExpReduction e = ReduceExp(clamped, 2 * x.exponent_bias() + shift);
+  Integer exponent = e.rounded - Select(tiny, e.rounded.Constant(lift), e.rounded.Constant(0));
+  return ScaleInTwo(e.Significand() * lifted, exponent);
+}
+
+Real ExpTimes(Real x, Real low, Real factor, Real factor_low) {
+  ExpReduction e = ReduceExp(AtLeast(x, IsF32(x) ? -170.0 : -1400.0), 2 * x.exponent_bias(), &low);
+  Real em1 = e.r + e.Tail();
+  return ScaleInTwo(factor + (MulAdd(factor, em1, factor_low) + factor_low * em1), e.rounded);
 }
 
 Real ExpBounded(Real x) {
@@ -84,8 +98,11 @@ Real Expm1(Real x) {
   // Half of 2^n, which is finite for the largest n.
   ExpReduction e = ReduceExp(clamped, x.exponent_bias() - 1);
   Real half_scale = e.rounded.Shl(x.mantissa_bits()).AsReal();
-  Real em1 = e.r + e.Tail();
-  Real scaled = MulAdd(em1, half_scale, half_scale - 0.5) * 2.0;
+  Real tail = e.Tail();
+  Real em1 = e.r + tail;
+  // What the sum lost: for n = 1 half of its size cancels.
+  Real lost = tail - (em1 - e.r);
+  Real scaled = (MulAdd(em1, half_scale, half_scale - 0.5) + lost * half_scale) * 2.0;
   return CopySign(Select(e.n == 0.0, em1, scaled), x);
 }
 
@@ -184,11 +201,11 @@ Real Log2(Real x) {
   return LogSpecials(x, 0.0, MulAdd(reduced.f, high, tail) + (reduced.e + scaled.shift));
 }
 
-Real Log1pPositive(Real x, Real shift) {
+Real Log1pPositive(Real x, Real low, Real shift) {
   Real u = x + 1.0;
-  // What rounding lost of 1 + x.
+  // What rounding lost of 1 + x + low.
   Real one = u - x;
-  Real lost = (1.0 - one) + (x - (u - one));
+  Real lost = (1.0 - one) + (x - (u - one)) + low;
   LogReduction reduced = ReduceLog(u);
   Real unscale = (reduced.exponent.Constant(x.exponent_bias()) - reduced.exponent).Shl(x.mantissa_bits()).AsReal();
   // For large exponents it does not matter, and the scale may be out of range.
@@ -198,7 +215,7 @@ Real Log1pPositive(Real x, Real shift) {
 }
 
 Real Log1p(Real x) {
-  Real result = Log1pPositive(x, x.Constant(0.0));
+  Real result = Log1pPositive(x, x.Constant(0.0), x.Constant(0.0));
   return Select(x == 0.0, x, LogSpecials(x, -1.0, result));
 }
 

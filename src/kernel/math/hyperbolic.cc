@@ -44,9 +44,11 @@ Real Asinh(Real x) {
   // asinh(x) = log1p(x + x^2 / (1 + sqrt(1 + x^2))); the square would overflow for large x, where it is log(2x).
   Mask large = magnitude > 0x1p30;
   Real square = magnitude * magnitude;
-  Real argument = magnitude + square / (Sqrt(square + 1.0) + 1.0);
-  Real result =
-      Log1pPositive(Select(large, magnitude - 1.0, argument), Select(large, x.Constant(1.0), x.Constant(0.0)));
+  Real rest = square / (Sqrt(square + 1.0) + 1.0);
+  Real argument = magnitude + rest;
+  Real low = rest - (argument - magnitude);
+  Real result = Log1pPositive(Select(large, magnitude - 1.0, argument), Select(large, 0.0, low),
+                              Select(large, x.Constant(1.0), x.Constant(0.0)));
   // Infinity and NaN are their own results; so are numbers whose cube does not count.
   Mask itself = magnitude.Compare(llvm::CmpInst::FCMP_UGE, x.Infinity()) | (magnitude < (IsF32(x) ? 0x1p-13 : 0x1p-28));
   return CopySign(Select(itself, magnitude, result), x);
@@ -55,8 +57,10 @@ Real Asinh(Real x) {
 Real Acosh(Real x) {
   Mask large = x > 0x1p30;
   Real t = x - 1.0;
-  Real argument = t + Sqrt(MulAdd(t, t, t * 2.0));
-  Real result = Log1pPositive(Select(large, t, argument), Select(large, x.Constant(1.0), x.Constant(0.0)));
+  Real root = Sqrt(MulAdd(t, t, t * 2.0));  // at least t
+  Real argument = root + t;
+  Real result = Log1pPositive(Select(large, t, argument), Select(large, 0.0, t - (argument - root)),
+                              Select(large, x.Constant(1.0), x.Constant(0.0)));
   result = Select(x.Compare(llvm::CmpInst::FCMP_UGE, x.Infinity()), x, result);
   return Select(x < 1.0, x.Nan(), result);
 }
@@ -64,7 +68,7 @@ Real Acosh(Real x) {
 Real Atanh(Real x) {
   Real magnitude = x.Abs();
   Real small = IsF32(x) ? OddSeries(magnitude, kAtanhF32) : OddSeries(magnitude, kAtanhF64);
-  Real large = Log1pPositive(magnitude * 2.0 / (1.0 - magnitude), x.Constant(0.0)) * 0.5;
+  Real large = Log1pPositive(magnitude * 2.0 / (1.0 - magnitude), x.Constant(0.0), x.Constant(0.0)) * 0.5;
   Real result = Select(magnitude < 0.4, small, large);
   result = Select(magnitude == 1.0, x.Infinity(), result);
   return CopySign(Select(magnitude <= 1.0, result, x.Nan()), x);

@@ -28,7 +28,10 @@ Real Asin(Real x) {
   Real magnitude = x.Abs();
   AsinParts parts = Reduce(magnitude);
   Real angle = parts.root + parts.tail;
-  Real far = MulAdd(parts.root, -2.0, x.Constant(half_pi[0])) - (parts.tail * 2.0 - half_pi[1]);
+  // The difference with what it loses.
+  Real twice = parts.root * 2.0, difference = half_pi[0] - twice;
+  Real lost = (half_pi[0] - difference) - twice;
+  Real far = difference + (lost - (parts.tail * 2.0 - half_pi[1]));
   return CopySign(Select(parts.near_one, far, angle), x);
 }
 
@@ -76,7 +79,8 @@ Real Atan2(Real y, Real x) {
   // Constants first: they are exact together.
   Real constant = MulAdd(quarter, sign, base);
   Real constant_low = MulAdd(quarter_low, sign, base_low);
-  Real angle = constant + MulAdd(sign, t, MulAdd(sign, tail, constant_low));
+  Real turned = sign * t, head = constant + turned;
+  Real angle = head + ((turned - (head - constant)) + MulAdd(sign, tail, constant_low));
   Real plain = t + tail;
   angle = Select((constant == 0.0), plain, angle);
   angle = Select(x.IsNan() | y.IsNan(), x.Nan(), angle);

@@ -68,11 +68,13 @@ Real ExpOfPair(Real high, Real low) {
   const double rounder = 0x1.8p52 + 2046;
   Real z = MulAdd(high, kLog2EF64[0], high.Constant(rounder));
   Real n = z - rounder;
-  Real r = MulAdd(n, -kLn2F64[0], high);
-  r = MulAdd(n, -kLn2F64[1], r) + low;
+  // The first difference is exact; what the sum loses is kept.
+  Real first = MulAdd(n, -kLn2F64[0], high), rest = MulAdd(n, -kLn2F64[1], low);
+  Real r = first + rest;
+  Real lost = rest - (r - first);
   // 1 + r with its rounding error.
   Real head = r + 1.0;
-  Real significand = head + (r * r * Polynomial(r, kExpF64) + (r - (head - 1.0)));
+  Real significand = head + (r * r * Polynomial(r, kExpF64) + ((r - (head - 1.0)) + lost));
   Integer rounded = z.AsInteger();
   Integer half = rounded.Shr(1);
   return significand * half.Shl(52).AsReal() * (rounded - half).Shl(52).AsReal();

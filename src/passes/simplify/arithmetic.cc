@@ -30,6 +30,18 @@ Instruction* Reassociate(const Match& match, hlo::Builder& builder) {
   return builder.Binary(opcode, match['x'], builder.Binary(opcode, match['c'], match['d']));
 }
 
+// Floats wide enough that a function rounded once is no other answer than its parts rounded each.
+bool WideFloat(const Instruction& root) {
+  return hlo::IsFloating(root.shape().element_type()) && hlo::BitWidth(root.shape().element_type()) >= 16;
+}
+
+// e^(x ln 2), as JAX writes 2^x: the product's rounding error would be multiplied by the exponent.
+Instruction* PowerOfTwo(const Match& match, hlo::Builder& builder) {
+  const hlo::Literal ln2 = hlo::LiteralOf(hlo::Shape::Scalar(match.root()->shape().element_type()), M_LN2);
+  if (!(*SplatValue(*match['c']) == ln2)) return nullptr;
+  return builder.Unary(Opcode::kExp2, match['x']);
+}
+
 constexpr Rule kRules[] = {
     {"add(x, 0)", "x"},
     {"add(x, negate(y))", "subtract(x, y)"},
@@ -48,6 +60,8 @@ constexpr Rule kRules[] = {
     {"divide(x, 1)", "x"},
     {"divide(negate(x), negate(y))", "divide(x, y)", Floating},
     {"divide(x, c)", DivideByPowerOfTwo, Floating},
+    {"divide(1, add'(1, exponential'(negate(x))))", "logistic(x)", WideFloat},
+    {"exponential(multiply(x, c))", PowerOfTwo, WideFloat},
     {"remainder(x, 1)", "0", Integral},
     {"negate(negate(x))", "x"},
     {"negate(subtract(x, y))", "subtract(y, x)", Integral},
