@@ -14,7 +14,7 @@
 #include "src/hlo/printer.h"
 #include "src/tools/commands.h"
 #include "src/tools/compare_literals.h"
-#include "src/tools/physical_copy.h"
+#include "src/hlo/physical_copy.h"
 #include "src/tools/program_file.h"
 #include "src/tools/random_literal.h"
 
@@ -86,7 +86,7 @@ absl::StatusOr<int> Run(const RunOptions& options) {
   for (size_t i = 0; i < argument_leaves.size(); ++i) {
     const hlo::Shape& shape = executable->parameter_leaves()[i];
     KILN_ASSIGN_OR_RETURN(Memory buffer, Allocate(shape.byte_count()));
-    if (shape.IsArray()) ToPhysical(*argument_leaves[i], shape, buffer.get());
+    if (shape.IsArray()) hlo::ToPhysical(*argument_leaves[i], shape, buffer.get());
     argument_pointers.push_back(buffer.get());
     memory.push_back(std::move(buffer));
   }
@@ -109,7 +109,7 @@ absl::StatusOr<int> Run(const RunOptions& options) {
   std::vector<hlo::Literal> results;
   for (size_t i = 0; i < result_pointers.size(); ++i) {
     const hlo::Shape& shape = executable->output_leaves()[i];
-    results.push_back(shape.IsArray() ? FromPhysical(result_pointers[i], shape) : hlo::Literal(shape));
+    results.push_back(shape.IsArray() ? hlo::FromPhysical(result_pointers[i], shape) : hlo::Literal(shape));
     if (options.quiet) continue;
     const bool all = options.all || !shape.IsArray() || shape.element_count() <= kPrintedElements;
     std::printf("%s %s\n", shape.ToString().c_str(),
