@@ -112,6 +112,20 @@ class NativeExecutable : public Executable {
     return compiler->EmitAssembly(*code);
   }
 
+  absl::StatusOr<std::string> KernelSchedules() const override {
+    ProgramEmitter emitter(*module_, Threads());
+    KILN_RETURN_IF_ERROR(emitter.Prepare());
+    return emitter.SchedulesText();
+  }
+
+  absl::StatusOr<std::string> MemoryPlan() const override {
+    ProgramEmitter emitter(*module_, Threads());
+    KILN_RETURN_IF_ERROR(emitter.Prepare());
+    KILN_ASSIGN_OR_RETURN(const std::unique_ptr<analysis::BufferAssignment> buffers,
+                          analysis::BufferAssignment::Run(*module_, emitter.Hooks()));
+    return buffers->ToString();
+  }
+
  private:
   // Arguments and results as the caller knows them, before any pass touches the module.
   void RecordInterface() {

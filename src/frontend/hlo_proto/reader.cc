@@ -7,6 +7,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_join.h"
+#include "src/frontend/hlo_proto/writer.h"
 #include "src/hlo/verifier.h"
 
 namespace kiln::hlo_proto {
@@ -248,6 +250,11 @@ class ModuleReader {
       KILN_ASSIGN_OR_RETURN(Instruction * operand, Find(id, *computation, proto));
       operands.push_back(operand);
     }
+    // Writers say what the type of the operands says already.
+    if (auto* compare = std::get_if<hlo::CompareAttributes>(&attributes); compare != nullptr && !operands.empty()) {
+      const bool is_default = compare->type == DefaultComparison(operands[0]->shape().element_type());
+      if (is_default) compare->type = hlo::ComparisonType::kDefault;
+    }
     std::vector<Computation*> called;
     for (int64_t id : proto.Ints(38)) called.push_back(sources_[by_id_.at(id)].computation);
     Instruction* instruction = computation->Add(*opcode, std::move(shape), std::move(operands), std::move(attributes),
@@ -256,8 +263,17 @@ class ModuleReader {
     if (proto.Has(40)) instruction->set_sharding(ShardingText(proto.Bytes(40)));
     instruction->set_backend_config(proto.String(43));
     ReadStrings(proto.Message(68), instruction->mutable_frontend_attributes());
+    auto& carried = *instruction->mutable_carried_attributes();
     if (!proto.Bytes(79).empty()) {
-      (*instruction->mutable_carried_attributes())["async_execution_thread"] = absl::StrCat("\"", CleanName(proto.Bytes(79)), "\"");
+      carried["async_execution_thread"] = absl::StrCat("\"", CleanName(proto.Bytes(79)), "\"");
+    }
+    if (*opcode == hlo::Opcode::kDomain) {
+      carried["domain"] = absl::StrCat("{kind=\"sharding\", entry=", ShardingText(proto.Bytes(54)),
+                                       ", exit=", ShardingText(proto.Bytes(55)), "}");
+    }
+    if (proto.Has(61)) {
+      const auto word = [](std::string* out, int64_t leaf) { absl::StrAppend(out, leaf != 0 ? "true" : "false"); };
+      carried["parameter_replication"] = absl::StrCat("{", absl::StrJoin(proto.Message(61).Ints(1), ",", word), "}");
     }
     KILN_RETURN_IF_ERROR(proto.status());
     return instruction;

@@ -54,7 +54,7 @@ constexpr Form kForms[] = {
     {"get_dimension_size", "o , dim = i:dimension D F"},
     {"get_tuple_element", "o [ i:index ] D F"},
     {"iota", "dim = i:iota_dimension D T"},
-    {"optimization_barrier", "x:barrier D P"},
+    {"optimization_barrier", "D x:barrier D P"},
     {"pad", "o , o , low = I:edge_padding_low , high = I:edge_padding_high , interior = I:interior_padding D F"},
     {"reduce", "x:reduce"},
     {"reduce_precision", "o , format = x:format D T"},

@@ -158,6 +158,9 @@ AttributeRef TextParser::ReadDialectAttribute() {
     Expect(">");
     return Enum(mnemonic, value);
   }
+  if (local == "sdy" && Next("<")) {
+    return ReadSdyAttribute(context_.Keep(absl::StrCat("sdy.", Word("the name of an attribute"))));
+  }
   if (absl::StartsWith(local, "stablehlo.") || absl::StartsWith(local, "mhlo.") || absl::StartsWith(local, "chlo.")) {
     Expect("<");
     return ReadStruct(local);

@@ -169,7 +169,8 @@ class TextParser {
   void SkipAliasDefinition();
 
   Context& context_;
-  absl::string_view text_;
+  absl::string_view text_;  // Without the resources.
+  absl::string_view file_name_;
   hlo_text::Lexer lexer_;
   absl::Status status_;
   int depth_ = 0;

@@ -12,7 +12,7 @@
 namespace kiln::mlir {
 
 TextParser::TextParser(Context& context, absl::string_view text, absl::string_view file_name)
-    : context_(context), text_(text), lexer_(text, file_name) {
+    : context_(context), text_(text), file_name_(file_name), lexer_(text, file_name) {
   for (const VhloOp& row : VhloOps()) {
     const VhloOp*& newest = rows_[row.tree_name];
     if (newest == nullptr || newest->last < row.last) newest = &row;
@@ -185,7 +185,7 @@ void TextParser::ReadResources(size_t offset) {
     Next(",");
   }
   text_ = text_.substr(0, offset);
-  lexer_.Rewind(0);
+  lexer_ = hlo_text::Lexer(text_, file_name_);
 }
 
 const void* TextParser::ResolveAlias(absl::string_view name) {
@@ -266,22 +266,22 @@ TypeRef TextParser::ReadTensor() {
   return context_.MakeType(std::move(tensor));
 }
 
-// <i8:f32, 0.5:3>, <i8<-127:127>:f32:1, {0.1:-30, 0.5:2}>
+// After '<': i8:f32, 0.5:3>, u8<1:255>:f32:1, {0.1:-30, 0.5:2}>
 TypeRef TextParser::ReadQuantized() {
   QuantizedType quantized;
-  quantized.storage = ReadType();
-  const IntegerType* storage = quantized.storage->As<IntegerType>();
-  if (ok() && (storage == nullptr || storage->width == 0 || storage->width > 32)) {
-    Fail("a quantized type is stored as an integer of up to 32 bits");
+  const absl::string_view storage = PeekWord();
+  uint32_t width = 0;
+  if (storage.size() < 2 || (storage[0] != 'i' && storage[0] != 'u') || !absl::SimpleAtoi(storage.substr(1), &width) ||
+      width < 1 || width > 32) {
+    FailExpected("the stored type, as i8 or u8");
+    return nullptr;
   }
-  if (!ok()) return nullptr;
-  quantized.is_signed = storage->signedness != Signedness::kUnsigned;
-  const int64_t values = int64_t{1} << storage->width;
+  lexer_.Rewind(lexer_.offset() + storage.size());
+  quantized.is_signed = storage[0] == 'i';
+  const int64_t values = int64_t{1} << width;
   quantized.storage_min = quantized.is_signed ? -values / 2 : 0;
   quantized.storage_max = quantized.is_signed ? values / 2 - 1 : values - 1;
-  if (!quantized.is_signed) {
-    quantized.storage = context_.MakeType(IntegerType{storage->width, Signedness::kSignless});
-  }
+  quantized.storage = context_.MakeType(IntegerType{width});
   if (Next("<")) {
     quantized.storage_min = Integer("the least stored value");
     Expect(":");
