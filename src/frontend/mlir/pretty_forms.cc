@@ -1,8 +1,8 @@
 // The short forms of ops: a row says how the text of an op runs, in words of a small language.
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "src/frontend/mlir/text_parser.h"
 
 namespace kiln::mlir {
@@ -79,13 +79,18 @@ constexpr Form kForms[] = {
 };
 
 absl::string_view FindForm(absl::string_view op) {
-  absl::string_view local = op;
-  const bool stablehlo = absl::ConsumePrefix(&local, "stablehlo.");
-  for (const Form& form : kForms) {
-    for (absl::string_view name : absl::StrSplit(form.ops, ' ')) {
-      if (name == (stablehlo ? local : op) && stablehlo != absl::StrContains(name, '.')) return form.form;
+  using Table = absl::flat_hash_map<std::string, absl::string_view>;
+  static const Table* const kTable = [] {
+    auto* table = new Table();
+    for (const Form& form : kForms) {
+      for (absl::string_view name : absl::StrSplit(form.ops, ' ')) {
+        table->emplace(absl::StrCat(absl::StrContains(name, '.') ? "" : "stablehlo.", name), form.form);
+      }
     }
-  }
+    return table;
+  }();
+  const auto found = kTable->find(op);
+  if (found != kTable->end()) return found->second;
   return absl::StartsWith(op, "chlo.") ? kElementwise : absl::string_view();
 }
 

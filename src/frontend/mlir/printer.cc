@@ -437,6 +437,8 @@ void Printer::PrintField(const Attribute& value) {
     Append(static_cast<int64_t>(integer->value));
   } else if (const auto* real = value.As<FloatAttribute>()) {
     Append(FloatText(real->type->As<FloatType>()->kind, real->bits));
+  } else if (const auto* word = value.As<EnumAttribute>()) {
+    Append("#stablehlo.", word->name, "<", word->value, ">");
   } else {
     PrintAttribute(value);
   }

@@ -1,6 +1,7 @@
 // Operations, regions, values, modules and functions.
 #include <algorithm>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "src/frontend/mlir/text_parser.h"
@@ -66,7 +67,8 @@ Value* TextParser::Operand() {
   const size_t begin = lexer_.offset();
   if (!Next("%")) return FailExpected("an operand"), nullptr;
   const absl::string_view name = lexer_.Run("_$.-");
-  const int64_t index = Next("#") ? Integer("the number of a result") : -1;
+  const bool numbered = Next("#");
+  const int64_t index = numbered ? Integer("the number of a result") : 0;
   const auto found = values_.find(name);
   if (!ok()) return nullptr;
   if (found == values_.end()) {
@@ -74,15 +76,15 @@ Value* TextParser::Operand() {
     return nullptr;
   }
   const std::vector<Value*>& values = found->second.values;
-  if (index < 0 && values.size() != 1) {
+  if (!numbered && values.size() != 1) {
     FailAt(begin, absl::StrCat("%", name, " stands for ", values.size(), " values: expected %", name, "#N"));
     return nullptr;
   }
-  if (index >= static_cast<int64_t>(values.size())) {
+  if (index < 0 || index >= static_cast<int64_t>(values.size())) {
     FailAt(begin, absl::StrCat("%", name, " stands for ", values.size(), " values, found #", index));
     return nullptr;
   }
-  return values[std::max<int64_t>(index, 0)];
+  return values[index];
 }
 
 std::vector<Value*> TextParser::Operands(absl::string_view close) {
@@ -195,6 +197,7 @@ Region* TextParser::ReadRegion(Operation* owner, const std::vector<Argument>& ar
 // Up to and with "}". The first block exists, and needs a header only for its arguments.
 void TextParser::ReadBlocks(Region* region) {
   Block* block = region->blocks[0];
+  absl::flat_hash_set<const Block*> defined = {block};
   const auto find = [&](absl::string_view label) {
     Block*& found = blocks_[label];
     if (found != nullptr) return found;
@@ -212,9 +215,7 @@ void TextParser::ReadBlocks(Region* region) {
     lexer_.Rewind(begin + 1);
     Block* next = find(lexer_.Run("_$.-"));
     if (next != region->blocks[0] || !block->operations.empty()) {
-      if (!next->operations.empty() || std::count(region->blocks.begin(), region->blocks.end(), next) != 0) {
-        return FailAt(begin, "a block is defined twice");
-      }
+      if (!defined.insert(next).second) return FailAt(begin, "a block is defined twice");
       region->blocks.push_back(next);
     }
     block = next;
@@ -232,7 +233,7 @@ void TextParser::ReadBlocks(Region* region) {
     Expect(":");
   }
   for (const auto& [label, reached] : blocks_) {
-    if (ok() && std::count(region->blocks.begin(), region->blocks.end(), reached) == 0) {
+    if (ok() && !defined.contains(reached)) {
       Fail(absl::StrCat("the block ^", label, " is not defined"));
     }
   }

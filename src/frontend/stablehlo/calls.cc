@@ -256,6 +256,10 @@ absl::Status ImportChloUnary(OpImport& op) {
   return op.Define(op.Add(op.row().opcode, op.operand_shape(0), op.operands()));
 }
 
+absl::Status ImportSquare(OpImport& op) {
+  return op.Define(op.Add(Opcode::kMultiply, op.operand_shape(0), {op.operand(0), op.operand(0)}));
+}
+
 constexpr OpRow kRows[] = {
     {"func.call", ImportCall, -1, -1},
     {"stablehlo.composite", ImportComposite, -1, -1, -1},
@@ -268,6 +272,7 @@ constexpr OpRow kRows[] = {
     {"chlo.cosh", ImportChloUnary, 1, 1, 0, Opcode::kCosh},
     {"chlo.erf", ImportChloUnary, 1, 1, 0, Opcode::kErf},
     {"chlo.sinh", ImportChloUnary, 1, 1, 0, Opcode::kSinh},
+    {"chlo.square", ImportSquare, 1, 1},
     {"chlo.tan", ImportChloUnary, 1, 1, 0, Opcode::kTan},
     {"chlo.top_k", ImportChloTopK, 1, 2},
 };

@@ -5,6 +5,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "src/base/status.h"
 #include "src/frontend/mlir/printer.h"
@@ -186,32 +189,55 @@ class Exporter {
          context().MakeAttribute(mlir::TypeAttribute{context().MakeType(mlir::FunctionType(std::move(type)))})},
         {"sym_name", Text(FunctionName(computation))},
         {"sym_visibility", Text(&computation == source_.entry() ? "public" : "private")}};
-    if (&computation == source_.entry()) AddAliases(function, block->arguments.size());
+    if (&computation == source_.entry()) AddBoundary(function, block->arguments.size(), results.size());
     return absl::OkStatus();
   }
 
-  // Donated arguments: of flat signatures, where leaf and argument are the same.
-  void AddAliases(Operation* function, size_t arguments) {
-    std::vector<std::vector<mlir::NamedAttribute>> entries(arguments);
+  using Entries = std::vector<std::vector<mlir::NamedAttribute>>;
+
+  void AddEntries(Operation* function, absl::string_view name, Entries entries) {
     bool any = false;
-    for (const hlo::InputOutputAlias& alias : source_.aliases()) {
-      if (!alias.parameter_index.empty() || alias.output_index.size() > 1 ||
-          source_.entry()->parameter_count() != static_cast<int64_t>(arguments)) {
-        continue;
+    mlir::ArrayAttribute dictionaries;
+    for (auto& entry : entries) {
+      any |= !entry.empty();
+      dictionaries.elements.push_back(context().MakeAttribute(mlir::DictionaryAttribute{std::move(entry)}));
+    }
+    if (any) function->attributes.push_back({name, context().MakeAttribute(std::move(dictionaries))});
+  }
+  // Layouts that are not row-major.
+  void AddLayouts(const std::vector<const hlo::Shape*>& leaves, Entries* entries) {
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      if (!leaves[i]->IsArray() || leaves[i]->HasDescendingLayout()) continue;
+      (*entries)[i].push_back(
+          {"mhlo.layout_mode", Text(absl::StrCat("{", absl::StrJoin(leaves[i]->layout().minor_to_major, ","), "}"))});
+    }
+  }
+  // What the caller of the entry relies on. Arguments are donated where leaf and argument are the same.
+  void AddBoundary(Operation* function, size_t arguments, size_t results) {
+    Entries inputs(arguments), outputs(results);
+    if (source_.has_entry_layout()) {
+      std::vector<const hlo::Shape*> leaves;
+      for (const hlo::Shape& shape : source_.entry_parameter_layouts()) {
+        for (const hlo::Shape* leaf : shape.Leaves()) leaves.push_back(leaf);
       }
+      if (leaves.size() == arguments) AddLayouts(leaves, &inputs);
+      if (const auto all = source_.entry_result_layout().Leaves(); all.size() == results) AddLayouts(all, &outputs);
+    }
+    const bool flat = source_.entry()->parameter_count() == static_cast<int64_t>(arguments);
+    for (const hlo::InputOutputAlias& alias : source_.aliases()) {
+      if (!flat || !alias.parameter_index.empty() || alias.output_index.size() > 1) continue;
       mlir::IntegerAttribute output;
       output.type = context().MakeType(mlir::IntegerType{32});
       output.value = alias.output_index.empty() ? 0 : static_cast<uint64_t>(alias.output_index[0]);
-      entries[alias.parameter].push_back({"tf.aliasing_output", context().MakeAttribute(std::move(output))});
-      any = true;
+      inputs[alias.parameter].push_back({"tf.aliasing_output", context().MakeAttribute(std::move(output))});
     }
-    if (!any) return;
-    mlir::ArrayAttribute dictionaries;
-    for (auto& entry : entries) {
-      dictionaries.elements.push_back(context().MakeAttribute(mlir::DictionaryAttribute{std::move(entry)}));
+    for (const hlo::BufferDonor& donor : source_.donors()) {
+      if (flat && donor.parameter_index.empty()) {
+        inputs[donor.parameter].push_back({"jax.buffer_donor", context().MakeAttribute(mlir::BoolAttribute{true})});
+      }
     }
-    function->attributes.insert(function->attributes.begin(),
-                                {"arg_attrs", context().MakeAttribute(std::move(dictionaries))});
+    AddEntries(function, "arg_attrs", std::move(inputs));
+    AddEntries(function, "res_attrs", std::move(outputs));
   }
 
   // The instructions of a computation whose parameters are in `scope`; gives the leaves of its root.
@@ -282,9 +308,16 @@ class Exporter {
         return ExportConditional(instruction, block, scope);
       case Opcode::kRng:
         return ExportRng(instruction, block, std::move(operands));
-      case Opcode::kBitcast:
-        if (instruction.shape().element_type() != instruction.operand(0)->shape().element_type()) break;
-        return AddSimple("stablehlo.reshape", instruction, block, std::move(operands));
+      case Opcode::kBitcast: {
+        const hlo::Shape& from = instruction.operand(0)->shape();
+        const bool same_type = instruction.shape().element_type() == from.element_type();
+        if (!same_type && instruction.shape().dimensions() != from.dimensions()) break;
+        return AddSimple(same_type ? "stablehlo.reshape" : "stablehlo.bitcast_convert", instruction, block,
+                         std::move(operands));
+      }
+      case Opcode::kAllToAll:
+        if (instruction.shape().IsTuple()) return Unimplemented("all-to-all of parts has no form in StableHLO");
+        break;
       case Opcode::kAfterAll:
         return AddSimple(operands.empty() ? "stablehlo.create_token" : "stablehlo.after_all", instruction, block,
                          std::move(operands));
@@ -330,11 +363,40 @@ class Exporter {
       symbols.elements.push_back(
           context().MakeAttribute(mlir::SymbolAttribute{context().Keep(FunctionName(*called)), {}}));
     }
-    if (instruction.opcode() == Opcode::kCall) {
+    std::vector<mlir::NamedAttribute> tags;
+    const auto& extra = instruction.frontend_attributes();
+    const auto composite = instruction.opcode() == Opcode::kCall ? extra.find("composite.name") : extra.end();
+    if (composite != extra.end()) {
+      operation->name = "stablehlo.composite";
+      operation->attributes.push_back({"name", Text(composite->second)});
+      operation->attributes.push_back({"decomposition", symbols.elements[0]});
+      int64_t version = 0;
+      const auto number = extra.find("composite.version");
+      if (number != extra.end() && absl::SimpleAtoi(number->second, &version)) {
+        mlir::IntegerAttribute value;
+        value.type = context().MakeType(mlir::IntegerType{32});
+        value.value = static_cast<uint64_t>(version);
+        operation->attributes.push_back({"version", context().MakeAttribute(std::move(value))});
+      }
+      const auto text = extra.find("composite.attributes");
+      if (text != extra.end()) {
+        operation->attributes.push_back(
+            {"composite_attributes", context().MakeAttribute(mlir::OpaqueAttribute{context().Keep(text->second)})});
+      }
+    } else if (instruction.opcode() == Opcode::kCall) {
       operation->attributes.push_back({"callee", symbols.elements[0]});
     } else if (!symbols.elements.empty()) {
       operation->attributes.push_back({"called_computations", context().MakeAttribute(std::move(symbols))});
     }
+    mlir::DictionaryAttribute dictionary;
+    for (const auto& [key, value] : extra) {
+      if (!absl::StartsWith(key, "composite.")) dictionary.entries.push_back({context().Keep(key), Text(value)});
+    }
+    if (!dictionary.entries.empty()) {
+      tags.push_back({"mhlo.frontend_attributes", context().MakeAttribute(std::move(dictionary))});
+    }
+    if (!instruction.sharding().empty()) tags.push_back({"mhlo.sharding", Text(instruction.sharding())});
+    if (!tags.empty()) operation->discardable = context().Keep(std::move(tags));
     std::sort(operation->attributes.begin(), operation->attributes.end(),
               [](const mlir::NamedAttribute& a, const mlir::NamedAttribute& b) { return a.name < b.name; });
     KILN_RETURN_IF_ERROR(AddResults(operation, instruction.shape()));
