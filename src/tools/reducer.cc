@@ -177,9 +177,9 @@ class Reducer {
     bool changed = false;
     for (size_t i = begin; i < std::min(end, order.size()); ++i) {
       Instruction* old = order[i];
-      const bool zeros_already = old->IsConstant() || old->opcode() == Opcode::kTuple ||
-                                 (old->opcode() == Opcode::kBroadcast && old->operand(0)->IsConstant());
-      if (old->IsParameter() || zeros_already || old->users().empty()) continue;
+      const bool zeros_already = old->opcode() == Opcode::kBroadcast && old->operand(0)->IsConstant();
+      if (old->IsParameter() || old->IsConstant() || old->opcode() == Opcode::kTuple || old->users().empty()) continue;
+      if (zeros_already && !by_parameters) continue;
       hlo::Builder builder(computation, old);
       Instruction* replacement = by_parameters
                                      ? computation->AddParameter(computation->parameter_count(), old->shape())

@@ -51,18 +51,9 @@ class Attributes {
   void operator()(const hlo::FusionAttributes&) {}
   void operator()(const hlo::CallAttributes&) {}
   void operator()(const hlo::ConstantAttributes& a) {
-    absl::StatusOr<mlir::TypeRef> type = ExportType(a.literal.shape(), context_);
-    if (!type.ok()) return Fail(type.status());
-    mlir::DenseAttribute dense;
-    dense.type = *type;
-    const auto bytes = a.literal.bytes();
-    const size_t width = static_cast<size_t>(hlo::ByteWidth(a.literal.shape().element_type()));
-    // Equal elements are written once.
-    dense.splat = bytes.size() >= width && (bytes.size() == width || std::memcmp(bytes.data(), bytes.data() + width,
-                                                                                bytes.size() - width) == 0);
-    dense.data = context_.Keep(
-        std::string(reinterpret_cast<const char*>(bytes.data()), dense.splat ? width : bytes.size()));
-    Add("value", context_.MakeAttribute(dense));
+    absl::StatusOr<AttributeRef> value = ExportLiteral(a.literal, context_);
+    if (!value.ok()) return Fail(value.status());
+    Add("value", *value);
   }
   void operator()(const hlo::DimensionsAttributes& a) {
     switch (op_.opcode()) {
@@ -390,6 +381,19 @@ absl::StatusOr<mlir::TypeRef> ExportType(const hlo::Shape& shape, mlir::Context&
     if (shape.has_dynamic_dimensions()) tensor.bounds.push_back(dynamic ? shape.dimensions(i) : mlir::kDynamicSize);
   }
   return context.MakeType(std::move(tensor));
+}
+
+absl::StatusOr<AttributeRef> ExportLiteral(const hlo::Literal& literal, mlir::Context& context) {
+  mlir::DenseAttribute dense;
+  KILN_ASSIGN_OR_RETURN(dense.type, ExportType(literal.shape(), context));
+  const auto bytes = literal.bytes();
+  const size_t width = static_cast<size_t>(hlo::ByteWidth(literal.shape().element_type()));
+  // Equal elements are written once.
+  dense.splat = bytes.size() >= width &&
+                (bytes.size() == width || std::memcmp(bytes.data(), bytes.data() + width, bytes.size() - width) == 0);
+  const auto* text = reinterpret_cast<const char*>(bytes.data());
+  dense.data = context.Keep(std::string(text, dense.splat ? width : bytes.size()));
+  return context.MakeAttribute(dense);
 }
 
 absl::StatusOr<std::vector<mlir::NamedAttribute>> ExportAttributes(const hlo::Instruction& instruction,

@@ -306,6 +306,8 @@ class Exporter {
       }
       case Opcode::kConditional:
         return ExportConditional(instruction, block, scope);
+      case Opcode::kConstant:
+        return ExportConstant(instruction.literal(), block);
       case Opcode::kRng:
         return ExportRng(instruction, block, std::move(operands));
       case Opcode::kBitcast: {
@@ -403,6 +405,23 @@ class Exporter {
     return operation->results;
   }
 
+  // A tuple is a constant per leaf.
+  absl::StatusOr<Values> ExportConstant(const hlo::Literal& literal, Block* block) {
+    Values values;
+    if (literal.shape().IsTuple()) {
+      for (const hlo::Literal& element : literal.elements()) {
+        KILN_ASSIGN_OR_RETURN(const Values leaves, ExportConstant(element, block));
+        values.insert(values.end(), leaves.begin(), leaves.end());
+      }
+      return values;
+    }
+    Operation* constant = AddOp("stablehlo.constant", block, {});
+    KILN_ASSIGN_OR_RETURN(const mlir::AttributeRef value, ExportLiteral(literal, context()));
+    constant->attributes = {{"value", value}};
+    values.push_back(AddResult(constant, value->As<mlir::DenseAttribute>()->type));
+    return values;
+  }
+
   // Branches take their operands from outside.
   absl::StatusOr<Values> ExportConditional(const Instruction& instruction, Block* block, Scope& scope) {
     const bool by_predicate = instruction.operand(0)->shape().element_type() == hlo::PrimitiveType::kPred;
@@ -424,18 +443,10 @@ class Exporter {
 
   // StableHLO's op takes the dimensions as an operand too.
   absl::StatusOr<Values> ExportRng(const Instruction& instruction, Block* block, Values operands) {
-    mlir::DenseAttribute dense;
     const auto& dimensions = instruction.shape().dimensions();
-    dense.type =
-        context().MakeType(mlir::TensorType{{static_cast<int64_t>(dimensions.size())}, context().i64_type()});
-    dense.data = context()
-                     .MakeIntegers(std::vector<int64_t>(dimensions.begin(), dimensions.end()))
-                     ->As<mlir::DenseArrayAttribute>()
-                     ->data;
-    dense.splat = dimensions.size() == 1;
-    Operation* constant = AddOp("stablehlo.constant", block, {});
-    constant->attributes = {{"value", context().MakeAttribute(dense)}};
-    operands.push_back(AddResult(constant, dense.type));
+    const hlo::Literal shape = hlo::Literal::Vector<int64_t>(dimensions);
+    KILN_ASSIGN_OR_RETURN(const Values constant, ExportConstant(shape, block));
+    operands.push_back(constant[0]);
     return AddSimple("stablehlo.rng", instruction, block, std::move(operands));
   }
 

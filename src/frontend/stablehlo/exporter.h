@@ -24,6 +24,9 @@ absl::StatusOr<std::string> ExportText(const hlo::Module& module);
 absl::StatusOr<std::vector<mlir::NamedAttribute>> ExportAttributes(const hlo::Instruction& instruction,
                                                                    mlir::Context& context);
 
+// The elements of an array.
+absl::StatusOr<mlir::AttributeRef> ExportLiteral(const hlo::Literal& literal, mlir::Context& context);
+
 // The type of an array or token.
 absl::StatusOr<mlir::TypeRef> ExportType(const hlo::Shape& shape, mlir::Context& context);
 
