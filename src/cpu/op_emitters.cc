@@ -1,6 +1,7 @@
 #include "src/cpu/op_emitters.h"
 
 #include "src/base/status.h"
+#include "src/cpu/key_sort_emitter.h"
 #include "src/cpu/random_state_emitter.h"
 #include "src/cpu/sort_emitter.h"
 
@@ -11,7 +12,7 @@ using hlo::Opcode;
 namespace {
 
 struct OpEmitter {
-  Opcode opcode;
+  bool (*serves)(const hlo::Instruction&);
   int64_t (*scratch_bytes)(const hlo::Instruction&);
   double (*nanoseconds)(const hlo::Instruction&);
   absl::Status (*emit)(llvm::IRBuilder<>*, const hlo::Instruction&, const OpArrays&);
@@ -21,36 +22,42 @@ double ElementNanoseconds(const hlo::Instruction& instruction) {
   return 30.0 * static_cast<double>(instruction.operand(0)->shape().element_count());
 }
 
-// One row per op.
+template <Opcode opcode>
+bool Is(const hlo::Instruction& instruction) {
+  return instruction.opcode() == opcode;
+}
+
+// One row per op; the first that serves an instruction emits it.
 constexpr OpEmitter kEmitters[] = {
-    {Opcode::kSort, SortScratchBytes, SortNanoseconds, EmitSort},
-    {Opcode::kTopK, TopKScratchBytes, ElementNanoseconds, EmitTopK},
-    {Opcode::kRngGetAndUpdateState, RandomStateScratchBytes, RandomStateNanoseconds, EmitRandomState},
+    {IsKeySort, KeySortScratchBytes, KeySortNanoseconds, EmitKeySort},
+    {Is<Opcode::kSort>, SortScratchBytes, SortNanoseconds, EmitSort},
+    {Is<Opcode::kTopK>, TopKScratchBytes, ElementNanoseconds, EmitTopK},
+    {Is<Opcode::kRngGetAndUpdateState>, RandomStateScratchBytes, RandomStateNanoseconds, EmitRandomState},
 };
 
-const OpEmitter* Find(Opcode opcode) {
+const OpEmitter* Find(const hlo::Instruction& instruction) {
   for (const OpEmitter& emitter : kEmitters) {
-    if (emitter.opcode == opcode) return &emitter;
+    if (emitter.serves(instruction)) return &emitter;
   }
   return nullptr;
 }
 
 }  // namespace
 
-bool HasOpEmitter(const hlo::Instruction& instruction) { return Find(instruction.opcode()) != nullptr; }
+bool HasOpEmitter(const hlo::Instruction& instruction) { return Find(instruction) != nullptr; }
 
 int64_t OpScratchBytes(const hlo::Instruction& instruction) {
-  const OpEmitter* emitter = Find(instruction.opcode());
+  const OpEmitter* emitter = Find(instruction);
   return emitter == nullptr ? 0 : emitter->scratch_bytes(instruction);
 }
 
 double OpNanoseconds(const hlo::Instruction& instruction) {
-  const OpEmitter* emitter = Find(instruction.opcode());
+  const OpEmitter* emitter = Find(instruction);
   return emitter == nullptr ? 0 : emitter->nanoseconds(instruction);
 }
 
 absl::Status EmitOp(llvm::IRBuilder<>* builder, const hlo::Instruction& instruction, const OpArrays& arrays) {
-  const OpEmitter* emitter = Find(instruction.opcode());
+  const OpEmitter* emitter = Find(instruction);
   if (emitter == nullptr) return Unimplemented(instruction.Describe(), ": no code is generated for this operation");
   return emitter->emit(builder, instruction, arrays);
 }

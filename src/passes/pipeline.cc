@@ -22,6 +22,7 @@
 #include "src/passes/schedule.h"
 #include "src/passes/select_and_scatter_expander.h"
 #include "src/passes/simplify/algebraic_simplifier.h"
+#include "src/passes/sort_keys.h"
 #include "src/passes/transpose_folding.h"
 #include "src/passes/triangular_solve_expander.h"
 
@@ -53,7 +54,7 @@ PassList CommonPasses() {
                        CholeskyExpander, TriangularSolveExpander, QrExpander, EighExpander, FftExpander,
                        ApproxTopKExpander, DimensionSizeExpander>());
   list.push_back(Simplification("simplification"));
-  Append(&list, ListOf<DotCanonicalization>());
+  Append(&list, ListOf<SortKeys, DotCanonicalization>());
   list.push_back(Simplification("dot-simplification"));
   Append(&list, ListOf<TransposeFolding, OptBarrierRemover>());
   list.push_back(Simplification("final-simplification"));
@@ -85,6 +86,7 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<AlgebraicSimplifier>,
     Make<ConstantFolding>,
     Make<Cse>,
+    Make<SortKeys>,
     Make<DotCanonicalization>,
     Make<TransposeFolding>,
     Make<OptBarrierRemover>,

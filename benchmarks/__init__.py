@@ -1,0 +1,1 @@
+"""Speed, compile time and memory of Kiln beside XLA:CPU: `python -m benchmarks --help`."""

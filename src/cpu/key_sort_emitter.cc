@@ -1,0 +1,132 @@
+#include "src/cpu/key_sort_emitter.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/Module.h"
+#include "src/cpu/radix_sort.h"
+#include "src/passes/sort_keys.h"
+
+namespace kiln::cpu {
+
+using hlo::Instruction;
+using hlo::Opcode;
+
+namespace {
+
+int64_t RowSize(const Instruction& instruction) {
+  const hlo::Shape& shape = instruction.operand(0)->shape();
+  return shape.rank() == 0 ? 1 : shape.dimensions(shape.rank() - 1);
+}
+
+int64_t RowCount(const Instruction& instruction) {
+  return instruction.operand(0)->shape().element_count() / std::max<int64_t>(RowSize(instruction), 1);
+}
+
+std::vector<int64_t> Widths(const Instruction& sort) {
+  std::vector<int64_t> widths;
+  for (const Instruction* operand : sort.operands()) {
+    widths.push_back(hlo::ByteWidth(operand->shape().element_type()));
+  }
+  return widths;
+}
+
+RowSortShape SortShape(const Instruction& sort, const std::vector<int64_t>& widths) {
+  return {.rows = RowCount(sort),
+          .size = RowSize(sort),
+          .key_width = widths[0],
+          .array_count = static_cast<int64_t>(widths.size()),
+          .widths = widths.data()};
+}
+
+TopRowsShape TopShape(const Instruction& top_k) {
+  return {.rows = RowCount(top_k),
+          .size = RowSize(top_k),
+          .key_width = hlo::ByteWidth(top_k.operand(0)->shape().element_type()),
+          .k = top_k.Get<hlo::TopKAttributes>().k};
+}
+
+// A constant of 64-bit integers, and one pointer behind them if there is one.
+llvm::Value* ConstantStruct(llvm::IRBuilder<>& b, const std::vector<int64_t>& numbers, llvm::Constant* pointer) {
+  std::vector<llvm::Constant*> fields;
+  for (int64_t number : numbers) fields.push_back(b.getInt64(static_cast<uint64_t>(number)));
+  if (pointer != nullptr) fields.push_back(pointer);
+  llvm::Constant* value = llvm::ConstantStruct::getAnon(fields);
+  llvm::Module& module = *b.GetInsertBlock()->getModule();
+  return new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true, llvm::GlobalValue::PrivateLinkage,
+                                  value);
+}
+
+void CallRuntime(llvm::IRBuilder<>& b, const char* name, const std::vector<llvm::Value*>& arguments) {
+  const std::vector<llvm::Type*> types(arguments.size(), b.getPtrTy());
+  llvm::Module& module = *b.GetInsertBlock()->getModule();
+  b.CreateCall(module.getOrInsertFunction(name, llvm::FunctionType::get(b.getVoidTy(), types, /*isVarArg=*/false)),
+               arguments);
+}
+
+llvm::Value* PointerTable(llvm::IRBuilder<>& b, const OpArrays& arrays) {
+  std::vector<llvm::Value*> pointers = arrays.operands;
+  pointers.insert(pointers.end(), arrays.results.begin(), arrays.results.end());
+  // In the entry block: an op within a loop must not take more of the stack each time.
+  llvm::BasicBlock& entry = b.GetInsertBlock()->getParent()->getEntryBlock();
+  llvm::IRBuilder<> at_entry(&entry, entry.begin());
+  llvm::Value* table = at_entry.CreateAlloca(llvm::ArrayType::get(b.getPtrTy(), pointers.size()));
+  for (size_t i = 0; i < pointers.size(); ++i) {
+    b.CreateStore(pointers[i], b.CreateConstGEP1_64(b.getPtrTy(), table, i));
+  }
+  return table;
+}
+
+llvm::Value* OrNull(llvm::IRBuilder<>& b, llvm::Value* pointer) {
+  return pointer != nullptr ? pointer : llvm::ConstantPointerNull::get(b.getPtrTy());
+}
+
+}  // namespace
+
+bool IsKeySort(const Instruction& instruction) {
+  if (instruction.opcode() == Opcode::kTopK) {
+    return hlo::IsUnsignedIntegral(instruction.operand(0)->shape().element_type()) &&
+           hlo::BitWidth(instruction.operand(0)->shape().element_type()) >= 8 &&
+           instruction.Get<hlo::TopKAttributes>().largest && RowSize(instruction) <= std::numeric_limits<int32_t>::max();
+  }
+  return passes::SortsByUnsignedKey(instruction) && RowSize(instruction) <= std::numeric_limits<uint32_t>::max();
+}
+
+int64_t KeySortScratchBytes(const Instruction& instruction) {
+  if (instruction.opcode() == Opcode::kTopK) return TopRowsScratchBytes(TopShape(instruction));
+  const std::vector<int64_t> widths = Widths(instruction);
+  return RowSortScratchBytes(SortShape(instruction, widths));
+}
+
+double KeySortNanoseconds(const Instruction& instruction) {
+  if (instruction.opcode() == Opcode::kTopK) return TopRowsNanoseconds(TopShape(instruction));
+  const std::vector<int64_t> widths = Widths(instruction);
+  return RowSortNanoseconds(SortShape(instruction, widths));
+}
+
+absl::Status EmitKeySort(llvm::IRBuilder<>* builder, const Instruction& instruction, const OpArrays& arrays) {
+  llvm::IRBuilder<>& b = *builder;
+  RegisterSortSymbols();
+  if (instruction.operand(0)->shape().element_count() == 0) return absl::OkStatus();
+  if (instruction.opcode() == Opcode::kTopK) {
+    const TopRowsShape shape = TopShape(instruction);
+    if (shape.k == 0) return absl::OkStatus();
+    llvm::Value* constant = ConstantStruct(b, {shape.rows, shape.size, shape.key_width, shape.k}, nullptr);
+    CallRuntime(b, kTopRowsName,
+                {arrays.context, constant, arrays.operands[0], arrays.results[0], arrays.results[1],
+                 OrNull(b, arrays.scratch)});
+    return absl::OkStatus();
+  }
+  const std::vector<int64_t> widths = Widths(instruction);
+  const RowSortShape shape = SortShape(instruction, widths);
+  llvm::Constant* width_array = llvm::cast<llvm::Constant>(ConstantStruct(b, widths, nullptr));
+  llvm::Value* constant =
+      ConstantStruct(b, {shape.rows, shape.size, shape.key_width, shape.array_count}, width_array);
+  CallRuntime(b, kSortRowsName, {arrays.context, constant, PointerTable(b, arrays), OrNull(b, arrays.scratch)});
+  return absl::OkStatus();
+}
+
+}  // namespace kiln::cpu

@@ -1,0 +1,466 @@
+#include "src/cpu/radix_sort.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+#include "src/base/thread_pool.h"
+#include "src/cpu/jit_symbols.h"
+
+namespace kiln::cpu {
+namespace {
+
+constexpr int kDigitBits = 8;
+constexpr int kDigits = 1 << kDigitBits;
+// Up to here the histograms cost more than comparing all pairs, many at a time.
+constexpr int64_t kRankedSize = 64;
+constexpr int64_t kVectorBytes = 64;
+// Rows of this size are each divided over the threads; smaller ones are dealt out whole.
+constexpr int64_t kDividedSize = 1 << 16;
+constexpr int64_t kMaxStripes = 64;
+constexpr int64_t kMaxChunks = 16;
+constexpr int64_t kMaxStripeBytes = int64_t{64} << 20;
+constexpr int64_t kAlignment = 64;
+// Keys that a selection looks at together.
+constexpr int64_t kBlock = 64;
+// Less work than this is not worth waking a thread for.
+constexpr double kParallelNanoseconds = 20000;
+
+int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+// What moves together: a key, and either the element of the only other array or the position in the row.
+template <typename Key, typename Value>
+struct Element {
+  Key key;
+  Value value;
+};
+
+template <typename Key>
+struct Element<Key, void> {
+  Key key;
+};
+
+// How the arrays beside the keys follow them.
+enum class Carry { kNothing, kWord, kDoubleWord, kPosition };
+
+Carry CarryOf(const RowSortShape& shape) {
+  if (shape.array_count == 1) return Carry::kNothing;
+  if (shape.array_count == 2 && shape.widths[1] == 4) return Carry::kWord;
+  if (shape.array_count == 2 && shape.widths[1] == 8) return Carry::kDoubleWord;
+  return Carry::kPosition;
+}
+
+int64_t ElementBytes(const RowSortShape& shape) {
+  switch (CarryOf(shape)) {
+    case Carry::kNothing:
+      return shape.key_width;
+    case Carry::kDoubleWord:
+      return 16;
+    default:
+      return shape.key_width == 8 ? 16 : 8;
+  }
+}
+
+bool DividesRows(const RowSortShape& shape) { return shape.size >= kDividedSize && shape.rows < kMaxStripes; }
+
+// Two rows of elements, and the positions where the arrays are gathered by them.
+int64_t StripeBytes(const RowSortShape& shape) {
+  const int64_t positions = CarryOf(shape) == Carry::kPosition ? Aligned(4 * shape.size) : 0;
+  return 2 * Aligned(shape.size * ElementBytes(shape)) + positions;
+}
+
+// Rows that may be under way at once.
+int64_t Stripes(const RowSortShape& shape) {
+  if (shape.rows == 0 || DividesRows(shape) || RowSortNanoseconds(shape) < kParallelNanoseconds) return 1;
+  const int64_t fitting = std::max<int64_t>(kMaxStripeBytes / std::max<int64_t>(StripeBytes(shape), 1), 1);
+  return std::min({shape.rows, kMaxStripes, fitting});
+}
+
+int Threads(const ProgramContext& context) {
+  if (context.pool == nullptr) return 1;
+  const int threads = context.pool->threads();
+  return context.max_parallelism > 0 ? std::min(threads, context.max_parallelism) : threads;
+}
+
+// Runs function(i) for i in [0, count), on the pool's threads.
+template <typename Function>
+void ForEach(ProgramContext* context, int64_t count, Function function) {
+  const auto task = [](void* closure, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) (*static_cast<Function*>(closure))(i);
+  };
+  ParallelFor(context, task, &function, count, 1);
+}
+
+// One clone per instruction set of what vectors make several times faster.
+#if defined(__x86_64__)
+#define KILN_VECTOR_CLONES __attribute__((target_clones("avx512bw", "avx2", "default")))
+#else
+#define KILN_VECTOR_CLONES
+#endif
+#define KILN_KEY_LOOPS(Key)                                                                     \
+  KILN_VECTOR_CLONES bool AnyAbove(const Key* keys, Key bound) {                                \
+    Key above = 0;                                                                              \
+    for (int64_t i = 0; i < kBlock; ++i) above |= keys[i] > bound ? 1 : 0;                      \
+    return above != 0;                                                                          \
+  }                                                                                             \
+  KILN_VECTOR_CLONES void RankRow(const Key* row, int64_t size, Key* ranks) {                   \
+    typedef Key Vector __attribute__((vector_size(kVectorBytes)));                              \
+    constexpr int kLanes = kVectorBytes / sizeof(Key);                                          \
+    Key keys[kRankedSize] = {};                                                                 \
+    std::memcpy(keys, row, size * sizeof(Key));                                                 \
+    Vector places;                                                                              \
+    for (int lane = 0; lane < kLanes; ++lane) places[lane] = static_cast<Key>(lane);            \
+    for (int64_t begin = 0; begin < size; begin += kLanes, places += static_cast<Key>(kLanes)) { \
+      Vector own, before = {};                                                                  \
+      std::memcpy(&own, keys + begin, kVectorBytes);                                            \
+      for (int64_t j = 0; j < size; ++j) {                                                      \
+        const Vector other = Vector{} + keys[j], place = Vector{} + static_cast<Key>(j);        \
+        before -= reinterpret_cast<Vector>((other < own) | ((other == own) & (place < places))); \
+      }                                                                                         \
+      std::memcpy(ranks + begin, &before, kVectorBytes);                                        \
+    }                                                                                           \
+  }
+// AnyAbove: whether one of kBlock keys is above `bound`. RankRow: where each key of a row goes in a stable sort of it.
+KILN_KEY_LOOPS(uint8_t)
+KILN_KEY_LOOPS(uint16_t)
+KILN_KEY_LOOPS(uint32_t)
+KILN_KEY_LOOPS(uint64_t)
+#undef KILN_KEY_LOOPS
+#undef KILN_VECTOR_CLONES
+
+// Sorts one row. Passes go from the sources through the two spare rows to the destinations; each reads its chunk of the
+// row, counts digits, and moves elements to where their digit's run begins.
+template <typename Key, typename Value>
+class RadixSorter {
+ public:
+  static constexpr bool kCarries = !std::is_void_v<Value>;
+  using Item = Element<Key, Value>;
+  using Carried = std::conditional_t<kCarries, Value, char>;
+
+  // `values` null: the position is carried.
+  RadixSorter(ProgramContext* context, int chunks, int64_t size, Item* spare, Item* other_spare)
+      : context_(context), chunks_(chunks), size_(size), spare_{spare, other_spare} {}
+
+  void Sort(const Key* keys, const Carried* values, Key* sorted_keys, Carried* sorted_values) {
+    keys_ = keys;
+    values_ = values;
+    sorted_keys_ = sorted_keys;
+    sorted_values_ = sorted_values;
+    if (size_ <= kRankedSize) return SortByRank();
+    std::array<int, sizeof(Key)> digits;
+    const int count = VaryingDigits(&digits);
+    if (count == 0) {
+      for (int64_t i = 0; i < size_; ++i) Store(i, Source(i));
+      return;
+    }
+    for (int pass = 0; pass < count; ++pass) {
+      const int shift = digits[pass] * kDigitBits;
+      const Item* from = spare_[(pass + 1) % 2];
+      Item* to = spare_[pass % 2];
+      const bool first = pass == 0, last = pass + 1 == count;
+      auto source = [this](int64_t i) { return Source(i); };
+      auto middle = [from](int64_t i) { return from[i]; };
+      auto spare = [to](int64_t i, const Item& item) { to[i] = item; };
+      auto result = [this](int64_t i, const Item& item) { Store(i, item); };
+      if (first && last) {
+        Pass(shift, source, result);
+      } else if (first) {
+        Pass(shift, source, spare);
+      } else if (last) {
+        Pass(shift, middle, result);
+      } else {
+        Pass(shift, middle, spare);
+      }
+    }
+  }
+
+ private:
+  Item Source(int64_t i) const {
+    if constexpr (kCarries) {
+      return {keys_[i], values_ == nullptr ? static_cast<Carried>(i) : values_[i]};
+    } else {
+      return {keys_[i]};
+    }
+  }
+
+  void Store(int64_t i, const Item& item) {
+    sorted_keys_[i] = item.key;
+    if constexpr (kCarries) sorted_values_[i] = item.value;
+  }
+
+  void SortByRank() {
+    std::array<Key, kRankedSize> ranks;
+    RankRow(keys_, size_, ranks.data());
+    for (int64_t i = 0; i < size_; ++i) Store(ranks[i], Source(i));
+  }
+
+  std::pair<int64_t, int64_t> Chunk(int64_t chunk) const {
+    return {size_ * chunk / chunks_, size_ * (chunk + 1) / chunks_};
+  }
+
+  template <typename Function>
+  void ForEachChunk(Function function) {
+    if (chunks_ == 1) return function(0);
+    ForEach(context_, chunks_, function);
+  }
+
+  // Digits in which keys differ at all, lowest first.
+  int VaryingDigits(std::array<int, sizeof(Key)>* digits) {
+    std::array<Key, kMaxChunks> differences{};
+    ForEachChunk([&](int64_t chunk) {
+      const auto [begin, end] = Chunk(chunk);
+      Key difference = 0;
+      for (int64_t i = begin; i < end; ++i) difference |= keys_[i] ^ keys_[0];
+      differences[chunk] = difference;
+    });
+    Key difference = 0;
+    for (Key one : differences) difference |= one;
+    int count = 0;
+    for (int digit = 0; digit < static_cast<int>(sizeof(Key)); ++digit) {
+      if ((difference >> (digit * kDigitBits)) & (kDigits - 1)) (*digits)[count++] = digit;
+    }
+    return count;
+  }
+
+  template <typename Load, typename Put>
+  void Pass(int shift, Load load, Put put) {
+    // Chunks count and move apart from one another; per digit, earlier chunks come first, which keeps the sort stable.
+    std::array<std::array<uint32_t, kDigits>, kMaxChunks>& places = places_;
+    ForEachChunk([&](int64_t chunk) {
+      const auto [begin, end] = Chunk(chunk);
+      std::array<uint32_t, kDigits>& counts = places[chunk];
+      counts.fill(0);
+      for (int64_t i = begin; i < end; ++i) ++counts[(load(i).key >> shift) & (kDigits - 1)];
+    });
+    uint32_t total = 0;
+    for (int digit = 0; digit < kDigits; ++digit) {
+      for (int chunk = 0; chunk < chunks_; ++chunk) total += std::exchange(places[chunk][digit], total);
+    }
+    ForEachChunk([&](int64_t chunk) {
+      const auto [begin, end] = Chunk(chunk);
+      std::array<uint32_t, kDigits>& next = places[chunk];
+      for (int64_t i = begin; i < end; ++i) {
+        const Item item = load(i);
+        put(next[(item.key >> shift) & (kDigits - 1)]++, item);
+      }
+    });
+  }
+
+  ProgramContext* context_;
+  const int chunks_;
+  const int64_t size_;
+  Item* const spare_[2];
+  const Key* keys_ = nullptr;
+  const Carried* values_ = nullptr;
+  Key* sorted_keys_ = nullptr;
+  Carried* sorted_values_ = nullptr;
+  std::array<std::array<uint32_t, kDigits>, kMaxChunks> places_;
+};
+
+template <typename Word>
+void GatherRow(const void* from, void* to, const uint32_t* positions, int64_t size) {
+  const Word* source = static_cast<const Word*>(from);
+  Word* result = static_cast<Word*>(to);
+  for (int64_t i = 0; i < size; ++i) result[i] = source[positions[i]];
+}
+
+struct DoubleQuadWord {
+  uint64_t parts[2];
+};
+
+void GatherRow(int64_t width, const void* from, void* to, const uint32_t* positions, int64_t size) {
+  switch (width) {
+    case 1:
+      return GatherRow<uint8_t>(from, to, positions, size);
+    case 2:
+      return GatherRow<uint16_t>(from, to, positions, size);
+    case 4:
+      return GatherRow<uint32_t>(from, to, positions, size);
+    case 8:
+      return GatherRow<uint64_t>(from, to, positions, size);
+    default:
+      return GatherRow<DoubleQuadWord>(from, to, positions, size);
+  }
+}
+
+template <typename Key, typename Value>
+void SortAll(ProgramContext* context, const RowSortShape& shape, const void* const* arrays, char* scratch) {
+  using Sorter = RadixSorter<Key, Value>;
+  const bool by_position = CarryOf(shape) == Carry::kPosition;
+  const int chunks = DividesRows(shape) ? static_cast<int>(std::min<int64_t>(Threads(*context), kMaxChunks)) : 1;
+  const int64_t stripes = Stripes(shape), row_bytes = Aligned(shape.size * ElementBytes(shape));
+  auto at = [&](int64_t array, int64_t row) {
+    const int64_t width = shape.widths[array % shape.array_count];
+    return static_cast<char*>(const_cast<void*>(arrays[array])) + row * shape.size * width;
+  };
+  auto stripe = [&](int64_t index) {
+    char* memory = scratch + index * StripeBytes(shape);
+    auto* positions = reinterpret_cast<uint32_t*>(memory + 2 * row_bytes);
+    Sorter sorter(context, chunks, shape.size, reinterpret_cast<typename Sorter::Item*>(memory),
+                  reinterpret_cast<typename Sorter::Item*>(memory + row_bytes));
+    for (int64_t row = shape.rows * index / stripes; row < shape.rows * (index + 1) / stripes; ++row) {
+      const auto* keys = reinterpret_cast<const Key*>(at(0, row));
+      auto* sorted_keys = reinterpret_cast<Key*>(at(shape.array_count, row));
+      if constexpr (Sorter::kCarries) {
+        const auto* values = by_position ? nullptr : reinterpret_cast<const Value*>(at(1, row));
+        void* sorted_values = by_position ? reinterpret_cast<char*>(positions) : at(shape.array_count + 1, row);
+        sorter.Sort(keys, values, sorted_keys, static_cast<Value*>(sorted_values));
+      } else {
+        sorter.Sort(keys, nullptr, sorted_keys, nullptr);
+      }
+      if (!by_position) continue;
+      auto gather = [&](int64_t array) {
+        GatherRow(shape.widths[array + 1], at(array + 1, row), at(shape.array_count + array + 1, row), positions,
+                  shape.size);
+      };
+      if (chunks > 1) {
+        ForEach(context, shape.array_count - 1, gather);
+      } else {
+        for (int64_t array = 0; array + 1 < shape.array_count; ++array) gather(array);
+      }
+    }
+  };
+  if (stripes == 1) return stripe(0);
+  ForEach(context, stripes, stripe);
+}
+
+template <typename Key>
+void SortAll(ProgramContext* context, const RowSortShape& shape, const void* const* arrays, char* scratch) {
+  switch (CarryOf(shape)) {
+    case Carry::kNothing:
+      return SortAll<Key, void>(context, shape, arrays, scratch);
+    case Carry::kDoubleWord:
+      return SortAll<Key, uint64_t>(context, shape, arrays, scratch);
+    default:
+      return SortAll<Key, uint32_t>(context, shape, arrays, scratch);
+  }
+}
+
+// --- The largest ------------------------------------------------------------------------------------------------------
+
+constexpr int64_t kSpareCandidates = 1024;
+
+template <typename Key>
+struct Candidate {
+  Key key;
+  int32_t position;
+  bool operator<(const Candidate& other) const {
+    return key != other.key ? key > other.key : position < other.position;
+  }
+};
+
+int64_t CandidateRoom(int64_t k) { return 2 * k + kSpareCandidates; }
+
+// Keeps candidates above the k-th largest seen so far; when their room is full, the k largest of them stay.
+template <typename Key>
+void TopRow(int64_t size, int64_t k, const Key* keys, Candidate<Key>* candidates, Key* top, int32_t* positions) {
+  const int64_t room = CandidateRoom(k);
+  int64_t count = 0;
+  bool bounded = false;
+  Key bound = 0;
+  auto keep = [&] {
+    std::nth_element(candidates, candidates + k - 1, candidates + count);
+    count = k;
+    bound = candidates[k - 1].key;
+    bounded = true;
+  };
+  for (int64_t i = 0; i < size;) {
+    const int64_t end = std::min(i + kBlock, size);
+    if (bounded && end - i == kBlock && !AnyAbove(keys + i, bound)) {
+      i = end;
+      continue;
+    }
+    for (; i < end; ++i) {
+      // Later elements lose against equal ones.
+      if (bounded && keys[i] <= bound) continue;
+      candidates[count++] = {keys[i], static_cast<int32_t>(i)};
+      if (count == room) keep();
+    }
+    if (!bounded && count >= k + kBlock) keep();
+  }
+  std::partial_sort(candidates, candidates + k, candidates + count);
+  for (int64_t i = 0; i < k; ++i) {
+    top[i] = candidates[i].key;
+    positions[i] = candidates[i].position;
+  }
+}
+
+int64_t CandidateBytes(int64_t key_width, int64_t k) {
+  return Aligned(CandidateRoom(k) * (key_width == 8 ? 16 : 8));
+}
+
+int64_t TopStripes(const TopRowsShape& shape) {
+  return TopRowsNanoseconds(shape) < kParallelNanoseconds ? 1 : std::min(shape.rows, kMaxStripes);
+}
+
+template <typename Key>
+void TopAll(ProgramContext* context, const TopRowsShape& shape, const void* keys, void* top, int32_t* positions,
+            char* scratch) {
+  const int64_t stripes = TopStripes(shape);
+  ForEach(context, stripes, [&](int64_t stripe) {
+    char* memory = scratch + stripe * CandidateBytes(shape.key_width, shape.k);
+    for (int64_t row = shape.rows * stripe / stripes; row < shape.rows * (stripe + 1) / stripes; ++row) {
+      TopRow(shape.size, shape.k, static_cast<const Key*>(keys) + row * shape.size,
+             reinterpret_cast<Candidate<Key>*>(memory), static_cast<Key*>(top) + row * shape.k,
+             positions + row * shape.k);
+    }
+  });
+}
+
+}  // namespace
+
+int64_t RowSortScratchBytes(const RowSortShape& shape) { return Stripes(shape) * StripeBytes(shape); }
+
+double RowSortNanoseconds(const RowSortShape& shape) {
+  const double per_element = shape.size <= kRankedSize ? 1.0 + 0.2 * static_cast<double>(shape.size)
+                                                          : 1.0 + 2.0 * static_cast<double>(shape.key_width);
+  const double gathered = CarryOf(shape) == Carry::kPosition ? 2.0 * static_cast<double>(shape.array_count) : 0.0;
+  return static_cast<double>(shape.rows) * static_cast<double>(shape.size) * (per_element + gathered);
+}
+
+void SortRows(ProgramContext* context, const RowSortShape* shape, const void* const* arrays, void* scratch) {
+  char* memory = static_cast<char*>(scratch);
+  switch (shape->key_width) {
+    case 1:
+      return SortAll<uint8_t>(context, *shape, arrays, memory);
+    case 2:
+      return SortAll<uint16_t>(context, *shape, arrays, memory);
+    case 4:
+      return SortAll<uint32_t>(context, *shape, arrays, memory);
+    default:
+      return SortAll<uint64_t>(context, *shape, arrays, memory);
+  }
+}
+
+int64_t TopRowsScratchBytes(const TopRowsShape& shape) {
+  return TopStripes(shape) * CandidateBytes(shape.key_width, shape.k);
+}
+
+double TopRowsNanoseconds(const TopRowsShape& shape) {
+  return static_cast<double>(shape.rows) *
+         (0.2 * static_cast<double>(shape.size) + 40.0 * static_cast<double>(shape.k));
+}
+
+void TopRows(ProgramContext* context, const TopRowsShape* shape, const void* keys, void* top, int32_t* positions,
+             void* scratch) {
+  char* memory = static_cast<char*>(scratch);
+  switch (shape->key_width) {
+    case 1:
+      return TopAll<uint8_t>(context, *shape, keys, top, positions, memory);
+    case 2:
+      return TopAll<uint16_t>(context, *shape, keys, top, positions, memory);
+    case 4:
+      return TopAll<uint32_t>(context, *shape, keys, top, positions, memory);
+    default:
+      return TopAll<uint64_t>(context, *shape, keys, top, positions, memory);
+  }
+}
+
+void RegisterSortSymbols() {
+  AddRuntimeSymbol(kSortRowsName, reinterpret_cast<void*>(&SortRows));
+  AddRuntimeSymbol(kTopRowsName, reinterpret_cast<void*>(&TopRows));
+}
+
+}  // namespace kiln::cpu

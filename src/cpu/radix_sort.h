@@ -1,0 +1,53 @@
+// Stable sorts of rows by unsigned keys, and selections of the largest: what generated code calls for them.
+//
+// Compiled once, for every size: their loops are the same whatever the program is.
+#ifndef KILN_CPU_RADIX_SORT_H_
+#define KILN_CPU_RADIX_SORT_H_
+
+#include <cstdint>
+
+#include "src/cpu/program_abi.h"
+
+namespace kiln::cpu {
+
+// A sort of `rows` rows of `size` elements each, all arrays dense. Array 0 holds the keys.
+struct RowSortShape {
+  int64_t rows = 0;
+  int64_t size = 0;        // below 2^32
+  int64_t key_width = 0;   // bytes: 1, 2, 4 or 8
+  int64_t array_count = 0;  // the keys counted in
+  // Bytes per element of array i; any power of two up to 16.
+  const int64_t* widths = nullptr;
+};
+
+// Bytes of scratch that SortRows needs.
+int64_t RowSortScratchBytes(const RowSortShape& shape);
+// Rough time of a sort on one thread.
+double RowSortNanoseconds(const RowSortShape& shape);
+
+// Symbol "kiln_sort_rows". `arrays` are the sources, then as many destinations, distinct from them.
+void SortRows(ProgramContext* context, const RowSortShape* shape, const void* const* arrays, void* scratch);
+inline constexpr char kSortRowsName[] = "kiln_sort_rows";
+
+struct TopRowsShape {
+  int64_t rows = 0;
+  int64_t size = 0;       // below 2^31
+  int64_t key_width = 0;  // as above
+  int64_t k = 0;          // from 1 to `size`
+};
+
+int64_t TopRowsScratchBytes(const TopRowsShape& shape);
+double TopRowsNanoseconds(const TopRowsShape& shape);
+
+// Symbol "kiln_top_rows": of each row its k largest keys, largest first, earlier ones first among equals, and their
+// positions in the row.
+void TopRows(ProgramContext* context, const TopRowsShape* shape, const void* keys, void* top, int32_t* positions,
+             void* scratch);
+inline constexpr char kTopRowsName[] = "kiln_top_rows";
+
+// Makes the functions above known to the linker of generated code. Idempotent.
+void RegisterSortSymbols();
+
+}  // namespace kiln::cpu
+
+#endif  // KILN_CPU_RADIX_SORT_H_

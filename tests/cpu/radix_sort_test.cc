@@ -1,0 +1,123 @@
+#include "src/cpu/radix_sort.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "src/base/thread_pool.h"
+
+namespace kiln::cpu {
+namespace {
+
+std::vector<uint8_t> RandomBytes(std::mt19937_64& random, int64_t count, uint64_t mask) {
+  std::vector<uint8_t> bytes(count + 16);
+  for (size_t i = 0; i + 8 <= bytes.size(); i += 8) {
+    const uint64_t word = random() & mask;
+    std::memcpy(&bytes[i], &word, 8);
+  }
+  return bytes;
+}
+
+uint64_t KeyAt(const std::vector<uint8_t>& bytes, int64_t width, int64_t i) {
+  uint64_t key = 0;
+  std::memcpy(&key, &bytes[i * width], width);
+  return key;
+}
+
+struct Case {
+  int64_t rows, size;
+  std::vector<int64_t> widths;
+  uint64_t mask;  // of the keys' bits: few bits make many equal keys
+};
+
+void PrintTo(const Case& c, std::ostream* os) {
+  *os << c.rows << "x" << c.size << " mask " << c.mask << " widths";
+  for (int64_t width : c.widths) *os << " " << width;
+}
+
+class SortRowsTest : public testing::TestWithParam<Case> {};
+
+TEST_P(SortRowsTest, SortsStablyAndCarriesTheOtherArrays) {
+  const Case& c = GetParam();
+  std::mt19937_64 random(7);
+  std::vector<std::vector<uint8_t>> sources, results;
+  for (size_t i = 0; i < c.widths.size(); ++i) {
+    const int64_t bytes = c.rows * c.size * c.widths[i];
+    sources.push_back(RandomBytes(random, bytes, i == 0 ? c.mask : ~uint64_t{0}));
+    results.emplace_back(bytes + 16, 0xAA);
+  }
+  const RowSortShape shape = {c.rows, c.size, c.widths[0], static_cast<int64_t>(c.widths.size()), c.widths.data()};
+  std::vector<const void*> arrays;
+  for (auto& source : sources) arrays.push_back(source.data());
+  for (auto& result : results) arrays.push_back(result.data());
+  std::vector<uint64_t> scratch((RowSortScratchBytes(shape) + 64) / 8);
+  ThreadPool pool(3);
+  ProgramContext context;
+  context.pool = &pool;
+  SortRows(&context, &shape, arrays.data(), scratch.data());
+  for (int64_t row = 0; row < c.rows; ++row) {
+    std::vector<int64_t> order(c.size);
+    std::iota(order.begin(), order.end(), row * c.size);
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+      return KeyAt(sources[0], c.widths[0], a) < KeyAt(sources[0], c.widths[0], b);
+    });
+    for (size_t array = 0; array < c.widths.size(); ++array) {
+      const int64_t width = c.widths[array];
+      for (int64_t i = 0; i < c.size; ++i) {
+        ASSERT_EQ(std::memcmp(&results[array][(row * c.size + i) * width], &sources[array][order[i] * width], width), 0)
+            << "array " << array << ", row " << row << ", element " << i;
+      }
+    }
+  }
+}
+
+constexpr uint64_t kAll = ~uint64_t{0};
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, SortRowsTest,
+    testing::Values(Case{1, 1, {4}, kAll}, Case{7, 33, {4}, kAll}, Case{500, 64, {4, 4}, 0x0f0f0f0f0f0f0f0f},
+                    Case{3, 65, {8, 8}, kAll}, Case{40, 1000, {2, 4}, kAll}, Case{40, 300, {1, 8}, kAll},
+                    Case{5, 1000, {4, 2}, 0x00ff00ff00ff00ff}, Case{3, 700, {8, 1, 16, 4}, kAll},
+                    Case{2, 100000, {4}, kAll}, Case{1, 70001, {4, 4}, 0x000000ff000000ff},
+                    Case{1, 66000, {8, 8}, kAll}, Case{1, 66000, {4, 2, 8}, 0xff0000ffff0000ff},
+                    Case{1, 90000, {4, 4}, 0}, Case{64, 64, {1}, kAll}, Case{9, 17, {2, 16}, 0x0101010101010101}));
+
+class TopRowsTest : public testing::TestWithParam<std::tuple<int64_t, int64_t, int64_t, int64_t, uint64_t>> {};
+
+TEST_P(TopRowsTest, SelectsTheLargestAndOfEqualOnesTheFirst) {
+  const auto& [rows, size, width, k, mask] = GetParam();
+  std::mt19937_64 random(11);
+  const std::vector<uint8_t> keys = RandomBytes(random, rows * size * width, mask);
+  std::vector<uint8_t> top(rows * k * width + 8);
+  std::vector<int32_t> positions(rows * k);
+  const TopRowsShape shape = {rows, size, width, k};
+  std::vector<uint64_t> scratch((TopRowsScratchBytes(shape) + 64) / 8);
+  ThreadPool pool(3);
+  ProgramContext context;
+  context.pool = &pool;
+  TopRows(&context, &shape, keys.data(), top.data(), positions.data(), scratch.data());
+  for (int64_t row = 0; row < rows; ++row) {
+    std::vector<int64_t> order(size);
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+      return KeyAt(keys, width, row * size + a) > KeyAt(keys, width, row * size + b);
+    });
+    for (int64_t i = 0; i < k; ++i) {
+      ASSERT_EQ(positions[row * k + i], order[i]) << "row " << row << ", rank " << i;
+      ASSERT_EQ(KeyAt(top, width, row * k + i), KeyAt(keys, width, row * size + order[i]));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, TopRowsTest,
+                         testing::Values(std::tuple(1, 1, 4, 1, kAll), std::tuple(3, 100000, 4, 10, kAll),
+                                         std::tuple(100, 999, 2, 7, kAll), std::tuple(2, 5000, 1, 100, kAll),
+                                         std::tuple(2, 5000, 8, 5000, kAll),
+                                         std::tuple(4, 3000, 4, 64, 0x0303030303030303)));
+
+}  // namespace
+}  // namespace kiln::cpu
