@@ -71,7 +71,8 @@ absl::StatusOr<std::unique_ptr<hlo::Module>> Load(absl::string_view bytes, absl:
       return hlo_proto::ReadModule(bytes);
     case Encoding::kUnknown:
       return InvalidArgument(
-          "the bytes are no program that is known: expected HLO text, StableHLO text, MLIR bytecode, an HloModuleProto, "
+          "the bytes are no program that is known: expected HLO text, StableHLO text, MLIR bytecode, an "
+          "HloModuleProto, "
           "HloProto, HloSnapshot or HloModuleProtoWithConfig");
   }
   return Internal("no such encoding");

@@ -19,7 +19,7 @@ void AddReduceCommand(CLI::App* app, int* exit_code);
 // Describes the other subcommands of `app` to a shell.
 void AddCompletionCommand(CLI::App* app);
 
-}  // namespace CLI
+}  // namespace kiln::tools
 
 namespace kiln::tools {
 

@@ -81,7 +81,8 @@ class Comparer {
       const auto [left, inserted_left] = partner[0].emplace(pair.first, pair.second);
       const bool inserted_right = partner[1].emplace(pair.second, pair.first).second;
       if (!inserted_left && !inserted_right) {
-        if (left->second != pair.second) Note(pair, "other operands: both stand for another value of the other program");
+        if (left->second != pair.second)
+          Note(pair, "other operands: both stand for another value of the other program");
         continue;
       }
       if (!Same(pair)) continue;

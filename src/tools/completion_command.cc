@@ -28,16 +28,19 @@ std::string Bash(const CLI::App& app) {
   std::string cases;
   for (const CLI::App* command : app.get_subcommands({})) {
     commands.push_back(command->get_name());
-    absl::StrAppend(&cases, "    ", command->get_name(), ") words=\"", absl::StrJoin(Options(*command), " "), "\" ;;\n");
+    absl::StrAppend(&cases, "    ", command->get_name(), ") words=\"", absl::StrJoin(Options(*command), " "),
+                    "\" ;;\n");
   }
-  return absl::StrCat("_kiln() {\n  local words current=\"${COMP_WORDS[COMP_CWORD]}\"\n  case \"${COMP_WORDS[1]}\" in\n",
-                      cases, "    *) words=\"", absl::StrJoin(commands, " "),
-                      "\" ;;\n  esac\n"
-                      "  if [ \"$COMP_CWORD\" -eq 1 ]; then words=\"", absl::StrJoin(commands, " "),
-                      "\"; fi\n"
-                      "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
-                      "  if [ \"$COMP_CWORD\" -gt 1 ]; then COMPREPLY+=($(compgen -f -- \"$current\")); fi\n"
-                      "}\ncomplete -o filenames -F _kiln kiln\n");
+  return absl::StrCat(
+      "_kiln() {\n  local words current=\"${COMP_WORDS[COMP_CWORD]}\"\n  case \"${COMP_WORDS[1]}\" in\n", cases,
+      "    *) words=\"", absl::StrJoin(commands, " "),
+      "\" ;;\n  esac\n"
+      "  if [ \"$COMP_CWORD\" -eq 1 ]; then words=\"",
+      absl::StrJoin(commands, " "),
+      "\"; fi\n"
+      "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+      "  if [ \"$COMP_CWORD\" -gt 1 ]; then COMPREPLY+=($(compgen -f -- \"$current\")); fi\n"
+      "}\ncomplete -o filenames -F _kiln kiln\n");
 }
 
 std::string Fish(const CLI::App& app) {
@@ -48,8 +51,8 @@ std::string Fish(const CLI::App& app) {
                     quoted(command->get_description()), "'\n");
     for (const CLI::Option* option : command->get_options()) {
       for (const std::string& name : option->get_lnames()) {
-        absl::StrAppend(&script, "complete -c kiln -n '__fish_seen_subcommand_from ", command->get_name(), "' -l ", name,
-                        " -d '", quoted(option->get_description()), "'\n");
+        absl::StrAppend(&script, "complete -c kiln -n '__fish_seen_subcommand_from ", command->get_name(), "' -l ",
+                        name, " -d '", quoted(option->get_description()), "'\n");
       }
     }
   }

@@ -39,7 +39,8 @@ void AddConvertCommand(CLI::App* app, int* exit_code) {
   CLI::App* command = app->add_subcommand("convert", "Write a program in another format");
   command->footer(
       "hlo is HLO text, stablehlo StableHLO text, proto a binary HloModuleProto. In StableHLO tuples are taken apart:\n"
-      "arguments, results and the state of loops are their leaves. An operation that StableHLO does not have is an error\n"
+      "arguments, results and the state of loops are their leaves. An operation that StableHLO does not have is an "
+      "error\n"
       "that names it.\n\n"
       "Examples:\n"
       "  kiln convert f.mlirbc --to hlo\n"

@@ -34,7 +34,8 @@ void AddDiffCommand(CLI::App* app, int* exit_code) {
   auto options = std::make_shared<DiffOptions>();
   CLI::App* command = app->add_subcommand("diff", "Say where two programs differ in what they compute");
   command->footer(
-      "Names, metadata and the order of instructions do not matter; the formats of the files may differ. Both programs\n"
+      "Names, metadata and the order of instructions do not matter; the formats of the files may differ. Both "
+      "programs\n"
       "are walked from their results to their parameters; a branch ends at its first difference.\n"
       "Exit code: 0 no difference, 1 differences, 2 trouble.\n\n"
       "Examples:\n"

@@ -64,14 +64,16 @@ absl::StatusOr<NpyArray> ReadNpy(absl::string_view bytes) {
     shape.remove_prefix(std::min(comma + 1, shape.size()));
     if (word.empty()) continue;
     int64_t size = 0;
-    if (!absl::SimpleAtoi(word, &size) || size < 0 || __builtin_mul_overflow(count, static_cast<uint64_t>(size), &count)) {
+    if (!absl::SimpleAtoi(word, &size) || size < 0 ||
+        __builtin_mul_overflow(count, static_cast<uint64_t>(size), &count)) {
       return InvalidArgument("a .npy array of unknown shape");
     }
     array.dimensions.push_back(size);
   }
   const absl::string_view data = bytes.substr(begin + length);
   if (data.size() / array.width != count || data.size() % array.width != 0) {
-    return InvalidArgument("a .npy array of ", count, " elements of ", array.width, " bytes has ", data.size(), " bytes");
+    return InvalidArgument("a .npy array of ", count, " elements of ", array.width, " bytes has ", data.size(),
+                           " bytes");
   }
   array.data = std::string(data);
   return array;
@@ -166,12 +168,14 @@ std::pair<char, int64_t> StoredAs(hlo::PrimitiveType type) {
   if (type == hlo::PrimitiveType::kPred) return {'b', 1};
   if (hlo::IsComplex(type)) return {'c', width};
   if (hlo::IsIntegral(type)) return {hlo::IsSignedIntegral(type) ? 'i' : 'u', width};
-  const bool native = type == hlo::PrimitiveType::kF16 || type == hlo::PrimitiveType::kF32 ||
-                      type == hlo::PrimitiveType::kF64;
+  const bool native =
+      type == hlo::PrimitiveType::kF16 || type == hlo::PrimitiveType::kF32 || type == hlo::PrimitiveType::kF64;
   return {native ? 'f' : 'V', width};
 }
 
-std::string Description(char kind, int64_t width) { return absl::StrCat(width == 1 ? "|" : "<", std::string(1, kind), width); }
+std::string Description(char kind, int64_t width) {
+  return absl::StrCat(width == 1 ? "|" : "<", std::string(1, kind), width);
+}
 
 }  // namespace
 
@@ -188,7 +192,8 @@ absl::StatusOr<hlo::Literal> ToLiteral(const NpyArray& array, const hlo::Shape& 
   const auto [kind, width] = StoredAs(shape.element_type());
   // Raw bytes pass for any type of their width.
   if (array.width != width || (array.kind != kind && array.kind != 'V') ||
-      !std::equal(array.dimensions.begin(), array.dimensions.end(), shape.dimensions().begin(), shape.dimensions().end())) {
+      !std::equal(array.dimensions.begin(), array.dimensions.end(), shape.dimensions().begin(),
+                  shape.dimensions().end())) {
     return InvalidArgument("expected ", shape.ToString(false), " (", Description(kind, width), "), found ",
                            Description(array.kind, array.width), "[", absl::StrJoin(array.dimensions, ","), "]");
   }

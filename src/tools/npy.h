@@ -15,8 +15,8 @@ namespace kiln::tools {
 // One array as numpy.load gives it. Types that NumPy has none for come as it stores them: bf16 as two raw bytes, 8-bit
 // floats as one, narrower integers as a byte each.
 struct NpyArray {
-  std::string name;  // In an archive, without ".npy"; else empty.
-  char kind = 0;     // NumPy's: b, i, u, f, c or V.
+  std::string name;   // In an archive, without ".npy"; else empty.
+  char kind = 0;      // NumPy's: b, i, u, f, c or V.
   int64_t width = 0;  // Bytes of an element.
   std::vector<int64_t> dimensions;
   bool column_major = false;

@@ -118,7 +118,9 @@ void AddOptCommand(CLI::App* app, int* exit_code) {
   command->add_option("--target", options->target, "Run the whole pipeline of this target")
       ->check(CLI::IsMember({"cpu", "gpu"}))
       ->excludes(passes_option);
-  command->add_option("--stage", options->stage, "What to print: the optimized HLO, its kernels with their schedules, the memory plan, or the code")
+  command
+      ->add_option("--stage", options->stage,
+                   "What to print: the optimized HLO, its kernels with their schedules, the memory plan, or the code")
       ->check(CLI::IsMember({"hlo", "schedule", "memory", "llvm", "asm", "ptx"}));
   command->add_option("--print-after", options->print_after, "Print the module after these passes too, or after 'all'")
       ->delimiter(',');

@@ -52,9 +52,10 @@ absl::Status Run(const ReduceOptions& options) {
   const TemporaryFile file;
   if (file.path().empty()) return Internal("cannot make a temporary file");
   const bool has_place = options.check.find("{}") != std::string::npos;
-  const std::string command = absl::StrCat(
-      "(", has_place ? absl::StrReplaceAll(options.check, {{"{}", file.path()}}) : absl::StrCat(options.check, " ", file.path()),
-      ") >/dev/null 2>&1");
+  const std::string command = absl::StrCat("(",
+                                           has_place ? absl::StrReplaceAll(options.check, {{"{}", file.path()}})
+                                                     : absl::StrCat(options.check, " ", file.path()),
+                                           ") >/dev/null 2>&1");
   const auto fails = [&](const hlo::Module& candidate) -> absl::StatusOr<bool> {
     KILN_RETURN_IF_ERROR(WriteFile(file.path(), hlo::ToString(candidate)));
     const int code = std::system(command.c_str());
@@ -69,7 +70,8 @@ absl::Status Run(const ReduceOptions& options) {
     if (options.quiet || (!terminal && counts.instructions == reported)) return;
     reported = counts.instructions;
     std::fprintf(stderr, "%skiln reduce: %lld instructions after %lld checks%s", terminal ? "\r" : "",
-                 static_cast<long long>(counts.instructions), static_cast<long long>(counts.checks), terminal ? "" : "\n");
+                 static_cast<long long>(counts.instructions), static_cast<long long>(counts.checks),
+                 terminal ? "" : "\n");
   };
   absl::StatusOr<std::unique_ptr<hlo::Module>> reduced = Reduce(std::move(module), options.max_checks, fails, progress);
   if (!options.quiet && terminal) std::fputc('\n', stderr);
@@ -83,8 +85,10 @@ void AddReduceCommand(CLI::App* app, int* exit_code) {
   auto options = std::make_shared<ReduceOptions>();
   CLI::App* command = app->add_subcommand("reduce", "Shrink a program while a fault stays in it");
   command->footer(
-      "The check is a shell command that ends with 0 as long as the fault is there. It is given the path of a candidate\n"
-      "as HLO text in place of {}, or as its last word. Outputs are dropped, instructions replaced by operands, zeros or\n"
+      "The check is a shell command that ends with 0 as long as the fault is there. It is given the path of a "
+      "candidate\n"
+      "as HLO text in place of {}, or as its last word. Outputs are dropped, instructions replaced by operands, zeros "
+      "or\n"
       "parameters, callees taken apart, until nothing smaller has the fault.\n\n"
       "Examples:\n"
       "  kiln reduce f.hlo --check '! kiln run {} --reference --quiet' -o small.hlo       a wrong result\n"

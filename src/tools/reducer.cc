@@ -158,9 +158,8 @@ class Reducer {
         while (true) {
           size_t count = At(best_.get(), c)->PostOrder().size();
           for (size_t begin = 0; begin < count; begin += length) {
-            const bool changed = Try([&](hlo::Module* module) {
-              return Replace(At(module, c), begin, begin + length, by_parameters);
-            });
+            const bool changed =
+                Try([&](hlo::Module* module) { return Replace(At(module, c), begin, begin + length, by_parameters); });
             if (!changed) continue;
             if (c >= best_->PostOrder().size()) return;
             count = At(best_.get(), c)->PostOrder().size();
@@ -181,9 +180,8 @@ class Reducer {
       if (old->IsParameter() || old->IsConstant() || old->opcode() == Opcode::kTuple || old->users().empty()) continue;
       if (zeros_already && !by_parameters) continue;
       hlo::Builder builder(computation, old);
-      Instruction* replacement = by_parameters
-                                     ? computation->AddParameter(computation->parameter_count(), old->shape())
-                                     : Zeros(&builder, old->shape());
+      Instruction* replacement = by_parameters ? computation->AddParameter(computation->parameter_count(), old->shape())
+                                               : Zeros(&builder, old->shape());
       if (replacement == nullptr) continue;
       old->ReplaceAllUsesWith(replacement);
       changed = true;

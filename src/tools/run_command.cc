@@ -14,10 +14,10 @@
 #include "src/base/thread_pool.h"
 #include "src/cpu/executable.h"
 #include "src/hlo/evaluator.h"
+#include "src/hlo/physical_copy.h"
 #include "src/hlo/printer.h"
 #include "src/tools/commands.h"
 #include "src/tools/compare_literals.h"
-#include "src/hlo/physical_copy.h"
 #include "src/tools/npy.h"
 #include "src/tools/program_file.h"
 #include "src/tools/random_literal.h"
@@ -106,7 +106,8 @@ absl::StatusOr<std::vector<hlo::Literal>> Arguments(const hlo::Computation& entr
     if (!literal.ok()) return Annotate(literal.status(), absl::StrCat("parameter ", parameter->name()));
     arguments.push_back(*std::move(literal));
   }
-  if (next < arrays.size()) return InvalidArgument("--inputs hold ", arrays.size(), " arrays, the program takes ", next);
+  if (next < arrays.size())
+    return InvalidArgument("--inputs hold ", arrays.size(), " arrays, the program takes ", next);
   return arguments;
 }
 
@@ -200,8 +201,10 @@ void AddRunCommand(CLI::App* app, int* exit_code) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command = app->add_subcommand("run", "Compile a program, run it, and time or check it");
   command->footer(
-      "Without --inputs the inputs are random: reals near normal in [-1, 1], integers in [0, 8). The arrays of --inputs\n"
-      "are taken in order, one per leaf of the parameters; bf16 is stored as NumPy's V2, 8-bit floats as V1, integers of\n"
+      "Without --inputs the inputs are random: reals near normal in [-1, 1], integers in [0, 8). The arrays of "
+      "--inputs\n"
+      "are taken in order, one per leaf of the parameters; bf16 is stored as NumPy's V2, 8-bit floats as V1, integers "
+      "of\n"
       "fewer than 8 bits as one byte each. With --reference a result is compared with that of the evaluator, which\n"
       "computes element by element and is slow.\n"
       "Exit code: 0 done, 1 the program cannot be run or a result differs, 2 the command line is wrong.\n\n"

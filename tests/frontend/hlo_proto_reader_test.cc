@@ -102,7 +102,8 @@ TEST(HloProtoReader, TellsTheMessagesApart) {
     ASSERT_TRUE(read.ok()) << read.status();
     EXPECT_EQ((*read)->name(), "m");
   }
-  for (const std::string& other : {std::string("HloModule m"), std::string(), std::string("\x0a\x01m"), bytes.substr(1)}) {
+  for (const std::string& other :
+       {std::string("HloModule m"), std::string(), std::string("\x0a\x01m"), bytes.substr(1)}) {
     EXPECT_FALSE(LooksLikeModule(other));
     EXPECT_THAT(std::string(ReadModule(other).status().message()), HasSubstr("expected an HloModuleProto"));
   }

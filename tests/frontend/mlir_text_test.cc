@@ -87,7 +87,8 @@ TEST(MlirText, Attributes) {
        "(tensor<f32>, !stablehlo.token) -> (i1, tuple<index, none>)"},
       {"!quant.uniform<i8:f32, 0.5:3>", "!quant.uniform<i8<-128:127>:f32, 0.5:3>"},
       {"!quant.uniform<u8:f32, 2.0>", "!quant.uniform<u8<0:255>:f32, 2:0>"},
-      {"!quant.uniform<i8<-127:127>:f32:1, {0.25:-30, 0.5:2}>", "!quant.uniform<i8<-127:127>:f32:1, {0.25:-30, 0.5:2}>"},
+      {"!quant.uniform<i8<-127:127>:f32:1, {0.25:-30, 0.5:2}>",
+       "!quant.uniform<i8<-127:127>:f32:1, {0.25:-30, 0.5:2}>"},
       {"!stablehlo.future<tensor<f32>>", "!stablehlo.future<tensor<f32>>"},
       {"memref<2x?xi8>", "memref<2x?xi8>"},
       {"vector<4xf16>", "vector<4xf16>"},
@@ -120,8 +121,9 @@ module @m {
   ASSERT_TRUE(module.ok()) << module.status();
   const Operation& constant = *(*module)->FindFunction("main")->regions[0]->blocks[0]->operations[0];
   EXPECT_EQ(Print(*constant.Get("value")), "dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>");
-  EXPECT_EQ(Print(*constant.Get("a")),
-            "[dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>, dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>]");
+  EXPECT_EQ(
+      Print(*constant.Get("a")),
+      "[dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>, dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>]");
   EXPECT_EQ(ToString(*constant.location), "\"jit(f)/add\" at f.py:3:4");
   EXPECT_EQ(constant.location->function, "g");
 }
@@ -132,7 +134,8 @@ TEST(MlirText, Errors) {
   };
   const std::pair<std::string, const char*> kCases[] = {
       {function("  %0 = stablehlo.add %a, %c : tensor<2xf32>"), "t:2:26: the value %c is not defined before"},
-      {function("  %0 = stablehlo.adder %a : tensor<2xf32>"), "t:2:8: no short form of the op 'stablehlo.adder' is known"},
+      {function("  %0 = stablehlo.adder %a : tensor<2xf32>"),
+       "t:2:8: no short form of the op 'stablehlo.adder' is known"},
       {function("  %0 = stablehlo.add %a %a : tensor<2xf32>"), "t:2:25: expected ':', found '"},
       {function("  %0 = stablehlo.abs %a : tensor<2xq32>"), "t:2:36: expected a type, found 'q32'"},
       {function("  %0:2 = stablehlo.abs %a : tensor<2xf32>"), "t:2:3: stablehlo.abs has 1 results, found names for 2"},

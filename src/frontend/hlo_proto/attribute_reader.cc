@@ -259,10 +259,9 @@ hlo::Attributes Reader::Read() {
       return pad;
     }
     case Opcode::kCompare:
-      return hlo::CompareAttributes{
-          Word(63, hlo::kComparisonDirectionNames, "comparison direction"),
-          proto_.Bytes(72).empty() ? hlo::ComparisonType::kDefault
-                                   : Word(72, hlo::kComparisonTypeNames, "comparison type")};
+      return hlo::CompareAttributes{Word(63, hlo::kComparisonDirectionNames, "comparison direction"),
+                                    proto_.Bytes(72).empty() ? hlo::ComparisonType::kDefault
+                                                             : Word(72, hlo::kComparisonTypeNames, "comparison type")};
     case Opcode::kDot:
     case Opcode::kRaggedDot:
     case Opcode::kScaledDot:
@@ -348,7 +347,8 @@ absl::StatusOr<hlo::Attributes> ReadAttributes(const Fields& proto, Opcode opcod
 std::string ShardingText(absl::string_view bytes, int depth) {
   constexpr int kMaxDepth = 64;
   const Fields sharding(bytes);
-  constexpr absl::string_view kLastDims[] = {"replicated", "maximal", "tuple", "other", "manual", "unknown", "unreduced"};
+  constexpr absl::string_view kLastDims[] = {"replicated", "maximal", "tuple",    "other",
+                                             "manual",     "unknown", "unreduced"};
   const int64_t type = sharding.Int(1);
   switch (type) {
     case 0:

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <utility>
 
+#include "src/frontend/hlo_proto/element_field.h"
 #include "src/frontend/hlo_proto/reader.h"
 #include "src/hlo/physical_copy.h"
 
@@ -12,82 +13,9 @@ using hlo::PrimitiveType;
 
 constexpr int kMaxDepth = 64;
 
-// The field of LiteralProto that holds elements of a type, and whether as varints rather than bytes.
-struct ElementField {
-  uint32_t field = 0;
-  bool varints = false;
-};
-
-ElementField FieldOf(PrimitiveType type) {
-  switch (type) {
-    case PrimitiveType::kPred:
-      return {2, true};
-    case PrimitiveType::kU8:
-      return {3};
-    case PrimitiveType::kS32:
-      return {4, true};
-    case PrimitiveType::kS64:
-      return {5, true};
-    case PrimitiveType::kU32:
-      return {6, true};
-    case PrimitiveType::kU64:
-      return {7, true};
-    case PrimitiveType::kF32:
-      return {8};
-    case PrimitiveType::kF64:
-      return {9};
-    case PrimitiveType::kF16:
-      return {11};
-    case PrimitiveType::kC64:
-      return {12};
-    case PrimitiveType::kBF16:
-      return {13};
-    case PrimitiveType::kS8:
-      return {15};
-    case PrimitiveType::kU16:
-      return {16};
-    case PrimitiveType::kS16:
-      return {17};
-    case PrimitiveType::kC128:
-      return {18};
-    case PrimitiveType::kF8E5M2:
-      return {19};
-    case PrimitiveType::kF8E4M3FN:
-      return {20};
-    case PrimitiveType::kS4:
-      return {21};
-    case PrimitiveType::kU4:
-      return {22};
-    case PrimitiveType::kF8E4M3B11FNUZ:
-      return {23};
-    case PrimitiveType::kF8E5M2FNUZ:
-      return {24};
-    case PrimitiveType::kF8E4M3FNUZ:
-      return {25};
-    case PrimitiveType::kS2:
-      return {26};
-    case PrimitiveType::kU2:
-      return {27};
-    case PrimitiveType::kF8E4M3:
-      return {28};
-    case PrimitiveType::kF8E3M4:
-      return {29};
-    case PrimitiveType::kS1:
-      return {30};
-    case PrimitiveType::kU1:
-      return {31};
-    case PrimitiveType::kF4E2M1FN:
-      return {32};
-    case PrimitiveType::kF8E8M0FNU:
-      return {33};
-    default:
-      return {};
-  }
-}
-
 absl::StatusOr<hlo::Literal> ReadArray(const Fields& proto, hlo::Shape shape) {
   const PrimitiveType type = shape.element_type();
-  const ElementField source = FieldOf(type);
+  const ElementField source = ElementFieldOf(type);
   const size_t width = static_cast<size_t>(hlo::ByteWidth(type));
   const uint64_t count = static_cast<uint64_t>(shape.element_count());
   std::string bytes;  // In the order of the shape's layout.
@@ -104,8 +32,8 @@ absl::StatusOr<hlo::Literal> ReadArray(const Fields& proto, hlo::Shape shape) {
   }
   KILN_RETURN_IF_ERROR(proto.status());
   if (bytes.size() / width != count || bytes.size() % width != 0) {
-    return InvalidArgument("a literal of ", shape.ToString(false), " has ", bytes.size(), " bytes of elements, expected ",
-                           count * width);
+    return InvalidArgument("a literal of ", shape.ToString(false), " has ", bytes.size(),
+                           " bytes of elements, expected ", count * width);
   }
   if (const int bits = hlo::BitWidth(type); bits < 8 && type != PrimitiveType::kPred) {
     // Narrow elements come zero-extended; literals keep signed ones sign-extended.

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_join.h"
+#include "src/base/call_order.h"
 #include "src/frontend/hlo_proto/writer.h"
 #include "src/hlo/verifier.h"
 
@@ -87,8 +88,9 @@ class ModuleReader {
     KILN_RETURN_IF_ERROR(config_.status());
     ReadFrames();
     KILN_RETURN_IF_ERROR(IndexComputations());
-    KILN_ASSIGN_OR_RETURN(const std::vector<size_t> order, CalleesFirst());
-    for (size_t index : order) {
+    const CallOrder calls = CalleesFirst(callees_);
+    if (calls.cycle) return InvalidArgument("computations call each other in a cycle");
+    for (size_t index : calls.order) {
       absl::Status status = ReadComputation(index);
       if (!status.ok()) return Annotate(status, absl::StrCat("computation ", sources_[index].proto.Bytes(1)));
     }
@@ -102,7 +104,6 @@ class ModuleReader {
   struct Source {
     Fields proto;
     std::vector<absl::string_view> instructions;
-    std::vector<size_t> callees;
     Computation* computation = nullptr;
   };
   struct Frame {
@@ -129,14 +130,15 @@ class ModuleReader {
 
   absl::Status IndexComputations() {
     for (absl::string_view bytes : proto_.All(3)) {
-      Source& source = sources_.emplace_back(Source{Fields(bytes), {}, {}});
+      Source& source = sources_.emplace_back(Source{Fields(bytes), {}});
       source.instructions = source.proto.All(2);
       KILN_RETURN_IF_ERROR(source.proto.status());
       if (!by_id_.emplace(source.proto.Int(5), sources_.size() - 1).second) {
         return InvalidArgument("two computations have the number ", source.proto.Int(5));
       }
     }
-    for (Source& source : sources_) {
+    for (const Source& source : sources_) {
+      std::vector<size_t>& callees = callees_.emplace_back();
       for (absl::string_view bytes : source.instructions) {
         const Fields instruction(bytes);
         for (int64_t id : instruction.Ints(38)) {
@@ -145,39 +147,12 @@ class ModuleReader {
             return InvalidArgument("instruction ", instruction.Bytes(1), " calls computation ", id,
                                    ", which the module does not have");
           }
-          source.callees.push_back(callee->second);
+          callees.push_back(callee->second);
         }
         KILN_RETURN_IF_ERROR(instruction.status());
       }
     }
     return absl::OkStatus();
-  }
-
-  absl::StatusOr<std::vector<size_t>> CalleesFirst() const {
-    enum class Mark : uint8_t { kNew, kOpen, kDone };
-    std::vector<Mark> marks(sources_.size(), Mark::kNew);
-    std::vector<size_t> order;
-    std::vector<std::pair<size_t, size_t>> stack;  // computation, next callee
-    for (size_t start = 0; start < sources_.size(); ++start) {
-      if (marks[start] != Mark::kNew) continue;
-      marks[start] = Mark::kOpen;
-      stack.emplace_back(start, 0);
-      while (!stack.empty()) {
-        auto& [index, next] = stack.back();
-        if (next == sources_[index].callees.size()) {
-          marks[index] = Mark::kDone;
-          order.push_back(index);
-          stack.pop_back();
-          continue;
-        }
-        const size_t callee = sources_[index].callees[next++];
-        if (marks[callee] == Mark::kOpen) return InvalidArgument("computations call each other in a cycle");
-        if (marks[callee] == Mark::kDone) continue;
-        marks[callee] = Mark::kOpen;
-        stack.emplace_back(callee, 0);
-      }
-    }
-    return order;
   }
 
   absl::Status ReadComputation(size_t index) {
@@ -364,6 +339,7 @@ class ModuleReader {
   std::unique_ptr<hlo::Module> module_;
   std::vector<Frame> frames_;
   std::vector<Source> sources_;
+  std::vector<std::vector<size_t>> callees_;  // By index in `sources_`.
   absl::flat_hash_map<int64_t, size_t> by_id_;
   absl::flat_hash_map<int64_t, Instruction*> instructions_;
 };
@@ -375,8 +351,9 @@ bool LooksLikeModule(absl::string_view bytes) { return Open(bytes).has_value(); 
 absl::StatusOr<std::unique_ptr<hlo::Module>> ReadModule(absl::string_view bytes) {
   const std::optional<Envelope> envelope = Open(bytes);
   if (!envelope.has_value()) {
-    return InvalidArgument("expected an HloModuleProto, HloProto, HloSnapshot or HloModuleProtoWithConfig; the bytes "
-                           "have no field of computations with instructions");
+    return InvalidArgument(
+        "expected an HloModuleProto, HloProto, HloSnapshot or HloModuleProtoWithConfig; the bytes "
+        "have no field of computations with instructions");
   }
   absl::StatusOr<std::unique_ptr<hlo::Module>> module = ModuleReader(*envelope).Read();
   if (!module.ok()) return Annotate(module.status(), "HloModuleProto");

@@ -100,14 +100,15 @@ std::string SdyBody(const StructAttribute& structure) {
     std::vector<std::string> axes = AxisTexts(Find(fields->fields, "axes"));
     if (AsBool(Find(fields->fields, "is_closed")) == false) axes.push_back("?");
     const auto priority = AsInteger(Find(fields->fields, "priority"));
-    parts.push_back(absl::StrCat("{", absl::StrJoin(axes, ", "), "}",
-                                 priority.has_value() ? absl::StrCat("p", *priority) : ""));
+    parts.push_back(
+        absl::StrCat("{", absl::StrJoin(axes, ", "), "}", priority.has_value() ? absl::StrCat("p", *priority) : ""));
   }
   const AttributeRef mesh = field("mesh_or_ref");
   const auto* inline_mesh = mesh != nullptr ? mesh->As<StructAttribute>() : nullptr;
-  std::string text = absl::StrCat("<", inline_mesh != nullptr ? "mesh" : "@",
-                                  inline_mesh != nullptr ? SdyBody(*inline_mesh) : std::string(AsString(mesh).value_or("")),
-                                  ", [", absl::StrJoin(parts, ", "), "]");
+  std::string text =
+      absl::StrCat("<", inline_mesh != nullptr ? "mesh" : "@",
+                   inline_mesh != nullptr ? SdyBody(*inline_mesh) : std::string(AsString(mesh).value_or("")), ", [",
+                   absl::StrJoin(parts, ", "), "]");
   for (absl::string_view name : {"replicated", "unreduced"}) {
     const std::vector<std::string> axes = AxisTexts(field(absl::StrCat(name, "_axes")));
     if (!axes.empty()) absl::StrAppend(&text, ", ", name, "={", absl::StrJoin(axes, ", "), "}");
@@ -315,13 +316,7 @@ void Printer::PrintDense(const DenseAttribute& dense) {
   } else if (count > options_.max_elements) {
     Append("\"0x");
     const size_t room = options_.max_bytes > text_.size() ? options_.max_bytes - text_.size() : 0;
-    std::string packed;
-    if (element.IsInteger(1)) {
-      // Text has eight booleans to a byte.
-      packed.resize((dense.data.size() + 7) / 8);
-      for (size_t i = 0; i < dense.data.size(); ++i) packed[i / 8] |= static_cast<char>((dense.data[i] != 0) << (i % 8));
-    }
-    for (char c : (packed.empty() ? dense.data : absl::string_view(packed)).substr(0, room)) {
+    for (char c : dense.data.substr(0, room)) {
       constexpr char kDigits[] = "0123456789ABCDEF";
       text_.push_back(kDigits[static_cast<uint8_t>(c) >> 4]);
       text_.push_back(kDigits[static_cast<uint8_t>(c) & 15]);

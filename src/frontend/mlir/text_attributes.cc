@@ -283,7 +283,8 @@ const Location* TextParser::ReadLocation() {
   return ok() && location.known() ? context_.MakeLocation(location) : context_.unknown_location();
 }
 
-// Inside "loc(...)": #alias, unknown, "name", "name"(child), "file":3:4, "file":3:4 to :5, callsite(a at b), fused[a, b]
+// Inside "loc(...)": #alias, unknown, "name", "name"(child), "file":3:4, "file":3:4 to :5, callsite(a at b), fused[a,
+// b]
 Location TextParser::ReadLocationBody() {
   const Guard guard(*this);
   if (!ok() || NextWord("unknown")) return {};

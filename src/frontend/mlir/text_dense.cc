@@ -60,7 +60,8 @@ bool Parse(absl::string_view token, T& value, Base... base) {
   const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), value, base...);
   if constexpr (std::is_floating_point_v<T>) {
     // Out of range is infinity or zero, as the text says.
-    if (error == std::errc::result_out_of_range) value = static_cast<T>(std::strtod(std::string(token).c_str(), nullptr));
+    if (error == std::errc::result_out_of_range)
+      value = static_cast<T>(std::strtod(std::string(token).c_str(), nullptr));
     return error != std::errc::invalid_argument && end == token.data() + token.size();
   }
   return error == std::errc() && end == token.data() + token.size();

@@ -99,8 +99,8 @@ void TextParser::AddAttributes(Operation* operation, const std::vector<NamedAttr
   const size_t before = discardable.size();
   for (const NamedAttribute& entry : entries) {
     const StructAttribute* structure = entry.value->As<StructAttribute>();
-    const bool flatten =
-        structure != nullptr && std::find(std::begin(kFlattened), std::end(kFlattened), entry.name) != std::end(kFlattened);
+    const bool flatten = structure != nullptr &&
+                         std::find(std::begin(kFlattened), std::end(kFlattened), entry.name) != std::end(kFlattened);
     if (flatten) {
       const bool channel = entry.name == "channel_handle";
       for (const NamedAttribute& field : structure->fields) {
@@ -150,8 +150,8 @@ void TextParser::FunctionalTypes(Operation* operation) {
   SetResultTypes(operation, ResultTypes());
   if (!ok()) return;
   if (inputs.size() != operation->operands.size()) {
-    return FailAt(begin, absl::StrCat("expected the types of ", operation->operands.size(), " operands, found ",
-                                      inputs.size()));
+    return FailAt(
+        begin, absl::StrCat("expected the types of ", operation->operands.size(), " operands, found ", inputs.size()));
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (operation->operands[i]->type == nullptr || Equal(*inputs[i], *operation->operands[i]->type)) continue;
@@ -269,9 +269,10 @@ void TextParser::ReadOperation(Region* region, Block* block) {
     ReadGeneric(operation);
   } else {
     const absl::string_view name = Word("an operation");
-    operation->name = name == "return" || name == "call" || name == "constant" ? context_.Keep(absl::StrCat("func.", name))
-                      : name == "module"                                      ? "builtin.module"
-                                                                              : name;
+    operation->name = name == "return" || name == "call" || name == "constant"
+                          ? context_.Keep(absl::StrCat("func.", name))
+                      : name == "module" ? "builtin.module"
+                                         : name;
     if (operation->name == "builtin.module") {
       ReadModuleOp(operation);
     } else if (operation->name == "func.func") {
@@ -293,8 +294,8 @@ void TextParser::ReadOperation(Region* region, Block* block) {
     }
   }
   if (!names.empty() && total != static_cast<int64_t>(operation->results.size())) {
-    return FailAt(begin, absl::StrCat(operation->name, " has ", operation->results.size(), " results, found names for ",
-                                      total));
+    return FailAt(
+        begin, absl::StrCat(operation->name, " has ", operation->results.size(), " results, found names for ", total));
   }
   size_t next = 0;
   for (const Result& result : names) {

@@ -64,21 +64,21 @@ class TextParser {
   Context& context() { return context_; }
   TypeRef ReadType();
   AttributeRef ReadAttribute();
-  std::vector<TypeRef> Types();         // T, T, ... without brackets
-  std::vector<TypeRef> ResultTypes();   // T or (T, ...)
-  AttributeRef Integers();              // [1, 2] as array<i64>
+  std::vector<TypeRef> Types();              // T, T, ... without brackets
+  std::vector<TypeRef> ResultTypes();        // T or (T, ...)
+  AttributeRef Integers();                   // [1, 2] as array<i64>
   std::vector<NamedAttribute> Dictionary();  // After '{'; sorted.
-  SymbolAttribute Symbol();             // @name::@nested
-  const Location* ReadLocation();       // loc(...)
-  const Location* OptionalLocation();   // Null when none follows.
+  SymbolAttribute Symbol();                  // @name::@nested
+  const Location* ReadLocation();            // loc(...)
+  const Location* OptionalLocation();        // Null when none follows.
   AttributeRef Enum(absl::string_view name, absl::string_view value) {
     return context_.MakeAttribute(EnumAttribute{name, value});
   }
   AttributeRef Text(absl::string_view value) { return context_.MakeAttribute(StringAttribute{value}); }
-  AttributeRef ReadConvolutionDimensions();  // [b, 0, f]x[0, i, o]->[b, 0, f], as a struct of flat fields
+  AttributeRef ReadConvolutionDimensions();               // [b, 0, f]x[0, i, o]->[b, 0, f], as a struct of flat fields
   AttributeRef ReadSdyAttribute(absl::string_view name);  // After '<', up to and with '>'.
-  AttributeRef SdyShardings();                             // [<@mesh, [...]>, ...]
-  AttributeRef SdyAxes();                                  // {"x", "y":(1)2}
+  AttributeRef SdyShardings();                            // [<@mesh, [...]>, ...]
+  AttributeRef SdyAxes();                                 // {"x", "y":(1)2}
 
   // --- Operations.
   Value* Operand();
@@ -179,7 +179,7 @@ class TextParser {
   absl::flat_hash_map<absl::string_view, absl::string_view> resources_;
   absl::flat_hash_map<absl::string_view, const VhloOp*> rows_;  // By name in the tree: the newest.
   absl::flat_hash_map<absl::string_view, Named> values_;
-  std::vector<absl::string_view> defined_;  // In order, to leave scopes.
+  std::vector<absl::string_view> defined_;                 // In order, to leave scopes.
   absl::flat_hash_map<absl::string_view, Block*> blocks_;  // Of the region being read.
   int nesting_ = 0;
 };

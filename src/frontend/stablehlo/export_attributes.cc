@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "src/base/status.h"
+#include "src/frontend/stablehlo/dot_algorithms.h"
 #include "src/frontend/stablehlo/exporter.h"
 #include "src/hlo/attribute_names.h"
 
@@ -178,8 +179,9 @@ class Attributes {
     // The typed FFI has its configuration as a dictionary, which the text is.
     const bool dictionary = a.api_version == hlo::CustomCallApiVersion::kTypedFfi && !op_.backend_config().empty();
     Number("api_version", static_cast<int64_t>(a.api_version), 32);
-    Add("backend_config", dictionary ? context_.MakeAttribute(mlir::OpaqueAttribute{context_.Keep(op_.backend_config())})
-                                     : Text(op_.backend_config()));
+    Add("backend_config", dictionary
+                              ? context_.MakeAttribute(mlir::OpaqueAttribute{context_.Keep(op_.backend_config())})
+                              : Text(op_.backend_config()));
     if (a.has_layout_constraints) {
       std::vector<const hlo::Shape*> operands, results = op_.shape().Leaves();
       for (const hlo::Shape& shape : a.operand_layouts) {
@@ -299,38 +301,20 @@ class Attributes {
     Add("precision_config", context_.MakeAttribute(std::move(list)));
   }
   void Algorithm(hlo::DotAlgorithm algorithm) {
-    struct Row {
-      hlo::DotAlgorithm algorithm;
-      FloatKind operands, accumulation;
-      int64_t operations;
-    };
-    constexpr Row kRows[] = {
-        {hlo::DotAlgorithm::kF16F16F16, FloatKind::kF16, FloatKind::kF16, 1},
-        {hlo::DotAlgorithm::kF16F16F32, FloatKind::kF16, FloatKind::kF32, 1},
-        {hlo::DotAlgorithm::kBF16BF16BF16, FloatKind::kBF16, FloatKind::kBF16, 1},
-        {hlo::DotAlgorithm::kBF16BF16F32, FloatKind::kBF16, FloatKind::kF32, 1},
-        {hlo::DotAlgorithm::kBF16BF16F32X3, FloatKind::kBF16, FloatKind::kF32, 3},
-        {hlo::DotAlgorithm::kBF16BF16F32X6, FloatKind::kBF16, FloatKind::kF32, 6},
-        {hlo::DotAlgorithm::kBF16BF16F32X9, FloatKind::kBF16, FloatKind::kF32, 9},
-        {hlo::DotAlgorithm::kTF32TF32F32, FloatKind::kTF32, FloatKind::kF32, 1},
-        {hlo::DotAlgorithm::kTF32TF32F32X3, FloatKind::kTF32, FloatKind::kF32, 3},
-        {hlo::DotAlgorithm::kF32F32F32, FloatKind::kF32, FloatKind::kF32, 1},
-        {hlo::DotAlgorithm::kF64F64F64, FloatKind::kF64, FloatKind::kF64, 1},
-        {hlo::DotAlgorithm::kAnyF8AnyF8F32, FloatKind::kF8E5M2, FloatKind::kF32, 1},
-        {hlo::DotAlgorithm::kAnyF8AnyF8F32FastAccum, FloatKind::kF8E5M2, FloatKind::kF32, 1},
-    };
-    const auto type = [&](FloatKind kind) {
+    const auto type = [&](absl::string_view name) {
+      FloatKind kind = FloatKind::kF8E5M2;  // Stands for any 8-bit float.
+      mlir::FloatKindFromName(name, kind);
       return context_.MakeAttribute(mlir::TypeAttribute{context_.MakeType(mlir::FloatType{kind})});
     };
-    for (const Row& row : kRows) {
+    for (const DotAlgorithmRow& row : kDotAlgorithms) {
       if (row.algorithm != algorithm) continue;
       Add("lhs_precision_type", type(row.operands));
       Add("rhs_precision_type", type(row.operands));
       Add("accumulation_type", type(row.accumulation));
       Number("lhs_component_count", 1);
       Number("rhs_component_count", 1);
-      Number("num_primitive_operations", row.operations);
-      Flag("allow_imprecise_accumulation", algorithm == hlo::DotAlgorithm::kAnyF8AnyF8F32FastAccum);
+      Number("num_primitive_operations", row.primitive_operations);
+      Flag("allow_imprecise_accumulation", row.imprecise);
     }
   }
   // Reduce windows have sizes; convolutions find theirs in the kernel.
