@@ -99,6 +99,7 @@ class Comparer {
     const auto& [a, b] = pair;
     if (a->opcode() != b->opcode()) return Note(pair, "other operations"), false;
     if (!hlo::Shape::Compatible(a->shape(), b->shape())) return Note(pair, "other shapes"), false;
+    if (!(a->shape() == b->shape())) return Note(pair, "other layouts"), false;
     if (!analysis::SameOperation(*a, *b)) return Note(pair, "other attributes"), false;
     if (a->operand_count() != b->operand_count()) return Note(pair, "other numbers of operands"), false;
     if (a->called_computations().size() != b->called_computations().size()) {

@@ -242,8 +242,17 @@ class Exporter {
 
   // The instructions of a computation whose parameters are in `scope`; gives the leaves of its root.
   absl::StatusOr<Values> ExportBody(const hlo::Computation& computation, Block* block, Scope& scope) {
-    for (const Instruction* instruction : computation.PostOrder()) {
-      if (instruction->IsParameter()) continue;
+    // What nothing needs is left out.
+    const std::vector<Instruction*> order = computation.PostOrder();
+    absl::flat_hash_set<const Instruction*> live = {computation.root()};
+    for (auto instruction = order.rbegin(); instruction != order.rend(); ++instruction) {
+      if ((*instruction)->HasSideEffect()) live.insert(*instruction);
+      if (live.contains(*instruction)) {
+        live.insert((*instruction)->operands().begin(), (*instruction)->operands().end());
+      }
+    }
+    for (const Instruction* instruction : order) {
+      if (instruction->IsParameter() || !live.contains(instruction)) continue;
       location_ = LocationOf(*instruction);
       absl::StatusOr<Values> values = ExportInstruction(*instruction, block, scope);
       if (!values.ok()) return Annotate(values.status(), instruction->Describe());
