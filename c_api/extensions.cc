@@ -1,8 +1,9 @@
-// The Layouts and MemoryDescriptions extensions.
+// The Layouts, MemoryDescriptions and FFI extensions.
 #include <utility>
 
 #include "c_api/functions.h"
 #include "c_api/handles.h"
+#include "src/runtime/ffi/registry.h"
 
 struct PJRT_Layouts_SerializedLayout {
   std::string bytes;
@@ -87,10 +88,41 @@ PJRT_Error* DescribedMemoryKind(PJRT_MemoryDescription_Kind_Args* args) {
   return nullptr;
 }
 
+PJRT_Error* FfiTypeRegister(PJRT_FFI_Type_Register_Args* args) {
+  KILN_REQUIRE_FIELD(args, type_id);
+  const bool has_info = KILN_HAS_FIELD(args, type_info) && args->type_info != nullptr;
+  KILN_C_RETURN_IF_ERROR(runtime::ffi::RegisterType(View(args->type_name, args->type_name_size), &args->type_id,
+                                                    has_info ? args->type_info->deleter : nullptr));
+  return nullptr;
+}
+
+PJRT_Error* FfiUserDataAdd(PJRT_FFI_UserData_Add_Args* args) {
+  KILN_REQUIRE_FIELD(args, user_data);
+  KILN_REQUIRE_POINTER(args, context);
+  KILN_C_RETURN_IF_ERROR(args->context->user_data->Add(args->user_data.type_id, args->user_data.data));
+  return nullptr;
+}
+
+PJRT_Error* FfiRegisterHandler(PJRT_FFI_Register_Handler_Args* args) {
+  KILN_REQUIRE_FIELD(args, traits);
+  const XLA_FFI_Handler_Bundle bundle = {.execute = reinterpret_cast<XLA_FFI_Handler*>(args->handler)};
+  KILN_C_RETURN_IF_ERROR(runtime::ffi::RegisterHandler(View(args->target_name, args->target_name_size),
+                                                       View(args->platform_name, args->platform_name_size), bundle,
+                                                       static_cast<XLA_FFI_Handler_Traits>(args->traits)));
+  return nullptr;
+}
+
+PJRT_FFI_Extension ffi = {
+    .base = {.struct_size = PJRT_FFI_Extension_STRUCT_SIZE, .type = PJRT_Extension_Type_FFI, .next = nullptr},
+    .type_register = FfiTypeRegister,
+    .user_data_add = FfiUserDataAdd,
+    .register_handler = FfiRegisterHandler,
+};
+
 PJRT_MemoryDescriptions_Extension memory_descriptions = {
     .base = {.struct_size = PJRT_MemoryDescriptions_Extension_STRUCT_SIZE,
              .type = PJRT_Extension_Type_MemoryDescriptions,
-             .next = nullptr},
+             .next = &ffi.base},
     .PJRT_DeviceDescription_MemoryDescriptions = DescribeMemories,
     .PJRT_MemoryDescription_Kind = DescribedMemoryKind,
 };

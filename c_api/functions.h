@@ -2,6 +2,7 @@
 #ifndef KILN_C_API_FUNCTIONS_H_
 #define KILN_C_API_FUNCTIONS_H_
 
+#include "c_api/pjrt/extensions/ffi.h"
 #include "c_api/pjrt/extensions/layouts.h"
 #include "c_api/pjrt/extensions/memory_descriptions.h"
 #include "c_api/pjrt_c_api.h"

@@ -18,6 +18,11 @@
 #include "src/runtime/event.h"
 #include "src/runtime/loaded_executable.h"
 
+// Data that a caller attaches to executions; runs in flight share it.
+struct PJRT_ExecuteContext {
+  std::shared_ptr<kiln::runtime::ffi::UserData> user_data;
+};
+
 // A memory that a device description mentions.
 struct PJRT_MemoryDescription {
   std::string kind;

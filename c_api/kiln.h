@@ -179,6 +179,41 @@ kiln_status* kiln_function_get_statistics(const kiln_function* function, kiln_fu
 /* Frees a function; calls in flight go on. Null is allowed. */
 void kiln_function_destroy(kiln_function* function);
 
+/* ---- Custom calls ---------------------------------------------------------------------------------------------- */
+
+/* What a program's custom-call of a target runs. Registrations are the process's, for programs compiled afterwards.
+ * `platform` is "kiln" or "cpu" for programs on the CPU. The same functions may be registered again, others under a
+ * known name are KILN_ALREADY_EXISTS. */
+
+/* Handlers of the XLA FFI, as XLA_FFI_DEFINE_HANDLER makes them, each an XLA_FFI_Handler*: for calls of api_version
+ * API_VERSION_TYPED_FFI. Null leaves a stage out; `execute` is required. Each handler is called once for its metadata
+ * before this returns. `traits` are those of the FFI. */
+typedef struct kiln_ffi_handler {
+  size_t struct_size;
+  void* instantiate;
+  void* prepare;
+  void* initialize;
+  void* execute;
+  uint32_t traits;
+} kiln_ffi_handler;
+#define KILN_FFI_HANDLER_INIT \
+  { sizeof(kiln_ffi_handler), NULL, NULL, NULL, NULL, 0 }
+kiln_status* kiln_ffi_register_handler(const char* target, const char* platform, const kiln_ffi_handler* handler);
+
+/* A plain function for calls of the older api versions:
+ *   API_VERSION_ORIGINAL                  void f(void* out, const void** in)
+ *   API_VERSION_STATUS_RETURNING          void f(void* out, const void** in, XlaCustomCallStatus* status)
+ *   API_VERSION_STATUS_RETURNING_UNIFIED  void f(void* out, const void** in, const char* opaque, size_t opaque_size,
+ *                                                XlaCustomCallStatus* status)
+ * `out` is the result, or a table of results where the call gives a tuple. */
+kiln_status* kiln_ffi_register_function(const char* target, const char* platform, void* function);
+/* Makes the call that `status`, an XlaCustomCallStatus*, belongs to fail with a message of `size` bytes. */
+void kiln_ffi_set_failure(void* status, const char* message, size_t size);
+
+/* Registers a type of state or user data of handlers. An `*id` of zero receives the id of the name, another value must
+ * be it. `deleter` frees objects of the type; it may be null. */
+kiln_status* kiln_ffi_register_type(const char* name, int64_t* id, void (*deleter)(void* object));
+
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

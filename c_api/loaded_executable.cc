@@ -6,9 +6,6 @@
 #include "c_api/handles.h"
 #include "c_api/program.h"
 
-// Data that a caller attaches to executions.
-struct PJRT_ExecuteContext {};
-
 struct PJRT_DeviceAssignmentSerialized {
   std::string bytes;
 };
@@ -17,7 +14,7 @@ namespace kiln::c_api {
 
 PJRT_Error* ExecuteContextCreate(PJRT_ExecuteContext_Create_Args* args) {
   KILN_REQUIRE_FIELD(args, context);
-  args->context = new PJRT_ExecuteContext;
+  args->context = new PJRT_ExecuteContext{std::make_shared<runtime::ffi::UserData>()};
   return nullptr;
 }
 
@@ -119,6 +116,7 @@ PJRT_Error* LoadedExecutableExecute(PJRT_LoadedExecutable_Execute_Args* args) {
     if (KILN_HAS_FIELD(given, num_non_donatable_input_indices)) {
       options.non_donatable = {given->non_donatable_input_indices, given->num_non_donatable_input_indices};
     }
+    if (KILN_HAS_FIELD(given, context) && given->context != nullptr) options.user_data = given->context->user_data;
     if (KILN_HAS_FIELD(given, num_recv_ops) && (given->num_send_ops != 0 || given->num_recv_ops != 0)) {
       return MakeError(Unimplemented("send and recv callbacks of an execution"));
     }

@@ -107,4 +107,39 @@ bool ComputationClasses::Same(const Computation& a, const Computation& b) const 
   return twin.at(a.root()) == b.root();
 }
 
+const Instruction* OperationClasses::FirstLike(const Instruction& instruction) {
+  size_t hash = HashAttributes(instruction);
+  for (const Instruction* operand : instruction.operands()) hash = absl::HashOf(hash, operand->shape());
+  for (Computation* callee : instruction.called_computations()) {
+    hash = absl::HashOf(hash, computations_.Representative(callee));
+  }
+  std::vector<const Instruction*>& candidates = classes_[hash];
+  for (const Instruction* candidate : candidates) {
+    if (Same(*candidate, instruction)) return candidate;
+  }
+  candidates.push_back(&instruction);
+  return &instruction;
+}
+
+bool OperationClasses::Same(const Instruction& a, const Instruction& b) const {
+  if (!SameOperation(a, b) || a.operand_count() != b.operand_count() ||
+      a.called_computations().size() != b.called_computations().size()) {
+    return false;
+  }
+  for (int64_t i = 0; i < a.operand_count(); ++i) {
+    const Instruction &x = *a.operand(i), &y = *b.operand(i);
+    if (x.shape() != y.shape() || x.IsConstant() != y.IsConstant()) return false;
+    if (x.IsConstant() && !SameOperation(x, y)) return false;
+    for (int64_t k = 0; k < i; ++k) {
+      if ((a.operand(k) == &x) != (b.operand(k) == &y)) return false;
+    }
+  }
+  for (size_t i = 0; i < a.called_computations().size(); ++i) {
+    if (computations_.Representative(a.called_computation(i)) != computations_.Representative(b.called_computation(i))) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace kiln::analysis

@@ -3,6 +3,7 @@
 #define KILN_ANALYSIS_STRUCTURE_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "src/hlo/module.h"
@@ -29,6 +30,21 @@ class ComputationClasses {
   size_t Hash(const hlo::Computation& computation) const;
 
   absl::flat_hash_map<const hlo::Computation*, hlo::Computation*> representative_;
+};
+
+// Which instructions do the same to operands of the same shapes, so that one piece of code serves them all.
+class OperationClasses {
+ public:
+  explicit OperationClasses(const hlo::Module& module) : computations_(module) {}
+  // The first instruction that was asked for and is the same operation as `instruction`: opcode, attributes, copies of
+  // the same computations, shapes, constants and repetitions among operands agree. Perhaps itself.
+  const hlo::Instruction* FirstLike(const hlo::Instruction& instruction);
+
+ private:
+  bool Same(const hlo::Instruction& a, const hlo::Instruction& b) const;
+
+  ComputationClasses computations_;
+  absl::flat_hash_map<size_t, std::vector<const hlo::Instruction*>> classes_;
 };
 
 }  // namespace kiln::analysis

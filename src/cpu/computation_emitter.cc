@@ -63,6 +63,7 @@ absl::Status ComputationEmitter::EmitProgram() {
   b_.SetInsertPoint(body);
   KILN_RETURN_IF_ERROR(EmitComputation(*program_.module_.entry()));
   b_.CreateRetVoid();
+  EmitStages();
   return absl::OkStatus();
 }
 
@@ -192,7 +193,8 @@ absl::Status ComputationEmitter::EmitInstruction(const Instruction& instruction)
   }
   if (const ScheduledKernel* scheduled = program_.KernelOf(instruction)) return EmitKernel(instruction, *scheduled);
   auto product = program_.products_.find(&instruction);
-  if (product != program_.products_.end()) return EmitMatrixProduct(instruction, product->second);
+  if (product != program_.products_.end()) return EmitMatrixProduct(instruction, *product->second);
+  if (instruction.opcode() == Opcode::kCustomCall) return EmitCustomCall(instruction);
   if (HasOpEmitter(instruction)) return EmitLibraryOp(instruction);
   return absl::OkStatus();  // names for other values' memory
 }
@@ -261,17 +263,24 @@ absl::Status ComputationEmitter::EmitKernel(const Instruction& instruction, cons
       KILN_RETURN_IF_ERROR(lower(&b_, arrays, nullptr, nullptr));
       continue;
     }
+    llvm::Function*& shared = tasks_[{&scheduled, n}];
+    if (shared != nullptr) {
+      ParallelTask(&b_, shared, arrays).Call(function_->getArg(0), schedule.task_count, schedule.task_nanoseconds);
+      continue;
+    }
     ParallelTask task(&b_, n == 0 ? kernel.name : absl::StrCat(kernel.name, ".", n), arrays);
     std::vector<llvm::Value*> parameters;
     for (size_t i = 0; i < arrays.size(); ++i) parameters.push_back(task.closure(i));
     KILN_RETURN_IF_ERROR(lower(&task.body(), parameters, task.begin(), task.end()));
+    shared = task.function();
     task.Call(function_->getArg(0), schedule.task_count, schedule.task_nanoseconds);
   }
   return absl::OkStatus();
 }
 
 absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instruction, const MatrixProduct& product) {
-  KILN_RETURN_IF_ERROR(Annotate(EmitGemm(product.spec, product.plan, output_), instruction.Describe()));
+  const bool is_new = !tasks_.contains({&product, 0});
+  if (is_new) KILN_RETURN_IF_ERROR(Annotate(EmitGemm(product.spec, product.plan, output_), instruction.Describe()));
   const int scratch = buffers_.ScratchOf(&instruction);
   const std::vector<llvm::Value*> operands = OperandPointers(instruction);
   llvm::Value* result = PointerTo(&instruction, 0);
@@ -286,17 +295,25 @@ absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instructio
       closure.push_back(ConstantPointer(*product.epilogue->parameters[i].constant));
     }
   }
-  for (const GemmPhase& phase : product.plan.phases) {
+  for (size_t i = 0; i < product.plan.phases.size(); ++i) {
+    const GemmPhase& phase = product.plan.phases[i];
+    const double nanoseconds =
+        static_cast<double>(product.plan.estimated_nanoseconds) / static_cast<double>(phase.tasks);
+    llvm::Function*& shared = tasks_[{&product, i}];
+    if (!is_new) {
+      ParallelTask(&b_, shared, closure).Call(function_->getArg(0), phase.tasks, nanoseconds, phase.grain);
+      continue;
+    }
     llvm::Function* function = output_.getFunction(phase.function);
     ParallelTask task(&b_, absl::StrCat(phase.function, ".task"), closure);
     std::vector<llvm::Value*> arguments;
-    for (size_t i = 0; i < extra; ++i) arguments.push_back(task.closure(i));
+    for (size_t k = 0; k < extra; ++k) arguments.push_back(task.closure(k));
     arguments.push_back(task.ClosureSlot(extra));
     arguments.push_back(task.begin());
     arguments.push_back(task.end());
     task.body().CreateCall(function, arguments);
-    task.Call(function_->getArg(0), phase.tasks,
-              static_cast<double>(product.plan.estimated_nanoseconds) / static_cast<double>(phase.tasks), phase.grain);
+    task.Call(function_->getArg(0), phase.tasks, nanoseconds, phase.grain);
+    shared = task.function();
   }
   return absl::OkStatus();
 }
@@ -309,6 +326,63 @@ absl::Status ComputationEmitter::EmitLibraryOp(const Instruction& instruction) {
   const int scratch = buffers_.ScratchOf(&instruction);
   if (scratch >= 0) arrays.scratch = BufferPointer(scratch);
   return EmitOp(&b_, instruction, arrays);
+}
+
+absl::Status ComputationEmitter::EmitCustomCall(const Instruction& instruction) {
+  EmitCopies(buffers_.CopiesBefore(&instruction));
+  custom_calls_.push_back(&instruction);
+  EmitCustomCallStage(instruction, program_.custom_calls_.at(&instruction), CustomCall::Stage::kExecute);
+  return absl::OkStatus();
+}
+
+void ComputationEmitter::EmitCustomCallStage(const Instruction& instruction, const NumberedCustomCall& call,
+                                             CustomCall::Stage stage) {
+  llvm::LLVMContext& context = output_.getContext();
+  std::vector<llvm::Value*> pointers = OperandPointers(instruction);
+  const std::vector<llvm::Value*> results = ResultPointers(instruction);
+  // The handler finds one address in an operand and the result that shares its memory.
+  for (size_t leaf = 0; leaf < results.size(); ++leaf) {
+    const int64_t operand = AliasedOperand(instruction, static_cast<int64_t>(leaf));
+    if (operand < 0) continue;
+    int64_t position = 0;
+    for (int64_t i = 0; i < operand; ++i) position += instruction.operand(i)->shape().leaf_count();
+    pointers[position] = results[leaf];
+  }
+  pointers.insert(pointers.end(), results.begin(), results.end());
+  llvm::IRBuilder<> first(&function_->getEntryBlock(), function_->getEntryBlock().begin());
+  llvm::Value* table = first.CreateAlloca(llvm::ArrayType::get(b_.getPtrTy(), std::max<size_t>(pointers.size(), 1)));
+  for (size_t i = 0; i < pointers.size(); ++i) {
+    llvm::Value* pointer = pointers[i] != nullptr ? pointers[i] : llvm::ConstantPointerNull::get(b_.getPtrTy());
+    b_.CreateStore(pointer, b_.CreateConstGEP1_64(b_.getPtrTy(), table, i));
+  }
+  llvm::FunctionCallee callee = output_.getOrInsertFunction(
+      kCustomCallName, llvm::FunctionType::get(
+                           b_.getInt8Ty(), {b_.getPtrTy(), b_.getInt32Ty(), b_.getInt64Ty(), b_.getPtrTy(), b_.getInt64Ty()},
+                           /*isVarArg=*/false));
+  llvm::Value* ok = b_.CreateCall(callee, {function_->getArg(0), b_.getInt32(static_cast<int>(stage)),
+                                           b_.getInt64(call.number), table, b_.getInt64(pointers.size())});
+  if (stopped_ == nullptr) {
+    stopped_ = llvm::BasicBlock::Create(context, "stopped", function_);
+    llvm::ReturnInst::Create(context, stopped_);
+  }
+  llvm::BasicBlock* next = llvm::BasicBlock::Create(context, instruction.name() + ".called", function_);
+  b_.CreateCondBr(b_.CreateICmpNE(ok, b_.getInt8(0)), next, stopped_);
+  b_.SetInsertPoint(next);
+}
+
+void ComputationEmitter::EmitStages() {
+  auto* branch = llvm::cast<llvm::BranchInst>(function_->getEntryBlock().getTerminator());
+  llvm::BasicBlock* body = branch->getSuccessor(0);
+  llvm::BasicBlock* stages = llvm::BasicBlock::Create(output_.getContext(), "stages", function_, body);
+  branch->setSuccessor(0, stages);
+  b_.SetInsertPoint(stages);
+  for (CustomCall::Stage stage : {CustomCall::Stage::kPrepare, CustomCall::Stage::kInitialize}) {
+    for (const Instruction* instruction : custom_calls_) {
+      const NumberedCustomCall& call = program_.custom_calls_.at(instruction);
+      if (call.call->HasStage(stage)) EmitCustomCallStage(*instruction, call, stage);
+    }
+  }
+  b_.CreateBr(body);
 }
 
 }  // namespace kiln::cpu

@@ -2,6 +2,7 @@
 #ifndef KILN_CPU_COMPUTATION_EMITTER_H_
 #define KILN_CPU_COMPUTATION_EMITTER_H_
 
+#include <utility>
 #include <vector>
 
 #include "llvm/IR/IRBuilder.h"
@@ -23,6 +24,12 @@ class ComputationEmitter {
   absl::Status EmitKernel(const hlo::Instruction& instruction, const ScheduledKernel& scheduled);
   absl::Status EmitMatrixProduct(const hlo::Instruction& instruction, const MatrixProduct& product);
   absl::Status EmitLibraryOp(const hlo::Instruction& instruction);
+  // Notes the call for EmitStages.
+  absl::Status EmitCustomCall(const hlo::Instruction& instruction);
+  void EmitCustomCallStage(const hlo::Instruction& instruction, const NumberedCustomCall& call,
+                           CustomCall::Stage stage);
+  // What custom calls want to hear of before the program begins, at the end of the entry block.
+  void EmitStages();
   void EmitCopies(const std::vector<analysis::BufferCopy>& copies);
 
   // The leaf's memory; null for tokens.
@@ -40,6 +47,10 @@ class ComputationEmitter {
   llvm::IRBuilder<> b_;
   llvm::Function* function_ = nullptr;
   std::vector<llvm::Value*> pointers_;  // by buffer number, made on first use in the entry block
+  // Tasks of kernels and products, by their number within them: instructions that share code call the same ones.
+  absl::flat_hash_map<std::pair<const void*, size_t>, llvm::Function*> tasks_;
+  std::vector<const hlo::Instruction*> custom_calls_;  // emitted so far
+  llvm::BasicBlock* stopped_ = nullptr;                // where failed custom calls go; made on first use
   int nesting_ = 0;
 };
 

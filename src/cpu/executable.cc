@@ -65,6 +65,7 @@ class NativeExecutable : public Executable {
       }
     }
 
+    KILN_RETURN_IF_ERROR(ResolveCustomCalls());
     start = Clock::now();
     KILN_ASSIGN_OR_RETURN(JitCompiler * compiler, SharedCompiler());
     auto context = std::make_unique<llvm::LLVMContext>();
@@ -87,15 +88,18 @@ class NativeExecutable : public Executable {
   absl::Span<const OutputLeaf> output_aliases() const override { return output_aliases_; }
   int64_t arena_bytes() const override { return arena_bytes_; }
   int64_t estimated_nanoseconds() const override { return estimated_nanoseconds_; }
+  int64_t custom_call_count() const override { return static_cast<int64_t>(custom_calls_.size()); }
   const CompileStatistics& statistics() const override { return statistics_; }
 
   absl::Status Run(absl::Span<const void* const> arguments, absl::Span<void* const> results, void* arena,
-                   ThreadPool* pool) const override {
+                   ThreadPool* pool, CustomCallRun* custom_calls) const override {
     ProgramContext context;
     context.pool = pool != nullptr && pool->threads() > 1 ? pool : nullptr;
     context.max_parallelism = options_.max_parallelism;
+    context.custom_calls = custom_calls_.data();
+    context.custom_call_run = custom_calls;
     function_(&context, arguments.data(), results.data(), arena, constants_.data());
-    return absl::OkStatus();
+    return std::move(context.status);
   }
 
   absl::StatusOr<std::string> LlvmIr() const override {
@@ -152,16 +156,33 @@ class NativeExecutable : public Executable {
     }
   }
 
+  absl::Status ResolveCustomCalls() {
+    for (const hlo::Computation* computation : module_->computations()) {
+      for (const hlo::Instruction* instruction : computation->instructions()) {
+        const auto* attributes = instruction->GetIf<hlo::CustomCallAttributes>();
+        if (attributes == nullptr) continue;
+        if (options_.custom_calls == nullptr) {
+          return Unimplemented(instruction->Describe(), ": no handler is known for the custom call target '",
+                               attributes->target, "'");
+        }
+        KILN_ASSIGN_OR_RETURN(std::unique_ptr<CustomCall> call, options_.custom_calls(*instruction));
+        custom_call_numbers_[instruction] = {static_cast<int64_t>(custom_calls_.size()), call.get()};
+        custom_calls_.push_back(std::move(call));
+      }
+    }
+    return absl::OkStatus();
+  }
+
   int Threads() const {
     return options_.max_parallelism > 0 ? options_.max_parallelism : ThreadPool::AvailableCpus();
   }
 
   absl::StatusOr<std::unique_ptr<llvm::Module>> EmitModule(const JitCompiler& compiler, llvm::LLVMContext* context) {
-    auto probe = std::make_unique<ProgramEmitter>(*module_, Threads());
+    auto probe = std::make_unique<ProgramEmitter>(*module_, Threads(), custom_call_numbers_);
     KILN_RETURN_IF_ERROR(probe->Prepare());
     if (!probe->oversized().empty()) {
       KILN_RETURN_IF_ERROR(TakeApart(probe->oversized()));
-      probe = std::make_unique<ProgramEmitter>(*module_, Threads());
+      probe = std::make_unique<ProgramEmitter>(*module_, Threads(), custom_call_numbers_);
       KILN_RETURN_IF_ERROR(probe->Prepare());
     }
     ProgramEmitter& emitter = *probe;
@@ -190,7 +211,7 @@ class NativeExecutable : public Executable {
 
   absl::StatusOr<std::unique_ptr<llvm::Module>> EmitAgain(const JitCompiler& compiler,
                                                           llvm::LLVMContext* context) const {
-    ProgramEmitter emitter(*module_, Threads());
+    ProgramEmitter emitter(*module_, Threads(), custom_call_numbers_);
     KILN_RETURN_IF_ERROR(emitter.Prepare());
     int64_t arena_bytes = 0;
     return EmitInto(&emitter, compiler, context, &arena_bytes);
@@ -209,6 +230,8 @@ class NativeExecutable : public Executable {
 
   std::unique_ptr<hlo::Module> module_;
   CompileOptions options_;
+  std::vector<std::unique_ptr<CustomCall>> custom_calls_;
+  CustomCallNumbers custom_call_numbers_;
   std::vector<hlo::Shape> parameter_leaves_;
   std::vector<hlo::Shape> output_leaves_;
   std::vector<OutputLeaf> output_aliases_;

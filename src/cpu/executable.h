@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "src/cpu/custom_call.h"
 
 namespace kiln {
 class ThreadPool;
@@ -38,6 +39,8 @@ struct CompileOptions {
   int max_parallelism = 0;
   // Passes to leave out, by name.
   std::vector<std::string> disabled_passes;
+  // Null: every custom call that no pass expands is unknown.
+  CustomCallResolver custom_calls;
 };
 
 // One output leaf of the program, tuples flattened in pre-order.
@@ -72,11 +75,15 @@ class Executable {
   // trip count is unknown report a large number.
   virtual int64_t estimated_nanoseconds() const = 0;
 
+  // Custom calls that the program makes, each a call site.
+  virtual int64_t custom_call_count() const = 0;
+
   // Runs the program to its end on the calling thread and `pool` (null: calling thread alone). `arguments` and `results`
   // point to the leaf buffers; `results[i]` may equal the argument it is aliased with and nothing else; buffers are
   // aligned to 64 bytes, except arguments, which may be aligned to their element only. `arena` holds arena_bytes().
+  // `custom_calls` is passed on to the custom calls; when one fails, the program stops there and results are undefined.
   virtual absl::Status Run(absl::Span<const void* const> arguments, absl::Span<void* const> results, void* arena,
-                           ThreadPool* pool) const = 0;
+                           ThreadPool* pool, CustomCallRun* custom_calls = nullptr) const = 0;
 
   virtual const CompileStatistics& statistics() const = 0;
   // Assembly and LLVM IR of the whole program, made anew on demand.

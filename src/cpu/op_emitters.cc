@@ -3,6 +3,7 @@
 #include "src/base/status.h"
 #include "src/cpu/key_sort_emitter.h"
 #include "src/cpu/random_state_emitter.h"
+#include "src/cpu/scan_emitter.h"
 #include "src/cpu/sort_emitter.h"
 
 namespace kiln::cpu {
@@ -31,6 +32,7 @@ bool Is(const hlo::Instruction& instruction) {
 constexpr OpEmitter kEmitters[] = {
     {IsKeySort, KeySortScratchBytes, KeySortNanoseconds, EmitKeySort},
     {Is<Opcode::kSort>, SortScratchBytes, SortNanoseconds, EmitSort},
+    {Is<Opcode::kScan>, ScanScratchBytes, ScanNanoseconds, EmitScan},
     {Is<Opcode::kTopK>, TopKScratchBytes, ElementNanoseconds, EmitTopK},
     {Is<Opcode::kRngGetAndUpdateState>, RandomStateScratchBytes, RandomStateNanoseconds, EmitRandomState},
 };

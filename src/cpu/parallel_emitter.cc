@@ -31,6 +31,7 @@ llvm::Function* NewTask(llvm::Module* module, const std::string& name) {
 ParallelTask::ParallelTask(llvm::IRBuilder<>* builder, const std::string& name, std::vector<llvm::Value*> pointers)
     : outer_(*builder),
       function_(NewTask(builder->GetInsertBlock()->getModule(), name)),
+      is_new_(true),
       body_(&function_->getEntryBlock()),
       pointers_(std::move(pointers)) {
   for (size_t i = 0; i < pointers_.size(); ++i) {
@@ -38,6 +39,9 @@ ParallelTask::ParallelTask(llvm::IRBuilder<>* builder, const std::string& name, 
     loaded_.push_back(body_.CreateLoad(body_.getPtrTy(), slot));
   }
 }
+
+ParallelTask::ParallelTask(llvm::IRBuilder<>* builder, llvm::Function* task, std::vector<llvm::Value*> pointers)
+    : outer_(*builder), function_(task), is_new_(false), body_(task->getContext()), pointers_(std::move(pointers)) {}
 
 llvm::Value* ParallelTask::begin() const { return function_->getArg(1); }
 llvm::Value* ParallelTask::end() const { return function_->getArg(2); }
@@ -47,7 +51,7 @@ llvm::Value* ParallelTask::ClosureSlot(size_t index) {
 }
 
 void ParallelTask::Call(llvm::Value* context, int64_t count, double nanoseconds_per_iteration, int64_t min_grain) {
-  body_.CreateRetVoid();
+  if (is_new_) body_.CreateRetVoid();
   llvm::BasicBlock& entry = outer_.GetInsertBlock()->getParent()->getEntryBlock();
   llvm::IRBuilder<> at_entry(&entry, entry.begin());
   llvm::Value* table = at_entry.CreateAlloca(llvm::ArrayType::get(outer_.getPtrTy(), pointers_.size()));

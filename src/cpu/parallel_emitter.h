@@ -16,7 +16,10 @@ class ParallelTask {
  public:
   // `builder` is where the call will stand; `pointers` become the closure.
   ParallelTask(llvm::IRBuilder<>* builder, const std::string& name, std::vector<llvm::Value*> pointers);
+  // Another call of a task that was ended with Call() before, over other pointers: only Call() is left to do.
+  ParallelTask(llvm::IRBuilder<>* builder, llvm::Function* task, std::vector<llvm::Value*> pointers);
 
+  llvm::Function* function() const { return function_; }
   llvm::IRBuilder<>& body() { return body_; }
   llvm::Value* begin() const;
   llvm::Value* end() const;
@@ -33,6 +36,7 @@ class ParallelTask {
  private:
   llvm::IRBuilder<>& outer_;
   llvm::Function* function_;
+  const bool is_new_;
   llvm::IRBuilder<> body_;
   std::vector<llvm::Value*> pointers_;
   std::vector<llvm::Value*> loaded_;

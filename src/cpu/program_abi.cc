@@ -19,6 +19,15 @@ void ParallelFor(ProgramContext* context, TaskFunction* task, void* closure, int
   context->pool->ParallelFor(count, grain, task, closure);
 }
 
-void RegisterProgramSymbols() { AddRuntimeSymbol(kParallelForName, reinterpret_cast<void*>(&ParallelFor)); }
+bool RunCustomCall(ProgramContext* context, int32_t stage, int64_t number, void* const* buffers, int64_t buffer_count) {
+  context->status = context->custom_calls[number]->Call(static_cast<CustomCall::Stage>(stage), context->custom_call_run,
+                                                        {buffers, static_cast<size_t>(buffer_count)});
+  return context->status.ok();
+}
+
+void RegisterProgramSymbols() {
+  AddRuntimeSymbol(kParallelForName, reinterpret_cast<void*>(&ParallelFor));
+  AddRuntimeSymbol(kCustomCallName, reinterpret_cast<void*>(&RunCustomCall));
+}
 
 }  // namespace kiln::cpu

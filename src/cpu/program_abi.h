@@ -3,6 +3,10 @@
 #define KILN_CPU_PROGRAM_ABI_H_
 
 #include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "src/cpu/custom_call.h"
 
 namespace kiln {
 class ThreadPool;
@@ -14,6 +18,9 @@ namespace kiln::cpu {
 struct ProgramContext {
   ThreadPool* pool = nullptr;
   int max_parallelism = 0;  // 0: as many threads as the pool has
+  const std::unique_ptr<CustomCall>* custom_calls = nullptr;  // of the program, by number
+  CustomCallRun* custom_call_run = nullptr;
+  absl::Status status;  // of the custom call that stopped the program
 };
 
 // The whole program. Pointers to argument and result leaves, the arena, and the program's larger constants.
@@ -27,6 +34,10 @@ using TaskFunction = void(void* closure, int64_t begin, int64_t end);
 // Symbol "kiln_parallel_for": runs `task` over [0, count) in ranges of at least `grain`.
 void ParallelFor(ProgramContext* context, TaskFunction* task, void* closure, int64_t count, int64_t grain);
 inline constexpr char kParallelForName[] = "kiln_parallel_for";
+
+// Symbol "kiln_custom_call": calls custom call `number`. False when it failed: the program then returns at once.
+bool RunCustomCall(ProgramContext* context, int32_t stage, int64_t number, void* const* buffers, int64_t buffer_count);
+inline constexpr char kCustomCallName[] = "kiln_custom_call";
 
 // Makes the functions above known to the linker of generated code. Idempotent.
 void RegisterProgramSymbols();

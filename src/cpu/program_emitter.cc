@@ -25,9 +25,33 @@ namespace {
 // Loops whose trip count is not known count as this many rounds when time is estimated.
 constexpr double kAssumedTrips = 1000;
 
+// A guess: what costs more than linear in its data runs long for large arrays; what acts on the host may block.
+double CustomCallNanoseconds(const Instruction& call) {
+  if (call.HasSideEffect()) return 1e6;
+  double nanoseconds = 1000;
+  for (const Instruction* operand : call.operands()) {
+    nanoseconds += std::pow(static_cast<double>(operand->shape().byte_count()), 1.3);
+  }
+  return nanoseconds;
+}
+
 }  // namespace
 
-ProgramEmitter::ProgramEmitter(const hlo::Module& module, int threads) : module_(module), threads_(threads) {
+int64_t AliasedOperand(const Instruction& call, int64_t leaf) {
+  for (const hlo::OutputOperandAlias& alias : call.Get<hlo::CustomCallAttributes>().aliases) {
+    int64_t first = 0;
+    const hlo::Shape* at = &call.shape();
+    for (int64_t index : alias.output_index) {
+      for (int64_t i = 0; i < index; ++i) first += at->tuple_shapes(i).leaf_count();
+      at = &at->tuple_shapes(index);
+    }
+    if (at->IsArray() && first == leaf && call.operand(alias.operand)->shape().IsArray()) return alias.operand;
+  }
+  return -1;
+}
+
+ProgramEmitter::ProgramEmitter(const hlo::Module& module, int threads, const CustomCallNumbers& custom_calls)
+    : module_(module), threads_(threads), custom_calls_(custom_calls), operations_(module) {
   target_.vector_bytes = Host().vector_bytes;
 }
 
@@ -41,6 +65,7 @@ const ScheduledKernel* ProgramEmitter::KernelOf(const Instruction& instruction) 
 analysis::TargetHooks ProgramEmitter::Hooks() {
   analysis::TargetHooks hooks;
   hooks.in_place_operand = [this](const Instruction& instruction, int64_t leaf) -> int64_t {
+    if (instruction.opcode() == Opcode::kCustomCall) return AliasedOperand(instruction, leaf);
     return IsKernel(instruction) ? kernel::InPlaceOperand(instruction, leaf) : -1;
   };
   hooks.may_share = [this](const Instruction& instruction, int64_t leaf, int64_t operand) {
@@ -48,13 +73,14 @@ analysis::TargetHooks ProgramEmitter::Hooks() {
   };
   hooks.scratch_bytes = [this](const Instruction& instruction) -> int64_t {
     auto product = products_.find(&instruction);
-    if (product != products_.end()) return product->second.plan.scratch_bytes;
+    if (product != products_.end()) return product->second->plan.scratch_bytes;
     return HasOpEmitter(instruction) ? OpScratchBytes(instruction) : 0;
   };
   return hooks;
 }
 
 bool ProgramEmitter::MayShare(const Instruction& instruction, int64_t leaf, int64_t operand) const {
+  if (instruction.opcode() == Opcode::kCustomCall) return AliasedOperand(instruction, leaf) == operand;
   const ScheduledKernel* scheduled = KernelOf(instruction);
   if (scheduled == nullptr) return false;
   const int output = static_cast<int>(instruction.operand_count() + leaf);
@@ -94,26 +120,27 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
       default:
         break;
     }
+    if (instruction->opcode() == Opcode::kCustomCall) {
+      estimated_nanoseconds_ += times * CustomCallNanoseconds(*instruction);
+      continue;
+    }
     if (HasOpEmitter(*instruction)) {
       estimated_nanoseconds_ += times * OpNanoseconds(*instruction);
       ++kernel_count_;
       continue;
     }
+    if (ShareCode(*instruction, *operations_.FirstLike(*instruction), times)) continue;
     KILN_ASSIGN_OR_RETURN(std::optional<MatrixProduct> product, FindMatrixProduct(*instruction, target_, threads_));
     if (product.has_value()) {
       estimated_nanoseconds_ += times * static_cast<double>(product->plan.estimated_nanoseconds);
-      products_.emplace(instruction, *std::move(product));
+      products_.emplace(instruction, std::make_shared<const MatrixProduct>(*std::move(product)));
       ++kernel_count_;
       continue;
-    }
-    if (const auto* custom_call = instruction->GetIf<hlo::CustomCallAttributes>()) {
-      return Unimplemented(instruction->Describe(), ": no handler is known for the custom call target '",
-                           custom_call->target, "'");
     }
     if (!kernel::HasKernel(instruction->opcode())) {
       return Unimplemented(instruction->Describe(), ": no code is generated for this operation");
     }
-    auto scheduled = std::make_unique<ScheduledKernel>();
+    auto scheduled = std::make_shared<ScheduledKernel>();
     absl::StatusOr<kernel::Kernel> kernel = kernel::BuildKernel(*instruction);
     if (absl::IsResourceExhausted(kernel.status()) && instruction->opcode() == Opcode::kFusion) {
       oversized_.push_back(instruction);
@@ -151,6 +178,20 @@ std::string ProgramEmitter::SchedulesText() const {
     }
   }
   return text;
+}
+
+bool ProgramEmitter::ShareCode(const Instruction& instruction, const Instruction& other, double times) {
+  if (auto product = products_.find(&other); product != products_.end()) {
+    estimated_nanoseconds_ += times * static_cast<double>(product->second->plan.estimated_nanoseconds);
+    products_.emplace(&instruction, std::shared_ptr(product->second));
+  } else if (auto kernel = kernels_.find(&other); kernel != kernels_.end()) {
+    estimated_nanoseconds_ += times * kernel->second->nanoseconds;
+    kernels_.emplace(&instruction, std::shared_ptr(kernel->second));
+  } else {
+    return false;
+  }
+  ++kernel_count_;
+  return true;
 }
 
 absl::Status ProgramEmitter::Emit(const analysis::BufferAssignment& buffers, llvm::Module* output) {

@@ -13,6 +13,8 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 #include "src/analysis/buffer_assignment.h"
+#include "src/analysis/structure.h"
+#include "src/cpu/custom_call.h"
 #include "src/cpu/matrix_product.h"
 #include "src/hlo/module.h"
 #include "src/kernel/kernel.h"
@@ -27,10 +29,21 @@ struct ScheduledKernel {
   double nanoseconds = 0;  // estimate for one thread
 };
 
+// The custom calls of a program: where each stands in its table.
+struct NumberedCustomCall {
+  int64_t number = 0;
+  const CustomCall* call = nullptr;
+};
+using CustomCallNumbers = absl::flat_hash_map<const hlo::Instruction*, NumberedCustomCall>;
+
+// The operand whose memory result leaf `leaf` of a custom call shares, or -1.
+int64_t AliasedOperand(const hlo::Instruction& call, int64_t leaf);
+
 // Emits one program. The hooks serve buffer assignment beforehand; both share the kernels.
 class ProgramEmitter {
  public:
-  ProgramEmitter(const hlo::Module& module, int threads);
+  // `custom_calls` has every custom call of the module and outlives this object.
+  ProgramEmitter(const hlo::Module& module, int threads, const CustomCallNumbers& custom_calls);
 
   // What buffer assignment asks; refers to this object.
   analysis::TargetHooks Hooks();
@@ -53,14 +66,19 @@ class ProgramEmitter {
 
   bool IsKernel(const hlo::Instruction& instruction) const;
   absl::Status PrepareComputation(const hlo::Computation& computation, double times);
+  // Takes over the code of an instruction that does the same; false when there is none yet.
+  bool ShareCode(const hlo::Instruction& instruction, const hlo::Instruction& other, double times);
   const ScheduledKernel* KernelOf(const hlo::Instruction& instruction) const;
   bool MayShare(const hlo::Instruction& instruction, int64_t leaf, int64_t operand) const;
 
   const hlo::Module& module_;
   const int threads_;
+  const CustomCallNumbers& custom_calls_;
   kernel::TargetInfo target_;
-  absl::flat_hash_map<const hlo::Instruction*, std::unique_ptr<ScheduledKernel>> kernels_;
-  absl::flat_hash_map<const hlo::Instruction*, MatrixProduct> products_;
+  // Of instructions that do the same, one.
+  analysis::OperationClasses operations_;
+  absl::flat_hash_map<const hlo::Instruction*, std::shared_ptr<const ScheduledKernel>> kernels_;
+  absl::flat_hash_map<const hlo::Instruction*, std::shared_ptr<const MatrixProduct>> products_;
   std::vector<const hlo::Literal*> table_constants_;
   std::vector<const hlo::Instruction*> oversized_;
   int64_t kernel_count_ = 0;

@@ -6,9 +6,10 @@
 #include "src/passes/cholesky_expander.h"
 #include "src/passes/constant_folding.h"
 #include "src/passes/cse.h"
+#include "src/passes/custom_call_expander.h"
 #include "src/passes/dce.h"
-#include "src/passes/dimension_size_expander.h"
 #include "src/passes/dot_canonicalization.h"
+#include "src/passes/dynamic_padder.h"
 #include "src/passes/eigh_expander.h"
 #include "src/passes/fft_expander.h"
 #include "src/passes/flatten_call_graph.h"
@@ -16,11 +17,14 @@
 #include "src/passes/layout_normalization.h"
 #include "src/passes/opt_barrier_remover.h"
 #include "src/passes/qr_expander.h"
+#include "src/passes/reduce_window_to_scan.h"
 #include "src/passes/rng_bit_generator_expander.h"
 #include "src/passes/rng_expander.h"
 #include "src/passes/row_fusion.h"
+#include "src/passes/scan_expander.h"
 #include "src/passes/schedule.h"
 #include "src/passes/select_and_scatter_expander.h"
+#include "src/passes/side_effect_order.h"
 #include "src/passes/simplify/algebraic_simplifier.h"
 #include "src/passes/sort_keys.h"
 #include "src/passes/transpose_folding.h"
@@ -48,13 +52,13 @@ std::unique_ptr<Pass> Simplification(std::string name) {
 
 // What every target wants.
 PassList CommonPasses() {
-  PassList list = ListOf<CallInliner, LayoutNormalization, Dce>();
+  PassList list = ListOf<SideEffectOrder, CallInliner, DynamicPadder, LayoutNormalization, Dce>();
   // Ops that are written as others.
   Append(&list, ListOf<BatchNormExpander, RngExpander, RngBitGeneratorExpander, SelectAndScatterExpander,
                        CholeskyExpander, TriangularSolveExpander, QrExpander, EighExpander, FftExpander,
-                       ApproxTopKExpander, DimensionSizeExpander>());
+                       ApproxTopKExpander, CustomCallExpander>());
   list.push_back(Simplification("simplification"));
-  Append(&list, ListOf<SortKeys, DotCanonicalization>());
+  Append(&list, ListOf<ReduceWindowToScan, ScanExpander, SortKeys, DotCanonicalization>());
   list.push_back(Simplification("dot-simplification"));
   Append(&list, ListOf<TransposeFolding, OptBarrierRemover>());
   list.push_back(Simplification("final-simplification"));
@@ -69,7 +73,9 @@ std::unique_ptr<Pass> Make() {
 
 // In pipeline order. Names are those of the passes themselves.
 constexpr std::unique_ptr<Pass> (*kFactories[])() = {
+    Make<SideEffectOrder>,
     Make<CallInliner>,
+    Make<DynamicPadder>,
     Make<LayoutNormalization>,
     Make<Dce>,
     Make<BatchNormExpander>,
@@ -82,10 +88,12 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<EighExpander>,
     Make<FftExpander>,
     Make<ApproxTopKExpander>,
-    Make<DimensionSizeExpander>,
+    Make<CustomCallExpander>,
     Make<AlgebraicSimplifier>,
     Make<ConstantFolding>,
     Make<Cse>,
+    Make<ReduceWindowToScan>,
+    Make<ScanExpander>,
     Make<SortKeys>,
     Make<DotCanonicalization>,
     Make<TransposeFolding>,

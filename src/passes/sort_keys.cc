@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "src/analysis/structure.h"
+#include "src/passes/array_formula.h"
 #include "src/passes/array_value.h"
 
 namespace kiln::passes {
@@ -164,35 +165,6 @@ std::vector<OrderTerm> Terms(const Instruction& sort) {
   return terms;
 }
 
-// The formula of a term over whole arrays.
-class ArrayFormula {
- public:
-  ArrayFormula(hlo::Builder* builder, Instruction* operand) : builder_(builder), operand_(operand) {}
-
-  Instruction* Of(const Instruction* scalar) {
-    Instruction*& array = arrays_[scalar];
-    if (array != nullptr) return array;
-    Instruction* made = operand_;
-    if (scalar->IsConstant()) {
-      made = builder_->Splat(ShapeOf(*scalar), scalar->literal());
-    } else if (!scalar->IsParameter()) {
-      std::vector<Instruction*> operands;
-      for (const Instruction* operand : scalar->operands()) operands.push_back(Of(operand));
-      made = builder_->Add(scalar->opcode(), ShapeOf(*scalar), std::move(operands), scalar->attributes());
-    }
-    return arrays_[scalar] = made;
-  }
-
- private:
-  Shape ShapeOf(const Instruction& scalar) const {
-    return Shape(scalar.shape().element_type(), operand_->shape().dimensions());
-  }
-
-  hlo::Builder* builder_;
-  Instruction* operand_;
-  absl::flat_hash_map<const Instruction*, Instruction*> arrays_;
-};
-
 ArrayValue SignBit(const ArrayValue& key) { return key.Number(int64_t{1}) << (hlo::BitWidth(key.type()) - 1); }
 
 // All bits set where the highest is, none elsewhere.
@@ -222,7 +194,9 @@ ArrayValue ValueOf(const ArrayValue& key, PrimitiveType type) {
 }
 
 ArrayValue TermKey(hlo::Builder* builder, const OrderTerm& term, Instruction* operand) {
-  ArrayValue value(builder, ArrayFormula(builder, operand).Of(term.value));
+  // Of the two parameters that stand for this operand, the formula holds one.
+  std::vector<Instruction*> arguments(2 * term.operand + 2, operand);
+  ArrayValue value(builder, ArrayFormula(builder, operand->shape().dimensions(), std::move(arguments)).Of(term.value));
   if (IsFloat(value.type()) && !term.total_order) {
     const ArrayValue zero = value.Number(0.0);
     value = Select(Compare(ComparisonDirection::kEq, value, zero), zero, value);

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "src/base/status.h"
+#include "src/runtime/ffi/calls.h"
 #include "src/runtime/loaded_executable.h"
 
 namespace kiln::runtime {
@@ -68,6 +69,9 @@ absl::StatusOr<RefPtr<LoadedExecutable>> LoadedExecutable::Compile(Client* clien
   cpu::CompileOptions cpu_options;
   cpu_options.max_parallelism = static_cast<int>(options.max_parallelism);
   cpu_options.disabled_passes = options.disabled_passes;
+  cpu_options.custom_calls = [number = int64_t{0}](const hlo::Instruction& call) mutable {
+    return ffi::ResolveCall(call, number++);
+  };
   std::string name = module->name();
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<cpu::Executable> executable,
                         cpu::Executable::Compile(std::move(module), cpu_options));

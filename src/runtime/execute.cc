@@ -52,6 +52,8 @@ bool Contains(absl::Span<const int64_t> list, int64_t value) {
 struct LoadedExecutable::Run {
   RefPtr<LoadedExecutable> executable;
   RefPtr<Event> done;
+  const Device* device = nullptr;
+  std::shared_ptr<const ffi::UserData> user_data;
   SmallVector<Buffer*> held;     // one hold and one reference each
   SmallVector<Buffer*> outputs;  // in production, one reference each
   SmallVector<const void*> arguments;
@@ -79,7 +81,7 @@ struct LoadedExecutable::Run {
     for (const RefPtr<Event>& event : definitions) {
       if (status.ok()) status = event->status();
     }
-    if (status.ok()) status = executable->RunNow(arguments, results);
+    if (status.ok()) status = executable->RunNow(arguments, results, *device, user_data);
     for (Buffer* buffer : held) {
       buffer->Drop();
       buffer->Release();
@@ -107,13 +109,23 @@ absl::Status LoadedExecutable::CheckArgument(size_t index, const Buffer& argumen
                          parameter_types_[index]->ToString());
 }
 
-absl::Status LoadedExecutable::RunNow(absl::Span<const void* const> arguments, absl::Span<void* const> results) const {
+absl::Status LoadedExecutable::RunNow(absl::Span<const void* const> arguments, absl::Span<void* const> results,
+                                      const Device& device,
+                                      const std::shared_ptr<const ffi::UserData>& user_data) const {
   const int64_t arena_bytes = executable_->arena_bytes();
   MemoryBlock arena;
   if (arena_bytes > 0) {
     KILN_ASSIGN_OR_RETURN(arena, MemoryBlock::Allocate(client_->allocator(), arena_bytes));
   }
-  return executable_->Run(arguments, results, arena.data(), client_->pool());
+  if (executable_->custom_call_count() == 0) {
+    return executable_->Run(arguments, results, arena.data(), client_->pool());
+  }
+  ffi::Execution execution({.device_ordinal = static_cast<int32_t>(device.id()),
+                            .pool = client_->pool(),
+                            .allocator = client_->allocator(),
+                            .user_data = user_data},
+                           executable_->custom_call_count());
+  return executable_->Run(arguments, results, arena.data(), client_->pool(), &execution);
 }
 
 absl::Status LoadedExecutable::Execute(absl::Span<Buffer* const> arguments, const ExecuteOptions& options,
@@ -187,7 +199,7 @@ absl::Status LoadedExecutable::Execute(absl::Span<Buffer* const> arguments, cons
   }
 
   if (run_inline) {
-    absl::Status status = RunNow(argument_data, results);
+    absl::Status status = RunNow(argument_data, results, *device, options.user_data);
     for (size_t i = 0; i < output_count; ++i) {
       outputs[i] = status.ok() ? new Buffer(output_types_[i], memory, std::move(blocks[i]), nullptr)
                                : client_->CreateError(output_types_[i], memory, status).Detach();
@@ -199,6 +211,8 @@ absl::Status LoadedExecutable::Execute(absl::Span<Buffer* const> arguments, cons
   Run* run = new Run;
   run->executable = RefPtr<LoadedExecutable>::Share(this);
   run->done = Event::Create();
+  run->device = device;
+  run->user_data = options.user_data;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const RefPtr<Event>& definition = arguments[i]->definition();
     if (definition && !(definition->IsSettled() && definition->status().ok())) run->definitions.push_back(definition);

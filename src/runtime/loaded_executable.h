@@ -16,6 +16,7 @@
 #include "src/runtime/buffer.h"
 #include "src/runtime/client.h"
 #include "src/runtime/compile_options.h"
+#include "src/runtime/ffi/execution.h"
 
 namespace kiln::runtime {
 
@@ -41,6 +42,8 @@ class LoadedExecutable : public RefCounted<LoadedExecutable> {
     Device* device = nullptr;
     // Parameters that must keep their buffers even if the program could take them over.
     absl::Span<const int64_t> non_donatable;
+    // What handlers of custom calls may ask for; may be null.
+    std::shared_ptr<const ffi::UserData> user_data;
   };
   // Enqueues one run. `outputs` receives output_types().size() new buffers, one reference each. Donated arguments are
   // deleted when this returns. Short programs run in the calling thread when their inputs are ready; others run on the
@@ -60,7 +63,8 @@ class LoadedExecutable : public RefCounted<LoadedExecutable> {
   ~LoadedExecutable() = default;
 
   absl::Status CheckArgument(size_t index, const Buffer& argument, const Memory* memory) const;
-  absl::Status RunNow(absl::Span<const void* const> arguments, absl::Span<void* const> results) const;
+  absl::Status RunNow(absl::Span<const void* const> arguments, absl::Span<void* const> results, const Device& device,
+                      const std::shared_ptr<const ffi::UserData>& user_data) const;
 
   Client* client_ = nullptr;
   Device* device_ = nullptr;

@@ -16,6 +16,7 @@
 #include "src/hlo/evaluator.h"
 #include "src/hlo/physical_copy.h"
 #include "src/hlo/printer.h"
+#include "src/passes/dynamic_padder.h"
 #include "src/tools/commands.h"
 #include "src/tools/compare_literals.h"
 #include "src/tools/npy.h"
@@ -126,6 +127,8 @@ absl::StatusOr<int> Run(const RunOptions& options) {
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<hlo::Module> module, LoadProgram(options.file));
   KILN_ASSIGN_OR_RETURN(const std::vector<hlo::Literal> arguments, Arguments(*module->entry(), options));
   std::unique_ptr<hlo::Module> original = options.reference ? module->Clone() : nullptr;
+  // The evaluator knows no dynamic sizes.
+  if (original != nullptr) KILN_RETURN_IF_ERROR(passes::DynamicPadder().Run(original.get()).status());
 
   cpu::CompileOptions compile_options;
   compile_options.max_parallelism = options.threads;

@@ -139,4 +139,42 @@ TEST_F(KilnHTest, ErrorsHaveCodesAndMessages) {
   kiln_client_destroy(client);
 }
 
+void AddOne(void* out, const void** in, void* status) {
+  for (int i = 0; i < 3; ++i) static_cast<float*>(out)[i] = static_cast<const float*>(in[0])[i] + 1;
+  if (static_cast<const float*>(in[0])[0] < 0) kiln_ffi_set_failure(status, "negative", 8);
+}
+
+TEST_F(KilnHTest, CustomCalls) {
+  EXPECT_EQ(MessageOf(kiln_ffi_register_function("add_one", "cpu", reinterpret_cast<void*>(&AddOne))), "");
+  kiln_ffi_handler handler = KILN_FFI_HANDLER_INIT;
+  EXPECT_NE(MessageOf(kiln_ffi_register_handler("add_one", "cpu", &handler)), "");
+  EXPECT_NE(MessageOf(kiln_ffi_register_handler("add_one", nullptr, &handler)), "");
+  int64_t id = 0;
+  EXPECT_EQ(MessageOf(kiln_ffi_register_type("a type", &id, nullptr)), "");
+  EXPECT_NE(id, 0);
+  const std::string program = R"(HloModule m
+ENTRY e {
+  p = f32[3] parameter(0)
+  ROOT c = f32[3] custom-call(p), custom_call_target="add_one", api_version=API_VERSION_STATUS_RETURNING
+})";
+  kiln_function* function = nullptr;
+  ASSERT_EQ(MessageOf(kiln_function_load(client_, program.data(), program.size(), "hlo", &function)), "");
+  for (const float first : {1.f, -1.f}) {
+    kiln_buffer* input = Make({first, 2, 3});
+    kiln_buffer* output = nullptr;
+    ASSERT_EQ(MessageOf(kiln_function_call(function, &input, 1, &output, 1)), "");
+    float host[3] = {};
+    const std::string message = MessageOf(kiln_buffer_to_host(output, host, sizeof(host)));
+    if (first > 0) {
+      EXPECT_EQ(message, "");
+      EXPECT_EQ(host[2], 4);
+    } else {
+      EXPECT_EQ(message, "custom-call c: custom call 'add_one': negative");
+    }
+    kiln_buffer_destroy(output);
+    kiln_buffer_destroy(input);
+  }
+  kiln_function_destroy(function);
+}
+
 }  // namespace

@@ -2,6 +2,8 @@
 #include <atomic>
 #include <thread>
 
+#include "c_api/pjrt/extensions/ffi.h"
+#include "src/runtime/ffi/ffi_abi.h"
 #include "tests/c_api/pjrt.h"
 
 namespace kiln::test {
@@ -240,6 +242,83 @@ TEST_F(PjrtExecuteTest, OptimizedProgramIsAskedForTwice) {
   destroy.executable = get.executable;
   KILN_EXPECT_OK(Api()->PJRT_Executable_Destroy(&destroy));
   Destroy(loaded);
+}
+
+// y = x + the number that the caller attached to the execution.
+int64_t number_type = 0;
+XLA_FFI_Error* AddNumber(XLA_FFI_CallFrame* frame) {
+  if (frame->extension_start != nullptr) return nullptr;
+  XLA_FFI_TypeId id = {number_type};
+  XLA_FFI_ExecutionContext_Get_Args get = {XLA_FFI_ExecutionContext_Get_Args_STRUCT_SIZE, nullptr, frame->ctx, &id, nullptr};
+  if (XLA_FFI_Error* error = frame->api->XLA_FFI_ExecutionContext_Get(&get)) return error;
+  const auto* x = static_cast<const float*>(static_cast<const XLA_FFI_Buffer*>(frame->args.args[0])->data);
+  auto* y = static_cast<float*>(static_cast<const XLA_FFI_Buffer*>(frame->rets.rets[0])->data);
+  for (int i = 0; i < 4; ++i) y[i] = x[i] + *static_cast<float*>(get.data);
+  return nullptr;
+}
+
+TEST_F(PjrtExecuteTest, CustomCallsWithUserData) {
+  const PJRT_FFI_Extension* ffi = nullptr;
+  for (const PJRT_Extension_Base* base = Api()->extension_start; base != nullptr; base = base->next) {
+    if (base->type == PJRT_Extension_Type_FFI) ffi = reinterpret_cast<const PJRT_FFI_Extension*>(base);
+  }
+  ASSERT_NE(ffi, nullptr);
+  static int deleted = 0;
+  const std::string name = "number", target = "add_number", platform = "Host";
+  PJRT_FFI_Type_Info info = {.deleter = [](void*) { ++deleted; }};
+  KILN_ARGS(PJRT_FFI_Type_Register, type);
+  type.type_name = name.data();
+  type.type_name_size = name.size();
+  type.type_info = &info;
+  KILN_EXPECT_OK(ffi->type_register(&type));
+  number_type = type.type_id;
+  EXPECT_NE(number_type, 0);
+  KILN_ARGS(PJRT_FFI_Register_Handler, handler);
+  handler.target_name = target.data();
+  handler.target_name_size = target.size();
+  handler.handler = reinterpret_cast<void*>(&AddNumber);
+  handler.platform_name = platform.data();
+  handler.platform_name_size = platform.size();
+  KILN_EXPECT_OK(ffi->register_handler(&handler));
+  handler.handler = nullptr;
+  EXPECT_EQ(Take(ffi->register_handler(&handler)).code, PJRT_Error_Code_INVALID_ARGUMENT);
+
+  KILN_ARGS(PJRT_ExecuteContext_Create, create);
+  KILN_EXPECT_OK(Api()->PJRT_ExecuteContext_Create(&create));
+  float number = 100;
+  KILN_ARGS(PJRT_FFI_UserData_Add, add);
+  add.context = create.context;
+  add.user_data = {.type_id = number_type, .data = &number};
+  KILN_EXPECT_OK(ffi->user_data_add(&add));
+  EXPECT_FALSE(Take(ffi->user_data_add(&add)).ok());
+
+  PJRT_LoadedExecutable* executable = Compile(R"(HloModule m
+ENTRY e {
+  p = f32[4] parameter(0)
+  ROOT c = f32[4] custom-call(p), custom_call_target="add_number", api_version=API_VERSION_TYPED_FFI
+})");
+  PJRT_Buffer* x = FromHost(client_, {1, 2, 3, 4}, {4});
+  PJRT_ExecuteOptions options = {};
+  options.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE;
+  options.context = create.context;
+  Call call = Run(executable, {x}, 1, &options);
+  EXPECT_TRUE(AwaitAndDestroy(call.done).ok());
+  EXPECT_EQ(ToHost(call.outputs[0]), (std::vector<float>{101, 102, 103, 104}));
+  DestroyBuffer(call.outputs[0]);
+  // Without the context the run fails, the buffer says why.
+  call = Run(executable, {x}, 1);
+  ASSERT_TRUE(call.failure.ok());
+  const Failure failure = AwaitAndDestroy(call.done);
+  EXPECT_EQ(failure.code, PJRT_Error_Code_NOT_FOUND);
+  EXPECT_NE(failure.message.find("custom-call c: custom call 'add_number'"), std::string::npos) << failure.message;
+  DestroyBuffer(call.outputs[0]);
+  EXPECT_EQ(deleted, 0);
+  KILN_ARGS(PJRT_ExecuteContext_Destroy, destroy);
+  destroy.context = create.context;
+  KILN_EXPECT_OK(Api()->PJRT_ExecuteContext_Destroy(&destroy));
+  EXPECT_EQ(deleted, 1);
+  DestroyBuffer(x);
+  Destroy(executable);
 }
 
 TEST_F(PjrtExecuteTest, ManyThreadsCompileAndRun) {

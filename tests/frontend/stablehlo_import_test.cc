@@ -79,6 +79,14 @@ TEST(StablehloImport, ImportsEveryProgramOfOnePartition) {
 
 TEST(StablehloImport, AllOps) { EXPECT_EQ(TextOf("all_ops_1_17_0.mlirbc"), DataFile("all_ops_1_17_0.hlo.txt")); }
 
+TEST(StablehloImport, QuantizedTensorsAreIntegersAndFloats) {
+  EXPECT_EQ(TextOf("quantized.mlirbc"), DataFile("quantized.hlo.txt"));
+}
+
+TEST(StablehloImport, OpenShapesBecomeStatic) {
+  EXPECT_EQ(TextOf("open_shapes.mlirbc"), DataFile("open_shapes.hlo.txt"));
+}
+
 TEST(StablehloImport, OldVersionsImportToTheSame) {
   const std::string newest = TextOf("all_ops_old_1_13_0.mlirbc");
   EXPECT_THAT(newest, HasSubstr("ENTRY"));

@@ -547,11 +547,11 @@ ENTRY e {
   EXPECT_THAT(result->elements()[1].data<int32_t>(), testing::ElementsAre(1, 3, 4, 2, 4, 0));
 }
 
-TEST(DimensionSizeExpander, FixedSizes) {
+TEST(DynamicPadder, FixedSizes) {
   ExpectSameValue(
       "HloModule m\nENTRY e {\n  x = f32[2,5] parameter(0)\n  n = s32[] get-dimension-size(x), dimensions={1}\n"
       "  y = f32[2,5] set-dimension-size(x, n), dimensions={1}\n  ROOT r = (f32[2,5], s32[]) tuple(y, n)\n}\n",
-      "dimension-size-expander", hlo::Opcode::kGetDimensionSize, 0);
+      "dynamic-padder", hlo::Opcode::kGetDimensionSize, 0);
 }
 
 }  // namespace

@@ -43,8 +43,9 @@ class FakeExecutable : public cpu::Executable {
   absl::Span<const cpu::OutputLeaf> output_aliases() const override { return aliases_; }
   int64_t arena_bytes() const override { return arena_bytes_; }
   int64_t estimated_nanoseconds() const override { return nanoseconds_; }
+  int64_t custom_call_count() const override { return 0; }
   absl::Status Run(absl::Span<const void* const> arguments, absl::Span<void* const> results, void* arena,
-                   ThreadPool*) const override {
+                   ThreadPool*, cpu::CustomCallRun*) const override {
     return body_(arguments, results, arena);
   }
   const cpu::CompileStatistics& statistics() const override { return statistics_; }

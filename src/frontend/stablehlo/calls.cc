@@ -1,6 +1,8 @@
 // Calls of functions, composites and custom calls.
+#include <limits>
 #include <utility>
 
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "src/frontend/mlir/printer.h"
 #include "src/frontend/stablehlo/op_import.h"
@@ -56,9 +58,58 @@ absl::Status ImportTopK(OpImport& op, const mlir::DictionaryAttribute& attribute
 }
 
 absl::StatusOr<hlo::Computation*> FindCallee(const OpImport& op, ModuleImport& module, absl::string_view name) {
+  if (module.refined.contains(name)) {
+    return op.Unsupported("calls @", name, ", whose shapes are open or depend on its operands");
+  }
   const auto found = module.computations.find(name);
   if (found == module.computations.end()) return op.Invalid("calls @", name, ", which is no function of the program");
   return found->second;
+}
+
+// Past these, calls of functions that are imported at each call would make programs of any size from short ones.
+constexpr int kMaxRefinedDepth = 200;
+constexpr int64_t kMaxRefinedOps = 1 << 17;
+
+int64_t CountOps(const mlir::Region& region) {
+  int64_t count = 0;
+  for (const mlir::Block* block : region.blocks) {
+    count += static_cast<int64_t>(block->operations.size());
+    for (const mlir::Operation* operation : block->operations) {
+      for (const mlir::Region* inner : operation->regions) count += CountOps(*inner);
+    }
+  }
+  return count;
+}
+
+// The body of a function with open shapes in place of its call, for the shapes and constants of its operands.
+absl::Status ImportRefined(OpImport& op, absl::string_view callee) {
+  ModuleImport& module = op.module();
+  const mlir::Operation& function = *module.functions.at(callee);
+  if (function.regions.size() != 1 || function.regions[0]->blocks.size() != 1) {
+    return Unimplemented(Describe(function), ": @", callee, " has no body of one block");
+  }
+  const mlir::Region& region = *function.regions[0];
+  const std::vector<mlir::Value*>& arguments = region.blocks[0]->arguments;
+  if (arguments.size() != op.operand_count()) {
+    return op.Invalid("calls @", callee, " with ", op.operand_count(), " operands, expected ", arguments.size());
+  }
+  module.refined_ops += CountOps(region);
+  if (module.refined_depth >= kMaxRefinedDepth || module.refined_ops > kMaxRefinedOps) {
+    return op.Unsupported("calls of functions with open shapes nest deeper than ", kMaxRefinedDepth,
+                          " or make more than ", kMaxRefinedOps, " ops");
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    KILN_ASSIGN_OR_RETURN(const hlo::Shape declared, ToOpenShape(*arguments[i]->type));
+    if (!Fits(declared, op.operand_shape(i))) {
+      return op.Invalid("operand ", i, " of the call of @", callee, " is ", op.operand_shape(i).ToString(false),
+                        ", expected ", mlir::Print(*arguments[i]->type));
+    }
+    op.body().Define(arguments[i], op.operand(i));
+  }
+  ++module.refined_depth;
+  KILN_ASSIGN_OR_RETURN(const std::vector<hlo::Instruction*> results, op.body().ImportBlock(region, function));
+  --module.refined_depth;
+  return op.Define(results);
 }
 
 absl::StatusOr<hlo::Instruction*> AddCall(OpImport& op, absl::string_view callee, hlo::CallAttributes attributes) {
@@ -73,6 +124,7 @@ absl::StatusOr<hlo::Instruction*> AddCall(OpImport& op, absl::string_view callee
 
 absl::Status ImportCall(OpImport& op) {
   KILN_ASSIGN_OR_RETURN(const std::string callee, op.String("callee"));
+  if (op.module().refined.contains(callee)) return ImportRefined(op, callee);
   KILN_ASSIGN_OR_RETURN(hlo::Instruction * call, AddCall(op, callee, {}));
   return op.DefineTuple(call);
 }
@@ -88,6 +140,7 @@ absl::Status ImportComposite(OpImport& op) {
     if (IsTopK(local_name, op.operation(), attributes)) return ImportTopK(op, *attributes);
   }
   KILN_ASSIGN_OR_RETURN(const std::string decomposition, op.String("decomposition"));
+  if (op.module().refined.contains(decomposition)) return ImportRefined(op, decomposition);
   KILN_ASSIGN_OR_RETURN(const int64_t version, op.Integer("version", 0));
   KILN_ASSIGN_OR_RETURN(hlo::Instruction * call, AddCall(op, decomposition, {/*is_composite=*/true}));
   auto& tags = *call->mutable_frontend_attributes();
@@ -169,7 +222,7 @@ absl::StatusOr<std::string> ReadBackendConfig(const OpImport& op, hlo::CustomCal
   // A dictionary in mhlo.backend_config means the typed FFI whatever api_version says.
   version = hlo::CustomCallApiVersion::kTypedFfi;
   mlir::PrintOptions options;
-  options.max_elements = int64_t{1} << 40;  // The handler needs every element.
+  options.max_bytes = std::numeric_limits<size_t>::max();  // The handler needs all of it.
   return mlir::Print(*config, options);
 }
 
@@ -187,6 +240,13 @@ absl::StatusOr<bool> ImportWrappedOp(OpImport& op, absl::string_view target) {
     }
     return false;
   }
+  // The second operand is the shape of the first one.
+  if (target == "stablehlo.shape_refinement_operand_wrapper" && op.operand_count() == 2) {
+    KILN_RETURN_IF_ERROR(op.Define(op.operand(0)));
+    return true;
+  }
+  KILN_ASSIGN_OR_RETURN(const bool is_dynamic, ImportDynamicCall(op, target));
+  if (is_dynamic) return true;
   // Sharding annotations mean nothing on one partition, where local and global shapes are the same.
   if (target == "Sharding" || target == "SPMDFullToShardShape" || target == "SPMDShardToFullShape") {
     if (op.operand_count() != 1) return op.Invalid("has ", op.operand_count(), " operands, expected one");
@@ -196,9 +256,30 @@ absl::StatusOr<bool> ImportWrappedOp(OpImport& op, absl::string_view target) {
   return false;
 }
 
+// What an exported program demands of its dimensions: a predicate, and the values that {0}, {1}, ... in the message
+// stand for.
+absl::Status CheckShapeAssertion(OpImport& op) {
+  if (op.operand_count() == 0 || op.result_count() != 0) return op.Invalid("takes a predicate and gives nothing");
+  const hlo::Literal* holds = op.module().constants.Find(op.operand(0));
+  if (holds == nullptr || holds->shape() != hlo::Shape::Scalar(hlo::PrimitiveType::kPred)) {
+    return op.Unsupported("the asserted condition must be constant once the program's arguments have static shapes");
+  }
+  if (hlo::ElementAsInt64(*holds, 0) != 0) return absl::OkStatus();
+  KILN_ASSIGN_OR_RETURN(std::string message, op.String("error_message", "an assertion about shapes does not hold"));
+  std::vector<std::pair<std::string, std::string>> values;
+  for (size_t i = 1; i < op.operand_count(); ++i) {
+    const hlo::Literal* value = op.module().constants.Find(op.operand(i));
+    const bool known = value != nullptr && value->shape().IsScalar();
+    values.emplace_back(absl::StrCat("{", i - 1, "}"),
+                        known ? absl::StrCat(hlo::ElementAsInt64(*value, 0)) : std::string("an unknown value"));
+  }
+  return op.Invalid(absl::StrReplaceAll(message, values));
+}
+
 absl::Status ImportCustomCall(OpImport& op) {
   hlo::CustomCallAttributes call;
   KILN_ASSIGN_OR_RETURN(call.target, op.String("call_target_name"));
+  if (call.target == "shape_assertion") return CheckShapeAssertion(op);
   KILN_ASSIGN_OR_RETURN(const bool wrapped, ImportWrappedOp(op, call.target));
   if (wrapped) return absl::OkStatus();
   KILN_ASSIGN_OR_RETURN(call.api_version, ReadApiVersion(op));

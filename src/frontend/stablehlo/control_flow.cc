@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "src/frontend/mlir/printer.h"
 #include "src/frontend/stablehlo/op_import.h"
 
 namespace kiln::stablehlo {
@@ -70,8 +71,16 @@ struct LoopRegion {
   std::vector<Instruction*> results;  // Operands of the return.
 };
 
+// What a region takes from outside as `inside`, or its value again where it is known and shapes may depend on it.
+void DefineCaptured(OpImport& op, Body& body, const Value* value, Instruction* outside, Instruction* inside) {
+  const hlo::Literal* constant = op.module().refined.empty() ? nullptr : op.module().constants.Find(outside);
+  body.Define(value, constant != nullptr ? body.computation()->AddConstant(*constant) : inside);
+}
+
 absl::StatusOr<LoopRegion> ImportLoopRegion(OpImport& op, const mlir::Region& region, absl::string_view name,
-                                            const hlo::Shape& state, const std::vector<const Value*>& captured) {
+                                            const std::vector<Instruction*>& operands,
+                                            const std::vector<const Value*>& captured) {
+  const hlo::Shape state = ShapesOf(operands);
   if (region.blocks.size() != 1 || region.blocks[0]->arguments.size() != op.operand_count()) {
     return op.Invalid("a region must be one block with ", op.operand_count(), " arguments");
   }
@@ -85,15 +94,17 @@ absl::StatusOr<LoopRegion> ImportLoopRegion(OpImport& op, const mlir::Region& re
   Body body(op.module(), loop.computation);
   for (size_t i = 0; i < op.operand_count(); ++i) {
     const Value* argument = region.blocks[0]->arguments[i];
-    absl::StatusOr<hlo::Shape> declared = ToShape(*argument->type);
+    absl::StatusOr<hlo::Shape> declared = ToOpenShape(*argument->type);
     if (!declared.ok()) return Annotate(declared.status(), op.Describe());
-    if (!hlo::Shape::Compatible(*declared, op.operand_shape(i))) {
-      return op.Invalid("argument ", i, " of a region is declared as ", declared->ToString(false), ", expected ",
+    if (!Fits(*declared, op.operand_shape(i))) {
+      return op.Invalid("argument ", i, " of a region is declared as ", mlir::Print(*argument->type), ", expected ",
                         op.operand_shape(i).ToString(false));
     }
     body.Define(argument, loop.state[i]);
   }
-  for (size_t i = 0; i < captured.size(); ++i) body.Define(captured[i], loop.state[op.operand_count() + i]);
+  for (size_t i = 0; i < captured.size(); ++i) {
+    DefineCaptured(op, body, captured[i], operands[op.operand_count() + i], loop.state[op.operand_count() + i]);
+  }
   KILN_ASSIGN_OR_RETURN(loop.results, body.ImportBlock(region, op.operation()));
   return loop;
 }
@@ -112,11 +123,11 @@ absl::Status ImportWhile(OpImport& op) {
   KILN_ASSIGN_OR_RETURN(const std::vector<Instruction*> extra, CapturedOperands(op, captured));
   state.insert(state.end(), extra.begin(), extra.end());
   const hlo::Shape shape = ShapesOf(state);
-  KILN_ASSIGN_OR_RETURN(LoopRegion cond, ImportLoopRegion(op, op.region(0), "while_condition", shape, captured));
+  KILN_ASSIGN_OR_RETURN(LoopRegion cond, ImportLoopRegion(op, op.region(0), "while_condition", state, captured));
   if (cond.results.size() != 1)
     return op.Invalid("the condition returns ", cond.results.size(), " values, expected one");
   cond.computation->set_root(cond.results[0]);
-  KILN_ASSIGN_OR_RETURN(LoopRegion body, ImportLoopRegion(op, op.region(1), "while_body", shape, captured));
+  KILN_ASSIGN_OR_RETURN(LoopRegion body, ImportLoopRegion(op, op.region(1), "while_body", state, captured));
   if (body.results.size() != op.operand_count()) {
     return op.Invalid("the body returns ", body.results.size(), " values, expected ", op.operand_count());
   }
@@ -145,11 +156,12 @@ absl::StatusOr<hlo::Computation*> ImportBranch(OpImport& op, const mlir::Region&
   Instruction* parameter = computation->AddParameter(0, operand->shape());
   Body body(op.module(), computation);
   if (captured.size() == 1) {
-    body.Define(captures.values()[0], parameter);
+    DefineCaptured(op, body, captures.values()[0], captured[0], parameter);
   } else {
     for (size_t i = 0; i < captured.size(); ++i) {
-      body.Define(captures.values()[i], computation->Add(Opcode::kGetTupleElement, captured[i]->shape(), {parameter},
-                                                         hlo::TupleIndexAttributes{static_cast<int64_t>(i)}));
+      DefineCaptured(op, body, captures.values()[i], captured[i],
+                     computation->Add(Opcode::kGetTupleElement, captured[i]->shape(), {parameter},
+                                      hlo::TupleIndexAttributes{static_cast<int64_t>(i)}));
     }
   }
   KILN_ASSIGN_OR_RETURN(const std::vector<Instruction*> results, body.ImportBlock(region, op.operation()));

@@ -30,6 +30,17 @@ absl::StatusOr<hlo::Attributes> ReadAccuracy(const OpImport& op) {
   return accuracy;
 }
 
+// Quantized operands and results are floats here (quantization.h): what remains is at most another expressed type.
+absl::Status ImportRequantize(OpImport& op) {
+  KILN_ASSIGN_OR_RETURN(const hlo::Shape shape, op.ResultShape());
+  if (hlo::Shape::Compatible(shape, op.operand_shape(0))) return op.Define(op.operand(0));
+  if (!hlo::IsFloating(op.operand_shape(0).element_type()) || !hlo::IsFloating(shape.element_type())) {
+    return op.Invalid("takes ", op.operand_shape(0).ToString(false), " to ", shape.ToString(false),
+                      ", expected floats or quantized values of them");
+  }
+  return op.Define(op.Add(Opcode::kConvert, shape, op.operands()));
+}
+
 // Functions that may be asked for an accuracy.
 absl::Status ImportAccurate(OpImport& op) {
   KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
@@ -138,6 +149,8 @@ constexpr OpRow kRows[] = {
     Same("stablehlo.subtract", 2, Opcode::kSubtract),
     Accurate("stablehlo.tan", Opcode::kTan),
     Accurate("stablehlo.tanh", Opcode::kTanh),
+    {"stablehlo.uniform_dequantize", ImportRequantize, 1},
+    {"stablehlo.uniform_quantize", ImportRequantize, 1},
     Same("stablehlo.xor", 2, Opcode::kXor),
     // The higher-level dialect's unary functions that HLO has.
     Same("chlo.acos", 1, Opcode::kAcos),

@@ -1,5 +1,6 @@
 #include "src/frontend/stablehlo/importer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -142,8 +143,19 @@ absl::StatusOr<std::unique_ptr<hlo::Module>> Import(const mlir::Module& source) 
   module.module = result.get();
   KILN_RETURN_IF_ERROR(ReadModuleAttributes(root, *result));
   KILN_ASSIGN_OR_RETURN(const std::vector<const mlir::Operation*> order, OrderFunctions(module));
+  // Callees come first: what calls a function that is imported at each call must give it constants, and is one itself.
   for (const mlir::Operation* function : order) {
-    KILN_RETURN_IF_ERROR(ImportFunctionBody(module, *function, *mlir::AsString(function->Get("sym_name"))));
+    const std::vector<absl::string_view> callees = Callees(*function);
+    if (NeedsRefinement(*function) || std::any_of(callees.begin(), callees.end(), [&](absl::string_view callee) {
+          return module.refined.contains(callee);
+        })) {
+      module.refined.insert(*mlir::AsString(function->Get("sym_name")));
+    }
+  }
+  for (const mlir::Operation* function : order) {
+    const absl::string_view name = *mlir::AsString(function->Get("sym_name"));
+    if (name != "main" && module.refined.contains(name)) continue;
+    KILN_RETURN_IF_ERROR(ImportFunctionBody(module, *function, name));
   }
   const mlir::Operation& main = *module.functions.at("main");
   hlo::Computation* entry = module.computations.at("main");

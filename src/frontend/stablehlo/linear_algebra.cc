@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "src/frontend/stablehlo/op_import.h"
+#include "src/frontend/stablehlo/shared_imports.h"
 
 namespace kiln::stablehlo {
 namespace {
@@ -53,7 +54,7 @@ absl::Status ImportFft(OpImport& op) {
   return op.Define(op.Add(Opcode::kFft, std::move(shape), op.operands(), std::move(fft)));
 }
 
-// The shape operand says what the result type says.
+// The shape operand says what the result type says, unless that is open.
 absl::Status ImportRng(OpImport& op) {
   hlo::RngAttributes rng;
   KILN_ASSIGN_OR_RETURN(const absl::string_view distribution, op.Enum("rng_distribution"));
@@ -63,21 +64,11 @@ absl::Status ImportRng(OpImport& op) {
     return op.Invalid("unknown rng_distribution ", distribution);
   }
   KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
-  return op.Define(op.Add(Opcode::kRng, std::move(shape), {op.operand(0), op.operand(1)}, rng));
-}
-
-absl::Status ImportRngBitGenerator(OpImport& op) {
-  hlo::RngAttributes rng;
-  KILN_ASSIGN_OR_RETURN(const absl::string_view algorithm, op.Enum("rng_algorithm"));
-  if (algorithm == "THREE_FRY") {
-    rng.algorithm = hlo::RngAlgorithm::kThreeFry;
-  } else if (algorithm == "PHILOX") {
-    rng.algorithm = hlo::RngAlgorithm::kPhilox;
-  } else if (algorithm != "DEFAULT") {
-    return op.Invalid("unknown rng_algorithm ", algorithm);
+  if (IsOpen(shape)) {
+    KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector sizes, op.ConstantOperand(2, "shape"));
+    KILN_ASSIGN_OR_RETURN(shape, op.ResultOfSizes(sizes));
   }
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShapes());
-  return op.DefineTuple(op.Add(Opcode::kRngBitGenerator, std::move(shape), op.operands(), rng));
+  return op.Define(op.Add(Opcode::kRng, std::move(shape), {op.operand(0), op.operand(1)}, rng));
 }
 
 absl::Status ImportBatchNorm(OpImport& op) {
@@ -102,6 +93,25 @@ constexpr OpRow kRows[] = {
 };
 
 }  // namespace
+
+absl::Status ImportRngBitGenerator(OpImport& op) {
+  hlo::RngAttributes rng;
+  KILN_ASSIGN_OR_RETURN(const absl::string_view algorithm, op.Enum("rng_algorithm"));
+  if (algorithm == "THREE_FRY") {
+    rng.algorithm = hlo::RngAlgorithm::kThreeFry;
+  } else if (algorithm == "PHILOX") {
+    rng.algorithm = hlo::RngAlgorithm::kPhilox;
+  } else if (algorithm != "DEFAULT") {
+    return op.Invalid("unknown rng_algorithm ", algorithm);
+  }
+  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShapes());
+  if (op.operand_count() == 2 && op.result_count() == 2) {
+    KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector sizes, op.ConstantOperand(1, "the shape"));
+    KILN_ASSIGN_OR_RETURN(hlo::Shape bits, op.ResultOfSizes(sizes, 1));
+    shape = hlo::Shape::Tuple({op.operand_shape(0), std::move(bits)});
+  }
+  return op.DefineTuple(op.Add(Opcode::kRngBitGenerator, std::move(shape), {op.operand(0)}, rng));
+}
 
 absl::Span<const OpRow> LinearAlgebraOps() { return kRows; }
 

@@ -28,17 +28,28 @@ std::string Describe(const mlir::Operation& operation) {
 std::string OpImport::Describe() const { return stablehlo::Describe(operation_); }
 
 absl::Status OpImport::ReadOperands() {
+  if (IsQuantized(operation_)) {
+    KILN_ASSIGN_OR_RETURN(view_, ChooseView(operation_));
+  }
+  hlo::Builder builder(body_.computation(), nullptr);
   operands_.reserve(operation_.operands.size());
   for (const mlir::Value* value : operation_.operands) {
     KILN_ASSIGN_OR_RETURN(hlo::Instruction * instruction, body_.Get(value, operation_));
+    const mlir::QuantizedType* type = QuantizedElement(*value->type);
+    if (type != nullptr) instruction = FromStorage(builder, instruction, view_, *type);
     operands_.push_back(instruction);
   }
+  for (hlo::Instruction* instruction : builder.added()) Annotate(instruction);
   return absl::OkStatus();
 }
 
 absl::StatusOr<hlo::Shape> OpImport::ResultShape(size_t index) const {
-  absl::StatusOr<hlo::Shape> shape = ToShape(*operation_.results[index]->type);
-  if (!shape.ok()) return Annotate(shape.status(), Describe());
+  const mlir::Type& type = *operation_.results[index]->type;
+  absl::StatusOr<hlo::Shape> shape = ToOpenShape(type);
+  if (!shape.ok()) return kiln::Annotate(shape.status(), Describe());
+  if (const mlir::QuantizedType* quantized = QuantizedElement(type)) {
+    shape->set_element_type(ViewedElement(view_, *quantized));
+  }
   return shape;
 }
 
@@ -50,6 +61,29 @@ absl::StatusOr<hlo::Shape> OpImport::ResultShapes() const {
     shapes.push_back(std::move(shape));
   }
   return hlo::Shape::Tuple(std::move(shapes));
+}
+
+absl::StatusOr<hlo::DimensionVector> OpImport::ConstantOperand(size_t index, absl::string_view what) {
+  const hlo::Literal* value = module().constants.Find(operands_[index]);
+  if (value == nullptr || !hlo::IsIntegral(value->shape().element_type()) || value->shape().rank() > 2) {
+    return Unsupported(what, " must be constant once the program's arguments have static shapes");
+  }
+  hlo::DimensionVector values;
+  for (int64_t i = 0; i < value->element_count(); ++i) values.push_back(hlo::ElementAsInt64(*value, i));
+  return values;
+}
+
+absl::StatusOr<hlo::Shape> OpImport::ResultOfSizes(const hlo::DimensionVector& sizes, size_t index) const {
+  KILN_ASSIGN_OR_RETURN(const hlo::Shape declared, ResultShape(index));
+  hlo::Shape shape(declared.element_type(), sizes);
+  for (int64_t size : sizes) {
+    if (size < 0) return Invalid("asks for a dimension of size ", size);
+  }
+  KILN_RETURN_IF_ERROR(hlo::ValidateShape(shape));
+  if (!Fits(declared, shape)) {
+    return Invalid("asks for ", shape.ToString(false), ", declared as ", mlir::Print(*operation_.results[index]->type));
+  }
+  return shape;
 }
 
 absl::StatusOr<int64_t> OpImport::Integer(absl::string_view name, std::optional<int64_t> fallback) const {
@@ -120,8 +154,18 @@ absl::StatusOr<std::vector<hlo::Precision>> OpImport::Precisions() const {
 
 hlo::Instruction* OpImport::Add(hlo::Opcode opcode, hlo::Shape shape, std::vector<hlo::Instruction*> operands,
                                 hlo::Attributes attributes, std::vector<hlo::Computation*> called) {
+  if (IsOpen(shape)) {
+    absl::StatusOr<hlo::Shape> refined = RefineShape(opcode, operands, attributes, called, shape);
+    if (!refined.ok()) unresolved_.Update(refined.status());
+    shape = refined.ok() ? *std::move(refined) : Closed(shape);
+  }
   hlo::Instruction* instruction =
       body_.computation()->Add(opcode, std::move(shape), std::move(operands), std::move(attributes), std::move(called));
+  Annotate(instruction);
+  return instruction;
+}
+
+void OpImport::Annotate(hlo::Instruction* instruction) const {
   const mlir::Location& location = *operation_.location;
   if (location.known()) {
     hlo::Metadata metadata;
@@ -131,7 +175,7 @@ hlo::Instruction* OpImport::Add(hlo::Opcode opcode, hlo::Shape shape, std::vecto
     metadata.source_column = location.column;
     instruction->set_metadata(std::move(metadata));
   }
-  if (operation_.discardable.empty()) return instruction;
+  if (operation_.discardable.empty()) return;
   if (auto sharding = mlir::AsString(mlir::Find(operation_.discardable, "mhlo.sharding"))) {
     instruction->set_sharding(std::string(*sharding));
   }
@@ -144,7 +188,6 @@ hlo::Instruction* OpImport::Add(hlo::Opcode opcode, hlo::Shape shape, std::vecto
       }
     }
   }
-  return instruction;
 }
 
 hlo::Instruction* OpImport::AddTupleElement(hlo::Instruction* tuple, int64_t index) {
@@ -162,14 +205,23 @@ absl::Status OpImport::Define(const std::vector<hlo::Instruction*>& instructions
   if (instructions.size() != result_count()) {
     return Invalid("has ", result_count(), " results, expected ", instructions.size());
   }
+  if (!unresolved_.ok()) {
+    return Invalid("the open dimensions of its result do not follow from its operands: ", unresolved_.message());
+  }
+  hlo::Builder builder(body_.computation(), nullptr);
   for (size_t i = 0; i < instructions.size(); ++i) {
     KILN_ASSIGN_OR_RETURN(const hlo::Shape declared, ResultShape(i));
-    if (!hlo::Shape::Compatible(declared, instructions[i]->shape())) {
-      return Invalid("result ", i, " is declared as ", declared.ToString(false), ", expected ",
-                     instructions[i]->shape().ToString(false));
+    if (!Fits(declared, instructions[i]->shape())) {
+      return Invalid("result ", i, " is declared as ",
+                     IsOpen(declared) ? mlir::Print(*operation_.results[i]->type) : declared.ToString(false),
+                     ", expected ", instructions[i]->shape().ToString(false));
     }
-    body_.Define(operation_.results[i], instructions[i]);
+    hlo::Instruction* instruction = instructions[i];
+    const mlir::QuantizedType* type = QuantizedElement(*operation_.results[i]->type);
+    if (type != nullptr) instruction = ToStorage(builder, instruction, view_, *type, operation_);
+    body_.Define(operation_.results[i], instruction);
   }
+  for (hlo::Instruction* instruction : builder.added()) Annotate(instruction);
   return absl::OkStatus();
 }
 

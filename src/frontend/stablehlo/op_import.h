@@ -10,11 +10,14 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "src/base/status.h"
 #include "src/frontend/mlir/operation.h"
+#include "src/frontend/stablehlo/quantization.h"
+#include "src/frontend/stablehlo/refinement.h"
 #include "src/frontend/stablehlo/types.h"
 #include "src/hlo/module.h"
 
@@ -39,6 +42,11 @@ struct ModuleImport {
   hlo::Module* module = nullptr;
   absl::flat_hash_map<absl::string_view, const mlir::Operation*> functions;
   absl::flat_hash_map<absl::string_view, hlo::Computation*> computations;  // Of functions imported so far.
+  // Functions that are imported at each call (refinement.h).
+  absl::flat_hash_set<absl::string_view> refined;
+  int refined_depth = 0;    // Of calls of such functions that are being imported.
+  int64_t refined_ops = 0;  // Imported at such calls so far.
+  ConstantValues constants;
 };
 
 // One computation that is being filled from a function or a region.
@@ -86,19 +94,24 @@ class OpImport {
   const mlir::Operation& operation() const { return operation_; }
   absl::string_view name() const { return operation_.name; }
 
-  // Looks the operands up; first thing.
+  // Looks the operands up and shows quantized ones as the op's view asks; first thing.
   absl::Status ReadOperands();
   const std::vector<hlo::Instruction*>& operands() const { return operands_; }
   hlo::Instruction* operand(size_t index) const { return operands_[index]; }
   size_t operand_count() const { return operands_.size(); }
   const hlo::Shape& operand_shape(size_t index) const { return operands_[index]->shape(); }
   size_t result_count() const { return operation_.results.size(); }
+  // Of what the view shows. Where the type is open, so is the shape: Add then takes what follows from the operands.
   absl::StatusOr<hlo::Shape> ResultShape(size_t index = 0) const;
   // The result's shape, or the tuple of them when there is not exactly one.
   absl::StatusOr<hlo::Shape> ResultShapes() const;
   const mlir::Region& region(size_t index) const { return *operation_.regions[index]; }
 
   // Attributes. A missing one without `fallback`, or one of another kind, is an error.
+  // The integers that an operand is known to hold; `what` is for the message.
+  absl::StatusOr<hlo::DimensionVector> ConstantOperand(size_t index, absl::string_view what);
+  // The declared result with open dimensions from `sizes`, which must agree with the others.
+  absl::StatusOr<hlo::Shape> ResultOfSizes(const hlo::DimensionVector& sizes, size_t index = 0) const;
   mlir::AttributeRef attribute(absl::string_view name) const { return operation_.Get(name); }
   absl::StatusOr<int64_t> Integer(absl::string_view name, std::optional<int64_t> fallback = std::nullopt) const;
   absl::StatusOr<bool> Bool(absl::string_view name, std::optional<bool> fallback = std::nullopt) const;
@@ -120,7 +133,7 @@ class OpImport {
   hlo::Instruction* Add(hlo::Opcode opcode, hlo::Shape shape, std::vector<hlo::Instruction*> operands,
                         hlo::Attributes attributes = {}, std::vector<hlo::Computation*> called = {});
   hlo::Instruction* AddTupleElement(hlo::Instruction* tuple, int64_t index);
-  // The results of the op: one instruction each.
+  // The results of the op, as the view shows them: one instruction each.
   absl::Status Define(hlo::Instruction* instruction);
   absl::Status Define(const std::vector<hlo::Instruction*>& instructions);
   // `instruction` gives the result, or a tuple of them when there is not exactly one.
@@ -138,9 +151,14 @@ class OpImport {
   std::string Describe() const;
 
  private:
+  // Metadata, sharding and frontend attributes of the op.
+  void Annotate(hlo::Instruction* instruction) const;
+
   Body& body_;
   const OpRow& row_;
   const mlir::Operation& operation_;
+  QuantizedView view_;
+  absl::Status unresolved_;  // Why an open result did not become static.
   std::vector<hlo::Instruction*> operands_;
 };
 

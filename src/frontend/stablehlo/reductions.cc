@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "src/frontend/stablehlo/op_import.h"
+#include "src/frontend/stablehlo/shared_imports.h"
 
 namespace kiln::stablehlo {
 namespace {
@@ -39,8 +40,7 @@ absl::Status ImportReduceWindow(OpImport& op) {
         {sizes[i], strides[i], padding[i].first, padding[i].second, dilations[i], base[i], /*reversal=*/false});
   }
   KILN_ASSIGN_OR_RETURN(hlo::Computation * body, ImportScalarRegion(op, op.region(0), "reduce_window_body"));
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShapes());
-  return op.DefineTuple(op.Add(Opcode::kReduceWindow, std::move(shape), op.operands(), std::move(window), {body}));
+  return ImportReduceWindowWith(op, op.result_count(), std::move(window), body);
 }
 
 absl::Status ImportSelectAndScatter(OpImport& op) {
@@ -92,6 +92,14 @@ constexpr OpRow kRows[] = {
 };
 
 }  // namespace
+
+absl::Status ImportReduceWindowWith(OpImport& op, size_t count, hlo::WindowAttributes window, hlo::Computation* body) {
+  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShapes());
+  std::vector<hlo::Instruction*> operands(op.operands().begin(),
+                                          op.operands().begin() + static_cast<int64_t>(2 * count));
+  return op.DefineTuple(
+      op.Add(Opcode::kReduceWindow, std::move(shape), std::move(operands), std::move(window), {body}));
+}
 
 absl::Span<const OpRow> ReductionOps() { return kRows; }
 

@@ -17,6 +17,13 @@ absl::Status ImportConstant(OpImport& op) {
   if (dense == nullptr) return op.Invalid("attribute value must be dense elements");
   absl::StatusOr<hlo::Shape> shape = ToShape(*dense->type);
   if (!shape.ok()) return Annotate(shape.status(), op.Describe());
+  // A quantized constant gives the bytes of its storage, whose sign only the result's type knows.
+  if (const auto* quantized = op.result_count() == 1 ? QuantizedElement(*op.operation().results[0]->type) : nullptr) {
+    KILN_ASSIGN_OR_RETURN(const hlo::PrimitiveType storage, StoragePrimitive(*quantized));
+    if (hlo::IsIntegral(shape->element_type()) && hlo::BitWidth(storage) == hlo::BitWidth(shape->element_type())) {
+      shape->set_element_type(storage);
+    }
+  }
   // A splat becomes a broadcast scalar, so that its memory does not follow its shape.
   const bool broadcast = dense->splat && shape->rank() > 0;
   const hlo::Shape stored = broadcast ? hlo::Shape::Scalar(shape->element_type()) : *shape;
@@ -97,7 +104,10 @@ absl::Status ImportPad(OpImport& op) {
 absl::Status ImportBroadcastInDim(OpImport& op) {
   KILN_ASSIGN_OR_RETURN(const DimensionVector dims,
                         op.IntegersOf("broadcast_dimensions", op.operand_shape(0).dimensions().size()));
-  return ImportBroadcastTo(op, dims);
+  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
+  if (IsOpen(shape)) return op.Invalid("the result of a broadcast_in_dim must have static dimensions");
+  KILN_ASSIGN_OR_RETURN(hlo::Instruction * result, BroadcastTo(op, dims, std::move(shape)));
+  return op.Define(result);
 }
 
 constexpr OpRow kRows[] = {
@@ -116,8 +126,7 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-absl::Status ImportBroadcastTo(OpImport& op, const DimensionVector& dims) {
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
+absl::StatusOr<hlo::Instruction*> BroadcastTo(OpImport& op, const DimensionVector& dims, hlo::Shape shape) {
   hlo::Instruction* operand = op.operand(0);
   const hlo::Shape& from = operand->shape();
   if (!from.IsArray() || !shape.IsArray()) return op.Invalid("operand and result must be tensors");
@@ -157,7 +166,7 @@ absl::Status ImportBroadcastTo(OpImport& op, const DimensionVector& dims) {
         op.Add(Opcode::kTranspose, hlo::Shape(from.element_type(), sizes), {operand}, hlo::DimensionsAttributes{order});
     broadcast.dimensions = sorted;
   }
-  return op.Define(op.Add(Opcode::kBroadcast, std::move(shape), {operand}, std::move(broadcast)));
+  return op.Add(Opcode::kBroadcast, std::move(shape), {operand}, std::move(broadcast));
 }
 
 absl::Span<const OpRow> ShapeOps() { return kRows; }

@@ -11,13 +11,20 @@
 
 namespace kiln::stablehlo {
 
-// Operand 0 to the result's shape; dims[i] is the result dimension of operand dimension i. `dims` has the operand's
+// Operand 0 broadcast to `shape`; dims[i] is the result dimension of operand dimension i. `dims` has the operand's
 // rank.
-absl::Status ImportBroadcastTo(OpImport& op, const hlo::DimensionVector& dims);
+absl::StatusOr<hlo::Instruction*> BroadcastTo(OpImport& op, const hlo::DimensionVector& dims, hlo::Shape shape);
 // Operands 0 and 1 convolved; `padding` has an entry per spatial dimension.
 absl::Status ImportConvolutionWith(OpImport& op, const std::vector<std::pair<int64_t, int64_t>>& padding);
 // Slices of operand 0 at indices of operand 1.
 absl::Status ImportGatherWith(OpImport& op, const hlo::DimensionVector& slice_sizes);
+
+// The first 2 * count operands: inputs and init values reduced over windows.
+absl::Status ImportReduceWindowWith(OpImport& op, size_t count, hlo::WindowAttributes window, hlo::Computation* body);
+// The state, and the shape of the bits as second operand where that is one.
+absl::Status ImportRngBitGenerator(OpImport& op);
+// Custom calls in which JAX exports ops whose sizes are operands; true when `target` names one.
+absl::StatusOr<bool> ImportDynamicCall(OpImport& op, absl::string_view target);
 
 // False for a composite that HLO has an opcode for: its decomposition is not called.
 bool NeedsDecomposition(const mlir::Operation& composite);

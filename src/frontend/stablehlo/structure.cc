@@ -58,9 +58,9 @@ absl::Status ImportManualComputation(OpImport& op) {
   }
   for (size_t i = 0; i < op.operand_count(); ++i) {
     const mlir::Value* argument = region.blocks[0]->arguments[i];
-    absl::StatusOr<hlo::Shape> shape = ToShape(*argument->type);
+    absl::StatusOr<hlo::Shape> shape = ToOpenShape(*argument->type);
     if (!shape.ok()) return Annotate(shape.status(), op.Describe());
-    if (!hlo::Shape::Compatible(*shape, op.operand_shape(i))) {
+    if (!Fits(*shape, op.operand_shape(i))) {
       return op.Unsupported("argument ", i, " of the body is ", shape->ToString(false), " per device and ",
                             op.operand_shape(i).ToString(false), " outside; several devices are not supported");
     }

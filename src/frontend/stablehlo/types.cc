@@ -6,6 +6,8 @@
 
 #include "src/base/status.h"
 #include "src/frontend/mlir/printer.h"
+#include "src/frontend/stablehlo/quantization.h"
+#include "src/frontend/stablehlo/refinement.h"
 
 namespace kiln::stablehlo {
 namespace {
@@ -69,33 +71,38 @@ absl::StatusOr<PrimitiveType> FloatPrimitive(FloatKind kind) {
   }
 }
 
-absl::StatusOr<hlo::Shape> TensorShape(const mlir::TensorType& tensor) {
+absl::StatusOr<hlo::Shape> TensorShape(const mlir::TensorType& tensor, bool may_be_open) {
   if (!tensor.ranked) return Unimplemented("unranked tensors are not supported");
+  if (const auto* quantized = tensor.element->As<mlir::QuantizedType>()) {
+    KILN_RETURN_IF_ERROR(ValidateQuantized(*quantized, tensor.dims));
+  }
   KILN_ASSIGN_OR_RETURN(const PrimitiveType element, ToPrimitiveType(*tensor.element));
   std::vector<int64_t> dims = tensor.dims;
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] != mlir::kDynamicSize) continue;
     if (i >= tensor.bounds.size() || tensor.bounds[i] == mlir::kDynamicSize) {
+      dims[i] = kOpenSize;
+      if (may_be_open) continue;
       return Unimplemented("dimension ", i, " has neither a size nor a bound; give the program static shapes");
     }
     dims[i] = tensor.bounds[i];
   }
   hlo::Shape shape(element, dims);
   for (size_t i = 0; i < dims.size(); ++i) {
-    if (tensor.dims[i] == mlir::kDynamicSize) shape.set_dynamic_dimension(static_cast<int64_t>(i), true);
+    if (tensor.dims[i] == mlir::kDynamicSize && dims[i] != kOpenSize) shape.set_dynamic_dimension(static_cast<int64_t>(i), true);
   }
   return shape;
 }
 
-absl::StatusOr<hlo::Shape> ToShapeUnchecked(const mlir::Type& type, int depth) {
+absl::StatusOr<hlo::Shape> ToShapeUnchecked(const mlir::Type& type, bool may_be_open, int depth) {
   constexpr int kMaxDepth = 64;
   if (depth > kMaxDepth) return InvalidArgument("tuples nest deeper than ", kMaxDepth, " levels");
-  if (const auto* tensor = type.As<mlir::TensorType>()) return TensorShape(*tensor);
+  if (const auto* tensor = type.As<mlir::TensorType>()) return TensorShape(*tensor, may_be_open);
   if (type.As<mlir::TokenType>() != nullptr) return hlo::Shape::Token();
   if (const auto* tuple = type.As<mlir::TupleType>()) {
     std::vector<hlo::Shape> elements;
     for (mlir::TypeRef element : tuple->elements) {
-      KILN_ASSIGN_OR_RETURN(hlo::Shape shape, ToShapeUnchecked(*element, depth + 1));
+      KILN_ASSIGN_OR_RETURN(hlo::Shape shape, ToShapeUnchecked(*element, may_be_open, depth + 1));
       elements.push_back(std::move(shape));
     }
     return hlo::Shape::Tuple(std::move(elements));
@@ -116,7 +123,15 @@ void NormalizeSmallIntegers(PrimitiveType type, absl::Span<std::byte> bytes) {
 
 }  // namespace
 
+absl::StatusOr<PrimitiveType> StoragePrimitive(const mlir::QuantizedType& type) {
+  const auto* storage = type.storage->As<mlir::IntegerType>();
+  if (storage == nullptr) return InvalidArgument("the storage type of a quantized type must be an integer");
+  return IntegerPrimitive(
+      {storage->width, type.is_signed ? mlir::Signedness::kSignless : mlir::Signedness::kUnsigned});
+}
+
 absl::StatusOr<PrimitiveType> ToPrimitiveType(const mlir::Type& type) {
+  if (const auto* quantized = type.As<mlir::QuantizedType>()) return StoragePrimitive(*quantized);
   if (const auto* integer = type.As<mlir::IntegerType>()) return IntegerPrimitive(*integer);
   if (const auto* real = type.As<mlir::FloatType>()) return FloatPrimitive(real->kind);
   if (type.As<mlir::IndexType>() != nullptr) return PrimitiveType::kS64;
@@ -128,8 +143,15 @@ absl::StatusOr<PrimitiveType> ToPrimitiveType(const mlir::Type& type) {
   return Unimplemented("element type ", mlir::Print(type), " is not supported");
 }
 
+absl::StatusOr<hlo::Shape> ToOpenShape(const mlir::Type& type) {
+  absl::StatusOr<hlo::Shape> shape = ToShapeUnchecked(type, /*may_be_open=*/true, 0);
+  if (!shape.ok()) return Annotate(shape.status(), mlir::Print(type));
+  if (!IsOpen(*shape)) return ToShape(type);
+  return shape;
+}
+
 absl::StatusOr<hlo::Shape> ToShape(const mlir::Type& type) {
-  absl::StatusOr<hlo::Shape> shape = ToShapeUnchecked(type, 0);
+  absl::StatusOr<hlo::Shape> shape = ToShapeUnchecked(type, /*may_be_open=*/false, 0);
   const absl::Status status = shape.ok() ? hlo::ValidateShape(*shape) : shape.status();
   if (!status.ok()) return Annotate(status, mlir::Print(type));
   return shape;

@@ -10,8 +10,9 @@
 
 namespace kiln::stablehlo {
 
-// Integers of 1, 2, 4, 8, 16, 32 and 64 bits, floats and complex numbers that HLO has.
+// Integers of 1, 2, 4, 8, 16, 32 and 64 bits, floats and complex numbers that HLO has; of quantized types the storage.
 absl::StatusOr<hlo::PrimitiveType> ToPrimitiveType(const mlir::Type& type);
+absl::StatusOr<hlo::PrimitiveType> StoragePrimitive(const mlir::QuantizedType& type);
 
 // Tensors (row-major; a bounded dimension has its bound as size and is dynamic), tokens and tuples. Always valid in the
 // sense of hlo::ValidateShape.

@@ -4,8 +4,6 @@
 namespace kiln::stablehlo {
 namespace {
 
-absl::Status RefuseQuantized(OpImport& op) { return op.Unsupported("quantized types are not supported"); }
-
 absl::Status RefuseEinsum(OpImport& op) {
   return op.Unsupported("this op has left StableHLO; write it as dot_general, transpose and reduce");
 }
@@ -24,8 +22,6 @@ constexpr OpRow kRows[] = {
     {"stablehlo.collective_reduce", RefuseCollectiveReduce, -1, -1, -1},
     {"stablehlo.einsum", RefuseEinsum, -1, -1, -1},
     {"stablehlo.unary_einsum", RefuseEinsum, -1, -1, -1},
-    {"stablehlo.uniform_dequantize", RefuseQuantized, -1, -1, -1},
-    {"stablehlo.uniform_quantize", RefuseQuantized, -1, -1, -1},
 };
 
 }  // namespace

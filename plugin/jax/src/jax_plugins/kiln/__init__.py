@@ -9,6 +9,8 @@ JAX finds this module by itself, through the entry point group and the namespace
 import os
 import pathlib
 
+from . import ffi, lapack
+
 PLATFORM = "kiln"
 
 # Where JAX_PLATFORMS is not set: before XLA:CPU (0), after TPUs (300) and GPUs (500).
@@ -40,3 +42,4 @@ def initialize() -> None:
         raise FileNotFoundError(f"Kiln's library {path}, named by {origin}, is not there")
     xla_bridge.register_plugin(PLATFORM, priority=_PRIORITY, library_path=str(path), options=None)
     _allow_donation()
+    lapack.register(PLATFORM, ffi.register(PLATFORM, str(path)))

@@ -1,0 +1,74 @@
+#include "src/passes/custom_call_expander.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "src/base/status.h"
+#include "src/hlo/builder.h"
+
+namespace kiln::passes {
+
+using hlo::Instruction;
+using hlo::Shape;
+
+namespace {
+
+constexpr absl::string_view kTopK = "TopK";
+constexpr absl::string_view kIdentities[] = {
+    "Sharding",           "SPMDFullToShardShape",       "SPMDShardToFullShape",         "LayoutConstraint",
+    "xla.sdy.FuncResultSharding", "xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape", "annotate_device_placement",
+};
+
+// a > b, of the first pair of parameters.
+bool IsGreater(const hlo::Computation& comparator) {
+  const Instruction* root = comparator.root();
+  const auto* compare = root->GetIf<hlo::CompareAttributes>();
+  if (compare == nullptr || root->operand_count() != 2) return false;
+  const bool straight = root->operand(0) == comparator.parameter(0) && root->operand(1) == comparator.parameter(1);
+  return straight && compare->direction == hlo::ComparisonDirection::kGt;
+}
+
+}  // namespace
+
+bool CustomCallExpander::Expands(const Instruction& instruction) const {
+  const auto* call = instruction.GetIf<hlo::CustomCallAttributes>();
+  if (call == nullptr) return false;
+  return call->target == kTopK ||
+         std::find(std::begin(kIdentities), std::end(kIdentities), call->target) != std::end(kIdentities);
+}
+
+absl::StatusOr<Instruction*> CustomCallExpander::Expand(Instruction* instruction) {
+  if (instruction->operand_count() != 1) {
+    return InvalidArgument(instruction->Describe(), ": has ", instruction->operand_count(), " operands, expected one");
+  }
+  const Shape& operand = instruction->operand(0)->shape();
+  const Shape& result = instruction->shape();
+  if (instruction->Get<hlo::CustomCallAttributes>().target != kTopK) {
+    if (Shape::Compatible(operand, result)) return instruction->operand(0);
+    return InvalidArgument(instruction->Describe(), ": changes ", operand.ToString(false), " to ",
+                           result.ToString(false), ", which is another shape on one device");
+  }
+  const bool ordered = hlo::IsIntegral(operand.element_type()) || hlo::IsFloating(operand.element_type());
+  if (!operand.IsArray() || !ordered || operand.rank() == 0 || !result.IsTuple() || result.tuple_shapes().size() != 2 ||
+      !result.tuple_shapes(0).IsArray() || result.tuple_shapes(0).rank() != operand.rank()) {
+    return InvalidArgument(instruction->Describe(), ": takes ", operand.ToString(false), " and gives ",
+                           result.ToString(false), ", expected an array of numbers, and its largest values and their positions");
+  }
+  if (!instruction->called_computations().empty() && !IsGreater(*instruction->called_computation())) {
+    return Unimplemented(instruction->Describe(), ": a comparator other than 'greater'");
+  }
+  const int64_t last = operand.rank() - 1, k = result.tuple_shapes(0).dimensions(last);
+  Shape values = operand;
+  values.ResetLayout();
+  values.set_dimensions(last, k);
+  const Shape wanted = Shape::Tuple({values, Shape(hlo::PrimitiveType::kS32, values.dimensions())});
+  if (k > operand.dimensions(last) || !Shape::Compatible(wanted, result)) {
+    return InvalidArgument(instruction->Describe(), ": gives ", result.ToString(false), " of ",
+                           operand.ToString(false), ", expected ", wanted.ToString(false));
+  }
+  hlo::Builder builder(instruction->parent(), instruction);
+  return builder.Add(hlo::Opcode::kTopK, wanted, {instruction->operand(0)}, hlo::TopKAttributes{.k = k});
+}
+
+}  // namespace kiln::passes

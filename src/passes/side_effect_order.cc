@@ -1,0 +1,42 @@
+#include "src/passes/side_effect_order.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+
+namespace kiln::passes {
+
+absl::StatusOr<bool> SideEffectOrder::Run(hlo::Module* module) {
+  bool changed = false;
+  absl::flat_hash_set<const hlo::Computation*> acting;
+  for (hlo::Computation* computation : module->PostOrder()) {
+    // Edges that are there already may run against the order of the text.
+    std::vector<hlo::Instruction*> order = computation->instructions();
+    const bool has_edges = std::any_of(order.begin(), order.end(), [](const hlo::Instruction* instruction) {
+      return !instruction->control_predecessors().empty();
+    });
+    if (has_edges) order = computation->PostOrder();
+    hlo::Instruction* last = nullptr;
+    for (hlo::Instruction* instruction : order) {
+      bool acts = false;
+      if (instruction->called_computations().empty()) {
+        acts = instruction->HasSideEffect();
+      } else {
+        // Callees come first; asking the instruction would look through them again.
+        for (const hlo::Computation* callee : instruction->called_computations()) acts |= acting.contains(callee);
+        acts |= instruction->opcode() == hlo::Opcode::kCustomCall && instruction->HasSideEffect();
+      }
+      if (!acts) continue;
+      if (last != nullptr) {
+        instruction->AddControlPredecessor(last);
+        changed = true;
+      }
+      last = instruction;
+    }
+    if (last != nullptr) acting.insert(computation);
+  }
+  return changed;
+}
+
+}  // namespace kiln::passes
