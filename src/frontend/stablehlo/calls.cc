@@ -329,14 +329,6 @@ absl::Status ImportChloTopK(OpImport& op) {
   return op.DefineTuple(op.Add(Opcode::kTopK, std::move(shape), op.operands(), top_k));
 }
 
-// Ops that texts have and portable artifacts wrap as composites.
-absl::Status ImportChloUnary(OpImport& op) {
-  if (!NativeUnary(op.name().substr(5), op.operation()).has_value()) {
-    return op.Unsupported("operands of this type need the op's decomposition; lower it to StableHLO");
-  }
-  return op.Define(op.Add(op.row().opcode, op.operand_shape(0), op.operands()));
-}
-
 absl::Status ImportSquare(OpImport& op) {
   return op.Define(op.Add(Opcode::kMultiply, op.operand_shape(0), {op.operand(0), op.operand(0)}));
 }
@@ -345,16 +337,7 @@ constexpr OpRow kRows[] = {
     {"func.call", ImportCall, -1, -1},
     {"stablehlo.composite", ImportComposite, -1, -1, -1},
     {"stablehlo.custom_call", ImportCustomCall, -1, -1},
-    {"chlo.acos", ImportChloUnary, 1, 1, 0, Opcode::kAcos},
-    {"chlo.acosh", ImportChloUnary, 1, 1, 0, Opcode::kAcosh},
-    {"chlo.asin", ImportChloUnary, 1, 1, 0, Opcode::kAsin},
-    {"chlo.asinh", ImportChloUnary, 1, 1, 0, Opcode::kAsinh},
-    {"chlo.atanh", ImportChloUnary, 1, 1, 0, Opcode::kAtanh},
-    {"chlo.cosh", ImportChloUnary, 1, 1, 0, Opcode::kCosh},
-    {"chlo.erf", ImportChloUnary, 1, 1, 0, Opcode::kErf},
-    {"chlo.sinh", ImportChloUnary, 1, 1, 0, Opcode::kSinh},
     {"chlo.square", ImportSquare, 1, 1},
-    {"chlo.tan", ImportChloUnary, 1, 1, 0, Opcode::kTan},
     {"chlo.top_k", ImportChloTopK, 1, 2},
 };
 
