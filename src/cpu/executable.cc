@@ -117,13 +117,13 @@ class NativeExecutable : public Executable {
   }
 
   absl::StatusOr<std::string> KernelSchedules() const override {
-    ProgramEmitter emitter(*module_, Threads());
+    ProgramEmitter emitter(*module_, Threads(), custom_call_numbers_);
     KILN_RETURN_IF_ERROR(emitter.Prepare());
     return emitter.SchedulesText();
   }
 
   absl::StatusOr<std::string> MemoryPlan() const override {
-    ProgramEmitter emitter(*module_, Threads());
+    ProgramEmitter emitter(*module_, Threads(), custom_call_numbers_);
     KILN_RETURN_IF_ERROR(emitter.Prepare());
     KILN_ASSIGN_OR_RETURN(const std::unique_ptr<analysis::BufferAssignment> buffers,
                           analysis::BufferAssignment::Run(*module_, emitter.Hooks()));
