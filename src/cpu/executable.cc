@@ -155,6 +155,20 @@ class NativeExecutable : public Executable {
     return compiler->EmitAssembly(*code);
   }
 
+  absl::StatusOr<std::string> KernelSchedules() const override {
+    ProgramEmitter emitter(*module_, Threads(), custom_call_numbers_);
+    KILN_RETURN_IF_ERROR(emitter.Prepare());
+    return emitter.SchedulesText();
+  }
+
+  absl::StatusOr<std::string> MemoryPlan() const override {
+    ProgramEmitter emitter(*module_, Threads(), custom_call_numbers_);
+    KILN_RETURN_IF_ERROR(emitter.Prepare());
+    KILN_ASSIGN_OR_RETURN(const std::unique_ptr<analysis::BufferAssignment> buffers,
+                          analysis::BufferAssignment::Run(*module_, emitter.Hooks()));
+    return buffers->ToString();
+  }
+
  private:
   absl::Status FindProgram() {
     function_ = code_->Lookup<ProgramFunction>(kProgramName);

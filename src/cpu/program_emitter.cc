@@ -168,6 +168,26 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
   return absl::OkStatus();
 }
 
+std::string ProgramEmitter::SchedulesText() const {
+  std::string text;
+  for (const hlo::Computation* computation : module_.PostOrder()) {
+    for (const hlo::Instruction* instruction : computation->instructions()) {
+      if (products_.contains(instruction)) {
+        absl::StrAppend(&text, "// ", instruction->name(), ": a matrix product\n");
+      } else if (HasOpEmitter(*instruction)) {
+        absl::StrAppend(&text, "// ", instruction->name(), ": ", hlo::OpcodeName(instruction->opcode()), "\n");
+      }
+      const auto found = kernels_.find(instruction);
+      if (found == kernels_.end()) continue;
+      absl::StrAppend(&text, "// ", instruction->name(), "\n", kernel::ToString(found->second->kernel));
+      for (const kernel::NestSchedule& schedule : found->second->schedules) {
+        absl::StrAppend(&text, "schedule ", kernel::ToString(schedule), "\n");
+      }
+    }
+  }
+  return text;
+}
+
 bool ProgramEmitter::ShareCode(const Instruction& instruction, const Instruction& other, double times) {
   if (auto product = products_.find(&other); product != products_.end()) {
     estimated_nanoseconds_ += times * static_cast<double>(product->second->estimated_nanoseconds());

@@ -56,6 +56,8 @@ class ProgramEmitter {
 
   // Constants that the program finds in its table, in order; owned by the HLO module.
   const std::vector<const hlo::Literal*>& table_constants() const { return table_constants_; }
+  // After Prepare: every kernel in the order of the program, each nest's schedule behind it, as text.
+  std::string SchedulesText() const;
   int64_t kernel_count() const { return kernel_count_; }
   double estimated_nanoseconds() const { return estimated_nanoseconds_; }
 
