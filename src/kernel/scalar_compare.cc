@@ -62,11 +62,7 @@ Integer TotalOrder(const VectorBuilder& b, PrimitiveType type, llvm::Value* valu
   }
   if (bits > hlo::BitWidth(type)) code = code.Shl(bits - hlo::BitWidth(type));
   // Negative: all bits but the sign are flipped, so that a larger magnitude is smaller.
-  Integer key = code ^ code.Sar(bits - 1).Shr(1);
-  // The code of negative zero is the one NaN, a negative one: below all numbers.
-  const std::optional<FloatFormat> format = FormatOf(type);
-  const bool unsigned_zero = format.has_value() && format->specials == FloatSpecials::kUnsigned0;
-  return unsigned_zero ? Select(code == -128, -128, key - code.Sar(bits - 1)) : key;
+  return code ^ code.Sar(bits - 1).Shr(1);
 }
 
 Value ScalarEmitter::Select(llvm::Value* predicate, const Value& on_true, const Value& on_false) {
