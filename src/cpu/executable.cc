@@ -156,13 +156,15 @@ class NativeExecutable : public Executable {
   }
 
   absl::StatusOr<std::string> KernelSchedules() const override {
-    ProgramEmitter emitter(*module_, Threads(), custom_call_numbers_);
+    if (module_ == nullptr) return FailedPrecondition("the executable was loaded as machine code, without its program");
+    ProgramEmitter emitter(*module_, Threads(), &custom_call_numbers_);
     KILN_RETURN_IF_ERROR(emitter.Prepare());
     return emitter.SchedulesText();
   }
 
   absl::StatusOr<std::string> MemoryPlan() const override {
-    ProgramEmitter emitter(*module_, Threads(), custom_call_numbers_);
+    if (module_ == nullptr) return FailedPrecondition("the executable was loaded as machine code, without its program");
+    ProgramEmitter emitter(*module_, Threads(), &custom_call_numbers_);
     KILN_RETURN_IF_ERROR(emitter.Prepare());
     KILN_ASSIGN_OR_RETURN(const std::unique_ptr<analysis::BufferAssignment> buffers,
                           analysis::BufferAssignment::Run(*module_, emitter.Hooks()));

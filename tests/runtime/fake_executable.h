@@ -57,6 +57,8 @@ class FakeExecutable : public cpu::Executable {
   const cpu::CompileStatistics& statistics() const override { return statistics_; }
   absl::StatusOr<std::string> LlvmIr() const override { return absl::UnimplementedError("a fake"); }
   absl::StatusOr<std::string> Assembly() const override { return absl::UnimplementedError("a fake"); }
+  absl::StatusOr<std::string> KernelSchedules() const override { return absl::UnimplementedError("a fake"); }
+  absl::StatusOr<std::string> MemoryPlan() const override { return absl::UnimplementedError("a fake"); }
 
  private:
   std::vector<hlo::Shape> parameters_;
