@@ -7,7 +7,7 @@ WHEEL_STAMP := .deps/wheel.stamp
 .DEFAULT_GOAL := help
 # Steps share apt, .deps and build; what is parallel inside them is up to Ninja.
 .NOTPARALLEL:
-.PHONY: help run test build bench accuracy wheel clean setup setup-build setup-python
+.PHONY: help run test build bench coverage accuracy wheel clean setup setup-build setup-python
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
@@ -24,6 +24,9 @@ build: build/build.ninja  ## build build/libkiln_pjrt.so and build/kiln
 
 bench: wheel  ## print speed ratios against XLA:CPU
 	@$(PYTHON) benchmarks/first_light.py
+
+coverage: wheel  ## run every public function of JAX on Kiln against XLA:CPU and write docs/coverage.md
+	@$(PYTHON) -m tests.coverage
 
 accuracy: wheel  ## measure the error of every function against mpmath, beside XLA:CPU, into docs/accuracy.md
 	@$(PYTHON) -m benchmarks.accuracy

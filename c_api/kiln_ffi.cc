@@ -34,7 +34,7 @@ KILN_EXPORT kiln_status* kiln_ffi_register_function(const char* target, const ch
 KILN_EXPORT void kiln_ffi_set_failure(void* status, const char* message, size_t size) {
   if (status == nullptr) return;
   static_cast<XlaCustomCallStatus_*>(status)->message.emplace(message == nullptr ? "" : message,
-                                                             message == nullptr ? 0 : size);
+                                                              message == nullptr ? 0 : size);
 }
 
 KILN_EXPORT kiln_status* kiln_ffi_register_type(const char* name, int64_t* id, void (*deleter)(void* object)) {

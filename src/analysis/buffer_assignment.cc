@@ -111,7 +111,8 @@ class BufferAssigner {
   // Follows a leaf to the instruction that makes it.
   void Define(const Instruction* instruction) {
     auto set = [&](int64_t leaf, const Instruction* source, int64_t source_leaf) {
-      definition_[{instruction, leaf}] = definition_.at({source, source_leaf});
+      const Value definition = definition_.at({source, source_leaf});  // not a reference: the insertion may rehash
+      definition_[{instruction, leaf}] = definition;
     };
     const int64_t leaves = instruction->shape().leaf_count();
     switch (instruction->opcode()) {

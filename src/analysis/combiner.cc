@@ -1,7 +1,12 @@
 #include "src/analysis/combiner.h"
 
+#include <algorithm>
+#include <initializer_list>
+#include <utility>
+
 namespace kiln::analysis {
 
+using hlo::ComparisonDirection;
 using hlo::Instruction;
 using hlo::Opcode;
 
@@ -25,6 +30,65 @@ std::optional<Opcode> CombinerOpcode(const hlo::Computation& combiner) {
   const bool both =
       (root->operand(0) == a && root->operand(1) == b) || (root->operand(0) == b && root->operand(1) == a);
   return both ? std::optional<Opcode>(root->opcode()) : std::nullopt;
+}
+
+bool IsUnordered(const hlo::Computation& combiner) {
+  const Instruction* root = combiner.root();
+  const int64_t count = combiner.parameter_count() / 2;
+  const bool is_tuple = root->opcode() == Opcode::kTuple;
+  if ((is_tuple ? root->operand_count() : 1) != count) return false;
+  for (int64_t i = 0; i < count; ++i) {
+    const Instruction* result = is_tuple ? root->operand(i) : root;
+    const Opcode opcode = result->opcode();
+    if (result->operand_count() != 2 || !hlo::IsElementwise(opcode) || !hlo::IsCommutative(opcode)) return false;
+    const Instruction* a = result->operand(0);
+    const Instruction* b = result->operand(1);
+    if (b == combiner.parameter(i)) std::swap(a, b);
+    if (a != combiner.parameter(i) || b != combiner.parameter(count + i)) return false;
+  }
+  return true;
+}
+
+bool KeepsBest(const hlo::Computation& combiner) {
+  const Instruction* root = combiner.root();
+  if (combiner.parameter_count() != 4 || root->opcode() != Opcode::kTuple || root->operand_count() != 2) return false;
+  const Instruction* key = combiner.parameter(0);
+  const Instruction* index = combiner.parameter(1);
+  const Instruction* other_key = combiner.parameter(2);
+  const Instruction* other_index = combiner.parameter(3);
+  if (hlo::IsComplex(key->shape().element_type()) || !hlo::IsIntegral(index->shape().element_type())) return false;
+  auto is_select = [](const Instruction* x, const Instruction* a, const Instruction* b) {
+    return x->opcode() == Opcode::kSelect && x->operand(1) == a && x->operand(2) == b;
+  };
+  auto compares = [](const Instruction* x, const Instruction* a, const Instruction* b,
+                     std::initializer_list<ComparisonDirection> directions) {
+    if (x->opcode() != Opcode::kCompare || x->operand(0) != a || x->operand(1) != b) return false;
+    return std::find(directions.begin(), directions.end(), x->comparison().direction) != directions.end();
+  };
+  // x is opcode(a, b) where `first` holds of one and `second` of the other.
+  auto joins = [](const Instruction* x, Opcode opcode, auto first, auto second) {
+    return x->opcode() == opcode && ((first(x->operand(0)) && second(x->operand(1))) ||
+                                     (first(x->operand(1)) && second(x->operand(0))));
+  };
+  if (!is_select(root->operand(0), key, other_key) || !is_select(root->operand(1), index, other_index)) return false;
+  const Instruction* better = root->operand(0)->operand(0);
+  auto is_strict = [&](const Instruction* x) {
+    return compares(x, key, other_key, {ComparisonDirection::kGt, ComparisonDirection::kLt});
+  };
+  auto is_nan = [&](const Instruction* x) { return compares(x, key, key, {ComparisonDirection::kNe}); };
+  const bool may_be_nan = hlo::IsFloating(key->shape().element_type());
+  if (may_be_nan ? !joins(better, Opcode::kOr, is_strict, is_nan) : !is_strict(better)) return false;
+  auto is_better = [&](const Instruction* x) { return x == better; };
+  auto is_equal = [&](const Instruction* x) {
+    return compares(x, key, other_key, {ComparisonDirection::kEq}) ||
+           compares(x, other_key, key, {ComparisonDirection::kEq});
+  };
+  auto is_before = [&](const Instruction* x) {
+    return compares(x, index, other_index, {ComparisonDirection::kLt}) ||
+           compares(x, other_index, index, {ComparisonDirection::kGt});
+  };
+  auto is_tie = [&](const Instruction* x) { return joins(x, Opcode::kAnd, is_equal, is_before); };
+  return joins(root->operand(1)->operand(0), Opcode::kOr, is_better, is_tie);
 }
 
 bool IsIdentityOf(Opcode opcode, const hlo::Literal& value) {

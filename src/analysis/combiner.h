@@ -11,6 +11,13 @@ namespace kiln::analysis {
 // The opcode when `combiner` is (a, b) -> opcode(a, b) for add, multiply, maximum, minimum, and, or, xor.
 std::optional<hlo::Opcode> CombinerOpcode(const hlo::Computation& combiner);
 
+// Whether any order of the elements gives the same: one commutative op per operand of the reduction.
+bool IsUnordered(const hlo::Computation& combiner);
+
+// Whether this is the combiner of argmax and argmin: (key, index, other key, other index) -> the pair whose key is
+// better or NaN; the first pair when both keys are NaN, the lower index when they are equal.
+bool KeepsBest(const hlo::Computation& combiner);
+
 // Whether `value`, a scalar, leaves the other operand of such an op as it is (0 and -0 both do for add).
 bool IsIdentityOf(hlo::Opcode opcode, const hlo::Literal& value);
 

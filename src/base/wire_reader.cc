@@ -93,10 +93,14 @@ void WireReader::AppendInt64(std::vector<int64_t>* values) {
     values->push_back(Int64());
     return;
   }
-  WireReader packed(bytes_);
+  if (!AppendPacked(bytes_, values)) Update(InvalidArgument("protobuf: field ", field_, " holds no packed integers"));
+}
+
+bool WireReader::AppendPacked(absl::string_view bytes, std::vector<int64_t>* values) {
+  WireReader packed(bytes);
   uint64_t value = 0;
   while (!packed.rest_.empty() && packed.ReadVarint(&value)) values->push_back(static_cast<int64_t>(value));
-  Update(packed.status());
+  return packed.status().ok();
 }
 
 }  // namespace kiln

@@ -20,6 +20,9 @@ class WireReader {
   // Advances to the next field. False at the end or at the first error.
   bool Next();
   uint32_t field() const { return field_; }
+  // The value whatever it means: bytes of a length-delimited field, else the bits of a number.
+  bool has_bytes() const { return type_ == kBytes; }
+  uint64_t bits() const { return number_; }
 
   uint64_t Uint64();
   int64_t Int64() { return static_cast<int64_t>(Uint64()); }
@@ -30,6 +33,8 @@ class WireReader {
   std::string String() { return std::string(Bytes()); }
   // A repeated varint field, packed or not: appends this occurrence's values.
   void AppendInt64(std::vector<int64_t>* values);
+  // Appends the varints that fill `bytes`; false when they do not end with it.
+  static bool AppendPacked(absl::string_view bytes, std::vector<int64_t>* values);
 
   const absl::Status& status() const { return status_; }
   // Takes over an error of a nested reader.

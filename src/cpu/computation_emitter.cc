@@ -336,7 +336,7 @@ absl::Status ComputationEmitter::EmitLibraryOp(const Instruction& instruction) {
 absl::Status ComputationEmitter::EmitCustomCall(const Instruction& instruction) {
   EmitCopies(buffers_.CopiesBefore(&instruction));
   custom_calls_.push_back(&instruction);
-  EmitCustomCallStage(instruction, program_.custom_calls_.at(&instruction), CustomCall::Stage::kExecute);
+  EmitCustomCallStage(instruction, program_.custom_calls_->at(&instruction), CustomCall::Stage::kExecute);
   return absl::OkStatus();
 }
 
@@ -361,9 +361,10 @@ void ComputationEmitter::EmitCustomCallStage(const Instruction& instruction, con
     b_.CreateStore(pointer, b_.CreateConstGEP1_64(b_.getPtrTy(), table, i));
   }
   llvm::FunctionCallee callee = output_.getOrInsertFunction(
-      kCustomCallName, llvm::FunctionType::get(
-                           b_.getInt8Ty(), {b_.getPtrTy(), b_.getInt32Ty(), b_.getInt64Ty(), b_.getPtrTy(), b_.getInt64Ty()},
-                           /*isVarArg=*/false));
+      kCustomCallName,
+      llvm::FunctionType::get(b_.getInt8Ty(),
+                              {b_.getPtrTy(), b_.getInt32Ty(), b_.getInt64Ty(), b_.getPtrTy(), b_.getInt64Ty()},
+                              /*isVarArg=*/false));
   llvm::Value* ok = b_.CreateCall(callee, {function_->getArg(0), b_.getInt32(static_cast<int>(stage)),
                                            b_.getInt64(call.number), table, b_.getInt64(pointers.size())});
   if (stopped_ == nullptr) {
@@ -383,7 +384,7 @@ void ComputationEmitter::EmitStages() {
   b_.SetInsertPoint(stages);
   for (CustomCall::Stage stage : {CustomCall::Stage::kPrepare, CustomCall::Stage::kInitialize}) {
     for (const Instruction* instruction : custom_calls_) {
-      const NumberedCustomCall& call = program_.custom_calls_.at(instruction);
+      const NumberedCustomCall& call = program_.custom_calls_->at(instruction);
       if (call.call->HasStage(stage)) EmitCustomCallStage(*instruction, call, stage);
     }
   }

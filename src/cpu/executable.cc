@@ -155,6 +155,20 @@ class NativeExecutable : public Executable {
     return compiler->EmitAssembly(*code);
   }
 
+  absl::StatusOr<std::string> KernelSchedules() const override {
+    ProgramEmitter emitter(*module_, Threads(), custom_call_numbers_);
+    KILN_RETURN_IF_ERROR(emitter.Prepare());
+    return emitter.SchedulesText();
+  }
+
+  absl::StatusOr<std::string> MemoryPlan() const override {
+    ProgramEmitter emitter(*module_, Threads(), custom_call_numbers_);
+    KILN_RETURN_IF_ERROR(emitter.Prepare());
+    KILN_ASSIGN_OR_RETURN(const std::unique_ptr<analysis::BufferAssignment> buffers,
+                          analysis::BufferAssignment::Run(*module_, emitter.Hooks()));
+    return buffers->ToString();
+  }
+
  private:
   absl::Status FindProgram() {
     function_ = code_->Lookup<ProgramFunction>(kProgramName);
@@ -193,14 +207,10 @@ class NativeExecutable : public Executable {
   }
 
   absl::Status ResolveCustomCalls() {
+    if (options_.custom_calls == nullptr) return absl::OkStatus();
     for (const hlo::Computation* computation : module_->computations()) {
       for (const hlo::Instruction* instruction : computation->instructions()) {
-        const auto* attributes = instruction->GetIf<hlo::CustomCallAttributes>();
-        if (attributes == nullptr) continue;
-        if (options_.custom_calls == nullptr) {
-          return Unimplemented(instruction->Describe(), ": no handler is known for the custom call target '",
-                               attributes->target, "'");
-        }
+        if (instruction->opcode() != hlo::Opcode::kCustomCall) continue;
         KILN_ASSIGN_OR_RETURN(std::unique_ptr<CustomCall> call, options_.custom_calls(*instruction));
         custom_call_numbers_[instruction] = {static_cast<int64_t>(custom_calls_.size()), call.get()};
         custom_calls_.push_back(std::move(call));
@@ -236,11 +246,11 @@ class NativeExecutable : public Executable {
   int Threads() const { return options_.max_parallelism > 0 ? options_.max_parallelism : ThreadPool::AvailableCpus(); }
 
   absl::StatusOr<std::unique_ptr<llvm::Module>> EmitModule(const JitCompiler& compiler, llvm::LLVMContext* context) {
-    auto probe = std::make_unique<ProgramEmitter>(*module_, Threads(), custom_call_numbers_);
+    auto probe = std::make_unique<ProgramEmitter>(*module_, Threads(), &custom_call_numbers_);
     KILN_RETURN_IF_ERROR(probe->Prepare());
     if (!probe->oversized().empty()) {
       KILN_RETURN_IF_ERROR(TakeApart(probe->oversized()));
-      probe = std::make_unique<ProgramEmitter>(*module_, Threads(), custom_call_numbers_);
+      probe = std::make_unique<ProgramEmitter>(*module_, Threads(), &custom_call_numbers_);
       KILN_RETURN_IF_ERROR(probe->Prepare());
     }
     ProgramEmitter& emitter = *probe;
@@ -274,7 +284,7 @@ class NativeExecutable : public Executable {
   absl::StatusOr<std::unique_ptr<llvm::Module>> EmitAgain(const JitCompiler& compiler,
                                                           llvm::LLVMContext* context) const {
     if (module_ == nullptr) return FailedPrecondition("the executable was loaded as machine code, without its program");
-    ProgramEmitter emitter(*module_, Threads(), custom_call_numbers_);
+    ProgramEmitter emitter(*module_, Threads(), &custom_call_numbers_);
     KILN_RETURN_IF_ERROR(emitter.Prepare());
     int64_t arena_bytes = 0;
     return EmitInto(&emitter, compiler, context, &arena_bytes);

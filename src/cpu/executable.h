@@ -101,6 +101,9 @@ class Executable {
   // Assembly and LLVM IR of the whole program, made anew on demand.
   virtual absl::StatusOr<std::string> LlvmIr() const = 0;
   virtual absl::StatusOr<std::string> Assembly() const = 0;
+  // Kernels with the schedule of each nest, in the order of the program; and where every value lives. As text.
+  virtual absl::StatusOr<std::string> KernelSchedules() const = 0;
+  virtual absl::StatusOr<std::string> MemoryPlan() const = 0;
 };
 
 }  // namespace kiln::cpu

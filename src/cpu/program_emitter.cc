@@ -50,7 +50,7 @@ int64_t AliasedOperand(const Instruction& call, int64_t leaf) {
   return -1;
 }
 
-ProgramEmitter::ProgramEmitter(const hlo::Module& module, int threads, const CustomCallNumbers& custom_calls)
+ProgramEmitter::ProgramEmitter(const hlo::Module& module, int threads, const CustomCallNumbers* custom_calls)
     : module_(module), threads_(threads), custom_calls_(custom_calls), operations_(module) {
   target_.vector_bytes = Host().vector_bytes;
 }
@@ -120,7 +120,11 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
       default:
         break;
     }
-    if (instruction->opcode() == Opcode::kCustomCall) {
+    if (const auto* custom_call = instruction->GetIf<hlo::CustomCallAttributes>()) {
+      if (custom_calls_ == nullptr || !custom_calls_->contains(instruction)) {
+        return Unimplemented(instruction->Describe(), ": no handler is known for the custom call target '",
+                             custom_call->target, "'");
+      }
       estimated_nanoseconds_ += times * CustomCallNanoseconds(*instruction);
       continue;
     }
@@ -136,6 +140,10 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
       products_.emplace(instruction, std::make_shared<const MatrixProduct>(*std::move(product)));
       ++kernel_count_;
       continue;
+    }
+    if (hlo::KindOf(instruction->opcode()) == hlo::OpKind::kCommunication) {
+      return Unimplemented(instruction->Describe(),
+                           ": the program runs on one device, without other devices or host transfers to talk to");
     }
     if (!kernel::HasKernel(instruction->opcode())) {
       return Unimplemented(instruction->Describe(), ": no code is generated for this operation");
@@ -158,6 +166,26 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
     kernels_.emplace(instruction, std::move(scheduled));
   }
   return absl::OkStatus();
+}
+
+std::string ProgramEmitter::SchedulesText() const {
+  std::string text;
+  for (const hlo::Computation* computation : module_.PostOrder()) {
+    for (const hlo::Instruction* instruction : computation->instructions()) {
+      if (products_.contains(instruction)) {
+        absl::StrAppend(&text, "// ", instruction->name(), ": a matrix product\n");
+      } else if (HasOpEmitter(*instruction)) {
+        absl::StrAppend(&text, "// ", instruction->name(), ": ", hlo::OpcodeName(instruction->opcode()), "\n");
+      }
+      const auto found = kernels_.find(instruction);
+      if (found == kernels_.end()) continue;
+      absl::StrAppend(&text, "// ", instruction->name(), "\n", kernel::ToString(found->second->kernel));
+      for (const kernel::NestSchedule& schedule : found->second->schedules) {
+        absl::StrAppend(&text, "schedule ", kernel::ToString(schedule), "\n");
+      }
+    }
+  }
+  return text;
 }
 
 bool ProgramEmitter::ShareCode(const Instruction& instruction, const Instruction& other, double times) {

@@ -42,8 +42,8 @@ int64_t AliasedOperand(const hlo::Instruction& call, int64_t leaf);
 // Emits one program. The hooks serve buffer assignment beforehand; both share the kernels.
 class ProgramEmitter {
  public:
-  // `custom_calls` has every custom call of the module and outlives this object.
-  ProgramEmitter(const hlo::Module& module, int threads, const CustomCallNumbers& custom_calls);
+  // `custom_calls`, null for none, has every custom call of the module and outlives this object.
+  ProgramEmitter(const hlo::Module& module, int threads, const CustomCallNumbers* custom_calls = nullptr);
 
   // What buffer assignment asks; refers to this object.
   analysis::TargetHooks Hooks();
@@ -56,6 +56,8 @@ class ProgramEmitter {
 
   // Constants that the program finds in its table, in order; owned by the HLO module.
   const std::vector<const hlo::Literal*>& table_constants() const { return table_constants_; }
+  // After Prepare: every kernel in the order of the program, each nest's schedule behind it, as text.
+  std::string SchedulesText() const;
   int64_t kernel_count() const { return kernel_count_; }
   double estimated_nanoseconds() const { return estimated_nanoseconds_; }
 
@@ -71,7 +73,7 @@ class ProgramEmitter {
 
   const hlo::Module& module_;
   const int threads_;
-  const CustomCallNumbers& custom_calls_;
+  const CustomCallNumbers* const custom_calls_;
   kernel::TargetInfo target_;
   // Of instructions that do the same, one.
   analysis::OperationClasses operations_;

@@ -41,17 +41,10 @@ double RowNanoseconds(int64_t size) {
   return static_cast<double>(size) * (2.0 + 1.5 * std::log2(static_cast<double>(size) + 1));
 }
 
-// Orders by the bits as a sign-magnitude number: NaNs beyond the infinities, -0 before +0.
+// What orders as the elements do.
 llvm::Value* TotalOrderKey(llvm::IRBuilder<>& b, const kernel::Value& value) {
-  if (hlo::IsUnsignedIntegral(value.type) || value.type == PrimitiveType::kPred) return value.value;
-  llvm::Value* bits = value.value;
-  if (bits->getType()->isFloatingPointTy()) {
-    bits = b.CreateBitCast(bits, b.getIntNTy(bits->getType()->getScalarSizeInBits()));
-  }
-  if (!hlo::IsFloating(value.type)) return bits;
-  const unsigned width = bits->getType()->getScalarSizeInBits();
-  llvm::Value* sign = b.CreateAShr(bits, width - 1);
-  return b.CreateXor(bits, b.CreateLShr(sign, 1));
+  if (!hlo::IsFloating(value.type)) return value.value;
+  return kernel::TotalOrder(kernel::VectorBuilder{b, 1, kernel::Target::kCpu}, value.type, value.value);
 }
 
 }  // namespace

@@ -2,8 +2,10 @@
 
 #include "absl/strings/match.h"
 #include "src/base/status.h"
+#include "src/frontend/hlo_proto/reader.h"
 #include "src/frontend/hlo_text/parser.h"
 #include "src/frontend/mlir/bytecode_reader.h"
+#include "src/frontend/mlir/text_reader.h"
 #include "src/frontend/stablehlo/importer.h"
 
 namespace kiln::frontend {
@@ -14,7 +16,7 @@ absl::StatusOr<std::unique_ptr<hlo::Module>> LoadBytecode(absl::string_view byte
   return stablehlo::Import(*module);
 }
 
-enum class Encoding { kMlirBytecode, kMlirText, kHloText, kHloProto };
+enum class Encoding { kMlirBytecode, kMlirText, kHloText, kHloProto, kUnknown };
 
 // The first line that is neither blank nor a comment.
 absl::string_view FirstLine(absl::string_view bytes) {
@@ -31,34 +33,47 @@ absl::string_view FirstLine(absl::string_view bytes) {
 
 Encoding Sniff(absl::string_view bytes) {
   if (mlir::IsBytecode(bytes)) return Encoding::kMlirBytecode;
+  if (hlo_proto::LooksLikeModule(bytes)) return Encoding::kHloProto;
+  constexpr size_t kHead = 512;
+  for (unsigned char c : bytes.substr(0, kHead)) {
+    if (c < ' ' && c != '\n' && c != '\t' && c != '\r') return Encoding::kUnknown;
+  }
   const absl::string_view line = FirstLine(bytes);
   if (absl::StartsWith(line, "HloModule")) return Encoding::kHloText;
-  for (absl::string_view start : {"module", "func.func", "#", "\"builtin.module\"", "builtin.module"}) {
+  for (absl::string_view start : {"module ", "module{", "func.func", "#", "!", "\"", "builtin.module", "sdy.mesh"}) {
     if (absl::StartsWith(line, start)) return Encoding::kMlirText;
   }
-  return Encoding::kHloProto;
+  return line.empty() ? Encoding::kUnknown : Encoding::kHloText;
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<hlo::Module>> Load(absl::string_view bytes, absl::string_view format) {
+  const bool wants_mlir = format == "mlir";
+  if (!format.empty() && !wants_mlir && format != "hlo" && format != "hlo_with_config") {
+    return Unimplemented("program format '", format, "': this version reads 'mlir', 'hlo' and 'hlo_with_config'");
+  }
   const Encoding encoding = Sniff(bytes);
   const bool is_mlir = encoding == Encoding::kMlirBytecode || encoding == Encoding::kMlirText;
-  if (format == "mlir" ? !is_mlir : format == "hlo" || format == "hlo_with_config" ? is_mlir : !format.empty()) {
-    if (format != "mlir" && format != "hlo" && format != "hlo_with_config") {
-      return Unimplemented("program format '", format, "': this version reads 'mlir' and 'hlo'");
-    }
+  if (!format.empty() && encoding != Encoding::kUnknown && is_mlir != wants_mlir) {
     return InvalidArgument("the program does not look like its format '", format, "'");
   }
   switch (encoding) {
     case Encoding::kMlirBytecode:
       return LoadBytecode(bytes);
-    case Encoding::kMlirText:
-      return Unimplemented("programs in MLIR text are not read by this version");
+    case Encoding::kMlirText: {
+      KILN_ASSIGN_OR_RETURN(std::unique_ptr<mlir::Module> module, mlir::ReadText(bytes, "program"));
+      return stablehlo::Import(*module);
+    }
     case Encoding::kHloText:
       return hlo_text::ParseHloText(bytes, "program");
     case Encoding::kHloProto:
-      return Unimplemented("programs as HloModuleProto are not read by this version");
+      return hlo_proto::ReadModule(bytes);
+    case Encoding::kUnknown:
+      return InvalidArgument(
+          "the bytes are no program that is known: expected HLO text, StableHLO text, MLIR bytecode, an "
+          "HloModuleProto, "
+          "HloProto, HloSnapshot or HloModuleProtoWithConfig");
   }
   return Internal("no such encoding");
 }

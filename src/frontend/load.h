@@ -10,8 +10,9 @@
 
 namespace kiln::frontend {
 
-// `format` is "mlir" (bytecode of StableHLO or VHLO), "hlo" (HLO text), or empty: told from the bytes. Formats that
-// this version does not read are UNIMPLEMENTED; malformed bytes are INVALID_ARGUMENT. The module is verified.
+// `format` is "mlir" (bytecode of StableHLO or VHLO, or StableHLO text), "hlo" or "hlo_with_config" (HLO text, or an
+// HloModuleProto, HloProto, HloSnapshot or HloModuleProtoWithConfig), or empty: told from the bytes. Another format is
+// UNIMPLEMENTED; malformed bytes are INVALID_ARGUMENT. The module is verified.
 absl::StatusOr<std::unique_ptr<hlo::Module>> Load(absl::string_view bytes, absl::string_view format);
 
 }  // namespace kiln::frontend

@@ -116,6 +116,29 @@ ComputeFunction OfComplex(const KernelSpec& spec, F) {
   return Loop2<Complex, Complex>([](const KernelSpec&, Complex a, Complex b) { return F{}(a, b); });
 }
 
+// By the real parts, then by the imaginary parts.
+bool Precedes(const Complex& a, const Complex& b) {
+  return a.real() < b.real() || (a.real() == b.real() && a.imag() < b.imag());
+}
+
+bool Compare(ComparisonDirection direction, const Complex& a, const Complex& b) {
+  switch (direction) {
+    case ComparisonDirection::kEq: return a == b;
+    case ComparisonDirection::kNe: return a != b;
+    case ComparisonDirection::kLt: return Precedes(a, b);
+    case ComparisonDirection::kLe: return Precedes(a, b) || a == b;
+    case ComparisonDirection::kGt: return Precedes(b, a);
+    case ComparisonDirection::kGe: return Precedes(b, a) || a == b;
+  }
+  return false;
+}
+
+// A number with a NaN part is the result.
+Complex Extreme(const Complex& a, const Complex& b, bool is_max) {
+  auto is_nan = [](const Complex& x) { return std::isnan(x.real()) || std::isnan(x.imag()); };
+  return is_nan(a) || (!is_nan(b) && (is_max ? Precedes(b, a) : Precedes(a, b))) ? a : b;
+}
+
 ComputeFunction ComplexFunction(const KernelSpec& spec) {
   switch (spec.opcode) {
     case Opcode::kAdd: return Loop2<Complex, Complex>([](const KernelSpec&, Complex a, Complex b) { return a + b; });
@@ -126,13 +149,16 @@ ComputeFunction ComplexFunction(const KernelSpec& spec) {
     case Opcode::kPower: return OfComplex(spec, [](auto a, auto b) { return Power(a, b); });
     case Opcode::kAtan2: return OfComplex(spec, [](auto a, auto b) { return Atan2(a, b); });
     case Opcode::kCompare:
-      if (spec.comparison.direction == ComparisonDirection::kEq) {
-        return Loop2<Complex, uint64_t>([](const KernelSpec&, Complex a, Complex b) { return a == b; });
-      }
-      if (spec.comparison.direction == ComparisonDirection::kNe) {
-        return Loop2<Complex, uint64_t>([](const KernelSpec&, Complex a, Complex b) { return a != b; });
-      }
-      return nullptr;
+      return Loop2<Complex, uint64_t>(
+          [](const KernelSpec& s, Complex a, Complex b) { return Compare(s.comparison.direction, a, b); });
+    case Opcode::kMaximum:
+      return Loop2<Complex, Complex>([](const KernelSpec&, Complex a, Complex b) { return Extreme(a, b, true); });
+    case Opcode::kMinimum:
+      return Loop2<Complex, Complex>([](const KernelSpec&, Complex a, Complex b) { return Extreme(a, b, false); });
+    case Opcode::kClamp:
+      return Loop3<Complex, Complex>([](const KernelSpec&, Complex low, Complex x, Complex high) {
+        return Extreme(Extreme(x, low, true), high, false);
+      });
     case Opcode::kFma:
       return Loop3<Complex, Complex>(
           [](const KernelSpec&, Complex a, Complex b, Complex c) { return Multiply(a, b) + c; });

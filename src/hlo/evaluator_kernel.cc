@@ -124,6 +124,7 @@ int64_t TotalOrderKey(PrimitiveType type, const std::byte* element) {
   const int bits = BitWidth(type);
   const uint64_t code = LoadElement<uint64_t>(type, element);
   const uint64_t sign = uint64_t{1} << (bits - 1);
+  if (type == PrimitiveType::kF8E8M0FNU) return static_cast<int64_t>(code);  // no sign
   const int64_t magnitude = static_cast<int64_t>(code & (sign - 1));
   // Where the code of negative zero is the one NaN, it is a negative NaN.
   const FloatFormat* format = NarrowFormat(type);

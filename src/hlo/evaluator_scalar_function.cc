@@ -59,7 +59,8 @@ bool ScalarFunction::Program::Compile() {
       std::memcpy(values.back().bytes, bytes.data(), bytes.size());
     } else if (instruction->opcode() == Opcode::kCopy || instruction->opcode() == Opcode::kReshape ||
                instruction->opcode() == Opcode::kOptBarrier) {
-      register_of[instruction] = register_of.at(instruction->operand(0));
+      const auto same = register_of.at(instruction->operand(0));  // not a reference: the insertion may rehash
+      register_of[instruction] = same;
       if (instruction->operand(0)->shape().element_type() != instruction->shape().element_type()) return false;
     } else if (IsElementwise(instruction->opcode()) || instruction->opcode() == Opcode::kBitcastConvert) {
       absl::StatusOr<KernelSpec> kernel = MakeKernel(*instruction);

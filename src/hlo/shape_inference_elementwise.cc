@@ -44,6 +44,9 @@ unsigned AcceptedTypes(Opcode opcode) {
     case Opcode::kSelect:
     case Opcode::kAdd:
     case Opcode::kMultiply:
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+    case Opcode::kClamp:
       return kAny;
     case Opcode::kAbs:
     case Opcode::kSign:
@@ -55,10 +58,6 @@ unsigned AcceptedTypes(Opcode opcode) {
       return kNumbers;
     case Opcode::kRemainder:
       return kReals;
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kClamp:
-      return kReals | kPredSet;
     case Opcode::kNot:
     case Opcode::kAnd:
     case Opcode::kOr:
@@ -150,9 +149,6 @@ absl::Status CheckSameType(const InferenceQuery& query, size_t a, size_t b) {
 absl::Status CheckComparison(const InferenceQuery& query) {
   const auto& compare = query.Get<CompareAttributes>();
   const TypeClass type_class = ClassOf(query.operand(0).element_type());
-  const bool ordered =
-      compare.direction != ComparisonDirection::kEq && compare.direction != ComparisonDirection::kNe;
-  if (type_class == TypeClass::kComplex && ordered) return query.Fail("complex numbers have no order");
   bool fits = true;
   switch (compare.type) {
     case ComparisonType::kDefault:

@@ -149,7 +149,7 @@ absl::StatusOr<Shape> InferTopK(const InferenceQuery& query) {
   const Shape& operand = query.operand(0);
   const int64_t k = query.Get<TopKAttributes>().k;
   if (operand.rank() == 0) return query.Fail("takes an array with a dimension, got ", operand.ToString(false));
-  if (!IsIntegral(operand.element_type()) && !IsFloating(operand.element_type())) {
+  if (IsComplex(operand.element_type()) || !IsArrayType(operand.element_type())) {
     return query.Fail("does not order ", PrimitiveTypeName(operand.element_type()));
   }
   DimensionVector sizes = operand.dimensions();
@@ -158,8 +158,8 @@ absl::StatusOr<Shape> InferTopK(const InferenceQuery& query) {
   return Shape::Tuple({Shape(operand.element_type(), sizes), Shape(PrimitiveType::kS32, sizes)});
 }
 
-// Inputs, then initial carries. The computation takes carries, then slices of the inputs without the scanned dimension,
-// and gives carries, then slices of the outputs; the result has whole outputs, then final carries, or as declared.
+// Inputs, then initial carries. The computation takes slices of the inputs without the scanned dimension, then carries,
+// and gives slices of the outputs, then carries; the result has whole outputs, then final carries, or as declared.
 absl::StatusOr<Shape> InferScan(const InferenceQuery& query) {
   const auto& scan = query.Get<ScanAttributes>();
   const int64_t operand_count = static_cast<int64_t>(query.operands.size());

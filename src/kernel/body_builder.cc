@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "src/analysis/combiner.h"
 #include "src/base/status.h"
+#include "src/kernel/scalar_computation.h"
 
 namespace kiln::kernel {
 
@@ -295,34 +297,16 @@ absl::StatusOr<ValueId> BodyBuilder::EmitConstant(const Instruction* instruction
 
 absl::StatusOr<std::vector<ValueId>> BodyBuilder::Inline(const hlo::Computation& computation,
                                                          absl::Span<const ValueId> arguments) {
-  absl::flat_hash_map<const Instruction*, ValueId> values;
-  const Instruction* root = computation.root();
-  for (const Instruction* instruction : computation.PostOrder()) {
-    if (instruction->IsParameter()) {
-      values[instruction] = arguments[instruction->parameter_number()];
-    } else if (instruction->IsConstant()) {
-      values[instruction] = AddConstant(instruction->literal(), 0);
-    } else if (hlo::IsElementwise(instruction->opcode())) {
-      std::vector<ValueId> operands;
-      for (const Instruction* operand : instruction->operands()) operands.push_back(values.at(operand));
-      values[instruction] = AddElementwise(instruction->opcode(), instruction->shape().element_type(),
-                                           std::move(operands), instruction);
-    } else if (instruction->opcode() == Opcode::kBroadcast || instruction->opcode() == Opcode::kReshape ||
-               instruction->opcode() == Opcode::kCopy) {
-      values[instruction] = values.at(instruction->operand(0));  // scalars all
-    } else if (instruction->opcode() == Opcode::kTuple && instruction == root) {
-      continue;
-    } else {
-      return Unimplemented(instruction->Describe(), ": not allowed in the scalar computation ", computation.name());
-    }
-  }
-  std::vector<ValueId> results;
-  if (root->opcode() == Opcode::kTuple) {
-    for (const Instruction* operand : root->operands()) results.push_back(values.at(operand));
-  } else {
-    results.push_back(values.at(root));
-  }
-  return results;
+  const ScalarOps<ValueId> ops = {
+      [&](const hlo::Literal& literal) { return AddConstant(literal, 0); },
+      [&](const Instruction& instruction, std::vector<ValueId> operands) -> absl::StatusOr<ValueId> {
+        return AddElementwise(instruction.opcode(), instruction.shape().element_type(), std::move(operands),
+                              &instruction);
+      },
+      [&](ValueId predicate, ValueId a, ValueId b) {
+        return AddElementwise(Opcode::kSelect, kernel_.ops[a].type, {predicate, a, b});
+      }};
+  return WalkScalarComputation(computation, arguments, ops);
 }
 
 absl::StatusOr<int> BodyBuilder::BeginReduce(absl::Span<const int64_t> extents, Index* variables) {
@@ -360,6 +344,10 @@ absl::StatusOr<std::vector<ValueId>> BodyBuilder::EndReduce(int reduce_number, s
   reduce.elements = std::move(elements);
   reduce.combiner = combiner;
   reduce.combine_opcode = combine_opcode;
+  if (combiner != nullptr && !analysis::IsUnordered(*combiner)) {
+    const bool by_index = reduce.loops.size() == 1 && analysis::KeepsBest(*combiner);
+    reduce.order = by_index ? Reduce::Order::kByIndex : Reduce::Order::kOwn;
+  }
   // The reduce itself goes where its results are available.
   uint64_t available = 0;
   size_t level = 0;

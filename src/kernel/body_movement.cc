@@ -75,12 +75,15 @@ absl::StatusOr<ValueId> BodyBuilder::EmitBitcastConvert(const Instruction* instr
   const PrimitiveType to_type = instruction->shape().element_type();
   const int from_bits = hlo::BitWidth(from_type), to_bits = hlo::BitWidth(to_type);
   if (from_bits == to_bits) return EmitElementwise(instruction, index);
-  if (from_bits < 8 || to_bits < 8 || hlo::IsComplex(from_type) || hlo::IsComplex(to_type)) {
+  if (from_type == PrimitiveType::kPred || to_type == PrimitiveType::kPred || hlo::IsComplex(from_type) ||
+      hlo::IsComplex(to_type)) {
     return Unimplemented(instruction->Describe(), ": bitcast-convert from ", hlo::PrimitiveTypeName(from_type), " to ",
                          hlo::PrimitiveTypeName(to_type), " has no kernel");
   }
   auto bits_type = [](int bits) {
-    return bits == 8    ? PrimitiveType::kU8
+    return bits == 2    ? PrimitiveType::kU2
+           : bits == 4  ? PrimitiveType::kU4
+           : bits == 8  ? PrimitiveType::kU8
            : bits == 16 ? PrimitiveType::kU16
            : bits == 32 ? PrimitiveType::kU32
                         : PrimitiveType::kU64;

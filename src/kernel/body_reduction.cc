@@ -17,6 +17,8 @@ const Instruction* SimpleCombiner(const hlo::Computation& computation) {
     return nullptr;
   }
   if (computation.parameter_count() != 2) return nullptr;
+  const bool is_extreme = root->opcode() == Opcode::kMaximum || root->opcode() == Opcode::kMinimum;
+  if (is_extreme && hlo::IsComplex(root->shape().element_type())) return nullptr;  // no identity
   const Instruction* a = computation.parameter(0);
   const Instruction* b = computation.parameter(1);
   if (!(root->operand(0) == a && root->operand(1) == b) && !(root->operand(0) == b && root->operand(1) == a)) {

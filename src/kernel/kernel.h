@@ -98,6 +98,13 @@ struct Reduce {
   // Scalar computation: accumulators, then elements, to new accumulators. Null: the binary op `combine_opcode`.
   const hlo::Computation* combiner = nullptr;
   hlo::Opcode combine_opcode = hlo::Opcode::kAdd;
+  // Which other orders of the iterations than the loops' own give the same results.
+  enum class Order : uint8_t {
+    kAny,
+    kByIndex,  // any in which the second accumulator tells which of two partial results comes first
+    kOwn,
+  };
+  Order order = Order::kAny;
   uint64_t outer_loops = 0;  // loops outside this reduce that its block depends on
   std::unique_ptr<Block> block;
 };

@@ -192,6 +192,16 @@ absl::StatusOr<std::vector<Value>> NestLowering::CombineLanes(const Reduce& redu
       low.push_back({value.type, take(value.value, 0), take(value.imaginary, 0)});
       high.push_back({value.type, take(value.value, lanes), take(value.imaginary, lanes)});
     }
+    if (reduce.order == Reduce::Order::kByIndex) {
+      const bool is_signed = hlo::IsSignedIntegral(low[1].type);
+      llvm::Value* swapped = is_signed ? b_.CreateICmpSGT(low[1].value, high[1].value)
+                                       : b_.CreateICmpUGT(low[1].value, high[1].value);
+      for (size_t i = 0; i < low.size(); ++i) {
+        const Value first = half.Select(swapped, high[i], low[i]);
+        high[i] = half.Select(swapped, low[i], high[i]);
+        low[i] = first;
+      }
+    }
     KILN_ASSIGN_OR_RETURN(values, Combine(reduce, &half, low, high));
   }
   return values;

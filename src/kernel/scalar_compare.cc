@@ -49,21 +49,21 @@ CmpInst::Predicate FloatPredicate(ComparisonDirection direction) {
   return CmpInst::FCMP_OEQ;
 }
 
-// -NaN < -inf < ... < -0 < +0 < ... < +inf < NaN as signed integers of the float's own bits.
+}  // namespace
+
 Integer TotalOrder(const VectorBuilder& b, PrimitiveType type, llvm::Value* value) {
   const int bits = hlo::BitWidth(type) < 8 ? 8 : hlo::BitWidth(type);
   Integer code(b, b.ir.CreateBitCast(value, b.IntType(bits)));
   if (type == PrimitiveType::kF8E8M0FNU) return code ^ 0x80;  // no sign: unsigned order
+  // The only NaN has the code that is -0 elsewhere.
+  const std::optional<FloatFormat> format = FormatOf(type);
+  if (format.has_value() && format->specials == FloatSpecials::kUnsigned0) {
+    return kernel::Select(code < 0, kernel::Select(code == -128, code, -(code & 0x7f)), code);
+  }
   if (bits > hlo::BitWidth(type)) code = code.Shl(bits - hlo::BitWidth(type));
   // Negative: all bits but the sign are flipped, so that a larger magnitude is smaller.
-  Integer key = code ^ code.Sar(bits - 1).Shr(1);
-  // The code of negative zero is the one NaN, a negative one: below all numbers.
-  const std::optional<FloatFormat> format = FormatOf(type);
-  const bool unsigned_zero = format.has_value() && format->specials == FloatSpecials::kUnsigned0;
-  return unsigned_zero ? Select(code == -128, -128, key - code.Sar(bits - 1)) : key;
+  return code ^ code.Sar(bits - 1).Shr(1);
 }
-
-}  // namespace
 
 Value ScalarEmitter::Select(llvm::Value* predicate, const Value& on_true, const Value& on_false) {
   Value result = Of(on_true.type, b_.ir.CreateSelect(predicate, on_true.value, on_false.value));
@@ -71,6 +71,22 @@ Value ScalarEmitter::Select(llvm::Value* predicate, const Value& on_true, const 
     result.imaginary = b_.ir.CreateSelect(predicate, on_true.imaginary, on_false.imaginary);
   }
   return result;
+}
+
+llvm::Value* ScalarEmitter::CompareComplex(ComparisonDirection direction, const Value& lhs, const Value& rhs) {
+  auto compare = [&](ComparisonDirection how, llvm::Value* a, llvm::Value* b) {
+    return b_.ir.CreateFCmp(FloatPredicate(how), a, b);
+  };
+  llvm::Value* imaginary = compare(direction, lhs.imaginary, rhs.imaginary);
+  if (direction == ComparisonDirection::kNe) {
+    return b_.ir.CreateOr(compare(direction, lhs.value, rhs.value), imaginary);
+  }
+  llvm::Value* result = b_.ir.CreateAnd(compare(ComparisonDirection::kEq, lhs.value, rhs.value), imaginary);
+  if (direction == ComparisonDirection::kEq) return result;
+  // By the real parts first.
+  const bool less = direction == ComparisonDirection::kLt || direction == ComparisonDirection::kLe;
+  return b_.ir.CreateOr(
+      result, compare(less ? ComparisonDirection::kLt : ComparisonDirection::kGt, lhs.value, rhs.value));
 }
 
 absl::StatusOr<Value> ScalarEmitter::Compare(const hlo::Instruction& instruction, const Value& lhs, const Value& rhs) {
@@ -91,13 +107,8 @@ absl::StatusOr<Value> ScalarEmitter::Compare(const hlo::Instruction& instruction
                                      TotalOrder(b_, type, rhs.value)));
       }
       return pred(b_.ir.CreateFCmp(FloatPredicate(attributes.direction), Widen(lhs), Widen(rhs)));
-    case TypeClass::kComplex: {
-      llvm::Value* real = b_.ir.CreateFCmp(FloatPredicate(attributes.direction), lhs.value, rhs.value);
-      llvm::Value* imaginary = b_.ir.CreateFCmp(FloatPredicate(attributes.direction), lhs.imaginary, rhs.imaginary);
-      if (attributes.direction == ComparisonDirection::kEq) return pred(b_.ir.CreateAnd(real, imaginary));
-      if (attributes.direction == ComparisonDirection::kNe) return pred(b_.ir.CreateOr(real, imaginary));
-      break;  // complex numbers have no order
-    }
+    case TypeClass::kComplex:
+      return pred(CompareComplex(attributes.direction, lhs, rhs));
     case TypeClass::kNone:
       break;
   }
@@ -115,6 +126,11 @@ Value ScalarEmitter::MinMax(const Value& a, const Value& b, bool is_max) {
     case TypeClass::kUnsigned:
       return Of(type,
                 b_.ir.CreateBinaryIntrinsic(is_max ? llvm::Intrinsic::umax : llvm::Intrinsic::umin, a.value, b.value));
+    case TypeClass::kComplex: {
+      auto nan = [&](const Value& z) -> Mask { return Real(b_, z.value).IsNan() | Real(b_, z.imaginary).IsNan(); };
+      Mask better(b_, CompareComplex(is_max ? ComparisonDirection::kGt : ComparisonDirection::kLt, a, b));
+      return Select(nan(a) | (better & !nan(b)), a, b);
+    }
     default:
       break;
   }
@@ -152,7 +168,6 @@ Value ScalarEmitter::MinMax(const Value& a, const Value& b, bool is_max) {
 
 absl::StatusOr<Value> ScalarEmitter::Clamp(const hlo::Instruction& instruction, const Value& low, const Value& operand,
                                            const Value& high) {
-  if (hlo::ClassOf(operand.type) == TypeClass::kComplex) return Undefined(instruction, operand.type);
   return MinMax(MinMax(operand, low, /*is_max=*/true), high, /*is_max=*/false);
 }
 

@@ -89,6 +89,9 @@ absl::StatusOr<Value> ScalarEmitter::ComplexBinary(const hlo::Instruction& instr
       return done(math::Pow(a, b));
     case Opcode::kAtan2:
       return done(math::Atan2(a, b));
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+      return MinMax(lhs, rhs, instruction.opcode() == Opcode::kMaximum);
     default:
       return Undefined(instruction, type);
   }

@@ -27,6 +27,9 @@ struct Value {
   llvm::Value* imaginary = nullptr;
 };
 
+// -NaN < -inf < ... < -0 < +0 < ... < +inf < NaN as signed integers, from a float in registers.
+Integer TotalOrder(const VectorBuilder& b, hlo::PrimitiveType type, llvm::Value* value);
+
 // The error of an opcode that has no meaning for elements of `type`.
 absl::Status Undefined(const hlo::Instruction& instruction, hlo::PrimitiveType type);
 
@@ -82,7 +85,9 @@ class ScalarEmitter {
   absl::StatusOr<Real> FloatingUnary(const hlo::Instruction& instruction, Real x);
   absl::StatusOr<Real> FloatingBinary(const hlo::Instruction& instruction, Real a, Real b);
   // Keeps what `mask` chooses, bits unchanged; for types whose order is that of Comparable().
+  // Complex numbers are ordered by their real parts, then by their imaginary parts.
   Value MinMax(const Value& a, const Value& b, bool is_max);
+  llvm::Value* CompareComplex(hlo::ComparisonDirection direction, const Value& lhs, const Value& rhs);
 
   Integer IntegerOf(const Value& value) const { return {b_, value.value}; }
   Value Of(Type type, llvm::Value* value) const { return Value{type, value, nullptr}; }

@@ -253,7 +253,7 @@ class Scheduler {
     schedule->lanes = 1;
     // Inside a vector of outputs the accumulators are vectors already.
     if (nest_vector_loop >= 0 && (reduce.outer_loops >> nest_vector_loop & 1) != 0) return;
-    if (target_.target == Target::kGpu) return;
+    if (target_.target == Target::kGpu || reduce.order == Reduce::Order::kOwn) return;
     // Lanes start with elements, which a predicate may leave out.
     if (reduce.predicate != kNoValue) return;
     int best = -1;

@@ -16,8 +16,14 @@ namespace {
 
 constexpr absl::string_view kTopK = "TopK";
 constexpr absl::string_view kIdentities[] = {
-    "Sharding",           "SPMDFullToShardShape",       "SPMDShardToFullShape",         "LayoutConstraint",
-    "xla.sdy.FuncResultSharding", "xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape", "annotate_device_placement",
+    "Sharding",
+    "SPMDFullToShardShape",
+    "SPMDShardToFullShape",
+    "LayoutConstraint",
+    "xla.sdy.FuncResultSharding",
+    "xla.sdy.GlobalToLocalShape",
+    "xla.sdy.LocalToGlobalShape",
+    "annotate_device_placement",
 };
 
 // a > b, of the first pair of parameters.
@@ -53,7 +59,8 @@ absl::StatusOr<Instruction*> CustomCallExpander::Expand(Instruction* instruction
   if (!operand.IsArray() || !ordered || operand.rank() == 0 || !result.IsTuple() || result.tuple_shapes().size() != 2 ||
       !result.tuple_shapes(0).IsArray() || result.tuple_shapes(0).rank() != operand.rank()) {
     return InvalidArgument(instruction->Describe(), ": takes ", operand.ToString(false), " and gives ",
-                           result.ToString(false), ", expected an array of numbers, and its largest values and their positions");
+                           result.ToString(false),
+                           ", expected an array of numbers, and its largest values and their positions");
   }
   if (!instruction->called_computations().empty() && !IsGreater(*instruction->called_computation())) {
     return Unimplemented(instruction->Describe(), ": a comparator other than 'greater'");
@@ -64,8 +71,8 @@ absl::StatusOr<Instruction*> CustomCallExpander::Expand(Instruction* instruction
   values.set_dimensions(last, k);
   const Shape wanted = Shape::Tuple({values, Shape(hlo::PrimitiveType::kS32, values.dimensions())});
   if (k > operand.dimensions(last) || !Shape::Compatible(wanted, result)) {
-    return InvalidArgument(instruction->Describe(), ": gives ", result.ToString(false), " of ",
-                           operand.ToString(false), ", expected ", wanted.ToString(false));
+    return InvalidArgument(instruction->Describe(), ": gives ", result.ToString(false), " of ", operand.ToString(false),
+                           ", expected ", wanted.ToString(false));
   }
   hlo::Builder builder(instruction->parent(), instruction);
   return builder.Add(hlo::Opcode::kTopK, wanted, {instruction->operand(0)}, hlo::TopKAttributes{.k = k});

@@ -26,6 +26,7 @@
 #include "src/passes/select_and_scatter_expander.h"
 #include "src/passes/side_effect_order.h"
 #include "src/passes/simplify/algebraic_simplifier.h"
+#include "src/passes/single_device_collectives.h"
 #include "src/passes/sort_keys.h"
 #include "src/passes/transpose_folding.h"
 #include "src/passes/triangular_solve_expander.h"
@@ -56,7 +57,7 @@ PassList CommonPasses() {
   // Ops that are written as others.
   Append(&list, ListOf<BatchNormExpander, RngExpander, RngBitGeneratorExpander, SelectAndScatterExpander,
                        CholeskyExpander, TriangularSolveExpander, QrExpander, EighExpander, FftExpander,
-                       ApproxTopKExpander, CustomCallExpander>());
+                       ApproxTopKExpander, CustomCallExpander, SingleDeviceCollectives>());
   list.push_back(Simplification("simplification"));
   Append(&list, ListOf<ReduceWindowToScan, ScanExpander, SortKeys, DotCanonicalization>());
   list.push_back(Simplification("dot-simplification"));
@@ -89,6 +90,7 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<FftExpander>,
     Make<ApproxTopKExpander>,
     Make<CustomCallExpander>,
+    Make<SingleDeviceCollectives>,
     Make<AlgebraicSimplifier>,
     Make<ConstantFolding>,
     Make<Cse>,

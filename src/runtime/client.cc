@@ -132,7 +132,10 @@ absl::StatusOr<RefPtr<Buffer>> Client::BufferFromHost(const void* data, RefPtr<c
   }
   const bool may_borrow =
       semantics == HostBufferSemantics::kImmutableZeroCopy || semantics == HostBufferSemantics::kMutableZeroCopy;
-  if (may_borrow && same && type->byte_count() != 0 && reinterpret_cast<uintptr_t>(data) % Allocator::kAlignment == 0) {
+  // Bits beyond a narrow element's own mean nothing in the host's bytes; here they extend its sign, or are zero.
+  const hlo::PrimitiveType element = type->element_type();
+  const bool narrow = hlo::BitWidth(element) < 8 && element != hlo::PrimitiveType::kPred;
+  if (may_borrow && same && !narrow && type->byte_count() != 0 && reinterpret_cast<uintptr_t>(data) % Allocator::kAlignment == 0) {
     return CreateView(const_cast<void*>(data), std::move(type), memory,
                       semantics == HostBufferSemantics::kMutableZeroCopy, std::move(done));
   }
@@ -141,6 +144,13 @@ absl::StatusOr<RefPtr<Buffer>> Client::BufferFromHost(const void* data, RefPtr<c
     if (type->byte_count() != 0) std::memcpy(block.data(), data, type->byte_count());
   } else {
     StridedCopy(type->element_bytes(), type->dimensions(), data, host_strides, block.data(), device_strides);
+  }
+  if (narrow) {
+    const int unused = 8 - hlo::BitWidth(element);
+    for (uint8_t& byte : absl::MakeSpan(static_cast<uint8_t*>(block.data()), type->byte_count())) {
+      const uint8_t high = static_cast<uint8_t>(byte << unused);
+      byte = hlo::IsSignedIntegral(element) ? static_cast<uint8_t>(static_cast<int8_t>(high) >> unused) : high >> unused;
+    }
   }
   if (done) done();
   return MakeRef<Buffer>(std::move(type), memory, std::move(block), nullptr);

@@ -8,6 +8,21 @@ class App;
 
 namespace kiln::tools {
 
+// Exit codes: 0 done; 1 the program could not be read, compiled or run, or results or programs differ, or a check
+// failed; 2 the command line is wrong (for diff also: a program could not be read). Each function adds one subcommand,
+// which leaves its code in `exit_code` when it has run.
+void AddOptCommand(CLI::App* app, int* exit_code);
+void AddRunCommand(CLI::App* app, int* exit_code);
+void AddConvertCommand(CLI::App* app, int* exit_code);
+void AddDiffCommand(CLI::App* app, int* exit_code);
+void AddReduceCommand(CLI::App* app, int* exit_code);
+// Describes the other subcommands of `app` to a shell.
+void AddCompletionCommand(CLI::App* app);
+
+}  // namespace kiln::tools
+
+namespace kiln::tools {
+
 // Exit codes: 0 done, 1 the program could not be read, compiled or run, 2 the command line is wrong, 3 results differ
 // from the reference. Each function adds one subcommand, which leaves its code in `exit_code` when it has run.
 void AddOptCommand(CLI::App* app, int* exit_code);

@@ -60,7 +60,10 @@ absl::Status PrintNative(std::unique_ptr<hlo::Module> module, const OptOptions& 
   compile_options.disabled_passes = options.disabled;
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<cpu::Executable> executable,
                         cpu::Executable::Compile(std::move(module), compile_options));
-  KILN_ASSIGN_OR_RETURN(std::string text, options.stage == "llvm" ? executable->LlvmIr() : executable->Assembly());
+  KILN_ASSIGN_OR_RETURN(std::string text, options.stage == "schedule" ? executable->KernelSchedules()
+                                          : options.stage == "memory" ? executable->MemoryPlan()
+                                          : options.stage == "llvm"   ? executable->LlvmIr()
+                                                                      : executable->Assembly());
   std::fputs(text.c_str(), stdout);
   return absl::OkStatus();
 }
@@ -105,6 +108,7 @@ void AddOptCommand(CLI::App* app, int* exit_code) {
                   "  kiln opt f.hlo                              read, verify and print\n"
                   "  kiln opt f.hlo --passes=cse,dce             these two passes\n"
                   "  kiln opt f.hlo --target=cpu --time-passes   all that the CPU's compiler runs, and what each took\n"
+                  "  kiln opt f.hlo --target=cpu --stage=memory  where every value lives\n"
                   "  kiln opt f.hlo --target=cpu --stage=asm     down to the machine's instructions\n"
                   "  kiln opt f.hlo --target=gpu --stage=ptx     the kernels of a GPU");
   command->add_option("file", options->file, "The program; '-' for standard input")->required();
@@ -114,8 +118,10 @@ void AddOptCommand(CLI::App* app, int* exit_code) {
   command->add_option("--target", options->target, "Run the whole pipeline of this target")
       ->check(CLI::IsMember({"cpu", "gpu"}))
       ->excludes(passes_option);
-  command->add_option("--stage", options->stage, "What to print: the optimized HLO, or the code made of it")
-      ->check(CLI::IsMember({"hlo", "llvm", "asm", "ptx"}));
+  command
+      ->add_option("--stage", options->stage,
+                   "What to print: the optimized HLO, its kernels with their schedules, the memory plan, or the code")
+      ->check(CLI::IsMember({"hlo", "schedule", "memory", "llvm", "asm", "ptx"}));
   command->add_option("--print-after", options->print_after, "Print the module after these passes too, or after 'all'")
       ->delimiter(',');
   command->add_option("--disable-passes", options->disabled, "Passes of the pipeline to leave out")->delimiter(',');

@@ -23,6 +23,20 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
   return bytes;
 }
 
+absl::Status WriteFile(const std::string& path, absl::string_view bytes) {
+  if (path.empty() || path == "-") {
+    std::fwrite(bytes.data(), 1, bytes.size(), stdout);  // The command's end says when that failed.
+    return absl::OkStatus();
+  }
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  if (file == nullptr) return NotFound("cannot open '", path, "' for writing: ", std::strerror(errno));
+  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  const int error = errno;
+  const bool closed = std::fclose(file) == 0;
+  if (!written || !closed) return Internal("cannot write '", path, "': ", std::strerror(written ? errno : error));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::unique_ptr<hlo::Module>> LoadProgram(const std::string& path) {
   KILN_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path));
   absl::StatusOr<std::unique_ptr<hlo::Module>> module = frontend::Load(bytes, /*format=*/"");

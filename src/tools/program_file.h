@@ -13,6 +13,9 @@ namespace kiln::tools {
 // The whole file; "-" is standard input.
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 
+// Replaces the file; "-" and "" are standard output.
+absl::Status WriteFile(const std::string& path, absl::string_view bytes);
+
 // Reads and verifies a program in any format that the frontend knows. Errors start with the path.
 absl::StatusOr<std::unique_ptr<hlo::Module>> LoadProgram(const std::string& path);
 

@@ -1,21 +1,25 @@
-// kiln run: compiles a program, runs it over random inputs, and may compare it with the evaluator.
+// kiln run: compiles a program, runs it over given or random inputs, and may compare it with the evaluator.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/match.h"
 #include "src/base/thread_pool.h"
 #include "src/cpu/executable.h"
 #include "src/hlo/evaluator.h"
+#include "src/hlo/physical_copy.h"
 #include "src/hlo/printer.h"
 #include "src/passes/dynamic_padder.h"
 #include "src/tools/commands.h"
 #include "src/tools/compare_literals.h"
-#include "src/tools/physical_copy.h"
+#include "src/tools/npy.h"
 #include "src/tools/program_file.h"
 #include "src/tools/random_literal.h"
 
@@ -43,6 +47,8 @@ double DefaultTolerance(hlo::PrimitiveType type) {
 
 struct RunOptions {
   std::string file;
+  std::vector<std::string> inputs;
+  std::string output;
   uint64_t seed = 0;
   int repeat = 1;
   int threads = 0;
@@ -64,13 +70,62 @@ absl::StatusOr<Memory> Allocate(int64_t bytes) {
   return memory;
 }
 
+// Puts `leaves`, beginning at `*next`, into the tree of `shape`.
+absl::StatusOr<hlo::Literal> Assemble(const hlo::Shape& shape, const std::vector<NpyArray>& leaves, size_t* next) {
+  if (shape.IsTuple()) {
+    std::vector<hlo::Literal> elements;
+    for (const hlo::Shape& element : shape.tuple_shapes()) {
+      KILN_ASSIGN_OR_RETURN(hlo::Literal literal, Assemble(element, leaves, next));
+      elements.push_back(std::move(literal));
+    }
+    return hlo::Literal::Tuple(std::move(elements));
+  }
+  if (!shape.IsArray()) return hlo::Literal(shape);
+  if (*next >= leaves.size()) return InvalidArgument("--inputs hold ", leaves.size(), " arrays: too few");
+  absl::StatusOr<hlo::Literal> literal = ToLiteral(leaves[(*next)++], shape);
+  if (!literal.ok()) return Annotate(literal.status(), absl::StrCat("array ", *next - 1, " of --inputs"));
+  return literal;
+}
+
+absl::StatusOr<std::vector<hlo::Literal>> Arguments(const hlo::Computation& entry, const RunOptions& options) {
+  std::vector<hlo::Literal> arguments;
+  uint64_t seed = options.seed;
+  std::vector<NpyArray> arrays;
+  for (const std::string& path : options.inputs) {
+    KILN_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
+    absl::StatusOr<std::vector<NpyArray>> more = ReadNpyFile(bytes);
+    if (!more.ok()) return Annotate(more.status(), path);
+    std::move(more->begin(), more->end(), std::back_inserter(arrays));
+  }
+  size_t next = 0;
+  for (const hlo::Instruction* parameter : entry.parameters()) {
+    if (options.inputs.empty()) {
+      arguments.push_back(RandomLiteral(parameter->shape(), &seed));
+      continue;
+    }
+    absl::StatusOr<hlo::Literal> literal = Assemble(parameter->shape(), arrays, &next);
+    if (!literal.ok()) return Annotate(literal.status(), absl::StrCat("parameter ", parameter->name()));
+    arguments.push_back(*std::move(literal));
+  }
+  if (next < arrays.size())
+    return InvalidArgument("--inputs hold ", arrays.size(), " arrays, the program takes ", next);
+  return arguments;
+}
+
+// A .npz of result_0, result_1, ...; a .npy when the path says so and there is one result.
+absl::Status WriteResults(const std::vector<hlo::Literal>& results, const std::string& path) {
+  std::vector<std::pair<std::string, const hlo::Literal*>> arrays;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (results[i].shape().IsArray()) arrays.emplace_back(absl::StrCat("result_", i), &results[i]);
+  }
+  if (!absl::EndsWith(path, ".npy")) return WriteFile(path, WriteNpz(arrays));
+  if (arrays.size() != 1) return InvalidArgument("a .npy file holds one array, the results are ", arrays.size());
+  return WriteFile(path, WriteNpy(*arrays[0].second));
+}
+
 absl::StatusOr<int> Run(const RunOptions& options) {
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<hlo::Module> module, LoadProgram(options.file));
-  uint64_t seed = options.seed;
-  std::vector<hlo::Literal> arguments;
-  for (const hlo::Instruction* parameter : module->entry()->parameters()) {
-    arguments.push_back(RandomLiteral(parameter->shape(), &seed));
-  }
+  KILN_ASSIGN_OR_RETURN(const std::vector<hlo::Literal> arguments, Arguments(*module->entry(), options));
   std::unique_ptr<hlo::Module> original = options.reference ? module->Clone() : nullptr;
   // The evaluator knows no dynamic sizes.
   if (original != nullptr) KILN_RETURN_IF_ERROR(passes::DynamicPadder().Run(original.get()).status());
@@ -89,7 +144,7 @@ absl::StatusOr<int> Run(const RunOptions& options) {
   for (size_t i = 0; i < argument_leaves.size(); ++i) {
     const hlo::Shape& shape = executable->parameter_leaves()[i];
     KILN_ASSIGN_OR_RETURN(Memory buffer, Allocate(shape.byte_count()));
-    if (shape.IsArray()) ToPhysical(*argument_leaves[i], shape, buffer.get());
+    if (shape.IsArray()) hlo::ToPhysical(*argument_leaves[i], shape, buffer.get());
     argument_pointers.push_back(buffer.get());
     memory.push_back(std::move(buffer));
   }
@@ -112,7 +167,7 @@ absl::StatusOr<int> Run(const RunOptions& options) {
   std::vector<hlo::Literal> results;
   for (size_t i = 0; i < result_pointers.size(); ++i) {
     const hlo::Shape& shape = executable->output_leaves()[i];
-    results.push_back(shape.IsArray() ? FromPhysical(result_pointers[i], shape) : hlo::Literal(shape));
+    results.push_back(shape.IsArray() ? hlo::FromPhysical(result_pointers[i], shape) : hlo::Literal(shape));
     if (options.quiet) continue;
     const bool all = options.all || !shape.IsArray() || shape.element_count() <= kPrintedElements;
     std::printf("%s %s\n", shape.ToString().c_str(),
@@ -125,6 +180,7 @@ absl::StatusOr<int> Run(const RunOptions& options) {
                  seconds[seconds.size() / 2] * 1e6, seconds[0] * 1e6,
                  (statistics.passes_seconds + statistics.lowering_seconds + statistics.codegen_seconds) * 1e3);
   }
+  if (!options.output.empty()) KILN_RETURN_IF_ERROR(WriteResults(results, options.output));
   if (!options.reference) return 0;
 
   KILN_ASSIGN_OR_RETURN(hlo::Literal expected, hlo::Evaluate(*original->entry(), arguments));
@@ -137,7 +193,7 @@ absl::StatusOr<int> Run(const RunOptions& options) {
         options.tolerance >= 0 ? options.tolerance : DefaultTolerance(expected_leaves[i]->shape().element_type());
     const bool differs = !(error <= tolerance);
     std::fprintf(stderr, "result %zu: largest error %g%s\n", i, error, differs ? " DIFFERS" : "");
-    if (differs) exit_code = 3;
+    if (differs) exit_code = 1;
   }
   return exit_code;
 }
@@ -146,17 +202,26 @@ absl::StatusOr<int> Run(const RunOptions& options) {
 
 void AddRunCommand(CLI::App* app, int* exit_code) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App* command = app->add_subcommand("run", "Compile a program and run it over random inputs");
+  CLI::App* command = app->add_subcommand("run", "Compile a program, run it, and time or check it");
   command->footer(
-      "Reals are near normal in [-1, 1], integers in [0, 8). With --reference the exit code is 3 when a result "
-      "differs\n"
-      "from that of the evaluator, which computes element by element and is slow.\n\n"
+      "Without --inputs the inputs are random: reals near normal in [-1, 1], integers in [0, 8). The arrays of "
+      "--inputs\n"
+      "are taken in order, one per leaf of the parameters; bf16 is stored as NumPy's V2, 8-bit floats as V1, integers "
+      "of\n"
+      "fewer than 8 bits as one byte each. With --reference a result is compared with that of the evaluator, which\n"
+      "computes element by element and is slow.\n"
+      "Exit code: 0 done, 1 the program cannot be run or a result differs, 2 the command line is wrong.\n\n"
       "Examples:\n"
       "  kiln run f.hlo --random 7                  print the results\n"
       "  kiln run f.hlo --reference --quiet         compare, print the largest errors\n"
-      "  kiln run f.hlo --repeat 100 --quiet        time it");
+      "  kiln run f.hlo --repeat 100 --quiet        time it\n"
+      "  kiln run f.mlir --inputs x.npy,w.npz --out y.npz --quiet");
   command->add_option("file", options->file, "The program; '-' for standard input")->required();
-  command->add_option("--random", options->seed, "Seed of the inputs");
+  CLI::Option* inputs =
+      command->add_option("--inputs", options->inputs, "Files .npy or .npz of the inputs, separated by commas")
+          ->delimiter(',');
+  command->add_option("--random", options->seed, "Seed of random inputs")->excludes(inputs);
+  command->add_option("--out", options->output, "Write the results to this .npz (result_0, ...) or .npy file");
   command->add_option("--repeat", options->repeat, "Run so often and print the time of a run")
       ->check(CLI::Range(1, 1000000000));
   command->add_option("--threads", options->threads, "Threads to use; 0 for as many as the process may")

@@ -106,7 +106,7 @@ TEST_F(PjrtExecuteTest, RunsAndDonates) {
   Destroy(executable);
 }
 
-// A caller of an older version passes ExecuteOptions of 80 bytes, without anything after the non-donatable indices.
+// A caller of an older version passes ExecuteOptions of 80 bytes, without anything after the execute context.
 TEST_F(PjrtExecuteTest, OlderExecuteOptionsAndTheVeto) {
   PJRT_LoadedExecutable* executable = Compile(kScaleAndAdd);
   PJRT_Buffer* x = FromHost(client_, {1, 2, 3, 4}, {4});
@@ -120,6 +120,7 @@ TEST_F(PjrtExecuteTest, OlderExecuteOptionsAndTheVeto) {
   options.context = nullptr;
   options.non_donatable_input_indices = veto;
   options.num_non_donatable_input_indices = 1;
+  options.context = nullptr;
   for (int i = 0; i < 2; ++i) {
     Call call = Run(executable, {x, x}, 2, &options);
     ASSERT_TRUE(call.failure.ok()) << call.failure.message;
@@ -250,7 +251,8 @@ int64_t number_type = 0;
 XLA_FFI_Error* AddNumber(XLA_FFI_CallFrame* frame) {
   if (frame->extension_start != nullptr) return nullptr;
   XLA_FFI_TypeId id = {number_type};
-  XLA_FFI_ExecutionContext_Get_Args get = {XLA_FFI_ExecutionContext_Get_Args_STRUCT_SIZE, nullptr, frame->ctx, &id, nullptr};
+  XLA_FFI_ExecutionContext_Get_Args get = {XLA_FFI_ExecutionContext_Get_Args_STRUCT_SIZE, nullptr, frame->ctx, &id,
+                                           nullptr};
   if (XLA_FFI_Error* error = frame->api->XLA_FFI_ExecutionContext_Get(&get)) return error;
   const auto* x = static_cast<const float*>(static_cast<const XLA_FFI_Buffer*>(frame->args.args[0])->data);
   auto* y = static_cast<float*>(static_cast<const XLA_FFI_Buffer*>(frame->rets.rets[0])->data);

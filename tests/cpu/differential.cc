@@ -12,7 +12,7 @@
 #include "src/frontend/hlo_text/parser.h"
 #include "src/hlo/evaluator.h"
 #include "src/tools/compare_literals.h"
-#include "src/tools/physical_copy.h"
+#include "src/hlo/physical_copy.h"
 
 namespace kiln::testing {
 namespace {
@@ -235,7 +235,7 @@ absl::StatusOr<std::vector<Literal>> CompiledProgram::Run(const std::vector<Lite
     const int64_t width = std::max(hlo::ByteWidth(parameters[i].element_type()), 1);
     const int64_t misalignment = donated[i] ? 0 : random->In(0, 3) * width;
     memory.emplace_back(parameters[i].byte_count(), misalignment, guard, fill);
-    if (parameters[i].IsArray()) tools::ToPhysical(arguments[i], parameters[i], memory.back().data());
+    if (parameters[i].IsArray()) hlo::ToPhysical(arguments[i], parameters[i], memory.back().data());
     argument_pointers.push_back(memory.back().data());
   }
   std::vector<void*> result_pointers;
@@ -261,13 +261,13 @@ absl::StatusOr<std::vector<Literal>> CompiledProgram::Run(const std::vector<Lite
   }
   for (size_t i = 0; i < parameters.size(); ++i) {
     if (donated[i] || !parameters[i].IsArray()) continue;
-    if (!(tools::FromPhysical(argument_pointers[i], parameters[i]) == arguments[i])) {
+    if (!(hlo::FromPhysical(argument_pointers[i], parameters[i]) == arguments[i])) {
       return Internal("the program changed its argument leaf ", i);
     }
   }
   std::vector<Literal> results;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    results.push_back(outputs[i].IsArray() ? tools::FromPhysical(result_pointers[i], outputs[i]) : Literal(outputs[i]));
+    results.push_back(outputs[i].IsArray() ? hlo::FromPhysical(result_pointers[i], outputs[i]) : Literal(outputs[i]));
   }
   return results;
 }

@@ -25,3 +25,5 @@ def tool(name, command):
 tool("kiln", os.path.join(repository, "build", "kiln"))
 tool("FileCheck", os.path.join(llvm, "FileCheck") + " --dump-input-context=20")
 tool("not", os.path.join(llvm, "not"))
+tool("split-file", os.path.join(llvm, "split-file"))
+tool("count", os.path.join(llvm, "count"))

@@ -42,6 +42,8 @@ CASES = [
     Case("any_all", lambda x: (x.any(0), x.all(1)), booleans((6, 5))),
     Case("bitwise_reductions", lambda x: [lax.reduce(x, np.int32(i), f, (0,)) for f, i in [(lax.bitwise_and, -1), (lax.bitwise_or, 0), (lax.bitwise_xor, 0)]], integers((9, 4))),
     Case("argmax_argmin", lambda x: (x.argmax(), x.argmin(1), x.argmax(0)), normal(12, 23)),
+    # The first of several NaNs, whatever the lanes that found them.
+    Case("argmax_of_nans", lambda x: (x.argmax(1), x.argmin(1)), values(np.where(np.arange(4 * 67).reshape(4, 67) % 7 == 5, np.nan, 1).astype(np.float32))),
     Case("argmax_of_ties", lambda x: (x.argmax(1), x.argmin(1)), TIES),
     Case("mean_var_std", lambda x: (x.mean(0), x.var(1), x.std()), normal(20, 30)),
     Case("median_quantile", lambda x: (jnp.median(x, axis=1), jnp.quantile(x, 0.3, axis=0)), normal(9, 11)),

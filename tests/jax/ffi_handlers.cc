@@ -47,9 +47,26 @@ ffi::Error Attributes(ffi::ResultBuffer<ffi::F64> out, bool flag, int8_t s8, int
   }
   double count = 0;
   for (int8_t value : bytes) count += value;
-  const double values[] = {flag ? 1.0 : 0.0, double(s8), double(s16), double(s32), double(s64), double(u8), double(u16),
-                           double(u32), double(u64), f32, f64, double(text.size()), double(text[0]),
-                           double(Sum(ints)), Sum(floats), Sum(doubles), count, double(*inner), double(name->size()), *x};
+  const double values[] = {flag ? 1.0 : 0.0,
+                           double(s8),
+                           double(s16),
+                           double(s32),
+                           double(s64),
+                           double(u8),
+                           double(u16),
+                           double(u32),
+                           double(u64),
+                           f32,
+                           f64,
+                           double(text.size()),
+                           double(text[0]),
+                           double(Sum(ints)),
+                           Sum(floats),
+                           Sum(doubles),
+                           count,
+                           double(*inner),
+                           double(name->size()),
+                           *x};
   if (out->element_count() != sizeof(values) / sizeof(double)) return ffi::Error::Internal("wrong size");
   std::memcpy(out->typed_data(), values, sizeof(values));
   return ffi::Error::Success();
@@ -177,17 +194,39 @@ ffi::Error Complexes(ffi::Buffer<ffi::C64> x, ffi::ResultBuffer<ffi::C64> y) {
   return ffi::Error::Success();
 }
 
+// Memory as it is.
+ffi::Error ToBytes(ffi::AnyBuffer x, ffi::ResultBuffer<ffi::U8> y) {
+  std::memcpy(y->typed_data(), x.untyped_data(), y->element_count());
+  return ffi::Error::Success();
+}
+ffi::Error FromBytes(ffi::Buffer<ffi::U8> x, ffi::Result<ffi::AnyBuffer> y) {
+  std::memcpy(y->untyped_data(), x.typed_data(), x.element_count());
+  return ffi::Error::Success();
+}
+
 }  // namespace
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(scale, Scale, ffi::Ffi::Bind().Arg<F32>().Ret<F32>().Attr<float>("scale"));
-XLA_FFI_DEFINE_HANDLER_SYMBOL(
-    attributes, Attributes,
-    ffi::Ffi::Bind()
-        .Ret<ffi::Buffer<ffi::F64>>().Attr<bool>("flag").Attr<int8_t>("s8").Attr<int16_t>("s16").Attr<int32_t>("s32")
-        .Attr<int64_t>("s64").Attr<uint8_t>("u8").Attr<uint16_t>("u16").Attr<uint32_t>("u32").Attr<uint64_t>("u64")
-        .Attr<float>("f32").Attr<double>("f64").Attr<std::string_view>("text").Attr<ffi::Span<const int64_t>>("ints")
-        .Attr<ffi::Span<const float>>("floats").Attr<ffi::Span<const double>>("doubles")
-        .Attr<ffi::Span<const int8_t>>("bytes").Attr<ffi::Dictionary>("dictionary"));
+XLA_FFI_DEFINE_HANDLER_SYMBOL(attributes, Attributes,
+                              ffi::Ffi::Bind()
+                                  .Ret<ffi::Buffer<ffi::F64>>()
+                                  .Attr<bool>("flag")
+                                  .Attr<int8_t>("s8")
+                                  .Attr<int16_t>("s16")
+                                  .Attr<int32_t>("s32")
+                                  .Attr<int64_t>("s64")
+                                  .Attr<uint8_t>("u8")
+                                  .Attr<uint16_t>("u16")
+                                  .Attr<uint32_t>("u32")
+                                  .Attr<uint64_t>("u64")
+                                  .Attr<float>("f32")
+                                  .Attr<double>("f64")
+                                  .Attr<std::string_view>("text")
+                                  .Attr<ffi::Span<const int64_t>>("ints")
+                                  .Attr<ffi::Span<const float>>("floats")
+                                  .Attr<ffi::Span<const double>>("doubles")
+                                  .Attr<ffi::Span<const int8_t>>("bytes")
+                                  .Attr<ffi::Dictionary>("dictionary"));
 XLA_FFI_DEFINE_HANDLER_SYMBOL(describe, Describe, ffi::Ffi::Bind().RemainingArgs().Ret<ffi::Buffer<ffi::S32>>());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(fill_all, FillAll, ffi::Ffi::Bind().RemainingRets());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(raw, Raw, ffi::Ffi::Bind().Arg<F32>().Ret<F32>());
@@ -199,22 +238,39 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(state_instantiate, Instantiate,
                               ffi::Ffi::Bind<ffi::ExecutionStage::kInstantiate>().Attr<int64_t>("start"));
 XLA_FFI_DEFINE_HANDLER_SYMBOL(
     state_prepare, [](Counter* state, F32 x, F32Result, int64_t) { return Prepare(state, x); },
-    ffi::Ffi::Bind<ffi::ExecutionStage::kPrepare>().Ctx<ffi::State<Counter>>().Arg<F32>().Ret<F32>().Attr<int64_t>("start"));
+    ffi::Ffi::Bind<ffi::ExecutionStage::kPrepare>().Ctx<ffi::State<Counter>>().Arg<F32>().Ret<F32>().Attr<int64_t>(
+        "start"));
 XLA_FFI_DEFINE_HANDLER_SYMBOL(
     state_initialize, [](Counter* state, F32, F32Result, int64_t) { return Initialize(state); },
-    ffi::Ffi::Bind<ffi::ExecutionStage::kInitialize>().Ctx<ffi::Prepared<Counter>>().Arg<F32>().Ret<F32>().Attr<int64_t>("start"));
+    ffi::Ffi::Bind<ffi::ExecutionStage::kInitialize>()
+        .Ctx<ffi::Prepared<Counter>>()
+        .Arg<F32>()
+        .Ret<F32>()
+        .Attr<int64_t>("start"));
 XLA_FFI_DEFINE_HANDLER_SYMBOL(
     state_execute,
     [](Counter* state, Counter* prepared, Counter* initialized, F32 x, F32Result y, int64_t) {
       return Execute(state, prepared, initialized, x, y);
     },
-    ffi::Ffi::Bind().Ctx<ffi::State<Counter>>().Ctx<ffi::Prepared<Counter>>().Ctx<ffi::Initialized<Counter>>()
-        .Arg<F32>().Ret<F32>().Attr<int64_t>("start"));
+    ffi::Ffi::Bind()
+        .Ctx<ffi::State<Counter>>()
+        .Ctx<ffi::Prepared<Counter>>()
+        .Ctx<ffi::Initialized<Counter>>()
+        .Arg<F32>()
+        .Ret<F32>()
+        .Attr<int64_t>("start"));
 XLA_FFI_DEFINE_HANDLER_SYMBOL(later, Later, ffi::Ffi::Bind().Ctx<ffi::ThreadPool>().Arg<F32>().Ret<F32>());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(contexts, Contexts,
-                              ffi::Ffi::Bind().Ctx<ffi::ScratchAllocator>().Ctx<ffi::ThreadPool>().Ctx<ffi::RunId>()
-                                  .Ctx<ffi::DeviceOrdinal>().Ret<ffi::Buffer<ffi::S64>>());
+                              ffi::Ffi::Bind()
+                                  .Ctx<ffi::ScratchAllocator>()
+                                  .Ctx<ffi::ThreadPool>()
+                                  .Ctx<ffi::RunId>()
+                                  .Ctx<ffi::DeviceOrdinal>()
+                                  .Ret<ffi::Buffer<ffi::S64>>());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(stream, Stream, ffi::Ffi::Bind().Ctx<ffi::PlatformStream<void*>>().Arg<F32>().Ret<F32>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(to_bytes, ToBytes, ffi::Ffi::Bind().Arg<ffi::AnyBuffer>().Ret<ffi::Buffer<ffi::U8>>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(from_bytes, FromBytes,
+                              ffi::Ffi::Bind().Arg<ffi::Buffer<ffi::U8>>().Ret<ffi::AnyBuffer>());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(complexes, Complexes,
                               ffi::Ffi::Bind().Arg<ffi::Buffer<ffi::C64>>().Ret<ffi::Buffer<ffi::C64>>());
 

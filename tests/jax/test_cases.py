@@ -5,6 +5,7 @@ import cases_elementwise
 import cases_indexing
 import cases_linear
 import cases_neural
+import cases_programs
 import cases_random
 import cases_reductions
 import cases_transforms
@@ -22,6 +23,7 @@ TABLES = [
     cases_transforms,
     cases_random,
     cases_neural,
+    cases_programs,
 ]
 CASES = {case.name: case for table in TABLES for case in table.CASES}
 

@@ -14,7 +14,7 @@ from conftest import PLATFORM
 from jax._src.interpreters import mlir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-HANDLERS = ("scale", "attributes", "describe", "fill_all", "raw", "in_place", "note", "note_token", "later", "contexts", "stream", "complexes")
+HANDLERS = ("scale", "attributes", "describe", "fill_all", "raw", "in_place", "note", "note_token", "later", "contexts", "stream", "complexes", "to_bytes", "from_bytes")
 ON_KILN = pytest.mark.skipif(PLATFORM == "cpu", reason="asks for what XLA:CPU does differently")
 
 
@@ -128,6 +128,15 @@ def test_any_number_of_arguments_and_results(library):
 def test_complex_numbers(library):
     z = (X + 1j * X.T.reshape(3, 4)).astype(np.complex64)
     np.testing.assert_array_equal(jax.jit(jax.ffi.ffi_call("complexes", like(z)))(z), z.conj())
+
+
+@pytest.mark.parametrize("dtype, packed", [("int4", [0xE1, 0x43, 0x85]), ("uint4", [0xE1, 0x43, 0x05])])
+def test_narrow_types_are_packed(library, dtype, packed):
+    x = jnp.array([1, -2, 3, 4, 5, -8] if dtype == "int4" else [1, 14, 3, 4, 5], dtype)
+    f = jax.jit(lambda x: jax.ffi.ffi_call("to_bytes", jax.ShapeDtypeStruct((3,), np.uint8))(x + jnp.array(0, dtype)))
+    np.testing.assert_array_equal(f(x), packed)
+    g = jax.jit(lambda b: jax.ffi.ffi_call("from_bytes", like(x))(b))
+    np.testing.assert_array_equal(np.asarray(g(np.uint8(packed))).astype(int), np.asarray(x).astype(int))
 
 
 def test_layouts(library):

@@ -102,7 +102,8 @@ SQUARE = {
 UNBATCHED = {"lu", "funm", "rsf2csf", "roots", "polyfit", "tensorinv", "tensorsolve", "eigh_tridiagonal", "schur", "schur_complex", "sqrtm",
              "polar_svd", "solve_sylvester", "schur_lax"}  # fmt: skip
 # Made of functions that are tested themselves.
-COMPOSED = {"cholesky_upper", "cond", "expm", "funm", "matrix_power", "norm_1", "norm_fro", "norm_inf", "norm_minus_2", "pinv_hermitian",
+COMPOSED = {"cho_solve", "cholesky_upper", "cond", "eigh_tridiagonal", "expm", "funm", "norm_2", "sqrtm", "tensorinv",
+            "matrix_power", "norm_1", "norm_fro", "norm_inf", "norm_minus_2", "pinv_hermitian",
             "polyfit", "qr_r", "rsf2csf", "slogdet", "svd_values", "tensorsolve", "vector_norms"}  # fmt: skip
 REAL_ONLY = {"eigh_tridiagonal"}
 # Iterations whose end depends on the last bits, and products of powers.

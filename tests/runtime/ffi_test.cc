@@ -60,7 +60,8 @@ std::string Elements(XLA_FFI_DataType type, const void* data, size_t size) {
 std::string Text(const XLA_FFI_Attrs& attributes) {
   std::string text;
   for (int64_t i = 0; i < attributes.size; ++i) {
-    absl::StrAppend(&text, i == 0 ? "" : " ", absl::string_view(attributes.names[i]->ptr, attributes.names[i]->len), "=");
+    absl::StrAppend(&text, i == 0 ? "" : " ", absl::string_view(attributes.names[i]->ptr, attributes.names[i]->len),
+                    "=");
     const void* value = attributes.attrs[i];
     if (attributes.types[i] == XLA_FFI_AttrType_DICTIONARY) {
       absl::StrAppend(&text, "{", Text(*static_cast<const XLA_FFI_Attrs*>(value)), "}");
@@ -84,8 +85,10 @@ TEST(Attributes, EveryKind) {
       {"{}", ""},
       {"{b = 1 : i32, a = -2 : i8}", "a=2:-2 b=4:1"},
       {"{a = 7}", "a=5:7"},
-      {"{a = 18446744073709551615 : ui64, b = -9223372036854775808 : i64}", "a=9:18446744073709551615 b=5:-9223372036854775808"},
-      {"{a = 1.5 : f32, b = 1e-1, c = 1.000000e+00 : bf16, d = 0x7FC00000 : f32}", "a=11:1.5 b=12:0.1 c=16:16256 d=11:nan"},
+      {"{a = 18446744073709551615 : ui64, b = -9223372036854775808 : i64}",
+       "a=9:18446744073709551615 b=5:-9223372036854775808"},
+      {"{a = 1.5 : f32, b = 1e-1, c = 1.000000e+00 : bf16, d = 0x7FC00000 : f32}",
+       "a=11:1.5 b=12:0.1 c=16:16256 d=11:nan"},
       {"{a = true, b = false}", "a=1:1 b=1:0"},
       {R"({a = "x\"\\\0A", "b c" = ""})", "a='x\"\\\n' b c=''"},
       {"{a = array<i64: 1, 2>, b = array<f32>, c = array<i1: true, false>, d = array<i32: -1>}",
@@ -144,7 +147,8 @@ TEST(Attributes, RefusesWhatIsNoDictionary) {
   // No cut of a valid text is accepted or does harm.
   const std::string whole = R"({a = dense<"0x00">: tensor<1xi8>, b = array<f32: 1.0>, c = {d = "e\0A"}, f = 1 : i8})";
   ASSERT_TRUE(Attributes::Parse(whole).ok());
-  for (size_t size = 1; size < whole.size(); ++size) EXPECT_FALSE(Attributes::Parse(whole.substr(0, size)).ok()) << size;
+  for (size_t size = 1; size < whole.size(); ++size)
+    EXPECT_FALSE(Attributes::Parse(whole.substr(0, size)).ok()) << size;
 }
 
 XLA_FFI_Error* Nothing(XLA_FFI_CallFrame*) { return nullptr; }
@@ -238,7 +242,8 @@ int64_t user_type;
 XLA_FFI_Error* AddUserData(XLA_FFI_CallFrame* frame) {
   if (frame->extension_start != nullptr) return nullptr;
   XLA_FFI_TypeId id = {user_type};
-  XLA_FFI_ExecutionContext_Get_Args get = {XLA_FFI_ExecutionContext_Get_Args_STRUCT_SIZE, nullptr, frame->ctx, &id, nullptr};
+  XLA_FFI_ExecutionContext_Get_Args get = {XLA_FFI_ExecutionContext_Get_Args_STRUCT_SIZE, nullptr, frame->ctx, &id,
+                                           nullptr};
   if (XLA_FFI_Error* error = frame->api->XLA_FFI_ExecutionContext_Get(&get)) return error;
   const auto* x = static_cast<const XLA_FFI_Buffer*>(frame->args.args[0]);
   const auto* y = static_cast<const XLA_FFI_Buffer*>(frame->rets.rets[0]);
@@ -261,9 +266,9 @@ class ProgramTest : public ::testing::Test {
     KILN_ASSIGN_OR_RETURN(RefPtr<LoadedExecutable> executable, Compile(text));
     const std::vector<float> values = {1, 2, 3, 4};
     KILN_ASSIGN_OR_RETURN(RefPtr<const BufferType> type, BufferType::Create(hlo::PrimitiveType::kF32, {4}));
-    KILN_ASSIGN_OR_RETURN(RefPtr<Buffer> input,
-                          client_->BufferFromHost(values.data(), type, nullptr, HostBufferSemantics::kImmutableOnlyDuringCall,
-                                                  client_->device(0)->default_memory(), nullptr));
+    KILN_ASSIGN_OR_RETURN(RefPtr<Buffer> input, client_->BufferFromHost(values.data(), type, nullptr,
+                                                                        HostBufferSemantics::kImmutableOnlyDuringCall,
+                                                                        client_->device(0)->default_memory(), nullptr));
     Buffer* argument = input.get();
     Buffer* output = nullptr;
     KILN_RETURN_IF_ERROR(executable->Execute({&argument, 1}, {.user_data = data}, &output, nullptr));
@@ -290,24 +295,29 @@ TEST_F(ProgramTest, UserData) {
   auto data = std::make_shared<UserData>();
   ASSERT_TRUE(data->Add(user_type, &number).ok());
   EXPECT_THAT(*Run(kUserDataProgram, data), ::testing::ElementsAre(11, 12, 13, 14));
-  EXPECT_THAT(std::string(Run(kUserDataProgram).status().message()), HasSubstr("custom-call c: custom call 'ffi_test.user_data': the execution has no user data"));
+  EXPECT_THAT(std::string(Run(kUserDataProgram).status().message()),
+              HasSubstr("custom-call c: custom call 'ffi_test.user_data': the execution has no user data"));
 }
 
 TEST_F(ProgramTest, RefusesWithTheNameOfTheOp) {
   ASSERT_TRUE(RegisterHandler("ffi_test.nothing", "host", {.execute = Nothing}, 0).ok());
   const auto program = [](absl::string_view call) {
-    return absl::StrCat("HloModule m\nENTRY e {\n  p = f32[4] parameter(0)\n  t = (f32[4]) tuple(p)\n  ROOT c = f32[4] custom-call(",
-                        call, "\n}");
+    return absl::StrCat(
+        "HloModule m\nENTRY e {\n  p = f32[4] parameter(0)\n  t = (f32[4]) tuple(p)\n  ROOT c = f32[4] custom-call(",
+        call, "\n}");
   };
   const std::pair<std::string, std::string> kCases[] = {
-      {R"(p), custom_call_target="ffi_test.unknown", api_version=API_VERSION_TYPED_FFI, metadata={source_file="a.py" source_line=3})",
+      {R"(p), custom_call_target="ffi_test.unknown", api_version=API_VERSION_TYPED_FFI, )"
+       R"(metadata={source_file="a.py" source_line=3})",
        "custom-call c (a.py:3): no handler is known for the custom call target 'ffi_test.unknown'"},
       {R"(p), custom_call_target="ffi_test.nothing")", "registered for typed calls alone"},
       {R"(p), custom_call_target="ffi_test.nothing", api_version=API_VERSION_TYPED_FFI, backend_config="{a = }")",
        "custom-call c: the attribute dictionary has '}' at character 5"},
-      {R"(t), custom_call_target="ffi_test.nothing", api_version=API_VERSION_TYPED_FFI, output_to_operand_aliasing={{}: (0, {})})",
+      {R"(t), custom_call_target="ffi_test.nothing", api_version=API_VERSION_TYPED_FFI, )"
+       R"(output_to_operand_aliasing={{}: (0, {})})",
        "an alias of tuples"},
-      {R"(p), custom_call_target="ffi_test.nothing", api_version=API_VERSION_TYPED_FFI, output_to_operand_aliasing={{}: (3, {})})",
+      {R"(p), custom_call_target="ffi_test.nothing", api_version=API_VERSION_TYPED_FFI, )"
+       R"(output_to_operand_aliasing={{}: (3, {})})",
        "alias names operand 3 of 1"},
   };
   for (const auto& [call, expected] : kCases) {

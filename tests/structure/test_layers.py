@@ -12,11 +12,12 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 ROOMS = ["base", "hlo", "analysis", "passes", "kernel", "cpu", "gpu", "runtime", "frontend", "tools"]
 # Rooms on one level know nothing of each other.
 APART = {("cpu", "gpu"), ("gpu", "cpu")}
-# Inside frontend: readers make an op tree or a module, and stablehlo turns the op tree into a module.
+# Inside frontend: readers make an op tree or a module, and stablehlo turns the op tree into a module. The lexer of HLO
+# text serves MLIR text, and its replica groups those of protos.
 FRONTEND_PARTS = {
     "hlo_text": set(),
-    "hlo_proto": set(),
-    "mlir": set(),
+    "hlo_proto": {"hlo_text"},
+    "mlir": {"hlo_text"},
     "stablehlo": {"mlir"},
     "shardy": {"mlir", "stablehlo"},
 }
@@ -25,7 +26,8 @@ MOST_LINES = 800
 STANDALONE_HEADERS = re.compile(r"c_api/(pjrt_c_api\.h|kiln\.h|pjrt/.*)")
 TOP_LEVEL = {
     "CMakeLists.txt", "CMakePresets.json", "Makefile", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "ROADMAP.md",
-    "LICENSE", "requirements.txt", "cmake", "include", "src", "plugin", "c_api", "examples", "tests", "benchmarks", "scripts",
+    "LICENSE", "requirements.txt", "cmake", "include", "src", "plugin", "c_api", "examples", "tests", "benchmarks", "docs",
+    "scripts",
 }  # fmt: skip
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)

@@ -34,12 +34,6 @@ WireWriter PrecisionProto(const std::vector<hlo::Precision>& precisions, hlo::Do
   return proto;
 }
 
-// How a comparison orders its operands when the program leaves that to their type.
-hlo::ComparisonType DefaultComparison(hlo::PrimitiveType type) {
-  if (hlo::IsFloating(type) || hlo::IsComplex(type)) return hlo::ComparisonType::kFloat;
-  return hlo::IsSignedIntegral(type) ? hlo::ComparisonType::kSigned : hlo::ComparisonType::kUnsigned;
-}
-
 // One overload per family; fields and their numbers are those of HloInstructionProto.
 class Appender {
  public:
@@ -253,6 +247,11 @@ class Appender {
 };
 
 }  // namespace
+
+hlo::ComparisonType DefaultComparison(hlo::PrimitiveType type) {
+  if (hlo::IsFloating(type) || hlo::IsComplex(type)) return hlo::ComparisonType::kFloat;
+  return hlo::IsSignedIntegral(type) ? hlo::ComparisonType::kSigned : hlo::ComparisonType::kUnsigned;
+}
 
 void AppendAttributes(const hlo::Instruction& instruction, WireWriter* proto) {
   std::visit(Appender(instruction, proto), instruction.attributes());

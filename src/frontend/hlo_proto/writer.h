@@ -20,6 +20,8 @@ std::string WriteModuleWithConfig(const hlo::Module& module);
 // The parts, each as the message of its name.
 WireWriter ShapeProto(const hlo::Shape& shape);
 WireWriter LiteralProto(const hlo::Literal& literal);
+// How a comparison orders operands of a type when the program leaves that open.
+hlo::ComparisonType DefaultComparison(hlo::PrimitiveType type);
 // Appends the fields of HloInstructionProto that the attributes of `instruction` fill.
 void AppendAttributes(const hlo::Instruction& instruction, WireWriter* proto);
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "src/base/call_order.h"
 #include "src/frontend/hlo_text/attribute_builder.h"
 #include "src/hlo/shape_inference.h"
 
@@ -68,41 +69,23 @@ class ModuleBuilder {
 
   // Indices of all computations such that callees stand before callers; a cycle is an error.
   absl::StatusOr<std::vector<size_t>> CalleesFirst() const {
-    std::vector<std::vector<std::pair<size_t, size_t>>> callees(parsed_.computations.size());
+    std::vector<std::vector<size_t>> callees(parsed_.computations.size()), offsets(callees.size());
     for (size_t i = 0; i < callees.size(); ++i) {
       for (const ParsedInstruction& instruction : parsed_.computations[i].instructions) {
         const Opcode opcode = instruction.wrapped.value_or(instruction.opcode);
         KILN_ASSIGN_OR_RETURN(auto references, CalledComputations(lexer_, instruction, opcode));
         for (const NameReference& reference : references) {
           KILN_ASSIGN_OR_RETURN(size_t callee, FindComputation(reference));
-          callees[i].emplace_back(callee, reference.offset);
+          callees[i].push_back(callee);
+          offsets[i].push_back(reference.offset);
         }
       }
     }
-    enum class Mark : uint8_t { kNew, kOpen, kDone };
-    std::vector<Mark> marks(callees.size(), Mark::kNew);
-    std::vector<size_t> order;
-    std::vector<std::pair<size_t, size_t>> stack;  // computation, next callee
-    for (size_t start = 0; start < callees.size(); ++start) {
-      if (marks[start] != Mark::kNew) continue;
-      marks[start] = Mark::kOpen;
-      stack.emplace_back(start, 0);
-      while (!stack.empty()) {
-        auto& [computation, next] = stack.back();
-        if (next == callees[computation].size()) {
-          marks[computation] = Mark::kDone;
-          order.push_back(computation);
-          stack.pop_back();
-          continue;
-        }
-        const auto [callee, offset] = callees[computation][next++];
-        if (marks[callee] == Mark::kOpen) return lexer_.Error(offset, "computations call each other in a cycle");
-        if (marks[callee] == Mark::kDone) continue;
-        marks[callee] = Mark::kOpen;
-        stack.emplace_back(callee, 0);
-      }
+    CallOrder calls = kiln::CalleesFirst(callees);
+    if (calls.cycle) {
+      return lexer_.Error(offsets[calls.caller][calls.call], "computations call each other in a cycle");
     }
-    return order;
+    return std::move(calls.order);
   }
 
   absl::Status BuildComputation(size_t index) {

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "src/base/status.h"
+#include "src/frontend/mlir/dense.h"
 #include "src/frontend/mlir/entry_table.h"
 
 namespace kiln::mlir {
@@ -49,36 +50,21 @@ AttributeRef ReadFileRange(EntryReader& reader) {
 }
 
 AttributeRef ReadCallSite(EntryReader& reader) {
-  Location callee = ReadLocation(reader);
-  const Location caller = ReadLocation(reader);
-  if (callee.function.empty()) callee.function = std::exchange(callee.name, {});
-  if (!callee.known()) callee = caller;
-  return MakeLocation(reader, callee);
+  const Location callee = ReadLocation(reader);
+  return MakeLocation(reader, CallSiteLocation(callee, ReadLocation(reader)));
 }
 
 AttributeRef ReadFused(EntryReader& reader, bool has_metadata) {
   Location fused;
   const uint64_t count = reader.Count();
-  for (uint64_t i = 0; i < count && reader.ok(); ++i) {
-    const Location part = ReadLocation(reader);
-    if (!fused.known()) fused = part;
-    if (fused.file.empty() && !part.file.empty()) {
-      const absl::string_view name = fused.name;
-      fused = part;
-      fused.name = name;
-    }
-  }
+  for (uint64_t i = 0; i < count && reader.ok(); ++i) FuseLocation(fused, ReadLocation(reader));
   if (has_metadata) reader.Attribute();
   return MakeLocation(reader, fused);
 }
 
 AttributeRef ReadNamed(EntryReader& reader) {
   const absl::string_view name = reader.StringAttributeValue();
-  Location location = ReadLocation(reader);
-  // A name inside a name is the function of the frame.
-  if (location.function.empty()) location.function = location.name;
-  location.name = name;
-  return MakeLocation(reader, location);
+  return MakeLocation(reader, NamedLocation(name, ReadLocation(reader)));
 }
 
 AttributeRef ReadSymbol(EntryReader& reader, bool nested) {
@@ -207,51 +193,10 @@ AttributeRef ReadDictionary(EntryReader& reader) {
 
 AttributeRef MakeDense(EntryReader& reader, TypeRef type, absl::string_view data) {
   if (!reader.ok()) return nullptr;
-  const std::vector<int64_t>* dims = nullptr;
-  TypeRef element = nullptr;
-  if (const TensorType* tensor = type->As<TensorType>(); tensor != nullptr && tensor->ranked) {
-    dims = &tensor->dims;
-    element = tensor->element;
-  } else if (const VectorType* vector = type->As<VectorType>()) {
-    dims = &vector->dims;
-    element = vector->element;
-  }
-  const std::optional<int64_t> count = dims != nullptr ? ElementCount(*dims) : std::nullopt;
-  const int64_t bytes = element != nullptr ? ElementByteSize(*element) : 0;
-  if (!count.has_value() || bytes <= 0) {
-    reader.Fail("dense elements need a static shape and an integer, float or complex element type");
-    return nullptr;
-  }
-  DenseAttribute dense;
-  dense.type = type;
-  const uint64_t size = data.size();
-  const uint64_t elements = static_cast<uint64_t>(*count);
-  if (element->IsInteger(1)) {
-    // Bit-packed, or one byte per element from old writers; a splat is one byte.
-    if (elements != 0 && size == 1 && (elements == 1 || elements > 8 || data[0] == '\xff' || data[0] == '\0')) {
-      dense.splat = true;
-      dense.data = (static_cast<uint8_t>(data[0]) & 1) != 0 ? absl::string_view("\1", 1) : absl::string_view("\0", 1);
-    } else if (size == elements / 8 + (elements % 8 != 0)) {
-      std::string unpacked(elements, '\0');
-      for (uint64_t i = 0; i < elements; ++i) unpacked[i] = static_cast<uint8_t>(data[i / 8]) >> (i % 8) & 1;
-      dense.data = reader.context().Keep(std::move(unpacked));
-    } else if (size == elements) {
-      std::string normalized(data);
-      for (char& value : normalized) value = value != 0;
-      dense.data = reader.context().Keep(std::move(normalized));
-    } else {
-      reader.Fail(absl::StrCat(elements, " booleans in ", size, " bytes"));
-      return nullptr;
-    }
-    return reader.context().MakeAttribute(std::move(dense));
-  }
-  dense.splat = elements != 0 && size == static_cast<uint64_t>(bytes);
-  if (!dense.splat && (size % bytes != 0 || size / bytes != elements)) {
-    reader.Fail(absl::StrCat(elements, " elements of ", bytes, " bytes in ", size, " bytes"));
-    return nullptr;
-  }
-  dense.data = data;
-  return reader.context().MakeAttribute(std::move(dense));
+  absl::StatusOr<AttributeRef> dense = DenseFromBytes(reader.context(), type, data);
+  if (dense.ok()) return *dense;
+  reader.Fail(std::string(dense.status().message()));
+  return nullptr;
 }
 
 AttributeRef ReadBuiltinAttribute(EntryReader& reader) {

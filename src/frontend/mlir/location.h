@@ -24,6 +24,12 @@ struct Location {
   bool known() const { return !name.empty() || !file.empty(); }
 };
 
+// Locations made of others, reduced as said above.
+Location CallSiteLocation(Location callee, const Location& caller);
+Location NamedLocation(absl::string_view name, Location child);
+// Adds one more part to a fused location.
+void FuseLocation(Location& fused, const Location& part);
+
 // `"jit(f)/add" at f.py:3:4`, shorter where parts are unknown, `unknown location` where all are.
 std::string ToString(const Location& location);
 

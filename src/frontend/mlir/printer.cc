@@ -8,8 +8,11 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "src/frontend/mlir/structured_attributes.h"
 
 namespace kiln::mlir {
 namespace {
@@ -42,6 +45,80 @@ std::string FloatText(FloatKind kind, uint64_t bits) {
     return absl::StrCat("0x", absl::AsciiStrToUpper(absl::StrFormat("%0*x", (FloatWidth(kind) + 3) / 4, bits)));
   }
   return RealText(*value, kind == FloatKind::kF64 ? 17 : 9);
+}
+
+// Sharding attributes, as text_sdy.cc reads them.
+std::string AxisText(const Attribute& axis) {
+  const auto* fields = axis.As<StructAttribute>();
+  if (fields == nullptr) return Quote(AsString(&axis).value_or(""));
+  std::string text = Quote(AsString(Find(fields->fields, "name")).value_or(""));
+  const AttributeRef info = Find(fields->fields, "sub_axis_info");
+  if (const auto* sub = info != nullptr ? info->As<StructAttribute>() : nullptr) {
+    absl::StrAppend(&text, ":(", AsInteger(Find(sub->fields, "pre_size")).value_or(1), ")",
+                    AsInteger(Find(sub->fields, "size")).value_or(1));
+  }
+  return text;
+}
+
+std::vector<std::string> AxisTexts(AttributeRef list) {
+  std::vector<std::string> texts;
+  const auto* axes = list != nullptr ? list->As<ArrayAttribute>() : nullptr;
+  for (size_t i = 0; axes != nullptr && i < axes->elements.size(); ++i) texts.push_back(AxisText(*axes->elements[i]));
+  return texts;
+}
+
+std::string SdyBody(const StructAttribute& structure) {
+  const auto field = [&](absl::string_view name) { return Find(structure.fields, name); };
+  const auto list = [](AttributeRef attribute) {
+    const auto* array = attribute != nullptr ? attribute->As<ArrayAttribute>() : nullptr;
+    return array != nullptr ? array->elements : std::vector<AttributeRef>();
+  };
+  std::vector<std::string> parts;
+  if (structure.name == "sdy.manual_axes") {
+    return absl::StrCat("{", absl::StrJoin(AxisTexts(field("value")), ", "), "}");
+  }
+  if (structure.name == "sdy.mesh") {
+    for (AttributeRef axis : list(field("axes"))) {
+      const auto* fields = axis->As<StructAttribute>();
+      if (fields == nullptr) continue;
+      parts.push_back(absl::StrCat(Quote(AsString(Find(fields->fields, "name")).value_or("")), "=",
+                                   AsInteger(Find(fields->fields, "size")).value_or(1)));
+    }
+    const auto ids = AsIntegers(field("device_ids")).value_or(std::vector<int64_t>());
+    return absl::StrCat("<[", absl::StrJoin(parts, ", "), "]",
+                        ids.empty() ? "" : absl::StrCat(", device_ids=[", absl::StrJoin(ids, ", "), "]"), ">");
+  }
+  if (structure.name == "sdy.sharding_per_value") {
+    for (AttributeRef sharding : list(field("shardings"))) {
+      if (const auto* fields = sharding->As<StructAttribute>()) parts.push_back(SdyBody(*fields));
+    }
+    return absl::StrCat("<[", absl::StrJoin(parts, ", "), "]>");
+  }
+  for (AttributeRef dimension : list(field("dim_shardings"))) {
+    const auto* fields = dimension->As<StructAttribute>();
+    if (fields == nullptr) continue;
+    std::vector<std::string> axes = AxisTexts(Find(fields->fields, "axes"));
+    if (AsBool(Find(fields->fields, "is_closed")) == false) axes.push_back("?");
+    const auto priority = AsInteger(Find(fields->fields, "priority"));
+    parts.push_back(
+        absl::StrCat("{", absl::StrJoin(axes, ", "), "}", priority.has_value() ? absl::StrCat("p", *priority) : ""));
+  }
+  const AttributeRef mesh = field("mesh_or_ref");
+  const auto* inline_mesh = mesh != nullptr ? mesh->As<StructAttribute>() : nullptr;
+  std::string text =
+      absl::StrCat("<", inline_mesh != nullptr ? "mesh" : "@",
+                   inline_mesh != nullptr ? SdyBody(*inline_mesh) : std::string(AsString(mesh).value_or("")), ", [",
+                   absl::StrJoin(parts, ", "), "]");
+  for (absl::string_view name : {"replicated", "unreduced"}) {
+    const std::vector<std::string> axes = AxisTexts(field(absl::StrCat(name, "_axes")));
+    if (!axes.empty()) absl::StrAppend(&text, ", ", name, "={", absl::StrJoin(axes, ", "), "}");
+  }
+  return text + ">";
+}
+
+std::string SdyText(const StructAttribute& structure) {
+  if (structure.name == "sdy.manual_axes") return absl::StrCat("#sdy<manual_axes", SdyBody(structure), ">");
+  return absl::StrCat("#", structure.name, SdyBody(structure));
 }
 
 class Printer {
@@ -85,6 +162,9 @@ class Printer {
   void PrintRegion(const Region& region, int indent);
   void PrintQuantized(const QuantizedType& type);
   void PrintTensor(const TensorType& tensor);
+  void PrintLocation(const Location& location);
+  void PrintField(const Attribute& value);
+  void PrintStandardStruct(const StructAttribute& structure);
   const std::string& Name(const Value* value);
 
   const PrintOptions& options_;
@@ -116,8 +196,9 @@ void Printer::PrintTensor(const TensorType& tensor) {
 }
 
 void Printer::PrintQuantized(const QuantizedType& type) {
-  Append("!quant.uniform<");
-  PrintType(*type.storage);
+  // Whether the storage is signed is not said by its type.
+  const IntegerType* storage = type.storage->As<IntegerType>();
+  Append("!quant.uniform<", type.is_signed ? "i" : "u", storage != nullptr ? storage->width : 0);
   Append("<", type.storage_min, ":", type.storage_max, ">:");
   PrintType(*type.expressed);
   if (type.axis >= 0) Append(":", type.axis);
@@ -261,7 +342,7 @@ void Printer::PrintAttribute(const Attribute& attribute) {
   if (const auto* choice = attribute.As<EnumAttribute>()) {
     return Append("#stablehlo<", choice->name, " ", choice->value, ">");
   }
-  if (const auto* location = attribute.As<LocationAttribute>()) return Append("loc(", ToString(*location->value), ")");
+  if (const auto* location = attribute.As<LocationAttribute>()) return PrintLocation(*location->value);
   if (const auto* integer = attribute.As<IntegerAttribute>()) {
     const auto* type = integer->type->As<IntegerType>();
     if (!integer->words.empty()) {
@@ -315,6 +396,7 @@ void Printer::PrintAttribute(const Attribute& attribute) {
     return PrintType(*sparse->type);
   }
   if (const auto* structure = attribute.As<StructAttribute>()) {
+    if (options_.standard) return PrintStandardStruct(*structure);
     Append("#", structure->name, "<");
     Join(structure->fields, [this](const NamedAttribute& field) {
       Append(field.name, " = ");
@@ -331,6 +413,65 @@ const std::string& Printer::Name(const Value* value) {
         value->operation == nullptr ? absl::StrCat("%arg", next_argument_++) : absl::StrCat("%", next_result_++);
   }
   return entry->second;
+}
+
+void Printer::PrintLocation(const Location& location) {
+  if (!options_.standard) return Append("loc(", ToString(location), ")");
+  if (!location.known()) return Append("loc(unknown)");
+  const std::string place =
+      location.file.empty() ? "" : absl::StrCat(Quote(location.file), ":", location.line, ":", location.column);
+  if (location.name.empty()) return Append("loc(", place, ")");
+  Append("loc(", Quote(location.name), place.empty() ? "" : absl::StrCat("(", place, ")"), ")");
+}
+
+// Numbers without types and lists in brackets: the definition of the attribute knows their types.
+void Printer::PrintField(const Attribute& value) {
+  if (const auto integers = AsIntegers(&value); integers.has_value()) {
+    Append("[", absl::StrJoin(*integers, ", "), "]");
+  } else if (const auto* integer = value.As<IntegerAttribute>()) {
+    Append(static_cast<int64_t>(integer->value));
+  } else if (const auto* real = value.As<FloatAttribute>()) {
+    Append(FloatText(real->type->As<FloatType>()->kind, real->bits));
+  } else if (const auto* word = value.As<EnumAttribute>()) {
+    Append("#stablehlo.", word->name, "<", word->value, ">");
+  } else {
+    PrintAttribute(value);
+  }
+}
+
+void Printer::PrintStandardStruct(const StructAttribute& structure) {
+  if (absl::StartsWith(structure.name, "sdy.")) return Append(SdyText(structure));
+  Append("#", structure.name, "<");
+  const auto number = [&](absl::string_view name) { return AsInteger(Find(structure.fields, name)).value_or(-1); };
+  if (structure.name == "stablehlo.conv") {
+    constexpr absl::string_view kParts[][5] = {
+        {"", "input_batch_dimension", "b", "input_feature_dimension", "f"},
+        {"x", "kernel_input_feature_dimension", "i", "kernel_output_feature_dimension", "o"},
+        {"->", "output_batch_dimension", "b", "output_feature_dimension", "f"}};
+    constexpr absl::string_view kSpatial[] = {"input_spatial_dimensions", "kernel_spatial_dimensions",
+                                              "output_spatial_dimensions"};
+    for (int part = 0; part < 3; ++part) {
+      const auto spatial = AsIntegers(Find(structure.fields, kSpatial[part])).value_or(std::vector<int64_t>());
+      std::vector<std::string> letters(spatial.size() + 2);
+      const auto put = [&](int64_t at, std::string letter) {
+        if (at >= 0 && at < static_cast<int64_t>(letters.size())) letters[at] = std::move(letter);
+      };
+      for (size_t i = 0; i < spatial.size(); ++i) put(spatial[i], absl::StrCat(i));
+      put(number(kParts[part][1]), std::string(kParts[part][2]));
+      put(number(kParts[part][3]), std::string(kParts[part][4]));
+      Append(kParts[part][0], "[", absl::StrJoin(letters, ", "), "]");
+    }
+    return Append(">");
+  }
+  if (structure.name == "stablehlo.sub_axis_info") {
+    text_.resize(text_.size() - structure.name.size() - 2);
+    return Append("(", number("pre_size"), ")", number("size"));
+  }
+  Join(structure.fields, [this](const NamedAttribute& field) {
+    Append(field.name, field.name == "axes" ? "=" : " = ");
+    PrintField(*field.value);
+  });
+  Append(">");
 }
 
 void Printer::PrintRegion(const Region& region, int indent) {
@@ -373,9 +514,13 @@ void Printer::PrintOperation(const Operation& operation, int indent) {
     Join(operation.successors, [this](const Block* block) { Append("^bb", blocks_[block]); });
     Append("]");
   }
-  if (!operation.attributes.empty()) {
+  Context scratch;
+  const std::vector<NamedAttribute> standard =
+      options_.standard ? StructuredAttributes(operation, scratch) : std::vector<NamedAttribute>();
+  const absl::Span<const NamedAttribute> attributes = options_.standard ? standard : operation.attributes;
+  if (!attributes.empty()) {
     Append(" <");
-    PrintNamed(operation.attributes);
+    PrintNamed(attributes);
     Append(">");
   }
   if (!operation.regions.empty()) {
@@ -393,7 +538,10 @@ void Printer::PrintOperation(const Operation& operation, int indent) {
   if (operation.results.size() != 1) Append("(");
   Join(operation.results, [this](const Value* value) { PrintType(*value->type); });
   if (operation.results.size() != 1) Append(")");
-  if (options_.locations) Append(" loc(", ToString(*operation.location), ")");
+  if (options_.locations) {
+    Append(" ");
+    PrintLocation(*operation.location);
+  }
   Append("\n");
 }
 

@@ -319,10 +319,15 @@ absl::Status ImportChloTopK(OpImport& op) {
   return op.DefineTuple(op.Add(Opcode::kTopK, std::move(shape), op.operands(), top_k));
 }
 
+absl::Status ImportSquare(OpImport& op) {
+  return op.Define(op.Add(Opcode::kMultiply, op.operand_shape(0), {op.operand(0), op.operand(0)}));
+}
+
 constexpr OpRow kRows[] = {
     {"func.call", ImportCall, -1, -1},
     {"stablehlo.composite", ImportComposite, -1, -1, -1},
     {"stablehlo.custom_call", ImportCustomCall, -1, -1},
+    {"chlo.square", ImportSquare, 1, 1},
     {"chlo.top_k", ImportChloTopK, 1, 2},
 };
 

@@ -1,6 +1,7 @@
 // Dots and convolutions.
 #include <utility>
 
+#include "src/frontend/stablehlo/dot_algorithms.h"
 #include "src/frontend/stablehlo/op_import.h"
 #include "src/frontend/stablehlo/shared_imports.h"
 
@@ -9,30 +10,6 @@ namespace {
 
 using hlo::DotAlgorithm;
 using hlo::Opcode;
-
-struct AlgorithmRow {
-  absl::string_view operands;  // Element type of both; "f8" stands for any 8-bit float.
-  absl::string_view accumulation;
-  int64_t primitive_operations;
-  bool imprecise;
-  DotAlgorithm algorithm;
-};
-
-constexpr AlgorithmRow kAlgorithms[] = {
-    {"f8", "f32", 1, false, DotAlgorithm::kAnyF8AnyF8F32},
-    {"f8", "f32", 1, true, DotAlgorithm::kAnyF8AnyF8F32FastAccum},
-    {"f16", "f16", 1, false, DotAlgorithm::kF16F16F16},
-    {"f16", "f32", 1, false, DotAlgorithm::kF16F16F32},
-    {"bf16", "bf16", 1, false, DotAlgorithm::kBF16BF16BF16},
-    {"bf16", "f32", 1, false, DotAlgorithm::kBF16BF16F32},
-    {"bf16", "f32", 3, false, DotAlgorithm::kBF16BF16F32X3},
-    {"bf16", "f32", 6, false, DotAlgorithm::kBF16BF16F32X6},
-    {"bf16", "f32", 9, false, DotAlgorithm::kBF16BF16F32X9},
-    {"tf32", "f32", 1, false, DotAlgorithm::kTF32TF32F32},
-    {"tf32", "f32", 3, false, DotAlgorithm::kTF32TF32F32X3},
-    {"f32", "f32", 1, false, DotAlgorithm::kF32F32F32},
-    {"f64", "f64", 1, false, DotAlgorithm::kF64F64F64},
-};
 
 // The spelling of a float type attribute; "f8" for every 8-bit float, empty for what is no float.
 absl::string_view FloatTypeName(mlir::AttributeRef attribute) {
@@ -52,7 +29,7 @@ absl::StatusOr<DotAlgorithm> ReadAlgorithm(const OpImport& op) {
   KILN_ASSIGN_OR_RETURN(const int64_t operations, op.Integer("num_primitive_operations"));
   KILN_ASSIGN_OR_RETURN(const bool imprecise, op.Bool("allow_imprecise_accumulation"));
   if (lhs == rhs && lhs_components == 1 && rhs_components == 1) {
-    for (const AlgorithmRow& row : kAlgorithms) {
+    for (const DotAlgorithmRow& row : kDotAlgorithms) {
       if (row.operands == lhs && row.accumulation == accumulation && row.primitive_operations == operations &&
           row.imprecise == imprecise) {
         return row.algorithm;

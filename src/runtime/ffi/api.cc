@@ -25,17 +25,15 @@ struct XLA_FFI_Future {
 namespace kiln::runtime::ffi {
 namespace {
 
-XLA_FFI_Error* MakeError(absl::Status status) {
-  return status.ok() ? nullptr : new XLA_FFI_Error{std::move(status)};
-}
+XLA_FFI_Error* MakeError(absl::Status status) { return status.ok() ? nullptr : new XLA_FFI_Error{std::move(status)}; }
 
 // An error, too, where a field that the function needs lies outside of what the caller filled.
-#define KILN_FFI_REQUIRE(args, type)                                                                                  \
-  do {                                                                                                                \
-    if ((args)->struct_size < type##_STRUCT_SIZE) {                                                                   \
-      return MakeError(InvalidArgument(#type " has ", (args)->struct_size, " bytes, expected ",                       \
-                                       static_cast<size_t>(type##_STRUCT_SIZE)));                                     \
-    }                                                                                                                 \
+#define KILN_FFI_REQUIRE(args, type)                                                            \
+  do {                                                                                          \
+    if ((args)->struct_size < type##_STRUCT_SIZE) {                                             \
+      return MakeError(InvalidArgument(#type " has ", (args)->struct_size, " bytes, expected ", \
+                                       static_cast<size_t>(type##_STRUCT_SIZE)));               \
+    }                                                                                           \
   } while (false)
 
 absl::StatusOr<Execution*> ExecutionOf(const XLA_FFI_ExecutionContext* context) {
@@ -45,19 +43,19 @@ absl::StatusOr<Execution*> ExecutionOf(const XLA_FFI_ExecutionContext* context) 
   return context->execution;
 }
 
-#define KILN_FFI_ASSIGN_OR_RETURN(lhs, expr)                       \
-  auto KILN_STATUS_CONCAT(statusor_, __LINE__) = (expr);           \
-  if (!KILN_STATUS_CONCAT(statusor_, __LINE__).ok()) {             \
+#define KILN_FFI_ASSIGN_OR_RETURN(lhs, expr)                            \
+  auto KILN_STATUS_CONCAT(statusor_, __LINE__) = (expr);                \
+  if (!KILN_STATUS_CONCAT(statusor_, __LINE__).ok()) {                  \
     return MakeError(KILN_STATUS_CONCAT(statusor_, __LINE__).status()); \
-  }                                                                \
+  }                                                                     \
   lhs = *std::move(KILN_STATUS_CONCAT(statusor_, __LINE__))
 
 absl::string_view View(const XLA_FFI_ByteSpan& span) { return {span.ptr, span.ptr == nullptr ? 0 : span.len}; }
 
 XLA_FFI_Error* ErrorCreate(XLA_FFI_Error_Create_Args* args) {
   // A handler that reports an error with code OK still failed.
-  const auto code = args->errc == XLA_FFI_Error_Code_OK ? absl::StatusCode::kUnknown
-                                                        : static_cast<absl::StatusCode>(args->errc);
+  const auto code =
+      args->errc == XLA_FFI_Error_Code_OK ? absl::StatusCode::kUnknown : static_cast<absl::StatusCode>(args->errc);
   return MakeError(absl::Status(code, args->message == nullptr ? "" : args->message));
 }
 

@@ -25,7 +25,9 @@ struct Value {
   void* data;
 };
 
-bool IsNameCharacter(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '.'; }
+bool IsNameCharacter(char c) {
+  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '.';
+}
 
 XLA_FFI_DataType DataType(PrimitiveType type) { return static_cast<XLA_FFI_DataType>(type); }
 

@@ -1,5 +1,7 @@
 #include "src/runtime/ffi/calls.h"
 
+#include <utility>
+
 #include "src/base/status.h"
 
 namespace kiln::runtime::ffi {
@@ -39,12 +41,14 @@ absl::StatusOr<std::unique_ptr<cpu::CustomCall>> ResolveCall(const hlo::Instruct
                          attributes.target, "'");
   }
   if (is_typed ? !handler->typed.has_value() : handler->untyped == nullptr) {
-    return Unimplemented(instruction.Describe(), ": the custom call target '", attributes.target,
-                         "' is registered for ", is_typed ? "untyped calls alone, this one is typed (api_version 4)"
-                                                          : "typed calls alone, this one is untyped");
+    return Unimplemented(
+        instruction.Describe(), ": the custom call target '", attributes.target, "' is registered for ",
+        is_typed ? "untyped calls alone, this one is typed (api_version 4)" : "typed calls alone, this one is untyped");
   }
   KILN_RETURN_IF_ERROR(CheckAliases(instruction));
-  return is_typed ? MakeTypedCall(instruction, number, *handler) : MakeUntypedCall(instruction, *handler);
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<cpu::CustomCall> call, is_typed ? MakeTypedCall(instruction, number, *handler)
+                                                                        : MakeUntypedCall(instruction, *handler));
+  return PackNarrowTypes(instruction, std::move(call));
 }
 
 }  // namespace kiln::runtime::ffi

@@ -29,6 +29,10 @@ absl::StatusOr<std::unique_ptr<cpu::CustomCall>> MakeTypedCall(const hlo::Instru
 absl::StatusOr<std::unique_ptr<cpu::CustomCall>> MakeUntypedCall(const hlo::Instruction& instruction,
                                                                  const Handler& handler);
 
+// `call` itself, or one around it that hands over elements narrower than a byte packed, as handlers expect them.
+std::unique_ptr<cpu::CustomCall> PackNarrowTypes(const hlo::Instruction& instruction,
+                                                 std::unique_ptr<cpu::CustomCall> call);
+
 // What operand `index` looks like to the handler: the layout that the call asks for.
 const hlo::Shape& OperandShape(const hlo::Instruction& call, int64_t index);
 

@@ -114,7 +114,8 @@ std::optional<Handler> FindHandler(absl::string_view name, absl::string_view pla
 }
 
 absl::Status RegisterType(absl::string_view name, int64_t* id, void (*deleter)(void*)) {
-  if (name.empty() || id == nullptr) return InvalidArgument("a type of custom calls needs a name and a place for its id");
+  if (name.empty() || id == nullptr)
+    return InvalidArgument("a type of custom calls needs a name and a place for its id");
   Tables& tables = Global();
   absl::MutexLock lock(&tables.mutex);
   const auto known = tables.type_ids.find(name);

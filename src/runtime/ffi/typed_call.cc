@@ -99,7 +99,7 @@ class TypedCall : public cpu::CustomCall {
   const XLA_FFI_Handler_Bundle bundle_;
   const bool portable_;
   const std::unique_ptr<Attributes> attributes_;
-  mutable State state_;  // of the instantiate stage
+  mutable State state_;                  // of the instantiate stage
   std::vector<XLA_FFI_Buffer> buffers_;  // operand leaves, then result leaves, without data
   std::vector<std::vector<int64_t>> dimensions_;
   size_t argument_count_ = 0;

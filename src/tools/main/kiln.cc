@@ -1,22 +1,38 @@
 // The kiln command: one subcommand per file in src/tools.
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
 #include "CLI/CLI.hpp"
 #include "src/tools/commands.h"
 
 int main(int argc, char** argv) {
+  // A reader that has seen enough ends the output, not the process.
+  std::signal(SIGPIPE, SIG_IGN);
   CLI::App app{"Kiln: a compiler and runtime for HLO programs."};
   app.name("kiln");
   app.footer(
-      "Programs are HLO text or MLIR bytecode, told apart by their bytes; '-' reads standard input.\n"
-      "'kiln COMMAND --help' says more about a command.");
+      "Programs are HLO text, StableHLO text, MLIR bytecode, HloModuleProto, HloProto or HloSnapshot, told apart by\n"
+      "their bytes; '-' reads standard input. 'kiln COMMAND --help' says more about a command.\n"
+      "Exit code: 0 done, 1 failed or different, 2 the command line is wrong.");
   app.require_subcommand(1);
   int exit_code = 0;
   kiln::tools::AddOptCommand(&app, &exit_code);
   kiln::tools::AddRunCommand(&app, &exit_code);
+  kiln::tools::AddConvertCommand(&app, &exit_code);
+  kiln::tools::AddDiffCommand(&app, &exit_code);
+  kiln::tools::AddReduceCommand(&app, &exit_code);
+  kiln::tools::AddCompletionCommand(&app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // Help leaves with 0, anything wrong with the command line with 2.
-    return app.exit(error) == 0 ? 0 : 2;
+    exit_code = app.exit(error) == 0 ? 0 : 2;
+  }
+  if ((std::fflush(stdout) != 0 || std::ferror(stdout) != 0) && errno != EPIPE) {
+    std::fprintf(stderr, "kiln: cannot write to standard output: %s\n", std::strerror(errno));
+    return 1;
   }
   return exit_code;
 }

@@ -1,15 +1,15 @@
-#include "src/tools/physical_copy.h"
+#include "src/hlo/physical_copy.h"
 
 #include <cstring>
 
-namespace kiln::tools {
+namespace kiln::hlo {
 namespace {
 
 // Calls visit(logical, physical) with the offset of each element, in elements.
 template <typename Visit>
-void ForEachElement(const hlo::Shape& shape, Visit visit) {
+void ForEachElement(const Shape& shape, Visit visit) {
   const int64_t rank = shape.rank();
-  hlo::DimensionVector stride(rank), index(rank, 0);
+  DimensionVector stride(rank), index(rank, 0);
   int64_t size = 1;
   for (int64_t dimension : shape.layout().minor_to_major) {
     stride[dimension] = size;
@@ -30,17 +30,17 @@ void ForEachElement(const hlo::Shape& shape, Visit visit) {
 
 }  // namespace
 
-void ToPhysical(const hlo::Literal& literal, const hlo::Shape& shape, void* memory) {
-  const size_t width = hlo::ByteWidth(shape.element_type());
+void ToPhysical(const Literal& literal, const Shape& shape, void* memory) {
+  const size_t width = ByteWidth(shape.element_type());
   const std::byte* from = literal.bytes().data();
   ForEachElement(shape, [&](int64_t logical, int64_t physical) {
     std::memcpy(static_cast<std::byte*>(memory) + physical * width, from + logical * width, width);
   });
 }
 
-hlo::Literal FromPhysical(const void* memory, const hlo::Shape& shape) {
-  hlo::Literal literal(shape);
-  const size_t width = hlo::ByteWidth(shape.element_type());
+Literal FromPhysical(const void* memory, const Shape& shape) {
+  Literal literal(shape);
+  const size_t width = ByteWidth(shape.element_type());
   std::byte* to = literal.mutable_bytes().data();
   ForEachElement(shape, [&](int64_t logical, int64_t physical) {
     std::memcpy(to + logical * width, static_cast<const std::byte*>(memory) + physical * width, width);
@@ -48,4 +48,4 @@ hlo::Literal FromPhysical(const void* memory, const hlo::Shape& shape) {
   return literal;
 }
 
-}  // namespace kiln::tools
+}  // namespace kiln::hlo

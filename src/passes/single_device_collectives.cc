@@ -1,0 +1,130 @@
+#include "src/passes/single_device_collectives.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "src/hlo/builder.h"
+#include "src/hlo/module.h"
+
+namespace kiln::passes {
+
+using hlo::Instruction;
+using hlo::Opcode;
+using hlo::Shape;
+
+namespace {
+
+bool NamesOtherDevices(const hlo::CollectiveAttributes& collective) {
+  const auto& groups = collective.replica_groups;
+  const auto& pairs = collective.source_target_pairs;
+  return std::any_of(groups.begin(), groups.end(),
+                     [](const auto& group) { return group.size() > 1 || (group.size() == 1 && group[0] != 0); }) ||
+         std::any_of(pairs.begin(), pairs.end(), [](const auto& pair) { return pair.first != 0 || pair.second != 0; });
+}
+
+// The operand, or a tuple of them when the result is one.
+Shape OperandsShape(const Instruction& instruction) {
+  if (instruction.operand_count() == 1 && !instruction.shape().IsTuple()) return instruction.operand(0)->shape();
+  std::vector<Shape> shapes;
+  for (const Instruction* operand : instruction.operands()) shapes.push_back(operand->shape());
+  return Shape::Tuple(std::move(shapes));
+}
+
+Instruction* Zeros(hlo::Builder* builder, const Shape& shape) {
+  if (!shape.IsTuple()) return builder->Splat(shape, 0);
+  std::vector<Instruction*> elements;
+  for (const Shape& element : shape.tuple_shapes()) elements.push_back(Zeros(builder, element));
+  return builder->Tuple(std::move(elements));
+}
+
+Instruction* Operands(hlo::Builder* builder, const Instruction& instruction) {
+  if (instruction.operand_count() == 1 && !instruction.shape().IsTuple()) return instruction.operand(0);
+  return builder->Tuple({instruction.operands().begin(), instruction.operands().end()});
+}
+
+// What asynchronous ops start with: (operand, result, context...).
+Instruction* StartTuple(hlo::Builder* builder, const Shape& shape, Instruction* operand, Instruction* result) {
+  std::vector<Instruction*> elements = {operand, result};
+  for (size_t i = 2; i < shape.tuple_shapes().size(); ++i) elements.push_back(Zeros(builder, shape.tuple_shapes(i)));
+  return builder->Tuple(std::move(elements));
+}
+
+}  // namespace
+
+bool SingleDeviceCollectives::Expands(const Instruction& instruction) const {
+  const hlo::Module& module = *instruction.parent()->parent();
+  if (module.replica_count() > 1 || module.partition_count() > 1) return false;
+  const auto* collective = instruction.GetIf<hlo::CollectiveAttributes>();
+  if (collective != nullptr && NamesOtherDevices(*collective)) return false;
+  switch (instruction.opcode()) {
+    case Opcode::kAllGather:
+    case Opcode::kAllReduce:
+    case Opcode::kAllReduceStart:
+    case Opcode::kAllToAll:
+    case Opcode::kCollectiveBroadcast:
+    case Opcode::kCollectivePermute:
+    case Opcode::kCollectiveReduce:
+    case Opcode::kReduceScatter:
+      return instruction.operand_count() > 0 && Shape::Compatible(OperandsShape(instruction), instruction.shape());
+    case Opcode::kAllGatherStart:
+    case Opcode::kCollectivePermuteStart:
+    case Opcode::kCopyStart:
+      return instruction.operand_count() == 1 &&
+             Shape::Compatible(instruction.operand(0)->shape(), instruction.shape().tuple_shapes(1));
+    case Opcode::kAllGatherDone:
+    case Opcode::kAllReduceDone:
+    case Opcode::kAsyncDone:
+    case Opcode::kAsyncStart:
+    case Opcode::kAsyncUpdate:
+    case Opcode::kCollectivePermuteDone:
+    case Opcode::kCopyDone:
+    case Opcode::kDomain:
+    case Opcode::kPartitionId:
+    case Opcode::kReplicaId:
+      return true;
+    default:
+      return false;
+  }
+}
+
+absl::StatusOr<Instruction*> SingleDeviceCollectives::Expand(Instruction* instruction) {
+  hlo::Builder builder(instruction->parent(), instruction);
+  const Shape& shape = instruction->shape();
+  // A device that nobody sends to receives zeros.
+  const auto* collective = instruction->GetIf<hlo::CollectiveAttributes>();
+  const bool receives = collective != nullptr && !collective->source_target_pairs.empty();
+  switch (instruction->opcode()) {
+    case Opcode::kPartitionId:
+    case Opcode::kReplicaId:
+      return Zeros(&builder, shape);
+    case Opcode::kCollectivePermute:
+      return receives ? Operands(&builder, *instruction) : Zeros(&builder, shape);
+    case Opcode::kCollectivePermuteStart: {
+      Instruction* operand = instruction->operand(0);
+      return StartTuple(&builder, shape, operand, receives ? operand : Zeros(&builder, operand->shape()));
+    }
+    case Opcode::kAllGatherStart:
+    case Opcode::kCopyStart:
+      return StartTuple(&builder, shape, instruction->operand(0), instruction->operand(0));
+    case Opcode::kAllGatherDone:
+    case Opcode::kCollectivePermuteDone:
+    case Opcode::kAsyncDone:
+      return builder.GetTupleElement(instruction->operand(0), 1);
+    case Opcode::kCopyDone:
+      return builder.GetTupleElement(instruction->operand(0), 0);
+    case Opcode::kAllReduceDone:
+    case Opcode::kAsyncUpdate:
+    case Opcode::kDomain:
+      return instruction->operand(0);
+    case Opcode::kAsyncStart: {
+      const absl::Span<Instruction* const> operands = instruction->operands();
+      return StartTuple(&builder, shape, builder.Tuple({operands.begin(), operands.end()}),
+                        builder.Inline(*instruction->called_computation(), operands));
+    }
+    default:
+      return Operands(&builder, *instruction);
+  }
+}
+
+}  // namespace kiln::passes

@@ -1,0 +1,78 @@
+// kiln completion: scripts that teach shells the commands and their options.
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "src/tools/commands.h"
+
+namespace kiln::tools {
+namespace {
+
+std::vector<std::string> Options(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+// zsh understands it through bashcompinit.
+std::string Bash(const CLI::App& app) {
+  std::vector<std::string> commands;
+  std::string cases;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    commands.push_back(command->get_name());
+    absl::StrAppend(&cases, "    ", command->get_name(), ") words=\"", absl::StrJoin(Options(*command), " "),
+                    "\" ;;\n");
+  }
+  return absl::StrCat(
+      "_kiln() {\n  local words current=\"${COMP_WORDS[COMP_CWORD]}\"\n  case \"${COMP_WORDS[1]}\" in\n", cases,
+      "    *) words=\"", absl::StrJoin(commands, " "),
+      "\" ;;\n  esac\n"
+      "  if [ \"$COMP_CWORD\" -eq 1 ]; then words=\"",
+      absl::StrJoin(commands, " "),
+      "\"; fi\n"
+      "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+      "  if [ \"$COMP_CWORD\" -gt 1 ]; then COMPREPLY+=($(compgen -f -- \"$current\")); fi\n"
+      "}\ncomplete -o filenames -F _kiln kiln\n");
+}
+
+std::string Fish(const CLI::App& app) {
+  const auto quoted = [](const std::string& text) { return absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"'", "\\'"}}); };
+  std::string script;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    absl::StrAppend(&script, "complete -c kiln -n __fish_use_subcommand -f -a ", command->get_name(), " -d '",
+                    quoted(command->get_description()), "'\n");
+    for (const CLI::Option* option : command->get_options()) {
+      for (const std::string& name : option->get_lnames()) {
+        absl::StrAppend(&script, "complete -c kiln -n '__fish_seen_subcommand_from ", command->get_name(), "' -l ",
+                        name, " -d '", quoted(option->get_description()), "'\n");
+      }
+    }
+  }
+  return script;
+}
+
+}  // namespace
+
+void AddCompletionCommand(CLI::App* app) {
+  auto shell = std::make_shared<std::string>();
+  CLI::App* command = app->add_subcommand("completion", "Print a completion script for a shell");
+  command->footer(
+      "Examples:\n"
+      "  source <(kiln completion bash)                                  this session\n"
+      "  kiln completion fish > ~/.config/fish/completions/kiln.fish     every one");
+  command->add_option("shell", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  command->callback([app, shell] {
+    if (*shell == "zsh") std::fputs("autoload -U +X bashcompinit && bashcompinit\n", stdout);
+    std::fputs((*shell == "fish" ? Fish(*app) : Bash(*app)).c_str(), stdout);
+  });
+}
+
+}  // namespace kiln::tools
