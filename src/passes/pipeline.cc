@@ -51,15 +51,18 @@ std::unique_ptr<Pass> Simplification(std::string name) {
                                       /*max_rounds=*/8);
 }
 
-// What every target wants.
-PassList CommonPasses() {
+enum class Target { kCpu, kGpu };
+
+PassList PassesFor(Target target) {
   PassList list = ListOf<SideEffectOrder, CallInliner, DynamicPadder, LayoutNormalization, Dce>();
   // Ops that are written as others.
   Append(&list, ListOf<BatchNormExpander, RngExpander, RngBitGeneratorExpander, SelectAndScatterExpander,
                        CholeskyExpander, TriangularSolveExpander, QrExpander, EighExpander, FftExpander,
                        ApproxTopKExpander, CustomCallExpander, SingleDeviceCollectives>());
   list.push_back(Simplification("simplification"));
-  Append(&list, ListOf<ReduceWindowToScan, ScanExpander, SortKeys, DotCanonicalization>());
+  // Scans have generated code on CPUs alone.
+  if (target == Target::kCpu) Append(&list, ListOf<ReduceWindowToScan>());
+  Append(&list, ListOf<ScanExpander, SortKeys, DotCanonicalization>());
   list.push_back(Simplification("dot-simplification"));
   Append(&list, ListOf<TransposeFolding, OptBarrierRemover>());
   list.push_back(Simplification("final-simplification"));
@@ -108,9 +111,9 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
 
 }  // namespace
 
-PassList CpuPipeline() { return CommonPasses(); }
+PassList CpuPipeline() { return PassesFor(Target::kCpu); }
 
-PassList GpuPipeline() { return CommonPasses(); }
+PassList GpuPipeline() { return PassesFor(Target::kGpu); }
 
 std::unique_ptr<Pass> CreatePass(absl::string_view name) {
   for (auto make : kFactories) {

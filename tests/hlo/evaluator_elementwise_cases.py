@@ -175,7 +175,10 @@ REAL_BINARY = {
 def total_order_key(array):
     width = array.dtype.itemsize
     bits = array.view({1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}[width]).astype(object)
-    return np.array([b if b >= 0 else -(b + (1 << (8 * width - 1))) - 1 for b in bits], dtype=object)
+    sign = 1 << (8 * width - 1)
+    # Without a negative zero its code is the one NaN, a negative one.
+    lowest = -sign if array.dtype.name.endswith("fnuz") else None
+    return np.array([b if b >= 0 else -sign - 1 if b == lowest else -(b + sign) - 1 for b in bits], dtype=object)
 
 
 def float_cases():

@@ -15,6 +15,7 @@ import ctypes
 import dataclasses
 import inspect
 import itertools
+import math
 import threading
 import traceback
 import weakref
@@ -151,21 +152,50 @@ def _instantiate(frame, entry: _Callback):
     return error
 
 
-def _views(buffers: _List, types: list):
-    """The arrays in the buffers of a frame, without its tokens."""
+# Types that handlers find packed, the first element in the lowest bits, with their widths; numpy gives each element a byte.
+_PACKED = {"int2": 2, "uint2": 2, "int4": 4, "uint4": 4, "float4_e2m1fn": 4}
+
+
+def _memories(buffers: _List, types: list):
+    """For each buffer of a frame but its tokens: dtype, shape, bits of a packed element (0: not packed) and its bytes."""
     import numpy as np
 
     for i, array_type in enumerate(types):
         if array_type is None:
             continue
         dtype, shape = array_type
-        count = int(np.prod(shape, dtype=np.int64))
-        if count == 0:
-            yield np.empty(shape, dtype)
+        bits, count = _PACKED.get(dtype.name, 0), math.prod(shape)
+        size = (count * bits + 7) // 8 if bits else count * dtype.itemsize
+        if size == 0:
+            yield dtype, shape, 0, np.empty(0, np.uint8)
             continue
         data = _Buffer.from_address(buffers.items[i]).data
-        memory = (ctypes.c_char * (count * dtype.itemsize)).from_address(data)
-        yield np.frombuffer(memory, dtype).reshape(shape)
+        yield dtype, shape, bits, np.frombuffer((ctypes.c_uint8 * size).from_address(data), np.uint8)
+
+
+def _load(dtype, shape, bits: int, memory):
+    """A copy: the function may keep what it is given, the program's memory is used again."""
+    import numpy as np
+
+    if not bits:
+        return memory.copy().view(dtype).reshape(shape)
+    # Each byte gives its elements from the lowest bits up, moved to the top and back so that the sign spreads.
+    parts = np.stack([memory << (8 - bits - shift) for shift in range(0, 8, bits)], axis=-1)
+    signed = parts.view(np.int8) if dtype.name.startswith("int") else parts
+    elements = (signed >> (8 - bits)).reshape(-1)[: math.prod(shape)]
+    return (elements.view(dtype) if dtype.name.startswith("float") else elements.astype(dtype)).reshape(shape)
+
+
+def _store(value, dtype, shape, bits: int, memory) -> None:
+    import numpy as np
+
+    array = np.ascontiguousarray(np.broadcast_to(value, shape), dtype).reshape(-1)
+    codes = array.view(np.uint8)
+    if bits:
+        per_byte = 8 // bits
+        codes = np.pad(codes & ((1 << bits) - 1), (0, -len(codes) % per_byte)).reshape(-1, per_byte)
+        codes = np.bitwise_or.reduce(codes << np.arange(0, 8, bits, dtype=np.uint8), axis=1)
+    memory[...] = codes
 
 
 def _execute(frame, entry: _Callback):
@@ -174,10 +204,9 @@ def _execute(frame, entry: _Callback):
             f"a callback with {len(entry.operands)} operands and {len(entry.results)} results was called with "
             f"{frame.arguments.size} and {frame.results.size}"
         )
-    # Copies: the function may keep what it is given, the program's memory is used again.
-    values = entry.function(*(view.copy() for view in _views(frame.arguments, entry.operands)))
-    for view, value in zip(_views(frame.results, entry.results), values, strict=True):
-        view[...] = value
+    values = entry.function(*(_load(*memory) for memory in _memories(frame.arguments, entry.operands)))
+    for memory, value in zip(_memories(frame.results, entry.results), values, strict=True):
+        _store(value, *memory)
 
 
 _thread = threading.local()
