@@ -1,5 +1,6 @@
 """Programs written for other libraries, where such a library is installed: numpy and torch (eager)."""
 
+import functools
 import importlib.util
 
 import jax
@@ -34,6 +35,7 @@ _NUMPY = {
 }
 
 
+@functools.cache
 def _torch_programs():
     import torch
     import torch.nn.functional as functional
@@ -85,11 +87,11 @@ def available():
 
 
 def covers(engine, name):
-    # Asked before torch is imported: its programs are those that its table would have.
-    return name in _NUMPY if engine == "numpy" else True
+    """Whether the program is written for that peer."""
+    return name in (_NUMPY if engine == "numpy" else _torch_programs())
 
 
-def build(engine, program, threads):
+def build(engine, program):
     """(function, arguments, seconds of compilation: none)."""
     _, arguments = program.build()
     if engine == "numpy":
@@ -97,8 +99,6 @@ def build(engine, program, threads):
     import torch
 
     torch.set_grad_enabled(False)
-    if threads:
-        torch.set_num_threads(threads)
 
     def tensor(array):
         array = np.ascontiguousarray(array)
@@ -106,8 +106,5 @@ def build(engine, program, threads):
             return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
         return torch.from_numpy(array)
 
-    table = _torch_programs()
-    if program.name not in table:
-        raise LookupError(f"{program.name} is not written for torch")
-    prepare, function = table[program.name]
+    prepare, function = _torch_programs()[program.name]
     return function, prepare(*[tensor(argument) for argument in arguments]), []

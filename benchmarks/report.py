@@ -101,8 +101,8 @@ def _bars(rows, field, low=1 / 8, high=64):
         begin, end = sorted((x(1), x(ratio)))
         color = "#2a7" if ratio >= 1 else "#c33"
         parts.append(f'<text x="{left - 6}" y="{y + 11}" text-anchor="end">{html.escape(row.name)}</text>')
-        parts.append(f'<rect x="{begin:.1f}" y="{y + 2}" width="{max(end - begin, 1):.1f}" height="{height - 4}" fill="{color}"/>')
-        parts.append(f"<title>{html.escape(row.name)}: {times(ratio)}</title>")
+        bar = f'<rect x="{begin:.1f}" y="{y + 2}" width="{max(end - begin, 1):.1f}" height="{height - 4}" fill="{color}">'
+        parts.append(f"{bar}<title>{html.escape(row.name)}: {times(ratio)}</title></rect>")
     return f'<svg width="{left + width + 20}" height="{24 + height * len(rows)}" role="img">{"".join(parts)}</svg>'
 
 

@@ -46,7 +46,7 @@ class Row:
 class _Process:
     def __init__(self, context, engine, program, options, folder):
         self.connection, other = context.Pipe()
-        self.process = context.Process(target=worker.serve, args=(other, engine, program.name, options.threads, folder), daemon=True)
+        self.process = context.Process(target=worker.serve, args=(other, engine, program.name, folder), daemon=True)
         self.process.start()
         other.close()
 
@@ -104,7 +104,7 @@ def fork_server():
 
 
 def measure(context, program, engines, options, folder):
-    """A Row for `program`. `options` has seconds, rounds, timeout and threads."""
+    """A Row for `program`. `options` has seconds, rounds and timeout."""
     row = Row(program.name, program.group)
     processes, files = {}, {}
     for engine in engines:

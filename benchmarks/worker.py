@@ -28,7 +28,6 @@ class Setup:
     trace_seconds: float
     memory_bytes: int  # by which the process grew while it ran first: results and temporaries
     planned_bytes: int  # temporaries that the compiler planned, -1 where it does not say
-    first_run_seconds: float
 
 
 def _status_bytes(field):
@@ -48,7 +47,7 @@ def _reset_peak():
 class _Jax:
     """A program through JAX on one platform."""
 
-    def __init__(self, platform, program, threads):
+    def __init__(self, platform, program):
         jax.config.update("jax_platforms", platform)
         jax.config.update("jax_enable_compilation_cache", False)
         function, arguments = program.build()
@@ -89,8 +88,8 @@ class _Jax:
 class _Peer:
     """The same program written for another library."""
 
-    def __init__(self, engine, program, threads):
-        self.function, self.arguments, self.compile_seconds = peers.build(engine, program, threads)
+    def __init__(self, engine, program):
+        self.function, self.arguments, self.compile_seconds = peers.build(engine, program)
         self.trace_seconds, self.planned_bytes = 0.0, -1
 
     def warm_up(self):
@@ -106,15 +105,13 @@ class _Peer:
         return (time.perf_counter() - begin) / calls
 
 
-def _set_up(engine, name, threads, folder):
+def _set_up(engine, name, folder):
     program = programs.all_programs()[name]
     kind = _Jax if engine in ("kiln", "cpu") else _Peer
-    subject = kind(engine, program, threads)
+    subject = kind(engine, program)
     _reset_peak()
     before = _status_bytes("VmRSS")
-    begin = time.perf_counter()
     result = subject.first_run()
-    first_run_seconds = time.perf_counter() - begin
     memory_bytes = max(_status_bytes("VmHWM") - before, 0)
     handle = tempfile.NamedTemporaryFile(dir=folder, suffix=".npz", delete=False)
     leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(result)]
@@ -123,7 +120,7 @@ def _set_up(engine, name, threads, folder):
     handle.close()
     del result, leaves
     subject.warm_up()
-    return subject, Setup(handle.name, subject.compile_seconds, subject.trace_seconds, memory_bytes, subject.planned_bytes, first_run_seconds)
+    return subject, Setup(handle.name, subject.compile_seconds, subject.trace_seconds, memory_bytes, subject.planned_bytes)
 
 
 def _samples(subject, seconds, calls):
@@ -138,10 +135,10 @@ def _samples(subject, seconds, calls):
     return values, calls
 
 
-def serve(connection, engine, name, threads, folder):
+def serve(connection, engine, name, folder):
     """Sends ("ready", Setup) or ("failed", text); then answers each number of seconds with samples, until None."""
     try:
-        subject, setup = _set_up(engine, name, threads, folder)
+        subject, setup = _set_up(engine, name, folder)
         connection.send(("ready", setup))
         calls = 1
         while (seconds := connection.recv()) is not None:

@@ -12,10 +12,6 @@ def _rng(*key):
     return np.random.default_rng(zlib.crc32(repr(key).encode()))
 
 
-def dtype(name):
-    return np.dtype(_TYPES[name])
-
-
 def normal(*shape, type="f32", scale=1.0, seed=0):
     return lambda: (_rng("normal", shape, seed).standard_normal(shape, dtype=np.float32) * np.float32(scale)).astype(_TYPES[type])
 
@@ -35,10 +31,6 @@ def positive_definite(*batch_and_size, seed=0):
         return a @ np.swapaxes(a, -1, -2) / size + 2 * np.eye(size, dtype=np.float32)
 
     return make
-
-
-def value(x):
-    return lambda: x
 
 
 def arange(size):
