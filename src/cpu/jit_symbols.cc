@@ -25,8 +25,9 @@ uint16_t Bfloat16Bits(float value) {
 _Float16 FloatToHalf(float value) { return static_cast<_Float16>(value); }
 _Float16 DoubleToHalf(double value) { return static_cast<_Float16>(value); }
 float HalfToFloat(_Float16 value) { return static_cast<float>(value); }
-__bf16 FloatToBfloat16(float value) { return std::bit_cast<__bf16>(Bfloat16Bits(value)); }
-__bf16 DoubleToBfloat16(double value) {
+// A bfloat16 travels like a half, and compilers without optimization make calls of what they do to __bf16 values.
+_Float16 FloatToBfloat16(float value) { return std::bit_cast<_Float16>(Bfloat16Bits(value)); }
+_Float16 DoubleToBfloat16(double value) {
   // Rounding to float first must not break ties: rounding to odd keeps the lost bits visible.
   float narrow = static_cast<float>(value);
   if (narrow == narrow && static_cast<double>(narrow) != value) {
@@ -38,7 +39,7 @@ __bf16 DoubleToBfloat16(double value) {
       narrow = std::bit_cast<float>(bits);
     }
   }
-  return std::bit_cast<__bf16>(Bfloat16Bits(narrow));
+  return std::bit_cast<_Float16>(Bfloat16Bits(narrow));
 }
 #endif
 
