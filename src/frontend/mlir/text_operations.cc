@@ -94,6 +94,8 @@ std::vector<Value*> TextParser::Operands(absl::string_view close) {
 }
 
 void TextParser::AddAttributes(Operation* operation, const std::vector<NamedAttribute>& entries, bool inherent) {
+  // What was being read when an error was found may have no value.
+  if (!ok()) return;
   const auto row = rows_.find(operation->name);
   std::vector<NamedAttribute> discardable(operation->discardable.begin(), operation->discardable.end());
   const size_t before = discardable.size();
