@@ -1,5 +1,6 @@
 // Tuples, control flow with known predicates, map.
 #include "absl/container/flat_hash_map.h"
+#include "src/passes/conditional_simplifier.h"
 #include "src/passes/simplify/rules.h"
 
 namespace kiln::passes::simplify {
@@ -49,24 +50,7 @@ Instruction* LoopNeverRuns(const Match& match, hlo::Builder&) {
   return value && hlo::IsSplatOf(*value, 0) ? match['x'] : nullptr;
 }
 
-// The branch that a constant index takes; out of range means the last one.
-Instruction* KnownBranch(const Match& match, hlo::Builder& builder) {
-  const Instruction& root = *match.root();
-  const int64_t branches = static_cast<int64_t>(root.called_computations().size());
-  const Instruction& index = *root.operand(0);
-  int64_t taken = 0;
-  if (index.shape().element_type() == hlo::PrimitiveType::kPred) {
-    std::optional<hlo::Literal> value = SplatValue(index);
-    if (!value) return nullptr;
-    taken = hlo::IsSplatOf(*value, 1) ? 0 : 1;
-  } else if (branches > 1) {
-    std::optional<hlo::Literal> value = SplatValue(index);
-    if (!value) return nullptr;
-    taken = hlo::ElementAsInt64(*value, 0);
-    if (taken < 0 || taken >= branches) taken = branches - 1;
-  }
-  return builder.Inline(*root.called_computation(taken), {root.operand(taken + 1)});
-}
+Instruction* KnownBranch(const Match& match, hlo::Builder& builder) { return InlineKnownBranch(*match.root(), builder); }
 
 // map over all dimensions, of a body of elementwise ops: the body over arrays.
 Instruction* InlineMap(const Match& match, hlo::Builder& builder) {

@@ -1,0 +1,75 @@
+#include "src/passes/while_loop_unroller.h"
+
+#include <optional>
+#include <vector>
+
+#include "src/analysis/call_graph.h"
+#include "src/analysis/while_loop.h"
+#include "src/hlo/builder.h"
+
+namespace kiln::passes {
+namespace {
+
+using hlo::Computation;
+using hlo::Instruction;
+using hlo::Opcode;
+
+constexpr int64_t kMaxRounds = 8;
+constexpr int64_t kMaxUnrolledInstructions = 64;
+constexpr int64_t kMaxAddedInstructions = 1 << 14;  // in a module
+
+// Instructions of `body` that do something, or nothing when it holds control flow: what is written out again would not
+// be small.
+std::optional<int64_t> Work(const Computation& body) {
+  int64_t work = 0;
+  for (const Instruction* instruction : body.instructions()) {
+    switch (instruction->opcode()) {
+      case Opcode::kParameter:
+      case Opcode::kConstant:
+      case Opcode::kTuple:
+      case Opcode::kGetTupleElement:
+        break;
+      case Opcode::kWhile:
+      case Opcode::kConditional:
+      case Opcode::kCall:
+        return std::nullopt;
+      default:
+        ++work;
+    }
+  }
+  return work;
+}
+
+// Whether a loop of `rounds` rounds is better written out. Loops run natively: only what folds away is won.
+bool Pays(int64_t rounds, const Computation& body) {
+  if (rounds <= 1) return true;
+  if (rounds > kMaxRounds) return false;
+  const std::optional<int64_t> work = Work(body);
+  return work && *work * rounds <= kMaxUnrolledInstructions;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> WhileLoopUnroller::Run(hlo::Module* module) {
+  int64_t budget = kMaxAddedInstructions;
+  bool changed = false;
+  for (Instruction* loop : analysis::OwnersOfCallees(*module, Opcode::kWhile)) {
+    const std::optional<int64_t> rounds = analysis::DerivedTripCount(*loop);
+    if (!rounds || loop->HasSideEffect()) continue;
+    const Computation& body = *loop->called_computation(0);
+    if (!Pays(*rounds, body) || *rounds * body.instruction_count() > budget) continue;
+    budget -= *rounds * body.instruction_count();
+    hlo::Builder builder(loop->parent(), loop);
+    Instruction* state = loop->operand(0);
+    for (int64_t round = 0; round < *rounds; ++round) state = builder.Inline(body, {state});
+    loop->ReplaceAllUsesWith(state);
+    changed = true;
+  }
+  if (changed) {
+    for (Computation* computation : module->PostOrder()) computation->RemoveDeadInstructions();
+    module->RemoveUnusedComputations();
+  }
+  return changed;
+}
+
+}  // namespace kiln::passes
