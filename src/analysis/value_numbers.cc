@@ -44,20 +44,21 @@ int64_t ValueNumbers::Number(const Instruction& instruction) {
   auto known = numbers_.find(&instruction);
   if (known != numbers_.end()) return known->second;
   if (!MayBeShared(instruction)) return numbers_[&instruction] = next_++;
-  std::vector<int64_t> operands;
-  operands.reserve(instruction.operand_count());
+  absl::InlinedVector<int64_t, 3> operands;
   for (const Instruction* operand : instruction.operands()) operands.push_back(Number(*operand));
   if (hlo::IsCommutative(instruction.opcode()) && operands[1] < operands[0]) std::swap(operands[0], operands[1]);
   size_t hash = absl::HashOf(HashAttributes(instruction), operands);
   for (size_t i = 0; i < instruction.called_computations().size(); ++i) hash = absl::HashOf(hash, Callee(instruction, i));
-  std::vector<Candidate>& candidates = candidates_[hash];
-  for (const Candidate& candidate : candidates) {
-    if (candidate.operands == operands && SameOperation(*candidate.instruction, instruction) &&
-        SameCallees(*candidate.instruction, instruction)) {
-      return numbers_[&instruction] = candidate.number;
+  const auto found = by_hash_.try_emplace(hash, -1).first;
+  for (int64_t i = found->second; i >= 0; i = leaders_[i].next) {
+    const Leader& leader = leaders_[i];
+    if (leader.operands == operands && SameOperation(*leader.instruction, instruction) &&
+        SameCallees(*leader.instruction, instruction)) {
+      return numbers_[&instruction] = leader.number;
     }
   }
-  candidates.push_back({&instruction, std::move(operands), next_});
+  leaders_.push_back({&instruction, std::move(operands), next_, found->second});
+  found->second = static_cast<int64_t>(leaders_.size()) - 1;
   return numbers_[&instruction] = next_++;
 }
 

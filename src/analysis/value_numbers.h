@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "src/analysis/structure.h"
 #include "src/hlo/instruction.h"
 
@@ -33,10 +34,12 @@ class ValueNumbers {
   }
 
  private:
-  struct Candidate {
+  // The first instruction of a number, and the next one of the same hash (or -1).
+  struct Leader {
     const hlo::Instruction* instruction;
-    std::vector<int64_t> operands;
+    absl::InlinedVector<int64_t, 3> operands;
     int64_t number;
+    int64_t next;
   };
   const void* Callee(const hlo::Instruction& instruction, size_t index) const;
   bool SameCallees(const hlo::Instruction& a, const hlo::Instruction& b) const;
@@ -45,7 +48,8 @@ class ValueNumbers {
   int64_t next_ = 0;
   absl::flat_hash_map<const hlo::Instruction*, int64_t> numbers_;
   absl::flat_hash_map<std::pair<const void*, int64_t>, int64_t> leaves_;
-  absl::flat_hash_map<size_t, std::vector<Candidate>> candidates_;
+  std::vector<Leader> leaders_;
+  absl::flat_hash_map<size_t, int64_t> by_hash_;  // places in leaders_
 };
 
 }  // namespace kiln::analysis

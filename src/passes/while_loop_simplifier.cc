@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "src/analysis/call_graph.h"
 #include "src/analysis/value_numbers.h"
 #include "src/analysis/while_loop.h"
@@ -19,6 +20,31 @@ using hlo::Instruction;
 using hlo::Opcode;
 
 constexpr int kMaxRefinements = 8;
+
+// What the next values of elements that are not alone in their class are computed from, operands before users.
+std::vector<const Instruction*> WhatDecides(const Instruction& loop, const std::vector<int64_t>& classes) {
+  const Computation& body = *loop.called_computation(0);
+  std::vector<int64_t> members(classes.size());
+  for (int64_t of : classes) ++members[of];
+  std::vector<const Instruction*> work;
+  absl::flat_hash_set<const Instruction*> needed;
+  auto need = [&](const Instruction* instruction) {
+    if (needed.insert(instruction).second) work.push_back(instruction);
+  };
+  for (size_t i = 0; i < classes.size(); ++i) {
+    if (members[classes[i]] > 1) need(body.root()->operand(i));
+  }
+  while (!work.empty()) {
+    const Instruction* instruction = work.back();
+    work.pop_back();
+    for (const Instruction* operand : instruction->operands()) need(operand);
+  }
+  std::vector<const Instruction*> order;
+  for (const Instruction* instruction : body.PostOrder()) {
+    if (needed.contains(instruction)) order.push_back(instruction);
+  }
+  return order;
+}
 
 // Partitions the state: elements of a class start equal and, if all of a class are equal, stay so in every round. The
 // class of an element is the index of its first. Empty when all elements are alone, or when it takes too long to tell.
@@ -41,16 +67,21 @@ std::vector<int64_t> EqualElements(const Instruction& loop) {
     const Instruction* value = start.operand(i);
     return value->IsConstant() ? starts.Number(*value) : starts.NumberOfLeaf(value, 0);
   });
+  if (count == size) return {};
+  const std::vector<const Instruction*> order = WhatDecides(loop, classes);
   for (int round = 0; round < kMaxRefinements && count < size; ++round) {
     analysis::ValueNumbers numbers;
-    for (const Instruction* instruction : loop.called_computation(0)->PostOrder()) {
+    for (const Instruction* instruction : order) {
       if (instruction->opcode() == Opcode::kGetTupleElement && instruction->operand(0) == state) {
         numbers.Set(*instruction, numbers.NumberOfLeaf(nullptr, classes[instruction->tuple_index()]));
       } else {
         numbers.Number(*instruction);
       }
     }
-    const size_t refined = split([&](size_t i) { return numbers.Number(*next.operand(i)); });
+    std::vector<int64_t> members(size);
+    for (int64_t of : classes) ++members[of];
+    const size_t refined =
+        split([&](size_t i) { return members[classes[i]] > 1 ? numbers.Number(*next.operand(i)) : 0; });
     if (refined == count) return classes;
     count = refined;
   }

@@ -126,11 +126,11 @@ std::string NestedWhiles(int64_t n) {
   return absl::StrCat(text, entry, "  ROOT r = f32[64] negate(v", towers, ")\n}\n");
 }
 
-// A function that calls the one before it, and every one called from the program as well.
+// Functions that call the one before them, as deep as a module may, and very many calls of one function.
 std::string Calls(int64_t n) {
   std::string text =
       absl::StrCat(kHeader, "f0 {\n  x = f32[64] parameter(0)\n  ROOT r = f32[64] cosine(x)\n}\n");
-  const int64_t functions = n / 6;
+  const int64_t functions = 400;
   std::string entry = kEntry;
   for (int64_t i = 1; i <= functions; ++i) {
     absl::StrAppend(&text, "f", i, " {\n  x = f32[64] parameter(0)\n  y = f32[64] ", i % 2 ? "sine" : "tanh",
@@ -155,8 +155,7 @@ std::string DeepState(int64_t n) {
   std::vector<std::string> names;
   for (int64_t k = 1; k <= size; ++k) {
     absl::StrAppend(&body, "  x", k, " = f32[8] get-tuple-element(s), index=", k, "\n");
-    const std::string changed = absl::StrCat("  y", k, " = f32[8] add(x", k, ", x", k % size + 1, ")\n");
-    if (k % 4 != 0) body += changed;
+    if (k % 4 != 0) absl::StrAppend(&body, "  y", k, " = f32[8] add(x", k, ", x", k > 1 ? k - 1 : 1, ")\n");
     next.push_back(absl::StrCat(k % 4 != 0 ? "y" : "x", k));
     absl::StrAppend(&entry, "  c", k, " = f32[] constant(", k, ")\n  b", k, " = f32[8] broadcast(c", k,
                     "), dimensions={}\n  a", k, " = f32[8] add(b", k, ", y)\n");
