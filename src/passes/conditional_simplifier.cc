@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "src/analysis/call_graph.h"
+#include "src/analysis/fusion_model.h"
 #include "src/analysis/structure.h"
 #include "src/passes/branch_operands.h"
 #include "src/passes/dce.h"
@@ -21,14 +22,11 @@ using hlo::Opcode;
 using hlo::PrimitiveType;
 using hlo::Shape;
 
-// Elements that the branches of a conditional may compute together as a select instead.
-constexpr int64_t kMaxSelectedWork = 4096;
+// Elements that the branches of a conditional may compute together as a select instead. A jump that is foretold wrongly
+// costs some five nanoseconds, and so does one scalar function such as sine; two of them are worth the jump.
+constexpr int64_t kMaxSelectedWork = 1000;
+constexpr int64_t kFunctionWork = 512;
 constexpr int64_t kMaxSelectedInstructions = 16;
-
-bool IsTranscendental(Opcode opcode) {
-  return hlo::KindOf(opcode) == hlo::OpKind::kElementwiseUnary && opcode != Opcode::kNegate && opcode != Opcode::kAbs &&
-         opcode != Opcode::kConvert && opcode != Opcode::kNot;
-}
 
 // What running `branch` without need costs, in elements; more than the limit when it must not run.
 int64_t Work(const Computation& branch) {
@@ -59,7 +57,8 @@ int64_t Work(const Computation& branch) {
         ++count > kMaxSelectedInstructions) {
       return kTooMuch;
     }
-    work = std::min(kTooMuch, work + elements * (IsTranscendental(instruction->opcode()) ? 8 : 1));
+    const bool is_function = analysis::CostOf(*instruction) == analysis::EvaluationCost::kExpensive;
+    work = std::min(kTooMuch, work + std::max(elements, is_function ? kFunctionWork : 0));
   }
   return work;
 }
