@@ -16,7 +16,7 @@ bool RunOn(Computation* computation, const analysis::ComputationClasses& classes
   first.reserve(computation->instruction_count());
   bool changed = false;
   for (Instruction* instruction : computation->PostOrder()) {
-    if (hlo::HasScalarComputation(instruction->opcode())) {
+    if (hlo::HasScalarComputation(instruction->opcode()) || instruction->opcode() == hlo::Opcode::kCall) {
       for (size_t i = 0; i < instruction->called_computations().size(); ++i) {
         Computation* callee = instruction->called_computation(i);
         Computation* representative = classes.Representative(callee);

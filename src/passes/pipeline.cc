@@ -17,6 +17,7 @@
 #include "src/passes/flatten_call_graph.h"
 #include "src/passes/fusion.h"
 #include "src/passes/layout_normalization.h"
+#include "src/passes/operand_sinking.h"
 #include "src/passes/opt_barrier_remover.h"
 #include "src/passes/qr_expander.h"
 #include "src/passes/reduce_window_to_scan.h"
@@ -54,8 +55,8 @@ void Append(PassList* list, PassList more) {
 
 // Until nothing changes: few forms, no value computed twice, nothing unused.
 std::unique_ptr<Pass> Simplification(std::string name) {
-  return std::make_unique<FixedPoint>(std::move(name), ListOf<AlgebraicSimplifier, ConstantFolding, Cse, Dce>(),
-                                      /*max_rounds=*/8);
+  return std::make_unique<FixedPoint>(
+      std::move(name), ListOf<AlgebraicSimplifier, OperandSinking, ConstantFolding, Cse, Dce>(), /*max_rounds=*/8);
 }
 
 // Loops and branches, and what simplification makes of what leaves or enters them.
@@ -113,6 +114,7 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<CustomCallExpander>,
     Make<SingleDeviceCollectives>,
     Make<AlgebraicSimplifier>,
+    Make<OperandSinking>,
     Make<ConstantFolding>,
     Make<Cse>,
     Make<WhileLoopConstantSinking>,
