@@ -17,41 +17,41 @@ using hlo::Opcode;
 
 constexpr int64_t kMaxRounds = 8;
 constexpr int64_t kMaxUnrolledInstructions = 64;
+constexpr int64_t kMaxFusedInstructions = 400;       // where all rounds become one loop over arrays
 constexpr int64_t kMaxAddedInstructions = 1 << 14;  // in a module
 
-// Instructions of `body` that do something, or nothing when writing it out again cannot pay: when it holds control flow,
-// which is not small, or functions of arrays, which rounds that fuse would compute no less often and with fewer registers.
-std::optional<int64_t> Work(const Computation& body) {
+// Whether a loop of `rounds` rounds is better written out. Loops run natively: what is won is traffic between rounds of
+// cheap arithmetic on arrays (1.5 to 6 times the speed, that of random bits for one), and what folds. Not so with control
+// flow in the body, which is not small, nor with functions of arrays, which rounds that fuse would compute no less often
+// and with fewer registers.
+bool Pays(int64_t rounds, const Computation& body) {
+  if (rounds <= 1) return true;
+  if (rounds > kMaxRounds) return false;
   int64_t work = 0;
+  bool has_arrays = false, fuses = true;
   for (const Instruction* instruction : body.instructions()) {
     switch (instruction->opcode()) {
       case Opcode::kParameter:
       case Opcode::kConstant:
       case Opcode::kTuple:
       case Opcode::kGetTupleElement:
-        break;
+        continue;
       case Opcode::kWhile:
       case Opcode::kConditional:
       case Opcode::kCall:
-        return std::nullopt;
+        return false;
       default:
-        if (hlo::IsElementwise(instruction->opcode()) && !instruction->shape().IsScalar() &&
-            analysis::CostOf(*instruction) == analysis::EvaluationCost::kExpensive) {
-          return std::nullopt;
-        }
-        ++work;
+        break;
     }
+    ++work;
+    const hlo::OpKind kind = hlo::KindOf(instruction->opcode());
+    fuses &= kind <= hlo::OpKind::kElementwiseTernary || kind == hlo::OpKind::kDataMovement ||
+             kind == hlo::OpKind::kSource || instruction->opcode() == Opcode::kDynamicSlice;
+    if (!hlo::IsElementwise(instruction->opcode()) || instruction->shape().IsScalar()) continue;
+    has_arrays = true;
+    if (analysis::CostOf(*instruction) == analysis::EvaluationCost::kExpensive) return false;
   }
-  return work;
-}
-
-// Whether a loop of `rounds` rounds is better written out. Loops run natively: what is won is traffic between rounds of
-// cheap arithmetic (1.5 to 5 times the speed), and what folds.
-bool Pays(int64_t rounds, const Computation& body) {
-  if (rounds <= 1) return true;
-  if (rounds > kMaxRounds) return false;
-  const std::optional<int64_t> work = Work(body);
-  return work && *work * rounds <= kMaxUnrolledInstructions;
+  return work * rounds <= (has_arrays && fuses ? kMaxFusedInstructions : kMaxUnrolledInstructions);
 }
 
 }  // namespace
