@@ -11,7 +11,7 @@
 #include "src/passes/branch_operands.h"
 #include "src/passes/dce.h"
 #include "src/passes/loop_state.h"
-#include "src/passes/simplify/rule.h"
+#include "src/passes/simplify/known_branch.h"
 
 namespace kiln::passes {
 namespace {
@@ -180,7 +180,7 @@ bool ForwardHandedOn(Instruction* conditional) {
 bool Simplify(Instruction* conditional, const analysis::ComputationClasses& classes) {
   if (conditional->HasSideEffect()) return false;
   hlo::Builder builder(conditional->parent(), conditional);
-  Instruction* value = InlineKnownBranch(*conditional, builder);
+  Instruction* value = simplify::InlineKnownBranch(*conditional, builder);
   if (value == nullptr) value = AsOnlyBranch(*conditional, classes, builder);
   if (value == nullptr) value = AsSelect(*conditional, builder);
   if (value != nullptr) {
@@ -198,24 +198,6 @@ bool Simplify(Instruction* conditional, const analysis::ComputationClasses& clas
 }
 
 }  // namespace
-
-Instruction* InlineKnownBranch(const Instruction& conditional, hlo::Builder& builder) {
-  const int64_t branches = static_cast<int64_t>(conditional.called_computations().size());
-  const Instruction& index = *conditional.operand(0);
-  if (conditional.HasSideEffect()) return nullptr;  // its effects have their place in an order
-  int64_t taken = 0;
-  if (branches > 1) {
-    const std::optional<hlo::Literal> value = simplify::SplatValue(index);
-    if (!value) return nullptr;
-    if (index.shape().element_type() == PrimitiveType::kPred) {
-      taken = hlo::IsSplatOf(*value, 1) ? 0 : 1;
-    } else {
-      taken = hlo::ElementAsInt64(*value, 0);
-      if (taken < 0 || taken >= branches) taken = branches - 1;
-    }
-  }
-  return builder.Inline(*conditional.called_computation(taken), {conditional.operand(taken + 1)});
-}
 
 absl::StatusOr<bool> ConditionalSimplifier::Run(hlo::Module* module) {
   const std::vector<Instruction*> conditionals = analysis::OwnersOfCallees(*module, Opcode::kConditional);

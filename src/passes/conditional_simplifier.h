@@ -3,7 +3,6 @@
 #ifndef KILN_PASSES_CONDITIONAL_SIMPLIFIER_H_
 #define KILN_PASSES_CONDITIONAL_SIMPLIFIER_H_
 
-#include "src/hlo/builder.h"
 #include "src/passes/pass.h"
 
 namespace kiln::passes {
@@ -13,9 +12,6 @@ class ConditionalSimplifier : public Pass {
   absl::string_view name() const override { return "conditional-simplifier"; }
   absl::StatusOr<bool> Run(hlo::Module* module) override;
 };
-
-// The value of the branch that a constant index takes, written out; null when the index is not known.
-hlo::Instruction* InlineKnownBranch(const hlo::Instruction& conditional, hlo::Builder& builder);
 
 }  // namespace kiln::passes
 
