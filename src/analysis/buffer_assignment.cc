@@ -91,7 +91,8 @@ class BufferAssigner {
         done_[instruction] = ++position_;
         // Every round reads what stays where it is, the last one as well.
         for (int64_t leaf = 0; leaf < instruction->shape().leaf_count(); ++leaf) {
-          if (instruction->opcode() == Opcode::kWhile && StaysOutside(instruction, leaf)) Use({instruction, leaf}, position_);
+          if (instruction->opcode() == Opcode::kWhile && StaysOutside(instruction, leaf))
+            Use({instruction, leaf}, position_);
         }
       } else {
         done_[instruction] = position_;
@@ -199,9 +200,7 @@ class BufferAssigner {
   }
 
   // Whether a leaf of a loop's state is no memory of the loop.
-  bool StaysOutside(const Instruction* loop, int64_t leaf) const {
-    return definition_.at({loop, leaf}).first != loop;
-  }
+  bool StaysOutside(const Instruction* loop, int64_t leaf) const { return definition_.at({loop, leaf}).first != loop; }
 
   void ReadOperands(const Instruction* instruction) {
     if (IsAliasing(*instruction)) return;

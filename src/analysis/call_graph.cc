@@ -24,7 +24,8 @@ std::vector<Instruction*> OwnersOfCallees(const hlo::Module& module, hlo::Opcode
   std::vector<Instruction*> callers;
   for (const Computation* computation : module.PostOrder()) {
     for (Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() == opcode && instruction->control_predecessors().empty()) callers.push_back(instruction);
+      if (instruction->opcode() == opcode && instruction->control_predecessors().empty())
+        callers.push_back(instruction);
     }
   }
   if (callers.empty()) return callers;

@@ -48,7 +48,8 @@ int64_t ValueNumbers::Number(const Instruction& instruction) {
   for (const Instruction* operand : instruction.operands()) operands.push_back(Number(*operand));
   if (hlo::IsCommutative(instruction.opcode()) && operands[1] < operands[0]) std::swap(operands[0], operands[1]);
   size_t hash = absl::HashOf(HashAttributes(instruction), operands);
-  for (size_t i = 0; i < instruction.called_computations().size(); ++i) hash = absl::HashOf(hash, Callee(instruction, i));
+  for (size_t i = 0; i < instruction.called_computations().size(); ++i)
+    hash = absl::HashOf(hash, Callee(instruction, i));
   const auto found = by_hash_.try_emplace(hash, -1).first;
   for (int64_t i = found->second; i >= 0; i = leaders_[i].next) {
     const Leader& leader = leaders_[i];

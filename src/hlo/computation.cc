@@ -23,7 +23,8 @@ class InstructionSet {
       last = std::max(last, instruction->id());
     }
     constexpr int64_t kFlagsPerInstruction = 64;
-    if (last - first_ < kFlagsPerInstruction * static_cast<int64_t>(instructions.size())) flags_.resize(last - first_ + 1);
+    if (last - first_ < kFlagsPerInstruction * static_cast<int64_t>(instructions.size()))
+      flags_.resize(last - first_ + 1);
     if (flags_.empty()) others_.reserve(instructions.size());
   }
   bool Insert(const Instruction* instruction) {

@@ -46,9 +46,9 @@ class CommonCode {
         continue;
       }
       const auto users = instruction->users();
-      const bool is_read = instruction->IsRoot() || std::any_of(users.begin(), users.end(), [&](const Instruction* user) {
-        return inside.contains(user);
-      });
+      const bool is_read =
+          instruction->IsRoot() ||
+          std::any_of(users.begin(), users.end(), [&](const Instruction* user) { return inside.contains(user); });
       const bool is_carried = is_read && !IsFree(*instruction) && instruction->shape().IsArray();
       if (!is_carried && !needed.contains(instruction)) {
         inside.insert(instruction);
@@ -144,7 +144,8 @@ void SinkInto(const Branch& branch, std::vector<Instruction*> moved) {
   Computation* callee = conditional->called_computation(number);
   const Instruction& tuple = *conditional->operand(number + 1);
   absl::flat_hash_map<const Instruction*, Instruction*> inside;  // outer value -> what it is in the branch
-  for (Instruction* reader : callee->parameter(0)->users()) inside.emplace(tuple.operand(reader->tuple_index()), reader);
+  for (Instruction* reader : callee->parameter(0)->users())
+    inside.emplace(tuple.operand(reader->tuple_index()), reader);
   absl::flat_hash_set<const Instruction*> known(moved.begin(), moved.end());
   std::vector<Instruction*> sources;
   for (const Instruction* instruction : moved) {

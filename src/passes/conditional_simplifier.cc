@@ -65,9 +65,8 @@ int64_t Work(const Computation& branch) {
 
 bool OnlyArrays(const Shape& shape) {
   const auto leaves = shape.Leaves();
-  return std::all_of(leaves.begin(), leaves.end(), [](const Shape* leaf) {
-    return leaf->IsArray() && !leaf->has_dynamic_dimensions();
-  });
+  return std::all_of(leaves.begin(), leaves.end(),
+                     [](const Shape* leaf) { return leaf->IsArray() && !leaf->has_dynamic_dimensions(); });
 }
 
 Instruction* SelectLeaves(Instruction* predicate, Instruction* on_true, Instruction* on_false, hlo::Builder& builder) {
@@ -105,9 +104,9 @@ Instruction* AsOnlyBranch(const Instruction& conditional, const analysis::Comput
   const auto& branches = conditional.called_computations();
   for (size_t i = 1; i < branches.size(); ++i) {
     const Instruction &a = *conditional.operand(1), &b = *conditional.operand(i + 1);
-    const bool same = &a == &b || (a.opcode() == Opcode::kTuple && b.opcode() == Opcode::kTuple &&
-                                   std::equal(a.operands().begin(), a.operands().end(), b.operands().begin(),
-                                              b.operands().end()));
+    const bool same =
+        &a == &b || (a.opcode() == Opcode::kTuple && b.opcode() == Opcode::kTuple &&
+                     std::equal(a.operands().begin(), a.operands().end(), b.operands().begin(), b.operands().end()));
     if (!same || classes.Representative(branches[i]) != classes.Representative(branches[0])) return nullptr;
   }
   return builder.Inline(*branches[0], {conditional.operand(1)});
@@ -122,8 +121,7 @@ bool MergeEqualResults(Instruction* conditional) {
     if (branch->root()->opcode() != Opcode::kTuple) return false;
     absl::flat_hash_map<std::pair<int64_t, const Instruction*>, int64_t> first;
     for (size_t i = 0; i < size; ++i) {
-      classes[i] =
-          first.try_emplace({classes[i], branch->root()->operand(i)}, static_cast<int64_t>(i)).first->second;
+      classes[i] = first.try_emplace({classes[i], branch->root()->operand(i)}, static_cast<int64_t>(i)).first->second;
     }
   }
   bool changed = false;

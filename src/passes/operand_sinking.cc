@@ -60,8 +60,8 @@ Instruction* Sink(const Instruction& op, const Instruction& move, hlo::Builder& 
     operands.push_back(IsSplat(*operand) ? builder.BroadcastScalar(operand->operand(0), dimensions)
                                          : operand->operand(0));
   }
-  Instruction* inner = builder.Add(op.opcode(), Shape(op.shape().element_type(), dimensions), std::move(operands),
-                                   op.attributes());
+  Instruction* inner =
+      builder.Add(op.opcode(), Shape(op.shape().element_type(), dimensions), std::move(operands), op.attributes());
   return builder.Add(move.opcode(), op.shape(), {inner}, move.attributes());
 }
 

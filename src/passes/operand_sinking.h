@@ -6,8 +6,9 @@
 
 namespace kiln::passes {
 
-// An elementwise op whose array operands are all the same broadcast is computed before it, on fewer elements. Of several
-// operands that are the same reshape, transpose or reverse only the result is. Splats among the operands are made anew.
+// An elementwise op whose array operands are all the same broadcast is computed before it, on fewer elements. Of
+// several operands that are the same reshape, transpose or reverse only the result is. Splats among the operands are
+// made anew.
 class OperandSinking : public Pass {
  public:
   absl::string_view name() const override { return "operand-sinking"; }

@@ -94,7 +94,7 @@ class Runner {
   std::vector<PassTiming>* timings_;
   absl::flat_hash_set<std::string> disabled_;
   absl::flat_hash_map<std::string, size_t> index_;
-  int64_t version_ = 0;                                    // of the module: counts changes
+  int64_t version_ = 0;                                   // of the module: counts changes
   absl::flat_hash_map<std::string, int64_t> left_alone_;  // pass -> the version that it did not change
 };
 

@@ -142,9 +142,8 @@ bool HoistFrom(Instruction* loop, int computation_index, int64_t* budget) {
   if (carried.empty() || !MakeStateExplicit(loop)) return false;
 
   const std::vector<Instruction*> closure = hoister.Closure(carried);
-  const std::vector<Instruction*> copies = CopyInto(loop->parent(), closure, [&](Instruction* read) {
-    return loop->operand(0)->operand(read->tuple_index());
-  });
+  const std::vector<Instruction*> copies = CopyInto(
+      loop->parent(), closure, [&](Instruction* read) { return loop->operand(0)->operand(read->tuple_index()); });
   absl::flat_hash_map<const Instruction*, Instruction*> copy_of;
   for (size_t i = 0; i < closure.size(); ++i) copy_of[closure[i]] = copies[i];
   std::vector<Instruction*> values;

@@ -93,7 +93,8 @@ bool MergeEqualElements(Instruction* loop) {
   const std::vector<int64_t> classes = EqualElements(*loop);
   if (classes.empty() || !MakeStateExplicit(loop)) return false;
   bool changed = false;
-  for (Instruction* tuple : {loop, loop->called_computation(0)->parameter(0), loop->called_computation(1)->parameter(0)}) {
+  for (Instruction* tuple :
+       {loop, loop->called_computation(0)->parameter(0), loop->called_computation(1)->parameter(0)}) {
     for (Instruction* reader : tuple->users()) {
       const int64_t index = reader->tuple_index();
       if (classes[index] == index || (reader->users().empty() && !reader->IsRoot())) continue;

@@ -17,13 +17,13 @@ using hlo::Opcode;
 
 constexpr int64_t kMaxRounds = 8;
 constexpr int64_t kMaxUnrolledInstructions = 64;
-constexpr int64_t kMaxFusedInstructions = 400;       // where all rounds become one loop over arrays
+constexpr int64_t kMaxFusedInstructions = 400;      // where all rounds become one loop over arrays
 constexpr int64_t kMaxAddedInstructions = 1 << 14;  // in a module
 
 // Whether a loop of `rounds` rounds is better written out. Loops run natively: what is won is traffic between rounds of
-// cheap arithmetic on arrays (1.5 to 6 times the speed, that of random bits for one), and what folds. Not so with control
-// flow in the body, which is not small, nor with functions of arrays, which rounds that fuse would compute no less often
-// and with fewer registers.
+// cheap arithmetic on arrays (1.5 to 6 times the speed, that of random bits for one), and what folds. Not so with
+// control flow in the body, which is not small, nor with functions of arrays, which rounds that fuse would compute no
+// less often and with fewer registers.
 bool Pays(int64_t rounds, const Computation& body) {
   if (rounds <= 1) return true;
   if (rounds > kMaxRounds) return false;

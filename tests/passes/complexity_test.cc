@@ -20,7 +20,8 @@ namespace {
 
 constexpr char kHeader[] =
     "HloModule m\nsum {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT r = f32[] add(a, b)\n}\n";
-constexpr char kEntry[] = "ENTRY e {\n  x = f32[64] parameter(0)\n  p = pred[] parameter(1)\n  zero = f32[] constant(0)\n";
+constexpr char kEntry[] =
+    "ENTRY e {\n  x = f32[64] parameter(0)\n  p = pred[] parameter(1)\n  zero = f32[] constant(0)\n";
 
 // ROOT r = add(add(l0, l1), add(l2, l3)), ... of all of `lines`' names: a tree, so that nothing is dead.
 std::string SumTree(std::vector<std::string> names, const std::string& shape) {
@@ -92,8 +93,8 @@ std::string Whiles(int64_t n) {
                     "  ROOT t = (s32[], f32[64]) tuple(j, y)\n}\ncond", i,
                     " {\n  s = (s32[], f32[64]) parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n",
                     "  n = s32[] constant(", 100 + i, ")\n  ROOT r = pred[] compare(i, n), direction=LT\n}\n");
-    absl::StrAppend(&entry, "  s", i, " = (s32[], f32[64]) tuple(i, v", i, ")\n  w", i, " = (s32[], f32[64]) while(s", i,
-                    "), condition=cond", i, ", body=body", i, "\n", i + 1 == loops ? "  ROOT v" : "  v", i + 1,
+    absl::StrAppend(&entry, "  s", i, " = (s32[], f32[64]) tuple(i, v", i, ")\n  w", i, " = (s32[], f32[64]) while(s",
+                    i, "), condition=cond", i, ", body=body", i, "\n", i + 1 == loops ? "  ROOT v" : "  v", i + 1,
                     " = f32[64] get-tuple-element(w", i, "), index=1\n");
   }
   return absl::StrCat(kHeader, bodies, entry, "}\n");
@@ -101,9 +102,10 @@ std::string Whiles(int64_t n) {
 
 // Loops in loops, some hundred levels deep.
 std::string NestedWhiles(int64_t n) {
-  std::string text = absl::StrCat(kHeader,
-                                  "cond {\n  s = (s32[], f32[64]) parameter(0)\n  i = s32[] get-tuple-element(s), "
-                                  "index=0\n  n = s32[] constant(9)\n  ROOT r = pred[] compare(i, n), direction=LT\n}\n");
+  std::string text =
+      absl::StrCat(kHeader,
+                   "cond {\n  s = (s32[], f32[64]) parameter(0)\n  i = s32[] get-tuple-element(s), "
+                   "index=0\n  n = s32[] constant(9)\n  ROOT r = pred[] compare(i, n), direction=LT\n}\n");
   constexpr int64_t kDepth = 100;
   std::string entry = absl::StrCat(kEntry, "  v0 = f32[64] add(x, x)\n  i = s32[] constant(0)\n");
   const int64_t towers = n / (kDepth * 15);
@@ -121,8 +123,8 @@ std::string NestedWhiles(int64_t n) {
       }
       absl::StrAppend(&text, "  ROOT t = (s32[], f32[64]) tuple(j, y)\n}\n");
     }
-    absl::StrAppend(&entry, "  s", t, " = (s32[], f32[64]) tuple(i, v", t, ")\n  w", t, " = (s32[], f32[64]) while(s", t,
-                    "), condition=cond, body=body", t, "_", kDepth - 1, "\n  v", t + 1,
+    absl::StrAppend(&entry, "  s", t, " = (s32[], f32[64]) tuple(i, v", t, ")\n  w", t, " = (s32[], f32[64]) while(s",
+                    t, "), condition=cond, body=body", t, "_", kDepth - 1, "\n  v", t + 1,
                     " = f32[64] get-tuple-element(w", t, "), index=1\n");
   }
   return absl::StrCat(text, entry, "  ROOT r = f32[64] negate(v", towers, ")\n}\n");
@@ -130,8 +132,7 @@ std::string NestedWhiles(int64_t n) {
 
 // Functions that call the one before them, as deep as a module may, and very many calls of one function.
 std::string Calls(int64_t n) {
-  std::string text =
-      absl::StrCat(kHeader, "f0 {\n  x = f32[64] parameter(0)\n  ROOT r = f32[64] cosine(x)\n}\n");
+  std::string text = absl::StrCat(kHeader, "f0 {\n  x = f32[64] parameter(0)\n  ROOT r = f32[64] cosine(x)\n}\n");
   const int64_t functions = 400;
   std::string entry = kEntry;
   for (int64_t i = 1; i <= functions; ++i) {
@@ -165,8 +166,9 @@ std::string DeepState(int64_t n) {
     absl::StrAppend(&reads, "  g", k, " = f32[8] get-tuple-element(w), index=", k, "\n");
     names.push_back(absl::StrCat("g", k));
   }
-  return absl::StrCat(kHeader, body, "  ROOT t = ", shape, " tuple(", absl::StrJoin(next, ", "), ")\n}\ncond {\n  s = ",
-                      shape, " parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n  n = s32[] constant(1000)\n",
+  return absl::StrCat(kHeader, body, "  ROOT t = ", shape, " tuple(", absl::StrJoin(next, ", "),
+                      ")\n}\ncond {\n  s = ", shape,
+                      " parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n  n = s32[] constant(1000)\n",
                       "  ROOT r = pred[] compare(i, n), direction=LT\n}\n", entry, "  u = ", shape, " tuple(",
                       absl::StrJoin(start, ", "), ")\n  w = ", shape, " while(u), condition=cond, body=body\n", reads,
                       SumTree(names, "f32[8]"));
@@ -177,7 +179,8 @@ std::string Conditionals(int64_t n) {
   std::string branches, entry = absl::StrCat(kEntry, "  v0 = f32[64] add(x, x)\n");
   for (int64_t i = 0; i < n / 14; ++i) {
     for (const char* op : {"sine", "cosine"}) {
-      absl::StrAppend(&branches, op, i, " {\n  s = (f32[64], f32[64]) parameter(0)\n  x = f32[64] get-tuple-element(s), ",
+      absl::StrAppend(&branches, op, i,
+                      " {\n  s = (f32[64], f32[64]) parameter(0)\n  x = f32[64] get-tuple-element(s), ",
                       "index=0\n  y = f32[64] get-tuple-element(s), index=1\n  z = f32[64] atan2(x, y)\n",
                       "  d = f32[] dot(z, y), lhs_contracting_dims={0}, rhs_contracting_dims={0}\n",
                       "  b = f32[64] broadcast(d), dimensions={}\n  ROOT r = f32[64] ", op, "(b)\n}\n");
