@@ -95,6 +95,7 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<CustomCallExpander>,
     Make<SingleDeviceCollectives>,
     Make<AlgebraicSimplifier>,
+    Make<FastMathSimplifier>,
     Make<ConstantFolding>,
     Make<Cse>,
     Make<ReduceWindowToScan>,

@@ -86,14 +86,23 @@ Instruction* SplatConstant(const Match& match, hlo::Builder& builder) {
   return scalar ? builder.Splat(shape, *std::move(scalar)) : nullptr;
 }
 
+// Copies of a count along other dimensions count along the same one.
+Instruction* BroadcastOfIota(const Match& match, hlo::Builder& builder) {
+  const Instruction& root = *match.root();
+  const int64_t dimension = root.dimensions()[root.operand(0)->dimensions()[0]];
+  return builder.Add(Opcode::kIota, hlo::Shape(root.shape().element_type(), root.shape().dimensions()), {},
+                     hlo::DimensionsAttributes{{dimension}});
+}
+
 constexpr Rule kRules[] = {
-    {"constant()", SplatConstant},
-    {"broadcast(x)", IdentityBroadcast},
-    {"broadcast(broadcast(x))", BroadcastOfBroadcast},
-    {"broadcast(x)", DropUnitDimensions},
-    {"broadcast(x)", SortMap},
-    {"broadcast(x)", BroadcastIsReshape},
-    {"elementwise(...)", SinkThroughElementwise},
+    {"constant()", "broadcast(c), where one value repeats", SplatConstant},
+    {"broadcast(x)", "x, where all dimensions stay", IdentityBroadcast},
+    {"broadcast(broadcast(x))", "broadcast(x)", BroadcastOfBroadcast},
+    {"broadcast(x)", "broadcast(reshape(x)), without sizes of 1", DropUnitDimensions},
+    {"broadcast(x)", "broadcast(transpose(x)), dimensions ascending", SortMap},
+    {"broadcast(x)", "reshape(x), where only sizes of 1 are new", BroadcastIsReshape},
+    {"broadcast(iota())", "iota()", BroadcastOfIota},
+    {"elementwise(...)", "broadcast(elementwise(...)) of scalars that are spread", SinkThroughElementwise},
 };
 
 }  // namespace
