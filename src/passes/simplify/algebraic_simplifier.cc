@@ -56,7 +56,7 @@ class Simplifier {
     // A root keeps its exact shape: its layout may be the caller's.
     if (instruction->IsRoot() && !(replacement->shape() == instruction->shape())) return false;
     --budget_;
-    if (observer_) observer_(*rule);
+    if (observer_) observer_(*rule, *instruction);
     std::vector<Instruction*> again(instruction->users().begin(), instruction->users().end());
     instruction->ReplaceAllUsesWith(replacement);
     Release(instruction);
@@ -101,14 +101,18 @@ class Simplifier {
   int64_t budget_ = 0;
 };
 
+// All rules but the last groups, `kLeftOut` of them. Compiled once per process and never destroyed.
+template <size_t kLeftOut>
+const absl::StatusOr<RuleSet>& Compiled() {
+  static const auto* const rules = new absl::StatusOr<RuleSet>(
+      RuleSet::Compile(simplify::AllRules().subspan(0, simplify::AllRules().size() - kLeftOut)));
+  return *rules;
+}
+
 }  // namespace
 
 absl::StatusOr<bool> AlgebraicSimplifier::Run(hlo::Module* module) {
-  // Compiled once per process and never destroyed.
-  static const auto* const exact =
-      new absl::StatusOr<RuleSet>(RuleSet::Compile(simplify::AllRules().subspan(0, simplify::AllRules().size() - 1)));
-  static const auto* const all = new absl::StatusOr<RuleSet>(RuleSet::Compile(simplify::AllRules()));
-  const absl::StatusOr<RuleSet>& rules = fast_math_ ? *all : *exact;
+  const absl::StatusOr<RuleSet>& rules = fast_math_ ? Compiled<0>() : Compiled<1>();
   KILN_RETURN_IF_ERROR(rules.status());
   bool changed = false;
   for (Computation* computation : module->PostOrder()) changed |= Simplifier(computation, *rules, observer_).Run();

@@ -15,8 +15,8 @@ namespace kiln::passes {
 // Instructions of bounded dynamic shape are left alone.
 class AlgebraicSimplifier : public Pass {
  public:
-  // Is told of every rule that applies; for tests.
-  using Observer = std::function<void(const simplify::Rule&)>;
+  // Is told of every rule and the instruction that it applies to; for tests.
+  using Observer = std::function<void(const simplify::Rule&, const hlo::Instruction&)>;
   explicit AlgebraicSimplifier(Observer observer = nullptr) : AlgebraicSimplifier(false, std::move(observer)) {}
   absl::string_view name() const override { return "algebraic-simplifier"; }
   absl::StatusOr<bool> Run(hlo::Module* module) override;

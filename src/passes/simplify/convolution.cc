@@ -1,6 +1,7 @@
 // Convolution.
 #include <algorithm>
 
+#include "src/passes/simplify/guards.h"
 #include "src/passes/simplify/rules.h"
 
 namespace kiln::passes::simplify {
@@ -78,7 +79,7 @@ Instruction* ConvolutionIsDot(const Match& match, hlo::Builder& builder) {
 }
 
 constexpr Rule kRules[] = {
-    {"convolution(t:pad(x, 0), w)", "convolution(x, w), with padding", ConvolutionOfPad},
+    {"convolution(t:pad(x, 0), w)", "convolution(x, w), with padding", ConvolutionOfPad, PaddingIsNoFactor},
     {"convolution(x, w)", "convolution(x, reverse(w)), of reversed windows", ReversedWindows},
     {"convolution(x, w)", "dot(x, w), of windows with one element", ConvolutionIsDot},
 };

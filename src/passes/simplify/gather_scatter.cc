@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "src/analysis/combiner.h"
+#include "src/passes/simplify/guards.h"
 #include "src/passes/simplify/indices.h"
 #include "src/passes/simplify/rules.h"
 
@@ -21,17 +22,24 @@ bool Contains(const DimensionVector& dimensions, int64_t dimension) {
   return std::find(dimensions.begin(), dimensions.end(), dimension) != dimensions.end();
 }
 
-// Start indices, one scalar per operand dimension, of the only index vector in `indices`.
+// Start indices, one scalar per operand dimension, of the only index vector in `indices`. Known ones are constants.
 std::vector<Instruction*> ScalarStarts(Instruction* indices, const DimensionVector& index_map, int64_t rank,
                                        hlo::Builder& builder) {
   const int64_t count = static_cast<int64_t>(index_map.size());
-  Instruction* flat = builder.Reshape(indices, {count});
+  const hlo::Shape scalar = hlo::Shape::Scalar(indices->shape().element_type());
+  const std::optional<hlo::Literal> same = SplatValue(*indices);
+  Instruction* flat = same || indices->IsConstant() ? nullptr : builder.Reshape(indices, {count});
   std::vector<Instruction*> starts(rank, nullptr);
   for (int64_t i = 0; i < count; ++i) {
-    starts[index_map[i]] = builder.Reshape(builder.Slice(flat, {{i}, {i + 1}, {1}}), {});
+    Instruction*& start = starts[index_map[i]];
+    if (flat != nullptr) {
+      start = builder.Reshape(builder.Slice(flat, {{i}, {i + 1}, {1}}), {});
+    } else {
+      start = builder.Constant(same ? *same : hlo::LiteralOf(scalar, hlo::ElementAsInt64(indices->literal(), i)));
+    }
   }
   for (Instruction*& start : starts) {
-    if (start == nullptr) start = builder.Scalar(indices->shape().element_type(), 0);
+    if (start == nullptr) start = builder.Constant(hlo::Literal(scalar));
   }
   return starts;
 }
@@ -117,17 +125,23 @@ std::optional<Opcode> ScatterCombiner(const Instruction& scatter, bool* overwrit
   return analysis::CombinerOpcode(combiner);
 }
 
-// Whether all starts are within 0 and `most`: a scalar predicate, null where that is certain.
-Instruction* AreWithin(const std::vector<Instruction*>& starts, const DimensionVector& most, hlo::Builder& builder) {
+// Whether all starts are within 0 and `most`: a scalar predicate, null where that is known, which is `known` then.
+Instruction* AreWithin(const std::vector<Instruction*>& starts, const DimensionVector& most, bool* known,
+                       hlo::Builder& builder) {
   Instruction* all = nullptr;
+  *known = true;
   auto check = [&](ComparisonDirection direction, Instruction* start, int64_t bound) {
-    const hlo::Shape scalar = start->shape();
-    Instruction* holds = builder.Compare(direction, start, builder.Constant(hlo::LiteralOf(scalar, bound)));
+    Instruction* holds = builder.Compare(direction, start, builder.Constant(hlo::LiteralOf(start->shape(), bound)));
     all = all == nullptr ? holds : builder.Binary(Opcode::kAnd, all, holds);
   };
   for (size_t i = 0; i < starts.size(); ++i) {
     const PrimitiveType type = starts[i]->shape().element_type();
-    if (starts[i]->IsConstant()) continue;  // The zeros of dimensions without index.
+    if (starts[i]->IsConstant()) {
+      // A u64 past the range of s64 is below zero here.
+      const int64_t value = hlo::ElementAsInt64(starts[i]->literal(), 0);
+      *known &= value >= 0 && value <= most[i];
+      continue;
+    }
     if (hlo::IsSignedIntegral(type)) check(ComparisonDirection::kGe, starts[i], 0);
     if (FitsIndex(most[i], type)) check(ComparisonDirection::kLe, starts[i], most[i]);
   }
@@ -155,7 +169,9 @@ Instruction* ScatterOfOne(const Match& match, hlo::Builder& builder) {
   }
   const std::vector<Instruction*> starts =
       ScalarStarts(match['i'], scatter.scatter_dims_to_operand_dims, shape.rank(), builder);
-  Instruction* within = AreWithin(starts, most, builder);
+  bool known = false;
+  Instruction* within = AreWithin(starts, most, &known, builder);
+  if (!known) return match['x'];
   Instruction* update = builder.Reshape(match['u'], sizes);
   if (combiner || within != nullptr) {
     Instruction* there = AddDynamicSlice(match['x'], starts, sizes, builder);
@@ -183,7 +199,7 @@ constexpr Rule kRules[] = {
     {"gather(x, i:iota())", "x, where it is every place", GatherOfAll},
     {"gather(x, i)", "dynamic-slice(x, i), of one place", GatherOfOne},
     {"scatter(x, i, u)", "x, where u has no elements", ScatterOfNothing},
-    {"scatter(x, i, c)", "x, where c is the combiner's identity", ScatterOfIdentity},
+    {"scatter(x, i, c)", "x, where c is the combiner's identity", ScatterOfIdentity, SignlessZero},
     {"scatter(x, i, u)", "dynamic-update-slice(x, combine(dynamic-slice(x, i), u), i), of one place", ScatterOfOne},
 };
 
