@@ -117,12 +117,14 @@ double SmallestNormal(PrimitiveType type) {
 struct Tolerance {
   bool signless_zero = false;
   bool fewer_nans = false;
+  bool fewer_overflows = false;  // of finite inputs
   double units = 0;     // in the last place
   double smallest = 0;  // of which, where values are smaller
 };
 
 // Index of the first element that differs more than it may, or -1.
-int64_t FirstDifference(const Literal& before, const Literal& after, const Tolerance& tolerance) {
+int64_t FirstDifference(const Literal& before, const Literal& after, const Tolerance& tolerance,
+                        const std::vector<Literal>& inputs) {
   const PrimitiveType part = hlo::ComplexComponentType(before.shape().element_type());
   const size_t width = static_cast<size_t>(hlo::ByteWidth(part));
   const hlo::Shape flat(part, {static_cast<int64_t>(before.bytes().size() / width)});
@@ -134,6 +136,10 @@ int64_t FirstDifference(const Literal& before, const Literal& after, const Toler
     if (std::isnan(a) && std::isnan(b)) continue;
     if (a == 0 && b == 0 && tolerance.signless_zero) continue;
     if (std::isnan(a) && tolerance.fewer_nans) continue;
+    const bool finite = std::all_of(inputs.begin(), inputs.end(), [&](const Literal& input) {
+      return i >= input.element_count() || std::isfinite(hlo::ElementAsDouble(input, i));
+    });
+    if (tolerance.fewer_overflows && !std::isfinite(a) && finite) continue;
     const double unit = std::max({std::abs(a), SmallestNormal(part), tolerance.smallest});
     const double limit = tolerance.units * Epsilon(part) * unit;
     if (std::isfinite(a) && std::isfinite(b) && std::signbit(a) == std::signbit(b) && std::abs(a - b) <= limit) continue;
@@ -178,11 +184,14 @@ void Check(const std::string& name, const std::string& text, int trials, std::se
     applied->insert(&rule);
     absl::StrAppend(&rules[instruction.parent()], "\n  ", rule.left, " = ", rule.right);
     Tolerance& tolerance = tolerances[instruction.parent()];
-    if (fast) tolerance = {true, false, 64, 1};
+    if (fast) tolerance = {true, false, true, 64, 1};
     for (const simplify::Guard& guard : rule.guards) {
       if (guard.text == simplify::SignlessZero.text) tolerance.signless_zero = true;
       if (guard.text == simplify::PaddingIsNoFactor.text) tolerance.fewer_nans = true;
       if (guard.text == simplify::Rounds.text && tolerance.units == 0) tolerance.units = 4;
+      if (guard.text == simplify::NoOverflowBetween.text) {
+        tolerance = {tolerance.signless_zero, tolerance.fewer_nans, true, 256, 1};
+      }
       // The error of a product is multiplied by the exponent.
       if (guard.text == simplify::Ln2.text) tolerance.units = 256;
     }
@@ -200,7 +209,7 @@ void Check(const std::string& name, const std::string& text, int trials, std::se
       ASSERT_EQ(before.size(), after.size());
       int64_t at = -1;
       for (size_t leaf = 0; leaf < before.size() && at < 0; ++leaf) {
-        at = FirstDifference(*before[leaf], *after[leaf], tolerances[computation]);
+        at = FirstDifference(*before[leaf], *after[leaf], tolerances[computation], one.inputs[i]);
         if (at < 0) continue;
         std::string inputs;
         for (const Literal& input : one.inputs[i]) {

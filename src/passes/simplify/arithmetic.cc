@@ -56,7 +56,7 @@ constexpr Rule kRules[] = {
     {"divide(v, c)",
      "shift-right-arithmetic(add(v, and(shift-right-arithmetic(v, highest), subtract(c, 1))), popcnt(subtract(c, 1)))",
      Signed, PowerOfTwo},
-    {"divide(divide(v, c), d)", "divide(v, multiply(c, d))", Integer, NoOverflow},
+    {"divide(divide(v, c), d)", "divide(v, multiply(c, d))", Integer, ProductOfCD},
 
     {"remainder(x, 1)", "0", Integer},
     {"remainder(x, -1)", "0", Signed},

@@ -151,6 +151,33 @@ Instruction* EmptyContraction(const Match& match, hlo::Builder& builder) {
   return builder.Splat(match.root()->shape(), 0.0);
 }
 
+// Sums of one product each: every element of x times every one of y.
+Instruction* OuterProduct(const Match& match, hlo::Builder& builder) {
+  const Instruction& root = *match.root();
+  const auto& a = root.Get<DotAttributes>();
+  auto kept = [](const Instruction& operand, const DimensionVector& contracting) {
+    DimensionVector sizes;
+    for (int64_t i = 0; i < operand.shape().rank(); ++i) {
+      if (!Contains(contracting, i)) sizes.push_back(operand.shape().dimensions(i));
+    }
+    return sizes;
+  };
+  for (int64_t dimension : a.lhs_contracting) {
+    if (match['x']->shape().dimensions(dimension) != 1) return nullptr;
+  }
+  if (!a.lhs_batch.empty() || root.operand_count() != 2) return nullptr;
+  int64_t next = 0;  // dimension of the result
+  auto spread = [&](Instruction* operand, const DimensionVector& contracting) {
+    const DimensionVector sizes = kept(*operand, contracting);
+    DimensionVector map(sizes.size());
+    for (int64_t& dimension : map) dimension = next++;
+    operand = builder.Convert(builder.Reshape(operand, sizes), root.shape().element_type());
+    return builder.Broadcast(operand, root.shape().dimensions(), map);
+  };
+  Instruction* x = spread(match['x'], a.lhs_contracting);
+  return builder.Binary(Opcode::kMultiply, x, spread(match['y'], a.rhs_contracting));
+}
+
 // Reads an operand through its transpose, where batch dimensions stay first and free ones in order.
 Instruction* ReadTransposed(const Match& match, int64_t side, hlo::Builder& builder) {
   const Instruction& root = *match.root();
@@ -179,6 +206,7 @@ Instruction* ReadRightTransposed(const Match& match, hlo::Builder& builder) { re
 
 constexpr Rule kRules[] = {
     {"dot(x, _)", "0, where nothing is summed", EmptyContraction},
+    {"dot(x, y)", "multiply(broadcast(x), broadcast(y)), where sums have one product", OuterProduct, SignlessZero},
     {"dot(0, _)", "0", Integer},
     {"dot(_, 0)", "0", Integer},
     {"dot(x, i)", "x, where i is an identity matrix", DotWithIdentity, FiniteX},

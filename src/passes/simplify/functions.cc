@@ -31,6 +31,8 @@ constexpr Rule kRules[] = {
     {"power(x, 1.5)", "select(compare.eq(x, lowest), highest, multiply(x, sqrt(x)))", WideFloat, Rounds},
     {"power(2, x)", "exp2(x)", WideFloat, Rounds},
 
+    {"log(exponential(x))", "x", WideFloat, NoOverflowBetween, SignlessZero},
+    {"sqrt(multiply(x, x))", "abs(x)", WideFloat, NoOverflowBetween},
     {"multiply(sqrt(x), sqrt(x))", "x", Floating, NonNegativeX, Rounds},
     {"multiply(rsqrt(x), rsqrt(x))", "divide(1, x)", Floating, NonNegativeX, Rounds},
     {"divide(1, sqrt(x))", "rsqrt(x)", WideFloat, Rounds},

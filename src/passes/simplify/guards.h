@@ -64,7 +64,7 @@ inline constexpr Guard PowerOfTwo{"c a positive power of two", IsPowerOfTwo};
 inline constexpr Guard ExactReciprocal{"1/c exact", HasExactReciprocal};
 inline constexpr Guard Ordered{"c <= d", AreOrdered};
 inline constexpr Guard Ranges{"c <= f, d <= e", AreRanges};
-inline constexpr Guard NoOverflow{"c * d not 0 and without overflow", ProductFits};
+inline constexpr Guard ProductOfCD{"c * d not 0 and without overflow", ProductFits};
 inline constexpr Guard Shifts{"c and d below the width", AreShifts};
 inline constexpr Guard PastWidth{"c not below the width", IsPastWidth};
 inline constexpr Guard Ln2{"c = ln 2", IsLn2};
@@ -79,6 +79,7 @@ bool IsLossless(hlo::PrimitiveType from, hlo::PrimitiveType to);
 // Notes: what is not bit for bit the same. XLA makes the same exceptions.
 inline constexpr Guard SignlessZero{"-0 is 0"};
 inline constexpr Guard Rounds{"other roundings"};
+inline constexpr Guard NoOverflowBetween{"no overflow between"};
 inline constexpr Guard PaddingIsNoFactor{"padding times inf or NaN is 0"};
 
 }  // namespace kiln::passes::simplify

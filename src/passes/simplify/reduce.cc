@@ -109,7 +109,7 @@ Instruction* IdempotentReduceOfBroadcast(const Match& match, hlo::Builder& build
   return builder.Binary(*combiner, operand, builder.BroadcastScalar(match['i'], root.shape().dimensions()));
 }
 
-// A sum of n equal integers is n times one of them.
+// A sum of n equal numbers is n times one of them.
 Instruction* ReduceOfCopies(const Match& match, hlo::Builder& builder) {
   const Instruction& root = *match.root();
   const Instruction& broadcast = *root.operand(0);
@@ -121,7 +121,10 @@ Instruction* ReduceOfCopies(const Match& match, hlo::Builder& builder) {
   for (size_t i = 0; i < broadcast.dimensions().size(); ++i) {
     if (Contains(root.dimensions(), broadcast.dimensions()[i])) inner.push_back(static_cast<int64_t>(i));
   }
-  if (copies <= 1) return nullptr;
+  // A float must be able to count them.
+  const hlo::Literal count = hlo::LiteralOf(hlo::Shape::Scalar(root.shape().element_type()), copies);
+  const bool counts = hlo::ElementAsDouble(count, 0) == static_cast<double>(copies);
+  if (copies <= 1 || (hlo::IsFloating(root.shape().element_type()) && !counts)) return nullptr;
   DimensionVector map;
   for (int64_t dimension : broadcast.dimensions()) {
     if (Contains(root.dimensions(), dimension)) continue;
@@ -130,7 +133,6 @@ Instruction* ReduceOfCopies(const Match& match, hlo::Builder& builder) {
   }
   Instruction* x = match['x'];
   if (!inner.empty()) x = builder.Reduce(x, match.root()->operand(1), inner, root.called_computation());
-  const hlo::Literal count = hlo::LiteralOf(hlo::Shape::Scalar(x->shape().element_type()), copies);
   x = builder.Binary(Opcode::kMultiply, x, builder.Splat(x->shape(), count));
   return builder.Broadcast(x, root.shape().dimensions(), map);
 }
@@ -225,6 +227,7 @@ constexpr Rule kRules[] = {
     {"reduce(t:concatenate'(...), i)", "combine(reduce(p), reduce(q), ...), of its operands", ReduceOfConcatenate},
     {"reduce(broadcast(x), i)", "broadcast(x), where combining equal values gives that value", IdempotentReduceOfBroadcast},
     {"reduce.add(broadcast(x), 0)", "multiply(x, number of copies)", ReduceOfCopies, Integer},
+    {"reduce.add(broadcast(x), 0)", "multiply(x, number of copies)", ReduceOfCopies, Floating, Rounds, SignlessZero},
     {"t:reduce.add(multiply'(v, c), 0)", "multiply(t(v, 0), c)", Integer},
     {"t:reduce.add(negate'(x), 0)", "negate(t(x, 0))", Integer},
 };

@@ -67,8 +67,9 @@ struct Guard {
 struct Rule {
   constexpr Rule(const char* left, const char* right, Guard first = {}, Guard second = {}, Guard third = {})
       : left(left), right(right), guards{first, second, third} {}
-  constexpr Rule(const char* left, const char* right, Rewrite function, Guard first = {}, Guard second = {})
-      : left(left), right(right), rewrite(function), guards{first, second, {}} {}
+  constexpr Rule(const char* left, const char* right, Rewrite function, Guard first = {}, Guard second = {},
+                 Guard third = {})
+      : left(left), right(right), rewrite(function), guards{first, second, third} {}
 
   const char* left;
   const char* right;
