@@ -1,6 +1,6 @@
-// Every rule of the simplifier applies to an example in tests/golden/passes/algebraic-simplifier-*.hlo, and computes there
-// what was computed before, bit for bit: over random inputs among which are NaN, infinities, zeros of both signs and the
-// extreme values, in the types of the file and in others. And the passes are linear.
+// Every rule of the simplifier applies to an example in tests/golden/passes/algebraic-simplifier-*.hlo, and computes
+// there what was computed before, bit for bit: over random inputs among which are NaN, infinities, zeros of both signs
+// and the extreme values, in the types of the file and in others. And the passes are linear.
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -118,8 +118,8 @@ struct Tolerance {
   bool signless_zero = false;
   bool fewer_nans = false;
   bool fewer_overflows = false;  // of finite inputs
-  double units = 0;     // in the last place
-  double smallest = 0;  // of which, where values are smaller
+  double units = 0;              // in the last place
+  double smallest = 0;           // of which, where values are smaller
 };
 
 // Index of the first element that differs more than it may, or -1.
@@ -142,7 +142,8 @@ int64_t FirstDifference(const Literal& before, const Literal& after, const Toler
     if (tolerance.fewer_overflows && !std::isfinite(a) && finite) continue;
     const double unit = std::max({std::abs(a), SmallestNormal(part), tolerance.smallest});
     const double limit = tolerance.units * Epsilon(part) * unit;
-    if (std::isfinite(a) && std::isfinite(b) && std::signbit(a) == std::signbit(b) && std::abs(a - b) <= limit) continue;
+    if (std::isfinite(a) && std::isfinite(b) && std::signbit(a) == std::signbit(b) && std::abs(a - b) <= limit)
+      continue;
     return i;
   }
   return -1;
@@ -196,8 +197,8 @@ void Check(const std::string& name, const std::string& text, int trials, std::se
       if (guard.text == simplify::Ln2.text) tolerance.units = 256;
     }
   };
-  absl::StatusOr<bool> changed = fast ? FastMathSimplifier(observe).Run(module->get())
-                                      : AlgebraicSimplifier(observe).Run(module->get());
+  absl::StatusOr<bool> changed =
+      fast ? FastMathSimplifier(observe).Run(module->get()) : AlgebraicSimplifier(observe).Run(module->get());
   ASSERT_EQ(changed.status(), absl::OkStatus()) << name;
   ASSERT_EQ(hlo::Verify(**module), absl::OkStatus()) << name;
   for (const hlo::Computation* computation : computations) {
@@ -216,8 +217,8 @@ void Check(const std::string& name, const std::string& text, int trials, std::se
           if (at < input.element_count()) absl::StrAppend(&inputs, " ", hlo::ElementAsDouble(input, at));
         }
         ADD_FAILURE() << name << " " << computation->name() << " element " << at << ": "
-                      << hlo::ElementAsDouble(*before[leaf], at) << " became "
-                      << hlo::ElementAsDouble(*after[leaf], at) << ", inputs there" << inputs << rules[computation];
+                      << hlo::ElementAsDouble(*before[leaf], at) << " became " << hlo::ElementAsDouble(*after[leaf], at)
+                      << ", inputs there" << inputs << rules[computation];
       }
       if (at >= 0) break;
     }
@@ -235,10 +236,10 @@ TEST(Simplifier, EveryRuleKeepsTheMeaningOfItsExample) {
     struct Retyping {
       const char *f32, *s32, *u32, *lowest, *highest, *unsigned_highest;
     };
-    for (const Retyping& to : {Retyping{"f64[", "s8[", "u8[", "-128", "127", "255"},
-                               Retyping{"bf16[", "s64[", "u64[", "-9223372036854775808", "9223372036854775807",
-                                        "18446744073709551615"},
-                               Retyping{"f16[", "s16[", "u16[", "-32768", "32767", "65535"}}) {
+    for (const Retyping& to :
+         {Retyping{"f64[", "s8[", "u8[", "-128", "127", "255"},
+          Retyping{"bf16[", "s64[", "u64[", "-9223372036854775808", "9223372036854775807", "18446744073709551615"},
+          Retyping{"f16[", "s16[", "u16[", "-32768", "32767", "65535"}}) {
       // Complex numbers have parts of f32 or f64.
       if (is_complex && std::string(to.f32) != "f64[") continue;
       const std::string retyped = absl::StrReplaceAll(text, {{"bf16[", "bf16["},
@@ -261,13 +262,14 @@ TEST(Simplifier, EveryRuleKeepsTheMeaningOfItsExample) {
 
 // A program of many small pieces that rules apply to, and values with many users.
 std::string LargeProgram(int pieces) {
-  std::string text = "HloModule large\n\nENTRY main {\n  x0 = f32[64] parameter(0)\n  n = s32[64] parameter(1)\n"
-                     "  zero = f32[] constant(0)\n  zeros = f32[64] broadcast(zero), dimensions={}\n";
+  std::string text =
+      "HloModule large\n\nENTRY main {\n  x0 = f32[64] parameter(0)\n  n = s32[64] parameter(1)\n"
+      "  zero = f32[] constant(0)\n  zeros = f32[64] broadcast(zero), dimensions={}\n";
   for (int i = 0; i < pieces; ++i) {
     absl::StrAppend(&text, "  a", i, " = f32[64] add(x", i, ", zeros)\n  m", i, " = f32[8,8] reshape(a", i, ")\n  t", i,
                     " = f32[8,8] transpose(m", i, "), dimensions={1,0}\n  u", i, " = f32[8,8] transpose(t", i,
-                    "), dimensions={1,0}\n  f", i, " = f32[64] reshape(u", i, ")\n  v", i, " = f32[64] convert(n)\n  p", i,
-                    " = f32[64] multiply(f", i, ", v", i, ")\n  g", i, " = f32[64] negate(p", i, ")\n  s", i,
+                    "), dimensions={1,0}\n  f", i, " = f32[64] reshape(u", i, ")\n  v", i, " = f32[64] convert(n)\n  p",
+                    i, " = f32[64] multiply(f", i, ", v", i, ")\n  g", i, " = f32[64] negate(p", i, ")\n  s", i,
                     " = f32[64] subtract(f", i, ", g", i, ")\n  x", i + 1, " = f32[64] tanh(s", i, ")\n");
   }
   absl::StrAppend(&text, "  ROOT r = f32[64] negate(x", pieces, ")\n}\n");

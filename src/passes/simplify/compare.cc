@@ -26,8 +26,8 @@ Instruction* CompareOfConverts(const Match& match, hlo::Builder& builder) {
   const PrimitiveType from = match['x']->shape().element_type();
   const PrimitiveType to = match['s']->shape().element_type();
   const hlo::TypeClass kind = hlo::ClassOf(from);
-  if (match['y']->shape().element_type() != from || hlo::ClassOf(to) != kind ||
-      !IsLossless(from, to) || match.root()->comparison().type == hlo::ComparisonType::kTotalOrder) {
+  if (match['y']->shape().element_type() != from || hlo::ClassOf(to) != kind || !IsLossless(from, to) ||
+      match.root()->comparison().type == hlo::ComparisonType::kTotalOrder) {
     return nullptr;
   }
   return CompareLike(match, match['x'], match['y'], /*swap=*/false, builder);

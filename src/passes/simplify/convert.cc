@@ -97,9 +97,9 @@ Instruction* ConvertIota(const Match& match, hlo::Builder& builder) {
   const Instruction& iota = *match['t'];
   const int64_t count = shape.dimensions(iota.dimensions()[0]);
   const std::optional<FloatRange> range = RangeOf(shape.element_type());
-  const bool fits = hlo::IsIntegral(shape.element_type())
-                        ? hlo::BitWidth(shape.element_type()) >= 32
-                        : range && hlo::BitWidth(shape.element_type()) >= 16 && count <= int64_t{1} << range->mantissa_bits;
+  const bool fits = hlo::IsIntegral(shape.element_type()) ? hlo::BitWidth(shape.element_type()) >= 32
+                                                          : range && hlo::BitWidth(shape.element_type()) >= 16 &&
+                                                                count <= int64_t{1} << range->mantissa_bits;
   if (!fits || !hlo::IsIntegral(iota.shape().element_type()) || hlo::BitWidth(iota.shape().element_type()) < 32 ||
       count > std::numeric_limits<int32_t>::max()) {
     return nullptr;
@@ -111,7 +111,8 @@ Instruction* SameReducePrecision(const Match& match, hlo::Builder&) {
   const auto& outer = match.root()->Get<hlo::ReducePrecisionAttributes>();
   const auto& inner = match['t']->Get<hlo::ReducePrecisionAttributes>();
   // What is cut coarser already stays as it is, if its exponents fit.
-  return outer.exponent_bits >= inner.exponent_bits && outer.mantissa_bits >= inner.mantissa_bits ? match['t'] : nullptr;
+  return outer.exponent_bits >= inner.exponent_bits && outer.mantissa_bits >= inner.mantissa_bits ? match['t']
+                                                                                                  : nullptr;
 }
 
 // "x" applies where the types are equal: a replacement must have the shape of what it replaces.

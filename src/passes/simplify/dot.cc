@@ -202,7 +202,9 @@ Instruction* ReadTransposed(const Match& match, int64_t side, hlo::Builder& buil
   return builder.Add(Opcode::kDot, root.shape(), std::move(operands), std::move(attributes));
 }
 Instruction* ReadLeftTransposed(const Match& match, hlo::Builder& builder) { return ReadTransposed(match, 0, builder); }
-Instruction* ReadRightTransposed(const Match& match, hlo::Builder& builder) { return ReadTransposed(match, 1, builder); }
+Instruction* ReadRightTransposed(const Match& match, hlo::Builder& builder) {
+  return ReadTransposed(match, 1, builder);
+}
 
 constexpr Rule kRules[] = {
     {"dot(x, _)", "0, where nothing is summed", EmptyContraction},

@@ -1,4 +1,4 @@
-// Dynamic-slice and dynamic-update-slice. Start indices are clamped, so that equal indices and sizes mean the same place.
+// Dynamic-slice and dynamic-update-slice. Start indices are clamped: equal indices and sizes mean the same place.
 #include <algorithm>
 
 #include "src/passes/simplify/indices.h"
@@ -121,8 +121,8 @@ Instruction* SliceOfIota(const Match& match, hlo::Builder& builder) {
 }
 
 Instruction* SliceOfUpdate(const Match& match, hlo::Builder&) {
-  const bool same = SizesOf(*match.root()) == match['y']->shape().dimensions() &&
-                    SameStarts(*match.root(), 1, *match['t'], 2);
+  const bool same =
+      SizesOf(*match.root()) == match['y']->shape().dimensions() && SameStarts(*match.root(), 1, *match['t'], 2);
   return same ? match['y'] : nullptr;
 }
 
@@ -132,8 +132,7 @@ Instruction* UpdateWithItself(const Match& match, hlo::Builder&) {
 
 Instruction* UpdateOfUpdate(const Match& match, hlo::Builder& builder) {
   const Instruction& root = *match.root();
-  if (!hlo::Shape::SameDimensions(match['y']->shape(), match['z']->shape()) ||
-      !SameStarts(root, 2, *match['t'], 2)) {
+  if (!hlo::Shape::SameDimensions(match['y']->shape(), match['z']->shape()) || !SameStarts(root, 2, *match['t'], 2)) {
     return nullptr;
   }
   return AddDynamicUpdateSlice(match['x'], match['z'], {root.operands().begin() + 2, root.operands().end()}, builder);
@@ -169,8 +168,8 @@ constexpr Rule kRules[] = {
     {"dynamic-update-slice(x, y, ...)", "y"},
     {"dynamic-update-slice(x, y, ...)", "x, where y has no elements", EmptyUpdate},
     {"dynamic-update-slice(x, t:dynamic-slice(x, ...), ...)", "x, at the same place", UpdateWithItself},
-    {"dynamic-update-slice(t:dynamic-update-slice(x, y, ...), z, ...)", "dynamic-update-slice(x, z, ...), at the same place",
-     UpdateOfUpdate},
+    {"dynamic-update-slice(t:dynamic-update-slice(x, y, ...), z, ...)",
+     "dynamic-update-slice(x, z, ...), at the same place", UpdateOfUpdate},
     {"dynamic-update-slice(broadcast(x), y, ...)", "pad(y, x), where indices are constants", UpdateOfSplat},
 };
 

@@ -92,8 +92,8 @@ Instruction* GatherOfIota(const Match& match, hlo::Builder& builder) {
   auto constant = [&](int64_t value) {
     return builder.Splat(index->shape(), hlo::LiteralOf(hlo::Shape::Scalar(type), value));
   };
-  Instruction* clamped = builder.Add(Opcode::kClamp, index->shape(),
-                                     {constant(0), index, constant(counted.dimensions(0) - 1)});
+  Instruction* clamped =
+      builder.Add(Opcode::kClamp, index->shape(), {constant(0), index, constant(counted.dimensions(0) - 1)});
   return builder.Convert(clamped, shape.element_type());
 }
 

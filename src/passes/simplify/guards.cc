@@ -35,7 +35,8 @@ uint64_t UnsignedValue(const Match& match, char letter) {
 const Instruction& Source(const Instruction& moved) {
   const Instruction* x = &moved;
   for (int steps = 0; steps < 4; ++steps) {
-    if (x->opcode() != Opcode::kBroadcast && x->opcode() != Opcode::kReshape && x->opcode() != Opcode::kTranspose) break;
+    if (x->opcode() != Opcode::kBroadcast && x->opcode() != Opcode::kReshape && x->opcode() != Opcode::kTranspose)
+      break;
     x = x->operand(0);
   }
   return *x;

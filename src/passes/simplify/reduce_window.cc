@@ -41,8 +41,8 @@ Instruction* WindowsOfOne(const Match& match, hlo::Builder& builder) {
     slice.limit.push_back((root.shape().dimensions(i) - 1) * d.stride + 1);
     slice.stride.push_back(d.stride);
   }
-  Instruction* all = builder.Add(Opcode::kPad, hlo::Shape(root.shape().element_type(), padded),
-                                 {match['x'], match['i']}, pad);
+  Instruction* all =
+      builder.Add(Opcode::kPad, hlo::Shape(root.shape().element_type(), padded), {match['x'], match['i']}, pad);
   return builder.Slice(all, slice);
 }
 

@@ -50,9 +50,7 @@ ComparisonDirection SwappedDirection(ComparisonDirection direction) {
 // Finds what letters stand for, going back to the other order of commutative ops where the first one fails.
 class RuleSet::Matcher {
  public:
-  static bool Matches(const Node& pattern, Instruction* root, Match* match) {
-    return Solve({{&pattern, root}}, match);
-  }
+  static bool Matches(const Node& pattern, Instruction* root, Match* match) { return Solve({{&pattern, root}}, match); }
 
  private:
   struct Goal {
@@ -195,7 +193,8 @@ class RuleSet::RightSide {
       operands[i] = Build(node.operands[i], original != nullptr ? original->operand(i)->shape() : *sibling);
       if (operands[i] == nullptr) return nullptr;
     }
-    if (original != nullptr) return AddInferred(original->opcode(), std::move(operands), original->attributes(), original);
+    if (original != nullptr)
+      return AddInferred(original->opcode(), std::move(operands), original->attributes(), original);
     switch (node.opcode) {
       case Opcode::kReshape:
         return builder_.Reshape(operands[0], like.dimensions());

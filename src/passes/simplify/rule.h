@@ -15,14 +15,14 @@
 //   t:opcode(p, ...)    the same, remembered as `t`
 //   x                   any instruction; the same letter twice asks for the same instruction
 //   v                   any instruction but a constant of one value
-//   c d e f             a constant of one value: scalar, splat, or a broadcast of such; the same letter asks for that value
+//   c d e f             a constant of one value: scalar, splat, or broadcast; the same letter, that value again
 //   0 1 2 -1 0.5        such a constant with this value (0 is also -0)
 //   lowest highest      the smallest and largest value of the type (-inf and inf where they exist)
 //   true false          of type pred
 //   _                   any instruction, not remembered
 // Right sides
-//   opcode(p, ...)      elementwise ops; compare.lt and its kin; reshape, convert and broadcast of a scalar to what they
-//                       stand for
+//   opcode(p, ...)      elementwise ops; compare.lt and its kin; reshape, convert and broadcast of a scalar, to the
+//                       shape that they stand for
 //   t(p, ...)           the op that is remembered as `t`, with its attributes, over these operands
 //   numbers, constants  take the shape of what they stand beside; ops over nothing else are computed at once
 //   with a function     says what the function builds: for readers

@@ -10,7 +10,19 @@
 
 namespace kiln::passes::simplify {
 
-enum class NodeKind { kOpcode, kElementwise, kAny, kVariable, kConstant, kTagged, kNumber, kLowest, kHighest, kTrue, kFalse };
+enum class NodeKind {
+  kOpcode,
+  kElementwise,
+  kAny,
+  kVariable,
+  kConstant,
+  kTagged,
+  kNumber,
+  kLowest,
+  kHighest,
+  kTrue,
+  kFalse
+};
 
 struct RuleSet::Node {
   NodeKind kind = NodeKind::kAny;

@@ -120,8 +120,8 @@ Instruction* SliceOfIota(const Match& match, hlo::Builder& builder) {
   const int64_t dimension = iota.dimensions()[0];
   const int64_t start = SliceOf(*match.root()).start[dimension], stride = SliceOf(*match.root()).stride[dimension];
   if ((start != 0 || stride != 1) && !hlo::IsIntegral(shape.element_type())) return nullptr;
-  Instruction* count = builder.Add(Opcode::kIota, hlo::Shape(shape.element_type(), shape.dimensions()), {},
-                                   iota.attributes());
+  Instruction* count =
+      builder.Add(Opcode::kIota, hlo::Shape(shape.element_type(), shape.dimensions()), {}, iota.attributes());
   auto constant = [&](int64_t value) {
     return builder.Splat(shape, hlo::LiteralOf(hlo::Shape::Scalar(shape.element_type()), value));
   };

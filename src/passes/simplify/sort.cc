@@ -64,10 +64,9 @@ Instruction* SortOfIota(const Match& match, hlo::Builder&) {
   if (!hlo::IsIntegral(type) || hlo::BitWidth(type) < 32 || compare.opcode() != Opcode::kCompare) return nullptr;
   const bool up = compare.comparison().direction == hlo::ComparisonDirection::kLt;
   const bool down = compare.comparison().direction == hlo::ComparisonDirection::kGt;
-  const bool ascends = (up && compare.operand(0) == comparator.parameter(0) &&
-                        compare.operand(1) == comparator.parameter(1)) ||
-                       (down && compare.operand(0) == comparator.parameter(1) &&
-                        compare.operand(1) == comparator.parameter(0));
+  const bool ascends =
+      (up && compare.operand(0) == comparator.parameter(0) && compare.operand(1) == comparator.parameter(1)) ||
+      (down && compare.operand(0) == comparator.parameter(1) && compare.operand(1) == comparator.parameter(0));
   return ascends ? match['t'] : nullptr;
 }
 
