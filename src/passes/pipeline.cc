@@ -114,6 +114,7 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<CustomCallExpander>,
     Make<SingleDeviceCollectives>,
     Make<AlgebraicSimplifier>,
+    Make<FastMathSimplifier>,
     Make<OperandSinking>,
     Make<ConstantFolding>,
     Make<Cse>,
