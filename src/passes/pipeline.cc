@@ -17,10 +17,12 @@
 #include "src/passes/layout_normalization.h"
 #include "src/passes/opt_barrier_remover.h"
 #include "src/passes/qr_expander.h"
+#include "src/passes/ragged_dot_expander.h"
 #include "src/passes/reduce_window_to_scan.h"
 #include "src/passes/rng_bit_generator_expander.h"
 #include "src/passes/rng_expander.h"
 #include "src/passes/row_fusion.h"
+#include "src/passes/scalar_flattening.h"
 #include "src/passes/scan_expander.h"
 #include "src/passes/schedule.h"
 #include "src/passes/select_and_scatter_expander.h"
@@ -58,8 +60,9 @@ PassList PassesFor(Target target) {
   // Ops that are written as others.
   Append(&list, ListOf<BatchNormExpander, RngExpander, RngBitGeneratorExpander, SelectAndScatterExpander,
                        CholeskyExpander, TriangularSolveExpander, QrExpander, EighExpander, FftExpander,
-                       ApproxTopKExpander, CustomCallExpander, SingleDeviceCollectives>());
+                       ApproxTopKExpander, CustomCallExpander, SingleDeviceCollectives, RaggedDotExpander>());
   list.push_back(Simplification("simplification"));
+  Append(&list, ListOf<ScalarFlattening>());
   // Scans have generated code on CPUs alone.
   if (target == Target::kCpu) Append(&list, ListOf<ReduceWindowToScan>());
   Append(&list, ListOf<ScanExpander, SortKeys, DotCanonicalization>());
@@ -94,9 +97,11 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<ApproxTopKExpander>,
     Make<CustomCallExpander>,
     Make<SingleDeviceCollectives>,
+    Make<RaggedDotExpander>,
     Make<AlgebraicSimplifier>,
     Make<ConstantFolding>,
     Make<Cse>,
+    Make<ScalarFlattening>,
     Make<ReduceWindowToScan>,
     Make<ScanExpander>,
     Make<SortKeys>,

@@ -235,6 +235,17 @@ absl::StatusOr<bool> ImportWrappedOp(OpImport& op, absl::string_view target) {
   }
   KILN_ASSIGN_OR_RETURN(const bool is_dynamic, ImportDynamicCall(op, target));
   if (is_dynamic) return true;
+  if (target == "ragged_all_to_all" && op.operand_count() == 6 && op.result_count() == 1) {
+    hlo::CollectiveAttributes collective;
+    const mlir::DictionaryAttribute* config = Dictionary(op.operation(), "backend_config");
+    if (config == nullptr) config = Dictionary(op.operation(), "mhlo.backend_config");
+    const mlir::AttributeRef groups = config != nullptr ? mlir::Find(config->entries, "replica_groups") : nullptr;
+    if (groups != nullptr) collective.replica_groups = {mlir::AsIntegers(groups).value_or(std::vector<int64_t>())};
+    KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
+    KILN_RETURN_IF_ERROR(
+        op.Define(op.Add(Opcode::kRaggedAllToAll, std::move(shape), op.operands(), std::move(collective))));
+    return true;
+  }
   // Sharding annotations mean nothing on one partition, where local and global shapes are the same; nor do wishes for
   // the kind of memory inside a program, which come marked as side effects.
   if (target == "Sharding" || target == "SPMDFullToShardShape" || target == "SPMDShardToFullShape" ||
@@ -312,23 +323,10 @@ absl::Status ImportCustomCall(OpImport& op) {
   return op.DefineTuple(instruction);
 }
 
-absl::Status ImportChloTopK(OpImport& op) {
-  hlo::TopKAttributes top_k;
-  KILN_ASSIGN_OR_RETURN(top_k.k, op.Integer("k"));
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShapes());
-  return op.DefineTuple(op.Add(Opcode::kTopK, std::move(shape), op.operands(), top_k));
-}
-
-absl::Status ImportSquare(OpImport& op) {
-  return op.Define(op.Add(Opcode::kMultiply, op.operand_shape(0), {op.operand(0), op.operand(0)}));
-}
-
 constexpr OpRow kRows[] = {
     {"func.call", ImportCall, -1, -1},
     {"stablehlo.composite", ImportComposite, -1, -1, -1},
     {"stablehlo.custom_call", ImportCustomCall, -1, -1},
-    {"chlo.square", ImportSquare, 1, 1},
-    {"chlo.top_k", ImportChloTopK, 1, 2},
 };
 
 }  // namespace

@@ -52,6 +52,21 @@ absl::Status ImportDotGeneral(OpImport& op) {
   return op.Define(op.Add(Opcode::kDot, std::move(shape), op.operands(), std::move(dot)));
 }
 
+// Groups of rows of the left operand, each with a matrix of its own.
+absl::Status ImportRaggedDot(OpImport& op) {
+  const std::vector<int64_t> none;
+  hlo::DotAttributes dot;
+  KILN_ASSIGN_OR_RETURN(dot.lhs_batch, op.Integers("lhs_batching_dimensions", none));
+  KILN_ASSIGN_OR_RETURN(dot.rhs_batch, op.Integers("rhs_batching_dimensions", none));
+  KILN_ASSIGN_OR_RETURN(dot.lhs_contracting, op.Integers("lhs_contracting_dimensions", none));
+  KILN_ASSIGN_OR_RETURN(dot.rhs_contracting, op.Integers("rhs_contracting_dimensions", none));
+  KILN_ASSIGN_OR_RETURN(dot.lhs_ragged, op.Integers("lhs_ragged_dimensions"));
+  KILN_ASSIGN_OR_RETURN(dot.rhs_group, op.Integers("rhs_group_dimensions", none));
+  KILN_ASSIGN_OR_RETURN(dot.operand_precision, op.Precisions());
+  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
+  return op.Define(op.Add(Opcode::kRaggedDot, std::move(shape), op.operands(), std::move(dot)));
+}
+
 // The older dot: the last dimension of the left operand with the first of the right one.
 absl::Status ImportDot(OpImport& op) {
   const int64_t rank = op.operand_shape(0).rank();
@@ -73,6 +88,7 @@ absl::Status ImportConvolution(OpImport& op) {
 constexpr OpRow kRows[] = {
     {"stablehlo.dot_general", ImportDotGeneral, 2},
     {"stablehlo.dot", ImportDot, 2},
+    {"chlo.ragged_dot", ImportRaggedDot, 3},
     {"stablehlo.convolution", ImportConvolution, 2},
 };
 

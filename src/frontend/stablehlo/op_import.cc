@@ -39,7 +39,7 @@ absl::Status OpImport::ReadOperands() {
     if (type != nullptr) instruction = FromStorage(builder, instruction, view_, *type);
     operands_.push_back(instruction);
   }
-  for (hlo::Instruction* instruction : builder.added()) Annotate(instruction);
+  AnnotateAll(builder);
   return absl::OkStatus();
 }
 
@@ -190,6 +190,10 @@ void OpImport::Annotate(hlo::Instruction* instruction) const {
   }
 }
 
+void OpImport::AnnotateAll(const hlo::Builder& builder) const {
+  for (hlo::Instruction* instruction : builder.added()) Annotate(instruction);
+}
+
 hlo::Instruction* OpImport::AddTupleElement(hlo::Instruction* tuple, int64_t index) {
   hlo::Instruction* element = body_.computation()->Add(
       hlo::Opcode::kGetTupleElement, tuple->shape().tuple_shapes(index), {tuple}, hlo::TupleIndexAttributes{index});
@@ -221,7 +225,7 @@ absl::Status OpImport::Define(const std::vector<hlo::Instruction*>& instructions
     if (type != nullptr) instruction = ToStorage(builder, instruction, view_, *type, operation_);
     body_.Define(operation_.results[i], instruction);
   }
-  for (hlo::Instruction* instruction : builder.added()) Annotate(instruction);
+  AnnotateAll(builder);
   return absl::OkStatus();
 }
 

@@ -97,6 +97,8 @@ class OpImport {
   // Looks the operands up and shows quantized ones as the op's view asks; first thing.
   absl::Status ReadOperands();
   const std::vector<hlo::Instruction*>& operands() const { return operands_; }
+  // Others in their place, for what the op is written as.
+  void set_operands(std::vector<hlo::Instruction*> operands) { operands_ = std::move(operands); }
   hlo::Instruction* operand(size_t index) const { return operands_[index]; }
   size_t operand_count() const { return operands_.size(); }
   const hlo::Shape& operand_shape(size_t index) const { return operands_[index]->shape(); }
@@ -132,6 +134,8 @@ class OpImport {
   // Adds an instruction with this op's metadata, sharding and frontend attributes.
   hlo::Instruction* Add(hlo::Opcode opcode, hlo::Shape shape, std::vector<hlo::Instruction*> operands,
                         hlo::Attributes attributes = {}, std::vector<hlo::Computation*> called = {});
+  // The same for what a builder has added.
+  void AnnotateAll(const hlo::Builder& builder) const;
   hlo::Instruction* AddTupleElement(hlo::Instruction* tuple, int64_t index);
   // The results of the op, as the view shows them: one instruction each.
   absl::Status Define(hlo::Instruction* instruction);
@@ -178,7 +182,8 @@ absl::Span<const OpRow> CollectiveOps();
 absl::Span<const OpRow> LinearAlgebraOps();
 absl::Span<const OpRow> DynamicOps();
 absl::Span<const OpRow> StructureOps();
-absl::Span<const OpRow> UnsupportedOps();
+absl::Span<const OpRow> ChloOps();
+absl::Span<const OpRow> EinsumOps();
 
 }  // namespace kiln::stablehlo
 

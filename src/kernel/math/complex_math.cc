@@ -352,11 +352,25 @@ Complex Pow(Complex z, Complex w) {
   return Select((w.re == 0.0) & (w.im == 0.0), one, result);
 }
 
-Complex Atan2(Complex y, Complex x) {
-  Complex square = Multiply(x, x) + Multiply(y, y);
-  Complex direction = Divide({x.re - y.im, x.im + y.re}, Sqrt(square));
-  Complex log = Log(direction);
-  return {log.im, -log.re};
+Complex Atan2(Complex y_given, Complex x_given) {
+  Real largest = Larger(Larger(x_given.re.Abs(), x_given.im.Abs()), Larger(y_given.re.Abs(), y_given.im.Abs()));
+  PowerOfTwo scale = ScaleOf(largest);
+  Complex x = {x_given.re * scale.down, x_given.im * scale.down}, y = {y_given.re * scale.down, y_given.im * scale.down};
+  // With p = x + iy and q = x - iy the result is -i/2 log(p / q), up to half a turn. Nothing cancels in p and q that
+  // matters; what would cancel in |p|^2 - |q|^2 and in p times the conjugate of q is written out.
+  Complex p = {x.re - y.im, x.im + y.re}, q = {x.re + y.im, x.im - y.re};
+  Real half = Atan2(SumOfProducts(x.re, y.re, x.im, y.im) * 2.0, SumOfProducts(p.re, q.re, p.im, q.im)) * 0.5;
+  Real difference = SumOfProducts(x.im, y.re, -x.re, y.im) * 4.0, zero = half.Constant(0.0);
+  Mask p_larger = difference > 0.0;
+  Complex smaller = Select(p_larger, q, p);
+  Real ratio = difference.Abs() / MulAdd(smaller.re, smaller.re, smaller.im * smaller.im);
+  Real im = Select(ratio == ratio.Infinity(), ratio, Log1pPositive(ratio, zero, zero)) * 0.25;
+  // Which half, from the direction itself.
+  Complex direction = Divide(p, Sqrt(Multiply(p, q)));
+  Real turn = Atan2(direction.im, direction.re) - half;
+  const double pi = 2 * (IsF32(half) ? kHalfPiF32[0] : kHalfPiF64[0]), quarter = pi / 2;
+  Real re = Select(turn > quarter, half + pi, Select(turn < -quarter, half - pi, half));
+  return {Select(turn.IsNan(), turn, re), CopySign(im, -difference)};
 }
 
 }  // namespace kiln::kernel::math
