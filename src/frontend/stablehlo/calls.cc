@@ -35,6 +35,11 @@ bool IsTopK(absl::string_view name, const mlir::Operation& operation, const mlir
          mlir::AsInteger(mlir::Find(attributes->entries, "k")).has_value();
 }
 
+bool IsRaggedDot(absl::string_view name, const mlir::Operation& operation, const mlir::DictionaryAttribute* attributes) {
+  return name == "kiln.ragged_dot" && attributes != nullptr && operation.operands.size() == 3 &&
+         operation.results.size() == 1;
+}
+
 const mlir::DictionaryAttribute* Dictionary(const mlir::Operation& operation, absl::string_view name) {
   const mlir::AttributeRef attribute = operation.Get(name);
   return attribute != nullptr ? attribute->As<mlir::DictionaryAttribute>() : nullptr;
@@ -127,6 +132,14 @@ absl::Status ImportComposite(OpImport& op) {
     return op.Define(op.Add(*opcode, op.operand_shape(0), op.operands()));
   }
   if (IsTopK(name, op.operation(), attributes)) return ImportTopK(op, *attributes);
+  if (IsRaggedDot(name, op.operation(), attributes)) {
+    std::vector<hlo::Precision> precision;
+    for (int64_t value : mlir::AsIntegers(mlir::Find(attributes->entries, "operand_precision")).value_or(std::vector<int64_t>())) {
+      precision.push_back(value == 2 ? hlo::Precision::kHighest : value == 1 ? hlo::Precision::kHigh : hlo::Precision::kDefault);
+    }
+    return ImportRaggedDotWith(
+        op, [&](absl::string_view list) { return mlir::Find(attributes->entries, list); }, std::move(precision));
+  }
   KILN_ASSIGN_OR_RETURN(const std::string decomposition, op.String("decomposition"));
   if (op.module().refined.contains(decomposition)) return ImportRefined(op, decomposition);
   KILN_ASSIGN_OR_RETURN(const int64_t version, op.Integer("version", 0));
@@ -333,8 +346,9 @@ constexpr OpRow kRows[] = {
 
 bool NeedsDecomposition(const mlir::Operation& composite) {
   const absl::string_view name = mlir::AsString(composite.Get("name")).value_or("");
-  return !WholeUnary(name, composite).has_value() &&
-         !IsTopK(name, composite, Dictionary(composite, "composite_attributes"));
+  const mlir::DictionaryAttribute* attributes = Dictionary(composite, "composite_attributes");
+  return !WholeUnary(name, composite).has_value() && !IsTopK(name, composite, attributes) &&
+         !IsRaggedDot(name, composite, attributes);
 }
 
 absl::Span<const OpRow> CallOps() { return kRows; }

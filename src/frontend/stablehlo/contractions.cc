@@ -52,19 +52,9 @@ absl::Status ImportDotGeneral(OpImport& op) {
   return op.Define(op.Add(Opcode::kDot, std::move(shape), op.operands(), std::move(dot)));
 }
 
-// Groups of rows of the left operand, each with a matrix of its own.
 absl::Status ImportRaggedDot(OpImport& op) {
-  const std::vector<int64_t> none;
-  hlo::DotAttributes dot;
-  KILN_ASSIGN_OR_RETURN(dot.lhs_batch, op.Integers("lhs_batching_dimensions", none));
-  KILN_ASSIGN_OR_RETURN(dot.rhs_batch, op.Integers("rhs_batching_dimensions", none));
-  KILN_ASSIGN_OR_RETURN(dot.lhs_contracting, op.Integers("lhs_contracting_dimensions", none));
-  KILN_ASSIGN_OR_RETURN(dot.rhs_contracting, op.Integers("rhs_contracting_dimensions", none));
-  KILN_ASSIGN_OR_RETURN(dot.lhs_ragged, op.Integers("lhs_ragged_dimensions"));
-  KILN_ASSIGN_OR_RETURN(dot.rhs_group, op.Integers("rhs_group_dimensions", none));
-  KILN_ASSIGN_OR_RETURN(dot.operand_precision, op.Precisions());
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
-  return op.Define(op.Add(Opcode::kRaggedDot, std::move(shape), op.operands(), std::move(dot)));
+  KILN_ASSIGN_OR_RETURN(std::vector<hlo::Precision> precision, op.Precisions());
+  return ImportRaggedDotWith(op, [&op](absl::string_view name) { return op.attribute(name); }, std::move(precision));
 }
 
 // The older dot: the last dimension of the left operand with the first of the right one.
@@ -93,6 +83,26 @@ constexpr OpRow kRows[] = {
 };
 
 }  // namespace
+
+absl::Status ImportRaggedDotWith(OpImport& op, absl::FunctionRef<mlir::AttributeRef(absl::string_view)> attribute,
+                                 std::vector<hlo::Precision> precision) {
+  hlo::DotAttributes dot;
+  dot.operand_precision = std::move(precision);
+  for (auto [name, list] : {std::pair("lhs_batching_dimensions", &dot.lhs_batch),
+                            std::pair("rhs_batching_dimensions", &dot.rhs_batch),
+                            std::pair("lhs_contracting_dimensions", &dot.lhs_contracting),
+                            std::pair("rhs_contracting_dimensions", &dot.rhs_contracting),
+                            std::pair("lhs_ragged_dimensions", &dot.lhs_ragged),
+                            std::pair("rhs_group_dimensions", &dot.rhs_group)}) {
+    const mlir::AttributeRef value = attribute(name);
+    if (value == nullptr) continue;
+    const std::optional<std::vector<int64_t>> integers = mlir::AsIntegers(value);
+    if (!integers.has_value()) return op.Invalid("attribute ", name, " must be a list of integers");
+    list->assign(integers->begin(), integers->end());
+  }
+  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
+  return op.Define(op.Add(Opcode::kRaggedDot, std::move(shape), op.operands(), std::move(dot)));
+}
 
 absl::Status ImportConvolutionWith(OpImport& op, const std::vector<std::pair<int64_t, int64_t>>& padding) {
   hlo::ConvolutionAttributes convolution;

@@ -1,0 +1,190 @@
+"""Ops that JAX does not send to a plugin: CHLO in text, what has left StableHLO, asynchronous regions; and ragged dots."""
+
+import pathlib
+import subprocess
+
+import jax
+import numpy as np
+import pytest
+import scipy.special
+import stablehlo_programs
+from jax import lax
+
+KILN = pathlib.Path(__file__).resolve().parents[2] / "build" / "kiln"
+
+
+def run_text(folder, text, *arguments):
+    np.savez(folder / "inputs.npz", *arguments)
+    (folder / "program.mlir").write_text(text)
+    done = subprocess.run([KILN, "run", folder / "program.mlir", "--inputs", folder / "inputs.npz", "--out",
+                           folder / "results.npz", "--reference", "--quiet"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = np.load(folder / "results.npz")
+    return [results[name] for name in results.files]
+
+
+NEGATIVE = -np.array([0.1, 0.5, 1.5, 2.25, 7.75, 3.0])
+POSITIVE = np.array([1e-3, 0.3, 0.5, 1.0, 1.4616, 2.0, 3.7, 11.5, 60.0])
+REAL = np.concatenate([NEGATIVE, POSITIVE])
+INNER = np.concatenate([np.linspace(-0.999, 0.999, 41), [1 - 1e-6, 1e-9, 1.0, -1.0, 1.5, -0.0]])
+FUNCTIONS = {  # by name: arguments, and what the function is
+    "acos": (INNER, np.arccos),
+    "acosh": (POSITIVE, np.arccosh),
+    "asin": (INNER, np.arcsin),
+    "asinh": (REAL, np.arcsinh),
+    "atan": (REAL, np.arctan),
+    "atanh": (INNER, np.arctanh),
+    "bessel_i1e": (np.concatenate([REAL * 3, [0.0, np.inf]]), scipy.special.i1e),
+    "cosh": (REAL, np.cosh),
+    "digamma": (np.concatenate([NEGATIVE[:-1], POSITIVE]), scipy.special.digamma),
+    "erf": (REAL, scipy.special.erf),
+    "erf_inv": (INNER, scipy.special.erfinv),
+    "erfc": (REAL, scipy.special.erfc),
+    "lgamma": (REAL, scipy.special.gammaln),
+    "sinh": (REAL, np.sinh),
+    "square": (REAL, np.square),
+    "tan": (REAL, np.tan),
+}
+
+
+@pytest.mark.parametrize("kind, dtype", [("f32", np.float32), ("f64", np.float64)])
+def test_chlo_functions(tmp_path, kind, dtype):
+    arguments = [values.astype(dtype) for values, _ in FUNCTIONS.values()]
+    takes = ", ".join(f"%a{i}: tensor<{a.size}x{kind}>" for i, a in enumerate(arguments))
+    types = [f"tensor<{a.size}x{kind}>" for a in arguments]
+    lines = [f"%r{i} = chlo.{name} %a{i} : {t} -> {t}" for i, (name, t) in enumerate(zip(FUNCTIONS, types))]
+    names = ", ".join(f"%r{i}" for i in range(len(types)))
+    text = "\n".join([f"func.func @main({takes}) -> ({', '.join(types)}) {{", *lines, f"return {names} : {', '.join(types)}", "}"])
+    for (name, (_, function)), argument, actual in zip(FUNCTIONS.items(), arguments, run_text(tmp_path, text, *arguments)):
+        with np.errstate(all="ignore"):
+            expected = function(argument.astype(np.float64)).astype(dtype)
+        tolerance = 2e-14 if dtype == np.float64 else 3e-7
+        np.testing.assert_allclose(actual, expected, tolerance, tolerance / 4, err_msg=name)
+
+
+def test_chlo_functions_of_two(tmp_path):
+    x, q = np.meshgrid([1.0, 1.5, 2.0, 3.0, 7.25, 30.0], [0.25, 1.0, 2.5, 40.0])
+    n, y = np.meshgrid([0.0, 1.0, 2.0, 3.0, 8.0, 1.5, -1.0], [-2.5, 0.25, 1.0, 2.5, 40.0])
+    near = np.array([1.0, 1.0, 0.0, -0.0, 1e-45, -1.0, np.inf, -np.inf, np.nan, 3.0, 2.0], np.float32)
+    towards = np.array([2.0, -2.0, 1.0, -1.0, -1.0, 5.0, 0.0, 0.0, 1.0, np.nan, 2.0], np.float32)
+    text = """func.func @main(%x: tensor<4x6xf64>, %q: tensor<4x6xf64>, %n: tensor<5x7xf64>, %y: tensor<5x7xf64>,
+                              %near: tensor<11xf32>, %towards: tensor<11xf32>)
+                  -> (tensor<4x6xf64>, tensor<5x7xf64>, tensor<11xf32>) {
+  %0 = chlo.zeta %x, %q : tensor<4x6xf64>, tensor<4x6xf64> -> tensor<4x6xf64>
+  %1 = chlo.polygamma %n, %y : tensor<5x7xf64>, tensor<5x7xf64> -> tensor<5x7xf64>
+  %2 = chlo.next_after %near, %towards : tensor<11xf32>, tensor<11xf32> -> tensor<11xf32>
+  return %0, %1, %2 : tensor<4x6xf64>, tensor<5x7xf64>, tensor<11xf32>
+}"""
+    zeta, polygamma, after = run_text(tmp_path, text, x, q, n, y, near, towards)
+    np.testing.assert_allclose(zeta, scipy.special.zeta(x, q), 1e-14)
+    with jax.enable_x64(True), jax.default_device(jax.devices("cpu")[0]):
+        np.testing.assert_allclose(polygamma, np.asarray(lax.polygamma(n, y)), 1e-12)
+    np.testing.assert_array_equal(after.view(np.int32) | np.isnan(after), np.nextafter(near, towards).view(np.int32) | np.isnan(after))
+
+
+def test_chlo_predicates_and_broadcasts(tmp_path):
+    x = np.array([[1.0, -np.inf, np.inf], [np.nan, 0.0, -2.0]], np.float32)
+    row, scalar = np.array([3.0, -1.0, 0.5], np.float32), np.float32(2.5)
+    z = np.array([[1 + 2j, -3j, 0], [-1 - 1j, 2.5, complex(np.inf, -np.inf)]], np.complex64)
+    text = """func.func @main(%x: tensor<2x3xf32>, %row: tensor<3xf32>, %s: tensor<f32>, %z: tensor<2x3xcomplex<f32>>)
+    -> (tensor<2x3xi1>, tensor<2x3xi1>, tensor<2x3xi1>, tensor<2x3xcomplex<f32>>, tensor<2x3xf32>, tensor<2x3xi1>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) {
+  %0 = chlo.is_inf %x : tensor<2x3xf32> -> tensor<2x3xi1>
+  %1 = chlo.is_pos_inf %x : tensor<2x3xf32> -> tensor<2x3xi1>
+  %2 = chlo.is_neg_inf %x : tensor<2x3xf32> -> tensor<2x3xi1>
+  %3 = chlo.conj %z : tensor<2x3xcomplex<f32>> -> tensor<2x3xcomplex<f32>>
+  %4 = chlo.broadcast_subtract %x, %row : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  %5 = chlo.broadcast_compare %s, %x {comparison_direction = #chlo<comparison_direction LT>} : (tensor<f32>, tensor<2x3xf32>) -> tensor<2x3xi1>
+  %6 = chlo.broadcast_select %5, %s, %row : (tensor<2x3xi1>, tensor<f32>, tensor<3xf32>) -> tensor<2x3xf32>
+  %7 = "chlo.constant_like"(%x) <{value = 3.5 : f32}> : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %8 = chlo.broadcast_zeta %7, %s : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
+  return %0, %1, %2, %3, %4, %5, %6, %7, %8 : tensor<2x3xi1>, tensor<2x3xi1>, tensor<2x3xi1>, tensor<2x3xcomplex<f32>>, tensor<2x3xf32>, tensor<2x3xi1>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>
+}"""
+    above = scalar < x
+    expected = [np.isinf(x), np.isposinf(x), np.isneginf(x), z.conj(), x - row, above, np.where(above, scalar, row),
+                np.full_like(x, 3.5), np.full_like(x, scipy.special.zeta(3.5, 2.5))]
+    for actual, value in zip(run_text(tmp_path, text, x, row, scalar, z), expected, strict=True):
+        np.testing.assert_allclose(actual, value, 1e-6)
+
+
+EINSUMS = ["ij,jk->ik", "bij,bjk->bki", "i,j->ij", "ij,j->i", "ij,kl->jl", "iji,jk->ik", "...ij,jk->...ik", "ab,ab->", "ij->ji", "ijj->i",
+           "ij->", "ii->i"]
+
+
+@pytest.mark.parametrize("config", EINSUMS)
+def test_einsum(device, config):
+    generator = np.random.default_rng(7)
+    inputs = config.split("->")[0].split(",")
+    sizes = {"i": 3, "j": 4, "k": 5, "l": 2, "a": 3, "b": 2}
+    arguments = [generator.standard_normal((2, 3) * ("..." in one) + tuple(sizes[c] for c in one.replace("...", ""))).astype(np.float32)
+                 for one in inputs]
+    expected = np.einsum(config, *arguments)
+    kinds = [f"tensor<{''.join(f'{n}x' for n in a.shape)}f32>" for a in (*arguments, expected)]
+    op = "einsum" if len(arguments) == 2 else "unary_einsum"
+    names = ", ".join(f"%a{i}" for i in range(len(arguments)))
+    line = f'%0 = "stablehlo.{op}"({names}) <{{einsum_config = "{config}"}}> : ({", ".join(kinds[:-1])}) -> {kinds[-1]}'
+    text = stablehlo_programs.main([line], kinds[:-1], [("%0", kinds[-1])])
+    (actual,) = stablehlo_programs.run(device, text, *arguments)
+    np.testing.assert_allclose(actual, expected, 2e-5, 1e-6)
+
+
+def test_asynchronous_regions(tmp_path):
+    text = """func.func @main(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>) {
+  %0 = "stablehlo.async_start"(%x) ({
+  ^bb0(%a: tensor<2x3xf32>):
+    %2 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    stablehlo.return %2 : tensor<2x3xf32>
+  }) : (tensor<2x3xf32>) -> !stablehlo.future<tensor<2x3xf32>>
+  %1 = "stablehlo.async_done"(%0) : (!stablehlo.future<tensor<2x3xf32>>) -> tensor<2x3xf32>
+  %3 = "stablehlo.collective_reduce"(%x) <{replica_groups = dense<0> : tensor<1x1xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %4 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %4 : tensor<f32>
+  }) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %1, %3 : tensor<2x3xf32>, tensor<2x3xf32>
+}"""
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    for result in run_text(tmp_path, text, x):
+        np.testing.assert_array_equal(result, x)
+
+
+def ragged_numbers(mode):
+    """Dimension numbers, and shapes of the operands for rows of 70."""
+    dots, ragged, group, lhs, rhs = {
+        "free": ((((1,), (1,)), ((), ())), [0], [0], (70, 6), (4, 6, 5)),
+        "free with a batch": ((((2,), (2,)), ((0,), (0,))), [1], [1], (3, 70, 6), (3, 4, 6, 5)),
+        "contracting": ((((0,), (0,)), ((), ())), [0], [], (70, 6), (70, 5)),
+        "batch": ((((2,), (1,)), ((0,), (0,))), [0], [], (70, 2, 6), (70, 6, 5)),
+    }[mode]
+    return lax.RaggedDotDimensionNumbers(dots, ragged, group), lhs, rhs
+
+
+@pytest.mark.parametrize("mode", ["free", "free with a batch", "contracting", "batch"])
+@pytest.mark.parametrize("dtype", [np.float32, jax.numpy.bfloat16])
+def test_ragged_dot(device, mode, dtype):
+    numbers, lhs, rhs = ragged_numbers(mode)
+    generator = np.random.default_rng(3)
+    x, y = (generator.standard_normal(shape).astype(dtype) for shape in (lhs, rhs))
+    sizes = np.array([5, 0, 40, 20], np.int32)
+
+    def program(x, y):
+        return lax.ragged_dot_general(x, y, sizes, numbers, preferred_element_type=np.float32)
+
+    def run(where):
+        arguments = [jax.device_put(a, where) for a in (x, y)]
+        return [np.asarray(jax.jit(program)(*arguments))]
+
+    for actual, expected in zip(run(device), run(jax.devices("cpu")[0])):
+        np.testing.assert_allclose(actual, expected, 2e-5, 2e-5)
+
+
+def test_ragged_dot_multiplies_each_row_once(device):
+    """The program has loops over blocks of rows, not a product for every group."""
+    x, y = np.ones((64, 8), np.float32), np.ones((16, 8, 4), np.float32)
+    lowered = jax.jit(lax.ragged_dot).lower(*(jax.device_put(a, device) for a in (x, y, np.full(16, 4, np.int32))))
+    assert "while(" in lowered.compile().as_text()
+    gradient = jax.jit(jax.grad(lambda x, y, g: (lax.ragged_dot(x, y, g) ** 2).sum(), argnums=(0, 1)))
+    sizes = np.full(16, 4, np.int32)
+    for where in (device, jax.devices("cpu")[0]):
+        by_rows, by_matrices = gradient(*(jax.device_put(a, where) for a in (x, y, sizes)))
+        np.testing.assert_allclose(by_rows, np.full((64, 8), 64.0), 1e-6)
+        np.testing.assert_allclose(by_matrices, np.full((16, 8, 4), 64.0), 1e-6)
