@@ -69,8 +69,9 @@ namespace {
 
 // x a + y b without cancellation of what rounding left.
 Real SumOfProducts(Real x, Real a, Real y, Real b) {
-  Real product = y * b;
-  return Fma(x, a, product) + Fma(y, b, -product);
+  Real product = y * b, rounding = Fma(y, b, -product);
+  // An infinite product has none.
+  return Fma(x, a, product) + Select(rounding.IsNan(), 0.0, rounding);
 }
 
 // x * 2^exponent, rounded once, for x near 1; the exponent is an integer of up to twice the format's range.
@@ -145,7 +146,10 @@ Complex Expm1(Complex z) {
   Real re = MulAdd(Expm1(z.re), cosine, half_sine * half_sine * -2.0);
   // Where e^x would overflow by itself, 1 does not matter.
   re = Select(z.re > (IsF32(re) ? 80.0 : 700.0), ExpTimes(z.re, cosine), re);
-  return {re, Select(z.im == 0.0, z.im, ExpTimes(z.re, sine))};
+  Complex result = {re, Select(z.im == 0.0, z.im, ExpTimes(z.re, sine))};
+  // e^-infinity is 0 whatever the angle is.
+  Mask vanishes = (z.re == -re.Infinity()) & !(z.im.Abs() < re.Infinity());
+  return {Select(vanishes, -1.0, result.re), Select(vanishes, 0.0, result.im)};
 }
 
 Complex Log(Complex z) {
@@ -364,12 +368,15 @@ Complex Atan2(Complex y_given, Complex x_given) {
   Mask p_larger = difference > 0.0;
   Complex smaller = Select(p_larger, q, p);
   Real ratio = difference.Abs() / MulAdd(smaller.re, smaller.re, smaller.im * smaller.im);
-  Real im = Select(ratio == ratio.Infinity(), ratio, Log1pPositive(ratio, zero, zero)) * 0.25;
-  // Which half, from the direction itself.
-  Complex direction = Divide(p, Sqrt(Multiply(p, q)));
+  Real im = Select(ratio < ratio.Infinity(), Log1pPositive(ratio, zero, zero), ratio) * 0.25;
+  // Whether half a turn is missing says the direction itself, p / sqrt(x^2 + y^2); to which side, the rest.
+  Complex square = {SumOfProducts(x.re, x.re, -x.im, x.im) + SumOfProducts(y.re, y.re, -y.im, y.im),
+                    SumOfProducts(x.re, x.im, y.re, y.im) * 2.0};
+  Complex direction = Divide(p, Sqrt(square));
   Real turn = Atan2(direction.im, direction.re) - half;
-  const double pi = 2 * (IsF32(half) ? kHalfPiF32[0] : kHalfPiF64[0]), quarter = pi / 2;
-  Real re = Select(turn > quarter, half + pi, Select(turn < -quarter, half - pi, half));
+  const double pi = 2 * (IsF32(half) ? kHalfPiF32[0] : kHalfPiF64[0]);
+  Real opposite = half - CopySign(half.Constant(pi), Select(half == 0.0, -turn, half));
+  Real re = Select(turn.Abs() > pi / 2, opposite, half);
   return {Select(turn.IsNan(), turn, re), CopySign(im, -difference)};
 }
 
