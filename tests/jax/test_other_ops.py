@@ -7,6 +7,7 @@ import jax
 import numpy as np
 import pytest
 import scipy.special
+import scipy.stats
 import stablehlo_programs
 from jax import lax
 
@@ -188,3 +189,42 @@ def test_ragged_dot_multiplies_each_row_once(device):
         by_rows, by_matrices = gradient(*(jax.device_put(a, where) for a in (x, y, sizes)))
         np.testing.assert_allclose(by_rows, np.full((64, 8), 64.0), 1e-6)
         np.testing.assert_allclose(by_matrices, np.full((16, 8, 4), 64.0), 1e-6)
+
+
+# What a fair source fails once in a million runs.
+LEAST_CHANCE = 1e-6
+
+
+def draw(device, kind, distribution, a, b, count):
+    text = stablehlo_programs.main(
+        [f"%s = stablehlo.constant dense<{count}> : tensor<1xi64>",
+         f"%0 = stablehlo.rng %a0, %a1, %s, distribution = {distribution} : (tensor<{kind}>, tensor<{kind}>, tensor<1xi64>) -> tensor<{count}x{kind}>"],
+        [f"tensor<{kind}>"] * 2, [("%0", f"tensor<{count}x{kind}>")])
+    dtype = {"f32": np.float32, "f64": np.float64, "bf16": jax.numpy.bfloat16, "i32": np.int32, "ui8": np.uint8}[kind]
+    with jax.enable_x64(True):
+        return stablehlo_programs.run(device, text, np.array(a, dtype), np.array(b, dtype))[0]
+
+
+@pytest.mark.parametrize("kind", ["f32", "f64", "bf16"])
+@pytest.mark.parametrize("distribution", ["UNIFORM", "NORMAL"])
+def test_rng_draws_from_its_distribution(device, kind, distribution):
+    count, a, b = 40000, -1.5, 2.5
+    values = draw(device, kind, distribution, a, b, count).astype(np.float64)
+    model = scipy.stats.uniform(a, b - a) if distribution == "UNIFORM" else scipy.stats.norm(a, b)
+    for power in (1, 2, 3, 4):
+        mean, variance = model.moment(power), model.moment(2 * power) - model.moment(power) ** 2
+        # bf16 rounds to 8 bits, which shifts a mean by less than it spreads.
+        assert abs(np.mean(values**power) - mean) < 5 * np.sqrt(variance / count), power
+    assert abs(np.corrcoef(values[1:], values[:-1])[0, 1]) < 5 / np.sqrt(count)
+    if kind != "bf16":
+        assert scipy.stats.kstest(values, model.cdf).pvalue > LEAST_CHANCE
+    if distribution == "UNIFORM":
+        assert values.min() >= a and (values.max() < b or kind == "bf16")
+
+
+@pytest.mark.parametrize("kind, a, b", [("i32", -7, 12), ("ui8", 3, 200), ("i32", 5, 6)])
+def test_rng_draws_integers_evenly(device, kind, a, b):
+    values = draw(device, kind, "UNIFORM", a, b, 40000).astype(np.int64)
+    assert values.min() >= a and values.max() < b
+    counts = np.bincount(values - a, minlength=b - a)
+    assert b - a == 1 or scipy.stats.chisquare(counts).pvalue > LEAST_CHANCE
