@@ -93,7 +93,9 @@ absl::StatusOr<Shape> InferRaggedDot(const InferenceQuery& query) {
   KILN_RETURN_IF_ERROR(CheckDimensionList(query, dot.lhs_ragged, lhs.rank(), "lhs_ragged_dims"));
   KILN_RETURN_IF_ERROR(CheckPairs(query, dot.lhs_batch, dot.rhs_batch, "batch"));
   KILN_RETURN_IF_ERROR(CheckPairs(query, dot.lhs_contracting, dot.rhs_contracting, "contracting"));
-  if (dot.lhs_ragged.size() != 1) return query.Fail("needs exactly one ragged dimension");
+  if (dot.lhs_ragged.size() != 1) {
+    return query.Fail("lhs_ragged_dims has ", dot.lhs_ragged.size(), " entries, expected one");
+  }
   if (!IsIntegral(groups.element_type()) || groups.rank() < 1) {
     return query.Fail("group sizes must be an array of integers, got ", groups.ToString(false));
   }
@@ -101,7 +103,8 @@ absl::StatusOr<Shape> InferRaggedDot(const InferenceQuery& query) {
   const bool contracting = Contains(dot.lhs_contracting, ragged);
   const bool free = !contracting && !Contains(dot.lhs_batch, ragged);
   if (dot.rhs_group.size() != (free ? 1u : 0u)) {
-    return query.Fail("needs ", free ? "one group dimension" : "no group dimension", " in the right operand");
+    return query.Fail("rhs_group_dims has ", dot.rhs_group.size(), " entries, expected ", free ? 1 : 0,
+                      " where the ragged dimension is ", free ? "free" : "contracting or batch");
   }
   const int64_t group_count = groups.dimensions(groups.rank() - 1);
   // One list of sizes, or one for each position in the dimensions before the ragged one, as the result orders them.
@@ -191,8 +194,14 @@ absl::StatusOr<Shape> InferConvolution(const InferenceQuery& query) {
   const int64_t kernel_features = kernel.dimensions(convolution.kernel_input_feature);
   const int64_t output_features = kernel.dimensions(convolution.kernel_output_feature);
   const int64_t feature_groups = convolution.feature_group_count, batch_groups = convolution.batch_group_count;
-  if (feature_groups < 1 || batch_groups < 1) return query.Fail("group counts must be positive");
-  if (feature_groups > 1 && batch_groups > 1) return query.Fail("feature and batch groups exclude each other");
+  if (feature_groups < 1 || batch_groups < 1) {
+    return query.Fail("feature_group_count is ", feature_groups, " and batch_group_count ", batch_groups,
+                      ", expected positive numbers");
+  }
+  if (feature_groups > 1 && batch_groups > 1) {
+    return query.Fail("feature_group_count is ", feature_groups, " and batch_group_count ", batch_groups,
+                      ", expected one of them to be 1");
+  }
   if (features % feature_groups != 0 || features / feature_groups != kernel_features) {
     return query.Fail("the input has ", features, " features in ", feature_groups, " groups, the kernel takes ",
                       kernel_features);

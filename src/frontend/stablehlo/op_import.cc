@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "absl/strings/strip.h"
 #include "src/frontend/mlir/printer.h"
+#include "src/hlo/shape_inference.h"
 
 namespace kiln::stablehlo {
 namespace {
@@ -162,6 +164,14 @@ hlo::Instruction* OpImport::Add(hlo::Opcode opcode, hlo::Shape shape, std::vecto
   hlo::Instruction* instruction =
       body_.computation()->Add(opcode, std::move(shape), std::move(operands), std::move(attributes), std::move(called));
   Annotate(instruction);
+  if (module().checks_each_op && invalid_.ok()) {
+    std::vector<const hlo::Shape*> shapes;
+    for (const hlo::Instruction* operand : instruction->operands()) shapes.push_back(&operand->shape());
+    const absl::Status status = hlo::InferShape(opcode, shapes, instruction->attributes(),
+                                                instruction->called_computations(), &instruction->shape())
+                                    .status();
+    if (!status.ok()) invalid_ = Invalid(absl::StripPrefix(status.message(), absl::StrCat(hlo::OpcodeName(opcode), ": ")));
+  }
   return instruction;
 }
 

@@ -47,6 +47,8 @@ struct ModuleImport {
   int refined_depth = 0;    // Of calls of such functions that are being imported.
   int64_t refined_ops = 0;  // Imported at such calls so far.
   ConstantValues constants;
+  // Asks shape inference about each instruction, for an error that names the op of the program.
+  bool checks_each_op = false;
 };
 
 // One computation that is being filled from a function or a region.
@@ -153,6 +155,8 @@ class OpImport {
     return Unimplemented(Describe(), ": ", parts...);
   }
   std::string Describe() const;
+  // What is wrong with an instruction of this op, if the module asks for it.
+  absl::Status Check() const { return invalid_; }
 
  private:
   // Metadata, sharding and frontend attributes of the op.
@@ -162,6 +166,7 @@ class OpImport {
   const OpRow& row_;
   const mlir::Operation& operation_;
   QuantizedView view_;
+  absl::Status invalid_;
   absl::Status unresolved_;  // Why an open result did not become static.
   std::vector<hlo::Instruction*> operands_;
 };
