@@ -7,6 +7,7 @@
 #include "src/passes/constant_folding.h"
 #include "src/passes/cse.h"
 #include "src/passes/custom_call_expander.h"
+#include "src/passes/custom_call_flattening.h"
 #include "src/passes/dce.h"
 #include "src/passes/dot_canonicalization.h"
 #include "src/passes/dynamic_padder.h"
@@ -56,7 +57,7 @@ std::unique_ptr<Pass> Simplification(std::string name) {
 enum class Target { kCpu, kGpu };
 
 PassList PassesFor(Target target) {
-  PassList list = ListOf<SideEffectOrder, CallInliner, DynamicPadder, LayoutNormalization, Dce>();
+  PassList list = ListOf<SideEffectOrder, CallInliner, CustomCallFlattening, DynamicPadder, LayoutNormalization, Dce>();
   // Ops that are written as others.
   Append(&list, ListOf<BatchNormExpander, RngExpander, RngBitGeneratorExpander, SelectAndScatterExpander,
                        CholeskyExpander, TriangularSolveExpander, QrExpander, EighExpander, FftExpander,
@@ -82,6 +83,7 @@ std::unique_ptr<Pass> Make() {
 constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<SideEffectOrder>,
     Make<CallInliner>,
+    Make<CustomCallFlattening>,
     Make<DynamicPadder>,
     Make<LayoutNormalization>,
     Make<Dce>,

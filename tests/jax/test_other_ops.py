@@ -166,6 +166,8 @@ def test_ragged_dot(device, mode, dtype):
     generator = np.random.default_rng(3)
     x, y = (generator.standard_normal(shape).astype(dtype) for shape in (lhs, rhs))
     sizes = np.array([5, 0, 40, 20], np.int32)
+    if "batch" in mode and mode != "batch":  # groups of its own for each matrix of the batch
+        sizes = np.stack([sizes, sizes[::-1], np.array([70, 0, 0, 0], np.int32)])
 
     def program(x, y):
         return lax.ragged_dot_general(x, y, sizes, numbers, preferred_element_type=np.float32)
@@ -228,3 +230,38 @@ def test_rng_draws_integers_evenly(device, kind, a, b):
     assert values.min() >= a and values.max() < b
     counts = np.bincount(values - a, minlength=b - a)
     assert b - a == 1 or scipy.stats.chisquare(counts).pvalue > LEAST_CHANCE
+
+
+def test_bodies_of_wider_types(device):
+    x = np.array([[100, 100, 100], [-100, 5, -120]], np.int8)
+    body = """({ ^bb0(%p: tensor<KIND>, %q: tensor<KIND>):
+      %s = stablehlo.add %p, %q : tensor<KIND>
+      stablehlo.return %s : tensor<KIND> })"""
+    lines = [
+        '%0 = "stablehlo.reduce"(%a0, %a1) <{dimensions = array<i64: 1>}> ' + body.replace("KIND", "i32")
+        + " : (tensor<2x3xi8>, tensor<i8>) -> tensor<2xi32>",
+        '%1 = "stablehlo.reduce_window"(%a2, %a3) <{window_dimensions = array<i64: 2>}> ' + body.replace("KIND", "f32")
+        + " : (tensor<4xbf16>, tensor<bf16>) -> tensor<3xf32>"]
+    text = stablehlo_programs.main(lines, ["tensor<2x3xi8>", "tensor<i8>", "tensor<4xbf16>", "tensor<bf16>"],
+                                   [("%0", "tensor<2xi32>"), ("%1", "tensor<3xf32>")])
+    y = np.array([256.0, 1.0, 257.0, 2.0]).astype(jax.numpy.bfloat16)
+    sums, windows = stablehlo_programs.run(device, text, x, np.int8(7), y, jax.numpy.bfloat16(0.5))
+    np.testing.assert_array_equal(sums, x.astype(np.int32).sum(1) + 7)
+    wide = y.astype(np.float32)
+    np.testing.assert_array_equal(windows, wide[:-1] + wide[1:] + 0.5)
+
+
+def test_ops_that_have_left_stablehlo(device):
+    x, index = np.arange(12, dtype=np.float32).reshape(3, 4), np.array([[2, 0], [1, 1]], np.int32)
+    lines = ['%0 = "stablehlo.torch_index_select"(%a0, %a1) <{batch_dims = 0 : i64, dim = 0 : i64}> : (tensor<3x4xf32>, tensor<2x2xi32>) -> tensor<2x2x4xf32>',
+             "%1 = stablehlo.broadcast %a0, sizes = [2] : (tensor<3x4xf32>) -> tensor<2x3x4xf32>",
+             '%2 = "stablehlo.cross-replica-sum"(%a0) <{replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<3x4xf32>) -> tensor<3x4xf32>',
+             "%t = stablehlo.create_token : !stablehlo.token",
+             "%u = stablehlo.after_all %t : !stablehlo.token",
+             "%3 = stablehlo.dot %a0, %a2 : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3xf32>"]
+    results = [("%0", "tensor<2x2x4xf32>"), ("%1", "tensor<2x3x4xf32>"), ("%2", "tensor<3x4xf32>"), ("%3", "tensor<3xf32>")]
+    text = stablehlo_programs.main(lines, ["tensor<3x4xf32>", "tensor<2x2xi32>", "tensor<4xf32>"], results)
+    v = np.array([1, -1, 2, 0.5], np.float32)
+    actual = stablehlo_programs.run(device, text, x, index, v)
+    for value, expected in zip(actual, [x[index], np.stack([x, x]), x, x @ v], strict=True):
+        np.testing.assert_allclose(value, expected, 1e-6)
