@@ -6,8 +6,8 @@
 
 namespace kiln {
 
-// While it lives, arithmetic of this thread rounds to nearest, keeps subnormals and traps nothing, as generated code and
-// the evaluator expect. Costs one read of a control register where that is so already.
+// While it lives, arithmetic of this thread rounds to nearest, keeps subnormals and traps nothing, as generated code
+// and the evaluator expect. Costs one read of a control register where that is so already.
 class DefaultFloatEnvironment {
  public:
   DefaultFloatEnvironment() : before_(Read()) {

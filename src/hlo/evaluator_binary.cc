@@ -99,8 +99,8 @@ std::complex<T> Power(std::complex<T> base, std::complex<T> exponent) {
   return std::pow(base, exponent);
 }
 
-// -i log((x + iy) / sqrt(x^2 + y^2)), which near 0 keeps few digits of the imaginary part: it only says which half turn to
-// add to the arc tangent.
+// -i log((x + iy) / sqrt(x^2 + y^2)), which near 0 keeps few digits of the imaginary part: it only says which half turn
+// to add to the arc tangent.
 template <typename T>
 std::complex<T> Atan2(std::complex<T> y, std::complex<T> x) {
   const std::complex<T> i(0, 1);

@@ -243,7 +243,8 @@ absl::StatusOr<Literal> RaggedDot(Evaluation& evaluation, const Instruction& ins
     const std::vector<T> y = Arrange(WidenAll<T>(rhs), rhs_roles.sizes, rhs_roles.strides);
     const int64_t k = lhs_roles.contracting, m = lhs_roles.free, n = rhs_roles.free;
     std::byte* out = result.mutable_bytes().data();
-    // The list of a batch and of a position among the free (or contracting) dimensions: what stands before the ragged one.
+    // The list of a batch and of a position among the free (or contracting) dimensions: what stands before the ragged
+    // one.
     const int64_t before = (contracting ? k : m) / std::max<int64_t>(inner * extent, 1);
     auto list = [&](int64_t b, int64_t position) -> const std::vector<int64_t>& {
       return lists[several ? b * before + position / (inner * extent) : 0];

@@ -104,7 +104,9 @@ absl::Status CheckTypes(const InferenceQuery& query, size_t index) {
   const PrimitiveType type = query.operand(index).element_type();
   if ((SetOf(type) & AcceptedTypes(query.opcode)) != 0) return absl::OkStatus();
   std::vector<absl::string_view> names;
-  for (const auto& [set, name] : {std::pair(kPredSet, "pred"), {kIntegers, "integers"}, {kFloatSet, "floats"},
+  for (const auto& [set, name] : {std::pair(kPredSet, "pred"),
+                                  {kIntegers, "integers"},
+                                  {kFloatSet, "floats"},
                                   {kComplexSet, "complex numbers"}}) {
     if ((AcceptedTypes(query.opcode) & set) != 0) names.push_back(name);
   }

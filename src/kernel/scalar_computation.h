@@ -25,8 +25,8 @@ struct ScalarOps {
   std::function<absl::StatusOr<std::vector<T>>(const hlo::Instruction& loop, std::vector<T> state)> loop;
 };
 
-// The leaves of the root of `computation` over scalars: elementwise ops, constants, tuples, calls and loops over tuples of
-// scalars. A parameter that is a tuple is the only one; `arguments` are its leaves. Other ops become these in a pass
+// The leaves of the root of `computation` over scalars: elementwise ops, constants, tuples, calls and loops over tuples
+// of scalars. A parameter that is a tuple is the only one; `arguments` are its leaves. Other ops become these in a pass
 // (passes/scalar_flattening.h); here they fail with UNIMPLEMENTED, naming the first.
 template <typename T>
 absl::StatusOr<std::vector<T>> WalkScalarComputation(const hlo::Computation& computation, absl::Span<const T> arguments,

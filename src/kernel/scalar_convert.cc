@@ -164,8 +164,8 @@ absl::StatusOr<Value> ScalarEmitter::StochasticConvert(const hlo::Instruction& i
   Real x = Widen(operand);
   const std::optional<FloatRange> range = to_float ? RangeOf(to, x.bits()) : std::nullopt;
   if (to_float && !range.has_value()) return Convert(operand, to);
-  // In units of the result's last place. Away from zero by one with the probability of the fraction: random bits are the
-  // fraction's threshold.
+  // In units of the result's last place. Away from zero by one with the probability of the fraction: random bits are
+  // the fraction's threshold.
   Real magnitude = x.Abs();
   Real unit = x.Constant(1.0);
   if (to_float) {

@@ -36,9 +36,10 @@ std::optional<hlo::Opcode> FunctionOf(const Instruction& instruction) {
   if (!absl::ConsumePrefix(&name, kFunctionPrefix)) return std::nullopt;
   const std::optional<hlo::Opcode> opcode = hlo::ParseOpcode(absl::StrReplaceAll(name, {{"_", "-"}}));
   if (!opcode.has_value() || hlo::KindOf(*opcode) != hlo::OpKind::kElementwiseUnary) return std::nullopt;
-  const bool fits = instruction.operand_count() == 1 && instruction.shape().IsArray() &&
-                    (hlo::IsFloating(instruction.shape().element_type()) || hlo::IsComplex(instruction.shape().element_type())) &&
-                    Shape::Compatible(instruction.operand(0)->shape(), instruction.shape());
+  const bool fits =
+      instruction.operand_count() == 1 && instruction.shape().IsArray() &&
+      (hlo::IsFloating(instruction.shape().element_type()) || hlo::IsComplex(instruction.shape().element_type())) &&
+      Shape::Compatible(instruction.operand(0)->shape(), instruction.shape());
   return fits ? opcode : std::nullopt;
 }
 

@@ -1,5 +1,5 @@
-// Gives typed custom calls the elements of their tuple operands as operands of their own, which is how handlers see them
-// anyway, so that what is said of operands (layouts, shared memory) is said of arrays.
+// Gives typed custom calls the elements of their tuple operands as operands of their own, which is how handlers see
+// them anyway, so that what is said of operands (layouts, shared memory) is said of arrays.
 #ifndef KILN_PASSES_CUSTOM_CALL_FLATTENING_H_
 #define KILN_PASSES_CUSTOM_CALL_FLATTENING_H_
 

@@ -56,7 +56,8 @@ class RaggedProduct {
       for (int64_t d = 0; !contracts_ && d < ragged_; ++d) {
         if (!Contains(dot_.lhs_batch, d) && !Contains(dot_.lhs_contracting, d)) prefix_.push_back(d);
       }
-      for (size_t i = 0; contracts_ && dot_.lhs_contracting[i] != ragged_; ++i) prefix_.push_back(dot_.lhs_contracting[i]);
+      for (size_t i = 0; contracts_ && dot_.lhs_contracting[i] != ragged_; ++i)
+        prefix_.push_back(dot_.lhs_contracting[i]);
     }
   }
 
@@ -69,8 +70,7 @@ class RaggedProduct {
     const PrimitiveType type = shape_.element_type();
     const PrimitiveType sum_type =
         contracts_ && hlo::IsFloating(type) && hlo::BitWidth(type) < 32 ? PrimitiveType::kF32 : type;
-    const ArrayValue zeros(&builder_,
-                           builder_.Splat(Shape(sum_type, shape_.dimensions()), hlo::ZeroLiteral(sum_type)));
+    const ArrayValue zeros(&builder_, builder_.Splat(Shape(sum_type, shape_.dimensions()), hlo::ZeroLiteral(sum_type)));
     if (rows == 0 || all == 0 || shape_.element_count() == 0) return zeros.Convert(type).instruction();
     block_ = kMinBlock;
     while (block_ < kMaxBlock && block_ * groups < rows) block_ *= 2;
@@ -147,8 +147,7 @@ class RaggedProduct {
     const ArrayValue &step = values[0], &result = values[1], &lhs = values[2], &rhs = values[3];
     hlo::Builder* inside = step.builder();
     const ArrayValue zero = step.Number(int64_t{0}), one = step.Number(int64_t{1});
-    const ArrayValue passed =
-        Compare(ComparisonDirection::kLe, values[6], step).Convert(PrimitiveType::kS64);
+    const ArrayValue passed = Compare(ComparisonDirection::kLe, values[6], step).Convert(PrimitiveType::kS64);
     const ArrayValue place(inside, inside->Reduce(passed.instruction(), zero.instruction(), {0}, Opcode::kAdd));
     auto pick = [&](const ArrayValue& list) { return list.DynamicSlice({place}, {1}).Reshape({}); };
     const ArrayValue end = pick(values[5]), group_begin = pick(values[4]);
@@ -178,8 +177,7 @@ class RaggedProduct {
     }
     // Rows of the block that are the group's and of no earlier block.
     const ArrayValue row = Iota(inside, PrimitiveType::kS64, {block_}, 0) + start;
-    const ArrayValue mine =
-        Compare(ComparisonDirection::kGe, row, begin) & Compare(ComparisonDirection::kLt, row, end);
+    const ArrayValue mine = Compare(ComparisonDirection::kGe, row, begin) & Compare(ComparisonDirection::kLt, row, end);
     auto masked = [&](const ArrayValue& value, int64_t dimension, const ArrayValue& otherwise) {
       return Select(mine.Broadcast(value.shape().dimensions(), {dimension}), value, otherwise);
     };
@@ -189,8 +187,8 @@ class RaggedProduct {
       const ArrayValue none(inside, inside->Constant(hlo::ZeroLiteral(x.type())));
       const ArrayValue none_of_rhs(inside, inside->Constant(hlo::ZeroLiteral(y.type())));
       DimensionVector sizes(of_result.sizes.begin() + 1, of_result.sizes.end());
-      const ArrayValue product(inside, Dot(masked(x, ragged_, none), masked(y, Partner(ragged_), none_of_rhs), sizes,
-                                           result.type()));
+      const ArrayValue product(
+          inside, Dot(masked(x, ragged_, none), masked(y, Partner(ragged_), none_of_rhs), sizes, result.type()));
       return result.DynamicUpdate(before + product.Reshape(of_result.sizes), of_result.starts);
     }
     DimensionVector sizes = y.shape().dimensions();
@@ -201,8 +199,8 @@ class RaggedProduct {
 
   // The dimension of the right operand that goes with this batch or contracting one of the left; -1: none.
   int64_t Partner(int64_t lhs_dimension) const {
-    for (auto [lhs, rhs] : {std::pair(&dot_.lhs_batch, &dot_.rhs_batch),
-                            std::pair(&dot_.lhs_contracting, &dot_.rhs_contracting)}) {
+    for (auto [lhs, rhs] :
+         {std::pair(&dot_.lhs_batch, &dot_.rhs_batch), std::pair(&dot_.lhs_contracting, &dot_.rhs_contracting)}) {
       for (size_t i = 0; i < lhs->size(); ++i) {
         if ((*lhs)[i] == lhs_dimension) return (*rhs)[i];
       }
@@ -231,7 +229,8 @@ absl::StatusOr<Instruction*> Scaled(hlo::Builder* builder, const Instruction& do
     split.push_back(blocks[d]);
     split.push_back(blocks[d] > 0 ? dimensions[d] / blocks[d] : 1);
   }
-  const ArrayValue factors = scale.Convert(type).Broadcast(split, kept).Reshape(blocks.empty() ? DimensionVector() : dimensions);
+  const ArrayValue factors =
+      scale.Convert(type).Broadcast(split, kept).Reshape(blocks.empty() ? DimensionVector() : dimensions);
   return (operand.Convert(type) * factors).instruction();
 }
 
@@ -244,8 +243,9 @@ bool RaggedDotExpander::Expands(const Instruction& instruction) const {
 absl::StatusOr<Instruction*> RaggedDotExpander::Expand(Instruction* instruction) {
   if (instruction->opcode() == Opcode::kRaggedDot) return RaggedProduct(instruction).Run();
   // In f32 the products of narrow numbers and their scales are exact.
-  const PrimitiveType type =
-      instruction->operand(0)->shape().element_type() == PrimitiveType::kF64 ? PrimitiveType::kF64 : PrimitiveType::kF32;
+  const PrimitiveType type = instruction->operand(0)->shape().element_type() == PrimitiveType::kF64
+                                 ? PrimitiveType::kF64
+                                 : PrimitiveType::kF32;
   hlo::Builder builder(instruction->parent(), instruction);
   KILN_ASSIGN_OR_RETURN(Instruction * lhs, Scaled(&builder, *instruction, 0, type));
   KILN_ASSIGN_OR_RETURN(Instruction * rhs, Scaled(&builder, *instruction, 1, type));

@@ -85,7 +85,8 @@ bool IsFlat(const Computation& computation, bool in_loop) {
 
 class Flattener {
  public:
-  // Adds to the computation of `builder`. Loops run no round where `active`, a pred scalar, does not hold (null: always).
+  // Adds to the computation of `builder`. Loops run no round where `active`, a pred scalar, does not hold (null:
+  // always).
   Flattener(hlo::Builder* builder, Instruction* active) : builder_(*builder), active_(active) {}
 
   // The elements of the root of `computation` over those of its parameters.
@@ -163,9 +164,8 @@ class Flattener {
       case Opcode::kDynamicUpdateSlice:
         return DynamicUpdateSlice(instruction, operands);
       default:
-        if (hlo::IsElementwise(instruction.opcode()) ||
-            (instruction.opcode() == Opcode::kBitcastConvert &&
-             shape.rank() == instruction.operand(0)->shape().rank())) {
+        if (hlo::IsElementwise(instruction.opcode()) || (instruction.opcode() == Opcode::kBitcastConvert &&
+                                                         shape.rank() == instruction.operand(0)->shape().rank())) {
           return EachElement(instruction, operands);
         }
     }
@@ -184,8 +184,8 @@ class Flattener {
     const PrimitiveType type = literal.shape().element_type();
     const int64_t width = hlo::ByteWidth(type);
     for (int64_t i = 0; i < literal.element_count(); ++i) {
-      all.push_back(builder_.Constant(
-          *hlo::Literal::FromBytes(Shape::Scalar(type), literal.bytes().subspan(i * width, width))));
+      all.push_back(
+          builder_.Constant(*hlo::Literal::FromBytes(Shape::Scalar(type), literal.bytes().subspan(i * width, width))));
     }
     return all;
   }
@@ -332,12 +332,13 @@ class Flattener {
       std::iota(own.begin(), own.end(), static_cast<int64_t>(all.size()));
       all.insert(all.end(), operands[k].begin(), operands[k].end());
       const Shape shape(PrimitiveType::kS64, instruction.operand(k)->shape().dimensions());
-      numbers.push_back(*hlo::Literal::FromBytes(shape, absl::MakeConstSpan(reinterpret_cast<const std::byte*>(own.data()),
-                                                                            own.size() * sizeof(int64_t))));
+      numbers.push_back(*hlo::Literal::FromBytes(
+          shape, absl::MakeConstSpan(reinterpret_cast<const std::byte*>(own.data()), own.size() * sizeof(int64_t))));
       parameters.push_back(computation->AddParameter(static_cast<int64_t>(k), shape));
     }
-    Instruction* moved = computation->Add(instruction.opcode(), Shape(PrimitiveType::kS64, instruction.shape().dimensions()),
-                                          parameters, instruction.attributes());
+    Instruction* moved =
+        computation->Add(instruction.opcode(), Shape(PrimitiveType::kS64, instruction.shape().dimensions()), parameters,
+                         instruction.attributes());
     KILN_ASSIGN_OR_RETURN(const hlo::Literal places, hlo::EvaluateInstruction(*moved, numbers));
     Elements results;
     for (int64_t place : places.data<int64_t>()) results.push_back(all[place]);
@@ -367,9 +368,8 @@ class Flattener {
       for (int64_t o = 0; o < outer; ++o) {
         for (int64_t k = 0; k < sizes[d]; ++k) {
           for (int64_t i = 0; i < inner; ++i) {
-            next.push_back(AtStart(operands[d + 1][0], dimensions[d] - sizes[d], [&](int64_t s) {
-              return current[(o * dimensions[d] + s + k) * inner + i];
-            }));
+            next.push_back(AtStart(operands[d + 1][0], dimensions[d] - sizes[d],
+                                   [&](int64_t s) { return current[(o * dimensions[d] + s + k) * inner + i]; }));
           }
         }
       }

@@ -175,21 +175,26 @@ TEST(ExpandedOps, RaggedDot) {
   const std::string sizes = "  g = s32[4] constant({5, 0, 40, 20})\n";
   // A list of sizes for each position of a batch and of a dimension before the ragged one.
   const std::string lists =
-      "  g = s64[2,3,4] constant({{{5, 0, 40, 20}, {70, 0, 0, 0}, {0, 0, 0, 0}}, {{1, 2, 3, 4}, {0, 69, 0, 9}, {-3, 17, 16, 37}}})\n";
-  const std::string plain = "  x = TYPE[70,6] parameter(0)\n  y = TYPE[4,6,5] parameter(1)\n" + sizes +
-                            "  ROOT r = TYPE[70,5] ragged-dot(x, y, g), lhs_contracting_dims={1}, rhs_contracting_dims={1}, "
-                            "lhs_ragged_dims={0}, rhs_group_dims={0}\n";
+      "  g = s64[2,3,4] constant({{{5, 0, 40, 20}, {70, 0, 0, 0}, {0, 0, 0, 0}}, {{1, 2, 3, 4}, {0, 69, 0, 9}, {-3, "
+      "17, 16, 37}}})\n";
+  const std::string plain =
+      "  x = TYPE[70,6] parameter(0)\n  y = TYPE[4,6,5] parameter(1)\n" + sizes +
+      "  ROOT r = TYPE[70,5] ragged-dot(x, y, g), lhs_contracting_dims={1}, rhs_contracting_dims={1}, "
+      "lhs_ragged_dims={0}, rhs_group_dims={0}\n";
   const std::string contracted = "  x = TYPE[6,70] parameter(0)\n  y = TYPE[70,5] parameter(1)\n" + sizes +
                                  "  ROOT r = TYPE[4,6,5] ragged-dot(x, y, g), lhs_contracting_dims={1}, "
                                  "rhs_contracting_dims={0}, lhs_ragged_dims={1}\n";
-  const std::string whole_batches = "  x = TYPE[70,2,3] parameter(0)\n  y = TYPE[70,3,2] parameter(1)\n" + sizes +
-                                    "  ROOT r = TYPE[70,2,2] ragged-dot(x, y, g), lhs_batch_dims={0}, rhs_batch_dims={0}, "
-                                    "lhs_contracting_dims={2}, rhs_contracting_dims={1}, lhs_ragged_dims={0}\n";
-  const std::string free_lists = "  x = TYPE[3,2,70,6] parameter(0)\n  y = TYPE[6,2,4,5] parameter(1)\n" + lists +
-                                 "  ROOT r = TYPE[2,3,70,5] ragged-dot(x, y, g), lhs_batch_dims={1}, rhs_batch_dims={1}, "
-                                 "lhs_contracting_dims={3}, rhs_contracting_dims={0}, lhs_ragged_dims={2}, "
-                                 "rhs_group_dims={2}\n";
-  const std::string contracted_lists = "  x = TYPE[2,6,3,70] parameter(0)\n  y = TYPE[70,2,3,5] parameter(1)\n" + lists +
+  const std::string whole_batches =
+      "  x = TYPE[70,2,3] parameter(0)\n  y = TYPE[70,3,2] parameter(1)\n" + sizes +
+      "  ROOT r = TYPE[70,2,2] ragged-dot(x, y, g), lhs_batch_dims={0}, rhs_batch_dims={0}, "
+      "lhs_contracting_dims={2}, rhs_contracting_dims={1}, lhs_ragged_dims={0}\n";
+  const std::string free_lists =
+      "  x = TYPE[3,2,70,6] parameter(0)\n  y = TYPE[6,2,4,5] parameter(1)\n" + lists +
+      "  ROOT r = TYPE[2,3,70,5] ragged-dot(x, y, g), lhs_batch_dims={1}, rhs_batch_dims={1}, "
+      "lhs_contracting_dims={3}, rhs_contracting_dims={0}, lhs_ragged_dims={2}, "
+      "rhs_group_dims={2}\n";
+  const std::string contracted_lists = "  x = TYPE[2,6,3,70] parameter(0)\n  y = TYPE[70,2,3,5] parameter(1)\n" +
+                                       lists +
                                        "  ROOT r = TYPE[4,2,6,5] ragged-dot(x, y, g), lhs_batch_dims={0}, "
                                        "rhs_batch_dims={1}, lhs_contracting_dims={2,3}, rhs_contracting_dims={2,0}, "
                                        "lhs_ragged_dims={3}\n";
@@ -199,32 +204,35 @@ TEST(ExpandedOps, RaggedDot) {
     }
   }
   // What is not of the group does no harm.
-  ExpectCompiledAgrees(Entry("  x = f32[3] constant({1, 2, inf})\n  y = f32[3] constant({1, inf, nan})\n"
-                             "  g = s32[3] constant({1, 0, 0})\n"
-                             "  ROOT r = f32[3] ragged-dot(x, y, g), lhs_contracting_dims={0}, rhs_contracting_dims={0}, "
-                             "lhs_ragged_dims={0}\n"),
-                       0);
+  ExpectCompiledAgrees(
+      Entry("  x = f32[3] constant({1, 2, inf})\n  y = f32[3] constant({1, inf, nan})\n"
+            "  g = s32[3] constant({1, 0, 0})\n"
+            "  ROOT r = f32[3] ragged-dot(x, y, g), lhs_contracting_dims={0}, rhs_contracting_dims={0}, "
+            "lhs_ragged_dims={0}\n"),
+      0);
 }
 
 TEST(ExpandedOps, ScaledDot) {
   for (const char* type : {"f8e4m3fn", "f8e5m2", "f4e2m1fn", "bf16"}) {
     for (const char* scale : {"f8e8m0fnu[6,2]", "f8e4m3fn[6,1]", "bf16[3,8]", "f32[]"}) {
-      ExpectCompiledAgrees(Entry(absl::StrCat("  x = ", type, "[6,32] parameter(0)\n  y = ", type,
-                                              "[32,5] parameter(1)\n  a = ", scale, " parameter(2)\n"
-                                              "  b = f8e8m0fnu[1,5] parameter(3)\n"
-                                              "  ROOT r = f32[6,5] scaled-dot(x, y, a, b), lhs_contracting_dims={1}, "
-                                              "rhs_contracting_dims={0}\n")),
-                           1e-5);
+      ExpectCompiledAgrees(
+          Entry(absl::StrCat("  x = ", type, "[6,32] parameter(0)\n  y = ", type, "[32,5] parameter(1)\n  a = ", scale,
+                             " parameter(2)\n"
+                             "  b = f8e8m0fnu[1,5] parameter(3)\n"
+                             "  ROOT r = f32[6,5] scaled-dot(x, y, a, b), lhs_contracting_dims={1}, "
+                             "rhs_contracting_dims={0}\n")),
+          1e-5);
     }
   }
 }
 
 TEST(ExpandedOps, RaggedAllToAll) {
-  ExpectCompiledAgrees(Entry("  x = f32[7,3] parameter(0)\n  y = f32[9,3] parameter(1)\n"
-                             "  from = s64[3] constant({1, 4, 0})\n  size = s64[3] constant({2, 0, 1})\n"
-                             "  to = s64[3] constant({4, 0, 8})\n"
-                             "  ROOT r = f32[9,3] ragged-all-to-all(x, y, from, size, to, size), replica_groups={{0}}\n"),
-                       0);
+  ExpectCompiledAgrees(
+      Entry("  x = f32[7,3] parameter(0)\n  y = f32[9,3] parameter(1)\n"
+            "  from = s64[3] constant({1, 4, 0})\n  size = s64[3] constant({2, 0, 1})\n"
+            "  to = s64[3] constant({4, 0, 8})\n"
+            "  ROOT r = f32[9,3] ragged-all-to-all(x, y, from, size, to, size), replica_groups={{0}}\n"),
+      0);
 }
 
 TEST(ExpandedOps, StochasticConvert) {
@@ -232,10 +240,11 @@ TEST(ExpandedOps, StochasticConvert) {
     for (const auto& [from, bits] : {std::pair("f32", "u32"), {"f64", "u64"}, {"f16", "u16"}}) {
       for (const char* scale : {"1", "0.0005", "3000"}) {
         ExpectCompiledAgrees(
-            Entry(absl::StrCat("  x = ", from, "[4000] parameter(0)\n  u = ", bits, "[4000] iota(), iota_dimension=0\n  f = ", from,
-                               "[] constant(", scale, ")\n  w = ", from, "[4000] broadcast(f), dimensions={}\n  k = ",
-                               bits, "[] constant(40503)\n  n = ", bits, "[4000] broadcast(k), dimensions={}\n  v = ",
-                               bits, "[4000] multiply(u, n)\n  p = ", bits, "[4000] multiply(v, v)\n  z = ", from,
+            Entry(absl::StrCat("  x = ", from, "[4000] parameter(0)\n  u = ", bits,
+                               "[4000] iota(), iota_dimension=0\n  f = ", from, "[] constant(", scale,
+                               ")\n  w = ", from, "[4000] broadcast(f), dimensions={}\n  k = ", bits,
+                               "[] constant(40503)\n  n = ", bits, "[4000] broadcast(k), dimensions={}\n  v = ", bits,
+                               "[4000] multiply(u, n)\n  p = ", bits, "[4000] multiply(v, v)\n  z = ", from,
                                "[4000] multiply(x, w)\n  ROOT r = ", to, "[4000] stochastic-convert(z, p)\n")),
             0);
       }

@@ -306,7 +306,8 @@ XLA_FFI_Error* AddInPlace(XLA_FFI_CallFrame* frame) {
   const auto* y = static_cast<const XLA_FFI_Buffer*>(frame->args.args[1]);
   const auto* result = static_cast<const XLA_FFI_Buffer*>(frame->rets.rets[0]);
   for (int64_t i = 0; i < x->dims[0]; ++i) {
-    static_cast<float*>(result->data)[i] = result->data == y->data ? static_cast<float*>(y->data)[i] + static_cast<const float*>(x->data)[i] : -1;
+    static_cast<float*>(result->data)[i] =
+        result->data == y->data ? static_cast<float*>(y->data)[i] + static_cast<const float*>(x->data)[i] : -1;
   }
   return nullptr;
 }
@@ -329,7 +330,8 @@ TEST_F(ProgramTest, RefusesWithTheNameOfTheOp) {
   ASSERT_TRUE(RegisterHandler("ffi_test.nothing", "host", {.execute = Nothing}, 0).ok());
   const auto program = [](absl::string_view call) {
     return absl::StrCat(
-        "HloModule m\nENTRY e {\n  p = f32[4] parameter(0)\n  t = (f32[4]) tuple(p)\n  pair = (f32[4], f32[4]) tuple(p, p)\n  ROOT c = f32[4] custom-call(",
+        "HloModule m\nENTRY e {\n  p = f32[4] parameter(0)\n  t = (f32[4]) tuple(p)\n  pair = (f32[4], f32[4]) "
+        "tuple(p, p)\n  ROOT c = f32[4] custom-call(",
         call, "\n}");
   };
   const std::pair<std::string, std::string> kCases[] = {

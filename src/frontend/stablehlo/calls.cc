@@ -35,7 +35,8 @@ bool IsTopK(absl::string_view name, const mlir::Operation& operation, const mlir
          mlir::AsInteger(mlir::Find(attributes->entries, "k")).has_value();
 }
 
-bool IsRaggedDot(absl::string_view name, const mlir::Operation& operation, const mlir::DictionaryAttribute* attributes) {
+bool IsRaggedDot(absl::string_view name, const mlir::Operation& operation,
+                 const mlir::DictionaryAttribute* attributes) {
   return name == "kiln.ragged_dot" && attributes != nullptr && operation.operands.size() == 3 &&
          operation.results.size() == 1;
 }
@@ -134,8 +135,11 @@ absl::Status ImportComposite(OpImport& op) {
   if (IsTopK(name, op.operation(), attributes)) return ImportTopK(op, *attributes);
   if (IsRaggedDot(name, op.operation(), attributes)) {
     std::vector<hlo::Precision> precision;
-    for (int64_t value : mlir::AsIntegers(mlir::Find(attributes->entries, "operand_precision")).value_or(std::vector<int64_t>())) {
-      precision.push_back(value == 2 ? hlo::Precision::kHighest : value == 1 ? hlo::Precision::kHigh : hlo::Precision::kDefault);
+    for (int64_t value :
+         mlir::AsIntegers(mlir::Find(attributes->entries, "operand_precision")).value_or(std::vector<int64_t>())) {
+      precision.push_back(value == 2   ? hlo::Precision::kHighest
+                          : value == 1 ? hlo::Precision::kHigh
+                                       : hlo::Precision::kDefault);
     }
     return ImportRaggedDotWith(
         op, [&](absl::string_view list) { return mlir::Find(attributes->entries, list); }, std::move(precision));

@@ -117,7 +117,8 @@ Instruction* BroadcastTogether(OpImport& op, Instruction* operand, const Dimensi
 absl::Status ImportBroadcasting(OpImport& op) {
   int64_t rank = 0;
   for (const Instruction* operand : op.operands()) {
-    if (!operand->shape().IsArray()) return op.Invalid("an operand is ", operand->shape().ToString(false), ", expected arrays");
+    if (!operand->shape().IsArray())
+      return op.Invalid("an operand is ", operand->shape().ToString(false), ", expected arrays");
     rank = std::max(rank, operand->shape().rank());
   }
   std::vector<DimensionVector> maps;
@@ -138,8 +139,8 @@ absl::Status ImportBroadcasting(OpImport& op) {
       const int64_t size = op.operand_shape(k).dimensions(static_cast<int64_t>(i));
       int64_t& whole = dimensions[maps[k][i]];
       if (size != 1 && whole != 1 && size != whole) {
-        return op.Invalid("operands ", op.operand_shape(0).ToString(false), " and ", op.operand_shape(k).ToString(false),
-                          " cannot be broadcast together");
+        return op.Invalid("operands ", op.operand_shape(0).ToString(false), " and ",
+                          op.operand_shape(k).ToString(false), " cannot be broadcast together");
       }
       if (whole == 1) whole = size;
     }

@@ -88,7 +88,8 @@ absl::Status ImportRooted(OpImport& op) {
   std::vector<hlo::Instruction*> operands = op.operands();
   if (dynamic_root) {
     const auto names_others = [](const std::vector<int64_t>& group) { return group.size() > 1; };
-    if (operands.empty() || std::any_of(collective.replica_groups.begin(), collective.replica_groups.end(), names_others)) {
+    if (operands.empty() ||
+        std::any_of(collective.replica_groups.begin(), collective.replica_groups.end(), names_others)) {
       return op.Unsupported("a root chosen at run time among several devices is not supported");
     }
     operands.pop_back();

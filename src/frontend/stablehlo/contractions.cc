@@ -54,7 +54,8 @@ absl::Status ImportDotGeneral(OpImport& op) {
 
 absl::Status ImportRaggedDot(OpImport& op) {
   KILN_ASSIGN_OR_RETURN(std::vector<hlo::Precision> precision, op.Precisions());
-  return ImportRaggedDotWith(op, [&op](absl::string_view name) { return op.attribute(name); }, std::move(precision));
+  return ImportRaggedDotWith(
+      op, [&op](absl::string_view name) { return op.attribute(name); }, std::move(precision));
 }
 
 // The older dot: the last dimension of the left operand with the first of the right one.
@@ -88,12 +89,11 @@ absl::Status ImportRaggedDotWith(OpImport& op, absl::FunctionRef<mlir::Attribute
                                  std::vector<hlo::Precision> precision) {
   hlo::DotAttributes dot;
   dot.operand_precision = std::move(precision);
-  for (auto [name, list] : {std::pair("lhs_batching_dimensions", &dot.lhs_batch),
-                            std::pair("rhs_batching_dimensions", &dot.rhs_batch),
-                            std::pair("lhs_contracting_dimensions", &dot.lhs_contracting),
-                            std::pair("rhs_contracting_dimensions", &dot.rhs_contracting),
-                            std::pair("lhs_ragged_dimensions", &dot.lhs_ragged),
-                            std::pair("rhs_group_dimensions", &dot.rhs_group)}) {
+  for (auto [name, list] :
+       {std::pair("lhs_batching_dimensions", &dot.lhs_batch), std::pair("rhs_batching_dimensions", &dot.rhs_batch),
+        std::pair("lhs_contracting_dimensions", &dot.lhs_contracting),
+        std::pair("rhs_contracting_dimensions", &dot.rhs_contracting),
+        std::pair("lhs_ragged_dimensions", &dot.lhs_ragged), std::pair("rhs_group_dimensions", &dot.rhs_group)}) {
     const mlir::AttributeRef value = attribute(name);
     if (value == nullptr) continue;
     const std::optional<std::vector<int64_t>> integers = mlir::AsIntegers(value);

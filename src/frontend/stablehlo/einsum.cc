@@ -47,7 +47,9 @@ absl::StatusOr<Labels> ReadLabels(const OpImport& op, absl::string_view text, in
   return labels;
 }
 
-bool Contains(const Labels& labels, int label) { return std::find(labels.begin(), labels.end(), label) != labels.end(); }
+bool Contains(const Labels& labels, int label) {
+  return std::find(labels.begin(), labels.end(), label) != labels.end();
+}
 
 ArrayValue Sum(const ArrayValue& value, int64_t dimension) {
   hlo::Builder* builder = value.builder();
@@ -63,10 +65,10 @@ void Reduce(Term* term, const Labels& asked) {
       const DimensionVector& dimensions = term->value.shape().dimensions();
       hlo::Builder* builder = term->value.builder();
       const int64_t j = again - term->labels.begin();
-      const ArrayValue diagonal = Compare(
-          hlo::ComparisonDirection::kEq,
-          passes::Iota(builder, hlo::PrimitiveType::kS64, dimensions, static_cast<int64_t>(i)),
-          passes::Iota(builder, hlo::PrimitiveType::kS64, dimensions, j));
+      const ArrayValue diagonal =
+          Compare(hlo::ComparisonDirection::kEq,
+                  passes::Iota(builder, hlo::PrimitiveType::kS64, dimensions, static_cast<int64_t>(i)),
+                  passes::Iota(builder, hlo::PrimitiveType::kS64, dimensions, j));
       term->value = Sum(Select(diagonal, term->value, term->value.Number(int64_t{0})), j);
       term->labels.erase(again);
     } else if (!Contains(asked, label)) {
@@ -139,8 +141,10 @@ absl::Status ImportEinsum(OpImport& op) {
   }
   KILN_ASSIGN_OR_RETURN(const Labels result, ReadLabels(op, sides[1], -1, ellipsis));
   for (size_t i = 0; i < result.size(); ++i) {
-    if (!sizes.contains(result[i]) || Contains(Labels(result.begin(), result.begin() + static_cast<int64_t>(i)), result[i])) {
-      return op.Invalid("attribute einsum_config is '", config, "': a label of the result stands in no operand, or twice");
+    if (!sizes.contains(result[i]) ||
+        Contains(Labels(result.begin(), result.begin() + static_cast<int64_t>(i)), result[i])) {
+      return op.Invalid("attribute einsum_config is '", config,
+                        "': a label of the result stands in no operand, or twice");
     }
   }
   for (size_t k = 0; k < terms.size(); ++k) {

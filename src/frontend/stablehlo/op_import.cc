@@ -170,7 +170,8 @@ hlo::Instruction* OpImport::Add(hlo::Opcode opcode, hlo::Shape shape, std::vecto
     const absl::Status status = hlo::InferShape(opcode, shapes, instruction->attributes(),
                                                 instruction->called_computations(), &instruction->shape())
                                     .status();
-    if (!status.ok()) invalid_ = Invalid(absl::StripPrefix(status.message(), absl::StrCat(hlo::OpcodeName(opcode), ": ")));
+    if (!status.ok())
+      invalid_ = Invalid(absl::StripPrefix(status.message(), absl::StrCat(hlo::OpcodeName(opcode), ": ")));
   }
   return instruction;
 }

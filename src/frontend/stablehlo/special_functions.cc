@@ -37,13 +37,13 @@ ArrayValue SignOf(const ArrayValue& magnitude, const ArrayValue& sign) {
 // Lanczos's approximation of the gamma function with g = 7.
 constexpr double kLanczosG = 7;
 constexpr double kLanczosBase = 0.99999999999980993227684700473478;
-constexpr double kLanczos[] = {676.520368121885098567009190444019,  -1259.13921672240287047156078755283,
-                               771.3234287776530788486528258894,    -176.61502916214059906584551354,
-                               12.507343278686904814458936853,      -0.13857109526572011689554707,
-                               9.984369578019570859563e-6,          1.50563273514931155834e-7};
+constexpr double kLanczos[] = {676.520368121885098567009190444019, -1259.13921672240287047156078755283,
+                               771.3234287776530788486528258894,   -176.61502916214059906584551354,
+                               12.507343278686904814458936853,     -0.13857109526572011689554707,
+                               9.984369578019570859563e-6,         1.50563273514931155834e-7};
 
 struct Lanczos {
-  ArrayValue reflected;   // where x < 1/2, for which gamma(1 - x) stands
+  ArrayValue reflected;  // where x < 1/2, for which gamma(1 - x) stands
   ArrayValue z, t, log_t;
   ArrayValue sum, slope;  // of the series, and its derivative
 };
@@ -61,8 +61,7 @@ Lanczos LanczosOf(const ArrayValue& x) {
     at.slope = at.slope - term / place;
   }
   at.t = at.z + x.Number(kLanczosG + 0.5);
-  at.log_t =
-      x.Number(std::log(kLanczosG + 0.5)) + (at.z / x.Number(kLanczosG + 0.5)).Unary(Opcode::kLogPlusOne);
+  at.log_t = x.Number(std::log(kLanczosG + 0.5)) + (at.z / x.Number(kLanczosG + 0.5)).Unary(Opcode::kLogPlusOne);
   return at;
 }
 
@@ -81,14 +80,14 @@ ArrayValue Chebyshev(absl::Span<const double> coefficients, const ArrayValue& t)
 ArrayValue LogGamma(const ArrayValue& operand) {
   const ArrayValue x = Wide(operand);
   const Lanczos at = LanczosOf(x);
-  const ArrayValue direct = x.Number(0.5 * std::log(2 * kPi)) +
-                            (at.z + x.Number(0.5) - at.t / at.log_t) * at.log_t + Log(at.sum);
+  const ArrayValue direct =
+      x.Number(0.5 * std::log(2 * kPi)) + (at.z + x.Number(0.5) - at.t / at.log_t) * at.log_t + Log(at.sum);
   // log(pi / |sin(pi x)|) - log gamma(1 - x); at its poles the sine is 0.
   const ArrayValue magnitude = Abs(x), part = magnitude - Floor(magnitude);
   const ArrayValue nearest = Select(Compare(ComparisonDirection::kGt, part, x.Number(0.5)), x.Number(1.0) - part, part);
   const ArrayValue sine = Log((nearest * x.Number(kPi)).Unary(Opcode::kSin));
-  const ArrayValue reflected = Select(sine.Unary(Opcode::kIsFinite), x.Number(std::log(kPi)) - sine - direct,
-                                      sine.Unary(Opcode::kNegate));
+  const ArrayValue reflected =
+      Select(sine.Unary(Opcode::kIsFinite), x.Number(std::log(kPi)) - sine - direct, sine.Unary(Opcode::kNegate));
   const ArrayValue result = Select(at.reflected, reflected, direct);
   return Select(IsEqual(magnitude, x.Number(kInfinity)), x.Number(kInfinity), result).Convert(operand.type());
 }
@@ -98,15 +97,14 @@ ArrayValue Digamma(const ArrayValue& operand) {
   const Lanczos at = LanczosOf(x);
   const ArrayValue direct = at.log_t + at.slope / at.sum - x.Number(kLanczosG) / at.t;
   const ArrayValue turn = (x + Abs(Floor(x + x.Number(0.5)))) * x.Number(kPi);
-  const ArrayValue reflected =
-      direct - x.Number(kPi) * turn.Unary(Opcode::kCos) / turn.Unary(Opcode::kSin);
+  const ArrayValue reflected = direct - x.Number(kPi) * turn.Unary(Opcode::kCos) / turn.Unary(Opcode::kSin);
   const ArrayValue pole = Compare(ComparisonDirection::kLe, x, x.Number(0.0)) & IsInteger(x);
   return Select(pole, x.Number(kNan), Select(at.reflected, reflected, direct)).Convert(operand.type());
 }
 
 ArrayValue InverseErf(const ArrayValue& operand) {
   // Giles, "Approximating the erfinv function": to single precision, in w = -log(1 - x^2).
-  constexpr double kCentral[] = {2.81022636e-08, 3.43273939e-07,  -3.5233877e-06, -4.39150654e-06, 0.00021858087,
+  constexpr double kCentral[] = {2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
                                  -0.00125372503, -0.00417768164, 0.246640727,    1.50140941};
   constexpr double kTail[] = {-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
                               -0.0076224613,   0.00943887047,  1.00167406,    2.83297682};
@@ -134,22 +132,22 @@ ArrayValue InverseErf(const ArrayValue& operand) {
 ArrayValue BesselI1e(const ArrayValue& operand) {
   // Chebyshev series of exp(-x) I1(x) / x over [0, 8], in x / 4 - 1.
   constexpr double kNear[] = {
-      0.12629359322181682,    -0.17641651835783406,   0.1026436586898471,     -0.05294598120809499,
-      0.024726449030626516,   -0.010564084894626197,  0.004156422944312888,   -0.0015135724506312532,
-      0.0005122859561685758,  -0.00016176081582589674, 4.781565107550054e-05, -1.3273163656039436e-05,
-      3.4702513081376785e-06, -8.568720264695455e-07, 2.0032947535521353e-07, -4.445059128796328e-08,
-      9.381537386495773e-09,  -1.8872497517228294e-09, 3.625590281552117e-10, -6.663489723502027e-11,
-      1.1736186298890901e-11, -1.9839743977649436e-12, 3.223793365945575e-13, -5.042185504727912e-14,
+      0.12629359322181682,    -0.17641651835783406,    0.1026436586898471,     -0.05294598120809499,
+      0.024726449030626516,   -0.010564084894626197,   0.004156422944312888,   -0.0015135724506312532,
+      0.0005122859561685758,  -0.00016176081582589674, 4.781565107550054e-05,  -1.3273163656039436e-05,
+      3.4702513081376785e-06, -8.568720264695455e-07,  2.0032947535521353e-07, -4.445059128796328e-08,
+      9.381537386495773e-09,  -1.8872497517228294e-09, 3.625590281552117e-10,  -6.663489723502027e-11,
+      1.1736186298890901e-11, -1.9839743977649436e-12, 3.223793365945575e-13,  -5.042185504727912e-14,
       7.600684294735408e-15,  -1.1055969477353862e-15, 1.5536319577362005e-16, -2.111421214358166e-17,
       2.7779141127610464e-18};
   // Of exp(-x) I1(x) sqrt(x) over [8, inf], in 16 / x - 1.
   constexpr double kFar[] = {
-      0.38928811750914005,     -0.009761097491361469,  -0.00011058893876262371, -3.882564808877691e-06,
-      -2.512236237870209e-07,  -2.6314688468895196e-08, -3.835380385964237e-09, -5.589743462196584e-10,
-      -1.8974958123505413e-11, 3.2526035830154884e-11, 1.4125807436613782e-11,  2.0356285441470896e-12,
+      0.38928811750914005,     -0.009761097491361469,   -0.00011058893876262371, -3.882564808877691e-06,
+      -2.512236237870209e-07,  -2.6314688468895196e-08, -3.835380385964237e-09,  -5.589743462196584e-10,
+      -1.8974958123505413e-11, 3.2526035830154884e-11,  1.4125807436613782e-11,  2.0356285441470896e-12,
       -7.198551776245908e-13,  -4.0835511110921974e-13, -2.1015418427726643e-14, 4.272440016711951e-14,
       1.0420276984128802e-14,  -3.8144030724370075e-15, -1.8803547755107825e-15, 3.3082023109209285e-16,
-      2.96262899764595e-16,    -3.209525921993424e-17, -4.6503053684893586e-17, 4.414348323071708e-18,
+      2.96262899764595e-16,    -3.209525921993424e-17,  -4.6503053684893586e-17, 4.414348323071708e-18,
       7.517296310842105e-18};
   const ArrayValue x = Wide(operand), a = Abs(x), eight = x.Number(8.0);
   const ArrayValue near = Chebyshev(kNear, a * x.Number(0.25) - x.Number(1.0)) * a;
@@ -160,10 +158,10 @@ ArrayValue BesselI1e(const ArrayValue& operand) {
 
 ArrayValue Zeta(const ArrayValue& x_operand, const ArrayValue& q_operand) {
   // Euler and Maclaurin: ten terms, the integral of the rest and its corrections B(2j) / (2j)!.
-  constexpr double kCorrections[] = {0.08333333333333333,    -0.001388888888888889,  3.306878306878307e-05,
-                                     -8.267195767195768e-07, 2.08767569878681e-08,   -5.284190138687493e-10,
+  constexpr double kCorrections[] = {0.08333333333333333,    -0.001388888888888889,   3.306878306878307e-05,
+                                     -8.267195767195768e-07, 2.08767569878681e-08,    -5.284190138687493e-10,
                                      1.3382536530684679e-11, -3.3896802963225827e-13, 8.586062056277845e-15,
-                                     -2.174868698558062e-16, 5.5090028283602295e-18, -1.3954464685812522e-19};
+                                     -2.174868698558062e-16, 5.5090028283602295e-18,  -1.3954464685812522e-19};
   constexpr int kTerms = 10;
   const ArrayValue x = Wide(x_operand), q = Wide(q_operand), minus_x = x.Unary(Opcode::kNegate);
   ArrayValue sum = x.Number(0.0);
@@ -199,7 +197,9 @@ ArrayValue Polygamma(const ArrayValue& n_operand, const ArrayValue& x_operand) {
 
 ArrayValue NextAfter(const ArrayValue& x, const ArrayValue& y) {
   const int width = hlo::BitWidth(x.type());
-  const PrimitiveType type = width == 16 ? PrimitiveType::kU16 : width == 32 ? PrimitiveType::kU32 : PrimitiveType::kU64;
+  const PrimitiveType type = width == 16   ? PrimitiveType::kU16
+                             : width == 32 ? PrimitiveType::kU32
+                                           : PrimitiveType::kU64;
   const ArrayValue from = x.BitcastConvert(type), to = y.BitcastConvert(type);
   const ArrayValue sign_bit = from.Number(static_cast<int64_t>(uint64_t{1} << (width - 1)));
   const ArrayValue one = from.Number(int64_t{1}), zero = from.Number(int64_t{0});

@@ -359,7 +359,8 @@ Complex Pow(Complex z, Complex w) {
 Complex Atan2(Complex y_given, Complex x_given) {
   Real largest = Larger(Larger(x_given.re.Abs(), x_given.im.Abs()), Larger(y_given.re.Abs(), y_given.im.Abs()));
   PowerOfTwo scale = ScaleOf(largest);
-  Complex x = {x_given.re * scale.down, x_given.im * scale.down}, y = {y_given.re * scale.down, y_given.im * scale.down};
+  Complex x = {x_given.re * scale.down, x_given.im * scale.down},
+          y = {y_given.re * scale.down, y_given.im * scale.down};
   // With p = x + iy and q = x - iy the result is -i/2 log(p / q), up to half a turn. Nothing cancels in p and q that
   // matters; what would cancel in |p|^2 - |q|^2 and in p times the conjugate of q is written out.
   Complex p = {x.re - y.im, x.im + y.re}, q = {x.re + y.im, x.im - y.re};
