@@ -148,7 +148,16 @@ class Flattener {
         return Loop(instruction, operands[0]);
       case Opcode::kReduce:
         return Reduce(instruction, operands);
-      case Opcode::kBitcast:
+      case Opcode::kBitcast: {
+        const PrimitiveType from = instruction.operand(0)->shape().element_type(), to = shape.element_type();
+        if (from == to) return Move(instruction, operands);
+        if (hlo::BitWidth(from) != hlo::BitWidth(to)) break;
+        Elements all;
+        for (Instruction* element : operands[0]) {
+          all.push_back(builder_.Add(Opcode::kBitcastConvert, Shape::Scalar(to), {element}));
+        }
+        return all;
+      }
       case Opcode::kBroadcast:
       case Opcode::kConcatenate:
       case Opcode::kCopy:
@@ -157,7 +166,6 @@ class Flattener {
       case Opcode::kReverse:
       case Opcode::kSlice:
       case Opcode::kTranspose:
-        if (instruction.operand(0)->shape().element_type() != shape.element_type()) break;
         return Move(instruction, operands);
       case Opcode::kDynamicSlice:
         return DynamicSlice(instruction, operands);
