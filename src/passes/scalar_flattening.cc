@@ -1,6 +1,7 @@
 #include "src/passes/scalar_flattening.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -81,6 +82,22 @@ bool IsFlat(const Computation& computation, bool in_loop) {
     }
   }
   return true;
+}
+
+// The index of the element at a place in row-major order, and the other way round.
+hlo::DimensionVector IndexOf(int64_t place, const hlo::DimensionVector& dimensions) {
+  hlo::DimensionVector index(dimensions.size(), 0);
+  for (int64_t d = static_cast<int64_t>(dimensions.size()) - 1; d >= 0; --d) {
+    index[d] = place % dimensions[d];
+    place /= dimensions[d];
+  }
+  return index;
+}
+
+int64_t PlaceOf(const hlo::DimensionVector& index, const hlo::DimensionVector& dimensions) {
+  int64_t place = 0;
+  for (size_t d = 0; d < dimensions.size(); ++d) place = place * dimensions[d] + index[d];
+  return place;
 }
 
 class Flattener {
@@ -167,6 +184,10 @@ class Flattener {
       case Opcode::kSlice:
       case Opcode::kTranspose:
         return Move(instruction, operands);
+      case Opcode::kSort:
+        return Sort(instruction, operands);
+      case Opcode::kGather:
+        return Gather(instruction, operands);
       case Opcode::kDynamicSlice:
         return DynamicSlice(instruction, operands);
       case Opcode::kDynamicUpdateSlice:
@@ -312,11 +333,8 @@ class Flattener {
       for (size_t k = 0; k < count; ++k) sum.push_back(operands[count + k][0]);
     }
     for (int64_t i = 0; i < whole.element_count(); ++i) {
-      int64_t rest = i, place = 0;
-      for (int64_t d = whole.rank() - 1; d >= 0; --d) {
-        place += rest % whole.dimensions(d) * strides[d];
-        rest /= whole.dimensions(d);
-      }
+      const hlo::DimensionVector index = IndexOf(i, whole.dimensions());
+      const int64_t place = std::inner_product(index.begin(), index.end(), strides.begin(), int64_t{0});
       Elements arguments = sums[place];
       for (size_t k = 0; k < count; ++k) arguments.push_back(operands[k][i]);
       KILN_ASSIGN_OR_RETURN(sums[place], Walk(*instruction.called_computation(), arguments));
@@ -364,6 +382,75 @@ class Flattener {
     return chosen;
   }
 
+  // Exchanges of neighbours, which keep the order of equal ones.
+  absl::StatusOr<Elements> Sort(const Instruction& instruction, std::vector<Elements> arrays) {
+    const hlo::DimensionVector& dimensions = instruction.operand(0)->shape().dimensions();
+    const int64_t along = instruction.Get<hlo::SortAttributes>().dimension, size = dimensions[along];
+    int64_t inner = 1;
+    for (size_t d = along + 1; d < dimensions.size(); ++d) inner *= dimensions[d];
+    for (int64_t first = 0; first < static_cast<int64_t>(arrays[0].size()); ++first) {
+      if (first / inner % size != 0) continue;  // where no row begins
+      for (int64_t end = size - 1; end > 0; --end) {
+        for (int64_t k = 0; k < end; ++k) {
+          const int64_t here = first + k * inner, next = here + inner;
+          Elements arguments;
+          for (const Elements& array : arrays) arguments.insert(arguments.end(), {array[next], array[here]});
+          KILN_ASSIGN_OR_RETURN(const Elements swaps, Walk(*instruction.called_computation(), arguments));
+          for (Elements& array : arrays) {
+            Instruction *a = array[here], *b = array[next];
+            array[here] = builder_.Select(swaps[0], b, a);
+            array[next] = builder_.Select(swaps[0], a, b);
+          }
+        }
+      }
+    }
+    Elements results;
+    for (const Elements& array : arrays) results.insert(results.end(), array.begin(), array.end());
+    return results;
+  }
+
+  Elements Gather(const Instruction& instruction, const std::vector<Elements>& operands) {
+    const auto& gather = instruction.Get<hlo::GatherAttributes>();
+    const hlo::DimensionVector& dimensions = instruction.operand(0)->shape().dimensions();
+    const hlo::DimensionVector& starts = instruction.operand(1)->shape().dimensions();
+    const auto contains = [](const hlo::DimensionVector& list, int64_t d) {
+      return std::find(list.begin(), list.end(), d) != list.end();
+    };
+    Elements results;
+    for (int64_t at = 0; at < instruction.shape().element_count(); ++at) {
+      const hlo::DimensionVector index = IndexOf(at, instruction.shape().dimensions());
+      hlo::DimensionVector batch, offset(dimensions.size(), 0);
+      for (int64_t d = 0, o = 0; d < instruction.shape().rank(); ++d) {
+        if (!contains(gather.offset_dims, d)) {
+          batch.push_back(index[d]);
+          continue;
+        }
+        while (contains(gather.collapsed_slice_dims, o) || contains(gather.operand_batching_dims, o)) ++o;
+        offset[o++] = index[d];
+      }
+      for (size_t k = 0; k < gather.operand_batching_dims.size(); ++k) {
+        const int64_t d = gather.start_indices_batching_dims[k];
+        offset[gather.operand_batching_dims[k]] = batch[d - (d > gather.index_vector_dim ? 1 : 0)];
+      }
+      hlo::DimensionVector position = offset;
+      // The element for every start in the dimensions of the index map from number `m` on.
+      std::function<Instruction*(size_t)> choose = [&](size_t m) -> Instruction* {
+        if (m == gather.start_index_map.size()) return operands[0][PlaceOf(position, dimensions)];
+        hlo::DimensionVector where = batch;
+        if (gather.index_vector_dim < static_cast<int64_t>(starts.size())) {
+          where.insert(where.begin() + gather.index_vector_dim, static_cast<int64_t>(m));
+        }
+        const int64_t d = gather.start_index_map[m];
+        return AtStart(operands[1][PlaceOf(where, starts)], dimensions[d] - gather.slice_sizes[d], [&](int64_t start) {
+          position[d] = offset[d] + start;
+          return choose(m + 1);
+        });
+      };
+      results.push_back(choose(0));
+    }
+    return results;
+  }
+
   Elements DynamicSlice(const Instruction& instruction, const std::vector<Elements>& operands) {
     const hlo::DimensionVector& sizes = instruction.shape().dimensions();
     hlo::DimensionVector dimensions = instruction.operand(0)->shape().dimensions();
@@ -394,19 +481,13 @@ class Flattener {
     const int64_t rank = instruction.shape().rank();
     Elements results = operands[0];
     for (size_t at = 0; at < results.size(); ++at) {
-      hlo::DimensionVector index(rank, 0);
-      int64_t rest = static_cast<int64_t>(at);
-      for (int64_t d = rank - 1; d >= 0; --d) {
-        index[d] = rest % dimensions[d];
-        rest /= dimensions[d];
-      }
+      const hlo::DimensionVector index = IndexOf(static_cast<int64_t>(at), dimensions);
       for (size_t u = 0; u < operands[1].size(); ++u) {
         Instruction* here = nullptr;
         bool possible = true;
-        rest = static_cast<int64_t>(u);
-        for (int64_t d = rank - 1; d >= 0; --d) {
-          const int64_t start = index[d] - rest % sizes[d], last = dimensions[d] - sizes[d];
-          rest /= sizes[d];
+        const hlo::DimensionVector inside = IndexOf(static_cast<int64_t>(u), sizes);
+        for (int64_t d = 0; d < rank; ++d) {
+          const int64_t start = index[d] - inside[d], last = dimensions[d] - sizes[d];
           possible = possible && start >= 0 && start <= last;
           if (!possible || last == 0) continue;
           Instruction* given = operands[2 + d][0];

@@ -281,6 +281,12 @@ combiner { a = f32[] parameter(0)
   w = (f32[], s32[]) while(t), condition=cond, body=body
   ROOT r = f32[] get-tuple-element(w), index=0 }
 
+less_of_two { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  c = s32[] parameter(2)
+  d = s32[] parameter(3)
+  ROOT l = pred[] compare(a, b), direction=LT }
+
 br0 { x = f32[] parameter(0)
   ROOT n = f32[] negate(x) }
 br1 { x = f32[] parameter(0)
@@ -306,7 +312,23 @@ mapper { x = f32[] parameter(0)
   up = f32[4] dynamic-update-slice(tab, u, y)
   ured = f32[] reduce(up, z), dimensions={0}, to_apply=add
   a1 = f32[] add(red, s1)
-  ROOT r = f32[] add(a1, ured) }
+  keys = f32[3,2] constant({{3, 1}, {-2, 4}, {1, 1}})
+  spread = f32[3,2] broadcast(x), dimensions={}
+  near = f32[3,2] multiply(keys, spread)
+  ids = s32[3,2] iota(), iota_dimension=0
+  srt = (f32[3,2], s32[3,2]) sort(near, ids), dimensions={0}, is_stable=true, to_apply=less_of_two
+  sk = f32[3,2] get-tuple-element(srt), index=0
+  si = s32[3,2] get-tuple-element(srt), index=1
+  y2 = s32[2] broadcast(y), dimensions={}
+  g1 = f32[2] gather(sk, y2), offset_dims={0}, collapsed_slice_dims={0}, start_index_map={0,1}, index_vector_dim=0, slice_sizes={1,2}
+  g2 = s32[2] gather(si, y), offset_dims={0}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=0, slice_sizes={1,2}
+  g2f = f32[2] convert(g2)
+  gs = f32[2] add(g1, g2f)
+  gr = f32[] reduce(gs, z), dimensions={0}, to_apply=add
+  bits = s32[] bitcast-convert(gr)
+  same = f32[] bitcast-convert(bits)
+  a2 = f32[] add(a1, same)
+  ROOT r = f32[] add(a2, ured) }
 
 less { a = f32[] parameter(0)
   b = f32[] parameter(1)
