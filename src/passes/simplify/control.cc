@@ -85,12 +85,12 @@ Instruction* InlineMap(const Match& match, hlo::Builder& builder) {
 }
 
 constexpr Rule kRules[] = {
-    {"get-tuple-element(tuple(...))", ElementOfTuple},
-    {"get-tuple-element(w:while(x))", InvariantElement},
-    {"tuple(...)", TupleOfElements},
-    {"while(x)", LoopNeverRuns},
-    {"conditional(...)", KnownBranch},
-    {"map(...)", InlineMap},
+    {"get-tuple-element(tuple(...))", "that operand", ElementOfTuple},
+    {"get-tuple-element(w:while(x))", "get-tuple-element(x), where the loop hands it on", InvariantElement},
+    {"tuple(...)", "x, where these are all its elements", TupleOfElements},
+    {"while(x)", "x, where the condition is false", LoopNeverRuns},
+    {"conditional(...)", "the branch taken, where it is known", KnownBranch},
+    {"map(...)", "its body over arrays", InlineMap},
 };
 
 }  // namespace
