@@ -162,13 +162,13 @@ class NativeExecutable : public Executable {
     return emitter.SchedulesText();
   }
 
-  absl::StatusOr<std::string> MemoryPlan() const override {
+  absl::StatusOr<analysis::MemoryPlan> PlannedMemory() const override {
     if (module_ == nullptr) return FailedPrecondition("the executable was loaded as machine code, without its program");
     ProgramEmitter emitter(*module_, Threads(), &custom_call_numbers_);
     KILN_RETURN_IF_ERROR(emitter.Prepare());
     KILN_ASSIGN_OR_RETURN(const std::unique_ptr<analysis::BufferAssignment> buffers,
                           analysis::BufferAssignment::Run(*module_, emitter.Hooks()));
-    return buffers->ToString();
+    return analysis::MakeMemoryPlan(*module_, *buffers);
   }
 
  private:
@@ -316,6 +316,11 @@ class NativeExecutable : public Executable {
 };
 
 }  // namespace
+
+absl::StatusOr<std::string> Executable::MemoryPlan() const {
+  KILN_ASSIGN_OR_RETURN(const analysis::MemoryPlan plan, PlannedMemory());
+  return plan.ToString();
+}
 
 absl::StatusOr<std::unique_ptr<Executable>> Executable::Compile(std::unique_ptr<hlo::Module> module,
                                                                 const CompileOptions& options) {

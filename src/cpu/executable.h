@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "src/analysis/memory_plan.h"
 #include "src/cpu/custom_call.h"
 
 namespace kiln {
@@ -101,9 +102,11 @@ class Executable {
   // Assembly and LLVM IR of the whole program, made anew on demand.
   virtual absl::StatusOr<std::string> LlvmIr() const = 0;
   virtual absl::StatusOr<std::string> Assembly() const = 0;
-  // Kernels with the schedule of each nest, in the order of the program; and where every value lives. As text.
+  // Kernels with the schedule of each nest, in the order of the program, as text.
   virtual absl::StatusOr<std::string> KernelSchedules() const = 0;
-  virtual absl::StatusOr<std::string> MemoryPlan() const = 0;
+  // Where every value lives, made anew on demand; and as text.
+  virtual absl::StatusOr<analysis::MemoryPlan> PlannedMemory() const = 0;
+  absl::StatusOr<std::string> MemoryPlan() const;
 };
 
 }  // namespace kiln::cpu
