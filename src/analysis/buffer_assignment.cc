@@ -435,13 +435,28 @@ class BufferAssigner {
   void AssignInPlace(const Instruction* instruction, const Computation* region) {
     for (int64_t leaf = 0; leaf < instruction->shape().leaf_count(); ++leaf) {
       int64_t operand = hooks_.in_place_operand(*instruction, leaf);
-      if (operand < 0) continue;
       int buffer = BufferOf({instruction, leaf});
+      if (operand < 0) {
+        TakeOver(instruction, leaf, buffer, region);
+        continue;
+      }
       Value old = definition_.at({instruction->operand(operand), 0});
       if (IsAt(old, buffer)) continue;
       bool may_share = CountUsesAt(old, instruction) == 1 && hooks_.may_share(*instruction, leaf, operand);
       if (LastUse(old) <= start_.at(instruction) && may_share && TryPlace(old, buffer, region)) continue;
       inits_.push_back({instruction, old, buffer});
+    }
+  }
+
+  // A result computed element by element stands where an operand of its size stood that nobody reads afterwards.
+  void TakeOver(const Instruction* instruction, int64_t leaf, int buffer, const Computation* region) {
+    if (buffer < 0 || result_->buffers_[buffer].bytes <= kStackBytes) return;
+    for (int64_t operand = 0; operand < instruction->operand_count(); ++operand) {
+      if (!instruction->operand(operand)->shape().IsArray()) continue;
+      const Value old = definition_.at({instruction->operand(operand), 0});
+      if (LeafShape(old).byte_count() != result_->buffers_[buffer].bytes || result_->buffer_of_.contains(old)) continue;
+      if (LastUse(old) > start_.at(instruction) || CountUsesAt(old, instruction) != 1) continue;
+      if (hooks_.may_share(*instruction, leaf, operand) && TryPlace(old, buffer, region)) return;
     }
   }
 

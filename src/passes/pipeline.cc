@@ -2,6 +2,7 @@
 
 #include "src/passes/approx_top_k_expander.h"
 #include "src/passes/batch_norm_expander.h"
+#include "src/passes/broadcast_sinking.h"
 #include "src/passes/call_inliner.h"
 #include "src/passes/cholesky_expander.h"
 #include "src/passes/constant_folding.h"
@@ -66,7 +67,7 @@ PassList PassesFor(Target target) {
   list.push_back(Simplification("dot-simplification"));
   Append(&list, ListOf<TransposeFolding, OptBarrierRemover>());
   list.push_back(Simplification("final-simplification"));
-  Append(&list, ListOf<FlattenCallGraph, RowFusion, Fusion, Schedule>());
+  Append(&list, ListOf<FlattenCallGraph, RowFusion, Fusion, BroadcastSinking, Schedule>());
   return list;
 }
 
@@ -106,6 +107,7 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<FlattenCallGraph>,
     Make<RowFusion>,
     Make<Fusion>,
+    Make<BroadcastSinking>,
     Make<Schedule>,
 };
 
