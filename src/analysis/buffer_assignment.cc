@@ -18,6 +18,10 @@ namespace {
 // Arrays up to this size live on the stack, where the code generator can keep them in registers.
 constexpr int64_t kStackBytes = 64;
 
+// Results that temporaries may use before they are written: few and large ones.
+constexpr int64_t kMinSpaceBytes = 4096;
+constexpr size_t kMaxSpaces = 32;
+
 // First leaf of element `index` of a tuple shape.
 int64_t LeafOffset(const Shape& shape, int64_t index) {
   int64_t leaf = 0;
@@ -491,8 +495,40 @@ class BufferAssigner {
       ranges.push_back({buffer.bytes, buffer.first, buffer.last});
       numbers.push_back(static_cast<int>(i));
     }
-    result_->arena_bytes_ = PackArena(&ranges);
-    for (size_t i = 0; i < ranges.size(); ++i) result_->buffers_[numbers[i]].offset = ranges[i].offset;
+    std::vector<int> results;
+    const std::vector<FreeSpace> spaces = SpacesOfResults(&results);
+    result_->arena_bytes_ = PackArena(&ranges, spaces);
+    for (size_t i = 0; i < ranges.size(); ++i) {
+      Buffer& buffer = result_->buffers_[numbers[i]];
+      buffer.offset = ranges[i].offset;
+      if (ranges[i].space < 0) continue;
+      buffer.storage = Storage::kResult;
+      buffer.borrowed = true;
+      buffer.number = result_->buffers_[results[ranges[i].space]].number;
+    }
+  }
+
+  // The largest results, until they are written: those that are no argument's memory.
+  std::vector<FreeSpace> SpacesOfResults(std::vector<int>* results) const {
+    for (size_t i = 0; i < result_->buffers_.size(); ++i) {
+      const Buffer& buffer = result_->buffers_[i];
+      if (buffer.storage == Storage::kResult && buffer.bytes >= kMinSpaceBytes &&
+          !aliased_argument_.contains(static_cast<int>(i))) {
+        results->push_back(static_cast<int>(i));
+      }
+    }
+    std::sort(results->begin(), results->end(), [&](int a, int b) {
+      const Buffer &x = result_->buffers_[a], &y = result_->buffers_[b];
+      return x.bytes != y.bytes ? x.bytes > y.bytes : a < b;
+    });
+    if (results->size() > kMaxSpaces) results->resize(kMaxSpaces);
+    std::vector<FreeSpace> spaces;
+    for (int number : *results) {
+      const Buffer& buffer = result_->buffers_[number];
+      // What is copied into it at the end has not set `first`.
+      spaces.push_back({buffer.bytes, std::min(buffer.first, computation_end_.at(module_.entry()))});
+    }
+    return spaces;
   }
 
   struct Init {

@@ -16,7 +16,7 @@ namespace kiln::analysis {
 
 enum class Storage : uint8_t {
   kArgument,  // `number`: leaf of the entry's parameters
-  kResult,    // `number`: leaf of the entry's result
+  kResult,    // `number`: leaf of the entry's result; temporaries may live at `offset` in it before it is written
   kConstant,  // `number`: index into BufferAssignment::constants
   kArena,     // at `offset`
   kStack,     // scalars and other tiny arrays, which become registers where possible
@@ -27,6 +27,7 @@ struct Buffer {
   int64_t number = 0;
   int64_t offset = 0;
   int64_t bytes = 0;
+  bool borrowed = false;  // a temporary in a result's memory
   hlo::PrimitiveType type = hlo::PrimitiveType::kInvalid;
   // Positions in the schedule between which the buffer is in use, both included.
   int64_t first = 0;

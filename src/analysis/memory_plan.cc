@@ -27,7 +27,7 @@ std::string Place(const PlannedBuffer& buffer) {
     case Storage::kArgument:
       return absl::StrCat("argument ", buffer.number);
     case Storage::kResult:
-      return absl::StrCat("result ", buffer.number);
+      return absl::StrCat("result ", buffer.number, buffer.borrowed ? absl::StrCat(" +", buffer.offset) : "");
     case Storage::kConstant:
       return absl::StrCat("constant ", buffer.number);
     case Storage::kArena:
@@ -73,7 +73,7 @@ MemoryPlan MakeMemoryPlan(const hlo::Module& module, const BufferAssignment& ass
     plan.buffers.emplace_back();
     static_cast<Buffer&>(plan.buffers.back()) = buffer;
     if (buffer.storage == Storage::kArgument) plan.argument_bytes += buffer.bytes;
-    if (buffer.storage == Storage::kResult) plan.result_bytes += buffer.bytes;
+    if (buffer.storage == Storage::kResult && !buffer.borrowed) plan.result_bytes += buffer.bytes;
     if (buffer.storage == Storage::kConstant) plan.constant_bytes += buffer.bytes;
   }
   const auto copy = [&](const std::vector<BufferCopy>& copies, int64_t step) {
@@ -159,7 +159,9 @@ std::string MemoryPlan::ToString() const {
   list("at the peak:", is_at_peak, larger);
   list("place                     bytes  life                              holds",
        [](const PlannedBuffer* b) { return b->storage == Storage::kArena; }, earlier);
-  list("outside the arena:", [](const PlannedBuffer* b) { return b->storage != Storage::kArena; }, earlier);
+  list("in results that are not yet written:", [](const PlannedBuffer* b) { return b->borrowed; }, earlier);
+  list("outside the arena:",
+       [](const PlannedBuffer* b) { return b->storage != Storage::kArena && !b->borrowed; }, earlier);
   if (!copies.empty()) text += "\ncopies\n";
   for (size_t i = 0; i < copies.size() && i < kListedBuffers; ++i) {
     absl::StrAppendFormat(&text, "  %12d bytes before %s: %s to %s\n", copies[i].bytes, steps[copies[i].step],

@@ -19,6 +19,7 @@
 #include "src/hlo/builder.h"
 #include "src/hlo/module.h"
 #include "src/passes/pipeline.h"
+#include "src/passes/rematerialization.h"
 #include "src/passes/schedule.h"
 
 namespace kiln::cpu {
@@ -69,6 +70,9 @@ class NativeExecutable : public Executable {
     passes::PipelineOptions pipeline_options;
     pipeline_options.disabled_passes = options_.disabled_passes;
     KILN_RETURN_IF_ERROR(passes::RunPipeline(module_.get(), passes::CpuPipeline(), pipeline_options));
+    if (options_.memory_limit > 0) {
+      KILN_RETURN_IF_ERROR(passes::Rematerialization(options_.memory_limit).Run(module_.get()).status());
+    }
     image_.statistics.passes_seconds = SecondsSince(start);
     for (const hlo::Computation* computation : module_->computations()) {
       for (const hlo::Instruction* instruction : computation->instructions()) {

@@ -41,6 +41,8 @@ struct CompileOptions {
   int max_parallelism = 0;
   // Passes to leave out, by name.
   std::vector<std::string> disabled_passes;
+  // Bytes that temporaries should stay below, if need be by computing values again; 0: no limit.
+  int64_t memory_limit = 0;
   // Null: every custom call that no pass expands is unknown.
   CustomCallResolver custom_calls;
 };

@@ -19,6 +19,7 @@
 #include "src/passes/opt_barrier_remover.h"
 #include "src/passes/qr_expander.h"
 #include "src/passes/reduce_window_to_scan.h"
+#include "src/passes/rematerialization.h"
 #include "src/passes/rng_bit_generator_expander.h"
 #include "src/passes/rng_expander.h"
 #include "src/passes/row_fusion.h"
@@ -109,6 +110,7 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<Fusion>,
     Make<BroadcastSinking>,
     Make<Schedule>,
+    Make<Rematerialization>,
 };
 
 }  // namespace
