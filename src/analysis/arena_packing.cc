@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace kiln::analysis {
 namespace {
+
+// Of more ranges one order has to do.
+constexpr size_t kMaxTries = 20000;
 
 int64_t RoundUp(int64_t bytes) { return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment; }
 
@@ -64,19 +68,9 @@ int64_t LowestOffset(const LiveRange& range, std::vector<const LiveRange*>* othe
   return offset;
 }
 
-}  // namespace
-
-int64_t PackArena(std::vector<LiveRange>* ranges, const std::vector<FreeSpace>& spaces) {
-  std::vector<size_t> order(ranges->size());
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return (*ranges)[a].bytes != (*ranges)[b].bytes ? (*ranges)[a].bytes > (*ranges)[b].bytes : a < b;
-  });
-  int64_t positions = 1;
-  for (LiveRange& range : *ranges) {
-    range.first = std::max<int64_t>(range.first, 0);
-    positions = std::max(positions, range.last + 1);
-  }
+// Places ranges in this order and returns the arena's size.
+int64_t PackInOrder(const std::vector<size_t>& order, const std::vector<FreeSpace>& spaces, int64_t positions,
+                    std::vector<LiveRange>* ranges) {
   std::vector<TimeIndex> placed(spaces.size() + 1, TimeIndex(positions));  // the last one is the arena
   int64_t arena = 0;
   std::vector<const LiveRange*> others;
@@ -95,6 +89,51 @@ int64_t PackArena(std::vector<LiveRange>* ranges, const std::vector<FreeSpace>& 
       break;
     }
   }
+  return arena;
+}
+
+// The most bytes of the arena that are live at one time.
+int64_t PeakBytes(const std::vector<LiveRange>& ranges, int64_t positions) {
+  std::vector<int64_t> change(static_cast<size_t>(positions) + 1, 0);
+  for (const LiveRange& range : ranges) {
+    if (range.space >= 0 || range.last < range.first) continue;
+    change[static_cast<size_t>(range.first)] += range.bytes;
+    change[static_cast<size_t>(range.last) + 1] -= range.bytes;
+  }
+  int64_t live = 0, peak = 0;
+  for (int64_t bytes : change) peak = std::max(peak, live += bytes);
+  return peak;
+}
+
+}  // namespace
+
+int64_t PackArena(std::vector<LiveRange>* ranges, const std::vector<FreeSpace>& spaces) {
+  std::vector<size_t> order(ranges->size());
+  std::iota(order.begin(), order.end(), 0);
+  int64_t positions = 1;
+  for (LiveRange& range : *ranges) {
+    range.first = std::max<int64_t>(range.first, 0);
+    positions = std::max(positions, range.last + 1);
+  }
+  const auto in_order_of = [&](auto key) {
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      const auto x = key((*ranges)[a]), y = key((*ranges)[b]);
+      return x != y ? x < y : a < b;
+    });
+    return PackInOrder(order, spaces, positions, ranges);
+  };
+  int64_t arena = in_order_of([](const LiveRange& r) { return -r.bytes; });
+  // What is lost between buffers may be less in other orders.
+  if (ranges->size() > kMaxTries || arena <= PeakBytes(*ranges, positions) + kArenaAlignment) return arena;
+  const auto improve = [&](auto key) {
+    std::vector<LiveRange> best = *ranges;
+    const int64_t other = in_order_of(key);
+    other < arena ? void(arena = other) : void(ranges->swap(best));
+  };
+  improve([](const LiveRange& r) { return -static_cast<double>(r.bytes) * static_cast<double>(r.last - r.first + 1); });
+  improve([](const LiveRange& r) { return std::pair(-(r.last - r.first), -r.bytes); });
+  improve([](const LiveRange& r) { return std::pair(r.first, -r.bytes); });
+  improve([](const LiveRange& r) { return std::pair(-r.last, -r.bytes); });
   return arena;
 }
 

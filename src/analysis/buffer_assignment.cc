@@ -103,7 +103,9 @@ class BufferAssigner {
         Value value{instruction, leaf};
         if (definition_.at(value) == value) {
           ValueInfo& info = values_[value];
-          info.first = start_[instruction];
+          // What a branch or a call gives is written inside, in a value of its own or by a copy at its end.
+          const bool inside = CallsComputations(*instruction) && instruction->opcode() != Opcode::kWhile;
+          info.first = inside ? done_[instruction] : start_[instruction];
           info.last = std::max(info.last, done_[instruction]);
           info.home = computation;
         }
@@ -281,6 +283,7 @@ class BufferAssigner {
     auto old = old_content_.find(buffer);
     if (old != old_content_.end()) {
       for (const auto& [old_value, until] : old->second) {
+        if (info.last <= values_.at(old_value).first) continue;  // over before there is anything to overwrite
         for (const UseRecord& use : uses_[old_value]) {
           if (use.position < info.first || use.position > until) continue;
           if (use.position == info.first && use.user == value.first &&
@@ -471,6 +474,10 @@ class BufferAssigner {
     scratch.bytes = bytes;
     scratch.type = hlo::PrimitiveType::kU8;
     scratch.first = scratch.last = start_.at(instruction);
+    if (bytes <= kMaxWorkspaceBytes) {
+      scratch.storage = Storage::kWorkspace;
+      result_->workspace_bytes_ = std::max(result_->workspace_bytes_, bytes);
+    }
     result_->scratch_[instruction] = static_cast<int>(result_->buffers_.size());
     result_->buffers_.push_back(scratch);
   }
@@ -483,7 +490,10 @@ class BufferAssigner {
     for (const auto& [computation, values] : end_copies_) {
       std::vector<BufferCopy> copies;
       for (const auto& [value, target] : values) {
-        if (BufferOf(value) != target) copies.push_back({BufferOf(value), target});
+        if (BufferOf(value) == target) continue;
+        copies.push_back({BufferOf(value), target});
+        Buffer& written = result_->buffers_[target];
+        written.first = std::min(written.first, computation_end_.at(computation));
       }
       result_->copies_at_end_[computation] = InOrder(std::move(copies));
     }
@@ -525,7 +535,6 @@ class BufferAssigner {
     std::vector<FreeSpace> spaces;
     for (int number : *results) {
       const Buffer& buffer = result_->buffers_[number];
-      // What is copied into it at the end has not set `first`.
       spaces.push_back({buffer.bytes, std::min(buffer.first, computation_end_.at(module_.entry()))});
     }
     return spaces;

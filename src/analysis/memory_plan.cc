@@ -32,6 +32,8 @@ std::string Place(const PlannedBuffer& buffer) {
       return absl::StrCat("constant ", buffer.number);
     case Storage::kArena:
       return absl::StrCat("arena +", buffer.offset);
+    case Storage::kWorkspace:
+      return "workspace";
     case Storage::kStack:
       return "stack";
   }
@@ -69,6 +71,7 @@ MemoryPlan MakeMemoryPlan(const hlo::Module& module, const BufferAssignment& ass
   MemoryPlan plan;
   plan.module = module.name();
   plan.arena_bytes = assignment.arena_bytes();
+  plan.workspace_bytes = assignment.workspace_bytes();
   for (const Buffer& buffer : assignment.buffers()) {
     plan.buffers.emplace_back();
     static_cast<Buffer&>(plan.buffers.back()) = buffer;
@@ -126,8 +129,8 @@ std::vector<int64_t> MemoryPlan::LiveBytes() const {
 std::string MemoryPlan::ToString() const {
   const int64_t count = static_cast<int64_t>(steps.size());
   std::string text = absl::StrFormat(
-      "memory of %s: %d bytes\n  arguments %d, results %d (%d of them in the memory of arguments), arena %d; constants %d\n",
-      module, total_bytes(), argument_bytes, result_bytes, alias_bytes, arena_bytes, constant_bytes);
+      "memory of %s: %d bytes\n  arguments %d, results %d (%d of them in the memory of arguments), arena %d; constants %d; workspace %d\n",
+      module, total_bytes(), argument_bytes, result_bytes, alias_bytes, arena_bytes, constant_bytes, workspace_bytes);
   if (arena_bytes > 0) {
     absl::StrAppendFormat(&text, "\narena: %d bytes, of which at most %d are live: at step %d of %d, %s\n", arena_bytes,
                           peak_live_bytes, peak_step, count - 1, steps[peak_step]);

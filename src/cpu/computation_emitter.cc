@@ -106,6 +106,9 @@ llvm::Value* ComputationEmitter::BufferPointer(int number) {
       }
       break;
     }
+    case Storage::kWorkspace:
+      pointer = entry.CreateLoad(entry.getPtrTy(), function_->getArg(0));
+      break;
     case Storage::kArena:
       pointer = entry.CreateConstGEP1_64(entry.getInt8Ty(), function_->getArg(3), buffer.offset);
       break;

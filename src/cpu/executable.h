@@ -34,6 +34,7 @@ struct CompileStatistics {
   int64_t kernel_count = 0;
   int64_t fused_instruction_count = 0;  // instructions that live inside a fusion
   int64_t generated_code_bytes = 0;
+  int64_t workspace_bytes = 0;  // that kernels work in, besides the arena: from a pool of the process
 };
 
 struct CompileOptions {

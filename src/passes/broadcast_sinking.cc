@@ -15,7 +15,7 @@ using hlo::Computation;
 using hlo::Instruction;
 using hlo::Opcode;
 
-// Smaller arrays are not worth another parameter list.
+// Smaller arrays are not worth another parameter, which those made from nothing do not need.
 constexpr int64_t kMinBytes = 16 << 10;
 // Operands are at most this part of the result.
 constexpr int64_t kMinGrowth = 8;
@@ -42,7 +42,7 @@ bool IsMadeFromLittle(const Instruction& producer) {
   const int64_t bytes = producer.shape().byte_count();
   int64_t operands = 0;
   for (const Instruction* operand : producer.operands()) operands += operand->shape().byte_count();
-  if (bytes < kMinBytes || operands > bytes / kMinGrowth) return false;
+  if (operands > 0 && (bytes < kMinBytes || operands > bytes / kMinGrowth)) return false;
   if (producer.opcode() == Opcode::kBroadcast) return true;
   if (producer.opcode() != Opcode::kFusion || producer.Get<hlo::FusionAttributes>().kind != hlo::FusionKind::kLoop) {
     return false;
