@@ -7,7 +7,7 @@
 namespace kiln::cpu {
 
 // Rates of `threads` cores: arithmetic from vector width and clock, memory from a copy of arrays that no cache holds.
-// Measured once per process, in some milliseconds. Thread-safe.
+// Measured once per process, in some 30 milliseconds. Thread-safe.
 analysis::MachineRates HostRates(int threads);
 
 }  // namespace kiln::cpu
