@@ -117,7 +117,7 @@ TEST(BufferAssignmentTest, UnchangedStateStaysWhereItIs) {
            absl::StrCat("  x = f32[1000] parameter(0)\n  w = f32[1000] parameter(1)\n  t = ", state, " tuple(z, x, w)\n  l = ",
                         state, " while(t), condition=c, body=b\n  ROOT r = f32[1000] get-tuple-element(l), index=1\n")));
   ASSERT_NE(assigned.buffers, nullptr);
-  EXPECT_EQ(assigned.buffers->arena_bytes(), 0) << assigned.buffers->ToString();
+  EXPECT_EQ(assigned.buffers->arena_bytes(), 0) << MakeMemoryPlan(*assigned.module, *assigned.buffers).ToString();
 }
 
 TEST(BufferAssignmentTest, SwappedStateIsNotLost) {
