@@ -9,6 +9,7 @@
 #include "llvm/IR/Function.h"
 #include "src/base/status.h"
 #include "src/cpu/gemm.h"
+#include "src/cpu/llvm_loop.h"
 #include "src/cpu/op_emitters.h"
 #include "src/cpu/parallel_emitter.h"
 #include "src/cpu/program_abi.h"
@@ -94,6 +95,7 @@ llvm::Value* ComputationEmitter::BufferPointer(int number) {
       break;
     case Storage::kResult:
       pointer = element(function_->getArg(2), buffer.number);
+      if (buffer.offset > 0) pointer = entry.CreateConstGEP1_64(entry.getInt8Ty(), pointer, buffer.offset);
       break;
     case Storage::kConstant: {
       const hlo::Literal* literal = buffers_.constants()[buffer.number];
@@ -105,6 +107,9 @@ llvm::Value* ComputationEmitter::BufferPointer(int number) {
       }
       break;
     }
+    case Storage::kWorkspace:
+      pointer = entry.CreateLoad(entry.getPtrTy(), function_->getArg(0));
+      break;
     case Storage::kArena:
       pointer = entry.CreateConstGEP1_64(entry.getInt8Ty(), function_->getArg(3), buffer.offset);
       break;
@@ -287,6 +292,10 @@ absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instructio
     const bool is_new = !tasks_.contains({&part, 0});
     std::vector<llvm::Value*> closure = {operands[product.lhs_operand], operands[product.rhs_operand], result,
                                          scratch < 0 ? nullptr : BufferPointer(scratch)};
+    // The first task of the round, where there are several.
+    constexpr size_t kRoundSlot = 4;
+    const bool in_rounds = part.plan.rounds > 1;
+    if (in_rounds) closure.push_back(nullptr);
     // The epilogue's arrays stand at the end of the closure, which serves as their table.
     const size_t extra = closure.size();
     if (part.epilogue != nullptr) {
@@ -296,31 +305,42 @@ absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instructio
         closure.push_back(ConstantPointer(*part.epilogue->parameters[i].constant));
       }
     }
-    for (size_t i = 0; i < part.plan.phases.size(); ++i) {
-      const GemmPhase& phase = part.plan.phases[i];
-      const double nanoseconds =
-          static_cast<double>(part.plan.estimated_nanoseconds) / static_cast<double>(phase.tasks);
-      llvm::Function*& shared = tasks_[{&part, i}];
-      if (!is_new) {
-        ParallelTask(&b_, shared, closure).Call(function_->getArg(0), phase.tasks, nanoseconds, phase.grain);
-        continue;
+    absl::Status status;
+    EmitLoop(b_, b_.getInt64(0), b_.getInt64(part.plan.rounds), 1, "round", [&](llvm::Value* round) {
+      for (size_t i = 0; i < part.plan.phases.size(); ++i) {
+        const GemmPhase& phase = part.plan.phases[i];
+        const double nanoseconds = static_cast<double>(part.plan.estimated_nanoseconds) /
+                                   static_cast<double>(phase.tasks * part.plan.rounds);
+        if (in_rounds) {
+          closure[kRoundSlot] = b_.CreateIntToPtr(b_.CreateMul(round, b_.getInt64(phase.tasks)), b_.getPtrTy());
+        }
+        llvm::Function*& shared = tasks_[{&part, i}];
+        if (!is_new) {
+          ParallelTask(&b_, shared, closure).Call(function_->getArg(0), phase.tasks, nanoseconds, phase.grain);
+          continue;
+        }
+        llvm::Module& module = shards_.ForKernel();
+        status.Update(Annotate(EmitGemmPhase(part.spec, part.plan, i, module), instruction.Describe()));
+        if (!status.ok()) return;
+        llvm::Function* function = module.getFunction(phase.function);
+        // Called by its task alone: one function to compile instead of two.
+        function->setLinkage(llvm::Function::InternalLinkage);
+        function->addFnAttr(llvm::Attribute::AlwaysInline);
+        ParallelTask task(&b_, absl::StrCat(phase.function, ".task"), closure, &module);
+        llvm::IRBuilder<>& body = task.body();
+        std::vector<llvm::Value*> arguments;
+        for (size_t k = 0; k < kRoundSlot; ++k) arguments.push_back(task.closure(k));
+        arguments.push_back(task.ClosureSlot(extra));
+        for (llvm::Value* bound : {task.begin(), task.end()}) {
+          arguments.push_back(
+              in_rounds ? body.CreateAdd(bound, body.CreatePtrToInt(task.closure(kRoundSlot), body.getInt64Ty())) : bound);
+        }
+        body.CreateCall(function, arguments);
+        task.Call(function_->getArg(0), phase.tasks, nanoseconds, phase.grain);
+        shared = task.function();
       }
-      llvm::Module& module = shards_.ForKernel();
-      KILN_RETURN_IF_ERROR(Annotate(EmitGemmPhase(part.spec, part.plan, i, module), instruction.Describe()));
-      llvm::Function* function = module.getFunction(phase.function);
-      // Called by its task alone: one function to compile instead of two.
-      function->setLinkage(llvm::Function::InternalLinkage);
-      function->addFnAttr(llvm::Attribute::AlwaysInline);
-      ParallelTask task(&b_, absl::StrCat(phase.function, ".task"), closure, &module);
-      std::vector<llvm::Value*> arguments;
-      for (size_t k = 0; k < extra; ++k) arguments.push_back(task.closure(k));
-      arguments.push_back(task.ClosureSlot(extra));
-      arguments.push_back(task.begin());
-      arguments.push_back(task.end());
-      task.body().CreateCall(function, arguments);
-      task.Call(function_->getArg(0), phase.tasks, nanoseconds, phase.grain);
-      shared = task.function();
-    }
+    });
+    KILN_RETURN_IF_ERROR(status);
   }
   return absl::OkStatus();
 }

@@ -16,9 +16,11 @@
 #include "src/cpu/jit.h"
 #include "src/cpu/program_abi.h"
 #include "src/cpu/program_emitter.h"
+#include "src/cpu/workspace.h"
 #include "src/hlo/builder.h"
 #include "src/hlo/module.h"
 #include "src/passes/pipeline.h"
+#include "src/passes/rematerialization.h"
 #include "src/passes/schedule.h"
 
 namespace kiln::cpu {
@@ -69,6 +71,9 @@ class NativeExecutable : public Executable {
     passes::PipelineOptions pipeline_options;
     pipeline_options.disabled_passes = options_.disabled_passes;
     KILN_RETURN_IF_ERROR(passes::RunPipeline(module_.get(), passes::CpuPipeline(), pipeline_options));
+    if (options_.memory_limit > 0) {
+      KILN_RETURN_IF_ERROR(passes::Rematerialization(options_.memory_limit).Run(module_.get()).status());
+    }
     image_.statistics.passes_seconds = SecondsSince(start);
     for (const hlo::Computation* computation : module_->computations()) {
       for (const hlo::Instruction* instruction : computation->instructions()) {
@@ -132,7 +137,12 @@ class NativeExecutable : public Executable {
 
   absl::Status Run(absl::Span<const void* const> arguments, absl::Span<void* const> results, void* arena,
                    ThreadPool* pool, CustomCallRun* custom_calls) const override {
+    const Workspace workspace(image_.statistics.workspace_bytes > 0);
+    if (workspace.data() == nullptr && image_.statistics.workspace_bytes > 0) {
+      return ResourceExhausted("no memory for the workspace of a program");
+    }
     ProgramContext context;
+    context.workspace = workspace.data();
     context.pool = pool != nullptr && pool->threads() > 1 ? pool : nullptr;
     context.max_parallelism = image_.max_parallelism;
     context.custom_calls = custom_calls_.data();
@@ -160,13 +170,13 @@ class NativeExecutable : public Executable {
     return emitter.SchedulesText();
   }
 
-  absl::StatusOr<std::string> MemoryPlan() const override {
+  absl::StatusOr<analysis::MemoryPlan> PlannedMemory() const override {
     if (module_ == nullptr) return FailedPrecondition("the executable was loaded as machine code, without its program");
     ProgramEmitter emitter(*module_, Threads(), &custom_call_numbers_);
     KILN_RETURN_IF_ERROR(emitter.Prepare());
     KILN_ASSIGN_OR_RETURN(const std::unique_ptr<analysis::BufferAssignment> buffers,
                           analysis::BufferAssignment::Run(*module_, emitter.Hooks()));
-    return buffers->ToString();
+    return analysis::MakeMemoryPlan(*module_, *buffers);
   }
 
  private:
@@ -254,7 +264,8 @@ class NativeExecutable : public Executable {
       KILN_RETURN_IF_ERROR(probe->Prepare());
     }
     ProgramEmitter& emitter = *probe;
-    KILN_RETURN_IF_ERROR(EmitInto(&emitter, shards, &image_.arena_bytes));
+    KILN_RETURN_IF_ERROR(
+        EmitInto(&emitter, shards, &image_.arena_bytes, &image_.statistics.workspace_bytes));
     for (const hlo::Literal* literal : emitter.table_constants()) {
       constants_.push_back(literal->bytes().data());
       constant_sizes_.push_back(literal->bytes().size());
@@ -291,10 +302,12 @@ class NativeExecutable : public Executable {
     return shards;
   }
 
-  absl::Status EmitInto(ProgramEmitter* emitter, CodeShards* shards, int64_t* arena_bytes) const {
+  absl::Status EmitInto(ProgramEmitter* emitter, CodeShards* shards, int64_t* arena_bytes,
+                        int64_t* workspace_bytes = nullptr) const {
     KILN_ASSIGN_OR_RETURN(std::unique_ptr<analysis::BufferAssignment> buffers,
                           analysis::BufferAssignment::Run(*module_, emitter->Hooks()));
     *arena_bytes = buffers->arena_bytes();
+    if (workspace_bytes != nullptr) *workspace_bytes = buffers->workspace_bytes();
     return emitter->Emit(*buffers, shards);
   }
 
@@ -311,6 +324,11 @@ class NativeExecutable : public Executable {
 };
 
 }  // namespace
+
+absl::StatusOr<std::string> Executable::MemoryPlan() const {
+  KILN_ASSIGN_OR_RETURN(const analysis::MemoryPlan plan, PlannedMemory());
+  return plan.ToString();
+}
 
 absl::StatusOr<std::unique_ptr<Executable>> Executable::Compile(std::unique_ptr<hlo::Module> module,
                                                                 const CompileOptions& options) {

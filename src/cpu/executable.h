@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "src/analysis/memory_plan.h"
 #include "src/cpu/custom_call.h"
 
 namespace kiln {
@@ -33,6 +34,7 @@ struct CompileStatistics {
   int64_t kernel_count = 0;
   int64_t fused_instruction_count = 0;  // instructions that live inside a fusion
   int64_t generated_code_bytes = 0;
+  int64_t workspace_bytes = 0;  // that kernels work in, besides the arena: from a pool of the process
 };
 
 struct CompileOptions {
@@ -40,6 +42,8 @@ struct CompileOptions {
   int max_parallelism = 0;
   // Passes to leave out, by name.
   std::vector<std::string> disabled_passes;
+  // Bytes that temporaries should stay below, if need be by computing values again; 0: no limit.
+  int64_t memory_limit = 0;
   // Null: every custom call that no pass expands is unknown.
   CustomCallResolver custom_calls;
 };
@@ -101,9 +105,11 @@ class Executable {
   // Assembly and LLVM IR of the whole program, made anew on demand.
   virtual absl::StatusOr<std::string> LlvmIr() const = 0;
   virtual absl::StatusOr<std::string> Assembly() const = 0;
-  // Kernels with the schedule of each nest, in the order of the program; and where every value lives. As text.
+  // Kernels with the schedule of each nest, in the order of the program, as text.
   virtual absl::StatusOr<std::string> KernelSchedules() const = 0;
-  virtual absl::StatusOr<std::string> MemoryPlan() const = 0;
+  // Where every value lives, made anew on demand; and as text.
+  virtual absl::StatusOr<analysis::MemoryPlan> PlannedMemory() const = 0;
+  absl::StatusOr<std::string> MemoryPlan() const;
 };
 
 }  // namespace kiln::cpu

@@ -2,6 +2,7 @@
 
 #include "src/passes/approx_top_k_expander.h"
 #include "src/passes/batch_norm_expander.h"
+#include "src/passes/broadcast_sinking.h"
 #include "src/passes/call_inliner.h"
 #include "src/passes/cholesky_expander.h"
 #include "src/passes/conditional_code_motion.h"
@@ -23,6 +24,7 @@
 #include "src/passes/qr_expander.h"
 #include "src/passes/ragged_dot_expander.h"
 #include "src/passes/reduce_window_to_scan.h"
+#include "src/passes/rematerialization.h"
 #include "src/passes/rng_bit_generator_expander.h"
 #include "src/passes/rng_expander.h"
 #include "src/passes/row_fusion.h"
@@ -89,7 +91,8 @@ PassList PassesFor(Target target) {
   list.push_back(Simplification("dot-simplification"));
   Append(&list, ListOf<TransposeFolding, OptBarrierRemover>());
   list.push_back(Simplification("final-simplification"));
-  Append(&list, ListOf<WhileLoopTripCountAnnotator, FlattenCallGraph, RowFusion, Fusion, Schedule>());
+  Append(&list, ListOf<WhileLoopTripCountAnnotator, FlattenCallGraph, RowFusion, Fusion, BroadcastSinking,
+                       Schedule>());
   return list;
 }
 
@@ -141,7 +144,9 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<FlattenCallGraph>,
     Make<RowFusion>,
     Make<Fusion>,
+    Make<BroadcastSinking>,
     Make<Schedule>,
+    Make<Rematerialization>,
 };
 
 }  // namespace

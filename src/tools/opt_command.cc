@@ -10,6 +10,7 @@
 #include "src/gpu/kernel_emitter.h"
 #include "src/hlo/printer.h"
 #include "src/passes/pipeline.h"
+#include "src/passes/rematerialization.h"
 #include "src/passes/simplify/rules.h"
 #include "src/tools/commands.h"
 #include "src/tools/program_file.h"
@@ -24,6 +25,7 @@ struct OptOptions {
   std::string stage = "hlo";
   std::vector<std::string> print_after;
   std::vector<std::string> disabled;
+  int64_t memory_limit = 0;
   bool time_passes = false;
   bool verify = false;
   bool metadata = false;
@@ -32,12 +34,19 @@ struct OptOptions {
 
 absl::StatusOr<passes::PassList> ChoosePasses(const OptOptions& options) {
   passes::PassList list;
-  if (options.target == "cpu") return passes::CpuPipeline();
+  if (options.target == "cpu") {
+    list = passes::CpuPipeline();
+    if (options.memory_limit > 0) list.push_back(std::make_unique<passes::Rematerialization>(options.memory_limit));
+    return list;
+  }
   if (options.target == "gpu") return passes::GpuPipeline();
   for (const std::string& name : options.passes) {
     std::unique_ptr<passes::Pass> pass = passes::CreatePass(name);
     if (pass == nullptr) {
       return InvalidArgument("there is no pass '", name, "'; passes are: ", absl::StrJoin(passes::PassNames(), ", "));
+    }
+    if (auto* limited = dynamic_cast<passes::Rematerialization*>(pass.get())) {
+      limited->set_limit_bytes(options.memory_limit);
     }
     list.push_back(std::move(pass));
   }
@@ -60,6 +69,7 @@ absl::Status PrintNative(std::unique_ptr<hlo::Module> module, const OptOptions& 
   if (options.target != "cpu") return InvalidArgument("--stage=", options.stage, " needs --target=cpu");
   cpu::CompileOptions compile_options;
   compile_options.disabled_passes = options.disabled;
+  compile_options.memory_limit = options.memory_limit;
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<cpu::Executable> executable,
                         cpu::Executable::Compile(std::move(module), compile_options));
   KILN_ASSIGN_OR_RETURN(std::string text, options.stage == "schedule" ? executable->KernelSchedules()
@@ -129,6 +139,10 @@ void AddOptCommand(CLI::App* app, int* exit_code) {
   command->add_option("--print-after", options->print_after, "Print the module after these passes too, or after 'all'")
       ->delimiter(',');
   command->add_option("--disable-passes", options->disabled, "Passes of the pipeline to leave out")->delimiter(',');
+  command
+      ->add_option("--memory-limit", options->memory_limit,
+                   "Bytes of temporaries above which values are computed again instead of kept (rematerialization)")
+      ->check(CLI::NonNegativeNumber);
   command->add_flag("--time-passes", options->time_passes, "Print to standard error how long each pass took");
   command->add_flag("--verify-each", options->verify, "Verify the module after each pass that changes it");
   command->add_flag("--metadata", options->metadata, "Print where instructions come from");

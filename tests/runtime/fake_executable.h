@@ -58,7 +58,7 @@ class FakeExecutable : public cpu::Executable {
   absl::StatusOr<std::string> LlvmIr() const override { return absl::UnimplementedError("a fake"); }
   absl::StatusOr<std::string> Assembly() const override { return absl::UnimplementedError("a fake"); }
   absl::StatusOr<std::string> KernelSchedules() const override { return absl::UnimplementedError("a fake"); }
-  absl::StatusOr<std::string> MemoryPlan() const override { return absl::UnimplementedError("a fake"); }
+  absl::StatusOr<analysis::MemoryPlan> PlannedMemory() const override { return absl::UnimplementedError("a fake"); }
 
  private:
   std::vector<hlo::Shape> parameters_;
