@@ -181,6 +181,16 @@ absl::Status ComputationEmitter::EmitComputation(const hlo::Computation& computa
 }
 
 absl::Status ComputationEmitter::EmitInstruction(const Instruction& instruction) {
+  KILN_RETURN_IF_ERROR(EmitCode(instruction));
+  if (program_.profiled_ == nullptr || instruction.IsParameter() || instruction.IsConstant()) return absl::OkStatus();
+  const llvm::FunctionCallee mark = output_.getOrInsertFunction(
+      kProfileName, llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getInt64Ty()}, /*isVarArg=*/false));
+  b_.CreateCall(mark, {function_->getArg(0), b_.getInt64(program_.profiled_->size())});
+  program_.profiled_->push_back(&instruction);
+  return absl::OkStatus();
+}
+
+absl::Status ComputationEmitter::EmitCode(const Instruction& instruction) {
   switch (instruction.opcode()) {
     case Opcode::kWhile:
       return EmitWhile(instruction);
@@ -265,6 +275,7 @@ absl::Status ComputationEmitter::EmitKernel(const Instruction& instruction, cons
     }
     llvm::Function*& shared = tasks_[{&scheduled, n}];
     if (shared != nullptr) {
+      program_.functions_[&instruction].push_back(shared->getName().str());
       ParallelTask(&b_, shared, arrays).Call(function_->getArg(0), schedule.task_count, schedule.task_nanoseconds);
       continue;
     }
@@ -273,6 +284,7 @@ absl::Status ComputationEmitter::EmitKernel(const Instruction& instruction, cons
     for (size_t i = 0; i < arrays.size(); ++i) parameters.push_back(task.closure(i));
     KILN_RETURN_IF_ERROR(lower(&task.body(), parameters, task.begin(), task.end()));
     shared = task.function();
+    program_.functions_[&instruction].push_back(shared->getName().str());
     task.Call(function_->getArg(0), schedule.task_count, schedule.task_nanoseconds);
   }
   return absl::OkStatus();
@@ -302,6 +314,7 @@ absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instructio
           static_cast<double>(part.plan.estimated_nanoseconds) / static_cast<double>(phase.tasks);
       llvm::Function*& shared = tasks_[{&part, i}];
       if (!is_new) {
+        program_.functions_[&instruction].push_back(shared->getName().str());
         ParallelTask(&b_, shared, closure).Call(function_->getArg(0), phase.tasks, nanoseconds, phase.grain);
         continue;
       }
@@ -318,6 +331,7 @@ absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instructio
       task.body().CreateCall(function, arguments);
       task.Call(function_->getArg(0), phase.tasks, nanoseconds, phase.grain);
       shared = task.function();
+      program_.functions_[&instruction].push_back(shared->getName().str());
     }
   }
   return absl::OkStatus();

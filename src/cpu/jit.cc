@@ -174,7 +174,7 @@ void JitCompiler::PrepareModule(llvm::Module& module) const {
 
 absl::StatusOr<std::unique_ptr<JitModule>> JitCompiler::Compile(std::unique_ptr<llvm::LLVMContext> context,
                                                                 std::unique_ptr<llvm::Module> module,
-                                                                CompileTimes* times) {
+                                                                CompileTimes* times, int level) {
   CompileTimes ignored;
   if (times == nullptr) times = &ignored;
   PrepareModule(*module);
@@ -192,7 +192,9 @@ absl::StatusOr<std::unique_ptr<JitModule>> JitCompiler::Compile(std::unique_ptr<
         times->verify = clock.Lap();
         OptimizeModule(*module, *machine);
         times->optimize = clock.Lap();
+        machine->setOptLevel(static_cast<llvm::CodeGenOptLevel>(level));
         KILN_RETURN_IF_ERROR(Generate(*module, *machine, llvm::CodeGenFileType::ObjectFile, *object));
+        machine->setOptLevel(llvm::CodeGenOptLevel::Default);
         KILN_RETURN_IF_ERROR(diagnostics->status());
         times->codegen = clock.Lap();
 

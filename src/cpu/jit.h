@@ -69,6 +69,7 @@ class JitModule {
 // several kernels in one module are cheaper than several modules.
 class JitCompiler {
  public:
+  static constexpr int kUsualLevel = 2;
   // Fails when the host has no code generator in this build.
   static absl::StatusOr<std::unique_ptr<JitCompiler>> Create();
   ~JitCompiler();
@@ -80,9 +81,10 @@ class JitCompiler {
   void PrepareModule(llvm::Module& module) const;
 
   // Verifies, optimizes and links `module`, then frees it and its `context`. External symbols come from
-  // FindRuntimeSymbol alone. `times` may be null. An error of LLVM's, fatal ones included, comes back as INTERNAL.
+  // FindRuntimeSymbol alone. `times` may be null. `level` is the effort of the code generator, 0 to 3, or the usual one. An error of LLVM's, fatal ones included, comes back as INTERNAL.
   absl::StatusOr<std::unique_ptr<JitModule>> Compile(std::unique_ptr<llvm::LLVMContext> context,
-                                                     std::unique_ptr<llvm::Module> module, CompileTimes* times);
+                                                     std::unique_ptr<llvm::Module> module, CompileTimes* times,
+                                                     int level = kUsualLevel);
 
   // Links an object that Compile made, in this process or in another one of the same build on the same kind of machine.
   absl::StatusOr<std::unique_ptr<JitModule>> Link(absl::string_view object);

@@ -14,12 +14,15 @@ class ThreadPool;
 
 namespace kiln::cpu {
 
+class RunProfile;
+
 // State of one run; generated code only passes it on.
 struct ProgramContext {
   ThreadPool* pool = nullptr;
   int max_parallelism = 0;  // 0: as many threads as the pool has
   const std::unique_ptr<CustomCall>* custom_calls = nullptr;  // of the program, by number
   CustomCallRun* custom_call_run = nullptr;
+  RunProfile* profile = nullptr;
   absl::Status status;  // of the custom call that stopped the program
 };
 
@@ -38,6 +41,10 @@ inline constexpr char kParallelForName[] = "kiln_parallel_for";
 // Symbol "kiln_custom_call": calls custom call `number`. False when it failed: the program then returns at once.
 bool RunCustomCall(ProgramContext* context, int32_t stage, int64_t number, void* const* buffers, int64_t buffer_count);
 inline constexpr char kCustomCallName[] = "kiln_custom_call";
+
+// Symbol "kiln_profile": the instruction of this number is done (run_profile.h).
+void MarkProfile(ProgramContext* context, int64_t instruction);
+inline constexpr char kProfileName[] = "kiln_profile";
 
 // Makes the functions above, and all others that any program calls, known to the linker of generated code: code that was
 // compiled elsewhere may be linked first. Idempotent.

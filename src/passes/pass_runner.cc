@@ -30,16 +30,17 @@ class Runner {
   absl::StatusOr<bool> RunList(const PassList& passes) {
     bool changed = false;
     for (const auto& pass : passes) {
-      KILN_ASSIGN_OR_RETURN(bool one, RunOne(pass.get()));
+      KILN_ASSIGN_OR_RETURN(bool one, RunOne(pass.get(), ""));
       changed |= one;
     }
     return changed;
   }
 
  private:
-  absl::StatusOr<bool> RunOne(Pass* pass) {
+  absl::StatusOr<bool> RunOne(Pass* pass, absl::string_view group_name) {
     if (disabled_.contains(pass->name())) return false;
     if (const auto* group = dynamic_cast<const FixedPoint*>(pass)) return RunGroup(*group);
+    if (options_.before_pass) options_.before_pass(group_name, *pass, *module_);
     const int64_t before = timings_ == nullptr ? 0 : CountInstructions(*module_);
     const auto start = std::chrono::steady_clock::now();
     absl::StatusOr<bool> result = pass->Run(module_);
@@ -72,7 +73,7 @@ class Runner {
       bool round_changed = false;
       for (size_t i = 0; i < group.passes().size(); ++i) {
         if (seen[i] == version) continue;
-        KILN_ASSIGN_OR_RETURN(bool one, RunOne(group.passes()[i].get()));
+        KILN_ASSIGN_OR_RETURN(bool one, RunOne(group.passes()[i].get(), group.name()));
         if (one) {
           ++version;
           round_changed = true;

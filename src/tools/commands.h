@@ -21,13 +21,4 @@ void AddCompletionCommand(CLI::App* app);
 
 }  // namespace kiln::tools
 
-namespace kiln::tools {
-
-// Exit codes: 0 done, 1 the program could not be read, compiled or run, 2 the command line is wrong, 3 results differ
-// from the reference. Each function adds one subcommand, which leaves its code in `exit_code` when it has run.
-void AddOptCommand(CLI::App* app, int* exit_code);
-void AddRunCommand(CLI::App* app, int* exit_code);
-
-}  // namespace kiln::tools
-
 #endif  // KILN_TOOLS_COMMANDS_H_
