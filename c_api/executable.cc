@@ -61,8 +61,9 @@ PJRT_Error* ExecutableSizeOfGeneratedCodeInBytes(PJRT_Executable_SizeOfGenerated
 PJRT_Error* ExecutableGetCostAnalysis(PJRT_Executable_GetCostAnalysis_Args* args) {
   KILN_REQUIRE_FIELD(args, properties);
   KILN_REQUIRE_POINTER(args, executable);
-  args->properties = args->executable->info->cost_properties.data();
-  args->num_properties = args->executable->info->cost_properties.size();
+  const absl::Span<const PJRT_NamedValue> properties = args->executable->info->CostProperties();
+  args->properties = properties.data();
+  args->num_properties = properties.size();
   return nullptr;
 }
 

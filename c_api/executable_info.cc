@@ -6,6 +6,8 @@
 #include "absl/strings/str_join.h"
 #include "c_api/handles.h"
 #include "c_api/named_value.h"
+#include "src/analysis/cost_analysis.h"
+#include "src/cpu/host_rates.h"
 #include "src/frontend/hlo_proto/writer.h"
 
 namespace kiln::c_api {
@@ -55,13 +57,26 @@ std::shared_ptr<ExecutableInfo> ExecutableInfo::Create(RefPtr<runtime::LoadedExe
   for (size_t i = 0; i < aliases.size() && i < loaded.output_types().size(); ++i) {
     if (aliases[i].aliased_parameter.has_value()) info->alias_bytes += loaded.output_types()[i]->byte_count();
   }
-  info->cost_properties = {
-      NamedFloat("bytes accessed", static_cast<float>(info->argument_bytes + info->output_bytes)),
-      NamedFloat("optimal_seconds", static_cast<float>(loaded.executable().estimated_nanoseconds()) * 1e-9f),
-      NamedInt64("kernels", loaded.executable().statistics().kernel_count),
-      NamedInt64("fused operations", loaded.executable().statistics().fused_instruction_count),
-  };
   return info;
+}
+
+absl::Span<const PJRT_NamedValue> ExecutableInfo::CostProperties() {
+  absl::call_once(cost_once_, [this] {
+    const cpu::Executable& compiled = executable->executable();
+    if (compiled.module() != nullptr) {
+      analysis::CostAnalysis costs(cpu::HostRates(1));
+      cost_names_ = analysis::CostProperties(costs.Of(*compiled.module()->entry()));
+    } else {
+      cost_names_ = {{"bytes accessed", static_cast<double>(argument_bytes + output_bytes)},
+                     {"optimal_seconds", static_cast<double>(compiled.estimated_nanoseconds()) * 1e-9}};
+    }
+    for (const auto& [name, value] : cost_names_) {
+      cost_properties_.push_back(NamedFloat(name.c_str(), static_cast<float>(value)));
+    }
+    cost_properties_.push_back(NamedInt64("kernels", compiled.statistics().kernel_count));
+    cost_properties_.push_back(NamedInt64("fused operations", compiled.statistics().fused_instruction_count));
+  });
+  return cost_properties_;
 }
 
 const std::string& ExecutableInfo::OptimizedProgram() {

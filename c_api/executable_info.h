@@ -40,6 +40,8 @@ class ExecutableInfo {
 
   // The optimized program as HloModuleProtoWithConfig; made once, thread-safe.
   const std::string& OptimizedProgram();
+  // What JAX shows as cost_analysis(); made once, thread-safe.
+  absl::Span<const PJRT_NamedValue> CostProperties();
 
   const RefPtr<runtime::LoadedExecutable> executable;
   const std::string fingerprint;
@@ -60,7 +62,6 @@ class ExecutableInfo {
   int64_t argument_bytes = 0;
   int64_t output_bytes = 0;
   int64_t alias_bytes = 0;
-  std::vector<PJRT_NamedValue> cost_properties;
 
  private:
   ExecutableInfo(RefPtr<runtime::LoadedExecutable> executable, std::string fingerprint, std::string compile_options,
@@ -74,6 +75,9 @@ class ExecutableInfo {
 
   absl::once_flag optimized_program_once_;
   std::string optimized_program_;
+  absl::once_flag cost_once_;
+  std::vector<std::pair<std::string, double>> cost_names_;
+  std::vector<PJRT_NamedValue> cost_properties_;
 };
 
 }  // namespace kiln::c_api

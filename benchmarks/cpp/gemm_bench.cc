@@ -34,6 +34,7 @@ struct Call {
   GemmFunction* function;
   const void *lhs, *rhs;
   void *out, *scratch;
+  int64_t first;  // task of the round
 };
 
 int Main(int argc, char** argv) {
@@ -129,14 +130,16 @@ int Main(int argc, char** argv) {
   for (const GemmPhase& phase : plan->phases) functions.push_back((*code)->Lookup<GemmFunction>(phase.function));
   std::vector<double> phase_best(functions.size(), 1e9);
   const auto once = [&] {
-    for (size_t i = 0; i < functions.size(); ++i) {
-      Call call{functions[i], lhs.get(), rhs.get(), out.get(), scratch.get()};
+    for (size_t step = 0; step < functions.size() * plan->rounds; ++step) {
+      const size_t i = step % functions.size();
+      const int64_t first = static_cast<int64_t>(step / functions.size()) * plan->phases[i].tasks;
+      Call call{functions[i], lhs.get(), rhs.get(), out.get(), scratch.get(), first};
       const double begin = Seconds();
       pool.ParallelFor(
           plan->phases[i].tasks, plan->phases[i].grain,
           [](void* closure, int64_t begin, int64_t end) {
             const Call& c = *static_cast<Call*>(closure);
-            c.function(c.lhs, c.rhs, c.out, c.scratch, nullptr, begin, end);
+            c.function(c.lhs, c.rhs, c.out, c.scratch, nullptr, c.first + begin, c.first + end);
           },
           &call);
       phase_best[i] = std::min(phase_best[i], Seconds() - begin);

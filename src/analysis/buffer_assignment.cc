@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "absl/strings/str_cat.h"
 #include "src/analysis/arena_packing.h"
 #include "src/base/status.h"
 
@@ -70,13 +69,18 @@ class BufferAssigner {
     const Computation* home = nullptr;
   };
 
+  int64_t NextStep(BufferAssignment::Step step) {
+    result_->steps_.push_back(step);
+    return ++position_;
+  }
+
   // Numbers instructions in execution order and finds definitions and last uses.
   absl::Status Number(const Computation* computation) {
     if (!numbered_.insert({computation, position_}).second) {
       return Internal("computation ", computation->name(), " is called twice; flatten the call graph first");
     }
     for (const Instruction* instruction : computation->instructions()) {
-      start_[instruction] = ++position_;
+      start_[instruction] = NextStep({computation, instruction});
       if (instruction->IsConstant()) constants_.push_back(instruction);
       Define(instruction);
       // Operands are read when the instruction starts, except that what branches and loops pass on is read inside.
@@ -87,7 +91,7 @@ class BufferAssigner {
           KILN_RETURN_IF_ERROR(Number(callee));
         }
         // The value exists from the start of the loop: its buffer is the state.
-        done_[instruction] = ++position_;
+        done_[instruction] = NextStep({computation, instruction, /*ends=*/true});
       } else {
         done_[instruction] = position_;
       }
@@ -101,7 +105,7 @@ class BufferAssigner {
         }
       }
     }
-    computation_end_[computation] = ++position_;
+    computation_end_[computation] = NextStep({computation});
     for (int64_t leaf = 0; leaf < computation->root()->shape().leaf_count(); ++leaf) {
       Use({computation->root(), leaf}, position_);
     }
@@ -531,33 +535,6 @@ const std::vector<BufferCopy>& BufferAssignment::CopiesAtEnd(const Computation* 
   static const std::vector<BufferCopy>* const kNone = new std::vector<BufferCopy>();
   auto it = copies_at_end_.find(computation);
   return it == copies_at_end_.end() ? *kNone : it->second;
-}
-
-std::string BufferAssignment::ToString() const {
-  std::string text = absl::StrCat("arena ", arena_bytes_, " bytes\n");
-  for (size_t i = 0; i < buffers_.size(); ++i) {
-    const Buffer& buffer = buffers_[i];
-    absl::StrAppend(&text, "  b", i, ": ");
-    switch (buffer.storage) {
-      case Storage::kArgument:
-        absl::StrAppend(&text, "argument ", buffer.number);
-        break;
-      case Storage::kResult:
-        absl::StrAppend(&text, "result ", buffer.number);
-        break;
-      case Storage::kConstant:
-        absl::StrAppend(&text, "constant ", buffer.number);
-        break;
-      case Storage::kArena:
-        absl::StrAppend(&text, "arena at ", buffer.offset);
-        break;
-      case Storage::kStack:
-        text += "stack";
-        break;
-    }
-    absl::StrAppend(&text, ", ", buffer.bytes, " bytes, live ", buffer.first, " to ", buffer.last, "\n");
-  }
-  return text;
 }
 
 }  // namespace kiln::analysis

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -64,13 +63,24 @@ class BufferAssignment {
   const std::vector<const hlo::Literal*>& constants() const { return constants_; }
   int64_t arena_bytes() const { return arena_bytes_; }
 
+  // What happens at a position of the schedule: an instruction runs, a loop or branch is done, or, where there is no
+  // instruction, a computation ends. Position 0 is empty.
+  struct Step {
+    const hlo::Computation* computation = nullptr;
+    const hlo::Instruction* instruction = nullptr;
+    bool ends = false;
+  };
+  const std::vector<Step>& steps() const { return steps_; }
+  // Whether the leaf is a value of its own with a buffer, not another name of one.
+  bool Makes(const hlo::Instruction* instruction, int64_t leaf) const {
+    return buffer_of_.contains({instruction, leaf});
+  }
+
   // Copies to make before `instruction` runs: initial loop state, old values of in-place updates.
   const std::vector<BufferCopy>& CopiesBefore(const hlo::Instruction* instruction) const;
   // Copies to make, in this order, after the last instruction of `computation`: new loop state, branch results; for the
   // entry, results that are arguments, constants or other results.
   const std::vector<BufferCopy>& CopiesAtEnd(const hlo::Computation* computation) const;
-
-  std::string ToString() const;
 
  private:
   friend class BufferAssigner;
@@ -83,6 +93,7 @@ class BufferAssignment {
   absl::flat_hash_map<ValueKey, ValueKey> defining_;
   absl::flat_hash_map<const hlo::Instruction*, int> scratch_;
   std::vector<const hlo::Literal*> constants_;
+  std::vector<Step> steps_ = {{}};
   absl::flat_hash_map<const hlo::Instruction*, std::vector<BufferCopy>> copies_before_;
   absl::flat_hash_map<const hlo::Computation*, std::vector<BufferCopy>> copies_at_end_;
   int64_t arena_bytes_ = 0;

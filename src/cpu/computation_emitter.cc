@@ -9,6 +9,7 @@
 #include "llvm/IR/Function.h"
 #include "src/base/status.h"
 #include "src/cpu/gemm.h"
+#include "src/cpu/llvm_loop.h"
 #include "src/cpu/op_emitters.h"
 #include "src/cpu/parallel_emitter.h"
 #include "src/cpu/program_abi.h"
@@ -299,6 +300,10 @@ absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instructio
     if (is_new) KILN_RETURN_IF_ERROR(Annotate(EmitGemm(part.spec, part.plan, output_), instruction.Describe()));
     std::vector<llvm::Value*> closure = {operands[product.lhs_operand], operands[product.rhs_operand], result,
                                          scratch < 0 ? nullptr : BufferPointer(scratch)};
+    // The first task of the round, where there are several.
+    constexpr size_t kRoundSlot = 4;
+    const bool in_rounds = part.plan.rounds > 1;
+    if (in_rounds) closure.push_back(nullptr);
     // The epilogue's arrays stand at the end of the closure, which serves as their table.
     const size_t extra = closure.size();
     if (part.epilogue != nullptr) {
@@ -308,31 +313,39 @@ absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instructio
         closure.push_back(ConstantPointer(*part.epilogue->parameters[i].constant));
       }
     }
-    for (size_t i = 0; i < part.plan.phases.size(); ++i) {
-      const GemmPhase& phase = part.plan.phases[i];
-      const double nanoseconds =
-          static_cast<double>(part.plan.estimated_nanoseconds) / static_cast<double>(phase.tasks);
-      llvm::Function*& shared = tasks_[{&part, i}];
-      if (!is_new) {
+    EmitLoop(b_, b_.getInt64(0), b_.getInt64(part.plan.rounds), 1, "round", [&](llvm::Value* round) {
+      for (size_t i = 0; i < part.plan.phases.size(); ++i) {
+        const GemmPhase& phase = part.plan.phases[i];
+        const double nanoseconds = static_cast<double>(part.plan.estimated_nanoseconds) /
+                                   static_cast<double>(phase.tasks * part.plan.rounds);
+        if (in_rounds) {
+          closure[kRoundSlot] = b_.CreateIntToPtr(b_.CreateMul(round, b_.getInt64(phase.tasks)), b_.getPtrTy());
+        }
+        llvm::Function*& shared = tasks_[{&part, i}];
+        if (!is_new) {
+          program_.functions_[&instruction].push_back(shared->getName().str());
+          ParallelTask(&b_, shared, closure).Call(function_->getArg(0), phase.tasks, nanoseconds, phase.grain);
+          continue;
+        }
+        llvm::Function* function = output_.getFunction(phase.function);
+        // Called by its task alone: one function to compile instead of two.
+        function->setLinkage(llvm::Function::InternalLinkage);
+        function->addFnAttr(llvm::Attribute::AlwaysInline);
+        ParallelTask task(&b_, absl::StrCat(phase.function, ".task"), closure);
+        llvm::IRBuilder<>& body = task.body();
+        std::vector<llvm::Value*> arguments;
+        for (size_t k = 0; k < kRoundSlot; ++k) arguments.push_back(task.closure(k));
+        arguments.push_back(task.ClosureSlot(extra));
+        for (llvm::Value* bound : {task.begin(), task.end()}) {
+          arguments.push_back(
+              in_rounds ? body.CreateAdd(bound, body.CreatePtrToInt(task.closure(kRoundSlot), body.getInt64Ty())) : bound);
+        }
+        body.CreateCall(function, arguments);
+        task.Call(function_->getArg(0), phase.tasks, nanoseconds, phase.grain);
+        shared = task.function();
         program_.functions_[&instruction].push_back(shared->getName().str());
-        ParallelTask(&b_, shared, closure).Call(function_->getArg(0), phase.tasks, nanoseconds, phase.grain);
-        continue;
       }
-      llvm::Function* function = output_.getFunction(phase.function);
-      // Called by its task alone: one function to compile instead of two.
-      function->setLinkage(llvm::Function::InternalLinkage);
-      function->addFnAttr(llvm::Attribute::AlwaysInline);
-      ParallelTask task(&b_, absl::StrCat(phase.function, ".task"), closure);
-      std::vector<llvm::Value*> arguments;
-      for (size_t k = 0; k < extra; ++k) arguments.push_back(task.closure(k));
-      arguments.push_back(task.ClosureSlot(extra));
-      arguments.push_back(task.begin());
-      arguments.push_back(task.end());
-      task.body().CreateCall(function, arguments);
-      task.Call(function_->getArg(0), phase.tasks, nanoseconds, phase.grain);
-      shared = task.function();
-      program_.functions_[&instruction].push_back(shared->getName().str());
-    }
+    });
   }
   return absl::OkStatus();
 }

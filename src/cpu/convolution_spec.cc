@@ -176,6 +176,7 @@ class Splitter {
     std::vector<ConvolutionSpec> specs;
     std::vector<Phase> phases(spaces_.size());
     AddPhases(0, &phases, &specs);
+    for (ConvolutionSpec& spec : specs) spec.gemm.padding_is_shared = specs.size() > 1;
     return specs;
   }
 

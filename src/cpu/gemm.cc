@@ -79,6 +79,34 @@ llvm::Value* GemmEmitter::Offset(const std::vector<GemmBatchDimension>& dimensio
   return offset;
 }
 
+GemmEmitter::Round GemmEmitter::RoundOf(llvm::Value* task, int64_t tasks_per_round) {
+  if (layout_.rounds() == 1) return {task, Int(0), Int(0), Int(0), Int(0), b_.getFalse(), b_.getFalse()};
+  llvm::Value* rest = b_.CreateUDiv(task, Int(tasks_per_round));
+  const auto next = [&](int64_t rounds) -> llvm::Value* {
+    if (rounds == 1) return Int(0);
+    llvm::Value* index = b_.CreateURem(rest, Int(rounds));
+    rest = b_.CreateUDiv(rest, Int(rounds));
+    return index;
+  };
+  llvm::Value* n = next(layout_.n_rounds);
+  llvm::Value* m = next(layout_.m_rounds);
+  llvm::Value* batch = next(layout_.batch_rounds);
+  llvm::Value* next_batch = b_.CreateICmpNE(batch, Int(0));
+  const bool lhs_stays = layout_.m_rounds == 1 && (layout_.lhs.padded || problem_.LhsRepeats());
+  llvm::Value* lhs_is_packed = b_.CreateICmpNE(n, Int(0));
+  if (lhs_stays) lhs_is_packed = b_.CreateOr(lhs_is_packed, next_batch);
+  llvm::Value* rhs_is_packed = b_.CreateICmpNE(m, Int(0));
+  if (problem_.RhsRepeats()) rhs_is_packed = b_.CreateOr(rhs_is_packed, next_batch);
+  if (layout_.n_rounds > 1) rhs_is_packed = b_.getFalse();
+  return {b_.CreateURem(task, Int(tasks_per_round)),
+          Scale(batch, layout_.batches),
+          Scale(m, layout_.m_chunk),
+          Scale(n, layout_.n_chunk),
+          m,
+          lhs_is_packed,
+          rhs_is_packed};
+}
+
 absl::Status GemmEmitter::CallMicroKernel(const Tile& origin, llvm::Value* m0, llvm::Value* n0, llvm::Value* k0,
                                           int64_t rows, int64_t columns) {
   Tile tile = origin;
@@ -153,8 +181,8 @@ absl::Status GemmEmitter::EmitProduct(const std::string& name) {
   name_ = name;
   const Entry entry = BeginFunction(name);
   const GemmProblem& p = problem_;
-  const int64_t tasks_per_batch = layout_.m_blocks * layout_.n_blocks;
-  if (p.batches == 0 || tasks_per_batch == 0) {
+  const int64_t blocks = layout_.m_blocks * layout_.n_blocks;
+  if (p.batches == 0 || blocks == 0) {
     b_.CreateRetVoid();
     return absl::OkStatus();
   }
@@ -166,39 +194,56 @@ absl::Status GemmEmitter::EmitProduct(const std::string& name) {
     partial = alloca;
   }
   absl::Status status;
-  EmitLoop(b_, entry.begin, entry.end, 1, "task", [&](llvm::Value* task) {
+  const auto product = [&](const Round& round, llvm::Value* task) {
     // Neighbouring tasks share a block of rhs columns.
     llvm::Value* m_block_index = layout_.m_blocks == 1 ? Int(0) : b_.CreateURem(task, Int(layout_.m_blocks));
     llvm::Value* rest = layout_.m_blocks == 1 ? task : b_.CreateUDiv(task, Int(layout_.m_blocks));
-    llvm::Value* n_block_index = layout_.n_blocks == 1 ? Int(0) : b_.CreateURem(rest, Int(layout_.n_blocks));
+    llvm::Value* n_block_index =
+        layout_.n_blocks == 1 ? Int(0) : layout_.batches == 1 ? rest : b_.CreateURem(rest, Int(layout_.n_blocks));
     if (layout_.n_blocks > 1) rest = b_.CreateUDiv(rest, Int(layout_.n_blocks));
-    llvm::Value* batch = p.batches == 1 ? Int(0) : rest;
+    llvm::Value* slot = layout_.batches == 1 ? Int(0) : rest;
+    llvm::Value* batch = b_.CreateAdd(round.batch, slot);
 
     Tile origin{};
     origin.extra = entry.extra;
     origin.batch = batch;
     origin.partial = partial;
     origin.lhs = layout_.lhs.padded ? At(At(entry.scratch, layout_.lhs.scratch_offset + spec_.lhs_offset * LhsBytes()),
-                                         BatchOffset(batch, Operand::kLhs), LhsBytes())
+                                         b_.CreateSub(BatchOffset(batch, Operand::kLhs),
+                                                      Scale(round.m_index, layout_.lhs.round_stride)),
+                                         LhsBytes())
                  : layout_.lhs.packed ? At(At(entry.scratch, layout_.lhs.scratch_offset),
-                                         Scale(batch, layout_.lhs.batch_stride), LhsBytes())
+                                         b_.CreateSub(Scale(slot, layout_.lhs.batch_stride),
+                                                      Scale(round.m, layout_.lhs.block_stride)),
+                                         LhsBytes())
                                     : At(entry.lhs, BatchOffset(batch, Operand::kLhs), LhsBytes());
     origin.rhs = layout_.rhs.packed ? At(At(entry.scratch, layout_.rhs.scratch_offset),
-                                         Scale(batch, layout_.rhs.batch_stride), RhsBytes())
+                                         b_.CreateSub(Scale(slot, layout_.rhs.batch_stride),
+                                                      Scale(round.n, layout_.rhs.block_stride)),
+                                         RhsBytes())
                                     : At(entry.rhs, BatchOffset(batch, Operand::kRhs), RhsBytes());
     origin.out = At(entry.out, BatchOffset(batch, Operand::kOut), StoredElement(p.out_type));
 
-    const auto block = [&](llvm::Value* index, int64_t blocks, int64_t block, int64_t size) {
-      if (blocks == 1) return std::pair<llvm::Value*, llvm::Value*>(Int(0), Int(size));
-      llvm::Value* begin = Scale(index, block);
+    const auto block = [&](llvm::Value* first, llvm::Value* index, int64_t blocks, int64_t rounds, int64_t block,
+                           int64_t size) {
+      if (blocks * rounds == 1) return std::pair<llvm::Value*, llvm::Value*>(Int(0), Int(size));
+      llvm::Value* begin = b_.CreateAdd(first, Scale(index, block));
       llvm::Value* end = b_.CreateAdd(begin, Int(block));
       if (size % block != 0) end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, Int(size));
       return std::pair<llvm::Value*, llvm::Value*>(begin, end);
     };
-    const auto [m_begin, m_end] = block(m_block_index, layout_.m_blocks, schedule_.m_block, layout_.m_total);
-    const auto [n_begin, n_end] = block(n_block_index, layout_.n_blocks, schedule_.n_block, p.n);
+    const auto [m_begin, m_end] = block(round.m, m_block_index, layout_.m_blocks, layout_.m_rounds,
+                                              schedule_.m_block, layout_.m_total);
+    const auto [n_begin, n_end] = block(round.n, n_block_index, layout_.n_blocks, layout_.n_rounds,
+                                              schedule_.n_block, p.n);
     llvm::Value *m_first = m_begin, *m_limit = m_end, *n_first = n_begin, *n_limit = n_end;
 
+    // The last round along a side may have fewer blocks.
+    llvm::Value* exists = b_.getTrue();
+    if (layout_.batch_rounds > 1) exists = b_.CreateAnd(exists, b_.CreateICmpSLT(batch, Int(p.batches)));
+    if (layout_.m_rounds > 1) exists = b_.CreateAnd(exists, b_.CreateICmpSLT(m_begin, Int(layout_.m_total)));
+    if (layout_.n_rounds > 1) exists = b_.CreateAnd(exists, b_.CreateICmpSLT(n_begin, Int(p.n)));
+    EmitIf(b_, exists, "exists", [&] {
     EmitLoop(b_, Int(0), Int(std::max<int64_t>(p.k_total(), 1)), std::max<int64_t>(schedule_.k_block, 1), "k",
              [&](llvm::Value* k0) {
                if (InParts()) {
@@ -227,6 +272,11 @@ absl::Status GemmEmitter::EmitProduct(const std::string& name) {
                         [&] { status.Update(EmitColumnPanel(origin, Int(p.n - tail), tail, m_first, m_limit, k0)); });
                }
              });
+    });
+  };
+  EmitLoop(b_, entry.begin, entry.end, 1, "task", [&](llvm::Value* task) {
+    const Round round = RoundOf(task, layout_.batches * blocks);
+    product(round, round.task);
   });
   b_.CreateRetVoid();
   return status;

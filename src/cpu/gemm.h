@@ -1,7 +1,8 @@
 // Matrix multiplication as generated code: out[b, m, n] = epilogue(sum over k of lhs[b, m, k] * rhs[b, k, n]).
 //
 // Use: PlanGemm chooses the schedule, EmitGemm adds its functions to a module, and whoever runs the code calls
-// plan.phases in order, each over all of its tasks (in any order, on any threads) before the next one begins.
+// plan.phases in order, each over all of its tasks (in any order, on any threads) before the next one begins, as often as
+// there are rounds.
 #ifndef KILN_CPU_GEMM_H_
 #define KILN_CPU_GEMM_H_
 
@@ -70,6 +71,7 @@ struct GemmSpec {
   int64_t k = 0;  // 0 gives zeros
   // When not empty: the dimensions of lhs, which is copied into a padded array. Strides of lhs are that array's.
   std::vector<GemmPadding> padding;
+  bool padding_is_shared = false;  // by several products: the copy is made whole
   bool padded_before = false;  // a product with the same padding has just run in the same scratch: its copy is there
   // Elements before the first ones of lhs (in the padded array, if there is one), rhs and out.
   int64_t lhs_offset = 0;
@@ -107,6 +109,11 @@ struct GemmSchedule {
   bool pack_rhs = false;
   int64_t m_block = 0;  // of a task; a multiple of rows, to which m is rounded up where there are outer rows
   int64_t n_block = 0;  // of a task; a multiple of vectors * lanes
+  // What one round packs and multiplies, so that scratch memory stays small; 0: all. Multiples of the block.
+  int64_t batch_chunk = 0;
+  int64_t m_chunk = 0;  // only of lhs that is packed, or padded and cut along the outermost rows
+  int64_t n_chunk = 0;  // only of packed rhs
+  int64_t padded_bytes = 0;  // with an m_chunk of a padded lhs: what its copy may take
   int64_t k_block = 0;  // all steps when the sum is made in one go; a multiple of k where there are outer ones
 };
 
@@ -118,13 +125,14 @@ using GemmFunction = void(const void* lhs, const void* rhs, void* out, void* scr
 
 struct GemmPhase {
   std::string function;  // name in the module, of a GemmFunction
-  int64_t tasks = 0;
-  int64_t grain = 1;  // tasks that are worth a thread's while: what ParallelFor takes
+  int64_t tasks = 0;     // of a round: round number r runs [r * tasks, (r + 1) * tasks)
+  int64_t grain = 1;     // tasks that are worth a thread's while: what ParallelFor takes
 };
 
 struct GemmPlan {
   GemmSchedule schedule;
   std::vector<GemmPhase> phases;  // packing, when there is any, then the product
+  int64_t rounds = 1;             // in which all phases run, one round after the other
   int64_t scratch_bytes = 0;
   double multiply_adds = 0;
   int64_t estimated_nanoseconds = 0;  // on one thread

@@ -32,6 +32,14 @@ class GemmEmitter {
     llvm::Function* function;
     llvm::Value *lhs, *rhs, *out, *scratch, *extra, *begin, *end;
   };
+  // A task of one of the phases: its number in the round, and which chunk the round works on.
+  struct Round {
+    llvm::Value *task, *batch, *m, *n;  // the chunk's first batch, row and column
+    llvm::Value* m_index;               // the chunk's number along m
+    // Whether packed lhs and rhs are still there from the round before.
+    llvm::Value *lhs_is_packed, *rhs_is_packed;
+  };
+  Round RoundOf(llvm::Value* task, int64_t tasks_per_round);
   // What a micro-kernel works on: pointers to the tile's first lhs row and rhs column at its first k, and the tile's
   // place.
   struct Tile {
@@ -125,11 +133,14 @@ class GemmEmitter {
   void StoreNative(llvm::Value* pointer, const GemmValue& value, int64_t part_stride_bytes, bool aligned);
 
   // gemm_pack.cc
-  void PackLhsTask(const Entry& entry, llvm::Value* task);
-  // gemm_padding.cc: row number `row` of the padded copy of lhs.
-  void PadRow(const std::vector<GemmPadding>& padding, const Entry& entry, llvm::Value* row);
+  void PackLhsTask(const Entry& entry, const Round& round, llvm::Value* task);
+  // Whether a packing task of a round that begins at `first` and `first_batch` has anything to pack.
+  llvm::Value* Exists(const GemmOperandLayout& layout, llvm::Value* first, int64_t tile, llvm::Value* first_batch,
+                      bool repeats, llvm::Value* task);
+  // gemm_padding.cc: row number `row` of the padded copy of lhs, which stands at number `slot` in the round.
+  void PadRow(const std::vector<GemmPadding>& padding, const Entry& entry, llvm::Value* row, llvm::Value* slot);
   void CopyPaddedRow(const GemmPadding& row, llvm::Value* from, llvm::Value* to);
-  void PackRhsTask(const Entry& entry, llvm::Value* task);
+  void PackRhsTask(const Entry& entry, const Round& round, llvm::Value* task);
   void PackLhsRows(llvm::Value* from, llvm::Value* to, llvm::Value* rows);
   void PackLhsGroups(llvm::Value* from, llvm::Value* to);
   // body(k, elements in the step) for every step of the innermost k.

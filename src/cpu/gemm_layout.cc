@@ -78,6 +78,40 @@ std::vector<GemmPadding> MergePadding(const std::vector<GemmPadding>& padding) {
   return merged;
 }
 
+int64_t PaddedElementBytes(const GemmProblem& problem, const GemmArithmetic& arithmetic) {
+  // Groups are made of elements as they are.
+  return problem.depth > 1 ? int64_t{GemmArithmetic::StoredBytes(problem.lhs_type)} * arithmetic.parts()
+                           : arithmetic.element_bytes();
+}
+
+PaddedRound CutPadding(const GemmProblem& problem, const GemmSpec& spec, int64_t element_bytes, int64_t max_bytes) {
+  PaddedRound round;
+  if (spec.padding.empty() || spec.padding_is_shared || problem.outer_rows.empty()) return round;
+  const std::vector<GemmPadding> merged = MergePadding(spec.padding);
+  const int64_t inner = merged.back().padded;
+  int64_t all_rows = 1;
+  for (size_t i = 0; i + 1 < merged.size(); ++i) all_rows *= merged[i].padded;
+  const GemmBatchDimension& outermost = problem.outer_rows.front();
+  if (outermost.size == 1 || outermost.lhs_stride == 0 || outermost.lhs_stride % inner != 0) return round;
+  // The elements from the first that a unit reads to the last.
+  int64_t extent = spec.lhs_offset + (problem.m - 1) * problem.lhs_m + (problem.k - 1) * problem.lhs_k + problem.depth;
+  for (const auto* dimensions : {&problem.outer_rows, &problem.outer_steps, &problem.batch}) {
+    for (const GemmBatchDimension& d : *dimensions) {
+      if (&d != &outermost) extent += (d.size - 1) * d.lhs_stride;
+    }
+  }
+  if (problem.column_group > 0) extent += (problem.n - 1) / problem.column_group * problem.column_group_stride;
+  round.row_bytes = inner * element_bytes;
+  round.unit_rows = outermost.lhs_stride / inner;
+  const int64_t overlap = std::max<int64_t>(CeilDivide(extent, inner) - round.unit_rows, 0);
+  const int64_t units = (max_bytes / round.row_bytes - overlap) / round.unit_rows;
+  // Copying the overlap again must stay cheap.
+  if (units < 1 || units >= outermost.size || 4 * overlap > units * round.unit_rows) return round;
+  round.units = CeilDivide(outermost.size, CeilDivide(outermost.size, units));
+  round.rows = std::min(all_rows, round.units * round.unit_rows + overlap);
+  return round;
+}
+
 GemmLayout MakeGemmLayout(const GemmProblem& problem, const GemmSchedule& schedule, const GemmArithmetic& arithmetic,
                           const GemmSpec& spec) {
   GemmLayout layout;
@@ -86,14 +120,22 @@ GemmLayout MakeGemmLayout(const GemmProblem& problem, const GemmSchedule& schedu
   const int64_t rows = schedule.rows;
   const int64_t columns = dot ? schedule.vectors : int64_t{schedule.vectors} * schedule.lanes;
   int64_t offset = 0;
+  layout.m_padded = problem.outer_rows.empty() ? problem.m : RoundUp(problem.m, rows);
+  layout.m_total = layout.m_padded * problem.m_outer;
+  const auto chunk = [](int64_t wanted, int64_t size) { return wanted > 0 && wanted < size ? wanted : size; };
+  layout.batches = chunk(schedule.batch_chunk, problem.batches);
+  layout.m_chunk = chunk(schedule.m_chunk, layout.m_total);
+  layout.n_chunk = chunk(schedule.n_chunk, problem.n);
+  if (layout.batches > 0) layout.batch_rounds = CeilDivide(problem.batches, layout.batches);
+  if (layout.m_chunk > 0) layout.m_rounds = CeilDivide(layout.m_total, layout.m_chunk);
+  if (layout.n_chunk > 0) layout.n_rounds = CeilDivide(problem.n, layout.n_chunk);
 
   GemmOperandLayout& lhs = layout.lhs;
   lhs.type = problem.lhs_type;
   const int64_t stored = int64_t{GemmArithmetic::StoredBytes(problem.lhs_type)} * arithmetic.parts();
   lhs.padded = !spec.padding.empty();
   lhs.packed = schedule.pack_lhs || lhs.padded;
-  // Groups are made of elements as they are.
-  lhs.element_bytes = lhs.packed && !(lhs.padded && problem.depth > 1) ? element : stored;
+  lhs.element_bytes = lhs.padded ? PaddedElementBytes(problem, arithmetic) : lhs.packed ? element : stored;
   if (lhs.padded || !lhs.packed) {
     lhs.block_stride = lhs.inner_stride = problem.lhs_m;
     lhs.k_stride = problem.lhs_k;
@@ -106,6 +148,14 @@ GemmLayout MakeGemmLayout(const GemmProblem& problem, const GemmSchedule& schedu
       elements *= merged[i].padded;
       if (i + 1 < merged.size()) lhs.tasks *= merged[i].padded;
     }
+    lhs.panels = lhs.tasks;
+    if (layout.m_rounds > 1) {
+      const PaddedRound round = CutPadding(problem, spec, lhs.element_bytes, schedule.padded_bytes);
+      lhs.tasks = round.rows;
+      lhs.round_rows = round.units * round.unit_rows;
+      elements = round.rows * (round.row_bytes / lhs.element_bytes);
+      lhs.round_stride = lhs.round_rows * (round.row_bytes / lhs.element_bytes);
+    }
     if (spec.padded_before) lhs.tasks = 0;
     lhs.scratch_offset = offset;
     offset += RoundUp(elements * lhs.element_bytes, 64);
@@ -117,16 +167,17 @@ GemmLayout MakeGemmLayout(const GemmProblem& problem, const GemmSchedule& schedu
       if (row_bytes % 128 == 0) row_bytes += 64;
       lhs.block_stride = lhs.inner_stride = row_bytes / element;
       lhs.k_stride = 1;
-      batch_elements = problem.m * lhs.block_stride;
+      batch_elements = layout.m_chunk * lhs.block_stride;
     } else {
       lhs.block_stride = problem.k;
       lhs.inner_stride = 1;
       lhs.k_stride = rows;
-      batch_elements = RoundUp(problem.m, rows) * problem.k;
+      batch_elements = RoundUp(layout.m_chunk, rows) * problem.k;
     }
-    const int64_t batches = problem.LhsRepeats() ? 1 : problem.batches;
+    const int64_t batches = problem.LhsRepeats() ? 1 : layout.batches;
     lhs.batch_stride = problem.LhsRepeats() ? 0 : RoundUp(batch_elements * element, 64) / element;
-    lhs.tasks_per_batch = CeilDivide(problem.m, rows);
+    lhs.tasks_per_batch = CeilDivide(layout.m_chunk, rows);
+    lhs.panels = CeilDivide(problem.m, rows);
     lhs.tasks = batches * lhs.tasks_per_batch;
     lhs.scratch_offset = offset;
     offset += batches * RoundUp(batch_elements * element, 64);
@@ -144,19 +195,18 @@ GemmLayout MakeGemmLayout(const GemmProblem& problem, const GemmSchedule& schedu
     rhs.block_stride = problem.k_total();
     rhs.inner_stride = 1;
     rhs.k_stride = columns;
-    const int64_t batches = problem.RhsRepeats() ? 1 : problem.batches;
-    const int64_t batch_elements = RoundUp(problem.n, columns) * problem.k_total();
+    const int64_t batches = problem.RhsRepeats() ? 1 : layout.batches;
+    const int64_t batch_elements = RoundUp(layout.n_chunk, columns) * problem.k_total();
     rhs.batch_stride = problem.RhsRepeats() ? 0 : RoundUp(batch_elements * element, 64) / element;
-    rhs.tasks_per_batch = CeilDivide(problem.n, columns);
+    rhs.tasks_per_batch = CeilDivide(layout.n_chunk, columns);
+    rhs.panels = CeilDivide(problem.n, columns);
     rhs.tasks = batches * rhs.tasks_per_batch;
     rhs.scratch_offset = offset;
     offset += batches * RoundUp(batch_elements * element, 64);
   }
   layout.scratch_bytes = offset;
-  layout.m_padded = problem.outer_rows.empty() ? problem.m : RoundUp(problem.m, rows);
-  layout.m_total = layout.m_padded * problem.m_outer;
-  layout.m_blocks = CeilDivide(layout.m_total, schedule.m_block);
-  layout.n_blocks = problem.n == 0 ? 0 : CeilDivide(problem.n, schedule.n_block);
+  layout.m_blocks = CeilDivide(layout.m_chunk, schedule.m_block);
+  layout.n_blocks = problem.n == 0 ? 0 : CeilDivide(layout.n_chunk, schedule.n_block);
   return layout;
 }
 

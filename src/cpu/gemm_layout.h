@@ -44,8 +44,11 @@ struct GemmOperandLayout {
   // Packed only:
   int64_t scratch_offset = 0;  // bytes
   int64_t batch_stride = 0;    // elements; 0 when all batches share it
-  int64_t tasks = 0;           // of packing
+  int64_t tasks = 0;           // of packing, in a round
   int64_t tasks_per_batch = 0;
+  int64_t panels = 0;          // micro-tiles of a batch, or padded rows, over all rounds
+  int64_t round_rows = 0;      // padded: rows from one round to the next, which overlap
+  int64_t round_stride = 0;    // elements of them
 };
 
 struct GemmLayout {
@@ -54,9 +57,24 @@ struct GemmLayout {
   int64_t scratch_bytes = 0;
   int64_t m_padded = 0;  // m, or that rounded up to whole micro-tiles where there are outer rows
   int64_t m_total = 0;   // over all outer rows
+  // Of a round, and the rounds along each side; n counts fastest.
+  int64_t batches = 1, m_chunk = 0, n_chunk = 0;
   int64_t m_blocks = 0;
   int64_t n_blocks = 0;
+  int64_t batch_rounds = 1, m_rounds = 1, n_rounds = 1;
+
+  int64_t rounds() const { return batch_rounds * m_rounds * n_rounds; }
 };
+
+// What the rounds of a padded lhs work on, cut along outer rows: `units` of the outermost of them each.
+struct PaddedRound {
+  int64_t units = 0;      // 0: it cannot be cut
+  int64_t unit_rows = 0;  // rows of the padded copy from one unit to the next
+  int64_t rows = 0;       // of the padded copy that a round reads
+  int64_t row_bytes = 0;
+};
+int64_t PaddedElementBytes(const GemmProblem& problem, const GemmArithmetic& arithmetic);
+PaddedRound CutPadding(const GemmProblem& problem, const GemmSpec& spec, int64_t element_bytes, int64_t max_bytes);
 
 // The dimensions of a padded copy with those that only make longer rows together merged; one at least.
 std::vector<GemmPadding> MergePadding(const std::vector<GemmPadding>& padding);

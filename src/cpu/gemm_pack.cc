@@ -12,33 +12,65 @@ absl::Status GemmEmitter::EmitPack(const std::string& name) {
   name_ = name;
   const Entry entry = BeginFunction(name);
   const int64_t lhs_tasks = layout_.lhs.tasks;
-  // First all tasks of lhs, then those of rhs.
+  // All tasks of a call are of one round: first those of lhs, then those of rhs.
+  const Round round = RoundOf(entry.begin, lhs_tasks + layout_.rhs.tasks);
+  llvm::Value* begin = round.task;
+  llvm::Value* end = b_.CreateAdd(begin, b_.CreateSub(entry.end, entry.begin));
   if (lhs_tasks > 0) {
-    llvm::Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, entry.end, Int(lhs_tasks));
+    llvm::Value* last = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, Int(lhs_tasks));
     const std::vector<GemmPadding> padding = MergePadding(spec_.padding);
-    EmitLoop(b_, entry.begin, end, 1, "lhs", [&](llvm::Value* task) {
-      padding.empty() ? PackLhsTask(entry, task) : PadRow(padding, entry, task);
+    EmitIf(b_, b_.CreateNot(round.lhs_is_packed), "lhs", [&] {
+      EmitLoop(b_, begin, last, 1, "lhs", [&](llvm::Value* task) {
+        if (!padding.empty()) {
+          llvm::Value* row = b_.CreateAdd(Scale(round.m_index, layout_.lhs.round_rows), task);
+          llvm::Value* exists = layout_.m_rounds == 1 ? b_.getTrue() : b_.CreateICmpSLT(row, Int(layout_.lhs.panels));
+          return EmitIf(b_, exists, "row.exists", [&] { PadRow(padding, entry, row, task); });
+        }
+        EmitIf(b_, Exists(layout_.lhs, round.m, schedule_.rows, round.batch, problem_.LhsRepeats(), task), "panel",
+               [&] { PackLhsTask(entry, round, task); });
+      });
     });
   }
   if (layout_.rhs.tasks > 0) {
-    llvm::Value* begin = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, entry.begin, Int(lhs_tasks));
-    EmitLoop(b_, begin, entry.end, 1, "rhs",
-             [&](llvm::Value* task) { PackRhsTask(entry, b_.CreateSub(task, Int(lhs_tasks))); });
+    llvm::Value* first = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, begin, Int(lhs_tasks));
+    EmitIf(b_, b_.CreateNot(round.rhs_is_packed), "rhs", [&] {
+      EmitLoop(b_, first, end, 1, "rhs", [&](llvm::Value* at) {
+        llvm::Value* task = b_.CreateSub(at, Int(lhs_tasks));
+        EmitIf(b_, Exists(layout_.rhs, round.n, TileColumns(), round.batch, problem_.RhsRepeats(), task), "panel",
+               [&] { PackRhsTask(entry, round, task); });
+      });
+    });
   }
   b_.CreateRetVoid();
   return absl::OkStatus();
 }
 
-void GemmEmitter::PackLhsTask(const Entry& entry, llvm::Value* task) {
+llvm::Value* GemmEmitter::Exists(const GemmOperandLayout& layout, llvm::Value* first, int64_t tile,
+                                 llvm::Value* first_batch, bool repeats, llvm::Value* task) {
+  const int64_t tasks = layout.tasks_per_batch;
+  llvm::Value* exists = b_.getTrue();
+  if (layout.panels % tasks != 0) {
+    llvm::Value* panel = b_.CreateAdd(b_.CreateUDiv(first, Int(tile)), b_.CreateURem(task, Int(tasks)));
+    exists = b_.CreateICmpSLT(panel, Int(layout.panels));
+  }
+  if (!repeats && problem_.batches % layout_.batches != 0) {
+    llvm::Value* batch = b_.CreateAdd(first_batch, b_.CreateUDiv(task, Int(tasks)));
+    exists = b_.CreateAnd(exists, b_.CreateICmpSLT(batch, Int(problem_.batches)));
+  }
+  return exists;
+}
+
+void GemmEmitter::PackLhsTask(const Entry& entry, const Round& round, llvm::Value* task) {
   const GemmOperandLayout& layout = layout_.lhs;
   const int64_t rows = schedule_.rows;
-  const bool one_batch = problem_.LhsRepeats() || problem_.batches == 1;
-  llvm::Value* batch = one_batch ? Int(0) : b_.CreateUDiv(task, Int(layout.tasks_per_batch));
-  llvm::Value* panel = one_batch ? task : b_.CreateURem(task, Int(layout.tasks_per_batch));
-  llvm::Value* m0 = Scale(panel, rows);
+  const bool one_batch = problem_.LhsRepeats() || layout_.batches == 1;
+  llvm::Value* slot = one_batch ? Int(0) : b_.CreateUDiv(task, Int(layout.tasks_per_batch));
+  llvm::Value* panel = Scale(one_batch ? task : b_.CreateURem(task, Int(layout.tasks_per_batch)), rows);
+  llvm::Value* batch = problem_.LhsRepeats() ? Int(0) : b_.CreateAdd(round.batch, slot);
+  llvm::Value* m0 = b_.CreateAdd(round.m, panel);
   llvm::Value* from_offset = b_.CreateAdd(BatchOffset(batch, Operand::kLhs), Scale(m0, problem_.lhs_m));
   llvm::Value* from = At(entry.lhs, from_offset, StoredElement(problem_.lhs_type));
-  llvm::Value* to_offset = b_.CreateAdd(Scale(batch, layout.batch_stride), Scale(m0, layout.block_stride));
+  llvm::Value* to_offset = b_.CreateAdd(Scale(slot, layout.batch_stride), Scale(panel, layout.block_stride));
   llvm::Value* to = At(At(entry.scratch, layout.scratch_offset), to_offset, arithmetic_.element_bytes());
   if (layout.k_stride == 1) {
     llvm::Value* left = b_.CreateSub(Int(problem_.m), m0);
@@ -123,16 +155,17 @@ void GemmEmitter::PackLhsTile(llvm::Value* from, llvm::Value* to, int64_t rows) 
   });
 }
 
-void GemmEmitter::PackRhsTask(const Entry& entry, llvm::Value* task) {
+void GemmEmitter::PackRhsTask(const Entry& entry, const Round& round, llvm::Value* task) {
   const GemmOperandLayout& layout = layout_.rhs;
   const int64_t columns = TileColumns();
-  const bool one_batch = problem_.RhsRepeats() || problem_.batches == 1;
-  llvm::Value* batch = one_batch ? Int(0) : b_.CreateUDiv(task, Int(layout.tasks_per_batch));
-  llvm::Value* panel = one_batch ? task : b_.CreateURem(task, Int(layout.tasks_per_batch));
-  llvm::Value* n0 = Scale(panel, columns);
+  const bool one_batch = problem_.RhsRepeats() || layout_.batches == 1;
+  llvm::Value* slot = one_batch ? Int(0) : b_.CreateUDiv(task, Int(layout.tasks_per_batch));
+  llvm::Value* panel = Scale(one_batch ? task : b_.CreateURem(task, Int(layout.tasks_per_batch)), columns);
+  llvm::Value* batch = problem_.RhsRepeats() ? Int(0) : b_.CreateAdd(round.batch, slot);
+  llvm::Value* n0 = b_.CreateAdd(round.n, panel);
   llvm::Value* from_offset = b_.CreateAdd(BatchOffset(batch, Operand::kRhs), Scale(n0, problem_.rhs_n));
   llvm::Value* from = At(entry.rhs, from_offset, StoredElement(problem_.rhs_type));
-  llvm::Value* to_offset = b_.CreateAdd(Scale(batch, layout.batch_stride), Scale(n0, layout.block_stride));
+  llvm::Value* to_offset = b_.CreateAdd(Scale(slot, layout.batch_stride), Scale(panel, layout.block_stride));
   llvm::Value* to = At(At(entry.scratch, layout.scratch_offset), to_offset, arithmetic_.element_bytes());
   const bool transpose =
       problem_.rhs_k == problem_.depth && problem_.rhs_n != 1 && arithmetic_.parts() == 1 &&

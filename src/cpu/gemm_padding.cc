@@ -7,10 +7,11 @@
 
 namespace kiln::cpu {
 
-void GemmEmitter::PadRow(const std::vector<GemmPadding>& padding, const Entry& entry, llvm::Value* row) {
+void GemmEmitter::PadRow(const std::vector<GemmPadding>& padding, const Entry& entry, llvm::Value* row,
+                         llvm::Value* slot) {
   const int64_t element = layout_.lhs.element_bytes;
   const GemmPadding& inner = padding.back();
-  llvm::Value* to = At(At(entry.scratch, layout_.lhs.scratch_offset), row, inner.padded * element);
+  llvm::Value* to = At(At(entry.scratch, layout_.lhs.scratch_offset), slot, inner.padded * element);
   // Where the row comes from, if it is no row of zeros.
   llvm::Value* offset = Int(0);
   llvm::Value* exists = b_.getTrue();

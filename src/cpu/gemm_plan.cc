@@ -17,6 +17,8 @@ using Kind = GemmSchedule::Kind;
 
 constexpr int64_t kMaxBytes = int64_t{1} << 47;
 constexpr int64_t kPartialTileBytes = 32 << 10;  // of the stack, and of the first-level cache
+// Packed operands of a round: what stays near the cores, and little beside the operands.
+constexpr int64_t kPackedBytes = 2 << 20;
 constexpr double kMinTaskWork = 256 << 10;       // multiply-adds: some ten microseconds
 constexpr double kMinChunkWork = 64 << 10;
 
@@ -161,14 +163,33 @@ bool IsLongForDot(const GemmProblem& problem, const GemmArithmetic& arithmetic) 
   return problem.m * problem.k * arithmetic.element_bytes() > Host().l1_bytes * 3 / 4;
 }
 
-void ChooseBlocks(const GemmProblem& problem, const GemmArithmetic& arithmetic, int threads, GemmSchedule& schedule) {
+void ChooseBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmArithmetic& arithmetic, int threads,
+                  GemmSchedule& schedule) {
   const int64_t element = arithmetic.element_bytes();
   const bool dot = schedule.kind == Kind::kDot;
   const int64_t rows = schedule.rows;
   const int64_t columns = dot ? schedule.vectors : int64_t{schedule.vectors} * schedule.lanes;
-  const int64_t row_panels = std::max<int64_t>(CeilDivide(problem.m, rows) * problem.m_outer, 1);
-  const int64_t column_panels = std::max<int64_t>(CeilDivide(problem.n, columns), 1);
+  int64_t row_panels = std::max<int64_t>(CeilDivide(problem.m, rows) * problem.m_outer, 1);
+  int64_t column_panels = std::max<int64_t>(CeilDivide(problem.n, columns), 1);
+  int64_t batches = problem.batches;
   const int64_t all_steps = problem.k_total();
+
+  // Rounds: even shares of what does not fit. A chunk of lhs has enough rows to repay packing rhs again for each.
+  const auto share = [](int64_t panels, int64_t most) { return CeilDivide(panels, CeilDivide(panels, most)); };
+  const int64_t lhs_panel = schedule.pack_lhs ? std::max<int64_t>(rows * problem.k * element, 1) : 0;
+  const int64_t rhs_panel = schedule.pack_rhs ? std::max<int64_t>(columns * all_steps * element, 1) : 0;
+  const bool split_m = row_panels * lhs_panel > kPackedBytes, split_n = column_panels * rhs_panel > kPackedBytes;
+  if (split_m) row_panels = share(row_panels, std::max<int64_t>(kPackedBytes / lhs_panel, 16));
+  if (split_n) column_panels = share(column_panels, std::max<int64_t>(kPackedBytes / rhs_panel, 4));
+  const int64_t padded_element = PaddedElementBytes(problem, arithmetic);
+  const PaddedRound padded = CutPadding(problem, spec, padded_element, kPackedBytes);
+  if (padded.units > 0) row_panels = row_panels / problem.outer_rows.front().size * padded.units;
+  const int64_t batch_bytes = (problem.LhsRepeats() ? 0 : row_panels * lhs_panel) +
+                              (problem.RhsRepeats() ? 0 : column_panels * rhs_panel);
+  if (batches > 1 && batches * batch_bytes > kPackedBytes) {
+    batches = share(batches, std::max<int64_t>(kPackedBytes / batch_bytes, 1));
+    schedule.batch_chunk = batches;
+  }
 
   schedule.k_block = all_steps;
   if (problem.k_outer > 1) {
@@ -212,7 +233,7 @@ void ChooseBlocks(const GemmProblem& problem, const GemmArithmetic& arithmetic, 
   }
   const double panel_work = static_cast<double>(rows * columns) * static_cast<double>(all_steps);
   const auto tasks = [&] {
-    return problem.batches * CeilDivide(row_panels, m_panels) * CeilDivide(column_panels, n_panels);
+    return batches * CeilDivide(row_panels, m_panels) * CeilDivide(column_panels, n_panels);
   };
   while (threads > 1 && tasks() < 6 * int64_t{threads} && (m_panels > 1 || n_panels > 1) &&
          panel_work * static_cast<double>(m_panels * n_panels) > 2 * kMinTaskWork) {
@@ -223,10 +244,18 @@ void ChooseBlocks(const GemmProblem& problem, const GemmArithmetic& arithmetic, 
     }
   }
   // Even shares: the last block is not a sliver.
-  m_panels = CeilDivide(row_panels, CeilDivide(row_panels, m_panels));
-  n_panels = CeilDivide(column_panels, CeilDivide(column_panels, n_panels));
+  m_panels = share(row_panels, m_panels);
+  n_panels = share(column_panels, n_panels);
   schedule.m_block = std::max<int64_t>(m_panels * rows, 1);
   schedule.n_block = std::max<int64_t>(n_panels * columns, 1);
+  if (split_m) schedule.m_chunk = RoundUp(row_panels, m_panels) * rows;
+  if (padded.units > 0) {
+    while (row_panels % m_panels != 0) --m_panels;
+    schedule.m_block = m_panels * rows;
+    schedule.m_chunk = row_panels * rows;
+    schedule.padded_bytes = kPackedBytes;
+  }
+  if (split_n) schedule.n_chunk = RoundUp(column_panels, n_panels) * columns;
 }
 
 }  // namespace
@@ -305,7 +334,7 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
     while (problem.k < 64 && schedule.unroll > 1 && problem.k % schedule.unroll != 0) schedule.unroll /= 2;
   }
   if (k == 0) schedule.pack_lhs = schedule.pack_rhs = false;
-  ChooseBlocks(problem, arithmetic, threads, schedule);
+  ChooseBlocks(spec, problem, arithmetic, threads, schedule);
   KILN_RETURN_IF_ERROR(FinishGemmPlan(spec, name, plan));
   return plan;
 }
@@ -326,6 +355,12 @@ absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPl
       (schedule.n_block % columns != 0)) {
     return InvalidArgument(
         "The schedule of a matrix product is out of range or its blocks are no multiples of its tile.");
+  }
+  if (schedule.batch_chunk < 0 || schedule.m_chunk < 0 || schedule.n_chunk < 0 ||
+      (schedule.m_chunk > 0 && schedule.m_chunk % schedule.m_block != 0) ||
+      (schedule.m_chunk > 0 && schedule.padded_bytes == 0 && !schedule.pack_lhs) ||
+      (schedule.n_chunk > 0 && (!schedule.pack_rhs || schedule.n_chunk % schedule.n_block != 0))) {
+    return InvalidArgument("The rounds of a matrix product are no multiples of its blocks, or nothing is packed.");
   }
   if (schedule.depth != 1 && schedule.depth != arithmetic.MaxDepth(spec.lhs.type, spec.rhs.type)) {
     return InvalidArgument("This processor has no products of ", schedule.depth, " steps for these types.");
@@ -356,6 +391,7 @@ absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPl
   }
   const GemmLayout layout = MakeGemmLayout(problem, schedule, arithmetic, spec);
   plan.scratch_bytes = layout.scratch_bytes;
+  plan.rounds = std::max<int64_t>(layout.rounds(), 1);
   const double rows = static_cast<double>(problem.m * problem.m_outer), steps = static_cast<double>(problem.k_total());
   plan.multiply_adds = static_cast<double>(problem.batches) * rows * static_cast<double>(problem.n) * steps;
   // Full vectors at full rate, and memory read once at some 16 bytes per nanosecond.
@@ -380,9 +416,10 @@ absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPl
     const double moved = 8 * static_cast<double>(layout.scratch_bytes) / arithmetic.element_bytes();
     plan.phases.push_back({absl::StrCat(name, ".pack"), pack_tasks, grain(moved, pack_tasks)});
   }
-  const int64_t tasks = problem.batches * layout.m_blocks * layout.n_blocks;
+  const int64_t tasks = layout.batches * layout.m_blocks * layout.n_blocks;
   const double stored = 16.0 * static_cast<double>(problem.batches) * rows * static_cast<double>(problem.n);
-  plan.phases.push_back({std::string(name), tasks, grain(plan.multiply_adds + stored, tasks)});
+  const double round_work = (plan.multiply_adds + stored) / static_cast<double>(plan.rounds);
+  plan.phases.push_back({std::string(name), tasks, grain(round_work, tasks)});
   return absl::OkStatus();
 }
 

@@ -13,6 +13,7 @@ namespace kiln::tools {
 // which leaves its code in `exit_code` when it has run.
 void AddOptCommand(CLI::App* app, int* exit_code);
 void AddRunCommand(CLI::App* app, int* exit_code);
+void AddExplainCommand(CLI::App* app, int* exit_code);
 void AddConvertCommand(CLI::App* app, int* exit_code);
 void AddDiffCommand(CLI::App* app, int* exit_code);
 void AddReduceCommand(CLI::App* app, int* exit_code);

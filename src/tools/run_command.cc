@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -17,6 +16,7 @@
 #include "src/hlo/physical_copy.h"
 #include "src/hlo/printer.h"
 #include "src/passes/dynamic_padder.h"
+#include "src/tools/aligned_memory.h"
 #include "src/tools/commands.h"
 #include "src/tools/compare_literals.h"
 #include "src/tools/npy.h"
@@ -57,18 +57,6 @@ struct RunOptions {
   bool all = false;
   double tolerance = -1;  // below 0: by element type
 };
-
-struct FreeDeleter {
-  void operator()(void* memory) const { std::free(memory); }
-};
-using Memory = std::unique_ptr<void, FreeDeleter>;
-
-absl::StatusOr<Memory> Allocate(int64_t bytes) {
-  const size_t rounded = (static_cast<size_t>(std::max<int64_t>(bytes, 1)) + 63) / 64 * 64;
-  Memory memory(std::aligned_alloc(64, rounded));
-  if (memory == nullptr) return ResourceExhausted("cannot allocate ", bytes, " bytes");
-  return memory;
-}
 
 // Puts `leaves`, beginning at `*next`, into the tree of `shape`.
 absl::StatusOr<hlo::Literal> Assemble(const hlo::Shape& shape, const std::vector<NpyArray>& leaves, size_t* next) {

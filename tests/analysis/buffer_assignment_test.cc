@@ -2,6 +2,7 @@
 #include "src/analysis/buffer_assignment.h"
 
 #include "gtest/gtest.h"
+#include "src/analysis/memory_plan.h"
 #include "src/cpu/program_emitter.h"
 #include "src/passes/pipeline.h"
 #include "tests/cpu/random_programs.h"
@@ -82,7 +83,7 @@ TEST(BufferAssignmentTest, ScanWritesItsRowsInPlace) {
                    "  ys = f32[100,64] broadcast(f), dimensions={}\n  t = ", state, " tuple(z, h, xs, ys)\n  w = ", state,
                    " while(t), condition=c, body=b\n  ROOT r = f32[100,64] get-tuple-element(w), index=3\n")));
   ASSERT_NE(assigned.buffers, nullptr);
-  EXPECT_EQ(CopiesInLoop(assigned), 0) << assigned.buffers->ToString();
+  EXPECT_EQ(CopiesInLoop(assigned), 0) << MakeMemoryPlan(*assigned.module, *assigned.buffers).ToString();
 }
 
 TEST(BufferAssignmentTest, ElementwiseStateIsUpdatedInPlace) {
@@ -102,7 +103,7 @@ TEST(BufferAssignmentTest, ElementwiseStateIsUpdatedInPlace) {
       array_copies += assigned.buffers->buffer(copy.from).bytes > 64;
     }
   }
-  EXPECT_EQ(array_copies, 0) << assigned.buffers->ToString();
+  EXPECT_EQ(array_copies, 0) << MakeMemoryPlan(*assigned.module, *assigned.buffers).ToString();
 }
 
 TEST(BufferAssignmentTest, SwappedStateIsNotLost) {
@@ -115,7 +116,7 @@ TEST(BufferAssignmentTest, SwappedStateIsNotLost) {
            absl::StrCat("  x = f32[1000] parameter(0)\n  y = f32[1000] parameter(1)\n  t = ", state, " tuple(z, x, y)\n  ROOT w = ",
                         state, " while(t), condition=c, body=b\n")));
   ASSERT_NE(assigned.buffers, nullptr);
-  EXPECT_LE(assigned.buffers->arena_bytes(), 2 * 4032) << assigned.buffers->ToString();
+  EXPECT_LE(assigned.buffers->arena_bytes(), 2 * 4032) << MakeMemoryPlan(*assigned.module, *assigned.buffers).ToString();
 }
 
 }  // namespace

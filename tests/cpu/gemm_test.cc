@@ -185,21 +185,25 @@ class GemmTest : public ::testing::Test {
                           compiler_->Compile(std::move(context), std::move(module), nullptr));
     std::vector<uint8_t> scratch(plan.scratch_bytes + 64, 0xff);  // NaNs
     uint8_t* aligned = scratch.data() + (-reinterpret_cast<uintptr_t>(scratch.data()) & 63);
-    for (const GemmPhase& phase : plan.phases) {
-      auto* function = code->Lookup<GemmFunction>(phase.function);
-      if (function == nullptr) return Internal("no function ", phase.function);
-      const auto run = [&](int64_t begin, int64_t end) { function(lhs, rhs, out, aligned, extra, begin, end); };
-      if (pool != nullptr) {
-        pool->ParallelFor(
-            phase.tasks, phase.grain,
-            [](void* closure, int64_t begin, int64_t end) { (*static_cast<decltype(run)*>(closure))(begin, end); },
-            const_cast<void*>(static_cast<const void*>(&run)));
-        continue;
-      }
-      for (int64_t begin = 0; begin < phase.tasks;) {
-        const int64_t end = std::min<int64_t>(phase.tasks, begin + 1 + random_() % 3);
-        run(begin, end);
-        begin = end;
+    for (int64_t round = 0; round < plan.rounds; ++round) {
+      for (const GemmPhase& phase : plan.phases) {
+        auto* function = code->Lookup<GemmFunction>(phase.function);
+        if (function == nullptr) return Internal("no function ", phase.function);
+        const auto run = [&](int64_t begin, int64_t end) {
+          function(lhs, rhs, out, aligned, extra, round * phase.tasks + begin, round * phase.tasks + end);
+        };
+        if (pool != nullptr) {
+          pool->ParallelFor(
+              phase.tasks, phase.grain,
+              [](void* closure, int64_t begin, int64_t end) { (*static_cast<decltype(run)*>(closure))(begin, end); },
+              const_cast<void*>(static_cast<const void*>(&run)));
+          continue;
+        }
+        for (int64_t begin = 0; begin < phase.tasks;) {
+          const int64_t end = std::min<int64_t>(phase.tasks, begin + 1 + random_() % 3);
+          run(begin, end);
+          begin = end;
+        }
       }
     }
     return absl::OkStatus();
@@ -484,6 +488,9 @@ TEST_F(GemmTest, EverySchedule) {
         s.m_block = s.rows * (1 + random_() % 4);
         s.n_block = s.vectors * s.lanes * (1 + random_() % 3);
         s.k_block = random_() % 2 ? spec.k : 1 + random_() % spec.k;
+        s.batch_chunk = random_() % 3;
+        s.m_chunk = s.pack_lhs ? s.m_block * static_cast<int64_t>(random_() % 3) : 0;
+        s.n_chunk = s.pack_rhs ? s.n_block * static_cast<int64_t>(random_() % 3) : 0;
       });
       if (HasFatalFailure()) return;
     }

@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   kiln::tools::AddOptCommand(&app, &exit_code);
   kiln::tools::AddRunCommand(&app, &exit_code);
+  kiln::tools::AddExplainCommand(&app, &exit_code);
   kiln::tools::AddConvertCommand(&app, &exit_code);
   kiln::tools::AddDiffCommand(&app, &exit_code);
   kiln::tools::AddReduceCommand(&app, &exit_code);
