@@ -4,11 +4,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "llvm/Support/JSON.h"
+#include "src/analysis/cost_analysis.h"
 #include "src/analysis/memory_plan.h"
 #include "src/inspect/module_json.h"
 #include "src/inspect/page_parts.h"
@@ -80,12 +82,23 @@ std::vector<std::pair<std::string, std::string>> SplitAssembly(absl::string_view
 void WriteCode(OStream& out, const cpu::Executable& executable) {
   const absl::StatusOr<cpu::CodeView> code = executable.Code();
   if (!code.ok()) return Text(out, "error", code.status().message());
+  absl::flat_hash_map<absl::string_view, const hlo::Instruction*> instructions;
+  for (const hlo::Computation* computation : executable.module()->computations()) {
+    for (const hlo::Instruction* instruction : computation->instructions()) {
+      instructions.emplace(instruction->name(), instruction);
+    }
+  }
+  analysis::CostAnalysis costs;
   out.attributeArray("operations", [&] {
     for (const cpu::CompiledOperation& operation : code->operations) {
       out.object([&] {
         Text(out, "name", operation.instruction);
         Text(out, "kind", operation.kind);
         Text(out, "schedule", operation.schedule);
+        const auto found = instructions.find(operation.instruction);
+        const analysis::Cost cost = found == instructions.end() ? analysis::Cost() : costs.Of(*found->second);
+        out.attribute("flops", std::min(cost.flops + cost.transcendentals, 1e18));
+        out.attribute("bytes", std::min(cost.bytes, 1e18));
         out.attribute("nanoseconds", std::min(operation.nanoseconds, 1e18));
         out.attributeArray("functions", [&] {
           for (const std::string& function : operation.functions) Text(out, function);

@@ -164,8 +164,9 @@ absl::StatusOr<int> Run(const RunOptions& options) {
   if (options.repeat > 1) {
     std::sort(seconds.begin(), seconds.end());
     const cpu::CompileStatistics& statistics = executable->statistics();
-    std::fprintf(stderr, "%d runs: median %.3f us, least %.3f us; compiled in %.1f ms\n", options.repeat,
-                 seconds[seconds.size() / 2] * 1e6, seconds[0] * 1e6,
+    const auto part = [&](double share) { return seconds[static_cast<size_t>(share * (options.repeat - 1))] * 1e6; };
+    std::fprintf(stderr, "%d runs: median %.3f us, 10 to 90 %% within %.3f to %.3f us, least %.3f, most %.3f us; compiled in %.1f ms\n",
+                 options.repeat, part(0.5), part(0.1), part(0.9), part(0), part(1),
                  (statistics.passes_seconds + statistics.lowering_seconds + statistics.codegen_seconds) * 1e3);
   }
   if (!options.output.empty()) KILN_RETURN_IF_ERROR(WriteResults(results, options.output));

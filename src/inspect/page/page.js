@@ -13,6 +13,7 @@ const maker = (space) => (tag, attributes = {}, ...children) => {
 };
 const h = maker(''), s = maker('http://www.w3.org/2000/svg');
 const bytes = (n) => { let i = 0; for (; n >= 1024 && i < 5; ++i) n /= 1024; return (i ? n.toFixed(1) : n) + [' B', ' KiB', ' MiB', ' GiB', ' TiB', ' PiB'][i]; };
+const amount = (n) => n < 1e4 ? String(n) : n < 1e7 ? (n / 1e3).toFixed(0) + 'k' : n < 1e10 ? (n / 1e6).toFixed(0) + 'M' : (n / 1e9).toFixed(0) + 'G';
 const time = (t) => t < 1e-3 ? (t * 1e6).toFixed(1) + ' µs' : t < 1 ? (t * 1e3).toFixed(2) + ' ms' : t.toFixed(2) + ' s';
 const table = (head, rows, numeric = () => true) => h('div', {class: 'scroll'}, h('table', {}, h('thead', {}, h('tr', {},
   ...head.map((t, i) => h('th', {scope: 'col', class: numeric(i) ? 'n' : ''}, t)))),
@@ -461,7 +462,7 @@ function kernels() {
   for (const operation of operations) {
     const where = operation.functions.length ? [...new Set(operation.functions)] : ['kiln_program'], node = programs.after.byName.get(operation.name);
     const block = h('details', {class: 'kernel'}, h('summary', {}, h('b', {}, operation.name), ` ${operation.kind}`, h('span', {class: 'soft'},
-      `${operation.nanoseconds ? `, estimated ${time(operation.nanoseconds * 1e-9)} on one thread` : ''}${node ? `, ${short(node.shape, 60)}` : ''}`)));
+      `${operation.flops ? `, ${amount(operation.flops)} operations` : ''}, ${bytes(operation.bytes)} moved${operation.nanoseconds ? `, estimated ${time(operation.nanoseconds * 1e-9)} on one thread` : ''}${node ? `, ${short(node.shape, 60)}` : ''}`)));
     block.addEventListener('toggle', () => {
       if (!block.open || block.childElementCount > 1) return;
       if (node) block.append(h('p', {}, h('button', {type: 'button', onclick: () => { program === programs.after || ($('which').value = 'after', $('which').dispatchEvent(new Event('change'))); location.hash = 'graph'; reveal(node); }}, 'Show in the graph')), h('pre', {}, node.text));

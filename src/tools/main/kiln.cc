@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
       "Programs are HLO text, StableHLO text, MLIR bytecode, HloModuleProto, HloProto or HloSnapshot, told apart by\n"
       "their bytes; '-' reads standard input. 'kiln COMMAND --help' says more about a command.\n"
       "Exit code: 0 done, 1 failed or different, 2 the command line is wrong.");
+  app.set_version_flag("--version", "kiln " KILN_VERSION);
   app.require_subcommand(1);
   int exit_code = 0;
   kiln::tools::AddOptCommand(&app, &exit_code);
