@@ -181,7 +181,7 @@ std::vector<CompiledOperation> ProgramEmitter::Operations() const {
         operation.nanoseconds = scheduled->nanoseconds;
         operation.schedule = kernel::ToString(scheduled->kernel);
         for (const kernel::NestSchedule& schedule : scheduled->schedules) {
-          absl::StrAppend(&operation.schedule, "schedule ", kernel::ToString(schedule), "\n");
+          absl::StrAppend(&operation.schedule, kernel::ToString(schedule), "\n");
         }
       } else if (HasOpEmitter(*instruction)) {
         operation.kind = std::string(hlo::OpcodeName(instruction->opcode()));

@@ -24,8 +24,8 @@ std::string RunProfile::ToString(const hlo::Module& module,
   }
   std::sort(order.begin(), order.end(),
             [this](size_t a, size_t b) { return entries_[a].seconds > entries_[b].seconds; });
-  std::string text = absl::StrFormat("Execution profile for %s: %.3f us\n%12s %6s %9s  %s\n", module.name(), total * 1e6,
-                                     "us", "share", "runs", "instruction");
+  std::string text = absl::StrFormat("Execution profile for %s: %.3f us\n%12s %6s %9s  %s\n", module.name(),
+                                     total * 1e6, "us", "share", "runs", "instruction");
   for (size_t i : order) {
     const Entry& entry = entries_[i];
     const hlo::Instruction& instruction = *instructions[i];

@@ -148,7 +148,8 @@ class Dumper : public cpu::CompileObserver {
     if (flags_.dump_to == kStandardOutput) return false;
     for (const char* suffix : {"before_optimizations.txt", "before_optimizations.hlo.pb"}) {
       std::error_code error;
-      const auto time = std::filesystem::last_write_time(absl::StrCat(flags_.dump_to, "/", prefix_, ".", suffix), error);
+      const auto time =
+          std::filesystem::last_write_time(absl::StrCat(flags_.dump_to, "/", prefix_, ".", suffix), error);
       if (!error && time >= start_) return true;
     }
     return false;
@@ -195,8 +196,8 @@ class Dumper : public cpu::CompileObserver {
       const bool in_arena = buffer.storage == analysis::Storage::kArena;
       const int64_t offset = in_arena ? buffer.offset : 0;
       absl::StrAppend(&text, "allocation ", i, ": size ", buffer.bytes, ", ",
-                      kStorage[static_cast<size_t>(buffer.storage)], " ", in_arena ? offset : buffer.number,
-                      ", live ", buffer.first, " to ", buffer.last, ":\n");
+                      kStorage[static_cast<size_t>(buffer.storage)], " ", in_arena ? offset : buffer.number, ", live ",
+                      buffer.first, " to ", buffer.last, ":\n");
       for (const analysis::PlannedValue& value : buffer.values) {
         absl::StrAppend(&text, " value: <", value.name, " @", value.step, "> (size=", buffer.bytes, ",offset=", offset,
                         "): ", value.shape, "\n");
@@ -222,7 +223,7 @@ std::string FileName(absl::string_view name) {
   for (char& c : safe) {
     if (!absl::ascii_isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '-') c = '_';
   }
-  return safe;
+  return safe.empty() ? "unnamed" : safe;
 }
 
 DumperFactory MakeDumperFactory() {

@@ -20,8 +20,8 @@ using DumperFactory = std::function<std::unique_ptr<cpu::CompileObserver>(const 
 // Files are named as XLA names them: module_0001.NAME.before_optimizations.txt (and .hlo.pb, .dot), the same with
 // kiln_after_optimizations, and module_0001.NAME.0003.GROUP.after_PASS.before_PASS.txt around passes that
 // dump_pass_re names; kiln_after_optimizations-buffer-assignment.txt and -memory-usage-report.txt; kiln.html, kiln.ll,
-// kiln.s and kiln.times.txt. Numbers count the modules of the process; one under which somebody else has written a module of this
-// name since the client was made, as XLA:CPU beside Kiln may, is passed over.
+// kiln.s and kiln.times.txt. Numbers count the modules of the process; one under which somebody else has written a
+// module of this name since the client was made, as XLA:CPU beside Kiln may, is passed over.
 DumperFactory MakeDumperFactory();
 
 // `name` with what file names should not hold as '_', at most 128 bytes.

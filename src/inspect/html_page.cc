@@ -41,14 +41,16 @@ void WriteMemory(OStream& out, const cpu::Executable& executable) {
     for (const std::string& step : plan->steps) Text(out, step);
   });
   out.attributeArray("copies", [&] {
-    for (const analysis::PlannedCopy& copy : plan->copies) out.value(llvm::json::Array{copy.step, copy.from, copy.to, copy.bytes});
+    for (const analysis::PlannedCopy& copy : plan->copies)
+      out.value(llvm::json::Array{copy.step, copy.from, copy.to, copy.bytes});
   });
   // [storage, number, offset, bytes, first, last, scratch, values]
   out.attributeArray("buffers", [&] {
     for (const analysis::PlannedBuffer& buffer : plan->buffers) {
       out.array([&] {
         out.value(kStorage[static_cast<size_t>(buffer.storage)]);
-        for (int64_t number : {buffer.number, buffer.offset, buffer.bytes, buffer.first, buffer.last}) out.value(number);
+        for (int64_t number : {buffer.number, buffer.offset, buffer.bytes, buffer.first, buffer.last})
+          out.value(number);
         out.value(buffer.scratch);
         out.array([&] {
           for (const analysis::PlannedValue& value : buffer.values) {
@@ -147,7 +149,8 @@ std::string Json(const Recorder& recorder, const cpu::Executable& executable) {
                                     run.removed});
       }
     });
-    for (const auto& [key, text] : {std::pair("before", recorder.before()), {"after", ModuleJson(*executable.module())}}) {
+    for (const auto& [key, text] :
+         {std::pair("before", recorder.before()), {"after", ModuleJson(*executable.module())}}) {
       out.attributeBegin(key);
       out.rawValue(text);
       out.attributeEnd();

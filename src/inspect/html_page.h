@@ -9,8 +9,8 @@
 
 namespace kiln::inspect {
 
-// `recorder` has watched the compilation of `executable`, which has its program. What cannot be made (the assembly, say) is
-// left out, with the reason in its place.
+// `recorder` has watched the compilation of `executable`, which has its program. What cannot be made (the assembly,
+// say) is left out, with the reason in its place.
 std::string HtmlPage(const Recorder& recorder, const cpu::Executable& executable);
 
 }  // namespace kiln::inspect

@@ -9,8 +9,8 @@
 
 namespace kiln::inspect {
 
-// {"entry": number, "computations": [{"name", "root", "nodes"}]}, callees first; a node is [name, opcode, shape, operands,
-// text, called computations, id], operands before users.
+// {"entry": number, "computations": [{"name", "root", "nodes"}]}, callees first; a node is [name, opcode, shape,
+// operands, text, called computations, id], operands before users.
 std::string ModuleJson(const hlo::Module& module);
 // `text` as JSON may hold it: valid UTF-8, and cut where it is too long for a browser.
 std::string JsonText(absl::string_view text);

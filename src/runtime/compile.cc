@@ -103,13 +103,9 @@ absl::StatusOr<RefPtr<LoadedExecutable>> LoadedExecutable::Compile(Client* clien
   cpu::CompileOptions cpu_options;
   cpu_options.max_parallelism = static_cast<int>(options.max_parallelism);
   cpu_options.disabled_passes = options.disabled_passes;
-  const DebugFlags& flags = options.flags;
-  for (std::string& pass : PassesToDisable(flags.disabled_passes)) cpu_options.disabled_passes.push_back(std::move(pass));
-  // Three is XLA's usual level.
-  if (flags.optimization_level >= 0 && flags.optimization_level < 3) cpu_options.optimization_level = static_cast<int>(flags.optimization_level);
-  cpu_options.profile = flags.profile;
+  ApplyFlags(options.flags, &cpu_options);
   std::unique_ptr<cpu::CompileObserver> observer;
-  if (client->options().observe) observer = client->options().observe(flags);
+  if (client->options().observe) observer = client->options().observe(options.flags);
   cpu_options.observer = observer.get();
   cpu_options.custom_calls = Handlers();
   std::string name = module->name();

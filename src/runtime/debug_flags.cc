@@ -13,9 +13,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/synchronization/mutex.h"
+#include "src/base/nearest_name.h"
 #include "src/base/wire_reader.h"
 #include "src/passes/pipeline.h"
 
@@ -52,9 +54,9 @@ constexpr Row kRows[] = {
 
 bool SetMember(const Member& member, absl::string_view value, DebugFlags* flags) {
   if (const auto* text = std::get_if<std::string DebugFlags::*>(&member)) {
-    flags->**text = std::string(value);
+    flags->** text = std::string(value);
   } else if (const auto* list = std::get_if<std::vector<std::string> DebugFlags::*>(&member)) {
-    flags->**list = absl::StrSplit(value, ',', absl::SkipWhitespace());
+    flags->** list = absl::StrSplit(value, ',', absl::SkipWhitespace());
   } else if (const auto* number = std::get_if<int64_t DebugFlags::*>(&member)) {
     return absl::SimpleAtoi(value, &(flags->**number));
   } else {
@@ -66,21 +68,6 @@ bool SetMember(const Member& member, absl::string_view value, DebugFlags* flags)
 const Row* Find(absl::string_view name) {
   const auto* row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return r.name == name; });
   return row == std::end(kRows) ? nullptr : row;
-}
-
-// Letters to insert, remove or exchange between two words.
-size_t EditDistance(absl::string_view a, absl::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i + 1);
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t exchanged = diagonal + (a[i] != b[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({exchanged, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
 }
 
 // Words of a flags text; quotes keep spaces together.
@@ -142,11 +129,10 @@ bool SetFlag(absl::string_view name, absl::string_view value, DebugFlags* flags)
 }
 
 std::string DescribeUnknownFlag(absl::string_view name) {
-  if (name.size() < 100) {
-    for (const Row& row : kRows) {
-      if (EditDistance(name, row.name) <= 3) return absl::StrCat("is no flag: did you mean --", row.name, "?");
-    }
-  }
+  std::vector<absl::string_view> names;
+  for (const Row& row : kRows) names.push_back(row.name);
+  const absl::string_view nearest = NearestName(name, names);
+  if (!nearest.empty()) return absl::StrCat("is no flag: did you mean --", nearest, "?");
   return "has no effect on Kiln";
 }
 
@@ -183,11 +169,11 @@ absl::Status ReadAllFlags(absl::string_view debug_options, DebugFlags* flags) {
     for (const Row& row : kRows) {
       if (row.field != reader.field()) continue;
       if (const auto* text = std::get_if<std::string DebugFlags::*>(&row.member)) {
-        flags->**text = reader.String();
+        flags->** text = reader.String();
       } else if (std::holds_alternative<std::vector<std::string> DebugFlags::*>(row.member)) {
         disabled.push_back(reader.String());
       } else if (const auto* number = std::get_if<int64_t DebugFlags::*>(&row.member)) {
-        flags->**number = reader.Int64();
+        flags->** number = reader.Int64();
       } else {
         flags->*std::get<bool DebugFlags::*>(row.member) = reader.Bool();
       }
@@ -196,6 +182,12 @@ absl::Status ReadAllFlags(absl::string_view debug_options, DebugFlags* flags) {
   if (!disabled.empty()) flags->disabled_passes = std::move(disabled);
   ReadFlags(*kiln_flags, "KILN_FLAGS", flags);
   return reader.status();
+}
+
+std::string CodeFlags() {
+  DebugFlags flags;
+  (void)ReadAllFlags(/*debug_options=*/"", &flags);  // nothing to be malformed
+  return absl::StrCat(absl::StrJoin(flags.disabled_passes, ","), " ", flags.optimization_level, " ", flags.profile);
 }
 
 std::vector<std::string> PassesToDisable(const std::vector<std::string>& names) {
@@ -214,6 +206,14 @@ std::vector<std::string> PassesToDisable(const std::vector<std::string>& names) 
     }
   }
   return found;
+}
+
+void ApplyFlags(const DebugFlags& flags, cpu::CompileOptions* options) {
+  for (std::string& pass : PassesToDisable(flags.disabled_passes)) options->disabled_passes.push_back(std::move(pass));
+  // Three is XLA's usual level.
+  const bool is_unusual = flags.optimization_level >= 0 && flags.optimization_level < 3;
+  if (is_unusual) options->optimization_level = static_cast<int>(flags.optimization_level);
+  options->profile = flags.profile;
 }
 
 }  // namespace kiln::runtime

@@ -1,5 +1,5 @@
-// Flags for looking inside a compilation, by XLA's names: from XLA_FLAGS and KILN_FLAGS of the environment, and from the
-// DebugOptions and named options of a compilation.
+// Flags for looking inside a compilation, by XLA's names: from XLA_FLAGS and KILN_FLAGS of the environment, and from
+// the DebugOptions and named options of a compilation.
 #ifndef KILN_RUNTIME_DEBUG_FLAGS_H_
 #define KILN_RUNTIME_DEBUG_FLAGS_H_
 
@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "src/cpu/executable.h"
 
 namespace kiln::runtime {
 
@@ -35,12 +36,14 @@ struct DebugFlags {
   void Complete();
 };
 
-// "--name=value" words, or the path of a file that holds such words, as XLA reads them; a flag without a value is true. An
-// unknown name or an unfit value is a warning on standard error, once each, that begins with `source`.
+// "--name=value" words, or the path of a file that holds such words, as XLA reads them; a flag without a value is true.
+// An unknown name or an unfit value is a warning on standard error, once each, that begins with `source`.
 void ReadFlags(absl::string_view text, absl::string_view source, DebugFlags* flags);
-// The environment's XLA_FLAGS, then what `debug_options` (a DebugOptions proto, which may be empty) sets, then KILN_FLAGS.
-// The environment is read once.
+// The environment's XLA_FLAGS, then what `debug_options` (a DebugOptions proto, which may be empty) sets, then
+// KILN_FLAGS. The environment is read once.
 absl::Status ReadAllFlags(absl::string_view debug_options, DebugFlags* flags);
+// What the environment's flags change about generated code, as text, for the keys of caches.
+std::string CodeFlags();
 // One flag by its name without dashes; false when there is none. Lists and texts replace what was set before.
 bool SetFlag(absl::string_view name, absl::string_view value, DebugFlags* flags);
 // What can be said of a name that is none: "has no effect on Kiln", or the name that was probably meant.
@@ -50,6 +53,8 @@ void WarnOnce(const std::string& text);
 
 // Of the names in xla_disable_hlo_passes those that are passes here, some by XLA's name; others get a warning.
 std::vector<std::string> PassesToDisable(const std::vector<std::string>& names);
+// What the flags say about code: passes to leave out besides those that `options` name, effort, profile.
+void ApplyFlags(const DebugFlags& flags, cpu::CompileOptions* options);
 
 }  // namespace kiln::runtime
 

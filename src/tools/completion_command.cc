@@ -48,13 +48,11 @@ std::string Bash(const CLI::App& app) {
   return absl::StrCat(
       "_kiln() {\n  local words only current=\"${COMP_WORDS[COMP_CWORD]}\" option=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
       "  if [ \"$option\" = = ]; then option=\"${COMP_WORDS[COMP_CWORD-2]}\"; fi\n"
-      "  if [ \"$current\" = = ]; then current=; fi\n  case \"${COMP_WORDS[1]}\" in\n", cases,
-      "    *) words=\"", absl::StrJoin(commands, " "),
+      "  if [ \"$current\" = = ]; then current=; fi\n  case \"${COMP_WORDS[1]}\" in\n",
+      cases, "    *) words=\"", absl::StrJoin(commands, " "),
       "\" ;;\n  esac\n"
       "  if [ \"$COMP_CWORD\" -eq 1 ]; then words=\"",
-      absl::StrJoin(commands, " "),
-      "\"; fi\n  case \"${COMP_WORDS[1]}$option\" in\n",
-      values,
+      absl::StrJoin(commands, " "), "\"; fi\n  case \"${COMP_WORDS[1]}$option\" in\n", values,
       "  esac\n"
       "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
       "  if [ \"$COMP_CWORD\" -gt 1 ] && [ -z \"$only\" ]; then COMPREPLY+=($(compgen -f -- \"$current\")); fi\n"
@@ -71,7 +69,8 @@ std::string Fish(const CLI::App& app) {
       for (const std::string& name : option->get_lnames()) {
         const std::string values = Values(*option);
         absl::StrAppend(&script, "complete -c kiln -n '__fish_seen_subcommand_from ", command->get_name(), "' -l ",
-                        name, values.empty() ? "" : absl::StrCat(" -x -a '", values, "'"), " -d ''", quoted(option->get_description()), "'\n");
+                        name, values.empty() ? "" : absl::StrCat(" -x -a '", values, "'"), " -d '",
+                        quoted(option->get_description()), "'\n");
       }
     }
   }

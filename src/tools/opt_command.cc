@@ -7,6 +7,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_join.h"
+#include "src/base/nearest_name.h"
 #include "src/cpu/executable.h"
 #include "src/gpu/kernel_emitter.h"
 #include "src/hlo/printer.h"
@@ -32,6 +33,13 @@ struct OptOptions {
   std::string html;
 };
 
+absl::Status UnknownPass(absl::string_view where, absl::string_view name) {
+  const std::vector<std::string> names = passes::PassNames();
+  const std::string hint = DidYouMean(name, {names.begin(), names.end()});
+  return InvalidArgument(where, "there is no pass '", name, "'",
+                         hint.empty() ? absl::StrCat("; passes are: ", absl::StrJoin(names, ", ")) : hint);
+}
+
 absl::StatusOr<passes::PassList> ChoosePasses(const OptOptions& options) {
   passes::PassList list;
   if (options.target == "cpu") return passes::CpuPipeline();
@@ -39,7 +47,7 @@ absl::StatusOr<passes::PassList> ChoosePasses(const OptOptions& options) {
   for (const std::string& name : options.passes) {
     std::unique_ptr<passes::Pass> pass = passes::CreatePass(name);
     if (pass == nullptr) {
-      return InvalidArgument("there is no pass '", name, "'; passes are: ", absl::StrJoin(passes::PassNames(), ", "));
+      return UnknownPass("", name);
     }
     list.push_back(std::move(pass));
   }
@@ -108,16 +116,17 @@ absl::Status Run(OptOptions options) {
   if (options.target.empty() && options.passes.empty()) options.target = wanted;
   if (options.target != wanted || (needs_cpu && options.stage == "ptx")) {
     return InvalidArgument(options.html.empty() ? absl::StrCat("--stage=", options.stage) : "--html",
-                           " needs the whole pipeline: --target=", wanted);
+                           " needs --target=", wanted, ", the whole pipeline");
   }
   for (const std::string& name : options.print_after) {
     if (name != "all" && passes::CreatePass(name) == nullptr) {
-      return InvalidArgument("--print-after: there is no pass '", name, "'; 'kiln opt --help' lists them");
+      return UnknownPass("--print-after: ", name);
     }
   }
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<hlo::Module> module, LoadProgram(options.file));
   Printer printer(options);
-  if (options.target == "cpu" && (needs_cpu || options.time_passes)) return Compile(std::move(module), options, &printer);
+  if (options.target == "cpu" && (needs_cpu || options.time_passes))
+    return Compile(std::move(module), options, &printer);
   KILN_ASSIGN_OR_RETURN(passes::PassList list, ChoosePasses(options));
   KILN_RETURN_IF_ERROR(RunPasses(module.get(), list, options, &printer));
   if (options.stage != "ptx") return absl::OkStatus();
@@ -152,14 +161,15 @@ void AddOptCommand(CLI::App* app, int* exit_code) {
       ->check(CLI::IsMember({"cpu", "gpu"}))
       ->excludes(passes_option);
   command
-      ->add_option("--stage", options->stage,
-                   "What to print: the optimized HLO, its kernels with their schedules, the memory plan, or the code; all but "
-                   "hlo run the whole pipeline of their target")
+      ->add_option(
+          "--stage", options->stage,
+          "What to print: the optimized HLO, its kernels with their schedules, the memory plan, or the code; all but "
+          "hlo run the whole pipeline of their target")
       ->check(CLI::IsMember({"hlo", "schedule", "memory", "llvm", "asm", "ptx"}));
   command->add_option("--print-after", options->print_after, "Print the module after these passes too, or after 'all'")
       ->delimiter(',');
   command->add_option("--disable-passes", options->disabled, "Passes of the pipeline to leave out")->delimiter(',');
-  command->add_flag("--time-passes", options->time_passes, 
+  command->add_flag("--time-passes", options->time_passes,
                     "Print to standard error how long each pass took, and with --target=cpu the rest of the compiler");
   command->add_flag("--verify-each", options->verify, "Verify the module after each pass that changes it");
   command->add_option("--html", options->html, "Write a page with the graph, changes, memory plan and code (for cpu)");

@@ -53,7 +53,8 @@ std::string Resize(const std::string& text, int64_t from, int64_t to, bool multi
     if (c == ']' && !in_quotes) --brackets;
     if (!in_quotes && (text.compare(i, 6, "sizes=") == 0 || text.compare(i, 6, "{size=") == 0)) in_sizes = true;
     if (c == '}' || c == ' ') in_sizes = false;
-    const bool begins = c >= '0' && c <= '9' && (i == 0 || !absl::ascii_isalnum(static_cast<unsigned char>(text[i - 1])));
+    const bool begins =
+        c >= '0' && c <= '9' && (i == 0 || !absl::ascii_isalnum(static_cast<unsigned char>(text[i - 1])));
     const bool factor = in_sizes && i > 0 && text[i - 1] == 'x' && c >= '0' && c <= '9';
     if (in_quotes || (!factor && (!begins || (brackets == 0 && !in_sizes)))) {
       result += text[i++];
@@ -282,11 +283,13 @@ class Reducer {
     for (size_t c = best_->PostOrder().size(); c > 0; --c) {
       if (c > best_->PostOrder().size()) continue;
       for (size_t i = At(best_.get(), c - 1)->PostOrder().size(); i > 0; --i) {
-        Try([&](hlo::Module* module) {
-          Computation* computation = At(module, c - 1);
-          const std::vector<Instruction*> order = computation->PostOrder();
-          return i <= order.size() && edit(computation, order[i - 1]);
-        }, growth);
+        Try(
+            [&](hlo::Module* module) {
+              Computation* computation = At(module, c - 1);
+              const std::vector<Instruction*> order = computation->PostOrder();
+              return i <= order.size() && edit(computation, order[i - 1]);
+            },
+            growth);
         if (c > best_->PostOrder().size()) break;
       }
     }

@@ -1,4 +1,4 @@
-"""Windows onto compilations: the files that XLA_FLAGS ask for, the page for browsers, and what JAX shows of an executable."""
+"""Windows onto compilations: files that XLA_FLAGS ask for, the page for browsers, what JAX shows of an executable."""
 
 import html.parser
 import json
@@ -136,7 +136,8 @@ def test_files_of_a_dump(tmp_path):
 
 
 def test_standard_output_and_unknown_flags():
-    done = run("", KILN_FLAGS="--xla_dump_to=- --xla_dump_hlo_module_re=^jit_model$ --xla_dump_hlo_as_txt --no_such_thing=3")
+    flags = "--xla_dump_to=- --xla_dump_hlo_module_re=^jit_model$ --xla_dump_hlo_as_txt --no_such_thing=3"
+    done = run("", KILN_FLAGS=flags)
     assert re.search(r"\*\*\* Begin module_\d{4}\.jit_model\.before_optimizations\.txt \*\*\*\nHloModule", done.stdout)
     assert "*** End " in done.stdout
     assert done.stderr.count("did you mean --xla_dump_hlo_as_text?") == 1
@@ -152,7 +153,7 @@ def test_bad_folder_and_expressions_are_warnings(tmp_path):
 
 
 def test_beside_xla_in_one_folder(tmp_path):
-    program = PROGRAM + "\nwith jax.default_device(jax.devices('cpu')[0]):\n    jax.jit(model)(jnp.ones((64, 64)), jnp.ones((64, 64)))\n"
+    program = PROGRAM + "x = jax.device_put(x, jax.devices('cpu')[0])\njax.jit(model)(x, x)\n"
     run(f"--xla_dump_to={tmp_path} --xla_dump_hlo_module_re=jit_model", program)
     theirs = [p for p in tmp_path.iterdir() if p.name.endswith(".cpu_after_optimizations.txt")]
     ours = [p for p in tmp_path.iterdir() if p.name.endswith(".kiln_after_optimizations.txt")]
@@ -161,7 +162,8 @@ def test_beside_xla_in_one_folder(tmp_path):
 
 
 def test_profile_and_levels():
-    done = run("", KILN_FLAGS="--xla_hlo_profile --xla_backend_optimization_level=0 --xla_disable_hlo_passes=row-fusion,algsimp,nothing")
+    flags = "--xla_hlo_profile --xla_backend_optimization_level=0 --xla_disable_hlo_passes=row-fusion,algsimp,nothing"
+    done = run("", KILN_FLAGS=flags)
     assert "Execution profile for jit_model" in done.stderr
     assert re.search(r"%\s+\d+  %\S+ = f32\[64,64\]", done.stderr), done.stderr
     assert "there is no pass 'nothing' to leave out" in done.stderr and "(64,)" in done.stdout
@@ -239,6 +241,7 @@ def test_metadata_survives(device):
     text = compiled.as_text()
     here = pathlib.Path(__file__).name
     assert here in text, "source lines"
+    assert re.search(r'parameter\(0\),.*op_name="x"', text)
     for name in ["tanh", "dot_general"]:
         assert re.search(rf'op_name="jit\(model\)/layer/[^"]*{name}"', text), name
 

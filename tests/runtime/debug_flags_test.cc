@@ -42,7 +42,8 @@ TEST(DebugFlagsTest, FileOfFlags) {
 
 TEST(DebugFlagsTest, WhatIsUnknownWarnsOnce) {
   std::string warnings;
-  const DebugFlags flags = Read("--xla_dmup_to=x --xla_gpu_autotune_level=2 --xla_dump_max_hlo_modules=many", &warnings);
+  const DebugFlags flags =
+      Read("--xla_dmup_to=x --xla_gpu_autotune_level=2 --xla_dump_max_hlo_modules=many", &warnings);
   EXPECT_NE(warnings.find("--xla_dmup_to is no flag: did you mean --xla_dump_to?"), std::string::npos) << warnings;
   EXPECT_NE(warnings.find("--xla_gpu_autotune_level has no effect on Kiln"), std::string::npos) << warnings;
   EXPECT_NE(warnings.find("--xla_dump_max_hlo_modules cannot be 'many'"), std::string::npos) << warnings;

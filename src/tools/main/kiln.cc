@@ -1,10 +1,14 @@
 // The kiln command: one subcommand per file in src/tools.
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <string>
+#include <vector>
 
 #include "CLI/CLI.hpp"
+#include "src/base/nearest_name.h"
 #include "src/tools/commands.h"
 
 int main(int argc, char** argv) {
@@ -26,6 +30,17 @@ int main(int argc, char** argv) {
   kiln::tools::AddDiffCommand(&app, &exit_code);
   kiln::tools::AddReduceCommand(&app, &exit_code);
   kiln::tools::AddCompletionCommand(&app);
+  // Said here, since CLI11 would only say that a command is missing.
+  if (argc > 1 && argv[1][0] != '-') {
+    std::vector<std::string> names;
+    for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+    if (std::find(names.begin(), names.end(), argv[1]) == names.end()) {
+      const std::string hint = kiln::DidYouMean(argv[1], {names.begin(), names.end()});
+      std::fprintf(stderr, "kiln: there is no command '%s'%s\n", argv[1],
+                   hint.empty() ? "; see kiln --help" : hint.c_str());
+      return 2;
+    }
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
