@@ -58,7 +58,9 @@ bool SetMember(const Member& member, absl::string_view value, DebugFlags* flags)
   } else if (const auto* list = std::get_if<std::vector<std::string> DebugFlags::*>(&member)) {
     flags->** list = absl::StrSplit(value, ',', absl::SkipWhitespace());
   } else if (const auto* number = std::get_if<int64_t DebugFlags::*>(&member)) {
-    return absl::SimpleAtoi(value, &(flags->**number));
+    int64_t read = 0;
+    if (!absl::SimpleAtoi(value, &read)) return false;
+    flags->**number = read;
   } else {
     return absl::SimpleAtob(value, &(flags->*std::get<bool DebugFlags::*>(member)));
   }
