@@ -2,7 +2,8 @@
 
 Programs are only compiled. Compared are the bytes of temporaries (memory_analysis().temp_size_in_bytes) and the total of
 arguments, results and temporaries less what results share with arguments. XLA:CPU's own peak_memory_in_bytes leaves its
-temporaries out, so it is no measure here. Exit code 1: Kiln took more somewhere.
+temporaries out, so it is no measure here. Neither counts what single kernels work in (packed operands: on Kiln four
+megabytes at most, kMaxWorkspaceBytes; larger ones are temporaries). Exit code 1: Kiln took more somewhere.
 """
 
 import argparse

@@ -153,6 +153,8 @@ PJRT_Error* ExecutableGetCompiledMemoryStats(PJRT_Executable_GetCompiledMemorySt
   args->alias_size_in_bytes = info.alias_bytes;
   args->temp_size_in_bytes = temporary;
   const int64_t total = info.argument_bytes + info.output_bytes - info.alias_bytes + temporary;
+  // As in XLA, what kernels work in is no temporary of the program.
+  const int64_t allocated = total + executable.statistics().workspace_bytes;
 #define KILN_SET_SIZE(field, value) \
   if (KILN_HAS_FIELD(args, field)) args->field = (value)
   KILN_SET_SIZE(host_generated_code_size_in_bytes, 0);
@@ -161,8 +163,8 @@ PJRT_Error* ExecutableGetCompiledMemoryStats(PJRT_Executable_GetCompiledMemorySt
   KILN_SET_SIZE(host_alias_size_in_bytes, 0);
   KILN_SET_SIZE(host_temp_size_in_bytes, 0);
   KILN_SET_SIZE(peak_memory_in_bytes, total);
-  KILN_SET_SIZE(total_size_in_bytes, total + code);
-  KILN_SET_SIZE(total_allocation_bytes, total);
+  KILN_SET_SIZE(total_size_in_bytes, allocated + code);
+  KILN_SET_SIZE(total_allocation_bytes, allocated);
   KILN_SET_SIZE(indefinite_allocations, 0);
   KILN_SET_SIZE(peak_unpadded_heap_bytes, total);
 #undef KILN_SET_SIZE

@@ -2,33 +2,138 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace kiln::analysis {
+namespace {
 
-int64_t PackArena(std::vector<LiveRange>* ranges) {
-  std::vector<size_t> order(ranges->size());
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return (*ranges)[a].bytes != (*ranges)[b].bytes ? (*ranges)[a].bytes > (*ranges)[b].bytes : a < b;
-  });
-  std::vector<const LiveRange*> placed;  // by offset
+// Of more ranges one order has to do.
+constexpr size_t kMaxTries = 20000;
+
+int64_t RoundUp(int64_t bytes) { return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment; }
+
+// Ranges by time: a tree over positions, each range at the few nodes that together are its life.
+class TimeIndex {
+ public:
+  explicit TimeIndex(int64_t positions) {
+    while (size_ < positions) size_ *= 2;
+    nodes_.resize(static_cast<size_t>(2 * size_));
+  }
+
+  void Insert(const LiveRange* range) { Insert(1, 0, size_ - 1, range); }
+
+  // Those that overlap [first, last], some of them several times.
+  void Find(int64_t first, int64_t last, std::vector<const LiveRange*>* found) const {
+    Find(1, 0, size_ - 1, first, last, found);
+  }
+
+ private:
+  struct Node {
+    std::vector<const LiveRange*> ranges;
+    bool below = false;  // has any in it or below
+  };
+
+  void Insert(size_t node, int64_t low, int64_t high, const LiveRange* range) {
+    if (range->last < low || high < range->first) return;
+    nodes_[node].below = true;
+    if (range->first <= low && high <= range->last) return nodes_[node].ranges.push_back(range);
+    const int64_t middle = low + (high - low) / 2;
+    Insert(2 * node, low, middle, range);
+    Insert(2 * node + 1, middle + 1, high, range);
+  }
+
+  void Find(size_t node, int64_t low, int64_t high, int64_t first, int64_t last,
+            std::vector<const LiveRange*>* found) const {
+    if (last < low || high < first || !nodes_[node].below) return;
+    found->insert(found->end(), nodes_[node].ranges.begin(), nodes_[node].ranges.end());
+    if (low == high) return;
+    const int64_t middle = low + (high - low) / 2;
+    Find(2 * node, low, middle, first, last, found);
+    Find(2 * node + 1, middle + 1, high, first, last, found);
+  }
+
+  int64_t size_ = 1;
+  std::vector<Node> nodes_;
+};
+
+// The lowest offset where `range` meets none of `others`.
+int64_t LowestOffset(const LiveRange& range, std::vector<const LiveRange*>* others) {
+  std::sort(others->begin(), others->end(),
+            [](const LiveRange* a, const LiveRange* b) { return a->offset < b->offset; });
+  int64_t offset = 0;
+  for (const LiveRange* other : *others) {
+    if (offset + RoundUp(range.bytes) <= other->offset) break;
+    offset = std::max(offset, other->offset + RoundUp(other->bytes));
+  }
+  return offset;
+}
+
+// Places ranges in this order and returns the arena's size.
+int64_t PackInOrder(const std::vector<size_t>& order, const std::vector<FreeSpace>& spaces, int64_t positions,
+                    std::vector<LiveRange>* ranges) {
+  std::vector<TimeIndex> placed(spaces.size() + 1, TimeIndex(positions));  // the last one is the arena
   int64_t arena = 0;
+  std::vector<const LiveRange*> others;
   for (size_t index : order) {
     LiveRange& range = (*ranges)[index];
-    const int64_t bytes = (range.bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
-    int64_t offset = 0;
-    for (const LiveRange* other : placed) {
-      if (other->last < range.first || other->first > range.last) continue;
-      if (offset + bytes <= other->offset) break;
-      const int64_t end = other->offset + (other->bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
-      offset = std::max(offset, end);
+    for (size_t space = 0; space <= spaces.size(); ++space) {
+      const bool in_arena = space == spaces.size();
+      if (!in_arena && (range.bytes > spaces[space].bytes || range.last >= spaces[space].until)) continue;
+      others.clear();
+      placed[space].Find(range.first, range.last, &others);
+      range.offset = LowestOffset(range, &others);
+      if (!in_arena && range.offset + range.bytes > spaces[space].bytes) continue;
+      range.space = in_arena ? -1 : static_cast<int>(space);
+      placed[space].Insert(&range);
+      if (in_arena) arena = std::max(arena, range.offset + range.bytes);
+      break;
     }
-    range.offset = offset;
-    arena = std::max(arena, offset + bytes);
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), &range,
-                                   [](const LiveRange* a, const LiveRange* b) { return a->offset < b->offset; }),
-                  &range);
   }
+  return arena;
+}
+
+// The most bytes of the arena that are live at one time.
+int64_t PeakBytes(const std::vector<LiveRange>& ranges, int64_t positions) {
+  std::vector<int64_t> change(static_cast<size_t>(positions) + 1, 0);
+  for (const LiveRange& range : ranges) {
+    if (range.space >= 0 || range.last < range.first) continue;
+    change[static_cast<size_t>(range.first)] += range.bytes;
+    change[static_cast<size_t>(range.last) + 1] -= range.bytes;
+  }
+  int64_t live = 0, peak = 0;
+  for (int64_t bytes : change) peak = std::max(peak, live += bytes);
+  return peak;
+}
+
+}  // namespace
+
+int64_t PackArena(std::vector<LiveRange>* ranges, const std::vector<FreeSpace>& spaces) {
+  std::vector<size_t> order(ranges->size());
+  std::iota(order.begin(), order.end(), 0);
+  int64_t positions = 1;
+  for (LiveRange& range : *ranges) {
+    range.first = std::max<int64_t>(range.first, 0);
+    positions = std::max(positions, range.last + 1);
+  }
+  const auto in_order_of = [&](auto key) {
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      const auto x = key((*ranges)[a]), y = key((*ranges)[b]);
+      return x != y ? x < y : a < b;
+    });
+    return PackInOrder(order, spaces, positions, ranges);
+  };
+  int64_t arena = in_order_of([](const LiveRange& r) { return -r.bytes; });
+  // What is lost between buffers may be less in other orders.
+  if (ranges->size() > kMaxTries || arena <= PeakBytes(*ranges, positions) + kArenaAlignment) return arena;
+  const auto improve = [&](auto key) {
+    std::vector<LiveRange> best = *ranges;
+    const int64_t other = in_order_of(key);
+    other < arena ? void(arena = other) : void(ranges->swap(best));
+  };
+  improve([](const LiveRange& r) { return -static_cast<double>(r.bytes) * static_cast<double>(r.last - r.first + 1); });
+  improve([](const LiveRange& r) { return std::pair(-(r.last - r.first), -r.bytes); });
+  improve([](const LiveRange& r) { return std::pair(r.first, -r.bytes); });
+  improve([](const LiveRange& r) { return std::pair(-r.last, -r.bytes); });
   return arena;
 }
 

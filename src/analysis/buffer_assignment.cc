@@ -18,6 +18,10 @@ namespace {
 // Arrays up to this size live on the stack, where the code generator can keep them in registers.
 constexpr int64_t kStackBytes = 64;
 
+// Results that temporaries may use before they are written: few and large ones.
+constexpr int64_t kMinSpaceBytes = 4096;
+constexpr size_t kMaxSpaces = 32;
+
 // First leaf of element `index` of a tuple shape.
 int64_t LeafOffset(const Shape& shape, int64_t index) {
   int64_t leaf = 0;
@@ -99,7 +103,9 @@ class BufferAssigner {
         Value value{instruction, leaf};
         if (definition_.at(value) == value) {
           ValueInfo& info = values_[value];
-          info.first = start_[instruction];
+          // What a branch or a call gives is written inside, in a value of its own or by a copy at its end.
+          const bool inside = CallsComputations(*instruction) && instruction->opcode() != Opcode::kWhile;
+          info.first = inside ? done_[instruction] : start_[instruction];
           info.last = std::max(info.last, done_[instruction]);
           info.home = computation;
         }
@@ -277,6 +283,7 @@ class BufferAssigner {
     auto old = old_content_.find(buffer);
     if (old != old_content_.end()) {
       for (const auto& [old_value, until] : old->second) {
+        if (info.last <= values_.at(old_value).first) continue;  // over before there is anything to overwrite
         for (const UseRecord& use : uses_[old_value]) {
           if (use.position < info.first || use.position > until) continue;
           if (use.position == info.first && use.user == value.first &&
@@ -435,13 +442,28 @@ class BufferAssigner {
   void AssignInPlace(const Instruction* instruction, const Computation* region) {
     for (int64_t leaf = 0; leaf < instruction->shape().leaf_count(); ++leaf) {
       int64_t operand = hooks_.in_place_operand(*instruction, leaf);
-      if (operand < 0) continue;
       int buffer = BufferOf({instruction, leaf});
+      if (operand < 0) {
+        TakeOver(instruction, leaf, buffer, region);
+        continue;
+      }
       Value old = definition_.at({instruction->operand(operand), 0});
       if (IsAt(old, buffer)) continue;
       bool may_share = CountUsesAt(old, instruction) == 1 && hooks_.may_share(*instruction, leaf, operand);
       if (LastUse(old) <= start_.at(instruction) && may_share && TryPlace(old, buffer, region)) continue;
       inits_.push_back({instruction, old, buffer});
+    }
+  }
+
+  // A result computed element by element stands where an operand of its size stood that nobody reads afterwards.
+  void TakeOver(const Instruction* instruction, int64_t leaf, int buffer, const Computation* region) {
+    if (buffer < 0 || result_->buffers_[buffer].bytes <= kStackBytes) return;
+    for (int64_t operand = 0; operand < instruction->operand_count(); ++operand) {
+      if (!instruction->operand(operand)->shape().IsArray()) continue;
+      const Value old = definition_.at({instruction->operand(operand), 0});
+      if (LeafShape(old).byte_count() != result_->buffers_[buffer].bytes || result_->buffer_of_.contains(old)) continue;
+      if (LastUse(old) > start_.at(instruction) || CountUsesAt(old, instruction) != 1) continue;
+      if (hooks_.may_share(*instruction, leaf, operand) && TryPlace(old, buffer, region)) return;
     }
   }
 
@@ -452,6 +474,10 @@ class BufferAssigner {
     scratch.bytes = bytes;
     scratch.type = hlo::PrimitiveType::kU8;
     scratch.first = scratch.last = start_.at(instruction);
+    if (bytes <= kMaxWorkspaceBytes) {
+      scratch.storage = Storage::kWorkspace;
+      result_->workspace_bytes_ = std::max(result_->workspace_bytes_, bytes);
+    }
     result_->scratch_[instruction] = static_cast<int>(result_->buffers_.size());
     result_->buffers_.push_back(scratch);
   }
@@ -464,7 +490,10 @@ class BufferAssigner {
     for (const auto& [computation, values] : end_copies_) {
       std::vector<BufferCopy> copies;
       for (const auto& [value, target] : values) {
-        if (BufferOf(value) != target) copies.push_back({BufferOf(value), target});
+        if (BufferOf(value) == target) continue;
+        copies.push_back({BufferOf(value), target});
+        Buffer& written = result_->buffers_[target];
+        written.first = std::min(written.first, computation_end_.at(computation));
       }
       result_->copies_at_end_[computation] = InOrder(std::move(copies));
     }
@@ -476,8 +505,39 @@ class BufferAssigner {
       ranges.push_back({buffer.bytes, buffer.first, buffer.last});
       numbers.push_back(static_cast<int>(i));
     }
-    result_->arena_bytes_ = PackArena(&ranges);
-    for (size_t i = 0; i < ranges.size(); ++i) result_->buffers_[numbers[i]].offset = ranges[i].offset;
+    std::vector<int> results;
+    const std::vector<FreeSpace> spaces = SpacesOfResults(&results);
+    result_->arena_bytes_ = PackArena(&ranges, spaces);
+    for (size_t i = 0; i < ranges.size(); ++i) {
+      Buffer& buffer = result_->buffers_[numbers[i]];
+      buffer.offset = ranges[i].offset;
+      if (ranges[i].space < 0) continue;
+      buffer.storage = Storage::kResult;
+      buffer.borrowed = true;
+      buffer.number = result_->buffers_[results[ranges[i].space]].number;
+    }
+  }
+
+  // The largest results, until they are written: those that are no argument's memory.
+  std::vector<FreeSpace> SpacesOfResults(std::vector<int>* results) const {
+    for (size_t i = 0; i < result_->buffers_.size(); ++i) {
+      const Buffer& buffer = result_->buffers_[i];
+      if (buffer.storage == Storage::kResult && buffer.bytes >= kMinSpaceBytes &&
+          !aliased_argument_.contains(static_cast<int>(i))) {
+        results->push_back(static_cast<int>(i));
+      }
+    }
+    std::sort(results->begin(), results->end(), [&](int a, int b) {
+      const Buffer &x = result_->buffers_[a], &y = result_->buffers_[b];
+      return x.bytes != y.bytes ? x.bytes > y.bytes : a < b;
+    });
+    if (results->size() > kMaxSpaces) results->resize(kMaxSpaces);
+    std::vector<FreeSpace> spaces;
+    for (int number : *results) {
+      const Buffer& buffer = result_->buffers_[number];
+      spaces.push_back({buffer.bytes, std::min(buffer.first, computation_end_.at(module_.entry()))});
+    }
+    return spaces;
   }
 
   struct Init {

@@ -16,17 +16,22 @@ namespace kiln::analysis {
 
 enum class Storage : uint8_t {
   kArgument,  // `number`: leaf of the entry's parameters
-  kResult,    // `number`: leaf of the entry's result
+  kResult,    // `number`: leaf of the entry's result; temporaries may live at `offset` in it before it is written
   kConstant,  // `number`: index into BufferAssignment::constants
   kArena,     // at `offset`
+  kWorkspace,  // one instruction's working memory, at the start of the run's workspace
   kStack,     // scalars and other tiny arrays, which become registers where possible
 };
+
+// Scratch memory up to this size is in the workspace, larger one in the arena.
+inline constexpr int64_t kMaxWorkspaceBytes = 4 << 20;
 
 struct Buffer {
   Storage storage = Storage::kArena;
   int64_t number = 0;
   int64_t offset = 0;
   int64_t bytes = 0;
+  bool borrowed = false;  // a temporary in a result's memory
   hlo::PrimitiveType type = hlo::PrimitiveType::kInvalid;
   // Positions in the schedule between which the buffer is in use, both included.
   int64_t first = 0;
@@ -56,12 +61,14 @@ class BufferAssignment {
 
   // The buffer of a leaf; -1 for tokens.
   int BufferOf(const hlo::Instruction* instruction, int64_t leaf) const;
-  // The arena buffer for scratch memory, or -1.
+  // The buffer for scratch memory, in the workspace or the arena, or -1.
   int ScratchOf(const hlo::Instruction* instruction) const;
   const Buffer& buffer(int number) const { return buffers_[number]; }
   const std::vector<Buffer>& buffers() const { return buffers_; }
   const std::vector<const hlo::Literal*>& constants() const { return constants_; }
   int64_t arena_bytes() const { return arena_bytes_; }
+  // The largest scratch memory in the workspace, which is kMaxWorkspaceBytes if there is any.
+  int64_t workspace_bytes() const { return workspace_bytes_; }
 
   // What happens at a position of the schedule: an instruction runs, a loop or branch is done, or, where there is no
   // instruction, a computation ends. Position 0 is empty.
@@ -97,6 +104,7 @@ class BufferAssignment {
   absl::flat_hash_map<const hlo::Instruction*, std::vector<BufferCopy>> copies_before_;
   absl::flat_hash_map<const hlo::Computation*, std::vector<BufferCopy>> copies_at_end_;
   int64_t arena_bytes_ = 0;
+  int64_t workspace_bytes_ = 0;
 };
 
 }  // namespace kiln::analysis

@@ -27,11 +27,13 @@ std::string Place(const PlannedBuffer& buffer) {
     case Storage::kArgument:
       return absl::StrCat("argument ", buffer.number);
     case Storage::kResult:
-      return absl::StrCat("result ", buffer.number);
+      return absl::StrCat("result ", buffer.number, buffer.borrowed ? absl::StrCat(" +", buffer.offset) : "");
     case Storage::kConstant:
       return absl::StrCat("constant ", buffer.number);
     case Storage::kArena:
       return absl::StrCat("arena +", buffer.offset);
+    case Storage::kWorkspace:
+      return "workspace";
     case Storage::kStack:
       return "stack";
   }
@@ -69,11 +71,12 @@ MemoryPlan MakeMemoryPlan(const hlo::Module& module, const BufferAssignment& ass
   MemoryPlan plan;
   plan.module = module.name();
   plan.arena_bytes = assignment.arena_bytes();
+  plan.workspace_bytes = assignment.workspace_bytes();
   for (const Buffer& buffer : assignment.buffers()) {
     plan.buffers.emplace_back();
     static_cast<Buffer&>(plan.buffers.back()) = buffer;
     if (buffer.storage == Storage::kArgument) plan.argument_bytes += buffer.bytes;
-    if (buffer.storage == Storage::kResult) plan.result_bytes += buffer.bytes;
+    if (buffer.storage == Storage::kResult && !buffer.borrowed) plan.result_bytes += buffer.bytes;
     if (buffer.storage == Storage::kConstant) plan.constant_bytes += buffer.bytes;
   }
   const auto copy = [&](const std::vector<BufferCopy>& copies, int64_t step) {
@@ -126,8 +129,8 @@ std::vector<int64_t> MemoryPlan::LiveBytes() const {
 std::string MemoryPlan::ToString() const {
   const int64_t count = static_cast<int64_t>(steps.size());
   std::string text = absl::StrFormat(
-      "memory of %s: %d bytes\n  arguments %d, results %d (%d of them in the memory of arguments), arena %d; constants %d\n",
-      module, total_bytes(), argument_bytes, result_bytes, alias_bytes, arena_bytes, constant_bytes);
+      "memory of %s: %d bytes\n  arguments %d, results %d (%d of them in the memory of arguments), arena %d; constants %d; workspace %d\n",
+      module, total_bytes(), argument_bytes, result_bytes, alias_bytes, arena_bytes, constant_bytes, workspace_bytes);
   if (arena_bytes > 0) {
     absl::StrAppendFormat(&text, "\narena: %d bytes, of which at most %d are live: at step %d of %d, %s\n", arena_bytes,
                           peak_live_bytes, peak_step, count - 1, steps[peak_step]);
@@ -159,7 +162,9 @@ std::string MemoryPlan::ToString() const {
   list("at the peak:", is_at_peak, larger);
   list("place                     bytes  life                              holds",
        [](const PlannedBuffer* b) { return b->storage == Storage::kArena; }, earlier);
-  list("outside the arena:", [](const PlannedBuffer* b) { return b->storage != Storage::kArena; }, earlier);
+  list("in results that are not yet written:", [](const PlannedBuffer* b) { return b->borrowed; }, earlier);
+  list("outside the arena:",
+       [](const PlannedBuffer* b) { return b->storage != Storage::kArena && !b->borrowed; }, earlier);
   if (!copies.empty()) text += "\ncopies\n";
   for (size_t i = 0; i < copies.size() && i < kListedBuffers; ++i) {
     absl::StrAppendFormat(&text, "  %12d bytes before %s: %s to %s\n", copies[i].bytes, steps[copies[i].step],

@@ -39,6 +39,7 @@ struct MemoryPlan {
   int64_t result_bytes = 0;
   int64_t alias_bytes = 0;  // of results that take over an argument's memory
   int64_t constant_bytes = 0;
+  int64_t workspace_bytes = 0;  // the most that a kernel works in, besides the arena
   int64_t arena_bytes = 0;
   // The most bytes of the arena that hold something at one step; what is left of the arena is lost between buffers.
   int64_t peak_live_bytes = 0;

@@ -94,6 +94,7 @@ llvm::Value* ComputationEmitter::BufferPointer(int number) {
       break;
     case Storage::kResult:
       pointer = element(function_->getArg(2), buffer.number);
+      if (buffer.offset > 0) pointer = entry.CreateConstGEP1_64(entry.getInt8Ty(), pointer, buffer.offset);
       break;
     case Storage::kConstant: {
       const hlo::Literal* literal = buffers_.constants()[buffer.number];
@@ -105,6 +106,9 @@ llvm::Value* ComputationEmitter::BufferPointer(int number) {
       }
       break;
     }
+    case Storage::kWorkspace:
+      pointer = entry.CreateLoad(entry.getPtrTy(), function_->getArg(0));
+      break;
     case Storage::kArena:
       pointer = entry.CreateConstGEP1_64(entry.getInt8Ty(), function_->getArg(3), buffer.offset);
       break;

@@ -20,9 +20,11 @@
 #include "src/cpu/program_abi.h"
 #include "src/cpu/program_emitter.h"
 #include "src/cpu/run_profile.h"
+#include "src/cpu/workspace.h"
 #include "src/hlo/builder.h"
 #include "src/hlo/module.h"
 #include "src/passes/pipeline.h"
+#include "src/passes/rematerialization.h"
 #include "src/passes/schedule.h"
 
 namespace kiln::cpu {
@@ -85,7 +87,9 @@ class NativeExecutable : public Executable {
         observer.AfterPass(pass, module, changed);
       };
     }
-    KILN_RETURN_IF_ERROR(passes::RunPipeline(module_.get(), passes::CpuPipeline(), pipeline_options,
+    passes::PassList list = passes::CpuPipeline();
+    if (options_.memory_limit > 0) list.push_back(std::make_unique<passes::Rematerialization>(options_.memory_limit));
+    KILN_RETURN_IF_ERROR(passes::RunPipeline(module_.get(), list, pipeline_options,
                                              &observer == &nobody ? nullptr : &timings));
     image_.statistics.passes_seconds = SecondsSince(start);
     observer.AfterPasses(*module_, timings);
@@ -158,7 +162,12 @@ class NativeExecutable : public Executable {
 
   absl::Status Run(absl::Span<const void* const> arguments, absl::Span<void* const> results, void* arena,
                    ThreadPool* pool, CustomCallRun* custom_calls) const override {
+    const Workspace workspace(image_.statistics.workspace_bytes > 0);
+    if (workspace.data() == nullptr && image_.statistics.workspace_bytes > 0) {
+      return ResourceExhausted("no memory for the workspace of a program");
+    }
     ProgramContext context;
+    context.workspace = workspace.data();
     context.pool = pool != nullptr && pool->threads() > 1 ? pool : nullptr;
     context.max_parallelism = image_.max_parallelism;
     context.custom_calls = custom_calls_.data();
@@ -300,7 +309,7 @@ class NativeExecutable : public Executable {
     ProgramEmitter& emitter = *probe;
     if (options_.profile) emitter.set_profiled(&profiled_);
     KILN_ASSIGN_OR_RETURN(std::unique_ptr<llvm::Module> code,
-                          EmitInto(&emitter, compiler, context, &image_.arena_bytes));
+                          EmitInto(&emitter, compiler, context, &image_.arena_bytes, &image_.statistics.workspace_bytes));
     for (const hlo::Literal* literal : emitter.table_constants()) {
       constants_.push_back(literal->bytes().data());
       constant_sizes_.push_back(literal->bytes().size());
@@ -336,10 +345,12 @@ class NativeExecutable : public Executable {
   }
 
   absl::StatusOr<std::unique_ptr<llvm::Module>> EmitInto(ProgramEmitter* emitter, const JitCompiler& compiler,
-                                                         llvm::LLVMContext* context, int64_t* arena_bytes) const {
+                                                         llvm::LLVMContext* context, int64_t* arena_bytes,
+                                                         int64_t* workspace_bytes = nullptr) const {
     KILN_ASSIGN_OR_RETURN(std::unique_ptr<analysis::BufferAssignment> buffers,
                           analysis::BufferAssignment::Run(*module_, emitter->Hooks()));
     *arena_bytes = buffers->arena_bytes();
+    if (workspace_bytes != nullptr) *workspace_bytes = buffers->workspace_bytes();
     auto code = std::make_unique<llvm::Module>(module_->name(), *context);
     compiler.PrepareModule(*code);
     KILN_RETURN_IF_ERROR(emitter->Emit(*buffers, code.get()));

@@ -37,6 +37,7 @@ struct CompileStatistics {
   int64_t kernel_count = 0;
   int64_t fused_instruction_count = 0;  // instructions that live inside a fusion
   int64_t generated_code_bytes = 0;
+  int64_t workspace_bytes = 0;  // that kernels work in, besides the arena: from a pool of the process
 };
 
 // The rows of passes::FormatTimings for all phases of a compilation.
@@ -55,6 +56,8 @@ struct CompileOptions {
   bool profile = false;
   // May be null.
   CompileObserver* observer = nullptr;
+  // Bytes that temporaries should stay below, if need be by computing values again; 0: no limit.
+  int64_t memory_limit = 0;
   // Null: every custom call that no pass expands is unknown.
   CustomCallResolver custom_calls;
 };

@@ -27,6 +27,7 @@ enum Field : uint32_t {
   kConstant = 13,
   kDonated = 14,
   kCustomCall = 15,
+  kWorkspaceBytes = 16,
 };
 
 // Far above what a program on one machine can use, and far below where sums overflow.
@@ -136,6 +137,9 @@ absl::Status ReadInto(absl::string_view bytes, ReadImage* read, std::string* cpu
       case kCodeBytes:
         image.statistics.generated_code_bytes = reader.Int64();
         break;
+      case kWorkspaceBytes:
+        image.statistics.workspace_bytes = reader.Int64();
+        break;
       case kObject:
         read->object = reader.Bytes();
         break;
@@ -167,6 +171,7 @@ std::string WriteImage(const ExecutableImage& image, absl::string_view object,
   out.Int64(kKernels, image.statistics.kernel_count);
   out.Int64(kFusedInstructions, image.statistics.fused_instruction_count);
   out.Int64(kCodeBytes, image.statistics.generated_code_bytes);
+  out.Int64(kWorkspaceBytes, image.statistics.workspace_bytes);
   out.String(kObject, object);
   for (absl::string_view constant : constants) out.Element(kConstant, constant);
   return out.Take();

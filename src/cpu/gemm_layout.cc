@@ -104,9 +104,9 @@ PaddedRound CutPadding(const GemmProblem& problem, const GemmSpec& spec, int64_t
   round.row_bytes = inner * element_bytes;
   round.unit_rows = outermost.lhs_stride / inner;
   const int64_t overlap = std::max<int64_t>(CeilDivide(extent, inner) - round.unit_rows, 0);
-  const int64_t units = (max_bytes / round.row_bytes - overlap) / round.unit_rows;
+  const int64_t units = std::max<int64_t>((max_bytes / round.row_bytes - overlap) / round.unit_rows, 1);
   // Copying the overlap again must stay cheap.
-  if (units < 1 || units >= outermost.size || 4 * overlap > units * round.unit_rows) return round;
+  if (units >= outermost.size || 4 * overlap > units * round.unit_rows) return round;
   round.units = CeilDivide(outermost.size, CeilDivide(outermost.size, units));
   round.rows = std::min(all_rows, round.units * round.unit_rows + overlap);
   return round;

@@ -18,7 +18,7 @@ using Kind = GemmSchedule::Kind;
 constexpr int64_t kMaxBytes = int64_t{1} << 47;
 constexpr int64_t kPartialTileBytes = 32 << 10;  // of the stack, and of the first-level cache
 // Packed operands of a round: what stays near the cores, and little beside the operands.
-constexpr int64_t kPackedBytes = 2 << 20;
+constexpr int64_t kPackedBytes = 1 << 20;
 constexpr double kMinTaskWork = 256 << 10;       // multiply-adds: some ten microseconds
 constexpr double kMinChunkWork = 64 << 10;
 
@@ -179,7 +179,7 @@ void ChooseBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmAr
   const int64_t lhs_panel = schedule.pack_lhs ? std::max<int64_t>(rows * problem.k * element, 1) : 0;
   const int64_t rhs_panel = schedule.pack_rhs ? std::max<int64_t>(columns * all_steps * element, 1) : 0;
   const bool split_m = row_panels * lhs_panel > kPackedBytes, split_n = column_panels * rhs_panel > kPackedBytes;
-  if (split_m) row_panels = share(row_panels, std::max<int64_t>(kPackedBytes / lhs_panel, 16));
+  if (split_m) row_panels = share(row_panels, std::max<int64_t>(kPackedBytes / lhs_panel, 24));
   if (split_n) column_panels = share(column_panels, std::max<int64_t>(kPackedBytes / rhs_panel, 4));
   const int64_t padded_element = PaddedElementBytes(problem, arithmetic);
   const PaddedRound padded = CutPadding(problem, spec, padded_element, kPackedBytes);

@@ -16,8 +16,9 @@ namespace kiln::cpu {
 
 class RunProfile;
 
-// State of one run; generated code only passes it on.
+// State of one run; generated code passes it on.
 struct ProgramContext {
+  void* workspace = nullptr;  // the first member: generated code reads it
   ThreadPool* pool = nullptr;
   int max_parallelism = 0;  // 0: as many threads as the pool has
   const std::unique_ptr<CustomCall>* custom_calls = nullptr;  // of the program, by number

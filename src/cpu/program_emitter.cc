@@ -81,10 +81,19 @@ analysis::TargetHooks ProgramEmitter::Hooks() {
 
 bool ProgramEmitter::MayShare(const Instruction& instruction, int64_t leaf, int64_t operand) const {
   if (instruction.opcode() == Opcode::kCustomCall) return AliasedOperand(instruction, leaf) == operand;
+  const int output = static_cast<int>(instruction.operand_count() + leaf);
+  if (const auto found = products_.find(&instruction); found != products_.end()) {
+    // What the epilogue reads where it writes.
+    const MatrixProduct& product = *found->second;
+    return operand != product.lhs_operand && operand != product.rhs_operand &&
+           std::all_of(product.parts.begin(), product.parts.end(), [&](const MatrixProduct::Part& part) {
+             return part.epilogue != nullptr &&
+                    kernel::MayShareBuffer(*part.epilogue, {}, static_cast<int>(operand), output);
+           });
+  }
   const ScheduledKernel* scheduled = KernelOf(instruction);
   if (scheduled == nullptr) return false;
-  const int output = static_cast<int>(instruction.operand_count() + leaf);
-  return kernel::MayShareBuffer(scheduled->kernel, static_cast<int>(operand), output);
+  return kernel::MayShareBuffer(scheduled->kernel, scheduled->schedules, static_cast<int>(operand), output);
 }
 
 absl::Status ProgramEmitter::Prepare() {

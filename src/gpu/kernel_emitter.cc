@@ -107,7 +107,7 @@ bool IsAlone(const Kernel& kernel, int parameter) {
     const int number = static_cast<int>(other);
     const int input = is_output ? number : parameter;
     const int output = is_output ? parameter : number;
-    if (is_read(input) && kernel::MayShareBuffer(kernel, input, output)) return false;
+    if (is_read(input) && kernel::MayShareBuffer(kernel, {}, input, output)) return false;
   }
   return true;
 }

@@ -1,20 +1,85 @@
 #include "src/kernel/buffer_sharing.h"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
+#include <vector>
 
 namespace kiln::kernel {
+namespace {
 
-bool MayShareBuffer(const Kernel& kernel, int input, int output) {
-  auto reads_input = [&](const Op& op) { return op.kind == OpKind::kLoad && op.parameter == input; };
-  if (std::none_of(kernel.ops.begin(), kernel.ops.end(), reads_input)) return true;
+// The loops of a sum of loops: (coefficient, extent), those of `inside` apart. False for other sums.
+bool SplitTerms(const Kernel& kernel, const IndexExpr& offset, uint64_t inside,
+                std::vector<std::pair<int64_t, int>>* outer, std::vector<std::pair<int64_t, int64_t>>* inner) {
+  for (const auto& [number, coefficient] : offset.terms) {
+    const IndexTerms::Term& term = kernel.terms.term(number);
+    if (term.kind != IndexTerms::Kind::kLoop) return false;
+    if (inside >> term.id & 1) {
+      inner->emplace_back(coefficient, kernel.loops[term.id].extent);
+    } else {
+      outer->emplace_back(coefficient, term.id);
+    }
+  }
+  std::sort(outer->begin(), outer->end());
+  std::sort(inner->begin(), inner->end());
+  return true;
+}
+
+// Whether the reduce reads, for each row, just the elements that the store writes for it, and does so before.
+bool ReadsOwnRow(const Kernel& kernel, const NestSchedule& schedule, const Reduce& reduce, const Op& load,
+                 const Store& store) {
+  uint64_t rows = 0, reduced = 0, columns = 0;
+  for (int loop : schedule.order) {
+    const uint64_t bit = uint64_t{1} << loop;
+    (reduce.outer_loops & bit ? rows : columns) |= bit;
+  }
+  for (int loop : reduce.loops) reduced |= uint64_t{1} << loop;
+  // The loops over rows come first, and no two tasks share a row.
+  const int row_loops = std::popcount(rows);
+  for (int i = 0; i < row_loops; ++i) {
+    if ((rows >> schedule.order[i] & 1) == 0) return false;
+  }
+  if (schedule.task_loops > row_loops || schedule.over_groups || schedule.tile.store_loop >= 0) return false;
+  if (load.offset.constant != store.offset.constant || (load.loops & ~(rows | reduced)) != 0) return false;
+  std::vector<std::pair<int64_t, int>> load_rows, store_rows;
+  std::vector<std::pair<int64_t, int64_t>> load_inside, store_inside;
+  return SplitTerms(kernel, load.offset, reduced, &load_rows, &load_inside) &&
+         SplitTerms(kernel, store.offset, columns, &store_rows, &store_inside) && load_rows == store_rows &&
+         load_inside == store_inside;
+}
+
+}  // namespace
+
+bool MayShareBuffer(const Kernel& kernel, absl::Span<const NestSchedule> schedules, int input, int output) {
+  auto reads_input = [&](ValueId value) {
+    return kernel.ops[value].kind == OpKind::kLoad && kernel.ops[value].parameter == input;
+  };
+  size_t reads = 0;
+  for (size_t value = 0; value < kernel.ops.size(); ++value) reads += reads_input(static_cast<ValueId>(value)) ? 1 : 0;
+  if (reads == 0) return true;
   if (kernel.nests.size() != 1) return false;
   const Store* store = nullptr;
   for (const Store& candidate : kernel.stores) {
     if (candidate.parameter == output) store = &candidate;
   }
   if (store == nullptr || kernel.parameters[input].type != kernel.parameters[output].type) return false;
-  return std::all_of(kernel.ops.begin(), kernel.ops.end(),
-                     [&](const Op& op) { return !reads_input(op) || op.offset == store->offset; });
+  size_t harmless = 0;
+  for (size_t value = 0; value < kernel.ops.size(); ++value) {
+    harmless += reads_input(static_cast<ValueId>(value)) && kernel.ops[value].offset == store->offset ? 1 : 0;
+  }
+  if (schedules.size() == 1 && kernel.parameters[input].element_count() == kernel.parameters[output].element_count()) {
+    for (const Block::Statement& statement : kernel.nests[0].body.statements) {
+      if (statement.kind != Block::Kind::kReduce) continue;
+      const Reduce& reduce = kernel.reduces[statement.index];
+      for (const Block::Statement& inside : reduce.block->statements) {
+        if (inside.kind != Block::Kind::kOp || !reads_input(inside.index)) continue;
+        const Op& load = kernel.ops[inside.index];
+        if (load.offset == store->offset || !ReadsOwnRow(kernel, schedules[0], reduce, load, *store)) continue;
+        ++harmless;
+      }
+    }
+  }
+  return harmless == reads;
 }
 
 }  // namespace kiln::kernel

@@ -2,6 +2,7 @@
 
 #include "src/passes/approx_top_k_expander.h"
 #include "src/passes/batch_norm_expander.h"
+#include "src/passes/broadcast_sinking.h"
 #include "src/passes/call_inliner.h"
 #include "src/passes/cholesky_expander.h"
 #include "src/passes/constant_folding.h"
@@ -18,6 +19,7 @@
 #include "src/passes/opt_barrier_remover.h"
 #include "src/passes/qr_expander.h"
 #include "src/passes/reduce_window_to_scan.h"
+#include "src/passes/rematerialization.h"
 #include "src/passes/rng_bit_generator_expander.h"
 #include "src/passes/rng_expander.h"
 #include "src/passes/row_fusion.h"
@@ -66,7 +68,7 @@ PassList PassesFor(Target target) {
   list.push_back(Simplification("dot-simplification"));
   Append(&list, ListOf<TransposeFolding, OptBarrierRemover>());
   list.push_back(Simplification("final-simplification"));
-  Append(&list, ListOf<FlattenCallGraph, RowFusion, Fusion, Schedule>());
+  Append(&list, ListOf<FlattenCallGraph, RowFusion, Fusion, BroadcastSinking, Schedule>());
   return list;
 }
 
@@ -106,7 +108,9 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<FlattenCallGraph>,
     Make<RowFusion>,
     Make<Fusion>,
+    Make<BroadcastSinking>,
     Make<Schedule>,
+    Make<Rematerialization>,
 };
 
 }  // namespace

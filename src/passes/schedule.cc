@@ -27,28 +27,48 @@ bool UpdatesInPlace(const Instruction& instruction, int64_t* index) {
   return true;
 }
 
-// Bytes that an instruction's own result takes; views of other results take none.
-int64_t ResultBytes(const Instruction& instruction) {
-  int64_t index = 0;
-  switch (instruction.opcode()) {
-    case Opcode::kParameter:
-    case Opcode::kConstant:
+// Another name of values that are there.
+bool IsView(Opcode opcode) {
+  switch (opcode) {
     case Opcode::kTuple:
     case Opcode::kGetTupleElement:
     case Opcode::kReshape:
     case Opcode::kBitcast:
-    case Opcode::kWhile:
+    case Opcode::kCopy:
     case Opcode::kOptBarrier:
-      return 0;
+    case Opcode::kAddDependency:
+      return true;
     default:
-      return UpdatesInPlace(instruction, &index) ? 0 : instruction.shape().byte_count();
+      return false;
   }
 }
+
+// Bytes that an instruction's own result takes.
+int64_t ResultBytes(const Instruction& instruction) {
+  int64_t index = 0;
+  if (IsView(instruction.opcode()) || instruction.IsParameter() || instruction.IsConstant() ||
+      instruction.opcode() == Opcode::kWhile || UpdatesInPlace(instruction, &index)) {
+    return 0;
+  }
+  return instruction.shape().byte_count();
+}
+
+// May write its result over an operand of the same size that nobody reads later.
+bool TakesOver(const Instruction& instruction) {
+  if (instruction.opcode() == Opcode::kFusion) {
+    const hlo::FusionKind kind = instruction.Get<hlo::FusionAttributes>().kind;
+    return kind == hlo::FusionKind::kLoop || kind == hlo::FusionKind::kInput;
+  }
+  return hlo::IsElementwise(instruction.opcode());
+}
+
+// The most bytes of temporaries in computations that were scheduled before.
+using Peaks = absl::flat_hash_map<const Computation*, int64_t>;
 
 // One computation as a graph of numbers: positions in its post order.
 class Graph {
  public:
-  Graph(const Computation& computation, bool is_loop_body) : order_(computation.PostOrder()) {
+  Graph(const Computation& computation, bool is_loop_body, const Peaks& peaks) : order_(computation.PostOrder()) {
     const size_t n = order_.size();
     Numbers number;
     number.reserve(n);
@@ -56,11 +76,27 @@ class Graph {
     before_.resize(n);
     after_.resize(n);
     bytes_.resize(n);
+    inside_.resize(n);
+    reads_.resize(n);
+    readers_.resize(n);
+    std::vector<std::vector<int>> sources(n);  // of views: the values that they name
     for (size_t i = 0; i < n; ++i) {
       bytes_[i] = ResultBytes(*order_[i]);
+      for (const Computation* callee : order_[i]->called_computations()) {
+        const auto peak = peaks.find(callee);
+        if (peak != peaks.end()) inside_[i] = std::max(inside_[i], peak->second);
+      }
+      std::vector<int>& named = IsView(order_[i]->opcode()) ? sources[i] : reads_[i];
+      for (const Instruction* operand : order_[i]->operands()) {
+        const int o = number.at(operand);
+        if (IsView(operand->opcode())) {
+          named.insert(named.end(), sources[o].begin(), sources[o].end());
+        } else {
+          named.push_back(o);
+        }
+      }
       auto add = [&](const Instruction* instruction) { before_[i].push_back(number.at(instruction)); };
       for (const Instruction* operand : order_[i]->operands()) add(operand);
-      reads_.push_back(before_[i]);
       for (const Instruction* control : order_[i]->control_predecessors()) add(control);
     }
     for (size_t i = 0; i < n; ++i) {
@@ -69,6 +105,7 @@ class Graph {
         edges->erase(std::unique(edges->begin(), edges->end()), edges->end());
       }
       for (int b : before_[i]) after_[b].push_back(static_cast<int>(i));
+      for (int r : reads_[i]) readers_[r].push_back(static_cast<int>(i));
     }
     root_ = number.at(computation.root());
     for (size_t i = 0; i < n; ++i) {
@@ -78,7 +115,11 @@ class Graph {
     if (is_loop_body) NextStateLast(computation, number);
   }
 
-  std::vector<int> DepthFirst() const {
+  // Depth first from the root, operands in their order, or those first that need most memory to compute beside what
+  // they leave.
+  std::vector<int> DepthFirst(bool by_need) const {
+    const std::vector<std::vector<int>> by_order = by_need ? ByNeed() : std::vector<std::vector<int>>();
+    const std::vector<std::vector<int>>& edges = by_need ? by_order : before_;
     std::vector<int> result;
     std::vector<bool> visited(order_.size(), false);
     std::vector<std::pair<int, size_t>> stack;
@@ -88,12 +129,12 @@ class Graph {
       stack.push_back({start, 0});
       while (!stack.empty()) {
         auto& [node, next] = stack.back();
-        if (next == before_[node].size()) {
+        if (next == edges[node].size()) {
           result.push_back(node);
           stack.pop_back();
           continue;
         }
-        const int operand = before_[node][next++];
+        const int operand = edges[node][next++];
         if (visited[operand]) continue;
         visited[operand] = true;
         stack.push_back({operand, 0});
@@ -139,7 +180,7 @@ class Graph {
       result.push_back(node);
       for (int operand : reads_[node]) {
         if (--unread[operand] != 1) continue;
-        for (int reader : after_[operand]) {
+        for (int reader : readers_[operand]) {
           if (!done[reader] && waiting[reader] == 0) push(reader);
         }
       }
@@ -158,12 +199,27 @@ class Graph {
     int64_t live = 0, peak = 0;
     for (int node : order) {
       live += bytes_[node];
-      peak = std::max(peak, live);
+      int64_t taken_over = 0;
+      int64_t freed = 0;
       for (int operand : reads_[node]) {
-        if (--unread[operand] == 0) live -= bytes_[operand];
+        if (--unread[operand] > 0) continue;
+        freed += bytes_[operand];
+        if (bytes_[operand] == bytes_[node] && TakesOver(*order_[node])) taken_over = bytes_[operand];
       }
+      peak = std::max(peak, live - taken_over + inside_[node]);
+      live -= freed;
     }
     return peak;
+  }
+
+  // The order that the computation had, where it keeps all edges, otherwise nothing.
+  std::vector<int> AsItWas() const {
+    std::vector<int> result(order_.size());
+    for (size_t i = 0; i < order_.size(); ++i) {
+      result[i] = static_cast<int>(i);
+      if (std::any_of(before_[i].begin(), before_[i].end(), [&](int b) { return b > static_cast<int>(i); })) return {};
+    }
+    return result;
   }
 
   std::vector<Instruction*> Instructions(const std::vector<int>& order) const {
@@ -175,6 +231,23 @@ class Graph {
 
  private:
   using Numbers = absl::flat_hash_map<const Instruction*, int>;
+
+  // Operands by the rule of Sethi and Ullman: what needs more than it leaves comes first.
+  std::vector<std::vector<int>> ByNeed() const {
+    std::vector<std::vector<int>> edges = before_;
+    std::vector<int64_t> need(order_.size(), 0);
+    for (size_t i = 0; i < order_.size(); ++i) {
+      std::stable_sort(edges[i].begin(), edges[i].end(),
+                       [&](int a, int b) { return need[a] - bytes_[a] > need[b] - bytes_[b]; });
+      int64_t held = 0;
+      for (int operand : edges[i]) {
+        need[i] = std::max(need[i], held + need[operand]);
+        held += bytes_[operand];
+      }
+      need[i] = std::max(need[i], held + bytes_[i] + inside_[i]);
+    }
+    return edges;
+  }
 
   // Lets every reader of `value` run before `writer`, which takes its memory over, unless the reader needs the writer.
   void ReadersFirst(const Instruction& value, int writer, const Numbers& number) {
@@ -215,8 +288,10 @@ class Graph {
   std::vector<Instruction*> order_;
   int64_t search_budget_ = 1 << 20;
   std::vector<std::vector<int>> before_, after_;  // all edges
-  std::vector<std::vector<int>> reads_;           // operands alone
+  std::vector<std::vector<int>> reads_;           // values that are read, through views; views themselves read none
+  std::vector<std::vector<int>> readers_;
   std::vector<int64_t> bytes_;
+  std::vector<int64_t> inside_;  // temporaries of what an instruction calls
   int root_ = 0;
 };
 
@@ -224,17 +299,26 @@ class Graph {
 
 absl::StatusOr<bool> Schedule::Run(hlo::Module* module) {
   absl::flat_hash_set<const Computation*> bodies;
+  Peaks peaks;
   for (const Computation* computation : module->PostOrder()) {
     for (const Instruction* instruction : computation->instructions()) {
       if (instruction->opcode() == Opcode::kWhile) bodies.insert(instruction->called_computation(0));
     }
   }
   for (Computation* computation : module->PostOrder()) {
-    const Graph graph(*computation, bodies.contains(computation));
-    const std::vector<int> depth_first = graph.DepthFirst(), greedy = graph.Greedy();
-    if (depth_first.size() != greedy.size()) return absl::InternalError("the schedule lost instructions");
-    const bool better = graph.PeakBytes(greedy) < graph.PeakBytes(depth_first);
-    computation->SetOrder(graph.Instructions(better ? greedy : depth_first));
+    const Graph graph(*computation, bodies.contains(computation), peaks);
+    std::vector<int> best;
+    int64_t& peak = peaks[computation];
+    for (std::vector<int> order :
+         {graph.DepthFirst(/*by_need=*/false), graph.DepthFirst(/*by_need=*/true), graph.Greedy(), graph.AsItWas()}) {
+      if (order.size() != static_cast<size_t>(computation->instruction_count())) continue;
+      const int64_t bytes = graph.PeakBytes(order);
+      if (!best.empty() && bytes >= peak) continue;
+      peak = bytes;
+      best = std::move(order);
+    }
+    if (best.empty()) return absl::InternalError("the schedule lost instructions");
+    computation->SetOrder(graph.Instructions(best));
   }
   module->set_is_scheduled(true);
   return true;

@@ -14,6 +14,7 @@
 #include "src/inspect/html_page.h"
 #include "src/inspect/recorder.h"
 #include "src/passes/pipeline.h"
+#include "src/passes/rematerialization.h"
 #include "src/tools/commands.h"
 #include "src/tools/program_file.h"
 
@@ -27,6 +28,7 @@ struct OptOptions {
   std::string stage = "hlo";
   std::vector<std::string> print_after;
   std::vector<std::string> disabled;
+  int64_t memory_limit = 0;
   bool time_passes = false;
   bool verify = false;
   bool metadata = false;
@@ -42,12 +44,19 @@ absl::Status UnknownPass(absl::string_view where, absl::string_view name) {
 
 absl::StatusOr<passes::PassList> ChoosePasses(const OptOptions& options) {
   passes::PassList list;
-  if (options.target == "cpu") return passes::CpuPipeline();
+  if (options.target == "cpu") {
+    list = passes::CpuPipeline();
+    if (options.memory_limit > 0) list.push_back(std::make_unique<passes::Rematerialization>(options.memory_limit));
+    return list;
+  }
   if (options.target == "gpu") return passes::GpuPipeline();
   for (const std::string& name : options.passes) {
     std::unique_ptr<passes::Pass> pass = passes::CreatePass(name);
     if (pass == nullptr) {
       return UnknownPass("", name);
+    }
+    if (auto* limited = dynamic_cast<passes::Rematerialization*>(pass.get())) {
+      limited->set_limit_bytes(options.memory_limit);
     }
     list.push_back(std::move(pass));
   }
@@ -97,6 +106,7 @@ absl::Status Compile(std::unique_ptr<hlo::Module> module, const OptOptions& opti
   compile_options.disabled_passes = options.disabled;
   compile_options.verify_each_pass |= options.verify;
   compile_options.observer = printer;
+  compile_options.memory_limit = options.memory_limit;
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<cpu::Executable> executable,
                         cpu::Executable::Compile(std::move(module), compile_options));
   if (options.time_passes) std::fputs(cpu::FormatPhases(executable->statistics()).c_str(), stderr);
@@ -169,6 +179,10 @@ void AddOptCommand(CLI::App* app, int* exit_code) {
   command->add_option("--print-after", options->print_after, "Print the module after these passes too, or after 'all'")
       ->delimiter(',');
   command->add_option("--disable-passes", options->disabled, "Passes of the pipeline to leave out")->delimiter(',');
+  command
+      ->add_option("--memory-limit", options->memory_limit,
+                   "Bytes of temporaries above which values are computed again instead of kept (rematerialization)")
+      ->check(CLI::NonNegativeNumber);
   command->add_flag("--time-passes", options->time_passes,
                     "Print to standard error how long each pass took, and with --target=cpu the rest of the compiler");
   command->add_flag("--verify-each", options->verify, "Verify the module after each pass that changes it");

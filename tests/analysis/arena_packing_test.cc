@@ -47,5 +47,37 @@ TEST(ArenaPackingTest, ReusesMemoryOfTheDead) {
   EXPECT_EQ(PackArena(&ranges), 640);
 }
 
+TEST(ArenaPackingTest, UsesFreeSpacesWhileTheyAreFree) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 200; ++round) {
+    const std::vector<FreeSpace> spaces = {{5000, static_cast<int64_t>(random() % 40)}, {900, 20}};
+    std::vector<LiveRange> ranges(random() % 40 + 1);
+    for (LiveRange& range : ranges) {
+      range.bytes = static_cast<int64_t>(random() % 2000 + 1);
+      range.first = static_cast<int64_t>(random() % 40);
+      range.last = range.first + static_cast<int64_t>(random() % 10);
+    }
+    const int64_t bytes = PackArena(&ranges, spaces);
+    for (size_t i = 0; i < ranges.size(); ++i) {
+      const LiveRange& a = ranges[i];
+      EXPECT_LE(a.offset + a.bytes, a.space < 0 ? bytes : spaces[a.space].bytes);
+      if (a.space >= 0) EXPECT_LT(a.last, spaces[a.space].until);
+      for (size_t j = 0; j < i; ++j) {
+        const LiveRange& b = ranges[j];
+        if (a.space != b.space || a.last < b.first || b.last < a.first) continue;
+        EXPECT_TRUE(a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset) << "round " << round;
+      }
+    }
+  }
+}
+
+TEST(ArenaPackingTest, ManyShortRangesArePackedFast) {
+  std::vector<LiveRange> ranges(200000);
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    ranges[i] = {static_cast<int64_t>(64 + i % 1000), static_cast<int64_t>(i), static_cast<int64_t>(i + 3)};
+  }
+  EXPECT_LE(PackArena(&ranges), 4 * 2048);
+}
+
 }  // namespace
 }  // namespace kiln::analysis

@@ -59,3 +59,26 @@ def allow_persistent_cache() -> None:
         except jax.errors.JaxRuntimeError as error:
             if "calls back into this process" not in str(error):
                 raise
+
+
+@hook
+def count_costs_of_lowered_programs() -> None:
+    """Lowered.cost_analysis counts over the program as it was written, which needs jaxlib alone, and any client of its own."""
+    import functools
+
+    from jax._src import xla_bridge
+    from jax._src.interpreters import pxla
+    from jax._src.lib import _jax, xla_client
+
+    @functools.cache
+    def host_client():
+        try:
+            return xla_bridge.local_devices(backend="cpu")[0].client
+        except RuntimeError:
+            return xla_client.make_cpu_client()
+
+    @wrap(pxla.MeshComputation, "cost_analysis")
+    def cost_analysis(original, self):
+        if self.compile_args["backend"].platform != PLATFORM:
+            return original(self)
+        return _jax.hlo_module_cost_analysis(host_client(), self.hlo().as_hlo_module())

@@ -1,0 +1,143 @@
+#include "src/passes/broadcast_sinking.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "src/analysis/fusion_model.h"
+
+namespace kiln::passes {
+namespace {
+
+using hlo::Computation;
+using hlo::Instruction;
+using hlo::Opcode;
+
+// Smaller arrays are not worth another parameter, which those made from nothing do not need.
+constexpr int64_t kMinBytes = 16 << 10;
+// Operands are at most this part of the result.
+constexpr int64_t kMinGrowth = 8;
+constexpr int64_t kMaxProducerOps = 12;
+constexpr int64_t kMaxUserOps = 120;
+constexpr int64_t kMaxParameters = 40;
+
+bool IsElementFusion(const Instruction& instruction) {
+  if (instruction.opcode() != Opcode::kFusion) return false;
+  const hlo::FusionKind kind = instruction.Get<hlo::FusionAttributes>().kind;
+  if (kind != hlo::FusionKind::kLoop && kind != hlo::FusionKind::kInput) return false;
+  const std::vector<Instruction*> body = instruction.called_computation()->instructions();
+  return std::none_of(body.begin(), body.end(), [](const Instruction* inner) {
+    return analysis::IsContraction(*inner) || inner->opcode() == Opcode::kDynamicUpdateSlice ||
+           inner->opcode() == Opcode::kScatter;
+  });
+}
+
+bool IsMadeFromLittle(const Instruction& producer) {
+  if (!producer.shape().IsArray() || producer.IsRoot() || producer.users().empty() ||
+      !producer.control_predecessors().empty()) {
+    return false;
+  }
+  const int64_t bytes = producer.shape().byte_count();
+  int64_t operands = 0;
+  for (const Instruction* operand : producer.operands()) operands += operand->shape().byte_count();
+  if (operands > 0 && (bytes < kMinBytes || operands > bytes / kMinGrowth)) return false;
+  if (producer.opcode() == Opcode::kBroadcast) return true;
+  if (producer.opcode() != Opcode::kFusion || producer.Get<hlo::FusionAttributes>().kind != hlo::FusionKind::kLoop) {
+    return false;
+  }
+  const Computation& body = *producer.called_computation();
+  if (body.instruction_count() - body.parameter_count() > kMaxProducerOps) return false;
+  const std::vector<Instruction*> inside = body.instructions();
+  return std::all_of(inside.begin(), inside.end(), [](const Instruction* inner) {
+    return inner->IsParameter() || inner->IsConstant() ||
+           (analysis::IsLoopProducer(*inner) && analysis::CostOf(*inner) != analysis::EvaluationCost::kExpensive);
+  });
+}
+
+bool MayTake(const Instruction& user, const Instruction& producer) {
+  return IsElementFusion(user) && user.called_computation()->instruction_count() <= kMaxUserOps &&
+         user.operand_count() + producer.operand_count() <= kMaxParameters;
+}
+
+// Puts what makes `producer` in the place of its parameter of `user`.
+void Sink(const Instruction& producer, Instruction* user) {
+  Computation* body = user->called_computation();
+  std::vector<Instruction*> operands(user->operands().begin(), user->operands().end());
+  const auto parameter_for = [&](Instruction* operand) {
+    const auto it = std::find(operands.begin(), operands.end(), operand);
+    if (it != operands.end()) return body->parameter(it - operands.begin());
+    operands.push_back(operand);
+    return body->AddParameter(body->parameter_count(), operand->shape());
+  };
+  Instruction* value = nullptr;
+  if (producer.opcode() == Opcode::kFusion) {
+    absl::flat_hash_map<const Instruction*, Instruction*> copies;
+    for (const Instruction* inner : producer.called_computation()->PostOrder()) {
+      if (inner->IsParameter()) {
+        copies[inner] = parameter_for(producer.operand(inner->parameter_number()));
+        continue;
+      }
+      std::vector<Instruction*> inputs;
+      for (const Instruction* input : inner->operands()) inputs.push_back(copies.at(input));
+      copies[inner] = body->AddClone(*inner, std::move(inputs));
+    }
+    value = copies.at(producer.called_computation()->root());
+  } else {
+    std::vector<Instruction*> inputs;
+    for (Instruction* operand : producer.operands()) {
+      const bool is_scalar_constant = operand->IsConstant() && operand->shape().element_count() == 1;
+      inputs.push_back(is_scalar_constant ? body->AddClone(*operand, {}) : parameter_for(operand));
+    }
+    value = body->AddClone(producer, std::move(inputs));
+  }
+  // The parameter goes, from the back in case there are several of it.
+  for (size_t i = operands.size(); i-- > 0;) {
+    if (operands[i] != &producer) continue;
+    body->parameter(static_cast<int64_t>(i))->ReplaceAllUsesWith(value);
+    body->RemoveParameter(static_cast<int64_t>(i));
+    operands.erase(operands.begin() + static_cast<int64_t>(i));
+  }
+  body->SetOrder(body->PostOrder());
+  user->ReplaceAllOperands(std::move(operands));
+}
+
+}  // namespace
+
+absl::StatusOr<bool> BroadcastSinking::Run(hlo::Module* module) {
+  absl::flat_hash_set<const Computation*> fused;
+  absl::flat_hash_map<const Computation*, int> calls;
+  for (const Computation* computation : module->PostOrder()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (!hlo::HasScalarComputation(instruction->opcode()) && instruction->opcode() != Opcode::kFusion) continue;
+      for (const Computation* callee : instruction->called_computations()) {
+        fused.insert(callee);
+        ++calls[callee];
+      }
+    }
+  }
+  bool changed = false;
+  for (Computation* computation : module->PostOrder()) {
+    if (fused.contains(computation)) continue;
+    // Backwards, so that a chain of them goes in as a whole.
+    std::vector<Instruction*> order = computation->PostOrder();
+    for (auto it = order.rbegin(); it != order.rend(); ++it) {
+      Instruction* producer = *it;
+      if (!IsMadeFromLittle(*producer)) continue;
+      const std::vector<Instruction*> users(producer->users().begin(), producer->users().end());
+      if (!std::all_of(users.begin(), users.end(), [&](const Instruction* user) {
+            return MayTake(*user, *producer) && calls[user->called_computation()] == 1;
+          })) {
+        continue;
+      }
+      for (Instruction* user : users) Sink(*producer, user);
+      changed = true;
+    }
+    if (changed) computation->RemoveDeadInstructions();
+  }
+  if (changed) module->RemoveUnusedComputations();
+  return changed;
+}
+
+}  // namespace kiln::passes

@@ -1,0 +1,20 @@
+// broadcast-sinking: computes large arrays that are made from little in the fusions that read them.
+#ifndef KILN_PASSES_BROADCAST_SINKING_H_
+#define KILN_PASSES_BROADCAST_SINKING_H_
+
+#include "src/passes/pass.h"
+
+namespace kiln::passes {
+
+// Runs behind fusion. A broadcast, or a loop fusion of cheap ops whose operands together are a small part of its result
+// (masks, positions, statistics of rows), that only fusions of elements read goes into each of them: its memory, which
+// may be held from the first layer to the last, and the traffic are saved.
+class BroadcastSinking : public Pass {
+ public:
+  absl::string_view name() const override { return "broadcast-sinking"; }
+  absl::StatusOr<bool> Run(hlo::Module* module) override;
+};
+
+}  // namespace kiln::passes
+
+#endif  // KILN_PASSES_BROADCAST_SINKING_H_

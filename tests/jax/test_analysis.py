@@ -1,0 +1,131 @@
+"""compiled.cost_analysis() and compiled.memory_analysis(): against counts by hand, and beside XLA:CPU."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import lax
+
+
+def shape(*dimensions, dtype=jnp.float32, device=None):
+    return jax.ShapeDtypeStruct(dimensions, dtype, sharding=jax.sharding.SingleDeviceSharding(device) if device else None)
+
+
+def compiled(function, device, *shapes, **options):
+    return jax.jit(function, **options).lower(*(shape(*s.shape, dtype=s.dtype, device=device) for s in shapes)).compile()
+
+
+def convolution(x, w, padding="SAME", stride=1):
+    return lax.conv_general_dilated(x, w, (stride, stride), padding)
+
+
+SQUARE = shape(16, 16)
+IMAGE, FILTER = shape(2, 3, 9, 9), shape(5, 3, 3, 3)
+COSTS = {
+    "dot": (lambda a, b: a @ b, (shape(8, 16), shape(16, 32)), 2 * 8 * 16 * 32, 0),
+    "batched dot": (lambda a, b: a @ b, (shape(3, 8, 16), shape(3, 16, 32)), 2 * 3 * 8 * 16 * 32, 0),
+    "dot, bias, relu": (lambda a, b, c: jax.nn.relu(a @ b + c), (shape(8, 16), shape(16, 32), shape(32)), 8192 + 512, 0),
+    "convolution": (convolution, (IMAGE, FILTER), 2 * 2 * 5 * 3 * 25 * 25, 0),
+    "strided": (functools.partial(convolution, padding="VALID", stride=2), (IMAGE, FILTER), 2 * 2 * 5 * 3 * 9 * 16, 0),
+    "reduce": (lambda a: a.sum(1), (shape(8, 16),), 8 * 15, 0),
+    "window": (lambda a: lax.reduce_window(a, -jnp.inf, lax.max, (2, 2), (2, 2), "VALID"), (shape(8, 16),), 32 * 3, 0),
+    "elementwise": (lambda a, b: jnp.exp(a) * b + jnp.tanh(a) / b, (SQUARE, SQUARE), 3 * 256, 2 * 256),
+}
+
+
+@pytest.mark.parametrize("name", COSTS)
+def test_costs_are_counted(name, device, reference_device):
+    function, shapes, flops, transcendentals = COSTS[name]
+    cost = compiled(function, device, *shapes).cost_analysis()
+    reference = compiled(function, reference_device, *shapes).cost_analysis()
+    assert cost["flops"] == reference["flops"] == flops
+    assert cost.get("transcendentals", 0) == reference.get("transcendentals", 0) == transcendentals
+    assert cost["optimal_seconds"] > 0
+
+
+def test_bytes_of_operands_and_results(device):
+    cost = compiled(lambda a, b: a @ b, device, shape(8, 16), shape(16, 32)).cost_analysis()
+    assert cost["bytes accessed"] == 512 + 2048 + 1024
+    assert (cost["bytes accessed0{}"], cost["bytes accessed1{}"], cost["bytes accessedout{}"]) == (512, 2048, 1024)
+    assert cost["utilization0{}"] == cost["utilization1{}"] == 1
+    # Five rows of a table are read, not all of it; the update of one row touches that row.
+    rows = compiled(lambda x, i: x[i], device, shape(1000, 16), shape(5, dtype=jnp.int32)).cost_analysis()
+    assert rows["bytes accessed"] < 2000
+    update = compiled(lambda x, u, i: lax.dynamic_update_slice(x, u, (i, 0)), device, shape(1000, 16), shape(1, 16), shape(dtype=jnp.int32),
+                      donate_argnums=0).cost_analysis()
+    assert update["bytes accessed"] < 2000
+
+
+def test_loops_count_their_rounds(device):
+    def rounds(x):
+        return lax.fori_loop(0, 40, lambda i, y: jnp.sin(y) @ x, x)
+
+    cost = compiled(rounds, device, SQUARE).cost_analysis()
+    assert 40 * 2 * 16**3 <= cost["flops"] <= 40 * (2 * 16**3 + 4)
+    assert cost["transcendentals"] == 40 * 256
+
+
+def test_lowered_programs_have_costs(device):
+    with jax.default_device(device):
+        cost = jax.jit(lambda a, b: a @ b).lower(shape(8, 16), shape(16, 32)).cost_analysis()
+    assert cost["flops"] == 8192
+
+
+def mlp_loss(weights, x):
+    for w in weights:
+        x = jax.nn.gelu(x @ w)
+    return (x**2).mean()
+
+
+def mlp_step(weights, x):
+    return jax.tree.map(lambda w, g: w - 0.1 * g, weights, jax.grad(mlp_loss)(weights, x))
+
+
+def attention(q, k, v):
+    return jax.nn.softmax(q @ k.mT / 8.0) @ v
+
+
+def scan(x, w):
+    return lax.scan(lambda h, row: (jnp.tanh(h @ w + row), h), jnp.zeros(x.shape[1:]), x)
+
+
+def images(x, w, v):
+    return convolution(jax.nn.relu(convolution(x, w)), v)
+
+
+PROGRAMS = {
+    "training step": (lambda a, b, c, x: mlp_step((a, b, c), x), (shape(256, 512), shape(512, 512), shape(512, 256), shape(64, 256))),
+    "wide product": (lambda x, w: x @ w.T, (shape(64, 512), shape(8000, 512))),
+    "attention": (attention, (shape(4, 128, 64),) * 3),
+    "scan": (scan, (shape(50, 32, 64), shape(64, 64))),
+    "softmax and norm": (lambda x: jax.nn.standardize(jax.nn.softmax(x)), (shape(256, 512),)),
+    "masked attention": (lambda q, k, v: jax.nn.softmax(jnp.where(jnp.tri(128, dtype=bool), q @ k.mT, -1e9)) @ v, (shape(4, 128, 64),) * 3),
+    "images": (images, (shape(2, 16, 32, 32), shape(32, 16, 3, 3), shape(16, 32, 3, 3))),
+    "wide graph": (lambda x: sum(jnp.sin(x * i).sum(0) for i in range(40)), (shape(512, 256),)),
+    "cond": (lambda p, x: lax.cond(p, jnp.sin, lambda y: y @ y, x), (shape(dtype=jnp.bool_), shape(64, 64))),
+}
+
+
+def total(stats):
+    return stats.argument_size_in_bytes + stats.output_size_in_bytes - stats.alias_size_in_bytes + stats.temp_size_in_bytes
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_memory_is_no_more_than_on_xla(name, device, reference_device):
+    # XLA:CPU's own peak leaves temporaries out, so that the sum is compared.
+    function, shapes = PROGRAMS[name]
+    stats = compiled(function, device, *shapes).memory_analysis()
+    reference = compiled(function, reference_device, *shapes).memory_analysis()
+    assert stats.argument_size_in_bytes == reference.argument_size_in_bytes
+    assert 0 <= reference.output_size_in_bytes - stats.output_size_in_bytes <= 8 * 32  # XLA's table of a tuple's elements
+    assert stats.peak_memory_in_bytes == total(stats)
+    assert total(stats) <= total(reference)
+
+
+def test_donated_memory_is_counted_once(device):
+    stats = compiled(lambda a: a + 1, device, SQUARE, donate_argnums=0).memory_analysis()
+    assert stats.alias_size_in_bytes == 1024
+    assert stats.temp_size_in_bytes == 0
+    assert stats.peak_memory_in_bytes == 1024
+    assert stats.generated_code_size_in_bytes > 0
