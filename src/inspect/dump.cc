@@ -1,15 +1,13 @@
 #include "src/inspect/dump.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <optional>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -190,7 +188,8 @@ class Dumper : public cpu::CompileObserver {
 
   static std::string BufferAssignmentText(const analysis::MemoryPlan& plan) {
     std::string text = "BufferAssignment:\n";
-    static constexpr const char* kStorage[] = {"parameter", "output", "constant", "arena at", "stack"};
+    static constexpr const char* kStorage[] = {"parameter", "output", "constant", "arena at", "workspace", "stack"};
+    static_assert(std::size(kStorage) == static_cast<size_t>(analysis::Storage::kStack) + 1);
     for (size_t i = 0; i < plan.buffers.size(); ++i) {
       const analysis::PlannedBuffer& buffer = plan.buffers[i];
       const bool in_arena = buffer.storage == analysis::Storage::kArena;

@@ -1,6 +1,7 @@
 #include "src/inspect/html_page.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -29,8 +30,10 @@ void Text(OStream& out, const char* key, absl::string_view text) { out.attribute
 void WriteMemory(OStream& out, const cpu::Executable& executable) {
   const absl::StatusOr<analysis::MemoryPlan> plan = executable.PlannedMemory();
   if (!plan.ok()) return Text(out, "error", plan.status().message());
-  static constexpr const char* kStorage[] = {"argument", "result", "constant", "arena", "stack"};
+  static constexpr const char* kStorage[] = {"argument", "result", "constant", "arena", "workspace", "stack"};
+  static_assert(std::size(kStorage) == static_cast<size_t>(analysis::Storage::kStack) + 1);
   out.attribute("arena", plan->arena_bytes);
+  out.attribute("workspace", plan->workspace_bytes);
   out.attribute("peak", plan->peak_live_bytes);
   out.attribute("peakStep", plan->peak_step);
   out.attribute("arguments", plan->argument_bytes);

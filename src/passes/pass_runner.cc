@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_format.h"
@@ -11,7 +12,8 @@
 namespace kiln::passes {
 namespace {
 
-constexpr absl::string_view kSchedulePass = "schedule";
+// These leave the instructions in order.
+constexpr absl::string_view kSchedulingPasses[] = {"schedule", "rematerialization"};
 
 int64_t CountInstructions(const hlo::Module& module) {
   int64_t count = 0;
@@ -54,7 +56,8 @@ class Runner {
       timing.instruction_delta += CountInstructions(*module_) - before;
     }
     // Rewriting gives up an order that the module came with; the last pass of a pipeline makes a new one.
-    if (*result && pass->name() != kSchedulePass) module_->set_is_scheduled(false);
+    const bool schedules = absl::c_linear_search(kSchedulingPasses, pass->name());
+    if (*result && !schedules) module_->set_is_scheduled(false);
     if (*result && options_.verify_each_pass) {
       absl::Status verified = hlo::Verify(*module_);
       if (!verified.ok()) {

@@ -69,7 +69,7 @@ function summary() {
   here.append(h('div', {class: 'facts'}, fact(`${programs.before.count} → ${programs.after.count}`, 'instructions'), fact(kernels, 'kernels'),
     fact(fused, 'instructions in fusions'), fact(time(total), 'compilation'), fact(bytes(codeBytes), 'machine code'),
     ...('arena' in memory ? [fact(bytes(memory.arguments + memory.results - memory.aliased + memory.arena), 'peak of a run'),
-      fact(bytes(memory.arena), 'arena for temporaries'), fact(bytes(memory.arguments), 'arguments'), fact(bytes(memory.results), 'results')] : []),
+      fact(bytes(memory.arena), 'arena for temporaries'), fact(bytes(memory.workspace), 'workspace of kernels'), fact(bytes(memory.arguments), 'arguments'), fact(bytes(memory.results), 'results')] : []),
     fact(estimate >= 1e18 ? 'unknown' : time(estimate * 1e-9), 'a run on one thread, estimated')));
   const colors = ['#0969da', '#8250df', '#bf8700', '#cf222e', '#1a7f37'];
   here.append(h('h3', {}, 'Where the compilation went'), h('div', {class: 'phases', 'aria-hidden': 'true'}, ...phases.map(([name, t], i) =>
@@ -411,9 +411,10 @@ function compare() {
 }
 
 // ---- Memory.
+const place = (storage, number, offset) => storage === 'arena' ? `arena at ${offset}` : /stack|workspace/.test(storage) ? storage : `${storage} ${number}${offset ? ` at ${offset}` : ''}`;
 const describeBuffer = (i) => {
   const [storage, number, offset, size, first, last, scratch, values] = data.memory.buffers[i];
-  return `${storage === 'arena' ? `arena at ${offset}` : storage === 'stack' ? 'stack' : `${storage} ${number}`}${scratch ? ', scratch' : ''}: ${bytes(size)}, steps ${first} to ${last}: ${short(values.join(', ') || 'no value', 300)}`;
+  return `${place(storage, number, offset)}${scratch ? ', scratch' : ''}: ${bytes(size)}, steps ${first} to ${last}: ${short(values.join(', ') || 'no value', 300)}`;
 };
 function memory() {
   const plan = data.memory, here = $('memory');
@@ -439,7 +440,7 @@ function memory() {
   } else here.append(h('p', {}, 'The program needs no temporaries.'));
   const largest = plan.buffers.map((b, i) => [b, i]).sort((a, b) => b[0][3] - a[0][3]).slice(0, 200);
   here.append(h('details', {}, h('summary', {}, `Buffers (${plan.buffers.length}), largest first`), table(['bytes', 'size', 'live from', 'to', 'place', 'values'],
-    largest.map(([b]) => [b[3], bytes(b[3]), b[4], b[5], b[0] === 'arena' ? `arena at ${b[2]}` : b[0] === 'stack' ? 'stack' : `${b[0]} ${b[1]}`, short(b[7].join(', '), 200)]), (i) => i < 4)));
+    largest.map(([b]) => [b[3], bytes(b[3]), b[4], b[5], place(b[0], b[1], b[2]), short(b[7].join(', '), 200)]), (i) => i < 4)));
   if (plan.copies.length) here.append(h('details', {}, h('summary', {}, `Copies (${plan.copies.length})`), table(['before step', 'bytes', 'from', 'to'], plan.copies.slice(0, 500).map(([step, from, to, n]) => [step, n, describeBuffer(from), describeBuffer(to)]), (i) => i < 2)));
 }
 
