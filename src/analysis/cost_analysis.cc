@@ -1,10 +1,10 @@
 #include "src/analysis/cost_analysis.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "absl/strings/str_cat.h"
 #include "src/analysis/arithmetic_cost.h"
+#include "src/analysis/while_loop.h"
 
 namespace kiln::analysis {
 
@@ -145,7 +145,7 @@ Cost CostAnalysis::Compute(const Instruction& instruction) {
   const Opcode opcode = instruction.opcode();
   if (opcode == Opcode::kWhile) {
     for (const Computation* callee : instruction.called_computations()) cost.Add(Of(*callee));
-    const double trips = static_cast<double>(trip_count_(instruction).value_or(1));
+    const double trips = static_cast<double>(KnownTripCount(instruction).value_or(1));
     Cost all;
     all.Add(cost, trips);
     return all;
@@ -194,64 +194,6 @@ Cost CostAnalysis::Compute(const Instruction& instruction) {
   cost.bytes += cost.output_bytes;
   cost.optimal_seconds = rates_.Seconds(cost.flops, cost.transcendentals, cost.bytes);
   return cost;
-}
-
-std::optional<int64_t> CostAnalysis::SimpleTripCount(const Instruction& loop) {
-  const std::string& config = loop.backend_config();
-  for (absl::string_view key : {"\"known_trip_count\":{\"n\":\"", "\"known_trip_count\": {\"n\": \""}) {
-    if (const size_t at = config.find(std::string(key)); at != std::string::npos) {
-      return std::strtoll(config.c_str() + at + key.size(), nullptr, 10);
-    }
-  }
-  const Instruction* compare = loop.called_computation(1)->root();
-  // The condition may be a fusion of nothing but the comparison.
-  std::vector<const Instruction*> sides;
-  if (compare->opcode() == Opcode::kFusion) {
-    const Instruction* inner = compare->called_computation()->root();
-    if (inner->opcode() != Opcode::kCompare) return std::nullopt;
-    for (const Instruction* side : inner->operands()) {
-      sides.push_back(side->IsParameter() ? compare->operand(side->parameter_number()) : side);
-    }
-    compare = inner;
-  } else if (compare->opcode() == Opcode::kCompare) {
-    sides.assign(compare->operands().begin(), compare->operands().end());
-  } else {
-    return std::nullopt;
-  }
-  const auto integer = [](const Instruction* i) -> std::optional<int64_t> {
-    if (!i->IsConstant() || !i->shape().IsScalar() || !hlo::IsIntegral(i->shape().element_type())) return std::nullopt;
-    return hlo::ElementAsInt64(i->literal(), 0);
-  };
-  const std::optional<int64_t> bound = integer(sides[1]);
-  if (!bound || sides[0]->opcode() != Opcode::kGetTupleElement || !sides[0]->operand(0)->IsParameter()) return std::nullopt;
-  const int64_t element = sides[0]->tuple_index();
-  const Computation* body = loop.called_computation(0);
-  const Instruction* init = loop.operand(0);
-  if (init->opcode() != Opcode::kTuple || body->root()->opcode() != Opcode::kTuple) return std::nullopt;
-  const std::optional<int64_t> start = integer(init->operand(element));
-  const Instruction* next = body->root()->operand(element);
-  const Instruction* add = next->opcode() == Opcode::kFusion ? next->called_computation()->root() : next;
-  if (!start || add->opcode() != Opcode::kAdd) return std::nullopt;
-  std::optional<int64_t> step;
-  bool counts = false;
-  for (const Instruction* side : add->operands()) {
-    const Instruction* outer = side->IsParameter() && next != add ? next->operand(side->parameter_number()) : side;
-    if (const auto value = integer(outer)) step = value;
-    counts |= outer->opcode() == Opcode::kGetTupleElement && outer->operand(0)->IsParameter() &&
-              outer->tuple_index() == element;
-  }
-  if (!counts || !step || *step < 1) return std::nullopt;
-  int64_t limit = *bound;
-  if (compare->comparison().direction == hlo::ComparisonDirection::kLe) {
-    if (limit == INT64_MAX) return std::nullopt;
-    ++limit;
-  } else if (compare->comparison().direction != hlo::ComparisonDirection::kLt) {
-    return std::nullopt;
-  }
-  if (limit <= *start) return 0;
-  const uint64_t distance = static_cast<uint64_t>(limit) - static_cast<uint64_t>(*start);
-  const uint64_t trips = (distance - 1) / static_cast<uint64_t>(*step) + 1;
-  return trips > INT64_MAX ? std::nullopt : std::optional<int64_t>(static_cast<int64_t>(trips));
 }
 
 std::vector<std::pair<std::string, double>> CostProperties(const Cost& cost) {

@@ -3,8 +3,6 @@
 #define KILN_ANALYSIS_COST_ANALYSIS_H_
 
 #include <cstdint>
-#include <functional>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,26 +45,19 @@ struct MachineRates {
 // Costs of the instructions of a module, whatever passes have run. Results are kept, so that asking is linear in all.
 class CostAnalysis {
  public:
-  using TripCount = std::function<std::optional<int64_t>(const hlo::Instruction& loop)>;
+  explicit CostAnalysis(MachineRates rates = {}) : rates_(rates) {}
 
-  // Loops without a known trip count are counted as one round.
-  explicit CostAnalysis(MachineRates rates = {}, TripCount trip_count = SimpleTripCount)
-      : rates_(rates), trip_count_(std::move(trip_count)) {}
-
-  // One run of an instruction with all that it calls: fusions as one kernel, loops all their rounds, the dearest branch.
+  // One run of an instruction with all that it calls: fusions as one kernel, loops all their rounds (one where they are
+  // not known), the dearest branch.
   const Cost& Of(const hlo::Instruction& instruction);
   // All instructions of a computation.
   const Cost& Of(const hlo::Computation& computation);
   const MachineRates& rates() const { return rates_; }
 
-  // The rounds of a loop `for (i = constant; i < constant; i += constant)`, or what its backend config knows.
-  static std::optional<int64_t> SimpleTripCount(const hlo::Instruction& loop);
-
  private:
   Cost Compute(const hlo::Instruction& instruction);
 
   const MachineRates rates_;
-  const TripCount trip_count_;
   absl::flat_hash_map<const hlo::Instruction*, Cost> instructions_;
   absl::flat_hash_map<const hlo::Computation*, Cost> computations_;
 };

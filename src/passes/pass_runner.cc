@@ -29,10 +29,10 @@ class Runner {
     disabled_.insert(options.disabled_passes.begin(), options.disabled_passes.end());
   }
 
-  absl::StatusOr<bool> RunList(const PassList& passes) {
+  absl::StatusOr<bool> RunList(const PassList& passes, absl::string_view group = "") {
     bool changed = false;
     for (const auto& pass : passes) {
-      KILN_ASSIGN_OR_RETURN(bool one, RunOne(pass.get(), ""));
+      KILN_ASSIGN_OR_RETURN(bool one, RunOne(pass.get(), group));
       changed |= one;
     }
     return changed;
@@ -42,6 +42,10 @@ class Runner {
   absl::StatusOr<bool> RunOne(Pass* pass, absl::string_view group_name) {
     if (disabled_.contains(pass->name())) return false;
     if (const auto* group = dynamic_cast<const FixedPoint*>(pass)) return RunGroup(*group);
+    // What left this module alone would do so again.
+    const std::string name(pass->name());
+    auto left_alone = left_alone_.find(name);
+    if (left_alone != left_alone_.end() && left_alone->second == version_) return false;
     if (options_.before_pass) options_.before_pass(group_name, *pass, *module_);
     const int64_t before = timings_ == nullptr ? 0 : CountInstructions(*module_);
     const auto start = std::chrono::steady_clock::now();
@@ -54,6 +58,11 @@ class Runner {
       timing.runs += 1;
       timing.runs_with_changes += *result ? 1 : 0;
       timing.instruction_delta += CountInstructions(*module_) - before;
+    }
+    if (*result) {
+      ++version_;
+    } else {
+      left_alone_[name] = version_;
     }
     // Rewriting gives up an order that the module came with; the last pass of a pipeline makes a new one.
     const bool schedules = absl::c_linear_search(kSchedulingPasses, pass->name());
@@ -70,21 +79,9 @@ class Runner {
 
   absl::StatusOr<bool> RunGroup(const FixedPoint& group) {
     bool changed = false;
-    int64_t version = 0;                                   // counts changes
-    std::vector<int64_t> seen(group.passes().size(), -1);  // version that a pass left alone
     for (int round = 0; round < group.max_rounds(); ++round) {
-      bool round_changed = false;
-      for (size_t i = 0; i < group.passes().size(); ++i) {
-        if (seen[i] == version) continue;
-        KILN_ASSIGN_OR_RETURN(bool one, RunOne(group.passes()[i].get(), group.name()));
-        if (one) {
-          ++version;
-          round_changed = true;
-        } else {
-          seen[i] = version;
-        }
-      }
-      if (!round_changed) break;
+      KILN_ASSIGN_OR_RETURN(bool one, RunList(group.passes(), group.name()));
+      if (!one) break;
       changed = true;
     }
     return changed;
@@ -101,6 +98,8 @@ class Runner {
   std::vector<PassTiming>* timings_;
   absl::flat_hash_set<std::string> disabled_;
   absl::flat_hash_map<std::string, size_t> index_;
+  int64_t version_ = 0;                                    // of the module: counts changes
+  absl::flat_hash_map<std::string, int64_t> left_alone_;  // pass -> the version that it did not change
 };
 
 void CollectNames(const PassList& passes, absl::flat_hash_set<std::string>* names) {

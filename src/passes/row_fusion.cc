@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <queue>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,7 +65,10 @@ bool ReducesTrailingDimensions(const Instruction& reduce) {
 class GroupFinder {
  public:
   GroupFinder(const std::vector<Instruction*>& order, const absl::flat_hash_set<const Instruction*>& taken)
-      : order_(order), taken_(taken) {}
+      : order_(order), taken_(taken) {
+    positions_.reserve(order.size());
+    for (size_t i = 0; i < order.size(); ++i) positions_[order[i]] = i;
+  }
 
   // The group that ends in order_[root], in post order with the root last; empty when there is none worth it.
   std::vector<Instruction*> Find(size_t root_position) {
@@ -78,11 +82,19 @@ class GroupFinder {
     if (!IsFull(root->shape()) && !IsRow(root->shape())) return {};
     members_ = {root};
     std::vector<Instruction*> group = {root};
-    for (size_t i = root_position; i-- > 0 && members_.size() < kMaxMembers;) {
-      Instruction* candidate = order_[i];
-      if (!Joins(*candidate)) continue;
+    // Operands of members, the last in post order first: their users have been asked before them.
+    std::priority_queue<size_t> candidates;
+    auto offer_operands = [&](const Instruction& member) {
+      for (const Instruction* operand : member.operands()) candidates.push(positions_.at(operand));
+    };
+    offer_operands(*root);
+    while (!candidates.empty() && members_.size() < kMaxMembers) {
+      Instruction* candidate = order_[candidates.top()];
+      candidates.pop();
+      if (members_.contains(candidate) || !Joins(*candidate)) continue;
       members_.insert(candidate);
       group.push_back(candidate);
+      offer_operands(*candidate);
     }
     std::reverse(group.begin(), group.end());
     return IsWorthIt(group) ? group : std::vector<Instruction*>();
@@ -168,6 +180,7 @@ class GroupFinder {
 
   const std::vector<Instruction*>& order_;
   const absl::flat_hash_set<const Instruction*>& taken_;
+  absl::flat_hash_map<const Instruction*, size_t> positions_;
   RowSpace space_;
   DimensionVector rows_;
   absl::flat_hash_set<const Instruction*> members_;
@@ -207,10 +220,11 @@ void Fuse(const std::vector<Instruction*>& group) {
 bool FuseComputation(Computation* computation) {
   const std::vector<Instruction*> order = computation->PostOrder();
   absl::flat_hash_set<const Instruction*> taken;
+  GroupFinder finder(order, taken);
   bool changed = false;
   for (size_t i = order.size(); i-- > 0;) {
     if (taken.contains(order[i])) continue;
-    std::vector<Instruction*> group = GroupFinder(order, taken).Find(i);
+    std::vector<Instruction*> group = finder.Find(i);
     if (group.empty()) continue;
     taken.insert(group.begin(), group.end());
     Fuse(group);

@@ -108,6 +108,9 @@ class Graph {
       for (int r : reads_[i]) readers_[r].push_back(static_cast<int>(i));
     }
     root_ = number.at(computation.root());
+    // Results and the next state of a loop have memory of their own.
+    bytes_[root_] = 0;
+    for (int result : sources[root_]) bytes_[result] = 0;
     for (size_t i = 0; i < n; ++i) {
       int64_t index = 0;
       if (UpdatesInPlace(*order_[i], &index)) ReadersFirst(*order_[i]->operand(index), static_cast<int>(i), number);
@@ -313,7 +316,8 @@ absl::StatusOr<bool> Schedule::Run(hlo::Module* module) {
          {graph.DepthFirst(/*by_need=*/false), graph.DepthFirst(/*by_need=*/true), graph.Greedy(), graph.AsItWas()}) {
       if (order.size() != static_cast<size_t>(computation->instruction_count())) continue;
       const int64_t bytes = graph.PeakBytes(order);
-      if (!best.empty() && bytes >= peak) continue;
+      // Orders that hardly differ stay as they are.
+      if (!best.empty() && bytes + bytes / 64 >= peak) continue;
       peak = bytes;
       best = std::move(order);
     }

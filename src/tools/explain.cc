@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "src/analysis/cost_analysis.h"
 #include "src/analysis/structure.h"
+#include "src/analysis/while_loop.h"
 #include "src/cpu/host_rates.h"
 #include "src/passes/pipeline.h"
 #include "src/tools/program_timer.h"
@@ -60,7 +61,7 @@ void Visit(const Computation& computation, double runs, bool known, std::vector<
       continue;
     }
     const bool is_loop = instruction->opcode() == Opcode::kWhile;
-    const std::optional<int64_t> trips = is_loop ? analysis::CostAnalysis::SimpleTripCount(*instruction) : 1;
+    const std::optional<int64_t> trips = is_loop ? analysis::KnownTripCount(*instruction) : 1;
     const double times = runs * static_cast<double>(trips.value_or(1));
     for (const Computation* callee : instruction->called_computations()) {
       Visit(*callee, times, known && trips.has_value(), sites);

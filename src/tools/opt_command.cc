@@ -15,6 +15,7 @@
 #include "src/inspect/recorder.h"
 #include "src/passes/pipeline.h"
 #include "src/passes/rematerialization.h"
+#include "src/passes/simplify/rules.h"
 #include "src/tools/commands.h"
 #include "src/tools/program_file.h"
 
@@ -33,6 +34,7 @@ struct OptOptions {
   bool verify = false;
   bool metadata = false;
   std::string html;
+  bool list_rules = false;
 };
 
 absl::Status UnknownPass(absl::string_view where, absl::string_view name) {
@@ -163,7 +165,9 @@ void AddOptCommand(CLI::App* app, int* exit_code) {
                   "  kiln opt f.hlo --target=gpu --stage=ptx     the kernels of a GPU\n"
                   "  kiln opt f.hlo --html f.html >/dev/null     all of it as a page for a browser\n"
                   "  kiln opt f.hlo --target=cpu --print-after=all --disable-passes=cse | less");
-  command->add_option("file", options->file, "The program; '-' for standard input")->required();
+  CLI::Option* file = command->add_option("file", options->file, "The program; '-' for standard input");
+  CLI::Option* list_rules =
+      command->add_flag("--list-rules", options->list_rules, "Print the rules of the algebraic simplifier, and no program");
   CLI::Option* passes_option =
       command->add_option("--passes", options->passes, "Passes to run, in this order, separated by commas")
           ->delimiter(',');
@@ -188,7 +192,12 @@ void AddOptCommand(CLI::App* app, int* exit_code) {
   command->add_flag("--verify-each", options->verify, "Verify the module after each pass that changes it");
   command->add_option("--html", options->html, "Write a page with the graph, changes, memory plan and code (for cpu)");
   command->add_flag("--metadata", options->metadata, "Print where instructions come from");
-  command->callback([options, exit_code] {
+  command->callback([options, file, list_rules, exit_code] {
+    if (file->count() == 0 && list_rules->count() == 0) throw CLI::RequiredError("file");
+    if (options->list_rules) {
+      std::fputs(passes::simplify::FormatRules().c_str(), stdout);
+      return;
+    }
     absl::Status status = Run(*options);
     if (!status.ok()) *exit_code = Fail(status);
   });
