@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "c_api/kiln_objects.h"
+#include "src/inspect/dump.h"
 
 #define KILN_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -72,6 +73,7 @@ KILN_EXPORT kiln_status* kiln_client_create(const kiln_client_options* options, 
   client_options.max_threads = given.max_threads;
   client_options.memory_limit_bytes = given.memory_limit_bytes;
   client_options.cache_limit_bytes = given.cache_limit_bytes;
+  client_options.observe = kiln::inspect::MakeDumperFactory();
   auto made = kiln::runtime::Client::Create(client_options);
   if (!made.ok()) return MakeStatus(made.status());
   *client = new kiln_client{*std::move(made)};

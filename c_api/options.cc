@@ -6,6 +6,9 @@ namespace kiln::c_api {
 
 absl::StatusOr<runtime::ClientOptions> ParseClientOptions(const PJRT_NamedValue* values, size_t count) {
   runtime::ClientOptions options;
+  runtime::DebugFlags flags;
+  KILN_RETURN_IF_ERROR(runtime::ReadAllFlags(/*debug_options=*/"", &flags));
+  if (flags.host_device_count > 0) options.device_count = flags.host_device_count;
   const struct {
     absl::string_view name;
     int64_t* value;

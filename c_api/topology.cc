@@ -10,6 +10,7 @@
 #include "src/base/build_id.h"
 #include "src/base/fingerprint.h"
 #include "src/cpu/host_isa.h"
+#include "src/runtime/debug_flags.h"
 
 PJRT_TopologyDescription::PJRT_TopologyDescription(int device_count) {
   for (int id = 0; id < device_count; ++id) {
@@ -103,9 +104,10 @@ PJRT_Error* TopologyDescriptionAttributes(PJRT_TopologyDescription_Attributes_Ar
 PJRT_Error* TopologyDescriptionFingerprint(PJRT_TopologyDescription_Fingerprint_Args* args) {
   KILN_REQUIRE_FIELD(args, fingerprint);
   KILN_REQUIRE_POINTER(args, topology);
-  // Frameworks key their caches of executables with this, so it tells builds and processors apart.
+  // Frameworks key their caches of executables with this, so it tells builds, processors and flags apart.
   args->fingerprint = Hash64(absl::StrCat(kSerializedPrefix, args->topology->description_pointers.size(), " ",
-                                          BuildId(), " ", cpu::Host().cpu, " ", cpu::Host().features),
+                                          BuildId(), " ", cpu::Host().cpu, " ", cpu::Host().features, " ",
+                                          runtime::CodeFlags()),
                              0);
   return nullptr;
 }

@@ -25,7 +25,7 @@
 namespace kiln::cpu {
 namespace {
 
-absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine() {
+absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(int level) {
   const std::string triple = llvm::sys::getProcessTriple();
   std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
@@ -34,7 +34,7 @@ absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine() {
   options.ExceptionModel = llvm::ExceptionHandling::None;
   std::unique_ptr<llvm::TargetMachine> machine(
       target->createTargetMachine(triple, Host().cpu, Host().features, options, llvm::Reloc::PIC_,
-                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, /*JIT=*/true));
+                                  llvm::CodeModel::Small, static_cast<llvm::CodeGenOptLevel>(level), /*JIT=*/true));
   if (machine == nullptr) return Unimplemented("LLVM has no target machine for ", triple, ", CPU ", Host().cpu, ".");
   return machine;
 }
@@ -98,9 +98,9 @@ struct CodeGenerator::Pipelines {
 CodeGenerator::CodeGenerator(std::unique_ptr<Pipelines> pipelines) : pipelines_(std::move(pipelines)) {}
 CodeGenerator::~CodeGenerator() = default;
 
-absl::StatusOr<std::unique_ptr<CodeGenerator>> CodeGenerator::Create() {
+absl::StatusOr<std::unique_ptr<CodeGenerator>> CodeGenerator::Create(int level) {
   LeaveOutLoopStrengthReduction();
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, MakeTargetMachine());
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, MakeTargetMachine(level));
   auto pipelines = std::make_unique<Pipelines>(std::move(machine));
   pipelines->object_passes = std::make_unique<llvm::legacy::PassManager>();
   if (pipelines->machine->addPassesToEmitFile(*pipelines->object_passes, pipelines->stream, nullptr,

@@ -19,8 +19,8 @@ namespace kiln::cpu {
 // time. After a fatal error (llvm_guard.h) it must neither be used nor destroyed.
 class CodeGenerator {
  public:
-  // Fails when this build has no code generator for the host.
-  static absl::StatusOr<std::unique_ptr<CodeGenerator>> Create();
+  // Fails when this build has no code generator for the host. `level`, 0 to 3, is LLVM's optimization level.
+  static absl::StatusOr<std::unique_ptr<CodeGenerator>> Create(int level = 2);
   ~CodeGenerator();
   CodeGenerator(const CodeGenerator&) = delete;
   CodeGenerator& operator=(const CodeGenerator&) = delete;

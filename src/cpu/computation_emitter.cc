@@ -187,6 +187,16 @@ absl::Status ComputationEmitter::EmitComputation(const hlo::Computation& computa
 }
 
 absl::Status ComputationEmitter::EmitInstruction(const Instruction& instruction) {
+  KILN_RETURN_IF_ERROR(EmitCode(instruction));
+  if (program_.profiled_ == nullptr || instruction.IsParameter() || instruction.IsConstant()) return absl::OkStatus();
+  const llvm::FunctionCallee mark = output_.getOrInsertFunction(
+      kProfileName, llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getInt64Ty()}, /*isVarArg=*/false));
+  b_.CreateCall(mark, {function_->getArg(0), b_.getInt64(program_.profiled_->size())});
+  program_.profiled_->push_back(&instruction);
+  return absl::OkStatus();
+}
+
+absl::Status ComputationEmitter::EmitCode(const Instruction& instruction) {
   switch (instruction.opcode()) {
     case Opcode::kWhile:
       return EmitWhile(instruction);
@@ -271,6 +281,7 @@ absl::Status ComputationEmitter::EmitKernel(const Instruction& instruction, cons
     }
     llvm::Function*& shared = tasks_[{&scheduled, n}];
     if (shared != nullptr) {
+      program_.functions_[&instruction].push_back(shared->getName().str());
       ParallelTask(&b_, shared, arrays).Call(function_->getArg(0), schedule.task_count, schedule.task_nanoseconds);
       continue;
     }
@@ -279,6 +290,7 @@ absl::Status ComputationEmitter::EmitKernel(const Instruction& instruction, cons
     for (size_t i = 0; i < arrays.size(); ++i) parameters.push_back(task.closure(i));
     KILN_RETURN_IF_ERROR(lower(&task.body(), parameters, task.begin(), task.end()));
     shared = task.function();
+    program_.functions_[&instruction].push_back(shared->getName().str());
     task.Call(function_->getArg(0), schedule.task_count, schedule.task_nanoseconds);
   }
   return absl::OkStatus();
@@ -316,6 +328,7 @@ absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instructio
         }
         llvm::Function*& shared = tasks_[{&part, i}];
         if (!is_new) {
+          program_.functions_[&instruction].push_back(shared->getName().str());
           ParallelTask(&b_, shared, closure).Call(function_->getArg(0), phase.tasks, nanoseconds, phase.grain);
           continue;
         }
@@ -338,6 +351,7 @@ absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instructio
         body.CreateCall(function, arguments);
         task.Call(function_->getArg(0), phase.tasks, nanoseconds, phase.grain);
         shared = task.function();
+        program_.functions_[&instruction].push_back(shared->getName().str());
       }
     });
     KILN_RETURN_IF_ERROR(status);

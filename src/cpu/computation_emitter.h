@@ -19,6 +19,7 @@ class ComputationEmitter {
  private:
   absl::Status EmitComputation(const hlo::Computation& computation);
   absl::Status EmitInstruction(const hlo::Instruction& instruction);
+  absl::Status EmitCode(const hlo::Instruction& instruction);
   absl::Status EmitWhile(const hlo::Instruction& instruction);
   absl::Status EmitConditional(const hlo::Instruction& instruction);
   absl::Status EmitKernel(const hlo::Instruction& instruction, const ScheduledKernel& scheduled);

@@ -2,20 +2,24 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <new>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_format.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "src/analysis/buffer_assignment.h"
 #include "src/base/status.h"
 #include "src/base/thread_pool.h"
+#include "src/cpu/compile_observer.h"
 #include "src/cpu/donation.h"
 #include "src/cpu/executable_image.h"
 #include "src/cpu/jit.h"
 #include "src/cpu/program_abi.h"
 #include "src/cpu/program_emitter.h"
+#include "src/cpu/run_profile.h"
 #include "src/cpu/workspace.h"
 #include "src/hlo/builder.h"
 #include "src/hlo/module.h"
@@ -70,11 +74,25 @@ class NativeExecutable : public Executable {
     RecordInterface();
     passes::PipelineOptions pipeline_options;
     pipeline_options.disabled_passes = options_.disabled_passes;
-    KILN_RETURN_IF_ERROR(passes::RunPipeline(module_.get(), passes::CpuPipeline(), pipeline_options));
-    if (options_.memory_limit > 0) {
-      KILN_RETURN_IF_ERROR(passes::Rematerialization(options_.memory_limit).Run(module_.get()).status());
+    pipeline_options.verify_each_pass |= options_.verify_each_pass;
+    CompileObserver nobody;
+    CompileObserver& observer = options_.observer == nullptr ? nobody : *std::exchange(options_.observer, nullptr);
+    std::vector<passes::PassTiming> timings;
+    if (&observer != &nobody) {
+      observer.BeforePasses(*module_);
+      pipeline_options.before_pass = [&](absl::string_view group, const passes::Pass& pass, const hlo::Module& module) {
+        observer.BeforePass(group, pass, module);
+      };
+      pipeline_options.after_pass = [&](const passes::Pass& pass, const hlo::Module& module, bool changed) {
+        observer.AfterPass(pass, module, changed);
+      };
     }
+    passes::PassList list = passes::CpuPipeline();
+    if (options_.memory_limit > 0) list.push_back(std::make_unique<passes::Rematerialization>(options_.memory_limit));
+    KILN_RETURN_IF_ERROR(passes::RunPipeline(module_.get(), list, pipeline_options,
+                                             &observer == &nobody ? nullptr : &timings));
     image_.statistics.passes_seconds = SecondsSince(start);
+    observer.AfterPasses(*module_, timings);
     for (const hlo::Computation* computation : module_->computations()) {
       for (const hlo::Instruction* instruction : computation->instructions()) {
         if (instruction->opcode() == hlo::Opcode::kFusion) {
@@ -93,10 +111,19 @@ class NativeExecutable : public Executable {
 
     start = Clock::now();
     CompileTimes times;
-    KILN_ASSIGN_OR_RETURN(code_, compiler->Compile(std::move(shards).Take(), &times));
+    const int level = options_.optimization_level < 0 ? JitCompiler::kUsualLevel : options_.optimization_level;
+    KILN_ASSIGN_OR_RETURN(code_, compiler->Compile(std::move(shards).Take(), &times, level));
     image_.statistics.codegen_seconds = SecondsSince(start);
+    // Sums over threads, in proportion to the time that passed.
+    const double sum = times.verify + times.optimize + times.codegen + times.link;
+    const double scale = sum > 0 ? image_.statistics.codegen_seconds / sum : 0;
+    image_.statistics.llvm_passes_seconds = (times.verify + times.optimize) * scale;
+    image_.statistics.machine_code_seconds = times.codegen * scale;
+    image_.statistics.link_seconds = times.link * scale;
     image_.statistics.generated_code_bytes = code_->code_bytes();
-    return FindProgram();
+    KILN_RETURN_IF_ERROR(FindProgram());
+    observer.Compiled(*this);
+    return absl::OkStatus();
   }
 
   // After construction from an image: copies the constants to where the program may read them.
@@ -113,6 +140,7 @@ class NativeExecutable : public Executable {
   }
 
   absl::StatusOr<std::string> Serialize() const override {
+    if (options_.profile) return FailedPrecondition("a program that profiles its runs is not serialized");
     for (size_t i = 0; i < custom_calls_.size(); ++i) {
       if (custom_calls_[i]->IsPortable()) continue;
       return FailedPrecondition("the executable calls back into this process at ", image_.custom_calls[i],
@@ -147,7 +175,10 @@ class NativeExecutable : public Executable {
     context.max_parallelism = image_.max_parallelism;
     context.custom_calls = custom_calls_.data();
     context.custom_call_run = custom_calls;
+    std::optional<RunProfile> profile;
+    if (options_.profile) context.profile = &profile.emplace(profiled_.size());
     function_(&context, arguments.data(), results.data(), arena, constants_.data());
+    if (profile.has_value()) std::fputs(profile->ToString(*module_, profiled_).c_str(), stderr);
     return std::move(context.status);
   }
 
@@ -161,6 +192,19 @@ class NativeExecutable : public Executable {
     KILN_ASSIGN_OR_RETURN(JitCompiler * compiler, SharedCompiler());
     KILN_ASSIGN_OR_RETURN(CodeShards shards, EmitAgain(*compiler));
     return compiler->EmitAssembly(shards.program());
+  }
+
+  absl::StatusOr<CodeView> Code() const override {
+    if (module_ == nullptr) return FailedPrecondition("the executable was loaded as machine code, without its program");
+    KILN_ASSIGN_OR_RETURN(JitCompiler * compiler, SharedCompiler());
+    ProgramEmitter emitter(*module_, Threads(), &custom_call_numbers_);
+    KILN_RETURN_IF_ERROR(emitter.Prepare());
+    CodeShards shards = compiler->NewShards(module_->name(), 1);
+    int64_t arena_bytes = 0;
+    KILN_RETURN_IF_ERROR(EmitInto(&emitter, &shards, &arena_bytes));
+    CodeView view = {emitter.Operations(), PrintIr(shards.program())};
+    KILN_ASSIGN_OR_RETURN(view.assembly, compiler->EmitAssembly(shards.program()));
+    return view;
   }
 
   absl::StatusOr<std::string> KernelSchedules() const override {
@@ -264,6 +308,7 @@ class NativeExecutable : public Executable {
       KILN_RETURN_IF_ERROR(probe->Prepare());
     }
     ProgramEmitter& emitter = *probe;
+    if (options_.profile) emitter.set_profiled(&profiled_);
     KILN_RETURN_IF_ERROR(
         EmitInto(&emitter, shards, &image_.arena_bytes, &image_.statistics.workspace_bytes));
     for (const hlo::Literal* literal : emitter.table_constants()) {
@@ -316,6 +361,7 @@ class NativeExecutable : public Executable {
   std::vector<std::unique_ptr<CustomCall>> custom_calls_;
   CustomCallNumbers custom_call_numbers_;
   ExecutableImage image_;
+  std::vector<const hlo::Instruction*> profiled_;
   std::vector<const void*> constants_;  // the program's table: in the module's literals, or owned
   std::vector<size_t> constant_sizes_;
   std::vector<std::unique_ptr<char, AlignedDelete>> owned_constants_;
@@ -328,6 +374,21 @@ class NativeExecutable : public Executable {
 absl::StatusOr<std::string> Executable::MemoryPlan() const {
   KILN_ASSIGN_OR_RETURN(const analysis::MemoryPlan plan, PlannedMemory());
   return plan.ToString();
+}
+
+std::string FormatPhases(const CompileStatistics& statistics) {
+  const double total = statistics.passes_seconds + statistics.lowering_seconds + statistics.codegen_seconds;
+  std::string text = absl::StrFormat("%10s %6s  %s\n", "ms", "share", "phase");
+  for (const auto& [name, seconds] : std::initializer_list<std::pair<const char*, double>>{
+           {"HLO passes", statistics.passes_seconds},
+           {"emission of LLVM IR", statistics.lowering_seconds},
+           {"LLVM passes", statistics.llvm_passes_seconds},
+           {"machine code", statistics.machine_code_seconds},
+           {"linking", statistics.link_seconds},
+           {"total", total}}) {
+    absl::StrAppendFormat(&text, "%10.3f %5.1f%%  %s\n", seconds * 1e3, total > 0 ? seconds / total * 100 : 0.0, name);
+  }
+  return text;
 }
 
 absl::StatusOr<std::unique_ptr<Executable>> Executable::Compile(std::unique_ptr<hlo::Module> module,

@@ -26,22 +26,36 @@ class Shape;
 
 namespace kiln::cpu {
 
+class CompileObserver;
+
 // What the compiler did and how long it took; kept for cost analysis, `make run` and `kiln explain`.
 struct CompileStatistics {
   double passes_seconds = 0;    // HLO passes, fusion and scheduling
   double lowering_seconds = 0;  // kernels and program to LLVM IR
   double codegen_seconds = 0;   // LLVM passes, machine code, linking
+  double llvm_passes_seconds = 0, machine_code_seconds = 0, link_seconds = 0;  // most of codegen_seconds
   int64_t kernel_count = 0;
   int64_t fused_instruction_count = 0;  // instructions that live inside a fusion
   int64_t generated_code_bytes = 0;
   int64_t workspace_bytes = 0;  // that kernels work in, besides the arena: from a pool of the process
 };
 
+// The rows of passes::FormatTimings for all phases of a compilation.
+std::string FormatPhases(const CompileStatistics& statistics);
+
 struct CompileOptions {
   // Threads that one kernel may use; 0 means as many as the pool has.
   int max_parallelism = 0;
   // Passes to leave out, by name.
   std::vector<std::string> disabled_passes;
+  // As in passes::PipelineOptions.
+  bool verify_each_pass = false;
+  // Effort of LLVM's code generator, 0 to 3; below 0: as usual.
+  int optimization_level = -1;
+  // Every run prints to standard error where its time went. Such a program cannot be serialized.
+  bool profile = false;
+  // May be null.
+  CompileObserver* observer = nullptr;
   // Bytes that temporaries should stay below, if need be by computing values again; 0: no limit.
   int64_t memory_limit = 0;
   // Null: every custom call that no pass expands is unknown.
@@ -53,6 +67,22 @@ struct OutputLeaf {
   // The parameter leaf whose buffer this output takes over when that argument is donated.
   std::optional<int64_t> aliased_parameter;
   bool must_alias = false;
+};
+
+// How an instruction became code.
+struct CompiledOperation {
+  std::string instruction;
+  std::string kind;                    // "kernel", "matrix product", or the opcode of what has an emitter of its own
+  std::string schedule;                // the kernel with the schedule of each nest, or empty
+  std::vector<std::string> functions;  // symbols in the assembly; none: it stands in the program's own function
+  double nanoseconds = 0;              // estimate for one thread; 0: none
+};
+
+// The code of a program for people, made anew on demand.
+struct CodeView {
+  std::vector<CompiledOperation> operations;  // in the order of the program
+  std::string llvm_ir;                        // before LLVM's passes
+  std::string assembly;
 };
 
 // Immutable after Compile and safe to run from many threads at once.
@@ -105,6 +135,7 @@ class Executable {
   // Assembly and LLVM IR of the whole program, made anew on demand.
   virtual absl::StatusOr<std::string> LlvmIr() const = 0;
   virtual absl::StatusOr<std::string> Assembly() const = 0;
+  virtual absl::StatusOr<CodeView> Code() const = 0;
   // Kernels with the schedule of each nest, in the order of the program, as text.
   virtual absl::StatusOr<std::string> KernelSchedules() const = 0;
   // Where every value lives, made anew on demand; and as text.

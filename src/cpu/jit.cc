@@ -149,9 +149,11 @@ CodeShards JitCompiler::NewShards(const std::string& name, int limit) const {
   return CodeShards(name, triple_, data_layout_, limit);
 }
 
-absl::StatusOr<std::string> JitCompiler::CompileShard(CodeShard shard, CompileTimes* times) {
+absl::StatusOr<std::string> JitCompiler::CompileShard(CodeShard shard, int level, CompileTimes* times) {
   PrepareModule(*shard.module);
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<CodeGenerator> generator, Borrow());
+  // Other levels than the usual one are rare: their code generators are not kept.
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<CodeGenerator> generator,
+                        level == kUsualLevel ? Borrow() : CodeGenerator::Create(level));
   const auto diagnostics = std::make_unique<DiagnosticScope>(*shard.context);
   auto object = std::make_unique<std::string>();
   bool fatal = false;
@@ -174,7 +176,7 @@ absl::StatusOr<std::string> JitCompiler::CompileShard(CodeShard shard, CompileTi
     shard.context.release();
     return status;
   }
-  GiveBack(std::move(generator));
+  if (level == kUsualLevel) GiveBack(std::move(generator));
   shard.module.reset();
   KILN_RETURN_IF_ERROR(status);
   return *std::move(object);
@@ -194,19 +196,22 @@ absl::StatusOr<std::unique_ptr<JitModule>> JitCompiler::Compile(std::unique_ptr<
   return Compile(std::move(shards), times);
 }
 
-absl::StatusOr<std::unique_ptr<JitModule>> JitCompiler::Compile(std::vector<CodeShard> shards, CompileTimes* times) {
+absl::StatusOr<std::unique_ptr<JitModule>> JitCompiler::Compile(std::vector<CodeShard> shards, CompileTimes* times,
+                                                                int level) {
   struct Work {
     JitCompiler* compiler;
     std::vector<CodeShard> shards;
     std::vector<absl::StatusOr<std::string>> objects;
     std::vector<CompileTimes> times;
+    int level;
   };
   const size_t count = shards.size();
-  Work work{this, std::move(shards), std::vector<absl::StatusOr<std::string>>(count), std::vector<CompileTimes>(count)};
+  Work work{this, std::move(shards), std::vector<absl::StatusOr<std::string>>(count), std::vector<CompileTimes>(count),
+            level};
   const auto compile = [](void* closure, int64_t begin, int64_t end) {
     Work& work = *static_cast<Work*>(closure);
     for (int64_t i = begin; i < end; ++i) {
-      work.objects[i] = work.compiler->CompileShard(std::move(work.shards[i]), &work.times[i]);
+      work.objects[i] = work.compiler->CompileShard(std::move(work.shards[i]), work.level, &work.times[i]);
     }
   };
   if (count == 1) {

@@ -71,6 +71,7 @@ class JitModule {
 // 2.6 GHz Zen 5 (1.0 of them machine code, 0.1 the passes, 0.04 linking).
 class JitCompiler {
  public:
+  static constexpr int kUsualLevel = 2;
   // Fails when the host has no code generator in this build.
   static absl::StatusOr<std::unique_ptr<JitCompiler>> Create();
   ~JitCompiler();
@@ -86,8 +87,9 @@ class JitCompiler {
   absl::StatusOr<std::unique_ptr<JitModule>> Compile(std::unique_ptr<llvm::LLVMContext> context,
                                                      std::unique_ptr<llvm::Module> module, CompileTimes* times);
   // The same with several modules, one thread for each as far as there are CPUs. The first one may refer to what the
-  // others define. `times` are the sums over all threads.
-  absl::StatusOr<std::unique_ptr<JitModule>> Compile(std::vector<CodeShard> shards, CompileTimes* times);
+  // others define. `times` are the sums over all threads. `level` is the effort of the code generator, 0 to 3.
+  absl::StatusOr<std::unique_ptr<JitModule>> Compile(std::vector<CodeShard> shards, CompileTimes* times,
+                                                     int level = kUsualLevel);
   // Modules for Compile, at most `limit`.
   CodeShards NewShards(const std::string& name, int limit) const;
 
@@ -102,7 +104,7 @@ class JitCompiler {
   // Code generators are costly to make and serve one thread at a time, so they are lent and given back.
   absl::StatusOr<std::unique_ptr<CodeGenerator>> Borrow();
   void GiveBack(std::unique_ptr<CodeGenerator> generator);
-  absl::StatusOr<std::string> CompileShard(CodeShard shard, CompileTimes* times);
+  absl::StatusOr<std::string> CompileShard(CodeShard shard, int level, CompileTimes* times);
   ThreadPool& Threads();
 
   const std::string triple_;

@@ -5,6 +5,7 @@
 #include "src/base/thread_pool.h"
 #include "src/cpu/jit_symbols.h"
 #include "src/cpu/radix_sort.h"
+#include "src/cpu/run_profile.h"
 
 namespace kiln::cpu {
 
@@ -26,7 +27,10 @@ bool RunCustomCall(ProgramContext* context, int32_t stage, int64_t number, void*
   return context->status.ok();
 }
 
+void MarkProfile(ProgramContext* context, int64_t instruction) { context->profile->Mark(instruction); }
+
 void RegisterProgramSymbols() {
+  AddRuntimeSymbol(kProfileName, reinterpret_cast<void*>(&MarkProfile));
   AddRuntimeSymbol(kParallelForName, reinterpret_cast<void*>(&ParallelFor));
   AddRuntimeSymbol(kCustomCallName, reinterpret_cast<void*>(&RunCustomCall));
   RegisterSortSymbols();

@@ -14,6 +14,8 @@ class ThreadPool;
 
 namespace kiln::cpu {
 
+class RunProfile;
+
 // State of one run; generated code passes it on.
 struct ProgramContext {
   void* workspace = nullptr;  // the first member: generated code reads it
@@ -21,6 +23,7 @@ struct ProgramContext {
   int max_parallelism = 0;  // 0: as many threads as the pool has
   const std::unique_ptr<CustomCall>* custom_calls = nullptr;  // of the program, by number
   CustomCallRun* custom_call_run = nullptr;
+  RunProfile* profile = nullptr;
   absl::Status status;  // of the custom call that stopped the program
 };
 
@@ -39,6 +42,10 @@ inline constexpr char kParallelForName[] = "kiln_parallel_for";
 // Symbol "kiln_custom_call": calls custom call `number`. False when it failed: the program then returns at once.
 bool RunCustomCall(ProgramContext* context, int32_t stage, int64_t number, void* const* buffers, int64_t buffer_count);
 inline constexpr char kCustomCallName[] = "kiln_custom_call";
+
+// Symbol "kiln_profile": the instruction of this number is done (run_profile.h).
+void MarkProfile(ProgramContext* context, int64_t instruction);
+inline constexpr char kProfileName[] = "kiln_profile";
 
 // Makes the functions above, and all others that any program calls, known to the linker of generated code: code that was
 // compiled elsewhere may be linked first. Idempotent.

@@ -177,22 +177,43 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
   return absl::OkStatus();
 }
 
-std::string ProgramEmitter::SchedulesText() const {
-  std::string text;
+std::vector<CompiledOperation> ProgramEmitter::Operations() const {
+  std::vector<CompiledOperation> operations;
   for (const hlo::Computation* computation : module_.PostOrder()) {
     for (const hlo::Instruction* instruction : computation->instructions()) {
-      if (products_.contains(instruction)) {
-        absl::StrAppend(&text, "// ", instruction->name(), ": a matrix product\n");
+      CompiledOperation operation = {instruction->name()};
+      if (const auto product = products_.find(instruction); product != products_.end()) {
+        operation.kind = "matrix product";
+        operation.nanoseconds = static_cast<double>(product->second->estimated_nanoseconds());
+      } else if (const ScheduledKernel* scheduled = KernelOf(*instruction)) {
+        operation.kind = "kernel";
+        operation.nanoseconds = scheduled->nanoseconds;
+        operation.schedule = kernel::ToString(scheduled->kernel);
+        for (const kernel::NestSchedule& schedule : scheduled->schedules) {
+          absl::StrAppend(&operation.schedule, kernel::ToString(schedule), "\n");
+        }
       } else if (HasOpEmitter(*instruction)) {
-        absl::StrAppend(&text, "// ", instruction->name(), ": ", hlo::OpcodeName(instruction->opcode()), "\n");
+        operation.kind = std::string(hlo::OpcodeName(instruction->opcode()));
+        operation.nanoseconds = OpNanoseconds(*instruction);
+      } else if (instruction->opcode() == Opcode::kCustomCall) {
+        operation.kind = "custom call";
+      } else {
+        continue;
       }
-      const auto found = kernels_.find(instruction);
-      if (found == kernels_.end()) continue;
-      absl::StrAppend(&text, "// ", instruction->name(), "\n", kernel::ToString(found->second->kernel));
-      for (const kernel::NestSchedule& schedule : found->second->schedules) {
-        absl::StrAppend(&text, "schedule ", kernel::ToString(schedule), "\n");
+      if (const auto found = functions_.find(instruction); found != functions_.end()) {
+        operation.functions = found->second;
       }
+      operations.push_back(std::move(operation));
     }
+  }
+  return operations;
+}
+
+std::string ProgramEmitter::SchedulesText() const {
+  std::string text;
+  for (const CompiledOperation& operation : Operations()) {
+    absl::StrAppend(&text, "// ", operation.instruction, operation.kind == "kernel" ? "" : ": ",
+                    operation.kind == "kernel" ? "" : operation.kind, "\n", operation.schedule);
   }
   return text;
 }

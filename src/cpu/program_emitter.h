@@ -16,6 +16,7 @@
 #include "src/analysis/structure.h"
 #include "src/cpu/code_shards.h"
 #include "src/cpu/custom_call.h"
+#include "src/cpu/executable.h"
 #include "src/cpu/matrix_product.h"
 #include "src/hlo/module.h"
 #include "src/kernel/kernel.h"
@@ -57,8 +58,13 @@ class ProgramEmitter {
 
   // Constants that the program finds in its table, in order; owned by the HLO module.
   const std::vector<const hlo::Literal*>& table_constants() const { return table_constants_; }
-  // After Prepare: every kernel in the order of the program, each nest's schedule behind it, as text.
+  // After Prepare: every kernel, product and op with an emitter of its own, in the order of the program. Their functions
+  // are known after Emit.
+  std::vector<CompiledOperation> Operations() const;
+  // The schedules of Operations(), as text.
   std::string SchedulesText() const;
+  // Lets the program mark the end of every instruction (run_profile.h), numbered as they are found; null for not.
+  void set_profiled(std::vector<const hlo::Instruction*>* instructions) { profiled_ = instructions; }
   int64_t kernel_count() const { return kernel_count_; }
   double estimated_nanoseconds() const { return estimated_nanoseconds_; }
 
@@ -82,6 +88,8 @@ class ProgramEmitter {
   absl::flat_hash_map<const hlo::Instruction*, std::shared_ptr<const MatrixProduct>> products_;
   std::vector<const hlo::Literal*> table_constants_;
   std::vector<const hlo::Instruction*> oversized_;
+  std::vector<const hlo::Instruction*>* profiled_ = nullptr;
+  absl::flat_hash_map<const hlo::Instruction*, std::vector<std::string>> functions_;
   int64_t kernel_count_ = 0;
   double estimated_nanoseconds_ = 0;
 };

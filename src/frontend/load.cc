@@ -17,7 +17,7 @@ absl::StatusOr<std::unique_ptr<hlo::Module>> LoadBytecode(absl::string_view byte
   return stablehlo::Import(*module);
 }
 
-enum class Encoding { kMlirBytecode, kMlirText, kHloText, kHloProto, kUnknown };
+enum class Encoding { kMlirBytecode, kMlirText, kHloText, kHloProto, kProtoText, kUnknown };
 
 // The first line that is neither blank nor a comment.
 absl::string_view FirstLine(absl::string_view bytes) {
@@ -44,12 +44,14 @@ Encoding Sniff(absl::string_view bytes) {
   for (absl::string_view start : {"module ", "module{", "func.func", "#", "!", "\"", "builtin.module", "sdy.mesh"}) {
     if (absl::StartsWith(line, start)) return Encoding::kMlirText;
   }
+  if (absl::StartsWith(line, "name:") || absl::StartsWith(line, "hlo_module {")) return Encoding::kProtoText;
   return line.empty() ? Encoding::kUnknown : Encoding::kHloText;
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<hlo::Module>> Load(absl::string_view bytes, absl::string_view format) {
+absl::StatusOr<std::unique_ptr<hlo::Module>> Load(absl::string_view bytes, absl::string_view format,
+                                                  absl::string_view name) {
   const DefaultFloatEnvironment environment;
   const bool wants_mlir = format == "mlir";
   if (!format.empty() && !wants_mlir && format != "hlo" && format != "hlo_with_config") {
@@ -64,13 +66,15 @@ absl::StatusOr<std::unique_ptr<hlo::Module>> Load(absl::string_view bytes, absl:
     case Encoding::kMlirBytecode:
       return LoadBytecode(bytes);
     case Encoding::kMlirText: {
-      KILN_ASSIGN_OR_RETURN(std::unique_ptr<mlir::Module> module, mlir::ReadText(bytes, "program"));
+      KILN_ASSIGN_OR_RETURN(std::unique_ptr<mlir::Module> module, mlir::ReadText(bytes, name));
       return stablehlo::Import(*module);
     }
     case Encoding::kHloText:
-      return hlo_text::ParseHloText(bytes, "program");
+      return hlo_text::ParseHloText(bytes, name);
     case Encoding::kHloProto:
       return hlo_proto::ReadModule(bytes);
+    case Encoding::kProtoText:
+      return Unimplemented("the text form of protos is not read: give the binary form, or HLO text");
     case Encoding::kUnknown:
       return InvalidArgument(
           "the bytes are no program that is known: expected HLO text, StableHLO text, MLIR bytecode, an "

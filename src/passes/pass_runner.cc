@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_format.h"
@@ -11,7 +12,8 @@
 namespace kiln::passes {
 namespace {
 
-constexpr absl::string_view kSchedulePass = "schedule";
+// These leave the instructions in order.
+constexpr absl::string_view kSchedulingPasses[] = {"schedule", "rematerialization"};
 
 int64_t CountInstructions(const hlo::Module& module) {
   int64_t count = 0;
@@ -27,23 +29,24 @@ class Runner {
     disabled_.insert(options.disabled_passes.begin(), options.disabled_passes.end());
   }
 
-  absl::StatusOr<bool> RunList(const PassList& passes) {
+  absl::StatusOr<bool> RunList(const PassList& passes, absl::string_view group = "") {
     bool changed = false;
     for (const auto& pass : passes) {
-      KILN_ASSIGN_OR_RETURN(bool one, RunOne(pass.get()));
+      KILN_ASSIGN_OR_RETURN(bool one, RunOne(pass.get(), group));
       changed |= one;
     }
     return changed;
   }
 
  private:
-  absl::StatusOr<bool> RunOne(Pass* pass) {
+  absl::StatusOr<bool> RunOne(Pass* pass, absl::string_view group_name) {
     if (disabled_.contains(pass->name())) return false;
     if (const auto* group = dynamic_cast<const FixedPoint*>(pass)) return RunGroup(*group);
     // What left this module alone would do so again.
     const std::string name(pass->name());
     auto left_alone = left_alone_.find(name);
     if (left_alone != left_alone_.end() && left_alone->second == version_) return false;
+    if (options_.before_pass) options_.before_pass(group_name, *pass, *module_);
     const int64_t before = timings_ == nullptr ? 0 : CountInstructions(*module_);
     const auto start = std::chrono::steady_clock::now();
     absl::StatusOr<bool> result = pass->Run(module_);
@@ -62,7 +65,8 @@ class Runner {
       left_alone_[name] = version_;
     }
     // Rewriting gives up an order that the module came with; the last pass of a pipeline makes a new one.
-    if (*result && pass->name() != kSchedulePass) module_->set_is_scheduled(false);
+    const bool schedules = absl::c_linear_search(kSchedulingPasses, pass->name());
+    if (*result && !schedules) module_->set_is_scheduled(false);
     if (*result && options_.verify_each_pass) {
       absl::Status verified = hlo::Verify(*module_);
       if (!verified.ok()) {
@@ -76,7 +80,7 @@ class Runner {
   absl::StatusOr<bool> RunGroup(const FixedPoint& group) {
     bool changed = false;
     for (int round = 0; round < group.max_rounds(); ++round) {
-      KILN_ASSIGN_OR_RETURN(bool one, RunList(group.passes()));
+      KILN_ASSIGN_OR_RETURN(bool one, RunList(group.passes(), group.name()));
       if (!one) break;
       changed = true;
     }

@@ -45,6 +45,8 @@ struct PassTiming {
 struct PipelineOptions {
   // Passes (or fixed-point groups) to leave out, by name. An unknown name is an error.
   std::vector<std::string> disabled_passes;
+  // Called before every run of every pass; `group` is the fixed-point group that it runs in, or empty.
+  std::function<void(absl::string_view group, const Pass& pass, const hlo::Module& module)> before_pass;
   // Called after every run of every pass, with whether it changed the module.
   std::function<void(const Pass& pass, const hlo::Module& module, bool changed)> after_pass;
   // Verifies the module after every pass that changed it, so that an error names the pass.

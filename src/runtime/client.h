@@ -10,8 +10,10 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "src/base/thread_pool.h"
+#include "src/cpu/compile_observer.h"
 #include "src/runtime/allocator.h"
 #include "src/runtime/buffer.h"
+#include "src/runtime/debug_flags.h"
 #include "src/runtime/device.h"
 
 namespace kiln::runtime {
@@ -23,6 +25,8 @@ struct ClientOptions {
   int64_t cache_limit_bytes = 0;   // freed memory kept for reuse; 0: an eighth of the limit
   // Programs whose inputs are ready and that are estimated to run no longer than this run in the calling thread.
   int64_t inline_nanoseconds = 100'000;
+  // Makes who watches a compilation under these flags, or null for nobody.
+  std::function<std::unique_ptr<cpu::CompileObserver>(const DebugFlags& flags)> observe;
 };
 
 // What may be done with host memory given to BufferFromHost.

@@ -105,6 +105,10 @@ absl::StatusOr<RefPtr<LoadedExecutable>> LoadedExecutable::Compile(Client* clien
   cpu::CompileOptions cpu_options;
   cpu_options.max_parallelism = static_cast<int>(options.max_parallelism);
   cpu_options.disabled_passes = options.disabled_passes;
+  ApplyFlags(options.flags, &cpu_options);
+  std::unique_ptr<cpu::CompileObserver> observer;
+  if (client->options().observe) observer = client->options().observe(options.flags);
+  cpu_options.observer = observer.get();
   cpu_options.custom_calls = Handlers();
   std::string name = module->name();
   KILN_ASSIGN_OR_RETURN(MemoryKinds kinds, ReadMemoryKinds(*module));

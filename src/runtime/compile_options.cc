@@ -1,14 +1,10 @@
 #include "src/runtime/compile_options.h"
 
-#include <cstdio>
-#include <set>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
-#include "absl/synchronization/mutex.h"
 #include "src/base/status.h"
 #include "src/base/wire_reader.h"
 
@@ -119,15 +115,7 @@ absl::StatusOr<DeviceAssignment> ParseDeviceAssignment(absl::string_view bytes) 
   return assignment;
 }
 
-absl::Status ParseDebugOptions(absl::string_view bytes, CompileOptions* options) {
-  WireReader reader(bytes);
-  while (reader.Next()) {
-    if (reader.field() == 30) options->disabled_passes.push_back(reader.String());  // xla_disable_hlo_passes
-  }
-  return reader.status();
-}
-
-absl::Status ParseBuildOptions(absl::string_view bytes, CompileOptions* options) {
+absl::Status ParseBuildOptions(absl::string_view bytes, absl::string_view* debug_options, CompileOptions* options) {
   WireReader reader(bytes);
   DeviceAssignment assignment;
   while (reader.Next()) {
@@ -141,7 +129,7 @@ absl::Status ParseBuildOptions(absl::string_view bytes, CompileOptions* options)
         break;
       }
       case 3:
-        KILN_RETURN_IF_ERROR(ParseDebugOptions(reader.Bytes(), options));
+        *debug_options = reader.Bytes();
         break;
       case 4:
         options->num_replicas = reader.Int64();
@@ -197,13 +185,11 @@ absl::Status ParseOverride(absl::string_view bytes, CompileOptions* options) {
   return entry.status();
 }
 
-void WarnOnce(const std::string& name) {
-  static absl::Mutex mutex(absl::kConstInit);
-  static std::set<std::string>* const warned = new std::set<std::string>();
-  absl::MutexLock lock(&mutex);
-  if (warned->size() < 1000 && warned->insert(name).second) {
-    std::fprintf(stderr, "kiln: compile option %s has no effect on this backend\n", name.c_str());
-  }
+std::string ToText(const OptionValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const bool* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  const int64_t* number = std::get_if<int64_t>(&value);
+  return number != nullptr ? absl::StrCat(*number) : absl::StrCat(std::get<double>(value));
 }
 
 absl::Status ApplyOverrides(CompileOptions* options) {
@@ -218,14 +204,14 @@ absl::Status ApplyOverrides(CompileOptions* options) {
         return InvalidArgument("compile option kiln_max_parallelism must be an integer between 0 and 4096");
       }
       options->max_parallelism = threads;
-    } else if (name == "kiln_disable_passes" || name == "xla_disable_hlo_passes") {
+    } else if (name == "kiln_disable_passes") {
       const std::string* text = std::get_if<std::string>(&value);
       if (text == nullptr) return InvalidArgument("compile option ", name, " must be a text: pass names with commas");
-      for (absl::string_view pass : absl::StrSplit(*text, ',', absl::SkipWhitespace())) {
-        options->disabled_passes.emplace_back(pass);
-      }
+      options->disabled_passes = absl::StrSplit(*text, ',', absl::SkipWhitespace());
+    } else if (SetFlag(name, ToText(value), &options->flags)) {
+      continue;
     } else if (absl::StartsWith(name, "xla_")) {
-      WarnOnce(name);
+      WarnOnce(absl::StrCat("compile option ", name, " ", DescribeUnknownFlag(name)));
     } else {
       return InvalidArgument("No such compile option: '", name, "'");
     }
@@ -245,6 +231,7 @@ void AppendVarint(uint64_t value, std::string* out) {
 
 absl::StatusOr<CompileOptions> ParseCompileOptions(absl::string_view proto) {
   CompileOptions options;
+  absl::string_view debug_options;
   WireReader reader(proto);
   while (reader.Next()) {
     switch (reader.field()) {
@@ -257,7 +244,7 @@ absl::StatusOr<CompileOptions> ParseCompileOptions(absl::string_view proto) {
         options.parameter_is_tupled = reader.Bool();
         break;
       case 3:
-        KILN_RETURN_IF_ERROR(ParseBuildOptions(reader.Bytes(), &options));
+        KILN_RETURN_IF_ERROR(ParseBuildOptions(reader.Bytes(), &debug_options, &options));
         break;
       case 4:
         options.portable = reader.Bool();
@@ -270,7 +257,9 @@ absl::StatusOr<CompileOptions> ParseCompileOptions(absl::string_view proto) {
     }
   }
   KILN_RETURN_IF_ERROR(Annotate(reader.status(), "compile options"));
+  KILN_RETURN_IF_ERROR(Annotate(ReadAllFlags(debug_options, &options.flags), "compile options: debug_options"));
   KILN_RETURN_IF_ERROR(ApplyOverrides(&options));
+  options.flags.Complete();
   return options;
 }
 

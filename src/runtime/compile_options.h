@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "src/hlo/shape.h"
+#include "src/runtime/debug_flags.h"
 
 namespace kiln::runtime {
 
@@ -35,10 +36,12 @@ struct CompileOptions {
 
   // Derived from `overrides`: threads that one kernel may use (0: all).
   int64_t max_parallelism = 0;
+  // Of the environment, the proto's debug options and `overrides`; complete.
+  DebugFlags flags;
 };
 
 // Reads the proto (empty: the defaults) and applies the named options:
-//   kiln_max_parallelism (integer), kiln_disable_passes and xla_disable_hlo_passes (names, comma separated).
+//   kiln_max_parallelism (integer), kiln_disable_passes (names of passes, comma separated), and the flags of debug_flags.h.
 // Other names that begin with "xla_" are for other backends: they get a warning on stderr, once each. Any other name is
 // INVALID_ARGUMENT, as are malformed bytes and impossible counts.
 absl::StatusOr<CompileOptions> ParseCompileOptions(absl::string_view proto);

@@ -89,7 +89,8 @@ void JitFunction::Compile(Entry* entry) {
   if (result.IsArray()) result.ResetLayout();
   *module->mutable_entry_result_layout() = std::move(result);
   module->set_has_entry_layout(true);
-  auto executable = LoadedExecutable::Compile(client_, std::move(module), CompileOptions());
+  absl::StatusOr<CompileOptions> options = ParseCompileOptions("");
+  auto executable = options.ok() ? LoadedExecutable::Compile(client_, std::move(module), *options) : options.status();
   entry->status = executable.status();
   if (executable.ok()) entry->executable = *std::move(executable);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

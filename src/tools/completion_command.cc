@@ -22,24 +22,40 @@ std::vector<std::string> Options(const CLI::App& command) {
   return names;
 }
 
+// Values that an option takes, where CLI11 knows them: its type ends in "{a,b}".
+std::string Values(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const size_t begin = type.find('{'), end = type.find('}');
+  if (begin == type.npos || end == type.npos) return "";
+  return absl::StrReplaceAll(type.substr(begin + 1, end - begin - 1), {{",", " "}});
+}
+
 // zsh understands it through bashcompinit.
 std::string Bash(const CLI::App& app) {
   std::vector<std::string> commands;
-  std::string cases;
+  std::string cases, values;
   for (const CLI::App* command : app.get_subcommands({})) {
     commands.push_back(command->get_name());
+    for (const CLI::Option* option : command->get_options()) {
+      const std::string allowed = Values(*option);
+      if (allowed.empty() || option->get_lnames().empty()) continue;
+      absl::StrAppend(&values, "    ", command->get_name(), "--", option->get_lnames()[0], ") words=\"", allowed,
+                      "\"; only=1 ;;\n");
+    }
     absl::StrAppend(&cases, "    ", command->get_name(), ") words=\"", absl::StrJoin(Options(*command), " "),
                     "\" ;;\n");
   }
   return absl::StrCat(
-      "_kiln() {\n  local words current=\"${COMP_WORDS[COMP_CWORD]}\"\n  case \"${COMP_WORDS[1]}\" in\n", cases,
-      "    *) words=\"", absl::StrJoin(commands, " "),
+      "_kiln() {\n  local words only current=\"${COMP_WORDS[COMP_CWORD]}\" option=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
+      "  if [ \"$option\" = = ]; then option=\"${COMP_WORDS[COMP_CWORD-2]}\"; fi\n"
+      "  if [ \"$current\" = = ]; then current=; fi\n  case \"${COMP_WORDS[1]}\" in\n",
+      cases, "    *) words=\"", absl::StrJoin(commands, " "),
       "\" ;;\n  esac\n"
       "  if [ \"$COMP_CWORD\" -eq 1 ]; then words=\"",
-      absl::StrJoin(commands, " "),
-      "\"; fi\n"
+      absl::StrJoin(commands, " "), "\"; fi\n  case \"${COMP_WORDS[1]}$option\" in\n", values,
+      "  esac\n"
       "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
-      "  if [ \"$COMP_CWORD\" -gt 1 ]; then COMPREPLY+=($(compgen -f -- \"$current\")); fi\n"
+      "  if [ \"$COMP_CWORD\" -gt 1 ] && [ -z \"$only\" ]; then COMPREPLY+=($(compgen -f -- \"$current\")); fi\n"
       "}\ncomplete -o filenames -F _kiln kiln\n");
 }
 
@@ -51,8 +67,10 @@ std::string Fish(const CLI::App& app) {
                     quoted(command->get_description()), "'\n");
     for (const CLI::Option* option : command->get_options()) {
       for (const std::string& name : option->get_lnames()) {
+        const std::string values = Values(*option);
         absl::StrAppend(&script, "complete -c kiln -n '__fish_seen_subcommand_from ", command->get_name(), "' -l ",
-                        name, " -d '", quoted(option->get_description()), "'\n");
+                        name, values.empty() ? "" : absl::StrCat(" -x -a '", values, "'"), " -d '",
+                        quoted(option->get_description()), "'\n");
       }
     }
   }

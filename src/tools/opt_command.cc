@@ -1,4 +1,5 @@
 // kiln opt: runs passes over a program and prints what becomes of it.
+#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -6,9 +7,12 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_join.h"
+#include "src/base/nearest_name.h"
 #include "src/cpu/executable.h"
 #include "src/gpu/kernel_emitter.h"
 #include "src/hlo/printer.h"
+#include "src/inspect/html_page.h"
+#include "src/inspect/recorder.h"
 #include "src/passes/pipeline.h"
 #include "src/passes/rematerialization.h"
 #include "src/passes/simplify/rules.h"
@@ -29,8 +33,16 @@ struct OptOptions {
   bool time_passes = false;
   bool verify = false;
   bool metadata = false;
+  std::string html;
   bool list_rules = false;
 };
+
+absl::Status UnknownPass(absl::string_view where, absl::string_view name) {
+  const std::vector<std::string> names = passes::PassNames();
+  const std::string hint = DidYouMean(name, {names.begin(), names.end()});
+  return InvalidArgument(where, "there is no pass '", name, "'",
+                         hint.empty() ? absl::StrCat("; passes are: ", absl::StrJoin(names, ", ")) : hint);
+}
 
 absl::StatusOr<passes::PassList> ChoosePasses(const OptOptions& options) {
   passes::PassList list;
@@ -43,7 +55,7 @@ absl::StatusOr<passes::PassList> ChoosePasses(const OptOptions& options) {
   for (const std::string& name : options.passes) {
     std::unique_ptr<passes::Pass> pass = passes::CreatePass(name);
     if (pass == nullptr) {
-      return InvalidArgument("there is no pass '", name, "'; passes are: ", absl::StrJoin(passes::PassNames(), ", "));
+      return UnknownPass("", name);
     }
     if (auto* limited = dynamic_cast<passes::Rematerialization*>(pass.get())) {
       limited->set_limit_bytes(options.memory_limit);
@@ -53,25 +65,55 @@ absl::StatusOr<passes::PassList> ChoosePasses(const OptOptions& options) {
   return list;
 }
 
-absl::Status PrintPtx(std::unique_ptr<hlo::Module> module, const OptOptions& options) {
-  if (options.target != "gpu") return InvalidArgument("--stage=ptx needs --target=gpu");
+// Prints what --print-after asks for, and the result of the passes when that is what is wanted.
+class Printer : public inspect::Recorder {
+ public:
+  explicit Printer(const OptOptions& options) : options_(options) { print_.metadata = options.metadata; }
+
+  void AfterPass(const passes::Pass& pass, const hlo::Module& module, bool changed) override {
+    if (!options_.html.empty()) Recorder::AfterPass(pass, module, changed);
+    for (const std::string& name : options_.print_after) {
+      if (name != "all" && name != pass.name()) continue;
+      std::printf("// After %s%s\n", std::string(pass.name()).c_str(), changed ? "" : ": unchanged");
+      if (changed) std::printf("%s\n", hlo::ToString(module, print_).c_str());
+      break;
+    }
+  }
+  void AfterPasses(const hlo::Module& module, const std::vector<passes::PassTiming>& timings) override {
+    if (options_.stage == "hlo") std::fputs(hlo::ToString(module, print_).c_str(), stdout);
+    if (options_.time_passes) std::fputs(passes::FormatTimings(timings).c_str(), stderr);
+  }
+
+ private:
+  const OptOptions& options_;
+  hlo::PrintOptions print_;
+};
+
+absl::Status RunPasses(hlo::Module* module, const passes::PassList& list, const OptOptions& options, Printer* printer) {
   passes::PipelineOptions pipeline_options;
   pipeline_options.disabled_passes = options.disabled;
   pipeline_options.verify_each_pass |= options.verify;
-  KILN_RETURN_IF_ERROR(passes::RunPipeline(module.get(), passes::GpuPipeline(), pipeline_options));
-  KILN_ASSIGN_OR_RETURN(std::string text, gpu::CompileToPtx(*module));
-  std::fputs(text.c_str(), stdout);
+  pipeline_options.after_pass = [&](const passes::Pass& pass, const hlo::Module& after, bool changed) {
+    printer->AfterPass(pass, after, changed);
+  };
+  std::vector<passes::PassTiming> timings;
+  KILN_RETURN_IF_ERROR(passes::RunPipeline(module, list, pipeline_options, &timings));
+  printer->AfterPasses(*module, timings);
   return absl::OkStatus();
 }
 
-absl::Status PrintNative(std::unique_ptr<hlo::Module> module, const OptOptions& options) {
-  if (options.stage == "ptx") return PrintPtx(std::move(module), options);
-  if (options.target != "cpu") return InvalidArgument("--stage=", options.stage, " needs --target=cpu");
+// All of the CPU's compiler.
+absl::Status Compile(std::unique_ptr<hlo::Module> module, const OptOptions& options, Printer* printer) {
   cpu::CompileOptions compile_options;
   compile_options.disabled_passes = options.disabled;
+  compile_options.verify_each_pass |= options.verify;
+  compile_options.observer = printer;
   compile_options.memory_limit = options.memory_limit;
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<cpu::Executable> executable,
                         cpu::Executable::Compile(std::move(module), compile_options));
+  if (options.time_passes) std::fputs(cpu::FormatPhases(executable->statistics()).c_str(), stderr);
+  if (!options.html.empty()) KILN_RETURN_IF_ERROR(WriteFile(options.html, inspect::HtmlPage(*printer, *executable)));
+  if (options.stage == "hlo") return absl::OkStatus();
   KILN_ASSIGN_OR_RETURN(std::string text, options.stage == "schedule" ? executable->KernelSchedules()
                                           : options.stage == "memory" ? executable->MemoryPlan()
                                           : options.stage == "llvm"   ? executable->LlvmIr()
@@ -80,33 +122,31 @@ absl::Status PrintNative(std::unique_ptr<hlo::Module> module, const OptOptions& 
   return absl::OkStatus();
 }
 
-absl::Status Run(const OptOptions& options) {
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<hlo::Module> module, LoadProgram(options.file));
-  if (options.stage != "hlo") return PrintNative(std::move(module), options);
-
-  KILN_ASSIGN_OR_RETURN(passes::PassList list, ChoosePasses(options));
-  hlo::PrintOptions print_options;
-  print_options.metadata = options.metadata;
-  passes::PipelineOptions pipeline_options;
-  pipeline_options.disabled_passes = options.disabled;
-  pipeline_options.verify_each_pass |= options.verify;
+absl::Status Run(OptOptions options) {
+  const bool needs_cpu = !options.html.empty() || (options.stage != "hlo" && options.stage != "ptx");
+  const std::string wanted = needs_cpu ? "cpu" : options.stage == "ptx" ? "gpu" : options.target;
+  if (options.target.empty() && options.passes.empty()) options.target = wanted;
+  if (options.target != wanted || (needs_cpu && options.stage == "ptx")) {
+    return InvalidArgument(options.html.empty() ? absl::StrCat("--stage=", options.stage) : "--html",
+                           " needs --target=", wanted, ", the whole pipeline");
+  }
   for (const std::string& name : options.print_after) {
     if (name != "all" && passes::CreatePass(name) == nullptr) {
-      return InvalidArgument("--print-after: there is no pass '", name, "'");
+      return UnknownPass("--print-after: ", name);
     }
   }
-  pipeline_options.after_pass = [&](const passes::Pass& pass, const hlo::Module& after, bool changed) {
-    for (const std::string& name : options.print_after) {
-      if (name != "all" && name != pass.name()) continue;
-      std::printf("// After %s%s\n", std::string(pass.name()).c_str(), changed ? "" : ": unchanged");
-      if (changed) std::printf("%s\n", hlo::ToString(after, print_options).c_str());
-      break;
-    }
-  };
-  std::vector<passes::PassTiming> timings;
-  KILN_RETURN_IF_ERROR(passes::RunPipeline(module.get(), list, pipeline_options, &timings));
-  std::fputs(hlo::ToString(*module, print_options).c_str(), stdout);
-  if (options.time_passes) std::fputs(passes::FormatTimings(timings).c_str(), stderr);
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<hlo::Module> module, LoadProgram(options.file));
+  Printer printer(options);
+  if (options.target == "cpu" && (needs_cpu || options.time_passes))
+    return Compile(std::move(module), options, &printer);
+  KILN_ASSIGN_OR_RETURN(passes::PassList list, ChoosePasses(options));
+  KILN_RETURN_IF_ERROR(RunPasses(module.get(), list, options, &printer));
+  if (options.stage != "ptx") return absl::OkStatus();
+  const auto start = std::chrono::steady_clock::now();
+  KILN_ASSIGN_OR_RETURN(std::string text, gpu::CompileToPtx(*module));
+  const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
+  if (options.time_passes) std::fprintf(stderr, "%10.3f         emission and PTX\n", elapsed.count());
+  std::fputs(text.c_str(), stdout);
   return absl::OkStatus();
 }
 
@@ -122,7 +162,9 @@ void AddOptCommand(CLI::App* app, int* exit_code) {
                   "  kiln opt f.hlo --target=cpu --time-passes   all that the CPU's compiler runs, and what each took\n"
                   "  kiln opt f.hlo --target=cpu --stage=memory  where every value lives\n"
                   "  kiln opt f.hlo --target=cpu --stage=asm     down to the machine's instructions\n"
-                  "  kiln opt f.hlo --target=gpu --stage=ptx     the kernels of a GPU");
+                  "  kiln opt f.hlo --target=gpu --stage=ptx     the kernels of a GPU\n"
+                  "  kiln opt f.hlo --html f.html >/dev/null     all of it as a page for a browser\n"
+                  "  kiln opt f.hlo --target=cpu --print-after=all --disable-passes=cse | less");
   CLI::Option* file = command->add_option("file", options->file, "The program; '-' for standard input");
   CLI::Option* list_rules =
       command->add_flag("--list-rules", options->list_rules, "Print the rules of the algebraic simplifier, and no program");
@@ -133,8 +175,10 @@ void AddOptCommand(CLI::App* app, int* exit_code) {
       ->check(CLI::IsMember({"cpu", "gpu"}))
       ->excludes(passes_option);
   command
-      ->add_option("--stage", options->stage,
-                   "What to print: the optimized HLO, its kernels with their schedules, the memory plan, or the code")
+      ->add_option(
+          "--stage", options->stage,
+          "What to print: the optimized HLO, its kernels with their schedules, the memory plan, or the code; all but "
+          "hlo run the whole pipeline of their target")
       ->check(CLI::IsMember({"hlo", "schedule", "memory", "llvm", "asm", "ptx"}));
   command->add_option("--print-after", options->print_after, "Print the module after these passes too, or after 'all'")
       ->delimiter(',');
@@ -143,8 +187,10 @@ void AddOptCommand(CLI::App* app, int* exit_code) {
       ->add_option("--memory-limit", options->memory_limit,
                    "Bytes of temporaries above which values are computed again instead of kept (rematerialization)")
       ->check(CLI::NonNegativeNumber);
-  command->add_flag("--time-passes", options->time_passes, "Print to standard error how long each pass took");
+  command->add_flag("--time-passes", options->time_passes,
+                    "Print to standard error how long each pass took, and with --target=cpu the rest of the compiler");
   command->add_flag("--verify-each", options->verify, "Verify the module after each pass that changes it");
+  command->add_option("--html", options->html, "Write a page with the graph, changes, memory plan and code (for cpu)");
   command->add_flag("--metadata", options->metadata, "Print where instructions come from");
   command->callback([options, file, list_rules, exit_code] {
     if (file->count() == 0 && list_rules->count() == 0) throw CLI::RequiredError("file");

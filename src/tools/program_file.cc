@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "absl/strings/match.h"
 #include "src/frontend/load.h"
 
 namespace kiln::tools {
@@ -39,9 +40,10 @@ absl::Status WriteFile(const std::string& path, absl::string_view bytes) {
 
 absl::StatusOr<std::unique_ptr<hlo::Module>> LoadProgram(const std::string& path) {
   KILN_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path));
-  absl::StatusOr<std::unique_ptr<hlo::Module>> module = frontend::Load(bytes, /*format=*/"");
-  if (!module.ok()) return Annotate(module.status(), path == "-" ? "standard input" : path);
-  return module;
+  const std::string name = path == "-" ? "standard input" : path;
+  absl::StatusOr<std::unique_ptr<hlo::Module>> module = frontend::Load(bytes, /*format=*/"", name);
+  if (module.ok() || absl::StartsWith(module.status().message(), absl::StrCat(name, ":"))) return module;
+  return Annotate(module.status(), name);
 }
 
 int Fail(const absl::Status& status) {

@@ -65,13 +65,14 @@ absl::Status Run(const ReduceOptions& options) {
     return WIFEXITED(code) && WEXITSTATUS(code) == 0;
   };
   const bool terminal = isatty(STDERR_FILENO) != 0;
-  int64_t reported = -1;
+  std::pair<int64_t, int64_t> reported;
   const auto progress = [&](const ReduceCounts& counts) {
-    if (options.quiet || (!terminal && counts.instructions == reported)) return;
-    reported = counts.instructions;
-    std::fprintf(stderr, "%skiln reduce: %lld instructions after %lld checks%s", terminal ? "\r" : "",
-                 static_cast<long long>(counts.instructions), static_cast<long long>(counts.checks),
-                 terminal ? "" : "\n");
+    const std::pair<int64_t, int64_t> size(counts.instructions, counts.elements);
+    if (options.quiet || (!terminal && size == reported)) return;
+    reported = size;
+    std::fprintf(stderr, "%skiln reduce: %lld instructions, %lld elements after %lld checks%s", terminal ? "\r" : "",
+                 static_cast<long long>(counts.instructions), static_cast<long long>(counts.elements),
+                 static_cast<long long>(counts.checks), terminal ? "\033[K" : "\n");
   };
   absl::StatusOr<std::unique_ptr<hlo::Module>> reduced = Reduce(std::move(module), options.max_checks, fails, progress);
   if (!options.quiet && terminal) std::fputc('\n', stderr);
@@ -89,7 +90,7 @@ void AddReduceCommand(CLI::App* app, int* exit_code) {
       "candidate\n"
       "as HLO text in place of {}, or as its last word. Outputs are dropped, instructions replaced by operands, zeros "
       "or\n"
-      "parameters, callees taken apart, until nothing smaller has the fault.\n\n"
+      "parameters, callees taken apart, constants and dimensions made small, until nothing smaller has the fault.\n\n"
       "Examples:\n"
       "  kiln reduce f.hlo --check '! kiln run {} --reference --quiet' -o small.hlo       a wrong result\n"
       "  kiln reduce f.mlir --check 'kiln run {} 2>&1 | grep \"no code is generated\"'      an error\n"

@@ -1,11 +1,17 @@
 #include "src/tools/reducer.h"
 
 #include <algorithm>
+#include <functional>
+#include <set>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "src/base/status.h"
+#include "src/frontend/hlo_text/parser.h"
 #include "src/hlo/builder.h"
+#include "src/hlo/printer.h"
 #include "src/hlo/verifier.h"
 
 namespace kiln::tools {
@@ -19,6 +25,50 @@ int64_t Size(const hlo::Module& module) {
   int64_t count = 0;
   for (const Computation* computation : module.PostOrder()) count += computation->instruction_count();
   return count;
+}
+
+int64_t Elements(const hlo::Module& module) {
+  double count = 0;
+  for (const Computation* computation : module.PostOrder()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      for (const hlo::Shape* leaf : instruction->shape().Leaves()) {
+        if (leaf->IsArray()) count += static_cast<double>(leaf->element_count());
+      }
+    }
+  }
+  return static_cast<int64_t>(std::min(count, 1e18));
+}
+
+// The program's text with smaller arrays: `from`, and with `multiples` its multiples too, become `to` times as much
+// wherever sizes stand: in brackets (shapes, slices), in lists of slice sizes and in windows.
+std::string Resize(const std::string& text, int64_t from, int64_t to, bool multiples) {
+  std::string result;
+  int brackets = 0;
+  bool in_quotes = false;
+  bool in_sizes = false;
+  for (size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    if (c == '"' && (i == 0 || text[i - 1] != '\\')) in_quotes = !in_quotes;
+    if (c == '[' && !in_quotes) ++brackets;
+    if (c == ']' && !in_quotes) --brackets;
+    if (!in_quotes && (text.compare(i, 6, "sizes=") == 0 || text.compare(i, 6, "{size=") == 0)) in_sizes = true;
+    if (c == '}' || c == ' ') in_sizes = false;
+    const bool begins =
+        c >= '0' && c <= '9' && (i == 0 || !absl::ascii_isalnum(static_cast<unsigned char>(text[i - 1])));
+    const bool factor = in_sizes && i > 0 && text[i - 1] == 'x' && c >= '0' && c <= '9';
+    if (in_quotes || (!factor && (!begins || (brackets == 0 && !in_sizes)))) {
+      result += text[i++];
+      continue;
+    }
+    size_t end = i;
+    while (end < text.size() && text[end] >= '0' && text[end] <= '9') ++end;
+    int64_t value = 0;
+    const bool fits = absl::SimpleAtoi(absl::string_view(text).substr(i, end - i), &value) && value > 0 &&
+                      (value == from || (multiples && value % from == 0));
+    absl::StrAppend(&result, fits ? absl::StrCat(value / from * to) : text.substr(i, end - i));
+    i = end;
+  }
+  return result;
 }
 
 // Zeros of any shape; null when it has an opaque part.
@@ -50,17 +100,19 @@ class Reducer {
       Loosen(module);
       return true;
     });
-    int64_t before = 0;
+    std::pair<int64_t, int64_t> before;
     do {
-      before = Size(*best_);
+      before = {Size(*best_), Elements(*best_)};
       DropOutputs();
       MoveRoot();
       ReplaceChunks();
       InlineCalls();
       ReplaceByOperands();
+      SimplifyConstants();
       DropParameters();
+      ShrinkShapes();
       KILN_RETURN_IF_ERROR(status_);
-    } while (Size(*best_) < before && counts_.checks < max_checks_);
+    } while (std::pair(Size(*best_), Elements(*best_)) < before && counts_.checks < max_checks_);
     return std::move(best_);
   }
 
@@ -70,7 +122,10 @@ class Reducer {
   absl::StatusOr<bool> Check(const hlo::Module& module) {
     ++counts_.checks;
     KILN_ASSIGN_OR_RETURN(const bool failing, fails_(module));
-    if (failing) counts_.instructions = Size(module);
+    if (failing) {
+      counts_.instructions = Size(module);
+      counts_.elements = Elements(module);
+    }
     progress_(counts_);
     return failing;
   }
@@ -84,14 +139,18 @@ class Reducer {
   }
 
   // Edits a copy, which becomes the best program when it is valid, no larger and still fails. False also when the edit
-  // says that it has nothing to do.
-  bool Try(const Edit& edit) {
+  // says that it has nothing to do. With `growth` the program may grow by so many instructions.
+  bool Try(const Edit& edit, int64_t growth = 0) {
     if (!status_.ok() || counts_.checks >= max_checks_) return false;
     std::unique_ptr<hlo::Module> candidate = best_->Clone();
     if (!edit(candidate.get())) return false;
     for (Computation* computation : candidate->computations()) computation->RemoveDeadInstructions();
     candidate->RemoveUnusedComputations();
-    if (!hlo::Verify(*candidate).ok() || Size(*candidate) > Size(*best_)) return false;
+    return Size(*candidate) <= Size(*best_) + growth && TryCandidate(std::move(candidate));
+  }
+
+  bool TryCandidate(std::unique_ptr<hlo::Module> candidate) {
+    if (!status_.ok() || counts_.checks >= max_checks_ || !hlo::Verify(*candidate).ok()) return false;
     const absl::StatusOr<bool> failing = Check(*candidate);
     if (!failing.ok()) status_ = failing.status();
     if (!failing.ok() || !*failing) return false;
@@ -190,13 +249,21 @@ class Reducer {
     return changed;
   }
 
+  // Callees in place of calls and fusions, one round in place of a loop, each branch in place of a conditional.
   void InlineCalls() {
-    ForEachInstruction([](Computation* computation, Instruction* instruction) {
-      if (instruction->opcode() != Opcode::kCall && instruction->opcode() != Opcode::kFusion) return false;
-      hlo::Builder builder(computation, instruction);
-      instruction->ReplaceAllUsesWith(builder.Inline(*instruction->called_computation(), instruction->operands()));
-      return true;
-    });
+    for (const int64_t branch : {0, 1}) {
+      ForEachInstruction([branch](Computation* computation, Instruction* instruction) {
+        hlo::Builder builder(computation, instruction);
+        const Opcode opcode = instruction->opcode();
+        const bool branches = opcode == Opcode::kConditional;
+        if (opcode != Opcode::kCall && opcode != Opcode::kFusion && opcode != Opcode::kWhile && !branches) return false;
+        if (branch > 0 && !branches) return false;
+        std::vector<Instruction*> operands(instruction->operands().begin(), instruction->operands().end());
+        if (branches) operands = {instruction->operand(branch + 1)};
+        instruction->ReplaceAllUsesWith(builder.Inline(*instruction->called_computation(branch), operands));
+        return true;
+      });
+    }
   }
 
   // Also takes loops for their initial state, and conditionals for an operand.
@@ -212,16 +279,64 @@ class Reducer {
   }
 
   // Tries `edit` on every instruction, users first; true when it changed something.
-  void ForEachInstruction(const std::function<bool(Computation*, Instruction*)>& edit) {
+  void ForEachInstruction(const std::function<bool(Computation*, Instruction*)>& edit, int64_t growth = 0) {
     for (size_t c = best_->PostOrder().size(); c > 0; --c) {
       if (c > best_->PostOrder().size()) continue;
       for (size_t i = At(best_.get(), c - 1)->PostOrder().size(); i > 0; --i) {
-        Try([&](hlo::Module* module) {
-          Computation* computation = At(module, c - 1);
-          const std::vector<Instruction*> order = computation->PostOrder();
-          return i <= order.size() && edit(computation, order[i - 1]);
-        });
+        Try(
+            [&](hlo::Module* module) {
+              Computation* computation = At(module, c - 1);
+              const std::vector<Instruction*> order = computation->PostOrder();
+              return i <= order.size() && edit(computation, order[i - 1]);
+            },
+            growth);
         if (c > best_->PostOrder().size()) break;
+      }
+    }
+  }
+
+  // Arrays of constants become copies of one element; large integers, which are often trip counts, small ones.
+  void SimplifyConstants() {
+    const auto simplify = [](Computation* computation, Instruction* constant) {
+      if (!constant->IsConstant() || !constant->shape().IsArray()) return false;
+      hlo::Builder builder(computation, constant);
+      const hlo::Shape& shape = constant->shape();
+      const bool is_scalar = shape.element_count() == 1;
+      if (is_scalar && !hlo::IsIntegral(shape.element_type())) return false;
+      if (is_scalar && shape.byte_count() > 0) {
+        const Instruction* small[] = {builder.Splat(shape, 0), builder.Splat(shape, 1), builder.Splat(shape, 2)};
+        for (const Instruction* one : small) {
+          if (one->IsConstant() && one->literal() == constant->literal()) return false;
+        }
+      }
+      constant->ReplaceAllUsesWith(builder.Splat(shape, is_scalar ? 2 : 1));
+      return true;
+    };
+    ForEachInstruction(simplify, /*growth=*/1);
+  }
+
+  // One size after the other, in the whole program at once: 1, then 2, then half of it.
+  void ShrinkShapes() {
+    std::set<int64_t, std::greater<>> sizes;
+    for (const Computation* computation : best_->PostOrder()) {
+      for (const Instruction* instruction : computation->instructions()) {
+        for (const hlo::Shape* leaf : instruction->shape().Leaves()) {
+          if (leaf->IsArray()) sizes.insert(leaf->dimensions().begin(), leaf->dimensions().end());
+        }
+      }
+    }
+    for (int64_t size : sizes) {
+      bool changed = true;
+      while (changed && size > 1) {
+        changed = false;
+        for (const int64_t to : {int64_t{1}, int64_t{2}, size / 2}) {
+          for (const bool multiples : {false, true}) {
+            if (changed || to >= size) continue;
+            auto smaller = hlo_text::ParseHloText(Resize(hlo::ToString(*best_), size, to, multiples), "candidate");
+            changed = smaller.ok() && Elements(**smaller) < Elements(*best_) && TryCandidate(*std::move(smaller));
+            if (changed) size = to;
+          }
+        }
       }
     }
   }

@@ -15,6 +15,7 @@
 #include "src/hlo/evaluator.h"
 #include "src/hlo/physical_copy.h"
 #include "src/hlo/printer.h"
+#include "src/inspect/dump.h"
 #include "src/passes/dynamic_padder.h"
 #include "src/tools/aligned_memory.h"
 #include "src/tools/commands.h"
@@ -120,6 +121,12 @@ absl::StatusOr<int> Run(const RunOptions& options) {
 
   cpu::CompileOptions compile_options;
   compile_options.max_parallelism = options.threads;
+  runtime::DebugFlags flags;
+  KILN_RETURN_IF_ERROR(runtime::ReadAllFlags(/*debug_options=*/"", &flags));
+  flags.Complete();
+  runtime::ApplyFlags(flags, &compile_options);
+  const std::unique_ptr<cpu::CompileObserver> dumper = inspect::MakeDumperFactory()(flags);
+  compile_options.observer = dumper.get();
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<cpu::Executable> executable,
                         cpu::Executable::Compile(std::move(module), compile_options));
 
@@ -164,8 +171,11 @@ absl::StatusOr<int> Run(const RunOptions& options) {
   if (options.repeat > 1) {
     std::sort(seconds.begin(), seconds.end());
     const cpu::CompileStatistics& statistics = executable->statistics();
-    std::fprintf(stderr, "%d runs: median %.3f us, least %.3f us; compiled in %.1f ms\n", options.repeat,
-                 seconds[seconds.size() / 2] * 1e6, seconds[0] * 1e6,
+    const auto part = [&](double share) { return seconds[static_cast<size_t>(share * (options.repeat - 1))] * 1e6; };
+    std::fprintf(stderr,
+                 "%d runs: median %.3f us, 10 to 90 %% within %.3f to %.3f us, least %.3f, most %.3f us; compiled in "
+                 "%.1f ms\n",
+                 options.repeat, part(0.5), part(0.1), part(0.9), part(0), part(1),
                  (statistics.passes_seconds + statistics.lowering_seconds + statistics.codegen_seconds) * 1e3);
   }
   if (!options.output.empty()) KILN_RETURN_IF_ERROR(WriteResults(results, options.output));
@@ -198,6 +208,7 @@ void AddRunCommand(CLI::App* app, int* exit_code) {
       "of\n"
       "fewer than 8 bits as one byte each. With --reference a result is compared with that of the evaluator, which\n"
       "computes element by element and is slow.\n"
+      "XLA_FLAGS and KILN_FLAGS are obeyed: --xla_dump_to, --xla_hlo_profile and others (docs/debugging.md).\n"
       "Exit code: 0 done, 1 the program cannot be run or a result differs, 2 the command line is wrong.\n\n"
       "Examples:\n"
       "  kiln run f.hlo --random 7                  print the results\n"

@@ -57,6 +57,7 @@ class FakeExecutable : public cpu::Executable {
   const cpu::CompileStatistics& statistics() const override { return statistics_; }
   absl::StatusOr<std::string> LlvmIr() const override { return absl::UnimplementedError("a fake"); }
   absl::StatusOr<std::string> Assembly() const override { return absl::UnimplementedError("a fake"); }
+  absl::StatusOr<cpu::CodeView> Code() const override { return absl::UnimplementedError("a fake"); }
   absl::StatusOr<std::string> KernelSchedules() const override { return absl::UnimplementedError("a fake"); }
   absl::StatusOr<analysis::MemoryPlan> PlannedMemory() const override { return absl::UnimplementedError("a fake"); }
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
+#include "src/base/nearest_name.h"
 #include "src/frontend/hlo_text/literal_parser.h"
 #include "src/frontend/hlo_text/shape_parser.h"
 
@@ -106,7 +107,10 @@ absl::Status ComputationParser::ParseOpcode(ParsedInstruction* instruction) {
     return absl::OkStatus();
   }
   const bool type = lexer_.position() < lexer_.text().size() && lexer_.text()[lexer_.position()] == '[';
-  return lexer_.Error(at, absl::StrCat("unknown ", type ? "type" : "opcode", " '", word.substr(0, 60), "'"));
+  std::vector<absl::string_view> names;
+  for (int i = 0; i < hlo::kOpcodeCount && !type; ++i) names.push_back(hlo::OpcodeName(static_cast<hlo::Opcode>(i)));
+  return lexer_.Error(at, absl::StrCat("unknown ", type ? "type" : "opcode", " '", word.substr(0, 60), "'",
+                                       DidYouMean(word, names)));
 }
 
 absl::Status ComputationParser::ParseOperation(ParsedInstruction instruction, ParsedComputation* computation,

@@ -82,12 +82,13 @@ void IrReader::ReadArguments(EntryReader& reader, Scope& scope, Block* block) {
   for (uint64_t i = 0; i < count && reader.ok(); ++i) {
     bool has_location = file_.version < 4;
     const TypeRef type = reader.TypeById(file_.version < 4 ? reader.Varint() : reader.FlaggedVarint(has_location));
-    if (has_location) reader.Attribute();
+    const LocationAttribute* location = has_location ? reader.Attribute()->As<LocationAttribute>() : nullptr;
     Value* value = Define(reader, scope);
     if (value == nullptr) return;
     value->type = type;
     value->block = block;
     value->index = static_cast<uint32_t>(i);
+    if (location != nullptr) value->location = location->value;
     block->arguments.push_back(value);
   }
   if (file_.version >= 3 && reader.Byte() != 0) ReadUseListOrder(reader, count > 1);

@@ -34,6 +34,7 @@ struct Value {
   Operation* operation = nullptr;  // The defining op; null for a block argument.
   Block* block = nullptr;          // The block of which this is an argument; null for a result.
   uint32_t index = 0;              // Among the results, or among the arguments.
+  const Location* location = nullptr;  // Of a block argument that has one.
 };
 
 struct Operation {

@@ -101,7 +101,11 @@ absl::Status ImportFunctionBody(ModuleImport& module, const mlir::Operation& fun
   for (size_t i = 0; i < block.arguments.size(); ++i) {
     absl::StatusOr<hlo::Shape> shape = ToShape(*block.arguments[i]->type);
     if (!shape.ok()) return Annotate(shape.status(), absl::StrCat("argument ", i, " of @", name));
-    body.Define(block.arguments[i], computation->AddParameter(static_cast<int64_t>(i), *std::move(shape)));
+    hlo::Instruction* parameter = computation->AddParameter(static_cast<int64_t>(i), *std::move(shape));
+    if (const mlir::Location* location = block.arguments[i]->location; location != nullptr && !location->name.empty()) {
+      parameter->set_metadata({.op_name = std::string(location->name)});
+    }
+    body.Define(block.arguments[i], parameter);
   }
   KILN_ASSIGN_OR_RETURN(const std::vector<hlo::Instruction*> results, body.ImportBlock(*function.regions[0], function));
   if (results.size() == 1) {

@@ -1,10 +1,14 @@
 // The kiln command: one subcommand per file in src/tools.
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <string>
+#include <vector>
 
 #include "CLI/CLI.hpp"
+#include "src/base/nearest_name.h"
 #include "src/tools/commands.h"
 
 int main(int argc, char** argv) {
@@ -16,6 +20,7 @@ int main(int argc, char** argv) {
       "Programs are HLO text, StableHLO text, MLIR bytecode, HloModuleProto, HloProto or HloSnapshot, told apart by\n"
       "their bytes; '-' reads standard input. 'kiln COMMAND --help' says more about a command.\n"
       "Exit code: 0 done, 1 failed or different, 2 the command line is wrong.");
+  app.set_version_flag("--version", "kiln " KILN_VERSION);
   app.require_subcommand(1);
   int exit_code = 0;
   kiln::tools::AddOptCommand(&app, &exit_code);
@@ -25,6 +30,17 @@ int main(int argc, char** argv) {
   kiln::tools::AddDiffCommand(&app, &exit_code);
   kiln::tools::AddReduceCommand(&app, &exit_code);
   kiln::tools::AddCompletionCommand(&app);
+  // Said here, since CLI11 would only say that a command is missing.
+  if (argc > 1 && argv[1][0] != '-') {
+    std::vector<std::string> names;
+    for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+    if (std::find(names.begin(), names.end(), argv[1]) == names.end()) {
+      const std::string hint = kiln::DidYouMean(argv[1], {names.begin(), names.end()});
+      std::fprintf(stderr, "kiln: there is no command '%s'%s\n", argv[1],
+                   hint.empty() ? "; see kiln --help" : hint.c_str());
+      return 2;
+    }
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
