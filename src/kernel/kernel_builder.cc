@@ -311,10 +311,13 @@ absl::StatusOr<Kernel> BuildKernel(const Instruction& instruction) {
       ++end;
     }
     KILN_ASSIGN_OR_RETURN(Index index, body.BeginNest(dimensions, LoopKind::kParallel));
-    for (; i < end; ++i) {
-      KILN_ASSIGN_OR_RETURN(ValueId value, body.Emit(leaves[i].instruction, index, leaves[i].leaf));
-      body.AddStore(first_output + static_cast<int>(i), index, value);
+    // All values before the first store: outputs may lie where inputs do.
+    std::vector<ValueId> values;
+    for (size_t k = i; k < end; ++k) {
+      KILN_ASSIGN_OR_RETURN(ValueId value, body.Emit(leaves[k].instruction, index, leaves[k].leaf));
+      values.push_back(value);
     }
+    for (; i < end; ++i) body.AddStore(first_output + static_cast<int>(i), index, values[i + values.size() - end]);
     body.EndNest();
   }
   CollapseLoops(&kernel);

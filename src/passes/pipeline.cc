@@ -15,9 +15,11 @@
 #include "src/passes/flatten_call_graph.h"
 #include "src/passes/fusion.h"
 #include "src/passes/layout_normalization.h"
+#include "src/passes/multi_output_fusion.h"
 #include "src/passes/opt_barrier_remover.h"
 #include "src/passes/qr_expander.h"
 #include "src/passes/reduce_window_to_scan.h"
+#include "src/passes/reduction_splitter.h"
 #include "src/passes/rng_bit_generator_expander.h"
 #include "src/passes/rng_expander.h"
 #include "src/passes/row_fusion.h"
@@ -66,7 +68,12 @@ PassList PassesFor(Target target) {
   list.push_back(Simplification("dot-simplification"));
   Append(&list, ListOf<TransposeFolding, OptBarrierRemover>());
   list.push_back(Simplification("final-simplification"));
-  Append(&list, ListOf<FlattenCallGraph, RowFusion, Fusion, Schedule>());
+  Append(&list, ListOf<FlattenCallGraph>());
+  // A thread of a GPU has no whole rows, and a group of them no several results.
+  if (target == Target::kCpu) Append(&list, ListOf<ReductionSplitter>());
+  Append(&list, ListOf<RowFusion, Fusion>());
+  if (target == Target::kCpu) Append(&list, ListOf<MultiOutputFusion>());
+  Append(&list, ListOf<Schedule>());
   return list;
 }
 
@@ -104,8 +111,10 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<TransposeFolding>,
     Make<OptBarrierRemover>,
     Make<FlattenCallGraph>,
+    Make<ReductionSplitter>,
     Make<RowFusion>,
     Make<Fusion>,
+    Make<MultiOutputFusion>,
     Make<Schedule>,
 };
 
