@@ -17,7 +17,7 @@ using Statement = Block::Statement;
 using Kind = Block::Kind;
 
 // Work on a vector from which on writing and reading a local array is cheaper (OpCost).
-constexpr double kMinKeptCost = 8;
+constexpr double kMinKeptCost = 6;
 // Bounds on what is compared with each other.
 constexpr size_t kMaxStages = 24;
 
@@ -279,10 +279,14 @@ class Sharer {
         }
         cost_[statement.index] = cost;
         if (!KeyOf(op, stages[s].loops, first_loops_, names_, &key)) continue;
-        const auto [it, inserted] = first_.emplace(key, Made{s, statement.index});
-        if (!inserted) names_[statement.index] = it->second.value;
-        if (inserted && s > 0) made_[statement.index] = s;
-        if (inserted && s == 0) made_[statement.index] = 0;
+        const auto [it, inserted] = first_.emplace(key, statement.index);
+        if (inserted) {
+          made_[statement.index] = s;
+        } else {
+          names_[statement.index] = it->second;
+          // What is kept already is no more than a load.
+          if (locals_.contains(it->second)) cost_[statement.index] = 1;
+        }
       }
       if (s == 0) continue;
       absl::flat_hash_set<ValueId> seen;
@@ -296,8 +300,9 @@ class Sharer {
     const uint64_t own = SetOf(stages[s].loops);
     if (id == kNoValue || (kernel_.ops[id].loops & own) == 0 || !seen->insert(id).second) return false;
     const auto name = names_.find(id);
-    if (name != names_.end() && (kernel_.ops[id].loops & own) == own && cost_[id] >= kMinKeptCost &&
-        made_[name->second] < s) {
+    const bool kept = name != names_.end() && locals_.contains(name->second);
+    if (name != names_.end() && made_[name->second] < s && (kernel_.ops[id].loops & own) == own &&
+        (kept || cost_[id] >= kMinKeptCost)) {
       const int local = LocalOf(name->second, stages[made_[name->second]]);
       if (local >= 0) {
         Op load{OpKind::kLoad, kernel_.ops[id].type, kernel_.ops[id].loops};
@@ -341,17 +346,12 @@ class Sharer {
     return it->second;
   }
 
-  struct Made {
-    size_t stage;
-    ValueId value;
-  };
-
   Kernel& kernel_;
   Nest& nest_;
   std::vector<int> first_loops_;
   int64_t row_elements_ = 1;
   int64_t local_bytes_ = 0;
-  absl::flat_hash_map<OpKey, Made> first_;
+  absl::flat_hash_map<OpKey, ValueId> first_;
   absl::flat_hash_map<ValueId, size_t> made_;     // the stage that computes what others name
   absl::flat_hash_map<ValueId, ValueId> names_;   // of later stages' ops: the same value of an earlier one
   absl::flat_hash_map<ValueId, double> cost_;     // of computing it from loads
