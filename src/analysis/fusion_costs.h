@@ -24,6 +24,10 @@ double TrafficNanoseconds(const FusionCosts& costs, double bytes);
 // Time to evaluate `instruction` on `elements` elements whose operands are at hand.
 double EvaluationNanoseconds(const FusionCosts& costs, const hlo::Instruction& instruction, double elements);
 
+// Whether to evaluate `evaluations` elements of `producer`, more than it has, where they are needed, rather than to store it
+// once and read it there: what that costs in operations and reads of operands against a kernel, a write and the reads.
+bool IsWorthRepeating(const FusionCosts& costs, const hlo::Instruction& producer, double evaluations);
+
 // Whether two kernels over the same iterations should be one when that saves moving `saved_bytes`: what is saved must
 // be worth more than the longer body costs to compile and to keep in registers.
 bool IsWorthMerging(const FusionCosts& costs, double saved_bytes);

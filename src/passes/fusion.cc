@@ -28,8 +28,8 @@ std::string FusionName(const FusionGroup& group) {
   }
 }
 
-bool FuseComputation(Computation* computation) {
-  const std::vector<FusionGroup> groups = PlanFusion(*computation);
+bool FuseComputation(Computation* computation, const analysis::FusionCosts& costs) {
+  const std::vector<FusionGroup> groups = PlanFusion(*computation, costs);
   absl::flat_hash_map<const Instruction*, int64_t> position;
   int64_t next = 0;
   for (const Instruction* instruction : computation->PostOrder()) position[instruction] = next++;
@@ -62,7 +62,7 @@ bool FuseComputation(Computation* computation) {
 
 absl::StatusOr<bool> Fusion::Run(hlo::Module* module) {
   bool changed = false;
-  for (Computation* computation : ControlComputations(*module)) changed |= FuseComputation(computation);
+  for (Computation* computation : ControlComputations(*module)) changed |= FuseComputation(computation, costs_);
   return changed;
 }
 
