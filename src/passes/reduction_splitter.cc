@@ -47,8 +47,11 @@ Split SplitOf(const Instruction& reduce) {
   if (elements < kMinElements) return {};
   std::vector<bool> reduced(from.rank(), false);
   for (int64_t d : reduce.dimensions()) reduced[d] = true;
-  const int64_t tasks = reduced.back() ? results : (results + kResultsOfVector - 1) / kResultsOfVector;
-  const int64_t wanted = std::min((kEnoughParts + tasks - 1) / tasks, elements / kMinPartElements);
+  const bool columns = !reduced.back();
+  const int64_t tasks = columns ? (results + kResultsOfVector - 1) / kResultsOfVector : results;
+  if (tasks >= kEnoughParts) return {};
+  // A part of columns goes through whole rows, one task for all of them.
+  const int64_t wanted = std::min(columns ? kEnoughParts : (kEnoughParts + tasks - 1) / tasks, elements / kMinPartElements);
   Split best;
   for (int64_t d = 0; d < from.rank(); ++d) {
     if (!reduced[d]) continue;
