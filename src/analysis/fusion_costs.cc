@@ -11,6 +11,7 @@ namespace {
 constexpr double kCachedBytes = 1 << 20;
 // What reads a transpose element by element uses little of each line.
 constexpr double kTransposedTraffic = 4;
+constexpr double kInlineElements = 64;
 // Operations that an expensive one (EvaluationCost) stands for.
 constexpr double kExpensiveOperations = 16;
 
@@ -47,7 +48,9 @@ bool IsWorthRepeating(const FusionCosts& costs, const hlo::Instruction& producer
   const auto evaluate = [&](double count) {
     return EvaluationNanoseconds(costs, producer, count) + count * operand_width / rate;
   };
-  const double stored = costs.launch_nanoseconds + evaluate(elements) + (elements + evaluations) * width(producer) / rate;
+  // Few elements stand in the code around them, where what counts is its size.
+  const double launch = elements > kInlineElements ? costs.launch_nanoseconds : 0;
+  const double stored = launch + evaluate(elements) + (elements + evaluations) * width(producer) / rate;
   return evaluate(evaluations) <= stored;
 }
 
