@@ -34,17 +34,21 @@ double EvaluationNanoseconds(const FusionCosts& costs, const hlo::Instruction& i
 }
 
 bool IsWorthRepeating(const FusionCosts& costs, const hlo::Instruction& producer, double evaluations) {
-  const auto width = [](const hlo::Instruction& value) { return static_cast<double>(hlo::ByteWidth(value.shape().element_type())); };
+  const auto width = [](const hlo::Instruction& value) {
+    return static_cast<double>(hlo::ByteWidth(value.shape().element_type()));
+  };
   const double elements = static_cast<double>(std::max<int64_t>(1, producer.shape().element_count()));
   // Scalars and splats are at hand.
   double operand_width = 0;
   for (const hlo::Instruction* operand : producer.operands()) {
-    if (operand->opcode() == hlo::Opcode::kBroadcast || operand->shape().IsScalar() || IsRematerialized(*operand)) continue;
+    if (operand->opcode() == hlo::Opcode::kBroadcast || operand->shape().IsScalar() || IsRematerialized(*operand))
+      continue;
     operand_width += width(*operand);
   }
   if (producer.opcode() == hlo::Opcode::kTranspose) operand_width *= kTransposedTraffic;
   // Both ways read from the same memory: small arrays from caches.
-  const double rate = elements * width(producer) <= kCachedBytes ? costs.cached_bytes_per_nanosecond : costs.bytes_per_nanosecond;
+  const double rate =
+      elements * width(producer) <= kCachedBytes ? costs.cached_bytes_per_nanosecond : costs.bytes_per_nanosecond;
   const auto evaluate = [&](double count) {
     return EvaluationNanoseconds(costs, producer, count) + count * operand_width / rate;
   };

@@ -7,8 +7,8 @@
 namespace kiln::analysis {
 
 struct FusionCosts {
-  double launch_nanoseconds;       // of a kernel, beside its work
-  double bytes_per_nanosecond;     // arrays that fit no cache
+  double launch_nanoseconds;    // of a kernel, beside its work
+  double bytes_per_nanosecond;  // arrays that fit no cache
   double cached_bytes_per_nanosecond;
   double elements_per_nanosecond;  // of one cheap operation on f32
 };
@@ -24,8 +24,9 @@ double TrafficNanoseconds(const FusionCosts& costs, double bytes);
 // Time to evaluate `instruction` on `elements` elements whose operands are at hand.
 double EvaluationNanoseconds(const FusionCosts& costs, const hlo::Instruction& instruction, double elements);
 
-// Whether to evaluate `evaluations` elements of `producer`, more than it has, where they are needed, rather than to store it
-// once and read it there: what that costs in operations and reads of operands against a kernel, a write and the reads.
+// Whether to evaluate `evaluations` elements of `producer`, more than it has, where they are needed, rather than to
+// store it once and read it there: what that costs in operations and reads of operands against a kernel, a write and
+// the reads.
 bool IsWorthRepeating(const FusionCosts& costs, const hlo::Instruction& producer, double evaluations);
 
 // Whether two kernels over the same iterations should be one when that saves moving `saved_bytes`: what is saved must

@@ -28,7 +28,8 @@ class Printer {
     for (size_t i = 0; i < kernel_.parameters.size(); ++i) {
       const Parameter& p = kernel_.parameters[i];
       if (!p.is_local) continue;
-      absl::StrAppend(&text_, "  local p", i, ": ", hlo::PrimitiveTypeName(p.type), "[", absl::StrJoin(p.dimensions, ","), "]\n");
+      absl::StrAppend(&text_, "  local p", i, ": ", hlo::PrimitiveTypeName(p.type), "[",
+                      absl::StrJoin(p.dimensions, ","), "]\n");
     }
     for (const Nest& nest : kernel_.nests) {
       text_ += "  nest";
@@ -61,7 +62,8 @@ class Printer {
   }
 
   std::string Opcodes(const std::vector<hlo::Opcode>& opcodes) {
-    return absl::StrJoin(opcodes, ", ", [](std::string* out, hlo::Opcode o) { absl::StrAppend(out, hlo::OpcodeName(o)); });
+    return absl::StrJoin(opcodes, ", ",
+                         [](std::string* out, hlo::Opcode o) { absl::StrAppend(out, hlo::OpcodeName(o)); });
   }
 
   std::string Predicate(ValueId predicate) { return predicate == kNoValue ? "" : absl::StrCat(" if v", predicate); }
@@ -115,10 +117,11 @@ class Printer {
           const Reduce& reduce = kernel_.reduces[statement.index];
           absl::StrAppend(&text_, margin, "reduce");
           for (int loop : reduce.loops) absl::StrAppend(&text_, " i", loop, " in ", kernel_.loops[loop].extent);
-          absl::StrAppend(&text_, " -> ", Values(reduce.results), " = ",
-                          reduce.combiner != nullptr ? std::string(reduce.combiner->name()) : Opcodes(reduce.combine_opcodes),
-                          " of ", Values(reduce.elements), " from ", Values(reduce.inits),
-                          reduce.predicate == kNoValue ? "" : absl::StrCat(" where v", reduce.predicate), "\n");
+          absl::StrAppend(
+              &text_, " -> ", Values(reduce.results), " = ",
+              reduce.combiner != nullptr ? std::string(reduce.combiner->name()) : Opcodes(reduce.combine_opcodes),
+              " of ", Values(reduce.elements), " from ", Values(reduce.inits),
+              reduce.predicate == kNoValue ? "" : absl::StrCat(" where v", reduce.predicate), "\n");
           AppendBlock(*reduce.block, indent + 2);
           break;
         }

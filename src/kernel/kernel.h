@@ -132,8 +132,8 @@ struct Parameter {
   bool is_output = false;
   // Read and written (scatter, dynamic-update-slice): its loads and stores keep their order.
   bool is_updated = false;
-  // Lives while the nest runs: what a stage of a row keeps for those behind it. Loops outside of its offsets that its value
-  // depends on, and that run as lanes, give every lane elements of its own.
+  // Lives while the nest runs: what a stage of a row keeps for those behind it. Loops outside of its offsets that its
+  // value depends on, and that run as lanes, give every lane elements of its own.
   bool is_local = false;
   // Values known at compile time: a table that the kernel brings along.
   std::optional<hlo::Literal> constant;
@@ -145,7 +145,8 @@ struct Parameter {
   }
 };
 
-// Inputs come first in `parameters`, then outputs, then constants, then local arrays. Borrows instructions and computations of the module it was built from.
+// Inputs come first in `parameters`, then outputs, then constants, then local arrays. Borrows instructions and
+// computations of the module it was built from.
 struct Kernel {
   std::string name;
   std::vector<Parameter> parameters;

@@ -49,8 +49,8 @@ std::vector<bool> ReducedDimensions(const Instruction& instruction, const hlo::D
   return reduced;
 }
 
-// The index of an array of `to` dimensions, those of `from` left out that are `reduced` and ones aside, where the nest over `from`
-// is at `index`; nothing for other dimensions.
+// The index of an array of `to` dimensions, those of `from` left out that are `reduced` and ones aside, where the nest
+// over `from` is at `index`; nothing for other dimensions.
 std::optional<Index> IndexOfLeaf(const hlo::DimensionVector& from, const Index& index, const std::vector<bool>& reduced,
                                  const hlo::DimensionVector& to) {
   Index result(to.size());

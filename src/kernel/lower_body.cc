@@ -124,22 +124,23 @@ bool NestLowering::IsPlainSum(const IndexExpr& offset) const {
   return true;
 }
 
-void NestLowering::AllocateLocals() {
-  const size_t given = parameters_.size();
-  parameters_.resize(kernel_.parameters.size());
+llvm::Value* NestLowering::ArrayOf(int parameter) {
+  const auto number = static_cast<size_t>(parameter);
+  if (number >= parameters_.size()) parameters_.resize(kernel_.parameters.size());
+  if (parameters_[number] != nullptr) return parameters_[number];
+  // A local array, which is written before it is read.
+  const Parameter& local = kernel_.parameters[number];
+  int64_t bytes = local.element_count() * hlo::ByteWidth(local.type);
+  for (const Store& store : kernel_.stores) {
+    if (store.parameter != parameter) continue;
+    const uint64_t outer = kernel_.ops[store.value].loops & ~kernel_.terms.LoopsOf(store.offset);
+    if (schedule_.vector_loop >= 0 && (outer >> schedule_.vector_loop & 1) != 0) bytes *= schedule_.lanes;
+  }
   llvm::BasicBlock& entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
   llvm::IRBuilder<> at_entry(&entry, entry.begin());
-  for (const Store& store : kernel_.stores) {
-    const auto number = static_cast<size_t>(store.parameter);
-    if (number < given || parameters_[number] != nullptr) continue;
-    const Parameter& local = kernel_.parameters[number];
-    const uint64_t outer = kernel_.ops[store.value].loops & ~kernel_.terms.LoopsOf(store.offset);
-    const bool of_lanes = schedule_.vector_loop >= 0 && (outer >> schedule_.vector_loop & 1) != 0;
-    const int64_t bytes = local.element_count() * hlo::ByteWidth(local.type) * (of_lanes ? schedule_.lanes : 1);
-    llvm::AllocaInst* array = at_entry.CreateAlloca(llvm::ArrayType::get(b_.getInt8Ty(), static_cast<uint64_t>(bytes)));
-    array->setAlignment(llvm::Align(64));
-    parameters_[number] = array;
-  }
+  llvm::AllocaInst* array = at_entry.CreateAlloca(llvm::ArrayType::get(b_.getInt8Ty(), static_cast<uint64_t>(bytes)));
+  array->setAlignment(llvm::Align(64));
+  return parameters_[number] = array;
 }
 
 bool NestLowering::IsLocalOfLanes(int parameter, uint64_t loops, const IndexExpr& offset) const {
@@ -172,7 +173,7 @@ Access NestLowering::AccessFor(const IndexExpr& offset, bool of_lanes) {
 Value NestLowering::LowerLoad(ValueId id) {
   const Op& op = kernel_.ops[id];
   if (auto staged = staged_.find(id); staged != staged_.end()) return LoadFromTile(op, staged->second);
-  llvm::Value* base = parameters_[op.parameter];
+  llvm::Value* base = ArrayOf(op.parameter);
   if (!Varies(op.loops)) {
     MemoryAccess memory(&scalar_, &scalar_);
     llvm::Value* offset = index_.Scalar(op.offset);
@@ -187,7 +188,8 @@ Value NestLowering::LowerLoad(ValueId id) {
     const auto* always = llvm::dyn_cast<llvm::Constant>(holds);
     if (always == nullptr || !always->isAllOnesValue()) mask = CombineMasks(mask, holds);
   }
-  return memory.LoadVector(op.type, base, AccessFor(op.offset, IsLocalOfLanes(op.parameter, op.loops, op.offset)), mask);
+  return memory.LoadVector(op.type, base, AccessFor(op.offset, IsLocalOfLanes(op.parameter, op.loops, op.offset)),
+                           mask);
 }
 
 bool NestLowering::WrittenByOneOfGroup() const {
@@ -196,7 +198,7 @@ bool NestLowering::WrittenByOneOfGroup() const {
 }
 
 absl::Status NestLowering::LowerStore(const Store& store) {
-  llvm::Value* base = parameters_[store.parameter];
+  llvm::Value* base = ArrayOf(store.parameter);
   const uint64_t loops = kernel_.terms.LoopsOf(store.offset);
   if (!Varies(loops) && !Varies(kernel_.ops[store.value].loops)) {
     MemoryAccess memory(&scalar_, &scalar_);

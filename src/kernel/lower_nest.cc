@@ -15,7 +15,6 @@ namespace kiln::kernel {
 absl::Status NestLowering::Run(llvm::Value* begin, llvm::Value* end) {
   begin_ = begin;
   end_ = end;
-  AllocateLocals();
   const Loops loops{schedule_.order, NestSegments(), schedule_.vector_loop, schedule_.lanes};
   return LowerLevel(nest_.body, loops, 0, [] { return absl::OkStatus(); });
 }

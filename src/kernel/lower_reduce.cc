@@ -19,8 +19,8 @@ absl::StatusOr<std::vector<Value>> NestLowering::Combine(const Reduce& reduce, S
   if (reduce.combiner == nullptr) {
     std::vector<Value> combined;
     for (size_t i = 0; i < elements.size(); ++i) {
-      KILN_ASSIGN_OR_RETURN(Value one, EmitElementwise(emitter, reduce.combine_opcodes[i], nullptr, accumulators[i].type,
-                                                       {accumulators[i], elements[i]}));
+      KILN_ASSIGN_OR_RETURN(Value one, EmitElementwise(emitter, reduce.combine_opcodes[i], nullptr,
+                                                       accumulators[i].type, {accumulators[i], elements[i]}));
       combined.push_back(one);
     }
     return combined;

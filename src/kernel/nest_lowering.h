@@ -148,7 +148,8 @@ class NestLowering {
   // An element of a local array stands for `loops`, of which its offset leaves out the one that runs as lanes.
   bool IsLocalOfLanes(int parameter, uint64_t loops, const IndexExpr& offset) const;
 
-  void AllocateLocals();
+  // Where a parameter is; local arrays are allocated on first use.
+  llvm::Value* ArrayOf(int parameter);
 
   Value LowerLoad(ValueId id);
 

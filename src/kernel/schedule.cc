@@ -350,7 +350,8 @@ class Scheduler {
     int64_t written = 0;
     for (const Store* store : stores_) {
       const Parameter& parameter = kernel_.parameters[store->parameter];
-      if (!parameter.is_updated && !parameter.is_local) written += parameter.element_count() * hlo::ByteWidth(parameter.type);
+      if (!parameter.is_updated && !parameter.is_local)
+        written += parameter.element_count() * hlo::ByteWidth(parameter.type);
     }
     schedule->streaming_stores = target_.streaming_bytes > 0 && written >= target_.streaming_bytes;
   }

@@ -35,7 +35,8 @@ struct OpKey {
   bool operator==(const OpKey&) const = default;
   template <typename H>
   friend H AbslHashValue(H h, const OpKey& k) {
-    return H::combine(std::move(h), k.kind, k.type, k.opcode, k.instruction, k.parameter, k.predicate, k.offset, k.operands);
+    return H::combine(std::move(h), k.kind, k.type, k.opcode, k.instruction, k.parameter, k.predicate, k.offset,
+                      k.operands);
   }
 };
 
@@ -352,9 +353,9 @@ class Sharer {
   int64_t row_elements_ = 1;
   int64_t local_bytes_ = 0;
   absl::flat_hash_map<OpKey, ValueId> first_;
-  absl::flat_hash_map<ValueId, size_t> made_;     // the stage that computes what others name
-  absl::flat_hash_map<ValueId, ValueId> names_;   // of later stages' ops: the same value of an earlier one
-  absl::flat_hash_map<ValueId, double> cost_;     // of computing it from loads
+  absl::flat_hash_map<ValueId, size_t> made_;    // the stage that computes what others name
+  absl::flat_hash_map<ValueId, ValueId> names_;  // of later stages' ops: the same value of an earlier one
+  absl::flat_hash_map<ValueId, double> cost_;    // of computing it from loads
   absl::flat_hash_map<ValueId, int> locals_;
 };
 

@@ -64,7 +64,8 @@ Instruction* FusionBody::Finish(absl::Span<Instruction* const> outputs, hlo::Fus
     return fusion;
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    outputs[i]->ReplaceAllUsesWith(hlo::Builder(computation, outputs[i]).GetTupleElement(fusion, static_cast<int64_t>(i)));
+    outputs[i]->ReplaceAllUsesWith(
+        hlo::Builder(computation, outputs[i]).GetTupleElement(fusion, static_cast<int64_t>(i)));
   }
   return fusion;
 }

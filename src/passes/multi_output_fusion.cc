@@ -148,7 +148,9 @@ class Merger {
     absl::flat_hash_map<const Instruction*, int64_t> level;
     for (const Instruction* instruction : order_) {
       int64_t& own = level[instruction];
-      const auto follow = [&](const Instruction* before) { own = std::max(own, level[before] + (IsView(*before) ? 0 : 1)); };
+      const auto follow = [&](const Instruction* before) {
+        own = std::max(own, level[before] + (IsView(*before) ? 0 : 1));
+      };
       for (const Instruction* operand : instruction->operands()) follow(operand);
       for (const Instruction* predecessor : instruction->control_predecessors()) follow(predecessor);
     }

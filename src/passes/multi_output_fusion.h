@@ -6,8 +6,8 @@
 
 namespace kiln::passes {
 
-// Works on what the fusion pass leaves: loop fusions and elementwise instructions of equal dimensions, and reductions of
-// equal operands, dimensions and results. Merges
+// Works on what the fusion pass leaves: loop fusions and elementwise instructions of equal dimensions, and reductions
+// of equal operands, dimensions and results. Merges
 //   siblings    that read the same array, when reading it once saves more than analysis::FusionCosts asks for
 //   a producer  that others read too into consumers that read it element by element
 // The result is a fusion with a tuple, kind=kLoop or kInput, and a get-tuple-element per result.

@@ -72,7 +72,8 @@ PassList PassesFor(Target target) {
   // A thread of a GPU has no whole rows, and a group of them no several results.
   if (target == Target::kCpu) Append(&list, ListOf<ReductionSplitter>());
   Append(&list, ListOf<RowFusion>());
-  list.push_back(std::make_unique<Fusion>(target == Target::kCpu ? analysis::kCpuFusionCosts : analysis::kGpuFusionCosts));
+  list.push_back(
+      std::make_unique<Fusion>(target == Target::kCpu ? analysis::kCpuFusionCosts : analysis::kGpuFusionCosts));
   if (target == Target::kCpu) Append(&list, ListOf<MultiOutputFusion>());
   Append(&list, ListOf<Schedule>());
   return list;

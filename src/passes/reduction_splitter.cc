@@ -28,11 +28,12 @@ constexpr int64_t kEnoughParts = 32;
 constexpr int64_t kResultsOfVector = 64;
 
 bool IsSplittable(const Instruction& reduce) {
-  if (!analysis::IsReduction(reduce) || reduce.operand_count() != 2 || !reduce.control_predecessors().empty()) return false;
+  if (!analysis::IsReduction(reduce) || reduce.operand_count() != 2 || !reduce.control_predecessors().empty())
+    return false;
   const std::optional<Opcode> opcode = analysis::CombinerOpcode(*reduce.called_computation());
   if (!opcode.has_value() || !reduce.operand(1)->IsConstant()) return false;
-  const bool idempotent = *opcode == Opcode::kMaximum || *opcode == Opcode::kMinimum || *opcode == Opcode::kAnd ||
-                          *opcode == Opcode::kOr;
+  const bool idempotent =
+      *opcode == Opcode::kMaximum || *opcode == Opcode::kMinimum || *opcode == Opcode::kAnd || *opcode == Opcode::kOr;
   return idempotent || analysis::IsIdentityOf(*opcode, reduce.operand(1)->literal());
 }
 
@@ -51,7 +52,8 @@ Split SplitOf(const Instruction& reduce) {
   const int64_t tasks = columns ? (results + kResultsOfVector - 1) / kResultsOfVector : results;
   if (tasks >= kEnoughParts) return {};
   // A part of columns goes through whole rows, one task for all of them.
-  const int64_t wanted = std::min(columns ? kEnoughParts : (kEnoughParts + tasks - 1) / tasks, elements / kMinPartElements);
+  const int64_t wanted =
+      std::min(columns ? kEnoughParts : (kEnoughParts + tasks - 1) / tasks, elements / kMinPartElements);
   Split best;
   for (int64_t d = 0; d < from.rank(); ++d) {
     if (!reduced[d]) continue;
@@ -77,7 +79,8 @@ bool SplitIn(Computation* computation) {
     std::vector<int64_t> inner, outer;
     int64_t position = 0;  // of the parts among what the first step leaves
     for (int64_t d = 0; d < operand->shape().rank(); ++d) {
-      const bool is_reduced = std::find(reduce->dimensions().begin(), reduce->dimensions().end(), d) != reduce->dimensions().end();
+      const bool is_reduced =
+          std::find(reduce->dimensions().begin(), reduce->dimensions().end(), d) != reduce->dimensions().end();
       const int64_t shifted = d + (d >= split.dimension && split.parts < size ? 1 : 0);
       if (d < split.dimension) position += is_reduced ? 0 : 1;
       if (is_reduced && (d != split.dimension || split.parts < size)) inner.push_back(shifted);

@@ -23,8 +23,8 @@ using hlo::Instruction;
 using hlo::Opcode;
 using hlo::Shape;
 
-// A row must fit the second-level cache several times over. Rows that are worked on as lanes share few sets of it where strides are
-// powers of two.
+// A row must fit the second-level cache several times over. Rows that are worked on as lanes share few sets of it where
+// strides are powers of two.
 constexpr int64_t kMaxRowElements = 1 << 16;
 constexpr int64_t kMaxRowElementsOfOneRow = 1 << 14;
 constexpr int64_t kMaxStridedRowElements = 1 << 7;
@@ -106,8 +106,9 @@ std::vector<Instruction*> DeepestFirst(const Computation& computation) {
     work.push_back({instruction, true});
     std::vector<Instruction*> before(instruction->operands().begin(), instruction->operands().end());
     before.insert(before.end(), instruction->control_predecessors().begin(), instruction->control_predecessors().end());
-    std::sort(before.begin(), before.end(),
-              [&](const Instruction* a, const Instruction* b) { return std::pair(depth[a], b->id()) < std::pair(depth[b], a->id()); });
+    std::sort(before.begin(), before.end(), [&](const Instruction* a, const Instruction* b) {
+      return std::pair(depth[a], b->id()) < std::pair(depth[b], a->id());
+    });
     for (Instruction* next : before) work.push_back({next, false});
   }
   return order;
@@ -143,8 +144,8 @@ class GroupFinder {
   RowGroup Find(size_t root_position) {
     Instruction* root = order_[root_position];
     const Instruction* reduce = reduce_before_[root];
-    if (taken_.contains(root) || kept_.contains(root) || reduce == nullptr || !hlo::IsElementwise(root->opcode()) || !root->shape().IsArray() ||
-        root->users().empty() == !root->IsRoot()) {
+    if (taken_.contains(root) || kept_.contains(root) || reduce == nullptr || !hlo::IsElementwise(root->opcode()) ||
+        !root->shape().IsArray() || root->users().empty() == !root->IsRoot()) {
       return {};
     }
     space_ = std::make_unique<RowSpace>(*reduce);
@@ -216,7 +217,9 @@ class GroupFinder {
   }
 
   bool IsStagePart(const Instruction& candidate) const {
-    if (taken_.contains(&candidate) || kept_.contains(&candidate) || candidate.IsRoot() || !candidate.control_predecessors().empty()) return false;
+    if (taken_.contains(&candidate) || kept_.contains(&candidate) || candidate.IsRoot() ||
+        !candidate.control_predecessors().empty())
+      return false;
     if (!IsFull(candidate.shape()) && !IsRow(candidate.shape())) return false;
     switch (candidate.opcode()) {
       case Opcode::kBroadcast:
