@@ -103,7 +103,7 @@ int Main(int argc, char** argv) {
     }
     emit = Seconds() - start;
     if (assembly && round == 0) std::printf("%s\n", (*compiler)->EmitAssembly(*module)->c_str());
-    if (ir && round == 0) std::printf("%s\n", (*compiler)->EmitOptimizedIr(*module)->c_str());
+    if (ir && round == 0) std::printf("%s\n", PrintIr(*module).c_str());
     const double cpu_start = CpuSeconds();
     code = (*compiler)->Compile(std::move(context), std::move(module), &times);
     cpu = CpuSeconds() - cpu_start;

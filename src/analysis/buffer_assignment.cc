@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "src/analysis/arena_packing.h"
+#include "src/analysis/while_loop.h"
 #include "src/base/status.h"
 
 namespace kiln::analysis {
@@ -88,6 +89,10 @@ class BufferAssigner {
         }
         // The value exists from the start of the loop: its buffer is the state.
         done_[instruction] = ++position_;
+        // Every round reads what stays where it is, the last one as well.
+        for (int64_t leaf = 0; leaf < instruction->shape().leaf_count(); ++leaf) {
+          if (instruction->opcode() == Opcode::kWhile && StaysOutside(instruction, leaf)) Use({instruction, leaf}, position_);
+        }
       } else {
         done_[instruction] = position_;
       }
@@ -141,7 +146,7 @@ class BufferAssigner {
         const Instruction* call = caller->second;
         for (int64_t i = 0; i < leaves; ++i) {
           if (call->opcode() == Opcode::kWhile) {
-            definition_[{instruction, i}] = {call, i};
+            set(i, call, i);
           } else if (call->opcode() == Opcode::kConditional) {
             set(i, call->operand(BranchOf(call, instruction->parent()) + 1), i);
           } else {
@@ -149,6 +154,22 @@ class BufferAssigner {
           }
         }
         return;
+      }
+      case Opcode::kWhile: {
+        // What the body hands on unchanged stays where it is; scalars get a register of the loop.
+        const std::vector<bool> invariant = InvariantState(*instruction);
+        int64_t leaf = 0;
+        for (size_t element = 0; element < invariant.size(); ++element) {
+          const Shape& shape = instruction->shape().tuple_shapes(element);
+          for (const Shape* part : shape.Leaves()) {
+            const bool stays = invariant[element] && part->IsArray() && part->byte_count() > kStackBytes;
+            definition_[{instruction, leaf}] = {instruction, leaf};
+            if (stays) set(leaf, instruction->operand(0), leaf);
+            ++leaf;
+          }
+        }
+        if (leaf == leaves) return;
+        break;
       }
       default:
         break;
@@ -175,6 +196,11 @@ class BufferAssigner {
       default:
         return false;
     }
+  }
+
+  // Whether a leaf of a loop's state is no memory of the loop.
+  bool StaysOutside(const Instruction* loop, int64_t leaf) const {
+    return definition_.at({loop, leaf}).first != loop;
   }
 
   void ReadOperands(const Instruction* instruction) {
@@ -393,7 +419,7 @@ class BufferAssigner {
     const Computation* body = loop->called_computation(0);
     for (int64_t leaf = 0; leaf < loop->shape().leaf_count(); ++leaf) {
       Value value{loop, leaf};
-      int buffer = BufferOf(value);
+      int buffer = StaysOutside(loop, leaf) ? -1 : BufferOf(value);
       state.push_back(buffer);
       if (buffer < 0) continue;
       // Inside the loop the state's old value stays until it is last read.

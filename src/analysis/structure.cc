@@ -1,6 +1,7 @@
 #include "src/analysis/structure.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "absl/hash/hash.h"
@@ -50,8 +51,17 @@ bool SameOperation(const Instruction& a, const Instruction& b) {
 }
 
 ComputationClasses::ComputationClasses(const hlo::Module& module) {
+  const std::vector<Computation*> order = module.PostOrder();
+  // Most differ in size already: only the others are looked at.
+  absl::flat_hash_map<std::pair<int64_t, int64_t>, int64_t> sizes;
+  auto size = [](const Computation* c) { return std::make_pair(c->instruction_count(), c->parameter_count()); };
+  for (const Computation* computation : order) ++sizes[size(computation)];
   absl::flat_hash_map<size_t, std::vector<Computation*>> classes;
-  for (Computation* computation : module.PostOrder()) {
+  for (Computation* computation : order) {
+    if (computation == module.entry() || sizes.at(size(computation)) == 1) {
+      representative_[computation] = computation;
+      continue;
+    }
     std::vector<Computation*>& candidates = classes[Hash(*computation)];
     auto same = std::find_if(candidates.begin(), candidates.end(),
                              [&](const Computation* other) { return Same(*computation, *other); });

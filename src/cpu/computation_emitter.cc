@@ -42,11 +42,12 @@ int64_t WorkOf(const kernel::Kernel& kernel, const kernel::Nest& nest) {
 }  // namespace
 
 ComputationEmitter::ComputationEmitter(ProgramEmitter* program, const analysis::BufferAssignment& buffers,
-                                       llvm::Module* output)
+                                       CodeShards* shards)
     : program_(*program),
       buffers_(buffers),
-      output_(*output),
-      b_(output->getContext()),
+      shards_(*shards),
+      output_(shards->program()),
+      b_(output_.getContext()),
       pointers_(buffers.buffers().size(), nullptr) {}
 
 absl::Status ComputationEmitter::EmitProgram() {
@@ -268,7 +269,7 @@ absl::Status ComputationEmitter::EmitKernel(const Instruction& instruction, cons
       ParallelTask(&b_, shared, arrays).Call(function_->getArg(0), schedule.task_count, schedule.task_nanoseconds);
       continue;
     }
-    ParallelTask task(&b_, n == 0 ? kernel.name : absl::StrCat(kernel.name, ".", n), arrays);
+    ParallelTask task(&b_, n == 0 ? kernel.name : absl::StrCat(kernel.name, ".", n), arrays, &shards_.ForKernel());
     std::vector<llvm::Value*> parameters;
     for (size_t i = 0; i < arrays.size(); ++i) parameters.push_back(task.closure(i));
     KILN_RETURN_IF_ERROR(lower(&task.body(), parameters, task.begin(), task.end()));
@@ -284,7 +285,6 @@ absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instructio
   llvm::Value* result = PointerTo(&instruction, 0);
   for (const MatrixProduct::Part& part : product.parts) {
     const bool is_new = !tasks_.contains({&part, 0});
-    if (is_new) KILN_RETURN_IF_ERROR(Annotate(EmitGemm(part.spec, part.plan, output_), instruction.Describe()));
     std::vector<llvm::Value*> closure = {operands[product.lhs_operand], operands[product.rhs_operand], result,
                                          scratch < 0 ? nullptr : BufferPointer(scratch)};
     // The epilogue's arrays stand at the end of the closure, which serves as their table.
@@ -305,11 +305,13 @@ absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instructio
         ParallelTask(&b_, shared, closure).Call(function_->getArg(0), phase.tasks, nanoseconds, phase.grain);
         continue;
       }
-      llvm::Function* function = output_.getFunction(phase.function);
+      llvm::Module& module = shards_.ForKernel();
+      KILN_RETURN_IF_ERROR(Annotate(EmitGemmPhase(part.spec, part.plan, i, module), instruction.Describe()));
+      llvm::Function* function = module.getFunction(phase.function);
       // Called by its task alone: one function to compile instead of two.
       function->setLinkage(llvm::Function::InternalLinkage);
       function->addFnAttr(llvm::Attribute::AlwaysInline);
-      ParallelTask task(&b_, absl::StrCat(phase.function, ".task"), closure);
+      ParallelTask task(&b_, absl::StrCat(phase.function, ".task"), closure, &module);
       std::vector<llvm::Value*> arguments;
       for (size_t k = 0; k < extra; ++k) arguments.push_back(task.closure(k));
       arguments.push_back(task.ClosureSlot(extra));

@@ -12,7 +12,7 @@ namespace kiln::cpu {
 
 class ComputationEmitter {
  public:
-  ComputationEmitter(ProgramEmitter* program, const analysis::BufferAssignment& buffers, llvm::Module* output);
+  ComputationEmitter(ProgramEmitter* program, const analysis::BufferAssignment& buffers, CodeShards* shards);
 
   absl::Status EmitProgram();
 
@@ -43,7 +43,8 @@ class ComputationEmitter {
 
   ProgramEmitter& program_;
   const analysis::BufferAssignment& buffers_;
-  llvm::Module& output_;
+  CodeShards& shards_;
+  llvm::Module& output_;  // the program function's
   llvm::IRBuilder<> b_;
   llvm::Function* function_ = nullptr;
   std::vector<llvm::Value*> pointers_;  // by buffer number, made on first use in the entry block

@@ -82,13 +82,13 @@ class NativeExecutable : public Executable {
     KILN_RETURN_IF_ERROR(ResolveCustomCalls());
     start = Clock::now();
     KILN_ASSIGN_OR_RETURN(JitCompiler * compiler, SharedCompiler());
-    auto context = std::make_unique<llvm::LLVMContext>();
-    KILN_ASSIGN_OR_RETURN(std::unique_ptr<llvm::Module> code, EmitModule(*compiler, context.get()));
+    CodeShards shards = compiler->NewShards(module_->name(), Threads());
+    KILN_RETURN_IF_ERROR(EmitProgram(&shards));
     image_.statistics.lowering_seconds = SecondsSince(start);
 
     start = Clock::now();
     CompileTimes times;
-    KILN_ASSIGN_OR_RETURN(code_, compiler->Compile(std::move(context), std::move(code), &times));
+    KILN_ASSIGN_OR_RETURN(code_, compiler->Compile(std::move(shards).Take(), &times));
     image_.statistics.codegen_seconds = SecondsSince(start);
     image_.statistics.generated_code_bytes = code_->code_bytes();
     return FindProgram();
@@ -117,7 +117,7 @@ class NativeExecutable : public Executable {
     for (size_t i = 0; i < constants_.size(); ++i) {
       constants.emplace_back(static_cast<const char*>(constants_[i]), constant_sizes_[i]);
     }
-    return WriteImage(image_, code_->object(), constants);
+    return WriteImage(image_, code_->objects(), constants);
   }
 
   const hlo::Module* module() const override { return module_.get(); }
@@ -143,16 +143,14 @@ class NativeExecutable : public Executable {
 
   absl::StatusOr<std::string> LlvmIr() const override {
     KILN_ASSIGN_OR_RETURN(JitCompiler * compiler, SharedCompiler());
-    llvm::LLVMContext context;
-    KILN_ASSIGN_OR_RETURN(std::unique_ptr<llvm::Module> code, EmitAgain(*compiler, &context));
-    return PrintIr(*code);
+    KILN_ASSIGN_OR_RETURN(CodeShards shards, EmitAgain(*compiler));
+    return PrintIr(shards.program());
   }
 
   absl::StatusOr<std::string> Assembly() const override {
     KILN_ASSIGN_OR_RETURN(JitCompiler * compiler, SharedCompiler());
-    llvm::LLVMContext context;
-    KILN_ASSIGN_OR_RETURN(std::unique_ptr<llvm::Module> code, EmitAgain(*compiler, &context));
-    return compiler->EmitAssembly(*code);
+    KILN_ASSIGN_OR_RETURN(CodeShards shards, EmitAgain(*compiler));
+    return compiler->EmitAssembly(shards.program());
   }
 
   absl::StatusOr<std::string> KernelSchedules() const override {
@@ -247,7 +245,7 @@ class NativeExecutable : public Executable {
 
   int Threads() const { return options_.max_parallelism > 0 ? options_.max_parallelism : ThreadPool::AvailableCpus(); }
 
-  absl::StatusOr<std::unique_ptr<llvm::Module>> EmitModule(const JitCompiler& compiler, llvm::LLVMContext* context) {
+  absl::Status EmitProgram(CodeShards* shards) {
     auto probe = std::make_unique<ProgramEmitter>(*module_, Threads(), &custom_call_numbers_);
     KILN_RETURN_IF_ERROR(probe->Prepare());
     if (!probe->oversized().empty()) {
@@ -256,15 +254,14 @@ class NativeExecutable : public Executable {
       KILN_RETURN_IF_ERROR(probe->Prepare());
     }
     ProgramEmitter& emitter = *probe;
-    KILN_ASSIGN_OR_RETURN(std::unique_ptr<llvm::Module> code,
-                          EmitInto(&emitter, compiler, context, &image_.arena_bytes));
+    KILN_RETURN_IF_ERROR(EmitInto(&emitter, shards, &image_.arena_bytes));
     for (const hlo::Literal* literal : emitter.table_constants()) {
       constants_.push_back(literal->bytes().data());
       constant_sizes_.push_back(literal->bytes().size());
     }
     image_.estimated_nanoseconds = static_cast<int64_t>(std::min(emitter.estimated_nanoseconds(), 1e18));
     image_.statistics.kernel_count = emitter.kernel_count();
-    return code;
+    return absl::OkStatus();
   }
 
   // Puts the bodies of `fusions` in their place, so that each op in them becomes a kernel of its own.
@@ -283,24 +280,22 @@ class NativeExecutable : public Executable {
     return passes::Schedule().Run(module_.get()).status();
   }
 
-  absl::StatusOr<std::unique_ptr<llvm::Module>> EmitAgain(const JitCompiler& compiler,
-                                                          llvm::LLVMContext* context) const {
+  // All in one module, for people to read.
+  absl::StatusOr<CodeShards> EmitAgain(const JitCompiler& compiler) const {
     if (module_ == nullptr) return FailedPrecondition("the executable was loaded as machine code, without its program");
     ProgramEmitter emitter(*module_, Threads(), &custom_call_numbers_);
     KILN_RETURN_IF_ERROR(emitter.Prepare());
+    CodeShards shards = compiler.NewShards(module_->name(), 1);
     int64_t arena_bytes = 0;
-    return EmitInto(&emitter, compiler, context, &arena_bytes);
+    KILN_RETURN_IF_ERROR(EmitInto(&emitter, &shards, &arena_bytes));
+    return shards;
   }
 
-  absl::StatusOr<std::unique_ptr<llvm::Module>> EmitInto(ProgramEmitter* emitter, const JitCompiler& compiler,
-                                                         llvm::LLVMContext* context, int64_t* arena_bytes) const {
+  absl::Status EmitInto(ProgramEmitter* emitter, CodeShards* shards, int64_t* arena_bytes) const {
     KILN_ASSIGN_OR_RETURN(std::unique_ptr<analysis::BufferAssignment> buffers,
                           analysis::BufferAssignment::Run(*module_, emitter->Hooks()));
     *arena_bytes = buffers->arena_bytes();
-    auto code = std::make_unique<llvm::Module>(module_->name(), *context);
-    compiler.PrepareModule(*code);
-    KILN_RETURN_IF_ERROR(emitter->Emit(*buffers, code.get()));
-    return code;
+    return emitter->Emit(*buffers, shards);
   }
 
   std::unique_ptr<hlo::Module> module_;
@@ -330,7 +325,7 @@ absl::StatusOr<std::unique_ptr<Executable>> Executable::Load(absl::string_view i
   KILN_ASSIGN_OR_RETURN(ReadImage read, ReadImageFrom(image));
   KILN_ASSIGN_OR_RETURN(JitCompiler * compiler, SharedCompiler());
   RegisterProgramSymbols();
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<JitModule> code, compiler->Link(read.object));
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<JitModule> code, compiler->Link(std::move(read.objects)));
   auto executable = std::make_unique<NativeExecutable>(std::move(program), std::move(read.image), std::move(code));
   KILN_RETURN_IF_ERROR(executable->Restore(read.constants, custom_calls));
   return executable;

@@ -137,7 +137,7 @@ absl::Status ReadInto(absl::string_view bytes, ReadImage* read, std::string* cpu
         image.statistics.generated_code_bytes = reader.Int64();
         break;
       case kObject:
-        read->object = reader.Bytes();
+        read->objects.emplace_back(reader.Bytes());
         break;
       case kConstant:
         read->constants.push_back(reader.Bytes());
@@ -151,7 +151,7 @@ absl::Status ReadInto(absl::string_view bytes, ReadImage* read, std::string* cpu
 
 }  // namespace
 
-std::string WriteImage(const ExecutableImage& image, absl::string_view object,
+std::string WriteImage(const ExecutableImage& image, const std::vector<std::string>& objects,
                        const std::vector<absl::string_view>& constants) {
   WireWriter out;
   out.String(kCpu, Host().cpu);
@@ -167,7 +167,7 @@ std::string WriteImage(const ExecutableImage& image, absl::string_view object,
   out.Int64(kKernels, image.statistics.kernel_count);
   out.Int64(kFusedInstructions, image.statistics.fused_instruction_count);
   out.Int64(kCodeBytes, image.statistics.generated_code_bytes);
-  out.String(kObject, object);
+  for (const std::string& object : objects) out.String(kObject, object);
   for (absl::string_view constant : constants) out.Element(kConstant, constant);
   return out.Take();
 }
@@ -182,7 +182,7 @@ absl::StatusOr<ReadImage> ReadImageFrom(absl::string_view bytes) {
   }
   const ExecutableImage& image = read.image;
   bool valid = image.arena_bytes >= 0 && image.arena_bytes <= kMaxArenaBytes && image.max_parallelism >= 0 &&
-               image.output_aliases.size() == image.output_leaves.size() && !read.object.empty();
+               image.output_aliases.size() == image.output_leaves.size() && !read.objects.empty();
   const auto is_parameter = [&image](int64_t leaf) {
     return leaf >= 0 && leaf < static_cast<int64_t>(image.parameter_leaves.size());
   };

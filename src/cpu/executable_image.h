@@ -25,14 +25,14 @@ struct ExecutableImage {
   CompileStatistics statistics;
 };
 
-// `object` and `constants` go with the image; the latter in the order of the program's table.
-std::string WriteImage(const ExecutableImage& image, absl::string_view object,
+// `objects` and `constants` go with the image; the latter in the order of the program's table.
+std::string WriteImage(const ExecutableImage& image, const std::vector<std::string>& objects,
                        const std::vector<absl::string_view>& constants);
 
-// The views point into `bytes`.
+// `constants` point into the bytes.
 struct ReadImage {
   ExecutableImage image;
-  absl::string_view object;
+  std::vector<std::string> objects;
   std::vector<absl::string_view> constants;
 };
 // Refuses bytes that no WriteImage made, and code for another instruction set than this machine's. Damage inside the

@@ -232,17 +232,20 @@ absl::Status GemmEmitter::EmitProduct(const std::string& name) {
   return status;
 }
 
-absl::Status EmitGemm(const GemmSpec& spec, const GemmPlan& plan, llvm::Module& module) {
+absl::Status EmitGemmPhase(const GemmSpec& spec, const GemmPlan& plan, size_t phase, llvm::Module& module) {
   KILN_ASSIGN_OR_RETURN(const GemmArithmetic arithmetic,
                         GemmArithmetic::Make(spec.lhs.type, spec.rhs.type, spec.result_type));
-  for (const GemmPhase& phase : plan.phases) {
-    if (module.getFunction(phase.function) != nullptr) {
-      return InvalidArgument("The module already has a function named ", phase.function, ".");
-    }
-  }
+  const std::string& name = plan.phases[phase].function;
+  if (module.getFunction(name) != nullptr) return InvalidArgument("The module already has a function named ", name, ".");
   GemmEmitter emitter(spec, plan, arithmetic, module);
-  if (plan.phases.size() > 1) KILN_RETURN_IF_ERROR(emitter.EmitPack(plan.phases.front().function));
-  return emitter.EmitProduct(plan.phases.back().function);
+  return phase + 1 < plan.phases.size() ? emitter.EmitPack(name) : emitter.EmitProduct(name);
+}
+
+absl::Status EmitGemm(const GemmSpec& spec, const GemmPlan& plan, llvm::Module& module) {
+  for (size_t phase = 0; phase < plan.phases.size(); ++phase) {
+    KILN_RETURN_IF_ERROR(EmitGemmPhase(spec, plan, phase, module));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace kiln::cpu

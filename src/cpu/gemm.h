@@ -138,7 +138,10 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
 // Recomputes everything in the plan that follows from its schedule.
 absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPlan& plan);
 
-// Adds the functions that plan.phases name, and internal helpers, to `module`. All sizes and strides become constants.
+// Adds the function that plan.phases[phase] names, and internal helpers, to `module`. All sizes and strides become
+// constants. Phases may go to different modules.
+absl::Status EmitGemmPhase(const GemmSpec& spec, const GemmPlan& plan, size_t phase, llvm::Module& module);
+// All of them.
 absl::Status EmitGemm(const GemmSpec& spec, const GemmPlan& plan, llvm::Module& module);
 
 }  // namespace kiln::cpu

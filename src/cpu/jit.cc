@@ -4,27 +4,23 @@
 #include <optional>
 #include <utility>
 
-#include "llvm/ADT/SmallVector.h"
 #include "llvm/ExecutionEngine/JITSymbol.h"
 #include "llvm/ExecutionEngine/RuntimeDyld.h"
 #include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
-#include "llvm/MC/TargetRegistry.h"
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
-#include "llvm/TargetParser/Host.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "src/base/status.h"
+#include "src/base/thread_pool.h"
+#include "src/cpu/code_generator.h"
 #include "src/cpu/host_isa.h"
 #include "src/cpu/jit_memory.h"
 #include "src/cpu/jit_symbols.h"
 #include "src/cpu/llvm_guard.h"
-#include "src/cpu/llvm_pipeline.h"
 
 namespace kiln::cpu {
 namespace {
@@ -60,36 +56,10 @@ class TableResolver : public llvm::JITSymbolResolver {
   llvm::Expected<LookupSet> getResponsibilitySet(const LookupSet& symbols) override { return symbols; }
 };
 
-absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine() {
-  const std::string triple = llvm::sys::getProcessTriple();
-  std::string error;
-  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
-  if (target == nullptr) return Unimplemented("LLVM has no code generator for ", triple, ": ", error);
-  llvm::TargetOptions options;
-  options.ExceptionModel = llvm::ExceptionHandling::None;
-  std::unique_ptr<llvm::TargetMachine> machine(
-      target->createTargetMachine(triple, Host().cpu, Host().features, options, llvm::Reloc::PIC_,
-                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, /*JIT=*/true));
-  if (machine == nullptr) return Unimplemented("LLVM has no target machine for ", triple, ", CPU ", Host().cpu, ".");
-  return machine;
-}
-
 absl::Status Verify(const llvm::Module& module) {
   std::string errors;
   llvm::raw_string_ostream stream(errors);
   if (llvm::verifyModule(module, &stream)) return Internal("Generated LLVM IR is invalid: ", stream.str());
-  return absl::OkStatus();
-}
-
-// Machine code or assembly text of an optimized module.
-absl::Status Generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type,
-                      llvm::SmallVectorImpl<char>& output) {
-  llvm::raw_svector_ostream stream(output);
-  llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, stream, nullptr, type, /*DisableVerify=*/true)) {
-    return Internal("LLVM's target machine emits no file of the wanted kind.");
-  }
-  passes.run(module);
   return absl::OkStatus();
 }
 
@@ -104,12 +74,19 @@ void* JitModule::Lookup(absl::string_view name) const {
 }
 
 absl::Status JitModule::Link() {
-  const llvm::MemoryBufferRef buffer(llvm::StringRef(object_.data(), object_.size()), "kiln");
-  llvm::Expected<std::unique_ptr<llvm::object::ObjectFile>> file = llvm::object::ObjectFile::createObjectFile(buffer);
-  if (!file) return Internal("An unreadable object: ", llvm::toString(file.takeError()));
+  size_t bytes = 0;
+  for (const std::string& object : objects_) bytes += object.size();
+  KILN_RETURN_IF_ERROR(memory_->Reserve(bytes, objects_.size()));
   TableResolver resolver;
   llvm::RuntimeDyld linker(*memory_, resolver);
-  linker.loadObject(**file);
+  // The first object refers to the others, which are known by then.
+  for (size_t i = objects_.size(); i-- > 0;) {
+    const llvm::MemoryBufferRef buffer(llvm::StringRef(objects_[i].data(), objects_[i].size()), "kiln");
+    llvm::Expected<std::unique_ptr<llvm::object::ObjectFile>> file = llvm::object::ObjectFile::createObjectFile(buffer);
+    if (!file) return Internal("An unreadable object: ", llvm::toString(file.takeError()));
+    linker.loadObject(**file);
+    if (linker.hasError()) break;
+  }
   if (!linker.hasError()) linker.resolveRelocations();
   if (linker.hasError()) return Internal("Linking generated code: ", linker.getErrorString().str());
   std::string error;
@@ -124,40 +101,36 @@ int64_t JitModule::code_bytes() const { return static_cast<int64_t>(memory_->cod
 
 absl::StatusOr<std::unique_ptr<JitCompiler>> JitCompiler::Create() {
   KILN_RETURN_IF_ERROR(InitializeLlvm());
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, MakeTargetMachine());
-  std::unique_ptr<JitCompiler> compiler(new JitCompiler);
-  compiler->GiveBack(std::move(machine));
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<CodeGenerator> generator, CodeGenerator::Create());
+  std::unique_ptr<JitCompiler> compiler(new JitCompiler(generator->machine()));
+  compiler->GiveBack(std::move(generator));
   return compiler;
 }
 
+JitCompiler::JitCompiler(const llvm::TargetMachine& machine)
+    : triple_(machine.getTargetTriple().str()), data_layout_(machine.createDataLayout().getStringRepresentation()) {}
 JitCompiler::~JitCompiler() = default;
 
-std::unique_ptr<llvm::TargetMachine> JitCompiler::Borrow() {
+absl::StatusOr<std::unique_ptr<CodeGenerator>> JitCompiler::Borrow() {
   {
     absl::MutexLock lock(&mutex_);
-    if (!machines_.empty()) {
-      std::unique_ptr<llvm::TargetMachine> machine = std::move(machines_.back());
-      machines_.pop_back();
-      return machine;
+    if (!generators_.empty()) {
+      std::unique_ptr<CodeGenerator> generator = std::move(generators_.back());
+      generators_.pop_back();
+      return generator;
     }
   }
-  absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> machine = MakeTargetMachine();
-  return machine.ok() ? *std::move(machine) : nullptr;
+  return CodeGenerator::Create();
 }
 
-void JitCompiler::GiveBack(std::unique_ptr<llvm::TargetMachine> machine) {
+void JitCompiler::GiveBack(std::unique_ptr<CodeGenerator> generator) {
   absl::MutexLock lock(&mutex_);
-  machines_.push_back(std::move(machine));
+  generators_.push_back(std::move(generator));
 }
 
 void JitCompiler::PrepareModule(llvm::Module& module) const {
-  static const std::string* triple = new std::string(llvm::sys::getProcessTriple());
-  static const llvm::DataLayout* layout = [] {
-    absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> machine = MakeTargetMachine();
-    return machine.ok() ? new llvm::DataLayout((*machine)->createDataLayout()) : new llvm::DataLayout("");
-  }();
-  module.setTargetTriple(*triple);
-  module.setDataLayout(*layout);
+  module.setTargetTriple(triple_);
+  module.setDataLayout(data_layout_);
   const std::string width = std::to_string(Host().vector_bytes * 8);
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
@@ -172,55 +145,95 @@ void JitCompiler::PrepareModule(llvm::Module& module) const {
   }
 }
 
-absl::StatusOr<std::unique_ptr<JitModule>> JitCompiler::Compile(std::unique_ptr<llvm::LLVMContext> context,
-                                                                std::unique_ptr<llvm::Module> module,
-                                                                CompileTimes* times) {
-  CompileTimes ignored;
-  if (times == nullptr) times = &ignored;
-  PrepareModule(*module);
-  std::unique_ptr<llvm::TargetMachine> machine = Borrow();
-  if (machine == nullptr) return Internal("LLVM could not make another target machine.");
-  const auto diagnostics = std::make_unique<DiagnosticScope>(*context);
-  std::unique_ptr<JitModule> result(new JitModule);
-  auto object = std::make_unique<llvm::SmallVector<char, 0>>();
+CodeShards JitCompiler::NewShards(const std::string& name, int limit) const {
+  return CodeShards(name, triple_, data_layout_, limit);
+}
 
+absl::StatusOr<std::string> JitCompiler::CompileShard(CodeShard shard, CompileTimes* times) {
+  PrepareModule(*shard.module);
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<CodeGenerator> generator, Borrow());
+  const auto diagnostics = std::make_unique<DiagnosticScope>(*shard.context);
+  auto object = std::make_unique<std::string>();
   bool fatal = false;
   absl::Status status = GuardLlvm(
       [&]() -> absl::Status {
         StageClock clock;
-        KILN_RETURN_IF_ERROR(Verify(*module));
+        KILN_RETURN_IF_ERROR(Verify(*shard.module));
         times->verify = clock.Lap();
-        OptimizeModule(*module, *machine);
+        generator->Optimize(*shard.module);
         times->optimize = clock.Lap();
-        KILN_RETURN_IF_ERROR(Generate(*module, *machine, llvm::CodeGenFileType::ObjectFile, *object));
-        KILN_RETURN_IF_ERROR(diagnostics->status());
+        *object = generator->EmitObject(*shard.module).str();
         times->codegen = clock.Lap();
-
-        result->object_.assign(object->begin(), object->end());
-        KILN_RETURN_IF_ERROR(result->Link());
-        times->link = clock.Lap();
-        times->code_bytes = result->code_bytes();
-        return absl::OkStatus();
+        return diagnostics->status();
       },
       &fatal);
   if (fatal) {
     // Their destructors could trip over what the jump left half done.
-    machine.release();
-    module.release();
-    context.release();
-    result.release();
+    generator.release();
+    shard.module.release();
+    shard.context.release();
     return status;
   }
-  GiveBack(std::move(machine));
-  module.reset();
-  context.reset();
+  GiveBack(std::move(generator));
+  shard.module.reset();
   KILN_RETURN_IF_ERROR(status);
+  return *std::move(object);
+}
+
+ThreadPool& JitCompiler::Threads() {
+  absl::MutexLock lock(&mutex_);
+  if (threads_ == nullptr) threads_ = std::make_unique<ThreadPool>(ThreadPool::AvailableCpus());
+  return *threads_;
+}
+
+absl::StatusOr<std::unique_ptr<JitModule>> JitCompiler::Compile(std::unique_ptr<llvm::LLVMContext> context,
+                                                                std::unique_ptr<llvm::Module> module,
+                                                                CompileTimes* times) {
+  std::vector<CodeShard> shards;
+  shards.emplace_back(std::move(context), std::move(module));
+  return Compile(std::move(shards), times);
+}
+
+absl::StatusOr<std::unique_ptr<JitModule>> JitCompiler::Compile(std::vector<CodeShard> shards, CompileTimes* times) {
+  struct Work {
+    JitCompiler* compiler;
+    std::vector<CodeShard> shards;
+    std::vector<absl::StatusOr<std::string>> objects;
+    std::vector<CompileTimes> times;
+  };
+  const size_t count = shards.size();
+  Work work{this, std::move(shards), std::vector<absl::StatusOr<std::string>>(count), std::vector<CompileTimes>(count)};
+  const auto compile = [](void* closure, int64_t begin, int64_t end) {
+    Work& work = *static_cast<Work*>(closure);
+    for (int64_t i = begin; i < end; ++i) {
+      work.objects[i] = work.compiler->CompileShard(std::move(work.shards[i]), &work.times[i]);
+    }
+  };
+  if (count == 1) {
+    compile(&work, 0, 1);
+  } else {
+    Threads().ParallelFor(static_cast<int64_t>(count), 1, compile, &work);
+  }
+  std::vector<std::string> objects;
+  CompileTimes sum;
+  for (size_t i = 0; i < count; ++i) {
+    KILN_RETURN_IF_ERROR(work.objects[i].status());
+    objects.push_back(*std::move(work.objects[i]));
+    sum.verify += work.times[i].verify;
+    sum.optimize += work.times[i].optimize;
+    sum.codegen += work.times[i].codegen;
+  }
+  StageClock clock;
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<JitModule> result, Link(std::move(objects)));
+  sum.link = clock.Lap();
+  sum.code_bytes = result->code_bytes();
+  if (times != nullptr) *times = sum;
   return result;
 }
 
-absl::StatusOr<std::unique_ptr<JitModule>> JitCompiler::Link(absl::string_view object) {
+absl::StatusOr<std::unique_ptr<JitModule>> JitCompiler::Link(std::vector<std::string> objects) {
   std::unique_ptr<JitModule> result(new JitModule);
-  result->object_.assign(object.begin(), object.end());
+  result->objects_ = std::move(objects);
   bool fatal = false;
   absl::Status status = GuardLlvm([&] { return result->Link(); }, &fatal);
   if (fatal) result.release();
@@ -228,43 +241,27 @@ absl::StatusOr<std::unique_ptr<JitModule>> JitCompiler::Link(absl::string_view o
   return result;
 }
 
-absl::Status JitCompiler::WithOptimizedCopy(
-    const llvm::Module& module, const std::function<absl::Status(llvm::Module&, llvm::TargetMachine&)>& print) {
+absl::StatusOr<std::string> JitCompiler::EmitAssembly(const llvm::Module& module) {
   std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
   PrepareModule(*copy);
-  std::unique_ptr<llvm::TargetMachine> machine = Borrow();
-  if (machine == nullptr) return Internal("LLVM could not make another target machine.");
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<CodeGenerator> generator, Borrow());
+  std::string text;
   bool fatal = false;
   absl::Status status = GuardLlvm(
       [&]() -> absl::Status {
         KILN_RETURN_IF_ERROR(Verify(*copy));
-        OptimizeModule(*copy, *machine);
-        return print(*copy, *machine);
+        generator->Optimize(*copy);
+        KILN_ASSIGN_OR_RETURN(text, generator->EmitAssembly(*copy));
+        return absl::OkStatus();
       },
       &fatal);
   if (fatal) {
-    machine.release();
+    generator.release();
     copy.release();
     return status;
   }
-  GiveBack(std::move(machine));
-  return status;
-}
-
-absl::StatusOr<std::string> JitCompiler::EmitAssembly(const llvm::Module& module) {
-  llvm::SmallVector<char, 0> text;
-  KILN_RETURN_IF_ERROR(WithOptimizedCopy(module, [&](llvm::Module& copy, llvm::TargetMachine& machine) {
-    return Generate(copy, machine, llvm::CodeGenFileType::AssemblyFile, text);
-  }));
-  return std::string(text.data(), text.size());
-}
-
-absl::StatusOr<std::string> JitCompiler::EmitOptimizedIr(const llvm::Module& module) {
-  std::string text;
-  KILN_RETURN_IF_ERROR(WithOptimizedCopy(module, [&](llvm::Module& copy, llvm::TargetMachine&) {
-    text = PrintIr(copy);
-    return absl::OkStatus();
-  }));
+  GiveBack(std::move(generator));
+  KILN_RETURN_IF_ERROR(status);
   return text;
 }
 

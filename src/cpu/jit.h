@@ -4,7 +4,6 @@
 #define KILN_CPU_JIT_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,15 +14,19 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "src/cpu/code_shards.h"
 
 namespace llvm {
-class LLVMContext;
-class Module;
 class TargetMachine;
 }  // namespace llvm
 
+namespace kiln {
+class ThreadPool;
+}  // namespace kiln
+
 namespace kiln::cpu {
 
+class CodeGenerator;
 class JitMemory;
 
 // Seconds per stage of one compilation.
@@ -35,7 +38,7 @@ struct CompileTimes {
   int64_t code_bytes = 0;
 };
 
-// Machine code of one module. Its functions may be called while it lives. Immutable and thread-safe.
+// Machine code of one module, or of several that were compiled side by side. Its functions may be called while it lives. Immutable and thread-safe.
 class JitModule {
  public:
   ~JitModule();
@@ -50,23 +53,22 @@ class JitModule {
   }
 
   int64_t code_bytes() const;
-  // The relocatable object that was linked, from which JitCompiler::Link makes the same module again.
-  absl::string_view object() const { return {object_.data(), object_.size()}; }
+  // The relocatable objects that were linked, from which JitCompiler::Link makes the same module again.
+  const std::vector<std::string>& objects() const { return objects_; }
 
  private:
   friend class JitCompiler;
   JitModule();
-  // Links `object_`; on LLVM's guard.
+  // Links `objects_`; on LLVM's guard.
   absl::Status Link();
 
-  std::vector<char> object_;
+  std::vector<std::string> objects_;
   std::unique_ptr<JitMemory> memory_;
   absl::flat_hash_map<std::string, void*> functions_;
 };
 
 // Thread-safe: calls from several threads compile side by side. A kernel of one vector loop takes about 1.2 ms on a
-// 2.6 GHz Zen 5 (1.0 of them machine code, 0.1 the passes, 0.04 linking), of which some 0.7 do not depend on its size:
-// several kernels in one module are cheaper than several modules.
+// 2.6 GHz Zen 5 (1.0 of them machine code, 0.1 the passes, 0.04 linking).
 class JitCompiler {
  public:
   // Fails when the host has no code generator in this build.
@@ -83,25 +85,31 @@ class JitCompiler {
   // FindRuntimeSymbol alone. `times` may be null. An error of LLVM's, fatal ones included, comes back as INTERNAL.
   absl::StatusOr<std::unique_ptr<JitModule>> Compile(std::unique_ptr<llvm::LLVMContext> context,
                                                      std::unique_ptr<llvm::Module> module, CompileTimes* times);
+  // The same with several modules, one thread for each as far as there are CPUs. The first one may refer to what the
+  // others define. `times` are the sums over all threads.
+  absl::StatusOr<std::unique_ptr<JitModule>> Compile(std::vector<CodeShard> shards, CompileTimes* times);
+  // Modules for Compile, at most `limit`.
+  CodeShards NewShards(const std::string& name, int limit) const;
 
-  // Links an object that Compile made, in this process or in another one of the same build on the same kind of machine.
-  absl::StatusOr<std::unique_ptr<JitModule>> Link(absl::string_view object);
+  // Links objects that Compile made, in this process or in another one of the same build on the same kind of machine.
+  absl::StatusOr<std::unique_ptr<JitModule>> Link(std::vector<std::string> objects);
 
-  // The same module's assembly, or its IR after optimization. `module` is left as it was.
+  // The same module's assembly. `module` is left as it was.
   absl::StatusOr<std::string> EmitAssembly(const llvm::Module& module);
-  absl::StatusOr<std::string> EmitOptimizedIr(const llvm::Module& module);
 
  private:
-  JitCompiler() = default;
-  // Target machines are costly to make and serve one thread at a time, so they are lent and given back.
-  std::unique_ptr<llvm::TargetMachine> Borrow();
-  void GiveBack(std::unique_ptr<llvm::TargetMachine> machine);
-  // Calls `print` with a verified and optimized copy of `module`.
-  absl::Status WithOptimizedCopy(const llvm::Module& module,
-                                 const std::function<absl::Status(llvm::Module&, llvm::TargetMachine&)>& print);
+  explicit JitCompiler(const llvm::TargetMachine& machine);
+  // Code generators are costly to make and serve one thread at a time, so they are lent and given back.
+  absl::StatusOr<std::unique_ptr<CodeGenerator>> Borrow();
+  void GiveBack(std::unique_ptr<CodeGenerator> generator);
+  absl::StatusOr<std::string> CompileShard(CodeShard shard, CompileTimes* times);
+  ThreadPool& Threads();
 
+  const std::string triple_;
+  const std::string data_layout_;
   absl::Mutex mutex_;
-  std::vector<std::unique_ptr<llvm::TargetMachine>> machines_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<CodeGenerator>> generators_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<ThreadPool> threads_ ABSL_GUARDED_BY(mutex_);  // made when first needed
 };
 
 // The IR as text.

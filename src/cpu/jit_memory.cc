@@ -6,10 +6,14 @@
 #include <cerrno>
 #include <cstring>
 
+#include "src/base/status.h"
+
 namespace kiln::cpu {
 namespace {
 
-constexpr size_t kCallTableBytes = 64 << 10;  // Untouched pages of it cost address space only.
+// The linker makes a table of the outside functions that an object calls, and pads between sections. Untouched pages of
+// it cost address space only.
+constexpr size_t kSlackPerObject = 64 << 10;
 
 size_t RoundUp(size_t size, size_t multiple) { return (size + multiple - 1) / multiple * multiple; }
 
@@ -19,27 +23,19 @@ JitMemory::~JitMemory() {
   if (base_ != nullptr) munmap(base_, bytes_);
 }
 
-void JitMemory::reserveAllocationSpace(uintptr_t code_size, llvm::Align code_align, uintptr_t read_only_size,
-                                       llvm::Align read_only_align, uintptr_t writable_size,
-                                       llvm::Align writable_align) {
-  if (base_ != nullptr) return;
-  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  // The linker's sums leave out the padding between sections of different alignment; a page covers it.
-  const auto pages = [&](size_t size) { return size == 0 ? size_t{0} : RoundUp(size, page) + page; };
-  code_.size = pages(code_size);
-  read_only_.size = pages(read_only_size);
-  // The linker makes a table of the outside functions that are called, which it leaves out of its sums.
-  writable_.size = pages(writable_size) + kCallTableBytes;
-  bytes_ = code_.size + read_only_.size + writable_.size;
-  void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+absl::Status JitMemory::Reserve(size_t bytes, size_t objects) {
+  // An object's file is larger than its sections, which are of one kind or another.
+  const size_t segment = RoundUp(bytes + objects * kSlackPerObject, static_cast<size_t>(sysconf(_SC_PAGESIZE)));
+  void* memory =
+      mmap(nullptr, 3 * segment, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
-    code_.size = read_only_.size = writable_.size = bytes_ = 0;
-    return;
+    return ResourceExhausted("mapping ", 3 * segment, " bytes for generated code: ", std::strerror(errno));
   }
   base_ = static_cast<uint8_t*>(memory);
-  code_.begin = base_;
-  read_only_.begin = code_.begin + code_.size;
-  writable_.begin = read_only_.begin + read_only_.size;
+  bytes_ = 3 * segment;
+  Segment* segments[] = {&code_, &read_only_, &writable_};
+  for (size_t i = 0; i < 3; ++i) *segments[i] = {base_ + i * segment, segment, 0};
+  return absl::OkStatus();
 }
 
 uint8_t* JitMemory::Segment::Allocate(size_t bytes, size_t alignment) {

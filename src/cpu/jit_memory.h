@@ -1,4 +1,4 @@
-// Memory for one linked object: one mapping, written while linking, then code read-execute and constants read-only.
+// Memory for linked objects: one mapping, written while linking, then code read-execute and constants read-only.
 #ifndef KILN_CPU_JIT_MEMORY_H_
 #define KILN_CPU_JIT_MEMORY_H_
 
@@ -6,12 +6,13 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/status/status.h"
 #include "llvm/ExecutionEngine/RuntimeDyld.h"
 
 namespace kiln::cpu {
 
 // Code, constants and variables lie side by side, so that the small code model holds wherever the mapping is. No page
-// is ever writable and executable at once. Not thread-safe; one object per module. Unmaps on destruction.
+// is ever writable and executable at once. Not thread-safe. Unmaps on destruction.
 class JitMemory : public llvm::RuntimeDyld::MemoryManager {
  public:
   JitMemory() = default;
@@ -19,10 +20,8 @@ class JitMemory : public llvm::RuntimeDyld::MemoryManager {
   JitMemory(const JitMemory&) = delete;
   JitMemory& operator=(const JitMemory&) = delete;
 
-  bool needsToReserveAllocationSpace() override { return true; }
-  void reserveAllocationSpace(uintptr_t code_size, llvm::Align code_align, uintptr_t read_only_size,
-                              llvm::Align read_only_align, uintptr_t writable_size,
-                              llvm::Align writable_align) override;
+  // Makes the mapping, once, before linking: for `objects` files of `bytes` together.
+  absl::Status Reserve(size_t bytes, size_t objects);
   // Null when the reserved space is used up, which the linker reports as an error.
   uint8_t* allocateCodeSection(uintptr_t size, unsigned alignment, unsigned id, llvm::StringRef name) override;
   uint8_t* allocateDataSection(uintptr_t size, unsigned alignment, unsigned id, llvm::StringRef name,
@@ -34,8 +33,6 @@ class JitMemory : public llvm::RuntimeDyld::MemoryManager {
   bool finalizeMemory(std::string* error) override;
 
   size_t code_bytes() const { return code_.used; }
-  // False when the mapping was refused; linking must not start then.
-  bool mapped() const { return base_ != nullptr; }
 
  private:
   struct Segment {

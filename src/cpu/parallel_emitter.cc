@@ -22,36 +22,54 @@ llvm::Function* NewTask(llvm::Module* module, const std::string& name) {
       llvm::Type::getVoidTy(context), {llvm::PointerType::getUnqual(context), i64, i64}, /*isVarArg=*/false);
   llvm::Function* task = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, *module);
   task->addFnAttr(llvm::Attribute::NoInline);
-  llvm::BasicBlock::Create(context, "entry", task);
   return task;
+}
+
+// A declaration of `task` in `module`, which is another one than its own.
+llvm::Function* Declare(llvm::Function* task, llvm::Module* module) {
+  // A name that no function of the runtime has, and none in either module.
+  std::string name = "task." + task->getName().str();
+  while (module->getNamedValue(name) != nullptr || task->getParent()->getNamedValue(name) != nullptr) name += '.';
+  task->setName(name);
+  llvm::Function* declaration = NewTask(module, name);
+  for (llvm::Function* function : {task, declaration}) {
+    function->setLinkage(llvm::GlobalValue::ExternalLinkage);
+    // All modules are linked into one piece of memory.
+    function->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    function->setDSOLocal(true);
+  }
+  return declaration;
 }
 
 }  // namespace
 
-ParallelTask::ParallelTask(llvm::IRBuilder<>* builder, const std::string& name, std::vector<llvm::Value*> pointers)
+ParallelTask::ParallelTask(llvm::IRBuilder<>* builder, const std::string& name, std::vector<llvm::Value*> pointers,
+                           llvm::Module* module)
     : outer_(*builder),
-      function_(NewTask(builder->GetInsertBlock()->getModule(), name)),
-      is_new_(true),
-      body_(&function_->getEntryBlock()),
+      definition_(NewTask(module != nullptr ? module : builder->GetInsertBlock()->getModule(), name)),
+      function_(definition_),
+      body_(llvm::BasicBlock::Create(definition_->getContext(), "entry", definition_)),
       pointers_(std::move(pointers)) {
+  llvm::Module* here = builder->GetInsertBlock()->getModule();
+  if (definition_->getParent() != here) function_ = Declare(definition_, here);
   for (size_t i = 0; i < pointers_.size(); ++i) {
-    llvm::Value* slot = body_.CreateConstGEP1_64(body_.getPtrTy(), function_->getArg(0), i);
+    llvm::Value* slot = body_.CreateConstGEP1_64(body_.getPtrTy(), definition_->getArg(0), i);
     loaded_.push_back(body_.CreateLoad(body_.getPtrTy(), slot));
   }
 }
 
 ParallelTask::ParallelTask(llvm::IRBuilder<>* builder, llvm::Function* task, std::vector<llvm::Value*> pointers)
-    : outer_(*builder), function_(task), is_new_(false), body_(task->getContext()), pointers_(std::move(pointers)) {}
+    : outer_(*builder), definition_(nullptr), function_(task), body_(task->getContext()), pointers_(std::move(pointers)) {}
 
-llvm::Value* ParallelTask::begin() const { return function_->getArg(1); }
-llvm::Value* ParallelTask::end() const { return function_->getArg(2); }
+llvm::Value* ParallelTask::begin() const { return definition_->getArg(1); }
+llvm::Value* ParallelTask::end() const { return definition_->getArg(2); }
 
 llvm::Value* ParallelTask::ClosureSlot(size_t index) {
-  return body_.CreateConstGEP1_64(body_.getPtrTy(), function_->getArg(0), index);
+  return body_.CreateConstGEP1_64(body_.getPtrTy(), definition_->getArg(0), index);
 }
 
 void ParallelTask::Call(llvm::Value* context, int64_t count, double nanoseconds_per_iteration, int64_t min_grain) {
-  if (is_new_) body_.CreateRetVoid();
+  if (definition_ != nullptr) body_.CreateRetVoid();
   llvm::BasicBlock& entry = outer_.GetInsertBlock()->getParent()->getEntryBlock();
   llvm::IRBuilder<> at_entry(&entry, entry.begin());
   llvm::Value* table = at_entry.CreateAlloca(llvm::ArrayType::get(outer_.getPtrTy(), pointers_.size()));

@@ -14,11 +14,14 @@ namespace kiln::cpu {
 // through the closure only.
 class ParallelTask {
  public:
-  // `builder` is where the call will stand; `pointers` become the closure.
-  ParallelTask(llvm::IRBuilder<>* builder, const std::string& name, std::vector<llvm::Value*> pointers);
+  // `builder` is where the call will stand; `pointers` become the closure. The task goes into `module`, in whose context
+  // body() then makes its values, or, when that is null, to where the builder is.
+  ParallelTask(llvm::IRBuilder<>* builder, const std::string& name, std::vector<llvm::Value*> pointers,
+               llvm::Module* module = nullptr);
   // Another call of a task that was ended with Call() before, over other pointers: only Call() is left to do.
   ParallelTask(llvm::IRBuilder<>* builder, llvm::Function* task, std::vector<llvm::Value*> pointers);
 
+  // As the builder's module knows it.
   llvm::Function* function() const { return function_; }
   llvm::IRBuilder<>& body() { return body_; }
   llvm::Value* begin() const;
@@ -35,8 +38,8 @@ class ParallelTask {
 
  private:
   llvm::IRBuilder<>& outer_;
+  llvm::Function* definition_;  // null for another call
   llvm::Function* function_;
-  const bool is_new_;
   llvm::IRBuilder<> body_;
   std::vector<llvm::Value*> pointers_;
   std::vector<llvm::Value*> loaded_;

@@ -204,8 +204,8 @@ bool ProgramEmitter::ShareCode(const Instruction& instruction, const Instruction
   return true;
 }
 
-absl::Status ProgramEmitter::Emit(const analysis::BufferAssignment& buffers, llvm::Module* output) {
-  ComputationEmitter emitter(this, buffers, output);
+absl::Status ProgramEmitter::Emit(const analysis::BufferAssignment& buffers, CodeShards* shards) {
+  ComputationEmitter emitter(this, buffers, shards);
   return emitter.EmitProgram();
 }
 

@@ -1,6 +1,7 @@
 #include "src/hlo/computation.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -8,6 +9,41 @@
 #include "src/hlo/shape_inference.h"
 
 namespace kiln::hlo {
+namespace {
+
+// A set of the instructions of one computation: flags by number where the numbers are dense.
+class InstructionSet {
+ public:
+  explicit InstructionSet(const std::vector<std::unique_ptr<Instruction>>& instructions) {
+    if (instructions.empty()) return;
+    int64_t last = 0;
+    first_ = INT64_MAX;
+    for (const auto& instruction : instructions) {
+      first_ = std::min(first_, instruction->id());
+      last = std::max(last, instruction->id());
+    }
+    constexpr int64_t kFlagsPerInstruction = 64;
+    if (last - first_ < kFlagsPerInstruction * static_cast<int64_t>(instructions.size())) flags_.resize(last - first_ + 1);
+    if (flags_.empty()) others_.reserve(instructions.size());
+  }
+  bool Insert(const Instruction* instruction) {
+    const uint64_t place = static_cast<uint64_t>(instruction->id() - first_);
+    if (place >= flags_.size()) return others_.insert(instruction).second;
+    if (flags_[place]) return false;
+    return flags_[place] = true;
+  }
+  bool Contains(const Instruction* instruction) const {
+    const uint64_t place = static_cast<uint64_t>(instruction->id() - first_);
+    return place < flags_.size() ? flags_[place] : others_.contains(instruction);
+  }
+
+ private:
+  int64_t first_ = 0;
+  std::vector<bool> flags_;
+  absl::flat_hash_set<const Instruction*> others_;
+};
+
+}  // namespace
 
 std::vector<Instruction*> Computation::instructions() const {
   std::vector<Instruction*> result;
@@ -19,15 +55,14 @@ std::vector<Instruction*> Computation::instructions() const {
 std::vector<Instruction*> Computation::PostOrder() const {
   std::vector<Instruction*> order;
   order.reserve(instructions_.size());
-  absl::flat_hash_set<const Instruction*> visited;
-  visited.reserve(instructions_.size());
+  InstructionSet visited(instructions_);
   struct Frame {
     Instruction* instruction;
     int64_t next;
   };
   std::vector<Frame> stack;
   auto visit = [&](Instruction* start) {
-    if (!visited.insert(start).second) return;
+    if (!visited.Insert(start)) return;
     stack.push_back({start, 0});
     while (!stack.empty()) {
       Frame& frame = stack.back();
@@ -36,7 +71,7 @@ std::vector<Instruction*> Computation::PostOrder() const {
       if (frame.next < operands + static_cast<int64_t>(control.size())) {
         int64_t index = frame.next++;
         Instruction* before = index < operands ? frame.instruction->operand(index) : control[index - operands];
-        if (visited.insert(before).second) stack.push_back({before, 0});
+        if (visited.Insert(before)) stack.push_back({before, 0});
       } else {
         order.push_back(frame.instruction);
         stack.pop_back();
@@ -114,10 +149,13 @@ void Computation::Remove(Instruction* instruction) {
 }
 
 int64_t Computation::RemoveDeadInstructions() {
-  absl::flat_hash_set<const Instruction*> live;
+  InstructionSet live(instructions_);
+  int64_t live_count = 0;
   std::vector<const Instruction*> work;
   auto mark = [&](const Instruction* instruction) {
-    if (live.insert(instruction).second) work.push_back(instruction);
+    if (!live.Insert(instruction)) return;
+    ++live_count;
+    work.push_back(instruction);
   };
   mark(root_);
   for (const auto& instruction : instructions_) {
@@ -129,13 +167,13 @@ int64_t Computation::RemoveDeadInstructions() {
     for (const Instruction* operand : instruction->operands_) mark(operand);
     for (const Instruction* before : instruction->control_predecessors_) mark(before);
   }
-  if (live.size() == instructions_.size()) return 0;
   const int64_t before = instruction_count();
+  if (live_count == before) return 0;
   for (const auto& instruction : instructions_) {
-    if (live.contains(instruction.get())) continue;
+    if (live.Contains(instruction.get())) continue;
     for (Instruction* operand : instruction->operands_) operand->RemoveUser(instruction.get());
   }
-  std::erase_if(instructions_, [&](const auto& owned) { return !live.contains(owned.get()); });
+  std::erase_if(instructions_, [&](const auto& owned) { return !live.Contains(owned.get()); });
   return before - instruction_count();
 }
 

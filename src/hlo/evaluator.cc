@@ -270,6 +270,10 @@ absl::Status Evaluation::Charge(int64_t operations) {
     return absl::DeadlineExceededError(
         absl::StrCat("evaluation needs more than the ", options_.max_operations, " operations allowed"));
   }
+  if (options_.budget != nullptr) {
+    *options_.budget -= std::min(operations, std::max<int64_t>(*options_.budget, 0) + 1);
+    if (*options_.budget < 0) return absl::DeadlineExceededError("evaluation needs more operations than are left");
+  }
   return absl::OkStatus();
 }
 

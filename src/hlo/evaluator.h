@@ -15,6 +15,8 @@ namespace kiln::hlo {
 struct EvaluatorOptions {
   // Scalar operations after which evaluation gives up with DEADLINE_EXCEEDED; bounds constant folding. 0: no limit.
   int64_t max_operations = 0;
+  // What several evaluations may take together, which each takes its operations off; the same error when it is used up.
+  int64_t* budget = nullptr;
 };
 
 // The value of `computation` for these arguments (one per parameter, shapes compatible).

@@ -28,7 +28,7 @@ std::vector<Computation*> Module::PostOrder() const {
   };
   auto callees_of = [](const Computation& computation) {
     std::vector<Computation*> callees;
-    for (const Instruction* instruction : computation.instructions()) {
+    for (const auto& instruction : computation.instructions_) {
       callees.insert(callees.end(), instruction->called_computations().begin(),
                      instruction->called_computations().end());
     }

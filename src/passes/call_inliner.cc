@@ -14,16 +14,19 @@ using hlo::Computation;
 using hlo::Instruction;
 using hlo::Opcode;
 
-// Instructions that inlining may add to a module; a program of n nested doublings would otherwise grow to 2^n.
+// Instructions that inlining may add to a module's own; a program of n nested doublings would otherwise grow to 2^n.
 constexpr int64_t kMaxAddedInstructions = 1 << 15;
 
 // Instructions by those that must run before them.
 using Successors = absl::flat_hash_map<Instruction*, std::vector<Instruction*>>;
 
-// Control edges of the call pass to what acts in its body: order matters to nothing else.
-void Inline(Instruction* call, Successors* successors) {
+// Control edges of the call pass to what acts in its body: order matters to nothing else. Returns what was added.
+std::vector<Instruction*> Inline(Instruction* call, Successors* successors) {
   hlo::Builder builder(call->parent(), nullptr);
   Instruction* result = builder.Inline(*call->called_computation(), call->operands());
+  for (Instruction* added : builder.added()) {
+    for (Instruction* before : added->control_predecessors()) (*successors)[before].push_back(added);
+  }
   const std::vector<Instruction*> before = call->control_predecessors();
   const auto after = successors->find(call);
   if (!before.empty() || after != successors->end()) {
@@ -59,35 +62,54 @@ void Inline(Instruction* call, Successors* successors) {
     }
   }
   call->ReplaceAllUsesWith(result);
+  return builder.added();
+}
+
+// Inlines calls in `computation`, those of inlined bodies included.
+bool InlineAll(Computation* computation, int64_t* budget) {
+  std::vector<Instruction*> calls;
+  Successors successors;
+  for (Instruction* instruction : computation->instructions()) {
+    if (instruction->opcode() == Opcode::kCall) calls.push_back(instruction);
+    for (Instruction* before : instruction->control_predecessors()) successors[before].push_back(instruction);
+  }
+  bool inlined = false;
+  for (size_t i = 0; i < calls.size(); ++i) {
+    Instruction* call = calls[i];
+    const int64_t size = call->called_computation()->instruction_count();
+    if (size > *budget) continue;
+    *budget -= size;
+    for (Instruction* added : Inline(call, &successors)) {
+      if (added->opcode() == Opcode::kCall) calls.push_back(added);
+    }
+    // Without its callee a call has no side effect that would keep it.
+    call->ReplaceAllOperands({});
+    call->set_called_computations({});
+    call->ClearControlPredecessors();
+    inlined = true;
+  }
+  if (inlined) computation->RemoveDeadInstructions();
+  return inlined;
 }
 
 }  // namespace
 
 absl::StatusOr<bool> CallInliner::Run(hlo::Module* module) {
   int64_t budget = kMaxAddedInstructions;
+  for (const Computation* computation : module->computations()) budget += computation->instruction_count();
+  // Callers first: bodies are copied as they were written, and what only calls reached is never looked at again.
   bool changed = false;
-  for (Computation* computation : module->PostOrder()) {
-    std::vector<Instruction*> calls;
-    Successors successors;
-    for (Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() == Opcode::kCall) calls.push_back(instruction);
-      for (Instruction* before : instruction->control_predecessors()) successors[before].push_back(instruction);
+  std::vector<Computation*> work = {module->entry()};
+  absl::flat_hash_set<const Computation*> reached = {module->entry()};
+  while (!work.empty()) {
+    Computation* computation = work.back();
+    work.pop_back();
+    changed |= InlineAll(computation, &budget);
+    for (const Instruction* instruction : computation->instructions()) {
+      for (Computation* callee : instruction->called_computations()) {
+        if (reached.insert(callee).second) work.push_back(callee);
+      }
     }
-    bool inlined = false;
-    for (Instruction* call : calls) {
-      const int64_t size = call->called_computation()->instruction_count();
-      if (size > budget) continue;
-      budget -= size;
-      Inline(call, &successors);
-      // Without its callee a call has no side effect that would keep it.
-      call->ReplaceAllOperands({});
-      call->set_called_computations({});
-      call->ClearControlPredecessors();
-      inlined = true;
-    }
-    if (!inlined) continue;
-    changed = true;
-    computation->RemoveDeadInstructions();
   }
   if (changed) module->RemoveUnusedComputations();
   return changed;

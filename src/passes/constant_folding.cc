@@ -17,8 +17,9 @@ using hlo::Opcode;
 
 constexpr int64_t kMaxResultElements = 1024;
 constexpr int64_t kMaxOperandElements = 1 << 16;
-constexpr int64_t kMaxOperationsPerInstruction = 1 << 20;
-constexpr int64_t kMaxInstructionsPerModule = 1 << 16;
+// An operation within control flow takes about half a microsecond, one of an array far less.
+constexpr int64_t kMaxOperationsPerInstruction = 1 << 18;
+constexpr int64_t kMaxOperationsPerModule = 1 << 20;
 
 bool MayVanish(const Instruction& instruction) {
   if (instruction.HasSideEffect() || !instruction.control_predecessors().empty()) return false;
@@ -58,7 +59,7 @@ bool MayFold(const Instruction& instruction) {
 }
 
 // The constant that replaces `instruction`, or null.
-Instruction* Fold(const Instruction& instruction, hlo::Builder& builder) {
+Instruction* Fold(const Instruction& instruction, int64_t* budget, hlo::Builder& builder) {
   if (instruction.shape().element_count() == 0) {
     return builder.Constant(Literal(hlo::Shape(instruction.shape().element_type(), instruction.shape().dimensions())));
   }
@@ -66,6 +67,7 @@ Instruction* Fold(const Instruction& instruction, hlo::Builder& builder) {
   for (const Instruction* operand : instruction.operands()) operands.push_back(operand->literal());
   hlo::EvaluatorOptions options;
   options.max_operations = kMaxOperationsPerInstruction;
+  options.budget = budget;
   absl::StatusOr<Literal> value = hlo::EvaluateInstruction(instruction, operands, options);
   // What the evaluator refuses is left for the target to report or to run.
   if (!value.ok() || !hlo::Shape::Compatible(value->shape(), instruction.shape())) return nullptr;
@@ -75,7 +77,7 @@ Instruction* Fold(const Instruction& instruction, hlo::Builder& builder) {
 }  // namespace
 
 absl::StatusOr<bool> ConstantFolding::Run(hlo::Module* module) {
-  int64_t budget = kMaxInstructionsPerModule;
+  int64_t budget = kMaxOperationsPerModule;
   bool changed = false;
   for (Computation* computation : module->PostOrder()) {
     bool folded = false;
@@ -83,9 +85,9 @@ absl::StatusOr<bool> ConstantFolding::Run(hlo::Module* module) {
       if ((instruction->users().empty() && !instruction->IsRoot()) || !MayVanish(*instruction)) continue;
       const bool is_empty = instruction->shape().element_count() == 0 && !instruction->IsConstant() &&
                             !instruction->IsParameter() && instruction->opcode() != Opcode::kCustomCall;
-      if ((!is_empty && !MayFold(*instruction)) || budget-- <= 0) continue;
+      if ((!is_empty && !MayFold(*instruction)) || budget <= 0) continue;
       hlo::Builder builder(computation, instruction);
-      Instruction* constant = Fold(*instruction, builder);
+      Instruction* constant = Fold(*instruction, &budget, builder);
       if (constant == nullptr || (instruction->IsRoot() && !(constant->shape() == instruction->shape()))) continue;
       instruction->ReplaceAllUsesWith(constant);
       folded = true;

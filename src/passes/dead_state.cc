@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "src/analysis/call_graph.h"
+#include "src/passes/loop_state.h"
 
 namespace kiln::passes {
 namespace {
@@ -13,12 +14,6 @@ using hlo::Computation;
 using hlo::Instruction;
 using hlo::Opcode;
 using hlo::Shape;
-
-bool OnlyReadByElement(const Instruction& tuple) {
-  return !tuple.IsRoot() && std::all_of(tuple.users().begin(), tuple.users().end(), [](const Instruction* user) {
-    return user->opcode() == Opcode::kGetTupleElement;
-  });
-}
 
 // Marks the elements of `tuple` that some get-tuple-element with a use reads.
 void MarkRead(const Instruction& tuple, std::vector<bool>* needed) {
@@ -144,21 +139,14 @@ bool NarrowConditional(Instruction* conditional) {
 }  // namespace
 
 bool RemoveDeadState(hlo::Module* module) {
-  std::vector<Computation*> order = module->PostOrder();
-  absl::flat_hash_map<const Computation*, int> callers;
-  for (const Computation* computation : order) {
-    for (const Instruction* instruction : computation->instructions()) {
-      for (const Computation* callee : instruction->called_computations()) ++callers[callee];
-    }
-  }
+  const analysis::CallerCounts counts(*module);
+  const std::vector<Computation*> order = module->PostOrder();
   bool changed = false;
   // Callers first: state that an outer loop drops is no longer read by inner ones.
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
     for (Instruction* instruction : (*it)->instructions()) {
       const bool is_loop = instruction->opcode() == Opcode::kWhile;
-      if (!is_loop && instruction->opcode() != Opcode::kConditional) continue;
-      const auto& called = instruction->called_computations();
-      if (!std::all_of(called.begin(), called.end(), [&](const Computation* c) { return callers[c] == 1; })) continue;
+      if ((!is_loop && instruction->opcode() != Opcode::kConditional) || !counts.OwnsCallees(*instruction)) continue;
       changed |= is_loop ? NarrowLoop(instruction) : NarrowConditional(instruction);
     }
   }

@@ -40,6 +40,10 @@ class Runner {
   absl::StatusOr<bool> RunOne(Pass* pass) {
     if (disabled_.contains(pass->name())) return false;
     if (const auto* group = dynamic_cast<const FixedPoint*>(pass)) return RunGroup(*group);
+    // What left this module alone would do so again.
+    const std::string name(pass->name());
+    auto left_alone = left_alone_.find(name);
+    if (left_alone != left_alone_.end() && left_alone->second == version_) return false;
     const int64_t before = timings_ == nullptr ? 0 : CountInstructions(*module_);
     const auto start = std::chrono::steady_clock::now();
     absl::StatusOr<bool> result = pass->Run(module_);
@@ -51,6 +55,11 @@ class Runner {
       timing.runs += 1;
       timing.runs_with_changes += *result ? 1 : 0;
       timing.instruction_delta += CountInstructions(*module_) - before;
+    }
+    if (*result) {
+      ++version_;
+    } else {
+      left_alone_[name] = version_;
     }
     // Rewriting gives up an order that the module came with; the last pass of a pipeline makes a new one.
     if (*result && pass->name() != kSchedulePass) module_->set_is_scheduled(false);
@@ -66,21 +75,9 @@ class Runner {
 
   absl::StatusOr<bool> RunGroup(const FixedPoint& group) {
     bool changed = false;
-    int64_t version = 0;                                   // counts changes
-    std::vector<int64_t> seen(group.passes().size(), -1);  // version that a pass left alone
     for (int round = 0; round < group.max_rounds(); ++round) {
-      bool round_changed = false;
-      for (size_t i = 0; i < group.passes().size(); ++i) {
-        if (seen[i] == version) continue;
-        KILN_ASSIGN_OR_RETURN(bool one, RunOne(group.passes()[i].get()));
-        if (one) {
-          ++version;
-          round_changed = true;
-        } else {
-          seen[i] = version;
-        }
-      }
-      if (!round_changed) break;
+      KILN_ASSIGN_OR_RETURN(bool one, RunList(group.passes()));
+      if (!one) break;
       changed = true;
     }
     return changed;
@@ -97,6 +94,8 @@ class Runner {
   std::vector<PassTiming>* timings_;
   absl::flat_hash_set<std::string> disabled_;
   absl::flat_hash_map<std::string, size_t> index_;
+  int64_t version_ = 0;                                    // of the module: counts changes
+  absl::flat_hash_map<std::string, int64_t> left_alone_;  // pass -> the version that it did not change
 };
 
 void CollectNames(const PassList& passes, absl::flat_hash_set<std::string>* names) {

@@ -4,6 +4,8 @@
 #include "src/passes/batch_norm_expander.h"
 #include "src/passes/call_inliner.h"
 #include "src/passes/cholesky_expander.h"
+#include "src/passes/conditional_code_motion.h"
+#include "src/passes/conditional_simplifier.h"
 #include "src/passes/constant_folding.h"
 #include "src/passes/cse.h"
 #include "src/passes/custom_call_expander.h"
@@ -16,6 +18,7 @@
 #include "src/passes/fusion.h"
 #include "src/passes/layout_normalization.h"
 #include "src/passes/multi_output_fusion.h"
+#include "src/passes/operand_sinking.h"
 #include "src/passes/opt_barrier_remover.h"
 #include "src/passes/qr_expander.h"
 #include "src/passes/reduce_window_to_scan.h"
@@ -32,6 +35,11 @@
 #include "src/passes/sort_keys.h"
 #include "src/passes/transpose_folding.h"
 #include "src/passes/triangular_solve_expander.h"
+#include "src/passes/while_loop_constant_sinking.h"
+#include "src/passes/while_loop_invariant_code_motion.h"
+#include "src/passes/while_loop_simplifier.h"
+#include "src/passes/while_loop_trip_count_annotator.h"
+#include "src/passes/while_loop_unroller.h"
 
 namespace kiln::passes {
 namespace {
@@ -49,8 +57,17 @@ void Append(PassList* list, PassList more) {
 
 // Until nothing changes: few forms, no value computed twice, nothing unused.
 std::unique_ptr<Pass> Simplification(std::string name) {
-  return std::make_unique<FixedPoint>(std::move(name), ListOf<AlgebraicSimplifier, ConstantFolding, Cse, Dce>(),
-                                      /*max_rounds=*/8);
+  return std::make_unique<FixedPoint>(
+      std::move(name), ListOf<AlgebraicSimplifier, OperandSinking, ConstantFolding, Cse, Dce>(), /*max_rounds=*/8);
+}
+
+// Loops and branches, and what simplification makes of what leaves or enters them.
+std::unique_ptr<Pass> ControlFlow() {
+  return std::make_unique<FixedPoint>(
+      "control-flow",
+      ListOf<WhileLoopConstantSinking, WhileLoopSimplifier, WhileLoopUnroller, ConditionalSimplifier,
+             ConditionalCodeMotion, AlgebraicSimplifier, ConstantFolding, Cse, WhileLoopInvariantCodeMotion>(),
+      /*max_rounds=*/4);
 }
 
 enum class Target { kCpu, kGpu };
@@ -62,13 +79,15 @@ PassList PassesFor(Target target) {
                        CholeskyExpander, TriangularSolveExpander, QrExpander, EighExpander, FftExpander,
                        ApproxTopKExpander, CustomCallExpander, SingleDeviceCollectives>());
   list.push_back(Simplification("simplification"));
+  Append(&list, ListOf<FlattenCallGraph>());
+  list.push_back(ControlFlow());
   // Scans have generated code on CPUs alone.
   if (target == Target::kCpu) Append(&list, ListOf<ReduceWindowToScan>());
   Append(&list, ListOf<ScanExpander, SortKeys, DotCanonicalization>());
   list.push_back(Simplification("dot-simplification"));
   Append(&list, ListOf<TransposeFolding, OptBarrierRemover>());
   list.push_back(Simplification("final-simplification"));
-  Append(&list, ListOf<FlattenCallGraph>());
+  Append(&list, ListOf<WhileLoopTripCountAnnotator, FlattenCallGraph>());
   // A thread of a GPU has no whole rows, and a group of them no several results.
   if (target == Target::kCpu) Append(&list, ListOf<ReductionSplitter>());
   Append(&list, ListOf<RowFusion>());
@@ -104,14 +123,23 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<CustomCallExpander>,
     Make<SingleDeviceCollectives>,
     Make<AlgebraicSimplifier>,
+    Make<FastMathSimplifier>,
+    Make<OperandSinking>,
     Make<ConstantFolding>,
     Make<Cse>,
+    Make<WhileLoopConstantSinking>,
+    Make<WhileLoopSimplifier>,
+    Make<WhileLoopUnroller>,
+    Make<ConditionalSimplifier>,
+    Make<ConditionalCodeMotion>,
+    Make<WhileLoopInvariantCodeMotion>,
     Make<ReduceWindowToScan>,
     Make<ScanExpander>,
     Make<SortKeys>,
     Make<DotCanonicalization>,
     Make<TransposeFolding>,
     Make<OptBarrierRemover>,
+    Make<WhileLoopTripCountAnnotator>,
     Make<FlattenCallGraph>,
     Make<ReductionSplitter>,
     Make<RowFusion>,

@@ -16,8 +16,8 @@ namespace kiln::passes {
 
 using PassList = std::vector<std::unique_ptr<Pass>>;
 
-// Passes that are repeated, in order, until a whole round changes nothing or `max_rounds` are over. A pass that left
-// the module alone and has seen every change since is skipped, so the last round costs little.
+// Passes that are repeated, in order, until a whole round changes nothing or `max_rounds` are over. RunPipeline skips a
+// pass that left the module alone and has seen every change since, so the last round costs little.
 class FixedPoint : public Pass {
  public:
   FixedPoint(std::string name, PassList passes, int max_rounds)

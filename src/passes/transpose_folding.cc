@@ -1,5 +1,6 @@
 #include "src/passes/transpose_folding.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "src/hlo/builder.h"
@@ -54,6 +55,36 @@ Instruction* FoldResult(const Instruction& transpose) {
                      {dot->operand(1), dot->operand(0)}, std::move(swapped));
 }
 
+// Reads operand `index` of a convolution through its transpose: which dimension is what is an attribute.
+bool FoldConvolutionOperand(Instruction* convolution, int64_t index) {
+  const Instruction& transpose = *convolution->operand(index);
+  if (transpose.opcode() != Opcode::kTranspose) return false;
+  auto& attributes = *convolution->GetMutable<hlo::ConvolutionAttributes>();
+  auto map = [&](int64_t* dimension) { *dimension = transpose.dimensions()[*dimension]; };
+  map(index == 0 ? &attributes.input_batch : &attributes.kernel_input_feature);
+  map(index == 0 ? &attributes.input_feature : &attributes.kernel_output_feature);
+  for (int64_t& dimension : index == 0 ? attributes.input_spatial : attributes.kernel_spatial) map(&dimension);
+  convolution->ReplaceOperand(index, transpose.operand(0));
+  return true;
+}
+
+// transpose(convolution(x, w)) as a convolution that writes its dimensions in that order.
+Instruction* FoldConvolutionResult(const Instruction& transpose) {
+  Instruction* convolution = transpose.operand(0);
+  if (convolution->opcode() != Opcode::kConvolution || convolution->users().size() != 1) return nullptr;
+  hlo::ConvolutionAttributes attributes = convolution->Get<hlo::ConvolutionAttributes>();
+  const auto& permutation = transpose.dimensions();
+  auto map = [&](int64_t* dimension) {
+    *dimension = std::find(permutation.begin(), permutation.end(), *dimension) - permutation.begin();
+  };
+  map(&attributes.output_batch);
+  map(&attributes.output_feature);
+  for (int64_t& dimension : attributes.output_spatial) map(&dimension);
+  hlo::Builder builder(convolution->parent(), convolution);
+  return builder.Add(Opcode::kConvolution, transpose.shape(), {convolution->operand(0), convolution->operand(1)},
+                     std::move(attributes));
+}
+
 }  // namespace
 
 absl::StatusOr<bool> TransposeFolding::Run(hlo::Module* module) {
@@ -66,10 +97,15 @@ absl::StatusOr<bool> TransposeFolding::Run(hlo::Module* module) {
         for (int64_t index = 0; index < 2; ++index) {
           while (FoldOperand(instruction, index)) rewritten = true;
         }
-      } else if (instruction->opcode() == Opcode::kTranspose && !instruction->IsRoot()) {
-        Instruction* dot = FoldResult(*instruction);
-        if (dot == nullptr) continue;
-        instruction->ReplaceAllUsesWith(dot);
+      } else if (instruction->opcode() == Opcode::kConvolution) {
+        for (int64_t index = 0; index < 2; ++index) {
+          while (FoldConvolutionOperand(instruction, index)) rewritten = true;
+        }
+      } else if (instruction->opcode() == Opcode::kTranspose && instruction->shape().HasDescendingLayout()) {
+        Instruction* product = FoldResult(*instruction);
+        if (product == nullptr) product = FoldConvolutionResult(*instruction);
+        if (product == nullptr) continue;
+        instruction->ReplaceAllUsesWith(product);
         rewritten = true;
       }
     }

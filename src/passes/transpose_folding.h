@@ -1,4 +1,4 @@
-// transpose-folding: transposes around canonical dots become the order of their dimensions.
+// transpose-folding: transposes around dots and convolutions become the order of their dimensions.
 #ifndef KILN_PASSES_TRANSPOSE_FOLDING_H_
 #define KILN_PASSES_TRANSPOSE_FOLDING_H_
 
@@ -8,7 +8,7 @@ namespace kiln::passes {
 
 // Looks at dots in the form that dot-canonicalization gives them. A transpose of an operand is read through by strides,
 // unless that would make the batch dimension the fastest in memory. A transpose of the result that swaps its two matrix
-// dimensions swaps the operands.
+// dimensions swaps the operands. Convolutions have names for their dimensions and take in any transpose.
 class TransposeFolding : public Pass {
  public:
   absl::string_view name() const override { return "transpose-folding"; }

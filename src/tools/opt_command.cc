@@ -10,6 +10,7 @@
 #include "src/gpu/kernel_emitter.h"
 #include "src/hlo/printer.h"
 #include "src/passes/pipeline.h"
+#include "src/passes/simplify/rules.h"
 #include "src/tools/commands.h"
 #include "src/tools/program_file.h"
 
@@ -26,6 +27,7 @@ struct OptOptions {
   bool time_passes = false;
   bool verify = false;
   bool metadata = false;
+  bool list_rules = false;
 };
 
 absl::StatusOr<passes::PassList> ChoosePasses(const OptOptions& options) {
@@ -111,7 +113,9 @@ void AddOptCommand(CLI::App* app, int* exit_code) {
                   "  kiln opt f.hlo --target=cpu --stage=memory  where every value lives\n"
                   "  kiln opt f.hlo --target=cpu --stage=asm     down to the machine's instructions\n"
                   "  kiln opt f.hlo --target=gpu --stage=ptx     the kernels of a GPU");
-  command->add_option("file", options->file, "The program; '-' for standard input")->required();
+  CLI::Option* file = command->add_option("file", options->file, "The program; '-' for standard input");
+  CLI::Option* list_rules =
+      command->add_flag("--list-rules", options->list_rules, "Print the rules of the algebraic simplifier, and no program");
   CLI::Option* passes_option =
       command->add_option("--passes", options->passes, "Passes to run, in this order, separated by commas")
           ->delimiter(',');
@@ -128,7 +132,12 @@ void AddOptCommand(CLI::App* app, int* exit_code) {
   command->add_flag("--time-passes", options->time_passes, "Print to standard error how long each pass took");
   command->add_flag("--verify-each", options->verify, "Verify the module after each pass that changes it");
   command->add_flag("--metadata", options->metadata, "Print where instructions come from");
-  command->callback([options, exit_code] {
+  command->callback([options, file, list_rules, exit_code] {
+    if (file->count() == 0 && list_rules->count() == 0) throw CLI::RequiredError("file");
+    if (options->list_rules) {
+      std::fputs(passes::simplify::FormatRules().c_str(), stdout);
+      return;
+    }
     absl::Status status = Run(*options);
     if (!status.ok()) *exit_code = Fail(status);
   });

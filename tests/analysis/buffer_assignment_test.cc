@@ -105,6 +105,19 @@ TEST(BufferAssignmentTest, ElementwiseStateIsUpdatedInPlace) {
   EXPECT_EQ(array_copies, 0) << assigned.buffers->ToString();
 }
 
+TEST(BufferAssignmentTest, UnchangedStateStaysWhereItIs) {
+  // An argument that every round reads is neither copied into the loop nor overwritten while the loop runs.
+  const std::string state = "(s32[], f32[1000], f32[1000])";
+  const Assigned assigned = Assign(
+      Loop(state,
+           absl::StrCat("  x = f32[1000] get-tuple-element(p), index=1\n  w = f32[1000] get-tuple-element(p), index=2\n",
+                        "  v = f32[1000] multiply(x, w)\n  y = f32[1000] cosine(v)\n  ROOT r = ", state, " tuple(j, y, w)\n"),
+           absl::StrCat("  x = f32[1000] parameter(0)\n  w = f32[1000] parameter(1)\n  t = ", state, " tuple(z, x, w)\n  l = ",
+                        state, " while(t), condition=c, body=b\n  ROOT r = f32[1000] get-tuple-element(l), index=1\n")));
+  ASSERT_NE(assigned.buffers, nullptr);
+  EXPECT_EQ(assigned.buffers->arena_bytes(), 0) << assigned.buffers->ToString();
+}
+
 TEST(BufferAssignmentTest, SwappedStateIsNotLost) {
   // Two arrays that change places need memory for one more, and not more than that.
   const std::string state = "(s32[], f32[1000], f32[1000])";

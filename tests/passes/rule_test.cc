@@ -1,9 +1,13 @@
 // The language of rewrite rules.
 #include "src/passes/simplify/rule.h"
 
+#include <string>
+#include <utility>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "src/hlo/module.h"
+#include "src/passes/simplify/guards.h"
 #include "src/passes/simplify/rules.h"
 
 namespace kiln::passes::simplify {
@@ -12,8 +16,9 @@ namespace {
 using hlo::Opcode;
 using hlo::PrimitiveType;
 
+// `rule` must outlive the set.
 absl::StatusOr<RuleSet> CompileOne(const Rule& rule) {
-  const absl::Span<const Rule> group(&rule, 1);
+  const RuleGroup group{"one", {&rule, 1}};
   return RuleSet::Compile({&group, 1});
 }
 
@@ -84,20 +89,73 @@ TEST_F(RuleTest, GuardsLookAtTheType) {
   EXPECT_NE(Apply(Rule("subtract(x, x)", "0", Floating), difference), nullptr);
 }
 
-TEST(RuleSet, RefusesWhatDoesNotParse) {
-  for (const char* pattern : {"add(x)", "no-such-op(x)", "add(x, y", "add(x, y) z", "x", "add(x, yy)", "t:x"}) {
-    EXPECT_FALSE(CompileOne(Rule(pattern, "x")).ok()) << pattern;
+TEST_F(RuleTest, BothOrdersOfNestedOpsAreTried) {
+  const Rule rule("add(multiply(x, y), multiply(x, z))", "multiply(x, add(y, z))");
+  hlo::Instruction* z = computation_->AddParameter(2, shape_);
+  auto product = [&](hlo::Instruction* a, hlo::Instruction* b) { return builder_.Binary(Opcode::kMultiply, a, b); };
+  for (const auto& [a, b] : {std::pair(product(x_, y_), product(x_, z)), std::pair(product(y_, x_), product(x_, z)),
+                             std::pair(product(x_, y_), product(z, x_)), std::pair(product(y_, x_), product(z, x_))}) {
+    hlo::Instruction* result = Apply(rule, builder_.Binary(Opcode::kAdd, a, b));
+    ASSERT_NE(result, nullptr);
+    EXPECT_EQ(result->operand(0), x_);
+    EXPECT_EQ(result->operand(1)->operand(0), y_);
   }
-  EXPECT_FALSE(CompileOne(Rule("negate(x)", "transpose(x)")).ok());
+  EXPECT_EQ(Apply(rule, builder_.Binary(Opcode::kAdd, product(x_, x_), product(y_, z))), nullptr);
 }
 
-TEST(RuleSet, AllRulesCompile) {
-  const absl::Span<const Rule> groups[] = {ArithmeticRules(),  LogicRules(),     CompareSelectRules(), ConvertRules(),
-                                           ReshapeRules(),     BroadcastRules(), TransposeRules(),     SliceRules(),
-                                           ConcatenateRules(), ReduceRules(),    DotRules(),           ControlRules()};
-  absl::StatusOr<RuleSet> rules = RuleSet::Compile(groups);
-  ASSERT_EQ(rules.status(), absl::OkStatus());
-  EXPECT_GT(rules->size(), 100);
+TEST_F(RuleTest, ComparisonsMatchWithOperandsSwapped) {
+  const Rule rule("compare.lt(x, y)", "compare.ge(y, x)");
+  hlo::Instruction* less = builder_.Compare(hlo::ComparisonDirection::kLt, x_, y_);
+  hlo::Instruction* greater = builder_.Compare(hlo::ComparisonDirection::kGt, x_, y_);
+  EXPECT_EQ(Apply(rule, less)->operand(0), y_);
+  EXPECT_EQ(Apply(rule, greater)->operand(0), x_);
+  EXPECT_EQ(Apply(rule, builder_.Compare(hlo::ComparisonDirection::kLe, x_, y_)), nullptr);
+  const auto total = hlo::CompareAttributes{hlo::ComparisonDirection::kLt, hlo::ComparisonType::kTotalOrder};
+  EXPECT_EQ(Apply(rule, builder_.Add(Opcode::kCompare, less->shape(), {x_, y_}, total)), nullptr);
+}
+
+TEST_F(RuleTest, OpsOverConstantsAreComputed) {
+  hlo::Instruction* three = builder_.Splat(shape_, 3);
+  hlo::Instruction* sum = builder_.Binary(Opcode::kMultiply, builder_.Binary(Opcode::kMultiply, x_, three), three);
+  const Rule rule("multiply(multiply(v, c), c)", "multiply(v, add(c, multiply(c, 2)))");
+  hlo::Instruction* result = Apply(rule, sum);
+  ASSERT_NE(result, nullptr);
+  EXPECT_TRUE(hlo::IsSplatOf(*SplatValue(*result->operand(1)), 9));
+  const Rule no_constant("multiply(v, _)", "v");
+  EXPECT_EQ(Apply(no_constant, builder_.Binary(Opcode::kMultiply, three, three)), nullptr);
+}
+
+TEST_F(RuleTest, TaggedOpsAreMadeAnew) {
+  hlo::Instruction* zero = builder_.Scalar(PrimitiveType::kF32, 0);
+  hlo::Instruction* sum = builder_.Reduce(builder_.Unary(Opcode::kNegate, x_), zero, {1}, Opcode::kAdd);
+  const Rule rule("t:reduce.add(negate'(x), 0)", "negate(t(x, 0))");
+  hlo::Instruction* result = Apply(rule, sum);
+  ASSERT_NE(result, nullptr);
+  EXPECT_EQ(result->operand(0)->opcode(), Opcode::kReduce);
+  EXPECT_EQ(result->operand(0)->operand(0), x_);
+  EXPECT_EQ(result->operand(0)->dimensions(), sum->dimensions());
+  const Rule maximum("t:reduce.maximum(x, y)", "t(x, y)");
+  EXPECT_EQ(Apply(maximum, sum), nullptr);
+}
+
+TEST(RuleSet, RefusesWhatDoesNotParse) {
+  for (const char* pattern : {"add(x)", "no-such-op(x)", "add(x, y", "add(x, y) z", "x", "add(x, yy)", "t:x",
+                              "compare.less(x, y)", "add.lt(x, y)", "add(..., x)", "elementwise(x)"}) {
+    const Rule rule(pattern, "x");
+    EXPECT_FALSE(CompileOne(rule).ok()) << pattern;
+  }
+  for (const char* right : {"transpose(x)", "abs'(x)", "t:abs(x)", "compare(x, x)", "add(x, ...)"}) {
+    const Rule rule("negate(x)", right);
+    EXPECT_FALSE(CompileOne(rule).ok()) << right;
+  }
+}
+
+TEST(RuleSet, AllRulesCompileAndAreListed) {
+  ASSERT_EQ(RuleSet::Compile(AllRules()).status(), absl::OkStatus());
+  size_t count = 0;
+  for (const RuleGroup& group : AllRules()) count += group.rules.size();
+  EXPECT_GT(count, 300);
+  EXPECT_THAT(FormatRules(), testing::EndsWith(std::to_string(count) + " rules\n"));
 }
 
 }  // namespace

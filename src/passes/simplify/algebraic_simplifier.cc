@@ -22,7 +22,8 @@ bool IsDynamic(const Instruction& instruction) {
 // One computation's worklist.
 class Simplifier {
  public:
-  Simplifier(Computation* computation, const RuleSet& rules) : computation_(computation), rules_(rules) {
+  Simplifier(Computation* computation, const RuleSet& rules, const AlgebraicSimplifier::Observer& observer)
+      : computation_(computation), rules_(rules), observer_(observer) {
     work_ = computation->PostOrder();
     std::reverse(work_.begin(), work_.end());  // taken from the back
     queued_.insert(work_.begin(), work_.end());
@@ -49,11 +50,13 @@ class Simplifier {
   bool Visit(Instruction* instruction) {
     if (IsUnused(*instruction) || IsDynamic(*instruction) || !instruction->control_predecessors().empty()) return false;
     hlo::Builder builder(computation_, instruction);
-    Instruction* replacement = rules_.Apply(instruction, builder);
+    const simplify::Rule* rule = nullptr;
+    Instruction* replacement = rules_.Apply(instruction, builder, &rule);
     if (replacement == nullptr) return false;
     // A root keeps its exact shape: its layout may be the caller's.
     if (instruction->IsRoot() && !(replacement->shape() == instruction->shape())) return false;
     --budget_;
+    if (observer_) observer_(*rule, *instruction);
     std::vector<Instruction*> again(instruction->users().begin(), instruction->users().end());
     instruction->ReplaceAllUsesWith(replacement);
     Release(instruction);
@@ -91,29 +94,28 @@ class Simplifier {
 
   Computation* computation_;
   const RuleSet& rules_;
+  const AlgebraicSimplifier::Observer& observer_;
   std::vector<Instruction*> work_;
   absl::flat_hash_set<const Instruction*> queued_;
   bool has_control_ = false;
   int64_t budget_ = 0;
 };
 
-absl::StatusOr<RuleSet> CompileRules() {
-  const absl::Span<const simplify::Rule> groups[] = {
-      simplify::ArithmeticRules(), simplify::LogicRules(),   simplify::CompareSelectRules(),
-      simplify::ConvertRules(),    simplify::ReshapeRules(), simplify::BroadcastRules(),
-      simplify::TransposeRules(),  simplify::SliceRules(),   simplify::ConcatenateRules(),
-      simplify::ReduceRules(),     simplify::DotRules(),     simplify::ControlRules()};
-  return RuleSet::Compile(groups);
+// All rules but the last groups, `kLeftOut` of them. Compiled once per process and never destroyed.
+template <size_t kLeftOut>
+const absl::StatusOr<RuleSet>& Compiled() {
+  static const auto* const rules = new absl::StatusOr<RuleSet>(
+      RuleSet::Compile(simplify::AllRules().subspan(0, simplify::AllRules().size() - kLeftOut)));
+  return *rules;
 }
 
 }  // namespace
 
 absl::StatusOr<bool> AlgebraicSimplifier::Run(hlo::Module* module) {
-  // Compiled once per process and never destroyed.
-  static const absl::StatusOr<RuleSet>* const rules = new absl::StatusOr<RuleSet>(CompileRules());
-  KILN_RETURN_IF_ERROR(rules->status());
+  const absl::StatusOr<RuleSet>& rules = fast_math_ ? Compiled<0>() : Compiled<1>();
+  KILN_RETURN_IF_ERROR(rules.status());
   bool changed = false;
-  for (Computation* computation : module->PostOrder()) changed |= Simplifier(computation, **rules).Run();
+  for (Computation* computation : module->PostOrder()) changed |= Simplifier(computation, *rules, observer_).Run();
   if (changed) module->RemoveUnusedComputations();
   return changed;
 }

@@ -1,96 +1,81 @@
-// Arithmetic. NaN, infinities and the sign of zero keep their meaning, except that x + 0 is x also for x = -0.
-#include <cmath>
-
+// Sums, products, quotients. NaN, infinities and the sign of zero keep their meaning, except that x + 0 is x also for
+// x = -0. Integers wrap around; division by zero gives -1, the remainder by zero is x.
+#include "src/passes/simplify/guards.h"
 #include "src/passes/simplify/rules.h"
 
 namespace kiln::passes::simplify {
 namespace {
 
-using hlo::Instruction;
-using hlo::Opcode;
-
-// A division by a power of two whose reciprocal is exact, and so is every product with it that the quotient is.
-Instruction* DivideByPowerOfTwo(const Match& match, hlo::Builder& builder) {
-  const std::optional<hlo::Literal> divisor = SplatValue(*match['c']);
-  const hlo::PrimitiveType type = match.root()->shape().element_type();
-  // The reciprocal of the smallest f64 powers is infinite, of the largest ones subnormal.
-  const double value = hlo::ElementAsDouble(*divisor, 0);
-  int exponent = 0;
-  const double mantissa = std::frexp(value, &exponent);
-  const int limit = type == hlo::PrimitiveType::kF64 ? 1000 : type == hlo::PrimitiveType::kF16 ? 12 : 120;
-  if (std::abs(mantissa) != 0.5 || std::abs(exponent) > limit || hlo::BitWidth(type) < 16) return nullptr;
-  return builder.Binary(Opcode::kMultiply, match['x'], builder.Splat(match.root()->shape(), 1 / value));
-}
-
-// op(op(x, c), d) = op(x, op(c, d)) for the associative integer op of the root, unless all three are constants, which
-// folding takes.
-Instruction* Reassociate(const Match& match, hlo::Builder& builder) {
-  if (SplatValue(*match['x'])) return nullptr;
-  const Opcode opcode = match.root()->opcode();
-  return builder.Binary(opcode, match['x'], builder.Binary(opcode, match['c'], match['d']));
-}
-
-// Floats wide enough that a function rounded once is no other answer than its parts rounded each.
-bool WideFloat(const Instruction& root) {
-  return hlo::IsFloating(root.shape().element_type()) && hlo::BitWidth(root.shape().element_type()) >= 16;
-}
-
-// e^(x ln 2), as JAX writes 2^x: the product's rounding error would be multiplied by the exponent.
-Instruction* PowerOfTwo(const Match& match, hlo::Builder& builder) {
-  const hlo::Literal ln2 = hlo::LiteralOf(hlo::Shape::Scalar(match.root()->shape().element_type()), M_LN2);
-  if (!(*SplatValue(*match['c']) == ln2)) return nullptr;
-  return builder.Unary(Opcode::kExp2, match['x']);
-}
-
 constexpr Rule kRules[] = {
-    {"add(x, 0)", "x"},
+    {"add(x, 0)", "x", SignlessZero},
     {"add(x, negate(y))", "subtract(x, y)"},
-    {"add(add(x, c), d)", Reassociate, Integral},
-    {"subtract(x, 0)", "x"},
+    {"add(x, not(x))", "not(0)", Integer},
+    {"add(not(x), 1)", "negate(x)", Integer},
+    {"add(add(v, c), d)", "add(v, add(c, d))", Integer},
+    {"add(subtract(v, c), d)", "add(v, subtract(d, c))", Integer},
+    {"add(subtract(c, v), d)", "subtract(add(c, d), v)", Integer},
+    {"add(add'(v, c), add'(x, d))", "add(add(v, x), add(c, d))", Integer},
+    {"add(subtract(x, y), y)", "x", Integer},
+    {"add(multiply'(x, y), multiply'(x, z))", "multiply(x, add(y, z))", Integer},
+    {"add(multiply'(v, c), v)", "multiply(v, add(c, 1))", Integer},
+
+    {"subtract(x, 0)", "x", SignlessZero},
     {"subtract(x, x)", "0", Integral},
+    {"subtract(0, x)", "negate(x)", Integer},
     {"subtract(x, negate(y))", "add(x, y)"},
-    {"subtract(add(x, y), x)", "y", Integral},
-    {"subtract(add(x, y), y)", "x", Integral},
-    {"add(subtract(x, y), y)", "x", Integral},
+    {"subtract(add(x, y), x)", "y", Integer},
+    {"subtract(x, add(x, y))", "negate(y)", Integer},
+    {"subtract(subtract(x, y), x)", "negate(y)", Integer},
+    {"subtract(x, subtract(x, y))", "y", Integer},
+    {"subtract(add(v, c), d)", "add(v, subtract(c, d))", Integer},
+    {"subtract(subtract(v, c), d)", "subtract(v, add(c, d))", Integer},
+    {"subtract(c, add(v, d))", "subtract(subtract(c, d), v)", Integer},
+    {"subtract(c, subtract(v, d))", "subtract(add(c, d), v)", Integer},
+    {"subtract(c, subtract(d, v))", "add(v, subtract(c, d))", Integer},
+    {"subtract(multiply'(x, y), multiply'(x, z))", "multiply(x, subtract(y, z))", Integer},
+    {"subtract(multiply'(v, c), v)", "multiply(v, subtract(c, 1))", Integer},
+
     {"multiply(x, 1)", "x"},
     {"multiply(x, 0)", "0", Integral},
     {"multiply(x, -1)", "negate(x)", NotComplex},
     {"multiply(negate(x), negate(y))", "multiply(x, y)"},
-    {"multiply(multiply(x, c), d)", Reassociate, Integral},
+    {"multiply(negate(v), c)", "multiply(v, negate(c))", NotComplex},
+    {"multiply(abs(x), abs(x))", "multiply(x, x)", NotComplex},
+    {"multiply(sign(x), abs(x))", "x", NotComplex},
+    {"multiply(multiply(v, c), d)", "multiply(v, multiply(c, d))", Integer},
+    {"multiply(convert(p), x)", "select(p, x, 0)", Integer, PredicateP},
+
     {"divide(x, 1)", "x"},
+    {"divide(x, -1)", "negate(x)", Signed},
+    {"divide(x, -1)", "negate(x)", Floating},
     {"divide(negate(x), negate(y))", "divide(x, y)", Floating},
-    {"divide(x, c)", DivideByPowerOfTwo, Floating},
-    {"divide(1, add'(1, exponential'(negate(x))))", "logistic(x)", WideFloat},
-    {"exponential(multiply(x, c))", PowerOfTwo, WideFloat},
-    {"remainder(x, 1)", "0", Integral},
+    {"divide(negate(v), c)", "divide(v, negate(c))", Floating},
+    {"divide(x, c)", "multiply(x, divide(1, c))", Floating, ExactReciprocal},
+    {"divide(v, c)", "shift-right-logical(v, popcnt(subtract(c, 1)))", Unsigned, PowerOfTwo},
+    // Negative numbers are rounded up: the shift rounds down. Shifting past the width leaves the sign.
+    {"divide(v, c)",
+     "shift-right-arithmetic(add(v, and(shift-right-arithmetic(v, highest), subtract(c, 1))), popcnt(subtract(c, 1)))",
+     Signed, PowerOfTwo},
+    {"divide(divide(v, c), d)", "divide(v, multiply(c, d))", Integer, ProductOfCD},
+
+    {"remainder(x, 1)", "0", Integer},
+    {"remainder(x, -1)", "0", Signed},
+    {"remainder(t:remainder(x, y), y)", "t", NotComplex},
+    {"remainder(v, c)", "and(v, subtract(c, 1))", Unsigned, PowerOfTwo},
+    {"remainder(v, c)",
+     "subtract(and(add(v, and(shift-right-arithmetic(v, highest), subtract(c, 1))), subtract(c, 1)), "
+     "and(shift-right-arithmetic(v, highest), subtract(c, 1)))",
+     Signed, PowerOfTwo},
+
     {"negate(negate(x))", "x"},
-    {"negate(subtract(x, y))", "subtract(y, x)", Integral},
+    {"negate(subtract(x, y))", "subtract(y, x)", Integer},
+    {"negate(add'(v, c))", "subtract(negate(c), v)", Integer},
+    {"negate(multiply'(v, c))", "multiply(v, negate(c))", NotComplex},
+    {"negate(divide'(v, c))", "divide(v, negate(c))", Floating},
+    {"negate(not(x))", "add(x, 1)", Integer},
     {"abs(t:abs(x))", "t"},
     {"abs(negate(x))", "abs(x)"},
-    {"power(x, 0)", "1", NotComplex},
-    {"power(x, 1)", "x", NotComplex},
-    {"power(x, 2)", "multiply(x, x)", NotComplex},
-    {"power(x, 3)", "multiply(multiply(x, x), x)", NotComplex},
-    {"power(x, -1)", "divide(1, x)", Floating},
-    {"maximum(x, x)", "x"},
-    {"maximum(x, lowest)", "x", NotComplex},
-    {"maximum(x, highest)", "highest", Integral},
-    {"minimum(x, x)", "x"},
-    {"minimum(x, highest)", "x", NotComplex},
-    {"minimum(x, lowest)", "lowest", Integral},
-    {"clamp(lowest, x, highest)", "x", NotComplex},
-    {"shift-left(x, 0)", "x"},
-    {"shift-left(0, x)", "0"},
-    {"shift-right-arithmetic(x, 0)", "x"},
-    {"shift-right-logical(x, 0)", "x"},
-    {"shift-right-logical(0, x)", "0"},
-    {"real(complex(x, y))", "x"},
-    {"imag(complex(x, y))", "y"},
-    {"complex(real(x), imag(x))", "x"},
-    {"floor(t:floor(x))", "t"},
-    {"ceil(t:ceil(x))", "t"},
-    {"round-nearest-even(t:round-nearest-even(x))", "t"},
-    {"round-nearest-afz(t:round-nearest-afz(x))", "t"},
+    {"abs(x)", "x", NonNegativeX},
     {"sign(t:sign(x))", "t", NotComplex},
 };
 

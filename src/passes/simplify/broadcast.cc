@@ -63,19 +63,29 @@ Instruction* SortMap(const Match& match, hlo::Builder& builder) {
   return builder.Broadcast(builder.Transpose(match['x'], permutation), match.root()->shape().dimensions(), sorted);
 }
 
-// An elementwise op over scalars that are spread out is spread out itself: the arithmetic is done once.
+// An elementwise op over what is spread out in one way is spread out itself: the arithmetic is done once.
 Instruction* SinkThroughElementwise(const Match& match, hlo::Builder& builder) {
   const Instruction& root = *match.root();
   if (root.shape().IsScalar() || root.operand_count() == 0) return nullptr;
-  std::vector<Instruction*> scalars;
-  for (Instruction* operand : root.operands()) {
-    const bool spread = operand->opcode() == Opcode::kBroadcast && operand->operand(0)->shape().IsScalar();
-    if (!spread && !operand->shape().IsScalar()) return nullptr;
-    scalars.push_back(spread ? operand->operand(0) : operand);
+  const Instruction* pattern = nullptr;  // a broadcast of no scalar; all others are like it
+  for (const Instruction* operand : root.operands()) {
+    if (operand->shape().IsScalar()) continue;
+    if (operand->opcode() != Opcode::kBroadcast) return nullptr;
+    if (operand->operand(0)->shape().IsScalar()) continue;
+    if (pattern == nullptr) pattern = operand;
+    if (operand->dimensions() != pattern->dimensions()) return nullptr;
   }
-  Instruction* scalar = builder.Add(root.opcode(), hlo::Shape::Scalar(root.shape().element_type()), std::move(scalars),
-                                    root.attributes());
-  return builder.BroadcastScalar(scalar, root.shape().dimensions());
+  const DimensionVector dimensions = pattern == nullptr ? DimensionVector() : pattern->operand(0)->shape().dimensions();
+  std::vector<Instruction*> sources;
+  for (Instruction* operand : root.operands()) {
+    Instruction* source = operand->shape().IsScalar() ? operand : operand->operand(0);
+    const bool spread = source != operand && source->shape().IsScalar();
+    sources.push_back(spread ? builder.BroadcastScalar(source, dimensions) : source);
+  }
+  Instruction* result = builder.Add(root.opcode(), hlo::Shape(root.shape().element_type(), dimensions),
+                                    std::move(sources), root.attributes());
+  return builder.Broadcast(result, root.shape().dimensions(),
+                           pattern == nullptr ? DimensionVector() : pattern->dimensions());
 }
 
 // A constant of one value repeated is a scalar constant spread out.
@@ -86,14 +96,23 @@ Instruction* SplatConstant(const Match& match, hlo::Builder& builder) {
   return scalar ? builder.Splat(shape, *std::move(scalar)) : nullptr;
 }
 
+// Copies of a count along other dimensions count along the same one.
+Instruction* BroadcastOfIota(const Match& match, hlo::Builder& builder) {
+  const Instruction& root = *match.root();
+  const int64_t dimension = root.dimensions()[root.operand(0)->dimensions()[0]];
+  return builder.Add(Opcode::kIota, hlo::Shape(root.shape().element_type(), root.shape().dimensions()), {},
+                     hlo::DimensionsAttributes{{dimension}});
+}
+
 constexpr Rule kRules[] = {
-    {"constant()", SplatConstant},
-    {"broadcast(x)", IdentityBroadcast},
-    {"broadcast(broadcast(x))", BroadcastOfBroadcast},
-    {"broadcast(x)", DropUnitDimensions},
-    {"broadcast(x)", SortMap},
-    {"broadcast(x)", BroadcastIsReshape},
-    {"elementwise(...)", SinkThroughElementwise},
+    {"constant()", "broadcast(c), where one value repeats", SplatConstant},
+    {"broadcast(x)", "x, where all dimensions stay", IdentityBroadcast},
+    {"broadcast(broadcast(x))", "broadcast(x)", BroadcastOfBroadcast},
+    {"broadcast(x)", "broadcast(reshape(x)), without sizes of 1", DropUnitDimensions},
+    {"broadcast(x)", "broadcast(transpose(x)), dimensions ascending", SortMap},
+    {"broadcast(x)", "reshape(x), where only sizes of 1 are new", BroadcastIsReshape},
+    {"broadcast(iota())", "iota()", BroadcastOfIota},
+    {"elementwise(...)", "broadcast(elementwise(...)), where operands are spread alike", SinkThroughElementwise},
 };
 
 }  // namespace

@@ -9,10 +9,6 @@ namespace {
 using hlo::Instruction;
 using hlo::Opcode;
 
-Instruction* OneOperand(const Match& match, hlo::Builder&) {
-  return match.root()->operand_count() == 1 ? match.root()->operand(0) : nullptr;
-}
-
 Instruction* DropEmptyOperands(const Match& match, hlo::Builder& builder) {
   std::vector<Instruction*> kept;
   for (Instruction* operand : match.root()->operands()) {
@@ -92,9 +88,35 @@ Instruction* ConcatenateOfSplats(const Match& match, hlo::Builder& builder) {
   return builder.BroadcastScalar(scalar, match.root()->shape().dimensions());
 }
 
+// Copies of a scalar on either side of one operand are padding.
+Instruction* ConcatenateIsPad(const Match& match, hlo::Builder& builder) {
+  const int64_t dimension = match.root()->dimensions()[0];
+  hlo::PadAttributes pad;
+  pad.low = pad.high = pad.interior = hlo::DimensionVector(match.root()->shape().rank(), 0);
+  Instruction* scalar = nullptr;
+  Instruction* middle = nullptr;
+  for (Instruction* operand : match.root()->operands()) {
+    const bool splat = operand->opcode() == Opcode::kBroadcast && operand->operand(0)->shape().IsScalar();
+    if (!splat && middle != nullptr) return nullptr;
+    if (!splat) {
+      middle = operand;
+      continue;
+    }
+    if (scalar != nullptr && scalar != operand->operand(0)) return nullptr;
+    scalar = operand->operand(0);
+    (middle == nullptr ? pad.low : pad.high)[dimension] += operand->shape().dimensions(dimension);
+  }
+  if (scalar == nullptr || middle == nullptr) return nullptr;
+  return builder.Add(Opcode::kPad, match.root()->shape(), {middle, scalar}, pad);
+}
+
 constexpr Rule kRules[] = {
-    {"concatenate(...)", OneOperand}, {"concatenate(...)", DropEmptyOperands},   {"concatenate(...)", Flatten},
-    {"concatenate(...)", JoinSlices}, {"concatenate(...)", ConcatenateOfSplats},
+    {"concatenate(x)", "x"},
+    {"concatenate(...)", "concatenate(...), without operands that are empty", DropEmptyOperands},
+    {"concatenate(...)", "concatenate(...), with the operands of a concatenate in place of it", Flatten},
+    {"concatenate(...)", "slice(x), of neighbouring slices of x", JoinSlices},
+    {"concatenate(...)", "broadcast(x), of broadcasts of one scalar", ConcatenateOfSplats},
+    {"concatenate(...)", "pad(x, y), of x beside broadcasts of one scalar y", ConcatenateIsPad},
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Tuples, control flow with known predicates, map.
 #include "absl/container/flat_hash_map.h"
+#include "src/passes/simplify/known_branch.h"
 #include "src/passes/simplify/rules.h"
 
 namespace kiln::passes::simplify {
@@ -49,23 +50,8 @@ Instruction* LoopNeverRuns(const Match& match, hlo::Builder&) {
   return value && hlo::IsSplatOf(*value, 0) ? match['x'] : nullptr;
 }
 
-// The branch that a constant index takes; out of range means the last one.
 Instruction* KnownBranch(const Match& match, hlo::Builder& builder) {
-  const Instruction& root = *match.root();
-  const int64_t branches = static_cast<int64_t>(root.called_computations().size());
-  const Instruction& index = *root.operand(0);
-  int64_t taken = 0;
-  if (index.shape().element_type() == hlo::PrimitiveType::kPred) {
-    std::optional<hlo::Literal> value = SplatValue(index);
-    if (!value) return nullptr;
-    taken = hlo::IsSplatOf(*value, 1) ? 0 : 1;
-  } else if (branches > 1) {
-    std::optional<hlo::Literal> value = SplatValue(index);
-    if (!value) return nullptr;
-    taken = hlo::ElementAsInt64(*value, 0);
-    if (taken < 0 || taken >= branches) taken = branches - 1;
-  }
-  return builder.Inline(*root.called_computation(taken), {root.operand(taken + 1)});
+  return InlineKnownBranch(*match.root(), builder);
 }
 
 // map over all dimensions, of a body of elementwise ops: the body over arrays.
@@ -99,15 +85,33 @@ Instruction* InlineMap(const Match& match, hlo::Builder& builder) {
 }
 
 constexpr Rule kRules[] = {
-    {"get-tuple-element(tuple(...))", ElementOfTuple},
-    {"get-tuple-element(w:while(x))", InvariantElement},
-    {"tuple(...)", TupleOfElements},
-    {"while(x)", LoopNeverRuns},
-    {"conditional(...)", KnownBranch},
-    {"map(...)", InlineMap},
+    {"get-tuple-element(tuple(...))", "that operand", ElementOfTuple},
+    {"get-tuple-element(w:while(x))", "get-tuple-element(x), where the loop hands it on", InvariantElement},
+    {"tuple(...)", "x, where these are all its elements", TupleOfElements},
+    {"while(x)", "x, where the condition is false", LoopNeverRuns},
+    {"conditional(...)", "the branch taken, where it is known", KnownBranch},
+    {"map(...)", "its body over arrays", InlineMap},
 };
 
 }  // namespace
+
+Instruction* InlineKnownBranch(const Instruction& conditional, hlo::Builder& builder) {
+  const int64_t branches = static_cast<int64_t>(conditional.called_computations().size());
+  const Instruction& index = *conditional.operand(0);
+  if (conditional.HasSideEffect()) return nullptr;  // its effects have their place in an order
+  int64_t taken = 0;
+  if (branches > 1) {
+    const std::optional<hlo::Literal> value = SplatValue(index);
+    if (!value) return nullptr;
+    if (index.shape().element_type() == hlo::PrimitiveType::kPred) {
+      taken = hlo::IsSplatOf(*value, 1) ? 0 : 1;
+    } else {
+      taken = hlo::ElementAsInt64(*value, 0);
+      if (taken < 0 || taken >= branches) taken = branches - 1;
+    }
+  }
+  return builder.Inline(*conditional.called_computation(taken), {conditional.operand(taken + 1)});
+}
 
 absl::Span<const Rule> ControlRules() { return kRules; }
 

@@ -1,6 +1,7 @@
 // Type conversions.
 #include <limits>
 
+#include "src/passes/simplify/guards.h"
 #include "src/passes/simplify/rules.h"
 
 namespace kiln::passes::simplify {
@@ -38,7 +39,8 @@ std::optional<FloatRange> RangeOf(PrimitiveType type) {
   }
 }
 
-// Whether every value of `from` is a value of `to`.
+}  // namespace
+
 bool IsLossless(PrimitiveType from, PrimitiveType to) {
   if (from == to) return true;
   if (hlo::IsComplex(to) || hlo::IsComplex(from)) return false;
@@ -58,7 +60,7 @@ bool IsLossless(PrimitiveType from, PrimitiveType to) {
   return value_bits <= hlo::BitWidth(to) - (hlo::IsSignedIntegral(to) ? 1 : 0);
 }
 
-Instruction* IdentityConvert(const Match& match, hlo::Builder&) { return match['x']; }
+namespace {
 
 // convert(convert(x)): the first one loses nothing, or both only cut integers.
 Instruction* ConvertChain(const Match& match, hlo::Builder& builder) {
@@ -89,13 +91,39 @@ Instruction* WideReducePrecision(const Match& match, hlo::Builder&) {
   return wide ? match['x'] : nullptr;
 }
 
-// Applies when the types are equal: the result's shape is compared with that of x.
+// Every number counted to is one of the new type.
+Instruction* ConvertIota(const Match& match, hlo::Builder& builder) {
+  const hlo::Shape& shape = match.root()->shape();
+  const Instruction& iota = *match['t'];
+  const int64_t count = shape.dimensions(iota.dimensions()[0]);
+  const std::optional<FloatRange> range = RangeOf(shape.element_type());
+  const bool fits = hlo::IsIntegral(shape.element_type()) ? hlo::BitWidth(shape.element_type()) >= 32
+                                                          : range && hlo::BitWidth(shape.element_type()) >= 16 &&
+                                                                count <= int64_t{1} << range->mantissa_bits;
+  if (!fits || !hlo::IsIntegral(iota.shape().element_type()) || hlo::BitWidth(iota.shape().element_type()) < 32 ||
+      count > std::numeric_limits<int32_t>::max()) {
+    return nullptr;
+  }
+  return builder.Add(Opcode::kIota, hlo::Shape(shape.element_type(), shape.dimensions()), {}, iota.attributes());
+}
+
+Instruction* SameReducePrecision(const Match& match, hlo::Builder&) {
+  const auto& outer = match.root()->Get<hlo::ReducePrecisionAttributes>();
+  const auto& inner = match['t']->Get<hlo::ReducePrecisionAttributes>();
+  // What is cut coarser already stays as it is, if its exponents fit.
+  return outer.exponent_bits >= inner.exponent_bits && outer.mantissa_bits >= inner.mantissa_bits ? match['t']
+                                                                                                  : nullptr;
+}
+
+// "x" applies where the types are equal: a replacement must have the shape of what it replaces.
 constexpr Rule kRules[] = {
-    {"convert(x)", IdentityConvert},
-    {"convert(convert(x))", ConvertChain},
-    {"bitcast-convert(x)", IdentityConvert},
-    {"bitcast-convert(bitcast-convert(x))", BitcastConvertChain},
-    {"reduce-precision(x)", WideReducePrecision},
+    {"convert(x)", "x"},
+    {"convert(convert(x))", "convert(x), where nothing is lost between", ConvertChain},
+    {"convert(t:iota())", "iota(), where its numbers fit", ConvertIota},
+    {"bitcast-convert(x)", "x"},
+    {"bitcast-convert(bitcast-convert(x))", "bitcast-convert(x)", BitcastConvertChain},
+    {"reduce-precision(x)", "x, where it has no more digits", WideReducePrecision},
+    {"reduce-precision(t:reduce-precision(x))", "t, where it is the coarser one", SameReducePrecision},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "src/analysis/combiner.h"
+#include "src/passes/simplify/guards.h"
 #include "src/passes/simplify/rules.h"
 
 namespace kiln::passes::simplify {
@@ -108,12 +109,128 @@ Instruction* IdempotentReduceOfBroadcast(const Match& match, hlo::Builder& build
   return builder.Binary(*combiner, operand, builder.BroadcastScalar(match['i'], root.shape().dimensions()));
 }
 
+// A sum of n equal numbers is n times one of them.
+Instruction* ReduceOfCopies(const Match& match, hlo::Builder& builder) {
+  const Instruction& root = *match.root();
+  const Instruction& broadcast = *root.operand(0);
+  int64_t copies = 1;
+  DimensionVector inner;  // dimensions of x that are reduced
+  for (int64_t dimension : root.dimensions()) {
+    if (!Contains(broadcast.dimensions(), dimension)) copies *= broadcast.shape().dimensions(dimension);
+  }
+  for (size_t i = 0; i < broadcast.dimensions().size(); ++i) {
+    if (Contains(root.dimensions(), broadcast.dimensions()[i])) inner.push_back(static_cast<int64_t>(i));
+  }
+  // A float must be able to count them.
+  const hlo::Literal count = hlo::LiteralOf(hlo::Shape::Scalar(root.shape().element_type()), copies);
+  const bool counts = hlo::ElementAsDouble(count, 0) == static_cast<double>(copies);
+  if (copies <= 1 || (hlo::IsFloating(root.shape().element_type()) && !counts)) return nullptr;
+  DimensionVector map;
+  for (int64_t dimension : broadcast.dimensions()) {
+    if (Contains(root.dimensions(), dimension)) continue;
+    map.push_back(dimension - std::count_if(root.dimensions().begin(), root.dimensions().end(),
+                                            [&](int64_t reduced) { return reduced < dimension; }));
+  }
+  Instruction* x = match['x'];
+  if (!inner.empty()) x = builder.Reduce(x, match.root()->operand(1), inner, root.called_computation());
+  x = builder.Binary(Opcode::kMultiply, x, builder.Splat(x->shape(), count));
+  return builder.Broadcast(x, root.shape().dimensions(), map);
+}
+
+// Dimensions in runs that have the same number of elements on both sides of a reshape; a run of the result that is
+// reduced as a whole is one of the operand's.
+Instruction* ReduceOfReshape(const Match& match, hlo::Builder& builder) {
+  const Instruction& root = *match.root();
+  const auto& from = match['x']->shape().dimensions();
+  const auto& to = root.operand(0)->shape().dimensions();
+  if (!Combiner(root) || match['x']->shape().element_count() == 0) return nullptr;
+  DimensionVector dimensions;
+  size_t i = 0, j = 0;
+  while (i < from.size() || j < to.size()) {
+    // Sizes of 1 come and go by themselves.
+    if (i < from.size() && from[i] == 1) {
+      ++i;
+      continue;
+    }
+    if (j < to.size() && to[j] == 1) {
+      ++j;
+      continue;
+    }
+    const size_t first_i = i, first_j = j;
+    int64_t a = from[i++], b = to[j++];
+    while (a != b) (a < b ? a *= from[i++] : b *= to[j++]);
+    bool all = true, any = false;
+    for (size_t d = first_j; d < j; ++d) {
+      const bool reduced = Contains(root.dimensions(), static_cast<int64_t>(d));
+      all &= reduced || to[d] == 1;
+      any |= reduced;
+    }
+    if (any ? !all : i - first_i != 1 || j - first_j != 1) return nullptr;
+    for (size_t d = first_i; any && d < i; ++d) dimensions.push_back(static_cast<int64_t>(d));
+  }
+  Instruction* reduced = builder.Reduce(match['x'], match['i'], dimensions, root.called_computation());
+  return builder.Reshape(reduced, root.shape().dimensions());
+}
+
+// Padding with the identity, along reduced dimensions only, adds nothing.
+Instruction* ReduceOfPad(const Match& match, hlo::Builder& builder) {
+  const Instruction& root = *match.root();
+  const auto& pad = root.operand(0)->Get<hlo::PadAttributes>();
+  const std::optional<Opcode> combiner = Combiner(root);
+  const std::optional<hlo::Literal> padding = SplatValue(*match['c']);
+  if (!combiner || !analysis::IsIdentityOf(*combiner, *padding)) return nullptr;
+  for (size_t i = 0; i < pad.low.size(); ++i) {
+    const bool pads = pad.low[i] != 0 || pad.high[i] != 0 || pad.interior[i] != 0;
+    if (pad.low[i] < 0 || pad.high[i] < 0 || (pads && !Contains(root.dimensions(), static_cast<int64_t>(i)))) {
+      return nullptr;
+    }
+  }
+  return builder.Reduce(match['x'], match['i'], root.dimensions(), root.called_computation());
+}
+
+// The order in which elements are combined is free.
+Instruction* ReduceOfReverse(const Match& match, hlo::Builder& builder) {
+  const Instruction& root = *match.root();
+  if (!Combiner(root)) return nullptr;
+  for (int64_t dimension : root.operand(0)->dimensions()) {
+    if (!Contains(root.dimensions(), dimension)) return nullptr;
+  }
+  return builder.Reduce(match['x'], match['i'], root.dimensions(), root.called_computation());
+}
+
+// Pieces side by side along a reduced dimension are reduced one by one; few, since each is a loop of its own.
+Instruction* ReduceOfConcatenate(const Match& match, hlo::Builder& builder) {
+  constexpr int64_t kMaxPieces = 4;
+  const Instruction& root = *match.root();
+  const Instruction& concatenate = *match['t'];
+  const std::optional<Opcode> combiner = Combiner(root);
+  if (!combiner || concatenate.operand_count() > kMaxPieces ||
+      !Contains(root.dimensions(), concatenate.dimensions()[0]) || !StartsAtIdentity(root, *combiner)) {
+    return nullptr;
+  }
+  Instruction* all = nullptr;
+  for (Instruction* piece : concatenate.operands()) {
+    Instruction* reduced = builder.Reduce(piece, match['i'], root.dimensions(), root.called_computation());
+    all = all == nullptr ? reduced : builder.Binary(*combiner, all, reduced);
+  }
+  return all;
+}
+
 constexpr Rule kRules[] = {
-    {"reduce(x, i)", ReduceOfNothing},
-    {"reduce(x, i)", ReduceUnitDimensions},
-    {"reduce(t:reduce'(x, _), _)", ReduceOfReduce},
-    {"reduce(transpose(x), i)", ReduceOfTranspose},
-    {"reduce(broadcast(x), i)", IdempotentReduceOfBroadcast},
+    {"reduce(x, i)", "broadcast(i), where x has no elements", ReduceOfNothing},
+    {"reduce(x, i)", "combine(reshape(x), i), of dimensions of size 1", ReduceUnitDimensions},
+    {"reduce(t:reduce'(x, _), _)", "reduce(x), by one combiner", ReduceOfReduce},
+    {"reduce(transpose(x), i)", "reduce(x, i), where the order of the rest stays", ReduceOfTranspose},
+    {"reduce(reverse(x), i)", "reduce(x, i), of reversed dimensions", ReduceOfReverse},
+    {"reduce(reshape(x), i)", "reduce(x, i), of whole dimensions", ReduceOfReshape},
+    {"reduce(pad(x, c), i)", "reduce(x, i), where c is the identity", ReduceOfPad},
+    {"reduce(t:concatenate'(...), i)", "combine(reduce(p), reduce(q), ...), of its operands", ReduceOfConcatenate},
+    {"reduce(broadcast(x), i)", "broadcast(x), where combining equal values gives that value",
+     IdempotentReduceOfBroadcast},
+    {"reduce.add(broadcast(x), 0)", "multiply(x, number of copies)", ReduceOfCopies, Integer},
+    {"reduce.add(broadcast(x), 0)", "multiply(x, number of copies)", ReduceOfCopies, Floating, Rounds, SignlessZero},
+    {"t:reduce.add(multiply'(v, c), 0)", "multiply(t(v, 0), c)", Integer},
+    {"t:reduce.add(negate'(x), 0)", "negate(t(x, 0))", Integer},
 };
 
 }  // namespace

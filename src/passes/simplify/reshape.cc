@@ -7,18 +7,6 @@ namespace {
 using hlo::Instruction;
 using hlo::Opcode;
 
-Instruction* Operand(const Match& match, hlo::Builder&) { return match['x']; }
-
-Instruction* ReshapeOfReshape(const Match& match, hlo::Builder& builder) {
-  return builder.Reshape(match['x'], match.root()->shape().dimensions());
-}
-
-// reshape(broadcast(x)) of a scalar x.
-Instruction* ReshapeOfSplat(const Match& match, hlo::Builder& builder) {
-  if (!match['x']->shape().IsScalar()) return nullptr;
-  return builder.BroadcastScalar(match['x'], match.root()->shape().dimensions());
-}
-
 // A reshape that only adds or drops dimensions of size 1 maps every other dimension to one of its size: those of a
 // broadcast's operand stay dimensions of the result.
 Instruction* UnitReshapeOfBroadcast(const Match& match, hlo::Builder& builder) {
@@ -55,13 +43,35 @@ Instruction* BitcastIsReshape(const Match& match, hlo::Builder& builder) {
   return builder.Reshape(match['x'], to.dimensions());
 }
 
+// A reshape that keeps the products of the dimensions before and behind the counted one.
+Instruction* ReshapeOfIota(const Match& match, hlo::Builder& builder) {
+  const hlo::Shape& from = match.root()->operand(0)->shape();
+  const hlo::Shape& to = match.root()->shape();
+  const int64_t counted = match.root()->operand(0)->dimensions()[0];
+  if (from.element_count() == 0) return nullptr;
+  int64_t before = 1;
+  for (int64_t i = 0; i < counted; ++i) before *= from.dimensions(i);
+  int64_t product = 1;
+  for (int64_t i = 0; i < to.rank(); product *= to.dimensions(i++)) {
+    if (product != before || to.dimensions(i) != from.dimensions(counted)) continue;
+    return builder.Add(Opcode::kIota, hlo::Shape(to.element_type(), to.dimensions()), {},
+                       hlo::DimensionsAttributes{{i}});
+  }
+  return nullptr;
+}
+
+bool IsScalarX(const Match& match) { return match['x']->shape().IsScalar(); }
+constexpr Guard ScalarX{"x a scalar", IsScalarX};
+
+// "x" applies where the shapes are equal: a replacement must have the shape of what it replaces.
 constexpr Rule kRules[] = {
-    {"copy(x)", Operand},
-    {"reshape(x)", Operand},
-    {"reshape(reshape(x))", ReshapeOfReshape},
-    {"reshape(broadcast(x))", ReshapeOfSplat},
-    {"reshape(broadcast(x))", UnitReshapeOfBroadcast},
-    {"bitcast(x)", BitcastIsReshape},
+    {"copy(x)", "x"},
+    {"reshape(x)", "x"},
+    {"reshape(reshape(x))", "reshape(x)"},
+    {"reshape(broadcast(x))", "broadcast(x)", ScalarX},
+    {"reshape(broadcast(x))", "broadcast(reshape(x)), where sizes of 1 come and go", UnitReshapeOfBroadcast},
+    {"reshape(iota())", "iota(), where the counted dimension stays", ReshapeOfIota},
+    {"bitcast(x)", "reshape(x), where layouts are row-major", BitcastIsReshape},
 };
 
 }  // namespace

@@ -1,152 +1,278 @@
 #include "src/passes/simplify/rule.h"
 
-#include <cctype>
 #include <utility>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/string_view.h"
+#include "absl/container/inlined_vector.h"
+#include "src/analysis/combiner.h"
+#include "src/hlo/evaluator.h"
+#include "src/hlo/shape_inference.h"
+#include "src/passes/simplify/rule_node.h"
 
 namespace kiln::passes::simplify {
 
+using hlo::ComparisonDirection;
 using hlo::Instruction;
+using hlo::Literal;
 using hlo::Opcode;
 using hlo::PrimitiveType;
+using hlo::Shape;
 
-enum class NodeKind {
-  kOpcode,
-  kElementwise,
-  kAny,
-  kVariable,
-  kConstantVariable,
-  kNumber,
-  kLowest,
-  kHighest,
-  kTrue,
-  kFalse
-};
+std::optional<Literal> SplatValue(const Instruction& instruction) {
+  const Instruction* source = &instruction;
+  while (source->opcode() == Opcode::kBroadcast || source->opcode() == Opcode::kReshape) source = source->operand(0);
+  if (!source->IsConstant() || !source->shape().IsArray() || source->literal().element_count() == 0)
+    return std::nullopt;
+  const Literal& literal = source->literal();
+  if (source->shape().IsScalar()) return literal;
+  if (!literal.IsSplat()) return std::nullopt;
+  const PrimitiveType type = source->shape().element_type();
+  absl::StatusOr<Literal> scalar =
+      Literal::FromBytes(Shape::Scalar(type), literal.bytes().subspan(0, hlo::ByteWidth(type)));
+  if (!scalar.ok()) return std::nullopt;
+  return *std::move(scalar);
+}
 
-struct RuleSet::Node {
-  NodeKind kind = NodeKind::kAny;
-  char letter = 0;  // of a variable, or the tag of an opcode; 0: none
-  Opcode opcode = Opcode::kParameter;
-  bool single_user = false;
-  bool any_operands = false;
-  double number = 0;
-  std::vector<Node> operands;
-};
-
-struct RuleSet::Compiled {
-  Rule rule;
-  Node pattern;
-  Node replacement;
-};
-
-// Recursive descent over one side of a rule; the depth is that of the text of this program's own rules.
-class RuleSet::Parser {
- public:
-  Parser(absl::string_view text, bool is_pattern) : text_(text), rest_(text), is_pattern_(is_pattern) {}
-
-  absl::StatusOr<Node> Parse() {
-    KILN_ASSIGN_OR_RETURN(Node node, ParseNode());
-    SkipSpace();
-    if (!rest_.empty()) return Error("text after the end");
-    return node;
+ComparisonDirection SwappedDirection(ComparisonDirection direction) {
+  switch (direction) {
+    case ComparisonDirection::kGe:
+      return ComparisonDirection::kLe;
+    case ComparisonDirection::kGt:
+      return ComparisonDirection::kLt;
+    case ComparisonDirection::kLe:
+      return ComparisonDirection::kGe;
+    case ComparisonDirection::kLt:
+      return ComparisonDirection::kGt;
+    default:
+      return direction;
   }
+}
+
+// Finds what letters stand for, going back to the other order of commutative ops where the first one fails.
+class RuleSet::Matcher {
+ public:
+  static bool Matches(const Node& pattern, Instruction* root, Match* match) { return Solve({{&pattern, root}}, match); }
 
  private:
-  absl::Status Error(absl::string_view what) const { return Internal("rule '", text_, "' at '", rest_, "': ", what); }
+  struct Goal {
+    const Node* node;
+    Instruction* instruction;
+  };
+  using Goals = absl::InlinedVector<Goal, 8>;
 
-  void SkipSpace() {
-    while (!rest_.empty() && rest_[0] == ' ') rest_.remove_prefix(1);
-  }
-
-  bool Accept(absl::string_view token) {
-    SkipSpace();
-    if (rest_.substr(0, token.size()) != token) return false;
-    rest_.remove_prefix(token.size());
+  static bool Solve(Goals goals, Match* match) {
+    while (!goals.empty()) {
+      const Goal goal = goals.back();
+      goals.pop_back();
+      if (!MatchesAlone(goal, match)) return false;
+      const std::vector<Node>& operands = goal.node->operands;
+      if (operands.empty()) continue;
+      const auto [in_order, swapped] = Orders(*goal.node, *goal.instruction);
+      if (!in_order && !swapped) return false;
+      if (in_order && swapped) {
+        Goals first = goals;
+        Match attempt = *match;
+        Push(goal, /*swap=*/false, &first);
+        if (Solve(std::move(first), &attempt)) {
+          *match = attempt;
+          return true;
+        }
+      }
+      Push(goal, swapped, &goals);
+    }
     return true;
   }
 
-  absl::string_view Word() {
-    SkipSpace();
-    size_t length = 0;
-    while (length < rest_.size() && (std::isalnum(static_cast<unsigned char>(rest_[length])) || rest_[length] == '-' ||
-                                     rest_[length] == '.' || rest_[length] == '_')) {
-      ++length;
+  static void Push(const Goal& goal, bool swap, Goals* goals) {
+    const size_t count = goal.node->operands.size();
+    for (size_t i = count; i > 0; --i) {
+      goals->push_back({&goal.node->operands[i - 1], goal.instruction->operand(swap ? count - i : i - 1)});
     }
-    absl::string_view word = rest_.substr(0, length);
-    rest_.remove_prefix(length);
-    return word;
   }
 
-  absl::StatusOr<Node> ParseNode() {
-    Node node;
-    absl::string_view word = Word();
-    if (word.size() == 1 && Accept(":")) {
-      node.letter = word[0];
-      word = Word();
-    }
-    if (word.empty()) return Error("expected a name or a number");
-    const bool marked = Accept("'");
-    if (Accept("(")) {
-      if (word == "elementwise") {
-        node.kind = NodeKind::kElementwise;
-      } else {
-        std::optional<Opcode> opcode = hlo::ParseOpcode(word);
-        if (!opcode) return Error("no such opcode");
-        node.kind = NodeKind::kOpcode;
-        node.opcode = *opcode;
+  // Whether the operands may stand as they are written, and in the other order.
+  static std::pair<bool, bool> Orders(const Node& node, const Instruction& instruction) {
+    if (!node.direction) return {true, hlo::IsCommutative(node.opcode)};
+    const ComparisonDirection direction = instruction.comparison().direction;
+    return {direction == *node.direction, direction == SwappedDirection(*node.direction)};
+  }
+
+  // All but the operands.
+  static bool MatchesAlone(const Goal& goal, Match* match) {
+    const Node& node = *goal.node;
+    Instruction* instruction = goal.instruction;
+    switch (node.kind) {
+      case NodeKind::kAny:
+        return true;
+      case NodeKind::kVariable:
+        return !(node.not_constant && SplatValue(*instruction)) && Bind(node.letter, instruction, match);
+      case NodeKind::kConstant: {
+        const std::optional<Literal> value = SplatValue(*instruction);
+        if (!value) return false;
+        Instruction* bound = (*match)[node.letter];
+        if (bound != nullptr) return *SplatValue(*bound) == *value;
+        return Bind(node.letter, instruction, match);
       }
-      node.single_user = marked;
-      if (Accept("...")) {
-        node.any_operands = true;
-      } else if (!Accept(")")) {
-        do {
-          KILN_ASSIGN_OR_RETURN(Node operand, ParseNode());
-          node.operands.push_back(std::move(operand));
-        } while (Accept(","));
-        if (!Accept(")")) return Error("expected ')'");
-        return CheckArity(std::move(node));
-      } else {
-        return CheckArity(std::move(node));
-      }
-      if (!Accept(")")) return Error("expected ')'");
-      return node;
+      case NodeKind::kOpcode:
+        if (instruction->opcode() != node.opcode || !MatchesSuffix(node, *instruction)) return false;
+        break;
+      case NodeKind::kElementwise:
+        if (!hlo::IsElementwise(instruction->opcode())) return false;
+        break;
+      default:
+        return MatchesValue(node, *instruction);
     }
-    if (marked || node.letter != 0) return Error("only an opcode takes a mark or a tag");
-    if (word == "_") {
-      node.kind = NodeKind::kAny;
-    } else if (word == "lowest") {
-      node.kind = NodeKind::kLowest;
-    } else if (word == "highest") {
-      node.kind = NodeKind::kHighest;
-    } else if (word == "true") {
-      node.kind = NodeKind::kTrue;
-    } else if (word == "false") {
-      node.kind = NodeKind::kFalse;
-    } else if (word.size() == 1 && word[0] >= 'a' && word[0] <= 'z') {
-      node.letter = word[0];
-      const bool constant = is_pattern_ && (word[0] == 'c' || word[0] == 'd');
-      node.kind = constant ? NodeKind::kConstantVariable : NodeKind::kVariable;
-    } else if (absl::SimpleAtod(word, &node.number)) {
-      node.kind = NodeKind::kNumber;
-    } else {
-      return Error("neither opcode, letter nor number");
+    if (node.single_user && (instruction->users().size() != 1 || instruction->IsRoot())) return false;
+    const int64_t operands = static_cast<int64_t>(node.operands.size());
+    if (node.any_operands ? instruction->operand_count() < operands : instruction->operand_count() != operands) {
+      return false;
     }
-    return node;
+    return node.letter == 0 || Bind(node.letter, instruction, match);
   }
 
-  absl::StatusOr<Node> CheckArity(Node node) const {
-    if (node.kind == NodeKind::kElementwise) return Error("'elementwise' takes '...' as its operands");
-    const int arity = hlo::GetOpcodeInfo(node.opcode).operand_count;
-    if (arity >= 0 && arity != static_cast<int>(node.operands.size())) return Error("wrong number of operands");
-    if (!is_pattern_ && !hlo::IsElementwise(node.opcode)) return Error("only elementwise ops on the right");
-    return node;
+  static bool Bind(char letter, Instruction* instruction, Match* match) {
+    if ((*match)[letter] != nullptr) return (*match)[letter] == instruction;
+    match->Bind(letter, instruction);
+    return true;
   }
 
-  absl::string_view text_;
-  absl::string_view rest_;
-  bool is_pattern_;
+  static bool MatchesSuffix(const Node& node, const Instruction& instruction) {
+    if (node.combiner) {
+      return instruction.operand_count() == 2 && instruction.shape().IsArray() &&
+             analysis::CombinerOpcode(*instruction.called_computation()) == node.combiner;
+    }
+    if (!node.direction) return true;
+    return instruction.comparison().type != hlo::ComparisonType::kTotalOrder ||
+           !hlo::IsFloating(instruction.operand(0)->shape().element_type());
+  }
+
+  static bool MatchesValue(const Node& node, const Instruction& instruction) {
+    const std::optional<Literal> value = SplatValue(instruction);
+    if (!value) return false;
+    const PrimitiveType type = value->shape().element_type();
+    switch (node.kind) {
+      case NodeKind::kNumber:
+        return hlo::IsSplatOf(*value, node.number);
+      case NodeKind::kLowest:
+        return !hlo::IsComplex(type) && *value == hlo::MinLiteral(type);
+      case NodeKind::kHighest:
+        return !hlo::IsComplex(type) && *value == hlo::MaxLiteral(type);
+      case NodeKind::kTrue:
+        return type == PrimitiveType::kPred && hlo::IsSplatOf(*value, 1);
+      case NodeKind::kFalse:
+        return type == PrimitiveType::kPred && hlo::IsSplatOf(*value, 0);
+      default:
+        return false;
+    }
+  }
+};
+
+// Makes the right side of a rule. Null where shapes do not go together: then the rule does not apply.
+class RuleSet::RightSide {
+ public:
+  RightSide(const Match& match, hlo::Builder& builder) : match_(match), builder_(builder) {}
+
+  // `like` has the dimensions, and for numbers the type, of what the node stands for.
+  Instruction* Build(const Node& node, const Shape& like) {
+    if (node.is_constant) {
+      const std::optional<Literal> value = Constant(node, TypeOf(node, like.element_type()));
+      return value ? builder_.Splat(like, *value) : nullptr;
+    }
+    if (node.kind == NodeKind::kVariable) return match_[node.letter];
+    const Instruction* original = node.kind == NodeKind::kTagged ? match_[node.letter] : nullptr;
+    std::vector<Instruction*> operands(node.operands.size(), nullptr);
+    // Constants take the shape of a sibling that is none, or of the operand that they replace.
+    const Shape* sibling = &like;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (node.operands[i].is_constant) continue;
+      operands[i] = Build(node.operands[i], original != nullptr ? original->operand(i)->shape() : like);
+      if (operands[i] == nullptr) return nullptr;
+      if (node.opcode != Opcode::kSelect || i > 0) sibling = &operands[i]->shape();
+    }
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i] != nullptr) continue;
+      operands[i] = Build(node.operands[i], original != nullptr ? original->operand(i)->shape() : *sibling);
+      if (operands[i] == nullptr) return nullptr;
+    }
+    if (original != nullptr)
+      return AddInferred(original->opcode(), std::move(operands), original->attributes(), original);
+    switch (node.opcode) {
+      case Opcode::kReshape:
+        return builder_.Reshape(operands[0], like.dimensions());
+      case Opcode::kBroadcast:
+        return operands[0]->shape().IsScalar() ? builder_.BroadcastScalar(operands[0], like.dimensions()) : nullptr;
+      case Opcode::kConvert:
+        return builder_.Convert(operands[0], like.element_type());
+      case Opcode::kCompare:
+        return AddInferred(node.opcode, std::move(operands), hlo::CompareAttributes{*node.direction}, nullptr);
+      default:
+        return AddInferred(node.opcode, std::move(operands), {}, nullptr);
+    }
+  }
+
+ private:
+  Instruction* AddInferred(Opcode opcode, std::vector<Instruction*> operands, const hlo::Attributes& attributes,
+                           const Instruction* original) {
+    std::vector<const Shape*> shapes;
+    for (const Instruction* operand : operands) shapes.push_back(&operand->shape());
+    std::vector<hlo::Computation*> called;
+    if (original != nullptr) called = original->called_computations();
+    const Shape* declared = original != nullptr ? &original->shape() : nullptr;
+    absl::StatusOr<Shape> shape = hlo::InferShape(opcode, shapes, attributes, called, declared);
+    if (!shape.ok()) return nullptr;
+    return builder_.Add(opcode, *std::move(shape), std::move(operands), attributes, std::move(called));
+  }
+
+  // The type of a constant subtree: that of a constant in it, `otherwise` where it has numbers only.
+  PrimitiveType TypeOf(const Node& node, PrimitiveType otherwise) const {
+    if (node.kind == NodeKind::kConstant) return match_[node.letter]->shape().element_type();
+    for (const Node& operand : node.operands) otherwise = TypeOf(operand, otherwise);
+    return otherwise;
+  }
+
+  std::optional<Literal> Constant(const Node& node, PrimitiveType type) const {
+    switch (node.kind) {
+      case NodeKind::kConstant:
+        return SplatValue(*match_[node.letter]);
+      case NodeKind::kNumber:
+        return hlo::LiteralOf(Shape::Scalar(type), node.number);
+      case NodeKind::kLowest:
+        return hlo::MinLiteral(type);
+      case NodeKind::kHighest:
+        return hlo::MaxLiteral(type);
+      case NodeKind::kTrue:
+        return hlo::OneLiteral(PrimitiveType::kPred);
+      case NodeKind::kFalse:
+        return hlo::ZeroLiteral(PrimitiveType::kPred);
+      default:
+        break;
+    }
+    hlo::Module scratch("constants");
+    hlo::Computation* computation = scratch.AddComputation("constants");
+    std::vector<Literal> values;
+    std::vector<Instruction*> operands;
+    for (const Node& operand : node.operands) {
+      std::optional<Literal> value = Constant(operand, type);
+      if (!value) return std::nullopt;
+      operands.push_back(computation->AddConstant(*value));
+      values.push_back(*std::move(value));
+    }
+    hlo::Attributes attributes;
+    if (node.direction) attributes = hlo::CompareAttributes{*node.direction};
+    absl::StatusOr<Instruction*> op = computation->AddInferred(node.opcode, std::move(operands), attributes);
+    if (!op.ok()) return std::nullopt;
+    absl::StatusOr<Literal> value = hlo::EvaluateInstruction(**op, values);
+    if (!value.ok()) return std::nullopt;
+    return *std::move(value);
+  }
+
+  const Match& match_;
+  hlo::Builder& builder_;
+};
+
+struct RuleSet::Compiled {
+  const Rule* rule;
+  Node pattern;
+  Node replacement;
 };
 
 RuleSet::RuleSet() : by_opcode_(hlo::kOpcodeCount) {}
@@ -154,14 +280,14 @@ RuleSet::~RuleSet() = default;
 RuleSet::RuleSet(RuleSet&&) = default;
 RuleSet& RuleSet::operator=(RuleSet&&) = default;
 
-absl::StatusOr<RuleSet> RuleSet::Compile(absl::Span<const absl::Span<const Rule>> groups) {
+absl::StatusOr<RuleSet> RuleSet::Compile(absl::Span<const RuleGroup> groups) {
   RuleSet set;
-  for (absl::Span<const Rule> group : groups) {
-    for (const Rule& rule : group) {
-      Compiled compiled{rule};
-      KILN_ASSIGN_OR_RETURN(compiled.pattern, Parser(rule.pattern, /*is_pattern=*/true).Parse());
-      if (rule.replacement != nullptr) {
-        KILN_ASSIGN_OR_RETURN(compiled.replacement, Parser(rule.replacement, /*is_pattern=*/false).Parse());
+  for (const RuleGroup& group : groups) {
+    for (const Rule& rule : group.rules) {
+      Compiled compiled{&rule, {}, {}};
+      KILN_ASSIGN_OR_RETURN(compiled.pattern, Parser(rule.left, /*is_pattern=*/true).Parse());
+      if (rule.rewrite == nullptr) {
+        KILN_ASSIGN_OR_RETURN(compiled.replacement, Parser(rule.right, /*is_pattern=*/false).Parse());
       }
       if (compiled.pattern.kind == NodeKind::kOpcode) {
         set.by_opcode_[static_cast<size_t>(compiled.pattern.opcode)].push_back(std::move(compiled));
@@ -170,151 +296,30 @@ absl::StatusOr<RuleSet> RuleSet::Compile(absl::Span<const absl::Span<const Rule>
           if (hlo::IsElementwise(static_cast<Opcode>(i))) set.by_opcode_[i].push_back(compiled);
         }
       } else {
-        return Internal("rule '", rule.pattern, "': no opcode at its root");
+        return Internal("rule '", rule.left, "': no opcode at its root");
       }
     }
   }
   return set;
 }
 
-int64_t RuleSet::size() const {
-  int64_t count = 0;
-  for (const auto& rules : by_opcode_) count += static_cast<int64_t>(rules.size());
-  return count;
-}
-
-namespace {
-
-PrimitiveType GuardedType(const Instruction& root) {
-  return root.opcode() == Opcode::kCompare ? root.operand(0)->shape().element_type() : root.shape().element_type();
-}
-
-}  // namespace
-
-bool Integral(const Instruction& root) {
-  const PrimitiveType type = GuardedType(root);
-  return hlo::IsIntegral(type) || type == PrimitiveType::kPred;
-}
-bool Floating(const Instruction& root) { return hlo::IsFloating(GuardedType(root)); }
-bool NotComplex(const Instruction& root) { return !hlo::IsComplex(GuardedType(root)); }
-
-std::optional<hlo::Literal> SplatValue(const Instruction& instruction) {
-  const Instruction* source = &instruction;
-  while (source->opcode() == Opcode::kBroadcast || source->opcode() == Opcode::kReshape) source = source->operand(0);
-  if (!source->IsConstant() || !source->shape().IsArray() || source->literal().element_count() == 0)
-    return std::nullopt;
-  const hlo::Literal& literal = source->literal();
-  if (source->shape().IsScalar()) return literal;
-  if (!literal.IsSplat()) return std::nullopt;
-  const PrimitiveType type = source->shape().element_type();
-  absl::StatusOr<hlo::Literal> scalar =
-      hlo::Literal::FromBytes(hlo::Shape::Scalar(type), literal.bytes().subspan(0, hlo::ByteWidth(type)));
-  if (!scalar.ok()) return std::nullopt;
-  return *std::move(scalar);
-}
-
-bool RuleSet::Matches(const Node& pattern, Instruction* instruction, Match* match) {
-  switch (pattern.kind) {
-    case NodeKind::kAny:
-      return true;
-    case NodeKind::kConstantVariable:
-      if (!SplatValue(*instruction)) return false;
-      [[fallthrough]];
-    case NodeKind::kVariable: {
-      Instruction* bound = (*match)[pattern.letter];
-      if (bound != nullptr) return bound == instruction;
-      match->Bind(pattern.letter, instruction);
-      return true;
-    }
-    case NodeKind::kOpcode:
-      if (instruction->opcode() != pattern.opcode) return false;
-      break;
-    case NodeKind::kElementwise:
-      if (!hlo::IsElementwise(instruction->opcode())) return false;
-      break;
-    default: {
-      std::optional<hlo::Literal> value = SplatValue(*instruction);
-      if (!value) return false;
-      const PrimitiveType type = value->shape().element_type();
-      switch (pattern.kind) {
-        case NodeKind::kNumber:
-          return hlo::IsSplatOf(*value, pattern.number);
-        case NodeKind::kLowest:
-          return *value == hlo::MinLiteral(type);
-        case NodeKind::kHighest:
-          return *value == hlo::MaxLiteral(type);
-        case NodeKind::kTrue:
-          return type == PrimitiveType::kPred && hlo::IsSplatOf(*value, 1);
-        default:
-          return type == PrimitiveType::kPred && hlo::IsSplatOf(*value, 0);
-      }
-    }
-  }
-  if (pattern.single_user && (instruction->users().size() != 1 || instruction->IsRoot())) return false;
-  if (!pattern.any_operands) {
-    if (instruction->operand_count() != static_cast<int64_t>(pattern.operands.size())) return false;
-    const Match before = *match;
-    auto matches_in_order = [&](bool swapped) {
-      for (size_t i = 0; i < pattern.operands.size(); ++i) {
-        if (!Matches(pattern.operands[swapped ? 1 - i : i], instruction->operand(i), match)) {
-          *match = before;
-          return false;
-        }
-      }
-      return true;
-    };
-    if (!matches_in_order(false) && !(hlo::IsCommutative(pattern.opcode) && matches_in_order(true))) return false;
-  }
-  if (pattern.letter != 0) match->Bind(pattern.letter, instruction);
-  return true;
-}
-
-Instruction* RuleSet::Build(const Node& node, const hlo::Shape& like, const Match& match, hlo::Builder& builder) {
-  const PrimitiveType type = like.element_type();
-  switch (node.kind) {
-    case NodeKind::kVariable:
-      return match[node.letter];
-    case NodeKind::kNumber:
-      return builder.Splat(like, node.number);
-    case NodeKind::kLowest:
-      return builder.Splat(like, hlo::MinLiteral(type));
-    case NodeKind::kHighest:
-      return builder.Splat(like, hlo::MaxLiteral(type));
-    case NodeKind::kTrue:
-      return builder.Splat(like, hlo::OneLiteral(PrimitiveType::kPred));
-    case NodeKind::kFalse:
-      return builder.Splat(like, hlo::ZeroLiteral(PrimitiveType::kPred));
-    default:
-      break;
-  }
-  // Numbers take the shape of a sibling that is no number.
-  std::vector<Instruction*> operands(node.operands.size(), nullptr);
-  const hlo::Shape* sibling = &like;
-  auto is_op_or_variable = [](const Node& n) { return n.kind == NodeKind::kOpcode || n.kind == NodeKind::kVariable; };
-  for (size_t i = 0; i < operands.size(); ++i) {
-    if (!is_op_or_variable(node.operands[i])) continue;
-    operands[i] = Build(node.operands[i], like, match, builder);
-    sibling = &operands[i]->shape();
-  }
-  for (size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i] == nullptr) operands[i] = Build(node.operands[i], *sibling, match, builder);
-  }
-  const hlo::Shape shape = operands[node.opcode == Opcode::kSelect ? 1 : 0]->shape();
-  return builder.Add(node.opcode, shape, std::move(operands));
-}
-
-Instruction* RuleSet::Apply(Instruction* instruction, hlo::Builder& builder) const {
+Instruction* RuleSet::Apply(Instruction* instruction, hlo::Builder& builder, const Rule** applied) const {
   for (const Compiled& compiled : by_opcode_[static_cast<size_t>(instruction->opcode())]) {
-    if (compiled.rule.guard != nullptr && !compiled.rule.guard(*instruction)) continue;
+    const Rule& rule = *compiled.rule;
     Match match(instruction);
-    if (!Matches(compiled.pattern, instruction, &match)) continue;
-    Instruction* replacement = compiled.rule.rewrite != nullptr
-                                   ? compiled.rule.rewrite(match, builder)
-                                   : Build(compiled.replacement, instruction->shape(), match, builder);
-    if (replacement != nullptr && replacement != instruction &&
-        hlo::Shape::Compatible(replacement->shape(), instruction->shape())) {
-      return replacement;
+    if (!Matcher::Matches(compiled.pattern, instruction, &match)) continue;
+    bool holds = true;
+    for (const Guard& guard : rule.guards) holds = holds && (guard.holds == nullptr || guard.holds(match));
+    if (!holds) continue;
+    Instruction* replacement = rule.rewrite != nullptr
+                                   ? rule.rewrite(match, builder)
+                                   : RightSide(match, builder).Build(compiled.replacement, instruction->shape());
+    if (replacement == nullptr || replacement == instruction ||
+        !Shape::Compatible(replacement->shape(), instruction->shape())) {
+      continue;
     }
+    if (applied != nullptr) *applied = &rule;
+    return replacement;
   }
   return nullptr;
 }

@@ -1,29 +1,37 @@
-// Rewrite rules as data. A rule is an equation: on its left a pattern in text, on its right text or a function.
+// Rewrite rules as data. A rule is an equation, left side -> right side, and the conditions under which it holds:
 //
 //   {"negate(negate(x))", "x"}
 //   {"subtract(x, x)", "0", Integral}
-//   {"transpose(transpose(x))", ComposeTransposes}
+//   {"divide(v, c)", "shift-right-logical(v, popcnt(subtract(c, 1)))", Unsigned, PowerOfTwo}
+//   {"slice(slice(x))", "slice(x)", SliceOfSlice}
 //
-// Patterns:   opcode(p, q, ...)   that opcode over these operands; commutative ops match in either order
-//             opcode'(p, ...)     the same, with no other user
-//             tag:opcode(p, ...)  the same, remembered as `tag` for the function on the right
-//             x                   any instruction; the same letter twice asks for the same instruction
-//             c d                 (c, d only) a constant of one value: scalar, splat, or a broadcast of such
-//             0 1 2 -1 0.5        such a constant with this value (0 is also -0)
-//             lowest highest      the smallest and largest value of the type (-inf and inf where they exist)
-//             true false          of type pred
-//             _                   any instruction, not remembered
-//             opcode(...)         with "..." as operand list: any operands
-//             elementwise(...)    any elementwise opcode
-// Right sides: the same without tags, marks and "..."; ops there are elementwise. A number is a splat of the shape it
-// stands for. Tags and letters are single letters a-z.
+// Left sides
+//   opcode(p, q, ...)   that opcode over these operands; commutative ops match in either order
+//   compare.lt(p, q)    that direction (eq ne lt le gt ge), or the same said with its operands swapped; no total order
+//   reduce.add(p, q)    one operand, and a combiner that is this one op
+//   opcode'(p, ...)     with no other user
+//   opcode(p, ...)      "..." at the end of the operand list: any further operands
+//   elementwise(...)    any elementwise opcode
+//   t:opcode(p, ...)    the same, remembered as `t`
+//   x                   any instruction; the same letter twice asks for the same instruction
+//   v                   any instruction but a constant of one value
+//   c d e f             a constant of one value: scalar, splat, or broadcast; the same letter, that value again
+//   0 1 2 -1 0.5        such a constant with this value (0 is also -0)
+//   lowest highest      the smallest and largest value of the type (-inf and inf where they exist)
+//   true false          of type pred
+//   _                   any instruction, not remembered
+// Right sides
+//   opcode(p, ...)      elementwise ops; compare.lt and its kin; reshape, convert and broadcast of a scalar, to the
+//                       shape that they stand for
+//   t(p, ...)           the op that is remembered as `t`, with its attributes, over these operands
+//   numbers, constants  take the shape of what they stand beside; ops over nothing else are computed at once
+//   with a function     says what the function builds: for readers
+// Tags and letters are single letters a-z.
 #ifndef KILN_PASSES_SIMPLIFY_RULE_H_
 #define KILN_PASSES_SIMPLIFY_RULE_H_
 
 #include <array>
-#include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -49,50 +57,55 @@ class Match {
 
 // Builds what replaces match.root(), or returns null when the rule does not apply after all (before adding anything).
 using Rewrite = hlo::Instruction* (*)(const Match& match, hlo::Builder& builder);
-// Says of the root whether the rule applies.
-using Guard = bool (*)(const hlo::Instruction& root);
 
-struct Rule {
-  constexpr Rule(const char* left, const char* right, Guard condition = nullptr)
-      : pattern(left), replacement(right), guard(condition) {}
-  constexpr Rule(const char* left, Rewrite right, Guard condition = nullptr)
-      : pattern(left), rewrite(right), guard(condition) {}
-
-  const char* pattern;
-  const char* replacement = nullptr;
-  Rewrite rewrite = nullptr;
-  Guard guard = nullptr;
+// A condition on what was found. `holds` may be null: then the guard only says something about the rule.
+struct Guard {
+  const char* text = nullptr;
+  bool (*holds)(const Match& match) = nullptr;
 };
 
-// Guards, by the element type of the root (of its first operand for compare).
-bool Integral(const hlo::Instruction& root);  // integers and pred
-bool Floating(const hlo::Instruction& root);  // real floats
-bool NotComplex(const hlo::Instruction& root);
+struct Rule {
+  constexpr Rule(const char* left, const char* right, Guard first = {}, Guard second = {}, Guard third = {})
+      : left(left), right(right), guards{first, second, third} {}
+  constexpr Rule(const char* left, const char* right, Rewrite function, Guard first = {}, Guard second = {},
+                 Guard third = {})
+      : left(left), right(right), rewrite(function), guards{first, second, third} {}
+
+  const char* left;
+  const char* right;
+  Rewrite rewrite = nullptr;
+  std::array<Guard, 3> guards;
+};
+
+// The rules of one file.
+struct RuleGroup {
+  const char* name;
+  absl::Span<const Rule> rules;
+};
 
 // The single value that `instruction` has in all elements, as a scalar literal; nothing when it is no such constant.
 std::optional<hlo::Literal> SplatValue(const hlo::Instruction& instruction);
 
-// Rules ready for matching. Immutable and safe to share between threads.
+// Rules ready for matching. Immutable and safe to share between threads; the rules themselves must outlive it.
 class RuleSet {
  public:
   // Fails with the rule that does not parse.
-  static absl::StatusOr<RuleSet> Compile(absl::Span<const absl::Span<const Rule>> groups);
+  static absl::StatusOr<RuleSet> Compile(absl::Span<const RuleGroup> groups);
   ~RuleSet();
   RuleSet(RuleSet&&);
   RuleSet& operator=(RuleSet&&);
 
   // What the first rule that applies makes of `instruction`: an instruction of compatible shape, maybe new ones behind
-  // it (see builder.added()); null when none applies.
-  hlo::Instruction* Apply(hlo::Instruction* instruction, hlo::Builder& builder) const;
-  int64_t size() const;
+  // it (see builder.added()); null when none applies. `applied` (may be null) gets the rule.
+  hlo::Instruction* Apply(hlo::Instruction* instruction, hlo::Builder& builder, const Rule** applied = nullptr) const;
 
  private:
   struct Node;
   struct Compiled;
   class Parser;
+  class Matcher;
+  class RightSide;
   RuleSet();
-  static bool Matches(const Node& pattern, hlo::Instruction* instruction, Match* match);
-  static hlo::Instruction* Build(const Node& node, const hlo::Shape& like, const Match& match, hlo::Builder& builder);
 
   std::vector<std::vector<Compiled>> by_opcode_;
 };

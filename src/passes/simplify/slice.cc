@@ -1,6 +1,7 @@
-// Slice, pad, dynamic-slice and dynamic-update-slice.
+// Slice: the work that it makes superfluous is not done.
 #include <algorithm>
 
+#include "src/passes/simplify/indices.h"
 #include "src/passes/simplify/rules.h"
 
 namespace kiln::passes::simplify {
@@ -11,10 +12,6 @@ using hlo::Instruction;
 using hlo::Opcode;
 
 const hlo::SliceAttributes& SliceOf(const Instruction& slice) { return slice.Get<hlo::SliceAttributes>(); }
-
-Instruction* IdentitySlice(const Match& match, hlo::Builder&) {
-  return hlo::Shape::SameDimensions(match['x']->shape(), match.root()->shape()) ? match['x'] : nullptr;
-}
 
 Instruction* SliceOfSlice(const Match& match, hlo::Builder& builder) {
   const hlo::SliceAttributes& outer = SliceOf(*match.root());
@@ -42,122 +39,153 @@ Instruction* SliceOfBroadcast(const Match& match, hlo::Builder& builder) {
   return builder.Broadcast(builder.Slice(match['x'], inner), match.root()->shape().dimensions(), map);
 }
 
-// A slice that lies in one operand of a concatenation.
+// Index of the last element taken along a dimension.
+int64_t Last(const hlo::SliceAttributes& slice, const hlo::Shape& result, int64_t dimension) {
+  return slice.start[dimension] + (result.dimensions(dimension) - 1) * slice.stride[dimension];
+}
+
+// The operands of a concatenation that the slice reaches.
 Instruction* SliceOfConcatenate(const Match& match, hlo::Builder& builder) {
   const Instruction& concatenate = *match.root()->operand(0);
   const int64_t dimension = concatenate.dimensions()[0];
-  const hlo::SliceAttributes& slice = SliceOf(*match.root());
-  const int64_t size = match.root()->shape().dimensions(dimension);
-  if (size == 0) return nullptr;
-  const int64_t last = slice.start[dimension] + (size - 1) * slice.stride[dimension];
-  int64_t offset = 0;
+  hlo::SliceAttributes slice = SliceOf(*match.root());
+  if (match.root()->shape().element_count() == 0) return nullptr;
+  const int64_t last = Last(slice, match.root()->shape(), dimension);
+  int64_t offset = 0, begin = 0;  // of the current operand, of the first one reached
+  std::vector<Instruction*> reached;
   for (Instruction* piece : concatenate.operands()) {
     const int64_t end = offset + piece->shape().dimensions(dimension);
-    if (slice.start[dimension] >= offset && last < end) {
-      hlo::SliceAttributes inner = slice;
-      inner.start[dimension] -= offset;
-      inner.limit[dimension] = last + 1 - offset;
-      return builder.Slice(piece, inner);
+    if (slice.start[dimension] < end && last >= offset) {
+      if (reached.empty()) begin = offset;
+      reached.push_back(piece);
     }
     offset = end;
+    if (last < offset) break;
   }
-  return nullptr;
+  if (reached.empty() || static_cast<int64_t>(reached.size()) == concatenate.operand_count()) return nullptr;
+  if (reached.size() > 1 && concatenate.users().size() > 1) return nullptr;
+  slice.start[dimension] -= begin;
+  slice.limit[dimension] = last + 1 - begin;
+  return builder.Slice(builder.Concatenate(reached, dimension), slice);
 }
 
-bool AllZero(const DimensionVector& values) {
-  return std::all_of(values.begin(), values.end(), [](int64_t v) { return v == 0; });
-}
-
-Instruction* IdentityPad(const Match& match, hlo::Builder&) {
-  const auto& pad = match.root()->Get<hlo::PadAttributes>();
-  return AllZero(pad.low) && AllZero(pad.high) && AllZero(pad.interior) ? match['x'] : nullptr;
-}
-
-// Padding that nowhere adds is a slice.
-Instruction* CroppingPad(const Match& match, hlo::Builder& builder) {
-  const auto& pad = match.root()->Get<hlo::PadAttributes>();
-  auto adds = [](int64_t v) { return v > 0; };
-  if (std::any_of(pad.low.begin(), pad.low.end(), adds) || std::any_of(pad.high.begin(), pad.high.end(), adds) ||
-      !AllZero(pad.interior)) {
-    return nullptr;
-  }
-  hlo::SliceAttributes slice;
+// A slice that lies within what is padded, or within the padding.
+Instruction* SliceOfPad(const Match& match, hlo::Builder& builder) {
+  const hlo::PadAttributes& pad = match['t']->Get<hlo::PadAttributes>();
+  hlo::SliceAttributes slice = SliceOf(*match.root());
+  const hlo::Shape& result = match.root()->shape();
+  if (result.element_count() == 0) return nullptr;
+  bool is_inside = true;
   for (size_t i = 0; i < pad.low.size(); ++i) {
-    slice.start.push_back(-pad.low[i]);
-    slice.limit.push_back(match['x']->shape().dimensions(i) + pad.high[i]);
-    slice.stride.push_back(1);
-    if (slice.limit[i] < slice.start[i]) return nullptr;
-  }
-  return builder.Slice(match['x'], slice);
-}
-
-// pad(broadcast(c), c) of one value throughout.
-Instruction* PadOfSame(const Match& match, hlo::Builder& builder) {
-  const std::optional<hlo::Literal> inside = SplatValue(*match['c']), outside = SplatValue(*match['d']);
-  if (!inside || !outside || !(*inside == *outside)) return nullptr;
-  return builder.Splat(match.root()->shape(), *inside);
-}
-
-// Start indices clamped as the op does, when all are constants.
-std::optional<DimensionVector> ConstantStarts(const Instruction& root, int64_t first, const hlo::Shape& operand,
-                                              absl::Span<const int64_t> sizes) {
-  DimensionVector starts;
-  if (root.operand_count() - first != operand.rank()) return std::nullopt;
-  for (int64_t i = 0; i < operand.rank(); ++i) {
-    const int64_t most = operand.dimensions(i) - sizes[i];
-    if (most == 0) {
-      starts.push_back(0);
-      continue;
+    const int64_t size = match['x']->shape().dimensions(i), last = Last(slice, result, i);
+    const int64_t end = pad.low[i] + size + std::max<int64_t>(size - 1, 0) * pad.interior[i];
+    if (last < pad.low[i] || slice.start[i] >= end) {
+      return builder.BroadcastScalar(match['y'], result.dimensions());
     }
-    const Instruction& index = *root.operand(first + i);
-    if (!index.IsConstant() || !index.shape().IsScalar()) return std::nullopt;
-    int64_t start = hlo::ElementAsInt64(index.literal(), 0);
-    // A u64 past the range of s64 is past every size.
-    if (start < 0 && index.shape().element_type() == hlo::PrimitiveType::kU64) start = most;
-    starts.push_back(std::clamp<int64_t>(start, 0, most));
+    is_inside &= pad.interior[i] == 0 && slice.start[i] >= pad.low[i] && last < end;
+    slice.start[i] -= pad.low[i];
+    slice.limit[i] = last + 1 - pad.low[i];
   }
-  return starts;
+  return is_inside ? builder.Slice(match['x'], slice) : nullptr;
 }
 
-Instruction* StaticDynamicSlice(const Match& match, hlo::Builder& builder) {
-  Instruction* operand = match.root()->operand(0);
-  const auto& sizes = match.root()->Get<hlo::DynamicSliceAttributes>().sizes;
-  std::optional<DimensionVector> starts = ConstantStarts(*match.root(), 1, operand->shape(), sizes);
-  if (!starts) return nullptr;
-  hlo::SliceAttributes slice;
+Instruction* SliceOfTranspose(const Match& match, hlo::Builder& builder) {
+  const hlo::SliceAttributes& slice = SliceOf(*match.root());
+  const auto& permutation = match['t']->dimensions();
+  hlo::SliceAttributes inner = slice;
+  for (size_t i = 0; i < permutation.size(); ++i) {
+    inner.start[permutation[i]] = slice.start[i];
+    inner.limit[permutation[i]] = slice.limit[i];
+    inner.stride[permutation[i]] = slice.stride[i];
+  }
+  return builder.Transpose(builder.Slice(match['x'], inner), permutation);
+}
+
+Instruction* SliceOfReverse(const Match& match, hlo::Builder& builder) {
+  hlo::SliceAttributes slice = SliceOf(*match.root());
+  if (match.root()->shape().element_count() == 0) return nullptr;
+  for (int64_t dimension : match['t']->dimensions()) {
+    const int64_t size = match['x']->shape().dimensions(dimension), start = slice.start[dimension];
+    slice.start[dimension] = size - 1 - Last(slice, match.root()->shape(), dimension);
+    slice.limit[dimension] = size - start;
+  }
+  return builder.Add(Opcode::kReverse, match.root()->shape(), {builder.Slice(match['x'], slice)},
+                     match['t']->attributes());
+}
+
+// Counting from elsewhere, in larger steps.
+Instruction* SliceOfIota(const Match& match, hlo::Builder& builder) {
+  const hlo::Shape& shape = match.root()->shape();
+  const Instruction& iota = *match['t'];
+  const int64_t dimension = iota.dimensions()[0];
+  const int64_t start = SliceOf(*match.root()).start[dimension], stride = SliceOf(*match.root()).stride[dimension];
+  if ((start != 0 || stride != 1) && !hlo::IsIntegral(shape.element_type())) return nullptr;
+  Instruction* count =
+      builder.Add(Opcode::kIota, hlo::Shape(shape.element_type(), shape.dimensions()), {}, iota.attributes());
+  auto constant = [&](int64_t value) {
+    return builder.Splat(shape, hlo::LiteralOf(hlo::Shape::Scalar(shape.element_type()), value));
+  };
+  if (stride != 1) count = builder.Binary(Opcode::kMultiply, count, constant(stride));
+  return start == 0 ? count : builder.Binary(Opcode::kAdd, count, constant(start));
+}
+
+// Through a reshape that only adds or drops dimensions of size 1.
+Instruction* SliceOfUnitReshape(const Match& match, hlo::Builder& builder) {
+  const hlo::SliceAttributes& slice = SliceOf(*match.root());
+  const auto& from = match['x']->shape().dimensions();
+  const auto& to = match.root()->operand(0)->shape().dimensions();
+  if (match.root()->shape().element_count() == 0) return nullptr;
+  hlo::SliceAttributes inner;
+  size_t j = 0;
+  for (int64_t size : from) {
+    while (size != 1 && j < to.size() && to[j] == 1) ++j;
+    const bool is_unit = size == 1;
+    if (!is_unit && (j == to.size() || to[j] != size)) return nullptr;
+    inner.start.push_back(is_unit ? 0 : slice.start[j]);
+    inner.limit.push_back(is_unit ? 1 : slice.limit[j]);
+    inner.stride.push_back(is_unit ? 1 : slice.stride[j]);
+    if (!is_unit) ++j;
+  }
+  while (j < to.size() && to[j] == 1) ++j;
+  if (j != to.size()) return nullptr;
+  return builder.Reshape(builder.Slice(match['x'], inner), match.root()->shape().dimensions());
+}
+
+// Within the update, or beside it.
+Instruction* SliceOfUpdate(const Match& match, hlo::Builder& builder) {
+  hlo::SliceAttributes slice = SliceOf(*match.root());
+  Instruction* update = match['y'];
+  const std::optional<DimensionVector> starts =
+      ConstantStarts(*match['t'], 2, match['x']->shape(), update->shape().dimensions());
+  if (!starts || match.root()->shape().element_count() == 0) return nullptr;
+  bool is_inside = true, is_beside = false;
   for (size_t i = 0; i < starts->size(); ++i) {
-    slice.start.push_back((*starts)[i]);
-    slice.limit.push_back((*starts)[i] + sizes[i]);
-    slice.stride.push_back(1);
+    const int64_t begin = (*starts)[i], end = begin + update->shape().dimensions(i);
+    const int64_t last = Last(slice, match.root()->shape(), i);
+    is_beside |= last < begin || slice.start[i] >= end;
+    is_inside &= slice.start[i] >= begin && last < end;
   }
-  return builder.Slice(operand, slice);
+  if (is_beside) return builder.Slice(match['x'], slice);
+  if (!is_inside) return nullptr;
+  for (size_t i = 0; i < starts->size(); ++i) {
+    slice.limit[i] = Last(slice, match.root()->shape(), i) + 1 - (*starts)[i];
+    slice.start[i] -= (*starts)[i];
+  }
+  return builder.Slice(update, slice);
 }
 
-// An element of a splat is the splat's value wherever it is taken.
-Instruction* DynamicSliceOfSplat(const Match& match, hlo::Builder& builder) {
-  Instruction* operand = match.root()->operand(0);
-  if (operand->opcode() != Opcode::kBroadcast || !operand->operand(0)->shape().IsScalar()) return nullptr;
-  return builder.BroadcastScalar(operand->operand(0), match.root()->shape().dimensions());
-}
-
-Instruction* WholeOrEmptyUpdate(const Match& match, hlo::Builder&) {
-  Instruction* operand = match.root()->operand(0);
-  Instruction* update = match.root()->operand(1);
-  if (update->shape().element_count() == 0) return operand;
-  return hlo::Shape::SameDimensions(operand->shape(), update->shape()) ? update : nullptr;
-}
-
+// "x" applies where the shapes are equal: a replacement must have the shape of what it replaces.
 constexpr Rule kRules[] = {
-    {"slice(x)", IdentitySlice},
-    {"slice(slice(x))", SliceOfSlice},
-    {"slice(broadcast(x))", SliceOfBroadcast},
-    {"slice(concatenate(...))", SliceOfConcatenate},
-    {"pad(x, y)", IdentityPad},
-    {"pad(x, y)", CroppingPad},
-    {"pad(c, d)", PadOfSame},
-    {"dynamic-slice(...)", StaticDynamicSlice},
-    {"dynamic-slice(...)", DynamicSliceOfSplat},
-    {"dynamic-update-slice(...)", WholeOrEmptyUpdate},
+    {"slice(x)", "x"},
+    {"slice(slice(x))", "slice(x)", SliceOfSlice},
+    {"slice(broadcast(x))", "broadcast(slice(x))", SliceOfBroadcast},
+    {"slice(concatenate(...))", "slice(concatenate(...)) of the operands that it reaches", SliceOfConcatenate},
+    {"slice(t:pad(x, y))", "slice(x) within, broadcast(y) outside", SliceOfPad},
+    {"slice(t:transpose'(x))", "transpose(slice(x))", SliceOfTranspose},
+    {"slice(t:reverse'(x))", "reverse(slice(x))", SliceOfReverse},
+    {"slice(t:iota())", "add(multiply(iota(), stride), start)", SliceOfIota},
+    {"slice(reshape'(x))", "reshape(slice(x)), where sizes of 1 come and go", SliceOfUnitReshape},
+    {"slice(t:dynamic-update-slice(x, y, ...))", "slice(y) within, slice(x) beside", SliceOfUpdate},
 };
 
 }  // namespace

@@ -87,36 +87,32 @@ Instruction* UnitIota(const Match& match, hlo::Builder& builder) {
   return nullptr;
 }
 
-// Copies of a count along other dimensions count along the same one.
-Instruction* BroadcastOfIota(const Match& match, hlo::Builder& builder) {
-  const Instruction& root = *match.root();
-  const int64_t dimension = root.dimensions()[root.operand(0)->dimensions()[0]];
-  return builder.Add(Opcode::kIota, hlo::Shape(root.shape().element_type(), root.shape().dimensions()), {},
-                     hlo::DimensionsAttributes{{dimension}});
-}
-
-// A reshape that keeps the products of the dimensions before and behind the counted one.
-Instruction* ReshapeOfIota(const Match& match, hlo::Builder& builder) {
-  const hlo::Shape& from = match.root()->operand(0)->shape();
-  const hlo::Shape& to = match.root()->shape();
-  const int64_t counted = match.root()->operand(0)->dimensions()[0];
-  if (from.element_count() == 0) return nullptr;
-  int64_t before = 1;
-  for (int64_t i = 0; i < counted; ++i) before *= from.dimensions(i);
-  int64_t product = 1;
-  for (int64_t i = 0; i < to.rank(); product *= to.dimensions(i++)) {
-    if (product != before || to.dimensions(i) != from.dimensions(counted)) continue;
-    return builder.Add(Opcode::kIota, hlo::Shape(to.element_type(), to.dimensions()), {},
-                       hlo::DimensionsAttributes{{i}});
+// Dimensions that are only copies are the same in reverse.
+Instruction* ReverseOfBroadcast(const Match& match, hlo::Builder& builder) {
+  const Instruction& broadcast = *match.root()->operand(0);
+  const auto& map = broadcast.dimensions();
+  DimensionVector reversed;  // of x
+  for (int64_t dimension : match.root()->dimensions()) {
+    const auto it = std::find(map.begin(), map.end(), dimension);
+    if (it != map.end()) reversed.push_back(it - map.begin());
   }
-  return nullptr;
+  if (reversed.size() == match.root()->dimensions().size() && broadcast.users().size() > 1) return nullptr;
+  Instruction* x = match['x'];
+  std::sort(reversed.begin(), reversed.end());
+  if (!reversed.empty()) x = builder.Add(Opcode::kReverse, x->shape(), {x}, hlo::DimensionsAttributes{reversed});
+  return builder.Broadcast(x, broadcast.shape().dimensions(), map);
 }
 
 constexpr Rule kRules[] = {
-    {"transpose(x)", IdentityTranspose},    {"transpose(transpose(x))", TransposeOfTranspose},
-    {"transpose(x)", TransposeIsReshape},   {"transpose(broadcast(x))", TransposeOfBroadcast},
-    {"transpose(iota())", TransposeOfIota}, {"iota()", UnitIota},
-    {"reverse(x)", DropReversedDimensions}, {"reverse(reverse(x))", ReverseOfReverse},
+    {"transpose(x)", "x, where the order stays", IdentityTranspose},
+    {"transpose(transpose(x))", "transpose(x)", TransposeOfTranspose},
+    {"transpose(x)", "reshape(x), where only sizes of 1 move", TransposeIsReshape},
+    {"transpose(broadcast(x))", "broadcast(x)", TransposeOfBroadcast},
+    {"transpose(iota())", "iota()", TransposeOfIota},
+    {"iota()", "0, where it counts to 1", UnitIota},
+    {"reverse(x)", "reverse(x), without dimensions of size 1", DropReversedDimensions},
+    {"reverse(reverse(x))", "reverse(x), of what one of both reverses", ReverseOfReverse},
+    {"reverse(broadcast(x))", "broadcast(reverse(x))", ReverseOfBroadcast},
 };
 
 }  // namespace

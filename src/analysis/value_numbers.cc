@@ -1,0 +1,65 @@
+#include "src/analysis/value_numbers.h"
+
+#include <utility>
+
+#include "absl/hash/hash.h"
+
+namespace kiln::analysis {
+
+using hlo::Instruction;
+using hlo::Opcode;
+
+bool MayBeShared(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kParameter:
+    case Opcode::kOptBarrier:
+    case Opcode::kRng:
+    case Opcode::kAddDependency:
+    case Opcode::kAfterAll:
+    case Opcode::kCustomCall:
+    case Opcode::kAsyncStart:
+    case Opcode::kAsyncUpdate:
+    case Opcode::kAsyncDone:
+      return false;
+    default:
+      return hlo::KindOf(instruction.opcode()) != hlo::OpKind::kCommunication &&
+             instruction.control_predecessors().empty() && !instruction.HasSideEffect();
+  }
+}
+
+const void* ValueNumbers::Callee(const Instruction& instruction, size_t index) const {
+  hlo::Computation* callee = instruction.called_computations()[index];
+  return classes_ == nullptr ? callee : classes_->Representative(callee);
+}
+
+bool ValueNumbers::SameCallees(const Instruction& a, const Instruction& b) const {
+  if (a.called_computations().size() != b.called_computations().size()) return false;
+  for (size_t i = 0; i < a.called_computations().size(); ++i) {
+    if (Callee(a, i) != Callee(b, i)) return false;
+  }
+  return true;
+}
+
+int64_t ValueNumbers::Number(const Instruction& instruction) {
+  auto known = numbers_.find(&instruction);
+  if (known != numbers_.end()) return known->second;
+  if (!MayBeShared(instruction)) return numbers_[&instruction] = next_++;
+  absl::InlinedVector<int64_t, 3> operands;
+  for (const Instruction* operand : instruction.operands()) operands.push_back(Number(*operand));
+  if (hlo::IsCommutative(instruction.opcode()) && operands[1] < operands[0]) std::swap(operands[0], operands[1]);
+  size_t hash = absl::HashOf(HashAttributes(instruction), operands);
+  for (size_t i = 0; i < instruction.called_computations().size(); ++i) hash = absl::HashOf(hash, Callee(instruction, i));
+  const auto found = by_hash_.try_emplace(hash, -1).first;
+  for (int64_t i = found->second; i >= 0; i = leaders_[i].next) {
+    const Leader& leader = leaders_[i];
+    if (leader.operands == operands && SameOperation(*leader.instruction, instruction) &&
+        SameCallees(*leader.instruction, instruction)) {
+      return numbers_[&instruction] = leader.number;
+    }
+  }
+  leaders_.push_back({&instruction, std::move(operands), next_, found->second});
+  found->second = static_cast<int64_t>(leaders_.size()) - 1;
+  return numbers_[&instruction] = next_++;
+}
+
+}  // namespace kiln::analysis

@@ -1,0 +1,119 @@
+#include "src/passes/loop_state.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "src/hlo/builder.h"
+
+namespace kiln::passes {
+namespace {
+
+using hlo::Computation;
+using hlo::Instruction;
+using hlo::Opcode;
+
+Instruction* TupleOfElements(Instruction* tuple) {
+  hlo::Builder builder(tuple->parent(), tuple);
+  std::vector<Instruction*> elements;
+  for (size_t i = 0; i < tuple->shape().tuple_shapes().size(); ++i) {
+    elements.push_back(builder.GetTupleElement(tuple, static_cast<int64_t>(i)));
+  }
+  return builder.Tuple(std::move(elements));
+}
+
+}  // namespace
+
+bool OnlyReadByElement(const Instruction& tuple) {
+  return !tuple.IsRoot() && std::all_of(tuple.users().begin(), tuple.users().end(), [](const Instruction* user) {
+    return user->opcode() == Opcode::kGetTupleElement;
+  });
+}
+
+bool IsFree(const Instruction& instruction) {
+  const Instruction* source = &instruction;
+  while (source->opcode() == Opcode::kGetTupleElement) source = source->operand(0);
+  switch (source->opcode()) {
+    case Opcode::kParameter:
+    case Opcode::kConstant:
+    case Opcode::kIota:
+    case Opcode::kBroadcast:
+    case Opcode::kReshape:
+    case Opcode::kBitcast:
+    case Opcode::kTranspose:
+    case Opcode::kReverse:
+    case Opcode::kSlice:
+    case Opcode::kTuple:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void ReadByElement(Instruction* tuple) {
+  if (OnlyReadByElement(*tuple)) return;
+  const std::vector<Instruction*> users(tuple->users().begin(), tuple->users().end());
+  Instruction* whole = TupleOfElements(tuple);
+  for (Instruction* user : users) {
+    if (user->opcode() == Opcode::kGetTupleElement) continue;
+    for (int64_t i = 0; i < user->operand_count(); ++i) {
+      if (user->operand(i) == tuple) user->ReplaceOperand(i, whole);
+    }
+  }
+  if (tuple->IsRoot()) tuple->parent()->set_root(whole);
+}
+
+bool MakeStateExplicit(Instruction* loop) {
+  if (!loop->shape().IsTuple()) return false;
+  Computation *body = loop->called_computation(0), *condition = loop->called_computation(1);
+  // Another loop may start from the same tuple, and a body may return it as an element: this one needs its own.
+  Instruction* start = loop->operand(0);
+  if (start->opcode() != Opcode::kTuple) {
+    loop->ReplaceOperand(0, TupleOfElements(start));
+  } else if (start->users().size() > 1 || start->IsRoot()) {
+    loop->ReplaceOperand(0, loop->parent()->AddClone(*start, {start->operands().begin(), start->operands().end()}));
+  }
+  ReadByElement(body->parameter(0));
+  ReadByElement(condition->parameter(0));
+  ReadByElement(loop);
+  if (body->root()->opcode() != Opcode::kTuple || !body->root()->users().empty()) {
+    body->set_root(TupleOfElements(body->root()));
+  }
+  return true;
+}
+
+int64_t AddInvariantState(Instruction* loop, absl::Span<Instruction* const> values) {
+  Instruction *start = loop->operand(0), *root = loop->called_computation(0)->root();
+  const int64_t first = start->operand_count();
+  std::vector<hlo::Shape> elements = loop->shape().tuple_shapes();
+  for (Instruction* value : values) elements.push_back(value->shape());
+  const hlo::Shape shape = hlo::Shape::Tuple(std::move(elements));
+  Instruction* parameter = loop->called_computation(0)->parameter(0);
+  for (Instruction* tuple : {loop, start, root, parameter, loop->called_computation(1)->parameter(0)}) {
+    *tuple->mutable_shape() = shape;
+  }
+  hlo::Builder builder(parameter->parent(), parameter);
+  for (size_t i = 0; i < values.size(); ++i) {
+    start->AppendOperand(values[i]);
+    root->AppendOperand(builder.GetTupleElement(parameter, first + static_cast<int64_t>(i)));
+  }
+  return first;
+}
+
+std::vector<Instruction*> CopyInto(Computation* computation, absl::Span<Instruction* const> chosen,
+                                   const std::function<Instruction*(Instruction*)>& outside) {
+  absl::flat_hash_map<const Instruction*, Instruction*> copies;
+  std::vector<Instruction*> result;
+  for (Instruction* original : chosen) {
+    std::vector<Instruction*> operands;
+    for (Instruction* operand : original->operands()) {
+      auto copy = copies.find(operand);
+      operands.push_back(copy != copies.end() ? copy->second : outside(operand));
+    }
+    result.push_back(computation->AddClone(*original, std::move(operands)));
+    copies[original] = result.back();
+  }
+  return result;
+}
+
+}  // namespace kiln::passes

@@ -1,0 +1,38 @@
+// Editing the state of while loops, for passes over them.
+#ifndef KILN_PASSES_LOOP_STATE_H_
+#define KILN_PASSES_LOOP_STATE_H_
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "src/hlo/module.h"
+
+namespace kiln::passes {
+
+// Whether `tuple` is no root and has get-tuple-elements alone as users.
+bool OnlyReadByElement(const hlo::Instruction& tuple);
+
+// Views, sources and what else is cheaper to make again than to load.
+bool IsFree(const hlo::Instruction& instruction);
+
+// Lets every user of `tuple` but get-tuple-elements, and the root, use a new tuple of its elements.
+void ReadByElement(hlo::Instruction* tuple);
+
+// Brings a loop whose state is a tuple into the form in which elements can be added: the start and the body's root are
+// tuple instructions; body, condition and users read elements alone. False, with nothing changed, for other loops.
+bool MakeStateExplicit(hlo::Instruction* loop);
+
+// Adds `values`, of the loop's computation, to the state of an explicit loop, as elements that the body hands on.
+// Returns the first one's index.
+int64_t AddInvariantState(hlo::Instruction* loop, absl::Span<hlo::Instruction* const> values);
+
+// Copies `chosen`, in an order of operands before users, into `computation`; operands that are not chosen become what
+// `outside` gives for them. Returns the copies in the same order.
+std::vector<hlo::Instruction*> CopyInto(hlo::Computation* computation, absl::Span<hlo::Instruction* const> chosen,
+                                        const std::function<hlo::Instruction*(hlo::Instruction*)>& outside);
+
+}  // namespace kiln::passes
+
+#endif  // KILN_PASSES_LOOP_STATE_H_

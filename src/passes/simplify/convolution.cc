@@ -1,0 +1,91 @@
+// Convolution.
+#include <algorithm>
+
+#include "src/passes/simplify/guards.h"
+#include "src/passes/simplify/rules.h"
+
+namespace kiln::passes::simplify {
+namespace {
+
+using hlo::ConvolutionAttributes;
+using hlo::DimensionVector;
+using hlo::Instruction;
+using hlo::Opcode;
+using hlo::WindowDimension;
+
+// Zeros around the input are what windows are padded with; zeros between its elements are its dilation.
+Instruction* ConvolutionOfPad(const Match& match, hlo::Builder& builder) {
+  const Instruction& root = *match.root();
+  const auto& pad = match['t']->Get<hlo::PadAttributes>();
+  ConvolutionAttributes attributes = root.Get<ConvolutionAttributes>();
+  for (const int64_t dimension : {attributes.input_batch, attributes.input_feature}) {
+    if (pad.low[dimension] != 0 || pad.high[dimension] != 0 || pad.interior[dimension] != 0) return nullptr;
+  }
+  for (size_t i = 0; i < attributes.window.size(); ++i) {
+    const int64_t dimension = attributes.input_spatial[i];
+    WindowDimension& window = attributes.window[i];
+    if (pad.low[dimension] < 0 || pad.high[dimension] < 0 || window.base_dilation != 1) return nullptr;
+    window.padding_low += pad.low[dimension];
+    window.padding_high += pad.high[dimension];
+    window.base_dilation += pad.interior[dimension];
+  }
+  return builder.Add(Opcode::kConvolution, root.shape(), {match['x'], match['w']}, std::move(attributes));
+}
+
+// Windows read backwards are reversed kernels, which are small.
+Instruction* ReversedWindows(const Match& match, hlo::Builder& builder) {
+  const Instruction& root = *match.root();
+  ConvolutionAttributes attributes = root.Get<ConvolutionAttributes>();
+  DimensionVector reversed;
+  for (size_t i = 0; i < attributes.window.size(); ++i) {
+    if (attributes.window[i].reversal) reversed.push_back(attributes.kernel_spatial[i]);
+    attributes.window[i].reversal = false;
+  }
+  if (reversed.empty()) return nullptr;
+  std::sort(reversed.begin(), reversed.end());
+  Instruction* kernel =
+      builder.Add(Opcode::kReverse, match['w']->shape(), {match['w']}, hlo::DimensionsAttributes{reversed});
+  return builder.Add(Opcode::kConvolution, root.shape(), {match['x'], kernel}, std::move(attributes));
+}
+
+// Windows of one element mix features alone: a matrix product, where the input's other dimensions lie together and stay
+// in order.
+Instruction* ConvolutionIsDot(const Match& match, hlo::Builder& builder) {
+  const Instruction& root = *match.root();
+  const auto& a = root.Get<ConvolutionAttributes>();
+  const int64_t rank = root.shape().rank();
+  if (a.feature_group_count != 1 || a.batch_group_count != 1 || a.output_feature != rank - 1 ||
+      (a.input_feature != 0 && a.input_feature != rank - 1)) {
+    return nullptr;
+  }
+  const int64_t first = a.input_feature == 0 ? 1 : 0;  // of the input's free dimensions
+  if (a.input_batch - first != a.output_batch) return nullptr;
+  for (size_t i = 0; i < a.window.size(); ++i) {
+    const WindowDimension& d = a.window[i];
+    if (d.size != 1 || d.stride != 1 || d.padding_low != 0 || d.padding_high != 0 || d.base_dilation != 1 ||
+        a.input_spatial[i] - first != a.output_spatial[i]) {
+      return nullptr;
+    }
+  }
+  const hlo::Shape& kernel = match['w']->shape();
+  DimensionVector matrix = {kernel.dimensions(a.kernel_input_feature), kernel.dimensions(a.kernel_output_feature)};
+  const int64_t contracting = a.kernel_input_feature < a.kernel_output_feature ? 0 : 1;
+  if (contracting == 1) std::swap(matrix[0], matrix[1]);
+  hlo::DotAttributes dot;
+  dot.lhs_contracting = {a.input_feature};
+  dot.rhs_contracting = {contracting};
+  dot.operand_precision = a.operand_precision;
+  return builder.Add(Opcode::kDot, root.shape(), {match['x'], builder.Reshape(match['w'], matrix)}, std::move(dot));
+}
+
+constexpr Rule kRules[] = {
+    {"convolution(t:pad(x, 0), w)", "convolution(x, w), with padding", ConvolutionOfPad, PaddingIsNoFactor},
+    {"convolution(x, w)", "convolution(x, reverse(w)), of reversed windows", ReversedWindows},
+    {"convolution(x, w)", "dot(x, w), of windows with one element", ConvolutionIsDot},
+};
+
+}  // namespace
+
+absl::Span<const Rule> ConvolutionRules() { return kRules; }
+
+}  // namespace kiln::passes::simplify

@@ -1,0 +1,22 @@
+// Rewrites of dot that more than one group of rules has.
+#ifndef KILN_PASSES_SIMPLIFY_DOT_H_
+#define KILN_PASSES_SIMPLIFY_DOT_H_
+
+#include "src/passes/simplify/guards.h"
+
+namespace kiln::passes::simplify {
+
+// dot(x, i) and dot(i, x) where i is an identity matrix: x, its dimensions in the order of the result.
+hlo::Instruction* DotWithIdentity(const Match& match, hlo::Builder& builder);
+// dot(dot(x, y), z) as dot(x, dot(y, z)), and the other way round, where that takes fewer multiplications. Matrices and
+// vectors without batch dimensions; a chain of products over one dimension each.
+hlo::Instruction* DotToTheRight(const Match& match, hlo::Builder& builder);
+hlo::Instruction* DotToTheLeft(const Match& match, hlo::Builder& builder);
+
+// The product is of the operands' type, and no larger than x.
+bool IsSmallProduct(const Match& match);
+inline constexpr Guard SmallProduct{"a product no larger than x", IsSmallProduct};
+
+}  // namespace kiln::passes::simplify
+
+#endif  // KILN_PASSES_SIMPLIFY_DOT_H_

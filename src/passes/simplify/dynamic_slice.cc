@@ -1,0 +1,180 @@
+// Dynamic-slice and dynamic-update-slice. Start indices are clamped: equal indices and sizes mean the same place.
+#include <algorithm>
+
+#include "src/passes/simplify/indices.h"
+#include "src/passes/simplify/rules.h"
+
+namespace kiln::passes::simplify {
+
+using hlo::DimensionVector;
+using hlo::Instruction;
+using hlo::Opcode;
+
+std::optional<DimensionVector> ConstantStarts(const Instruction& root, int64_t first, const hlo::Shape& operand,
+                                              absl::Span<const int64_t> sizes) {
+  DimensionVector starts;
+  if (root.operand_count() - first != operand.rank()) return std::nullopt;
+  for (int64_t i = 0; i < operand.rank(); ++i) {
+    const int64_t most = operand.dimensions(i) - sizes[i];
+    if (most == 0) {
+      starts.push_back(0);
+      continue;
+    }
+    const Instruction& index = *root.operand(first + i);
+    if (!index.IsConstant() || !index.shape().IsScalar()) return std::nullopt;
+    int64_t start = hlo::ElementAsInt64(index.literal(), 0);
+    // A u64 past the range of s64 is past every size.
+    if (start < 0 && index.shape().element_type() == hlo::PrimitiveType::kU64) start = most;
+    starts.push_back(std::clamp<int64_t>(start, 0, most));
+  }
+  return starts;
+}
+
+Instruction* AddDynamicSlice(Instruction* operand, const std::vector<Instruction*>& starts,
+                             const DimensionVector& sizes, hlo::Builder& builder) {
+  std::vector<Instruction*> operands = {operand};
+  operands.insert(operands.end(), starts.begin(), starts.end());
+  return builder.Add(Opcode::kDynamicSlice, hlo::Shape(operand->shape().element_type(), sizes), std::move(operands),
+                     hlo::DynamicSliceAttributes{sizes});
+}
+
+Instruction* AddDynamicUpdateSlice(Instruction* operand, Instruction* update, const std::vector<Instruction*>& starts,
+                                   hlo::Builder& builder) {
+  std::vector<Instruction*> operands = {operand, update};
+  operands.insert(operands.end(), starts.begin(), starts.end());
+  return builder.Add(Opcode::kDynamicUpdateSlice, operand->shape(), std::move(operands));
+}
+
+namespace {
+
+const DimensionVector& SizesOf(const Instruction& slice) { return slice.Get<hlo::DynamicSliceAttributes>().sizes; }
+
+// The index operands of a slice and of an update are the same instructions or constants.
+bool SameStarts(const Instruction& a, int64_t first_a, const Instruction& b, int64_t first_b) {
+  if (a.operand_count() - first_a != b.operand_count() - first_b) return false;
+  for (int64_t i = 0; i < a.operand_count() - first_a; ++i) {
+    const Instruction* x = a.operand(first_a + i);
+    const Instruction* y = b.operand(first_b + i);
+    if (x != y && !(x->IsConstant() && y->IsConstant() && x->literal() == y->literal())) return false;
+  }
+  return true;
+}
+
+Instruction* StaticSlice(const Match& match, hlo::Builder& builder) {
+  const auto& sizes = SizesOf(*match.root());
+  std::optional<DimensionVector> starts = ConstantStarts(*match.root(), 1, match['x']->shape(), sizes);
+  if (!starts) return nullptr;
+  hlo::SliceAttributes slice;
+  for (size_t i = 0; i < starts->size(); ++i) {
+    slice.start.push_back((*starts)[i]);
+    slice.limit.push_back((*starts)[i] + sizes[i]);
+    slice.stride.push_back(1);
+  }
+  return builder.Slice(match['x'], slice);
+}
+
+Instruction* SliceOfBroadcast(const Match& match, hlo::Builder& builder) {
+  const Instruction& root = *match.root();
+  const auto& map = match['t']->dimensions();
+  Instruction* x = match['x'];
+  if (!map.empty()) {
+    if (root.operand_count() - 1 != root.shape().rank()) return nullptr;
+    std::vector<Instruction*> starts;
+    DimensionVector sizes;
+    for (int64_t dimension : map) {
+      starts.push_back(root.operand(1 + dimension));
+      sizes.push_back(SizesOf(root)[dimension]);
+    }
+    x = AddDynamicSlice(x, starts, sizes, builder);
+  }
+  return builder.Broadcast(x, root.shape().dimensions(), map);
+}
+
+Instruction* SliceOfTranspose(const Match& match, hlo::Builder& builder) {
+  const Instruction& root = *match.root();
+  const auto& permutation = match['t']->dimensions();
+  if (root.operand_count() - 1 != root.shape().rank()) return nullptr;
+  std::vector<Instruction*> starts(permutation.size());
+  DimensionVector sizes(permutation.size());
+  for (size_t i = 0; i < permutation.size(); ++i) {
+    starts[permutation[i]] = root.operand(1 + static_cast<int64_t>(i));
+    sizes[permutation[i]] = SizesOf(root)[i];
+  }
+  return builder.Transpose(AddDynamicSlice(match['x'], starts, sizes, builder), permutation);
+}
+
+// One number of a count is the index.
+Instruction* SliceOfIota(const Match& match, hlo::Builder& builder) {
+  const Instruction& root = *match.root();
+  const hlo::Shape& from = match['t']->shape();
+  if (from.rank() != 1 || root.shape().dimensions(0) != 1 || root.operand_count() != 2 ||
+      !hlo::IsIntegral(from.element_type())) {
+    return nullptr;
+  }
+  Instruction* index = root.operand(1);
+  const int bits = hlo::BitWidth(index->shape().element_type());
+  if (bits < 32 || from.dimensions(0) > int64_t{1} << 31 || !index->shape().IsScalar()) return nullptr;
+  Instruction* clamped = builder.Add(Opcode::kClamp, index->shape(),
+                                     {builder.Splat(index->shape(), 0), index,
+                                      builder.Splat(index->shape(), static_cast<double>(from.dimensions(0) - 1))});
+  return builder.Reshape(builder.Convert(clamped, from.element_type()), root.shape().dimensions());
+}
+
+Instruction* SliceOfUpdate(const Match& match, hlo::Builder&) {
+  const bool same =
+      SizesOf(*match.root()) == match['y']->shape().dimensions() && SameStarts(*match.root(), 1, *match['t'], 2);
+  return same ? match['y'] : nullptr;
+}
+
+Instruction* UpdateWithItself(const Match& match, hlo::Builder&) {
+  return SameStarts(*match.root(), 2, *match['t'], 1) ? match['x'] : nullptr;
+}
+
+Instruction* UpdateOfUpdate(const Match& match, hlo::Builder& builder) {
+  const Instruction& root = *match.root();
+  if (!hlo::Shape::SameDimensions(match['y']->shape(), match['z']->shape()) || !SameStarts(root, 2, *match['t'], 2)) {
+    return nullptr;
+  }
+  return AddDynamicUpdateSlice(match['x'], match['z'], {root.operands().begin() + 2, root.operands().end()}, builder);
+}
+
+Instruction* EmptyUpdate(const Match& match, hlo::Builder&) {
+  return match['y']->shape().element_count() == 0 ? match['x'] : nullptr;
+}
+
+// Into an array of one value: the rest is padding.
+Instruction* UpdateOfSplat(const Match& match, hlo::Builder& builder) {
+  const hlo::Shape& update = match['y']->shape();
+  const std::optional<DimensionVector> starts =
+      ConstantStarts(*match.root(), 2, match.root()->shape(), update.dimensions());
+  if (!starts || !match['x']->shape().IsScalar()) return nullptr;
+  hlo::PadAttributes pad;
+  for (size_t i = 0; i < starts->size(); ++i) {
+    pad.low.push_back((*starts)[i]);
+    pad.high.push_back(match.root()->shape().dimensions(i) - (*starts)[i] - update.dimensions(i));
+    pad.interior.push_back(0);
+  }
+  return builder.Add(Opcode::kPad, match.root()->shape(), {match['y'], match['x']}, pad);
+}
+
+// "x" applies where the shapes are equal: a replacement must have the shape of what it replaces.
+constexpr Rule kRules[] = {
+    {"dynamic-slice(x, ...)", "x"},
+    {"dynamic-slice(x, ...)", "slice(x), where indices are constants", StaticSlice},
+    {"dynamic-slice(t:broadcast(x), ...)", "broadcast(dynamic-slice(x, ...))", SliceOfBroadcast},
+    {"dynamic-slice(t:transpose'(x), ...)", "transpose(dynamic-slice(x, ...))", SliceOfTranspose},
+    {"dynamic-slice(t:iota(), i)", "clamp(0, i, size - 1), of one number", SliceOfIota},
+    {"dynamic-slice(t:dynamic-update-slice(_, y, ...), ...)", "y, at the same place", SliceOfUpdate},
+    {"dynamic-update-slice(x, y, ...)", "y"},
+    {"dynamic-update-slice(x, y, ...)", "x, where y has no elements", EmptyUpdate},
+    {"dynamic-update-slice(x, t:dynamic-slice(x, ...), ...)", "x, at the same place", UpdateWithItself},
+    {"dynamic-update-slice(t:dynamic-update-slice(x, y, ...), z, ...)",
+     "dynamic-update-slice(x, z, ...), at the same place", UpdateOfUpdate},
+    {"dynamic-update-slice(broadcast(x), y, ...)", "pad(y, x), where indices are constants", UpdateOfSplat},
+};
+
+}  // namespace
+
+absl::Span<const Rule> DynamicSliceRules() { return kRules; }
+
+}  // namespace kiln::passes::simplify

@@ -1,0 +1,67 @@
+// Roundings, powers, roots, exponentials, trigonometric functions, complex numbers. Special values keep their meaning.
+#include "src/passes/simplify/guards.h"
+#include "src/passes/simplify/rules.h"
+
+namespace kiln::passes::simplify {
+namespace {
+
+constexpr Rule kRules[] = {
+    {"floor(x)", "x", WholeX},
+    {"ceil(x)", "x", WholeX},
+    {"round-nearest-even(x)", "x", WholeX},
+    {"round-nearest-afz(x)", "x", WholeX},
+    {"is-finite(negate(x))", "is-finite(x)"},
+    {"is-finite(abs(x))", "is-finite(x)", RealX},
+    {"is-finite(x)", "true", FiniteX},
+
+    {"power(x, 0)", "1", NotComplex},
+    {"power(x, 1)", "x", NotComplex},
+    {"power(1, x)", "1", Floating},
+    {"power(x, 2)", "multiply(x, x)", NotComplex},
+    {"power(x, 3)", "multiply(multiply(x, x), x)", NotComplex, Rounds},
+    {"power(x, 4)", "multiply(multiply(x, x), multiply(x, x))", Integer},
+    {"power(x, -1)", "divide(1, x)", Floating},
+    {"power(x, -2)", "multiply(divide(1, x), divide(1, x))", WideFloat, Rounds},
+    {"power(x, 0.5)", "sqrt(x)", Floating, NonNegativeX},
+    // The root of -inf is NaN and that of -0 is -0; the powers are inf and 0.
+    {"power(x, 0.5)", "select(compare.eq(x, lowest), highest, abs(sqrt(x)))", WideFloat},
+    {"power(x, -0.5)", "rsqrt(x)", WideFloat, NonNegativeX, Rounds},
+    {"power(x, -0.5)", "select(compare.eq(x, lowest), 0, abs(rsqrt(x)))", WideFloat, Rounds},
+    {"power(x, 1.5)", "multiply(x, sqrt(x))", WideFloat, NonNegativeX, Rounds},
+    {"power(x, 1.5)", "select(compare.eq(x, lowest), highest, multiply(x, sqrt(x)))", WideFloat, Rounds},
+    {"power(2, x)", "exp2(x)", WideFloat, Rounds},
+
+    {"log(exponential(x))", "x", WideFloat, NoOverflowBetween, SignlessZero},
+    {"sqrt(multiply(x, x))", "abs(x)", WideFloat, NoOverflowBetween},
+    {"multiply(sqrt(x), sqrt(x))", "x", WideFloat, NonNegativeX, Rounds},
+    {"multiply(rsqrt(x), rsqrt(x))", "divide(1, x)", WideFloat, NonNegativeX, Rounds},
+    {"divide(1, sqrt(x))", "rsqrt(x)", WideFloat, Rounds},
+    {"divide(x, rsqrt(y))", "multiply(x, sqrt(y))", WideFloat, Rounds},
+    {"divide(1, add'(1, exponential'(negate(x))))", "logistic(x)", WideFloat, Rounds},
+    // 2^x as JAX writes it: the product's rounding error would be multiplied by the exponent.
+    {"exponential(multiply(v, c))", "exp2(v)", WideFloat, Ln2, Rounds},
+    {"cosine(negate(x))", "cosine(x)"},
+    {"cosine(abs(x))", "cosine(x)", RealX},
+    {"cosh(negate(x))", "cosh(x)"},
+    {"cosh(abs(x))", "cosh(x)", RealX},
+
+    {"real(complex(x, y))", "x"},
+    {"imag(complex(x, y))", "y"},
+    {"complex(real(x), imag(x))", "x"},
+    {"real(x)", "x", RealX},
+    {"imag(x)", "0", RealX},
+    {"real(negate'(x))", "negate(real(x))"},
+    {"imag(negate'(x))", "negate(imag(x))"},
+    {"real(add'(x, y))", "add(real(x), real(y))"},
+    {"imag(add'(x, y))", "add(imag(x), imag(y))"},
+    {"real(subtract'(x, y))", "subtract(real(x), real(y))"},
+    {"imag(subtract'(x, y))", "subtract(imag(x), imag(y))"},
+    {"abs(complex(x, 0))", "abs(x)"},
+    {"abs(complex(0, x))", "abs(x)"},
+};
+
+}  // namespace
+
+absl::Span<const Rule> FunctionRules() { return kRules; }
+
+}  // namespace kiln::passes::simplify

@@ -1,0 +1,210 @@
+// Gather and scatter of few places, or of all of them. Gather clamps its indices; scatter leaves out what does not fit.
+#include <algorithm>
+#include <limits>
+
+#include "src/analysis/combiner.h"
+#include "src/passes/simplify/guards.h"
+#include "src/passes/simplify/indices.h"
+#include "src/passes/simplify/rules.h"
+
+namespace kiln::passes::simplify {
+namespace {
+
+using hlo::ComparisonDirection;
+using hlo::DimensionVector;
+using hlo::GatherAttributes;
+using hlo::Instruction;
+using hlo::Opcode;
+using hlo::PrimitiveType;
+using hlo::ScatterAttributes;
+
+bool Contains(const DimensionVector& dimensions, int64_t dimension) {
+  return std::find(dimensions.begin(), dimensions.end(), dimension) != dimensions.end();
+}
+
+// Start indices, one scalar per operand dimension, of the only index vector in `indices`. Known ones are constants.
+std::vector<Instruction*> ScalarStarts(Instruction* indices, const DimensionVector& index_map, int64_t rank,
+                                       hlo::Builder& builder) {
+  const int64_t count = static_cast<int64_t>(index_map.size());
+  const hlo::Shape scalar = hlo::Shape::Scalar(indices->shape().element_type());
+  const std::optional<hlo::Literal> same = SplatValue(*indices);
+  Instruction* flat = same || indices->IsConstant() ? nullptr : builder.Reshape(indices, {count});
+  std::vector<Instruction*> starts(rank, nullptr);
+  for (int64_t i = 0; i < count; ++i) {
+    Instruction*& start = starts[index_map[i]];
+    if (flat != nullptr) {
+      start = builder.Reshape(builder.Slice(flat, {{i}, {i + 1}, {1}}), {});
+    } else {
+      start = builder.Constant(same ? *same : hlo::LiteralOf(scalar, hlo::ElementAsInt64(indices->literal(), i)));
+    }
+  }
+  for (Instruction*& start : starts) {
+    if (start == nullptr) start = builder.Constant(hlo::Literal(scalar));
+  }
+  return starts;
+}
+
+Instruction* GatherOfOne(const Match& match, hlo::Builder& builder) {
+  const auto& gather = match.root()->Get<GatherAttributes>();
+  const hlo::Shape& indices = match['i']->shape();
+  if (!gather.operand_batching_dims.empty() || match.root()->shape().element_count() == 0 ||
+      indices.element_count() != static_cast<int64_t>(gather.start_index_map.size())) {
+    return nullptr;
+  }
+  const std::vector<Instruction*> starts =
+      ScalarStarts(match['i'], gather.start_index_map, match['x']->shape().rank(), builder);
+  return builder.Reshape(AddDynamicSlice(match['x'], starts, gather.slice_sizes, builder),
+                         match.root()->shape().dimensions());
+}
+
+// Slices as large as the operand can only begin at its start.
+Instruction* GatherOfWhole(const Match& match, hlo::Builder& builder) {
+  const auto& gather = match.root()->Get<GatherAttributes>();
+  if (!gather.operand_batching_dims.empty() || gather.slice_sizes != match['x']->shape().dimensions()) return nullptr;
+  DimensionVector kept;
+  for (size_t i = 0; i < gather.slice_sizes.size(); ++i) {
+    if (!Contains(gather.collapsed_slice_dims, static_cast<int64_t>(i))) kept.push_back(gather.slice_sizes[i]);
+  }
+  return builder.Broadcast(builder.Reshape(match['x'], kept), match.root()->shape().dimensions(), gather.offset_dims);
+}
+
+Instruction* GatherOfSplat(const Match& match, hlo::Builder& builder) {
+  if (!match['x']->shape().IsScalar()) return nullptr;
+  return builder.BroadcastScalar(match['x'], match.root()->shape().dimensions());
+}
+
+bool FitsIndex(int64_t value, PrimitiveType type) {
+  const int bits = hlo::BitWidth(type) - (hlo::IsSignedIntegral(type) ? 1 : 0);
+  return bits >= 63 || value < int64_t{1} << bits;
+}
+
+// The number counted to at a place is the place.
+Instruction* GatherOfIota(const Match& match, hlo::Builder& builder) {
+  const hlo::Shape& shape = match.root()->shape();
+  const hlo::Shape& counted = match['t']->shape();
+  const PrimitiveType type = match['i']->shape().element_type();
+  if (counted.rank() != 1 || match.root()->Get<GatherAttributes>().collapsed_slice_dims.empty() ||
+      shape.element_count() != match['i']->shape().element_count() || !hlo::IsIntegral(shape.element_type()) ||
+      !FitsIndex(counted.dimensions(0) - 1, type) || counted.dimensions(0) == 0) {
+    return nullptr;
+  }
+  Instruction* index = builder.Reshape(match['i'], shape.dimensions());
+  auto constant = [&](int64_t value) {
+    return builder.Splat(index->shape(), hlo::LiteralOf(hlo::Shape::Scalar(type), value));
+  };
+  Instruction* clamped =
+      builder.Add(Opcode::kClamp, index->shape(), {constant(0), index, constant(counted.dimensions(0) - 1)});
+  return builder.Convert(clamped, shape.element_type());
+}
+
+// Every place along one dimension, in order.
+Instruction* GatherOfAll(const Match& match, hlo::Builder&) {
+  const auto& gather = match.root()->Get<GatherAttributes>();
+  const hlo::Shape& operand = match['x']->shape();
+  const Instruction& iota = *match['i'];
+  if (gather.start_index_map.size() != 1 || gather.collapsed_slice_dims != gather.start_index_map ||
+      !gather.operand_batching_dims.empty()) {
+    return nullptr;
+  }
+  const int64_t along = gather.start_index_map[0];
+  for (int64_t i = 0; i < operand.rank(); ++i) {
+    if (gather.slice_sizes[i] != (i == along ? 1 : operand.dimensions(i))) return nullptr;
+  }
+  // The only batch dimension takes the place of the one that is collapsed.
+  const bool in_place = static_cast<int64_t>(gather.offset_dims.size()) == operand.rank() - 1 &&
+                        !Contains(gather.offset_dims, along) &&
+                        iota.shape().element_count() == operand.dimensions(along) &&
+                        iota.shape().dimensions(iota.dimensions()[0]) == operand.dimensions(along);
+  return in_place ? match['x'] : nullptr;
+}
+
+// The combination of what is there and the update: by one op, or the update alone.
+std::optional<Opcode> ScatterCombiner(const Instruction& scatter, bool* overwrites) {
+  const hlo::Computation& combiner = *scatter.called_computation();
+  *overwrites = combiner.parameter_count() == 2 && combiner.root() == combiner.parameter(1);
+  return analysis::CombinerOpcode(combiner);
+}
+
+// Whether all starts are within 0 and `most`: a scalar predicate, null where that is known, which is `known` then.
+Instruction* AreWithin(const std::vector<Instruction*>& starts, const DimensionVector& most, bool* known,
+                       hlo::Builder& builder) {
+  Instruction* all = nullptr;
+  *known = true;
+  auto check = [&](ComparisonDirection direction, Instruction* start, int64_t bound) {
+    Instruction* holds = builder.Compare(direction, start, builder.Constant(hlo::LiteralOf(start->shape(), bound)));
+    all = all == nullptr ? holds : builder.Binary(Opcode::kAnd, all, holds);
+  };
+  for (size_t i = 0; i < starts.size(); ++i) {
+    const PrimitiveType type = starts[i]->shape().element_type();
+    if (starts[i]->IsConstant()) {
+      // A u64 past the range of s64 is below zero here.
+      const int64_t value = hlo::ElementAsInt64(starts[i]->literal(), 0);
+      *known &= value >= 0 && value <= most[i];
+      continue;
+    }
+    if (hlo::IsSignedIntegral(type)) check(ComparisonDirection::kGe, starts[i], 0);
+    if (FitsIndex(most[i], type)) check(ComparisonDirection::kLe, starts[i], most[i]);
+  }
+  return all;
+}
+
+Instruction* ScatterOfOne(const Match& match, hlo::Builder& builder) {
+  const Instruction& root = *match.root();
+  const auto& scatter = root.Get<ScatterAttributes>();
+  const hlo::Shape& shape = match['x']->shape();
+  bool overwrites = false;
+  const std::optional<Opcode> combiner = ScatterCombiner(root, &overwrites);
+  if (!scatter.input_batching_dims.empty() || (!overwrites && !combiner) ||
+      match['i']->shape().element_count() != static_cast<int64_t>(scatter.scatter_dims_to_operand_dims.size()) ||
+      match['u']->shape().element_count() == 0) {
+    return nullptr;
+  }
+  DimensionVector sizes, most;
+  size_t window = 0;
+  for (int64_t i = 0; i < shape.rank(); ++i) {
+    const bool inserted = Contains(scatter.inserted_window_dims, i);
+    sizes.push_back(inserted ? 1 : match['u']->shape().dimensions(scatter.update_window_dims[window++]));
+    most.push_back(shape.dimensions(i) - sizes[i]);
+    if (most[i] < 0) return match['x'];
+  }
+  const std::vector<Instruction*> starts =
+      ScalarStarts(match['i'], scatter.scatter_dims_to_operand_dims, shape.rank(), builder);
+  bool known = false;
+  Instruction* within = AreWithin(starts, most, &known, builder);
+  if (!known) return match['x'];
+  Instruction* update = builder.Reshape(match['u'], sizes);
+  if (combiner || within != nullptr) {
+    Instruction* there = AddDynamicSlice(match['x'], starts, sizes, builder);
+    if (combiner) update = builder.Binary(*combiner, there, update);
+    if (within != nullptr) update = builder.Select(builder.BroadcastScalar(within, sizes), update, there);
+  }
+  return AddDynamicUpdateSlice(match['x'], update, starts, builder);
+}
+
+Instruction* ScatterOfNothing(const Match& match, hlo::Builder&) {
+  return match['u']->shape().element_count() == 0 ? match['x'] : nullptr;
+}
+
+// Adding zeros, multiplying by ones, and so on.
+Instruction* ScatterOfIdentity(const Match& match, hlo::Builder&) {
+  const std::optional<Opcode> combiner = analysis::CombinerOpcode(*match.root()->called_computation());
+  const std::optional<hlo::Literal> value = SplatValue(*match['c']);
+  return combiner && value && analysis::IsIdentityOf(*combiner, *value) ? match['x'] : nullptr;
+}
+
+constexpr Rule kRules[] = {
+    {"gather(broadcast(x), i)", "broadcast(x), of a scalar", GatherOfSplat},
+    {"gather(t:iota(), i)", "clamp(0, i, size - 1)", GatherOfIota},
+    {"gather(x, i)", "broadcast(x), where slices are the whole of it", GatherOfWhole},
+    {"gather(x, i:iota())", "x, where it is every place", GatherOfAll},
+    {"gather(x, i)", "dynamic-slice(x, i), of one place", GatherOfOne},
+    {"scatter(x, i, u)", "x, where u has no elements", ScatterOfNothing},
+    {"scatter(x, i, c)", "x, where c is the combiner's identity", ScatterOfIdentity, SignlessZero},
+    {"scatter(x, i, u)", "dynamic-update-slice(x, combine(dynamic-slice(x, i), u), i), of one place", ScatterOfOne},
+};
+
+}  // namespace
+
+absl::Span<const Rule> GatherScatterRules() { return kRules; }
+
+}  // namespace kiln::passes::simplify

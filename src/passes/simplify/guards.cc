@@ -1,0 +1,190 @@
+#include "src/passes/simplify/guards.h"
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "src/hlo/literal.h"
+
+namespace kiln::passes::simplify {
+
+using hlo::Instruction;
+using hlo::Literal;
+using hlo::Opcode;
+using hlo::PrimitiveType;
+
+namespace {
+
+PrimitiveType TypeOf(const Match& match) {
+  const Instruction& root = *match.root();
+  return (root.opcode() == Opcode::kCompare ? root.operand(0) : &root)->shape().element_type();
+}
+
+// The value of constant `letter`, which the pattern holds to be one.
+Literal ValueOf(const Match& match, char letter) { return *SplatValue(*match[letter]); }
+
+// As an unsigned number of the type's width, so that negative shifts are large.
+uint64_t UnsignedValue(const Match& match, char letter) {
+  const Literal value = ValueOf(match, letter);
+  const int bits = hlo::BitWidth(value.shape().element_type());
+  const uint64_t number = static_cast<uint64_t>(hlo::ElementAsInt64(value, 0));
+  return bits >= 64 ? number : number & ((uint64_t{1} << bits) - 1);
+}
+
+// Where the elements of `x` come from, some steps back.
+const Instruction& Source(const Instruction& moved) {
+  const Instruction* x = &moved;
+  for (int steps = 0; steps < 4; ++steps) {
+    if (x->opcode() != Opcode::kBroadcast && x->opcode() != Opcode::kReshape && x->opcode() != Opcode::kTranspose)
+      break;
+    x = x->operand(0);
+  }
+  return *x;
+}
+
+}  // namespace
+
+bool IsIntegralMatch(const Match& match) { return hlo::IsIntegral(TypeOf(match)) || IsPredicateMatch(match); }
+bool IsIntegerMatch(const Match& match) { return hlo::IsIntegral(TypeOf(match)); }
+bool IsFloatingMatch(const Match& match) { return hlo::IsFloating(TypeOf(match)); }
+bool IsWideFloatMatch(const Match& match) { return IsFloatingMatch(match) && hlo::BitWidth(TypeOf(match)) >= 16; }
+bool IsNotComplexMatch(const Match& match) { return !hlo::IsComplex(TypeOf(match)); }
+bool IsSignedMatch(const Match& match) { return hlo::IsSignedIntegral(TypeOf(match)); }
+bool IsUnsignedMatch(const Match& match) { return hlo::IsUnsignedIntegral(TypeOf(match)); }
+bool IsPredicateMatch(const Match& match) { return TypeOf(match) == PrimitiveType::kPred; }
+
+bool IsIntegerValue(const Instruction& x) { return hlo::IsIntegral(x.shape().element_type()); }
+bool IsPredicateValue(const Instruction& x) { return x.shape().element_type() == PrimitiveType::kPred; }
+bool IsIntegralValue(const Instruction& x) { return IsIntegerValue(x) || IsPredicateValue(x); }
+bool IsRealValue(const Instruction& x) { return !hlo::IsComplex(x.shape().element_type()); }
+
+bool IsNonNegative(const Instruction& moved) {
+  const Instruction& x = Source(moved);
+  const PrimitiveType type = x.shape().element_type();
+  if (hlo::IsUnsignedIntegral(type)) return true;
+  switch (x.opcode()) {
+    case Opcode::kAbs:
+    case Opcode::kExp:
+    case Opcode::kExp2:
+    case Opcode::kLogistic:
+      return hlo::IsFloating(type);
+    case Opcode::kMultiply:
+      return hlo::IsFloating(type) && x.operand(0) == x.operand(1);
+    case Opcode::kConvert: {
+      const PrimitiveType from = x.operand(0)->shape().element_type();
+      // A wider integer may be cut to a negative one; a negative float may round to -0.
+      const bool widens = hlo::IsFloating(type) || hlo::BitWidth(from) < hlo::BitWidth(type);
+      return from == PrimitiveType::kPred || (hlo::IsUnsignedIntegral(from) && widens);
+    }
+    case Opcode::kMaximum: {
+      // max(-0, 0) is 0 here, but NaN wins: it may be among them.
+      const std::optional<Literal> bound = SplatValue(*x.operand(1));
+      return bound && !hlo::IsComplex(type) && hlo::ElementAsDouble(*bound, 0) >= 0 &&
+             !std::signbit(hlo::ElementAsDouble(*bound, 0));
+    }
+    default:
+      return false;
+  }
+}
+
+bool IsWhole(const Instruction& x) {
+  switch (x.opcode()) {
+    case Opcode::kFloor:
+    case Opcode::kCeil:
+    case Opcode::kRoundNearestAfz:
+    case Opcode::kRoundNearestEven:
+      return true;
+    case Opcode::kConvert:
+      return IsIntegralValue(*x.operand(0));
+    default:
+      return false;
+  }
+}
+
+bool IsFinite(const Instruction& moved) {
+  const Instruction& x = Source(moved);
+  const PrimitiveType type = x.shape().element_type();
+  if (IsIntegralValue(x)) return true;
+  switch (x.opcode()) {
+    case Opcode::kConvert: {
+      const PrimitiveType from = x.operand(0)->shape().element_type();
+      return from == PrimitiveType::kPred ||
+             (hlo::IsIntegral(from) && hlo::BitWidth(from) <= 32 && hlo::BitWidth(type) >= 32 &&
+              hlo::IsFloating(type)) ||
+             (hlo::IsIntegral(from) && hlo::BitWidth(from) <= 8 && hlo::IsFloating(type) && hlo::BitWidth(type) >= 16);
+    }
+    case Opcode::kIota:
+      return x.shape().dimensions(x.dimensions()[0]) <= 1 << 15 && hlo::BitWidth(type) >= 16;
+    default:
+      return false;
+  }
+}
+
+bool IsPowerOfTwo(const Match& match) {
+  const uint64_t value = UnsignedValue(match, 'c');
+  const bool negative = IsSignedMatch(match) && hlo::ElementAsInt64(ValueOf(match, 'c'), 0) < 0;
+  return IsIntegerMatch(match) && !negative && value != 0 && (value & (value - 1)) == 0;
+}
+
+// The reciprocal of the smallest f64 powers is infinite, of the largest ones subnormal.
+bool HasExactReciprocal(const Match& match) {
+  const PrimitiveType type = TypeOf(match);
+  int exponent = 0;
+  const double mantissa = std::frexp(hlo::ElementAsDouble(ValueOf(match, 'c'), 0), &exponent);
+  const int limit = type == PrimitiveType::kF64 ? 1000 : type == PrimitiveType::kF16 ? 12 : 120;
+  return std::abs(mantissa) == 0.5 && std::abs(exponent) <= limit && hlo::BitWidth(type) >= 16;
+}
+
+namespace {
+
+bool IsOrderedPair(const Match& match, char low, char high) {
+  const Literal a = ValueOf(match, low), b = ValueOf(match, high);
+  if (!hlo::IsIntegral(a.shape().element_type())) return hlo::ElementAsDouble(a, 0) <= hlo::ElementAsDouble(b, 0);
+  if (hlo::IsUnsignedIntegral(a.shape().element_type())) return UnsignedValue(match, low) <= UnsignedValue(match, high);
+  return hlo::ElementAsInt64(a, 0) <= hlo::ElementAsInt64(b, 0);
+}
+
+}  // namespace
+
+bool AreOrdered(const Match& match) { return IsNotComplexMatch(match) && IsOrderedPair(match, 'c', 'd'); }
+bool AreRanges(const Match& match) {
+  return IsNotComplexMatch(match) && IsOrderedPair(match, 'c', 'f') && IsOrderedPair(match, 'd', 'e');
+}
+
+bool ProductFits(const Match& match) {
+  const int bits = hlo::BitWidth(TypeOf(match));
+  if (IsUnsignedMatch(match)) {
+    uint64_t product = 0;
+    if (__builtin_mul_overflow(UnsignedValue(match, 'c'), UnsignedValue(match, 'd'), &product)) return false;
+    return product != 0 && (bits >= 64 || product >> bits == 0);
+  }
+  int64_t product = 0;
+  const int64_t c = hlo::ElementAsInt64(ValueOf(match, 'c'), 0), d = hlo::ElementAsInt64(ValueOf(match, 'd'), 0);
+  if (__builtin_mul_overflow(c, d, &product)) return false;
+  const int64_t limit = std::numeric_limits<int64_t>::max() >> (64 - bits);
+  return product != 0 && product <= limit && product >= -limit && c != -1 && d != -1;
+}
+
+bool AreShifts(const Match& match) {
+  const uint64_t width = static_cast<uint64_t>(hlo::BitWidth(TypeOf(match)));
+  return UnsignedValue(match, 'c') < width && UnsignedValue(match, 'd') < width;
+}
+
+bool IsPastWidth(const Match& match) {
+  return UnsignedValue(match, 'c') >= static_cast<uint64_t>(hlo::BitWidth(TypeOf(match)));
+}
+
+bool IsLn2(const Match& match) {
+  return ValueOf(match, 'c') == hlo::LiteralOf(hlo::Shape::Scalar(TypeOf(match)), M_LN2);
+}
+
+bool HavePredicateShape(const Match& match) {
+  for (const char letter : {'p', 'q'}) {
+    if (match[letter] != nullptr && !hlo::Shape::SameDimensions(match[letter]->shape(), match.root()->shape())) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace kiln::passes::simplify

@@ -1,0 +1,78 @@
+// Pad.
+#include <algorithm>
+
+#include "src/passes/simplify/guards.h"
+#include "src/passes/simplify/rules.h"
+
+namespace kiln::passes::simplify {
+namespace {
+
+using hlo::DimensionVector;
+using hlo::Instruction;
+using hlo::Opcode;
+using hlo::PadAttributes;
+
+const PadAttributes& PadOf(const Instruction& pad) { return pad.Get<PadAttributes>(); }
+
+bool AllZero(const DimensionVector& values) {
+  return std::all_of(values.begin(), values.end(), [](int64_t v) { return v == 0; });
+}
+
+bool AnyBelowZero(const DimensionVector& values) {
+  return std::any_of(values.begin(), values.end(), [](int64_t v) { return v < 0; });
+}
+
+Instruction* IdentityPad(const Match& match, hlo::Builder&) {
+  const PadAttributes& pad = PadOf(*match.root());
+  return AllZero(pad.low) && AllZero(pad.high) && AllZero(pad.interior) ? match['x'] : nullptr;
+}
+
+// Padding that nowhere adds is a slice.
+Instruction* CroppingPad(const Match& match, hlo::Builder& builder) {
+  const PadAttributes& pad = PadOf(*match.root());
+  hlo::SliceAttributes slice;
+  for (size_t i = 0; i < pad.low.size(); ++i) {
+    slice.start.push_back(-pad.low[i]);
+    slice.limit.push_back(match['x']->shape().dimensions(i) + pad.high[i]);
+    slice.stride.push_back(1);
+    if (pad.low[i] > 0 || pad.high[i] > 0 || pad.interior[i] != 0 || slice.limit[i] < slice.start[i]) return nullptr;
+  }
+  return builder.Slice(match['x'], slice);
+}
+
+// What is padded first is not cropped again, and not spread.
+Instruction* PadOfPad(const Match& match, hlo::Builder& builder) {
+  const PadAttributes& outer = PadOf(*match.root());
+  PadAttributes both = PadOf(*match['t']);
+  if (AnyBelowZero(both.low) || AnyBelowZero(both.high) || !AllZero(outer.interior)) return nullptr;
+  for (size_t i = 0; i < both.low.size(); ++i) {
+    both.low[i] += outer.low[i];
+    both.high[i] += outer.high[i];
+  }
+  return builder.Add(Opcode::kPad, match.root()->shape(), {match['x'], match.root()->operand(1)}, both);
+}
+
+// Nothing but padding.
+Instruction* PadOfNothing(const Match& match, hlo::Builder& builder) {
+  if (match['x']->shape().element_count() != 0) return nullptr;
+  return builder.BroadcastScalar(match['y'], match.root()->shape().dimensions());
+}
+
+bool IsScalarX(const Match& match) { return match['x']->shape().IsScalar(); }
+constexpr Guard ScalarX{"x a scalar", IsScalarX};
+
+constexpr Rule kRules[] = {
+    {"pad(x, y)", "x, where nothing is added", IdentityPad},
+    {"pad(x, y)", "slice(x), where it only crops", CroppingPad},
+    {"pad(x, y)", "broadcast(y), where x has no elements", PadOfNothing},
+    {"pad(c, c)", "c"},
+    {"pad(broadcast(x), x)", "broadcast(x)", ScalarX},
+    {"pad(t:pad(x, y), y)", "pad(x, y)", PadOfPad},
+    {"pad(t:pad(x, c), c)", "pad(x, c)", PadOfPad},
+};
+
+}  // namespace
+
+absl::Span<const Rule> PadRules() { return kRules; }
+
+}  // namespace kiln::passes::simplify

@@ -1,0 +1,94 @@
+// Reduce-window with one operand and a combiner that is one op: what is no window after all.
+#include "src/analysis/combiner.h"
+#include "src/passes/simplify/rules.h"
+
+namespace kiln::passes::simplify {
+namespace {
+
+using hlo::Instruction;
+using hlo::Opcode;
+using hlo::Window;
+using hlo::WindowDimension;
+
+const Window& WindowOf(const Instruction& root) { return root.Get<hlo::WindowAttributes>().window; }
+
+bool HasIdentity(const Instruction& root) {
+  const std::optional<Opcode> combiner = analysis::CombinerOpcode(*root.called_computation());
+  const std::optional<hlo::Literal> init = SplatValue(*root.operand(1));
+  return combiner && init && analysis::IsIdentityOf(*combiner, *init);
+}
+
+bool IsTrivial(const WindowDimension& d) {
+  return d.size == 1 && d.stride == 1 && d.padding_low == 0 && d.padding_high == 0 && d.base_dilation == 1;
+}
+
+// Each window has one element: what strides leave of the padded operand.
+Instruction* WindowsOfOne(const Match& match, hlo::Builder& builder) {
+  const Instruction& root = *match.root();
+  if (!HasIdentity(root) || root.shape().element_count() == 0) return nullptr;
+  hlo::PadAttributes pad;
+  hlo::SliceAttributes slice;
+  hlo::DimensionVector padded;
+  for (size_t i = 0; i < WindowOf(root).size(); ++i) {
+    const WindowDimension& d = WindowOf(root)[i];
+    const int64_t size = match['x']->shape().dimensions(i);
+    if (d.size != 1 || size == 0) return nullptr;
+    pad.low.push_back(d.padding_low);
+    pad.high.push_back(d.padding_high);
+    pad.interior.push_back(d.base_dilation - 1);
+    padded.push_back(d.padding_low + size + (size - 1) * (d.base_dilation - 1) + d.padding_high);
+    slice.start.push_back(0);
+    slice.limit.push_back((root.shape().dimensions(i) - 1) * d.stride + 1);
+    slice.stride.push_back(d.stride);
+  }
+  Instruction* all =
+      builder.Add(Opcode::kPad, hlo::Shape(root.shape().element_type(), padded), {match['x'], match['i']}, pad);
+  return builder.Slice(all, slice);
+}
+
+// The only window along a dimension is the whole of it.
+Instruction* WholeWindow(const Match& match, hlo::Builder& builder) {
+  const Instruction& root = *match.root();
+  if (!analysis::CombinerOpcode(*root.called_computation())) return nullptr;
+  hlo::DimensionVector dimensions;
+  for (size_t i = 0; i < WindowOf(root).size(); ++i) {
+    const WindowDimension& d = WindowOf(root)[i];
+    if (IsTrivial(d)) continue;
+    if (d.size != match['x']->shape().dimensions(i) || d.padding_low != 0 || d.padding_high != 0 ||
+        d.base_dilation != 1 || d.window_dilation != 1) {
+      return nullptr;
+    }
+    dimensions.push_back(static_cast<int64_t>(i));
+  }
+  if (dimensions.empty()) return nullptr;
+  Instruction* reduced = builder.Reduce(match['x'], match['i'], dimensions, root.called_computation());
+  return builder.Reshape(reduced, root.shape().dimensions());
+}
+
+// Padding with what windows are padded with anyway.
+Instruction* WindowOfPad(const Match& match, hlo::Builder& builder) {
+  const Instruction& root = *match.root();
+  const auto& pad = match['t']->Get<hlo::PadAttributes>();
+  hlo::WindowAttributes attributes = root.Get<hlo::WindowAttributes>();
+  if (!HasIdentity(root)) return nullptr;
+  for (size_t i = 0; i < pad.low.size(); ++i) {
+    WindowDimension& d = attributes.window[i];
+    if (pad.low[i] < 0 || pad.high[i] < 0 || pad.interior[i] != 0 || d.base_dilation != 1) return nullptr;
+    d.padding_low += pad.low[i];
+    d.padding_high += pad.high[i];
+  }
+  return builder.Add(Opcode::kReduceWindow, root.shape(), {match['x'], root.operand(1)}, attributes,
+                     root.called_computations());
+}
+
+constexpr Rule kRules[] = {
+    {"reduce-window(x, i)", "slice(pad(x, i)), of windows with one element", WindowsOfOne},
+    {"reduce-window(x, i)", "reshape(reduce(x, i)), where a window is the whole", WholeWindow},
+    {"reduce-window(t:pad(x, c), c)", "reduce-window(x, c), with padding", WindowOfPad},
+};
+
+}  // namespace
+
+absl::Span<const Rule> ReduceWindowRules() { return kRules; }
+
+}  // namespace kiln::passes::simplify

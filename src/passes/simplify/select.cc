@@ -1,0 +1,42 @@
+// Select.
+#include "src/passes/simplify/guards.h"
+#include "src/passes/simplify/rules.h"
+
+namespace kiln::passes::simplify {
+namespace {
+
+constexpr Rule kRules[] = {
+    {"select(true, x, y)", "x"},
+    {"select(false, x, y)", "y"},
+    {"select(p, x, x)", "x"},
+    {"select(not(p), x, y)", "select(p, y, x)"},
+    {"select(p, true, false)", "p"},
+    {"select(p, false, true)", "not(p)", SameShape},
+    {"select(p, true, q)", "or(p, q)", SameShape},
+    {"select(p, q, false)", "and(p, q)", SameShape},
+    {"select(p, false, q)", "and(not(p), q)", SameShape},
+    {"select(p, q, true)", "or(not(p), q)", SameShape},
+    {"select(p, p, x)", "or(p, x)", SameShape},
+    {"select(p, x, p)", "and(p, x)", SameShape},
+    {"select(p, 1, 0)", "convert(p)", SameShape},
+    {"select(p, 0, 1)", "convert(not(p))", SameShape},
+    {"select(p, select'(p, x, y), z)", "select(p, x, z)"},
+    {"select(p, x, select'(p, y, z))", "select(p, x, z)"},
+    {"select(p, select'(q, x, y), y)", "select(and(p, q), x, y)", SameShape},
+    {"select(p, x, select'(q, x, y))", "select(or(p, q), x, y)", SameShape},
+    {"select(compare.eq(x, y), x, y)", "y", IntegralX},
+    {"select(compare.ne(x, y), x, y)", "x", IntegralX},
+    {"select(compare.lt(x, y), x, y)", "minimum(x, y)", IntegralX},
+    {"select(compare.le(x, y), x, y)", "minimum(x, y)", IntegralX},
+    {"select(compare.lt(x, y), y, x)", "maximum(x, y)", IntegralX},
+    {"select(compare.le(x, y), y, x)", "maximum(x, y)", IntegralX},
+    {"select(compare.lt(x, 0), negate(x), x)", "abs(x)", Signed},
+    {"select(compare.ge(x, 0), x, negate(x))", "abs(x)", Signed},
+    {"select(compare.gt(x, 0), x, negate(x))", "abs(x)", Signed},
+};
+
+}  // namespace
+
+absl::Span<const Rule> SelectRules() { return kRules; }
+
+}  // namespace kiln::passes::simplify

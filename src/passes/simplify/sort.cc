@@ -1,0 +1,84 @@
+// Sort: what is in order already.
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
+#include "src/analysis/structure.h"
+#include "src/passes/simplify/rules.h"
+
+namespace kiln::passes::simplify {
+namespace {
+
+using hlo::Computation;
+using hlo::Instruction;
+using hlo::Opcode;
+
+const hlo::SortAttributes& SortOf(const Instruction& sort) { return sort.Get<hlo::SortAttributes>(); }
+
+// Copies of one another, of a size that comparators have.
+bool SameComparator(const Computation& a, const Computation& b) {
+  if (&a == &b) return true;
+  constexpr int64_t kMaxSize = 64;
+  if (a.instruction_count() != b.instruction_count() || a.instruction_count() > kMaxSize) return false;
+  const std::vector<Instruction*> x = a.PostOrder(), y = b.PostOrder();
+  absl::flat_hash_map<const Instruction*, const Instruction*> twin;
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (!analysis::SameOperation(*x[i], *y[i]) || !x[i]->called_computations().empty() ||
+        x[i]->operand_count() != y[i]->operand_count()) {
+      return false;
+    }
+    for (int64_t j = 0; j < x[i]->operand_count(); ++j) {
+      if (twin.at(x[i]->operand(j)) != y[i]->operand(j)) return false;
+    }
+    twin[x[i]] = y[i];
+  }
+  return twin.at(a.root()) == b.root();
+}
+
+Instruction* SortOfOne(const Match& match, hlo::Builder& builder) {
+  const Instruction& root = *match.root();
+  if (root.operand(0)->shape().dimensions(SortOf(root).dimension) > 1) return nullptr;
+  if (root.operand_count() == 1) return root.operand(0);
+  return builder.Tuple({root.operands().begin(), root.operands().end()});
+}
+
+Instruction* SortOfSorted(const Match& match, hlo::Builder&) {
+  const Instruction& inner = *match['t'];
+  const bool same = SortOf(*match.root()).dimension == SortOf(inner).dimension &&
+                    SameComparator(*match.root()->called_computation(), *inner.called_computation());
+  return same ? match['t'] : nullptr;
+}
+
+// Equal values have no order.
+Instruction* SortOfCopies(const Match& match, hlo::Builder&) {
+  const auto& map = match['t']->dimensions();
+  return std::find(map.begin(), map.end(), SortOf(*match.root()).dimension) == map.end() ? match['t'] : nullptr;
+}
+
+// Counted upwards, or not at all, along the sorted dimension.
+Instruction* SortOfIota(const Match& match, hlo::Builder&) {
+  const Computation& comparator = *match.root()->called_computation();
+  const Instruction& compare = *comparator.root();
+  if (match['t']->dimensions()[0] != SortOf(*match.root()).dimension) return match['t'];
+  // Counts that wrap around or stay where they are do not ascend.
+  const hlo::PrimitiveType type = match['t']->shape().element_type();
+  if (!hlo::IsIntegral(type) || hlo::BitWidth(type) < 32 || compare.opcode() != Opcode::kCompare) return nullptr;
+  const bool up = compare.comparison().direction == hlo::ComparisonDirection::kLt;
+  const bool down = compare.comparison().direction == hlo::ComparisonDirection::kGt;
+  const bool ascends =
+      (up && compare.operand(0) == comparator.parameter(0) && compare.operand(1) == comparator.parameter(1)) ||
+      (down && compare.operand(0) == comparator.parameter(1) && compare.operand(1) == comparator.parameter(0));
+  return ascends ? match['t'] : nullptr;
+}
+
+constexpr Rule kRules[] = {
+    {"sort(...)", "its operands, of one element", SortOfOne},
+    {"sort(t:sort(_))", "t, in the same order", SortOfSorted},
+    {"sort(t:broadcast(_))", "t, along copies", SortOfCopies},
+    {"sort(t:iota())", "t", SortOfIota},
+};
+
+}  // namespace
+
+absl::Span<const Rule> SortRules() { return kRules; }
+
+}  // namespace kiln::passes::simplify

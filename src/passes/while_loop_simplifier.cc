@@ -1,0 +1,139 @@
+#include "src/passes/while_loop_simplifier.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "src/analysis/call_graph.h"
+#include "src/analysis/value_numbers.h"
+#include "src/analysis/while_loop.h"
+#include "src/hlo/builder.h"
+#include "src/passes/dce.h"
+#include "src/passes/loop_state.h"
+
+namespace kiln::passes {
+namespace {
+
+using hlo::Computation;
+using hlo::Instruction;
+using hlo::Opcode;
+
+constexpr int kMaxRefinements = 8;
+
+// What the next values of elements that are not alone in their class are computed from, operands before users.
+std::vector<const Instruction*> WhatDecides(const Instruction& loop, const std::vector<int64_t>& classes) {
+  const Computation& body = *loop.called_computation(0);
+  std::vector<int64_t> members(classes.size());
+  for (int64_t of : classes) ++members[of];
+  std::vector<const Instruction*> work;
+  absl::flat_hash_set<const Instruction*> needed;
+  auto need = [&](const Instruction* instruction) {
+    if (needed.insert(instruction).second) work.push_back(instruction);
+  };
+  for (size_t i = 0; i < classes.size(); ++i) {
+    if (members[classes[i]] > 1) need(body.root()->operand(i));
+  }
+  while (!work.empty()) {
+    const Instruction* instruction = work.back();
+    work.pop_back();
+    for (const Instruction* operand : instruction->operands()) need(operand);
+  }
+  std::vector<const Instruction*> order;
+  for (const Instruction* instruction : body.PostOrder()) {
+    if (needed.contains(instruction)) order.push_back(instruction);
+  }
+  return order;
+}
+
+// Partitions the state: elements of a class start equal and, if all of a class are equal, stay so in every round. The
+// class of an element is the index of its first. Empty when all elements are alone, or when it takes too long to tell.
+std::vector<int64_t> EqualElements(const Instruction& loop) {
+  const Instruction &start = *loop.operand(0), &next = *loop.called_computation(0)->root();
+  if (!loop.shape().IsTuple() || start.opcode() != Opcode::kTuple || next.opcode() != Opcode::kTuple) return {};
+  const Instruction* state = loop.called_computation(0)->parameter(0);
+  const size_t size = loop.shape().tuple_shapes().size();
+  std::vector<int64_t> classes(size);
+  analysis::ValueNumbers starts;
+  // Splits classes by `number` of each element; returns how many there are then.
+  auto split = [&](auto number) {
+    absl::flat_hash_map<std::pair<int64_t, int64_t>, int64_t> first;
+    for (size_t i = 0; i < size; ++i) {
+      classes[i] = first.try_emplace({classes[i], number(i)}, static_cast<int64_t>(i)).first->second;
+    }
+    return first.size();
+  };
+  size_t count = split([&](size_t i) {
+    const Instruction* value = start.operand(i);
+    return value->IsConstant() ? starts.Number(*value) : starts.NumberOfLeaf(value, 0);
+  });
+  if (count == size) return {};
+  const std::vector<const Instruction*> order = WhatDecides(loop, classes);
+  for (int round = 0; round < kMaxRefinements && count < size; ++round) {
+    analysis::ValueNumbers numbers;
+    for (const Instruction* instruction : order) {
+      if (instruction->opcode() == Opcode::kGetTupleElement && instruction->operand(0) == state) {
+        numbers.Set(*instruction, numbers.NumberOfLeaf(nullptr, classes[instruction->tuple_index()]));
+      } else {
+        numbers.Number(*instruction);
+      }
+    }
+    std::vector<int64_t> members(size);
+    for (int64_t of : classes) ++members[of];
+    const size_t refined =
+        split([&](size_t i) { return members[classes[i]] > 1 ? numbers.Number(*next.operand(i)) : 0; });
+    if (refined == count) return classes;
+    count = refined;
+  }
+  return {};
+}
+
+// Lets every reader of an element read the first one of its class.
+bool MergeEqualElements(Instruction* loop) {
+  const std::vector<int64_t> classes = EqualElements(*loop);
+  if (classes.empty() || !MakeStateExplicit(loop)) return false;
+  bool changed = false;
+  for (Instruction* tuple : {loop, loop->called_computation(0)->parameter(0), loop->called_computation(1)->parameter(0)}) {
+    for (Instruction* reader : tuple->users()) {
+      const int64_t index = reader->tuple_index();
+      if (classes[index] == index || (reader->users().empty() && !reader->IsRoot())) continue;
+      reader->GetMutable<hlo::TupleIndexAttributes>()->index = classes[index];
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+// Lets readers of the loop's result use the start of what the body hands on unchanged.
+bool ForwardInvariants(Instruction* loop) {
+  const std::vector<bool> invariant = analysis::InvariantState(*loop);
+  if (std::find(invariant.begin(), invariant.end(), true) == invariant.end()) return false;
+  auto reads_invariant = [&](const Instruction* user) {
+    return user->opcode() != Opcode::kGetTupleElement || invariant[user->tuple_index()];
+  };
+  if (!loop->IsRoot() && std::none_of(loop->users().begin(), loop->users().end(), reads_invariant)) return false;
+  MakeStateExplicit(loop);
+  const std::vector<Instruction*> readers(loop->users().begin(), loop->users().end());
+  bool changed = false;
+  for (Instruction* reader : readers) {
+    if (!invariant[reader->tuple_index()] || (reader->users().empty() && !reader->IsRoot())) continue;
+    reader->ReplaceAllUsesWith(loop->operand(0)->operand(reader->tuple_index()));
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> WhileLoopSimplifier::Run(hlo::Module* module) {
+  bool changed = false;
+  for (Instruction* loop : analysis::OwnersOfCallees(*module, Opcode::kWhile)) {
+    changed |= MergeEqualElements(loop);
+    changed |= ForwardInvariants(loop);
+  }
+  absl::StatusOr<bool> swept = Dce().Run(module);
+  if (!swept.ok()) return swept;
+  return changed || *swept;
+}
+
+}  // namespace kiln::passes

@@ -1,0 +1,338 @@
+// Every rule of the simplifier applies to an example in tests/golden/passes/algebraic-simplifier-*.hlo, and computes
+// there what was computed before, bit for bit: over random inputs among which are NaN, infinities, zeros of both signs
+// and the extreme values, in the types of the file and in others. And the passes are linear.
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "src/frontend/load.h"
+#include "src/hlo/evaluator.h"
+#include "src/hlo/verifier.h"
+#include "src/passes/constant_folding.h"
+#include "src/passes/cse.h"
+#include "src/passes/dce.h"
+#include "src/passes/simplify/algebraic_simplifier.h"
+#include "src/passes/simplify/guards.h"
+#include "src/passes/simplify/rules.h"
+#include "src/tools/compare_literals.h"
+#include "src/tools/random_literal.h"
+
+namespace kiln::passes {
+namespace {
+
+using hlo::Literal;
+using hlo::PrimitiveType;
+using simplify::Rule;
+
+std::vector<std::filesystem::path> Goldens() {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(KILN_GOLDEN)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("algebraic-simplifier") && name.ends_with(".hlo")) paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+std::string Read(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+uint64_t Next(uint64_t* seed) {
+  *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+  return *seed >> 16;
+}
+
+// Half of the elements are values that are special somewhere.
+Literal SpecialLiteral(const hlo::Shape& shape, bool benign, uint64_t* seed) {
+  if (shape.IsTuple()) {
+    std::vector<Literal> elements;
+    for (const hlo::Shape& element : shape.tuple_shapes()) elements.push_back(SpecialLiteral(element, benign, seed));
+    return Literal::Tuple(std::move(elements));
+  }
+  Literal literal = tools::RandomLiteral(shape, seed);
+  const PrimitiveType part = hlo::ComplexComponentType(shape.element_type());
+  const size_t width = static_cast<size_t>(hlo::ByteWidth(part));
+  absl::Span<std::byte> bytes = literal.mutable_bytes();
+  const double inf = std::numeric_limits<double>::infinity();
+  const double floats[] = {0.0, -0.0, 1, -1, 2, -2.5, 3, 1e30, -1e30, 1e-30, 1e-42, 0.5, inf, -inf, std::nan(""), 100};
+  for (size_t at = 0; at + width <= bytes.size(); at += width) {
+    const hlo::Shape scalar = hlo::Shape::Scalar(part);
+    const uint64_t choice = Next(seed) % 32;
+    Literal value;
+    if (hlo::IsFloating(part)) {
+      if (benign) {
+        value = hlo::LiteralOf(scalar, 0.5 + static_cast<double>(Next(seed) % 1000) / 500);
+      } else if (choice < 16) {
+        value = hlo::LiteralOf(scalar, floats[choice]);
+      } else {
+        continue;
+      }
+    } else if (hlo::IsIntegral(part) && choice < 24) {
+      value = choice == 0   ? hlo::MinLiteral(part)
+              : choice == 1 ? hlo::MaxLiteral(part)
+              : choice < 8  ? hlo::LiteralOf(scalar, static_cast<int64_t>(choice) - 5)
+                            : hlo::LiteralOf(scalar, static_cast<int64_t>(Next(seed) << 16 ^ Next(seed)));
+    } else {
+      continue;
+    }
+    std::memcpy(bytes.data() + at, value.bytes().data(), width);
+  }
+  return literal;
+}
+
+double Epsilon(PrimitiveType type) {
+  switch (type) {
+    case PrimitiveType::kF64:
+      return 0x1p-52;
+    case PrimitiveType::kF32:
+      return 0x1p-23;
+    case PrimitiveType::kF16:
+      return 0x1p-10;
+    default:
+      return 0x1p-7;
+  }
+}
+
+double SmallestNormal(PrimitiveType type) {
+  return type == PrimitiveType::kF64 ? 0x1p-1022 : type == PrimitiveType::kF16 ? 0x1p-14 : 0x1p-126;
+}
+
+// What a rule may change.
+struct Tolerance {
+  bool signless_zero = false;
+  bool fewer_nans = false;
+  bool fewer_overflows = false;  // of finite inputs
+  double units = 0;              // in the last place
+  double smallest = 0;           // of which, where values are smaller
+};
+
+// Index of the first element that differs more than it may, or -1.
+int64_t FirstDifference(const Literal& before, const Literal& after, const Tolerance& tolerance,
+                        const std::vector<Literal>& inputs) {
+  const PrimitiveType part = hlo::ComplexComponentType(before.shape().element_type());
+  const size_t width = static_cast<size_t>(hlo::ByteWidth(part));
+  const hlo::Shape flat(part, {static_cast<int64_t>(before.bytes().size() / width)});
+  const Literal x = *Literal::FromBytes(flat, before.bytes()), y = *Literal::FromBytes(flat, after.bytes());
+  for (int64_t i = 0; i < flat.element_count(); ++i) {
+    if (std::memcmp(x.bytes().data() + i * width, y.bytes().data() + i * width, width) == 0) continue;
+    if (!hlo::IsFloating(part)) return i;
+    const double a = hlo::ElementAsDouble(x, i), b = hlo::ElementAsDouble(y, i);
+    if (std::isnan(a) && std::isnan(b)) continue;
+    if (a == 0 && b == 0 && tolerance.signless_zero) continue;
+    if (std::isnan(a) && tolerance.fewer_nans) continue;
+    const bool finite = std::all_of(inputs.begin(), inputs.end(), [&](const Literal& input) {
+      return i >= input.element_count() || std::isfinite(hlo::ElementAsDouble(input, i));
+    });
+    if (tolerance.fewer_overflows && !std::isfinite(a) && finite) continue;
+    const double unit = std::max({std::abs(a), SmallestNormal(part), tolerance.smallest});
+    const double limit = tolerance.units * Epsilon(part) * unit;
+    if (std::isfinite(a) && std::isfinite(b) && std::signbit(a) == std::signbit(b) && std::abs(a - b) <= limit)
+      continue;
+    return i;
+  }
+  return -1;
+}
+
+struct Case {
+  std::vector<std::vector<Literal>> inputs;
+  std::vector<Literal> outputs;
+};
+
+// Simplifies `text` and compares the computations that its entry calls (the entry itself where it calls none).
+void Check(const std::string& name, const std::string& text, int trials, std::set<const Rule*>* applied) {
+  absl::StatusOr<std::unique_ptr<hlo::Module>> module = frontend::Load(text, "hlo");
+  ASSERT_EQ(module.status(), absl::OkStatus()) << name;
+  const bool fast = name.find("fast-math") != std::string::npos;
+  std::vector<hlo::Computation*> computations;
+  for (const hlo::Instruction* call : (*module)->entry()->instructions()) {
+    if (call->opcode() == hlo::Opcode::kCall) computations.push_back(call->called_computation());
+  }
+  if (computations.empty()) computations.push_back((*module)->entry());
+  uint64_t seed = 7;
+  std::map<const hlo::Computation*, Case> cases;
+  for (const hlo::Computation* computation : computations) {
+    Case& one = cases[computation];
+    for (int i = 0; i < trials; ++i) {
+      std::vector<Literal> inputs;
+      for (const hlo::Instruction* parameter : computation->parameters()) {
+        inputs.push_back(SpecialLiteral(parameter->shape(), fast, &seed));
+      }
+      absl::StatusOr<Literal> output = hlo::Evaluate(*computation, inputs);
+      ASSERT_EQ(output.status(), absl::OkStatus()) << name << " " << computation->name();
+      one.inputs.push_back(std::move(inputs));
+      one.outputs.push_back(*std::move(output));
+    }
+  }
+  std::map<const hlo::Computation*, Tolerance> tolerances;
+  std::map<const hlo::Computation*, std::string> rules;
+  auto observe = [&](const Rule& rule, const hlo::Instruction& instruction) {
+    applied->insert(&rule);
+    absl::StrAppend(&rules[instruction.parent()], "\n  ", rule.left, " = ", rule.right);
+    Tolerance& tolerance = tolerances[instruction.parent()];
+    if (fast) tolerance = {true, false, true, 64, 1};
+    for (const simplify::Guard& guard : rule.guards) {
+      if (guard.text == simplify::SignlessZero.text) tolerance.signless_zero = true;
+      if (guard.text == simplify::PaddingIsNoFactor.text) tolerance.fewer_nans = true;
+      if (guard.text == simplify::Rounds.text && tolerance.units == 0) tolerance.units = 4;
+      if (guard.text == simplify::NoOverflowBetween.text) {
+        tolerance = {tolerance.signless_zero, tolerance.fewer_nans, true, 256, 1};
+      }
+      // The error of a product is multiplied by the exponent.
+      if (guard.text == simplify::Ln2.text) tolerance.units = 256;
+    }
+  };
+  absl::StatusOr<bool> changed =
+      fast ? FastMathSimplifier(observe).Run(module->get()) : AlgebraicSimplifier(observe).Run(module->get());
+  ASSERT_EQ(changed.status(), absl::OkStatus()) << name;
+  ASSERT_EQ(hlo::Verify(**module), absl::OkStatus()) << name;
+  for (const hlo::Computation* computation : computations) {
+    const Case& one = cases[computation];
+    for (size_t i = 0; i < one.inputs.size(); ++i) {
+      absl::StatusOr<Literal> output = hlo::Evaluate(*computation, one.inputs[i]);
+      ASSERT_EQ(output.status(), absl::OkStatus()) << name << " " << computation->name();
+      const auto before = tools::Leaves(one.outputs[i]), after = tools::Leaves(*output);
+      ASSERT_EQ(before.size(), after.size());
+      int64_t at = -1;
+      for (size_t leaf = 0; leaf < before.size() && at < 0; ++leaf) {
+        at = FirstDifference(*before[leaf], *after[leaf], tolerances[computation], one.inputs[i]);
+        if (at < 0) continue;
+        std::string inputs;
+        for (const Literal& input : one.inputs[i]) {
+          if (at < input.element_count()) absl::StrAppend(&inputs, " ", hlo::ElementAsDouble(input, at));
+        }
+        ADD_FAILURE() << name << " " << computation->name() << " element " << at << ": "
+                      << hlo::ElementAsDouble(*before[leaf], at) << " became " << hlo::ElementAsDouble(*after[leaf], at)
+                      << ", inputs there" << inputs << rules[computation];
+      }
+      if (at >= 0) break;
+    }
+  }
+}
+
+TEST(Simplifier, EveryRuleKeepsTheMeaningOfItsExample) {
+  std::set<const Rule*> applied;
+  const int trials = std::getenv("KILN_FULL_TESTS") != nullptr ? 100 : 6;
+  for (const auto& path : Goldens()) {
+    const std::string text = Read(path), name = path.filename().string();
+    Check(name, text, trials, &applied);
+    if (name.find("fast-math") != std::string::npos) continue;
+    const bool is_complex = text.find("c64[") != std::string::npos;
+    struct Retyping {
+      const char *f32, *s32, *u32, *lowest, *highest, *unsigned_highest;
+    };
+    for (const Retyping& to :
+         {Retyping{"f64[", "s8[", "u8[", "-128", "127", "255"},
+          Retyping{"bf16[", "s64[", "u64[", "-9223372036854775808", "9223372036854775807", "18446744073709551615"},
+          Retyping{"f16[", "s16[", "u16[", "-32768", "32767", "65535"}}) {
+      // Complex numbers have parts of f32 or f64.
+      if (is_complex && std::string(to.f32) != "f64[") continue;
+      const std::string retyped = absl::StrReplaceAll(text, {{"bf16[", "bf16["},
+                                                             {"f32[", to.f32},
+                                                             {"s32[", to.s32},
+                                                             {"u32[", to.u32},
+                                                             {"c64[", "c128["},
+                                                             {"-2147483648", to.lowest},
+                                                             {"2147483647", to.highest},
+                                                             {"4294967295", to.unsigned_highest}});
+      Check(absl::StrCat(name, " with ", to.f32, to.s32, to.u32), retyped, trials / 2, &applied);
+    }
+  }
+  for (const simplify::RuleGroup& group : simplify::AllRules()) {
+    for (const Rule& rule : group.rules) {
+      EXPECT_TRUE(applied.contains(&rule)) << "no example: " << group.name << ": " << rule.left << " = " << rule.right;
+    }
+  }
+}
+
+// A program of many small pieces that rules apply to, and values with many users.
+std::string LargeProgram(int pieces) {
+  std::string text =
+      "HloModule large\n\nENTRY main {\n  x0 = f32[64] parameter(0)\n  n = s32[64] parameter(1)\n"
+      "  zero = f32[] constant(0)\n  zeros = f32[64] broadcast(zero), dimensions={}\n";
+  for (int i = 0; i < pieces; ++i) {
+    absl::StrAppend(&text, "  a", i, " = f32[64] add(x", i, ", zeros)\n  m", i, " = f32[8,8] reshape(a", i, ")\n  t", i,
+                    " = f32[8,8] transpose(m", i, "), dimensions={1,0}\n  u", i, " = f32[8,8] transpose(t", i,
+                    "), dimensions={1,0}\n  f", i, " = f32[64] reshape(u", i, ")\n  v", i, " = f32[64] convert(n)\n  p",
+                    i, " = f32[64] multiply(f", i, ", v", i, ")\n  g", i, " = f32[64] negate(p", i, ")\n  s", i,
+                    " = f32[64] subtract(f", i, ", g", i, ")\n  x", i + 1, " = f32[64] tanh(s", i, ")\n");
+  }
+  absl::StrAppend(&text, "  ROOT r = f32[64] negate(x", pieces, ")\n}\n");
+  return text;
+}
+
+double SecondsFor(int pieces) {
+  absl::StatusOr<std::unique_ptr<hlo::Module>> module = frontend::Load(LargeProgram(pieces), "hlo");
+  EXPECT_EQ(module.status(), absl::OkStatus());
+  const auto start = std::chrono::steady_clock::now();
+  bool changed = true;
+  for (int round = 0; changed && round < 8; ++round) {
+    changed = *AlgebraicSimplifier().Run(module->get());
+    changed |= *ConstantFolding().Run(module->get());
+    changed |= *Cse().Run(module->get());
+    changed |= *Dce().Run(module->get());
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  EXPECT_LT((*module)->entry()->instruction_count(), 5 * pieces);
+  return seconds;
+}
+
+TEST(Simplifier, TwentyThousandInstructionsTakeLessThanASecond) {
+  SecondsFor(10);  // The rules are compiled once.
+  const double small = SecondsFor(500), large = SecondsFor(2000);
+  RecordProperty("milliseconds", static_cast<int>(1000 * large));
+  EXPECT_LT(large, 1.0);
+  // Four times the program, with room for the noise of a busy machine.
+  EXPECT_LT(large, 12 * std::max(small, 0.02));
+}
+
+TEST(ConstantFolding, HasACostCap) {
+  // Each would be a large constant, or take long: all stay as they are.
+  const char* const program = R"(HloModule dear
+sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }
+more { i = s32[] parameter(0)  one = s32[] constant(1)  ROOT r = s32[] add(i, one) }
+less { i = s32[] parameter(0)  n = s32[] constant(2000000000)  ROOT r = pred[] compare(i, n), direction=LT }
+ENTRY main {
+  c = f32[] constant(0.5)
+  wide = f32[100000,1000] broadcast(c), dimensions={}
+  w = f32[1000,1000] iota(), iota_dimension=0
+  product = f32[100000,1000] dot(wide, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  sines = f32[100000,1000] sine(wide)
+  windows = f32[1000,1000] reduce-window(w, c), window={size=501x501 pad=250_250x250_250}, to_apply=sum
+  start = s32[] constant(0)
+  loop = s32[] while(start), condition=less, body=more
+  ROOT all = (f32[100000,1000], f32[100000,1000], f32[1000,1000], s32[]) tuple(product, sines, windows, loop)
+})";
+  absl::StatusOr<std::unique_ptr<hlo::Module>> module = frontend::Load(program, "hlo");
+  ASSERT_EQ(module.status(), absl::OkStatus());
+  const auto start = std::chrono::steady_clock::now();
+  ASSERT_EQ(ConstantFolding().Run(module->get()).status(), absl::OkStatus());
+  ASSERT_EQ(AlgebraicSimplifier().Run(module->get()).status(), absl::OkStatus());
+  ASSERT_EQ(ConstantFolding().Run(module->get()).status(), absl::OkStatus());
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 2.0);
+  int64_t bytes = 0;
+  for (const hlo::Computation* computation : (*module)->PostOrder()) {
+    for (const hlo::Instruction* instruction : computation->instructions()) {
+      if (instruction->IsConstant()) bytes += instruction->shape().byte_count();
+    }
+  }
+  EXPECT_LT(bytes, 1 << 16);
+}
+
+}  // namespace
+}  // namespace kiln::passes
