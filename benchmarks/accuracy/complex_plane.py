@@ -42,6 +42,7 @@ FUNCTIONS = {
     "atanh": mpmath.atanh,
     "logistic": lambda z: 1 / (1 + mpmath.exp(-z)),
     "div": lambda a, b: a / b,
+    "atan2": lambda y, x: mpmath.mpc(0, -1) * mpmath.log((x + mpmath.mpc(0, 1) * y) / mpmath.sqrt(x * x + y * y)),
 }
 FORMATS = {np.dtype(np.complex64): F32, np.dtype(np.complex128): F64}
 
@@ -98,7 +99,7 @@ def _units(form, got, want):
 def measure(name, dtype, device, count):
     form = FORMATS[np.dtype(dtype)]
     operands = [points(dtype, name, count)]
-    if name == "div":
+    if name in ("div", "atan2"):
         operands.append(points(dtype, "divisor", count))
     got = run(name, operands, device)
     worst = Worst(0.0, (), 0.0, 0.0, count)

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "src/base/float_environment.h"
 #include "src/base/job_queue.h"
 
 namespace kiln {
@@ -102,6 +103,8 @@ struct ThreadPool::State {
   }
 
   void Worker() {
+    // Threads begin with the environment of the one that starts them.
+    const DefaultFloatEnvironment environment;
     while (true) {
       // First the epoch, then the flag: whoever sets the flag advances the epoch after it, so a worker that misses the
       // flag holds an old epoch and does not fall asleep on it.

@@ -1,6 +1,7 @@
 #include "src/frontend/load.h"
 
 #include "absl/strings/match.h"
+#include "src/base/float_environment.h"
 #include "src/base/status.h"
 #include "src/frontend/hlo_proto/reader.h"
 #include "src/frontend/hlo_text/parser.h"
@@ -49,6 +50,7 @@ Encoding Sniff(absl::string_view bytes) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<hlo::Module>> Load(absl::string_view bytes, absl::string_view format) {
+  const DefaultFloatEnvironment environment;
   const bool wants_mlir = format == "mlir";
   if (!format.empty() && !wants_mlir && format != "hlo" && format != "hlo_with_config") {
     return Unimplemented("program format '", format, "': this version reads 'mlir', 'hlo' and 'hlo_with_config'");

@@ -99,11 +99,15 @@ std::complex<T> Power(std::complex<T> base, std::complex<T> exponent) {
   return std::pow(base, exponent);
 }
 
-// -i log((x + iy) / sqrt(x^2 + y^2))
+// -i log((x + iy) / sqrt(x^2 + y^2)), which near 0 keeps few digits of the imaginary part: it only says which half turn
+// to add to the arc tangent.
 template <typename T>
 std::complex<T> Atan2(std::complex<T> y, std::complex<T> x) {
   const std::complex<T> i(0, 1);
-  return -i * std::log((x + i * y) / std::sqrt(x * x + y * y));
+  const std::complex<T> rough = -i * std::log((x + i * y) / std::sqrt(x * x + y * y));
+  const std::complex<T> fine = std::atan(y / x);
+  const T turn = static_cast<T>(M_PIl) * std::round((rough.real() - fine.real()) / static_cast<T>(M_PIl));
+  return std::isfinite(turn) && std::isfinite(fine.imag()) ? fine + turn : rough;
 }
 
 template <typename F>

@@ -1,5 +1,6 @@
 // Collectives among one participant: each gives back what it got. Copies between memories are identities.
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "src/hlo/evaluator_internal.h"
@@ -67,6 +68,27 @@ absl::StatusOr<Literal> Permute(Evaluation& evaluation, const Instruction& instr
   return evaluation.Allocate(operand.shape());
 }
 
+// Rows of the input, given by offset and size, copied to other offsets of the output.
+Literal RaggedAllToAll(Operands operands) {
+  Literal result = std::move(operands[1]);
+  const auto row_bytes = [](const Literal& array) {
+    const int64_t rows = array.shape().dimensions(0);
+    return rows == 0 ? 0 : static_cast<int64_t>(array.bytes().size()) / rows;
+  };
+  const int64_t width = row_bytes(result), rows = result.shape().dimensions(0);
+  const int64_t available = operands[0].shape().dimensions(0);
+  if (width == 0 || available == 0) return result;
+  for (int64_t i = 0; i < operands[2].element_count(); ++i) {
+    const int64_t from = ElementAsInt64(operands[2], i), size = ElementAsInt64(operands[3], i);
+    const int64_t to = ElementAsInt64(operands[4], i);
+    for (int64_t row = std::max<int64_t>(to, 0); row < rows && row - to < size; ++row) {
+      const int64_t source = std::clamp<int64_t>(row - to + from, 0, available - 1);
+      std::memcpy(result.mutable_bytes().data() + row * width, operands[0].bytes().data() + source * width, width);
+    }
+  }
+  return result;
+}
+
 absl::StatusOr<Literal> ElementOf(const Instruction& instruction, Literal tuple, size_t index) {
   if (!tuple.shape().IsTuple() || tuple.elements().size() <= index) {
     return InvalidArgument(instruction.Describe(), ": the operand is no tuple of ", index + 1, " elements");
@@ -90,8 +112,12 @@ absl::StatusOr<Literal> EvaluateCommunication(Evaluation& evaluation, const Inst
     case Opcode::kCollectiveReduce:
     case Opcode::kReduceScatter:
       return Identity(instruction, std::move(operands));
-    case Opcode::kAllGatherStart:
-      return StartTuple(evaluation, instruction, operands[0], operands[0]);
+    case Opcode::kAllGatherStart: {
+      const Literal all = operands.size() == 1 ? operands[0] : Literal::Tuple(operands);
+      return StartTuple(evaluation, instruction, all, all);
+    }
+    case Opcode::kRaggedAllToAll:
+      return RaggedAllToAll(std::move(operands));
     case Opcode::kCollectivePermute:
       return Permute(evaluation, instruction, std::move(operands[0]));
     case Opcode::kCollectivePermuteStart: {

@@ -181,16 +181,16 @@ absl::StatusOr<Literal> RaggedDot(Evaluation& evaluation, const Instruction& ins
     return std::find(dimensions.begin(), dimensions.end(), d) != dimensions.end();
   };
   if (contains(attributes->lhs_batch, ragged)) return Dot(evaluation, instruction, lhs, rhs);
-  if (sizes.shape().rank() != 1) {
-    return Unimplemented(instruction.Describe(), ": group sizes of ", sizes.shape().ToString(false),
-                         "; the evaluator takes a vector");
-  }
-  // Start of each group along the ragged dimension, clamped to it.
-  const int64_t groups = sizes.element_count(), extent = lhs.shape().dimensions(ragged);
-  std::vector<int64_t> starts(groups + 1, 0);
-  for (int64_t g = 0; g < groups; ++g) {
-    const int64_t size = std::clamp<int64_t>(ElementAsInt64(sizes, g), 0, extent);
-    starts[g + 1] = std::min(extent, starts[g] + size);
+  // Start of each group along the ragged dimension, clamped to it; for each list of sizes where there are several.
+  const int64_t groups = sizes.shape().dimensions(sizes.shape().rank() - 1), extent = lhs.shape().dimensions(ragged);
+  const bool several = sizes.shape().rank() > 1;
+  std::vector<std::vector<int64_t>> lists(several && groups > 0 ? sizes.element_count() / groups : 1);
+  for (size_t l = 0; l < lists.size(); ++l) {
+    lists[l].resize(groups + 1, 0);
+    for (int64_t g = 0; g < groups; ++g) {
+      const int64_t size = std::clamp<int64_t>(ElementAsInt64(sizes, l * groups + g), 0, extent);
+      lists[l][g + 1] = std::min(extent, lists[l][g] + size);
+    }
   }
   const bool contracting = contains(attributes->lhs_contracting, ragged);
   DimensionVector rhs_batch = attributes->rhs_batch;
@@ -243,6 +243,12 @@ absl::StatusOr<Literal> RaggedDot(Evaluation& evaluation, const Instruction& ins
     const std::vector<T> y = Arrange(WidenAll<T>(rhs), rhs_roles.sizes, rhs_roles.strides);
     const int64_t k = lhs_roles.contracting, m = lhs_roles.free, n = rhs_roles.free;
     std::byte* out = result.mutable_bytes().data();
+    // The list of a batch and of a position among the free (or contracting) dimensions: what stands before the ragged
+    // one.
+    const int64_t before = (contracting ? k : m) / std::max<int64_t>(inner * extent, 1);
+    auto list = [&](int64_t b, int64_t position) -> const std::vector<int64_t>& {
+      return lists[several ? b * before + position / (inner * extent) : 0];
+    };
     for (int64_t g = 0; g < (contracting ? groups : 1); ++g) {
       for (int64_t b = 0; b < lhs_roles.batch; ++b) {
         for (int64_t i = 0; i < m; ++i) {
@@ -251,7 +257,7 @@ absl::StatusOr<Literal> RaggedDot(Evaluation& evaluation, const Instruction& ins
           if (!contracting) {
             const int64_t position = i / inner % extent;
             group = 0;
-            while (group < groups && position >= starts[group + 1]) ++group;
+            while (group < groups && position >= list(b, i)[group + 1]) ++group;
           }
           for (int64_t j = 0; j < n; ++j, out += width) {
             T sum{};
@@ -260,7 +266,7 @@ absl::StatusOr<Literal> RaggedDot(Evaluation& evaluation, const Instruction& ins
               for (int64_t c = 0; c < k; ++c) {
                 if (contracting) {
                   const int64_t position = c / inner % extent;
-                  if (position < starts[g] || position >= starts[g + 1]) continue;
+                  if (position < list(b, c)[g] || position >= list(b, c)[g + 1]) continue;
                 }
                 sum += x[(b * m + i) * k + c] * y[(rhs_batch_index * n + j) * k + c];
               }

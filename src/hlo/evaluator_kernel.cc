@@ -225,6 +225,11 @@ void StochasticConvert(const KernelSpec& spec, int64_t n, const KernelOperand* i
       std::byte other_bytes[8];
       std::memcpy(other_bytes, &code, sizeof(code));
       const double other = LoadElement<double>(spec.result_type, other_bytes);
+      // Past the largest number there is nothing to choose from.
+      if (!std::isfinite(other) || (rounded < magnitude ? other < rounded : other > rounded)) {
+        StoreReal(spec.result_type, value, result);
+        continue;
+      }
       below = std::min(rounded, other);
       above = std::max(rounded, other);
     } else {

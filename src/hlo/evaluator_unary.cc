@@ -96,6 +96,8 @@ std::complex<T> LogPlusOne(std::complex<T> z) {
 template <typename T>
 std::complex<T> Logistic(std::complex<T> z) {
   const std::complex<T> e = std::exp(-z);
+  // Nothing is left beside 1, whatever the angle is.
+  if (std::exp(-z.real()) == 0) return {T{1}, std::copysign(T{0}, z.imag())};
   if (std::isinf(e.real()) || std::isinf(e.imag())) return {T{0}, T{0}};
   return std::complex<T>(1) / (std::complex<T>(1) + e);
 }

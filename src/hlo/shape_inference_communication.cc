@@ -115,6 +115,24 @@ absl::StatusOr<Shape> InferAllToAll(const InferenceQuery& query) {
   return RowMajor(operand);
 }
 
+// (input, output, input offsets, send sizes, output offsets, received sizes): rows of the input go into the output.
+absl::StatusOr<Shape> InferRaggedAllToAll(const InferenceQuery& query) {
+  const Shape &input = query.operand(0), &output = query.operand(1);
+  bool fits = input.rank() == output.rank() && input.rank() >= 1 && input.element_type() == output.element_type();
+  for (int64_t d = 1; fits && d < input.rank(); ++d) fits = input.dimensions(d) == output.dimensions(d);
+  if (!fits) {
+    return query.Fail("the input ", input.ToString(false), " and the output ", output.ToString(false),
+                      " may differ in their first dimension only");
+  }
+  for (size_t i = 2; i < 6; ++i) {
+    const Shape& list = query.operand(i);
+    if (list.rank() != 1 || !IsIntegral(list.element_type()) || list.dimensions() != query.operand(2).dimensions()) {
+      return query.Fail("operand ", i, " is ", list.ToString(false), ", expected vectors of integers of one size");
+    }
+  }
+  return RowMajor(output);
+}
+
 absl::StatusOr<Shape> InferPermute(const InferenceQuery& query) {
   const auto& pairs = query.Get<CollectiveAttributes>().source_target_pairs;
   for (const auto& [source, target] : pairs) {
@@ -240,7 +258,7 @@ absl::StatusOr<Shape> InferCommunication(const InferenceQuery& query) {
     case Opcode::kCollectivePermuteStart:
       return InferPermute(query);
     case Opcode::kRaggedAllToAll:
-      return RowMajor(query.operand(1));
+      return InferRaggedAllToAll(query);
     default:
       return Internal("no rule for ", OpcodeName(query.opcode));
   }

@@ -25,7 +25,9 @@ absl::Status CheckVectors(const InferenceQuery& query, size_t first, size_t last
 absl::StatusOr<Shape> InferBatchNorm(const InferenceQuery& query) {
   const Shape& operand = query.operand(0);
   const auto& attributes = query.Get<BatchNormAttributes>();
-  if (!IsInexact(operand.element_type())) return query.Fail("takes floating-point numbers");
+  if (!IsInexact(operand.element_type())) {
+    return query.Fail("takes floating-point numbers, got ", operand.ToString(false));
+  }
   KILN_RETURN_IF_ERROR(CheckDimensionList(query, {attributes.feature_index}, operand.rank(), "feature_index"));
   const int64_t features = operand.dimensions(attributes.feature_index);
   const bool grad = query.opcode == Opcode::kBatchNormGrad;
@@ -41,7 +43,9 @@ absl::StatusOr<Shape> InferBatchNorm(const InferenceQuery& query) {
 }
 
 absl::Status CheckSquare(const InferenceQuery& query, const Shape& matrix) {
-  if (!IsInexact(matrix.element_type())) return query.Fail("takes floating-point or complex numbers");
+  if (!IsInexact(matrix.element_type())) {
+    return query.Fail("takes floating-point or complex numbers, got ", matrix.ToString(false));
+  }
   if (matrix.rank() < 2 || matrix.dimensions(matrix.rank() - 1) != matrix.dimensions(matrix.rank() - 2)) {
     return query.Fail("takes square matrices, got ", matrix.ToString(false));
   }

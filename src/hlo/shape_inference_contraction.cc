@@ -93,7 +93,9 @@ absl::StatusOr<Shape> InferRaggedDot(const InferenceQuery& query) {
   KILN_RETURN_IF_ERROR(CheckDimensionList(query, dot.lhs_ragged, lhs.rank(), "lhs_ragged_dims"));
   KILN_RETURN_IF_ERROR(CheckPairs(query, dot.lhs_batch, dot.rhs_batch, "batch"));
   KILN_RETURN_IF_ERROR(CheckPairs(query, dot.lhs_contracting, dot.rhs_contracting, "contracting"));
-  if (dot.lhs_ragged.size() != 1) return query.Fail("needs exactly one ragged dimension");
+  if (dot.lhs_ragged.size() != 1) {
+    return query.Fail("lhs_ragged_dims has ", dot.lhs_ragged.size(), " entries, expected one");
+  }
   if (!IsIntegral(groups.element_type()) || groups.rank() < 1) {
     return query.Fail("group sizes must be an array of integers, got ", groups.ToString(false));
   }
@@ -101,9 +103,27 @@ absl::StatusOr<Shape> InferRaggedDot(const InferenceQuery& query) {
   const bool contracting = Contains(dot.lhs_contracting, ragged);
   const bool free = !contracting && !Contains(dot.lhs_batch, ragged);
   if (dot.rhs_group.size() != (free ? 1u : 0u)) {
-    return query.Fail("needs ", free ? "one group dimension" : "no group dimension", " in the right operand");
+    return query.Fail("rhs_group_dims has ", dot.rhs_group.size(), " entries, expected ", free ? 1 : 0,
+                      " where the ragged dimension is ", free ? "free" : "contracting or batch");
   }
   const int64_t group_count = groups.dimensions(groups.rank() - 1);
+  // One list of sizes, or one for each position in the dimensions before the ragged one, as the result orders them.
+  DimensionVector lists;
+  for (int64_t d : dot.lhs_batch) {
+    if (d == ragged) break;
+    lists.push_back(lhs.dimensions(d));
+  }
+  for (int64_t d = 0; free && d < ragged; ++d) {
+    if (!Contains(lhs_used, d)) lists.push_back(lhs.dimensions(d));
+  }
+  for (size_t i = 0; contracting && dot.lhs_contracting[i] != ragged; ++i) {
+    lists.push_back(lhs.dimensions(dot.lhs_contracting[i]));
+  }
+  lists.push_back(group_count);
+  if (groups.rank() > 1 && groups.dimensions() != lists) {
+    return query.Fail("group sizes are ", groups.ToString(false), ", expected one dimension or those of ",
+                      Shape(groups.element_type(), lists).ToString(false));
+  }
   if (free && rhs.dimensions(dot.rhs_group[0]) != group_count) {
     return query.Fail("the group dimension of ", rhs.ToString(false), " must have size ", group_count);
   }
@@ -114,6 +134,27 @@ absl::StatusOr<Shape> InferRaggedDot(const InferenceQuery& query) {
   AppendFree(lhs, lhs_used, &sizes);
   AppendFree(rhs, rhs_used, &sizes);
   return Shape(type, sizes);
+}
+
+// A dot of operands that have a scale for each block of elements, or one for all.
+absl::StatusOr<Shape> InferScaledDot(const InferenceQuery& query) {
+  KILN_ASSIGN_OR_RETURN(Shape result, InferDot(query));
+  for (int i : {0, 1}) {
+    const Shape &operand = query.operand(i), &scale = query.operand(i + 2);
+    bool fits = scale.IsScalar() || scale.rank() == operand.rank();
+    for (int64_t d = 0; fits && d < scale.rank(); ++d) {
+      const int64_t blocks = scale.dimensions(d);
+      fits = blocks > 0 ? operand.dimensions(d) % blocks == 0 : operand.dimensions(d) == 0;
+    }
+    if (!fits || !IsFloating(operand.element_type()) || !IsFloating(scale.element_type())) {
+      return query.Fail("operand ", i, " is ", operand.ToString(false), " with scales ", scale.ToString(false),
+                        ", expected floats, and a scale for all or scales that divide each dimension into blocks");
+    }
+  }
+  if (!IsFloating(result.element_type())) {
+    return query.Fail("the result is ", result.ToString(false), ", expected floats");
+  }
+  return result;
 }
 
 // Batch, feature and spatial dimensions must be all the dimensions of `shape`, each once.
@@ -153,8 +194,14 @@ absl::StatusOr<Shape> InferConvolution(const InferenceQuery& query) {
   const int64_t kernel_features = kernel.dimensions(convolution.kernel_input_feature);
   const int64_t output_features = kernel.dimensions(convolution.kernel_output_feature);
   const int64_t feature_groups = convolution.feature_group_count, batch_groups = convolution.batch_group_count;
-  if (feature_groups < 1 || batch_groups < 1) return query.Fail("group counts must be positive");
-  if (feature_groups > 1 && batch_groups > 1) return query.Fail("feature and batch groups exclude each other");
+  if (feature_groups < 1 || batch_groups < 1) {
+    return query.Fail("feature_group_count is ", feature_groups, " and batch_group_count ", batch_groups,
+                      ", expected positive numbers");
+  }
+  if (feature_groups > 1 && batch_groups > 1) {
+    return query.Fail("feature_group_count is ", feature_groups, " and batch_group_count ", batch_groups,
+                      ", expected one of them to be 1");
+  }
   if (features % feature_groups != 0 || features / feature_groups != kernel_features) {
     return query.Fail("the input has ", features, " features in ", feature_groups, " groups, the kernel takes ",
                       kernel_features);
@@ -185,8 +232,9 @@ absl::StatusOr<Shape> InferContraction(const InferenceQuery& query) {
   KILN_RETURN_IF_ERROR(RequireArrays(query));
   switch (query.opcode) {
     case Opcode::kDot:
-    case Opcode::kScaledDot:
       return InferDot(query);
+    case Opcode::kScaledDot:
+      return InferScaledDot(query);
     case Opcode::kRaggedDot:
       return InferRaggedDot(query);
     case Opcode::kConvolution:

@@ -1,4 +1,7 @@
 // Elementwise operations.
+#include <utility>
+
+#include "absl/strings/str_join.h"
 #include "src/hlo/shape_inference_rules.h"
 
 namespace kiln::hlo {
@@ -100,7 +103,15 @@ Shape MergeDynamic(const Shape& a, const Shape& b) {
 absl::Status CheckTypes(const InferenceQuery& query, size_t index) {
   const PrimitiveType type = query.operand(index).element_type();
   if ((SetOf(type) & AcceptedTypes(query.opcode)) != 0) return absl::OkStatus();
-  return query.Fail("does not take elements of type ", PrimitiveTypeName(type));
+  std::vector<absl::string_view> names;
+  for (const auto& [set, name] : {std::pair(kPredSet, "pred"),
+                                  {kIntegers, "integers"},
+                                  {kFloatSet, "floats"},
+                                  {kComplexSet, "complex numbers"}}) {
+    if ((AcceptedTypes(query.opcode) & set) != 0) names.push_back(name);
+  }
+  return query.Fail("operand ", index, " is ", query.operand(index).ToString(false), ", expected elements of ",
+                    absl::StrJoin(names, " or "));
 }
 
 absl::StatusOr<Shape> InferUnary(const InferenceQuery& query) {
@@ -124,7 +135,8 @@ absl::StatusOr<Shape> InferUnary(const InferenceQuery& query) {
     case Opcode::kReducePrecision: {
       const auto& precision = query.Get<ReducePrecisionAttributes>();
       if (precision.exponent_bits < 1 || precision.mantissa_bits < 0) {
-        return query.Fail("exponent_bits must be positive and mantissa_bits not negative");
+        return query.Fail("exponent_bits is ", precision.exponent_bits, " and mantissa_bits ", precision.mantissa_bits,
+                          ", expected at least 1 and 0");
       }
       break;
     }

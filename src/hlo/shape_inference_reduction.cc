@@ -1,6 +1,7 @@
 // Operations that apply a scalar computation along dimensions or windows, and topk.
 #include <utility>
 
+#include "absl/strings/str_join.h"
 #include "src/hlo/shape_inference_rules.h"
 
 namespace kiln::hlo {
@@ -107,11 +108,11 @@ absl::StatusOr<Shape> InferMap(const InferenceQuery& query) {
     parameters.push_back(operand->element_type());
   }
   const DimensionVector& dimensions = query.Get<DimensionsAttributes>().dimensions;
-  for (size_t i = 0; i < dimensions.size(); ++i) {
-    if (dimensions[i] != static_cast<int64_t>(i)) return query.Fail("dimensions must be all of them in order");
-  }
-  if (static_cast<int64_t>(dimensions.size()) != first.rank()) {
-    return query.Fail("dimensions must be all of them in order");
+  bool all = static_cast<int64_t>(dimensions.size()) == first.rank();
+  for (size_t i = 0; i < dimensions.size(); ++i) all = all && dimensions[i] == static_cast<int64_t>(i);
+  if (!all) {
+    return query.Fail("dimensions is {", absl::StrJoin(dimensions, ","), "}, expected all dimensions of ",
+                      first.ToString(false), " in order");
   }
   const Shape& root = query.called[0]->root()->shape();
   if (!root.IsScalar()) return query.Fail("the computation must give a scalar, it gives ", root.ToString(false));

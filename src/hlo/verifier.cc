@@ -27,6 +27,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/strip.h"
 #include "src/base/status.h"
 #include "src/hlo/attribute_printer.h"
 #include "src/hlo/attribute_requirements.h"
@@ -261,7 +262,10 @@ class Verifier {
     for (const Instruction* operand : instruction.operands()) shapes.push_back(&operand->shape());
     absl::StatusOr<Shape> inferred =
         InferShape(opcode, shapes, instruction.attributes(), instruction.called_computations(), &instruction.shape());
-    if (!inferred.ok()) return broken(9, inferred.status());
+    if (!inferred.ok()) {
+      const std::string prefix = absl::StrCat(OpcodeName(opcode), ": ");
+      return Broken(9, Where(instruction, computation), ": ", absl::StripPrefix(inferred.status().message(), prefix));
+    }
     if (opcode == Opcode::kFusion || HasScalarComputation(opcode)) {
       for (const Computation* callee : instruction.called_computations()) {
         KILN_RETURN_IF_ERROR(CheckNoSideEffects(*callee, instruction));

@@ -303,8 +303,14 @@ absl::StatusOr<std::vector<ValueId>> BodyBuilder::Inline(const hlo::Computation&
         return AddElementwise(instruction.opcode(), instruction.shape().element_type(), std::move(operands),
                               &instruction);
       },
-      [&](ValueId predicate, ValueId a, ValueId b) {
-        return AddElementwise(Opcode::kSelect, kernel_.ops[a].type, {predicate, a, b});
+      [&](const Instruction& loop, std::vector<ValueId> state) -> absl::StatusOr<std::vector<ValueId>> {
+        std::vector<ValueId> results;
+        for (size_t i = 0; i < state.size(); ++i) {
+          const ValueId result = AddElementwise(Opcode::kWhile, kernel_.ops[state[i]].type, state, &loop);
+          kernel_.ops[result].literal_index = static_cast<int64_t>(i);
+          results.push_back(result);
+        }
+        return results;
       }};
   return WalkScalarComputation(computation, arguments, ops);
 }

@@ -87,6 +87,11 @@ absl::StatusOr<Value> NestLowering::LowerOp(ValueId id) {
     case OpKind::kElementwise: {
       std::vector<Value> operands;
       for (ValueId operand : op.operands) operands.push_back(Get(operand, vector));
+      if (op.opcode == hlo::Opcode::kWhile) {
+        // Each result has a call of its own; they are equal calls without side effects.
+        KILN_ASSIGN_OR_RETURN(const std::vector<Value> state, EmitScalarLoop(&emitter, *op.instruction, operands));
+        return state[op.literal_index];
+      }
       return EmitElementwise(&emitter, op.opcode, op.instruction, op.type, operands);
     }
     case OpKind::kExternal:

@@ -87,8 +87,12 @@ absl::StatusOr<Value> ScalarEmitter::ComplexBinary(const hlo::Instruction& instr
       return done(math::Divide(a, b));
     case Opcode::kPower:
       return done(math::Pow(a, b));
-    case Opcode::kAtan2:
-      return done(math::Atan2(a, b));
+    case Opcode::kAtan2: {
+      // The difference of squares needs more than single precision has.
+      auto wide = [](Complex z) { return Complex{z.re.To(64), z.im.To(64)}; };
+      const Complex angle = math::Atan2(wide(a), wide(b));
+      return done({angle.re.To(a.re.bits()), angle.im.To(a.re.bits())});
+    }
     case Opcode::kMaximum:
     case Opcode::kMinimum:
       return MinMax(lhs, rhs, instruction.opcode() == Opcode::kMaximum);

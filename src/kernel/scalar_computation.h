@@ -21,11 +21,13 @@ struct ScalarOps {
   std::function<T(const hlo::Literal& literal)> constant;
   // Elementwise ops, and bitcast-convert between types of one width.
   std::function<absl::StatusOr<T>(const hlo::Instruction& instruction, std::vector<T> operands)> elementwise;
-  std::function<T(const T& predicate, const T& on_true, const T& on_false)> select;
+  // The state of a while, a tuple of scalars, after its last round.
+  std::function<absl::StatusOr<std::vector<T>>(const hlo::Instruction& loop, std::vector<T> state)> loop;
 };
 
-// The leaves of the root of `computation` over scalars: elementwise ops, constants, tuples, calls, and branches on a
-// pred, which are all computed. Fails with UNIMPLEMENTED naming the first other instruction.
+// The leaves of the root of `computation` over scalars: elementwise ops, constants, tuples, calls and loops over tuples
+// of scalars. A parameter that is a tuple is the only one; `arguments` are its leaves. Other ops become these in a pass
+// (passes/scalar_flattening.h); here they fail with UNIMPLEMENTED, naming the first.
 template <typename T>
 absl::StatusOr<std::vector<T>> WalkScalarComputation(const hlo::Computation& computation, absl::Span<const T> arguments,
                                                      const ScalarOps<T>& ops) {
@@ -40,7 +42,11 @@ absl::StatusOr<std::vector<T>> WalkScalarComputation(const hlo::Computation& com
     std::vector<T> results;
     switch (instruction->opcode()) {
       case Opcode::kParameter:
-        results = {arguments[instruction->parameter_number()]};
+        if (instruction->shape().IsTuple()) {
+          results.assign(arguments.begin(), arguments.end());
+        } else {
+          results = {arguments[instruction->parameter_number()]};
+        }
         break;
       case Opcode::kConstant:
         results = {ops.constant(instruction->literal())};
@@ -63,19 +69,8 @@ absl::StatusOr<std::vector<T>> WalkScalarComputation(const hlo::Computation& com
                               WalkScalarComputation<T>(*instruction->called_computation(), operands, ops));
         break;
       }
-      case Opcode::kConditional: {
-        const hlo::Shape& which = instruction->operand(0)->shape();
-        if (which.element_type() != hlo::PrimitiveType::kPred || instruction->operand(1)->shape().IsTuple() ||
-            instruction->operand(2)->shape().IsTuple()) {
-          return Unimplemented(instruction->Describe(), ": the scalar computation ", computation.name(),
-                               " may only branch on a pred, with branches that take a scalar");
-        }
-        KILN_ASSIGN_OR_RETURN(results, WalkScalarComputation<T>(*instruction->called_computation(0),
-                                                                absl::MakeConstSpan(operands).subspan(1, 1), ops));
-        KILN_ASSIGN_OR_RETURN(const std::vector<T> otherwise,
-                              WalkScalarComputation<T>(*instruction->called_computation(1),
-                                                       absl::MakeConstSpan(operands).subspan(2, 1), ops));
-        for (size_t i = 0; i < results.size(); ++i) results[i] = ops.select(operands[0], results[i], otherwise[i]);
+      case Opcode::kWhile: {
+        KILN_ASSIGN_OR_RETURN(results, ops.loop(*instruction, std::move(operands)));
         break;
       }
       default: {
@@ -93,9 +88,16 @@ absl::StatusOr<std::vector<T>> WalkScalarComputation(const hlo::Computation& com
   return values.at(computation.root());
 }
 
+// True when a loop stands in `computation` or in what it calls.
+bool HasLoop(const hlo::Computation& computation);
+
 // The same as registers.
 absl::StatusOr<std::vector<Value>> EmitScalarComputation(ScalarEmitter* emitter, const hlo::Computation& computation,
                                                          absl::Span<const Value> arguments);
+
+// The state of `loop` after its last round, of one lane, from a function that is private to the module of the builder.
+absl::StatusOr<std::vector<Value>> EmitScalarLoop(ScalarEmitter* emitter, const hlo::Instruction& loop,
+                                                  absl::Span<const Value> state);
 
 // `opcode` over operands in registers, with the attributes of `origin` (null: the opcode has none).
 absl::StatusOr<Value> EmitElementwise(ScalarEmitter* emitter, hlo::Opcode opcode, const hlo::Instruction* origin,

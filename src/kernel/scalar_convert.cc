@@ -131,23 +131,57 @@ Value ScalarEmitter::Convert(const Value& operand, PrimitiveType to) {
   }
 }
 
+namespace {
+
+struct FloatRange {
+  int mantissa_bits;
+  double least_normal, largest;
+};
+
+// Of a type with fewer digits than a float of `bits`, or nothing.
+std::optional<FloatRange> RangeOf(PrimitiveType type, int bits) {
+  if (type == PrimitiveType::kF32) {
+    return bits == 64 ? std::optional<FloatRange>({23, 0x1p-126, 0x1.fffffep127}) : std::nullopt;
+  }
+  const std::optional<FloatFormat> format = FormatOf(type);
+  if (!format.has_value()) return std::nullopt;
+  uint32_t code = (uint32_t{1} << (format->exponent_bits + format->mantissa_bits)) - 1;
+  if (format->specials == FloatSpecials::kIeee) code -= uint32_t{1} << format->mantissa_bits;
+  if (format->specials == FloatSpecials::kFinite) --code;
+  return FloatRange{format->mantissa_bits, std::ldexp(1.0, 1 - format->bias), DecodeFloat(*format, code)};
+}
+
+}  // namespace
+
 absl::StatusOr<Value> ScalarEmitter::StochasticConvert(const hlo::Instruction& instruction, const Value& operand,
                                                        const Value& random) {
   const PrimitiveType to = instruction.shape().element_type();
-  if (hlo::ClassOf(operand.type) != TypeClass::kFloat || !hlo::IsSignedIntegral(to) ||
+  const bool to_float = hlo::ClassOf(to) == TypeClass::kFloat && to != PrimitiveType::kF8E8M0FNU;
+  if (hlo::ClassOf(operand.type) != TypeClass::kFloat || (!hlo::IsSignedIntegral(to) && !to_float) ||
       !hlo::IsUnsignedIntegral(random.type) || hlo::BitWidth(random.type) < 8) {
     return Undefined(instruction, operand.type);
   }
-  // Away from zero by one with the probability of the fraction: random bits are the fraction's threshold.
   Real x = Widen(operand);
+  const std::optional<FloatRange> range = to_float ? RangeOf(to, x.bits()) : std::nullopt;
+  if (to_float && !range.has_value()) return Convert(operand, to);
+  // In units of the result's last place. Away from zero by one with the probability of the fraction: random bits are
+  // the fraction's threshold.
   Real magnitude = x.Abs();
-  Real whole = Trunc(magnitude);
+  Real unit = x.Constant(1.0);
+  if (to_float) {
+    Real power = (magnitude.AsInteger() & ~((int64_t{1} << x.mantissa_bits()) - 1)).AsReal();
+    unit = kernel::Select(power > range->least_normal, power, x.Constant(range->least_normal)) *
+           std::ldexp(1.0, -range->mantissa_bits);
+  }
+  Real units = magnitude / unit;
+  Real whole = Trunc(units);
   const int random_bits = hlo::BitWidth(random.type);
-  Real scaled = (magnitude - whole) * std::ldexp(1.0, random_bits);
+  Real scaled = (units - whole) * std::ldexp(1.0, random_bits);
   Integer threshold(b_, FloatToInteger(scaled, random.type).value);
   Mask up = IntegerOf(random).Below(threshold) & (magnitude < magnitude.Infinity());
-  Real rounded = whole + kernel::Select(up, whole.Constant(1.0), whole.Constant(0.0));
-  return FloatToInteger(CopySign(rounded, x), to);
+  Real rounded = CopySign(whole + kernel::Select(up, whole.Constant(1.0), whole.Constant(0.0)), x);
+  if (!to_float) return FloatToInteger(rounded, to);
+  return Narrow(kernel::Select(magnitude <= range->largest, rounded * unit, x), to);
 }
 
 }  // namespace kiln::kernel

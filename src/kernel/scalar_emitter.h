@@ -43,6 +43,7 @@ class ScalarEmitter {
 
   llvm::IRBuilder<>& builder() { return b_.ir; }
   int lanes() const { return b_.lanes; }
+  Target target() const { return b_.target; }
 
   // Type of one part in registers, as a vector when lanes > 1.
   llvm::Type* RegisterType(hlo::PrimitiveType type) const;

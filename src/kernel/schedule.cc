@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "src/kernel/scalar_computation.h"
 
 namespace kiln::kernel {
 
@@ -99,6 +100,11 @@ class Scheduler {
   Scheduler(const Kernel& kernel, const Nest& nest, const TargetInfo& target)
       : kernel_(kernel), nest_(nest), target_(target) {
     Collect(nest.body, -1, 1);
+    // Loops in scalar computations end at another round for each element.
+    has_scalar_loop_ =
+        std::any_of(kernel.ops.begin(), kernel.ops.end(), [](const Op& op) { return op.opcode == Opcode::kWhile; }) ||
+        std::any_of(kernel.reduces.begin(), kernel.reduces.end(),
+                    [](const Reduce& reduce) { return reduce.combiner != nullptr && HasLoop(*reduce.combiner); });
   }
 
   NestSchedule Run() {
@@ -185,6 +191,7 @@ class Scheduler {
   // Full registers of the widest type that the loop touches; several registers at once where a loop-carried
   // accumulator would otherwise wait for itself.
   int LanesFor(int loop) const {
+    if (has_scalar_loop_) return 1;
     const Loop& info = kernel_.loops[loop];
     const uint64_t bit = uint64_t{1} << loop;
     int width = 1;
@@ -358,6 +365,7 @@ class Scheduler {
 
   const Kernel& kernel_;
   const Nest& nest_;
+  bool has_scalar_loop_ = false;
   const TargetInfo& target_;
   std::vector<Weighted> ops_;
   std::vector<const Store*> stores_;

@@ -34,6 +34,7 @@ ArrayValue ArrayValue::Number(int64_t value) const {
 ArrayValue ArrayValue::Unary(Opcode opcode) const {
   const bool to_real = opcode == Opcode::kReal || opcode == Opcode::kImag;
   Shape result = to_real ? ChangeElementType(shape(), hlo::ComplexComponentType(type())) : shape();
+  if (opcode == Opcode::kIsFinite) result.set_element_type(PrimitiveType::kPred);
   return {builder_, builder_->Add(opcode, std::move(result), {instruction_})};
 }
 

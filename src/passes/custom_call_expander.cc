@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "src/base/status.h"
 #include "src/hlo/builder.h"
 
@@ -15,6 +17,8 @@ using hlo::Shape;
 namespace {
 
 constexpr absl::string_view kTopK = "TopK";
+// Before the name of a function that the reader of a program may not know as an opcode.
+constexpr absl::string_view kFunctionPrefix = "mhlo.";
 constexpr absl::string_view kIdentities[] = {
     "Sharding",
     "SPMDFullToShardShape",
@@ -25,6 +29,19 @@ constexpr absl::string_view kIdentities[] = {
     "xla.sdy.LocalToGlobalShape",
     "annotate_device_placement",
 };
+
+// The elementwise function that a call stands for.
+std::optional<hlo::Opcode> FunctionOf(const Instruction& instruction) {
+  absl::string_view name = instruction.Get<hlo::CustomCallAttributes>().target;
+  if (!absl::ConsumePrefix(&name, kFunctionPrefix)) return std::nullopt;
+  const std::optional<hlo::Opcode> opcode = hlo::ParseOpcode(absl::StrReplaceAll(name, {{"_", "-"}}));
+  if (!opcode.has_value() || hlo::KindOf(*opcode) != hlo::OpKind::kElementwiseUnary) return std::nullopt;
+  const bool fits =
+      instruction.operand_count() == 1 && instruction.shape().IsArray() &&
+      (hlo::IsFloating(instruction.shape().element_type()) || hlo::IsComplex(instruction.shape().element_type())) &&
+      Shape::Compatible(instruction.operand(0)->shape(), instruction.shape());
+  return fits ? opcode : std::nullopt;
+}
 
 // a > b, of the first pair of parameters.
 bool IsGreater(const hlo::Computation& comparator) {
@@ -40,7 +57,7 @@ bool IsGreater(const hlo::Computation& comparator) {
 bool CustomCallExpander::Expands(const Instruction& instruction) const {
   const auto* call = instruction.GetIf<hlo::CustomCallAttributes>();
   if (call == nullptr) return false;
-  return call->target == kTopK ||
+  return call->target == kTopK || FunctionOf(instruction).has_value() ||
          std::find(std::begin(kIdentities), std::end(kIdentities), call->target) != std::end(kIdentities);
 }
 
@@ -50,6 +67,9 @@ absl::StatusOr<Instruction*> CustomCallExpander::Expand(Instruction* instruction
   }
   const Shape& operand = instruction->operand(0)->shape();
   const Shape& result = instruction->shape();
+  if (const std::optional<hlo::Opcode> opcode = FunctionOf(*instruction)) {
+    return hlo::Builder(instruction->parent(), instruction).Unary(*opcode, instruction->operand(0));
+  }
   if (instruction->Get<hlo::CustomCallAttributes>().target != kTopK) {
     if (Shape::Compatible(operand, result)) return instruction->operand(0);
     return Unimplemented(instruction->Describe(), ": changes ", operand.ToString(false), " to ",

@@ -9,6 +9,7 @@
 #include "src/passes/constant_folding.h"
 #include "src/passes/cse.h"
 #include "src/passes/custom_call_expander.h"
+#include "src/passes/custom_call_flattening.h"
 #include "src/passes/dce.h"
 #include "src/passes/dot_canonicalization.h"
 #include "src/passes/dynamic_padder.h"
@@ -21,11 +22,13 @@
 #include "src/passes/operand_sinking.h"
 #include "src/passes/opt_barrier_remover.h"
 #include "src/passes/qr_expander.h"
+#include "src/passes/ragged_dot_expander.h"
 #include "src/passes/reduce_window_to_scan.h"
 #include "src/passes/reduction_splitter.h"
 #include "src/passes/rng_bit_generator_expander.h"
 #include "src/passes/rng_expander.h"
 #include "src/passes/row_fusion.h"
+#include "src/passes/scalar_flattening.h"
 #include "src/passes/scan_expander.h"
 #include "src/passes/schedule.h"
 #include "src/passes/select_and_scatter_expander.h"
@@ -73,14 +76,15 @@ std::unique_ptr<Pass> ControlFlow() {
 enum class Target { kCpu, kGpu };
 
 PassList PassesFor(Target target) {
-  PassList list = ListOf<SideEffectOrder, CallInliner, DynamicPadder, LayoutNormalization, Dce>();
+  PassList list = ListOf<SideEffectOrder, CallInliner, CustomCallFlattening, DynamicPadder, LayoutNormalization, Dce>();
   // Ops that are written as others.
   Append(&list, ListOf<BatchNormExpander, RngExpander, RngBitGeneratorExpander, SelectAndScatterExpander,
                        CholeskyExpander, TriangularSolveExpander, QrExpander, EighExpander, FftExpander,
-                       ApproxTopKExpander, CustomCallExpander, SingleDeviceCollectives>());
+                       ApproxTopKExpander, CustomCallExpander, SingleDeviceCollectives, RaggedDotExpander>());
   list.push_back(Simplification("simplification"));
   Append(&list, ListOf<FlattenCallGraph>());
   list.push_back(ControlFlow());
+  Append(&list, ListOf<ScalarFlattening>());
   // Scans have generated code on CPUs alone.
   if (target == Target::kCpu) Append(&list, ListOf<ReduceWindowToScan>());
   Append(&list, ListOf<ScanExpander, SortKeys, DotCanonicalization>());
@@ -107,6 +111,7 @@ std::unique_ptr<Pass> Make() {
 constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<SideEffectOrder>,
     Make<CallInliner>,
+    Make<CustomCallFlattening>,
     Make<DynamicPadder>,
     Make<LayoutNormalization>,
     Make<Dce>,
@@ -122,6 +127,7 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<ApproxTopKExpander>,
     Make<CustomCallExpander>,
     Make<SingleDeviceCollectives>,
+    Make<RaggedDotExpander>,
     Make<AlgebraicSimplifier>,
     Make<FastMathSimplifier>,
     Make<OperandSinking>,
@@ -133,6 +139,7 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<ConditionalSimplifier>,
     Make<ConditionalCodeMotion>,
     Make<WhileLoopInvariantCodeMotion>,
+    Make<ScalarFlattening>,
     Make<ReduceWindowToScan>,
     Make<ScanExpander>,
     Make<SortKeys>,

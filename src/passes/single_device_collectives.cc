@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "src/hlo/builder.h"
 #include "src/hlo/module.h"
+#include "src/passes/array_value.h"
 
 namespace kiln::passes {
 
@@ -50,6 +50,36 @@ Instruction* StartTuple(hlo::Builder* builder, const Shape& shape, Instruction* 
   return builder->Tuple(std::move(elements));
 }
 
+// Rows [input_offsets[i], + send_sizes[i]) of the input go to output_offsets[i] and on in the output, for every i.
+Instruction* RaggedAllToAll(hlo::Builder* builder, const Instruction& instruction) {
+  auto operand = [&](int64_t i) { return ArrayValue(builder, instruction.operand(i)); };
+  const hlo::PrimitiveType index = hlo::PrimitiveType::kS64;
+  const hlo::DimensionVector &to = operand(1).shape().dimensions(), &from = operand(0).shape().dimensions();
+  if (operand(0).shape().element_count() == 0 || operand(1).shape().element_count() == 0) return instruction.operand(1);
+  hlo::GatherAttributes gather;
+  gather.collapsed_slice_dims = {0};
+  gather.start_index_map = {0};
+  gather.index_vector_dim = 1;
+  gather.slice_sizes = from;
+  gather.slice_sizes[0] = 1;
+  for (size_t d = 1; d < to.size(); ++d) gather.offset_dims.push_back(static_cast<int64_t>(d));
+  const auto round = [&](const ArrayValue& i, const std::vector<ArrayValue>& values) {
+    hlo::Builder* inside = i.builder();
+    auto pick = [&](int64_t list) { return values[list].DynamicSlice({i}, {1}).Reshape({}); };
+    const ArrayValue row = Iota(inside, index, {to[0]}, 0) - pick(4);
+    const ArrayValue mine = Compare(hlo::ComparisonDirection::kGe, row, row.Number(int64_t{0})) &
+                            Compare(hlo::ComparisonDirection::kLt, row, pick(3));
+    const ArrayValue rows(inside, inside->Add(Opcode::kGather, values[1].shape(),
+                                              {values[0].instruction(), (row + pick(2)).instruction()}, gather));
+    std::vector<ArrayValue> next = values;
+    next[1] = Select(mine.Broadcast(to, {0}), rows, values[1]);
+    return next;
+  };
+  std::vector<ArrayValue> start = {operand(0), operand(1)};
+  for (int64_t list : {2, 3, 4}) start.push_back(operand(list).Convert(index));
+  return CountedLoop(start, operand(2).shape().dimensions(0), round)[1].instruction();
+}
+
 }  // namespace
 
 bool SingleDeviceCollectives::Expands(const Instruction& instruction) const {
@@ -68,6 +98,8 @@ bool SingleDeviceCollectives::Expands(const Instruction& instruction) const {
     case Opcode::kReduceScatter:
       return instruction.operand_count() > 0 && Shape::Compatible(OperandsShape(instruction), instruction.shape());
     case Opcode::kAllGatherStart:
+      return instruction.operand_count() > 0 &&
+             Shape::Compatible(instruction.shape().tuple_shapes(0), instruction.shape().tuple_shapes(1));
     case Opcode::kCollectivePermuteStart:
     case Opcode::kCopyStart:
       return instruction.operand_count() == 1 &&
@@ -81,6 +113,7 @@ bool SingleDeviceCollectives::Expands(const Instruction& instruction) const {
     case Opcode::kCopyDone:
     case Opcode::kDomain:
     case Opcode::kPartitionId:
+    case Opcode::kRaggedAllToAll:
     case Opcode::kReplicaId:
       return true;
     default:
@@ -104,7 +137,13 @@ absl::StatusOr<Instruction*> SingleDeviceCollectives::Expand(Instruction* instru
       Instruction* operand = instruction->operand(0);
       return StartTuple(&builder, shape, operand, receives ? operand : Zeros(&builder, operand->shape()));
     }
-    case Opcode::kAllGatherStart:
+    case Opcode::kAllGatherStart: {
+      const absl::Span<Instruction* const> operands = instruction->operands();
+      Instruction* all = operands.size() == 1 ? operands[0] : builder.Tuple({operands.begin(), operands.end()});
+      return StartTuple(&builder, shape, all, all);
+    }
+    case Opcode::kRaggedAllToAll:
+      return RaggedAllToAll(&builder, *instruction);
     case Opcode::kCopyStart:
       return StartTuple(&builder, shape, instruction->operand(0), instruction->operand(0));
     case Opcode::kAllGatherDone:

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "src/base/float_environment.h"
 #include "src/base/status.h"
 #include "src/runtime/ffi/calls.h"
 #include "src/runtime/loaded_executable.h"
@@ -98,6 +99,7 @@ cpu::CustomCallResolver Handlers() {
 
 absl::StatusOr<RefPtr<LoadedExecutable>> LoadedExecutable::Compile(Client* client, std::unique_ptr<hlo::Module> module,
                                                                    const CompileOptions& options) {
+  const DefaultFloatEnvironment environment;
   KILN_ASSIGN_OR_RETURN(Device * device, ChooseDevice(client, options));
   KILN_RETURN_IF_ERROR(ApplyLayouts(options, module.get()));
   cpu::CompileOptions cpu_options;

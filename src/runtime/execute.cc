@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
+#include "src/base/float_environment.h"
 #include "src/base/status.h"
 #include "src/runtime/loaded_executable.h"
 
@@ -121,6 +122,7 @@ absl::Status LoadedExecutable::RunNow(absl::Span<const void* const> arguments, a
   if (arena_bytes > 0) {
     KILN_ASSIGN_OR_RETURN(arena, MemoryBlock::Allocate(client_->allocator(), arena_bytes));
   }
+  const DefaultFloatEnvironment environment;
   if (executable_->custom_call_count() == 0) {
     return executable_->Run(arguments, results, arena.data(), client_->pool());
   }

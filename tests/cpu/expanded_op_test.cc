@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gtest/gtest.h"
 #include "src/hlo/evaluator.h"
 #include "src/passes/pipeline.h"
@@ -166,6 +168,192 @@ TEST(ExpandedOps, Fft) {
   ExpectCompiledAgrees(Entry("  x = c64[1,327680] parameter(0)\n  ROOT r = c64[1,327680] fft(x), fft_type=FFT, "
                              "fft_length={327680}\n"),
                        1e-2);
+}
+
+// Rows in groups of 5, 0, 40 and 20 of 70; the last 5 are nobody's.
+TEST(ExpandedOps, RaggedDot) {
+  const std::string sizes = "  g = s32[4] constant({5, 0, 40, 20})\n";
+  // A list of sizes for each position of a batch and of a dimension before the ragged one.
+  const std::string lists =
+      "  g = s64[2,3,4] constant({{{5, 0, 40, 20}, {70, 0, 0, 0}, {0, 0, 0, 0}}, {{1, 2, 3, 4}, {0, 69, 0, 9}, {-3, "
+      "17, 16, 37}}})\n";
+  const std::string plain =
+      "  x = TYPE[70,6] parameter(0)\n  y = TYPE[4,6,5] parameter(1)\n" + sizes +
+      "  ROOT r = TYPE[70,5] ragged-dot(x, y, g), lhs_contracting_dims={1}, rhs_contracting_dims={1}, "
+      "lhs_ragged_dims={0}, rhs_group_dims={0}\n";
+  const std::string contracted = "  x = TYPE[6,70] parameter(0)\n  y = TYPE[70,5] parameter(1)\n" + sizes +
+                                 "  ROOT r = TYPE[4,6,5] ragged-dot(x, y, g), lhs_contracting_dims={1}, "
+                                 "rhs_contracting_dims={0}, lhs_ragged_dims={1}\n";
+  const std::string whole_batches =
+      "  x = TYPE[70,2,3] parameter(0)\n  y = TYPE[70,3,2] parameter(1)\n" + sizes +
+      "  ROOT r = TYPE[70,2,2] ragged-dot(x, y, g), lhs_batch_dims={0}, rhs_batch_dims={0}, "
+      "lhs_contracting_dims={2}, rhs_contracting_dims={1}, lhs_ragged_dims={0}\n";
+  const std::string free_lists =
+      "  x = TYPE[3,2,70,6] parameter(0)\n  y = TYPE[6,2,4,5] parameter(1)\n" + lists +
+      "  ROOT r = TYPE[2,3,70,5] ragged-dot(x, y, g), lhs_batch_dims={1}, rhs_batch_dims={1}, "
+      "lhs_contracting_dims={3}, rhs_contracting_dims={0}, lhs_ragged_dims={2}, "
+      "rhs_group_dims={2}\n";
+  const std::string contracted_lists = "  x = TYPE[2,6,3,70] parameter(0)\n  y = TYPE[70,2,3,5] parameter(1)\n" +
+                                       lists +
+                                       "  ROOT r = TYPE[4,2,6,5] ragged-dot(x, y, g), lhs_batch_dims={0}, "
+                                       "rhs_batch_dims={1}, lhs_contracting_dims={2,3}, rhs_contracting_dims={2,0}, "
+                                       "lhs_ragged_dims={3}\n";
+  for (const std::string& lines : {plain, contracted, whole_batches, free_lists, contracted_lists}) {
+    for (const auto& [type, tolerance] : {std::pair("f32", 1e-5), {"bf16", 2e-2}, {"s32", 0.0}, {"c64", 1e-5}}) {
+      ExpectCompiledAgrees(Entry(absl::StrReplaceAll(lines, {{"TYPE", type}})), tolerance);
+    }
+  }
+  // What is not of the group does no harm.
+  ExpectCompiledAgrees(
+      Entry("  x = f32[3] constant({1, 2, inf})\n  y = f32[3] constant({1, inf, nan})\n"
+            "  g = s32[3] constant({1, 0, 0})\n"
+            "  ROOT r = f32[3] ragged-dot(x, y, g), lhs_contracting_dims={0}, rhs_contracting_dims={0}, "
+            "lhs_ragged_dims={0}\n"),
+      0);
+}
+
+TEST(ExpandedOps, ScaledDot) {
+  for (const char* type : {"f8e4m3fn", "f8e5m2", "f4e2m1fn", "bf16"}) {
+    for (const char* scale : {"f8e8m0fnu[6,2]", "f8e4m3fn[6,1]", "bf16[3,8]", "f32[]"}) {
+      ExpectCompiledAgrees(
+          Entry(absl::StrCat("  x = ", type, "[6,32] parameter(0)\n  y = ", type, "[32,5] parameter(1)\n  a = ", scale,
+                             " parameter(2)\n"
+                             "  b = f8e8m0fnu[1,5] parameter(3)\n"
+                             "  ROOT r = f32[6,5] scaled-dot(x, y, a, b), lhs_contracting_dims={1}, "
+                             "rhs_contracting_dims={0}\n")),
+          1e-5);
+    }
+  }
+}
+
+TEST(ExpandedOps, RaggedAllToAll) {
+  ExpectCompiledAgrees(
+      Entry("  x = f32[7,3] parameter(0)\n  y = f32[9,3] parameter(1)\n"
+            "  from = s64[3] constant({1, 4, 0})\n  size = s64[3] constant({2, 0, 1})\n"
+            "  to = s64[3] constant({4, 0, 8})\n"
+            "  ROOT r = f32[9,3] ragged-all-to-all(x, y, from, size, to, size), replica_groups={{0}}\n"),
+      0);
+}
+
+TEST(ExpandedOps, StochasticConvert) {
+  for (const char* to : {"bf16", "f16", "f8e4m3fn", "f8e5m2", "f8e4m3b11fnuz", "f8e5m2fnuz", "f4e2m1fn", "s8", "s32"}) {
+    for (const auto& [from, bits] : {std::pair("f32", "u32"), {"f64", "u64"}, {"f16", "u16"}}) {
+      for (const char* scale : {"1", "0.0005", "3000"}) {
+        ExpectCompiledAgrees(
+            Entry(absl::StrCat("  x = ", from, "[4000] parameter(0)\n  u = ", bits,
+                               "[4000] iota(), iota_dimension=0\n  f = ", from, "[] constant(", scale,
+                               ")\n  w = ", from, "[4000] broadcast(f), dimensions={}\n  k = ", bits,
+                               "[] constant(40503)\n  n = ", bits, "[4000] broadcast(k), dimensions={}\n  v = ", bits,
+                               "[4000] multiply(u, n)\n  p = ", bits, "[4000] multiply(v, v)\n  z = ", from,
+                               "[4000] multiply(x, w)\n  ROOT r = ", to, "[4000] stochastic-convert(z, p)\n")),
+            0);
+      }
+    }
+  }
+}
+
+// Loops, branches, calls and small arrays in the computations of map, reduce, sort, scatter and windows.
+TEST(ExpandedOps, ScalarComputations) {
+  ExpectCompiledAgrees(R"(HloModule m
+
+add { a = f32[] parameter(0)
+ b = f32[] parameter(1)
+ ROOT r = f32[] add(a, b) }
+
+cond { p = (f32[], s32[]) parameter(0)
+  i = s32[] get-tuple-element(p), index=1
+  n = s32[] constant(3)
+  ROOT c = pred[] compare(i, n), direction=LT }
+body { p = (f32[], s32[]) parameter(0)
+  x = f32[] get-tuple-element(p), index=0
+  i = s32[] get-tuple-element(p), index=1
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  half = f32[] constant(0.5)
+  y = f32[] multiply(x, half)
+  ROOT r = (f32[], s32[]) tuple(y, j) }
+
+combiner { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  s = f32[] add(a, b)
+  zero = s32[] constant(0)
+  t = (f32[], s32[]) tuple(s, zero)
+  w = (f32[], s32[]) while(t), condition=cond, body=body
+  ROOT r = f32[] get-tuple-element(w), index=0 }
+
+less_of_two { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  c = s32[] parameter(2)
+  d = s32[] parameter(3)
+  ROOT l = pred[] compare(a, b), direction=LT }
+
+br0 { x = f32[] parameter(0)
+  ROOT n = f32[] negate(x) }
+br1 { x = f32[] parameter(0)
+  ROOT n = f32[] sine(x) }
+br2 { x = f32[] parameter(0)
+  zero = s32[] constant(0)
+  t = (f32[], s32[]) tuple(x, zero)
+  w = (f32[], s32[]) while(t), condition=cond, body=body
+  ROOT r = f32[] get-tuple-element(w), index=0 }
+
+mapper { x = f32[] parameter(0)
+  y = s32[] parameter(1)
+  c = f32[] conditional(y, x, x, x), branch_computations={br0, br1, br2}
+  bc = f32[4] broadcast(c), dimensions={}
+  tab = f32[4] constant({1,2,3,4})
+  m = f32[4] multiply(bc, tab)
+  z = f32[] constant(0)
+  red = f32[] reduce(m, z), dimensions={0}, to_apply=add
+  ds = f32[2] dynamic-slice(tab, y), dynamic_slice_sizes={2}
+  s0 = f32[1] slice(ds), slice={[0:1]}
+  s1 = f32[] reshape(s0)
+  u = f32[1] broadcast(c), dimensions={}
+  up = f32[4] dynamic-update-slice(tab, u, y)
+  ured = f32[] reduce(up, z), dimensions={0}, to_apply=add
+  a1 = f32[] add(red, s1)
+  keys = f32[3,2] constant({{3, 1}, {-2, 4}, {1, 1}})
+  spread = f32[3,2] broadcast(x), dimensions={}
+  near = f32[3,2] multiply(keys, spread)
+  ids = s32[3,2] iota(), iota_dimension=0
+  srt = (f32[3,2], s32[3,2]) sort(near, ids), dimensions={0}, is_stable=true, to_apply=less_of_two
+  sk = f32[3,2] get-tuple-element(srt), index=0
+  si = s32[3,2] get-tuple-element(srt), index=1
+  y2 = s32[2] broadcast(y), dimensions={}
+  g1 = f32[2] gather(sk, y2), offset_dims={0}, collapsed_slice_dims={0}, start_index_map={0,1}, index_vector_dim=0, slice_sizes={1,2}
+  g2 = s32[2] gather(si, y), offset_dims={0}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=0, slice_sizes={1,2}
+  g2f = f32[2] convert(g2)
+  gs = f32[2] add(g1, g2f)
+  gr = f32[] reduce(gs, z), dimensions={0}, to_apply=add
+  bits = s32[] bitcast-convert(gr)
+  same = f32[] bitcast-convert(bits)
+  a2 = f32[] add(a1, same)
+  ROOT r = f32[] add(a2, ured) }
+
+less { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ca = f32[] call(a), to_apply=br2
+  cb = f32[] call(b), to_apply=br2
+  ROOT l = pred[] compare(ca, cb), direction=LT }
+
+ENTRY e {
+  x = f32[33,50] parameter(0)
+  y = s32[33,50] parameter(1)
+  i = s32[20,1] parameter(2)
+  zero = f32[] constant(0)
+  r0 = f32[33] reduce(x, zero), dimensions={1}, to_apply=combiner
+  r1 = f32[50] reduce(x, zero), dimensions={0}, to_apply=combiner
+  r2 = f32[] reduce(x, zero), dimensions={0,1}, to_apply=combiner
+  mp = f32[33,50] map(x, y), dimensions={0,1}, to_apply=mapper
+  st = f32[33,50] sort(x), dimensions={1}, to_apply=less
+  upd = f32[20,50] slice(x), slice={[0:20],[0:50]}
+  sc = f32[33,50] scatter(x, i, upd), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=combiner
+  rw = f32[31,50] reduce-window(x, zero), window={size=3x1}, to_apply=combiner
+  rp = f32[33,50] reduce-window(x, zero), window={size=3x2 pad=1_1x1_0}, to_apply=combiner
+  ROOT t = (f32[33], f32[50], f32[], f32[33,50], f32[33,50], f32[33,50], f32[31,50], f32[33,50]) tuple(r0, r1, r2, mp, st, sc, rw, rp)
+}
+)",
+                       1e-5);
 }
 
 }  // namespace

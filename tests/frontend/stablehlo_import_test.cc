@@ -150,7 +150,6 @@ TEST(StablehloImport, ErrorsNameTheOpAndItsLocation) {
       {"capture",
        absl::StatusCode::kUnimplemented,
        {"stablehlo.multiply (\"scaled\" at model.py:8:5)", "outside its region"}},
-      {"einsum", absl::StatusCode::kUnimplemented, {"stablehlo.einsum (\"einsum\" at model.py:12:1)", "dot_general"}},
       {"open_dimension", absl::StatusCode::kUnimplemented, {"argument 0 of @main", "tensor<?xf32>", "dimension 0"}},
   };
   for (const Case& expected : cases) {

@@ -1,7 +1,10 @@
 """What surrounds a computation: placement, donation, sizes, errors, threads, and the compiled object's own account."""
 
 import concurrent.futures
+import contextlib
+import ctypes
 import gc
+import platform
 import subprocess
 import sys
 
@@ -261,3 +264,42 @@ def test_process_that_never_uses_its_results_ends_cleanly():
     program = "import jax, jax.numpy as jnp\nx = jnp.ones((500, 500))\nfor _ in range(20): x = jax.jit(jnp.matmul)(x, x) / 500\n"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
+
+
+@contextlib.contextmanager
+def host_environment(control):
+    """The floating-point control register of this thread, as a host program may set it (x86 alone has this layout)."""
+    libm = ctypes.CDLL("libm.so.6")
+    before, environment = ctypes.create_string_buffer(64), ctypes.create_string_buffer(64)
+    assert libm.fegetenv(before) == 0 and libm.fegetenv(environment) == 0
+    ctypes.c_uint32.from_buffer(environment, 28).value = control
+    assert libm.fesetenv(environment) == 0
+    try:
+        yield lambda: libm.fegetenv(environment) or ctypes.c_uint32.from_buffer(environment, 28).value
+    finally:
+        libm.fesetenv(before)
+
+
+@ON_KILN
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the control register is that of x86-64")
+@pytest.mark.parametrize("size", [1000, 1 << 20])
+def test_keeps_its_own_floating_point_environment(device, size):
+    def program(x):
+        folded = jnp.float32(1e-30) * jnp.float32(1e-10)  # subnormal, known to the compiler
+        return x * 1e-4 + folded, x.sum() / 3, jnp.exp(x * 1e36)
+
+    x = jax.device_put(np.linspace(1e-38, 2e-36, size, dtype=np.float32), device)
+    expected = [np.asarray(r).view(np.uint32) for r in jax.jit(program)(x)]
+    ready = jax.jit(program).lower(x).compile()
+    lowered = jax.jit(lambda x: program(x)).lower(x)
+    flush_and_round_up = 0x1F80 | 0x8000 | 0x0040 | 0x4000
+    with host_environment(flush_and_round_up) as control:
+        results = [ready(x)]
+        jax.block_until_ready(results)
+        # Threads that are started now begin with this environment.
+        results.append(lowered.compile()(x))
+        jax.block_until_ready(results)
+        assert control() & ~0x3F == flush_and_round_up
+    for result in results:
+        for actual, value in zip(result, expected):
+            np.testing.assert_array_equal(np.asarray(actual).view(np.uint32), value)

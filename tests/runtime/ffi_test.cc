@@ -299,11 +299,39 @@ TEST_F(ProgramTest, UserData) {
               HasSubstr("custom-call c: custom call 'ffi_test.user_data': the execution has no user data"));
 }
 
+// The second argument, in whose memory the result must be, plus the first.
+XLA_FFI_Error* AddInPlace(XLA_FFI_CallFrame* frame) {
+  if (frame->extension_start != nullptr) return nullptr;
+  const auto* x = static_cast<const XLA_FFI_Buffer*>(frame->args.args[0]);
+  const auto* y = static_cast<const XLA_FFI_Buffer*>(frame->args.args[1]);
+  const auto* result = static_cast<const XLA_FFI_Buffer*>(frame->rets.rets[0]);
+  for (int64_t i = 0; i < x->dims[0]; ++i) {
+    static_cast<float*>(result->data)[i] =
+        result->data == y->data ? static_cast<float*>(y->data)[i] + static_cast<const float*>(x->data)[i] : -1;
+  }
+  return nullptr;
+}
+
+TEST_F(ProgramTest, SharesTheMemoryOfATuplesElement) {
+  ASSERT_TRUE(RegisterHandler("ffi_test.add_in_place", "host", {.execute = AddInPlace}, 0).ok());
+  EXPECT_THAT(*Run(R"(HloModule m
+ENTRY e {
+  p = f32[4] parameter(0)
+  ten = f32[] constant(10)
+  tens = f32[4] broadcast(ten), dimensions={}
+  q = f32[4] multiply(p, tens)
+  t = (f32[4], f32[4]) tuple(p, q)
+  ROOT c = f32[4] custom-call(t), custom_call_target="ffi_test.add_in_place", api_version=API_VERSION_TYPED_FFI, output_to_operand_aliasing={{}: (0, {1})}
+})"),
+              ::testing::ElementsAre(11, 22, 33, 44));
+}
+
 TEST_F(ProgramTest, RefusesWithTheNameOfTheOp) {
   ASSERT_TRUE(RegisterHandler("ffi_test.nothing", "host", {.execute = Nothing}, 0).ok());
   const auto program = [](absl::string_view call) {
     return absl::StrCat(
-        "HloModule m\nENTRY e {\n  p = f32[4] parameter(0)\n  t = (f32[4]) tuple(p)\n  ROOT c = f32[4] custom-call(",
+        "HloModule m\nENTRY e {\n  p = f32[4] parameter(0)\n  t = (f32[4]) tuple(p)\n  pair = (f32[4], f32[4]) "
+        "tuple(p, p)\n  ROOT c = f32[4] custom-call(",
         call, "\n}");
   };
   const std::pair<std::string, std::string> kCases[] = {
@@ -313,7 +341,7 @@ TEST_F(ProgramTest, RefusesWithTheNameOfTheOp) {
       {R"(p), custom_call_target="ffi_test.nothing")", "registered for typed calls alone"},
       {R"(p), custom_call_target="ffi_test.nothing", api_version=API_VERSION_TYPED_FFI, backend_config="{a = }")",
        "custom-call c: the attribute dictionary has '}' at character 5"},
-      {R"(t), custom_call_target="ffi_test.nothing", api_version=API_VERSION_TYPED_FFI, )"
+      {R"(pair), custom_call_target="ffi_test.nothing", api_version=API_VERSION_TYPED_FFI, )"
        R"(output_to_operand_aliasing={{}: (0, {})})",
        "an alias of tuples"},
       {R"(p), custom_call_target="ffi_test.nothing", api_version=API_VERSION_TYPED_FFI, )"

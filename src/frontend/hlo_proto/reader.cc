@@ -216,7 +216,13 @@ class ModuleReader {
 
   absl::StatusOr<Instruction*> ReadUnannotated(const Fields& proto, Computation* computation) {
     KILN_RETURN_IF_ERROR(proto.status());
-    const std::optional<hlo::Opcode> opcode = hlo::ParseOpcode(proto.Bytes(2));
+    std::optional<hlo::Opcode> opcode = hlo::ParseOpcode(proto.Bytes(2));
+    // How the writer says functions that other readers may not know.
+    if (opcode == hlo::Opcode::kCustomCall && proto.Ints(36).size() == 1) {
+      for (hlo::Opcode function : {hlo::Opcode::kErfc, hlo::Opcode::kExp2, hlo::Opcode::kLog2}) {
+        if (proto.Bytes(28) == absl::StrCat("mhlo.", hlo::OpcodeName(function))) opcode = function;
+      }
+    }
     if (!opcode.has_value()) return Unimplemented("the opcode is not known");
     KILN_ASSIGN_OR_RETURN(hlo::Shape shape, ReadShape(proto.Bytes(3)));
     KILN_ASSIGN_OR_RETURN(hlo::Attributes attributes, ReadAttributes(proto, *opcode));

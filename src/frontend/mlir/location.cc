@@ -27,7 +27,7 @@ void FuseLocation(Location& fused, const Location& part) {
 }
 
 std::string ToString(const Location& location) {
-  if (!location.known()) return "unknown location";
+  if (!location.known()) return location.line > 0 ? absl::StrCat("line ", location.line) : "unknown location";
   std::string text;
   if (!location.name.empty()) absl::StrAppend(&text, "\"", location.name, "\"");
   if (!location.file.empty()) {

@@ -21,6 +21,7 @@ struct Location {
   int64_t end_line = 0;
   int64_t end_column = 0;
 
+  // A place of the framework's; an op of a text without locations has only its line in that text.
   bool known() const { return !name.empty() || !file.empty(); }
 };
 
@@ -30,7 +31,7 @@ Location NamedLocation(absl::string_view name, Location child);
 // Adds one more part to a fused location.
 void FuseLocation(Location& fused, const Location& part);
 
-// `"jit(f)/add" at f.py:3:4`, shorter where parts are unknown, `unknown location` where all are.
+// `"jit(f)/add" at f.py:3:4`, shorter where parts are unknown; `line 3` of the program's text, or `unknown location`.
 std::string ToString(const Location& location);
 
 }  // namespace kiln::mlir

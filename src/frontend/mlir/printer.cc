@@ -416,8 +416,8 @@ const std::string& Printer::Name(const Value* value) {
 }
 
 void Printer::PrintLocation(const Location& location) {
+  if (!location.known()) return Append(options_.standard ? "loc(unknown)" : "loc(unknown location)");
   if (!options_.standard) return Append("loc(", ToString(location), ")");
-  if (!location.known()) return Append("loc(unknown)");
   const std::string place =
       location.file.empty() ? "" : absl::StrCat(Quote(location.file), ":", location.line, ":", location.column);
   if (location.name.empty()) return Append("loc(", place, ")");

@@ -243,6 +243,11 @@ void TextParser::ReadBlocks(Region* region) {
   if (region->blocks.size() == 1 && block->operations.empty() && block->arguments.empty()) region->blocks.clear();
 }
 
+int64_t TextParser::LineOf(size_t offset) {
+  for (; counted_to_ < offset; ++counted_to_) counted_lines_ += text_[counted_to_] == '\n' ? 1 : 0;
+  return counted_lines_;
+}
+
 void TextParser::ReadOperation(Region* region, Block* block) {
   struct Result {
     absl::string_view name;
@@ -266,6 +271,9 @@ void TextParser::ReadOperation(Region* region, Block* block) {
   }
   Operation* operation = MakeOperation(region, {});
   const size_t name_offset = lexer_.offset();
+  Location place;
+  place.line = LineOf(name_offset);
+  operation->location = context_.MakeLocation(place);
   if (Peek() == '"') {
     operation->name = String();
     ReadGeneric(operation);
@@ -291,7 +299,7 @@ void TextParser::ReadOperation(Region* region, Block* block) {
   for (Region* inner : operation->regions) {
     for (Block* body : inner->blocks) {
       for (Operation* implied : body->operations) {
-        if (!implied->location->known()) implied->location = operation->location;
+        if (implied->location == context_.unknown_location()) implied->location = operation->location;
       }
     }
   }

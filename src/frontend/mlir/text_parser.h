@@ -160,6 +160,8 @@ class TextParser {
   AttributeRef ReadAxisRef();
   AttributeRef ReadSharding();
 
+  // Of an offset that is not before the last one asked for.
+  int64_t LineOf(size_t offset);
   void ReadOperation(Region* region, Block* block);
   void ReadGeneric(Operation* operation);
   void ReadModuleOp(Operation* operation);
@@ -172,6 +174,8 @@ class TextParser {
   absl::string_view text_;  // Without the resources.
   absl::string_view file_name_;
   hlo_text::Lexer lexer_;
+  size_t counted_to_ = 0;  // For LineOf.
+  int64_t counted_lines_ = 1;
   absl::Status status_;
   int depth_ = 0;
   uint64_t weight_ = 0;

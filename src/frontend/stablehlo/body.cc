@@ -80,7 +80,8 @@ absl::Status Body::ImportOperation(const mlir::Operation& operation) {
     return op.Invalid("has ", operation.regions.size(), " regions, expected ", row->regions);
   }
   KILN_RETURN_IF_ERROR(op.ReadOperands());
-  return row->import(op);
+  KILN_RETURN_IF_ERROR(row->import(op));
+  return op.Check();
 }
 
 absl::StatusOr<hlo::Computation*> ImportScalarRegion(OpImport& op, const mlir::Region& region, absl::string_view name) {

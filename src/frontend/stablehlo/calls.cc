@@ -35,6 +35,12 @@ bool IsTopK(absl::string_view name, const mlir::Operation& operation, const mlir
          mlir::AsInteger(mlir::Find(attributes->entries, "k")).has_value();
 }
 
+bool IsRaggedDot(absl::string_view name, const mlir::Operation& operation,
+                 const mlir::DictionaryAttribute* attributes) {
+  return name == "kiln.ragged_dot" && attributes != nullptr && operation.operands.size() == 3 &&
+         operation.results.size() == 1;
+}
+
 const mlir::DictionaryAttribute* Dictionary(const mlir::Operation& operation, absl::string_view name) {
   const mlir::AttributeRef attribute = operation.Get(name);
   return attribute != nullptr ? attribute->As<mlir::DictionaryAttribute>() : nullptr;
@@ -127,6 +133,17 @@ absl::Status ImportComposite(OpImport& op) {
     return op.Define(op.Add(*opcode, op.operand_shape(0), op.operands()));
   }
   if (IsTopK(name, op.operation(), attributes)) return ImportTopK(op, *attributes);
+  if (IsRaggedDot(name, op.operation(), attributes)) {
+    std::vector<hlo::Precision> precision;
+    for (int64_t value :
+         mlir::AsIntegers(mlir::Find(attributes->entries, "operand_precision")).value_or(std::vector<int64_t>())) {
+      precision.push_back(value == 2   ? hlo::Precision::kHighest
+                          : value == 1 ? hlo::Precision::kHigh
+                                       : hlo::Precision::kDefault);
+    }
+    return ImportRaggedDotWith(
+        op, [&](absl::string_view list) { return mlir::Find(attributes->entries, list); }, std::move(precision));
+  }
   KILN_ASSIGN_OR_RETURN(const std::string decomposition, op.String("decomposition"));
   if (op.module().refined.contains(decomposition)) return ImportRefined(op, decomposition);
   KILN_ASSIGN_OR_RETURN(const int64_t version, op.Integer("version", 0));
@@ -235,6 +252,17 @@ absl::StatusOr<bool> ImportWrappedOp(OpImport& op, absl::string_view target) {
   }
   KILN_ASSIGN_OR_RETURN(const bool is_dynamic, ImportDynamicCall(op, target));
   if (is_dynamic) return true;
+  if (target == "ragged_all_to_all" && op.operand_count() == 6 && op.result_count() == 1) {
+    hlo::CollectiveAttributes collective;
+    const mlir::DictionaryAttribute* config = Dictionary(op.operation(), "backend_config");
+    if (config == nullptr) config = Dictionary(op.operation(), "mhlo.backend_config");
+    const mlir::AttributeRef groups = config != nullptr ? mlir::Find(config->entries, "replica_groups") : nullptr;
+    if (groups != nullptr) collective.replica_groups = {mlir::AsIntegers(groups).value_or(std::vector<int64_t>())};
+    KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
+    KILN_RETURN_IF_ERROR(
+        op.Define(op.Add(Opcode::kRaggedAllToAll, std::move(shape), op.operands(), std::move(collective))));
+    return true;
+  }
   // Sharding annotations mean nothing on one partition, where local and global shapes are the same; nor do wishes for
   // the kind of memory inside a program, which come marked as side effects.
   if (target == "Sharding" || target == "SPMDFullToShardShape" || target == "SPMDShardToFullShape" ||
@@ -312,31 +340,19 @@ absl::Status ImportCustomCall(OpImport& op) {
   return op.DefineTuple(instruction);
 }
 
-absl::Status ImportChloTopK(OpImport& op) {
-  hlo::TopKAttributes top_k;
-  KILN_ASSIGN_OR_RETURN(top_k.k, op.Integer("k"));
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShapes());
-  return op.DefineTuple(op.Add(Opcode::kTopK, std::move(shape), op.operands(), top_k));
-}
-
-absl::Status ImportSquare(OpImport& op) {
-  return op.Define(op.Add(Opcode::kMultiply, op.operand_shape(0), {op.operand(0), op.operand(0)}));
-}
-
 constexpr OpRow kRows[] = {
     {"func.call", ImportCall, -1, -1},
     {"stablehlo.composite", ImportComposite, -1, -1, -1},
     {"stablehlo.custom_call", ImportCustomCall, -1, -1},
-    {"chlo.square", ImportSquare, 1, 1},
-    {"chlo.top_k", ImportChloTopK, 1, 2},
 };
 
 }  // namespace
 
 bool NeedsDecomposition(const mlir::Operation& composite) {
   const absl::string_view name = mlir::AsString(composite.Get("name")).value_or("");
-  return !WholeUnary(name, composite).has_value() &&
-         !IsTopK(name, composite, Dictionary(composite, "composite_attributes"));
+  const mlir::DictionaryAttribute* attributes = Dictionary(composite, "composite_attributes");
+  return !WholeUnary(name, composite).has_value() && !IsTopK(name, composite, attributes) &&
+         !IsRaggedDot(name, composite, attributes);
 }
 
 absl::Span<const OpRow> CallOps() { return kRows; }

@@ -79,12 +79,28 @@ absl::Status ImportCollectivePermute(OpImport& op) {
   return op.Define(op.Add(Opcode::kCollectivePermute, std::move(shape), op.operands(), std::move(collective)));
 }
 
-absl::Status ImportCollectiveBroadcast(OpImport& op) {
+// From one member of a group to all of it, and, with a region, from all to one. The last operand may say which member;
+// a program of several devices, to which that would matter, is refused elsewhere.
+absl::Status ImportRooted(OpImport& op) {
   KILN_ASSIGN_OR_RETURN(const bool dynamic_root, op.Bool("has_dynamic_root", false));
-  if (dynamic_root) return op.Unsupported("a root chosen at run time is not supported");
   KILN_ASSIGN_OR_RETURN(hlo::CollectiveAttributes collective, ReadCollective(op));
   KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShapes());
-  return op.DefineTuple(op.Add(Opcode::kCollectiveBroadcast, std::move(shape), op.operands(), std::move(collective)));
+  std::vector<hlo::Instruction*> operands = op.operands();
+  if (dynamic_root) {
+    const auto names_others = [](const std::vector<int64_t>& group) { return group.size() > 1; };
+    if (operands.empty() ||
+        std::any_of(collective.replica_groups.begin(), collective.replica_groups.end(), names_others)) {
+      return op.Unsupported("a root chosen at run time among several devices is not supported");
+    }
+    operands.pop_back();
+  }
+  std::vector<hlo::Computation*> called;
+  if (op.row().regions == 1) {
+    KILN_ASSIGN_OR_RETURN(hlo::Computation * body, ImportScalarRegion(op, op.region(0), "collective_reduce_body"));
+    called.push_back(body);
+  }
+  return op.DefineTuple(
+      op.Add(op.row().opcode, std::move(shape), std::move(operands), std::move(collective), std::move(called)));
 }
 
 // HLO's all-to-all of one array splits and concatenates along one dimension; other concatenations follow as reshape,
@@ -152,7 +168,8 @@ constexpr OpRow kRows[] = {
     {"stablehlo.all_gather", ImportAllGather, -1, -1},
     {"stablehlo.all_reduce", ImportAllReduce, -1, -1, 1},
     {"stablehlo.all_to_all", ImportAllToAll, -1, -1},
-    {"stablehlo.collective_broadcast", ImportCollectiveBroadcast, -1, -1},
+    {"stablehlo.collective_broadcast", ImportRooted, -1, -1, 0, Opcode::kCollectiveBroadcast},
+    {"stablehlo.collective_reduce", ImportRooted, -1, -1, 1, Opcode::kCollectiveReduce},
     {"stablehlo.collective_permute", ImportCollectivePermute, 1},
     {"stablehlo.cross-replica-sum", ImportCrossReplicaSum, 1},
     {"stablehlo.partition_id", ImportId, 0, 1, 0, Opcode::kPartitionId},

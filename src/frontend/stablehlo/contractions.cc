@@ -52,6 +52,12 @@ absl::Status ImportDotGeneral(OpImport& op) {
   return op.Define(op.Add(Opcode::kDot, std::move(shape), op.operands(), std::move(dot)));
 }
 
+absl::Status ImportRaggedDot(OpImport& op) {
+  KILN_ASSIGN_OR_RETURN(std::vector<hlo::Precision> precision, op.Precisions());
+  return ImportRaggedDotWith(
+      op, [&op](absl::string_view name) { return op.attribute(name); }, std::move(precision));
+}
+
 // The older dot: the last dimension of the left operand with the first of the right one.
 absl::Status ImportDot(OpImport& op) {
   const int64_t rank = op.operand_shape(0).rank();
@@ -73,10 +79,30 @@ absl::Status ImportConvolution(OpImport& op) {
 constexpr OpRow kRows[] = {
     {"stablehlo.dot_general", ImportDotGeneral, 2},
     {"stablehlo.dot", ImportDot, 2},
+    {"chlo.ragged_dot", ImportRaggedDot, 3},
     {"stablehlo.convolution", ImportConvolution, 2},
 };
 
 }  // namespace
+
+absl::Status ImportRaggedDotWith(OpImport& op, absl::FunctionRef<mlir::AttributeRef(absl::string_view)> attribute,
+                                 std::vector<hlo::Precision> precision) {
+  hlo::DotAttributes dot;
+  dot.operand_precision = std::move(precision);
+  for (auto [name, list] :
+       {std::pair("lhs_batching_dimensions", &dot.lhs_batch), std::pair("rhs_batching_dimensions", &dot.rhs_batch),
+        std::pair("lhs_contracting_dimensions", &dot.lhs_contracting),
+        std::pair("rhs_contracting_dimensions", &dot.rhs_contracting),
+        std::pair("lhs_ragged_dimensions", &dot.lhs_ragged), std::pair("rhs_group_dimensions", &dot.rhs_group)}) {
+    const mlir::AttributeRef value = attribute(name);
+    if (value == nullptr) continue;
+    const std::optional<std::vector<int64_t>> integers = mlir::AsIntegers(value);
+    if (!integers.has_value()) return op.Invalid("attribute ", name, " must be a list of integers");
+    list->assign(integers->begin(), integers->end());
+  }
+  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
+  return op.Define(op.Add(Opcode::kRaggedDot, std::move(shape), op.operands(), std::move(dot)));
+}
 
 absl::Status ImportConvolutionWith(OpImport& op, const std::vector<std::pair<int64_t, int64_t>>& padding) {
   hlo::ConvolutionAttributes convolution;

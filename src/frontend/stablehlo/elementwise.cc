@@ -63,7 +63,9 @@ absl::Status ImportCompare(OpImport& op) {
     compare.direction = value;
     known = true;
   }
-  if (!known) return op.Invalid("unknown comparison direction ", direction);
+  if (!known) {
+    return op.Invalid("attribute comparison_direction is ", direction, ", expected EQ, NE, GE, GT, LE or LT");
+  }
   // The type that the operands imply is the default and stays unsaid.
   const hlo::PrimitiveType element = op.operand_shape(0).element_type();
   if (type == "TOTALORDER") {

@@ -133,11 +133,10 @@ absl::Status ReadFunctions(const mlir::Operation& root, ModuleImport& module) {
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<hlo::Module>> Import(const mlir::Module& source) {
+absl::StatusOr<std::unique_ptr<hlo::Module>> ImportProgram(const mlir::Module& source, bool checks_each_op) {
   const mlir::Operation& root = *source.root;
   ModuleImport module;
+  module.checks_each_op = checks_each_op;
   KILN_RETURN_IF_ERROR(ReadFunctions(root, module));
   auto result = std::make_unique<hlo::Module>(std::string(mlir::AsString(root.Get("sym_name")).value_or("main")));
   module.module = result.get();
@@ -161,8 +160,18 @@ absl::StatusOr<std::unique_ptr<hlo::Module>> Import(const mlir::Module& source) 
   hlo::Computation* entry = module.computations.at("main");
   result->set_entry(entry);
   KILN_RETURN_IF_ERROR(ReadEntryAttributes(main, *result));
-  KILN_RETURN_IF_ERROR(hlo::Verify(*result));
   return result;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<hlo::Module>> Import(const mlir::Module& source) {
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<hlo::Module> module, ImportProgram(source, /*checks_each_op=*/false));
+  const absl::Status status = hlo::Verify(*module);
+  if (status.ok()) return module;
+  // Once more, for a sentence about an op of the program rather than one of the module.
+  KILN_RETURN_IF_ERROR(ImportProgram(source, /*checks_each_op=*/true).status());
+  return status;
 }
 
 }  // namespace kiln::stablehlo

@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "absl/strings/strip.h"
 #include "src/frontend/mlir/printer.h"
+#include "src/hlo/shape_inference.h"
 
 namespace kiln::stablehlo {
 namespace {
@@ -39,7 +41,7 @@ absl::Status OpImport::ReadOperands() {
     if (type != nullptr) instruction = FromStorage(builder, instruction, view_, *type);
     operands_.push_back(instruction);
   }
-  for (hlo::Instruction* instruction : builder.added()) Annotate(instruction);
+  AnnotateAll(builder);
   return absl::OkStatus();
 }
 
@@ -162,6 +164,15 @@ hlo::Instruction* OpImport::Add(hlo::Opcode opcode, hlo::Shape shape, std::vecto
   hlo::Instruction* instruction =
       body_.computation()->Add(opcode, std::move(shape), std::move(operands), std::move(attributes), std::move(called));
   Annotate(instruction);
+  if (module().checks_each_op && invalid_.ok()) {
+    std::vector<const hlo::Shape*> shapes;
+    for (const hlo::Instruction* operand : instruction->operands()) shapes.push_back(&operand->shape());
+    const absl::Status status = hlo::InferShape(opcode, shapes, instruction->attributes(),
+                                                instruction->called_computations(), &instruction->shape())
+                                    .status();
+    if (!status.ok())
+      invalid_ = Invalid(absl::StripPrefix(status.message(), absl::StrCat(hlo::OpcodeName(opcode), ": ")));
+  }
   return instruction;
 }
 
@@ -188,6 +199,10 @@ void OpImport::Annotate(hlo::Instruction* instruction) const {
       }
     }
   }
+}
+
+void OpImport::AnnotateAll(const hlo::Builder& builder) const {
+  for (hlo::Instruction* instruction : builder.added()) Annotate(instruction);
 }
 
 hlo::Instruction* OpImport::AddTupleElement(hlo::Instruction* tuple, int64_t index) {
@@ -221,7 +236,7 @@ absl::Status OpImport::Define(const std::vector<hlo::Instruction*>& instructions
     if (type != nullptr) instruction = ToStorage(builder, instruction, view_, *type, operation_);
     body_.Define(operation_.results[i], instruction);
   }
-  for (hlo::Instruction* instruction : builder.added()) Annotate(instruction);
+  AnnotateAll(builder);
   return absl::OkStatus();
 }
 

@@ -47,6 +47,8 @@ struct ModuleImport {
   int refined_depth = 0;    // Of calls of such functions that are being imported.
   int64_t refined_ops = 0;  // Imported at such calls so far.
   ConstantValues constants;
+  // Asks shape inference about each instruction, for an error that names the op of the program.
+  bool checks_each_op = false;
 };
 
 // One computation that is being filled from a function or a region.
@@ -97,6 +99,8 @@ class OpImport {
   // Looks the operands up and shows quantized ones as the op's view asks; first thing.
   absl::Status ReadOperands();
   const std::vector<hlo::Instruction*>& operands() const { return operands_; }
+  // Others in their place, for what the op is written as.
+  void set_operands(std::vector<hlo::Instruction*> operands) { operands_ = std::move(operands); }
   hlo::Instruction* operand(size_t index) const { return operands_[index]; }
   size_t operand_count() const { return operands_.size(); }
   const hlo::Shape& operand_shape(size_t index) const { return operands_[index]->shape(); }
@@ -132,6 +136,8 @@ class OpImport {
   // Adds an instruction with this op's metadata, sharding and frontend attributes.
   hlo::Instruction* Add(hlo::Opcode opcode, hlo::Shape shape, std::vector<hlo::Instruction*> operands,
                         hlo::Attributes attributes = {}, std::vector<hlo::Computation*> called = {});
+  // The same for what a builder has added.
+  void AnnotateAll(const hlo::Builder& builder) const;
   hlo::Instruction* AddTupleElement(hlo::Instruction* tuple, int64_t index);
   // The results of the op, as the view shows them: one instruction each.
   absl::Status Define(hlo::Instruction* instruction);
@@ -149,6 +155,8 @@ class OpImport {
     return Unimplemented(Describe(), ": ", parts...);
   }
   std::string Describe() const;
+  // What is wrong with an instruction of this op, if the module asks for it.
+  absl::Status Check() const { return invalid_; }
 
  private:
   // Metadata, sharding and frontend attributes of the op.
@@ -158,6 +166,7 @@ class OpImport {
   const OpRow& row_;
   const mlir::Operation& operation_;
   QuantizedView view_;
+  absl::Status invalid_;
   absl::Status unresolved_;  // Why an open result did not become static.
   std::vector<hlo::Instruction*> operands_;
 };
@@ -178,7 +187,8 @@ absl::Span<const OpRow> CollectiveOps();
 absl::Span<const OpRow> LinearAlgebraOps();
 absl::Span<const OpRow> DynamicOps();
 absl::Span<const OpRow> StructureOps();
-absl::Span<const OpRow> UnsupportedOps();
+absl::Span<const OpRow> ChloOps();
+absl::Span<const OpRow> EinsumOps();
 
 }  // namespace kiln::stablehlo
 

@@ -8,7 +8,7 @@ const OpRow* FindOp(absl::string_view name) {
     auto* table = new absl::flat_hash_map<absl::string_view, const OpRow*>();
     for (absl::Span<const OpRow> family :
          {ElementwiseOps(), ShapeOps(), ContractionOps(), ReductionOps(), IndexingOps(), ControlFlowOps(), CallOps(),
-          CollectiveOps(), LinearAlgebraOps(), DynamicOps(), StructureOps(), UnsupportedOps()}) {
+          CollectiveOps(), LinearAlgebraOps(), DynamicOps(), StructureOps(), EinsumOps(), ChloOps()}) {
       for (const OpRow& row : family) table->emplace(row.name, &row);
     }
     return table;

@@ -17,11 +17,26 @@ absl::Status CheckPairs(const OpImport& op) {
   return absl::OkStatus();
 }
 
+// The body may compute in a wider type than the operands have: inputs, then as many init values, become of its type.
+void PromoteOperands(OpImport& op, const hlo::Computation& body) {
+  std::vector<hlo::Instruction*> operands = op.operands();
+  const int64_t count = static_cast<int64_t>(operands.size()) / 2;
+  for (int64_t i = 0; i < 2 * count && body.parameter_count() == 2 * count; ++i) {
+    hlo::Instruction*& operand = operands[i];
+    const hlo::PrimitiveType from = operand->shape().element_type();
+    const hlo::PrimitiveType to = body.parameter(i % count)->shape().element_type();
+    if (hlo::ClassOf(from) != hlo::ClassOf(to) || hlo::BitWidth(from) >= hlo::BitWidth(to)) continue;
+    operand = op.Add(Opcode::kConvert, hlo::ChangeElementType(operand->shape(), to), {operand});
+  }
+  op.set_operands(std::move(operands));
+}
+
 absl::Status ImportReduce(OpImport& op) {
   KILN_RETURN_IF_ERROR(CheckPairs(op));
   hlo::DimensionsAttributes reduce;
   KILN_ASSIGN_OR_RETURN(reduce.dimensions, op.Integers("dimensions"));
   KILN_ASSIGN_OR_RETURN(hlo::Computation * body, ImportScalarRegion(op, op.region(0), "reduce_body"));
+  PromoteOperands(op, *body);
   KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShapes());
   return op.DefineTuple(op.Add(Opcode::kReduce, std::move(shape), op.operands(), std::move(reduce), {body}));
 }
@@ -40,6 +55,7 @@ absl::Status ImportReduceWindow(OpImport& op) {
         {sizes[i], strides[i], padding[i].first, padding[i].second, dilations[i], base[i], /*reversal=*/false});
   }
   KILN_ASSIGN_OR_RETURN(hlo::Computation * body, ImportScalarRegion(op, op.region(0), "reduce_window_body"));
+  PromoteOperands(op, *body);
   return ImportReduceWindowWith(op, op.result_count(), std::move(window), body);
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "src/frontend/stablehlo/op_import.h"
 
@@ -16,6 +17,10 @@ namespace kiln::stablehlo {
 absl::StatusOr<hlo::Instruction*> BroadcastTo(OpImport& op, const hlo::DimensionVector& dims, hlo::Shape shape);
 // Operands 0 and 1 convolved; `padding` has an entry per spatial dimension.
 absl::Status ImportConvolutionWith(OpImport& op, const std::vector<std::pair<int64_t, int64_t>>& padding);
+// Groups of rows of the left operand, each with a matrix of its own; `attribute` gives lists of dimensions by name,
+// null for empty ones.
+absl::Status ImportRaggedDotWith(OpImport& op, absl::FunctionRef<mlir::AttributeRef(absl::string_view)> attribute,
+                                 std::vector<hlo::Precision> precision);
 // Slices of operand 0 at indices of operand 1.
 absl::Status ImportGatherWith(OpImport& op, const hlo::DimensionVector& slice_sizes);
 

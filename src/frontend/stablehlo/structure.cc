@@ -50,8 +50,8 @@ absl::Status ImportIdentity(OpImport& op) { return op.Define(op.operands()); }
 
 absl::Status ImportNothing(OpImport&) { return absl::OkStatus(); }
 
-// On one device the shapes inside are those outside: the body stands in place of the op.
-absl::Status ImportManualComputation(OpImport& op) {
+// On one device the shapes inside are those outside: the body stands in place of the op. Gives what it returns.
+absl::StatusOr<std::vector<Instruction*>> InlineBody(OpImport& op) {
   const mlir::Region& region = op.region(0);
   if (region.blocks.size() != 1 || region.blocks[0]->arguments.size() != op.operand_count()) {
     return op.Invalid("the body must be one block with ", op.operand_count(), " arguments");
@@ -66,8 +66,27 @@ absl::Status ImportManualComputation(OpImport& op) {
     }
     op.body().Define(argument, op.operand(i));
   }
-  KILN_ASSIGN_OR_RETURN(const std::vector<Instruction*> results, op.body().ImportBlock(region, op.operation()));
+  return op.body().ImportBlock(region, op.operation());
+}
+
+absl::Status ImportManualComputation(OpImport& op) {
+  KILN_ASSIGN_OR_RETURN(const std::vector<Instruction*> results, InlineBody(op));
   return op.Define(results);
+}
+
+// A collective takes no time among one: what is done later is what the start gives.
+absl::Status ImportAsyncStart(OpImport& op) {
+  KILN_ASSIGN_OR_RETURN(std::vector<Instruction*> results, InlineBody(op));
+  op.body().Define(op.operation().results[0], Packed(op, std::move(results)));
+  return absl::OkStatus();
+}
+
+absl::Status ImportAsyncDone(OpImport& op) {
+  const mlir::Operation* start = op.operation().operands[0]->operation;
+  if (start == nullptr || start->name != "stablehlo.async_start") {
+    return op.Invalid("takes no result of stablehlo.async_start");
+  }
+  return op.DefineTuple(op.operand(0));
 }
 
 absl::Status ImportInfeed(OpImport& op) {
@@ -175,6 +194,8 @@ constexpr OpRow kRows[] = {
     {"stablehlo.outfeed", ImportOutfeed},
     {"stablehlo.send", ImportSend},
     {"stablehlo.recv", ImportRecv, 1, -1},
+    {"stablehlo.async_done", ImportAsyncDone, 1, -1},
+    {"stablehlo.async_start", ImportAsyncStart, -1, 1, 1},
     {"builtin.unrealized_conversion_cast", ImportIdentity, -1, -1},
     {"sdy.sharding_constraint", ImportIdentity, 1},
     {"sdy.manual_computation", ImportManualComputation, -1, -1, 1},

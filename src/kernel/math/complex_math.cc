@@ -69,8 +69,9 @@ namespace {
 
 // x a + y b without cancellation of what rounding left.
 Real SumOfProducts(Real x, Real a, Real y, Real b) {
-  Real product = y * b;
-  return Fma(x, a, product) + Fma(y, b, -product);
+  Real product = y * b, rounding = Fma(y, b, -product);
+  // An infinite product has none.
+  return Fma(x, a, product) + Select(rounding.IsNan(), 0.0, rounding);
 }
 
 // x * 2^exponent, rounded once, for x near 1; the exponent is an integer of up to twice the format's range.
@@ -145,7 +146,10 @@ Complex Expm1(Complex z) {
   Real re = MulAdd(Expm1(z.re), cosine, half_sine * half_sine * -2.0);
   // Where e^x would overflow by itself, 1 does not matter.
   re = Select(z.re > (IsF32(re) ? 80.0 : 700.0), ExpTimes(z.re, cosine), re);
-  return {re, Select(z.im == 0.0, z.im, ExpTimes(z.re, sine))};
+  Complex result = {re, Select(z.im == 0.0, z.im, ExpTimes(z.re, sine))};
+  // e^-infinity is 0 whatever the angle is.
+  Mask vanishes = (z.re == -re.Infinity()) & !(z.im.Abs() < re.Infinity());
+  return {Select(vanishes, -1.0, result.re), Select(vanishes, 0.0, result.im)};
 }
 
 Complex Log(Complex z) {
@@ -352,11 +356,29 @@ Complex Pow(Complex z, Complex w) {
   return Select((w.re == 0.0) & (w.im == 0.0), one, result);
 }
 
-Complex Atan2(Complex y, Complex x) {
-  Complex square = Multiply(x, x) + Multiply(y, y);
-  Complex direction = Divide({x.re - y.im, x.im + y.re}, Sqrt(square));
-  Complex log = Log(direction);
-  return {log.im, -log.re};
+Complex Atan2(Complex y_given, Complex x_given) {
+  Real largest = Larger(Larger(x_given.re.Abs(), x_given.im.Abs()), Larger(y_given.re.Abs(), y_given.im.Abs()));
+  PowerOfTwo scale = ScaleOf(largest);
+  Complex x = {x_given.re * scale.down, x_given.im * scale.down},
+          y = {y_given.re * scale.down, y_given.im * scale.down};
+  // With p = x + iy and q = x - iy the result is -i/2 log(p / q), up to half a turn. Nothing cancels in p and q that
+  // matters; what would cancel in |p|^2 - |q|^2 and in p times the conjugate of q is written out.
+  Complex p = {x.re - y.im, x.im + y.re}, q = {x.re + y.im, x.im - y.re};
+  Real half = Atan2(SumOfProducts(x.re, y.re, x.im, y.im) * 2.0, SumOfProducts(p.re, q.re, p.im, q.im)) * 0.5;
+  Real difference = SumOfProducts(x.im, y.re, -x.re, y.im) * 4.0, zero = half.Constant(0.0);
+  Mask p_larger = difference > 0.0;
+  Complex smaller = Select(p_larger, q, p);
+  Real ratio = difference.Abs() / MulAdd(smaller.re, smaller.re, smaller.im * smaller.im);
+  Real im = Select(ratio < ratio.Infinity(), Log1pPositive(ratio, zero, zero), ratio) * 0.25;
+  // Whether half a turn is missing says the direction itself, p / sqrt(x^2 + y^2); to which side, the rest.
+  Complex square = {SumOfProducts(x.re, x.re, -x.im, x.im) + SumOfProducts(y.re, y.re, -y.im, y.im),
+                    SumOfProducts(x.re, x.im, y.re, y.im) * 2.0};
+  Complex direction = Divide(p, Sqrt(square));
+  Real turn = Atan2(direction.im, direction.re) - half;
+  const double pi = 2 * (IsF32(half) ? kHalfPiF32[0] : kHalfPiF64[0]);
+  Real opposite = half - CopySign(half.Constant(pi), Select(half == 0.0, -turn, half));
+  Real re = Select(turn.Abs() > pi / 2, opposite, half);
+  return {Select(turn.IsNan(), turn, re), CopySign(im, -difference)};
 }
 
 }  // namespace kiln::kernel::math

@@ -95,7 +95,7 @@ def binary(op, dtype):
         tolerance = BINARY[op][1]
         if dtype in p.COMPLEX and op not in ("add", "subtract"):
             tolerance = NEAR_COMPLEX
-            if op == "atan2":  # a logarithm near 1
+            if op == "atan2":  # XLA:CPU takes a logarithm near 1
                 tolerance = Tolerance(ulps=32, absolute=16 * np.finfo(p.TYPES[dtype]).eps)
         program.result(program.op(op, [x, y], [(dtype, shape)]), tolerance)
         return program

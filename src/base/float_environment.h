@@ -1,0 +1,43 @@
+// The rounding and subnormals of the processor, which belong to the host program and may be anything.
+#ifndef KILN_BASE_FLOAT_ENVIRONMENT_H_
+#define KILN_BASE_FLOAT_ENVIRONMENT_H_
+
+#include <cstdint>
+
+namespace kiln {
+
+// While it lives, arithmetic of this thread rounds to nearest, keeps subnormals and traps nothing, as generated code
+// and the evaluator expect. Costs one read of a control register where that is so already.
+class DefaultFloatEnvironment {
+ public:
+  DefaultFloatEnvironment() : before_(Read()) {
+    if (!IsDefault(before_)) Write(kDefault);
+  }
+  ~DefaultFloatEnvironment() {
+    if (!IsDefault(before_)) Write(before_);
+  }
+  DefaultFloatEnvironment(const DefaultFloatEnvironment&) = delete;
+  DefaultFloatEnvironment& operator=(const DefaultFloatEnvironment&) = delete;
+
+ private:
+#if defined(__x86_64__)
+  static constexpr uint64_t kDefault = 0x1f80;  // all exceptions masked
+  static constexpr uint64_t kFlags = 0x3f;      // exceptions that have happened
+  static uint64_t Read() { return __builtin_ia32_stmxcsr(); }
+  static void Write(uint64_t value) { __builtin_ia32_ldmxcsr(static_cast<unsigned>(value)); }
+#elif defined(__aarch64__)
+  static constexpr uint64_t kDefault = 0;
+  static constexpr uint64_t kFlags = 0;
+  static uint64_t Read() { return __builtin_arm_rsr64("FPCR"); }
+  static void Write(uint64_t value) { __builtin_arm_wsr64("FPCR", value); }
+#else
+#error "the control register of this processor's floating-point unit is not known"
+#endif
+  static bool IsDefault(uint64_t value) { return (value & ~kFlags) == kDefault; }
+
+  uint64_t before_;
+};
+
+}  // namespace kiln
+
+#endif  // KILN_BASE_FLOAT_ENVIRONMENT_H_
