@@ -239,6 +239,7 @@ TEST(ExpandedOps, StochasticConvert) {
   for (const char* to : {"bf16", "f16", "f8e4m3fn", "f8e5m2", "f8e4m3b11fnuz", "f8e5m2fnuz", "f4e2m1fn", "s8", "s32"}) {
     for (const auto& [from, bits] : {std::pair("f32", "u32"), {"f64", "u64"}, {"f16", "u16"}}) {
       for (const char* scale : {"1", "0.0005", "3000"}) {
+        if (std::string(from) != "f32" && std::string(scale) != "1") continue;
         ExpectCompiledAgrees(
             Entry(absl::StrCat("  x = ", from, "[4000] parameter(0)\n  u = ", bits,
                                "[4000] iota(), iota_dimension=0\n  f = ", from, "[] constant(", scale,

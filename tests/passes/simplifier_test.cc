@@ -118,9 +118,21 @@ struct Tolerance {
   bool signless_zero = false;
   bool fewer_nans = false;
   bool fewer_overflows = false;  // of finite inputs
+  bool any_order = false;        // of sums: the error is one of the largest number summed
   double units = 0;              // in the last place
   double smallest = 0;           // of which, where values are smaller
 };
+
+double LargestFinite(const std::vector<Literal>& inputs) {
+  double largest = 0;
+  for (const Literal& input : inputs) {
+    for (int64_t i = 0; input.shape().IsArray() && i < input.element_count(); ++i) {
+      const double value = std::abs(hlo::ElementAsDouble(input, i));
+      if (std::isfinite(value)) largest = std::max(largest, value);
+    }
+  }
+  return largest;
+}
 
 // Index of the first element that differs more than it may, or -1.
 int64_t FirstDifference(const Literal& before, const Literal& after, const Tolerance& tolerance,
@@ -140,7 +152,8 @@ int64_t FirstDifference(const Literal& before, const Literal& after, const Toler
       return i >= input.element_count() || std::isfinite(hlo::ElementAsDouble(input, i));
     });
     if (tolerance.fewer_overflows && !std::isfinite(a) && finite) continue;
-    const double unit = std::max({std::abs(a), SmallestNormal(part), tolerance.smallest});
+    const double unit = std::max(
+        {std::abs(a), SmallestNormal(part), tolerance.smallest, tolerance.any_order ? LargestFinite(inputs) : 0});
     const double limit = tolerance.units * Epsilon(part) * unit;
     if (std::isfinite(a) && std::isfinite(b) && std::signbit(a) == std::signbit(b) && std::abs(a - b) <= limit)
       continue;
@@ -185,13 +198,14 @@ void Check(const std::string& name, const std::string& text, int trials, std::se
     applied->insert(&rule);
     absl::StrAppend(&rules[instruction.parent()], "\n  ", rule.left, " = ", rule.right);
     Tolerance& tolerance = tolerances[instruction.parent()];
-    if (fast) tolerance = {true, false, true, 64, 1};
+    if (fast) tolerance = {true, false, true, true, 64, 1};
     for (const simplify::Guard& guard : rule.guards) {
       if (guard.text == simplify::SignlessZero.text) tolerance.signless_zero = true;
       if (guard.text == simplify::PaddingIsNoFactor.text) tolerance.fewer_nans = true;
       if (guard.text == simplify::Rounds.text && tolerance.units == 0) tolerance.units = 4;
+      if (guard.text == simplify::AnyOrder.text) tolerance.any_order = true, tolerance.units = 32;
       if (guard.text == simplify::NoOverflowBetween.text) {
-        tolerance = {tolerance.signless_zero, tolerance.fewer_nans, true, 256, 1};
+        tolerance = {tolerance.signless_zero, tolerance.fewer_nans, true, tolerance.any_order, 256, 1};
       }
       // The error of a product is multiplied by the exponent.
       if (guard.text == simplify::Ln2.text) tolerance.units = 256;

@@ -22,9 +22,9 @@ constexpr Rule kRules[] = {
     {"power(x, 4)", "multiply(multiply(x, x), multiply(x, x))", Integer},
     {"power(x, -1)", "divide(1, x)", Floating},
     {"power(x, -2)", "multiply(divide(1, x), divide(1, x))", WideFloat, Rounds},
-    {"power(x, 0.5)", "sqrt(x)", Floating, NonNegativeX},
+    {"power(x, 0.5)", "sqrt(x)", WideFloat, NonNegativeX, Rounds},
     // The root of -inf is NaN and that of -0 is -0; the powers are inf and 0.
-    {"power(x, 0.5)", "select(compare.eq(x, lowest), highest, abs(sqrt(x)))", WideFloat},
+    {"power(x, 0.5)", "select(compare.eq(x, lowest), highest, abs(sqrt(x)))", WideFloat, Rounds},
     {"power(x, -0.5)", "rsqrt(x)", WideFloat, NonNegativeX, Rounds},
     {"power(x, -0.5)", "select(compare.eq(x, lowest), 0, abs(rsqrt(x)))", WideFloat, Rounds},
     {"power(x, 1.5)", "multiply(x, sqrt(x))", WideFloat, NonNegativeX, Rounds},

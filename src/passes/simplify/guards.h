@@ -79,6 +79,7 @@ bool IsLossless(hlo::PrimitiveType from, hlo::PrimitiveType to);
 // Notes: what is not bit for bit the same. XLA makes the same exceptions.
 inline constexpr Guard SignlessZero{"-0 is 0"};
 inline constexpr Guard Rounds{"other roundings"};
+inline constexpr Guard AnyOrder{"sums in another order"};
 inline constexpr Guard NoOverflowBetween{"no overflow between"};
 inline constexpr Guard PaddingIsNoFactor{"padding times inf or NaN is 0"};
 
