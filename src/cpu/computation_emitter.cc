@@ -266,7 +266,7 @@ absl::Status ComputationEmitter::EmitKernel(const Instruction& instruction, cons
   const kernel::Kernel& kernel = scheduled.kernel;
   std::vector<llvm::Value*> arrays = OperandPointers(instruction);
   for (llvm::Value* pointer : ResultPointers(instruction)) arrays.push_back(pointer);
-  for (size_t i = arrays.size(); i < kernel.parameters.size(); ++i) {
+  for (size_t i = arrays.size(); i < kernel.parameters.size() && kernel.parameters[i].constant.has_value(); ++i) {
     arrays.push_back(ConstantPointer(*kernel.parameters[i].constant));
   }
   for (size_t n = 0; n < kernel.nests.size(); ++n) {

@@ -14,6 +14,7 @@
 #include "src/cpu/program_abi.h"
 #include "src/kernel/buffer_sharing.h"
 #include "src/kernel/kernel_builder.h"
+#include "src/kernel/stage_sharing.h"
 
 namespace kiln::cpu {
 
@@ -165,6 +166,7 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
     }
     KILN_RETURN_IF_ERROR(kernel.status());
     scheduled->kernel = *std::move(kernel);
+    kernel::ShareStages(&scheduled->kernel);
     for (const kernel::Nest& nest : scheduled->kernel.nests) {
       scheduled->schedules.push_back(kernel::ScheduleNest(scheduled->kernel, nest, target_));
       const kernel::NestSchedule& schedule = scheduled->schedules.back();

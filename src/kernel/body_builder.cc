@@ -349,7 +349,7 @@ absl::StatusOr<std::vector<ValueId>> BodyBuilder::EndReduce(int reduce_number, s
   reduce.inits = std::move(inits);
   reduce.elements = std::move(elements);
   reduce.combiner = combiner;
-  reduce.combine_opcode = combine_opcode;
+  if (combiner == nullptr) reduce.combine_opcodes = {combine_opcode};
   if (combiner != nullptr && !analysis::IsUnordered(*combiner)) {
     const bool by_index = reduce.loops.size() == 1 && analysis::KeepsBest(*combiner);
     reduce.order = by_index ? Reduce::Order::kByIndex : Reduce::Order::kOwn;

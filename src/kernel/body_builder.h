@@ -68,6 +68,7 @@ class BodyBuilder {
   absl::StatusOr<ValueId> EmitDynamicUpdateSlice(const hlo::Instruction* instruction, const Index& index);
   absl::StatusOr<ValueId> EmitGather(const hlo::Instruction* instruction, const Index& index);
   absl::StatusOr<ValueId> EmitMap(const hlo::Instruction* instruction, const Index& index);
+  static bool WidensExtreme(const hlo::Instruction* simple, hlo::PrimitiveType type);
   absl::StatusOr<ValueId> EmitReduce(const hlo::Instruction* instruction, const Index& index, int64_t leaf);
   absl::StatusOr<ValueId> EmitReduceWindow(const hlo::Instruction* instruction, const Index& index, int64_t leaf);
   absl::StatusOr<ValueId> EmitDot(const hlo::Instruction* instruction, const Index& index);

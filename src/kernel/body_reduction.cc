@@ -29,6 +29,12 @@ const Instruction* SimpleCombiner(const hlo::Computation& computation) {
 
 }  // namespace
 
+// The largest of narrow floats is found among f32 values, which have ordering instructions: nothing rounds.
+bool BodyBuilder::WidensExtreme(const Instruction* simple, PrimitiveType type) {
+  return simple != nullptr && hlo::IsFloating(type) && hlo::BitWidth(type) < 32 &&
+         (simple->opcode() == Opcode::kMaximum || simple->opcode() == Opcode::kMinimum);
+}
+
 absl::StatusOr<ValueId> BodyBuilder::EmitMap(const Instruction* instruction, const Index& index) {
   std::vector<ValueId> arguments;
   for (const Instruction* operand : instruction->operands()) {
@@ -71,9 +77,16 @@ absl::StatusOr<ValueId> BodyBuilder::EmitReduce(const Instruction* instruction, 
   }
   const hlo::Computation* combiner = instruction->called_computation();
   const Instruction* simple = count == 1 ? SimpleCombiner(*combiner) : nullptr;
+  const PrimitiveType type = kernel_.ops[elements[0]].type;
+  const bool widens = WidensExtreme(simple, type);
+  if (widens) {
+    inits[0] = AddElementwise(Opcode::kConvert, PrimitiveType::kF32, {inits[0]});
+    elements[0] = AddElementwise(Opcode::kConvert, PrimitiveType::kF32, {elements[0]});
+  }
   KILN_ASSIGN_OR_RETURN(std::vector<ValueId> results,
                         EndReduce(reduce, std::move(inits), std::move(elements), simple ? nullptr : combiner,
                                   simple ? simple->opcode() : Opcode::kAdd));
+  if (widens) results[0] = AddElementwise(Opcode::kConvert, type, {results[0]});
   reduce_memo_[key] = results;
   return results[leaf];
 }

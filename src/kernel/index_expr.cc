@@ -219,28 +219,33 @@ bool IndexTerms::CanCollapse(const IndexExpr& expr, int outer_loop, int inner_lo
 
 IndexExpr IndexTerms::CollapseInto(IndexTerms* to, const IndexExpr& expr, int outer_loop, int inner_loop,
                                    int64_t new_extent, absl::Span<const uint64_t> value_loops) const {
+  return Replace(to, expr, [&](const Term& term) {
+    if (term.kind == Kind::kSymbol) return to->Symbol(term.id, term.range, value_loops[term.id]);
+    if (term.id == outer_loop) return IndexExpr();
+    return to->Loop(term.id, term.id == inner_loop ? new_extent : term.range.high + 1);
+  });
+}
+
+IndexExpr IndexTerms::Replace(IndexTerms* to, const IndexExpr& expr,
+                              const std::function<IndexExpr(const Term&)>& leaf) const {
   IndexExpr result = IndexExpr::Constant(expr.constant);
   for (const auto& [number, coefficient] : expr.terms) {
-    const Term& term = terms_[number];
-    IndexExpr part;
-    switch (term.kind) {
-      case Kind::kLoop:
-        if (term.id == outer_loop) continue;
-        part = to->Loop(term.id, term.id == inner_loop ? new_extent : term.range.high + 1);
-        break;
-      case Kind::kSymbol:
-        part = to->Symbol(term.id, term.range, value_loops[term.id]);
-        break;
-      case Kind::kFloorDiv:
-        part = to->FloorDiv(CollapseInto(to, term.inner, outer_loop, inner_loop, new_extent, value_loops), term.divisor);
-        break;
-      case Kind::kMod:
-        part = to->Mod(CollapseInto(to, term.inner, outer_loop, inner_loop, new_extent, value_loops), term.divisor);
-        break;
-    }
+    const Term term = terms_[number];  // `to` may be this and grow
+    const bool is_leaf = term.kind == Kind::kLoop || term.kind == Kind::kSymbol;
+    IndexExpr part = is_leaf ? leaf(term) : Replace(to, term.inner, leaf);
+    if (term.kind == Kind::kFloorDiv) part = to->FloorDiv(part, term.divisor);
+    if (term.kind == Kind::kMod) part = to->Mod(part, term.divisor);
     result = result + part * coefficient;
   }
   return result;
+}
+
+void IndexTerms::ForEachSymbol(const IndexExpr& expr, const std::function<void(int)>& visit) const {
+  for (const auto& [number, coefficient] : expr.terms) {
+    const Term& term = terms_[number];
+    if (term.kind == Kind::kSymbol) visit(term.id);
+    ForEachSymbol(term.inner, visit);
+  }
 }
 
 std::string IndexTerms::ToString(const IndexExpr& expr) const {

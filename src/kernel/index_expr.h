@@ -4,6 +4,7 @@
 #define KILN_KERNEL_INDEX_EXPR_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -86,6 +87,11 @@ class IndexTerms {
   // `expr` after that, in the terms of `to`. `value_loops[v]` are the loops that kernel op v depends on after it.
   IndexExpr CollapseInto(IndexTerms* to, const IndexExpr& expr, int outer_loop, int inner_loop, int64_t new_extent,
                          absl::Span<const uint64_t> value_loops) const;
+
+  // `expr` in the terms of `to`, each loop and symbol in it replaced by what `leaf` gives for its term.
+  IndexExpr Replace(IndexTerms* to, const IndexExpr& expr, const std::function<IndexExpr(const Term&)>& leaf) const;
+  // Calls `visit` for the value of each symbol in `expr`.
+  void ForEachSymbol(const IndexExpr& expr, const std::function<void(int)>& visit) const;
 
   const Term& term(int number) const { return terms_[number]; }
   int size() const { return static_cast<int>(terms_.size()); }

@@ -10,7 +10,7 @@ namespace kiln::kernel {
 
 int64_t Kernel::input_count() const {
   return std::count_if(parameters.begin(), parameters.end(),
-                       [](const Parameter& p) { return !p.is_output && !p.constant.has_value(); });
+                       [](const Parameter& p) { return !p.is_output && !p.is_local && !p.constant.has_value(); });
 }
 
 namespace {
@@ -25,6 +25,12 @@ class Printer {
     text_ += ") -> (";
     AppendParameters(true);
     text_ += ")\n";
+    for (size_t i = 0; i < kernel_.parameters.size(); ++i) {
+      const Parameter& p = kernel_.parameters[i];
+      if (!p.is_local) continue;
+      absl::StrAppend(&text_, "  local p", i, ": ", hlo::PrimitiveTypeName(p.type), "[",
+                      absl::StrJoin(p.dimensions, ","), "]\n");
+    }
     for (const Nest& nest : kernel_.nests) {
       text_ += "  nest";
       for (int loop : nest.loops) {
@@ -43,7 +49,7 @@ class Printer {
     bool first = true;
     for (size_t i = 0; i < kernel_.parameters.size(); ++i) {
       const Parameter& p = kernel_.parameters[i];
-      if (p.is_output != outputs) continue;
+      if (p.is_output != outputs || p.is_local) continue;
       absl::StrAppend(&text_, first ? "" : ", ", "p", i, ": ", hlo::PrimitiveTypeName(p.type), "[",
                       absl::StrJoin(p.dimensions, ","), "]", p.is_updated ? " updated" : "",
                       p.constant.has_value() ? " constant" : "");
@@ -53,6 +59,11 @@ class Printer {
 
   std::string Values(const std::vector<ValueId>& values) {
     return absl::StrJoin(values, ", ", [](std::string* out, ValueId v) { absl::StrAppend(out, "v", v); });
+  }
+
+  std::string Opcodes(const std::vector<hlo::Opcode>& opcodes) {
+    return absl::StrJoin(opcodes, ", ",
+                         [](std::string* out, hlo::Opcode o) { absl::StrAppend(out, hlo::OpcodeName(o)); });
   }
 
   std::string Predicate(ValueId predicate) { return predicate == kNoValue ? "" : absl::StrCat(" if v", predicate); }
@@ -106,11 +117,11 @@ class Printer {
           const Reduce& reduce = kernel_.reduces[statement.index];
           absl::StrAppend(&text_, margin, "reduce");
           for (int loop : reduce.loops) absl::StrAppend(&text_, " i", loop, " in ", kernel_.loops[loop].extent);
-          absl::StrAppend(&text_, " -> ", Values(reduce.results), " = ",
-                          reduce.combiner != nullptr ? absl::string_view(reduce.combiner->name())
-                                                     : hlo::OpcodeName(reduce.combine_opcode),
-                          " of ", Values(reduce.elements), " from ", Values(reduce.inits),
-                          reduce.predicate == kNoValue ? "" : absl::StrCat(" where v", reduce.predicate), "\n");
+          absl::StrAppend(
+              &text_, " -> ", Values(reduce.results), " = ",
+              reduce.combiner != nullptr ? std::string(reduce.combiner->name()) : Opcodes(reduce.combine_opcodes),
+              " of ", Values(reduce.elements), " from ", Values(reduce.inits),
+              reduce.predicate == kNoValue ? "" : absl::StrCat(" where v", reduce.predicate), "\n");
           AppendBlock(*reduce.block, indent + 2);
           break;
         }

@@ -95,9 +95,9 @@ struct Reduce {
   // A condition; iterations where it does not hold change nothing, so that loops may leave them out.
   ValueId inside = kNoValue;
   std::vector<ValueId> results;
-  // Scalar computation: accumulators, then elements, to new accumulators. Null: the binary op `combine_opcode`.
+  // Scalar computation: accumulators, then elements, to new accumulators. Null: of each element its binary op.
   const hlo::Computation* combiner = nullptr;
-  hlo::Opcode combine_opcode = hlo::Opcode::kAdd;
+  std::vector<hlo::Opcode> combine_opcodes;
   // Which other orders of the iterations than the loops' own give the same results.
   enum class Order : uint8_t {
     kAny,
@@ -132,6 +132,9 @@ struct Parameter {
   bool is_output = false;
   // Read and written (scatter, dynamic-update-slice): its loads and stores keep their order.
   bool is_updated = false;
+  // Lives while the nest runs: what a stage of a row keeps for those behind it. Loops outside of its offsets that its
+  // value depends on, and that run as lanes, give every lane elements of its own.
+  bool is_local = false;
   // Values known at compile time: a table that the kernel brings along.
   std::optional<hlo::Literal> constant;
 
@@ -142,7 +145,8 @@ struct Parameter {
   }
 };
 
-// Inputs come first in `parameters`, then outputs, then constants. Borrows instructions and computations of the module it was built from.
+// Inputs come first in `parameters`, then outputs, then constants, then local arrays. Borrows instructions and
+// computations of the module it was built from.
 struct Kernel {
   std::string name;
   std::vector<Parameter> parameters;
@@ -157,7 +161,7 @@ struct Kernel {
   int64_t input_count() const;
 };
 
-// Of a `Reduce::combine_opcode`: x combined with it is x.
+// Of one of `Reduce::combine_opcodes`: x combined with it is x.
 hlo::Literal CombinerIdentity(hlo::Opcode opcode, hlo::PrimitiveType type);
 
 std::string ToString(const Kernel& kernel);

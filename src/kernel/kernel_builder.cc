@@ -1,6 +1,7 @@
 #include "src/kernel/kernel_builder.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "src/base/status.h"
@@ -34,6 +35,34 @@ std::vector<RootLeaf> RootLeaves(const Instruction* root) {
 
 const Instruction* RootOf(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kFusion ? instruction.called_computation()->root() : &instruction;
+}
+
+// The dimensions of such an array that the reduces inside a fusion reduce; none where there is no such reduce.
+std::vector<bool> ReducedDimensions(const Instruction& instruction, const hlo::DimensionVector& dimensions) {
+  std::vector<bool> reduced(dimensions.size(), false);
+  if (instruction.opcode() != Opcode::kFusion) return reduced;
+  for (const Instruction* inner : instruction.called_computation()->instructions()) {
+    if (inner->opcode() != Opcode::kReduce || inner->operand(0)->shape().dimensions() != dimensions) continue;
+    for (int64_t d : inner->dimensions()) reduced[d] = true;
+    break;
+  }
+  return reduced;
+}
+
+// The index of an array of `to` dimensions, those of `from` left out that are `reduced` and ones aside, where the nest
+// over `from` is at `index`; nothing for other dimensions.
+std::optional<Index> IndexOfLeaf(const hlo::DimensionVector& from, const Index& index, const std::vector<bool>& reduced,
+                                 const hlo::DimensionVector& to) {
+  Index result(to.size());
+  size_t next = 0;
+  for (size_t d = 0; d < from.size(); ++d) {
+    if (from[d] == 1 || reduced[d]) continue;
+    while (next < to.size() && to[next] == 1) ++next;
+    if (next == to.size() || to[next] != from[d]) return std::nullopt;
+    result[next++] = index[d];
+  }
+  while (next < to.size() && to[next] == 1) ++next;
+  return next == to.size() ? std::optional(std::move(result)) : std::nullopt;
 }
 
 // Stores `updates` over the window of a dynamic-update-slice that the output already holds the rest of.
@@ -303,18 +332,23 @@ absl::StatusOr<Kernel> BuildKernel(const Instruction& instruction) {
       ++i;
       continue;
     }
-    // Outputs of equal dimensions share a nest.
-    size_t end = i + 1;
-    while (end < leaves.size() && leaves[end].instruction->opcode() != Opcode::kScatter &&
-           leaves[end].instruction->opcode() != Opcode::kDynamicUpdateSlice &&
-           kernel.parameters[first_output + end].dimensions == dimensions) {
-      ++end;
+    // Outputs of equal dimensions share a nest, and those of its rows with it.
+    KILN_ASSIGN_OR_RETURN(const Index index, body.BeginNest(dimensions, LoopKind::kParallel));
+    const std::vector<bool> whole(dimensions.size(), false), reduced = ReducedDimensions(instruction, dimensions);
+    // All values before the first store: outputs may lie where inputs do.
+    std::vector<std::pair<ValueId, Index>> values;
+    size_t end = i;
+    for (; end < leaves.size(); ++end) {
+      const Instruction* next = leaves[end].instruction;
+      if (next->opcode() == Opcode::kScatter || next->opcode() == Opcode::kDynamicUpdateSlice) break;
+      const hlo::DimensionVector& to = kernel.parameters[first_output + end].dimensions;
+      std::optional<Index> at = IndexOfLeaf(dimensions, index, whole, to);
+      if (!at.has_value()) at = IndexOfLeaf(dimensions, index, reduced, to);
+      if (!at.has_value()) break;
+      KILN_ASSIGN_OR_RETURN(ValueId value, body.Emit(next, *at, leaves[end].leaf));
+      values.emplace_back(value, *std::move(at));
     }
-    KILN_ASSIGN_OR_RETURN(Index index, body.BeginNest(dimensions, LoopKind::kParallel));
-    for (; i < end; ++i) {
-      KILN_ASSIGN_OR_RETURN(ValueId value, body.Emit(leaves[i].instruction, index, leaves[i].leaf));
-      body.AddStore(first_output + static_cast<int>(i), index, value);
-    }
+    for (const auto& [value, at] : values) body.AddStore(first_output + static_cast<int>(i++), at, value);
     body.EndNest();
   }
   CollapseLoops(&kernel);

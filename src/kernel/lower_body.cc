@@ -129,9 +129,37 @@ bool NestLowering::IsPlainSum(const IndexExpr& offset) const {
   return true;
 }
 
-Access NestLowering::AccessFor(const IndexExpr& offset) {
+llvm::Value* NestLowering::ArrayOf(int parameter) {
+  const auto number = static_cast<size_t>(parameter);
+  if (number >= parameters_.size()) parameters_.resize(kernel_.parameters.size());
+  if (parameters_[number] != nullptr) return parameters_[number];
+  // A local array, which is written before it is read.
+  const Parameter& local = kernel_.parameters[number];
+  int64_t bytes = local.element_count() * hlo::ByteWidth(local.type);
+  for (const Store& store : kernel_.stores) {
+    if (store.parameter != parameter) continue;
+    const uint64_t outer = kernel_.ops[store.value].loops & ~kernel_.terms.LoopsOf(store.offset);
+    if (schedule_.vector_loop >= 0 && (outer >> schedule_.vector_loop & 1) != 0) bytes *= schedule_.lanes;
+  }
+  llvm::BasicBlock& entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
+  llvm::IRBuilder<> at_entry(&entry, entry.begin());
+  llvm::AllocaInst* array = at_entry.CreateAlloca(llvm::ArrayType::get(b_.getInt8Ty(), static_cast<uint64_t>(bytes)));
+  array->setAlignment(llvm::Align(64));
+  return parameters_[number] = array;
+}
+
+bool NestLowering::IsLocalOfLanes(int parameter, uint64_t loops, const IndexExpr& offset) const {
+  return kernel_.parameters[parameter].is_local && Varies(loops) && !Varies(kernel_.terms.LoopsOf(offset));
+}
+
+Access NestLowering::AccessFor(const IndexExpr& offset, bool of_lanes) {
   Access access;
   int64_t stride;
+  if (of_lanes) {
+    access.kind = Access::Kind::kContiguous;
+    access.offset = b_.CreateMul(index_.Scalar(offset), b_.getInt64(vector_->lanes()));
+    return access;
+  }
   if (!LinearStride(kernel_.terms, offset, vector_loop_, vector_->lanes(), &stride) ||
       (!aligned_runs_ && !IsPlainSum(offset))) {
     access.kind = Access::Kind::kIndexed;
@@ -150,7 +178,7 @@ Access NestLowering::AccessFor(const IndexExpr& offset) {
 Value NestLowering::LowerLoad(ValueId id) {
   const Op& op = kernel_.ops[id];
   if (auto staged = staged_.find(id); staged != staged_.end()) return LoadFromTile(op, staged->second);
-  llvm::Value* base = parameters_[op.parameter];
+  llvm::Value* base = ArrayOf(op.parameter);
   if (!Varies(op.loops)) {
     MemoryAccess memory(&scalar_, &scalar_);
     llvm::Value* offset = index_.Scalar(op.offset);
@@ -165,7 +193,8 @@ Value NestLowering::LowerLoad(ValueId id) {
     const auto* always = llvm::dyn_cast<llvm::Constant>(holds);
     if (always == nullptr || !always->isAllOnesValue()) mask = CombineMasks(mask, holds);
   }
-  return memory.LoadVector(op.type, base, AccessFor(op.offset), mask);
+  return memory.LoadVector(op.type, base, AccessFor(op.offset, IsLocalOfLanes(op.parameter, op.loops, op.offset)),
+                           mask);
 }
 
 bool NestLowering::WrittenByOneOfGroup() const {
@@ -174,7 +203,7 @@ bool NestLowering::WrittenByOneOfGroup() const {
 }
 
 absl::Status NestLowering::LowerStore(const Store& store) {
-  llvm::Value* base = parameters_[store.parameter];
+  llvm::Value* base = ArrayOf(store.parameter);
   const uint64_t loops = kernel_.terms.LoopsOf(store.offset);
   if (!Varies(loops) && !Varies(kernel_.ops[store.value].loops)) {
     MemoryAccess memory(&scalar_, &scalar_);
@@ -191,7 +220,8 @@ absl::Status NestLowering::LowerStore(const Store& store) {
   MemoryAccess memory(&scalar_, vector_.get());
   llvm::Value* mask = mask_;
   if (store.predicate != kNoValue) mask = CombineMasks(mask, Get(store.predicate, true).value);
-  memory.StoreVector(Get(store.value, true), base, AccessFor(store.offset), mask,
+  const bool of_lanes = IsLocalOfLanes(store.parameter, kernel_.ops[store.value].loops, store.offset);
+  memory.StoreVector(Get(store.value, true), base, AccessFor(store.offset, of_lanes), mask,
                      schedule_.streaming_stores && StreamsAligned(store));
   return absl::OkStatus();
 }
@@ -199,7 +229,7 @@ absl::Status NestLowering::LowerStore(const Store& store) {
 bool NestLowering::StreamsAligned(const Store& store) const {
   const Parameter& parameter = kernel_.parameters[store.parameter];
   const int64_t width = hlo::ByteWidth(parameter.type);
-  if (parameter.is_updated || store.offset.constant * width % 64 != 0) return false;
+  if (parameter.is_updated || parameter.is_local || store.offset.constant * width % 64 != 0) return false;
   for (const auto& [number, coefficient] : store.offset.terms) {
     const IndexTerms::Term& term = kernel_.terms.term(number);
     const bool is_vector_loop = term.kind == IndexTerms::Kind::kLoop && term.id == vector_loop_;

@@ -134,8 +134,14 @@ int NestLowering::StatementDepth(const Block::Statement& statement, const Loops&
     }
     case Block::Kind::kReduce:
       return DepthOf(kernel_.reduces[statement.index].outer_loops, loops);
-    case Block::Kind::kStore:
-      return innermost;
+    case Block::Kind::kStore: {
+      // A row's results are written once per row.
+      const Store& store = kernel_.stores[statement.index];
+      if (kernel_.parameters[store.parameter].is_updated || threads_ != nullptr) return innermost;
+      uint64_t set = kernel_.terms.LoopsOf(store.offset) | kernel_.ops[store.value].loops;
+      if (store.predicate != kNoValue) set |= kernel_.ops[store.predicate].loops;
+      return DepthOf(set, loops);
+    }
   }
   return innermost;
 }

@@ -17,9 +17,13 @@ absl::StatusOr<std::vector<Value>> NestLowering::Combine(const Reduce& reduce, S
                                                          const std::vector<Value>& accumulators,
                                                          const std::vector<Value>& elements) {
   if (reduce.combiner == nullptr) {
-    KILN_ASSIGN_OR_RETURN(Value combined, EmitElementwise(emitter, reduce.combine_opcode, nullptr, accumulators[0].type,
-                                                          {accumulators[0], elements[0]}));
-    return std::vector<Value>{combined};
+    std::vector<Value> combined;
+    for (size_t i = 0; i < elements.size(); ++i) {
+      KILN_ASSIGN_OR_RETURN(Value one, EmitElementwise(emitter, reduce.combine_opcodes[i], nullptr,
+                                                       accumulators[i].type, {accumulators[i], elements[i]}));
+      combined.push_back(one);
+    }
+    return combined;
   }
   std::vector<Value> arguments = accumulators;
   arguments.insert(arguments.end(), elements.begin(), elements.end());
@@ -77,7 +81,7 @@ absl::Status NestLowering::LowerReduce(int number) {
     for (size_t i = 0; i < count; ++i) {
       start[i] = reduce.combiner != nullptr
                      ? emitter->Zero(inits[i].type)
-                     : emitter->Constant(CombinerIdentity(reduce.combine_opcode, inits[i].type), 0);
+                     : emitter->Constant(CombinerIdentity(reduce.combine_opcodes[i], inits[i].type), 0);
     }
   }
   std::vector<std::vector<llvm::AllocaInst*>> slots(count);

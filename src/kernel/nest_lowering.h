@@ -34,7 +34,7 @@ class NestLowering {
         nest_(nest),
         schedule_(schedule),
         target_(target),
-        parameters_(parameters),
+        parameters_(parameters.begin(), parameters.end()),
         threads_(threads),
         scalar_(builder, 1, target.target),
         index_(builder, kernel.terms),
@@ -142,7 +142,14 @@ class NestLowering {
   // The vector loop occurs in no division or remainder.
   bool IsPlainSum(const IndexExpr& offset) const;
 
-  Access AccessFor(const IndexExpr& offset);
+  // `of_lanes`: element `offset` of an array that holds one for each lane.
+  Access AccessFor(const IndexExpr& offset, bool of_lanes = false);
+
+  // An element of a local array stands for `loops`, of which its offset leaves out the one that runs as lanes.
+  bool IsLocalOfLanes(int parameter, uint64_t loops, const IndexExpr& offset) const;
+
+  // Where a parameter is; local arrays are allocated on first use.
+  llvm::Value* ArrayOf(int parameter);
 
   Value LowerLoad(ValueId id);
 
@@ -182,7 +189,7 @@ class NestLowering {
   const Nest& nest_;
   const NestSchedule& schedule_;
   const TargetInfo& target_;
-  absl::Span<llvm::Value* const> parameters_;
+  std::vector<llvm::Value*> parameters_;  // local arrays included
   ThreadMapping* const threads_;  // null: one thread runs the code
   ScalarEmitter scalar_;
   std::unique_ptr<ScalarEmitter> vector_;  // while inside a vector loop

@@ -50,7 +50,8 @@ int ComputeWidth(PrimitiveType type) {
   return hlo::ByteWidth(type);
 }
 
-// Rough cost of one op on one vector, in units of a simple instruction.
+}  // namespace
+
 double OpCost(const Op& op) {
   if (op.kind == OpKind::kLoad) return 1;
   if (op.kind != OpKind::kElementwise) return 0.5;
@@ -92,6 +93,8 @@ double OpCost(const Op& op) {
   }
 }
 
+namespace {
+
 class Scheduler {
  public:
   Scheduler(const Kernel& kernel, const Nest& nest, const TargetInfo& target)
@@ -114,6 +117,7 @@ class Scheduler {
     if (vectors) {
       for (int loop : nest_.loops) {
         int lanes = LanesFor(loop);
+        while (lanes > 1 && LocalBytes(loop) * lanes > kMaxLocalBytes) lanes /= 2;
         if (lanes <= 1) continue;
         double cost = Cost(loop, lanes);
         if (cost < best_cost) {
@@ -123,11 +127,16 @@ class Scheduler {
         }
       }
     }
+    // What a reduce does not depend on runs inside the loops that it depends on, and not around them.
+    std::stable_sort(schedule.order.begin(), schedule.order.end(),
+                     [&](int a, int b) { return ReducesOver(a) > ReducesOver(b); });
     if (best >= 0) {
       schedule.vector_loop = best;
       schedule.lanes = best_lanes;
       std::erase(schedule.order, best);
-      schedule.order.push_back(best);
+      schedule.order.insert(std::find_if(schedule.order.begin(), schedule.order.end(),
+                                         [&](int loop) { return ReducesOver(loop) < ReducesOver(best); }),
+                            best);
     }
     for (int number : reduces_) ScheduleReduce(number, best, &schedule.reduces[number]);
     DivideIntoTasks(best_cost, &schedule);
@@ -159,6 +168,24 @@ class Scheduler {
         Collect(*reduce.block, statement.index, inner);
       }
     }
+  }
+
+  int64_t ReducesOver(int loop) const {
+    return std::count_if(reduces_.begin(), reduces_.end(),
+                         [&](int number) { return (kernel_.reduces[number].outer_loops >> loop & 1) != 0; });
+  }
+
+  // Of the local arrays that hold an element per lane when `loop` runs as lanes.
+  int64_t LocalBytes(int loop) const {
+    int64_t bytes = 0;
+    for (const Store* store : stores_) {
+      const Parameter& parameter = kernel_.parameters[store->parameter];
+      const uint64_t lanes = kernel_.ops[store->value].loops & ~kernel_.terms.LoopsOf(store->offset);
+      if (parameter.is_local && (lanes >> loop & 1) != 0) {
+        bytes += parameter.element_count() * hlo::ByteWidth(parameter.type);
+      }
+    }
+    return bytes;
   }
 
   // Full registers of the widest type that the loop touches; several registers at once where a loop-carried
@@ -304,16 +331,22 @@ class Scheduler {
       schedule->task_nanoseconds = nanoseconds;
       return;
     }
-    if (schedule->order.size() == 1 && schedule->vector_loop >= 0) {
-      // Blocks of the vector loop, a whole number of vectors each.
+    if (schedule->vector_loop == schedule->order[0]) {
+      // Blocks of the vector loop, a whole number of vectors each; smaller ones where an iteration is long.
       constexpr int64_t kBlock = 1024;
+      constexpr double kBlockNanoseconds = 2000;
       const int64_t extent = kernel_.loops[schedule->vector_loop].extent;
       schedule->task_loops = 1;
       schedule->block = std::max<int64_t>(kBlock, schedule->lanes);
+      while (schedule->block > schedule->lanes &&
+             nanoseconds / static_cast<double>(extent) * static_cast<double>(schedule->block / 2) > kBlockNanoseconds) {
+        schedule->block /= 2;
+      }
       schedule->task_count = (extent + schedule->block - 1) / schedule->block;
     } else {
       constexpr int64_t kEnoughTasks = 256;
-      size_t limit = schedule->order.size() - (schedule->vector_loop >= 0 ? 1 : 0);
+      const size_t limit = static_cast<size_t>(
+          std::find(schedule->order.begin(), schedule->order.end(), schedule->vector_loop) - schedule->order.begin());
       schedule->task_count = 1;
       for (size_t i = 0; i < limit && schedule->task_count < kEnoughTasks; ++i) {
         schedule->task_count *= kernel_.loops[schedule->order[i]].extent;
@@ -324,7 +357,8 @@ class Scheduler {
     int64_t written = 0;
     for (const Store* store : stores_) {
       const Parameter& parameter = kernel_.parameters[store->parameter];
-      if (!parameter.is_updated) written += parameter.element_count() * hlo::ByteWidth(parameter.type);
+      if (!parameter.is_updated && !parameter.is_local)
+        written += parameter.element_count() * hlo::ByteWidth(parameter.type);
     }
     schedule->streaming_stores = target_.streaming_bytes > 0 && written >= target_.streaming_bytes;
   }

@@ -40,7 +40,8 @@ struct TileSchedule {
 
 struct NestSchedule {
   std::vector<int> order;  // the nest's loops, outermost first
-  int vector_loop = -1;    // the last of `order`, or -1
+  // -1, or the last of those of `order` that as many reduces depend on: behind it are loops that need their results.
+  int vector_loop = -1;
   int lanes = 1;
   // The leading `task_loops` of `order` run as one loop over `task_count` iterations, a range of which is a task. When
   // the vector loop is among them (it is the only one then) an iteration stands for `block` elements.
@@ -56,6 +57,12 @@ struct NestSchedule {
   TileSchedule tile;
   std::vector<ReduceSchedule> reduces;  // by number in the kernel; those of other nests are empty
 };
+
+// Memory that the local arrays of a nest take at most, all lanes together.
+inline constexpr int64_t kMaxLocalBytes = int64_t{256} << 10;
+
+// Rough cost of one op on one vector, in units of a simple instruction.
+double OpCost(const Op& op);
 
 NestSchedule ScheduleNest(const Kernel& kernel, const Nest& nest, const TargetInfo& target);
 

@@ -2,6 +2,7 @@
 #ifndef KILN_PASSES_FUSION_H_
 #define KILN_PASSES_FUSION_H_
 
+#include "src/analysis/fusion_costs.h"
 #include "src/passes/pass.h"
 
 namespace kiln::passes {
@@ -18,8 +19,12 @@ namespace kiln::passes {
 // one buffer.
 class Fusion : public Pass {
  public:
+  explicit Fusion(const analysis::FusionCosts& costs = analysis::kCpuFusionCosts) : costs_(costs) {}
   absl::string_view name() const override { return "fusion"; }
   absl::StatusOr<bool> Run(hlo::Module* module) override;
+
+ private:
+  const analysis::FusionCosts costs_;
 };
 
 }  // namespace kiln::passes

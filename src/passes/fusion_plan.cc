@@ -20,11 +20,10 @@ constexpr size_t kMaxPathsPerInstruction = 16;
 constexpr size_t kMaxGroupsPerInstruction = 64;
 constexpr size_t kMaxEpilogue = 32;
 
-// How many times over a producer may be evaluated in all: a little for expensive ones, so that padding does not split
-// them off; without end for what is read through one operand, since memory is then read as often either way.
-constexpr double kMaxExpensiveRatio = 1.25;
-constexpr double kMaxTwoOperandRatio = 2.0;
-constexpr double kMaxOneOperandRatio = 16.0;
+// How many times over a producer may be evaluated in all: always a little, so that padding does not split it off, and
+// never more than this, whatever the costs say.
+constexpr double kMinMaxRatio = 1.25;
+constexpr double kMaxRatio = 16.0;
 // Length of a chain of cheap ops that is evaluated more than once.
 constexpr int64_t kMaxRepeatedDepth = 8;
 
@@ -36,7 +35,8 @@ struct Epilogue {
 
 class Planner {
  public:
-  explicit Planner(const hlo::Computation& computation) : order_(computation.PostOrder()) {
+  Planner(const hlo::Computation& computation, const analysis::FusionCosts& costs)
+      : costs_(costs), order_(computation.PostOrder()) {
     for (size_t i = 0; i < order_.size(); ++i) position_[order_[i]] = static_cast<int64_t>(i);
     for (const Instruction* instruction : order_) {
       if (instruction->control_predecessors().empty()) continue;
@@ -266,19 +266,6 @@ class Planner {
     return paths.size() == 1 && paths[0].map == at_update.map;
   }
 
-  static double MostRepetitions(const Instruction& producer) {
-    if (analysis::CostOf(producer) == EvaluationCost::kExpensive) return kMaxExpensiveRatio;
-    if (producer.shape().IsScalar()) return kMaxOneOperandRatio;
-    // A transpose reads across rows each time.
-    if (producer.opcode() == Opcode::kTranspose) return kMaxTwoOperandRatio;
-    const int64_t full_operands =
-        std::count_if(producer.operands().begin(), producer.operands().end(), [](const Instruction* operand) {
-          return operand->opcode() != Opcode::kBroadcast && !operand->shape().IsScalar() &&
-                 !analysis::IsRematerialized(*operand);
-        });
-    return full_operands <= 1 ? kMaxOneOperandRatio : full_operands == 2 ? kMaxTwoOperandRatio : kMaxExpensiveRatio;
-  }
-
   // Weighs evaluating `producer` along all these paths against storing it once.
   bool IsWorthRepeating(const Instruction& producer, const std::vector<std::vector<IndexPath>>& paths) {
     if (analysis::IsInlineConstant(producer)) return true;
@@ -289,10 +276,9 @@ class Planner {
     }
     const double elements = static_cast<double>(std::max<int64_t>(1, producer.shape().element_count()));
     const double ratio = evaluations / elements;
-    if (ratio <= kMaxExpensiveRatio) return true;
+    if (ratio <= kMinMaxRatio) return true;
     if (analysis::CostOf(producer) == EvaluationCost::kFree) return true;
-    const double most = MostRepetitions(producer);
-    if (ratio > most) return false;
+    if (ratio > kMaxRatio || !analysis::IsWorthRepeating(costs_, producer, evaluations)) return false;
     int64_t depth = 1;
     for (const Instruction* user : producer.users()) {
       auto repeated = repeated_depth_.find(user);
@@ -335,6 +321,7 @@ class Planner {
     if (!still_read) group->parameters.erase(operand);
   }
 
+  const analysis::FusionCosts& costs_;
   std::vector<Instruction*> order_;
   absl::flat_hash_map<const Instruction*, int64_t> position_;
   absl::flat_hash_set<const Instruction*> ordered_;                     // takes part in control dependencies
@@ -347,6 +334,8 @@ class Planner {
 
 }  // namespace
 
-std::vector<FusionGroup> PlanFusion(const hlo::Computation& computation) { return Planner(computation).Plan(); }
+std::vector<FusionGroup> PlanFusion(const hlo::Computation& computation, const analysis::FusionCosts& costs) {
+  return Planner(computation, costs).Plan();
+}
 
 }  // namespace kiln::passes

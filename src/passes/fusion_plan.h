@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "src/analysis/fusion_costs.h"
 #include "src/analysis/fusion_model.h"
 #include "src/hlo/computation.h"
 
@@ -27,7 +28,7 @@ struct FusionGroup {
 
 // The groups of `computation`, roots in post order; groups of one member included. Every instruction that some
 // instruction outside its groups reads is the root of a group, or stands alone.
-std::vector<FusionGroup> PlanFusion(const hlo::Computation& computation);
+std::vector<FusionGroup> PlanFusion(const hlo::Computation& computation, const analysis::FusionCosts& costs);
 
 }  // namespace kiln::passes
 

@@ -19,11 +19,13 @@
 #include "src/passes/flatten_call_graph.h"
 #include "src/passes/fusion.h"
 #include "src/passes/layout_normalization.h"
+#include "src/passes/multi_output_fusion.h"
 #include "src/passes/operand_sinking.h"
 #include "src/passes/opt_barrier_remover.h"
 #include "src/passes/qr_expander.h"
 #include "src/passes/ragged_dot_expander.h"
 #include "src/passes/reduce_window_to_scan.h"
+#include "src/passes/reduction_splitter.h"
 #include "src/passes/rematerialization.h"
 #include "src/passes/rng_bit_generator_expander.h"
 #include "src/passes/rng_expander.h"
@@ -91,8 +93,15 @@ PassList PassesFor(Target target) {
   list.push_back(Simplification("dot-simplification"));
   Append(&list, ListOf<TransposeFolding, OptBarrierRemover>());
   list.push_back(Simplification("final-simplification"));
-  Append(&list, ListOf<WhileLoopTripCountAnnotator, FlattenCallGraph, RowFusion, Fusion, BroadcastSinking,
-                       Schedule>());
+  Append(&list, ListOf<WhileLoopTripCountAnnotator, FlattenCallGraph>());
+  // A thread of a GPU has no whole rows, and a group of them no several results.
+  if (target == Target::kCpu) Append(&list, ListOf<ReductionSplitter>());
+  Append(&list, ListOf<RowFusion>());
+  list.push_back(
+      std::make_unique<Fusion>(target == Target::kCpu ? analysis::kCpuFusionCosts : analysis::kGpuFusionCosts));
+  Append(&list, ListOf<BroadcastSinking>());
+  if (target == Target::kCpu) Append(&list, ListOf<MultiOutputFusion>());
+  Append(&list, ListOf<Schedule>());
   return list;
 }
 
@@ -142,9 +151,11 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<OptBarrierRemover>,
     Make<WhileLoopTripCountAnnotator>,
     Make<FlattenCallGraph>,
+    Make<ReductionSplitter>,
     Make<RowFusion>,
     Make<Fusion>,
     Make<BroadcastSinking>,
+    Make<MultiOutputFusion>,
     Make<Schedule>,
     Make<Rematerialization>,
 };

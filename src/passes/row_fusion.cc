@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <queue>
 #include <string>
 #include <utility>
@@ -11,6 +11,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "src/analysis/fusion_model.h"
+#include "src/passes/fusion_body.h"
 
 namespace kiln::passes {
 namespace {
@@ -21,13 +23,19 @@ using hlo::Instruction;
 using hlo::Opcode;
 using hlo::Shape;
 
-// A row must fit the cache near a core several times over.
-constexpr int64_t kMaxRowElements = 1 << 14;
+// A row must fit the second-level cache several times over. Rows that are worked on as lanes share few sets of it where
+// strides are powers of two.
+constexpr int64_t kMaxRowElements = 1 << 16;
+constexpr int64_t kMaxRowElementsOfOneRow = 1 << 14;
+constexpr int64_t kMaxStridedRowElements = 1 << 7;
+constexpr int64_t kMinLaneRows = 16;
 constexpr int64_t kMinRowElements = 4;
-// Ops emitted in all stages together, and how far back a group is looked for.
+// Ops emitted in all stages together, and bounds on one kernel.
 constexpr int64_t kMaxEmittedOps = 400;
 constexpr size_t kMaxMembers = 128;
 constexpr size_t kMaxParameters = 48;
+constexpr size_t kMaxOutputs = 8;
+constexpr int64_t kMaxFullOutputs = 3;
 
 DimensionVector WithoutOnes(absl::Span<const int64_t> dimensions) {
   DimensionVector result;
@@ -37,93 +45,152 @@ DimensionVector WithoutOnes(absl::Span<const int64_t> dimensions) {
   return result;
 }
 
-// The arrays that a group of stages works on: [rows..., columns...].
+// The arrays that a group of stages works on: those dimensions that are not reduced count rows.
 struct RowSpace {
   DimensionVector full;
-  int64_t row_rank = 0;
+  std::vector<bool> reduced;
 
-  DimensionVector Rows() const { return WithoutOnes(absl::MakeSpan(full).subspan(0, row_rank)); }
-  int64_t RowElements() const {
-    int64_t elements = 1;
-    for (size_t i = row_rank; i < full.size(); ++i) elements *= full[i];
-    return elements;
+  explicit RowSpace(const Instruction& reduce)
+      : full(reduce.operand(0)->shape().dimensions()), reduced(full.size(), false) {
+    for (int64_t d : reduce.dimensions()) reduced[d] = true;
+  }
+
+  DimensionVector Rows() const {
+    DimensionVector rows;
+    for (size_t d = 0; d < full.size(); ++d) {
+      if (!reduced[d] && full[d] != 1) rows.push_back(full[d]);
+    }
+    return rows;
+  }
+
+  bool Fits() const {
+    int64_t elements = 1, minor = -1;
+    for (size_t d = 0; d < full.size(); ++d) {
+      if (reduced[d]) elements *= full[d];
+      if (full[d] != 1) minor = static_cast<int64_t>(d);
+    }
+    if (minor < 0 || elements < kMinRowElements) return false;
+    if (!reduced[minor]) return elements <= kMaxStridedRowElements && full[minor] >= kMinLaneRows;
+    return elements <= (Rows().empty() ? kMaxRowElementsOfOneRow : kMaxRowElements);
   }
 };
 
-bool ReducesTrailingDimensions(const Instruction& reduce) {
-  if (reduce.opcode() != Opcode::kReduce || reduce.operand_count() != 2) return false;
-  if (!reduce.operand(1)->IsConstant()) return false;
-  DimensionVector dimensions = reduce.dimensions();
-  std::sort(dimensions.begin(), dimensions.end());
-  const int64_t rank = reduce.operand(0)->shape().rank();
-  for (size_t i = 0; i < dimensions.size(); ++i) {
-    if (dimensions[i] != rank - static_cast<int64_t>(dimensions.size() - i)) return false;
-  }
-  return !dimensions.empty();
+bool ReducesRows(const Instruction& reduce) {
+  return reduce.opcode() == Opcode::kReduce && reduce.operand_count() == 2 && reduce.operand(1)->IsConstant() &&
+         !reduce.dimensions().empty() && analysis::IsReduction(reduce);
 }
+
+// Operands before users, of several operands those with the longest way behind them first: what hangs off a chain comes
+// behind the chain, so that groups along it may have results for it.
+std::vector<Instruction*> DeepestFirst(const Computation& computation) {
+  absl::flat_hash_map<const Instruction*, int64_t> depth;
+  for (const Instruction* instruction : computation.PostOrder()) {
+    int64_t& own = depth[instruction];
+    for (const Instruction* operand : instruction->operands()) own = std::max(own, depth[operand] + 1);
+    for (const Instruction* before : instruction->control_predecessors()) own = std::max(own, depth[before] + 1);
+  }
+  std::vector<Instruction*> order;
+  absl::flat_hash_set<const Instruction*> visited;
+  std::vector<std::pair<Instruction*, bool>> work;  // the flag: everything before it is in the order
+  for (Instruction* last : computation.PostOrder()) {
+    if (last->IsRoot() || last->users().empty()) work.push_back({last, false});
+  }
+  while (!work.empty()) {
+    const auto [instruction, ready] = work.back();
+    work.pop_back();
+    if (ready) {
+      order.push_back(instruction);
+      continue;
+    }
+    if (!visited.insert(instruction).second) continue;
+    work.push_back({instruction, true});
+    std::vector<Instruction*> before(instruction->operands().begin(), instruction->operands().end());
+    before.insert(before.end(), instruction->control_predecessors().begin(), instruction->control_predecessors().end());
+    std::sort(before.begin(), before.end(), [&](const Instruction* a, const Instruction* b) {
+      return std::pair(depth[a], b->id()) < std::pair(depth[b], a->id());
+    });
+    for (Instruction* next : before) work.push_back({next, false});
+  }
+  return order;
+}
+
+struct RowGroup {
+  std::vector<Instruction*> members;  // in post order
+  std::vector<Instruction*> outputs;  // full arrays first
+};
 
 class GroupFinder {
  public:
-  GroupFinder(const std::vector<Instruction*>& order, const absl::flat_hash_set<const Instruction*>& taken)
-      : order_(order), taken_(taken) {
-    positions_.reserve(order.size());
-    for (size_t i = 0; i < order.size(); ++i) positions_[order[i]] = i;
+  explicit GroupFinder(const std::vector<Instruction*>& order) : order_(order) {
+    for (size_t i = 0; i < order.size(); ++i) {
+      position_[order[i]] = i;
+      // The last reduce before each instruction says what its rows are.
+      const Instruction* reduce = nullptr;
+      const auto follow = [&](const Instruction* found) {
+        if (found != nullptr && (reduce == nullptr || position_[found] > position_[reduce])) reduce = found;
+      };
+      const Opcode opcode = order[i]->opcode();
+      if (ReducesRows(*order[i])) {
+        reduce = order[i];
+      } else if (hlo::IsElementwise(opcode) || opcode == Opcode::kBroadcast || opcode == Opcode::kReshape ||
+                 opcode == Opcode::kGather) {
+        for (const Instruction* operand : order[i]->operands()) follow(reduce_before_[operand]);
+      }
+      reduce_before_[order[i]] = reduce;
+    }
   }
 
-  // The group that ends in order_[root], in post order with the root last; empty when there is none worth it.
-  std::vector<Instruction*> Find(size_t root_position) {
+  // The group that ends in order_[root], with no members when there is none worth it.
+  RowGroup Find(size_t root_position) {
     Instruction* root = order_[root_position];
-    if (!hlo::IsElementwise(root->opcode()) || !root->shape().IsArray()) return {};
-    std::optional<RowSpace> space = SpaceOf(root);
-    if (!space.has_value()) return {};
-    space_ = *space;
-    rows_ = space_.Rows();
-    if (space_.RowElements() > kMaxRowElements || space_.RowElements() < kMinRowElements) return {};
-    if (!IsFull(root->shape()) && !IsRow(root->shape())) return {};
+    const Instruction* reduce = reduce_before_[root];
+    if (taken_.contains(root) || kept_.contains(root) || reduce == nullptr || !hlo::IsElementwise(root->opcode()) ||
+        !root->shape().IsArray() || root->users().empty() == !root->IsRoot()) {
+      return {};
+    }
+    space_ = std::make_unique<RowSpace>(*reduce);
+    rows_ = space_->Rows();
+    if (!space_->Fits() || (!IsFull(root->shape()) && !IsRow(root->shape()))) return {};
+    root_position_ = root_position;
     members_ = {root};
-    std::vector<Instruction*> group = {root};
-    // Operands of members, the last in post order first: their users have been asked before them.
+    copied_.clear();
+    outputs_ = {root};
+    full_outputs_ = IsFull(root->shape()) ? 1 : 0;
+    RowGroup group{{root}, {}};
+    // Operands of members, the last ones first, so that all users inside are known.
     std::priority_queue<size_t> candidates;
-    auto offer_operands = [&](const Instruction& member) {
-      for (const Instruction* operand : member.operands()) candidates.push(positions_.at(operand));
+    absl::flat_hash_set<const Instruction*> seen = {root};
+    const auto add_operands = [&](const Instruction* member) {
+      for (const Instruction* operand : member->operands()) {
+        if (seen.insert(operand).second) {
+          if (const auto it = position_.find(operand); it != position_.end()) candidates.push(it->second);
+        }
+      }
     };
-    offer_operands(*root);
+    add_operands(root);
     while (!candidates.empty() && members_.size() < kMaxMembers) {
       Instruction* candidate = order_[candidates.top()];
       candidates.pop();
-      if (members_.contains(candidate) || !Joins(*candidate)) continue;
+      if (!IsStagePart(*candidate) || !TakesUsers(candidate)) continue;
       members_.insert(candidate);
-      group.push_back(candidate);
-      offer_operands(*candidate);
+      group.members.push_back(candidate);
+      add_operands(candidate);
     }
-    std::reverse(group.begin(), group.end());
-    return IsWorthIt(group) ? group : std::vector<Instruction*>();
+    std::reverse(group.members.begin(), group.members.end());
+    if (!IsWorthIt(group.members)) return {};
+    for (const bool full : {true, false}) {
+      for (Instruction* output : outputs_) {
+        if (IsFull(output->shape()) == full) group.outputs.push_back(output);
+      }
+    }
+    for (const Instruction* member : group.members) {
+      (copied_.contains(member) ? kept_ : taken_).insert(member);
+    }
+    return group;
   }
 
  private:
-  // Looks back from `root` for a reduce of trailing dimensions, which says what rows and columns are.
-  std::optional<RowSpace> SpaceOf(const Instruction* root) const {
-    std::vector<const Instruction*> work = {root};
-    absl::flat_hash_set<const Instruction*> seen = {root};
-    for (size_t i = 0; i < work.size() && work.size() < kMaxMembers; ++i) {
-      const Instruction* instruction = work[i];
-      if (ReducesTrailingDimensions(*instruction)) {
-        const Shape& operand = instruction->operand(0)->shape();
-        return RowSpace{operand.dimensions(),
-                        operand.rank() - static_cast<int64_t>(instruction->dimensions().size())};
-      }
-      if (!hlo::IsElementwise(instruction->opcode()) && instruction->opcode() != Opcode::kBroadcast &&
-          instruction->opcode() != Opcode::kReshape) {
-        continue;
-      }
-      for (const Instruction* operand : instruction->operands()) {
-        if (seen.insert(operand).second) work.push_back(operand);
-      }
-    }
-    return std::nullopt;
-  }
-
-  bool IsFull(const Shape& shape) const { return shape.IsArray() && shape.dimensions() == space_.full; }
+  bool IsFull(const Shape& shape) const { return shape.IsArray() && shape.dimensions() == space_->full; }
   bool IsRow(const Shape& shape) const { return shape.IsArray() && WithoutOnes(shape.dimensions()) == rows_; }
 
   // Rows broadcast along the columns.
@@ -132,17 +199,27 @@ class GroupFinder {
     if (!IsRow(broadcast.operand(0)->shape())) return false;
     for (size_t i = 0; i < broadcast.dimensions().size(); ++i) {
       if (broadcast.operand(0)->shape().dimensions(i) == 1) continue;
-      if (broadcast.dimensions()[i] >= space_.row_rank) return false;
+      if (space_->reduced[broadcast.dimensions()[i]]) return false;
     }
     return true;
   }
 
-  bool Joins(const Instruction& candidate) const {
-    if (taken_.contains(&candidate) || candidate.IsRoot() || candidate.users().empty()) return false;
-    if (!candidate.control_predecessors().empty()) return false;
-    for (const Instruction* user : candidate.users()) {
-      if (!members_.contains(user)) return false;
+  // One element of each row, as the label's of a cross entropy.
+  bool PicksFromRows(const Instruction& gather) const {
+    const auto& attributes = gather.Get<hlo::GatherAttributes>();
+    if (!IsFull(gather.operand(0)->shape()) || !IsRow(gather.shape())) return false;
+    for (size_t d = 0; d < space_->full.size(); ++d) {
+      const auto& batching = attributes.operand_batching_dims;
+      const bool along = std::find(batching.begin(), batching.end(), static_cast<int64_t>(d)) != batching.end();
+      if (space_->full[d] != 1 && along == space_->reduced[d]) return false;
     }
+    return true;
+  }
+
+  bool IsStagePart(const Instruction& candidate) const {
+    if (taken_.contains(&candidate) || kept_.contains(&candidate) || candidate.IsRoot() ||
+        !candidate.control_predecessors().empty())
+      return false;
     if (!IsFull(candidate.shape()) && !IsRow(candidate.shape())) return false;
     switch (candidate.opcode()) {
       case Opcode::kBroadcast:
@@ -151,11 +228,37 @@ class GroupFinder {
       case Opcode::kReshape:
         return IsRow(candidate.shape()) && IsRow(candidate.operand(0)->shape());
       case Opcode::kReduce:
-        return ReducesTrailingDimensions(candidate) && IsFull(candidate.operand(0)->shape()) &&
-               static_cast<int64_t>(candidate.shape().rank()) == space_.row_rank;
+        return ReducesRows(candidate) && IsFull(candidate.operand(0)->shape()) &&
+               RowSpace(candidate).reduced == space_->reduced;
+      case Opcode::kGather:
+        return PicksFromRows(candidate);
       default:
         return hlo::IsElementwise(candidate.opcode());
     }
+  }
+
+  // Whether the group can serve the users of `candidate` outside of it, if any: by an output, or, where computing it
+  // again there is cheap, by the rows that it is made from.
+  bool TakesUsers(Instruction* candidate) {
+    bool outside = false, computes_again = analysis::CostOf(*candidate) != analysis::EvaluationCost::kExpensive;
+    for (const Instruction* user : candidate->users()) {
+      if (copied_.contains(user)) outside = true;
+      if (members_.contains(user) || taken_.contains(user)) continue;
+      outside = true;
+      // What comes before the root might lead back into the group.
+      const auto position = position_.find(user);
+      if (position != position_.end() && position->second < root_position_ && !kept_.contains(user)) return false;
+      computes_again &= analysis::IsLoopProducer(*user) || analysis::IsReduction(*user);
+    }
+    if (!outside) return true;
+    const bool is_full = IsFull(candidate->shape());
+    if (is_full && computes_again) {
+      copied_.insert(candidate);
+      return true;
+    }
+    if (outputs_.size() >= kMaxOutputs || (is_full && ++full_outputs_ > kMaxFullOutputs)) return false;
+    outputs_.push_back(candidate);
+    return true;
   }
 
   // A reduce must feed a later stage over the same rows; otherwise ordinary fusion does as well.
@@ -179,55 +282,31 @@ class GroupFinder {
   }
 
   const std::vector<Instruction*>& order_;
-  const absl::flat_hash_set<const Instruction*>& taken_;
-  absl::flat_hash_map<const Instruction*, size_t> positions_;
-  RowSpace space_;
+  absl::flat_hash_map<const Instruction*, size_t> position_;
+  absl::flat_hash_map<const Instruction*, const Instruction*> reduce_before_;
+  absl::flat_hash_set<const Instruction*> taken_;  // by groups found before
+  absl::flat_hash_set<const Instruction*> kept_;   // copied into those; what remains runs behind them
+  std::unique_ptr<RowSpace> space_;
   DimensionVector rows_;
+  size_t root_position_ = 0;
   absl::flat_hash_set<const Instruction*> members_;
+  absl::flat_hash_set<const Instruction*> copied_;  // members that remain for users outside
+  std::vector<Instruction*> outputs_;
+  int64_t full_outputs_ = 0;
 };
 
-// Moves `group`, in post order with its root last, into a fusion.
-void Fuse(const std::vector<Instruction*>& group) {
-  Instruction* root = group.back();
-  Computation* computation = root->parent();
-  Computation* body = computation->parent()->AddComputation(absl::StrCat("row_fused_", hlo::OpcodeName(root->opcode())));
-  absl::flat_hash_map<const Instruction*, Instruction*> copies;
-  std::vector<Instruction*> operands;
-  for (Instruction* member : group) {
-    std::vector<Instruction*> member_operands;
-    for (Instruction* operand : member->operands()) {
-      auto [it, inserted] = copies.try_emplace(operand, nullptr);
-      if (inserted) {
-        if (operand->IsConstant() && operand->shape().element_count() == 1) {
-          it->second = body->AddClone(*operand, {});
-        } else {
-          it->second = body->AddParameter(static_cast<int64_t>(operands.size()), operand->shape());
-          operands.push_back(operand);
-        }
-      }
-      member_operands.push_back(it->second);
-    }
-    copies[member] = body->AddClone(*member, std::move(member_operands));
-  }
-  body->set_root(copies.at(root));
-  Instruction* fusion = computation->Add(Opcode::kFusion, root->shape(), std::move(operands),
-                                         hlo::FusionAttributes{hlo::FusionKind::kInput}, {body},
-                                         absl::StrCat("row_", hlo::OpcodeName(root->opcode()), "_fusion"));
-  fusion->CopyMetadataFrom(*root);
-  root->ReplaceAllUsesWith(fusion);
-}
-
 bool FuseComputation(Computation* computation) {
-  const std::vector<Instruction*> order = computation->PostOrder();
-  absl::flat_hash_set<const Instruction*> taken;
-  GroupFinder finder(order, taken);
+  computation->RemoveDeadInstructions();
+  const std::vector<Instruction*> order = DeepestFirst(*computation);
+  GroupFinder finder(order);
   bool changed = false;
   for (size_t i = order.size(); i-- > 0;) {
-    if (taken.contains(order[i])) continue;
-    std::vector<Instruction*> group = finder.Find(i);
-    if (group.empty()) continue;
-    taken.insert(group.begin(), group.end());
-    Fuse(group);
+    const RowGroup group = finder.Find(i);
+    if (group.members.empty()) continue;
+    const std::string name(hlo::OpcodeName(order[i]->opcode()));
+    FusionBody body(computation->parent(), absl::StrCat("row_fused_", name));
+    for (const Instruction* member : group.members) body.Add(*member);
+    body.Finish(group.outputs, hlo::FusionKind::kInput, absl::StrCat("row_", name, "_fusion"));
     changed = true;
   }
   if (changed) computation->RemoveDeadInstructions();
@@ -237,18 +316,8 @@ bool FuseComputation(Computation* computation) {
 }  // namespace
 
 absl::StatusOr<bool> RowFusion::Run(hlo::Module* module) {
-  std::vector<Computation*> work = {module->entry()};
-  absl::flat_hash_set<const Computation*> seen = {module->entry()};
   bool changed = false;
-  for (size_t i = 0; i < work.size(); ++i) {
-    changed |= FuseComputation(work[i]);
-    for (const Instruction* instruction : work[i]->instructions()) {
-      if (instruction->opcode() != Opcode::kWhile && instruction->opcode() != Opcode::kConditional) continue;
-      for (Computation* callee : instruction->called_computations()) {
-        if (seen.insert(callee).second) work.push_back(callee);
-      }
-    }
-  }
+  for (Computation* computation : ControlComputations(*module)) changed |= FuseComputation(computation);
   return changed;
 }
 

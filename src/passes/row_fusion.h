@@ -1,5 +1,5 @@
-// row-fusion: forms one fusion of work that reduces rows and goes on over the same rows (softmax, layer norm, logsumexp), so
-// that a row is read once and stays in cache between the stages.
+// row-fusion: forms one fusion of work that reduces rows and goes on over the same rows (softmax, layer norm,
+// logsumexp, cross entropy, and their gradients), so that a row is read once and stays in cache between the stages.
 #ifndef KILN_PASSES_ROW_FUSION_H_
 #define KILN_PASSES_ROW_FUSION_H_
 
@@ -7,8 +7,9 @@
 
 namespace kiln::passes {
 
-// The stages are elementwise ops over arrays [rows..., columns...], reduces of the columns, elementwise ops over the rows,
-// and broadcasts back. Values that two stages use are computed in each of them.
+// The stages are elementwise ops over arrays, reduces of some of their dimensions, elementwise ops over what those
+// leave (the rows), picks of one element per row, and broadcasts back. Values of rows that others need are results as
+// well (a tuple then); full arrays too when they are dear, while cheap ones are computed again outside.
 class RowFusion : public Pass {
  public:
   absl::string_view name() const override { return "row-fusion"; }

@@ -249,6 +249,7 @@ const std::vector<Family>& Families() {
       {"movement", WriteMovement, 16},
       {"reduce", WriteReduce, 12},
       {"variadic_reduce", WriteVariadicReduce, 6},
+      {"rows", WriteRows, 6},
       {"reduce_window", WriteReduceWindow, 8},
       {"dot", WriteDot, 6},
       {"convolution", WriteConvolution, 5},

@@ -43,6 +43,9 @@ void WriteScatter(ProgramWriter* writer);
 void WriteSort(ProgramWriter* writer);
 void WriteTopK(ProgramWriter* writer);
 
+// random_rows.cc
+void WriteRows(ProgramWriter* writer);
+
 // All of the above.
 const std::vector<Family>& Families();
 

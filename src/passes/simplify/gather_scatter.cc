@@ -48,6 +48,7 @@ Instruction* GatherOfOne(const Match& match, hlo::Builder& builder) {
   const auto& gather = match.root()->Get<GatherAttributes>();
   const hlo::Shape& indices = match['i']->shape();
   if (!gather.operand_batching_dims.empty() || match.root()->shape().element_count() == 0 ||
+      gather.start_index_map.empty() ||  // no indices tell how many places there are
       indices.element_count() != static_cast<int64_t>(gather.start_index_map.size())) {
     return nullptr;
   }
@@ -155,6 +156,7 @@ Instruction* ScatterOfOne(const Match& match, hlo::Builder& builder) {
   bool overwrites = false;
   const std::optional<Opcode> combiner = ScatterCombiner(root, &overwrites);
   if (!scatter.input_batching_dims.empty() || (!overwrites && !combiner) ||
+      scatter.scatter_dims_to_operand_dims.empty() ||
       match['i']->shape().element_count() != static_cast<int64_t>(scatter.scatter_dims_to_operand_dims.size()) ||
       match['u']->shape().element_count() == 0) {
     return nullptr;

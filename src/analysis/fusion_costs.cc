@@ -1,0 +1,65 @@
+#include "src/analysis/fusion_costs.h"
+
+#include <algorithm>
+
+#include "src/analysis/fusion_model.h"
+
+namespace kiln::analysis {
+namespace {
+
+// Arrays up to this size are likely in a cache near the core that reads them.
+constexpr double kCachedBytes = 1 << 20;
+// What reads a transpose element by element uses little of each line.
+constexpr double kTransposedTraffic = 4;
+constexpr double kInlineElements = 64;
+// Operations that an expensive one (EvaluationCost) stands for.
+constexpr double kExpensiveOperations = 16;
+
+}  // namespace
+
+double TrafficNanoseconds(const FusionCosts& costs, double bytes) {
+  return bytes / (bytes <= kCachedBytes ? costs.cached_bytes_per_nanosecond : costs.bytes_per_nanosecond);
+}
+
+double EvaluationNanoseconds(const FusionCosts& costs, const hlo::Instruction& instruction, double elements) {
+  switch (CostOf(instruction)) {
+    case EvaluationCost::kFree:
+      return 0;
+    case EvaluationCost::kCheap:
+      return elements / costs.elements_per_nanosecond;
+    case EvaluationCost::kExpensive:
+      return kExpensiveOperations * elements / costs.elements_per_nanosecond;
+  }
+  return 0;
+}
+
+bool IsWorthRepeating(const FusionCosts& costs, const hlo::Instruction& producer, double evaluations) {
+  const auto width = [](const hlo::Instruction& value) {
+    return static_cast<double>(hlo::ByteWidth(value.shape().element_type()));
+  };
+  const double elements = static_cast<double>(std::max<int64_t>(1, producer.shape().element_count()));
+  // Scalars and splats are at hand.
+  double operand_width = 0;
+  for (const hlo::Instruction* operand : producer.operands()) {
+    if (operand->opcode() == hlo::Opcode::kBroadcast || operand->shape().IsScalar() || IsRematerialized(*operand))
+      continue;
+    operand_width += width(*operand);
+  }
+  if (producer.opcode() == hlo::Opcode::kTranspose) operand_width *= kTransposedTraffic;
+  // Both ways read from the same memory: small arrays from caches.
+  const double rate =
+      elements * width(producer) <= kCachedBytes ? costs.cached_bytes_per_nanosecond : costs.bytes_per_nanosecond;
+  const auto evaluate = [&](double count) {
+    return EvaluationNanoseconds(costs, producer, count) + count * operand_width / rate;
+  };
+  // Few elements stand in the code around them, where what counts is its size.
+  const double launch = elements > kInlineElements ? costs.launch_nanoseconds : 0;
+  const double stored = launch + evaluate(elements) + (elements + evaluations) * width(producer) / rate;
+  return evaluate(evaluations) <= stored;
+}
+
+bool IsWorthMerging(const FusionCosts& costs, double saved_bytes) {
+  return saved_bytes > 0 && TrafficNanoseconds(costs, saved_bytes) >= costs.launch_nanoseconds;
+}
+
+}  // namespace kiln::analysis

@@ -1,0 +1,73 @@
+#include "src/passes/fusion_body.h"
+
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "src/hlo/builder.h"
+
+namespace kiln::passes {
+
+using hlo::Computation;
+using hlo::Instruction;
+using hlo::Opcode;
+
+std::vector<Computation*> ControlComputations(const hlo::Module& module) {
+  std::vector<Computation*> result = {module.entry()};
+  absl::flat_hash_set<const Computation*> visited = {module.entry()};
+  for (size_t i = 0; i < result.size(); ++i) {
+    for (const Instruction* instruction : result[i]->instructions()) {
+      if (hlo::KindOf(instruction->opcode()) != hlo::OpKind::kControl || instruction->opcode() == Opcode::kFusion ||
+          instruction->opcode() == Opcode::kCustomCall) {
+        continue;
+      }
+      for (Computation* callee : instruction->called_computations()) {
+        if (visited.insert(callee).second) result.push_back(callee);
+      }
+    }
+  }
+  return result;
+}
+
+void FusionBody::Add(const Instruction& member) {
+  std::vector<Instruction*> operands;
+  for (Instruction* operand : member.operands()) {
+    Instruction*& copy = copies_[operand];
+    if (copy == nullptr && operand->IsConstant() && operand->shape().element_count() == 1) {
+      copy = body_->AddClone(*operand, {});
+    } else if (copy == nullptr) {
+      copy = body_->AddParameter(static_cast<int64_t>(operands_.size()), operand->shape());
+      operands_.push_back(operand);
+    }
+    operands.push_back(copy);
+  }
+  Instruction* copy = member.opcode() == Opcode::kFusion
+                          ? hlo::Builder(body_, &member).Inline(*member.called_computation(), operands)
+                          : body_->AddClone(member, std::move(operands));
+  copies_[&member] = copy;
+}
+
+Instruction* FusionBody::Finish(absl::Span<Instruction* const> outputs, hlo::FusionKind kind, const std::string& name) {
+  Instruction* last = outputs.back();
+  Instruction* root = copies_.at(last);
+  if (outputs.size() > 1) {
+    std::vector<Instruction*> elements;
+    for (const Instruction* output : outputs) elements.push_back(copies_.at(output));
+    root = hlo::Builder(body_, nullptr).Tuple(std::move(elements));
+  }
+  body_->set_root(root);
+  Computation* computation = last->parent();
+  Instruction* fusion = computation->Add(Opcode::kFusion, root->shape(), std::move(operands_),
+                                         hlo::FusionAttributes{kind}, {body_}, name);
+  fusion->CopyMetadataFrom(*last);
+  if (outputs.size() == 1) {
+    last->ReplaceAllUsesWith(fusion);
+    return fusion;
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    outputs[i]->ReplaceAllUsesWith(
+        hlo::Builder(computation, outputs[i]).GetTupleElement(fusion, static_cast<int64_t>(i)));
+  }
+  return fusion;
+}
+
+}  // namespace kiln::passes

@@ -1,0 +1,41 @@
+// What the fusion passes share: which computations they work on, and moving instructions into a fusion.
+#ifndef KILN_PASSES_FUSION_BODY_H_
+#define KILN_PASSES_FUSION_BODY_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
+#include "src/hlo/module.h"
+
+namespace kiln::passes {
+
+// Computations whose instructions run one by one: the entry and what control flow calls.
+std::vector<hlo::Computation*> ControlComputations(const hlo::Module& module);
+
+// The body of a fusion under construction.
+class FusionBody {
+ public:
+  FusionBody(hlo::Module* module, const std::string& name) : body_(module->AddComputation(name)) {}
+
+  // Copies `member`, all whose operands among the members were added before; its other operands become the fusion's,
+  // constants of one element copies. Of a fusion the body is copied.
+  void Add(const hlo::Instruction& member);
+
+  // What became the fusion's operands. They may be replaced until Finish.
+  std::vector<hlo::Instruction*>& operands() { return operands_; }
+
+  // Adds the fusion to the computation of `outputs`, members whose values it gives, and puts it in their place: a tuple
+  // of them unless there is only one. The members remain, without uses from outside.
+  hlo::Instruction* Finish(absl::Span<hlo::Instruction* const> outputs, hlo::FusionKind kind, const std::string& name);
+
+ private:
+  hlo::Computation* body_;
+  std::vector<hlo::Instruction*> operands_;
+  absl::flat_hash_map<const hlo::Instruction*, hlo::Instruction*> copies_;
+};
+
+}  // namespace kiln::passes
+
+#endif  // KILN_PASSES_FUSION_BODY_H_

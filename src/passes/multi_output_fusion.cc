@@ -1,0 +1,274 @@
+#include "src/passes/multi_output_fusion.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "src/analysis/fusion_costs.h"
+#include "src/analysis/fusion_model.h"
+#include "src/passes/fusion_body.h"
+
+namespace kiln::passes {
+namespace {
+
+using hlo::Computation;
+using hlo::Instruction;
+using hlo::Opcode;
+
+// Bounds on one kernel, and on the work of looking for what to merge.
+constexpr int64_t kMaxOps = 400;
+constexpr size_t kMaxOperands = 48;
+constexpr size_t kMaxMembers = 16;
+constexpr size_t kMaxUsers = 64;
+constexpr size_t kMaxOpenGroups = 4;
+
+// A kernel or several that will be one.
+struct Group {
+  std::vector<Instruction*> members;
+  absl::flat_hash_set<const Instruction*> operands;
+  int64_t ops = 0;
+  // Where it stands: behind what all members read, before what reads any of them.
+  int64_t position = 0;
+};
+
+bool IsView(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kParameter:
+    case Opcode::kConstant:
+    case Opcode::kTuple:
+    case Opcode::kGetTupleElement:
+    case Opcode::kReshape:
+    case Opcode::kBitcast:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::string Key(const hlo::Shape& shape) { return absl::StrJoin(shape.dimensions(), ","); }
+
+// What two kernels must have in common to run in one nest; nothing for those that stay alone.
+std::optional<std::string> IterationSpace(const Instruction& instruction) {
+  if (!analysis::HasPlainShape(instruction) || !instruction.control_predecessors().empty()) {
+    return std::nullopt;
+  }
+  const Instruction* root = &instruction;
+  const bool is_fusion = instruction.opcode() == Opcode::kFusion;
+  if (is_fusion) {
+    if (instruction.Get<hlo::FusionAttributes>().kind == hlo::FusionKind::kOutput) return std::nullopt;
+    root = instruction.called_computation()->root();
+  }
+  if (root->opcode() == Opcode::kConcatenate) return std::nullopt;  // a nest per piece
+  std::string space = Key(instruction.shape());
+  bool reduces = false;
+  const auto reduction = [&](const Instruction& reduce) {
+    if (reduce.opcode() != Opcode::kReduce) return true;
+    // The same dimensions of the same array for all of them.
+    const std::string own = absl::StrCat(Key(instruction.shape()), "|", Key(reduce.operand(0)->shape()), "|",
+                                         absl::StrJoin(reduce.dimensions(), ","));
+    if (!analysis::IsReduction(reduce) || (reduces && own != space)) return false;
+    reduces = true;
+    space = own;
+    return hlo::Shape::SameDimensions(reduce.shape().IsTuple() ? reduce.shape().tuple_shapes(0) : reduce.shape(),
+                                      instruction.shape());
+  };
+  if (!is_fusion) {
+    if (!analysis::IsLoopRoot(instruction) && !analysis::IsReduction(instruction)) return std::nullopt;
+    return reduction(instruction) ? std::optional(space) : std::nullopt;
+  }
+  for (const Instruction* inner : instruction.called_computation()->instructions()) {
+    if (inner->opcode() == Opcode::kDynamicUpdateSlice || inner->opcode() == Opcode::kScatter || !reduction(*inner)) {
+      return std::nullopt;
+    }
+  }
+  return space;
+}
+
+// Whether each element of `user`, a kernel, needs of its operand `value` that at its own index alone.
+bool ReadsAtIdentity(const Instruction& user, const Instruction* value) {
+  if (user.opcode() != Opcode::kFusion) return analysis::IsElementwiseLike(user);
+  absl::flat_hash_set<const Instruction*> at_identity = {user.called_computation()->root()};
+  std::vector<const Instruction*> work(at_identity.begin(), at_identity.end());
+  while (!work.empty()) {
+    const Instruction* instruction = work.back();
+    work.pop_back();
+    if (!analysis::IsElementwiseLike(*instruction)) continue;
+    for (const Instruction* operand : instruction->operands()) {
+      if (hlo::Shape::SameDimensions(operand->shape(), user.shape()) && at_identity.insert(operand).second) {
+        work.push_back(operand);
+      }
+    }
+  }
+  for (int64_t i = 0; i < user.operand_count(); ++i) {
+    if (user.operand(i) != value) continue;
+    const Instruction* parameter = user.called_computation()->parameter(i);
+    for (const Instruction* reader : parameter->users()) {
+      if (!at_identity.contains(reader) || !analysis::IsElementwiseLike(*reader)) return false;
+    }
+  }
+  return true;
+}
+
+class Merger {
+ public:
+  explicit Merger(Computation* computation) : computation_(computation), order_(computation->PostOrder()) {}
+
+  bool Run() {
+    OrderByLevel();
+    absl::flat_hash_set<const Instruction*> ordered;  // by control dependencies
+    for (const Instruction* instruction : order_) {
+      ordered.insert(instruction->control_predecessors().begin(), instruction->control_predecessors().end());
+    }
+    for (Instruction* instruction : order_) {
+      if (ordered.contains(instruction)) continue;
+      std::optional<std::string> space = IterationSpace(*instruction);
+      if (!space.has_value() || instruction->users().size() > kMaxUsers) continue;
+      spaces_[instruction] = *std::move(space);
+      group_of_[instruction] = groups_.size();
+      Group group{{instruction}, {}, 1, position_[instruction]};
+      if (instruction->opcode() == Opcode::kFusion) group.ops = instruction->called_computation()->instruction_count();
+      group.operands.insert(instruction->operands().begin(), instruction->operands().end());
+      groups_.push_back(std::move(group));
+    }
+    for (Instruction* instruction : order_) MergeAround(instruction);
+    return Emit();
+  }
+
+ private:
+  // Users behind what they use, kernels as early as they may be: kernels of one level cannot depend on each other.
+  void OrderByLevel() {
+    absl::flat_hash_map<const Instruction*, int64_t> level;
+    for (const Instruction* instruction : order_) {
+      int64_t& own = level[instruction];
+      const auto follow = [&](const Instruction* before) {
+        own = std::max(own, level[before] + (IsView(*before) ? 0 : 1));
+      };
+      for (const Instruction* operand : instruction->operands()) follow(operand);
+      for (const Instruction* predecessor : instruction->control_predecessors()) follow(predecessor);
+    }
+    for (size_t i = 0; i < order_.size(); ++i) position_[order_[i]] = static_cast<int64_t>(i);
+    std::sort(order_.begin(), order_.end(), [&](const Instruction* a, const Instruction* b) {
+      return std::pair(level[a], position_[a]) < std::pair(level[b], position_[b]);
+    });
+    for (size_t i = 0; i < order_.size(); ++i) position_[order_[i]] = static_cast<int64_t>(i);
+  }
+
+  // Merges kernels that read `value`, and the one that makes it.
+  void MergeAround(Instruction* value) {
+    std::vector<Instruction*> kernels;
+    if (spaces_.contains(value)) kernels.push_back(value);
+    for (Instruction* user : value->users()) {
+      if (kernels.size() > kMaxUsers) break;
+      if (spaces_.contains(user)) kernels.push_back(user);
+    }
+    if (kernels.size() < 2) return;
+    std::sort(kernels.begin(), kernels.end(),
+              [&](const Instruction* a, const Instruction* b) { return position_[a] < position_[b]; });
+    kernels.erase(std::unique(kernels.begin(), kernels.end()), kernels.end());
+    std::map<absl::string_view, std::vector<size_t>> open;  // by iteration space
+    for (const Instruction* kernel : kernels) {
+      std::vector<size_t>& groups = open[spaces_[kernel]];
+      const size_t own = group_of_[kernel];
+      if (std::find(groups.begin(), groups.end(), own) != groups.end()) continue;
+      bool merged = false;
+      for (size_t group : groups) {
+        if ((merged = TryMerge(group, own))) break;
+      }
+      if (!merged && groups.size() < kMaxOpenGroups) groups.push_back(own);
+    }
+  }
+
+  bool TryMerge(size_t into, size_t from) {
+    Group& a = groups_[into];
+    Group& b = groups_[from];
+    if (a.members.size() + b.members.size() > kMaxMembers || a.ops + b.ops > kMaxOps) return false;
+    double saved_bytes = 0;
+    size_t operands = a.operands.size();
+    for (const Instruction* operand : b.operands) {
+      if (a.operands.contains(operand)) {
+        saved_bytes += static_cast<double>(operand->shape().byte_count());
+      } else {
+        ++operands;
+      }
+    }
+    if (operands > kMaxOperands) return false;
+    const int64_t position = std::max(a.position, b.position);
+    for (const auto& [own, other] : {std::pair(into, from), std::pair(from, into)}) {
+      for (const Instruction* member : groups_[own].members) {
+        for (const Instruction* user : member->users()) {
+          const auto group = group_of_.find(user);
+          if (group != group_of_.end() && group->second == own) continue;
+          if (group == group_of_.end() || group->second != other) {
+            // What reads a result early would stand between the two.
+            const int64_t at = group == group_of_.end() ? position_[user] : groups_[group->second].position;
+            if (at <= position) return false;
+            continue;
+          }
+          if (!ReadsAtIdentity(*user, member)) return false;
+          saved_bytes += static_cast<double>(member->shape().byte_count());
+        }
+      }
+    }
+    if (!analysis::IsWorthMerging(analysis::kCpuFusionCosts, saved_bytes)) return false;
+    for (Instruction* member : b.members) group_of_[member] = into;
+    a.members.insert(a.members.end(), b.members.begin(), b.members.end());
+    a.operands.insert(b.operands.begin(), b.operands.end());
+    a.ops += b.ops;
+    a.position = position;
+    b = Group();
+    return true;
+  }
+
+  bool Emit() {
+    std::vector<Group*> merged;
+    for (Group& group : groups_) {
+      if (group.members.size() > 1) merged.push_back(&group);
+    }
+    for (Group* group : merged) {
+      std::sort(group->members.begin(), group->members.end(),
+                [&](const Instruction* a, const Instruction* b) { return position_[a] < position_[b]; });
+      const absl::flat_hash_set<const Instruction*> inside(group->members.begin(), group->members.end());
+      FusionBody body(computation_->parent(), "fused_computation");
+      std::vector<Instruction*> outputs;
+      bool reduces = false;
+      for (Instruction* member : group->members) {
+        body.Add(*member);
+        reduces |= absl::StrContains(spaces_[member], '|');
+        if (member->IsRoot() || std::any_of(member->users().begin(), member->users().end(),
+                                            [&](const Instruction* user) { return !inside.contains(user); })) {
+          outputs.push_back(member);
+        }
+      }
+      body.Finish(outputs, reduces ? hlo::FusionKind::kInput : hlo::FusionKind::kLoop,
+                  reduces ? "multi_reduce_fusion" : "multi_loop_fusion");
+    }
+    if (!merged.empty()) computation_->RemoveDeadInstructions();
+    return !merged.empty();
+  }
+
+  Computation* computation_;
+  std::vector<Instruction*> order_;
+  absl::flat_hash_map<const Instruction*, int64_t> position_;
+  absl::flat_hash_map<const Instruction*, std::string> spaces_;
+  absl::flat_hash_map<const Instruction*, size_t> group_of_;
+  std::vector<Group> groups_;
+};
+
+}  // namespace
+
+absl::StatusOr<bool> MultiOutputFusion::Run(hlo::Module* module) {
+  bool changed = false;
+  for (Computation* computation : ControlComputations(*module)) changed |= Merger(computation).Run();
+  if (changed) module->RemoveUnusedComputations();
+  return changed;
+}
+
+}  // namespace kiln::passes

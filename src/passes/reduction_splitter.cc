@@ -1,0 +1,113 @@
+#include "src/passes/reduction_splitter.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "src/analysis/combiner.h"
+#include "src/analysis/fusion_model.h"
+#include "src/hlo/builder.h"
+#include "src/passes/fusion_body.h"
+
+namespace kiln::passes {
+namespace {
+
+using hlo::Computation;
+using hlo::DimensionVector;
+using hlo::Instruction;
+using hlo::Opcode;
+
+// Smaller reductions are over before other threads wake up.
+constexpr int64_t kMinElements = 1 << 17;
+constexpr int64_t kMinPartElements = 1 << 14;
+// Parts that keep a machine busy; results in vectors of some elements are parts by themselves.
+constexpr int64_t kEnoughParts = 32;
+constexpr int64_t kResultsOfVector = 64;
+
+bool IsSplittable(const Instruction& reduce) {
+  if (!analysis::IsReduction(reduce) || reduce.operand_count() != 2 || !reduce.control_predecessors().empty())
+    return false;
+  const std::optional<Opcode> opcode = analysis::CombinerOpcode(*reduce.called_computation());
+  if (!opcode.has_value() || !reduce.operand(1)->IsConstant()) return false;
+  const bool idempotent =
+      *opcode == Opcode::kMaximum || *opcode == Opcode::kMinimum || *opcode == Opcode::kAnd || *opcode == Opcode::kOr;
+  return idempotent || analysis::IsIdentityOf(*opcode, reduce.operand(1)->literal());
+}
+
+struct Split {
+  int64_t dimension = -1;
+  int64_t parts = 1;
+};
+
+Split SplitOf(const Instruction& reduce) {
+  const hlo::Shape& from = reduce.operand(0)->shape();
+  const int64_t elements = from.element_count(), results = std::max<int64_t>(1, reduce.shape().element_count());
+  if (elements < kMinElements) return {};
+  std::vector<bool> reduced(from.rank(), false);
+  for (int64_t d : reduce.dimensions()) reduced[d] = true;
+  const bool columns = !reduced.back();
+  const int64_t tasks = columns ? (results + kResultsOfVector - 1) / kResultsOfVector : results;
+  if (tasks >= kEnoughParts) return {};
+  // A part of columns goes through whole rows, one task for all of them.
+  const int64_t wanted =
+      std::min(columns ? kEnoughParts : (kEnoughParts + tasks - 1) / tasks, elements / kMinPartElements);
+  Split best;
+  for (int64_t d = 0; d < from.rank(); ++d) {
+    if (!reduced[d]) continue;
+    int64_t parts = std::min(wanted, from.dimensions(d));
+    while (parts > 1 && from.dimensions(d) % parts != 0) --parts;
+    if (parts > best.parts) best = {d, parts};
+  }
+  return best.parts * 4 >= wanted ? best : Split();
+}
+
+bool SplitIn(Computation* computation) {
+  bool changed = false;
+  // Reductions of one array share the view of it, so that they may become one kernel.
+  absl::flat_hash_map<std::pair<const Instruction*, std::vector<int64_t>>, Instruction*> views;
+  for (Instruction* reduce : computation->PostOrder()) {
+    if (reduce->opcode() != Opcode::kReduce || !IsSplittable(*reduce)) continue;
+    const Split split = SplitOf(*reduce);
+    if (split.parts < 2) continue;
+    hlo::Builder b(computation, reduce);
+    Instruction* operand = reduce->operand(0);
+    const int64_t size = operand->shape().dimensions(split.dimension);
+    std::vector<int64_t> dimensions(operand->shape().dimensions().begin(), operand->shape().dimensions().end());
+    std::vector<int64_t> inner, outer;
+    int64_t position = 0;  // of the parts among what the first step leaves
+    for (int64_t d = 0; d < operand->shape().rank(); ++d) {
+      const bool is_reduced =
+          std::find(reduce->dimensions().begin(), reduce->dimensions().end(), d) != reduce->dimensions().end();
+      const int64_t shifted = d + (d >= split.dimension && split.parts < size ? 1 : 0);
+      if (d < split.dimension) position += is_reduced ? 0 : 1;
+      if (is_reduced && (d != split.dimension || split.parts < size)) inner.push_back(shifted);
+    }
+    if (inner.empty()) continue;
+    if (split.parts < size) {
+      dimensions[split.dimension] = size / split.parts;
+      dimensions.insert(dimensions.begin() + split.dimension, split.parts);
+      Instruction*& view = views[{operand, dimensions}];
+      if (view == nullptr) view = b.Reshape(operand, dimensions);
+      operand = view;
+    }
+    Computation* combiner = reduce->called_computation();
+    Instruction* partial = b.Reduce(operand, reduce->operand(1), inner, combiner);
+    reduce->ReplaceAllUsesWith(b.Reduce(partial, reduce->operand(1), {position}, combiner));
+    changed = true;
+  }
+  if (changed) computation->RemoveDeadInstructions();
+  return changed;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> ReductionSplitter::Run(hlo::Module* module) {
+  bool changed = false;
+  for (Computation* computation : ControlComputations(*module)) changed |= SplitIn(computation);
+  return changed;
+}
+
+}  // namespace kiln::passes
