@@ -23,7 +23,7 @@ constexpr int64_t kMaxAddedInstructions = 1 << 14;  // in a module
 // Whether a loop of `rounds` rounds is better written out. Loops run natively: what is won is traffic between rounds of
 // cheap arithmetic on arrays (1.5 to 6 times the speed, that of random bits for one), and what folds. Not so with
 // control flow in the body, which is not small, nor with functions of arrays, which rounds that fuse would compute no
-// less often and with fewer registers.
+// less often and with fewer registers. A custom call may keep a state, one per call in the program, and stays one.
 bool Pays(int64_t rounds, const Computation& body) {
   if (rounds <= 1) return true;
   if (rounds > kMaxRounds) return false;
@@ -39,6 +39,7 @@ bool Pays(int64_t rounds, const Computation& body) {
       case Opcode::kWhile:
       case Opcode::kConditional:
       case Opcode::kCall:
+      case Opcode::kCustomCall:
         return false;
       default:
         break;

@@ -146,5 +146,5 @@ ENTRY e {{
   ROOT r = {line}
 }}
 """
-    said = sentence(tmp_path, "program.hlo", text)
-    assert said.split("\n")[0].startswith("program:11:") and said.split("\n")[0].split(": ", 1)[1] == words
+    place, _, said = sentence(tmp_path, "program.hlo", text).split("\n")[0].partition(":11:")
+    assert place == f"kiln: {tmp_path}/program.hlo" and said.split(": ", 1)[1] == words
