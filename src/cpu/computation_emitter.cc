@@ -333,9 +333,10 @@ absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instructio
           continue;
         }
         llvm::Module& module = shards_.ForKernel();
-        status.Update(Annotate(EmitGemmPhase(part.spec, part.plan, i, module), instruction.Describe()));
+        absl::StatusOr<llvm::Function*> emitted = EmitGemmPhase(part.spec, part.plan, i, module);
+        status.Update(Annotate(emitted.status(), instruction.Describe()));
         if (!status.ok()) return;
-        llvm::Function* function = module.getFunction(phase.function);
+        llvm::Function* function = *emitted;
         // Called by its task alone: one function to compile instead of two.
         function->setLinkage(llvm::Function::InternalLinkage);
         function->addFnAttr(llvm::Attribute::AlwaysInline);

@@ -177,14 +177,14 @@ absl::Status GemmEmitter::EmitColumnPanel(const Tile& origin, llvm::Value* n0, i
   return status;
 }
 
-absl::Status GemmEmitter::EmitProduct(const std::string& name) {
+absl::StatusOr<llvm::Function*> GemmEmitter::EmitProduct(const std::string& name) {
   name_ = name;
   const Entry entry = BeginFunction(name);
   const GemmProblem& p = problem_;
   const int64_t blocks = layout_.m_blocks * layout_.n_blocks;
   if (p.batches == 0 || blocks == 0) {
     b_.CreateRetVoid();
-    return absl::OkStatus();
+    return entry.function;
   }
   llvm::Value* partial = nullptr;
   if (InParts()) {
@@ -279,21 +279,26 @@ absl::Status GemmEmitter::EmitProduct(const std::string& name) {
     product(round, round.task);
   });
   b_.CreateRetVoid();
-  return status;
+  KILN_RETURN_IF_ERROR(status);
+  return entry.function;
 }
 
-absl::Status EmitGemmPhase(const GemmSpec& spec, const GemmPlan& plan, size_t phase, llvm::Module& module) {
+absl::StatusOr<llvm::Function*> EmitGemmPhase(const GemmSpec& spec, const GemmPlan& plan, size_t phase,
+                                              llvm::Module& module) {
   KILN_ASSIGN_OR_RETURN(const GemmArithmetic arithmetic,
                         GemmArithmetic::Make(spec.lhs.type, spec.rhs.type, spec.result_type));
   const std::string& name = plan.phases[phase].function;
-  if (module.getFunction(name) != nullptr) return InvalidArgument("The module already has a function named ", name, ".");
   GemmEmitter emitter(spec, plan, arithmetic, module);
   return phase + 1 < plan.phases.size() ? emitter.EmitPack(name) : emitter.EmitProduct(name);
 }
 
 absl::Status EmitGemm(const GemmSpec& spec, const GemmPlan& plan, llvm::Module& module) {
   for (size_t phase = 0; phase < plan.phases.size(); ++phase) {
-    KILN_RETURN_IF_ERROR(EmitGemmPhase(spec, plan, phase, module));
+    const std::string& name = plan.phases[phase].function;
+    if (module.getFunction(name) != nullptr) {
+      return InvalidArgument("The module already has a function named ", name, ".");
+    }
+    KILN_RETURN_IF_ERROR(EmitGemmPhase(spec, plan, phase, module).status());
   }
   return absl::OkStatus();
 }

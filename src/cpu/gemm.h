@@ -146,10 +146,12 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
 // Recomputes everything in the plan that follows from its schedule.
 absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPlan& plan);
 
-// Adds the function that plan.phases[phase] names, and internal helpers, to `module`. All sizes and strides become
-// constants. Phases may go to different modules.
-absl::Status EmitGemmPhase(const GemmSpec& spec, const GemmPlan& plan, size_t phase, llvm::Module& module);
-// All of them.
+// Adds the function that plan.phases[phase] names, and internal helpers, to `module`, and returns it; its name is
+// another one when the module has that already. All sizes and strides become constants. Phases may go to different
+// modules.
+absl::StatusOr<llvm::Function*> EmitGemmPhase(const GemmSpec& spec, const GemmPlan& plan, size_t phase,
+                                              llvm::Module& module);
+// All of them, under their names.
 absl::Status EmitGemm(const GemmSpec& spec, const GemmPlan& plan, llvm::Module& module);
 
 }  // namespace kiln::cpu

@@ -23,8 +23,9 @@ class GemmEmitter {
   GemmEmitter(const GemmSpec& spec, const GemmPlan& plan, const GemmArithmetic& arithmetic, llvm::Module& module);
 
   // One GemmFunction each; `name` as in the plan.
-  absl::Status EmitPack(const std::string& name);
-  absl::Status EmitProduct(const std::string& name);
+  // The function with everything that it calls.
+  absl::StatusOr<llvm::Function*> EmitPack(const std::string& name);
+  absl::StatusOr<llvm::Function*> EmitProduct(const std::string& name);
 
  private:
   // The arguments of a GemmFunction.

@@ -8,7 +8,7 @@
 
 namespace kiln::cpu {
 
-absl::Status GemmEmitter::EmitPack(const std::string& name) {
+absl::StatusOr<llvm::Function*> GemmEmitter::EmitPack(const std::string& name) {
   name_ = name;
   const Entry entry = BeginFunction(name);
   const int64_t lhs_tasks = layout_.lhs.tasks;
@@ -42,7 +42,7 @@ absl::Status GemmEmitter::EmitPack(const std::string& name) {
     });
   }
   b_.CreateRetVoid();
-  return absl::OkStatus();
+  return entry.function;
 }
 
 llvm::Value* GemmEmitter::Exists(const GemmOperandLayout& layout, llvm::Value* first, int64_t tile,
