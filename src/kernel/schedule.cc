@@ -191,6 +191,7 @@ class Scheduler {
   // Full registers of the widest type that the loop touches; several registers at once where a loop-carried
   // accumulator would otherwise wait for itself.
   int LanesFor(int loop) const {
+    constexpr double kPlainSum = 6;  // of an element: its load and little else
     if (has_scalar_loop_) return 1;
     const Loop& info = kernel_.loops[loop];
     const uint64_t bit = uint64_t{1} << loop;
@@ -213,10 +214,17 @@ class Scheduler {
     }
     int lanes = std::max(1, target_.vector_bytes / width);
     const bool carried = info.kind == LoopKind::kReduce || !reduces_.empty();
+    int most = 64;
     if (carried && cost <= 16) {
-      while (lanes * width < 4 * target_.vector_bytes && info.extent >= 2 * lanes) lanes *= 2;
+      int registers = 4;
+      if (info.kind != LoopKind::kReduce && cost <= kPlainSum && target_.target == Target::kCpu) {
+        // Columns: long stretches of each row, in as many sums as half the registers hold.
+        registers = std::max<int>(4, 16 / static_cast<int>(std::max<int64_t>(ReducesOver(loop), 1)));
+        most = 256;
+      }
+      while (lanes * width < registers * target_.vector_bytes && info.extent >= 2 * lanes) lanes *= 2;
     }
-    lanes = std::min(lanes, 64);
+    lanes = std::min(lanes, most);
     while (lanes > 1 && lanes / 2 >= info.extent) lanes /= 2;
     return info.extent == 1 ? 1 : lanes;
   }
