@@ -22,8 +22,8 @@ test: build/build.ninja wheel  ## build and run every test; ends with 'N passed,
 build: build/build.ninja  ## build build/libkiln_pjrt.so and build/kiln
 	@ninja -C build libkiln_pjrt.so kiln
 
-bench: wheel  ## print speed ratios against XLA:CPU
-	@$(PYTHON) benchmarks/first_light.py
+bench: wheel  ## measure some 260 programs beside XLA:CPU, with a page of plots; python -m benchmarks --help for parts
+	@$(PYTHON) -m benchmarks
 
 coverage: wheel  ## run every public function of JAX on Kiln against XLA:CPU and write docs/coverage.md
 	@$(PYTHON) -m tests.coverage

@@ -1,5 +1,6 @@
 """Each example runs as it stands."""
 
+import json
 import pathlib
 import re
 import subprocess
@@ -53,10 +54,15 @@ def test_cpp_host_reports_a_program_that_is_none():
 
 def test_benchmark_runs(tmp_path):
     results = tmp_path / "results.json"
-    output = run(sys.executable, "benchmarks/first_light.py", "--only", "dispatch,softmax", "--seconds", "0.2", "--json", results)
-    assert "ratio" in output and results.is_file()
+    page = tmp_path / "page.html"
+    output = run(
+        sys.executable, "-m", "benchmarks", "--quick", "--only", "dispatch/scalar_add|norm/softmax_wide", "--json", results, "--page", page
+    )
+    rows = json.loads(results.read_text())["rows"]
+    assert "norm/softmax_wide" in output and page.is_file()
+    assert len(rows) == 2 and not any(row["mismatch"] or row["engines"][engine]["error"] for row in rows for engine in ("kiln", "cpu"))
 
 
-@pytest.mark.parametrize("script", ["examples/digits.py", "benchmarks/first_light.py", "scripts/run_tests.py"])
+@pytest.mark.parametrize("script", [["examples/digits.py"], ["-m", "benchmarks"], ["scripts/run_tests.py"]])
 def test_help(script):
-    assert "usage:" in run(sys.executable, script, "--help")
+    assert "usage:" in run(sys.executable, *script, "--help")
