@@ -15,7 +15,8 @@ add("dispatch", "vector_128", lambda x: jnp.tanh(x) * 2 + 1, normal(128))
 
 add("loops", "scan_3x3", lambda a, x: jax.lax.scan(lambda c, _: (a @ c, c[0]), x, None, length=1000), lambda: normal(3, 3)() * 0.5, normal(3))
 add("loops", "while_newton", lambda x: jax.lax.while_loop(lambda s: jnp.any(abs(s * s - x) > 1e-4), lambda s: 0.5 * (s + x / s), x), uniform(64, low=1, high=100))
-add("loops", "fori_scalar", lambda n: jax.lax.fori_loop(0, 100000, lambda i, s: s * 1.0001 + 0.5, n), normal())
+# XLA:CPU contracts the multiply-add, Kiln rounds twice, as the program says: 100,000 rounds make 2.6e-4 of that.
+add("loops", "fori_scalar", lambda n: jax.lax.fori_loop(0, 100000, lambda i, s: s * 1.0001 + 0.5, n), normal(), tolerance=1e-3)
 add("loops", "scan_ema", lambda x: jax.lax.scan(lambda c, v: (0.9 * c + 0.1 * v,) * 2, jnp.zeros(x.shape[1]), x), normal(4096, 16))
 add("loops", "scan_grad", jax.grad(lambda w, x: jax.lax.scan(lambda h, v: (jnp.tanh(w @ h + v), None), jnp.zeros(32), x)[0].sum()), normal(32, 32, scale=0.1),
     normal(200, 32), tolerance=1e-3)  # fmt: skip
