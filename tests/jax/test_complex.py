@@ -55,3 +55,18 @@ def test_exports_with_open_sizes(device, function, dtype):
     x = jax.device_put(np.full((2, 3), 0.5, dtype), device)
     got = np.asarray(export.deserialize(exported.serialize()).call(x))
     np.testing.assert_allclose(got, np.asarray(jax.jit(function)(x)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_zeros_of_quotients_keep_their_signs(device, dtype):
+    parts = np.array([0.0, -0.0, 1, -2], dtype(0).real.dtype)
+    a, b, c, d = (grid.ravel() for grid in np.meshgrid(parts, parts, parts, parts))
+    defined = (c != 0) | (d != 0)
+    a, b, c, d = a[defined], b[defined], c[defined], d[defined]
+    z, w = np.empty((2, a.size), dtype)
+    z.real, z.imag, w.real, w.imag = a, b, c, d
+    got = complex_plane.run("div", [z, w], device)
+    norm = c * c + d * d
+    for part, want in ((got.real, (a * c + b * d) / norm), (got.imag, (b * c - a * d) / norm)):
+        np.testing.assert_array_equal(part, want)
+        np.testing.assert_array_equal(np.signbit(part), np.signbit(want))

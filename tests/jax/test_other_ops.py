@@ -265,3 +265,12 @@ def test_ops_that_have_left_stablehlo(device):
     actual = stablehlo_programs.run(device, text, x, index, v)
     for value, expected in zip(actual, [x[index], np.stack([x, x]), x, x @ v], strict=True):
         np.testing.assert_allclose(value, expected, 1e-6)
+
+
+def test_real_dot_of_complex_numbers_is_the_real_part(device):
+    rng = np.random.default_rng(5)
+    a, b = (rng.integers(-4, 5, (2, 3, 4)) + 1j * rng.integers(-4, 5, (2, 3, 4)) for _ in range(2))
+    dot = jax.jit(lambda a, b: jax.lax.dot_general(a, b, (((2,), (2,)), ((0,), (0,))), preferred_element_type=np.float32))
+    actual = dot(*jax.device_put((a.astype(np.complex64), b.astype(np.complex64)), device))
+    assert actual.dtype == np.float32
+    np.testing.assert_array_equal(actual, np.einsum("bij,bkj->bik", a, b).real)

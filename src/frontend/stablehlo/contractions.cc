@@ -40,6 +40,22 @@ absl::StatusOr<DotAlgorithm> ReadAlgorithm(const OpImport& op) {
                         " operations is not known");
 }
 
+// A product of complex numbers whose result is declared real is its real part, as XLA has it.
+absl::Status DefineDot(OpImport& op, hlo::DotAttributes dot) {
+  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
+  const hlo::PrimitiveType type = op.operand_shape(0).element_type();
+  if (!hlo::IsComplex(type) || !hlo::IsFloating(shape.element_type())) {
+    return op.Define(op.Add(Opcode::kDot, std::move(shape), op.operands(), std::move(dot)));
+  }
+  hlo::Shape complex = shape, real = shape;
+  complex.set_element_type(type);
+  real.set_element_type(hlo::ComplexComponentType(type));
+  hlo::Instruction* product = op.Add(Opcode::kDot, std::move(complex), op.operands(), std::move(dot));
+  hlo::Instruction* part = op.Add(Opcode::kReal, std::move(real), {product});
+  if (part->shape().element_type() == shape.element_type()) return op.Define(part);
+  return op.Define(op.Add(Opcode::kConvert, std::move(shape), {part}));
+}
+
 absl::Status ImportDotGeneral(OpImport& op) {
   hlo::DotAttributes dot;
   KILN_ASSIGN_OR_RETURN(dot.lhs_batch, op.Integers("lhs_batching_dimensions", std::vector<int64_t>()));
@@ -48,8 +64,7 @@ absl::Status ImportDotGeneral(OpImport& op) {
   KILN_ASSIGN_OR_RETURN(dot.rhs_contracting, op.Integers("rhs_contracting_dimensions", std::vector<int64_t>()));
   KILN_ASSIGN_OR_RETURN(dot.operand_precision, op.Precisions());
   KILN_ASSIGN_OR_RETURN(dot.algorithm, ReadAlgorithm(op));
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
-  return op.Define(op.Add(Opcode::kDot, std::move(shape), op.operands(), std::move(dot)));
+  return DefineDot(op, std::move(dot));
 }
 
 absl::Status ImportRaggedDot(OpImport& op) {
@@ -66,8 +81,7 @@ absl::Status ImportDot(OpImport& op) {
   dot.lhs_contracting = {rank - 1};
   dot.rhs_contracting = {0};
   KILN_ASSIGN_OR_RETURN(dot.operand_precision, op.Precisions());
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
-  return op.Define(op.Add(Opcode::kDot, std::move(shape), op.operands(), std::move(dot)));
+  return DefineDot(op, std::move(dot));
 }
 
 absl::Status ImportConvolution(OpImport& op) {

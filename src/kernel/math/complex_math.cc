@@ -69,9 +69,9 @@ namespace {
 
 // x a + y b without cancellation of what rounding left.
 Real SumOfProducts(Real x, Real a, Real y, Real b) {
-  Real product = y * b, rounding = Fma(y, b, -product);
-  // An infinite product has none.
-  return Fma(x, a, product) + Select(rounding.IsNan(), 0.0, rounding);
+  Real product = y * b, rounding = Fma(y, b, -product), sum = Fma(x, a, product);
+  // An infinite product has no rounding error. Adding an error of 0 would make a sum of -0 one of 0.
+  return Select(rounding.IsNan() | (rounding == 0.0), sum, sum + rounding);
 }
 
 // x * 2^exponent, rounded once, for x near 1; the exponent is an integer of up to twice the format's range.
