@@ -8,12 +8,10 @@ ZERO_SIGN = (
     "expm1(x - 0i) has the imaginary part -0 by C99, numpy and Kiln and +0 on XLA:CPU, which puts the logarithm of its "
     "negation on the other side of the branch cut"
 )
-REAL_DOT = "XLA:CPU multiplies complex matrices to a real result without a word; Kiln refuses the type"
 
 # (regular expression over `LABEL DTYPE [CHECK]`, reason)
 EXCEPTIONS = [
     (r"^jax\.numpy\.(amax|amin|max|min) complex\d+ \[call 7\]", COMPLEX_NAN),
     (r"^jax\.numpy\.ptp complex\d+ \[edges\]", COMPLEX_NAN),
     (r"^jax\.nn\.log1mexp complex\d+ \[call 2\]", ZERO_SIGN),
-    (r"^jax\.nn\.scaled_dot_general complex\d+", REAL_DOT),
 ]
