@@ -38,7 +38,8 @@ struct CompileTimes {
   int64_t code_bytes = 0;
 };
 
-// Machine code of one module, or of several that were compiled side by side. Its functions may be called while it lives. Immutable and thread-safe.
+// Machine code of one module, or of several that were compiled side by side. Its functions may be called while it
+// lives. Immutable and thread-safe.
 class JitModule {
  public:
   ~JitModule();

@@ -186,9 +186,9 @@ absl::StatusOr<Instruction*> SelectAndScatterExpander::Expand(Instruction* instr
   }
   Instruction* operand = builder.Transpose(instruction->operand(0), permutation);
   Instruction* source = builder.Transpose(instruction->operand(1), permutation);
-  Instruction* moved = builder.Add(Opcode::kSelectAndScatter, Shape(instruction->shape().element_type(), permuted_sizes),
-                                   {operand, source, instruction->operand(2)}, std::move(permuted),
-                                   instruction->called_computations());
+  Instruction* moved =
+      builder.Add(Opcode::kSelectAndScatter, Shape(instruction->shape().element_type(), permuted_sizes),
+                  {operand, source, instruction->operand(2)}, std::move(permuted), instruction->called_computations());
   Instruction* result = builder.Transpose(Expansion(moved).Run(), inverse);
   // In an order of their own, so that no fusion takes the transposes in and has the windows along lanes again.
   source->AddControlPredecessor(operand);
