@@ -124,7 +124,8 @@ absl::Status Compile(std::unique_ptr<hlo::Module> module, const OptOptions& opti
 
 absl::Status Run(OptOptions options) {
   const bool needs_cpu = !options.html.empty() || (options.stage != "hlo" && options.stage != "ptx");
-  const std::string wanted = needs_cpu ? "cpu" : options.stage == "ptx" ? "gpu" : options.target;
+  const std::string named = options.target.empty() && options.passes.empty() ? "cpu" : options.target;
+  const std::string wanted = needs_cpu ? "cpu" : options.stage == "ptx" ? "gpu" : named;
   if (options.target.empty() && options.passes.empty()) options.target = wanted;
   if (options.target != wanted || (needs_cpu && options.stage == "ptx")) {
     return InvalidArgument(options.html.empty() ? absl::StrCat("--stage=", options.stage) : "--html",
@@ -157,21 +158,21 @@ void AddOptCommand(CLI::App* app, int* exit_code) {
   CLI::App* command = app->add_subcommand("opt", "Run passes over a program and print the result");
   command->footer("Passes: " + absl::StrJoin(passes::PassNames(), ", ") +
                   "\n\nExamples:\n"
-                  "  kiln opt f.hlo                              read, verify and print\n"
+                  "  kiln opt f.hlo                              what the CPU's compiler makes of it\n"
                   "  kiln opt f.hlo --passes=cse,dce             these two passes\n"
-                  "  kiln opt f.hlo --target=cpu --time-passes   all that the CPU's compiler runs, and what each took\n"
-                  "  kiln opt f.hlo --target=cpu --stage=memory  where every value lives\n"
-                  "  kiln opt f.hlo --target=cpu --stage=asm     down to the machine's instructions\n"
+                  "  kiln opt f.hlo --time-passes                how long each pass took, and the rest of the compiler\n"
+                  "  kiln opt f.hlo --stage=memory               where every value lives\n"
+                  "  kiln opt f.hlo --stage=asm                  down to the machine's instructions\n"
                   "  kiln opt f.hlo --target=gpu --stage=ptx     the kernels of a GPU\n"
                   "  kiln opt f.hlo --html f.html >/dev/null     all of it as a page for a browser\n"
-                  "  kiln opt f.hlo --target=cpu --print-after=all --disable-passes=cse | less");
+                  "  kiln opt f.hlo --print-after=all --disable-passes=cse | less");
   CLI::Option* file = command->add_option("file", options->file, "The program; '-' for standard input");
   CLI::Option* list_rules =
       command->add_flag("--list-rules", options->list_rules, "Print the rules of the algebraic simplifier, and no program");
   CLI::Option* passes_option =
       command->add_option("--passes", options->passes, "Passes to run, in this order, separated by commas")
           ->delimiter(',');
-  command->add_option("--target", options->target, "Run the whole pipeline of this target")
+  command->add_option("--target", options->target, "Run the whole pipeline of this target (cpu, unless --passes says what to run)")
       ->check(CLI::IsMember({"cpu", "gpu"}))
       ->excludes(passes_option);
   command
@@ -188,7 +189,7 @@ void AddOptCommand(CLI::App* app, int* exit_code) {
                    "Bytes of temporaries above which values are computed again instead of kept (rematerialization)")
       ->check(CLI::NonNegativeNumber);
   command->add_flag("--time-passes", options->time_passes,
-                    "Print to standard error how long each pass took, and with --target=cpu the rest of the compiler");
+                    "Print to standard error how long each pass took, and for the whole of the CPU's the rest of the compiler");
   command->add_flag("--verify-each", options->verify, "Verify the module after each pass that changes it");
   command->add_option("--html", options->html, "Write a page with the graph, changes, memory plan and code (for cpu)");
   command->add_flag("--metadata", options->metadata, "Print where instructions come from");
