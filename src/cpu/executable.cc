@@ -87,7 +87,7 @@ class NativeExecutable : public Executable {
         observer.AfterPass(pass, module, changed);
       };
     }
-    passes::PassList list = passes::CpuPipeline();
+    passes::PassList list = passes::CpuPipeline(options_.fast_math);
     if (options_.memory_limit > 0) list.push_back(std::make_unique<passes::Rematerialization>(options_.memory_limit));
     KILN_RETURN_IF_ERROR(
         passes::RunPipeline(module_.get(), list, pipeline_options, &observer == &nobody ? nullptr : &timings));
