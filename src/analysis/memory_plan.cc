@@ -87,8 +87,9 @@ MemoryPlan MakeMemoryPlan(const hlo::Module& module, const BufferAssignment& ass
   for (const BufferAssignment::Step& step : assignment.steps()) {
     const int64_t position = static_cast<int64_t>(plan.steps.size());
     plan.steps.push_back(step.computation == nullptr ? "start" : StepName(step));
-    if (step.computation != nullptr && step.instruction == nullptr)
+    if (step.computation != nullptr && step.instruction == nullptr) {
       copy(assignment.CopiesAtEnd(step.computation), position);
+    }
     if (step.instruction == nullptr || step.ends) continue;
     copy(assignment.CopiesBefore(step.instruction), position);
     const std::vector<const hlo::Shape*> leaves = step.instruction->shape().Leaves();

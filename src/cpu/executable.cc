@@ -277,8 +277,9 @@ class NativeExecutable : public Executable {
     absl::flat_hash_map<std::string, const hlo::Instruction*> by_name;
     for (const hlo::Computation* computation : module_->computations()) {
       for (const hlo::Instruction* instruction : computation->instructions()) {
-        if (instruction->GetIf<hlo::CustomCallAttributes>() != nullptr)
+        if (instruction->GetIf<hlo::CustomCallAttributes>() != nullptr) {
           by_name[NameInProgram(*instruction)] = instruction;
+        }
       }
     }
     for (const std::string& name : image_.custom_calls) {

@@ -122,8 +122,9 @@ class Scheduled {
     size_t next = order_.size();
     for (const Instruction* user : value.users()) {
       const size_t at = position_.at(user);
-      if (at == peak_step_ || (analysis::IsView(user->opcode()) && at <= peak_step_ && last_.at(user) > peak_step_))
+      if (at == peak_step_ || (analysis::IsView(user->opcode()) && at <= peak_step_ && last_.at(user) > peak_step_)) {
         return 0;
+      }
       if (at > peak_step_) next = std::min(next, at);
     }
     return next;

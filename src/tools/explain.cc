@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "llvm/Support/JSON.h"
@@ -233,7 +234,7 @@ std::string Columns(const std::vector<std::vector<std::string>>& rows) {
       const std::string space(widths[i] - row[i].size(), ' ');
       absl::StrAppend(&line, i == 0 ? "" : "  ", i < 2 ? row[i] + space : space + row[i]);
     }
-    absl::StrAppend(&text, line, "\n");
+    absl::StrAppend(&text, absl::StripTrailingAsciiWhitespace(line), "\n");
   }
   return text;
 }
@@ -270,8 +271,9 @@ std::string ToTable(const Explanation& e) {
   if (!e.has_op_by_op) return text;
   absl::StrAppend(&text, "Op by op (", e.ops, " ops): ", Time(e.op_by_op_seconds), ", ",
                   Bytes(static_cast<double>(e.op_by_op_bytes)), "\n");
-  if (e.ops_not_measured > 0)
+  if (e.ops_not_measured > 0) {
     absl::StrAppend(&text, "  without ", e.ops_not_measured, " ops that cannot be run alone\n");
+  }
   const double speed_up = e.measured_seconds > 0 ? e.op_by_op_seconds / e.measured_seconds : 0;
   const double less = static_cast<double>(e.op_by_op_bytes - e.total_bytes);
   absl::StrAppendFormat(&text, "Compiled as a whole: %.2f times as fast, %s %s memory\n", speed_up,

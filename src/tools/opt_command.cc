@@ -140,8 +140,9 @@ absl::Status Run(OptOptions options) {
   }
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<hlo::Module> module, LoadProgram(options.file));
   Printer printer(options);
-  if (options.target == "cpu" && (needs_cpu || options.time_passes))
+  if (options.target == "cpu" && (needs_cpu || options.time_passes)) {
     return Compile(std::move(module), options, &printer);
+  }
   KILN_ASSIGN_OR_RETURN(passes::PassList list, ChoosePasses(options));
   KILN_RETURN_IF_ERROR(RunPasses(module.get(), list, options, &printer));
   if (options.stage != "ptx") return absl::OkStatus();

@@ -151,8 +151,9 @@ void Printer::PrintForm(const Operation& operation, absl::string_view form, int 
       tight = false;
     } else if (word == "D") {
       // Barriers have two places for it.
-      if (rest.empty() || std::find(words.begin() + static_cast<int64_t>(i) + 1, words.end(), "D") != words.end())
+      if (rest.empty() || std::find(words.begin() + static_cast<int64_t>(i) + 1, words.end(), "D") != words.end()) {
         continue;
+      }
       Append(" ");
       PrintNamed(rest);
     } else if (word == "F" || word == "T" || word == "G" || word == "L" || word == "P" || word == "N") {
