@@ -71,6 +71,10 @@ class GemmEmitter {
   absl::Status CallMicroKernel(const Tile& origin, llvm::Value* m0, llvm::Value* n0, llvm::Value* k0, int64_t rows,
                                int64_t columns);
 
+  // gemm_blocks_emitter.cc
+  absl::Status EmitBlocks(const Entry& entry);
+  absl::StatusOr<llvm::Function*> EmitFinish();
+
   // gemm_micro_kernel.cc
   absl::StatusOr<llvm::Function*> MicroKernel(int64_t rows, int64_t columns);
   absl::Status EmitTileBody(const Tile& tile, int64_t rows, int64_t columns);
