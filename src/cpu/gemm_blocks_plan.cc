@@ -17,9 +17,9 @@ constexpr int64_t kMaxRuns = 4096;
 // Fewer rows do not repay packing rhs, and smaller products not the call.
 constexpr int64_t kMinRows = 24;
 constexpr double kMinWork = 32 << 10;
-// Costs in multiply-adds: to pack an element of rhs, to fetch one of lhs from the second-level cache, to store a result,
-// to begin a task.
-constexpr double kPackCost = 35, kLhsCost = 3, kStoreCost = 16, kTaskCost = 40e3;
+// Costs in multiply-adds: to pack an element of rhs, and a row of it that lies on a page of its own; to fetch an element
+// of lhs from the second-level cache, and to pack it; to store a result; to begin a task.
+constexpr double kPackCost = 35, kPackRowCost = 1000, kLhsCost = 3, kPackLhsCost = 20, kStoreCost = 16, kTaskCost = 40e3;
 
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -98,6 +98,9 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
 
   const int64_t max_columns = std::max<int64_t>(Host().l2_bytes / 4 / (schedule.k_block * step_bytes), 1);
   const int64_t max_sums = Host().l2_bytes / 2 / (rows * step_bytes);  // tiles
+  const double pack_element = schedule.pack_rhs ? kPackCost : 0.0;
+  const double pack_row = schedule.pack_rhs && problem.rhs_k * element >= 1024 ? kPackRowCost : 0.0;
+  const double lhs_element = schedule.pack_lhs ? kPackLhsCost : kLhsCost;
   double best = std::numeric_limits<double>::infinity();
   const int64_t least_parts = CeilDivide(column_panels, max_columns);
   for (int64_t n_parts = least_parts; n_parts <= std::min(column_panels, least_parts + 4 * threads); ++n_parts) {
@@ -112,10 +115,10 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
                            static_cast<double>(CeilDivide(column_panels, n_panels) * CeilDivide(row_panels, m_panels));
       const double m = static_cast<double>(m_panels * rows), n = static_cast<double>(n_panels * columns);
       const double steps = static_cast<double>(all_steps);
-      const double task = m * n * steps + (schedule.pack_rhs ? kPackCost * n * steps : 0.0) + kLhsCost * m * steps +
-                          kStoreCost * m * n + kTaskCost;
+      const double task = m * n * steps + steps * (pack_element * n + pack_row + lhs_element * m) + kStoreCost * m * n +
+                          kTaskCost;
       // The last tasks to end leave other threads idle, the more so the larger they are.
-      const double cost = (std::ceil(tasks / threads) + (threads > 1 ? 0.15 : 0.0)) * task;
+      const double cost = (std::ceil(tasks / threads) + (threads > 1 ? 0.1 : 0.0)) * task;
       if (cost < best) {
         best = cost;
         schedule.m_block = m_panels * rows;

@@ -29,20 +29,33 @@ void Tile(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& s
   using Vector = typename A::Vector;
   using Sum = typename A::Sum;
   constexpr int64_t kBytes = sizeof(Vector);
+  // Rows are five to a pointer, whose distances an address can hold; one pointer for all would be a chain of additions
+  // longer than the products.
+  constexpr int kGroup = 5;
+  constexpr int kPointers = (kRows + kGroup - 1) / kGroup;
   const int64_t lhs_row = strides.lhs_row, lhs_step = strides.lhs_step, rhs_step = strides.rhs_step;
   Sum sum[kRows][kVectors] = {};
   Sum offset[kVectors] = {};
   for (int64_t run = 0; run < run_count; ++run) {
-    const char* x_from = lhs + runs[run];
-    for (int64_t step = steps; step > 0; --step, x_from += lhs_step, rhs += rhs_step) {
+    const char* x_from[kPointers];
+    for (int i = 0; i < kPointers; ++i) {
+      x_from[i] = lhs + runs[run] + i * kGroup * lhs_row;
+      __asm__("" : "+r"(x_from[i]));  // keeps the compiler from deriving it from the others
+    }
+    for (int64_t step = steps; step > 0; --step, rhs += rhs_step) {
       Vector y[kVectors];
       for (int v = 0; v < kVectors; ++v) y[v] = Load<Vector>(rhs + v * kBytes);
 #pragma clang loop unroll(full)
       for (int row = 0; row < kRows; ++row) {
-        const Vector x = A::Broadcast(Load<typename A::Scalar>(x_from + row * lhs_row));
-        for (int v = 0; v < kVectors; ++v) sum[row][v] = A::MultiplyAdd(x, y[v], sum[row][v]);
+        const Vector x = A::Broadcast(Load<typename A::Scalar>(x_from[row / kGroup] + row % kGroup * lhs_row));
+        for (int v = 0; v < kVectors; ++v) {
+          sum[row][v] = A::MultiplyAdd(x, y[v], sum[row][v]);
+          // Row by row, as it stands here: there are no registers for elements of later ones.
+          __asm__ volatile("" : "+v"(sum[row][v])::"memory");
+        }
       }
       for (int v = 0; A::kOffset && v < kVectors; ++v) offset[v] = A::Offset(y[v], offset[v]);
+      for (int i = 0; i < kPointers; ++i) x_from[i] += lhs_step;
     }
   }
   const int64_t left = columns - (kVectors - 1) * A::kLanes;  // of the last vector
@@ -79,7 +92,6 @@ void PackRows(const char* from, char* to, const GemmPacking& packing, int64_t el
   using Element = typename A::Element;
   using Vector = typename A::Vector;
   using Row = Element __attribute__((ext_vector_type(A::kLanes)));
-  constexpr int64_t kBytes = sizeof(Vector);
   for (int64_t k = 0; k < elements; k += A::kDepth, to += packing.panel_columns * A::kSumBytes) {
     char* panel = to;
     for (int64_t n = 0, in_panel = 0; n < columns; n += A::kLanes, in_panel += A::kLanes) {
@@ -110,7 +122,6 @@ void PackRows(const char* from, char* to, const GemmPacking& packing, int64_t el
     for (int64_t n = begin; n < end; n += A::kLanes) {
       Store(panel + n % packing.panel_columns * A::kSumBytes, Vector{});
     }
-    (void)kBytes;
   }
 }
 
