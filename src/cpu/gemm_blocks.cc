@@ -86,11 +86,12 @@ class BlockRunner {
     if (g_.runs > 1) {
       for (int64_t run = 0; run < g_.runs; run += g_.run_block) {
         const int64_t count = std::min(g_.run_block, g_.runs - run);
-        for (int64_t i = 0; i < count; ++i) {
+        for (int64_t i = 0; g_.pack_rhs && i < count; ++i) {
           Pack(rhs + runs_rhs_[run + i], packed_rhs_ + i * g_.steps * step_bytes_, g_.k_elements, n_end - n_begin);
         }
-        Multiply({lhs, runs_lhs_ + run, count, g_.steps, run > 0, run + count == g_.runs}, packed_rhs_, first_tile,
-                 last_tile, n_begin, n_end, out, batch);
+        Multiply({lhs, runs_lhs_ + run, g_.pack_rhs ? nullptr : runs_rhs_ + run, count, g_.steps, run > 0,
+                  run + count == g_.runs},
+                 g_.pack_rhs ? packed_rhs_ : rhs, first_tile, last_tile, n_begin, n_end, out, batch);
       }
       return;
     }
@@ -101,7 +102,7 @@ class BlockRunner {
         const int64_t left = g_.k_elements - step * kernels_.depth;
         Pack(from, packed_rhs_, std::min(count * kernels_.depth, left), n_end - n_begin);
       }
-      Multiply({lhs + step * g_.lhs_step, runs_lhs_, 1, count, step > 0, step + count == g_.steps},
+      Multiply({lhs + step * g_.lhs_step, runs_lhs_, nullptr, 1, count, step > 0, step + count == g_.steps},
                g_.pack_rhs ? packed_rhs_ : from, first_tile, last_tile, n_begin, n_end, out, batch);
     }
   }
@@ -110,7 +111,7 @@ class BlockRunner {
   // A stretch of k.
   struct Stretch {
     const char* lhs;
-    const int64_t* runs;
+    const int64_t *lhs_runs, *rhs_runs;
     int64_t run_count, steps;
     bool resume, last;
   };
@@ -157,11 +158,12 @@ class BlockRunner {
         const int64_t vectors = columns == g_.columns ? vectors_ : CeilDivide(columns, kernels_.lanes);
         GemmTileKernel* kernel = kernels_.tiles[vectors - 1][rows - 1];
         if (g_.direct) {
-          kernel(lhs, panel, row_out + m * g_.out_row + n * g_.out_element, strides, k.runs, k.run_count, k.steps,
-                 columns, k.resume);
+          kernel(lhs, panel, row_out + m * g_.out_row + n * g_.out_element, strides, k.lhs_runs, k.rhs_runs,
+                 k.run_count, k.steps, columns, k.resume);
           continue;
         }
-        kernel(lhs, panel, sums, strides, k.runs, k.run_count, k.steps, vectors * kernels_.lanes, k.resume);
+        kernel(lhs, panel, sums, strides, k.lhs_runs, k.rhs_runs, k.run_count, k.steps, vectors * kernels_.lanes,
+               k.resume);
         if (k.last) finish_(sums, row_out, extra_, batch * OuterCount() + outer, m, n, rows, columns);
         if (in_parts_) sums += g_.rows * step_bytes_;
       }

@@ -56,7 +56,7 @@ void RegisterGemmSymbols();
 bool SupportsGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule,
                         const GemmArithmetic& arithmetic);
 // Whether it is large enough for them.
-bool IsWorthGemmBlocks(const GemmProblem& problem);
+bool IsWorthGemmBlocks(const GemmProblem& problem, const GemmSchedule& schedule);
 // Packing and the blocks of a schedule of that kind, whose tile is chosen.
 void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmArithmetic& arithmetic, int threads,
                       GemmSchedule& schedule);

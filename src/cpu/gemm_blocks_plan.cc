@@ -14,12 +14,13 @@ namespace {
 using hlo::PrimitiveType;
 
 constexpr int64_t kMaxRuns = 4096;
-// Fewer rows do not repay packing rhs, and smaller products not the call.
-constexpr int64_t kMinRows = 24;
+// Fewer rows do not repay the call, packing rhs, and packing an rhs that can be read where it lies.
+constexpr int64_t kMinRows = 4, kMinPackRows = 24, kPackRows = 400;
 constexpr double kMinWork = 32 << 10;
-// Costs in multiply-adds: to pack an element of rhs, and a row of it that lies on a page of its own; to fetch an element
-// of lhs from the second-level cache, and to pack it; to store a result; to begin a task.
-constexpr double kPackCost = 35, kPackRowCost = 1000, kLhsCost = 3, kPackLhsCost = 20, kStoreCost = 16, kTaskCost = 40e3;
+// Costs in multiply-adds: to pack an element of rhs, or to fetch it from where it lies, and to go to a row of it that lies
+// on a page of its own; to fetch an element of lhs from the second-level cache, and to pack it; to store a result; to begin a
+// task.
+constexpr double kPackCost = 35, kRhsCost = 12, kRhsRowCost = 1000, kLhsCost = 3, kPackLhsCost = 20, kStoreCost = 16, kTaskCost = 40e3;
 
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -43,6 +44,10 @@ int64_t CountOf(const std::vector<GemmBatchDimension>& dimensions) {
   return std::count_if(dimensions.begin(), dimensions.end(), [](const GemmBatchDimension& d) { return d.size != 1; });
 }
 
+bool MustPack(const GemmProblem& problem, const GemmSchedule& schedule) {
+  return problem.rhs_n != 1 || problem.depth > 1 || problem.n % schedule.lanes != 0;
+}
+
 bool IsDirect(const GemmSpec& spec, const GemmArithmetic& arithmetic) {
   return !spec.epilogue && arithmetic.IsNative(spec.out.type) && spec.out.type == spec.result_type;
 }
@@ -63,10 +68,10 @@ bool SupportsGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const 
          CountOf(problem.outer_rows) <= GemmBlocks::kMaxDimensions;
 }
 
-bool IsWorthGemmBlocks(const GemmProblem& problem) {
+bool IsWorthGemmBlocks(const GemmProblem& problem, const GemmSchedule& schedule) {
   const double work = static_cast<double>(problem.m * problem.m_outer) * static_cast<double>(problem.n) *
                       static_cast<double>(problem.k_total());
-  return problem.m * problem.m_outer >= kMinRows && work >= kMinWork;
+  return problem.m * problem.m_outer >= (MustPack(problem, schedule) ? kMinPackRows : kMinRows) && work >= kMinWork;
 }
 
 void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmArithmetic& arithmetic, int threads,
@@ -90,16 +95,13 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
   schedule.k_block = whole ? all_steps : std::min(CeilDivide(CeilDivide(all_steps, parts), unit) * unit, all_steps);
   const bool in_parts = schedule.k_block < all_steps;
 
-  // Small rhs are read where they are.
-  schedule.pack_rhs = problem.rhs_n != 1 || problem.depth > 1 || problem.k_outer > 1 ||
-                      problem.n % schedule.lanes != 0 || row_panels >= 12 ||
-                      problem.n * all_steps * element > Host().l1_bytes / 2;
+  schedule.pack_rhs = MustPack(problem, schedule) || problem.m * problem.m_outer >= kPackRows;
   schedule.pack_lhs = problem.lhs_m == 1 && problem.k_outer == 1 && problem.lhs_k * element >= 256;
 
   const int64_t max_columns = std::max<int64_t>(Host().l2_bytes / 4 / (schedule.k_block * step_bytes), 1);
   const int64_t max_sums = Host().l2_bytes / 2 / (rows * step_bytes);  // tiles
-  const double pack_element = schedule.pack_rhs ? kPackCost : 0.0;
-  const double pack_row = schedule.pack_rhs && problem.rhs_k * element >= 1024 ? kPackRowCost : 0.0;
+  const double rhs_element = schedule.pack_rhs ? kPackCost : kRhsCost;
+  const double rhs_row = problem.rhs_k * element >= 1024 ? kRhsRowCost : 0.0;
   const double lhs_element = schedule.pack_lhs ? kPackLhsCost : kLhsCost;
   double best = std::numeric_limits<double>::infinity();
   const int64_t least_parts = CeilDivide(column_panels, max_columns);
@@ -115,7 +117,7 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
                            static_cast<double>(CeilDivide(column_panels, n_panels) * CeilDivide(row_panels, m_panels));
       const double m = static_cast<double>(m_panels * rows), n = static_cast<double>(n_panels * columns);
       const double steps = static_cast<double>(all_steps);
-      const double task = m * n * steps + steps * (pack_element * n + pack_row + lhs_element * m) + kStoreCost * m * n +
+      const double task = m * n * steps + steps * (rhs_element * n + rhs_row + lhs_element * m) + kStoreCost * m * n +
                           kTaskCost;
       // The last tasks to end leave other threads idle, the more so the larger they are.
       const double cost = (std::ceil(tasks / threads) + (threads > 1 ? 0.1 : 0.0)) * task;

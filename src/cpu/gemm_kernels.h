@@ -23,9 +23,11 @@ struct GemmTileStrides {
 };
 
 // sums[row][column] = the sum over all runs and their steps of lhs * rhs, on top of what is there if `resume`. Run number
-// r begins at lhs + runs[r]; rhs goes on from run to run. `columns` are stored; whole vectors of rhs are read.
+// r begins at lhs + lhs_runs[r] and rhs + rhs_runs[r]; without rhs_runs, rhs goes on from run to run. `columns` are
+// stored; whole vectors of rhs are read.
 using GemmTileKernel = void(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& strides,
-                            const int64_t* runs, int64_t run_count, int64_t steps, int64_t columns, bool resume);
+                            const int64_t* lhs_runs, const int64_t* rhs_runs, int64_t run_count, int64_t steps,
+                            int64_t columns, bool resume);
 
 // Where rhs is packed from, and how: panels of [step][panel_columns], zeros behind the last column and element. Strides
 // are bytes between elements, of which `elements` follow along k and make up the steps.

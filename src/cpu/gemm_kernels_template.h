@@ -24,8 +24,8 @@ void Store(char* to, const T& value) {
 // An arithmetic has: Scalar and Vector of kLanes of them, in memory; Sum, a vector of sums; kDepth; kOffset, whether
 // lhs has 128 added, whose products Offset(y, sum) collects; MultiplyAdd(x, y, sum), x being the broadcast of a scalar.
 template <typename A, int kRows, int kVectors>
-void Tile(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& strides, const int64_t* runs,
-          int64_t run_count, int64_t steps, int64_t columns, bool resume) {
+void Tile(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& strides, const int64_t* lhs_runs,
+          const int64_t* rhs_runs, int64_t run_count, int64_t steps, int64_t columns, bool resume) {
   using Vector = typename A::Vector;
   using Sum = typename A::Sum;
   constexpr int64_t kBytes = sizeof(Vector);
@@ -36,15 +36,17 @@ void Tile(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& s
   const int64_t lhs_row = strides.lhs_row, lhs_step = strides.lhs_step, rhs_step = strides.rhs_step;
   Sum sum[kRows][kVectors] = {};
   Sum offset[kVectors] = {};
+  const char* y_from = rhs;
   for (int64_t run = 0; run < run_count; ++run) {
+    if (rhs_runs != nullptr) y_from = rhs + rhs_runs[run];
     const char* x_from[kPointers];
     for (int i = 0; i < kPointers; ++i) {
-      x_from[i] = lhs + runs[run] + i * kGroup * lhs_row;
+      x_from[i] = lhs + lhs_runs[run] + i * kGroup * lhs_row;
       __asm__("" : "+r"(x_from[i]));  // keeps the compiler from deriving it from the others
     }
-    for (int64_t step = steps; step > 0; --step, rhs += rhs_step) {
+    for (int64_t step = steps; step > 0; --step, y_from += rhs_step) {
       Vector y[kVectors];
-      for (int v = 0; v < kVectors; ++v) y[v] = Load<Vector>(rhs + v * kBytes);
+      for (int v = 0; v < kVectors; ++v) y[v] = Load<Vector>(y_from + v * kBytes);
 #pragma clang loop unroll(full)
       for (int row = 0; row < kRows; ++row) {
         const Vector x = A::Broadcast(Load<typename A::Scalar>(x_from[row / kGroup] + row % kGroup * lhs_row));

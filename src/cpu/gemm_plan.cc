@@ -337,7 +337,8 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
       k = problem.k_total();
       schedule.lanes = std::max(schedule.lanes, 4);
     }
-    if (SupportsGemmBlocks(spec, problem, schedule, arithmetic) && IsWorthGemmBlocks(problem)) {
+    if (SupportsGemmBlocks(spec, problem, schedule, arithmetic) &&
+        IsWorthGemmBlocks(problem, schedule)) {
       schedule.kind = Kind::kBlocks;
       schedule.padded_bytes = kPackedBytes;
       ChooseTile(problem, arithmetic, schedule.lanes, kMaxTileRows, kMaxTileVectors, schedule);
@@ -420,7 +421,7 @@ absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPl
     if (!SupportsGemmBlocks(spec, problem, schedule, arithmetic) || schedule.k_block < 1 || !whole_runs ||
         schedule.rows > kMaxTileRows || schedule.vectors > kMaxTileVectors || schedule.n_chunk > 0 ||
         schedule.batch_chunk > 0 || (problem.depth > 1 && schedule.pack_lhs) ||
-        (problem.k_outer > 1 && (schedule.pack_lhs || !schedule.pack_rhs)) ||
+        (problem.k_outer > 1 && schedule.pack_lhs) ||
         (!schedule.pack_rhs && (problem.rhs_n != 1 || problem.depth > 1 || problem.n % schedule.lanes != 0))) {
       return InvalidArgument("A matrix product has a schedule of kernels compiled with Kiln that has none for it.");
     }
