@@ -45,6 +45,39 @@ void PackTile(const char* from, char* to, int64_t step_stride, int64_t steps, in
   }
 }
 
+// Asks for the rows of rhs that the next stretch of k will need, a few lines before every tile of this one: where they come
+// from memory, nothing else foretells them.
+class RhsPrefetch {
+ public:
+  // `rows` of `bytes` each, `stride` apart and `steps` to a run; spread over `calls` of Advance().
+  void Begin(const char* rhs, const int64_t* runs, int64_t steps, int64_t rows, int64_t stride, int64_t bytes,
+             int64_t calls) {
+    rhs_ = rhs, runs_ = runs, steps_ = steps, rows_ = rows, stride_ = stride, bytes_ = bytes;
+    lines_per_call_ = CeilDivide(rows * CeilDivide(bytes, kLine), std::max<int64_t>(calls, 1));
+    run_ = step_ = at_ = 0;
+  }
+
+  void Advance() {
+    for (int64_t line = 0; line < lines_per_call_ && rows_ > 0; ++line) {
+      __builtin_prefetch(rhs_ + runs_[run_] + step_ * stride_ + at_, 0, 2);
+      at_ += kLine;
+      if (at_ < bytes_) continue;
+      at_ = 0;
+      --rows_;
+      if (++step_ == steps_) {
+        step_ = 0;
+        ++run_;
+      }
+    }
+  }
+
+ private:
+  static constexpr int64_t kLine = 64;
+  const char* rhs_ = nullptr;
+  const int64_t* runs_ = nullptr;
+  int64_t steps_ = 0, rows_ = 0, stride_ = 0, bytes_ = 0, lines_per_call_ = 0, run_ = 0, step_ = 0, at_ = 0;
+};
+
 class BlockRunner {
  public:
   BlockRunner(const GemmBlocks& blocks, void* const* extra, GemmFinish* finish)
@@ -89,6 +122,8 @@ class BlockRunner {
         for (int64_t i = 0; g_.pack_rhs && i < count; ++i) {
           Pack(rhs + runs_rhs_[run + i], packed_rhs_ + i * g_.steps * step_bytes_, g_.k_elements, n_end - n_begin);
         }
+        PrefetchNext(rhs, runs_rhs_ + run + count, g_.steps, std::min(count, g_.runs - run - count) * g_.steps,
+                     last_tile - first_tile, n_end - n_begin);
         Multiply({lhs, runs_lhs_ + run, g_.pack_rhs ? nullptr : runs_rhs_ + run, count, g_.steps, run > 0,
                   run + count == g_.runs},
                  g_.pack_rhs ? packed_rhs_ : rhs, first_tile, last_tile, n_begin, n_end, out, batch);
@@ -102,6 +137,8 @@ class BlockRunner {
         const int64_t left = g_.k_elements - step * kernels_.depth;
         Pack(from, packed_rhs_, std::min(count * kernels_.depth, left), n_end - n_begin);
       }
+      PrefetchNext(from + count * kernels_.depth * g_.rhs_k, runs_rhs_, g_.steps * kernels_.depth,
+                   std::min(count, g_.steps - step - count) * kernels_.depth, last_tile - first_tile, n_end - n_begin);
       Multiply({lhs + step * g_.lhs_step, runs_lhs_, nullptr, 1, count, step > 0, step + count == g_.steps},
                g_.pack_rhs ? packed_rhs_ : from, first_tile, last_tile, n_begin, n_end, out, batch);
     }
@@ -132,6 +169,13 @@ class BlockRunner {
     (along_n ? kernels_.pack_rows : kernels_.pack_columns)(from, to, packing, elements, columns);
   }
 
+  // `rows` follow in rhs.
+  void PrefetchNext(const char* rhs, const int64_t* runs, int64_t steps, int64_t rows, int64_t tiles, int64_t columns) {
+    const bool along_n = g_.rhs_n * kernels_.depth == kernels_.sum_bytes;
+    prefetch_.Begin(rhs, runs, steps, along_n ? rows : 0, g_.rhs_k, columns * g_.rhs_n,
+                    tiles * CeilDivide(columns, g_.columns));
+  }
+
   void Multiply(const Stretch& k, const char* rhs, int64_t first_tile, int64_t last_tile, int64_t n_begin,
                 int64_t n_end, char* out, int64_t batch) {
     GemmTileStrides strides{g_.lhs_row, g_.lhs_step, g_.pack_rhs ? step_bytes_ : g_.rhs_k, sums_row_};
@@ -156,6 +200,7 @@ class BlockRunner {
       for (int64_t n = n_begin; n < n_end; n += g_.columns, panel += panel_stride) {
         const int64_t columns = std::min(g_.columns, n_end - n);
         const int64_t vectors = columns == g_.columns ? vectors_ : CeilDivide(columns, kernels_.lanes);
+        prefetch_.Advance();
         GemmTileKernel* kernel = kernels_.tiles[vectors - 1][rows - 1];
         if (g_.direct) {
           kernel(lhs, panel, row_out + m * g_.out_row + n * g_.out_element, strides, k.lhs_runs, k.rhs_runs,
@@ -181,6 +226,7 @@ class BlockRunner {
   bool in_parts_ = false;     // sums are made in several goes, and kept for the whole block
   int64_t panel_bytes_ = 0;
   int64_t sums_row_ = 0;
+  RhsPrefetch prefetch_;
   char *packed_rhs_ = nullptr, *packed_lhs_ = nullptr, *sums_ = nullptr;
 };
 
