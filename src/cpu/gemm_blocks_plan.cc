@@ -86,17 +86,19 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
       CutPadding(problem, spec, PaddedElementBytes(problem, arithmetic), schedule.padded_bytes);
   if (padded.units > 0) row_panels = row_panels / problem.outer_rows.front().size * padded.units;
 
-  // A panel of rhs fills half of the first-level cache; sums that have to be kept aside are worth a longer one.
+  schedule.pack_rhs = MustPack(problem, schedule) || problem.m * problem.m_outer >= kPackRows;
+  schedule.pack_lhs = problem.lhs_m == 1 && problem.k_outer == 1 && problem.lhs_k * element >= 256;
+
+  // All of k in one go while a packed panel of rhs takes little of the second-level cache, the more so where sums would
+  // have to be kept aside; else stretches whose panels fill half of the first-level cache.
   const int64_t step_bytes = columns * element;
-  const bool whole = !direct && all_steps * step_bytes <= Host().l2_bytes / 4;
+  const bool whole = schedule.pack_rhs && !schedule.pack_lhs &&
+                     all_steps * step_bytes <= Host().l2_bytes / (direct ? 8 : 4);
   const double stretch = static_cast<double>(Host().l1_bytes / 2) / static_cast<double>(step_bytes);
   const auto parts = std::max<int64_t>(std::llround(static_cast<double>(all_steps) / stretch), 1);
   const int64_t unit = problem.k_outer > 1 ? problem.k : 8;
   schedule.k_block = whole ? all_steps : std::min(CeilDivide(CeilDivide(all_steps, parts), unit) * unit, all_steps);
   const bool in_parts = schedule.k_block < all_steps;
-
-  schedule.pack_rhs = MustPack(problem, schedule) || problem.m * problem.m_outer >= kPackRows;
-  schedule.pack_lhs = problem.lhs_m == 1 && problem.k_outer == 1 && problem.lhs_k * element >= 256;
 
   const int64_t max_columns = std::max<int64_t>(Host().l2_bytes / 4 / (schedule.k_block * step_bytes), 1);
   const int64_t max_sums = Host().l2_bytes / 2 / (rows * step_bytes);  // tiles
