@@ -16,6 +16,7 @@ using hlo::PrimitiveType;
 constexpr int64_t kMaxRuns = 4096;
 // Fewer rows do not repay the call, packing rhs, and packing an rhs that can be read where it lies.
 constexpr int64_t kMinRows = 4, kMinPackRows = 24, kPackRows = 400;
+constexpr int64_t kWideRowBytes = 2048;
 constexpr double kMinWork = 32 << 10;
 // Costs in multiply-adds: to pack an element of rhs, or to fetch it from where it lies, and to go to a row of it that lies
 // on a page of its own; to fetch an element of lhs from the second-level cache, and to pack it; to store a result; to begin a
@@ -86,13 +87,15 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
       CutPadding(problem, spec, PaddedElementBytes(problem, arithmetic), schedule.padded_bytes);
   if (padded.units > 0) row_panels = row_panels / problem.outer_rows.front().size * padded.units;
 
-  schedule.pack_rhs = MustPack(problem, schedule) || problem.m * problem.m_outer >= kPackRows;
+  // Rows of rhs that lie close together are as good as packed.
+  const bool wide_rows = problem.rhs_k * element >= kWideRowBytes;
+  schedule.pack_rhs = MustPack(problem, schedule) || (wide_rows && problem.m * problem.m_outer >= kPackRows);
   schedule.pack_lhs = problem.lhs_m == 1 && problem.k_outer == 1 && problem.lhs_k * element >= 256;
 
   // All of k in one go while a packed panel of rhs takes little of the second-level cache, the more so where sums would
   // have to be kept aside; else stretches whose panels fill half of the first-level cache.
   const int64_t step_bytes = columns * element;
-  const bool whole = schedule.pack_rhs && !schedule.pack_lhs &&
+  const bool whole = (schedule.pack_rhs || !wide_rows) && !schedule.pack_lhs &&
                      all_steps * step_bytes <= Host().l2_bytes / (direct ? 8 : 4);
   const double stretch = static_cast<double>(Host().l1_bytes / 2) / static_cast<double>(step_bytes);
   const auto parts = std::max<int64_t>(std::llround(static_cast<double>(all_steps) / stretch), 1);
@@ -103,7 +106,7 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
   const int64_t max_columns = std::max<int64_t>(Host().l2_bytes / 4 / (schedule.k_block * step_bytes), 1);
   const int64_t max_sums = Host().l2_bytes / 2 / (rows * step_bytes);  // tiles
   const double rhs_element = schedule.pack_rhs ? kPackCost : kRhsCost;
-  const double rhs_row = problem.rhs_k * element >= 1024 ? kRhsRowCost : 0.0;
+  const double rhs_row = wide_rows ? kRhsRowCost : 0.0;
   const double lhs_element = schedule.pack_lhs ? kPackLhsCost : kLhsCost;
   double best = std::numeric_limits<double>::infinity();
   const int64_t least_parts = CeilDivide(column_panels, max_columns);
