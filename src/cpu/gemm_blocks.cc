@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 
+#include "src/cpu/gemm_pad.h"
 #include "src/cpu/host_isa.h"
 #include "src/cpu/jit_symbols.h"
 
@@ -237,7 +238,7 @@ const GemmKernels* FindGemmKernels(GemmKernelKind kind) {
   const bool brain = kind == GemmKernelKind::kBrain, plain = kind == GemmKernelKind::kF32 || kind == GemmKernelKind::kF64;
   if (!plain && !(brain ? host.brain_dot : host.byte_dot)) return nullptr;
   if (host.vector_bytes == 64) return GemmKernels512(kind);
-  const bool avx2 = host.vector_bytes == 32 && host.fma && host.features.find("+avx2") != std::string::npos;
+  static const bool avx2 = host.vector_bytes == 32 && host.fma && host.features.find("+avx2") != std::string::npos;
   return avx2 ? GemmKernels256(kind) : nullptr;
 }
 
@@ -247,6 +248,9 @@ void RunGemmBlocks(const GemmBlocks* blocks, const char* lhs, const char* rhs, c
   for (int64_t task = begin; task < end; ++task) runner.RunTask(task, lhs, rhs, out);
 }
 
-void RegisterGemmSymbols() { AddRuntimeSymbol(kGemmBlocksName, reinterpret_cast<void*>(&RunGemmBlocks)); }
+void RegisterGemmSymbols() {
+  AddRuntimeSymbol(kGemmBlocksName, reinterpret_cast<void*>(&RunGemmBlocks));
+  AddRuntimeSymbol(kGemmPadName, reinterpret_cast<void*>(&PadGemmRows));
+}
 
 }  // namespace kiln::cpu

@@ -52,7 +52,7 @@ inline constexpr char kGemmBlocksName[] = "kiln_gemm_blocks";
 // Makes it known to the linker of generated code. Idempotent.
 void RegisterGemmSymbols();
 
-// Whether the product can be made of kernels as the schedule has it (kBlocks), apart from its sizes.
+// Whether there are kernels for the product and the schedule's tile.
 bool SupportsGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule,
                         const GemmArithmetic& arithmetic);
 // Whether it is large enough for them.

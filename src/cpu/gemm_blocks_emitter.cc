@@ -8,26 +8,30 @@
 
 namespace kiln::cpu {
 
-absl::Status GemmEmitter::EmitBlocks(const Entry& entry) {
+void GemmEmitter::CallCompiled(const char* name, const std::vector<int64_t>& description,
+                               std::vector<llvm::Value*> arguments) {
   RegisterGemmSymbols();
-  const std::vector<int64_t> words = DescribeGemmBlocks(spec_, problem_, schedule_, layout_);
   llvm::Constant* data = llvm::ConstantDataArray::get(
-      b_.getContext(), llvm::ArrayRef<uint64_t>(reinterpret_cast<const uint64_t*>(words.data()), words.size()));
-  auto* blocks = new llvm::GlobalVariable(module_, data->getType(), /*isConstant=*/true,
-                                          llvm::GlobalValue::PrivateLinkage, data, name_ + ".blocks");
-  blocks->setAlignment(llvm::Align(8));
+      b_.getContext(),
+      llvm::ArrayRef<uint64_t>(reinterpret_cast<const uint64_t*>(description.data()), description.size()));
+  auto* constant = new llvm::GlobalVariable(module_, data->getType(), /*isConstant=*/true,
+                                            llvm::GlobalValue::PrivateLinkage, data, name_ + ".description");
+  constant->setAlignment(llvm::Align(8));
+  arguments.insert(arguments.begin(), constant);
+  std::vector<llvm::Type*> types;
+  for (const llvm::Value* argument : arguments) types.push_back(argument->getType());
+  b_.CreateCall(module_.getOrInsertFunction(name, llvm::FunctionType::get(b_.getVoidTy(), types, false)), arguments);
+}
+
+absl::Status GemmEmitter::EmitBlocks(const Entry& entry) {
+  const std::vector<int64_t> blocks = DescribeGemmBlocks(spec_, problem_, schedule_, layout_);
   llvm::Value* lhs = entry.lhs;
   if (layout_.lhs.padded) lhs = At(entry.scratch, layout_.lhs.scratch_offset + spec_.lhs_offset * LhsBytes());
   llvm::Value* finish = llvm::ConstantPointerNull::get(b_.getPtrTy());
-  if (reinterpret_cast<const GemmBlocks*>(words.data())->direct == 0) {
+  if (reinterpret_cast<const GemmBlocks*>(blocks.data())->direct == 0) {
     KILN_ASSIGN_OR_RETURN(finish, EmitFinish());
   }
-  llvm::Type* pointer = b_.getPtrTy();
-  llvm::Type* i64 = b_.getInt64Ty();
-  const llvm::FunctionCallee run = module_.getOrInsertFunction(
-      kGemmBlocksName,
-      llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, pointer, pointer, pointer, i64, i64, pointer}, false));
-  b_.CreateCall(run, {blocks, lhs, entry.rhs, entry.out, entry.extra, entry.begin, entry.end, finish});
+  CallCompiled(kGemmBlocksName, blocks, {lhs, entry.rhs, entry.out, entry.extra, entry.begin, entry.end, finish});
   b_.CreateRetVoid();
   return absl::OkStatus();
 }

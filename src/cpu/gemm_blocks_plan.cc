@@ -13,7 +13,8 @@ namespace {
 
 using hlo::PrimitiveType;
 
-constexpr int64_t kMaxRuns = 4096;
+// Panels of rhs hold whole runs.
+constexpr int64_t kMaxRuns = 4096, kMaxRunSteps = 8192;
 // Fewer rows do not repay the call, packing rhs, and packing an rhs that can be read where it lies.
 constexpr int64_t kMinRows = 4, kMinPackRows = 24, kPackRows = 400;
 constexpr int64_t kWideRowBytes = 2048;
@@ -59,7 +60,9 @@ bool SupportsGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const 
                         const GemmArithmetic& arithmetic) {
   const std::optional<GemmKernelKind> kind = KindOf(spec, problem, arithmetic);
   const GemmKernels* kernels = kind.has_value() ? FindGemmKernels(*kind) : nullptr;
-  if (kernels == nullptr || schedule.lanes != kernels->lanes || problem.column_group > 0 || problem.k_total() == 0) {
+  if (kernels == nullptr || schedule.lanes != kernels->lanes || schedule.rows > kMaxTileRows ||
+      schedule.vectors > kMaxTileVectors || kernels->tiles[schedule.vectors - 1][schedule.rows - 1] == nullptr ||
+      problem.column_group > 0 || problem.k_total() == 0 || (problem.k_outer > 1 && problem.k > kMaxRunSteps)) {
     return false;
   }
   const bool along_n = problem.rhs_n == 1, along_k = problem.rhs_k == problem.depth && problem.rhs_n > 0;

@@ -72,6 +72,8 @@ class GemmEmitter {
                                int64_t columns);
 
   // gemm_blocks_emitter.cc
+  // A function of Kiln's own, whose first argument is `description` as a constant.
+  void CallCompiled(const char* name, const std::vector<int64_t>& description, std::vector<llvm::Value*> arguments);
   absl::Status EmitBlocks(const Entry& entry);
   absl::StatusOr<llvm::Function*> EmitFinish();
 

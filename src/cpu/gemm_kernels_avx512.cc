@@ -48,7 +48,7 @@ struct SignedUnsignedArithmetic : GroupArithmetic<uint8_t, int32_t> {
 struct SignedBytesArithmetic : GroupArithmetic<uint8_t, int32_t> {
   static constexpr bool kOffset = true;
   // The offset's sums and constant need registers as well.
-  static constexpr int kRegisters = 26;
+  static constexpr int kRegisters = 27;
   static Vector Broadcast(uint32_t x) { return static_cast<Vector>(x ^ 0x80808080u); }
   static Sum MultiplyAdd(Vector x, Vector y, Sum sum) { return UnsignedSignedArithmetic::MultiplyAdd(x, y, sum); }
   static Sum Offset(Vector y, Sum sum) {

@@ -337,14 +337,15 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
       k = problem.k_total();
       schedule.lanes = std::max(schedule.lanes, 4);
     }
-    if (SupportsGemmBlocks(spec, problem, schedule, arithmetic) &&
-        IsWorthGemmBlocks(problem, schedule)) {
-      schedule.kind = Kind::kBlocks;
-      schedule.padded_bytes = kPackedBytes;
+    if (SupportsGemmBlocks(spec, problem, schedule, arithmetic) && IsWorthGemmBlocks(problem, schedule)) {
       ChooseTile(problem, arithmetic, schedule.lanes, kMaxTileRows, kMaxTileVectors, schedule);
-      ChooseGemmBlocks(spec, problem, arithmetic, threads, schedule);
-      KILN_RETURN_IF_ERROR(FinishGemmPlan(spec, name, plan));
-      return plan;
+      if (SupportsGemmBlocks(spec, problem, schedule, arithmetic)) {
+        schedule.kind = Kind::kBlocks;
+        schedule.padded_bytes = kPackedBytes;
+        ChooseGemmBlocks(spec, problem, arithmetic, threads, schedule);
+        KILN_RETURN_IF_ERROR(FinishGemmPlan(spec, name, plan));
+        return plan;
+      }
     }
     ChooseTile(problem, arithmetic, schedule.lanes, 28, 8, schedule);
     const int64_t columns = int64_t{schedule.vectors} * schedule.lanes;
@@ -419,8 +420,7 @@ absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPl
   if (schedule.kind == Kind::kBlocks) {
     const bool whole_runs = problem.k_outer == 1 || (problem.k > 0 && schedule.k_block % problem.k == 0);
     if (!SupportsGemmBlocks(spec, problem, schedule, arithmetic) || schedule.k_block < 1 || !whole_runs ||
-        schedule.rows > kMaxTileRows || schedule.vectors > kMaxTileVectors || schedule.n_chunk > 0 ||
-        schedule.batch_chunk > 0 || (problem.depth > 1 && schedule.pack_lhs) ||
+        schedule.n_chunk > 0 || schedule.batch_chunk > 0 || (problem.depth > 1 && schedule.pack_lhs) ||
         (problem.k_outer > 1 && schedule.pack_lhs) ||
         (!schedule.pack_rhs && (problem.rhs_n != 1 || problem.depth > 1 || problem.n % schedule.lanes != 0))) {
       return InvalidArgument("A matrix product has a schedule of kernels compiled with Kiln that has none for it.");
