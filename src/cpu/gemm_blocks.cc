@@ -173,7 +173,9 @@ class BlockRunner {
   // `rows` follow in rhs.
   void PrefetchNext(const char* rhs, const int64_t* runs, int64_t steps, int64_t rows, int64_t tiles, int64_t columns) {
     const bool along_n = g_.rhs_n * kernels_.depth == kernels_.sum_bytes;
-    prefetch_.Begin(rhs, runs, steps, along_n ? rows : 0, g_.rhs_k, columns * g_.rhs_n,
+    // With few tiles the products are no slower than the loads, and asking would be in their way.
+    constexpr int64_t kMinTiles = 4;
+    prefetch_.Begin(rhs, runs, steps, along_n && tiles >= kMinTiles ? rows : 0, g_.rhs_k, columns * g_.rhs_n,
                     tiles * CeilDivide(columns, g_.columns));
   }
 

@@ -16,7 +16,7 @@ using hlo::PrimitiveType;
 // Panels of rhs hold whole runs.
 constexpr int64_t kMaxRuns = 4096, kMaxRunSteps = 8192;
 // Fewer rows do not repay the call, packing rhs, and packing an rhs that can be read where it lies.
-constexpr int64_t kMinRows = 4, kMinPackRows = 24, kPackRows = 400;
+constexpr int64_t kMinRows = 10, kMinPackRows = 24, kPackRows = 400;
 constexpr int64_t kWideRowBytes = 2048;
 constexpr double kMinWork = 32 << 10;
 // Costs in multiply-adds: to pack an element of rhs, or to fetch it from where it lies, and to go to a row of it that lies
