@@ -88,7 +88,9 @@ def game_of_life():
     return (lambda b: jax.lax.fori_loop(0, 20, step, b)), ((uniform(512, 512)() > 0.6).astype("int32"),)
 
 
-@program("simulation")
+# A row's count of iterations moves by a few with the rounding of products and sums, since points at the border are chaotic:
+# XLA:CPU contracts them, and is one off in three rows from what rounding every operation gives.
+@program("simulation", tolerance=1e-3)
 def mandelbrot():
     def run(x, y):
         c = x[None, :] + 1j * y[:, None]
@@ -98,7 +100,7 @@ def mandelbrot():
             inside = jnp.abs(z) < 2
             return jnp.where(inside, z * z + c, z), n + inside
 
-        return jax.lax.fori_loop(0, 50, step, (c, jnp.zeros(c.shape, jnp.int32)))[1].sum(1)
+        return jax.lax.fori_loop(0, 50, step, (c, jnp.zeros(c.shape, jnp.int32)))[1].sum(1).astype(jnp.float32)
 
     return run, (uniform(512, low=-2, high=1)(), uniform(512, low=-1)())
 

@@ -186,6 +186,10 @@ absl::StatusOr<llvm::Function*> GemmEmitter::EmitProduct(const std::string& name
     b_.CreateRetVoid();
     return entry.function;
   }
+  if (schedule_.kind == GemmSchedule::Kind::kBlocks) {
+    KILN_RETURN_IF_ERROR(EmitBlocks(entry));
+    return entry.function;
+  }
   llvm::Value* partial = nullptr;
   if (InParts()) {
     auto* type = llvm::ArrayType::get(b_.getInt8Ty(), schedule_.m_block * schedule_.n_block * PartialBytes());

@@ -93,8 +93,9 @@ struct GemmSpec {
 // FinishGemmPlan must be called again).
 struct GemmSchedule {
   enum class Kind : uint8_t {
-    kTile,  // rows x vectors accumulators, lhs elements broadcast against rhs vectors along n
-    kDot,   // vectors along k, summed across lanes in the end: few rows, rhs contiguous in k
+    kTile,    // rows x vectors accumulators, lhs elements broadcast against rhs vectors along n
+    kBlocks,  // the same, of kernels compiled with Kiln, packed by each task (gemm_blocks.h); blocks nest k, m, n
+    kDot,     // vectors along k, summed across lanes in the end: few rows, rhs contiguous in k
   };
   Kind kind = Kind::kTile;
   bool swapped = false;  // computes the transposed product: below, "m", "lhs" and "rows" then mean n, rhs and columns

@@ -71,6 +71,12 @@ class GemmEmitter {
   absl::Status CallMicroKernel(const Tile& origin, llvm::Value* m0, llvm::Value* n0, llvm::Value* k0, int64_t rows,
                                int64_t columns);
 
+  // gemm_blocks_emitter.cc
+  // A function of Kiln's own, whose first argument is `description` as a constant.
+  void CallCompiled(const char* name, const std::vector<int64_t>& description, std::vector<llvm::Value*> arguments);
+  absl::Status EmitBlocks(const Entry& entry);
+  absl::StatusOr<llvm::Function*> EmitFinish();
+
   // gemm_micro_kernel.cc
   absl::StatusOr<llvm::Function*> MicroKernel(int64_t rows, int64_t columns);
   absl::Status EmitTileBody(const Tile& tile, int64_t rows, int64_t columns);

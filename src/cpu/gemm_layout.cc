@@ -117,6 +117,7 @@ GemmLayout MakeGemmLayout(const GemmProblem& problem, const GemmSchedule& schedu
   GemmLayout layout;
   const int64_t element = arithmetic.element_bytes();
   const bool dot = schedule.kind == GemmSchedule::Kind::kDot;
+  const bool own_packing = schedule.kind == GemmSchedule::Kind::kBlocks;  // by tasks, in memory of their threads
   const int64_t rows = schedule.rows;
   const int64_t columns = dot ? schedule.vectors : int64_t{schedule.vectors} * schedule.lanes;
   int64_t offset = 0;
@@ -134,7 +135,7 @@ GemmLayout MakeGemmLayout(const GemmProblem& problem, const GemmSchedule& schedu
   lhs.type = problem.lhs_type;
   const int64_t stored = int64_t{GemmArithmetic::StoredBytes(problem.lhs_type)} * arithmetic.parts();
   lhs.padded = !spec.padding.empty();
-  lhs.packed = schedule.pack_lhs || lhs.padded;
+  lhs.packed = (schedule.pack_lhs && !own_packing) || lhs.padded;
   lhs.element_bytes = lhs.padded ? PaddedElementBytes(problem, arithmetic) : lhs.packed ? element : stored;
   if (lhs.padded || !lhs.packed) {
     lhs.block_stride = lhs.inner_stride = problem.lhs_m;
@@ -185,7 +186,7 @@ GemmLayout MakeGemmLayout(const GemmProblem& problem, const GemmSchedule& schedu
 
   GemmOperandLayout& rhs = layout.rhs;
   rhs.type = problem.rhs_type;
-  rhs.packed = schedule.pack_rhs;
+  rhs.packed = schedule.pack_rhs && !own_packing;
   rhs.element_bytes =
       rhs.packed ? element : int64_t{GemmArithmetic::StoredBytes(problem.rhs_type)} * arithmetic.parts();
   if (!rhs.packed) {

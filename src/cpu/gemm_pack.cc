@@ -4,6 +4,7 @@
 
 #include "src/base/status.h"
 #include "src/cpu/gemm_emitter.h"
+#include "src/cpu/gemm_pad.h"
 #include "src/cpu/llvm_loop.h"
 
 namespace kiln::cpu {
@@ -19,7 +20,13 @@ absl::StatusOr<llvm::Function*> GemmEmitter::EmitPack(const std::string& name) {
   if (lhs_tasks > 0) {
     llvm::Value* last = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, Int(lhs_tasks));
     const std::vector<GemmPadding> padding = MergePadding(spec_.padding);
+    const bool as_it_is = problem_.depth > 1 || arithmetic_.IsNative(problem_.lhs_type);
     EmitIf(b_, b_.CreateNot(round.lhs_is_packed), "lhs", [&] {
+      if (!padding.empty() && as_it_is) {
+        return CallCompiled(kGemmPadName, DescribeGemmPad(padding, layout_.lhs.element_bytes),
+                            {entry.lhs, At(entry.scratch, layout_.lhs.scratch_offset),
+                             Scale(round.m_index, layout_.lhs.round_rows), begin, last});
+      }
       EmitLoop(b_, begin, last, 1, "lhs", [&](llvm::Value* task) {
         if (!padding.empty()) {
           llvm::Value* row = b_.CreateAdd(Scale(round.m_index, layout_.lhs.round_rows), task);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/base/status.h"
 #include "src/cpu/gemm.h"
+#include "src/cpu/gemm_blocks.h"
 #include "src/cpu/gemm_layout.h"
 #include "src/cpu/gemm_types.h"
 #include "src/cpu/host_isa.h"
@@ -115,7 +116,8 @@ int ChooseDepth(const GemmSpec& spec, const GemmArithmetic& arithmetic, bool swa
 }
 
 // The micro-tile with the least estimated time over the whole [m, n].
-void ChooseTile(const GemmProblem& problem, const GemmArithmetic& arithmetic, int lanes, GemmSchedule& schedule) {
+void ChooseTile(const GemmProblem& problem, const GemmArithmetic& arithmetic, int lanes, int64_t most_rows,
+                int64_t most_vectors, GemmSchedule& schedule) {
   const int parts = arithmetic.parts();
   const int registers = Host().vector_registers;
   // A vector of rhs that comes from further away than the first-level cache takes part of a cycle more.
@@ -123,12 +125,13 @@ void ChooseTile(const GemmProblem& problem, const GemmArithmetic& arithmetic, in
   const double distance = rhs_bytes > Host().l2_bytes ? 0.3 : rhs_bytes > Host().l1_bytes / 2 ? 0.1 : 0.0;
   // Rows that lie a multiple of 4096 bytes apart share a set of the first-level cache, which holds some ten of them.
   const int64_t lhs_row_bytes = problem.lhs_m * GemmArithmetic::StoredBytes(problem.lhs_type) * parts;
-  const int64_t max_rows = problem.lhs_k == problem.depth && lhs_row_bytes % 4096 == 0 ? 10 : 28;
+  const int64_t max_rows =
+      std::min<int64_t>(problem.lhs_k == problem.depth && lhs_row_bytes % 4096 == 0 ? 10 : 28, most_rows);
   double best = std::numeric_limits<double>::infinity();
   // Signed bytes take sums of their own (GemmEmitter::AddsOffset).
   const int offset_sums = problem.depth == 4 && problem.lhs_type == problem.rhs_type ? 1 : 0;
   const int64_t all_vectors = CeilDivide(problem.n, lanes);
-  for (int vectors = 1; vectors <= 8 && vectors <= all_vectors; ++vectors) {
+  for (int vectors = 1; vectors <= most_vectors && vectors <= all_vectors; ++vectors) {
     for (int rows = 1; rows <= max_rows && rows <= problem.m; ++rows) {
       // With one row, products take the rhs vectors straight from memory.
       const int operands = (rows == 1 ? 1 : vectors * parts) + parts + offset_sums * (vectors + 2);
@@ -258,6 +261,44 @@ void ChooseBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmAr
   if (split_n) schedule.n_chunk = RoundUp(column_panels, n_panels) * columns;
 }
 
+// Sizes, costs and phases of a plan whose schedule is in order.
+absl::Status FinishPhases(const GemmSpec& spec, absl::string_view name, const GemmProblem& problem,
+                          const GemmArithmetic& arithmetic, GemmPlan& plan) {
+  const GemmSchedule& schedule = plan.schedule;
+  const GemmLayout layout = MakeGemmLayout(problem, schedule, arithmetic, spec);
+  plan.scratch_bytes = layout.scratch_bytes;
+  plan.rounds = std::max<int64_t>(layout.rounds(), 1);
+  const double rows = static_cast<double>(problem.m * problem.m_outer), steps = static_cast<double>(problem.k_total());
+  plan.multiply_adds = static_cast<double>(problem.batches) * rows * static_cast<double>(problem.n) * steps;
+  // Full vectors at full rate, and memory read once at some 16 bytes per nanosecond.
+  const double lanes = std::max(Host().vector_bytes / arithmetic.part_bytes(), 1);
+  const double bytes = static_cast<double>(problem.batches) *
+                       (rows * steps + steps * static_cast<double>(problem.n) + rows * static_cast<double>(problem.n)) *
+                       arithmetic.element_bytes();
+  const double used = std::min<double>(1.0, static_cast<double>(std::max<int64_t>(problem.n, 1)) / lanes);
+  const double parts = arithmetic.parts();
+  plan.estimated_nanoseconds = static_cast<int64_t>(
+      20 + plan.multiply_adds * parts * parts / (7 * lanes * (schedule.kind == Kind::kDot ? 1.0 : used)) + bytes / 16);
+
+  plan.phases.clear();
+  const auto grain = [](double work, int64_t tasks) {
+    if (tasks == 0) return int64_t{1};
+    return std::clamp<int64_t>(static_cast<int64_t>(kMinChunkWork * static_cast<double>(tasks) / std::max(work, 1.0)),
+                               1, tasks);
+  };
+  const int64_t pack_tasks = layout.lhs.tasks + layout.rhs.tasks;
+  if (pack_tasks > 0) {
+    // Moving an element costs about as much as eight multiply-adds.
+    const double moved = 8 * static_cast<double>(layout.scratch_bytes) / arithmetic.element_bytes();
+    plan.phases.push_back({absl::StrCat(name, ".pack"), pack_tasks, grain(moved, pack_tasks)});
+  }
+  const int64_t tasks = layout.batches * layout.m_blocks * layout.n_blocks;
+  const double stored = 16.0 * static_cast<double>(problem.batches) * rows * static_cast<double>(problem.n);
+  const double round_work = (plan.multiply_adds + stored) / static_cast<double>(plan.rounds);
+  plan.phases.push_back({std::string(name), tasks, grain(round_work, tasks)});
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, int threads) {
@@ -296,7 +337,17 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
       k = problem.k_total();
       schedule.lanes = std::max(schedule.lanes, 4);
     }
-    ChooseTile(problem, arithmetic, schedule.lanes, schedule);
+    if (SupportsGemmBlocks(spec, problem, schedule, arithmetic) && IsWorthGemmBlocks(problem, schedule)) {
+      ChooseTile(problem, arithmetic, schedule.lanes, kMaxTileRows, kMaxTileVectors, schedule);
+      if (SupportsGemmBlocks(spec, problem, schedule, arithmetic)) {
+        schedule.kind = Kind::kBlocks;
+        schedule.padded_bytes = kPackedBytes;
+        ChooseGemmBlocks(spec, problem, arithmetic, threads, schedule);
+        KILN_RETURN_IF_ERROR(FinishGemmPlan(spec, name, plan));
+        return plan;
+      }
+    }
+    ChooseTile(problem, arithmetic, schedule.lanes, 28, 8, schedule);
     const int64_t columns = int64_t{schedule.vectors} * schedule.lanes;
     const int64_t row_panels = CeilDivide(m, schedule.rows) * problem.m_outer;
     const int64_t column_panels = CeilDivide(n, columns);
@@ -366,6 +417,16 @@ absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPl
     return InvalidArgument("This processor has no products of ", schedule.depth, " steps for these types.");
   }
   const GemmProblem problem = MakeGemmProblem(spec, schedule.swapped, schedule.depth);
+  if (schedule.kind == Kind::kBlocks) {
+    const bool whole_runs = problem.k_outer == 1 || (problem.k > 0 && schedule.k_block % problem.k == 0);
+    if (!SupportsGemmBlocks(spec, problem, schedule, arithmetic) || schedule.k_block < 1 || !whole_runs ||
+        schedule.n_chunk > 0 || schedule.batch_chunk > 0 || (problem.depth > 1 && schedule.pack_lhs) ||
+        (problem.k_outer > 1 && schedule.pack_lhs) ||
+        (!schedule.pack_rhs && (problem.rhs_n != 1 || problem.depth > 1 || problem.n % schedule.lanes != 0))) {
+      return InvalidArgument("A matrix product has a schedule of kernels compiled with Kiln that has none for it.");
+    }
+    return FinishPhases(spec, name, problem, arithmetic, plan);
+  }
   if (schedule.depth > 1 &&
       (schedule.kind != Kind::kTile || !schedule.pack_rhs || schedule.lanes < 4 || schedule.lanes > 16 ||
        spec.column_group > 0 || (!schedule.pack_lhs && (problem.lhs_k != schedule.depth || problem.k_left != 0)))) {
@@ -389,38 +450,7 @@ absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPl
         "A dot schedule needs real operands that are contiguous along k, a power of two of columns, and no unrolling "
         "when k is split, which it is into whole vectors.");
   }
-  const GemmLayout layout = MakeGemmLayout(problem, schedule, arithmetic, spec);
-  plan.scratch_bytes = layout.scratch_bytes;
-  plan.rounds = std::max<int64_t>(layout.rounds(), 1);
-  const double rows = static_cast<double>(problem.m * problem.m_outer), steps = static_cast<double>(problem.k_total());
-  plan.multiply_adds = static_cast<double>(problem.batches) * rows * static_cast<double>(problem.n) * steps;
-  // Full vectors at full rate, and memory read once at some 16 bytes per nanosecond.
-  const double lanes = std::max(Host().vector_bytes / arithmetic.part_bytes(), 1);
-  const double bytes = static_cast<double>(problem.batches) *
-                       (rows * steps + steps * static_cast<double>(problem.n) + rows * static_cast<double>(problem.n)) *
-                       arithmetic.element_bytes();
-  const double used = std::min<double>(1.0, static_cast<double>(std::max<int64_t>(problem.n, 1)) / lanes);
-  const double parts = arithmetic.parts();
-  plan.estimated_nanoseconds = static_cast<int64_t>(
-      20 + plan.multiply_adds * parts * parts / (7 * lanes * (schedule.kind == Kind::kDot ? 1.0 : used)) + bytes / 16);
-
-  plan.phases.clear();
-  const auto grain = [](double work, int64_t tasks) {
-    if (tasks == 0) return int64_t{1};
-    return std::clamp<int64_t>(static_cast<int64_t>(kMinChunkWork * static_cast<double>(tasks) / std::max(work, 1.0)),
-                               1, tasks);
-  };
-  const int64_t pack_tasks = layout.lhs.tasks + layout.rhs.tasks;
-  if (pack_tasks > 0) {
-    // Moving an element costs about as much as eight multiply-adds.
-    const double moved = 8 * static_cast<double>(layout.scratch_bytes) / arithmetic.element_bytes();
-    plan.phases.push_back({absl::StrCat(name, ".pack"), pack_tasks, grain(moved, pack_tasks)});
-  }
-  const int64_t tasks = layout.batches * layout.m_blocks * layout.n_blocks;
-  const double stored = 16.0 * static_cast<double>(problem.batches) * rows * static_cast<double>(problem.n);
-  const double round_work = (plan.multiply_adds + stored) / static_cast<double>(plan.rounds);
-  plan.phases.push_back({std::string(name), tasks, grain(round_work, tasks)});
-  return absl::OkStatus();
+  return FinishPhases(spec, name, problem, arithmetic, plan);
 }
 
 }  // namespace kiln::cpu

@@ -1,5 +1,6 @@
 // Matrix products of every type, size, layout and schedule against sums in long double and in integers.
 #include "src/cpu/gemm.h"
+#include "src/cpu/gemm_kernels.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -514,6 +515,48 @@ TEST_F(GemmTest, SeveralStepsAtOnce) {
   }
 }
 
+// The kernels that are compiled with Kiln, in blocks of all sizes.
+TEST_F(GemmTest, BlockSchedules) {
+  using T = PrimitiveType;
+  struct Mixture {
+    T lhs, rhs, result;
+    GemmKernelKind kind;
+  };
+  for (const Mixture& types : {Mixture{T::kF32, T::kF32, T::kF32, GemmKernelKind::kF32},
+                               Mixture{T::kF64, T::kF64, T::kF64, GemmKernelKind::kF64},
+                               Mixture{T::kBF16, T::kBF16, T::kBF16, GemmKernelKind::kBrain},
+                               Mixture{T::kBF16, T::kBF16, T::kF32, GemmKernelKind::kBrain},
+                               Mixture{T::kS8, T::kS8, T::kS32, GemmKernelKind::kSignedBytes},
+                               Mixture{T::kS8, T::kU8, T::kS32, GemmKernelKind::kSignedUnsigned},
+                               Mixture{T::kU8, T::kS8, T::kS8, GemmKernelKind::kUnsignedSigned}}) {
+    const GemmKernels* kernels = FindGemmKernels(types.kind);
+    if (kernels == nullptr) continue;
+    for (int i = 0; i < 30; ++i) {
+      const int64_t k = kernels->depth * (1 + random_() % 70);
+      const int rhs_layout = random_() % 2, lhs_layout = kernels->depth > 1 ? 0 : random_() % 2;
+      GemmSpec spec = Make(types.lhs, types.rhs, types.result, 1 + random_() % 70, 1 + random_() % 90, k, lhs_layout,
+                           rhs_layout, 0);
+      Check(spec, [&](GemmSchedule& s) {
+        s.kind = GemmSchedule::Kind::kBlocks;
+        s.depth = static_cast<int>(kernels->depth);
+        s.swapped = false;
+        s.lanes = static_cast<int>(kernels->lanes);
+        do {
+          s.rows = 1 + random_() % kMaxTileRows;
+          s.vectors = 1 + random_() % kMaxTileVectors;
+        } while (kernels->tiles[s.vectors - 1][s.rows - 1] == nullptr);
+        s.pack_rhs = rhs_layout != 0 || s.depth > 1 || spec.n % s.lanes != 0 || random_() % 2;
+        s.pack_lhs = lhs_layout == 1 && random_() % 2;
+        s.m_block = s.rows * (1 + random_() % 4);
+        s.n_block = s.vectors * s.lanes * (1 + random_() % 3);
+        s.k_block = random_() % 2 ? k : 1 + random_() % k;
+        s.batch_chunk = s.m_chunk = s.n_chunk = s.padded_bytes = 0;
+      });
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 TEST_F(GemmTest, DotSchedules) {
   for (PrimitiveType type : {PrimitiveType::kF32, PrimitiveType::kBF16, PrimitiveType::kS8, PrimitiveType::kPred}) {
     for (int i = 0; i < 12; ++i) {
@@ -542,7 +585,7 @@ TEST_F(GemmTest, DotSchedules) {
 // max(product + bias[n] + residual[m, n], 0), with the residual in the place of the result.
 TEST_F(GemmTest, EpilogueRunsOnRegisters) {
   for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{
-           {5, 37, 11}, {60, 133, 40}, {37, 1, 20}, {1, 100, 64}, {6, 3, 5000}, {3, 5, 0}}) {
+           {5, 37, 11}, {60, 133, 40}, {37, 1, 20}, {1, 100, 64}, {6, 3, 5000}, {3, 5, 0}, {60, 128, 700}, {31, 47, 5000}}) {
     for (int out_layout = 0; out_layout < 2; ++out_layout) {
       GemmSpec spec = Make(PrimitiveType::kF32, PrimitiveType::kF32, PrimitiveType::kF32, m, n, k, 0, 0, out_layout);
       std::vector<float> lhs(m * k), rhs(k * n), bias(n), residual(m * n);

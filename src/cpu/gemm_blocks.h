@@ -1,0 +1,69 @@
+// The loops of a large matrix product, compiled with Kiln: they are the same for every program, and what a program adds
+// (sizes, strides, the epilogue) reaches them as data. A task packs its block of rhs into memory of its thread, a stretch
+// of k at a time, and passes over it with micro-kernels.
+#ifndef KILN_CPU_GEMM_BLOCKS_H_
+#define KILN_CPU_GEMM_BLOCKS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "src/cpu/gemm_kernels.h"
+#include "src/cpu/gemm_layout.h"
+
+namespace kiln::cpu {
+
+// A dimension outside of a tile, with strides in bytes.
+struct GemmBlockDimension {
+  int64_t size = 1, lhs = 0, rhs = 0, out = 0;
+};
+
+// All 64-bit integers, so that a module holds it as an array of them. In memory the offsets of all runs follow: `runs`
+// of lhs, then as many of rhs. A run is a value of all outer steps.
+struct GemmBlocks {
+  static constexpr int kMaxDimensions = 5;
+  GemmKernelKind kind = GemmKernelKind::kF32;
+  int64_t m = 0, n = 0;
+  int64_t rows = 0, columns = 0;           // of a tile
+  int64_t row_tiles = 0;                   // of m
+  int64_t runs = 1, steps = 0;             // of a run
+  int64_t k_elements = 0;                  // of a run
+  int64_t lhs_row = 0, lhs_step = 0;       // bytes
+  int64_t rhs_k = 0, rhs_n = 0;            // bytes between elements
+  int64_t out_row = 0, out_element = 0;    // bytes
+  int64_t pack_lhs = 0, pack_rhs = 0;
+  int64_t direct = 0;                      // sums are the result as it is stored
+  int64_t run_block = 0, step_block = 0;   // of k at a time: whole runs, or steps of the only one
+  int64_t tile_block = 0, column_block = 0;  // of a task: tiles along m, columns
+  int64_t tile_blocks = 0, column_blocks = 0;  // of a round
+  int64_t tasks = 0;                           // of a round
+  int64_t round_tiles = 0, round_lhs = 0;      // from one round to the next: tiles, and bytes of lhs
+  int64_t outer_count = 0, batch_count = 0;    // dimensions
+  GemmBlockDimension outer[kMaxDimensions];
+  GemmBlockDimension batch[kMaxDimensions];
+};
+
+// Symbol "kiln_gemm_blocks": runs tasks [begin, end). `finish` takes a tile's sums to the result, unless they are that
+// already: rows `row_bytes` apart, `out` being where row 0 of the outer iteration `batch` begins.
+using GemmFinish = void(const char* sums, char* out, void* const* extra, int64_t batch, int64_t m, int64_t n,
+                        int64_t rows, int64_t columns);
+void RunGemmBlocks(const GemmBlocks* blocks, const char* lhs, const char* rhs, char* out, void* const* extra,
+                   int64_t begin, int64_t end, GemmFinish* finish);
+inline constexpr char kGemmBlocksName[] = "kiln_gemm_blocks";
+// Makes it known to the linker of generated code. Idempotent.
+void RegisterGemmSymbols();
+
+// Whether there are kernels for the product and the schedule's tile.
+bool SupportsGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule,
+                        const GemmArithmetic& arithmetic);
+// Whether it is large enough for them.
+bool IsWorthGemmBlocks(const GemmProblem& problem, const GemmSchedule& schedule);
+// Packing and the blocks of a schedule of that kind, whose tile is chosen.
+void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmArithmetic& arithmetic, int threads,
+                      GemmSchedule& schedule);
+// The description as it stands in memory.
+std::vector<int64_t> DescribeGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule,
+                                        const GemmLayout& layout);
+
+}  // namespace kiln::cpu
+
+#endif  // KILN_CPU_GEMM_BLOCKS_H_

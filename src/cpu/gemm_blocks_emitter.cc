@@ -1,0 +1,80 @@
+// The generated part of a product that RunGemmBlocks runs: its description, and the way from sums to the result.
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Function.h"
+#include "src/base/status.h"
+#include "src/cpu/gemm_blocks.h"
+#include "src/cpu/gemm_emitter.h"
+#include "src/cpu/llvm_loop.h"
+
+namespace kiln::cpu {
+
+void GemmEmitter::CallCompiled(const char* name, const std::vector<int64_t>& description,
+                               std::vector<llvm::Value*> arguments) {
+  RegisterGemmSymbols();
+  llvm::Constant* data = llvm::ConstantDataArray::get(
+      b_.getContext(),
+      llvm::ArrayRef<uint64_t>(reinterpret_cast<const uint64_t*>(description.data()), description.size()));
+  auto* constant = new llvm::GlobalVariable(module_, data->getType(), /*isConstant=*/true,
+                                            llvm::GlobalValue::PrivateLinkage, data, name_ + ".description");
+  constant->setAlignment(llvm::Align(8));
+  arguments.insert(arguments.begin(), constant);
+  std::vector<llvm::Type*> types;
+  for (const llvm::Value* argument : arguments) types.push_back(argument->getType());
+  b_.CreateCall(module_.getOrInsertFunction(name, llvm::FunctionType::get(b_.getVoidTy(), types, false)), arguments);
+}
+
+absl::Status GemmEmitter::EmitBlocks(const Entry& entry) {
+  const std::vector<int64_t> blocks = DescribeGemmBlocks(spec_, problem_, schedule_, layout_);
+  llvm::Value* lhs = entry.lhs;
+  if (layout_.lhs.padded) lhs = At(entry.scratch, layout_.lhs.scratch_offset + spec_.lhs_offset * LhsBytes());
+  llvm::Value* finish = llvm::ConstantPointerNull::get(b_.getPtrTy());
+  if (reinterpret_cast<const GemmBlocks*>(blocks.data())->direct == 0) {
+    KILN_ASSIGN_OR_RETURN(finish, EmitFinish());
+  }
+  CallCompiled(kGemmBlocksName, blocks, {lhs, entry.rhs, entry.out, entry.extra, entry.begin, entry.end, finish});
+  b_.CreateRetVoid();
+  return absl::OkStatus();
+}
+
+// A GemmFinish. The epilogue is there once for whole vectors, and for what the last columns leave.
+absl::StatusOr<llvm::Function*> GemmEmitter::EmitFinish() {
+  llvm::Type* pointer = b_.getPtrTy();
+  llvm::Type* i64 = b_.getInt64Ty();
+  auto* type = llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, pointer, i64, i64, i64, i64, i64}, false);
+  llvm::Function* function =
+      llvm::Function::Create(type, llvm::Function::InternalLinkage, name_ + ".finish", module_);
+  llvm::IRBuilder<>::InsertPointGuard guard(b_);
+  b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", function));
+  llvm::Value *m = function->getArg(4), *n = function->getArg(5), *columns = function->getArg(7);
+  Tile tile{};
+  tile.out = function->getArg(1);
+  tile.extra = function->getArg(2);
+  tile.batch = function->getArg(3);
+  const int lanes = schedule_.lanes;
+  const int64_t tail = problem_.n % lanes;
+  llvm::Value* whole = tail == 0 ? columns : b_.CreateAnd(columns, Int(-lanes));
+  absl::Status status;
+  EmitLoop(b_, Int(0), function->getArg(6), 1, "row", [&](llvm::Value* row) {
+    tile.m = b_.CreateAdd(m, row);
+    llvm::Value* sums = At(function->getArg(0), row, TileColumns() * arithmetic_.part_bytes());
+    const auto load = [&](llvm::Value* column) {
+      tile.n = b_.CreateAdd(n, column);
+      tile.partial = At(sums, column, arithmetic_.part_bytes());
+      Sums loaded(1);
+      TransferPartial(tile, loaded, /*load=*/true);
+      return loaded[0];
+    };
+    EmitLoop(b_, Int(0), whole, lanes, "vector",
+             [&](llvm::Value* column) { status.Update(EmitStore(tile, 0, 0, lanes, load(column))); });
+    if (tail == 0) return;
+    EmitIf(b_, b_.CreateICmpNE(whole, columns), "tail", [&] {
+      const GemmValue sum = load(whole);
+      status.Update(EmitRowStores(tile, 0, 0, tail, &sum));
+    });
+  });
+  b_.CreateRetVoid();
+  KILN_RETURN_IF_ERROR(status);
+  return function;
+}
+
+}  // namespace kiln::cpu

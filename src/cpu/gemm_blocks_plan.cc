@@ -1,0 +1,200 @@
+// Which products are made of kernels compiled with Kiln, in which blocks, and their description for RunGemmBlocks.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "src/cpu/gemm_blocks.h"
+#include "src/cpu/host_isa.h"
+
+namespace kiln::cpu {
+namespace {
+
+using hlo::PrimitiveType;
+
+// Panels of rhs hold whole runs.
+constexpr int64_t kMaxRuns = 4096, kMaxRunSteps = 8192;
+// Fewer rows do not repay the call, packing rhs, and packing an rhs that can be read where it lies.
+constexpr int64_t kMinRows = 10, kMinPackRows = 24, kPackRows = 400;
+constexpr int64_t kWideRowBytes = 2048;
+constexpr double kMinWork = 32 << 10;
+// Costs in multiply-adds: to pack an element of rhs, or to fetch it from where it lies, and to go to a row of it that lies
+// on a page of its own; to fetch an element of lhs from the second-level cache, and to pack it; to store a result; to begin a
+// task.
+constexpr double kPackCost = 35, kRhsCost = 12, kRhsRowCost = 1000, kLhsCost = 3, kPackLhsCost = 20, kStoreCost = 16, kTaskCost = 40e3;
+
+int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+std::optional<GemmKernelKind> KindOf(const GemmSpec& spec, const GemmProblem& problem,
+                                     const GemmArithmetic& arithmetic) {
+  if (arithmetic.parts() != 1) return std::nullopt;
+  if (problem.depth == 2) return GemmKernelKind::kBrain;
+  if (problem.depth == 4) {
+    if (problem.rhs_type != PrimitiveType::kS8) return GemmKernelKind::kSignedUnsigned;
+    return problem.lhs_type == PrimitiveType::kS8 ? GemmKernelKind::kSignedBytes : GemmKernelKind::kUnsignedSigned;
+  }
+  // The padded copy of lhs is in the sum's type.
+  if (!arithmetic.IsNative(problem.rhs_type)) return std::nullopt;
+  if (spec.padding.empty() && !arithmetic.IsNative(problem.lhs_type)) return std::nullopt;
+  if (arithmetic.native_type() == PrimitiveType::kF32) return GemmKernelKind::kF32;
+  if (arithmetic.native_type() == PrimitiveType::kF64) return GemmKernelKind::kF64;
+  return std::nullopt;
+}
+
+int64_t CountOf(const std::vector<GemmBatchDimension>& dimensions) {
+  return std::count_if(dimensions.begin(), dimensions.end(), [](const GemmBatchDimension& d) { return d.size != 1; });
+}
+
+bool MustPack(const GemmProblem& problem, const GemmSchedule& schedule) {
+  return problem.rhs_n != 1 || problem.depth > 1 || problem.n % schedule.lanes != 0;
+}
+
+bool IsDirect(const GemmSpec& spec, const GemmArithmetic& arithmetic) {
+  return !spec.epilogue && arithmetic.IsNative(spec.out.type) && spec.out.type == spec.result_type;
+}
+
+}  // namespace
+
+bool SupportsGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule,
+                        const GemmArithmetic& arithmetic) {
+  const std::optional<GemmKernelKind> kind = KindOf(spec, problem, arithmetic);
+  const GemmKernels* kernels = kind.has_value() ? FindGemmKernels(*kind) : nullptr;
+  if (kernels == nullptr || schedule.lanes != kernels->lanes || schedule.rows > kMaxTileRows ||
+      schedule.vectors > kMaxTileVectors || kernels->tiles[schedule.vectors - 1][schedule.rows - 1] == nullptr ||
+      problem.column_group > 0 || problem.k_total() == 0 || (problem.k_outer > 1 && problem.k > kMaxRunSteps)) {
+    return false;
+  }
+  const bool along_n = problem.rhs_n == 1, along_k = problem.rhs_k == problem.depth && problem.rhs_n > 0;
+  const bool whole_lhs = problem.depth == 1 || (problem.lhs_k == problem.depth && problem.k_left == 0);
+  return (along_n || along_k) && whole_lhs && problem.out_n == 1 && problem.k_outer <= kMaxRuns &&
+         CountOf(problem.batch) <= GemmBlocks::kMaxDimensions &&
+         CountOf(problem.outer_rows) <= GemmBlocks::kMaxDimensions;
+}
+
+bool IsWorthGemmBlocks(const GemmProblem& problem, const GemmSchedule& schedule) {
+  const double work = static_cast<double>(problem.m * problem.m_outer) * static_cast<double>(problem.n) *
+                      static_cast<double>(problem.k_total());
+  return problem.m * problem.m_outer >= (MustPack(problem, schedule) ? kMinPackRows : kMinRows) && work >= kMinWork;
+}
+
+void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmArithmetic& arithmetic, int threads,
+                      GemmSchedule& schedule) {
+  const int64_t element = arithmetic.element_bytes();
+  const int64_t rows = schedule.rows, columns = int64_t{schedule.vectors} * schedule.lanes;
+  const int64_t all_steps = problem.k_total();
+  const int64_t column_panels = CeilDivide(problem.n, columns);
+  int64_t row_panels = CeilDivide(problem.m, rows) * problem.m_outer;
+  const bool direct = IsDirect(spec, arithmetic);
+  const PaddedRound padded =
+      CutPadding(problem, spec, PaddedElementBytes(problem, arithmetic), schedule.padded_bytes);
+  if (padded.units > 0) row_panels = row_panels / problem.outer_rows.front().size * padded.units;
+
+  // Rows of rhs that lie close together are as good as packed.
+  const bool wide_rows = problem.rhs_k * element >= kWideRowBytes;
+  schedule.pack_rhs = MustPack(problem, schedule) || (wide_rows && problem.m * problem.m_outer >= kPackRows);
+  schedule.pack_lhs = problem.lhs_m == 1 && problem.k_outer == 1 && problem.lhs_k * element >= 256;
+
+  // All of k in one go while a packed panel of rhs takes little of the second-level cache, the more so where sums would
+  // have to be kept aside; else stretches whose panels fill half of the first-level cache.
+  const int64_t step_bytes = columns * element;
+  const bool whole = (schedule.pack_rhs || !wide_rows) && !schedule.pack_lhs &&
+                     all_steps * step_bytes <= Host().l2_bytes / (direct ? 8 : 4);
+  const double stretch = static_cast<double>(Host().l1_bytes / 2) / static_cast<double>(step_bytes);
+  const auto parts = std::max<int64_t>(std::llround(static_cast<double>(all_steps) / stretch), 1);
+  const int64_t unit = problem.k_outer > 1 ? problem.k : 8;
+  schedule.k_block = whole ? all_steps : std::min(CeilDivide(CeilDivide(all_steps, parts), unit) * unit, all_steps);
+  const bool in_parts = schedule.k_block < all_steps;
+
+  const int64_t max_columns = std::max<int64_t>(Host().l2_bytes / 4 / (schedule.k_block * step_bytes), 1);
+  const int64_t max_sums = Host().l2_bytes / 2 / (rows * step_bytes);  // tiles
+  const double rhs_element = schedule.pack_rhs ? kPackCost : kRhsCost;
+  const double rhs_row = wide_rows ? kRhsRowCost : 0.0;
+  const double lhs_element = schedule.pack_lhs ? kPackLhsCost : kLhsCost;
+  double best = std::numeric_limits<double>::infinity();
+  const int64_t least_parts = CeilDivide(column_panels, max_columns);
+  for (int64_t n_parts = least_parts; n_parts <= std::min(column_panels, least_parts + 4 * threads); ++n_parts) {
+    const int64_t n_panels = CeilDivide(column_panels, n_parts);
+    const int64_t most = !direct && in_parts ? std::max<int64_t>(max_sums / n_panels, 1) : row_panels;
+    const int64_t least = CeilDivide(row_panels, most);
+    for (int64_t m_parts = least; m_parts <= std::min(row_panels, least + 4 * threads); ++m_parts) {
+      int64_t m_panels = CeilDivide(row_panels, m_parts);
+      // Rounds are made of whole blocks.
+      if (padded.units > 0 && row_panels % m_panels != 0) continue;
+      const double tasks = static_cast<double>(problem.batches) *
+                           static_cast<double>(CeilDivide(column_panels, n_panels) * CeilDivide(row_panels, m_panels));
+      const double m = static_cast<double>(m_panels * rows), n = static_cast<double>(n_panels * columns);
+      const double steps = static_cast<double>(all_steps);
+      const double task = m * n * steps + steps * (rhs_element * n + rhs_row + lhs_element * m) + kStoreCost * m * n +
+                          kTaskCost;
+      // The last tasks to end leave other threads idle, the more so the larger they are.
+      const double cost = (std::ceil(tasks / threads) + (threads > 1 ? 0.1 : 0.0)) * task;
+      if (cost < best) {
+        best = cost;
+        schedule.m_block = m_panels * rows;
+        schedule.n_block = n_panels * columns;
+      }
+    }
+  }
+  schedule.m_chunk = padded.units > 0 ? row_panels * rows : 0;
+}
+
+std::vector<int64_t> DescribeGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule,
+                                        const GemmLayout& layout) {
+  const auto stored = [](PrimitiveType type) { return int64_t{GemmArithmetic::StoredBytes(type)}; };
+  const int64_t lhs = layout.lhs.element_bytes, rhs = stored(problem.rhs_type), out = stored(problem.out_type);
+  const absl::StatusOr<GemmArithmetic> arithmetic =
+      GemmArithmetic::Make(spec.lhs.type, spec.rhs.type, spec.result_type);
+  GemmBlocks g;
+  g.kind = *KindOf(spec, problem, *arithmetic);
+  g.m = problem.m;
+  g.n = problem.n;
+  g.rows = schedule.rows;
+  g.columns = int64_t{schedule.vectors} * schedule.lanes;
+  g.row_tiles = CeilDivide(problem.m, g.rows);
+  g.runs = problem.k_outer;
+  g.steps = problem.k;
+  g.k_elements = problem.k * problem.depth;
+  g.lhs_row = problem.lhs_m * lhs;
+  g.lhs_step = problem.lhs_k * lhs;
+  g.rhs_k = problem.rhs_k / problem.depth * rhs;
+  g.rhs_n = problem.rhs_n * rhs;
+  g.out_row = problem.out_m * out;
+  g.out_element = out;
+  g.pack_lhs = schedule.pack_lhs ? 1 : 0;
+  g.pack_rhs = schedule.pack_rhs ? 1 : 0;
+  g.direct = IsDirect(spec, *arithmetic) ? 1 : 0;
+  g.run_block = std::max<int64_t>(schedule.k_block / problem.k, 1);
+  g.step_block = schedule.k_block;
+  g.tile_block = schedule.m_block / g.rows;
+  g.column_block = schedule.n_block;
+  g.tile_blocks = layout.m_blocks;
+  g.column_blocks = layout.n_blocks;
+  g.tasks = layout.batches * layout.m_blocks * layout.n_blocks;
+  g.round_tiles = layout.m_chunk / g.rows;
+  g.round_lhs = layout.lhs.round_stride * lhs;
+  const auto copy = [&](const std::vector<GemmBatchDimension>& from, GemmBlockDimension* to, int64_t* count) {
+    for (const GemmBatchDimension& d : from) {
+      if (d.size != 1) to[(*count)++] = {d.size, d.lhs_stride * lhs, d.rhs_stride * rhs, d.out_stride * out};
+    }
+  };
+  copy(problem.outer_rows, g.outer, &g.outer_count);
+  copy(problem.batch, g.batch, &g.batch_count);
+  static_assert(sizeof(GemmBlocks) % sizeof(int64_t) == 0);
+  std::vector<int64_t> words(sizeof(GemmBlocks) / sizeof(int64_t));
+  std::memcpy(words.data(), &g, sizeof(GemmBlocks));
+  for (const bool of_lhs : {true, false}) {
+    for (int64_t run = 0; run < g.runs; ++run) {
+      int64_t offset = 0, rest = run;
+      for (size_t i = problem.outer_steps.size(); i-- > 0;) {
+        const GemmBatchDimension& d = problem.outer_steps[i];
+        offset += rest % d.size * (of_lhs ? d.lhs_stride * lhs : d.rhs_stride * rhs);
+        rest /= d.size;
+      }
+      words.push_back(offset);
+    }
+  }
+  return words;
+}
+
+}  // namespace kiln::cpu

@@ -1,0 +1,60 @@
+// What every matrix product of a type has in common, compiled with Kiln once for each vector width: micro-kernels and
+// packing. Generated code reaches them through RunGemmBlocks (gemm_blocks.h).
+#ifndef KILN_CPU_GEMM_KERNELS_H_
+#define KILN_CPU_GEMM_KERNELS_H_
+
+#include <cstdint>
+
+namespace kiln::cpu {
+
+// What a step of k multiplies and adds: one element, a pair of bf16 or four bytes, into sums of 32 or 64 bits. Bytes are
+// told apart by the signs of lhs and rhs.
+enum class GemmKernelKind : int64_t { kF32, kF64, kBrain, kSignedBytes, kSignedUnsigned, kUnsignedSigned };
+
+inline constexpr int kMaxTileRows = 14;
+inline constexpr int kMaxTileVectors = 4;
+
+// Strides in bytes. rhs lies along the sum's lanes.
+struct GemmTileStrides {
+  int64_t lhs_row = 0;
+  int64_t lhs_step = 0;
+  int64_t rhs_step = 0;
+  int64_t sums_row = 0;
+};
+
+// sums[row][column] = the sum over all runs and their steps of lhs * rhs, on top of what is there if `resume`. Run number
+// r begins at lhs + lhs_runs[r] and rhs + rhs_runs[r]; without rhs_runs, rhs goes on from run to run. `columns` are
+// stored; whole vectors of rhs are read.
+using GemmTileKernel = void(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& strides,
+                            const int64_t* lhs_runs, const int64_t* rhs_runs, int64_t run_count, int64_t steps,
+                            int64_t columns, bool resume);
+
+// Where rhs is packed from, and how: panels of [step][panel_columns], zeros behind the last column and element. Strides
+// are bytes between elements, of which `elements` follow along k and make up the steps.
+struct GemmPacking {
+  int64_t k_stride = 0;
+  int64_t n_stride = 0;
+  int64_t panel_columns = 0;
+  int64_t panel_bytes = 0;
+};
+using GemmPack = void(const char* from, char* to, const GemmPacking& packing, int64_t elements, int64_t columns);
+
+struct GemmKernels {
+  int64_t lanes = 0;
+  int64_t depth = 0;      // elements of k in a step
+  int64_t sum_bytes = 0;  // of one sum, and of one step of one column
+  // Null where registers do not suffice.
+  GemmTileKernel* tiles[kMaxTileVectors][kMaxTileRows] = {};
+  GemmPack* pack_rows = nullptr;     // rhs contiguous along n
+  GemmPack* pack_columns = nullptr;  // along k, in whole steps
+};
+
+// Those for vectors of 64 and 32 bytes; null where this build or the width has none.
+const GemmKernels* GemmKernels512(GemmKernelKind kind);
+const GemmKernels* GemmKernels256(GemmKernelKind kind);
+// The host's, or null.
+const GemmKernels* FindGemmKernels(GemmKernelKind kind);
+
+}  // namespace kiln::cpu
+
+#endif  // KILN_CPU_GEMM_KERNELS_H_

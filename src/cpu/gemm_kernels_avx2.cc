@@ -1,0 +1,24 @@
+// Kernels for AVX2 with FMA, for which the whole file is compiled (see CMakeLists.txt).
+#if defined(__AVX2__)
+
+#include "src/cpu/gemm_kernels_template.h"
+
+namespace kiln::cpu {
+
+const GemmKernels* GemmKernels256(GemmKernelKind kind) {
+  static constexpr GemmKernels kF32 = MakeGemmKernels<PlainArithmetic<float, 32, 16>>();
+  static constexpr GemmKernels kF64 = MakeGemmKernels<PlainArithmetic<double, 32, 16>>();
+  return kind == GemmKernelKind::kF32 ? &kF32 : kind == GemmKernelKind::kF64 ? &kF64 : nullptr;
+}
+
+}  // namespace kiln::cpu
+
+#else
+
+#include "src/cpu/gemm_kernels.h"
+
+namespace kiln::cpu {
+const GemmKernels* GemmKernels256(GemmKernelKind) { return nullptr; }
+}  // namespace kiln::cpu
+
+#endif

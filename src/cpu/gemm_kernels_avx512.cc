@@ -1,0 +1,79 @@
+// Kernels for AVX-512. The whole file is compiled for it, with the products of narrow types (see CMakeLists.txt): only
+// kernels that FindGemmKernels gives out for a host run here.
+#if defined(__AVX512F__)
+
+#include <immintrin.h>
+
+#include "src/cpu/gemm_kernels_template.h"
+
+namespace kiln::cpu {
+namespace {
+
+// Pairs of bf16, or four bytes, as lanes of 32 bits.
+template <typename T, typename SumScalar>
+struct GroupArithmetic {
+  using Element = T;
+  using Scalar = uint32_t;
+  using Vector = uint32_t __attribute__((ext_vector_type(16)));
+  using Sum = SumScalar __attribute__((ext_vector_type(16)));
+  static constexpr int64_t kLanes = 16;
+  static constexpr int64_t kDepth = 4 / sizeof(T);
+  static constexpr int64_t kSumBytes = 4;
+  static constexpr bool kOffset = false;
+  static constexpr int kRegisters = 32;
+  static Vector Broadcast(uint32_t x) { return static_cast<Vector>(x); }
+  static Sum Offset(Vector, Sum sum) { return sum; }
+  static void StoreCut(char* to, Sum total, int64_t count, bool resume) {
+    PlainArithmetic<SumScalar, 64, 32>::StoreCut(to, total, count, resume);
+  }
+};
+
+struct BrainArithmetic : GroupArithmetic<uint16_t, float> {
+  static Sum MultiplyAdd(Vector x, Vector y, Sum sum) {
+    return (Sum)_mm512_dpbf16_ps((__m512)sum, (__m512bh)x, (__m512bh)y);
+  }
+};
+
+// The instruction takes unsigned bytes first.
+struct UnsignedSignedArithmetic : GroupArithmetic<uint8_t, int32_t> {
+  static Sum MultiplyAdd(Vector x, Vector y, Sum sum) {
+    return (Sum)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)x, (__m512i)y);
+  }
+};
+
+struct SignedUnsignedArithmetic : GroupArithmetic<uint8_t, int32_t> {
+  static Sum MultiplyAdd(Vector x, Vector y, Sum sum) { return UnsignedSignedArithmetic::MultiplyAdd(y, x, sum); }
+};
+
+struct SignedBytesArithmetic : GroupArithmetic<uint8_t, int32_t> {
+  static constexpr bool kOffset = true;
+  // The offset's sums and constant need registers as well.
+  static constexpr int kRegisters = 27;
+  static Vector Broadcast(uint32_t x) { return static_cast<Vector>(x ^ 0x80808080u); }
+  static Sum MultiplyAdd(Vector x, Vector y, Sum sum) { return UnsignedSignedArithmetic::MultiplyAdd(x, y, sum); }
+  static Sum Offset(Vector y, Sum sum) {
+    return UnsignedSignedArithmetic::MultiplyAdd(static_cast<Vector>(0x80808080u), y, sum);
+  }
+};
+
+}  // namespace
+
+const GemmKernels* GemmKernels512(GemmKernelKind kind) {
+  static constexpr GemmKernels kKernels[] = {
+      MakeGemmKernels<PlainArithmetic<float, 64, 32>>(), MakeGemmKernels<PlainArithmetic<double, 64, 32>>(),
+      MakeGemmKernels<BrainArithmetic>(),                MakeGemmKernels<SignedBytesArithmetic>(),
+      MakeGemmKernels<SignedUnsignedArithmetic>(),       MakeGemmKernels<UnsignedSignedArithmetic>()};
+  return &kKernels[static_cast<int64_t>(kind)];
+}
+
+}  // namespace kiln::cpu
+
+#else
+
+#include "src/cpu/gemm_kernels.h"
+
+namespace kiln::cpu {
+const GemmKernels* GemmKernels512(GemmKernelKind) { return nullptr; }
+}  // namespace kiln::cpu
+
+#endif

@@ -1,0 +1,260 @@
+// The kernels of gemm_kernels.h, over an arithmetic that says what a vector is. Included by files that are compiled for
+// one instruction set each: nothing of the standard library with code in it belongs here, since the linker might keep
+// this file's copy for everybody.
+#ifndef KILN_CPU_GEMM_KERNELS_TEMPLATE_H_
+#define KILN_CPU_GEMM_KERNELS_TEMPLATE_H_
+
+#include "src/cpu/gemm_kernels.h"
+
+namespace kiln::cpu {
+namespace {
+
+template <typename T, typename From>
+T Load(const From* from) {
+  T value;
+  __builtin_memcpy(&value, from, sizeof(T));
+  return value;
+}
+
+template <typename T>
+void Store(char* to, const T& value) {
+  __builtin_memcpy(to, &value, sizeof(T));
+}
+
+// An arithmetic has: Scalar and Vector of kLanes of them, in memory; Sum, a vector of sums; kDepth; kOffset, whether
+// lhs has 128 added, whose products Offset(y, sum) collects; MultiplyAdd(x, y, sum), x being the broadcast of a scalar.
+template <typename A, int kRows, int kVectors>
+void Tile(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& strides, const int64_t* lhs_runs,
+          const int64_t* rhs_runs, int64_t run_count, int64_t steps, int64_t columns, bool resume) {
+  using Vector = typename A::Vector;
+  using Sum = typename A::Sum;
+  constexpr int64_t kBytes = sizeof(Vector);
+  // Rows are five to a pointer, whose distances an address can hold; one pointer for all would be a chain of additions
+  // longer than the products.
+  constexpr int kGroup = 5;
+  constexpr int kPointers = (kRows + kGroup - 1) / kGroup;
+  const int64_t lhs_row = strides.lhs_row, lhs_step = strides.lhs_step, rhs_step = strides.rhs_step;
+  Sum sum[kRows][kVectors] = {};
+  Sum offset[kVectors] = {};
+  const char* y_from = rhs;
+  for (int64_t run = 0; run < run_count; ++run) {
+    if (rhs_runs != nullptr) y_from = rhs + rhs_runs[run];
+    const char* x_from[kPointers];
+    for (int i = 0; i < kPointers; ++i) {
+      x_from[i] = lhs + lhs_runs[run] + i * kGroup * lhs_row;
+      __asm__("" : "+r"(x_from[i]));  // keeps the compiler from deriving it from the others
+    }
+    for (int64_t step = steps; step > 0; --step, y_from += rhs_step) {
+      Vector y[kVectors];
+      for (int v = 0; v < kVectors; ++v) y[v] = Load<Vector>(y_from + v * kBytes);
+#pragma clang loop unroll(full)
+      for (int row = 0; row < kRows; ++row) {
+        const Vector x = A::Broadcast(Load<typename A::Scalar>(x_from[row / kGroup] + row % kGroup * lhs_row));
+        for (int v = 0; v < kVectors; ++v) {
+          sum[row][v] = A::MultiplyAdd(x, y[v], sum[row][v]);
+          // Row by row, as it stands here: there are no registers for elements of later ones.
+          __asm__ volatile("" : "+v"(sum[row][v])::"memory");
+        }
+      }
+      for (int v = 0; A::kOffset && v < kVectors; ++v) offset[v] = A::Offset(y[v], offset[v]);
+      for (int i = 0; i < kPointers; ++i) x_from[i] += lhs_step;
+    }
+  }
+  const int64_t left = columns - (kVectors - 1) * A::kLanes;  // of the last vector
+#pragma clang loop unroll(full)
+  for (int row = 0; row < kRows; ++row, sums += strides.sums_row) {
+    for (int v = 0; v < kVectors; ++v) {
+      Sum total = sum[row][v];
+      if (A::kOffset) total -= offset[v];
+      char* to = sums + v * kBytes;
+      if (v + 1 < kVectors || left >= A::kLanes) {
+        if (resume) total += Load<Sum>(to);
+        Store(to, total);
+      } else {
+        A::StoreCut(to, total, left, resume);
+      }
+    }
+  }
+}
+
+template <typename A, int kVectors, int kRow = 0>
+constexpr void FillTiles(GemmKernels& kernels) {
+  if constexpr (kRow < kMaxTileRows) {
+    constexpr int kRows = kRow + 1;
+    if constexpr (kRows * kVectors + kVectors + 1 <= A::kRegisters) {
+      kernels.tiles[kVectors - 1][kRow] = &Tile<A, kRows, kVectors>;
+      FillTiles<A, kVectors, kRow + 1>(kernels);
+    }
+  }
+}
+
+// Steps of one vector of columns, elements of a step gathered from `depth` rows. Narrow elements are widened to 32 bits.
+template <typename A>
+void PackRows(const char* from, char* to, const GemmPacking& packing, int64_t elements, int64_t columns) {
+  using Element = typename A::Element;
+  using Vector = typename A::Vector;
+  using Row = Element __attribute__((ext_vector_type(A::kLanes)));
+  for (int64_t k = 0; k < elements; k += A::kDepth, to += packing.panel_columns * A::kSumBytes) {
+    char* panel = to;
+    for (int64_t n = 0, in_panel = 0; n < columns; n += A::kLanes, in_panel += A::kLanes) {
+      if (in_panel == packing.panel_columns) {
+        panel += packing.panel_bytes;
+        in_panel = 0;
+      }
+      Vector value = {};
+      for (int64_t i = 0; i < A::kDepth && k + i < elements; ++i) {
+        const char* row_from = from + (k + i) * packing.k_stride + n * static_cast<int64_t>(sizeof(Element));
+        Row row = {};
+        if (n + A::kLanes <= columns) {
+          row = Load<Row>(row_from);
+        } else {
+          __builtin_memcpy(&row, row_from, static_cast<uint64_t>(columns - n) * sizeof(Element));
+        }
+        if constexpr (A::kDepth == 1) {
+          value = row;
+        } else {
+          value |= __builtin_convertvector(row, Vector) << static_cast<int>(i * 8 * sizeof(Element));
+        }
+      }
+      Store(panel + in_panel * A::kSumBytes, value);
+    }
+    // What is left of the last panel holds zeros.
+    const int64_t begin = (columns + A::kLanes - 1) / A::kLanes * A::kLanes;
+    const int64_t end = (columns + packing.panel_columns - 1) / packing.panel_columns * packing.panel_columns;
+    for (int64_t n = begin; n < end; n += A::kLanes) {
+      Store(panel + n % packing.panel_columns * A::kSumBytes, Vector{});
+    }
+  }
+}
+
+// Exchanges vector number and position inside each group of 128 bits.
+template <typename V>
+void TransposeGroups(V (&v)[4]) {
+  constexpr int kLanes = sizeof(V) / 4;
+  if constexpr (kLanes == 16) {
+#define KILN_LOW(a, b) \
+  __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29)
+#define KILN_HIGH(a, b) \
+  __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31)
+#define KILN_LOW2(a, b) \
+  __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29)
+#define KILN_HIGH2(a, b) \
+  __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31)
+    const V a = KILN_LOW(v[0], v[1]), b = KILN_HIGH(v[0], v[1]), c = KILN_LOW(v[2], v[3]), d = KILN_HIGH(v[2], v[3]);
+    v[0] = KILN_LOW2(a, c), v[1] = KILN_HIGH2(a, c), v[2] = KILN_LOW2(b, d), v[3] = KILN_HIGH2(b, d);
+#undef KILN_LOW
+#undef KILN_HIGH
+#undef KILN_LOW2
+#undef KILN_HIGH2
+  } else {
+    const V a = __builtin_shufflevector(v[0], v[1], 0, 8, 1, 9, 4, 12, 5, 13);
+    const V b = __builtin_shufflevector(v[0], v[1], 2, 10, 3, 11, 6, 14, 7, 15);
+    const V c = __builtin_shufflevector(v[2], v[3], 0, 8, 1, 9, 4, 12, 5, 13);
+    const V d = __builtin_shufflevector(v[2], v[3], 2, 10, 3, 11, 6, 14, 7, 15);
+    v[0] = __builtin_shufflevector(a, c, 0, 1, 8, 9, 4, 5, 12, 13);
+    v[1] = __builtin_shufflevector(a, c, 2, 3, 10, 11, 6, 7, 14, 15);
+    v[2] = __builtin_shufflevector(b, d, 0, 1, 8, 9, 4, 5, 12, 13);
+    v[3] = __builtin_shufflevector(b, d, 2, 3, 10, 11, 6, 7, 14, 15);
+  }
+}
+
+template <typename V>
+void TransposeGroups(V (&v)[2]) {
+  if constexpr (sizeof(V) == 64) {
+    const V a = __builtin_shufflevector(v[0], v[1], 0, 8, 2, 10, 4, 12, 6, 14);
+    v[1] = __builtin_shufflevector(v[0], v[1], 1, 9, 3, 11, 5, 13, 7, 15);
+    v[0] = a;
+  } else {
+    const V a = __builtin_shufflevector(v[0], v[1], 0, 4, 2, 6);
+    v[1] = __builtin_shufflevector(v[0], v[1], 1, 5, 3, 7);
+    v[0] = a;
+  }
+}
+
+// A block of lanes columns by 128 bits of steps at a time; the last block of steps reaches back over the one before.
+template <typename A>
+void PackColumns(const char* from, char* to, const GemmPacking& packing, int64_t elements, int64_t columns) {
+  using Vector = typename A::Vector;
+  using Scalar = typename A::Scalar;
+  constexpr int64_t kQuad = 16 / A::kSumBytes;
+  constexpr int64_t kGroups = A::kLanes / kQuad;
+  const int64_t steps = elements / A::kDepth;
+  const int64_t end = (columns + packing.panel_columns - 1) / packing.panel_columns * packing.panel_columns;
+  for (int64_t n = 0; n < end; n += A::kLanes) {
+    char* panel = to + n / packing.panel_columns * packing.panel_bytes + n % packing.panel_columns * A::kSumBytes;
+    const char* source = from + n * packing.n_stride;
+    const int64_t row_bytes = packing.panel_columns * A::kSumBytes;
+    if (n + A::kLanes > columns || steps < kQuad) {
+      for (int64_t k = 0; k < steps; ++k) {
+        for (int64_t lane = 0; lane < A::kLanes; ++lane) {
+          const Scalar value =
+              n + lane < columns ? Load<Scalar>(source + lane * packing.n_stride + k * A::kSumBytes) : Scalar{0};
+          Store(panel + k * row_bytes + lane * A::kSumBytes, value);
+        }
+      }
+      continue;
+    }
+    for (int64_t k = 0; k < steps; k += kQuad) {
+      const int64_t first = k + kQuad <= steps ? k : steps - kQuad;
+      // Vector i holds the steps of columns i, i + kQuad and so on, one group of 128 bits each.
+      Vector v[kQuad];
+      for (int64_t i = 0; i < kQuad; ++i) {
+        union {
+          Vector whole;
+          char pieces[kGroups][16];
+        } both;
+        for (int64_t group = 0; group < kGroups; ++group) {
+          __builtin_memcpy(both.pieces[group],
+                           source + (group * kQuad + i) * packing.n_stride + first * A::kSumBytes, 16);
+        }
+        v[i] = both.whole;
+      }
+      TransposeGroups(v);
+      for (int64_t i = 0; i < kQuad; ++i) Store(panel + (first + i) * row_bytes, v[i]);
+    }
+  }
+}
+
+template <typename A>
+constexpr GemmKernels MakeGemmKernels() {
+  GemmKernels kernels;
+  kernels.lanes = A::kLanes;
+  kernels.depth = A::kDepth;
+  kernels.sum_bytes = A::kSumBytes;
+  FillTiles<A, 1>(kernels);
+  FillTiles<A, 2>(kernels);
+  FillTiles<A, 3>(kernels);
+  FillTiles<A, 4>(kernels);
+  kernels.pack_rows = &PackRows<A>;
+  kernels.pack_columns = &PackColumns<A>;
+  return kernels;
+}
+
+// Products of elements as they are.
+template <typename T, int kBytes, int kRegisterCount>
+struct PlainArithmetic {
+  using Element = T;
+  using Scalar = T;
+  static constexpr int64_t kLanes = kBytes / sizeof(T);
+  using Vector = T __attribute__((ext_vector_type(kBytes / sizeof(T))));
+  using Sum = Vector;
+  static constexpr int64_t kDepth = 1;
+  static constexpr int64_t kSumBytes = sizeof(T);
+  static constexpr bool kOffset = false;
+  static constexpr int kRegisters = kRegisterCount;
+  static Vector Broadcast(T x) { return static_cast<Vector>(x); }
+  static Sum MultiplyAdd(Vector x, Vector y, Sum sum) { return __builtin_elementwise_fma(x, y, sum); }
+  static Sum Offset(Vector, Sum sum) { return sum; }
+  static void StoreCut(char* to, Sum total, int64_t count, bool resume) {
+    Sum before = {};
+    const auto bytes = static_cast<uint64_t>(count) * sizeof(T);
+    if (resume) __builtin_memcpy(&before, to, bytes);
+    total += before;
+    __builtin_memcpy(to, &total, bytes);
+  }
+};
+
+}  // namespace
+}  // namespace kiln::cpu
+
+#endif  // KILN_CPU_GEMM_KERNELS_TEMPLATE_H_
