@@ -81,6 +81,22 @@ llvm::Value* ComputationEmitter::ConstantPointer(const hlo::Literal& literal) {
   return global;
 }
 
+llvm::Value* ComputationEmitter::TablePointer(const hlo::Literal* literal) {
+  llvm::IRBuilder<> entry(function_->getEntryBlock().getTerminator());
+  program_.table_constants_.push_back(literal);
+  return entry.CreateLoad(entry.getPtrTy(), entry.CreateConstGEP1_64(entry.getPtrTy(), function_->getArg(4),
+                                                                     program_.table_constants_.size() - 1));
+}
+
+llvm::Value* ComputationEmitter::Table(const std::string& key, const std::function<hlo::Literal()>& make) {
+  llvm::Value*& pointer = op_tables_[key];
+  if (pointer == nullptr) {
+    program_.tables_.push_back(std::make_unique<hlo::Literal>(make()));
+    pointer = TablePointer(program_.tables_.back().get());
+  }
+  return pointer;
+}
+
 llvm::Value* ComputationEmitter::BufferPointer(int number) {
   if (pointers_[number] != nullptr) return pointers_[number];
   const Buffer& buffer = buffers_.buffer(number);
@@ -102,8 +118,7 @@ llvm::Value* ComputationEmitter::BufferPointer(int number) {
       if (literal->shape().byte_count() <= kInlineConstantBytes) {
         pointer = ConstantPointer(*literal);
       } else {
-        pointer = element(function_->getArg(4), static_cast<int64_t>(program_.table_constants_.size()));
-        program_.table_constants_.push_back(literal);
+        pointer = TablePointer(literal);
       }
       break;
     }
@@ -362,6 +377,7 @@ absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instructio
 
 absl::Status ComputationEmitter::EmitLibraryOp(const Instruction& instruction) {
   OpArrays arrays;
+  arrays.program = this;
   arrays.context = function_->getArg(0);
   arrays.operands = OperandPointers(instruction);
   arrays.results = ResultPointers(instruction);

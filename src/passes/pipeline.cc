@@ -81,8 +81,10 @@ PassList PassesFor(Target target) {
   PassList list = ListOf<SideEffectOrder, CallInliner, CustomCallFlattening, DynamicPadder, LayoutNormalization, Dce>();
   // Ops that are written as others.
   Append(&list, ListOf<BatchNormExpander, RngExpander, RngBitGeneratorExpander, SelectAndScatterExpander,
-                       CholeskyExpander, TriangularSolveExpander, QrExpander, EighExpander, FftExpander,
-                       ApproxTopKExpander, CustomCallExpander, SingleDeviceCollectives, RaggedDotExpander>());
+                       CholeskyExpander, TriangularSolveExpander, QrExpander, EighExpander, ApproxTopKExpander,
+                       CustomCallExpander, SingleDeviceCollectives, RaggedDotExpander>());
+  // CPUs have code for transforms.
+  if (target == Target::kGpu) Append(&list, ListOf<FftExpander>());
   list.push_back(Simplification("simplification"));
   Append(&list, ListOf<FlattenCallGraph>());
   list.push_back(ControlFlow());
