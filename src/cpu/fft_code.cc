@@ -161,6 +161,42 @@ class CodeEmitter {
     return result;
   }
 
+  // The interleaved vectors of each plane, by `store` of a plane, the number of a vector (the sum of both), and the
+  // vector. Large ones go by way of memory in two rounds: LLVM's time grows fast with chains of shuffles, and the
+  // processor's is the shuffles' all the same.
+  void Interleave(const std::vector<Values>& planes,
+                  const std::function<void(Value* plane, Value* base, int vector, Value* value)>& store) {
+    const int count = static_cast<int>(planes[0].size()), quarter = count / 4;
+    const int size = static_cast<int>(planes.size());
+    if (lanes_ < 4 || count < 8 || count % 4 != 0) {
+      for (int p = 0; p < size; ++p) {
+        const Values interleaved = Interleave(planes[p]);
+        for (int i = 0; i < count; ++i) store(Index(p), Index(0), i, interleaved[i]);
+      }
+      return;
+    }
+    llvm::IRBuilder<> entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
+    llvm::AllocaInst* buffer = entry.CreateAlloca(Vector(lanes_), Index(4 * quarter * size));
+    buffer->setAlignment(llvm::Align(64));
+    for (int p = 0; p < size; ++p) {
+      for (int c = 0; c < 4; ++c) {
+        Values part;
+        for (int i = 0; i < quarter; ++i) part.push_back(planes[p][c + 4 * i]);
+        part = Interleave(part);
+        for (int i = 0; i < quarter; ++i) StoreNumbers(part[i], buffer, Index(((p * quarter + i) * 4 + c) * lanes_), 0);
+      }
+    }
+    EmitLoop(b_, Index(0), Index(size), 1, "planes", [&](Value* plane) {
+      EmitLoop(b_, Index(0), Index(quarter), 1, "quarters", [&](Value* i) {
+        Value* from = Times(b_.CreateAdd(Times(plane, quarter), i), 4 * lanes_);
+        Values part;
+        for (int c = 0; c < 4; ++c) part.push_back(LoadNumbers(buffer, from, c * lanes_, lanes_));
+        part = Interleave(part);
+        for (int c = 0; c < 4; ++c) store(plane, Times(i, 4), c, part[c]);
+      });
+    });
+  }
+
   // Over [0, extent) by vectors, the last of which begins earlier where it would not fit.
   void OverLanes(Value* extent, const std::function<void(Value*)>& body) {
     const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(extent);
@@ -215,13 +251,19 @@ class CodeEmitter {
       }
       EmitButterfly(b_, &legs);
       if (pass.lanes_run == FftPass::kAcrossGroups) {
-        Values re, im;
-        for (const ComplexValue& leg : legs) re.push_back(leg.re), im.push_back(leg.im);
-        re = Interleave(re);
-        im = Interleave(im);
-        for (int64_t r = 0; r < pass.radix; ++r) {
-          Store(pass.destination, Scaled({re[r], im[r]}, pass.scale), destination(), to, r * lanes_);
+        if (lanes_ == 1) {
+          for (int64_t r = 0; r < pass.radix; ++r) {
+            Store(pass.destination, Scaled(legs[r], pass.scale), destination(), to, r);
+          }
+          return;
         }
+        // To the scratch, since other passes follow.
+        std::vector<Values> planes(2);
+        for (const ComplexValue& leg : legs) planes[0].push_back(leg.re), planes[1].push_back(leg.im);
+        Interleave(planes, [&](Value* plane, Value* base, int vector, Value* value) {
+          Value* at = b_.CreateAdd(b_.CreateAdd(to, Times(plane, pass.destination.plane)), Times(base, lanes_));
+          StoreNumbers(value, destination(), at, vector * lanes_);
+        });
         return;
       }
       for (int64_t r = 0; r < pass.radix; ++r) {
@@ -357,28 +399,36 @@ class CodeEmitter {
           if (move.scale != 1) value = b_.CreateFMul(value, llvm::ConstantFP::get(value->getType(), move.scale));
           vectors.push_back(value);
         }
-        vectors = Interleave(vectors);
-        for (int r = 0; r < rows; ++r) {
-          const int chunk = r * width / rows, offset = r * width % rows;
-          Value* value = vectors[chunk];
-          if (width < rows) value = Shuffle(value, value, width, [&](int i) { return offset + i; });
-          StoreNumbers(value, destination(), row, r * move.row);
-        }
-      } else {
-        for (int r = 0; r < rows; ++r) vectors.push_back(LoadNumbers(source(), row, r * move.row, width));
-        lanes_ = width;
-        vectors = Interleave(vectors);
-        lanes_ = rows;
-        // Of narrow rows, several make a column.
-        for (int has = width; has < rows; has *= 2) {
-          Values joined;
-          for (size_t i = 0; i < vectors.size(); i += 2) {
-            joined.push_back(Shuffle(vectors[i], vectors[i + 1], 2 * has, [](int k) { return k; }));
+        Interleave({vectors}, [&](Value*, Value* base, int vector, Value* value) {
+          // Of narrow rows a vector has several.
+          for (int offset = 0; offset < rows; offset += width) {
+            Value* piece = width == rows ? value : Shuffle(value, value, width, [&](int i) { return offset + i; });
+            const int64_t place = (int64_t{vector} * rows + offset) / width;
+            StoreNumbers(piece, destination(), b_.CreateAdd(row, Times(base, rows / width * move.row)), place * move.row);
           }
-          vectors = std::move(joined);
-        }
-        for (int c = 0; c < width; ++c) StoreNumbers(vectors[c], destination(), element, column(c));
+        });
+        return;
       }
+      for (int r = 0; r < rows; ++r) vectors.push_back(LoadNumbers(source(), row, r * move.row, width));
+      lanes_ = width;
+      if (width == rows) {
+        Interleave({vectors}, [&](Value*, Value* base, int vector, Value* value) {
+          Value* first = b_.CreateMul(b_.CreateLShr(base, Index(split ? 0 : 1)), Index(move.columns.pitch));
+          StoreNumbers(value, destination(), b_.CreateAdd(element, first), column(vector));
+        });
+        return;
+      }
+      vectors = Interleave(vectors);
+      lanes_ = rows;
+      // Of narrow rows several make a column.
+      for (int has = width; has < rows; has *= 2) {
+        Values joined;
+        for (size_t i = 0; i < vectors.size(); i += 2) {
+          joined.push_back(Shuffle(vectors[i], vectors[i + 1], 2 * has, [](int k) { return k; }));
+        }
+        vectors = std::move(joined);
+      }
+      for (int c = 0; c < width; ++c) StoreNumbers(vectors[c], destination(), element, column(c));
     };
     auto over_rows = [&](Value* plane) {
       lanes_ = width;
