@@ -88,6 +88,28 @@ llvm::Value* ComputationEmitter::TablePointer(const hlo::Literal* literal) {
                                                                      program_.table_constants_.size() - 1));
 }
 
+llvm::Function* ComputationEmitter::SharedFunction(const std::string& name,
+                                                   llvm::FunctionType* (*type)(llvm::LLVMContext& context),
+                                                   const std::function<void(llvm::Function*)>& emit) {
+  if (llvm::Function* known = output_.getFunction(name)) return known;
+  auto declare = [&](llvm::Module& module) {
+    llvm::Function* function =
+        llvm::Function::Create(type(module.getContext()), llvm::GlobalValue::ExternalLinkage, name, module);
+    // All modules are linked into one piece of memory.
+    function->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    function->setDSOLocal(true);
+    function->addFnAttr(llvm::Attribute::NoInline);
+    return function;
+  };
+  llvm::Module* module = shards_.ForShared(name);
+  if (module != nullptr) {
+    llvm::Function* function = declare(*module);
+    emit(function);
+    if (module == &output_) return function;
+  }
+  return declare(output_);
+}
+
 llvm::Value* ComputationEmitter::Table(const std::string& key, const std::function<hlo::Literal()>& make) {
   llvm::Value*& pointer = op_tables_[key];
   if (pointer == nullptr) {

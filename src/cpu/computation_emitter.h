@@ -40,7 +40,8 @@ class ComputationEmitter : private OpProgram {
   llvm::Value* ConstantPointer(const hlo::Literal& literal);
   // The next one of the program's table, loaded in the entry block.
   llvm::Value* TablePointer(const hlo::Literal* literal);
-  llvm::Module& ModuleForCode() override { return shards_.ForKernel(); }
+  llvm::Function* SharedFunction(const std::string& name, llvm::FunctionType* (*type)(llvm::LLVMContext& context),
+                                 const std::function<void(llvm::Function*)>& emit) override;
   llvm::Value* Table(const std::string& key, const std::function<hlo::Literal()>& make) override;
   std::vector<llvm::Value*> OperandPointers(const hlo::Instruction& instruction);
   std::vector<llvm::Value*> ResultPointers(const hlo::Instruction& instruction);

@@ -199,7 +199,7 @@ class NativeExecutable : public Executable {
     KILN_ASSIGN_OR_RETURN(JitCompiler * compiler, SharedCompiler());
     ProgramEmitter emitter(*module_, Threads(), &custom_call_numbers_);
     KILN_RETURN_IF_ERROR(emitter.Prepare());
-    CodeShards shards = compiler->NewShards(module_->name(), 1);
+    CodeShards shards = compiler->NewReadable(module_->name());
     int64_t arena_bytes = 0;
     KILN_RETURN_IF_ERROR(EmitInto(&emitter, &shards, &arena_bytes));
     CodeView view = {emitter.Operations(), PrintIr(shards.program())};
@@ -342,7 +342,7 @@ class NativeExecutable : public Executable {
     if (module_ == nullptr) return FailedPrecondition("the executable was loaded as machine code, without its program");
     ProgramEmitter emitter(*module_, Threads(), &custom_call_numbers_);
     KILN_RETURN_IF_ERROR(emitter.Prepare());
-    CodeShards shards = compiler.NewShards(module_->name(), 1);
+    CodeShards shards = compiler.NewReadable(module_->name());
     int64_t arena_bytes = 0;
     KILN_RETURN_IF_ERROR(EmitInto(&emitter, &shards, &arena_bytes));
     return shards;

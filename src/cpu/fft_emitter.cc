@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "llvm/IR/Function.h"
-#include "llvm/IR/Module.h"
 #include "src/base/status.h"
 #include "src/cpu/fft_code.h"
 #include "src/cpu/fft_plan.h"
@@ -78,25 +77,6 @@ class FftEmitter {
     return b.CreateGEP(b.getInt8Ty(), pointer, bytes);
   }
 
-  // The code of a step, compiled with other kernels and declared here.
-  llvm::Function* CodeOf(const FftStep& step) {
-    const std::string name = FftCodeName(step, plan_.is_double);
-    llvm::Module* here = b_.GetInsertBlock()->getModule();
-    if (llvm::Function* known = here->getFunction(name)) return known;
-    auto declare = [&](llvm::Module& module) {
-      llvm::Function* function = llvm::Function::Create(FftCodeType(module.getContext()),
-                                                        llvm::GlobalValue::ExternalLinkage, name, module);
-      function->setVisibility(llvm::GlobalValue::HiddenVisibility);
-      function->setDSOLocal(true);
-      function->addFnAttr(llvm::Attribute::NoInline);
-      return function;
-    };
-    llvm::Module& module = arrays_.program->ModuleForCode();
-    llvm::Function* function = declare(module);
-    EmitFftCode(function, step, plan_.is_double);
-    return &module == here ? function : declare(*here);
-  }
-
   void EmitPhase(const FftPhase& phase, llvm::Value* round) {
     std::vector<llvm::Value*> closure;
     for (int i = 0; i < kFftBuffers; ++i) {
@@ -104,7 +84,11 @@ class FftEmitter {
     }
     closure.insert(closure.end(), tables_.begin(), tables_.end());
     std::vector<llvm::Function*> code;
-    for (const FftStep& step : phase.steps) code.push_back(CodeOf(step));
+    for (const FftStep& step : phase.steps) {
+      code.push_back(arrays_.program->SharedFunction(
+          FftCodeName(step, plan_.is_double), FftCodeType,
+          [&](llvm::Function* function) { EmitFftCode(function, step, plan_.is_double); }));
+    }
     ParallelTask task(&b_, "fft.phase", std::move(closure));
     llvm::IRBuilder<>& b = task.body();
     auto constant = [&](int64_t value) { return b.getInt64(static_cast<uint64_t>(value)); };

@@ -10,7 +10,7 @@
 namespace kiln::cpu {
 namespace {
 
-constexpr int64_t kRadices[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16, 17, 19, 23, 29, 31};
+constexpr int64_t kRadices[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 17, 19, 23, 29, 31};
 constexpr int64_t kLargestPrime = 31;
 
 // Cycles per vector of one leg, on a core that adds two wide vectors per cycle: loading, multiplying by a root, storing.

@@ -146,10 +146,15 @@ void JitCompiler::PrepareModule(llvm::Module& module) const {
 }
 
 CodeShards JitCompiler::NewShards(const std::string& name, int limit) const {
-  return CodeShards(name, triple_, data_layout_, limit);
+  return CodeShards(name, triple_, data_layout_, limit, &shared_);
+}
+
+CodeShards JitCompiler::NewReadable(const std::string& name) const {
+  return CodeShards(name, triple_, data_layout_, 1, nullptr);
 }
 
 absl::StatusOr<std::string> JitCompiler::CompileShard(CodeShard shard, int level, CompileTimes* times) {
+  if (shard.object != nullptr) return *shard.object;
   PrepareModule(*shard.module);
   // Other levels than the usual one are rare: their code generators are not kept.
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<CodeGenerator> generator,
@@ -179,6 +184,7 @@ absl::StatusOr<std::string> JitCompiler::CompileShard(CodeShard shard, int level
   if (level == kUsualLevel) GiveBack(std::move(generator));
   shard.module.reset();
   KILN_RETURN_IF_ERROR(status);
+  if (!shard.shared_name.empty() && level == kUsualLevel) shared_.Add(shard.shared_name, *object);
   return *std::move(object);
 }
 

@@ -90,8 +90,10 @@ class JitCompiler {
   // others define. `times` are the sums over all threads. `level` is the effort of the code generator, 0 to 3.
   absl::StatusOr<std::unique_ptr<JitModule>> Compile(std::vector<CodeShard> shards, CompileTimes* times,
                                                      int level = kUsualLevel);
-  // Modules for Compile, at most `limit`.
+  // Modules for Compile, at most `limit` and those that programs share.
   CodeShards NewShards(const std::string& name, int limit) const;
+  // One for all code, as people may want to read it.
+  CodeShards NewReadable(const std::string& name) const;
 
   // Links objects that Compile made, in this process or in another one of the same build on the same kind of machine.
   absl::StatusOr<std::unique_ptr<JitModule>> Link(std::vector<std::string> objects);
@@ -109,6 +111,7 @@ class JitCompiler {
 
   const std::string triple_;
   const std::string data_layout_;
+  SharedObjects shared_;
   absl::Mutex mutex_;
   std::vector<std::unique_ptr<CodeGenerator>> generators_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<ThreadPool> threads_ ABSL_GUARDED_BY(mutex_);  // made when first needed

@@ -18,8 +18,11 @@ namespace kiln::cpu {
 class OpProgram {
  public:
   virtual ~OpProgram() = default;
-  // Where a function may go that the op calls: a module that is compiled side by side with the others.
-  virtual llvm::Module& ModuleForCode() = 0;
+  // A function that the op calls, as the caller's module knows it. Its name says all about it, so that it is compiled
+  // once per process; `emit` gives it its body, in a module of its own.
+  virtual llvm::Function* SharedFunction(const std::string& name,
+                                         llvm::FunctionType* (*type)(llvm::LLVMContext& context),
+                                         const std::function<void(llvm::Function*)>& emit) = 0;
   // The address of a constant that is made once per key, and kept and serialized together with the program.
   virtual llvm::Value* Table(const std::string& key, const std::function<hlo::Literal()>& make) = 0;
 };
