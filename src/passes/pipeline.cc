@@ -24,6 +24,7 @@
 #include "src/passes/opt_barrier_remover.h"
 #include "src/passes/qr_expander.h"
 #include "src/passes/ragged_dot_expander.h"
+#include "src/passes/real_fft.h"
 #include "src/passes/reduce_window_to_scan.h"
 #include "src/passes/reduction_splitter.h"
 #include "src/passes/rematerialization.h"
@@ -84,7 +85,7 @@ PassList PassesFor(Target target) {
                        CholeskyExpander, TriangularSolveExpander, QrExpander, EighExpander, ApproxTopKExpander,
                        CustomCallExpander, SingleDeviceCollectives, RaggedDotExpander>());
   // CPUs have code for transforms.
-  if (target == Target::kGpu) Append(&list, ListOf<FftExpander>());
+  target == Target::kCpu ? Append(&list, ListOf<RealFft>()) : Append(&list, ListOf<FftExpander>());
   list.push_back(Simplification("simplification"));
   Append(&list, ListOf<FlattenCallGraph>());
   list.push_back(ControlFlow());
@@ -129,6 +130,7 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<QrExpander>,
     Make<EighExpander>,
     Make<FftExpander>,
+    Make<RealFft>,
     Make<ApproxTopKExpander>,
     Make<CustomCallExpander>,
     Make<SingleDeviceCollectives>,
