@@ -44,10 +44,13 @@ class FftEmitter {
 
   absl::Status Emit() {
     for (const FftTable& table : plan_.tables) {
-      if (table.kind == FftTable::kChirpSpectrum && table.b > kMaxConvolution) {
+      const bool chirp = table.kind == FftTable::kChirpSpectrum || table.kind == FftTable::kChirpSpectrumByRow;
+      if (chirp && table.b > kMaxConvolution) {
         return Unimplemented(fft_.Describe(), ": a transform of length ", table.a,
                              ", which has a large prime factor; such lengths are supported up to ", kMaxConvolution / 2);
       }
+    }
+    for (const FftTable& table : plan_.tables) {
       const std::string key = absl::StrCat(table.Key(), plan_.is_double ? ".f64" : ".f32");
       tables_.push_back(arrays_.program->Table(key, [&] { return TableLiteral(table, plan_.is_double); }));
     }
