@@ -5,6 +5,9 @@
 #include <numeric>
 
 #include "llvm/IR/Constants.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/Module.h"
+#include "src/cpu/llvm_loop.h"
 
 namespace kiln::cpu {
 namespace {
@@ -65,6 +68,71 @@ void OddPrime(llvm::IRBuilder<>& b, Values* values) {
   x = std::move(result);
 }
 
+// Primes above this one loop over half of their results, since LLVM would take long for all of their products at once.
+constexpr int64_t kLargestUnrolledPrime = 13;
+
+// The same by way of the stack.
+void LargePrime(llvm::IRBuilder<>& b, Values* values) {
+  Values& x = *values;
+  const int64_t p = static_cast<int64_t>(x.size()), half = p / 2;
+  llvm::Type* type = x[0].re->getType();
+  llvm::Type* number = type->getScalarType();
+  llvm::Function* function = b.GetInsertBlock()->getParent();
+  auto buffer = [&](int64_t size) {
+    llvm::IRBuilder<> entry(&function->getEntryBlock(), function->getEntryBlock().begin());
+    llvm::AllocaInst* slot = entry.CreateAlloca(type, b.getInt64(static_cast<uint64_t>(size)));
+    slot->setAlignment(llvm::Align(64));
+    return slot;
+  };
+  auto constant = [&](int64_t index) { return b.getInt64(static_cast<uint64_t>(index)); };
+  llvm::AllocaInst *halves = buffer(4 * half), *results = buffer(2 * p);
+  auto put = [&](llvm::Value* value, llvm::Value* base, llvm::Value* index) {
+    b.CreateStore(value, b.CreateGEP(type, base, index));
+  };
+  auto get = [&](llvm::Value* base, int64_t index) {
+    return b.CreateLoad(type, b.CreateGEP(type, base, constant(index)));
+  };
+  ComplexValue total = x[0];
+  std::vector<llvm::Constant*> roots;
+  for (int64_t j = 1; j <= half; ++j) {
+    const ComplexValue sum = Sum(b, x[j], x[p - j]), difference = Difference(b, x[j], x[p - j]);
+    total = Sum(b, total, sum);
+    llvm::Value* const parts[] = {sum.re, sum.im, difference.re, difference.im};
+    for (int64_t i = 0; i < 4; ++i) put(parts[i], halves, constant(4 * (j - 1) + i));
+    for (int64_t k = 1; k <= half; ++k) {
+      const double angle = 2 * std::numbers::pi * static_cast<double>(j * k % p) / static_cast<double>(p);
+      roots.push_back(llvm::ConstantFP::get(number, std::cos(angle)));
+      roots.push_back(llvm::ConstantFP::get(number, std::sin(angle)));
+    }
+  }
+  llvm::Constant* data = llvm::ConstantArray::get(llvm::ArrayType::get(number, roots.size()), roots);
+  auto* table = new llvm::GlobalVariable(*function->getParent(), data->getType(), /*isConstant=*/true,
+                                         llvm::GlobalValue::PrivateLinkage, data);
+  EmitLoop(b, constant(0), constant(half), 1, "prime", [&](llvm::Value* k) {
+    ComplexValue even = x[0], odd;
+    llvm::Value* row = b.CreateGEP(number, table, b.CreateMul(k, constant(2 * half)));
+    for (int64_t j = 0; j < half; ++j) {
+      auto root = [&](int64_t i) -> llvm::Value* {
+        llvm::Value* scalar = b.CreateLoad(number, b.CreateGEP(number, row, constant(2 * j + i)));
+        const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+        return vector == nullptr ? scalar : b.CreateVectorSplat(vector->getNumElements(), scalar);
+      };
+      llvm::Value *cosine = root(0), *sine = root(1);
+      even = Sum(b, even, {b.CreateFMul(cosine, get(halves, 4 * j)), b.CreateFMul(cosine, get(halves, 4 * j + 1))});
+      const ComplexValue turned = {b.CreateFMul(sine, get(halves, 4 * j + 2)), b.CreateFMul(sine, get(halves, 4 * j + 3))};
+      odd = j == 0 ? turned : Sum(b, odd, turned);
+    }
+    // As [k][re, im], from both ends.
+    llvm::Value *low = b.CreateShl(b.CreateAdd(k, constant(1)), 1), *high = b.CreateSub(constant(2 * p), low);
+    put(b.CreateFAdd(even.re, odd.im), results, low);
+    put(b.CreateFSub(even.im, odd.re), results, b.CreateAdd(low, constant(1)));
+    put(b.CreateFSub(even.re, odd.im), results, high);
+    put(b.CreateFAdd(even.im, odd.re), results, b.CreateAdd(high, constant(1)));
+  });
+  x[0] = total;
+  for (int64_t k = 1; k < p; ++k) x[k] = {get(results, 2 * k), get(results, 2 * k + 1)};
+}
+
 // The factor to take out first; n itself for primes.
 int64_t FactorOf(int64_t n) {
   if (n % 4 == 0 && n > 4) return 4;
@@ -90,7 +158,7 @@ void EmitButterfly(llvm::IRBuilder<>& b, std::vector<ComplexValue>* values) {
     return;
   }
   const int64_t p = FactorOf(n), q = n / p;
-  if (q == 1) return OddPrime(b, values);
+  if (q == 1) return p > kLargestUnrolledPrime ? LargePrime(b, values) : OddPrime(b, values);
   // Coprime factors need no roots between them: elements are numbered by their remainders then.
   const bool coprime = std::gcd(p, q) == 1;
   const auto source = [&](int64_t i, int64_t j) { return coprime ? (i * q + j * p) % n : i * q + j; };

@@ -131,34 +131,29 @@ class CodeEmitter {
     }
   }
 
-  // Element j of each vector after the others' element j: as many vectors again.
+  // Element j of each vector after the others' element j: as many vectors again, a power of two.
   Values Interleave(const Values& vectors) {
     const int count = static_cast<int>(vectors.size());
     if (count == 1 || lanes_ == 1) return vectors;
     Values result;
-    if (count % 2 == 0) {
-      Values even, odd;
-      for (int i = 0; i < count; i += 2) even.push_back(vectors[i]), odd.push_back(vectors[i + 1]);
-      even = Interleave(even);
-      odd = Interleave(odd);
-      for (int i = 0; i < count / 2; ++i) {
-        for (int half : {0, lanes_ / 2}) {
-          result.push_back(Shuffle(even[i], odd[i], lanes_, [&](int k) { return half + k / 2 + k % 2 * lanes_; }));
-        }
+    Values even, odd;
+    for (int i = 0; i < count; i += 2) even.push_back(vectors[i]), odd.push_back(vectors[i + 1]);
+    even = Interleave(even);
+    odd = Interleave(odd);
+    for (int i = 0; i < count / 2; ++i) {
+      for (int half : {0, lanes_ / 2}) {
+        result.push_back(Shuffle(even[i], odd[i], lanes_, [&](int k) { return half + k / 2 + k % 2 * lanes_; }));
       }
-      return result;
-    }
-    for (int chunk = 0; chunk < count; ++chunk) {
-      Value* gathered = vectors[0];
-      for (int q = 0; q < count; ++q) {
-        gathered = Shuffle(gathered, vectors[q], lanes_, [&](int i) {
-          const int place = chunk * lanes_ + i;
-          return place % count == q ? lanes_ + place / count : q == 0 ? -1 : i;
-        });
-      }
-      result.push_back(gathered);
     }
     return result;
+  }
+
+  // On the stack, for so many vectors.
+  llvm::AllocaInst* Buffer(int64_t vectors) {
+    llvm::IRBuilder<> entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
+    llvm::AllocaInst* buffer = entry.CreateAlloca(Vector(lanes_), Index(vectors));
+    buffer->setAlignment(llvm::Align(64));
+    return buffer;
   }
 
   // The interleaved vectors of each plane, by `store` of a plane, the number of a vector (the sum of both), and the
@@ -175,9 +170,7 @@ class CodeEmitter {
       }
       return;
     }
-    llvm::IRBuilder<> entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
-    llvm::AllocaInst* buffer = entry.CreateAlloca(Vector(lanes_), Index(4 * quarter * size));
-    buffer->setAlignment(llvm::Align(64));
+    llvm::AllocaInst* buffer = Buffer(count * size);
     for (int p = 0; p < size; ++p) {
       for (int c = 0; c < 4; ++c) {
         Values part;
@@ -219,6 +212,22 @@ class CodeEmitter {
     return {Splat(LoadNumbers(numbers, at, 2 * entry, 1)), Splat(LoadNumbers(numbers, at, 2 * entry + 1, 1))};
   }
 
+  // What Interleave does for powers of two, for which shuffles are no faster.
+  void StoreOneByOne(const FftPass& pass, const std::vector<ComplexValue>& legs, Value* to) {
+    llvm::AllocaInst* buffer = Buffer(2 * pass.radix);
+    for (int64_t r = 0; r < pass.radix; ++r) {
+      StoreNumbers(legs[r].re, buffer, Index(r * lanes_), 0);
+      StoreNumbers(legs[r].im, buffer, Index((pass.radix + r) * lanes_), 0);
+    }
+    EmitLoop(b_, Index(0), Index(lanes_), 1, "lane", [&](Value* lane) {
+      Value* at = b_.CreateAdd(to, Times(lane, pass.radix));
+      for (int64_t i = 0; i < 2 * pass.radix; ++i) {
+        const int64_t place = i < pass.radix ? i : i - pass.radix + pass.destination.plane;
+        StoreNumbers(LoadNumbers(buffer, lane, i * lanes_, 1), destination(), at, place);
+      }
+    });
+  }
+
   void Emit(const FftPass& pass) {
     const bool columns = pass.lanes_run == FftPass::kColumns;
     const int64_t groups = pass.length / (pass.radix * pass.neighbours);
@@ -258,6 +267,7 @@ class CodeEmitter {
           return;
         }
         // To the scratch, since other passes follow.
+        if (!std::has_single_bit(static_cast<uint64_t>(pass.radix))) return StoreOneByOne(pass, legs, to);
         std::vector<Values> planes(2);
         for (const ComplexValue& leg : legs) planes[0].push_back(leg.re), planes[1].push_back(leg.im);
         Interleave(planes, [&](Value* plane, Value* base, int vector, Value* value) {

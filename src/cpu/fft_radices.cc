@@ -1,6 +1,7 @@
 #include "src/cpu/fft_radices.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -10,6 +11,7 @@
 namespace kiln::cpu {
 namespace {
 
+// Larger ones that are no primes take LLVM longer and run no faster.
 constexpr int64_t kRadices[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 17, 19, 23, 29, 31};
 constexpr int64_t kLargestPrime = 31;
 
@@ -21,8 +23,9 @@ constexpr double kHalvingCycles = 0.9;
 constexpr double kPrimeCycles = 0.5;
 // Once a pass has more numbers than there are registers.
 constexpr double kSpillCycles = 1;
-// Per halving of a pass whose results change lanes.
+// Of a pass whose results change lanes: per halving, or per number that is moved alone.
 constexpr double kShuffleCycles = 2;
+constexpr double kNumberCycles = 0.5;
 
 double LegCycles(int64_t radix) {
   double cycles = kMoveCycles;
@@ -64,8 +67,12 @@ class Search {
     const int64_t extent = neighbours == 1 ? length_ / radix : neighbours;
     const int64_t lanes = FftLanes(vector_lanes_, extent);
     const double vectors = legs / static_cast<double>(extent) * static_cast<double>((extent + lanes - 1) / lanes);
-    const double shuffles = neighbours == 1 ? kShuffleCycles * std::log2(static_cast<double>(std::min(radix, lanes))) : 0;
-    return vectors * (LegCycles(radix) + shuffles);
+    double moves = 0;
+    if (neighbours == 1 && lanes > 1) {
+      moves = std::has_single_bit(static_cast<uint64_t>(radix)) ? kShuffleCycles * std::log2(static_cast<double>(radix))
+                                                                 : kNumberCycles * static_cast<double>(2 * lanes);
+    }
+    return vectors * (LegCycles(radix) + moves);
   }
 
   double Best(int64_t neighbours) {

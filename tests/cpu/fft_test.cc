@@ -101,7 +101,7 @@ void ExpectTransforms(std::vector<int64_t> batch, const std::vector<int64_t>& le
 
 TEST(Fft, ShortRows) {
   for (int64_t length : {1, 2, 3, 4, 5, 6, 7, 8, 12, 15, 16, 31, 32, 37, 64, 100, 128, 243}) {
-    for (int64_t rows : {1, 2, 21}) ExpectTransforms({rows}, {length});
+    for (int64_t rows : {1, 21}) ExpectTransforms({rows}, {length});
   }
   for (int64_t length : {1, 2, 3, 8, 15, 32, 41, 100}) {
     for (int64_t rows : {2, 21}) ExpectTransforms({rows}, {length}, /*is_double=*/true);
