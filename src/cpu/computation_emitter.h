@@ -13,7 +13,7 @@ namespace kiln::cpu {
 
 class ComputationEmitter : private OpProgram {
  public:
-  ComputationEmitter(ProgramEmitter* program, const analysis::BufferAssignment& buffers, CodeShards* shards);
+  ComputationEmitter(ProgramEmitter* program, const analysis::BufferAssignment& buffers, ProgramCode* code);
 
   absl::Status EmitProgram();
 
@@ -40,8 +40,8 @@ class ComputationEmitter : private OpProgram {
   llvm::Value* ConstantPointer(const hlo::Literal& literal);
   // The next one of the program's table, loaded in the entry block.
   llvm::Value* TablePointer(const hlo::Literal* literal);
-  llvm::Function* SharedFunction(const std::string& name, llvm::FunctionType* (*type)(llvm::LLVMContext& context),
-                                 const std::function<void(llvm::Function*)>& emit) override;
+  llvm::Function* Function(const std::string& name, llvm::FunctionType* (*type)(llvm::LLVMContext& context),
+                           const std::function<void(llvm::Function*)>& emit) override;
   llvm::Value* Table(const std::string& key, const std::function<hlo::Literal()>& make) override;
   std::vector<llvm::Value*> OperandPointers(const hlo::Instruction& instruction);
   std::vector<llvm::Value*> ResultPointers(const hlo::Instruction& instruction);
@@ -50,7 +50,7 @@ class ComputationEmitter : private OpProgram {
 
   ProgramEmitter& program_;
   const analysis::BufferAssignment& buffers_;
-  CodeShards& shards_;
+  ProgramCode& code_;
   llvm::Module& output_;  // the program function's
   llvm::IRBuilder<> b_;
   llvm::Function* function_ = nullptr;

@@ -88,7 +88,7 @@ class FftEmitter {
     closure.insert(closure.end(), tables_.begin(), tables_.end());
     std::vector<llvm::Function*> code;
     for (const FftStep& step : phase.steps) {
-      code.push_back(arrays_.program->SharedFunction(
+      code.push_back(arrays_.program->Function(
           FftCodeName(step, plan_.is_double), FftCodeType,
           [&](llvm::Function* function) { EmitFftCode(function, step, plan_.is_double); }));
     }

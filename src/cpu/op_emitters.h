@@ -18,11 +18,10 @@ namespace kiln::cpu {
 class OpProgram {
  public:
   virtual ~OpProgram() = default;
-  // A function that the op calls, as the caller's module knows it. Its name says all about it, so that it is compiled
-  // once per process; `emit` gives it its body, in a module of its own.
-  virtual llvm::Function* SharedFunction(const std::string& name,
-                                         llvm::FunctionType* (*type)(llvm::LLVMContext& context),
-                                         const std::function<void(llvm::Function*)>& emit) = 0;
+  // A function that ops call, as the caller's module knows it. Its name says all about it; `emit` gives it its body, in
+  // a module of its own, which is compiled side by side with others or found where it was compiled before.
+  virtual llvm::Function* Function(const std::string& name, llvm::FunctionType* (*type)(llvm::LLVMContext& context),
+                                   const std::function<void(llvm::Function*)>& emit) = 0;
   // The address of a constant that is made once per key, and kept and serialized together with the program.
   virtual llvm::Value* Table(const std::string& key, const std::function<hlo::Literal()>& make) = 0;
 };
