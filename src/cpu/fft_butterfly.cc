@@ -119,7 +119,8 @@ void LargePrime(llvm::IRBuilder<>& b, Values* values) {
       };
       llvm::Value *cosine = root(0), *sine = root(1);
       even = Sum(b, even, {b.CreateFMul(cosine, get(halves, 4 * j)), b.CreateFMul(cosine, get(halves, 4 * j + 1))});
-      const ComplexValue turned = {b.CreateFMul(sine, get(halves, 4 * j + 2)), b.CreateFMul(sine, get(halves, 4 * j + 3))};
+      const ComplexValue turned = {b.CreateFMul(sine, get(halves, 4 * j + 2)),
+                                   b.CreateFMul(sine, get(halves, 4 * j + 3))};
       odd = j == 0 ? turned : Sum(b, odd, turned);
     }
     // As [k][re, im], from both ends.

@@ -26,11 +26,12 @@ struct NameOf {
   std::string operator()(const FftPass& pass) const {
     return absl::StrCat("pass.", static_cast<int>(pass.lanes_run), ".", pass.length, ".", pass.radix, ".",
                         pass.neighbours, pass.twiddles ? "t" : "", pass.step_twiddles ? "u" : "",
-                        pass.scale == 1 ? "" : absl::StrCat(".", pass.scale), Text(pass.source), Text(pass.destination));
+                        pass.scale == 1 ? "" : absl::StrCat(".", pass.scale), Text(pass.source),
+                        Text(pass.destination));
   }
   std::string operator()(const FftPairs& pairs) const {
-    return absl::StrCat("pairs.", pairs.to_real ? "r" : "", pairs.columns ? "c" : "", pairs.pieces ? "p" : "", pairs.half,
-                        Text(pairs.source), Text(pairs.destination));
+    return absl::StrCat("pairs.", pairs.to_real ? "r" : "", pairs.columns ? "c" : "", pairs.pieces ? "p" : "",
+                        pairs.half, Text(pairs.source), Text(pairs.destination));
   }
   std::string operator()(const FftMirror& mirror) const {
     return absl::StrCat("mirror.", mirror.length, Text(mirror.side));
@@ -91,7 +92,9 @@ class CodeEmitter {
   Value* Reversed(Value* x) {
     return lanes_ == 1 ? x : Shuffle(x, x, lanes_, [&](int i) { return lanes_ - 1 - i; });
   }
-  Value* Splat(Value* scalar) { return lanes_ == 1 ? scalar : b_.CreateVectorSplat(static_cast<unsigned>(lanes_), scalar); }
+  Value* Splat(Value* scalar) {
+    return lanes_ == 1 ? scalar : b_.CreateVectorSplat(static_cast<unsigned>(lanes_), scalar);
+  }
 
   // Successive elements, from element index + constant on.
   ComplexValue Load(const FftSide& side, Value* base, Value* index, int64_t constant) {
@@ -195,9 +198,8 @@ class CodeEmitter {
     const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(extent);
     const bool fits = lanes_ == 1 || (constant != nullptr && constant->getSExtValue() % lanes_ == 0);
     Value* last = fits ? nullptr : b_.CreateSub(extent, Index(lanes_));
-    EmitLoop(b_, Index(0), extent, lanes_, "lanes", [&](Value* i) {
-      body(fits ? i : b_.CreateSelect(b_.CreateICmpSLT(i, last), i, last));
-    });
+    EmitLoop(b_, Index(0), extent, lanes_, "lanes",
+             [&](Value* i) { body(fits ? i : b_.CreateSelect(b_.CreateICmpSLT(i, last), i, last)); });
   }
 
   ComplexValue Scaled(const ComplexValue& x, double scale) {
@@ -295,9 +297,8 @@ class CodeEmitter {
       EmitLoop(b_, Index(0), Index(pass.neighbours), 1, "neighbours", [&](Value* k) {
         Value* row_from = b_.CreateAdd(from, Times(k, pass.source.pitch));
         Value* row_to = b_.CreateAdd(to, Times(k, pass.destination.pitch));
-        OverLanes(width(), [&](Value* lane) {
-          transform(b_.CreateAdd(row_from, lane), b_.CreateAdd(row_to, lane), k, lane);
-        });
+        OverLanes(width(),
+                  [&](Value* lane) { transform(b_.CreateAdd(row_from, lane), b_.CreateAdd(row_to, lane), k, lane); });
       });
     });
   }
@@ -414,7 +415,8 @@ class CodeEmitter {
           for (int offset = 0; offset < rows; offset += width) {
             Value* piece = width == rows ? value : Shuffle(value, value, width, [&](int i) { return offset + i; });
             const int64_t place = (int64_t{vector} * rows + offset) / width;
-            StoreNumbers(piece, destination(), b_.CreateAdd(row, Times(base, rows / width * move.row)), place * move.row);
+            StoreNumbers(piece, destination(), b_.CreateAdd(row, Times(base, rows / width * move.row)),
+                         place * move.row);
           }
         });
         return;

@@ -47,7 +47,8 @@ class FftEmitter {
       const bool chirp = table.kind == FftTable::kChirpSpectrum || table.kind == FftTable::kChirpSpectrumByRow;
       if (chirp && table.b > kMaxConvolution) {
         return Unimplemented(fft_.Describe(), ": a transform of length ", table.a,
-                             ", which has a large prime factor; such lengths are supported up to ", kMaxConvolution / 2);
+                             ", which has a large prime factor; such lengths are supported up to ",
+                             kMaxConvolution / 2);
       }
     }
     for (const FftTable& table : plan_.tables) {
@@ -55,9 +56,10 @@ class FftEmitter {
       tables_.push_back(arrays_.program->Table(key, [&] { return TableLiteral(table, plan_.is_double); }));
     }
     for (const FftGroup& group : plan_.groups) {
-      EmitLoop(b_, b_.getInt64(0), b_.getInt64(static_cast<uint64_t>(group.rounds)), 1, "round", [&](llvm::Value* round) {
-        for (const FftPhase& phase : group.phases) EmitPhase(phase, round);
-      });
+      EmitLoop(b_, b_.getInt64(0), b_.getInt64(static_cast<uint64_t>(group.rounds)), 1, "round",
+               [&](llvm::Value* round) {
+                 for (const FftPhase& phase : group.phases) EmitPhase(phase, round);
+               });
     }
     return absl::OkStatus();
   }
@@ -88,9 +90,9 @@ class FftEmitter {
     closure.insert(closure.end(), tables_.begin(), tables_.end());
     std::vector<llvm::Function*> code;
     for (const FftStep& step : phase.steps) {
-      code.push_back(arrays_.program->Function(
-          FftCodeName(step, plan_.is_double), FftCodeType,
-          [&](llvm::Function* function) { EmitFftCode(function, step, plan_.is_double); }));
+      code.push_back(
+          arrays_.program->Function(FftCodeName(step, plan_.is_double), FftCodeType,
+                                    [&](llvm::Function* function) { EmitFftCode(function, step, plan_.is_double); }));
     }
     ParallelTask task(&b_, "fft.phase", std::move(closure));
     llvm::IRBuilder<>& b = task.body();

@@ -15,15 +15,16 @@ using hlo::FftType;
 
 // A core's clock, for estimates.
 constexpr double kCyclesPerNanosecond = 3.5;
-// Columns that are transformed together take about so much memory.
-constexpr int64_t kBlockBytes = 64 << 10;
+// The part of the second-level cache that columns take which are transformed together; two arrays of scratch come to
+// it.
+constexpr int64_t kBlockPart = 4;
 // A row above this is transformed in four steps, a shorter one only when threads would have nothing to do.
 constexpr int64_t kRowBytes = 256 << 10;
 constexpr int64_t kSharedRowBytes = 64 << 10;
 // Rows whose block takes more than this are not transposed.
 constexpr int64_t kTransposedBytes = 128 << 10;
 // Cycles per vector of a transposition.
-constexpr double kTransposeCycles = 7;
+constexpr double kTransposeCycles = 14;
 // Pairs of one unit.
 constexpr int64_t kPairsPerUnit = 8192;
 
@@ -52,7 +53,8 @@ class Planner {
         dimensions_(shape_.dimensions()),
         transformed_(static_cast<int64_t>(fft.Get<hlo::FftAttributes>().length.size())) {
     plan_.is_double = hlo::ByteWidth(fft.operand(0)->shape().element_type()) /
-                          (hlo::IsComplex(fft.operand(0)->shape().element_type()) ? 2 : 1) == 8;
+                          (hlo::IsComplex(fft.operand(0)->shape().element_type()) ? 2 : 1) ==
+                      8;
     number_bytes_ = plan_.is_double ? 8 : 4;
     vector_lanes_ = std::max<int64_t>(1, Host().vector_bytes / number_bytes_);
     threads_ = ThreadPool::AvailableCpus();
@@ -146,7 +148,8 @@ class Planner {
     const double units = static_cast<double>(phase->outer * phase->blocks());
     if (length > 1 && !IsSmooth(length)) return Convolution(phase, length, columns, pitch, from, to, scale);
     const FftRadices found = columns ? ColumnRadices(length, vector_lanes_) : RowRadices(length, vector_lanes_);
-    const double vectors = columns ? static_cast<double>(phase->extent) / static_cast<double>(vector_lanes_ * phase->blocks()) : 1;
+    const double vectors =
+        columns ? static_cast<double>(phase->extent) / static_cast<double>(vector_lanes_ * phase->blocks()) : 1;
     phase->nanoseconds += units * std::max(vectors, 1.0) * found.cycles / kCyclesPerNanosecond;
     End at = from;
     int64_t neighbours = 1;
@@ -156,7 +159,9 @@ class Planner {
       const int64_t radix = found.radices[i];
       const bool last = i + 1 == found.radices.size() && direct;
       const End next = last ? *to : End{OtherScratch(at.buffer), Scratch(length, pitch)};
-      FftPass pass = {.lanes_run = columns ? FftPass::kColumns : i == 0 ? FftPass::kAcrossGroups : FftPass::kAlong,
+      FftPass pass = {.lanes_run = columns  ? FftPass::kColumns
+                                   : i == 0 ? FftPass::kAcrossGroups
+                                            : FftPass::kAlong,
                       .length = length,
                       .radix = radix,
                       .neighbours = neighbours,
@@ -222,7 +227,7 @@ class Planner {
   }
 
   void SetBlocks(FftPhase* phase, int64_t columns, int64_t length) const {
-    const int64_t fitting = kBlockBytes / (2 * number_bytes_ * std::max<int64_t>(length, 1));
+    const int64_t fitting = Host().l2_bytes / kBlockPart / (2 * number_bytes_ * std::max<int64_t>(length, 1));
     phase->extent = columns;
     phase->block = std::min(columns, std::max(vector_lanes_, FftLanes(4 * vector_lanes_, fitting)));
   }
@@ -283,8 +288,8 @@ class Planner {
     if (transposed) {
       at = {FftBuffer::kScratch0, scratch};
       // What is swapped is so from here on.
-      Transposition(&phase, false, to_real ? kept : complex_length, source_row, {from, Interleaved(inverse && !to_real)},
-                    at, 1);
+      Transposition(&phase, false, to_real ? kept : complex_length, source_row,
+                    {from, Interleaved(inverse && !to_real)}, at, 1);
     }
     if (to_real && halved) {
       const End next = {OtherScratch(at.buffer), scratch};

@@ -1,13 +1,13 @@
 // How a Fourier transform is computed: phases of steps over units of work that fit into a cache. No code yet.
 //
 // All of it are Stockham passes: a pass of radix R reads R elements ("legs") that lie n / R apart, multiplies them by
-// roots of unity, transforms them within registers, and writes them so that the last pass leaves them in order. Lanes run
+// roots of unity, transforms them within registers, and writes them so that the last pass leaves all in order. Lanes run
 // - along one row, where passes before made groups of neighbours that are multiplied by successive roots,
 // - over columns, for dimensions that are not the last,
 // - over rows, which are transposed block by block on their way into the scratch and out of it, where they are short.
-// A long row is a matrix of which first the columns and then the rows are transformed (four steps). Lengths with a large
-// prime factor become a convolution of a smooth length (Bluestein). An inverse transform is a forward one with real and
-// imaginary parts swapped on both sides. A real transform of even length is a complex one of half the length.
+// A long row is a matrix of which first the columns and then the rows are transformed (four steps). Lengths with a
+// large prime factor become a convolution of a smooth length (Bluestein). An inverse transform is a forward one with
+// real and imaginary parts swapped on both sides. A real transform of even length is a complex one of half the length.
 #ifndef KILN_CPU_FFT_PLAN_H_
 #define KILN_CPU_FFT_PLAN_H_
 
@@ -27,12 +27,12 @@ struct FftTable {
     kTwiddlesByRow,  // the same as [k < b][r][re, im]
     kHalfTurns,      // w^k, w the root of order 2 a, as [re, im][k <= a / 2]
     kHalfTurnsByRow,
-    kChirp,          // exp(-pi i k^2 / a) as [re, im][k < a]
+    kChirp,  // exp(-pi i k^2 / a) as [re, im][k < a]
     kChirpByRow,
     kChirpSpectrum,  // the transform of length b of the conjugate chirp of length a, divided by b, as [re, im][b]
     kChirpSpectrumByRow,
-    kStepRoots,      // w^(k l), w the root of order a * b, as [k < a][re, im][l < c]
-    kStepBases,      // w^(k i c) as [i < b / c][k < a][re, im]
+    kStepRoots,  // w^(k l), w the root of order a * b, as [k < a][re, im][l < c]
+    kStepBases,  // w^(k i c) as [i < b / c][k < a][re, im]
   };
   Kind kind = kTwiddles;
   int64_t a = 0, b = 0, c = 0;
@@ -61,9 +61,9 @@ struct FftSide {
 struct FftPass {
   enum Lanes { kAlong, kAcrossGroups, kColumns };
   Lanes lanes_run = kAlong;
-  int64_t length = 0;      // of the transform; with radix 1 the number of elements
+  int64_t length = 0;  // of the transform; with radix 1 the number of elements
   int64_t radix = 1;
-  int64_t neighbours = 1;  // the product of the radices before
+  int64_t neighbours = 1;      // the product of the radices before
   bool twiddles = false;       // a table, by row where lanes are columns
   bool step_twiddles = false;  // of a large transform's columns: roots times bases
   double scale = 1;
@@ -108,8 +108,8 @@ inline constexpr int kFftBuffers = 6;
 struct FftStep {
   std::variant<FftPass, FftPairs, FftMirror, FftTransposition, FftZero> code;
   FftBuffer source = FftBuffer::kScratch0, destination = FftBuffer::kScratch0;
-  int table = -1;             // in FftPlan::tables
-  int bases = -1;             // of step twiddles: a table of which each block of columns has a part
+  int table = -1;               // in FftPlan::tables
+  int bases = -1;               // of step twiddles: a table of which each block of columns has a part
   int64_t bases_per_block = 0;  // in numbers
   int lanes = 1;
 };
@@ -122,8 +122,8 @@ struct FftStrides {
 // Units are [outer][blocks of an extent]. All are independent of each other.
 struct FftPhase {
   int64_t outer = 1;
-  int64_t extent = 1;  // what is divided into blocks: columns, or rows that are transposed
-  int64_t block = 1;   // the last block has the remainder as well, up to twice as much
+  int64_t extent = 1;       // what is divided into blocks: columns, or rows that are transposed
+  int64_t block = 1;        // the last block has the remainder as well, up to twice as much
   bool overlapped = false;  // all blocks are of `block`: the last one begins earlier instead
   FftStrides strides[kFftBuffers];
   std::vector<FftStep> steps;

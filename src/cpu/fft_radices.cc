@@ -15,7 +15,8 @@ namespace {
 constexpr int64_t kRadices[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 17, 19, 23, 29, 31};
 constexpr int64_t kLargestPrime = 31;
 
-// Cycles per vector of one leg, on a core that adds two wide vectors per cycle: loading, multiplying by a root, storing.
+// Cycles per vector of one leg, on a core that adds two wide vectors per cycle: loading, multiplying by a root,
+// storing.
 constexpr double kMoveCycles = 3;
 // Per halving of a transform within registers.
 constexpr double kHalvingCycles = 0.9;
@@ -70,7 +71,7 @@ class Search {
     double moves = 0;
     if (neighbours == 1 && lanes > 1) {
       moves = std::has_single_bit(static_cast<uint64_t>(radix)) ? kShuffleCycles * std::log2(static_cast<double>(radix))
-                                                                 : kNumberCycles * static_cast<double>(2 * lanes);
+                                                                : kNumberCycles * static_cast<double>(2 * lanes);
     }
     return vectors * (LegCycles(radix) + moves);
   }

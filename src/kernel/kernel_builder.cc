@@ -161,8 +161,8 @@ absl::Status EmitScatter(BodyBuilder* body, const Instruction* scatter, int firs
   return absl::OkStatus();
 }
 
-// Pieces of a root concatenate, or of one that elementwise ops of its shape lead to, are separate nests: no selects, and
-// each piece vectorizes by itself. Ranges of indices say which piece a nest meets.
+// Pieces of a root concatenate, or of one that elementwise ops of its shape lead to, are nests of their own: no
+// selects, and each piece vectorizes by itself. Ranges of indices say which piece a nest meets.
 absl::Status EmitConcatenatePieces(BodyBuilder* body, const Instruction* root, const Instruction* concatenate,
                                    int output) {
   const int64_t dimension = concatenate->dimensions()[0];

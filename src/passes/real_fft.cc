@@ -16,8 +16,8 @@ constexpr int64_t kLeastLength = 32;
 
 // Elements in reverse order along one dimension.
 ArrayValue Reversed(const ArrayValue& x, int64_t dimension) {
-  return {x.builder(), x.builder()->Add(Opcode::kReverse, x.shape(), {x.instruction()},
-                                        hlo::DimensionsAttributes{{dimension}})};
+  return {x.builder(),
+          x.builder()->Add(Opcode::kReverse, x.shape(), {x.instruction()}, hlo::DimensionsAttributes{{dimension}})};
 }
 
 // Element -k modulo the size in the place of element k.

@@ -89,14 +89,13 @@ void ExpectTransforms(std::vector<int64_t> batch, const std::vector<int64_t>& le
   const std::string complex = absl::StrCat(is_double ? "c128[" : "c64[", absl::StrJoin(whole, ","), "]");
   const std::string spectrum = absl::StrCat(is_double ? "c128[" : "c64[", absl::StrJoin(half, ","), "]");
   const std::string length = absl::StrCat(", fft_length={", absl::StrJoin(lengths, ","), "}\n");
-  ExpectAgrees(
-      absl::StrCat("  c = ", complex, " parameter(0)\n  r = ", real, " parameter(1)\n  s = ", spectrum,
-                   " parameter(2)\n  f = ", complex, " fft(c), fft_type=FFT", length, "  i = ", complex,
-                   " fft(c), fft_type=IFFT", length, "  h = ", spectrum, " fft(r), fft_type=RFFT", length, "  b = ", real,
-                   " fft(s), fft_type=IRFFT", length, "  m = ", complex, " convert(r)\n  w = ", complex,
-                   " fft(m), fft_type=FFT", length, "  ROOT t = (", complex, ", ", complex, ", ", spectrum, ", ", real,
-                   ", ", complex, ") tuple(f, i, h, b, w)\n"),
-      is_double ? 1e-15 : 3e-7);
+  ExpectAgrees(absl::StrCat("  c = ", complex, " parameter(0)\n  r = ", real, " parameter(1)\n  s = ", spectrum,
+                            " parameter(2)\n  f = ", complex, " fft(c), fft_type=FFT", length, "  i = ", complex,
+                            " fft(c), fft_type=IFFT", length, "  h = ", spectrum, " fft(r), fft_type=RFFT", length,
+                            "  b = ", real, " fft(s), fft_type=IRFFT", length, "  m = ", complex,
+                            " convert(r)\n  w = ", complex, " fft(m), fft_type=FFT", length, "  ROOT t = (", complex,
+                            ", ", complex, ", ", spectrum, ", ", real, ", ", complex, ") tuple(f, i, h, b, w)\n"),
+               is_double ? 1e-15 : 3e-7);
 }
 
 TEST(Fft, ShortRows) {
@@ -127,7 +126,7 @@ TEST(Fft, LongRows) {
 }
 
 TEST(Fft, SeveralDimensions) {
-  const std::vector<std::vector<int64_t>> shapes = {{1, 1},     {4, 6},  {16, 1}, {1, 40}, {37, 20},
+  const std::vector<std::vector<int64_t>> shapes = {{1, 1},     {4, 6},   {16, 1},     {1, 40},    {37, 20},
                                                     {2, 3, 34}, {64, 64}, {5, 7, 130}, {33, 32, 2}};
   for (const auto& shape : shapes) {
     ExpectTransforms({}, shape);
@@ -144,7 +143,8 @@ TEST(Fft, InLoops) {
       "c {\n  s = (s32[], c64[3,48]) parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n  n = s32[] constant(5)\n"
       "  ROOT r = pred[] compare(i, n), direction=LT\n}\n";
   const std::string body =
-      "b {\n  s = (s32[], c64[3,48]) parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n  one = s32[] constant(1)\n"
+      "b {\n  s = (s32[], c64[3,48]) parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n  one = s32[] "
+      "constant(1)\n"
       "  j = s32[] add(i, one)\n  x = c64[3,48] get-tuple-element(s), index=1\n"
       "  f = c64[3,48] fft(x), fft_type=FFT, fft_length={48}\n  g = c64[3,48] multiply(f, x)\n"
       "  y = c64[3,48] fft(g), fft_type=IFFT, fft_length={48}\n  z = c64[3,48] fft(y), fft_type=IFFT, fft_length={48}\n"
@@ -152,7 +152,8 @@ TEST(Fft, InLoops) {
   const std::string text = absl::StrCat(
       "HloModule loop\n", condition, body,
       "ENTRY main {\n  x = c64[3,48] parameter(0)\n  i = s32[] constant(0)\n  s = (s32[], c64[3,48]) tuple(i, x)\n"
-      "  l = (s32[], c64[3,48]) while(s), condition=c, body=b\n  ROOT r = c64[3,48] get-tuple-element(l), index=1\n}\n");
+      "  l = (s32[], c64[3,48]) while(s), condition=c, body=b\n  ROOT r = c64[3,48] get-tuple-element(l), "
+      "index=1\n}\n");
   const std::unique_ptr<hlo::Module> reference = ParseOrDie(text);
   uint64_t seed = 3;
   const std::vector<hlo::Literal> arguments = {
