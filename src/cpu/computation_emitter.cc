@@ -81,6 +81,41 @@ llvm::Value* ComputationEmitter::ConstantPointer(const hlo::Literal& literal) {
   return global;
 }
 
+llvm::Value* ComputationEmitter::TablePointer(const hlo::Literal* literal) {
+  llvm::IRBuilder<> entry(function_->getEntryBlock().getTerminator());
+  program_.table_constants_.push_back(literal);
+  return entry.CreateLoad(entry.getPtrTy(), entry.CreateConstGEP1_64(entry.getPtrTy(), function_->getArg(4),
+                                                                     program_.table_constants_.size() - 1));
+}
+
+llvm::Function* ComputationEmitter::Function(const std::string& name,
+                                             llvm::FunctionType* (*type)(llvm::LLVMContext& context),
+                                             const std::function<void(llvm::Function*)>& emit) {
+  if (llvm::Function* known = output_.getFunction(name)) return known;
+  auto declare = [&](llvm::Module& module) {
+    llvm::Function* function =
+        llvm::Function::Create(type(module.getContext()), llvm::GlobalValue::ExternalLinkage, name, module);
+    // All modules are linked into one piece of memory.
+    function->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    function->setDSOLocal(true);
+    function->addFnAttr(llvm::Attribute::NoInline);
+    return function;
+  };
+  llvm::Module& module = code_.ForKernel();
+  llvm::Function* function = declare(module);
+  emit(function);
+  return &module == &output_ ? function : declare(output_);
+}
+
+llvm::Value* ComputationEmitter::Table(const std::string& key, const std::function<hlo::Literal()>& make) {
+  llvm::Value*& pointer = op_tables_[key];
+  if (pointer == nullptr) {
+    program_.tables_.push_back(std::make_unique<hlo::Literal>(make()));
+    pointer = TablePointer(program_.tables_.back().get());
+  }
+  return pointer;
+}
+
 llvm::Value* ComputationEmitter::BufferPointer(int number) {
   if (pointers_[number] != nullptr) return pointers_[number];
   const Buffer& buffer = buffers_.buffer(number);
@@ -102,8 +137,7 @@ llvm::Value* ComputationEmitter::BufferPointer(int number) {
       if (literal->shape().byte_count() <= kInlineConstantBytes) {
         pointer = ConstantPointer(*literal);
       } else {
-        pointer = element(function_->getArg(4), static_cast<int64_t>(program_.table_constants_.size()));
-        program_.table_constants_.push_back(literal);
+        pointer = TablePointer(literal);
       }
       break;
     }
@@ -362,6 +396,7 @@ absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instructio
 
 absl::Status ComputationEmitter::EmitLibraryOp(const Instruction& instruction) {
   OpArrays arrays;
+  arrays.program = this;
   arrays.context = function_->getArg(0);
   arrays.operands = OperandPointers(instruction);
   arrays.results = ResultPointers(instruction);

@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "llvm/IR/IRBuilder.h"
+#include "src/cpu/op_emitters.h"
 #include "src/cpu/program_emitter.h"
 
 namespace kiln::cpu {
 
-class ComputationEmitter {
+class ComputationEmitter : private OpProgram {
  public:
   ComputationEmitter(ProgramEmitter* program, const analysis::BufferAssignment& buffers, ProgramCode* code);
 
@@ -37,6 +38,11 @@ class ComputationEmitter {
   llvm::Value* PointerTo(const hlo::Instruction* instruction, int64_t leaf);
   llvm::Value* BufferPointer(int number);
   llvm::Value* ConstantPointer(const hlo::Literal& literal);
+  // The next one of the program's table, loaded in the entry block.
+  llvm::Value* TablePointer(const hlo::Literal* literal);
+  llvm::Function* Function(const std::string& name, llvm::FunctionType* (*type)(llvm::LLVMContext& context),
+                           const std::function<void(llvm::Function*)>& emit) override;
+  llvm::Value* Table(const std::string& key, const std::function<hlo::Literal()>& make) override;
   std::vector<llvm::Value*> OperandPointers(const hlo::Instruction& instruction);
   std::vector<llvm::Value*> ResultPointers(const hlo::Instruction& instruction);
   // A scalar value that control flow depends on.
@@ -51,6 +57,7 @@ class ComputationEmitter {
   std::vector<llvm::Value*> pointers_;  // by buffer number, made on first use in the entry block
   // Tasks of kernels and products, by their number within them: instructions that share code call the same ones.
   absl::flat_hash_map<std::pair<const void*, size_t>, llvm::Function*> tasks_;
+  absl::flat_hash_map<std::string, llvm::Value*> op_tables_;
   std::vector<const hlo::Instruction*> custom_calls_;  // emitted so far
   llvm::BasicBlock* stopped_ = nullptr;                // where failed custom calls go; made on first use
   int nesting_ = 0;

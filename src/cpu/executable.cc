@@ -313,6 +313,7 @@ class NativeExecutable : public Executable {
       constants_.push_back(literal->bytes().data());
       constant_sizes_.push_back(literal->bytes().size());
     }
+    tables_ = emitter.TakeTables();
     image_.estimated_nanoseconds = static_cast<int64_t>(std::min(emitter.estimated_nanoseconds(), 1e18));
     image_.statistics.kernel_count = emitter.kernel_count();
     return absl::OkStatus();
@@ -367,6 +368,7 @@ class NativeExecutable : public Executable {
   CustomCallNumbers custom_call_numbers_;
   ExecutableImage image_;
   std::vector<const hlo::Instruction*> profiled_;
+  std::vector<std::unique_ptr<hlo::Literal>> tables_;  // what ops added to the module's literals
   std::vector<const void*> constants_;  // the program's table: in the module's literals, or owned
   std::vector<size_t> constant_sizes_;
   std::vector<std::unique_ptr<char, AlignedDelete>> owned_constants_;

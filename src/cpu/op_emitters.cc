@@ -1,6 +1,7 @@
 #include "src/cpu/op_emitters.h"
 
 #include "src/base/status.h"
+#include "src/cpu/fft_emitter.h"
 #include "src/cpu/key_sort_emitter.h"
 #include "src/cpu/random_state_emitter.h"
 #include "src/cpu/scan_emitter.h"
@@ -33,6 +34,7 @@ constexpr OpEmitter kEmitters[] = {
     {IsKeySort, KeySortScratchBytes, KeySortNanoseconds, EmitKeySort},
     {Is<Opcode::kSort>, SortScratchBytes, SortNanoseconds, EmitSort},
     {Is<Opcode::kScan>, ScanScratchBytes, ScanNanoseconds, EmitScan},
+    {Is<Opcode::kFft>, FftScratchBytes, FftNanoseconds, EmitFft},
     {Is<Opcode::kTopK>, TopKScratchBytes, ElementNanoseconds, EmitTopK},
     {Is<Opcode::kRngGetAndUpdateState>, RandomStateScratchBytes, RandomStateNanoseconds, EmitRandomState},
 };

@@ -56,8 +56,10 @@ class ProgramEmitter {
   const std::vector<const hlo::Instruction*>& oversized() const { return oversized_; }
   absl::Status Emit(const analysis::BufferAssignment& buffers, ProgramCode* code);
 
-  // Constants that the program finds in its table, in order; owned by the HLO module.
+  // Constants that the program finds in its table, in order; owned by the HLO module, or among TakeTables().
   const std::vector<const hlo::Literal*>& table_constants() const { return table_constants_; }
+  // What ops added to them.
+  std::vector<std::unique_ptr<hlo::Literal>> TakeTables() { return std::move(tables_); }
   // After Prepare: every kernel, product and op with an emitter of its own, in the order of the program. Their functions
   // are known after Emit.
   std::vector<CompiledOperation> Operations() const;
@@ -87,6 +89,7 @@ class ProgramEmitter {
   absl::flat_hash_map<const hlo::Instruction*, std::shared_ptr<const ScheduledKernel>> kernels_;
   absl::flat_hash_map<const hlo::Instruction*, std::shared_ptr<const MatrixProduct>> products_;
   std::vector<const hlo::Literal*> table_constants_;
+  std::vector<std::unique_ptr<hlo::Literal>> tables_;
   std::vector<const hlo::Instruction*> oversized_;
   std::vector<const hlo::Instruction*>* profiled_ = nullptr;
   absl::flat_hash_map<const hlo::Instruction*, std::vector<std::string>> functions_;

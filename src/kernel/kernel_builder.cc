@@ -161,31 +161,57 @@ absl::Status EmitScatter(BodyBuilder* body, const Instruction* scatter, int firs
   return absl::OkStatus();
 }
 
-// Pieces of a root concatenate are separate nests: no selects, and each piece vectorizes by itself.
-absl::Status EmitConcatenateRoot(BodyBuilder* body, const Instruction* concatenate, int output) {
+// Pieces of a root concatenate, or of one that elementwise ops of its shape lead to, are nests of their own: no
+// selects, and each piece vectorizes by itself. Ranges of indices say which piece a nest meets.
+absl::Status EmitConcatenatePieces(BodyBuilder* body, const Instruction* root, const Instruction* concatenate,
+                                   int output) {
   const int64_t dimension = concatenate->dimensions()[0];
   int64_t start = 0;
   for (const Instruction* operand : concatenate->operands()) {
     if (operand->shape().element_count() == 0) continue;
     KILN_ASSIGN_OR_RETURN(Index index, body->BeginNest(operand->shape().dimensions(), LoopKind::kParallel));
-    KILN_ASSIGN_OR_RETURN(ValueId value, body->Emit(operand, index));
-    Index at = index;
-    at[dimension] = at[dimension] + start;
-    body->AddStore(output, at, value);
+    index[dimension] = index[dimension] + start;
+    KILN_ASSIGN_OR_RETURN(ValueId value, body->Emit(root, index));
+    body->AddStore(output, index, value);
     body->EndNest();
     start += operand->shape().dimensions(dimension);
   }
   return absl::OkStatus();
 }
 
-bool CheaperAsPieces(const Instruction* concatenate) {
+bool CheaperAsPieces(const Instruction* concatenate, int64_t max_pieces) {
   constexpr int64_t kMinPieceElements = 64;
-  constexpr int64_t kMaxPieces = 32;
-  if (concatenate->operand_count() > kMaxPieces) return false;
+  if (concatenate->operand_count() > max_pieces) return false;
   for (const Instruction* operand : concatenate->operands()) {
     if (operand->shape().element_count() < kMinPieceElements) return false;
   }
   return true;
+}
+
+// The concatenate whose pieces `root` had better be computed by; null when there is none.
+const Instruction* PiecesOf(const Instruction* root) {
+  constexpr int64_t kMaxPieces = 32;
+  if (root->opcode() == Opcode::kConcatenate) return CheaperAsPieces(root, kMaxPieces) ? root : nullptr;
+  // What is computed once per piece is code once per piece.
+  constexpr int64_t kMaxComputedPieces = 4;
+  constexpr size_t kMaxInstructions = 32;
+  std::vector<const Instruction*> reached = {root};
+  const Instruction* found = nullptr;
+  for (size_t i = 0; i < reached.size(); ++i) {
+    const Instruction* at = reached[i];
+    // The result may lie where such an operand does, but not with several nests.
+    if (at->IsParameter()) return nullptr;
+    if (found == nullptr && at->opcode() == Opcode::kConcatenate && CheaperAsPieces(at, kMaxComputedPieces)) found = at;
+    if (!hlo::IsElementwise(at->opcode())) continue;
+    for (const Instruction* operand : at->operands()) {
+      if (operand->shape().IsArray() && operand->shape().dimensions() == root->shape().dimensions() &&
+          std::find(reached.begin(), reached.end(), operand) == reached.end()) {
+        reached.push_back(operand);
+      }
+    }
+    if (reached.size() > kMaxInstructions) return nullptr;
+  }
+  return found;
 }
 
 }  // namespace
@@ -327,8 +353,11 @@ absl::StatusOr<Kernel> BuildKernel(const Instruction& instruction) {
       ++i;
       continue;
     }
-    if (leaf->opcode() == Opcode::kConcatenate && CheaperAsPieces(leaf)) {
-      KILN_RETURN_IF_ERROR(EmitConcatenateRoot(&body, leaf, output));
+    // Results beside each other share nests instead, unless they are concatenates themselves.
+    const Instruction* pieces =
+        leaves.size() == 1 || leaf->opcode() == Opcode::kConcatenate ? PiecesOf(leaf) : nullptr;
+    if (pieces != nullptr) {
+      KILN_RETURN_IF_ERROR(EmitConcatenatePieces(&body, leaf, pieces, output));
       ++i;
       continue;
     }

@@ -83,7 +83,7 @@ absl::StatusOr<ArrayValue> Bluestein(const ArrayValue& x, bool inverse) {
   const std::vector<std::complex<double>> chirp = Chirp(n, inverse);
   std::vector<std::complex<double>> kernel(size);
   for (int64_t k = 0; k < n; ++k) kernel[k] = kernel[(size - k) % size] = std::conj(chirp[k]);
-  TransformPowerOfTwo(&kernel);
+  kernel = Transformed(std::move(kernel));
   for (std::complex<double>& value : kernel) value /= static_cast<double>(size);
   const ArrayValue w = Constant(x, ComplexLiteral(x.type(), chirp)).Broadcast({rows, n}, {1});
   KILN_ASSIGN_OR_RETURN(ArrayValue spectrum, TransformRows((x * w).PadHigh({rows, size}, ZeroOf(x)), false));

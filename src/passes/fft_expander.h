@@ -1,4 +1,4 @@
-// fft-expander: fft as matrix products and twiddle factors.
+// fft-expander: fft as matrix products and twiddle factors, for targets without code for transforms.
 #ifndef KILN_PASSES_FFT_EXPANDER_H_
 #define KILN_PASSES_FFT_EXPANDER_H_
 

@@ -24,6 +24,7 @@
 #include "src/passes/opt_barrier_remover.h"
 #include "src/passes/qr_expander.h"
 #include "src/passes/ragged_dot_expander.h"
+#include "src/passes/real_fft.h"
 #include "src/passes/reduce_window_to_scan.h"
 #include "src/passes/reduction_splitter.h"
 #include "src/passes/rematerialization.h"
@@ -82,8 +83,10 @@ PassList PassesFor(Target target, bool fast_math) {
   PassList list = ListOf<SideEffectOrder, CallInliner, CustomCallFlattening, DynamicPadder, LayoutNormalization, Dce>();
   // Ops that are written as others.
   Append(&list, ListOf<BatchNormExpander, RngExpander, RngBitGeneratorExpander, SelectAndScatterExpander,
-                       CholeskyExpander, TriangularSolveExpander, QrExpander, EighExpander, FftExpander,
-                       ApproxTopKExpander, CustomCallExpander, SingleDeviceCollectives, RaggedDotExpander>());
+                       CholeskyExpander, TriangularSolveExpander, QrExpander, EighExpander, ApproxTopKExpander,
+                       CustomCallExpander, SingleDeviceCollectives, RaggedDotExpander>());
+  // CPUs have code for transforms.
+  target == Target::kCpu ? Append(&list, ListOf<RealFft>()) : Append(&list, ListOf<FftExpander>());
   list.push_back(Simplification("simplification", fast_math));
   Append(&list, ListOf<FlattenCallGraph>());
   list.push_back(ControlFlow());
@@ -128,6 +131,7 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<QrExpander>,
     Make<EighExpander>,
     Make<FftExpander>,
+    Make<RealFft>,
     Make<ApproxTopKExpander>,
     Make<CustomCallExpander>,
     Make<SingleDeviceCollectives>,

@@ -9,15 +9,25 @@ using hlo::Literal;
 using hlo::PrimitiveType;
 using hlo::Shape;
 
-std::complex<double> RootOfUnity(int64_t k, int64_t n, bool inverse) {
-  k %= n;
-  const double sign = inverse ? 1 : -1;
+RootsOfUnity::RootsOfUnity(int64_t n)
+    : n_(n), step_(static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(n))))) {
+  const auto root = [n](int64_t k) -> Wide {
+    const long double angle = 2 * acosl(-1.0L) * static_cast<long double>(k) / static_cast<long double>(n);
+    return {cosl(angle), -sinl(angle)};
+  };
+  for (int64_t i = 0; i < step_; ++i) fine_.push_back(root(i));
+  for (int64_t i = 0; i <= n / step_; ++i) coarse_.push_back(root(i * step_));
+}
+
+std::complex<double> RootsOfUnity::operator()(int64_t k) const {
+  k %= n_;
   if (k == 0) return {1, 0};
-  if (2 * k == n) return {-1, 0};
-  if (4 * k == n) return {0, sign};
-  if (4 * k == 3 * n) return {0, -sign};
-  const long double angle = 2 * acosl(-1.0L) * static_cast<long double>(k) / static_cast<long double>(n);
-  return {static_cast<double>(cosl(angle)), sign * static_cast<double>(sinl(angle))};
+  if (2 * k == n_) return {-1, 0};
+  if (4 * k == n_) return {0, -1};
+  if (4 * k == 3 * n_) return {0, 1};
+  const auto& [a, b] = coarse_[k / step_];
+  const auto& [c, d] = fine_[k % step_];
+  return {static_cast<double>(a * c - b * d), static_cast<double>(a * d + b * c)};
 }
 
 Literal ComplexLiteral(PrimitiveType type, const std::vector<std::complex<double>>& values) {
@@ -34,7 +44,8 @@ Literal ComplexLiteral(PrimitiveType type, const std::vector<std::complex<double
 
 Literal RootTable(PrimitiveType type, int64_t rows, int64_t columns, int64_t n, bool inverse) {
   std::vector<std::complex<double>> roots(n);
-  for (int64_t k = 0; k < n; ++k) roots[k] = RootOfUnity(k, n, inverse);
+  const RootsOfUnity root(n);
+  for (int64_t k = 0; k < n; ++k) roots[k] = inverse ? std::conj(root(k)) : root(k);
   std::vector<std::complex<double>> table;
   table.reserve(rows * columns);
   for (int64_t r = 0; r < rows; ++r) {
@@ -44,38 +55,41 @@ Literal RootTable(PrimitiveType type, int64_t rows, int64_t columns, int64_t n, 
 }
 
 std::vector<std::complex<double>> Chirp(int64_t n, bool inverse) {
+  const RootsOfUnity root(2 * n);
   std::vector<std::complex<double>> chirp(n);
   // k^2 modulo 2 n, by differences.
   int64_t square = 0;
   for (int64_t k = 0; k < n; ++k) {
-    chirp[k] = RootOfUnity(square, 2 * n, inverse);
+    chirp[k] = inverse ? std::conj(root(square)) : root(square);
     square = (square + 2 * k + 1) % (2 * n);
   }
   return chirp;
 }
 
-void TransformPowerOfTwo(std::vector<std::complex<double>>* values) {
-  std::vector<std::complex<double>>& x = *values;
-  const size_t n = x.size();
-  for (size_t i = 1, j = 0; i < n; ++i) {
-    size_t bit = n >> 1;
-    for (; (j & bit) != 0; bit >>= 1) j ^= bit;
-    j |= bit;
-    if (i < j) std::swap(x[i], x[j]);
-  }
-  std::vector<std::complex<double>> roots(n / 2);
-  for (size_t k = 0; k < n / 2; ++k) {
-    roots[k] = RootOfUnity(static_cast<int64_t>(k), static_cast<int64_t>(n), /*inverse=*/false);
-  }
-  for (size_t size = 2; size <= n; size *= 2) {
-    for (size_t start = 0; start < n; start += size) {
-      for (size_t k = 0; k < size / 2; ++k) {
-        const std::complex<double> a = x[start + k], b = x[start + k + size / 2] * roots[k * (n / size)];
-        x[start + k] = a + b;
-        x[start + k + size / 2] = a - b;
+std::vector<std::complex<double>> Transformed(std::vector<std::complex<double>> x) {
+  const int64_t n = static_cast<int64_t>(x.size());
+  const RootsOfUnity root(n);
+  std::vector<std::complex<double>> roots, y(n);
+  for (int64_t k = 0; k < n; ++k) roots.push_back(root(k));
+  for (int64_t s = 1, p = 2; s < n; s *= p) {
+    while (n / s % p != 0) ++p;
+    for (int64_t start = 0; start < n / p; start += s) {
+      for (int64_t k = 0; k < s; ++k) {
+        for (int64_t q = 0; q < p; ++q) {
+          double re = x[start + k].real(), im = x[start + k].imag();
+          for (int64_t r = 1; r < p; ++r) {
+            const std::complex<double>& a = x[start + k + r * (n / p)];
+            const std::complex<double>& w = roots[(k + q * s) * r % (p * s) * (n / (p * s))];
+            re += a.real() * w.real() - a.imag() * w.imag();
+            im += a.real() * w.imag() + a.imag() * w.real();
+          }
+          y[start * p + k + q * s] = {re, im};
+        }
       }
     }
+    x.swap(y);
   }
+  return x;
 }
 
 }  // namespace kiln::passes

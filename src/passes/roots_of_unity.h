@@ -4,23 +4,35 @@
 
 #include <complex>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "src/hlo/literal.h"
 
 namespace kiln::passes {
 
-// exp(-2 pi i k / n), conjugated for `inverse`; exact at quarter turns. k is at least 0.
-std::complex<double> RootOfUnity(int64_t k, int64_t n, bool inverse);
+// exp(-2 pi i k / n) for any k that is at least 0, each part rounded once; exact at quarter turns. Made of two short
+// tables of more digits, of which every root is a product.
+class RootsOfUnity {
+ public:
+  explicit RootsOfUnity(int64_t n);
+  std::complex<double> operator()(int64_t k) const;
 
-// The literal [rows, columns] of roots r c / n, of type c64 or c128.
+ private:
+  using Wide = std::pair<long double, long double>;
+
+  const int64_t n_, step_;
+  std::vector<Wide> fine_, coarse_;
+};
+
+// The literal [rows, columns] of roots r c / n, conjugated for `inverse`, of type c64 or c128.
 hlo::Literal RootTable(hlo::PrimitiveType type, int64_t rows, int64_t columns, int64_t n, bool inverse);
 
 // exp(-pi i k^2 / n) for k < n, conjugated for `inverse`: Bluestein's chirp.
 std::vector<std::complex<double>> Chirp(int64_t n, bool inverse);
 
-// The forward transform, in place; the size is a power of two.
-void TransformPowerOfTwo(std::vector<std::complex<double>>* values);
+// The forward transform. Takes a time that grows with the prime factors of the size.
+std::vector<std::complex<double>> Transformed(std::vector<std::complex<double>> values);
 
 // As a vector of type c64 or c128.
 hlo::Literal ComplexLiteral(hlo::PrimitiveType type, const std::vector<std::complex<double>>& values);

@@ -1,0 +1,459 @@
+#include "src/cpu/fft_plan.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "src/base/thread_pool.h"
+#include "src/cpu/fft_radices.h"
+#include "src/cpu/host_isa.h"
+
+namespace kiln::cpu {
+namespace {
+
+using hlo::FftType;
+
+// A core's clock, for estimates.
+constexpr double kCyclesPerNanosecond = 3.5;
+// The part of the second-level cache that columns take which are transformed together; two arrays of scratch come to
+// it.
+constexpr int64_t kBlockPart = 4;
+// A row above this is transformed in four steps, a shorter one only when threads would have nothing to do.
+constexpr int64_t kRowBytes = 256 << 10;
+constexpr int64_t kSharedRowBytes = 64 << 10;
+// Rows whose block takes more than this are not transposed.
+constexpr int64_t kTransposedBytes = 128 << 10;
+// Cycles per vector of a transposition.
+constexpr double kTransposeCycles = 14;
+// Pairs of one unit.
+constexpr int64_t kPairsPerUnit = 8192;
+
+int64_t RoundUp(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
+
+FftSide Interleaved(bool swapped, int64_t pitch = 1) {
+  return {.form = FftSide::kInterleaved, .swapped = swapped, .pitch = pitch};
+}
+
+FftSide Swapped(FftSide side, bool swapped) {
+  side.swapped ^= swapped;
+  return side;
+}
+
+// One side of a step: which array, and how it is seen.
+struct End {
+  FftBuffer buffer;
+  FftSide side;
+};
+
+class Planner {
+ public:
+  explicit Planner(const hlo::Instruction& fft)
+      : type_(fft.Get<hlo::FftAttributes>().type),
+        shape_(type_ == FftType::kIrfft ? fft.shape() : fft.operand(0)->shape()),
+        dimensions_(shape_.dimensions()),
+        transformed_(static_cast<int64_t>(fft.Get<hlo::FftAttributes>().length.size())) {
+    plan_.is_double = hlo::ByteWidth(fft.operand(0)->shape().element_type()) /
+                          (hlo::IsComplex(fft.operand(0)->shape().element_type()) ? 2 : 1) ==
+                      8;
+    number_bytes_ = plan_.is_double ? 8 : 4;
+    vector_lanes_ = std::max<int64_t>(1, Host().vector_bytes / number_bytes_);
+    threads_ = ThreadPool::AvailableCpus();
+  }
+
+  FftPlan Run() && {
+    const int64_t rank = static_cast<int64_t>(dimensions_.size()), first = rank - transformed_;
+    const bool inverse = type_ == FftType::kIfft || type_ == FftType::kIrfft;
+    double scale = 1;
+    for (int64_t d = first; inverse && d < rank; ++d) scale /= static_cast<double>(dimensions_[d]);
+    // What the dimensions before the last one see: of real transforms the half spectrum.
+    std::vector<int64_t> spectrum(dimensions_.begin(), dimensions_.end());
+    if (type_ == FftType::kRfft || type_ == FftType::kIrfft) spectrum.back() = spectrum.back() / 2 + 1;
+    if (type_ != FftType::kIrfft) {
+      Rows(FftBuffer::kInput, inverse, transformed_ == 1 ? scale : 1);
+      for (int64_t d = first; d < rank - 1; ++d) {
+        Columns(spectrum, d, FftBuffer::kOutput, FftBuffer::kOutput, inverse, d == first ? scale : 1);
+      }
+    } else {
+      FftBuffer from = FftBuffer::kInput;
+      for (int64_t d = first; d < rank - 1; ++d) {
+        Columns(spectrum, d, from, FftBuffer::kTemporary, inverse, 1);
+        from = FftBuffer::kTemporary;
+        plan_.temporary_numbers = 2;
+        for (int64_t size : spectrum) plan_.temporary_numbers *= size;
+      }
+      Rows(from, inverse, scale);
+    }
+    int64_t units = 1;
+    for (FftGroup& group : plan_.groups) {
+      for (FftPhase& phase : group.phases) {
+        plan_.nanoseconds += phase.nanoseconds * static_cast<double>(group.rounds);
+        units = std::max(units, phase.outer * phase.blocks());
+      }
+    }
+    plan_.slots = std::min<int64_t>(threads_, units);
+    return std::move(plan_);
+  }
+
+ private:
+  FftSide Scratch(int64_t length, int64_t pitch) {
+    // Some more, lest both parts fall to the same places in the cache.
+    const int64_t line = 64 / number_bytes_;
+    const int64_t plane = RoundUp(length * pitch, line) + line;
+    plan_.scratch_numbers = std::max(plan_.scratch_numbers, 2 * plane);
+    return {.form = FftSide::kSplit, .plane = plane, .pitch = pitch};
+  }
+
+  static FftBuffer OtherScratch(FftBuffer buffer) {
+    return buffer == FftBuffer::kScratch0 ? FftBuffer::kScratch1 : FftBuffer::kScratch0;
+  }
+
+  int Table(FftTable table) {
+    const std::string key = table.Key();
+    for (size_t i = 0; i < plan_.tables.size(); ++i) {
+      if (plan_.tables[i].Key() == key) return static_cast<int>(i);
+    }
+    plan_.tables.push_back(table);
+    return static_cast<int>(plan_.tables.size()) - 1;
+  }
+
+  template <typename Code>
+  static FftStep& Add(FftPhase* phase, Code code, FftBuffer source, FftBuffer destination, int lanes) {
+    phase->steps.push_back({.code = std::move(code), .source = source, .destination = destination, .lanes = lanes});
+    return phase->steps.back();
+  }
+
+  // A copy or, with a table, a product, of `length` elements.
+  FftStep& Pointwise(FftPhase* phase, int64_t length, bool columns, const End& from, const End& to, int table,
+                     double scale) {
+    FftPass pass = {.lanes_run = columns ? FftPass::kColumns : FftPass::kAlong,
+                    .length = length,
+                    .neighbours = length,
+                    .twiddles = table >= 0,
+                    .scale = scale,
+                    .source = from.side,
+                    .destination = to.side};
+    FftStep& step = Add(phase, pass, from.buffer, to.buffer, LanesOf(*phase, columns, length));
+    step.table = table;
+    return step;
+  }
+
+  int LanesOf(const FftPhase& phase, bool columns, int64_t extent) const {
+    return static_cast<int>(FftLanes(vector_lanes_, columns ? std::min(phase.block, phase.extent) : extent));
+  }
+
+  // Steps of one complex transform, to `to` or to any scratch array; gives where the result is. The scratch's elements
+  // are `pitch` apart.
+  End Complex(FftPhase* phase, int64_t length, bool columns, int64_t pitch, const End& from, std::optional<End> to,
+              double scale) {
+    const double units = static_cast<double>(phase->outer * phase->blocks());
+    if (length > 1 && !IsSmooth(length)) return Convolution(phase, length, columns, pitch, from, to, scale);
+    const FftRadices found = columns ? ColumnRadices(length, vector_lanes_) : RowRadices(length, vector_lanes_);
+    const double vectors =
+        columns ? static_cast<double>(phase->extent) / static_cast<double>(vector_lanes_ * phase->blocks()) : 1;
+    phase->nanoseconds += units * std::max(vectors, 1.0) * found.cycles / kCyclesPerNanosecond;
+    End at = from;
+    int64_t neighbours = 1;
+    // One pass, or none, in place goes by way of the scratch: its vectors overlap.
+    const bool direct = to.has_value() && (to->buffer != from.buffer || found.radices.size() > 1);
+    for (size_t i = 0; i < found.radices.size(); ++i) {
+      const int64_t radix = found.radices[i];
+      const bool last = i + 1 == found.radices.size() && direct;
+      const End next = last ? *to : End{OtherScratch(at.buffer), Scratch(length, pitch)};
+      FftPass pass = {.lanes_run = columns  ? FftPass::kColumns
+                                   : i == 0 ? FftPass::kAcrossGroups
+                                            : FftPass::kAlong,
+                      .length = length,
+                      .radix = radix,
+                      .neighbours = neighbours,
+                      .twiddles = neighbours > 1,
+                      .scale = last ? scale : 1,
+                      .source = at.side,
+                      .destination = next.side};
+      FftStep& step =
+          Add(phase, pass, at.buffer, next.buffer, LanesOf(*phase, columns, i == 0 ? length / radix : neighbours));
+      if (neighbours > 1) {
+        step.table = Table({columns ? FftTable::kTwiddlesByRow : FftTable::kTwiddles, radix, neighbours});
+      }
+      neighbours *= radix;
+      at = next;
+    }
+    if (found.radices.empty() && !direct) {
+      const End next = {OtherScratch(at.buffer), Scratch(length, pitch)};
+      Pointwise(phase, length, columns, at, next, -1, 1);
+      at = next;
+    }
+    if (to.has_value() && (found.radices.empty() || !direct)) {
+      Pointwise(phase, length, columns, at, *to, -1, scale);
+      at = *to;
+    }
+    return at;
+  }
+
+  // X[k] = w[k] sum_j (x[j] w[j]) conj(w[k - j]) with the chirp w: a cyclic convolution of zero-padded rows.
+  End Convolution(FftPhase* phase, int64_t length, bool columns, int64_t pitch, const End& from,
+                  const std::optional<End>& to, double scale) {
+    const int64_t size = ConvolutionLength(length, columns, vector_lanes_);
+    const int chirp = Table({columns ? FftTable::kChirpByRow : FftTable::kChirp, length});
+    const int spectrum = Table({columns ? FftTable::kChirpSpectrumByRow : FftTable::kChirpSpectrum, length, size});
+    const FftSide scratch = Scratch(size, pitch);
+    End at = {OtherScratch(from.buffer), scratch};
+    Pointwise(phase, length, columns, from, at, chirp, 1);
+    Add(phase, FftZero{length, size, scratch}, at.buffer, at.buffer, 1);
+    at = Complex(phase, size, columns, pitch, at, std::nullopt, 1);
+    const End product = {OtherScratch(at.buffer), scratch};
+    Pointwise(phase, size, columns, at, product, spectrum, 1);
+    at = Complex(phase, size, columns, pitch, {product.buffer, Swapped(scratch, true)}, std::nullopt, 1);
+    at.side = Swapped(at.side, true);
+    const End result = to.has_value() ? *to : End{OtherScratch(at.buffer), scratch};
+    Pointwise(phase, length, columns, at, result, chirp, scale);
+    return result;
+  }
+
+  // Along dimension `d`, which is not the last one.
+  void Columns(const std::vector<int64_t>& dimensions, int64_t d, FftBuffer from, FftBuffer to, bool inverse,
+               double scale) {
+    FftPhase phase;
+    int64_t columns = 1;
+    for (int64_t i = 0; i < d; ++i) phase.outer *= dimensions[i];
+    for (size_t i = d + 1; i < dimensions.size(); ++i) columns *= dimensions[i];
+    const int64_t length = dimensions[d];
+    SetBlocks(&phase, columns, length);
+    for (FftBuffer buffer : {from, to}) {
+      phase.strides[static_cast<int>(buffer)] = {.outer = 2 * length * columns, .block = 2};
+    }
+    Complex(&phase, length, /*columns=*/true, Pitch(phase), {from, Interleaved(inverse, columns)},
+            End{to, Interleaved(inverse, columns)}, scale);
+    plan_.groups.push_back({1, {std::move(phase)}});
+  }
+
+  void SetBlocks(FftPhase* phase, int64_t columns, int64_t length) const {
+    const int64_t fitting = Host().l2_bytes / kBlockPart / (2 * number_bytes_ * std::max<int64_t>(length, 1));
+    phase->extent = columns;
+    phase->block = std::min(columns, std::max(vector_lanes_, FftLanes(4 * vector_lanes_, fitting)));
+  }
+
+  // From one element of the transforms of a block to the next.
+  int64_t Pitch(const FftPhase& phase) const {
+    const int64_t widest = phase.overlapped ? phase.block : phase.extent - (phase.blocks() - 1) * phase.block;
+    return RoundUp(widest, FftLanes(vector_lanes_, widest));
+  }
+
+  // Along the last dimension, to the result.
+  void Rows(FftBuffer from, bool inverse, double scale) {
+    const int64_t length = dimensions_.back();
+    int64_t rows = 1;
+    for (size_t i = 0; i + 1 < dimensions_.size(); ++i) rows *= dimensions_[i];
+    const bool forward_real = type_ == FftType::kRfft, to_real = type_ == FftType::kIrfft;
+    const bool halved = (forward_real || to_real) && length % 2 == 0;
+    const int64_t complex_length = halved ? length / 2 : length, kept = length / 2 + 1;
+    const int64_t source_row = forward_real ? length : to_real ? 2 * kept : 2 * length;
+    const int64_t result_row = forward_real ? 2 * kept : to_real ? length : 2 * length;
+    const int source = static_cast<int>(from), result = static_cast<int>(FftBuffer::kOutput);
+    const bool odd_real = (forward_real || to_real) && !halved;
+    const End in = {from, Interleaved(inverse)}, out = {FftBuffer::kOutput, Interleaved(inverse)};
+
+    if (const int64_t split = odd_real ? 0 : LongRowSplit(complex_length, rows); split > 0) {
+      FftGroup group = {.rounds = rows};
+      if (to_real) {
+        group.phases.push_back(PairsPhase(true, complex_length, in.buffer, out.buffer));
+      }
+      FourSteps(&group, complex_length, split, to_real ? out : in, out, scale);
+      if (forward_real) group.phases.push_back(PairsPhase(false, complex_length, out.buffer, out.buffer));
+      for (FftPhase& phase : group.phases) {
+        phase.strides[source].round = source_row;
+        phase.strides[result].round = result_row;
+      }
+      plan_.groups.push_back(std::move(group));
+      return;
+    }
+
+    FftPhase phase;
+    const bool transposed = !odd_real && TransposeRows(complex_length, rows);
+    if (transposed) {
+      phase.extent = rows;
+      phase.block = vector_lanes_;
+      phase.overlapped = true;
+      phase.strides[source].block = source_row;
+      phase.strides[result].block = result_row;
+    } else {
+      phase.outer = rows;
+      phase.strides[source].outer = source_row;
+      phase.strides[result].outer = result_row;
+    }
+    const int64_t pitch = transposed ? vector_lanes_ : 1;
+    const int64_t scratch_length = complex_length + (halved ? 1 : 0);
+    const FftSide scratch = Scratch(scratch_length, pitch);
+    End at = in;
+    if (odd_real && forward_real) at.side.form = FftSide::kReal;
+    if (transposed) {
+      at = {FftBuffer::kScratch0, scratch};
+      // What is swapped is so from here on.
+      Transposition(&phase, false, to_real ? kept : complex_length, source_row,
+                    {from, Interleaved(inverse && !to_real)}, at, 1);
+    }
+    if (to_real && halved) {
+      const End next = {OtherScratch(at.buffer), scratch};
+      Pairs(&phase, true, transposed, complex_length, {at.buffer, Swapped(at.side, !transposed)}, next);
+      at = {next.buffer, Swapped(scratch, true)};
+    } else if (to_real) {
+      const End next = {FftBuffer::kScratch0, scratch};
+      Pointwise(&phase, kept, false, {in.buffer, Interleaved(false)}, next, -1, 1);
+      Add(&phase, FftMirror{length, scratch}, next.buffer, next.buffer, LanesOf(phase, false, kept - 1));
+      at = {next.buffer, Swapped(scratch, true)};
+    }
+    if (!transposed && !forward_real) {
+      End end = out;
+      if (odd_real) end.side.form = FftSide::kReal;
+      Complex(&phase, complex_length, false, pitch, at, end, scale);
+    } else {
+      at = Complex(&phase, complex_length, transposed, pitch, at, std::nullopt, 1);
+      if (forward_real && halved) {
+        const End next = transposed ? End{OtherScratch(at.buffer), scratch} : out;
+        Pairs(&phase, false, transposed, complex_length, at, next);
+        at = next;
+      } else if (forward_real) {
+        Pointwise(&phase, kept, false, at, out, -1, 1);
+      }
+      if (transposed) {
+        Transposition(&phase, true, forward_real ? kept : complex_length, result_row, at, out, scale);
+      }
+    }
+    plan_.groups.push_back({1, {std::move(phase)}});
+  }
+
+  void Transposition(FftPhase* phase, bool into_rows, int64_t length, int64_t row, const End& from, const End& to,
+                     double scale) {
+    Add(phase,
+        FftTransposition{into_rows, length, row, scale, into_rows ? to.side : from.side,
+                         into_rows ? from.side : to.side},
+        from.buffer, to.buffer, static_cast<int>(vector_lanes_));
+    phase->nanoseconds += kTransposeCycles * static_cast<double>(phase->blocks() * length) / kCyclesPerNanosecond;
+  }
+
+  void Pairs(FftPhase* phase, bool to_real, bool columns, int64_t half, const End& from, const End& to,
+             bool pieces = false) {
+    FftStep& step = Add(phase, FftPairs{to_real, columns, pieces, half, from.side, to.side}, from.buffer, to.buffer,
+                        LanesOf(*phase, columns, std::max<int64_t>(1, half / 2)));
+    step.table = Table({columns ? FftTable::kHalfTurnsByRow : FftTable::kHalfTurns, half});
+    const double vectors = static_cast<double>(half) * static_cast<double>(columns ? 1 : 1.0 / step.lanes);
+    phase->nanoseconds += 5 * vectors * static_cast<double>(phase->outer * phase->blocks()) / kCyclesPerNanosecond;
+  }
+
+  // Of one long row, by pieces.
+  FftPhase PairsPhase(bool to_real, int64_t half, FftBuffer from, FftBuffer to) {
+    FftPhase phase = {.extent = half / 2 + 1, .block = kPairsPerUnit};
+    Pairs(&phase, to_real, false, half, {from, Interleaved(false)}, {to, Interleaved(false)}, /*pieces=*/true);
+    phase.nanoseconds /= static_cast<double>(phase.blocks());
+    return phase;
+  }
+
+  // Whether rows are transformed as columns, `vector_lanes_` at a time.
+  bool TransposeRows(int64_t length, int64_t rows) const {
+    if (vector_lanes_ < 2 || rows < vector_lanes_ || length * vector_lanes_ * 2 * number_bytes_ > kTransposedBytes) {
+      return false;
+    }
+    const bool smooth = IsSmooth(length);
+    const int64_t size = smooth ? length : ConvolutionLength(length, true, vector_lanes_);
+    const double lanes = static_cast<double>(vector_lanes_);
+    const double columns = ColumnRadices(size, vector_lanes_).cycles * (smooth ? 1 : 2) / lanes +
+                           2 * kTransposeCycles * static_cast<double>(length) / lanes;
+    const double row = RowRadices(size, vector_lanes_).cycles * (smooth ? 1 : 2);
+    // Calls of a row's own.
+    constexpr double kRowCycles = 60;
+    return columns < row + kRowCycles;
+  }
+
+  // How many rows the matrix has that a long row is taken for; 0 for rows that are transformed at once.
+  int64_t LongRowSplit(int64_t length, int64_t rows) const {
+    const int64_t bytes = 2 * number_bytes_ * length;
+    if (bytes <= kSharedRowBytes || (bytes <= kRowBytes && rows >= threads_) || !IsSmooth(length)) return 0;
+    int64_t best = 0;
+    double cycles = 0;
+    for (int64_t n1 = vector_lanes_; n1 <= length / vector_lanes_; ++n1) {
+      if (n1 > (int64_t{1} << 14)) break;
+      if (length % n1 != 0) continue;
+      const int64_t n2 = length / n1;
+      double its = ColumnRadices(n1, vector_lanes_).cycles / static_cast<double>(n1) +
+                   ColumnRadices(n2, vector_lanes_).cycles / static_cast<double>(n2);
+      // Rows of the matrix that begin at odd places, and blocks that do not fit the second-level cache.
+      if (n1 % vector_lanes_ != 0) its += 2;
+      if (n2 % vector_lanes_ != 0) its += 2;
+      for (int64_t n : {n1, n2}) {
+        if (4 * n * vector_lanes_ * number_bytes_ > Host().l2_bytes) its += 10;
+      }
+      if (best == 0 || its < cycles) best = n1, cycles = its;
+    }
+    return best;
+  }
+
+  // A row as [n1][n2]: columns are transformed and multiplied by roots, then rows, whose results are columns.
+  void FourSteps(FftGroup* group, int64_t length, int64_t n1, const End& from, const End& to, double scale) {
+    const int64_t n2 = length / n1;
+    plan_.row_numbers = std::max(plan_.row_numbers, 2 * length);
+    const FftSide row = {.form = FftSide::kSplit, .plane = length, .pitch = n2};
+
+    FftPhase first;
+    SetBlocks(&first, n2, n1);
+    first.strides[static_cast<int>(from.buffer)].block = 2;
+    first.strides[static_cast<int>(FftBuffer::kRow)].block = 1;
+    const int64_t pitch = Pitch(first);
+    End source = from;
+    source.side.pitch = n2;
+    const End columns = Complex(&first, n1, true, pitch, source, std::nullopt, 1);
+    FftPass steps = {.lanes_run = FftPass::kColumns,
+                     .length = n1,
+                     .neighbours = n1,
+                     .step_twiddles = true,
+                     .source = columns.side,
+                     .destination = row};
+    FftStep& step = Add(&first, steps, columns.buffer, FftBuffer::kRow, LanesOf(first, true, 0));
+    step.table = Table({FftTable::kStepRoots, n1, n2, pitch});
+    step.bases = Table({FftTable::kStepBases, n1, n2, first.block});
+    step.bases_per_block = 2 * n1;
+    group->phases.push_back(std::move(first));
+
+    FftPhase second = {.extent = n1, .block = vector_lanes_, .overlapped = true};
+    second.strides[static_cast<int>(FftBuffer::kRow)].block = n2;
+    second.strides[static_cast<int>(to.buffer)].block = 2;
+    const FftSide scratch = Scratch(n2, vector_lanes_);
+    FftSide rows = row;
+    rows.pitch = 1;
+    Transposition(&second, false, n2, n2, {FftBuffer::kRow, rows}, {FftBuffer::kScratch0, scratch}, 1);
+    End result = to;
+    result.side.pitch = n1;
+    Complex(&second, n2, true, vector_lanes_, {FftBuffer::kScratch0, scratch}, result, scale);
+    group->phases.push_back(std::move(second));
+  }
+
+  const FftType type_;
+  const hlo::Shape& shape_;  // of the side that is not halved
+  const hlo::DimensionVector& dimensions_;
+  const int64_t transformed_;
+  int64_t number_bytes_ = 4, vector_lanes_ = 1, threads_ = 1;
+  FftPlan plan_;
+};
+
+}  // namespace
+
+int64_t FftPhase::blocks() const {
+  if (overlapped) return (extent + block - 1) / block;
+  return std::max<int64_t>(1, extent / block);
+}
+
+int64_t FftPlan::ScratchBytes() const {
+  return OffsetOf(FftBuffer::kScratch0) + 2 * slots * scratch_numbers * (is_double ? 8 : 4);
+}
+
+int64_t FftPlan::OffsetOf(FftBuffer buffer) const {
+  const int64_t bytes = is_double ? 8 : 4;
+  int64_t offset = 0;
+  if (buffer == FftBuffer::kTemporary) return offset;
+  offset += RoundUp(temporary_numbers * bytes, 64);
+  if (buffer == FftBuffer::kRow) return offset;
+  offset += RoundUp(row_numbers * bytes, 64);
+  return buffer == FftBuffer::kScratch1 ? offset + scratch_numbers * bytes : offset;
+}
+
+FftPlan PlanFft(const hlo::Instruction& fft) { return Planner(fft).Run(); }
+
+}  // namespace kiln::cpu

@@ -1,0 +1,60 @@
+#include "src/passes/real_fft.h"
+
+#include "src/passes/array_value.h"
+#include "src/passes/matrix_stack.h"
+
+namespace kiln::passes {
+
+using hlo::FftType;
+using hlo::Instruction;
+using hlo::Opcode;
+
+namespace {
+
+// Shorter transforms take less time than a second kernel.
+constexpr int64_t kLeastLength = 32;
+
+// Elements in reverse order along one dimension.
+ArrayValue Reversed(const ArrayValue& x, int64_t dimension) {
+  return {x.builder(),
+          x.builder()->Add(Opcode::kReverse, x.shape(), {x.instruction()}, hlo::DimensionsAttributes{{dimension}})};
+}
+
+// Element -k modulo the size in the place of element k.
+ArrayValue Negated(const ArrayValue& x, int64_t dimension) {
+  const int64_t size = x.shape().dimensions(dimension);
+  if (size <= 2) return x;
+  return Concatenate({x.Slice(dimension, 0, 1), Reversed(x.Slice(dimension, 1, size), dimension)}, dimension);
+}
+
+}  // namespace
+
+bool RealFft::Expands(const Instruction& instruction) const {
+  if (instruction.opcode() != Opcode::kFft) return false;
+  const auto& attributes = instruction.Get<hlo::FftAttributes>();
+  const Instruction& operand = *instruction.operand(0);
+  return attributes.type == FftType::kFft && attributes.length.back() % 2 == 0 &&
+         attributes.length.back() >= kLeastLength && instruction.shape().element_count() > 0 &&
+         operand.opcode() == Opcode::kConvert && !hlo::IsComplex(operand.operand(0)->shape().element_type());
+}
+
+absl::StatusOr<Instruction*> RealFft::Expand(Instruction* instruction) {
+  hlo::Builder builder(instruction->parent(), instruction);
+  const ArrayValue x(&builder, instruction->operand(0)->operand(0));
+  hlo::FftAttributes attributes = instruction->Get<hlo::FftAttributes>();
+  attributes.type = FftType::kRfft;
+  const hlo::Shape& shape = instruction->shape();
+  const int64_t last = shape.rank() - 1, length = shape.dimensions(last), kept = length / 2 + 1;
+  hlo::DimensionVector half_sizes = shape.dimensions();
+  half_sizes[last] = kept;
+  const ArrayValue real = x.Convert(hlo::ComplexComponentType(shape.element_type()));
+  const ArrayValue half(&builder, builder.Add(Opcode::kFft, hlo::Shape(shape.element_type(), half_sizes),
+                                              {real.instruction()}, attributes));
+  ArrayValue mirror = half.Slice(last, 1, length - kept + 1);
+  for (int64_t d = shape.rank() - static_cast<int64_t>(attributes.length.size()); d < last; ++d) {
+    mirror = Negated(mirror, d);
+  }
+  return Concatenate({half, Conjugate(Reversed(mirror, last))}, last).instruction();
+}
+
+}  // namespace kiln::passes
