@@ -29,14 +29,22 @@ struct ReduceSchedule {
   bool over_group = false;
 };
 
-// Loads that run along another loop than the stores go through square tiles in memory that a block of threads shares,
-// so that both sides touch consecutive elements. The two loops are the last of the order.
+// Loads that run along another loop than the stores go through square tiles, so that both sides touch consecutive
+// elements: in memory that a block of threads shares, or in registers that are transposed. The two loops are the last of
+// the order.
 struct TileSchedule {
   int store_loop = -1;  // -1: no tiles
   int load_loop = -1;
-  int size = 32;               // iterations of either loop in a tile; a row of threads
+  int size = 32;               // iterations of either loop in a tile; a row of threads, or lanes
+  int together = 1;            // tiles along either loop that a CPU's task has
   std::vector<ValueId> loads;  // those that pass through the tile
 };
+
+// The tiles for a nest whose stores all run along `tile.store_loop` and that has the loops `order`: sets the rest of `tile`
+// but its size. Both loops have at least `min_extent` iterations; a tile's elements take `max_bytes` at most, each at most
+// `max_width`. False where no load gains by it.
+bool FindTile(const Kernel& kernel, const Nest& nest, const std::vector<int>& order, int64_t min_extent, int max_width,
+              int64_t max_bytes, TileSchedule* tile);
 
 struct NestSchedule {
   std::vector<int> order;  // the nest's loops, outermost first
