@@ -416,7 +416,7 @@ class Scheduler {
       if (!parameter.is_updated && !parameter.is_local)
         written += parameter.element_count() * hlo::ByteWidth(parameter.type);
     }
-    schedule->streaming_stores = target_.streaming_bytes > 0 && written >= target_.streaming_bytes;
+    schedule->streaming_stores = target_.streaming_bytes > 0 && written >= target_.streaming_bytes / (schedule->tile.store_loop >= 0 ? 2 : 1);
   }
 
   const Kernel& kernel_;
