@@ -1,4 +1,5 @@
 // Values, loads and stores of a nest.
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -37,6 +38,7 @@ absl::Status NestLowering::LowerStatement(const Block::Statement& statement) {
       return LowerReduce(statement.index);
     case Block::Kind::kStore: {
       const Store& store = kernel_.stores[statement.index];
+      if (threads_ == nullptr && vector_ != nullptr && LowerInterleaved(statement.index)) return absl::OkStatus();
       if (!WrittenByOneOfGroup()) return LowerStore(store);
       return EmitIf(CombineMasks(threads_->IsFirstOfGroup(), active_), [&] { return LowerStore(store); });
     }
@@ -224,6 +226,21 @@ absl::Status NestLowering::LowerStore(const Store& store) {
   memory.StoreVector(Get(store.value, true), base, AccessFor(store.offset, of_lanes), mask,
                      schedule_.streaming_stores && StreamsAligned(store));
   return absl::OkStatus();
+}
+
+bool NestLowering::LowerInterleaved(int number) {
+  const std::vector<int> group =
+      InterleavedStores(kernel_, nest_.body, number, vector_loop_, aligned_runs_ ? vector_->lanes() : 1);
+  if (group.empty()) return false;
+  // All are written with the last.
+  if (number != *std::max_element(group.begin(), group.end())) return true;
+  std::vector<Value> values;
+  for (int member : group) values.push_back(Get(kernel_.stores[member].value, true));
+  const Store& first = kernel_.stores[group[0]];
+  MemoryAccess(&scalar_, vector_.get())
+      .StoreInterleaved(values, ArrayOf(first.parameter), index_.Scalar(first.offset), mask_,
+                        schedule_.streaming_stores && StreamsAligned(first));
+  return true;
 }
 
 bool NestLowering::StreamsAligned(const Store& store) const {

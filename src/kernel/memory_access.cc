@@ -189,6 +189,47 @@ Value MemoryAccess::LoadVector(hlo::PrimitiveType type, llvm::Value* base, const
   return value;
 }
 
+void MemoryAccess::StoreRun(llvm::Value* run, llvm::Value* pointer, llvm::Align align, llvm::Value* mask, bool streaming) {
+  if (mask != nullptr) {
+    b_.CreateMaskedStore(run, pointer, align, mask);
+    return;
+  }
+  const uint64_t bytes = run->getType()->getPrimitiveSizeInBits() / 8;
+  if (!streaming || bytes % kStreamingAlignment != 0) {
+    b_.CreateAlignedStore(run, pointer, align);
+    return;
+  }
+  llvm::StoreInst* store = b_.CreateAlignedStore(run, pointer, llvm::Align(kStreamingAlignment));
+  store->setMetadata("nontemporal",
+                     llvm::MDNode::get(b_.getContext(), llvm::ConstantAsMetadata::get(b_.getInt32(1))));
+}
+
+void MemoryAccess::StoreInterleaved(absl::Span<const Value> values, llvm::Value* base, llvm::Value* offset,
+                                    llvm::Value* mask, bool streaming) {
+  const int lanes = vector_.lanes(), count = static_cast<int>(values.size());
+  llvm::Type* part = scalar_.MemoryType(values[0].type);
+  llvm::Value* pointer = ElementPointer(part, 1, base, offset);
+  std::vector<llvm::Value*> sources;
+  for (const Value& value : values) sources.push_back(vector_.ToMemory(value.type, value.value));
+  for (int piece = 0; piece < count; ++piece) {
+    // Element e of all is lane e / count of value e % count.
+    llvm::Value* run = sources[0];
+    llvm::SmallVector<int, 64> places;
+    for (int i = 0; i < lanes; ++i) places.push_back((piece * lanes + i) / count);
+    for (int source = 1; source < count; ++source) {
+      llvm::SmallVector<int, 64> chosen;
+      for (int i = 0; i < lanes; ++i) {
+        const bool here = (piece * lanes + i) % count == source;
+        chosen.push_back(here ? lanes + places[i] : source == 1 ? places[i] : i);
+      }
+      run = b_.CreateShuffleVector(run, sources[source], chosen);
+    }
+    llvm::Value* run_mask = mask != nullptr ? b_.CreateShuffleVector(mask, places) : nullptr;
+    StoreRun(run, b_.CreateConstGEP1_64(part, pointer, static_cast<uint64_t>(piece * lanes)),
+             llvm::Align(part->getScalarSizeInBits() / 8), run_mask, streaming);
+  }
+}
+
 void MemoryAccess::StoreVector(const Value& value, llvm::Value* base, const Access& access, llvm::Value* mask,
                                bool streaming) {
   const int lanes = vector_.lanes();
@@ -211,18 +252,7 @@ void MemoryAccess::StoreVector(const Value& value, llvm::Value* base, const Acce
         run_mask = b_.CreateShuffleVector(mask, twice);
       }
     }
-    if (run_mask != nullptr) {
-      b_.CreateMaskedStore(run, pointer, align, run_mask);
-      return;
-    }
-    const uint64_t bytes = static_cast<uint64_t>(lanes) * parts * (part->getScalarSizeInBits() / 8);
-    if (streaming && bytes % kStreamingAlignment == 0) {
-      llvm::StoreInst* store = b_.CreateAlignedStore(run, pointer, llvm::Align(kStreamingAlignment));
-      store->setMetadata("nontemporal",
-                         llvm::MDNode::get(b_.getContext(), llvm::ConstantAsMetadata::get(b_.getInt32(1))));
-      return;
-    }
-    b_.CreateAlignedStore(run, pointer, align);
+    StoreRun(run, pointer, align, run_mask, streaming);
     return;
   }
   llvm::Value* offsets = access.kind == Access::Kind::kReversed

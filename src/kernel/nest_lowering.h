@@ -165,6 +165,9 @@ class NestLowering {
 
   absl::Status LowerStore(const Store& store);
 
+  // Writes store `number` with others that it alternates with (InterleavedStores); false where there are none.
+  bool LowerInterleaved(int number);
+
   // Every full vector of the store begins at a multiple of 64 bytes, given that the array does.
   bool StreamsAligned(const Store& store) const;
 

@@ -307,7 +307,9 @@ class Scheduler {
       }
     }
     for (const Store* store : stores_) {
-      cost += loop < 0 ? 1.0 : AccessCost(store->offset, loop, lanes) / (lanes * fill);
+      const int number = static_cast<int>(store - kernel_.stores.data());
+      const bool interleaved = loop >= 0 && !InterleavedStores(kernel_, nest_.body, number, loop, lanes).empty();
+      cost += loop < 0 ? 1.0 : (interleaved ? 2.0 : AccessCost(store->offset, loop, lanes)) / (lanes * fill);
     }
     return cost;
   }
@@ -416,7 +418,7 @@ class Scheduler {
       if (!parameter.is_updated && !parameter.is_local)
         written += parameter.element_count() * hlo::ByteWidth(parameter.type);
     }
-    schedule->streaming_stores = target_.streaming_bytes > 0 && written >= target_.streaming_bytes / (schedule->tile.store_loop >= 0 ? 2 : 1);
+    schedule->streaming_stores = target_.streaming_bytes > 0 && written >= target_.streaming_bytes;
   }
 
   const Kernel& kernel_;

@@ -16,7 +16,7 @@ struct TargetInfo {
   Target target = Target::kCpu;
   int vector_bytes = 64;  // width of a vector register
   // Outputs of at least this size bypass the cache; 0: never.
-  int64_t streaming_bytes = int64_t{32} << 20;
+  int64_t streaming_bytes = int64_t{16} << 20;
 };
 
 // The innermost loop of a reduce as vector lanes, each lane with its own accumulator.
@@ -75,6 +75,10 @@ double OpCost(const Op& op);
 NestSchedule ScheduleNest(const Kernel& kernel, const Nest& nest, const TargetInfo& target);
 
 std::string ToString(const NestSchedule& schedule);
+
+// The stores of `block` to one array that, with `loop` as lanes, fill all places between the elements of store `number`, in
+// order of their places; empty where there are none such.
+std::vector<int> InterleavedStores(const Kernel& kernel, const Block& block, int number, int loop, int lanes);
 
 // How the value of `expr` moves with one step of `loop`: 0 when it does not depend on it, the step when it is linear in
 // it over aligned runs of `lanes` iterations. False when neither.

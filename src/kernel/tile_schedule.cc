@@ -1,4 +1,4 @@
-// Which loads of a nest go through tiles.
+// Which loads of a nest go through tiles, and which stores are interleaved.
 #include <algorithm>
 
 #include "src/kernel/schedule.h"
@@ -58,6 +58,32 @@ bool FindTile(const Kernel& kernel, const Nest& nest, const std::vector<int>& or
     }
   }
   return has_store && tile->load_loop >= 0;
+}
+
+std::vector<int> InterleavedStores(const Kernel& kernel, const Block& block, int number, int loop, int lanes) {
+  constexpr int64_t kMaxStores = 8;
+  const Store& store = kernel.stores[number];
+  const Parameter& parameter = kernel.parameters[store.parameter];
+  int64_t stride;
+  if (!LinearStride(kernel.terms, store.offset, loop, lanes, &stride) || stride < 2 || stride > kMaxStores ||
+      parameter.is_updated || parameter.is_local || hlo::IsComplex(parameter.type)) {
+    return {};
+  }
+  std::vector<int> group;
+  for (const Block::Statement& statement : block.statements) {
+    if (statement.kind != Block::Kind::kStore) continue;
+    const Store& other = kernel.stores[statement.index];
+    if (other.parameter != store.parameter || other.offset.terms != store.offset.terms) continue;
+    if (other.predicate != kNoValue) return {};
+    group.push_back(statement.index);
+  }
+  auto place = [&](int member) { return kernel.stores[member].offset.constant; };
+  std::sort(group.begin(), group.end(), [&](int a, int b) { return place(a) < place(b); });
+  if (static_cast<int64_t>(group.size()) != stride) return {};
+  for (size_t i = 1; i < group.size(); ++i) {
+    if (place(group[i]) != place(group[0]) + static_cast<int64_t>(i)) return {};
+  }
+  return group;
 }
 
 }  // namespace kiln::kernel
