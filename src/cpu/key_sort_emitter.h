@@ -1,4 +1,4 @@
-// Calls of the radix sort and of the selection of the largest, for sorts by unsigned keys (src/passes/sort_keys.h).
+// Calls of the radix sort and of the selection of the largest, for sorts by keys (src/passes/sort_keys.h).
 #ifndef KILN_CPU_KEY_SORT_EMITTER_H_
 #define KILN_CPU_KEY_SORT_EMITTER_H_
 

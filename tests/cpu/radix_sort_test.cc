@@ -50,7 +50,7 @@ TEST_P(SortRowsTest, SortsStablyAndCarriesTheOtherArrays) {
     sources.push_back(RandomBytes(random, bytes, i == 0 ? c.mask : ~uint64_t{0}));
     results.emplace_back(bytes + 16, 0xAA);
   }
-  const RowSortShape shape = {c.rows, c.size, c.widths[0], static_cast<int64_t>(c.widths.size()), c.widths.data()};
+  const RowSortShape shape = {c.rows, c.size, c.widths[0], static_cast<int64_t>(c.widths.size()), {}, c.widths.data()};
   std::vector<const void*> arrays;
   for (auto& source : sources) arrays.push_back(source.data());
   for (auto& result : results) arrays.push_back(result.data());
@@ -94,7 +94,7 @@ TEST_P(TopRowsTest, SelectsTheLargestAndOfEqualOnesTheFirst) {
   const std::vector<uint8_t> keys = RandomBytes(random, rows * size * width, mask);
   std::vector<uint8_t> top(rows * k * width + 8);
   std::vector<int32_t> positions(rows * k);
-  const TopRowsShape shape = {rows, size, width, k};
+  const TopRowsShape shape = {rows, size, width, k, {}};
   std::vector<uint64_t> scratch((TopRowsScratchBytes(shape) + 64) / 8);
   ThreadPool pool(3);
   ProgramContext context;
