@@ -440,7 +440,8 @@ void SortAll(ProgramContext* context, const RowSortShape& shape, const void* con
 
 // --- The largest ------------------------------------------------------------------------------------------------------
 
-constexpr int64_t kSpareCandidates = 1024;
+// Few, so that the bound rises early.
+constexpr int64_t kSpareCandidates = 128;
 
 template <typename Key>
 struct Candidate {
@@ -467,11 +468,13 @@ void TopRow(int64_t size, int64_t k, const Key* elements, KeyMasks<Key> masks, C
     bound = candidates[k - 1].key;
     bounded = true;
   };
-  std::array<Key, kBlock> keys;
+  constexpr int64_t kTogether = 8 * kBlock;
+  std::array<Key, kTogether> made;
   for (int64_t begin = 0; begin < size; begin += kBlock) {
     const int64_t block = std::min(kBlock, size - begin);
-    ToKeys(elements + begin, block, masks, keys.data());
-    if (bounded && block == kBlock && !AnyAbove(keys.data(), bound)) continue;
+    const Key* keys = &made[begin % kTogether];
+    if (begin % kTogether == 0) ToKeys(elements + begin, std::min(kTogether, size - begin), masks, made.data());
+    if (bounded && block == kBlock && !AnyAbove(keys, bound)) continue;
     for (int64_t i = 0; i < block; ++i) {
       // Later elements lose against equal ones.
       if (bounded && keys[i] <= bound) continue;
