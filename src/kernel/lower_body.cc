@@ -107,20 +107,21 @@ absl::StatusOr<Value> NestLowering::LowerOp(ValueId id) {
 
 absl::StatusOr<Value> NestLowering::LowerToIndex(const Op& op, bool vector) {
   const Value operand = Get(op.operands[0], vector);
-  llvm::Type* i64 = b_.getInt64Ty();
-  if (vector) i64 = llvm::FixedVectorType::get(i64, vector_->lanes());
-  auto constant = [&](int64_t value) { return llvm::ConstantInt::get(i64, static_cast<uint64_t>(value)); };
+  const bool narrow = vector && IsNarrowIndex(op) && operand.value->getType()->getScalarSizeInBits() <= 32;
+  llvm::Type* type = narrow ? b_.getInt32Ty() : b_.getInt64Ty();
+  if (vector) type = llvm::FixedVectorType::get(type, vector_->lanes());
+  auto constant = [&](int64_t value) { return llvm::ConstantInt::get(type, static_cast<uint64_t>(value)); };
   const bool is_unsigned = hlo::IsUnsignedIntegral(operand.type) || operand.type == PrimitiveType::kPred;
-  llvm::Value* wide = is_unsigned ? b_.CreateZExt(operand.value, i64) : b_.CreateSExt(operand.value, i64);
-  if (operand.type == PrimitiveType::kU64) {
+  llvm::Value* index = is_unsigned ? b_.CreateZExt(operand.value, type) : b_.CreateSExt(operand.value, type);
+  if (operand.type == PrimitiveType::kU64 || (narrow && is_unsigned)) {
     // Beyond the signed range means far too large, not negative.
-    wide = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, wide, constant(INT64_MAX));
+    index = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, index, constant(narrow ? op.range.high : INT64_MAX));
   }
   if (op.clamp) {
-    wide = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, wide, constant(op.range.low));
-    wide = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, wide, constant(op.range.high));
+    index = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, index, constant(op.range.low));
+    index = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, index, constant(op.range.high));
   }
-  return Value{PrimitiveType::kS64, wide};
+  return Value{narrow ? PrimitiveType::kS32 : PrimitiveType::kS64, index};
 }
 
 bool NestLowering::IsPlainSum(const IndexExpr& offset) const {
@@ -165,7 +166,7 @@ Access NestLowering::AccessFor(const IndexExpr& offset, bool of_lanes) {
   if (!LinearStride(kernel_.terms, offset, vector_loop_, vector_->lanes(), &stride) ||
       (!aligned_runs_ && !IsPlainSum(offset))) {
     access.kind = Access::Kind::kIndexed;
-    access.offsets = index_.Vector(offset, /*wide=*/true);
+    access.offsets = index_.Vector(offset);
     return access;
   }
   access.offset = index_.Scalar(offset);

@@ -59,8 +59,10 @@ Value MemoryAccess::Splat(const Value& scalar) {
 }
 
 llvm::Value* MemoryAccess::LaneOffsets(const Access& access) {
-  if (access.kind == Access::Kind::kIndexed) return access.offsets;
   const int lanes = vector_.lanes();
+  if (access.kind == Access::Kind::kIndexed) {
+    return b_.CreateSExt(access.offsets, llvm::FixedVectorType::get(b_.getInt64Ty(), lanes));
+  }
   std::vector<uint64_t> steps(lanes);
   for (int i = 0; i < lanes; ++i) steps[i] = static_cast<uint64_t>(access.stride) * i;
   llvm::Constant* lane_steps = llvm::ConstantDataVector::get(b_.getContext(), steps);
@@ -152,7 +154,6 @@ Value MemoryAccess::LoadVector(hlo::PrimitiveType type, llvm::Value* base, const
       }
       [[fallthrough]];
     case Access::Kind::kIndexed: {
-      llvm::Value* offsets = LaneOffsets(access);
       if (mask == nullptr && lanes <= 16) {
         // Separate loads beat the gather instructions of most machines.
         llvm::Type* vector = llvm::FixedVectorType::get(part, lanes);
@@ -161,7 +162,7 @@ Value MemoryAccess::LoadVector(hlo::PrimitiveType type, llvm::Value* base, const
         for (int i = 0; i < lanes; ++i) {
           llvm::Value* offset = access.kind == Access::Kind::kStrided
                                     ? b_.CreateAdd(access.offset, b_.getInt64(access.stride * i))
-                                    : b_.CreateExtractElement(offsets, b_.getInt64(i));
+                                    : b_.CreateSExt(b_.CreateExtractElement(access.offsets, b_.getInt64(i)), b_.getInt64Ty());
           llvm::Value* pointer = ElementPointer(part, parts, base, offset);
           real = b_.CreateInsertElement(real, b_.CreateLoad(part, pointer), b_.getInt64(i));
           if (parts == 2) {
@@ -176,7 +177,7 @@ Value MemoryAccess::LoadVector(hlo::PrimitiveType type, llvm::Value* base, const
       llvm::Value* lane_mask =
           mask != nullptr ? mask : llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(b_.getInt1Ty(), lanes));
       llvm::Type* vector = llvm::FixedVectorType::get(part, lanes);
-      llvm::Value* pointers = ElementPointer(part, parts, base, offsets);
+      llvm::Value* pointers = ElementPointer(part, parts, base, LaneOffsets(access));
       llvm::Constant* zero = llvm::Constant::getNullValue(vector);
       value.value = vector_.FromMemory(type, b_.CreateMaskedGather(vector, pointers, align, lane_mask, zero));
       if (parts == 2) {

@@ -21,7 +21,7 @@ struct Access {
   };
   Kind kind = Kind::kUniform;
   llvm::Value* offset = nullptr;   // i64
-  llvm::Value* offsets = nullptr;  // <lanes x i64>, kIndexed
+  llvm::Value* offsets = nullptr;  // <lanes x i32 or i64>, kIndexed
   int64_t stride = 0;
 };
 

@@ -43,14 +43,20 @@ bool LinearStride(const IndexTerms& terms, const IndexExpr& expr, int loop, int 
 namespace {
 
 // Bytes that one lane takes in a register while computing.
-int ComputeWidth(PrimitiveType type) {
+int WidthOf(PrimitiveType type) {
   if (type == PrimitiveType::kPred) return 1;
   if (hlo::IsFloating(type)) return std::max(4, hlo::ByteWidth(type));
   if (hlo::IsComplex(type)) return hlo::ByteWidth(type) / 2;
   return hlo::ByteWidth(type);
 }
 
+int ComputeWidth(const Op& op) { return IsNarrowIndex(op) ? 4 : WidthOf(op.type); }
+
 }  // namespace
+
+bool IsNarrowIndex(const Op& op) {
+  return op.kind == OpKind::kToIndex && op.clamp && op.range.low >= 0 && op.range.high < int64_t{1} << 30;
+}
 
 double OpCost(const Op& op) {
   if (op.kind == OpKind::kLoad) return 1;
@@ -158,7 +164,7 @@ class Scheduler {
     }
     int width = 2;
     for (const Weighted& w : ops_) {
-      width = std::max({width, ComputeWidth(w.op->type), w.op->kind == OpKind::kLoad ? hlo::ByteWidth(w.op->type) : 1});
+      width = std::max({width, ComputeWidth(*w.op), w.op->kind == OpKind::kLoad ? hlo::ByteWidth(w.op->type) : 1});
     }
     TileSchedule tile;
     tile.store_loop = nest_.loops.back();
@@ -235,7 +241,7 @@ class Scheduler {
     double cost = 0;
     for (const Weighted& w : ops_) {
       if ((w.op->loops & bit) == 0) continue;
-      width = std::max(width, ComputeWidth(w.op->type));
+      width = std::max(width, ComputeWidth(*w.op));
       cost += OpCost(*w.op);
       // Updates that may meet in one element stay in order.
       if (info.kind == LoopKind::kSerial &&
@@ -293,7 +299,7 @@ class Scheduler {
         cost += lane_cost * w.times;
         continue;
       }
-      const double registers = std::max(1.0, by_lanes * ComputeWidth(w.op->type) / double(target_.vector_bytes));
+      const double registers = std::max(1.0, by_lanes * ComputeWidth(*w.op) / double(target_.vector_bytes));
       if ((w.op->loops >> by & 1) == 0) {
         // Uniform: once per vector, wherever it is emitted.
         cost += lane_cost * w.times / (by_lanes * by_fill) * 0.5;

@@ -69,6 +69,9 @@ struct NestSchedule {
 // Memory that the local arrays of a nest take at most, all lanes together.
 inline constexpr int64_t kMaxLocalBytes = int64_t{256} << 10;
 
+// Whether an index (kToIndex) is clamped to so few elements that 32 bits hold it.
+bool IsNarrowIndex(const Op& op);
+
 // Rough cost of one op on one vector, in units of a simple instruction.
 double OpCost(const Op& op);
 
