@@ -1,7 +1,7 @@
 // RUN: kiln opt %s --passes=associative-scan | FileCheck %s
 // What jax.lax.associative_scan makes: a linear recurrence backwards, of which the second part alone is wanted, becomes a
 // scan; differences, which are not associative, stay as they are.
-// CHECK: %scan{{.*}} (%[[X0:.*]]: f32[2], %[[X1:.*]]: f32[2], %[[C0:.*]]: f32[2], %[[C1:.*]]: f32[2])
+// CHECK: %scan{{[.0-9]*}} ([[X0:[a-z.0-9]+]]: f32[2], [[X1:[a-z.0-9]+]]: f32[2], [[C0:[a-z.0-9]+]]: f32[2], [[C1:[a-z.0-9]+]]: f32[2])
 // CHECK: %[[SCALED:.*]] = f32[2]{0} multiply(%[[C0]], %[[X1]])
 // CHECK: add(%[[SCALED]], %[[X0]])
 // CHECK: multiply(%[[C1]], %[[X1]])
