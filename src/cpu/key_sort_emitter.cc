@@ -46,12 +46,21 @@ KeyCode CodeOf(const Instruction& instruction, passes::SortOrder order) {
   return code;
 }
 
+// Whether the second of two arrays is the positions in the rows.
+bool CarriesPositions(const Instruction& sort) {
+  if (sort.operand_count() != 2) return false;
+  const Instruction& positions = *sort.operand(1);
+  return positions.opcode() == Opcode::kIota && positions.dimensions()[0] == positions.shape().rank() - 1 &&
+         hlo::IsIntegral(positions.shape().element_type()) && hlo::ByteWidth(positions.shape().element_type()) == 4;
+}
+
 RowSortShape SortShape(const Instruction& sort, const std::vector<int64_t>& widths) {
   return {.rows = RowCount(sort),
           .size = RowSize(sort),
           .key_width = widths[0],
           .array_count = static_cast<int64_t>(widths.size()),
           .code = CodeOf(sort, *passes::DirectOrder(sort)),
+          .positions = CarriesPositions(sort),
           .widths = widths.data()};
 }
 
@@ -121,13 +130,22 @@ double KeySortNanoseconds(const Instruction& instruction) {
   return RowSortNanoseconds(SortShape(instruction, widths));
 }
 
+bool KeySortMayShare(const Instruction& instruction, int64_t leaf, int64_t operand) {
+  if (instruction.opcode() != Opcode::kSort) return false;
+  if (operand == 1) return CarriesPositions(instruction);
+  return operand == 0 && leaf == 0 && passes::DirectOrder(instruction)->keys <= passes::KeyOrder::kTotal;
+}
+
 absl::Status EmitKeySort(llvm::IRBuilder<>* builder, const Instruction& instruction, const OpArrays& arrays) {
   llvm::IRBuilder<>& b = *builder;
   if (instruction.operand(0)->shape().element_count() == 0) return absl::OkStatus();
   if (instruction.opcode() == Opcode::kTopK) {
     const TopRowsShape shape = TopShape(instruction);
     if (shape.k == 0) return absl::OkStatus();
-    llvm::Value* constant = ConstantStruct(b, {shape.rows, shape.size, shape.key_width, shape.k, static_cast<int64_t>(shape.code.order), shape.code.descending, shape.code.infinity}, nullptr);
+    llvm::Value* constant =
+        ConstantStruct(b, {shape.rows, shape.size, shape.key_width, shape.k, static_cast<int64_t>(shape.code.order),
+                           shape.code.descending, shape.code.infinity},
+                       nullptr);
     CallRuntime(b, kTopRowsName,
                 {arrays.context, constant, arrays.operands[0], arrays.results[0], arrays.results[1],
                  OrNull(b, arrays.scratch)});
@@ -137,7 +155,10 @@ absl::Status EmitKeySort(llvm::IRBuilder<>* builder, const Instruction& instruct
   const RowSortShape shape = SortShape(instruction, widths);
   llvm::Constant* width_array = llvm::cast<llvm::Constant>(ConstantStruct(b, widths, nullptr));
   llvm::Value* constant =
-      ConstantStruct(b, {shape.rows, shape.size, shape.key_width, shape.array_count, static_cast<int64_t>(shape.code.order), shape.code.descending, shape.code.infinity}, width_array);
+      ConstantStruct(b, {shape.rows, shape.size, shape.key_width, shape.array_count,
+                         static_cast<int64_t>(shape.code.order), shape.code.descending, shape.code.infinity,
+                         shape.positions},
+                     width_array);
   CallRuntime(b, kSortRowsName, {arrays.context, constant, PointerTable(b, arrays), OrNull(b, arrays.scratch)});
   return absl::OkStatus();
 }

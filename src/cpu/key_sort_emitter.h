@@ -13,6 +13,8 @@ bool IsKeySort(const hlo::Instruction& instruction);
 
 int64_t KeySortScratchBytes(const hlo::Instruction& instruction);
 double KeySortNanoseconds(const hlo::Instruction& instruction);
+// Whether result `leaf` may be in the memory of operand `operand`.
+bool KeySortMayShare(const hlo::Instruction& instruction, int64_t leaf, int64_t operand);
 absl::Status EmitKeySort(llvm::IRBuilder<>* builder, const hlo::Instruction& instruction, const OpArrays& arrays);
 
 }  // namespace kiln::cpu

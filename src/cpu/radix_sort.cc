@@ -404,7 +404,7 @@ void SortAll(ProgramContext* context, const RowSortShape& shape, const void* con
       const auto* keys = reinterpret_cast<const Key*>(at(0, row));
       auto* sorted_keys = reinterpret_cast<Key*>(at(shape.array_count, row));
       if constexpr (Sorter::kCarries) {
-        const auto* values = by_position ? nullptr : reinterpret_cast<const Value*>(at(1, row));
+        const auto* values = by_position || shape.positions != 0 ? nullptr : reinterpret_cast<const Value*>(at(1, row));
         void* sorted_values = by_position ? reinterpret_cast<char*>(positions) : at(shape.array_count + 1, row);
         sorter.Sort(keys, values, sorted_keys, static_cast<Value*>(sorted_values));
       } else {

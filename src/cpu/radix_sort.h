@@ -25,6 +25,7 @@ struct RowSortShape {
   int64_t key_width = 0;   // bytes: 1, 2, 4 or 8
   int64_t array_count = 0;  // the keys counted in
   KeyCode code;
+  int64_t positions = 0;  // not 0: array 1 of two holds each element's place in its row, and is not read
   // Bytes per element of array i; any power of two up to 16.
   const int64_t* widths = nullptr;
 };
@@ -34,7 +35,8 @@ int64_t RowSortScratchBytes(const RowSortShape& shape);
 // Rough time of a sort on one thread.
 double RowSortNanoseconds(const RowSortShape& shape);
 
-// Symbol "kiln_sort_rows". `arrays` are the sources, then as many destinations, distinct from them.
+// Symbol "kiln_sort_rows". `arrays` are the sources, then as many destinations, distinct from sources that are read; but
+// keys may be sorted where they are in an order in which only equal bits are equal.
 void SortRows(ProgramContext* context, const RowSortShape* shape, const void* const* arrays, void* scratch);
 inline constexpr char kSortRowsName[] = "kiln_sort_rows";
 

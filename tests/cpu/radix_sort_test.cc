@@ -50,7 +50,7 @@ TEST_P(SortRowsTest, SortsStablyAndCarriesTheOtherArrays) {
     sources.push_back(RandomBytes(random, bytes, i == 0 ? c.mask : ~uint64_t{0}));
     results.emplace_back(bytes + 16, 0xAA);
   }
-  const RowSortShape shape = {c.rows, c.size, c.widths[0], static_cast<int64_t>(c.widths.size()), {}, c.widths.data()};
+  const RowSortShape shape = {c.rows, c.size, c.widths[0], static_cast<int64_t>(c.widths.size()), {}, 0, c.widths.data()};
   std::vector<const void*> arrays;
   for (auto& source : sources) arrays.push_back(source.data());
   for (auto& result : results) arrays.push_back(result.data());
@@ -119,7 +119,7 @@ TEST_P(KeyCodeTest, OrdersElementsAsTheirTypeDoes) {
   const KeyCode code = {order, descending, 0x7F800000};
   constexpr int64_t kWidths[] = {4, 4};
   for (const int64_t arrays : {1, 2}) {
-    const RowSortShape shape = {1, size, 4, arrays, code, kWidths};
+    const RowSortShape shape = {1, size, 4, arrays, code, 0, kWidths};
     const void* pointers[4] = {elements.data(), sorted.data()};
     if (arrays == 2) {
       pointers[1] = positions.data();
