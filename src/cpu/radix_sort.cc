@@ -66,10 +66,19 @@ int64_t ElementBytes(const RowSortShape& shape) {
 
 bool DividesRows(const RowSortShape& shape) { return shape.size >= kDividedSize && shape.rows < kMaxStripes; }
 
-// Two rows of elements, or one where only keys move, and the positions where the arrays are gathered by them.
+// Whether keys do not tell elements of different bits apart.
+bool Merges(const RowSortShape& shape) { return shape.code.order >= passes::KeyOrder::kZerosEqual; }
+
+// The elements of a row that is sorted in place and may need some of them afterwards.
+int64_t CopyBytes(const RowSortShape& shape) {
+  return Merges(shape) && SortsKeysInPlace(shape) ? Aligned(shape.size * shape.key_width) : 0;
+}
+
+// Two rows of elements, or one where only keys move, the positions where the arrays are gathered by them, and a copy.
 int64_t StripeBytes(const RowSortShape& shape) {
   const int64_t positions = CarryOf(shape) == Carry::kPosition ? Aligned(4 * shape.size) : 0;
-  return (CarryOf(shape) == Carry::kNothing ? 1 : 2) * Aligned(shape.size * ElementBytes(shape)) + positions;
+  return (CarryOf(shape) == Carry::kNothing ? 1 : 2) * Aligned(shape.size * ElementBytes(shape)) + positions +
+         CopyBytes(shape);
 }
 
 // Rows that may be under way at once.
@@ -403,6 +412,10 @@ void SortAll(ProgramContext* context, const RowSortShape& shape, const void* con
     for (int64_t row = shape.rows * index / stripes; row < shape.rows * (index + 1) / stripes; ++row) {
       const auto* keys = reinterpret_cast<const Key*>(at(0, row));
       auto* sorted_keys = reinterpret_cast<Key*>(at(shape.array_count, row));
+      if (keys == sorted_keys && Merges(shape)) {
+        char* copy = memory + StripeBytes(shape) - CopyBytes(shape);
+        keys = static_cast<const Key*>(std::memcpy(copy, keys, shape.size * sizeof(Key)));
+      }
       if constexpr (Sorter::kCarries) {
         const auto* values = by_position || shape.positions != 0 ? nullptr : reinterpret_cast<const Value*>(at(1, row));
         void* sorted_values = by_position ? reinterpret_cast<char*>(positions) : at(shape.array_count + 1, row);
@@ -514,6 +527,11 @@ void TopAll(ProgramContext* context, const TopRowsShape& shape, const void* keys
 }
 
 }  // namespace
+
+bool SortsKeysInPlace(const RowSortShape& shape) {
+  // Copies of a few of many rows take little.
+  return !Merges(shape) || shape.rows >= 2 * kMaxStripes;
+}
 
 int64_t RowSortScratchBytes(const RowSortShape& shape) { return Stripes(shape) * StripeBytes(shape); }
 

@@ -35,8 +35,11 @@ int64_t RowSortScratchBytes(const RowSortShape& shape);
 // Rough time of a sort on one thread.
 double RowSortNanoseconds(const RowSortShape& shape);
 
-// Symbol "kiln_sort_rows". `arrays` are the sources, then as many destinations, distinct from sources that are read; but
-// keys may be sorted where they are in an order in which only equal bits are equal.
+// Whether the sorted keys may be where the unsorted ones are.
+bool SortsKeysInPlace(const RowSortShape& shape);
+
+// Symbol "kiln_sort_rows". `arrays` are the sources, then as many destinations, distinct from sources that are read but
+// for keys that are sorted in place.
 void SortRows(ProgramContext* context, const RowSortShape* shape, const void* const* arrays, void* scratch);
 inline constexpr char kSortRowsName[] = "kiln_sort_rows";
 
