@@ -1,6 +1,7 @@
 #include "src/analysis/fusion_model.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "absl/hash/hash.h"
 
@@ -165,6 +166,40 @@ bool IsContraction(const Instruction& instruction) {
          HasPlainShape(instruction);
 }
 
+namespace {
+
+uint64_t HashOfDimensions(const hlo::Shape& shape) {
+  return absl::HashOf(std::vector<int64_t>(shape.dimensions().begin(), shape.dimensions().end()));
+}
+
+// Whether elements of the operand are needed in the row-major order of the result's, and of each only its own. Columns
+// that are put side by side, as those of the indices of gathers, are in the same order.
+bool KeepsOrder(const Instruction& user, int64_t index) {
+  switch (user.opcode()) {
+    case Opcode::kReshape:
+    case Opcode::kBitcast:
+      return true;
+    case Opcode::kConcatenate:
+      return user.dimensions()[0] == user.shape().rank() - 1 &&
+             std::all_of(user.operands().begin(), user.operands().end(), [](const Instruction* operand) {
+               return operand->shape().dimensions(operand->shape().rank() - 1) == 1;
+             });
+    case Opcode::kGather: {
+      const auto& gather = user.Get<hlo::GatherAttributes>();
+      return index == 1 && gather.offset_dims.empty() &&
+             gather.index_vector_dim >= user.operand(1)->shape().rank() - 1;
+    }
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+IndexPath IndexPath::Whole(const hlo::Shape& shape) {
+  return {0, static_cast<double>(shape.element_count()), 0, HashOfDimensions(shape)};
+}
+
 IndexPath PathOfOperand(const Instruction& user, int64_t index, IndexPath path) {
   const hlo::Shape& from = user.operand(index)->shape();
   if (IsElementwiseLike(user) && (user.shape().IsScalar() || !from.IsScalar())) return path;
@@ -172,9 +207,14 @@ IndexPath PathOfOperand(const Instruction& user, int64_t index, IndexPath path) 
     // Every map into a scalar is the same one, and what hangs on no loop is evaluated before the loops.
     return {kScalarMap, 1};
   }
-  IndexPath result;
-  result.map = absl::HashOf(path.map, user.id(), index);
-  result.evaluations = path.evaluations;
+  IndexPath result = path;
+  if (KeepsOrder(user, index)) {
+    const uint64_t dimensions = HashOfDimensions(from);
+    result.map = dimensions == path.ordered_dimensions ? path.ordered_map : absl::HashOf(path.ordered_map, dimensions);
+    return result;
+  }
+  result.map = result.ordered_map = absl::HashOf(path.map, user.id(), index);
+  result.ordered_dimensions = HashOfDimensions(from);
   if (user.opcode() == Opcode::kReduce) {
     // All elements that are reduced, for each element of the result.
     const hlo::Shape& to = user.shape().IsTuple() ? user.shape().tuple_shapes(0) : user.shape();

@@ -42,6 +42,13 @@ bool IsContraction(const hlo::Instruction& instruction);
 struct IndexPath {
   uint64_t map = 0;        // identifies the index map from the fusion's loops; 0 is the identity
   double evaluations = 0;  // how many elements are evaluated this way
+  // The map, and a hash of the dimensions it leads to, from which this one came by changes of shape alone: whoever has
+  // these dimensions again is back at it.
+  uint64_t ordered_map = 0;
+  uint64_t ordered_dimensions = 0;
+
+  // The identity over results of these dimensions.
+  static IndexPath Whole(const hlo::Shape& shape);
 };
 
 // The path of operand `index` of `user`, when `user` is evaluated along `path`.

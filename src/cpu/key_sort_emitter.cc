@@ -1,6 +1,7 @@
 #include "src/cpu/key_sort_emitter.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -34,19 +35,42 @@ std::vector<int64_t> Widths(const Instruction& sort) {
   return widths;
 }
 
+KeyCode CodeOf(const Instruction& instruction, passes::SortOrder order) {
+  const hlo::PrimitiveType type = instruction.operand(0)->shape().element_type();
+  KeyCode code{order.keys, order.descending, 0};
+  if (hlo::IsFloating(type)) {
+    // Of the 16-bit types as of the wider ones the largest literal is infinity.
+    const hlo::Literal infinity = hlo::MaxLiteral(type);
+    std::memcpy(&code.infinity, infinity.bytes().data(), infinity.bytes().size());
+  }
+  return code;
+}
+
+// Whether the second of two arrays is the positions in the rows.
+bool CarriesPositions(const Instruction& sort) {
+  if (sort.operand_count() != 2) return false;
+  const Instruction& positions = *sort.operand(1);
+  return positions.opcode() == Opcode::kIota && positions.dimensions()[0] == positions.shape().rank() - 1 &&
+         hlo::IsIntegral(positions.shape().element_type()) && hlo::ByteWidth(positions.shape().element_type()) == 4;
+}
+
 RowSortShape SortShape(const Instruction& sort, const std::vector<int64_t>& widths) {
   return {.rows = RowCount(sort),
           .size = RowSize(sort),
           .key_width = widths[0],
           .array_count = static_cast<int64_t>(widths.size()),
+          .code = CodeOf(sort, *passes::DirectOrder(sort)),
+          .positions = CarriesPositions(sort),
           .widths = widths.data()};
 }
 
 TopRowsShape TopShape(const Instruction& top_k) {
+  const passes::KeyOrder order = *passes::TotalKeyOrder(top_k.operand(0)->shape().element_type());
   return {.rows = RowCount(top_k),
           .size = RowSize(top_k),
           .key_width = hlo::ByteWidth(top_k.operand(0)->shape().element_type()),
-          .k = top_k.Get<hlo::TopKAttributes>().k};
+          .k = top_k.Get<hlo::TopKAttributes>().k,
+          .code = CodeOf(top_k, {order, !top_k.Get<hlo::TopKAttributes>().largest})};
 }
 
 // A constant of 64-bit integers, and one pointer behind them if there is one.
@@ -88,11 +112,10 @@ llvm::Value* OrNull(llvm::IRBuilder<>& b, llvm::Value* pointer) {
 
 bool IsKeySort(const Instruction& instruction) {
   if (instruction.opcode() == Opcode::kTopK) {
-    return hlo::IsUnsignedIntegral(instruction.operand(0)->shape().element_type()) &&
-           hlo::BitWidth(instruction.operand(0)->shape().element_type()) >= 8 &&
-           instruction.Get<hlo::TopKAttributes>().largest && RowSize(instruction) <= std::numeric_limits<int32_t>::max();
+    return passes::TotalKeyOrder(instruction.operand(0)->shape().element_type()) &&
+           RowSize(instruction) <= std::numeric_limits<int32_t>::max();
   }
-  return passes::SortsByUnsignedKey(instruction) && RowSize(instruction) <= std::numeric_limits<uint32_t>::max();
+  return passes::DirectOrder(instruction) && RowSize(instruction) <= std::numeric_limits<uint32_t>::max();
 }
 
 int64_t KeySortScratchBytes(const Instruction& instruction) {
@@ -107,13 +130,23 @@ double KeySortNanoseconds(const Instruction& instruction) {
   return RowSortNanoseconds(SortShape(instruction, widths));
 }
 
+bool KeySortMayShare(const Instruction& instruction, int64_t leaf, int64_t operand) {
+  if (instruction.opcode() != Opcode::kSort) return false;
+  if (operand == 1) return CarriesPositions(instruction);
+  const std::vector<int64_t> widths = Widths(instruction);
+  return operand == 0 && leaf == 0 && SortsKeysInPlace(SortShape(instruction, widths));
+}
+
 absl::Status EmitKeySort(llvm::IRBuilder<>* builder, const Instruction& instruction, const OpArrays& arrays) {
   llvm::IRBuilder<>& b = *builder;
   if (instruction.operand(0)->shape().element_count() == 0) return absl::OkStatus();
   if (instruction.opcode() == Opcode::kTopK) {
     const TopRowsShape shape = TopShape(instruction);
     if (shape.k == 0) return absl::OkStatus();
-    llvm::Value* constant = ConstantStruct(b, {shape.rows, shape.size, shape.key_width, shape.k}, nullptr);
+    llvm::Value* constant =
+        ConstantStruct(b, {shape.rows, shape.size, shape.key_width, shape.k, static_cast<int64_t>(shape.code.order),
+                           shape.code.descending, shape.code.infinity},
+                       nullptr);
     CallRuntime(b, kTopRowsName,
                 {arrays.context, constant, arrays.operands[0], arrays.results[0], arrays.results[1],
                  OrNull(b, arrays.scratch)});
@@ -123,7 +156,10 @@ absl::Status EmitKeySort(llvm::IRBuilder<>* builder, const Instruction& instruct
   const RowSortShape shape = SortShape(instruction, widths);
   llvm::Constant* width_array = llvm::cast<llvm::Constant>(ConstantStruct(b, widths, nullptr));
   llvm::Value* constant =
-      ConstantStruct(b, {shape.rows, shape.size, shape.key_width, shape.array_count}, width_array);
+      ConstantStruct(b, {shape.rows, shape.size, shape.key_width, shape.array_count,
+                         static_cast<int64_t>(shape.code.order), shape.code.descending, shape.code.infinity,
+                         shape.positions},
+                     width_array);
   CallRuntime(b, kSortRowsName, {arrays.context, constant, PointerTable(b, arrays), OrNull(b, arrays.scratch)});
   return absl::OkStatus();
 }

@@ -18,6 +18,7 @@ struct OpEmitter {
   int64_t (*scratch_bytes)(const hlo::Instruction&);
   double (*nanoseconds)(const hlo::Instruction&);
   absl::Status (*emit)(llvm::IRBuilder<>*, const hlo::Instruction&, const OpArrays&);
+  bool (*may_share)(const hlo::Instruction&, int64_t leaf, int64_t operand) = nullptr;
 };
 
 double ElementNanoseconds(const hlo::Instruction& instruction) {
@@ -31,7 +32,7 @@ bool Is(const hlo::Instruction& instruction) {
 
 // One row per op; the first that serves an instruction emits it.
 constexpr OpEmitter kEmitters[] = {
-    {IsKeySort, KeySortScratchBytes, KeySortNanoseconds, EmitKeySort},
+    {IsKeySort, KeySortScratchBytes, KeySortNanoseconds, EmitKeySort, KeySortMayShare},
     {Is<Opcode::kSort>, SortScratchBytes, SortNanoseconds, EmitSort},
     {Is<Opcode::kScan>, ScanScratchBytes, ScanNanoseconds, EmitScan},
     {Is<Opcode::kFft>, FftScratchBytes, FftNanoseconds, EmitFft},
@@ -58,6 +59,11 @@ int64_t OpScratchBytes(const hlo::Instruction& instruction) {
 double OpNanoseconds(const hlo::Instruction& instruction) {
   const OpEmitter* emitter = Find(instruction);
   return emitter == nullptr ? 0 : emitter->nanoseconds(instruction);
+}
+
+bool OpMayShare(const hlo::Instruction& instruction, int64_t leaf, int64_t operand) {
+  const OpEmitter* emitter = Find(instruction);
+  return emitter != nullptr && emitter->may_share != nullptr && emitter->may_share(instruction, leaf, operand);
 }
 
 absl::Status EmitOp(llvm::IRBuilder<>* builder, const hlo::Instruction& instruction, const OpArrays& arrays) {

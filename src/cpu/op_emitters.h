@@ -31,7 +31,7 @@ struct OpArrays {
   OpProgram* program = nullptr;
   llvm::Value* context = nullptr;       // the ProgramContext
   std::vector<llvm::Value*> operands;   // one pointer per operand leaf
-  std::vector<llvm::Value*> results;    // one pointer per result leaf; distinct from all operands
+  std::vector<llvm::Value*> results;    // one pointer per result leaf; distinct from operands but for OpMayShare
   llvm::Value* scratch = nullptr;       // OpScratchBytes, aligned to 64
 };
 
@@ -43,6 +43,9 @@ int64_t OpScratchBytes(const hlo::Instruction& instruction);
 
 // Rough time of one run on one thread.
 double OpNanoseconds(const hlo::Instruction& instruction);
+
+// Whether result `leaf` may be in the memory of operand `operand`.
+bool OpMayShare(const hlo::Instruction& instruction, int64_t leaf, int64_t operand);
 
 // Emits the op at the builder, which goes on behind it.
 absl::Status EmitOp(llvm::IRBuilder<>* builder, const hlo::Instruction& instruction, const OpArrays& arrays);

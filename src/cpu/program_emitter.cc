@@ -94,7 +94,7 @@ bool ProgramEmitter::MayShare(const Instruction& instruction, int64_t leaf, int6
            });
   }
   const ScheduledKernel* scheduled = KernelOf(instruction);
-  if (scheduled == nullptr) return false;
+  if (scheduled == nullptr) return OpMayShare(instruction, leaf, operand);
   return kernel::MayShareBuffer(scheduled->kernel, scheduled->schedules, static_cast<int>(operand), output);
 }
 

@@ -20,7 +20,7 @@ constexpr int64_t kRankedSize = 64;
 constexpr int64_t kVectorBytes = 64;
 // Rows of this size are each divided over the threads; smaller ones are dealt out whole.
 constexpr int64_t kDividedSize = 1 << 16;
-constexpr int64_t kMaxStripes = 64;
+constexpr int64_t kMaxStripes = 16;
 constexpr int64_t kMaxChunks = 16;
 constexpr int64_t kMaxStripeBytes = int64_t{64} << 20;
 constexpr int64_t kAlignment = 64;
@@ -66,10 +66,19 @@ int64_t ElementBytes(const RowSortShape& shape) {
 
 bool DividesRows(const RowSortShape& shape) { return shape.size >= kDividedSize && shape.rows < kMaxStripes; }
 
-// Two rows of elements, and the positions where the arrays are gathered by them.
+// Whether keys do not tell elements of different bits apart.
+bool Merges(const RowSortShape& shape) { return shape.code.order >= passes::KeyOrder::kZerosEqual; }
+
+// The elements of a row that is sorted in place and may need some of them afterwards.
+int64_t CopyBytes(const RowSortShape& shape) {
+  return Merges(shape) && SortsKeysInPlace(shape) ? Aligned(shape.size * shape.key_width) : 0;
+}
+
+// Two rows of elements, or one where only keys move, the positions where the arrays are gathered by them, and a copy.
 int64_t StripeBytes(const RowSortShape& shape) {
   const int64_t positions = CarryOf(shape) == Carry::kPosition ? Aligned(4 * shape.size) : 0;
-  return 2 * Aligned(shape.size * ElementBytes(shape)) + positions;
+  return (CarryOf(shape) == Carry::kNothing ? 1 : 2) * Aligned(shape.size * ElementBytes(shape)) + positions +
+         CopyBytes(shape);
 }
 
 // Rows that may be under way at once.
@@ -94,6 +103,28 @@ void ForEach(ProgramContext* context, int64_t count, Function function) {
   ParallelFor(context, task, &function, count, 1);
 }
 
+// How bits become keys: bits that are one value take its form first, then `all` turns, and of negative numbers
+// `of_negative` besides, which leaves the sign. Where nothing is one value, `zero` and `infinity` leave all as it is.
+template <typename Key>
+struct KeyMasks {
+  Key sign = static_cast<Key>(Key{1} << (8 * sizeof(Key) - 1));
+  Key zero = static_cast<Key>(~Key{0}), infinity = static_cast<Key>(~Key{0}), nan = 0;
+  Key all = 0, of_negative = 0;
+
+  explicit KeyMasks(const KeyCode& code) {
+    using passes::KeyOrder;
+    if (code.order != KeyOrder::kUnsigned) all = sign;
+    if (code.order >= KeyOrder::kTotal) of_negative = static_cast<Key>(~sign);
+    if (code.order >= KeyOrder::kZerosEqual) zero = 0;
+    if (code.order == KeyOrder::kNumbers) {
+      infinity = static_cast<Key>(code.infinity);
+      // The first bit behind the exponent.
+      nan = static_cast<Key>(infinity | (infinity & (~infinity + 1)) >> 1);
+    }
+    if (code.descending != 0) all = static_cast<Key>(~all);
+  }
+};
+
 // One clone per instruction set of what vectors make several times faster.
 #if defined(__x86_64__)
 #define KILN_VECTOR_CLONES __attribute__((target_clones("avx512bw", "avx2", "default")))
@@ -105,6 +136,30 @@ void ForEach(ProgramContext* context, int64_t count, Function function) {
     Key above = 0;                                                                              \
     for (int64_t i = 0; i < kBlock; ++i) above |= keys[i] > bound ? 1 : 0;                      \
     return above != 0;                                                                          \
+  }                                                                                             \
+  KILN_VECTOR_CLONES Key ToKeys(const Key* row, int64_t size, KeyMasks<Key> masks, Key* keys) {  \
+    constexpr int kSign = 8 * sizeof(Key) - 1;                                                  \
+    Key changed = 0;                                                                            \
+    for (int64_t i = 0; i < size; ++i) {                                                        \
+      Key bits = row[i];                                                                        \
+      const Key magnitude = bits & ~masks.sign;                                                 \
+      if (magnitude == masks.zero || magnitude > masks.infinity) {                              \
+        const Key one = magnitude == 0 ? Key{0} : masks.nan;                                    \
+        changed |= bits ^ one;                                                                  \
+        bits = one;                                                                             \
+      }                                                                                         \
+      const Key negative = static_cast<Key>(-static_cast<Key>(bits >> kSign));                  \
+      keys[i] = bits ^ masks.all ^ (negative & masks.of_negative);                              \
+    }                                                                                           \
+    return changed;                                                                             \
+  }                                                                                             \
+  KILN_VECTOR_CLONES void FromKeys(const Key* keys, int64_t size, KeyMasks<Key> masks, Key* row) { \
+    constexpr int kSign = 8 * sizeof(Key) - 1;                                                  \
+    for (int64_t i = 0; i < size; ++i) {                                                        \
+      const Key bits = keys[i] ^ masks.all;                                                     \
+      const Key negative = static_cast<Key>(-static_cast<Key>(bits >> kSign));                  \
+      row[i] = bits ^ (negative & masks.of_negative);                                           \
+    }                                                                                           \
   }                                                                                             \
   KILN_VECTOR_CLONES void RankRow(const Key* row, int64_t size, Key* ranks) {                   \
     typedef Key Vector __attribute__((vector_size(kVectorBytes)));                              \
@@ -123,7 +178,8 @@ void ForEach(ProgramContext* context, int64_t count, Function function) {
       std::memcpy(ranks + begin, &before, kVectorBytes);                                        \
     }                                                                                           \
   }
-// AnyAbove: whether one of kBlock keys is above `bound`. RankRow: where each key of a row goes in a stable sort of it.
+// AnyAbove: whether one of kBlock keys is above `bound`. ToKeys: the keys of elements; not 0 when some lost bits by it.
+// FromKeys: the inverse. RankRow: where each key of a row goes in a stable sort of it.
 KILN_KEY_LOOPS(uint8_t)
 KILN_KEY_LOOPS(uint16_t)
 KILN_KEY_LOOPS(uint32_t)
@@ -131,8 +187,9 @@ KILN_KEY_LOOPS(uint64_t)
 #undef KILN_KEY_LOOPS
 #undef KILN_VECTOR_CLONES
 
-// Sorts one row. Passes go from the sources through the two spare rows to the destinations; each reads its chunk of the
-// row, counts digits, and moves elements to where their digit's run begins.
+// Sorts one row. Keys are made where the sorted ones will be. Passes go from there through the spare rows and back, or to
+// and fro between it and the only spare row where nothing but keys moves; each reads its chunk of the row, counts digits,
+// and moves elements to where their digit's run begins.
 template <typename Key, typename Value>
 class RadixSorter {
  public:
@@ -140,41 +197,29 @@ class RadixSorter {
   using Item = Element<Key, Value>;
   using Carried = std::conditional_t<kCarries, Value, char>;
 
-  // `values` null: the position is carried.
-  RadixSorter(ProgramContext* context, int chunks, int64_t size, Item* spare, Item* other_spare)
-      : context_(context), chunks_(chunks), size_(size), spare_{spare, other_spare} {}
+  RadixSorter(ProgramContext* context, int chunks, int64_t size, const KeyCode& code, Item* spare, Item* other_spare)
+      : context_(context), chunks_(chunks), size_(size), masks_(code), spare_{spare, other_spare} {}
 
-  void Sort(const Key* keys, const Carried* values, Key* sorted_keys, Carried* sorted_values) {
-    keys_ = keys;
+  // `values` null: the position is carried.
+  void Sort(const Key* elements, const Carried* values, Key* sorted, Carried* sorted_values) {
     values_ = values;
-    sorted_keys_ = sorted_keys;
+    keys_ = sorted;
     sorted_values_ = sorted_values;
-    if (size_ <= kRankedSize) return SortByRank();
-    std::array<int, sizeof(Key)> digits;
-    const int count = VaryingDigits(&digits);
-    if (count == 0) {
-      for (int64_t i = 0; i < size_; ++i) Store(i, Source(i));
-      return;
-    }
-    for (int pass = 0; pass < count; ++pass) {
-      const int shift = digits[pass] * kDigitBits;
-      const Item* from = spare_[(pass + 1) % 2];
-      Item* to = spare_[pass % 2];
-      const bool first = pass == 0, last = pass + 1 == count;
-      auto source = [this](int64_t i) { return Source(i); };
-      auto middle = [from](int64_t i) { return from[i]; };
-      auto spare = [to](int64_t i, const Item& item) { to[i] = item; };
-      auto result = [this](int64_t i, const Item& item) { Store(i, item); };
-      if (first && last) {
-        Pass(shift, source, result);
-      } else if (first) {
-        Pass(shift, source, spare);
-      } else if (last) {
-        Pass(shift, middle, result);
-      } else {
-        Pass(shift, middle, spare);
-      }
-    }
+    std::array<Key, kMaxChunks> changed{};
+    ForEachChunk([&](int64_t chunk) {
+      const auto [begin, end] = Chunk(chunk);
+      changed[chunk] = ToKeys(elements + begin, end - begin, masks_, sorted + begin);
+    });
+    const Key* keys = SortKeys();
+    const bool restore = std::any_of(changed.begin(), changed.end(), [](Key bits) { return bits != 0; });
+    std::array<std::pair<const Key*, const Key*>, 2> runs{};
+    if (restore) runs = {RunOf(keys, 0), RunOf(keys, masks_.nan)};
+    const std::array<int64_t, 2> places = {runs[0].first - keys, runs[1].first - keys};
+    ForEachChunk([&](int64_t chunk) {
+      const auto [begin, end] = Chunk(chunk);
+      FromKeys(keys + begin, end - begin, masks_, sorted + begin);
+    });
+    if (restore) Restore(elements, sorted, places);
   }
 
  private:
@@ -187,14 +232,77 @@ class RadixSorter {
   }
 
   void Store(int64_t i, const Item& item) {
-    sorted_keys_[i] = item.key;
+    keys_[i] = item.key;
     if constexpr (kCarries) sorted_values_[i] = item.value;
   }
 
   void SortByRank() {
     std::array<Key, kRankedSize> ranks;
+    std::array<Item, kRankedSize> items;
     RankRow(keys_, size_, ranks.data());
-    for (int64_t i = 0; i < size_; ++i) Store(ranks[i], Source(i));
+    for (int64_t i = 0; i < size_; ++i) items[i] = Source(i);
+    for (int64_t i = 0; i < size_; ++i) Store(ranks[i], items[i]);
+  }
+
+  // Where the sorted keys are.
+  const Key* SortKeys() {
+    if (size_ <= kRankedSize) {
+      SortByRank();
+      return keys_;
+    }
+    std::array<int, sizeof(Key)> digits;
+    const int count = VaryingDigits(&digits);
+    if constexpr (!kCarries) {
+      Key* rows[] = {keys_, &spare_[0]->key};
+      for (int pass = 0; pass < count; ++pass) {
+        const Key* from = rows[pass % 2];
+        Key* to = rows[(pass + 1) % 2];
+        Pass(
+            digits[pass] * kDigitBits, [from](int64_t i) { return Item{from[i]}; },
+            [to](int64_t i, const Item& item) { to[i] = item.key; });
+      }
+      return rows[count % 2];
+    }
+    if (count == 0) {
+      for (int64_t i = 0; i < size_; ++i) Store(i, Source(i));
+    }
+    for (int pass = 0; pass < count; ++pass) {
+      const int shift = digits[pass] * kDigitBits;
+      const Item* from = spare_[(pass + 1) % 2];
+      Item* to = spare_[pass % 2];
+      const bool first = pass == 0, last = pass + 1 == count;
+      auto source = [this](int64_t i) { return Source(i); };
+      auto middle = [from](int64_t i) { return from[i]; };
+      auto spare = [to](int64_t i, const Item& item) { to[i] = item; };
+      auto result = [this](int64_t i, const Item& item) { Store(i, item); };
+      if (first) {
+        Pass(shift, source, spare);
+        if (last) {
+          for (int64_t i = 0; i < size_; ++i) Store(i, to[i]);
+        }
+      } else if (last) {
+        Pass(shift, middle, result);
+      } else {
+        Pass(shift, middle, spare);
+      }
+    }
+    return keys_;
+  }
+
+  // The sorted keys of the value with these bits.
+  std::pair<const Key*, const Key*> RunOf(const Key* keys, Key bits) const {
+    Key key;
+    ToKeys(&bits, 1, masks_, &key);
+    return std::equal_range(keys, keys + size_, key);
+  }
+
+  // Elements that were made zero or NaN, in their order, from these places on.
+  void Restore(const Key* elements, Key* sorted, std::array<int64_t, 2> places) const {
+    for (int64_t i = 0; i < size_; ++i) {
+      const Key magnitude = elements[i] & ~masks_.sign;
+      if (magnitude == masks_.zero) sorted[places[0]++] = elements[i];
+      if (magnitude > masks_.infinity) sorted[places[1]++] = elements[i];
+    }
   }
 
   std::pair<int64_t, int64_t> Chunk(int64_t chunk) const {
@@ -252,10 +360,10 @@ class RadixSorter {
   ProgramContext* context_;
   const int chunks_;
   const int64_t size_;
+  const KeyMasks<Key> masks_;
   Item* const spare_[2];
-  const Key* keys_ = nullptr;
+  Key* keys_ = nullptr;
   const Carried* values_ = nullptr;
-  Key* sorted_keys_ = nullptr;
   Carried* sorted_values_ = nullptr;
   std::array<std::array<uint32_t, kDigits>, kMaxChunks> places_;
 };
@@ -299,13 +407,17 @@ void SortAll(ProgramContext* context, const RowSortShape& shape, const void* con
   auto stripe = [&](int64_t index) {
     char* memory = scratch + index * StripeBytes(shape);
     auto* positions = reinterpret_cast<uint32_t*>(memory + 2 * row_bytes);
-    Sorter sorter(context, chunks, shape.size, reinterpret_cast<typename Sorter::Item*>(memory),
+    Sorter sorter(context, chunks, shape.size, shape.code, reinterpret_cast<typename Sorter::Item*>(memory),
                   reinterpret_cast<typename Sorter::Item*>(memory + row_bytes));
     for (int64_t row = shape.rows * index / stripes; row < shape.rows * (index + 1) / stripes; ++row) {
       const auto* keys = reinterpret_cast<const Key*>(at(0, row));
       auto* sorted_keys = reinterpret_cast<Key*>(at(shape.array_count, row));
+      if (keys == sorted_keys && Merges(shape)) {
+        char* copy = memory + StripeBytes(shape) - CopyBytes(shape);
+        keys = static_cast<const Key*>(std::memcpy(copy, keys, shape.size * sizeof(Key)));
+      }
       if constexpr (Sorter::kCarries) {
-        const auto* values = by_position ? nullptr : reinterpret_cast<const Value*>(at(1, row));
+        const auto* values = by_position || shape.positions != 0 ? nullptr : reinterpret_cast<const Value*>(at(1, row));
         void* sorted_values = by_position ? reinterpret_cast<char*>(positions) : at(shape.array_count + 1, row);
         sorter.Sort(keys, values, sorted_keys, static_cast<Value*>(sorted_values));
       } else {
@@ -341,7 +453,8 @@ void SortAll(ProgramContext* context, const RowSortShape& shape, const void* con
 
 // --- The largest ------------------------------------------------------------------------------------------------------
 
-constexpr int64_t kSpareCandidates = 1024;
+// Few, so that the bound rises early.
+constexpr int64_t kSpareCandidates = 128;
 
 template <typename Key>
 struct Candidate {
@@ -356,7 +469,8 @@ int64_t CandidateRoom(int64_t k) { return 2 * k + kSpareCandidates; }
 
 // Keeps candidates above the k-th largest seen so far; when their room is full, the k largest of them stay.
 template <typename Key>
-void TopRow(int64_t size, int64_t k, const Key* keys, Candidate<Key>* candidates, Key* top, int32_t* positions) {
+void TopRow(int64_t size, int64_t k, const Key* elements, KeyMasks<Key> masks, Candidate<Key>* candidates, Key* top,
+            int32_t* positions) {
   const int64_t room = CandidateRoom(k);
   int64_t count = 0;
   bool bounded = false;
@@ -367,23 +481,24 @@ void TopRow(int64_t size, int64_t k, const Key* keys, Candidate<Key>* candidates
     bound = candidates[k - 1].key;
     bounded = true;
   };
-  for (int64_t i = 0; i < size;) {
-    const int64_t end = std::min(i + kBlock, size);
-    if (bounded && end - i == kBlock && !AnyAbove(keys + i, bound)) {
-      i = end;
-      continue;
-    }
-    for (; i < end; ++i) {
+  constexpr int64_t kTogether = 8 * kBlock;
+  std::array<Key, kTogether> made;
+  for (int64_t begin = 0; begin < size; begin += kBlock) {
+    const int64_t block = std::min(kBlock, size - begin);
+    const Key* keys = &made[begin % kTogether];
+    if (begin % kTogether == 0) ToKeys(elements + begin, std::min(kTogether, size - begin), masks, made.data());
+    if (bounded && block == kBlock && !AnyAbove(keys, bound)) continue;
+    for (int64_t i = 0; i < block; ++i) {
       // Later elements lose against equal ones.
       if (bounded && keys[i] <= bound) continue;
-      candidates[count++] = {keys[i], static_cast<int32_t>(i)};
+      candidates[count++] = {keys[i], static_cast<int32_t>(begin + i)};
       if (count == room) keep();
     }
     if (!bounded && count >= k + kBlock) keep();
   }
   std::partial_sort(candidates, candidates + k, candidates + count);
   for (int64_t i = 0; i < k; ++i) {
-    top[i] = candidates[i].key;
+    FromKeys(&candidates[i].key, 1, masks, &top[i]);
     positions[i] = candidates[i].position;
   }
 }
@@ -400,10 +515,11 @@ template <typename Key>
 void TopAll(ProgramContext* context, const TopRowsShape& shape, const void* keys, void* top, int32_t* positions,
             char* scratch) {
   const int64_t stripes = TopStripes(shape);
+  const KeyMasks<Key> masks(shape.code);
   ForEach(context, stripes, [&](int64_t stripe) {
     char* memory = scratch + stripe * CandidateBytes(shape.key_width, shape.k);
     for (int64_t row = shape.rows * stripe / stripes; row < shape.rows * (stripe + 1) / stripes; ++row) {
-      TopRow(shape.size, shape.k, static_cast<const Key*>(keys) + row * shape.size,
+      TopRow(shape.size, shape.k, static_cast<const Key*>(keys) + row * shape.size, masks,
              reinterpret_cast<Candidate<Key>*>(memory), static_cast<Key*>(top) + row * shape.k,
              positions + row * shape.k);
     }
@@ -411,6 +527,11 @@ void TopAll(ProgramContext* context, const TopRowsShape& shape, const void* keys
 }
 
 }  // namespace
+
+bool SortsKeysInPlace(const RowSortShape& shape) {
+  // Copies of a few of many rows take little.
+  return !Merges(shape) || shape.rows >= 2 * kMaxStripes;
+}
 
 int64_t RowSortScratchBytes(const RowSortShape& shape) { return Stripes(shape) * StripeBytes(shape); }
 

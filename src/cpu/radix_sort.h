@@ -1,4 +1,4 @@
-// Stable sorts of rows by unsigned keys, and selections of the largest: what generated code calls for them.
+// Stable sorts of rows by keys of their bits, and selections of the largest: what generated code calls for them.
 //
 // Compiled once, for every size: their loops are the same whatever the program is.
 #ifndef KILN_CPU_RADIX_SORT_H_
@@ -7,8 +7,16 @@
 #include <cstdint>
 
 #include "src/cpu/program_abi.h"
+#include "src/passes/sort_keys.h"
 
 namespace kiln::cpu {
+
+// Which unsigned integers stand for elements.
+struct KeyCode {
+  passes::KeyOrder order = passes::KeyOrder::kUnsigned;
+  int64_t descending = 0;  // or selects the smallest
+  int64_t infinity = 0;    // its bits, for floats
+};
 
 // A sort of `rows` rows of `size` elements each, all arrays dense. Array 0 holds the keys.
 struct RowSortShape {
@@ -16,6 +24,8 @@ struct RowSortShape {
   int64_t size = 0;        // below 2^32
   int64_t key_width = 0;   // bytes: 1, 2, 4 or 8
   int64_t array_count = 0;  // the keys counted in
+  KeyCode code;
+  int64_t positions = 0;  // not 0: array 1 of two holds each element's place in its row, and is not read
   // Bytes per element of array i; any power of two up to 16.
   const int64_t* widths = nullptr;
 };
@@ -25,7 +35,11 @@ int64_t RowSortScratchBytes(const RowSortShape& shape);
 // Rough time of a sort on one thread.
 double RowSortNanoseconds(const RowSortShape& shape);
 
-// Symbol "kiln_sort_rows". `arrays` are the sources, then as many destinations, distinct from them.
+// Whether the sorted keys may be where the unsorted ones are.
+bool SortsKeysInPlace(const RowSortShape& shape);
+
+// Symbol "kiln_sort_rows". `arrays` are the sources, then as many destinations, distinct from sources that are read but
+// for keys that are sorted in place.
 void SortRows(ProgramContext* context, const RowSortShape* shape, const void* const* arrays, void* scratch);
 inline constexpr char kSortRowsName[] = "kiln_sort_rows";
 
@@ -34,12 +48,13 @@ struct TopRowsShape {
   int64_t size = 0;       // below 2^31
   int64_t key_width = 0;  // as above
   int64_t k = 0;          // from 1 to `size`
+  KeyCode code;           // no elements but equal ones have equal keys
 };
 
 int64_t TopRowsScratchBytes(const TopRowsShape& shape);
 double TopRowsNanoseconds(const TopRowsShape& shape);
 
-// Symbol "kiln_top_rows": of each row its k largest keys, largest first, earlier ones first among equals, and their
+// Symbol "kiln_top_rows": of each row its k largest elements, largest first, earlier ones first among equals, and their
 // positions in the row.
 void TopRows(ProgramContext* context, const TopRowsShape* shape, const void* keys, void* top, int32_t* positions,
              void* scratch);

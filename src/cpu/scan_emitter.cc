@@ -74,8 +74,10 @@ struct ScanShape {
     const int lanes = std::max(Host().vector_bytes / width, 1);
     if (along_rows()) return lanes;
     if (inner == 1) return 1;
-    const int64_t wanted = std::bit_ceil(static_cast<uint64_t>(inner));
-    return static_cast<int>(std::min<int64_t>(kColumnRegisters * lanes, wanted));
+    // Fewer registers where threads would have none of the columns.
+    int64_t together = int64_t{kColumnRegisters} * lanes;
+    while (together > lanes && outer * ((inner + together - 1) / together) < ThreadPool::AvailableCpus()) together /= 2;
+    return static_cast<int>(std::min(together, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(inner)))));
   }
   int64_t chunk_length() const {
     const int64_t chunk = (length + kChunks - 1) / kChunks;
@@ -125,7 +127,8 @@ class ScanLoop {
     return shape_.reverse ? b_.CreateSub(b_.getInt64(shape_.length - 1), t) : t;
   }
 
-  // Scans elements [begin, end) of row `row`, carrying in `slots`; `outputs` empty: only carries.
+  // Scans elements [begin, end) of row `row`, carrying in `slots`; `outputs` empty: only carries, and of these elements
+  // alone.
   void Row(const std::vector<llvm::Value*>& inputs, const std::vector<llvm::Value*>& outputs, llvm::Value* row,
            llvm::Value* begin, llvm::Value* end, const std::vector<llvm::Value*>& slots) {
     llvm::Value* first = b_.CreateMul(row, b_.getInt64(shape_.length));
@@ -152,8 +155,12 @@ class ScanLoop {
         const PrimitiveType type = shape_.types[shape_.inputs + i];
         carried.push_back(memory_.Splat(memory_.LoadScalar(type, slots[i], b_.getInt64(0))));
       }
-      const std::vector<Value> result = Body(&vector_, prefixes, carried);
+      std::vector<Value> result = Body(&vector_, prefixes, carried);
       if (!status_.ok()) return;
+      for (size_t i = 0; i < result.size() && outputs.empty(); ++i) {
+        llvm::Value* is_first = b_.CreateVectorSplat(lanes_, b_.CreateICmpEQ(t, begin));
+        result[i] = vector_.Select(is_first, prefixes[i % prefixes.size()], result[i]);
+      }
       for (size_t i = 0; i < outputs.size(); ++i) memory_.StoreVector(result[i], outputs[i], access, mask, false);
       for (int64_t i = 0; i < shape_.carries; ++i) {
         memory_.StoreScalar(Lane(result[i], lanes_ - 1), slots[i], b_.getInt64(0));

@@ -163,34 +163,10 @@ class Scheduler {
   bool ScheduleTiles() {
     kernel::NestSchedule& nest = schedule_.nest;
     if (!reduces_.empty() || stores_.empty() || nest.order.size() < 2) return false;
-    const int store_loop = nest.order.back();
-    if (kernel_.loops[store_loop].extent < kMinTileExtent) return false;
-    for (const Store* store : stores_) {
-      if (!HasStride(store->offset, store_loop, 1)) return false;
-    }
     TileSchedule tile;
-    tile.store_loop = store_loop;
-    int bytes = 0;
-    for (ValueId id : ops_) {
-      const Op& op = kernel_.ops[id];
-      if (op.kind != OpKind::kLoad || op.predicate != kernel::kNoValue || ReadsSymbols(op.offset) ||
-          kernel_.parameters[op.parameter].is_updated) {
-        continue;
-      }
-      if ((kernel_.terms.LoopsOf(op.offset) >> store_loop & 1) == 0 || HasStride(op.offset, store_loop, 1)) continue;
-      for (int loop : nest.order) {
-        if (loop == store_loop || kernel_.loops[loop].extent < kMinTileExtent || !HasStride(op.offset, loop, 1))
-          continue;
-        if (tile.load_loop >= 0 && tile.load_loop != loop) continue;
-        bytes += hlo::ByteWidth(op.type) * tile.size * (tile.size + 1);
-        // Half of what a block may have, so that two of them fit beside each other.
-        if (bytes > (24 << 10)) continue;
-        tile.load_loop = loop;
-        tile.loads.push_back(id);
-        break;
-      }
-    }
-    if (tile.load_loop < 0) return false;
+    tile.store_loop = nest.order.back();
+    // Half of what a block may have, so that two of them fit beside each other.
+    if (!FindTile(kernel_, nest_, nest.order, kMinTileExtent, /*max_width=*/16, /*max_bytes=*/24 << 10, &tile)) return false;
     std::erase(nest.order, tile.load_loop);
     nest.order.insert(nest.order.end() - 1, tile.load_loop);
     nest.task_loops = static_cast<int>(nest.order.size());
@@ -206,14 +182,6 @@ class Scheduler {
     schedule_.group_threads = kBlockThreads;
     schedule_.blocks = std::min(nest.task_count, kBusyThreads / kBlockThreads);
     return true;
-  }
-
-  bool ReadsSymbols(const kernel::IndexExpr& expr) const {
-    return std::any_of(expr.terms.begin(), expr.terms.end(), [&](const auto& part) {
-      const kernel::IndexTerms::Term& term = kernel_.terms.term(part.first);
-      return term.kind == kernel::IndexTerms::Kind::kSymbol ||
-             (term.kind != kernel::IndexTerms::Kind::kLoop && ReadsSymbols(term.inner));
-    });
   }
 
   // ---- A group of threads per reduction ----

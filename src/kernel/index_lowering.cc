@@ -109,11 +109,8 @@ llvm::Value* IndexLowering::VectorOf(const IndexExpr& expr, llvm::Type* element)
   return sum;
 }
 
-llvm::Value* IndexLowering::Vector(const IndexExpr& expr, bool wide) {
-  llvm::Type* element = FitsInt32(expr) ? b_.getInt32Ty() : b_.getInt64Ty();
-  llvm::Value* value = VectorOf(expr, element);
-  if (wide) value = b_.CreateSExtOrTrunc(value, llvm::FixedVectorType::get(b_.getInt64Ty(), lanes_));
-  return value;
+llvm::Value* IndexLowering::Vector(const IndexExpr& expr) {
+  return VectorOf(expr, FitsInt32(expr) ? b_.getInt32Ty() : b_.getInt64Ty());
 }
 
 }  // namespace kiln::kernel

@@ -16,7 +16,7 @@ class IndexLowering {
 
   // Current value of a loop variable (that of lane 0 for the vector loop), i64.
   void SetLoop(int loop, llvm::Value* value) { loops_[loop] = value; }
-  // The value of a symbol: i64, or <lanes x i64> where it varies over lanes.
+  // The value of a symbol: i64, or <lanes x i32 or i64> where it varies over lanes.
   void SetSymbol(int value, llvm::Value* index) { symbols_[value] = index; }
   // The loop whose iterations are lanes; -1: none.
   void SetVector(int loop, int lanes) {
@@ -26,8 +26,8 @@ class IndexLowering {
 
   // i64; for the vector loop's lane 0. Symbols in it must be uniform.
   llvm::Value* Scalar(const IndexExpr& expr);
-  // One value per lane: <lanes x i32> where every intermediate fits and `wide` is not asked for, else <lanes x i64>.
-  llvm::Value* Vector(const IndexExpr& expr, bool wide = false);
+  // One value per lane: <lanes x i32> where every intermediate fits, else <lanes x i64>.
+  llvm::Value* Vector(const IndexExpr& expr);
 
  private:
   bool Varies(const IndexExpr& expr) const;

@@ -161,20 +161,33 @@ absl::Status EmitScatter(BodyBuilder* body, const Instruction* scatter, int firs
   return absl::OkStatus();
 }
 
+// Pieces of this many elements at most alternate in one nest, whose vectors are interleaved.
+constexpr int64_t kMaxInterleavedRun = 4;
+
 // Pieces of a root concatenate, or of one that elementwise ops of its shape lead to, are nests of their own: no
 // selects, and each piece vectorizes by itself. Ranges of indices say which piece a nest meets.
 absl::Status EmitConcatenatePieces(BodyBuilder* body, const Instruction* root, const Instruction* concatenate,
                                    int output) {
   const int64_t dimension = concatenate->dimensions()[0];
+  const hlo::Shape& first = concatenate->operand(0)->shape();
+  int64_t run = 1;
+  for (int64_t i = dimension; i < first.rank(); ++i) run *= first.dimensions(i);
+  const bool together =
+      run <= kMaxInterleavedRun && std::all_of(concatenate->operands().begin(), concatenate->operands().end(),
+                                               [&](const Instruction* operand) { return operand->shape() == first; });
   int64_t start = 0;
+  Index index;
   for (const Instruction* operand : concatenate->operands()) {
     if (operand->shape().element_count() == 0) continue;
-    KILN_ASSIGN_OR_RETURN(Index index, body->BeginNest(operand->shape().dimensions(), LoopKind::kParallel));
-    index[dimension] = index[dimension] + start;
-    KILN_ASSIGN_OR_RETURN(ValueId value, body->Emit(root, index));
-    body->AddStore(output, index, value);
-    body->EndNest();
+    if (start == 0 || !together) {
+      KILN_ASSIGN_OR_RETURN(index, body->BeginNest(operand->shape().dimensions(), LoopKind::kParallel));
+    }
+    Index at = index;
+    at[dimension] = at[dimension] + start;
+    KILN_ASSIGN_OR_RETURN(ValueId value, body->Emit(root, at));
+    body->AddStore(output, at, value);
     start += operand->shape().dimensions(dimension);
+    if (!together || start == concatenate->shape().dimensions(dimension)) body->EndNest();
   }
   return absl::OkStatus();
 }

@@ -1,4 +1,5 @@
 // Values, loads and stores of a nest.
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -37,6 +38,7 @@ absl::Status NestLowering::LowerStatement(const Block::Statement& statement) {
       return LowerReduce(statement.index);
     case Block::Kind::kStore: {
       const Store& store = kernel_.stores[statement.index];
+      if (threads_ == nullptr && vector_ != nullptr && LowerInterleaved(statement.index)) return absl::OkStatus();
       if (!WrittenByOneOfGroup()) return LowerStore(store);
       return EmitIf(CombineMasks(threads_->IsFirstOfGroup(), active_), [&] { return LowerStore(store); });
     }
@@ -105,20 +107,21 @@ absl::StatusOr<Value> NestLowering::LowerOp(ValueId id) {
 
 absl::StatusOr<Value> NestLowering::LowerToIndex(const Op& op, bool vector) {
   const Value operand = Get(op.operands[0], vector);
-  llvm::Type* i64 = b_.getInt64Ty();
-  if (vector) i64 = llvm::FixedVectorType::get(i64, vector_->lanes());
-  auto constant = [&](int64_t value) { return llvm::ConstantInt::get(i64, static_cast<uint64_t>(value)); };
+  const bool narrow = vector && IsNarrowIndex(op) && operand.value->getType()->getScalarSizeInBits() <= 32;
+  llvm::Type* type = narrow ? b_.getInt32Ty() : b_.getInt64Ty();
+  if (vector) type = llvm::FixedVectorType::get(type, vector_->lanes());
+  auto constant = [&](int64_t value) { return llvm::ConstantInt::get(type, static_cast<uint64_t>(value)); };
   const bool is_unsigned = hlo::IsUnsignedIntegral(operand.type) || operand.type == PrimitiveType::kPred;
-  llvm::Value* wide = is_unsigned ? b_.CreateZExt(operand.value, i64) : b_.CreateSExt(operand.value, i64);
-  if (operand.type == PrimitiveType::kU64) {
+  llvm::Value* index = is_unsigned ? b_.CreateZExt(operand.value, type) : b_.CreateSExt(operand.value, type);
+  if (operand.type == PrimitiveType::kU64 || (narrow && is_unsigned)) {
     // Beyond the signed range means far too large, not negative.
-    wide = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, wide, constant(INT64_MAX));
+    index = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, index, constant(narrow ? op.range.high : INT64_MAX));
   }
   if (op.clamp) {
-    wide = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, wide, constant(op.range.low));
-    wide = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, wide, constant(op.range.high));
+    index = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, index, constant(op.range.low));
+    index = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, index, constant(op.range.high));
   }
-  return Value{PrimitiveType::kS64, wide};
+  return Value{narrow ? PrimitiveType::kS32 : PrimitiveType::kS64, index};
 }
 
 bool NestLowering::IsPlainSum(const IndexExpr& offset) const {
@@ -163,7 +166,7 @@ Access NestLowering::AccessFor(const IndexExpr& offset, bool of_lanes) {
   if (!LinearStride(kernel_.terms, offset, vector_loop_, vector_->lanes(), &stride) ||
       (!aligned_runs_ && !IsPlainSum(offset))) {
     access.kind = Access::Kind::kIndexed;
-    access.offsets = index_.Vector(offset, /*wide=*/true);
+    access.offsets = index_.Vector(offset);
     return access;
   }
   access.offset = index_.Scalar(offset);
@@ -224,6 +227,21 @@ absl::Status NestLowering::LowerStore(const Store& store) {
   memory.StoreVector(Get(store.value, true), base, AccessFor(store.offset, of_lanes), mask,
                      schedule_.streaming_stores && StreamsAligned(store));
   return absl::OkStatus();
+}
+
+bool NestLowering::LowerInterleaved(int number) {
+  const std::vector<int> group =
+      InterleavedStores(kernel_, nest_.body, number, vector_loop_, aligned_runs_ ? vector_->lanes() : 1);
+  if (group.empty()) return false;
+  // All are written with the last.
+  if (number != *std::max_element(group.begin(), group.end())) return true;
+  std::vector<Value> values;
+  for (int member : group) values.push_back(Get(kernel_.stores[member].value, true));
+  const Store& first = kernel_.stores[group[0]];
+  MemoryAccess(&scalar_, vector_.get())
+      .StoreInterleaved(values, ArrayOf(first.parameter), index_.Scalar(first.offset), mask_,
+                        schedule_.streaming_stores && StreamsAligned(first));
+  return true;
 }
 
 bool NestLowering::StreamsAligned(const Store& store) const {

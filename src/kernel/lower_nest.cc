@@ -100,6 +100,10 @@ absl::InlinedVector<NestLowering::Segment, 2> NestLowering::NestSegments() {
   const int tasks = schedule_.task_loops;
   const int all = static_cast<int>(schedule_.order.size());
   if (threads_ == nullptr) {
+    if (schedule_.tile.store_loop >= 0) {
+      segments.push_back({0, all, {}, Segment::Kind::kTiled});
+      return segments;
+    }
     if (tasks > 0) segments.push_back({0, tasks, {}});
     return segments;
   }
@@ -156,7 +160,9 @@ absl::Status NestLowering::LowerLevel(const Block& block, const Loops& loops, in
   const int loop = loops.order[depth];
   for (const Segment& segment : loops.segments) {
     if (segment.first != depth) continue;
-    if (segment.kind == Segment::Kind::kTiled) return LowerTiled(segment, deeper);
+    if (segment.kind == Segment::Kind::kTiled) {
+      return threads_ != nullptr ? LowerTiled(segment, deeper) : LowerRegisterTiles(segment, deeper);
+    }
     if (threads_ == nullptr && loop == loops.vector_loop) {
       return LowerVectorLoop(loop, loops.lanes, /*is_task_loop=*/true, [&] { return deeper(depth + 1); });
     }

@@ -91,6 +91,12 @@ llvm::Value* NestLowering::TileElement(const Staged& staged, size_t part, llvm::
 }
 
 Value NestLowering::LoadFromTile(const Op& op, const Staged& staged) {
+  if (threads_ == nullptr) {
+    Access access;
+    access.kind = Access::Kind::kContiguous;
+    access.offset = b_.CreateMul(tile_row_, b_.getInt64(vector_->lanes()));
+    return MemoryAccess(&scalar_, vector_.get()).LoadVector(op.type, staged.planes[0], access, /*mask=*/nullptr);
+  }
   Value value{op.type};
   auto part = [&](size_t number) {
     // What was written in rows along the load loop is read in columns.

@@ -59,8 +59,10 @@ Value MemoryAccess::Splat(const Value& scalar) {
 }
 
 llvm::Value* MemoryAccess::LaneOffsets(const Access& access) {
-  if (access.kind == Access::Kind::kIndexed) return access.offsets;
   const int lanes = vector_.lanes();
+  if (access.kind == Access::Kind::kIndexed) {
+    return b_.CreateSExt(access.offsets, llvm::FixedVectorType::get(b_.getInt64Ty(), lanes));
+  }
   std::vector<uint64_t> steps(lanes);
   for (int i = 0; i < lanes; ++i) steps[i] = static_cast<uint64_t>(access.stride) * i;
   llvm::Constant* lane_steps = llvm::ConstantDataVector::get(b_.getContext(), steps);
@@ -152,7 +154,6 @@ Value MemoryAccess::LoadVector(hlo::PrimitiveType type, llvm::Value* base, const
       }
       [[fallthrough]];
     case Access::Kind::kIndexed: {
-      llvm::Value* offsets = LaneOffsets(access);
       if (mask == nullptr && lanes <= 16) {
         // Separate loads beat the gather instructions of most machines.
         llvm::Type* vector = llvm::FixedVectorType::get(part, lanes);
@@ -161,7 +162,7 @@ Value MemoryAccess::LoadVector(hlo::PrimitiveType type, llvm::Value* base, const
         for (int i = 0; i < lanes; ++i) {
           llvm::Value* offset = access.kind == Access::Kind::kStrided
                                     ? b_.CreateAdd(access.offset, b_.getInt64(access.stride * i))
-                                    : b_.CreateExtractElement(offsets, b_.getInt64(i));
+                                    : b_.CreateSExt(b_.CreateExtractElement(access.offsets, b_.getInt64(i)), b_.getInt64Ty());
           llvm::Value* pointer = ElementPointer(part, parts, base, offset);
           real = b_.CreateInsertElement(real, b_.CreateLoad(part, pointer), b_.getInt64(i));
           if (parts == 2) {
@@ -176,7 +177,7 @@ Value MemoryAccess::LoadVector(hlo::PrimitiveType type, llvm::Value* base, const
       llvm::Value* lane_mask =
           mask != nullptr ? mask : llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(b_.getInt1Ty(), lanes));
       llvm::Type* vector = llvm::FixedVectorType::get(part, lanes);
-      llvm::Value* pointers = ElementPointer(part, parts, base, offsets);
+      llvm::Value* pointers = ElementPointer(part, parts, base, LaneOffsets(access));
       llvm::Constant* zero = llvm::Constant::getNullValue(vector);
       value.value = vector_.FromMemory(type, b_.CreateMaskedGather(vector, pointers, align, lane_mask, zero));
       if (parts == 2) {
@@ -187,6 +188,47 @@ Value MemoryAccess::LoadVector(hlo::PrimitiveType type, llvm::Value* base, const
     }
   }
   return value;
+}
+
+void MemoryAccess::StoreRun(llvm::Value* run, llvm::Value* pointer, llvm::Align align, llvm::Value* mask, bool streaming) {
+  if (mask != nullptr) {
+    b_.CreateMaskedStore(run, pointer, align, mask);
+    return;
+  }
+  const uint64_t bytes = run->getType()->getPrimitiveSizeInBits() / 8;
+  if (!streaming || bytes % kStreamingAlignment != 0) {
+    b_.CreateAlignedStore(run, pointer, align);
+    return;
+  }
+  llvm::StoreInst* store = b_.CreateAlignedStore(run, pointer, llvm::Align(kStreamingAlignment));
+  store->setMetadata("nontemporal",
+                     llvm::MDNode::get(b_.getContext(), llvm::ConstantAsMetadata::get(b_.getInt32(1))));
+}
+
+void MemoryAccess::StoreInterleaved(absl::Span<const Value> values, llvm::Value* base, llvm::Value* offset,
+                                    llvm::Value* mask, bool streaming) {
+  const int lanes = vector_.lanes(), count = static_cast<int>(values.size());
+  llvm::Type* part = scalar_.MemoryType(values[0].type);
+  llvm::Value* pointer = ElementPointer(part, 1, base, offset);
+  std::vector<llvm::Value*> sources;
+  for (const Value& value : values) sources.push_back(vector_.ToMemory(value.type, value.value));
+  for (int piece = 0; piece < count; ++piece) {
+    // Element e of all is lane e / count of value e % count.
+    llvm::Value* run = sources[0];
+    llvm::SmallVector<int, 64> places;
+    for (int i = 0; i < lanes; ++i) places.push_back((piece * lanes + i) / count);
+    for (int source = 1; source < count; ++source) {
+      llvm::SmallVector<int, 64> chosen;
+      for (int i = 0; i < lanes; ++i) {
+        const bool here = (piece * lanes + i) % count == source;
+        chosen.push_back(here ? lanes + places[i] : source == 1 ? places[i] : i);
+      }
+      run = b_.CreateShuffleVector(run, sources[source], chosen);
+    }
+    llvm::Value* run_mask = mask != nullptr ? b_.CreateShuffleVector(mask, places) : nullptr;
+    StoreRun(run, b_.CreateConstGEP1_64(part, pointer, static_cast<uint64_t>(piece * lanes)),
+             llvm::Align(part->getScalarSizeInBits() / 8), run_mask, streaming);
+  }
 }
 
 void MemoryAccess::StoreVector(const Value& value, llvm::Value* base, const Access& access, llvm::Value* mask,
@@ -211,18 +253,7 @@ void MemoryAccess::StoreVector(const Value& value, llvm::Value* base, const Acce
         run_mask = b_.CreateShuffleVector(mask, twice);
       }
     }
-    if (run_mask != nullptr) {
-      b_.CreateMaskedStore(run, pointer, align, run_mask);
-      return;
-    }
-    const uint64_t bytes = static_cast<uint64_t>(lanes) * parts * (part->getScalarSizeInBits() / 8);
-    if (streaming && bytes % kStreamingAlignment == 0) {
-      llvm::StoreInst* store = b_.CreateAlignedStore(run, pointer, llvm::Align(kStreamingAlignment));
-      store->setMetadata("nontemporal",
-                         llvm::MDNode::get(b_.getContext(), llvm::ConstantAsMetadata::get(b_.getInt32(1))));
-      return;
-    }
-    b_.CreateAlignedStore(run, pointer, align);
+    StoreRun(run, pointer, align, run_mask, streaming);
     return;
   }
   llvm::Value* offsets = access.kind == Access::Kind::kReversed

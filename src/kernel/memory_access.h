@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "absl/types/span.h"
 #include "llvm/IR/IRBuilder.h"
 #include "src/kernel/scalar_emitter.h"
 
@@ -20,7 +21,7 @@ struct Access {
   };
   Kind kind = Kind::kUniform;
   llvm::Value* offset = nullptr;   // i64
-  llvm::Value* offsets = nullptr;  // <lanes x i64>, kIndexed
+  llvm::Value* offsets = nullptr;  // <lanes x i32 or i64>, kIndexed
   int64_t stride = 0;
 };
 
@@ -37,11 +38,17 @@ class MemoryAccess {
   Value LoadVector(hlo::PrimitiveType type, llvm::Value* base, const Access& access, llvm::Value* mask);
   void StoreVector(const Value& value, llvm::Value* base, const Access& access, llvm::Value* mask, bool streaming);
 
+  // Lane l of value i goes to element offset + l * values.size() + i. No complex numbers.
+  void StoreInterleaved(absl::Span<const Value> values, llvm::Value* base, llvm::Value* offset, llvm::Value* mask,
+                        bool streaming);
+
   Value Splat(const Value& scalar);
 
  private:
   llvm::Value* ElementPointer(llvm::Type* part, int parts, llvm::Value* base, llvm::Value* offset);
   llvm::Value* LaneOffsets(const Access& access);
+  // A whole vector to consecutive elements.
+  void StoreRun(llvm::Value* run, llvm::Value* pointer, llvm::Align align, llvm::Value* mask, bool streaming);
   // Elements of one part `stride` apart from `pointer` on, out of whole vectors.
   llvm::Value* LoadNearby(llvm::Type* part, llvm::Value* pointer, int stride, llvm::Value* mask);
 

@@ -102,7 +102,14 @@ class NestLowering {
   // then worked on with threads along the store loop.
   absl::Status LowerTiled(const Segment& segment, const std::function<absl::Status(int)>& deeper);
 
-  // A load's tile: one plane per part of an element.
+  // The same for one thread (lower_register_tile.cc): vectors along the load loop are transposed into vectors along the
+  // store loop.
+  absl::Status LowerRegisterTiles(const Segment& segment, const std::function<absl::Status(int)>& deeper);
+
+  // The tile at these iterations; `whole`: none of it is beyond the loops' ends.
+  absl::Status LowerRegisterTile(llvm::Value* load_base, llvm::Value* store_base, bool whole, const Innermost& body);
+
+  // A load's tile: one plane per part of an element, or one of whole elements in registers' case.
   struct Staged {
     llvm::Type* plane_type = nullptr;
     std::vector<llvm::Value*> planes;
@@ -157,6 +164,9 @@ class NestLowering {
   bool WrittenByOneOfGroup() const;
 
   absl::Status LowerStore(const Store& store);
+
+  // Writes store `number` with others that it alternates with (InterleavedStores); false where there are none.
+  bool LowerInterleaved(int number);
 
   // Every full vector of the store begins at a multiple of 64 bytes, given that the array does.
   bool StreamsAligned(const Store& store) const;

@@ -43,14 +43,20 @@ bool LinearStride(const IndexTerms& terms, const IndexExpr& expr, int loop, int 
 namespace {
 
 // Bytes that one lane takes in a register while computing.
-int ComputeWidth(PrimitiveType type) {
+int WidthOf(PrimitiveType type) {
   if (type == PrimitiveType::kPred) return 1;
   if (hlo::IsFloating(type)) return std::max(4, hlo::ByteWidth(type));
   if (hlo::IsComplex(type)) return hlo::ByteWidth(type) / 2;
   return hlo::ByteWidth(type);
 }
 
+int ComputeWidth(const Op& op) { return IsNarrowIndex(op) ? 4 : WidthOf(op.type); }
+
 }  // namespace
+
+bool IsNarrowIndex(const Op& op) {
+  return op.kind == OpKind::kToIndex && op.clamp && op.range.low >= 0 && op.range.high < int64_t{1} << 30;
+}
 
 double OpCost(const Op& op) {
   if (op.kind == OpKind::kLoad) return 1;
@@ -94,6 +100,9 @@ double OpCost(const Op& op) {
 }
 
 namespace {
+
+// Of what one nest stages: a part of the first-level cache.
+constexpr int64_t kMaxTileBytes = int64_t{16} << 10;
 
 class Scheduler {
  public:
@@ -139,11 +148,44 @@ class Scheduler {
                             best);
     }
     for (int number : reduces_) ScheduleReduce(number, best, &schedule.reduces[number]);
+    if (vectors) best_cost = ScheduleTiles(best_cost, &schedule);
     DivideIntoTasks(best_cost, &schedule);
     return schedule;
   }
 
  private:
+  // Square tiles of vectors where some loads run along another loop than the stores; gives the cost of an element.
+  double ScheduleTiles(double best_cost, NestSchedule* schedule) {
+    // Elements of a task's tiles along either loop: some neighbouring cache lines of every row.
+    constexpr int kSpan = 64;
+    if (nest_.loops.size() < 2 || has_scalar_loop_) return best_cost;
+    for (int loop : nest_.loops) {
+      if (kernel_.loops[loop].kind != LoopKind::kParallel) return best_cost;
+    }
+    int width = 2;
+    for (const Weighted& w : ops_) {
+      width = std::max({width, ComputeWidth(*w.op), w.op->kind == OpKind::kLoad ? hlo::ByteWidth(w.op->type) : 1});
+    }
+    TileSchedule tile;
+    tile.store_loop = nest_.loops.back();
+    tile.size = target_.vector_bytes / width;
+    tile.together = std::max(kSpan / tile.size, 1);
+    if (tile.size < 4 || !FindTile(kernel_, nest_, nest_.loops, tile.size / 2, /*max_width=*/8, kMaxTileBytes, &tile)) {
+      return best_cost;
+    }
+    tiled_ = tile.loads;
+    const double cost = Cost(tile.store_loop, tile.size);
+    tiled_.clear();
+    if (cost >= best_cost) return best_cost;
+    schedule->order = nest_.loops;
+    std::erase(schedule->order, tile.load_loop);
+    schedule->order.insert(schedule->order.end() - 1, tile.load_loop);
+    schedule->vector_loop = tile.store_loop;
+    schedule->lanes = tile.size;
+    schedule->tile = std::move(tile);
+    return cost;
+  }
+
   struct Weighted {
     const Op* op;
     int reduce;    // the innermost reduce it stands in, or -1
@@ -199,7 +241,7 @@ class Scheduler {
     double cost = 0;
     for (const Weighted& w : ops_) {
       if ((w.op->loops & bit) == 0) continue;
-      width = std::max(width, ComputeWidth(w.op->type));
+      width = std::max(width, ComputeWidth(*w.op));
       cost += OpCost(*w.op);
       // Updates that may meet in one element stay in order.
       if (info.kind == LoopKind::kSerial &&
@@ -257,10 +299,13 @@ class Scheduler {
         cost += lane_cost * w.times;
         continue;
       }
-      const double registers = std::max(1.0, by_lanes * ComputeWidth(w.op->type) / double(target_.vector_bytes));
+      const double registers = std::max(1.0, by_lanes * ComputeWidth(*w.op) / double(target_.vector_bytes));
       if ((w.op->loops >> by & 1) == 0) {
         // Uniform: once per vector, wherever it is emitted.
         cost += lane_cost * w.times / (by_lanes * by_fill) * 0.5;
+      } else if (std::find(tiled_.begin(), tiled_.end(), w.op - kernel_.ops.data()) != tiled_.end()) {
+        // A load, the rounds of shuffles, and the way through memory.
+        cost += (3.0 + std::log2(by_lanes)) * w.times / (by_lanes * by_fill);
       } else if (w.op->kind == OpKind::kLoad) {
         cost += AccessCost(w.op->offset, by, by_lanes) * w.times / (by_lanes * by_fill);
       } else {
@@ -268,7 +313,9 @@ class Scheduler {
       }
     }
     for (const Store* store : stores_) {
-      cost += loop < 0 ? 1.0 : AccessCost(store->offset, loop, lanes) / (lanes * fill);
+      const int number = static_cast<int>(store - kernel_.stores.data());
+      const bool interleaved = loop >= 0 && !InterleavedStores(kernel_, nest_.body, number, loop, lanes).empty();
+      cost += loop < 0 ? 1.0 : (interleaved ? 2.0 : AccessCost(store->offset, loop, lanes)) / (lanes * fill);
     }
     return cost;
   }
@@ -339,7 +386,16 @@ class Scheduler {
       schedule->task_nanoseconds = nanoseconds;
       return;
     }
-    if (schedule->vector_loop == schedule->order[0]) {
+    if (schedule->tile.store_loop >= 0) {
+      const int64_t span = int64_t{schedule->tile.size} * schedule->tile.together;
+      schedule->task_loops = static_cast<int>(schedule->order.size());
+      schedule->task_count = 1;
+      for (int loop : schedule->order) {
+        const bool tiled = loop == schedule->tile.load_loop || loop == schedule->tile.store_loop;
+        const int64_t extent = kernel_.loops[loop].extent;
+        schedule->task_count *= tiled ? (extent + span - 1) / span : extent;
+      }
+    } else if (schedule->vector_loop == schedule->order[0]) {
       // Blocks of the vector loop, a whole number of vectors each; smaller ones where an iteration is long.
       constexpr int64_t kBlock = 1024;
       constexpr double kBlockNanoseconds = 2000;
@@ -378,6 +434,7 @@ class Scheduler {
   std::vector<Weighted> ops_;
   std::vector<const Store*> stores_;
   std::vector<int> reduces_;
+  std::vector<ValueId> tiled_;  // loads that Cost takes to go through tiles
 };
 
 }  // namespace
@@ -399,7 +456,7 @@ std::string ToString(const NestSchedule& schedule) {
   if (schedule.over_groups) text += "; task per group";
   if (schedule.tile.store_loop >= 0) {
     absl::StrAppend(&text, "; tiles of ", schedule.tile.size, " by ", schedule.tile.size, " over i",
-                    schedule.tile.load_loop, " i", schedule.tile.store_loop, " for ",
+                    schedule.tile.load_loop, " i", schedule.tile.store_loop, schedule.tile.together > 1 ? absl::StrCat(" in squares of ", schedule.tile.together) : "", " for ",
                     absl::StrJoin(schedule.tile.loads, " ",
                                   [](std::string* out, ValueId load) { absl::StrAppend(out, "v", load); }));
   }

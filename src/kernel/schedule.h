@@ -16,7 +16,7 @@ struct TargetInfo {
   Target target = Target::kCpu;
   int vector_bytes = 64;  // width of a vector register
   // Outputs of at least this size bypass the cache; 0: never.
-  int64_t streaming_bytes = int64_t{32} << 20;
+  int64_t streaming_bytes = int64_t{16} << 20;
 };
 
 // The innermost loop of a reduce as vector lanes, each lane with its own accumulator.
@@ -29,14 +29,22 @@ struct ReduceSchedule {
   bool over_group = false;
 };
 
-// Loads that run along another loop than the stores go through square tiles in memory that a block of threads shares,
-// so that both sides touch consecutive elements. The two loops are the last of the order.
+// Loads that run along another loop than the stores go through square tiles, so that both sides touch consecutive
+// elements: in memory that a block of threads shares, or in registers that are transposed. The two loops are the last of
+// the order.
 struct TileSchedule {
   int store_loop = -1;  // -1: no tiles
   int load_loop = -1;
-  int size = 32;               // iterations of either loop in a tile; a row of threads
+  int size = 32;               // iterations of either loop in a tile; a row of threads, or lanes
+  int together = 1;            // tiles along either loop that a CPU's task has
   std::vector<ValueId> loads;  // those that pass through the tile
 };
+
+// The tiles for a nest whose stores all run along `tile.store_loop` and that has the loops `order`: sets the rest of `tile`
+// but its size. Both loops have at least `min_extent` iterations; a tile's elements take `max_bytes` at most, each at most
+// `max_width`. False where no load gains by it.
+bool FindTile(const Kernel& kernel, const Nest& nest, const std::vector<int>& order, int64_t min_extent, int max_width,
+              int64_t max_bytes, TileSchedule* tile);
 
 struct NestSchedule {
   std::vector<int> order;  // the nest's loops, outermost first
@@ -61,12 +69,19 @@ struct NestSchedule {
 // Memory that the local arrays of a nest take at most, all lanes together.
 inline constexpr int64_t kMaxLocalBytes = int64_t{256} << 10;
 
+// Whether an index (kToIndex) is clamped to so few elements that 32 bits hold it.
+bool IsNarrowIndex(const Op& op);
+
 // Rough cost of one op on one vector, in units of a simple instruction.
 double OpCost(const Op& op);
 
 NestSchedule ScheduleNest(const Kernel& kernel, const Nest& nest, const TargetInfo& target);
 
 std::string ToString(const NestSchedule& schedule);
+
+// The stores of `block` to one array that, with `loop` as lanes, fill all places between the elements of store `number`, in
+// order of their places; empty where there are none such.
+std::vector<int> InterleavedStores(const Kernel& kernel, const Block& block, int number, int loop, int lanes);
 
 // How the value of `expr` moves with one step of `loop`: 0 when it does not depend on it, the step when it is linear in
 // it over aligned runs of `lanes` iterations. False when neither.

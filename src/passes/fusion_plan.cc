@@ -105,7 +105,7 @@ class Planner {
       group.kind = analysis::IsReduction(*group.hero) ? FusionKind::kInput : FusionKind::kOutput;
     }
     const hlo::Shape& shape = root->shape().IsTuple() ? root->shape().tuple_shapes(0) : root->shape();
-    group.members[root] = {IndexPath{0, static_cast<double>(shape.element_count())}};
+    group.members[root] = {IndexPath::Whole(shape)};
     group.emitted_ops = 1;
     AddParameters(*root, &group);
     groups_.push_back(std::move(group));

@@ -1,6 +1,7 @@
 #include "src/passes/pipeline.h"
 
 #include "src/passes/approx_top_k_expander.h"
+#include "src/passes/associative_scan.h"
 #include "src/passes/batch_norm_expander.h"
 #include "src/passes/broadcast_sinking.h"
 #include "src/passes/call_inliner.h"
@@ -81,6 +82,8 @@ enum class Target { kCpu, kGpu };
 
 PassList PassesFor(Target target, bool fast_math) {
   PassList list = ListOf<SideEffectOrder, CallInliner, CustomCallFlattening, DynamicPadder, LayoutNormalization, Dce>();
+  // Scans have generated code on CPUs alone.
+  if (target == Target::kCpu) Append(&list, ListOf<AssociativeScan>());
   // Ops that are written as others.
   Append(&list, ListOf<BatchNormExpander, RngExpander, RngBitGeneratorExpander, SelectAndScatterExpander,
                        CholeskyExpander, TriangularSolveExpander, QrExpander, EighExpander, ApproxTopKExpander,
@@ -91,7 +94,6 @@ PassList PassesFor(Target target, bool fast_math) {
   Append(&list, ListOf<FlattenCallGraph>());
   list.push_back(ControlFlow());
   Append(&list, ListOf<ScalarFlattening>());
-  // Scans have generated code on CPUs alone.
   if (target == Target::kCpu) Append(&list, ListOf<ReduceWindowToScan>());
   Append(&list, ListOf<ScanExpander, SortKeys, DotCanonicalization>());
   list.push_back(Simplification("dot-simplification", fast_math));
@@ -122,6 +124,7 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<DynamicPadder>,
     Make<LayoutNormalization>,
     Make<Dce>,
+    Make<AssociativeScan>,
     Make<BatchNormExpander>,
     Make<RngExpander>,
     Make<RngBitGeneratorExpander>,

@@ -1,5 +1,7 @@
 #include "src/passes/sort_keys.h"
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -170,6 +172,52 @@ std::vector<OrderTerm> Terms(const Instruction& sort) {
   return terms;
 }
 
+bool IsConstantOf(const Instruction& value, double number) {
+  return value.IsConstant() && hlo::IsSplatOf(value.literal(), number);
+}
+
+bool IsNan(const Instruction& value) {
+  return value.IsConstant() && value.literal() == hlo::LiteralOf(value.shape(), std::nan(""));
+}
+
+// Whether `value` is a parameter with zeros made one, and NaNs as well, by selects in either order.
+bool IsNumberOf(const Instruction& value) {
+  auto choice = [](const Instruction& select, ComparisonDirection direction, auto is_other, auto is_chosen) {
+    if (select.opcode() != Opcode::kSelect) return static_cast<const Instruction*>(nullptr);
+    const Instruction& test = *select.operand(0);
+    const bool matches = test.opcode() == Opcode::kCompare && test.comparison().direction == direction &&
+                         test.operand(0)->IsParameter() && is_other(test) && is_chosen(*select.operand(1));
+    return matches ? static_cast<const Instruction*>(select.operand(2)) : nullptr;
+  };
+  auto zero = [&](const Instruction& select) {
+    return choice(
+        select, ComparisonDirection::kEq, [](const Instruction& test) { return IsConstantOf(*test.operand(1), 0); },
+        [](const Instruction& chosen) { return IsConstantOf(chosen, 0); });
+  };
+  auto nan = [&](const Instruction& select) {
+    return choice(
+        select, ComparisonDirection::kNe, [](const Instruction& test) { return test.operand(1) == test.operand(0); },
+        IsNan);
+  };
+  const Instruction* inner = nan(value);
+  if (inner != nullptr) {
+    inner = zero(*inner);
+  } else if ((inner = zero(value)) != nullptr) {
+    inner = nan(*inner);
+  }
+  return inner != nullptr && inner->IsParameter();
+}
+
+// The order by bits that a term is of its operand's elements.
+std::optional<KeyOrder> KeyOrderOf(const OrderTerm& term) {
+  const PrimitiveType type = term.value->shape().element_type();
+  if (!term.value->IsParameter()) {
+    if (!IsFloat(type) || !term.total_order || !IsNumberOf(*term.value)) return std::nullopt;
+    return KeyOrder::kNumbers;
+  }
+  return IsFloat(type) && !term.total_order ? KeyOrder::kZerosEqual : TotalKeyOrder(type);
+}
+
 ArrayValue SignBit(const ArrayValue& key) { return key.Number(int64_t{1}) << (hlo::BitWidth(key.type()) - 1); }
 
 // All bits set where the highest is, none elsewhere.
@@ -225,16 +273,29 @@ ArrayValue CombinedKey(hlo::Builder* builder, const std::vector<OrderTerm>& term
   return key;
 }
 
-// pred (a0, b0, a1, b1, ...) -> a0 < b0, for arrays of these types.
-hlo::Computation* UnsignedOrder(hlo::Module* module, const std::vector<Shape>& shapes) {
-  hlo::Computation* order = module->AddComputation("unsigned_order");
+// pred (a0, b0, a1, b1, ...) -> a0 before b0, for arrays of these types: the order of `term`, null for unsigned keys.
+hlo::Computation* FirstOrder(hlo::Module* module, const std::vector<Shape>& shapes, const OrderTerm* term) {
+  hlo::Computation* order = module->AddComputation(term == nullptr ? "unsigned_order" : "order");
   for (size_t i = 0; i < shapes.size(); ++i) {
     for (int64_t side = 0; side < 2; ++side) {
       order->AddParameter(2 * static_cast<int64_t>(i) + side, Shape::Scalar(shapes[i].element_type()));
     }
   }
   hlo::Builder builder(order, nullptr);
-  order->set_root(builder.Compare(ComparisonDirection::kLt, order->parameter(0), order->parameter(1)));
+  auto value = [&](int64_t side) {
+    if (term == nullptr) return order->parameter(side);
+    const std::vector<Instruction*> arguments(2 * term->operand + 2, order->parameter(side));
+    return ArrayFormula(&builder, {}, arguments).Of(term->value);
+  };
+  const bool descending = term != nullptr && term->descending;
+  Instruction* first = value(0);
+  Instruction* before =
+      builder.Compare(descending ? ComparisonDirection::kGt : ComparisonDirection::kLt, first, value(1));
+  if (IsFloat(first->shape().element_type())) {
+    before->GetMutable<hlo::CompareAttributes>()->type =
+        term->total_order ? ComparisonType::kTotalOrder : ComparisonType::kFloat;
+  }
+  order->set_root(before);
   return order;
 }
 
@@ -267,20 +328,19 @@ Instruction* ExpandSort(Instruction* sort) {
   std::vector<Instruction*> rows;
   for (Instruction* operand : sort->operands()) rows.push_back(builder.Transpose(operand, swap));
 
-  const ArrayValue key = CombinedKey(&builder, terms, rows);
-  // A key that is its operand, up to a change of all keys that keeps their order, gives it back.
-  const bool lossless = terms.size() == 1 && terms[0].value->IsParameter() &&
-                        (terms[0].total_order || !IsFloat(terms[0].value->shape().element_type()));
-  std::vector<Instruction*> operands = {key.instruction()};
-  std::vector<Shape> shapes = {key.shape()};
+  // Keys made of one operand's bits give its elements back.
+  const bool direct = terms.size() == 1 && KeyOrderOf(terms[0]);
+  Instruction* key = direct ? rows[terms[0].operand] : CombinedKey(&builder, terms, rows).instruction();
+  std::vector<Instruction*> operands = {key};
+  std::vector<Shape> shapes = {key->shape()};
   std::vector<int64_t> places(rows.size(), -1);
   for (size_t i = 0; i < rows.size(); ++i) {
-    if (!used[i] || (lossless && terms[0].operand == static_cast<int64_t>(i))) continue;
+    if (!used[i] || (direct && terms[0].operand == static_cast<int64_t>(i))) continue;
     places[i] = static_cast<int64_t>(operands.size());
     operands.push_back(rows[i]);
     shapes.push_back(rows[i]->shape());
   }
-  hlo::Computation* order = UnsignedOrder(sort->parent()->parent(), shapes);
+  hlo::Computation* order = FirstOrder(sort->parent()->parent(), shapes, direct ? &terms[0] : nullptr);
   Shape shape = shapes.size() == 1 ? shapes[0] : Shape::Tuple(shapes);
   Instruction* sorted = builder.Add(Opcode::kSort, std::move(shape), operands,
                                     hlo::SortAttributes{.dimension = rank - 1, .is_stable = true}, {order});
@@ -289,13 +349,7 @@ Instruction* ExpandSort(Instruction* sort) {
   std::vector<Instruction*> results;
   for (size_t i = 0; i < rows.size(); ++i) {
     Instruction* result = sort->operand(i);  // what nothing reads may be anything
-    if (places[i] >= 0) {
-      result = builder.Transpose(part(places[i]), swap);
-    } else if (used[i]) {
-      ArrayValue keys(&builder, part(0));
-      if (terms[0].descending) keys = keys.Unary(Opcode::kNot);
-      result = builder.Transpose(ValueOf(keys, rows[i]->shape().element_type()).instruction(), swap);
-    }
+    if (used[i]) result = builder.Transpose(part(std::max<int64_t>(places[i], 0)), swap);
     results.push_back(result);
   }
   return sort->shape().IsTuple() ? builder.Tuple(std::move(results)) : results[0];
@@ -313,7 +367,7 @@ Instruction* FirstOfSorted(hlo::Builder* builder, const Instruction& top_k, Arra
   const std::vector<Shape> shapes = {key.shape(), iota.shape()};
   Instruction* sorted = builder->Add(
       Opcode::kSort, Shape::Tuple(shapes), {key.Unary(Opcode::kNot).instruction(), iota.instruction()},
-      hlo::SortAttributes{.dimension = last, .is_stable = true}, {UnsignedOrder(top_k.parent()->parent(), shapes)});
+      hlo::SortAttributes{.dimension = last, .is_stable = true}, {FirstOrder(top_k.parent()->parent(), shapes, nullptr)});
   auto first = [&](int64_t index) {
     return ArrayValue(builder, builder->GetTupleElement(sorted, index)).Slice(last, 0, positions.dimensions(last));
   };
@@ -322,53 +376,48 @@ Instruction* FirstOfSorted(hlo::Builder* builder, const Instruction& top_k, Arra
 
 // The largest become the largest keys, the smallest as well after turning all bits.
 Instruction* ExpandTopK(Instruction* top_k) {
-  const auto& attributes = top_k->Get<hlo::TopKAttributes>();
+  const bool largest = top_k->Get<hlo::TopKAttributes>().largest;
   hlo::Builder builder(top_k->parent(), top_k);
   const ArrayValue operand(&builder, top_k->operand(0));
-  ArrayValue key = KeyOf(operand);
-  if (!attributes.largest) key = key.Unary(Opcode::kNot);
-  const Shape& values = top_k->shape().tuple_shapes(0);
-  Instruction* selected =
-      SortsWhole(attributes.k, operand.shape().dimensions(operand.shape().rank() - 1))
-          ? FirstOfSorted(&builder, *top_k, key)
-          : builder.Add(Opcode::kTopK,
-                        Shape::Tuple({Shape(key.type(), values.dimensions()), top_k->shape().tuple_shapes(1)}),
-                        {key.instruction()}, hlo::TopKAttributes{.k = attributes.k, .largest = true});
+  const ArrayValue key = KeyOf(operand);
+  Instruction* selected = FirstOfSorted(&builder, *top_k, largest ? key : key.Unary(Opcode::kNot));
   ArrayValue keys(&builder, builder.GetTupleElement(selected, 0));
-  if (!attributes.largest) keys = keys.Unary(Opcode::kNot);
+  if (!largest) keys = keys.Unary(Opcode::kNot);
   return builder.Tuple({ValueOf(keys, operand.type()).instruction(), builder.GetTupleElement(selected, 1)});
 }
 
 }  // namespace
 
-bool SortsByUnsignedKey(const Instruction& sort) {
-  if (sort.opcode() != Opcode::kSort) return false;
-  const Shape& shape = sort.operand(0)->shape();
-  const Instruction& root = *sort.called_computation()->root();
-  return sort.Get<hlo::SortAttributes>().dimension == shape.rank() - 1 &&
-         KeyType(shape.element_type()) == shape.element_type() && root.opcode() == Opcode::kCompare &&
-         root.comparison().direction == ComparisonDirection::kLt && root.operand(0)->IsParameter() &&
-         root.operand(0)->parameter_number() == 0 && root.operand(1)->IsParameter() &&
-         root.operand(1)->parameter_number() == 1;
+std::optional<KeyOrder> TotalKeyOrder(PrimitiveType type) {
+  const PrimitiveType key = KeyType(type);
+  if (key == PrimitiveType::kInvalid) return std::nullopt;
+  if (IsFloat(type)) return KeyOrder::kTotal;
+  return type == key || type == PrimitiveType::kPred ? KeyOrder::kUnsigned : KeyOrder::kSigned;
+}
+
+std::optional<SortOrder> DirectOrder(const Instruction& sort) {
+  if (sort.opcode() != Opcode::kSort ||
+      sort.Get<hlo::SortAttributes>().dimension != sort.operand(0)->shape().rank() - 1) {
+    return std::nullopt;
+  }
+  const std::vector<OrderTerm> terms = Terms(sort);
+  if (terms.size() != 1 || terms[0].operand != 0) return std::nullopt;
+  const std::optional<KeyOrder> keys = KeyOrderOf(terms[0]);
+  if (!keys) return std::nullopt;
+  return SortOrder{*keys, terms[0].descending};
 }
 
 bool SortKeys::Expands(const Instruction& instruction) const {
   if (instruction.opcode() == Opcode::kTopK) {
-    const PrimitiveType type = instruction.operand(0)->shape().element_type();
-    const auto& attributes = instruction.Get<hlo::TopKAttributes>();
     const Shape& shape = instruction.operand(0)->shape();
-    return KeyType(type) != PrimitiveType::kInvalid &&
-           (KeyType(type) != type || !attributes.largest ||
-            SortsWhole(attributes.k, shape.dimensions(shape.rank() - 1)));
+    return KeyType(shape.element_type()) != PrimitiveType::kInvalid &&
+           SortsWhole(instruction.Get<hlo::TopKAttributes>().k, shape.dimensions(shape.rank() - 1));
   }
   if (instruction.opcode() != Opcode::kSort) return false;
-  if (SortsByUnsignedKey(instruction)) {
+  if (DirectOrder(instruction)) {
     // Again only for results that nothing reads.
     const std::vector<bool> used = UsedResults(instruction);
-    for (size_t i = 1; i < used.size(); ++i) {
-      if (!used[i]) return true;
-    }
-    return false;
+    return std::find(used.begin() + 1, used.end(), false) != used.end();
   }
   return !Terms(instruction).empty();
 }

@@ -1,18 +1,37 @@
-// Rewrites sorts and selections by simple orders into ones by unsigned integer keys.
+// Rewrites sorts by simple orders into the form that radix sorts take: along the last dimension, by the first operand,
+// in an order whose unsigned integer keys are made of its bits as they are read.
 //
 // A comparator such as JAX's makes of each element a value, then compares two of them; several keys are compared one after
-// the other. Here those values become an array of unsigned integers of the same order, computed once per element instead
-// of once per comparison, and the comparator becomes `a < b` on that array: the form that radix sorts take. Results that
-// nothing reads go. What the key determines (the only operand, in total order) is not carried but computed back.
+// the other. Where no order of bits is the same, those values become an array of unsigned integers, computed once per
+// element instead of once per comparison, and the comparator becomes `a < b` on that array. Results that nothing reads go.
 #ifndef KILN_PASSES_SORT_KEYS_H_
 #define KILN_PASSES_SORT_KEYS_H_
+
+#include <cstdint>
+#include <optional>
 
 #include "src/passes/op_expander.h"
 
 namespace kiln::passes {
 
-// True for a sort along the last dimension by `a < b` of its first operand, unsigned: what this pass makes.
-bool SortsByUnsignedKey(const hlo::Instruction& sort);
+// How elements are ordered by their bits.
+enum class KeyOrder : int64_t {
+  kUnsigned,    // as they are; also of predicates
+  kSigned,      // two's complement
+  kTotal,       // the total order of floats
+  kZerosEqual,  // but zeros of both signs are equal
+  kNumbers,     // and NaNs are equal, behind all numbers: JAX's order
+};
+struct SortOrder {
+  KeyOrder keys = KeyOrder::kUnsigned;
+  bool descending = false;
+};
+
+// The order of a sort along the last dimension by its first operand alone; what this pass makes.
+std::optional<SortOrder> DirectOrder(const hlo::Instruction& sort);
+
+// The order of all elements of a type by which selections go: the total order of floats. Nothing for types without keys.
+std::optional<KeyOrder> TotalKeyOrder(hlo::PrimitiveType type);
 
 class SortKeys : public OpExpander {
  public:

@@ -58,10 +58,11 @@ size_t Allocator::ClassBytes(int size_class) {
   return kAlignment * ((size_t{1} << exponent) + (size_t{1} << (exponent - 2)) * (size_class % 4 + 1));
 }
 
-void* Allocator::SystemAllocate(size_t bytes) {
+void* Allocator::SystemAllocate(size_t bytes, size_t wanted) {
   const size_t alignment = bytes >= kHugePage ? kHugePage : kAlignment;
   void* block = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-  if (block != nullptr && bytes >= kHugePage) madvise(block, bytes, MADV_HUGEPAGE);
+  // What is left behind the last whole huge page would take one of its own.
+  if (block != nullptr && wanted >= kHugePage) madvise(block, wanted / kHugePage * kHugePage, MADV_HUGEPAGE);
   return block;
 }
 
@@ -89,10 +90,10 @@ absl::StatusOr<void*> Allocator::Allocate(size_t bytes) {
   }
   void* block = Pop(size_class);
   if (block == nullptr) {
-    block = SystemAllocate(size);
+    block = SystemAllocate(size, bytes);
     if (block == nullptr) {
       EvictTo(0);
-      block = SystemAllocate(size);
+      block = SystemAllocate(size, bytes);
     }
     if (block == nullptr) {
       in_use_.fetch_sub(size, std::memory_order_relaxed);

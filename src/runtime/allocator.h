@@ -60,7 +60,8 @@ class Allocator : public RefCounted<Allocator> {
 
   static int ClassOf(size_t bytes);
   static size_t ClassBytes(int size_class);
-  static void* SystemAllocate(size_t bytes);
+  // A block of `bytes`; huge pages are for the first `wanted` of them.
+  static void* SystemAllocate(size_t bytes, size_t wanted);
   FreeBlock* Pop(int size_class);
   // Returns cached blocks to the system, class by class, until at most `target` bytes are cached.
   void EvictTo(int64_t target);

@@ -50,7 +50,7 @@ TEST_P(SortRowsTest, SortsStablyAndCarriesTheOtherArrays) {
     sources.push_back(RandomBytes(random, bytes, i == 0 ? c.mask : ~uint64_t{0}));
     results.emplace_back(bytes + 16, 0xAA);
   }
-  const RowSortShape shape = {c.rows, c.size, c.widths[0], static_cast<int64_t>(c.widths.size()), c.widths.data()};
+  const RowSortShape shape = {c.rows, c.size, c.widths[0], static_cast<int64_t>(c.widths.size()), {}, 0, c.widths.data()};
   std::vector<const void*> arrays;
   for (auto& source : sources) arrays.push_back(source.data());
   for (auto& result : results) arrays.push_back(result.data());
@@ -86,6 +86,59 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{1, 66000, {8, 8}, kAll}, Case{1, 66000, {4, 2, 8}, 0xff0000ffff0000ff},
                     Case{1, 90000, {4, 4}, 0}, Case{64, 64, {1}, kAll}, Case{9, 17, {2, 16}, 0x0101010101010101}));
 
+// Floats and integers, by their own bits: zeros of both signs, NaNs of several, and what a comparator says of them.
+class KeyCodeTest : public testing::TestWithParam<std::tuple<passes::KeyOrder, bool, int64_t>> {};
+
+TEST_P(KeyCodeTest, OrdersElementsAsTheirTypeDoes) {
+  using passes::KeyOrder;
+  const auto& [order, descending, size] = GetParam();
+  constexpr uint32_t kSpecial[] = {0,          0x80000000, 0x7FC00000, 0xFFC00000, 0x7F800001,
+                                   0x7F800000, 0xFF800000, 1,          0x80000001};
+  std::mt19937_64 random(5);
+  std::vector<uint32_t> elements(size), sorted(size);
+  std::vector<int32_t> positions(size), places(size);
+  for (int64_t i = 0; i < size; ++i) {
+    elements[i] = random() % 3 == 0 ? kSpecial[random() % 9] : static_cast<uint32_t>(random());
+    positions[i] = static_cast<int32_t>(i);
+  }
+  auto value = [&, order = order](uint32_t bits) -> int64_t {
+    const uint32_t magnitude = bits & 0x7FFFFFFF;
+    if (order == KeyOrder::kUnsigned) return bits;
+    if (order == KeyOrder::kSigned) return static_cast<int32_t>(bits);
+    if (order == KeyOrder::kNumbers && magnitude > 0x7F800000) return int64_t{1} << 32;
+    if (order != KeyOrder::kTotal && magnitude == 0) return 0;
+    return bits >> 31 != 0 ? -1 - int64_t{magnitude} : magnitude;
+  };
+  std::vector<int32_t> expected = positions;
+  std::stable_sort(expected.begin(), expected.end(), [&, descending = descending](int32_t a, int32_t b) {
+    return descending ? value(elements[a]) > value(elements[b]) : value(elements[a]) < value(elements[b]);
+  });
+  ThreadPool pool(3);
+  ProgramContext context;
+  context.pool = &pool;
+  const KeyCode code = {order, descending, 0x7F800000};
+  constexpr int64_t kWidths[] = {4, 4};
+  for (const int64_t arrays : {1, 2}) {
+    const RowSortShape shape = {1, size, 4, arrays, code, 0, kWidths};
+    const void* pointers[4] = {elements.data(), sorted.data()};
+    if (arrays == 2) {
+      pointers[1] = positions.data();
+      pointers[2] = sorted.data();
+      pointers[3] = places.data();
+    }
+    std::vector<uint64_t> scratch((RowSortScratchBytes(shape) + 64) / 8);
+    SortRows(&context, &shape, pointers, scratch.data());
+    for (int64_t i = 0; i < size; ++i) ASSERT_EQ(sorted[i], elements[expected[i]]) << arrays << " arrays, element " << i;
+  }
+  EXPECT_EQ(places, expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Orders, KeyCodeTest,
+                         testing::Combine(testing::Values(passes::KeyOrder::kUnsigned, passes::KeyOrder::kSigned,
+                                                          passes::KeyOrder::kTotal, passes::KeyOrder::kZerosEqual,
+                                                          passes::KeyOrder::kNumbers),
+                                          testing::Bool(), testing::Values(50, 1000, 70000)));
+
 class TopRowsTest : public testing::TestWithParam<std::tuple<int64_t, int64_t, int64_t, int64_t, uint64_t>> {};
 
 TEST_P(TopRowsTest, SelectsTheLargestAndOfEqualOnesTheFirst) {
@@ -94,7 +147,7 @@ TEST_P(TopRowsTest, SelectsTheLargestAndOfEqualOnesTheFirst) {
   const std::vector<uint8_t> keys = RandomBytes(random, rows * size * width, mask);
   std::vector<uint8_t> top(rows * k * width + 8);
   std::vector<int32_t> positions(rows * k);
-  const TopRowsShape shape = {rows, size, width, k};
+  const TopRowsShape shape = {rows, size, width, k, {}};
   std::vector<uint64_t> scratch((TopRowsScratchBytes(shape) + 64) / 8);
   ThreadPool pool(3);
   ProgramContext context;

@@ -1,0 +1,136 @@
+// Tiles in registers: as many vectors as a vector has lanes, transposed.
+#include <cstdint>
+#include <vector>
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/DerivedTypes.h"
+#include "llvm/IR/Intrinsics.h"
+#include "src/base/status.h"
+#include "src/kernel/nest_lowering.h"
+
+namespace kiln::kernel {
+namespace {
+
+// Longer bodies are loops over the rows of a tile.
+constexpr size_t kMaxUnrolledStatements = 8;
+
+// Square: element i of vector j becomes element j of vector i. Each round interleaves the halves of the rows.
+std::vector<llvm::Value*> Transposed(llvm::IRBuilder<>& b, std::vector<llvm::Value*> rows) {
+  const int size = static_cast<int>(rows.size());
+  for (int round = 1; round < size; round *= 2) {
+    std::vector<llvm::Value*> next(size);
+    for (int i = 0; i < size; ++i) {
+      std::vector<int> interleave(size);
+      for (int lane = 0; lane < size; ++lane) interleave[lane] = lane % 2 * size + (i % 2 * size + lane) / 2;
+      next[i] = b.CreateShuffleVector(rows[i / 2], rows[i / 2 + size / 2], interleave);
+    }
+    rows = std::move(next);
+  }
+  return rows;
+}
+
+}  // namespace
+
+absl::Status NestLowering::LowerRegisterTiles(const Segment& segment, const std::function<absl::Status(int)>& deeper) {
+  const TileSchedule& tile = schedule_.tile;
+  const int64_t size = tile.size, span = size * tile.together;
+  const int64_t load_extent = kernel_.loops[tile.load_loop].extent;
+  const int64_t store_extent = kernel_.loops[tile.store_loop].extent;
+  const std::vector<int> outer(schedule_.order.begin(), schedule_.order.end() - 2);
+  std::vector<int64_t> extents;
+  for (int loop : outer) extents.push_back(kernel_.loops[loop].extent);
+  extents.push_back((load_extent + span - 1) / span);
+  extents.push_back((store_extent + span - 1) / span);
+  llvm::Value* step = b_.getInt64(size);
+  auto along = [&](llvm::Value* number, int64_t extent, const std::function<absl::Status(llvm::Value*)>& body) {
+    llvm::Value* first = b_.CreateMul(number, b_.getInt64(span));
+    llvm::Value* limit = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(first, b_.getInt64(span)),
+                                                  b_.getInt64(extent));
+    return EmitLoop(first, limit, step, body);
+  };
+  for (ValueId load : tile.loads) {
+    const uint64_t bytes = static_cast<uint64_t>(size * size * hlo::ByteWidth(kernel_.ops[load].type));
+    llvm::AllocaInst* memory = Slot(llvm::ArrayType::get(b_.getInt8Ty(), bytes));
+    memory->setAlignment(llvm::Align(64));
+    staged_[load].planes = {memory};
+  }
+  llvm::Value* end = end_ != nullptr ? end_ : b_.getInt64(schedule_.task_count);
+  auto one_task = [&](llvm::Value* number) -> absl::Status {
+    std::vector<llvm::Value*> parts = TakeApart(number, extents);
+    for (size_t i = 0; i < outer.size(); ++i) index_.SetLoop(outer[i], parts[i]);
+    return along(parts[outer.size()], load_extent, [&](llvm::Value* load_base) {
+      return along(parts[outer.size() + 1], store_extent, [&](llvm::Value* store_base) -> absl::Status {
+        if (load_extent % size == 0 && store_extent % size == 0) {
+          return LowerRegisterTile(load_base, store_base, /*whole=*/true, [&] { return deeper(segment.last); });
+        }
+        llvm::Value* whole = b_.CreateAnd(b_.CreateICmpSLE(load_base, b_.getInt64(load_extent - size)),
+                                          b_.CreateICmpSLE(store_base, b_.getInt64(store_extent - size)));
+        for (const bool is_whole : {true, false}) {
+          KILN_RETURN_IF_ERROR(EmitIf(is_whole ? whole : b_.CreateNot(whole), [&] {
+            return LowerRegisterTile(load_base, store_base, is_whole, [&] { return deeper(segment.last); });
+          }));
+        }
+        return absl::OkStatus();
+      });
+    });
+  };
+  return InVector(tile.store_loop, static_cast<int>(size), [&] {
+    return EmitLoop(begin_ != nullptr ? begin_ : b_.getInt64(0), end, b_.getInt64(1), one_task);
+  });
+}
+
+absl::Status NestLowering::LowerRegisterTile(llvm::Value* load_base, llvm::Value* store_base, bool whole,
+                                             const Innermost& body) {
+  const TileSchedule& tile = schedule_.tile;
+  const int size = tile.size;
+  llvm::Value* load_rest = b_.CreateSub(b_.getInt64(kernel_.loops[tile.load_loop].extent), load_base);
+  llvm::Value* store_rest = b_.CreateSub(b_.getInt64(kernel_.loops[tile.store_loop].extent), store_base);
+  auto lanes_below = [&](llvm::Value* count) {
+    std::vector<llvm::Constant*> lanes;
+    for (int lane = 0; lane < size; ++lane) lanes.push_back(b_.getInt64(static_cast<uint64_t>(lane)));
+    return b_.CreateICmpSLT(llvm::ConstantVector::get(lanes), b_.CreateVectorSplat(size, count));
+  };
+  index_.SetLoop(tile.load_loop, load_base);
+  for (ValueId load : tile.loads) {
+    const Op& op = kernel_.ops[load];
+    const int width = hlo::ByteWidth(op.type);
+    llvm::Type* element = b_.getIntNTy(static_cast<unsigned>(8 * width));
+    llvm::Type* vector = llvm::FixedVectorType::get(element, size);
+    std::vector<llvm::Value*> rows;
+    for (int row = 0; row < size; ++row) {
+      llvm::Value* at = b_.getInt64(static_cast<uint64_t>(row));
+      // Rows behind the last are it again; nobody stores them.
+      if (!whole) at = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, at, b_.CreateSub(store_rest, b_.getInt64(1)));
+      index_.SetLoop(tile.store_loop, b_.CreateAdd(store_base, at));
+      llvm::Value* pointer = b_.CreateGEP(element, parameters_[op.parameter], index_.Scalar(op.offset));
+      const llvm::Align align(static_cast<uint64_t>(width));
+      rows.push_back(whole ? static_cast<llvm::Value*>(b_.CreateAlignedLoad(vector, pointer, align))
+                           : b_.CreateMaskedLoad(vector, pointer, align, lanes_below(load_rest),
+                                                 llvm::Constant::getNullValue(vector)));
+    }
+    rows = Transposed(b_, std::move(rows));
+    for (int row = 0; row < size; ++row) {
+      b_.CreateAlignedStore(rows[row], b_.CreateConstGEP1_64(vector, staged_[load].planes[0], row),
+                            llvm::Align(static_cast<uint64_t>(width)));
+    }
+  }
+  index_.SetLoop(tile.store_loop, store_base);
+  auto at_row = [&](llvm::Value* row) {
+    tile_row_ = row;
+    index_.SetLoop(tile.load_loop, b_.CreateAdd(load_base, row));
+    return body();
+  };
+  if (whole && nest_.body.statements.size() <= kMaxUnrolledStatements) {
+    for (int row = 0; row < size; ++row) KILN_RETURN_IF_ERROR(at_row(b_.getInt64(static_cast<uint64_t>(row))));
+    return absl::OkStatus();
+  }
+  llvm::Value* outer_mask = mask_;
+  if (!whole) mask_ = lanes_below(store_rest);
+  llvm::Value* rows = b_.getInt64(static_cast<uint64_t>(size));
+  if (!whole) rows = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, rows, load_rest);
+  const absl::Status status = EmitLoop(b_.getInt64(0), rows, b_.getInt64(1), at_row);
+  mask_ = outer_mask;
+  return status;
+}
+
+}  // namespace kiln::kernel

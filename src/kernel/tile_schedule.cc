@@ -1,0 +1,89 @@
+// Which loads of a nest go through tiles, and which stores are interleaved.
+#include <algorithm>
+
+#include "src/kernel/schedule.h"
+
+namespace kiln::kernel {
+namespace {
+
+bool HasStride(const Kernel& kernel, const IndexExpr& offset, int loop, int64_t wanted) {
+  int64_t stride;
+  return LinearStride(kernel.terms, offset, loop, 1, &stride) && stride == wanted;
+}
+
+bool ReadsSymbols(const Kernel& kernel, const IndexExpr& expr) {
+  return std::any_of(expr.terms.begin(), expr.terms.end(), [&](const auto& part) {
+    const IndexTerms::Term& term = kernel.terms.term(part.first);
+    return term.kind == IndexTerms::Kind::kSymbol ||
+           (term.kind != IndexTerms::Kind::kLoop && ReadsSymbols(kernel, term.inner));
+  });
+}
+
+}  // namespace
+
+bool FindTile(const Kernel& kernel, const Nest& nest, const std::vector<int>& order, int64_t min_extent, int max_width,
+              int64_t max_bytes, TileSchedule* tile) {
+  if (kernel.loops[tile->store_loop].extent < min_extent) return false;
+  tile->loads.clear();
+  tile->load_loop = -1;
+  int64_t bytes = 0;
+  bool has_store = false;
+  for (const Block::Statement& statement : nest.body.statements) {
+    if (statement.kind == Block::Kind::kReduce) return false;
+    if (statement.kind == Block::Kind::kStore) {
+      if (!HasStride(kernel, kernel.stores[statement.index].offset, tile->store_loop, 1)) return false;
+      has_store = true;
+      continue;
+    }
+    const Op& op = kernel.ops[statement.index];
+    if (op.kind != OpKind::kLoad || op.predicate != kNoValue || ReadsSymbols(kernel, op.offset) ||
+        kernel.parameters[op.parameter].is_updated || hlo::ByteWidth(op.type) > max_width) {
+      continue;
+    }
+    if ((kernel.terms.LoopsOf(op.offset) >> tile->store_loop & 1) == 0 ||
+        HasStride(kernel, op.offset, tile->store_loop, 1)) {
+      continue;
+    }
+    for (int loop : order) {
+      if (loop == tile->store_loop || kernel.loops[loop].extent < min_extent || !HasStride(kernel, op.offset, loop, 1) ||
+          (tile->load_loop >= 0 && tile->load_loop != loop)) {
+        continue;
+      }
+      const int64_t more = int64_t{hlo::ByteWidth(op.type)} * tile->size * (tile->size + 1);
+      if (bytes + more > max_bytes) continue;
+      bytes += more;
+      tile->load_loop = loop;
+      tile->loads.push_back(statement.index);
+      break;
+    }
+  }
+  return has_store && tile->load_loop >= 0;
+}
+
+std::vector<int> InterleavedStores(const Kernel& kernel, const Block& block, int number, int loop, int lanes) {
+  constexpr int64_t kMaxStores = 8;
+  const Store& store = kernel.stores[number];
+  const Parameter& parameter = kernel.parameters[store.parameter];
+  int64_t stride;
+  if (!LinearStride(kernel.terms, store.offset, loop, lanes, &stride) || stride < 2 || stride > kMaxStores ||
+      parameter.is_updated || parameter.is_local || hlo::IsComplex(parameter.type)) {
+    return {};
+  }
+  std::vector<int> group;
+  for (const Block::Statement& statement : block.statements) {
+    if (statement.kind != Block::Kind::kStore) continue;
+    const Store& other = kernel.stores[statement.index];
+    if (other.parameter != store.parameter || other.offset.terms != store.offset.terms) continue;
+    if (other.predicate != kNoValue) return {};
+    group.push_back(statement.index);
+  }
+  auto place = [&](int member) { return kernel.stores[member].offset.constant; };
+  std::sort(group.begin(), group.end(), [&](int a, int b) { return place(a) < place(b); });
+  if (static_cast<int64_t>(group.size()) != stride) return {};
+  for (size_t i = 1; i < group.size(); ++i) {
+    if (place(group[i]) != place(group[0]) + static_cast<int64_t>(i)) return {};
+  }
+  return group;
+}
+
+}  // namespace kiln::kernel
