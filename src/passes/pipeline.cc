@@ -17,6 +17,7 @@
 #include "src/passes/eigh_expander.h"
 #include "src/passes/fft_expander.h"
 #include "src/passes/flatten_call_graph.h"
+#include "src/passes/float_normalization.h"
 #include "src/passes/fusion.h"
 #include "src/passes/layout_normalization.h"
 #include "src/passes/multi_output_fusion.h"
@@ -78,7 +79,8 @@ std::unique_ptr<Pass> ControlFlow() {
 enum class Target { kCpu, kGpu };
 
 PassList PassesFor(Target target) {
-  PassList list = ListOf<SideEffectOrder, CallInliner, CustomCallFlattening, DynamicPadder, LayoutNormalization, Dce>();
+  PassList list = ListOf<SideEffectOrder, CallInliner, CustomCallFlattening, DynamicPadder, FloatNormalization,
+                         LayoutNormalization, Dce>();
   // Ops that are written as others.
   Append(&list, ListOf<BatchNormExpander, RngExpander, RngBitGeneratorExpander, SelectAndScatterExpander,
                        CholeskyExpander, TriangularSolveExpander, QrExpander, EighExpander, FftExpander,
@@ -116,6 +118,7 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<CallInliner>,
     Make<CustomCallFlattening>,
     Make<DynamicPadder>,
+    Make<FloatNormalization>,
     Make<LayoutNormalization>,
     Make<Dce>,
     Make<BatchNormExpander>,
