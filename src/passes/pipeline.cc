@@ -2,6 +2,7 @@
 
 #include "src/passes/approx_top_k_expander.h"
 #include "src/passes/batch_norm_expander.h"
+#include "src/passes/bitcast_expander.h"
 #include "src/passes/broadcast_sinking.h"
 #include "src/passes/call_inliner.h"
 #include "src/passes/cholesky_expander.h"
@@ -82,7 +83,7 @@ PassList PassesFor(Target target) {
   PassList list = ListOf<SideEffectOrder, CallInliner, CustomCallFlattening, DynamicPadder, FloatNormalization,
                          LayoutNormalization, Dce>();
   // Ops that are written as others.
-  Append(&list, ListOf<BatchNormExpander, RngExpander, RngBitGeneratorExpander, SelectAndScatterExpander,
+  Append(&list, ListOf<BitcastExpander, BatchNormExpander, RngExpander, RngBitGeneratorExpander, SelectAndScatterExpander,
                        CholeskyExpander, TriangularSolveExpander, QrExpander, EighExpander, FftExpander,
                        ApproxTopKExpander, CustomCallExpander, SingleDeviceCollectives, RaggedDotExpander>());
   list.push_back(Simplification("simplification"));
@@ -121,6 +122,7 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<FloatNormalization>,
     Make<LayoutNormalization>,
     Make<Dce>,
+    Make<BitcastExpander>,
     Make<BatchNormExpander>,
     Make<RngExpander>,
     Make<RngBitGeneratorExpander>,
