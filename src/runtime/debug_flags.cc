@@ -49,6 +49,7 @@ constexpr Row kRows[] = {
     {"xla_disable_hlo_passes", 30, &DebugFlags::disabled_passes},
     {"xla_allow_excess_precision", 0, &DebugFlags::allow_excess_precision},
     {"xla_hlo_profile", 9, &DebugFlags::profile},
+    {"xla_cpu_enable_fast_math", 0, &DebugFlags::fast_math},
     {"xla_backend_optimization_level", 31, &DebugFlags::optimization_level},
     {"xla_force_host_platform_device_count", 102, &DebugFlags::host_device_count},
 };
@@ -190,8 +191,8 @@ absl::Status ReadAllFlags(absl::string_view debug_options, DebugFlags* flags) {
 std::string CodeFlags() {
   DebugFlags flags;
   (void)ReadAllFlags(/*debug_options=*/"", &flags);  // nothing to be malformed
-  return absl::StrCat(absl::StrJoin(flags.disabled_passes, ","), " ", flags.optimization_level, " ", flags.profile, " ",
-                      flags.allow_excess_precision);
+  return absl::StrCat(absl::StrJoin(flags.disabled_passes, ","), " ", flags.optimization_level, " ", flags.profile,
+                      " ", flags.fast_math, " ", flags.allow_excess_precision);
 }
 
 std::vector<std::string> PassesToDisable(const std::vector<std::string>& names) {
@@ -218,6 +219,7 @@ void ApplyFlags(const DebugFlags& flags, cpu::CompileOptions* options) {
   // Three is XLA's usual level.
   const bool is_unusual = flags.optimization_level >= 0 && flags.optimization_level < 3;
   if (is_unusual) options->optimization_level = static_cast<int>(flags.optimization_level);
+  options->fast_math = flags.fast_math;
   options->profile = flags.profile;
 }
 

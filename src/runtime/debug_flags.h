@@ -28,6 +28,7 @@ struct DebugFlags {
   std::vector<std::string> disabled_passes;
   bool allow_excess_precision = true;  // false: every bf16 result is rounded
   bool profile = false;
+  bool fast_math = false;
   int64_t optimization_level = -1;  // of LLVM's code generator; below 0: as usual
   int64_t host_device_count = 0;    // 0: not set
 
