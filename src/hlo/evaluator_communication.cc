@@ -3,7 +3,10 @@
 #include <cstring>
 #include <utility>
 
+#include "src/hlo/evaluator.h"
 #include "src/hlo/evaluator_internal.h"
+#include "src/hlo/in_place_permute.h"
+#include "src/hlo/module.h"
 
 namespace kiln::hlo::evaluator {
 namespace {
@@ -49,6 +52,19 @@ absl::StatusOr<Literal> StartTuple(Evaluation& evaluation, const Instruction& in
     elements.push_back(std::move(context));
   }
   return Literal::Tuple(std::move(elements));
+}
+
+absl::StatusOr<Literal> InPlace(const Instruction& instruction, const Operands& operands) {
+  Module module("permute");
+  Computation* computation = module.AddComputation("permute");
+  std::vector<Instruction*> parameters;
+  for (const Literal& operand : operands) {
+    parameters.push_back(computation->AddParameter(static_cast<int64_t>(parameters.size()), operand.shape()));
+  }
+  Builder builder(computation, nullptr);
+  KILN_ASSIGN_OR_RETURN(Instruction * result, PermuteInPlace(instruction, parameters, &builder));
+  computation->set_root(result);
+  return Evaluate(*computation, operands);
 }
 
 // Device 0 receives from itself or nothing, which is zeros.
@@ -121,7 +137,15 @@ absl::StatusOr<Literal> EvaluateCommunication(Evaluation& evaluation, const Inst
     case Opcode::kRaggedAllToAll:
       return RaggedAllToAll(std::move(operands));
     case Opcode::kCollectivePermute:
-      return Permute(evaluation, instruction, std::move(operands[0]));
+      if (IsInPlacePermute(instruction)) {
+        KILN_RETURN_IF_ERROR(Permute(evaluation, instruction, operands[0]).status());  // the pairs
+        const bool receives = !instruction.Get<CollectiveAttributes>().source_target_pairs.empty();
+        return receives ? InPlace(instruction, operands) : std::move(operands[1]);
+      }
+      for (Literal& operand : operands) {
+        KILN_ASSIGN_OR_RETURN(operand, Permute(evaluation, instruction, std::move(operand)));
+      }
+      return Identity(instruction, std::move(operands));
     case Opcode::kCollectivePermuteStart: {
       KILN_ASSIGN_OR_RETURN(const Literal result, Permute(evaluation, instruction, operands[0]));
       return StartTuple(evaluation, instruction, operands[0], result);

@@ -1,4 +1,5 @@
 // Collectives, sends, receives, feeds and asynchronous copies.
+#include <algorithm>
 #include <utility>
 
 #include "src/hlo/shape_inference_rules.h"
@@ -133,6 +134,33 @@ absl::StatusOr<Shape> InferRaggedAllToAll(const InferenceQuery& query) {
   return RowMajor(output);
 }
 
+bool IsIndexList(const Shape& shape, int64_t count) {
+  return shape.IsTuple() && static_cast<int64_t>(shape.tuple_shapes().size()) == count &&
+         std::all_of(shape.tuple_shapes().begin(), shape.tuple_shapes().end(), [](const Shape& element) {
+           return element.IsArray() && element.IsScalar() && IsIntegral(element.element_type());
+         });
+}
+
+// (input, output, where slices begin in the input, in the output): an index list each, or a tuple of several.
+absl::StatusOr<Shape> InferPermuteInPlace(const InferenceQuery& query) {
+  const Shape &input = query.operand(0), &output = query.operand(1);
+  if (!input.IsArray() || !output.IsArray() || input.element_type() != output.element_type() ||
+      input.rank() != output.rank()) {
+    return query.Fail("takes arrays of one type and rank in place, got ", input.ToString(false), " and ",
+                      output.ToString(false));
+  }
+  const Shape& lists = query.operand(2);
+  const auto is_list = [&](const Shape& list) { return IsIndexList(list, input.rank()); };
+  if (!is_list(lists) && !std::all_of(lists.tuple_shapes().begin(), lists.tuple_shapes().end(), is_list)) {
+    return query.Fail("operand 2 is ", lists.ToString(false), ", expected an integer per dimension of ",
+                      input.ToString(false), " for each slice");
+  }
+  if (!Shape::Compatible(lists, query.operand(3))) {
+    return query.Fail("operand 3 is ", query.operand(3).ToString(false), ", expected ", lists.ToString(false));
+  }
+  return RowMajor(output);
+}
+
 absl::StatusOr<Shape> InferPermute(const InferenceQuery& query) {
   const auto& pairs = query.Get<CollectiveAttributes>().source_target_pairs;
   for (const auto& [source, target] : pairs) {
@@ -231,6 +259,9 @@ absl::StatusOr<Shape> InferCommunication(const InferenceQuery& query) {
       return Shape::Token();
     case Opcode::kRecvDone:
       return InferRecvDone(query);
+    case Opcode::kCollectivePermute:
+      if (query.operands.size() == 4 && query.operand(2).IsTuple()) return InferPermuteInPlace(query);
+      break;
     default:
       break;
   }

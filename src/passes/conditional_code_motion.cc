@@ -216,7 +216,8 @@ bool SinkOperands(Computation* computation, const absl::flat_hash_set<const Inst
       if (!stays) kept.insert(instruction);
       return stays;
     });
-    if (group.empty()) continue;
+    // Into a conditional that is itself moved in the next round: its copy calls the same computations.
+    if (group.empty() || home.contains(branch.first)) continue;
     SinkInto(branch, group);
     changed = true;
   }

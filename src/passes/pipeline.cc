@@ -3,6 +3,7 @@
 #include "src/passes/approx_top_k_expander.h"
 #include "src/passes/associative_scan.h"
 #include "src/passes/batch_norm_expander.h"
+#include "src/passes/bitcast_expander.h"
 #include "src/passes/broadcast_sinking.h"
 #include "src/passes/call_inliner.h"
 #include "src/passes/cholesky_expander.h"
@@ -18,6 +19,7 @@
 #include "src/passes/eigh_expander.h"
 #include "src/passes/fft_expander.h"
 #include "src/passes/flatten_call_graph.h"
+#include "src/passes/float_normalization.h"
 #include "src/passes/fusion.h"
 #include "src/passes/layout_normalization.h"
 #include "src/passes/multi_output_fusion.h"
@@ -81,13 +83,14 @@ std::unique_ptr<Pass> ControlFlow() {
 enum class Target { kCpu, kGpu };
 
 PassList PassesFor(Target target, bool fast_math) {
-  PassList list = ListOf<SideEffectOrder, CallInliner, CustomCallFlattening, DynamicPadder, LayoutNormalization, Dce>();
+  PassList list = ListOf<SideEffectOrder, CallInliner, CustomCallFlattening, DynamicPadder, FloatNormalization,
+                         LayoutNormalization, Dce>();
   // Scans have generated code on CPUs alone.
   if (target == Target::kCpu) Append(&list, ListOf<AssociativeScan>());
   // Ops that are written as others.
-  Append(&list, ListOf<BatchNormExpander, RngExpander, RngBitGeneratorExpander, SelectAndScatterExpander,
-                       CholeskyExpander, TriangularSolveExpander, QrExpander, EighExpander, ApproxTopKExpander,
-                       CustomCallExpander, SingleDeviceCollectives, RaggedDotExpander>());
+  Append(&list, ListOf<BitcastExpander, BatchNormExpander, RngExpander, RngBitGeneratorExpander,
+                       SelectAndScatterExpander, CholeskyExpander, TriangularSolveExpander, QrExpander, EighExpander,
+                       ApproxTopKExpander, CustomCallExpander, SingleDeviceCollectives, RaggedDotExpander>());
   // CPUs have code for transforms.
   target == Target::kCpu ? Append(&list, ListOf<RealFft>()) : Append(&list, ListOf<FftExpander>());
   list.push_back(Simplification("simplification", fast_math));
@@ -122,9 +125,11 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
     Make<CallInliner>,
     Make<CustomCallFlattening>,
     Make<DynamicPadder>,
+    Make<FloatNormalization>,
     Make<LayoutNormalization>,
     Make<Dce>,
     Make<AssociativeScan>,
+    Make<BitcastExpander>,
     Make<BatchNormExpander>,
     Make<RngExpander>,
     Make<RngBitGeneratorExpander>,

@@ -38,14 +38,6 @@ int64_t CountElements(const Shape& shape) {
   return count;
 }
 
-// The types of all elements.
-void AppendTypes(const Shape& shape, std::vector<PrimitiveType>* types) {
-  if (shape.IsArray()) types->insert(types->end(), shape.element_count(), shape.element_type());
-  for (int64_t i = 0; shape.IsTuple() && i < static_cast<int64_t>(shape.tuple_shapes().size()); ++i) {
-    AppendTypes(shape.tuple_shapes(i), types);
-  }
-}
-
 bool IsScalarElementwise(const Instruction& instruction) {
   if (!instruction.shape().IsScalar()) return false;
   if (instruction.opcode() == Opcode::kBitcastConvert) return instruction.operand(0)->shape().IsScalar();
@@ -173,6 +165,10 @@ class Flattener {
         return Loop(instruction, operands[0]);
       case Opcode::kReduce:
         return Reduce(instruction, operands);
+      case Opcode::kReduceWindow:
+        return ReduceWindow(instruction, operands);
+      case Opcode::kDot:
+        return Dot(instruction, operands);
       case Opcode::kBitcast: {
         const PrimitiveType from = instruction.operand(0)->shape().element_type(), to = shape.element_type();
         if (from == to) return Move(instruction, operands);
@@ -350,6 +346,93 @@ class Flattener {
     Elements results;
     for (size_t k = 0; k < count; ++k) {
       for (const Elements& sum : sums) results.push_back(sum[k]);
+    }
+    return results;
+  }
+
+  // Places in the padding take no part.
+  absl::StatusOr<Elements> ReduceWindow(const Instruction& instruction, const std::vector<Elements>& operands) {
+    const size_t count = operands.size() / 2;
+    const hlo::DimensionVector& whole = instruction.operand(0)->shape().dimensions();
+    const hlo::Window& window = instruction.Get<hlo::WindowAttributes>().window;
+    const Shape& result = instruction.shape().IsTuple() ? instruction.shape().tuple_shapes(0) : instruction.shape();
+    hlo::DimensionVector sizes;
+    double places = static_cast<double>(result.element_count());
+    for (const hlo::WindowDimension& dimension : window) {
+      sizes.push_back(dimension.size);
+      places *= static_cast<double>(dimension.size);
+    }
+    KILN_RETURN_IF_ERROR(RequireRoom(instruction, places));
+    const int64_t window_count = Shape(PrimitiveType::kPred, sizes).element_count();
+    std::vector<Elements> results(count);
+    for (int64_t at = 0; at < result.element_count(); ++at) {
+      const hlo::DimensionVector index = IndexOf(at, result.dimensions());
+      Elements sums;
+      for (size_t k = 0; k < count; ++k) sums.push_back(operands[count + k][0]);
+      for (int64_t w = 0; w < window_count; ++w) {
+        hlo::DimensionVector place = IndexOf(w, sizes);
+        bool inside = true;
+        for (size_t d = 0; d < whole.size(); ++d) {
+          const hlo::WindowDimension& dimension = window[d];
+          if (dimension.reversal) place[d] = dimension.size - 1 - place[d];
+          place[d] = index[d] * dimension.stride + place[d] * dimension.window_dilation - dimension.padding_low;
+          inside = inside && place[d] >= 0 && place[d] % dimension.base_dilation == 0;
+          place[d] /= dimension.base_dilation;
+          inside = inside && place[d] < whole[d];
+        }
+        if (!inside) continue;
+        Elements arguments = sums;
+        for (size_t k = 0; k < count; ++k) arguments.push_back(operands[k][PlaceOf(place, whole)]);
+        KILN_ASSIGN_OR_RETURN(sums, Walk(*instruction.called_computation(), arguments));
+      }
+      for (size_t k = 0; k < count; ++k) results[k].push_back(sums[k]);
+    }
+    Elements all;
+    for (const Elements& part : results) all.insert(all.end(), part.begin(), part.end());
+    return all;
+  }
+
+  // Sums of products in the result's type, or in f32 where that is narrower.
+  absl::StatusOr<Elements> Dot(const Instruction& instruction, const std::vector<Elements>& operands) {
+    const auto& dot = instruction.Get<hlo::DotAttributes>();
+    const PrimitiveType type = instruction.shape().element_type();
+    const bool is_narrow = hlo::IsFloating(type) && hlo::BitWidth(type) < 32, is_pred = type == PrimitiveType::kPred;
+    const hlo::DimensionVector* dimensions[2] = {&instruction.operand(0)->shape().dimensions(),
+                                                 &instruction.operand(1)->shape().dimensions()};
+    const hlo::DimensionVector* batch[2] = {&dot.lhs_batch, &dot.rhs_batch};
+    const hlo::DimensionVector* contracting[2] = {&dot.lhs_contracting, &dot.rhs_contracting};
+    hlo::DimensionVector steps;
+    for (int64_t d : dot.lhs_contracting) steps.push_back((*dimensions[0])[d]);
+    const int64_t step_count = Shape(PrimitiveType::kPred, steps).element_count();
+    const int64_t count = instruction.shape().element_count();
+    KILN_RETURN_IF_ERROR(RequireRoom(instruction, 2.0 * static_cast<double>(count) * static_cast<double>(step_count)));
+    Elements results;
+    for (int64_t at = 0; at < count; ++at) {
+      const hlo::DimensionVector index = IndexOf(at, instruction.shape().dimensions());
+      // Batch dimensions, then the free ones of the left and of the right operand; contracting ones are set below.
+      hlo::DimensionVector places[2];
+      size_t next = dot.lhs_batch.size();
+      for (int side : {0, 1}) {
+        places[side].assign(dimensions[side]->size(), -1);
+        for (size_t k = 0; k < batch[side]->size(); ++k) places[side][(*batch[side])[k]] = index[k];
+        for (int64_t d : *contracting[side]) places[side][d] = 0;
+        for (int64_t& place : places[side]) {
+          if (place < 0) place = index[next++];
+        }
+      }
+      Instruction* sum = nullptr;
+      for (int64_t k = 0; k < step_count; ++k) {
+        const hlo::DimensionVector step = IndexOf(k, steps);
+        Instruction* factors[2];
+        for (int side : {0, 1}) {
+          for (size_t c = 0; c < step.size(); ++c) places[side][(*contracting[side])[c]] = step[c];
+          factors[side] = builder_.Convert(operands[side][PlaceOf(places[side], *dimensions[side])],
+                                           is_narrow ? PrimitiveType::kF32 : type);
+        }
+        Instruction* product = builder_.Binary(is_pred ? Opcode::kAnd : Opcode::kMultiply, factors[0], factors[1]);
+        sum = sum == nullptr ? product : builder_.Binary(is_pred ? Opcode::kOr : Opcode::kAdd, sum, product);
+      }
+      results.push_back(sum == nullptr ? builder_.Scalar(type, 0) : builder_.Convert(sum, type));
     }
     return results;
   }

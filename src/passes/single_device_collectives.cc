@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/hlo/in_place_permute.h"
 #include "src/hlo/module.h"
 #include "src/passes/array_value.h"
 
@@ -96,6 +97,7 @@ bool SingleDeviceCollectives::Expands(const Instruction& instruction) const {
     case Opcode::kCollectivePermute:
     case Opcode::kCollectiveReduce:
     case Opcode::kReduceScatter:
+      if (hlo::IsInPlacePermute(instruction)) return true;
       return instruction.operand_count() > 0 && Shape::Compatible(OperandsShape(instruction), instruction.shape());
     case Opcode::kAllGatherStart:
       return instruction.operand_count() > 0 &&
@@ -132,6 +134,10 @@ absl::StatusOr<Instruction*> SingleDeviceCollectives::Expand(Instruction* instru
     case Opcode::kReplicaId:
       return Zeros(&builder, shape);
     case Opcode::kCollectivePermute:
+      if (hlo::IsInPlacePermute(*instruction)) {
+        if (!receives) return instruction->operand(1);
+        return hlo::PermuteInPlace(*instruction, instruction->operands(), &builder);
+      }
       return receives ? Operands(&builder, *instruction) : Zeros(&builder, shape);
     case Opcode::kCollectivePermuteStart: {
       Instruction* operand = instruction->operand(0);

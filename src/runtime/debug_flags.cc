@@ -47,6 +47,7 @@ constexpr Row kRows[] = {
     {"xla_dump_disable_metadata", 153, &DebugFlags::dump_without_metadata},
     {"xla_dump_max_hlo_modules", 132, &DebugFlags::dump_max_modules},
     {"xla_disable_hlo_passes", 30, &DebugFlags::disabled_passes},
+    {"xla_allow_excess_precision", 0, &DebugFlags::allow_excess_precision},
     {"xla_hlo_profile", 9, &DebugFlags::profile},
     {"xla_cpu_enable_fast_math", 0, &DebugFlags::fast_math},
     {"xla_backend_optimization_level", 31, &DebugFlags::optimization_level},
@@ -191,7 +192,7 @@ std::string CodeFlags() {
   DebugFlags flags;
   (void)ReadAllFlags(/*debug_options=*/"", &flags);  // nothing to be malformed
   return absl::StrCat(absl::StrJoin(flags.disabled_passes, ","), " ", flags.optimization_level, " ", flags.profile,
-                      " ", flags.fast_math);
+                      " ", flags.fast_math, " ", flags.allow_excess_precision);
 }
 
 std::vector<std::string> PassesToDisable(const std::vector<std::string>& names) {
@@ -214,6 +215,7 @@ std::vector<std::string> PassesToDisable(const std::vector<std::string>& names) 
 
 void ApplyFlags(const DebugFlags& flags, cpu::CompileOptions* options) {
   for (std::string& pass : PassesToDisable(flags.disabled_passes)) options->disabled_passes.push_back(std::move(pass));
+  if (!flags.allow_excess_precision) options->disabled_passes.emplace_back("float-normalization");
   // Three is XLA's usual level.
   const bool is_unusual = flags.optimization_level >= 0 && flags.optimization_level < 3;
   if (is_unusual) options->optimization_level = static_cast<int>(flags.optimization_level);

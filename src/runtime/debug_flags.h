@@ -26,6 +26,7 @@ struct DebugFlags {
   bool dump_without_metadata = false;
   int64_t dump_max_modules = -1;
   std::vector<std::string> disabled_passes;
+  bool allow_excess_precision = true;  // false: every bf16 result is rounded
   bool profile = false;
   bool fast_math = false;
   int64_t optimization_level = -1;  // of LLVM's code generator; below 0: as usual

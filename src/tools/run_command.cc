@@ -16,7 +16,7 @@
 #include "src/hlo/physical_copy.h"
 #include "src/hlo/printer.h"
 #include "src/inspect/dump.h"
-#include "src/passes/dynamic_padder.h"
+#include "src/passes/pipeline.h"
 #include "src/tools/aligned_memory.h"
 #include "src/tools/commands.h"
 #include "src/tools/compare_literals.h"
@@ -116,8 +116,6 @@ absl::StatusOr<int> Run(const RunOptions& options) {
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<hlo::Module> module, LoadProgram(options.file));
   KILN_ASSIGN_OR_RETURN(const std::vector<hlo::Literal> arguments, Arguments(*module->entry(), options));
   std::unique_ptr<hlo::Module> original = options.reference ? module->Clone() : nullptr;
-  // The evaluator knows no dynamic sizes.
-  if (original != nullptr) KILN_RETURN_IF_ERROR(passes::DynamicPadder().Run(original.get()).status());
 
   cpu::CompileOptions compile_options;
   compile_options.max_parallelism = options.threads;
@@ -125,6 +123,16 @@ absl::StatusOr<int> Run(const RunOptions& options) {
   KILN_RETURN_IF_ERROR(runtime::ReadAllFlags(/*debug_options=*/"", &flags));
   flags.Complete();
   runtime::ApplyFlags(flags, &compile_options);
+  if (original != nullptr) {
+    // The evaluator knows no dynamic sizes and rounds every result: with it, the passes that give programs their meaning.
+    passes::PassList passes;
+    for (const char* name : {"call-inliner", "dynamic-padder", "float-normalization"}) {
+      passes.push_back(passes::CreatePass(name));
+    }
+    passes::PipelineOptions pipeline_options;
+    pipeline_options.disabled_passes = compile_options.disabled_passes;
+    KILN_RETURN_IF_ERROR(passes::RunPipeline(original.get(), passes, pipeline_options));
+  }
   const std::unique_ptr<cpu::CompileObserver> dumper = inspect::MakeDumperFactory()(flags);
   compile_options.observer = dumper.get();
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<cpu::Executable> executable,

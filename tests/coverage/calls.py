@@ -247,7 +247,7 @@ LAX = {
     "associative_scan": "lambda a: F(jnp.add, a) <- x(9) ; lambda a: F(jnp.maximum, a, reverse=True, axis=1) <- x(3, 7) ; lambda a, b: F(lambda p, q: (p[0] * q[0], p[1] * q[0] + q[1]), (a, b)) <- x(8), x(8)",
     "batch_matmul": "x(2, 3, 4), x(2, 4, 5)",
     "betainc": "pos(7), pos(7), unit(7) ; pos(), pos(), unit()",
-    "bitcast_convert_type": "x(3, 8), jnp.uint8 ; x(7), {1: jnp.uint8, 2: jnp.uint16, 4: jnp.uint32, 8: jnp.uint64}[D.itemsize] ; x(3, 8), jnp.int4 ; x(5, 4), jnp.float32",
+    "bitcast_convert_type": "x(3, 8), jnp.uint8 ; x(7), {1: jnp.uint8, 2: jnp.uint16, 4: jnp.uint32}.get(D.itemsize, jnp.uint64) ; x(3, 8), jnp.int4 ; x(5, 4), jnp.float32",
     "broadcast": "x(3), (2,) ; x(), (2, 3)",
     "broadcast_in_dim": "x(3), (3, 4), (0,) ; x(1, 4), (2, 3, 4), (1, 2)",
     "broadcast_like": "x(3), x(2, 3)",

@@ -11,6 +11,7 @@
 #include "src/base/thread_pool.h"
 #include "src/frontend/hlo_text/parser.h"
 #include "src/hlo/evaluator.h"
+#include "src/passes/pipeline.h"
 #include "src/tools/compare_literals.h"
 #include "src/hlo/physical_copy.h"
 
@@ -303,6 +304,8 @@ absl::Status CheckModule(std::unique_ptr<hlo::Module> module, const std::vector<
   if (!options.fused) compile_options.disabled_passes.push_back("fusion");
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<CompiledProgram> compiled,
                         CompiledProgram::Compile(std::move(module), compile_options));
+  // Says where bf16 is not rounded.
+  KILN_RETURN_IF_ERROR(passes::CreatePass("float-normalization")->Run(original.get()).status());
   KILN_ASSIGN_OR_RETURN(Literal expected, hlo::Evaluate(*original->entry(), arguments));
   const std::vector<const Literal*> expected_leaves = tools::Leaves(expected);
   for (int threads : {1, options.threads}) {

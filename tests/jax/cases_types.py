@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from harness import Case, booleans, integers, normal, normals, together, uniform, values
+from harness import EXACT, Case, booleans, integers, normal, normals, together, uniform, values
 from jax import lax
 
 HALF_FUNCTIONS = [
@@ -22,6 +22,15 @@ HALF_FUNCTIONS = [
     ("sort", jnp.sort),
     ("transpose", lambda x: x.T),
     ("to_float32", lambda x: x.astype(jnp.float32)),
+]
+ROUNDED = [
+    ("chain_is_rounded_per_op", lambda x, y: (x * y + x) * y - x),
+    ("product_to_float32", lambda x, y: (x * y).astype(jnp.float32)),
+    ("product_to_float32_and_on", lambda x, y: (x * y).astype(jnp.float32) * 3 + (x * y + y).astype(jnp.float32)),
+    ("product_from_a_function", lambda x, y: jax.jit(jnp.multiply)(x, y).astype(jnp.float32)),
+    ("selected_product", lambda x, y: jnp.where(x > 0, x * y, x).astype(jnp.float32)),
+    ("product_in_a_loop", lambda x, y: lax.scan(lambda carry, v: (carry, (v * v).astype(jnp.float32)), 0, x)[1]),
+    ("program_rounds", lambda x, y: (x.astype(jnp.float32) * y.astype(jnp.float32)).astype(x.dtype).astype(jnp.float32)),
 ]
 HALF_TYPES = [("bfloat16", jnp.bfloat16), ("float16", np.float16)]
 
@@ -78,6 +87,12 @@ CASES = [
         for name, dtype in HALF_TYPES
     ],
     *[Case(f"{name}_matmul", jnp.matmul, lambda rng, d=dtype: tuple((rng.integers(-4, 5, s) / 2).astype(d) for s in [(9, 16), (16, 7)])) for name, dtype in HALF_TYPES],
+    # Bit for bit: what is rounded where.
+    *[
+        Case(f"{name}_{program}", function, normals((48,), (48,), dtype=dtype), tolerance=EXACT)
+        for name, dtype in [*HALF_TYPES, ("float8", jnp.float8_e4m3fn)]
+        for program, function in ROUNDED
+    ],
     Case("bfloat16_bits", lambda x: lax.bitcast_convert_type(x, jnp.uint16), normal(64, dtype=jnp.bfloat16)),
     Case("float32_to_bfloat16_rounds_to_even", lambda x: x.astype(jnp.bfloat16), normal(4096)),
     Case("float32_to_float16_rounds_to_even", lambda x: x.astype(jnp.float16), normal(4096)),

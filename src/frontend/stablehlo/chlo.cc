@@ -28,13 +28,22 @@ absl::Status RequireFloats(const OpImport& op) {
   return absl::OkStatus();
 }
 
+ArrayValue Atan(const ArrayValue& x) { return x.Binary(Opcode::kAtan2, x.Number(1.0)); }
+
+// As an operand of a function that is written out: XLA converts bf16 to f32, so that it may come unrounded.
+ArrayValue FunctionOperand(hlo::Builder* builder, const OpImport& op, int64_t index) {
+  const ArrayValue value(builder, op.operand(index));
+  return value.type() == hlo::PrimitiveType::kBF16 ? value.Convert(hlo::PrimitiveType::kF32) : value;
+}
+
 template <ArrayValue (*kFunction)(const ArrayValue&)>
 absl::Status ImportFunction(OpImport& op) {
   KILN_RETURN_IF_ERROR(RequireFloats(op));
   hlo::Builder builder(op.body().computation(), nullptr);
-  Instruction* result = kFunction(ArrayValue(&builder, op.operand(0))).instruction();
+  ArrayValue result = kFunction(kFunction == Atan ? ArrayValue(&builder, op.operand(0)) : FunctionOperand(&builder, op, 0));
+  if (hlo::IsFloating(result.type())) result = result.Convert(op.operand_shape(0).element_type());
   op.AnnotateAll(builder);
-  return op.Define(result);
+  return op.Define(result.instruction());
 }
 
 template <ArrayValue (*kFunction)(const ArrayValue&, const ArrayValue&)>
@@ -44,13 +53,13 @@ absl::Status ImportFunctionOfTwo(OpImport& op) {
     return op.Unsupported("of ", op.operand_shape(0).ToString(false), "; expected floats of 16 bits or more");
   }
   hlo::Builder builder(op.body().computation(), nullptr);
-  Instruction* result =
-      kFunction(ArrayValue(&builder, op.operand(0)), ArrayValue(&builder, op.operand(1))).instruction();
+  const auto operand = [&](int64_t index) {
+    return kFunction == NextAfter ? ArrayValue(&builder, op.operand(index)) : FunctionOperand(&builder, op, index);
+  };
+  const ArrayValue result = kFunction(operand(0), operand(1)).Convert(op.operand_shape(0).element_type());
   op.AnnotateAll(builder);
-  return op.Define(result);
+  return op.Define(result.instruction());
 }
-
-ArrayValue Atan(const ArrayValue& x) { return x.Binary(Opcode::kAtan2, x.Number(1.0)); }
 
 enum class Infinity { kAny, kPositive, kNegative };
 

@@ -4,6 +4,7 @@
 #include "src/kernel/math/exp_log.h"
 #include "src/kernel/math/hyperbolic.h"
 #include "src/kernel/math/inverse_trigonometric.h"
+#include "src/kernel/math/pair.h"
 #include "src/kernel/math/trigonometric.h"
 
 namespace kiln::kernel::math {
@@ -32,21 +33,11 @@ PowerOfTwo ScaleOf(Real x) {
           exponent};
 }
 
-struct Sum {
-  Real high, low;
-};
-
-Sum TwoSum(Real a, Real b) {
-  Real sum = a + b;
-  Real b_part = sum - a;
-  return {sum, (a - (sum - b_part)) + (b - b_part)};
-}
-
 // (1 + p)^2 + n^2 - 1, accurate where it cancels.
 Real SquareMinusOne(Real p, Real n) {
   Real p2 = p * p, n2 = n * n;
-  Sum first = TwoSum(p * 2.0, n2);
-  Sum second = TwoSum(first.high, p2);
+  Pair first = TwoSum(p * 2.0, n2);
+  Pair second = TwoSum(first.high, p2);
   return second.high + (second.low + (first.low + (Fma(p, p, -p2) + Fma(n, n, -n2))));
 }
 
@@ -343,17 +334,6 @@ Complex Logistic(Complex z) {
   Mask gone = q == 0.0;
   return {Select(gone, Select(left, z.re.Constant(0.0), z.re.Constant(1.0)), re),
           Select(gone, CopySign(z.re.Constant(0.0), z.im), im)};
-}
-
-Complex Pow(Complex z, Complex w) {
-  // The product multiplies the logarithm's error: of f32 it is computed in f64.
-  auto wide = [](Complex c) { return Complex{c.re.To(64), c.im.To(64)}; };
-  Complex result = Exp(Multiply(wide(w), Log(wide(z))));
-  result = {result.re.To(z.re.bits()), result.im.To(z.re.bits())};
-  Complex one = {z.re.Constant(1.0), z.re.Constant(0.0)}, zero = {one.im, one.im};
-  Mask base_zero = (z.re == 0.0) & (z.im == 0.0);
-  result = Select(base_zero & (w.re > 0.0), zero, result);
-  return Select((w.re == 0.0) & (w.im == 0.0), one, result);
 }
 
 Complex Atan2(Complex y_given, Complex x_given) {

@@ -1,30 +1,10 @@
 #include "src/kernel/math/power_root.h"
 
 #include "src/kernel/math/coefficients.h"
+#include "src/kernel/math/pair.h"
 
 namespace kiln::kernel::math {
 namespace {
-
-// high + low, low below half a unit of high.
-struct Pair {
-  Real high, low;
-};
-
-Pair FastSum(Real large, Real small) {
-  Real sum = large + small;
-  return {sum, small - (sum - large)};
-}
-
-Pair Product(Real a, Real b) {
-  Real high = a * b;
-  return {high, Fma(a, b, -high)};
-}
-
-Pair Product(Pair a, Pair b) {
-  Pair p = Product(a.high, b.high);
-  Real cross = MulAdd(a.high, b.low, a.low * b.high);
-  return FastSum(p.high, p.low + cross);
-}
 
 // x = 2^e (1 + f), sqrt(1/2) <= 1 + f <= sqrt(2); f64, normal.
 struct Split {
@@ -39,7 +19,8 @@ Split SplitExponent(Real x) {
   return {e, mantissa.AsReal() - 1.0};
 }
 
-// log(x) to about 2^-68, relatively; x f64, finite and positive.
+}  // namespace
+
 Pair LogToPair(Real x) {
   Mask tiny = x < 0x1p-1022;
   Split split = SplitExponent(Select(tiny, x * 0x1p54, x));
@@ -62,6 +43,8 @@ Pair LogToPair(Real x) {
   total = {Select(e == 0.0, sum.high, total.high), Select(e == 0.0, f.Constant(0.0), total.low)};
   return FastSum(total.high, total.low + MulAdd(e, kLn2F64[1], sum_low));
 }
+
+namespace {
 
 // e^(high + low), f64.
 Real ExpOfPair(Real high, Real low) {

@@ -1,0 +1,89 @@
+#include "src/passes/float_normalization.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "src/hlo/builder.h"
+
+namespace kiln::passes {
+namespace {
+
+using hlo::Computation;
+using hlo::Instruction;
+using hlo::Opcode;
+using hlo::PrimitiveType;
+
+bool IsBf16(const Instruction* instruction) {
+  return instruction->shape().IsArray() && instruction->shape().element_type() == PrimitiveType::kBF16;
+}
+
+bool IsContraction(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kDot || instruction.opcode() == Opcode::kConvolution;
+}
+
+// Computes from bf16 a number that may have to be rounded.
+bool Rounds(const Instruction& instruction) {
+  return IsBf16(&instruction) && std::any_of(instruction.operands().begin(), instruction.operands().end(), IsBf16) &&
+         (IsContraction(instruction) || hlo::IsElementwise(instruction.opcode())) &&
+         instruction.opcode() != Opcode::kConvert && instruction.opcode() != Opcode::kStochasticConvert;
+}
+
+bool ReadsWide(const Instruction* user) {
+  return user->opcode() == Opcode::kConvert && user->shape().element_type() == PrimitiveType::kF32;
+}
+
+// `narrow` in f32, over bf16 operands that contractions take as they are and other ops converted.
+Instruction* InF32(Instruction* narrow) {
+  hlo::Builder builder(narrow->parent(), narrow);
+  std::vector<Instruction*> operands(narrow->operands().begin(), narrow->operands().end());
+  for (Instruction*& operand : operands) {
+    if (IsBf16(operand) && !IsContraction(*narrow)) operand = builder.Convert(operand, PrimitiveType::kF32);
+  }
+  Instruction* wide = narrow->parent()->AddClone(*narrow, std::move(operands));
+  wide->mutable_shape()->set_element_type(PrimitiveType::kF32);
+  return wide;
+}
+
+void ReplaceByRounded(Instruction* narrow, Instruction* wide) {
+  narrow->ReplaceAllUsesWith(hlo::Builder(narrow->parent(), narrow).Convert(wide, PrimitiveType::kBF16));
+}
+
+bool Widen(Instruction* narrow) {
+  std::vector<Instruction*> converts;
+  std::copy_if(narrow->users().begin(), narrow->users().end(), std::back_inserter(converts), ReadsWide);
+  if (converts.empty()) return false;
+  const bool has_others = narrow->users().size() > converts.size() || narrow->IsRoot();
+  Instruction* wide = InF32(narrow);
+  for (Instruction* convert : converts) convert->ReplaceAllUsesWith(wide);
+  if (has_others) ReplaceByRounded(narrow, wide);
+  return true;
+}
+
+// XLA's front-end writes these functions out in f32, between converts.
+bool IsWrittenOut(const Instruction& instruction) {
+  const Opcode opcode = instruction.opcode();
+  return IsBf16(&instruction) && (opcode == Opcode::kErfc || opcode == Opcode::kSinh || opcode == Opcode::kCosh);
+}
+
+}  // namespace
+
+absl::StatusOr<bool> FloatNormalization::Run(hlo::Module* module) {
+  bool changed = false;
+  for (Computation* computation : module->PostOrder()) {
+    bool rewritten = false;
+    for (Instruction* instruction : computation->instructions()) {
+      if (!IsWrittenOut(*instruction)) continue;
+      ReplaceByRounded(instruction, InF32(instruction));
+      rewritten = true;
+    }
+    // Operands first: converts that are made here come behind the values that they would widen.
+    for (Instruction* instruction : computation->PostOrder()) {
+      if (Rounds(*instruction)) rewritten |= Widen(instruction);
+    }
+    if (rewritten) computation->RemoveDeadInstructions();
+    changed |= rewritten;
+  }
+  return changed;
+}
+
+}  // namespace kiln::passes
