@@ -345,10 +345,10 @@ class NativeExecutable : public Executable {
   absl::StatusOr<ProgramCode> EmitAgain(JitCompiler* compiler,
                                         std::vector<CompiledOperation>* operations = nullptr) const {
     KILN_ASSIGN_OR_RETURN(const std::unique_ptr<ProgramEmitter> prepared, PrepareAgain());
-    if (operations != nullptr) *operations = prepared->Operations();
     ProgramCode code(module_->name(), compiler);
     int64_t arena_bytes = 0;
     KILN_RETURN_IF_ERROR(EmitInto(prepared.get(), &code, &arena_bytes));
+    if (operations != nullptr) *operations = prepared->Operations();  // with the functions that they became
     return code;
   }
 
