@@ -183,9 +183,13 @@ absl::StatusOr<ValueId> BodyBuilder::EmitUncached(const Instruction* instruction
     case Opcode::kConstant:
       return EmitConstant(instruction, index);
     case Opcode::kIota: {
+      // Wherever it is along the other dimensions, it is one value: that of a row, for all stages over it.
+      const IndexExpr& counted = index[instruction->dimensions()[0]];
+      const auto [known, inserted] = memo_.try_emplace(Key{instruction, leaf, kNoValue, {counted}}, kNoValue);
+      if (!inserted) return known->second;
       Op op{OpKind::kIndex, instruction->shape().element_type()};
-      op.offset = index[instruction->dimensions()[0]];
-      return AddOp(std::move(op));
+      op.offset = counted;
+      return known->second = AddOp(std::move(op));
     }
     case Opcode::kBroadcast: {
       Index from;

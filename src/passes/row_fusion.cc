@@ -80,6 +80,17 @@ bool ReducesRows(const Instruction& reduce) {
          !reduce.dimensions().empty() && analysis::IsReduction(reduce);
 }
 
+// Computed from indices and constants alone, in few steps: every kernel makes it anew.
+bool IsMadeFromNothing(const Instruction& value, int steps = 4) {
+  if (analysis::IsRematerialized(value)) return true;
+  const bool is_step =
+      hlo::IsElementwise(value.opcode()) || value.opcode() == Opcode::kBroadcast || value.opcode() == Opcode::kReshape;
+  return is_step && steps > 0 && value.operand_count() > 0 &&
+         analysis::CostOf(value) != analysis::EvaluationCost::kExpensive &&
+         std::all_of(value.operands().begin(), value.operands().end(),
+                     [&](const Instruction* operand) { return IsMadeFromNothing(*operand, steps - 1); });
+}
+
 // Operands before users, of several operands those with the longest way behind them first: what hangs off a chain comes
 // behind the chain, so that groups along it may have results for it.
 std::vector<Instruction*> DeepestFirst(const Computation& computation) {
@@ -184,7 +195,11 @@ class GroupFinder {
       }
     }
     for (const Instruction* member : group.members) {
-      (copied_.contains(member) ? kept_ : taken_).insert(member);
+      if (!copied_.contains(member)) {
+        taken_.insert(member);
+      } else if (!IsMadeFromNothing(*member)) {
+        kept_.insert(member);
+      }
     }
     return group;
   }
@@ -240,6 +255,13 @@ class GroupFinder {
   // Whether the group can serve the users of `candidate` outside of it, if any: by an output, or, where computing it
   // again there is cheap, by the rows that it is made from.
   bool TakesUsers(Instruction* candidate) {
+    if (IsMadeFromNothing(*candidate)) {
+      const auto is_elsewhere = [&](const Instruction* user) {
+        return !members_.contains(user) || copied_.contains(user);
+      };
+      if (std::any_of(candidate->users().begin(), candidate->users().end(), is_elsewhere)) copied_.insert(candidate);
+      return true;
+    }
     bool outside = false, computes_again = analysis::CostOf(*candidate) != analysis::EvaluationCost::kExpensive;
     for (const Instruction* user : candidate->users()) {
       if (copied_.contains(user)) outside = true;
