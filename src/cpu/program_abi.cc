@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/base/thread_pool.h"
+#include "src/cpu/dense_solver.h"
 #include "src/cpu/jit_symbols.h"
 #include "src/cpu/radix_sort.h"
 #include "src/cpu/run_profile.h"
@@ -34,6 +35,7 @@ void RegisterProgramSymbols() {
   AddRuntimeSymbol(kParallelForName, reinterpret_cast<void*>(&ParallelFor));
   AddRuntimeSymbol(kCustomCallName, reinterpret_cast<void*>(&RunCustomCall));
   RegisterSortSymbols();
+  RegisterDenseSolveSymbols();
 }
 
 }  // namespace kiln::cpu

@@ -130,17 +130,17 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
       default:
         break;
     }
+    if (HasOpEmitter(*instruction)) {
+      estimated_nanoseconds_ += times * OpNanoseconds(*instruction);
+      ++kernel_count_;
+      continue;
+    }
     if (const auto* custom_call = instruction->GetIf<hlo::CustomCallAttributes>()) {
       if (custom_calls_ == nullptr || !custom_calls_->contains(instruction)) {
         return Unimplemented(instruction->Describe(), ": no handler is known for the custom call target '",
                              custom_call->target, "'");
       }
       estimated_nanoseconds_ += times * CustomCallNanoseconds(*instruction);
-      continue;
-    }
-    if (HasOpEmitter(*instruction)) {
-      estimated_nanoseconds_ += times * OpNanoseconds(*instruction);
-      ++kernel_count_;
       continue;
     }
     if (ShareCode(*instruction, *operations_.FirstLike(*instruction), times)) continue;

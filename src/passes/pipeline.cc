@@ -80,9 +80,11 @@ enum class Target { kCpu, kGpu };
 PassList PassesFor(Target target) {
   PassList list = ListOf<SideEffectOrder, CallInliner, CustomCallFlattening, DynamicPadder, LayoutNormalization, Dce>();
   // Ops that are written as others.
-  Append(&list, ListOf<BatchNormExpander, RngExpander, RngBitGeneratorExpander, SelectAndScatterExpander,
-                       CholeskyExpander, TriangularSolveExpander, QrExpander, EighExpander, FftExpander,
-                       ApproxTopKExpander, CustomCallExpander, SingleDeviceCollectives, RaggedDotExpander>());
+  Append(&list, ListOf<BatchNormExpander, RngExpander, RngBitGeneratorExpander, SelectAndScatterExpander>());
+  list.push_back(std::make_unique<CholeskyExpander>(/*keeps_real=*/target == Target::kCpu));
+  list.push_back(std::make_unique<TriangularSolveExpander>(/*keeps_real=*/target == Target::kCpu));
+  Append(&list, ListOf<QrExpander, EighExpander, FftExpander, ApproxTopKExpander, CustomCallExpander,
+                       SingleDeviceCollectives, RaggedDotExpander>());
   list.push_back(Simplification("simplification"));
   Append(&list, ListOf<FlattenCallGraph>());
   list.push_back(ControlFlow());
