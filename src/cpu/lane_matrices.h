@@ -68,15 +68,18 @@ struct MatrixStrides {
   int64_t column = 0;
 };
 
-// `to` minus the products of rows [first, first + count) of `a` at row `i`, with column `c` and the `width` - 1 behind it.
+// Takes the sums of `count` products off `sums`: of one row of A with `width` columns of B.
 template <typename T, int width>
 KILN_INLINE void SubtractProducts(Vector<T>* sums, const Vector<T>* a, int64_t a_step, const Vector<T>* b, int64_t b_step,
                                   int64_t b_column, int64_t count) {
+  Vector<T> totals[width] = {};
   for (int64_t k = 0; k < count; ++k) {
     const Vector<T> factor = a[k * a_step];
 #pragma clang loop unroll(full)
-    for (int c = 0; c < width; ++c) sums[c] -= factor * b[k * b_step + c * b_column];
+    for (int c = 0; c < width; ++c) totals[c] += factor * b[k * b_step + c * b_column];
   }
+#pragma clang loop unroll(full)
+  for (int c = 0; c < width; ++c) sums[c] -= totals[c];
 }
 
 // Overwrites B, n rows of m columns, by the solution of M X = B with triangular M.
@@ -118,7 +121,7 @@ KILN_INLINE void FactorizeCholeskyLanes(Vector<T>* a, MatrixStrides s, int64_t n
     Vector<T> square = a[j * (s.row + s.column)];
     SubtractProducts<T, 1>(&square, own, s.column, own, s.column, 0, j);
     fine &= square > 0;
-    const Vector<T> root = __builtin_elementwise_sqrt(square), inverse = T{1} / root;
+    const Vector<T> root = __builtin_elementwise_sqrt(square);
     a[j * (s.row + s.column)] = root;
     int64_t i = j + 1;
     for (; i + kWidth <= n; i += kWidth) {
@@ -128,13 +131,13 @@ KILN_INLINE void FactorizeCholeskyLanes(Vector<T>* a, MatrixStrides s, int64_t n
       for (int r = 0; r < kWidth; ++r) sums[r] = x[r * s.row];
       SubtractProducts<T, kWidth>(sums, own, s.column, a + i * s.row, s.column, s.row, j);
 #pragma clang loop unroll(full)
-      for (int r = 0; r < kWidth; ++r) x[r * s.row] = sums[r] * inverse;
+      for (int r = 0; r < kWidth; ++r) x[r * s.row] = sums[r] / root;
     }
     for (; i < n; ++i) {
       Vector<T>* x = a + i * s.row + j * s.column;
       Vector<T> sum = *x;
       SubtractProducts<T, 1>(&sum, own, s.column, a + i * s.row, s.column, 0, j);
-      *x = sum * inverse;
+      *x = sum / root;
     }
   }
   const Vector<T> nan = Splat<T>(__builtin_nan(""));

@@ -63,12 +63,8 @@ KILN_INLINE void CopyTransposed(T* to, int64_t to_stride, const T* from, int64_t
 template <typename T, int rows, int vectors>
 KILN_INLINE void SubtractTile(T* c, int64_t c_stride, const T* a, MatrixStrides as, const T* b, int64_t b_stride,
                               int64_t count) {
-  Vector<T> sums[rows][vectors];
-#pragma clang loop unroll(full)
-  for (int r = 0; r < rows; ++r) {
-#pragma clang loop unroll(full)
-    for (int v = 0; v < vectors; ++v) sums[r][v] = LoadVector(c + r * c_stride + v * kLanes<T>);
-  }
+  // Summed up by themselves, they are rounded to their own size and not to that of what they are taken off.
+  Vector<T> sums[rows][vectors] = {};
   for (int64_t k = 0; k < count; ++k) {
     Vector<T> right[vectors];
 #pragma clang loop unroll(full)
@@ -77,13 +73,16 @@ KILN_INLINE void SubtractTile(T* c, int64_t c_stride, const T* a, MatrixStrides 
     for (int r = 0; r < rows; ++r) {
       const Vector<T> left = Splat(a[r * as.row + k * as.column]);
 #pragma clang loop unroll(full)
-      for (int v = 0; v < vectors; ++v) sums[r][v] -= left * right[v];
+      for (int v = 0; v < vectors; ++v) sums[r][v] += left * right[v];
     }
   }
 #pragma clang loop unroll(full)
   for (int r = 0; r < rows; ++r) {
 #pragma clang loop unroll(full)
-    for (int v = 0; v < vectors; ++v) StoreVector(c + r * c_stride + v * kLanes<T>, sums[r][v]);
+    for (int v = 0; v < vectors; ++v) {
+      T* place = c + r * c_stride + v * kLanes<T>;
+      StoreVector(place, LoadVector(place) - sums[r][v]);
+    }
   }
 }
 
@@ -223,15 +222,18 @@ KILN_INLINE void FactorizeLuPanel(T* a, int64_t stride, int64_t m, int64_t first
     }
     const T pivot = own[j] == 0 ? T{1} : own[j];  // a column of zeros stays
     const int64_t start = (j + 1) / kLanes<T> * kLanes<T>;
-    const LaneMask<T> keeps = numbers < static_cast<LaneInteger<T>>(j + 1 - start);
+    // The multiplier is written with the vector that it is part of: a narrow store would hold up the next wide load.
+    const LaneMask<T> places = numbers + static_cast<LaneInteger<T>>(start);
+    const LaneMask<T> last = LaneMask<T>{} + static_cast<LaneInteger<T>>(j);
+    const LaneMask<T> behind = places > last, here = places == last;
     const Vector<T> head = LoadVector(own + start);
     for (int64_t i = j + 1; i < m; ++i) {
       T* row = a + i * stride;
       const T factor = row[j] / pivot;
-      row[j] = factor;
+      if (start > j) row[j] = factor;
       if (start >= reach) continue;
       const Vector<T> factors = Splat(factor), before = LoadVector(row + start);
-      StoreVector(row + start, Choose<T>(keeps, before, before - factors * head));
+      StoreVector(row + start, Choose<T>(behind, before - factors * head, Choose<T>(here, factors, before)));
       for (int64_t c = start + kLanes<T>; c < reach; c += kLanes<T>) {
         StoreVector(row + c, LoadVector(row + c) - factors * LoadVector(own + c));
       }
@@ -247,9 +249,8 @@ KILN_INLINE bool FactorizeCholeskyBlock(T* a, int64_t stride, int64_t count) {
     T* own = a + j * stride;
     fine &= own[j] > 0;
     const T root = std::sqrt(own[j]);
-    const Vector<T> inverse = Splat(T{1} / root);
     for (int64_t c = j / kLanes<T> * kLanes<T>; c < count; c += kLanes<T>) {
-      StoreVector(own + c, LoadVector(own + c) * inverse);
+      StoreVector(own + c, LoadVector(own + c) / Splat(root));
     }
     own[j] = root;
     for (int64_t i = j + 1; i < count; ++i) {
