@@ -54,6 +54,7 @@ def main(arguments=None):
         # Before any engine counts processors.
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.threads])
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    os.environ.setdefault("KILN_KERNEL_CACHE", "off")  # what a program costs that was never compiled before
     import jax
 
     from . import limits, peers, programs, report, runner

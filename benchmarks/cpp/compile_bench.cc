@@ -25,9 +25,11 @@ int Main(int argc, char** argv) {
     if (!module.ok()) return tools::Fail(module.status());
     cpu::CompileStatistics least;
     least.passes_seconds = least.lowering_seconds = least.codegen_seconds = std::numeric_limits<double>::infinity();
+    cpu::CompileOptions options;
+    options.reuse_code = false;
     for (int run = 0; run < runs; ++run) {
       absl::StatusOr<std::unique_ptr<cpu::Executable>> executable =
-          cpu::Executable::Compile((*module)->Clone(), cpu::CompileOptions());
+          cpu::Executable::Compile((*module)->Clone(), options);
       if (!executable.ok()) return tools::Fail(executable.status());
       const cpu::CompileStatistics& taken = (*executable)->statistics();
       least.passes_seconds = std::min(least.passes_seconds, taken.passes_seconds);

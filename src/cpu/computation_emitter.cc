@@ -43,11 +43,11 @@ int64_t WorkOf(const kernel::Kernel& kernel, const kernel::Nest& nest) {
 }  // namespace
 
 ComputationEmitter::ComputationEmitter(ProgramEmitter* program, const analysis::BufferAssignment& buffers,
-                                       CodeShards* shards)
+                                       ProgramCode* code)
     : program_(*program),
       buffers_(buffers),
-      shards_(*shards),
-      output_(shards->program()),
+      code_(*code),
+      output_(code->program()),
       b_(output_.getContext()),
       pointers_(buffers.buffers().size(), nullptr) {}
 
@@ -285,7 +285,7 @@ absl::Status ComputationEmitter::EmitKernel(const Instruction& instruction, cons
       ParallelTask(&b_, shared, arrays).Call(function_->getArg(0), schedule.task_count, schedule.task_nanoseconds);
       continue;
     }
-    ParallelTask task(&b_, n == 0 ? kernel.name : absl::StrCat(kernel.name, ".", n), arrays, &shards_.ForKernel());
+    ParallelTask task(&b_, n == 0 ? kernel.name : absl::StrCat(kernel.name, ".", n), arrays, &code_.ForKernel());
     std::vector<llvm::Value*> parameters;
     for (size_t i = 0; i < arrays.size(); ++i) parameters.push_back(task.closure(i));
     KILN_RETURN_IF_ERROR(lower(&task.body(), parameters, task.begin(), task.end()));
@@ -332,7 +332,7 @@ absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instructio
           ParallelTask(&b_, shared, closure).Call(function_->getArg(0), phase.tasks, nanoseconds, phase.grain);
           continue;
         }
-        llvm::Module& module = shards_.ForKernel();
+        llvm::Module& module = code_.ForKernel();
         absl::StatusOr<llvm::Function*> emitted = EmitGemmPhase(part.spec, part.plan, i, module);
         status.Update(Annotate(emitted.status(), instruction.Describe()));
         if (!status.ok()) return;

@@ -12,7 +12,7 @@ namespace kiln::cpu {
 
 class ComputationEmitter {
  public:
-  ComputationEmitter(ProgramEmitter* program, const analysis::BufferAssignment& buffers, CodeShards* shards);
+  ComputationEmitter(ProgramEmitter* program, const analysis::BufferAssignment& buffers, ProgramCode* code);
 
   absl::Status EmitProgram();
 
@@ -44,7 +44,7 @@ class ComputationEmitter {
 
   ProgramEmitter& program_;
   const analysis::BufferAssignment& buffers_;
-  CodeShards& shards_;
+  ProgramCode& code_;
   llvm::Module& output_;  // the program function's
   llvm::IRBuilder<> b_;
   llvm::Function* function_ = nullptr;

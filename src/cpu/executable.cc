@@ -17,8 +17,10 @@
 #include "src/cpu/donation.h"
 #include "src/cpu/executable_image.h"
 #include "src/cpu/jit.h"
+#include "src/cpu/object_cache.h"
 #include "src/cpu/op_emitters.h"
 #include "src/cpu/program_abi.h"
+#include "src/cpu/program_code.h"
 #include "src/cpu/program_emitter.h"
 #include "src/cpu/run_profile.h"
 #include "src/cpu/workspace.h"
@@ -106,14 +108,14 @@ class NativeExecutable : public Executable {
     KILN_RETURN_IF_ERROR(ResolveCustomCalls());
     start = Clock::now();
     KILN_ASSIGN_OR_RETURN(JitCompiler * compiler, SharedCompiler());
-    CodeShards shards = compiler->NewShards(module_->name(), Threads());
-    KILN_RETURN_IF_ERROR(EmitProgram(&shards));
+    const int level = options_.optimization_level < 0 ? JitCompiler::kUsualLevel : options_.optimization_level;
+    ProgramCode code(module_->name(), compiler, options_.reuse_code ? ObjectCache::Shared() : nullptr, level);
+    KILN_RETURN_IF_ERROR(EmitProgram(&code));
     image_.statistics.lowering_seconds = SecondsSince(start);
 
     start = Clock::now();
     CompileTimes times;
-    const int level = options_.optimization_level < 0 ? JitCompiler::kUsualLevel : options_.optimization_level;
-    KILN_ASSIGN_OR_RETURN(code_, compiler->Compile(std::move(shards).Take(), &times, level));
+    KILN_ASSIGN_OR_RETURN(code_, std::move(code).Compile(&times));
     image_.statistics.codegen_seconds = SecondsSince(start);
     // Sums over threads, in proportion to the time that passed.
     const double sum = times.verify + times.optimize + times.codegen + times.link;
@@ -121,6 +123,8 @@ class NativeExecutable : public Executable {
     image_.statistics.llvm_passes_seconds = (times.verify + times.optimize) * scale;
     image_.statistics.machine_code_seconds = times.codegen * scale;
     image_.statistics.link_seconds = times.link * scale;
+    image_.statistics.compiled_modules = times.compiled_units;
+    image_.statistics.reused_modules = times.found_units;
     image_.statistics.generated_code_bytes = code_->code_bytes();
     KILN_RETURN_IF_ERROR(FindProgram());
     observer.Compiled(*this);
@@ -185,14 +189,14 @@ class NativeExecutable : public Executable {
 
   absl::StatusOr<std::string> LlvmIr() const override {
     KILN_ASSIGN_OR_RETURN(JitCompiler * compiler, SharedCompiler());
-    KILN_ASSIGN_OR_RETURN(CodeShards shards, EmitAgain(*compiler));
-    return PrintIr(shards.program());
+    KILN_ASSIGN_OR_RETURN(ProgramCode code, EmitAgain(compiler));
+    return PrintIr(code.program());
   }
 
   absl::StatusOr<std::string> Assembly() const override {
     KILN_ASSIGN_OR_RETURN(JitCompiler * compiler, SharedCompiler());
-    KILN_ASSIGN_OR_RETURN(CodeShards shards, EmitAgain(*compiler));
-    return compiler->EmitAssembly(shards.program());
+    KILN_ASSIGN_OR_RETURN(ProgramCode code, EmitAgain(compiler));
+    return compiler->EmitAssembly(code.program());
   }
 
   absl::StatusOr<CodeView> Code() const override {
@@ -200,11 +204,11 @@ class NativeExecutable : public Executable {
     KILN_ASSIGN_OR_RETURN(JitCompiler * compiler, SharedCompiler());
     ProgramEmitter emitter(*module_, Threads(), &custom_call_numbers_);
     KILN_RETURN_IF_ERROR(emitter.Prepare());
-    CodeShards shards = compiler->NewShards(module_->name(), 1);
+    ProgramCode code(module_->name(), compiler);
     int64_t arena_bytes = 0;
-    KILN_RETURN_IF_ERROR(EmitInto(&emitter, &shards, &arena_bytes));
-    CodeView view = {emitter.Operations(), PrintIr(shards.program())};
-    KILN_ASSIGN_OR_RETURN(view.assembly, compiler->EmitAssembly(shards.program()));
+    KILN_RETURN_IF_ERROR(EmitInto(&emitter, &code, &arena_bytes));
+    CodeView view = {emitter.Operations(), PrintIr(code.program())};
+    KILN_ASSIGN_OR_RETURN(view.assembly, compiler->EmitAssembly(code.program()));
     return view;
   }
 
@@ -300,7 +304,7 @@ class NativeExecutable : public Executable {
 
   int Threads() const { return options_.max_parallelism > 0 ? options_.max_parallelism : ThreadPool::AvailableCpus(); }
 
-  absl::Status EmitProgram(CodeShards* shards) {
+  absl::Status EmitProgram(ProgramCode* code) {
     auto probe = std::make_unique<ProgramEmitter>(*module_, Threads(), &custom_call_numbers_);
     KILN_RETURN_IF_ERROR(probe->Prepare());
     if (!probe->oversized().empty()) {
@@ -311,7 +315,7 @@ class NativeExecutable : public Executable {
     ProgramEmitter& emitter = *probe;
     if (options_.profile) emitter.set_profiled(&profiled_);
     KILN_RETURN_IF_ERROR(
-        EmitInto(&emitter, shards, &image_.arena_bytes, &image_.statistics.workspace_bytes));
+        EmitInto(&emitter, code, &image_.arena_bytes, &image_.statistics.workspace_bytes));
     for (const hlo::Literal* literal : emitter.table_constants()) {
       constants_.push_back(literal->bytes().data());
       constant_sizes_.push_back(literal->bytes().size());
@@ -338,23 +342,23 @@ class NativeExecutable : public Executable {
   }
 
   // All in one module, for people to read.
-  absl::StatusOr<CodeShards> EmitAgain(const JitCompiler& compiler) const {
+  absl::StatusOr<ProgramCode> EmitAgain(JitCompiler* compiler) const {
     if (module_ == nullptr) return FailedPrecondition("the executable was loaded as machine code, without its program");
     ProgramEmitter emitter(*module_, Threads(), &custom_call_numbers_);
     KILN_RETURN_IF_ERROR(emitter.Prepare());
-    CodeShards shards = compiler.NewShards(module_->name(), 1);
+    ProgramCode code(module_->name(), compiler);
     int64_t arena_bytes = 0;
-    KILN_RETURN_IF_ERROR(EmitInto(&emitter, &shards, &arena_bytes));
-    return shards;
+    KILN_RETURN_IF_ERROR(EmitInto(&emitter, &code, &arena_bytes));
+    return code;
   }
 
-  absl::Status EmitInto(ProgramEmitter* emitter, CodeShards* shards, int64_t* arena_bytes,
+  absl::Status EmitInto(ProgramEmitter* emitter, ProgramCode* code, int64_t* arena_bytes,
                         int64_t* workspace_bytes = nullptr) const {
     KILN_ASSIGN_OR_RETURN(std::unique_ptr<analysis::BufferAssignment> buffers,
                           analysis::BufferAssignment::Run(*module_, emitter->Hooks()));
     *arena_bytes = buffers->arena_bytes();
     if (workspace_bytes != nullptr) *workspace_bytes = buffers->workspace_bytes();
-    return emitter->Emit(*buffers, shards);
+    return emitter->Emit(*buffers, code);
   }
 
   std::unique_ptr<hlo::Module> module_;
@@ -388,6 +392,10 @@ std::string FormatPhases(const CompileStatistics& statistics) {
            {"linking", statistics.link_seconds},
            {"total", total}}) {
     absl::StrAppendFormat(&text, "%10.3f %5.1f%%  %s\n", seconds * 1e3, total > 0 ? seconds / total * 100 : 0.0, name);
+  }
+  if (statistics.reused_modules > 0) {
+    absl::StrAppend(&text, statistics.reused_modules, " of ", statistics.reused_modules + statistics.compiled_modules,
+                    " modules of LLVM IR were found compiled\n");
   }
   return text;
 }

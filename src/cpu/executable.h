@@ -34,6 +34,7 @@ struct CompileStatistics {
   double lowering_seconds = 0;  // kernels and program to LLVM IR
   double codegen_seconds = 0;   // LLVM passes, machine code, linking
   double llvm_passes_seconds = 0, machine_code_seconds = 0, link_seconds = 0;  // most of codegen_seconds
+  int64_t compiled_modules = 0, reused_modules = 0;  // of LLVM, one for each kernel; the latter from the cache
   int64_t kernel_count = 0;
   int64_t fused_instruction_count = 0;  // instructions that live inside a fusion
   int64_t generated_code_bytes = 0;
@@ -52,6 +53,8 @@ struct CompileOptions {
   bool verify_each_pass = false;
   // Effort of LLVM's code generator, 0 to 3; below 0: as usual.
   int optimization_level = -1;
+  // Whether machine code of earlier compilations may serve: see object_cache.h.
+  bool reuse_code = true;
   // Every run prints to standard error where its time went. Such a program cannot be serialized.
   bool profile = false;
   // May be null.

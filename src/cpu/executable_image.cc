@@ -141,7 +141,7 @@ absl::Status ReadInto(absl::string_view bytes, ReadImage* read, std::string* cpu
         image.statistics.workspace_bytes = reader.Int64();
         break;
       case kObject:
-        read->objects.emplace_back(reader.Bytes());
+        read->objects.push_back(std::make_shared<const std::string>(reader.Bytes()));
         break;
       case kConstant:
         read->constants.push_back(reader.Bytes());
@@ -155,7 +155,7 @@ absl::Status ReadInto(absl::string_view bytes, ReadImage* read, std::string* cpu
 
 }  // namespace
 
-std::string WriteImage(const ExecutableImage& image, const std::vector<std::string>& objects,
+std::string WriteImage(const ExecutableImage& image, const std::vector<Object>& objects,
                        const std::vector<absl::string_view>& constants) {
   WireWriter out;
   out.String(kCpu, Host().cpu);
@@ -172,7 +172,7 @@ std::string WriteImage(const ExecutableImage& image, const std::vector<std::stri
   out.Int64(kFusedInstructions, image.statistics.fused_instruction_count);
   out.Int64(kCodeBytes, image.statistics.generated_code_bytes);
   out.Int64(kWorkspaceBytes, image.statistics.workspace_bytes);
-  for (const std::string& object : objects) out.String(kObject, object);
+  for (const Object& object : objects) out.String(kObject, *object);
   for (absl::string_view constant : constants) out.Element(kConstant, constant);
   return out.Take();
 }

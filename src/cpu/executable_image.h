@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "src/cpu/executable.h"
+#include "src/cpu/object_cache.h"
 #include "src/hlo/shape.h"
 
 namespace kiln::cpu {
@@ -26,13 +27,13 @@ struct ExecutableImage {
 };
 
 // `objects` and `constants` go with the image; the latter in the order of the program's table.
-std::string WriteImage(const ExecutableImage& image, const std::vector<std::string>& objects,
+std::string WriteImage(const ExecutableImage& image, const std::vector<Object>& objects,
                        const std::vector<absl::string_view>& constants);
 
 // `constants` point into the bytes.
 struct ReadImage {
   ExecutableImage image;
-  std::vector<std::string> objects;
+  std::vector<Object> objects;
   std::vector<absl::string_view> constants;
 };
 // Refuses bytes that no WriteImage made, and code for another instruction set than this machine's. Damage inside the

@@ -1,5 +1,6 @@
 #include "src/cpu/jit.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -65,6 +66,10 @@ absl::Status Verify(const llvm::Module& module) {
 
 }  // namespace
 
+CodeUnit::CodeUnit() = default;
+CodeUnit::CodeUnit(CodeUnit&&) = default;
+CodeUnit::~CodeUnit() = default;
+
 JitModule::JitModule() : memory_(std::make_unique<JitMemory>()) {}
 JitModule::~JitModule() = default;
 
@@ -75,13 +80,12 @@ void* JitModule::Lookup(absl::string_view name) const {
 
 absl::Status JitModule::Link() {
   size_t bytes = 0;
-  for (const std::string& object : objects_) bytes += object.size();
+  for (const Object& object : objects_) bytes += object->size();
   KILN_RETURN_IF_ERROR(memory_->Reserve(bytes, objects_.size()));
   TableResolver resolver;
   llvm::RuntimeDyld linker(*memory_, resolver);
-  // The first object refers to the others, which are known by then.
-  for (size_t i = objects_.size(); i-- > 0;) {
-    const llvm::MemoryBufferRef buffer(llvm::StringRef(objects_[i].data(), objects_[i].size()), "kiln");
+  for (const Object& object : objects_) {
+    const llvm::MemoryBufferRef buffer(llvm::StringRef(object->data(), object->size()), "kiln");
     llvm::Expected<std::unique_ptr<llvm::object::ObjectFile>> file = llvm::object::ObjectFile::createObjectFile(buffer);
     if (!file) return Internal("An unreadable object: ", llvm::toString(file.takeError()));
     linker.loadObject(**file);
@@ -145,26 +149,22 @@ void JitCompiler::PrepareModule(llvm::Module& module) const {
   }
 }
 
-CodeShards JitCompiler::NewShards(const std::string& name, int limit) const {
-  return CodeShards(name, triple_, data_layout_, limit);
-}
-
-absl::StatusOr<std::string> JitCompiler::CompileShard(CodeShard shard, int level, CompileTimes* times) {
-  PrepareModule(*shard.module);
+absl::StatusOr<Object> JitCompiler::CompileUnit(CodeUnit* unit, int level, CompileTimes* times) {
+  PrepareModule(*unit->module);
   // Other levels than the usual one are rare: their code generators are not kept.
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<CodeGenerator> generator,
                         level == kUsualLevel ? Borrow() : CodeGenerator::Create(level));
-  const auto diagnostics = std::make_unique<DiagnosticScope>(*shard.context);
+  const auto diagnostics = std::make_unique<DiagnosticScope>(*unit->context);
   auto object = std::make_unique<std::string>();
   bool fatal = false;
   absl::Status status = GuardLlvm(
       [&]() -> absl::Status {
         StageClock clock;
-        KILN_RETURN_IF_ERROR(Verify(*shard.module));
+        KILN_RETURN_IF_ERROR(Verify(*unit->module));
         times->verify = clock.Lap();
-        generator->Optimize(*shard.module);
+        generator->Optimize(*unit->module);
         times->optimize = clock.Lap();
-        *object = generator->EmitObject(*shard.module).str();
+        *object = generator->EmitObject(*unit->module).str();
         times->codegen = clock.Lap();
         return diagnostics->status();
       },
@@ -172,14 +172,15 @@ absl::StatusOr<std::string> JitCompiler::CompileShard(CodeShard shard, int level
   if (fatal) {
     // Their destructors could trip over what the jump left half done.
     generator.release();
-    shard.module.release();
-    shard.context.release();
+    unit->module.release();
+    unit->context.release();
     return status;
   }
   if (level == kUsualLevel) GiveBack(std::move(generator));
-  shard.module.reset();
+  unit->module.reset();
   KILN_RETURN_IF_ERROR(status);
-  return *std::move(object);
+  times->compiled_units = 1;
+  return std::shared_ptr<const std::string>(std::move(object));
 }
 
 ThreadPool& JitCompiler::Threads() {
@@ -191,58 +192,76 @@ ThreadPool& JitCompiler::Threads() {
 absl::StatusOr<std::unique_ptr<JitModule>> JitCompiler::Compile(std::unique_ptr<llvm::LLVMContext> context,
                                                                 std::unique_ptr<llvm::Module> module,
                                                                 CompileTimes* times) {
-  std::vector<CodeShard> shards;
-  shards.emplace_back(std::move(context), std::move(module));
-  return Compile(std::move(shards), times);
-}
-
-absl::StatusOr<std::unique_ptr<JitModule>> JitCompiler::Compile(std::vector<CodeShard> shards, CompileTimes* times,
-                                                                int level) {
-  struct Work {
-    JitCompiler* compiler;
-    std::vector<CodeShard> shards;
-    std::vector<absl::StatusOr<std::string>> objects;
-    std::vector<CompileTimes> times;
-    int level;
-  };
-  const size_t count = shards.size();
-  Work work{this, std::move(shards), std::vector<absl::StatusOr<std::string>>(count), std::vector<CompileTimes>(count),
-            level};
-  const auto compile = [](void* closure, int64_t begin, int64_t end) {
-    Work& work = *static_cast<Work*>(closure);
-    for (int64_t i = begin; i < end; ++i) {
-      work.objects[i] = work.compiler->CompileShard(std::move(work.shards[i]), work.level, &work.times[i]);
-    }
-  };
-  if (count == 1) {
-    compile(&work, 0, 1);
-  } else {
-    Threads().ParallelFor(static_cast<int64_t>(count), 1, compile, &work);
-  }
-  std::vector<std::string> objects;
-  CompileTimes sum;
-  for (size_t i = 0; i < count; ++i) {
-    KILN_RETURN_IF_ERROR(work.objects[i].status());
-    objects.push_back(*std::move(work.objects[i]));
-    sum.verify += work.times[i].verify;
-    sum.optimize += work.times[i].optimize;
-    sum.codegen += work.times[i].codegen;
-  }
-  StageClock clock;
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<JitModule> result, Link(std::move(objects)));
-  sum.link = clock.Lap();
-  sum.code_bytes = result->code_bytes();
-  if (times != nullptr) *times = sum;
+  CompileTimes own;
+  std::vector<CodeUnit> units(1);
+  units[0].context = std::move(context);
+  units[0].module = std::move(module);
+  KILN_ASSIGN_OR_RETURN(std::vector<Object> objects, CompileUnits(std::move(units), kUsualLevel, nullptr, &own));
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<JitModule> result, Link(std::move(objects), &own));
+  if (times != nullptr) *times = own;
   return result;
 }
 
-absl::StatusOr<std::unique_ptr<JitModule>> JitCompiler::Link(std::vector<std::string> objects) {
+absl::StatusOr<std::vector<Object>> JitCompiler::CompileUnits(std::vector<CodeUnit> units, int level,
+                                                              ObjectCache* cache, CompileTimes* times) {
+  const size_t count = units.size();
+  std::vector<Object> objects(count);
+  std::vector<std::pair<size_t, size_t>> by_size;  // and place
+  for (size_t i = 0; i < count; ++i) {
+    if (cache != nullptr && !units[i].key.empty()) objects[i] = cache->Find(units[i].key);
+    if (objects[i] == nullptr) by_size.emplace_back(units[i].module->getInstructionCount(), i);
+  }
+  times->found_units += static_cast<int64_t>(count - by_size.size());
+  // The largest first, so that no thread begins with it when the others are done.
+  std::sort(by_size.rbegin(), by_size.rend());
+  std::vector<size_t> missing;
+  for (const auto& [size, i] : by_size) missing.push_back(i);
+  struct Work {
+    JitCompiler* compiler;
+    std::vector<CodeUnit>* units;
+    std::vector<size_t> missing;
+    std::vector<absl::StatusOr<Object>> objects;
+    std::vector<CompileTimes> times;
+    int level;
+  };
+  Work work{this, &units, missing, std::vector<absl::StatusOr<Object>>(missing.size()),
+            std::vector<CompileTimes>(missing.size()), level};
+  const auto compile = [](void* closure, int64_t begin, int64_t end) {
+    Work& work = *static_cast<Work*>(closure);
+    for (int64_t i = begin; i < end; ++i) {
+      CodeUnit& unit = (*work.units)[work.missing[i]];
+      work.objects[i] = work.compiler->CompileUnit(&unit, work.level, &work.times[i]);
+    }
+  };
+  if (missing.size() == 1) {
+    compile(&work, 0, 1);
+  } else {
+    Threads().ParallelFor(static_cast<int64_t>(missing.size()), 1, compile, &work);
+  }
+  for (size_t i = 0; i < missing.size(); ++i) {
+    KILN_ASSIGN_OR_RETURN(objects[missing[i]], std::move(work.objects[i]));
+    times->verify += work.times[i].verify;
+    times->optimize += work.times[i].optimize;
+    times->codegen += work.times[i].codegen;
+    times->compiled_units += work.times[i].compiled_units;
+    const std::string& key = units[missing[i]].key;
+    if (cache != nullptr && !key.empty()) cache->Insert(key, objects[missing[i]]);
+  }
+  return objects;
+}
+
+absl::StatusOr<std::unique_ptr<JitModule>> JitCompiler::Link(std::vector<Object> objects, CompileTimes* times) {
+  StageClock clock;
   std::unique_ptr<JitModule> result(new JitModule);
   result->objects_ = std::move(objects);
   bool fatal = false;
   absl::Status status = GuardLlvm([&] { return result->Link(); }, &fatal);
   if (fatal) result.release();
   KILN_RETURN_IF_ERROR(status);
+  if (times != nullptr) {
+    times->link += clock.Lap();
+    times->code_bytes = result->code_bytes();
+  }
   return result;
 }
 

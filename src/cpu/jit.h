@@ -14,9 +14,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
-#include "src/cpu/code_shards.h"
+#include "src/cpu/object_cache.h"
 
 namespace llvm {
+class LLVMContext;
+class Module;
 class TargetMachine;
 }  // namespace llvm
 
@@ -29,16 +31,30 @@ namespace kiln::cpu {
 class CodeGenerator;
 class JitMemory;
 
-// Seconds per stage of one compilation.
+// Seconds per stage of one compilation, over all threads.
 struct CompileTimes {
   double verify = 0;
   double optimize = 0;
   double codegen = 0;
   double link = 0;
+  int64_t compiled_units = 0;
+  int64_t found_units = 0;  // in the cache
   int64_t code_bytes = 0;
 };
 
-// Machine code of one module, or of several that were compiled side by side. Its functions may be called while it lives. Immutable and thread-safe.
+// A module with the context that it lives in, so that any thread may compile it.
+struct CodeUnit {
+  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::Module> module;
+  std::string key;  // of its content, for the cache; empty: it is not looked for there
+  CodeUnit();
+  CodeUnit(CodeUnit&&);
+  CodeUnit& operator=(CodeUnit&&) = delete;
+  ~CodeUnit();
+};
+
+// Machine code of one module, or of several that were compiled side by side. Its functions may be called while it lives.
+// Immutable and thread-safe.
 class JitModule {
  public:
   ~JitModule();
@@ -54,7 +70,7 @@ class JitModule {
 
   int64_t code_bytes() const;
   // The relocatable objects that were linked, from which JitCompiler::Link makes the same module again.
-  const std::vector<std::string>& objects() const { return objects_; }
+  const std::vector<Object>& objects() const { return objects_; }
 
  private:
   friend class JitCompiler;
@@ -62,7 +78,7 @@ class JitModule {
   // Links `objects_`; on LLVM's guard.
   absl::Status Link();
 
-  std::vector<std::string> objects_;
+  std::vector<Object> objects_;
   std::unique_ptr<JitMemory> memory_;
   absl::flat_hash_map<std::string, void*> functions_;
 };
@@ -86,15 +102,13 @@ class JitCompiler {
   // FindRuntimeSymbol alone. `times` may be null. An error of LLVM's, fatal ones included, comes back as INTERNAL.
   absl::StatusOr<std::unique_ptr<JitModule>> Compile(std::unique_ptr<llvm::LLVMContext> context,
                                                      std::unique_ptr<llvm::Module> module, CompileTimes* times);
-  // The same with several modules, one thread for each as far as there are CPUs. The first one may refer to what the
-  // others define. `times` are the sums over all threads. `level` is the effort of the code generator, 0 to 3.
-  absl::StatusOr<std::unique_ptr<JitModule>> Compile(std::vector<CodeShard> shards, CompileTimes* times,
-                                                     int level = kUsualLevel);
-  // Modules for Compile, at most `limit`.
-  CodeShards NewShards(const std::string& name, int limit) const;
-
-  // Links objects that Compile made, in this process or in another one of the same build on the same kind of machine.
-  absl::StatusOr<std::unique_ptr<JitModule>> Link(std::vector<std::string> objects);
+  // The objects of `units`, in their order: from `cache`, which may be null, or compiled, one thread for each as far as
+  // there are CPUs. Adds to `times`. `level` is the effort of the code generator, 0 to 3.
+  absl::StatusOr<std::vector<Object>> CompileUnits(std::vector<CodeUnit> units, int level, ObjectCache* cache,
+                                                   CompileTimes* times);
+  // Links objects that CompileUnits made, in this process or in another one of the same build on the same kind of
+  // machine. They may refer to each other. Adds to `times`, which may be null.
+  absl::StatusOr<std::unique_ptr<JitModule>> Link(std::vector<Object> objects, CompileTimes* times = nullptr);
 
   // The same module's assembly. `module` is left as it was.
   absl::StatusOr<std::string> EmitAssembly(const llvm::Module& module);
@@ -104,7 +118,8 @@ class JitCompiler {
   // Code generators are costly to make and serve one thread at a time, so they are lent and given back.
   absl::StatusOr<std::unique_ptr<CodeGenerator>> Borrow();
   void GiveBack(std::unique_ptr<CodeGenerator> generator);
-  absl::StatusOr<std::string> CompileShard(CodeShard shard, int level, CompileTimes* times);
+  // Uses `unit` up.
+  absl::StatusOr<Object> CompileUnit(CodeUnit* unit, int level, CompileTimes* times);
   ThreadPool& Threads();
 
   const std::string triple_;

@@ -248,8 +248,8 @@ bool ProgramEmitter::ShareCode(const Instruction& instruction, const Instruction
   return true;
 }
 
-absl::Status ProgramEmitter::Emit(const analysis::BufferAssignment& buffers, CodeShards* shards) {
-  ComputationEmitter emitter(this, buffers, shards);
+absl::Status ProgramEmitter::Emit(const analysis::BufferAssignment& buffers, ProgramCode* code) {
+  ComputationEmitter emitter(this, buffers, code);
   return emitter.EmitProgram();
 }
 

@@ -14,7 +14,7 @@
 #include "llvm/IR/Module.h"
 #include "src/analysis/buffer_assignment.h"
 #include "src/analysis/structure.h"
-#include "src/cpu/code_shards.h"
+#include "src/cpu/program_code.h"
 #include "src/cpu/custom_call.h"
 #include "src/cpu/executable.h"
 #include "src/cpu/matrix_product.h"
@@ -54,7 +54,7 @@ class ProgramEmitter {
   // After Prepare: fusions that would make too large a kernel. They have no code; the caller takes them apart and starts
   // over with another emitter.
   const std::vector<const hlo::Instruction*>& oversized() const { return oversized_; }
-  absl::Status Emit(const analysis::BufferAssignment& buffers, CodeShards* shards);
+  absl::Status Emit(const analysis::BufferAssignment& buffers, ProgramCode* code);
 
   // Constants that the program finds in its table, in order; owned by the HLO module.
   const std::vector<const hlo::Literal*>& table_constants() const { return table_constants_; }

@@ -8,10 +8,20 @@
 
 namespace kiln::kernel {
 
+namespace {
+
+constexpr llvm::StringLiteral kPrefix = "kiln.";
+
+}  // namespace
+
+bool IsHelper(const llvm::Function& function) {
+  return function.getName().starts_with(kPrefix) && function.hasFnAttribute(llvm::Attribute::NoInline);
+}
+
 llvm::Value* VectorBuilder::CallHelper(
     const std::string& name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments,
     absl::FunctionRef<llvm::Value*(VectorBuilder&, llvm::ArrayRef<llvm::Value*>)> emit) const {
-  const std::string full_name = absl::StrCat("kiln.", name, ".x", lanes);
+  const std::string full_name = absl::StrCat(kPrefix.str(), name, ".x", lanes);
   llvm::Function* function = module()->getFunction(full_name);
   if (function == nullptr) {
     std::vector<llvm::Type*> types;

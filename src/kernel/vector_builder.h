@@ -47,6 +47,9 @@ struct VectorBuilder {
                           absl::FunctionRef<llvm::Value*(VectorBuilder&, llvm::ArrayRef<llvm::Value*>)> emit) const;
 };
 
+// Whether VectorBuilder::CallHelper made it: such functions of one name are the same in all modules of a process.
+bool IsHelper(const llvm::Function& function);
+
 // One value in registers.
 class Register {
  public:

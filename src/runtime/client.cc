@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "src/base/status.h"
+#include "src/cpu/object_cache.h"
 #include "src/runtime/strided_copy.h"
 
 namespace kiln::runtime {
@@ -55,6 +56,7 @@ Client::~Client() {
   for (int64_t count; (count = work_in_flight_.load(std::memory_order_acquire)) != 0;) {
     work_in_flight_.wait(count, std::memory_order_acquire);
   }
+  if (cpu::ObjectCache* cache = cpu::ObjectCache::Shared(); cache != nullptr) cache->Flush();
 }
 
 void Client::EndWork() {

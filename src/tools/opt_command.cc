@@ -109,6 +109,7 @@ absl::Status Compile(std::unique_ptr<hlo::Module> module, const OptOptions& opti
   compile_options.verify_each_pass |= options.verify;
   compile_options.observer = printer;
   compile_options.memory_limit = options.memory_limit;
+  compile_options.reuse_code = !options.time_passes;
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<cpu::Executable> executable,
                         cpu::Executable::Compile(std::move(module), compile_options));
   if (options.time_passes) std::fputs(cpu::FormatPhases(executable->statistics()).c_str(), stderr);

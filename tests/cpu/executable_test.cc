@@ -1,6 +1,8 @@
 // Executables as such: donors, and their life as bytes.
 #include "src/cpu/executable.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <numeric>
 
 #include "gtest/gtest.h"
@@ -9,6 +11,9 @@
 
 namespace kiln::cpu {
 namespace {
+
+// What an earlier process has left would be found as well.
+const bool kWithoutFiles = setenv("KILN_KERNEL_CACHE", "memory", 1) == 0;
 
 std::unique_ptr<Executable> Compile(absl::string_view text) {
   auto module = frontend::Load(text, "");
@@ -114,6 +119,38 @@ TEST(SerializeTest, LoadedCodeDoesTheSame) {
   EXPECT_FALSE((*loaded)->LlvmIr().ok());
   // Once more from the loaded one.
   EXPECT_EQ(*(*loaded)->Serialize(), *image);
+}
+
+// Kernels of several programs that are the same are compiled once; what they call by name goes with the first of them.
+TEST(ReuseTest, KernelsAreFoundAgain) {
+  const auto program = [](absl::string_view name, absl::string_view tail) {
+    return absl::StrCat("HloModule ", name, R"(
+      ENTRY main {
+        x = f32[3000] parameter(0)
+        s = f32[3000] sine(x)
+        k = f32[3000] sort(s), dimensions={0}, to_apply=less
+        c = f32[3000] sine(k) )", tail, "}");
+  };
+  const std::string less = " less { a = f32[] parameter(0) b = f32[] parameter(1) ROOT l = pred[] compare(a, b), direction=LT } ";
+  const auto text = [&](absl::string_view name, absl::string_view tail) {
+    std::string whole = program(name, tail);
+    whole.insert(whole.find("ENTRY"), less);
+    return whole;
+  };
+  ASSERT_TRUE(kWithoutFiles);
+  const auto first = Compile(text("first", "ROOT r = f32[3000] multiply(c, c)"));
+  EXPECT_GT(first->statistics().compiled_modules, 1);
+  const auto again = Compile(text("again", "ROOT r = f32[3000] multiply(c, c)"));
+  EXPECT_EQ(again->statistics().compiled_modules, 0);
+  EXPECT_EQ(again->statistics().reused_modules, first->statistics().compiled_modules + first->statistics().reused_modules);
+  EXPECT_EQ(Results(*again), Results(*first));
+  const auto other = Compile(text("other", "d = f32[3000] multiply(c, c) ROOT r = f32[3000] sort(d), dimensions={0}, to_apply=less"));
+  EXPECT_GT(other->statistics().reused_modules, 0);
+  EXPECT_GT(other->statistics().compiled_modules, 0);
+  std::vector<float> sorted = Results(*first)[0];
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_EQ(Results(*other)[0], sorted);
+  EXPECT_EQ(*again->Serialize(), *first->Serialize());
 }
 
 TEST(SerializeTest, OtherBytesAreRefused) {

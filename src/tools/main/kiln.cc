@@ -9,6 +9,7 @@
 
 #include "CLI/CLI.hpp"
 #include "src/base/nearest_name.h"
+#include "src/cpu/object_cache.h"
 #include "src/tools/commands.h"
 
 int main(int argc, char** argv) {
@@ -47,6 +48,7 @@ int main(int argc, char** argv) {
     // Help leaves with 0, anything wrong with the command line with 2.
     exit_code = app.exit(error) == 0 ? 0 : 2;
   }
+  if (kiln::cpu::ObjectCache* cache = kiln::cpu::ObjectCache::Shared(); cache != nullptr) cache->Flush();
   if ((std::fflush(stdout) != 0 || std::ferror(stdout) != 0) && errno != EPIPE) {
     std::fprintf(stderr, "kiln: cannot write to standard output: %s\n", std::strerror(errno));
     return 1;

@@ -1,0 +1,127 @@
+#include "src/cpu/program_code.h"
+
+#include "absl/strings/str_cat.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/BLAKE3.h"
+#include "llvm/Support/raw_ostream.h"
+#include "src/base/build_id.h"
+#include "src/base/status.h"
+#include "src/kernel/vector_builder.h"
+
+namespace kiln::cpu {
+namespace {
+
+// Enough for any number of threads to share evenly.
+constexpr size_t kMaxOpen = 256;
+constexpr size_t kKeyBytes = 20;
+
+// One piece of memory holds all modules of a program.
+void MakeVisible(llvm::Function* function) {
+  function->setLinkage(llvm::GlobalValue::ExternalLinkage);
+  function->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  function->setDSOLocal(true);
+}
+
+}  // namespace
+
+ProgramCode::ProgramCode(std::string name, JitCompiler* compiler, ObjectCache* cache, int level)
+    : name_(std::move(name)), compiler_(compiler), cache_(cache), level_(level), is_split_(true), program_(NewUnit()) {}
+
+ProgramCode::ProgramCode(std::string name, JitCompiler* compiler)
+    : name_(std::move(name)), compiler_(compiler), cache_(nullptr), level_(0), is_split_(false), program_(NewUnit()) {}
+
+CodeUnit ProgramCode::NewUnit() const {
+  CodeUnit unit;
+  unit.context = std::make_unique<llvm::LLVMContext>();
+  unit.context->setDiscardValueNames(is_split_);
+  unit.module = std::make_unique<llvm::Module>(is_split_ ? "kiln" : name_, *unit.context);
+  compiler_->PrepareModule(*unit.module);
+  return unit;
+}
+
+llvm::Module& ProgramCode::ForKernel() {
+  if (!is_split_) return program();
+  if (open_.size() >= kMaxOpen) CompileOpen();
+  return *open_.emplace_back(NewUnit()).module;
+}
+
+void ProgramCode::Seal(CodeUnit* unit) {
+  llvm::Function* kernel = nullptr;
+  for (llvm::Function& function : *unit->module) {
+    if (function.isDeclaration()) continue;
+    const std::string name = function.getName().str();
+    if (kernel::IsHelper(function)) {
+      if (!helpers_.insert(name).second) function.deleteBody();
+      MakeVisible(&function);
+    } else if (function.hasLocalLinkage()) {
+      function.setName("");
+    } else {
+      kernel = &function;
+    }
+  }
+  for (llvm::GlobalVariable& variable : unit->module->globals()) {
+    if (variable.hasLocalLinkage()) variable.setName("");
+  }
+  if (kernel == nullptr) return;
+  const std::string name = kernel->getName().str();
+  kernel->setName("kernel");
+  compiler_->PrepareModule(*unit->module);
+  unit->key = KeyOf(*unit->module);
+  renamed_.emplace_back(name, absl::StrCat("kernel.", unit->key));
+  kernel->setName(renamed_.back().second);
+}
+
+std::string ProgramCode::KeyOf(const llvm::Module& module) const {
+  llvm::SmallVector<char, 0> bitcode;
+  llvm::raw_svector_ostream stream(bitcode);
+  llvm::WriteBitcodeToFile(module, stream);
+  llvm::BLAKE3 hash;
+  hash.update(absl::StrCat(BuildId(), " ", level_, " "));
+  hash.update(llvm::StringRef(bitcode.data(), bitcode.size()));
+  return llvm::toHex(hash.final<kKeyBytes>(), /*LowerCase=*/true);
+}
+
+void ProgramCode::CompileOpen() {
+  std::vector<CodeUnit> units;
+  for (CodeUnit& unit : open_) {
+    if (unit.key.empty()) Seal(&unit);
+    if (keys_.insert(unit.key).second) units.push_back(std::move(unit));
+  }
+  open_.clear();
+  absl::StatusOr<std::vector<Object>> objects = compiler_->CompileUnits(std::move(units), level_, cache_, &times_);
+  status_.Update(objects.status());
+  if (objects.ok()) objects_.insert(objects_.end(), objects->begin(), objects->end());
+}
+
+absl::StatusOr<std::unique_ptr<JitModule>> ProgramCode::Compile(CompileTimes* times) && {
+  for (CodeUnit& unit : open_) Seal(&unit);
+  for (const auto& [name, new_name] : renamed_) {
+    llvm::Function* function = program().getFunction(name);
+    if (function == nullptr) continue;
+    if (llvm::Function* same = program().getFunction(new_name); same != nullptr) {
+      function->replaceAllUsesWith(same);
+      function->eraseFromParent();
+    } else {
+      function->setName(new_name);
+    }
+  }
+  for (llvm::Function& function : program()) {
+    if (kernel::IsHelper(function) && helpers_.contains(function.getName().str())) {
+      function.deleteBody();
+      MakeVisible(&function);
+    }
+  }
+  compiler_->PrepareModule(program());
+  program_.key = KeyOf(program());
+  open_.push_back(std::move(program_));
+  CompileOpen();
+  KILN_RETURN_IF_ERROR(status_);
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<JitModule> module, compiler_->Link(std::move(objects_), &times_));
+  if (times != nullptr) *times = times_;
+  return module;
+}
+
+}  // namespace kiln::cpu

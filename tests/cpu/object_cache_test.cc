@@ -1,0 +1,126 @@
+#include "src/cpu/object_cache.h"
+
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "gtest/gtest.h"
+
+namespace kiln::cpu {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kMany = 1 << 20;
+
+Object Made(const std::string& text) { return std::make_shared<const std::string>(text); }
+
+class ObjectCacheTest : public ::testing::Test {
+ protected:
+  ObjectCacheTest() {
+    std::string pattern = fs::temp_directory_path() / "kiln_cache_XXXXXX";
+    EXPECT_NE(mkdtemp(pattern.data()), nullptr);
+    directory_ = pattern;
+  }
+  ~ObjectCacheTest() override { fs::remove_all(directory_); }
+
+  // What Find gives, or "none".
+  static std::string Text(const Object& object) { return object == nullptr ? "none" : *object; }
+  std::vector<fs::path> Files() const {
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::recursive_directory_iterator(directory_)) {
+      if (entry.is_regular_file()) files.push_back(entry.path());
+    }
+    return files;
+  }
+
+  std::string directory_;
+};
+
+TEST_F(ObjectCacheTest, FindsWhatWasInserted) {
+  ObjectCache cache("", kMany, kMany);
+  EXPECT_EQ(cache.Find("aa00"), nullptr);
+  cache.Insert("aa00", Made("code"));
+  EXPECT_EQ(Text(cache.Find("aa00")), "code");
+  EXPECT_EQ(cache.Find("aa01"), nullptr);
+}
+
+TEST_F(ObjectCacheTest, ForgetsTheLeastRecentlyUsed) {
+  ObjectCache cache("", 100, kMany);
+  cache.Insert("aa00", Made(std::string(40, 'a')));
+  cache.Insert("aa01", Made(std::string(40, 'b')));
+  EXPECT_NE(cache.Find("aa00"), nullptr);
+  cache.Insert("aa02", Made(std::string(40, 'c')));
+  EXPECT_NE(cache.Find("aa00"), nullptr);
+  EXPECT_EQ(cache.Find("aa01"), nullptr);
+  EXPECT_NE(cache.Find("aa02"), nullptr);
+}
+
+TEST_F(ObjectCacheTest, AnotherProcessFindsTheFile) {
+  {
+    ObjectCache cache(directory_ + "/new", kMany, kMany);
+    cache.Insert("ab12", Made("code"));
+    cache.Flush();
+    EXPECT_EQ(Files().size(), 1u);
+  }
+  ObjectCache cache(directory_ + "/new", kMany, kMany);
+  EXPECT_EQ(Text(cache.Find("ab12")), "code");
+}
+
+TEST_F(ObjectCacheTest, ADamagedFileCountsAsAbsent) {
+  {
+    ObjectCache cache(directory_, kMany, kMany);
+    cache.Insert("ab12", Made("some code"));
+    cache.Insert("ab13", Made("other code"));
+  }
+  for (const fs::path& file : Files()) {
+    std::fstream stream(file, std::ios::in | std::ios::out);
+    stream.put('X');
+  }
+  ObjectCache cache(directory_, kMany, kMany);
+  EXPECT_EQ(cache.Find("ab12"), nullptr);
+  // It is gone, and may be written anew.
+  cache.Insert("ab12", Made("some code"));
+  cache.Flush();
+  EXPECT_EQ(Text(ObjectCache(directory_, kMany, kMany).Find("ab12")), "some code");
+  // A whole file in the place of another one.
+  fs::remove(directory_ + "/ab/13");
+  fs::copy(directory_ + "/ab/12", directory_ + "/ab/13");
+  EXPECT_EQ(ObjectCache(directory_, kMany, kMany).Find("ab13"), nullptr);
+  fs::resize_file(directory_ + "/ab/12", 3);
+  EXPECT_EQ(ObjectCache(directory_, kMany, kMany).Find("ab12"), nullptr);
+}
+
+TEST_F(ObjectCacheTest, OthersMayNotWriteThere) {
+  chmod(directory_.c_str(), 0777);
+  {
+    ObjectCache cache(directory_, kMany, kMany);
+    cache.Insert("ab12", Made("code"));
+    EXPECT_EQ(Text(cache.Find("ab12")), "code");
+  }
+  EXPECT_TRUE(Files().empty());
+  ObjectCache nowhere("/dev/null/kiln", kMany, kMany);
+  nowhere.Insert("ab12", Made("code"));
+  EXPECT_EQ(Text(nowhere.Find("ab12")), "code");
+}
+
+TEST_F(ObjectCacheTest, OldFilesGo) {
+  {
+    ObjectCache cache(directory_, kMany, 4000);
+    for (int i = 10; i < 30; ++i) {
+      cache.Insert("ab" + std::to_string(i), Made(std::string(300, 'a')));
+      cache.Flush();
+      const fs::path file = directory_ + "/ab/" + std::to_string(i);
+      if (fs::exists(file)) fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(100 - i));
+    }
+  }
+  EXPECT_LE(Files().size(), 15u);
+  EXPECT_FALSE(fs::exists(directory_ + "/ab/10"));
+  EXPECT_TRUE(fs::exists(directory_ + "/ab/29"));
+}
+
+}  // namespace
+}  // namespace kiln::cpu

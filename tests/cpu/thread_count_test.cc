@@ -1,0 +1,123 @@
+// Programs run on 1, 2, 8 and 64 threads, whatever CPUs there are: each gives the same bits every time. How sums are cut
+// into pieces follows from the shapes alone, so nothing needs a flag for it.
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "src/base/thread_pool.h"
+#include "src/cpu/executable.h"
+#include "src/frontend/load.h"
+#include "src/hlo/shape.h"
+
+namespace kiln::cpu {
+namespace {
+
+struct Program {
+  const char* name;
+  const char* text;
+};
+
+constexpr char kBodies[] = R"(
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(a, b) }
+max { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] maximum(a, b) }
+)";
+
+constexpr Program kPrograms[] = {
+    {"sum_all", R"(ENTRY main { x = f32[1000,999] parameter(0) z = f32[] constant(0)
+       ROOT r = f32[] reduce(x, z), dimensions={0,1}, to_apply=add })"},
+    {"sum_rows", R"(ENTRY main { x = f32[300,5001] parameter(0) z = f32[] constant(0)
+       ROOT r = f32[300] reduce(x, z), dimensions={1}, to_apply=add })"},
+    {"sum_columns", R"(ENTRY main { x = f32[5001,300] parameter(0) z = f32[] constant(0)
+       ROOT r = f32[300] reduce(x, z), dimensions={0}, to_apply=add })"},
+    {"softmax", R"(ENTRY main { x = f32[500,1003] parameter(0) z = f32[] constant(0) i = f32[] constant(-inf)
+       m = f32[500] reduce(x, i), dimensions={1}, to_apply=max
+       b = f32[500,1003] broadcast(m), dimensions={0} d = f32[500,1003] subtract(x, b) e = f32[500,1003] exponential(d)
+       s = f32[500] reduce(e, z), dimensions={1}, to_apply=add t = f32[500,1003] broadcast(s), dimensions={0}
+       ROOT r = f32[500,1003] divide(e, t) })"},
+    {"cumsum", R"(ENTRY main { x = f32[300000] parameter(0) z = f32[] constant(0)
+       ROOT r = f32[300000] reduce-window(x, z), window={size=300000 pad=299999_0}, to_apply=add })"},
+    {"pooling", R"(ENTRY main { x = f32[4,130,130,16] parameter(0) z = f32[] constant(0)
+       ROOT r = f32[4,64,64,16] reduce-window(x, z), window={size=1x3x3x1 stride=1x2x2x1}, to_apply=add })"},
+    {"product", R"(ENTRY main { x = f32[300,700] parameter(0) y = f32[700,500] parameter(1)
+       ROOT r = f32[300,500] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} })"},
+    {"long_product", R"(ENTRY main { x = f32[33,50001] parameter(0) y = f32[50001,37] parameter(1)
+       ROOT r = f32[33,37] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} })"},
+    {"matrix_times_vector", R"(ENTRY main { x = f32[1500,1501] parameter(0) y = f32[1501] parameter(1)
+       ROOT r = f32[1500] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} })"},
+    {"vector_times_matrix", R"(ENTRY main { x = f32[1501] parameter(0) y = f32[1501,1500] parameter(1)
+       ROOT r = f32[1500] dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={0} })"},
+    {"batched_product", R"(ENTRY main { x = f32[40,64,65] parameter(0) y = f32[40,65,66] parameter(1)
+       ROOT r = f32[40,64,66] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2},
+       rhs_contracting_dims={1} })"},
+    {"convolution", R"(ENTRY main { x = f32[2,40,40,32] parameter(0) y = f32[3,3,32,48] parameter(1)
+       ROOT r = f32[2,40,40,48] convolution(x, y), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f })"},
+    {"depthwise", R"(ENTRY main { x = f32[2,60,60,64] parameter(0) y = f32[3,3,1,64] parameter(1)
+       ROOT r = f32[2,60,60,64] convolution(x, y), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f,
+       feature_group_count=64 })"},
+    {"scatter", R"(ENTRY main { x = f32[5000,8] parameter(0) u = f32[40000,8] parameter(1) f = f32[40000,1] parameter(2)
+       k = f32[] constant(1000) kb = f32[40000,1] broadcast(k), dimensions={} g = f32[40000,1] multiply(f, kb)
+       i = s32[40000,1] convert(g)
+       ROOT r = f32[5000,8] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0},
+       scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add })"},
+    {"sum_of_products", R"(ENTRY main { x = f32[2000000] parameter(0) y = f32[2000000] parameter(1) z = f32[] constant(0)
+       p = f32[2000000] multiply(x, y) ROOT r = f32[] reduce(p, z), dimensions={0}, to_apply=add })"},
+};
+
+class ThreadCountTest : public ::testing::TestWithParam<Program> {};
+
+struct AlignedBytes {
+  explicit AlignedBytes(int64_t bytes)
+      : size(static_cast<size_t>(bytes)), data(static_cast<char*>(std::aligned_alloc(64, (size + 64) / 64 * 64))) {}
+  AlignedBytes(AlignedBytes&& other) : size(other.size), data(std::exchange(other.data, nullptr)) {}
+  ~AlignedBytes() { std::free(data); }
+  size_t size;
+  char* data;
+};
+
+TEST_P(ThreadCountTest, BitsDoNotDependOnIt) {
+  const std::string text = std::string("HloModule threads\n") + kBodies + GetParam().text;
+  std::vector<AlignedBytes> expected;
+  for (int threads : {1, 2, 8, 64}) {
+    SCOPED_TRACE(threads);
+    auto module = frontend::Load(text, "");
+    ASSERT_TRUE(module.ok()) << module.status();
+    CompileOptions options;
+    options.max_parallelism = threads;
+    auto executable = Executable::Compile(*std::move(module), options);
+    ASSERT_TRUE(executable.ok()) << executable.status();
+    ThreadPool pool(threads);
+    uint32_t state = 7;
+    const auto next = [&] { return static_cast<float>((state = state * 1664525 + 1013904223) >> 8) * 0x1p-24f; };
+    std::vector<AlignedBytes> arguments, results;
+    std::vector<const void*> argument_pointers;
+    for (const hlo::Shape& leaf : (*executable)->parameter_leaves()) {
+      AlignedBytes& bytes = arguments.emplace_back(leaf.byte_count());
+      auto* values = reinterpret_cast<float*>(bytes.data);
+      for (int64_t i = 0; i < leaf.element_count(); ++i) values[i] = next();
+      argument_pointers.push_back(bytes.data);
+    }
+    const AlignedBytes arena((*executable)->arena_bytes());
+    for (int run = 0; run < 3; ++run) {
+      results.clear();
+      std::vector<void*> result_pointers;
+      for (const hlo::Shape& leaf : (*executable)->output_leaves()) {
+        result_pointers.push_back(results.emplace_back(leaf.byte_count()).data);
+      }
+      ASSERT_TRUE((*executable)->Run(argument_pointers, result_pointers, arena.data, &pool).ok());
+      if (expected.empty()) expected = std::move(results);
+      for (size_t i = 0; i < results.size(); ++i) {
+        EXPECT_EQ(std::memcmp(results[i].data, expected[i].data, expected[i].size), 0) << "run " << run;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ThreadCountTest, ::testing::ValuesIn(kPrograms),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace kiln::cpu
