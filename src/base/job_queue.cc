@@ -8,6 +8,15 @@
 #include <utility>
 
 namespace kiln {
+namespace {
+
+int64_t CpuNanoseconds(clockid_t clock) {
+  timespec time = {};
+  clock_gettime(clock, &time);
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+}  // namespace
 
 std::thread StartThread(const char* name, std::function<void()> body) {
   sigset_t all, before;
@@ -59,14 +68,28 @@ bool JobQueue::EnsureWatcher() {
     if (thread.joinable()) threads_.push_back(std::move(thread));
   }
   // A busy thread looks at the queue again when its job ends.
-  return !threads_.empty() || running_ > 0;
+  return !threads_.empty() || !running_.empty();
+}
+
+bool JobQueue::KeepsBusy(Clock::time_point now) {
+  const auto elapsed = std::chrono::duration_cast<std::chrono::nanoseconds>(now - last_look_).count();
+  if (now - last_look_ < kPatience / 2) return true;  // too short to tell
+  last_look_ = now;
+  int busy = 0;
+  for (Job& job : running_) {
+    const int64_t before = std::exchange(job.nanoseconds, CpuNanoseconds(job.clock));
+    if (job.nanoseconds - before > elapsed / 4) ++busy;
+  }
+  return busy >= concurrency_;
 }
 
 JobQueue::Clock::time_point JobQueue::Due() const {
-  return last_progress_ + kPatience * (1 << std::clamp(running_ - concurrency_, 0, kMaxDoublings));
+  return last_progress_ + kPatience * (1 << std::clamp(static_cast<int>(running_.size()) - concurrency_, 0, kMaxDoublings));
 }
 
 void JobQueue::Serve() {
+  clockid_t clock = CLOCK_THREAD_CPUTIME_ID;
+  pthread_getcpuclockid(pthread_self(), &clock);
   std::unique_lock<std::mutex> lock(mutex_);
   while (true) {
     if (queue_.empty()) {
@@ -76,24 +99,27 @@ void JobQueue::Serve() {
       --idle_;
       continue;
     }
-    const Clock::time_point due = Due();
-    if (running_ >= concurrency_ && Clock::now() < due) {
-      ++idle_;
-      changed_.wait_until(lock, due);
-      --idle_;
-      continue;
+    if (running_.size() >= static_cast<size_t>(concurrency_)) {
+      const Clock::time_point due = Due(), now = Clock::now();
+      const Clock::time_point last = last_progress_ + (due - last_progress_) * kBusyPatience;
+      if (now < due || (now < last && KeepsBusy(now))) {
+        ++idle_;
+        changed_.wait_until(lock, std::max(due, now + kPatience));
+        --idle_;
+        continue;
+      }
     }
     std::function<void()> work = std::move(queue_.front());
     queue_.pop_front();
-    ++running_;
-    last_progress_ = Clock::now();
+    const auto job = running_.insert(running_.end(), {.clock = clock, .nanoseconds = CpuNanoseconds(clock)});
+    last_progress_ = last_look_ = Clock::now();
     if (!queue_.empty()) EnsureWatcher();
     lock.unlock();
     work();
     work = nullptr;  // What the closure owns dies before the job counts as done.
     lock.lock();
-    --running_;
-    last_progress_ = Clock::now();
+    running_.erase(job);
+    last_progress_ = last_look_ = Clock::now();
   }
 }
 

@@ -2,10 +2,14 @@
 #ifndef KILN_BASE_JOB_QUEUE_H_
 #define KILN_BASE_JOB_QUEUE_H_
 
+#include <time.h>
+
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
+#include <list>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -18,8 +22,8 @@ std::thread StartThread(const char* name, std::function<void()> body);
 
 // Runs jobs in order of submission, `concurrency` at once. When none has started or ended for a while and one is
 // queued, the running ones are taken for blocked, and it gets a thread beyond that number: jobs may wait for jobs that
-// were pushed later. The while doubles with each further thread, so that jobs that are merely long do not crowd the
-// CPUs. Thread-safe.
+// were pushed later. The while doubles with each further thread, and is longer when as many as may run keep a CPU busy,
+// so that jobs that are merely long do not crowd the CPUs. Thread-safe.
 class JobQueue {
  public:
   explicit JobQueue(int concurrency) : concurrency_(concurrency) {}
@@ -32,9 +36,18 @@ class JobQueue {
   static constexpr auto kPatience = std::chrono::milliseconds(1);
   static constexpr int kMaxDoublings = 6;
   static constexpr size_t kMaxThreads = 512;
+  static constexpr int kBusyPatience = 32;  // times as long
+
+  // A job in progress.
+  struct Job {
+    clockid_t clock;          // of its thread's CPU time
+    int64_t nanoseconds = 0;  // on that clock, when last looked at
+  };
 
   // When the job at the head may start. Needs mutex_.
   Clock::time_point Due() const;
+  // Whether as many jobs as may run have used a CPU since this was last asked. Needs mutex_.
+  bool KeepsBusy(Clock::time_point now);
   void Serve();
   // Makes sure that a thread watches the queue, which must not be empty. Needs mutex_. False when there is no thread.
   bool EnsureWatcher();
@@ -45,7 +58,8 @@ class JobQueue {
   std::deque<std::function<void()>> queue_;
   Clock::time_point last_progress_;
   std::vector<std::thread> threads_;
-  int running_ = 0;  // jobs in progress
+  std::list<Job> running_;  // in progress
+  Clock::time_point last_look_;
   int idle_ = 0;     // threads that wait on changed_
   bool stopping_ = false;
 };

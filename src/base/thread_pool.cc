@@ -21,6 +21,8 @@ namespace {
 
 // Long enough to bridge the gap between two kernels of one program, short enough to cost no battery.
 constexpr auto kSpin = std::chrono::microseconds(40);
+// How long a worker stays where it has moved to.
+constexpr auto kMovePause = std::chrono::milliseconds(1);
 
 void FutexWait(std::atomic<uint32_t>& word, uint32_t expected) {
   syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
@@ -54,12 +56,23 @@ bool SpinUntil(bool spin, Predicate done) {
   }
 }
 
+// Takes the calling thread off a processor. Where it may run later is left as it was.
+void LeaveCpu(int cpu) {
+  cpu_set_t allowed, others;
+  if (cpu < 0 || cpu >= CPU_SETSIZE || sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return;
+  others = allowed;
+  CPU_CLR(cpu, &others);
+  if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof(others), &others) != 0) return;
+  sched_setaffinity(0, sizeof(allowed), &allowed);
+}
+
 // One ParallelFor in progress. Slots outlive every call, so a worker that comes late touches valid memory.
 struct alignas(64) Slot {
   std::atomic<bool> claimed{false};  // a caller owns the slot
   std::atomic<bool> open{false};     // the fields below hold a job that workers may join
   std::atomic<uint32_t> users{0};    // workers inside; the caller waits for zero before it gives the slot back
   std::atomic<uint32_t> caller_sleeps{0};
+  int caller_cpu = -1;
   ThreadPool::RangeTask task = nullptr;
   void* closure = nullptr;
   uint64_t count = 0;
@@ -80,7 +93,7 @@ struct alignas(64) Slot {
 }  // namespace
 
 struct ThreadPool::State {
-  explicit State(int threads) : threads(threads), spin(AvailableCpus() >= threads), jobs(threads) {}
+  explicit State(int threads) : threads(threads), spin(AvailableCpus() >= threads), parts(threads), lone_jobs(1), jobs(threads) {}
 
   const int threads;
   const bool spin;
@@ -89,14 +102,29 @@ struct ThreadPool::State {
   alignas(64) std::atomic<uint32_t> sleepers{0};
   std::atomic<bool> stopping{false};
   std::vector<std::thread> workers;
+  JobQueue parts;  // outlives those that push to it
+  JobQueue lone_jobs;
   JobQueue jobs;
 
-  void Help(Slot& slot) {
+  // A worker that woke up on the processor of the caller is no help there, and the kernel may leave both for milliseconds.
+  // Moving costs some microseconds, so it is not done again at once: every processor may have a caller.
+  void AvoidCaller(int cpu, std::chrono::steady_clock::time_point* moved) {
+    if (!spin || sched_getcpu() != cpu) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - *moved < kMovePause) return;
+    *moved = now;
+    LeaveCpu(cpu);
+  }
+
+  void Help(Slot& slot, std::chrono::steady_clock::time_point* moved) {
     if (!slot.open.load(std::memory_order_relaxed)) return;
     // The caller closes the slot and then reads users; this adds itself and then reads open: one of them sees the
     // other.
     slot.users.fetch_add(1, std::memory_order_seq_cst);
-    if (slot.open.load(std::memory_order_seq_cst)) slot.Work();
+    if (slot.open.load(std::memory_order_seq_cst)) {
+      AvoidCaller(slot.caller_cpu, moved);
+      slot.Work();
+    }
     if (slot.users.fetch_sub(1, std::memory_order_seq_cst) == 1 && slot.caller_sleeps.load(std::memory_order_seq_cst)) {
       FutexWake(slot.users, 1);
     }
@@ -105,12 +133,13 @@ struct ThreadPool::State {
   void Worker() {
     // Threads begin with the environment of the one that starts them.
     const DefaultFloatEnvironment environment;
+    std::chrono::steady_clock::time_point moved;
     while (true) {
       // First the epoch, then the flag: whoever sets the flag advances the epoch after it, so a worker that misses the
       // flag holds an old epoch and does not fall asleep on it.
       const uint32_t seen = epoch.load(std::memory_order_seq_cst);
       if (stopping.load(std::memory_order_seq_cst)) return;
-      for (Slot& slot : slots) Help(slot);
+      for (Slot& slot : slots) Help(slot, &moved);
       if (SpinUntil(spin, [&] { return epoch.load(std::memory_order_relaxed) != seen; })) continue;
       sleepers.fetch_add(1, std::memory_order_seq_cst);
       FutexWait(epoch, seen);
@@ -148,6 +177,8 @@ ThreadPool::~ThreadPool() {
 int ThreadPool::threads() const { return state_->threads; }
 
 void ThreadPool::Schedule(std::function<void()> work) { state_->jobs.Push(std::move(work)); }
+void ThreadPool::ScheduleAlone(std::function<void()> work) { state_->lone_jobs.Push(std::move(work)); }
+void ThreadPool::SchedulePart(std::function<void()> work) { state_->parts.Push(std::move(work)); }
 
 void ThreadPool::ParallelFor(int64_t count, int64_t grain, RangeTask task, void* closure) {
   if (count <= 0) return;
@@ -163,6 +194,7 @@ void ThreadPool::ParallelFor(int64_t count, int64_t grain, RangeTask task, void*
   slot->task = task;
   slot->closure = closure;
   slot->count = total;
+  slot->caller_cpu = sched_getcpu();
   slot->chunk = chunk;
   slot->next.store(0, std::memory_order_relaxed);
   slot->open.store(true, std::memory_order_seq_cst);

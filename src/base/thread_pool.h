@@ -27,6 +27,12 @@ class ThreadPool {
   // after it. Never runs it inline, so a caller that holds locks is safe; the one exception is a process that cannot
   // start a single thread.
   void Schedule(std::function<void()> work);
+  // As Schedule, on further threads: for work that brings threads of its own, as libraries do, and gains nothing from
+  // another of its kind beside it. One at a time, unless that seems to block.
+  void ScheduleAlone(std::function<void()> work);
+  // As Schedule, on further threads: for parts of scheduled work that it waits for. They do not queue up behind whole
+  // pieces of work that were scheduled before them.
+  void SchedulePart(std::function<void()> work);
 
   // Calls task(closure, begin, end) over disjoint ranges that cover [0, count), each of at least `grain` indices but the
   // last, from the calling thread and idle workers, and returns when all are done. May be called from inside a

@@ -244,8 +244,8 @@ absl::Status ComputationEmitter::EmitCode(const Instruction& instruction) {
   if (const ScheduledKernel* scheduled = program_.KernelOf(instruction)) return EmitKernel(instruction, *scheduled);
   auto product = program_.products_.find(&instruction);
   if (product != program_.products_.end()) return EmitMatrixProduct(instruction, *product->second);
-  if (instruction.opcode() == Opcode::kCustomCall) return EmitCustomCall(instruction);
   if (HasOpEmitter(instruction)) return EmitLibraryOp(instruction);
+  if (instruction.opcode() == Opcode::kCustomCall) return EmitCustomCall(instruction);
   return absl::OkStatus();  // names for other values' memory
 }
 

@@ -18,6 +18,7 @@
 #include "src/cpu/executable_image.h"
 #include "src/cpu/jit.h"
 #include "src/cpu/object_cache.h"
+#include "src/cpu/op_emitters.h"
 #include "src/cpu/program_abi.h"
 #include "src/cpu/program_code.h"
 #include "src/cpu/program_emitter.h"
@@ -260,7 +261,7 @@ class NativeExecutable : public Executable {
     if (options_.custom_calls == nullptr) return absl::OkStatus();
     for (const hlo::Computation* computation : module_->computations()) {
       for (const hlo::Instruction* instruction : computation->instructions()) {
-        if (instruction->opcode() != hlo::Opcode::kCustomCall) continue;
+        if (instruction->opcode() != hlo::Opcode::kCustomCall || HasOpEmitter(*instruction)) continue;
         KILN_ASSIGN_OR_RETURN(std::unique_ptr<CustomCall> call, options_.custom_calls(*instruction));
         custom_call_numbers_[instruction] = {static_cast<int64_t>(custom_calls_.size()), call.get()};
         custom_calls_.push_back(std::move(call));

@@ -20,6 +20,7 @@ constexpr int64_t kMaxBytes = int64_t{1} << 47;
 constexpr int64_t kPartialTileBytes = 32 << 10;  // of the stack, and of the first-level cache
 // Packed operands of a round: what stays near the cores, and little beside the operands.
 constexpr int64_t kPackedBytes = 1 << 20;
+constexpr int64_t kShortDotVectors = 16;  // along k: sums that are short beside what is done with them
 constexpr double kMinTaskWork = 256 << 10;       // multiply-adds: some ten microseconds
 constexpr double kMinChunkWork = 64 << 10;
 
@@ -325,7 +326,11 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
     // Two bands of rows are better than one of eight once lhs and a few columns exceed the first-level cache.
     const bool bands = m > 4 && IsLongForDot(problem, arithmetic);
     schedule.rows = static_cast<int>(bands ? (m + 1) / 2 : m);
-    const int64_t columns = schedule.rows <= 4 ? 4 : 2;
+    int64_t columns = schedule.rows <= 4 ? 4 : 2;
+    // Behind short sums the epilogue is what takes time, and it has as many lanes as there are columns.
+    if (spec.epilogue && k <= kShortDotVectors * full_lanes) {
+      columns = std::max(columns, full_lanes / PowerOfTwoAtLeast(schedule.rows));
+    }
     schedule.vectors = static_cast<int>(std::min<int64_t>({columns, PowerOfTwoAtLeast(n), full_lanes}));
     const bool convert = !arithmetic.IsNative(problem.lhs_type);
     schedule.pack_lhs = problem.lhs_k != 1 || (convert && n >= 4 * columns);

@@ -5,10 +5,8 @@
 #include <limits>
 #include <vector>
 
-#include "llvm/IR/Constants.h"
-#include "llvm/IR/Function.h"
-#include "llvm/IR/Module.h"
 #include "src/cpu/radix_sort.h"
+#include "src/cpu/runtime_call.h"
 #include "src/passes/sort_keys.h"
 
 namespace kiln::cpu {
@@ -73,41 +71,6 @@ TopRowsShape TopShape(const Instruction& top_k) {
           .code = CodeOf(top_k, {order, !top_k.Get<hlo::TopKAttributes>().largest})};
 }
 
-// A constant of 64-bit integers, and one pointer behind them if there is one.
-llvm::Value* ConstantStruct(llvm::IRBuilder<>& b, const std::vector<int64_t>& numbers, llvm::Constant* pointer) {
-  std::vector<llvm::Constant*> fields;
-  for (int64_t number : numbers) fields.push_back(b.getInt64(static_cast<uint64_t>(number)));
-  if (pointer != nullptr) fields.push_back(pointer);
-  llvm::Constant* value = llvm::ConstantStruct::getAnon(fields);
-  llvm::Module& module = *b.GetInsertBlock()->getModule();
-  return new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true, llvm::GlobalValue::PrivateLinkage,
-                                  value);
-}
-
-void CallRuntime(llvm::IRBuilder<>& b, const char* name, const std::vector<llvm::Value*>& arguments) {
-  const std::vector<llvm::Type*> types(arguments.size(), b.getPtrTy());
-  llvm::Module& module = *b.GetInsertBlock()->getModule();
-  b.CreateCall(module.getOrInsertFunction(name, llvm::FunctionType::get(b.getVoidTy(), types, /*isVarArg=*/false)),
-               arguments);
-}
-
-llvm::Value* PointerTable(llvm::IRBuilder<>& b, const OpArrays& arrays) {
-  std::vector<llvm::Value*> pointers = arrays.operands;
-  pointers.insert(pointers.end(), arrays.results.begin(), arrays.results.end());
-  // In the entry block: an op within a loop must not take more of the stack each time.
-  llvm::BasicBlock& entry = b.GetInsertBlock()->getParent()->getEntryBlock();
-  llvm::IRBuilder<> at_entry(&entry, entry.begin());
-  llvm::Value* table = at_entry.CreateAlloca(llvm::ArrayType::get(b.getPtrTy(), pointers.size()));
-  for (size_t i = 0; i < pointers.size(); ++i) {
-    b.CreateStore(pointers[i], b.CreateConstGEP1_64(b.getPtrTy(), table, i));
-  }
-  return table;
-}
-
-llvm::Value* OrNull(llvm::IRBuilder<>& b, llvm::Value* pointer) {
-  return pointer != nullptr ? pointer : llvm::ConstantPointerNull::get(b.getPtrTy());
-}
-
 }  // namespace
 
 bool IsKeySort(const Instruction& instruction) {
@@ -145,22 +108,19 @@ absl::Status EmitKeySort(llvm::IRBuilder<>* builder, const Instruction& instruct
     if (shape.k == 0) return absl::OkStatus();
     llvm::Value* constant =
         ConstantStruct(b, {shape.rows, shape.size, shape.key_width, shape.k, static_cast<int64_t>(shape.code.order),
-                           shape.code.descending, shape.code.infinity},
-                       nullptr);
+                           shape.code.descending, shape.code.infinity});
     CallRuntime(b, kTopRowsName,
-                {arrays.context, constant, arrays.operands[0], arrays.results[0], arrays.results[1],
-                 OrNull(b, arrays.scratch)});
+                {arrays.context, constant, arrays.operands[0], arrays.results[0], arrays.results[1], arrays.scratch});
     return absl::OkStatus();
   }
   const std::vector<int64_t> widths = Widths(instruction);
   const RowSortShape shape = SortShape(instruction, widths);
-  llvm::Constant* width_array = llvm::cast<llvm::Constant>(ConstantStruct(b, widths, nullptr));
   llvm::Value* constant =
       ConstantStruct(b, {shape.rows, shape.size, shape.key_width, shape.array_count,
                          static_cast<int64_t>(shape.code.order), shape.code.descending, shape.code.infinity,
                          shape.positions},
-                     width_array);
-  CallRuntime(b, kSortRowsName, {arrays.context, constant, PointerTable(b, arrays), OrNull(b, arrays.scratch)});
+                     ConstantStruct(b, widths));
+  CallRuntime(b, kSortRowsName, {arrays.context, constant, PointerTable(b, arrays), arrays.scratch});
   return absl::OkStatus();
 }
 

@@ -1,6 +1,7 @@
 #include "src/cpu/op_emitters.h"
 
 #include "src/base/status.h"
+#include "src/cpu/dense_solve_emitter.h"
 #include "src/cpu/fft_emitter.h"
 #include "src/cpu/key_sort_emitter.h"
 #include "src/cpu/random_state_emitter.h"
@@ -37,6 +38,7 @@ constexpr OpEmitter kEmitters[] = {
     {Is<Opcode::kScan>, ScanScratchBytes, ScanNanoseconds, EmitScan},
     {Is<Opcode::kFft>, FftScratchBytes, FftNanoseconds, EmitFft},
     {Is<Opcode::kTopK>, TopKScratchBytes, ElementNanoseconds, EmitTopK},
+    {IsDenseSolve, DenseSolveScratch, DenseSolveTime, EmitDenseSolve},
     {Is<Opcode::kRngGetAndUpdateState>, RandomStateScratchBytes, RandomStateNanoseconds, EmitRandomState},
 };
 

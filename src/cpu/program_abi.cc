@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/base/thread_pool.h"
+#include "src/cpu/dense_solver.h"
 #include "src/cpu/gemm_blocks.h"
 #include "src/cpu/jit_symbols.h"
 #include "src/cpu/radix_sort.h"
@@ -36,6 +37,7 @@ void RegisterProgramSymbols() {
   AddRuntimeSymbol(kCustomCallName, reinterpret_cast<void*>(&RunCustomCall));
   RegisterSortSymbols();
   RegisterGemmSymbols();
+  RegisterDenseSolveSymbols();
 }
 
 }  // namespace kiln::cpu

@@ -87,7 +87,7 @@ ArrayValue RefuseIndefinite(const ArrayValue& factors) {
 }  // namespace
 
 bool CholeskyExpander::Expands(const Instruction& instruction) const {
-  return instruction.opcode() == Opcode::kCholesky;
+  return instruction.opcode() == Opcode::kCholesky && !(keeps_real_ && IsReal(instruction.shape()));
 }
 
 absl::StatusOr<Instruction*> CholeskyExpander::Expand(Instruction* instruction) {

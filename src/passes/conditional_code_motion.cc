@@ -189,7 +189,8 @@ bool SinkOperands(Computation* computation, const absl::flat_hash_set<const Inst
       const auto& place = conditionals.contains(user) ? operand_of : home;
       auto found = place.find(conditionals.contains(user) ? instruction : user);
       const Branch branch = found == place.end() ? kNone : found->second;
-      if (branch == kNone || (common != kNone && branch != common)) {
+      // The branches of a conditional that moves itself belong to its copy from then on.
+      if (branch == kNone || home.contains(branch.first) || (common != kNone && branch != common)) {
         common = kNone;
         break;
       }
@@ -236,7 +237,9 @@ absl::StatusOr<bool> ConditionalCodeMotion::Run(hlo::Module* module) {
   const std::vector<Computation*> order = module->PostOrder();
   for (auto it = order.rbegin(); it != order.rend(); ++it) changed |= SinkOperands(*it, conditionals);
   if (!changed) return false;
-  for (Instruction* conditional : owners) {
+  // Conditionals that have moved must not be taken for owners of their branches any more.
+  for (Computation* computation : module->PostOrder()) computation->RemoveDeadInstructions();
+  for (Instruction* conditional : analysis::OwnersOfCallees(*module, Opcode::kConditional)) {
     for (size_t b = 0; b < conditional->called_computations().size(); ++b) {
       DropUnreadOperands(conditional, static_cast<int64_t>(b));
     }

@@ -15,6 +15,10 @@ ArrayValue AsStack(const ArrayValue& matrices) {
   return matrices.Reshape({count, shape.dimensions(rank - 2), shape.dimensions(rank - 1)}).Convert(type);
 }
 
+bool IsReal(const hlo::Shape& shape) {
+  return shape.element_type() == PrimitiveType::kF32 || shape.element_type() == PrimitiveType::kF64;
+}
+
 ArrayValue FromStack(const ArrayValue& stack, const hlo::Shape& shape) {
   return stack.Convert(shape.element_type()).Reshape(shape.dimensions());
 }

@@ -9,6 +9,8 @@ namespace kiln::passes {
 // `matrices` with one leading dimension in place of any number of them, in a type that is computed in: f32 for
 // narrower ones.
 ArrayValue AsStack(const ArrayValue& matrices);
+// Whether that type is f32 or f64 to begin with.
+bool IsReal(const hlo::Shape& shape);
 // A stack under other dimensions and another type again.
 ArrayValue FromStack(const ArrayValue& stack, const hlo::Shape& shape);
 

@@ -89,8 +89,11 @@ PassList PassesFor(Target target, bool fast_math) {
   if (target == Target::kCpu) Append(&list, ListOf<AssociativeScan>());
   // Ops that are written as others.
   Append(&list, ListOf<BitcastExpander, BatchNormExpander, RngExpander, RngBitGeneratorExpander,
-                       SelectAndScatterExpander, CholeskyExpander, TriangularSolveExpander, QrExpander, EighExpander,
-                       ApproxTopKExpander, CustomCallExpander, SingleDeviceCollectives, RaggedDotExpander>());
+                       SelectAndScatterExpander>());
+  list.push_back(std::make_unique<CholeskyExpander>(/*keeps_real=*/target == Target::kCpu));
+  list.push_back(std::make_unique<TriangularSolveExpander>(/*keeps_real=*/target == Target::kCpu));
+  Append(&list, ListOf<QrExpander, EighExpander, ApproxTopKExpander, CustomCallExpander, SingleDeviceCollectives,
+                       RaggedDotExpander>());
   // CPUs have code for transforms.
   target == Target::kCpu ? Append(&list, ListOf<RealFft>()) : Append(&list, ListOf<FftExpander>());
   list.push_back(Simplification("simplification", fast_math));

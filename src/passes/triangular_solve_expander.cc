@@ -13,6 +13,9 @@ using hlo::Instruction;
 using hlo::Opcode;
 using hlo::PrimitiveType;
 
+// Systems this small fuse with what is around them.
+constexpr int64_t kFewUnknowns = 4;
+
 // A stack of systems M X = B with triangular M.
 struct Systems {
   ArrayValue strict;    // M without its diagonal: [count, n, n]
@@ -81,7 +84,9 @@ ArrayValue Diagonal(const ArrayValue& stack) {
 }  // namespace
 
 bool TriangularSolveExpander::Expands(const Instruction& instruction) const {
-  return instruction.opcode() == Opcode::kTriangularSolve;
+  if (instruction.opcode() != Opcode::kTriangularSolve) return false;
+  const hlo::Shape& matrix = instruction.operand(0)->shape();
+  return !keeps_real_ || !IsReal(matrix) || matrix.dimensions(matrix.rank() - 1) <= kFewUnknowns;
 }
 
 absl::StatusOr<Instruction*> TriangularSolveExpander::Expand(Instruction* instruction) {

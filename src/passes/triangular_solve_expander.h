@@ -10,11 +10,16 @@ namespace kiln::passes {
 // solved row by row. The other triangle is never looked at. Types narrower than f32 are computed in f32.
 class TriangularSolveExpander : public OpExpander {
  public:
+  // `keeps_real`: leaves what the CPU target has a library for.
+  explicit TriangularSolveExpander(bool keeps_real = false) : keeps_real_(keeps_real) {}
   absl::string_view name() const override { return "triangular-solve-expander"; }
 
  protected:
   bool Expands(const hlo::Instruction& instruction) const override;
   absl::StatusOr<hlo::Instruction*> Expand(hlo::Instruction* instruction) override;
+
+ private:
+  const bool keeps_real_;
 };
 
 }  // namespace kiln::passes

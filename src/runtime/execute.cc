@@ -74,7 +74,10 @@ struct LoadedExecutable::Run {
 
   void Arrive() {
     if (waiting.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    executable->client_->pool()->Schedule([this] { Execute(); });
+    ThreadPool& pool = *executable->client_->pool();
+    // What is called is often a library with threads of its own.
+    if (executable->executable_->custom_call_count() > 0) return pool.ScheduleAlone([this] { Execute(); });
+    pool.Schedule([this] { Execute(); });
   }
 
   void Execute() {

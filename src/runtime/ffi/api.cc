@@ -141,7 +141,7 @@ XLA_FFI_Error* ThreadPoolSchedule(XLA_FFI_ThreadPool_Schedule_Args* args) {
   if (execution->options().pool == nullptr) {
     args->task(args->data);
   } else {
-    execution->options().pool->Schedule([task = args->task, data = args->data] { task(data); });
+    execution->options().pool->SchedulePart([task = args->task, data = args->data] { task(data); });
   }
   return nullptr;
 }

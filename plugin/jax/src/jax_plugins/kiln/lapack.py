@@ -4,13 +4,13 @@ import ctypes
 
 from . import ffi
 
-# Primitives of jax.lax.linalg that LAPACK serves. triangular_solve is not among them: generated code is as fast at any
-# size, as accurate, and fuses.
+# Primitives of jax.lax.linalg that LAPACK serves. triangular_solve is not among them: Kiln's own is as accurate and
+# faster at any size.
 _PRIMITIVES = ("cholesky", "eig", "eigh", "hessenberg", "householder_product", "ormqr", "lu", "geqrf", "geqp3", "schur", "svd",
                "tridiagonal", "tridiagonal_solve")  # fmt: skip
-# Matrices whose smaller side is at least this long have generated code that is faster than LAPACK's, as measured against
-# it, and as accurate.
-_GENERATED_FROM = {"cholesky": 128, "geqrf": 25, "householder_product": 25, "lu": 384}
+# Real and complex matrices whose smaller side is at least this long have code of Kiln's own that is faster than LAPACK's,
+# as measured against it, and as accurate. None: LAPACK compares complex pivots by another norm, and users see the pivots.
+_OWN_FROM = {"cholesky": (1, 128), "geqrf": (25, 25), "householder_product": (25, 25), "lu": (1, None)}
 
 
 class _Frame(ctypes.Structure):
@@ -51,22 +51,24 @@ def register(platform: str, library: ffi.Library) -> None:
         if api_version == 1:
             library.register_handler(name, platform, instantiate=instantiate, execute=ffi.address(capsule))
     # There is no public way to ask JAX for its rules; without them these primitives have none, or generated code.
-    rules = getattr(mlir, "_platform_specific_lowerings", {}).get("cpu", {})
+    specific = getattr(mlir, "_platform_specific_lowerings", {})
     general = getattr(mlir, "_lowerings", {})
-    for primitive, entry in list(rules.items()):
+    for primitive, entry in list(specific.get("cpu", {}).items()):
         if primitive.name not in _PRIMITIVES:
             continue
+        # XLA has the LU decomposition as a custom call on TPUs alone; Kiln knows it by the same name.
+        own = (specific.get("tpu", {}) if primitive.name == "lu" else general).get(primitive)
         rule = entry.rule
-        if primitive.name in _GENERATED_FROM and primitive in general:
-            rule = _by_size(rule, general[primitive].rule, _GENERATED_FROM[primitive.name], primitive.name == "lu")
+        if primitive.name in _OWN_FROM and own is not None:
+            rule = _by_size(rule, own.rule, *_OWN_FROM[primitive.name])
         mlir.register_lowering(primitive, rule, platform=platform, inline=entry.inline)
 
 
-def _by_size(lapack_rule, generated_rule, limit, real_only):
+def _by_size(lapack_rule, own_rule, real_limit, complex_limit):
     def rule(context, matrix, *operands, **parameters):
         shape, dtype = context.avals_in[0].shape, context.avals_in[0].dtype
-        # LAPACK compares complex pivots by another norm, and JAX's users see the pivots.
-        generated = not (real_only and dtype.kind == "c") and all(isinstance(n, int) and n >= limit for n in shape[-2:])
-        return (generated_rule if generated else lapack_rule)(context, matrix, *operands, **parameters)
+        limit = complex_limit if dtype.kind == "c" else real_limit
+        own = limit is not None and all(isinstance(n, int) for n in shape) and min(shape[-2:]) >= limit
+        return (own_rule if own else lapack_rule)(context, matrix, *operands, **parameters)
 
     return rule

@@ -1,0 +1,83 @@
+#include "src/cpu/dense_solve_emitter.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "src/cpu/dense_solver.h"
+#include "src/cpu/runtime_call.h"
+
+namespace kiln::cpu {
+
+using hlo::Instruction;
+using hlo::Opcode;
+using hlo::PrimitiveType;
+using hlo::Shape;
+
+namespace {
+
+constexpr char kLuTarget[] = "LuDecomposition";
+
+// `shape` without its last dimensions, then `last`, as s32.
+Shape IndicesOf(const Shape& shape, int64_t last) {
+  hlo::DimensionVector dimensions(shape.dimensions().begin(), shape.dimensions().end() - 2);
+  dimensions.push_back(last);
+  return Shape(PrimitiveType::kS32, dimensions);
+}
+
+bool IsLu(const Instruction& instruction) {
+  const auto* call = instruction.GetIf<hlo::CustomCallAttributes>();
+  if (call == nullptr || call->target != kLuTarget || instruction.operand_count() != 1) return false;
+  const Shape& shape = instruction.operand(0)->shape();
+  if (!shape.IsArray() || shape.rank() < 2) return false;
+  const int64_t m = shape.dimensions(shape.rank() - 2), n = shape.dimensions(shape.rank() - 1);
+  return m <= std::numeric_limits<int32_t>::max() &&
+         Shape::Compatible(instruction.shape(),
+                           Shape::Tuple({shape, IndicesOf(shape, std::min(m, n)), IndicesOf(shape, m)}));
+}
+
+std::optional<DenseSolve> SolveOf(const Instruction& instruction) {
+  DenseSolve solve;
+  if (instruction.opcode() == Opcode::kCholesky) {
+    solve.kind = DenseSolve::kCholesky;
+    if (instruction.Get<hlo::CholeskyAttributes>().lower) solve.flags |= DenseSolve::kLower;
+  } else if (instruction.opcode() == Opcode::kTriangularSolve) {
+    solve.kind = DenseSolve::kTriangular;
+    const auto& attributes = instruction.Get<hlo::TriangularSolveAttributes>();
+    if (attributes.lower) solve.flags |= DenseSolve::kLower;
+    if (attributes.unit_diagonal) solve.flags |= DenseSolve::kUnitDiagonal;
+    if (attributes.transpose_a != hlo::TransposeKind::kNoTranspose) solve.flags |= DenseSolve::kTransposed;
+    if (!attributes.left_side) solve.flags |= DenseSolve::kRightSide;
+  } else if (!IsLu(instruction)) {
+    return std::nullopt;
+  }
+  const Shape& shape = instruction.operand(instruction.operand_count() - 1)->shape();
+  if (shape.element_type() != PrimitiveType::kF32 && shape.element_type() != PrimitiveType::kF64) return std::nullopt;
+  solve.width = hlo::ByteWidth(shape.element_type());
+  solve.count = 1;
+  for (int64_t d = 0; d < shape.rank() - 2; ++d) solve.count *= shape.dimensions(d);
+  solve.rows = shape.dimensions(shape.rank() - 2);
+  solve.columns = shape.dimensions(shape.rank() - 1);
+  return solve;
+}
+
+}  // namespace
+
+bool IsDenseSolve(const Instruction& instruction) { return SolveOf(instruction).has_value(); }
+
+int64_t DenseSolveScratch(const Instruction& instruction) { return DenseSolveScratchBytes(*SolveOf(instruction)); }
+
+double DenseSolveTime(const Instruction& instruction) { return DenseSolveNanoseconds(*SolveOf(instruction)); }
+
+absl::Status EmitDenseSolve(llvm::IRBuilder<>* builder, const Instruction& instruction, const OpArrays& arrays) {
+  const DenseSolve solve = *SolveOf(instruction);
+  // A matrix without columns still has a permutation.
+  if (solve.count * solve.rows == 0 || (solve.columns == 0 && solve.kind != DenseSolve::kLu)) return absl::OkStatus();
+  llvm::IRBuilder<>& b = *builder;
+  llvm::Value* constant =
+      ConstantStruct(b, {solve.kind, solve.width, solve.count, solve.rows, solve.columns, solve.flags});
+  CallRuntime(b, kDenseSolveName, {arrays.context, constant, PointerTable(b, arrays), arrays.scratch});
+  return absl::OkStatus();
+}
+
+}  // namespace kiln::cpu

@@ -1,0 +1,304 @@
+#include "src/cpu/dense_solver.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "src/cpu/jit_symbols.h"
+#include "src/cpu/lane_matrices.h"
+#include "src/cpu/row_matrices.h"
+
+namespace kiln::cpu {
+namespace {
+
+// Matrices with their right-hand sides of at most this many elements go into lanes: what the first-level cache holds.
+constexpr int64_t kLaneElements = 640;
+// Parts of a call that may be under way at once.
+constexpr int64_t kSlots = 16;
+// Less work than this is not worth waking a thread for.
+constexpr double kParallelNanoseconds = 20000;
+// Elements of a matrix that are worth several threads when a panel is taken off them.
+constexpr int64_t kParallelElements = 40000;
+
+int64_t LanesOf(const DenseSolve& solve) { return kVectorBytes / solve.width; }
+
+bool IsRightSide(const DenseSolve& solve) { return (solve.flags & DenseSolve::kRightSide) != 0; }
+// Of a triangular system: its unknowns and its right-hand sides.
+int64_t Unknowns(const DenseSolve& solve) { return IsRightSide(solve) ? solve.columns : solve.rows; }
+int64_t RightSides(const DenseSolve& solve) { return IsRightSide(solve) ? solve.rows : solve.columns; }
+int64_t Stripes(int64_t columns) { return (columns + kStripe - 1) / kStripe; }
+
+int64_t MatrixElements(const DenseSolve& solve) {
+  return solve.kind == DenseSolve::kTriangular ? Unknowns(solve) * Unknowns(solve) : solve.rows * solve.columns;
+}
+
+int64_t LaneElements(const DenseSolve& solve) {
+  const int64_t matrix = MatrixElements(solve);
+  if (solve.kind == DenseSolve::kTriangular) return matrix + solve.rows * solve.columns;
+  return solve.kind == DenseSolve::kLu ? matrix + solve.rows + std::min(solve.rows, solve.columns) : matrix;
+}
+
+bool InLanes(const DenseSolve& solve) {
+  return solve.count >= LanesOf(solve) / 2 && LaneElements(solve) <= kLaneElements;
+}
+
+// What is dealt out to threads whole.
+int64_t Tasks(const DenseSolve& solve) {
+  if (InLanes(solve)) return (solve.count + LanesOf(solve) - 1) / LanesOf(solve);
+  return solve.kind == DenseSolve::kTriangular ? solve.count * Stripes(RightSides(solve)) : solve.count;
+}
+
+int64_t Slots(const DenseSolve& solve) {
+  return DenseSolveNanoseconds(solve) < kParallelNanoseconds ? 1 : std::clamp<int64_t>(Tasks(solve), 1, kSlots);
+}
+
+int64_t SlotBytes(const DenseSolve& solve) {
+  if (InLanes(solve)) return LaneElements(solve) * kVectorBytes;
+  const auto padded = [&](int64_t columns) {
+    return solve.width * (solve.width == 4 ? PaddedRow<float>(columns) : PaddedRow<double>(columns));
+  };
+  if (solve.kind != DenseSolve::kTriangular) return solve.rows * padded(solve.columns);
+  return RightSides(solve) == 1 ? 0 : Unknowns(solve) * padded(std::min(kStripe, RightSides(solve)));
+}
+
+template <typename T>
+struct Job {
+  const DenseSolve& solve;
+  const void* const* arrays;
+  ProgramContext* context;  // null where all threads have work of their own
+
+  template <typename Element = T>
+  const Element* In(int i, int64_t offset) const {
+    return static_cast<const Element*>(arrays[i]) + offset;
+  }
+  template <typename Element = T>
+  Element* Out(int i, int64_t offset) const {
+    return static_cast<Element*>(const_cast<void*>(arrays[i])) + offset;
+  }
+};
+
+// What a panel, columns or rows [first, end), means for the columns of a stripe behind it.
+template <typename T>
+struct StripeJob {
+  enum Phase { kLu, kCholeskySolve, kCholeskyUpdate };
+  Phase phase;
+  T* a;
+  int64_t stride, m, n, first, end;
+};
+
+template <typename T>
+KILN_INLINE void UpdateStripe(const StripeJob<T>& job, int64_t stripe) {
+  const int64_t stride = job.stride, first = job.first, end = job.end, count = end - first;
+  const int64_t column = end + stripe * kStripe, columns = std::min(kStripe, job.n - column);
+  T* top = job.a + first * stride + column;
+  T* rest = job.a + end * stride + column;
+  const T* diagonal = job.a + first * stride + first;
+  const MatrixStrides plain = {.row = stride, .column = 1}, transposed = {.row = 1, .column = stride};
+  switch (job.phase) {
+    case StripeJob<T>::kLu:
+      SolveRows(diagonal, plain, top, stride, count, columns, /*lower=*/true, /*unit_diagonal=*/true);
+      return SubtractProduct(rest, stride, diagonal + count * stride, plain, top, stride, job.m - end, columns, count);
+    case StripeJob<T>::kCholeskySolve:
+      return SolveRows(diagonal, transposed, top, stride, count, columns, /*lower=*/true, /*unit_diagonal=*/false);
+    case StripeJob<T>::kCholeskyUpdate:
+      // Rows below the diagonal do not count.
+      return SubtractProduct(rest, stride, diagonal + count, transposed, top, stride, column + columns - end, columns,
+                             count);
+  }
+}
+
+KILN_VECTOR_CLONES void RunStripe(const StripeJob<float>& job, int64_t stripe) { UpdateStripe(job, stripe); }
+KILN_VECTOR_CLONES void RunStripe(const StripeJob<double>& job, int64_t stripe) { UpdateStripe(job, stripe); }
+
+template <typename T>
+void RunStripes(ProgramContext* context, const StripeJob<T>& job) {
+  const int64_t stripes = Stripes(job.n - job.end);
+  const auto task = [](void* closure, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) RunStripe(*static_cast<const StripeJob<T>*>(closure), i);
+  };
+  auto* closure = const_cast<StripeJob<T>*>(&job);
+  if (context == nullptr || (job.m - job.end) * (job.n - job.end) < kParallelElements) return task(closure, 0, stripes);
+  ParallelFor(context, task, closure, stripes, 1);
+}
+
+template <typename T>
+KILN_INLINE void FactorizeLu(const Job<T>& job, int64_t task, char* memory) {
+  const DenseSolve& solve = job.solve;
+  const int64_t m = solve.rows, n = solve.columns, k = std::min(m, n);
+  const int64_t lanes = kLanes<T>;
+  if (InLanes(solve)) {
+    const int64_t begin = task * lanes, valid = std::min(lanes, solve.count - begin);
+    auto* a = reinterpret_cast<Vector<T>*>(memory);
+    auto* pivots = reinterpret_cast<LaneMask<T>*>(a + m * n);
+    auto* permutation = pivots + k;
+    LoadLanes(a, job.In(0, begin * m * n), m * n, valid, m * n);
+    FactorizeLuLanes<T>(a, m, n, pivots, permutation);
+    StoreLanes(job.Out(1, begin * m * n), a, m * n, valid, m * n);
+    const auto store = [&](int32_t* to, const LaneMask<T>* from, int64_t count) __attribute__((always_inline)) {
+      for (int64_t lane = 0; lane < valid; ++lane) {
+        for (int64_t i = 0; i < count; ++i) to[lane * count + i] = static_cast<int32_t>(from[i][lane]);
+      }
+    };
+    store(job.template Out<int32_t>(2, begin * k), pivots, k);
+    store(job.template Out<int32_t>(3, begin * m), permutation, m);
+    return;
+  }
+  const int64_t stride = PaddedRow<T>(n);
+  T* a = reinterpret_cast<T*>(memory);
+  int32_t* pivots = job.template Out<int32_t>(2, task * k);
+  int32_t* permutation = job.template Out<int32_t>(3, task * m);
+  CopyRows(a, stride, job.In(0, task * m * n), n, m, n);
+  for (int64_t i = 0; i < m; ++i) permutation[i] = static_cast<int32_t>(i);
+  for (int64_t first = 0; first < k; first += kPanel) {
+    const int64_t end = std::min(first + kPanel, k);
+    // Behind the last panel there are columns alone, and maybe no whole vectors.
+    FactorizeLuPanel(a, stride, m, first, end, end == k ? n : end, pivots, permutation);
+    if (end == k) break;
+    RunStripes<T>(job.context, {StripeJob<T>::kLu, a, stride, m, n, first, end});
+  }
+  CopyRows(job.Out(1, task * m * n), n, a, stride, m, n);
+}
+
+template <typename T>
+KILN_INLINE void FactorizeCholesky(const Job<T>& job, int64_t task, char* memory) {
+  const DenseSolve& solve = job.solve;
+  const int64_t n = solve.rows, lanes = kLanes<T>;
+  const bool lower = (solve.flags & DenseSolve::kLower) != 0;
+  if (InLanes(solve)) {
+    const int64_t begin = task * lanes, valid = std::min(lanes, solve.count - begin);
+    auto* a = reinterpret_cast<Vector<T>*>(memory);
+    LoadLanes(a, job.In(0, begin * n * n), n * n, valid, n * n);
+    FactorizeCholeskyLanes<T>(a, lower ? MatrixStrides{n, 1} : MatrixStrides{1, n}, n);
+    StoreLanes(job.Out(1, begin * n * n), a, n * n, valid, n * n);
+    return;
+  }
+  // Rows of the upper factor are what vectors go along.
+  const int64_t stride = PaddedRow<T>(n);
+  T* a = reinterpret_cast<T*>(memory);
+  const T* given = job.In(0, task * n * n);
+  lower ? CopyTransposed(a, stride, given, n, n, n) : CopyRows(a, stride, given, n, n, n);
+  bool fine = true;
+  for (int64_t first = 0; first < n; first += kPanel) {
+    const int64_t end = std::min(first + kPanel, n);
+    fine &= FactorizeCholeskyBlock(a + first * stride + first, stride, end - first);
+    if (end == n) break;
+    RunStripes<T>(job.context, {StripeJob<T>::kCholeskySolve, a, stride, n, n, first, end});
+    RunStripes<T>(job.context, {StripeJob<T>::kCholeskyUpdate, a, stride, n, n, first, end});
+  }
+  T* result = job.Out(1, task * n * n);
+  lower ? CopyTransposed(result, n, a, stride, n, n) : CopyRows(result, n, a, stride, n, n);
+  for (int64_t i = 0; i < n; ++i) {
+    T* row = result + i * n;
+    lower ? std::fill(row + i + 1, row + n, T{0}) : std::fill(row, row + i, T{0});
+    if (fine) continue;
+    const T nan = std::numeric_limits<T>::quiet_NaN();
+    lower ? std::fill(row, row + i + 1, nan) : std::fill(row + i, row + n, nan);
+  }
+}
+
+template <typename T>
+KILN_INLINE void SolveTriangular(const Job<T>& job, int64_t task, char* memory) {
+  const DenseSolve& solve = job.solve;
+  const int64_t n = Unknowns(solve), m = RightSides(solve), size = solve.rows * solve.columns, lanes = kLanes<T>;
+  // X op(A) = B is op(A)^T X^T = B^T.
+  const bool right_side = IsRightSide(solve), transposed = ((solve.flags & DenseSolve::kTransposed) != 0) != right_side;
+  const bool lower = ((solve.flags & DenseSolve::kLower) != 0) != transposed;
+  const bool unit_diagonal = (solve.flags & DenseSolve::kUnitDiagonal) != 0;
+  const MatrixStrides as = transposed ? MatrixStrides{1, n} : MatrixStrides{n, 1};
+  if (InLanes(solve)) {
+    const int64_t begin = task * lanes, valid = std::min(lanes, solve.count - begin);
+    auto* a = reinterpret_cast<Vector<T>*>(memory);
+    Vector<T>* b = a + n * n;
+    LoadLanes(a, job.In(0, begin * n * n), n * n, valid, n * n);
+    LoadLanes(b, job.In(1, begin * size), size, valid, size);
+    SolveLanes<T>(a, as, b, right_side ? MatrixStrides{1, n} : MatrixStrides{m, 1}, n, m, lower, unit_diagonal);
+    StoreLanes(job.Out(2, begin * size), b, size, valid, size);
+    return;
+  }
+  const int64_t stripes = Stripes(m), number = task / stripes;
+  const T* a = job.In(0, number * n * n);
+  const T* b = job.In(1, number * size);
+  T* result = job.Out(2, number * size);
+  if (m == 1) {
+    CopyRow(result, b, n);
+    return SolveVector(a, as, result, n, lower, unit_diagonal);
+  }
+  const int64_t first = task % stripes * kStripe, count = std::min(kStripe, m - first);
+  const int64_t stride = PaddedRow<T>(std::min(kStripe, m));
+  T* x = reinterpret_cast<T*>(memory);
+  right_side ? CopyTransposed(x, stride, b + first * n, n, n, count) : CopyRows(x, stride, b + first, m, n, count);
+  SolveRows(a, as, x, stride, n, count, lower, unit_diagonal);
+  right_side ? CopyTransposed(result + first * n, n, x, stride, count, n)
+             : CopyRows(result + first, m, x, stride, n, count);
+}
+
+#define KILN_DENSE_TASKS(T)                                                            \
+  KILN_VECTOR_CLONES void RunLu(const Job<T>& job, int64_t task, char* memory) {         \
+    FactorizeLu(job, task, memory);                                                      \
+  }                                                                                      \
+  KILN_VECTOR_CLONES void RunCholesky(const Job<T>& job, int64_t task, char* memory) {   \
+    FactorizeCholesky(job, task, memory);                                                \
+  }                                                                                      \
+  KILN_VECTOR_CLONES void RunTriangular(const Job<T>& job, int64_t task, char* memory) { \
+    SolveTriangular(job, task, memory);                                                  \
+  }
+KILN_DENSE_TASKS(float)
+KILN_DENSE_TASKS(double)
+#undef KILN_DENSE_TASKS
+
+template <typename T>
+void RunTasks(ProgramContext* context, const DenseSolve& solve, const void* const* arrays, char* scratch) {
+  struct Closure {
+    Job<T> job;
+    int64_t tasks, slots, slot_bytes;
+    char* scratch;
+  };
+  const int64_t tasks = Tasks(solve), slots = Slots(solve);
+  Closure closure = {{solve, arrays, tasks == 1 ? context : nullptr}, tasks, slots, SlotBytes(solve), scratch};
+  const auto run = [](void* data, int64_t begin, int64_t end) {
+    const Closure& own = *static_cast<const Closure*>(data);
+    for (int64_t slot = begin; slot < end; ++slot) {
+      char* memory = own.scratch + slot * own.slot_bytes;
+      for (int64_t task = slot; task < own.tasks; task += own.slots) {
+        switch (own.job.solve.kind) {
+          case DenseSolve::kLu:
+            RunLu(own.job, task, memory);
+            break;
+          case DenseSolve::kCholesky:
+            RunCholesky(own.job, task, memory);
+            break;
+          default:
+            RunTriangular(own.job, task, memory);
+        }
+      }
+    }
+  };
+  slots == 1 ? run(&closure, 0, 1) : ParallelFor(context, run, &closure, slots, 1);
+}
+
+}  // namespace
+
+double DenseSolveNanoseconds(const DenseSolve& solve) {
+  const double n = static_cast<double>(solve.kind == DenseSolve::kTriangular ? Unknowns(solve) : solve.rows);
+  const double columns = static_cast<double>(solve.columns), count = static_cast<double>(solve.count);
+  const double products = solve.kind == DenseSolve::kTriangular ? n * n * static_cast<double>(RightSides(solve)) / 2
+                          : solve.kind == DenseSolve::kCholesky ? n * n * n / 6
+                                                                : n * columns * std::min(n, columns) / 3;
+  // Some ten products at a time where matrices are large, fewer where they are small.
+  const double matrix = InLanes(solve) ? 2 * static_cast<double>(MatrixElements(solve)) / 8 + products / 8
+                                       : 40 + 20 * n + static_cast<double>(MatrixElements(solve)) / 8 + products / 30;
+  return count * matrix;
+}
+
+int64_t DenseSolveScratchBytes(const DenseSolve& solve) { return Slots(solve) * SlotBytes(solve); }
+
+void RunDenseSolve(ProgramContext* context, const DenseSolve* solve, const void* const* arrays, void* scratch) {
+  auto* memory = static_cast<char*>(scratch);
+  solve->width == 4 ? RunTasks<float>(context, *solve, arrays, memory)
+                    : RunTasks<double>(context, *solve, arrays, memory);
+}
+
+void RegisterDenseSolveSymbols() {
+  AddRuntimeSymbol(kDenseSolveName, reinterpret_cast<void*>(&RunDenseSolve));
+}
+
+}  // namespace kiln::cpu
