@@ -54,12 +54,15 @@ bool Fits(const Operation& operation, absl::string_view form) {
       if (operation.Get(name) == nullptr) return false;
     }
   }
-  if (has_regions) {
-    for (const Region* region : operation.regions) {
-      if (region->blocks.size() != 1) return false;
-    }
+  const std::vector<absl::string_view> words = absl::StrSplit(form, ' ');
+  const int64_t operands = std::count(words.begin(), words.end(), "o");
+  if (operands > static_cast<int64_t>(operation.operands.size())) return false;
+  if (!has_regions) return operation.regions.empty();
+  // A reduction's body, or a loop's condition and body.
+  for (const Region* region : operation.regions) {
+    if (region->blocks.size() != 1 || region->blocks[0]->arguments.size() != operation.operands.size()) return false;
   }
-  return has_regions || operation.regions.empty();
+  return operation.regions.size() == (form == "x:while" ? 2 : 1);
 }
 
 std::vector<int64_t> Numbers(const Operation& operation, absl::string_view name) {
@@ -95,8 +98,13 @@ bool IsOneOf(absl::string_view name, absl::Span<const absl::string_view> names) 
 }  // namespace
 
 bool Printer::PrintShortForm(const Operation& operation, int indent) {
-  if (operation.name == "builtin.module") return PrintModule(operation, indent), true;
-  if (operation.name == "func.func") return PrintFunction(operation, indent), true;
+  if (operation.name == "builtin.module" && operation.regions.size() == 1) return PrintModule(operation, indent), true;
+  if (operation.name == "func.func") {
+    const AttributeRef type = operation.Get("function_type");
+    const auto* holder = type != nullptr ? type->As<TypeAttribute>() : nullptr;
+    if (holder == nullptr || holder->value->As<FunctionType>() == nullptr) return false;
+    return PrintFunction(operation, indent), true;
+  }
   // CHLO's types stand in several ways.
   const absl::string_view form = FindForm(operation.name);
   if (form.empty() || absl::StartsWith(operation.name, "chlo.") || !Fits(operation, form)) return false;
@@ -202,7 +210,7 @@ void Printer::PrintShortTypes(absl::string_view kind, const Operation& operation
     Append(" : ");
     return Join(operands, [this](const Value* value) { PrintType(*value->type); });
   }
-  if (kind == "L" && operands.size() == 3) {
+  if (kind == "L" && operands.size() == 3 && operation.results.size() == 1) {
     // The predicate's and the result's.
     Append(" : ");
     PrintType(*operands[0]->type);
@@ -329,10 +337,7 @@ void Printer::PrintWhile(const Operation& operation, int indent) {
   }
   Append(")");
   PrintShortTypes("P", operation);
-  if (!operation.discardable.empty()) {
-    Append(" attributes ");
-    PrintNamed(operation.discardable);
-  }
+  PrintRest({operation.discardable.begin(), operation.discardable.end()});
   Append("\n", std::string(indent, ' '), "cond ");
   PrintRegion(*operation.regions[0], indent, /*with_arguments=*/false);
   Append(" do ");
@@ -345,14 +350,25 @@ void Printer::PrintArguments(const std::vector<Value*>& values, AttributeRef att
   Append("(");
   for (size_t i = 0; i < values.size(); ++i) {
     Append(i > 0 ? ", " : "", Name(values[i]), ": ");
-    PrintType(*values[i]->type);
-    const auto* own =
-        list != nullptr && i < list->elements.size() ? list->elements[i]->As<DictionaryAttribute>() : nullptr;
-    if (own == nullptr || own->entries.empty()) continue;
-    Append(" ");
-    PrintNamed(own->entries);
+    PrintTypeWith(*values[i]->type, list, i);
   }
   Append(")");
+}
+
+// The type of argument or result `i`, and its attributes.
+void Printer::PrintTypeWith(const Type& type, const ArrayAttribute* attributes, size_t i) {
+  PrintType(type);
+  const bool has_own = attributes != nullptr && i < attributes->elements.size();
+  const auto* own = has_own ? attributes->elements[i]->As<DictionaryAttribute>() : nullptr;
+  if (own == nullptr || own->entries.empty()) return;
+  Append(" ");
+  PrintNamed(own->entries);
+}
+
+void Printer::PrintRest(const std::vector<NamedAttribute>& attributes) {
+  if (attributes.empty()) return;
+  Append(" attributes ");
+  PrintNamed(attributes);
 }
 
 // func.func public @f(%a: T) -> (T {...}) attributes {...} {...}
@@ -377,12 +393,7 @@ void Printer::PrintFunction(const Operation& function, int indent) {
     Append(bare ? " -> " : " -> (");
     for (size_t i = 0; i < type->results.size(); ++i) {
       Append(i > 0 ? ", " : "");
-      PrintType(*type->results[i]);
-      const auto* own =
-          list != nullptr && i < list->elements.size() ? list->elements[i]->As<DictionaryAttribute>() : nullptr;
-      if (own == nullptr || own->entries.empty()) continue;
-      Append(" ");
-      PrintNamed(own->entries);
+      PrintTypeWith(*type->results[i], list, i);
     }
     if (!bare) Append(")");
   }
@@ -392,10 +403,7 @@ void Printer::PrintFunction(const Operation& function, int indent) {
       rest.push_back(attribute);
     }
   }
-  if (!rest.empty()) {
-    Append(" attributes ");
-    PrintNamed(rest);
-  }
+  PrintRest(rest);
   if (!has_body) return;
   Append(" ");
   PrintRegion(*function.regions[0], indent, /*with_arguments=*/false);
@@ -412,10 +420,7 @@ void Printer::PrintModule(const Operation& module, int indent) {
       rest.push_back(attribute);
     }
   }
-  if (!rest.empty()) {
-    Append(" attributes ");
-    PrintNamed(rest);
-  }
+  PrintRest(rest);
   Append(" ");
   PrintRegion(*module.regions[0], indent, /*with_arguments=*/false);
 }

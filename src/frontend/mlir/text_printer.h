@@ -72,6 +72,8 @@ class Printer {
   void PrintPart(absl::string_view part, const Operation& operation, int indent);
   void PrintShortTypes(absl::string_view kind, const Operation& operation);
   void PrintArguments(const std::vector<Value*>& values, AttributeRef attributes);
+  void PrintTypeWith(const Type& type, const ArrayAttribute* attributes, size_t i);
+  void PrintRest(const std::vector<NamedAttribute>& attributes);
   void PrintReduce(const Operation& operation, int indent);
   void PrintWhile(const Operation& operation, int indent);
 
