@@ -78,7 +78,8 @@ absl::Status EmitKeySort(llvm::IRBuilder<>* builder, const Instruction& instruct
     if (shape.k == 0) return absl::OkStatus();
     llvm::Value* constant = ConstantStruct(b, {shape.rows, shape.size, shape.key_width, shape.k});
     CallRuntime(b, kTopRowsName,
-                {arrays.context, constant, arrays.operands[0], arrays.results[0], arrays.results[1], arrays.scratch});
+                {arrays.context, constant, arrays.operands[0], arrays.results[0], arrays.results[1],
+                 arrays.scratch});
     return absl::OkStatus();
   }
   const std::vector<int64_t> widths = Widths(instruction);

@@ -34,8 +34,8 @@ double CustomCallNanoseconds(const Instruction& call) {
   if (call.HasSideEffect()) return 1e6;
   double nanoseconds = 1000;
   if (absl::StartsWith(call.Get<hlo::CustomCallAttributes>().target, "lapack_")) {
-    // Guessed low. LAPACK has threads of its own, which suffer when the thread that calls the program goes on beside them:
-    // for up to a millisecond or so it does better to wait.
+    // Guessed low. LAPACK has threads of its own, which suffer when the thread that calls the program goes on beside
+    // them: for up to a millisecond or so it does better to wait.
     for (const Instruction* operand : call.operands()) {
       const hlo::Shape& shape = operand->shape();
       double side = 1;
