@@ -84,7 +84,8 @@ bool JobQueue::KeepsBusy(Clock::time_point now) {
 }
 
 JobQueue::Clock::time_point JobQueue::Due() const {
-  return last_progress_ + kPatience * (1 << std::clamp(static_cast<int>(running_.size()) - concurrency_, 0, kMaxDoublings));
+  const int beyond = static_cast<int>(running_.size()) - concurrency_;
+  return last_progress_ + kPatience * (1 << std::clamp(beyond, 0, kMaxDoublings));
 }
 
 void JobQueue::Serve() {

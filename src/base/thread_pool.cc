@@ -93,7 +93,8 @@ struct alignas(64) Slot {
 }  // namespace
 
 struct ThreadPool::State {
-  explicit State(int threads) : threads(threads), spin(AvailableCpus() >= threads), parts(threads), lone_jobs(1), jobs(threads) {}
+  explicit State(int threads)
+      : threads(threads), spin(AvailableCpus() >= threads), parts(threads), lone_jobs(1), jobs(threads) {}
 
   const int threads;
   const bool spin;
@@ -106,7 +107,8 @@ struct ThreadPool::State {
   JobQueue lone_jobs;
   JobQueue jobs;
 
-  // A worker that woke up on the processor of the caller is no help there, and the kernel may leave both for milliseconds.
+  // A worker that woke up on the processor of the caller is no help there, and the kernel may leave both for
+  // milliseconds.
   // Moving costs some microseconds, so it is not done again at once: every processor may have a caller.
   void AvoidCaller(int cpu, std::chrono::steady_clock::time_point* moved) {
     if (!spin || sched_getcpu() != cpu) return;

@@ -6,8 +6,8 @@
 
 namespace kiln::cpu {
 
-// Cholesky, triangular solves, and custom calls "LuDecomposition", which give factors, pivots and permutation, of f32 and
-// f64.
+// Cholesky, triangular solves, and custom calls "LuDecomposition", which give factors, pivots and permutation, of f32
+// and f64.
 bool IsDenseSolve(const hlo::Instruction& instruction);
 int64_t DenseSolveScratch(const hlo::Instruction& instruction);
 double DenseSolveTime(const hlo::Instruction& instruction);

@@ -110,7 +110,8 @@ absl::Status EmitKeySort(llvm::IRBuilder<>* builder, const Instruction& instruct
         ConstantStruct(b, {shape.rows, shape.size, shape.key_width, shape.k, static_cast<int64_t>(shape.code.order),
                            shape.code.descending, shape.code.infinity});
     CallRuntime(b, kTopRowsName,
-                {arrays.context, constant, arrays.operands[0], arrays.results[0], arrays.results[1], arrays.scratch});
+                {arrays.context, constant, arrays.operands[0], arrays.results[0], arrays.results[1],
+                 arrays.scratch});
     return absl::OkStatus();
   }
   const std::vector<int64_t> widths = Widths(instruction);

@@ -1,5 +1,5 @@
-// Factorizations and triangular solves of as many small matrices as a vector has lanes, one matrix per lane: element e of
-// all of them is one vector. No step waits for a sum across lanes, and loops are as short as the matrices are.
+// Factorizations and triangular solves of as many small matrices as a vector has lanes, one matrix per lane: element e
+// of all of them is one vector. No step waits for a sum across lanes, and loops are as short as the matrices are.
 #ifndef KILN_CPU_LANE_MATRICES_H_
 #define KILN_CPU_LANE_MATRICES_H_
 
@@ -70,8 +70,8 @@ struct MatrixStrides {
 
 // Takes the sums of `count` products off `sums`: of one row of A with `width` columns of B.
 template <typename T, int width>
-KILN_INLINE void SubtractProducts(Vector<T>* sums, const Vector<T>* a, int64_t a_step, const Vector<T>* b, int64_t b_step,
-                                  int64_t b_column, int64_t count) {
+KILN_INLINE void SubtractProducts(Vector<T>* sums, const Vector<T>* a, int64_t a_step, const Vector<T>* b,
+                                  int64_t b_step, int64_t b_column, int64_t count) {
   Vector<T> totals[width] = {};
   for (int64_t k = 0; k < count; ++k) {
     const Vector<T> factor = a[k * a_step];
@@ -110,8 +110,8 @@ KILN_INLINE void SolveLanes(const Vector<T>* a, MatrixStrides as, Vector<T>* b, 
   }
 }
 
-// Overwrites matrices of which one triangle counts by their factors. `s` are the strides of the lower triangle: swapped,
-// they are those of the upper one. NaN throughout where the diagonal is not positive everywhere.
+// Overwrites matrices of which one triangle counts by their factors. `s` are the strides of the lower triangle:
+// swapped, they are those of the upper one. NaN throughout where the diagonal is not positive everywhere.
 template <typename T>
 KILN_INLINE void FactorizeCholeskyLanes(Vector<T>* a, MatrixStrides s, int64_t n) {
   constexpr int kWidth = 4;
@@ -150,8 +150,8 @@ KILN_INLINE void FactorizeCholeskyLanes(Vector<T>* a, MatrixStrides s, int64_t n
   }
 }
 
-// Overwrites m x n matrices, dense and row-major, by their factors: L below the diagonal, where it is 1, and U. Row k was
-// exchanged with row pivots[k]; row i of the product is row permutation[i] of the matrix.
+// Overwrites m x n matrices, dense and row-major, by their factors: L below the diagonal, where it is 1, and U. Row k
+// was exchanged with row pivots[k]; row i of the product is row permutation[i] of the matrix.
 template <typename T>
 KILN_INLINE void FactorizeLuLanes(Vector<T>* a, int64_t m, int64_t n, LaneMask<T>* pivots, LaneMask<T>* permutation) {
   for (int64_t i = 0; i < m; ++i) permutation[i] = LaneMask<T>{} + static_cast<LaneInteger<T>>(i);

@@ -9,6 +9,7 @@
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/Function.h"
 #include "src/analysis/code_kinds.h"
+#include "src/analysis/while_loop.h"
 #include "src/base/status.h"
 #include "src/cpu/computation_emitter.h"
 #include "src/cpu/host_isa.h"
@@ -33,8 +34,8 @@ double CustomCallNanoseconds(const Instruction& call) {
   if (call.HasSideEffect()) return 1e6;
   double nanoseconds = 1000;
   if (absl::StartsWith(call.Get<hlo::CustomCallAttributes>().target, "lapack_")) {
-    // Guessed low. LAPACK has threads of its own, which suffer when the thread that calls the program goes on beside them:
-    // for up to a millisecond or so it does better to wait.
+    // Guessed low. LAPACK has threads of its own, which suffer when the thread that calls the program goes on beside
+    // them: for up to a millisecond or so it does better to wait.
     for (const Instruction* operand : call.operands()) {
       const hlo::Shape& shape = operand->shape();
       double side = 1;
@@ -121,7 +122,11 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
   for (const Instruction* instruction : computation.instructions()) {
     if (analysis::RunsNoCode(instruction->opcode())) continue;
     if (analysis::IsControlFlow(instruction->opcode())) {
-      const double rounds = instruction->opcode() == Opcode::kWhile ? kAssumedTrips : 1;
+      double rounds = 1;
+      if (instruction->opcode() == Opcode::kWhile) {
+        const std::optional<int64_t> trips = analysis::KnownTripCount(*instruction);
+        rounds = trips.has_value() ? static_cast<double>(*trips) : kAssumedTrips;
+      }
       for (const hlo::Computation* callee : instruction->called_computations()) {
         KILN_RETURN_IF_ERROR(PrepareComputation(*callee, times * rounds));
       }

@@ -1,5 +1,5 @@
-// Factorizations and triangular solves of one matrix with rows in vectors. Rows end with as much padding as the vectors at
-// their end reach into; it is computed with, and no result depends on it.
+// Factorizations and triangular solves of one matrix with rows in vectors. Rows end with as much padding as the vectors
+// at their end reach into; it is computed with, and no result depends on it.
 #ifndef KILN_CPU_ROW_MATRICES_H_
 #define KILN_CPU_ROW_MATRICES_H_
 
@@ -18,7 +18,8 @@ inline constexpr int64_t kPanel = 32;
 // Columns of a stripe: what one thread takes at a time.
 inline constexpr int64_t kStripe = 64;
 
-// Elements from one padded row of `columns` to the next. Powers of two would put whole columns into one set of the cache.
+// Elements from one padded row of `columns` to the next. Powers of two would put whole columns into one set of the
+// cache.
 template <typename T>
 int64_t PaddedRow(int64_t columns) {
   const int64_t row = (columns + kLanes<T> - 1) / kLanes<T> * kLanes<T> + kLanes<T>;
@@ -128,7 +129,8 @@ KILN_INLINE void SolveRows(const T* a, MatrixStrides as, T* x, int64_t stride, i
                       step);
       if (unit_diagonal) continue;
       const Vector<T> pivot = Splat(a[i * (as.row + as.column)]);
-      for (int64_t c = 0; c < m; c += kLanes<T>) StoreVector(x + i * stride + c, LoadVector(x + i * stride + c) / pivot);
+      T* row = x + i * stride;
+      for (int64_t c = 0; c < m; c += kLanes<T>) StoreVector(row + c, LoadVector(row + c) / pivot);
     }
     solved += count;
   }

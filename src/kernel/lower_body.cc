@@ -198,9 +198,10 @@ Value NestLowering::LowerLoad(ValueId id) {
     if (always == nullptr || !always->isAllOnesValue()) {
       mask = CombineMasks(mask, holds);
       if (access.offset != nullptr && access.kind != Access::Kind::kUniform) {
-        // Where no lane reads, the address may be far outside the array: processors take hundreds of cycles to find that
-        // a masked load of a page that is not there does not fault.
-        llvm::Value* any = Varies(kernel_.ops[op.predicate].loops) ? b_.CreateOrReduce(holds) : values_[op.predicate].value;
+        // Where no lane reads, the address may be far outside the array: processors take hundreds of cycles to find
+        // that a masked load of a page that is not there does not fault.
+        llvm::Value* any =
+            Varies(kernel_.ops[op.predicate].loops) ? b_.CreateOrReduce(holds) : values_[op.predicate].value;
         const int64_t inside = access.kind == Access::Kind::kReversed ? vector_->lanes() - 1 : 0;
         access.offset = b_.CreateSelect(any, access.offset, b_.getInt64(static_cast<uint64_t>(inside)));
       }

@@ -141,6 +141,41 @@ TEST(ThreadPool, ScheduleNeverRunsInline) {
   }
 }
 
+TEST(ThreadPool, PartsDoNotQueueBehindOtherWork) {
+  ThreadPool pool(1);
+  std::promise<void> release, waits;
+  pool.Schedule([&] {
+    std::promise<void> part;
+    // Stands in the queue, and may not run while this does.
+    pool.Schedule([] {});
+    pool.SchedulePart([&] { part.set_value(); });
+    part.get_future().wait();
+    waits.set_value();
+    release.get_future().wait();
+  });
+  EXPECT_EQ(waits.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
+  release.set_value();
+}
+
+TEST(ThreadPool, LoneWorkRunsOneByOneBesideOtherWork) {
+  ThreadPool pool(4);
+  std::atomic<int> running{0}, most{0}, ran{0};
+  std::promise<void> all, other;
+  for (int i = 0; i < 50; ++i) {
+    pool.ScheduleAlone([&] {
+      most = std::max(most.load(), ++running);
+      const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(50);
+      while (std::chrono::steady_clock::now() < end) continue;
+      --running;
+      if (++ran == 50) all.set_value();
+    });
+  }
+  pool.Schedule([&] { other.set_value(); });
+  other.get_future().wait();
+  all.get_future().wait();
+  EXPECT_EQ(most, 1);
+}
+
 TEST(ThreadPool, OneByOneKeepsOrder) {
   ThreadPool pool(1);
   std::promise<void> all;

@@ -181,7 +181,8 @@ TYPED_TEST(DenseSolverTest, Lu) {
     for (int64_t n : {1, 2, 3, 5, 8, 13, 16, 17, 24, 31, 33, 50, 64, 100}) {
       for (int64_t count : {1, 3, 8, 37}) CheckLu(solver, count, n, n, Random<TypeParam>(count * n * n, n + count));
     }
-    for (auto [m, n] : {std::pair<int64_t, int64_t>{1, 9}, {9, 1}, {5, 40}, {40, 5}, {35, 90}, {90, 35}, {3, 7}, {4, 0}}) {
+    const std::pair<int64_t, int64_t> shapes[] = {{1, 9}, {9, 1}, {5, 40}, {40, 5}, {35, 90}, {90, 35}, {3, 7}, {4, 0}};
+    for (auto [m, n] : shapes) {
       for (int64_t count : {1, 19}) CheckLu(solver, count, m, n, Random<TypeParam>(count * m * n, m + n));
     }
   }
@@ -234,7 +235,8 @@ TYPED_TEST(DenseSolverTest, LargeMatricesDoNotDependOnThreads) {
     std::vector<int32_t> pivots(n), permutation(n);
     std::vector<const void*> arrays = {a.data(), result.data(), pivots.data(), permutation.data()};
     if (kind == DenseSolve::kTriangular) arrays = {a.data(), a.data(), result.data()};
-    Solver<TypeParam>(threads).Run({.kind = kind, .count = 1, .rows = n, .columns = n, .flags = DenseSolve::kLower}, arrays);
+    Solver<TypeParam>(threads).Run({.kind = kind, .count = 1, .rows = n, .columns = n, .flags = DenseSolve::kLower},
+                                   arrays);
     return result;
   };
   for (int64_t i = 0; i < n; ++i) a[i * n + i] += 200;
