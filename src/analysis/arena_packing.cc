@@ -17,14 +17,16 @@ class TimeIndex {
  public:
   explicit TimeIndex(int64_t positions) {
     while (size_ < positions) size_ *= 2;
-    nodes_.resize(static_cast<size_t>(2 * size_));
   }
 
-  void Insert(const LiveRange* range) { Insert(1, 0, size_ - 1, range); }
+  void Insert(const LiveRange* range) {
+    if (nodes_.empty()) nodes_.resize(static_cast<size_t>(2 * size_));
+    Insert(1, 0, size_ - 1, range);
+  }
 
   // Those that overlap [first, last], some of them several times.
   void Find(int64_t first, int64_t last, std::vector<const LiveRange*>* found) const {
-    Find(1, 0, size_ - 1, first, last, found);
+    if (!nodes_.empty()) Find(1, 0, size_ - 1, first, last, found);
   }
 
  private:
@@ -53,7 +55,7 @@ class TimeIndex {
   }
 
   int64_t size_ = 1;
-  std::vector<Node> nodes_;
+  std::vector<Node> nodes_;  // none before the first range
 };
 
 // The lowest offset where `range` meets none of `others`.

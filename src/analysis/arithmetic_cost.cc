@@ -16,7 +16,8 @@ namespace {
 
 double Elements(const Shape& shape) {
   double elements = 0;
-  for (const Shape* leaf : shape.Leaves()) elements += leaf->IsArray() ? static_cast<double>(leaf->element_count()) : 0.0;
+  for (const Shape* leaf : shape.Leaves())
+    elements += leaf->IsArray() ? static_cast<double>(leaf->element_count()) : 0.0;
   return elements;
 }
 
@@ -107,7 +108,8 @@ double ConvolutionFlops(const Instruction& convolution) {
   const Shape &input = convolution.operand(0)->shape(), &kernel = convolution.operand(1)->shape();
   double multiply_adds = static_cast<double>(kernel.dimensions(a.kernel_input_feature)) *
                          static_cast<double>(convolution.shape().dimensions(a.output_feature)) *
-                         static_cast<double>(input.dimensions(a.input_batch)) / static_cast<double>(a.batch_group_count);
+                         static_cast<double>(input.dimensions(a.input_batch)) /
+                         static_cast<double>(a.batch_group_count);
   for (size_t i = 0; i < a.window.size(); ++i) {
     multiply_adds *= PairsInside(a.window[i], input.dimensions(a.input_spatial[i]),
                                  convolution.shape().dimensions(a.output_spatial[i]));

@@ -264,8 +264,8 @@ class BufferAssigner {
     }
     for (const Instruction* instruction : constants_) {
       result_->constants_.push_back(&instruction->literal());
-      Bind({instruction, 0}, NewBuffer(instruction->shape(), Storage::kConstant,
-                                       static_cast<int64_t>(result_->constants_.size()) - 1));
+      Bind({instruction, 0},
+           NewBuffer(instruction->shape(), Storage::kConstant, static_cast<int64_t>(result_->constants_.size()) - 1));
     }
   }
 
@@ -298,8 +298,8 @@ class BufferAssigner {
     b.last = std::max(b.last, info.last);
   }
 
-  // Puts `value` into `buffer` when it is made in `region`, has no place yet, and nothing that it would overwrite is read
-  // after.
+  // Puts `value` into `buffer` when it is made in `region`, has no place yet, and nothing that it would overwrite is
+  // read after.
   bool TryPlace(Value value, int buffer, const Computation* region) {
     if (result_->buffer_of_.contains(value)) return false;
     const ValueInfo& info = values_.at(value);
@@ -459,8 +459,7 @@ class BufferAssigner {
   int64_t CountUsesAt(const Value& value, const Instruction* user) const {
     auto it = uses_.find(value);
     if (it == uses_.end()) return 0;
-    return std::count_if(it->second.begin(), it->second.end(),
-                         [&](const UseRecord& use) { return use.user == user; });
+    return std::count_if(it->second.begin(), it->second.end(), [&](const UseRecord& use) { return use.user == user; });
   }
 
   // An update in place takes over its operand's memory when nobody reads the old value afterwards.

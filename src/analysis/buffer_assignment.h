@@ -1,4 +1,5 @@
-// Where every value of a program lives: arguments, results, constants, one arena, or the stack; and the copies that remain.
+// Where every value of a program lives: arguments, results, constants, one arena, or the stack; and the copies that
+// remain.
 #ifndef KILN_ANALYSIS_BUFFER_ASSIGNMENT_H_
 #define KILN_ANALYSIS_BUFFER_ASSIGNMENT_H_
 
@@ -15,12 +16,12 @@
 namespace kiln::analysis {
 
 enum class Storage : uint8_t {
-  kArgument,  // `number`: leaf of the entry's parameters
-  kResult,    // `number`: leaf of the entry's result; temporaries may live at `offset` in it before it is written
-  kConstant,  // `number`: index into BufferAssignment::constants
-  kArena,     // at `offset`
+  kArgument,   // `number`: leaf of the entry's parameters
+  kResult,     // `number`: leaf of the entry's result; temporaries may live at `offset` in it before it is written
+  kConstant,   // `number`: index into BufferAssignment::constants
+  kArena,      // at `offset`
   kWorkspace,  // one instruction's working memory, at the start of the run's workspace
-  kStack,     // scalars and other tiny arrays, which become registers where possible
+  kStack,      // scalars and other tiny arrays, which become registers where possible
 };
 
 // Scratch memory up to this size is in the workspace, larger one in the arena.
@@ -47,8 +48,8 @@ struct BufferCopy {
 struct TargetHooks {
   // The operand whose old value output leaf `leaf` of an instruction starts from, updated in place; or -1.
   std::function<int64_t(const hlo::Instruction&, int64_t leaf)> in_place_operand;
-  // Output leaf `leaf` may be written to the memory of operand `operand`: each element is read, if at all, before and at
-  // no other place than where it is written.
+  // Output leaf `leaf` may be written to the memory of operand `operand`: each element is read, if at all, before and
+  // at no other place than where it is written.
   std::function<bool(const hlo::Instruction&, int64_t leaf, int64_t operand)> may_share;
   // Bytes of scratch memory that an instruction needs while it runs; 0: none.
   std::function<int64_t(const hlo::Instruction&)> scratch_bytes;

@@ -67,8 +67,8 @@ bool KeepsBest(const hlo::Computation& combiner) {
   };
   // x is opcode(a, b) where `first` holds of one and `second` of the other.
   auto joins = [](const Instruction* x, Opcode opcode, auto first, auto second) {
-    return x->opcode() == opcode && ((first(x->operand(0)) && second(x->operand(1))) ||
-                                     (first(x->operand(1)) && second(x->operand(0))));
+    return x->opcode() == opcode &&
+           ((first(x->operand(0)) && second(x->operand(1))) || (first(x->operand(1)) && second(x->operand(0))));
   };
   if (!is_select(root->operand(0), key, other_key) || !is_select(root->operand(1), index, other_index)) return false;
   const Instruction* better = root->operand(0)->operand(0);

@@ -58,7 +58,9 @@ double BytesRead(const Instruction& user, int64_t index) {
 // What is written; where an array is updated in place, the part that changes.
 double BytesWritten(const Instruction& instruction) {
   const double whole = Bytes(instruction.shape());
-  if (instruction.opcode() == Opcode::kDynamicUpdateSlice) return std::min(whole, Bytes(instruction.operand(1)->shape()));
+  if (instruction.opcode() == Opcode::kDynamicUpdateSlice) {
+    return std::min(whole, Bytes(instruction.operand(1)->shape()));
+  }
   if (instruction.opcode() == Opcode::kScatter) {
     double updates = 0;
     for (int64_t i = (instruction.operand_count() - 1) / 2 + 1; i < instruction.operand_count(); ++i) {

@@ -1,4 +1,4 @@
-// What deciding on fusions needs to know of a target, measured once and kept in one table.
+// What deciding on fusions needs to know of a target, in one table.
 #ifndef KILN_ANALYSIS_FUSION_COSTS_H_
 #define KILN_ANALYSIS_FUSION_COSTS_H_
 
@@ -13,9 +13,10 @@ struct FusionCosts {
   double elements_per_nanosecond;  // of one cheap operation on f32
 };
 
-// On CPUs one core of a server with vectors of 64 bytes: a task call with its closure, copies from main memory and
-// the second-level cache, chains of additions. On GPUs a whole one of the H200 kind: a launch in a stream, copies.
-inline constexpr FusionCosts kCpuFusionCosts = {15, 10, 60, 25};
+// On CPUs one core's part of what benchmarks/cpp/fusion_costs_bench measured on a Zen 5 server with vectors of 64 bytes
+// while all cores were at it. On GPUs an estimate for a whole one of the H200 kind (a launch in a stream, copies,
+// additions): nothing has been measured there.
+inline constexpr FusionCosts kCpuFusionCosts = {7, 18, 72, 35};
 inline constexpr FusionCosts kGpuFusionCosts = {2500, 4000, 9000, 30000};
 
 // Time to read or write that much.

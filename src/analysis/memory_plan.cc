@@ -55,7 +55,9 @@ std::string Contents(const PlannedBuffer& buffer) {
 std::string Bar(const PlannedBuffer& buffer, int64_t steps) {
   const int64_t width = std::min(kBarWidth, std::max<int64_t>(steps, 1));
   std::string bar(static_cast<size_t>(width), '.');
-  const auto column = [&](int64_t step) { return std::clamp<int64_t>(step * width / std::max<int64_t>(steps, 1), 0, width - 1); };
+  const auto column = [&](int64_t step) {
+    return std::clamp<int64_t>(step * width / std::max<int64_t>(steps, 1), 0, width - 1);
+  };
   if (buffer.last < buffer.first) return bar;
   for (int64_t i = column(buffer.first); i <= column(buffer.last); ++i) bar[static_cast<size_t>(i)] = '#';
   return bar;
@@ -85,7 +87,9 @@ MemoryPlan MakeMemoryPlan(const hlo::Module& module, const BufferAssignment& ass
   for (const BufferAssignment::Step& step : assignment.steps()) {
     const int64_t position = static_cast<int64_t>(plan.steps.size());
     plan.steps.push_back(step.computation == nullptr ? "start" : StepName(step));
-    if (step.computation != nullptr && step.instruction == nullptr) copy(assignment.CopiesAtEnd(step.computation), position);
+    if (step.computation != nullptr && step.instruction == nullptr) {
+      copy(assignment.CopiesAtEnd(step.computation), position);
+    }
     if (step.instruction == nullptr || step.ends) continue;
     copy(assignment.CopiesBefore(step.instruction), position);
     const std::vector<const hlo::Shape*> leaves = step.instruction->shape().Leaves();
@@ -119,7 +123,8 @@ std::vector<int64_t> MemoryPlan::LiveBytes() const {
   for (const PlannedBuffer& buffer : buffers) {
     if (buffer.storage != Storage::kArena || buffer.last < buffer.first) continue;
     live[static_cast<size_t>(std::clamp<int64_t>(buffer.first, 0, static_cast<int64_t>(steps.size())))] += buffer.bytes;
-    live[static_cast<size_t>(std::clamp<int64_t>(buffer.last + 1, 0, static_cast<int64_t>(steps.size())))] -= buffer.bytes;
+    live[static_cast<size_t>(std::clamp<int64_t>(buffer.last + 1, 0, static_cast<int64_t>(steps.size())))] -=
+        buffer.bytes;
   }
   for (size_t i = 1; i < live.size(); ++i) live[i] += live[i - 1];
   live.pop_back();
@@ -129,7 +134,8 @@ std::vector<int64_t> MemoryPlan::LiveBytes() const {
 std::string MemoryPlan::ToString() const {
   const int64_t count = static_cast<int64_t>(steps.size());
   std::string text = absl::StrFormat(
-      "memory of %s: %d bytes\n  arguments %d, results %d (%d of them in the memory of arguments), arena %d; constants %d; workspace %d\n",
+      "memory of %s: %d bytes\n  arguments %d, results %d (%d of them in the memory of arguments), arena %d; constants "
+      "%d; workspace %d\n",
       module, total_bytes(), argument_bytes, result_bytes, alias_bytes, arena_bytes, constant_bytes, workspace_bytes);
   if (arena_bytes > 0) {
     absl::StrAppendFormat(&text, "\narena: %d bytes, of which at most %d are live: at step %d of %d, %s\n", arena_bytes,
@@ -160,11 +166,14 @@ std::string MemoryPlan::ToString() const {
     return b->storage == Storage::kArena && b->bytes > 0 && b->first <= peak_step && peak_step <= b->last;
   };
   list("at the peak:", is_at_peak, larger);
-  list("place                     bytes  life                              holds",
-       [](const PlannedBuffer* b) { return b->storage == Storage::kArena; }, earlier);
-  list("in results that are not yet written:", [](const PlannedBuffer* b) { return b->borrowed; }, earlier);
-  list("outside the arena:",
-       [](const PlannedBuffer* b) { return b->storage != Storage::kArena && !b->borrowed; }, earlier);
+  list(
+      "place                     bytes  life                              holds",
+      [](const PlannedBuffer* b) { return b->storage == Storage::kArena; }, earlier);
+  list(
+      "in results that are not yet written:", [](const PlannedBuffer* b) { return b->borrowed; }, earlier);
+  list(
+      "outside the arena:", [](const PlannedBuffer* b) { return b->storage != Storage::kArena && !b->borrowed; },
+      earlier);
   if (!copies.empty()) text += "\ncopies\n";
   for (size_t i = 0; i < copies.size() && i < kListedBuffers; ++i) {
     absl::StrAppendFormat(&text, "  %12d bytes before %s: %s to %s\n", copies[i].bytes, steps[copies[i].step],

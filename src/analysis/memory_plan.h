@@ -1,4 +1,5 @@
-// The memory of a program as data for people and pictures: what lives where, from when to when, and the moment of the peak.
+// The memory of a program as data for people and pictures: what lives where, from when to when, and the moment of the
+// peak.
 #ifndef KILN_ANALYSIS_MEMORY_PLAN_H_
 #define KILN_ANALYSIS_MEMORY_PLAN_H_
 

@@ -145,7 +145,8 @@ bool OperationClasses::Same(const Instruction& a, const Instruction& b) const {
     }
   }
   for (size_t i = 0; i < a.called_computations().size(); ++i) {
-    if (computations_.Representative(a.called_computation(i)) != computations_.Representative(b.called_computation(i))) {
+    if (computations_.Representative(a.called_computation(i)) !=
+        computations_.Representative(b.called_computation(i))) {
       return false;
     }
   }

@@ -59,7 +59,8 @@ llvm::ModulePassManager OptimizationPasses() {
 }
 
 // Emitters count loops so that addresses are cheap. LLVM's loop strength reduction finds nothing there that time would
-// show, and takes a third of all code generation. LLVM has a flag for it and no interface.
+// show, and takes a third of all code generation. LLVM has a flag for it and no interface;
+// the flag is the process's, so that code for GPUs goes without as well.
 void LeaveOutLoopStrengthReduction() {
   static const bool done = [] {
     const auto& options = llvm::cl::getRegisteredOptions();

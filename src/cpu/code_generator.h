@@ -20,7 +20,7 @@ namespace kiln::cpu {
 class CodeGenerator {
  public:
   // Fails when this build has no code generator for the host. `level`, 0 to 3, is LLVM's optimization level.
-  static absl::StatusOr<std::unique_ptr<CodeGenerator>> Create(int level = 2);
+  static absl::StatusOr<std::unique_ptr<CodeGenerator>> Create(int level);
   ~CodeGenerator();
   CodeGenerator(const CodeGenerator&) = delete;
   CodeGenerator& operator=(const CodeGenerator&) = delete;

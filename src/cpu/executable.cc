@@ -89,10 +89,10 @@ class NativeExecutable : public Executable {
         observer.AfterPass(pass, module, changed);
       };
     }
-    passes::PassList list = passes::CpuPipeline();
+    passes::PassList list = passes::CpuPipeline(options_.fast_math);
     if (options_.memory_limit > 0) list.push_back(std::make_unique<passes::Rematerialization>(options_.memory_limit));
-    KILN_RETURN_IF_ERROR(passes::RunPipeline(module_.get(), list, pipeline_options,
-                                             &observer == &nobody ? nullptr : &timings));
+    KILN_RETURN_IF_ERROR(
+        passes::RunPipeline(module_.get(), list, pipeline_options, &observer == &nobody ? nullptr : &timings));
     image_.statistics.passes_seconds = SecondsSince(start);
     observer.AfterPasses(*module_, timings);
     for (const hlo::Computation* computation : module_->computations()) {
@@ -199,31 +199,23 @@ class NativeExecutable : public Executable {
   }
 
   absl::StatusOr<CodeView> Code() const override {
-    if (module_ == nullptr) return FailedPrecondition("the executable was loaded as machine code, without its program");
     KILN_ASSIGN_OR_RETURN(JitCompiler * compiler, SharedCompiler());
-    ProgramEmitter emitter(*module_, Threads(), &custom_call_numbers_);
-    KILN_RETURN_IF_ERROR(emitter.Prepare());
-    ProgramCode code(module_->name(), compiler);
-    int64_t arena_bytes = 0;
-    KILN_RETURN_IF_ERROR(EmitInto(&emitter, &code, &arena_bytes));
-    CodeView view = {emitter.Operations(), PrintIr(code.program())};
+    CodeView view;
+    KILN_ASSIGN_OR_RETURN(ProgramCode code, EmitAgain(compiler, &view.operations));
+    view.llvm_ir = PrintIr(code.program());
     KILN_ASSIGN_OR_RETURN(view.assembly, compiler->EmitAssembly(code.program()));
     return view;
   }
 
   absl::StatusOr<std::string> KernelSchedules() const override {
-    if (module_ == nullptr) return FailedPrecondition("the executable was loaded as machine code, without its program");
-    ProgramEmitter emitter(*module_, Threads(), &custom_call_numbers_);
-    KILN_RETURN_IF_ERROR(emitter.Prepare());
-    return emitter.SchedulesText();
+    KILN_ASSIGN_OR_RETURN(const std::unique_ptr<ProgramEmitter> emitter, PrepareAgain());
+    return emitter->SchedulesText();
   }
 
   absl::StatusOr<analysis::MemoryPlan> PlannedMemory() const override {
-    if (module_ == nullptr) return FailedPrecondition("the executable was loaded as machine code, without its program");
-    ProgramEmitter emitter(*module_, Threads(), &custom_call_numbers_);
-    KILN_RETURN_IF_ERROR(emitter.Prepare());
+    KILN_ASSIGN_OR_RETURN(const std::unique_ptr<ProgramEmitter> emitter, PrepareAgain());
     KILN_ASSIGN_OR_RETURN(const std::unique_ptr<analysis::BufferAssignment> buffers,
-                          analysis::BufferAssignment::Run(*module_, emitter.Hooks()));
+                          analysis::BufferAssignment::Run(*module_, emitter->Hooks()));
     return analysis::MakeMemoryPlan(*module_, *buffers);
   }
 
@@ -289,14 +281,17 @@ class NativeExecutable : public Executable {
     absl::flat_hash_map<std::string, const hlo::Instruction*> by_name;
     for (const hlo::Computation* computation : module_->computations()) {
       for (const hlo::Instruction* instruction : computation->instructions()) {
-        if (instruction->GetIf<hlo::CustomCallAttributes>() != nullptr) by_name[NameInProgram(*instruction)] = instruction;
+        if (instruction->GetIf<hlo::CustomCallAttributes>() != nullptr) {
+          by_name[NameInProgram(*instruction)] = instruction;
+        }
       }
     }
     for (const std::string& name : image_.custom_calls) {
       const auto found = by_name.find(name);
       if (found == by_name.end()) return InvalidArgument("the program has no custom call ", name);
       KILN_ASSIGN_OR_RETURN(custom_calls_.emplace_back(), resolver(*found->second));
-      custom_call_numbers_[found->second] = {static_cast<int64_t>(custom_calls_.size()) - 1, custom_calls_.back().get()};
+      custom_call_numbers_[found->second] = {static_cast<int64_t>(custom_calls_.size()) - 1,
+                                             custom_calls_.back().get()};
     }
     return absl::OkStatus();
   }
@@ -313,8 +308,7 @@ class NativeExecutable : public Executable {
     }
     ProgramEmitter& emitter = *probe;
     if (options_.profile) emitter.set_profiled(&profiled_);
-    KILN_RETURN_IF_ERROR(
-        EmitInto(&emitter, code, &image_.arena_bytes, &image_.statistics.workspace_bytes));
+    KILN_RETURN_IF_ERROR(EmitInto(&emitter, code, &image_.arena_bytes, &image_.statistics.workspace_bytes));
     for (const hlo::Literal* literal : emitter.table_constants()) {
       constants_.push_back(literal->bytes().data());
       constant_sizes_.push_back(literal->bytes().size());
@@ -340,14 +334,21 @@ class NativeExecutable : public Executable {
     return passes::Schedule().Run(module_.get()).status();
   }
 
-  // All in one module, for people to read.
-  absl::StatusOr<ProgramCode> EmitAgain(JitCompiler* compiler) const {
+  absl::StatusOr<std::unique_ptr<ProgramEmitter>> PrepareAgain() const {
     if (module_ == nullptr) return FailedPrecondition("the executable was loaded as machine code, without its program");
-    ProgramEmitter emitter(*module_, Threads(), &custom_call_numbers_);
-    KILN_RETURN_IF_ERROR(emitter.Prepare());
+    auto emitter = std::make_unique<ProgramEmitter>(*module_, Threads(), &custom_call_numbers_);
+    KILN_RETURN_IF_ERROR(emitter->Prepare());
+    return emitter;
+  }
+
+  // All in one module, for people to read.
+  absl::StatusOr<ProgramCode> EmitAgain(JitCompiler* compiler,
+                                        std::vector<CompiledOperation>* operations = nullptr) const {
+    KILN_ASSIGN_OR_RETURN(const std::unique_ptr<ProgramEmitter> prepared, PrepareAgain());
     ProgramCode code(module_->name(), compiler);
     int64_t arena_bytes = 0;
-    KILN_RETURN_IF_ERROR(EmitInto(&emitter, &code, &arena_bytes));
+    KILN_RETURN_IF_ERROR(EmitInto(prepared.get(), &code, &arena_bytes));
+    if (operations != nullptr) *operations = prepared->Operations();  // with the functions that they became
     return code;
   }
 
@@ -383,13 +384,13 @@ absl::StatusOr<std::string> Executable::MemoryPlan() const {
 std::string FormatPhases(const CompileStatistics& statistics) {
   const double total = statistics.passes_seconds + statistics.lowering_seconds + statistics.codegen_seconds;
   std::string text = absl::StrFormat("%10s %6s  %s\n", "ms", "share", "phase");
-  for (const auto& [name, seconds] : std::initializer_list<std::pair<const char*, double>>{
-           {"HLO passes", statistics.passes_seconds},
-           {"emission of LLVM IR", statistics.lowering_seconds},
-           {"LLVM passes", statistics.llvm_passes_seconds},
-           {"machine code", statistics.machine_code_seconds},
-           {"linking", statistics.link_seconds},
-           {"total", total}}) {
+  for (const auto& [name, seconds] :
+       std::initializer_list<std::pair<const char*, double>>{{"HLO passes", statistics.passes_seconds},
+                                                             {"emission of LLVM IR", statistics.lowering_seconds},
+                                                             {"LLVM passes", statistics.llvm_passes_seconds},
+                                                             {"machine code", statistics.machine_code_seconds},
+                                                             {"linking", statistics.link_seconds},
+                                                             {"total", total}}) {
     absl::StrAppendFormat(&text, "%10.3f %5.1f%%  %s\n", seconds * 1e3, total > 0 ? seconds / total * 100 : 0.0, name);
   }
   if (statistics.reused_modules > 0) {

@@ -53,6 +53,8 @@ struct CompileOptions {
   bool verify_each_pass = false;
   // Effort of LLVM's code generator, 0 to 3; below 0: as usual.
   int optimization_level = -1;
+  // As in passes::CpuPipeline.
+  bool fast_math = false;
   // Whether machine code of earlier compilations may serve: see object_cache.h.
   bool reuse_code = true;
   // Every run prints to standard error where its time went. Such a program cannot be serialized.

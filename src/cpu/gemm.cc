@@ -248,34 +248,34 @@ absl::StatusOr<llvm::Function*> GemmEmitter::EmitProduct(const std::string& name
     if (layout_.m_rounds > 1) exists = b_.CreateAnd(exists, b_.CreateICmpSLT(m_begin, Int(layout_.m_total)));
     if (layout_.n_rounds > 1) exists = b_.CreateAnd(exists, b_.CreateICmpSLT(n_begin, Int(p.n)));
     EmitIf(b_, exists, "exists", [&] {
-    EmitLoop(b_, Int(0), Int(std::max<int64_t>(p.k_total(), 1)), std::max<int64_t>(schedule_.k_block, 1), "k",
-             [&](llvm::Value* k0) {
-               if (InParts()) {
-                 llvm::Value* left = b_.CreateSub(Int(p.k_total()), k0);
-                 origin.steps = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, Int(schedule_.k_block));
-                 origin.first = b_.CreateICmpEQ(k0, Int(0));
-                 origin.last = b_.CreateICmpSLE(left, Int(schedule_.k_block));
-                 origin.outer_step = Int(0);
-                 if (p.k_outer > 1) {
-                   origin.steps = b_.CreateUDiv(origin.steps, Int(p.k));
-                   origin.outer_step = b_.CreateUDiv(k0, Int(p.k));
+      EmitLoop(b_, Int(0), Int(std::max<int64_t>(p.k_total(), 1)), std::max<int64_t>(schedule_.k_block, 1), "k",
+               [&](llvm::Value* k0) {
+                 if (InParts()) {
+                   llvm::Value* left = b_.CreateSub(Int(p.k_total()), k0);
+                   origin.steps = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, Int(schedule_.k_block));
+                   origin.first = b_.CreateICmpEQ(k0, Int(0));
+                   origin.last = b_.CreateICmpSLE(left, Int(schedule_.k_block));
+                   origin.outer_step = Int(0);
+                   if (p.k_outer > 1) {
+                     origin.steps = b_.CreateUDiv(origin.steps, Int(p.k));
+                     origin.outer_step = b_.CreateUDiv(k0, Int(p.k));
+                   }
                  }
-               }
-               const int64_t columns = TileColumns();
-               const int64_t tail = p.n % columns;
-               if (p.n >= columns) {
-                 llvm::Value* full_end = n_limit;
-                 if (tail > 0) full_end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, n_limit, Int(p.n - tail));
-                 EmitLoop(b_, n_first, full_end, columns, "n", [&](llvm::Value* n0) {
-                   status.Update(EmitColumnPanel(origin, n0, columns, m_first, m_limit, k0));
-                 });
-               }
-               if (tail > 0) {
-                 llvm::Value* last = b_.CreateICmpEQ(n_limit, Int(p.n));
-                 EmitIf(b_, last, "n.tail",
-                        [&] { status.Update(EmitColumnPanel(origin, Int(p.n - tail), tail, m_first, m_limit, k0)); });
-               }
-             });
+                 const int64_t columns = TileColumns();
+                 const int64_t tail = p.n % columns;
+                 if (p.n >= columns) {
+                   llvm::Value* full_end = n_limit;
+                   if (tail > 0) full_end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, n_limit, Int(p.n - tail));
+                   EmitLoop(b_, n_first, full_end, columns, "n", [&](llvm::Value* n0) {
+                     status.Update(EmitColumnPanel(origin, n0, columns, m_first, m_limit, k0));
+                   });
+                 }
+                 if (tail > 0) {
+                   llvm::Value* last = b_.CreateICmpEQ(n_limit, Int(p.n));
+                   EmitIf(b_, last, "n.tail",
+                          [&] { status.Update(EmitColumnPanel(origin, Int(p.n - tail), tail, m_first, m_limit, k0)); });
+                 }
+               });
     });
   };
   EmitLoop(b_, entry.begin, entry.end, 1, "task", [&](llvm::Value* task) {

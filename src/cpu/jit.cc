@@ -105,7 +105,7 @@ int64_t JitModule::code_bytes() const { return static_cast<int64_t>(memory_->cod
 
 absl::StatusOr<std::unique_ptr<JitCompiler>> JitCompiler::Create() {
   KILN_RETURN_IF_ERROR(InitializeLlvm());
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<CodeGenerator> generator, CodeGenerator::Create());
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<CodeGenerator> generator, CodeGenerator::Create(kUsualLevel));
   std::unique_ptr<JitCompiler> compiler(new JitCompiler(generator->machine()));
   compiler->GiveBack(std::move(generator));
   return compiler;
@@ -124,7 +124,7 @@ absl::StatusOr<std::unique_ptr<CodeGenerator>> JitCompiler::Borrow() {
       return generator;
     }
   }
-  return CodeGenerator::Create();
+  return CodeGenerator::Create(kUsualLevel);
 }
 
 void JitCompiler::GiveBack(std::unique_ptr<CodeGenerator> generator) {

@@ -53,8 +53,8 @@ struct CodeUnit {
   ~CodeUnit();
 };
 
-// Machine code of one module, or of several that were compiled side by side. Its functions may be called while it lives.
-// Immutable and thread-safe.
+// Machine code of one module, or of several that were compiled side by side. Its functions may be called while it
+// lives. Immutable and thread-safe.
 class JitModule {
  public:
   ~JitModule();

@@ -16,7 +16,7 @@
 #include "src/base/build_id.h"
 #include "src/base/fingerprint.h"
 #include "src/base/job_queue.h"
-#include "src/base/whole_file.h"
+#include "src/base/write_file.h"
 
 namespace kiln::cpu {
 namespace {

@@ -7,6 +7,7 @@
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/Function.h"
+#include "src/analysis/code_kinds.h"
 #include "src/base/status.h"
 #include "src/cpu/computation_emitter.h"
 #include "src/cpu/host_isa.h"
@@ -104,31 +105,13 @@ absl::Status ProgramEmitter::Prepare() {
 
 absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computation, double times) {
   for (const Instruction* instruction : computation.instructions()) {
-    switch (instruction->opcode()) {
-      case Opcode::kParameter:
-      case Opcode::kConstant:
-      case Opcode::kTuple:
-      case Opcode::kGetTupleElement:
-      case Opcode::kReshape:
-      case Opcode::kBitcast:
-      case Opcode::kCopy:
-      case Opcode::kOptBarrier:
-      case Opcode::kAddDependency:
-      case Opcode::kAfterAll:
-        continue;
-      case Opcode::kWhile:
-        for (const hlo::Computation* callee : instruction->called_computations()) {
-          KILN_RETURN_IF_ERROR(PrepareComputation(*callee, times * kAssumedTrips));
-        }
-        continue;
-      case Opcode::kConditional:
-      case Opcode::kCall:
-        for (const hlo::Computation* callee : instruction->called_computations()) {
-          KILN_RETURN_IF_ERROR(PrepareComputation(*callee, times));
-        }
-        continue;
-      default:
-        break;
+    if (analysis::RunsNoCode(instruction->opcode())) continue;
+    if (analysis::IsControlFlow(instruction->opcode())) {
+      const double rounds = instruction->opcode() == Opcode::kWhile ? kAssumedTrips : 1;
+      for (const hlo::Computation* callee : instruction->called_computations()) {
+        KILN_RETURN_IF_ERROR(PrepareComputation(*callee, times * rounds));
+      }
+      continue;
     }
     if (const auto* custom_call = instruction->GetIf<hlo::CustomCallAttributes>()) {
       if (custom_calls_ == nullptr || !custom_calls_->contains(instruction)) {

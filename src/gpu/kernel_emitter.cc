@@ -12,6 +12,7 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Metadata.h"
+#include "src/analysis/code_kinds.h"
 #include "src/base/status.h"
 #include "src/gpu/launch_threads.h"
 #include "src/kernel/buffer_sharing.h"
@@ -58,28 +59,6 @@ double ProductWork(const Instruction& instruction) {
     default:
       return 0;
   }
-}
-
-// Instructions that name memory of others or belong to the host's bookkeeping.
-bool ComputesNothing(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kReshape:
-    case Opcode::kBitcast:
-    case Opcode::kOptBarrier:
-    case Opcode::kAddDependency:
-    case Opcode::kAfterAll:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool IsControlFlow(Opcode opcode) {
-  return opcode == Opcode::kWhile || opcode == Opcode::kConditional || opcode == Opcode::kCall;
 }
 
 llvm::Value* ConstantTable(llvm::Module& module, const hlo::Literal& literal) {
@@ -177,7 +156,7 @@ absl::Status KernelEmitter::EmitNest(const Instruction& instruction, const Kerne
 }
 
 absl::Status KernelEmitter::EmitInstruction(const Instruction& instruction, EmittedInstruction* emitted) {
-  if (IsControlFlow(instruction.opcode())) {
+  if (analysis::IsControlFlow(instruction.opcode())) {
     emitted->left_out = "control flow between launches is not part of this stage";
     return absl::OkStatus();
   }
@@ -214,12 +193,12 @@ absl::Status KernelEmitter::EmitComputation(const hlo::Computation& computation,
   }
   if (!visited_.insert(&computation).second) return absl::OkStatus();
   for (const Instruction* instruction : computation.instructions()) {
-    if (ComputesNothing(instruction->opcode())) continue;
+    if (analysis::RunsNoCode(instruction->opcode()) && instruction->opcode() != Opcode::kCopy) continue;
     EmittedInstruction one;
     one.instruction = instruction;
     KILN_RETURN_IF_ERROR(EmitInstruction(*instruction, &one));
     emitted->push_back(std::move(one));
-    if (!IsControlFlow(instruction->opcode())) continue;
+    if (!analysis::IsControlFlow(instruction->opcode())) continue;
     for (const hlo::Computation* callee : instruction->called_computations()) {
       KILN_RETURN_IF_ERROR(EmitComputation(*callee, depth + 1, emitted));
     }

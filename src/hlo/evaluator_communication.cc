@@ -79,10 +79,12 @@ Literal RaggedAllToAll(Operands operands) {
   const int64_t available = operands[0].shape().dimensions(0);
   if (width == 0 || available == 0) return result;
   for (int64_t i = 0; i < operands[2].element_count(); ++i) {
-    const int64_t from = ElementAsInt64(operands[2], i), size = ElementAsInt64(operands[3], i);
-    const int64_t to = ElementAsInt64(operands[4], i);
-    for (int64_t row = std::max<int64_t>(to, 0); row < rows && row - to < size; ++row) {
-      const int64_t source = std::clamp<int64_t>(row - to + from, 0, available - 1);
+    // Any numbers may come, so that sums of them need more bits.
+    const __int128 from = ElementAsInt64(operands[2], i), size = ElementAsInt64(operands[3], i);
+    const __int128 to = ElementAsInt64(operands[4], i), end = std::min<__int128>(to + size, rows);
+    for (__int128 at = std::max<__int128>(to, 0); at < end; ++at) {
+      const auto row = static_cast<int64_t>(at);
+      const auto source = static_cast<int64_t>(std::clamp<__int128>(at - to + from, 0, available - 1));
       std::memcpy(result.mutable_bytes().data() + row * width, operands[0].bytes().data() + source * width, width);
     }
   }

@@ -1,11 +1,7 @@
 #include "src/inspect/dump.h"
 
-#include <unistd.h>
-
 #include <atomic>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <utility>
@@ -17,7 +13,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Regex.h"
 #include "src/analysis/memory_plan.h"
-#include "src/base/status.h"
+#include "src/base/write_file.h"
 #include "src/cpu/executable.h"
 #include "src/frontend/hlo_proto/writer.h"
 #include "src/hlo/printer.h"
@@ -33,20 +29,6 @@ constexpr size_t kLongestName = 128;
 constexpr char kStandardOutput[] = "-";
 
 using FileTime = std::filesystem::file_time_type;
-
-// A whole file appears under its name, or none.
-absl::Status WriteWhole(const std::string& path, absl::string_view bytes) {
-  static std::atomic<int64_t> counter{0};
-  const std::string temporary = absl::StrCat(path, ".tmp", getpid(), "_", counter.fetch_add(1));
-  std::FILE* file = std::fopen(temporary.c_str(), "wb");
-  if (file == nullptr) return Internal("cannot write ", temporary, ": ", std::strerror(errno));
-  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-  const bool closed = std::fclose(file) == 0;
-  if (written && closed && std::rename(temporary.c_str(), path.c_str()) == 0) return absl::OkStatus();
-  const absl::Status status = Internal("cannot write ", path, ": ", std::strerror(errno));
-  std::remove(temporary.c_str());
-  return status;
-}
 
 // An empty expression matches all; a faulty one nothing, with a warning.
 bool Matches(const std::string& expression, absl::string_view text) {
@@ -182,7 +164,7 @@ class Dumper : public cpu::CompileObserver {
       std::fflush(stdout);
       return;
     }
-    const absl::Status status = WriteWhole(absl::StrCat(flags_.dump_to, "/", name), bytes);
+    const absl::Status status = WriteWholeFile(absl::StrCat(flags_.dump_to, "/", name), bytes);
     if (!status.ok()) runtime::WarnOnce(std::string(status.message()));
   }
 

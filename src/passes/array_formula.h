@@ -9,8 +9,9 @@
 
 namespace kiln::passes {
 
-// Whether every instruction that the root of `computation` needs is elementwise, a constant, a parameter, a scalar spread
-// over an array, or the tuple at the root: a formula that holds for arrays of any dimensions as it does for scalars.
+// Whether every instruction that the root of `computation` needs is elementwise, a constant, a parameter, a scalar
+// spread over an array, or the tuple at the root: a formula that holds for arrays of any dimensions as it does for
+// scalars.
 bool IsFormula(const hlo::Computation& computation);
 
 // The formula of a scalar computation written again over arrays.

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "src/analysis/fusion_model.h"
+#include "src/hlo/builder.h"
 
 namespace kiln::passes {
 namespace {
@@ -71,27 +72,14 @@ void Sink(const Instruction& producer, Instruction* user) {
     operands.push_back(operand);
     return body->AddParameter(body->parameter_count(), operand->shape());
   };
-  Instruction* value = nullptr;
-  if (producer.opcode() == Opcode::kFusion) {
-    absl::flat_hash_map<const Instruction*, Instruction*> copies;
-    for (const Instruction* inner : producer.called_computation()->PostOrder()) {
-      if (inner->IsParameter()) {
-        copies[inner] = parameter_for(producer.operand(inner->parameter_number()));
-        continue;
-      }
-      std::vector<Instruction*> inputs;
-      for (const Instruction* input : inner->operands()) inputs.push_back(copies.at(input));
-      copies[inner] = body->AddClone(*inner, std::move(inputs));
-    }
-    value = copies.at(producer.called_computation()->root());
-  } else {
-    std::vector<Instruction*> inputs;
-    for (Instruction* operand : producer.operands()) {
-      const bool is_scalar_constant = operand->IsConstant() && operand->shape().element_count() == 1;
-      inputs.push_back(is_scalar_constant ? body->AddClone(*operand, {}) : parameter_for(operand));
-    }
-    value = body->AddClone(producer, std::move(inputs));
+  std::vector<Instruction*> inputs;
+  for (Instruction* operand : producer.operands()) {
+    const bool is_scalar_constant = operand->IsConstant() && operand->shape().element_count() == 1;
+    inputs.push_back(is_scalar_constant ? body->AddClone(*operand, {}) : parameter_for(operand));
   }
+  Instruction* value = producer.opcode() == Opcode::kFusion
+                           ? hlo::Builder(body, &producer).Inline(*producer.called_computation(), inputs)
+                           : body->AddClone(producer, std::move(inputs));
   // The parameter goes, from the back in case there are several of it.
   for (size_t i = operands.size(); i-- > 0;) {
     if (operands[i] != &producer) continue;

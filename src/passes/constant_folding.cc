@@ -52,8 +52,10 @@ bool MayFold(const Instruction& instruction) {
   }
   // A reshape of a splat is a splat, which a rule sees; of other constants it is the same bytes.
   if (instruction.operand_count() == 0 || instruction.shape().element_count() > kMaxResultElements) return false;
-  return std::all_of(instruction.operands().begin(), instruction.operands().end(), [](const Instruction* operand) {
-    return operand->IsConstant() &&
+  // Counts are cheaper made anew than loaded, unless one number comes of them.
+  const bool takes_counts = instruction.shape().element_count() == 1;
+  return std::all_of(instruction.operands().begin(), instruction.operands().end(), [&](const Instruction* operand) {
+    return (operand->IsConstant() || (takes_counts && operand->opcode() == Opcode::kIota)) &&
            (operand->shape().IsTuple() || operand->shape().element_count() <= kMaxOperandElements);
   });
 }
@@ -64,10 +66,15 @@ Instruction* Fold(const Instruction& instruction, int64_t* budget, hlo::Builder&
     return builder.Constant(Literal(hlo::Shape(instruction.shape().element_type(), instruction.shape().dimensions())));
   }
   std::vector<Literal> operands;
-  for (const Instruction* operand : instruction.operands()) operands.push_back(operand->literal());
   hlo::EvaluatorOptions options;
   options.max_operations = kMaxOperationsPerInstruction;
   options.budget = budget;
+  for (const Instruction* operand : instruction.operands()) {
+    absl::StatusOr<Literal> value =
+        operand->IsConstant() ? operand->literal() : hlo::EvaluateInstruction(*operand, {}, options);
+    if (!value.ok()) return nullptr;
+    operands.push_back(*std::move(value));
+  }
   absl::StatusOr<Literal> value = hlo::EvaluateInstruction(instruction, operands, options);
   // What the evaluator refuses is left for the target to report or to run.
   if (!value.ok() || !hlo::Shape::Compatible(value->shape(), instruction.shape())) return nullptr;

@@ -6,8 +6,8 @@
 
 namespace kiln::passes {
 
-// Small results only, and a bounded amount of work per instruction and in all. Splats and iotas stay what they are: code
-// makes them for less than memory does. Arrays without elements become empty constants whatever they come from.
+// Small results only, and a bounded amount of work per instruction and in all. Splats and iotas stay what they are:
+// code makes them for less than memory does. Arrays without elements become empty constants whatever they come from.
 class ConstantFolding : public Pass {
  public:
   absl::string_view name() const override { return "constant-folding"; }

@@ -72,8 +72,8 @@ absl::StatusOr<Instruction*> CustomCallExpander::Expand(Instruction* instruction
   }
   if (instruction->Get<hlo::CustomCallAttributes>().target != kTopK) {
     if (Shape::Compatible(operand, result)) return instruction->operand(0);
-    return Unimplemented(instruction->Describe(), ": changes ", operand.ToString(false), " to ",
-                         result.ToString(false), ": programs of several devices are not supported");
+    return Unimplemented(instruction->Describe(), ": changes ", operand.ToString(false), " to ", result.ToString(false),
+                         ": programs of several devices are not supported");
   }
   const bool ordered = hlo::IsIntegral(operand.element_type()) || hlo::IsFloating(operand.element_type());
   if (!operand.IsArray() || !ordered || operand.rank() == 0 || !result.IsTuple() || result.tuple_shapes().size() != 2 ||

@@ -136,6 +136,52 @@ bool NarrowConditional(Instruction* conditional) {
   return true;
 }
 
+// A barrier holds back what somebody reads.
+bool NarrowBarrier(Instruction* barrier) {
+  if (!barrier->shape().IsTuple() || !OnlyReadByElement(*barrier)) return false;
+  std::vector<bool> needed(barrier->shape().tuple_shapes().size(), false);
+  MarkRead(*barrier, &needed);
+  if (std::find(needed.begin(), needed.end(), false) == needed.end()) return false;
+  barrier->ReplaceOperand(0, NarrowedTuple(barrier->operand(0), needed));
+  NarrowReaders(barrier, needed);
+  return true;
+}
+
+// A sort carries what is compared and what somebody reads.
+bool NarrowSort(Instruction* sort, bool owns_comparator) {
+  if (!sort->shape().IsTuple() || !OnlyReadByElement(*sort)) return false;
+  const auto is_compared = [&](int64_t parameter) {
+    const Instruction* compared = sort->called_computation()->parameter(parameter);
+    return !compared->users().empty() || compared->IsRoot();
+  };
+  std::vector<bool> needed(sort->operand_count(), false);
+  MarkRead(*sort, &needed);
+  std::vector<Instruction*> operands;
+  for (int64_t i = 0; i < sort->operand_count(); ++i) {
+    needed[i] = needed[i] || is_compared(2 * i) || is_compared(2 * i + 1);
+    if (needed[i]) operands.push_back(sort->operand(i));
+  }
+  if (operands.empty() || operands.size() == needed.size()) return false;
+  if (!owns_comparator) {
+    sort->set_called_computation(0, sort->parent()->parent()->AddClone(*sort->called_computation()));
+  }
+  for (int64_t i = sort->operand_count(); i-- > 0;) {
+    for (int64_t parameter : {2 * i + 1, 2 * i}) {
+      if (!needed[i]) sort->called_computation()->RemoveParameter(parameter);
+    }
+  }
+  sort->ReplaceAllOperands(operands);
+  NarrowReaders(sort, needed);
+  if (operands.size() > 1) return true;
+  // One array is no tuple.
+  *sort->mutable_shape() = Shape(sort->shape().tuple_shapes(0));
+  for (Instruction* reader : std::vector<Instruction*>(sort->users().begin(), sort->users().end())) {
+    reader->ReplaceAllUsesWith(sort);
+    reader->ReplaceAllOperands({});
+  }
+  return true;
+}
+
 }  // namespace
 
 bool RemoveDeadState(hlo::Module* module) {
@@ -145,9 +191,23 @@ bool RemoveDeadState(hlo::Module* module) {
   // Callers first: state that an outer loop drops is no longer read by inner ones.
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
     for (Instruction* instruction : (*it)->instructions()) {
-      const bool is_loop = instruction->opcode() == Opcode::kWhile;
-      if ((!is_loop && instruction->opcode() != Opcode::kConditional) || !counts.OwnsCallees(*instruction)) continue;
-      changed |= is_loop ? NarrowLoop(instruction) : NarrowConditional(instruction);
+      const bool owns = counts.OwnsCallees(*instruction);
+      switch (instruction->opcode()) {
+        case Opcode::kWhile:
+          changed |= owns && NarrowLoop(instruction);
+          break;
+        case Opcode::kConditional:
+          changed |= owns && NarrowConditional(instruction);
+          break;
+        case Opcode::kOptBarrier:
+          changed |= NarrowBarrier(instruction);
+          break;
+        case Opcode::kSort:
+          changed |= NarrowSort(instruction, owns);
+          break;
+        default:
+          break;
+      }
     }
   }
   return changed;

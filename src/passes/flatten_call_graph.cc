@@ -29,7 +29,8 @@ absl::StatusOr<bool> FlattenCallGraph::Run(hlo::Module* module) {
         if (!owned.insert(callee).second) {
           copied += callee->instruction_count();
           if (copied > kMaxCopiedInstructions) {
-            return ResourceExhausted(instruction->Describe(), ": computations are shared by so many callers that their ",
+            return ResourceExhausted(instruction->Describe(),
+                                     ": computations are shared by so many callers that their ",
                                      "copies have more than ", kMaxCopiedInstructions, " instructions");
           }
           callee = module->AddClone(*callee);

@@ -1,5 +1,5 @@
-// flatten-call-graph: gives every while, conditional and call computations of its own, so that each value in them has one
-// place in memory.
+// flatten-call-graph: gives every while, conditional and call computations of its own, so that each value in them has
+// one place in memory.
 #ifndef KILN_PASSES_FLATTEN_CALL_GRAPH_H_
 #define KILN_PASSES_FLATTEN_CALL_GRAPH_H_
 
@@ -7,8 +7,8 @@
 
 namespace kiln::passes {
 
-// Computations called as control flow from several places are copied for all but the first. Fails with RESOURCE_EXHAUSTED
-// when the copies would grow past a fixed budget. Scalar computations and fusions stay shared.
+// Computations called as control flow from several places are copied for all but the first. Fails with
+// RESOURCE_EXHAUSTED when the copies would grow past a fixed budget. Scalar computations and fusions stay shared.
 class FlattenCallGraph : public Pass {
  public:
   absl::string_view name() const override { return "flatten-call-graph"; }

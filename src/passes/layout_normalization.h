@@ -6,10 +6,10 @@
 
 namespace kiln::passes {
 
-// Borders are the parameters and the result of the entry, which take the layouts the module's header asks for, and custom
-// calls with layout constraints. Behind a border value f32[2,3]{0,1} stands bitcast f32[3,2]{1,0}, the same buffer, and a
-// transpose of that to f32[2,3]{1,0}; before one, the same two in reverse. Those bitcasts are the only instructions left
-// with a layout that is not row-major on one side.
+// Borders are the parameters and the result of the entry, which take the layouts the module's header asks for, and
+// custom calls with layout constraints. Behind a border value f32[2,3]{0,1} stands bitcast f32[3,2]{1,0}, the same
+// buffer, and a transpose of that to f32[2,3]{1,0}; before one, the same two in reverse. Those bitcasts are the only
+// instructions left with a layout that is not row-major on one side.
 class LayoutNormalization : public Pass {
  public:
   absl::string_view name() const override { return "layout-normalization"; }

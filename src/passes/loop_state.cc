@@ -82,6 +82,62 @@ bool MakeStateExplicit(Instruction* loop) {
   return true;
 }
 
+namespace {
+
+// The leaves of a value; elements of tuple instructions stand for themselves.
+void AppendLeaves(Instruction* value, hlo::Builder& builder, std::vector<Instruction*>* leaves) {
+  if (!value->shape().IsTuple()) return leaves->push_back(value);
+  for (int64_t i = 0; i < static_cast<int64_t>(value->shape().tuple_shapes().size()); ++i) {
+    Instruction* element = value->opcode() == Opcode::kTuple ? value->operand(i) : builder.GetTupleElement(value, i);
+    AppendLeaves(element, builder, leaves);
+  }
+}
+
+// A value of `shape` from the leaves of `flat`, a tuple, beginning with `*next`.
+Instruction* Nested(Instruction* flat, const hlo::Shape& shape, int64_t* next, hlo::Builder& builder) {
+  if (!shape.IsTuple()) return builder.GetTupleElement(flat, (*next)++);
+  std::vector<Instruction*> elements;
+  for (const hlo::Shape& element : shape.tuple_shapes()) elements.push_back(Nested(flat, element, next, builder));
+  return builder.Tuple(std::move(elements));
+}
+
+Instruction* TupleOfLeaves(Instruction* value) {
+  hlo::Builder builder(value->parent(), value);
+  std::vector<Instruction*> leaves;
+  AppendLeaves(value, builder, &leaves);
+  return builder.Tuple(std::move(leaves));
+}
+
+}  // namespace
+
+bool FlattenState(Instruction* loop) {
+  const hlo::Shape nested = loop->shape();
+  const auto is_tuple = [](const hlo::Shape& element) { return element.IsTuple(); };
+  if (!nested.IsTuple() || std::none_of(nested.tuple_shapes().begin(), nested.tuple_shapes().end(), is_tuple)) {
+    return false;
+  }
+  std::vector<hlo::Shape> leaves;
+  for (const hlo::Shape* leaf : nested.Leaves()) leaves.push_back(*leaf);
+  const hlo::Shape flat = hlo::Shape::Tuple(std::move(leaves));
+  Computation *body = loop->called_computation(0), *condition = loop->called_computation(1);
+  for (Instruction* state : {loop, body->parameter(0), condition->parameter(0)}) {
+    const std::vector<Instruction*> users(state->users().begin(), state->users().end());
+    *state->mutable_shape() = flat;
+    hlo::Builder builder(state->parent(), state);
+    int64_t next = 0;
+    Instruction* as_before = Nested(state, nested, &next, builder);
+    for (Instruction* user : users) {
+      for (int64_t i = 0; i < user->operand_count(); ++i) {
+        if (user->operand(i) == state) user->ReplaceOperand(i, as_before);
+      }
+    }
+    if (state->IsRoot()) state->parent()->set_root(as_before);
+  }
+  body->set_root(TupleOfLeaves(body->root()));
+  loop->ReplaceOperand(0, TupleOfLeaves(loop->operand(0)));
+  return true;
+}
+
 int64_t AddInvariantState(Instruction* loop, absl::Span<Instruction* const> values) {
   Instruction *start = loop->operand(0), *root = loop->called_computation(0)->root();
   const int64_t first = start->operand_count();

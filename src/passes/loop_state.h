@@ -24,6 +24,10 @@ void ReadByElement(hlo::Instruction* tuple);
 // tuple instructions; body, condition and users read elements alone. False, with nothing changed, for other loops.
 bool MakeStateExplicit(hlo::Instruction* loop);
 
+// Makes of a state with tuples in its tuple one of their leaves. Nobody else may call the
+// loop's computations. False, with nothing changed, for other states.
+bool FlattenState(hlo::Instruction* loop);
+
 // Adds `values`, of the loop's computation, to the state of an explicit loop, as elements that the body hands on.
 // Returns the first one's index.
 int64_t AddInvariantState(hlo::Instruction* loop, absl::Span<hlo::Instruction* const> values);

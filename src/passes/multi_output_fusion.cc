@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "src/analysis/code_kinds.h"
 #include "src/analysis/fusion_costs.h"
 #include "src/analysis/fusion_model.h"
 #include "src/passes/fusion_body.h"
@@ -38,20 +39,6 @@ struct Group {
   // Where it stands: behind what all members read, before what reads any of them.
   int64_t position = 0;
 };
-
-bool IsView(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kReshape:
-    case Opcode::kBitcast:
-      return true;
-    default:
-      return false;
-  }
-}
 
 std::string Key(const hlo::Shape& shape) { return absl::StrJoin(shape.dimensions(), ","); }
 
@@ -149,7 +136,8 @@ class Merger {
     for (const Instruction* instruction : order_) {
       int64_t& own = level[instruction];
       const auto follow = [&](const Instruction* before) {
-        own = std::max(own, level[before] + (IsView(*before) ? 0 : 1));
+        own = std::max(
+            own, level[before] + (analysis::RunsNoCode(before->opcode()) && before->opcode() != Opcode::kCopy ? 0 : 1));
       };
       for (const Instruction* operand : instruction->operands()) follow(operand);
       for (const Instruction* predecessor : instruction->control_predecessors()) follow(predecessor);

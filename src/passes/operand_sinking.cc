@@ -35,6 +35,19 @@ bool SameMove(const Instruction& a, const Instruction& b) {
          a.operand(0)->shape().dimensions() == b.operand(0)->shape().dimensions();
 }
 
+// Whether what is made of `op`, step by step and by elementwise ops alone, is moved by an op like `move`, so that the
+// two meet.
+bool MeetsAnother(const Instruction& op, const Instruction& move) {
+  constexpr int kMaxSteps = 8;
+  const Instruction* value = &op;
+  for (int step = 0; step < kMaxSteps && value->users().size() == 1 && !value->IsRoot(); ++step) {
+    value = *value->users().begin();
+    if (value->opcode() == move.opcode()) return true;
+    if (!hlo::IsElementwise(value->opcode())) return false;
+  }
+  return false;
+}
+
 // The move that all array operands of `op` are, splats aside, where sinking it saves something; or null.
 const Instruction* CommonMove(const Instruction& op) {
   const Instruction* move = nullptr;
@@ -49,7 +62,8 @@ const Instruction* CommonMove(const Instruction& op) {
   }
   if (move == nullptr) return nullptr;
   const bool saves_work = move->operand(0)->shape().element_count() < move->shape().element_count();
-  return saves_work || (several && !has_other_users) ? move : nullptr;
+  if (saves_work || (several && !has_other_users)) return move;
+  return !has_other_users && MeetsAnother(op, *move) ? move : nullptr;
 }
 
 // `op` before `move`, and the move after it.

@@ -61,9 +61,10 @@ void Append(PassList* list, PassList more) {
 }
 
 // Until nothing changes: few forms, no value computed twice, nothing unused.
-std::unique_ptr<Pass> Simplification(std::string name) {
-  return std::make_unique<FixedPoint>(
-      std::move(name), ListOf<AlgebraicSimplifier, OperandSinking, ConstantFolding, Cse, Dce>(), /*max_rounds=*/8);
+std::unique_ptr<Pass> Simplification(std::string name, bool fast_math) {
+  PassList list = fast_math ? ListOf<FastMathSimplifier>() : ListOf<AlgebraicSimplifier>();
+  Append(&list, ListOf<OperandSinking, ConstantFolding, Cse, Dce>());
+  return std::make_unique<FixedPoint>(std::move(name), std::move(list), /*max_rounds=*/8);
 }
 
 // Loops and branches, and what simplification makes of what leaves or enters them.
@@ -77,22 +78,22 @@ std::unique_ptr<Pass> ControlFlow() {
 
 enum class Target { kCpu, kGpu };
 
-PassList PassesFor(Target target) {
+PassList PassesFor(Target target, bool fast_math) {
   PassList list = ListOf<SideEffectOrder, CallInliner, CustomCallFlattening, DynamicPadder, LayoutNormalization, Dce>();
   // Ops that are written as others.
   Append(&list, ListOf<BatchNormExpander, RngExpander, RngBitGeneratorExpander, SelectAndScatterExpander,
                        CholeskyExpander, TriangularSolveExpander, QrExpander, EighExpander, FftExpander,
                        ApproxTopKExpander, CustomCallExpander, SingleDeviceCollectives, RaggedDotExpander>());
-  list.push_back(Simplification("simplification"));
+  list.push_back(Simplification("simplification", fast_math));
   Append(&list, ListOf<FlattenCallGraph>());
   list.push_back(ControlFlow());
   Append(&list, ListOf<ScalarFlattening>());
   // Scans have generated code on CPUs alone.
   if (target == Target::kCpu) Append(&list, ListOf<ReduceWindowToScan>());
   Append(&list, ListOf<ScanExpander, SortKeys, DotCanonicalization>());
-  list.push_back(Simplification("dot-simplification"));
+  list.push_back(Simplification("dot-simplification", fast_math));
   Append(&list, ListOf<TransposeFolding, OptBarrierRemover>());
-  list.push_back(Simplification("final-simplification"));
+  list.push_back(Simplification("final-simplification", fast_math));
   Append(&list, ListOf<WhileLoopTripCountAnnotator, FlattenCallGraph>());
   // A thread of a GPU has no whole rows, and a group of them no several results.
   if (target == Target::kCpu) Append(&list, ListOf<ReductionSplitter>());
@@ -162,9 +163,9 @@ constexpr std::unique_ptr<Pass> (*kFactories[])() = {
 
 }  // namespace
 
-PassList CpuPipeline() { return PassesFor(Target::kCpu); }
+PassList CpuPipeline(bool fast_math) { return PassesFor(Target::kCpu, fast_math); }
 
-PassList GpuPipeline() { return PassesFor(Target::kGpu); }
+PassList GpuPipeline(bool fast_math) { return PassesFor(Target::kGpu, fast_math); }
 
 std::unique_ptr<Pass> CreatePass(absl::string_view name) {
   for (auto make : kFactories) {

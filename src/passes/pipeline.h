@@ -66,8 +66,9 @@ absl::Status RunPipeline(hlo::Module* module, const PassList& passes, const Pipe
 std::string FormatTimings(const std::vector<PassTiming>& timings);
 
 // Everything between a verified module and code generation: the module leaves it fused, row-major and scheduled.
-PassList CpuPipeline();
-PassList GpuPipeline();
+// `fast_math` lets the simplifier treat floats as real numbers.
+PassList CpuPipeline(bool fast_math = false);
+PassList GpuPipeline(bool fast_math = false);
 
 // A pass by its name, or null. Group names of CpuPipeline are not passes.
 std::unique_ptr<Pass> CreatePass(absl::string_view name);

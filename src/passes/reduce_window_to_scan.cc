@@ -17,7 +17,8 @@ using hlo::Shape;
 // Shorter dimensions are read again and again from the first-level cache, and the window fuses with its neighbours.
 constexpr int64_t kMinSize = 16;
 
-// The one dimension whose windows grow from nothing to all of it; -1 where there is none such or others have windows too.
+// The one dimension whose windows grow from nothing to all of it; -1 where there is none such or others have windows
+// too.
 int64_t ScannedDimension(const Instruction& reduce) {
   const hlo::Window& window = reduce.Get<hlo::WindowAttributes>().window;
   const Shape& operand = reduce.operand(0)->shape();
@@ -104,12 +105,10 @@ absl::StatusOr<Instruction*> ReduceWindowToScan::Expand(Instruction* instruction
     operands.push_back(builder.Broadcast(instruction->operand(count + i), slice, {}));
     parts.push_back(operands.back()->shape());
   }
-  Instruction* scan = builder.Add(Opcode::kScan, Shape::Tuple(parts), std::move(operands),
-                                  hlo::ScanAttributes{.dimension = dimension,
-                                                      .num_carries = count,
-                                                      .is_reverse = reverse,
-                                                      .is_associative = true},
-                                  {body});
+  Instruction* scan = builder.Add(
+      Opcode::kScan, Shape::Tuple(parts), std::move(operands),
+      hlo::ScanAttributes{.dimension = dimension, .num_carries = count, .is_reverse = reverse, .is_associative = true},
+      {body});
   std::vector<Instruction*> whole;
   for (int64_t i = 0; i < count; ++i) whole.push_back(builder.GetTupleElement(scan, i));
   return instruction->shape().IsTuple() ? builder.Tuple(std::move(whole)) : whole[0];

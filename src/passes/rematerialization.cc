@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "src/analysis/code_kinds.h"
 #include "src/analysis/cost_analysis.h"
 #include "src/analysis/fusion_model.h"
 #include "src/base/status.h"
@@ -22,23 +23,8 @@ constexpr int kMaxRounds = 200;
 // An operand that is this much smaller than the value may be kept longer for it.
 constexpr int64_t kSmallOperand = 8;
 
-bool IsView(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kReshape:
-    case Opcode::kBitcast:
-    case Opcode::kOptBarrier:
-    case Opcode::kAddDependency:
-    case Opcode::kCopy:
-      return true;
-    default:
-      return false;
-  }
-}
-
 bool IsHeld(const Instruction& instruction) {
-  return !IsView(instruction.opcode()) && !instruction.IsParameter() && !instruction.IsConstant() &&
+  return !analysis::IsView(instruction.opcode()) && !instruction.IsParameter() && !instruction.IsConstant() &&
          instruction.opcode() != Opcode::kWhile && instruction.shape().byte_count() > 0;
 }
 
@@ -107,7 +93,7 @@ class Scheduled {
     for (size_t i = order_.size(); i-- > 0;) {
       size_t& own = last_[order_[i]];
       own = std::max(own, order_[i]->IsRoot() ? order_.size() : i);
-      const size_t until = IsView(order_[i]->opcode()) ? own : i;
+      const size_t until = analysis::IsView(order_[i]->opcode()) ? own : i;
       for (const Instruction* operand : order_[i]->operands()) last_[operand] = std::max(last_[operand], until);
     }
     std::vector<int64_t> change(order_.size() + 2, 0);
@@ -136,7 +122,9 @@ class Scheduled {
     size_t next = order_.size();
     for (const Instruction* user : value.users()) {
       const size_t at = position_.at(user);
-      if (at == peak_step_ || (IsView(user->opcode()) && at <= peak_step_ && last_.at(user) > peak_step_)) return 0;
+      if (at == peak_step_ || (analysis::IsView(user->opcode()) && at <= peak_step_ && last_.at(user) > peak_step_)) {
+        return 0;
+      }
       if (at > peak_step_) next = std::min(next, at);
     }
     return next;
@@ -145,7 +133,7 @@ class Scheduled {
   bool OperandsStay(const Instruction& value, size_t until) const {
     return std::all_of(value.operands().begin(), value.operands().end(), [&](const Instruction* operand) {
       const Instruction* source = operand;
-      while (IsView(source->opcode()) && source->operand_count() == 1) source = source->operand(0);
+      while (analysis::IsView(source->opcode()) && source->operand_count() == 1) source = source->operand(0);
       return source->IsParameter() || source->IsConstant() || last_.at(source) >= until ||
              source->shape().byte_count() * kSmallOperand <= value.shape().byte_count();
     });

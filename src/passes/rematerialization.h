@@ -8,10 +8,10 @@
 
 namespace kiln::passes {
 
-// Of a scheduled module, keeping its order. As long as temporaries take more than the limit at some step, the value that
-// is live there, is read only later, and is the cheapest to compute again per byte, is copied before that later use.
-// Cheap are elementwise ops, broadcasts and the like, and loop fusions of them, whose operands are still there (or are
-// small). Values never move into or out of loops.
+// Of a scheduled module, keeping its order. As long as temporaries take more than the limit at some step, the value
+// that is live there, is read only later, and is the cheapest to compute again per byte, is copied before that later
+// use. Cheap are elementwise ops, broadcasts and the like, and loop fusions of them, whose operands are still there (or
+// are small). Values never move into or out of loops.
 class Rematerialization : public Pass {
  public:
   // Bytes of temporaries at which it stops; with 0 it goes on as long as that helps.

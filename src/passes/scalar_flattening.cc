@@ -24,6 +24,8 @@ using hlo::Shape;
 // The elements of one value, and what one computation may become.
 constexpr int64_t kMaxElements = 4096;
 constexpr size_t kMaxInstructions = 1 << 15;
+// Instructions that may be walked over for it, those of callees each time.
+constexpr int64_t kMaxVisits = 1 << 18;
 
 using Elements = std::vector<Instruction*>;  // scalars; of arrays in row-major order, of tuples one after the other
 
@@ -103,8 +105,9 @@ int64_t PlaceOf(const hlo::DimensionVector& index, const hlo::DimensionVector& d
 class Flattener {
  public:
   // Adds to the computation of `builder`. Loops run no round where `active`, a pred scalar, does not hold (null:
-  // always).
-  Flattener(hlo::Builder* builder, Instruction* active) : builder_(*builder), active_(active) {}
+  // always). `visits` counts the instructions walked over.
+  Flattener(hlo::Builder* builder, Instruction* active, int64_t* visits)
+      : builder_(*builder), active_(active), visits_(*visits) {}
 
   // The elements of the root of `computation` over those of its parameters.
   absl::StatusOr<Elements> Walk(const Computation& computation, const Elements& arguments) {
@@ -114,11 +117,8 @@ class Flattener {
       first.push_back(first.back() + CountElements(parameter->shape()));
     }
     for (const Instruction* instruction : computation.PostOrder()) {
-      if (CountElements(instruction->shape()) > kMaxElements || builder_.added().size() > kMaxInstructions) {
-        return Unimplemented(instruction->Describe(), ": the scalar computation ", computation.name(),
-                             " is too large: it may hold arrays of ", kMaxElements, " elements and become ",
-                             kMaxInstructions, " scalar operations");
-      }
+      const bool fits = CountElements(instruction->shape()) <= kMaxElements && ++visits_ <= kMaxVisits;
+      KILN_RETURN_IF_ERROR(RequireRoom(*instruction, fits ? 0 : kMaxInstructions));
       if (instruction->IsParameter()) {
         const int64_t number = instruction->parameter_number();
         values[instruction] = Elements(arguments.begin() + first[number], arguments.begin() + first[number + 1]);
@@ -132,6 +132,14 @@ class Flattener {
   }
 
  private:
+  // For so many scalar operations more.
+  absl::Status RequireRoom(const Instruction& instruction, double operations) {
+    if (static_cast<double>(builder_.added().size()) + operations < kMaxInstructions) return absl::OkStatus();
+    return Unimplemented(instruction.Describe(), ": the scalar computation ", instruction.parent()->name(),
+                         " is too large: it may hold arrays of ", kMaxElements, " elements and become ",
+                         kMaxInstructions, " scalar operations");
+  }
+
   absl::StatusOr<Elements> Flatten(const Instruction& instruction, const std::vector<Elements>& operands,
                                    const Computation& computation) {
     const Shape& shape = instruction.shape();
@@ -302,7 +310,7 @@ class Flattener {
       }
       Instruction* active = active_ != nullptr ? elements.back() : nullptr;
       const Elements own(elements.begin(), elements.begin() + static_cast<int64_t>(state.size()));
-      Flattener inner(&inside, i == 0 ? nullptr : active);
+      Flattener inner(&inside, i == 0 ? nullptr : active, &visits_);
       KILN_ASSIGN_OR_RETURN(Elements results, inner.Walk(*instruction.called_computation(i), own));
       if (active != nullptr && i == 0) results.push_back(active);
       if (active != nullptr && i == 1) results = {inside.Binary(Opcode::kAnd, active, results[0])};
@@ -371,6 +379,9 @@ class Flattener {
     return results;
   }
 
+  // Operations of AtStart.
+  static constexpr double kPerStart = 3;
+
   // Of every position from 0 to `last` what `at` gives for the one that `start` names, clamped.
   template <typename At>
   Instruction* AtStart(Instruction* start, int64_t last, const At& at) {
@@ -388,6 +399,7 @@ class Flattener {
     const int64_t along = instruction.Get<hlo::SortAttributes>().dimension, size = dimensions[along];
     int64_t inner = 1;
     for (size_t d = along + 1; d < dimensions.size(); ++d) inner *= dimensions[d];
+    KILN_RETURN_IF_ERROR(RequireRoom(instruction, static_cast<double>((size - 1) * arrays[0].size() * arrays.size())));
     for (int64_t first = 0; first < static_cast<int64_t>(arrays[0].size()); ++first) {
       if (first / inner % size != 0) continue;  // where no row begins
       for (int64_t end = size - 1; end > 0; --end) {
@@ -409,13 +421,17 @@ class Flattener {
     return results;
   }
 
-  Elements Gather(const Instruction& instruction, const std::vector<Elements>& operands) {
+  absl::StatusOr<Elements> Gather(const Instruction& instruction, const std::vector<Elements>& operands) {
     const auto& gather = instruction.Get<hlo::GatherAttributes>();
     const hlo::DimensionVector& dimensions = instruction.operand(0)->shape().dimensions();
     const hlo::DimensionVector& starts = instruction.operand(1)->shape().dimensions();
     const auto contains = [](const hlo::DimensionVector& list, int64_t d) {
       return std::find(list.begin(), list.end(), d) != list.end();
     };
+    double operations = kPerStart * static_cast<double>(instruction.shape().element_count());
+    for (int64_t d : gather.start_index_map)
+      operations *= static_cast<double>(dimensions[d] - gather.slice_sizes[d] + 1);
+    KILN_RETURN_IF_ERROR(RequireRoom(instruction, operations));
     Elements results;
     for (int64_t at = 0; at < instruction.shape().element_count(); ++at) {
       const hlo::DimensionVector index = IndexOf(at, instruction.shape().dimensions());
@@ -451,7 +467,7 @@ class Flattener {
     return results;
   }
 
-  Elements DynamicSlice(const Instruction& instruction, const std::vector<Elements>& operands) {
+  absl::StatusOr<Elements> DynamicSlice(const Instruction& instruction, const std::vector<Elements>& operands) {
     const hlo::DimensionVector& sizes = instruction.shape().dimensions();
     hlo::DimensionVector dimensions = instruction.operand(0)->shape().dimensions();
     Elements current = operands[0];
@@ -459,6 +475,8 @@ class Flattener {
       int64_t inner = 1, outer = 1;
       for (int64_t i = 0; i < d; ++i) outer *= dimensions[i];
       for (int64_t i = d + 1; i < instruction.shape().rank(); ++i) inner *= dimensions[i];
+      KILN_RETURN_IF_ERROR(RequireRoom(
+          instruction, kPerStart * static_cast<double>(outer * sizes[d] * inner * (dimensions[d] - sizes[d]))));
       Elements next;
       for (int64_t o = 0; o < outer; ++o) {
         for (int64_t k = 0; k < sizes[d]; ++k) {
@@ -474,30 +492,33 @@ class Flattener {
     return current;
   }
 
-  // Element by element of the update: written where the starts put it.
-  Elements DynamicUpdateSlice(const Instruction& instruction, const std::vector<Elements>& operands) {
+  // Start by start: where it is the one given, what it covers is the update's.
+  absl::StatusOr<Elements> DynamicUpdateSlice(const Instruction& instruction, const std::vector<Elements>& operands) {
     const hlo::DimensionVector& dimensions = instruction.shape().dimensions();
     const hlo::DimensionVector& sizes = instruction.operand(1)->shape().dimensions();
-    const int64_t rank = instruction.shape().rank();
+    const size_t rank = dimensions.size();
+    hlo::DimensionVector starts;
+    for (size_t d = 0; d < rank; ++d) starts.push_back(dimensions[d] - sizes[d] + 1);
+    const int64_t places = Shape(PrimitiveType::kPred, starts).element_count();
+    KILN_RETURN_IF_ERROR(
+        RequireRoom(instruction, static_cast<double>(places) * static_cast<double>(operands[1].size() + 6 * rank)));
     Elements results = operands[0];
-    for (size_t at = 0; at < results.size(); ++at) {
-      const hlo::DimensionVector index = IndexOf(static_cast<int64_t>(at), dimensions);
+    for (int64_t place = 0; place < places; ++place) {
+      const hlo::DimensionVector start = IndexOf(place, starts);
+      Instruction* here = nullptr;
+      for (size_t d = 0; d < rank; ++d) {
+        Instruction* given = operands[2 + d][0];
+        const auto is = [&](hlo::ComparisonDirection direction) {
+          here = And(here, builder_.Compare(direction, given, Number(given, start[d])));
+        };
+        if (start[d] > 0) is(hlo::ComparisonDirection::kGe);
+        if (start[d] + 1 < starts[d]) is(hlo::ComparisonDirection::kLe);
+      }
       for (size_t u = 0; u < operands[1].size(); ++u) {
-        Instruction* here = nullptr;
-        bool possible = true;
-        const hlo::DimensionVector inside = IndexOf(static_cast<int64_t>(u), sizes);
-        for (int64_t d = 0; d < rank; ++d) {
-          const int64_t start = index[d] - inside[d], last = dimensions[d] - sizes[d];
-          possible = possible && start >= 0 && start <= last;
-          if (!possible || last == 0) continue;
-          Instruction* given = operands[2 + d][0];
-          if (start > 0) here = And(here, builder_.Compare(hlo::ComparisonDirection::kGe, given, Number(given, start)));
-          if (start < last) {
-            here = And(here, builder_.Compare(hlo::ComparisonDirection::kLe, given, Number(given, start)));
-          }
-        }
-        if (!possible) continue;
-        results[at] = here == nullptr ? operands[1][u] : builder_.Select(here, operands[1][u], results[at]);
+        hlo::DimensionVector index = IndexOf(static_cast<int64_t>(u), sizes);
+        for (size_t d = 0; d < rank; ++d) index[d] += start[d];
+        Instruction*& result = results[PlaceOf(index, dimensions)];
+        result = here == nullptr ? operands[1][u] : builder_.Select(here, operands[1][u], result);
       }
     }
     return results;
@@ -505,6 +526,7 @@ class Flattener {
 
   hlo::Builder& builder_;
   Instruction* active_;
+  int64_t& visits_;
 };
 
 absl::StatusOr<Computation*> Flattened(hlo::Module* module, const Computation& computation) {
@@ -518,7 +540,8 @@ absl::StatusOr<Computation*> Flattened(hlo::Module* module, const Computation& c
     }
     parameters.push_back(flat->AddParameter(parameter->parameter_number(), parameter->shape()));
   }
-  KILN_ASSIGN_OR_RETURN(const Elements results, Flattener(&builder, nullptr).Walk(computation, parameters));
+  int64_t visits = 0;
+  KILN_ASSIGN_OR_RETURN(const Elements results, Flattener(&builder, nullptr, &visits).Walk(computation, parameters));
   flat->set_root(computation.root()->shape().IsTuple() ? builder.Tuple(results) : results[0]);
   flat->RemoveDeadInstructions();
   return flat;

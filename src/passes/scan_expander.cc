@@ -60,7 +60,8 @@ absl::StatusOr<Instruction*> ScanExpander::Expand(Instruction* instruction) {
   for (int64_t i = 0; i < output_count; ++i) {
     state.emplace_back(&builder, builder.Splat(leaves[i], hlo::ZeroLiteral(leaves[i].element_type())));
   }
-  for (int64_t i = input_count; i < instruction->operand_count(); ++i) state.emplace_back(&builder, instruction->operand(i));
+  for (int64_t i = input_count; i < instruction->operand_count(); ++i)
+    state.emplace_back(&builder, instruction->operand(i));
 
   auto round = [&](const ArrayValue& i, const std::vector<ArrayValue>& values) {
     hlo::Builder* inside = i.builder();

@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "src/analysis/code_kinds.h"
 
 namespace kiln::passes {
 namespace {
@@ -27,26 +28,10 @@ bool UpdatesInPlace(const Instruction& instruction, int64_t* index) {
   return true;
 }
 
-// Another name of values that are there.
-bool IsView(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kReshape:
-    case Opcode::kBitcast:
-    case Opcode::kCopy:
-    case Opcode::kOptBarrier:
-    case Opcode::kAddDependency:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // Bytes that an instruction's own result takes.
 int64_t ResultBytes(const Instruction& instruction) {
   int64_t index = 0;
-  if (IsView(instruction.opcode()) || instruction.IsParameter() || instruction.IsConstant() ||
+  if (analysis::IsView(instruction.opcode()) || instruction.IsParameter() || instruction.IsConstant() ||
       instruction.opcode() == Opcode::kWhile || UpdatesInPlace(instruction, &index)) {
     return 0;
   }
@@ -86,10 +71,10 @@ class Graph {
         const auto peak = peaks.find(callee);
         if (peak != peaks.end()) inside_[i] = std::max(inside_[i], peak->second);
       }
-      std::vector<int>& named = IsView(order_[i]->opcode()) ? sources[i] : reads_[i];
+      std::vector<int>& named = analysis::IsView(order_[i]->opcode()) ? sources[i] : reads_[i];
       for (const Instruction* operand : order_[i]->operands()) {
         const int o = number.at(operand);
-        if (IsView(operand->opcode())) {
+        if (analysis::IsView(operand->opcode())) {
           named.insert(named.end(), sources[o].begin(), sources[o].end());
         } else {
           named.push_back(o);

@@ -39,7 +39,14 @@ class Expansion {
     const DimensionVector& dimensions = operand_.shape().dimensions();
     const ArrayValue start = init_.Broadcast(dimensions, {});
     if (operand_.shape().element_count() == 0 || source_.shape().element_count() == 0) return start.instruction();
-    places_ = Iota(&builder_, index_type_, {operand_.shape().element_count()}, 0).Reshape(dimensions);
+    // A sum of counts, so that fusions that want it compute it.
+    int64_t stride = 1;
+    for (int64_t d = operand_.shape().rank() - 1; d >= 0; stride *= dimensions[d--]) {
+      const ArrayValue count = Iota(&builder_, index_type_, dimensions, d);
+      const ArrayValue part = stride == 1 ? count : count * count.Number(stride);
+      places_ = places_.instruction() == nullptr ? part : places_ + part;
+    }
+    if (places_.instruction() == nullptr) places_ = {&builder_, builder_.Scalar(index_type_, 0)};
     const ArrayValue selected = Selected();
     int64_t count = 1;
     bool dilated = false;
@@ -186,9 +193,9 @@ absl::StatusOr<Instruction*> SelectAndScatterExpander::Expand(Instruction* instr
   }
   Instruction* operand = builder.Transpose(instruction->operand(0), permutation);
   Instruction* source = builder.Transpose(instruction->operand(1), permutation);
-  Instruction* moved = builder.Add(Opcode::kSelectAndScatter, Shape(instruction->shape().element_type(), permuted_sizes),
-                                   {operand, source, instruction->operand(2)}, std::move(permuted),
-                                   instruction->called_computations());
+  Instruction* moved =
+      builder.Add(Opcode::kSelectAndScatter, Shape(instruction->shape().element_type(), permuted_sizes),
+                  {operand, source, instruction->operand(2)}, std::move(permuted), instruction->called_computations());
   Instruction* result = builder.Transpose(Expansion(moved).Run(), inverse);
   // In an order of their own, so that no fusion takes the transposes in and has the windows along lanes again.
   source->AddControlPredecessor(operand);

@@ -129,6 +129,7 @@ bool ForwardInvariants(Instruction* loop) {
 absl::StatusOr<bool> WhileLoopSimplifier::Run(hlo::Module* module) {
   bool changed = false;
   for (Instruction* loop : analysis::OwnersOfCallees(*module, Opcode::kWhile)) {
+    changed |= FlattenState(loop);
     changed |= MergeEqualElements(loop);
     changed |= ForwardInvariants(loop);
   }

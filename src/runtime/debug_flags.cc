@@ -48,6 +48,7 @@ constexpr Row kRows[] = {
     {"xla_dump_max_hlo_modules", 132, &DebugFlags::dump_max_modules},
     {"xla_disable_hlo_passes", 30, &DebugFlags::disabled_passes},
     {"xla_hlo_profile", 9, &DebugFlags::profile},
+    {"xla_cpu_enable_fast_math", 0, &DebugFlags::fast_math},
     {"xla_backend_optimization_level", 31, &DebugFlags::optimization_level},
     {"xla_force_host_platform_device_count", 102, &DebugFlags::host_device_count},
 };
@@ -189,7 +190,8 @@ absl::Status ReadAllFlags(absl::string_view debug_options, DebugFlags* flags) {
 std::string CodeFlags() {
   DebugFlags flags;
   (void)ReadAllFlags(/*debug_options=*/"", &flags);  // nothing to be malformed
-  return absl::StrCat(absl::StrJoin(flags.disabled_passes, ","), " ", flags.optimization_level, " ", flags.profile);
+  return absl::StrCat(absl::StrJoin(flags.disabled_passes, ","), " ", flags.optimization_level, " ", flags.profile,
+                      " ", flags.fast_math);
 }
 
 std::vector<std::string> PassesToDisable(const std::vector<std::string>& names) {
@@ -215,6 +217,7 @@ void ApplyFlags(const DebugFlags& flags, cpu::CompileOptions* options) {
   // Three is XLA's usual level.
   const bool is_unusual = flags.optimization_level >= 0 && flags.optimization_level < 3;
   if (is_unusual) options->optimization_level = static_cast<int>(flags.optimization_level);
+  options->fast_math = flags.fast_math;
   options->profile = flags.profile;
 }
 

@@ -27,6 +27,7 @@ struct DebugFlags {
   int64_t dump_max_modules = -1;
   std::vector<std::string> disabled_passes;
   bool profile = false;
+  bool fast_math = false;
   int64_t optimization_level = -1;  // of LLVM's code generator; below 0: as usual
   int64_t host_device_count = 0;    // 0: not set
 

@@ -17,6 +17,7 @@ struct ConvertOptions {
   std::string file;
   std::string to = "hlo";
   std::string output;
+  stablehlo::TextOptions text;
 };
 
 absl::Status Run(const ConvertOptions& options) {
@@ -25,7 +26,7 @@ absl::Status Run(const ConvertOptions& options) {
   if (options.to == "proto") {
     bytes = hlo_proto::WriteModule(*module);
   } else if (options.to == "stablehlo") {
-    KILN_ASSIGN_OR_RETURN(bytes, stablehlo::ExportText(*module));
+    KILN_ASSIGN_OR_RETURN(bytes, stablehlo::ExportText(*module, options.text));
   } else {
     bytes = hlo::ToString(*module);
   }
@@ -50,6 +51,8 @@ void AddConvertCommand(CLI::App* app, int* exit_code) {
   command->add_option("--to", options->to, "The format")
       ->check(CLI::IsMember({"hlo", "stablehlo", "proto"}))
       ->required();
+  command->add_flag("--generic", options->text.generic, "StableHLO without short forms: \"op\"(operands) <{...}>");
+  command->add_flag("--locations", options->text.locations, "StableHLO with where operations come from");
   command->add_option("-o,--output", options->output, "The file to write; standard output when left out");
   command->callback([options, exit_code] {
     const absl::Status status = Run(*options);

@@ -4,9 +4,11 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
+#include "llvm/Support/JSON.h"
+#include "src/analysis/code_kinds.h"
 #include "src/analysis/cost_analysis.h"
 #include "src/analysis/structure.h"
 #include "src/analysis/while_loop.h"
@@ -22,30 +24,6 @@ using hlo::Opcode;
 
 namespace {
 
-// Runs no code of its own.
-bool IsFree(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kReshape:
-    case Opcode::kBitcast:
-    case Opcode::kCopy:
-    case Opcode::kOptBarrier:
-    case Opcode::kAddDependency:
-    case Opcode::kAfterAll:
-    case Opcode::kDomain:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool IsControlFlow(Opcode opcode) {
-  return opcode == Opcode::kWhile || opcode == Opcode::kConditional || opcode == Opcode::kCall;
-}
-
 struct Site {
   const Instruction* instruction;
   double runs;
@@ -55,8 +33,8 @@ struct Site {
 // Everything that runs code, loops and branches followed, with how often it runs.
 void Visit(const Computation& computation, double runs, bool known, std::vector<Site>* sites) {
   for (const Instruction* instruction : computation.instructions()) {
-    if (IsFree(*instruction)) continue;
-    if (!IsControlFlow(instruction->opcode())) {
+    if (analysis::RunsNoCode(instruction->opcode())) continue;
+    if (!analysis::IsControlFlow(instruction->opcode())) {
       sites->push_back({instruction, runs, known});
       continue;
     }
@@ -98,17 +76,18 @@ int64_t PeakOpByOp(const Computation& computation) {
     const size_t own = order[i] == computation.root() ? order.size() : last.contains(order[i]) ? last[order[i]] : i;
     last[order[i]] = own;
     // Another name keeps what it stands for.
-    const size_t until = IsFree(*order[i]) ? own : i;
+    const size_t until = analysis::RunsNoCode(order[i]->opcode()) ? own : i;
     for (const Instruction* operand : order[i]->operands()) last[operand] = std::max(last[operand], until);
   }
   std::vector<int64_t> freed(order.size() + 1, 0);
   int64_t live = 0, peak = 0;
   for (size_t i = 0; i < order.size(); ++i) {
     const Instruction& instruction = *order[i];
-    const int64_t bytes = IsFree(instruction) ? 0 : instruction.shape().byte_count();
+    const int64_t bytes = analysis::RunsNoCode(instruction.opcode()) ? 0 : instruction.shape().byte_count();
     int64_t inside = 0;
-    if (IsControlFlow(instruction.opcode())) {
-      for (const Computation* callee : instruction.called_computations()) inside = std::max(inside, PeakOpByOp(*callee));
+    if (analysis::IsControlFlow(instruction.opcode())) {
+      for (const Computation* callee : instruction.called_computations())
+        inside = std::max(inside, PeakOpByOp(*callee));
     }
     live += bytes;
     peak = std::max(peak, live + inside);
@@ -196,7 +175,7 @@ class Explainer {
       double apart = 0;
       row.ops = 0;
       for (const Instruction* inner : instruction.called_computation()->instructions()) {
-        if (IsFree(*inner)) continue;
+        if (analysis::RunsNoCode(inner->opcode())) continue;
         apart += costs_.Of(*inner).bytes;
         ++row.ops;
       }
@@ -255,18 +234,9 @@ std::string Columns(const std::vector<std::vector<std::string>>& rows) {
       const std::string space(widths[i] - row[i].size(), ' ');
       absl::StrAppend(&line, i == 0 ? "" : "  ", i < 2 ? row[i] + space : space + row[i]);
     }
-    absl::StrAppend(&text, line, "\n");
+    absl::StrAppend(&text, absl::StripTrailingAsciiWhitespace(line), "\n");
   }
   return text;
-}
-
-std::string Quoted(const std::string& text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += static_cast<unsigned char>(c) < 0x20 ? absl::StrFormat("\\u%04x", c) : std::string(1, c);
-  }
-  return quoted + "\"";
 }
 
 }  // namespace
@@ -279,8 +249,8 @@ absl::StatusOr<Explanation> Explain(std::unique_ptr<hlo::Module> module, const E
 std::string ToTable(const Explanation& e) {
   double measured = 0, flops = 0, bytes = 0, saved = 0;
   for (const KernelRow& row : e.kernels) measured += row.runs * std::max(row.measured_seconds, 0.0);
-  std::vector<std::vector<std::string>> rows = {{"kernel", "kind", "ops", "runs", "flops", "moved", "saved by fusion",
-                                                 "predicted", "measured", "share"}};
+  std::vector<std::vector<std::string>> rows = {
+      {"kernel", "kind", "ops", "runs", "flops", "moved", "saved by fusion", "predicted", "measured", "share"}};
   for (const KernelRow& row : e.kernels) {
     const double total = row.runs * std::max(row.measured_seconds, 0.0);
     rows.push_back({row.name, row.kind, absl::StrCat(row.ops), absl::StrCat(row.runs, row.runs_are_known ? "" : "?"),
@@ -294,42 +264,63 @@ std::string ToTable(const Explanation& e) {
   rows.push_back({"all kernels", "", "", "", Flops(flops), Bytes(bytes), Bytes(saved), Time(e.predicted_seconds),
                   Time(measured), ""});
   std::string text = absl::StrCat(e.module, "\n\n", Columns(rows));
-  absl::StrAppend(&text, "\nThe whole program: ", Time(e.measured_seconds), ", ", Bytes(static_cast<double>(e.total_bytes)),
-                  " (arguments ", Bytes(static_cast<double>(e.argument_bytes)), ", results ",
-                  Bytes(static_cast<double>(e.result_bytes)), ", arena ", Bytes(static_cast<double>(e.arena_bytes)), ")\n");
+  absl::StrAppend(
+      &text, "\nThe whole program: ", Time(e.measured_seconds), ", ", Bytes(static_cast<double>(e.total_bytes)),
+      " (arguments ", Bytes(static_cast<double>(e.argument_bytes)), ", results ",
+      Bytes(static_cast<double>(e.result_bytes)), ", arena ", Bytes(static_cast<double>(e.arena_bytes)), ")\n");
   if (!e.has_op_by_op) return text;
   absl::StrAppend(&text, "Op by op (", e.ops, " ops): ", Time(e.op_by_op_seconds), ", ",
                   Bytes(static_cast<double>(e.op_by_op_bytes)), "\n");
-  if (e.ops_not_measured > 0) absl::StrAppend(&text, "  without ", e.ops_not_measured, " ops that cannot be run alone\n");
+  if (e.ops_not_measured > 0) {
+    absl::StrAppend(&text, "  without ", e.ops_not_measured, " ops that cannot be run alone\n");
+  }
   const double speed_up = e.measured_seconds > 0 ? e.op_by_op_seconds / e.measured_seconds : 0;
   const double less = static_cast<double>(e.op_by_op_bytes - e.total_bytes);
-  absl::StrAppendFormat(&text, "Compiled as a whole: %.2f times as fast, %s %s memory\n", speed_up, Bytes(std::abs(less)),
-                        less >= 0 ? "less" : "more");
+  absl::StrAppendFormat(&text, "Compiled as a whole: %.2f times as fast, %s %s memory\n", speed_up,
+                        Bytes(std::abs(less)), less >= 0 ? "less" : "more");
   return text;
 }
 
 std::string ToJson(const Explanation& e) {
-  std::vector<std::string> kernels;
-  for (const KernelRow& row : e.kernels) {
-    kernels.push_back(absl::StrFormat(
-        "    {\"name\": %s, \"kind\": %s, \"ops\": %d, \"runs\": %.17g, \"runs_are_known\": %s, \"flops\": %.17g, "
-        "\"transcendentals\": %.17g, \"bytes\": %.17g, \"saved_bytes\": %.17g, \"predicted_seconds\": %.9g, "
-        "\"measured_seconds\": %s}",
-        Quoted(row.name), Quoted(row.kind), row.ops, row.runs, row.runs_are_known ? "true" : "false", row.flops,
-        row.transcendentals, row.bytes, row.saved_bytes, row.predicted_seconds,
-        row.measured_seconds < 0 ? "null" : absl::StrFormat("%.9g", row.measured_seconds)));
-  }
-  std::string text = absl::StrFormat(
-      "{\n  \"module\": %s,\n  \"measured_seconds\": %.9g,\n  \"predicted_seconds\": %.9g,\n  \"argument_bytes\": %d,\n"
-      "  \"result_bytes\": %d,\n  \"arena_bytes\": %d,\n  \"total_bytes\": %d,\n",
-      Quoted(e.module), e.measured_seconds, e.predicted_seconds, e.argument_bytes, e.result_bytes, e.arena_bytes,
-      e.total_bytes);
-  if (e.has_op_by_op) {
-    absl::StrAppendFormat(&text,
-                          "  \"op_by_op\": {\"ops\": %d, \"ops_not_measured\": %d, \"seconds\": %.9g, \"bytes\": %d},\n",
-                          e.ops, e.ops_not_measured, e.op_by_op_seconds, e.op_by_op_bytes);
-  }
-  return absl::StrCat(text, "  \"kernels\": [\n", absl::StrJoin(kernels, ",\n"), "\n  ]\n}\n");
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  llvm::json::OStream out(stream, /*IndentSize=*/2);
+  out.object([&] {
+    out.attribute("module", e.module);
+    out.attribute("measured_seconds", e.measured_seconds);
+    out.attribute("predicted_seconds", e.predicted_seconds);
+    out.attribute("argument_bytes", e.argument_bytes);
+    out.attribute("result_bytes", e.result_bytes);
+    out.attribute("arena_bytes", e.arena_bytes);
+    out.attribute("total_bytes", e.total_bytes);
+    if (e.has_op_by_op) {
+      out.attributeObject("op_by_op", [&] {
+        out.attribute("ops", e.ops);
+        out.attribute("ops_not_measured", e.ops_not_measured);
+        out.attribute("seconds", e.op_by_op_seconds);
+        out.attribute("bytes", e.op_by_op_bytes);
+      });
+    }
+    out.attributeArray("kernels", [&] {
+      for (const KernelRow& row : e.kernels) {
+        out.object([&] {
+          out.attribute("name", row.name);
+          out.attribute("kind", row.kind);
+          out.attribute("ops", row.ops);
+          out.attribute("runs", row.runs);
+          out.attribute("runs_are_known", row.runs_are_known);
+          out.attribute("flops", row.flops);
+          out.attribute("transcendentals", row.transcendentals);
+          out.attribute("bytes", row.bytes);
+          out.attribute("saved_bytes", row.saved_bytes);
+          out.attribute("predicted_seconds", row.predicted_seconds);
+          out.attribute("measured_seconds", row.measured_seconds < 0 ? llvm::json::Value(nullptr)
+                                                                     : llvm::json::Value(row.measured_seconds));
+        });
+      }
+    });
+  });
+  return stream.str() + "\n";
 }
 
 }  // namespace kiln::tools

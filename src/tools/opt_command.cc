@@ -30,6 +30,7 @@ struct OptOptions {
   std::vector<std::string> print_after;
   std::vector<std::string> disabled;
   int64_t memory_limit = 0;
+  bool fast_math = false;
   bool time_passes = false;
   bool verify = false;
   bool metadata = false;
@@ -47,11 +48,11 @@ absl::Status UnknownPass(absl::string_view where, absl::string_view name) {
 absl::StatusOr<passes::PassList> ChoosePasses(const OptOptions& options) {
   passes::PassList list;
   if (options.target == "cpu") {
-    list = passes::CpuPipeline();
+    list = passes::CpuPipeline(options.fast_math);
     if (options.memory_limit > 0) list.push_back(std::make_unique<passes::Rematerialization>(options.memory_limit));
     return list;
   }
-  if (options.target == "gpu") return passes::GpuPipeline();
+  if (options.target == "gpu") return passes::GpuPipeline(options.fast_math);
   for (const std::string& name : options.passes) {
     std::unique_ptr<passes::Pass> pass = passes::CreatePass(name);
     if (pass == nullptr) {
@@ -107,6 +108,7 @@ absl::Status Compile(std::unique_ptr<hlo::Module> module, const OptOptions& opti
   cpu::CompileOptions compile_options;
   compile_options.disabled_passes = options.disabled;
   compile_options.verify_each_pass |= options.verify;
+  compile_options.fast_math = options.fast_math;
   compile_options.observer = printer;
   compile_options.memory_limit = options.memory_limit;
   compile_options.reuse_code = !options.time_passes;
@@ -125,7 +127,8 @@ absl::Status Compile(std::unique_ptr<hlo::Module> module, const OptOptions& opti
 
 absl::Status Run(OptOptions options) {
   const bool needs_cpu = !options.html.empty() || (options.stage != "hlo" && options.stage != "ptx");
-  const std::string wanted = needs_cpu ? "cpu" : options.stage == "ptx" ? "gpu" : options.target;
+  const std::string named = options.target.empty() && options.passes.empty() ? "cpu" : options.target;
+  const std::string wanted = needs_cpu ? "cpu" : options.stage == "ptx" ? "gpu" : named;
   if (options.target.empty() && options.passes.empty()) options.target = wanted;
   if (options.target != wanted || (needs_cpu && options.stage == "ptx")) {
     return InvalidArgument(options.html.empty() ? absl::StrCat("--stage=", options.stage) : "--html",
@@ -138,8 +141,9 @@ absl::Status Run(OptOptions options) {
   }
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<hlo::Module> module, LoadProgram(options.file));
   Printer printer(options);
-  if (options.target == "cpu" && (needs_cpu || options.time_passes))
+  if (options.target == "cpu" && (needs_cpu || options.time_passes)) {
     return Compile(std::move(module), options, &printer);
+  }
   KILN_ASSIGN_OR_RETURN(passes::PassList list, ChoosePasses(options));
   KILN_RETURN_IF_ERROR(RunPasses(module.get(), list, options, &printer));
   if (options.stage != "ptx") return absl::OkStatus();
@@ -156,23 +160,26 @@ absl::Status Run(OptOptions options) {
 void AddOptCommand(CLI::App* app, int* exit_code) {
   auto options = std::make_shared<OptOptions>();
   CLI::App* command = app->add_subcommand("opt", "Run passes over a program and print the result");
-  command->footer("Passes: " + absl::StrJoin(passes::PassNames(), ", ") +
-                  "\n\nExamples:\n"
-                  "  kiln opt f.hlo                              read, verify and print\n"
-                  "  kiln opt f.hlo --passes=cse,dce             these two passes\n"
-                  "  kiln opt f.hlo --target=cpu --time-passes   all that the CPU's compiler runs, and what each took\n"
-                  "  kiln opt f.hlo --target=cpu --stage=memory  where every value lives\n"
-                  "  kiln opt f.hlo --target=cpu --stage=asm     down to the machine's instructions\n"
-                  "  kiln opt f.hlo --target=gpu --stage=ptx     the kernels of a GPU\n"
-                  "  kiln opt f.hlo --html f.html >/dev/null     all of it as a page for a browser\n"
-                  "  kiln opt f.hlo --target=cpu --print-after=all --disable-passes=cse | less");
+  command->footer(
+      "Passes: " + absl::StrJoin(passes::PassNames(), ", ") +
+      "\n\nExamples:\n"
+      "  kiln opt f.hlo                              what the CPU's compiler makes of it\n"
+      "  kiln opt f.hlo --passes=cse,dce             these two passes\n"
+      "  kiln opt f.hlo --time-passes                how long each pass took, and the rest of the compiler\n"
+      "  kiln opt f.hlo --stage=memory               where every value lives\n"
+      "  kiln opt f.hlo --stage=asm                  down to the machine's instructions\n"
+      "  kiln opt f.hlo --target=gpu --stage=ptx     the kernels of a GPU\n"
+      "  kiln opt f.hlo --html f.html >/dev/null     all of it as a page for a browser\n"
+      "  kiln opt f.hlo --print-after=all --disable-passes=cse | less");
   CLI::Option* file = command->add_option("file", options->file, "The program; '-' for standard input");
-  CLI::Option* list_rules =
-      command->add_flag("--list-rules", options->list_rules, "Print the rules of the algebraic simplifier, and no program");
+  CLI::Option* list_rules = command->add_flag("--list-rules", options->list_rules,
+                                              "Print the rules of the algebraic simplifier, and no program");
   CLI::Option* passes_option =
       command->add_option("--passes", options->passes, "Passes to run, in this order, separated by commas")
           ->delimiter(',');
-  command->add_option("--target", options->target, "Run the whole pipeline of this target")
+  command
+      ->add_option("--target", options->target,
+                   "Run the whole pipeline of this target (cpu, unless --passes says what to run)")
       ->check(CLI::IsMember({"cpu", "gpu"}))
       ->excludes(passes_option);
   command
@@ -188,8 +195,11 @@ void AddOptCommand(CLI::App* app, int* exit_code) {
       ->add_option("--memory-limit", options->memory_limit,
                    "Bytes of temporaries above which values are computed again instead of kept (rematerialization)")
       ->check(CLI::NonNegativeNumber);
-  command->add_flag("--time-passes", options->time_passes,
-                    "Print to standard error how long each pass took, and with --target=cpu the rest of the compiler");
+  command->add_flag("--fast-math", options->fast_math,
+                    "Let the simplifier treat floats as real numbers, as the pass algebraic-simplifier-fast-math does");
+  command->add_flag(
+      "--time-passes", options->time_passes,
+      "Print to standard error how long each pass took, and for the whole of the CPU's the rest of the compiler");
   command->add_flag("--verify-each", options->verify, "Verify the module after each pass that changes it");
   command->add_option("--html", options->html, "Write a page with the graph, changes, memory plan and code (for cpu)");
   command->add_flag("--metadata", options->metadata, "Print where instructions come from");

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "absl/strings/match.h"
+#include "src/base/write_file.h"
 #include "src/frontend/load.h"
 
 namespace kiln::tools {
@@ -29,13 +30,7 @@ absl::Status WriteFile(const std::string& path, absl::string_view bytes) {
     std::fwrite(bytes.data(), 1, bytes.size(), stdout);  // The command's end says when that failed.
     return absl::OkStatus();
   }
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  if (file == nullptr) return NotFound("cannot open '", path, "' for writing: ", std::strerror(errno));
-  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-  const int error = errno;
-  const bool closed = std::fclose(file) == 0;
-  if (!written || !closed) return Internal("cannot write '", path, "': ", std::strerror(written ? errno : error));
-  return absl::OkStatus();
+  return WriteWholeFile(path, bytes);
 }
 
 absl::StatusOr<std::unique_ptr<hlo::Module>> LoadProgram(const std::string& path) {

@@ -39,7 +39,7 @@ int64_t Elements(const hlo::Module& module) {
   return static_cast<int64_t>(std::min(count, 1e18));
 }
 
-// The program's text with smaller arrays: `from`, and with `multiples` its multiples too, become `to` times as much
+// The program's text with smaller arrays: `from` becomes `to`, and with `multiples` n times `from` n times `to`,
 // wherever sizes stand: in brackets (shapes, slices), in lists of slice sizes and in windows.
 std::string Resize(const std::string& text, int64_t from, int64_t to, bool multiples) {
   std::string result;

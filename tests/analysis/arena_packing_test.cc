@@ -79,5 +79,11 @@ TEST(ArenaPackingTest, ManyShortRangesArePackedFast) {
   EXPECT_LE(PackArena(&ranges), 4 * 2048);
 }
 
+// An index of each would take 64 megabytes.
+TEST(ArenaPackingTest, SpacesThatStayEmptyTakeNothing) {
+  std::vector<LiveRange> ranges = {{640, 0, 1}, {128, 1 << 20, 1 << 20}};
+  EXPECT_EQ(PackArena(&ranges, std::vector<FreeSpace>(10000, {64, 1})), 640);
+}
+
 }  // namespace
 }  // namespace kiln::analysis

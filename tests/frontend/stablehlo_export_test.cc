@@ -40,8 +40,9 @@ void RemoveDead(hlo::Module& module) {
 }
 
 // Null when StableHLO has no form for the program.
-std::unique_ptr<hlo::Module> ThereAndBack(const hlo::Module& module, const std::string& file) {
-  const auto text = ExportText(module);
+std::unique_ptr<hlo::Module> ThereAndBack(const hlo::Module& module, const std::string& file,
+                                          const TextOptions& options = {}) {
+  const auto text = ExportText(module, options);
   if (!text.ok()) {
     EXPECT_NE(text.status().message().find("no form in StableHLO"), std::string::npos) << file << text.status();
     return nullptr;
@@ -61,6 +62,9 @@ void CheckFixedPoint(const hlo::Module& module, const std::string& file) {
   const std::unique_ptr<hlo::Module> twice = ThereAndBack(module, file);
   ASSERT_NE(twice, nullptr) << file;
   EXPECT_EQ(Text(*twice), Text(module)) << file;
+  const std::unique_ptr<hlo::Module> generic = ThereAndBack(module, file, {/*generic=*/true, /*locations=*/true});
+  ASSERT_NE(generic, nullptr) << file;
+  EXPECT_EQ(Text(*generic), Text(module)) << file;
 }
 
 TEST(StablehloExport, ProgramsOfJaxComeBack) {

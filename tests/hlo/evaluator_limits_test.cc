@@ -1,4 +1,5 @@
 // Bounds, errors and structure of the evaluator, on modules built by hand.
+#include <limits>
 #include <numeric>
 
 #include "gmock/gmock.h"
@@ -177,6 +178,34 @@ TEST(EvaluatorLimitsTest, ReducesThroughComputationsThatCall) {
   absl::StatusOr<Literal> value = Evaluate(*entry, {Literal::Vector<float>({1, 2, 3, 4})});
   ASSERT_TRUE(value.ok()) << value.status();
   EXPECT_EQ(*value, Literal::Scalar<float>(10));
+}
+
+// Rows from, so many, to: offsets at either end of the integers neither wrap nor leave the arrays.
+TEST(EvaluatorLimitsTest, RaggedAllToAllTakesAnyOffsets) {
+  constexpr int64_t kMin = std::numeric_limits<int64_t>::min(), kMax = std::numeric_limits<int64_t>::max();
+  Module module("m");
+  Computation* entry = module.AddComputation("entry");
+  const Shape rows(PrimitiveType::kS32, {4}), offsets(PrimitiveType::kS64, {1});
+  std::vector<Instruction*> operands = {entry->AddParameter(0, rows), entry->AddParameter(1, rows)};
+  for (int64_t i = 2; i < 6; ++i) operands.push_back(entry->AddParameter(i, offsets));
+  entry->set_root(entry->Add(Opcode::kRaggedAllToAll, rows, operands, CollectiveAttributes{}));
+  struct Case {
+    int64_t from, size, to;
+    std::vector<int32_t> expected;
+  };
+  for (const Case& c : std::vector<Case>{{1, 2, 2, {9, 9, 2, 3}},
+                                         {kMax, kMax, 2, {9, 9, 4, 4}},
+                                         {kMin, kMax, 1, {9, 1, 1, 1}},
+                                         {0, kMax, kMin, {9, 9, 9, 9}},
+                                         {0, 1, kMax, {9, 9, 9, 9}},
+                                         {kMin, 3, kMin, {9, 9, 9, 9}}}) {
+    const auto one = [](int64_t value) { return Literal::Vector<int64_t>({value}); };
+    absl::StatusOr<Literal> value =
+        Evaluate(*entry, {Literal::Vector<int32_t>({1, 2, 3, 4}), Literal::Vector<int32_t>({9, 9, 9, 9}), one(c.from),
+                          one(c.size), one(c.to), one(c.size)});
+    ASSERT_TRUE(value.ok()) << value.status();
+    EXPECT_EQ(*value, Literal::Vector<int32_t>(c.expected)) << c.from << " " << c.size << " " << c.to;
+  }
 }
 
 TEST(EvaluatorLimitsTest, RandomNumbersStayInRange) {

@@ -25,7 +25,8 @@ std::string SomeImage() {
   image.output_aliases = {{0, true}};
   image.arena_bytes = 4096;
   image.estimated_nanoseconds = 12345;
-  return cpu::WriteImage(image, {"machine code", "more of it"}, {"constant", std::string(200, 'c')});
+  const auto object = [](const char* bytes) { return std::make_shared<const std::string>(bytes); };
+  return cpu::WriteImage(image, {object("machine code"), object("more of it")}, {"constant", std::string(200, 'c')});
 }
 
 SerializedExecutable Some() { return {"jit_f", "options", "0123", "program", "text", {{0, 1}, {2}}, SomeImage()}; }
@@ -87,7 +88,9 @@ TEST(ImageTest, GivesBackWhatWasWritten) {
   const std::string bytes = SomeImage();
   absl::StatusOr<cpu::ReadImage> read = cpu::ReadImageFrom(bytes);
   ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(read->objects, (std::vector<std::string>{"machine code", "more of it"}));
+  ASSERT_EQ(read->objects.size(), 2u);
+  EXPECT_EQ(*read->objects[0], "machine code");
+  EXPECT_EQ(*read->objects[1], "more of it");
   ASSERT_EQ(read->constants.size(), 2u);
   EXPECT_EQ(read->constants[0], "constant");
   ASSERT_EQ(read->image.parameter_leaves.size(), 3u);

@@ -1,8 +1,10 @@
-// The short forms of ops: a row says how the text of an op runs, in words of a small language.
+// The short forms of ops: a row says how the text of an op runs, in words of a small language. Read here, printed in
+// pretty_printer.cc.
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "src/frontend/mlir/pretty_forms.h"
 #include "src/frontend/mlir/text_parser.h"
 
 namespace kiln::mlir {
@@ -17,6 +19,7 @@ namespace {
 //   D          the optional dictionary of the other attributes
 //   F          : (T, T) -> T
 //   T          : (T, T) -> T, or : T for the result, or : T, T -> T for operands and result
+//   G          the same, written as (T, T) -> T alone
 //   L          : T, T, ... of which the last is the result's
 //   P          : T, T, ... which are the results' too      N       : T, T, ... with no results
 // and anything else as it stands.
@@ -28,19 +31,19 @@ struct Form {
 constexpr absl::string_view kElementwise = "o* D T";
 
 constexpr Form kForms[] = {
-    {"abs add and atan2 bitcast_convert cbrt ceil clamp complex convert cosine count_leading_zeros divide "
-     "dynamic_pad dynamic_reshape dynamic_update_slice exp2 exponential exponential_minus_one floor fma imag is_finite "
-     "log log2 log_plus_one logistic maximum minimum multiply negate not or popcnt power real real_dynamic_slice "
-     "remainder reshape round_nearest_afz round_nearest_even rsqrt shift_left shift_right_arithmetic "
-     "shift_right_logical sign sine sqrt subtract tan tanh tuple uniform_dequantize uniform_quantize xor after_all "
-     "create_token partition_id replica_id",
+    {"abs add and atan2 cbrt ceil clamp complex convert cosine count_leading_zeros divide exp2 exponential "
+     "exponential_minus_one floor fma imag is_finite log log2 log_plus_one logistic maximum minimum multiply negate "
+     "not or popcnt power real remainder round_nearest_afz round_nearest_even rsqrt shift_left "
+     "shift_right_arithmetic shift_right_logical sign sine sqrt subtract tan tanh tuple uniform_dequantize "
+     "uniform_quantize xor after_all create_token partition_id replica_id",
      kElementwise},
-    {"broadcast", "o , sizes = I:broadcast_sizes D T"},
-    {"broadcast_in_dim", "o , dims = I:broadcast_dimensions D T"},
+    {"bitcast_convert dynamic_pad dynamic_reshape dynamic_update_slice real_dynamic_slice reshape", "o* D G"},
+    {"broadcast", "o , sizes = I:broadcast_sizes D G"},
+    {"broadcast_in_dim", "o , dims = I:broadcast_dimensions D G"},
     {"cholesky", "o , lower = b:lower D T"},
-    {"compare", "E:comparison_direction/comparison_direction , o , o x:comparison_type D T"},
+    {"compare", "E:comparison_direction/comparison_direction , o , o x:comparison_type D G"},
     {"composite", "s:name o* D F"},
-    {"concatenate", "o,* dim = i:dimension D T"},
+    {"concatenate", "o,* dim = i:dimension D G"},
     {"constant", "x:constant"},
     {"convolution", "( o* ) dim_numbers = x:dim_numbers , window = { x:window } D F"},
     {"custom_call", "y:call_target_name ( o* ) D F"},
@@ -65,7 +68,7 @@ constexpr Form kForms[] = {
     {"select", "o , o , o D L"},
     {"set_dimension_size", "o , o , dim = i:dimension D F"},
     {"slice", "o x:slice D F"},
-    {"transpose", "o , dims = I:permutation D T"},
+    {"transpose", "o , dims = I:permutation D G"},
     {"unary_einsum", "o , config = s:einsum_config D F"},
     {"while", "x:while"},
     {"func.call", "c:callee ( o* ) D F"},
@@ -77,6 +80,8 @@ constexpr Form kForms[] = {
     {"chlo.top_k", "( o , k = i:k ) D T"},
     {"builtin.unrealized_conversion_cast", "o* D x:cast"},
 };
+
+}  // namespace
 
 absl::string_view FindForm(absl::string_view op) {
   using Table = absl::flat_hash_map<std::string, absl::string_view>;
@@ -93,8 +98,6 @@ absl::string_view FindForm(absl::string_view op) {
   if (found != kTable->end()) return found->second;
   return absl::StartsWith(op, "chlo.") ? kElementwise : absl::string_view();
 }
-
-}  // namespace
 
 class PrettyReader {
  public:
@@ -150,7 +153,7 @@ void PrettyReader::ReadWord(absl::string_view word) {
     }
   } else if (word == "D") {
     in_.OptionalDictionary(&op_);
-  } else if (word == "F" || word == "T" || word == "L" || word == "P" || word == "N") {
+  } else if (word == "F" || word == "T" || word == "G" || word == "L" || word == "P" || word == "N") {
     ReadTypes(word);
   } else if (word.size() < 2 || word[1] != ':') {
     in_.Expect(word);
@@ -191,7 +194,7 @@ void PrettyReader::ReadTypes(absl::string_view kind) {
   const std::vector<TypeRef> types = in_.Types();
   if (!in_.ok()) return;
   const bool per_operand = kind == "P" || kind == "N";
-  const bool arrow = kind == "T" && in_.Next("->");
+  const bool arrow = (kind == "T" || kind == "G") && in_.Next("->");
   if (per_operand || (arrow && types.size() > 1)) {
     if (types.size() != op_.operands.size()) {
       return in_.FailAt(begin, absl::StrCat("expected ", op_.operands.size(), " types, found ", types.size()));

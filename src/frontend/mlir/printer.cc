@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <unordered_map>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -13,18 +12,10 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "src/frontend/mlir/structured_attributes.h"
+#include "src/frontend/mlir/text_printer.h"
 
 namespace kiln::mlir {
 namespace {
-
-// An identifier that needs no quotes.
-bool IsBare(absl::string_view name) {
-  if (name.empty() || absl::ascii_isdigit(name[0])) return false;
-  for (char c : name) {
-    if (!absl::ascii_isalnum(c) && c != '_' && c != '$' && c != '.') return false;
-  }
-  return true;
-}
 
 // The shortest of MLIR's spellings that reads back as the same number.
 std::string RealText(double value, int digits) {
@@ -121,60 +112,15 @@ std::string SdyText(const StructAttribute& structure) {
   return absl::StrCat("#", structure.name, SdyBody(structure));
 }
 
-class Printer {
- public:
-  explicit Printer(const PrintOptions& options) : options_(options) {}
+}  // namespace
 
-  std::string Take() { return std::move(text_); }
-
-  void PrintType(const Type& type);
-  void PrintAttribute(const Attribute& attribute);
-  void PrintOperation(const Operation& operation, int indent);
-
- private:
-  bool Full() {
-    if (text_.size() <= options_.max_bytes) return false;
-    if (!full_) text_ += "...";
-    full_ = true;
-    return true;
+bool IsBare(absl::string_view name) {
+  if (name.empty() || absl::ascii_isdigit(name[0])) return false;
+  for (char c : name) {
+    if (!absl::ascii_isalnum(c) && c != '_' && c != '$' && c != '.') return false;
   }
-  template <typename... Parts>
-  void Append(const Parts&... parts) {
-    absl::StrAppend(&text_, parts...);
-  }
-  template <typename List, typename Function>
-  void Join(const List& list, Function print) {
-    bool first = true;
-    for (const auto& element : list) {
-      if (Full()) return;
-      if (!std::exchange(first, false)) Append(", ");
-      print(element);
-    }
-  }
-  void PrintTypes(const std::vector<TypeRef>& types) {
-    Join(types, [this](TypeRef type) { PrintType(*type); });
-  }
-  void PrintDims(const std::vector<int64_t>& dims);
-  void PrintNamed(absl::Span<const NamedAttribute> attributes);
-  void PrintElement(const Type& element, absl::string_view data);
-  void PrintElements(const std::vector<int64_t>& dims, size_t dim, const Type& element, absl::string_view& data);
-  void PrintDense(const DenseAttribute& dense);
-  void PrintRegion(const Region& region, int indent);
-  void PrintQuantized(const QuantizedType& type);
-  void PrintTensor(const TensorType& tensor);
-  void PrintLocation(const Location& location);
-  void PrintField(const Attribute& value);
-  void PrintStandardStruct(const StructAttribute& structure);
-  const std::string& Name(const Value* value);
-
-  const PrintOptions& options_;
-  std::string text_;
-  bool full_ = false;
-  std::unordered_map<const Value*, std::string> names_;
-  std::unordered_map<const Block*, int> blocks_;
-  int next_result_ = 0;
-  int next_argument_ = 0;
-};
+  return true;
+}
 
 void Printer::PrintDims(const std::vector<int64_t>& dims) {
   for (int64_t size : dims) size == kDynamicSize ? Append("?x") : Append(size, "x");
@@ -408,11 +354,14 @@ void Printer::PrintAttribute(const Attribute& attribute) {
 
 const std::string& Printer::Name(const Value* value) {
   auto [entry, inserted] = names_.try_emplace(value);
-  if (inserted) {
-    entry->second =
-        value->operation == nullptr ? absl::StrCat("%arg", next_argument_++) : absl::StrCat("%", next_result_++);
-  }
-  return entry->second;
+  std::string& name = entry->second;
+  if (!inserted) return name;
+  if (value->operation == nullptr) return name = absl::StrCat("%arg", next_argument_++);
+  const std::vector<Value*>& results = value->operation->results;
+  const int number = next_result_++;
+  if (!options_.pretty || results.size() == 1) return name = absl::StrCat("%", number);
+  for (size_t i = 0; i < results.size(); ++i) names_[results[i]] = absl::StrCat("%", number, "#", i);
+  return name;
 }
 
 void Printer::PrintLocation(const Location& location) {
@@ -474,11 +423,11 @@ void Printer::PrintStandardStruct(const StructAttribute& structure) {
   Append(">");
 }
 
-void Printer::PrintRegion(const Region& region, int indent) {
+void Printer::PrintRegion(const Region& region, int indent, bool with_arguments) {
   Append("{\n");
   for (size_t i = 0; i < region.blocks.size(); ++i) blocks_[region.blocks[i]] = static_cast<int>(i);
   for (const Block* block : region.blocks) {
-    if (!block->arguments.empty() || region.blocks.size() > 1) {
+    if ((with_arguments && !block->arguments.empty()) || region.blocks.size() > 1) {
       Append(std::string(indent, ' '), "^bb", blocks_[block]);
       if (!block->arguments.empty()) {
         Append("(");
@@ -498,14 +447,36 @@ void Printer::PrintRegion(const Region& region, int indent) {
   Append(std::string(indent, ' '), "}");
 }
 
+void Printer::PrintFunctionalTypes(const Operation& operation) {
+  Append(" : (");
+  Join(operation.operands, [this](const Value* value) { PrintType(*value->type); });
+  Append(") -> ");
+  if (operation.results.size() != 1) Append("(");
+  Join(operation.results, [this](const Value* value) { PrintType(*value->type); });
+  if (operation.results.size() != 1) Append(")");
+}
+
+void Printer::PrintEnd(const Operation& operation) {
+  if (options_.locations) {
+    Append(" ");
+    PrintLocation(*operation.location);
+  }
+  Append("\n");
+}
+
 void Printer::PrintOperation(const Operation& operation, int indent) {
   if (operation.name == "func.func") {
     names_.clear();
     next_result_ = next_argument_ = 0;
   }
   Append(std::string(indent, ' '));
-  Join(operation.results, [this](const Value* value) { Append(Name(value)); });
-  if (!operation.results.empty()) Append(" = ");
+  if (options_.pretty && PrintShortForm(operation, indent)) return PrintEnd(operation);
+  if (options_.pretty) {
+    PrintResultNames(operation);
+  } else {
+    Join(operation.results, [this](const Value* value) { Append(Name(value)); });
+    if (!operation.results.empty()) Append(" = ");
+  }
   Append("\"", operation.name, "\"(");
   Join(operation.operands, [this](const Value* value) { Append(Name(value)); });
   Append(")");
@@ -532,20 +503,9 @@ void Printer::PrintOperation(const Operation& operation, int indent) {
     Append(" ");
     PrintNamed(operation.discardable);
   }
-  Append(" : (");
-  Join(operation.operands, [this](const Value* value) { PrintType(*value->type); });
-  Append(") -> ");
-  if (operation.results.size() != 1) Append("(");
-  Join(operation.results, [this](const Value* value) { PrintType(*value->type); });
-  if (operation.results.size() != 1) Append(")");
-  if (options_.locations) {
-    Append(" ");
-    PrintLocation(*operation.location);
-  }
-  Append("\n");
+  PrintFunctionalTypes(operation);
+  PrintEnd(operation);
 }
-
-}  // namespace
 
 std::string Quote(absl::string_view text) {
   std::string quoted = "\"";

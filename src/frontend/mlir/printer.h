@@ -1,4 +1,4 @@
-// The op tree as MLIR text in generic form: as it is, for debugging and golden tests, or as MLIR's parser reads it.
+// The op tree as MLIR text: in generic form as it is, for debugging and golden tests, or as MLIR's parser reads it.
 #ifndef KILN_FRONTEND_MLIR_PRINTER_H_
 #define KILN_FRONTEND_MLIR_PRINTER_H_
 
@@ -13,6 +13,8 @@ namespace kiln::mlir {
 struct PrintOptions {
   // Attributes as StableHLO defines them instead of the tree's flat ones, so that other readers take the text.
   bool standard = false;
+  // Short forms where MLIR has them; takes `standard` as well.
+  bool pretty = false;
   bool locations = false;
   // Dense elements beyond this number print as one hex string.
   int64_t max_elements = 64;

@@ -469,11 +469,12 @@ class Exporter {
 
 absl::StatusOr<std::unique_ptr<mlir::Module>> Export(const hlo::Module& module) { return Exporter(module).Run(); }
 
-absl::StatusOr<std::string> ExportText(const hlo::Module& module) {
+absl::StatusOr<std::string> ExportText(const hlo::Module& module, const TextOptions& text) {
   KILN_ASSIGN_OR_RETURN(const std::unique_ptr<mlir::Module> program, Export(module));
   mlir::PrintOptions options;
   options.standard = true;
-  options.locations = true;
+  options.pretty = !text.generic;
+  options.locations = text.locations;
   options.max_bytes = size_t{1} << 40;
   return mlir::Print(*program, options);
 }

@@ -18,7 +18,11 @@ namespace kiln::stablehlo {
 absl::StatusOr<std::unique_ptr<mlir::Module>> Export(const hlo::Module& module);
 
 // The same as text that MLIR's parser reads.
-absl::StatusOr<std::string> ExportText(const hlo::Module& module);
+struct TextOptions {
+  bool generic = false;    // no short forms
+  bool locations = false;  // where instructions come from
+};
+absl::StatusOr<std::string> ExportText(const hlo::Module& module, const TextOptions& text = {});
 
 // The attributes of the op of StableHLO that `instruction` becomes, by their names in the op tree.
 absl::StatusOr<std::vector<mlir::NamedAttribute>> ExportAttributes(const hlo::Instruction& instruction,

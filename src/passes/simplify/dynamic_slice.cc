@@ -30,6 +30,11 @@ std::optional<DimensionVector> ConstantStarts(const Instruction& root, int64_t f
   return starts;
 }
 
+bool FitsIndex(int64_t value, hlo::PrimitiveType type) {
+  const int bits = hlo::BitWidth(type) - (hlo::IsSignedIntegral(type) ? 1 : 0);
+  return bits >= 63 || value < int64_t{1} << bits;
+}
+
 Instruction* AddDynamicSlice(Instruction* operand, const std::vector<Instruction*>& starts,
                              const DimensionVector& sizes, hlo::Builder& builder) {
   std::vector<Instruction*> operands = {operand};
@@ -71,6 +76,70 @@ Instruction* StaticSlice(const Match& match, hlo::Builder& builder) {
     slice.stride.push_back(1);
   }
   return builder.Slice(match['x'], slice);
+}
+
+// Where a slice begins along a dimension: at `start`, clamped to 0 ... `most`; where that is null, at `offset`.
+struct Begin {
+  Instruction* start = nullptr;
+  int64_t offset = 0, most = 0;
+};
+
+// Of a slice or dynamic-slice; empty where steps are skipped or indices stand in other forms.
+std::vector<Begin> BeginsOf(const Instruction& slice) {
+  const hlo::Shape &from = slice.operand(0)->shape(), &shape = slice.shape();
+  std::vector<Begin> begins(from.rank());
+  const auto* fixed = slice.GetIf<hlo::SliceAttributes>();
+  if (fixed == nullptr && slice.operand_count() - 1 != from.rank()) return {};
+  for (int64_t d = 0; d < from.rank(); ++d) {
+    Begin& begin = begins[d];
+    begin.most = from.dimensions(d) - shape.dimensions(d);
+    if (fixed != nullptr && fixed->stride[d] != 1) return {};
+    if (fixed != nullptr) begin.offset = fixed->start[d];
+    if (fixed == nullptr && begin.most > 0) begin.start = slice.operand(1 + d);
+  }
+  return begins;
+}
+
+// A slice of a slice, any of both with starts that are not known: the starts are added, each clamped before.
+Instruction* SliceOfSlice(const Match& match, hlo::Builder& builder) {
+  const Instruction &outer = *match.root(), &inner = *match['t'];
+  const std::vector<Begin> outside = BeginsOf(inner), inside = BeginsOf(outer);
+  const int64_t rank = outer.shape().rank();
+  if (outside.empty() || inside.empty()) return nullptr;
+  // All of one type, of which every start can be.
+  const hlo::Shape index = (outer.opcode() == Opcode::kDynamicSlice ? outer : inner).operand(1)->shape();
+  for (int64_t d = 0; d < rank; ++d) {
+    for (const Instruction* start : {outside[d].start, inside[d].start}) {
+      const hlo::Shape& shape = start != nullptr ? start->shape() : index;
+      if (!shape.IsScalar() || !FitsIndex(match['x']->shape().dimensions(d), shape.element_type())) return nullptr;
+    }
+  }
+  const auto number = [&](const hlo::Shape& like, int64_t value) {
+    return builder.Constant(hlo::LiteralOf(like, value));
+  };
+  std::vector<Instruction*> starts;
+  for (int64_t d = 0; d < rank; ++d) {
+    const int64_t most = match['x']->shape().dimensions(d) - outer.shape().dimensions(d);
+    const int64_t offset = outside[d].offset + inside[d].offset;
+    Instruction* sum = nullptr;
+    for (const Begin& begin : {outside[d], inside[d]}) {
+      Instruction* start = begin.start;
+      if (start == nullptr) continue;
+      const hlo::Shape shape = start->shape();
+      if (begin.most != most || shape.element_type() != index.element_type()) {
+        start = builder.Add(Opcode::kClamp, shape, {number(shape, 0), start, number(shape, begin.most)});
+      }
+      start = builder.Convert(start, index.element_type());
+      sum = sum == nullptr ? start : builder.Binary(Opcode::kAdd, sum, start);
+    }
+    if (sum == nullptr) {
+      sum = number(index, offset);
+    } else if (offset > 0) {
+      sum = builder.Binary(Opcode::kAdd, sum, number(index, offset));
+    }
+    starts.push_back(sum);
+  }
+  return AddDynamicSlice(match['x'], starts, outer.shape().dimensions(), builder);
 }
 
 Instruction* SliceOfBroadcast(const Match& match, hlo::Builder& builder) {
@@ -161,6 +230,9 @@ Instruction* UpdateOfSplat(const Match& match, hlo::Builder& builder) {
 constexpr Rule kRules[] = {
     {"dynamic-slice(x, ...)", "x"},
     {"dynamic-slice(x, ...)", "slice(x), where indices are constants", StaticSlice},
+    {"dynamic-slice(t:dynamic-slice(x, ...), ...)", "dynamic-slice(x, ...), starts clamped and added", SliceOfSlice},
+    {"dynamic-slice(t:slice(x), ...)", "dynamic-slice(x, ...), starts clamped and added", SliceOfSlice},
+    {"slice(t:dynamic-slice'(x, ...))", "dynamic-slice(x, ...), starts clamped and added", SliceOfSlice},
     {"dynamic-slice(t:broadcast(x), ...)", "broadcast(dynamic-slice(x, ...))", SliceOfBroadcast},
     {"dynamic-slice(t:transpose'(x), ...)", "transpose(dynamic-slice(x, ...))", SliceOfTranspose},
     {"dynamic-slice(t:iota(), i)", "clamp(0, i, size - 1), of one number", SliceOfIota},

@@ -5,6 +5,23 @@
 namespace kiln::passes::simplify {
 namespace {
 
+using hlo::Instruction;
+using hlo::Opcode;
+
+// By repeated squaring; longer products are left to the loop that powers are.
+Instruction* IntegerPower(const Match& match, hlo::Builder& builder) {
+  constexpr int64_t kMostExponent = 1024;
+  const std::optional<hlo::Literal> exponent = SplatValue(*match['c']);
+  int64_t rest = exponent ? hlo::ElementAsInt64(*exponent, 0) : 0;
+  if (rest < 2 || rest > kMostExponent) return nullptr;
+  Instruction *power = match['x'], *product = nullptr;
+  for (; rest > 0; rest >>= 1) {
+    if (rest % 2 != 0) product = product == nullptr ? power : builder.Binary(Opcode::kMultiply, product, power);
+    if (rest > 1) power = builder.Binary(Opcode::kMultiply, power, power);
+  }
+  return product;
+}
+
 constexpr Rule kRules[] = {
     {"floor(x)", "x", WholeX},
     {"ceil(x)", "x", WholeX},
@@ -19,7 +36,7 @@ constexpr Rule kRules[] = {
     {"power(1, x)", "1", Floating},
     {"power(x, 2)", "multiply(x, x)", NotComplex},
     {"power(x, 3)", "multiply(multiply(x, x), x)", NotComplex, Rounds},
-    {"power(x, 4)", "multiply(multiply(x, x), multiply(x, x))", Integer},
+    {"power(x, c)", "product of x and its repeated squares", IntegerPower, Integer},
     {"power(x, -1)", "divide(1, x)", Floating},
     {"power(x, -2)", "multiply(divide(1, x), divide(1, x))", WideFloat, Rounds},
     {"power(x, 0.5)", "sqrt(x)", WideFloat, NonNegativeX, Rounds},

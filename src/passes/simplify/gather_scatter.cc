@@ -74,11 +74,6 @@ Instruction* GatherOfSplat(const Match& match, hlo::Builder& builder) {
   return builder.BroadcastScalar(match['x'], match.root()->shape().dimensions());
 }
 
-bool FitsIndex(int64_t value, PrimitiveType type) {
-  const int bits = hlo::BitWidth(type) - (hlo::IsSignedIntegral(type) ? 1 : 0);
-  return bits >= 63 || value < int64_t{1} << bits;
-}
-
 // The number counted to at a place is the place.
 Instruction* GatherOfIota(const Match& match, hlo::Builder& builder) {
   const hlo::Shape& shape = match.root()->shape();

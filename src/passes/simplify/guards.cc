@@ -35,11 +35,19 @@ uint64_t UnsignedValue(const Match& match, char letter) {
 const Instruction& Source(const Instruction& moved) {
   const Instruction* x = &moved;
   for (int steps = 0; steps < 4; ++steps) {
-    if (x->opcode() != Opcode::kBroadcast && x->opcode() != Opcode::kReshape && x->opcode() != Opcode::kTranspose)
-      break;
+    const Opcode opcode = x->opcode();
+    if (opcode != Opcode::kBroadcast && opcode != Opcode::kReshape && opcode != Opcode::kTranspose) break;
     x = x->operand(0);
   }
   return *x;
+}
+
+// A constant from 0 on, -0 not among them.
+bool IsBound(const Instruction& x) {
+  const std::optional<Literal> bound = SplatValue(x);
+  if (!bound) return false;
+  const double value = hlo::ElementAsDouble(*bound, 0);
+  return value >= 0 && !std::signbit(value);
 }
 
 }  // namespace
@@ -76,12 +84,9 @@ bool IsNonNegative(const Instruction& moved) {
       const bool widens = hlo::IsFloating(type) || hlo::BitWidth(from) < hlo::BitWidth(type);
       return from == PrimitiveType::kPred || (hlo::IsUnsignedIntegral(from) && widens);
     }
-    case Opcode::kMaximum: {
+    case Opcode::kMaximum:
       // max(-0, 0) is 0 here, but NaN wins: it may be among them.
-      const std::optional<Literal> bound = SplatValue(*x.operand(1));
-      return bound && !hlo::IsComplex(type) && hlo::ElementAsDouble(*bound, 0) >= 0 &&
-             !std::signbit(hlo::ElementAsDouble(*bound, 0));
-    }
+      return !hlo::IsComplex(type) && (IsBound(*x.operand(0)) || IsBound(*x.operand(1)));
     default:
       return false;
   }

@@ -14,6 +14,9 @@ namespace kiln::passes::simplify {
 std::optional<hlo::DimensionVector> ConstantStarts(const hlo::Instruction& root, int64_t first,
                                                    const hlo::Shape& operand, absl::Span<const int64_t> sizes);
 
+// Whether an index of `type` can be `value`, which is not negative.
+bool FitsIndex(int64_t value, hlo::PrimitiveType type);
+
 // dynamic-slice and dynamic-update-slice with one scalar index per dimension.
 hlo::Instruction* AddDynamicSlice(hlo::Instruction* operand, const std::vector<hlo::Instruction*>& starts,
                                   const hlo::DimensionVector& sizes, hlo::Builder& builder);
