@@ -20,6 +20,7 @@ using hlo::Opcode;
 struct Side {
   Instruction* operand;
   DimensionVector batch, contracting, free;
+  bool batch_apart = false;  // batch dimensions stay as many as they are
 };
 
 DimensionVector FreeDimensions(const Instruction& operand, const DimensionVector& batch,
@@ -34,9 +35,10 @@ DimensionVector FreeDimensions(const Instruction& operand, const DimensionVector
   return free;
 }
 
+// Apart from batch dimensions.
 bool IsCanonical(const Side& side) {
   const auto& dimensions = side.operand->shape().dimensions();
-  return side.batch.size() <= 1 && side.contracting.size() <= 1 && side.free.size() <= 1 &&
+  return side.contracting.size() <= 1 && side.free.size() <= 1 &&
          std::find(dimensions.begin(), dimensions.end(), 1) == dimensions.end();
 }
 
@@ -68,7 +70,18 @@ bool AreAdjacent(const DimensionVector& dimensions) {
 }
 
 bool NeedsTranspose(const Side& side) {
-  return !AreAdjacent(side.batch) || !AreAdjacent(side.contracting) || !AreAdjacent(side.free);
+  return (!side.batch_apart && !AreAdjacent(side.batch)) || !AreAdjacent(side.contracting) || !AreAdjacent(side.free);
+}
+
+// Whether making one of the batch dimensions would take a copy. Products read operands through any strides, but something
+// has to be contiguous.
+bool KeepsBatchApart(const Side& lhs, const Side& rhs) {
+  if (AreAdjacent(lhs.batch) && AreAdjacent(rhs.batch)) return false;
+  for (const Side* side : {&lhs, &rhs}) {
+    const int64_t innermost = side->operand->shape().rank() - 1;
+    if (std::find(side->batch.begin(), side->batch.end(), innermost) != side->batch.end()) return false;
+  }
+  return true;
 }
 
 // Contracting pairs may stand in any order. Takes the one that spares most transposes: as given, or ascending on one
@@ -115,8 +128,15 @@ void MergeDimensions(Side* side, bool contracting_last, hlo::Builder& builder) {
     }
   }
   // Roles in the order in which they lie in memory.
+  std::vector<DimensionVector> batch;
+  if (!side->batch_apart && !side->batch.empty()) {
+    batch.push_back(side->batch);
+  } else {
+    for (int64_t dimension : side->batch) batch.push_back({dimension});
+  }
   std::vector<DimensionVector*> roles;
-  for (DimensionVector* role : {&side->batch, &side->contracting, &side->free}) {
+  for (DimensionVector& role : batch) roles.push_back(&role);
+  for (DimensionVector* role : {&side->contracting, &side->free}) {
     if (!role->empty()) roles.push_back(role);
   }
   std::sort(roles.begin(), roles.end(),
@@ -128,6 +148,8 @@ void MergeDimensions(Side* side, bool contracting_last, hlo::Builder& builder) {
     merged.push_back(size);
     *roles[i] = {static_cast<int64_t>(i)};
   }
+  side->batch.clear();
+  for (const DimensionVector& role : batch) side->batch.push_back(role.front());
   side->operand = builder.Reshape(side->operand, merged);
 }
 
@@ -167,7 +189,10 @@ Instruction* Canonicalize(Instruction* dot) {
            FreeDimensions(*dot->operand(0), attributes.lhs_batch, attributes.lhs_contracting)};
   Side rhs{dot->operand(1), attributes.rhs_batch, attributes.rhs_contracting,
            FreeDimensions(*dot->operand(1), attributes.rhs_batch, attributes.rhs_contracting)};
-  if (IsCanonical(lhs) && IsCanonical(rhs) && !lhs.contracting.empty()) return nullptr;
+  if (IsCanonical(lhs) && IsCanonical(rhs) && !lhs.contracting.empty() &&
+      (lhs.batch.size() <= 1 || KeepsBatchApart(lhs, rhs))) {
+    return nullptr;
+  }
 
   hlo::Builder builder(dot->parent(), dot);
   DropUnitDimensions(&lhs, builder);
@@ -178,6 +203,7 @@ Instruction* Canonicalize(Instruction* dot) {
     result = MultiplyBroadcasts(lhs, rhs, type, builder);
   } else {
     OrderContracting(&lhs, &rhs);
+    lhs.batch_apart = rhs.batch_apart = KeepsBatchApart(lhs, rhs);
     MergeDimensions(&lhs, /*contracting_last=*/true, builder);
     MergeDimensions(&rhs, /*contracting_last=*/false, builder);
     DotAttributes merged = attributes;

@@ -17,7 +17,7 @@ using hlo::Opcode;
 bool IsCanonical(const Instruction& dot) {
   const DotAttributes& attributes = dot.Get<DotAttributes>();
   const size_t batch = attributes.lhs_batch.size(), contracting = attributes.lhs_contracting.size();
-  return batch <= 1 && contracting == 1 && dot.operand(0)->shape().rank() <= static_cast<int64_t>(batch + 2) &&
+  return contracting == 1 && dot.operand(0)->shape().rank() <= static_cast<int64_t>(batch + 2) &&
          dot.operand(1)->shape().rank() <= static_cast<int64_t>(batch + 2);
 }
 
@@ -30,29 +30,34 @@ bool FoldOperand(Instruction* dot, int64_t index) {
   DimensionVector& contracting = index == 0 ? attributes.lhs_contracting : attributes.rhs_contracting;
   for (int64_t& dimension : batch) dimension = transpose.dimensions()[dimension];
   for (int64_t& dimension : contracting) dimension = transpose.dimensions()[dimension];
-  if (!batch.empty() && batch[0] == transpose.shape().rank() - 1) return false;
+  // Neither rows nor columns would be contiguous.
+  if (std::find(batch.begin(), batch.end(), transpose.shape().rank() - 1) != batch.end()) return false;
   *dot->GetMutable<DotAttributes>() = std::move(attributes);
   dot->ReplaceOperand(index, transpose.operand(0));
   return true;
 }
 
-// transpose(dot(a, b)) that swaps the free dimensions, as dot(b, a).
+// transpose(dot(a, b)) that puts the second free dimension before the first, by way of dot(b, a).
 Instruction* FoldResult(const Instruction& transpose) {
   Instruction* dot = transpose.operand(0);
   if (dot->opcode() != Opcode::kDot || dot->users().size() != 1 || !IsCanonical(*dot)) return nullptr;
   const DotAttributes& old = dot->Get<DotAttributes>();
   const int64_t batch = static_cast<int64_t>(old.lhs_batch.size());
-  const auto& permutation = transpose.dimensions();
-  if (dot->shape().rank() != batch + 2 || permutation[batch] != batch + 1 || permutation[batch + 1] != batch) {
-    return nullptr;
-  }
+  DimensionVector permutation(transpose.dimensions().begin(), transpose.dimensions().end());
+  const auto first = std::find(permutation.begin(), permutation.end(), batch);
+  const auto second = std::find(permutation.begin(), permutation.end(), batch + 1);
+  if (dot->shape().rank() != batch + 2 || first < second) return nullptr;
+  std::iter_swap(first, second);
   DotAttributes swapped = old;
   std::swap(swapped.lhs_batch, swapped.rhs_batch);
   std::swap(swapped.lhs_contracting, swapped.rhs_contracting);
   if (swapped.operand_precision.size() == 2) std::swap(swapped.operand_precision[0], swapped.operand_precision[1]);
   hlo::Builder builder(dot->parent(), dot);
-  return builder.Add(Opcode::kDot, hlo::Shape(transpose.shape().element_type(), transpose.shape().dimensions()),
-                     {dot->operand(1), dot->operand(0)}, std::move(swapped));
+  DimensionVector sizes(dot->shape().dimensions().begin(), dot->shape().dimensions().end());
+  std::swap(sizes[batch], sizes[batch + 1]);
+  Instruction* product = builder.Add(Opcode::kDot, hlo::Shape(transpose.shape().element_type(), sizes),
+                                     {dot->operand(1), dot->operand(0)}, std::move(swapped));
+  return builder.Transpose(product, permutation);
 }
 
 // Reads operand `index` of a convolution through its transpose: which dimension is what is an attribute.
