@@ -357,7 +357,7 @@ class Flattener {
     const hlo::Window& window = instruction.Get<hlo::WindowAttributes>().window;
     const Shape& result = instruction.shape().IsTuple() ? instruction.shape().tuple_shapes(0) : instruction.shape();
     hlo::DimensionVector sizes;
-    double places = static_cast<double>(result.element_count());
+    double places = static_cast<double>(std::max<int64_t>(1, result.element_count()));
     for (const hlo::WindowDimension& dimension : window) {
       sizes.push_back(dimension.size);
       places *= static_cast<double>(dimension.size);

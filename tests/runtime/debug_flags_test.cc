@@ -87,5 +87,13 @@ TEST(DebugFlagsTest, PassesByEitherName) {
   EXPECT_NE(testing::internal::GetCapturedStderr().find("no pass 'no-such-pass'"), std::string::npos);
 }
 
+TEST(DebugFlagsTest, ExcessPrecisionIsAPass) {
+  cpu::CompileOptions usual, rounded;
+  ApplyFlags(Read("--xla_allow_excess_precision"), &usual);
+  ApplyFlags(Read("--xla_allow_excess_precision=false"), &rounded);
+  EXPECT_TRUE(usual.disabled_passes.empty());
+  EXPECT_EQ(rounded.disabled_passes, std::vector<std::string>{"float-normalization"});
+}
+
 }  // namespace
 }  // namespace kiln::runtime
