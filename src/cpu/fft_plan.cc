@@ -17,7 +17,7 @@ using hlo::FftType;
 constexpr double kCyclesPerNanosecond = 3.5;
 // The part of the second-level cache that columns take which are transformed together; two arrays of scratch come to
 // it.
-constexpr int64_t kBlockPart = 4;
+constexpr int64_t kBlockPart = 8;
 // A row above this is transformed in four steps, a shorter one only when threads would have nothing to do.
 constexpr int64_t kRowBytes = 256 << 10;
 constexpr int64_t kSharedRowBytes = 64 << 10;
