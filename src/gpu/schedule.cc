@@ -166,7 +166,9 @@ class Scheduler {
     TileSchedule tile;
     tile.store_loop = nest.order.back();
     // Half of what a block may have, so that two of them fit beside each other.
-    if (!FindTile(kernel_, nest_, nest.order, kMinTileExtent, /*max_width=*/16, /*max_bytes=*/24 << 10, &tile)) return false;
+    if (!FindTile(kernel_, nest_, nest.order, kMinTileExtent, /*max_width=*/16, /*max_bytes=*/24 << 10, &tile)) {
+      return false;
+    }
     std::erase(nest.order, tile.load_loop);
     nest.order.insert(nest.order.end() - 1, tile.load_loop);
     nest.task_loops = static_cast<int>(nest.order.size());

@@ -456,7 +456,8 @@ std::string ToString(const NestSchedule& schedule) {
   if (schedule.over_groups) text += "; task per group";
   if (schedule.tile.store_loop >= 0) {
     absl::StrAppend(&text, "; tiles of ", schedule.tile.size, " by ", schedule.tile.size, " over i",
-                    schedule.tile.load_loop, " i", schedule.tile.store_loop, schedule.tile.together > 1 ? absl::StrCat(" in squares of ", schedule.tile.together) : "", " for ",
+                    schedule.tile.load_loop, " i", schedule.tile.store_loop,
+                    schedule.tile.together > 1 ? absl::StrCat(" in squares of ", schedule.tile.together) : "", " for ",
                     absl::StrJoin(schedule.tile.loads, " ",
                                   [](std::string* out, ValueId load) { absl::StrAppend(out, "v", load); }));
   }
