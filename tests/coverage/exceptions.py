@@ -9,7 +9,7 @@ ZERO_SIGN = (
     "negation on the other side of the branch cut"
 )
 UNINITIALIZED = (
-    "nan by definition, on Kiln, and on XLA:CPU op by op; of the whole as a program without inputs XLA:CPU gives whatever the "
+    "nan by definition, on Kiln, and on XLA:CPU op by op; jitted, where exp can only get nan, XLA:CPU gives whatever the "
     "memory of the result held before, other numbers at each run"
 )
 SINGULAR = "the matrix is singular: where its inverse has infinities and where nan depends on the order of LAPACK's products"
