@@ -24,7 +24,8 @@ bool AddTo(Polynomial* sum, const Polynomial& more, int64_t sign) {
   for (const auto& [variables, coefficient] : more) {
     int64_t& total = (*sum)[variables];
     int64_t scaled;
-    if (__builtin_mul_overflow(coefficient, sign, &scaled) || __builtin_add_overflow(total, scaled, &total)) return false;
+    if (__builtin_mul_overflow(coefficient, sign, &scaled) || __builtin_add_overflow(total, scaled, &total))
+      return false;
     if (total == 0) sum->erase(variables);
   }
   return sum->size() <= kMaxTerms;
@@ -52,7 +53,8 @@ std::vector<const Instruction*> Parts(const hlo::Computation& combiner) {
 }
 
 // What `combiner` makes of polynomials in place of its parameters.
-std::optional<std::vector<Polynomial>> Apply(const hlo::Computation& combiner, const std::vector<Polynomial>& arguments) {
+std::optional<std::vector<Polynomial>> Apply(const hlo::Computation& combiner,
+                                             const std::vector<Polynomial>& arguments) {
   absl::flat_hash_map<const Instruction*, Polynomial> values;
   for (const Instruction* instruction : combiner.PostOrder()) {
     if (instruction->opcode() == Opcode::kTuple) continue;

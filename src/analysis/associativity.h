@@ -16,9 +16,9 @@ struct Identity {
   bool from_left = false;
 };
 
-// `combiner` is (earlier..., later...) -> combined, a tuple or the only part, elementwise. Found when it is associative as
-// far as real numbers go: of each part alone one of add, multiply, maximum, minimum, and, or, xor; or polynomials of all
-// parts whose two groupings are equal, as those of linear recurrences. Nothing for what cannot be proved.
+// `combiner` is (earlier..., later...) -> combined, a tuple or the only part, elementwise. Found when it is associative
+// as far as real numbers go: of each part alone one of add, multiply, maximum, minimum, and, or, xor; or polynomials of
+// all parts whose two groupings are equal, as those of linear recurrences. Nothing for what cannot be proved.
 std::optional<Identity> FindIdentity(const hlo::Computation& combiner);
 
 }  // namespace kiln::analysis

@@ -186,8 +186,7 @@ bool KeepsOrder(const Instruction& user, int64_t index) {
              });
     case Opcode::kGather: {
       const auto& gather = user.Get<hlo::GatherAttributes>();
-      return index == 1 && gather.offset_dims.empty() &&
-             gather.index_vector_dim >= user.operand(1)->shape().rank() - 1;
+      return index == 1 && gather.offset_dims.empty() && gather.index_vector_dim >= user.operand(1)->shape().rank() - 1;
     }
     default:
       return false;

@@ -60,7 +60,7 @@ class JobQueue {
   std::vector<std::thread> threads_;
   std::list<Job> running_;  // in progress
   Clock::time_point last_look_;
-  int idle_ = 0;     // threads that wait on changed_
+  int idle_ = 0;  // threads that wait on changed_
   bool stopping_ = false;
 };
 

@@ -22,10 +22,10 @@ class ThreadPool {
   // Threads that one ParallelFor may use, the caller counted in.
   int threads() const;
 
-  // Runs `work` on another thread, in order of submission; up to threads() of them run at once, and more when these seem
-  // to block (nothing started or ended for a millisecond or more), so that scheduled work may wait for work scheduled
-  // after it. Never runs it inline, so a caller that holds locks is safe; the one exception is a process that cannot
-  // start a single thread.
+  // Runs `work` on another thread, in order of submission; up to threads() of them run at once, and more when these
+  // seem to block (nothing started or ended for a millisecond or more), so that scheduled work may wait for work
+  // scheduled after it. Never runs it inline, so a caller that holds locks is safe; the one exception is a process that
+  // cannot start a single thread.
   void Schedule(std::function<void()> work);
   // As Schedule, on further threads: for work that brings threads of its own, as libraries do, and gains nothing from
   // another of its kind beside it. One at a time, unless that seems to block.
@@ -34,9 +34,9 @@ class ThreadPool {
   // pieces of work that were scheduled before them.
   void SchedulePart(std::function<void()> work);
 
-  // Calls task(closure, begin, end) over disjoint ranges that cover [0, count), each of at least `grain` indices but the
-  // last, from the calling thread and idle workers, and returns when all are done. May be called from inside a
-  // task (nested calls share the same workers and cannot deadlock: the caller always makes progress by itself).
+  // Calls task(closure, begin, end) over disjoint ranges that cover [0, count), each of at least `grain` indices but
+  // the last, from the calling thread and idle workers, and returns when all are done. May be called from inside a task
+  // (nested calls share the same workers and cannot deadlock: the caller always makes progress by itself).
   using RangeTask = void (*)(void* closure, int64_t begin, int64_t end);
   void ParallelFor(int64_t count, int64_t grain, RangeTask task, void* closure);
 

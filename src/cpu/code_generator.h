@@ -15,8 +15,8 @@ class TargetMachine;
 
 namespace kiln::cpu {
 
-// Building LLVM's pipelines takes longer than running them over a small kernel, so they are kept. Serves one thread at a
-// time. After a fatal error (llvm_guard.h) it must neither be used nor destroyed.
+// Building LLVM's pipelines takes longer than running them over a small kernel, so they are kept. Serves one thread at
+// a time. After a fatal error (llvm_guard.h) it must neither be used nor destroyed.
 class CodeGenerator {
  public:
   // Fails when this build has no code generator for the host. `level`, 0 to 3, is LLVM's optimization level.

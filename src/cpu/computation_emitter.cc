@@ -72,9 +72,9 @@ absl::Status ComputationEmitter::EmitProgram() {
 llvm::Value* ComputationEmitter::ConstantPointer(const hlo::Literal& literal) {
   llvm::LLVMContext& context = output_.getContext();
   absl::Span<const std::byte> bytes = literal.bytes();
-  llvm::Constant* data = llvm::ConstantDataArray::getRaw(
-      llvm::StringRef(reinterpret_cast<const char*>(bytes.data()), bytes.size()), bytes.size(),
-      llvm::Type::getInt8Ty(context));
+  llvm::Constant* data =
+      llvm::ConstantDataArray::getRaw(llvm::StringRef(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
+                                      bytes.size(), llvm::Type::getInt8Ty(context));
   auto* global = new llvm::GlobalVariable(output_, data->getType(), /*isConstant=*/true,
                                           llvm::GlobalValue::PrivateLinkage, data, "constant");
   global->setAlignment(llvm::Align(64));
@@ -355,8 +355,8 @@ absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instructio
     EmitLoop(b_, b_.getInt64(0), b_.getInt64(part.plan.rounds), 1, "round", [&](llvm::Value* round) {
       for (size_t i = 0; i < part.plan.phases.size(); ++i) {
         const GemmPhase& phase = part.plan.phases[i];
-        const double nanoseconds = static_cast<double>(part.plan.estimated_nanoseconds) /
-                                   static_cast<double>(phase.tasks * part.plan.rounds);
+        const double nanoseconds =
+            static_cast<double>(part.plan.estimated_nanoseconds) / static_cast<double>(phase.tasks * part.plan.rounds);
         if (in_rounds) {
           closure[kRoundSlot] = b_.CreateIntToPtr(b_.CreateMul(round, b_.getInt64(phase.tasks)), b_.getPtrTy());
         }
@@ -381,7 +381,8 @@ absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instructio
         arguments.push_back(task.ClosureSlot(extra));
         for (llvm::Value* bound : {task.begin(), task.end()}) {
           arguments.push_back(
-              in_rounds ? body.CreateAdd(bound, body.CreatePtrToInt(task.closure(kRoundSlot), body.getInt64Ty())) : bound);
+              in_rounds ? body.CreateAdd(bound, body.CreatePtrToInt(task.closure(kRoundSlot), body.getInt64Ty()))
+                        : bound);
         }
         body.CreateCall(function, arguments);
         task.Call(function_->getArg(0), phase.tasks, nanoseconds, phase.grain);

@@ -18,9 +18,9 @@ struct DenseSolve {
   int64_t kind = kLu;
   int64_t width = 4;
   int64_t count = 0;
-  int64_t rows = 0;     // of the matrix, but with kTriangular of the right-hand sides, as they lie in memory
+  int64_t rows = 0;  // of the matrix, but with kTriangular of the right-hand sides, as they lie in memory
   int64_t columns = 0;
-  int64_t flags = 0;    // kCholesky: kLower; kTriangular: all
+  int64_t flags = 0;  // kCholesky: kLower; kTriangular: all
 };
 
 // Bytes of scratch that Run needs.

@@ -370,7 +370,7 @@ class NativeExecutable : public Executable {
   ExecutableImage image_;
   std::vector<const hlo::Instruction*> profiled_;
   std::vector<std::unique_ptr<hlo::Literal>> tables_;  // what ops added to the module's literals
-  std::vector<const void*> constants_;  // the program's table: in the module's literals, or owned
+  std::vector<const void*> constants_;                 // the program's table: in the module's literals, or owned
   std::vector<size_t> constant_sizes_;
   std::vector<std::unique_ptr<char, AlignedDelete>> owned_constants_;
   std::unique_ptr<JitModule> code_;

@@ -129,10 +129,11 @@ class Executable {
   // Custom calls that the program makes, each a call site.
   virtual int64_t custom_call_count() const = 0;
 
-  // Runs the program to its end on the calling thread and `pool` (null: calling thread alone). `arguments` and `results`
-  // point to the leaf buffers; `results[i]` may equal the argument it is aliased with and nothing else; buffers are
-  // aligned to 64 bytes, except arguments, which may be aligned to their element only. `arena` holds arena_bytes().
-  // `custom_calls` is passed on to the custom calls; when one fails, the program stops there and results are undefined.
+  // Runs the program to its end on the calling thread and `pool` (null: calling thread alone). `arguments` and
+  // `results` point to the leaf buffers; `results[i]` may equal the argument it is aliased with and nothing else;
+  // buffers are aligned to 64 bytes, except arguments, which may be aligned to their element only. `arena` holds
+  // arena_bytes(). `custom_calls` is passed on to the custom calls; when one fails, the program stops there and results
+  // are undefined.
   virtual absl::Status Run(absl::Span<const void* const> arguments, absl::Span<void* const> results, void* arena,
                            ThreadPool* pool, CustomCallRun* custom_calls = nullptr) const = 0;
 

@@ -1,7 +1,8 @@
 // How a Fourier transform is computed: phases of steps over units of work that fit into a cache. No code yet.
 //
 // All of it are Stockham passes: a pass of radix R reads R elements ("legs") that lie n / R apart, multiplies them by
-// roots of unity, transforms them within registers, and writes them so that the last pass leaves all in order. Lanes run
+// roots of unity, transforms them within registers, and writes them so that the last pass leaves all in order. Lanes
+// run:
 // - along one row, where passes before made groups of neighbours that are multiplied by successive roots,
 // - over columns, for dimensions that are not the last,
 // - over rows, which are transposed block by block on their way into the scratch and out of it, where they are short.

@@ -1,8 +1,8 @@
 // Matrix multiplication as generated code: out[b, m, n] = epilogue(sum over k of lhs[b, m, k] * rhs[b, k, n]).
 //
 // Use: PlanGemm chooses the schedule, EmitGemm adds its functions to a module, and whoever runs the code calls
-// plan.phases in order, each over all of its tasks (in any order, on any threads) before the next one begins, as often as
-// there are rounds.
+// plan.phases in order, each over all of its tasks (in any order, on any threads) before the next one begins, as often
+// as there are rounds.
 #ifndef KILN_CPU_GEMM_H_
 #define KILN_CPU_GEMM_H_
 
@@ -77,7 +77,8 @@ struct GemmSpec {
   int64_t lhs_offset = 0;
   int64_t rhs_offset = 0;
   int64_t out_offset = 0;
-  // When not 0: column n meets lhs elements of its own, n / column_group * column_group_stride behind those of column 0.
+  // When not 0: column n meets lhs elements of its own, n / column_group * column_group_stride behind those of
+  // column 0.
   int64_t column_group = 0;
   int64_t column_group_stride = 0;
   GemmMatrix lhs;
@@ -112,10 +113,10 @@ struct GemmSchedule {
   int64_t n_block = 0;  // of a task; a multiple of vectors * lanes
   // What one round packs and multiplies, so that scratch memory stays small; 0: all. Multiples of the block.
   int64_t batch_chunk = 0;
-  int64_t m_chunk = 0;  // only of lhs that is packed, or padded and cut along the outermost rows
-  int64_t n_chunk = 0;  // only of packed rhs
+  int64_t m_chunk = 0;       // only of lhs that is packed, or padded and cut along the outermost rows
+  int64_t n_chunk = 0;       // only of packed rhs
   int64_t padded_bytes = 0;  // with an m_chunk of a padded lhs: what its copy may take
-  int64_t k_block = 0;  // all steps when the sum is made in one go; a multiple of k where there are outer ones
+  int64_t k_block = 0;       // all steps when the sum is made in one go; a multiple of k where there are outer ones
 };
 
 // All phases have this signature. lhs, rhs, out and extra as the spec says, scratch of plan.scratch_bytes aligned to 64

@@ -46,8 +46,8 @@ void PackTile(const char* from, char* to, int64_t step_stride, int64_t steps, in
   }
 }
 
-// Asks for the rows of rhs that the next stretch of k will need, a few lines before every tile of this one: where they come
-// from memory, nothing else foretells them.
+// Asks for the rows of rhs that the next stretch of k will need, a few lines before every tile of this one: where they
+// come from memory, nothing else foretells them.
 class RhsPrefetch {
  public:
   // `rows` of `bytes` each, `stride` apart and `steps` to a run; spread over `calls` of Advance().
@@ -237,7 +237,8 @@ class BlockRunner {
 
 const GemmKernels* FindGemmKernels(GemmKernelKind kind) {
   const HostIsa& host = Host();
-  const bool brain = kind == GemmKernelKind::kBrain, plain = kind == GemmKernelKind::kF32 || kind == GemmKernelKind::kF64;
+  const bool brain = kind == GemmKernelKind::kBrain,
+             plain = kind == GemmKernelKind::kF32 || kind == GemmKernelKind::kF64;
   if (!plain && !(brain ? host.brain_dot : host.byte_dot)) return nullptr;
   if (host.vector_bytes == 64) return GemmKernels512(kind);
   static const bool avx2 = host.vector_bytes == 32 && host.fma && host.features.find("+avx2") != std::string::npos;

@@ -1,6 +1,6 @@
 // The loops of a large matrix product, compiled with Kiln: they are the same for every program, and what a program adds
-// (sizes, strides, the epilogue) reaches them as data. A task packs its block of rhs into memory of its thread, a stretch
-// of k at a time, and passes over it with micro-kernels.
+// (sizes, strides, the epilogue) reaches them as data. A task packs its block of rhs into memory of its thread, a
+// stretch of k at a time, and passes over it with micro-kernels.
 #ifndef KILN_CPU_GEMM_BLOCKS_H_
 #define KILN_CPU_GEMM_BLOCKS_H_
 
@@ -23,17 +23,17 @@ struct GemmBlocks {
   static constexpr int kMaxDimensions = 5;
   GemmKernelKind kind = GemmKernelKind::kF32;
   int64_t m = 0, n = 0;
-  int64_t rows = 0, columns = 0;           // of a tile
-  int64_t row_tiles = 0;                   // of m
-  int64_t runs = 1, steps = 0;             // of a run
-  int64_t k_elements = 0;                  // of a run
-  int64_t lhs_row = 0, lhs_step = 0;       // bytes
-  int64_t rhs_k = 0, rhs_n = 0;            // bytes between elements
-  int64_t out_row = 0, out_element = 0;    // bytes
+  int64_t rows = 0, columns = 0;         // of a tile
+  int64_t row_tiles = 0;                 // of m
+  int64_t runs = 1, steps = 0;           // of a run
+  int64_t k_elements = 0;                // of a run
+  int64_t lhs_row = 0, lhs_step = 0;     // bytes
+  int64_t rhs_k = 0, rhs_n = 0;          // bytes between elements
+  int64_t out_row = 0, out_element = 0;  // bytes
   int64_t pack_lhs = 0, pack_rhs = 0;
-  int64_t direct = 0;                      // sums are the result as it is stored
-  int64_t run_block = 0, step_block = 0;   // of k at a time: whole runs, or steps of the only one
-  int64_t tile_block = 0, column_block = 0;  // of a task: tiles along m, columns
+  int64_t direct = 0;                          // sums are the result as it is stored
+  int64_t run_block = 0, step_block = 0;       // of k at a time: whole runs, or steps of the only one
+  int64_t tile_block = 0, column_block = 0;    // of a task: tiles along m, columns
   int64_t tile_blocks = 0, column_blocks = 0;  // of a round
   int64_t tasks = 0;                           // of a round
   int64_t round_tiles = 0, round_lhs = 0;      // from one round to the next: tiles, and bytes of lhs

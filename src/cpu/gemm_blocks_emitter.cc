@@ -41,8 +41,7 @@ absl::StatusOr<llvm::Function*> GemmEmitter::EmitFinish() {
   llvm::Type* pointer = b_.getPtrTy();
   llvm::Type* i64 = b_.getInt64Ty();
   auto* type = llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, pointer, i64, i64, i64, i64, i64}, false);
-  llvm::Function* function =
-      llvm::Function::Create(type, llvm::Function::InternalLinkage, name_ + ".finish", module_);
+  llvm::Function* function = llvm::Function::Create(type, llvm::Function::InternalLinkage, name_ + ".finish", module_);
   llvm::IRBuilder<>::InsertPointGuard guard(b_);
   b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", function));
   llvm::Value *m = function->getArg(4), *n = function->getArg(5), *columns = function->getArg(7);

@@ -19,10 +19,11 @@ constexpr int64_t kMaxRuns = 4096, kMaxRunSteps = 8192;
 constexpr int64_t kMinRows = 10, kMinPackRows = 24, kPackRows = 400;
 constexpr int64_t kWideRowBytes = 2048;
 constexpr double kMinWork = 32 << 10;
-// Costs in multiply-adds: to pack an element of rhs, or to fetch it from where it lies, and to go to a row of it that lies
-// on a page of its own; to fetch an element of lhs from the second-level cache, and to pack it; to store a result; to begin a
-// task.
-constexpr double kPackCost = 35, kRhsCost = 12, kRhsRowCost = 1000, kLhsCost = 3, kPackLhsCost = 20, kStoreCost = 16, kTaskCost = 40e3;
+// Costs in multiply-adds: to pack an element of rhs, or to fetch it from where it lies, and to go to a row of it that
+// lies on a page of its own; to fetch an element of lhs from the second-level cache, and to pack it; to store a result;
+// to begin a task.
+constexpr double kPackCost = 35, kRhsCost = 12, kRhsRowCost = 1000, kLhsCost = 3, kPackLhsCost = 20, kStoreCost = 16,
+                 kTaskCost = 40e3;
 
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -86,8 +87,7 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
   const int64_t column_panels = CeilDivide(problem.n, columns);
   int64_t row_panels = CeilDivide(problem.m, rows) * problem.m_outer;
   const bool direct = IsDirect(spec, arithmetic);
-  const PaddedRound padded =
-      CutPadding(problem, spec, PaddedElementBytes(problem, arithmetic), schedule.padded_bytes);
+  const PaddedRound padded = CutPadding(problem, spec, PaddedElementBytes(problem, arithmetic), schedule.padded_bytes);
   if (padded.units > 0) row_panels = row_panels / problem.outer_rows.front().size * padded.units;
 
   // Rows of rhs that lie close together are as good as packed.
@@ -125,8 +125,8 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
                            static_cast<double>(CeilDivide(column_panels, n_panels) * CeilDivide(row_panels, m_panels));
       const double m = static_cast<double>(m_panels * rows), n = static_cast<double>(n_panels * columns);
       const double steps = static_cast<double>(all_steps);
-      const double task = m * n * steps + steps * (rhs_element * n + rhs_row + lhs_element * m) + kStoreCost * m * n +
-                          kTaskCost;
+      const double task =
+          m * n * steps + steps * (rhs_element * n + rhs_row + lhs_element * m) + kStoreCost * m * n + kTaskCost;
       // The last tasks to end leave other threads idle, the more so the larger they are.
       const double cost = (std::ceil(tasks / threads) + (threads > 1 ? 0.1 : 0.0)) * task;
       if (cost < best) {

@@ -7,8 +7,8 @@
 
 namespace kiln::cpu {
 
-// What a step of k multiplies and adds: one element, a pair of bf16 or four bytes, into sums of 32 or 64 bits. Bytes are
-// told apart by the signs of lhs and rhs.
+// What a step of k multiplies and adds: one element, a pair of bf16 or four bytes, into sums of 32 or 64 bits. Bytes
+// are told apart by the signs of lhs and rhs.
 enum class GemmKernelKind : int64_t { kF32, kF64, kBrain, kSignedBytes, kSignedUnsigned, kUnsignedSigned };
 
 inline constexpr int kMaxTileRows = 14;
@@ -22,9 +22,9 @@ struct GemmTileStrides {
   int64_t sums_row = 0;
 };
 
-// sums[row][column] = the sum over all runs and their steps of lhs * rhs, on top of what is there if `resume`. Run number
-// r begins at lhs + lhs_runs[r] and rhs + rhs_runs[r]; without rhs_runs, rhs goes on from run to run. `columns` are
-// stored; whole vectors of rhs are read.
+// sums[row][column] = the sum over all runs and their steps of lhs * rhs, on top of what is there if `resume`. Run
+// number r begins at lhs + lhs_runs[r] and rhs + rhs_runs[r]; without rhs_runs, rhs goes on from run to run. `columns`
+// are stored; whole vectors of rhs are read.
 using GemmTileKernel = void(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& strides,
                             const int64_t* lhs_runs, const int64_t* rhs_runs, int64_t run_count, int64_t steps,
                             int64_t columns, bool resume);

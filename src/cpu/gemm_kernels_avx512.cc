@@ -59,10 +59,12 @@ struct SignedBytesArithmetic : GroupArithmetic<uint8_t, int32_t> {
 }  // namespace
 
 const GemmKernels* GemmKernels512(GemmKernelKind kind) {
-  static constexpr GemmKernels kKernels[] = {
-      MakeGemmKernels<PlainArithmetic<float, 64, 32>>(), MakeGemmKernels<PlainArithmetic<double, 64, 32>>(),
-      MakeGemmKernels<BrainArithmetic>(),                MakeGemmKernels<SignedBytesArithmetic>(),
-      MakeGemmKernels<SignedUnsignedArithmetic>(),       MakeGemmKernels<UnsignedSignedArithmetic>()};
+  static constexpr GemmKernels kKernels[] = {MakeGemmKernels<PlainArithmetic<float, 64, 32>>(),
+                                             MakeGemmKernels<PlainArithmetic<double, 64, 32>>(),
+                                             MakeGemmKernels<BrainArithmetic>(),
+                                             MakeGemmKernels<SignedBytesArithmetic>(),
+                                             MakeGemmKernels<SignedUnsignedArithmetic>(),
+                                             MakeGemmKernels<UnsignedSignedArithmetic>()};
   return &kKernels[static_cast<int64_t>(kind)];
 }
 

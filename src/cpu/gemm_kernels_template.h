@@ -88,7 +88,8 @@ constexpr void FillTiles(GemmKernels& kernels) {
   }
 }
 
-// Steps of one vector of columns, elements of a step gathered from `depth` rows. Narrow elements are widened to 32 bits.
+// Steps of one vector of columns, elements of a step gathered from `depth` rows. Narrow elements are widened to 32
+// bits.
 template <typename A>
 void PackRows(const char* from, char* to, const GemmPacking& packing, int64_t elements, int64_t columns) {
   using Element = typename A::Element;
@@ -132,14 +133,10 @@ template <typename V>
 void TransposeGroups(V (&v)[4]) {
   constexpr int kLanes = sizeof(V) / 4;
   if constexpr (kLanes == 16) {
-#define KILN_LOW(a, b) \
-  __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29)
-#define KILN_HIGH(a, b) \
-  __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31)
-#define KILN_LOW2(a, b) \
-  __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29)
-#define KILN_HIGH2(a, b) \
-  __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31)
+#define KILN_LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29)
+#define KILN_HIGH(a, b) __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31)
+#define KILN_LOW2(a, b) __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29)
+#define KILN_HIGH2(a, b) __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31)
     const V a = KILN_LOW(v[0], v[1]), b = KILN_HIGH(v[0], v[1]), c = KILN_LOW(v[2], v[3]), d = KILN_HIGH(v[2], v[3]);
     v[0] = KILN_LOW2(a, c), v[1] = KILN_HIGH2(a, c), v[2] = KILN_LOW2(b, d), v[3] = KILN_HIGH2(b, d);
 #undef KILN_LOW
@@ -204,8 +201,8 @@ void PackColumns(const char* from, char* to, const GemmPacking& packing, int64_t
           char pieces[kGroups][16];
         } both;
         for (int64_t group = 0; group < kGroups; ++group) {
-          __builtin_memcpy(both.pieces[group],
-                           source + (group * kQuad + i) * packing.n_stride + first * A::kSumBytes, 16);
+          __builtin_memcpy(both.pieces[group], source + (group * kQuad + i) * packing.n_stride + first * A::kSumBytes,
+                           16);
         }
         v[i] = both.whole;
       }

@@ -122,8 +122,8 @@ void GemmEmitter::PackLhsGroups(llvm::Value* from, llvm::Value* to) {
   }
   // Elements in order are groups already; zeros fill up the last cache line.
   const int lanes = 64 / bytes;
-  const int64_t count = problem_.k_left == 0 ? problem_.k * problem_.depth
-                                             : (problem_.k - 1) * problem_.depth + problem_.k_left;
+  const int64_t count =
+      problem_.k_left == 0 ? problem_.k * problem_.depth : (problem_.k - 1) * problem_.depth + problem_.k_left;
   llvm::Type* scalar = GemmArithmetic::StoredType(b_.getContext(), problem_.lhs_type, 1);
   const auto copy = [&](llvm::Value* at, int64_t elements) {
     llvm::Value* value = LoadContiguous(At(from, at, bytes), scalar, bytes, elements, lanes);
@@ -174,8 +174,7 @@ void GemmEmitter::PackRhsTask(const Entry& entry, const Round& round, llvm::Valu
   llvm::Value* from = At(entry.rhs, from_offset, StoredElement(problem_.rhs_type));
   llvm::Value* to_offset = b_.CreateAdd(Scale(slot, layout.batch_stride), Scale(panel, layout.block_stride));
   llvm::Value* to = At(At(entry.scratch, layout.scratch_offset), to_offset, arithmetic_.element_bytes());
-  const bool transpose =
-      problem_.rhs_k == problem_.depth && problem_.rhs_n != 1 && arithmetic_.parts() == 1 &&
+  const bool transpose = problem_.rhs_k == problem_.depth && problem_.rhs_n != 1 && arithmetic_.parts() == 1 &&
                          problem_.k_left == 0 && schedule_.lanes >= TransposeSteps();
   if (problem_.k_outer > 1 && problem_.depth == 1 && problem_.rhs_n != 1 && arithmetic_.parts() == 1 &&
       schedule_.lanes >= TransposeSteps() && StepsAreNeighbours()) {
@@ -254,8 +253,8 @@ void GemmEmitter::PackRhsPanel(llvm::Value* from, llvm::Value* to, int64_t colum
       llvm::Value* start = At(source, first * problem_.rhs_n * stored);
       GemmValue value;
       if (problem_.depth > 1) {
-        value.part[0] = LoadGroups(start, problem_.rhs_type, problem_.rhs_k / problem_.depth, steps, problem_.rhs_n,
-                                   count, lanes);
+        value.part[0] =
+            LoadGroups(start, problem_.rhs_type, problem_.rhs_k / problem_.depth, steps, problem_.rhs_n, count, lanes);
       } else {
         value = LoadLanes(start, problem_.rhs_type, problem_.rhs_n, count, lanes);
       }

@@ -20,8 +20,8 @@ constexpr int64_t kMaxBytes = int64_t{1} << 47;
 constexpr int64_t kPartialTileBytes = 32 << 10;  // of the stack, and of the first-level cache
 // Packed operands of a round: what stays near the cores, and little beside the operands.
 constexpr int64_t kPackedBytes = 1 << 20;
-constexpr int64_t kShortDotVectors = 16;  // along k: sums that are short beside what is done with them
-constexpr double kMinTaskWork = 256 << 10;       // multiply-adds: some ten microseconds
+constexpr int64_t kShortDotVectors = 16;    // along k: sums that are short beside what is done with them
+constexpr double kMinTaskWork = 256 << 10;  // multiply-adds: some ten microseconds
 constexpr double kMinChunkWork = 64 << 10;
 
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -59,8 +59,8 @@ absl::Status CheckSpec(const GemmSpec& spec) {
     }
     padded *= static_cast<double>(dimension.padded);
   }
-  if (!bounded(padded) || spec.lhs_offset < 0 || spec.rhs_offset < 0 || spec.out_offset < 0 ||
-      spec.column_group < 0 || spec.column_group_stride < 0) {
+  if (!bounded(padded) || spec.lhs_offset < 0 || spec.rhs_offset < 0 || spec.out_offset < 0 || spec.column_group < 0 ||
+      spec.column_group_stride < 0) {
     return InvalidArgument("A matrix product's lhs is too large to address.");
   }
   for (const GemmMatrix* matrix : {&spec.lhs, &spec.rhs, &spec.out}) {
@@ -188,8 +188,8 @@ void ChooseBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmAr
   const int64_t padded_element = PaddedElementBytes(problem, arithmetic);
   const PaddedRound padded = CutPadding(problem, spec, padded_element, kPackedBytes);
   if (padded.units > 0) row_panels = row_panels / problem.outer_rows.front().size * padded.units;
-  const int64_t batch_bytes = (problem.LhsRepeats() ? 0 : row_panels * lhs_panel) +
-                              (problem.RhsRepeats() ? 0 : column_panels * rhs_panel);
+  const int64_t batch_bytes =
+      (problem.LhsRepeats() ? 0 : row_panels * lhs_panel) + (problem.RhsRepeats() ? 0 : column_panels * rhs_panel);
   if (batches > 1 && batches * batch_bytes > kPackedBytes) {
     batches = share(batches, std::max<int64_t>(kPackedBytes / batch_bytes, 1));
     schedule.batch_chunk = batches;
@@ -236,9 +236,7 @@ void ChooseBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmAr
     }
   }
   const double panel_work = static_cast<double>(rows * columns) * static_cast<double>(all_steps);
-  const auto tasks = [&] {
-    return batches * CeilDivide(row_panels, m_panels) * CeilDivide(column_panels, n_panels);
-  };
+  const auto tasks = [&] { return batches * CeilDivide(row_panels, m_panels) * CeilDivide(column_panels, n_panels); };
   while (threads > 1 && tasks() < 6 * int64_t{threads} && (m_panels > 1 || n_panels > 1) &&
          panel_work * static_cast<double>(m_panels * n_panels) > 2 * kMinTaskWork) {
     if (n_panels > 1 && (n_panels * columns >= m_panels * rows || m_panels == 1)) {
@@ -311,8 +309,8 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
   GemmPlan plan;
   GemmSchedule& schedule = plan.schedule;
   schedule.swapped = ShouldSwap(spec, full_lanes);
-  const bool plain = spec.outer_rows.empty() && spec.outer_steps.empty() && spec.padding.empty() &&
-                     !HasOffset(spec) && spec.column_group == 0;
+  const bool plain = spec.outer_rows.empty() && spec.outer_steps.empty() && spec.padding.empty() && !HasOffset(spec) &&
+                     spec.column_group == 0;
   GemmProblem problem = MakeGemmProblem(spec, schedule.swapped, 1);
   const int64_t m = problem.m, n = problem.n;
   int64_t k = problem.k_total();
@@ -439,11 +437,10 @@ absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPl
   }
   const bool outer = !spec.outer_rows.empty() || !spec.outer_steps.empty();
   const bool own_lhs = !spec.padding.empty() || HasOffset(spec) || spec.column_group > 0;
-  if ((outer || own_lhs) &&
-      (schedule.pack_lhs || schedule.kind == Kind::kDot || (arithmetic.parts() != 1 && own_lhs) ||
-       (schedule.swapped && (own_lhs || !spec.outer_rows.empty())) ||
-       (problem.k_outer > 1 && (problem.k == 0 || schedule.k_block % problem.k != 0)) ||
-       (spec.column_group > 0 && schedule.lanes % spec.column_group != 0))) {
+  if ((outer || own_lhs) && (schedule.pack_lhs || schedule.kind == Kind::kDot || (arithmetic.parts() != 1 && own_lhs) ||
+                             (schedule.swapped && (own_lhs || !spec.outer_rows.empty())) ||
+                             (problem.k_outer > 1 && (problem.k == 0 || schedule.k_block % problem.k != 0)) ||
+                             (spec.column_group > 0 && schedule.lanes % spec.column_group != 0))) {
     return InvalidArgument("A matrix product with outer dimensions or a padded lhs has a schedule that is for others.");
   }
   if (schedule.kind == Kind::kDot &&

@@ -224,8 +224,12 @@ absl::StatusOr<std::vector<Object>> JitCompiler::CompileUnits(std::vector<CodeUn
     std::vector<CompileTimes> times;
     int level;
   };
-  Work work{this, &units, missing, std::vector<absl::StatusOr<Object>>(missing.size()),
-            std::vector<CompileTimes>(missing.size()), level};
+  Work work{this,
+            &units,
+            missing,
+            std::vector<absl::StatusOr<Object>>(missing.size()),
+            std::vector<CompileTimes>(missing.size()),
+            level};
   const auto compile = [](void* closure, int64_t begin, int64_t end) {
     Work& work = *static_cast<Work*>(closure);
     for (int64_t i = begin; i < end; ++i) {

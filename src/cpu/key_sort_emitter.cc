@@ -110,17 +110,16 @@ absl::Status EmitKeySort(llvm::IRBuilder<>* builder, const Instruction& instruct
         ConstantStruct(b, {shape.rows, shape.size, shape.key_width, shape.k, static_cast<int64_t>(shape.code.order),
                            shape.code.descending, shape.code.infinity});
     CallRuntime(b, kTopRowsName,
-                {arrays.context, constant, arrays.operands[0], arrays.results[0], arrays.results[1],
-                 arrays.scratch});
+                {arrays.context, constant, arrays.operands[0], arrays.results[0], arrays.results[1], arrays.scratch});
     return absl::OkStatus();
   }
   const std::vector<int64_t> widths = Widths(instruction);
   const RowSortShape shape = SortShape(instruction, widths);
-  llvm::Value* constant =
-      ConstantStruct(b, {shape.rows, shape.size, shape.key_width, shape.array_count,
-                         static_cast<int64_t>(shape.code.order), shape.code.descending, shape.code.infinity,
-                         shape.positions},
-                     ConstantStruct(b, widths));
+  llvm::Value* constant = ConstantStruct(
+      b,
+      {shape.rows, shape.size, shape.key_width, shape.array_count, static_cast<int64_t>(shape.code.order),
+       shape.code.descending, shape.code.infinity, shape.positions},
+      ConstantStruct(b, widths));
   CallRuntime(b, kSortRowsName, {arrays.context, constant, PointerTable(b, arrays), arrays.scratch});
   return absl::OkStatus();
 }

@@ -58,7 +58,9 @@ std::string UsualDirectory() {
 }  // namespace
 
 ObjectCache::ObjectCache(std::string directory, int64_t memory_bytes, int64_t file_bytes)
-    : directory_(directory.empty() ? "" : OwnDirectory(directory)), memory_bytes_(memory_bytes), file_bytes_(file_bytes) {
+    : directory_(directory.empty() ? "" : OwnDirectory(directory)),
+      memory_bytes_(memory_bytes),
+      file_bytes_(file_bytes) {
   if (!directory_.empty()) writer_ = std::make_unique<JobQueue>(1);
 }
 
@@ -71,7 +73,10 @@ ObjectCache* ObjectCache::Shared() {
     if (choice == "off") return nullptr;
     // Code is bound to the build that made it; one that does not know its name has no part in files.
     const bool has_files = choice != "memory" && !BuildId().empty();
-    return new ObjectCache(!has_files ? "" : choice.empty() ? UsualDirectory() : std::string(choice), kMemoryBytes, kFileBytes);
+    return new ObjectCache(!has_files       ? ""
+                           : choice.empty() ? UsualDirectory()
+                                            : std::string(choice),
+                           kMemoryBytes, kFileBytes);
   }();
   return cache;
 }
@@ -106,7 +111,8 @@ void ObjectCache::Insert(const std::string& key, Object object) {
 
 void ObjectCache::Flush() {
   absl::MutexLock lock(&mutex_);
-  mutex_.Await(absl::Condition(+[](int64_t* count) { return *count == 0; }, &to_write_));
+  mutex_.Await(absl::Condition(
+      +[](int64_t* count) { return *count == 0; }, &to_write_));
 }
 
 void ObjectCache::Remember(const std::string& key, Object object) {

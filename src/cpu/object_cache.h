@@ -1,5 +1,5 @@
-// Machine code under the hash of the LLVM IR that it was made from: what one program compiled, the next one finds, in this
-// process or, by way of files, in a later one.
+// Machine code under the hash of the LLVM IR that it was made from: what one program compiled, the next one finds, in
+// this process or, by way of files, in a later one.
 #ifndef KILN_CPU_OBJECT_CACHE_H_
 #define KILN_CPU_OBJECT_CACHE_H_
 
@@ -33,8 +33,8 @@ class ObjectCache {
   ObjectCache(std::string directory, int64_t memory_bytes, int64_t file_bytes);
   ~ObjectCache();  // writes what is still to be written
 
-  // The process's own, as KILN_KERNEL_CACHE says: a directory, "memory" for no files, or "off", which gives null. Unset:
-  // the directory kiln of the user's cache directory.
+  // The process's own, as KILN_KERNEL_CACHE says: a directory, "memory" for no files, or "off", which gives null.
+  // Unset: the directory kiln of the user's cache directory.
   static ObjectCache* Shared();
 
   // Null when there is none. `key` consists of letters and digits, two or more.
@@ -61,7 +61,7 @@ class ObjectCache {
   absl::flat_hash_map<std::string, std::list<Entry>::iterator> by_key_ ABSL_GUARDED_BY(mutex_);
   int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t to_write_ ABSL_GUARDED_BY(mutex_) = 0;
-  int64_t written_since_look_ = 0;      // bytes; the writer's own
+  int64_t written_since_look_ = 0;    // bytes; the writer's own
   std::unique_ptr<JobQueue> writer_;  // null without a directory
 };
 

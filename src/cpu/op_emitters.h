@@ -29,10 +29,10 @@ class OpProgram {
 // Where an op's arrays are; dense and row-major.
 struct OpArrays {
   OpProgram* program = nullptr;
-  llvm::Value* context = nullptr;       // the ProgramContext
-  std::vector<llvm::Value*> operands;   // one pointer per operand leaf
-  std::vector<llvm::Value*> results;    // one pointer per result leaf; distinct from operands but for OpMayShare
-  llvm::Value* scratch = nullptr;       // OpScratchBytes, aligned to 64
+  llvm::Value* context = nullptr;      // the ProgramContext
+  std::vector<llvm::Value*> operands;  // one pointer per operand leaf
+  std::vector<llvm::Value*> results;   // one pointer per result leaf; distinct from operands but for OpMayShare
+  llvm::Value* scratch = nullptr;      // OpScratchBytes, aligned to 64
 };
 
 // True for the opcodes below.

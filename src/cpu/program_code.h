@@ -1,5 +1,5 @@
-// The LLVM modules of one program: each kernel has its own, so that they compile side by side, and one that was compiled
-// before, in whatever program, is found again.
+// The LLVM modules of one program: each kernel has its own, so that they compile side by side, and one that was
+// compiled before, in whatever program, is found again.
 #ifndef KILN_CPU_PROGRAM_CODE_H_
 #define KILN_CPU_PROGRAM_CODE_H_
 

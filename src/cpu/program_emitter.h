@@ -1,5 +1,5 @@
-// A scheduled module with assigned buffers as one native function: kernels called directly, loops and branches as native
-// control flow, scalars in registers.
+// A scheduled module with assigned buffers as one native function: kernels called directly, loops and branches as
+// native control flow, scalars in registers.
 #ifndef KILN_CPU_PROGRAM_EMITTER_H_
 #define KILN_CPU_PROGRAM_EMITTER_H_
 
@@ -14,10 +14,10 @@
 #include "llvm/IR/Module.h"
 #include "src/analysis/buffer_assignment.h"
 #include "src/analysis/structure.h"
-#include "src/cpu/program_code.h"
 #include "src/cpu/custom_call.h"
 #include "src/cpu/executable.h"
 #include "src/cpu/matrix_product.h"
+#include "src/cpu/program_code.h"
 #include "src/hlo/module.h"
 #include "src/kernel/kernel.h"
 #include "src/kernel/schedule.h"
@@ -51,8 +51,8 @@ class ProgramEmitter {
   analysis::TargetHooks Hooks();
   // Builds every kernel, so that an op without generated code is found before anything is emitted.
   absl::Status Prepare();
-  // After Prepare: fusions that would make too large a kernel. They have no code; the caller takes them apart and starts
-  // over with another emitter.
+  // After Prepare: fusions that would make too large a kernel. They have no code; the caller takes them apart and
+  // starts over with another emitter.
   const std::vector<const hlo::Instruction*>& oversized() const { return oversized_; }
   absl::Status Emit(const analysis::BufferAssignment& buffers, ProgramCode* code);
 
@@ -60,8 +60,8 @@ class ProgramEmitter {
   const std::vector<const hlo::Literal*>& table_constants() const { return table_constants_; }
   // What ops added to them.
   std::vector<std::unique_ptr<hlo::Literal>> TakeTables() { return std::move(tables_); }
-  // After Prepare: every kernel, product and op with an emitter of its own, in the order of the program. Their functions
-  // are known after Emit.
+  // After Prepare: every kernel, product and op with an emitter of its own, in the order of the program. Their
+  // functions are known after Emit.
   std::vector<CompiledOperation> Operations() const;
   // The schedules of Operations(), as text.
   std::string SchedulesText() const;

@@ -187,9 +187,9 @@ KILN_KEY_LOOPS(uint64_t)
 #undef KILN_KEY_LOOPS
 #undef KILN_VECTOR_CLONES
 
-// Sorts one row. Keys are made where the sorted ones will be. Passes go from there through the spare rows and back, or to
-// and fro between it and the only spare row where nothing but keys moves; each reads its chunk of the row, counts digits,
-// and moves elements to where their digit's run begins.
+// Sorts one row. Keys are made where the sorted ones will be. Passes go from there through the spare rows and back, or
+// to and fro between it and the only spare row where nothing but keys moves; each reads its chunk of the row, counts
+// digits, and moves elements to where their digit's run begins.
 template <typename Key, typename Value>
 class RadixSorter {
  public:
@@ -451,7 +451,8 @@ void SortAll(ProgramContext* context, const RowSortShape& shape, const void* con
   }
 }
 
-// --- The largest ------------------------------------------------------------------------------------------------------
+// --- The largest
+// ------------------------------------------------------------------------------------------------------
 
 // Few, so that the bound rises early.
 constexpr int64_t kSpareCandidates = 128;

@@ -21,8 +21,8 @@ struct KeyCode {
 // A sort of `rows` rows of `size` elements each, all arrays dense. Array 0 holds the keys.
 struct RowSortShape {
   int64_t rows = 0;
-  int64_t size = 0;        // below 2^32
-  int64_t key_width = 0;   // bytes: 1, 2, 4 or 8
+  int64_t size = 0;         // below 2^32
+  int64_t key_width = 0;    // bytes: 1, 2, 4 or 8
   int64_t array_count = 0;  // the keys counted in
   KeyCode code;
   int64_t positions = 0;  // not 0: array 1 of two holds each element's place in its row, and is not read

@@ -1,7 +1,7 @@
-// Slices along the last dimension are scalars: an associative scan then works within registers, each vector becoming its
-// own prefixes in as many steps as the logarithm of its lanes, before what was carried joins all of them. Long rows are cut
-// into chunks that threads reduce first and scan afterwards; where they are cut does not depend on the threads. Otherwise
-// lanes are neighbours within the slices, which need nothing of each other.
+// Slices along the last dimension are scalars: an associative scan then works within registers, each vector becoming
+// its own prefixes in as many steps as the logarithm of its lanes, before what was carried joins all of them. Long rows
+// are cut into chunks that threads reduce first and scan afterwards; where they are cut does not depend on the threads.
+// Otherwise lanes are neighbours within the slices, which need nothing of each other.
 #include "src/cpu/scan_emitter.h"
 
 #include <algorithm>
@@ -208,7 +208,8 @@ class ScanLoop {
   }
 
  private:
-  std::vector<Value> Body(kernel::ScalarEmitter* emitter, std::vector<Value> slices, const std::vector<Value>& carried) {
+  std::vector<Value> Body(kernel::ScalarEmitter* emitter, std::vector<Value> slices,
+                          const std::vector<Value>& carried) {
     slices.insert(slices.end(), carried.begin(), carried.end());
     absl::StatusOr<std::vector<Value>> result =
         kernel::EmitScalarComputation(emitter, *scan_.called_computation(), slices);

@@ -39,7 +39,8 @@ absl::StatusOr<Instruction*> PermuteInPlace(const Instruction& permute, absl::Sp
   }
   const std::vector<DimensionVector> slices = NumberLists(found->second);
   if (slices.size() != (is_one ? 1 : positions.tuple_shapes().size())) {
-    return InvalidArgument(permute.Describe(), ": slice_sizes=", found->second, " must be a list of lists, one per slice");
+    return InvalidArgument(permute.Describe(), ": slice_sizes=", found->second,
+                           " must be a list of lists, one per slice");
   }
   for (size_t s = 0; s < slices.size(); ++s) {
     const DimensionVector& sizes = slices[s];
@@ -48,8 +49,8 @@ absl::StatusOr<Instruction*> PermuteInPlace(const Instruction& permute, absl::Sp
       fits = sizes[d] >= 0 && sizes[d] <= from.dimensions(d) && sizes[d] <= output->shape().dimensions(d);
     }
     if (!fits) {
-      return InvalidArgument(permute.Describe(), ": a slice of ", found->second, " is not within ", from.ToString(false),
-                             " and ", output->shape().ToString(false));
+      return InvalidArgument(permute.Describe(), ": a slice of ", found->second, " is not within ",
+                             from.ToString(false), " and ", output->shape().ToString(false));
     }
     std::vector<Instruction*> read = {operands[0]}, write = {output, nullptr};
     for (int64_t d = 0; d < from.rank(); ++d) {

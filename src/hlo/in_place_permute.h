@@ -10,8 +10,8 @@ namespace kiln::hlo {
 
 bool IsInPlacePermute(const Instruction& instruction);
 
-// What a device that sends to itself makes of `operands`, which stand for those of `permute`: slices of the input, of the
-// sizes in its attribute slice_sizes, written over the output. Positions are clamped as dynamic-slice's.
+// What a device that sends to itself makes of `operands`, which stand for those of `permute`: slices of the input, of
+// the sizes in its attribute slice_sizes, written over the output. Positions are clamped as dynamic-slice's.
 absl::StatusOr<Instruction*> PermuteInPlace(const Instruction& permute, absl::Span<Instruction* const> operands,
                                             Builder* builder);
 

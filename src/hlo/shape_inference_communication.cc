@@ -46,8 +46,7 @@ absl::StatusOr<Shape> InferScaled(const InferenceQuery& query, bool grows, const
   const int64_t group = GroupSize(query);
   if (query.operands.empty()) return query.Fail("needs an operand");
   const size_t count = query.operands.size();
-  if (declared != nullptr && count > 1 &&
-      (!declared->IsTuple() || declared->tuple_shapes().size() != count)) {
+  if (declared != nullptr && count > 1 && (!declared->IsTuple() || declared->tuple_shapes().size() != count)) {
     return query.Fail("the result must be a tuple of ", count, ", declared as ", declared->ToString(false));
   }
   std::vector<Shape> results;

@@ -340,8 +340,7 @@ absl::StatusOr<int> BodyBuilder::BeginReduce(absl::Span<const int64_t> extents, 
 
 absl::StatusOr<std::vector<ValueId>> BodyBuilder::EndReduce(int reduce_number, std::vector<ValueId> inits,
                                                             std::vector<ValueId> elements,
-                                                            const hlo::Computation* combiner,
-                                                            Opcode combine_opcode) {
+                                                            const hlo::Computation* combiner, Opcode combine_opcode) {
   const uint64_t own = open_.back().loops;
   open_.pop_back();
   Reduce& reduce = kernel_.reduces[reduce_number];

@@ -367,8 +367,7 @@ absl::StatusOr<Kernel> BuildKernel(const Instruction& instruction) {
       continue;
     }
     // Results beside each other share nests instead, unless they are concatenates themselves.
-    const Instruction* pieces =
-        leaves.size() == 1 || leaf->opcode() == Opcode::kConcatenate ? PiecesOf(leaf) : nullptr;
+    const Instruction* pieces = leaves.size() == 1 || leaf->opcode() == Opcode::kConcatenate ? PiecesOf(leaf) : nullptr;
     if (pieces != nullptr) {
       KILN_RETURN_IF_ERROR(EmitConcatenatePieces(&body, leaf, pieces, output));
       ++i;

@@ -44,8 +44,8 @@ absl::Status NestLowering::LowerRegisterTiles(const Segment& segment, const std:
   llvm::Value* step = b_.getInt64(size);
   auto along = [&](llvm::Value* number, int64_t extent, const std::function<absl::Status(llvm::Value*)>& body) {
     llvm::Value* first = b_.CreateMul(number, b_.getInt64(span));
-    llvm::Value* limit = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(first, b_.getInt64(span)),
-                                                  b_.getInt64(extent));
+    llvm::Value* limit =
+        b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(first, b_.getInt64(span)), b_.getInt64(extent));
     return EmitLoop(first, limit, step, body);
   };
   for (ValueId load : tile.loads) {
@@ -74,9 +74,8 @@ absl::Status NestLowering::LowerRegisterTiles(const Segment& segment, const std:
       });
     });
   };
-  return InVector(tile.store_loop, static_cast<int>(size), [&] {
-    return EmitLoop(begin_ != nullptr ? begin_ : b_.getInt64(0), end, b_.getInt64(1), one_task);
-  });
+  return InVector(tile.store_loop, static_cast<int>(size),
+                  [&] { return EmitLoop(begin_ != nullptr ? begin_ : b_.getInt64(0), end, b_.getInt64(1), one_task); });
 }
 
 absl::Status NestLowering::LowerRegisterTile(llvm::Value* load_base, llvm::Value* store_base, bool whole,

@@ -160,9 +160,10 @@ Value MemoryAccess::LoadVector(hlo::PrimitiveType type, llvm::Value* base, const
         llvm::Value* real = llvm::PoisonValue::get(vector);
         llvm::Value* imaginary = parts == 2 ? llvm::PoisonValue::get(vector) : nullptr;
         for (int i = 0; i < lanes; ++i) {
-          llvm::Value* offset = access.kind == Access::Kind::kStrided
-                                    ? b_.CreateAdd(access.offset, b_.getInt64(access.stride * i))
-                                    : b_.CreateSExt(b_.CreateExtractElement(access.offsets, b_.getInt64(i)), b_.getInt64Ty());
+          llvm::Value* offset =
+              access.kind == Access::Kind::kStrided
+                  ? b_.CreateAdd(access.offset, b_.getInt64(access.stride * i))
+                  : b_.CreateSExt(b_.CreateExtractElement(access.offsets, b_.getInt64(i)), b_.getInt64Ty());
           llvm::Value* pointer = ElementPointer(part, parts, base, offset);
           real = b_.CreateInsertElement(real, b_.CreateLoad(part, pointer), b_.getInt64(i));
           if (parts == 2) {
@@ -190,7 +191,8 @@ Value MemoryAccess::LoadVector(hlo::PrimitiveType type, llvm::Value* base, const
   return value;
 }
 
-void MemoryAccess::StoreRun(llvm::Value* run, llvm::Value* pointer, llvm::Align align, llvm::Value* mask, bool streaming) {
+void MemoryAccess::StoreRun(llvm::Value* run, llvm::Value* pointer, llvm::Align align, llvm::Value* mask,
+                            bool streaming) {
   if (mask != nullptr) {
     b_.CreateMaskedStore(run, pointer, align, mask);
     return;
@@ -201,8 +203,7 @@ void MemoryAccess::StoreRun(llvm::Value* run, llvm::Value* pointer, llvm::Align 
     return;
   }
   llvm::StoreInst* store = b_.CreateAlignedStore(run, pointer, llvm::Align(kStreamingAlignment));
-  store->setMetadata("nontemporal",
-                     llvm::MDNode::get(b_.getContext(), llvm::ConstantAsMetadata::get(b_.getInt32(1))));
+  store->setMetadata("nontemporal", llvm::MDNode::get(b_.getContext(), llvm::ConstantAsMetadata::get(b_.getInt32(1))));
 }
 
 void MemoryAccess::StoreInterleaved(absl::Span<const Value> values, llvm::Value* base, llvm::Value* offset,

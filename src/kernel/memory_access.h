@@ -28,7 +28,8 @@ struct Access {
 class MemoryAccess {
  public:
   // `scalar` has one lane and `vector` as many as the vectors here; both emit at the same builder.
-  MemoryAccess(ScalarEmitter* scalar, ScalarEmitter* vector) : scalar_(*scalar), vector_(*vector), b_(vector->builder()) {}
+  MemoryAccess(ScalarEmitter* scalar, ScalarEmitter* vector)
+      : scalar_(*scalar), vector_(*vector), b_(vector->builder()) {}
 
   // One element; `offset` must be in bounds.
   Value LoadScalar(hlo::PrimitiveType type, llvm::Value* base, llvm::Value* offset);

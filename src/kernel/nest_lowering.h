@@ -181,8 +181,8 @@ class NestLowering {
 
   absl::Status LowerReduce(int number);
 
-  // Makes those conditions of `reduce.inside` bounds of its loops that hold for a range of one loop's iterations, the same
-  // for all lanes. `vector_loop` is the reduce's own one.
+  // Makes those conditions of `reduce.inside` bounds of its loops that hold for a range of one loop's iterations, the
+  // same for all lanes. `vector_loop` is the reduce's own one.
   void BoundLoops(const Reduce& reduce, int vector_loop);
 
   // The accumulators of the group's threads; `has` (null: all do) tells whether this thread has any elements.
@@ -200,7 +200,7 @@ class NestLowering {
   const NestSchedule& schedule_;
   const TargetInfo& target_;
   std::vector<llvm::Value*> parameters_;  // local arrays included
-  ThreadMapping* const threads_;  // null: one thread runs the code
+  ThreadMapping* const threads_;          // null: one thread runs the code
   ScalarEmitter scalar_;
   std::unique_ptr<ScalarEmitter> vector_;  // while inside a vector loop
   int vector_loop_ = -1;
@@ -218,7 +218,7 @@ class NestLowering {
   };
   absl::flat_hash_map<ValueId, uint64_t> enforced_;
   absl::flat_hash_map<int, std::vector<Bound>> bounds_;  // by loop
-  bool aligned_runs_ = true;  // vectors begin at multiples of their lanes
+  bool aligned_runs_ = true;                             // vectors begin at multiples of their lanes
   absl::flat_hash_map<ValueId, Staged> staged_;
   llvm::Value* tile_row_ = nullptr;
   llvm::Value* tile_column_ = nullptr;

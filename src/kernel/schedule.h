@@ -30,8 +30,8 @@ struct ReduceSchedule {
 };
 
 // Loads that run along another loop than the stores go through square tiles, so that both sides touch consecutive
-// elements: in memory that a block of threads shares, or in registers that are transposed. The two loops are the last of
-// the order.
+// elements: in memory that a block of threads shares, or in registers that are transposed. The two loops are the last
+// of the order.
 struct TileSchedule {
   int store_loop = -1;  // -1: no tiles
   int load_loop = -1;
@@ -40,9 +40,9 @@ struct TileSchedule {
   std::vector<ValueId> loads;  // those that pass through the tile
 };
 
-// The tiles for a nest whose stores all run along `tile.store_loop` and that has the loops `order`: sets the rest of `tile`
-// but its size. Both loops have at least `min_extent` iterations; a tile's elements take `max_bytes` at most, each at most
-// `max_width`. False where no load gains by it.
+// The tiles for a nest whose stores all run along `tile.store_loop` and that has the loops `order`: sets the rest of
+// `tile` but its size. Both loops have at least `min_extent` iterations; a tile's elements take `max_bytes` at most,
+// each at most `max_width`. False where no load gains by it.
 bool FindTile(const Kernel& kernel, const Nest& nest, const std::vector<int>& order, int64_t min_extent, int max_width,
               int64_t max_bytes, TileSchedule* tile);
 
@@ -79,8 +79,8 @@ NestSchedule ScheduleNest(const Kernel& kernel, const Nest& nest, const TargetIn
 
 std::string ToString(const NestSchedule& schedule);
 
-// The stores of `block` to one array that, with `loop` as lanes, fill all places between the elements of store `number`, in
-// order of their places; empty where there are none such.
+// The stores of `block` to one array that, with `loop` as lanes, fill all places between the elements of store
+// `number`, in order of their places; empty where there are none such.
 std::vector<int> InterleavedStores(const Kernel& kernel, const Block& block, int number, int loop, int lanes);
 
 // How the value of `expr` moves with one step of `loop`: 0 when it does not depend on it, the step when it is linear in

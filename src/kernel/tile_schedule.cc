@@ -45,8 +45,8 @@ bool FindTile(const Kernel& kernel, const Nest& nest, const std::vector<int>& or
       continue;
     }
     for (int loop : order) {
-      if (loop == tile->store_loop || kernel.loops[loop].extent < min_extent || !HasStride(kernel, op.offset, loop, 1) ||
-          (tile->load_loop >= 0 && tile->load_loop != loop)) {
+      if (loop == tile->store_loop || kernel.loops[loop].extent < min_extent ||
+          !HasStride(kernel, op.offset, loop, 1) || (tile->load_loop >= 0 && tile->load_loop != loop)) {
         continue;
       }
       const int64_t more = int64_t{hlo::ByteWidth(op.type)} * tile->size * (tile->size + 1);

@@ -85,13 +85,14 @@ std::optional<Interleaving> AsInterleaving(const Instruction& sum) {
     return std::nullopt;
   }
   const std::optional<Part> first = AsPart(*even->operand(0), d);
-  if (!first || first->start != 0 || first->count != 1 || first->array->shape().dimensions() != sum.shape().dimensions())
+  if (!first || first->start != 0 || first->count != 1 ||
+      first->array->shape().dimensions() != sum.shape().dimensions())
     return std::nullopt;
   return Interleaving{d, first->array, even->operand(1), odd};
 }
 
-// What level 0 of a tree is made of, part by part of the elements. Of parts whose scans nobody needs only `elements` are
-// there; `formulas` are the elements of level 1.
+// What level 0 of a tree is made of, part by part of the elements. Of parts whose scans nobody needs only `elements`
+// are there; `formulas` are the elements of level 1.
 class Tree {
  public:
   Tree(int64_t dimension, int64_t size) : dimension_(dimension), size_(size) {}
@@ -132,18 +133,20 @@ class Tree {
       Instruction* scan = levels_.back().scans[i];
       if (scan != nullptr && !BindElements(levels_.size() - 1, i, scan)) return false;
     }
-    return std::all_of(formulas_.begin(), formulas_.end(), [](const Instruction* formula) { return formula != nullptr; });
+    return std::all_of(formulas_.begin(), formulas_.end(),
+                       [](const Instruction* formula) { return formula != nullptr; });
   }
 
   const std::vector<Instruction*>& elements() const { return elements_; }
 
-  // (later..., earlier...) -> (combined..., combined...) over arrays without the dimension, or (earlier..., later...) ->
-  // combined for proofs.
+  // (later..., earlier...) -> (combined..., combined...) over arrays without the dimension, or (earlier..., later...)
+  // -> combined for proofs.
   hlo::Computation* Body(hlo::Module* module, bool for_scan) const {
     hlo::Computation* body = module->AddComputation("scan");
     const int64_t count = static_cast<int64_t>(elements_.size());
     std::vector<Instruction*> first, second;
-    for (int64_t i = 0; i < 2 * count; ++i) (i < count ? first : second).push_back(body->AddParameter(i, Slice(i % count)));
+    for (int64_t i = 0; i < 2 * count; ++i)
+      (i < count ? first : second).push_back(body->AddParameter(i, Slice(i % count)));
     const std::vector<Instruction*>& later = for_scan ? first : second;
     const std::vector<Instruction*>& earlier = for_scan ? second : first;
     hlo::Builder builder(body, elements_[0]);
@@ -287,8 +290,8 @@ std::vector<Instruction*> Scan(const Tree& tree, int64_t dimension, hlo::Computa
       carry = builder->Reshape(builder->Slice(elements, only), slice.dimensions());
       const Shape places(first <= INT32_MAX ? hlo::PrimitiveType::kS32 : hlo::PrimitiveType::kS64, shape.dimensions());
       Instruction* place = builder->Add(Opcode::kIota, places, {}, hlo::DimensionsAttributes{{dimension}});
-      Instruction* is_first = builder->Compare(hlo::ComparisonDirection::kEq, place,
-                                               builder->Splat(places, static_cast<double>(first)));
+      Instruction* is_first =
+          builder->Compare(hlo::ComparisonDirection::kEq, place, builder->Splat(places, static_cast<double>(first)));
       elements = builder->Select(is_first, builder->Splat(shape, identity.values[i]), elements);
     }
     operands.push_back(elements);
@@ -299,14 +302,14 @@ std::vector<Instruction*> Scan(const Tree& tree, int64_t dimension, hlo::Computa
   for (const Instruction* carry : carries) parts.push_back(carry->shape());
   Instruction* scan = builder->Add(
       Opcode::kScan, Shape::Tuple(parts), std::move(operands),
-      hlo::ScanAttributes{
-          .dimension = dimension, .num_carries = count, .is_reverse = reverse, .is_associative = true},
+      hlo::ScanAttributes{.dimension = dimension, .num_carries = count, .is_reverse = reverse, .is_associative = true},
       {body});
   std::vector<Instruction*> scans;
   for (int64_t i = 0; i < count; ++i) {
     Instruction* whole = builder->GetTupleElement(scan, i);
-    scans.push_back(!reverse ? whole
-                             : builder->Add(Opcode::kReverse, whole->shape(), {whole}, hlo::DimensionsAttributes{{dimension}}));
+    scans.push_back(
+        !reverse ? whole
+                 : builder->Add(Opcode::kReverse, whole->shape(), {whole}, hlo::DimensionsAttributes{{dimension}}));
   }
   return scans;
 }

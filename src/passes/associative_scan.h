@@ -1,6 +1,6 @@
-// Recognizes scans written as trees (jax.lax.associative_scan): at every level neighbours are combined, half as many are
-// scanned, and the results are combined with what lies between and interleaved with it. Where the combiner is proved
-// associative the whole becomes one scan, which goes over the elements once.
+// Recognizes scans written as trees (jax.lax.associative_scan): at every level neighbours are combined, half as many
+// are scanned, and the results are combined with what lies between and interleaved with it. Where the combiner is
+// proved associative the whole becomes one scan, which goes over the elements once.
 #ifndef KILN_PASSES_ASSOCIATIVE_SCAN_H_
 #define KILN_PASSES_ASSOCIATIVE_SCAN_H_
 

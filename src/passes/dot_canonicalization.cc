@@ -73,8 +73,8 @@ bool NeedsTranspose(const Side& side) {
   return (!side.batch_apart && !AreAdjacent(side.batch)) || !AreAdjacent(side.contracting) || !AreAdjacent(side.free);
 }
 
-// Whether making one of the batch dimensions would take a copy. Products read operands through any strides, but something
-// has to be contiguous.
+// Whether making one of the batch dimensions would take a copy. Products read operands through any strides, but
+// something has to be contiguous.
 bool KeepsBatchApart(const Side& lhs, const Side& rhs) {
   if (AreAdjacent(lhs.batch) && AreAdjacent(rhs.batch)) return false;
   for (const Side* side : {&lhs, &rhs}) {

@@ -131,7 +131,11 @@ absl::Status RunPipeline(hlo::Module* module, const PassList& passes, const Pipe
   for (const std::string& name : options.disabled_passes) {
     if (!known.contains(name)) return InvalidArgument("there is no pass named '", name, "' to disable");
   }
-  return Runner(module, options, timings).RunList(passes).status();
+  KILN_RETURN_IF_ERROR(Runner(module, options, timings).RunList(passes).status());
+  // What reads the module next relies on it, and a fault of a pass must not end the host.
+  const absl::Status verified = hlo::Verify(*module);
+  if (!verified.ok()) return Internal("the passes broke the module (--verify-each names one): ", verified.message());
+  return absl::OkStatus();
 }
 
 std::string FormatTimings(const std::vector<PassTiming>& timings) {

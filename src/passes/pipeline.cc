@@ -88,8 +88,8 @@ PassList PassesFor(Target target, bool fast_math) {
   // Scans have generated code on CPUs alone.
   if (target == Target::kCpu) Append(&list, ListOf<AssociativeScan>());
   // Ops that are written as others.
-  Append(&list, ListOf<BitcastExpander, BatchNormExpander, RngExpander, RngBitGeneratorExpander,
-                       SelectAndScatterExpander>());
+  Append(&list,
+         ListOf<BitcastExpander, BatchNormExpander, RngExpander, RngBitGeneratorExpander, SelectAndScatterExpander>());
   list.push_back(std::make_unique<CholeskyExpander>(/*keeps_real=*/target == Target::kCpu));
   list.push_back(std::make_unique<TriangularSolveExpander>(/*keeps_real=*/target == Target::kCpu));
   Append(&list, ListOf<QrExpander, EighExpander, ApproxTopKExpander, CustomCallExpander, SingleDeviceCollectives,

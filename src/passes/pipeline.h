@@ -58,7 +58,7 @@ struct PipelineOptions {
 };
 
 // Runs `passes` over `module`. On error the module is unusable; the message starts with the pass. `timings` may be
-// null.
+// null. The result is verified.
 absl::Status RunPipeline(hlo::Module* module, const PassList& passes, const PipelineOptions& options = {},
                          std::vector<PassTiming>* timings = nullptr);
 

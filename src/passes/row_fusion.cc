@@ -82,11 +82,10 @@ bool ReducesRows(const Instruction& reduce) {
 
 // Computed from indices and constants alone, in few steps: every kernel makes it anew.
 bool IsMadeFromNothing(const Instruction& value, int steps = 4) {
-  if (analysis::IsRematerialized(value)) return true;
+  if (value.operand_count() == 0) return analysis::IsRematerialized(value);
   const bool is_step =
       hlo::IsElementwise(value.opcode()) || value.opcode() == Opcode::kBroadcast || value.opcode() == Opcode::kReshape;
-  return is_step && steps > 0 && value.operand_count() > 0 &&
-         analysis::CostOf(value) != analysis::EvaluationCost::kExpensive &&
+  return is_step && steps > 0 && analysis::CostOf(value) != analysis::EvaluationCost::kExpensive &&
          std::all_of(value.operands().begin(), value.operands().end(),
                      [&](const Instruction* operand) { return IsMadeFromNothing(*operand, steps - 1); });
 }

@@ -80,8 +80,8 @@ ComparisonType Resolved(const Instruction& compare) {
   return IsFloat(compare.operand(0)->shape().element_type()) ? ComparisonType::kFloat : ComparisonType::kTotalOrder;
 }
 
-// Whether `a` and `b` are the same formula, of parameter 2k in one and 2k + 1 in the other; sets *first to the parameter
-// of `a` and holds it the same throughout. Formulas of no parameter at all are no order.
+// Whether `a` and `b` are the same formula, of parameter 2k in one and 2k + 1 in the other; sets *first to the
+// parameter of `a` and holds it the same throughout. Formulas of no parameter at all are no order.
 class Twins {
  public:
   bool Match(const Instruction* a, const Instruction* b) {
@@ -267,7 +267,9 @@ ArrayValue CombinedKey(hlo::Builder* builder, const std::vector<OrderTerm>& term
     const ArrayValue next = TermKey(builder, terms[i], operands[terms[i].operand]);
     const int64_t more = hlo::BitWidth(next.type());
     bits += more;
-    const PrimitiveType wide = bits <= 16 ? PrimitiveType::kU16 : bits <= 32 ? PrimitiveType::kU32 : PrimitiveType::kU64;
+    const PrimitiveType wide = bits <= 16   ? PrimitiveType::kU16
+                               : bits <= 32 ? PrimitiveType::kU32
+                                            : PrimitiveType::kU64;
     key = (key.Convert(wide) << more) | next.Convert(wide);
   }
   return key;
@@ -365,9 +367,10 @@ Instruction* FirstOfSorted(hlo::Builder* builder, const Instruction& top_k, Arra
   const ArrayValue iota = Iota(builder, positions.element_type(), key.shape().dimensions(), last);
   // Ascending and stable: of equal ones the earlier.
   const std::vector<Shape> shapes = {key.shape(), iota.shape()};
-  Instruction* sorted = builder->Add(
-      Opcode::kSort, Shape::Tuple(shapes), {key.Unary(Opcode::kNot).instruction(), iota.instruction()},
-      hlo::SortAttributes{.dimension = last, .is_stable = true}, {FirstOrder(top_k.parent()->parent(), shapes, nullptr)});
+  Instruction* sorted =
+      builder->Add(Opcode::kSort, Shape::Tuple(shapes), {key.Unary(Opcode::kNot).instruction(), iota.instruction()},
+                   hlo::SortAttributes{.dimension = last, .is_stable = true},
+                   {FirstOrder(top_k.parent()->parent(), shapes, nullptr)});
   auto first = [&](int64_t index) {
     return ArrayValue(builder, builder->GetTupleElement(sorted, index)).Slice(last, 0, positions.dimensions(last));
   };

@@ -137,7 +137,8 @@ absl::StatusOr<RefPtr<Buffer>> Client::BufferFromHost(const void* data, RefPtr<c
   // Bits beyond a narrow element's own mean nothing in the host's bytes; here they extend its sign, or are zero.
   const hlo::PrimitiveType element = type->element_type();
   const bool narrow = hlo::BitWidth(element) < 8 && element != hlo::PrimitiveType::kPred;
-  if (may_borrow && same && !narrow && type->byte_count() != 0 && reinterpret_cast<uintptr_t>(data) % Allocator::kAlignment == 0) {
+  if (may_borrow && same && !narrow && type->byte_count() != 0 &&
+      reinterpret_cast<uintptr_t>(data) % Allocator::kAlignment == 0) {
     return CreateView(const_cast<void*>(data), std::move(type), memory,
                       semantics == HostBufferSemantics::kMutableZeroCopy, std::move(done));
   }
@@ -151,7 +152,8 @@ absl::StatusOr<RefPtr<Buffer>> Client::BufferFromHost(const void* data, RefPtr<c
     const int unused = 8 - hlo::BitWidth(element);
     for (uint8_t& byte : absl::MakeSpan(static_cast<uint8_t*>(block.data()), type->byte_count())) {
       const uint8_t high = static_cast<uint8_t>(byte << unused);
-      byte = hlo::IsSignedIntegral(element) ? static_cast<uint8_t>(static_cast<int8_t>(high) >> unused) : high >> unused;
+      byte =
+          hlo::IsSignedIntegral(element) ? static_cast<uint8_t>(static_cast<int8_t>(high) >> unused) : high >> unused;
     }
   }
   if (done) done();

@@ -62,7 +62,7 @@ bool SetMember(const Member& member, absl::string_view value, DebugFlags* flags)
   } else if (const auto* number = std::get_if<int64_t DebugFlags::*>(&member)) {
     int64_t read = 0;
     if (!absl::SimpleAtoi(value, &read)) return false;
-    flags->**number = read;
+    flags->** number = read;
   } else {
     return absl::SimpleAtob(value, &(flags->*std::get<bool DebugFlags::*>(member)));
   }
@@ -191,8 +191,8 @@ absl::Status ReadAllFlags(absl::string_view debug_options, DebugFlags* flags) {
 std::string CodeFlags() {
   DebugFlags flags;
   (void)ReadAllFlags(/*debug_options=*/"", &flags);  // nothing to be malformed
-  return absl::StrCat(absl::StrJoin(flags.disabled_passes, ","), " ", flags.optimization_level, " ", flags.profile,
-                      " ", flags.fast_math, " ", flags.allow_excess_precision);
+  return absl::StrCat(absl::StrJoin(flags.disabled_passes, ","), " ", flags.optimization_level, " ", flags.profile, " ",
+                      flags.fast_math, " ", flags.allow_excess_precision);
 }
 
 std::vector<std::string> PassesToDisable(const std::vector<std::string>& names) {

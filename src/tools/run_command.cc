@@ -124,7 +124,8 @@ absl::StatusOr<int> Run(const RunOptions& options) {
   flags.Complete();
   runtime::ApplyFlags(flags, &compile_options);
   if (original != nullptr) {
-    // The evaluator knows no dynamic sizes and rounds every result: with it, the passes that give programs their meaning.
+    // The evaluator knows no dynamic sizes and rounds every result: with it, the passes that give programs their
+    // meaning.
     passes::PassList passes;
     for (const char* name : {"call-inliner", "dynamic-padder", "float-normalization"}) {
       passes.push_back(passes::CreatePass(name));

@@ -1,10 +1,11 @@
 // The short forms of ops: a row says how the text of an op runs, in words of a small language. Read here, printed in
 // pretty_printer.cc.
+#include "src/frontend/mlir/pretty_forms.h"
+
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
-#include "src/frontend/mlir/pretty_forms.h"
 #include "src/frontend/mlir/text_parser.h"
 
 namespace kiln::mlir {

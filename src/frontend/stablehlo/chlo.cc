@@ -40,7 +40,8 @@ template <ArrayValue (*kFunction)(const ArrayValue&)>
 absl::Status ImportFunction(OpImport& op) {
   KILN_RETURN_IF_ERROR(RequireFloats(op));
   hlo::Builder builder(op.body().computation(), nullptr);
-  ArrayValue result = kFunction(kFunction == Atan ? ArrayValue(&builder, op.operand(0)) : FunctionOperand(&builder, op, 0));
+  ArrayValue result =
+      kFunction(kFunction == Atan ? ArrayValue(&builder, op.operand(0)) : FunctionOperand(&builder, op, 0));
   if (hlo::IsFloating(result.type())) result = result.Convert(op.operand_shape(0).element_type());
   op.AnnotateAll(builder);
   return op.Define(result.instruction());

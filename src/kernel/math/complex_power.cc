@@ -10,7 +10,7 @@ namespace {
 using kernel::Select;
 
 // atan(t) = t - t w (1/3 - w (1/5 - w / 7 + ...)) with w = t^2: from 1/5 on, for t below 0.2.
-constexpr double kAtanRest[] = {1.0 / 5,   -1.0 / 7,  1.0 / 9,   -1.0 / 11, 1.0 / 13,  -1.0 / 15,
+constexpr double kAtanRest[] = {1.0 / 5,  -1.0 / 7,  1.0 / 9,  -1.0 / 11, 1.0 / 13, -1.0 / 15,
                                 1.0 / 17, -1.0 / 19, 1.0 / 21, -1.0 / 23, 1.0 / 25, -1.0 / 27};
 
 Pair Select(Mask m, Pair a, Pair b) { return {Select(m, a.high, b.high), Select(m, a.low, b.low)}; }
@@ -78,8 +78,7 @@ Complex ExpOfProduct(Complex z, Complex w) {
   Pair im = Sum(product(w.re, log.im), product(w.im, log.re));
   // Where anything is infinite, vanishes or is too large for its angle to be known the plain product stands.
   const double limit = 0x1p26;
-  Mask ordinary = (Abs(z) > 0.0) & (Abs(z) < z.re.Infinity()) & (re.high.Abs() < limit) &
-                  (im.high.Abs() < limit);
+  Mask ordinary = (Abs(z) > 0.0) & (Abs(z) < z.re.Infinity()) & (re.high.Abs() < limit) & (im.high.Abs() < limit);
   // Of a zero the plain product knows the sign.
   high = Select(ordinary, Complex{re.high, Select(im.high == 0.0, high.im, im.high)}, high);
   Complex low = Select(ordinary, Complex{re.low, im.low}, Complex{z.re.Constant(0.0), z.re.Constant(0.0)});
