@@ -6,6 +6,7 @@
 #include "src/cpu/jit_symbols.h"
 #include "src/cpu/lane_matrices.h"
 #include "src/cpu/row_matrices.h"
+#include "src/cpu/vector_clones.h"
 
 namespace kiln::cpu {
 namespace {
@@ -106,8 +107,8 @@ KILN_INLINE void UpdateStripe(const StripeJob<T>& job, int64_t stripe) {
   }
 }
 
-KILN_VECTOR_CLONES void RunStripe(const StripeJob<float>& job, int64_t stripe) { UpdateStripe(job, stripe); }
-KILN_VECTOR_CLONES void RunStripe(const StripeJob<double>& job, int64_t stripe) { UpdateStripe(job, stripe); }
+KILN_VECTOR_CLONES("fma") void RunStripe(const StripeJob<float>& job, int64_t stripe) { UpdateStripe(job, stripe); }
+KILN_VECTOR_CLONES("fma") void RunStripe(const StripeJob<double>& job, int64_t stripe) { UpdateStripe(job, stripe); }
 
 template <typename T>
 void RunStripes(ProgramContext* context, const StripeJob<T>& job) {
@@ -231,15 +232,15 @@ KILN_INLINE void SolveTriangular(const Job<T>& job, int64_t task, char* memory) 
              : CopyRows(result + first, m, x, stride, n, count);
 }
 
-#define KILN_DENSE_TASKS(T)                                                            \
-  KILN_VECTOR_CLONES void RunLu(const Job<T>& job, int64_t task, char* memory) {         \
-    FactorizeLu(job, task, memory);                                                      \
-  }                                                                                      \
-  KILN_VECTOR_CLONES void RunCholesky(const Job<T>& job, int64_t task, char* memory) {   \
-    FactorizeCholesky(job, task, memory);                                                \
-  }                                                                                      \
-  KILN_VECTOR_CLONES void RunTriangular(const Job<T>& job, int64_t task, char* memory) { \
-    SolveTriangular(job, task, memory);                                                  \
+#define KILN_DENSE_TASKS(T)                                                                   \
+  KILN_VECTOR_CLONES("fma") void RunLu(const Job<T>& job, int64_t task, char* memory) {         \
+    FactorizeLu(job, task, memory);                                                             \
+  }                                                                                             \
+  KILN_VECTOR_CLONES("fma") void RunCholesky(const Job<T>& job, int64_t task, char* memory) {   \
+    FactorizeCholesky(job, task, memory);                                                       \
+  }                                                                                             \
+  KILN_VECTOR_CLONES("fma") void RunTriangular(const Job<T>& job, int64_t task, char* memory) { \
+    SolveTriangular(job, task, memory);                                                         \
   }
 KILN_DENSE_TASKS(float)
 KILN_DENSE_TASKS(double)

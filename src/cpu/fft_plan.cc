@@ -18,7 +18,8 @@ constexpr double kCyclesPerNanosecond = 3.5;
 // The part of the second-level cache that columns take which are transformed together; two arrays of scratch come to
 // it.
 constexpr int64_t kBlockPart = 8;
-// A row above this is transformed in four steps, a shorter one only when threads would have nothing to do.
+// A row above this is transformed in four steps, a shorter one only when it is alone and threads would have nothing to
+// do. How many there are has no say, lest results depend on it.
 constexpr int64_t kRowBytes = 256 << 10;
 constexpr int64_t kSharedRowBytes = 64 << 10;
 // Rows whose block takes more than this are not transposed.
@@ -57,7 +58,6 @@ class Planner {
                       8;
     number_bytes_ = plan_.is_double ? 8 : 4;
     vector_lanes_ = std::max<int64_t>(1, Host().vector_bytes / number_bytes_);
-    threads_ = ThreadPool::AvailableCpus();
   }
 
   FftPlan Run() && {
@@ -90,7 +90,7 @@ class Planner {
         units = std::max(units, phase.outer * phase.blocks());
       }
     }
-    plan_.slots = std::min<int64_t>(threads_, units);
+    plan_.slots = std::min<int64_t>(ThreadPool::AvailableCpus(), units);
     return std::move(plan_);
   }
 
@@ -366,7 +366,7 @@ class Planner {
   // How many rows the matrix has that a long row is taken for; 0 for rows that are transformed at once.
   int64_t LongRowSplit(int64_t length, int64_t rows) const {
     const int64_t bytes = 2 * number_bytes_ * length;
-    if (bytes <= kSharedRowBytes || (bytes <= kRowBytes && rows >= threads_) || !IsSmooth(length)) return 0;
+    if (bytes <= kSharedRowBytes || (bytes <= kRowBytes && rows > 1) || !IsSmooth(length)) return 0;
     int64_t best = 0;
     double cycles = 0;
     for (int64_t n1 = vector_lanes_; n1 <= length / vector_lanes_; ++n1) {
@@ -429,7 +429,7 @@ class Planner {
   const hlo::Shape& shape_;  // of the side that is not halved
   const hlo::DimensionVector& dimensions_;
   const int64_t transformed_;
-  int64_t number_bytes_ = 4, vector_lanes_ = 1, threads_ = 1;
+  int64_t number_bytes_ = 4, vector_lanes_ = 1;
   FftPlan plan_;
 };
 

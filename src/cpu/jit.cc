@@ -150,7 +150,6 @@ void JitCompiler::PrepareModule(llvm::Module& module) const {
 }
 
 absl::StatusOr<Object> JitCompiler::CompileUnit(CodeUnit* unit, int level, CompileTimes* times) {
-  PrepareModule(*unit->module);
   // Other levels than the usual one are rare: their code generators are not kept.
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<CodeGenerator> generator,
                         level == kUsualLevel ? Borrow() : CodeGenerator::Create(level));
@@ -196,6 +195,7 @@ absl::StatusOr<std::unique_ptr<JitModule>> JitCompiler::Compile(std::unique_ptr<
   std::vector<CodeUnit> units(1);
   units[0].context = std::move(context);
   units[0].module = std::move(module);
+  PrepareModule(*units[0].module);
   KILN_ASSIGN_OR_RETURN(std::vector<Object> objects, CompileUnits(std::move(units), kUsualLevel, nullptr, &own));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<JitModule> result, Link(std::move(objects), &own));
   if (times != nullptr) *times = own;

@@ -102,7 +102,7 @@ class JitCompiler {
   // FindRuntimeSymbol alone. `times` may be null. An error of LLVM's, fatal ones included, comes back as INTERNAL.
   absl::StatusOr<std::unique_ptr<JitModule>> Compile(std::unique_ptr<llvm::LLVMContext> context,
                                                      std::unique_ptr<llvm::Module> module, CompileTimes* times);
-  // The objects of `units`, in their order: from `cache`, which may be null, or compiled, one thread for each as far as
+  // The objects of `units`, prepared modules, in their order: from `cache`, which may be null, or compiled, one thread for each as far as
   // there are CPUs. Adds to `times`. `level` is the effort of the code generator, 0 to 3.
   absl::StatusOr<std::vector<Object>> CompileUnits(std::vector<CodeUnit> units, int level, ObjectCache* cache,
                                                    CompileTimes* times);

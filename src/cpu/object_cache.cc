@@ -28,6 +28,8 @@ constexpr int64_t kFileBytes = 512 << 20;
 // No kernel comes near.
 constexpr int64_t kMaxObjectBytes = 64 << 20;
 constexpr size_t kChecksumDigits = 32;
+// Whoever ends waits no longer for files to be written.
+constexpr absl::Duration kPatience = absl::Seconds(5);
 // A file's time says when it was last of use, to the day.
 constexpr auto kFresh = std::chrono::hours(24);
 
@@ -111,8 +113,8 @@ void ObjectCache::Insert(const std::string& key, Object object) {
 
 void ObjectCache::Flush() {
   absl::MutexLock lock(&mutex_);
-  mutex_.Await(absl::Condition(
-      +[](int64_t* count) { return *count == 0; }, &to_write_));
+  mutex_.AwaitWithTimeout(absl::Condition(
+      +[](int64_t* count) { return *count == 0; }, &to_write_), kPatience);
 }
 
 void ObjectCache::Remember(const std::string& key, Object object) {

@@ -40,7 +40,7 @@ class ObjectCache {
   // Null when there is none. `key` consists of letters and digits, two or more.
   Object Find(const std::string& key);
   void Insert(const std::string& key, Object object);
-  // Returns when all that was inserted stands in files.
+  // Returns when all that was inserted stands in files, or after some seconds.
   void Flush();
 
  private:

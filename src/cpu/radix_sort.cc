@@ -9,6 +9,7 @@
 
 #include "src/base/thread_pool.h"
 #include "src/cpu/jit_symbols.h"
+#include "src/cpu/vector_clones.h"
 
 namespace kiln::cpu {
 namespace {
@@ -126,57 +127,52 @@ struct KeyMasks {
 };
 
 // One clone per instruction set of what vectors make several times faster.
-#if defined(__x86_64__)
-#define KILN_VECTOR_CLONES __attribute__((target_clones("avx512bw", "avx2", "default")))
-#else
-#define KILN_VECTOR_CLONES
-#endif
-#define KILN_KEY_LOOPS(Key)                                                                     \
-  KILN_VECTOR_CLONES bool AnyAbove(const Key* keys, Key bound) {                                \
-    Key above = 0;                                                                              \
-    for (int64_t i = 0; i < kBlock; ++i) above |= keys[i] > bound ? 1 : 0;                      \
-    return above != 0;                                                                          \
-  }                                                                                             \
-  KILN_VECTOR_CLONES Key ToKeys(const Key* row, int64_t size, KeyMasks<Key> masks, Key* keys) {  \
-    constexpr int kSign = 8 * sizeof(Key) - 1;                                                  \
-    Key changed = 0;                                                                            \
-    for (int64_t i = 0; i < size; ++i) {                                                        \
-      Key bits = row[i];                                                                        \
-      const Key magnitude = bits & ~masks.sign;                                                 \
-      if (magnitude == masks.zero || magnitude > masks.infinity) {                              \
-        const Key one = magnitude == 0 ? Key{0} : masks.nan;                                    \
-        changed |= bits ^ one;                                                                  \
-        bits = one;                                                                             \
-      }                                                                                         \
-      const Key negative = static_cast<Key>(-static_cast<Key>(bits >> kSign));                  \
-      keys[i] = bits ^ masks.all ^ (negative & masks.of_negative);                              \
-    }                                                                                           \
-    return changed;                                                                             \
-  }                                                                                             \
-  KILN_VECTOR_CLONES void FromKeys(const Key* keys, int64_t size, KeyMasks<Key> masks, Key* row) { \
-    constexpr int kSign = 8 * sizeof(Key) - 1;                                                  \
-    for (int64_t i = 0; i < size; ++i) {                                                        \
-      const Key bits = keys[i] ^ masks.all;                                                     \
-      const Key negative = static_cast<Key>(-static_cast<Key>(bits >> kSign));                  \
-      row[i] = bits ^ (negative & masks.of_negative);                                           \
-    }                                                                                           \
-  }                                                                                             \
-  KILN_VECTOR_CLONES void RankRow(const Key* row, int64_t size, Key* ranks) {                   \
-    typedef Key Vector __attribute__((vector_size(kVectorBytes)));                              \
-    constexpr int kLanes = kVectorBytes / sizeof(Key);                                          \
-    Key keys[kRankedSize] = {};                                                                 \
-    std::memcpy(keys, row, size * sizeof(Key));                                                 \
-    Vector places;                                                                              \
-    for (int lane = 0; lane < kLanes; ++lane) places[lane] = static_cast<Key>(lane);            \
-    for (int64_t begin = 0; begin < size; begin += kLanes, places += static_cast<Key>(kLanes)) { \
-      Vector own, before = {};                                                                  \
-      std::memcpy(&own, keys + begin, kVectorBytes);                                            \
-      for (int64_t j = 0; j < size; ++j) {                                                      \
-        const Vector other = Vector{} + keys[j], place = Vector{} + static_cast<Key>(j);        \
-        before -= reinterpret_cast<Vector>((other < own) | ((other == own) & (place < places))); \
-      }                                                                                         \
-      std::memcpy(ranks + begin, &before, kVectorBytes);                                        \
-    }                                                                                           \
+#define KILN_KEY_LOOPS(Key)                                                                                \
+  KILN_VECTOR_CLONES("avx2") bool AnyAbove(const Key* keys, Key bound) {                                   \
+    Key above = 0;                                                                                         \
+    for (int64_t i = 0; i < kBlock; ++i) above |= keys[i] > bound ? 1 : 0;                                 \
+    return above != 0;                                                                                     \
+  }                                                                                                        \
+  KILN_VECTOR_CLONES("avx2") Key ToKeys(const Key* row, int64_t size, KeyMasks<Key> masks, Key* keys) {    \
+    constexpr int kSign = 8 * sizeof(Key) - 1;                                                             \
+    Key changed = 0;                                                                                       \
+    for (int64_t i = 0; i < size; ++i) {                                                                   \
+      Key bits = row[i];                                                                                   \
+      const Key magnitude = bits & ~masks.sign;                                                            \
+      if (magnitude == masks.zero || magnitude > masks.infinity) {                                         \
+        const Key one = magnitude == 0 ? Key{0} : masks.nan;                                               \
+        changed |= bits ^ one;                                                                             \
+        bits = one;                                                                                        \
+      }                                                                                                    \
+      const Key negative = static_cast<Key>(-static_cast<Key>(bits >> kSign));                             \
+      keys[i] = bits ^ masks.all ^ (negative & masks.of_negative);                                         \
+    }                                                                                                      \
+    return changed;                                                                                        \
+  }                                                                                                        \
+  KILN_VECTOR_CLONES("avx2") void FromKeys(const Key* keys, int64_t size, KeyMasks<Key> masks, Key* row) { \
+    constexpr int kSign = 8 * sizeof(Key) - 1;                                                             \
+    for (int64_t i = 0; i < size; ++i) {                                                                   \
+      const Key bits = keys[i] ^ masks.all;                                                                \
+      const Key negative = static_cast<Key>(-static_cast<Key>(bits >> kSign));                             \
+      row[i] = bits ^ (negative & masks.of_negative);                                                      \
+    }                                                                                                      \
+  }                                                                                                        \
+  KILN_VECTOR_CLONES("avx2") void RankRow(const Key* row, int64_t size, Key* ranks) {                      \
+    typedef Key Vector __attribute__((vector_size(kVectorBytes)));                                         \
+    constexpr int kLanes = kVectorBytes / sizeof(Key);                                                     \
+    Key keys[kRankedSize] = {};                                                                            \
+    std::memcpy(keys, row, size * sizeof(Key));                                                            \
+    Vector places;                                                                                         \
+    for (int lane = 0; lane < kLanes; ++lane) places[lane] = static_cast<Key>(lane);                       \
+    for (int64_t begin = 0; begin < size; begin += kLanes, places += static_cast<Key>(kLanes)) {           \
+      Vector own, before = {};                                                                             \
+      std::memcpy(&own, keys + begin, kVectorBytes);                                                       \
+      for (int64_t j = 0; j < size; ++j) {                                                                 \
+        const Vector other = Vector{} + keys[j], place = Vector{} + static_cast<Key>(j);                   \
+        before -= reinterpret_cast<Vector>((other < own) | ((other == own) & (place < places)));           \
+      }                                                                                                    \
+      std::memcpy(ranks + begin, &before, kVectorBytes);                                                   \
+    }                                                                                                      \
   }
 // AnyAbove: whether one of kBlock keys is above `bound`. ToKeys: the keys of elements; not 0 when some lost bits by it.
 // FromKeys: the inverse. RankRow: where each key of a row goes in a stable sort of it.
@@ -185,7 +181,6 @@ KILN_KEY_LOOPS(uint16_t)
 KILN_KEY_LOOPS(uint32_t)
 KILN_KEY_LOOPS(uint64_t)
 #undef KILN_KEY_LOOPS
-#undef KILN_VECTOR_CLONES
 
 // Sorts one row. Keys are made where the sorted ones will be. Passes go from there through the spare rows and back, or
 // to and fro between it and the only spare row where nothing but keys moves; each reads its chunk of the row, counts

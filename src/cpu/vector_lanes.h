@@ -8,12 +8,6 @@
 #include <type_traits>
 #include <utility>
 
-// One clone of a function per instruction set, chosen when the process starts; what it calls must be inlined into it.
-#if defined(__x86_64__)
-#define KILN_VECTOR_CLONES __attribute__((target_clones("avx512bw", "fma", "default")))
-#else
-#define KILN_VECTOR_CLONES
-#endif
 // Nothing that takes vectors is ever called, so that it does not matter how they would be passed.
 #pragma clang diagnostic ignored "-Wpsabi"
 #define KILN_INLINE inline __attribute__((always_inline))

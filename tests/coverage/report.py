@@ -57,7 +57,7 @@ def document(functions, results):
         "",
         "Made by `make coverage`; do not edit. Every public function of these namespaces runs on Kiln and on XLA:CPU in one",
         "process, with arguments made from its signature: several shapes, every dtype that JAX and XLA:CPU accept, jitted and op by op,",
-        "its gradient and its batch under `vmap`. Results must agree within the tolerances of `tests/jax/harness.py`, those",
+        "its gradient and its batch under `vmap` (of integers, in s32 alone). Results must agree within the tolerances of `tests/jax/harness.py`, those",
         "of narrower types where a function computes in one; where the problem is so conditioned that they cannot, Kiln must be as",
         "close to the truth as XLA:CPU is. A dtype passes when all its checks do.",
         "",

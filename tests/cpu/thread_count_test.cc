@@ -63,6 +63,23 @@ constexpr Program kPrograms[] = {
        i = s32[40000,1] convert(g)
        ROOT r = f32[5000,8] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0},
        scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add })"},
+    {"transform", R"(ENTRY main { x = f32[32768] parameter(0) c = c64[32768] complex(x, x)
+       t = c64[32768] fft(c), fft_type=FFT, fft_length={32768} r = f32[32768] real(t) i = f32[32768] imag(t)
+       ROOT o = (f32[32768], f32[32768]) tuple(r, i) })"},
+    {"transforms", R"(ENTRY main { x = f32[300,96,64] parameter(0) c = c64[300,96,64] complex(x, x)
+       t = c64[300,96,64] fft(c), fft_type=IFFT, fft_length={96,64} ROOT r = f32[300,96,64] real(t) })"},
+    {"triangular_solve", R"(ENTRY main { a = f32[300,300] parameter(0) b = f32[300,200] parameter(1)
+       n = f32[] constant(300) nb = f32[300,300] broadcast(n), dimensions={}
+       i = s32[300,300] iota(), iota_dimension=0 j = s32[300,300] iota(), iota_dimension=1
+       e = pred[300,300] compare(i, j), direction=EQ l = f32[300,300] select(e, nb, a)
+       ROOT x = f32[300,200] triangular-solve(l, b), left_side=true, lower=true, transpose_a=NO_TRANSPOSE })"},
+    {"cholesky", R"(ENTRY main { a = f32[200,40] parameter(0)
+       p = f32[200,200] dot(a, a), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+       n = f32[] constant(50) nb = f32[200,200] broadcast(n), dimensions={} z = f32[] constant(0)
+       zb = f32[200,200] broadcast(z), dimensions={}
+       i = s32[200,200] iota(), iota_dimension=0 j = s32[200,200] iota(), iota_dimension=1
+       e = pred[200,200] compare(i, j), direction=EQ d = f32[200,200] select(e, nb, zb) s = f32[200,200] add(p, d)
+       ROOT c = f32[200,200] cholesky(s), lower=true })"},
     {"sum_of_products", R"(ENTRY main { x = f32[2000000] parameter(0) y = f32[2000000] parameter(1) z = f32[] constant(0)
        p = f32[2000000] multiply(x, y) ROOT r = f32[] reduce(p, z), dimensions={0}, to_apply=add })"},
 };
