@@ -26,9 +26,8 @@
 #include "src/cpu/workspace.h"
 #include "src/hlo/builder.h"
 #include "src/hlo/module.h"
+#include "src/passes/passes.h"
 #include "src/passes/pipeline.h"
-#include "src/passes/rematerialization.h"
-#include "src/passes/schedule.h"
 
 namespace kiln::cpu {
 namespace {
@@ -91,7 +90,7 @@ class NativeExecutable : public Executable {
       };
     }
     passes::PassList list = passes::CpuPipeline(options_.fast_math);
-    if (options_.memory_limit > 0) list.push_back(std::make_unique<passes::Rematerialization>(options_.memory_limit));
+    if (options_.memory_limit > 0) list.push_back(passes::RematerializationUnder(options_.memory_limit));
     KILN_RETURN_IF_ERROR(
         passes::RunPipeline(module_.get(), list, pipeline_options, &observer == &nobody ? nullptr : &timings));
     image_.statistics.passes_seconds = SecondsSince(start);
@@ -333,7 +332,7 @@ class NativeExecutable : public Executable {
       if (changed) computation->RemoveDeadInstructions();
     }
     module_->RemoveUnusedComputations();
-    return passes::Schedule().Run(module_.get()).status();
+    return passes::ScheduleModule(module_.get()).status();
   }
 
   absl::StatusOr<std::unique_ptr<ProgramEmitter>> PrepareAgain() const {

@@ -65,14 +65,14 @@ class Dumper : public cpu::CompileObserver {
       last_pass_ = "pipeline-start";
       changed_ = true;
     }
-    WriteStep(pass.name(), module);
+    WriteStep(pass.name, module);
   }
 
   void AfterPass(const passes::Pass& pass, const hlo::Module& module, bool changed) override {
     if (!wanted_) return;
     if (flags_.dump_html) recorder_.AfterPass(pass, module, changed);
     if (!changed) return;
-    last_pass_ = std::string(pass.name());
+    last_pass_ = std::string(pass.name);
     changed_ = true;
   }
 

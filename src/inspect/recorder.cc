@@ -25,7 +25,7 @@ void Recorder::BeforePasses(const hlo::Module& module) {
 }
 
 void Recorder::BeforePass(absl::string_view group, const passes::Pass& pass, const hlo::Module&) {
-  runs_.push_back({std::string(group), std::string(pass.name())});
+  runs_.push_back({std::string(group), std::string(pass.name)});
   start_ = std::chrono::steady_clock::now();
 }
 

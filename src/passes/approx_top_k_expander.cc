@@ -1,5 +1,3 @@
-#include "src/passes/approx_top_k_expander.h"
-
 #include <string>
 #include <utility>
 #include <vector>
@@ -7,12 +5,10 @@
 #include "absl/strings/numbers.h"
 #include "src/base/status.h"
 #include "src/passes/array_value.h"
+#include "src/passes/replace_ops.h"
 
 namespace kiln::passes {
 namespace {
-
-using hlo::Instruction;
-using hlo::Shape;
 
 // The integer after `key` in a backend config, whose syntax is JSON or that of MLIR attributes; -1 when there is none.
 int64_t ConfigNumber(absl::string_view config, absl::string_view key) {
@@ -26,14 +22,9 @@ int64_t ConfigNumber(absl::string_view config, absl::string_view key) {
   return absl::SimpleAtoi(config.substr(begin, end - begin), &number) ? number : -1;
 }
 
-}  // namespace
-
-bool ApproxTopKExpander::Expands(const Instruction& instruction) const {
-  const auto* call = instruction.GetIf<hlo::CustomCallAttributes>();
-  return call != nullptr && call->target == "ApproxTopK";
-}
-
-absl::StatusOr<Instruction*> ApproxTopKExpander::Expand(Instruction* instruction) {
+absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
+  const auto* call = instruction->GetIf<hlo::CustomCallAttributes>();
+  if (call == nullptr || call->target != "ApproxTopK") return nullptr;
   const int64_t count = instruction->operand_count() / 2;
   const bool single = !instruction->shape().IsTuple();
   const int64_t results = single ? 1 : static_cast<int64_t>(instruction->shape().tuple_shapes().size());
@@ -62,10 +53,10 @@ absl::StatusOr<Instruction*> ApproxTopKExpander::Expand(Instruction* instruction
     sorted_shapes.emplace_back(operand.element_type(), operand.dimensions());
     operands.push_back(instruction->operand(i));
   }
-  hlo::Builder builder(instruction->parent(), instruction);
+  Builder builder(instruction->parent(), instruction);
   Shape shape = count == 1 ? sorted_shapes[0] : Shape::Tuple(sorted_shapes);
   Instruction* sorted =
-      builder.Add(hlo::Opcode::kSort, std::move(shape), std::move(operands),
+      builder.Add(Opcode::kSort, std::move(shape), std::move(operands),
                   hlo::SortAttributes{.dimension = dimension, .is_stable = true}, {instruction->called_computation()});
   std::vector<Instruction*> first;
   for (int64_t i = 0; i < count; ++i) {
@@ -75,5 +66,9 @@ absl::StatusOr<Instruction*> ApproxTopKExpander::Expand(Instruction* instruction
   }
   return single ? first[0] : builder.Tuple(std::move(first));
 }
+
+}  // namespace
+
+absl::StatusOr<bool> ExpandApproxTopK(Module* module) { return ReplaceOps(module, Expand); }
 
 }  // namespace kiln::passes

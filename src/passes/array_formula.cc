@@ -4,10 +4,7 @@
 
 namespace kiln::passes {
 
-using hlo::Instruction;
-using hlo::Opcode;
-
-bool IsFormula(const hlo::Computation& computation) {
+bool IsFormula(const Computation& computation) {
   for (const Instruction* instruction : computation.instructions()) {
     const Opcode opcode = instruction->opcode();
     const bool spread = opcode == Opcode::kBroadcast && instruction->operand(0)->shape().rank() == 0;
@@ -21,7 +18,7 @@ bool IsFormula(const hlo::Computation& computation) {
 
 Instruction* ArrayFormula::Of(const Instruction* scalar) {
   if (auto found = arrays_.find(scalar); found != arrays_.end()) return found->second;
-  const hlo::Shape shape(scalar->shape().element_type(), dimensions_);
+  const Shape shape(scalar->shape().element_type(), dimensions_);
   Instruction* made = nullptr;
   if (scalar->IsParameter()) {
     made = arguments_[scalar->parameter_number()];

@@ -5,30 +5,30 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "src/hlo/builder.h"
+#include "src/passes/ir.h"
 
 namespace kiln::passes {
 
 // Whether every instruction that the root of `computation` needs is elementwise, a constant, a parameter, a scalar
 // spread over an array, or the tuple at the root: a formula that holds for arrays of any dimensions as it does for
 // scalars.
-bool IsFormula(const hlo::Computation& computation);
+bool IsFormula(const Computation& computation);
 
 // The formula of a scalar computation written again over arrays.
 class ArrayFormula {
  public:
   // Parameter i of the scalar computation becomes `arguments[i]`; those that are used all have these dimensions.
-  ArrayFormula(hlo::Builder* builder, hlo::DimensionVector dimensions, std::vector<hlo::Instruction*> arguments)
+  ArrayFormula(Builder* builder, DimensionVector dimensions, std::vector<Instruction*> arguments)
       : builder_(builder), dimensions_(std::move(dimensions)), arguments_(std::move(arguments)) {}
 
   // What `scalar`, an instruction of such a computation, becomes; shared parts are built once.
-  hlo::Instruction* Of(const hlo::Instruction* scalar);
+  Instruction* Of(const Instruction* scalar);
 
  private:
-  hlo::Builder* builder_;
-  hlo::DimensionVector dimensions_;
-  std::vector<hlo::Instruction*> arguments_;
-  absl::flat_hash_map<const hlo::Instruction*, hlo::Instruction*> arrays_;
+  Builder* builder_;
+  DimensionVector dimensions_;
+  std::vector<Instruction*> arguments_;
+  absl::flat_hash_map<const Instruction*, Instruction*> arrays_;
 };
 
 }  // namespace kiln::passes

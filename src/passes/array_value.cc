@@ -2,16 +2,8 @@
 
 #include <utility>
 
-#include "src/hlo/module.h"
-
 namespace kiln::passes {
 namespace {
-
-using hlo::DimensionVector;
-using hlo::Instruction;
-using hlo::Opcode;
-using hlo::PrimitiveType;
-using hlo::Shape;
 
 // `value` over `dimensions`, if it is a scalar.
 ArrayValue SpreadTo(const ArrayValue& value, const DimensionVector& dimensions) {
@@ -110,7 +102,7 @@ ArrayValue operator>>(const ArrayValue& a, int64_t bits) {
   return a.Binary(Opcode::kShiftRightLogical, a.Number(bits));
 }
 
-ArrayValue Compare(hlo::ComparisonDirection direction, const ArrayValue& a, const ArrayValue& b) {
+ArrayValue Compare(ComparisonDirection direction, const ArrayValue& a, const ArrayValue& b) {
   const ArrayValue x = SpreadTo(a, b.shape().dimensions()), y = SpreadTo(b, a.shape().dimensions());
   return {a.builder(), a.builder()->Compare(direction, x.instruction(), y.instruction())};
 }
@@ -125,7 +117,7 @@ ArrayValue Select(const ArrayValue& predicate, const ArrayValue& on_true, const 
                                                            SpreadTo(on_false, dimensions).instruction())};
 }
 
-ArrayValue Iota(hlo::Builder* builder, PrimitiveType type, absl::Span<const int64_t> dimensions, int64_t dimension) {
+ArrayValue Iota(Builder* builder, PrimitiveType type, absl::Span<const int64_t> dimensions, int64_t dimension) {
   return {builder, builder->Add(Opcode::kIota, Shape(type, dimensions), {}, hlo::DimensionsAttributes{{dimension}})};
 }
 
@@ -161,13 +153,13 @@ std::vector<ArrayValue> WhileLoop(
     const std::vector<ArrayValue>& initial,
     const std::function<ArrayValue(const std::vector<ArrayValue>& values)>& condition,
     const std::function<std::vector<ArrayValue>(const std::vector<ArrayValue>& values)>& body) {
-  hlo::Builder* outer = initial[0].builder();
-  hlo::Module* module = outer->computation()->parent();
+  Builder* outer = initial[0].builder();
+  Module* module = outer->computation()->parent();
   const Instruction* origin = initial[0].instruction();
   std::vector<Instruction*> start;
   for (const ArrayValue& value : initial) start.push_back(value.instruction());
   Instruction* state = outer->Tuple(start);
-  auto elements = [&](hlo::Builder* builder, Instruction* tuple) {
+  auto elements = [&](Builder* builder, Instruction* tuple) {
     std::vector<ArrayValue> values;
     for (size_t k = 0; k < initial.size(); ++k) {
       values.emplace_back(builder, builder->GetTupleElement(tuple, static_cast<int64_t>(k)));
@@ -175,12 +167,12 @@ std::vector<ArrayValue> WhileLoop(
     return values;
   };
 
-  hlo::Computation* goes_on = module->AddComputation("loop_condition");
-  hlo::Builder in_condition(goes_on, origin);
+  Computation* goes_on = module->AddComputation("loop_condition");
+  Builder in_condition(goes_on, origin);
   goes_on->set_root(condition(elements(&in_condition, goes_on->AddParameter(0, state->shape()))).instruction());
 
-  hlo::Computation* round = module->AddComputation("loop_body");
-  hlo::Builder in_round(round, origin);
+  Computation* round = module->AddComputation("loop_body");
+  Builder in_round(round, origin);
   std::vector<Instruction*> next;
   for (const ArrayValue& value : body(elements(&in_round, round->AddParameter(0, state->shape())))) {
     next.push_back(value.instruction());
@@ -192,11 +184,11 @@ std::vector<ArrayValue> WhileLoop(
 std::vector<ArrayValue> CountedLoop(
     const std::vector<ArrayValue>& initial, int64_t count,
     const std::function<std::vector<ArrayValue>(const ArrayValue& i, const std::vector<ArrayValue>& values)>& body) {
-  hlo::Builder* builder = initial[0].builder();
+  Builder* builder = initial[0].builder();
   std::vector<ArrayValue> start = {{builder, builder->Scalar(PrimitiveType::kS32, 0)}};
   start.insert(start.end(), initial.begin(), initial.end());
   auto goes_on = [&](const std::vector<ArrayValue>& values) {
-    return Compare(hlo::ComparisonDirection::kLt, values[0], values[0].Number(count));
+    return Compare(ComparisonDirection::kLt, values[0], values[0].Number(count));
   };
   auto round = [&](const std::vector<ArrayValue>& values) {
     const ArrayValue& i = values[0];

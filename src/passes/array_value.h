@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "src/hlo/builder.h"
+#include "src/passes/ir.h"
 
 namespace kiln::passes {
 
@@ -15,21 +15,21 @@ namespace kiln::passes {
 class ArrayValue {
  public:
   ArrayValue() = default;
-  ArrayValue(hlo::Builder* builder, hlo::Instruction* instruction) : builder_(builder), instruction_(instruction) {}
+  ArrayValue(Builder* builder, Instruction* instruction) : builder_(builder), instruction_(instruction) {}
 
-  hlo::Builder* builder() const { return builder_; }
-  hlo::Instruction* instruction() const { return instruction_; }
-  const hlo::Shape& shape() const { return instruction_->shape(); }
-  hlo::PrimitiveType type() const { return shape().element_type(); }
+  Builder* builder() const { return builder_; }
+  Instruction* instruction() const { return instruction_; }
+  const Shape& shape() const { return instruction_->shape(); }
+  PrimitiveType type() const { return shape().element_type(); }
 
   // A constant of this type and these dimensions.
   ArrayValue Number(double value) const;
   ArrayValue Number(int64_t value) const;
-  ArrayValue Unary(hlo::Opcode opcode) const;
-  ArrayValue Binary(hlo::Opcode opcode, const ArrayValue& other) const;
-  ArrayValue Convert(hlo::PrimitiveType type) const;
+  ArrayValue Unary(Opcode opcode) const;
+  ArrayValue Binary(Opcode opcode, const ArrayValue& other) const;
+  ArrayValue Convert(PrimitiveType type) const;
   // Between types of one width; of twice or half the width, dropping or adding a last dimension of size 2.
-  ArrayValue BitcastConvert(hlo::PrimitiveType type) const;
+  ArrayValue BitcastConvert(PrimitiveType type) const;
   ArrayValue Reshape(absl::Span<const int64_t> dimensions) const;
   ArrayValue Transpose(absl::Span<const int64_t> permutation) const;
   ArrayValue Broadcast(absl::Span<const int64_t> dimensions, absl::Span<const int64_t> map) const;
@@ -43,8 +43,8 @@ class ArrayValue {
   ArrayValue DynamicUpdate(const ArrayValue& update, absl::Span<const ArrayValue> starts) const;
 
  private:
-  hlo::Builder* builder_ = nullptr;
-  hlo::Instruction* instruction_ = nullptr;
+  Builder* builder_ = nullptr;
+  Instruction* instruction_ = nullptr;
 };
 
 ArrayValue operator+(const ArrayValue& a, const ArrayValue& b);
@@ -58,11 +58,10 @@ ArrayValue operator<<(const ArrayValue& a, int64_t bits);
 ArrayValue operator>>(const ArrayValue& a, int64_t bits);
 
 // Spreads a scalar side over the other one, as the operators do.
-ArrayValue Compare(hlo::ComparisonDirection direction, const ArrayValue& a, const ArrayValue& b);
+ArrayValue Compare(ComparisonDirection direction, const ArrayValue& a, const ArrayValue& b);
 // All of one shape, except that scalars among them are spread over the largest.
 ArrayValue Select(const ArrayValue& predicate, const ArrayValue& on_true, const ArrayValue& on_false);
-ArrayValue Iota(hlo::Builder* builder, hlo::PrimitiveType type, absl::Span<const int64_t> dimensions,
-                int64_t dimension);
+ArrayValue Iota(Builder* builder, PrimitiveType type, absl::Span<const int64_t> dimensions, int64_t dimension);
 ArrayValue Concatenate(absl::Span<const ArrayValue> values, int64_t dimension);
 // The product of stacks of matrices: leading dimensions are batch dimensions. Contracts dimension `lhs_dimension` of a
 // with dimension `rhs_dimension` of b; the result has what remains, a's first. At the highest precision.

@@ -1,5 +1,3 @@
-#include "src/passes/associative_scan.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -10,14 +8,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "src/analysis/associativity.h"
-#include "src/hlo/builder.h"
+#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {
-
-using hlo::Instruction;
-using hlo::Opcode;
-using hlo::Shape;
 
 // Shorter ones are little work either way.
 constexpr int64_t kMinSize = 16;
@@ -69,7 +63,7 @@ std::optional<int64_t> SpreadDimension(const Instruction& pad) {
 }
 
 std::optional<Interleaving> AsInterleaving(const Instruction& sum) {
-  if (sum.opcode() != (sum.shape().element_type() == hlo::PrimitiveType::kPred ? Opcode::kOr : Opcode::kAdd)) {
+  if (sum.opcode() != (sum.shape().element_type() == PrimitiveType::kPred ? Opcode::kOr : Opcode::kAdd)) {
     return std::nullopt;
   }
   const std::optional<int64_t> dimension = SpreadDimension(*sum.operand(0));
@@ -141,15 +135,15 @@ class Tree {
 
   // (later..., earlier...) -> (combined..., combined...) over arrays without the dimension, or (earlier..., later...)
   // -> combined for proofs.
-  hlo::Computation* Body(hlo::Module* module, bool for_scan) const {
-    hlo::Computation* body = module->AddComputation("scan");
+  Computation* Body(Module* module, bool for_scan) const {
+    Computation* body = module->AddComputation("scan");
     const int64_t count = static_cast<int64_t>(elements_.size());
     std::vector<Instruction*> first, second;
     for (int64_t i = 0; i < 2 * count; ++i)
       (i < count ? first : second).push_back(body->AddParameter(i, Slice(i % count)));
     const std::vector<Instruction*>& later = for_scan ? first : second;
     const std::vector<Instruction*>& earlier = for_scan ? second : first;
-    hlo::Builder builder(body, elements_[0]);
+    Builder builder(body, elements_[0]);
     absl::flat_hash_map<const Instruction*, Instruction*> made;
     std::function<Instruction*(const Instruction*)> make = [&](const Instruction* formula) {
       if (auto found = made.find(formula); found != made.end()) return found->second;
@@ -172,7 +166,7 @@ class Tree {
 
   // One element of part i.
   Shape Slice(int64_t i) const {
-    hlo::DimensionVector dimensions = elements_[i]->shape().dimensions();
+    DimensionVector dimensions = elements_[i]->shape().dimensions();
     dimensions.erase(dimensions.begin() + dimension_);
     return Shape(elements_[i]->shape().element_type(), dimensions);
   }
@@ -266,11 +260,11 @@ class Tree {
 };
 
 // Scans all parts of the tree at once: the scan of each.
-std::vector<Instruction*> Scan(const Tree& tree, int64_t dimension, hlo::Computation* body,
-                               const analysis::Identity& identity, hlo::Builder* builder) {
+std::vector<Instruction*> Scan(const Tree& tree, int64_t dimension, Computation* body,
+                               const analysis::Identity& identity, Builder* builder) {
   const int64_t count = static_cast<int64_t>(tree.elements().size());
   const bool reverse = std::all_of(tree.elements().begin(), tree.elements().end(), [&](const Instruction* elements) {
-    return elements->opcode() == Opcode::kReverse && elements->dimensions() == hlo::DimensionVector{dimension};
+    return elements->opcode() == Opcode::kReverse && elements->dimensions() == DimensionVector{dimension};
   });
   std::vector<Instruction*> operands, carries;
   std::vector<Shape> parts;
@@ -283,15 +277,14 @@ std::vector<Instruction*> Scan(const Tree& tree, int64_t dimension, hlo::Computa
     if (!identity.from_left) {
       // The first element is carried into the scan, and the identity stands in its place.
       const int64_t first = reverse ? shape.dimensions(dimension) - 1 : 0;
-      hlo::SliceAttributes only{hlo::DimensionVector(shape.rank(), 0), shape.dimensions(),
-                                hlo::DimensionVector(shape.rank(), 1)};
+      hlo::SliceAttributes only{DimensionVector(shape.rank(), 0), shape.dimensions(), DimensionVector(shape.rank(), 1)};
       only.start[dimension] = first;
       only.limit[dimension] = first + 1;
       carry = builder->Reshape(builder->Slice(elements, only), slice.dimensions());
-      const Shape places(first <= INT32_MAX ? hlo::PrimitiveType::kS32 : hlo::PrimitiveType::kS64, shape.dimensions());
+      const Shape places(first <= INT32_MAX ? PrimitiveType::kS32 : PrimitiveType::kS64, shape.dimensions());
       Instruction* place = builder->Add(Opcode::kIota, places, {}, hlo::DimensionsAttributes{{dimension}});
       Instruction* is_first =
-          builder->Compare(hlo::ComparisonDirection::kEq, place, builder->Splat(places, static_cast<double>(first)));
+          builder->Compare(ComparisonDirection::kEq, place, builder->Splat(places, static_cast<double>(first)));
       elements = builder->Select(is_first, builder->Splat(shape, identity.values[i]), elements);
     }
     operands.push_back(elements);
@@ -314,7 +307,7 @@ std::vector<Instruction*> Scan(const Tree& tree, int64_t dimension, hlo::Computa
   return scans;
 }
 
-bool RunOn(hlo::Computation* computation) {
+bool RunOn(Computation* computation) {
   // Tops of trees: interleavings that no other one interleaves.
   std::vector<Instruction*> tops;
   absl::flat_hash_set<const Instruction*> odd;
@@ -349,7 +342,7 @@ bool RunOn(hlo::Computation* computation) {
     const std::optional<analysis::Identity> identity =
         analysis::FindIdentity(*whole.Body(computation->parent(), /*for_scan=*/false));
     if (!identity) continue;
-    hlo::Builder builder(computation, results[0]);
+    Builder builder(computation, results[0]);
     const std::vector<Instruction*> scans =
         Scan(whole, top.dimension, whole.Body(computation->parent(), /*for_scan=*/true), *identity, &builder);
     for (size_t i = 0; i < results.size(); ++i) {
@@ -364,9 +357,9 @@ bool RunOn(hlo::Computation* computation) {
 
 }  // namespace
 
-absl::StatusOr<bool> AssociativeScan::Run(hlo::Module* module) {
+absl::StatusOr<bool> RecognizeAssociativeScans(Module* module) {
   bool changed = false;
-  for (hlo::Computation* computation : module->PostOrder()) changed |= RunOn(computation);
+  for (Computation* computation : module->PostOrder()) changed |= RunOn(computation);
   module->RemoveUnusedComputations();
   return changed;
 }

@@ -1,19 +1,11 @@
-#include "src/passes/bitcast_expander.h"
-
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "src/passes/array_value.h"
 #include "src/passes/fusion_body.h"
+#include "src/passes/replace_ops.h"
 
 namespace kiln::passes {
 namespace {
-
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::Opcode;
-using hlo::PrimitiveType;
-using hlo::Shape;
 
 bool ChangesType(const Instruction& instruction) {
   if (instruction.opcode() != Opcode::kBitcast || !instruction.shape().IsArray()) return false;
@@ -22,7 +14,7 @@ bool ChangesType(const Instruction& instruction) {
          from != PrimitiveType::kPred;
 }
 
-Instruction* Expand(const Instruction& bitcast, hlo::Builder* builder) {
+Instruction* Expand(const Instruction& bitcast, Builder* builder) {
   Instruction* value = bitcast.operand(0);
   const Shape& from = value->shape();
   const PrimitiveType type = bitcast.shape().element_type();
@@ -47,7 +39,7 @@ Instruction* Expand(const Instruction& bitcast, hlo::Builder* builder) {
     value = builder->Reshape(value, {count});
   }
   if (source != target) {
-    hlo::DimensionVector dimensions = {count};
+    DimensionVector dimensions = {count};
     if (from_width > to_width) dimensions.push_back(from_width / to_width);
     value = builder->Add(Opcode::kBitcastConvert, Shape(target, dimensions), {value});
   }
@@ -65,23 +57,14 @@ Instruction* Expand(const Instruction& bitcast, hlo::Builder* builder) {
 
 }  // namespace
 
-absl::StatusOr<bool> BitcastExpander::Run(hlo::Module* module) {
+absl::StatusOr<bool> ExpandBitcasts(Module* module) {
   const std::vector<Computation*> control = ControlComputations(*module);
   const absl::flat_hash_set<const Computation*> outside(control.begin(), control.end());
-  bool changed = false;
-  for (Computation* computation : module->PostOrder()) {
-    if (outside.contains(computation)) continue;
-    bool expanded = false;
-    for (Instruction* instruction : computation->PostOrder()) {
-      if (!ChangesType(*instruction)) continue;
-      hlo::Builder builder(computation, instruction);
-      instruction->ReplaceAllUsesWith(Expand(*instruction, &builder));
-      expanded = true;
-    }
-    if (expanded) computation->RemoveDeadInstructions();
-    changed |= expanded;
-  }
-  return changed;
+  return ReplaceOps(module, [&](Instruction* instruction) -> Instruction* {
+    if (outside.contains(instruction->parent()) || !ChangesType(*instruction)) return nullptr;
+    Builder builder(instruction->parent(), instruction);
+    return Expand(*instruction, &builder);
+  });
 }
 
 }  // namespace kiln::passes

@@ -3,28 +3,22 @@
 #include <algorithm>
 #include <utility>
 
-#include "src/hlo/builder.h"
 #include "src/passes/loop_state.h"
 
 namespace kiln::passes {
-
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::Opcode;
-using hlo::Shape;
 
 void MakeOperandExplicit(Instruction* conditional, int64_t branch) {
   Instruction* operand = conditional->operand(branch + 1);
   Computation* callee = conditional->called_computation(branch);
   Instruction* parameter = callee->parameter(0);
-  hlo::Builder outside(conditional->parent(), conditional);
+  Builder outside(conditional->parent(), conditional);
   if (!parameter->shape().IsTuple()) {
     conditional->ReplaceOperand(branch + 1, outside.Tuple({operand}));
     const std::vector<Instruction*> users(parameter->users().begin(), parameter->users().end());
     const bool is_root = parameter->IsRoot();
     const Shape shape = parameter->shape();
     *parameter->mutable_shape() = Shape::Tuple({shape});
-    Instruction* element = hlo::Builder(callee, parameter).GetTupleElement(parameter, 0);
+    Instruction* element = Builder(callee, parameter).GetTupleElement(parameter, 0);
     for (Instruction* user : users) {
       for (int64_t i = 0; i < user->operand_count(); ++i) {
         if (user->operand(i) == parameter) user->ReplaceOperand(i, element);
@@ -58,7 +52,7 @@ std::vector<Instruction*> AddBranchOperands(Instruction* conditional, int64_t br
     tuple->AppendOperand(value);
   }
   *tuple->mutable_shape() = *parameter->mutable_shape() = Shape::Tuple(std::move(shapes));
-  hlo::Builder builder(parameter->parent(), parameter);
+  Builder builder(parameter->parent(), parameter);
   std::vector<Instruction*> readers;
   for (size_t i = 0; i < values.size(); ++i) readers.push_back(builder.GetTupleElement(parameter, index++));
   return readers;
@@ -78,7 +72,7 @@ bool DropUnreadOperands(Instruction* conditional, int64_t branch) {
     place[i] = static_cast<int64_t>(kept.size());
     kept.push_back(conditional->operand(branch + 1)->operand(i));
   }
-  Instruction* tuple = hlo::Builder(conditional->parent(), conditional).Tuple(std::move(kept));
+  Instruction* tuple = Builder(conditional->parent(), conditional).Tuple(std::move(kept));
   conditional->operand(branch + 1)->ReplaceAllOperands({});
   conditional->ReplaceOperand(branch + 1, tuple);
   *parameter->mutable_shape() = tuple->shape();

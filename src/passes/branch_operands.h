@@ -6,21 +6,21 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "src/hlo/module.h"
+#include "src/passes/ir.h"
 
 namespace kiln::passes {
 
 // Makes the operand of branch `branch` a tuple instruction of its own, which the branch reads by element. An array
 // becomes a tuple of one.
-void MakeOperandExplicit(hlo::Instruction* conditional, int64_t branch);
+void MakeOperandExplicit(Instruction* conditional, int64_t branch);
 
 // Hands `values`, of the conditional's computation, to an explicit branch as further elements. Returns what the branch
 // reads them by.
-std::vector<hlo::Instruction*> AddBranchOperands(hlo::Instruction* conditional, int64_t branch,
-                                                 absl::Span<hlo::Instruction* const> values);
+std::vector<Instruction*> AddBranchOperands(Instruction* conditional, int64_t branch,
+                                            absl::Span<Instruction* const> values);
 
 // Leaves out the elements that a branch does not read. Returns whether there were any.
-bool DropUnreadOperands(hlo::Instruction* conditional, int64_t branch);
+bool DropUnreadOperands(Instruction* conditional, int64_t branch);
 
 }  // namespace kiln::passes
 

@@ -1,5 +1,3 @@
-#include "src/passes/broadcast_sinking.h"
-
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -7,14 +5,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "src/analysis/fusion_model.h"
-#include "src/hlo/builder.h"
+#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {
-
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::Opcode;
 
 // Smaller arrays are not worth another parameter, which those made from nothing do not need.
 constexpr int64_t kMinBytes = 16 << 10;
@@ -78,7 +72,7 @@ void Sink(const Instruction& producer, Instruction* user) {
     inputs.push_back(is_scalar_constant ? body->AddClone(*operand, {}) : parameter_for(operand));
   }
   Instruction* value = producer.opcode() == Opcode::kFusion
-                           ? hlo::Builder(body, &producer).Inline(*producer.called_computation(), inputs)
+                           ? Builder(body, &producer).Inline(*producer.called_computation(), inputs)
                            : body->AddClone(producer, std::move(inputs));
   // The parameter goes, from the back in case there are several of it.
   for (size_t i = operands.size(); i-- > 0;) {
@@ -93,7 +87,7 @@ void Sink(const Instruction& producer, Instruction* user) {
 
 }  // namespace
 
-absl::StatusOr<bool> BroadcastSinking::Run(hlo::Module* module) {
+absl::StatusOr<bool> SinkBroadcasts(Module* module) {
   absl::flat_hash_set<const Computation*> fused;
   absl::flat_hash_map<const Computation*, int> calls;
   for (const Computation* computation : module->PostOrder()) {

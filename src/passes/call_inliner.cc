@@ -1,18 +1,12 @@
-#include "src/passes/call_inliner.h"
-
 #include <algorithm>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "src/hlo/builder.h"
+#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {
-
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::Opcode;
 
 // Instructions that inlining may add to a module's own; a program of n nested doublings would otherwise grow to 2^n.
 constexpr int64_t kMaxAddedInstructions = 1 << 15;
@@ -22,7 +16,7 @@ using Successors = absl::flat_hash_map<Instruction*, std::vector<Instruction*>>;
 
 // Control edges of the call pass to what acts in its body: order matters to nothing else. Returns what was added.
 std::vector<Instruction*> Inline(Instruction* call, Successors* successors) {
-  hlo::Builder builder(call->parent(), nullptr);
+  Builder builder(call->parent(), nullptr);
   Instruction* result = builder.Inline(*call->called_computation(), call->operands());
   for (Instruction* added : builder.added()) {
     for (Instruction* before : added->control_predecessors()) (*successors)[before].push_back(added);
@@ -94,7 +88,7 @@ bool InlineAll(Computation* computation, int64_t* budget) {
 
 }  // namespace
 
-absl::StatusOr<bool> CallInliner::Run(hlo::Module* module) {
+absl::StatusOr<bool> InlineCalls(Module* module) {
   int64_t budget = kMaxAddedInstructions;
   for (const Computation* computation : module->computations()) budget += computation->instruction_count();
   // Callers first: bodies are copied as they were written, and what only calls reached is never looked at again.

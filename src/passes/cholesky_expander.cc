@@ -1,18 +1,12 @@
-#include "src/passes/cholesky_expander.h"
-
 #include <limits>
 #include <vector>
 
 #include "src/base/status.h"
 #include "src/passes/matrix_stack.h"
+#include "src/passes/replace_ops.h"
 
 namespace kiln::passes {
 namespace {
-
-using hlo::ComparisonDirection;
-using hlo::Instruction;
-using hlo::Opcode;
-using hlo::PrimitiveType;
 
 ArrayValue ZeroIndex(const ArrayValue& i) { return i.Number(int64_t{0}); }
 
@@ -69,7 +63,7 @@ ArrayValue Factorize(const ArrayValue& matrices) {
 
 // NaN throughout the triangle of every factor whose diagonal is not positive everywhere.
 ArrayValue RefuseIndefinite(const ArrayValue& factors) {
-  hlo::Builder* builder = factors.builder();
+  Builder* builder = factors.builder();
   const int64_t count = factors.shape().dimensions(0);
   const auto& dimensions = factors.shape().dimensions();
   const ArrayValue row = Iota(builder, PrimitiveType::kS32, dimensions, 1);
@@ -84,14 +78,8 @@ ArrayValue RefuseIndefinite(const ArrayValue& factors) {
                 Triangle(nan, /*lower=*/true, /*strict=*/false));
 }
 
-}  // namespace
-
-bool CholeskyExpander::Expands(const Instruction& instruction) const {
-  return instruction.opcode() == Opcode::kCholesky && !(keeps_real_ && IsReal(instruction.shape()));
-}
-
-absl::StatusOr<Instruction*> CholeskyExpander::Expand(Instruction* instruction) {
-  hlo::Builder builder(instruction->parent(), instruction);
+Instruction* Expand(Instruction* instruction) {
+  Builder builder(instruction->parent(), instruction);
   const ArrayValue operand(&builder, instruction->operand(0));
   if (operand.shape().element_count() == 0) return operand.instruction();
   const bool lower = instruction->Get<hlo::CholeskyAttributes>().lower;
@@ -100,6 +88,15 @@ absl::StatusOr<Instruction*> CholeskyExpander::Expand(Instruction* instruction) 
   ArrayValue factors = RefuseIndefinite(Factorize(matrices));
   if (!lower) factors = Conjugate(Transposed(factors));
   return FromStack(factors, operand.shape()).instruction();
+}
+
+}  // namespace
+
+absl::StatusOr<bool> ExpandCholesky(Module* module, bool keeps_real) {
+  return ReplaceOps(module, [&](Instruction* instruction) {
+    const bool leaves = instruction->opcode() != Opcode::kCholesky || (keeps_real && IsReal(instruction->shape()));
+    return leaves ? nullptr : Expand(instruction);
+  });
 }
 
 }  // namespace kiln::passes

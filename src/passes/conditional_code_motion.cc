@@ -1,5 +1,3 @@
-#include "src/passes/conditional_code_motion.h"
-
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -10,13 +8,10 @@
 #include "src/analysis/value_numbers.h"
 #include "src/passes/branch_operands.h"
 #include "src/passes/loop_state.h"
+#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {
-
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::Opcode;
 
 bool ReadsOperand(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kGetTupleElement && instruction.operand(0)->IsParameter();
@@ -227,7 +222,7 @@ bool SinkOperands(Computation* computation, const absl::flat_hash_set<const Inst
 
 }  // namespace
 
-absl::StatusOr<bool> ConditionalCodeMotion::Run(hlo::Module* module) {
+absl::StatusOr<bool> MoveConditionalCode(Module* module) {
   const std::vector<Instruction*> owners = analysis::OwnersOfCallees(*module, Opcode::kConditional);
   if (owners.empty()) return false;
   bool changed = false;

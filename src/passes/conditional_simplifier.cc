@@ -1,5 +1,3 @@
-#include "src/passes/conditional_simplifier.h"
-
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -9,18 +7,12 @@
 #include "src/analysis/fusion_model.h"
 #include "src/analysis/structure.h"
 #include "src/passes/branch_operands.h"
-#include "src/passes/dce.h"
 #include "src/passes/loop_state.h"
+#include "src/passes/passes.h"
 #include "src/passes/simplify/known_branch.h"
 
 namespace kiln::passes {
 namespace {
-
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::Opcode;
-using hlo::PrimitiveType;
-using hlo::Shape;
 
 // Elements that the branches of a conditional may compute together as a select instead. A jump that is foretold wrongly
 // costs some five nanoseconds, and so does one scalar function such as sine; two of them are worth the jump.
@@ -69,7 +61,7 @@ bool OnlyArrays(const Shape& shape) {
                      [](const Shape* leaf) { return leaf->IsArray() && !leaf->has_dynamic_dimensions(); });
 }
 
-Instruction* SelectLeaves(Instruction* predicate, Instruction* on_true, Instruction* on_false, hlo::Builder& builder) {
+Instruction* SelectLeaves(Instruction* predicate, Instruction* on_true, Instruction* on_false, Builder& builder) {
   if (on_true == on_false) return on_true;
   if (on_true->shape().IsTuple()) {
     auto element = [&](Instruction* tuple, size_t i) {
@@ -86,13 +78,13 @@ Instruction* SelectLeaves(Instruction* predicate, Instruction* on_true, Instruct
 }
 
 // Both branches and a select, where that is cheaper than to jump.
-Instruction* AsSelect(const Instruction& conditional, hlo::Builder& builder) {
+Instruction* AsSelect(const Instruction& conditional, Builder& builder) {
   if (conditional.called_computations().size() != 2 || !OnlyArrays(conditional.shape())) return nullptr;
   const Computation &first = *conditional.called_computation(0), &second = *conditional.called_computation(1);
   if (Work(first) + Work(second) > kMaxSelectedWork) return nullptr;
   Instruction* index = conditional.operand(0);
   if (index->shape().element_type() != PrimitiveType::kPred) {
-    index = builder.Compare(hlo::ComparisonDirection::kEq, index, builder.Scalar(index->shape().element_type(), 0));
+    index = builder.Compare(ComparisonDirection::kEq, index, builder.Scalar(index->shape().element_type(), 0));
   }
   return SelectLeaves(index, builder.Inline(first, {conditional.operand(1)}),
                       builder.Inline(second, {conditional.operand(2)}), builder);
@@ -100,7 +92,7 @@ Instruction* AsSelect(const Instruction& conditional, hlo::Builder& builder) {
 
 // The one branch that all are copies of, over the one operand that all get.
 Instruction* AsOnlyBranch(const Instruction& conditional, const analysis::ComputationClasses& classes,
-                          hlo::Builder& builder) {
+                          Builder& builder) {
   const auto& branches = conditional.called_computations();
   for (size_t i = 1; i < branches.size(); ++i) {
     const Instruction &a = *conditional.operand(1), &b = *conditional.operand(i + 1);
@@ -177,7 +169,7 @@ bool ForwardHandedOn(Instruction* conditional) {
 
 bool Simplify(Instruction* conditional, const analysis::ComputationClasses& classes) {
   if (conditional->HasSideEffect()) return false;
-  hlo::Builder builder(conditional->parent(), conditional);
+  Builder builder(conditional->parent(), conditional);
   Instruction* value = simplify::InlineKnownBranch(*conditional, builder);
   if (value == nullptr) value = AsOnlyBranch(*conditional, classes, builder);
   if (value == nullptr) value = AsSelect(*conditional, builder);
@@ -197,13 +189,13 @@ bool Simplify(Instruction* conditional, const analysis::ComputationClasses& clas
 
 }  // namespace
 
-absl::StatusOr<bool> ConditionalSimplifier::Run(hlo::Module* module) {
+absl::StatusOr<bool> SimplifyConditionals(Module* module) {
   const std::vector<Instruction*> conditionals = analysis::OwnersOfCallees(*module, Opcode::kConditional);
   if (conditionals.empty()) return false;
   const analysis::ComputationClasses classes(*module);
   bool changed = false;
   for (Instruction* conditional : conditionals) changed |= Simplify(conditional, classes);
-  absl::StatusOr<bool> swept = Dce().Run(module);
+  absl::StatusOr<bool> swept = RemoveDeadCode(module);
   if (!swept.ok()) return swept;
   changed |= *swept;
   for (Instruction* conditional : analysis::OwnersOfCallees(*module, Opcode::kConditional)) {

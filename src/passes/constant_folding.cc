@@ -1,19 +1,12 @@
-#include "src/passes/constant_folding.h"
-
 #include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "src/hlo/builder.h"
 #include "src/hlo/evaluator.h"
+#include "src/passes/replace_ops.h"
 
 namespace kiln::passes {
 namespace {
-
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::Literal;
-using hlo::Opcode;
 
 constexpr int64_t kMaxResultElements = 1024;
 constexpr int64_t kMaxOperandElements = 1 << 16;
@@ -61,9 +54,9 @@ bool MayFold(const Instruction& instruction) {
 }
 
 // The constant that replaces `instruction`, or null.
-Instruction* Fold(const Instruction& instruction, int64_t* budget, hlo::Builder& builder) {
+Instruction* Fold(const Instruction& instruction, int64_t* budget, Builder& builder) {
   if (instruction.shape().element_count() == 0) {
-    return builder.Constant(Literal(hlo::Shape(instruction.shape().element_type(), instruction.shape().dimensions())));
+    return builder.Constant(Literal(Shape(instruction.shape().element_type(), instruction.shape().dimensions())));
   }
   std::vector<Literal> operands;
   hlo::EvaluatorOptions options;
@@ -77,31 +70,25 @@ Instruction* Fold(const Instruction& instruction, int64_t* budget, hlo::Builder&
   }
   absl::StatusOr<Literal> value = hlo::EvaluateInstruction(instruction, operands, options);
   // What the evaluator refuses is left for the target to report or to run.
-  if (!value.ok() || !hlo::Shape::Compatible(value->shape(), instruction.shape())) return nullptr;
+  if (!value.ok() || !Shape::Compatible(value->shape(), instruction.shape())) return nullptr;
   return builder.Constant(*std::move(value));
 }
 
 }  // namespace
 
-absl::StatusOr<bool> ConstantFolding::Run(hlo::Module* module) {
+absl::StatusOr<bool> FoldConstants(Module* module) {
   int64_t budget = kMaxOperationsPerModule;
-  bool changed = false;
-  for (Computation* computation : module->PostOrder()) {
-    bool folded = false;
-    for (Instruction* instruction : computation->PostOrder()) {
-      if ((instruction->users().empty() && !instruction->IsRoot()) || !MayVanish(*instruction)) continue;
-      const bool is_empty = instruction->shape().element_count() == 0 && !instruction->IsConstant() &&
-                            !instruction->IsParameter() && instruction->opcode() != Opcode::kCustomCall;
-      if ((!is_empty && !MayFold(*instruction)) || budget <= 0) continue;
-      hlo::Builder builder(computation, instruction);
-      Instruction* constant = Fold(*instruction, &budget, builder);
-      if (constant == nullptr || (instruction->IsRoot() && !(constant->shape() == instruction->shape()))) continue;
-      instruction->ReplaceAllUsesWith(constant);
-      folded = true;
-    }
-    if (folded) computation->RemoveDeadInstructions();
-    changed |= folded;
-  }
+  KILN_ASSIGN_OR_RETURN(
+      const bool changed, ReplaceOps(module, [&](Instruction* instruction) -> Instruction* {
+        if ((instruction->users().empty() && !instruction->IsRoot()) || !MayVanish(*instruction)) return nullptr;
+        const bool is_empty = instruction->shape().element_count() == 0 && !instruction->IsConstant() &&
+                              !instruction->IsParameter() && instruction->opcode() != Opcode::kCustomCall;
+        if ((!is_empty && !MayFold(*instruction)) || budget <= 0) return nullptr;
+        Builder builder(instruction->parent(), instruction);
+        Instruction* constant = Fold(*instruction, &budget, builder);
+        const bool fits = constant != nullptr && (!instruction->IsRoot() || constant->shape() == instruction->shape());
+        return fits ? constant : nullptr;
+      }));
   if (changed) module->RemoveUnusedComputations();
   return changed;
 }

@@ -3,8 +3,6 @@
 namespace kiln::passes {
 namespace {
 
-using hlo::PrimitiveType;
-
 ArrayValue Low(const ArrayValue& wide) { return wide.Convert(PrimitiveType::kU32); }
 ArrayValue High(const ArrayValue& wide) { return (wide >> 32).Convert(PrimitiveType::kU32); }
 ArrayValue Join(const ArrayValue& low, const ArrayValue& high) {

@@ -1,14 +1,10 @@
-#include "src/passes/cse.h"
-
 #include "absl/container/flat_hash_map.h"
 #include "src/analysis/structure.h"
 #include "src/analysis/value_numbers.h"
+#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {
-
-using hlo::Computation;
-using hlo::Instruction;
 
 bool RunOn(Computation* computation, const analysis::ComputationClasses& classes) {
   analysis::ValueNumbers numbers(&classes);
@@ -16,7 +12,7 @@ bool RunOn(Computation* computation, const analysis::ComputationClasses& classes
   first.reserve(computation->instruction_count());
   bool changed = false;
   for (Instruction* instruction : computation->PostOrder()) {
-    if (hlo::HasScalarComputation(instruction->opcode()) || instruction->opcode() == hlo::Opcode::kCall) {
+    if (hlo::HasScalarComputation(instruction->opcode()) || instruction->opcode() == Opcode::kCall) {
       for (size_t i = 0; i < instruction->called_computations().size(); ++i) {
         Computation* callee = instruction->called_computation(i);
         Computation* representative = classes.Representative(callee);
@@ -36,7 +32,7 @@ bool RunOn(Computation* computation, const analysis::ComputationClasses& classes
 
 }  // namespace
 
-absl::StatusOr<bool> Cse::Run(hlo::Module* module) {
+absl::StatusOr<bool> MergeEqualInstructions(Module* module) {
   const analysis::ComputationClasses classes(*module);
   bool changed = false;
   // Scalar computations that are replaced stay in the module until the end: `classes` refers to them.

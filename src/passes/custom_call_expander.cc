@@ -1,18 +1,12 @@
-#include "src/passes/custom_call_expander.h"
+#include <optional>
 
-#include <algorithm>
-#include <iterator>
-#include <utility>
-
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "src/base/status.h"
-#include "src/hlo/builder.h"
+#include "src/passes/replace_ops.h"
 
 namespace kiln::passes {
-
-using hlo::Instruction;
-using hlo::Shape;
 
 namespace {
 
@@ -31,10 +25,10 @@ constexpr absl::string_view kIdentities[] = {
 };
 
 // The elementwise function that a call stands for.
-std::optional<hlo::Opcode> FunctionOf(const Instruction& instruction) {
+std::optional<Opcode> FunctionOf(const Instruction& instruction) {
   absl::string_view name = instruction.Get<hlo::CustomCallAttributes>().target;
   if (!absl::ConsumePrefix(&name, kFunctionPrefix)) return std::nullopt;
-  const std::optional<hlo::Opcode> opcode = hlo::ParseOpcode(absl::StrReplaceAll(name, {{"_", "-"}}));
+  const std::optional<Opcode> opcode = hlo::ParseOpcode(absl::StrReplaceAll(name, {{"_", "-"}}));
   if (!opcode.has_value() || hlo::KindOf(*opcode) != hlo::OpKind::kElementwiseUnary) return std::nullopt;
   const bool fits =
       instruction.operand_count() == 1 && instruction.shape().IsArray() &&
@@ -44,33 +38,27 @@ std::optional<hlo::Opcode> FunctionOf(const Instruction& instruction) {
 }
 
 // a > b, of the first pair of parameters.
-bool IsGreater(const hlo::Computation& comparator) {
+bool IsGreater(const Computation& comparator) {
   const Instruction* root = comparator.root();
   const auto* compare = root->GetIf<hlo::CompareAttributes>();
   if (compare == nullptr || root->operand_count() != 2) return false;
   const bool straight = root->operand(0) == comparator.parameter(0) && root->operand(1) == comparator.parameter(1);
-  return straight && compare->direction == hlo::ComparisonDirection::kGt;
+  return straight && compare->direction == ComparisonDirection::kGt;
 }
 
-}  // namespace
-
-bool CustomCallExpander::Expands(const Instruction& instruction) const {
-  const auto* call = instruction.GetIf<hlo::CustomCallAttributes>();
-  if (call == nullptr) return false;
-  return call->target == kTopK || FunctionOf(instruction).has_value() ||
-         std::find(std::begin(kIdentities), std::end(kIdentities), call->target) != std::end(kIdentities);
-}
-
-absl::StatusOr<Instruction*> CustomCallExpander::Expand(Instruction* instruction) {
+absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
+  const auto* call = instruction->GetIf<hlo::CustomCallAttributes>();
+  if (call == nullptr) return nullptr;
+  const std::optional<Opcode> function = FunctionOf(*instruction);
+  if (call->target != kTopK && !function && !absl::c_linear_search(kIdentities, call->target)) return nullptr;
   if (instruction->operand_count() != 1) {
     return InvalidArgument(instruction->Describe(), ": has ", instruction->operand_count(), " operands, expected one");
   }
   const Shape& operand = instruction->operand(0)->shape();
   const Shape& result = instruction->shape();
-  if (const std::optional<hlo::Opcode> opcode = FunctionOf(*instruction)) {
-    return hlo::Builder(instruction->parent(), instruction).Unary(*opcode, instruction->operand(0));
-  }
-  if (instruction->Get<hlo::CustomCallAttributes>().target != kTopK) {
+  Builder builder(instruction->parent(), instruction);
+  if (function) return builder.Unary(*function, instruction->operand(0));
+  if (call->target != kTopK) {
     if (Shape::Compatible(operand, result)) return instruction->operand(0);
     return Unimplemented(instruction->Describe(), ": changes ", operand.ToString(false), " to ", result.ToString(false),
                          ": programs of several devices are not supported");
@@ -89,13 +77,16 @@ absl::StatusOr<Instruction*> CustomCallExpander::Expand(Instruction* instruction
   Shape values = operand;
   values.ResetLayout();
   values.set_dimensions(last, k);
-  const Shape wanted = Shape::Tuple({values, Shape(hlo::PrimitiveType::kS32, values.dimensions())});
+  const Shape wanted = Shape::Tuple({values, Shape(PrimitiveType::kS32, values.dimensions())});
   if (k > operand.dimensions(last) || !Shape::Compatible(wanted, result)) {
     return InvalidArgument(instruction->Describe(), ": gives ", result.ToString(false), " of ", operand.ToString(false),
                            ", expected ", wanted.ToString(false));
   }
-  hlo::Builder builder(instruction->parent(), instruction);
-  return builder.Add(hlo::Opcode::kTopK, wanted, {instruction->operand(0)}, hlo::TopKAttributes{.k = k});
+  return builder.Add(Opcode::kTopK, wanted, {instruction->operand(0)}, hlo::TopKAttributes{.k = k});
 }
+
+}  // namespace
+
+absl::StatusOr<bool> ExpandCustomCalls(Module* module) { return ReplaceOps(module, Expand); }
 
 }  // namespace kiln::passes

@@ -1,20 +1,13 @@
-#include "src/passes/custom_call_flattening.h"
-
 #include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "src/hlo/builder.h"
-#include "src/hlo/module.h"
+#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {
 
-using hlo::DimensionVector;
-using hlo::Instruction;
-using hlo::Shape;
-
-void AppendElements(hlo::Builder* builder, Instruction* value, std::vector<Instruction*>* elements) {
+void AppendElements(Builder* builder, Instruction* value, std::vector<Instruction*>* elements) {
   if (!value->shape().IsTuple()) return elements->push_back(value);
   for (size_t i = 0; i < value->shape().tuple_shapes().size(); ++i) {
     AppendElements(builder, builder->GetTupleElement(value, static_cast<int64_t>(i)), elements);
@@ -60,7 +53,7 @@ void Flatten(Instruction* call) {
   }
   attributes.aliases = std::move(aliases);
   attributes.operand_layouts = std::move(layouts);
-  hlo::Builder builder(call->parent(), call);
+  Builder builder(call->parent(), call);
   std::vector<Instruction*> operands;
   for (Instruction* operand : call->operands()) AppendElements(&builder, operand, &operands);
   call->ReplaceAllOperands(std::move(operands));
@@ -68,9 +61,9 @@ void Flatten(Instruction* call) {
 
 }  // namespace
 
-absl::StatusOr<bool> CustomCallFlattening::Run(hlo::Module* module) {
+absl::StatusOr<bool> FlattenCustomCalls(Module* module) {
   bool changed = false;
-  for (hlo::Computation* computation : module->PostOrder()) {
+  for (Computation* computation : module->PostOrder()) {
     for (Instruction* instruction : computation->instructions()) {
       const auto* call = instruction->GetIf<hlo::CustomCallAttributes>();
       const absl::Span<Instruction* const> operands = instruction->operands();

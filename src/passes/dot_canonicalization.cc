@@ -1,20 +1,14 @@
-#include "src/passes/dot_canonicalization.h"
-
 #include <algorithm>
 #include <numeric>
 #include <utility>
 #include <vector>
 
-#include "src/hlo/builder.h"
+#include "src/passes/replace_ops.h"
 
 namespace kiln::passes {
 namespace {
 
-using hlo::Computation;
-using hlo::DimensionVector;
 using hlo::DotAttributes;
-using hlo::Instruction;
-using hlo::Opcode;
 
 // One operand with its dimensions by role.
 struct Side {
@@ -43,7 +37,7 @@ bool IsCanonical(const Side& side) {
 }
 
 // Drops dimensions of size 1, which are so on both sides for batch and contracting ones.
-void DropUnitDimensions(Side* side, hlo::Builder& builder) {
+void DropUnitDimensions(Side* side, Builder& builder) {
   const auto& sizes = side->operand->shape().dimensions();
   DimensionVector kept, position(sizes.size(), -1);
   for (size_t i = 0; i < sizes.size(); ++i) {
@@ -113,7 +107,7 @@ void OrderContracting(Side* lhs, Side* rhs) {
 }
 
 // Makes the dimensions of each role one. `contracting_last` says where a transpose puts them, when one is needed.
-void MergeDimensions(Side* side, bool contracting_last, hlo::Builder& builder) {
+void MergeDimensions(Side* side, bool contracting_last, Builder& builder) {
   if (NeedsTranspose(*side)) {
     DimensionVector permutation(side->batch);
     const DimensionVector& second = contracting_last ? side->free : side->contracting;
@@ -163,7 +157,7 @@ DimensionVector ResultDimensions(const Side& lhs, const Side& rhs) {
 }
 
 // Nothing is contracted: each result element is one product.
-Instruction* MultiplyBroadcasts(const Side& lhs, const Side& rhs, hlo::PrimitiveType type, hlo::Builder& builder) {
+Instruction* MultiplyBroadcasts(const Side& lhs, const Side& rhs, PrimitiveType type, Builder& builder) {
   const DimensionVector dimensions = ResultDimensions(lhs, rhs);
   auto spread = [&](const Side& side, size_t free_offset) {
     // Where each operand dimension goes in the result.
@@ -194,10 +188,10 @@ Instruction* Canonicalize(Instruction* dot) {
     return nullptr;
   }
 
-  hlo::Builder builder(dot->parent(), dot);
+  Builder builder(dot->parent(), dot);
   DropUnitDimensions(&lhs, builder);
   DropUnitDimensions(&rhs, builder);
-  const hlo::PrimitiveType type = dot->shape().element_type();
+  const PrimitiveType type = dot->shape().element_type();
   Instruction* result = nullptr;
   if (lhs.contracting.empty()) {
     result = MultiplyBroadcasts(lhs, rhs, type, builder);
@@ -211,7 +205,7 @@ Instruction* Canonicalize(Instruction* dot) {
     merged.rhs_batch = rhs.batch;
     merged.lhs_contracting = lhs.contracting;
     merged.rhs_contracting = rhs.contracting;
-    result = builder.Add(Opcode::kDot, hlo::Shape(type, ResultDimensions(lhs, rhs)), {lhs.operand, rhs.operand},
+    result = builder.Add(Opcode::kDot, Shape(type, ResultDimensions(lhs, rhs)), {lhs.operand, rhs.operand},
                          std::move(merged));
   }
   return builder.Reshape(result, dot->shape().dimensions());
@@ -219,24 +213,12 @@ Instruction* Canonicalize(Instruction* dot) {
 
 }  // namespace
 
-absl::StatusOr<bool> DotCanonicalization::Run(hlo::Module* module) {
-  bool changed = false;
-  for (Computation* computation : module->PostOrder()) {
-    bool rewritten = false;
-    for (Instruction* instruction : computation->instructions()) {
-      if (instruction->opcode() != Opcode::kDot || instruction->operand_count() != 2 ||
-          instruction->shape().has_dynamic_dimensions()) {
-        continue;
-      }
-      Instruction* canonical = Canonicalize(instruction);
-      if (canonical == nullptr) continue;
-      instruction->ReplaceAllUsesWith(canonical);
-      rewritten = true;
-    }
-    if (rewritten) computation->RemoveDeadInstructions();
-    changed |= rewritten;
-  }
-  return changed;
+absl::StatusOr<bool> CanonicalizeDots(Module* module) {
+  return ReplaceOps(module, [](Instruction* instruction) {
+    const bool is_dot = instruction->opcode() == Opcode::kDot && instruction->operand_count() == 2 &&
+                        !instruction->shape().has_dynamic_dimensions();
+    return is_dot ? Canonicalize(instruction) : nullptr;
+  });
 }
 
 }  // namespace kiln::passes

@@ -1,21 +1,13 @@
-#include "src/passes/dynamic_padder.h"
-
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "src/base/status.h"
 #include "src/passes/dynamic_rules.h"
+#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {
-
-using hlo::Builder;
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::Opcode;
-using hlo::PrimitiveType;
-using hlo::Shape;
 
 // How many sizes go with a value of `shape`.
 size_t CountDynamic(const Shape& shape) {
@@ -39,7 +31,7 @@ Shape Widened(const Shape& shape) {
 
 class ModulePadder {
  public:
-  explicit ModulePadder(hlo::Module* module) : module_(module) {}
+  explicit ModulePadder(Module* module) : module_(module) {}
 
   absl::StatusOr<bool> Run() {
     const std::vector<Computation*> computations = module_->PostOrder();
@@ -200,13 +192,13 @@ class ModulePadder {
     return values_.Mask(builder, value, all, builder.Constant(hlo::ZeroLiteral(value->shape().element_type())));
   }
 
-  hlo::Module* module_;
+  Module* module_;
   DynamicValues values_;
   absl::flat_hash_map<const Instruction*, Shape> declared_;  // Of what had dynamic dimensions.
 };
 
 }  // namespace
 
-absl::StatusOr<bool> DynamicPadder::Run(hlo::Module* module) { return ModulePadder(module).Run(); }
+absl::StatusOr<bool> PadDynamicDimensions(Module* module) { return ModulePadder(module).Run(); }
 
 }  // namespace kiln::passes

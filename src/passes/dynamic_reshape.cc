@@ -10,13 +10,6 @@
 namespace kiln::passes {
 namespace {
 
-using hlo::Builder;
-using hlo::DimensionVector;
-using hlo::Instruction;
-using hlo::Opcode;
-using hlo::PrimitiveType;
-using hlo::Shape;
-
 // Adjacent dimensions of the operand that become adjacent dimensions of the result: ranges [begin, end).
 struct Group {
   int64_t in_begin = 0, in_end = 0, out_begin = 0, out_end = 0;

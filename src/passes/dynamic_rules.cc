@@ -5,17 +5,9 @@
 #include <utility>
 
 #include "src/base/status.h"
-#include "src/hlo/module.h"
 
 namespace kiln::passes {
 namespace {
-
-using hlo::Builder;
-using hlo::DimensionVector;
-using hlo::Instruction;
-using hlo::Opcode;
-using hlo::PrimitiveType;
-using hlo::Shape;
 
 // One instruction on its way to static shapes. Rules give what stands for it.
 struct Rule {
@@ -164,7 +156,7 @@ Result Concatenate(Rule& rule) {
 }
 
 // The value that a combiner of two scalars leaves alone; the init value where that is not known.
-Instruction* Neutral(Rule& rule, const hlo::Computation& combiner, Instruction* init) {
+Instruction* Neutral(Rule& rule, const Computation& combiner, Instruction* init) {
   const Instruction& root = *combiner.root();
   const PrimitiveType type = init->shape().element_type();
   const bool is_plain = combiner.parameter_count() == 2 && root.operand_count() == 2 &&
@@ -217,7 +209,7 @@ ArrayValue WindowCount(Builder& builder, const ArrayValue& size, const hlo::Wind
   const int64_t extent = (window.size - 1) * window.window_dilation + 1;
   const ArrayValue room = dilated + number(window.padding_low + window.padding_high - extent);
   const ArrayValue count = Max(room, number(0)) / number(window.stride) + number(1);
-  return Select(Compare(hlo::ComparisonDirection::kLt, room, number(0)), number(0), count);
+  return Select(Compare(ComparisonDirection::kLt, room, number(0)), number(0), count);
 }
 
 Result ReduceWindow(Rule& rule) {
@@ -236,9 +228,9 @@ Result SelectAndScatter(Rule& rule) {
   DynamicSizes sizes = rule.values.Of(rule.operand(0));
   const Instruction& root = *rule.instruction->called_computation(0)->root();
   if (root.opcode() != Opcode::kCompare) return rule.Refuse("of dynamic size selects by other than a comparison");
-  const hlo::ComparisonDirection direction = root.comparison().direction;
+  const ComparisonDirection direction = root.comparison().direction;
   const PrimitiveType type = rule.operand(0)->shape().element_type();
-  const bool greatest = direction == hlo::ComparisonDirection::kGe || direction == hlo::ComparisonDirection::kGt;
+  const bool greatest = direction == ComparisonDirection::kGe || direction == ComparisonDirection::kGt;
   Instruction* loser = rule.builder.Constant(greatest ? hlo::MinLiteral(type) : hlo::MaxLiteral(type));
   Instruction* none = Neutral(rule, *rule.instruction->called_computation(1), rule.operand(2));
   rule.instruction->ReplaceOperand(
@@ -260,11 +252,10 @@ Result Sort(Rule& rule) {
   if (sizes[sort.dimension] == nullptr) return AllLeaves(rule, sizes);
   const Shape shape = rule.operand(0)->shape();
   const ArrayValue index = Iota(&rule.builder, PrimitiveType::kS32, shape.dimensions(), sort.dimension);
-  const ArrayValue padding =
-      Compare(hlo::ComparisonDirection::kGe, index, ArrayValue(&rule.builder, sizes[sort.dimension]))
-          .Convert(PrimitiveType::kS32);
+  const ArrayValue padding = Compare(ComparisonDirection::kGe, index, ArrayValue(&rule.builder, sizes[sort.dimension]))
+                                 .Convert(PrimitiveType::kS32);
   const int64_t count = rule.instruction->operand_count();
-  hlo::Computation* comparator = rule.instruction->parent()->parent()->AddComputation("padding_last");
+  Computation* comparator = rule.instruction->parent()->parent()->AddComputation("padding_last");
   std::vector<Instruction*> parameters;
   for (int64_t i = 0; i < 2 * count + 2; ++i) {
     const PrimitiveType type = i < 2 * count ? rule.operand(i / 2)->shape().element_type() : PrimitiveType::kS32;
@@ -275,8 +266,8 @@ Result Sort(Rule& rule) {
                                     absl::MakeSpan(parameters).subspan(0, static_cast<size_t>(2 * count)));
   Instruction* lhs = parameters[2 * count];
   Instruction* rhs = parameters[2 * count + 1];
-  comparator->set_root(body.Select(body.Compare(hlo::ComparisonDirection::kEq, lhs, rhs), before,
-                                   body.Compare(hlo::ComparisonDirection::kLt, lhs, rhs)));
+  comparator->set_root(body.Select(body.Compare(ComparisonDirection::kEq, lhs, rhs), before,
+                                   body.Compare(ComparisonDirection::kLt, lhs, rhs)));
   std::vector<Instruction*> operands(rule.instruction->operands().begin(), rule.instruction->operands().end());
   operands.push_back(padding.instruction());
   std::vector<Shape> shapes;
@@ -440,8 +431,7 @@ Result Gather(Rule& rule) {
     if (has_vector) {
       const ArrayValue entry = Iota(&rule.builder, PrimitiveType::kS32, indices->shape().dimensions(), vector);
       bounded = rule.builder.Select(
-          Compare(hlo::ComparisonDirection::kEq, entry, SizeConstant(rule.builder, static_cast<int64_t>(k)))
-              .instruction(),
+          Compare(ComparisonDirection::kEq, entry, SizeConstant(rule.builder, static_cast<int64_t>(k))).instruction(),
           bounded, indices);
     }
     indices = bounded;

@@ -10,11 +10,10 @@ namespace kiln::passes {
 // Makes `instruction`, which has a dynamic operand or result and calls nothing but scalar computations, static:
 // rewrites its operands or builds what stands for it, and records the result's sizes in `values`. Gives the instruction
 // that stands for it, maybe itself; its users are not changed. UNIMPLEMENTED, naming the op, where there is no rule.
-absl::StatusOr<hlo::Instruction*> MakeStatic(hlo::Instruction* instruction, DynamicValues& values);
+absl::StatusOr<Instruction*> MakeStatic(Instruction* instruction, DynamicValues& values);
 
 // Reshape and dynamic-reshape.
-absl::StatusOr<hlo::Instruction*> MakeReshapeStatic(hlo::Instruction* instruction, const hlo::Shape& declared,
-                                                    DynamicValues& values);
+absl::StatusOr<Instruction*> MakeReshapeStatic(Instruction* instruction, const Shape& declared, DynamicValues& values);
 
 }  // namespace kiln::passes
 

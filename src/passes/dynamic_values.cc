@@ -5,12 +5,6 @@
 
 namespace kiln::passes {
 
-using hlo::Builder;
-using hlo::Instruction;
-using hlo::Opcode;
-using hlo::PrimitiveType;
-using hlo::Shape;
-
 Shape WithoutDynamicDimensions(const Shape& shape) {
   Shape result = shape;
   for (Shape& element : *result.mutable_tuple_shapes()) element = WithoutDynamicDimensions(element);
@@ -61,7 +55,7 @@ Instruction* DynamicValues::Inside(Builder& builder, const Instruction* array,
     Instruction* size = Of(array, dimension);
     if (size == nullptr) continue;
     const ArrayValue index = Iota(&builder, PrimitiveType::kS32, array->shape().dimensions(), dimension);
-    Instruction* here = Compare(hlo::ComparisonDirection::kLt, index, ArrayValue(&builder, size)).instruction();
+    Instruction* here = Compare(ComparisonDirection::kLt, index, ArrayValue(&builder, size)).instruction();
     inside = inside == nullptr ? here : builder.Binary(Opcode::kAnd, inside, here);
   }
   return inside;

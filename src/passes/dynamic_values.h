@@ -7,46 +7,45 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
-#include "src/hlo/builder.h"
 #include "src/passes/array_value.h"
+#include "src/passes/ir.h"
 
 namespace kiln::passes {
 
 // The size of each dimension; null where it is the shape's own. Empty: all are.
-using DynamicSizes = std::vector<hlo::Instruction*>;
+using DynamicSizes = std::vector<Instruction*>;
 
 // `shape` with every dimension static at its bound, and whether that is another shape.
-hlo::Shape WithoutDynamicDimensions(const hlo::Shape& shape);
-bool HasDynamicDimensions(const hlo::Shape& shape);
+Shape WithoutDynamicDimensions(const Shape& shape);
+bool HasDynamicDimensions(const Shape& shape);
 
 // Sizes of the values of one module; values it does not know are static.
 class DynamicValues {
  public:
   // Of an array.
-  const DynamicSizes& Of(const hlo::Instruction* array) const;
-  hlo::Instruction* Of(const hlo::Instruction* array, int64_t dimension) const;
-  bool IsDynamic(const hlo::Instruction* value) const { return leaves_.contains(value); }
-  void Set(const hlo::Instruction* array, DynamicSizes sizes) { SetLeaves(array, {std::move(sizes)}); }
+  const DynamicSizes& Of(const Instruction* array) const;
+  Instruction* Of(const Instruction* array, int64_t dimension) const;
+  bool IsDynamic(const Instruction* value) const { return leaves_.contains(value); }
+  void Set(const Instruction* array, DynamicSizes sizes) { SetLeaves(array, {std::move(sizes)}); }
 
   // Of the leaves of any value, in pre-order; as many as its shape has.
-  std::vector<DynamicSizes> Leaves(const hlo::Instruction* value) const;
-  void SetLeaves(const hlo::Instruction* value, std::vector<DynamicSizes> leaves);
+  std::vector<DynamicSizes> Leaves(const Instruction* value) const;
+  void SetLeaves(const Instruction* value, std::vector<DynamicSizes> leaves);
 
   // The size of a dimension as a scalar, constant where it is static.
-  ArrayValue Size(hlo::Builder& builder, const hlo::Instruction* array, int64_t dimension) const;
+  ArrayValue Size(Builder& builder, const Instruction* array, int64_t dimension) const;
   // pred of the array's dimensions: the index is inside the sizes of `dimensions`. Null when those are all static.
-  hlo::Instruction* Inside(hlo::Builder& builder, const hlo::Instruction* array,
-                           absl::Span<const int64_t> dimensions) const;
+  Instruction* Inside(Builder& builder, const Instruction* array, absl::Span<const int64_t> dimensions) const;
   // `array` with the scalar `fill` wherever an index is past the size of one of `dimensions`.
-  hlo::Instruction* Mask(hlo::Builder& builder, hlo::Instruction* array, absl::Span<const int64_t> dimensions,
-                         hlo::Instruction* fill) const;
+  Instruction* Mask(Builder& builder, Instruction* array, absl::Span<const int64_t> dimensions,
+                    Instruction* fill) const;
 
  private:
-  absl::flat_hash_map<const hlo::Instruction*, std::vector<DynamicSizes>> leaves_;
+  absl::flat_hash_map<const Instruction*, std::vector<DynamicSizes>> leaves_;
 };
 
 // s32 scalars.
-ArrayValue SizeConstant(hlo::Builder& builder, int64_t size);
+ArrayValue SizeConstant(Builder& builder, int64_t size);
 ArrayValue Max(const ArrayValue& a, const ArrayValue& b);
 ArrayValue Min(const ArrayValue& a, const ArrayValue& b);
 

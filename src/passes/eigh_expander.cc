@@ -1,5 +1,3 @@
-#include "src/passes/eigh_expander.h"
-
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -9,18 +7,11 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "src/base/status.h"
-#include "src/hlo/module.h"
 #include "src/passes/matrix_stack.h"
+#include "src/passes/replace_ops.h"
 
 namespace kiln::passes {
 namespace {
-
-using hlo::ComparisonDirection;
-using hlo::DimensionVector;
-using hlo::Instruction;
-using hlo::Opcode;
-using hlo::PrimitiveType;
-using hlo::Shape;
 
 // The order of the parts of a matrix whose rows and columns are each in two halves, and of the eigenvectors (rows).
 enum Part { kTopLeft, kTopRight, kBottomLeft, kBottomRight, kTopVectors, kBottomVectors, kPartCount };
@@ -134,12 +125,12 @@ ArrayValue Unfinished(const Parts& parts) {
   const ArrayValue off = sides + squares(parts[kTopLeft], true) + squares(parts[kBottomRight], true);
   const ArrayValue whole = sides + squares(parts[kTopLeft], false) + squares(parts[kBottomRight], false);
   const ArrayValue more = Compare(ComparisonDirection::kGt, off, whole * whole.Number(n * epsilon * epsilon));
-  hlo::Builder* builder = more.builder();
+  Builder* builder = more.builder();
   return {builder, builder->Reduce(more.instruction(), builder->Scalar(PrimitiveType::kPred, 0), {0}, Opcode::kOr)};
 }
 
 Parts Diagonalize(const Parts& parts, int64_t sweeps) {
-  hlo::Builder* builder = parts[0].builder();
+  Builder* builder = parts[0].builder();
   const int64_t rounds = 2 * parts[kTopLeft].shape().dimensions(1) - 1;
   std::vector<ArrayValue> state = parts;
   state.push_back(Unfinished(parts));
@@ -162,11 +153,11 @@ Parts Diagonalize(const Parts& parts, int64_t sweeps) {
 
 // Ascending: sorts [count, n] and gives the place that each value had.
 std::pair<ArrayValue, ArrayValue> Sorted(const ArrayValue& values) {
-  hlo::Builder* builder = values.builder();
+  Builder* builder = values.builder();
   const Shape shape(values.type(), values.shape().dimensions());
   const ArrayValue places = Iota(builder, PrimitiveType::kS32, shape.dimensions(), 1);
-  hlo::Computation* less = builder->computation()->parent()->AddComputation("less");
-  hlo::Builder inside(less, values.instruction());
+  Computation* less = builder->computation()->parent()->AddComputation("less");
+  Builder inside(less, values.instruction());
   Instruction* a = less->AddParameter(0, Shape::Scalar(shape.element_type()));
   Instruction* b = less->AddParameter(1, Shape::Scalar(shape.element_type()));
   less->AddParameter(2, Shape::Scalar(PrimitiveType::kS32));
@@ -185,7 +176,7 @@ struct Eigen {
 
 Eigen Solve(const ArrayValue& matrices, const Config& config) {
   const int64_t count = matrices.shape().dimensions(0), n = matrices.shape().dimensions(1), half = (n + 1) / 2;
-  hlo::Builder* builder = matrices.builder();
+  Builder* builder = matrices.builder();
   // Both triangles, from one.
   const ArrayValue strict = Triangle(matrices, config.lower, /*strict=*/true);
   const ArrayValue diagonal = Select(OnDiagonal(matrices), FromReal(RealPart(matrices), matrices), ZeroOf(matrices));
@@ -226,14 +217,9 @@ Eigen Solve(const ArrayValue& matrices, const Config& config) {
   return {Transposed(rows), values};
 }
 
-}  // namespace
-
-bool EighExpander::Expands(const Instruction& instruction) const {
-  const auto* call = instruction.GetIf<hlo::CustomCallAttributes>();
-  return call != nullptr && call->target == "Eigh";
-}
-
-absl::StatusOr<Instruction*> EighExpander::Expand(Instruction* instruction) {
+absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
+  const auto* call = instruction->GetIf<hlo::CustomCallAttributes>();
+  if (call == nullptr || call->target != "Eigh") return nullptr;
   KILN_ASSIGN_OR_RETURN(const Config config, ParseConfig(*instruction));
   const Shape shape = instruction->operand_count() == 1 ? instruction->operand(0)->shape() : Shape::Token();
   const int64_t rank = shape.IsArray() ? shape.rank() : 0;
@@ -247,11 +233,15 @@ absl::StatusOr<Instruction*> EighExpander::Expand(Instruction* instruction) {
     return InvalidArgument(instruction->Describe(), ": the result has shape ", instruction->shape().ToString(),
                            ", expected ", Shape::Tuple({shape, values}).ToString());
   }
-  hlo::Builder builder(instruction->parent(), instruction);
+  Builder builder(instruction->parent(), instruction);
   const ArrayValue operand(&builder, instruction->operand(0));
   if (shape.element_count() == 0) return builder.Tuple({operand.instruction(), builder.Splat(values, 0.0)});
   const Eigen eigen = Solve(AsStack(operand), config);
   return builder.Tuple({FromStack(eigen.vectors, shape).instruction(), FromStack(eigen.values, values).instruction()});
 }
+
+}  // namespace
+
+absl::StatusOr<bool> ExpandEigh(Module* module) { return ReplaceOps(module, Expand); }
 
 }  // namespace kiln::passes

@@ -1,5 +1,3 @@
-#include "src/passes/fft_expander.h"
-
 #include <algorithm>
 #include <complex>
 #include <numbers>
@@ -9,16 +7,11 @@
 #include "src/base/status.h"
 #include "src/passes/array_value.h"
 #include "src/passes/matrix_stack.h"
+#include "src/passes/replace_ops.h"
 #include "src/passes/roots_of_unity.h"
 
 namespace kiln::passes {
 namespace {
-
-using hlo::DimensionVector;
-using hlo::Instruction;
-using hlo::Opcode;
-using hlo::PrimitiveType;
-using hlo::Shape;
 
 // Lengths up to this one are one matrix product, and no factor is larger.
 constexpr int64_t kMaxFactor = 64;
@@ -46,7 +39,7 @@ int64_t FactorOf(int64_t n) {
   return best;
 }
 
-ArrayValue Constant(const ArrayValue& like, hlo::Literal literal) {
+ArrayValue Constant(const ArrayValue& like, Literal literal) {
   return {like.builder(), like.builder()->Constant(std::move(literal))};
 }
 
@@ -130,7 +123,7 @@ absl::StatusOr<ArrayValue> Transform(const ArrayValue& x, int64_t dimension, boo
 ArrayValue WholeSpectrum(const ArrayValue& half, int64_t length) {
   const int64_t last = half.shape().rank() - 1, kept = length / 2 + 1;
   const ArrayValue place = Iota(half.builder(), PrimitiveType::kS64, half.shape().dimensions(), last);
-  auto is = [&](int64_t k) { return Compare(hlo::ComparisonDirection::kEq, place, place.Number(k)); };
+  auto is = [&](int64_t k) { return Compare(ComparisonDirection::kEq, place, place.Number(k)); };
   const ArrayValue real = FromReal(RealPart(half), half);
   const ArrayValue given = Select(length % 2 == 0 ? is(0) | is(length / 2) : is(0), real, half);
   if (length == kept) return given;
@@ -140,14 +133,11 @@ ArrayValue WholeSpectrum(const ArrayValue& half, int64_t length) {
   return Concatenate({given, mirrored}, last);
 }
 
-}  // namespace
-
-bool FftExpander::Expands(const Instruction& instruction) const { return instruction.opcode() == Opcode::kFft; }
-
-absl::StatusOr<Instruction*> FftExpander::Expand(Instruction* instruction) {
+absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
+  if (instruction->opcode() != Opcode::kFft) return nullptr;
   const auto& attributes = instruction->Get<hlo::FftAttributes>();
   const Shape& shape = instruction->shape();
-  hlo::Builder builder(instruction->parent(), instruction);
+  Builder builder(instruction->parent(), instruction);
   ArrayValue value(&builder, instruction->operand(0));
   if (shape.element_count() == 0 || value.shape().element_count() == 0) return builder.Splat(shape, 0.0);
   const int64_t rank = shape.rank(), first = rank - static_cast<int64_t>(attributes.length.size());
@@ -172,5 +162,9 @@ absl::StatusOr<Instruction*> FftExpander::Expand(Instruction* instruction) {
   KILN_RETURN_IF_ERROR(transform(rank - 1, inverse));
   return (to_real ? RealPart(value) : value).instruction();
 }
+
+}  // namespace
+
+absl::StatusOr<bool> ExpandFfts(Module* module) { return ReplaceOps(module, Expand); }
 
 }  // namespace kiln::passes

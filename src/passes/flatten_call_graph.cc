@@ -1,18 +1,13 @@
-#include "src/passes/flatten_call_graph.h"
-
 #include <cstdint>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "src/base/status.h"
+#include "src/passes/passes.h"
 
 namespace kiln::passes {
 
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::Opcode;
-
-absl::StatusOr<bool> FlattenCallGraph::Run(hlo::Module* module) {
+absl::StatusOr<bool> FlattenCallGraph(Module* module) {
   constexpr int64_t kMaxCopiedInstructions = 1 << 15;
   int64_t copied = 0;
   bool changed = false;

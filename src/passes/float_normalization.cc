@@ -1,17 +1,10 @@
-#include "src/passes/float_normalization.h"
-
 #include <algorithm>
 #include <vector>
 
-#include "src/hlo/builder.h"
+#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {
-
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::Opcode;
-using hlo::PrimitiveType;
 
 bool IsBf16(const Instruction* instruction) {
   return instruction->shape().IsArray() && instruction->shape().element_type() == PrimitiveType::kBF16;
@@ -34,7 +27,7 @@ bool ReadsWide(const Instruction* user) {
 
 // `narrow` in f32, over bf16 operands that contractions take as they are and other ops converted.
 Instruction* InF32(Instruction* narrow) {
-  hlo::Builder builder(narrow->parent(), narrow);
+  Builder builder(narrow->parent(), narrow);
   std::vector<Instruction*> operands(narrow->operands().begin(), narrow->operands().end());
   for (Instruction*& operand : operands) {
     if (IsBf16(operand) && !IsContraction(*narrow)) operand = builder.Convert(operand, PrimitiveType::kF32);
@@ -45,7 +38,7 @@ Instruction* InF32(Instruction* narrow) {
 }
 
 void ReplaceByRounded(Instruction* narrow, Instruction* wide) {
-  narrow->ReplaceAllUsesWith(hlo::Builder(narrow->parent(), narrow).Convert(wide, PrimitiveType::kBF16));
+  narrow->ReplaceAllUsesWith(Builder(narrow->parent(), narrow).Convert(wide, PrimitiveType::kBF16));
 }
 
 bool Widen(Instruction* narrow) {
@@ -67,7 +60,7 @@ bool IsWrittenOut(const Instruction& instruction) {
 
 }  // namespace
 
-absl::StatusOr<bool> FloatNormalization::Run(hlo::Module* module) {
+absl::StatusOr<bool> NormalizeFloats(Module* module) {
   bool changed = false;
   for (Computation* computation : module->PostOrder()) {
     bool rewritten = false;

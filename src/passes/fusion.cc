@@ -1,5 +1,3 @@
-#include "src/passes/fusion.h"
-
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -9,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/passes/fusion_body.h"
 #include "src/passes/fusion_plan.h"
+#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {
@@ -60,9 +59,9 @@ bool FuseComputation(Computation* computation, const analysis::FusionCosts& cost
 
 }  // namespace
 
-absl::StatusOr<bool> Fusion::Run(hlo::Module* module) {
+absl::StatusOr<bool> FuseInstructions(hlo::Module* module, const analysis::FusionCosts& costs) {
   bool changed = false;
-  for (Computation* computation : ControlComputations(*module)) changed |= FuseComputation(computation, costs_);
+  for (Computation* computation : ControlComputations(*module)) changed |= FuseComputation(computation, costs);
   return changed;
 }
 

@@ -3,15 +3,10 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
-#include "src/hlo/builder.h"
 
 namespace kiln::passes {
 
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::Opcode;
-
-std::vector<Computation*> ControlComputations(const hlo::Module& module) {
+std::vector<Computation*> ControlComputations(const Module& module) {
   std::vector<Computation*> result = {module.entry()};
   absl::flat_hash_set<const Computation*> visited = {module.entry()};
   for (size_t i = 0; i < result.size(); ++i) {
@@ -41,7 +36,7 @@ void FusionBody::Add(const Instruction& member) {
     operands.push_back(copy);
   }
   Instruction* copy = member.opcode() == Opcode::kFusion
-                          ? hlo::Builder(body_, &member).Inline(*member.called_computation(), operands)
+                          ? Builder(body_, &member).Inline(*member.called_computation(), operands)
                           : body_->AddClone(member, std::move(operands));
   copies_[&member] = copy;
 }
@@ -52,7 +47,7 @@ Instruction* FusionBody::Finish(absl::Span<Instruction* const> outputs, hlo::Fus
   if (outputs.size() > 1) {
     std::vector<Instruction*> elements;
     for (const Instruction* output : outputs) elements.push_back(copies_.at(output));
-    root = hlo::Builder(body_, nullptr).Tuple(std::move(elements));
+    root = Builder(body_, nullptr).Tuple(std::move(elements));
   }
   body_->set_root(root);
   Computation* computation = last->parent();
@@ -64,8 +59,7 @@ Instruction* FusionBody::Finish(absl::Span<Instruction* const> outputs, hlo::Fus
     return fusion;
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    outputs[i]->ReplaceAllUsesWith(
-        hlo::Builder(computation, outputs[i]).GetTupleElement(fusion, static_cast<int64_t>(i)));
+    outputs[i]->ReplaceAllUsesWith(Builder(computation, outputs[i]).GetTupleElement(fusion, static_cast<int64_t>(i)));
   }
   return fusion;
 }

@@ -7,33 +7,33 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
-#include "src/hlo/module.h"
+#include "src/passes/ir.h"
 
 namespace kiln::passes {
 
 // Computations whose instructions run one by one: the entry and what control flow calls.
-std::vector<hlo::Computation*> ControlComputations(const hlo::Module& module);
+std::vector<Computation*> ControlComputations(const Module& module);
 
 // The body of a fusion under construction.
 class FusionBody {
  public:
-  FusionBody(hlo::Module* module, const std::string& name) : body_(module->AddComputation(name)) {}
+  FusionBody(Module* module, const std::string& name) : body_(module->AddComputation(name)) {}
 
   // Copies `member`, all whose operands among the members were added before; its other operands become the fusion's,
   // constants of one element copies. Of a fusion the body is copied.
-  void Add(const hlo::Instruction& member);
+  void Add(const Instruction& member);
 
   // What became the fusion's operands. They may be replaced until Finish.
-  std::vector<hlo::Instruction*>& operands() { return operands_; }
+  std::vector<Instruction*>& operands() { return operands_; }
 
   // Adds the fusion to the computation of `outputs`, members whose values it gives, and puts it in their place: a tuple
   // of them unless there is only one. The members remain, without uses from outside.
-  hlo::Instruction* Finish(absl::Span<hlo::Instruction* const> outputs, hlo::FusionKind kind, const std::string& name);
+  Instruction* Finish(absl::Span<Instruction* const> outputs, hlo::FusionKind kind, const std::string& name);
 
  private:
-  hlo::Computation* body_;
-  std::vector<hlo::Instruction*> operands_;
-  absl::flat_hash_map<const hlo::Instruction*, hlo::Instruction*> copies_;
+  Computation* body_;
+  std::vector<Instruction*> operands_;
+  absl::flat_hash_map<const Instruction*, Instruction*> copies_;
 };
 
 }  // namespace kiln::passes

@@ -8,17 +8,13 @@
 namespace kiln::passes {
 namespace {
 
-using hlo::ComparisonDirection;
-using hlo::Opcode;
-using hlo::PrimitiveType;
-
 ArrayValue Rows(const ArrayValue& like) {
   return Iota(like.builder(), PrimitiveType::kS32, like.shape().dimensions(), 1);
 }
 
 // Over the last dimension of [count, m].
-ArrayValue ReduceRows(const ArrayValue& values, hlo::Literal init, Opcode opcode) {
-  hlo::Builder* builder = values.builder();
+ArrayValue ReduceRows(const ArrayValue& values, Literal init, Opcode opcode) {
+  Builder* builder = values.builder();
   return {builder, builder->Reduce(values.instruction(), builder->Constant(std::move(init)), {1}, opcode)};
 }
 

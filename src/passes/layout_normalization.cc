@@ -1,18 +1,10 @@
-#include "src/passes/layout_normalization.h"
-
 #include <utility>
 #include <vector>
 
-#include "src/hlo/builder.h"
+#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {
-
-using hlo::Computation;
-using hlo::DimensionVector;
-using hlo::Instruction;
-using hlo::Opcode;
-using hlo::Shape;
 
 bool IsRowMajor(const Shape& shape) {
   for (const Shape* leaf : shape.Leaves()) {
@@ -53,7 +45,7 @@ Shape PhysicalShape(const Shape& shape) {
 }
 
 // `value`, whose shape may have any layout, as a row-major value.
-Instruction* ToRowMajor(Instruction* value, hlo::Builder& builder) {
+Instruction* ToRowMajor(Instruction* value, Builder& builder) {
   const Shape& shape = value->shape();
   if (IsRowMajor(shape)) return value;
   if (shape.IsTuple()) {
@@ -68,7 +60,7 @@ Instruction* ToRowMajor(Instruction* value, hlo::Builder& builder) {
 }
 
 // A row-major `value` as one of `shape`, which has the layout wanted.
-Instruction* FromRowMajor(Instruction* value, const Shape& shape, hlo::Builder& builder) {
+Instruction* FromRowMajor(Instruction* value, const Shape& shape, Builder& builder) {
   if (IsRowMajor(shape)) return value;
   if (shape.IsTuple()) {
     std::vector<Instruction*> elements;
@@ -84,7 +76,7 @@ Instruction* FromRowMajor(Instruction* value, const Shape& shape, hlo::Builder& 
 }
 
 // A bitcast between any layouts, over a row-major operand: what it does to the logical elements.
-Instruction* LogicalBitcast(Instruction* operand, const Shape& from, const Shape& to, hlo::Builder& builder) {
+Instruction* LogicalBitcast(Instruction* operand, const Shape& from, const Shape& to, Builder& builder) {
   Instruction* physical = builder.Transpose(operand, MajorToMinor(from));
   return builder.Transpose(builder.Reshape(physical, PhysicalShape(to).dimensions()), Inverse(MajorToMinor(to)));
 }
@@ -107,7 +99,7 @@ bool NormalizeInside(Computation* computation) {
 // Puts a constrained custom call between conversions.
 bool ConvertAround(Instruction* call) {
   bool changed = false;
-  hlo::Builder builder(call->parent(), call);
+  Builder builder(call->parent(), call);
   const auto layouts = call->Get<hlo::CustomCallAttributes>().operand_layouts;
   for (int64_t i = 0; i < call->operand_count() && i < static_cast<int64_t>(layouts.size()); ++i) {
     if (IsRowMajor(layouts[i]) || !Shape::Compatible(layouts[i], call->operand(i)->shape())) continue;
@@ -129,7 +121,7 @@ bool ConvertAround(Instruction* call) {
 
 }  // namespace
 
-absl::StatusOr<bool> LayoutNormalization::Run(hlo::Module* module) {
+absl::StatusOr<bool> NormalizeLayouts(Module* module) {
   Computation* entry = module->entry();
   bool changed = false;
   // The layouts at the border, as the header gives them or as the instructions have them.
@@ -152,7 +144,7 @@ absl::StatusOr<bool> LayoutNormalization::Run(hlo::Module* module) {
       const Shape from = instruction->operand(0)->shape(), to = instruction->shape();
       if ((from.HasDescendingLayout() && to.HasDescendingLayout()) || from.element_type() != to.element_type())
         continue;
-      hlo::Builder builder(computation, instruction);
+      Builder builder(computation, instruction);
       instruction->ReplaceAllUsesWith(LogicalBitcast(instruction->operand(0), from, to, builder));
       rewritten = true;
     }
@@ -171,7 +163,7 @@ absl::StatusOr<bool> LayoutNormalization::Run(hlo::Module* module) {
     const std::vector<Instruction*> users(parameter->users().begin(), parameter->users().end());
     const bool is_root = parameter->IsRoot();
     *parameter->mutable_shape() = parameters[i];
-    hlo::Builder builder(entry, parameter);
+    Builder builder(entry, parameter);
     Instruction* inside = ToRowMajor(parameter, builder);
     for (Instruction* user : users) {
       for (int64_t k = 0; k < user->operand_count(); ++k) {
@@ -182,7 +174,7 @@ absl::StatusOr<bool> LayoutNormalization::Run(hlo::Module* module) {
     changed = true;
   }
   if (!IsRowMajor(result)) {
-    hlo::Builder builder(entry, entry->root());
+    Builder builder(entry, entry->root());
     entry->set_root(FromRowMajor(entry->root(), result, builder));
     changed = true;
   }

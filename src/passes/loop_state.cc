@@ -4,17 +4,12 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "src/hlo/builder.h"
 
 namespace kiln::passes {
 namespace {
 
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::Opcode;
-
 Instruction* TupleOfElements(Instruction* tuple) {
-  hlo::Builder builder(tuple->parent(), tuple);
+  Builder builder(tuple->parent(), tuple);
   std::vector<Instruction*> elements;
   for (size_t i = 0; i < tuple->shape().tuple_shapes().size(); ++i) {
     elements.push_back(builder.GetTupleElement(tuple, static_cast<int64_t>(i)));
@@ -85,7 +80,7 @@ bool MakeStateExplicit(Instruction* loop) {
 namespace {
 
 // The leaves of a value; elements of tuple instructions stand for themselves.
-void AppendLeaves(Instruction* value, hlo::Builder& builder, std::vector<Instruction*>* leaves) {
+void AppendLeaves(Instruction* value, Builder& builder, std::vector<Instruction*>* leaves) {
   if (!value->shape().IsTuple()) return leaves->push_back(value);
   for (int64_t i = 0; i < static_cast<int64_t>(value->shape().tuple_shapes().size()); ++i) {
     Instruction* element = value->opcode() == Opcode::kTuple ? value->operand(i) : builder.GetTupleElement(value, i);
@@ -94,15 +89,15 @@ void AppendLeaves(Instruction* value, hlo::Builder& builder, std::vector<Instruc
 }
 
 // A value of `shape` from the leaves of `flat`, a tuple, beginning with `*next`.
-Instruction* Nested(Instruction* flat, const hlo::Shape& shape, int64_t* next, hlo::Builder& builder) {
+Instruction* Nested(Instruction* flat, const Shape& shape, int64_t* next, Builder& builder) {
   if (!shape.IsTuple()) return builder.GetTupleElement(flat, (*next)++);
   std::vector<Instruction*> elements;
-  for (const hlo::Shape& element : shape.tuple_shapes()) elements.push_back(Nested(flat, element, next, builder));
+  for (const Shape& element : shape.tuple_shapes()) elements.push_back(Nested(flat, element, next, builder));
   return builder.Tuple(std::move(elements));
 }
 
 Instruction* TupleOfLeaves(Instruction* value) {
-  hlo::Builder builder(value->parent(), value);
+  Builder builder(value->parent(), value);
   std::vector<Instruction*> leaves;
   AppendLeaves(value, builder, &leaves);
   return builder.Tuple(std::move(leaves));
@@ -111,19 +106,19 @@ Instruction* TupleOfLeaves(Instruction* value) {
 }  // namespace
 
 bool FlattenState(Instruction* loop) {
-  const hlo::Shape nested = loop->shape();
-  const auto is_tuple = [](const hlo::Shape& element) { return element.IsTuple(); };
+  const Shape nested = loop->shape();
+  const auto is_tuple = [](const Shape& element) { return element.IsTuple(); };
   if (!nested.IsTuple() || std::none_of(nested.tuple_shapes().begin(), nested.tuple_shapes().end(), is_tuple)) {
     return false;
   }
-  std::vector<hlo::Shape> leaves;
-  for (const hlo::Shape* leaf : nested.Leaves()) leaves.push_back(*leaf);
-  const hlo::Shape flat = hlo::Shape::Tuple(std::move(leaves));
+  std::vector<Shape> leaves;
+  for (const Shape* leaf : nested.Leaves()) leaves.push_back(*leaf);
+  const Shape flat = Shape::Tuple(std::move(leaves));
   Computation *body = loop->called_computation(0), *condition = loop->called_computation(1);
   for (Instruction* state : {loop, body->parameter(0), condition->parameter(0)}) {
     const std::vector<Instruction*> users(state->users().begin(), state->users().end());
     *state->mutable_shape() = flat;
-    hlo::Builder builder(state->parent(), state);
+    Builder builder(state->parent(), state);
     int64_t next = 0;
     Instruction* as_before = Nested(state, nested, &next, builder);
     for (Instruction* user : users) {
@@ -141,14 +136,14 @@ bool FlattenState(Instruction* loop) {
 int64_t AddInvariantState(Instruction* loop, absl::Span<Instruction* const> values) {
   Instruction *start = loop->operand(0), *root = loop->called_computation(0)->root();
   const int64_t first = start->operand_count();
-  std::vector<hlo::Shape> elements = loop->shape().tuple_shapes();
+  std::vector<Shape> elements = loop->shape().tuple_shapes();
   for (Instruction* value : values) elements.push_back(value->shape());
-  const hlo::Shape shape = hlo::Shape::Tuple(std::move(elements));
+  const Shape shape = Shape::Tuple(std::move(elements));
   Instruction* parameter = loop->called_computation(0)->parameter(0);
   for (Instruction* tuple : {loop, start, root, parameter, loop->called_computation(1)->parameter(0)}) {
     *tuple->mutable_shape() = shape;
   }
-  hlo::Builder builder(parameter->parent(), parameter);
+  Builder builder(parameter->parent(), parameter);
   for (size_t i = 0; i < values.size(); ++i) {
     start->AppendOperand(values[i]);
     root->AppendOperand(builder.GetTupleElement(parameter, first + static_cast<int64_t>(i)));

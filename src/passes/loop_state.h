@@ -7,35 +7,35 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "src/hlo/module.h"
+#include "src/passes/ir.h"
 
 namespace kiln::passes {
 
 // Whether `tuple` is no root and has get-tuple-elements alone as users.
-bool OnlyReadByElement(const hlo::Instruction& tuple);
+bool OnlyReadByElement(const Instruction& tuple);
 
 // Views, sources and what else is cheaper to make again than to load.
-bool IsFree(const hlo::Instruction& instruction);
+bool IsFree(const Instruction& instruction);
 
 // Lets every user of `tuple` but get-tuple-elements, and the root, use a new tuple of its elements.
-void ReadByElement(hlo::Instruction* tuple);
+void ReadByElement(Instruction* tuple);
 
 // Brings a loop whose state is a tuple into the form in which elements can be added: the start and the body's root are
 // tuple instructions; body, condition and users read elements alone. False, with nothing changed, for other loops.
-bool MakeStateExplicit(hlo::Instruction* loop);
+bool MakeStateExplicit(Instruction* loop);
 
 // Makes of a state with tuples in its tuple one of their leaves. Nobody else may call the
 // loop's computations. False, with nothing changed, for other states.
-bool FlattenState(hlo::Instruction* loop);
+bool FlattenState(Instruction* loop);
 
 // Adds `values`, of the loop's computation, to the state of an explicit loop, as elements that the body hands on.
 // Returns the first one's index.
-int64_t AddInvariantState(hlo::Instruction* loop, absl::Span<hlo::Instruction* const> values);
+int64_t AddInvariantState(Instruction* loop, absl::Span<Instruction* const> values);
 
 // Copies `chosen`, in an order of operands before users, into `computation`; operands that are not chosen become what
 // `outside` gives for them. Returns the copies in the same order.
-std::vector<hlo::Instruction*> CopyInto(hlo::Computation* computation, absl::Span<hlo::Instruction* const> chosen,
-                                        const std::function<hlo::Instruction*(hlo::Instruction*)>& outside);
+std::vector<Instruction*> CopyInto(Computation* computation, absl::Span<Instruction* const> chosen,
+                                   const std::function<Instruction*(Instruction*)>& outside);
 
 }  // namespace kiln::passes
 

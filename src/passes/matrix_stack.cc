@@ -2,12 +2,8 @@
 
 namespace kiln::passes {
 
-using hlo::ComparisonDirection;
-using hlo::Opcode;
-using hlo::PrimitiveType;
-
 ArrayValue AsStack(const ArrayValue& matrices) {
-  const hlo::Shape& shape = matrices.shape();
+  const Shape& shape = matrices.shape();
   const int64_t rank = shape.rank();
   int64_t count = 1;
   for (int64_t d = 0; d < rank - 2; ++d) count *= shape.dimensions(d);
@@ -15,11 +11,11 @@ ArrayValue AsStack(const ArrayValue& matrices) {
   return matrices.Reshape({count, shape.dimensions(rank - 2), shape.dimensions(rank - 1)}).Convert(type);
 }
 
-bool IsReal(const hlo::Shape& shape) {
+bool IsReal(const Shape& shape) {
   return shape.element_type() == PrimitiveType::kF32 || shape.element_type() == PrimitiveType::kF64;
 }
 
-ArrayValue FromStack(const ArrayValue& stack, const hlo::Shape& shape) {
+ArrayValue FromStack(const ArrayValue& stack, const Shape& shape) {
   return stack.Convert(shape.element_type()).Reshape(shape.dimensions());
 }
 

@@ -10,9 +10,9 @@ namespace kiln::passes {
 // narrower ones.
 ArrayValue AsStack(const ArrayValue& matrices);
 // Whether that type is f32 or f64 to begin with.
-bool IsReal(const hlo::Shape& shape);
+bool IsReal(const Shape& shape);
 // A stack under other dimensions and another type again.
-ArrayValue FromStack(const ArrayValue& stack, const hlo::Shape& shape);
+ArrayValue FromStack(const ArrayValue& stack, const Shape& shape);
 
 // Swaps the last two dimensions of a stack.
 ArrayValue Transposed(const ArrayValue& stack);

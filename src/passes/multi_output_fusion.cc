@@ -1,5 +1,3 @@
-#include "src/passes/multi_output_fusion.h"
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -16,6 +14,7 @@
 #include "src/analysis/fusion_costs.h"
 #include "src/analysis/fusion_model.h"
 #include "src/passes/fusion_body.h"
+#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {
@@ -252,7 +251,7 @@ class Merger {
 
 }  // namespace
 
-absl::StatusOr<bool> MultiOutputFusion::Run(hlo::Module* module) {
+absl::StatusOr<bool> MergeKernels(hlo::Module* module) {
   bool changed = false;
   for (Computation* computation : ControlComputations(*module)) changed |= Merger(computation).Run();
   if (changed) module->RemoveUnusedComputations();

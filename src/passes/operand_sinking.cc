@@ -1,18 +1,11 @@
-#include "src/passes/operand_sinking.h"
-
 #include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "src/hlo/builder.h"
+#include "src/passes/replace_ops.h"
 
 namespace kiln::passes {
 namespace {
-
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::Opcode;
-using hlo::Shape;
 
 bool IsSplat(const Instruction& operand) {
   return operand.opcode() == Opcode::kBroadcast && operand.operand(0)->shape().IsScalar();
@@ -67,7 +60,7 @@ const Instruction* CommonMove(const Instruction& op) {
 }
 
 // `op` before `move`, and the move after it.
-Instruction* Sink(const Instruction& op, const Instruction& move, hlo::Builder& builder) {
+Instruction* Sink(const Instruction& op, const Instruction& move, Builder& builder) {
   const auto& dimensions = move.operand(0)->shape().dimensions();
   std::vector<Instruction*> operands;
   for (Instruction* operand : op.operands()) {
@@ -81,25 +74,17 @@ Instruction* Sink(const Instruction& op, const Instruction& move, hlo::Builder& 
 
 }  // namespace
 
-absl::StatusOr<bool> OperandSinking::Run(hlo::Module* module) {
-  bool changed = false;
-  for (Computation* computation : module->PostOrder()) {
-    bool sunk = false;
-    for (Instruction* op : computation->PostOrder()) {
-      if (!hlo::IsElementwise(op->opcode()) || op->opcode() == Opcode::kBitcastConvert || op->operand_count() == 0 ||
-          op->shape().IsScalar() || op->shape().has_dynamic_dimensions() || !op->control_predecessors().empty()) {
-        continue;
-      }
-      const Instruction* move = CommonMove(*op);
-      if (move == nullptr) continue;
-      hlo::Builder builder(computation, op);
-      op->ReplaceAllUsesWith(Sink(*op, *move, builder));
-      sunk = true;
+absl::StatusOr<bool> SinkMoves(Module* module) {
+  return ReplaceOps(module, [](Instruction* op) -> Instruction* {
+    if (!hlo::IsElementwise(op->opcode()) || op->opcode() == Opcode::kBitcastConvert || op->operand_count() == 0 ||
+        op->shape().IsScalar() || op->shape().has_dynamic_dimensions() || !op->control_predecessors().empty()) {
+      return nullptr;
     }
-    if (sunk) computation->RemoveDeadInstructions();
-    changed |= sunk;
-  }
-  return changed;
+    const Instruction* move = CommonMove(*op);
+    if (move == nullptr) return nullptr;
+    Builder builder(op->parent(), op);
+    return Sink(*op, *move, builder);
+  });
 }
 
 }  // namespace kiln::passes

@@ -1,27 +1,20 @@
-#include "src/passes/qr_expander.h"
-
 #include <algorithm>
 #include <vector>
 
 #include "src/base/status.h"
 #include "src/passes/householder.h"
 #include "src/passes/matrix_stack.h"
+#include "src/passes/replace_ops.h"
 
 namespace kiln::passes {
 namespace {
-
-using hlo::ComparisonDirection;
-using hlo::DimensionVector;
-using hlo::Instruction;
-using hlo::PrimitiveType;
-using hlo::Shape;
 
 constexpr char kQr[] = "Qr";
 constexpr char kProduct[] = "ProductOfElementaryHouseholderReflectors";
 
 int64_t RoundUp(int64_t size) { return (size + kReflectorBlock - 1) / kReflectorBlock * kReflectorBlock; }
 
-ArrayValue Number(hlo::Builder* builder, int64_t value) {
+ArrayValue Number(Builder* builder, int64_t value) {
   return {builder, builder->Scalar(PrimitiveType::kS32, static_cast<double>(value))};
 }
 
@@ -57,7 +50,7 @@ ArrayValue Product(const ArrayValue& packed, const ArrayValue& taus) {
   const int64_t count = packed.shape().dimensions(0), m = packed.shape().dimensions(1),
                 n = packed.shape().dimensions(2), steps = taus.shape().dimensions(1);
   const int64_t padded = RoundUp(steps), rows = std::max(m, padded), blocks = padded / kReflectorBlock;
-  hlo::Builder* builder = packed.builder();
+  Builder* builder = packed.builder();
   const ArrayValue zero_number = ZeroOf(packed);
   const DimensionVector dimensions = {count, rows, n};
   const ArrayValue on = Compare(ComparisonDirection::kEq, Iota(builder, PrimitiveType::kS32, dimensions, 1),
@@ -88,16 +81,11 @@ DimensionVector TausOf(const Shape& shape, int64_t last) {
   return dimensions;
 }
 
-}  // namespace
-
-bool QrExpander::Expands(const Instruction& instruction) const {
-  const auto* call = instruction.GetIf<hlo::CustomCallAttributes>();
-  return call != nullptr && (call->target == kQr || call->target == kProduct);
-}
-
-absl::StatusOr<Instruction*> QrExpander::Expand(Instruction* instruction) {
-  hlo::Builder builder(instruction->parent(), instruction);
-  const bool factorize = instruction->Get<hlo::CustomCallAttributes>().target == kQr;
+absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
+  const auto* call = instruction->GetIf<hlo::CustomCallAttributes>();
+  if (call == nullptr || (call->target != kQr && call->target != kProduct)) return nullptr;
+  Builder builder(instruction->parent(), instruction);
+  const bool factorize = call->target == kQr;
   const bool counted = instruction->operand_count() == (factorize ? 1 : 2);
   if (!counted || !IsMatrices(instruction->operand(0)->shape())) {
     return InvalidArgument(instruction->Describe(), ": expected matrices", factorize ? "" : " and vectors");
@@ -129,5 +117,9 @@ absl::StatusOr<Instruction*> QrExpander::Expand(Instruction* instruction) {
   const ArrayValue factors = taus.Reshape({packed.shape().dimensions(0), steps}).Convert(packed.type());
   return FromStack(Product(packed, factors), shape).instruction();
 }
+
+}  // namespace
+
+absl::StatusOr<bool> ExpandQr(Module* module) { return ReplaceOps(module, Expand); }
 
 }  // namespace kiln::passes

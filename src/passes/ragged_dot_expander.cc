@@ -1,5 +1,3 @@
-#include "src/passes/ragged_dot_expander.h"
-
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -7,17 +5,12 @@
 
 #include "src/base/status.h"
 #include "src/passes/array_value.h"
+#include "src/passes/replace_ops.h"
 
 namespace kiln::passes {
 namespace {
 
-using hlo::ComparisonDirection;
-using hlo::DimensionVector;
 using hlo::DotAttributes;
-using hlo::Instruction;
-using hlo::Opcode;
-using hlo::PrimitiveType;
-using hlo::Shape;
 
 constexpr int64_t kMinBlock = 16, kMaxBlock = 256;
 
@@ -145,7 +138,7 @@ class RaggedProduct {
   // The result with one more block: of values = step, result, lhs, rhs, begins, ends, last blocks.
   ArrayValue Step(const std::vector<ArrayValue>& values, int64_t groups, int64_t rows) {
     const ArrayValue &step = values[0], &result = values[1], &lhs = values[2], &rhs = values[3];
-    hlo::Builder* inside = step.builder();
+    Builder* inside = step.builder();
     const ArrayValue zero = step.Number(int64_t{0}), one = step.Number(int64_t{1});
     const ArrayValue passed = Compare(ComparisonDirection::kLe, values[6], step).Convert(PrimitiveType::kS64);
     const ArrayValue place(inside, inside->Reduce(passed.instruction(), zero.instruction(), {0}, Opcode::kAdd));
@@ -208,7 +201,7 @@ class RaggedProduct {
     return -1;
   }
 
-  hlo::Builder builder_;
+  Builder builder_;
   const DotAttributes dot_;
   const Shape shape_;
   const ArrayValue lhs_, rhs_, sizes_;
@@ -219,7 +212,7 @@ class RaggedProduct {
 };
 
 // `operand` times its scales, each of which is for a block of elements.
-absl::StatusOr<Instruction*> Scaled(hlo::Builder* builder, const Instruction& dot, int64_t index, PrimitiveType type) {
+absl::StatusOr<Instruction*> Scaled(Builder* builder, const Instruction& dot, int64_t index, PrimitiveType type) {
   const ArrayValue operand(builder, dot.operand(index)), scale(builder, dot.operand(index + 2));
   const DimensionVector& dimensions = operand.shape().dimensions();
   const DimensionVector& blocks = scale.shape().dimensions();
@@ -234,24 +227,23 @@ absl::StatusOr<Instruction*> Scaled(hlo::Builder* builder, const Instruction& do
   return (operand.Convert(type) * factors).instruction();
 }
 
-}  // namespace
-
-bool RaggedDotExpander::Expands(const Instruction& instruction) const {
-  return instruction.opcode() == Opcode::kRaggedDot || instruction.opcode() == Opcode::kScaledDot;
-}
-
-absl::StatusOr<Instruction*> RaggedDotExpander::Expand(Instruction* instruction) {
+absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
   if (instruction->opcode() == Opcode::kRaggedDot) return RaggedProduct(instruction).Run();
+  if (instruction->opcode() != Opcode::kScaledDot) return nullptr;
   // In f32 the products of narrow numbers and their scales are exact.
   const PrimitiveType type = instruction->operand(0)->shape().element_type() == PrimitiveType::kF64
                                  ? PrimitiveType::kF64
                                  : PrimitiveType::kF32;
-  hlo::Builder builder(instruction->parent(), instruction);
+  Builder builder(instruction->parent(), instruction);
   KILN_ASSIGN_OR_RETURN(Instruction * lhs, Scaled(&builder, *instruction, 0, type));
   KILN_ASSIGN_OR_RETURN(Instruction * rhs, Scaled(&builder, *instruction, 1, type));
   DotAttributes attributes = instruction->Get<DotAttributes>();
   attributes.operand_precision = {hlo::Precision::kHighest, hlo::Precision::kHighest};
   return builder.Add(Opcode::kDot, instruction->shape(), {lhs, rhs}, std::move(attributes));
 }
+
+}  // namespace
+
+absl::StatusOr<bool> ExpandRaggedDots(Module* module) { return ReplaceOps(module, Expand); }
 
 }  // namespace kiln::passes

@@ -1,13 +1,10 @@
-#include "src/passes/real_fft.h"
-
 #include "src/passes/array_value.h"
 #include "src/passes/matrix_stack.h"
+#include "src/passes/replace_ops.h"
 
 namespace kiln::passes {
 
 using hlo::FftType;
-using hlo::Instruction;
-using hlo::Opcode;
 
 namespace {
 
@@ -27,34 +24,35 @@ ArrayValue Negated(const ArrayValue& x, int64_t dimension) {
   return Concatenate({x.Slice(dimension, 0, 1), Reversed(x.Slice(dimension, 1, size), dimension)}, dimension);
 }
 
-}  // namespace
-
-bool RealFft::Expands(const Instruction& instruction) const {
-  if (instruction.opcode() != Opcode::kFft) return false;
-  const auto& attributes = instruction.Get<hlo::FftAttributes>();
-  const Instruction& operand = *instruction.operand(0);
-  return attributes.type == FftType::kFft && attributes.length.back() % 2 == 0 &&
-         attributes.length.back() >= kLeastLength && instruction.shape().element_count() > 0 &&
-         operand.opcode() == Opcode::kConvert && !hlo::IsComplex(operand.operand(0)->shape().element_type());
-}
-
-absl::StatusOr<Instruction*> RealFft::Expand(Instruction* instruction) {
-  hlo::Builder builder(instruction->parent(), instruction);
-  const ArrayValue x(&builder, instruction->operand(0)->operand(0));
-  hlo::FftAttributes attributes = instruction->Get<hlo::FftAttributes>();
+absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
+  const auto* fft = instruction->GetIf<hlo::FftAttributes>();
+  if (fft == nullptr || fft->type != FftType::kFft || fft->length.back() % 2 != 0 ||
+      fft->length.back() < kLeastLength || instruction->shape().element_count() == 0) {
+    return nullptr;
+  }
+  const Instruction& complex = *instruction->operand(0);
+  if (complex.opcode() != Opcode::kConvert || hlo::IsComplex(complex.operand(0)->shape().element_type()))
+    return nullptr;
+  Builder builder(instruction->parent(), instruction);
+  const ArrayValue x(&builder, complex.operand(0));
+  hlo::FftAttributes attributes = *fft;
   attributes.type = FftType::kRfft;
-  const hlo::Shape& shape = instruction->shape();
+  const Shape& shape = instruction->shape();
   const int64_t last = shape.rank() - 1, length = shape.dimensions(last), kept = length / 2 + 1;
-  hlo::DimensionVector half_sizes = shape.dimensions();
+  DimensionVector half_sizes = shape.dimensions();
   half_sizes[last] = kept;
   const ArrayValue real = x.Convert(hlo::ComplexComponentType(shape.element_type()));
-  const ArrayValue half(&builder, builder.Add(Opcode::kFft, hlo::Shape(shape.element_type(), half_sizes),
-                                              {real.instruction()}, attributes));
+  const ArrayValue half(
+      &builder, builder.Add(Opcode::kFft, Shape(shape.element_type(), half_sizes), {real.instruction()}, attributes));
   ArrayValue mirror = half.Slice(last, 1, length - kept + 1);
   for (int64_t d = shape.rank() - static_cast<int64_t>(attributes.length.size()); d < last; ++d) {
     mirror = Negated(mirror, d);
   }
   return Concatenate({half, Conjugate(Reversed(mirror, last))}, last).instruction();
 }
+
+}  // namespace
+
+absl::StatusOr<bool> HalveRealFfts(Module* module) { return ReplaceOps(module, Expand); }
 
 }  // namespace kiln::passes

@@ -1,18 +1,12 @@
-#include "src/passes/reduce_window_to_scan.h"
-
 #include <utility>
 #include <vector>
 
 #include "src/hlo/evaluator.h"
 #include "src/passes/array_formula.h"
+#include "src/passes/replace_ops.h"
 
 namespace kiln::passes {
 namespace {
-
-using hlo::Instruction;
-using hlo::Literal;
-using hlo::Opcode;
-using hlo::Shape;
 
 // Shorter dimensions are read again and again from the first-level cache, and the window fuses with its neighbours.
 constexpr int64_t kMinSize = 16;
@@ -54,32 +48,28 @@ bool IsNeutralToItself(const Instruction& reduce) {
   return true;
 }
 
-}  // namespace
-
-bool ReduceWindowToScan::Expands(const Instruction& instruction) const {
-  if (instruction.opcode() != Opcode::kReduceWindow) return false;
-  const int64_t dimension = ScannedDimension(instruction);
-  return dimension >= 0 && instruction.operand(0)->shape().dimensions(dimension) >= kMinSize &&
-         IsFormula(*instruction.called_computation()) && IsNeutralToItself(instruction);
-}
-
-absl::StatusOr<Instruction*> ReduceWindowToScan::Expand(Instruction* instruction) {
-  const hlo::Computation& combiner = *instruction->called_computation();
+absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
+  if (instruction->opcode() != Opcode::kReduceWindow) return nullptr;
+  const Computation& combiner = *instruction->called_computation();
   const int64_t dimension = ScannedDimension(*instruction);
+  if (dimension < 0 || instruction->operand(0)->shape().dimensions(dimension) < kMinSize || !IsFormula(combiner) ||
+      !IsNeutralToItself(*instruction)) {
+    return nullptr;
+  }
   const bool reverse = instruction->Get<hlo::WindowAttributes>().window[dimension].padding_high > 0;
   const int64_t count = instruction->operand_count() / 2;
-  hlo::DimensionVector slice = instruction->operand(0)->shape().dimensions();
+  DimensionVector slice = instruction->operand(0)->shape().dimensions();
   slice.erase(slice.begin() + dimension);
 
   // (slices, carries) -> (combined, combined), in the order of the elements.
-  hlo::Computation* body = instruction->parent()->parent()->AddComputation("scan");
+  Computation* body = instruction->parent()->parent()->AddComputation("scan");
   std::vector<Instruction*> slices, carries;
   std::vector<Shape> parts;
   for (int64_t i = 0; i < 2 * count; ++i) {
     const Shape shape(instruction->operand(i % count)->shape().element_type(), slice);
     (i < count ? slices : carries).push_back(body->AddParameter(i, shape));
   }
-  hlo::Builder inside(body, instruction);
+  Builder inside(body, instruction);
   std::vector<Instruction*> arguments = reverse ? slices : carries;
   const std::vector<Instruction*>& later = reverse ? carries : slices;
   arguments.insert(arguments.end(), later.begin(), later.end());
@@ -95,7 +85,7 @@ absl::StatusOr<Instruction*> ReduceWindowToScan::Expand(Instruction* instruction
   results.insert(results.end(), combined.begin(), combined.end());
   body->set_root(inside.Tuple(std::move(results)));
 
-  hlo::Builder builder(instruction->parent(), instruction);
+  Builder builder(instruction->parent(), instruction);
   std::vector<Instruction*> operands;
   for (int64_t i = 0; i < count; ++i) {
     operands.push_back(instruction->operand(i));
@@ -113,5 +103,9 @@ absl::StatusOr<Instruction*> ReduceWindowToScan::Expand(Instruction* instruction
   for (int64_t i = 0; i < count; ++i) whole.push_back(builder.GetTupleElement(scan, i));
   return instruction->shape().IsTuple() ? builder.Tuple(std::move(whole)) : whole[0];
 }
+
+}  // namespace
+
+absl::StatusOr<bool> MakeWindowsScans(Module* module) { return ReplaceOps(module, Expand); }
 
 }  // namespace kiln::passes

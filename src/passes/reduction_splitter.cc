@@ -1,5 +1,3 @@
-#include "src/passes/reduction_splitter.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -9,16 +7,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "src/analysis/combiner.h"
 #include "src/analysis/fusion_model.h"
-#include "src/hlo/builder.h"
 #include "src/passes/fusion_body.h"
+#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {
-
-using hlo::Computation;
-using hlo::DimensionVector;
-using hlo::Instruction;
-using hlo::Opcode;
 
 // Smaller reductions are over before other threads wake up.
 constexpr int64_t kMinElements = 1 << 17;
@@ -43,7 +36,7 @@ struct Split {
 };
 
 Split SplitOf(const Instruction& reduce) {
-  const hlo::Shape& from = reduce.operand(0)->shape();
+  const Shape& from = reduce.operand(0)->shape();
   const int64_t elements = from.element_count(), results = std::max<int64_t>(1, reduce.shape().element_count());
   if (elements < kMinElements) return {};
   std::vector<bool> reduced(from.rank(), false);
@@ -72,7 +65,7 @@ bool SplitIn(Computation* computation) {
     if (reduce->opcode() != Opcode::kReduce || !IsSplittable(*reduce)) continue;
     const Split split = SplitOf(*reduce);
     if (split.parts < 2) continue;
-    hlo::Builder b(computation, reduce);
+    Builder b(computation, reduce);
     Instruction* operand = reduce->operand(0);
     const int64_t size = operand->shape().dimensions(split.dimension);
     std::vector<int64_t> dimensions(operand->shape().dimensions().begin(), operand->shape().dimensions().end());
@@ -104,7 +97,7 @@ bool SplitIn(Computation* computation) {
 
 }  // namespace
 
-absl::StatusOr<bool> ReductionSplitter::Run(hlo::Module* module) {
+absl::StatusOr<bool> SplitReductions(Module* module) {
   bool changed = false;
   for (Computation* computation : ControlComputations(*module)) changed |= SplitIn(computation);
   return changed;

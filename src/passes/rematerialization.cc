@@ -1,5 +1,3 @@
-#include "src/passes/rematerialization.h"
-
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -10,13 +8,10 @@
 #include "src/analysis/cost_analysis.h"
 #include "src/analysis/fusion_model.h"
 #include "src/base/status.h"
+#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {
-
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::Opcode;
 
 // Each round looks at all that is live at the peak; so many rounds at most keep the work linear in the program.
 constexpr int kMaxRounds = 200;
@@ -151,7 +146,7 @@ class Scheduled {
 
 }  // namespace
 
-absl::StatusOr<bool> Rematerialization::Run(hlo::Module* module) {
+absl::StatusOr<bool> Rematerialize(Module* module, int64_t limit_bytes) {
   if (!module->is_scheduled()) return FailedPrecondition("rematerialization works on a scheduled module");
   absl::flat_hash_map<const Computation*, int64_t> peaks;
   bool changed = false;
@@ -165,11 +160,11 @@ absl::StatusOr<bool> Rematerialization::Run(hlo::Module* module) {
   for (Computation* computation : module->PostOrder()) {
     if (in_kernels.contains(computation)) continue;
     Scheduled scheduled(computation, peaks);
-    for (int round = 0; round < kMaxRounds && scheduled.peak() > limit_bytes_; ++round) {
+    for (int round = 0; round < kMaxRounds && scheduled.peak() > limit_bytes; ++round) {
       const int64_t before = scheduled.peak();
       if (!scheduled.Improve()) break;
       changed = true;
-      if (limit_bytes_ == 0 && scheduled.peak() >= before) break;
+      if (limit_bytes == 0 && scheduled.peak() >= before) break;
     }
     peaks[computation] = scheduled.peak();
   }

@@ -1,17 +1,11 @@
-#include "src/passes/rng_bit_generator_expander.h"
-
 #include <vector>
 
 #include "src/base/status.h"
 #include "src/passes/counter_random.h"
+#include "src/passes/replace_ops.h"
 
 namespace kiln::passes {
 namespace {
-
-using hlo::DimensionVector;
-using hlo::Instruction;
-using hlo::PrimitiveType;
-using hlo::Shape;
 
 constexpr PrimitiveType kWord = PrimitiveType::kU64;
 
@@ -92,7 +86,7 @@ class Expansion {
 
   // The upper half of the counter, when the lower half has become `low`.
   ArrayValue Carried(const ArrayValue& upper, const ArrayValue& low) {
-    return upper + Compare(hlo::ComparisonDirection::kLt, low, words_[1]).Convert(kWord);
+    return upper + Compare(ComparisonDirection::kLt, low, words_[1]).Convert(kWord);
   }
 
   // (new state, numbers as the result's type); narrower types take the lowest bits.
@@ -128,20 +122,15 @@ class Expansion {
     }
   }
 
-  hlo::Builder builder_;
+  Builder builder_;
   ArrayValue state_;
   const Shape shape_;
   const bool wide_;
   std::vector<ArrayValue> words_;  // u64 scalars: key, counter, maybe the counter's upper half
 };
 
-}  // namespace
-
-bool RngBitGeneratorExpander::Expands(const Instruction& instruction) const {
-  return instruction.opcode() == hlo::Opcode::kRngBitGenerator;
-}
-
-absl::StatusOr<Instruction*> RngBitGeneratorExpander::Expand(Instruction* instruction) {
+absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
+  if (instruction->opcode() != Opcode::kRngBitGenerator) return nullptr;
   if (!instruction->shape().IsTuple()) {
     return InvalidArgument(instruction->Describe(), ": the result has shape ", instruction->shape().ToString(),
                            ", expected a tuple of the new state and the values");
@@ -162,5 +151,9 @@ absl::StatusOr<Instruction*> RngBitGeneratorExpander::Expand(Instruction* instru
   Expansion expansion(instruction);
   return three_fry ? expansion.ThreeFry() : expansion.Philox();
 }
+
+}  // namespace
+
+absl::StatusOr<bool> ExpandRngBitGenerators(Module* module) { return ReplaceOps(module, Expand); }
 
 }  // namespace kiln::passes

@@ -1,19 +1,12 @@
-#include "src/passes/rng_expander.h"
-
 #include <cmath>
 #include <numbers>
 
 #include "src/base/status.h"
 #include "src/passes/counter_random.h"
+#include "src/passes/replace_ops.h"
 
 namespace kiln::passes {
 namespace {
-
-using hlo::ComparisonDirection;
-using hlo::Instruction;
-using hlo::Opcode;
-using hlo::PrimitiveType;
-using hlo::Shape;
 
 // A real in [0, 1) of 53 random bits.
 ArrayValue UnitInterval(const ArrayValue& bits) {
@@ -70,17 +63,14 @@ class Expansion {
 
   Instruction* Finish(const ArrayValue& flat) { return flat.Reshape(shape_.dimensions()).instruction(); }
 
-  hlo::Builder builder_;
+  Builder builder_;
   const Shape shape_;
   ArrayValue a_, b_;
   std::array<ArrayValue, 2> bits_;
 };
 
-}  // namespace
-
-bool RngExpander::Expands(const Instruction& instruction) const { return instruction.opcode() == Opcode::kRng; }
-
-absl::StatusOr<Instruction*> RngExpander::Expand(Instruction* instruction) {
+absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
+  if (instruction->opcode() != Opcode::kRng) return nullptr;
   const PrimitiveType type = instruction->shape().element_type();
   const bool normal = instruction->Get<hlo::RngAttributes>().distribution == hlo::RngDistribution::kNormal;
   if (hlo::IsComplex(type) || type == PrimitiveType::kPred || (normal && !hlo::IsFloating(type))) {
@@ -89,5 +79,9 @@ absl::StatusOr<Instruction*> RngExpander::Expand(Instruction* instruction) {
   Expansion expansion(instruction);
   return normal ? expansion.Normal() : expansion.Uniform();
 }
+
+}  // namespace
+
+absl::StatusOr<bool> ExpandRng(Module* module) { return ReplaceOps(module, Expand); }
 
 }  // namespace kiln::passes

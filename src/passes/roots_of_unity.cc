@@ -5,10 +5,6 @@
 
 namespace kiln::passes {
 
-using hlo::Literal;
-using hlo::PrimitiveType;
-using hlo::Shape;
-
 RootsOfUnity::RootsOfUnity(int64_t n)
     : n_(n), step_(static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(n))))) {
   const auto root = [n](int64_t k) -> Wide {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/hlo/literal.h"
+#include "src/passes/ir.h"
 
 namespace kiln::passes {
 
@@ -26,7 +26,7 @@ class RootsOfUnity {
 };
 
 // The literal [rows, columns] of roots r c / n, conjugated for `inverse`, of type c64 or c128.
-hlo::Literal RootTable(hlo::PrimitiveType type, int64_t rows, int64_t columns, int64_t n, bool inverse);
+Literal RootTable(PrimitiveType type, int64_t rows, int64_t columns, int64_t n, bool inverse);
 
 // exp(-pi i k^2 / n) for k < n, conjugated for `inverse`: Bluestein's chirp.
 std::vector<std::complex<double>> Chirp(int64_t n, bool inverse);
@@ -35,7 +35,7 @@ std::vector<std::complex<double>> Chirp(int64_t n, bool inverse);
 std::vector<std::complex<double>> Transformed(std::vector<std::complex<double>> values);
 
 // As a vector of type c64 or c128.
-hlo::Literal ComplexLiteral(hlo::PrimitiveType type, const std::vector<std::complex<double>>& values);
+Literal ComplexLiteral(PrimitiveType type, const std::vector<std::complex<double>>& values);
 
 }  // namespace kiln::passes
 

@@ -1,5 +1,3 @@
-#include "src/passes/row_fusion.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -13,15 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "src/analysis/fusion_model.h"
 #include "src/passes/fusion_body.h"
+#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {
-
-using hlo::Computation;
-using hlo::DimensionVector;
-using hlo::Instruction;
-using hlo::Opcode;
-using hlo::Shape;
 
 // A row must fit the second-level cache several times over. Rows that are worked on as lanes share few sets of it where
 // strides are powers of two.
@@ -336,7 +329,7 @@ bool FuseComputation(Computation* computation) {
 
 }  // namespace
 
-absl::StatusOr<bool> RowFusion::Run(hlo::Module* module) {
+absl::StatusOr<bool> FuseRows(Module* module) {
   bool changed = false;
   for (Computation* computation : ControlComputations(*module)) changed |= FuseComputation(computation);
   return changed;

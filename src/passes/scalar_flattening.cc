@@ -1,5 +1,3 @@
-#include "src/passes/scalar_flattening.h"
-
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -8,18 +6,11 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "src/base/status.h"
-#include "src/hlo/builder.h"
 #include "src/hlo/evaluator.h"
-#include "src/hlo/module.h"
+#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {
-
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::Opcode;
-using hlo::PrimitiveType;
-using hlo::Shape;
 
 // The elements of one value, and what one computation may become.
 constexpr int64_t kMaxElements = 4096;
@@ -79,8 +70,8 @@ bool IsFlat(const Computation& computation, bool in_loop) {
 }
 
 // The index of the element at a place in row-major order, and the other way round.
-hlo::DimensionVector IndexOf(int64_t place, const hlo::DimensionVector& dimensions) {
-  hlo::DimensionVector index(dimensions.size(), 0);
+DimensionVector IndexOf(int64_t place, const DimensionVector& dimensions) {
+  DimensionVector index(dimensions.size(), 0);
   for (int64_t d = static_cast<int64_t>(dimensions.size()) - 1; d >= 0; --d) {
     index[d] = place % dimensions[d];
     place /= dimensions[d];
@@ -88,7 +79,7 @@ hlo::DimensionVector IndexOf(int64_t place, const hlo::DimensionVector& dimensio
   return index;
 }
 
-int64_t PlaceOf(const hlo::DimensionVector& index, const hlo::DimensionVector& dimensions) {
+int64_t PlaceOf(const DimensionVector& index, const DimensionVector& dimensions) {
   int64_t place = 0;
   for (size_t d = 0; d < dimensions.size(); ++d) place = place * dimensions[d] + index[d];
   return place;
@@ -98,7 +89,7 @@ class Flattener {
  public:
   // Adds to the computation of `builder`. Loops run no round where `active`, a pred scalar, does not hold (null:
   // always). `visits` counts the instructions walked over.
-  Flattener(hlo::Builder* builder, Instruction* active, int64_t* visits)
+  Flattener(Builder* builder, Instruction* active, int64_t* visits)
       : builder_(*builder), active_(active), visits_(*visits) {}
 
   // The elements of the root of `computation` over those of its parameters.
@@ -139,7 +130,7 @@ class Flattener {
       case Opcode::kConstant:
         return Constants(instruction.literal());
       case Opcode::kIota: {
-        KILN_ASSIGN_OR_RETURN(const hlo::Literal values, hlo::EvaluateInstruction(instruction, {}));
+        KILN_ASSIGN_OR_RETURN(const Literal values, hlo::EvaluateInstruction(instruction, {}));
         return Constants(values);
       }
       case Opcode::kTuple:
@@ -205,10 +196,10 @@ class Flattener {
     return Unimplemented(instruction.Describe(), ": not supported in the scalar computation ", computation.name());
   }
 
-  Elements Constants(const hlo::Literal& literal) {
+  Elements Constants(const Literal& literal) {
     Elements all;
     if (literal.shape().IsTuple()) {
-      for (const hlo::Literal& element : literal.elements()) {
+      for (const Literal& element : literal.elements()) {
         const Elements part = Constants(element);
         all.insert(all.end(), part.begin(), part.end());
       }
@@ -218,7 +209,7 @@ class Flattener {
     const int64_t width = hlo::ByteWidth(type);
     for (int64_t i = 0; i < literal.element_count(); ++i) {
       all.push_back(
-          builder_.Constant(*hlo::Literal::FromBytes(Shape::Scalar(type), literal.bytes().subspan(i * width, width))));
+          builder_.Constant(*Literal::FromBytes(Shape::Scalar(type), literal.bytes().subspan(i * width, width))));
     }
     return all;
   }
@@ -287,18 +278,18 @@ class Flattener {
     return builder_.Constant(hlo::LiteralOf(like->shape(), value));
   }
   Instruction* Equals(Instruction* index, int64_t value) {
-    return builder_.Compare(hlo::ComparisonDirection::kEq, index, Number(index, value));
+    return builder_.Compare(ComparisonDirection::kEq, index, Number(index, value));
   }
 
   // A loop over a tuple of scalars; the last one says whether it runs at all.
   absl::StatusOr<Elements> Loop(const Instruction& instruction, const Elements& state) {
     Elements start = state;
     if (active_ != nullptr) start.push_back(active_);
-    hlo::Module* module = builder_.computation()->parent();
+    Module* module = builder_.computation()->parent();
     Instruction* initial = builder_.Tuple(start);
     Computation* parts[2] = {module->AddComputation("scalar_body"), module->AddComputation("scalar_condition")};
     for (int i : {0, 1}) {
-      hlo::Builder inside(parts[i], &instruction);
+      Builder inside(parts[i], &instruction);
       Instruction* parameter = parts[i]->AddParameter(0, initial->shape());
       Elements elements;
       for (size_t k = 0; k < start.size(); ++k) {
@@ -323,7 +314,7 @@ class Flattener {
   absl::StatusOr<Elements> Reduce(const Instruction& instruction, const std::vector<Elements>& operands) {
     const size_t count = operands.size() / 2;
     const Shape& whole = instruction.operand(0)->shape();
-    const hlo::DimensionVector& reduced = instruction.dimensions();
+    const DimensionVector& reduced = instruction.dimensions();
     // The result's position that each element goes to.
     int64_t places = 1;
     std::vector<int64_t> strides(whole.rank(), 0);
@@ -337,7 +328,7 @@ class Flattener {
       for (size_t k = 0; k < count; ++k) sum.push_back(operands[count + k][0]);
     }
     for (int64_t i = 0; i < whole.element_count(); ++i) {
-      const hlo::DimensionVector index = IndexOf(i, whole.dimensions());
+      const DimensionVector index = IndexOf(i, whole.dimensions());
       const int64_t place = std::inner_product(index.begin(), index.end(), strides.begin(), int64_t{0});
       Elements arguments = sums[place];
       for (size_t k = 0; k < count; ++k) arguments.push_back(operands[k][i]);
@@ -353,10 +344,10 @@ class Flattener {
   // Places in the padding take no part.
   absl::StatusOr<Elements> ReduceWindow(const Instruction& instruction, const std::vector<Elements>& operands) {
     const size_t count = operands.size() / 2;
-    const hlo::DimensionVector& whole = instruction.operand(0)->shape().dimensions();
+    const DimensionVector& whole = instruction.operand(0)->shape().dimensions();
     const hlo::Window& window = instruction.Get<hlo::WindowAttributes>().window;
     const Shape& result = instruction.shape().IsTuple() ? instruction.shape().tuple_shapes(0) : instruction.shape();
-    hlo::DimensionVector sizes;
+    DimensionVector sizes;
     double places = static_cast<double>(std::max<int64_t>(1, result.element_count()));
     for (const hlo::WindowDimension& dimension : window) {
       sizes.push_back(dimension.size);
@@ -366,11 +357,11 @@ class Flattener {
     const int64_t window_count = Shape(PrimitiveType::kPred, sizes).element_count();
     std::vector<Elements> results(count);
     for (int64_t at = 0; at < result.element_count(); ++at) {
-      const hlo::DimensionVector index = IndexOf(at, result.dimensions());
+      const DimensionVector index = IndexOf(at, result.dimensions());
       Elements sums;
       for (size_t k = 0; k < count; ++k) sums.push_back(operands[count + k][0]);
       for (int64_t w = 0; w < window_count; ++w) {
-        hlo::DimensionVector place = IndexOf(w, sizes);
+        DimensionVector place = IndexOf(w, sizes);
         bool inside = true;
         for (size_t d = 0; d < whole.size(); ++d) {
           const hlo::WindowDimension& dimension = window[d];
@@ -397,20 +388,20 @@ class Flattener {
     const auto& dot = instruction.Get<hlo::DotAttributes>();
     const PrimitiveType type = instruction.shape().element_type();
     const bool is_narrow = hlo::IsFloating(type) && hlo::BitWidth(type) < 32, is_pred = type == PrimitiveType::kPred;
-    const hlo::DimensionVector* dimensions[2] = {&instruction.operand(0)->shape().dimensions(),
-                                                 &instruction.operand(1)->shape().dimensions()};
-    const hlo::DimensionVector* batch[2] = {&dot.lhs_batch, &dot.rhs_batch};
-    const hlo::DimensionVector* contracting[2] = {&dot.lhs_contracting, &dot.rhs_contracting};
-    hlo::DimensionVector steps;
+    const DimensionVector* dimensions[2] = {&instruction.operand(0)->shape().dimensions(),
+                                            &instruction.operand(1)->shape().dimensions()};
+    const DimensionVector* batch[2] = {&dot.lhs_batch, &dot.rhs_batch};
+    const DimensionVector* contracting[2] = {&dot.lhs_contracting, &dot.rhs_contracting};
+    DimensionVector steps;
     for (int64_t d : dot.lhs_contracting) steps.push_back((*dimensions[0])[d]);
     const int64_t step_count = Shape(PrimitiveType::kPred, steps).element_count();
     const int64_t count = instruction.shape().element_count();
     KILN_RETURN_IF_ERROR(RequireRoom(instruction, 2.0 * static_cast<double>(count) * static_cast<double>(step_count)));
     Elements results;
     for (int64_t at = 0; at < count; ++at) {
-      const hlo::DimensionVector index = IndexOf(at, instruction.shape().dimensions());
+      const DimensionVector index = IndexOf(at, instruction.shape().dimensions());
       // Batch dimensions, then the free ones of the left and of the right operand; contracting ones are set below.
-      hlo::DimensionVector places[2];
+      DimensionVector places[2];
       size_t next = dot.lhs_batch.size();
       for (int side : {0, 1}) {
         places[side].assign(dimensions[side]->size(), -1);
@@ -422,7 +413,7 @@ class Flattener {
       }
       Instruction* sum = nullptr;
       for (int64_t k = 0; k < step_count; ++k) {
-        const hlo::DimensionVector step = IndexOf(k, steps);
+        const DimensionVector step = IndexOf(k, steps);
         Instruction* factors[2];
         for (int side : {0, 1}) {
           for (size_t c = 0; c < step.size(); ++c) places[side][(*contracting[side])[c]] = step[c];
@@ -439,24 +430,24 @@ class Flattener {
 
   // The op itself over the numbers of its operands' elements says which element goes where.
   absl::StatusOr<Elements> Move(const Instruction& instruction, const std::vector<Elements>& operands) {
-    hlo::Module module("numbers");
+    Module module("numbers");
     Computation* computation = module.AddComputation("numbers");
     std::vector<Instruction*> parameters;
-    std::vector<hlo::Literal> numbers;
+    std::vector<Literal> numbers;
     Elements all;
     for (size_t k = 0; k < operands.size(); ++k) {
       std::vector<int64_t> own(operands[k].size());
       std::iota(own.begin(), own.end(), static_cast<int64_t>(all.size()));
       all.insert(all.end(), operands[k].begin(), operands[k].end());
       const Shape shape(PrimitiveType::kS64, instruction.operand(k)->shape().dimensions());
-      numbers.push_back(*hlo::Literal::FromBytes(
+      numbers.push_back(*Literal::FromBytes(
           shape, absl::MakeConstSpan(reinterpret_cast<const std::byte*>(own.data()), own.size() * sizeof(int64_t))));
       parameters.push_back(computation->AddParameter(static_cast<int64_t>(k), shape));
     }
     Instruction* moved =
         computation->Add(instruction.opcode(), Shape(PrimitiveType::kS64, instruction.shape().dimensions()), parameters,
                          instruction.attributes());
-    KILN_ASSIGN_OR_RETURN(const hlo::Literal places, hlo::EvaluateInstruction(*moved, numbers));
+    KILN_ASSIGN_OR_RETURN(const Literal places, hlo::EvaluateInstruction(*moved, numbers));
     Elements results;
     for (int64_t place : places.data<int64_t>()) results.push_back(all[place]);
     return results;
@@ -470,7 +461,7 @@ class Flattener {
   Instruction* AtStart(Instruction* start, int64_t last, const At& at) {
     Instruction* chosen = at(last);
     for (int64_t s = last - 1; s >= 0; --s) {
-      Instruction* here = builder_.Compare(hlo::ComparisonDirection::kLe, start, Number(start, s));
+      Instruction* here = builder_.Compare(ComparisonDirection::kLe, start, Number(start, s));
       chosen = builder_.Select(here, at(s), chosen);
     }
     return chosen;
@@ -478,7 +469,7 @@ class Flattener {
 
   // Exchanges of neighbours, which keep the order of equal ones.
   absl::StatusOr<Elements> Sort(const Instruction& instruction, std::vector<Elements> arrays) {
-    const hlo::DimensionVector& dimensions = instruction.operand(0)->shape().dimensions();
+    const DimensionVector& dimensions = instruction.operand(0)->shape().dimensions();
     const int64_t along = instruction.Get<hlo::SortAttributes>().dimension, size = dimensions[along];
     int64_t inner = 1;
     for (size_t d = along + 1; d < dimensions.size(); ++d) inner *= dimensions[d];
@@ -506,9 +497,9 @@ class Flattener {
 
   absl::StatusOr<Elements> Gather(const Instruction& instruction, const std::vector<Elements>& operands) {
     const auto& gather = instruction.Get<hlo::GatherAttributes>();
-    const hlo::DimensionVector& dimensions = instruction.operand(0)->shape().dimensions();
-    const hlo::DimensionVector& starts = instruction.operand(1)->shape().dimensions();
-    const auto contains = [](const hlo::DimensionVector& list, int64_t d) {
+    const DimensionVector& dimensions = instruction.operand(0)->shape().dimensions();
+    const DimensionVector& starts = instruction.operand(1)->shape().dimensions();
+    const auto contains = [](const DimensionVector& list, int64_t d) {
       return std::find(list.begin(), list.end(), d) != list.end();
     };
     double operations = kPerStart * static_cast<double>(instruction.shape().element_count());
@@ -517,8 +508,8 @@ class Flattener {
     KILN_RETURN_IF_ERROR(RequireRoom(instruction, operations));
     Elements results;
     for (int64_t at = 0; at < instruction.shape().element_count(); ++at) {
-      const hlo::DimensionVector index = IndexOf(at, instruction.shape().dimensions());
-      hlo::DimensionVector batch, offset(dimensions.size(), 0);
+      const DimensionVector index = IndexOf(at, instruction.shape().dimensions());
+      DimensionVector batch, offset(dimensions.size(), 0);
       for (int64_t d = 0, o = 0; d < instruction.shape().rank(); ++d) {
         if (!contains(gather.offset_dims, d)) {
           batch.push_back(index[d]);
@@ -531,11 +522,11 @@ class Flattener {
         const int64_t d = gather.start_indices_batching_dims[k];
         offset[gather.operand_batching_dims[k]] = batch[d - (d > gather.index_vector_dim ? 1 : 0)];
       }
-      hlo::DimensionVector position = offset;
+      DimensionVector position = offset;
       // The element for every start in the dimensions of the index map from number `m` on.
       std::function<Instruction*(size_t)> choose = [&](size_t m) -> Instruction* {
         if (m == gather.start_index_map.size()) return operands[0][PlaceOf(position, dimensions)];
-        hlo::DimensionVector where = batch;
+        DimensionVector where = batch;
         if (gather.index_vector_dim < static_cast<int64_t>(starts.size())) {
           where.insert(where.begin() + gather.index_vector_dim, static_cast<int64_t>(m));
         }
@@ -551,8 +542,8 @@ class Flattener {
   }
 
   absl::StatusOr<Elements> DynamicSlice(const Instruction& instruction, const std::vector<Elements>& operands) {
-    const hlo::DimensionVector& sizes = instruction.shape().dimensions();
-    hlo::DimensionVector dimensions = instruction.operand(0)->shape().dimensions();
+    const DimensionVector& sizes = instruction.shape().dimensions();
+    DimensionVector dimensions = instruction.operand(0)->shape().dimensions();
     Elements current = operands[0];
     for (int64_t d = 0; d < instruction.shape().rank(); ++d) {
       int64_t inner = 1, outer = 1;
@@ -577,28 +568,28 @@ class Flattener {
 
   // Start by start: where it is the one given, what it covers is the update's.
   absl::StatusOr<Elements> DynamicUpdateSlice(const Instruction& instruction, const std::vector<Elements>& operands) {
-    const hlo::DimensionVector& dimensions = instruction.shape().dimensions();
-    const hlo::DimensionVector& sizes = instruction.operand(1)->shape().dimensions();
+    const DimensionVector& dimensions = instruction.shape().dimensions();
+    const DimensionVector& sizes = instruction.operand(1)->shape().dimensions();
     const size_t rank = dimensions.size();
-    hlo::DimensionVector starts;
+    DimensionVector starts;
     for (size_t d = 0; d < rank; ++d) starts.push_back(dimensions[d] - sizes[d] + 1);
     const int64_t places = Shape(PrimitiveType::kPred, starts).element_count();
     KILN_RETURN_IF_ERROR(
         RequireRoom(instruction, static_cast<double>(places) * static_cast<double>(operands[1].size() + 6 * rank)));
     Elements results = operands[0];
     for (int64_t place = 0; place < places; ++place) {
-      const hlo::DimensionVector start = IndexOf(place, starts);
+      const DimensionVector start = IndexOf(place, starts);
       Instruction* here = nullptr;
       for (size_t d = 0; d < rank; ++d) {
         Instruction* given = operands[2 + d][0];
-        const auto is = [&](hlo::ComparisonDirection direction) {
+        const auto is = [&](ComparisonDirection direction) {
           here = And(here, builder_.Compare(direction, given, Number(given, start[d])));
         };
-        if (start[d] > 0) is(hlo::ComparisonDirection::kGe);
-        if (start[d] + 1 < starts[d]) is(hlo::ComparisonDirection::kLe);
+        if (start[d] > 0) is(ComparisonDirection::kGe);
+        if (start[d] + 1 < starts[d]) is(ComparisonDirection::kLe);
       }
       for (size_t u = 0; u < operands[1].size(); ++u) {
-        hlo::DimensionVector index = IndexOf(static_cast<int64_t>(u), sizes);
+        DimensionVector index = IndexOf(static_cast<int64_t>(u), sizes);
         for (size_t d = 0; d < rank; ++d) index[d] += start[d];
         Instruction*& result = results[PlaceOf(index, dimensions)];
         result = here == nullptr ? operands[1][u] : builder_.Select(here, operands[1][u], result);
@@ -607,14 +598,14 @@ class Flattener {
     return results;
   }
 
-  hlo::Builder& builder_;
+  Builder& builder_;
   Instruction* active_;
   int64_t& visits_;
 };
 
-absl::StatusOr<Computation*> Flattened(hlo::Module* module, const Computation& computation) {
+absl::StatusOr<Computation*> Flattened(Module* module, const Computation& computation) {
   Computation* flat = module->AddComputation(computation.name());
-  hlo::Builder builder(flat, nullptr);
+  Builder builder(flat, nullptr);
   Elements parameters;
   for (const Instruction* parameter : computation.parameters()) {
     if (!parameter->shape().IsScalar()) {
@@ -632,7 +623,7 @@ absl::StatusOr<Computation*> Flattened(hlo::Module* module, const Computation& c
 
 }  // namespace
 
-absl::StatusOr<bool> ScalarFlattening::Run(hlo::Module* module) {
+absl::StatusOr<bool> FlattenScalarComputations(Module* module) {
   absl::flat_hash_map<const Computation*, Computation*> flattened;
   for (Computation* computation : module->PostOrder()) {
     for (Instruction* instruction : computation->instructions()) {

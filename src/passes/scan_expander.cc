@@ -1,24 +1,21 @@
-#include "src/passes/scan_expander.h"
-
 #include <utility>
 #include <vector>
 
 #include "src/base/status.h"
 #include "src/passes/array_formula.h"
 #include "src/passes/array_value.h"
+#include "src/passes/replace_ops.h"
 
 namespace kiln::passes {
 
-using hlo::Instruction;
-using hlo::Opcode;
-using hlo::Shape;
+namespace {
 
+// Whether each element of a scan's results depends only on elements of the inputs and carries at the same place of the
+// slices: such scans have generated code of their own.
 bool IsElementwiseScan(const Instruction& scan) {
-  if (scan.opcode() != Opcode::kScan || scan.operand_count() == scan.Get<hlo::ScanAttributes>().num_carries) {
-    return false;
-  }
-  const hlo::Computation& body = *scan.called_computation();
-  hlo::DimensionVector slice = scan.operand(0)->shape().dimensions();
+  if (scan.operand_count() == scan.Get<hlo::ScanAttributes>().num_carries) return false;
+  const Computation& body = *scan.called_computation();
+  DimensionVector slice = scan.operand(0)->shape().dimensions();
   slice.erase(slice.begin() + scan.Get<hlo::ScanAttributes>().dimension);
   for (const Instruction* parameter : body.parameters()) {
     if (!parameter->shape().IsArray() || parameter->shape().dimensions() != slice) return false;
@@ -31,11 +28,8 @@ bool IsElementwiseScan(const Instruction& scan) {
   return (root.opcode() == Opcode::kTuple || root.shape().IsArray()) && IsFormula(body);
 }
 
-bool ScanExpander::Expands(const Instruction& instruction) const {
-  return instruction.opcode() == Opcode::kScan && !IsElementwiseScan(instruction);
-}
-
-absl::StatusOr<Instruction*> ScanExpander::Expand(Instruction* instruction) {
+absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
+  if (instruction->opcode() != Opcode::kScan || IsElementwiseScan(*instruction)) return nullptr;
   const auto& scan = instruction->Get<hlo::ScanAttributes>();
   const int64_t input_count = instruction->operand_count() - scan.num_carries;
   const bool single = !instruction->shape().IsTuple();
@@ -53,7 +47,7 @@ absl::StatusOr<Instruction*> ScanExpander::Expand(Instruction* instruction) {
                            whole.ToString());
   }
   const int64_t length = whole.dimensions(scan.dimension);
-  hlo::Builder builder(instruction->parent(), instruction);
+  Builder builder(instruction->parent(), instruction);
   // Carried through the loop: inputs, outputs, carries.
   std::vector<ArrayValue> state;
   for (int64_t i = 0; i < input_count; ++i) state.emplace_back(&builder, instruction->operand(i));
@@ -64,7 +58,7 @@ absl::StatusOr<Instruction*> ScanExpander::Expand(Instruction* instruction) {
     state.emplace_back(&builder, instruction->operand(i));
 
   auto round = [&](const ArrayValue& i, const std::vector<ArrayValue>& values) {
-    hlo::Builder* inside = i.builder();
+    Builder* inside = i.builder();
     const ArrayValue at = scan.is_reverse ? i.Number(length - 1) - i : i;
     auto starts = [&](int64_t rank) {
       std::vector<ArrayValue> result(rank, i.Number(int64_t{0}));
@@ -73,9 +67,9 @@ absl::StatusOr<Instruction*> ScanExpander::Expand(Instruction* instruction) {
     };
     std::vector<Instruction*> arguments;
     for (int64_t k = 0; k < input_count; ++k) {
-      hlo::DimensionVector sizes = values[k].shape().dimensions();
+      DimensionVector sizes = values[k].shape().dimensions();
       sizes[scan.dimension] = 1;
-      hlo::DimensionVector slice = sizes;
+      DimensionVector slice = sizes;
       slice.erase(slice.begin() + scan.dimension);
       arguments.push_back(values[k].DynamicSlice(starts(values[k].shape().rank()), sizes).Reshape(slice).instruction());
     }
@@ -86,7 +80,7 @@ absl::StatusOr<Instruction*> ScanExpander::Expand(Instruction* instruction) {
     };
     std::vector<ArrayValue> next = values;
     for (int64_t k = 0; k < output_count; ++k) {
-      hlo::DimensionVector sizes = leaves[k].dimensions();
+      DimensionVector sizes = leaves[k].dimensions();
       sizes[scan.dimension] = 1;
       const ArrayValue& output = values[input_count + k];
       next[input_count + k] = output.DynamicUpdate(part(k).Reshape(sizes), starts(output.shape().rank()));
@@ -99,5 +93,9 @@ absl::StatusOr<Instruction*> ScanExpander::Expand(Instruction* instruction) {
   for (size_t i = input_count; i < last.size(); ++i) results.push_back(last[i].instruction());
   return single ? results[0] : builder.Tuple(std::move(results));
 }
+
+}  // namespace
+
+absl::StatusOr<bool> ExpandScans(Module* module) { return ReplaceOps(module, Expand); }
 
 }  // namespace kiln::passes

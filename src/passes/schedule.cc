@@ -1,5 +1,3 @@
-#include "src/passes/schedule.h"
-
 #include <algorithm>
 #include <queue>
 #include <tuple>
@@ -9,13 +7,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "src/analysis/code_kinds.h"
+#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {
-
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::Opcode;
 
 // Whether `instruction` may write its result over operand 0 of the update (which is operand `*index` of it).
 bool UpdatesInPlace(const Instruction& instruction, int64_t* index) {
@@ -285,7 +280,7 @@ class Graph {
 
 }  // namespace
 
-absl::StatusOr<bool> Schedule::Run(hlo::Module* module) {
+absl::StatusOr<bool> ScheduleModule(Module* module) {
   absl::flat_hash_set<const Computation*> bodies;
   Peaks peaks;
   for (const Computation* computation : module->PostOrder()) {

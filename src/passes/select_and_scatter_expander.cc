@@ -1,22 +1,13 @@
-#include "src/passes/select_and_scatter_expander.h"
-
 #include <limits>
 #include <utility>
 #include <vector>
 
 #include "src/base/status.h"
 #include "src/passes/array_value.h"
+#include "src/passes/replace_ops.h"
 
 namespace kiln::passes {
 namespace {
-
-using hlo::ComparisonDirection;
-using hlo::Computation;
-using hlo::DimensionVector;
-using hlo::Instruction;
-using hlo::Opcode;
-using hlo::PrimitiveType;
-using hlo::Shape;
 
 // Windows of at most this many places are asked one by one.
 constexpr int64_t kMaxPlaces = 25;
@@ -74,7 +65,7 @@ class Expansion {
   // (value, index) of two candidates -> that of the one to keep; a negative index is no candidate.
   Computation* Chooser() {
     Computation* chooser = builder_.computation()->parent()->AddComputation("choose");
-    hlo::Builder inside(chooser, &root_);
+    Builder inside(chooser, &root_);
     const Shape value = Shape::Scalar(operand_.type()), index = Shape::Scalar(index_type_);
     const ArrayValue a(&inside, chooser->AddParameter(0, value)), i(&inside, chooser->AddParameter(1, index));
     const ArrayValue b(&inside, chooser->AddParameter(2, value)), j(&inside, chooser->AddParameter(3, index));
@@ -150,7 +141,7 @@ class Expansion {
     return result.Reshape(operand_.shape().dimensions());
   }
 
-  hlo::Builder builder_;
+  Builder builder_;
   const Instruction& root_;
   const hlo::Window window_;
   ArrayValue operand_, source_, init_;
@@ -158,13 +149,8 @@ class Expansion {
   ArrayValue places_;  // linear index of every element of the operand
 };
 
-}  // namespace
-
-bool SelectAndScatterExpander::Expands(const Instruction& instruction) const {
-  return instruction.opcode() == Opcode::kSelectAndScatter;
-}
-
-absl::StatusOr<Instruction*> SelectAndScatterExpander::Expand(Instruction* instruction) {
+absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
+  if (instruction->opcode() != Opcode::kSelectAndScatter) return nullptr;
   // Dimensions without a window go last, where they become lanes: windows along lanes cost more than transposes.
   const hlo::Window window = instruction->Get<hlo::WindowAttributes>().window;
   const DimensionVector& sizes = instruction->shape().dimensions();
@@ -183,7 +169,7 @@ absl::StatusOr<Instruction*> SelectAndScatterExpander::Expand(Instruction* instr
   if (window.empty() || is_plain(static_cast<int64_t>(window.size()) - 1) || plain_elements < kMinLanes) {
     return Expansion(instruction).Run();
   }
-  hlo::Builder builder(instruction->parent(), instruction);
+  Builder builder(instruction->parent(), instruction);
   hlo::WindowAttributes permuted;
   DimensionVector permuted_sizes, inverse(permutation.size());
   for (size_t i = 0; i < permutation.size(); ++i) {
@@ -202,5 +188,9 @@ absl::StatusOr<Instruction*> SelectAndScatterExpander::Expand(Instruction* instr
   result->AddControlPredecessor(source);
   return result;
 }
+
+}  // namespace
+
+absl::StatusOr<bool> ExpandSelectAndScatters(Module* module) { return ReplaceOps(module, Expand); }
 
 }  // namespace kiln::passes

@@ -1,31 +1,30 @@
-#include "src/passes/side_effect_order.h"
-
 #include <algorithm>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "src/passes/passes.h"
 
 namespace kiln::passes {
 
-absl::StatusOr<bool> SideEffectOrder::Run(hlo::Module* module) {
+absl::StatusOr<bool> OrderSideEffects(Module* module) {
   bool changed = false;
-  absl::flat_hash_set<const hlo::Computation*> acting;
-  for (hlo::Computation* computation : module->PostOrder()) {
+  absl::flat_hash_set<const Computation*> acting;
+  for (Computation* computation : module->PostOrder()) {
     // Edges that are there already may run against the order of the text.
-    std::vector<hlo::Instruction*> order = computation->instructions();
-    const bool has_edges = std::any_of(order.begin(), order.end(), [](const hlo::Instruction* instruction) {
+    std::vector<Instruction*> order = computation->instructions();
+    const bool has_edges = std::any_of(order.begin(), order.end(), [](const Instruction* instruction) {
       return !instruction->control_predecessors().empty();
     });
     if (has_edges) order = computation->PostOrder();
-    hlo::Instruction* last = nullptr;
-    for (hlo::Instruction* instruction : order) {
+    Instruction* last = nullptr;
+    for (Instruction* instruction : order) {
       bool acts = false;
       if (instruction->called_computations().empty()) {
         acts = instruction->HasSideEffect();
       } else {
         // Callees come first; asking the instruction would look through them again.
-        for (const hlo::Computation* callee : instruction->called_computations()) acts |= acting.contains(callee);
-        acts |= instruction->opcode() == hlo::Opcode::kCustomCall && instruction->HasSideEffect();
+        for (const Computation* callee : instruction->called_computations()) acts |= acting.contains(callee);
+        acts |= instruction->opcode() == Opcode::kCustomCall && instruction->HasSideEffect();
       }
       if (!acts) continue;
       if (last != nullptr) {

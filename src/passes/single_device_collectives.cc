@@ -1,18 +1,12 @@
-#include "src/passes/single_device_collectives.h"
-
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "src/hlo/in_place_permute.h"
-#include "src/hlo/module.h"
 #include "src/passes/array_value.h"
+#include "src/passes/replace_ops.h"
 
 namespace kiln::passes {
-
-using hlo::Instruction;
-using hlo::Opcode;
-using hlo::Shape;
 
 namespace {
 
@@ -32,30 +26,30 @@ Shape OperandsShape(const Instruction& instruction) {
   return Shape::Tuple(std::move(shapes));
 }
 
-Instruction* Zeros(hlo::Builder* builder, const Shape& shape) {
+Instruction* Zeros(Builder* builder, const Shape& shape) {
   if (!shape.IsTuple()) return builder->Splat(shape, 0);
   std::vector<Instruction*> elements;
   for (const Shape& element : shape.tuple_shapes()) elements.push_back(Zeros(builder, element));
   return builder->Tuple(std::move(elements));
 }
 
-Instruction* Operands(hlo::Builder* builder, const Instruction& instruction) {
+Instruction* Operands(Builder* builder, const Instruction& instruction) {
   if (instruction.operand_count() == 1 && !instruction.shape().IsTuple()) return instruction.operand(0);
   return builder->Tuple({instruction.operands().begin(), instruction.operands().end()});
 }
 
 // What asynchronous ops start with: (operand, result, context...).
-Instruction* StartTuple(hlo::Builder* builder, const Shape& shape, Instruction* operand, Instruction* result) {
+Instruction* StartTuple(Builder* builder, const Shape& shape, Instruction* operand, Instruction* result) {
   std::vector<Instruction*> elements = {operand, result};
   for (size_t i = 2; i < shape.tuple_shapes().size(); ++i) elements.push_back(Zeros(builder, shape.tuple_shapes(i)));
   return builder->Tuple(std::move(elements));
 }
 
 // Rows [input_offsets[i], + send_sizes[i]) of the input go to output_offsets[i] and on in the output, for every i.
-Instruction* RaggedAllToAll(hlo::Builder* builder, const Instruction& instruction) {
+Instruction* RaggedAllToAll(Builder* builder, const Instruction& instruction) {
   auto operand = [&](int64_t i) { return ArrayValue(builder, instruction.operand(i)); };
-  const hlo::PrimitiveType index = hlo::PrimitiveType::kS64;
-  const hlo::DimensionVector &to = operand(1).shape().dimensions(), &from = operand(0).shape().dimensions();
+  const PrimitiveType index = PrimitiveType::kS64;
+  const DimensionVector &to = operand(1).shape().dimensions(), &from = operand(0).shape().dimensions();
   if (operand(0).shape().element_count() == 0 || operand(1).shape().element_count() == 0) return instruction.operand(1);
   hlo::GatherAttributes gather;
   gather.collapsed_slice_dims = {0};
@@ -65,11 +59,11 @@ Instruction* RaggedAllToAll(hlo::Builder* builder, const Instruction& instructio
   gather.slice_sizes[0] = 1;
   for (size_t d = 1; d < to.size(); ++d) gather.offset_dims.push_back(static_cast<int64_t>(d));
   const auto round = [&](const ArrayValue& i, const std::vector<ArrayValue>& values) {
-    hlo::Builder* inside = i.builder();
+    Builder* inside = i.builder();
     auto pick = [&](int64_t list) { return values[list].DynamicSlice({i}, {1}).Reshape({}); };
     const ArrayValue row = Iota(inside, index, {to[0]}, 0) - pick(4);
-    const ArrayValue mine = Compare(hlo::ComparisonDirection::kGe, row, row.Number(int64_t{0})) &
-                            Compare(hlo::ComparisonDirection::kLt, row, pick(3));
+    const ArrayValue mine = Compare(ComparisonDirection::kGe, row, row.Number(int64_t{0})) &
+                            Compare(ComparisonDirection::kLt, row, pick(3));
     const ArrayValue rows(inside, inside->Add(Opcode::kGather, values[1].shape(),
                                               {values[0].instruction(), (row + pick(2)).instruction()}, gather));
     std::vector<ArrayValue> next = values;
@@ -81,10 +75,8 @@ Instruction* RaggedAllToAll(hlo::Builder* builder, const Instruction& instructio
   return CountedLoop(start, operand(2).shape().dimensions(0), round)[1].instruction();
 }
 
-}  // namespace
-
-bool SingleDeviceCollectives::Expands(const Instruction& instruction) const {
-  const hlo::Module& module = *instruction.parent()->parent();
+bool IsOfOneDevice(const Instruction& instruction) {
+  const Module& module = *instruction.parent()->parent();
   if (module.replica_count() > 1 || module.partition_count() > 1) return false;
   const auto* collective = instruction.GetIf<hlo::CollectiveAttributes>();
   if (collective != nullptr && NamesOtherDevices(*collective)) return false;
@@ -123,8 +115,9 @@ bool SingleDeviceCollectives::Expands(const Instruction& instruction) const {
   }
 }
 
-absl::StatusOr<Instruction*> SingleDeviceCollectives::Expand(Instruction* instruction) {
-  hlo::Builder builder(instruction->parent(), instruction);
+absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
+  if (!IsOfOneDevice(*instruction)) return nullptr;
+  Builder builder(instruction->parent(), instruction);
   const Shape& shape = instruction->shape();
   // A device that nobody sends to receives zeros.
   const auto* collective = instruction->GetIf<hlo::CollectiveAttributes>();
@@ -171,5 +164,9 @@ absl::StatusOr<Instruction*> SingleDeviceCollectives::Expand(Instruction* instru
       return Operands(&builder, *instruction);
   }
 }
+
+}  // namespace
+
+absl::StatusOr<bool> ExpandCollectives(Module* module) { return ReplaceOps(module, Expand); }
 
 }  // namespace kiln::passes

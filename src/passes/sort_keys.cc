@@ -12,16 +12,12 @@
 #include "src/analysis/structure.h"
 #include "src/passes/array_formula.h"
 #include "src/passes/array_value.h"
+#include "src/passes/replace_ops.h"
 
 namespace kiln::passes {
 namespace {
 
-using hlo::ComparisonDirection;
 using hlo::ComparisonType;
-using hlo::Instruction;
-using hlo::Opcode;
-using hlo::PrimitiveType;
-using hlo::Shape;
 
 // Comparators are as small as what they compare; larger ones are not worth the look.
 constexpr int64_t kMaxComparatorInstructions = 200;
@@ -163,7 +159,7 @@ std::vector<OrderTerm> TermsOf(const Instruction& order) {
 // The terms of a sort whose keys fit into 64 bits together; empty otherwise.
 std::vector<OrderTerm> Terms(const Instruction& sort) {
   if (sort.called_computations().size() != 1) return {};
-  const hlo::Computation& comparator = *sort.called_computation();
+  const Computation& comparator = *sort.called_computation();
   if (comparator.instruction_count() > kMaxComparatorInstructions) return {};
   std::vector<OrderTerm> terms = TermsOf(*comparator.root());
   int64_t bits = 0;
@@ -246,7 +242,7 @@ ArrayValue ValueOf(const ArrayValue& key, PrimitiveType type) {
   return (key ^ (SignSpread(key).Unary(Opcode::kNot) | SignBit(key))).BitcastConvert(type);
 }
 
-ArrayValue TermKey(hlo::Builder* builder, const OrderTerm& term, Instruction* operand) {
+ArrayValue TermKey(Builder* builder, const OrderTerm& term, Instruction* operand) {
   // Of the two parameters that stand for this operand, the formula holds one.
   std::vector<Instruction*> arguments(2 * term.operand + 2, operand);
   ArrayValue value(builder, ArrayFormula(builder, operand->shape().dimensions(), std::move(arguments)).Of(term.value));
@@ -259,7 +255,7 @@ ArrayValue TermKey(hlo::Builder* builder, const OrderTerm& term, Instruction* op
 }
 
 // All terms in one key, the first in the highest bits.
-ArrayValue CombinedKey(hlo::Builder* builder, const std::vector<OrderTerm>& terms,
+ArrayValue CombinedKey(Builder* builder, const std::vector<OrderTerm>& terms,
                        const std::vector<Instruction*>& operands) {
   ArrayValue key = TermKey(builder, terms[0], operands[terms[0].operand]);
   int64_t bits = hlo::BitWidth(key.type());
@@ -276,14 +272,14 @@ ArrayValue CombinedKey(hlo::Builder* builder, const std::vector<OrderTerm>& term
 }
 
 // pred (a0, b0, a1, b1, ...) -> a0 before b0, for arrays of these types: the order of `term`, null for unsigned keys.
-hlo::Computation* FirstOrder(hlo::Module* module, const std::vector<Shape>& shapes, const OrderTerm* term) {
-  hlo::Computation* order = module->AddComputation(term == nullptr ? "unsigned_order" : "order");
+Computation* FirstOrder(Module* module, const std::vector<Shape>& shapes, const OrderTerm* term) {
+  Computation* order = module->AddComputation(term == nullptr ? "unsigned_order" : "order");
   for (size_t i = 0; i < shapes.size(); ++i) {
     for (int64_t side = 0; side < 2; ++side) {
       order->AddParameter(2 * static_cast<int64_t>(i) + side, Shape::Scalar(shapes[i].element_type()));
     }
   }
-  hlo::Builder builder(order, nullptr);
+  Builder builder(order, nullptr);
   auto value = [&](int64_t side) {
     if (term == nullptr) return order->parameter(side);
     const std::vector<Instruction*> arguments(2 * term->operand + 2, order->parameter(side));
@@ -326,7 +322,7 @@ Instruction* ExpandSort(Instruction* sort) {
   const int64_t rank = sort->operand(0)->shape().rank();
   const std::vector<int64_t> swap = SwapWithLast(rank, dimension);
   const std::vector<bool> used = UsedResults(*sort);
-  hlo::Builder builder(sort->parent(), sort);
+  Builder builder(sort->parent(), sort);
   std::vector<Instruction*> rows;
   for (Instruction* operand : sort->operands()) rows.push_back(builder.Transpose(operand, swap));
 
@@ -342,7 +338,7 @@ Instruction* ExpandSort(Instruction* sort) {
     operands.push_back(rows[i]);
     shapes.push_back(rows[i]->shape());
   }
-  hlo::Computation* order = FirstOrder(sort->parent()->parent(), shapes, direct ? &terms[0] : nullptr);
+  Computation* order = FirstOrder(sort->parent()->parent(), shapes, direct ? &terms[0] : nullptr);
   Shape shape = shapes.size() == 1 ? shapes[0] : Shape::Tuple(shapes);
   Instruction* sorted = builder.Add(Opcode::kSort, std::move(shape), operands,
                                     hlo::SortAttributes{.dimension = rank - 1, .is_stable = true}, {order});
@@ -361,7 +357,7 @@ Instruction* ExpandSort(Instruction* sort) {
 constexpr int64_t kLargestSelection = 1024;
 bool SortsWhole(int64_t k, int64_t size) { return k > kLargestSelection && k > size / 16; }
 
-Instruction* FirstOfSorted(hlo::Builder* builder, const Instruction& top_k, ArrayValue key) {
+Instruction* FirstOfSorted(Builder* builder, const Instruction& top_k, ArrayValue key) {
   const Shape& positions = top_k.shape().tuple_shapes(1);
   const int64_t last = key.shape().rank() - 1;
   const ArrayValue iota = Iota(builder, positions.element_type(), key.shape().dimensions(), last);
@@ -380,7 +376,7 @@ Instruction* FirstOfSorted(hlo::Builder* builder, const Instruction& top_k, Arra
 // The largest become the largest keys, the smallest as well after turning all bits.
 Instruction* ExpandTopK(Instruction* top_k) {
   const bool largest = top_k->Get<hlo::TopKAttributes>().largest;
-  hlo::Builder builder(top_k->parent(), top_k);
+  Builder builder(top_k->parent(), top_k);
   const ArrayValue operand(&builder, top_k->operand(0));
   const ArrayValue key = KeyOf(operand);
   Instruction* selected = FirstOfSorted(&builder, *top_k, largest ? key : key.Unary(Opcode::kNot));
@@ -410,23 +406,22 @@ std::optional<SortOrder> DirectOrder(const Instruction& sort) {
   return SortOrder{*keys, terms[0].descending};
 }
 
-bool SortKeys::Expands(const Instruction& instruction) const {
-  if (instruction.opcode() == Opcode::kTopK) {
-    const Shape& shape = instruction.operand(0)->shape();
-    return KeyType(shape.element_type()) != PrimitiveType::kInvalid &&
-           SortsWhole(instruction.Get<hlo::TopKAttributes>().k, shape.dimensions(shape.rank() - 1));
-  }
-  if (instruction.opcode() != Opcode::kSort) return false;
-  if (DirectOrder(instruction)) {
-    // Again only for results that nothing reads.
-    const std::vector<bool> used = UsedResults(instruction);
-    return std::find(used.begin() + 1, used.end(), false) != used.end();
-  }
-  return !Terms(instruction).empty();
-}
-
-absl::StatusOr<Instruction*> SortKeys::Expand(Instruction* instruction) {
-  return instruction->opcode() == Opcode::kTopK ? ExpandTopK(instruction) : ExpandSort(instruction);
+absl::StatusOr<bool> MakeSortKeys(Module* module) {
+  return ReplaceOps(module, [](Instruction* instruction) -> Instruction* {
+    if (instruction->opcode() == Opcode::kTopK) {
+      const Shape& shape = instruction->operand(0)->shape();
+      const int64_t k = instruction->Get<hlo::TopKAttributes>().k, size = shape.dimensions(shape.rank() - 1);
+      return KeyType(shape.element_type()) != PrimitiveType::kInvalid && SortsWhole(k, size) ? ExpandTopK(instruction)
+                                                                                             : nullptr;
+    }
+    if (instruction->opcode() != Opcode::kSort) return nullptr;
+    // An order by bits is only looked at again for results that nothing reads.
+    if (DirectOrder(*instruction)) {
+      const std::vector<bool> used = UsedResults(*instruction);
+      return std::find(used.begin() + 1, used.end(), false) != used.end() ? ExpandSort(instruction) : nullptr;
+    }
+    return Terms(*instruction).empty() ? nullptr : ExpandSort(instruction);
+  });
 }
 
 }  // namespace kiln::passes

@@ -1,17 +1,11 @@
-// Rewrites sorts by simple orders into the form that radix sorts take: along the last dimension, by the first operand,
-// in an order whose unsigned integer keys are made of its bits as they are read.
-//
-// A comparator such as JAX's makes of each element a value, then compares two of them; several keys are compared one
-// after the other. Where no order of bits is the same, those values become an array of unsigned integers, computed once
-// per element instead of once per comparison, and the comparator becomes `a < b` on that array. Results that nothing
-// reads go.
+// Orders of elements by their bits: what the pass sort-keys makes of sorts, and radix sorts take.
 #ifndef KILN_PASSES_SORT_KEYS_H_
 #define KILN_PASSES_SORT_KEYS_H_
 
 #include <cstdint>
 #include <optional>
 
-#include "src/passes/op_expander.h"
+#include "src/passes/ir.h"
 
 namespace kiln::passes {
 
@@ -28,21 +22,12 @@ struct SortOrder {
   bool descending = false;
 };
 
-// The order of a sort along the last dimension by its first operand alone; what this pass makes.
-std::optional<SortOrder> DirectOrder(const hlo::Instruction& sort);
+// The order of a sort along the last dimension by its first operand alone.
+std::optional<SortOrder> DirectOrder(const Instruction& sort);
 
 // The order of all elements of a type by which selections go: the total order of floats. Nothing for types without
 // keys.
-std::optional<KeyOrder> TotalKeyOrder(hlo::PrimitiveType type);
-
-class SortKeys : public OpExpander {
- public:
-  absl::string_view name() const override { return "sort-keys"; }
-
- protected:
-  bool Expands(const hlo::Instruction& instruction) const override;
-  absl::StatusOr<hlo::Instruction*> Expand(hlo::Instruction* instruction) override;
-};
+std::optional<KeyOrder> TotalKeyOrder(PrimitiveType type);
 
 }  // namespace kiln::passes
 

@@ -1,18 +1,12 @@
-#include "src/passes/transpose_folding.h"
-
 #include <algorithm>
 #include <utility>
 
-#include "src/hlo/builder.h"
+#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {
 
-using hlo::Computation;
-using hlo::DimensionVector;
 using hlo::DotAttributes;
-using hlo::Instruction;
-using hlo::Opcode;
 
 bool IsCanonical(const Instruction& dot) {
   const DotAttributes& attributes = dot.Get<DotAttributes>();
@@ -52,10 +46,10 @@ Instruction* FoldResult(const Instruction& transpose) {
   std::swap(swapped.lhs_batch, swapped.rhs_batch);
   std::swap(swapped.lhs_contracting, swapped.rhs_contracting);
   if (swapped.operand_precision.size() == 2) std::swap(swapped.operand_precision[0], swapped.operand_precision[1]);
-  hlo::Builder builder(dot->parent(), dot);
+  Builder builder(dot->parent(), dot);
   DimensionVector sizes(dot->shape().dimensions().begin(), dot->shape().dimensions().end());
   std::swap(sizes[batch], sizes[batch + 1]);
-  Instruction* product = builder.Add(Opcode::kDot, hlo::Shape(transpose.shape().element_type(), sizes),
+  Instruction* product = builder.Add(Opcode::kDot, Shape(transpose.shape().element_type(), sizes),
                                      {dot->operand(1), dot->operand(0)}, std::move(swapped));
   return builder.Transpose(product, permutation);
 }
@@ -85,14 +79,14 @@ Instruction* FoldConvolutionResult(const Instruction& transpose) {
   map(&attributes.output_batch);
   map(&attributes.output_feature);
   for (int64_t& dimension : attributes.output_spatial) map(&dimension);
-  hlo::Builder builder(convolution->parent(), convolution);
+  Builder builder(convolution->parent(), convolution);
   return builder.Add(Opcode::kConvolution, transpose.shape(), {convolution->operand(0), convolution->operand(1)},
                      std::move(attributes));
 }
 
 }  // namespace
 
-absl::StatusOr<bool> TransposeFolding::Run(hlo::Module* module) {
+absl::StatusOr<bool> FoldTransposes(Module* module) {
   bool changed = false;
   for (Computation* computation : module->PostOrder()) {
     bool rewritten = false;

@@ -1,17 +1,11 @@
-#include "src/passes/triangular_solve_expander.h"
-
 #include <vector>
 
 #include "src/base/status.h"
 #include "src/passes/matrix_stack.h"
+#include "src/passes/replace_ops.h"
 
 namespace kiln::passes {
 namespace {
-
-using hlo::ComparisonDirection;
-using hlo::Instruction;
-using hlo::Opcode;
-using hlo::PrimitiveType;
 
 // Systems this small fuse with what is around them.
 constexpr int64_t kFewUnknowns = 4;
@@ -74,24 +68,16 @@ ArrayValue Solve(const Systems& systems, const ArrayValue& b) {
 }
 
 ArrayValue Diagonal(const ArrayValue& stack) {
-  hlo::Builder* builder = stack.builder();
+  Builder* builder = stack.builder();
   const ArrayValue row = Iota(builder, PrimitiveType::kS32, stack.shape().dimensions(), 1);
   const ArrayValue column = Iota(builder, PrimitiveType::kS32, stack.shape().dimensions(), 2);
   const ArrayValue alone = Select(Compare(ComparisonDirection::kEq, row, column), stack, ZeroOf(stack));
   return {builder, builder->Reduce(alone.instruction(), ZeroOf(stack).instruction(), {2}, Opcode::kAdd)};
 }
 
-}  // namespace
-
-bool TriangularSolveExpander::Expands(const Instruction& instruction) const {
-  if (instruction.opcode() != Opcode::kTriangularSolve) return false;
-  const hlo::Shape& matrix = instruction.operand(0)->shape();
-  return !keeps_real_ || !IsReal(matrix) || matrix.dimensions(matrix.rank() - 1) <= kFewUnknowns;
-}
-
-absl::StatusOr<Instruction*> TriangularSolveExpander::Expand(Instruction* instruction) {
+Instruction* Expand(Instruction* instruction) {
   const auto& attributes = instruction->Get<hlo::TriangularSolveAttributes>();
-  hlo::Builder builder(instruction->parent(), instruction);
+  Builder builder(instruction->parent(), instruction);
   const ArrayValue right(&builder, instruction->operand(1));
   if (right.shape().element_count() == 0) return right.instruction();
   ArrayValue matrix = AsStack({&builder, instruction->operand(0)});
@@ -109,6 +95,17 @@ absl::StatusOr<Instruction*> TriangularSolveExpander::Expand(Instruction* instru
   ArrayValue x = Solve(systems, b);
   if (!attributes.left_side) x = Transposed(x);
   return FromStack(x, right.shape()).instruction();
+}
+
+}  // namespace
+
+absl::StatusOr<bool> ExpandTriangularSolves(Module* module, bool keeps_real) {
+  return ReplaceOps(module, [&](Instruction* instruction) -> Instruction* {
+    if (instruction->opcode() != Opcode::kTriangularSolve) return nullptr;
+    const Shape& matrix = instruction->operand(0)->shape();
+    const bool leaves = keeps_real && IsReal(matrix) && matrix.dimensions(matrix.rank() - 1) > kFewUnknowns;
+    return leaves ? nullptr : Expand(instruction);
+  });
 }
 
 }  // namespace kiln::passes

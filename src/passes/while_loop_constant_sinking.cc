@@ -1,18 +1,13 @@
-#include "src/passes/while_loop_constant_sinking.h"
-
 #include <algorithm>
 #include <vector>
 
 #include "src/analysis/call_graph.h"
 #include "src/analysis/while_loop.h"
 #include "src/passes/loop_state.h"
+#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {
-
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::Opcode;
 
 constexpr size_t kMaxTree = 8;
 
@@ -79,7 +74,7 @@ bool Sink(const std::vector<std::vector<Instruction*>>& trees, Computation* comp
 
 }  // namespace
 
-absl::StatusOr<bool> WhileLoopConstantSinking::Run(hlo::Module* module) {
+absl::StatusOr<bool> SinkLoopConstants(Module* module) {
   bool changed = false;
   std::vector<Instruction*> loops = analysis::OwnersOfCallees(*module, Opcode::kWhile);
   // Outer loops first: what is sunk into one may go on into those inside.

@@ -1,5 +1,3 @@
-#include "src/passes/while_loop_invariant_code_motion.h"
-
 #include <algorithm>
 #include <vector>
 
@@ -7,15 +5,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "src/analysis/call_graph.h"
 #include "src/analysis/while_loop.h"
-#include "src/hlo/builder.h"
 #include "src/passes/loop_state.h"
+#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {
 
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::Opcode;
 using hlo::OpKind;
 
 // What one loop may carry in addition, however small its state is.
@@ -149,7 +144,7 @@ bool HoistFrom(Instruction* loop, int computation_index, int64_t* budget) {
   std::vector<Instruction*> values;
   for (const Instruction* instruction : carried) values.push_back(copy_of.at(instruction));
   int64_t index = AddInvariantState(loop, values);
-  hlo::Builder builder(computation, nullptr);
+  Builder builder(computation, nullptr);
   for (Instruction* instruction : carried) {
     instruction->ReplaceAllUsesWith(builder.GetTupleElement(computation->parameter(0), index++));
   }
@@ -159,7 +154,7 @@ bool HoistFrom(Instruction* loop, int computation_index, int64_t* budget) {
 
 }  // namespace
 
-absl::StatusOr<bool> WhileLoopInvariantCodeMotion::Run(hlo::Module* module) {
+absl::StatusOr<bool> HoistLoopInvariants(Module* module) {
   bool changed = false;
   // Inner loops first: what leaves one may leave those around it as well.
   for (Instruction* loop : analysis::OwnersOfCallees(*module, Opcode::kWhile)) {

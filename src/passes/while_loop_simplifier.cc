@@ -1,5 +1,3 @@
-#include "src/passes/while_loop_simplifier.h"
-
 #include <algorithm>
 #include <vector>
 
@@ -8,16 +6,11 @@
 #include "src/analysis/call_graph.h"
 #include "src/analysis/value_numbers.h"
 #include "src/analysis/while_loop.h"
-#include "src/hlo/builder.h"
-#include "src/passes/dce.h"
 #include "src/passes/loop_state.h"
+#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {
-
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::Opcode;
 
 constexpr int kMaxRefinements = 8;
 
@@ -126,14 +119,14 @@ bool ForwardInvariants(Instruction* loop) {
 
 }  // namespace
 
-absl::StatusOr<bool> WhileLoopSimplifier::Run(hlo::Module* module) {
+absl::StatusOr<bool> SimplifyLoops(Module* module) {
   bool changed = false;
   for (Instruction* loop : analysis::OwnersOfCallees(*module, Opcode::kWhile)) {
     changed |= FlattenState(loop);
     changed |= MergeEqualElements(loop);
     changed |= ForwardInvariants(loop);
   }
-  absl::StatusOr<bool> swept = Dce().Run(module);
+  absl::StatusOr<bool> swept = RemoveDeadCode(module);
   if (!swept.ok()) return swept;
   return changed || *swept;
 }

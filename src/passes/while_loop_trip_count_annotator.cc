@@ -1,18 +1,17 @@
-#include "src/passes/while_loop_trip_count_annotator.h"
-
 #include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "src/analysis/while_loop.h"
+#include "src/passes/passes.h"
 
 namespace kiln::passes {
 
-absl::StatusOr<bool> WhileLoopTripCountAnnotator::Run(hlo::Module* module) {
+absl::StatusOr<bool> AnnotateTripCounts(Module* module) {
   bool changed = false;
-  for (hlo::Computation* computation : module->PostOrder()) {
-    for (hlo::Instruction* loop : computation->instructions()) {
-      if (loop->opcode() != hlo::Opcode::kWhile) continue;
+  for (Computation* computation : module->PostOrder()) {
+    for (Instruction* loop : computation->instructions()) {
+      if (loop->opcode() != Opcode::kWhile) continue;
       const std::string& config = loop->backend_config();
       const bool is_empty = config.empty() || config == "{}";
       // Text that is no JSON object belongs to somebody else.

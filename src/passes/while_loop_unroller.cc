@@ -1,19 +1,13 @@
-#include "src/passes/while_loop_unroller.h"
-
 #include <optional>
 #include <vector>
 
 #include "src/analysis/call_graph.h"
 #include "src/analysis/fusion_model.h"
 #include "src/analysis/while_loop.h"
-#include "src/hlo/builder.h"
+#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {
-
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::Opcode;
 
 constexpr int64_t kMaxRounds = 8;
 constexpr int64_t kMaxUnrolledInstructions = 64;
@@ -57,7 +51,7 @@ bool Pays(int64_t rounds, const Computation& body) {
 
 }  // namespace
 
-absl::StatusOr<bool> WhileLoopUnroller::Run(hlo::Module* module) {
+absl::StatusOr<bool> UnrollLoops(Module* module) {
   int64_t budget = kMaxAddedInstructions;
   bool changed = false;
   for (Instruction* loop : analysis::OwnersOfCallees(*module, Opcode::kWhile)) {
@@ -66,7 +60,7 @@ absl::StatusOr<bool> WhileLoopUnroller::Run(hlo::Module* module) {
     const Computation& body = *loop->called_computation(0);
     if (!Pays(*rounds, body) || *rounds * body.instruction_count() > budget) continue;
     budget -= *rounds * body.instruction_count();
-    hlo::Builder builder(loop->parent(), loop);
+    Builder builder(loop->parent(), loop);
     Instruction* state = loop->operand(0);
     for (int64_t round = 0; round < *rounds; ++round) state = builder.Inline(body, {state});
     loop->ReplaceAllUsesWith(state);

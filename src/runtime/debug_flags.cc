@@ -197,7 +197,7 @@ std::string CodeFlags() {
 
 std::vector<std::string> PassesToDisable(const std::vector<std::string>& names) {
   std::vector<std::string> known = passes::PassNames();
-  for (const auto& pass : passes::CpuPipeline()) known.emplace_back(pass->name());
+  for (const passes::Pass& pass : passes::CpuPipeline()) known.emplace_back(pass.name);
   std::vector<std::string> found;
   for (const std::string& name : names) {
     std::string pass = absl::StrReplaceAll(name, {{"_", "-"}});

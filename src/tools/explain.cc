@@ -154,7 +154,7 @@ class Explainer {
   static absl::Status TakeApart(hlo::Module* module) {
     passes::PassList list;
     for (const char* name : {"call-inliner", "dynamic-padder", "dce", "flatten-call-graph"}) {
-      list.push_back(passes::CreatePass(name));
+      list.push_back(*passes::FindPass(name));
     }
     return passes::RunPipeline(module, list);
   }

@@ -14,7 +14,6 @@
 #include "src/inspect/html_page.h"
 #include "src/inspect/recorder.h"
 #include "src/passes/pipeline.h"
-#include "src/passes/rematerialization.h"
 #include "src/passes/simplify/rules.h"
 #include "src/tools/commands.h"
 #include "src/tools/program_file.h"
@@ -49,19 +48,14 @@ absl::StatusOr<passes::PassList> ChoosePasses(const OptOptions& options) {
   passes::PassList list;
   if (options.target == "cpu") {
     list = passes::CpuPipeline(options.fast_math);
-    if (options.memory_limit > 0) list.push_back(std::make_unique<passes::Rematerialization>(options.memory_limit));
+    if (options.memory_limit > 0) list.push_back(passes::RematerializationUnder(options.memory_limit));
     return list;
   }
   if (options.target == "gpu") return passes::GpuPipeline(options.fast_math);
   for (const std::string& name : options.passes) {
-    std::unique_ptr<passes::Pass> pass = passes::CreatePass(name);
-    if (pass == nullptr) {
-      return UnknownPass("", name);
-    }
-    if (auto* limited = dynamic_cast<passes::Rematerialization*>(pass.get())) {
-      limited->set_limit_bytes(options.memory_limit);
-    }
-    list.push_back(std::move(pass));
+    const passes::Pass* pass = passes::FindPass(name);
+    if (pass == nullptr) return UnknownPass("", name);
+    list.push_back(name == "rematerialization" ? passes::RematerializationUnder(options.memory_limit) : *pass);
   }
   return list;
 }
@@ -74,8 +68,8 @@ class Printer : public inspect::Recorder {
   void AfterPass(const passes::Pass& pass, const hlo::Module& module, bool changed) override {
     if (!options_.html.empty()) Recorder::AfterPass(pass, module, changed);
     for (const std::string& name : options_.print_after) {
-      if (name != "all" && name != pass.name()) continue;
-      std::printf("// After %s%s\n", std::string(pass.name()).c_str(), changed ? "" : ": unchanged");
+      if (name != "all" && name != pass.name) continue;
+      std::printf("// After %s%s\n", std::string(pass.name).c_str(), changed ? "" : ": unchanged");
       if (changed) std::printf("%s\n", hlo::ToString(module, print_).c_str());
       break;
     }
@@ -135,9 +129,7 @@ absl::Status Run(OptOptions options) {
                            " needs --target=", wanted, ", the whole pipeline");
   }
   for (const std::string& name : options.print_after) {
-    if (name != "all" && passes::CreatePass(name) == nullptr) {
-      return UnknownPass("--print-after: ", name);
-    }
+    if (name != "all" && passes::FindPass(name) == nullptr) return UnknownPass("--print-after: ", name);
   }
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<hlo::Module> module, LoadProgram(options.file));
   Printer printer(options);

@@ -128,7 +128,7 @@ absl::StatusOr<int> Run(const RunOptions& options) {
     // meaning.
     passes::PassList passes;
     for (const char* name : {"call-inliner", "dynamic-padder", "float-normalization"}) {
-      passes.push_back(passes::CreatePass(name));
+      passes.push_back(*passes::FindPass(name));
     }
     passes::PipelineOptions pipeline_options;
     pipeline_options.disabled_passes = compile_options.disabled_passes;

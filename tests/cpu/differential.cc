@@ -11,9 +11,9 @@
 #include "src/base/thread_pool.h"
 #include "src/frontend/hlo_text/parser.h"
 #include "src/hlo/evaluator.h"
+#include "src/hlo/physical_copy.h"
 #include "src/passes/pipeline.h"
 #include "src/tools/compare_literals.h"
-#include "src/hlo/physical_copy.h"
 
 namespace kiln::testing {
 namespace {
@@ -48,7 +48,8 @@ class GuardedMemory {
   std::string Damage() const {
     for (int64_t i = 0; i < total_; ++i) {
       if (i >= start_ && i < start_ + bytes_) continue;
-      if (memory_[i] != guard_) return absl::StrCat("byte ", i - start_, " of a buffer of ", bytes_, " bytes was written");
+      if (memory_[i] != guard_)
+        return absl::StrCat("byte ", i - start_, " of a buffer of ", bytes_, " bytes was written");
     }
     return "";
   }
@@ -199,7 +200,9 @@ std::string Difference(const Literal& actual, const Literal& expected, const Tol
       if (per_element == 2) size = std::hypot(e, hlo::ElementAsDouble(e_parts, i ^ 1));
       // Where the scale ends, the next step is infinity.
       const double largest = LargestFinite(part);
-      auto finite = [&](double x) { return std::isinf(x) ? std::copysign(largest + UnitInTheLastPlace(part, largest), x) : x; };
+      auto finite = [&](double x) {
+        return std::isinf(x) ? std::copysign(largest + UnitInTheLastPlace(part, largest), x) : x;
+      };
       const double distance = tolerance.ulps > 1 ? std::fabs(finite(a) - finite(e)) : std::fabs(a - e);
       const double bound = tolerance.ulps * UnitInTheLastPlace(part, size) + tolerance.absolute;
       if (!(distance <= bound)) report(i / per_element, a, e);
@@ -242,8 +245,8 @@ absl::StatusOr<std::vector<Literal>> CompiledProgram::Run(const std::vector<Lite
   std::vector<void*> result_pointers;
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (takes_over[i]) {
-      result_pointers.push_back(
-          const_cast<void*>(argument_pointers[static_cast<size_t>(*executable_->output_aliases()[i].aliased_parameter)]));
+      result_pointers.push_back(const_cast<void*>(
+          argument_pointers[static_cast<size_t>(*executable_->output_aliases()[i].aliased_parameter)]));
       continue;
     }
     memory.emplace_back(outputs[i].byte_count(), 0, guard, fill);
@@ -292,8 +295,9 @@ absl::Status CheckModule(std::unique_ptr<hlo::Module> module, const std::vector<
   std::vector<Literal> leaves, arguments;
   for (const hlo::Instruction* parameter : original->entry()->parameters()) {
     for (const Shape* leaf : parameter->shape().Leaves()) {
-      leaves.push_back(leaf->IsArray() ? MakeArgument(*leaf, leaves.size() < data.size() ? data[leaves.size()] : Data{}, &random)
-                                       : Literal(*leaf));
+      leaves.push_back(leaf->IsArray()
+                           ? MakeArgument(*leaf, leaves.size() < data.size() ? data[leaves.size()] : Data{}, &random)
+                           : Literal(*leaf));
     }
   }
   size_t next = 0;
@@ -305,7 +309,7 @@ absl::Status CheckModule(std::unique_ptr<hlo::Module> module, const std::vector<
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<CompiledProgram> compiled,
                         CompiledProgram::Compile(std::move(module), compile_options));
   // Says where bf16 is not rounded.
-  KILN_RETURN_IF_ERROR(passes::CreatePass("float-normalization")->Run(original.get()).status());
+  KILN_RETURN_IF_ERROR(passes::FindPass("float-normalization")->run(original.get()).status());
   KILN_ASSIGN_OR_RETURN(Literal expected, hlo::Evaluate(*original->entry(), arguments));
   const std::vector<const Literal*> expected_leaves = tools::Leaves(expected);
   for (int threads : {1, options.threads}) {
@@ -326,7 +330,8 @@ absl::Status CheckModule(std::unique_ptr<hlo::Module> module, const std::vector<
 
 absl::Status Check(const Program& program, uint64_t seed, const CheckOptions& options) {
   auto module = hlo_text::ParseHloText(program.text, "random");
-  if (!module.ok()) return InvalidArgument("the generator wrote a program that does not read: ", module.status().message());
+  if (!module.ok())
+    return InvalidArgument("the generator wrote a program that does not read: ", module.status().message());
   return CheckModule(*std::move(module), program.data, program.tolerances, seed, options);
 }
 

@@ -24,7 +24,7 @@ void ExpectCompiledAgrees(const std::string& text, double tolerance, absl::strin
   SCOPED_TRACE(text);
   std::unique_ptr<hlo::Module> reference = ParseOrDie(text);
   if (!expander.empty()) {
-    ASSERT_EQ(passes::CreatePass(expander)->Run(reference.get()).status(), absl::OkStatus());
+    ASSERT_EQ(passes::FindPass(expander)->run(reference.get()).status(), absl::OkStatus());
   }
   uint64_t seed = 11;
   std::vector<hlo::Literal> arguments;

@@ -34,7 +34,7 @@ void ExpectSameValue(const std::string& text, const std::string& pass, hlo::Opco
   }
   const absl::StatusOr<hlo::Literal> expected = hlo::Evaluate(*module->entry(), arguments);
   ASSERT_EQ(expected.status(), absl::OkStatus());
-  const absl::StatusOr<bool> changed = CreatePass(pass)->Run(module.get());
+  const absl::StatusOr<bool> changed = FindPass(pass)->run(module.get());
   ASSERT_EQ(changed.status(), absl::OkStatus());
   EXPECT_TRUE(*changed);
   ASSERT_EQ(hlo::Verify(*module), absl::OkStatus());
@@ -102,7 +102,7 @@ TEST(RngBitGeneratorExpander, RefusesShapesThatDoNotFit) {
                             "  s = u64[2] parameter(0)\n"
                             "  ROOT r = u32[4] rng-bit-generator(s), algorithm=rng_philox\n"}) {
     std::unique_ptr<hlo::Module> module = ParseOrDie(absl::StrCat("HloModule m\nENTRY e {\n", lines, "}\n"));
-    const auto changed = CreatePass("rng-bit-generator-expander")->Run(module.get());
+    const auto changed = FindPass("rng-bit-generator-expander")->run(module.get());
     EXPECT_EQ(changed.status().code(), absl::StatusCode::kInvalidArgument) << lines;
   }
 }
@@ -322,7 +322,7 @@ TEST(FftExpander, RefusesWhatItsTablesCannotHold) {
   std::unique_ptr<hlo::Module> module = ParseOrDie(
       "HloModule m\nENTRY e {\n  x = c64[1073741827] parameter(0)\n"
       "  ROOT r = c64[1073741827] fft(x), fft_type=FFT, fft_length={1073741827}\n}\n");
-  EXPECT_EQ(CreatePass("fft-expander")->Run(module.get()).status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(FindPass("fft-expander")->run(module.get()).status().code(), absl::StatusCode::kUnimplemented);
 }
 
 // Q R = A and Q^H Q = I, with R the upper triangle of what Qr gives. Results: Q R, Q^H Q, and
@@ -369,7 +369,7 @@ void ExpectFactorized(const std::string& type, int64_t rows, int64_t columns, do
   std::unique_ptr<hlo::Module> module = ParseOrDie(text);
   uint64_t seed = 3;
   const hlo::Literal a = tools::RandomLiteral(module->entry()->parameter(0)->shape(), &seed);
-  ASSERT_EQ(CreatePass("qr-expander")->Run(module.get()).status(), absl::OkStatus());
+  ASSERT_EQ(FindPass("qr-expander")->run(module.get()).status(), absl::OkStatus());
   ASSERT_EQ(hlo::Verify(*module), absl::OkStatus());
   const absl::StatusOr<hlo::Literal> result = hlo::Evaluate(*module->entry(), {a});
   ASSERT_EQ(result.status(), absl::OkStatus());
@@ -400,7 +400,7 @@ TEST(QrExpander, PacksAsLapackDoes) {
   std::unique_ptr<hlo::Module> module = ParseOrDie(
       "HloModule m\nENTRY e {\n  a = f64[2,2] constant({{3, 5}, {4, 10}})\n"
       "  ROOT r = (f64[2,2], f64[2]) custom-call(a), custom_call_target=\"Qr\"\n}\n");
-  ASSERT_EQ(CreatePass("qr-expander")->Run(module.get()).status(), absl::OkStatus());
+  ASSERT_EQ(FindPass("qr-expander")->run(module.get()).status(), absl::OkStatus());
   const absl::StatusOr<hlo::Literal> result = hlo::Evaluate(*module->entry(), {});
   ASSERT_EQ(result.status(), absl::OkStatus());
   EXPECT_THAT(result->elements()[0].data<double>(),
@@ -412,7 +412,7 @@ TEST(QrExpander, RefusesShapesThatDoNotFit) {
   std::unique_ptr<hlo::Module> module = ParseOrDie(
       "HloModule m\nENTRY e {\n  a = f64[2,2] parameter(0)\n"
       "  ROOT r = (f64[2,2], f64[3]) custom-call(a), custom_call_target=\"Qr\"\n}\n");
-  EXPECT_EQ(CreatePass("qr-expander")->Run(module.get()).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(FindPass("qr-expander")->run(module.get()).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 // (A V - V w, V^H V, w) for V and w of Eigh; A is Hermitian by its LOWER triangle, with junk in the other.
@@ -462,7 +462,7 @@ void ExpectDiagonalized(const std::string& type, int64_t n, bool lower, double t
   std::unique_ptr<hlo::Module> module = ParseOrDie(text);
   uint64_t seed = 5;
   const hlo::Literal x = tools::RandomLiteral(module->entry()->parameter(0)->shape(), &seed);
-  ASSERT_EQ(CreatePass("eigh-expander")->Run(module.get()).status(), absl::OkStatus());
+  ASSERT_EQ(FindPass("eigh-expander")->run(module.get()).status(), absl::OkStatus());
   ASSERT_EQ(hlo::Verify(*module), absl::OkStatus());
   const absl::StatusOr<hlo::Literal> result = hlo::Evaluate(*module->entry(), {x});
   ASSERT_EQ(result.status(), absl::OkStatus());
@@ -501,7 +501,7 @@ TEST(EighExpander, ExtremeValues) {
         ParseOrDie(absl::StrCat("HloModule m\nENTRY e {\n  a = f64[2,2] constant(", c.matrix,
                                 ")\n  ROOT r = (f64[2,2], f64[2]) custom-call(a), custom_call_target=\"Eigh\", "
                                 "backend_config=\"1,1,100,0.000001\"\n}\n"));
-    ASSERT_EQ(CreatePass("eigh-expander")->Run(module.get()).status(), absl::OkStatus());
+    ASSERT_EQ(FindPass("eigh-expander")->run(module.get()).status(), absl::OkStatus());
     const absl::StatusOr<hlo::Literal> result = hlo::Evaluate(*module->entry(), {});
     ASSERT_EQ(result.status(), absl::OkStatus());
     const std::vector<std::string> expected = absl::StrSplit(c.values, ',');
@@ -518,7 +518,7 @@ TEST(EighExpander, RefusesBadConfigs) {
         ParseOrDie(absl::StrCat("HloModule m\nENTRY e {\n  a = f64[2,2] parameter(0)\n  ROOT r = (f64[2,2], f64[2]) "
                                 "custom-call(a), custom_call_target=\"Eigh\", backend_config=\"",
                                 config, "\"\n}\n"));
-    EXPECT_EQ(CreatePass("eigh-expander")->Run(module.get()).status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(FindPass("eigh-expander")->run(module.get()).status().code(), absl::StatusCode::kInvalidArgument);
   }
 }
 
@@ -539,7 +539,7 @@ ENTRY e {
   ROOT r = (f32[2,3], s32[2,3]) custom-call(x, i, none, minus), custom_call_target="ApproxTopK", to_apply=compare, backend_config="{\"reduction_dim\": 1, \"top_k\": 3}"
 }
 )");
-  ASSERT_EQ(CreatePass("approx-top-k-expander")->Run(module.get()).status(), absl::OkStatus());
+  ASSERT_EQ(FindPass("approx-top-k-expander")->run(module.get()).status(), absl::OkStatus());
   ASSERT_EQ(hlo::Verify(*module), absl::OkStatus());
   const absl::StatusOr<hlo::Literal> result = hlo::Evaluate(*module->entry(), {});
   ASSERT_EQ(result.status(), absl::OkStatus());

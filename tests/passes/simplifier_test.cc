@@ -20,9 +20,7 @@
 #include "src/frontend/load.h"
 #include "src/hlo/evaluator.h"
 #include "src/hlo/verifier.h"
-#include "src/passes/constant_folding.h"
-#include "src/passes/cse.h"
-#include "src/passes/dce.h"
+#include "src/passes/passes.h"
 #include "src/passes/simplify/algebraic_simplifier.h"
 #include "src/passes/simplify/guards.h"
 #include "src/passes/simplify/rules.h"
@@ -211,8 +209,7 @@ void Check(const std::string& name, const std::string& text, int trials, std::se
       if (guard.text == simplify::Ln2.text) tolerance.units = 256;
     }
   };
-  absl::StatusOr<bool> changed =
-      fast ? FastMathSimplifier(observe).Run(module->get()) : AlgebraicSimplifier(observe).Run(module->get());
+  absl::StatusOr<bool> changed = SimplifyAlgebra(module->get(), fast, observe);
   ASSERT_EQ(changed.status(), absl::OkStatus()) << name;
   ASSERT_EQ(hlo::Verify(**module), absl::OkStatus()) << name;
   for (const hlo::Computation* computation : computations) {
@@ -296,10 +293,10 @@ double SecondsFor(int pieces) {
   const auto start = std::chrono::steady_clock::now();
   bool changed = true;
   for (int round = 0; changed && round < 8; ++round) {
-    changed = *AlgebraicSimplifier().Run(module->get());
-    changed |= *ConstantFolding().Run(module->get());
-    changed |= *Cse().Run(module->get());
-    changed |= *Dce().Run(module->get());
+    changed = *SimplifyAlgebra(module->get());
+    changed |= *FoldConstants(module->get());
+    changed |= *MergeEqualInstructions(module->get());
+    changed |= *RemoveDeadCode(module->get());
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   EXPECT_LT((*module)->entry()->instruction_count(), 5 * pieces);
@@ -335,9 +332,9 @@ ENTRY main {
   absl::StatusOr<std::unique_ptr<hlo::Module>> module = frontend::Load(program, "hlo");
   ASSERT_EQ(module.status(), absl::OkStatus());
   const auto start = std::chrono::steady_clock::now();
-  ASSERT_EQ(ConstantFolding().Run(module->get()).status(), absl::OkStatus());
-  ASSERT_EQ(AlgebraicSimplifier().Run(module->get()).status(), absl::OkStatus());
-  ASSERT_EQ(ConstantFolding().Run(module->get()).status(), absl::OkStatus());
+  ASSERT_EQ(FoldConstants(module->get()).status(), absl::OkStatus());
+  ASSERT_EQ(SimplifyAlgebra(module->get()).status(), absl::OkStatus());
+  ASSERT_EQ(FoldConstants(module->get()).status(), absl::OkStatus());
   EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 2.0);
   int64_t bytes = 0;
   for (const hlo::Computation* computation : (*module)->PostOrder()) {

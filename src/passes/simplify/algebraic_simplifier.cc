@@ -9,8 +9,6 @@
 namespace kiln::passes {
 namespace {
 
-using hlo::Computation;
-using hlo::Instruction;
 using simplify::RuleSet;
 
 bool IsDynamic(const Instruction& instruction) {
@@ -22,7 +20,7 @@ bool IsDynamic(const Instruction& instruction) {
 // One computation's worklist.
 class Simplifier {
  public:
-  Simplifier(Computation* computation, const RuleSet& rules, const AlgebraicSimplifier::Observer& observer)
+  Simplifier(Computation* computation, const RuleSet& rules, const RuleObserver& observer)
       : computation_(computation), rules_(rules), observer_(observer) {
     work_ = computation->PostOrder();
     std::reverse(work_.begin(), work_.end());  // taken from the back
@@ -49,7 +47,7 @@ class Simplifier {
 
   bool Visit(Instruction* instruction) {
     if (IsUnused(*instruction) || IsDynamic(*instruction) || !instruction->control_predecessors().empty()) return false;
-    hlo::Builder builder(computation_, instruction);
+    Builder builder(computation_, instruction);
     const simplify::Rule* rule = nullptr;
     Instruction* replacement = rules_.Apply(instruction, builder, &rule);
     if (replacement == nullptr) return false;
@@ -94,7 +92,7 @@ class Simplifier {
 
   Computation* computation_;
   const RuleSet& rules_;
-  const AlgebraicSimplifier::Observer& observer_;
+  const RuleObserver& observer_;
   std::vector<Instruction*> work_;
   absl::flat_hash_set<const Instruction*> queued_;
   bool has_control_ = false;
@@ -111,11 +109,11 @@ const absl::StatusOr<RuleSet>& Compiled() {
 
 }  // namespace
 
-absl::StatusOr<bool> AlgebraicSimplifier::Run(hlo::Module* module) {
-  const absl::StatusOr<RuleSet>& rules = fast_math_ ? Compiled<0>() : Compiled<1>();
+absl::StatusOr<bool> SimplifyAlgebra(Module* module, bool fast_math, const RuleObserver& observer) {
+  const absl::StatusOr<RuleSet>& rules = fast_math ? Compiled<0>() : Compiled<1>();
   KILN_RETURN_IF_ERROR(rules.status());
   bool changed = false;
-  for (Computation* computation : module->PostOrder()) changed |= Simplifier(computation, *rules, observer_).Run();
+  for (Computation* computation : module->PostOrder()) changed |= Simplifier(computation, *rules, observer).Run();
   if (changed) module->RemoveUnusedComputations();
   return changed;
 }

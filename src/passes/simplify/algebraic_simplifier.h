@@ -4,36 +4,17 @@
 #define KILN_PASSES_SIMPLIFY_ALGEBRAIC_SIMPLIFIER_H_
 
 #include <functional>
-#include <utility>
 
-#include "src/passes/pass.h"
 #include "src/passes/simplify/rule.h"
 
 namespace kiln::passes {
 
-// Logical rewrites only: layouts play no part, except that a bitcast between row-major shapes is a reshape.
-// Instructions of bounded dynamic shape are left alone.
-class AlgebraicSimplifier : public Pass {
- public:
-  // Is told of every rule and the instruction that it applies to; for tests.
-  using Observer = std::function<void(const simplify::Rule&, const hlo::Instruction&)>;
-  explicit AlgebraicSimplifier(Observer observer = nullptr) : AlgebraicSimplifier(false, std::move(observer)) {}
-  absl::string_view name() const override { return "algebraic-simplifier"; }
-  absl::StatusOr<bool> Run(hlo::Module* module) override;
+// Is told of every rule and the instruction that it applies to; for tests.
+using RuleObserver = std::function<void(const simplify::Rule&, const Instruction&)>;
 
- protected:
-  AlgebraicSimplifier(bool fast_math, Observer observer) : fast_math_(fast_math), observer_(std::move(observer)) {}
-
- private:
-  bool fast_math_;
-  Observer observer_;
-};
-
-class FastMathSimplifier : public AlgebraicSimplifier {
- public:
-  explicit FastMathSimplifier(Observer observer = nullptr) : AlgebraicSimplifier(true, std::move(observer)) {}
-  absl::string_view name() const override { return "algebraic-simplifier-fast-math"; }
-};
+// Says whether anything changed. Logical rewrites only: layouts play no part, except that a bitcast between row-major
+// shapes is a reshape. Instructions of bounded dynamic shape are left alone.
+absl::StatusOr<bool> SimplifyAlgebra(Module* module, bool fast_math = false, const RuleObserver& observer = nullptr);
 
 }  // namespace kiln::passes
 

@@ -7,20 +7,16 @@
 namespace kiln::passes::simplify {
 namespace {
 
-using hlo::DimensionVector;
-using hlo::Instruction;
-using hlo::Opcode;
-
 bool AllDimensions(const Instruction& broadcast) {
   return broadcast.operand(0)->shape().rank() == broadcast.shape().rank();
 }
 
-Instruction* IdentityBroadcast(const Match& match, hlo::Builder&) {
+Instruction* IdentityBroadcast(const Match& match, Builder&) {
   const auto& map = match.root()->dimensions();
   return AllDimensions(*match.root()) && std::is_sorted(map.begin(), map.end()) ? match['x'] : nullptr;
 }
 
-Instruction* BroadcastOfBroadcast(const Match& match, hlo::Builder& builder) {
+Instruction* BroadcastOfBroadcast(const Match& match, Builder& builder) {
   const auto& outer = match.root()->dimensions();
   DimensionVector map;
   for (int64_t dimension : match.root()->operand(0)->dimensions()) map.push_back(outer[dimension]);
@@ -28,7 +24,7 @@ Instruction* BroadcastOfBroadcast(const Match& match, hlo::Builder& builder) {
 }
 
 // Operand dimensions of size 1 say nothing.
-Instruction* DropUnitDimensions(const Match& match, hlo::Builder& builder) {
+Instruction* DropUnitDimensions(const Match& match, Builder& builder) {
   const auto& from = match['x']->shape().dimensions();
   if (std::find(from.begin(), from.end(), 1) == from.end()) return nullptr;
   DimensionVector kept, map;
@@ -41,7 +37,7 @@ Instruction* DropUnitDimensions(const Match& match, hlo::Builder& builder) {
 }
 
 // A broadcast that only adds dimensions of size 1.
-Instruction* BroadcastIsReshape(const Match& match, hlo::Builder& builder) {
+Instruction* BroadcastIsReshape(const Match& match, Builder& builder) {
   const auto& map = match.root()->dimensions();
   if (match.root()->shape().element_count() != match['x']->shape().element_count() ||
       !std::is_sorted(map.begin(), map.end()) || match.root()->shape().element_count() == 0 ||
@@ -52,7 +48,7 @@ Instruction* BroadcastIsReshape(const Match& match, hlo::Builder& builder) {
 }
 
 // A map out of order is a transpose first.
-Instruction* SortMap(const Match& match, hlo::Builder& builder) {
+Instruction* SortMap(const Match& match, Builder& builder) {
   const auto& map = match.root()->dimensions();
   if (std::is_sorted(map.begin(), map.end())) return nullptr;
   DimensionVector permutation(map.size());
@@ -64,7 +60,7 @@ Instruction* SortMap(const Match& match, hlo::Builder& builder) {
 }
 
 // An elementwise op over what is spread out in one way is spread out itself: the arithmetic is done once.
-Instruction* SinkThroughElementwise(const Match& match, hlo::Builder& builder) {
+Instruction* SinkThroughElementwise(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
   if (root.shape().IsScalar() || root.operand_count() == 0) return nullptr;
   const Instruction* pattern = nullptr;  // a broadcast of no scalar; all others are like it
@@ -82,25 +78,25 @@ Instruction* SinkThroughElementwise(const Match& match, hlo::Builder& builder) {
     const bool spread = source != operand && source->shape().IsScalar();
     sources.push_back(spread ? builder.BroadcastScalar(source, dimensions) : source);
   }
-  Instruction* result = builder.Add(root.opcode(), hlo::Shape(root.shape().element_type(), dimensions),
-                                    std::move(sources), root.attributes());
+  Instruction* result =
+      builder.Add(root.opcode(), Shape(root.shape().element_type(), dimensions), std::move(sources), root.attributes());
   return builder.Broadcast(result, root.shape().dimensions(),
                            pattern == nullptr ? DimensionVector() : pattern->dimensions());
 }
 
 // A constant of one value repeated is a scalar constant spread out.
-Instruction* SplatConstant(const Match& match, hlo::Builder& builder) {
-  const hlo::Shape& shape = match.root()->shape();
+Instruction* SplatConstant(const Match& match, Builder& builder) {
+  const Shape& shape = match.root()->shape();
   if (!shape.IsArray() || shape.rank() == 0 || shape.element_count() < 1) return nullptr;
-  std::optional<hlo::Literal> scalar = SplatValue(*match.root());
+  std::optional<Literal> scalar = SplatValue(*match.root());
   return scalar ? builder.Splat(shape, *std::move(scalar)) : nullptr;
 }
 
 // Copies of a count along other dimensions count along the same one.
-Instruction* BroadcastOfIota(const Match& match, hlo::Builder& builder) {
+Instruction* BroadcastOfIota(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
   const int64_t dimension = root.dimensions()[root.operand(0)->dimensions()[0]];
-  return builder.Add(Opcode::kIota, hlo::Shape(root.shape().element_type(), root.shape().dimensions()), {},
+  return builder.Add(Opcode::kIota, Shape(root.shape().element_type(), root.shape().dimensions()), {},
                      hlo::DimensionsAttributes{{dimension}});
 }
 

@@ -6,23 +6,19 @@
 namespace kiln::passes::simplify {
 namespace {
 
-using hlo::Instruction;
-using hlo::Opcode;
-using hlo::PrimitiveType;
-
 // The comparison of the root over other operands, which may be swapped.
-Instruction* CompareLike(const Match& match, Instruction* a, Instruction* b, bool swap, hlo::Builder& builder) {
+Instruction* CompareLike(const Match& match, Instruction* a, Instruction* b, bool swap, Builder& builder) {
   hlo::CompareAttributes compare = match.root()->comparison();
   if (swap) compare.direction = SwappedDirection(compare.direction);
   return builder.Add(Opcode::kCompare, match.root()->shape(), {a, b}, compare);
 }
 
-Instruction* ConstantToTheRight(const Match& match, hlo::Builder& builder) {
+Instruction* ConstantToTheRight(const Match& match, Builder& builder) {
   return CompareLike(match, match['v'], match['c'], /*swap=*/true, builder);
 }
 
 // Both converted from the same type, which lost nothing and kept the order.
-Instruction* CompareOfConverts(const Match& match, hlo::Builder& builder) {
+Instruction* CompareOfConverts(const Match& match, Builder& builder) {
   const PrimitiveType from = match['x']->shape().element_type();
   const PrimitiveType to = match['s']->shape().element_type();
   const hlo::TypeClass kind = hlo::ClassOf(from);

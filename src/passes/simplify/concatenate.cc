@@ -6,10 +6,7 @@
 namespace kiln::passes::simplify {
 namespace {
 
-using hlo::Instruction;
-using hlo::Opcode;
-
-Instruction* DropEmptyOperands(const Match& match, hlo::Builder& builder) {
+Instruction* DropEmptyOperands(const Match& match, Builder& builder) {
   std::vector<Instruction*> kept;
   for (Instruction* operand : match.root()->operands()) {
     if (operand->shape().element_count() > 0) kept.push_back(operand);
@@ -19,7 +16,7 @@ Instruction* DropEmptyOperands(const Match& match, hlo::Builder& builder) {
 }
 
 // concatenate(a, concatenate(b, c), d) along one dimension, when the inner one has no other user.
-Instruction* Flatten(const Match& match, hlo::Builder& builder) {
+Instruction* Flatten(const Match& match, Builder& builder) {
   const int64_t dimension = match.root()->dimensions()[0];
   auto inner = [&](const Instruction* operand) {
     return operand->opcode() == Opcode::kConcatenate && operand->dimensions()[0] == dimension &&
@@ -42,7 +39,7 @@ Instruction* Flatten(const Match& match, hlo::Builder& builder) {
 }
 
 // Neighbours that are slices of one array, side by side, are one slice.
-Instruction* JoinSlices(const Match& match, hlo::Builder& builder) {
+Instruction* JoinSlices(const Match& match, Builder& builder) {
   const int64_t dimension = match.root()->dimensions()[0];
   auto continues = [&](const Instruction& a, const Instruction& b) {
     if (a.opcode() != Opcode::kSlice || b.opcode() != Opcode::kSlice || a.operand(0) != b.operand(0)) return false;
@@ -78,7 +75,7 @@ Instruction* JoinSlices(const Match& match, hlo::Builder& builder) {
 }
 
 // Copies of one scalar, side by side.
-Instruction* ConcatenateOfSplats(const Match& match, hlo::Builder& builder) {
+Instruction* ConcatenateOfSplats(const Match& match, Builder& builder) {
   Instruction* scalar = nullptr;
   for (Instruction* operand : match.root()->operands()) {
     if (operand->opcode() != Opcode::kBroadcast || !operand->operand(0)->shape().IsScalar()) return nullptr;
@@ -89,10 +86,10 @@ Instruction* ConcatenateOfSplats(const Match& match, hlo::Builder& builder) {
 }
 
 // Copies of a scalar on either side of one operand are padding.
-Instruction* ConcatenateIsPad(const Match& match, hlo::Builder& builder) {
+Instruction* ConcatenateIsPad(const Match& match, Builder& builder) {
   const int64_t dimension = match.root()->dimensions()[0];
   hlo::PadAttributes pad;
-  pad.low = pad.high = pad.interior = hlo::DimensionVector(match.root()->shape().rank(), 0);
+  pad.low = pad.high = pad.interior = DimensionVector(match.root()->shape().rank(), 0);
   Instruction* scalar = nullptr;
   Instruction* middle = nullptr;
   for (Instruction* operand : match.root()->operands()) {

@@ -6,16 +6,12 @@
 namespace kiln::passes::simplify {
 namespace {
 
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::Opcode;
-
-Instruction* ElementOfTuple(const Match& match, hlo::Builder&) {
+Instruction* ElementOfTuple(const Match& match, Builder&) {
   return match.root()->operand(0)->operand(match.root()->tuple_index());
 }
 
 // tuple(t[0], t[1], ...) of all of t. A root stays a tuple: what reads loop bodies looks for one.
-Instruction* TupleOfElements(const Match& match, hlo::Builder&) {
+Instruction* TupleOfElements(const Match& match, Builder&) {
   const Instruction& root = *match.root();
   if (root.operand_count() == 0 || root.IsRoot()) return nullptr;
   Instruction* source = nullptr;
@@ -29,7 +25,7 @@ Instruction* TupleOfElements(const Match& match, hlo::Builder&) {
 }
 
 // Element i of a loop whose body hands it on unchanged is element i of the initial state.
-Instruction* InvariantElement(const Match& match, hlo::Builder& builder) {
+Instruction* InvariantElement(const Match& match, Builder& builder) {
   const Instruction& loop = *match['w'];
   const Computation& body = *loop.called_computation(0);
   const int64_t index = match.root()->tuple_index();
@@ -44,18 +40,16 @@ Instruction* InvariantElement(const Match& match, hlo::Builder& builder) {
 }
 
 // A loop whose condition is false from the start, and known to be so.
-Instruction* LoopNeverRuns(const Match& match, hlo::Builder&) {
+Instruction* LoopNeverRuns(const Match& match, Builder&) {
   const Instruction& condition = *match.root()->called_computation(1)->root();
-  std::optional<hlo::Literal> value = SplatValue(condition);
+  std::optional<Literal> value = SplatValue(condition);
   return value && hlo::IsSplatOf(*value, 0) ? match['x'] : nullptr;
 }
 
-Instruction* KnownBranch(const Match& match, hlo::Builder& builder) {
-  return InlineKnownBranch(*match.root(), builder);
-}
+Instruction* KnownBranch(const Match& match, Builder& builder) { return InlineKnownBranch(*match.root(), builder); }
 
 // map over all dimensions, of a body of elementwise ops: the body over arrays.
-Instruction* InlineMap(const Match& match, hlo::Builder& builder) {
+Instruction* InlineMap(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
   const Computation& body = *root.called_computation();
   // Bodies that map in turn would double with every level.
@@ -76,7 +70,7 @@ Instruction* InlineMap(const Match& match, hlo::Builder& builder) {
     } else {
       std::vector<Instruction*> operands;
       for (const Instruction* operand : instruction->operands()) operands.push_back(copies.at(operand));
-      copy = builder.Add(instruction->opcode(), hlo::Shape(instruction->shape().element_type(), dimensions),
+      copy = builder.Add(instruction->opcode(), Shape(instruction->shape().element_type(), dimensions),
                          std::move(operands), instruction->attributes());
     }
     copies[instruction] = copy;
@@ -95,15 +89,15 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-Instruction* InlineKnownBranch(const Instruction& conditional, hlo::Builder& builder) {
+Instruction* InlineKnownBranch(const Instruction& conditional, Builder& builder) {
   const int64_t branches = static_cast<int64_t>(conditional.called_computations().size());
   const Instruction& index = *conditional.operand(0);
   if (conditional.HasSideEffect()) return nullptr;  // its effects have their place in an order
   int64_t taken = 0;
   if (branches > 1) {
-    const std::optional<hlo::Literal> value = SplatValue(index);
+    const std::optional<Literal> value = SplatValue(index);
     if (!value) return nullptr;
-    if (index.shape().element_type() == hlo::PrimitiveType::kPred) {
+    if (index.shape().element_type() == PrimitiveType::kPred) {
       taken = hlo::IsSplatOf(*value, 1) ? 0 : 1;
     } else {
       taken = hlo::ElementAsInt64(*value, 0);

@@ -7,10 +7,6 @@
 namespace kiln::passes::simplify {
 namespace {
 
-using hlo::Instruction;
-using hlo::Opcode;
-using hlo::PrimitiveType;
-
 // Digits of precision and exponent range of the types whose conversions are looked at.
 struct FloatRange {
   int mantissa_bits;  // without the leading one
@@ -63,7 +59,7 @@ bool IsLossless(PrimitiveType from, PrimitiveType to) {
 namespace {
 
 // convert(convert(x)): the first one loses nothing, or both only cut integers.
-Instruction* ConvertChain(const Match& match, hlo::Builder& builder) {
+Instruction* ConvertChain(const Match& match, Builder& builder) {
   const PrimitiveType from = match['x']->shape().element_type();
   const PrimitiveType through = match.root()->operand(0)->shape().element_type();
   const PrimitiveType to = match.root()->shape().element_type();
@@ -73,14 +69,14 @@ Instruction* ConvertChain(const Match& match, hlo::Builder& builder) {
   return builder.Convert(match['x'], to);
 }
 
-Instruction* BitcastConvertChain(const Match& match, hlo::Builder& builder) {
-  const hlo::Shape& to = match.root()->shape();
-  if (!hlo::Shape::SameDimensions(match['x']->shape(), to)) return nullptr;
+Instruction* BitcastConvertChain(const Match& match, Builder& builder) {
+  const Shape& to = match.root()->shape();
+  if (!Shape::SameDimensions(match['x']->shape(), to)) return nullptr;
   if (match['x']->shape().element_type() == to.element_type()) return match['x'];
   return builder.Add(Opcode::kBitcastConvert, to, {match['x']});
 }
 
-Instruction* WideReducePrecision(const Match& match, hlo::Builder&) {
+Instruction* WideReducePrecision(const Match& match, Builder&) {
   const auto& precision = match.root()->Get<hlo::ReducePrecisionAttributes>();
   const std::optional<FloatRange> range = RangeOf(match.root()->shape().element_type());
   if (!range) return nullptr;
@@ -92,8 +88,8 @@ Instruction* WideReducePrecision(const Match& match, hlo::Builder&) {
 }
 
 // Every number counted to is one of the new type.
-Instruction* ConvertIota(const Match& match, hlo::Builder& builder) {
-  const hlo::Shape& shape = match.root()->shape();
+Instruction* ConvertIota(const Match& match, Builder& builder) {
+  const Shape& shape = match.root()->shape();
   const Instruction& iota = *match['t'];
   const int64_t count = shape.dimensions(iota.dimensions()[0]);
   const std::optional<FloatRange> range = RangeOf(shape.element_type());
@@ -104,10 +100,10 @@ Instruction* ConvertIota(const Match& match, hlo::Builder& builder) {
       count > std::numeric_limits<int32_t>::max()) {
     return nullptr;
   }
-  return builder.Add(Opcode::kIota, hlo::Shape(shape.element_type(), shape.dimensions()), {}, iota.attributes());
+  return builder.Add(Opcode::kIota, Shape(shape.element_type(), shape.dimensions()), {}, iota.attributes());
 }
 
-Instruction* SameReducePrecision(const Match& match, hlo::Builder&) {
+Instruction* SameReducePrecision(const Match& match, Builder&) {
   const auto& outer = match.root()->Get<hlo::ReducePrecisionAttributes>();
   const auto& inner = match['t']->Get<hlo::ReducePrecisionAttributes>();
   // What is cut coarser already stays as it is, if its exponents fit.

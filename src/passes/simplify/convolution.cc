@@ -8,13 +8,10 @@ namespace kiln::passes::simplify {
 namespace {
 
 using hlo::ConvolutionAttributes;
-using hlo::DimensionVector;
-using hlo::Instruction;
-using hlo::Opcode;
 using hlo::WindowDimension;
 
 // Zeros around the input are what windows are padded with; zeros between its elements are its dilation.
-Instruction* ConvolutionOfPad(const Match& match, hlo::Builder& builder) {
+Instruction* ConvolutionOfPad(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
   const auto& pad = match['t']->Get<hlo::PadAttributes>();
   ConvolutionAttributes attributes = root.Get<ConvolutionAttributes>();
@@ -33,7 +30,7 @@ Instruction* ConvolutionOfPad(const Match& match, hlo::Builder& builder) {
 }
 
 // Windows read backwards are reversed kernels, which are small.
-Instruction* ReversedWindows(const Match& match, hlo::Builder& builder) {
+Instruction* ReversedWindows(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
   ConvolutionAttributes attributes = root.Get<ConvolutionAttributes>();
   DimensionVector reversed;
@@ -50,7 +47,7 @@ Instruction* ReversedWindows(const Match& match, hlo::Builder& builder) {
 
 // Windows of one element mix features alone: a matrix product, where the input's other dimensions lie together and stay
 // in order.
-Instruction* ConvolutionIsDot(const Match& match, hlo::Builder& builder) {
+Instruction* ConvolutionIsDot(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
   const auto& a = root.Get<ConvolutionAttributes>();
   const int64_t rank = root.shape().rank();
@@ -67,7 +64,7 @@ Instruction* ConvolutionIsDot(const Match& match, hlo::Builder& builder) {
       return nullptr;
     }
   }
-  const hlo::Shape& kernel = match['w']->shape();
+  const Shape& kernel = match['w']->shape();
   DimensionVector matrix = {kernel.dimensions(a.kernel_input_feature), kernel.dimensions(a.kernel_output_feature)};
   const int64_t contracting = a.kernel_input_feature < a.kernel_output_feature ? 0 : 1;
   if (contracting == 1) std::swap(matrix[0], matrix[1]);

@@ -7,10 +7,7 @@
 
 namespace kiln::passes::simplify {
 
-using hlo::DimensionVector;
 using hlo::DotAttributes;
-using hlo::Instruction;
-using hlo::Opcode;
 
 namespace {
 
@@ -20,13 +17,13 @@ bool Contains(const DimensionVector& dimensions, int64_t dimension) {
 
 // Where the two counts of a comparison for equality run along different dimensions of a square.
 bool IsDiagonal(const Instruction& compare) {
-  if (compare.opcode() != Opcode::kCompare || compare.comparison().direction != hlo::ComparisonDirection::kEq ||
+  if (compare.opcode() != Opcode::kCompare || compare.comparison().direction != ComparisonDirection::kEq ||
       compare.shape().rank() != 2 || compare.shape().dimensions(0) != compare.shape().dimensions(1)) {
     return false;
   }
   const Instruction& a = *compare.operand(0);
   const Instruction& b = *compare.operand(1);
-  const hlo::PrimitiveType type = a.shape().element_type();
+  const PrimitiveType type = a.shape().element_type();
   return a.opcode() == Opcode::kIota && b.opcode() == Opcode::kIota && a.dimensions() != b.dimensions() &&
          hlo::IsIntegral(type) && hlo::BitWidth(type) >= 32;
 }
@@ -34,11 +31,11 @@ bool IsDiagonal(const Instruction& compare) {
 // As a constant, or as frameworks write it: ones where the indices are equal.
 bool IsIdentityMatrix(const Instruction& matrix) {
   constexpr int64_t kMaxSize = 1024;
-  const hlo::Shape& shape = matrix.shape();
+  const Shape& shape = matrix.shape();
   if (shape.rank() != 2 || shape.dimensions(0) != shape.dimensions(1)) return false;
   if (matrix.opcode() == Opcode::kConvert) return IsDiagonal(*matrix.operand(0));
   if (!matrix.IsConstant() || shape.dimensions(0) > kMaxSize || shape.dimensions(0) < 2) return false;
-  const hlo::Literal one = hlo::OneLiteral(shape.element_type()), zero = hlo::ZeroLiteral(shape.element_type());
+  const Literal one = hlo::OneLiteral(shape.element_type()), zero = hlo::ZeroLiteral(shape.element_type());
   const size_t width = static_cast<size_t>(hlo::ByteWidth(shape.element_type()));
   const auto bytes = matrix.literal().bytes();
   const size_t size = static_cast<size_t>(shape.dimensions(0));
@@ -57,8 +54,8 @@ struct Product {
 
   static std::optional<Product> Of(const Instruction& dot) {
     const auto& a = dot.Get<DotAttributes>();
-    const hlo::Shape& lhs = dot.operand(0)->shape();
-    const hlo::Shape& rhs = dot.operand(1)->shape();
+    const Shape& lhs = dot.operand(0)->shape();
+    const Shape& rhs = dot.operand(1)->shape();
     if (dot.operand_count() != 2 || !a.lhs_batch.empty() || a.lhs_contracting.size() != 1 || lhs.rank() > 2 ||
         rhs.rank() > 2 || lhs.element_type() != rhs.element_type() ||
         lhs.element_type() != dot.shape().element_type()) {
@@ -77,7 +74,7 @@ struct Product {
 };
 
 Instruction* AddDot(const Instruction& like, Instruction* lhs, int64_t lhs_contracting, Instruction* rhs,
-                    int64_t rhs_contracting, hlo::Builder& builder) {
+                    int64_t rhs_contracting, Builder& builder) {
   DotAttributes attributes = like.Get<DotAttributes>();
   attributes.lhs_contracting = {lhs_contracting};
   attributes.rhs_contracting = {rhs_contracting};
@@ -88,7 +85,7 @@ Instruction* AddDot(const Instruction& like, Instruction* lhs, int64_t lhs_contr
   for (int64_t i = 0; i < rhs->shape().rank(); ++i) {
     if (i != rhs_contracting) dimensions.push_back(rhs->shape().dimensions(i));
   }
-  return builder.Add(Opcode::kDot, hlo::Shape(like.shape().element_type(), dimensions), {lhs, rhs}, attributes);
+  return builder.Add(Opcode::kDot, Shape(like.shape().element_type(), dimensions), {lhs, rhs}, attributes);
 }
 
 bool SamePrecision(const Instruction& a, const Instruction& b) {
@@ -99,7 +96,7 @@ bool SamePrecision(const Instruction& a, const Instruction& b) {
 
 }  // namespace
 
-Instruction* DotWithIdentity(const Match& match, hlo::Builder& builder) {
+Instruction* DotWithIdentity(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
   const std::optional<Product> product = Product::Of(root);
   if (!product || !IsIdentityMatrix(*match['i'])) return nullptr;
@@ -111,7 +108,7 @@ Instruction* DotWithIdentity(const Match& match, hlo::Builder& builder) {
   return builder.Transpose(match['x'], {1, 0});
 }
 
-Instruction* DotToTheRight(const Match& match, hlo::Builder& builder) {
+Instruction* DotToTheRight(const Match& match, Builder& builder) {
   const Instruction& outer = *match.root();
   const Instruction& inner = *match['t'];
   const std::optional<Product> o = Product::Of(outer), i = Product::Of(inner);
@@ -125,7 +122,7 @@ Instruction* DotToTheRight(const Match& match, hlo::Builder& builder) {
   return AddDot(outer, match['x'], i->lhs_contracting, right, 0, builder);
 }
 
-Instruction* DotToTheLeft(const Match& match, hlo::Builder& builder) {
+Instruction* DotToTheLeft(const Match& match, Builder& builder) {
   const Instruction& outer = *match.root();
   const Instruction& inner = *match['t'];
   const std::optional<Product> o = Product::Of(outer), i = Product::Of(inner);
@@ -138,21 +135,21 @@ Instruction* DotToTheLeft(const Match& match, hlo::Builder& builder) {
 }
 
 bool IsSmallProduct(const Match& match) {
-  const hlo::Shape& x = match['x']->shape();
-  const hlo::Shape& root = match.root()->shape();
+  const Shape& x = match['x']->shape();
+  const Shape& root = match.root()->shape();
   return x.element_type() == root.element_type() && root.element_count() <= x.element_count();
 }
 
 namespace {
 
 // A sum over no elements.
-Instruction* EmptyContraction(const Match& match, hlo::Builder& builder) {
+Instruction* EmptyContraction(const Match& match, Builder& builder) {
   if (match['x']->shape().element_count() != 0 || match.root()->shape().element_count() == 0) return nullptr;
   return builder.Splat(match.root()->shape(), 0.0);
 }
 
 // Sums of one product each: every element of x times every one of y.
-Instruction* OuterProduct(const Match& match, hlo::Builder& builder) {
+Instruction* OuterProduct(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
   const auto& a = root.Get<DotAttributes>();
   auto kept = [](const Instruction& operand, const DimensionVector& contracting) {
@@ -179,7 +176,7 @@ Instruction* OuterProduct(const Match& match, hlo::Builder& builder) {
 }
 
 // Reads an operand through its transpose, where batch dimensions stay first and free ones in order.
-Instruction* ReadTransposed(const Match& match, int64_t side, hlo::Builder& builder) {
+Instruction* ReadTransposed(const Match& match, int64_t side, Builder& builder) {
   const Instruction& root = *match.root();
   const auto& permutation = match['t']->dimensions();
   DotAttributes attributes = root.Get<DotAttributes>();
@@ -201,10 +198,8 @@ Instruction* ReadTransposed(const Match& match, int64_t side, hlo::Builder& buil
   operands[side] = match['x'];
   return builder.Add(Opcode::kDot, root.shape(), std::move(operands), std::move(attributes));
 }
-Instruction* ReadLeftTransposed(const Match& match, hlo::Builder& builder) { return ReadTransposed(match, 0, builder); }
-Instruction* ReadRightTransposed(const Match& match, hlo::Builder& builder) {
-  return ReadTransposed(match, 1, builder);
-}
+Instruction* ReadLeftTransposed(const Match& match, Builder& builder) { return ReadTransposed(match, 0, builder); }
+Instruction* ReadRightTransposed(const Match& match, Builder& builder) { return ReadTransposed(match, 1, builder); }
 
 constexpr Rule kRules[] = {
     {"dot(x, _)", "0, where nothing is summed", EmptyContraction},

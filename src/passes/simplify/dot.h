@@ -7,11 +7,11 @@
 namespace kiln::passes::simplify {
 
 // dot(x, i) and dot(i, x) where i is an identity matrix: x, its dimensions in the order of the result.
-hlo::Instruction* DotWithIdentity(const Match& match, hlo::Builder& builder);
+Instruction* DotWithIdentity(const Match& match, Builder& builder);
 // dot(dot(x, y), z) as dot(x, dot(y, z)), and the other way round, where that takes fewer multiplications. Matrices and
 // vectors without batch dimensions; a chain of products over one dimension each.
-hlo::Instruction* DotToTheRight(const Match& match, hlo::Builder& builder);
-hlo::Instruction* DotToTheLeft(const Match& match, hlo::Builder& builder);
+Instruction* DotToTheRight(const Match& match, Builder& builder);
+Instruction* DotToTheLeft(const Match& match, Builder& builder);
 
 // The product is of the operands' type, and no larger than x.
 bool IsSmallProduct(const Match& match);

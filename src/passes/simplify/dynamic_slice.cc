@@ -6,11 +6,7 @@
 
 namespace kiln::passes::simplify {
 
-using hlo::DimensionVector;
-using hlo::Instruction;
-using hlo::Opcode;
-
-std::optional<DimensionVector> ConstantStarts(const Instruction& root, int64_t first, const hlo::Shape& operand,
+std::optional<DimensionVector> ConstantStarts(const Instruction& root, int64_t first, const Shape& operand,
                                               absl::Span<const int64_t> sizes) {
   DimensionVector starts;
   if (root.operand_count() - first != operand.rank()) return std::nullopt;
@@ -24,27 +20,27 @@ std::optional<DimensionVector> ConstantStarts(const Instruction& root, int64_t f
     if (!index.IsConstant() || !index.shape().IsScalar()) return std::nullopt;
     int64_t start = hlo::ElementAsInt64(index.literal(), 0);
     // A u64 past the range of s64 is past every size.
-    if (start < 0 && index.shape().element_type() == hlo::PrimitiveType::kU64) start = most;
+    if (start < 0 && index.shape().element_type() == PrimitiveType::kU64) start = most;
     starts.push_back(std::clamp<int64_t>(start, 0, most));
   }
   return starts;
 }
 
-bool FitsIndex(int64_t value, hlo::PrimitiveType type) {
+bool FitsIndex(int64_t value, PrimitiveType type) {
   const int bits = hlo::BitWidth(type) - (hlo::IsSignedIntegral(type) ? 1 : 0);
   return bits >= 63 || value < int64_t{1} << bits;
 }
 
 Instruction* AddDynamicSlice(Instruction* operand, const std::vector<Instruction*>& starts,
-                             const DimensionVector& sizes, hlo::Builder& builder) {
+                             const DimensionVector& sizes, Builder& builder) {
   std::vector<Instruction*> operands = {operand};
   operands.insert(operands.end(), starts.begin(), starts.end());
-  return builder.Add(Opcode::kDynamicSlice, hlo::Shape(operand->shape().element_type(), sizes), std::move(operands),
+  return builder.Add(Opcode::kDynamicSlice, Shape(operand->shape().element_type(), sizes), std::move(operands),
                      hlo::DynamicSliceAttributes{sizes});
 }
 
 Instruction* AddDynamicUpdateSlice(Instruction* operand, Instruction* update, const std::vector<Instruction*>& starts,
-                                   hlo::Builder& builder) {
+                                   Builder& builder) {
   std::vector<Instruction*> operands = {operand, update};
   operands.insert(operands.end(), starts.begin(), starts.end());
   return builder.Add(Opcode::kDynamicUpdateSlice, operand->shape(), std::move(operands));
@@ -65,7 +61,7 @@ bool SameStarts(const Instruction& a, int64_t first_a, const Instruction& b, int
   return true;
 }
 
-Instruction* StaticSlice(const Match& match, hlo::Builder& builder) {
+Instruction* StaticSlice(const Match& match, Builder& builder) {
   const auto& sizes = SizesOf(*match.root());
   std::optional<DimensionVector> starts = ConstantStarts(*match.root(), 1, match['x']->shape(), sizes);
   if (!starts) return nullptr;
@@ -86,7 +82,7 @@ struct Begin {
 
 // Of a slice or dynamic-slice; empty where steps are skipped or indices stand in other forms.
 std::vector<Begin> BeginsOf(const Instruction& slice) {
-  const hlo::Shape &from = slice.operand(0)->shape(), &shape = slice.shape();
+  const Shape &from = slice.operand(0)->shape(), &shape = slice.shape();
   std::vector<Begin> begins(from.rank());
   const auto* fixed = slice.GetIf<hlo::SliceAttributes>();
   if (fixed == nullptr && slice.operand_count() - 1 != from.rank()) return {};
@@ -101,22 +97,20 @@ std::vector<Begin> BeginsOf(const Instruction& slice) {
 }
 
 // A slice of a slice, any of both with starts that are not known: the starts are added, each clamped before.
-Instruction* SliceOfSlice(const Match& match, hlo::Builder& builder) {
+Instruction* SliceOfSlice(const Match& match, Builder& builder) {
   const Instruction &outer = *match.root(), &inner = *match['t'];
   const std::vector<Begin> outside = BeginsOf(inner), inside = BeginsOf(outer);
   const int64_t rank = outer.shape().rank();
   if (outside.empty() || inside.empty()) return nullptr;
   // All of one type, of which every start can be.
-  const hlo::Shape index = (outer.opcode() == Opcode::kDynamicSlice ? outer : inner).operand(1)->shape();
+  const Shape index = (outer.opcode() == Opcode::kDynamicSlice ? outer : inner).operand(1)->shape();
   for (int64_t d = 0; d < rank; ++d) {
     for (const Instruction* start : {outside[d].start, inside[d].start}) {
-      const hlo::Shape& shape = start != nullptr ? start->shape() : index;
+      const Shape& shape = start != nullptr ? start->shape() : index;
       if (!shape.IsScalar() || !FitsIndex(match['x']->shape().dimensions(d), shape.element_type())) return nullptr;
     }
   }
-  const auto number = [&](const hlo::Shape& like, int64_t value) {
-    return builder.Constant(hlo::LiteralOf(like, value));
-  };
+  const auto number = [&](const Shape& like, int64_t value) { return builder.Constant(hlo::LiteralOf(like, value)); };
   std::vector<Instruction*> starts;
   for (int64_t d = 0; d < rank; ++d) {
     const int64_t most = match['x']->shape().dimensions(d) - outer.shape().dimensions(d);
@@ -125,7 +119,7 @@ Instruction* SliceOfSlice(const Match& match, hlo::Builder& builder) {
     for (const Begin& begin : {outside[d], inside[d]}) {
       Instruction* start = begin.start;
       if (start == nullptr) continue;
-      const hlo::Shape shape = start->shape();
+      const Shape shape = start->shape();
       if (begin.most != most || shape.element_type() != index.element_type()) {
         start = builder.Add(Opcode::kClamp, shape, {number(shape, 0), start, number(shape, begin.most)});
       }
@@ -142,7 +136,7 @@ Instruction* SliceOfSlice(const Match& match, hlo::Builder& builder) {
   return AddDynamicSlice(match['x'], starts, outer.shape().dimensions(), builder);
 }
 
-Instruction* SliceOfBroadcast(const Match& match, hlo::Builder& builder) {
+Instruction* SliceOfBroadcast(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
   const auto& map = match['t']->dimensions();
   Instruction* x = match['x'];
@@ -159,7 +153,7 @@ Instruction* SliceOfBroadcast(const Match& match, hlo::Builder& builder) {
   return builder.Broadcast(x, root.shape().dimensions(), map);
 }
 
-Instruction* SliceOfTranspose(const Match& match, hlo::Builder& builder) {
+Instruction* SliceOfTranspose(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
   const auto& permutation = match['t']->dimensions();
   if (root.operand_count() - 1 != root.shape().rank()) return nullptr;
@@ -173,9 +167,9 @@ Instruction* SliceOfTranspose(const Match& match, hlo::Builder& builder) {
 }
 
 // One number of a count is the index.
-Instruction* SliceOfIota(const Match& match, hlo::Builder& builder) {
+Instruction* SliceOfIota(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
-  const hlo::Shape& from = match['t']->shape();
+  const Shape& from = match['t']->shape();
   if (from.rank() != 1 || root.shape().dimensions(0) != 1 || root.operand_count() != 2 ||
       !hlo::IsIntegral(from.element_type())) {
     return nullptr;
@@ -189,31 +183,31 @@ Instruction* SliceOfIota(const Match& match, hlo::Builder& builder) {
   return builder.Reshape(builder.Convert(clamped, from.element_type()), root.shape().dimensions());
 }
 
-Instruction* SliceOfUpdate(const Match& match, hlo::Builder&) {
+Instruction* SliceOfUpdate(const Match& match, Builder&) {
   const bool same =
       SizesOf(*match.root()) == match['y']->shape().dimensions() && SameStarts(*match.root(), 1, *match['t'], 2);
   return same ? match['y'] : nullptr;
 }
 
-Instruction* UpdateWithItself(const Match& match, hlo::Builder&) {
+Instruction* UpdateWithItself(const Match& match, Builder&) {
   return SameStarts(*match.root(), 2, *match['t'], 1) ? match['x'] : nullptr;
 }
 
-Instruction* UpdateOfUpdate(const Match& match, hlo::Builder& builder) {
+Instruction* UpdateOfUpdate(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
-  if (!hlo::Shape::SameDimensions(match['y']->shape(), match['z']->shape()) || !SameStarts(root, 2, *match['t'], 2)) {
+  if (!Shape::SameDimensions(match['y']->shape(), match['z']->shape()) || !SameStarts(root, 2, *match['t'], 2)) {
     return nullptr;
   }
   return AddDynamicUpdateSlice(match['x'], match['z'], {root.operands().begin() + 2, root.operands().end()}, builder);
 }
 
-Instruction* EmptyUpdate(const Match& match, hlo::Builder&) {
+Instruction* EmptyUpdate(const Match& match, Builder&) {
   return match['y']->shape().element_count() == 0 ? match['x'] : nullptr;
 }
 
 // Into an array of one value: the rest is padding.
-Instruction* UpdateOfSplat(const Match& match, hlo::Builder& builder) {
-  const hlo::Shape& update = match['y']->shape();
+Instruction* UpdateOfSplat(const Match& match, Builder& builder) {
+  const Shape& update = match['y']->shape();
   const std::optional<DimensionVector> starts =
       ConstantStarts(*match.root(), 2, match.root()->shape(), update.dimensions());
   if (!starts || !match['x']->shape().IsScalar()) return nullptr;

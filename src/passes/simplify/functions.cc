@@ -5,13 +5,10 @@
 namespace kiln::passes::simplify {
 namespace {
 
-using hlo::Instruction;
-using hlo::Opcode;
-
 // By repeated squaring; longer products are left to the loop that powers are.
-Instruction* IntegerPower(const Match& match, hlo::Builder& builder) {
+Instruction* IntegerPower(const Match& match, Builder& builder) {
   constexpr int64_t kMostExponent = 1024;
-  const std::optional<hlo::Literal> exponent = SplatValue(*match['c']);
+  const std::optional<Literal> exponent = SplatValue(*match['c']);
   int64_t rest = exponent ? hlo::ElementAsInt64(*exponent, 0) : 0;
   if (rest < 2 || rest > kMostExponent) return nullptr;
   Instruction *power = match['x'], *product = nullptr;

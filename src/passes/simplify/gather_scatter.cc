@@ -10,12 +10,7 @@
 namespace kiln::passes::simplify {
 namespace {
 
-using hlo::ComparisonDirection;
-using hlo::DimensionVector;
 using hlo::GatherAttributes;
-using hlo::Instruction;
-using hlo::Opcode;
-using hlo::PrimitiveType;
 using hlo::ScatterAttributes;
 
 bool Contains(const DimensionVector& dimensions, int64_t dimension) {
@@ -24,10 +19,10 @@ bool Contains(const DimensionVector& dimensions, int64_t dimension) {
 
 // Start indices, one scalar per operand dimension, of the only index vector in `indices`. Known ones are constants.
 std::vector<Instruction*> ScalarStarts(Instruction* indices, const DimensionVector& index_map, int64_t rank,
-                                       hlo::Builder& builder) {
+                                       Builder& builder) {
   const int64_t count = static_cast<int64_t>(index_map.size());
-  const hlo::Shape scalar = hlo::Shape::Scalar(indices->shape().element_type());
-  const std::optional<hlo::Literal> same = SplatValue(*indices);
+  const Shape scalar = Shape::Scalar(indices->shape().element_type());
+  const std::optional<Literal> same = SplatValue(*indices);
   Instruction* flat = same || indices->IsConstant() ? nullptr : builder.Reshape(indices, {count});
   std::vector<Instruction*> starts(rank, nullptr);
   for (int64_t i = 0; i < count; ++i) {
@@ -39,14 +34,14 @@ std::vector<Instruction*> ScalarStarts(Instruction* indices, const DimensionVect
     }
   }
   for (Instruction*& start : starts) {
-    if (start == nullptr) start = builder.Constant(hlo::Literal(scalar));
+    if (start == nullptr) start = builder.Constant(Literal(scalar));
   }
   return starts;
 }
 
-Instruction* GatherOfOne(const Match& match, hlo::Builder& builder) {
+Instruction* GatherOfOne(const Match& match, Builder& builder) {
   const auto& gather = match.root()->Get<GatherAttributes>();
-  const hlo::Shape& indices = match['i']->shape();
+  const Shape& indices = match['i']->shape();
   if (!gather.operand_batching_dims.empty() || match.root()->shape().element_count() == 0 ||
       gather.start_index_map.empty() ||  // no indices tell how many places there are
       indices.element_count() != static_cast<int64_t>(gather.start_index_map.size())) {
@@ -59,7 +54,7 @@ Instruction* GatherOfOne(const Match& match, hlo::Builder& builder) {
 }
 
 // Slices as large as the operand can only begin at its start.
-Instruction* GatherOfWhole(const Match& match, hlo::Builder& builder) {
+Instruction* GatherOfWhole(const Match& match, Builder& builder) {
   const auto& gather = match.root()->Get<GatherAttributes>();
   if (!gather.operand_batching_dims.empty() || gather.slice_sizes != match['x']->shape().dimensions()) return nullptr;
   DimensionVector kept;
@@ -69,15 +64,15 @@ Instruction* GatherOfWhole(const Match& match, hlo::Builder& builder) {
   return builder.Broadcast(builder.Reshape(match['x'], kept), match.root()->shape().dimensions(), gather.offset_dims);
 }
 
-Instruction* GatherOfSplat(const Match& match, hlo::Builder& builder) {
+Instruction* GatherOfSplat(const Match& match, Builder& builder) {
   if (!match['x']->shape().IsScalar()) return nullptr;
   return builder.BroadcastScalar(match['x'], match.root()->shape().dimensions());
 }
 
 // The number counted to at a place is the place.
-Instruction* GatherOfIota(const Match& match, hlo::Builder& builder) {
-  const hlo::Shape& shape = match.root()->shape();
-  const hlo::Shape& counted = match['t']->shape();
+Instruction* GatherOfIota(const Match& match, Builder& builder) {
+  const Shape& shape = match.root()->shape();
+  const Shape& counted = match['t']->shape();
   const PrimitiveType type = match['i']->shape().element_type();
   if (counted.rank() != 1 || match.root()->Get<GatherAttributes>().collapsed_slice_dims.empty() ||
       shape.element_count() != match['i']->shape().element_count() || !hlo::IsIntegral(shape.element_type()) ||
@@ -86,7 +81,7 @@ Instruction* GatherOfIota(const Match& match, hlo::Builder& builder) {
   }
   Instruction* index = builder.Reshape(match['i'], shape.dimensions());
   auto constant = [&](int64_t value) {
-    return builder.Splat(index->shape(), hlo::LiteralOf(hlo::Shape::Scalar(type), value));
+    return builder.Splat(index->shape(), hlo::LiteralOf(Shape::Scalar(type), value));
   };
   Instruction* clamped =
       builder.Add(Opcode::kClamp, index->shape(), {constant(0), index, constant(counted.dimensions(0) - 1)});
@@ -94,9 +89,9 @@ Instruction* GatherOfIota(const Match& match, hlo::Builder& builder) {
 }
 
 // Every place along one dimension, in order.
-Instruction* GatherOfAll(const Match& match, hlo::Builder&) {
+Instruction* GatherOfAll(const Match& match, Builder&) {
   const auto& gather = match.root()->Get<GatherAttributes>();
-  const hlo::Shape& operand = match['x']->shape();
+  const Shape& operand = match['x']->shape();
   const Instruction& iota = *match['i'];
   if (gather.start_index_map.size() != 1 || gather.collapsed_slice_dims != gather.start_index_map ||
       !gather.operand_batching_dims.empty()) {
@@ -116,14 +111,14 @@ Instruction* GatherOfAll(const Match& match, hlo::Builder&) {
 
 // The combination of what is there and the update: by one op, or the update alone.
 std::optional<Opcode> ScatterCombiner(const Instruction& scatter, bool* overwrites) {
-  const hlo::Computation& combiner = *scatter.called_computation();
+  const Computation& combiner = *scatter.called_computation();
   *overwrites = combiner.parameter_count() == 2 && combiner.root() == combiner.parameter(1);
   return analysis::CombinerOpcode(combiner);
 }
 
 // Whether all starts are within 0 and `most`: a scalar predicate, null where that is known, which is `known` then.
 Instruction* AreWithin(const std::vector<Instruction*>& starts, const DimensionVector& most, bool* known,
-                       hlo::Builder& builder) {
+                       Builder& builder) {
   Instruction* all = nullptr;
   *known = true;
   auto check = [&](ComparisonDirection direction, Instruction* start, int64_t bound) {
@@ -144,10 +139,10 @@ Instruction* AreWithin(const std::vector<Instruction*>& starts, const DimensionV
   return all;
 }
 
-Instruction* ScatterOfOne(const Match& match, hlo::Builder& builder) {
+Instruction* ScatterOfOne(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
   const auto& scatter = root.Get<ScatterAttributes>();
-  const hlo::Shape& shape = match['x']->shape();
+  const Shape& shape = match['x']->shape();
   bool overwrites = false;
   const std::optional<Opcode> combiner = ScatterCombiner(root, &overwrites);
   if (!scatter.input_batching_dims.empty() || (!overwrites && !combiner) ||
@@ -178,14 +173,14 @@ Instruction* ScatterOfOne(const Match& match, hlo::Builder& builder) {
   return AddDynamicUpdateSlice(match['x'], update, starts, builder);
 }
 
-Instruction* ScatterOfNothing(const Match& match, hlo::Builder&) {
+Instruction* ScatterOfNothing(const Match& match, Builder&) {
   return match['u']->shape().element_count() == 0 ? match['x'] : nullptr;
 }
 
 // Adding zeros, multiplying by ones, and so on.
-Instruction* ScatterOfIdentity(const Match& match, hlo::Builder&) {
+Instruction* ScatterOfIdentity(const Match& match, Builder&) {
   const std::optional<Opcode> combiner = analysis::CombinerOpcode(*match.root()->called_computation());
-  const std::optional<hlo::Literal> value = SplatValue(*match['c']);
+  const std::optional<Literal> value = SplatValue(*match['c']);
   return combiner && value && analysis::IsIdentityOf(*combiner, *value) ? match['x'] : nullptr;
 }
 

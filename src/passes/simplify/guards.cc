@@ -8,11 +8,6 @@
 
 namespace kiln::passes::simplify {
 
-using hlo::Instruction;
-using hlo::Literal;
-using hlo::Opcode;
-using hlo::PrimitiveType;
-
 namespace {
 
 PrimitiveType TypeOf(const Match& match) {
@@ -179,13 +174,11 @@ bool IsPastWidth(const Match& match) {
   return UnsignedValue(match, 'c') >= static_cast<uint64_t>(hlo::BitWidth(TypeOf(match)));
 }
 
-bool IsLn2(const Match& match) {
-  return ValueOf(match, 'c') == hlo::LiteralOf(hlo::Shape::Scalar(TypeOf(match)), M_LN2);
-}
+bool IsLn2(const Match& match) { return ValueOf(match, 'c') == hlo::LiteralOf(Shape::Scalar(TypeOf(match)), M_LN2); }
 
 bool HavePredicateShape(const Match& match) {
   for (const char letter : {'p', 'q'}) {
-    if (match[letter] != nullptr && !hlo::Shape::SameDimensions(match[letter]->shape(), match.root()->shape())) {
+    if (match[letter] != nullptr && !Shape::SameDimensions(match[letter]->shape(), match.root()->shape())) {
       return false;
     }
   }

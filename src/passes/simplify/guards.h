@@ -26,18 +26,18 @@ inline constexpr Guard Unsigned{"unsigned integers", IsUnsignedMatch};
 inline constexpr Guard Predicates{"pred", IsPredicateMatch};
 
 // Of the instruction behind a letter.
-bool IsIntegralValue(const hlo::Instruction& instruction);
-bool IsIntegerValue(const hlo::Instruction& instruction);
-bool IsPredicateValue(const hlo::Instruction& instruction);
-bool IsRealValue(const hlo::Instruction& instruction);
+bool IsIntegralValue(const Instruction& instruction);
+bool IsIntegerValue(const Instruction& instruction);
+bool IsPredicateValue(const Instruction& instruction);
+bool IsRealValue(const Instruction& instruction);
 // No element is below zero or -0; NaN may be among them.
-bool IsNonNegative(const hlo::Instruction& instruction);
+bool IsNonNegative(const Instruction& instruction);
 // No element has a fraction; NaN and infinities may be among them.
-bool IsWhole(const hlo::Instruction& instruction);
+bool IsWhole(const Instruction& instruction);
 // No element is NaN or infinite.
-bool IsFinite(const hlo::Instruction& instruction);
+bool IsFinite(const Instruction& instruction);
 
-template <char kLetter, bool (*kHolds)(const hlo::Instruction&)>
+template <char kLetter, bool (*kHolds)(const Instruction&)>
 bool HoldsFor(const Match& match) {
   return kHolds(*match[kLetter]);
 }
@@ -74,7 +74,7 @@ bool HavePredicateShape(const Match& match);
 inline constexpr Guard SameShape{"p and q not spread", HavePredicateShape};
 
 // Whether every value of `from` is a value of `to`.
-bool IsLossless(hlo::PrimitiveType from, hlo::PrimitiveType to);
+bool IsLossless(PrimitiveType from, PrimitiveType to);
 
 // Notes: what is not bit for bit the same. XLA makes the same exceptions.
 inline constexpr Guard SignlessZero{"-0 is 0"};

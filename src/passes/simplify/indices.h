@@ -6,22 +6,22 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "src/hlo/builder.h"
+#include "src/passes/ir.h"
 
 namespace kiln::passes::simplify {
 
 // Operands `first` and on of `root` as start indices into `operand`, clamped as the op does, when they are constants.
-std::optional<hlo::DimensionVector> ConstantStarts(const hlo::Instruction& root, int64_t first,
-                                                   const hlo::Shape& operand, absl::Span<const int64_t> sizes);
+std::optional<DimensionVector> ConstantStarts(const Instruction& root, int64_t first, const Shape& operand,
+                                              absl::Span<const int64_t> sizes);
 
 // Whether an index of `type` can be `value`, which is not negative.
-bool FitsIndex(int64_t value, hlo::PrimitiveType type);
+bool FitsIndex(int64_t value, PrimitiveType type);
 
 // dynamic-slice and dynamic-update-slice with one scalar index per dimension.
-hlo::Instruction* AddDynamicSlice(hlo::Instruction* operand, const std::vector<hlo::Instruction*>& starts,
-                                  const hlo::DimensionVector& sizes, hlo::Builder& builder);
-hlo::Instruction* AddDynamicUpdateSlice(hlo::Instruction* operand, hlo::Instruction* update,
-                                        const std::vector<hlo::Instruction*>& starts, hlo::Builder& builder);
+Instruction* AddDynamicSlice(Instruction* operand, const std::vector<Instruction*>& starts,
+                             const DimensionVector& sizes, Builder& builder);
+Instruction* AddDynamicUpdateSlice(Instruction* operand, Instruction* update, const std::vector<Instruction*>& starts,
+                                   Builder& builder);
 
 }  // namespace kiln::passes::simplify
 

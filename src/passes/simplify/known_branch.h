@@ -2,13 +2,13 @@
 #ifndef KILN_PASSES_SIMPLIFY_KNOWN_BRANCH_H_
 #define KILN_PASSES_SIMPLIFY_KNOWN_BRANCH_H_
 
-#include "src/hlo/builder.h"
+#include "src/passes/ir.h"
 
 namespace kiln::passes::simplify {
 
 // The value of the branch that a constant index takes (out of range means the last one), written out; null when the
 // index is not known.
-hlo::Instruction* InlineKnownBranch(const hlo::Instruction& conditional, hlo::Builder& builder);
+Instruction* InlineKnownBranch(const Instruction& conditional, Builder& builder);
 
 }  // namespace kiln::passes::simplify
 

@@ -7,9 +7,6 @@
 namespace kiln::passes::simplify {
 namespace {
 
-using hlo::DimensionVector;
-using hlo::Instruction;
-using hlo::Opcode;
 using hlo::PadAttributes;
 
 const PadAttributes& PadOf(const Instruction& pad) { return pad.Get<PadAttributes>(); }
@@ -22,13 +19,13 @@ bool AnyBelowZero(const DimensionVector& values) {
   return std::any_of(values.begin(), values.end(), [](int64_t v) { return v < 0; });
 }
 
-Instruction* IdentityPad(const Match& match, hlo::Builder&) {
+Instruction* IdentityPad(const Match& match, Builder&) {
   const PadAttributes& pad = PadOf(*match.root());
   return AllZero(pad.low) && AllZero(pad.high) && AllZero(pad.interior) ? match['x'] : nullptr;
 }
 
 // Padding that nowhere adds is a slice.
-Instruction* CroppingPad(const Match& match, hlo::Builder& builder) {
+Instruction* CroppingPad(const Match& match, Builder& builder) {
   const PadAttributes& pad = PadOf(*match.root());
   hlo::SliceAttributes slice;
   for (size_t i = 0; i < pad.low.size(); ++i) {
@@ -41,7 +38,7 @@ Instruction* CroppingPad(const Match& match, hlo::Builder& builder) {
 }
 
 // What is padded first is not cropped again, and not spread.
-Instruction* PadOfPad(const Match& match, hlo::Builder& builder) {
+Instruction* PadOfPad(const Match& match, Builder& builder) {
   const PadAttributes& outer = PadOf(*match.root());
   PadAttributes both = PadOf(*match['t']);
   if (AnyBelowZero(both.low) || AnyBelowZero(both.high) || !AllZero(outer.interior)) return nullptr;
@@ -53,7 +50,7 @@ Instruction* PadOfPad(const Match& match, hlo::Builder& builder) {
 }
 
 // Nothing but padding.
-Instruction* PadOfNothing(const Match& match, hlo::Builder& builder) {
+Instruction* PadOfNothing(const Match& match, Builder& builder) {
   if (match['x']->shape().element_count() != 0) return nullptr;
   return builder.BroadcastScalar(match['y'], match.root()->shape().dimensions());
 }

@@ -8,10 +8,6 @@
 namespace kiln::passes::simplify {
 namespace {
 
-using hlo::DimensionVector;
-using hlo::Instruction;
-using hlo::Opcode;
-
 bool Contains(const DimensionVector& dimensions, int64_t dimension) {
   return std::find(dimensions.begin(), dimensions.end(), dimension) != dimensions.end();
 }
@@ -22,21 +18,21 @@ std::optional<Opcode> Combiner(const Instruction& reduce) {
 }
 
 bool StartsAtIdentity(const Instruction& reduce, Opcode combiner) {
-  std::optional<hlo::Literal> init = SplatValue(*reduce.operand(1));
+  std::optional<Literal> init = SplatValue(*reduce.operand(1));
   return init && analysis::IsIdentityOf(combiner, *init);
 }
 
-Instruction* ReduceOfNothing(const Match& match, hlo::Builder& builder) {
+Instruction* ReduceOfNothing(const Match& match, Builder& builder) {
   if (match['x']->shape().element_count() != 0 || !match.root()->shape().IsArray()) return nullptr;
   return builder.BroadcastScalar(match['i'], match.root()->shape().dimensions());
 }
 
 // Reducing dimensions of size 1 combines each element with the initial value once.
-Instruction* ReduceUnitDimensions(const Match& match, hlo::Builder& builder) {
+Instruction* ReduceUnitDimensions(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
   const std::optional<Opcode> combiner = Combiner(root);
   if (!combiner) return nullptr;
-  const hlo::Shape& from = match['x']->shape();
+  const Shape& from = match['x']->shape();
   DimensionVector kept, reduced;  // sizes without those of size 1 that are reduced; reduced ones among them
   for (int64_t i = 0; i < from.rank(); ++i) {
     const bool is_reduced = Contains(root.dimensions(), i);
@@ -51,7 +47,7 @@ Instruction* ReduceUnitDimensions(const Match& match, hlo::Builder& builder) {
   return builder.Binary(*combiner, operand, builder.BroadcastScalar(match['i'], kept));
 }
 
-Instruction* ReduceOfReduce(const Match& match, hlo::Builder& builder) {
+Instruction* ReduceOfReduce(const Match& match, Builder& builder) {
   const Instruction& outer = *match.root();
   const Instruction& inner = *match['t'];
   const std::optional<Opcode> combiner = Combiner(outer);
@@ -67,7 +63,7 @@ Instruction* ReduceOfReduce(const Match& match, hlo::Builder& builder) {
 }
 
 // A transpose that keeps the order of the dimensions that remain only changes the order of combining.
-Instruction* ReduceOfTranspose(const Match& match, hlo::Builder& builder) {
+Instruction* ReduceOfTranspose(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
   if (!Combiner(root)) return nullptr;
   const auto& permutation = root.operand(0)->dimensions();
@@ -87,7 +83,7 @@ Instruction* ReduceOfTranspose(const Match& match, hlo::Builder& builder) {
 }
 
 // Combining equal elements any number of times: max(a, a) = a.
-Instruction* IdempotentReduceOfBroadcast(const Match& match, hlo::Builder& builder) {
+Instruction* IdempotentReduceOfBroadcast(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
   const std::optional<Opcode> combiner = Combiner(root);
   if (combiner != Opcode::kMaximum && combiner != Opcode::kMinimum && combiner != Opcode::kAnd &&
@@ -110,7 +106,7 @@ Instruction* IdempotentReduceOfBroadcast(const Match& match, hlo::Builder& build
 }
 
 // A sum of n equal numbers is n times one of them.
-Instruction* ReduceOfCopies(const Match& match, hlo::Builder& builder) {
+Instruction* ReduceOfCopies(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
   const Instruction& broadcast = *root.operand(0);
   int64_t copies = 1;
@@ -122,7 +118,7 @@ Instruction* ReduceOfCopies(const Match& match, hlo::Builder& builder) {
     if (Contains(root.dimensions(), broadcast.dimensions()[i])) inner.push_back(static_cast<int64_t>(i));
   }
   // A float must be able to count them.
-  const hlo::Literal count = hlo::LiteralOf(hlo::Shape::Scalar(root.shape().element_type()), copies);
+  const Literal count = hlo::LiteralOf(Shape::Scalar(root.shape().element_type()), copies);
   const bool counts = hlo::ElementAsDouble(count, 0) == static_cast<double>(copies);
   if (copies <= 1 || (hlo::IsFloating(root.shape().element_type()) && !counts)) return nullptr;
   DimensionVector map;
@@ -139,7 +135,7 @@ Instruction* ReduceOfCopies(const Match& match, hlo::Builder& builder) {
 
 // Dimensions in runs that have the same number of elements on both sides of a reshape; a run of the result that is
 // reduced as a whole is one of the operand's.
-Instruction* ReduceOfReshape(const Match& match, hlo::Builder& builder) {
+Instruction* ReduceOfReshape(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
   const auto& from = match['x']->shape().dimensions();
   const auto& to = root.operand(0)->shape().dimensions();
@@ -173,11 +169,11 @@ Instruction* ReduceOfReshape(const Match& match, hlo::Builder& builder) {
 }
 
 // Padding with the identity, along reduced dimensions only, adds nothing.
-Instruction* ReduceOfPad(const Match& match, hlo::Builder& builder) {
+Instruction* ReduceOfPad(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
   const auto& pad = root.operand(0)->Get<hlo::PadAttributes>();
   const std::optional<Opcode> combiner = Combiner(root);
-  const std::optional<hlo::Literal> padding = SplatValue(*match['c']);
+  const std::optional<Literal> padding = SplatValue(*match['c']);
   if (!combiner || !analysis::IsIdentityOf(*combiner, *padding)) return nullptr;
   for (size_t i = 0; i < pad.low.size(); ++i) {
     const bool pads = pad.low[i] != 0 || pad.high[i] != 0 || pad.interior[i] != 0;
@@ -189,7 +185,7 @@ Instruction* ReduceOfPad(const Match& match, hlo::Builder& builder) {
 }
 
 // The order in which elements are combined is free.
-Instruction* ReduceOfReverse(const Match& match, hlo::Builder& builder) {
+Instruction* ReduceOfReverse(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
   if (!Combiner(root)) return nullptr;
   for (int64_t dimension : root.operand(0)->dimensions()) {
@@ -199,7 +195,7 @@ Instruction* ReduceOfReverse(const Match& match, hlo::Builder& builder) {
 }
 
 // Pieces side by side along a reduced dimension are reduced one by one; few, since each is a loop of its own.
-Instruction* ReduceOfConcatenate(const Match& match, hlo::Builder& builder) {
+Instruction* ReduceOfConcatenate(const Match& match, Builder& builder) {
   constexpr int64_t kMaxPieces = 4;
   const Instruction& root = *match.root();
   const Instruction& concatenate = *match['t'];

@@ -5,8 +5,6 @@
 namespace kiln::passes::simplify {
 namespace {
 
-using hlo::Instruction;
-using hlo::Opcode;
 using hlo::Window;
 using hlo::WindowDimension;
 
@@ -14,7 +12,7 @@ const Window& WindowOf(const Instruction& root) { return root.Get<hlo::WindowAtt
 
 bool HasIdentity(const Instruction& root) {
   const std::optional<Opcode> combiner = analysis::CombinerOpcode(*root.called_computation());
-  const std::optional<hlo::Literal> init = SplatValue(*root.operand(1));
+  const std::optional<Literal> init = SplatValue(*root.operand(1));
   return combiner && init && analysis::IsIdentityOf(*combiner, *init);
 }
 
@@ -23,12 +21,12 @@ bool IsTrivial(const WindowDimension& d) {
 }
 
 // Each window has one element: what strides leave of the padded operand.
-Instruction* WindowsOfOne(const Match& match, hlo::Builder& builder) {
+Instruction* WindowsOfOne(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
   if (!HasIdentity(root) || root.shape().element_count() == 0) return nullptr;
   hlo::PadAttributes pad;
   hlo::SliceAttributes slice;
-  hlo::DimensionVector padded;
+  DimensionVector padded;
   for (size_t i = 0; i < WindowOf(root).size(); ++i) {
     const WindowDimension& d = WindowOf(root)[i];
     const int64_t size = match['x']->shape().dimensions(i);
@@ -42,15 +40,15 @@ Instruction* WindowsOfOne(const Match& match, hlo::Builder& builder) {
     slice.stride.push_back(d.stride);
   }
   Instruction* all =
-      builder.Add(Opcode::kPad, hlo::Shape(root.shape().element_type(), padded), {match['x'], match['i']}, pad);
+      builder.Add(Opcode::kPad, Shape(root.shape().element_type(), padded), {match['x'], match['i']}, pad);
   return builder.Slice(all, slice);
 }
 
 // The only window along a dimension is the whole of it.
-Instruction* WholeWindow(const Match& match, hlo::Builder& builder) {
+Instruction* WholeWindow(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
   if (!analysis::CombinerOpcode(*root.called_computation())) return nullptr;
-  hlo::DimensionVector dimensions;
+  DimensionVector dimensions;
   for (size_t i = 0; i < WindowOf(root).size(); ++i) {
     const WindowDimension& d = WindowOf(root)[i];
     if (IsTrivial(d)) continue;
@@ -66,7 +64,7 @@ Instruction* WholeWindow(const Match& match, hlo::Builder& builder) {
 }
 
 // Padding with what windows are padded with anyway.
-Instruction* WindowOfPad(const Match& match, hlo::Builder& builder) {
+Instruction* WindowOfPad(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
   const auto& pad = match['t']->Get<hlo::PadAttributes>();
   hlo::WindowAttributes attributes = root.Get<hlo::WindowAttributes>();

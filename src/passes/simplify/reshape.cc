@@ -4,12 +4,9 @@
 namespace kiln::passes::simplify {
 namespace {
 
-using hlo::Instruction;
-using hlo::Opcode;
-
 // A reshape that only adds or drops dimensions of size 1 maps every other dimension to one of its size: those of a
 // broadcast's operand stay dimensions of the result.
-Instruction* UnitReshapeOfBroadcast(const Match& match, hlo::Builder& builder) {
+Instruction* UnitReshapeOfBroadcast(const Match& match, Builder& builder) {
   const Instruction& broadcast = *match.root()->operand(0);
   const auto& from = broadcast.shape().dimensions();
   const auto& to = match.root()->shape().dimensions();
@@ -23,7 +20,7 @@ Instruction* UnitReshapeOfBroadcast(const Match& match, hlo::Builder& builder) {
   }
   while (j < to.size() && to[j] == 1) ++j;
   if (j != to.size()) return nullptr;
-  hlo::DimensionVector map, kept;
+  DimensionVector map, kept;
   for (int64_t dimension : broadcast.dimensions()) {
     if (position[dimension] < 0) continue;
     map.push_back(position[dimension]);
@@ -33,9 +30,9 @@ Instruction* UnitReshapeOfBroadcast(const Match& match, hlo::Builder& builder) {
 }
 
 // With row-major layouts on both sides a bitcast is a reshape.
-Instruction* BitcastIsReshape(const Match& match, hlo::Builder& builder) {
-  const hlo::Shape& from = match['x']->shape();
-  const hlo::Shape& to = match.root()->shape();
+Instruction* BitcastIsReshape(const Match& match, Builder& builder) {
+  const Shape& from = match['x']->shape();
+  const Shape& to = match.root()->shape();
   if (!from.IsArray() || !to.IsArray() || from.element_type() != to.element_type() || !from.HasDescendingLayout() ||
       !to.HasDescendingLayout()) {
     return nullptr;
@@ -44,9 +41,9 @@ Instruction* BitcastIsReshape(const Match& match, hlo::Builder& builder) {
 }
 
 // A reshape that keeps the products of the dimensions before and behind the counted one.
-Instruction* ReshapeOfIota(const Match& match, hlo::Builder& builder) {
-  const hlo::Shape& from = match.root()->operand(0)->shape();
-  const hlo::Shape& to = match.root()->shape();
+Instruction* ReshapeOfIota(const Match& match, Builder& builder) {
+  const Shape& from = match.root()->operand(0)->shape();
+  const Shape& to = match.root()->shape();
   const int64_t counted = match.root()->operand(0)->dimensions()[0];
   if (from.element_count() == 0) return nullptr;
   int64_t before = 1;
@@ -54,8 +51,7 @@ Instruction* ReshapeOfIota(const Match& match, hlo::Builder& builder) {
   int64_t product = 1;
   for (int64_t i = 0; i < to.rank(); product *= to.dimensions(i++)) {
     if (product != before || to.dimensions(i) != from.dimensions(counted)) continue;
-    return builder.Add(Opcode::kIota, hlo::Shape(to.element_type(), to.dimensions()), {},
-                       hlo::DimensionsAttributes{{i}});
+    return builder.Add(Opcode::kIota, Shape(to.element_type(), to.dimensions()), {}, hlo::DimensionsAttributes{{i}});
   }
   return nullptr;
 }

@@ -10,13 +10,6 @@
 
 namespace kiln::passes::simplify {
 
-using hlo::ComparisonDirection;
-using hlo::Instruction;
-using hlo::Literal;
-using hlo::Opcode;
-using hlo::PrimitiveType;
-using hlo::Shape;
-
 std::optional<Literal> SplatValue(const Instruction& instruction) {
   const Instruction* source = &instruction;
   while (source->opcode() == Opcode::kBroadcast || source->opcode() == Opcode::kReshape) source = source->operand(0);
@@ -169,7 +162,7 @@ class RuleSet::Matcher {
 // Makes the right side of a rule. Null where shapes do not go together: then the rule does not apply.
 class RuleSet::RightSide {
  public:
-  RightSide(const Match& match, hlo::Builder& builder) : match_(match), builder_(builder) {}
+  RightSide(const Match& match, Builder& builder) : match_(match), builder_(builder) {}
 
   // `like` has the dimensions, and for numbers the type, of what the node stands for.
   Instruction* Build(const Node& node, const Shape& like) {
@@ -214,7 +207,7 @@ class RuleSet::RightSide {
                            const Instruction* original) {
     std::vector<const Shape*> shapes;
     for (const Instruction* operand : operands) shapes.push_back(&operand->shape());
-    std::vector<hlo::Computation*> called;
+    std::vector<Computation*> called;
     if (original != nullptr) called = original->called_computations();
     const Shape* declared = original != nullptr ? &original->shape() : nullptr;
     absl::StatusOr<Shape> shape = hlo::InferShape(opcode, shapes, attributes, called, declared);
@@ -246,8 +239,8 @@ class RuleSet::RightSide {
       default:
         break;
     }
-    hlo::Module scratch("constants");
-    hlo::Computation* computation = scratch.AddComputation("constants");
+    Module scratch("constants");
+    Computation* computation = scratch.AddComputation("constants");
     std::vector<Literal> values;
     std::vector<Instruction*> operands;
     for (const Node& operand : node.operands) {
@@ -266,7 +259,7 @@ class RuleSet::RightSide {
   }
 
   const Match& match_;
-  hlo::Builder& builder_;
+  Builder& builder_;
 };
 
 struct RuleSet::Compiled {
@@ -303,7 +296,7 @@ absl::StatusOr<RuleSet> RuleSet::Compile(absl::Span<const RuleGroup> groups) {
   return set;
 }
 
-Instruction* RuleSet::Apply(Instruction* instruction, hlo::Builder& builder, const Rule** applied) const {
+Instruction* RuleSet::Apply(Instruction* instruction, Builder& builder, const Rule** applied) const {
   for (const Compiled& compiled : by_opcode_[static_cast<size_t>(instruction->opcode())]) {
     const Rule& rule = *compiled.rule;
     Match match(instruction);

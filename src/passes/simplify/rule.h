@@ -36,27 +36,26 @@
 
 #include "absl/types/span.h"
 #include "src/base/status.h"
-#include "src/hlo/builder.h"
-#include "src/hlo/instruction.h"
+#include "src/passes/ir.h"
 
 namespace kiln::passes::simplify {
 
 // What a pattern found.
 class Match {
  public:
-  explicit Match(hlo::Instruction* root) : root_(root) {}
-  hlo::Instruction* root() const { return root_; }
+  explicit Match(Instruction* root) : root_(root) {}
+  Instruction* root() const { return root_; }
   // The instruction of a letter or tag of the pattern.
-  hlo::Instruction* operator[](char letter) const { return bound_[letter - 'a']; }
-  void Bind(char letter, hlo::Instruction* instruction) { bound_[letter - 'a'] = instruction; }
+  Instruction* operator[](char letter) const { return bound_[letter - 'a']; }
+  void Bind(char letter, Instruction* instruction) { bound_[letter - 'a'] = instruction; }
 
  private:
-  hlo::Instruction* root_;
-  std::array<hlo::Instruction*, 26> bound_ = {};
+  Instruction* root_;
+  std::array<Instruction*, 26> bound_ = {};
 };
 
 // Builds what replaces match.root(), or returns null when the rule does not apply after all (before adding anything).
-using Rewrite = hlo::Instruction* (*)(const Match& match, hlo::Builder& builder);
+using Rewrite = Instruction* (*)(const Match& match, Builder& builder);
 
 // A condition on what was found. `holds` may be null: then the guard only says something about the rule.
 struct Guard {
@@ -84,7 +83,7 @@ struct RuleGroup {
 };
 
 // The single value that `instruction` has in all elements, as a scalar literal; nothing when it is no such constant.
-std::optional<hlo::Literal> SplatValue(const hlo::Instruction& instruction);
+std::optional<Literal> SplatValue(const Instruction& instruction);
 
 // Rules ready for matching. Immutable and safe to share between threads; the rules themselves must outlive it.
 class RuleSet {
@@ -97,7 +96,7 @@ class RuleSet {
 
   // What the first rule that applies makes of `instruction`: an instruction of compatible shape, maybe new ones behind
   // it (see builder.added()); null when none applies. `applied` (may be null) gets the rule.
-  hlo::Instruction* Apply(hlo::Instruction* instruction, hlo::Builder& builder, const Rule** applied = nullptr) const;
+  Instruction* Apply(Instruction* instruction, Builder& builder, const Rule** applied = nullptr) const;
 
  private:
   struct Node;

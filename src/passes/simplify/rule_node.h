@@ -27,9 +27,9 @@ enum class NodeKind {
 struct RuleSet::Node {
   NodeKind kind = NodeKind::kAny;
   char letter = 0;  // of a variable, or the tag of an opcode; 0: none
-  hlo::Opcode opcode = hlo::Opcode::kParameter;
-  std::optional<hlo::ComparisonDirection> direction;  // compare.lt
-  std::optional<hlo::Opcode> combiner;                // reduce.add
+  Opcode opcode = Opcode::kParameter;
+  std::optional<ComparisonDirection> direction;  // compare.lt
+  std::optional<Opcode> combiner;                // reduce.add
   bool single_user = false;
   bool any_operands = false;
   bool not_constant = false;  // v
@@ -59,7 +59,7 @@ class RuleSet::Parser {
   bool is_pattern_;
 };
 
-hlo::ComparisonDirection SwappedDirection(hlo::ComparisonDirection direction);
+ComparisonDirection SwappedDirection(ComparisonDirection direction);
 
 }  // namespace kiln::passes::simplify
 

@@ -7,9 +7,6 @@
 
 namespace kiln::passes::simplify {
 
-using hlo::ComparisonDirection;
-using hlo::Opcode;
-
 namespace {
 
 constexpr std::pair<absl::string_view, NodeKind> kWords[] = {

@@ -8,13 +8,9 @@
 namespace kiln::passes::simplify {
 namespace {
 
-using hlo::DimensionVector;
-using hlo::Instruction;
-using hlo::Opcode;
-
 const hlo::SliceAttributes& SliceOf(const Instruction& slice) { return slice.Get<hlo::SliceAttributes>(); }
 
-Instruction* SliceOfSlice(const Match& match, hlo::Builder& builder) {
+Instruction* SliceOfSlice(const Match& match, Builder& builder) {
   const hlo::SliceAttributes& outer = SliceOf(*match.root());
   const hlo::SliceAttributes& inner = SliceOf(*match.root()->operand(0));
   hlo::SliceAttributes both = outer;
@@ -28,7 +24,7 @@ Instruction* SliceOfSlice(const Match& match, hlo::Builder& builder) {
   return builder.Slice(match['x'], both);
 }
 
-Instruction* SliceOfBroadcast(const Match& match, hlo::Builder& builder) {
+Instruction* SliceOfBroadcast(const Match& match, Builder& builder) {
   const hlo::SliceAttributes& slice = SliceOf(*match.root());
   hlo::SliceAttributes inner;
   const auto& map = match.root()->operand(0)->dimensions();
@@ -41,12 +37,12 @@ Instruction* SliceOfBroadcast(const Match& match, hlo::Builder& builder) {
 }
 
 // Index of the last element taken along a dimension.
-int64_t Last(const hlo::SliceAttributes& slice, const hlo::Shape& result, int64_t dimension) {
+int64_t Last(const hlo::SliceAttributes& slice, const Shape& result, int64_t dimension) {
   return slice.start[dimension] + (result.dimensions(dimension) - 1) * slice.stride[dimension];
 }
 
 // The operands of a concatenation that the slice reaches.
-Instruction* SliceOfConcatenate(const Match& match, hlo::Builder& builder) {
+Instruction* SliceOfConcatenate(const Match& match, Builder& builder) {
   const Instruction& concatenate = *match.root()->operand(0);
   const int64_t dimension = concatenate.dimensions()[0];
   hlo::SliceAttributes slice = SliceOf(*match.root());
@@ -71,10 +67,10 @@ Instruction* SliceOfConcatenate(const Match& match, hlo::Builder& builder) {
 }
 
 // A slice that lies within what is padded, or within the padding.
-Instruction* SliceOfPad(const Match& match, hlo::Builder& builder) {
+Instruction* SliceOfPad(const Match& match, Builder& builder) {
   const hlo::PadAttributes& pad = match['t']->Get<hlo::PadAttributes>();
   hlo::SliceAttributes slice = SliceOf(*match.root());
-  const hlo::Shape& result = match.root()->shape();
+  const Shape& result = match.root()->shape();
   if (result.element_count() == 0) return nullptr;
   bool is_inside = true;
   for (size_t i = 0; i < pad.low.size(); ++i) {
@@ -90,7 +86,7 @@ Instruction* SliceOfPad(const Match& match, hlo::Builder& builder) {
   return is_inside ? builder.Slice(match['x'], slice) : nullptr;
 }
 
-Instruction* SliceOfTranspose(const Match& match, hlo::Builder& builder) {
+Instruction* SliceOfTranspose(const Match& match, Builder& builder) {
   const hlo::SliceAttributes& slice = SliceOf(*match.root());
   const auto& permutation = match['t']->dimensions();
   hlo::SliceAttributes inner = slice;
@@ -102,7 +98,7 @@ Instruction* SliceOfTranspose(const Match& match, hlo::Builder& builder) {
   return builder.Transpose(builder.Slice(match['x'], inner), permutation);
 }
 
-Instruction* SliceOfReverse(const Match& match, hlo::Builder& builder) {
+Instruction* SliceOfReverse(const Match& match, Builder& builder) {
   hlo::SliceAttributes slice = SliceOf(*match.root());
   if (match.root()->shape().element_count() == 0) return nullptr;
   for (int64_t dimension : match['t']->dimensions()) {
@@ -115,23 +111,23 @@ Instruction* SliceOfReverse(const Match& match, hlo::Builder& builder) {
 }
 
 // Counting from elsewhere, in larger steps.
-Instruction* SliceOfIota(const Match& match, hlo::Builder& builder) {
-  const hlo::Shape& shape = match.root()->shape();
+Instruction* SliceOfIota(const Match& match, Builder& builder) {
+  const Shape& shape = match.root()->shape();
   const Instruction& iota = *match['t'];
   const int64_t dimension = iota.dimensions()[0];
   const int64_t start = SliceOf(*match.root()).start[dimension], stride = SliceOf(*match.root()).stride[dimension];
   if ((start != 0 || stride != 1) && !hlo::IsIntegral(shape.element_type())) return nullptr;
   Instruction* count =
-      builder.Add(Opcode::kIota, hlo::Shape(shape.element_type(), shape.dimensions()), {}, iota.attributes());
+      builder.Add(Opcode::kIota, Shape(shape.element_type(), shape.dimensions()), {}, iota.attributes());
   auto constant = [&](int64_t value) {
-    return builder.Splat(shape, hlo::LiteralOf(hlo::Shape::Scalar(shape.element_type()), value));
+    return builder.Splat(shape, hlo::LiteralOf(Shape::Scalar(shape.element_type()), value));
   };
   if (stride != 1) count = builder.Binary(Opcode::kMultiply, count, constant(stride));
   return start == 0 ? count : builder.Binary(Opcode::kAdd, count, constant(start));
 }
 
 // Through a reshape that only adds or drops dimensions of size 1.
-Instruction* SliceOfUnitReshape(const Match& match, hlo::Builder& builder) {
+Instruction* SliceOfUnitReshape(const Match& match, Builder& builder) {
   const hlo::SliceAttributes& slice = SliceOf(*match.root());
   const auto& from = match['x']->shape().dimensions();
   const auto& to = match.root()->operand(0)->shape().dimensions();
@@ -153,7 +149,7 @@ Instruction* SliceOfUnitReshape(const Match& match, hlo::Builder& builder) {
 }
 
 // Within the update, or beside it.
-Instruction* SliceOfUpdate(const Match& match, hlo::Builder& builder) {
+Instruction* SliceOfUpdate(const Match& match, Builder& builder) {
   hlo::SliceAttributes slice = SliceOf(*match.root());
   Instruction* update = match['y'];
   const std::optional<DimensionVector> starts =
@@ -176,7 +172,7 @@ Instruction* SliceOfUpdate(const Match& match, hlo::Builder& builder) {
 }
 
 // Rows, columns and batches that nobody wants are not computed, where that is half of the product and more.
-Instruction* SliceOfDot(const Match& match, hlo::Builder& builder) {
+Instruction* SliceOfDot(const Match& match, Builder& builder) {
   const hlo::SliceAttributes& slice = SliceOf(*match.root());
   const auto& dot = match['t']->Get<hlo::DotAttributes>();
   if (2 * match.root()->shape().element_count() > match['t']->shape().element_count()) return nullptr;

@@ -8,10 +8,6 @@
 namespace kiln::passes::simplify {
 namespace {
 
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::Opcode;
-
 const hlo::SortAttributes& SortOf(const Instruction& sort) { return sort.Get<hlo::SortAttributes>(); }
 
 // Copies of one another, of a size that comparators have.
@@ -34,14 +30,14 @@ bool SameComparator(const Computation& a, const Computation& b) {
   return twin.at(a.root()) == b.root();
 }
 
-Instruction* SortOfOne(const Match& match, hlo::Builder& builder) {
+Instruction* SortOfOne(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
   if (root.operand(0)->shape().dimensions(SortOf(root).dimension) > 1) return nullptr;
   if (root.operand_count() == 1) return root.operand(0);
   return builder.Tuple({root.operands().begin(), root.operands().end()});
 }
 
-Instruction* SortOfSorted(const Match& match, hlo::Builder&) {
+Instruction* SortOfSorted(const Match& match, Builder&) {
   const Instruction& inner = *match['t'];
   const bool same = SortOf(*match.root()).dimension == SortOf(inner).dimension &&
                     SameComparator(*match.root()->called_computation(), *inner.called_computation());
@@ -49,21 +45,21 @@ Instruction* SortOfSorted(const Match& match, hlo::Builder&) {
 }
 
 // Equal values have no order.
-Instruction* SortOfCopies(const Match& match, hlo::Builder&) {
+Instruction* SortOfCopies(const Match& match, Builder&) {
   const auto& map = match['t']->dimensions();
   return std::find(map.begin(), map.end(), SortOf(*match.root()).dimension) == map.end() ? match['t'] : nullptr;
 }
 
 // Counted upwards, or not at all, along the sorted dimension.
-Instruction* SortOfIota(const Match& match, hlo::Builder&) {
+Instruction* SortOfIota(const Match& match, Builder&) {
   const Computation& comparator = *match.root()->called_computation();
   const Instruction& compare = *comparator.root();
   if (match['t']->dimensions()[0] != SortOf(*match.root()).dimension) return match['t'];
   // Counts that wrap around or stay where they are do not ascend.
-  const hlo::PrimitiveType type = match['t']->shape().element_type();
+  const PrimitiveType type = match['t']->shape().element_type();
   if (!hlo::IsIntegral(type) || hlo::BitWidth(type) < 32 || compare.opcode() != Opcode::kCompare) return nullptr;
-  const bool up = compare.comparison().direction == hlo::ComparisonDirection::kLt;
-  const bool down = compare.comparison().direction == hlo::ComparisonDirection::kGt;
+  const bool up = compare.comparison().direction == ComparisonDirection::kLt;
+  const bool down = compare.comparison().direction == ComparisonDirection::kGt;
   const bool ascends =
       (up && compare.operand(0) == comparator.parameter(0) && compare.operand(1) == comparator.parameter(1)) ||
       (down && compare.operand(0) == comparator.parameter(1) && compare.operand(1) == comparator.parameter(0));

@@ -6,16 +6,12 @@
 namespace kiln::passes::simplify {
 namespace {
 
-using hlo::DimensionVector;
-using hlo::Instruction;
-using hlo::Opcode;
-
-Instruction* IdentityTranspose(const Match& match, hlo::Builder&) {
+Instruction* IdentityTranspose(const Match& match, Builder&) {
   const auto& permutation = match.root()->dimensions();
   return std::is_sorted(permutation.begin(), permutation.end()) ? match['x'] : nullptr;
 }
 
-Instruction* TransposeOfTranspose(const Match& match, hlo::Builder& builder) {
+Instruction* TransposeOfTranspose(const Match& match, Builder& builder) {
   const auto& inner = match.root()->operand(0)->dimensions();
   DimensionVector permutation;
   for (int64_t dimension : match.root()->dimensions()) permutation.push_back(inner[dimension]);
@@ -23,7 +19,7 @@ Instruction* TransposeOfTranspose(const Match& match, hlo::Builder& builder) {
 }
 
 // Moving only dimensions of size 1 moves nothing in memory.
-Instruction* TransposeIsReshape(const Match& match, hlo::Builder& builder) {
+Instruction* TransposeIsReshape(const Match& match, Builder& builder) {
   int64_t previous = -1;
   for (int64_t dimension : match.root()->dimensions()) {
     if (match['x']->shape().dimensions(dimension) == 1) continue;
@@ -33,7 +29,7 @@ Instruction* TransposeIsReshape(const Match& match, hlo::Builder& builder) {
   return builder.Reshape(match['x'], match.root()->shape().dimensions());
 }
 
-Instruction* TransposeOfBroadcast(const Match& match, hlo::Builder& builder) {
+Instruction* TransposeOfBroadcast(const Match& match, Builder& builder) {
   const auto& permutation = match.root()->dimensions();
   DimensionVector map;
   for (int64_t dimension : match.root()->operand(0)->dimensions()) {
@@ -42,17 +38,16 @@ Instruction* TransposeOfBroadcast(const Match& match, hlo::Builder& builder) {
   return builder.Broadcast(match['x'], match.root()->shape().dimensions(), map);
 }
 
-Instruction* TransposeOfIota(const Match& match, hlo::Builder& builder) {
+Instruction* TransposeOfIota(const Match& match, Builder& builder) {
   const auto& permutation = match.root()->dimensions();
   const int64_t dimension = match.root()->operand(0)->dimensions()[0];
   const int64_t moved = std::find(permutation.begin(), permutation.end(), dimension) - permutation.begin();
-  return builder.Add(Opcode::kIota,
-                     hlo::Shape(match.root()->shape().element_type(), match.root()->shape().dimensions()), {},
+  return builder.Add(Opcode::kIota, Shape(match.root()->shape().element_type(), match.root()->shape().dimensions()), {},
                      hlo::DimensionsAttributes{{moved}});
 }
 
 // Reversing a dimension of size 1 does nothing.
-Instruction* DropReversedDimensions(const Match& match, hlo::Builder& builder) {
+Instruction* DropReversedDimensions(const Match& match, Builder& builder) {
   const auto& dimensions = match.root()->dimensions();
   DimensionVector kept;
   for (int64_t dimension : dimensions) {
@@ -63,7 +58,7 @@ Instruction* DropReversedDimensions(const Match& match, hlo::Builder& builder) {
   return builder.Add(Opcode::kReverse, match.root()->shape(), {match['x']}, hlo::DimensionsAttributes{kept});
 }
 
-Instruction* ReverseOfReverse(const Match& match, hlo::Builder& builder) {
+Instruction* ReverseOfReverse(const Match& match, Builder& builder) {
   // What both reverse stays as it was.
   DimensionVector once(match.root()->dimensions());
   for (int64_t dimension : match.root()->operand(0)->dimensions()) {
@@ -80,15 +75,15 @@ Instruction* ReverseOfReverse(const Match& match, hlo::Builder& builder) {
 }
 
 // Counting along a dimension of size 1 stays at zero.
-Instruction* UnitIota(const Match& match, hlo::Builder& builder) {
-  const hlo::Shape& shape = match.root()->shape();
+Instruction* UnitIota(const Match& match, Builder& builder) {
+  const Shape& shape = match.root()->shape();
   const int64_t dimension = match.root()->dimensions()[0];
   if (shape.dimensions(dimension) == 1) return builder.Splat(shape, 0.0);
   return nullptr;
 }
 
 // Dimensions that are only copies are the same in reverse.
-Instruction* ReverseOfBroadcast(const Match& match, hlo::Builder& builder) {
+Instruction* ReverseOfBroadcast(const Match& match, Builder& builder) {
   const Instruction& broadcast = *match.root()->operand(0);
   const auto& map = broadcast.dimensions();
   DimensionVector reversed;  // of x
