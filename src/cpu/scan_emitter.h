@@ -1,4 +1,4 @@
-// Scans whose bodies are formulas of elements (passes/scan_expander.h), as loops of vectors.
+// Scans whose bodies are formulas of elements (passes/scan_expander.cc), as loops of vectors.
 #ifndef KILN_CPU_SCAN_EMITTER_H_
 #define KILN_CPU_SCAN_EMITTER_H_
 

@@ -27,7 +27,7 @@ struct ScalarOps {
 
 // The leaves of the root of `computation` over scalars: elementwise ops, constants, tuples, calls and loops over tuples
 // of scalars. A parameter that is a tuple is the only one; `arguments` are its leaves. Other ops become these in a pass
-// (passes/scalar_flattening.h); here they fail with UNIMPLEMENTED, naming the first.
+// (passes/scalar_flattening.cc); here they fail with UNIMPLEMENTED, naming the first.
 template <typename T>
 absl::StatusOr<std::vector<T>> WalkScalarComputation(const hlo::Computation& computation, absl::Span<const T> arguments,
                                                      const ScalarOps<T>& ops) {
@@ -65,8 +65,7 @@ absl::StatusOr<std::vector<T>> WalkScalarComputation(const hlo::Computation& com
         break;
       case Opcode::kCall:
       case Opcode::kFusion: {
-        KILN_ASSIGN_OR_RETURN(results,
-                              WalkScalarComputation<T>(*instruction->called_computation(), operands, ops));
+        KILN_ASSIGN_OR_RETURN(results, WalkScalarComputation<T>(*instruction->called_computation(), operands, ops));
         break;
       }
       case Opcode::kWhile: {

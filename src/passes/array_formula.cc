@@ -16,6 +16,21 @@ bool IsFormula(const Computation& computation) {
   return true;
 }
 
+std::vector<Instruction*> AddScan(Builder* builder, std::vector<Instruction*> inputs,
+                                  const std::vector<Instruction*>& carries, int64_t dimension, bool is_reverse,
+                                  Computation* body) {
+  const int64_t count = static_cast<int64_t>(inputs.size());
+  inputs.insert(inputs.end(), carries.begin(), carries.end());
+  std::vector<Shape> shapes;
+  for (const Instruction* input : inputs) shapes.push_back(input->shape());
+  const hlo::ScanAttributes attributes = {
+      .dimension = dimension, .num_carries = count, .is_reverse = is_reverse, .is_associative = true};
+  Instruction* scan = builder->Add(Opcode::kScan, Shape::Tuple(shapes), std::move(inputs), attributes, {body});
+  std::vector<Instruction*> results;
+  for (int64_t i = 0; i < count; ++i) results.push_back(builder->GetTupleElement(scan, i));
+  return results;
+}
+
 Instruction* ArrayFormula::Of(const Instruction* scalar) {
   if (auto found = arrays_.find(scalar); found != arrays_.end()) return found->second;
   const Shape shape(scalar->shape().element_type(), dimensions_);

@@ -14,6 +14,12 @@ namespace kiln::passes {
 // scalars.
 bool IsFormula(const Computation& computation);
 
+// Adds an associative scan over `inputs` that starts with `carries`, one for each, and gives the scan of each. `body`
+// takes (slices of the inputs..., carries...) and gives (combined..., combined...).
+std::vector<Instruction*> AddScan(Builder* builder, std::vector<Instruction*> inputs,
+                                  const std::vector<Instruction*>& carries, int64_t dimension, bool is_reverse,
+                                  Computation* body);
+
 // The formula of a scalar computation written again over arrays.
 class ArrayFormula {
  public:

@@ -17,6 +17,20 @@ std::vector<Instruction*> OperandsWithStarts(std::vector<Instruction*> operands,
 
 }  // namespace
 
+PrimitiveType UnsignedOf(int bits) {
+  return bits == 4    ? PrimitiveType::kU4
+         : bits == 8  ? PrimitiveType::kU8
+         : bits == 16 ? PrimitiveType::kU16
+         : bits == 32 ? PrimitiveType::kU32
+                      : PrimitiveType::kU64;
+}
+PrimitiveType SignedOf(int bits) {
+  return bits == 8    ? PrimitiveType::kS8
+         : bits == 16 ? PrimitiveType::kS16
+         : bits == 32 ? PrimitiveType::kS32
+                      : PrimitiveType::kS64;
+}
+
 ArrayValue ArrayValue::Number(double value) const { return {builder_, builder_->Splat(shape(), value)}; }
 
 ArrayValue ArrayValue::Number(int64_t value) const {

@@ -10,6 +10,10 @@
 
 namespace kiln::passes {
 
+// The integer type of so many bits: 8, 16, 32 or 64, and 4 for unsigned ones.
+PrimitiveType UnsignedOf(int bits);
+PrimitiveType SignedOf(int bits);
+
 // An instruction with the builder that new ones go to. Binary operators take operands of one type; a scalar beside an
 // array is spread over it, and a number becomes a constant of the other side's type. Shifts are logical.
 class ArrayValue {
@@ -57,8 +61,26 @@ ArrayValue operator^(const ArrayValue& a, const ArrayValue& b);
 ArrayValue operator<<(const ArrayValue& a, int64_t bits);
 ArrayValue operator>>(const ArrayValue& a, int64_t bits);
 
-// Spreads a scalar side over the other one, as the operators do.
+// pred, element by element.
 ArrayValue Compare(ComparisonDirection direction, const ArrayValue& a, const ArrayValue& b);
+inline ArrayValue operator==(const ArrayValue& a, const ArrayValue& b) {
+  return Compare(ComparisonDirection::kEq, a, b);
+}
+inline ArrayValue operator!=(const ArrayValue& a, const ArrayValue& b) {
+  return Compare(ComparisonDirection::kNe, a, b);
+}
+inline ArrayValue operator<(const ArrayValue& a, const ArrayValue& b) {
+  return Compare(ComparisonDirection::kLt, a, b);
+}
+inline ArrayValue operator<=(const ArrayValue& a, const ArrayValue& b) {
+  return Compare(ComparisonDirection::kLe, a, b);
+}
+inline ArrayValue operator>(const ArrayValue& a, const ArrayValue& b) {
+  return Compare(ComparisonDirection::kGt, a, b);
+}
+inline ArrayValue operator>=(const ArrayValue& a, const ArrayValue& b) {
+  return Compare(ComparisonDirection::kGe, a, b);
+}
 // All of one shape, except that scalars among them are spread over the largest.
 ArrayValue Select(const ArrayValue& predicate, const ArrayValue& on_true, const ArrayValue& on_false);
 ArrayValue Iota(Builder* builder, PrimitiveType type, absl::Span<const int64_t> dimensions, int64_t dimension);

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -8,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "src/analysis/associativity.h"
+#include "src/passes/array_formula.h"
 #include "src/passes/passes.h"
 
 namespace kiln::passes {
@@ -127,8 +127,7 @@ class Tree {
       Instruction* scan = levels_.back().scans[i];
       if (scan != nullptr && !BindElements(levels_.size() - 1, i, scan)) return false;
     }
-    return std::all_of(formulas_.begin(), formulas_.end(),
-                       [](const Instruction* formula) { return formula != nullptr; });
+    return absl::c_all_of(formulas_, [](const Instruction* formula) { return formula != nullptr; });
   }
 
   const std::vector<Instruction*>& elements() const { return elements_; }
@@ -212,7 +211,7 @@ class Tree {
   std::optional<std::pair<size_t, bool>> Leaf(const Instruction& value) const {
     const std::optional<Part> part = AsPart(value, dimension_);
     if (!part || part->stride != 2 || part->start > 1 || part->count != size_ / 2) return std::nullopt;
-    auto found = std::find(elements_.begin(), elements_.end(), part->array);
+    auto found = absl::c_find(elements_, part->array);
     if (found == elements_.end()) return std::nullopt;
     return std::make_pair(static_cast<size_t>(found - elements_.begin()), part->start == 1);
   }
@@ -222,7 +221,7 @@ class Tree {
     const std::optional<Part> part = AsPart(*formula, dimension_);
     if (part && part->array->shape().dimensions(dimension_) == size_ && part->stride == 2 && part->start <= 1 &&
         part->count == size_ / 2) {
-      if (std::find(elements_.begin(), elements_.end(), part->array) == elements_.end()) {
+      if (!absl::c_linear_search(elements_, part->array)) {
         elements_.push_back(part->array);
         formulas_.push_back(nullptr);
       }
@@ -230,8 +229,7 @@ class Tree {
     }
     if (!hlo::IsElementwise(formula->opcode()) || formula->operand_count() == 0) return false;
     if (!seen_.insert(formula).second) return true;
-    return std::all_of(formula->operands().begin(), formula->operands().end(),
-                       [&](Instruction* operand) { return Discover(operand); });
+    return absl::c_all_of(formula->operands(), [&](Instruction* operand) { return Discover(operand); });
   }
 
   // Whether `value` computes what the formula of level 0 does, from other leaves.
@@ -263,11 +261,10 @@ class Tree {
 std::vector<Instruction*> Scan(const Tree& tree, int64_t dimension, Computation* body,
                                const analysis::Identity& identity, Builder* builder) {
   const int64_t count = static_cast<int64_t>(tree.elements().size());
-  const bool reverse = std::all_of(tree.elements().begin(), tree.elements().end(), [&](const Instruction* elements) {
+  const bool reverse = absl::c_all_of(tree.elements(), [&](const Instruction* elements) {
     return elements->opcode() == Opcode::kReverse && elements->dimensions() == DimensionVector{dimension};
   });
   std::vector<Instruction*> operands, carries;
-  std::vector<Shape> parts;
   for (int64_t i = 0; i < count; ++i) {
     Instruction* elements = tree.elements()[i];
     if (reverse) elements = elements->operand(0);
@@ -289,20 +286,11 @@ std::vector<Instruction*> Scan(const Tree& tree, int64_t dimension, Computation*
     }
     operands.push_back(elements);
     carries.push_back(carry);
-    parts.push_back(shape);
   }
-  operands.insert(operands.end(), carries.begin(), carries.end());
-  for (const Instruction* carry : carries) parts.push_back(carry->shape());
-  Instruction* scan = builder->Add(
-      Opcode::kScan, Shape::Tuple(parts), std::move(operands),
-      hlo::ScanAttributes{.dimension = dimension, .num_carries = count, .is_reverse = reverse, .is_associative = true},
-      {body});
-  std::vector<Instruction*> scans;
-  for (int64_t i = 0; i < count; ++i) {
-    Instruction* whole = builder->GetTupleElement(scan, i);
-    scans.push_back(
-        !reverse ? whole
-                 : builder->Add(Opcode::kReverse, whole->shape(), {whole}, hlo::DimensionsAttributes{{dimension}}));
+  std::vector<Instruction*> scans = AddScan(builder, std::move(operands), carries, dimension, reverse, body);
+  for (Instruction*& scan : scans) {
+    if (!reverse) break;
+    scan = builder->Add(Opcode::kReverse, scan->shape(), {scan}, hlo::DimensionsAttributes{{dimension}});
   }
   return scans;
 }
@@ -328,7 +316,7 @@ bool RunOn(Computation* computation) {
     if (!tree.Match(results)) continue;
     // Other parts of the same elements.
     for (size_t i = 1; i < tree.elements().size(); ++i) {
-      const auto other = std::find_if(tops.begin(), tops.end(), [&](const Instruction* candidate) {
+      const auto other = absl::c_find_if(tops, [&](const Instruction* candidate) {
         const Interleaving interleaving = *AsInterleaving(*candidate);
         return interleaving.dimension == top.dimension && interleaving.elements == tree.elements()[i];
       });

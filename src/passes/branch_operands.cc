@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "src/passes/loop_state.h"
+#include "src/passes/replace_ops.h"
 
 namespace kiln::passes {
 
@@ -14,17 +15,11 @@ void MakeOperandExplicit(Instruction* conditional, int64_t branch) {
   Builder outside(conditional->parent(), conditional);
   if (!parameter->shape().IsTuple()) {
     conditional->ReplaceOperand(branch + 1, outside.Tuple({operand}));
-    const std::vector<Instruction*> users(parameter->users().begin(), parameter->users().end());
-    const bool is_root = parameter->IsRoot();
-    const Shape shape = parameter->shape();
-    *parameter->mutable_shape() = Shape::Tuple({shape});
-    Instruction* element = Builder(callee, parameter).GetTupleElement(parameter, 0);
-    for (Instruction* user : users) {
-      for (int64_t i = 0; i < user->operand_count(); ++i) {
-        if (user->operand(i) == parameter) user->ReplaceOperand(i, element);
-      }
-    }
-    if (is_root) callee->set_root(element);
+    ReadThrough(parameter, [&](Builder& inside) {
+      const Shape shape = parameter->shape();
+      *parameter->mutable_shape() = Shape::Tuple({shape});
+      return inside.GetTupleElement(parameter, 0);
+    });
     return;
   }
   const auto operands = conditional->operands();
@@ -64,7 +59,7 @@ bool DropUnreadOperands(Instruction* conditional, int64_t branch) {
   if (!parameter->shape().IsTuple() || !OnlyReadByElement(*parameter)) return false;
   std::vector<int64_t> place(parameter->shape().tuple_shapes().size(), -1);
   for (const Instruction* reader : parameter->users()) place[reader->tuple_index()] = 0;
-  if (std::find(place.begin(), place.end(), -1) == place.end()) return false;
+  if (!absl::c_linear_search(place, -1)) return false;
   MakeOperandExplicit(conditional, branch);
   std::vector<Instruction*> kept;
   for (size_t i = 0; i < place.size(); ++i) {

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -23,7 +22,7 @@ bool IsElementFusion(const Instruction& instruction) {
   const hlo::FusionKind kind = instruction.Get<hlo::FusionAttributes>().kind;
   if (kind != hlo::FusionKind::kLoop && kind != hlo::FusionKind::kInput) return false;
   const std::vector<Instruction*> body = instruction.called_computation()->instructions();
-  return std::none_of(body.begin(), body.end(), [](const Instruction* inner) {
+  return absl::c_none_of(body, [](const Instruction* inner) {
     return analysis::IsContraction(*inner) || inner->opcode() == Opcode::kDynamicUpdateSlice ||
            inner->opcode() == Opcode::kScatter;
   });
@@ -45,7 +44,7 @@ bool IsMadeFromLittle(const Instruction& producer) {
   const Computation& body = *producer.called_computation();
   if (body.instruction_count() - body.parameter_count() > kMaxProducerOps) return false;
   const std::vector<Instruction*> inside = body.instructions();
-  return std::all_of(inside.begin(), inside.end(), [](const Instruction* inner) {
+  return absl::c_all_of(inside, [](const Instruction* inner) {
     return inner->IsParameter() || inner->IsConstant() ||
            (analysis::IsLoopProducer(*inner) && analysis::CostOf(*inner) != analysis::EvaluationCost::kExpensive);
   });
@@ -61,7 +60,7 @@ void Sink(const Instruction& producer, Instruction* user) {
   Computation* body = user->called_computation();
   std::vector<Instruction*> operands(user->operands().begin(), user->operands().end());
   const auto parameter_for = [&](Instruction* operand) {
-    const auto it = std::find(operands.begin(), operands.end(), operand);
+    const auto it = absl::c_find(operands, operand);
     if (it != operands.end()) return body->parameter(it - operands.begin());
     operands.push_back(operand);
     return body->AddParameter(body->parameter_count(), operand->shape());
@@ -108,7 +107,7 @@ absl::StatusOr<bool> SinkBroadcasts(Module* module) {
       Instruction* producer = *it;
       if (!IsMadeFromLittle(*producer)) continue;
       const std::vector<Instruction*> users(producer->users().begin(), producer->users().end());
-      if (!std::all_of(users.begin(), users.end(), [&](const Instruction* user) {
+      if (!absl::c_all_of(users, [&](const Instruction* user) {
             return MayTake(*user, *producer) && calls[user->called_computation()] == 1;
           })) {
         continue;

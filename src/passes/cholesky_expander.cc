@@ -26,8 +26,8 @@ ArrayValue FactorizePanel(const ArrayValue& panel, const ArrayValue& first) {
     const ArrayValue root = pivot.Unary(Opcode::kSqrt);
     const ArrayValue spread = FromReal(root, column).Broadcast({count, rows}, {0});
     const ArrayValue row = Iota(c.builder(), PrimitiveType::kS32, {count, rows}, 1);
-    const ArrayValue below = Select(Compare(ComparisonDirection::kGt, row, diagonal), column / spread, ZeroOf(column));
-    const ArrayValue next = Select(Compare(ComparisonDirection::kEq, row, diagonal), spread, below);
+    const ArrayValue below = Select(row > diagonal, column / spread, ZeroOf(column));
+    const ArrayValue next = Select(row == diagonal, spread, below);
     return {given, done.DynamicUpdate(next.Reshape({count, rows, 1}), {zero, zero, c}), start};
   };
   return CountedLoop({panel, zeros, first}, columns, column_of)[1];
@@ -45,8 +45,7 @@ ArrayValue Factorize(const ArrayValue& matrices) {
   if (padded > n) {
     const ArrayValue row = Iota(work.builder(), PrimitiveType::kS32, dimensions, 1);
     const ArrayValue column = Iota(work.builder(), PrimitiveType::kS32, dimensions, 2);
-    const ArrayValue added =
-        Compare(ComparisonDirection::kEq, row, column) & Compare(ComparisonDirection::kGe, row, row.Number(n));
+    const ArrayValue added = (row == column) & (row >= row.Number(n));
     work = Select(added, work.Number(1.0), work);
   }
   auto block_of = [&](const ArrayValue& i, const std::vector<ArrayValue>& values) -> std::vector<ArrayValue> {
@@ -69,8 +68,7 @@ ArrayValue RefuseIndefinite(const ArrayValue& factors) {
   const ArrayValue row = Iota(builder, PrimitiveType::kS32, dimensions, 1);
   const ArrayValue column = Iota(builder, PrimitiveType::kS32, dimensions, 2);
   const ArrayValue real = RealPart(factors);
-  const ArrayValue fine =
-      Compare(ComparisonDirection::kNe, row, column) | Compare(ComparisonDirection::kGt, real, real.Number(0.0));
+  const ArrayValue fine = (row != column) | (real > real.Number(0.0));
   const ArrayValue definite(
       builder, builder->Reduce(fine.instruction(), builder->Scalar(PrimitiveType::kPred, 1), {1, 2}, Opcode::kAnd));
   const ArrayValue nan = factors.Number(std::numeric_limits<double>::quiet_NaN());

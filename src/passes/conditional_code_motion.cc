@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -41,9 +40,8 @@ class CommonCode {
         continue;
       }
       const auto users = instruction->users();
-      const bool is_read =
-          instruction->IsRoot() ||
-          std::any_of(users.begin(), users.end(), [&](const Instruction* user) { return inside.contains(user); });
+      const bool is_read = instruction->IsRoot() ||
+                           absl::c_any_of(users, [&](const Instruction* user) { return inside.contains(user); });
       const bool is_carried = is_read && !IsFree(*instruction) && instruction->shape().IsArray();
       if (!is_carried && !needed.contains(instruction)) {
         inside.insert(instruction);
@@ -56,7 +54,7 @@ class CommonCode {
       needed.insert(instruction->operands().begin(), instruction->operands().end());
     }
     if (carried.empty()) return false;
-    std::reverse(chosen.begin(), chosen.end());
+    absl::c_reverse(chosen);
     Move(chosen, carried);
     return true;
   }
@@ -77,8 +75,8 @@ class CommonCode {
                                                    : numbers_.NumberOfLeaf(outer, index);
       } else {
         is_known = analysis::MayBeShared(*instruction) &&
-                   std::all_of(instruction->operands().begin(), instruction->operands().end(),
-                               [&](const Instruction* operand) { return seen_.contains(number_of_.at(operand)); });
+                   absl::c_all_of(instruction->operands(),
+                                  [&](const Instruction* operand) { return seen_.contains(number_of_.at(operand)); });
         number = numbers_.Number(*instruction);
       }
       numbers_.Set(*instruction, number);
@@ -94,17 +92,17 @@ class CommonCode {
   void Move(const std::vector<Instruction*>& chosen, const absl::flat_hash_set<const Instruction*>& carried) {
     Instruction* outer = conditional_->operand(1);
     std::vector<Instruction*> values;
-    const std::vector<Instruction*> copies = CopyInto(conditional_->parent(), chosen, [&](Instruction* read) {
+    const auto copies = CopyInto(conditional_->parent(), chosen, [&](Instruction* read) {
       if (read->IsParameter() || outer->opcode() == Opcode::kTuple) {
         return read->IsParameter() ? outer : outer->operand(read->tuple_index());
       }
       return conditional_->parent()->AddClone(*read, {outer});
     });
     absl::flat_hash_map<int64_t, size_t> place;  // of a number among the values carried
-    for (size_t i = 0; i < chosen.size(); ++i) {
-      if (!carried.contains(chosen[i])) continue;
-      place[number_of_.at(chosen[i])] = values.size();
-      values.push_back(copies[i]);
+    for (const Instruction* instruction : chosen) {
+      if (!carried.contains(instruction)) continue;
+      place[number_of_.at(instruction)] = values.size();
+      values.push_back(copies.at(instruction));
     }
     for (size_t b = 0; b < orders_.size(); ++b) {
       MakeOperandExplicit(conditional_, static_cast<int64_t>(b));
@@ -150,14 +148,11 @@ void SinkInto(const Branch& branch, std::vector<Instruction*> moved) {
   }
   const std::vector<Instruction*> source_readers = AddBranchOperands(conditional, number, sources);
   for (size_t i = 0; i < sources.size(); ++i) inside[sources[i]] = source_readers[i];
-  const std::vector<Instruction*> copies =
-      CopyInto(callee, moved, [&](Instruction* source) { return inside.at(source); });
-  absl::flat_hash_map<const Instruction*, Instruction*> copy_of;
-  for (size_t i = 0; i < moved.size(); ++i) copy_of[moved[i]] = copies[i];
+  const auto copies = CopyInto(callee, moved, [&](Instruction* source) { return inside.at(source); });
   const auto users = callee->parameter(0)->users();
   for (Instruction* reader : std::vector<Instruction*>(users.begin(), users.end())) {
-    auto copy = copy_of.find(tuple.operand(reader->tuple_index()));
-    if (copy != copy_of.end()) reader->ReplaceAllUsesWith(copy->second);
+    auto copy = copies.find(tuple.operand(reader->tuple_index()));
+    if (copy != copies.end()) reader->ReplaceAllUsesWith(copy->second);
   }
   callee->RemoveDeadInstructions();
 }
@@ -204,7 +199,7 @@ bool SinkOperands(Computation* computation, const absl::flat_hash_set<const Inst
   bool changed = false;
   for (const Branch& branch : branches) {
     std::vector<Instruction*>& group = moved[branch];
-    std::reverse(group.begin(), group.end());
+    absl::c_reverse(group);
     // An element of a tuple that stays is handed in, not the tuple.
     absl::flat_hash_set<const Instruction*> kept;
     std::erase_if(group, [&](const Instruction* instruction) {

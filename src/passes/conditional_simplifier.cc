@@ -57,8 +57,7 @@ int64_t Work(const Computation& branch) {
 
 bool OnlyArrays(const Shape& shape) {
   const auto leaves = shape.Leaves();
-  return std::all_of(leaves.begin(), leaves.end(),
-                     [](const Shape* leaf) { return leaf->IsArray() && !leaf->has_dynamic_dimensions(); });
+  return absl::c_all_of(leaves, [](const Shape* leaf) { return leaf->IsArray() && !leaf->has_dynamic_dimensions(); });
 }
 
 Instruction* SelectLeaves(Instruction* predicate, Instruction* on_true, Instruction* on_false, Builder& builder) {

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -47,7 +46,7 @@ bool MayFold(const Instruction& instruction) {
   if (instruction.operand_count() == 0 || instruction.shape().element_count() > kMaxResultElements) return false;
   // Counts are cheaper made anew than loaded, unless one number comes of them.
   const bool takes_counts = instruction.shape().element_count() == 1;
-  return std::all_of(instruction.operands().begin(), instruction.operands().end(), [&](const Instruction* operand) {
+  return absl::c_all_of(instruction.operands(), [&](const Instruction* operand) {
     return (operand->IsConstant() || (takes_counts && operand->opcode() == Opcode::kIota)) &&
            (operand->shape().IsTuple() || operand->shape().element_count() <= kMaxOperandElements);
   });

@@ -1,6 +1,5 @@
 #include <optional>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "src/base/status.h"

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -67,8 +66,8 @@ absl::StatusOr<bool> FlattenCustomCalls(Module* module) {
     for (Instruction* instruction : computation->instructions()) {
       const auto* call = instruction->GetIf<hlo::CustomCallAttributes>();
       const absl::Span<Instruction* const> operands = instruction->operands();
-      const bool takes_tuple = std::any_of(operands.begin(), operands.end(),
-                                           [](const Instruction* operand) { return operand->shape().IsTuple(); });
+      const bool takes_tuple =
+          absl::c_any_of(operands, [](const Instruction* operand) { return operand->shape().IsTuple(); });
       if (call == nullptr || call->api_version != hlo::CustomCallApiVersion::kTypedFfi || !takes_tuple) continue;
       Flatten(instruction);
       changed = true;

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -14,6 +13,14 @@ void MarkRead(const Instruction& tuple, std::vector<bool>* needed) {
   for (const Instruction* user : tuple.users()) {
     if (!user->users().empty() || user->IsRoot()) (*needed)[user->tuple_index()] = true;
   }
+}
+
+// Which elements of a value somebody reads; empty where that cannot be told.
+std::vector<bool> ReadElements(const Instruction& value) {
+  if (!value.shape().IsTuple() || !OnlyReadByElement(value)) return {};
+  std::vector<bool> needed(value.shape().tuple_shapes().size(), false);
+  MarkRead(value, &needed);
+  return needed;
 }
 
 // Elements of the loop's state that matter, or an empty vector when they cannot be told.
@@ -105,7 +112,7 @@ Instruction* NarrowedTuple(Instruction* tuple, const std::vector<bool>& needed) 
 
 bool NarrowLoop(Instruction* loop) {
   std::vector<bool> needed = NeededState(*loop);
-  if (std::find(needed.begin(), needed.end(), false) == needed.end()) return false;
+  if (!absl::c_linear_search(needed, false)) return false;
   Computation* body = loop->called_computation(0);
   loop->ReplaceOperand(0, NarrowedTuple(loop->operand(0), needed));
   body->set_root(NarrowedTuple(body->root(), needed));
@@ -118,10 +125,8 @@ bool NarrowLoop(Instruction* loop) {
 }
 
 bool NarrowConditional(Instruction* conditional) {
-  if (!conditional->shape().IsTuple() || !OnlyReadByElement(*conditional)) return false;
-  std::vector<bool> needed(conditional->shape().tuple_shapes().size(), false);
-  MarkRead(*conditional, &needed);
-  if (std::find(needed.begin(), needed.end(), false) == needed.end()) return false;
+  const std::vector<bool> needed = ReadElements(*conditional);
+  if (!absl::c_linear_search(needed, false)) return false;
   for (Computation* branch : conditional->called_computations()) {
     branch->set_root(NarrowedTuple(branch->root(), needed));
     branch->RemoveDeadInstructions();
@@ -132,10 +137,8 @@ bool NarrowConditional(Instruction* conditional) {
 
 // A barrier holds back what somebody reads.
 bool NarrowBarrier(Instruction* barrier) {
-  if (!barrier->shape().IsTuple() || !OnlyReadByElement(*barrier)) return false;
-  std::vector<bool> needed(barrier->shape().tuple_shapes().size(), false);
-  MarkRead(*barrier, &needed);
-  if (std::find(needed.begin(), needed.end(), false) == needed.end()) return false;
+  const std::vector<bool> needed = ReadElements(*barrier);
+  if (!absl::c_linear_search(needed, false)) return false;
   barrier->ReplaceOperand(0, NarrowedTuple(barrier->operand(0), needed));
   NarrowReaders(barrier, needed);
   return true;
@@ -143,13 +146,12 @@ bool NarrowBarrier(Instruction* barrier) {
 
 // A sort carries what is compared and what somebody reads.
 bool NarrowSort(Instruction* sort, bool owns_comparator) {
-  if (!sort->shape().IsTuple() || !OnlyReadByElement(*sort)) return false;
+  std::vector<bool> needed = ReadElements(*sort);
+  if (needed.empty()) return false;
   const auto is_compared = [&](int64_t parameter) {
     const Instruction* compared = sort->called_computation()->parameter(parameter);
     return !compared->users().empty() || compared->IsRoot();
   };
-  std::vector<bool> needed(sort->operand_count(), false);
-  MarkRead(*sort, &needed);
   std::vector<Instruction*> operands;
   for (int64_t i = 0; i < sort->operand_count(); ++i) {
     needed[i] = needed[i] || is_compared(2 * i) || is_compared(2 * i + 1);

@@ -1,9 +1,7 @@
-#include <algorithm>
-#include <numeric>
 #include <utility>
 #include <vector>
 
-#include "src/passes/replace_ops.h"
+#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {
@@ -21,8 +19,7 @@ DimensionVector FreeDimensions(const Instruction& operand, const DimensionVector
                                const DimensionVector& contracting) {
   DimensionVector free;
   for (int64_t i = 0; i < operand.shape().rank(); ++i) {
-    if (std::find(batch.begin(), batch.end(), i) == batch.end() &&
-        std::find(contracting.begin(), contracting.end(), i) == contracting.end()) {
+    if (!Contains(batch, i) && !Contains(contracting, i)) {
       free.push_back(i);
     }
   }
@@ -32,8 +29,7 @@ DimensionVector FreeDimensions(const Instruction& operand, const DimensionVector
 // Apart from batch dimensions.
 bool IsCanonical(const Side& side) {
   const auto& dimensions = side.operand->shape().dimensions();
-  return side.contracting.size() <= 1 && side.free.size() <= 1 &&
-         std::find(dimensions.begin(), dimensions.end(), 1) == dimensions.end();
+  return side.contracting.size() <= 1 && side.free.size() <= 1 && !Contains(dimensions, 1);
 }
 
 // Drops dimensions of size 1, which are so on both sides for batch and contracting ones.
@@ -73,7 +69,7 @@ bool KeepsBatchApart(const Side& lhs, const Side& rhs) {
   if (AreAdjacent(lhs.batch) && AreAdjacent(rhs.batch)) return false;
   for (const Side* side : {&lhs, &rhs}) {
     const int64_t innermost = side->operand->shape().rank() - 1;
-    if (std::find(side->batch.begin(), side->batch.end(), innermost) != side->batch.end()) return false;
+    if (Contains(side->batch, innermost)) return false;
   }
   return true;
 }
@@ -83,8 +79,8 @@ bool KeepsBatchApart(const Side& lhs, const Side& rhs) {
 void OrderContracting(Side* lhs, Side* rhs) {
   auto sorted_by = [&](const DimensionVector& key) {
     std::vector<size_t> order(key.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return key[a] < key[b]; });
+    absl::c_iota(order, 0);
+    absl::c_sort(order, [&](size_t a, size_t b) { return key[a] < key[b]; });
     return order;
   };
   auto apply = [](const DimensionVector& dimensions, const std::vector<size_t>& order) {
@@ -133,8 +129,7 @@ void MergeDimensions(Side* side, bool contracting_last, Builder& builder) {
   for (DimensionVector* role : {&side->contracting, &side->free}) {
     if (!role->empty()) roles.push_back(role);
   }
-  std::sort(roles.begin(), roles.end(),
-            [](const DimensionVector* a, const DimensionVector* b) { return a->front() < b->front(); });
+  absl::c_sort(roles, [](const DimensionVector* a, const DimensionVector* b) { return a->front() < b->front(); });
   DimensionVector merged;
   for (size_t i = 0; i < roles.size(); ++i) {
     int64_t size = 1;
@@ -166,10 +161,10 @@ Instruction* MultiplyBroadcasts(const Side& lhs, const Side& rhs, PrimitiveType 
     for (size_t i = 0; i < side.free.size(); ++i) map[side.free[i]] = static_cast<int64_t>(free_offset + i);
     // Broadcasts map in ascending order.
     DimensionVector permutation(map.size());
-    std::iota(permutation.begin(), permutation.end(), 0);
-    std::sort(permutation.begin(), permutation.end(), [&](int64_t a, int64_t b) { return map[a] < map[b]; });
+    absl::c_iota(permutation, 0);
+    absl::c_sort(permutation, [&](int64_t a, int64_t b) { return map[a] < map[b]; });
     Instruction* operand = builder.Transpose(builder.Convert(side.operand, type), permutation);
-    std::sort(map.begin(), map.end());
+    absl::c_sort(map);
     return builder.Broadcast(operand, dimensions, map);
   };
   return builder.Binary(Opcode::kMultiply, spread(lhs, lhs.batch.size()),
@@ -214,11 +209,23 @@ Instruction* Canonicalize(Instruction* dot) {
 }  // namespace
 
 absl::StatusOr<bool> CanonicalizeDots(Module* module) {
-  return ReplaceOps(module, [](Instruction* instruction) {
-    const bool is_dot = instruction->opcode() == Opcode::kDot && instruction->operand_count() == 2 &&
-                        !instruction->shape().has_dynamic_dimensions();
-    return is_dot ? Canonicalize(instruction) : nullptr;
-  });
+  bool changed = false;
+  for (Computation* computation : module->PostOrder()) {
+    bool rewritten = false;
+    for (Instruction* instruction : computation->instructions()) {
+      if (instruction->opcode() != Opcode::kDot || instruction->operand_count() != 2 ||
+          instruction->shape().has_dynamic_dimensions()) {
+        continue;
+      }
+      Instruction* canonical = Canonicalize(instruction);
+      if (canonical == nullptr) continue;
+      instruction->ReplaceAllUsesWith(canonical);
+      rewritten = true;
+    }
+    if (rewritten) computation->RemoveDeadInstructions();
+    changed |= rewritten;
+  }
+  return changed;
 }
 
 }  // namespace kiln::passes

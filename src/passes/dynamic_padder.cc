@@ -1,10 +1,9 @@
-#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "src/base/status.h"
 #include "src/passes/dynamic_rules.h"
-#include "src/passes/passes.h"
+#include "src/passes/replace_ops.h"
 
 namespace kiln::passes {
 namespace {
@@ -42,10 +41,9 @@ class ModulePadder {
     }
     const auto concerns = [](const Computation* computation) {
       const std::vector<Instruction*> all = computation->instructions();
-      return std::any_of(all.begin(), all.end(),
-                         [](const Instruction* instruction) { return AsksForSizes(*instruction); });
+      return absl::c_any_of(all, [](const Instruction* instruction) { return AsksForSizes(*instruction); });
     };
-    if (declared_.empty() && std::none_of(computations.begin(), computations.end(), concerns)) return false;
+    if (declared_.empty() && absl::c_none_of(computations, concerns)) return false;
     for (Computation* computation : computations) KILN_RETURN_IF_ERROR(Pad(computation));
     // Only now: what is known of instructions is found by their addresses.
     for (Computation* computation : computations) computation->RemoveDeadInstructions();
@@ -117,17 +115,10 @@ class ModulePadder {
 
   // Makes `instruction` give the widened form of `shape`, and its users take what is inside it.
   void Widen(Instruction* instruction, const Shape& shape) {
-    const std::vector<Instruction*> users(instruction->users().begin(), instruction->users().end());
-    const bool is_root = instruction->IsRoot();
-    *instruction->mutable_shape() = Widened(shape);
-    Builder builder(instruction->parent(), instruction);
-    Instruction* value = Unpack(builder, instruction, shape);
-    for (Instruction* user : users) {
-      for (int64_t i = 0; i < user->operand_count(); ++i) {
-        if (user->operand(i) == instruction) user->ReplaceOperand(i, value);
-      }
-    }
-    if (is_root) instruction->parent()->set_root(value);
+    ReadThrough(instruction, [&](Builder& builder) {
+      *instruction->mutable_shape() = Widened(shape);
+      return Unpack(builder, instruction, shape);
+    });
   }
 
   // A loop, conditional or call: its computations take and give widened values.
@@ -158,8 +149,8 @@ class ModulePadder {
         PadCall(instruction);
         continue;
       }
-      const bool touches = std::any_of(instruction->operands().begin(), instruction->operands().end(),
-                                       [&](const Instruction* operand) { return values_.IsDynamic(operand); });
+      const bool touches = absl::c_any_of(instruction->operands(),
+                                          [&](const Instruction* operand) { return values_.IsDynamic(operand); });
       if (!is_declared && !touches && !AsksForSizes(*instruction)) continue;
       KILN_ASSIGN_OR_RETURN(Instruction * replacement, MakeStatic(instruction, values_));
       if (replacement != instruction) instruction->ReplaceAllUsesWith(replacement);

@@ -1,7 +1,6 @@
 // Reshapes of arrays whose sizes are values: elements stay in their order without the padding between them.
 #include <algorithm>
 #include <functional>
-#include <numeric>
 #include <utility>
 
 #include "src/base/status.h"
@@ -40,7 +39,7 @@ std::vector<Group> FindGroups(const Shape& in, const Shape& out) {
 
 // Sizes that a program gives may move elements between groups: all from the first to the last dynamic one are joined.
 void JoinDynamic(std::vector<Group>& groups, const std::function<bool(const Group&)>& is_dynamic) {
-  const auto first = std::find_if(groups.begin(), groups.end(), is_dynamic);
+  const auto first = absl::c_find_if(groups, is_dynamic);
   if (first == groups.end()) return;
   const auto last = std::find_if(groups.rbegin(), groups.rend(), is_dynamic).base();
   for (auto group = first + 1; group != last; ++group) {
@@ -58,14 +57,14 @@ struct Side {
 
   // Padding only at the end: no dimension but the first one that is not 1 is dynamic.
   bool IsDense() const {
-    const auto first = std::find_if(bounds.begin(), bounds.end(), [](int64_t bound) { return bound != 1; });
+    const auto first = absl::c_find_if(bounds, [](int64_t bound) { return bound != 1; });
     for (size_t i = static_cast<size_t>(first - bounds.begin()) + 1; i < bounds.size(); ++i) {
       if (sizes[i] != nullptr) return false;
     }
     return true;
   }
   bool IsStatic() const {
-    return std::all_of(sizes.begin(), sizes.end(), [](const Instruction* size) { return size == nullptr; });
+    return absl::c_all_of(sizes, [](const Instruction* size) { return size == nullptr; });
   }
   ArrayValue Size(Builder& builder, size_t i) const {
     return sizes[i] != nullptr ? ArrayValue(&builder, sizes[i]) : SizeConstant(builder, bounds[i]);
@@ -168,7 +167,7 @@ absl::StatusOr<Instruction*> MakeReshapeStatic(Instruction* instruction, const S
         const ArrayValue count = from.Count(builder);
         sizes[open[0]] = (others == 1 ? count : count / SizeConstant(builder, others)).instruction();
       } else if (from.bounds == to.bounds &&
-                 std::count_if(from.sizes.begin(), from.sizes.end(), dynamic) == static_cast<int64_t>(open.size())) {
+                 absl::c_count_if(from.sizes, dynamic) == static_cast<int64_t>(open.size())) {
         for (int64_t i : open) sizes[i] = from.sizes[i - group.out_begin];
       } else {
         return Unimplemented(instruction->Describe(), ": a reshape from ", in.ToString(false), " to ",

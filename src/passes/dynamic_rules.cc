@@ -1,7 +1,5 @@
 #include "src/passes/dynamic_rules.h"
 
-#include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "src/base/status.h"
@@ -17,6 +15,13 @@ struct Rule {
   const Shape declared;  // Of the instruction, as it was.
 
   Instruction* operand(int64_t index) const { return instruction->operand(index); }
+  ArrayValue Value(Instruction* value) { return {&builder, value}; }
+  ArrayValue Number(int64_t size) { return SizeConstant(builder, size); }
+  ArrayValue Zero(PrimitiveType type) { return Value(builder.Constant(hlo::ZeroLiteral(type))); }
+  // `array` with `fill` wherever an index is past the size of one of `dimensions`.
+  Instruction* Mask(Instruction* array, absl::Span<const int64_t> dimensions, Instruction* fill) {
+    return values.Mask(builder, array, dimensions, fill);
+  }
   absl::Status Refuse(absl::string_view why) const {
     return Unimplemented(instruction->Describe(), ": ", hlo::OpcodeName(instruction->opcode()), " ", why);
   }
@@ -33,12 +38,8 @@ DynamicSizes NoSizes(const Instruction* array) { return DynamicSizes(static_cast
 
 DimensionVector AllDimensions(const Instruction* array) {
   DimensionVector all(static_cast<size_t>(array->shape().rank()));
-  std::iota(all.begin(), all.end(), 0);
+  absl::c_iota(all, 0);
   return all;
-}
-
-bool Contains(const DimensionVector& dimensions, int64_t dimension) {
-  return std::find(dimensions.begin(), dimensions.end(), dimension) != dimensions.end();
 }
 
 // Sizes of the first operand that knows each dimension; scalars beside arrays have none.
@@ -59,6 +60,10 @@ Result Mapped(Rule& rule, const DimensionVector& map) {
   for (size_t i = 0; i < map.size(); ++i) sizes[map[i]] = rule.values.Of(rule.operand(0), static_cast<int64_t>(i));
   return rule.Done(rule.instruction, std::move(sizes));
 }
+
+Result Broadcast(Rule& rule) { return Mapped(rule, rule.instruction->dimensions()); }
+
+Result Reshape(Rule& rule) { return MakeReshapeStatic(rule.instruction, rule.declared, rule.values); }
 
 Result Transpose(Rule& rule) {
   const DimensionVector& permutation = rule.instruction->dimensions();
@@ -90,12 +95,11 @@ Result Reverse(Rule& rule) {
                     rule.builder.Add(Opcode::kReverse, shape, {operand}, rule.instruction->attributes()));
   for (int64_t dimension : rule.instruction->dimensions()) {
     if (sizes[dimension] == nullptr) continue;
-    std::vector<ArrayValue> starts(static_cast<size_t>(shape.rank()), SizeConstant(rule.builder, 0));
-    starts[dimension] =
-        SizeConstant(rule.builder, shape.dimensions(dimension)) - ArrayValue(&rule.builder, sizes[dimension]);
+    std::vector<ArrayValue> starts(static_cast<size_t>(shape.rank()), rule.Number(0));
+    starts[dimension] = rule.Number(shape.dimensions(dimension)) - rule.Value(sizes[dimension]);
     DimensionVector twice = shape.dimensions();
     twice[dimension] *= 2;
-    const ArrayValue zero(&rule.builder, rule.builder.Constant(hlo::ZeroLiteral(shape.element_type())));
+    const ArrayValue zero = rule.Zero(shape.element_type());
     result = result.PadHigh(twice, zero).DynamicSlice(starts, shape.dimensions());
   }
   return rule.Done(result.instruction(), std::move(sizes));
@@ -118,13 +122,12 @@ Result Pad(Rule& rule) {
   DynamicSizes sizes = rule.values.Of(operand);
   for (int64_t i = 0; i < operand->shape().rank(); ++i) {
     if (sizes[i] == nullptr) continue;
-    const ArrayValue size(&rule.builder, sizes[i]);
-    const ArrayValue gaps = Max(size - SizeConstant(rule.builder, 1), SizeConstant(rule.builder, 0)) *
-                            SizeConstant(rule.builder, pad.interior[i]);
-    const ArrayValue total = size + gaps + SizeConstant(rule.builder, pad.low[i] + pad.high[i]);
-    sizes[i] = Max(total, SizeConstant(rule.builder, 0)).instruction();
+    const ArrayValue size = rule.Value(sizes[i]);
+    const ArrayValue gaps = Max(size - rule.Number(1), rule.Number(0)) * rule.Number(pad.interior[i]);
+    const ArrayValue total = size + gaps + rule.Number(pad.low[i] + pad.high[i]);
+    sizes[i] = Max(total, rule.Number(0)).instruction();
   }
-  rule.instruction->ReplaceOperand(0, rule.values.Mask(rule.builder, operand, AllDimensions(operand), rule.operand(1)));
+  rule.instruction->ReplaceOperand(0, rule.Mask(operand, AllDimensions(operand), rule.operand(1)));
   return rule.Done(rule.instruction, std::move(sizes));
 }
 
@@ -133,7 +136,7 @@ Result Concatenate(Rule& rule) {
   const int64_t dimension = rule.instruction->dimensions()[0];
   DynamicSizes sizes = NoSizes(rule.instruction);
   bool shifts = false;
-  ArrayValue total = SizeConstant(rule.builder, 0);
+  ArrayValue total = rule.Number(0);
   std::vector<ArrayValue> starts;
   for (Instruction* operand : rule.instruction->operands()) {
     for (int64_t i = 0; i < operand->shape().rank(); ++i) {
@@ -146,11 +149,11 @@ Result Concatenate(Rule& rule) {
   if (!shifts) return rule.Done(rule.instruction, std::move(sizes));
   sizes[dimension] = total.instruction();
   const Shape& shape = rule.instruction->shape();
-  ArrayValue result(&rule.builder, rule.builder.Splat(shape, hlo::ZeroLiteral(shape.element_type())));
+  ArrayValue result = rule.Value(rule.builder.Splat(shape, hlo::ZeroLiteral(shape.element_type())));
   for (size_t i = 0; i < starts.size(); ++i) {
-    std::vector<ArrayValue> at(static_cast<size_t>(shape.rank()), SizeConstant(rule.builder, 0));
+    std::vector<ArrayValue> at(static_cast<size_t>(shape.rank()), rule.Number(0));
     at[dimension] = starts[i];
-    result = result.DynamicUpdate(ArrayValue(&rule.builder, rule.operand(static_cast<int64_t>(i))), at);
+    result = result.DynamicUpdate(rule.Value(rule.operand(static_cast<int64_t>(i))), at);
   }
   return rule.Done(result.instruction(), std::move(sizes));
 }
@@ -182,7 +185,7 @@ void MaskInputs(Rule& rule, const DimensionVector& dimensions) {
   for (int64_t i = 0; i < count; ++i) {
     Instruction* init = rule.operand(count + i);
     Instruction* fill = count == 1 ? Neutral(rule, *rule.instruction->called_computation(), init) : init;
-    rule.instruction->ReplaceOperand(i, rule.values.Mask(rule.builder, rule.operand(i), dimensions, fill));
+    rule.instruction->ReplaceOperand(i, rule.Mask(rule.operand(i), dimensions, fill));
   }
 }
 
@@ -209,7 +212,7 @@ ArrayValue WindowCount(Builder& builder, const ArrayValue& size, const hlo::Wind
   const int64_t extent = (window.size - 1) * window.window_dilation + 1;
   const ArrayValue room = dilated + number(window.padding_low + window.padding_high - extent);
   const ArrayValue count = Max(room, number(0)) / number(window.stride) + number(1);
-  return Select(Compare(ComparisonDirection::kLt, room, number(0)), number(0), count);
+  return Select(room < number(0), number(0), count);
 }
 
 Result ReduceWindow(Rule& rule) {
@@ -217,7 +220,7 @@ Result ReduceWindow(Rule& rule) {
   DynamicSizes sizes = rule.values.Of(rule.operand(0));
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == nullptr) continue;
-    sizes[i] = WindowCount(rule.builder, ArrayValue(&rule.builder, sizes[i]), window[i]).instruction();
+    sizes[i] = WindowCount(rule.builder, rule.Value(sizes[i]), window[i]).instruction();
   }
   MaskInputs(rule, AllDimensions(rule.operand(0)));
   return AllLeaves(rule, sizes);
@@ -233,10 +236,8 @@ Result SelectAndScatter(Rule& rule) {
   const bool greatest = direction == ComparisonDirection::kGe || direction == ComparisonDirection::kGt;
   Instruction* loser = rule.builder.Constant(greatest ? hlo::MinLiteral(type) : hlo::MaxLiteral(type));
   Instruction* none = Neutral(rule, *rule.instruction->called_computation(1), rule.operand(2));
-  rule.instruction->ReplaceOperand(
-      0, rule.values.Mask(rule.builder, rule.operand(0), AllDimensions(rule.operand(0)), loser));
-  rule.instruction->ReplaceOperand(
-      1, rule.values.Mask(rule.builder, rule.operand(1), AllDimensions(rule.operand(1)), none));
+  rule.instruction->ReplaceOperand(0, rule.Mask(rule.operand(0), AllDimensions(rule.operand(0)), loser));
+  rule.instruction->ReplaceOperand(1, rule.Mask(rule.operand(1), AllDimensions(rule.operand(1)), none));
   return rule.Done(rule.instruction, std::move(sizes));
 }
 
@@ -252,8 +253,7 @@ Result Sort(Rule& rule) {
   if (sizes[sort.dimension] == nullptr) return AllLeaves(rule, sizes);
   const Shape shape = rule.operand(0)->shape();
   const ArrayValue index = Iota(&rule.builder, PrimitiveType::kS32, shape.dimensions(), sort.dimension);
-  const ArrayValue padding = Compare(ComparisonDirection::kGe, index, ArrayValue(&rule.builder, sizes[sort.dimension]))
-                                 .Convert(PrimitiveType::kS32);
+  const ArrayValue padding = (index >= rule.Value(sizes[sort.dimension])).Convert(PrimitiveType::kS32);
   const int64_t count = rule.instruction->operand_count();
   Computation* comparator = rule.instruction->parent()->parent()->AddComputation("padding_last");
   std::vector<Instruction*> parameters;
@@ -302,7 +302,7 @@ Result Dot(Rule& rule) {
     }
     DynamicValues sides;
     sides.Set(operand, known);
-    Instruction* zero = rule.builder.Constant(hlo::ZeroLiteral(operand->shape().element_type()));
+    Instruction* zero = rule.Zero(operand->shape().element_type()).instruction();
     rule.instruction->ReplaceOperand(side, sides.Mask(rule.builder, operand, contracting, zero));
     // The other side still asks for these.
     if (rule.operand(side) != operand) rule.values.Set(rule.operand(side), rule.values.Of(operand));
@@ -333,11 +333,10 @@ Result Convolution(Rule& rule) {
     Instruction* size = rule.values.Of(lhs, convolution.input_spatial[i]);
     if (size == nullptr) continue;
     sizes[convolution.output_spatial[i]] =
-        WindowCount(rule.builder, ArrayValue(&rule.builder, size), convolution.window[i]).instruction();
+        WindowCount(rule.builder, rule.Value(size), convolution.window[i]).instruction();
   }
   const auto masked = [&](Instruction* operand, const DimensionVector& dimensions) {
-    return rule.values.Mask(rule.builder, operand, dimensions,
-                            rule.builder.Constant(hlo::ZeroLiteral(operand->shape().element_type())));
+    return rule.Mask(operand, dimensions, rule.Zero(operand->shape().element_type()).instruction());
   };
   rule.instruction->ReplaceOperand(0, masked(lhs, summed_lhs));
   rule.instruction->ReplaceOperand(1, masked(rhs, summed_rhs));
@@ -346,9 +345,8 @@ Result Convolution(Rule& rule) {
 
 // min(start, size - slice) in the type of `start`, which keeps a slice inside an array that ends before its bound.
 Instruction* BoundedStart(Rule& rule, Instruction* start, Instruction* size, int64_t slice) {
-  ArrayValue last =
-      Max(ArrayValue(&rule.builder, size) - SizeConstant(rule.builder, slice), SizeConstant(rule.builder, 0));
-  ArrayValue wide(&rule.builder, start);
+  ArrayValue last = Max(rule.Value(size) - rule.Number(slice), rule.Number(0));
+  ArrayValue wide = rule.Value(start);
   if (hlo::BitWidth(wide.type()) < 32) wide = wide.Convert(PrimitiveType::kS32);
   return wide.Binary(Opcode::kMinimum, last.Convert(wide.type())).Convert(start->shape().element_type()).instruction();
 }
@@ -386,14 +384,14 @@ Result DynamicUpdateSlice(Rule& rule) {
   std::vector<ArrayValue> starts;
   DimensionVector roomy = shape.dimensions();
   for (int64_t i = 0; i < shape.rank(); ++i) {
-    ArrayValue start(&rule.builder, rule.operand(2 + i));
+    ArrayValue start = rule.Value(rule.operand(2 + i));
     start = start.Convert(PrimitiveType::kS32);
     const ArrayValue last = rule.values.Size(rule.builder, array, i) - rule.values.Size(rule.builder, update, i);
-    starts.push_back(Max(Min(start, last), SizeConstant(rule.builder, 0)));
+    starts.push_back(Max(Min(start, last), rule.Number(0)));
     roomy[i] += update->shape().dimensions(i);
   }
-  const ArrayValue zero(&rule.builder, rule.builder.Constant(hlo::ZeroLiteral(shape.element_type())));
-  const ArrayValue base = ArrayValue(&rule.builder, array).PadHigh(roomy, zero);
+  const ArrayValue zero = rule.Zero(shape.element_type());
+  const ArrayValue base = rule.Value(array).PadHigh(roomy, zero);
   const ArrayValue old = base.DynamicSlice(starts, update->shape().dimensions());
   const ArrayValue merged(
       &rule.builder,
@@ -430,9 +428,7 @@ Result Gather(Rule& rule) {
     Instruction* bounded = BoundedStart(rule, indices, size, gather.slice_sizes[dimension]);
     if (has_vector) {
       const ArrayValue entry = Iota(&rule.builder, PrimitiveType::kS32, indices->shape().dimensions(), vector);
-      bounded = rule.builder.Select(
-          Compare(ComparisonDirection::kEq, entry, SizeConstant(rule.builder, static_cast<int64_t>(k))).instruction(),
-          bounded, indices);
+      bounded = rule.builder.Select((entry == rule.Number(static_cast<int64_t>(k))).instruction(), bounded, indices);
     }
     indices = bounded;
   }
@@ -478,7 +474,7 @@ Result TopK(Rule& rule) {
     const PrimitiveType type = operand->shape().element_type();
     const bool largest = rule.instruction->Get<hlo::TopKAttributes>().largest;
     Instruction* loser = rule.builder.Constant(largest ? hlo::MinLiteral(type) : hlo::MaxLiteral(type));
-    rule.instruction->ReplaceOperand(0, rule.values.Mask(rule.builder, operand, {last}, loser));
+    rule.instruction->ReplaceOperand(0, rule.Mask(operand, {last}, loser));
     sizes[last] = nullptr;
   }
   return AllLeaves(rule, sizes);
@@ -490,8 +486,7 @@ Result GetDimensionSize(Rule& rule) {
 
 // Sizes outside [0, bound] mean the nearest one inside.
 Instruction* InBounds(Rule& rule, Instruction* size, int64_t bound) {
-  return Min(Max(ArrayValue(&rule.builder, size), SizeConstant(rule.builder, 0)), SizeConstant(rule.builder, bound))
-      .instruction();
+  return Min(Max(rule.Value(size), rule.Number(0)), rule.Number(bound)).instruction();
 }
 
 Result SetDimensionSize(Rule& rule) {
@@ -557,87 +552,59 @@ Result CustomCall(Rule& rule) {
 
 // Ops of arrays without dynamic operands whose result is merely declared dynamic.
 bool HasDynamicOperand(const Rule& rule) {
-  return std::any_of(rule.instruction->operands().begin(), rule.instruction->operands().end(),
-                     [&](const Instruction* operand) { return rule.values.IsDynamic(operand); });
+  return absl::c_any_of(rule.instruction->operands(),
+                        [&](const Instruction* operand) { return rule.values.IsDynamic(operand); });
 }
+
+// Elementwise ops have the shape of their operands; what is not here has no rule.
+struct RuleOfOp {
+  Opcode opcode;
+  Result (*rule)(Rule& rule);
+  bool asks_for_sizes = false;  // about sizes whether or not an operand is dynamic
+};
+constexpr RuleOfOp kRules[] = {
+    {Opcode::kAllReduce, SameShape},
+    {Opcode::kBitcastConvert, BitcastConvert},
+    {Opcode::kBroadcast, Broadcast},
+    {Opcode::kConcatenate, Concatenate},
+    {Opcode::kConvolution, Convolution},
+    {Opcode::kCopy, SameShape},
+    {Opcode::kCustomCall, CustomCall, /*asks_for_sizes=*/true},
+    {Opcode::kDot, Dot},
+    {Opcode::kDynamicReshape, Reshape, /*asks_for_sizes=*/true},
+    {Opcode::kDynamicSlice, DynamicSlice},
+    {Opcode::kDynamicUpdateSlice, DynamicUpdateSlice},
+    {Opcode::kGather, Gather},
+    {Opcode::kGetDimensionSize, GetDimensionSize, /*asks_for_sizes=*/true},
+    {Opcode::kGetTupleElement, GetTupleElement},
+    {Opcode::kMap, SameShape},
+    {Opcode::kOptBarrier, Tuple},
+    {Opcode::kPad, Pad},
+    {Opcode::kReduce, Reduce},
+    {Opcode::kReduceWindow, ReduceWindow},
+    {Opcode::kReshape, Reshape},
+    {Opcode::kReverse, Reverse},
+    {Opcode::kScatter, Scatter},
+    {Opcode::kSelectAndScatter, SelectAndScatter},
+    {Opcode::kSetDimensionSize, SetDimensionSize, /*asks_for_sizes=*/true},
+    {Opcode::kSlice, Slice},
+    {Opcode::kSort, Sort},
+    {Opcode::kTopK, TopK},
+    {Opcode::kTranspose, Transpose},
+    {Opcode::kTuple, Tuple},
+};
 
 }  // namespace
 
 absl::StatusOr<Instruction*> MakeStatic(Instruction* instruction, DynamicValues& values) {
   Rule rule{instruction, values, Builder(instruction->parent(), instruction), instruction->shape()};
   *instruction->mutable_shape() = WithoutDynamicDimensions(instruction->shape());
-  switch (instruction->opcode()) {
-    case Opcode::kGetDimensionSize:
-      return GetDimensionSize(rule);
-    case Opcode::kSetDimensionSize:
-      return SetDimensionSize(rule);
-    case Opcode::kDynamicReshape:
-      return MakeReshapeStatic(instruction, rule.declared, values);
-    case Opcode::kCustomCall:
-      return CustomCall(rule);
-    default:
-      break;
-  }
-  if (!HasDynamicOperand(rule)) return instruction;
-  switch (instruction->opcode()) {
-    case Opcode::kBitcastConvert:
-      return BitcastConvert(rule);
-    case Opcode::kBroadcast:
-      return Mapped(rule, instruction->dimensions());
-    case Opcode::kConcatenate:
-      return Concatenate(rule);
-    case Opcode::kConvolution:
-      return Convolution(rule);
-    case Opcode::kAllReduce:
-    case Opcode::kCopy:
-    case Opcode::kMap:
-      return SameShape(rule);
-    case Opcode::kDot:
-      return Dot(rule);
-    case Opcode::kDynamicSlice:
-      return DynamicSlice(rule);
-    case Opcode::kDynamicUpdateSlice:
-      return DynamicUpdateSlice(rule);
-    case Opcode::kGather:
-      return Gather(rule);
-    case Opcode::kGetTupleElement:
-      return GetTupleElement(rule);
-    case Opcode::kOptBarrier:
-    case Opcode::kTuple:
-      return Tuple(rule);
-    case Opcode::kPad:
-      return Pad(rule);
-    case Opcode::kReduce:
-      return Reduce(rule);
-    case Opcode::kReduceWindow:
-      return ReduceWindow(rule);
-    case Opcode::kReshape:
-      return MakeReshapeStatic(instruction, rule.declared, values);
-    case Opcode::kReverse:
-      return Reverse(rule);
-    case Opcode::kScatter:
-      return Scatter(rule);
-    case Opcode::kSelectAndScatter:
-      return SelectAndScatter(rule);
-    case Opcode::kSlice:
-      return Slice(rule);
-    case Opcode::kSort:
-      return Sort(rule);
-    case Opcode::kTopK:
-      return TopK(rule);
-    case Opcode::kTranspose:
-      return Transpose(rule);
-    default:
-      break;
-  }
-  switch (hlo::KindOf(instruction->opcode())) {
-    case hlo::OpKind::kElementwiseUnary:
-    case hlo::OpKind::kElementwiseBinary:
-    case hlo::OpKind::kElementwiseTernary:
-      return SameShape(rule);
-    default:
-      return rule.Refuse("over an array of dynamic size is not supported");
-  }
+  const Opcode opcode = instruction->opcode();
+  const auto* row = absl::c_find_if(kRules, [&](const RuleOfOp& candidate) { return candidate.opcode == opcode; });
+  const bool has_rule = row != std::end(kRules);
+  if (!(has_rule && row->asks_for_sizes) && !HasDynamicOperand(rule)) return instruction;
+  if (has_rule) return row->rule(rule);
+  return hlo::IsElementwise(opcode) ? SameShape(rule) : rule.Refuse("over an array of dynamic size is not supported");
 }
 
 }  // namespace kiln::passes

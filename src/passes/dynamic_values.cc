@@ -1,6 +1,5 @@
 #include "src/passes/dynamic_values.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace kiln::passes {
@@ -13,8 +12,7 @@ Shape WithoutDynamicDimensions(const Shape& shape) {
 }
 
 bool HasDynamicDimensions(const Shape& shape) {
-  return shape.has_dynamic_dimensions() ||
-         std::any_of(shape.tuple_shapes().begin(), shape.tuple_shapes().end(), HasDynamicDimensions);
+  return shape.has_dynamic_dimensions() || absl::c_any_of(shape.tuple_shapes(), HasDynamicDimensions);
 }
 
 const DynamicSizes& DynamicValues::Of(const Instruction* array) const {
@@ -37,7 +35,7 @@ std::vector<DynamicSizes> DynamicValues::Leaves(const Instruction* value) const 
 void DynamicValues::SetLeaves(const Instruction* value, std::vector<DynamicSizes> leaves) {
   bool dynamic = false;
   for (DynamicSizes& sizes : leaves) {
-    if (std::all_of(sizes.begin(), sizes.end(), [](const Instruction* size) { return size == nullptr; })) sizes.clear();
+    if (absl::c_all_of(sizes, [](const Instruction* size) { return size == nullptr; })) sizes.clear();
     dynamic |= !sizes.empty();
   }
   if (dynamic) leaves_[value] = std::move(leaves);
@@ -55,7 +53,7 @@ Instruction* DynamicValues::Inside(Builder& builder, const Instruction* array,
     Instruction* size = Of(array, dimension);
     if (size == nullptr) continue;
     const ArrayValue index = Iota(&builder, PrimitiveType::kS32, array->shape().dimensions(), dimension);
-    Instruction* here = Compare(ComparisonDirection::kLt, index, ArrayValue(&builder, size)).instruction();
+    Instruction* here = (index < ArrayValue(&builder, size)).instruction();
     inside = inside == nullptr ? here : builder.Binary(Opcode::kAnd, inside, here);
   }
   return inside;

@@ -37,18 +37,6 @@ absl::StatusOr<Config> ParseConfig(const Instruction& instruction) {
   return config;
 }
 
-ArrayValue OnDiagonal(const ArrayValue& stack) {
-  return Compare(ComparisonDirection::kEq, Iota(stack.builder(), PrimitiveType::kS32, stack.shape().dimensions(), 1),
-                 Iota(stack.builder(), PrimitiveType::kS32, stack.shape().dimensions(), 2));
-}
-
-ArrayValue Sum(const ArrayValue& value, absl::Span<const int64_t> dimensions) {
-  return {value.builder(),
-          value.builder()->Reduce(value.instruction(), ZeroOf(value).instruction(), dimensions, Opcode::kAdd)};
-}
-
-ArrayValue Diagonal(const ArrayValue& stack) { return Sum(Select(OnDiagonal(stack), stack, ZeroOf(stack)), {2}); }
-
 // Rotations of row k of the upper half with row k of the lower half: the cosines, which are real, and the sines, whose
 // phases are those of the elements they make 0. Each [count, half].
 struct Rotations {
@@ -61,14 +49,13 @@ Rotations RotationsOf(const Parts& parts) {
   const ArrayValue b = Diagonal(parts[kTopRight]), size = Abs(b);
   // The largest element is about 1: what is this small counts as 0, and its inverse exists.
   const double smallest = size.type() == PrimitiveType::kF64 ? 1e-200 : 1e-30;
-  const ArrayValue none = Compare(ComparisonDirection::kLt, size, size.Number(smallest));
+  const ArrayValue none = size < size.Number(smallest);
   const ArrayValue divisor = Select(none, size.Number(1.0), size);
   const ArrayValue tau = (d - a) / (divisor * divisor.Number(2.0));
   const ArrayValue one = tau.Number(1.0);
   const ArrayValue root = (tau * tau + one).Unary(Opcode::kSqrt);
   const ArrayValue inverse = one / (tau.Unary(Opcode::kAbs) + root);
-  const ArrayValue tangent =
-      Select(Compare(ComparisonDirection::kLt, tau, tau.Number(0.0)), inverse.Unary(Opcode::kNegate), inverse);
+  const ArrayValue tangent = Select(tau < tau.Number(0.0), inverse.Unary(Opcode::kNegate), inverse);
   const ArrayValue t = Select(none, tangent.Number(0.0), tangent);
   const ArrayValue c = (t * t + one).Unary(Opcode::kRsqrt);
   return {FromReal(c, b), FromReal(t * c / divisor, b) * b};
@@ -124,7 +111,7 @@ ArrayValue Unfinished(const Parts& parts) {
   const ArrayValue sides = squares(parts[kTopRight], false) + squares(parts[kBottomLeft], false);
   const ArrayValue off = sides + squares(parts[kTopLeft], true) + squares(parts[kBottomRight], true);
   const ArrayValue whole = sides + squares(parts[kTopLeft], false) + squares(parts[kBottomRight], false);
-  const ArrayValue more = Compare(ComparisonDirection::kGt, off, whole * whole.Number(n * epsilon * epsilon));
+  const ArrayValue more = off > whole * whole.Number(n * epsilon * epsilon);
   Builder* builder = more.builder();
   return {builder, builder->Reduce(more.instruction(), builder->Scalar(PrimitiveType::kPred, 0), {0}, Opcode::kOr)};
 }
@@ -137,7 +124,7 @@ Parts Diagonalize(const Parts& parts, int64_t sweeps) {
   state.emplace_back(builder, builder->Scalar(PrimitiveType::kS32, 0));
   auto goes_on = [&](const std::vector<ArrayValue>& values) {
     const ArrayValue& done = values[kPartCount + 1];
-    return values[kPartCount] & Compare(ComparisonDirection::kLt, done, done.Number(sweeps));
+    return values[kPartCount] & (done < done.Number(sweeps));
   };
   auto sweep = [&](const std::vector<ArrayValue>& values) {
     std::vector<ArrayValue> next =
@@ -185,8 +172,7 @@ Eigen Solve(const ArrayValue& matrices, const Config& config) {
   const ArrayValue sizes = Abs(whole);
   const ArrayValue largest(builder,
                            builder->Reduce(sizes.instruction(), ZeroOf(sizes).instruction(), {1, 2}, Opcode::kMaximum));
-  const ArrayValue scale =
-      Select(Compare(ComparisonDirection::kEq, largest, largest.Number(0.0)), largest.Number(1.0), largest);
+  const ArrayValue scale = Select(largest == largest.Number(0.0), largest.Number(1.0), largest);
   whole = whole / FromReal(scale, whole).Broadcast(whole.shape().dimensions(), {0});
   const DimensionVector even = {count, 2 * half, 2 * half};
   whole = whole.PadHigh(even, ZeroOf(whole));
@@ -209,8 +195,7 @@ Eigen Solve(const ArrayValue& matrices, const Config& config) {
     const auto [sorted, places] = Sorted(values);
     // A product with a permutation puts the vectors in order.
     const DimensionVector square = {count, n, n};
-    const ArrayValue chosen = Compare(ComparisonDirection::kEq, places.Broadcast(square, {0, 1}),
-                                      Iota(builder, PrimitiveType::kS32, square, 2));
+    const ArrayValue chosen = places.Broadcast(square, {0, 1}) == Iota(builder, PrimitiveType::kS32, square, 2);
     rows = BatchedDot(chosen.Convert(rows.type()), rows, 1, 2, 1);
     values = sorted;
   }

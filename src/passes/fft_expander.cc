@@ -123,7 +123,7 @@ absl::StatusOr<ArrayValue> Transform(const ArrayValue& x, int64_t dimension, boo
 ArrayValue WholeSpectrum(const ArrayValue& half, int64_t length) {
   const int64_t last = half.shape().rank() - 1, kept = length / 2 + 1;
   const ArrayValue place = Iota(half.builder(), PrimitiveType::kS64, half.shape().dimensions(), last);
-  auto is = [&](int64_t k) { return Compare(ComparisonDirection::kEq, place, place.Number(k)); };
+  auto is = [&](int64_t k) { return place == place.Number(k); };
   const ArrayValue real = FromReal(RealPart(half), half);
   const ArrayValue given = Select(length % 2 == 0 ? is(0) | is(length / 2) : is(0), real, half);
   if (length == kept) return given;

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <vector>
 
 #include "src/passes/passes.h"
@@ -16,7 +15,7 @@ bool IsContraction(const Instruction& instruction) {
 
 // Computes from bf16 a number that may have to be rounded.
 bool Rounds(const Instruction& instruction) {
-  return IsBf16(&instruction) && std::any_of(instruction.operands().begin(), instruction.operands().end(), IsBf16) &&
+  return IsBf16(&instruction) && absl::c_any_of(instruction.operands(), IsBf16) &&
          (IsContraction(instruction) || hlo::IsElementwise(instruction.opcode())) &&
          instruction.opcode() != Opcode::kConvert && instruction.opcode() != Opcode::kStochasticConvert;
 }
@@ -43,7 +42,7 @@ void ReplaceByRounded(Instruction* narrow, Instruction* wide) {
 
 bool Widen(Instruction* narrow) {
   std::vector<Instruction*> converts;
-  std::copy_if(narrow->users().begin(), narrow->users().end(), std::back_inserter(converts), ReadsWide);
+  absl::c_copy_if(narrow->users(), std::back_inserter(converts), ReadsWide);
   if (converts.empty()) return false;
   const bool has_others = narrow->users().size() > converts.size() || narrow->IsRoot();
   Instruction* wide = InF32(narrow);

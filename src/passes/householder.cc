@@ -29,24 +29,24 @@ Reflector ReflectorOf(const ArrayValue& column, const ArrayValue& diagonal) {
   const int64_t count = column.shape().dimensions(0), m = column.shape().dimensions(1);
   const auto& dimensions = column.shape().dimensions();
   const ArrayValue row = Rows(column);
-  const ArrayValue below = Compare(ComparisonDirection::kGt, row, diagonal);
-  const ArrayValue at = Compare(ComparisonDirection::kEq, row, diagonal);
+  const ArrayValue below = row > diagonal;
+  const ArrayValue at = row == diagonal;
   const ArrayValue zero_real = ZeroOf(RealPart(column));
   // Divided by its largest element, so that squares neither overflow nor vanish.
   const ArrayValue counted = Select(below | at, Abs(column), zero_real);
   const ArrayValue largest = ReduceRows(counted, hlo::ZeroLiteral(zero_real.type()), Opcode::kMaximum);
-  const ArrayValue scale = Select(Compare(ComparisonDirection::kEq, largest, zero_real), largest.Number(1.0), largest);
+  const ArrayValue scale = Select(largest == zero_real, largest.Number(1.0), largest);
   const ArrayValue x = column / FromReal(scale, column).Broadcast(dimensions, {0});
   const ArrayValue tail =
       ReduceRows(Select(below, SquaredAbs(x), zero_real), hlo::ZeroLiteral(zero_real.type()), Opcode::kAdd);
   const ArrayValue alpha = x.DynamicSlice({diagonal.Number(int64_t{0}), diagonal}, {count, 1}).Reshape({count});
-  ArrayValue trivial = Compare(ComparisonDirection::kEq, tail, zero_real);
+  ArrayValue trivial = tail == zero_real;
   if (hlo::IsComplex(column.type())) {
-    trivial = trivial & Compare(ComparisonDirection::kEq, alpha.Unary(Opcode::kImag), zero_real);
+    trivial = trivial & (alpha.Unary(Opcode::kImag) == zero_real);
   }
   const ArrayValue norm = (tail + SquaredAbs(alpha)).Unary(Opcode::kSqrt);
   // Of the sign that keeps alpha - beta from cancelling.
-  const ArrayValue negative = Compare(ComparisonDirection::kLt, RealPart(alpha), zero_real);
+  const ArrayValue negative = RealPart(alpha) < zero_real;
   const ArrayValue beta = Select(negative, norm, norm.Unary(Opcode::kNegate));
   const ArrayValue one = alpha.Number(1.0), wide_beta = FromReal(beta, alpha);
   const ArrayValue tau = Select(trivial, ZeroOf(alpha), (wide_beta - alpha) / Select(trivial, one, wide_beta));
@@ -71,10 +71,10 @@ Reflectors FactorizeColumns(const ArrayValue& panel, const ArrayValue& first) {
     const ArrayValue reflected = packed - h.v.Broadcast(dimensions, {0, 1}) * factor.Broadcast(dimensions, {0, 2});
     const ArrayValue row = Rows(column);
     const ArrayValue beta = FromReal(h.beta, column).Broadcast({count, m}, {0});
-    const ArrayValue below = Select(Compare(ComparisonDirection::kGt, row, diagonal), h.v, column);
-    const ArrayValue stored = Select(Compare(ComparisonDirection::kEq, row, diagonal), beta, below);
+    const ArrayValue below = Select(row > diagonal, h.v, column);
+    const ArrayValue stored = Select(row == diagonal, beta, below);
     const ArrayValue place = Iota(c.builder(), PrimitiveType::kS32, dimensions, 2);
-    ArrayValue next = Select(Compare(ComparisonDirection::kGt, place, c), reflected, packed);
+    ArrayValue next = Select(place > c, reflected, packed);
     next = next.DynamicUpdate(stored.Reshape({count, m, 1}), {zero, zero, c});
     return {next, taus.DynamicUpdate(h.tau.Reshape({count, 1}), {zero, c}), start};
   };
@@ -89,8 +89,8 @@ BlockReflector BlockOf(const Reflectors& reflectors, const ArrayValue& first) {
   const ArrayValue row = Rows(packed);
   const ArrayValue place = Iota(packed.builder(), PrimitiveType::kS32, packed.shape().dimensions(), 2);
   const ArrayValue diagonal = place + first;
-  const ArrayValue below = Select(Compare(ComparisonDirection::kGt, row, diagonal), packed, ZeroOf(packed));
-  const ArrayValue v = Select(Compare(ComparisonDirection::kEq, row, diagonal), packed.Number(1.0), below);
+  const ArrayValue below = Select(row > diagonal, packed, ZeroOf(packed));
+  const ArrayValue v = Select(row == diagonal, packed.Number(1.0), below);
   const ArrayValue products = BatchedDot(Conjugate(v), v, 1, 1, 1);
   // Column c of T is tau_c (e_c - T V^H v_c), where T has only the columns before c.
   auto column_of = [&](const ArrayValue& c, const std::vector<ArrayValue>& values) -> std::vector<ArrayValue> {
@@ -98,7 +98,7 @@ BlockReflector BlockOf(const Reflectors& reflectors, const ArrayValue& first) {
     const ArrayValue zero = c.Number(int64_t{0});
     const ArrayValue with_c = given.DynamicSlice({zero, zero, c}, {count, columns, 1}).Reshape({count, columns});
     const ArrayValue share = BatchedDot(t, with_c, 1, 2, 1);
-    const ArrayValue at = Compare(ComparisonDirection::kEq, Rows(share), c);
+    const ArrayValue at = Rows(share) == c;
     const ArrayValue tau = taus.DynamicSlice({zero, c}, {count, 1}).Reshape({count}).Broadcast({count, columns}, {0});
     const ArrayValue column = tau * (Select(at, share.Number(1.0), ZeroOf(share)) - share);
     return {t.DynamicUpdate(column.Reshape({count, columns, 1}), {zero, zero, c}), given, taus};

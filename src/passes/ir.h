@@ -2,6 +2,7 @@
 #ifndef KILN_PASSES_IR_H_
 #define KILN_PASSES_IR_H_
 
+#include "absl/algorithm/container.h"
 #include "src/hlo/builder.h"
 #include "src/hlo/module.h"
 
@@ -17,6 +18,10 @@ using hlo::Module;
 using hlo::Opcode;
 using hlo::PrimitiveType;
 using hlo::Shape;
+
+inline bool Contains(absl::Span<const int64_t> dimensions, int64_t dimension) {
+  return absl::c_linear_search(dimensions, dimension);
+}
 
 }  // namespace kiln::passes
 

@@ -1,7 +1,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/passes/passes.h"
+#include "src/passes/replace_ops.h"
 
 namespace kiln::passes {
 namespace {
@@ -107,15 +107,7 @@ bool ConvertAround(Instruction* call) {
     changed = true;
   }
   if (IsRowMajor(call->shape())) return changed;
-  const std::vector<Instruction*> users(call->users().begin(), call->users().end());
-  const bool is_root = call->IsRoot();
-  Instruction* result = ToRowMajor(call, builder);
-  for (Instruction* user : users) {
-    for (int64_t i = 0; i < user->operand_count(); ++i) {
-      if (user->operand(i) == call) user->ReplaceOperand(i, result);
-    }
-  }
-  if (is_root) call->parent()->set_root(result);
+  ReadThrough(call, [&](Builder& inside) { return ToRowMajor(call, inside); });
   return true;
 }
 
@@ -160,17 +152,10 @@ absl::StatusOr<bool> NormalizeLayouts(Module* module) {
   for (size_t i = 0; i < parameters.size(); ++i) {
     if (IsRowMajor(parameters[i])) continue;
     Instruction* parameter = entry->parameter(static_cast<int64_t>(i));
-    const std::vector<Instruction*> users(parameter->users().begin(), parameter->users().end());
-    const bool is_root = parameter->IsRoot();
-    *parameter->mutable_shape() = parameters[i];
-    Builder builder(entry, parameter);
-    Instruction* inside = ToRowMajor(parameter, builder);
-    for (Instruction* user : users) {
-      for (int64_t k = 0; k < user->operand_count(); ++k) {
-        if (user->operand(k) == parameter) user->ReplaceOperand(k, inside);
-      }
-    }
-    if (is_root) entry->set_root(inside);
+    ReadThrough(parameter, [&](Builder& builder) {
+      *parameter->mutable_shape() = parameters[i];
+      return ToRowMajor(parameter, builder);
+    });
     changed = true;
   }
   if (!IsRowMajor(result)) {

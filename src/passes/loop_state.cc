@@ -1,9 +1,8 @@
 #include "src/passes/loop_state.h"
 
-#include <algorithm>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
+#include "src/passes/replace_ops.h"
 
 namespace kiln::passes {
 namespace {
@@ -20,7 +19,7 @@ Instruction* TupleOfElements(Instruction* tuple) {
 }  // namespace
 
 bool OnlyReadByElement(const Instruction& tuple) {
-  return !tuple.IsRoot() && std::all_of(tuple.users().begin(), tuple.users().end(), [](const Instruction* user) {
+  return !tuple.IsRoot() && absl::c_all_of(tuple.users(), [](const Instruction* user) {
     return user->opcode() == Opcode::kGetTupleElement;
   });
 }
@@ -108,7 +107,7 @@ Instruction* TupleOfLeaves(Instruction* value) {
 bool FlattenState(Instruction* loop) {
   const Shape nested = loop->shape();
   const auto is_tuple = [](const Shape& element) { return element.IsTuple(); };
-  if (!nested.IsTuple() || std::none_of(nested.tuple_shapes().begin(), nested.tuple_shapes().end(), is_tuple)) {
+  if (!nested.IsTuple() || absl::c_none_of(nested.tuple_shapes(), is_tuple)) {
     return false;
   }
   std::vector<Shape> leaves;
@@ -116,17 +115,11 @@ bool FlattenState(Instruction* loop) {
   const Shape flat = Shape::Tuple(std::move(leaves));
   Computation *body = loop->called_computation(0), *condition = loop->called_computation(1);
   for (Instruction* state : {loop, body->parameter(0), condition->parameter(0)}) {
-    const std::vector<Instruction*> users(state->users().begin(), state->users().end());
-    *state->mutable_shape() = flat;
-    Builder builder(state->parent(), state);
-    int64_t next = 0;
-    Instruction* as_before = Nested(state, nested, &next, builder);
-    for (Instruction* user : users) {
-      for (int64_t i = 0; i < user->operand_count(); ++i) {
-        if (user->operand(i) == state) user->ReplaceOperand(i, as_before);
-      }
-    }
-    if (state->IsRoot()) state->parent()->set_root(as_before);
+    ReadThrough(state, [&](Builder& builder) {
+      *state->mutable_shape() = flat;
+      int64_t next = 0;
+      return Nested(state, nested, &next, builder);
+    });
   }
   body->set_root(TupleOfLeaves(body->root()));
   loop->ReplaceOperand(0, TupleOfLeaves(loop->operand(0)));
@@ -151,20 +144,19 @@ int64_t AddInvariantState(Instruction* loop, absl::Span<Instruction* const> valu
   return first;
 }
 
-std::vector<Instruction*> CopyInto(Computation* computation, absl::Span<Instruction* const> chosen,
-                                   const std::function<Instruction*(Instruction*)>& outside) {
+absl::flat_hash_map<const Instruction*, Instruction*> CopyInto(
+    Computation* computation, absl::Span<Instruction* const> chosen,
+    const std::function<Instruction*(Instruction*)>& outside) {
   absl::flat_hash_map<const Instruction*, Instruction*> copies;
-  std::vector<Instruction*> result;
   for (Instruction* original : chosen) {
     std::vector<Instruction*> operands;
     for (Instruction* operand : original->operands()) {
       auto copy = copies.find(operand);
       operands.push_back(copy != copies.end() ? copy->second : outside(operand));
     }
-    result.push_back(computation->AddClone(*original, std::move(operands)));
-    copies[original] = result.back();
+    copies[original] = computation->AddClone(*original, std::move(operands));
   }
-  return result;
+  return copies;
 }
 
 }  // namespace kiln::passes

@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "src/passes/ir.h"
 
@@ -33,9 +34,10 @@ bool FlattenState(Instruction* loop);
 int64_t AddInvariantState(Instruction* loop, absl::Span<Instruction* const> values);
 
 // Copies `chosen`, in an order of operands before users, into `computation`; operands that are not chosen become what
-// `outside` gives for them. Returns the copies in the same order.
-std::vector<Instruction*> CopyInto(Computation* computation, absl::Span<Instruction* const> chosen,
-                                   const std::function<Instruction*(Instruction*)>& outside);
+// `outside` gives for them. Gives the copy of each.
+absl::flat_hash_map<const Instruction*, Instruction*> CopyInto(
+    Computation* computation, absl::Span<Instruction* const> chosen,
+    const std::function<Instruction*(Instruction*)>& outside);
 
 }  // namespace kiln::passes
 

@@ -58,4 +58,16 @@ ArrayValue Triangle(const ArrayValue& stack, bool lower, bool strict) {
   return Select(Compare(kept, row, column), stack, ZeroOf(stack));
 }
 
+ArrayValue OnDiagonal(const ArrayValue& stack) {
+  return Iota(stack.builder(), PrimitiveType::kS32, stack.shape().dimensions(), 1) ==
+         Iota(stack.builder(), PrimitiveType::kS32, stack.shape().dimensions(), 2);
+}
+
+ArrayValue Sum(const ArrayValue& value, absl::Span<const int64_t> dimensions) {
+  return {value.builder(),
+          value.builder()->Reduce(value.instruction(), ZeroOf(value).instruction(), dimensions, Opcode::kAdd)};
+}
+
+ArrayValue Diagonal(const ArrayValue& stack) { return Sum(Select(OnDiagonal(stack), stack, ZeroOf(stack)), {2}); }
+
 }  // namespace kiln::passes

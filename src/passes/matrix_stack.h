@@ -26,6 +26,11 @@ ArrayValue SquaredAbs(const ArrayValue& value);
 ArrayValue FromReal(const ArrayValue& real, const ArrayValue& like);
 // 0 as a scalar of the type of `like`.
 ArrayValue ZeroOf(const ArrayValue& like);
+// pred: whether an element of a stack lies on the diagonal of its matrix.
+ArrayValue OnDiagonal(const ArrayValue& stack);
+// The diagonals of a stack, [count, n].
+ArrayValue Diagonal(const ArrayValue& stack);
+ArrayValue Sum(const ArrayValue& value, absl::Span<const int64_t> dimensions);
 // The lower or upper triangles of a stack of matrices, 0 elsewhere; `strict`: without the diagonal.
 ArrayValue Triangle(const ArrayValue& stack, bool lower, bool strict);
 

@@ -1,7 +1,5 @@
-#include <algorithm>
 #include <chrono>
 
-#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_format.h"
@@ -127,8 +125,7 @@ absl::Status RunPipeline(Module* module, const PassList& passes, const PipelineO
 
 std::string FormatTimings(const std::vector<PassTiming>& timings) {
   std::vector<PassTiming> sorted = timings;
-  std::sort(sorted.begin(), sorted.end(),
-            [](const PassTiming& a, const PassTiming& b) { return a.seconds > b.seconds; });
+  absl::c_sort(sorted, [](const PassTiming& a, const PassTiming& b) { return a.seconds > b.seconds; });
   PassTiming total;
   for (const PassTiming& timing : sorted) {
     total.seconds += timing.seconds;

@@ -1,6 +1,5 @@
 #include "src/passes/pipeline.h"
 
-#include "absl/algorithm/container.h"
 #include "src/passes/passes.h"
 #include "src/passes/simplify/algebraic_simplifier.h"
 

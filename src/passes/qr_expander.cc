@@ -34,7 +34,7 @@ Reflectors Factorize(const ArrayValue& matrices) {
     const ArrayValue panel = packed.DynamicSlice({zero, zero, start}, {count, rows, kReflectorBlock});
     const Reflectors own = FactorizeColumns(panel, start);
     const ArrayValue place = Iota(i.builder(), PrimitiveType::kS32, packed.shape().dimensions(), 2);
-    const ArrayValue later = Compare(ComparisonDirection::kGe, place, start + start.Number(kReflectorBlock));
+    const ArrayValue later = place >= start + start.Number(kReflectorBlock);
     const ArrayValue reflected = Select(later, Reflect(BlockOf(own, start), /*adjoint=*/true, packed), packed);
     return {reflected.DynamicUpdate(own.packed, {zero, zero, start}), taus.DynamicUpdate(own.taus, {zero, start})};
   };
@@ -53,8 +53,8 @@ ArrayValue Product(const ArrayValue& packed, const ArrayValue& taus) {
   Builder* builder = packed.builder();
   const ArrayValue zero_number = ZeroOf(packed);
   const DimensionVector dimensions = {count, rows, n};
-  const ArrayValue on = Compare(ComparisonDirection::kEq, Iota(builder, PrimitiveType::kS32, dimensions, 1),
-                                Iota(builder, PrimitiveType::kS32, dimensions, 2));
+  const ArrayValue on =
+      Iota(builder, PrimitiveType::kS32, dimensions, 1) == Iota(builder, PrimitiveType::kS32, dimensions, 2);
   const ArrayValue one(builder, builder->Constant(hlo::OneLiteral(packed.type())));
   const ArrayValue identity = Select(on, one, zero_number);
   auto block_of = [&](const ArrayValue& i, const std::vector<ArrayValue>& values) -> std::vector<ArrayValue> {

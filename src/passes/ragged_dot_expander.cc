@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -13,10 +12,6 @@ namespace {
 using hlo::DotAttributes;
 
 constexpr int64_t kMinBlock = 16, kMaxBlock = 256;
-
-bool Contains(const DimensionVector& dimensions, int64_t d) {
-  return std::find(dimensions.begin(), dimensions.end(), d) != dimensions.end();
-}
 
 // The result dimension of every dimension of an operand whose free ones come at `free_offset`; -1: contracted.
 DimensionVector ResultDimensions(int64_t rank, const DimensionVector& batch, const DimensionVector& contracting,
@@ -80,9 +75,7 @@ class RaggedProduct {
     const ArrayValue zero(&builder_, builder_.Scalar(index, 0));
     const std::vector<ArrayValue> result = WhileLoop(
         {zero, zeros, lhs_, rhs_, begins.Reshape({all}), ends.Reshape({all}), last_blocks},
-        [&](const std::vector<ArrayValue>& values) {
-          return Compare(ComparisonDirection::kLt, values[0], values[6].Element(all - 1));
-        },
+        [&](const std::vector<ArrayValue>& values) { return values[0] < values[6].Element(all - 1); },
         [&](const std::vector<ArrayValue>& values) {
           std::vector<ArrayValue> next = values;
           next[0] = values[0] + values[0].Number(int64_t{1});
@@ -139,8 +132,8 @@ class RaggedProduct {
   ArrayValue Step(const std::vector<ArrayValue>& values, int64_t groups, int64_t rows) {
     const ArrayValue &step = values[0], &result = values[1], &lhs = values[2], &rhs = values[3];
     Builder* inside = step.builder();
-    const ArrayValue zero = step.Number(int64_t{0}), one = step.Number(int64_t{1});
-    const ArrayValue passed = Compare(ComparisonDirection::kLe, values[6], step).Convert(PrimitiveType::kS64);
+    const ArrayValue zero = step.Number(int64_t{0});
+    const ArrayValue passed = (values[6] <= step).Convert(PrimitiveType::kS64);
     const ArrayValue place(inside, inside->Reduce(passed.instruction(), zero.instruction(), {0}, Opcode::kAdd));
     auto pick = [&](const ArrayValue& list) { return list.DynamicSlice({place}, {1}).Reshape({}); };
     const ArrayValue end = pick(values[5]), group_begin = pick(values[4]);
@@ -170,7 +163,7 @@ class RaggedProduct {
     }
     // Rows of the block that are the group's and of no earlier block.
     const ArrayValue row = Iota(inside, PrimitiveType::kS64, {block_}, 0) + start;
-    const ArrayValue mine = Compare(ComparisonDirection::kGe, row, begin) & Compare(ComparisonDirection::kLt, row, end);
+    const ArrayValue mine = (row >= begin) & (row < end);
     auto masked = [&](const ArrayValue& value, int64_t dimension, const ArrayValue& otherwise) {
       return Select(mine.Broadcast(value.shape().dimensions(), {dimension}), value, otherwise);
     };

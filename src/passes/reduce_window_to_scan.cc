@@ -64,7 +64,6 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
   // (slices, carries) -> (combined, combined), in the order of the elements.
   Computation* body = instruction->parent()->parent()->AddComputation("scan");
   std::vector<Instruction*> slices, carries;
-  std::vector<Shape> parts;
   for (int64_t i = 0; i < 2 * count; ++i) {
     const Shape shape(instruction->operand(i % count)->shape().element_type(), slice);
     (i < count ? slices : carries).push_back(body->AddParameter(i, shape));
@@ -86,21 +85,12 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
   body->set_root(inside.Tuple(std::move(results)));
 
   Builder builder(instruction->parent(), instruction);
-  std::vector<Instruction*> operands;
+  std::vector<Instruction*> inputs, starts;
   for (int64_t i = 0; i < count; ++i) {
-    operands.push_back(instruction->operand(i));
-    parts.push_back(instruction->operand(i)->shape());
+    inputs.push_back(instruction->operand(i));
+    starts.push_back(builder.Broadcast(instruction->operand(count + i), slice, {}));
   }
-  for (int64_t i = 0; i < count; ++i) {
-    operands.push_back(builder.Broadcast(instruction->operand(count + i), slice, {}));
-    parts.push_back(operands.back()->shape());
-  }
-  Instruction* scan = builder.Add(
-      Opcode::kScan, Shape::Tuple(parts), std::move(operands),
-      hlo::ScanAttributes{.dimension = dimension, .num_carries = count, .is_reverse = reverse, .is_associative = true},
-      {body});
-  std::vector<Instruction*> whole;
-  for (int64_t i = 0; i < count; ++i) whole.push_back(builder.GetTupleElement(scan, i));
+  std::vector<Instruction*> whole = AddScan(&builder, std::move(inputs), starts, dimension, reverse, body);
   return instruction->shape().IsTuple() ? builder.Tuple(std::move(whole)) : whole[0];
 }
 

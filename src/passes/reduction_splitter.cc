@@ -72,8 +72,7 @@ bool SplitIn(Computation* computation) {
     std::vector<int64_t> inner, outer;
     int64_t position = 0;  // of the parts among what the first step leaves
     for (int64_t d = 0; d < operand->shape().rank(); ++d) {
-      const bool is_reduced =
-          std::find(reduce->dimensions().begin(), reduce->dimensions().end(), d) != reduce->dimensions().end();
+      const bool is_reduced = Contains(reduce->dimensions(), d);
       const int64_t shifted = d + (d >= split.dimension && split.parts < size ? 1 : 0);
       if (d < split.dimension) position += is_reduced ? 0 : 1;
       if (is_reduced && (d != split.dimension || split.parts < size)) inner.push_back(shifted);

@@ -8,6 +8,7 @@
 #include "src/analysis/cost_analysis.h"
 #include "src/analysis/fusion_model.h"
 #include "src/base/status.h"
+#include "src/passes/fusion_body.h"
 #include "src/passes/passes.h"
 
 namespace kiln::passes {
@@ -32,7 +33,7 @@ bool IsCheap(const Instruction& instruction) {
   }
   if (instruction.Get<hlo::FusionAttributes>().kind != hlo::FusionKind::kLoop) return false;
   const std::vector<Instruction*> inside = instruction.called_computation()->instructions();
-  return std::none_of(inside.begin(), inside.end(), [](const Instruction* inner) {
+  return absl::c_none_of(inside, [](const Instruction* inner) {
     return inner->opcode() == Opcode::kDynamicUpdateSlice || inner->opcode() == Opcode::kScatter;
   });
 }
@@ -126,7 +127,7 @@ class Scheduled {
   }
 
   bool OperandsStay(const Instruction& value, size_t until) const {
-    return std::all_of(value.operands().begin(), value.operands().end(), [&](const Instruction* operand) {
+    return absl::c_all_of(value.operands(), [&](const Instruction* operand) {
       const Instruction* source = operand;
       while (analysis::IsView(source->opcode()) && source->operand_count() == 1) source = source->operand(0);
       return source->IsParameter() || source->IsConstant() || last_.at(source) >= until ||
@@ -150,15 +151,10 @@ absl::StatusOr<bool> Rematerialize(Module* module, int64_t limit_bytes) {
   if (!module->is_scheduled()) return FailedPrecondition("rematerialization works on a scheduled module");
   absl::flat_hash_map<const Computation*, int64_t> peaks;
   bool changed = false;
-  absl::flat_hash_set<const Computation*> in_kernels;
-  for (const Computation* caller : module->computations()) {
-    for (const Instruction* call : caller->instructions()) {
-      if (call->opcode() != Opcode::kFusion && !hlo::HasScalarComputation(call->opcode())) continue;
-      in_kernels.insert(call->called_computations().begin(), call->called_computations().end());
-    }
-  }
+  const std::vector<Computation*> control = ControlComputations(*module);
+  const absl::flat_hash_set<const Computation*> run_one_by_one(control.begin(), control.end());
   for (Computation* computation : module->PostOrder()) {
-    if (in_kernels.contains(computation)) continue;
+    if (!run_one_by_one.contains(computation)) continue;
     Scheduled scheduled(computation, peaks);
     for (int round = 0; round < kMaxRounds && scheduled.peak() > limit_bytes; ++round) {
       const int64_t before = scheduled.peak();

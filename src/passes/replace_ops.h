@@ -1,4 +1,4 @@
-// Passes that replace single ops by others.
+// Replacing ops, and values for what reads them.
 #ifndef KILN_PASSES_REPLACE_OPS_H_
 #define KILN_PASSES_REPLACE_OPS_H_
 
@@ -13,6 +13,9 @@ namespace kiln::passes {
 // replaced.
 absl::StatusOr<bool> ReplaceOps(Module* module,
                                 absl::FunctionRef<absl::StatusOr<Instruction*>(Instruction*)> replacement);
+
+// Lets all that reads `value` now, the root of its computation included, read what `make` builds from it.
+void ReadThrough(Instruction* value, absl::FunctionRef<Instruction*(Builder& builder)> make);
 
 }  // namespace kiln::passes
 

@@ -86,7 +86,7 @@ class Expansion {
 
   // The upper half of the counter, when the lower half has become `low`.
   ArrayValue Carried(const ArrayValue& upper, const ArrayValue& low) {
-    return upper + Compare(ComparisonDirection::kLt, low, words_[1]).Convert(kWord);
+    return upper + (low < words_[1]).Convert(kWord);
   }
 
   // (new state, numbers as the result's type); narrower types take the lowest bits.
@@ -105,21 +105,6 @@ class Expansion {
       state = state.BitcastConvert(PrimitiveType::kU32).Reshape(state_.shape().dimensions());
     }
     return builder_.Tuple({state.instruction(), result.instruction()});
-  }
-
-  static PrimitiveType UnsignedOf(int bits) {
-    switch (bits) {
-      case 4:
-        return PrimitiveType::kU4;
-      case 8:
-        return PrimitiveType::kU8;
-      case 16:
-        return PrimitiveType::kU16;
-      case 32:
-        return PrimitiveType::kU32;
-      default:
-        return PrimitiveType::kU64;
-    }
   }
 
   Builder builder_;

@@ -46,8 +46,7 @@ class Expansion {
     const ArrayValue real = Wide(a_) + (Wide(b_) - Wide(a_)) * UnitInterval(bits_[0]);
     const ArrayValue rounded = real.Convert(shape_.element_type());
     // Rounding must not reach the open end.
-    const ArrayValue reached = Compare(ComparisonDirection::kGe, rounded, b_) &
-                               Compare(ComparisonDirection::kGt, b_, a_).Broadcast(rounded.shape().dimensions(), {});
+    const ArrayValue reached = (rounded >= b_) & (b_ > a_).Broadcast(rounded.shape().dimensions(), {});
     return Select(reached, a_, rounded);
   }
 
@@ -56,7 +55,7 @@ class Expansion {
     ArrayValue range = (b_ - a_).Convert(PrimitiveType::kU64);
     // A difference of signed values is that of their bits.
     if (hlo::BitWidth(type) < 64) range = range & range.Number((int64_t{1} << hlo::BitWidth(type)) - 1);
-    const ArrayValue empty = Compare(ComparisonDirection::kEq, range, range.Number(int64_t{0}));
+    const ArrayValue empty = range == range.Number(int64_t{0});
     const ArrayValue divisor = Select(empty, range.Number(int64_t{1}), range);
     return (bits_[0].Binary(Opcode::kRemainder, divisor)).Convert(type) + a_;
   }

@@ -79,8 +79,8 @@ bool IsMadeFromNothing(const Instruction& value, int steps = 4) {
   const bool is_step =
       hlo::IsElementwise(value.opcode()) || value.opcode() == Opcode::kBroadcast || value.opcode() == Opcode::kReshape;
   return is_step && steps > 0 && analysis::CostOf(value) != analysis::EvaluationCost::kExpensive &&
-         std::all_of(value.operands().begin(), value.operands().end(),
-                     [&](const Instruction* operand) { return IsMadeFromNothing(*operand, steps - 1); });
+         absl::c_all_of(value.operands(),
+                        [&](const Instruction* operand) { return IsMadeFromNothing(*operand, steps - 1); });
 }
 
 // Operands before users, of several operands those with the longest way behind them first: what hangs off a chain comes
@@ -109,7 +109,7 @@ std::vector<Instruction*> DeepestFirst(const Computation& computation) {
     work.push_back({instruction, true});
     std::vector<Instruction*> before(instruction->operands().begin(), instruction->operands().end());
     before.insert(before.end(), instruction->control_predecessors().begin(), instruction->control_predecessors().end());
-    std::sort(before.begin(), before.end(), [&](const Instruction* a, const Instruction* b) {
+    absl::c_sort(before, [&](const Instruction* a, const Instruction* b) {
       return std::pair(depth[a], b->id()) < std::pair(depth[b], a->id());
     });
     for (Instruction* next : before) work.push_back({next, false});
@@ -179,7 +179,7 @@ class GroupFinder {
       group.members.push_back(candidate);
       add_operands(candidate);
     }
-    std::reverse(group.members.begin(), group.members.end());
+    absl::c_reverse(group.members);
     if (!IsWorthIt(group.members)) return {};
     for (const bool full : {true, false}) {
       for (Instruction* output : outputs_) {
@@ -217,7 +217,7 @@ class GroupFinder {
     if (!IsFull(gather.operand(0)->shape()) || !IsRow(gather.shape())) return false;
     for (size_t d = 0; d < space_->full.size(); ++d) {
       const auto& batching = attributes.operand_batching_dims;
-      const bool along = std::find(batching.begin(), batching.end(), static_cast<int64_t>(d)) != batching.end();
+      const bool along = Contains(batching, d);
       if (space_->full[d] != 1 && along == space_->reduced[d]) return false;
     }
     return true;
@@ -251,7 +251,7 @@ class GroupFinder {
       const auto is_elsewhere = [&](const Instruction* user) {
         return !members_.contains(user) || copied_.contains(user);
       };
-      if (std::any_of(candidate->users().begin(), candidate->users().end(), is_elsewhere)) copied_.insert(candidate);
+      if (absl::c_any_of(candidate->users(), is_elsewhere)) copied_.insert(candidate);
       return true;
     }
     bool outside = false, computes_again = analysis::CostOf(*candidate) != analysis::EvaluationCost::kExpensive;

@@ -20,6 +20,12 @@ constexpr int64_t kMaxVisits = 1 << 18;
 
 using Elements = std::vector<Instruction*>;  // scalars; of arrays in row-major order, of tuples one after the other
 
+Elements Joined(const std::vector<Elements>& parts) {
+  Elements all;
+  for (const Elements& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
 int64_t CountElements(const Shape& shape) {
   if (shape.IsArray()) return shape.element_count();
   int64_t count = 0;
@@ -36,8 +42,8 @@ bool IsScalarElementwise(const Instruction& instruction) {
 }
 
 bool IsTupleOfScalars(const Shape& shape) {
-  return shape.IsTuple() && std::all_of(shape.tuple_shapes().begin(), shape.tuple_shapes().end(),
-                                        [](const Shape& element) { return element.IsScalar(); });
+  return shape.IsTuple() &&
+         absl::c_all_of(shape.tuple_shapes(), [](const Shape& element) { return element.IsScalar(); });
 }
 
 // The form that this pass makes. `in_loop`: the computation is a loop's, of one tuple.
@@ -134,11 +140,8 @@ class Flattener {
         return Constants(values);
       }
       case Opcode::kTuple:
-      case Opcode::kOptBarrier: {
-        Elements all;
-        for (const Elements& operand : operands) all.insert(all.end(), operand.begin(), operand.end());
-        return all;
-      }
+      case Opcode::kOptBarrier:
+        return Joined(operands);
       case Opcode::kGetTupleElement: {
         int64_t first = 0;
         for (int64_t i = 0; i < instruction.tuple_index(); ++i) {
@@ -319,7 +322,7 @@ class Flattener {
     int64_t places = 1;
     std::vector<int64_t> strides(whole.rank(), 0);
     for (int64_t d = whole.rank() - 1; d >= 0; --d) {
-      if (std::find(reduced.begin(), reduced.end(), d) != reduced.end()) continue;
+      if (Contains(reduced, d)) continue;
       strides[d] = places;
       places *= whole.dimensions(d);
     }
@@ -378,9 +381,7 @@ class Flattener {
       }
       for (size_t k = 0; k < count; ++k) results[k].push_back(sums[k]);
     }
-    Elements all;
-    for (const Elements& part : results) all.insert(all.end(), part.begin(), part.end());
-    return all;
+    return Joined(results);
   }
 
   // Sums of products in the result's type, or in f32 where that is narrower.
@@ -437,7 +438,7 @@ class Flattener {
     Elements all;
     for (size_t k = 0; k < operands.size(); ++k) {
       std::vector<int64_t> own(operands[k].size());
-      std::iota(own.begin(), own.end(), static_cast<int64_t>(all.size()));
+      absl::c_iota(own, static_cast<int64_t>(all.size()));
       all.insert(all.end(), operands[k].begin(), operands[k].end());
       const Shape shape(PrimitiveType::kS64, instruction.operand(k)->shape().dimensions());
       numbers.push_back(*Literal::FromBytes(
@@ -490,18 +491,13 @@ class Flattener {
         }
       }
     }
-    Elements results;
-    for (const Elements& array : arrays) results.insert(results.end(), array.begin(), array.end());
-    return results;
+    return Joined(arrays);
   }
 
   absl::StatusOr<Elements> Gather(const Instruction& instruction, const std::vector<Elements>& operands) {
     const auto& gather = instruction.Get<hlo::GatherAttributes>();
     const DimensionVector& dimensions = instruction.operand(0)->shape().dimensions();
     const DimensionVector& starts = instruction.operand(1)->shape().dimensions();
-    const auto contains = [](const DimensionVector& list, int64_t d) {
-      return std::find(list.begin(), list.end(), d) != list.end();
-    };
     double operations = kPerStart * static_cast<double>(instruction.shape().element_count());
     for (int64_t d : gather.start_index_map)
       operations *= static_cast<double>(dimensions[d] - gather.slice_sizes[d] + 1);
@@ -511,11 +507,11 @@ class Flattener {
       const DimensionVector index = IndexOf(at, instruction.shape().dimensions());
       DimensionVector batch, offset(dimensions.size(), 0);
       for (int64_t d = 0, o = 0; d < instruction.shape().rank(); ++d) {
-        if (!contains(gather.offset_dims, d)) {
+        if (!Contains(gather.offset_dims, d)) {
           batch.push_back(index[d]);
           continue;
         }
-        while (contains(gather.collapsed_slice_dims, o) || contains(gather.operand_batching_dims, o)) ++o;
+        while (Contains(gather.collapsed_slice_dims, o) || Contains(gather.operand_batching_dims, o)) ++o;
         offset[o++] = index[d];
       }
       for (size_t k = 0; k < gather.operand_batching_dims.size(); ++k) {

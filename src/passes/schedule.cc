@@ -200,7 +200,7 @@ class Graph {
     std::vector<int> result(order_.size());
     for (size_t i = 0; i < order_.size(); ++i) {
       result[i] = static_cast<int>(i);
-      if (std::any_of(before_[i].begin(), before_[i].end(), [&](int b) { return b > static_cast<int>(i); })) return {};
+      if (absl::c_any_of(before_[i], [&](int b) { return b > static_cast<int>(i); })) return {};
     }
     return result;
   }
@@ -220,8 +220,7 @@ class Graph {
     std::vector<std::vector<int>> edges = before_;
     std::vector<int64_t> need(order_.size(), 0);
     for (size_t i = 0; i < order_.size(); ++i) {
-      std::stable_sort(edges[i].begin(), edges[i].end(),
-                       [&](int a, int b) { return need[a] - bytes_[a] > need[b] - bytes_[b]; });
+      absl::c_stable_sort(edges[i], [&](int a, int b) { return need[a] - bytes_[a] > need[b] - bytes_[b]; });
       int64_t held = 0;
       for (int operand : edges[i]) {
         need[i] = std::max(need[i], held + need[operand]);

@@ -72,8 +72,7 @@ class Expansion {
     const ArrayValue preferred(&inside,
                                inside.Inline(*root_.called_computation(0), {a.instruction(), b.instruction()}));
     const ArrayValue zero = i.Number(int64_t{0});
-    const ArrayValue keep =
-        Compare(ComparisonDirection::kGe, i, zero) & (preferred | Compare(ComparisonDirection::kLt, j, zero));
+    const ArrayValue keep = (i >= zero) & (preferred | (j < zero));
     chooser->set_root(inside.Tuple({Select(keep, a, b).instruction(), Select(keep, i, j).instruction()}));
     return chooser;
   }
@@ -102,7 +101,7 @@ class Expansion {
     for (const hlo::WindowDimension& w : window_) position.push_back(w.size - 1);
     ArrayValue result = start;
     while (true) {
-      const ArrayValue here = Compare(ComparisonDirection::kEq, AtWindow(selected, none, position), places_);
+      const ArrayValue here = AtWindow(selected, none, position) == places_;
       result = Select(here, Combine(result, AtWindow(source_, zero, position)), result);
       int64_t d = static_cast<int64_t>(position.size()) - 1;
       while (d >= 0 && position[d] == 0) {

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -12,9 +11,8 @@ absl::StatusOr<bool> OrderSideEffects(Module* module) {
   for (Computation* computation : module->PostOrder()) {
     // Edges that are there already may run against the order of the text.
     std::vector<Instruction*> order = computation->instructions();
-    const bool has_edges = std::any_of(order.begin(), order.end(), [](const Instruction* instruction) {
-      return !instruction->control_predecessors().empty();
-    });
+    const bool has_edges = absl::c_any_of(
+        order, [](const Instruction* instruction) { return !instruction->control_predecessors().empty(); });
     if (has_edges) order = computation->PostOrder();
     Instruction* last = nullptr;
     for (Instruction* instruction : order) {

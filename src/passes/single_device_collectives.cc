@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -13,9 +12,9 @@ namespace {
 bool NamesOtherDevices(const hlo::CollectiveAttributes& collective) {
   const auto& groups = collective.replica_groups;
   const auto& pairs = collective.source_target_pairs;
-  return std::any_of(groups.begin(), groups.end(),
-                     [](const auto& group) { return group.size() > 1 || (group.size() == 1 && group[0] != 0); }) ||
-         std::any_of(pairs.begin(), pairs.end(), [](const auto& pair) { return pair.first != 0 || pair.second != 0; });
+  return absl::c_any_of(groups,
+                        [](const auto& group) { return group.size() > 1 || (group.size() == 1 && group[0] != 0); }) ||
+         absl::c_any_of(pairs, [](const auto& pair) { return pair.first != 0 || pair.second != 0; });
 }
 
 // The operand, or a tuple of them when the result is one.
@@ -62,8 +61,7 @@ Instruction* RaggedAllToAll(Builder* builder, const Instruction& instruction) {
     Builder* inside = i.builder();
     auto pick = [&](int64_t list) { return values[list].DynamicSlice({i}, {1}).Reshape({}); };
     const ArrayValue row = Iota(inside, index, {to[0]}, 0) - pick(4);
-    const ArrayValue mine = Compare(ComparisonDirection::kGe, row, row.Number(int64_t{0})) &
-                            Compare(ComparisonDirection::kLt, row, pick(3));
+    const ArrayValue mine = (row >= row.Number(int64_t{0})) & (row < pick(3));
     const ArrayValue rows(inside, inside->Add(Opcode::kGather, values[1].shape(),
                                               {values[0].instruction(), (row + pick(2)).instruction()}, gather));
     std::vector<ArrayValue> next = values;

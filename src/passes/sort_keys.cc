@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,40 +23,10 @@ constexpr int64_t kMaxComparatorInstructions = 200;
 
 // The unsigned type as wide as an element; kInvalid for types without an order by bits.
 PrimitiveType KeyType(PrimitiveType type) {
-  switch (type) {
-    case PrimitiveType::kPred:
-    case PrimitiveType::kS8:
-    case PrimitiveType::kU8:
-      return PrimitiveType::kU8;
-    case PrimitiveType::kS16:
-    case PrimitiveType::kU16:
-    case PrimitiveType::kF16:
-    case PrimitiveType::kBF16:
-      return PrimitiveType::kU16;
-    case PrimitiveType::kS32:
-    case PrimitiveType::kU32:
-    case PrimitiveType::kF32:
-      return PrimitiveType::kU32;
-    case PrimitiveType::kS64:
-    case PrimitiveType::kU64:
-    case PrimitiveType::kF64:
-      return PrimitiveType::kU64;
-    default:
-      return PrimitiveType::kInvalid;
-  }
-}
-
-PrimitiveType SignedType(PrimitiveType key) {
-  switch (key) {
-    case PrimitiveType::kU8:
-      return PrimitiveType::kS8;
-    case PrimitiveType::kU16:
-      return PrimitiveType::kS16;
-    case PrimitiveType::kU32:
-      return PrimitiveType::kS32;
-    default:
-      return PrimitiveType::kS64;
-  }
+  const int bits = hlo::BitWidth(type);
+  if (type == PrimitiveType::kPred) return PrimitiveType::kU8;
+  const bool has_order = hlo::IsIntegral(type) ? bits >= 8 : hlo::IsFloating(type) && bits >= 16;
+  return has_order ? UnsignedOf(bits) : PrimitiveType::kInvalid;
 }
 
 // One step of a lexicographic order: `value`, a scalar made of one parameter of each pair, ascending or not.
@@ -111,11 +80,6 @@ std::optional<OrderTerm> TermOf(const Instruction& compare) {
   const ComparisonDirection direction = compare.comparison().direction;
   if (direction != ComparisonDirection::kLt && direction != ComparisonDirection::kGt) return std::nullopt;
   const PrimitiveType type = compare.operand(0)->shape().element_type();
-  // Formats whose one NaN has the code of negative zero: no key by the bits puts it below all numbers.
-  if (type == PrimitiveType::kF8E4M3FNUZ || type == PrimitiveType::kF8E5M2FNUZ ||
-      type == PrimitiveType::kF8E4M3B11FNUZ) {
-    return std::nullopt;
-  }
   Twins twins;
   if (KeyType(type) == PrimitiveType::kInvalid || !twins.Match(compare.operand(0), compare.operand(1)) ||
       twins.parameter() < 0) {
@@ -178,30 +142,18 @@ bool IsNan(const Instruction& value) {
 
 // Whether `value` is a parameter with zeros made one, and NaNs as well, by selects in either order.
 bool IsNumberOf(const Instruction& value) {
-  auto choice = [](const Instruction& select, ComparisonDirection direction, auto is_other, auto is_chosen) {
-    if (select.opcode() != Opcode::kSelect) return static_cast<const Instruction*>(nullptr);
-    const Instruction& test = *select.operand(0);
-    const bool matches = test.opcode() == Opcode::kCompare && test.comparison().direction == direction &&
-                         test.operand(0)->IsParameter() && is_other(test) && is_chosen(*select.operand(1));
-    return matches ? static_cast<const Instruction*>(select.operand(2)) : nullptr;
-  };
-  auto zero = [&](const Instruction& select) {
-    return choice(
-        select, ComparisonDirection::kEq, [](const Instruction& test) { return IsConstantOf(*test.operand(1), 0); },
-        [](const Instruction& chosen) { return IsConstantOf(chosen, 0); });
-  };
-  auto nan = [&](const Instruction& select) {
-    return choice(
-        select, ComparisonDirection::kNe, [](const Instruction& test) { return test.operand(1) == test.operand(0); },
-        IsNan);
-  };
-  const Instruction* inner = nan(value);
-  if (inner != nullptr) {
-    inner = zero(*inner);
-  } else if ((inner = zero(value)) != nullptr) {
-    inner = nan(*inner);
+  bool zeros = false, nans = false;
+  const Instruction* rest = &value;
+  for (int step = 0; step < 2; ++step) {
+    if (rest->opcode() != Opcode::kSelect) return false;
+    const Instruction &test = *rest->operand(0), &chosen = *rest->operand(1);
+    if (test.opcode() != Opcode::kCompare || !test.operand(0)->IsParameter()) return false;
+    const ComparisonDirection direction = test.comparison().direction;
+    zeros |= direction == ComparisonDirection::kEq && IsConstantOf(*test.operand(1), 0) && IsConstantOf(chosen, 0);
+    nans |= direction == ComparisonDirection::kNe && test.operand(1) == test.operand(0) && IsNan(chosen);
+    rest = rest->operand(2);
   }
-  return inner != nullptr && inner->IsParameter();
+  return zeros && nans && rest->IsParameter();
 }
 
 // The order by bits that a term is of its operand's elements.
@@ -218,7 +170,7 @@ ArrayValue SignBit(const ArrayValue& key) { return key.Number(int64_t{1}) << (hl
 
 // All bits set where the highest is, none elsewhere.
 ArrayValue SignSpread(const ArrayValue& key) {
-  const ArrayValue number = key.BitcastConvert(SignedType(key.type()));
+  const ArrayValue number = key.BitcastConvert(SignedOf(hlo::BitWidth(key.type())));
   const ArrayValue shift = number.Number(int64_t{hlo::BitWidth(key.type()) - 1});
   return number.Binary(Opcode::kShiftRightArithmetic, shift).BitcastConvert(key.type());
 }
@@ -248,7 +200,7 @@ ArrayValue TermKey(Builder* builder, const OrderTerm& term, Instruction* operand
   ArrayValue value(builder, ArrayFormula(builder, operand->shape().dimensions(), std::move(arguments)).Of(term.value));
   if (IsFloat(value.type()) && !term.total_order) {
     const ArrayValue zero = value.Number(0.0);
-    value = Select(Compare(ComparisonDirection::kEq, value, zero), zero, value);
+    value = Select(value == zero, zero, value);
   }
   const ArrayValue key = KeyOf(value);
   return term.descending ? key.Unary(Opcode::kNot) : key;
@@ -263,9 +215,7 @@ ArrayValue CombinedKey(Builder* builder, const std::vector<OrderTerm>& terms,
     const ArrayValue next = TermKey(builder, terms[i], operands[terms[i].operand]);
     const int64_t more = hlo::BitWidth(next.type());
     bits += more;
-    const PrimitiveType wide = bits <= 16   ? PrimitiveType::kU16
-                               : bits <= 32 ? PrimitiveType::kU32
-                                            : PrimitiveType::kU64;
+    const PrimitiveType wide = UnsignedOf(bits <= 16 ? 16 : bits <= 32 ? 32 : 64);
     key = (key.Convert(wide) << more) | next.Convert(wide);
   }
   return key;
@@ -300,7 +250,7 @@ Computation* FirstOrder(Module* module, const std::vector<Shape>& shapes, const 
 // Swaps dimension `dimension` with the last.
 std::vector<int64_t> SwapWithLast(int64_t rank, int64_t dimension) {
   std::vector<int64_t> permutation(rank);
-  std::iota(permutation.begin(), permutation.end(), 0);
+  absl::c_iota(permutation, 0);
   std::swap(permutation[dimension], permutation[rank - 1]);
   return permutation;
 }

@@ -25,7 +25,7 @@ bool FoldOperand(Instruction* dot, int64_t index) {
   for (int64_t& dimension : batch) dimension = transpose.dimensions()[dimension];
   for (int64_t& dimension : contracting) dimension = transpose.dimensions()[dimension];
   // Neither rows nor columns would be contiguous.
-  if (std::find(batch.begin(), batch.end(), transpose.shape().rank() - 1) != batch.end()) return false;
+  if (Contains(batch, transpose.shape().rank() - 1)) return false;
   *dot->GetMutable<DotAttributes>() = std::move(attributes);
   dot->ReplaceOperand(index, transpose.operand(0));
   return true;
@@ -38,8 +38,8 @@ Instruction* FoldResult(const Instruction& transpose) {
   const DotAttributes& old = dot->Get<DotAttributes>();
   const int64_t batch = static_cast<int64_t>(old.lhs_batch.size());
   DimensionVector permutation(transpose.dimensions().begin(), transpose.dimensions().end());
-  const auto first = std::find(permutation.begin(), permutation.end(), batch);
-  const auto second = std::find(permutation.begin(), permutation.end(), batch + 1);
+  const auto first = absl::c_find(permutation, batch);
+  const auto second = absl::c_find(permutation, batch + 1);
   if (dot->shape().rank() != batch + 2 || first < second) return nullptr;
   std::iter_swap(first, second);
   DotAttributes swapped = old;
@@ -73,9 +73,7 @@ Instruction* FoldConvolutionResult(const Instruction& transpose) {
   if (convolution->opcode() != Opcode::kConvolution || convolution->users().size() != 1) return nullptr;
   hlo::ConvolutionAttributes attributes = convolution->Get<hlo::ConvolutionAttributes>();
   const auto& permutation = transpose.dimensions();
-  auto map = [&](int64_t* dimension) {
-    *dimension = std::find(permutation.begin(), permutation.end(), *dimension) - permutation.begin();
-  };
+  auto map = [&](int64_t* dimension) { *dimension = absl::c_find(permutation, *dimension) - permutation.begin(); };
   map(&attributes.output_batch);
   map(&attributes.output_feature);
   for (int64_t& dimension : attributes.output_spatial) map(&dimension);

@@ -67,14 +67,6 @@ ArrayValue Solve(const Systems& systems, const ArrayValue& b) {
   return CountedLoop({strict, diagonal, right, zeros}, blocks, block_of)[3].Slice(1, 0, n);
 }
 
-ArrayValue Diagonal(const ArrayValue& stack) {
-  Builder* builder = stack.builder();
-  const ArrayValue row = Iota(builder, PrimitiveType::kS32, stack.shape().dimensions(), 1);
-  const ArrayValue column = Iota(builder, PrimitiveType::kS32, stack.shape().dimensions(), 2);
-  const ArrayValue alone = Select(Compare(ComparisonDirection::kEq, row, column), stack, ZeroOf(stack));
-  return {builder, builder->Reduce(alone.instruction(), ZeroOf(stack).instruction(), {2}, Opcode::kAdd)};
-}
-
 Instruction* Expand(Instruction* instruction) {
   const auto& attributes = instruction->Get<hlo::TriangularSolveAttributes>();
   Builder builder(instruction->parent(), instruction);

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <vector>
 
 #include "src/analysis/call_graph.h"
@@ -30,7 +29,7 @@ std::vector<Instruction*> ConstantTree(Instruction* value) {
     }
     if (tree.size() > kMaxTree || !tree[i]->control_predecessors().empty()) return {};
   }
-  std::reverse(tree.begin(), tree.end());
+  absl::c_reverse(tree);
   return tree;
 }
 
@@ -38,7 +37,7 @@ std::vector<Instruction*> ConstantTree(Instruction* value) {
 bool Sink(const std::vector<std::vector<Instruction*>>& trees, Computation* computation) {
   std::vector<Instruction*> copies(trees.size());
   auto copy_of = [&](int64_t index) {
-    if (copies[index] == nullptr) copies[index] = CopyInto(computation, trees[index], nullptr).back();
+    if (copies[index] == nullptr) copies[index] = CopyInto(computation, trees[index], nullptr).at(trees[index].back());
     return copies[index];
   };
   Instruction* root = computation->root();

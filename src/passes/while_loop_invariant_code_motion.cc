@@ -68,7 +68,7 @@ class Hoister {
       Instruction* instruction = *it;
       const auto users = instruction->users();
       if (!instruction->IsRoot() && !users.empty() &&
-          std::none_of(users.begin(), users.end(), [&](const Instruction* user) { return alive.contains(user); })) {
+          absl::c_none_of(users, [&](const Instruction* user) { return alive.contains(user); })) {
         continue;
       }
       if (hoisted_.contains(instruction) && instruction->shape().byte_count() <= *budget) {
@@ -78,7 +78,7 @@ class Hoister {
         alive.insert(instruction);
       }
     }
-    std::reverse(carried.begin(), carried.end());
+    absl::c_reverse(carried);
     return carried;
   }
 
@@ -91,7 +91,7 @@ class Hoister {
       closure.push_back(*it);
       needed.insert((*it)->operands().begin(), (*it)->operands().end());
     }
-    std::reverse(closure.begin(), closure.end());
+    absl::c_reverse(closure);
     return closure;
   }
 
@@ -136,13 +136,10 @@ bool HoistFrom(Instruction* loop, int computation_index, int64_t* budget) {
   const std::vector<Instruction*> carried = hoister.Carried(budget);
   if (carried.empty() || !MakeStateExplicit(loop)) return false;
 
-  const std::vector<Instruction*> closure = hoister.Closure(carried);
-  const std::vector<Instruction*> copies = CopyInto(
-      loop->parent(), closure, [&](Instruction* read) { return loop->operand(0)->operand(read->tuple_index()); });
-  absl::flat_hash_map<const Instruction*, Instruction*> copy_of;
-  for (size_t i = 0; i < closure.size(); ++i) copy_of[closure[i]] = copies[i];
+  const auto copies = CopyInto(loop->parent(), hoister.Closure(carried),
+                               [&](Instruction* read) { return loop->operand(0)->operand(read->tuple_index()); });
   std::vector<Instruction*> values;
-  for (const Instruction* instruction : carried) values.push_back(copy_of.at(instruction));
+  for (const Instruction* instruction : carried) values.push_back(copies.at(instruction));
   int64_t index = AddInvariantState(loop, values);
   Builder builder(computation, nullptr);
   for (Instruction* instruction : carried) {

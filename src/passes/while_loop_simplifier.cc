@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -101,11 +100,11 @@ bool MergeEqualElements(Instruction* loop) {
 // Lets readers of the loop's result use the start of what the body hands on unchanged.
 bool ForwardInvariants(Instruction* loop) {
   const std::vector<bool> invariant = analysis::InvariantState(*loop);
-  if (std::find(invariant.begin(), invariant.end(), true) == invariant.end()) return false;
+  if (!absl::c_linear_search(invariant, true)) return false;
   auto reads_invariant = [&](const Instruction* user) {
     return user->opcode() != Opcode::kGetTupleElement || invariant[user->tuple_index()];
   };
-  if (!loop->IsRoot() && std::none_of(loop->users().begin(), loop->users().end(), reads_invariant)) return false;
+  if (!loop->IsRoot() && absl::c_none_of(loop->users(), reads_invariant)) return false;
   MakeStateExplicit(loop);
   const std::vector<Instruction*> readers(loop->users().begin(), loop->users().end());
   bool changed = false;

@@ -1,6 +1,5 @@
 #include "src/passes/simplify/algebraic_simplifier.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -13,8 +12,8 @@ using simplify::RuleSet;
 
 bool IsDynamic(const Instruction& instruction) {
   if (instruction.shape().has_dynamic_dimensions()) return true;
-  return std::any_of(instruction.operands().begin(), instruction.operands().end(),
-                     [](const Instruction* operand) { return operand->shape().has_dynamic_dimensions(); });
+  return absl::c_any_of(instruction.operands(),
+                        [](const Instruction* operand) { return operand->shape().has_dynamic_dimensions(); });
 }
 
 // One computation's worklist.
@@ -23,7 +22,7 @@ class Simplifier {
   Simplifier(Computation* computation, const RuleSet& rules, const RuleObserver& observer)
       : computation_(computation), rules_(rules), observer_(observer) {
     work_ = computation->PostOrder();
-    std::reverse(work_.begin(), work_.end());  // taken from the back
+    absl::c_reverse(work_);  // taken from the back
     queued_.insert(work_.begin(), work_.end());
     for (const Instruction* instruction : work_) has_control_ |= !instruction->control_predecessors().empty();
     // Far more than any program needs: a bound on rules that would undo each other.

@@ -1,6 +1,5 @@
 // Sums, products, quotients. NaN, infinities and the sign of zero keep their meaning, except that x + 0 is x also for
 // x = -0. Integers wrap around; division by zero gives -1, the remainder by zero is x.
-#include "src/passes/simplify/guards.h"
 #include "src/passes/simplify/rules.h"
 
 namespace kiln::passes::simplify {

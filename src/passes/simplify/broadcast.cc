@@ -1,6 +1,4 @@
 // Broadcast, in one form: operand dimensions ascending and none of size 1, unless the operand is whole.
-#include <algorithm>
-#include <numeric>
 
 #include "src/passes/simplify/rules.h"
 
@@ -11,9 +9,9 @@ bool AllDimensions(const Instruction& broadcast) {
   return broadcast.operand(0)->shape().rank() == broadcast.shape().rank();
 }
 
-Instruction* IdentityBroadcast(const Match& match, Builder&) {
+bool KeepsAll(const Match& match) {
   const auto& map = match.root()->dimensions();
-  return AllDimensions(*match.root()) && std::is_sorted(map.begin(), map.end()) ? match['x'] : nullptr;
+  return AllDimensions(*match.root()) && absl::c_is_sorted(map);
 }
 
 Instruction* BroadcastOfBroadcast(const Match& match, Builder& builder) {
@@ -26,7 +24,7 @@ Instruction* BroadcastOfBroadcast(const Match& match, Builder& builder) {
 // Operand dimensions of size 1 say nothing.
 Instruction* DropUnitDimensions(const Match& match, Builder& builder) {
   const auto& from = match['x']->shape().dimensions();
-  if (std::find(from.begin(), from.end(), 1) == from.end()) return nullptr;
+  if (!Contains(from, 1)) return nullptr;
   DimensionVector kept, map;
   for (size_t i = 0; i < from.size(); ++i) {
     if (from[i] == 1) continue;
@@ -39,9 +37,8 @@ Instruction* DropUnitDimensions(const Match& match, Builder& builder) {
 // A broadcast that only adds dimensions of size 1.
 Instruction* BroadcastIsReshape(const Match& match, Builder& builder) {
   const auto& map = match.root()->dimensions();
-  if (match.root()->shape().element_count() != match['x']->shape().element_count() ||
-      !std::is_sorted(map.begin(), map.end()) || match.root()->shape().element_count() == 0 ||
-      match['x']->IsConstant()) {
+  if (match.root()->shape().element_count() != match['x']->shape().element_count() || !absl::c_is_sorted(map) ||
+      match.root()->shape().element_count() == 0 || match['x']->IsConstant()) {
     return nullptr;
   }
   return builder.Reshape(match['x'], match.root()->shape().dimensions());
@@ -50,12 +47,12 @@ Instruction* BroadcastIsReshape(const Match& match, Builder& builder) {
 // A map out of order is a transpose first.
 Instruction* SortMap(const Match& match, Builder& builder) {
   const auto& map = match.root()->dimensions();
-  if (std::is_sorted(map.begin(), map.end())) return nullptr;
+  if (absl::c_is_sorted(map)) return nullptr;
   DimensionVector permutation(map.size());
-  std::iota(permutation.begin(), permutation.end(), 0);
-  std::sort(permutation.begin(), permutation.end(), [&](int64_t a, int64_t b) { return map[a] < map[b]; });
+  absl::c_iota(permutation, 0);
+  absl::c_sort(permutation, [&](int64_t a, int64_t b) { return map[a] < map[b]; });
   DimensionVector sorted(map.begin(), map.end());
-  std::sort(sorted.begin(), sorted.end());
+  absl::c_sort(sorted);
   return builder.Broadcast(builder.Transpose(match['x'], permutation), match.root()->shape().dimensions(), sorted);
 }
 
@@ -102,7 +99,7 @@ Instruction* BroadcastOfIota(const Match& match, Builder& builder) {
 
 constexpr Rule kRules[] = {
     {"constant()", "broadcast(c), where one value repeats", SplatConstant},
-    {"broadcast(x)", "x, where all dimensions stay", IdentityBroadcast},
+    {"broadcast(x)", "x", Guard{"all dimensions stay", KeepsAll}},
     {"broadcast(broadcast(x))", "broadcast(x)", BroadcastOfBroadcast},
     {"broadcast(x)", "broadcast(reshape(x)), without sizes of 1", DropUnitDimensions},
     {"broadcast(x)", "broadcast(transpose(x)), dimensions ascending", SortMap},

@@ -1,5 +1,4 @@
 // Comparisons, and what logic makes of them. The negation of an ordering of floats is no ordering: NaN.
-#include "src/passes/simplify/guards.h"
 #include "src/passes/simplify/rule_node.h"
 #include "src/passes/simplify/rules.h"
 

@@ -1,5 +1,4 @@
 // Concatenate.
-#include <algorithm>
 
 #include "src/passes/simplify/rules.h"
 
@@ -23,7 +22,7 @@ Instruction* Flatten(const Match& match, Builder& builder) {
            operand->users().size() == 1;
   };
   const auto operands = match.root()->operands();
-  if (std::none_of(operands.begin(), operands.end(), inner)) return nullptr;
+  if (absl::c_none_of(operands, inner)) return nullptr;
   // concatenate(x, x) again and again would have a number of operands exponential in the depth.
   constexpr size_t kMaxOperands = 256;
   std::vector<Instruction*> flat;

@@ -40,10 +40,10 @@ Instruction* InvariantElement(const Match& match, Builder& builder) {
 }
 
 // A loop whose condition is false from the start, and known to be so.
-Instruction* LoopNeverRuns(const Match& match, Builder&) {
+bool NeverRuns(const Match& match) {
   const Instruction& condition = *match.root()->called_computation(1)->root();
   std::optional<Literal> value = SplatValue(condition);
-  return value && hlo::IsSplatOf(*value, 0) ? match['x'] : nullptr;
+  return value && hlo::IsSplatOf(*value, 0);
 }
 
 Instruction* KnownBranch(const Match& match, Builder& builder) { return InlineKnownBranch(*match.root(), builder); }
@@ -82,7 +82,7 @@ constexpr Rule kRules[] = {
     {"get-tuple-element(tuple(...))", "that operand", ElementOfTuple},
     {"get-tuple-element(w:while(x))", "get-tuple-element(x), where the loop hands it on", InvariantElement},
     {"tuple(...)", "x, where these are all its elements", TupleOfElements},
-    {"while(x)", "x, where the condition is false", LoopNeverRuns},
+    {"while(x)", "x", Guard{"the condition is false", NeverRuns}},
     {"conditional(...)", "the branch taken, where it is known", KnownBranch},
     {"map(...)", "its body over arrays", InlineMap},
 };

@@ -1,7 +1,6 @@
 // Type conversions.
 #include <limits>
 
-#include "src/passes/simplify/guards.h"
 #include "src/passes/simplify/rules.h"
 
 namespace kiln::passes::simplify {
@@ -76,15 +75,15 @@ Instruction* BitcastConvertChain(const Match& match, Builder& builder) {
   return builder.Add(Opcode::kBitcastConvert, to, {match['x']});
 }
 
-Instruction* WideReducePrecision(const Match& match, Builder&) {
+bool HasNoMoreDigits(const Match& match) {
   const auto& precision = match.root()->Get<hlo::ReducePrecisionAttributes>();
   const std::optional<FloatRange> range = RangeOf(match.root()->shape().element_type());
-  if (!range) return nullptr;
+  if (!range) return false;
   // Exponent bits e give a largest exponent of 2^(e-1)-1.
   const bool wide = precision.exponent_bits >= 1 && precision.exponent_bits < 31 &&
                     (int64_t{1} << (precision.exponent_bits - 1)) - 1 >= range->max_exponent &&
                     precision.mantissa_bits >= range->mantissa_bits;
-  return wide ? match['x'] : nullptr;
+  return wide;
 }
 
 // Every number counted to is one of the new type.
@@ -103,12 +102,11 @@ Instruction* ConvertIota(const Match& match, Builder& builder) {
   return builder.Add(Opcode::kIota, Shape(shape.element_type(), shape.dimensions()), {}, iota.attributes());
 }
 
-Instruction* SameReducePrecision(const Match& match, Builder&) {
+bool IsCoarser(const Match& match) {
   const auto& outer = match.root()->Get<hlo::ReducePrecisionAttributes>();
   const auto& inner = match['t']->Get<hlo::ReducePrecisionAttributes>();
   // What is cut coarser already stays as it is, if its exponents fit.
-  return outer.exponent_bits >= inner.exponent_bits && outer.mantissa_bits >= inner.mantissa_bits ? match['t']
-                                                                                                  : nullptr;
+  return outer.exponent_bits >= inner.exponent_bits && outer.mantissa_bits >= inner.mantissa_bits;
 }
 
 // "x" applies where the types are equal: a replacement must have the shape of what it replaces.
@@ -118,8 +116,8 @@ constexpr Rule kRules[] = {
     {"convert(t:iota())", "iota(), where its numbers fit", ConvertIota},
     {"bitcast-convert(x)", "x"},
     {"bitcast-convert(bitcast-convert(x))", "bitcast-convert(x)", BitcastConvertChain},
-    {"reduce-precision(x)", "x, where it has no more digits", WideReducePrecision},
-    {"reduce-precision(t:reduce-precision(x))", "t, where it is the coarser one", SameReducePrecision},
+    {"reduce-precision(x)", "x", Guard{"x has no more digits", HasNoMoreDigits}},
+    {"reduce-precision(t:reduce-precision(x))", "t", Guard{"t is the coarser one", IsCoarser}},
 };
 
 }  // namespace

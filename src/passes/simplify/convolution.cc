@@ -1,7 +1,6 @@
 // Convolution.
 #include <algorithm>
 
-#include "src/passes/simplify/guards.h"
 #include "src/passes/simplify/rules.h"
 
 namespace kiln::passes::simplify {
@@ -39,7 +38,7 @@ Instruction* ReversedWindows(const Match& match, Builder& builder) {
     attributes.window[i].reversal = false;
   }
   if (reversed.empty()) return nullptr;
-  std::sort(reversed.begin(), reversed.end());
+  absl::c_sort(reversed);
   Instruction* kernel =
       builder.Add(Opcode::kReverse, match['w']->shape(), {match['w']}, hlo::DimensionsAttributes{reversed});
   return builder.Add(Opcode::kConvolution, root.shape(), {match['x'], kernel}, std::move(attributes));

@@ -11,10 +11,6 @@ using hlo::DotAttributes;
 
 namespace {
 
-bool Contains(const DimensionVector& dimensions, int64_t dimension) {
-  return std::find(dimensions.begin(), dimensions.end(), dimension) != dimensions.end();
-}
-
 // Where the two counts of a comparison for equality run along different dimensions of a square.
 bool IsDiagonal(const Instruction& compare) {
   if (compare.opcode() != Opcode::kCompare || compare.comparison().direction != ComparisonDirection::kEq ||
@@ -142,12 +138,6 @@ bool IsSmallProduct(const Match& match) {
 
 namespace {
 
-// A sum over no elements.
-Instruction* EmptyContraction(const Match& match, Builder& builder) {
-  if (match['x']->shape().element_count() != 0 || match.root()->shape().element_count() == 0) return nullptr;
-  return builder.Splat(match.root()->shape(), 0.0);
-}
-
 // Sums of one product each: every element of x times every one of y.
 Instruction* OuterProduct(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
@@ -185,7 +175,7 @@ Instruction* ReadTransposed(const Match& match, int64_t side, Builder& builder) 
   if (contracting.size() != 1 || root.operand_count() != 2) return nullptr;
   int64_t previous = -1;
   for (size_t i = 0; i < permutation.size(); ++i) {
-    if (Contains(batch, static_cast<int64_t>(i)) || Contains(contracting, static_cast<int64_t>(i))) continue;
+    if (Contains(batch, i) || Contains(contracting, i)) continue;
     if (permutation[i] < previous) return nullptr;
     previous = permutation[i];
   }
@@ -202,7 +192,7 @@ Instruction* ReadLeftTransposed(const Match& match, Builder& builder) { return R
 Instruction* ReadRightTransposed(const Match& match, Builder& builder) { return ReadTransposed(match, 1, builder); }
 
 constexpr Rule kRules[] = {
-    {"dot(x, _)", "0, where nothing is summed", EmptyContraction},
+    {"dot(x, _)", "0", EmptyX},
     {"dot(x, y)", "multiply(broadcast(x), broadcast(y)), where sums have one product", OuterProduct, SignlessZero},
     {"dot(0, _)", "0", Integer},
     {"dot(_, 0)", "0", Integer},

@@ -183,15 +183,13 @@ Instruction* SliceOfIota(const Match& match, Builder& builder) {
   return builder.Reshape(builder.Convert(clamped, from.element_type()), root.shape().dimensions());
 }
 
-Instruction* SliceOfUpdate(const Match& match, Builder&) {
+bool TakesTheUpdate(const Match& match) {
   const bool same =
       SizesOf(*match.root()) == match['y']->shape().dimensions() && SameStarts(*match.root(), 1, *match['t'], 2);
-  return same ? match['y'] : nullptr;
+  return same;
 }
 
-Instruction* UpdateWithItself(const Match& match, Builder&) {
-  return SameStarts(*match.root(), 2, *match['t'], 1) ? match['x'] : nullptr;
-}
+bool PutsBack(const Match& match) { return SameStarts(*match.root(), 2, *match['t'], 1); }
 
 Instruction* UpdateOfUpdate(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
@@ -199,10 +197,6 @@ Instruction* UpdateOfUpdate(const Match& match, Builder& builder) {
     return nullptr;
   }
   return AddDynamicUpdateSlice(match['x'], match['z'], {root.operands().begin() + 2, root.operands().end()}, builder);
-}
-
-Instruction* EmptyUpdate(const Match& match, Builder&) {
-  return match['y']->shape().element_count() == 0 ? match['x'] : nullptr;
 }
 
 // Into an array of one value: the rest is padding.
@@ -230,10 +224,10 @@ constexpr Rule kRules[] = {
     {"dynamic-slice(t:broadcast(x), ...)", "broadcast(dynamic-slice(x, ...))", SliceOfBroadcast},
     {"dynamic-slice(t:transpose'(x), ...)", "transpose(dynamic-slice(x, ...))", SliceOfTranspose},
     {"dynamic-slice(t:iota(), i)", "clamp(0, i, size - 1), of one number", SliceOfIota},
-    {"dynamic-slice(t:dynamic-update-slice(_, y, ...), ...)", "y, at the same place", SliceOfUpdate},
+    {"dynamic-slice(t:dynamic-update-slice(_, y, ...), ...)", "y", Guard{"at the same place", TakesTheUpdate}},
     {"dynamic-update-slice(x, y, ...)", "y"},
-    {"dynamic-update-slice(x, y, ...)", "x, where y has no elements", EmptyUpdate},
-    {"dynamic-update-slice(x, t:dynamic-slice(x, ...), ...)", "x, at the same place", UpdateWithItself},
+    {"dynamic-update-slice(x, y, ...)", "x", EmptyY},
+    {"dynamic-update-slice(x, t:dynamic-slice(x, ...), ...)", "x", Guard{"at the same place", PutsBack}},
     {"dynamic-update-slice(t:dynamic-update-slice(x, y, ...), z, ...)",
      "dynamic-update-slice(x, z, ...), at the same place", UpdateOfUpdate},
     {"dynamic-update-slice(broadcast(x), y, ...)", "pad(y, x), where indices are constants", UpdateOfSplat},

@@ -6,8 +6,8 @@
 namespace kiln::passes::simplify {
 namespace {
 
-bool IsInexactMatch(const Match& match) { return !IsIntegralMatch(match); }
-constexpr Guard Inexact{"floats", IsInexactMatch};
+bool IsInexact(PrimitiveType type) { return !IsIntegralOrPred(type); }
+constexpr Guard Inexact{"floats", TypeIs<IsInexact>};
 
 constexpr Rule kRules[] = {
     {"add(add(v, c), d)", "add(v, add(c, d))", Inexact},

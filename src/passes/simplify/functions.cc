@@ -1,5 +1,4 @@
 // Roundings, powers, roots, exponentials, trigonometric functions, complex numbers. Special values keep their meaning.
-#include "src/passes/simplify/guards.h"
 #include "src/passes/simplify/rules.h"
 
 namespace kiln::passes::simplify {

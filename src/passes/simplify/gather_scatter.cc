@@ -1,9 +1,7 @@
 // Gather and scatter of few places, or of all of them. Gather clamps its indices; scatter leaves out what does not fit.
-#include <algorithm>
 #include <limits>
 
 #include "src/analysis/combiner.h"
-#include "src/passes/simplify/guards.h"
 #include "src/passes/simplify/indices.h"
 #include "src/passes/simplify/rules.h"
 
@@ -12,10 +10,6 @@ namespace {
 
 using hlo::GatherAttributes;
 using hlo::ScatterAttributes;
-
-bool Contains(const DimensionVector& dimensions, int64_t dimension) {
-  return std::find(dimensions.begin(), dimensions.end(), dimension) != dimensions.end();
-}
 
 // Start indices, one scalar per operand dimension, of the only index vector in `indices`. Known ones are constants.
 std::vector<Instruction*> ScalarStarts(Instruction* indices, const DimensionVector& index_map, int64_t rank,
@@ -59,14 +53,9 @@ Instruction* GatherOfWhole(const Match& match, Builder& builder) {
   if (!gather.operand_batching_dims.empty() || gather.slice_sizes != match['x']->shape().dimensions()) return nullptr;
   DimensionVector kept;
   for (size_t i = 0; i < gather.slice_sizes.size(); ++i) {
-    if (!Contains(gather.collapsed_slice_dims, static_cast<int64_t>(i))) kept.push_back(gather.slice_sizes[i]);
+    if (!Contains(gather.collapsed_slice_dims, i)) kept.push_back(gather.slice_sizes[i]);
   }
   return builder.Broadcast(builder.Reshape(match['x'], kept), match.root()->shape().dimensions(), gather.offset_dims);
-}
-
-Instruction* GatherOfSplat(const Match& match, Builder& builder) {
-  if (!match['x']->shape().IsScalar()) return nullptr;
-  return builder.BroadcastScalar(match['x'], match.root()->shape().dimensions());
 }
 
 // The number counted to at a place is the place.
@@ -89,24 +78,24 @@ Instruction* GatherOfIota(const Match& match, Builder& builder) {
 }
 
 // Every place along one dimension, in order.
-Instruction* GatherOfAll(const Match& match, Builder&) {
+bool TakesAll(const Match& match) {
   const auto& gather = match.root()->Get<GatherAttributes>();
   const Shape& operand = match['x']->shape();
   const Instruction& iota = *match['i'];
   if (gather.start_index_map.size() != 1 || gather.collapsed_slice_dims != gather.start_index_map ||
       !gather.operand_batching_dims.empty()) {
-    return nullptr;
+    return false;
   }
   const int64_t along = gather.start_index_map[0];
   for (int64_t i = 0; i < operand.rank(); ++i) {
-    if (gather.slice_sizes[i] != (i == along ? 1 : operand.dimensions(i))) return nullptr;
+    if (gather.slice_sizes[i] != (i == along ? 1 : operand.dimensions(i))) return false;
   }
   // The only batch dimension takes the place of the one that is collapsed.
   const bool in_place = static_cast<int64_t>(gather.offset_dims.size()) == operand.rank() - 1 &&
                         !Contains(gather.offset_dims, along) &&
                         iota.shape().element_count() == operand.dimensions(along) &&
                         iota.shape().dimensions(iota.dimensions()[0]) == operand.dimensions(along);
-  return in_place ? match['x'] : nullptr;
+  return in_place;
 }
 
 // The combination of what is there and the update: by one op, or the update alone.
@@ -173,25 +162,21 @@ Instruction* ScatterOfOne(const Match& match, Builder& builder) {
   return AddDynamicUpdateSlice(match['x'], update, starts, builder);
 }
 
-Instruction* ScatterOfNothing(const Match& match, Builder&) {
-  return match['u']->shape().element_count() == 0 ? match['x'] : nullptr;
-}
-
-// Adding zeros, multiplying by ones, and so on.
-Instruction* ScatterOfIdentity(const Match& match, Builder&) {
+// Zeros for sums, ones for products, and so on.
+bool IsCombinersIdentity(const Match& match) {
   const std::optional<Opcode> combiner = analysis::CombinerOpcode(*match.root()->called_computation());
-  const std::optional<Literal> value = SplatValue(*match['c']);
-  return combiner && value && analysis::IsIdentityOf(*combiner, *value) ? match['x'] : nullptr;
+  return combiner && analysis::IsIdentityOf(*combiner, *SplatValue(*match['c']));
 }
+constexpr Guard IdentityC{"c the combiner's identity", IsCombinersIdentity};
 
 constexpr Rule kRules[] = {
-    {"gather(broadcast(x), i)", "broadcast(x), of a scalar", GatherOfSplat},
+    {"gather(broadcast(x), i)", "broadcast(x)", ScalarX},
     {"gather(t:iota(), i)", "clamp(0, i, size - 1)", GatherOfIota},
     {"gather(x, i)", "broadcast(x), where slices are the whole of it", GatherOfWhole},
-    {"gather(x, i:iota())", "x, where it is every place", GatherOfAll},
+    {"gather(x, i:iota())", "x", Guard{"every place in order", TakesAll}},
     {"gather(x, i)", "dynamic-slice(x, i), of one place", GatherOfOne},
-    {"scatter(x, i, u)", "x, where u has no elements", ScatterOfNothing},
-    {"scatter(x, i, c)", "x, where c is the combiner's identity", ScatterOfIdentity, SignlessZero},
+    {"scatter(x, i, u)", "x", EmptyU},
+    {"scatter(x, i, c)", "x", IdentityC, SignlessZero},
     {"scatter(x, i, u)", "dynamic-update-slice(x, combine(dynamic-slice(x, i), u), i), of one place", ScatterOfOne},
 };
 

@@ -10,11 +10,6 @@ namespace kiln::passes::simplify {
 
 namespace {
 
-PrimitiveType TypeOf(const Match& match) {
-  const Instruction& root = *match.root();
-  return (root.opcode() == Opcode::kCompare ? root.operand(0) : &root)->shape().element_type();
-}
-
 // The value of constant `letter`, which the pattern holds to be one.
 Literal ValueOf(const Match& match, char letter) { return *SplatValue(*match[letter]); }
 
@@ -47,19 +42,15 @@ bool IsBound(const Instruction& x) {
 
 }  // namespace
 
-bool IsIntegralMatch(const Match& match) { return hlo::IsIntegral(TypeOf(match)) || IsPredicateMatch(match); }
-bool IsIntegerMatch(const Match& match) { return hlo::IsIntegral(TypeOf(match)); }
-bool IsFloatingMatch(const Match& match) { return hlo::IsFloating(TypeOf(match)); }
-bool IsWideFloatMatch(const Match& match) { return IsFloatingMatch(match) && hlo::BitWidth(TypeOf(match)) >= 16; }
-bool IsNotComplexMatch(const Match& match) { return !hlo::IsComplex(TypeOf(match)); }
-bool IsSignedMatch(const Match& match) { return hlo::IsSignedIntegral(TypeOf(match)); }
-bool IsUnsignedMatch(const Match& match) { return hlo::IsUnsignedIntegral(TypeOf(match)); }
-bool IsPredicateMatch(const Match& match) { return TypeOf(match) == PrimitiveType::kPred; }
+PrimitiveType TypeOf(const Match& match) {
+  const Instruction& root = *match.root();
+  return (root.opcode() == Opcode::kCompare ? root.operand(0) : &root)->shape().element_type();
+}
 
-bool IsIntegerValue(const Instruction& x) { return hlo::IsIntegral(x.shape().element_type()); }
-bool IsPredicateValue(const Instruction& x) { return x.shape().element_type() == PrimitiveType::kPred; }
-bool IsIntegralValue(const Instruction& x) { return IsIntegerValue(x) || IsPredicateValue(x); }
-bool IsRealValue(const Instruction& x) { return !hlo::IsComplex(x.shape().element_type()); }
+bool IsPred(PrimitiveType type) { return type == PrimitiveType::kPred; }
+bool IsIntegralOrPred(PrimitiveType type) { return hlo::IsIntegral(type) || IsPred(type); }
+bool IsWideFloat(PrimitiveType type) { return hlo::IsFloating(type) && hlo::BitWidth(type) >= 16; }
+bool IsNotComplex(PrimitiveType type) { return !hlo::IsComplex(type); }
 
 bool IsNonNegative(const Instruction& moved) {
   const Instruction& x = Source(moved);
@@ -95,7 +86,7 @@ bool IsWhole(const Instruction& x) {
     case Opcode::kRoundNearestEven:
       return true;
     case Opcode::kConvert:
-      return IsIntegralValue(*x.operand(0));
+      return IsIntegralOrPred(x.operand(0)->shape().element_type());
     default:
       return false;
   }
@@ -104,7 +95,7 @@ bool IsWhole(const Instruction& x) {
 bool IsFinite(const Instruction& moved) {
   const Instruction& x = Source(moved);
   const PrimitiveType type = x.shape().element_type();
-  if (IsIntegralValue(x)) return true;
+  if (IsIntegralOrPred(type)) return true;
   switch (x.opcode()) {
     case Opcode::kConvert: {
       const PrimitiveType from = x.operand(0)->shape().element_type();
@@ -122,8 +113,8 @@ bool IsFinite(const Instruction& moved) {
 
 bool IsPowerOfTwo(const Match& match) {
   const uint64_t value = UnsignedValue(match, 'c');
-  const bool negative = IsSignedMatch(match) && hlo::ElementAsInt64(ValueOf(match, 'c'), 0) < 0;
-  return IsIntegerMatch(match) && !negative && value != 0 && (value & (value - 1)) == 0;
+  const bool negative = hlo::IsSignedIntegral(TypeOf(match)) && hlo::ElementAsInt64(ValueOf(match, 'c'), 0) < 0;
+  return hlo::IsIntegral(TypeOf(match)) && !negative && value != 0 && (value & (value - 1)) == 0;
 }
 
 // The reciprocal of the smallest f64 powers is infinite, of the largest ones subnormal.
@@ -146,14 +137,14 @@ bool IsOrderedPair(const Match& match, char low, char high) {
 
 }  // namespace
 
-bool AreOrdered(const Match& match) { return IsNotComplexMatch(match) && IsOrderedPair(match, 'c', 'd'); }
+bool AreOrdered(const Match& match) { return IsNotComplex(TypeOf(match)) && IsOrderedPair(match, 'c', 'd'); }
 bool AreRanges(const Match& match) {
-  return IsNotComplexMatch(match) && IsOrderedPair(match, 'c', 'f') && IsOrderedPair(match, 'd', 'e');
+  return IsNotComplex(TypeOf(match)) && IsOrderedPair(match, 'c', 'f') && IsOrderedPair(match, 'd', 'e');
 }
 
 bool ProductFits(const Match& match) {
   const int bits = hlo::BitWidth(TypeOf(match));
-  if (IsUnsignedMatch(match)) {
+  if (hlo::IsUnsignedIntegral(TypeOf(match))) {
     uint64_t product = 0;
     if (__builtin_mul_overflow(UnsignedValue(match, 'c'), UnsignedValue(match, 'd'), &product)) return false;
     return product != 0 && (bits >= 64 || product >> bits == 0);

@@ -1,4 +1,4 @@
-// Conditions of rules. Types are those of the root, of the first operand where the root is a comparison.
+// Conditions of rules.
 #ifndef KILN_PASSES_SIMPLIFY_GUARDS_H_
 #define KILN_PASSES_SIMPLIFY_GUARDS_H_
 
@@ -6,48 +6,56 @@
 
 namespace kiln::passes::simplify {
 
-bool IsIntegralMatch(const Match& match);
-bool IsIntegerMatch(const Match& match);
-bool IsFloatingMatch(const Match& match);
-bool IsWideFloatMatch(const Match& match);
-bool IsNotComplexMatch(const Match& match);
-bool IsSignedMatch(const Match& match);
-bool IsUnsignedMatch(const Match& match);
-bool IsPredicateMatch(const Match& match);
+// Of the root, or of the first operand where the root is a comparison.
+PrimitiveType TypeOf(const Match& match);
+template <bool (*kHolds)(PrimitiveType)>
+bool TypeIs(const Match& match) {
+  return kHolds(TypeOf(match));
+}
+template <char kLetter, bool (*kHolds)(PrimitiveType)>
+bool TypeIs(const Match& match) {
+  return kHolds(match[kLetter]->shape().element_type());
+}
+bool IsIntegralOrPred(PrimitiveType type);
+bool IsPred(PrimitiveType type);
+bool IsWideFloat(PrimitiveType type);
+bool IsNotComplex(PrimitiveType type);
 
-inline constexpr Guard Integral{"integers or pred", IsIntegralMatch};
-inline constexpr Guard Integer{"integers", IsIntegerMatch};
-inline constexpr Guard Floating{"real floats", IsFloatingMatch};
+inline constexpr Guard Integral{"integers or pred", TypeIs<IsIntegralOrPred>};
+inline constexpr Guard Integer{"integers", TypeIs<hlo::IsIntegral>};
+inline constexpr Guard Floating{"real floats", TypeIs<hlo::IsFloating>};
 // Wide enough that a function rounded once is no other answer than its parts rounded each.
-inline constexpr Guard WideFloat{"real floats of 16 bits and more", IsWideFloatMatch};
-inline constexpr Guard NotComplex{"not complex", IsNotComplexMatch};
-inline constexpr Guard Signed{"signed integers", IsSignedMatch};
-inline constexpr Guard Unsigned{"unsigned integers", IsUnsignedMatch};
-inline constexpr Guard Predicates{"pred", IsPredicateMatch};
+inline constexpr Guard WideFloat{"real floats of 16 bits and more", TypeIs<IsWideFloat>};
+inline constexpr Guard NotComplex{"not complex", TypeIs<IsNotComplex>};
+inline constexpr Guard Signed{"signed integers", TypeIs<hlo::IsSignedIntegral>};
+inline constexpr Guard Unsigned{"unsigned integers", TypeIs<hlo::IsUnsignedIntegral>};
+inline constexpr Guard Predicates{"pred", TypeIs<IsPred>};
+inline constexpr Guard IntegralX{"x of integers or pred", TypeIs<'x', IsIntegralOrPred>};
+inline constexpr Guard IntegerX{"x of integers", TypeIs<'x', hlo::IsIntegral>};
+inline constexpr Guard PredicateP{"p of pred", TypeIs<'p', IsPred>};
+inline constexpr Guard PredicateX{"x of pred", TypeIs<'x', IsPred>};
+inline constexpr Guard RealX{"x real", TypeIs<'x', IsNotComplex>};
 
 // Of the instruction behind a letter.
-bool IsIntegralValue(const Instruction& instruction);
-bool IsIntegerValue(const Instruction& instruction);
-bool IsPredicateValue(const Instruction& instruction);
-bool IsRealValue(const Instruction& instruction);
 // No element is below zero or -0; NaN may be among them.
 bool IsNonNegative(const Instruction& instruction);
 // No element has a fraction; NaN and infinities may be among them.
 bool IsWhole(const Instruction& instruction);
 // No element is NaN or infinite.
 bool IsFinite(const Instruction& instruction);
+inline bool IsScalar(const Instruction& instruction) { return instruction.shape().IsScalar(); }
+inline bool IsEmpty(const Instruction& instruction) { return instruction.shape().element_count() == 0; }
 
 template <char kLetter, bool (*kHolds)(const Instruction&)>
 bool HoldsFor(const Match& match) {
   return kHolds(*match[kLetter]);
 }
-inline constexpr Guard IntegralX{"x of integers or pred", HoldsFor<'x', IsIntegralValue>};
-inline constexpr Guard IntegerX{"x of integers", HoldsFor<'x', IsIntegerValue>};
-inline constexpr Guard PredicateP{"p of pred", HoldsFor<'p', IsPredicateValue>};
-inline constexpr Guard PredicateX{"x of pred", HoldsFor<'x', IsPredicateValue>};
-inline constexpr Guard RealX{"x real", HoldsFor<'x', IsRealValue>};
 inline constexpr Guard NonNegativeX{"x >= 0", HoldsFor<'x', IsNonNegative>};
 inline constexpr Guard WholeX{"x whole", HoldsFor<'x', IsWhole>};
+inline constexpr Guard ScalarX{"x a scalar", HoldsFor<'x', IsScalar>};
+inline constexpr Guard EmptyX{"x without elements", HoldsFor<'x', IsEmpty>};
+inline constexpr Guard EmptyU{"u without elements", HoldsFor<'u', IsEmpty>};
+inline constexpr Guard EmptyY{"y without elements", HoldsFor<'y', IsEmpty>};
 inline constexpr Guard FiniteX{"x finite", HoldsFor<'x', IsFinite>};
 
 // Of the constants c and d.

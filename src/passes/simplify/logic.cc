@@ -1,5 +1,4 @@
 // Bits and predicates. Shifts past the width give 0, or the sign.
-#include "src/passes/simplify/guards.h"
 #include "src/passes/simplify/rules.h"
 
 namespace kiln::passes::simplify {

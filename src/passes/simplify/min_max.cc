@@ -1,5 +1,4 @@
 // Minimum, maximum, clamp. NaN wins over everything.
-#include "src/passes/simplify/guards.h"
 #include "src/passes/simplify/rules.h"
 
 namespace kiln::passes::simplify {

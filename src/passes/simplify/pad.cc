@@ -1,7 +1,5 @@
 // Pad.
-#include <algorithm>
 
-#include "src/passes/simplify/guards.h"
 #include "src/passes/simplify/rules.h"
 
 namespace kiln::passes::simplify {
@@ -12,16 +10,16 @@ using hlo::PadAttributes;
 const PadAttributes& PadOf(const Instruction& pad) { return pad.Get<PadAttributes>(); }
 
 bool AllZero(const DimensionVector& values) {
-  return std::all_of(values.begin(), values.end(), [](int64_t v) { return v == 0; });
+  return absl::c_all_of(values, [](int64_t v) { return v == 0; });
 }
 
 bool AnyBelowZero(const DimensionVector& values) {
-  return std::any_of(values.begin(), values.end(), [](int64_t v) { return v < 0; });
+  return absl::c_any_of(values, [](int64_t v) { return v < 0; });
 }
 
-Instruction* IdentityPad(const Match& match, Builder&) {
+bool AddsNothing(const Match& match) {
   const PadAttributes& pad = PadOf(*match.root());
-  return AllZero(pad.low) && AllZero(pad.high) && AllZero(pad.interior) ? match['x'] : nullptr;
+  return AllZero(pad.low) && AllZero(pad.high) && AllZero(pad.interior);
 }
 
 // Padding that nowhere adds is a slice.
@@ -49,19 +47,10 @@ Instruction* PadOfPad(const Match& match, Builder& builder) {
   return builder.Add(Opcode::kPad, match.root()->shape(), {match['x'], match.root()->operand(1)}, both);
 }
 
-// Nothing but padding.
-Instruction* PadOfNothing(const Match& match, Builder& builder) {
-  if (match['x']->shape().element_count() != 0) return nullptr;
-  return builder.BroadcastScalar(match['y'], match.root()->shape().dimensions());
-}
-
-bool IsScalarX(const Match& match) { return match['x']->shape().IsScalar(); }
-constexpr Guard ScalarX{"x a scalar", IsScalarX};
-
 constexpr Rule kRules[] = {
-    {"pad(x, y)", "x, where nothing is added", IdentityPad},
+    {"pad(x, y)", "x", Guard{"nothing is added", AddsNothing}},
     {"pad(x, y)", "slice(x), where it only crops", CroppingPad},
-    {"pad(x, y)", "broadcast(y), where x has no elements", PadOfNothing},
+    {"pad(x, y)", "broadcast(y)", EmptyX},
     {"pad(c, c)", "c"},
     {"pad(broadcast(x), x)", "broadcast(x)", ScalarX},
     {"pad(t:pad(x, y), y)", "pad(x, y)", PadOfPad},

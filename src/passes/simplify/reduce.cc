@@ -1,16 +1,10 @@
 // Reduce with one operand and a combiner that is one op. Partial results may be combined in any order.
-#include <algorithm>
 
 #include "src/analysis/combiner.h"
-#include "src/passes/simplify/guards.h"
 #include "src/passes/simplify/rules.h"
 
 namespace kiln::passes::simplify {
 namespace {
-
-bool Contains(const DimensionVector& dimensions, int64_t dimension) {
-  return std::find(dimensions.begin(), dimensions.end(), dimension) != dimensions.end();
-}
 
 std::optional<Opcode> Combiner(const Instruction& reduce) {
   if (reduce.operand_count() != 2 || !reduce.shape().IsArray()) return std::nullopt;
@@ -20,11 +14,6 @@ std::optional<Opcode> Combiner(const Instruction& reduce) {
 bool StartsAtIdentity(const Instruction& reduce, Opcode combiner) {
   std::optional<Literal> init = SplatValue(*reduce.operand(1));
   return init && analysis::IsIdentityOf(combiner, *init);
-}
-
-Instruction* ReduceOfNothing(const Match& match, Builder& builder) {
-  if (match['x']->shape().element_count() != 0 || !match.root()->shape().IsArray()) return nullptr;
-  return builder.BroadcastScalar(match['i'], match.root()->shape().dimensions());
 }
 
 // Reducing dimensions of size 1 combines each element with the initial value once.
@@ -58,7 +47,7 @@ Instruction* ReduceOfReduce(const Match& match, Builder& builder) {
     if (Contains(inner.dimensions(), i)) continue;
     if (Contains(outer.dimensions(), kept++)) dimensions.push_back(i);
   }
-  std::sort(dimensions.begin(), dimensions.end());
+  absl::c_sort(dimensions);
   return builder.Reduce(match['x'], outer.operand(1), dimensions, outer.called_computation());
 }
 
@@ -78,8 +67,19 @@ Instruction* ReduceOfTranspose(const Match& match, Builder& builder) {
       previous = permutation[i];
     }
   }
-  std::sort(dimensions.begin(), dimensions.end());
+  absl::c_sort(dimensions);
   return builder.Reduce(match['x'], match['i'], dimensions, root.called_computation());
+}
+
+// Those of `dimensions` of its operand that a reduce keeps, as dimensions of its result.
+DimensionVector KeptBy(const Instruction& reduce, const DimensionVector& dimensions) {
+  DimensionVector kept;
+  for (int64_t dimension : dimensions) {
+    if (Contains(reduce.dimensions(), dimension)) continue;
+    kept.push_back(dimension -
+                   absl::c_count_if(reduce.dimensions(), [&](int64_t reduced) { return reduced < dimension; }));
+  }
+  return kept;
 }
 
 // Combining equal elements any number of times: max(a, a) = a.
@@ -95,12 +95,7 @@ Instruction* IdempotentReduceOfBroadcast(const Match& match, Builder& builder) {
   for (int64_t dimension : root.dimensions()) {
     if (Contains(map, dimension)) return nullptr;
   }
-  DimensionVector kept_map;
-  for (int64_t dimension : map) {
-    kept_map.push_back(dimension - std::count_if(root.dimensions().begin(), root.dimensions().end(),
-                                                 [&](int64_t reduced) { return reduced < dimension; }));
-  }
-  Instruction* operand = builder.Broadcast(match['x'], root.shape().dimensions(), kept_map);
+  Instruction* operand = builder.Broadcast(match['x'], root.shape().dimensions(), KeptBy(root, map));
   if (StartsAtIdentity(root, *combiner)) return operand;
   return builder.Binary(*combiner, operand, builder.BroadcastScalar(match['i'], root.shape().dimensions()));
 }
@@ -121,16 +116,10 @@ Instruction* ReduceOfCopies(const Match& match, Builder& builder) {
   const Literal count = hlo::LiteralOf(Shape::Scalar(root.shape().element_type()), copies);
   const bool counts = hlo::ElementAsDouble(count, 0) == static_cast<double>(copies);
   if (copies <= 1 || (hlo::IsFloating(root.shape().element_type()) && !counts)) return nullptr;
-  DimensionVector map;
-  for (int64_t dimension : broadcast.dimensions()) {
-    if (Contains(root.dimensions(), dimension)) continue;
-    map.push_back(dimension - std::count_if(root.dimensions().begin(), root.dimensions().end(),
-                                            [&](int64_t reduced) { return reduced < dimension; }));
-  }
   Instruction* x = match['x'];
   if (!inner.empty()) x = builder.Reduce(x, match.root()->operand(1), inner, root.called_computation());
   x = builder.Binary(Opcode::kMultiply, x, builder.Splat(x->shape(), count));
-  return builder.Broadcast(x, root.shape().dimensions(), map);
+  return builder.Broadcast(x, root.shape().dimensions(), KeptBy(root, broadcast.dimensions()));
 }
 
 // Dimensions in runs that have the same number of elements on both sides of a reshape; a run of the result that is
@@ -157,7 +146,7 @@ Instruction* ReduceOfReshape(const Match& match, Builder& builder) {
     while (a != b) (a < b ? a *= from[i++] : b *= to[j++]);
     bool all = true, any = false;
     for (size_t d = first_j; d < j; ++d) {
-      const bool reduced = Contains(root.dimensions(), static_cast<int64_t>(d));
+      const bool reduced = Contains(root.dimensions(), d);
       all &= reduced || to[d] == 1;
       any |= reduced;
     }
@@ -177,7 +166,7 @@ Instruction* ReduceOfPad(const Match& match, Builder& builder) {
   if (!combiner || !analysis::IsIdentityOf(*combiner, *padding)) return nullptr;
   for (size_t i = 0; i < pad.low.size(); ++i) {
     const bool pads = pad.low[i] != 0 || pad.high[i] != 0 || pad.interior[i] != 0;
-    if (pad.low[i] < 0 || pad.high[i] < 0 || (pads && !Contains(root.dimensions(), static_cast<int64_t>(i)))) {
+    if (pad.low[i] < 0 || pad.high[i] < 0 || (pads && !Contains(root.dimensions(), i))) {
       return nullptr;
     }
   }
@@ -213,7 +202,7 @@ Instruction* ReduceOfConcatenate(const Match& match, Builder& builder) {
 }
 
 constexpr Rule kRules[] = {
-    {"reduce(x, i)", "broadcast(i), where x has no elements", ReduceOfNothing},
+    {"reduce(x, i)", "broadcast(i)", EmptyX},
     {"reduce(x, i)", "combine(reshape(x), i), of dimensions of size 1", ReduceUnitDimensions},
     {"reduce(t:reduce'(x, _), _)", "reduce(x), by one combiner", ReduceOfReduce, AnyOrder},
     {"reduce(transpose(x), i)", "reduce(x, i), where the order of the rest stays", ReduceOfTranspose, AnyOrder},

@@ -56,9 +56,6 @@ Instruction* ReshapeOfIota(const Match& match, Builder& builder) {
   return nullptr;
 }
 
-bool IsScalarX(const Match& match) { return match['x']->shape().IsScalar(); }
-constexpr Guard ScalarX{"x a scalar", IsScalarX};
-
 // "x" applies where the shapes are equal: a replacement must have the shape of what it replaces.
 constexpr Rule kRules[] = {
     {"copy(x)", "x"},

@@ -80,9 +80,8 @@ absl::StatusOr<RuleSet::Node> RuleSet::Parser::ParseOperation(absl::string_view 
     if (!Accept(")")) return Error("expected ')'");
   }
   KILN_RETURN_IF_ERROR(Check(node));
-  node.is_constant =
-      node.kind == NodeKind::kOpcode && hlo::IsElementwise(node.opcode) && !node.operands.empty() &&
-      std::all_of(node.operands.begin(), node.operands.end(), [](const Node& n) { return n.is_constant; });
+  node.is_constant = node.kind == NodeKind::kOpcode && hlo::IsElementwise(node.opcode) && !node.operands.empty() &&
+                     absl::c_all_of(node.operands, [](const Node& n) { return n.is_constant; });
   return node;
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/types/span.h"
-#include "src/passes/simplify/rule.h"
+#include "src/passes/simplify/guards.h"
 
 namespace kiln::passes::simplify {
 

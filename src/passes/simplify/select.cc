@@ -1,5 +1,4 @@
 // Select.
-#include "src/passes/simplify/guards.h"
 #include "src/passes/simplify/rules.h"
 
 namespace kiln::passes::simplify {

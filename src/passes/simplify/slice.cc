@@ -1,7 +1,6 @@
 // Slice: the work that it makes superfluous is not done.
 #include <algorithm>
 
-#include "src/passes/simplify/guards.h"
 #include "src/passes/simplify/indices.h"
 #include "src/passes/simplify/rules.h"
 

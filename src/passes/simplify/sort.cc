@@ -1,5 +1,4 @@
 // Sort: what is in order already.
-#include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
 #include "src/analysis/structure.h"
@@ -37,40 +36,40 @@ Instruction* SortOfOne(const Match& match, Builder& builder) {
   return builder.Tuple({root.operands().begin(), root.operands().end()});
 }
 
-Instruction* SortOfSorted(const Match& match, Builder&) {
+bool HasThatOrder(const Match& match) {
   const Instruction& inner = *match['t'];
   const bool same = SortOf(*match.root()).dimension == SortOf(inner).dimension &&
                     SameComparator(*match.root()->called_computation(), *inner.called_computation());
-  return same ? match['t'] : nullptr;
+  return same;
 }
 
 // Equal values have no order.
-Instruction* SortOfCopies(const Match& match, Builder&) {
+bool SortsCopies(const Match& match) {
   const auto& map = match['t']->dimensions();
-  return std::find(map.begin(), map.end(), SortOf(*match.root()).dimension) == map.end() ? match['t'] : nullptr;
+  return !Contains(map, SortOf(*match.root()).dimension);
 }
 
 // Counted upwards, or not at all, along the sorted dimension.
-Instruction* SortOfIota(const Match& match, Builder&) {
+bool Counts(const Match& match) {
   const Computation& comparator = *match.root()->called_computation();
   const Instruction& compare = *comparator.root();
-  if (match['t']->dimensions()[0] != SortOf(*match.root()).dimension) return match['t'];
+  if (match['t']->dimensions()[0] != SortOf(*match.root()).dimension) return true;
   // Counts that wrap around or stay where they are do not ascend.
   const PrimitiveType type = match['t']->shape().element_type();
-  if (!hlo::IsIntegral(type) || hlo::BitWidth(type) < 32 || compare.opcode() != Opcode::kCompare) return nullptr;
+  if (!hlo::IsIntegral(type) || hlo::BitWidth(type) < 32 || compare.opcode() != Opcode::kCompare) return false;
   const bool up = compare.comparison().direction == ComparisonDirection::kLt;
   const bool down = compare.comparison().direction == ComparisonDirection::kGt;
   const bool ascends =
       (up && compare.operand(0) == comparator.parameter(0) && compare.operand(1) == comparator.parameter(1)) ||
       (down && compare.operand(0) == comparator.parameter(1) && compare.operand(1) == comparator.parameter(0));
-  return ascends ? match['t'] : nullptr;
+  return ascends;
 }
 
 constexpr Rule kRules[] = {
     {"sort(...)", "its operands, of one element", SortOfOne},
-    {"sort(t:sort(_))", "t, in the same order", SortOfSorted},
-    {"sort(t:broadcast(_))", "t, along copies", SortOfCopies},
-    {"sort(t:iota())", "t", SortOfIota},
+    {"sort(t:sort(_))", "t", Guard{"in the same order", HasThatOrder}},
+    {"sort(t:broadcast(_))", "t", Guard{"along copies", SortsCopies}},
+    {"sort(t:iota())", "t", Guard{"it counts upwards", Counts}},
 };
 
 }  // namespace

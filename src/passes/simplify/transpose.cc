@@ -1,14 +1,13 @@
 // Transpose, reverse and iota.
-#include <algorithm>
 
 #include "src/passes/simplify/rules.h"
 
 namespace kiln::passes::simplify {
 namespace {
 
-Instruction* IdentityTranspose(const Match& match, Builder&) {
+bool KeepsOrder(const Match& match) {
   const auto& permutation = match.root()->dimensions();
-  return std::is_sorted(permutation.begin(), permutation.end()) ? match['x'] : nullptr;
+  return absl::c_is_sorted(permutation);
 }
 
 Instruction* TransposeOfTranspose(const Match& match, Builder& builder) {
@@ -33,7 +32,7 @@ Instruction* TransposeOfBroadcast(const Match& match, Builder& builder) {
   const auto& permutation = match.root()->dimensions();
   DimensionVector map;
   for (int64_t dimension : match.root()->operand(0)->dimensions()) {
-    map.push_back(std::find(permutation.begin(), permutation.end(), dimension) - permutation.begin());
+    map.push_back(absl::c_find(permutation, dimension) - permutation.begin());
   }
   return builder.Broadcast(match['x'], match.root()->shape().dimensions(), map);
 }
@@ -41,7 +40,7 @@ Instruction* TransposeOfBroadcast(const Match& match, Builder& builder) {
 Instruction* TransposeOfIota(const Match& match, Builder& builder) {
   const auto& permutation = match.root()->dimensions();
   const int64_t dimension = match.root()->operand(0)->dimensions()[0];
-  const int64_t moved = std::find(permutation.begin(), permutation.end(), dimension) - permutation.begin();
+  const int64_t moved = absl::c_find(permutation, dimension) - permutation.begin();
   return builder.Add(Opcode::kIota, Shape(match.root()->shape().element_type(), match.root()->shape().dimensions()), {},
                      hlo::DimensionsAttributes{{moved}});
 }
@@ -62,7 +61,7 @@ Instruction* ReverseOfReverse(const Match& match, Builder& builder) {
   // What both reverse stays as it was.
   DimensionVector once(match.root()->dimensions());
   for (int64_t dimension : match.root()->operand(0)->dimensions()) {
-    auto it = std::find(once.begin(), once.end(), dimension);
+    auto it = absl::c_find(once, dimension);
     if (it == once.end()) {
       once.push_back(dimension);
     } else {
@@ -70,17 +69,12 @@ Instruction* ReverseOfReverse(const Match& match, Builder& builder) {
     }
   }
   if (once.empty()) return match['x'];
-  std::sort(once.begin(), once.end());
+  absl::c_sort(once);
   return builder.Add(Opcode::kReverse, match.root()->shape(), {match['x']}, hlo::DimensionsAttributes{once});
 }
 
 // Counting along a dimension of size 1 stays at zero.
-Instruction* UnitIota(const Match& match, Builder& builder) {
-  const Shape& shape = match.root()->shape();
-  const int64_t dimension = match.root()->dimensions()[0];
-  if (shape.dimensions(dimension) == 1) return builder.Splat(shape, 0.0);
-  return nullptr;
-}
+bool CountsToOne(const Match& match) { return match.root()->shape().dimensions(match.root()->dimensions()[0]) == 1; }
 
 // Dimensions that are only copies are the same in reverse.
 Instruction* ReverseOfBroadcast(const Match& match, Builder& builder) {
@@ -88,23 +82,23 @@ Instruction* ReverseOfBroadcast(const Match& match, Builder& builder) {
   const auto& map = broadcast.dimensions();
   DimensionVector reversed;  // of x
   for (int64_t dimension : match.root()->dimensions()) {
-    const auto it = std::find(map.begin(), map.end(), dimension);
+    const auto it = absl::c_find(map, dimension);
     if (it != map.end()) reversed.push_back(it - map.begin());
   }
   if (reversed.size() == match.root()->dimensions().size() && broadcast.users().size() > 1) return nullptr;
   Instruction* x = match['x'];
-  std::sort(reversed.begin(), reversed.end());
+  absl::c_sort(reversed);
   if (!reversed.empty()) x = builder.Add(Opcode::kReverse, x->shape(), {x}, hlo::DimensionsAttributes{reversed});
   return builder.Broadcast(x, broadcast.shape().dimensions(), map);
 }
 
 constexpr Rule kRules[] = {
-    {"transpose(x)", "x, where the order stays", IdentityTranspose},
+    {"transpose(x)", "x", Guard{"the order stays", KeepsOrder}},
     {"transpose(transpose(x))", "transpose(x)", TransposeOfTranspose},
     {"transpose(x)", "reshape(x), where only sizes of 1 move", TransposeIsReshape},
     {"transpose(broadcast(x))", "broadcast(x)", TransposeOfBroadcast},
     {"transpose(iota())", "iota()", TransposeOfIota},
-    {"iota()", "0, where it counts to 1", UnitIota},
+    {"iota()", "0", Guard{"it counts to 1", CountsToOne}},
     {"reverse(x)", "reverse(x), without dimensions of size 1", DropReversedDimensions},
     {"reverse(reverse(x))", "reverse(x), of what one of both reverses", ReverseOfReverse},
     {"reverse(broadcast(x))", "broadcast(reverse(x))", ReverseOfBroadcast},
