@@ -69,6 +69,6 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
 
 }  // namespace
 
-absl::StatusOr<bool> ExpandApproxTopK(Module* module) { return ReplaceOps(module, Expand); }
+absl::StatusOr<bool> ExpandApproxTopK(Module* module) { return ReplaceOps(module, {Opcode::kCustomCall}, Expand); }
 
 }  // namespace kiln::passes

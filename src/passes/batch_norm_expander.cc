@@ -78,21 +78,21 @@ class Expansion {
   ArrayValue x_;
 };
 
+Instruction* Expand(Instruction* instruction) {
+  switch (instruction->opcode()) {
+    case Opcode::kBatchNormTraining:
+      return Expansion(instruction).Training();
+    case Opcode::kBatchNormInference:
+      return Expansion(instruction).Inference();
+    default:
+      return Expansion(instruction).Gradient();
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<bool> ExpandBatchNorms(Module* module) {
-  return ReplaceOps(module, [](Instruction* instruction) -> Instruction* {
-    switch (instruction->opcode()) {
-      case Opcode::kBatchNormTraining:
-        return Expansion(instruction).Training();
-      case Opcode::kBatchNormInference:
-        return Expansion(instruction).Inference();
-      case Opcode::kBatchNormGrad:
-        return Expansion(instruction).Gradient();
-      default:
-        return nullptr;
-    }
-  });
+  return ReplaceOps(module, {Opcode::kBatchNormTraining, Opcode::kBatchNormInference, Opcode::kBatchNormGrad}, Expand);
 }
 
 }  // namespace kiln::passes

@@ -60,7 +60,7 @@ Instruction* Expand(const Instruction& bitcast, Builder* builder) {
 absl::StatusOr<bool> ExpandBitcasts(Module* module) {
   const std::vector<Computation*> control = ControlComputations(*module);
   const absl::flat_hash_set<const Computation*> outside(control.begin(), control.end());
-  return ReplaceOps(module, [&](Instruction* instruction) -> Instruction* {
+  return ReplaceOps(module, {Opcode::kBitcast}, [&](Instruction* instruction) -> Instruction* {
     if (outside.contains(instruction->parent()) || !ChangesType(*instruction)) return nullptr;
     Builder builder(instruction->parent(), instruction);
     return Expand(*instruction, &builder);

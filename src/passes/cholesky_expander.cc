@@ -91,9 +91,8 @@ Instruction* Expand(Instruction* instruction) {
 }  // namespace
 
 absl::StatusOr<bool> ExpandCholesky(Module* module, bool keeps_real) {
-  return ReplaceOps(module, [&](Instruction* instruction) {
-    const bool leaves = instruction->opcode() != Opcode::kCholesky || (keeps_real && IsReal(instruction->shape()));
-    return leaves ? nullptr : Expand(instruction);
+  return ReplaceOps(module, {Opcode::kCholesky}, [&](Instruction* instruction) {
+    return keeps_real && IsReal(instruction->shape()) ? nullptr : Expand(instruction);
   });
 }
 

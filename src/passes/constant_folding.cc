@@ -77,18 +77,17 @@ Instruction* Fold(const Instruction& instruction, int64_t* budget, Builder& buil
 
 absl::StatusOr<bool> FoldConstants(Module* module) {
   int64_t budget = kMaxOperationsPerModule;
-  KILN_ASSIGN_OR_RETURN(
-      const bool changed, ReplaceOps(module, [&](Instruction* instruction) -> Instruction* {
-        if ((instruction->users().empty() && !instruction->IsRoot()) || !MayVanish(*instruction)) return nullptr;
-        const bool is_empty = instruction->shape().element_count() == 0 && !instruction->IsConstant() &&
-                              !instruction->IsParameter() && instruction->opcode() != Opcode::kCustomCall;
-        if ((!is_empty && !MayFold(*instruction)) || budget <= 0) return nullptr;
-        Builder builder(instruction->parent(), instruction);
-        Instruction* constant = Fold(*instruction, &budget, builder);
-        const bool fits = constant != nullptr && (!instruction->IsRoot() || constant->shape() == instruction->shape());
-        return fits ? constant : nullptr;
-      }));
-  if (changed) module->RemoveUnusedComputations();
+  const absl::StatusOr<bool> changed = ReplaceOps(module, {}, [&](Instruction* instruction) -> Instruction* {
+    if ((instruction->users().empty() && !instruction->IsRoot()) || !MayVanish(*instruction)) return nullptr;
+    const bool is_empty = instruction->shape().element_count() == 0 && !instruction->IsConstant() &&
+                          !instruction->IsParameter() && instruction->opcode() != Opcode::kCustomCall;
+    if ((!is_empty && !MayFold(*instruction)) || budget <= 0) return nullptr;
+    Builder builder(instruction->parent(), instruction);
+    Instruction* constant = Fold(*instruction, &budget, builder);
+    const bool fits = constant != nullptr && (!instruction->IsRoot() || constant->shape() == instruction->shape());
+    return fits ? constant : nullptr;
+  });
+  if (changed.ok() && *changed) module->RemoveUnusedComputations();
   return changed;
 }
 

@@ -86,6 +86,6 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
 
 }  // namespace
 
-absl::StatusOr<bool> ExpandCustomCalls(Module* module) { return ReplaceOps(module, Expand); }
+absl::StatusOr<bool> ExpandCustomCalls(Module* module) { return ReplaceOps(module, {Opcode::kCustomCall}, Expand); }
 
 }  // namespace kiln::passes

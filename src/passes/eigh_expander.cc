@@ -227,6 +227,6 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
 
 }  // namespace
 
-absl::StatusOr<bool> ExpandEigh(Module* module) { return ReplaceOps(module, Expand); }
+absl::StatusOr<bool> ExpandEigh(Module* module) { return ReplaceOps(module, {Opcode::kCustomCall}, Expand); }
 
 }  // namespace kiln::passes

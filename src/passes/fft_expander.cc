@@ -134,7 +134,6 @@ ArrayValue WholeSpectrum(const ArrayValue& half, int64_t length) {
 }
 
 absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
-  if (instruction->opcode() != Opcode::kFft) return nullptr;
   const auto& attributes = instruction->Get<hlo::FftAttributes>();
   const Shape& shape = instruction->shape();
   Builder builder(instruction->parent(), instruction);
@@ -165,6 +164,6 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
 
 }  // namespace
 
-absl::StatusOr<bool> ExpandFfts(Module* module) { return ReplaceOps(module, Expand); }
+absl::StatusOr<bool> ExpandFfts(Module* module) { return ReplaceOps(module, {Opcode::kFft}, Expand); }
 
 }  // namespace kiln::passes

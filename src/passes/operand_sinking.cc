@@ -75,7 +75,7 @@ Instruction* Sink(const Instruction& op, const Instruction& move, Builder& build
 }  // namespace
 
 absl::StatusOr<bool> SinkMoves(Module* module) {
-  return ReplaceOps(module, [](Instruction* op) -> Instruction* {
+  return ReplaceOps(module, {}, [](Instruction* op) -> Instruction* {
     if (!hlo::IsElementwise(op->opcode()) || op->opcode() == Opcode::kBitcastConvert || op->operand_count() == 0 ||
         op->shape().IsScalar() || op->shape().has_dynamic_dimensions() || !op->control_predecessors().empty()) {
       return nullptr;

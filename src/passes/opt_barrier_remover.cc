@@ -5,8 +5,7 @@
 namespace kiln::passes {
 
 absl::StatusOr<bool> RemoveOptBarriers(Module* module) {
-  return ReplaceOps(module, [](Instruction* instruction) -> Instruction* {
-    if (instruction->opcode() != Opcode::kOptBarrier) return nullptr;
+  return ReplaceOps(module, {Opcode::kOptBarrier}, [](Instruction* instruction) {
     Instruction* value = instruction->operand(0);
     // get-tuple-element(opt-barrier(tuple(...))) leads past both at once.
     if (value->opcode() == Opcode::kTuple) {

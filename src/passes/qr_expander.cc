@@ -120,6 +120,6 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
 
 }  // namespace
 
-absl::StatusOr<bool> ExpandQr(Module* module) { return ReplaceOps(module, Expand); }
+absl::StatusOr<bool> ExpandQr(Module* module) { return ReplaceOps(module, {Opcode::kCustomCall}, Expand); }
 
 }  // namespace kiln::passes

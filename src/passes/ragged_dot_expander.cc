@@ -222,7 +222,6 @@ absl::StatusOr<Instruction*> Scaled(Builder* builder, const Instruction& dot, in
 
 absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
   if (instruction->opcode() == Opcode::kRaggedDot) return RaggedProduct(instruction).Run();
-  if (instruction->opcode() != Opcode::kScaledDot) return nullptr;
   // In f32 the products of narrow numbers and their scales are exact.
   const PrimitiveType type = instruction->operand(0)->shape().element_type() == PrimitiveType::kF64
                                  ? PrimitiveType::kF64
@@ -237,6 +236,8 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
 
 }  // namespace
 
-absl::StatusOr<bool> ExpandRaggedDots(Module* module) { return ReplaceOps(module, Expand); }
+absl::StatusOr<bool> ExpandRaggedDots(Module* module) {
+  return ReplaceOps(module, {Opcode::kRaggedDot, Opcode::kScaledDot}, Expand);
+}
 
 }  // namespace kiln::passes

@@ -53,6 +53,6 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
 
 }  // namespace
 
-absl::StatusOr<bool> HalveRealFfts(Module* module) { return ReplaceOps(module, Expand); }
+absl::StatusOr<bool> HalveRealFfts(Module* module) { return ReplaceOps(module, {Opcode::kFft}, Expand); }
 
 }  // namespace kiln::passes

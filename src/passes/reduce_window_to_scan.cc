@@ -49,7 +49,6 @@ bool IsNeutralToItself(const Instruction& reduce) {
 }
 
 absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
-  if (instruction->opcode() != Opcode::kReduceWindow) return nullptr;
   const Computation& combiner = *instruction->called_computation();
   const int64_t dimension = ScannedDimension(*instruction);
   if (dimension < 0 || instruction->operand(0)->shape().dimensions(dimension) < kMinSize || !IsFormula(combiner) ||
@@ -96,6 +95,6 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
 
 }  // namespace
 
-absl::StatusOr<bool> MakeWindowsScans(Module* module) { return ReplaceOps(module, Expand); }
+absl::StatusOr<bool> MakeWindowsScans(Module* module) { return ReplaceOps(module, {Opcode::kReduceWindow}, Expand); }
 
 }  // namespace kiln::passes

@@ -115,7 +115,6 @@ class Expansion {
 };
 
 absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
-  if (instruction->opcode() != Opcode::kRngBitGenerator) return nullptr;
   if (!instruction->shape().IsTuple()) {
     return InvalidArgument(instruction->Describe(), ": the result has shape ", instruction->shape().ToString(),
                            ", expected a tuple of the new state and the values");
@@ -139,6 +138,8 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
 
 }  // namespace
 
-absl::StatusOr<bool> ExpandRngBitGenerators(Module* module) { return ReplaceOps(module, Expand); }
+absl::StatusOr<bool> ExpandRngBitGenerators(Module* module) {
+  return ReplaceOps(module, {Opcode::kRngBitGenerator}, Expand);
+}
 
 }  // namespace kiln::passes

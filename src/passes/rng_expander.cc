@@ -69,7 +69,6 @@ class Expansion {
 };
 
 absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
-  if (instruction->opcode() != Opcode::kRng) return nullptr;
   const PrimitiveType type = instruction->shape().element_type();
   const bool normal = instruction->Get<hlo::RngAttributes>().distribution == hlo::RngDistribution::kNormal;
   if (hlo::IsComplex(type) || type == PrimitiveType::kPred || (normal && !hlo::IsFloating(type))) {
@@ -81,6 +80,6 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
 
 }  // namespace
 
-absl::StatusOr<bool> ExpandRng(Module* module) { return ReplaceOps(module, Expand); }
+absl::StatusOr<bool> ExpandRng(Module* module) { return ReplaceOps(module, {Opcode::kRng}, Expand); }
 
 }  // namespace kiln::passes

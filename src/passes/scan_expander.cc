@@ -29,7 +29,7 @@ bool IsElementwiseScan(const Instruction& scan) {
 }
 
 absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
-  if (instruction->opcode() != Opcode::kScan || IsElementwiseScan(*instruction)) return nullptr;
+  if (IsElementwiseScan(*instruction)) return nullptr;
   const auto& scan = instruction->Get<hlo::ScanAttributes>();
   const int64_t input_count = instruction->operand_count() - scan.num_carries;
   const bool single = !instruction->shape().IsTuple();
@@ -96,6 +96,6 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
 
 }  // namespace
 
-absl::StatusOr<bool> ExpandScans(Module* module) { return ReplaceOps(module, Expand); }
+absl::StatusOr<bool> ExpandScans(Module* module) { return ReplaceOps(module, {Opcode::kScan}, Expand); }
 
 }  // namespace kiln::passes

@@ -149,7 +149,6 @@ class Expansion {
 };
 
 absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
-  if (instruction->opcode() != Opcode::kSelectAndScatter) return nullptr;
   // Dimensions without a window go last, where they become lanes: windows along lanes cost more than transposes.
   const hlo::Window window = instruction->Get<hlo::WindowAttributes>().window;
   const DimensionVector& sizes = instruction->shape().dimensions();
@@ -190,6 +189,8 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
 
 }  // namespace
 
-absl::StatusOr<bool> ExpandSelectAndScatters(Module* module) { return ReplaceOps(module, Expand); }
+absl::StatusOr<bool> ExpandSelectAndScatters(Module* module) {
+  return ReplaceOps(module, {Opcode::kSelectAndScatter}, Expand);
+}
 
 }  // namespace kiln::passes

@@ -114,7 +114,6 @@ bool IsOfOneDevice(const Instruction& instruction) {
 }
 
 absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
-  if (!IsOfOneDevice(*instruction)) return nullptr;
   Builder builder(instruction->parent(), instruction);
   const Shape& shape = instruction->shape();
   // A device that nobody sends to receives zeros.
@@ -165,6 +164,11 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
 
 }  // namespace
 
-absl::StatusOr<bool> ExpandCollectives(Module* module) { return ReplaceOps(module, Expand); }
+absl::StatusOr<bool> ExpandCollectives(Module* module) {
+  return ReplaceOps(module, {}, [](Instruction* instruction) -> absl::StatusOr<Instruction*> {
+    if (!IsOfOneDevice(*instruction)) return nullptr;
+    return Expand(instruction);
+  });
+}
 
 }  // namespace kiln::passes

@@ -357,14 +357,13 @@ std::optional<SortOrder> DirectOrder(const Instruction& sort) {
 }
 
 absl::StatusOr<bool> MakeSortKeys(Module* module) {
-  return ReplaceOps(module, [](Instruction* instruction) -> Instruction* {
+  return ReplaceOps(module, {Opcode::kSort, Opcode::kTopK}, [](Instruction* instruction) -> Instruction* {
     if (instruction->opcode() == Opcode::kTopK) {
       const Shape& shape = instruction->operand(0)->shape();
       const int64_t k = instruction->Get<hlo::TopKAttributes>().k, size = shape.dimensions(shape.rank() - 1);
       return KeyType(shape.element_type()) != PrimitiveType::kInvalid && SortsWhole(k, size) ? ExpandTopK(instruction)
                                                                                              : nullptr;
     }
-    if (instruction->opcode() != Opcode::kSort) return nullptr;
     // An order by bits is only looked at again for results that nothing reads.
     if (DirectOrder(*instruction)) {
       const std::vector<bool> used = UsedResults(*instruction);

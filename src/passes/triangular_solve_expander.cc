@@ -92,8 +92,7 @@ Instruction* Expand(Instruction* instruction) {
 }  // namespace
 
 absl::StatusOr<bool> ExpandTriangularSolves(Module* module, bool keeps_real) {
-  return ReplaceOps(module, [&](Instruction* instruction) -> Instruction* {
-    if (instruction->opcode() != Opcode::kTriangularSolve) return nullptr;
+  return ReplaceOps(module, {Opcode::kTriangularSolve}, [&](Instruction* instruction) -> Instruction* {
     const Shape& matrix = instruction->operand(0)->shape();
     const bool leaves = keeps_real && IsReal(matrix) && matrix.dimensions(matrix.rank() - 1) > kFewUnknowns;
     return leaves ? nullptr : Expand(instruction);
