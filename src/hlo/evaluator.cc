@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "absl/base/attributes.h"
+#include "absl/strings/strip.h"
 #include "src/hlo/evaluator_internal.h"
+#include "src/hlo/shape_inference.h"
 
 namespace kiln::hlo {
 namespace evaluator {
@@ -17,36 +19,22 @@ namespace {
 constexpr int kMaxDepth = 1000;
 constexpr int64_t kMaxBytes = int64_t{8} << 30;
 
-// One number for a scalar index operand of conditional.
-int64_t ScalarIndex(const Literal& literal) { return ElementAsInt64(literal, 0); }
-
-ABSL_ATTRIBUTE_NOINLINE
-absl::StatusOr<Literal> TupleElement(const Instruction& instruction, Literal tuple) {
-  const int64_t index = instruction.tuple_index();
-  if (!tuple.shape().IsTuple() || index < 0 || index >= static_cast<int64_t>(tuple.elements().size())) {
-    return InvalidArgument(instruction.Describe(), ": no element ", index, " in ", tuple.shape().ToString(false));
-  }
-  return std::move((*tuple.mutable_elements())[index]);
-}
-
-absl::Status RequireCalled(const Instruction& instruction, size_t count) {
-  if (instruction.called_computations().size() >= count) return absl::OkStatus();
-  return InvalidArgument(instruction.Describe(), " calls ", instruction.called_computations().size(),
-                         " computations, expected ", count);
+// The rules of shape inference hold of `instruction`: all that is behind relies on them.
+ABSL_ATTRIBUTE_NOINLINE absl::Status CheckInstruction(const Instruction& instruction) {
+  absl::Status status = ValidateShape(instruction.shape());
+  if (status.ok()) status = InferShape(instruction).status();
+  if (status.ok()) return status;
+  const std::string prefix = absl::StrCat(OpcodeName(instruction.opcode()), ": ");
+  return InvalidArgument(instruction.Describe(), ": ", absl::StripPrefix(status.message(), prefix));
 }
 
 ABSL_ATTRIBUTE_NOINLINE
 absl::StatusOr<Literal> EvaluateWhile(Evaluation& evaluation, const Instruction& instruction, Literal state) {
-  KILN_RETURN_IF_ERROR(RequireCalled(instruction, 2));
   const Computation& body = *instruction.called_computation(0);
   const Computation& condition = *instruction.called_computation(1);
   while (true) {
     KILN_RETURN_IF_ERROR(evaluation.Charge(1));
     KILN_ASSIGN_OR_RETURN(const Literal go_on, evaluation.Run(condition, {state}));
-    if (!go_on.shape().IsScalar() || go_on.shape().element_type() != PrimitiveType::kPred) {
-      return InvalidArgument(instruction.Describe(), ": the condition gives ", go_on.shape().ToString(false),
-                             ", expected pred[]");
-    }
     if (!go_on.data<bool>()[0]) return state;
     std::vector<Literal> arguments;
     arguments.push_back(std::move(state));
@@ -58,13 +46,8 @@ ABSL_ATTRIBUTE_NOINLINE
 absl::StatusOr<Literal> EvaluateConditional(Evaluation& evaluation, const Instruction& instruction,
                                             Operands& operands) {
   const int64_t branches = static_cast<int64_t>(instruction.called_computations().size());
-  if (operands.size() != static_cast<size_t>(branches) + 1 || branches == 0 || !operands[0].shape().IsScalar()) {
-    return InvalidArgument(instruction.Describe(), ": ", operands.size(), " operands for ", branches, " branches");
-  }
-  int64_t branch = ScalarIndex(operands[0]);
-  if (operands[0].shape().element_type() == PrimitiveType::kPred) {
-    branch = branch != 0 ? 0 : 1;
-  }
+  int64_t branch = ElementAsInt64(operands[0], 0);
+  if (operands[0].shape().element_type() == PrimitiveType::kPred) branch = branch != 0 ? 0 : 1;
   // An index out of range takes the last branch.
   if (branch < 0 || branch >= branches) branch = branches - 1;
   std::vector<Literal> arguments;
@@ -75,19 +58,8 @@ absl::StatusOr<Literal> EvaluateConditional(Evaluation& evaluation, const Instru
 
 ABSL_ATTRIBUTE_NOINLINE
 absl::StatusOr<Literal> EvaluateMap(Evaluation& evaluation, const Instruction& instruction, Operands& operands) {
-  KILN_RETURN_IF_ERROR(RequireCalled(instruction, 1));
   KILN_ASSIGN_OR_RETURN(auto function, ScalarFunction::Create(evaluation, *instruction.called_computation()));
   const Shape& shape = instruction.shape();
-  for (size_t i = 0; i < operands.size(); ++i) {
-    if (!Shape::SameDimensions(operands[i].shape(), shape) || function->parameter_count() <= static_cast<int64_t>(i) ||
-        function->parameter_type(i) != operands[i].shape().element_type()) {
-      return InvalidArgument(instruction.Describe(), ": operand ", i, " of ", operands[i].shape().ToString(false),
-                             " does not fit");
-    }
-  }
-  if (function->result_count() != 1 || function->result_type(0) != shape.element_type()) {
-    return InvalidArgument(instruction.Describe(), ": the computation does not give ", shape.ToString(false));
-  }
   KILN_ASSIGN_OR_RETURN(Literal result, evaluation.Allocate(shape));
   std::byte* out = result.mutable_bytes().data();
   const int width = ByteWidth(shape.element_type());
@@ -103,16 +75,10 @@ absl::StatusOr<Literal> EvaluateMap(Evaluation& evaluation, const Instruction& i
 }
 
 // The values are those that the instruction's operands declare.
-ABSL_ATTRIBUTE_NOINLINE absl::Status CheckOperands(const Instruction& instruction,
-                                                   const std::vector<Literal>& operands) {
+absl::Status CheckOperands(const Instruction& instruction, absl::Span<const Literal> operands) {
   if (static_cast<int64_t>(operands.size()) != instruction.operand_count()) {
     return InvalidArgument(instruction.Describe(), " has ", instruction.operand_count(), " operands, got ",
                            operands.size(), " values");
-  }
-  const int expected = GetOpcodeInfo(instruction.opcode()).operand_count;
-  if (expected >= 0 && instruction.operand_count() != expected) {
-    return InvalidArgument(instruction.Describe(), " has ", instruction.operand_count(), " operands, expected ",
-                           expected);
   }
   for (size_t i = 0; i < operands.size(); ++i) {
     const Shape& declared = instruction.operand(static_cast<int64_t>(i))->shape();
@@ -131,17 +97,15 @@ ABSL_ATTRIBUTE_NOINLINE absl::Status WrongResult(const Instruction& instruction,
 
 ABSL_ATTRIBUTE_NOINLINE absl::Status CheckArguments(const Computation& computation,
                                                     const std::vector<Literal>& arguments) {
-  if (computation.root() == nullptr) return InvalidArgument("computation ", computation.name(), " has no root");
   if (static_cast<int64_t>(arguments.size()) != computation.parameter_count()) {
     return InvalidArgument("computation ", computation.name(), " has ", computation.parameter_count(),
                            " parameters, got ", arguments.size(), " arguments");
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
     const Instruction* parameter = computation.parameter(static_cast<int64_t>(i));
-    if (parameter == nullptr || !Shape::Compatible(parameter->shape(), arguments[i].shape())) {
+    if (!Shape::Compatible(parameter->shape(), arguments[i].shape())) {
       return InvalidArgument("computation ", computation.name(), ": argument ", i, " is ",
-                             arguments[i].shape().ToString(false), ", expected ",
-                             parameter == nullptr ? "none" : parameter->shape().ToString(false));
+                             arguments[i].shape().ToString(false), ", expected ", parameter->shape().ToString(false));
     }
   }
   return absl::OkStatus();
@@ -151,11 +115,7 @@ ABSL_ATTRIBUTE_NOINLINE absl::Status CheckArguments(const Computation& computati
 ABSL_ATTRIBUTE_NOINLINE absl::StatusOr<Literal> EvaluateAsyncStart(Evaluation& evaluation,
                                                                    const Instruction& instruction,
                                                                    Operands& operands) {
-  KILN_RETURN_IF_ERROR(RequireCalled(instruction, 1));
   const Shape& shape = instruction.shape();
-  if (!shape.IsTuple() || shape.tuple_shapes().size() < 2) {
-    return InvalidArgument(instruction.Describe(), ": expected a tuple of operands, result and context");
-  }
   Literal inputs = Literal::Tuple(operands);
   KILN_ASSIGN_OR_RETURN(Literal value, evaluation.Run(*instruction.called_computation(), std::move(operands)));
   std::vector<Literal> elements = {std::move(inputs), std::move(value)};
@@ -164,12 +124,6 @@ ABSL_ATTRIBUTE_NOINLINE absl::StatusOr<Literal> EvaluateAsyncStart(Evaluation& e
     elements.push_back(std::move(context));
   }
   return Literal::Tuple(std::move(elements));
-}
-
-ABSL_ATTRIBUTE_NOINLINE absl::StatusOr<Literal> EvaluateCall(Evaluation& evaluation, const Instruction& instruction,
-                                                             Operands& operands) {
-  KILN_RETURN_IF_ERROR(RequireCalled(instruction, 1));
-  return evaluation.Run(*instruction.called_computation(), std::move(operands));
 }
 
 bool IsIdentityCustomCall(absl::string_view target) {
@@ -181,8 +135,7 @@ bool IsIdentityCustomCall(absl::string_view target) {
 
 ABSL_ATTRIBUTE_NOINLINE
 absl::StatusOr<Literal> EvaluateCustomCall(const Instruction& instruction, Operands& operands) {
-  const auto* attributes = instruction.GetIf<CustomCallAttributes>();
-  const absl::string_view target = attributes == nullptr ? "" : absl::string_view(attributes->target);
+  const std::string& target = instruction.Get<CustomCallAttributes>().target;
   if (IsIdentityCustomCall(target) && operands.size() == 1 &&
       Shape::Compatible(operands[0].shape(), instruction.shape())) {
     return std::move(operands[0]);
@@ -209,9 +162,10 @@ struct Evaluation::Plan {
 Evaluation::Evaluation(const EvaluatorOptions& options) : options_(options) {}
 Evaluation::~Evaluation() = default;
 
-ABSL_ATTRIBUTE_NOINLINE const Evaluation::Plan& Evaluation::PlanOf(const Computation& computation) {
+ABSL_ATTRIBUTE_NOINLINE absl::StatusOr<const Evaluation::Plan*> Evaluation::PlanOf(const Computation& computation) {
   std::unique_ptr<Plan>& cached = plans_[&computation];
-  if (cached != nullptr) return *cached;
+  if (cached != nullptr) return cached.get();
+  if (computation.root() == nullptr) return InvalidArgument("computation ", computation.name(), " has no root");
   auto plan = std::make_unique<Plan>();
   // The instructions that the root depends on, operands first.
   absl::flat_hash_map<const Instruction*, int> slot_of;
@@ -229,6 +183,7 @@ ABSL_ATTRIBUTE_NOINLINE const Evaluation::Plan& Evaluation::PlanOf(const Computa
     // Elements of parameters first: the tuple is then gone before its arrays are updated.
     std::vector<const Instruction*> elements, rest;
     for (const Instruction* instruction : computation.PostOrder()) {
+      KILN_RETURN_IF_ERROR(CheckInstruction(*instruction));
       if (!slot_of.contains(instruction)) continue;
       const bool is_element =
           instruction->opcode() == Opcode::kGetTupleElement && instruction->operand(0)->IsParameter();
@@ -259,7 +214,7 @@ ABSL_ATTRIBUTE_NOINLINE const Evaluation::Plan& Evaluation::PlanOf(const Computa
     }
   }
   cached = std::move(plan);
-  return *cached;
+  return cached.get();
 }
 
 absl::Status Evaluation::Charge(int64_t operations) {
@@ -296,8 +251,9 @@ absl::StatusOr<Literal> Evaluation::Run(const Computation& computation, std::vec
   if (depth_ >= kMaxDepth) {
     return InvalidArgument("computation ", computation.name(), ": calls are nested deeper than ", kMaxDepth);
   }
+  KILN_ASSIGN_OR_RETURN(const Plan* const found, PlanOf(computation));
+  const Plan& plan = *found;
   KILN_RETURN_IF_ERROR(CheckArguments(computation, arguments));
-  const Plan& plan = PlanOf(computation);
   ++depth_;
   std::vector<Literal> values(plan.slot_count);
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -309,11 +265,7 @@ absl::StatusOr<Literal> Evaluation::Run(const Computation& computation, std::vec
     std::vector<Literal> operands;
     operands.reserve(step.operands.size());
     for (const auto& [slot, last] : step.operands) {
-      if (last) {
-        operands.push_back(std::move(values[slot]));
-      } else {
-        operands.push_back(values[slot]);
-      }
+      operands.push_back(last ? std::move(values[slot]) : values[slot]);
     }
     absl::StatusOr<Literal> value = RunInstruction(*step.instruction, std::move(operands));
     if (!value.ok()) {
@@ -329,7 +281,6 @@ absl::StatusOr<Literal> Evaluation::Run(const Computation& computation, std::vec
 
 absl::StatusOr<Literal> Evaluation::RunInstruction(const Instruction& instruction, std::vector<Literal> operands) {
   KILN_RETURN_IF_ERROR(Charge(1));
-  KILN_RETURN_IF_ERROR(CheckOperands(instruction, operands));
   absl::StatusOr<Literal> result = EvaluateOpcode(instruction, operands);
   if (result.ok() && !Shape::Compatible(result->shape(), instruction.shape())) {
     return WrongResult(instruction, result->shape());
@@ -341,12 +292,10 @@ absl::StatusOr<Literal> Evaluation::EvaluateOpcode(const Instruction& instructio
   switch (instruction.opcode()) {
     case Opcode::kConstant:
       return instruction.literal();
-    case Opcode::kParameter:
-      return InvalidArgument(instruction.Describe(), ": a parameter has no value of its own");
     case Opcode::kTuple:
       return Literal::Tuple(std::move(operands));
     case Opcode::kGetTupleElement:
-      return TupleElement(instruction, std::move(operands[0]));
+      return std::move((*operands[0].mutable_elements())[instruction.tuple_index()]);
     case Opcode::kOptBarrier:
     case Opcode::kDomain:
     case Opcode::kAddDependency:
@@ -355,7 +304,7 @@ absl::StatusOr<Literal> Evaluation::EvaluateOpcode(const Instruction& instructio
       return Literal(Shape::Token());
     case Opcode::kCall:
     case Opcode::kFusion:
-      return EvaluateCall(*this, instruction, operands);
+      return Run(*instruction.called_computation(), std::move(operands));
     case Opcode::kWhile:
       return EvaluateWhile(*this, instruction, std::move(operands[0]));
     case Opcode::kConditional:
@@ -369,9 +318,6 @@ absl::StatusOr<Literal> Evaluation::EvaluateOpcode(const Instruction& instructio
     case Opcode::kAsyncUpdate:
       return std::move(operands[0]);
     case Opcode::kAsyncDone:
-      if (operands[0].elements().size() < 2) {
-        return InvalidArgument(instruction.Describe(), ": operand is no async state");
-      }
       return operands[0].elements()[1];
     case Opcode::kPartitionId:
     case Opcode::kReplicaId:
@@ -436,6 +382,8 @@ absl::StatusOr<Literal> EvaluateInstruction(const Instruction& instruction, absl
   if (instruction.IsParameter()) {
     return InvalidArgument(instruction.Describe(), ": a parameter has no value of its own");
   }
+  KILN_RETURN_IF_ERROR(evaluator::CheckInstruction(instruction));
+  KILN_RETURN_IF_ERROR(evaluator::CheckOperands(instruction, operands));
   evaluator::Evaluation evaluation(options);
   return evaluation.RunInstruction(instruction, std::vector<Literal>(operands.begin(), operands.end()));
 }

@@ -24,25 +24,19 @@ void Store(Literal* literal, int64_t i, Wide value) {
 
 absl::StatusOr<Literal> EvaluateBatchNorm(Evaluation& evaluation, const Instruction& instruction,
                                           Operands& operands) {
-  KILN_ASSIGN_OR_RETURN(const auto* attributes, AttributesOf<BatchNormAttributes>(instruction));
+  const auto& attributes = instruction.Get<BatchNormAttributes>();
   const Literal& x = operands[0];
   const Shape& shape = x.shape();
-  const int64_t feature = attributes->feature_index;
+  const int64_t feature = attributes.feature_index;
   const Opcode opcode = instruction.opcode();
-  bool fits = shape.IsArray() && IsFloating(shape.element_type()) && feature >= 0 && feature < shape.rank();
-  for (size_t i = 1; fits && i < operands.size(); ++i) {
-    const Shape& other = operands[i].shape();
-    const bool like_x = opcode == Opcode::kBatchNormGrad && i == 4;
-    fits = other.IsArray() && IsFloating(other.element_type()) &&
-           (like_x ? Shape::SameDimensions(other, shape)
-                   : other.rank() == 1 && other.dimensions(0) == shape.dimensions(feature));
-  }
-  KILN_RETURN_IF_ERROR(Require(instruction, fits, "operands do not fit each other"));
+  bool fits = true;
+  for (const Literal& operand : operands) fits = fits && IsFloating(operand.shape().element_type());
+  KILN_RETURN_IF_ERROR(Require(instruction, fits, "expected floats"));
   const int64_t features = shape.dimensions(feature);
   const int64_t inner = StridesOf(shape.dimensions())[feature];
   const int64_t total = shape.element_count();
   const Wide count = features == 0 ? 0 : static_cast<Wide>(total / features);
-  const Wide epsilon = attributes->epsilon;
+  const Wide epsilon = attributes.epsilon;
   const Shape vector(shape.element_type(), {features});
   KILN_ASSIGN_OR_RETURN(Literal y, evaluation.Allocate(shape));
   if (opcode == Opcode::kBatchNormInference) {

@@ -20,8 +20,12 @@ class Evaluation {
 
   // The computation's value; `arguments` are consumed so that loop-carried arrays are updated in place.
   absl::StatusOr<Literal> Run(const Computation& computation, std::vector<Literal> arguments);
-  // The instruction's value over the values of its operands, which are consumed.
+  // The instruction's value over the values of its operands, which are consumed and of the shapes that they declare.
+  // Shape inference has accepted the instruction.
   absl::StatusOr<Literal> RunInstruction(const Instruction& instruction, std::vector<Literal> operands);
+
+  // Checks what Run would check of the computation itself.
+  absl::Status Prepare(const Computation& computation) { return PlanOf(computation).status(); }
 
   // Counts `operations` against the limit.
   absl::Status Charge(int64_t operations);
@@ -33,7 +37,7 @@ class Evaluation {
 
  private:
   struct Plan;
-  const Plan& PlanOf(const Computation& computation);
+  absl::StatusOr<const Plan*> PlanOf(const Computation& computation);
   absl::StatusOr<Literal> EvaluateOpcode(const Instruction& instruction, std::vector<Literal>& operands);
 
   EvaluatorOptions options_;
@@ -45,7 +49,7 @@ class Evaluation {
 
 using Operands = std::vector<Literal>;
 
-// One per family. Operand shapes have been compared with the instruction's.
+// One per family. Shape inference has accepted the instruction, and the values of the operands have their shapes.
 absl::StatusOr<Literal> EvaluateElementwise(Evaluation& evaluation, const Instruction& instruction, Operands& operands);
 absl::StatusOr<Literal> EvaluateMovement(Evaluation& evaluation, const Instruction& instruction, Operands& operands);
 absl::StatusOr<Literal> EvaluateIndexed(Evaluation& evaluation, const Instruction& instruction, Operands& operands);
@@ -67,6 +71,7 @@ absl::StatusOr<Literal> EvaluateCommunication(Evaluation& evaluation, const Inst
 // else through Evaluation::Run. Scalars are elements in memory form.
 class ScalarFunction {
  public:
+  // `computation` takes and gives scalars, as shape inference holds of what applies it.
   static absl::StatusOr<std::unique_ptr<ScalarFunction>> Create(Evaluation& evaluation, const Computation& computation);
   ~ScalarFunction();
 
@@ -74,10 +79,6 @@ class ScalarFunction {
   // Results may overlap arguments.
   absl::Status Call(absl::Span<const std::byte* const> arguments, absl::Span<std::byte* const> results);
 
-  int64_t parameter_count() const;
-  int64_t result_count() const;
-  PrimitiveType parameter_type(int64_t index) const;
-  PrimitiveType result_type(int64_t index) const;
   // The root is add, multiply, ... (any elementwise opcode) of the two parameters in either order.
   bool IsBinary(Opcode opcode) const;
 
@@ -87,21 +88,11 @@ class ScalarFunction {
   std::unique_ptr<Program> program_;
 };
 
-// The attribute struct of the instruction's family.
-template <typename T>
-absl::StatusOr<const T*> AttributesOf(const Instruction& instruction) {
-  if (const T* attributes = instruction.GetIf<T>()) return attributes;
-  return InvalidArgument(instruction.Describe(), " has no attributes of its family");
-}
-
 // INVALID_ARGUMENT naming the instruction unless `holds`.
 inline absl::Status Require(const Instruction& instruction, bool holds, absl::string_view what) {
   if (holds) return absl::OkStatus();
   return InvalidArgument(instruction.Describe(), ": ", what);
 }
-
-// Distinct numbers, each in [0, rank).
-bool AreDistinctDimensions(absl::Span<const int64_t> dimensions, int64_t rank);
 
 // Row-major strides in elements.
 DimensionVector StridesOf(absl::Span<const int64_t> dimensions);
@@ -113,6 +104,18 @@ inline bool NextIndex(absl::Span<const int64_t> dimensions, DimensionVector* ind
     (*index)[d] = 0;
   }
   return false;
+}
+
+// The index of the operand that position `position` of the window at index `output` of the result falls on; -1 in padding
+// and between dilated elements.
+inline int64_t WindowPosition(const WindowDimension& window, int64_t size, int64_t output, int64_t position) {
+  int64_t dilated = 0;
+  // What overflows is far in the padding, which may be any number.
+  if (__builtin_sub_overflow(output * window.stride, window.padding_low, &dilated)) return -1;
+  if (__builtin_add_overflow(dilated, position * window.window_dilation, &dilated)) return -1;
+  if (dilated < 0 || dilated % window.base_dilation != 0) return -1;
+  const int64_t index = dilated / window.base_dilation;
+  return index < size ? index : -1;
 }
 
 // Copies dst[sum(i_d * dst_stride_d)] = src[sum(i_d * src_stride_d)] over the index space; strides in elements of

@@ -283,55 +283,15 @@ absl::StatusOr<KernelSpec> MakeKernel(const Instruction& instruction) {
   KernelSpec spec;
   spec.opcode = instruction.opcode();
   spec.operand_count = static_cast<int>(instruction.operand_count());
-  const int expected = GetOpcodeInfo(spec.opcode).operand_count;
-  if (spec.operand_count != expected || expected < 1 || expected > kMaxOperands) {
-    return InvalidArgument(instruction.Describe(), " has ", spec.operand_count, " operands, expected ", expected);
-  }
-  const bool is_select = spec.opcode == Opcode::kSelect;
-  spec.operand_type = instruction.operand(is_select && spec.operand_count > 1 ? 1 : 0)->shape().element_type();
+  spec.operand_type = instruction.operand(spec.opcode == Opcode::kSelect ? 1 : 0)->shape().element_type();
   spec.other_type =
       spec.operand_count > 1 ? instruction.operand(1)->shape().element_type() : PrimitiveType::kInvalid;
   spec.result_type = instruction.shape().element_type();
   spec.bits = BitWidth(spec.operand_type);
   if (const auto* comparison = instruction.GetIf<CompareAttributes>()) spec.comparison = *comparison;
   if (const auto* precision = instruction.GetIf<ReducePrecisionAttributes>()) spec.precision = *precision;
-  // The rules on types that the loops rely on for the widths they read.
-  bool types_fit = IsArrayType(spec.operand_type) && IsArrayType(spec.result_type);
-  for (int i = 0; i < spec.operand_count; ++i) {
-    const PrimitiveType type = instruction.operand(i)->shape().element_type();
-    if (is_select && i == 0) {
-      types_fit &= type == PrimitiveType::kPred;
-    } else if (spec.opcode != Opcode::kStochasticConvert) {
-      types_fit &= type == spec.operand_type;
-    }
-  }
-  switch (spec.opcode) {
-    case Opcode::kConvert:
-    case Opcode::kBitcastConvert:
-    case Opcode::kStochasticConvert:
-      break;
-    case Opcode::kCompare:
-    case Opcode::kIsFinite:
-      types_fit &= spec.result_type == PrimitiveType::kPred;
-      break;
-    case Opcode::kReal:
-    case Opcode::kImag:
-    case Opcode::kAbs:
-      types_fit &= spec.result_type == ComplexComponentType(spec.operand_type);
-      break;
-    case Opcode::kComplex:
-      types_fit &= IsComplex(spec.result_type) && spec.operand_type == ComplexComponentType(spec.result_type);
-      break;
-    default:
-      types_fit &= spec.result_type == spec.operand_type;
-      break;
-  }
-  if (types_fit) {
-    spec.raw = RawFunctionOf(spec);
-    if (spec.raw == nullptr) {
-      spec.compute = spec.operand_count == 1 ? UnaryFunction(spec) : BinaryFunction(spec);
-    }
-  }
+  spec.raw = RawFunctionOf(spec);
+  if (spec.raw == nullptr) spec.compute = spec.operand_count == 1 ? UnaryFunction(spec) : BinaryFunction(spec);
   if (spec.raw == nullptr && spec.compute == nullptr) {
     return Unimplemented(instruction.Describe(), ": ", OpcodeName(spec.opcode), " from ",
                          PrimitiveTypeName(spec.operand_type), " to ", PrimitiveTypeName(spec.result_type),

@@ -36,7 +36,8 @@ struct KernelSpec {
   RawFunction raw = nullptr;
 };
 
-// The kernel of an elementwise instruction, or UNIMPLEMENTED naming it when its types make no sense.
+// The kernel of an elementwise instruction that shape inference has accepted, or UNIMPLEMENTED naming it when nothing is
+// defined for its types.
 absl::StatusOr<KernelSpec> MakeKernel(const Instruction& instruction);
 
 // Runs it over n elements. `out` may be one of the operands when it has the same width.

@@ -14,9 +14,6 @@ struct alignas(16) Register {
   std::byte bytes[kRegisterBytes];
 };
 
-// The leaves of a computation's result: itself, or the elements of a flat tuple.
-std::vector<const Shape*> ResultLeaves(const Shape& shape) { return shape.Leaves(); }
-
 }  // namespace
 
 struct ScalarFunction::Program {
@@ -93,20 +90,11 @@ absl::StatusOr<std::unique_ptr<ScalarFunction>> ScalarFunction::Create(Evaluatio
   auto program = std::make_unique<Program>();
   program->evaluation = &evaluation;
   program->computation = &computation;
-  if (computation.root() == nullptr) return InvalidArgument("computation ", computation.name(), " has no root");
+  KILN_RETURN_IF_ERROR(evaluation.Prepare(computation));
   for (const Instruction* parameter : computation.parameters()) {
-    if (parameter == nullptr || !parameter->shape().IsScalar()) {
-      return InvalidArgument("computation ", computation.name(), ": parameters must be scalars");
-    }
     program->parameter_types.push_back(parameter->shape().element_type());
   }
-  for (const Shape* leaf : ResultLeaves(computation.root()->shape())) {
-    if (!leaf->IsScalar()) {
-      return InvalidArgument("computation ", computation.name(), ": results must be scalars, found ",
-                             leaf->ToString(false));
-    }
-    program->result_types.push_back(leaf->element_type());
-  }
+  for (const Shape* leaf : computation.root()->shape().Leaves()) program->result_types.push_back(leaf->element_type());
   if (!program->Compile()) {
     program->registers.clear();
     program->steps.clear();
@@ -119,11 +107,6 @@ absl::Status ScalarFunction::Call(absl::Span<const std::byte* const> arguments,
                                   absl::Span<std::byte* const> results) {
   Program& program = *program_;
   KILN_RETURN_IF_ERROR(program.evaluation->Charge(static_cast<int64_t>(program.steps.size()) + 1));
-  if (arguments.size() != program.parameter_types.size() || results.size() != program.result_types.size()) {
-    return InvalidArgument("computation ", program.computation->name(), " takes ", program.parameter_types.size(),
-                           " scalars and gives ", program.result_types.size(), "; called with ", arguments.size(),
-                           " for ", results.size());
-  }
   if (!program.registers.empty()) {
     for (size_t i = 0; i < arguments.size(); ++i) {
       std::memcpy(program.registers[program.parameters[i]].bytes, arguments[i], ByteWidth(program.parameter_types[i]));
@@ -162,14 +145,9 @@ absl::Status ScalarFunction::Call(absl::Span<const std::byte* const> arguments,
   return absl::OkStatus();
 }
 
-int64_t ScalarFunction::parameter_count() const { return static_cast<int64_t>(program_->parameter_types.size()); }
-int64_t ScalarFunction::result_count() const { return static_cast<int64_t>(program_->result_types.size()); }
-PrimitiveType ScalarFunction::parameter_type(int64_t index) const { return program_->parameter_types[index]; }
-PrimitiveType ScalarFunction::result_type(int64_t index) const { return program_->result_types[index]; }
-
 bool ScalarFunction::IsBinary(Opcode opcode) const {
   const Instruction* root = program_->computation->root();
-  if (root->opcode() != opcode || root->operand_count() != 2 || parameter_count() != 2) return false;
+  if (root->opcode() != opcode || root->operand_count() != 2 || program_->parameters.size() != 2) return false;
   const Instruction* a = root->operand(0);
   const Instruction* b = root->operand(1);
   return a->IsParameter() && b->IsParameter() && a != b;

@@ -71,4 +71,11 @@ absl::StatusOr<Shape> InferShape(Opcode opcode, absl::Span<const Shape* const> o
   return *declared;
 }
 
+absl::StatusOr<Shape> InferShape(const Instruction& instruction) {
+  std::vector<const Shape*> shapes;
+  for (const Instruction* operand : instruction.operands()) shapes.push_back(&operand->shape());
+  return InferShape(instruction.opcode(), shapes, instruction.attributes(), instruction.called_computations(),
+                    &instruction.shape());
+}
+
 }  // namespace kiln::hlo

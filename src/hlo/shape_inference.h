@@ -19,6 +19,9 @@ namespace kiln::hlo {
 absl::StatusOr<Shape> InferShape(Opcode opcode, absl::Span<const Shape* const> operands, const Attributes& attributes,
                                  absl::Span<Computation* const> called, const Shape* declared);
 
+// The same of an instruction with its own shape as the declared one: whether it keeps the rules.
+absl::StatusOr<Shape> InferShape(const Instruction& instruction);
+
 }  // namespace kiln::hlo
 
 #endif  // KILN_HLO_SHAPE_INFERENCE_H_

@@ -177,6 +177,9 @@ absl::StatusOr<Shape> InferScatter(const InferenceQuery& query) {
                                             scatter.scatter_indices_batching_dims,
                                             scatter.scatter_dims_to_operand_dims, scatter.index_vector_dim}));
     if (!Shape::SameDimensions(input, query.operand(0))) return query.Fail("inputs must have the same dimensions");
+    if (!Shape::SameDimensions(update, query.operand(count + 1))) {
+      return query.Fail("updates must have the same dimensions");
+    }
     if (update.element_type() != input.element_type()) {
       return query.Fail("update ", update.ToString(false), " has another type than input ", input.ToString(false));
     }

@@ -258,10 +258,7 @@ class Verifier {
     if (!status.ok()) return broken(7, status);
     status = ValidateShape(instruction.shape());
     if (!status.ok()) return broken(8, status);
-    std::vector<const Shape*> shapes;
-    for (const Instruction* operand : instruction.operands()) shapes.push_back(&operand->shape());
-    absl::StatusOr<Shape> inferred =
-        InferShape(opcode, shapes, instruction.attributes(), instruction.called_computations(), &instruction.shape());
+    absl::StatusOr<Shape> inferred = InferShape(instruction);
     if (!inferred.ok()) {
       const std::string prefix = absl::StrCat(OpcodeName(opcode), ": ");
       return Broken(9, Where(instruction, computation), ": ", absl::StripPrefix(inferred.status().message(), prefix));
