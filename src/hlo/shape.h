@@ -83,6 +83,9 @@ class Shape {
   int64_t leaf_count() const;
   std::vector<const Shape*> Leaves() const;
 
+  // What stands at `index` of tuples of tuples; null where nothing does.
+  const Shape* Part(absl::Span<const int64_t> index) const;
+
   // Same element types, dimensions and layouts (dynamic flags included).
   bool operator==(const Shape&) const = default;
   // The same up to layout.

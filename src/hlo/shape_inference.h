@@ -1,4 +1,4 @@
-// Result shapes from operand shapes: one function per family, one entry for all opcodes.
+// Result shapes from operand shapes: one rule per row of the opcode table, one entry for all opcodes.
 #ifndef KILN_HLO_SHAPE_INFERENCE_H_
 #define KILN_HLO_SHAPE_INFERENCE_H_
 
@@ -11,6 +11,11 @@
 #include "src/hlo/shape.h"
 
 namespace kiln::hlo {
+
+// INVALID_ARGUMENT unless `attributes` holds the struct that the opcode carries.
+absl::Status CheckAttributesPresent(Opcode opcode, const Attributes& attributes);
+// INVALID_ARGUMENT unless the opcode may call `count` computations.
+absl::Status CheckCalledCount(Opcode opcode, size_t count);
 
 // The shape of opcode(operands...) in row-major layout, or INVALID_ARGUMENT saying which rule the operands break.
 // Opcodes whose shape nothing determines (parameter, constant, iota, reshape, convert, bitcast-convert, rng,

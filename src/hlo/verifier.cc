@@ -30,7 +30,6 @@
 #include "absl/strings/strip.h"
 #include "src/base/status.h"
 #include "src/hlo/attribute_printer.h"
-#include "src/hlo/attribute_requirements.h"
 #include "src/hlo/shape_inference.h"
 
 namespace kiln::hlo {
@@ -330,12 +329,8 @@ class Verifier {
 
   // The leaf of `shape` at `index`, null when there is none.
   static const Shape* LeafAt(const Shape& shape, const DimensionVector& index) {
-    const Shape* at = &shape;
-    for (int64_t i : index) {
-      if (!at->IsTuple() || i < 0 || i >= static_cast<int64_t>(at->tuple_shapes().size())) return nullptr;
-      at = &at->tuple_shapes(i);
-    }
-    return at->IsTuple() ? nullptr : at;
+    const Shape* part = shape.Part(index);
+    return part == nullptr || part->IsTuple() ? nullptr : part;
   }
 
   const Shape* ParameterLeaf(int64_t parameter, const DimensionVector& index) const {
