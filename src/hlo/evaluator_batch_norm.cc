@@ -2,8 +2,8 @@
 #include <cmath>
 #include <utility>
 
+#include "src/hlo/elements.h"
 #include "src/hlo/evaluator_internal.h"
-#include "src/hlo/evaluator_values.h"
 
 namespace kiln::hlo::evaluator {
 namespace {

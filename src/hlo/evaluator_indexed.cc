@@ -4,8 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "src/hlo/elements.h"
 #include "src/hlo/evaluator_internal.h"
-#include "src/hlo/evaluator_values.h"
 
 namespace kiln::hlo::evaluator {
 namespace {

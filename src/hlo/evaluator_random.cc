@@ -9,8 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "src/hlo/elements.h"
 #include "src/hlo/evaluator_internal.h"
-#include "src/hlo/evaluator_values.h"
 
 namespace kiln::hlo::evaluator {
 namespace {

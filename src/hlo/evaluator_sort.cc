@@ -5,8 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "src/hlo/elements.h"
 #include "src/hlo/evaluator_internal.h"
-#include "src/hlo/evaluator_values.h"
 
 namespace kiln::hlo::evaluator {
 namespace {
@@ -119,16 +119,12 @@ absl::StatusOr<Literal> EvaluateTopK(Evaluation& evaluation, const Instruction& 
       if (!attributes.largest) std::swap(a, b);
       const std::byte* x = base + a * width;
       const std::byte* y = base + b * width;
-      switch (ValueClassOf(type)) {
-        case ValueClass::kSigned: return LoadElement<int64_t>(type, x) > LoadElement<int64_t>(type, y);
-        case ValueClass::kUnsigned: return LoadElement<uint64_t>(type, x) > LoadElement<uint64_t>(type, y);
-        default: {
-          const double u = LoadElement<double>(type, x), v = LoadElement<double>(type, y);
-          if (std::isnan(u) || std::isnan(v)) return std::isnan(u) && !std::isnan(v);
-          if (u == 0 && v == 0) return std::signbit(v) && !std::signbit(u);
-          return u > v;
-        }
-      }
+      if (IsSignedIntegral(type)) return LoadElement<int64_t>(type, x) > LoadElement<int64_t>(type, y);
+      if (!IsFloating(type)) return LoadElement<uint64_t>(type, x) > LoadElement<uint64_t>(type, y);
+      const double u = LoadElement<double>(type, x), v = LoadElement<double>(type, y);
+      if (std::isnan(u) || std::isnan(v)) return std::isnan(u) && !std::isnan(v);
+      if (u == 0 && v == 0) return std::signbit(v) && !std::signbit(u);
+      return u > v;
     };
     KILN_RETURN_IF_ERROR(StableSort(&order, less));
     for (int64_t i = 0; i < k; ++i) {

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "src/hlo/evaluator_values.h"
+#include "src/hlo/elements.h"
 
 namespace kiln::hlo::evaluator {
 
@@ -29,35 +29,14 @@ std::vector<T> WidenAll(const Literal& literal) {
   const PrimitiveType type = literal.shape().element_type();
   const int64_t n = literal.element_count();
   const std::byte* data = literal.bytes().data();
-  std::vector<T> values(n);
-  switch (ValueClassOf(type)) {
-    case ValueClass::kSigned: {
-      std::vector<int64_t> loaded(n);
-      LoadElements(type, data, false, n, loaded.data());
-      for (int64_t i = 0; i < n; ++i) values[i] = static_cast<T>(loaded[i]);
-      break;
-    }
-    case ValueClass::kUnsigned: {
-      std::vector<uint64_t> loaded(n);
-      LoadElements(type, data, false, n, loaded.data());
-      for (int64_t i = 0; i < n; ++i) values[i] = static_cast<T>(loaded[i]);
-      break;
-    }
-    case ValueClass::kReal: {
-      std::vector<double> loaded(n);
-      LoadElements(type, data, false, n, loaded.data());
-      for (int64_t i = 0; i < n; ++i) values[i] = static_cast<T>(loaded[i]);
-      break;
-    }
-    case ValueClass::kComplex:
-      if constexpr (std::is_same_v<T, std::complex<long double>>) {
-        std::vector<Complex> loaded(n);
-        LoadElements(type, data, false, n, loaded.data());
-        for (int64_t i = 0; i < n; ++i) values[i] = T(loaded[i].real(), loaded[i].imag());
-      }
-      break;
-  }
-  return values;
+  return WithValueClass(type, [&](auto zero) {
+    std::vector<decltype(zero)> loaded(n);
+    LoadElements(type, data, false, n, loaded.data());
+    std::vector<T> values;
+    // Complex numbers are never asked for as real ones.
+    if constexpr (std::is_convertible_v<decltype(zero), T>) values.assign(loaded.begin(), loaded.end());
+    return values;
+  });
 }
 
 // Rounds or wraps to `type`.

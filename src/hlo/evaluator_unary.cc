@@ -12,19 +12,19 @@ namespace {
 template <typename F>
 ComputeFunction Real(const KernelSpec& spec, F f) {
   if (IsExtended(spec.operand_type)) {
-    return Loop1<double, double>([](const KernelSpec&, double x) { return F{}(static_cast<long double>(x)); });
+    return Loop1<double>([](double x) { return F{}(static_cast<long double>(x)); });
   }
-  return Loop1<double, double>([](const KernelSpec&, double x) { return F{}(x); });
+  return Loop1<double>([](double x) { return F{}(x); });
 }
 
 template <typename F>
 ComputeFunction OfComplex(const KernelSpec& spec, F f) {
   if (IsExtended(spec.operand_type)) {
-    return Loop1<Complex, Complex>([](const KernelSpec&, Complex z) {
+    return Loop1<Complex>([](Complex z) {
       return static_cast<Complex>(F{}(std::complex<long double>(z)));
     });
   }
-  return Loop1<Complex, Complex>([](const KernelSpec&, Complex z) { return F{}(z); });
+  return Loop1<Complex>([](Complex z) { return F{}(z); });
 }
 
 ComputeFunction RealFunction(const KernelSpec& spec) {
@@ -59,12 +59,10 @@ ComputeFunction RealFunction(const KernelSpec& spec) {
     case Opcode::kSin: return Real(spec, [](auto x) { return std::sin(x); });
     case Opcode::kSinh: return Real(spec, [](auto x) { return std::sinh(x); });
     // The square root of a double is rounded correctly as it is; through long double it would be rounded twice.
-    case Opcode::kSqrt:
-      return Loop1<double, double>([](const KernelSpec&, double x) { return std::sqrt(x); });
+    case Opcode::kSqrt: return Loop1<double>([](double x) { return std::sqrt(x); });
     case Opcode::kTan: return Real(spec, [](auto x) { return std::tan(x); });
     case Opcode::kTanh: return Real(spec, [](auto x) { return std::tanh(x); });
-    case Opcode::kIsFinite:
-      return Loop1<double, uint64_t>([](const KernelSpec&, double x) { return std::isfinite(x) ? 1 : 0; });
+    case Opcode::kIsFinite: return Loop1<double, uint64_t>([](double x) { return std::isfinite(x) ? 1 : 0; });
     default: return nullptr;
   }
 }
@@ -121,7 +119,7 @@ std::complex<T> Rsqrt(std::complex<T> z) {
 ComputeFunction ComplexFunction(const KernelSpec& spec) {
   switch (spec.opcode) {
     case Opcode::kAbs:
-      return Loop1<Complex, double>([](const KernelSpec&, Complex z) {
+      return Loop1<Complex, double>([](Complex z) {
         return std::hypot(static_cast<long double>(z.real()), static_cast<long double>(z.imag()));
       });
     case Opcode::kAcos: return OfComplex(spec, [](auto z) { return std::acos(z); });
@@ -146,8 +144,8 @@ ComputeFunction ComplexFunction(const KernelSpec& spec) {
         using Part = decltype(z.real());
         return z == decltype(z)(0) ? z : std::pow(z, Part{1} / Part{3});
       });
-    case Opcode::kReal: return Loop1<Complex, double>([](const KernelSpec&, Complex z) { return z.real(); });
-    case Opcode::kImag: return Loop1<Complex, double>([](const KernelSpec&, Complex z) { return z.imag(); });
+    case Opcode::kReal: return Loop1<Complex, double>([](Complex z) { return z.real(); });
+    case Opcode::kImag: return Loop1<Complex, double>([](Complex z) { return z.imag(); });
     case Opcode::kRsqrt: return OfComplex(spec, [](auto z) { return Rsqrt(z); });
     case Opcode::kSign: return OfComplex(spec, [](auto z) { return Sign(z); });
     case Opcode::kSin: return OfComplex(spec, [](auto z) { return std::sin(z); });
@@ -156,35 +154,28 @@ ComputeFunction ComplexFunction(const KernelSpec& spec) {
     case Opcode::kTan: return OfComplex(spec, [](auto z) { return std::tan(z); });
     case Opcode::kTanh: return OfComplex(spec, [](auto z) { return std::tanh(z); });
     case Opcode::kIsFinite:
-      return Loop1<Complex, uint64_t>([](const KernelSpec&, Complex z) {
+      return Loop1<Complex, uint64_t>([](Complex z) {
         return std::isfinite(z.real()) && std::isfinite(z.imag()) ? 1 : 0;
       });
     default: return nullptr;
   }
 }
 
-uint64_t Mask(const KernelSpec& spec) { return spec.bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << spec.bits) - 1; }
-
 // T is uint64_t or int64_t; the store wraps.
 template <typename T>
 ComputeFunction IntegerFunction(const KernelSpec& spec) {
   switch (spec.opcode) {
-    case Opcode::kAbs:
-      return Loop1<T, T>([](const KernelSpec&, T x) { return x < 0 ? T(uint64_t{0} - static_cast<uint64_t>(x)) : x; });
+    case Opcode::kAbs: return Loop1<T>([](T x) { return x < 0 ? T(uint64_t{0} - static_cast<uint64_t>(x)) : x; });
     case Opcode::kCountLeadingZeros:
-      return Loop1<T, T>([](const KernelSpec& s, T x) {
+      return Loop1<T>([](const KernelSpec& s, T x) {
         return std::countl_zero(static_cast<uint64_t>(x) & Mask(s)) - (64 - s.bits);
       });
-    case Opcode::kNegate:
-      return Loop1<T, T>([](const KernelSpec&, T x) { return uint64_t{0} - static_cast<uint64_t>(x); });
-    case Opcode::kNot:
-      return Loop1<T, T>([](const KernelSpec& s, T x) { return ~static_cast<uint64_t>(x) & Mask(s); });
+    case Opcode::kNegate: return Loop1<T>([](T x) { return uint64_t{0} - static_cast<uint64_t>(x); });
+    case Opcode::kNot: return Loop1<T>([](const KernelSpec& s, T x) { return ~static_cast<uint64_t>(x) & Mask(s); });
     case Opcode::kPopcnt:
-      return Loop1<T, T>([](const KernelSpec& s, T x) { return std::popcount(static_cast<uint64_t>(x) & Mask(s)); });
-    case Opcode::kSign:
-      return Loop1<T, T>([](const KernelSpec&, T x) { return x > 0 ? T{1} : x < 0 ? T(-1) : T{0}; });
-    case Opcode::kIsFinite:
-      return Loop1<T, uint64_t>([](const KernelSpec&, T) { return 1; });
+      return Loop1<T>([](const KernelSpec& s, T x) { return std::popcount(static_cast<uint64_t>(x) & Mask(s)); });
+    case Opcode::kSign: return Loop1<T>([](T x) { return x > 0 ? T{1} : x < 0 ? T(-1) : T{0}; });
+    case Opcode::kIsFinite: return Loop1<T, uint64_t>([](T) { return 1; });
     default:
       return nullptr;
   }

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "src/hlo/elements.h"
 
 namespace kiln::hlo {
 namespace {
@@ -59,11 +60,11 @@ std::string SmallFloatToText(const Literal& literal, int64_t index) {
   if (std::isnan(value)) {
     uint64_t bits = 0;
     std::memcpy(&bits, element, ByteWidth(type));
-    if (type == PrimitiveType::kF16) return NanToText(bits >> 15, bits & 0x3ff, 10);
-    if (type == PrimitiveType::kBF16) return NanToText(bits >> 15, bits & 0x7f, 7);
-    if (type == PrimitiveType::kF8E5M2) return NanToText(bits >> 7, bits & 0x3, 2);
-    if (type == PrimitiveType::kF8E4M3) return NanToText(bits >> 7, bits & 0x7, 3);
-    if (type == PrimitiveType::kF8E3M4) return NanToText(bits >> 7, bits & 0xf, 4);
+    const FloatFormat* format = NarrowFormat(type);
+    if (format != nullptr && format->specials == FloatSpecials::kIeee) {
+      const int mantissa_bits = format->mantissa_bits;
+      return NanToText(bits >> (BitWidth(type) - 1), bits & ((1u << mantissa_bits) - 1), mantissa_bits);
+    }
     // The other formats have one NaN code, of either sign where the format has signed NaNs.
     return type == PrimitiveType::kF8E4M3FN && bits >> 7 ? "-nan" : "nan";
   }

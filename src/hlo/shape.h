@@ -50,7 +50,6 @@ class Shape {
   bool IsArray() const { return IsArrayType(element_type_); }
   bool IsTuple() const { return element_type_ == PrimitiveType::kTuple; }
   bool IsToken() const { return element_type_ == PrimitiveType::kToken; }
-  bool IsOpaque() const { return element_type_ == PrimitiveType::kOpaque; }
   // An array of rank 0.
   bool IsScalar() const { return IsArray() && dimensions_.empty(); }
 

@@ -202,18 +202,14 @@ class Verifier {
   absl::Status CheckCallGraph() {
     struct Frame {
       const Computation* computation;
-      std::vector<const Computation*> callees;
+      std::vector<Computation*> callees;
       size_t next;
     };
     absl::flat_hash_map<const Computation*, int64_t> depth;  // 0 while open
     std::vector<Frame> stack;
     auto open = [&](const Computation* computation) {
-      Frame frame{computation, {}, 0};
-      for (const Instruction* instruction : computation->instructions()) {
-        for (const Computation* callee : instruction->called_computations()) frame.callees.push_back(callee);
-      }
       depth[computation] = 0;
-      stack.push_back(std::move(frame));
+      stack.push_back({computation, computation->Callees(), 0});
     };
     for (const Computation* start : computations_) {
       if (depth.contains(start)) continue;
