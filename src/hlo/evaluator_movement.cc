@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "src/hlo/elements.h"
+#include "src/hlo/physical_copy.h"
 #include "src/hlo/evaluator_internal.h"
 
 namespace kiln::hlo::evaluator {
@@ -194,30 +195,13 @@ absl::StatusOr<Literal> Iota(Evaluation& evaluation, const Instruction& instruct
   return result;
 }
 
-// Strides of a shape's elements in its buffer.
-DimensionVector PhysicalStrides(const Shape& shape) {
-  DimensionVector strides(shape.rank(), 1);
-  int64_t stride = 1;
-  for (int64_t d : shape.layout().minor_to_major) {
-    strides[d] = stride;
-    stride *= std::max<int64_t>(shape.dimensions(d), 1);
-  }
-  return strides;
-}
-
 // The same buffer under another shape: through the layouts of both.
 absl::StatusOr<Literal> Bitcast(Evaluation& evaluation, const Instruction& instruction, const Literal& operand) {
-  const Shape& shape = instruction.shape();
-  KILN_ASSIGN_OR_RETURN(Literal result, evaluation.Allocate(shape));
-  if (shape.byte_count() == 0) return result;
+  KILN_RETURN_IF_ERROR(evaluation.Charge(instruction.shape().element_count()));
   std::vector<std::byte> buffer(operand.bytes().size());
   // The operand instruction's shape tells the layout; the literal's may be another.
-  const Shape& operand_shape = instruction.operand(0)->shape();
-  CopyStrided(ByteWidth(operand_shape.element_type()), operand_shape.dimensions(), operand.bytes().data(),
-              StridesOf(operand_shape.dimensions()), buffer.data(), PhysicalStrides(operand_shape));
-  CopyStrided(ByteWidth(shape.element_type()), shape.dimensions(), buffer.data(), PhysicalStrides(shape),
-              result.mutable_bytes().data(), StridesOf(shape.dimensions()));
-  return result;
+  ToPhysical(operand, instruction.operand(0)->shape(), buffer.data());
+  return FromPhysical(buffer.data(), instruction.shape());
 }
 
 // Elements as one stream of bits, each element's lowest bits first: a dimension of narrow elements makes a wide one.
