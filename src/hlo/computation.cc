@@ -61,6 +61,21 @@ std::vector<Computation*> Computation::Callees() const {
   return callees;
 }
 
+const Instruction* FirstOutOfOrder(absl::Span<Instruction* const> order) {
+  absl::flat_hash_set<const Instruction*> seen;
+  seen.reserve(order.size());
+  auto is_seen = [&](const Instruction* instruction) { return seen.contains(instruction); };
+  for (const Instruction* instruction : order) {
+    const auto& before = instruction->control_predecessors();
+    if (!std::all_of(instruction->operands().begin(), instruction->operands().end(), is_seen) ||
+        !std::all_of(before.begin(), before.end(), is_seen)) {
+      return instruction;
+    }
+    seen.insert(instruction);
+  }
+  return nullptr;
+}
+
 std::vector<Computation*> CalleesFirst(absl::Span<Computation* const> starts) {
   struct Frame {
     Computation* computation;

@@ -71,6 +71,9 @@ class Computation {
   Instruction* root_ = nullptr;
 };
 
+// The first of `order` that stands before an operand or a control predecessor of its own; null when none does.
+const Instruction* FirstOutOfOrder(absl::Span<Instruction* const> order);
+
 // All that `starts` reach, themselves included: callees before callers, otherwise in the order given. Calls form no
 // cycle.
 std::vector<Computation*> CalleesFirst(absl::Span<Computation* const> starts);

@@ -17,9 +17,7 @@ std::vector<T> Arrange(const std::vector<T>& values, const DimensionVector& dime
   if (values.empty()) return result;
   DimensionVector index(dimensions.size(), 0);
   do {
-    int64_t at = 0;
-    for (size_t d = 0; d < dimensions.size(); ++d) at += index[d] * strides[d];
-    result.push_back(values[at]);
+    result.push_back(values[OffsetOf(index, strides)]);
   } while (NextIndex(dimensions, &index));
   return result;
 }

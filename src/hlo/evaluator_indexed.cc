@@ -31,12 +31,6 @@ DimensionVector ClampedStarts(const Operands& operands, size_t first, absl::Span
   return starts;
 }
 
-int64_t OffsetOf(absl::Span<const int64_t> index, absl::Span<const int64_t> strides) {
-  int64_t offset = 0;
-  for (size_t d = 0; d < index.size(); ++d) offset += index[d] * strides[d];
-  return offset;
-}
-
 absl::StatusOr<Literal> DynamicSlice(Evaluation& evaluation, const Instruction& instruction,
                                      const Operands& operands) {
   const Shape& shape = instruction.shape();
@@ -56,12 +50,11 @@ absl::StatusOr<Literal> DynamicUpdateSlice(Evaluation& evaluation, Operands& ope
   const Shape& update_shape = operands[1].shape();
   const DimensionVector starts = ClampedStarts(operands, 2, shape.dimensions(), update_shape.dimensions());
   KILN_RETURN_IF_ERROR(evaluation.Charge(update_shape.element_count()));
-  Literal result = std::move(operands[0]);
   const int width = ByteWidth(shape.element_type());
-  const DimensionVector strides = StridesOf(update_shape.dimensions());
-  const DimensionVector result_strides = StridesOf(result.shape().dimensions());
+  const DimensionVector result_strides = StridesOf(shape.dimensions());
+  Literal result = std::move(operands[0]);
   if (operands[1].element_count() == 0) return result;
-  CopyStrided(width, operands[1].shape().dimensions(), operands[1].bytes().data(), strides,
+  CopyStrided(width, update_shape.dimensions(), operands[1].bytes().data(), StridesOf(update_shape.dimensions()),
               result.mutable_bytes().data() + OffsetOf(starts, result_strides) * width, result_strides);
   return result;
 }

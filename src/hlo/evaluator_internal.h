@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "src/hlo/evaluator.h"
+#include "src/hlo/evaluator_kernel.h"
 
 namespace kiln::hlo::evaluator {
 
@@ -73,7 +74,6 @@ class ScalarFunction {
  public:
   // `computation` takes and gives scalars, as shape inference holds of what applies it.
   static absl::StatusOr<std::unique_ptr<ScalarFunction>> Create(Evaluation& evaluation, const Computation& computation);
-  ~ScalarFunction();
 
   // arguments[i] points to the value of parameter i; results[i] to room for the i-th result (one, or the tuple's).
   // Results may overlap arguments.
@@ -83,9 +83,28 @@ class ScalarFunction {
   bool IsBinary(Opcode opcode) const;
 
  private:
-  struct Program;
-  explicit ScalarFunction(std::unique_ptr<Program> program);
-  std::unique_ptr<Program> program_;
+  struct alignas(16) Register {
+    std::byte bytes[16] = {};  // the widest element, c128
+  };
+  struct Step {
+    KernelSpec kernel;
+    int operands[3] = {0, 0, 0};
+    int result = 0;
+  };
+  // A register, and how much of it is used.
+  struct Place {
+    int slot = 0;
+    int width = 0;
+  };
+  ScalarFunction(Evaluation& evaluation, const Computation& computation)
+      : evaluation_(evaluation), computation_(computation) {}
+  bool Compile();
+
+  Evaluation& evaluation_;
+  const Computation& computation_;
+  std::vector<Register> registers_;  // none: evaluated by Evaluation::Run
+  std::vector<Step> steps_;
+  std::vector<Place> parameters_, results_;
 };
 
 // INVALID_ARGUMENT naming the instruction unless `holds`.
@@ -96,6 +115,12 @@ inline absl::Status Require(const Instruction& instruction, bool holds, absl::st
 
 // Row-major strides in elements.
 DimensionVector StridesOf(absl::Span<const int64_t> dimensions);
+
+inline int64_t OffsetOf(absl::Span<const int64_t> index, absl::Span<const int64_t> strides) {
+  int64_t offset = 0;
+  for (size_t d = 0; d < index.size(); ++d) offset += index[d] * strides[d];
+  return offset;
+}
 
 // Visits the index space of `dimensions` in row-major order: `index` starts at zeros; false after the last one.
 inline bool NextIndex(absl::Span<const int64_t> dimensions, DimensionVector* index) {

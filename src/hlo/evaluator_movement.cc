@@ -44,13 +44,8 @@ void CopyStrided(int width, absl::Span<const int64_t> dimensions, const std::byt
   const absl::Span<const int64_t> outer = dimensions.subspan(0, std::max<int64_t>(rank - 1, 0));
   DimensionVector index(outer.size(), 0);
   do {
-    int64_t from = 0, to = 0;
-    for (size_t d = 0; d < outer.size(); ++d) {
-      from += index[d] * source_strides[d];
-      to += index[d] * destination_strides[d];
-    }
-    const std::byte* s = source + from * width;
-    std::byte* t = destination + to * width;
+    const std::byte* s = source + OffsetOf(index, source_strides) * width;
+    std::byte* t = destination + OffsetOf(index, destination_strides) * width;
     switch (width) {
       case 1: CopyRow<1>(row, s, source_step, t, destination_step); break;
       case 2: CopyRow<2>(row, s, source_step, t, destination_step); break;

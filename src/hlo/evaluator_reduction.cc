@@ -81,7 +81,7 @@ class Accumulator {
   std::vector<std::byte*> results_;
 };
 
-// Splits the operands of reduce and reduce-window and checks them against the computation.
+// The operands of reduce and reduce-window, and what is applied to them.
 struct Inputs {
   Operands arrays, inits;
   std::unique_ptr<ScalarFunction> function;
@@ -111,102 +111,87 @@ Literal Assemble(const Instruction& instruction, std::vector<Literal> results) {
   return Literal::Tuple(std::move(results));
 }
 
-absl::StatusOr<Literal> Reduce(Evaluation& evaluation, const Instruction& instruction, Operands& operands) {
-  const auto& attributes = instruction.Get<DimensionsAttributes>();
-  KILN_ASSIGN_OR_RETURN(Inputs inputs, SplitInputs(evaluation, instruction, operands));
-  const Shape& input_shape = inputs.arrays[0].shape();
-  const DimensionVector strides = StridesOf(input_shape.dimensions());
-  DimensionVector kept, kept_strides, reduced, reduced_strides;
-  for (int64_t d = 0; d < input_shape.rank(); ++d) {
-    const bool is_reduced =
-        std::find(attributes.dimensions.begin(), attributes.dimensions.end(), d) != attributes.dimensions.end();
-    (is_reduced ? reduced : kept).push_back(input_shape.dimensions(d));
-    (is_reduced ? reduced_strides : kept_strides).push_back(strides[d]);
-  }
+// Reduces for each index of the results, in row-major order, the elements that visit(index, add) names by calling
+// add(place in the inputs).
+template <typename Visit>
+absl::StatusOr<Literal> ReduceEach(Evaluation& evaluation, const Instruction& instruction, const Inputs& inputs,
+                                   const Visit& visit) {
   KILN_ASSIGN_OR_RETURN(std::vector<Literal> results, AllocateResults(evaluation, instruction));
-  const int64_t output_count = results[0].element_count();
-  if (output_count == 0) return Assemble(instruction, std::move(results));
-  KILN_RETURN_IF_ERROR(evaluation.Charge(input_shape.element_count()));
-  const size_t count = inputs.arrays.size();
-  std::vector<const std::byte*> arrays(count), elements(count);
+  const DimensionVector dimensions = results[0].shape().dimensions();
+  const int64_t result_count = results[0].element_count();
+  const size_t count = results.size();
+  std::vector<const std::byte*> elements(count);
   std::vector<std::byte*> out(count), targets(count);
-  std::vector<int> widths(count), result_widths(count);
-  for (size_t i = 0; i < count; ++i) {
-    arrays[i] = inputs.arrays[i].bytes().data();
-    out[i] = results[i].mutable_bytes().data();
-    widths[i] = ByteWidth(inputs.arrays[i].shape().element_type());
-    result_widths[i] = ByteWidth(results[i].shape().element_type());
-  }
+  for (size_t i = 0; i < count; ++i) out[i] = results[i].mutable_bytes().data();
   Accumulator accumulator(inputs.function.get(), inputs.inits);
-  DimensionVector kept_index(kept.size(), 0);
-  for (int64_t output = 0; output < output_count; ++output) {
-    int64_t base = 0;
-    for (size_t d = 0; d < kept.size(); ++d) base += kept_index[d] * kept_strides[d];
-    for (size_t i = 0; i < count; ++i) targets[i] = out[i] + output * result_widths[i];
+  DimensionVector index(dimensions.size(), 0);
+  for (int64_t n = 0; n < result_count; ++n) {
+    for (size_t i = 0; i < count; ++i) targets[i] = out[i] + n * ByteWidth(results[i].shape().element_type());
     accumulator.Start(targets);
-    if (input_shape.element_count() > 0) {
-      DimensionVector index(reduced.size(), 0);
-      do {
-        int64_t at = base;
-        for (size_t d = 0; d < reduced.size(); ++d) at += index[d] * reduced_strides[d];
-        for (size_t i = 0; i < count; ++i) elements[i] = arrays[i] + at * widths[i];
-        KILN_RETURN_IF_ERROR(accumulator.Add(elements));
-      } while (NextIndex(reduced, &index));
-    }
+    KILN_RETURN_IF_ERROR(visit(index, [&](int64_t at) {
+      for (size_t i = 0; i < count; ++i) {
+        elements[i] = inputs.arrays[i].bytes().data() + at * ByteWidth(inputs.arrays[i].shape().element_type());
+      }
+      return accumulator.Add(elements);
+    }));
     accumulator.Finish();
-    NextIndex(kept, &kept_index);
+    NextIndex(dimensions, &index);
   }
   return Assemble(instruction, std::move(results));
 }
 
+absl::StatusOr<Literal> Reduce(Evaluation& evaluation, const Instruction& instruction, Operands& operands) {
+  const auto& attributes = instruction.Get<DimensionsAttributes>();
+  KILN_ASSIGN_OR_RETURN(const Inputs inputs, SplitInputs(evaluation, instruction, operands));
+  const Shape& shape = inputs.arrays[0].shape();
+  const DimensionVector strides = StridesOf(shape.dimensions());
+  DimensionVector kept_strides, reduced, reduced_strides;
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    if (std::find(attributes.dimensions.begin(), attributes.dimensions.end(), d) == attributes.dimensions.end()) {
+      kept_strides.push_back(strides[d]);
+    } else {
+      reduced.push_back(shape.dimensions(d));
+      reduced_strides.push_back(strides[d]);
+    }
+  }
+  KILN_RETURN_IF_ERROR(evaluation.Charge(shape.element_count()));
+  return ReduceEach(evaluation, instruction, inputs, [&](const DimensionVector& kept, auto add) {
+    if (shape.element_count() == 0) return absl::OkStatus();
+    const int64_t first = OffsetOf(kept, kept_strides);
+    DimensionVector index(reduced.size(), 0);
+    do {
+      KILN_RETURN_IF_ERROR(add(first + OffsetOf(index, reduced_strides)));
+    } while (NextIndex(reduced, &index));
+    return absl::OkStatus();
+  });
+}
+
 absl::StatusOr<Literal> ReduceWindow(Evaluation& evaluation, const Instruction& instruction, Operands& operands) {
-  const auto& attributes = instruction.Get<WindowAttributes>();
-  KILN_ASSIGN_OR_RETURN(Inputs inputs, SplitInputs(evaluation, instruction, operands));
-  const Shape& input_shape = inputs.arrays[0].shape();
-  const Window& window = attributes.window;
-  const absl::Span<const int64_t> input_dimensions = input_shape.dimensions();
-  KILN_ASSIGN_OR_RETURN(std::vector<Literal> results, AllocateResults(evaluation, instruction));
-  const DimensionVector output_dimensions = results[0].shape().dimensions();
-  const int64_t output_count = results[0].element_count();
-  if (output_count == 0) return Assemble(instruction, std::move(results));
+  const Window& window = instruction.Get<WindowAttributes>().window;
+  KILN_ASSIGN_OR_RETURN(const Inputs inputs, SplitInputs(evaluation, instruction, operands));
+  const DimensionVector& dimensions = inputs.arrays[0].shape().dimensions();
+  const DimensionVector strides = StridesOf(dimensions);
   DimensionVector window_sizes;
   int64_t window_count = 1;
   for (const WindowDimension& w : window) {
     window_sizes.push_back(w.size);
     window_count = w.size > (int64_t{1} << 48) / window_count ? int64_t{1} << 48 : window_count * w.size;
   }
-  const DimensionVector strides = StridesOf(input_dimensions);
-  const size_t count = inputs.arrays.size();
-  std::vector<const std::byte*> elements(count);
-  std::vector<std::byte*> out(count), targets(count);
-  for (size_t i = 0; i < count; ++i) out[i] = results[i].mutable_bytes().data();
-  Accumulator accumulator(inputs.function.get(), inputs.inits);
-  DimensionVector output_index(window.size(), 0);
-  for (int64_t output = 0; output < output_count; ++output) {
+  return ReduceEach(evaluation, instruction, inputs, [&](const DimensionVector& output, auto add) {
     KILN_RETURN_IF_ERROR(evaluation.Charge(window_count));
-    for (size_t i = 0; i < count; ++i) {
-      targets[i] = out[i] + output * ByteWidth(results[i].shape().element_type());
-    }
-    accumulator.Start(targets);
     DimensionVector position(window.size(), 0);
     do {
       int64_t at = 0;
       bool inside = true;
       for (size_t d = 0; inside && d < window.size(); ++d) {
-        const int64_t index = WindowPosition(window[d], input_dimensions[d], output_index[d], position[d]);
+        const int64_t index = WindowPosition(window[d], dimensions[d], output[d], position[d]);
         inside = index >= 0;
         at += index * strides[d];
       }
-      if (!inside) continue;
-      for (size_t i = 0; i < count; ++i) {
-        elements[i] = inputs.arrays[i].bytes().data() + at * ByteWidth(inputs.arrays[i].shape().element_type());
-      }
-      KILN_RETURN_IF_ERROR(accumulator.Add(elements));
+      if (inside) KILN_RETURN_IF_ERROR(add(at));
     } while (NextIndex(window_sizes, &position));
-    accumulator.Finish();
-    NextIndex(output_dimensions, &output_index);
-  }
-  return Assemble(instruction, std::move(results));
+    return absl::OkStatus();
+  });
 }
 
 absl::StatusOr<Literal> SelectAndScatter(Evaluation& evaluation, const Instruction& instruction, Operands& operands) {

@@ -42,9 +42,7 @@ absl::Status ForEachLine(const Shape& shape, int64_t dimension, const Body& body
   outer[dimension] = 1;
   DimensionVector index(shape.rank(), 0);
   do {
-    int64_t offset = 0;
-    for (int64_t d = 0; d < shape.rank(); ++d) offset += index[d] * strides[d];
-    KILN_RETURN_IF_ERROR(body(offset));
+    KILN_RETURN_IF_ERROR(body(OffsetOf(index, strides)));
   } while (NextIndex(outer, &index));
   return absl::OkStatus();
 }

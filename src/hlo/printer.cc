@@ -24,18 +24,7 @@ std::vector<Computation*> PrintOrder(const Module& module) {
 // The computation's own order when operands stand before users in it, otherwise a topological one.
 std::vector<Instruction*> PrintOrder(const Computation& computation) {
   std::vector<Instruction*> order = computation.instructions();
-  absl::flat_hash_set<const Instruction*> seen;
-  seen.reserve(order.size());
-  for (const Instruction* instruction : order) {
-    for (const Instruction* operand : instruction->operands()) {
-      if (!seen.contains(operand)) return computation.PostOrder();
-    }
-    for (const Instruction* before : instruction->control_predecessors()) {
-      if (!seen.contains(before)) return computation.PostOrder();
-    }
-    seen.insert(instruction);
-  }
-  return order;
+  return FirstOutOfOrder(order) == nullptr ? order : computation.PostOrder();
 }
 
 void AppendInstruction(const Instruction& instruction, const PrintOptions& options, std::string* text) {
