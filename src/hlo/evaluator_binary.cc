@@ -25,15 +25,24 @@ T Minimum(T a, T b) {
   return a < b ? a : b;
 }
 
-// f in long double for f64, in double for what is narrower.
-template <typename F>
-ComputeFunction Real(const KernelSpec& spec, F) {
+// f in the wider type for f64 and c128, in double for what is narrower.
+template <typename Value, typename Wide, typename F>
+ComputeFunction Widened(const KernelSpec& spec, F) {
   if (IsExtended(spec.operand_type)) {
-    return Loop2<double>([](double a, double b) {
-      return F{}(static_cast<long double>(a), static_cast<long double>(b));
-    });
+    return Loop2<Value>(
+        [](Value a, Value b) { return static_cast<Value>(F{}(static_cast<Wide>(a), static_cast<Wide>(b))); });
   }
-  return Loop2<double>([](double a, double b) { return F{}(a, b); });
+  return Loop2<Value>([](Value a, Value b) { return F{}(a, b); });
+}
+
+template <typename F>
+ComputeFunction Real(const KernelSpec& spec, F f) {
+  return Widened<double, long double>(spec, f);
+}
+
+template <typename F>
+ComputeFunction OfComplex(const KernelSpec& spec, F f) {
+  return Widened<Complex, std::complex<long double>>(spec, f);
 }
 
 ComputeFunction RealFunction(const KernelSpec& spec) {
@@ -92,16 +101,6 @@ std::complex<T> Atan2(std::complex<T> y, std::complex<T> x) {
   const std::complex<T> fine = std::atan(y / x);
   const T turn = static_cast<T>(M_PIl) * std::round((rough.real() - fine.real()) / static_cast<T>(M_PIl));
   return std::isfinite(turn) && std::isfinite(fine.imag()) ? fine + turn : rough;
-}
-
-template <typename F>
-ComputeFunction OfComplex(const KernelSpec& spec, F) {
-  if (IsExtended(spec.operand_type)) {
-    return Loop2<Complex>([](Complex a, Complex b) {
-      return static_cast<Complex>(F{}(std::complex<long double>(a), std::complex<long double>(b)));
-    });
-  }
-  return Loop2<Complex>([](Complex a, Complex b) { return F{}(a, b); });
 }
 
 // A number with a NaN part is the result.

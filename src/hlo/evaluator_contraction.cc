@@ -8,20 +8,6 @@
 namespace kiln::hlo::evaluator {
 namespace {
 
-// values[i] of index i in the space of `dimensions`, whose d-th has the stride strides[d]: a transposed copy.
-template <typename T>
-std::vector<T> Arrange(const std::vector<T>& values, const DimensionVector& dimensions,
-                       const DimensionVector& strides) {
-  std::vector<T> result;
-  result.reserve(values.size());
-  if (values.empty()) return result;
-  DimensionVector index(dimensions.size(), 0);
-  do {
-    result.push_back(values[OffsetOf(index, strides)]);
-  } while (NextIndex(dimensions, &index));
-  return result;
-}
-
 // Dimensions of one operand sorted by role, in the order given; the free ones in operand order.
 struct Roles {
   DimensionVector sizes;    // batch, free, contracting
@@ -49,34 +35,21 @@ Roles RolesOf(const Shape& shape, const DimensionVector& batch, const DimensionV
   return roles;
 }
 
-// out[b, m, n] = sum over k of lhs[b, m, k] rhs[b, n, k].
+// The elements as T, in the order of the roles: a transposed copy.
 template <typename T>
-absl::Status Multiply(Evaluation& evaluation, const Roles& lhs_roles, const Roles& rhs_roles,
-                      const std::vector<T>& lhs_values, const std::vector<T>& rhs_values, bool truth,
-                      Literal* result) {
-  const std::vector<T> lhs = Arrange(lhs_values, lhs_roles.sizes, lhs_roles.strides);
-  const std::vector<T> rhs = Arrange(rhs_values, rhs_roles.sizes, rhs_roles.strides);
-  const PrimitiveType type = result->shape().element_type();
-  const int width = ByteWidth(type);
-  std::byte* out = result->mutable_bytes().data();
-  const int64_t k = lhs_roles.contracting;
-  for (int64_t b = 0; b < lhs_roles.batch; ++b) {
-    for (int64_t m = 0; m < lhs_roles.free; ++m) {
-      KILN_RETURN_IF_ERROR(evaluation.Charge(rhs_roles.free * k));
-      const T* x = lhs.data() + (b * lhs_roles.free + m) * k;
-      for (int64_t n = 0; n < rhs_roles.free; ++n) {
-        const T* y = rhs.data() + (b * rhs_roles.free + n) * k;
-        T sum{};
-        for (int64_t i = 0; i < k; ++i) sum += x[i] * y[i];
-        if (truth) sum = sum != T{} ? T(1) : T{};
-        StoreSum(type, sum, out);
-        out += width;
-      }
-    }
-  }
-  return absl::OkStatus();
+std::vector<T> Arrange(const Literal& literal, const Roles& roles) {
+  const std::vector<T> values = WidenAll<T>(literal);
+  std::vector<T> result;
+  result.reserve(values.size());
+  if (values.empty()) return result;
+  DimensionVector index(roles.sizes.size(), 0);
+  do {
+    result.push_back(values[OffsetOf(index, roles.strides)]);
+  } while (NextIndex(roles.sizes, &index));
+  return result;
 }
 
+// out[b, m, n] = sum over k of lhs[b, m, k] rhs[b, n, k].
 absl::StatusOr<Literal> Dot(Evaluation& evaluation, const Instruction& instruction, const Literal& lhs,
                             const Literal& rhs) {
   const auto& attributes = instruction.Get<DotAttributes>();
@@ -84,12 +57,24 @@ absl::StatusOr<Literal> Dot(Evaluation& evaluation, const Instruction& instructi
   const Roles rhs_roles = RolesOf(rhs.shape(), attributes.rhs_batch, attributes.rhs_contracting);
   const Shape& shape = instruction.shape();
   KILN_ASSIGN_OR_RETURN(Literal result, evaluation.Allocate(shape));
-  const SumKind kind = SumKindOf(lhs.shape().element_type(), rhs.shape().element_type(), shape.element_type());
   if (shape.element_count() == 0) return result;
-  KILN_RETURN_IF_ERROR(WithSumType(kind, [&](auto zero) {
+  const PrimitiveType type = shape.element_type();
+  std::byte* out = result.mutable_bytes().data();
+  KILN_RETURN_IF_ERROR(WithSumType(lhs.shape().element_type(), rhs.shape().element_type(), type, [&](auto zero) {
     using T = decltype(zero);
-    return Multiply<T>(evaluation, lhs_roles, rhs_roles, WidenAll<T>(lhs), WidenAll<T>(rhs), kind == SumKind::kTruth,
-                       &result);
+    const std::vector<T> lhs_values = Arrange<T>(lhs, lhs_roles), rhs_values = Arrange<T>(rhs, rhs_roles);
+    const int64_t k = lhs_roles.contracting;
+    for (int64_t row = 0; row < lhs_roles.batch * lhs_roles.free; ++row) {
+      KILN_RETURN_IF_ERROR(evaluation.Charge(rhs_roles.free * k));
+      const T* x = lhs_values.data() + row * k;
+      const T* y = rhs_values.data() + row / lhs_roles.free * rhs_roles.free * k;
+      for (int64_t n = 0; n < rhs_roles.free; ++n, y += k, out += ByteWidth(type)) {
+        T sum{};
+        for (int64_t i = 0; i < k; ++i) sum += x[i] * y[i];
+        StoreSum(type, sum, out);
+      }
+    }
+    return absl::OkStatus();
   }));
   return result;
 }
@@ -173,49 +158,49 @@ absl::StatusOr<Literal> RaggedDot(Evaluation& evaluation, const Instruction& ins
       }
     }
   }
-  const SumKind kind = SumKindOf(lhs.shape().element_type(), rhs.shape().element_type(), shape.element_type());
   const int width = ByteWidth(shape.element_type());
-  KILN_RETURN_IF_ERROR(WithSumType(kind, [&](auto zero) -> absl::Status {
-    using T = decltype(zero);
-    const std::vector<T> x = Arrange(WidenAll<T>(lhs), lhs_roles.sizes, lhs_roles.strides);
-    const std::vector<T> y = Arrange(WidenAll<T>(rhs), rhs_roles.sizes, rhs_roles.strides);
-    const int64_t k = lhs_roles.contracting, m = lhs_roles.free, n = rhs_roles.free;
-    std::byte* out = result.mutable_bytes().data();
-    // The list of a batch and of a position among the free (or contracting) dimensions: what stands before the ragged
-    // one.
-    const int64_t before = (contracting ? k : m) / std::max<int64_t>(inner * extent, 1);
-    auto list = [&](int64_t b, int64_t position) -> const std::vector<int64_t>& {
-      return lists[several ? b * before + position / (inner * extent) : 0];
-    };
-    for (int64_t g = 0; g < (contracting ? groups : 1); ++g) {
-      for (int64_t b = 0; b < lhs_roles.batch; ++b) {
-        for (int64_t i = 0; i < m; ++i) {
-          KILN_RETURN_IF_ERROR(evaluation.Charge(n * k));
-          int64_t group = g;
-          if (!contracting) {
-            const int64_t position = i / inner % extent;
-            group = 0;
-            while (group < groups && position >= list(b, i)[group + 1]) ++group;
-          }
-          for (int64_t j = 0; j < n; ++j, out += width) {
-            T sum{};
-            if (group < groups) {
-              const int64_t rhs_batch_index = contracting ? b : group * lhs_roles.batch + b;
-              for (int64_t c = 0; c < k; ++c) {
-                if (contracting) {
-                  const int64_t position = c / inner % extent;
-                  if (position < list(b, c)[g] || position >= list(b, c)[g + 1]) continue;
+  KILN_RETURN_IF_ERROR(
+      WithSumType(lhs.shape().element_type(), rhs.shape().element_type(), shape.element_type(), [&](auto zero) {
+        using T = decltype(zero);
+        const std::vector<T> x = Arrange<T>(lhs, lhs_roles);
+        const std::vector<T> y = Arrange<T>(rhs, rhs_roles);
+        const int64_t k = lhs_roles.contracting, m = lhs_roles.free, n = rhs_roles.free;
+        std::byte* out = result.mutable_bytes().data();
+        // The list of a batch and of a position among the free (or contracting) dimensions: what stands before the
+        // ragged one.
+        const int64_t before = (contracting ? k : m) / std::max<int64_t>(inner * extent, 1);
+        auto list = [&](int64_t b, int64_t position) -> const std::vector<int64_t>& {
+          return lists[several ? b * before + position / (inner * extent) : 0];
+        };
+        for (int64_t g = 0; g < (contracting ? groups : 1); ++g) {
+          for (int64_t b = 0; b < lhs_roles.batch; ++b) {
+            for (int64_t i = 0; i < m; ++i) {
+              KILN_RETURN_IF_ERROR(evaluation.Charge(n * k));
+              int64_t group = g;
+              if (!contracting) {
+                const int64_t position = i / inner % extent;
+                group = 0;
+                while (group < groups && position >= list(b, i)[group + 1]) ++group;
+              }
+              for (int64_t j = 0; j < n; ++j, out += width) {
+                T sum{};
+                if (group < groups) {
+                  const int64_t rhs_batch_index = contracting ? b : group * lhs_roles.batch + b;
+                  for (int64_t c = 0; c < k; ++c) {
+                    if (contracting) {
+                      const int64_t position = c / inner % extent;
+                      if (position < list(b, c)[g] || position >= list(b, c)[g + 1]) continue;
+                    }
+                    sum += x[(b * m + i) * k + c] * y[(rhs_batch_index * n + j) * k + c];
+                  }
                 }
-                sum += x[(b * m + i) * k + c] * y[(rhs_batch_index * n + j) * k + c];
+                StoreSum(shape.element_type(), sum, out);
               }
             }
-            StoreSum(shape.element_type(), sum, out);
           }
         }
-      }
-    }
-    return absl::OkStatus();
-  }));
+        return absl::OkStatus();
+      }));
   return result;
 }
 

@@ -28,8 +28,7 @@ absl::StatusOr<Literal> EvaluateConvolution(Evaluation& evaluation, const Instru
   const int64_t features_per_group = output_features / a.feature_group_count;
   const int64_t features_per_batch_group = output_features / a.batch_group_count;
   const PrimitiveType type = shape.element_type();
-  const SumKind kind = SumKindOf(input.element_type(), kernel.element_type(), type);
-  KILN_RETURN_IF_ERROR(WithSumType(kind, [&](auto zero) -> absl::Status {
+  KILN_RETURN_IF_ERROR(WithSumType(input.element_type(), kernel.element_type(), type, [&](auto zero) -> absl::Status {
     using T = decltype(zero);
     const std::vector<T> x = WidenAll<T>(operands[0]);
     const std::vector<T> w = WidenAll<T>(operands[1]);
@@ -63,7 +62,6 @@ absl::StatusOr<Literal> EvaluateConvolution(Evaluation& evaluation, const Instru
                  w[kernel_at + f * kernel_strides[a.kernel_input_feature]];
         }
       } while (NextIndex(window_sizes, &position));
-      if (kind == SumKind::kTruth) sum = sum != T{} ? T(1) : T{};
       StoreSum(type, sum, out);
       out += ByteWidth(type);
     } while (NextIndex(shape.dimensions(), &index));
