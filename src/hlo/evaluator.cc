@@ -74,17 +74,17 @@ absl::StatusOr<Literal> EvaluateMap(Evaluation& evaluation, const Instruction& i
   return result;
 }
 
-// The values are those that the instruction's operands declare.
-absl::Status CheckOperands(const Instruction& instruction, absl::Span<const Literal> operands) {
-  if (static_cast<int64_t>(operands.size()) != instruction.operand_count()) {
-    return InvalidArgument(instruction.Describe(), " has ", instruction.operand_count(), " operands, got ",
-                           operands.size(), " values");
+// The values have the declared shapes. where() says of what.
+template <typename Where>
+ABSL_ATTRIBUTE_NOINLINE absl::Status CheckValues(const Where& where, absl::Span<Instruction* const> declared,
+                                                 absl::Span<const Literal> values) {
+  if (values.size() != declared.size()) {
+    return InvalidArgument(where(), " takes ", declared.size(), " values, got ", values.size());
   }
-  for (size_t i = 0; i < operands.size(); ++i) {
-    const Shape& declared = instruction.operand(static_cast<int64_t>(i))->shape();
-    if (!Shape::Compatible(declared, operands[i].shape())) {
-      return InvalidArgument(instruction.Describe(), ": the value of operand ", i, " is ",
-                             operands[i].shape().ToString(false), ", expected ", declared.ToString(false));
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!Shape::Compatible(declared[i]->shape(), values[i].shape())) {
+      return InvalidArgument(where(), ": value ", i, " is ", values[i].shape().ToString(false), ", expected ",
+                             declared[i]->shape().ToString(false));
     }
   }
   return absl::OkStatus();
@@ -95,35 +95,13 @@ ABSL_ATTRIBUTE_NOINLINE absl::Status WrongResult(const Instruction& instruction,
                          instruction.shape().ToString(false));
 }
 
-ABSL_ATTRIBUTE_NOINLINE absl::Status CheckArguments(const Computation& computation,
-                                                    const std::vector<Literal>& arguments) {
-  if (static_cast<int64_t>(arguments.size()) != computation.parameter_count()) {
-    return InvalidArgument("computation ", computation.name(), " has ", computation.parameter_count(),
-                           " parameters, got ", arguments.size(), " arguments");
-  }
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const Instruction* parameter = computation.parameter(static_cast<int64_t>(i));
-    if (!Shape::Compatible(parameter->shape(), arguments[i].shape())) {
-      return InvalidArgument("computation ", computation.name(), ": argument ", i, " is ",
-                             arguments[i].shape().ToString(false), ", expected ", parameter->shape().ToString(false));
-    }
-  }
-  return absl::OkStatus();
-}
-
 // (operands, result, context...)
 ABSL_ATTRIBUTE_NOINLINE absl::StatusOr<Literal> EvaluateAsyncStart(Evaluation& evaluation,
                                                                    const Instruction& instruction,
                                                                    Operands& operands) {
-  const Shape& shape = instruction.shape();
-  Literal inputs = Literal::Tuple(operands);
-  KILN_ASSIGN_OR_RETURN(Literal value, evaluation.Run(*instruction.called_computation(), std::move(operands)));
-  std::vector<Literal> elements = {std::move(inputs), std::move(value)};
-  for (size_t i = 2; i < shape.tuple_shapes().size(); ++i) {
-    KILN_ASSIGN_OR_RETURN(Literal context, evaluation.Allocate(shape.tuple_shapes(static_cast<int64_t>(i))));
-    elements.push_back(std::move(context));
-  }
-  return Literal::Tuple(std::move(elements));
+  const Literal inputs = Literal::Tuple(operands);
+  KILN_ASSIGN_OR_RETURN(const Literal value, evaluation.Run(*instruction.called_computation(), std::move(operands)));
+  return StartTuple(evaluation, instruction, inputs, value);
 }
 
 bool IsIdentityCustomCall(absl::string_view target) {
@@ -167,23 +145,19 @@ ABSL_ATTRIBUTE_NOINLINE absl::StatusOr<const Evaluation::Plan*> Evaluation::Plan
   if (cached != nullptr) return cached.get();
   if (computation.root() == nullptr) return InvalidArgument("computation ", computation.name(), " has no root");
   auto plan = std::make_unique<Plan>();
+  const std::vector<Instruction*> order = computation.PostOrder();
+  for (const Instruction* instruction : order) KILN_RETURN_IF_ERROR(CheckInstruction(*instruction));
   // The instructions that the root depends on, operands first.
-  absl::flat_hash_map<const Instruction*, int> slot_of;
+  absl::flat_hash_map<const Instruction*, int> slot_of = {{computation.root(), -1}};
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    if (!slot_of.contains(*it)) continue;
+    for (const Instruction* operand : (*it)->operands()) slot_of.emplace(operand, -1);
+  }
   std::vector<const Instruction*> needed;
   {
-    std::vector<const Instruction*> work = {computation.root()};
-    slot_of[computation.root()] = -1;
-    while (!work.empty()) {
-      const Instruction* instruction = work.back();
-      work.pop_back();
-      for (const Instruction* operand : instruction->operands()) {
-        if (slot_of.emplace(operand, -1).second) work.push_back(operand);
-      }
-    }
     // Elements of parameters first: the tuple is then gone before its arrays are updated.
     std::vector<const Instruction*> elements, rest;
-    for (const Instruction* instruction : computation.PostOrder()) {
-      KILN_RETURN_IF_ERROR(CheckInstruction(*instruction));
+    for (const Instruction* instruction : order) {
       if (!slot_of.contains(instruction)) continue;
       const bool is_element =
           instruction->opcode() == Opcode::kGetTupleElement && instruction->operand(0)->IsParameter();
@@ -253,7 +227,8 @@ absl::StatusOr<Literal> Evaluation::Run(const Computation& computation, std::vec
   }
   KILN_ASSIGN_OR_RETURN(const Plan* const found, PlanOf(computation));
   const Plan& plan = *found;
-  KILN_RETURN_IF_ERROR(CheckArguments(computation, arguments));
+  const auto where = [&] { return "computation " + computation.name(); };
+  KILN_RETURN_IF_ERROR(CheckValues(where, computation.parameters(), arguments));
   ++depth_;
   std::vector<Literal> values(plan.slot_count);
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -322,7 +297,6 @@ absl::StatusOr<Literal> Evaluation::EvaluateOpcode(const Instruction& instructio
     case Opcode::kPartitionId:
     case Opcode::kReplicaId:
       return Allocate(instruction.shape());  // the only device is number 0
-    case Opcode::kBitcastConvert:
     case Opcode::kIota:
       return EvaluateMovement(*this, instruction, operands);
     case Opcode::kTopK:
@@ -383,7 +357,8 @@ absl::StatusOr<Literal> EvaluateInstruction(const Instruction& instruction, absl
     return InvalidArgument(instruction.Describe(), ": a parameter has no value of its own");
   }
   KILN_RETURN_IF_ERROR(evaluator::CheckInstruction(instruction));
-  KILN_RETURN_IF_ERROR(evaluator::CheckOperands(instruction, operands));
+  const auto where = [&] { return instruction.Describe(); };
+  KILN_RETURN_IF_ERROR(evaluator::CheckValues(where, instruction.operands(), operands));
   evaluator::Evaluation evaluation(options);
   return evaluation.RunInstruction(instruction, std::vector<Literal>(operands.begin(), operands.end()));
 }

@@ -37,18 +37,6 @@ absl::StatusOr<Literal> Identity(const Instruction& instruction, Operands operan
   return value;
 }
 
-// (operand, result, context...): what asynchronous copies start with.
-absl::StatusOr<Literal> StartTuple(Evaluation& evaluation, const Instruction& instruction, const Literal& operand,
-                                   const Literal& result) {
-  const Shape& shape = instruction.shape();
-  std::vector<Literal> elements = {operand, result};
-  for (size_t i = 2; i < shape.tuple_shapes().size(); ++i) {
-    KILN_ASSIGN_OR_RETURN(Literal context, evaluation.Allocate(shape.tuple_shapes(static_cast<int64_t>(i))));
-    elements.push_back(std::move(context));
-  }
-  return Literal::Tuple(std::move(elements));
-}
-
 absl::StatusOr<Literal> InPlace(const Instruction& instruction, const Operands& operands) {
   Module module("permute");
   Computation* computation = module.AddComputation("permute");
@@ -99,6 +87,17 @@ Literal RaggedAllToAll(Operands operands) {
 }
 
 }  // namespace
+
+absl::StatusOr<Literal> StartTuple(Evaluation& evaluation, const Instruction& instruction, const Literal& operand,
+                                   const Literal& result) {
+  const Shape& shape = instruction.shape();
+  std::vector<Literal> elements = {operand, result};
+  for (size_t i = 2; i < shape.tuple_shapes().size(); ++i) {
+    KILN_ASSIGN_OR_RETURN(Literal context, evaluation.Allocate(shape.tuple_shapes(static_cast<int64_t>(i))));
+    elements.push_back(std::move(context));
+  }
+  return Literal::Tuple(std::move(elements));
+}
 
 absl::StatusOr<Literal> EvaluateCommunication(Evaluation& evaluation, const Instruction& instruction,
                                               Operands& operands) {

@@ -68,6 +68,10 @@ absl::StatusOr<Literal> EvaluateRandom(Evaluation& evaluation, const Instruction
 absl::StatusOr<Literal> EvaluateCommunication(Evaluation& evaluation, const Instruction& instruction,
                                               Operands& operands);
 
+// (operand, result, context...): what asynchronous instructions start with.
+absl::StatusOr<Literal> StartTuple(Evaluation& evaluation, const Instruction& instruction, const Literal& operand,
+                                   const Literal& result);
+
 // Calls `computation` on scalars many times: a straight line of elementwise ops runs over a few registers, anything
 // else through Evaluation::Run. Scalars are elements in memory form.
 class ScalarFunction {
