@@ -40,6 +40,7 @@ absl::StatusOr<runtime::ClientOptions> ParseClientOptions(const PJRT_NamedValue*
 
 absl::Status Call(PJRT_Client_Create_Args& args) {
   KILN_ASSIGN_OR_RETURN(runtime::ClientOptions options, ParseClientOptions(args.create_options, args.num_options));
+  options.warm_up = true;
   options.observe = inspect::MakeDumperFactory();
   auto client = std::make_unique<PJRT_Client>();
   KILN_ASSIGN_OR_RETURN(client->client, runtime::Client::Create(options));
