@@ -199,10 +199,9 @@ void AddOptCommand(CLI::App* app, int* exit_code) {
     if (file->count() == 0 && list_rules->count() == 0) throw CLI::RequiredError("file");
     if (options->list_rules) {
       std::fputs(passes::simplify::FormatRules().c_str(), stdout);
-      return;
+    } else {
+      *exit_code = ExitCode(Run(*options));
     }
-    absl::Status status = Run(*options);
-    if (!status.ok()) *exit_code = Fail(status);
   });
 }
 
