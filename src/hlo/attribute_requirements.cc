@@ -5,19 +5,13 @@
 #include "src/base/status.h"
 
 namespace kiln::hlo {
-namespace {
 
-template <typename T>
-constexpr bool Holds(const Attributes& attributes) {
-  return std::holds_alternative<T>(attributes);
-}
-
-bool HasRightAttributes(Opcode opcode, const Attributes& attributes) {
+Attributes EmptyAttributes(Opcode opcode) {
   switch (opcode) {
     case Opcode::kParameter:
-      return Holds<ParameterAttributes>(attributes);
+      return ParameterAttributes();
     case Opcode::kConstant:
-      return Holds<ConstantAttributes>(attributes);
+      return ConstantAttributes();
     case Opcode::kBroadcast:
     case Opcode::kConcatenate:
     case Opcode::kGetDimensionSize:
@@ -27,81 +21,82 @@ bool HasRightAttributes(Opcode opcode, const Attributes& attributes) {
     case Opcode::kReverse:
     case Opcode::kSetDimensionSize:
     case Opcode::kTranspose:
-      return Holds<DimensionsAttributes>(attributes);
+      return DimensionsAttributes();
     case Opcode::kSlice:
-      return Holds<SliceAttributes>(attributes);
+      return SliceAttributes();
     case Opcode::kDynamicSlice:
-      return Holds<DynamicSliceAttributes>(attributes);
+      return DynamicSliceAttributes();
     case Opcode::kPad:
-      return Holds<PadAttributes>(attributes);
+      return PadAttributes();
     case Opcode::kCompare:
-      return Holds<CompareAttributes>(attributes);
+      return CompareAttributes();
     case Opcode::kDot:
     case Opcode::kRaggedDot:
     case Opcode::kScaledDot:
-      return Holds<DotAttributes>(attributes);
+      return DotAttributes();
     case Opcode::kReduceWindow:
     case Opcode::kSelectAndScatter:
-      return Holds<WindowAttributes>(attributes);
+      return WindowAttributes();
     case Opcode::kConvolution:
-      return Holds<ConvolutionAttributes>(attributes);
+      return ConvolutionAttributes();
     case Opcode::kGather:
-      return Holds<GatherAttributes>(attributes);
+      return GatherAttributes();
     case Opcode::kScatter:
-      return Holds<ScatterAttributes>(attributes);
+      return ScatterAttributes();
     case Opcode::kSort:
-      return Holds<SortAttributes>(attributes);
+      return SortAttributes();
     case Opcode::kTopK:
-      return Holds<TopKAttributes>(attributes);
+      return TopKAttributes();
     case Opcode::kScan:
-      return Holds<ScanAttributes>(attributes);
+      return ScanAttributes();
     case Opcode::kRng:
     case Opcode::kRngBitGenerator:
     case Opcode::kRngGetAndUpdateState:
-      return Holds<RngAttributes>(attributes);
+      return RngAttributes();
     case Opcode::kGetTupleElement:
-      return Holds<TupleIndexAttributes>(attributes);
+      return TupleIndexAttributes();
     case Opcode::kReducePrecision:
-      return Holds<ReducePrecisionAttributes>(attributes);
+      return ReducePrecisionAttributes();
     case Opcode::kFft:
-      return Holds<FftAttributes>(attributes);
+      return FftAttributes();
     case Opcode::kTriangularSolve:
-      return Holds<TriangularSolveAttributes>(attributes);
+      return TriangularSolveAttributes();
     case Opcode::kCholesky:
-      return Holds<CholeskyAttributes>(attributes);
+      return CholeskyAttributes();
     case Opcode::kBatchNormGrad:
     case Opcode::kBatchNormInference:
     case Opcode::kBatchNormTraining:
-      return Holds<BatchNormAttributes>(attributes);
+      return BatchNormAttributes();
     case Opcode::kCustomCall:
-      return Holds<CustomCallAttributes>(attributes);
+      return CustomCallAttributes();
     case Opcode::kFusion:
-      return Holds<FusionAttributes>(attributes);
+      return FusionAttributes();
     case Opcode::kCall:
-      return Holds<CallAttributes>(attributes) || Holds<std::monostate>(attributes);
+      return CallAttributes();
     case Opcode::kInfeed:
     case Opcode::kOutfeed:
-      return Holds<FeedAttributes>(attributes);
+      return FeedAttributes();
     case Opcode::kCopyStart:
     case Opcode::kCopyDone:
-      return Holds<std::monostate>(attributes);
+      return std::monostate();
     default:
       break;
   }
   switch (KindOf(opcode)) {
     case OpKind::kCommunication:
-      return Holds<CollectiveAttributes>(attributes);
+      return CollectiveAttributes();
     case OpKind::kElementwiseUnary:
-      return Holds<ResultAccuracyAttributes>(attributes) || Holds<std::monostate>(attributes);
+      return ResultAccuracyAttributes();
     default:
-      return Holds<std::monostate>(attributes);
+      return std::monostate();
   }
 }
 
-}  // namespace
-
 absl::Status CheckAttributesPresent(Opcode opcode, const Attributes& attributes) {
-  if (HasRightAttributes(opcode, attributes)) return absl::OkStatus();
+  const bool may_be_absent =
+      opcode == Opcode::kCall || (KindOf(opcode) == OpKind::kElementwiseUnary && opcode != Opcode::kReducePrecision);
+  if (may_be_absent && std::holds_alternative<std::monostate>(attributes)) return absl::OkStatus();
+  if (attributes.index() == EmptyAttributes(opcode).index()) return absl::OkStatus();
   return InvalidArgument(OpcodeName(opcode), ": carries the attributes of another opcode or lacks its own");
 }
 

@@ -10,6 +10,9 @@
 
 namespace kiln::hlo {
 
+// The attributes of the opcode's family with nothing said.
+Attributes EmptyAttributes(Opcode opcode);
+
 // INVALID_ARGUMENT unless `attributes` holds the struct of the opcode's family.
 absl::Status CheckAttributesPresent(Opcode opcode, const Attributes& attributes);
 
