@@ -1,13 +1,13 @@
 // The fields of HloInstructionProto that attributes fill.
 #include <variant>
 
-#include "src/frontend/attribute_fields.h"
 #include "src/frontend/hlo_proto/writer.h"
+#include "src/frontend/hlo_text/attribute_fields.h"
 
 namespace kiln::hlo_proto {
 namespace {
 
-using frontend::Field;
+using hlo_text::Field;
 
 class FieldWriter {
  public:
@@ -145,7 +145,7 @@ void AppendAttributes(const hlo::Instruction& instruction, WireWriter* proto) {
     compare->type = DefaultComparison(instruction.operand(0)->shape().element_type());
   }
   FieldWriter writer(instruction, proto);
-  frontend::DescribeAttributes(writer, instruction.opcode(), attributes);
+  hlo_text::DescribeAttributes(writer, instruction.opcode(), attributes);
 }
 
 }  // namespace kiln::hlo_proto

@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "src/frontend/attribute_fields.h"
+#include "src/frontend/hlo_text/attribute_fields.h"
 #include "src/frontend/hlo_text/replica_groups_parser.h"
 #include "src/frontend/hlo_text/shape_parser.h"
 #include "src/frontend/hlo_text/window_parser.h"
@@ -16,7 +16,6 @@
 namespace kiln::hlo_text {
 namespace {
 
-using frontend::Field;
 using hlo::Opcode;
 
 absl::StatusOr<NameReference> ParseName(Lexer& lexer, absl::string_view what) {
@@ -366,7 +365,7 @@ absl::Status AttributeParser::Parse(ParsedInstruction* instruction) {
   if (known) return absl::OkStatus();
   const Opcode opcode = instruction->wrapped.value_or(instruction->opcode);
   FieldReader reader(lexer_, "", &expansion_budget_);
-  frontend::DescribeAttributes(reader, opcode, instruction->attributes);
+  DescribeAttributes(reader, opcode, instruction->attributes);
   std::vector<absl::string_view> names = Split(CalledNames(opcode));
   for (absl::string_view carried : Split(CarriedNames(opcode))) names.push_back(carried);
   for (const Field& field : reader.fields()) names.push_back(field.text);
@@ -397,9 +396,8 @@ absl::StatusOr<bool> AttributeParser::ParseOwn(absl::string_view name, ParsedIns
     return true;
   }
   FieldReader reader(lexer_, name, &expansion_budget_);
-  std::visit(
-      [&](auto& family) { frontend::Describe(reader, instruction->wrapped.value_or(instruction->opcode), family); },
-      instruction->attributes);
+  std::visit([&](auto& family) { Describe(reader, instruction->wrapped.value_or(instruction->opcode), family); },
+             instruction->attributes);
   KILN_RETURN_IF_ERROR(reader.status());
   return reader.found();
 }
@@ -407,7 +405,7 @@ absl::StatusOr<bool> AttributeParser::ParseOwn(absl::string_view name, ParsedIns
 absl::Status AttributeParser::Finish(ParsedInstruction* instruction) const {
   const Opcode opcode = instruction->wrapped.value_or(instruction->opcode);
   FieldReader reader(lexer_, "", nullptr);
-  frontend::DescribeAttributes(reader, opcode, instruction->attributes);
+  DescribeAttributes(reader, opcode, instruction->attributes);
   std::vector<absl::string_view> needed;
   for (const Field& field : reader.fields()) {
     if (field.needed) needed.push_back(field.text);

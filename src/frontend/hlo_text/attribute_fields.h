@@ -1,7 +1,7 @@
 // Where the formats of HLO keep the attributes of instructions: one description of each family, by which HLO text and
 // HloModuleProto are read and the latter is written.
-#ifndef KILN_FRONTEND_ATTRIBUTE_FIELDS_H_
-#define KILN_FRONTEND_ATTRIBUTE_FIELDS_H_
+#ifndef KILN_FRONTEND_HLO_TEXT_ATTRIBUTE_FIELDS_H_
+#define KILN_FRONTEND_HLO_TEXT_ATTRIBUTE_FIELDS_H_
 
 #include <cstdint>
 #include <variant>
@@ -10,7 +10,7 @@
 #include "src/hlo/attribute_names.h"
 #include "src/hlo/opcode.h"
 
-namespace kiln::frontend {
+namespace kiln::hlo_text {
 
 struct Field {
   absl::string_view text;  // The name in HLO text; empty where that has none.
@@ -292,6 +292,6 @@ void DescribeAttributes(Io& io, hlo::Opcode opcode, hlo::Attributes& attributes)
   if (Io::kReads && accuracy != nullptr && *accuracy == hlo::ResultAccuracyAttributes()) attributes = std::monostate();
 }
 
-}  // namespace kiln::frontend
+}  // namespace kiln::hlo_text
 
-#endif  // KILN_FRONTEND_ATTRIBUTE_FIELDS_H_
+#endif  // KILN_FRONTEND_HLO_TEXT_ATTRIBUTE_FIELDS_H_
