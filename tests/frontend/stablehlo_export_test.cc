@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "absl/strings/str_cat.h"
 #include "src/frontend/hlo_text/parser.h"
 #include "src/frontend/mlir/bytecode_reader.h"
 #include "src/frontend/mlir/text_reader.h"
