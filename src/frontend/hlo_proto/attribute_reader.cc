@@ -6,7 +6,7 @@
 #include "src/frontend/hlo_proto/reader.h"
 #include "src/frontend/hlo_text/attribute_fields.h"
 #include "src/frontend/hlo_text/replica_groups_parser.h"
-#include "src/hlo/attribute_requirements.h"
+#include "src/hlo/shape_inference.h"
 
 namespace kiln::hlo_proto {
 namespace {

@@ -7,7 +7,7 @@
 #include "src/base/nearest_name.h"
 #include "src/frontend/hlo_text/literal_parser.h"
 #include "src/frontend/hlo_text/shape_parser.h"
-#include "src/hlo/attribute_requirements.h"
+#include "src/hlo/shape_inference.h"
 
 namespace kiln::hlo_text {
 namespace {
