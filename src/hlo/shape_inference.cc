@@ -9,13 +9,15 @@
 namespace kiln::hlo {
 namespace {
 
-// Whether attributes are those of a row of the opcode table.
+// Whether attributes are those of a row of the opcode table; and such with nothing said.
 template <typename T>
 struct Carries {
+  static Attributes Empty() { return T(); }
   static bool In(const Attributes& attributes) { return std::holds_alternative<T>(attributes); }
 };
 template <typename T>
 struct Carries<std::optional<T>> {
+  static Attributes Empty() { return T(); }
   static bool In(const Attributes& attributes) {
     return Carries<T>::In(attributes) || Carries<std::monostate>::In(attributes);
   }
@@ -25,12 +27,13 @@ using MaybeCallAttributes = std::optional<CallAttributes>;
 using MaybeAccuracyAttributes = std::optional<ResultAccuracyAttributes>;
 
 struct OpcodeRules {
+  Attributes (*empty)();
   bool (*carries)(const Attributes& attributes);
   absl::StatusOr<Shape> (*infer)(const InferenceQuery& query);
 };
 constexpr OpcodeRules kRules[] = {
 #define KILN_OPCODE(enumerator, name, operands, kind, attributes, called, rule) \
-  {Carries<attributes##Attributes>::In, Infer##rule},
+  {Carries<attributes##Attributes>::Empty, Carries<attributes##Attributes>::In, Infer##rule},
 #include "src/hlo/opcodes.inc"
 #undef KILN_OPCODE
 };
@@ -52,6 +55,8 @@ absl::Status CheckCalled(const InferenceQuery& query) {
 }
 
 }  // namespace
+
+Attributes EmptyAttributes(Opcode opcode) { return RulesOf(opcode).empty(); }
 
 absl::Status CheckAttributesPresent(Opcode opcode, const Attributes& attributes) {
   if (RulesOf(opcode).carries(attributes)) return absl::OkStatus();

@@ -12,6 +12,8 @@
 
 namespace kiln::hlo {
 
+// The struct that the opcode carries, or may carry, with nothing said.
+Attributes EmptyAttributes(Opcode opcode);
 // INVALID_ARGUMENT unless `attributes` holds the struct that the opcode carries.
 absl::Status CheckAttributesPresent(Opcode opcode, const Attributes& attributes);
 // INVALID_ARGUMENT unless the opcode may call `count` computations.

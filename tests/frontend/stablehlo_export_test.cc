@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "absl/strings/str_cat.h"
 #include "src/frontend/hlo_text/parser.h"
 #include "src/frontend/mlir/bytecode_reader.h"
 #include "src/frontend/mlir/text_reader.h"
@@ -98,6 +99,22 @@ TEST(StablehloExport, ProgramsOfOtherFrameworksComeBack) {
     ++exported;
   }
   EXPECT_GT(exported, 50);
+}
+
+// Every elementwise function comes back as itself, whichever dialect has it.
+TEST(StablehloExport, ElementwiseFunctionsKeepTheirOpcodes) {
+  for (int i = 0; i < hlo::kOpcodeCount; ++i) {
+    const auto opcode = static_cast<hlo::Opcode>(i);
+    const absl::string_view name = hlo::OpcodeName(opcode);
+    if (hlo::KindOf(opcode) != hlo::OpKind::kElementwiseUnary || OpName(opcode).empty()) continue;
+    for (absl::string_view type : {"f32", "c64", "s32", "pred"}) {
+      const auto module = hlo_text::ParseHloText(absl::StrCat("x = ", type, "[4] parameter(0) r = ", name, "(x)"), "f");
+      if (!module.ok()) continue;
+      const auto back = ThereAndBack(**module, std::string(name));
+      ASSERT_NE(back, nullptr) << name;
+      EXPECT_EQ(Opcodes(*back), Opcodes(**module)) << name << " of " << type;
+    }
+  }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "src/base/nearest_name.h"
 #include "src/frontend/hlo_text/literal_parser.h"
 #include "src/frontend/hlo_text/shape_parser.h"
+#include "src/hlo/shape_inference.h"
 
 namespace kiln::hlo_text {
 namespace {
@@ -57,15 +58,11 @@ absl::StatusOr<ParsedComputation> ComputationParser::ParseComputation() {
 
 // (p: f32[2], q: s32[]) -> f32[2]: what the instructions say again.
 absl::Status ComputationParser::SkipSignature() {
-  KILN_RETURN_IF_ERROR(lexer_.Expect("("));
-  if (!lexer_.Consume(")")) {
-    do {
-      KILN_RETURN_IF_ERROR(lexer_.Name("a parameter name").status());
-      KILN_RETURN_IF_ERROR(lexer_.Expect(":"));
-      KILN_RETURN_IF_ERROR(ParseShape(lexer_).status());
-    } while (lexer_.Consume(","));
-    KILN_RETURN_IF_ERROR(lexer_.Expect(")"));
-  }
+  KILN_RETURN_IF_ERROR(lexer_.List("(", ")", [&] {
+    KILN_RETURN_IF_ERROR(lexer_.Name("a parameter name").status());
+    KILN_RETURN_IF_ERROR(lexer_.Expect(":"));
+    return ParseShape(lexer_).status();
+  }));
   if (lexer_.Consume("->")) KILN_RETURN_IF_ERROR(ParseShape(lexer_).status());
   return absl::OkStatus();
 }
@@ -94,9 +91,8 @@ absl::Status ComputationParser::ParseOpcode(ParsedInstruction* instruction) {
     return absl::OkStatus();
   }
   // Asynchronous forms of any operation: OP-start, OP-update, OP-done.
-  const std::pair<absl::string_view, hlo::Opcode> kSuffixes[] = {{"-start", hlo::Opcode::kAsyncStart},
-                                                                 {"-update", hlo::Opcode::kAsyncUpdate},
-                                                                 {"-done", hlo::Opcode::kAsyncDone}};
+  const std::pair<absl::string_view, hlo::Opcode> kSuffixes[] = {
+      {"-start", hlo::Opcode::kAsyncStart}, {"-update", hlo::Opcode::kAsyncUpdate}, {"-done", hlo::Opcode::kAsyncDone}};
   for (const auto& [suffix, async] : kSuffixes) {
     absl::string_view base = word;
     if (!absl::ConsumeSuffix(&base, suffix)) continue;
@@ -109,13 +105,14 @@ absl::Status ComputationParser::ParseOpcode(ParsedInstruction* instruction) {
   const bool type = lexer_.position() < lexer_.text().size() && lexer_.text()[lexer_.position()] == '[';
   std::vector<absl::string_view> names;
   for (int i = 0; i < hlo::kOpcodeCount && !type; ++i) names.push_back(hlo::OpcodeName(static_cast<hlo::Opcode>(i)));
-  return lexer_.Error(at, absl::StrCat("unknown ", type ? "type" : "opcode", " '", word.substr(0, 60), "'",
-                                       DidYouMean(word, names)));
+  return lexer_.Error(
+      at, absl::StrCat("unknown ", type ? "type" : "opcode", " '", word.substr(0, 60), "'", DidYouMean(word, names)));
 }
 
 absl::Status ComputationParser::ParseOperation(ParsedInstruction instruction, ParsedComputation* computation,
                                                int depth) {
   KILN_RETURN_IF_ERROR(ParseOpcode(&instruction));
+  instruction.attributes = hlo::EmptyAttributes(instruction.wrapped.value_or(instruction.opcode));
   KILN_RETURN_IF_ERROR(ParseArguments(&instruction, computation, depth));
   // A comma after a nested operation may start its next attribute or the next operand of the one around it: only
   // "name=" is an attribute.
@@ -130,30 +127,28 @@ absl::Status ComputationParser::ParseOperation(ParsedInstruction instruction, Pa
     }
     KILN_RETURN_IF_ERROR(attributes_.Parse(&instruction));
   }
+  KILN_RETURN_IF_ERROR(attributes_.Finish(&instruction));
   computation->instructions.push_back(std::move(instruction));
   return absl::OkStatus();
 }
 
 absl::Status ComputationParser::ParseArguments(ParsedInstruction* instruction, ParsedComputation* computation,
                                                int depth) {
-  KILN_RETURN_IF_ERROR(lexer_.Expect("("));
-  const size_t at = lexer_.offset();
-  if (instruction->opcode == hlo::Opcode::kParameter) {
-    KILN_ASSIGN_OR_RETURN(instruction->parameter_number, lexer_.Integer("a parameter number"));
+  if (auto* parameter = std::get_if<hlo::ParameterAttributes>(&instruction->attributes)) {
+    KILN_RETURN_IF_ERROR(lexer_.Expect("("));
+    KILN_ASSIGN_OR_RETURN(parameter->number, lexer_.Integer("a parameter number"));
     return lexer_.Expect(")");
   }
-  if (instruction->opcode == hlo::Opcode::kConstant) {
+  if (auto* constant = std::get_if<hlo::ConstantAttributes>(&instruction->attributes)) {
+    KILN_RETURN_IF_ERROR(lexer_.Expect("("));
+    const size_t at = lexer_.offset();
     if (!instruction->shape.has_value()) {
       return lexer_.Error(at, "the shape of a constant must be written: name = f32[] constant(1)");
     }
-    KILN_ASSIGN_OR_RETURN(instruction->literal, ParseLiteral(lexer_, *instruction->shape, allow_elided_));
+    KILN_ASSIGN_OR_RETURN(constant->literal, ParseLiteral(lexer_, *instruction->shape, allow_elided_));
     return lexer_.Expect(")");
   }
-  if (lexer_.Consume(")")) return absl::OkStatus();
-  do {
-    KILN_RETURN_IF_ERROR(ParseOperand(instruction, computation, depth));
-  } while (lexer_.Consume(","));
-  return lexer_.Expect(")");
+  return lexer_.List("(", ")", [&] { return ParseOperand(instruction, computation, depth); });
 }
 
 absl::Status ComputationParser::ParseOperand(ParsedInstruction* instruction, ParsedComputation* computation,

@@ -14,14 +14,10 @@ absl::Status ParseEntryLayout(Lexer& lexer, ParsedHeader* header) {
   header->has_entry_layout = true;
   header->entry_layout_offset = lexer.offset();
   KILN_RETURN_IF_ERROR(lexer.Expect("{"));
-  KILN_RETURN_IF_ERROR(lexer.Expect("("));
-  if (!lexer.Consume(")")) {
-    do {
-      KILN_ASSIGN_OR_RETURN(hlo::Shape shape, ParseShape(lexer));
-      header->entry_parameters.push_back(std::move(shape));
-    } while (lexer.Consume(","));
-    KILN_RETURN_IF_ERROR(lexer.Expect(")"));
-  }
+  KILN_RETURN_IF_ERROR(lexer.List("(", ")", [&]() -> absl::Status {
+    KILN_ASSIGN_OR_RETURN(header->entry_parameters.emplace_back(), ParseShape(lexer));
+    return absl::OkStatus();
+  }));
   KILN_RETURN_IF_ERROR(lexer.Expect("->"));
   KILN_ASSIGN_OR_RETURN(header->entry_result, ParseShape(lexer));
   return lexer.Expect("}");
@@ -47,30 +43,24 @@ absl::StatusOr<hlo::InputOutputAlias> ParseAlias(Lexer& lexer) {
   return alias;
 }
 
-absl::Status ParseAliases(Lexer& lexer, ParsedHeader* header) {
-  KILN_RETURN_IF_ERROR(lexer.Expect("{"));
-  if (lexer.Consume("}")) return absl::OkStatus();
-  do {
-    KILN_ASSIGN_OR_RETURN(hlo::InputOutputAlias alias, ParseAlias(lexer));
-    header->aliases.push_back(std::move(alias));
-  } while (lexer.Consume(","));
-  return lexer.Expect("}");
+// (2, {})
+absl::StatusOr<hlo::BufferDonor> ParseDonor(Lexer& lexer) {
+  hlo::BufferDonor donor;
+  KILN_RETURN_IF_ERROR(lexer.Expect("("));
+  KILN_ASSIGN_OR_RETURN(donor.parameter, lexer.Integer("a parameter number"));
+  KILN_RETURN_IF_ERROR(lexer.Expect(","));
+  KILN_ASSIGN_OR_RETURN(donor.parameter_index, ParseIndexList(lexer));
+  KILN_RETURN_IF_ERROR(lexer.Expect(")"));
+  return donor;
 }
 
-// { (2, {}) }
-absl::Status ParseDonors(Lexer& lexer, ParsedHeader* header) {
-  KILN_RETURN_IF_ERROR(lexer.Expect("{"));
-  if (lexer.Consume("}")) return absl::OkStatus();
-  do {
-    hlo::BufferDonor donor;
-    KILN_RETURN_IF_ERROR(lexer.Expect("("));
-    KILN_ASSIGN_OR_RETURN(donor.parameter, lexer.Integer("a parameter number"));
-    KILN_RETURN_IF_ERROR(lexer.Expect(","));
-    KILN_ASSIGN_OR_RETURN(donor.parameter_index, ParseIndexList(lexer));
-    KILN_RETURN_IF_ERROR(lexer.Expect(")"));
-    header->donors.push_back(std::move(donor));
-  } while (lexer.Consume(","));
-  return lexer.Expect("}");
+// What `parse` reads, in braces.
+template <typename T>
+absl::Status ParseList(Lexer& lexer, absl::StatusOr<T> (*parse)(Lexer&), std::vector<T>* list) {
+  return lexer.List("{", "}", [&]() -> absl::Status {
+    KILN_ASSIGN_OR_RETURN(list->emplace_back(), parse(lexer));
+    return absl::OkStatus();
+  });
 }
 
 absl::Status ParseAttribute(Lexer& lexer, ParsedHeader* header) {
@@ -82,9 +72,9 @@ absl::Status ParseAttribute(Lexer& lexer, ParsedHeader* header) {
   } else if (name == "entry_computation_layout") {
     KILN_RETURN_IF_ERROR(ParseEntryLayout(lexer, header));
   } else if (name == "input_output_alias") {
-    KILN_RETURN_IF_ERROR(ParseAliases(lexer, header));
+    KILN_RETURN_IF_ERROR(ParseList(lexer, ParseAlias, &header->aliases));
   } else if (name == "buffer_donor") {
-    KILN_RETURN_IF_ERROR(ParseDonors(lexer, header));
+    KILN_RETURN_IF_ERROR(ParseList(lexer, ParseDonor, &header->donors));
   } else if (name == "replica_count") {
     KILN_ASSIGN_OR_RETURN(header->replica_count, lexer.Integer(name));
   } else if (name == "num_partitions") {

@@ -78,32 +78,27 @@ absl::string_view Lexer::Run(absl::string_view extra) {
   return text_.substr(begin, position_ - begin);
 }
 
-absl::StatusOr<int64_t> Lexer::Integer(absl::string_view what) {
+template <typename T>
+absl::StatusOr<T> Lexer::Parsed(absl::string_view what, absl::string_view overflow) {
   SkipSpace();
-  int64_t value = 0;
+  T value = 0;
   const char* begin = text_.data() + position_;
   auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
-  if (error == std::errc::result_out_of_range) return Error(position_, absl::StrCat(what, " does not fit 64 bits"));
+  if (error == std::errc::result_out_of_range) return Error(position_, absl::StrCat(what, overflow));
   if (error != std::errc()) return Expected(what);
   position_ += end - begin;
   return value;
 }
+
+absl::StatusOr<int64_t> Lexer::Integer(absl::string_view what) {
+  return Parsed<int64_t>(what, " does not fit 64 bits");
+}
+absl::StatusOr<double> Lexer::Number(absl::string_view what) { return Parsed<double>(what, " is out of range"); }
 
 absl::StatusOr<bool> Lexer::Bool(absl::string_view what) {
   if (ConsumeWord("true")) return true;
   if (ConsumeWord("false")) return false;
   return Expected(absl::StrCat("true or false for ", what));
-}
-
-absl::StatusOr<double> Lexer::Number(absl::string_view what) {
-  SkipSpace();
-  double value = 0;
-  const char* begin = text_.data() + position_;
-  auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
-  if (error == std::errc::result_out_of_range) return Error(position_, absl::StrCat(what, " is out of range"));
-  if (error != std::errc()) return Expected(what);
-  position_ += end - begin;
-  return value;
 }
 
 absl::StatusOr<std::string> Lexer::String(absl::string_view what) {
@@ -151,9 +146,9 @@ absl::Status Lexer::Locate(size_t offset, const absl::Status& status) const {
   for (char& c : shown) {
     if (c == '\t' || c == '\r' || c == '\0') c = ' ';
   }
-  return absl::Status(status.code(), absl::StrCat(file_name_, ":", line, ":", offset - line_begin + 1, ": ",
-                                                  status.message(), "\n  ", shown, "\n  ",
-                                                  std::string(offset - shown_begin, ' '), "^"));
+  return absl::Status(status.code(),
+                      absl::StrCat(file_name_, ":", line, ":", offset - line_begin + 1, ": ", status.message(), "\n  ",
+                                   shown, "\n  ", std::string(offset - shown_begin, ' '), "^"));
 }
 
 absl::Status Lexer::Expected(absl::string_view expected) {

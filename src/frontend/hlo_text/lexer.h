@@ -36,6 +36,16 @@ class Lexer {
   // Takes `word` when no name character follows it.
   bool ConsumeWord(absl::string_view word);
   absl::Status Expect(absl::string_view piece);
+  // Calls `read`, which gives a status, for each element of a comma-separated list between brackets.
+  template <typename Read>
+  absl::Status List(absl::string_view open, absl::string_view close, const Read& read) {
+    KILN_RETURN_IF_ERROR(Expect(open));
+    if (Consume(close)) return absl::OkStatus();
+    do {
+      KILN_RETURN_IF_ERROR(read());
+    } while (Consume(","));
+    return Expect(close);
+  }
 
   // A name: letters, digits and "_.-$", with or without "%" (dropped).
   absl::StatusOr<absl::string_view> Name(absl::string_view what);
@@ -62,6 +72,8 @@ class Lexer {
 
  private:
   void SkipSpace();
+  template <typename T>
+  absl::StatusOr<T> Parsed(absl::string_view what, absl::string_view overflow);
 
   absl::string_view text_;
   absl::string_view file_name_;

@@ -49,14 +49,13 @@ class ArrayReader {
       } while (lexer_.Consume(","));
     }
     KILN_RETURN_IF_ERROR(lexer_.Expect("}"));
-    return count == shape_.dimensions(dimension) ? absl::OkStatus()
-                                                 : WrongCount(start, dimension, absl::StrCat(count));
+    return count == shape_.dimensions(dimension) ? absl::OkStatus() : WrongCount(start, dimension, absl::StrCat(count));
   }
 
   absl::Status WrongCount(size_t offset, int64_t dimension, absl::string_view found) {
-    return lexer_.Error(offset, absl::StrCat("expected ", shape_.dimensions(dimension), " entries in dimension ",
-                                             dimension, " of the constant ", shape_.ToString(false), ", found ",
-                                             found));
+    return lexer_.Error(offset,
+                        absl::StrCat("expected ", shape_.dimensions(dimension), " entries in dimension ", dimension,
+                                     " of the constant ", shape_.ToString(false), ", found ", found));
   }
 
   // "{}" or "{ {}, {} }": what a literal without elements looks like.
@@ -250,11 +249,21 @@ class ArrayReader {
   absl::Status SetNanBits(size_t start, bool negative, uint64_t payload, uint32_t* bits) {
     int mantissa_bits = 0;
     switch (type_) {
-      case PrimitiveType::kF16: mantissa_bits = 10; break;
-      case PrimitiveType::kBF16: mantissa_bits = 7; break;
-      case PrimitiveType::kF8E5M2: mantissa_bits = 2; break;
-      case PrimitiveType::kF8E4M3: mantissa_bits = 3; break;
-      case PrimitiveType::kF8E3M4: mantissa_bits = 4; break;
+      case PrimitiveType::kF16:
+        mantissa_bits = 10;
+        break;
+      case PrimitiveType::kBF16:
+        mantissa_bits = 7;
+        break;
+      case PrimitiveType::kF8E5M2:
+        mantissa_bits = 2;
+        break;
+      case PrimitiveType::kF8E4M3:
+        mantissa_bits = 3;
+        break;
+      case PrimitiveType::kF8E3M4:
+        mantissa_bits = 4;
+        break;
       case PrimitiveType::kF8E4M3FN:
         if (payload != 0) return lexer_.Error(start, "NaN of this type has no payload");
         *bits = negative ? 0xff : 0x7f;

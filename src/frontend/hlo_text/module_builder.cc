@@ -6,7 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "src/base/call_order.h"
-#include "src/frontend/hlo_text/attribute_builder.h"
+#include "src/frontend/hlo_text/attribute_parser.h"
 #include "src/hlo/shape_inference.h"
 
 namespace kiln::hlo_text {
@@ -72,9 +72,7 @@ class ModuleBuilder {
     std::vector<std::vector<size_t>> callees(parsed_.computations.size()), offsets(callees.size());
     for (size_t i = 0; i < callees.size(); ++i) {
       for (const ParsedInstruction& instruction : parsed_.computations[i].instructions) {
-        const Opcode opcode = instruction.wrapped.value_or(instruction.opcode);
-        KILN_ASSIGN_OR_RETURN(auto references, CalledComputations(lexer_, instruction, opcode));
-        for (const NameReference& reference : references) {
+        for (const NameReference& reference : CalledComputations(instruction)) {
           KILN_ASSIGN_OR_RETURN(size_t callee, FindComputation(reference));
           callees[i].push_back(callee);
           offsets[i].push_back(reference.offset);
@@ -129,7 +127,7 @@ class ModuleBuilder {
     std::vector<bool> seen(count, false);
     for (const ParsedInstruction& instruction : parsed.instructions) {
       if (instruction.opcode != Opcode::kParameter) continue;
-      const int64_t number = instruction.parameter_number;
+      const int64_t number = std::get<hlo::ParameterAttributes>(instruction.attributes).number;
       if (number < 0 || number >= count || seen[number]) {
         return lexer_.Error(instruction.offset, absl::StrCat("parameter number ", number, " of '", parsed.name,
                                                              "': expected each of 0 to ", count - 1, " once"));
@@ -176,8 +174,8 @@ class ModuleBuilder {
       KILN_ASSIGN_OR_RETURN(Computation * wrapped, BuildWrapped(parsed, operands));
       called.push_back(wrapped);
     } else {
-      KILN_ASSIGN_OR_RETURN(attributes, BuildAttributes(lexer_, parsed, parsed.opcode));
-      KILN_ASSIGN_OR_RETURN(called, Called(parsed, parsed.opcode));
+      attributes = parsed.attributes;
+      KILN_ASSIGN_OR_RETURN(called, Called(parsed));
     }
     const Shape* declared = parsed.shape.has_value() ? &*parsed.shape : nullptr;
     KILN_ASSIGN_OR_RETURN(Shape shape, Infer(parsed, parsed.opcode, operands, attributes, called, declared));
@@ -197,8 +195,8 @@ class ModuleBuilder {
   absl::StatusOr<Computation*> BuildWrapped(const ParsedInstruction& parsed,
                                             const std::vector<Instruction*>& operands) {
     const Opcode opcode = *parsed.wrapped;
-    KILN_ASSIGN_OR_RETURN(hlo::Attributes attributes, BuildAttributes(lexer_, parsed, opcode));
-    KILN_ASSIGN_OR_RETURN(std::vector<Computation*> called, Called(parsed, opcode));
+    hlo::Attributes attributes = parsed.attributes;
+    KILN_ASSIGN_OR_RETURN(std::vector<Computation*> called, Called(parsed));
     Computation* computation = module_->AddComputation(absl::StrCat("wrapped_", hlo::OpcodeName(opcode)));
     std::vector<Instruction*> parameters;
     for (size_t i = 0; i < operands.size(); ++i) {
@@ -212,8 +210,8 @@ class ModuleBuilder {
       declared = &parsed.shape->tuple_shapes(1);
     }
     KILN_ASSIGN_OR_RETURN(Shape shape, Infer(parsed, opcode, parameters, attributes, called, declared));
-    Instruction* root = computation->Add(opcode, std::move(shape), std::move(parameters), std::move(attributes),
-                                         std::move(called));
+    Instruction* root =
+        computation->Add(opcode, std::move(shape), std::move(parameters), std::move(attributes), std::move(called));
     *root->mutable_carried_attributes() = parsed.carried_attributes;
     root->mutable_carried_attributes()->erase("async_execution_thread");
     root->set_backend_config(parsed.backend_config);
@@ -221,10 +219,9 @@ class ModuleBuilder {
     return computation;
   }
 
-  absl::StatusOr<std::vector<Computation*>> Called(const ParsedInstruction& parsed, Opcode opcode) const {
-    KILN_ASSIGN_OR_RETURN(auto references, CalledComputations(lexer_, parsed, opcode));
+  absl::StatusOr<std::vector<Computation*>> Called(const ParsedInstruction& parsed) const {
     std::vector<Computation*> called;
-    for (const NameReference& reference : references) {
+    for (const NameReference& reference : CalledComputations(parsed)) {
       KILN_ASSIGN_OR_RETURN(size_t index, FindComputation(reference));
       called.push_back(computations_[index]);
     }

@@ -11,13 +11,10 @@ using Groups = std::vector<std::vector<int64_t>>;
 
 absl::StatusOr<std::vector<int64_t>> IntegersUntil(Lexer& lexer, absl::string_view open, absl::string_view close) {
   std::vector<int64_t> values;
-  KILN_RETURN_IF_ERROR(lexer.Expect(open));
-  if (lexer.Consume(close)) return values;
-  do {
-    KILN_ASSIGN_OR_RETURN(int64_t value, lexer.Integer("an integer"));
-    values.push_back(value);
-  } while (lexer.Consume(","));
-  KILN_RETURN_IF_ERROR(lexer.Expect(close));
+  KILN_RETURN_IF_ERROR(lexer.List(open, close, [&]() -> absl::Status {
+    KILN_ASSIGN_OR_RETURN(values.emplace_back(), lexer.Integer("an integer"));
+    return absl::OkStatus();
+  }));
   return values;
 }
 
@@ -109,19 +106,16 @@ absl::StatusOr<Groups> ParseMesh(Lexer& lexer, int64_t* budget) {
   } while (lexer.Consume(","));
   KILN_RETURN_IF_ERROR(lexer.Expect("]"));
   lexer.Consume(",");
-  KILN_RETURN_IF_ERROR(lexer.Expect("{"));
   std::vector<int64_t> members;
-  if (!lexer.Consume("}")) {
-    do {
-      const size_t at = lexer.offset();
-      KILN_ASSIGN_OR_RETURN(std::string name, axis_name());
-      const int64_t axis = std::find(names.begin(), names.end(), name) - names.begin();
-      if (axis == static_cast<int64_t>(names.size())) return lexer.Error(at, "no such axis in the mesh");
-      if (std::find(members.begin(), members.end(), axis) != members.end()) return lexer.Error(at, "axis named twice");
-      members.push_back(axis);
-    } while (lexer.Consume(","));
-    KILN_RETURN_IF_ERROR(lexer.Expect("}"));
-  }
+  KILN_RETURN_IF_ERROR(lexer.List("{", "}", [&]() -> absl::Status {
+    const size_t at = lexer.offset();
+    KILN_ASSIGN_OR_RETURN(std::string name, axis_name());
+    const int64_t axis = std::find(names.begin(), names.end(), name) - names.begin();
+    if (axis == static_cast<int64_t>(names.size())) return lexer.Error(at, "no such axis in the mesh");
+    if (std::find(members.begin(), members.end(), axis) != members.end()) return lexer.Error(at, "axis named twice");
+    members.push_back(axis);
+    return absl::OkStatus();
+  }));
   const int64_t count = BoundedProduct(sizes, *budget);
   if (count < 0) return lexer.Error(start, "replica groups are empty or too large");
   *budget -= count;
@@ -141,13 +135,10 @@ absl::StatusOr<Groups> ParseMesh(Lexer& lexer, int64_t* budget) {
 
 absl::StatusOr<Groups> ParseNestedIntegers(Lexer& lexer) {
   Groups groups;
-  KILN_RETURN_IF_ERROR(lexer.Expect("{"));
-  if (lexer.Consume("}")) return groups;
-  do {
-    KILN_ASSIGN_OR_RETURN(std::vector<int64_t> group, IntegersUntil(lexer, "{", "}"));
-    groups.push_back(std::move(group));
-  } while (lexer.Consume(","));
-  KILN_RETURN_IF_ERROR(lexer.Expect("}"));
+  KILN_RETURN_IF_ERROR(lexer.List("{", "}", [&]() -> absl::Status {
+    KILN_ASSIGN_OR_RETURN(groups.emplace_back(), IntegersUntil(lexer, "{", "}"));
+    return absl::OkStatus();
+  }));
   return groups;
 }
 

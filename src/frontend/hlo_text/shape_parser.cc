@@ -89,41 +89,33 @@ bool LayoutFollows(const Lexer& lexer, int64_t rank) {
 
 absl::StatusOr<Shape> ParseShapeAtDepth(Lexer& lexer, int depth) {
   const size_t start = lexer.offset();
-  if (lexer.Consume("(")) {
+  if (lexer.Peek() == '(') {
     if (depth >= kMaxTupleDepth) {
       return lexer.Error(start, absl::StrCat("tuple shapes nested deeper than ", kMaxTupleDepth));
     }
     std::vector<Shape> elements;
-    if (!lexer.Consume(")")) {
-      do {
-        KILN_ASSIGN_OR_RETURN(Shape element, ParseShapeAtDepth(lexer, depth + 1));
-        elements.push_back(std::move(element));
-      } while (lexer.Consume(","));
-      KILN_RETURN_IF_ERROR(lexer.Expect(")"));
-    }
+    KILN_RETURN_IF_ERROR(lexer.List("(", ")", [&]() -> absl::Status {
+      KILN_ASSIGN_OR_RETURN(elements.emplace_back(), ParseShapeAtDepth(lexer, depth + 1));
+      return absl::OkStatus();
+    }));
     return Shape::Tuple(std::move(elements));
   }
   absl::string_view name = lexer.PeekName();
   std::optional<PrimitiveType> type = hlo::ParsePrimitiveType(name);
   if (!type.has_value() || *type == PrimitiveType::kTuple) return lexer.Expected("a shape");
   KILN_RETURN_IF_ERROR(lexer.Name("a type").status());
-  KILN_RETURN_IF_ERROR(lexer.Expect("["));
   hlo::DimensionVector sizes;
   absl::InlinedVector<bool, 6> dynamic;
-  if (!lexer.Consume("]")) {
-    do {
-      const size_t at = lexer.offset();
-      if (lexer.Consume("?")) {
-        return lexer.Locate(at, Unimplemented("unbounded dynamic dimensions are not supported; give a bound: <=N"));
-      }
-      const bool bounded = lexer.Consume("<=");
-      KILN_ASSIGN_OR_RETURN(int64_t size, lexer.Integer("a dimension"));
-      if (sizes.size() >= kMaxRank) return lexer.Error(at, absl::StrCat("rank is above the limit of ", kMaxRank));
-      sizes.push_back(size);
-      dynamic.push_back(bounded);
-    } while (lexer.Consume(","));
-    KILN_RETURN_IF_ERROR(lexer.Expect("]"));
-  }
+  KILN_RETURN_IF_ERROR(lexer.List("[", "]", [&]() -> absl::Status {
+    const size_t at = lexer.offset();
+    if (lexer.Consume("?")) {
+      return lexer.Locate(at, Unimplemented("unbounded dynamic dimensions are not supported; give a bound: <=N"));
+    }
+    dynamic.push_back(lexer.Consume("<="));
+    if (sizes.size() >= kMaxRank) return lexer.Error(at, absl::StrCat("rank is above the limit of ", kMaxRank));
+    KILN_ASSIGN_OR_RETURN(sizes.emplace_back(), lexer.Integer("a dimension"));
+    return absl::OkStatus();
+  }));
   if (*type == PrimitiveType::kToken || *type == PrimitiveType::kOpaque) {
     if (!sizes.empty()) return lexer.Error(start, absl::StrCat(name, " has no dimensions"));
     return *type == PrimitiveType::kToken ? Shape::Token() : Shape::Opaque();

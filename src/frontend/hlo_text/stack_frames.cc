@@ -42,8 +42,7 @@ absl::Status StackFrames::Parse(Lexer& lexer) {
       }));
     } else if (lexer.ConsumeWord("FunctionNames")) {
       // Functions are not kept: a location names file and line.
-      KILN_RETURN_IF_ERROR(
-          ParseTable(lexer, [&](int64_t) { return lexer.String("a function name").status(); }));
+      KILN_RETURN_IF_ERROR(ParseTable(lexer, [&](int64_t) { return lexer.String("a function name").status(); }));
     } else if (lexer.ConsumeWord("FileLocations")) {
       KILN_RETURN_IF_ERROR(ParseTable(lexer, [&](int64_t id) {
         Location& location = locations_[id];

@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -23,19 +22,6 @@ namespace kiln::hlo_text {
 struct NameReference {
   absl::string_view name;
   size_t offset = 0;
-};
-
-// Lists of lists are replica groups and source-target pairs; names are computations.
-using AttributeValue =
-    std::variant<int64_t, bool, double, std::string, hlo::DimensionVector, hlo::Window, hlo::PadAttributes,
-                 hlo::SliceAttributes, hlo::ConvolutionAttributes, std::vector<hlo::Precision>,
-                 std::vector<hlo::Shape>, std::vector<hlo::OutputOperandAlias>, std::vector<std::vector<int64_t>>,
-                 hlo::ResultAccuracyAttributes, std::vector<NameReference>>;
-
-struct ParsedAttribute {
-  absl::string_view name;
-  size_t offset = 0;
-  AttributeValue value;
 };
 
 // A name, or the index in ParsedComputation::instructions of an operand written in place.
@@ -54,10 +40,12 @@ struct ParsedInstruction {
   // negate-start(...) and the like: opcode is async-start and this the operation inside.
   std::optional<hlo::Opcode> wrapped;
   std::vector<ParsedOperand> operands;
-  int64_t parameter_number = 0;
-  std::optional<hlo::Literal> literal;
-  // Attributes of the opcode; those of every instruction are below.
-  std::vector<ParsedAttribute> attributes;
+  // Of the opcode, or of the operation inside. Those of every instruction are below.
+  hlo::Attributes attributes;
+  // Computations by the name of the attribute, as to_apply.
+  std::vector<std::pair<absl::string_view, std::vector<NameReference>>> called;
+  // Names of the attributes read so far.
+  std::vector<absl::string_view> given;
   std::string sharding, backend_config;
   std::map<std::string, std::string> frontend_attributes, carried_attributes;
   std::vector<NameReference> control_predecessors;

@@ -23,8 +23,8 @@ absl::StatusOr<std::vector<std::vector<int64_t>>> ParseCompact(Lexer& lexer, siz
   // Digits, signs and separators only: a word that follows belongs to somebody else.
   size_t end = start;
   const absl::string_view text = lexer.text();
-  while (end < text.size() && (absl::ascii_isdigit(text[end]) || text[end] == '-' || text[end] == '_' ||
-                               text[end] == 'x')) {
+  while (end < text.size() &&
+         (absl::ascii_isdigit(text[end]) || text[end] == '-' || text[end] == '_' || text[end] == 'x')) {
     ++end;
   }
   lexer.Rewind(end);
@@ -65,8 +65,7 @@ absl::StatusOr<hlo::Window> ParseWindow(Lexer& lexer) {
     if (key == "size") {
       window.resize(values.size());
       has_size = true;
-    } else if (key != "stride" && key != "pad" && key != "lhs_dilate" && key != "rhs_dilate" &&
-               key != "rhs_reversal") {
+    } else if (key != "stride" && key != "pad" && key != "lhs_dilate" && key != "rhs_dilate" && key != "rhs_reversal") {
       return lexer.Error(at, absl::StrCat("unknown window field '", key, "'"));
     }
     parts.emplace_back(key, std::move(values));
@@ -74,8 +73,8 @@ absl::StatusOr<hlo::Window> ParseWindow(Lexer& lexer) {
   if (!has_size && !parts.empty()) return lexer.Error(start, "window without size");
   for (const auto& [key, values] : parts) {
     if (values.size() != window.size()) {
-      return lexer.Error(start, absl::StrCat("window field '", key, "' has ", values.size(), " dimensions, size has ",
-                                             window.size()));
+      return lexer.Error(
+          start, absl::StrCat("window field '", key, "' has ", values.size(), " dimensions, size has ", window.size()));
     }
     for (size_t i = 0; i < values.size(); ++i) {
       if (key == "size") window[i].size = values[i][0];
@@ -107,9 +106,7 @@ absl::StatusOr<hlo::PadAttributes> ParsePadding(Lexer& lexer) {
 
 absl::StatusOr<hlo::SliceAttributes> ParseSlice(Lexer& lexer) {
   hlo::SliceAttributes slice;
-  KILN_RETURN_IF_ERROR(lexer.Expect("{"));
-  if (lexer.Consume("}")) return slice;
-  do {
+  KILN_RETURN_IF_ERROR(lexer.List("{", "}", [&]() -> absl::Status {
     if (slice.start.size() >= kMaxRank) return lexer.Error(lexer.offset(), "slice of too many dimensions");
     KILN_RETURN_IF_ERROR(lexer.Expect("["));
     KILN_ASSIGN_OR_RETURN(int64_t start, lexer.Integer("the start of a slice"));
@@ -123,8 +120,8 @@ absl::StatusOr<hlo::SliceAttributes> ParseSlice(Lexer& lexer) {
     slice.start.push_back(start);
     slice.limit.push_back(limit);
     slice.stride.push_back(stride);
-  } while (lexer.Consume(","));
-  KILN_RETURN_IF_ERROR(lexer.Expect("}"));
+    return absl::OkStatus();
+  }));
   return slice;
 }
 
@@ -156,12 +153,12 @@ bool ReadLabels(absl::string_view labels, char first, char second, int64_t* firs
 
 }  // namespace
 
-absl::StatusOr<hlo::ConvolutionAttributes> ParseDimLabels(Lexer& lexer) {
+absl::Status ParseDimLabels(Lexer& lexer, hlo::ConvolutionAttributes* convolution) {
   const size_t start = lexer.offset();
   const absl::string_view text = lexer.Run("?_->");
   const size_t underscore = text.find('_');
   const size_t arrow = text.find("->");
-  hlo::ConvolutionAttributes result;
+  hlo::ConvolutionAttributes& result = *convolution;
   if (text.size() <= kMaxRank && underscore != absl::string_view::npos && arrow != absl::string_view::npos &&
       underscore < arrow &&
       ReadLabels(text.substr(0, underscore), 'b', 'f', &result.input_batch, &result.input_feature,
@@ -172,7 +169,7 @@ absl::StatusOr<hlo::ConvolutionAttributes> ParseDimLabels(Lexer& lexer) {
                  &result.output_spatial) &&
       result.input_spatial.size() == result.kernel_spatial.size() &&
       result.input_spatial.size() == result.output_spatial.size()) {
-    return result;
+    return absl::OkStatus();
   }
   return lexer.Error(start, absl::StrCat("bad dimension labels '", text.substr(0, kMaxRank),
                                          "': expected e.g. b01f_01io->b01f, each spatial digit once per side"));

@@ -13,8 +13,8 @@ absl::StatusOr<hlo::Window> ParseWindow(Lexer& lexer);
 absl::StatusOr<hlo::PadAttributes> ParsePadding(Lexer& lexer);
 // {[0:6:2], [1:3]}
 absl::StatusOr<hlo::SliceAttributes> ParseSlice(Lexer& lexer);
-// b01f_01io->b01f; only the dimension numbers of the result are set
-absl::StatusOr<hlo::ConvolutionAttributes> ParseDimLabels(Lexer& lexer);
+// b01f_01io->b01f: the dimension numbers of `convolution`
+absl::Status ParseDimLabels(Lexer& lexer, hlo::ConvolutionAttributes* convolution);
 
 }  // namespace kiln::hlo_text
 

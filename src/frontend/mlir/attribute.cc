@@ -1,7 +1,9 @@
 #include "src/frontend/mlir/attribute.h"
 
+#include <algorithm>
 #include <bit>
-#include <cmath>
+
+#include "src/base/small_float.h"
 
 namespace kiln::mlir {
 namespace {
@@ -40,16 +42,6 @@ std::optional<std::vector<int64_t>> IntegersOf(const Type& element, absl::string
   return values;
 }
 
-double HalfToDouble(uint16_t bits) {
-  const int exponent = (bits >> 10) & 31;
-  const int mantissa = bits & 1023;
-  double value = exponent == 0   ? std::ldexp(mantissa, -24)
-                 : exponent < 31 ? std::ldexp(1024 + mantissa, exponent - 25)
-                 : mantissa == 0 ? HUGE_VAL
-                                 : std::nan("");
-  return (bits & 0x8000) != 0 ? -value : value;
-}
-
 }  // namespace
 
 AttributeRef Find(absl::Span<const NamedAttribute> attributes, absl::string_view name) {
@@ -57,6 +49,15 @@ AttributeRef Find(absl::Span<const NamedAttribute> attributes, absl::string_view
     if (entry.name == name) return entry.value;
   }
   return nullptr;
+}
+
+absl::string_view SortByName(std::vector<NamedAttribute>& attributes) {
+  std::stable_sort(attributes.begin(), attributes.end(),
+                   [](const NamedAttribute& a, const NamedAttribute& b) { return a.name < b.name; });
+  const auto twice =
+      std::adjacent_find(attributes.begin(), attributes.end(),
+                         [](const NamedAttribute& a, const NamedAttribute& b) { return a.name == b.name; });
+  return twice == attributes.end() ? absl::string_view() : twice->name;
 }
 
 std::optional<int64_t> AsInteger(AttributeRef attribute) {
@@ -90,7 +91,7 @@ std::optional<double> AsDouble(AttributeRef attribute) {
     case FloatKind::kBF16:
       return std::bit_cast<float>(static_cast<uint32_t>(real->bits) << 16);
     case FloatKind::kF16:
-      return HalfToDouble(static_cast<uint16_t>(real->bits));
+      return DecodeFloat(kHalfFormat, static_cast<uint32_t>(real->bits));
     default:
       return std::nullopt;
   }
@@ -126,15 +127,6 @@ std::optional<std::vector<int64_t>> AsIntegers(AttributeRef attribute) {
     return values;
   }
   return std::nullopt;
-}
-
-std::optional<std::vector<bool>> AsBools(AttributeRef attribute) {
-  std::optional<std::vector<int64_t>> integers = AsIntegers(attribute);
-  if (!integers.has_value()) return std::nullopt;
-  std::vector<bool> values;
-  values.reserve(integers->size());
-  for (int64_t value : *integers) values.push_back(value != 0);
-  return values;
 }
 
 std::optional<int64_t> ElementCount(absl::Span<const int64_t> dims) {

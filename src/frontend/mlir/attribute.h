@@ -101,8 +101,16 @@ struct Attribute {
   }
 };
 
+// The alternative asked for, or null when `attribute` is null or another thing.
+template <typename T>
+const T* As(AttributeRef attribute) {
+  return attribute != nullptr ? attribute->As<T>() : nullptr;
+}
+
 // The value of `name` in a list of named attributes; null when there is none. Linear.
 AttributeRef Find(absl::Span<const NamedAttribute> attributes, absl::string_view name);
+// Sorts, and gives a name that stands twice, or "".
+absl::string_view SortByName(std::vector<NamedAttribute>& attributes);
 
 // Readings that accept every form in which writers give the same value; nullopt when `attribute` is null or another
 // thing.
@@ -111,7 +119,6 @@ std::optional<bool> AsBool(AttributeRef attribute);                      // Bool
 std::optional<double> AsDouble(AttributeRef attribute);                  // bf16, f16, f32, f64.
 std::optional<absl::string_view> AsString(AttributeRef attribute);       // Strings and flat symbols.
 std::optional<std::vector<int64_t>> AsIntegers(AttributeRef attribute);  // dense, array<...> and [..] of integers.
-std::optional<std::vector<bool>> AsBools(AttributeRef attribute);  // dense and array<...> of i1, [..] of booleans.
 
 // Number of elements of a static shape; nullopt when a size is negative or open, or the product exceeds int64.
 std::optional<int64_t> ElementCount(absl::Span<const int64_t> dims);

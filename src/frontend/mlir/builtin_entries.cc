@@ -1,5 +1,4 @@
 // Binary forms of the builtin dialect's types and attributes.
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -35,17 +34,11 @@ AttributeRef ReadFileRange(EntryReader& reader) {
     reader.Fail(absl::StrCat("a file range of ", count, " numbers"));
     return nullptr;
   }
+  // Line and column; where the range ends is not kept.
   int64_t numbers[4] = {};
   for (uint64_t i = 0; i < count; ++i) numbers[i] = static_cast<int64_t>(reader.Varint());
   location.line = numbers[0];
   location.column = numbers[1];
-  if (count == 3) {
-    location.end_line = numbers[0];
-    location.end_column = numbers[2];
-  } else if (count == 4) {
-    location.end_line = numbers[2];
-    location.end_column = numbers[3];
-  }
   return MakeLocation(reader, location);
 }
 
@@ -116,8 +109,7 @@ AttributeRef ReadDenseStrings(EntryReader& reader) {
 
 AttributeRef ReadDenseResource(EntryReader& reader) {
   const TypeRef type = reader.Type();
-  const Resource* resource = reader.ResourceByHandle(reader.Varint());
-  return resource == nullptr ? nullptr : MakeDense(reader, type, resource->data);
+  return MakeDense(reader, type, reader.ResourceByHandle(reader.Varint()));
 }
 
 }  // namespace
@@ -180,13 +172,8 @@ AttributeRef ReadDictionary(EntryReader& reader) {
     entry.value = reader.Attribute();
     dictionary.entries.push_back(entry);
   }
-  const auto by_name = [](const NamedAttribute& a, const NamedAttribute& b) { return a.name < b.name; };
-  std::sort(dictionary.entries.begin(), dictionary.entries.end(), by_name);
-  for (size_t i = 1; i < dictionary.entries.size(); ++i) {
-    if (dictionary.entries[i - 1].name == dictionary.entries[i].name) {
-      reader.Fail(absl::StrCat("attribute '", dictionary.entries[i].name, "' stands twice in a dictionary"));
-    }
-  }
+  const absl::string_view twice = SortByName(dictionary.entries);
+  if (!twice.empty()) reader.Fail(absl::StrCat("attribute '", twice, "' stands twice in a dictionary"));
   if (!reader.ok()) return nullptr;
   return reader.context().MakeAttribute(std::move(dictionary));
 }
@@ -288,18 +275,13 @@ TypeRef ReadBuiltinType(EntryReader& reader) {
       std::vector<TypeRef> inputs = reader.TypeList();
       return context.MakeType(FunctionType{std::move(inputs), reader.TypeList()});
     }
-    case 3:
-      return context.MakeType(FloatType{FloatKind::kBF16});
+    case 3:  // bf16, f16, f32, f64, f80 and f128, as in FloatKind
     case 4:
-      return context.MakeType(FloatType{FloatKind::kF16});
     case 5:
-      return context.MakeType(FloatType{FloatKind::kF32});
     case 6:
-      return context.MakeType(FloatType{FloatKind::kF64});
     case 7:
-      return context.MakeType(FloatType{FloatKind::kF80});
     case 8:
-      return context.MakeType(FloatType{FloatKind::kF128});
+      return context.MakeType(FloatType{static_cast<FloatKind>(code - 3)});
     case 9:
       return context.MakeType(ComplexType{reader.Type()});
     case 10:

@@ -76,8 +76,8 @@ absl::Status ReadResources(ByteReader offsets, ByteReader data, BytecodeFile& fi
     const bool is_builtin =
         group >= external && offsets.ok() && key < file.dialects.size() && file.dialects[key] == "builtin";
     for (uint64_t i = 0; i < count && offsets.ok(); ++i) {
-      Resource resource;
-      resource.key = StringAt(offsets, file, offsets.Varint());
+      absl::string_view resource;
+      StringAt(offsets, file, offsets.Varint());  // Its name.
       const uint64_t size = offsets.Varint();
       const uint8_t kind = offsets.Byte();
       const uint64_t base = data.offset();
@@ -86,7 +86,7 @@ absl::Status ReadResources(ByteReader offsets, ByteReader data, BytecodeFile& fi
         const uint64_t alignment = entry.Varint();
         const uint64_t bytes = entry.Varint();
         entry.Align(alignment);
-        resource.data = entry.Bytes(bytes);
+        resource = entry.Bytes(bytes);
         KILN_RETURN_IF_ERROR(entry.status());
       }
       if (is_builtin && offsets.ok() && data.ok()) file.builtin_resources.push_back(resource);

@@ -49,8 +49,8 @@ struct BytecodeFile {
   std::vector<absl::string_view> strings;
   std::vector<absl::string_view> dialects;
   std::vector<OpName> op_names;
-  std::vector<Section> properties;          // One per entry of the properties section.
-  std::vector<Resource> builtin_resources;  // By handle.
+  std::vector<Section> properties;                   // One per entry of the properties section.
+  std::vector<absl::string_view> builtin_resources;  // By handle.
 };
 
 // Reads everything but attributes, types and IR.

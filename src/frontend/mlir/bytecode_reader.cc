@@ -45,7 +45,6 @@ absl::StatusOr<std::unique_ptr<Module>> ReadBytecode(absl::string_view bytes) {
   const absl::string_view own = module->context.Keep(std::string(bytes));
   KILN_ASSIGN_OR_RETURN(BytecodeFile file, ReadBytecodeFile(own));
   KILN_RETURN_IF_ERROR(CheckArtifactVersion(file.producer));
-  module->producer = file.producer;
   EntryTable entries(module->context);
   entries.SetBuiltinResources(file.builtin_resources);
   const Section& data = *file.sections[kAttributeTypeSection];

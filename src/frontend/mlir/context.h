@@ -37,15 +37,31 @@ class Context {
   Block* MakeBlock() { return &blocks_.emplace_back(); }
   Region* MakeRegion() { return &regions_.emplace_back(); }
   Value* MakeValue() { return &values_.emplace_back(); }
+  // New parts at the end of others.
+  Block* AddBlock(Region* region);
+  Region* AddRegion(Operation* operation);
+  Value* AddArgument(Block* block, TypeRef type);
+  Value* AddResult(Operation* operation, TypeRef type);
 
-  AttributeRef MakeInteger(int64_t value);                        // value : i64
+  AttributeRef MakeInteger(int64_t value, uint32_t width = 64);   // value : i64
   AttributeRef MakeIntegers(const std::vector<int64_t>& values);  // array<i64: values>
+  AttributeRef MakeFlags(std::string values);                     // array<i1: values>, a byte each
+  AttributeRef MakeArray(std::vector<AttributeRef> elements) {
+    return MakeAttribute(ArrayAttribute{std::move(elements)});
+  }
+  AttributeRef MakeStruct(absl::string_view name, std::vector<NamedAttribute> fields) {
+    return MakeAttribute(StructAttribute{name, std::move(fields)});
+  }
+  // dense<values> : tensor<rows x columns x i64>
+  AttributeRef MakeMatrix(const std::vector<int64_t>& values, int64_t rows, int64_t columns);
 
   // Keeps `bytes` as long as the context lives.
   absl::string_view Keep(std::string bytes) { return strings_.emplace_back(std::move(bytes)); }
   absl::Span<const NamedAttribute> Keep(std::vector<NamedAttribute> attributes) {
     return lists_.emplace_back(std::move(attributes));
   }
+
+  absl::string_view KeepIntegers(const std::vector<int64_t>& values);  // 8 bytes each
 
   const Location* unknown_location() const { return &unknown_location_; }
   TypeRef none_type() const { return &none_type_; }
@@ -71,8 +87,7 @@ class Context {
 // A whole program.
 struct Module {
   Context context;
-  Operation* root = nullptr;   // A builtin.module with one region of one block.
-  absl::string_view producer;  // As the file names it; empty for text.
+  Operation* root = nullptr;  // A builtin.module with one region of one block.
 
   // The function `name` (without @), or null.
   const Operation* FindFunction(absl::string_view name) const;

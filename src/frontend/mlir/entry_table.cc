@@ -100,9 +100,9 @@ std::vector<uint64_t> EntryReader::IntegerForm(uint32_t width) {
   return words;
 }
 
-const Resource* EntryReader::ResourceByHandle(uint64_t handle) {
+absl::string_view EntryReader::ResourceByHandle(uint64_t handle) {
   if (ok() && handle >= table_.resources_.size()) Fail(absl::StrCat("resource ", handle, " is not in the file"));
-  return ok() ? &table_.resources_[handle] : nullptr;
+  return ok() ? table_.resources_[handle] : absl::string_view();
 }
 
 absl::Status EntryTable::Load(ByteReader offsets, absl::string_view data, uint64_t data_base,

@@ -12,12 +12,6 @@
 
 namespace kiln::mlir {
 
-// A resource of the file (sections 5 and 6), as dense_resource attributes name it.
-struct Resource {
-  absl::string_view key;
-  absl::string_view data;
-};
-
 class EntryTable;
 
 // A ByteReader that resolves references to strings, types and attributes. After a failure, references read as
@@ -40,7 +34,8 @@ class EntryReader : public ByteReader {
   absl::string_view StringAttributeValue();
   // The integer form of `width` bits; words low first.
   std::vector<uint64_t> IntegerForm(uint32_t width);
-  const Resource* ResourceByHandle(uint64_t handle);
+  // The bytes of a resource, as dense_resource attributes name it.
+  absl::string_view ResourceByHandle(uint64_t handle);
 
   // How deep the entry read so far nests, and how many nodes it has with sharing expanded (locations count as one).
   uint32_t depth() const { return depth_; }
@@ -63,7 +58,7 @@ class EntryTable {
   // live as long as the context. `dialects` are names by index.
   absl::Status Load(ByteReader offsets, absl::string_view data, uint64_t data_base,
                     std::vector<absl::string_view> strings, std::vector<absl::string_view> dialects);
-  void SetBuiltinResources(std::vector<Resource> resources) { resources_ = std::move(resources); }
+  void SetBuiltinResources(std::vector<absl::string_view> resources) { resources_ = std::move(resources); }
 
   Context& context() { return context_; }
   const std::vector<absl::string_view>& strings() const { return strings_; }
@@ -91,7 +86,7 @@ class EntryTable {
   std::vector<absl::string_view> dialects_;
   std::vector<Entry> attributes_;
   std::vector<Entry> types_;
-  std::vector<Resource> resources_;
+  std::vector<absl::string_view> resources_;
   absl::string_view data_;
   uint64_t data_base_ = 0;
   int nesting_ = 0;
@@ -114,6 +109,10 @@ AttributeRef ReadIntegerAttribute(EntryReader& reader, TypeRef type);
 AttributeRef ReadFloatAttribute(EntryReader& reader, TypeRef type);
 // A dictionary of (name attribute, value) pairs, sorted. Null on failure.
 AttributeRef ReadDictionary(EntryReader& reader);
+// A structured attribute from its fields, written `name:kind` and separated by spaces; kinds: A attribute list,
+// a attribute, o optional attribute, p the same behind a number, s string, i signed number, I list of them, v optional
+// number, b bool byte, d double.
+AttributeRef ReadStruct(EntryReader& reader, absl::string_view name, absl::string_view fields);
 // The shape of a type: list of svarint, each at least 0 or open.
 std::vector<int64_t> ReadShape(EntryReader& reader);
 

@@ -52,9 +52,7 @@ absl::StatusOr<Operation*> IrReader::Read() {
   copies_left_ = 64 * (section.bytes.size() + 1);
   EntryReader reader(entries_, section.bytes, section.offset);
   Region* region = context_.MakeRegion();
-  Block* block = context_.MakeBlock();
-  block->parent = region;
-  region->blocks.push_back(block);
+  Block* block = context_.AddBlock(region);
   Scope scope;
   KILN_RETURN_IF_ERROR(ReadBlock(reader, scope, block, 0));
   reader.ExpectEnd("the IR");
@@ -196,10 +194,7 @@ absl::Status IrReader::ReadRegions(EntryReader& reader, Scope& scope, Operation*
   bool isolated = false;
   const uint64_t count = reader.FlaggedCount(isolated);
   KILN_RETURN_IF_ERROR(reader.status());
-  for (uint64_t i = 0; i < count; ++i) {
-    operation->regions.push_back(context_.MakeRegion());
-    operation->regions.back()->parent = operation;
-  }
+  for (uint64_t i = 0; i < count; ++i) context_.AddRegion(operation);
   if (!isolated) {
     for (Region* region : operation->regions) KILN_RETURN_IF_ERROR(ReadRegion(reader, scope, region, nesting + 1));
     return absl::OkStatus();
@@ -232,10 +227,7 @@ absl::Status IrReader::ReadRegion(EntryReader& reader, Scope& scope, Region* reg
   scope.next = base;
   scope.end = scope.values.size();
   scope.forward_allowed = scope.forward_allowed || blocks > 1;
-  for (uint64_t i = 0; i < blocks; ++i) {
-    region->blocks.push_back(context_.MakeBlock());
-    region->blocks.back()->parent = region;
-  }
+  for (uint64_t i = 0; i < blocks; ++i) context_.AddBlock(region);
   for (Block* block : region->blocks) KILN_RETURN_IF_ERROR(ReadBlock(reader, scope, block, nesting));
   if (scope.next != scope.end) {
     return InvalidArgument("MLIR bytecode, byte ", reader.offset(), ": a region announces ", values,

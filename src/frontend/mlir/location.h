@@ -18,8 +18,6 @@ struct Location {
   absl::string_view file;      // Empty when unknown.
   int64_t line = 0;            // 1-based; 0 when unknown.
   int64_t column = 0;
-  int64_t end_line = 0;
-  int64_t end_column = 0;
 
   // A place of the framework's; an op of a text without locations has only its line in that text.
   bool known() const { return !name.empty() || !file.empty(); }

@@ -252,13 +252,8 @@ void PrettyReader::ReadPart(absl::string_view part) {
         !absl::SimpleAtoi(word.substr(1, m - 1), &bits[0]) || !absl::SimpleAtoi(word.substr(m + 1), &bits[1])) {
       return in_.FailAt(begin, "expected a format as e5m10");
     }
-    const TypeRef type = in_.context().MakeType(IntegerType{32});
-    for (int i = 0; i < 2; ++i) {
-      IntegerAttribute value;
-      value.type = type;
-      value.value = static_cast<uint64_t>(static_cast<int64_t>(bits[i]));
-      Add(i == 0 ? "exponent_bits" : "mantissa_bits", in_.context().MakeAttribute(std::move(value)));
-    }
+    Add("exponent_bits", in_.context().MakeInteger(bits[0], 32));
+    Add("mantissa_bits", in_.context().MakeInteger(bits[1], 32));
   }
 }
 
@@ -334,22 +329,16 @@ void PrettyReader::ReadAlgorithm() {
 }
 
 AttributeRef PrettyReader::ReadPairs() {
-  std::string data;
-  int64_t rows = 0;
+  std::vector<int64_t> values;
   in_.Expect("[");
   in_.List("]", [&] {
-    ++rows;
     in_.Expect("[");
     for (int i = 0; i < 2; ++i) {
-      const uint64_t value = static_cast<uint64_t>(in_.Integer("a padding"));
-      for (int byte = 0; byte < 8; ++byte) data.push_back(static_cast<char>(value >> (8 * byte)));
+      values.push_back(in_.Integer("a padding"));
       in_.Expect(i == 0 ? "," : "]");
     }
   });
-  DenseAttribute dense;
-  dense.type = in_.context().MakeType(TensorType{{rows, 2}, in_.context().i64_type()});
-  dense.data = in_.context().Keep(std::move(data));
-  return in_.context().MakeAttribute(std::move(dense));
+  return in_.context().MakeMatrix(values, static_cast<int64_t>(values.size()) / 2, 2);
 }
 
 // stride = [..], pad = [[..], ..], lhs_dilate = [..], rhs_dilate = [..], reverse = [..] in any order
@@ -361,17 +350,13 @@ void PrettyReader::ReadWindow() {
     if (key == "pad") {
       Add("padding", ReadPairs());
     } else if (key == "reverse") {
-      DenseArrayAttribute array;
-      array.element = in_.context().MakeType(IntegerType{1});
       std::string data;
       in_.Expect("[");
       in_.List("]", [&] {
         const absl::string_view word = in_.Peek() == 't' || in_.Peek() == 'f' ? in_.Word("a flag") : "";
         data.push_back(word == "true" || (word.empty() && in_.Integer("a flag") != 0) ? 1 : 0);
       });
-      array.size = static_cast<int64_t>(data.size());
-      array.data = in_.context().Keep(std::move(data));
-      Add("window_reversal", in_.context().MakeAttribute(array));
+      Add("window_reversal", in_.context().MakeFlags(std::move(data)));
     } else if (key == "stride" || key == "lhs_dilate" || key == "rhs_dilate") {
       Add(key == "stride" ? "window_strides" : key == "lhs_dilate" ? "lhs_dilation" : "rhs_dilation", in_.Integers());
     } else {
@@ -410,7 +395,7 @@ void PrettyReader::ReadReduce() {
     Operation* inner = in_.MakeOperation(region, body);
     inner->operands = block->arguments;
     Operation* result = in_.MakeOperation(region, "stablehlo.return");
-    result->operands = {in_.MakeResult(inner, type)};
+    result->operands = {in_.context().AddResult(inner, type)};
     block->operations = {inner, result};
     return;
   }
@@ -471,11 +456,7 @@ void PrettyReader::ReadManualComputation() {
   in_.Expect("manual_axes");
   in_.Expect("=");
   in_.Expect("{");
-  StructAttribute axes{"sdy.manual_axes", {}};
-  ArrayAttribute names;
-  in_.List("}", [&] { names.elements.push_back(in_.Text(in_.String())); });
-  axes.fields.push_back({"value", in_.context().MakeAttribute(std::move(names))});
-  Add("manual_axes", in_.context().MakeAttribute(std::move(axes)));
+  Add("manual_axes", in_.SdyManualAxes("}"));
   std::vector<TextParser::Argument> arguments;
   in_.Expect("(");
   in_.List(")", [&] { arguments.push_back(in_.ReadArgument()); });

@@ -72,7 +72,7 @@ std::vector<int64_t> Numbers(const Operation& operation, absl::string_view name)
 std::string List(absl::Span<const int64_t> numbers) { return absl::StrCat("[", absl::StrJoin(numbers, ", "), "]"); }
 
 absl::string_view EnumText(AttributeRef attribute) {
-  const auto* choice = attribute != nullptr ? attribute->As<EnumAttribute>() : nullptr;
+  const auto* choice = As<EnumAttribute>(attribute);
   return choice != nullptr ? choice->value : "";
 }
 
@@ -100,8 +100,7 @@ bool IsOneOf(absl::string_view name, absl::Span<const absl::string_view> names) 
 bool Printer::PrintShortForm(const Operation& operation, int indent) {
   if (operation.name == "builtin.module" && operation.regions.size() == 1) return PrintModule(operation, indent), true;
   if (operation.name == "func.func") {
-    const AttributeRef type = operation.Get("function_type");
-    const auto* holder = type != nullptr ? type->As<TypeAttribute>() : nullptr;
+    const auto* holder = As<TypeAttribute>(operation.Get("function_type"));
     if (holder == nullptr || holder->value->As<FunctionType>() == nullptr) return false;
     return PrintFunction(operation, indent), true;
   }
@@ -250,8 +249,7 @@ void Printer::PrintPart(absl::string_view part, const Operation& operation, int 
     }
     Append(", contracting_dims = ", text("lhs_contracting_dimensions"), " x ", text("rhs_contracting_dimensions"));
   } else if (part == "precision") {
-    const AttributeRef list = operation.Get("precision_config");
-    const auto* precisions = list != nullptr ? list->As<ArrayAttribute>() : nullptr;
+    const auto* precisions = As<ArrayAttribute>(operation.Get("precision_config"));
     if (precisions == nullptr || precisions->elements.empty()) return;
     Append(", precision = [");
     Join(precisions->elements, [this](AttributeRef precision) { Append(EnumText(precision)); });
@@ -346,7 +344,7 @@ void Printer::PrintWhile(const Operation& operation, int indent) {
 
 // (%a: T {...}, %b: T)
 void Printer::PrintArguments(const std::vector<Value*>& values, AttributeRef attributes) {
-  const auto* list = attributes != nullptr ? attributes->As<ArrayAttribute>() : nullptr;
+  const auto* list = As<ArrayAttribute>(attributes);
   Append("(");
   for (size_t i = 0; i < values.size(); ++i) {
     Append(i > 0 ? ", " : "", Name(values[i]), ": ");
@@ -387,7 +385,7 @@ void Printer::PrintFunction(const Operation& function, int indent) {
     Append(")");
   }
   const AttributeRef attributes = function.Get("res_attrs");
-  const auto* list = attributes != nullptr ? attributes->As<ArrayAttribute>() : nullptr;
+  const auto* list = As<ArrayAttribute>(attributes);
   if (!type->results.empty()) {
     const bool bare = type->results.size() == 1 && (list == nullptr || list->elements.empty());
     Append(bare ? " -> " : " -> (");

@@ -44,7 +44,7 @@ std::string AxisText(const Attribute& axis) {
   if (fields == nullptr) return Quote(AsString(&axis).value_or(""));
   std::string text = Quote(AsString(Find(fields->fields, "name")).value_or(""));
   const AttributeRef info = Find(fields->fields, "sub_axis_info");
-  if (const auto* sub = info != nullptr ? info->As<StructAttribute>() : nullptr) {
+  if (const auto* sub = As<StructAttribute>(info)) {
     absl::StrAppend(&text, ":(", AsInteger(Find(sub->fields, "pre_size")).value_or(1), ")",
                     AsInteger(Find(sub->fields, "size")).value_or(1));
   }
@@ -53,7 +53,7 @@ std::string AxisText(const Attribute& axis) {
 
 std::vector<std::string> AxisTexts(AttributeRef list) {
   std::vector<std::string> texts;
-  const auto* axes = list != nullptr ? list->As<ArrayAttribute>() : nullptr;
+  const auto* axes = As<ArrayAttribute>(list);
   for (size_t i = 0; axes != nullptr && i < axes->elements.size(); ++i) texts.push_back(AxisText(*axes->elements[i]));
   return texts;
 }
@@ -61,7 +61,7 @@ std::vector<std::string> AxisTexts(AttributeRef list) {
 std::string SdyBody(const StructAttribute& structure) {
   const auto field = [&](absl::string_view name) { return Find(structure.fields, name); };
   const auto list = [](AttributeRef attribute) {
-    const auto* array = attribute != nullptr ? attribute->As<ArrayAttribute>() : nullptr;
+    const auto* array = As<ArrayAttribute>(attribute);
     return array != nullptr ? array->elements : std::vector<AttributeRef>();
   };
   std::vector<std::string> parts;
@@ -95,7 +95,7 @@ std::string SdyBody(const StructAttribute& structure) {
         absl::StrCat("{", absl::StrJoin(axes, ", "), "}", priority.has_value() ? absl::StrCat("p", *priority) : ""));
   }
   const AttributeRef mesh = field("mesh_or_ref");
-  const auto* inline_mesh = mesh != nullptr ? mesh->As<StructAttribute>() : nullptr;
+  const auto* inline_mesh = As<StructAttribute>(mesh);
   std::string text =
       absl::StrCat("<", inline_mesh != nullptr ? "mesh" : "@",
                    inline_mesh != nullptr ? SdyBody(*inline_mesh) : std::string(AsString(mesh).value_or("")), ", [",

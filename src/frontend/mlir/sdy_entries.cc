@@ -1,4 +1,4 @@
-// Binary forms of the sharding dialect's attributes: a row per attribute, its fields read into a StructAttribute.
+// Binary forms of structured attributes, and those of the sharding dialect: a row per attribute.
 #include <array>
 #include <string>
 #include <utility>
@@ -11,8 +11,6 @@
 namespace kiln::mlir {
 namespace {
 
-// Fields as `name:kind`; kinds: A attribute list, a attribute, o optional attribute, s string, i signed number, I list
-// of them, b bool byte, v optional number.
 struct Row {
   absl::string_view name;
   absl::string_view fields;
@@ -55,6 +53,12 @@ AttributeRef ReadField(EntryReader& reader, char kind) {
       return context.MakeAttribute(StringAttribute{reader.String()});
     case 'i':
       return context.MakeInteger(reader.SignedVarint());
+    case 'd': {
+      const TypeRef type = context.MakeType(FloatType{FloatKind::kF64});
+      return context.MakeAttribute(FloatAttribute{type, static_cast<uint64_t>(reader.SignedVarint())});
+    }
+    case 'p':
+      return reader.Varint() != 0 ? reader.Attribute() : nullptr;
     case 'b':
       return context.MakeAttribute(BoolAttribute{reader.Byte() != 0});
     case 'I':
@@ -69,6 +73,15 @@ AttributeRef ReadField(EntryReader& reader, char kind) {
 
 }  // namespace
 
+AttributeRef ReadStruct(EntryReader& reader, absl::string_view name, absl::string_view fields) {
+  StructAttribute attribute{name, {}};
+  for (absl::string_view field : absl::StrSplit(fields, ' ')) {
+    const absl::string_view field_name = field.substr(0, field.size() - 2);
+    if (AttributeRef value = ReadField(reader, field.back())) attribute.fields.push_back({field_name, value});
+  }
+  return reader.context().MakeAttribute(std::move(attribute));
+}
+
 AttributeRef ReadSdyAttribute(EntryReader& reader) {
   const uint64_t code = reader.Varint();
   if (!reader.ok()) return nullptr;
@@ -76,12 +89,7 @@ AttributeRef ReadSdyAttribute(EntryReader& reader) {
     reader.Fail(Unimplemented("sdy attribute code ", code, " is not known"));
     return nullptr;
   }
-  StructAttribute attribute{kRows[code].name, {}};
-  for (absl::string_view field : absl::StrSplit(kRows[code].fields, ' ')) {
-    const absl::string_view name = field.substr(0, field.size() - 2);
-    if (AttributeRef value = ReadField(reader, field.back())) attribute.fields.push_back({name, value});
-  }
-  return reader.context().MakeAttribute(std::move(attribute));
+  return ReadStruct(reader, kRows[code].name, kRows[code].fields);
 }
 
 }  // namespace kiln::mlir

@@ -51,20 +51,9 @@ AttributeRef AsArray(AttributeRef attribute, Context& context) {
   const std::optional<std::vector<int64_t>> values = AsIntegers(attribute);
   if (!values.has_value()) return attribute;
   if (!booleans) return context.MakeIntegers(*values);
-  DenseArrayAttribute array;
-  array.element = tensor->element;
-  array.size = static_cast<int64_t>(values->size());
-  std::string data;
-  for (int64_t value : *values) data.push_back(value != 0 ? 1 : 0);
-  array.data = context.Keep(std::move(data));
-  return context.MakeAttribute(array);
-}
-
-AttributeRef Number32(int64_t value, Context& context) {
-  IntegerAttribute number;
-  number.type = context.MakeType(IntegerType{32});
-  number.value = static_cast<uint64_t>(value);
-  return context.MakeAttribute(std::move(number));
+  std::string flags;
+  for (int64_t value : *values) flags.push_back(value != 0 ? 1 : 0);
+  return context.MakeFlags(std::move(flags));
 }
 
 constexpr absl::string_view kApiVersions[] = {"API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL",
@@ -124,16 +113,15 @@ std::vector<NamedAttribute> StructuredAttributes(const Operation& operation, Con
     const EnumAttribute* word = entry.value->As<EnumAttribute>();
     if (entry.name == "api_version" && word != nullptr) {
       const auto found = std::find(std::begin(kApiVersions), std::end(kApiVersions), word->value);
-      entry.value = Number32(found - std::begin(kApiVersions), context);
+      entry.value = context.MakeInteger(found - std::begin(kApiVersions), 32);
     }
     if (entry.name == "index" && operation.name == "stablehlo.get_tuple_element") {
-      entry.value = Number32(AsInteger(entry.value).value_or(0), context);
+      entry.value = context.MakeInteger(AsInteger(entry.value).value_or(0), 32);
     }
     if (entry.name != "value") entry.value = AsArray(entry.value, context);
     result.push_back(entry);
   }
-  std::sort(result.begin(), result.end(),
-            [](const NamedAttribute& a, const NamedAttribute& b) { return a.name < b.name; });
+  SortByName(result);
   return result;
 }
 

@@ -44,13 +44,8 @@ std::vector<NamedAttribute> TextParser::Dictionary() {
     entry.value = Next("=") ? ReadAttribute() : context_.unit_attribute();
     entries.push_back(entry);
   });
-  std::sort(entries.begin(), entries.end(),
-            [](const NamedAttribute& a, const NamedAttribute& b) { return a.name < b.name; });
-  for (size_t i = 1; i < entries.size(); ++i) {
-    if (entries[i - 1].name == entries[i].name) {
-      FailAt(begin, absl::StrCat("attribute '", entries[i].name, "' stands twice in a dictionary"));
-    }
-  }
+  const absl::string_view twice = SortByName(entries);
+  if (!twice.empty()) FailAt(begin, absl::StrCat("attribute '", twice, "' stands twice in a dictionary"));
   return entries;
 }
 
@@ -212,12 +207,7 @@ AttributeRef TextParser::ReadStruct(absl::string_view name) {
     field.name = Word("the name of a field");
     Expect("=");
     if (field.name == "sub_axis_info") {
-      StructAttribute info{"stablehlo.sub_axis_info", {}};
-      Expect("(");
-      info.fields.push_back({"pre_size", context_.MakeInteger(Integer("a size"))});
-      Expect(")");
-      info.fields.push_back({"size", context_.MakeInteger(Integer("a size"))});
-      field.value = context_.MakeAttribute(std::move(info));
+      field.value = ReadSubAxis("stablehlo.sub_axis_info");
     } else {
       field.value = AsFlatList(context_, ReadAttribute());
     }
@@ -327,9 +317,9 @@ Location TextParser::ReadLocationBody() {
   Expect(":");
   location.column = Integer("a column");
   if (NextWord("to")) {
-    location.end_line = Peek() == ':' ? location.line : Integer("a line");
+    if (Peek() != ':') Integer("a line");
     Expect(":");
-    location.end_column = Integer("a column");
+    Integer("a column");
   }
   return location;
 }

@@ -7,7 +7,6 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
-#include "src/base/small_float.h"
 #include "src/frontend/mlir/dense.h"
 #include "src/frontend/mlir/text_parser.h"
 
@@ -16,42 +15,6 @@ namespace {
 
 void AppendBytes(uint64_t bits, int64_t bytes, std::string& data) {
   for (int64_t i = 0; i < bytes; ++i) data.push_back(static_cast<char>(i < 8 ? bits >> (8 * i) : 0));
-}
-
-const FloatFormat* FormatOf(FloatKind kind) {
-  static constexpr FloatFormat kTF32{8, 10, 127, FloatSpecials::kIeee};
-  static constexpr FloatFormat kF6E2M3FN{2, 3, 1, FloatSpecials::kNone};
-  static constexpr FloatFormat kF6E3M2FN{3, 2, 3, FloatSpecials::kNone};
-  switch (kind) {
-    case FloatKind::kBF16:
-      return &kBFloat16Format;
-    case FloatKind::kF16:
-      return &kHalfFormat;
-    case FloatKind::kTF32:
-      return &kTF32;
-    case FloatKind::kF8E5M2:
-      return &kF8E5M2Format;
-    case FloatKind::kF8E4M3:
-      return &kF8E4M3Format;
-    case FloatKind::kF8E4M3FN:
-      return &kF8E4M3FNFormat;
-    case FloatKind::kF8E3M4:
-      return &kF8E3M4Format;
-    case FloatKind::kF8E4M3B11FNUZ:
-      return &kF8E4M3B11FNUZFormat;
-    case FloatKind::kF8E5M2FNUZ:
-      return &kF8E5M2FNUZFormat;
-    case FloatKind::kF8E4M3FNUZ:
-      return &kF8E4M3FNUZFormat;
-    case FloatKind::kF6E2M3FN:
-      return &kF6E2M3FN;
-    case FloatKind::kF6E3M2FN:
-      return &kF6E3M2FN;
-    case FloatKind::kF4E2M1FN:
-      return &kF4E2M1FNFormat;
-    default:
-      return nullptr;
-  }
 }
 
 // The whole token as a number of `T`; false when it is none.
@@ -84,8 +47,7 @@ uint64_t TextParser::FloatBits(FloatKind kind, absl::string_view token) {
   if (!Parse(token, value)) return FailExpected("a number"), 0;
   if (kind == FloatKind::kF64) return std::bit_cast<uint64_t>(value);
   if (kind == FloatKind::kF32) return Parse(token, single), std::bit_cast<uint32_t>(single);
-  if (kind == FloatKind::kF8E8M0FNU) return EncodeF8E8M0FNU(value);
-  if (const FloatFormat* format = FormatOf(kind)) return EncodeFloat(*format, value);
+  if (const std::optional<uint64_t> narrow = EncodeNarrow(kind, value)) return *narrow;
   FailAt(begin, absl::StrCat("decimal numbers of type ", FloatName(kind), " are not supported"));
   return 0;
 }

@@ -25,33 +25,14 @@ Operation* TextParser::MakeOperation(Region* parent, absl::string_view name) {
   return operation;
 }
 
-Value* TextParser::MakeResult(Operation* operation, TypeRef type) {
-  Value* value = context_.MakeValue();
-  value->type = type;
-  value->operation = operation;
-  value->index = static_cast<uint32_t>(operation->results.size());
-  operation->results.push_back(value);
-  return value;
-}
-
 void TextParser::SetResultTypes(Operation* operation, const std::vector<TypeRef>& types) {
-  for (TypeRef type : types) MakeResult(operation, type);
+  for (TypeRef type : types) context_.AddResult(operation, type);
 }
 
 Region* TextParser::MakeRegion(Operation* owner, const std::vector<TypeRef>& argument_types) {
-  Region* region = context_.MakeRegion();
-  region->parent = owner;
-  owner->regions.push_back(region);
-  Block* block = context_.MakeBlock();
-  block->parent = region;
-  region->blocks.push_back(block);
-  for (TypeRef type : argument_types) {
-    Value* value = context_.MakeValue();
-    value->type = type;
-    value->block = block;
-    value->index = static_cast<uint32_t>(block->arguments.size());
-    block->arguments.push_back(value);
-  }
+  Region* region = context_.AddRegion(owner);
+  Block* block = context_.AddBlock(region);
+  for (TypeRef type : argument_types) context_.AddArgument(block, type);
   return region;
 }
 
@@ -133,14 +114,8 @@ void TextParser::OptionalDictionary(Operation* operation) {
 }
 
 void TextParser::Finish(Operation* operation) {
-  auto& attributes = operation->attributes;
-  std::stable_sort(attributes.begin(), attributes.end(),
-                   [](const NamedAttribute& a, const NamedAttribute& b) { return a.name < b.name; });
-  for (size_t i = 1; i < attributes.size(); ++i) {
-    if (attributes[i - 1].name == attributes[i].name) {
-      Fail(absl::StrCat("the op before has the attribute ", attributes[i].name, " twice"));
-    }
-  }
+  const absl::string_view twice = SortByName(operation->attributes);
+  if (!twice.empty()) Fail(absl::StrCat("the op before has the attribute ", twice, " twice"));
 }
 
 void TextParser::FunctionalTypes(Operation* operation) {
@@ -224,12 +199,7 @@ void TextParser::ReadBlocks(Region* region) {
     if (Next("(")) {
       List(")", [&] {
         const Argument argument = ReadArgument();
-        Value* value = context_.MakeValue();
-        value->type = argument.type;
-        value->block = block;
-        value->index = static_cast<uint32_t>(block->arguments.size());
-        block->arguments.push_back(value);
-        Define(argument.name, {value}, argument.offset);
+        Define(argument.name, {context_.AddArgument(block, argument.type)}, argument.offset);
       });
     }
     Expect(":");

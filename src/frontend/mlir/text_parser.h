@@ -79,6 +79,7 @@ class TextParser {
   AttributeRef ReadSdyAttribute(absl::string_view name);  // After '<', up to and with '>'.
   AttributeRef SdyShardings();                            // [<@mesh, [...]>, ...]
   AttributeRef SdyAxes();                                 // {"x", "y":(1)2}
+  AttributeRef SdyManualAxes(absl::string_view close);    // "x", "y" up to `close`, which is taken
 
   // --- Operations.
   Value* Operand();
@@ -102,7 +103,6 @@ class TextParser {
   // A region of one block without names.
   Region* MakeRegion(Operation* owner, const std::vector<TypeRef>& argument_types);
   Operation* MakeOperation(Region* parent, absl::string_view name);
-  Value* MakeResult(Operation* operation, TypeRef type);
   void Finish(Operation* operation);  // Sorts attributes, splits off the discardable ones.
 
  private:
@@ -158,6 +158,7 @@ class TextParser {
   uint64_t IntegerBits(const Type& type, absl::string_view token);
   Location ReadLocationBody();
   AttributeRef ReadAxisRef();
+  AttributeRef ReadSubAxis(absl::string_view name);  // (2)4
   AttributeRef ReadSharding();
 
   // Of an offset that is not before the last one asked for.

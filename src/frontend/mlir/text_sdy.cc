@@ -5,58 +5,55 @@ namespace kiln::mlir {
 
 // "x" or "x":(2)4
 AttributeRef TextParser::ReadAxisRef() {
-  StructAttribute axis{"sdy.axis_ref", {}};
-  axis.fields.push_back({"name", Text(String())});
-  if (Next(":")) {
-    StructAttribute info{"sdy.sub_axis_info", {}};
-    Expect("(");
-    info.fields.push_back({"pre_size", context_.MakeInteger(Integer("a size"))});
-    Expect(")");
-    info.fields.push_back({"size", context_.MakeInteger(Integer("a size"))});
-    axis.fields.push_back({"sub_axis_info", context_.MakeAttribute(std::move(info))});
-  }
-  return context_.MakeAttribute(std::move(axis));
+  std::vector<NamedAttribute> fields = {{"name", Text(String())}};
+  if (Next(":")) fields.push_back({"sub_axis_info", ReadSubAxis("sdy.sub_axis_info")});
+  return context_.MakeStruct("sdy.axis_ref", std::move(fields));
+}
+
+AttributeRef TextParser::ReadSubAxis(absl::string_view name) {
+  Expect("(");
+  const AttributeRef before = context_.MakeInteger(Integer("a size"));
+  Expect(")");
+  return context_.MakeStruct(name, {{"pre_size", before}, {"size", context_.MakeInteger(Integer("a size"))}});
 }
 
 AttributeRef TextParser::SdyAxes() {
-  ArrayAttribute axes;
+  std::vector<AttributeRef> axes;
   Expect("{");
-  List("}", [&] { axes.elements.push_back(ReadAxisRef()); });
-  return context_.MakeAttribute(std::move(axes));
+  List("}", [&] { axes.push_back(ReadAxisRef()); });
+  return context_.MakeArray(std::move(axes));
 }
 
 // After '<': @mesh, [{"x", ?}, {}p1], replicated={"y"}, unreduced={"z"}
 AttributeRef TextParser::ReadSharding() {
-  StructAttribute sharding{"sdy.sharding", {}};
+  AttributeRef mesh = nullptr;
   if (Peek() == '@') {
-    sharding.fields.push_back({"mesh_or_ref", context_.MakeAttribute(Symbol())});
+    mesh = context_.MakeAttribute(Symbol());
   } else {
     Expect("mesh");
     Expect("<");
-    sharding.fields.push_back({"mesh_or_ref", ReadSdyAttribute("sdy.mesh")});
+    mesh = ReadSdyAttribute("sdy.mesh");
   }
   Expect(",");
   Expect("[");
-  ArrayAttribute dimensions;
+  std::vector<AttributeRef> dimensions;
   List("]", [&] {
-    StructAttribute dimension{"sdy.dimension_sharding", {}};
-    ArrayAttribute axes;
+    std::vector<AttributeRef> axes;
     bool closed = true;
     Expect("{");
     List("}", [&] {
       if (Next("?")) {
         closed = false;
       } else {
-        axes.elements.push_back(ReadAxisRef());
+        axes.push_back(ReadAxisRef());
       }
     });
-    dimension.fields.push_back({"axes", context_.MakeAttribute(std::move(axes))});
-    dimension.fields.push_back({"is_closed", context_.MakeAttribute(BoolAttribute{closed})});
-    if (Next("p")) dimension.fields.push_back({"priority", context_.MakeInteger(Integer("a priority"))});
-    dimensions.elements.push_back(context_.MakeAttribute(std::move(dimension)));
+    std::vector<NamedAttribute> fields = {{"axes", context_.MakeArray(std::move(axes))},
+                                          {"is_closed", context_.MakeAttribute(BoolAttribute{closed})}};
+    if (Next("p")) fields.push_back({"priority", context_.MakeInteger(Integer("a priority"))});
+    dimensions.push_back(context_.MakeStruct("sdy.dimension_sharding", std::move(fields)));
   });
-  sharding.fields.push_back({"dim_shardings", context_.MakeAttribute(std::move(dimensions))});
-  AttributeRef replicated = context_.MakeAttribute(ArrayAttribute{});
+  AttributeRef replicated = context_.MakeArray({});
   AttributeRef unreduced = replicated;
   while (ok() && Next(",")) {
     AttributeRef& axes = Next("replicated") ? replicated : unreduced;
@@ -64,22 +61,27 @@ AttributeRef TextParser::ReadSharding() {
     Expect("=");
     axes = SdyAxes();
   }
-  sharding.fields.push_back({"replicated_axes", replicated});
-  sharding.fields.push_back({"unreduced_axes", unreduced});
   Expect(">");
-  return context_.MakeAttribute(std::move(sharding));
+  return context_.MakeStruct("sdy.sharding", {{"mesh_or_ref", mesh},
+                                              {"dim_shardings", context_.MakeArray(std::move(dimensions))},
+                                              {"replicated_axes", replicated},
+                                              {"unreduced_axes", unreduced}});
 }
 
 AttributeRef TextParser::SdyShardings() {
-  StructAttribute all{"sdy.sharding_per_value", {}};
-  ArrayAttribute shardings;
+  std::vector<AttributeRef> shardings;
   Expect("[");
   List("]", [&] {
     Expect("<");
-    shardings.elements.push_back(ReadSharding());
+    shardings.push_back(ReadSharding());
   });
-  all.fields.push_back({"shardings", context_.MakeAttribute(std::move(shardings))});
-  return context_.MakeAttribute(std::move(all));
+  return context_.MakeStruct("sdy.sharding_per_value", {{"shardings", context_.MakeArray(std::move(shardings))}});
+}
+
+AttributeRef TextParser::SdyManualAxes(absl::string_view close) {
+  std::vector<AttributeRef> names;
+  List(close, [&] { names.push_back(Text(String())); });
+  return context_.MakeStruct("sdy.manual_axes", {{"value", context_.MakeArray(std::move(names))}});
 }
 
 AttributeRef TextParser::ReadSdyAttribute(absl::string_view name) {
@@ -90,25 +92,20 @@ AttributeRef TextParser::ReadSdyAttribute(absl::string_view name) {
     return shardings;
   }
   if (name == "sdy.manual_axes") {
-    StructAttribute axes{name, {}};
-    ArrayAttribute names;
-    const bool braces = Next("{");
-    List(braces ? "}" : ">", [&] { names.elements.push_back(Text(String())); });
-    if (braces) Expect(">");
-    axes.fields.push_back({"value", context_.MakeAttribute(std::move(names))});
-    return context_.MakeAttribute(std::move(axes));
+    if (!Next("{")) return SdyManualAxes(">");
+    const AttributeRef axes = SdyManualAxes("}");
+    Expect(">");
+    return axes;
   }
   if (name == "sdy.mesh") {
-    StructAttribute mesh{name, {}};
-    ArrayAttribute axes;
+    std::vector<AttributeRef> axes;
     AttributeRef ids = context_.MakeIntegers({});
     Expect("[");
     List("]", [&] {
-      StructAttribute axis{"sdy.mesh_axis", {}};
-      axis.fields.push_back({"name", Text(String())});
+      const AttributeRef axis = Text(String());
       Expect("=");
-      axis.fields.push_back({"size", context_.MakeInteger(Integer("the size of an axis"))});
-      axes.elements.push_back(context_.MakeAttribute(std::move(axis)));
+      const AttributeRef size = context_.MakeInteger(Integer("the size of an axis"));
+      axes.push_back(context_.MakeStruct("sdy.mesh_axis", {{"name", axis}, {"size", size}}));
     });
     if (Next(",")) {
       Expect("device_ids");
@@ -116,9 +113,7 @@ AttributeRef TextParser::ReadSdyAttribute(absl::string_view name) {
       ids = Integers();
     }
     Expect(">");
-    mesh.fields.push_back({"axes", context_.MakeAttribute(std::move(axes))});
-    mesh.fields.push_back({"device_ids", ids});
-    return context_.MakeAttribute(std::move(mesh));
+    return context_.MakeStruct(name, {{"axes", context_.MakeArray(std::move(axes))}, {"device_ids", ids}});
   }
   const absl::string_view body = Balanced();
   return context_.MakeAttribute(OpaqueAttribute{context_.Keep(absl::StrCat("#", name, "<", body, ">"))});

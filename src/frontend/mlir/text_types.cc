@@ -13,10 +13,8 @@ namespace kiln::mlir {
 
 TextParser::TextParser(Context& context, absl::string_view text, absl::string_view file_name)
     : context_(context), text_(text), file_name_(file_name), lexer_(text, file_name) {
-  for (const VhloOp& row : VhloOps()) {
-    const VhloOp*& newest = rows_[row.tree_name];
-    if (newest == nullptr || newest->last < row.last) newest = &row;
-  }
+  // The newest version stands last.
+  for (const VhloOp& row : VhloOps()) rows_[row.tree_name] = &row;
   FindAliases();
 }
 

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "src/base/small_float.h"
+
 namespace kiln::mlir {
 namespace {
 
@@ -9,28 +11,36 @@ struct FloatRow {
   FloatKind kind;
   absl::string_view name;
   int width;
+  const FloatFormat* format = nullptr;  // Of those narrower than f32 that are floats with a sign.
 };
 
+constexpr FloatFormat kTF32Format{8, 10, 127, FloatSpecials::kIeee};
+constexpr FloatFormat kF6E2M3FNFormat{2, 3, 1, FloatSpecials::kNone};
+constexpr FloatFormat kF6E3M2FNFormat{3, 2, 3, FloatSpecials::kNone};
+
 constexpr std::array<FloatRow, 18> kFloats = {{
-    {FloatKind::kBF16, "bf16", 16},
-    {FloatKind::kF16, "f16", 16},
+    {FloatKind::kBF16, "bf16", 16, &kBFloat16Format},
+    {FloatKind::kF16, "f16", 16, &kHalfFormat},
     {FloatKind::kF32, "f32", 32},
     {FloatKind::kF64, "f64", 64},
     {FloatKind::kF80, "f80", 80},
     {FloatKind::kF128, "f128", 128},
-    {FloatKind::kTF32, "tf32", 19},
-    {FloatKind::kF8E5M2, "f8E5M2", 8},
-    {FloatKind::kF8E4M3, "f8E4M3", 8},
-    {FloatKind::kF8E4M3FN, "f8E4M3FN", 8},
-    {FloatKind::kF8E3M4, "f8E3M4", 8},
-    {FloatKind::kF8E4M3B11FNUZ, "f8E4M3B11FNUZ", 8},
-    {FloatKind::kF8E5M2FNUZ, "f8E5M2FNUZ", 8},
-    {FloatKind::kF8E4M3FNUZ, "f8E4M3FNUZ", 8},
+    {FloatKind::kTF32, "tf32", 19, &kTF32Format},
+    {FloatKind::kF8E5M2, "f8E5M2", 8, &kF8E5M2Format},
+    {FloatKind::kF8E4M3, "f8E4M3", 8, &kF8E4M3Format},
+    {FloatKind::kF8E4M3FN, "f8E4M3FN", 8, &kF8E4M3FNFormat},
+    {FloatKind::kF8E3M4, "f8E3M4", 8, &kF8E3M4Format},
+    {FloatKind::kF8E4M3B11FNUZ, "f8E4M3B11FNUZ", 8, &kF8E4M3B11FNUZFormat},
+    {FloatKind::kF8E5M2FNUZ, "f8E5M2FNUZ", 8, &kF8E5M2FNUZFormat},
+    {FloatKind::kF8E4M3FNUZ, "f8E4M3FNUZ", 8, &kF8E4M3FNUZFormat},
     {FloatKind::kF8E8M0FNU, "f8E8M0FNU", 8},
-    {FloatKind::kF6E2M3FN, "f6E2M3FN", 6},
-    {FloatKind::kF6E3M2FN, "f6E3M2FN", 6},
-    {FloatKind::kF4E2M1FN, "f4E2M1FN", 4},
+    {FloatKind::kF6E2M3FN, "f6E2M3FN", 6, &kF6E2M3FNFormat},
+    {FloatKind::kF6E3M2FN, "f6E3M2FN", 6, &kF6E3M2FNFormat},
+    {FloatKind::kF4E2M1FN, "f4E2M1FN", 4, &kF4E2M1FNFormat},
 }};
+
+// Rows stand in the order of the kinds.
+const FloatRow& RowOf(FloatKind kind) { return kFloats[static_cast<size_t>(kind)]; }
 
 bool AllEqual(const std::vector<TypeRef>& a, const std::vector<TypeRef>& b) {
   if (a.size() != b.size()) return false;
@@ -92,18 +102,13 @@ bool Type::IsInteger(uint32_t width) const {
   return integer != nullptr && integer->width == width;
 }
 
-absl::string_view FloatName(FloatKind kind) {
-  for (const FloatRow& row : kFloats) {
-    if (row.kind == kind) return row.name;
-  }
-  return "f?";
-}
+absl::string_view FloatName(FloatKind kind) { return RowOf(kind).name; }
+int FloatWidth(FloatKind kind) { return RowOf(kind).width; }
 
-int FloatWidth(FloatKind kind) {
-  for (const FloatRow& row : kFloats) {
-    if (row.kind == kind) return row.width;
-  }
-  return 0;
+std::optional<uint64_t> EncodeNarrow(FloatKind kind, double value) {
+  if (kind == FloatKind::kF8E8M0FNU) return EncodeF8E8M0FNU(value);
+  const FloatFormat* format = RowOf(kind).format;
+  return format != nullptr ? std::optional<uint64_t>(EncodeFloat(*format, value)) : std::nullopt;
 }
 
 bool FloatKindFromName(absl::string_view name, FloatKind& kind) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -115,6 +116,9 @@ struct Type {
 absl::string_view FloatName(FloatKind kind);
 int FloatWidth(FloatKind kind);
 bool FloatKindFromName(absl::string_view name, FloatKind& kind);
+
+// The bits of `value` in a format narrower than f32, and back; nullopt for those that Kiln does not convert.
+std::optional<uint64_t> EncodeNarrow(FloatKind kind, double value);
 
 // Bytes of one element in dense attributes: sub-byte types take one byte, complex both parts. 0 when `element` is no
 // element type.

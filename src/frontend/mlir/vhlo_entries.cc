@@ -36,50 +36,6 @@ AttributeRef ReadEnum(EntryReader& reader, absl::string_view name, absl::Span<co
 
 double ReadDouble(EntryReader& reader) { return std::bit_cast<double>(static_cast<uint64_t>(reader.SignedVarint())); }
 
-AttributeRef MakeDouble(EntryReader& reader, double value) {
-  Context& context = reader.context();
-  const TypeRef type = context.MakeType(FloatType{FloatKind::kF64});
-  return context.MakeAttribute(FloatAttribute{type, std::bit_cast<uint64_t>(value)});
-}
-
-AttributeRef ReadOutputOperandAlias(EntryReader& reader) {
-  StructAttribute alias{"stablehlo.output_operand_alias", {}};
-  alias.fields.push_back({"output_tuple_indices", reader.context().MakeIntegers(reader.SignedList())});
-  alias.fields.push_back({"operand_index", reader.context().MakeInteger(reader.SignedVarint())});
-  alias.fields.push_back({"operand_tuple_indices", reader.context().MakeIntegers(reader.SignedList())});
-  return reader.context().MakeAttribute(std::move(alias));
-}
-
-AttributeRef ReadResultAccuracy(EntryReader& reader) {
-  StructAttribute accuracy{"stablehlo.result_accuracy", {}};
-  accuracy.fields.push_back({"atol", MakeDouble(reader, ReadDouble(reader))});
-  accuracy.fields.push_back({"rtol", MakeDouble(reader, ReadDouble(reader))});
-  accuracy.fields.push_back({"ulps", reader.context().MakeInteger(reader.SignedVarint())});
-  accuracy.fields.push_back({"mode", reader.Attribute()});
-  return reader.context().MakeAttribute(std::move(accuracy));
-}
-
-AttributeRef ReadSubAxisInfo(EntryReader& reader) {
-  StructAttribute info{"stablehlo.sub_axis_info", {}};
-  info.fields.push_back({"pre_size", reader.context().MakeInteger(reader.SignedVarint())});
-  info.fields.push_back({"size", reader.context().MakeInteger(reader.SignedVarint())});
-  return reader.context().MakeAttribute(std::move(info));
-}
-
-AttributeRef ReadAxisRef(EntryReader& reader) {
-  StructAttribute axis{"stablehlo.axis_ref", {}};
-  axis.fields.push_back({"name", reader.Attribute()});
-  if (reader.Varint() != 0) axis.fields.push_back({"sub_axis_info", reader.Attribute()});
-  return reader.context().MakeAttribute(std::move(axis));
-}
-
-AttributeRef ReadMesh(EntryReader& reader) {
-  StructAttribute mesh{"stablehlo.mesh", {}};
-  mesh.fields.push_back({"axes", reader.Attribute()});
-  if (AttributeRef ids = reader.OptionalAttribute()) mesh.fields.push_back({"device_ids", ids});
-  return reader.context().MakeAttribute(std::move(mesh));
-}
-
 TypeRef ReadQuantized(EntryReader& reader, bool per_axis) {
   QuantizedType quantized;
   quantized.is_signed = (reader.Varint() & 1) != 0;
@@ -118,79 +74,85 @@ TypeRef ReadTensor(EntryReader& reader, bool has_encoding) {
   return reader.context().MakeType(std::move(tensor));
 }
 
-TypeRef MakeIntegerType(EntryReader& reader, uint32_t width, bool is_unsigned) {
-  return reader.context().MakeType(IntegerType{width, is_unsigned ? Signedness::kUnsigned : Signedness::kSignless});
-}
+struct IntegerRow {
+  uint64_t code;
+  uint32_t width;
+  bool is_unsigned;
+};
+constexpr IntegerRow kIntegers[] = {{0, 1, false},   {10, 4, false}, {11, 8, false}, {12, 16, false}, {13, 32, false},
+                                    {14, 64, false}, {15, 4, true},  {16, 8, true},  {17, 16, true},  {18, 32, true},
+                                    {19, 64, true},  {31, 2, false}, {32, 2, true}};
+
+constexpr std::pair<uint64_t, FloatKind> kFloats[] = {
+    {2, FloatKind::kBF16},        {3, FloatKind::kF16},         {4, FloatKind::kF32},
+    {5, FloatKind::kF64},         {6, FloatKind::kF8E4M3FN},    {7, FloatKind::kF8E5M2},
+    {27, FloatKind::kF8E4M3FNUZ}, {28, FloatKind::kF8E5M2FNUZ}, {29, FloatKind::kF8E4M3B11FNUZ},
+    {34, FloatKind::kTF32},       {35, FloatKind::kF8E4M3},     {36, FloatKind::kF8E3M4},
+    {37, FloatKind::kF4E2M1FN},   {38, FloatKind::kF6E2M3FN},   {39, FloatKind::kF6E3M2FN},
+    {40, FloatKind::kF8E8M0FNU}};
+
+struct EnumRow {
+  uint64_t code;
+  absl::string_view name;
+  absl::Span<const absl::string_view> cases;
+};
+constexpr EnumRow kEnums[] = {{3, "comparison_direction", kComparisonDirections},
+                              {4, "comparison_type", kComparisonTypes},
+                              {5, "custom_call_api_version", kApiVersions},
+                              {7, "fft_type", kFftTypes},
+                              {11, "precision", kPrecisions},
+                              {12, "rng_algorithm", kRngAlgorithms},
+                              {13, "rng_distribution", kRngDistributions},
+                              {16, "transpose", kTransposes},
+                              {19, "result_accuracy_mode", kAccuracyModes}};
+
+// Fields in the words of ReadStruct.
+struct StructRow {
+  uint64_t code;
+  absl::string_view name;
+  absl::string_view fields;
+};
+constexpr StructRow kStructs[] = {
+    {10, "stablehlo.output_operand_alias", "output_tuple_indices:I operand_index:i operand_tuple_indices:I"},
+    {18, "stablehlo.bounds", "bounds:I"},
+    {20, "stablehlo.result_accuracy", "atol:d rtol:d ulps:i mode:a"},
+    {21, "stablehlo.sub_axis_info", "pre_size:i size:i"},
+    {22, "stablehlo.axis_ref", "name:a sub_axis_info:p"},
+    {23, "stablehlo.replica_group_mesh_axes", "mesh:a axes:a"},
+    {24, "stablehlo.mesh_axis", "name:a size:i"},
+    {25, "stablehlo.mesh", "axes:a device_ids:o"},
+};
 
 }  // namespace
 
 AttributeRef ReadVhloAttribute(EntryReader& reader) {
   Context& context = reader.context();
   const uint64_t code = reader.Varint();
+  for (const EnumRow& row : kEnums) {
+    if (row.code == code) return ReadEnum(reader, row.name, row.cases);
+  }
+  for (const StructRow& row : kStructs) {
+    if (row.code == code) return ReadStruct(reader, row.name, row.fields);
+  }
   switch (code) {
     case 1:
       return context.MakeAttribute(ArrayAttribute{reader.AttributeList()});
     case 2:
       return context.MakeAttribute(BoolAttribute{reader.Varint() != 0});
-    case 3:
-      return ReadEnum(reader, "comparison_direction", kComparisonDirections);
-    case 4:
-      return ReadEnum(reader, "comparison_type", kComparisonTypes);
-    case 5:
-      return ReadEnum(reader, "custom_call_api_version", kApiVersions);
     case 6:
       return ReadDictionary(reader);
-    case 7:
-      return ReadEnum(reader, "fft_type", kFftTypes);
     case 8:
       return ReadFloatAttribute(reader, reader.Type());
     case 9:
       return ReadIntegerAttribute(reader, reader.Type());
-    case 10:
-      return ReadOutputOperandAlias(reader);
-    case 11:
-      return ReadEnum(reader, "precision", kPrecisions);
-    case 12:
-      return ReadEnum(reader, "rng_algorithm", kRngAlgorithms);
-    case 13:
-      return ReadEnum(reader, "rng_distribution", kRngDistributions);
     case 14:
       return context.MakeAttribute(StringAttribute{reader.String()});
     case 15: {
       const TypeRef type = reader.Type();
       return MakeDense(reader, type, reader.Blob());
     }
-    case 16:
-      return ReadEnum(reader, "transpose", kTransposes);
     case 17:
       return context.MakeAttribute(TypeAttribute{reader.Type()});
-    case 18: {
-      StructAttribute bounds{"stablehlo.bounds", {}};
-      bounds.fields.push_back({"bounds", reader.context().MakeIntegers(reader.SignedList())});
-      return context.MakeAttribute(std::move(bounds));
-    }
-    case 19:
-      return ReadEnum(reader, "result_accuracy_mode", kAccuracyModes);
-    case 20:
-      return ReadResultAccuracy(reader);
-    case 21:
-      return ReadSubAxisInfo(reader);
-    case 22:
-      return ReadAxisRef(reader);
-    case 23: {
-      StructAttribute groups{"stablehlo.replica_group_mesh_axes", {}};
-      groups.fields.push_back({"mesh", reader.Attribute()});
-      groups.fields.push_back({"axes", reader.Attribute()});
-      return context.MakeAttribute(std::move(groups));
-    }
-    case 24: {
-      StructAttribute axis{"stablehlo.mesh_axis", {}};
-      axis.fields.push_back({"name", reader.Attribute()});
-      axis.fields.push_back({"size", reader.context().MakeInteger(reader.SignedVarint())});
-      return context.MakeAttribute(std::move(axis));
-    }
-    case 25:
-      return ReadMesh(reader);
     default:
       reader.Fail(Unimplemented("VHLO attribute code ", code, " is not known"));
       return nullptr;
@@ -200,50 +162,22 @@ AttributeRef ReadVhloAttribute(EntryReader& reader) {
 TypeRef ReadVhloType(EntryReader& reader) {
   Context& context = reader.context();
   const uint64_t code = reader.Varint();
-  const auto real = [&context](FloatKind kind) { return context.MakeType(FloatType{kind}); };
+  for (const IntegerRow& row : kIntegers) {
+    const Signedness signedness = row.is_unsigned ? Signedness::kUnsigned : Signedness::kSignless;
+    if (row.code == code) return context.MakeType(IntegerType{row.width, signedness});
+  }
+  for (const auto& [number, kind] : kFloats) {
+    if (number == code) return context.MakeType(FloatType{kind});
+  }
   switch (code) {
-    case 0:
-      return MakeIntegerType(reader, 1, false);
     case 1:
       return context.MakeType(ComplexType{reader.Type()});
-    case 2:
-      return real(FloatKind::kBF16);
-    case 3:
-      return real(FloatKind::kF16);
-    case 4:
-      return real(FloatKind::kF32);
-    case 5:
-      return real(FloatKind::kF64);
-    case 6:
-      return real(FloatKind::kF8E4M3FN);
-    case 7:
-      return real(FloatKind::kF8E5M2);
     case 8: {
       std::vector<TypeRef> inputs = reader.TypeList();
       return context.MakeType(FunctionType{std::move(inputs), reader.TypeList()});
     }
     case 9:
       return context.MakeType(IndexType{});
-    case 10:
-      return MakeIntegerType(reader, 4, false);
-    case 11:
-      return MakeIntegerType(reader, 8, false);
-    case 12:
-      return MakeIntegerType(reader, 16, false);
-    case 13:
-      return MakeIntegerType(reader, 32, false);
-    case 14:
-      return MakeIntegerType(reader, 64, false);
-    case 15:
-      return MakeIntegerType(reader, 4, true);
-    case 16:
-      return MakeIntegerType(reader, 8, true);
-    case 17:
-      return MakeIntegerType(reader, 16, true);
-    case 18:
-      return MakeIntegerType(reader, 32, true);
-    case 19:
-      return MakeIntegerType(reader, 64, true);
     case 20:
       return ReadTensor(reader, /*has_encoding=*/false);
     case 21:
@@ -262,34 +196,10 @@ TypeRef ReadVhloType(EntryReader& reader) {
     }
     case 26:
       return context.MakeType(WitnessType{});
-    case 27:
-      return real(FloatKind::kF8E4M3FNUZ);
-    case 28:
-      return real(FloatKind::kF8E5M2FNUZ);
-    case 29:
-      return real(FloatKind::kF8E4M3B11FNUZ);
     case 30:
       return ReadQuantized(reader, /*per_axis=*/true);
-    case 31:
-      return MakeIntegerType(reader, 2, false);
-    case 32:
-      return MakeIntegerType(reader, 2, true);
     case 33:
       return context.none_type();
-    case 34:
-      return real(FloatKind::kTF32);
-    case 35:
-      return real(FloatKind::kF8E4M3);
-    case 36:
-      return real(FloatKind::kF8E3M4);
-    case 37:
-      return real(FloatKind::kF4E2M1FN);
-    case 38:
-      return real(FloatKind::kF6E2M3FN);
-    case 39:
-      return real(FloatKind::kF6E3M2FN);
-    case 40:
-      return real(FloatKind::kF8E8M0FNU);
     case 41: {
       std::vector<int64_t> dims = ReadShape(reader);
       return context.MakeType(BufferType{std::move(dims), reader.Type()});

@@ -25,8 +25,6 @@ inline constexpr VhloVersion kCurrentVhloVersion = {1, 24, 0};
 
 struct VhloOp {
   absl::string_view name;  // With the version suffix and without the dialect: "gather_v2".
-  VhloVersion first;
-  VhloVersion last;
   absl::string_view tree_name;   // "stablehlo.gather"; return_v1 becomes func.return in a function.
   int regions = 0;               // -1: any number.
   absl::string_view attributes;  // Names in property order, separated by spaces; `name?` when optional.

@@ -14,8 +14,7 @@ bool IsClonableChain(const mlir::Value* value, int depth) {
   const mlir::Operation* operation = value->operation;
   if (operation == nullptr || depth > kMaxClonedChain) return false;
   if (operation->name == "stablehlo.constant") {
-    const mlir::AttributeRef constant = operation->Get("value");
-    const auto* dense = constant != nullptr ? constant->As<mlir::DenseAttribute>() : nullptr;
+    const auto* dense = mlir::As<mlir::DenseAttribute>(operation->Get("value"));
     return dense != nullptr && dense->data.size() <= kMaxClonedBytes;
   }
   const bool is_shape_op = operation->name == "stablehlo.broadcast_in_dim" || operation->name == "stablehlo.reshape" ||
@@ -25,6 +24,17 @@ bool IsClonableChain(const mlir::Value* value, int depth) {
 }
 
 }  // namespace
+
+hlo::Shape TupleShape(absl::Span<hlo::Instruction* const> values) {
+  std::vector<hlo::Shape> shapes;
+  for (const hlo::Instruction* value : values) shapes.push_back(value->shape());
+  return hlo::Shape::Tuple(std::move(shapes));
+}
+
+hlo::Instruction* PackResults(hlo::Computation* computation, const std::vector<hlo::Instruction*>& values) {
+  if (values.size() == 1) return values[0];
+  return computation->Add(hlo::Opcode::kTuple, TupleShape(values), values);
+}
 
 bool IsClonable(const mlir::Value* value) { return IsClonableChain(value, 0); }
 
@@ -96,13 +106,7 @@ absl::StatusOr<hlo::Computation*> ImportScalarRegion(OpImport& op, const mlir::R
     }
   }
   KILN_ASSIGN_OR_RETURN(const std::vector<hlo::Instruction*> results, body.ImportBlock(region, op.operation()));
-  if (results.size() == 1) {
-    computation->set_root(results[0]);
-    return computation;
-  }
-  std::vector<hlo::Shape> shapes;
-  for (const hlo::Instruction* result : results) shapes.push_back(result->shape());
-  computation->set_root(computation->Add(hlo::Opcode::kTuple, hlo::Shape::Tuple(std::move(shapes)), results));
+  computation->set_root(PackResults(computation, results));
   return computation;
 }
 

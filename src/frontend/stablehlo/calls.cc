@@ -42,16 +42,14 @@ bool IsRaggedDot(absl::string_view name, const mlir::Operation& operation,
 }
 
 const mlir::DictionaryAttribute* Dictionary(const mlir::Operation& operation, absl::string_view name) {
-  const mlir::AttributeRef attribute = operation.Get(name);
-  return attribute != nullptr ? attribute->As<mlir::DictionaryAttribute>() : nullptr;
+  return mlir::As<mlir::DictionaryAttribute>(operation.Get(name));
 }
 
 absl::Status ImportTopK(OpImport& op, const mlir::DictionaryAttribute& attributes) {
   hlo::TopKAttributes top_k;
   top_k.k = mlir::AsInteger(mlir::Find(attributes.entries, "k")).value_or(0);
   top_k.largest = mlir::AsBool(mlir::Find(attributes.entries, "largest")).value_or(true);
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShapes());
-  return op.DefineTuple(op.Add(Opcode::kTopK, std::move(shape), op.operands(), top_k));
+  return op.Finish(Opcode::kTopK, op.operands(), top_k);
 }
 
 absl::StatusOr<hlo::Computation*> FindCallee(const OpImport& op, ModuleImport& module, absl::string_view name) {
@@ -163,33 +161,8 @@ absl::StatusOr<hlo::CustomCallApiVersion> ReadApiVersion(const OpImport& op) {
     return op.Invalid("unknown api_version ", *number);
   }
   KILN_ASSIGN_OR_RETURN(const absl::string_view name, op.Enum("api_version", "API_VERSION_ORIGINAL"));
-  if (name == "API_VERSION_UNSPECIFIED") return hlo::CustomCallApiVersion::kUnspecified;
-  if (name == "API_VERSION_ORIGINAL") return hlo::CustomCallApiVersion::kOriginal;
-  if (name == "API_VERSION_STATUS_RETURNING") return hlo::CustomCallApiVersion::kStatusReturning;
-  if (name == "API_VERSION_STATUS_RETURNING_UNIFIED") return hlo::CustomCallApiVersion::kStatusReturningUnified;
-  if (name == "API_VERSION_TYPED_FFI") return hlo::CustomCallApiVersion::kTypedFfi;
+  if (const auto version = hlo::EnumFromName(hlo::kApiVersionNames, name)) return *version;
   return op.Invalid("unknown api_version ", name);
-}
-
-// Layouts (minor to major) for `shapes`, one each; false when the op leaves them out.
-absl::StatusOr<bool> ReadLayouts(const OpImport& op, absl::string_view name, absl::Span<hlo::Shape> shapes) {
-  const mlir::AttributeRef attribute = op.attribute(name);
-  if (attribute == nullptr) return false;
-  const auto* layouts = attribute->As<mlir::ArrayAttribute>();
-  if (layouts == nullptr) return op.Invalid("attribute ", name, " must be a list of layouts");
-  if (layouts->elements.empty()) return false;
-  if (layouts->elements.size() != shapes.size()) {
-    return op.Invalid("attribute ", name, " has ", layouts->elements.size(), " layouts, expected ", shapes.size());
-  }
-  for (size_t i = 0; i < shapes.size(); ++i) {
-    const std::optional<std::vector<int64_t>> order = mlir::AsIntegers(layouts->elements[i]);
-    if (!order.has_value()) return op.Invalid("attribute ", name, " must hold lists of dimensions");
-    if (!shapes[i].IsArray()) continue;
-    shapes[i].set_layout(*order);
-    const absl::Status status = hlo::ValidateShape(shapes[i]);
-    if (!status.ok()) return op.Invalid("attribute ", name, ": ", status.message());
-  }
-  return true;
 }
 
 absl::Status ReadAliases(const OpImport& op, std::vector<hlo::OutputOperandAlias>& aliases) {
@@ -308,11 +281,7 @@ absl::Status ImportCustomCall(OpImport& op) {
     call.operand_layouts.push_back(operand->shape());
     if (operand->shape().IsArray()) call.operand_layouts.back().ResetLayout();
   }
-  std::vector<hlo::Shape> results;
-  for (size_t i = 0; i < op.result_count(); ++i) {
-    KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape(i));
-    results.push_back(std::move(shape));
-  }
+  KILN_ASSIGN_OR_RETURN(std::vector<hlo::Shape> results, op.ResultShapeList(op.result_count()));
   KILN_ASSIGN_OR_RETURN(const bool operand_layouts,
                         ReadLayouts(op, "operand_layouts", absl::MakeSpan(call.operand_layouts)));
   KILN_ASSIGN_OR_RETURN(const bool result_layouts, ReadLayouts(op, "result_layouts", absl::MakeSpan(results)));
@@ -347,6 +316,26 @@ constexpr OpRow kRows[] = {
 };
 
 }  // namespace
+
+absl::StatusOr<bool> ReadLayouts(const OpImport& op, absl::string_view name, absl::Span<hlo::Shape> shapes) {
+  const mlir::AttributeRef attribute = op.attribute(name);
+  if (attribute == nullptr) return false;
+  const auto* layouts = attribute->As<mlir::ArrayAttribute>();
+  if (layouts == nullptr) return op.Invalid("attribute ", name, " must be a list of layouts");
+  if (layouts->elements.empty()) return false;
+  if (layouts->elements.size() != shapes.size()) {
+    return op.Invalid("attribute ", name, " has ", layouts->elements.size(), " layouts, expected ", shapes.size());
+  }
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    const std::optional<std::vector<int64_t>> order = mlir::AsIntegers(layouts->elements[i]);
+    if (!order.has_value()) return op.Invalid("attribute ", name, " must hold lists of dimensions");
+    if (!shapes[i].IsArray()) continue;
+    shapes[i].set_layout(*order);
+    const absl::Status status = hlo::ValidateShape(shapes[i]);
+    if (!status.ok()) return op.Invalid("attribute ", name, ": ", status.message());
+  }
+  return true;
+}
 
 bool NeedsDecomposition(const mlir::Operation& composite) {
   const absl::string_view name = mlir::AsString(composite.Get("name")).value_or("");

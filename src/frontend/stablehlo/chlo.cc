@@ -87,8 +87,7 @@ absl::Status ImportSquare(OpImport& op) {
 absl::Status ImportTopK(OpImport& op) {
   hlo::TopKAttributes top_k;
   KILN_ASSIGN_OR_RETURN(top_k.k, op.Integer("k"));
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShapes());
-  return op.DefineTuple(op.Add(Opcode::kTopK, std::move(shape), op.operands(), top_k));
+  return op.Finish(Opcode::kTopK, op.operands(), top_k);
 }
 
 // A scalar in the shape of the operand.
@@ -162,11 +161,8 @@ absl::Status ImportBroadcasting(OpImport& op) {
   op.set_operands(std::move(operands));
   const absl::string_view name = absl::StripPrefix(op.name(), "chlo.broadcast_");
   const OpRow* row = FindOp(absl::StrCat("stablehlo.", name));
-  return (row != nullptr ? row : FindOp(absl::StrCat("chlo.", name)))->import(op);
-}
-
-constexpr OpRow Broadcasting(absl::string_view name, int operands, Opcode opcode) {
-  return {name, ImportBroadcasting, operands, 1, 0, opcode};
+  op.set_row(row != nullptr ? *row : *FindOp(absl::StrCat("chlo.", name)));
+  return op.row().import(op);
 }
 
 constexpr OpRow kRows[] = {
@@ -185,27 +181,27 @@ constexpr OpRow kRows[] = {
     {"chlo.square", ImportSquare, 1},
     {"chlo.top_k", ImportTopK, 1, 2},
     {"chlo.zeta", ImportFunctionOfTwo<Zeta>, 2},
-    Broadcasting("chlo.broadcast_add", 2, Opcode::kAdd),
-    Broadcasting("chlo.broadcast_and", 2, Opcode::kAnd),
-    Broadcasting("chlo.broadcast_atan2", 2, Opcode::kAtan2),
-    Broadcasting("chlo.broadcast_compare", 2, Opcode::kCompare),
-    Broadcasting("chlo.broadcast_complex", 2, Opcode::kComplex),
-    Broadcasting("chlo.broadcast_divide", 2, Opcode::kDivide),
-    Broadcasting("chlo.broadcast_maximum", 2, Opcode::kMaximum),
-    Broadcasting("chlo.broadcast_minimum", 2, Opcode::kMinimum),
-    Broadcasting("chlo.broadcast_multiply", 2, Opcode::kMultiply),
-    Broadcasting("chlo.broadcast_next_after", 2, Opcode::kAdd),
-    Broadcasting("chlo.broadcast_or", 2, Opcode::kOr),
-    Broadcasting("chlo.broadcast_polygamma", 2, Opcode::kAdd),
-    Broadcasting("chlo.broadcast_power", 2, Opcode::kPower),
-    Broadcasting("chlo.broadcast_remainder", 2, Opcode::kRemainder),
-    Broadcasting("chlo.broadcast_select", 3, Opcode::kSelect),
-    Broadcasting("chlo.broadcast_shift_left", 2, Opcode::kShiftLeft),
-    Broadcasting("chlo.broadcast_shift_right_arithmetic", 2, Opcode::kShiftRightArithmetic),
-    Broadcasting("chlo.broadcast_shift_right_logical", 2, Opcode::kShiftRightLogical),
-    Broadcasting("chlo.broadcast_subtract", 2, Opcode::kSubtract),
-    Broadcasting("chlo.broadcast_xor", 2, Opcode::kXor),
-    Broadcasting("chlo.broadcast_zeta", 2, Opcode::kAdd),
+    {"chlo.broadcast_add", ImportBroadcasting, 2},
+    {"chlo.broadcast_and", ImportBroadcasting, 2},
+    {"chlo.broadcast_atan2", ImportBroadcasting, 2},
+    {"chlo.broadcast_compare", ImportBroadcasting, 2},
+    {"chlo.broadcast_complex", ImportBroadcasting, 2},
+    {"chlo.broadcast_divide", ImportBroadcasting, 2},
+    {"chlo.broadcast_maximum", ImportBroadcasting, 2},
+    {"chlo.broadcast_minimum", ImportBroadcasting, 2},
+    {"chlo.broadcast_multiply", ImportBroadcasting, 2},
+    {"chlo.broadcast_next_after", ImportBroadcasting, 2},
+    {"chlo.broadcast_or", ImportBroadcasting, 2},
+    {"chlo.broadcast_polygamma", ImportBroadcasting, 2},
+    {"chlo.broadcast_power", ImportBroadcasting, 2},
+    {"chlo.broadcast_remainder", ImportBroadcasting, 2},
+    {"chlo.broadcast_select", ImportBroadcasting, 3},
+    {"chlo.broadcast_shift_left", ImportBroadcasting, 2},
+    {"chlo.broadcast_shift_right_arithmetic", ImportBroadcasting, 2},
+    {"chlo.broadcast_shift_right_logical", ImportBroadcasting, 2},
+    {"chlo.broadcast_subtract", ImportBroadcasting, 2},
+    {"chlo.broadcast_xor", ImportBroadcasting, 2},
+    {"chlo.broadcast_zeta", ImportBroadcasting, 2},
 };
 
 }  // namespace

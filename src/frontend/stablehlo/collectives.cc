@@ -52,31 +52,27 @@ absl::StatusOr<hlo::CollectiveAttributes> ReadCollective(const OpImport& op) {
 absl::Status ImportAllGather(OpImport& op) {
   KILN_ASSIGN_OR_RETURN(hlo::CollectiveAttributes collective, ReadCollective(op));
   KILN_ASSIGN_OR_RETURN(collective.dimension, op.Integer("all_gather_dim"));
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShapes());
-  return op.DefineTuple(op.Add(Opcode::kAllGather, std::move(shape), op.operands(), std::move(collective)));
+  return op.Finish(Opcode::kAllGather, op.operands(), std::move(collective));
 }
 
 absl::Status ImportAllReduce(OpImport& op) {
   KILN_ASSIGN_OR_RETURN(hlo::CollectiveAttributes collective, ReadCollective(op));
   KILN_ASSIGN_OR_RETURN(hlo::Computation * body, ImportScalarRegion(op, op.region(0), "all_reduce_body"));
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShapes());
-  return op.DefineTuple(op.Add(Opcode::kAllReduce, std::move(shape), op.operands(), std::move(collective), {body}));
+  return op.Finish(Opcode::kAllReduce, op.operands(), std::move(collective), {body});
 }
 
 absl::Status ImportReduceScatter(OpImport& op) {
   KILN_ASSIGN_OR_RETURN(hlo::CollectiveAttributes collective, ReadCollective(op));
   KILN_ASSIGN_OR_RETURN(collective.dimension, op.Integer("scatter_dimension"));
   KILN_ASSIGN_OR_RETURN(hlo::Computation * body, ImportScalarRegion(op, op.region(0), "reduce_scatter_body"));
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
-  return op.Define(op.Add(Opcode::kReduceScatter, std::move(shape), op.operands(), std::move(collective), {body}));
+  return op.Finish(Opcode::kReduceScatter, op.operands(), std::move(collective), {body});
 }
 
 absl::Status ImportCollectivePermute(OpImport& op) {
   hlo::CollectiveAttributes collective;
   KILN_ASSIGN_OR_RETURN(collective.channel_id, op.Integer("channel_id", 0));
   KILN_RETURN_IF_ERROR(ReadPairs(op, collective.source_target_pairs));
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
-  return op.Define(op.Add(Opcode::kCollectivePermute, std::move(shape), op.operands(), std::move(collective)));
+  return op.Finish(Opcode::kCollectivePermute, op.operands(), std::move(collective));
 }
 
 // From one member of a group to all of it, and, with a region, from all to one. The last operand may say which member;
@@ -155,14 +151,10 @@ absl::Status ImportCrossReplicaSum(OpImport& op) {
   hlo::Instruction* lhs = body->AddParameter(0, scalar);
   hlo::Instruction* rhs = body->AddParameter(1, scalar);
   body->set_root(body->Add(Opcode::kAdd, scalar, {lhs, rhs}));
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
-  return op.Define(op.Add(Opcode::kAllReduce, std::move(shape), op.operands(), std::move(collective), {body}));
+  return op.Finish(Opcode::kAllReduce, op.operands(), std::move(collective), {body});
 }
 
-absl::Status ImportId(OpImport& op) {
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
-  return op.Define(op.Add(op.row().opcode, std::move(shape), {}));
-}
+absl::Status ImportId(OpImport& op) { return op.Finish(op.row().opcode, {}); }
 
 constexpr OpRow kRows[] = {
     {"stablehlo.all_gather", ImportAllGather, -1, -1},

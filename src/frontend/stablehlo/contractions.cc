@@ -13,7 +13,7 @@ using hlo::Opcode;
 
 // The spelling of a float type attribute; "f8" for every 8-bit float, empty for what is no float.
 absl::string_view FloatTypeName(mlir::AttributeRef attribute) {
-  const auto* type = attribute != nullptr ? attribute->As<mlir::TypeAttribute>() : nullptr;
+  const auto* type = mlir::As<mlir::TypeAttribute>(attribute);
   const auto* real = type != nullptr ? type->value->As<mlir::FloatType>() : nullptr;
   if (real == nullptr) return {};
   return mlir::FloatWidth(real->kind) == 8 ? "f8" : mlir::FloatName(real->kind);
@@ -114,8 +114,7 @@ absl::Status ImportRaggedDotWith(OpImport& op, absl::FunctionRef<mlir::Attribute
     if (!integers.has_value()) return op.Invalid("attribute ", name, " must be a list of integers");
     list->assign(integers->begin(), integers->end());
   }
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
-  return op.Define(op.Add(Opcode::kRaggedDot, std::move(shape), op.operands(), std::move(dot)));
+  return op.Finish(Opcode::kRaggedDot, op.operands(), std::move(dot));
 }
 
 absl::Status ImportConvolutionWith(OpImport& op, const std::vector<std::pair<int64_t, int64_t>>& padding) {
@@ -133,29 +132,16 @@ absl::Status ImportConvolutionWith(OpImport& op, const std::vector<std::pair<int
   KILN_ASSIGN_OR_RETURN(convolution.feature_group_count, op.Integer("feature_group_count", 1));
   KILN_ASSIGN_OR_RETURN(convolution.batch_group_count, op.Integer("batch_group_count", 1));
   KILN_ASSIGN_OR_RETURN(convolution.operand_precision, op.Precisions());
-  KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector strides, op.IntegersOf("window_strides", spatial, 1));
-  KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector lhs_dilation, op.IntegersOf("lhs_dilation", spatial, 1));
-  KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector rhs_dilation, op.IntegersOf("rhs_dilation", spatial, 1));
-  KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector reversal, op.IntegersOf("window_reversal", spatial, 0));
   const hlo::Shape& kernel = op.operand_shape(1);
-  for (size_t i = 0; i < spatial; ++i) {
-    const int64_t dimension = convolution.kernel_spatial[i];
+  hlo::DimensionVector sizes;
+  for (int64_t dimension : convolution.kernel_spatial) {
     if (dimension < 0 || dimension >= kernel.rank()) {
       return op.Invalid("kernel spatial dimension ", dimension, " is outside the kernel ", kernel.ToString(false));
     }
-    hlo::WindowDimension window;
-    window.size = kernel.dimensions(dimension);
-    window.stride = strides[i];
-    window.padding_low = padding[i].first;
-    window.padding_high = padding[i].second;
-    window.base_dilation = lhs_dilation[i];
-    window.window_dilation = rhs_dilation[i];
-    window.reversal = reversal[i] != 0;
-    convolution.window.push_back(window);
+    sizes.push_back(kernel.dimensions(dimension));
   }
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
-  return op.Define(
-      op.Add(Opcode::kConvolution, std::move(shape), {op.operand(0), op.operand(1)}, std::move(convolution)));
+  KILN_ASSIGN_OR_RETURN(convolution.window, ReadWindow(op, sizes, padding, "lhs_dilation", "rhs_dilation"));
+  return op.Finish(Opcode::kConvolution, {op.operand(0), op.operand(1)}, std::move(convolution));
 }
 
 absl::Span<const OpRow> ContractionOps() { return kRows; }

@@ -45,16 +45,6 @@ class Captures {
   absl::flat_hash_set<const Value*> defined_;
 };
 
-hlo::Shape ShapesOf(absl::Span<Instruction* const> instructions) {
-  std::vector<hlo::Shape> shapes;
-  for (const Instruction* instruction : instructions) shapes.push_back(instruction->shape());
-  return hlo::Shape::Tuple(std::move(shapes));
-}
-
-Instruction* MakeTuple(hlo::Computation* computation, const std::vector<Instruction*>& elements) {
-  return computation->Add(Opcode::kTuple, ShapesOf(elements), elements);
-}
-
 absl::StatusOr<std::vector<Instruction*>> CapturedOperands(OpImport& op, const std::vector<const Value*>& captured) {
   std::vector<Instruction*> operands;
   for (const Value* value : captured) {
@@ -80,7 +70,7 @@ void DefineCaptured(OpImport& op, Body& body, const Value* value, Instruction* o
 absl::StatusOr<LoopRegion> ImportLoopRegion(OpImport& op, const mlir::Region& region, absl::string_view name,
                                             const std::vector<Instruction*>& operands,
                                             const std::vector<const Value*>& captured) {
-  const hlo::Shape state = ShapesOf(operands);
+  const hlo::Shape state = TupleShape(operands);
   if (region.blocks.size() != 1 || region.blocks[0]->arguments.size() != op.operand_count()) {
     return op.Invalid("a region must be one block with ", op.operand_count(), " arguments");
   }
@@ -122,7 +112,7 @@ absl::Status ImportWhile(OpImport& op) {
   std::vector<Instruction*> state = op.operands();
   KILN_ASSIGN_OR_RETURN(const std::vector<Instruction*> extra, CapturedOperands(op, captured));
   state.insert(state.end(), extra.begin(), extra.end());
-  const hlo::Shape shape = ShapesOf(state);
+  const hlo::Shape shape = TupleShape(state);
   KILN_ASSIGN_OR_RETURN(LoopRegion cond, ImportLoopRegion(op, op.region(0), "while_condition", state, captured));
   if (cond.results.size() != 1)
     return op.Invalid("the condition returns ", cond.results.size(), " values, expected one");
@@ -134,7 +124,7 @@ absl::Status ImportWhile(OpImport& op) {
   // Captured values pass through unchanged.
   std::vector<Instruction*> next = body.results;
   next.insert(next.end(), body.state.begin() + static_cast<int64_t>(op.operand_count()), body.state.end());
-  body.computation->set_root(MakeTuple(body.computation, next));
+  body.computation->set_root(body.computation->Add(Opcode::kTuple, TupleShape(next), next));
   Instruction* init = op.Add(Opcode::kTuple, shape, state);
   Instruction* loop = op.Add(Opcode::kWhile, shape, {init}, {}, {body.computation, cond.computation});
   std::vector<Instruction*> results;
@@ -151,7 +141,7 @@ absl::StatusOr<hlo::Computation*> ImportBranch(OpImport& op, const mlir::Region&
   Captures captures;
   captures.AddRegion(region);
   KILN_ASSIGN_OR_RETURN(const std::vector<Instruction*> captured, CapturedOperands(op, captures.values()));
-  operand = captured.size() == 1 ? captured[0] : op.Add(Opcode::kTuple, ShapesOf(captured), captured);
+  operand = captured.size() == 1 ? captured[0] : op.Add(Opcode::kTuple, TupleShape(captured), captured);
   hlo::Computation* computation = op.module().module->AddComputation(std::string(name));
   Instruction* parameter = computation->AddParameter(0, operand->shape());
   Body body(op.module(), computation);
@@ -168,7 +158,7 @@ absl::StatusOr<hlo::Computation*> ImportBranch(OpImport& op, const mlir::Region&
   if (results.size() != op.result_count()) {
     return op.Invalid("a branch returns ", results.size(), " values, expected ", op.result_count());
   }
-  computation->set_root(results.size() == 1 ? results[0] : MakeTuple(computation, results));
+  computation->set_root(PackResults(computation, results));
   return computation;
 }
 
@@ -183,8 +173,7 @@ absl::Status ImportConditional(OpImport& op) {
     operands.push_back(operand);
     branches.push_back(branch);
   }
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShapes());
-  return op.DefineTuple(op.Add(Opcode::kConditional, std::move(shape), std::move(operands), {}, std::move(branches)));
+  return op.Finish(Opcode::kConditional, std::move(operands), {}, std::move(branches));
 }
 
 constexpr OpRow kRows[] = {

@@ -171,8 +171,7 @@ absl::Status ImportDynamicReduceWindow(OpImport& op) {
     window.window.push_back({lists[0][i], lists[1][i], lists[4][2 * i], lists[4][2 * i + 1], lists[3][i], lists[2][i],
                              /*reversal=*/false});
   }
-  const mlir::AttributeRef called = op.attribute("called_computations");
-  const auto* names = called != nullptr ? called->As<mlir::ArrayAttribute>() : nullptr;
+  const auto* names = mlir::As<mlir::ArrayAttribute>(op.attribute("called_computations"));
   const auto name = names != nullptr && names->elements.size() == 1 ? mlir::AsString(names->elements[0]) : std::nullopt;
   const auto body = name.has_value() ? op.module().computations.find(*name) : op.module().computations.end();
   if (body == op.module().computations.end()) return op.Invalid("calls no function of the program");
@@ -185,8 +184,7 @@ absl::Status ImportDynamicTopK(OpImport& op) {
   if (k.size() != 1) return op.Invalid("k must be one number");
   hlo::TopKAttributes top_k;
   top_k.k = k[0];
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShapes());
-  return op.DefineTuple(op.Add(Opcode::kTopK, std::move(shape), {op.operand(0)}, top_k));
+  return op.Finish(Opcode::kTopK, {op.operand(0)}, top_k);
 }
 
 absl::Status ImportDynamicRngBitGenerator(OpImport& op) {

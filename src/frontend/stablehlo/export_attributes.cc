@@ -193,11 +193,11 @@ class Attributes {
     if (a.aliases.empty()) return;
     mlir::ArrayAttribute aliases;
     for (const hlo::OutputOperandAlias& alias : a.aliases) {
-      mlir::StructAttribute fields{"stablehlo.output_operand_alias", {}};
-      fields.fields.push_back({"output_tuple_indices", Integers(alias.output_index)});
-      fields.fields.push_back({"operand_index", context_.MakeInteger(alias.operand)});
-      fields.fields.push_back({"operand_tuple_indices", Integers(alias.operand_index)});
-      aliases.elements.push_back(context_.MakeAttribute(std::move(fields)));
+      aliases.elements.push_back(
+          context_.MakeAttribute(mlir::StructAttribute{"stablehlo.output_operand_alias",
+                                                       {{"output_tuple_indices", Integers(alias.output_index)},
+                                                        {"operand_index", context_.MakeInteger(alias.operand)},
+                                                        {"operand_tuple_indices", Integers(alias.operand_index)}}}));
     }
     Add("output_operand_aliases", context_.MakeAttribute(std::move(aliases)));
   }
@@ -259,10 +259,7 @@ class Attributes {
   }
   void List(absl::string_view name, const hlo::DimensionVector& values) { Add(name, Integers(values)); }
   void Number(absl::string_view name, int64_t value, uint32_t width = 64) {
-    mlir::IntegerAttribute integer;
-    integer.type = context_.MakeType(mlir::IntegerType{width});
-    integer.value = static_cast<uint64_t>(value);
-    Add(name, context_.MakeAttribute(std::move(integer)));
+    Add(name, context_.MakeInteger(value, width));
   }
   void Flag(absl::string_view name, bool value) { Add(name, context_.MakeAttribute(mlir::BoolAttribute{value})); }
   void Word(absl::string_view name, absl::string_view kind, absl::string_view value) {
@@ -270,12 +267,7 @@ class Attributes {
   }
   // dense<...> : tensor<ROWSxNxi64>
   void Matrix(absl::string_view name, const std::vector<int64_t>& values, int64_t rows) {
-    mlir::DenseAttribute dense;
-    const int64_t columns = rows == 0 ? 0 : static_cast<int64_t>(values.size()) / rows;
-    dense.type = context_.MakeType(mlir::TensorType{{rows, columns}, context_.i64_type()});
-    dense.data = context_.MakeIntegers(values)->As<mlir::DenseArrayAttribute>()->data;
-    dense.splat = values.size() == 1;
-    Add(name, context_.MakeAttribute(dense));
+    Add(name, context_.MakeMatrix(values, rows, rows == 0 ? 0 : static_cast<int64_t>(values.size()) / rows));
   }
   void Layouts(absl::string_view name, const std::vector<const hlo::Shape*>& shapes) {
     mlir::ArrayAttribute layouts;
@@ -284,7 +276,7 @@ class Attributes {
       mlir::DenseAttribute dense;
       dense.type = context_.MakeType(
           mlir::TensorType{{static_cast<int64_t>(order.size())}, context_.MakeType(mlir::IndexType{})});
-      dense.data = Integers(order)->As<mlir::DenseArrayAttribute>()->data;
+      dense.data = context_.KeepIntegers({order.begin(), order.end()});
       dense.splat = order.size() == 1;
       layouts.elements.push_back(context_.MakeAttribute(dense));
     }
@@ -341,11 +333,7 @@ class Attributes {
     }
     if (!reversed) return;
     if (!convolution) return Fail(Unimplemented("a reversed window has no form in StableHLO"));
-    mlir::DenseArrayAttribute array;
-    array.element = context_.MakeType(mlir::IntegerType{1});
-    array.size = static_cast<int64_t>(reversal.size());
-    array.data = context_.Keep(std::move(reversal));
-    Add("window_reversal", context_.MakeAttribute(array));
+    Add("window_reversal", context_.MakeFlags(std::move(reversal)));
   }
 
   const hlo::Instruction& op_;

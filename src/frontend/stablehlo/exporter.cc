@@ -19,11 +19,10 @@ using hlo::Instruction;
 using hlo::Opcode;
 using mlir::Block;
 using mlir::Operation;
-using mlir::Region;
 using mlir::Value;
 using Values = std::vector<Value*>;  // The leaves of an instruction.
 
-// Ops by other names than HLO's with underscores; those of CHLO; and nothing where there is none.
+// Ops by other names than HLO's with underscores.
 struct NameRow {
   Opcode opcode;
   absl::string_view name;
@@ -36,43 +35,37 @@ constexpr NameRow kNames[] = {
     {Opcode::kAtanh, "chlo.atanh"},
     {Opcode::kCosh, "chlo.cosh"},
     {Opcode::kErf, "chlo.erf"},
+    {Opcode::kErfc, "chlo.erfc"},
     {Opcode::kSinh, "chlo.sinh"},
     {Opcode::kTopK, "chlo.top_k"},
     {Opcode::kBroadcast, "stablehlo.broadcast_in_dim"},
     {Opcode::kDot, "stablehlo.dot_general"},
     {Opcode::kCall, "func.call"},
-    {Opcode::kMulhi, ""},
-    {Opcode::kStochasticConvert, ""},
-    {Opcode::kRngGetAndUpdateState, ""},
-    {Opcode::kRaggedDot, ""},
-    {Opcode::kScaledDot, ""},
-    {Opcode::kScan, ""},
-    {Opcode::kShuffle, ""},
-    {Opcode::kDynamicReshape, ""},
-    {Opcode::kAsyncStart, ""},
-    {Opcode::kAsyncUpdate, ""},
-    {Opcode::kAsyncDone, ""},
-    {Opcode::kRaggedAllToAll, ""},
-    {Opcode::kSend, ""},
-    {Opcode::kSendDone, ""},
-    {Opcode::kRecv, ""},
-    {Opcode::kRecvDone, ""},
-    {Opcode::kAllGatherStart, ""},
-    {Opcode::kAllGatherDone, ""},
-    {Opcode::kAllReduceStart, ""},
-    {Opcode::kAllReduceDone, ""},
-    {Opcode::kCollectivePermuteStart, ""},
-    {Opcode::kCollectivePermuteDone, ""},
-    {Opcode::kCopyStart, ""},
-    {Opcode::kCopyDone, ""},
 };
-
-std::string OpName(Opcode opcode) {
-  for (const NameRow& row : kNames) {
-    if (row.opcode == opcode) return std::string(row.name);
-  }
-  return absl::StrCat("stablehlo.", absl::StrReplaceAll(hlo::OpcodeName(opcode), {{"-", "_"}}));
-}
+constexpr Opcode kWithoutForm[] = {Opcode::kMulhi,
+                                   Opcode::kStochasticConvert,
+                                   Opcode::kRngGetAndUpdateState,
+                                   Opcode::kRaggedDot,
+                                   Opcode::kScaledDot,
+                                   Opcode::kScan,
+                                   Opcode::kShuffle,
+                                   Opcode::kDynamicReshape,
+                                   Opcode::kAsyncStart,
+                                   Opcode::kAsyncUpdate,
+                                   Opcode::kAsyncDone,
+                                   Opcode::kRaggedAllToAll,
+                                   Opcode::kSend,
+                                   Opcode::kSendDone,
+                                   Opcode::kRecv,
+                                   Opcode::kRecvDone,
+                                   Opcode::kAllGatherStart,
+                                   Opcode::kAllGatherDone,
+                                   Opcode::kAllReduceStart,
+                                   Opcode::kAllReduceDone,
+                                   Opcode::kCollectivePermuteStart,
+                                   Opcode::kCollectivePermuteDone,
+                                   Opcode::kCopyStart,
+                                   Opcode::kCopyDone};
 
 class Exporter {
  public:
@@ -85,12 +78,8 @@ class Exporter {
     result_->root = root;
     root->attributes = {{"sym_name", Text(source_.name())}};
     if (source_.replica_count() > 1) {
-      std::vector<mlir::NamedAttribute> counts;
-      mlir::IntegerAttribute replicas;
-      replicas.type = context().MakeType(mlir::IntegerType{32});
-      replicas.value = static_cast<uint64_t>(source_.replica_count());
-      counts.push_back({"mhlo.num_replicas", context().MakeAttribute(std::move(replicas))});
-      root->discardable = context().Keep(std::move(counts));
+      root->discardable = context().Keep(
+          std::vector<mlir::NamedAttribute>{{"mhlo.num_replicas", context().MakeInteger(source_.replica_count(), 32)}});
     }
     Block* top = AddBlock(root);
     FindFunctions();
@@ -125,24 +114,12 @@ class Exporter {
     return computation.name() == "main" ? "main_" : computation.name();
   }
 
-  Block* AddBlock(Operation* owner) {
-    Region* region = context().MakeRegion();
-    region->parent = owner;
-    owner->regions.push_back(region);
-    Block* block = context().MakeBlock();
-    block->parent = region;
-    region->blocks.push_back(block);
-    return block;
-  }
+  Block* AddBlock(Operation* owner) { return context().AddBlock(context().AddRegion(owner)); }
   absl::StatusOr<Values> AddArguments(const hlo::Shape& shape, Block* block) {
     Values values;
     for (const hlo::Shape* leaf : shape.Leaves()) {
-      Value* value = context().MakeValue();
-      KILN_ASSIGN_OR_RETURN(value->type, ExportType(*leaf, context()));
-      value->block = block;
-      value->index = static_cast<uint32_t>(block->arguments.size());
-      block->arguments.push_back(value);
-      values.push_back(value);
+      KILN_ASSIGN_OR_RETURN(const mlir::TypeRef type, ExportType(*leaf, context()));
+      values.push_back(context().AddArgument(block, type));
     }
     return values;
   }
@@ -155,18 +132,10 @@ class Exporter {
     block->operations.push_back(operation);
     return operation;
   }
-  Value* AddResult(Operation* operation, mlir::TypeRef type) {
-    Value* value = context().MakeValue();
-    value->type = type;
-    value->operation = operation;
-    value->index = static_cast<uint32_t>(operation->results.size());
-    operation->results.push_back(value);
-    return value;
-  }
   absl::Status AddResults(Operation* operation, const hlo::Shape& shape) {
     for (const hlo::Shape* leaf : shape.Leaves()) {
       KILN_ASSIGN_OR_RETURN(const mlir::TypeRef type, ExportType(*leaf, context()));
-      AddResult(operation, type);
+      context().AddResult(operation, type);
     }
     return absl::OkStatus();
   }
@@ -226,10 +195,8 @@ class Exporter {
     const bool flat = source_.entry()->parameter_count() == static_cast<int64_t>(arguments);
     for (const hlo::InputOutputAlias& alias : source_.aliases()) {
       if (!flat || !alias.parameter_index.empty() || alias.output_index.size() > 1) continue;
-      mlir::IntegerAttribute output;
-      output.type = context().MakeType(mlir::IntegerType{32});
-      output.value = alias.output_index.empty() ? 0 : static_cast<uint64_t>(alias.output_index[0]);
-      inputs[alias.parameter].push_back({"tf.aliasing_output", context().MakeAttribute(std::move(output))});
+      const int64_t output = alias.output_index.empty() ? 0 : alias.output_index[0];
+      inputs[alias.parameter].push_back({"tf.aliasing_output", context().MakeInteger(output, 32)});
     }
     for (const hlo::BufferDonor& donor : source_.donors()) {
       if (flat && donor.parameter_index.empty()) {
@@ -352,7 +319,7 @@ class Exporter {
       default:
         break;
     }
-    const std::string name = OpName(instruction.opcode());
+    const std::string name = stablehlo::OpName(instruction.opcode());
     if (name.empty() || instruction.opcode() == Opcode::kBitcast) {
       return Unimplemented(hlo::OpcodeName(instruction.opcode()), " has no form in StableHLO");
     }
@@ -384,10 +351,7 @@ class Exporter {
       int64_t version = 0;
       const auto number = extra.find("composite.version");
       if (number != extra.end() && absl::SimpleAtoi(number->second, &version)) {
-        mlir::IntegerAttribute value;
-        value.type = context().MakeType(mlir::IntegerType{32});
-        value.value = static_cast<uint64_t>(version);
-        operation->attributes.push_back({"version", context().MakeAttribute(std::move(value))});
+        operation->attributes.push_back({"version", context().MakeInteger(version, 32)});
       }
       const auto text = extra.find("composite.attributes");
       if (text != extra.end()) {
@@ -408,8 +372,7 @@ class Exporter {
     }
     if (!instruction.sharding().empty()) tags.push_back({"mhlo.sharding", Text(instruction.sharding())});
     if (!tags.empty()) operation->discardable = context().Keep(std::move(tags));
-    std::sort(operation->attributes.begin(), operation->attributes.end(),
-              [](const mlir::NamedAttribute& a, const mlir::NamedAttribute& b) { return a.name < b.name; });
+    mlir::SortByName(operation->attributes);
     KILN_RETURN_IF_ERROR(AddResults(operation, instruction.shape()));
     return operation->results;
   }
@@ -427,7 +390,7 @@ class Exporter {
     Operation* constant = AddOp("stablehlo.constant", block, {});
     KILN_ASSIGN_OR_RETURN(const mlir::AttributeRef value, ExportLiteral(literal, context()));
     constant->attributes = {{"value", value}};
-    values.push_back(AddResult(constant, value->As<mlir::DenseAttribute>()->type));
+    values.push_back(context().AddResult(constant, value->As<mlir::DenseAttribute>()->type));
     return values;
   }
 
@@ -466,6 +429,14 @@ class Exporter {
 };
 
 }  // namespace
+
+std::string OpName(Opcode opcode) {
+  if (std::find(std::begin(kWithoutForm), std::end(kWithoutForm), opcode) != std::end(kWithoutForm)) return "";
+  for (const NameRow& row : kNames) {
+    if (row.opcode == opcode) return std::string(row.name);
+  }
+  return absl::StrCat("stablehlo.", absl::StrReplaceAll(hlo::OpcodeName(opcode), {{"-", "_"}}));
+}
 
 absl::StatusOr<std::unique_ptr<mlir::Module>> Export(const hlo::Module& module) { return Exporter(module).Run(); }
 

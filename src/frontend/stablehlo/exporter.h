@@ -24,6 +24,9 @@ struct TextOptions {
 };
 absl::StatusOr<std::string> ExportText(const hlo::Module& module, const TextOptions& text = {});
 
+// The op of StableHLO or CHLO for `opcode`; empty where there is none.
+std::string OpName(hlo::Opcode opcode);
+
 // The attributes of the op of StableHLO that `instruction` becomes, by their names in the op tree.
 absl::StatusOr<std::vector<mlir::NamedAttribute>> ExportAttributes(const hlo::Instruction& instruction,
                                                                    mlir::Context& context);

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
+#include "src/base/call_order.h"
 #include "src/frontend/stablehlo/entry_attributes.h"
 #include "src/frontend/stablehlo/op_import.h"
 #include "src/frontend/stablehlo/shared_imports.h"
@@ -24,8 +24,7 @@ void CollectCallees(const mlir::Region& region, std::vector<absl::string_view>& 
         auto name = mlir::AsString(operation->Get("decomposition"));
         if (name.has_value() && NeedsDecomposition(*operation)) callees.push_back(*name);
       } else if (operation->name == "stablehlo.custom_call") {
-        const mlir::AttributeRef called = operation->Get("called_computations");
-        const auto* list = called != nullptr ? called->As<mlir::ArrayAttribute>() : nullptr;
+        const auto* list = mlir::As<mlir::ArrayAttribute>(operation->Get("called_computations"));
         for (size_t i = 0; list != nullptr && i < list->elements.size(); ++i) {
           if (auto name = mlir::AsString(list->elements[i])) callees.push_back(*name);
         }
@@ -36,49 +35,36 @@ void CollectCallees(const mlir::Region& region, std::vector<absl::string_view>& 
 }
 
 std::vector<absl::string_view> Callees(const mlir::Operation& function) {
-  std::vector<absl::string_view> all;
-  for (const mlir::Region* region : function.regions) CollectCallees(*region, all);
   std::vector<absl::string_view> callees;
-  absl::flat_hash_set<absl::string_view> seen;
-  for (absl::string_view name : all) {
-    if (seen.insert(name).second) callees.push_back(name);
-  }
+  for (const mlir::Region* region : function.regions) CollectCallees(*region, callees);
   return callees;
 }
 
-// `main` and all that it reaches, callees first. Iterative: call chains may be long.
+// `main` and all that it reaches, callees first.
 absl::StatusOr<std::vector<const mlir::Operation*>> OrderFunctions(const ModuleImport& module) {
-  struct Frame {
-    const mlir::Operation* function;
-    std::vector<absl::string_view> callees;
-    size_t next = 0;
-  };
   const auto main = module.functions.find("main");
   if (main == module.functions.end()) return InvalidArgument("the program has no function main");
-  enum class State { kActive, kDone };
-  absl::flat_hash_map<const mlir::Operation*, State> states;
-  std::vector<const mlir::Operation*> order;
-  std::vector<Frame> stack;
-  stack.push_back({main->second, Callees(*main->second)});
-  states[main->second] = State::kActive;
-  while (!stack.empty()) {
-    Frame& frame = stack.back();
-    if (frame.next == frame.callees.size()) {
-      states[frame.function] = State::kDone;
-      order.push_back(frame.function);
-      stack.pop_back();
-      continue;
-    }
-    const auto callee = module.functions.find(frame.callees[frame.next++]);
-    if (callee == module.functions.end()) continue;  // The call names itself and its location when it is imported.
-    const auto [state, inserted] = states.emplace(callee->second, State::kActive);
-    if (inserted) {
-      stack.push_back({callee->second, Callees(*callee->second)});
-    } else if (state->second == State::kActive) {
-      return InvalidArgument(Describe(*callee->second), ": @", callee->first,
-                             " calls itself, directly or through others; recursion is not supported");
+  std::vector<const mlir::Operation*> functions = {main->second};
+  absl::flat_hash_map<const mlir::Operation*, size_t> indices = {{main->second, 0}};
+  std::vector<std::vector<size_t>> callees;
+  for (size_t i = 0; i < functions.size(); ++i) {
+    callees.emplace_back();
+    for (absl::string_view name : Callees(*functions[i])) {
+      const auto callee = module.functions.find(name);
+      if (callee == module.functions.end()) continue;  // The call names itself and its location when it is imported.
+      const auto [entry, is_new] = indices.emplace(callee->second, functions.size());
+      if (is_new) functions.push_back(callee->second);
+      callees[i].push_back(entry->second);
     }
   }
+  const CallOrder calls = CalleesFirst(callees);
+  if (calls.cycle) {
+    const mlir::Operation& callee = *functions[callees[calls.caller][calls.call]];
+    return InvalidArgument(Describe(callee), ": @", *mlir::AsString(callee.Get("sym_name")),
+                           " calls itself, directly or through others; recursion is not supported");
+  }
+  std::vector<const mlir::Operation*> order;
+  for (size_t index : calls.order) order.push_back(functions[index]);
   return order;
 }
 
@@ -108,13 +94,7 @@ absl::Status ImportFunctionBody(ModuleImport& module, const mlir::Operation& fun
     body.Define(block.arguments[i], parameter);
   }
   KILN_ASSIGN_OR_RETURN(const std::vector<hlo::Instruction*> results, body.ImportBlock(*function.regions[0], function));
-  if (results.size() == 1) {
-    computation->set_root(results[0]);
-  } else {
-    std::vector<hlo::Shape> shapes;
-    for (const hlo::Instruction* result : results) shapes.push_back(result->shape());
-    computation->set_root(computation->Add(hlo::Opcode::kTuple, hlo::Shape::Tuple(std::move(shapes)), results));
-  }
+  computation->set_root(PackResults(computation, results));
   module.computations[name] = computation;
   return absl::OkStatus();
 }

@@ -30,22 +30,19 @@ absl::Status ImportScatter(OpImport& op) {
   KILN_ASSIGN_OR_RETURN(scatter.indices_are_sorted, op.Bool("indices_are_sorted", false));
   KILN_ASSIGN_OR_RETURN(scatter.unique_indices, op.Bool("unique_indices", false));
   KILN_ASSIGN_OR_RETURN(hlo::Computation * body, ImportScalarRegion(op, op.region(0), "scatter_body"));
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShapes());
-  return op.DefineTuple(op.Add(Opcode::kScatter, std::move(shape), op.operands(), std::move(scatter), {body}));
+  return op.Finish(Opcode::kScatter, op.operands(), std::move(scatter), {body});
 }
 
 absl::Status ImportDynamicSlice(OpImport& op) {
   if (op.operand_count() < 1) return op.Invalid("has no operands");
   hlo::DynamicSliceAttributes slice;
   KILN_ASSIGN_OR_RETURN(slice.sizes, op.IntegersOf("slice_sizes", op.operand_count() - 1));
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
-  return op.Define(op.Add(Opcode::kDynamicSlice, std::move(shape), op.operands(), std::move(slice)));
+  return op.Finish(Opcode::kDynamicSlice, op.operands(), std::move(slice));
 }
 
 absl::Status ImportDynamicUpdateSlice(OpImport& op) {
   if (op.operand_count() < 2) return op.Invalid("has ", op.operand_count(), " operands, expected at least 2");
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
-  return op.Define(op.Add(Opcode::kDynamicUpdateSlice, std::move(shape), op.operands()));
+  return op.Finish(Opcode::kDynamicUpdateSlice, op.operands());
 }
 
 // Entries of a vector or matrix of indices, along `dim` of the operand.
@@ -72,8 +69,7 @@ absl::Status ImportTorchIndexSelect(OpImport& op) {
     // The dimensions of the index stand where `dim` was.
     gather.offset_dims.push_back(i < dim ? i : i - 1 + index.rank() - batch);
   }
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
-  return op.Define(op.Add(Opcode::kGather, std::move(shape), op.operands(), std::move(gather)));
+  return op.Finish(Opcode::kGather, op.operands(), std::move(gather));
 }
 
 constexpr OpRow kRows[] = {
@@ -97,8 +93,7 @@ absl::Status ImportGatherWith(OpImport& op, const hlo::DimensionVector& slice_si
   KILN_ASSIGN_OR_RETURN(gather.index_vector_dim, op.Integer("index_vector_dim", 0));
   KILN_ASSIGN_OR_RETURN(gather.indices_are_sorted, op.Bool("indices_are_sorted", false));
   gather.slice_sizes = slice_sizes;
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
-  return op.Define(op.Add(Opcode::kGather, std::move(shape), {op.operand(0), op.operand(1)}, std::move(gather)));
+  return op.Finish(Opcode::kGather, {op.operand(0), op.operand(1)}, std::move(gather));
 }
 
 absl::Span<const OpRow> IndexingOps() { return kRows; }

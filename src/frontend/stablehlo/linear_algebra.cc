@@ -12,8 +12,7 @@ using hlo::Opcode;
 absl::Status ImportCholesky(OpImport& op) {
   hlo::CholeskyAttributes cholesky;
   KILN_ASSIGN_OR_RETURN(cholesky.lower, op.Bool("lower", false));
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
-  return op.Define(op.Add(Opcode::kCholesky, std::move(shape), op.operands(), cholesky));
+  return op.Finish(Opcode::kCholesky, op.operands(), cholesky);
 }
 
 absl::Status ImportTriangularSolve(OpImport& op) {
@@ -21,48 +20,21 @@ absl::Status ImportTriangularSolve(OpImport& op) {
   KILN_ASSIGN_OR_RETURN(solve.left_side, op.Bool("left_side"));
   KILN_ASSIGN_OR_RETURN(solve.lower, op.Bool("lower"));
   KILN_ASSIGN_OR_RETURN(solve.unit_diagonal, op.Bool("unit_diagonal"));
-  KILN_ASSIGN_OR_RETURN(const absl::string_view transpose, op.Enum("transpose_a"));
-  if (transpose == "NO_TRANSPOSE") {
-    solve.transpose_a = hlo::TransposeKind::kNoTranspose;
-  } else if (transpose == "TRANSPOSE") {
-    solve.transpose_a = hlo::TransposeKind::kTranspose;
-  } else if (transpose == "ADJOINT") {
-    solve.transpose_a = hlo::TransposeKind::kAdjoint;
-  } else {
-    return op.Invalid("unknown transpose_a ", transpose);
-  }
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
-  return op.Define(op.Add(Opcode::kTriangularSolve, std::move(shape), op.operands(), solve));
+  KILN_ASSIGN_OR_RETURN(solve.transpose_a, op.EnumOf("transpose_a", hlo::kTransposeKindNames));
+  return op.Finish(Opcode::kTriangularSolve, op.operands(), solve);
 }
 
 absl::Status ImportFft(OpImport& op) {
   hlo::FftAttributes fft;
-  KILN_ASSIGN_OR_RETURN(const absl::string_view type, op.Enum("fft_type"));
-  if (type == "FFT") {
-    fft.type = hlo::FftType::kFft;
-  } else if (type == "IFFT") {
-    fft.type = hlo::FftType::kIfft;
-  } else if (type == "RFFT") {
-    fft.type = hlo::FftType::kRfft;
-  } else if (type == "IRFFT") {
-    fft.type = hlo::FftType::kIrfft;
-  } else {
-    return op.Invalid("unknown fft_type ", type);
-  }
+  KILN_ASSIGN_OR_RETURN(fft.type, op.EnumOf("fft_type", hlo::kFftTypeNames));
   KILN_ASSIGN_OR_RETURN(fft.length, op.Integers("fft_length"));
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
-  return op.Define(op.Add(Opcode::kFft, std::move(shape), op.operands(), std::move(fft)));
+  return op.Finish(Opcode::kFft, op.operands(), std::move(fft));
 }
 
 // The shape operand says what the result type says, unless that is open.
 absl::Status ImportRng(OpImport& op) {
   hlo::RngAttributes rng;
-  KILN_ASSIGN_OR_RETURN(const absl::string_view distribution, op.Enum("rng_distribution"));
-  if (distribution == "NORMAL") {
-    rng.distribution = hlo::RngDistribution::kNormal;
-  } else if (distribution != "UNIFORM") {
-    return op.Invalid("unknown rng_distribution ", distribution);
-  }
+  KILN_ASSIGN_OR_RETURN(rng.distribution, op.EnumOf("rng_distribution", hlo::kRngDistributionNames));
   KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
   if (IsOpen(shape)) {
     KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector sizes, op.ConstantOperand(2, "shape"));
@@ -77,8 +49,7 @@ absl::Status ImportBatchNorm(OpImport& op) {
   if (!epsilon.has_value()) return op.Invalid("attribute epsilon must be a float");
   norm.epsilon = static_cast<float>(*epsilon);
   KILN_ASSIGN_OR_RETURN(norm.feature_index, op.Integer("feature_index"));
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShapes());
-  return op.DefineTuple(op.Add(op.row().opcode, std::move(shape), op.operands(), norm));
+  return op.Finish(op.row().opcode, op.operands(), norm);
 }
 
 constexpr OpRow kRows[] = {
@@ -96,14 +67,7 @@ constexpr OpRow kRows[] = {
 
 absl::Status ImportRngBitGenerator(OpImport& op) {
   hlo::RngAttributes rng;
-  KILN_ASSIGN_OR_RETURN(const absl::string_view algorithm, op.Enum("rng_algorithm"));
-  if (algorithm == "THREE_FRY") {
-    rng.algorithm = hlo::RngAlgorithm::kThreeFry;
-  } else if (algorithm == "PHILOX") {
-    rng.algorithm = hlo::RngAlgorithm::kPhilox;
-  } else if (algorithm != "DEFAULT") {
-    return op.Invalid("unknown rng_algorithm ", algorithm);
-  }
+  KILN_ASSIGN_OR_RETURN(rng.algorithm, op.EnumOf("rng_algorithm", hlo::kRngAlgorithmNames));
   KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShapes());
   if (op.operand_count() == 2 && op.result_count() == 2) {
     KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector sizes, op.ConstantOperand(1, "the shape"));

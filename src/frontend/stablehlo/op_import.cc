@@ -55,14 +55,17 @@ absl::StatusOr<hlo::Shape> OpImport::ResultShape(size_t index) const {
   return shape;
 }
 
-absl::StatusOr<hlo::Shape> OpImport::ResultShapes() const {
-  if (result_count() == 1) return ResultShape();
-  std::vector<hlo::Shape> shapes;
-  for (size_t i = 0; i < result_count(); ++i) {
-    KILN_ASSIGN_OR_RETURN(hlo::Shape shape, ResultShape(i));
-    shapes.push_back(std::move(shape));
+absl::StatusOr<std::vector<hlo::Shape>> OpImport::ResultShapeList(size_t count) const {
+  std::vector<hlo::Shape> shapes(count);
+  for (size_t i = 0; i < count; ++i) {
+    KILN_ASSIGN_OR_RETURN(shapes[i], ResultShape(i));
   }
-  return hlo::Shape::Tuple(std::move(shapes));
+  return shapes;
+}
+
+absl::StatusOr<hlo::Shape> OpImport::ResultShapes() const {
+  KILN_ASSIGN_OR_RETURN(std::vector<hlo::Shape> shapes, ResultShapeList(result_count()));
+  return shapes.size() == 1 ? shapes[0] : hlo::Shape::Tuple(std::move(shapes));
 }
 
 absl::StatusOr<hlo::DimensionVector> OpImport::ConstantOperand(size_t index, absl::string_view what) {
@@ -238,6 +241,12 @@ absl::Status OpImport::Define(const std::vector<hlo::Instruction*>& instructions
   }
   AnnotateAll(builder);
   return absl::OkStatus();
+}
+
+absl::Status OpImport::Finish(hlo::Opcode opcode, std::vector<hlo::Instruction*> operands, hlo::Attributes attributes,
+                              std::vector<hlo::Computation*> called) {
+  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, ResultShapes());
+  return DefineTuple(Add(opcode, std::move(shape), std::move(operands), std::move(attributes), std::move(called)));
 }
 
 absl::Status OpImport::DefineTuple(hlo::Instruction* instruction) {

@@ -12,13 +12,16 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "src/base/status.h"
 #include "src/frontend/mlir/operation.h"
 #include "src/frontend/stablehlo/quantization.h"
 #include "src/frontend/stablehlo/refinement.h"
 #include "src/frontend/stablehlo/types.h"
+#include "src/hlo/attribute_names.h"
 #include "src/hlo/module.h"
 
 namespace kiln::stablehlo {
@@ -88,11 +91,13 @@ absl::StatusOr<hlo::Computation*> ImportScalarRegion(OpImport& op, const mlir::R
 class OpImport {
  public:
   OpImport(Body& body, const OpRow& row, const mlir::Operation& operation)
-      : body_(body), row_(row), operation_(operation) {}
+      : body_(body), row_(&row), operation_(operation) {}
 
   Body& body() { return body_; }
   ModuleImport& module() { return body_.module(); }
-  const OpRow& row() const { return row_; }
+  const OpRow& row() const { return *row_; }
+  // Another in its place, as which the op is imported.
+  void set_row(const OpRow& row) { row_ = &row; }
   const mlir::Operation& operation() const { return operation_; }
   absl::string_view name() const { return operation_.name; }
 
@@ -107,6 +112,8 @@ class OpImport {
   size_t result_count() const { return operation_.results.size(); }
   // Of what the view shows. Where the type is open, so is the shape: Add then takes what follows from the operands.
   absl::StatusOr<hlo::Shape> ResultShape(size_t index = 0) const;
+  // Of the first `count` results.
+  absl::StatusOr<std::vector<hlo::Shape>> ResultShapeList(size_t count) const;
   // The result's shape, or the tuple of them when there is not exactly one.
   absl::StatusOr<hlo::Shape> ResultShapes() const;
   const mlir::Region& region(size_t index) const { return *operation_.regions[index]; }
@@ -123,6 +130,15 @@ class OpImport {
   // The case of an enum.
   absl::StatusOr<absl::string_view> Enum(absl::string_view name,
                                          std::optional<absl::string_view> fallback = std::nullopt) const;
+  // The same as a value of HLO, which has the case's word in another spelling.
+  template <typename Value, size_t kSize>
+  absl::StatusOr<Value> EnumOf(absl::string_view name, const hlo::EnumName<Value> (&words)[kSize]) const {
+    KILN_ASSIGN_OR_RETURN(const absl::string_view found, Enum(name));
+    for (const auto& [value, word] : words) {
+      if (absl::AsciiStrToUpper(absl::StripPrefix(word, "rng_")) == found) return value;
+    }
+    return Invalid("unknown ", name, " ", found);
+  }
   absl::StatusOr<hlo::DimensionVector> Integers(absl::string_view name,
                                                 std::optional<std::vector<int64_t>> fallback = std::nullopt) const;
   // As Integers, with exactly `count` entries; `fallback` stands for each entry of an absent list.
@@ -142,6 +158,9 @@ class OpImport {
   // The results of the op, as the view shows them: one instruction each.
   absl::Status Define(hlo::Instruction* instruction);
   absl::Status Define(const std::vector<hlo::Instruction*>& instructions);
+  // Adds an instruction of the declared shapes and defines the results by it.
+  absl::Status Finish(hlo::Opcode opcode, std::vector<hlo::Instruction*> operands, hlo::Attributes attributes = {},
+                      std::vector<hlo::Computation*> called = {});
   // `instruction` gives the result, or a tuple of them when there is not exactly one.
   absl::Status DefineTuple(hlo::Instruction* instruction);
 
@@ -163,13 +182,17 @@ class OpImport {
   void Annotate(hlo::Instruction* instruction) const;
 
   Body& body_;
-  const OpRow& row_;
+  const OpRow* row_;
   const mlir::Operation& operation_;
   QuantizedView view_;
   absl::Status invalid_;
   absl::Status unresolved_;  // Why an open result did not become static.
   std::vector<hlo::Instruction*> operands_;
 };
+
+// Shapes as a tuple; values as what a computation returns: one as it is, any other number as a tuple.
+hlo::Shape TupleShape(absl::Span<hlo::Instruction* const> values);
+hlo::Instruction* PackResults(hlo::Computation* computation, const std::vector<hlo::Instruction*>& values);
 
 // "stablehlo.add ("jit(f)/add" at f.py:3:4)".
 std::string Describe(const mlir::Operation& operation);

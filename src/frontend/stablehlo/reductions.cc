@@ -37,23 +37,16 @@ absl::Status ImportReduce(OpImport& op) {
   KILN_ASSIGN_OR_RETURN(reduce.dimensions, op.Integers("dimensions"));
   KILN_ASSIGN_OR_RETURN(hlo::Computation * body, ImportScalarRegion(op, op.region(0), "reduce_body"));
   PromoteOperands(op, *body);
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShapes());
-  return op.DefineTuple(op.Add(Opcode::kReduce, std::move(shape), op.operands(), std::move(reduce), {body}));
+  return op.Finish(Opcode::kReduce, op.operands(), std::move(reduce), {body});
 }
 
 absl::Status ImportReduceWindow(OpImport& op) {
   KILN_RETURN_IF_ERROR(CheckPairs(op));
   const size_t rank = op.operand_shape(0).dimensions().size();
   KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector sizes, op.IntegersOf("window_dimensions", rank));
-  KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector strides, op.IntegersOf("window_strides", rank, 1));
-  KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector base, op.IntegersOf("base_dilations", rank, 1));
-  KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector dilations, op.IntegersOf("window_dilations", rank, 1));
   KILN_ASSIGN_OR_RETURN(const auto padding, op.Pairs("padding", rank));
   hlo::WindowAttributes window;
-  for (size_t i = 0; i < rank; ++i) {
-    window.window.push_back(
-        {sizes[i], strides[i], padding[i].first, padding[i].second, dilations[i], base[i], /*reversal=*/false});
-  }
+  KILN_ASSIGN_OR_RETURN(window.window, ReadWindow(op, sizes, padding, "base_dilations", "window_dilations"));
   KILN_ASSIGN_OR_RETURN(hlo::Computation * body, ImportScalarRegion(op, op.region(0), "reduce_window_body"));
   PromoteOperands(op, *body);
   return ImportReduceWindowWith(op, op.result_count(), std::move(window), body);
@@ -62,30 +55,19 @@ absl::Status ImportReduceWindow(OpImport& op) {
 absl::Status ImportSelectAndScatter(OpImport& op) {
   const size_t rank = op.operand_shape(0).dimensions().size();
   KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector sizes, op.IntegersOf("window_dimensions", rank, 1));
-  KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector strides, op.IntegersOf("window_strides", rank, 1));
   KILN_ASSIGN_OR_RETURN(const auto padding, op.Pairs("padding", rank));
   hlo::WindowAttributes window;
-  for (size_t i = 0; i < rank; ++i) {
-    hlo::WindowDimension dimension;
-    dimension.size = sizes[i];
-    dimension.stride = strides[i];
-    dimension.padding_low = padding[i].first;
-    dimension.padding_high = padding[i].second;
-    window.window.push_back(dimension);
-  }
+  KILN_ASSIGN_OR_RETURN(window.window, ReadWindow(op, sizes, padding, "base_dilations", "window_dilations"));
   KILN_ASSIGN_OR_RETURN(hlo::Computation * select, ImportScalarRegion(op, op.region(0), "select"));
   KILN_ASSIGN_OR_RETURN(hlo::Computation * scatter, ImportScalarRegion(op, op.region(1), "scatter"));
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
-  return op.Define(
-      op.Add(Opcode::kSelectAndScatter, std::move(shape), op.operands(), std::move(window), {select, scatter}));
+  return op.Finish(Opcode::kSelectAndScatter, op.operands(), std::move(window), {select, scatter});
 }
 
 absl::Status ImportMap(OpImport& op) {
   hlo::DimensionsAttributes map;
   KILN_ASSIGN_OR_RETURN(map.dimensions, op.Integers("dimensions"));
   KILN_ASSIGN_OR_RETURN(hlo::Computation * body, ImportScalarRegion(op, op.region(0), "map_body"));
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
-  return op.Define(op.Add(Opcode::kMap, std::move(shape), op.operands(), std::move(map), {body}));
+  return op.Finish(Opcode::kMap, op.operands(), std::move(map), {body});
 }
 
 absl::Status ImportSort(OpImport& op) {
@@ -95,8 +77,7 @@ absl::Status ImportSort(OpImport& op) {
   if (sort.dimension < 0) sort.dimension += op.operand_shape(0).rank();
   KILN_ASSIGN_OR_RETURN(sort.is_stable, op.Bool("is_stable", false));
   KILN_ASSIGN_OR_RETURN(hlo::Computation * body, ImportScalarRegion(op, op.region(0), "comparator"));
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShapes());
-  return op.DefineTuple(op.Add(Opcode::kSort, std::move(shape), op.operands(), sort, {body}));
+  return op.Finish(Opcode::kSort, op.operands(), sort, {body});
 }
 
 constexpr OpRow kRows[] = {
@@ -108,6 +89,21 @@ constexpr OpRow kRows[] = {
 };
 
 }  // namespace
+
+absl::StatusOr<hlo::Window> ReadWindow(const OpImport& op, const hlo::DimensionVector& sizes,
+                                       const std::vector<std::pair<int64_t, int64_t>>& padding,
+                                       absl::string_view base_dilation, absl::string_view window_dilation) {
+  KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector strides, op.IntegersOf("window_strides", sizes.size(), 1));
+  KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector base, op.IntegersOf(base_dilation, sizes.size(), 1));
+  KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector dilations, op.IntegersOf(window_dilation, sizes.size(), 1));
+  KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector reversal, op.IntegersOf("window_reversal", sizes.size(), 0));
+  hlo::Window window;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    window.push_back(
+        {sizes[i], strides[i], padding[i].first, padding[i].second, dilations[i], base[i], reversal[i] != 0});
+  }
+  return window;
+}
 
 absl::Status ImportReduceWindowWith(OpImport& op, size_t count, hlo::WindowAttributes window, hlo::Computation* body) {
   KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShapes());

@@ -13,7 +13,7 @@ using hlo::Opcode;
 
 absl::Status ImportConstant(OpImport& op) {
   const mlir::AttributeRef value = op.attribute("value");
-  const auto* dense = value != nullptr ? value->As<mlir::DenseAttribute>() : nullptr;
+  const auto* dense = mlir::As<mlir::DenseAttribute>(value);
   if (dense == nullptr) return op.Invalid("attribute value must be dense elements");
   absl::StatusOr<hlo::Shape> shape = ToShape(*dense->type);
   if (!shape.ok()) return Annotate(shape.status(), op.Describe());
@@ -37,17 +37,11 @@ absl::Status ImportConstant(OpImport& op) {
 }
 
 absl::Status ImportIota(OpImport& op) {
-  hlo::DimensionsAttributes iota;
   KILN_ASSIGN_OR_RETURN(const int64_t dimension, op.Integer("iota_dimension"));
-  iota.dimensions = {dimension};
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
-  return op.Define(op.Add(Opcode::kIota, std::move(shape), {}, std::move(iota)));
+  return op.Finish(Opcode::kIota, {}, hlo::DimensionsAttributes{{dimension}});
 }
 
-absl::Status ImportReshape(OpImport& op) {
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
-  return op.Define(op.Add(op.row().opcode, std::move(shape), op.operands()));
-}
+absl::Status ImportReshape(OpImport& op) { return op.Finish(op.row().opcode, op.operands()); }
 
 // broadcast: new dimensions in front.
 absl::Status ImportBroadcast(OpImport& op) {
@@ -61,24 +55,18 @@ absl::Status ImportBroadcast(OpImport& op) {
 }
 
 absl::Status ImportTranspose(OpImport& op) {
-  hlo::DimensionsAttributes transpose;
-  KILN_ASSIGN_OR_RETURN(transpose.dimensions, op.Integers("permutation"));
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
-  return op.Define(op.Add(Opcode::kTranspose, std::move(shape), op.operands(), std::move(transpose)));
+  KILN_ASSIGN_OR_RETURN(DimensionVector permutation, op.Integers("permutation"));
+  return op.Finish(Opcode::kTranspose, op.operands(), hlo::DimensionsAttributes{std::move(permutation)});
 }
 
 absl::Status ImportReverse(OpImport& op) {
-  hlo::DimensionsAttributes reverse;
-  KILN_ASSIGN_OR_RETURN(reverse.dimensions, op.Integers("dimensions"));
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
-  return op.Define(op.Add(Opcode::kReverse, std::move(shape), op.operands(), std::move(reverse)));
+  KILN_ASSIGN_OR_RETURN(DimensionVector dimensions, op.Integers("dimensions"));
+  return op.Finish(Opcode::kReverse, op.operands(), hlo::DimensionsAttributes{std::move(dimensions)});
 }
 
 absl::Status ImportConcatenate(OpImport& op) {
   KILN_ASSIGN_OR_RETURN(const int64_t dimension, op.Integer("dimension"));
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
-  return op.Define(
-      op.Add(Opcode::kConcatenate, std::move(shape), op.operands(), hlo::DimensionsAttributes{{dimension}}));
+  return op.Finish(Opcode::kConcatenate, op.operands(), hlo::DimensionsAttributes{{dimension}});
 }
 
 absl::Status ImportSlice(OpImport& op) {
@@ -87,8 +75,7 @@ absl::Status ImportSlice(OpImport& op) {
   KILN_ASSIGN_OR_RETURN(slice.start, op.IntegersOf("start_indices", rank));
   KILN_ASSIGN_OR_RETURN(slice.limit, op.IntegersOf("limit_indices", rank));
   KILN_ASSIGN_OR_RETURN(slice.stride, op.IntegersOf("strides", rank, 1));
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
-  return op.Define(op.Add(Opcode::kSlice, std::move(shape), op.operands(), std::move(slice)));
+  return op.Finish(Opcode::kSlice, op.operands(), std::move(slice));
 }
 
 absl::Status ImportPad(OpImport& op) {
@@ -97,8 +84,7 @@ absl::Status ImportPad(OpImport& op) {
   KILN_ASSIGN_OR_RETURN(pad.low, op.IntegersOf("edge_padding_low", rank));
   KILN_ASSIGN_OR_RETURN(pad.high, op.IntegersOf("edge_padding_high", rank));
   KILN_ASSIGN_OR_RETURN(pad.interior, op.IntegersOf("interior_padding", rank));
-  KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape());
-  return op.Define(op.Add(Opcode::kPad, std::move(shape), op.operands(), std::move(pad)));
+  return op.Finish(Opcode::kPad, op.operands(), std::move(pad));
 }
 
 absl::Status ImportBroadcastInDim(OpImport& op) {

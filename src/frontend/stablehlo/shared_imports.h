@@ -15,6 +15,10 @@ namespace kiln::stablehlo {
 // Operand 0 broadcast to `shape`; dims[i] is the result dimension of operand dimension i. `dims` has the operand's
 // rank.
 absl::StatusOr<hlo::Instruction*> BroadcastTo(OpImport& op, const hlo::DimensionVector& dims, hlo::Shape shape);
+// A window of `sizes` with the op's strides and reversal, and its dilations by these names.
+absl::StatusOr<hlo::Window> ReadWindow(const OpImport& op, const hlo::DimensionVector& sizes,
+                                       const std::vector<std::pair<int64_t, int64_t>>& padding,
+                                       absl::string_view base_dilation, absl::string_view window_dilation);
 // Operands 0 and 1 convolved; `padding` has an entry per spatial dimension.
 absl::Status ImportConvolutionWith(OpImport& op, const std::vector<std::pair<int64_t, int64_t>>& padding);
 // Groups of rows of the left operand, each with a matrix of its own; `attribute` gives lists of dimensions by name,
@@ -26,6 +30,8 @@ absl::Status ImportGatherWith(OpImport& op, const hlo::DimensionVector& slice_si
 
 // The first 2 * count operands: inputs and init values reduced over windows.
 absl::Status ImportReduceWindowWith(OpImport& op, size_t count, hlo::WindowAttributes window, hlo::Computation* body);
+// Layouts (minor to major) for `shapes`, one each, from the list `name`; false when the op leaves them out.
+absl::StatusOr<bool> ReadLayouts(const OpImport& op, absl::string_view name, absl::Span<hlo::Shape> shapes);
 // The state, and the shape of the bits as second operand where that is one.
 absl::Status ImportRngBitGenerator(OpImport& op);
 // Custom calls in which JAX exports ops whose sizes are operands; true when `target` names one.

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "src/frontend/stablehlo/op_import.h"
+#include "src/frontend/stablehlo/shared_imports.h"
 
 namespace kiln::stablehlo {
 namespace {
@@ -9,21 +10,15 @@ namespace {
 using hlo::Instruction;
 using hlo::Opcode;
 
-hlo::Shape ShapesOf(absl::Span<Instruction* const> instructions) {
-  std::vector<hlo::Shape> shapes;
-  for (const Instruction* instruction : instructions) shapes.push_back(instruction->shape());
-  return hlo::Shape::Tuple(std::move(shapes));
-}
-
 // One value as it is, any other number as a tuple.
 Instruction* Packed(OpImport& op, std::vector<Instruction*> values) {
   if (values.size() == 1) return values[0];
-  hlo::Shape shape = ShapesOf(values);
+  hlo::Shape shape = TupleShape(values);
   return op.Add(Opcode::kTuple, std::move(shape), std::move(values));
 }
 
 absl::Status ImportTuple(OpImport& op) {
-  return op.Define(op.Add(Opcode::kTuple, ShapesOf(op.operands()), op.operands()));
+  return op.Define(op.Add(Opcode::kTuple, TupleShape(op.operands()), op.operands()));
 }
 
 absl::Status ImportGetTupleElement(OpImport& op) {
@@ -93,24 +88,8 @@ absl::Status ImportInfeed(OpImport& op) {
   if (op.result_count() == 0) return op.Invalid("has no results, expected a token at least");
   hlo::FeedAttributes feed;
   KILN_ASSIGN_OR_RETURN(feed.config, op.String("infeed_config", ""));
-  std::vector<hlo::Shape> data;
-  for (size_t i = 0; i + 1 < op.result_count(); ++i) {
-    KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape(i));
-    data.push_back(std::move(shape));
-  }
-  if (mlir::AttributeRef attribute = op.attribute("layout")) {
-    const auto* layouts = attribute->As<mlir::ArrayAttribute>();
-    if (layouts == nullptr) return op.Invalid("attribute layout must be a list");
-    for (size_t i = 0; i < layouts->elements.size(); ++i) {
-      const std::optional<std::vector<int64_t>> order = mlir::AsIntegers(layouts->elements[i]);
-      if (!order.has_value() || layouts->elements.size() != data.size() || !data[i].IsArray()) {
-        return op.Invalid("attribute layout must hold a list of dimensions per result");
-      }
-      data[i].set_layout(*order);
-      const absl::Status status = hlo::ValidateShape(data[i]);
-      if (!status.ok()) return op.Invalid("attribute layout: ", status.message());
-    }
-  }
+  KILN_ASSIGN_OR_RETURN(std::vector<hlo::Shape> data, op.ResultShapeList(op.result_count() - 1));
+  KILN_RETURN_IF_ERROR(ReadLayouts(op, "layout", absl::MakeSpan(data)).status());
   const hlo::Shape data_shape = hlo::Shape::Tuple(data);
   Instruction* infeed =
       op.Add(Opcode::kInfeed, hlo::Shape::Tuple({data_shape, hlo::Shape::Token()}), op.operands(), std::move(feed));
@@ -166,11 +145,7 @@ absl::Status ImportSend(OpImport& op) {
 absl::Status ImportRecv(OpImport& op) {
   if (op.result_count() == 0) return op.Invalid("has no results, expected a token at least");
   KILN_ASSIGN_OR_RETURN(const hlo::CollectiveAttributes channel, ReadChannel(op));
-  std::vector<hlo::Shape> shapes;
-  for (size_t i = 0; i + 1 < op.result_count(); ++i) {
-    KILN_ASSIGN_OR_RETURN(hlo::Shape shape, op.ResultShape(i));
-    shapes.push_back(std::move(shape));
-  }
+  KILN_ASSIGN_OR_RETURN(const std::vector<hlo::Shape> shapes, op.ResultShapeList(op.result_count() - 1));
   const hlo::Shape data = shapes.size() == 1 ? shapes[0] : hlo::Shape::Tuple(shapes);
   Instruction* recv = op.Add(Opcode::kRecv, ChannelShape(data), op.operands(), channel);
   Instruction* done = op.Add(Opcode::kRecvDone, hlo::Shape::Tuple({data, hlo::Shape::Token()}), {recv}, channel);

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "src/base/status.h"
 #include "src/frontend/mlir/printer.h"
 #include "src/frontend/stablehlo/quantization.h"
@@ -15,60 +16,19 @@ namespace {
 using hlo::PrimitiveType;
 using mlir::FloatKind;
 
+// Names of types in MLIR and HLO differ in case, signedness and booleans.
 absl::StatusOr<PrimitiveType> IntegerPrimitive(const mlir::IntegerType& type) {
   const bool is_unsigned = type.signedness == mlir::Signedness::kUnsigned;
-  switch (type.width) {
-    case 1:
-      if (is_unsigned) return PrimitiveType::kU1;
-      return PrimitiveType::kPred;
-    case 2:
-      return is_unsigned ? PrimitiveType::kU2 : PrimitiveType::kS2;
-    case 4:
-      return is_unsigned ? PrimitiveType::kU4 : PrimitiveType::kS4;
-    case 8:
-      return is_unsigned ? PrimitiveType::kU8 : PrimitiveType::kS8;
-    case 16:
-      return is_unsigned ? PrimitiveType::kU16 : PrimitiveType::kS16;
-    case 32:
-      return is_unsigned ? PrimitiveType::kU32 : PrimitiveType::kS32;
-    case 64:
-      return is_unsigned ? PrimitiveType::kU64 : PrimitiveType::kS64;
-    default:
-      return Unimplemented("integers of ", type.width, " bits are not supported as element type");
-  }
+  if (type.width == 1 && !is_unsigned) return PrimitiveType::kPred;
+  const auto found = hlo::ParsePrimitiveType(absl::StrCat(is_unsigned ? "u" : "s", type.width));
+  if (found.has_value()) return *found;
+  return Unimplemented("integers of ", type.width, " bits are not supported as element type");
 }
 
 absl::StatusOr<PrimitiveType> FloatPrimitive(FloatKind kind) {
-  switch (kind) {
-    case FloatKind::kBF16:
-      return PrimitiveType::kBF16;
-    case FloatKind::kF16:
-      return PrimitiveType::kF16;
-    case FloatKind::kF32:
-      return PrimitiveType::kF32;
-    case FloatKind::kF64:
-      return PrimitiveType::kF64;
-    case FloatKind::kF8E5M2:
-      return PrimitiveType::kF8E5M2;
-    case FloatKind::kF8E4M3:
-      return PrimitiveType::kF8E4M3;
-    case FloatKind::kF8E4M3FN:
-      return PrimitiveType::kF8E4M3FN;
-    case FloatKind::kF8E3M4:
-      return PrimitiveType::kF8E3M4;
-    case FloatKind::kF8E4M3B11FNUZ:
-      return PrimitiveType::kF8E4M3B11FNUZ;
-    case FloatKind::kF8E5M2FNUZ:
-      return PrimitiveType::kF8E5M2FNUZ;
-    case FloatKind::kF8E4M3FNUZ:
-      return PrimitiveType::kF8E4M3FNUZ;
-    case FloatKind::kF8E8M0FNU:
-      return PrimitiveType::kF8E8M0FNU;
-    case FloatKind::kF4E2M1FN:
-      return PrimitiveType::kF4E2M1FN;
-    default:
-      return Unimplemented("element type ", mlir::FloatName(kind), " is not supported");
-  }
+  const auto found = hlo::ParsePrimitiveType(absl::AsciiStrToLower(mlir::FloatName(kind)));
+  if (found.has_value()) return *found;
+  return Unimplemented("element type ", mlir::FloatName(kind), " is not supported");
 }
 
 absl::StatusOr<hlo::Shape> TensorShape(const mlir::TensorType& tensor, bool may_be_open) {
@@ -89,7 +49,8 @@ absl::StatusOr<hlo::Shape> TensorShape(const mlir::TensorType& tensor, bool may_
   }
   hlo::Shape shape(element, dims);
   for (size_t i = 0; i < dims.size(); ++i) {
-    if (tensor.dims[i] == mlir::kDynamicSize && dims[i] != kOpenSize) shape.set_dynamic_dimension(static_cast<int64_t>(i), true);
+    if (tensor.dims[i] == mlir::kDynamicSize && dims[i] != kOpenSize)
+      shape.set_dynamic_dimension(static_cast<int64_t>(i), true);
   }
   return shape;
 }
@@ -126,8 +87,7 @@ void NormalizeSmallIntegers(PrimitiveType type, absl::Span<std::byte> bytes) {
 absl::StatusOr<PrimitiveType> StoragePrimitive(const mlir::QuantizedType& type) {
   const auto* storage = type.storage->As<mlir::IntegerType>();
   if (storage == nullptr) return InvalidArgument("the storage type of a quantized type must be an integer");
-  return IntegerPrimitive(
-      {storage->width, type.is_signed ? mlir::Signedness::kSignless : mlir::Signedness::kUnsigned});
+  return IntegerPrimitive({storage->width, type.is_signed ? mlir::Signedness::kSignless : mlir::Signedness::kUnsigned});
 }
 
 absl::StatusOr<PrimitiveType> ToPrimitiveType(const mlir::Type& type) {

@@ -1,9 +1,11 @@
-// ShapeProto and LiteralProto.
+// ShapeProto and LiteralProto: one field per element type, elements in row-major order.
 #include <cstring>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "src/frontend/hlo_proto/element_field.h"
 #include "src/frontend/hlo_proto/reader.h"
+#include "src/frontend/hlo_proto/writer.h"
 #include "src/hlo/physical_copy.h"
 
 namespace kiln::hlo_proto {
@@ -12,6 +14,38 @@ namespace {
 using hlo::PrimitiveType;
 
 constexpr int kMaxDepth = 64;
+
+struct ElementField {
+  PrimitiveType type;
+  uint32_t field;
+  bool varints = false;  // A list of varints; else bytes, narrow elements zero-extended to one each.
+};
+
+constexpr ElementField kElementFields[] = {
+    {PrimitiveType::kPred, 2, true},  {PrimitiveType::kU8, 3},
+    {PrimitiveType::kS32, 4, true},   {PrimitiveType::kS64, 5, true},
+    {PrimitiveType::kU32, 6, true},   {PrimitiveType::kU64, 7, true},
+    {PrimitiveType::kF32, 8},         {PrimitiveType::kF64, 9},
+    {PrimitiveType::kF16, 11},        {PrimitiveType::kC64, 12},
+    {PrimitiveType::kBF16, 13},       {PrimitiveType::kS8, 15},
+    {PrimitiveType::kU16, 16},        {PrimitiveType::kS16, 17},
+    {PrimitiveType::kC128, 18},       {PrimitiveType::kF8E5M2, 19},
+    {PrimitiveType::kF8E4M3FN, 20},   {PrimitiveType::kS4, 21},
+    {PrimitiveType::kU4, 22},         {PrimitiveType::kF8E4M3B11FNUZ, 23},
+    {PrimitiveType::kF8E5M2FNUZ, 24}, {PrimitiveType::kF8E4M3FNUZ, 25},
+    {PrimitiveType::kS2, 26},         {PrimitiveType::kU2, 27},
+    {PrimitiveType::kF8E4M3, 28},     {PrimitiveType::kF8E3M4, 29},
+    {PrimitiveType::kS1, 30},         {PrimitiveType::kU1, 31},
+    {PrimitiveType::kF4E2M1FN, 32},   {PrimitiveType::kF8E8M0FNU, 33},
+};
+
+// Field 0 for types without elements.
+constexpr ElementField ElementFieldOf(PrimitiveType type) {
+  for (const ElementField& row : kElementFields) {
+    if (row.type == type) return row;
+  }
+  return {type, 0};
+}
 
 absl::StatusOr<hlo::Literal> ReadArray(const Fields& proto, hlo::Shape shape) {
   const PrimitiveType type = shape.element_type();
@@ -46,6 +80,29 @@ absl::StatusOr<hlo::Literal> ReadArray(const Fields& proto, hlo::Shape shape) {
   hlo::Literal literal = hlo::FromPhysical(bytes.data(), shape);
   shape.ResetLayout();
   return hlo::Literal::FromBytes(std::move(shape), literal.bytes());
+}
+
+void WriteArray(const hlo::Literal& literal, WireWriter* proto) {
+  const hlo::PrimitiveType type = literal.shape().element_type();
+  const ElementField target = ElementFieldOf(type);
+  std::string bytes(reinterpret_cast<const char*>(literal.bytes().data()), literal.bytes().size());
+  if (!target.varints) {
+    const int bits = hlo::BitWidth(type);
+    for (char& byte : bytes) {
+      if (bits >= 8) break;
+      byte = static_cast<char>(byte & ((1 << bits) - 1));
+    }
+    return proto->String(target.field, bytes);
+  }
+  const size_t width = static_cast<size_t>(hlo::ByteWidth(type));
+  std::vector<int64_t> values;
+  for (size_t i = 0; i < bytes.size(); i += width) {
+    int64_t value = 0;
+    std::memcpy(&value, bytes.data() + i, width);
+    if (width == 4 && hlo::IsSignedIntegral(type)) value = static_cast<int32_t>(value);
+    values.push_back(value);
+  }
+  proto->Integers(target.field, values);
 }
 
 }  // namespace
@@ -109,6 +166,17 @@ absl::StatusOr<hlo::Literal> ReadLiteral(absl::string_view bytes, int depth) {
     return InvalidArgument("a literal is ", tuple.shape().ToString(false), ", its shape ", shape.ToString(false));
   }
   return tuple;
+}
+
+WireWriter LiteralProto(const hlo::Literal& literal) {
+  WireWriter proto;
+  hlo::Shape shape = literal.shape();
+  // Elements are written in row-major order, and the shape says so.
+  if (shape.IsArray()) shape.ResetLayout();
+  proto.Message(1, ShapeProto(shape));
+  for (const hlo::Literal& element : literal.elements()) proto.Message(10, LiteralProto(element));
+  if (shape.IsArray()) WriteArray(literal, &proto);
+  return proto;
 }
 
 }  // namespace kiln::hlo_proto
