@@ -148,7 +148,8 @@ struct ThreadPool::State {
 
 ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>(std::clamp(threads, 1, 4096))) {
   for (int i = 1; i < state_->threads; ++i) {
-    std::thread thread = StartThread("kiln-worker", [state = state_.get(), i] { state->Worker(static_cast<uint32_t>(i)); });
+    std::thread thread =
+        StartThread("kiln-worker", [state = state_.get(), i] { state->Worker(static_cast<uint32_t>(i)); });
     if (!thread.joinable()) break;  // Fewer workers are slower, not wrong.
     state_->workers.push_back(std::move(thread));
   }

@@ -398,7 +398,7 @@ class Scheduler {
 
   void DivideIntoTasks(double element_cost, NestSchedule* schedule) const {
     // Instructions at about two a nanosecond, or memory traffic beside them at what one processor gets.
-    constexpr double kNanosecondsPerOp = 0.2, kBytesPerNanosecond = 64;
+    constexpr double kNanosecondsPerOp = 0.2, kBytesPerNanosecond = 128;
     double space = 1;
     for (int loop : schedule->order) space *= static_cast<double>(kernel_.loops[loop].extent);
     const double nanoseconds = std::max(space * element_cost * kNanosecondsPerOp, Traffic(space) / kBytesPerNanosecond);
