@@ -21,8 +21,8 @@ namespace {
 
 // Long enough to bridge the gap between two kernels of one program, short enough to cost no battery.
 constexpr auto kSpin = std::chrono::microseconds(40);
-// How long a worker stays where it has moved to.
-constexpr auto kMovePause = std::chrono::milliseconds(1);
+// Of one call; more threads than that begin in the shares of others.
+constexpr int kMaxShares = 64;
 
 void FutexWait(std::atomic<uint32_t>& word, uint32_t expected) {
   syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
@@ -56,15 +56,11 @@ bool SpinUntil(bool spin, Predicate done) {
   }
 }
 
-// Takes the calling thread off a processor. Where it may run later is left as it was.
-void LeaveCpu(int cpu) {
-  cpu_set_t allowed, others;
-  if (cpu < 0 || cpu >= CPU_SETSIZE || sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return;
-  others = allowed;
-  CPU_CLR(cpu, &others);
-  if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof(others), &others) != 0) return;
-  sched_setaffinity(0, sizeof(allowed), &allowed);
-}
+// A part of a call's indices, which threads take from its front.
+struct alignas(64) Share {
+  std::atomic<uint64_t> next{0};
+  uint64_t end = 0;
+};
 
 // One ParallelFor in progress. Slots outlive every call, so a worker that comes late touches valid memory.
 struct alignas(64) Slot {
@@ -72,20 +68,23 @@ struct alignas(64) Slot {
   std::atomic<bool> open{false};     // the fields below hold a job that workers may join
   std::atomic<uint32_t> users{0};    // workers inside; the caller waits for zero before it gives the slot back
   std::atomic<uint32_t> caller_sleeps{0};
-  int caller_cpu = -1;
   ThreadPool::RangeTask task = nullptr;
   void* closure = nullptr;
-  uint64_t count = 0;
   uint64_t chunk = 0;
-  // On its own line: every thread of the job writes it.
-  alignas(64) std::atomic<uint64_t> next{0};
+  uint32_t share_count = 0;
+  std::vector<Share> shares;
 
-  void Work() {
-    // The load keeps `next` from growing without bound when idle workers look in again and again.
-    while (next.load(std::memory_order_relaxed) < count) {
-      const uint64_t begin = next.fetch_add(chunk, std::memory_order_relaxed);
-      if (begin >= count) return;
-      task(closure, static_cast<int64_t>(begin), static_cast<int64_t>(std::min(begin + chunk, count)));
+  // A thread begins with a share of its own, which in the next kernel over the same arrays is the same again and in its
+  // cache, and then helps with the others.
+  void Work(uint32_t own) {
+    for (uint32_t i = 0; i < share_count; ++i) {
+      Share& share = shares[(own + i) % share_count];
+      // The load keeps `next` from growing without bound when idle workers look in again and again.
+      while (share.next.load(std::memory_order_relaxed) < share.end) {
+        const uint64_t begin = share.next.fetch_add(chunk, std::memory_order_relaxed);
+        if (begin >= share.end) break;
+        task(closure, static_cast<int64_t>(begin), static_cast<int64_t>(std::min(begin + chunk, share.end)));
+      }
     }
   }
 };
@@ -94,7 +93,9 @@ struct alignas(64) Slot {
 
 struct ThreadPool::State {
   explicit State(int threads)
-      : threads(threads), spin(AvailableCpus() >= threads), parts(threads), lone_jobs(1), jobs(threads) {}
+      : threads(threads), spin(AvailableCpus() >= threads), parts(threads), lone_jobs(1), jobs(threads) {
+    for (Slot& slot : slots) slot.shares = std::vector<Share>(std::min(threads, kMaxShares));
+  }
 
   const int threads;
   const bool spin;
@@ -107,41 +108,27 @@ struct ThreadPool::State {
   JobQueue lone_jobs;
   JobQueue jobs;
 
-  // A worker that woke up on the processor of the caller is no help there, and the kernel may leave both for
-  // milliseconds.
-  // Moving costs some microseconds, so it is not done again at once: every processor may have a caller.
-  void AvoidCaller(int cpu, std::chrono::steady_clock::time_point* moved) {
-    if (!spin || sched_getcpu() != cpu) return;
-    const auto now = std::chrono::steady_clock::now();
-    if (now - *moved < kMovePause) return;
-    *moved = now;
-    LeaveCpu(cpu);
-  }
-
-  void Help(Slot& slot, std::chrono::steady_clock::time_point* moved) {
+  void Help(Slot& slot, uint32_t number) {
     if (!slot.open.load(std::memory_order_relaxed)) return;
     // The caller closes the slot and then reads users; this adds itself and then reads open: one of them sees the
     // other.
     slot.users.fetch_add(1, std::memory_order_seq_cst);
-    if (slot.open.load(std::memory_order_seq_cst)) {
-      AvoidCaller(slot.caller_cpu, moved);
-      slot.Work();
-    }
+    if (slot.open.load(std::memory_order_seq_cst)) slot.Work(number);
     if (slot.users.fetch_sub(1, std::memory_order_seq_cst) == 1 && slot.caller_sleeps.load(std::memory_order_seq_cst)) {
       FutexWake(slot.users, 1);
     }
   }
 
-  void Worker() {
+  // The caller counts as thread 0.
+  void Worker(uint32_t number) {
     // Threads begin with the environment of the one that starts them.
     const DefaultFloatEnvironment environment;
-    std::chrono::steady_clock::time_point moved;
     while (true) {
       // First the epoch, then the flag: whoever sets the flag advances the epoch after it, so a worker that misses the
       // flag holds an old epoch and does not fall asleep on it.
       const uint32_t seen = epoch.load(std::memory_order_seq_cst);
       if (stopping.load(std::memory_order_seq_cst)) return;
-      for (Slot& slot : slots) Help(slot, &moved);
+      for (Slot& slot : slots) Help(slot, number);
       if (SpinUntil(spin, [&] { return epoch.load(std::memory_order_relaxed) != seen; })) continue;
       sleepers.fetch_add(1, std::memory_order_seq_cst);
       FutexWait(epoch, seen);
@@ -161,7 +148,8 @@ struct ThreadPool::State {
 
 ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>(std::clamp(threads, 1, 4096))) {
   for (int i = 1; i < state_->threads; ++i) {
-    std::thread thread = StartThread("kiln-worker", [state = state_.get()] { state->Worker(); });
+    std::thread thread =
+        StartThread("kiln-worker", [state = state_.get(), i] { state->Worker(static_cast<uint32_t>(i)); });
     if (!thread.joinable()) break;  // Fewer workers are slower, not wrong.
     state_->workers.push_back(std::move(thread));
   }
@@ -195,19 +183,22 @@ void ThreadPool::ParallelFor(int64_t count, int64_t grain, RangeTask task, void*
 
   slot->task = task;
   slot->closure = closure;
-  slot->count = total;
-  slot->caller_cpu = sched_getcpu();
   slot->chunk = chunk;
-  slot->next.store(0, std::memory_order_relaxed);
+  const uint64_t chunks = (total + chunk - 1) / chunk;
+  slot->share_count = static_cast<uint32_t>(std::min<uint64_t>(slot->shares.size(), chunks));
+  for (uint64_t i = 0; i < slot->share_count; ++i) {
+    // Whole chunks.
+    slot->shares[i].next.store(chunks * i / slot->share_count * chunk, std::memory_order_relaxed);
+    slot->shares[i].end = std::min(chunks * (i + 1) / slot->share_count * chunk, total);
+  }
   slot->open.store(true, std::memory_order_seq_cst);
   state.epoch.fetch_add(1, std::memory_order_seq_cst);
   const uint32_t sleepers = state.sleepers.load(std::memory_order_seq_cst);
   if (sleepers > 0) {
-    const uint64_t others = (total + chunk - 1) / chunk - 1;
-    FutexWake(state.epoch, static_cast<int>(std::min<uint64_t>(sleepers, others)));
+    FutexWake(state.epoch, static_cast<int>(std::min<uint64_t>(sleepers, chunks - 1)));
   }
 
-  slot->Work();
+  slot->Work(0);
   slot->open.store(false, std::memory_order_seq_cst);
   const auto left = [&] { return slot->users.load(std::memory_order_seq_cst) == 0; };
   if (!SpinUntil(state.spin, left)) {

@@ -29,6 +29,17 @@ namespace {
 // Loops whose trip count is not known count as this many rounds when time is estimated.
 constexpr double kAssumedTrips = 1000;
 
+// Temporaries bypass the cache from this many times the size of results on: what is read soon is better found there.
+constexpr int64_t kCachedTemporaries = 2;
+
+// Whether code of the program reads what `instruction` writes.
+bool IsReadAgain(const Instruction& instruction) {
+  const auto is_read = [](const Instruction* user) { return !analysis::RunsNoCode(user->opcode()); };
+  return std::any_of(instruction.users().begin(), instruction.users().end(), [&](const Instruction* user) {
+    return is_read(user) || std::any_of(user->users().begin(), user->users().end(), is_read);
+  });
+}
+
 // A guess: what costs more than linear in its data runs long for large arrays; what acts on the host may block.
 double CustomCallNanoseconds(const Instruction& call) {
   if (call.HasSideEffect()) return 1e6;
@@ -169,8 +180,10 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
     KILN_RETURN_IF_ERROR(kernel.status());
     scheduled->kernel = *std::move(kernel);
     kernel::ShareStages(&scheduled->kernel);
+    kernel::TargetInfo target = target_;
+    if (IsReadAgain(*instruction)) target.streaming_bytes *= kCachedTemporaries;
     for (const kernel::Nest& nest : scheduled->kernel.nests) {
-      scheduled->schedules.push_back(kernel::ScheduleNest(scheduled->kernel, nest, target_));
+      scheduled->schedules.push_back(kernel::ScheduleNest(scheduled->kernel, nest, target));
       const kernel::NestSchedule& schedule = scheduled->schedules.back();
       scheduled->nanoseconds += schedule.task_nanoseconds * static_cast<double>(schedule.task_count);
     }

@@ -238,11 +238,12 @@ class Scheduler {
     const Loop& info = kernel_.loops[loop];
     const uint64_t bit = uint64_t{1} << loop;
     int width = 1;
-    double cost = 0;
+    double cost = 0, reduced = 0;  // of an element, and what its reduces do with it
     for (const Weighted& w : ops_) {
       if ((w.op->loops & bit) == 0) continue;
       width = std::max(width, ComputeWidth(*w.op));
       cost += OpCost(*w.op);
+      if (w.reduce >= 0) reduced += OpCost(*w.op);
       // Updates that may meet in one element stay in order.
       if (info.kind == LoopKind::kSerial &&
           (w.op->kind == OpKind::kToIndex || (w.op->kind == OpKind::kLoad && !Contiguous(w.op->offset, loop)))) {
@@ -259,9 +260,13 @@ class Scheduler {
     int most = 64;
     if (carried && cost <= 16) {
       int registers = 4;
-      if (info.kind != LoopKind::kReduce && cost <= kPlainSum && target_.target == Target::kCpu) {
+      if (info.kind != LoopKind::kReduce && reduced <= kPlainSum && target_.target == Target::kCpu) {
         // Columns: long stretches of each row, in as many sums as half the registers hold.
-        registers = std::max<int>(4, 16 / static_cast<int>(std::max<int64_t>(ReducesOver(loop), 1)));
+        size_t sums = 0;
+        for (int number : reduces_) {
+          if ((kernel_.reduces[number].outer_loops >> loop & 1) != 0) sums += kernel_.reduces[number].inits.size();
+        }
+        registers = std::max(4, 16 / static_cast<int>(std::clamp<size_t>(sums, 1, 16)));
         most = 256;
       }
       while (lanes * width < registers * target_.vector_bytes && info.extent >= 2 * lanes) lanes *= 2;
@@ -375,12 +380,28 @@ class Scheduler {
     schedule->order.push_back(best);
   }
 
+  // Bytes of the arrays that `space` iterations touch, each once.
+  double Traffic(double space) const {
+    std::vector<double> touched(kernel_.parameters.size());
+    for (const Weighted& w : ops_) {
+      if (w.op->kind == OpKind::kLoad) touched[w.op->parameter] += space * w.times;
+    }
+    for (const Store* store : stores_) touched[store->parameter] += space;
+    double bytes = 0;
+    for (size_t i = 0; i < touched.size(); ++i) {
+      const Parameter& parameter = kernel_.parameters[i];
+      if (parameter.is_local) continue;
+      bytes += std::min(touched[i], static_cast<double>(parameter.element_count())) * hlo::ByteWidth(parameter.type);
+    }
+    return bytes;
+  }
+
   void DivideIntoTasks(double element_cost, NestSchedule* schedule) const {
-    // Instructions at about two a nanosecond, and memory traffic at some gigabytes a second beside them.
-    constexpr double kNanosecondsPerOp = 0.2;
+    // Instructions at about two a nanosecond, or memory traffic beside them at what one processor gets.
+    constexpr double kNanosecondsPerOp = 0.2, kBytesPerNanosecond = 128;
     double space = 1;
     for (int loop : schedule->order) space *= static_cast<double>(kernel_.loops[loop].extent);
-    double nanoseconds = space * element_cost * kNanosecondsPerOp;
+    const double nanoseconds = std::max(space * element_cost * kNanosecondsPerOp, Traffic(space) / kBytesPerNanosecond);
     if (schedule->order.empty() || kernel_.loops[schedule->order[0]].kind == LoopKind::kSerial) {
       // One task: a serial nest keeps its order.
       schedule->task_nanoseconds = nanoseconds;

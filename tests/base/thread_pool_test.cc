@@ -75,6 +75,18 @@ TEST(ThreadPool, WorkersTakePart) {
   EXPECT_EQ(arrived, 2);
 }
 
+TEST(ThreadPool, ThreadsBeginInSharesOfTheirOwn) {
+  ThreadPool pool(2);
+  const std::thread::id caller = std::this_thread::get_id();
+  std::atomic<int64_t> first{-1};
+  For(pool, 1600, 1, [&](int64_t begin, int64_t) {
+    int64_t none = -1;
+    if (std::this_thread::get_id() != caller) first.compare_exchange_strong(none, begin);
+    while (begin == 0 && first < 0) sched_yield();
+  });
+  EXPECT_EQ(first, 800);
+}
+
 TEST(ThreadPool, NestedCallsAddUp) {
   ThreadPool pool(4);
   for (int round = 0; round < 20; ++round) {
