@@ -37,16 +37,16 @@ class GuardedMemory {
     if (total_ > 0 && mprotect(memory_, static_cast<size_t>(total_), PROT_READ | PROT_WRITE) != 0) std::abort();
     start_ = place == Place::kAtItsEnd ? total_ - up(bytes, alignment) : up(margin, alignment);
     if (margin > 0 && alignment < kAlignment) start_ += alignment;
-    std::memset(memory_, guard, static_cast<size_t>(total_));
+    std::memset(memory_, guard, static_cast<size_t>(start_));
     std::memset(data(), fill, static_cast<size_t>(bytes));
+    std::memset(data() + bytes, guard, static_cast<size_t>(total_ - start_ - bytes));
   }
 
   uint8_t* data() { return memory_ + start_; }
 
   // Offset, from the start of the data, of a guard byte that changed; empty where none did.
   std::string Damage() const {
-    for (int64_t i = 0; i < total_; ++i) {
-      if (i >= start_ && i < start_ + bytes_) continue;
+    for (int64_t i = start_ == 0 ? bytes_ : 0; i < total_; i = i + 1 == start_ ? start_ + bytes_ : i + 1) {
       if (memory_[i] != guard_) return absl::StrCat("byte ", i - start_, " of a buffer of ", bytes_, " bytes was written");
     }
     return "";
