@@ -48,4 +48,13 @@ Literal FromPhysical(const void* memory, const Shape& shape) {
   return literal;
 }
 
+void ExtendNarrowElements(PrimitiveType type, absl::Span<uint8_t> bytes) {
+  if (type == PrimitiveType::kPred || BitWidth(type) >= 8) return;
+  const int unused = 8 - BitWidth(type);
+  for (uint8_t& byte : bytes) {
+    const uint8_t high = static_cast<uint8_t>(byte << unused);
+    byte = IsSignedIntegral(type) ? static_cast<uint8_t>(static_cast<int8_t>(high) >> unused) : high >> unused;
+  }
+}
+
 }  // namespace kiln::hlo

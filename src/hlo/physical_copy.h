@@ -2,6 +2,9 @@
 #ifndef KILN_HLO_PHYSICAL_COPY_H_
 #define KILN_HLO_PHYSICAL_COPY_H_
 
+#include <cstdint>
+
+#include "absl/types/span.h"
 #include "src/hlo/literal.h"
 
 namespace kiln::hlo {
@@ -12,6 +15,10 @@ void ToPhysical(const Literal& literal, const Shape& shape, void* memory);
 
 // The array of `shape` that lies in `memory` in the order of its layout.
 Literal FromPhysical(const void* memory, const Shape& shape);
+
+// Makes what others store in elements of less than a byte, where bits beyond the element's own mean nothing, what Kiln
+// has there: the sign of signed integers and zeros of others. Bytes of other types stay as they are.
+void ExtendNarrowElements(PrimitiveType type, absl::Span<uint8_t> bytes);
 
 }  // namespace kiln::hlo
 

@@ -6,6 +6,7 @@
 #include "src/base/status.h"
 #include "src/cpu/object_cache.h"
 #include "src/cpu/warm_up.h"
+#include "src/hlo/physical_copy.h"
 #include "src/runtime/strided_copy.h"
 
 namespace kiln::runtime {
@@ -146,7 +147,7 @@ absl::StatusOr<RefPtr<Buffer>> Client::BufferFromHost(const void* data, RefPtr<c
   }
   const bool may_borrow =
       semantics == HostBufferSemantics::kImmutableZeroCopy || semantics == HostBufferSemantics::kMutableZeroCopy;
-  // Bits beyond a narrow element's own mean nothing in the host's bytes; here they extend its sign, or are zero.
+  // The host's bytes of narrow elements are not yet what they are here.
   const hlo::PrimitiveType element = type->element_type();
   const bool narrow = hlo::BitWidth(element) < 8 && element != hlo::PrimitiveType::kPred;
   if (may_borrow && same && !narrow && type->byte_count() != 0 &&
@@ -160,14 +161,7 @@ absl::StatusOr<RefPtr<Buffer>> Client::BufferFromHost(const void* data, RefPtr<c
   } else {
     StridedCopy(type->element_bytes(), type->dimensions(), data, host_strides, block.data(), device_strides);
   }
-  if (narrow) {
-    const int unused = 8 - hlo::BitWidth(element);
-    for (uint8_t& byte : absl::MakeSpan(static_cast<uint8_t*>(block.data()), type->byte_count())) {
-      const uint8_t high = static_cast<uint8_t>(byte << unused);
-      byte =
-          hlo::IsSignedIntegral(element) ? static_cast<uint8_t>(static_cast<int8_t>(high) >> unused) : high >> unused;
-    }
-  }
+  hlo::ExtendNarrowElements(element, absl::MakeSpan(static_cast<uint8_t*>(block.data()), type->byte_count()));
   if (done) done();
   return MakeRef<Buffer>(std::move(type), memory, std::move(block), nullptr);
 }

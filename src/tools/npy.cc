@@ -206,6 +206,8 @@ absl::StatusOr<hlo::Literal> ToLiteral(const NpyArray& array, const hlo::Shape& 
     std::reverse(order.begin(), order.end());
   }
   hlo::Literal literal = hlo::FromPhysical(array.data.data(), stored);
+  const absl::Span<std::byte> bytes = literal.mutable_bytes();
+  hlo::ExtendNarrowElements(shape.element_type(), {reinterpret_cast<uint8_t*>(bytes.data()), bytes.size()});
   return hlo::Literal::FromBytes(hlo::Shape(shape.element_type(), array.dimensions), literal.bytes());
 }
 

@@ -1,19 +1,24 @@
-#include "tests/cpu/differential.h"
-
-#include <algorithm>
-#include <cmath>
-#include <cstdlib>
-#include <cstring>
-#include <limits>
-#include <utility>
-
 #include "src/base/status.h"
 #include "src/base/thread_pool.h"
 #include "src/frontend/hlo_text/parser.h"
 #include "src/hlo/evaluator.h"
 #include "src/hlo/physical_copy.h"
+#include "src/hlo/printer.h"
 #include "src/passes/pipeline.h"
 #include "src/tools/compare_literals.h"
+#include "tests/cpu/differential.h"
+#include "tests/cpu/guarded_memory.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <utility>
+
 
 namespace kiln::testing {
 namespace {
@@ -21,46 +26,27 @@ namespace {
 using hlo::Literal;
 using hlo::Shape;
 
-constexpr int64_t kGuardBytes = 256;
+// The program that runs, and who else is to be told of faults.
+std::atomic<const cpu::Executable*> running = nullptr;
+struct sigaction next_handler;
 
-// `bytes` bytes that start `misalignment` after a multiple of 64, between two guards.
-class GuardedMemory {
- public:
-  GuardedMemory(int64_t bytes, int64_t misalignment, uint8_t guard, uint8_t fill)
-      : bytes_(bytes), start_(kGuardBytes + misalignment), guard_(guard) {
-    const size_t total = static_cast<size_t>((start_ + bytes + kGuardBytes + 63) / 64 * 64);
-    memory_ = static_cast<uint8_t*>(std::aligned_alloc(64, total));
-    total_ = static_cast<int64_t>(total);
-    std::memset(memory_, guard, total);
-    std::memset(data(), fill, static_cast<size_t>(bytes));
-  }
-  GuardedMemory(GuardedMemory&& other) noexcept
-      : memory_(std::exchange(other.memory_, nullptr)),
-        bytes_(other.bytes_),
-        start_(other.start_),
-        total_(other.total_),
-        guard_(other.guard_) {}
-  ~GuardedMemory() { std::free(memory_); }
+// Says whose access failed, and lets it fail again as it would have without.
+void OnFault(int signal) {
+  sigaction(signal, &next_handler, nullptr);
+  const cpu::Executable* executable = running;
+  if (executable == nullptr || executable->module() == nullptr) return;
+  std::fprintf(stderr, "Memory outside of the buffers of this program was touched:\n%s\n",
+               hlo::ToString(*executable->module()).c_str());
+}
 
-  uint8_t* data() { return memory_ + start_; }
-
-  // Offset, from the start of the data, of a guard byte that changed; 0 where none did (byte 0 is no guard).
-  std::string Damage() const {
-    for (int64_t i = 0; i < total_; ++i) {
-      if (i >= start_ && i < start_ + bytes_) continue;
-      if (memory_[i] != guard_)
-        return absl::StrCat("byte ", i - start_, " of a buffer of ", bytes_, " bytes was written");
-    }
-    return "";
-  }
-
- private:
-  uint8_t* memory_;
-  int64_t bytes_;
-  int64_t start_;
-  int64_t total_ = 0;
-  uint8_t guard_;
-};
+void WatchFaults() {
+  static const bool watching = [] {
+    struct sigaction action = {};
+    action.sa_handler = OnFault;
+    return sigaction(SIGSEGV, &action, &next_handler) == 0;
+  }();
+  if (!watching) std::abort();
+}
 
 double UnitInTheLastPlace(PrimitiveType type, double x) {
   int mantissa = 23, lowest = -126;
@@ -233,12 +219,13 @@ absl::StatusOr<std::vector<Literal>> CompiledProgram::Run(const std::vector<Lite
   }
   const uint8_t guard = static_cast<uint8_t>(random->In(1, 255));
   const uint8_t fill = static_cast<uint8_t>(random->In(0, 255));
+  const Place place = static_cast<Place>(random->In(0, 2));
   std::vector<GuardedMemory> memory;
   std::vector<const void*> argument_pointers;
   for (size_t i = 0; i < parameters.size(); ++i) {
-    const int64_t width = std::max(hlo::ByteWidth(parameters[i].element_type()), 1);
-    const int64_t misalignment = donated[i] ? 0 : random->In(0, 3) * width;
-    memory.emplace_back(parameters[i].byte_count(), misalignment, guard, fill);
+    const int64_t width = std::max<int64_t>(hlo::ByteWidth(parameters[i].element_type()), 1);
+    const int64_t alignment = donated[i] || random->Chance(0.25) ? GuardedMemory::kAlignment : width;
+    memory.emplace_back(parameters[i].byte_count(), alignment, place, guard, fill);
     if (parameters[i].IsArray()) hlo::ToPhysical(arguments[i], parameters[i], memory.back().data());
     argument_pointers.push_back(memory.back().data());
   }
@@ -249,13 +236,17 @@ absl::StatusOr<std::vector<Literal>> CompiledProgram::Run(const std::vector<Lite
           argument_pointers[static_cast<size_t>(*executable_->output_aliases()[i].aliased_parameter)]));
       continue;
     }
-    memory.emplace_back(outputs[i].byte_count(), 0, guard, fill);
+    memory.emplace_back(outputs[i].byte_count(), GuardedMemory::kAlignment, place, guard, fill);
     result_pointers.push_back(memory.back().data());
   }
-  GuardedMemory arena(executable_->arena_bytes(), 0, guard, fill);
+  GuardedMemory arena(executable_->arena_bytes(), GuardedMemory::kAlignment, place, guard, fill);
   std::unique_ptr<ThreadPool> pool;
   if (threads > 1) pool = std::make_unique<ThreadPool>(threads);
-  KILN_RETURN_IF_ERROR(executable_->Run(argument_pointers, result_pointers, arena.data(), pool.get()));
+  WatchFaults();
+  running = executable_.get();
+  const absl::Status status = executable_->Run(argument_pointers, result_pointers, arena.data(), pool.get());
+  running = nullptr;
+  KILN_RETURN_IF_ERROR(status);
   if (std::string damage = arena.Damage(); !damage.empty()) return Internal("arena: ", damage);
   for (size_t i = 0; i < memory.size(); ++i) {
     if (std::string damage = memory[i].Damage(); !damage.empty()) {

@@ -2,9 +2,6 @@
 #include "src/cpu/gemm.h"
 #include "src/cpu/gemm_kernels.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -26,33 +23,15 @@
 #include "src/base/thread_pool.h"
 #include "src/cpu/host_isa.h"
 #include "src/cpu/jit.h"
+#include "tests/cpu/guarded_memory.h"
 
 namespace kiln::cpu {
 namespace {
 
 using hlo::PrimitiveType;
 using Wide = std::complex<long double>;
-
-// Memory that ends where an unmapped page begins: a read or write past the end faults.
-class GuardedBuffer {
- public:
-  explicit GuardedBuffer(size_t bytes) {
-    const size_t page = sysconf(_SC_PAGESIZE);
-    const size_t whole = (bytes + page - 1) / page * page;
-    mapped_ = whole + page;
-    base_ = static_cast<uint8_t*>(mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    mprotect(base_ + whole, page, PROT_NONE);
-    data_ = base_ + whole - bytes;
-  }
-  ~GuardedBuffer() { munmap(base_, mapped_); }
-  GuardedBuffer(const GuardedBuffer&) = delete;
-  uint8_t* data() { return data_; }
-
- private:
-  uint8_t* base_;
-  uint8_t* data_;
-  size_t mapped_;
-};
+using kiln::testing::GuardedMemory;
+using kiln::testing::Place;
 
 float HalfToFloat(uint16_t bits) { return static_cast<float>(std::bit_cast<_Float16>(bits)); }
 float BrainToFloat(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
@@ -238,10 +217,13 @@ class GemmTest : public ::testing::Test {
       ASSERT_TRUE(status.ok()) << status << Describe(spec, *plan);
     }
     const Extent extent = Elements(spec);
-    GuardedBuffer lhs(extent.lhs * Bytes(spec.lhs.type));
-    GuardedBuffer rhs(extent.rhs * Bytes(spec.rhs.type));
-    GuardedBuffer out(extent.out * Bytes(spec.out.type));
-    const auto fill = [&](GuardedBuffer& buffer, PrimitiveType type, int64_t elements) {
+    place_ = place_ == Place::kAtItsEnd ? Place::kAtItsStart : Place::kAtItsEnd;
+    const auto memory = [&](PrimitiveType type, int64_t elements) {
+      return GuardedMemory(elements * Bytes(type), Bytes(type), place_, /*guard=*/0xa5, /*fill=*/0x5a);
+    };
+    GuardedMemory lhs = memory(spec.lhs.type, extent.lhs), rhs = memory(spec.rhs.type, extent.rhs);
+    GuardedMemory out = memory(spec.out.type, extent.out);
+    const auto fill = [&](GuardedMemory& buffer, PrimitiveType type, int64_t elements) {
       std::uniform_real_distribution<double> real(-1, 1);
       for (int64_t i = 0; i < elements; ++i) {
         int64_t integer = static_cast<int64_t>(random_());
@@ -251,11 +233,10 @@ class GemmTest : public ::testing::Test {
     };
     fill(lhs, spec.lhs.type, extent.lhs);
     fill(rhs, spec.rhs.type, extent.rhs);
-    const int64_t out_bytes = extent.out * Bytes(spec.out.type);
-    std::memset(out.data(), 0x5a, out_bytes);
     std::vector<bool> written(extent.out, false);
     const absl::Status status = Run(spec, *plan, lhs.data(), rhs.data(), out.data(), nullptr, pool);
     ASSERT_TRUE(status.ok()) << status << Describe(spec, *plan);
+    ASSERT_EQ(out.Damage(), "") << Describe(spec, *plan);
 
     int64_t batches = 1;
     for (const GemmBatchDimension& d : spec.batch) batches *= d.size;
@@ -350,6 +331,7 @@ class GemmTest : public ::testing::Test {
 
   std::unique_ptr<JitCompiler> compiler_;
   std::mt19937_64 random_{20240607};
+  Place place_ = Place::kAtItsStart;
 };
 
 // KILN_TEST_VECTOR_BYTES=32 or 16 tries the code for processors without AVX-512 or AVX.
