@@ -13,6 +13,14 @@ namespace kiln::kernel {
 
 using hlo::PrimitiveType;
 
+namespace {
+
+// Additions in a row to one accumulator; behind so many it is added to another one, and starts anew. The loop is long
+// enough to hide that.
+constexpr int64_t kSumBlock = 64;
+
+}  // namespace
+
 absl::StatusOr<std::vector<Value>> NestLowering::Combine(const Reduce& reduce, ScalarEmitter* emitter,
                                                          const std::vector<Value>& accumulators,
                                                          const std::vector<Value>& elements) {
@@ -59,6 +67,26 @@ void NestLowering::BoundLoops(const Reduce& reduce, int vector_loop) {
   }
 }
 
+std::optional<std::pair<int, int64_t>> NestLowering::BlockSums(const Reduce& reduce, const std::vector<int>& order,
+                                                               int vector_loop, int lanes) {
+  if (reduce.combiner != nullptr || threads_ != nullptr) return std::nullopt;
+  for (size_t i = 0; i < reduce.inits.size(); ++i) {
+    const PrimitiveType type = kernel_.ops[reduce.inits[i]].type;
+    const hlo::Opcode opcode = reduce.combine_opcodes[i];
+    if (!hlo::IsFloating(type) && !hlo::IsComplex(type)) return std::nullopt;
+    if (opcode != hlo::Opcode::kAdd && opcode != hlo::Opcode::kMultiply) return std::nullopt;
+  }
+  int64_t inside = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    const int64_t iterations = kernel_.loops[order[i]].extent / (order[i] == vector_loop ? lanes : 1);
+    if (iterations > 2 * kSumBlock / inside) {
+      return std::make_pair(order[i], std::max<int64_t>(kSumBlock / inside, 1));
+    }
+    inside = std::max<int64_t>(inside * iterations, 1);
+  }
+  return std::nullopt;
+}
+
 absl::Status NestLowering::LowerReduce(int number) {
   const Reduce& reduce = kernel_.reduces[number];
   const ReduceSchedule& schedule = schedule_.reduces[number];
@@ -84,30 +112,42 @@ absl::Status NestLowering::LowerReduce(int number) {
                      : emitter->Constant(CombinerIdentity(reduce.combine_opcodes[i], inits[i].type), 0);
     }
   }
-  std::vector<std::vector<llvm::AllocaInst*>> slots(count);
-  for (size_t i = 0; i < count; ++i) {
-    for (int part = 0; part < (start[i].imaginary != nullptr ? 2 : 1); ++part) {
-      slots[i].push_back(Slot(Part(start[i], part)->getType()));
-      b_.CreateStore(Part(start[i], part), slots[i][part]);
+  using Slots = std::vector<std::vector<llvm::AllocaInst*>>;
+  auto store = [&](const std::vector<Value>& values, const Slots& to) {
+    for (size_t i = 0; i < count; ++i) {
+      for (size_t part = 0; part < to[i].size(); ++part) {
+        b_.CreateStore(Part(values[i], static_cast<int>(part)), to[i][part]);
+      }
     }
-  }
+  };
+  auto new_slots = [&](const std::vector<Value>& values) {
+    Slots made(count);
+    for (size_t i = 0; i < count; ++i) {
+      for (int part = 0; part < (values[i].imaginary != nullptr ? 2 : 1); ++part) {
+        made[i].push_back(Slot(Part(values[i], part)->getType()));
+      }
+    }
+    store(values, made);
+    return made;
+  };
+  const Slots slots = new_slots(start);
   llvm::AllocaInst* empty = nullptr;
   if (takes_first) {
     empty = Slot(b_.getInt1Ty());
     b_.CreateStore(b_.getTrue(), empty);
   }
-  auto accumulators = [&] {
+  auto load = [&](const Slots& from) {
     std::vector<Value> values = start;
     for (size_t i = 0; i < count; ++i) {
-      values[i].value = b_.CreateLoad(slots[i][0]->getAllocatedType(), slots[i][0]);
+      values[i].value = b_.CreateLoad(from[i][0]->getAllocatedType(), from[i][0]);
       if (values[i].imaginary != nullptr) {
-        values[i].imaginary = b_.CreateLoad(slots[i][1]->getAllocatedType(), slots[i][1]);
+        values[i].imaginary = b_.CreateLoad(from[i][1]->getAllocatedType(), from[i][1]);
       }
     }
     return values;
   };
   auto innermost = [&]() -> absl::Status {
-    std::vector<Value> current = accumulators();
+    std::vector<Value> current = load(slots);
     std::vector<Value> elements;
     for (ValueId element : reduce.elements) elements.push_back(Get(element, own_vector || outer_vector));
     KILN_ASSIGN_OR_RETURN(std::vector<Value> combined, Combine(reduce, emitter, current, elements));
@@ -128,18 +168,37 @@ absl::Status NestLowering::LowerReduce(int number) {
     }
     for (size_t i = 0; i < count; ++i) {
       if (own_vector && mask_ != nullptr) combined[i] = emitter->Select(mask_, combined[i], current[i]);
-      for (size_t part = 0; part < slots[i].size(); ++part) {
-        b_.CreateStore(Part(combined[i], static_cast<int>(part)), slots[i][part]);
-      }
     }
+    store(combined, slots);
     return absl::OkStatus();
   };
   if (!over_group) BoundLoops(reduce, own_vector ? schedule.vector_loop : -1);
   // A mask of the outer vector does not concern the accumulators: lanes past the end are never stored.
   Loops loops{schedule.order, {}, own_vector ? schedule.vector_loop : -1, lanes};
   if (over_group) loops.segments.push_back({0, static_cast<int>(schedule.order.size()), threads_->OverGroup()});
-  KILN_RETURN_IF_ERROR(LowerLevel(*reduce.block, loops, 0, innermost));
-  std::vector<Value> results = accumulators();
+  const std::optional<std::pair<int, int64_t>> blocks = BlockSums(reduce, schedule.order, loops.vector_loop, lanes);
+  Slots totals;
+  if (blocks) {
+    std::vector<Value> nothing;
+    for (size_t i = 0; i < count; ++i) {
+      nothing.push_back(emitter->Constant(CombinerIdentity(reduce.combine_opcodes[i], start[i].type), 0));
+    }
+    totals = new_slots(nothing);
+    blocks_[blocks->first] = {blocks->second, [&, nothing]() -> absl::Status {
+                                KILN_ASSIGN_OR_RETURN(std::vector<Value> sums,
+                                                      Combine(reduce, emitter, load(totals), load(slots)));
+                                store(sums, totals);
+                                store(nothing, slots);
+                                return absl::OkStatus();
+                              }};
+  }
+  const absl::Status lowered = LowerLevel(*reduce.block, loops, 0, innermost);
+  if (blocks) blocks_.erase(blocks->first);
+  KILN_RETURN_IF_ERROR(lowered);
+  std::vector<Value> results = load(slots);
+  if (blocks) {
+    KILN_ASSIGN_OR_RETURN(results, Combine(reduce, emitter, load(totals), results));
+  }
   if (own_vector) {
     KILN_ASSIGN_OR_RETURN(results, CombineLanes(reduce, std::move(results), lanes));
   }
