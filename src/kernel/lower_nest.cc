@@ -67,7 +67,7 @@ absl::Status NestLowering::EmitBlocks(int loop, llvm::Value* first, llvm::Value*
                                       const std::function<absl::Status(llvm::Value*)>& body) {
   auto blocks = blocks_.find(loop);
   if (blocks == blocks_.end()) return EmitLoop(first, limit, step, body);
-  const Blocks& block = blocks->second;
+  const Blocks block = blocks->second;  // a reduce inside may move the table
   llvm::Value* length = b_.CreateMul(step, b_.getInt64(block.size));
   return EmitLoop(first, limit, length, [&](llvm::Value* begin) {
     llvm::Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(begin, length), limit);

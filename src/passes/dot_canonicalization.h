@@ -9,7 +9,7 @@ namespace kiln::passes {
 // Afterwards each operand of a dot has at most one batch, one contracting and one free dimension, in any order and none
 // of size 1, and something is contracted. Dimensions of one role are merged by a reshape where they lie side by side in
 // the right order, after a transpose where they do not. A dot that contracts nothing becomes a multiplication of
-// broadcasts.
+// broadcasts, one of two long vectors the sum of a multiplication.
 class DotCanonicalization : public Pass {
  public:
   absl::string_view name() const override { return "dot-canonicalization"; }

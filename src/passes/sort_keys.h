@@ -1,5 +1,5 @@
-// Rewrites sorts by simple orders into the form that radix sorts take: along the last dimension, by the first operand,
-// in an order whose unsigned integer keys are made of its bits as they are read.
+// Rewrites sorts by simple orders into the form that radix sorts take: along the last dimension, if more than one array
+// is sorted, by the first operand, in an order whose unsigned integer keys are made of its bits as they are read.
 //
 // A comparator such as JAX's makes of each element a value, then compares two of them; several keys are compared one
 // after the other. Where no order of bits is the same, those values become an array of unsigned integers, computed once
@@ -28,7 +28,8 @@ struct SortOrder {
   bool descending = false;
 };
 
-// The order of a sort along the last dimension by its first operand alone; what this pass makes.
+// The order of a sort by its first operand alone, along the last dimension or of that operand alone; what this pass
+// makes.
 std::optional<SortOrder> DirectOrder(const hlo::Instruction& sort);
 
 // The order of all elements of a type by which selections go: the total order of floats. Nothing for types without
