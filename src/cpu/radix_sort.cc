@@ -27,7 +27,7 @@ constexpr int64_t kMaxStripes = 16;
 constexpr int64_t kMaxChunks = 16;
 // Buckets that a long row of nothing but keys is divided into: by so many bits at most, and for so many keys each.
 constexpr int kMaxBucketBits = 11;
-constexpr int kBucketSizeBits = 9;
+constexpr int kBucketSizeBits = 7;
 // Buckets get a quarter of the row to be sorted in, divided among threads.
 constexpr int64_t kBucketRoom = 4;
 // Bytes of neighbouring columns that are sorted together, and the share of the array that their copies take.
@@ -417,6 +417,7 @@ class RadixSorter {
       largest = std::max(largest, extremes[chunk].second);
     }
     const int bits = static_cast<int>(std::bit_width(static_cast<Key>(largest - least)));
+    if (bits == 0) return;  // all keys are equal
     const int bucket_bits =
         std::min({kMaxBucketBits, bits, static_cast<int>(std::bit_width(static_cast<uint64_t>(size_))) - kBucketSizeBits});
     const int shift = bits - bucket_bits, buckets = 1 << bucket_bits;
