@@ -65,14 +65,20 @@ absl::Status NestLowering::EmitLoop(llvm::Value* first, llvm::Value* limit, llvm
 
 absl::Status NestLowering::EmitBlocks(int loop, llvm::Value* first, llvm::Value* limit, llvm::Value* step,
                                       const std::function<absl::Status(llvm::Value*)>& body) {
-  auto blocks = blocks_.find(loop);
-  if (blocks == blocks_.end()) return EmitLoop(first, limit, step, body);
-  const Blocks block = blocks->second;  // a reduce inside may move the table
-  llvm::Value* length = b_.CreateMul(step, b_.getInt64(block.size));
-  return EmitLoop(first, limit, length, [&](llvm::Value* begin) {
+  auto found = blocks_.find(loop);
+  const Blocks blocks = found == blocks_.end() ? Blocks() : found->second;  // a reduce inside may move the table
+  return EmitBlocks(blocks, blocks.size(), first, limit, step, body);
+}
+
+absl::Status NestLowering::EmitBlocks(const Blocks& blocks, size_t levels, llvm::Value* first, llvm::Value* limit,
+                                      llvm::Value* step, const std::function<absl::Status(llvm::Value*)>& body) {
+  if (levels == 0) return EmitLoop(first, limit, step, body);
+  const auto& [size, finish] = blocks[levels - 1];
+  llvm::Value* length = b_.CreateMul(step, b_.getInt64(size));
+  return EmitLoop(first, limit, length, [&, &finish = finish](llvm::Value* begin) {
     llvm::Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(begin, length), limit);
-    KILN_RETURN_IF_ERROR(EmitLoop(begin, end, step, body));
-    return block.end();
+    KILN_RETURN_IF_ERROR(EmitBlocks(blocks, levels - 1, begin, end, step, body));
+    return finish();
   });
 }
 

@@ -15,9 +15,10 @@ using hlo::PrimitiveType;
 
 namespace {
 
-// Additions in a row to one accumulator; behind so many it is added to another one, and starts anew. The loop is long
-// enough to hide that.
+// Additions in a row to one accumulator; behind so many, long enough to hide it, it is added to another one and starts
+// anew. That one has fewer, since it holds more.
 constexpr int64_t kSumBlock = 64;
+constexpr int64_t kBlocksTogether = 16;
 
 }  // namespace
 
@@ -67,24 +68,26 @@ void NestLowering::BoundLoops(const Reduce& reduce, int vector_loop) {
   }
 }
 
-std::optional<std::pair<int, int64_t>> NestLowering::BlockSums(const Reduce& reduce, const std::vector<int>& order,
-                                                               int vector_loop, int lanes) {
-  if (reduce.combiner != nullptr || threads_ != nullptr) return std::nullopt;
+std::pair<int, std::vector<int64_t>> NestLowering::BlockSums(const Reduce& reduce, const std::vector<int>& order,
+                                                             int vector_loop, int lanes) {
+  if (reduce.combiner != nullptr || threads_ != nullptr) return {};
   for (size_t i = 0; i < reduce.inits.size(); ++i) {
     const PrimitiveType type = kernel_.ops[reduce.inits[i]].type;
     const hlo::Opcode opcode = reduce.combine_opcodes[i];
-    if (!hlo::IsFloating(type) && !hlo::IsComplex(type)) return std::nullopt;
-    if (opcode != hlo::Opcode::kAdd && opcode != hlo::Opcode::kMultiply) return std::nullopt;
+    if (!hlo::IsFloating(type) && !hlo::IsComplex(type)) return {};
+    if (opcode != hlo::Opcode::kAdd && opcode != hlo::Opcode::kMultiply) return {};
   }
   int64_t inside = 1;
   for (size_t i = order.size(); i-- > 0;) {
     const int64_t iterations = kernel_.loops[order[i]].extent / (order[i] == vector_loop ? lanes : 1);
     if (iterations > 2 * kSumBlock / inside) {
-      return std::make_pair(order[i], std::max<int64_t>(kSumBlock / inside, 1));
+      std::vector<int64_t> sizes = {std::max<int64_t>(kSumBlock / inside, 1)};
+      while (iterations / sizes.back() > 2 * kBlocksTogether) sizes.push_back(sizes.back() * kBlocksTogether);
+      return {order[i], std::move(sizes)};
     }
     inside = std::max<int64_t>(inside * iterations, 1);
   }
-  return std::nullopt;
+  return {};
 }
 
 absl::Status NestLowering::LowerReduce(int number) {
@@ -176,28 +179,29 @@ absl::Status NestLowering::LowerReduce(int number) {
   // A mask of the outer vector does not concern the accumulators: lanes past the end are never stored.
   Loops loops{schedule.order, {}, own_vector ? schedule.vector_loop : -1, lanes};
   if (over_group) loops.segments.push_back({0, static_cast<int>(schedule.order.size()), threads_->OverGroup()});
-  const std::optional<std::pair<int, int64_t>> blocks = BlockSums(reduce, schedule.order, loops.vector_loop, lanes);
-  Slots totals;
-  if (blocks) {
+  const auto [blocked, sizes] = BlockSums(reduce, schedule.order, loops.vector_loop, lanes);
+  // What each level adds up, innermost first.
+  std::vector<Slots> levels = {slots};
+  for (int64_t size : sizes) {
     std::vector<Value> nothing;
     for (size_t i = 0; i < count; ++i) {
       nothing.push_back(emitter->Constant(CombinerIdentity(reduce.combine_opcodes[i], start[i].type), 0));
     }
-    totals = new_slots(nothing);
-    blocks_[blocks->first] = {blocks->second, [&, nothing]() -> absl::Status {
-                                KILN_ASSIGN_OR_RETURN(std::vector<Value> sums,
-                                                      Combine(reduce, emitter, load(totals), load(slots)));
-                                store(sums, totals);
-                                store(nothing, slots);
-                                return absl::OkStatus();
-                              }};
+    levels.push_back(new_slots(nothing));
+    blocks_[blocked].push_back({size, [&, nothing, from = levels.end()[-2], to = levels.back()]() -> absl::Status {
+                                  KILN_ASSIGN_OR_RETURN(std::vector<Value> sums,
+                                                        Combine(reduce, emitter, load(to), load(from)));
+                                  store(sums, to);
+                                  store(nothing, from);
+                                  return absl::OkStatus();
+                                }});
   }
   const absl::Status lowered = LowerLevel(*reduce.block, loops, 0, innermost);
-  if (blocks) blocks_.erase(blocks->first);
+  if (!sizes.empty()) blocks_.erase(blocked);
   KILN_RETURN_IF_ERROR(lowered);
   std::vector<Value> results = load(slots);
-  if (blocks) {
-    KILN_ASSIGN_OR_RETURN(results, Combine(reduce, emitter, load(totals), results));
+  for (size_t level = 1; level < levels.size(); ++level) {
+    KILN_ASSIGN_OR_RETURN(results, Combine(reduce, emitter, load(levels[level]), results));
   }
   if (own_vector) {
     KILN_ASSIGN_OR_RETURN(results, CombineLanes(reduce, std::move(results), lanes));
