@@ -93,13 +93,16 @@ int64_t ColumnsTogether(const RowSortShape& shape) {
   return shape.inner == 1 ? 0 : std::min(kColumnBytes / shape.key_width, shape.inner);
 }
 
+// From one to the next, not a multiple of a page.
+int64_t ColumnBytes(const RowSortShape& shape) { return Aligned(shape.size * shape.key_width) + kAlignment; }
+
 // Two rows of elements, or one where only keys move or a part of one where they go by buckets, the positions where the
 // arrays are gathered by them, the columns, and a copy.
 int64_t StripeBytes(const RowSortShape& shape) {
   const int64_t row = Aligned(shape.size * ElementBytes(shape));
   if (CarryOf(shape) == Carry::kNothing) {
     const int64_t spare = ByBuckets(shape) ? Aligned(shape.size / kBucketRoom * shape.key_width) : row;
-    return spare + ColumnsTogether(shape) * row + CopyBytes(shape);
+    return spare + ColumnsTogether(shape) * ColumnBytes(shape) + CopyBytes(shape);
   }
   return 2 * row + (CarryOf(shape) == Carry::kPosition ? Aligned(4 * shape.size) : 0) + CopyBytes(shape);
 }
@@ -575,7 +578,7 @@ void SortAll(ProgramContext* context, const RowSortShape& shape, const void* con
   auto columns = [&](int64_t index) {
     if constexpr (!Sorter::kCarries) {
       Key* spare = reinterpret_cast<Key*>(scratch + index * StripeBytes(shape));
-      const int64_t stride = row_bytes / sizeof(Key), together = ColumnsTogether(shape), groups = Groups(shape);
+      const int64_t stride = ColumnBytes(shape) / sizeof(Key), together = ColumnsTogether(shape), groups = Groups(shape);
       Key* copy = spare + (StripeBytes(shape) - CopyBytes(shape)) / sizeof(Key);
       Key* rows = copy - together * stride;
       const int64_t across = (shape.inner + together - 1) / together;
@@ -585,22 +588,26 @@ void SortAll(ProgramContext* context, const RowSortShape& shape, const void* con
         const int64_t first = group % across * together, count = std::min(together, shape.inner - first);
         const int64_t offset = group / across * shape.size * shape.inner + first;
         const Key* source = static_cast<const Key*>(arrays[0]) + offset;
-        for (int64_t i = 0; i < shape.size; ++i) {
-          for (int64_t column = 0; column < count; ++column) {
-            rows[column * stride + i] = source[i * shape.inner + column];
+        Key* result = static_cast<Key*>(const_cast<void*>(arrays[1])) + offset;
+        auto load = [&](auto columns) {
+          for (int64_t i = 0; i < shape.size; ++i) {
+            for (int64_t c = 0; c < columns; ++c) rows[c * stride + i] = source[i * shape.inner + c];
           }
-        }
+        };
+        auto store = [&](auto columns) {
+          for (int64_t i = 0; i < shape.size; ++i) {
+            for (int64_t c = 0; c < columns; ++c) result[i * shape.inner + c] = rows[c * stride + i];
+          }
+        };
+        // Usually as many as the compiler knows.
+        constexpr std::integral_constant<int64_t, kColumnBytes / sizeof(Key)> kAll;
+        count == kAll ? load(kAll) : load(count);
         for (int64_t column = 0; column < count; ++column) {
           Key* row = rows + column * stride;
           std::memcpy(copy, row, shape.size * sizeof(Key));
           sorter.Sort(copy, nullptr, row, nullptr);
         }
-        Key* result = static_cast<Key*>(const_cast<void*>(arrays[1])) + offset;
-        for (int64_t i = 0; i < shape.size; ++i) {
-          for (int64_t column = 0; column < count; ++column) {
-            result[i * shape.inner + column] = rows[column * stride + i];
-          }
-        }
+        count == kAll ? store(kAll) : store(count);
       }
     }
   };

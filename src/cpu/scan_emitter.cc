@@ -387,15 +387,18 @@ class ScanLoop {
     return values;
   }
 
-  // Elements [t, t + lanes) of a row, below `end` if that is not null.
+  // Elements [t, t + lanes) of a row, below `end`, which is null where all of them are.
   Access InRow(llvm::Value* row, llvm::Value* t) {
     return {.kind = shape_.reverse ? Access::Kind::kReversed : Access::Kind::kContiguous,
             .offset = b_.CreateAdd(b_.CreateMul(row, b_.getInt64(shape_.length)), Position(t))};
   }
+  llvm::Value* RowMask(llvm::Value* t, llvm::Value* end) {
+    return end == nullptr || shape_.length % lanes_ == 0 ? nullptr : LaneMask(b_.CreateSub(end, t));
+  }
   std::vector<Value> LoadInputs(const std::vector<llvm::Value*>& inputs, llvm::Value* row, llvm::Value* t,
                                 llvm::Value* end) {
     std::vector<Value> values;
-    llvm::Value* mask = end == nullptr ? nullptr : LaneMask(b_.CreateSub(end, t));
+    llvm::Value* mask = RowMask(t, end);
     for (int64_t i = 0; i < shape_.inputs; ++i) {
       values.push_back(memory_.LoadVector(shape_.types[i], inputs[i], InRow(row, t), mask));
     }
@@ -403,7 +406,7 @@ class ScanLoop {
   }
   void StoreOutputs(const std::vector<Value>& values, const std::vector<llvm::Value*>& outputs, llvm::Value* row,
                     llvm::Value* t, llvm::Value* end) {
-    llvm::Value* mask = LaneMask(b_.CreateSub(end, t));
+    llvm::Value* mask = RowMask(t, end);
     for (size_t i = 0; i < outputs.size() && status_.ok(); ++i) {
       memory_.StoreVector(values[i], outputs[i], InRow(row, t), mask, false);
     }
