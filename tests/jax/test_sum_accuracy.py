@@ -1,5 +1,5 @@
-"""Rounding errors of scans and of large sums grow with the logarithm of the length, or the length over many: elements are
-all equal, so that every addition of a sum made one element after the other rounds the same way, and errors add up."""
+"""Rounding errors of scans and of large sums grow with the logarithm of the length: elements are all equal, so that
+additions of one element after the other round the same way, and their errors, hundreds to thousands of roundings, add up."""
 
 import math
 
@@ -51,16 +51,6 @@ def test_scan(device, name, shape, dtype):
         assert relative_error(result, truth) <= additions * ROUNDING[dtype], element
 
 
-def test_scan_of_logarithms(device):
-    # Of equal elements each combination of two sums rounds an exponential, a logarithm and a sum.
-    length = 1 << 16
-    for shape, axis in (((length,), 0), ((length // 16, 5), 0)):
-        result, _ = run(device, lambda x, axis=axis: lax.cumlogsumexp(x, axis), shape, "float32", 0.1)
-        element = np.longdouble(np.float32(0.1))
-        truth = element + np.log(np.arange(1, shape[0] + 1, dtype=np.longdouble)).reshape((-1,) + (1,) * (len(shape) - 1))
-        assert relative_error(result, truth) <= 3 * (2 * math.log2(length) + 16) * ROUNDING["float32"]
-
-
 REDUCES = {
     "sum": ((1 << 24,), jnp.sum, 1 << 24),
     "rows": ((16, 1 << 20), lambda x: x.sum(1), 1 << 20),
@@ -73,8 +63,8 @@ REDUCES = {
 @pytest.mark.parametrize("name", REDUCES)
 def test_reduce(device, name):
     shape, function, count = REDUCES[name]
-    # At least sixteen lanes and two parts; 64 additions in a row, then the sums of those, then parts and lanes.
-    additions = 64 + count / 32 / 64 + 2 * 32
+    # At most 128 additions in a row, levels of at most 32 of such sums, each for sixteen times as many elements, and parts.
+    additions = 128 + 32 * math.log(count, 16) + 32
     for element in ELEMENTS:
         result, value = run(device, function, shape, "float32", element)
-        assert relative_error(result, value * count) <= min(additions, 600) * ROUNDING["float32"], element
+        assert relative_error(result, value * count) <= additions * ROUNDING["float32"], element
