@@ -75,7 +75,9 @@ int64_t ElementBytes(const RowSortShape& shape) {
   }
 }
 
-bool DividesRows(const RowSortShape& shape) { return shape.inner == 1 && shape.size >= kDividedSize && shape.rows < kMaxStripes; }
+bool DividesRows(const RowSortShape& shape) {
+  return shape.inner == 1 && shape.size >= kDividedSize && shape.rows < kMaxStripes;
+}
 
 // Whether keys do not tell elements of different bits apart.
 bool Merges(const RowSortShape& shape) { return shape.code.order >= passes::KeyOrder::kZerosEqual; }
@@ -421,8 +423,8 @@ class RadixSorter {
     }
     const int bits = static_cast<int>(std::bit_width(static_cast<Key>(largest - least)));
     if (bits == 0) return;  // all keys are equal
-    const int bucket_bits =
-        std::min({kMaxBucketBits, bits, static_cast<int>(std::bit_width(static_cast<uint64_t>(size_))) - kBucketSizeBits});
+    const int bucket_bits = std::min(
+        {kMaxBucketBits, bits, static_cast<int>(std::bit_width(static_cast<uint64_t>(size_))) - kBucketSizeBits});
     const int shift = bits - bucket_bits, buckets = 1 << bucket_bits;
     auto bucket = [least = least, shift](Key key) { return static_cast<Key>(key - least) >> shift; };
     std::vector<uint32_t> places(static_cast<size_t>(chunks_) * buckets);
@@ -578,7 +580,8 @@ void SortAll(ProgramContext* context, const RowSortShape& shape, const void* con
   auto columns = [&](int64_t index) {
     if constexpr (!Sorter::kCarries) {
       Key* spare = reinterpret_cast<Key*>(scratch + index * StripeBytes(shape));
-      const int64_t stride = ColumnBytes(shape) / sizeof(Key), together = ColumnsTogether(shape), groups = Groups(shape);
+      const int64_t stride = ColumnBytes(shape) / sizeof(Key), together = ColumnsTogether(shape),
+                    groups = Groups(shape);
       Key* copy = spare + (StripeBytes(shape) - CopyBytes(shape)) / sizeof(Key);
       Key* rows = copy - together * stride;
       const int64_t across = (shape.inner + together - 1) / together;
@@ -659,8 +662,7 @@ void SortAll(ProgramContext* context, const RowSortShape& shape, const void* con
   }
 }
 
-// --- The largest
-// ------------------------------------------------------------------------------------------------------
+// ---- The largest ----
 
 // Few, so that the bound rises early.
 constexpr int64_t kSpareCandidates = 128;
@@ -712,9 +714,7 @@ void TopRow(int64_t size, int64_t k, const Key* elements, KeyMasks<Key> masks, C
   }
 }
 
-int64_t CandidateBytes(int64_t key_width, int64_t k) {
-  return Aligned(CandidateRoom(k) * (key_width == 8 ? 16 : 8));
-}
+int64_t CandidateBytes(int64_t key_width, int64_t k) { return Aligned(CandidateRoom(k) * (key_width == 8 ? 16 : 8)); }
 
 int64_t TopStripes(const TopRowsShape& shape) {
   return TopRowsNanoseconds(shape) < kParallelNanoseconds ? 1 : std::min(shape.rows, kMaxStripes);
@@ -738,7 +738,7 @@ void TopAll(ProgramContext* context, const TopRowsShape& shape, const void* keys
 }  // namespace
 
 bool SortsKeysInPlace(const RowSortShape& shape) {
-  if (shape.inner > 1) return true;      // in copies
+  if (shape.inner > 1) return true;    // in copies
   if (ByBuckets(shape)) return false;  // moves them straight into their buckets
   // Copies of a few of many rows take little.
   return !Merges(shape) || shape.rows >= 2 * kMaxStripes;
@@ -748,7 +748,7 @@ int64_t RowSortScratchBytes(const RowSortShape& shape) { return Stripes(shape) *
 
 double RowSortNanoseconds(const RowSortShape& shape) {
   const double per_element = shape.size <= kRankedSize ? 1.0 + 0.2 * static_cast<double>(shape.size)
-                                                          : 1.0 + 2.0 * static_cast<double>(shape.key_width);
+                                                       : 1.0 + 2.0 * static_cast<double>(shape.key_width);
   const double gathered = CarryOf(shape) == Carry::kPosition ? 2.0 * static_cast<double>(shape.array_count) : 0.0;
   return static_cast<double>(shape.rows) * static_cast<double>(shape.size) * (per_element + gathered);
 }

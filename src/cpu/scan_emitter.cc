@@ -1,11 +1,10 @@
-// Slices along the last dimension are scalars: an associative scan then works within registers. A tile is as many vectors
-// as a vector has lanes: each becomes its own prefixes in as many steps as the logarithm of its lanes, so does the vector
-// of their totals, and what was carried joins it before it joins them. From tile to tile a binary counter carries: it
-// keeps sums of 1, 2, 4, ... tiles, as a tree would, so that rounding errors grow with the logarithm of the length.
-// Threads reduce chunks of long rows first and scan them afterwards; a chunk is a node of the counter's tree, so that
-// neither where rows are cut nor whether they are changes a bit.
-// Otherwise lanes are neighbours within the slices, which need nothing of each other; what rounds is summed by blocks,
-// which the same counter carries.
+// Slices along the last dimension are scalars: an associative scan then works within registers. A tile is as many
+// vectors as a vector has lanes: each becomes its own prefixes in as many steps as the logarithm of its lanes, so does
+// the vector of their totals, and what was carried joins it before it joins them. From tile to tile a binary counter
+// carries: it keeps sums of 1, 2, 4, ... tiles, as a tree would, so that rounding errors grow with the logarithm of the
+// length. Threads reduce chunks of long rows first and scan them afterwards; a chunk is a node of the counter's tree,
+// so that neither where rows are cut nor whether they are changes a bit. Otherwise lanes are neighbours within the
+// slices, which need nothing of each other; what rounds is summed by blocks, which the same counter carries.
 #include "src/cpu/scan_emitter.h"
 
 #include <algorithm>
@@ -123,7 +122,8 @@ class ScanLoop {
         scan_(scan),
         shape_(shape),
         lanes_(shape.lanes()),
-        cheap_(static_cast<int64_t>(scan.called_computation()->PostOrder().size()) <= 2 * (shape.carries + 1) + kCheapBody),
+        cheap_(static_cast<int64_t>(scan.called_computation()->PostOrder().size()) <=
+               2 * (shape.carries + 1) + kCheapBody),
         scalar_(builder, 1, kernel::Target::kCpu),
         vector_(builder, lanes_, kernel::Target::kCpu),
         memory_(&scalar_, &vector_) {}
@@ -154,12 +154,10 @@ class ScanLoop {
   }
 
   // Element t of a row in the order of the scan.
-  llvm::Value* Position(llvm::Value* t) {
-    return shape_.reverse ? b_.CreateSub(b_.getInt64(shape_.length - 1), t) : t;
-  }
+  llvm::Value* Position(llvm::Value* t) { return shape_.reverse ? b_.CreateSub(b_.getInt64(shape_.length - 1), t) : t; }
 
-  // What comes before the blocks of a row, or of as many columns as there are lanes: of the bits of the number of blocks
-  // seen, each stands for the sum of so many blocks, the largest and earliest first.
+  // What comes before the blocks of a row, or of as many columns as there are lanes: of the bits of the number of
+  // blocks seen, each stands for the sum of so many blocks, the largest and earliest first.
   struct Counter {
     int lanes;
     int64_t levels;
@@ -173,8 +171,8 @@ class ScanLoop {
     return counter;
   }
 
-  // Adds block number `block`, whose sum is in `sum`, which is overwritten. `prefix` gets what is before the next block;
-  // empty: nobody asks, or for the sum alone of a power of two of blocks, which `sum` then is.
+  // Adds block number `block`, whose sum is in `sum`, which is overwritten. `prefix` gets what is before the next
+  // block; empty: nobody asks, or for the sum alone of a power of two of blocks, which `sum` then is.
   void Advance(const Counter& counter, llvm::Value* block, const std::vector<llvm::Value*>& sum,
                const std::vector<llvm::Value*>& prefix) {
     llvm::Value* zero = b_.getInt64(0);
@@ -246,9 +244,9 @@ class ScanLoop {
       Put(Body(lanes_, Get(tile, b_.getInt64(1), lanes_), Splats(slots, zero)), tile, b_.getInt64(1), lanes_);
       Advance(counter, b_.CreateUDiv(b_.CreateSub(first, begin), b_.getInt64(shape_.tile())), sum, slots);
       EmitLoop(b_, zero, vectors, 1, "store", [&](llvm::Value* i) {
-        StoreOutputs(Body(lanes_, Get(tile, b_.CreateAdd(i, b_.getInt64(2)), lanes_),
-                          Splats(tile, b_.CreateAdd(last_total, i))),
-                     outputs, row, element(i), end);
+        StoreOutputs(
+            Body(lanes_, Get(tile, b_.CreateAdd(i, b_.getInt64(2)), lanes_), Splats(tile, b_.CreateAdd(last_total, i))),
+            outputs, row, element(i), end);
       });
     });
   }
@@ -275,15 +273,16 @@ class ScanLoop {
         const std::vector<Value> low = load_inputs(left), high = load_inputs(b_.CreateAdd(left, b_.getInt64(1)));
         pair(low, high, i);
       });
-      EmitLoop(b_, b_.getInt64(cheap_ ? lanes_ / 2 : 0), b_.getInt64(lanes_ - 1 + halvings), 1, "pair", [&](llvm::Value* i) {
-        llvm::Value* before = b_.CreateAdd(i, b_.getInt64(lanes_ - 1));
-        llvm::Value* left = b_.CreateShl(i, 1);
-        auto load = [&](llvm::Value* at) {
-          return Get(tree, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, at, before), lanes_);
-        };
-        const std::vector<Value> low = load(left), high = load(b_.CreateAdd(left, b_.getInt64(1)));
-        pair(low, high, i);
-      });
+      EmitLoop(b_, b_.getInt64(cheap_ ? lanes_ / 2 : 0), b_.getInt64(lanes_ - 1 + halvings), 1, "pair",
+               [&](llvm::Value* i) {
+                 llvm::Value* before = b_.CreateAdd(i, b_.getInt64(lanes_ - 1));
+                 llvm::Value* left = b_.CreateShl(i, 1);
+                 auto load = [&](llvm::Value* at) {
+                   return Get(tree, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, at, before), lanes_);
+                 };
+                 const std::vector<Value> low = load(left), high = load(b_.CreateAdd(left, b_.getInt64(1)));
+                 pair(low, high, i);
+               });
       CopyScalars(tree, b_.getInt64((2 * lanes_ - 2 + halvings) * lanes_), slots, zero);
       Advance(counter, b_.CreateUDiv(b_.CreateSub(first, begin), b_.getInt64(shape_.tile())), slots, {});
     });
@@ -353,8 +352,8 @@ class ScanLoop {
   std::vector<Value> Body(int lanes, std::vector<Value> slices, const std::vector<Value>& carried) {
     if (!status_.ok()) return {};
     slices.insert(slices.end(), carried.begin(), carried.end());
-    absl::StatusOr<std::vector<Value>> result = kernel::EmitScalarComputation(
-        lanes == 1 ? &scalar_ : &vector_, *scan_.called_computation(), slices);
+    absl::StatusOr<std::vector<Value>> result =
+        kernel::EmitScalarComputation(lanes == 1 ? &scalar_ : &vector_, *scan_.called_computation(), slices);
     status_.Update(result.status());
     return result.ok() ? *std::move(result) : std::vector<Value>();
   }
@@ -493,8 +492,8 @@ using EmitOne = std::function<void(ScanLoop&, llvm::IRBuilder<>&, llvm::Value* i
                                    const std::function<std::vector<llvm::Value*>(int64_t, int64_t)>& pointers)>;
 
 absl::Status EmitTask(llvm::IRBuilder<>* builder, const Instruction& scan, const ScanShape& shape,
-                      const std::vector<llvm::Value*>& closure, llvm::Value* context, int64_t count,
-                      double nanoseconds, const EmitOne& emit) {
+                      const std::vector<llvm::Value*>& closure, llvm::Value* context, int64_t count, double nanoseconds,
+                      const EmitOne& emit) {
   ParallelTask task(builder, scan.name(), closure);
   llvm::IRBuilder<>& b = task.body();
   ScanLoop loop(&b, scan, shape);
@@ -546,32 +545,32 @@ absl::Status EmitScan(llvm::IRBuilder<>* builder, const Instruction& scan, const
   const double nanoseconds = ScanNanoseconds(scan);
   if (!shape.along_rows()) {
     const int64_t blocks = (shape.inner + shape.lanes() - 1) / shape.lanes();
-    return EmitTask(builder, scan, shape, closure, arrays.context, shape.outer * blocks,
-                    nanoseconds / static_cast<double>(shape.outer * blocks),
-                    [&](ScanLoop& loop, llvm::IRBuilder<>& inside, llvm::Value* index, const auto& pointers) {
-                      llvm::Value* outer = inside.CreateUDiv(index, inside.getInt64(blocks));
-                      llvm::Value* column = inside.CreateMul(inside.CreateURem(index, inside.getInt64(blocks)),
-                                                             inside.getInt64(shape.lanes()));
-                      loop.Columns(pointers(0, shape.inputs), pointers(outputs, shape.outputs),
-                                   pointers(carries, shape.carries), pointers(last, shape.carries), outer, column,
-                                   loop.Slots(shape.lanes()));
-                    });
+    return EmitTask(
+        builder, scan, shape, closure, arrays.context, shape.outer * blocks,
+        nanoseconds / static_cast<double>(shape.outer * blocks),
+        [&](ScanLoop& loop, llvm::IRBuilder<>& inside, llvm::Value* index, const auto& pointers) {
+          llvm::Value* outer = inside.CreateUDiv(index, inside.getInt64(blocks));
+          llvm::Value* column =
+              inside.CreateMul(inside.CreateURem(index, inside.getInt64(blocks)), inside.getInt64(shape.lanes()));
+          loop.Columns(pointers(0, shape.inputs), pointers(outputs, shape.outputs), pointers(carries, shape.carries),
+                       pointers(last, shape.carries), outer, column, loop.Slots(shape.lanes()));
+        });
   }
   if (!shape.chunked()) {
-    return EmitTask(builder, scan, shape, closure, arrays.context, shape.outer,
-                    nanoseconds / static_cast<double>(shape.outer),
-                    [&](ScanLoop& loop, llvm::IRBuilder<>& inside, llvm::Value* row, const auto& pointers) {
-                      const std::vector<llvm::Value*> slots = loop.Slots(1);
-                      llvm::Value* zero = inside.getInt64(0);
-                      llvm::Value* end = inside.getInt64(shape.length);
-                      loop.CopyScalars(pointers(carries, shape.carries), row, slots, zero);
-                      loop.Row(pointers(0, shape.inputs), pointers(outputs, shape.outputs), row, zero, end, slots);
-                      // The last carry is the last output; an empty row keeps the initial one.
-                      llvm::Value* element = inside.CreateAdd(inside.CreateMul(row, end),
-                                                              loop.Position(inside.getInt64(shape.length - 1)));
-                      loop.CopyScalars(shape.length == 0 ? slots : pointers(outputs, shape.outputs),
-                                       shape.length == 0 ? zero : element, pointers(last, shape.carries), row);
-                    });
+    return EmitTask(
+        builder, scan, shape, closure, arrays.context, shape.outer, nanoseconds / static_cast<double>(shape.outer),
+        [&](ScanLoop& loop, llvm::IRBuilder<>& inside, llvm::Value* row, const auto& pointers) {
+          const std::vector<llvm::Value*> slots = loop.Slots(1);
+          llvm::Value* zero = inside.getInt64(0);
+          llvm::Value* end = inside.getInt64(shape.length);
+          loop.CopyScalars(pointers(carries, shape.carries), row, slots, zero);
+          loop.Row(pointers(0, shape.inputs), pointers(outputs, shape.outputs), row, zero, end, slots);
+          // The last carry is the last output; an empty row keeps the initial one.
+          llvm::Value* element =
+              inside.CreateAdd(inside.CreateMul(row, end), loop.Position(inside.getInt64(shape.length - 1)));
+          loop.CopyScalars(shape.length == 0 ? slots : pointers(outputs, shape.outputs),
+                           shape.length == 0 ? zero : element, pointers(last, shape.carries), row);
+        });
   }
   // Chunks: what each but the last adds, what comes before each, then the scan of each.
   const int64_t chunks = shape.chunks();
@@ -599,21 +598,21 @@ absl::Status EmitScan(llvm::IRBuilder<>* builder, const Instruction& scan, const
                     });
   };
   KILN_RETURN_IF_ERROR(chunk_task(builder, chunks - 1, false));
-  KILN_RETURN_IF_ERROR(EmitTask(
-      builder, scan, shape, closure, arrays.context, shape.outer, 100,
-      [&](ScanLoop& loop, llvm::IRBuilder<>& inside, llvm::Value* row, const auto& pointers) {
-        const std::vector<llvm::Value*> slots = loop.Slots(1), sum = loop.Slots(1);
-        const std::vector<llvm::Value*> partials = pointers(partial, shape.carries);
-        llvm::Value* zero = inside.getInt64(0);
-        loop.CopyScalars(pointers(carries, shape.carries), row, slots, zero);
-        const ScanLoop::Counter counter = loop.StartCounter(1, chunks, slots);
-        EmitLoop(inside, zero, inside.getInt64(chunks), 1, "chunk", [&](llvm::Value* chunk) {
-          llvm::Value* at = inside.CreateAdd(inside.CreateMul(row, inside.getInt64(chunks)), chunk);
-          loop.CopyScalars(partials, at, sum, zero);
-          loop.CopyScalars(slots, zero, partials, at);
-          loop.Advance(counter, chunk, sum, slots);
-        });
-      }));
+  KILN_RETURN_IF_ERROR(EmitTask(builder, scan, shape, closure, arrays.context, shape.outer, 100,
+                                [&](ScanLoop& loop, llvm::IRBuilder<>& inside, llvm::Value* row, const auto& pointers) {
+                                  const std::vector<llvm::Value*> slots = loop.Slots(1), sum = loop.Slots(1);
+                                  const std::vector<llvm::Value*> partials = pointers(partial, shape.carries);
+                                  llvm::Value* zero = inside.getInt64(0);
+                                  loop.CopyScalars(pointers(carries, shape.carries), row, slots, zero);
+                                  const ScanLoop::Counter counter = loop.StartCounter(1, chunks, slots);
+                                  EmitLoop(inside, zero, inside.getInt64(chunks), 1, "chunk", [&](llvm::Value* chunk) {
+                                    llvm::Value* at =
+                                        inside.CreateAdd(inside.CreateMul(row, inside.getInt64(chunks)), chunk);
+                                    loop.CopyScalars(partials, at, sum, zero);
+                                    loop.CopyScalars(slots, zero, partials, at);
+                                    loop.Advance(counter, chunk, sum, slots);
+                                  });
+                                }));
   KILN_RETURN_IF_ERROR(chunk_task(builder, chunks, true));
   return EmitTask(builder, scan, shape, closure, arrays.context, shape.outer, 10,
                   [&](ScanLoop& loop, llvm::IRBuilder<>& inside, llvm::Value* row, const auto& pointers) {

@@ -61,7 +61,8 @@ void NestLowering::BoundLoops(const Reduce& reduce, int vector_loop) {
                        rest.terms.end());
     }
     const uint64_t others = kernel_.terms.LoopsOf(rest);
-    const bool own = std::any_of(reduce.loops.begin(), reduce.loops.end(), [&](int l) { return (others >> l & 1) != 0; });
+    const bool own =
+        std::any_of(reduce.loops.begin(), reduce.loops.end(), [&](int l) { return (others >> l & 1) != 0; });
     if (loop < 0 || loop == vector_loop || coefficient <= 0 || own || Varies(others)) continue;
     bounds_[loop].push_back({rest, coefficient, condition.low, condition.high});
     enforced_[reduce.inside] |= uint64_t{1} << i;
@@ -261,8 +262,8 @@ absl::StatusOr<std::vector<Value>> NestLowering::CombineLanes(const Reduce& redu
     }
     if (reduce.order == Reduce::Order::kByIndex) {
       const bool is_signed = hlo::IsSignedIntegral(low[1].type);
-      llvm::Value* swapped = is_signed ? b_.CreateICmpSGT(low[1].value, high[1].value)
-                                       : b_.CreateICmpUGT(low[1].value, high[1].value);
+      llvm::Value* swapped =
+          is_signed ? b_.CreateICmpSGT(low[1].value, high[1].value) : b_.CreateICmpUGT(low[1].value, high[1].value);
       for (size_t i = 0; i < low.size(); ++i) {
         const Value first = half.Select(swapped, high[i], low[i]);
         high[i] = half.Select(swapped, low[i], high[i]);

@@ -233,7 +233,7 @@ class NestLowering {
   };
   absl::flat_hash_map<ValueId, uint64_t> enforced_;
   absl::flat_hash_map<int, std::vector<Bound>> bounds_;  // by loop
-  absl::flat_hash_map<int, Blocks> blocks_;  // by loop
+  absl::flat_hash_map<int, Blocks> blocks_;              // by loop
   bool aligned_runs_ = true;                             // vectors begin at multiples of their lanes
   absl::flat_hash_map<ValueId, Staged> staged_;
   llvm::Value* tile_row_ = nullptr;

@@ -185,7 +185,8 @@ Instruction* MultiplyBroadcasts(const Side& lhs, const Side& rhs, hlo::Primitive
                         spread(rhs, lhs.batch.size() + lhs.free.size()));
 }
 
-// The sum over two long vectors: reductions divide it among threads and round less than a product's loop over steps does.
+// The sum over two long vectors: reductions divide it among threads and round less than a product's loop over steps
+// does.
 bool IsLongSum(const Instruction& dot) {
   const hlo::PrimitiveType type = dot.shape().element_type();
   for (const Instruction* operand : dot.operands()) {

@@ -51,7 +51,8 @@ TEST_P(SortRowsTest, SortsStablyAndCarriesTheOtherArrays) {
     sources.push_back(RandomBytes(random, bytes, i == 0 ? c.mask : ~uint64_t{0}));
     results.emplace_back(bytes + 16, 0xAA);
   }
-  const RowSortShape shape = {c.rows, c.size, c.widths[0], static_cast<int64_t>(c.widths.size()), {}, 0, 1, c.widths.data()};
+  const RowSortShape shape = {c.rows, c.size, c.widths[0], static_cast<int64_t>(c.widths.size()),
+                              {},     0,      1,           c.widths.data()};
   std::vector<const void*> arrays;
   for (auto& source : sources) arrays.push_back(source.data());
   for (auto& result : results) arrays.push_back(result.data());
@@ -87,14 +88,15 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{1, 66000, {8, 8}, kAll}, Case{1, 66000, {4, 2, 8}, 0xff0000ffff0000ff},
                     Case{1, 90000, {4, 4}, 0}, Case{1, 70000, {8}, kAll}, Case{3, 70000, {2}, kAll},
                     // Buckets of most keys, of all, and of a few that differ in their lowest bits alone.
-                    Case{1, 300000, {4}, 0x0003ffff0003ffff}, Case{1, 70000, {4}, 0}, Case{1, 200000, {8}, 0x80000000000fffff},
-                    Case{1, 150000, {4}, 0xc00000ffc00000ff}, Case{64, 64, {1}, kAll}, Case{9, 17, {2, 16}, 0x0101010101010101}));
+                    Case{1, 300000, {4}, 0x0003ffff0003ffff}, Case{1, 70000, {4}, 0},
+                    Case{1, 200000, {8}, 0x80000000000fffff}, Case{1, 150000, {4}, 0xc00000ffc00000ff},
+                    Case{64, 64, {1}, kAll}, Case{9, 17, {2, 16}, 0x0101010101010101}));
 
 // Columns, in place and not.
 TEST(SortColumnsTest, SortsThemAsRows) {
   std::mt19937_64 random(3);
-  for (const auto& [outer, size, inner] : {std::array<int64_t, 3>{1, 1000, 70}, {3, 65, 5}, {2, 40, 1}, {5, 300, 16},
-                                           {1, 66000, 3}}) {
+  for (const auto& [outer, size, inner] :
+       {std::array<int64_t, 3>{1, 1000, 70}, {3, 65, 5}, {2, 40, 1}, {5, 300, 16}, {1, 66000, 3}}) {
     for (const bool in_place : {false, true}) {
       const int64_t count = outer * size * inner;
       std::vector<uint32_t> source(count), expected(count), result(count);
@@ -107,7 +109,8 @@ TEST(SortColumnsTest, SortsThemAsRows) {
         for (int64_t i = 0; i < size; ++i) expected[at(i)] = column[i];
       }
       constexpr int64_t kWidths[] = {4};
-      const RowSortShape shape = {outer * inner, size, 4, 1, {passes::KeyOrder::kNumbers, 0, 0x7FFFFFFF}, 0, inner, kWidths};
+      const RowSortShape shape = {outer * inner, size,   4, 1, {passes::KeyOrder::kNumbers, 0, 0x7FFFFFFF}, 0,
+                                  inner,         kWidths};
       const bool may_share = SortsKeysInPlace(shape);
       const void* pointers[] = {source.data(), in_place && may_share ? source.data() : result.data()};
       std::vector<uint64_t> scratch((RowSortScratchBytes(shape) + 64) / 8);
@@ -162,7 +165,8 @@ TEST_P(KeyCodeTest, OrdersElementsAsTheirTypeDoes) {
     }
     std::vector<uint64_t> scratch((RowSortScratchBytes(shape) + 64) / 8);
     SortRows(&context, &shape, pointers, scratch.data());
-    for (int64_t i = 0; i < size; ++i) ASSERT_EQ(sorted[i], elements[expected[i]]) << arrays << " arrays, element " << i;
+    for (int64_t i = 0; i < size; ++i)
+      ASSERT_EQ(sorted[i], elements[expected[i]]) << arrays << " arrays, element " << i;
   }
   EXPECT_EQ(places, expected);
 }
