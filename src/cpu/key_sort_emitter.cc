@@ -16,13 +16,26 @@ using hlo::Opcode;
 
 namespace {
 
+// Of sorts, the sorted dimension, of selections the last one.
+int64_t Dimension(const Instruction& instruction) {
+  if (instruction.opcode() == Opcode::kSort) return instruction.Get<hlo::SortAttributes>().dimension;
+  return instruction.operand(0)->shape().rank() - 1;
+}
+
 int64_t RowSize(const Instruction& instruction) {
   const hlo::Shape& shape = instruction.operand(0)->shape();
-  return shape.rank() == 0 ? 1 : shape.dimensions(shape.rank() - 1);
+  return shape.rank() == 0 ? 1 : shape.dimensions(Dimension(instruction));
 }
 
 int64_t RowCount(const Instruction& instruction) {
   return instruction.operand(0)->shape().element_count() / std::max<int64_t>(RowSize(instruction), 1);
+}
+
+int64_t Inner(const Instruction& sort) {
+  const hlo::Shape& shape = sort.operand(0)->shape();
+  int64_t inner = 1;
+  for (int64_t i = Dimension(sort) + 1; i < shape.rank(); ++i) inner *= shape.dimensions(i);
+  return inner;
 }
 
 std::vector<int64_t> Widths(const Instruction& sort) {
@@ -59,6 +72,7 @@ RowSortShape SortShape(const Instruction& sort, const std::vector<int64_t>& widt
           .array_count = static_cast<int64_t>(widths.size()),
           .code = CodeOf(sort, *passes::DirectOrder(sort)),
           .positions = CarriesPositions(sort),
+          .inner = Inner(sort),
           .widths = widths.data()};
 }
 
@@ -118,7 +132,7 @@ absl::Status EmitKeySort(llvm::IRBuilder<>* builder, const Instruction& instruct
   llvm::Value* constant = ConstantStruct(
       b,
       {shape.rows, shape.size, shape.key_width, shape.array_count, static_cast<int64_t>(shape.code.order),
-       shape.code.descending, shape.code.infinity, shape.positions},
+       shape.code.descending, shape.code.infinity, shape.positions, shape.inner},
       ConstantStruct(b, widths));
   CallRuntime(b, kSortRowsName, {arrays.context, constant, PointerTable(b, arrays), arrays.scratch});
   return absl::OkStatus();

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstring>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "src/base/thread_pool.h"
 #include "src/cpu/jit_symbols.h"
@@ -23,6 +25,14 @@ constexpr int64_t kVectorBytes = 64;
 constexpr int64_t kDividedSize = 1 << 16;
 constexpr int64_t kMaxStripes = 16;
 constexpr int64_t kMaxChunks = 16;
+// Buckets that a long row of nothing but keys is divided into: by so many bits at most, and for so many keys each.
+constexpr int kMaxBucketBits = 11;
+constexpr int kBucketSizeBits = 7;
+// Buckets get a quarter of the row to be sorted in, divided among threads.
+constexpr int64_t kBucketRoom = 4;
+// Bytes of neighbouring columns that are sorted together, and the share of the array that their copies take.
+constexpr int64_t kColumnBytes = 32;
+constexpr int64_t kColumnShare = 8;
 constexpr int64_t kMaxStripeBytes = int64_t{64} << 20;
 constexpr int64_t kAlignment = 64;
 // Keys that a selection looks at together.
@@ -65,28 +75,54 @@ int64_t ElementBytes(const RowSortShape& shape) {
   }
 }
 
-bool DividesRows(const RowSortShape& shape) { return shape.size >= kDividedSize && shape.rows < kMaxStripes; }
+bool DividesRows(const RowSortShape& shape) {
+  return shape.inner == 1 && shape.size >= kDividedSize && shape.rows < kMaxStripes;
+}
 
 // Whether keys do not tell elements of different bits apart.
 bool Merges(const RowSortShape& shape) { return shape.code.order >= passes::KeyOrder::kZerosEqual; }
 
+// Long rows where only keys move go by buckets.
+bool ByBuckets(const RowSortShape& shape) { return CarryOf(shape) == Carry::kNothing && shape.size >= kDividedSize; }
+
 // The elements of a row that is sorted in place and may need some of them afterwards.
 int64_t CopyBytes(const RowSortShape& shape) {
-  return Merges(shape) && SortsKeysInPlace(shape) ? Aligned(shape.size * shape.key_width) : 0;
+  return shape.inner > 1 || (Merges(shape) && SortsKeysInPlace(shape)) ? Aligned(shape.size * shape.key_width) : 0;
 }
 
-// Two rows of elements, or one where only keys move, the positions where the arrays are gathered by them, and a copy.
+// Columns that are sorted in copies side by side; none where rows are contiguous.
+int64_t ColumnsTogether(const RowSortShape& shape) {
+  return shape.inner == 1 ? 0 : std::min(kColumnBytes / shape.key_width, shape.inner);
+}
+
+// From one to the next, not a multiple of a page.
+int64_t ColumnBytes(const RowSortShape& shape) { return Aligned(shape.size * shape.key_width) + kAlignment; }
+
+// Two rows of elements, or one where only keys move or a part of one where they go by buckets, the positions where the
+// arrays are gathered by them, the columns, and a copy.
 int64_t StripeBytes(const RowSortShape& shape) {
-  const int64_t positions = CarryOf(shape) == Carry::kPosition ? Aligned(4 * shape.size) : 0;
-  return (CarryOf(shape) == Carry::kNothing ? 1 : 2) * Aligned(shape.size * ElementBytes(shape)) + positions +
-         CopyBytes(shape);
+  const int64_t row = Aligned(shape.size * ElementBytes(shape));
+  if (CarryOf(shape) == Carry::kNothing) {
+    const int64_t spare = ByBuckets(shape) ? Aligned(shape.size / kBucketRoom * shape.key_width) : row;
+    return spare + ColumnsTogether(shape) * ColumnBytes(shape) + CopyBytes(shape);
+  }
+  return 2 * row + (CarryOf(shape) == Carry::kPosition ? Aligned(4 * shape.size) : 0) + CopyBytes(shape);
+}
+
+// What is sorted at a time: rows, or columns side by side.
+int64_t Groups(const RowSortShape& shape) {
+  if (shape.inner == 1) return shape.rows;
+  const int64_t together = ColumnsTogether(shape);
+  return shape.rows / shape.inner * ((shape.inner + together - 1) / together);
 }
 
 // Rows that may be under way at once.
 int64_t Stripes(const RowSortShape& shape) {
   if (shape.rows == 0 || DividesRows(shape) || RowSortNanoseconds(shape) < kParallelNanoseconds) return 1;
-  const int64_t fitting = std::max<int64_t>(kMaxStripeBytes / std::max<int64_t>(StripeBytes(shape), 1), 1);
-  return std::min({shape.rows, kMaxStripes, fitting});
+  int64_t most = kMaxStripeBytes;
+  if (shape.inner > 1) most = std::min(most, shape.rows * shape.size * shape.key_width / kColumnShare);
+  const int64_t fitting = std::max<int64_t>(most / std::max<int64_t>(StripeBytes(shape), 1), 1);
+  return std::min({Groups(shape), kMaxStripes, fitting});
 }
 
 int Threads(const ProgramContext& context) {
@@ -182,6 +218,72 @@ KILN_KEY_LOOPS(uint32_t)
 KILN_KEY_LOOPS(uint64_t)
 #undef KILN_KEY_LOOPS
 
+// Sorts keys where they are.
+template <typename Key>
+class BucketSorter {
+ public:
+  BucketSorter(Key* spare, int64_t room) : spare_(spare), room_(room) {}
+
+  // Keys that differ in their lowest `bits` bits at most.
+  void Sort(Key* keys, int64_t size, int bits) {
+    if (size < 2 || bits == 0) return;
+    if (size <= kRankedSize) return SortByRank(keys, size);
+    if (size > room_) return Divide(keys, size, bits);
+    const int digits = (bits + kDigitBits - 1) / kDigitBits;
+    std::array<std::array<uint32_t, kDigits>, sizeof(Key)> places;
+    for (int digit = 0; digit < digits; ++digit) places[digit].fill(0);
+    for (int64_t i = 0; i < size; ++i) {
+      for (int digit = 0; digit < digits; ++digit) ++places[digit][Digit(keys[i], digit * kDigitBits)];
+    }
+    Key *from = keys, *to = spare_;
+    for (int digit = 0; digit < digits; ++digit) {
+      std::array<uint32_t, kDigits>& next = places[digit];
+      const int shift = digit * kDigitBits;
+      if (next[Digit(from[0], shift)] == size) continue;
+      uint32_t total = 0;
+      for (uint32_t& place : next) total += std::exchange(place, total);
+      for (int64_t i = 0; i < size; ++i) to[next[Digit(from[i], shift)]++] = from[i];
+      std::swap(from, to);
+    }
+    if (from != keys) std::memcpy(keys, from, size * sizeof(Key));
+  }
+
+ private:
+  static int Digit(Key key, int shift) { return static_cast<int>(key >> shift) & (kDigits - 1); }
+
+  void SortByRank(Key* keys, int64_t size) {
+    std::array<Key, kRankedSize> ranks, sorted;
+    RankRow(keys, size, ranks.data());
+    for (int64_t i = 0; i < size; ++i) sorted[ranks[i]] = keys[i];
+    std::memcpy(keys, sorted.data(), size * sizeof(Key));
+  }
+
+  // More keys than there is room for: exchanged until each has the digit of its place, then by digit.
+  void Divide(Key* keys, int64_t size, int bits) {
+    const int shift = std::max(bits - kDigitBits, 0);
+    std::array<int64_t, kDigits> next{}, end;
+    for (int64_t i = 0; i < size; ++i) ++next[Digit(keys[i], shift)];
+    int64_t total = 0;
+    for (int digit = 0; digit < kDigits; ++digit) {
+      total += std::exchange(next[digit], total);
+      end[digit] = total;
+    }
+    for (int digit = 0; digit < kDigits; ++digit) {
+      while (next[digit] < end[digit]) {
+        Key key = keys[next[digit]];
+        for (int own = Digit(key, shift); own != digit; own = Digit(key, shift)) std::swap(key, keys[next[own]++]);
+        keys[next[digit]++] = key;
+      }
+    }
+    for (int64_t digit = 0, begin = 0; digit < kDigits; begin = end[digit++]) {
+      Sort(keys + begin, end[digit] - begin, shift);
+    }
+  }
+
+  Key* const spare_;
+  const int64_t room_;
+};
+
 // Sorts one row. Keys are made where the sorted ones will be. Passes go from there through the spare rows and back, or
 // to and fro between it and the only spare row where nothing but keys moves; each reads its chunk of the row, counts
 // digits, and moves elements to where their digit's run begins.
@@ -205,7 +307,12 @@ class RadixSorter {
       const auto [begin, end] = Chunk(chunk);
       changed[chunk] = ToKeys(elements + begin, end - begin, masks_, sorted + begin);
     });
-    const Key* keys = SortKeys();
+    const Key* keys = keys_;
+    if (!kCarries && size_ >= kDividedSize) {
+      SortBuckets(elements);
+    } else {
+      keys = SortKeys();
+    }
     const bool restore = std::any_of(changed.begin(), changed.end(), [](Key bits) { return bits != 0; });
     std::array<std::pair<const Key*, const Key*>, 2> runs{};
     if (restore) runs = {RunOf(keys, 0), RunOf(keys, masks_.nan)};
@@ -282,6 +389,77 @@ class RadixSorter {
       }
     }
     return keys_;
+  }
+
+  // Runs function(keys, count) over the keys of elements [begin, end), some at a time.
+  template <typename Function>
+  void ForKeys(const Key* elements, int64_t begin, int64_t end, Function function) const {
+    constexpr int64_t kTogether = 8 * kBlock;
+    std::array<Key, kTogether> keys;
+    for (int64_t i = begin; i < end; i += kTogether) {
+      const int64_t count = std::min(kTogether, end - i);
+      ToKeys(elements + i, count, masks_, keys.data());
+      function(keys.data(), count);
+    }
+  }
+
+  // Of nothing but keys, which are where the sorted ones will be as well: moves them into buckets by their highest bits
+  // that differ, then sorts buckets, which are in the cache.
+  void SortBuckets(const Key* elements) {
+    std::array<std::pair<Key, Key>, kMaxChunks> extremes;
+    ForEachChunk([&](int64_t chunk) {
+      const auto [begin, end] = Chunk(chunk);
+      Key least = keys_[begin], largest = least;
+      for (int64_t i = begin; i < end; ++i) {
+        least = std::min(least, keys_[i]);
+        largest = std::max(largest, keys_[i]);
+      }
+      extremes[chunk] = {least, largest};
+    });
+    auto [least, largest] = extremes[0];
+    for (int chunk = 1; chunk < chunks_; ++chunk) {
+      least = std::min(least, extremes[chunk].first);
+      largest = std::max(largest, extremes[chunk].second);
+    }
+    const int bits = static_cast<int>(std::bit_width(static_cast<Key>(largest - least)));
+    if (bits == 0) return;  // all keys are equal
+    const int bucket_bits = std::min(
+        {kMaxBucketBits, bits, static_cast<int>(std::bit_width(static_cast<uint64_t>(size_))) - kBucketSizeBits});
+    const int shift = bits - bucket_bits, buckets = 1 << bucket_bits;
+    auto bucket = [least = least, shift](Key key) { return static_cast<Key>(key - least) >> shift; };
+    std::vector<uint32_t> places(static_cast<size_t>(chunks_) * buckets);
+    ForEachChunk([&](int64_t chunk) {
+      const auto [begin, end] = Chunk(chunk);
+      uint32_t* counts = &places[chunk * buckets];
+      for (int64_t i = begin; i < end; ++i) ++counts[bucket(keys_[i])];
+    });
+    uint32_t total = 0;
+    for (int b = 0; b < buckets; ++b) {
+      for (int chunk = 0; chunk < chunks_; ++chunk) total += std::exchange(places[chunk * buckets + b], total);
+    }
+    // Keys are made of the elements once more, since the places of all are written.
+    ForEachChunk([&](int64_t chunk) {
+      const auto [begin, end] = Chunk(chunk);
+      uint32_t* next = &places[chunk * buckets];
+      ForKeys(elements, begin, end, [&](const Key* keys, int64_t count) {
+        for (int64_t i = 0; i < count; ++i) keys_[next[bucket(keys[i])]++] = keys[i] - least;
+      });
+    });
+    // Where the last chunk's keys of a bucket end, the bucket does.
+    const uint32_t* ends = &places[static_cast<size_t>(chunks_ - 1) * buckets];
+    const int64_t room = size_ / kBucketRoom / chunks_;
+    ForEachChunk([&](int64_t chunk) {
+      BucketSorter<Key> sorter(&spare_[0]->key + chunk * room, room);
+      // Buckets that begin among this chunk's share of the row.
+      const auto [first, last] = Chunk(chunk);
+      for (int b = static_cast<int>(std::lower_bound(ends, ends + buckets, first) - ends); b < buckets; ++b) {
+        const int64_t begin = b == 0 ? 0 : ends[b - 1], end = ends[b];
+        if (begin >= last) break;
+        if (begin < first) continue;
+        sorter.Sort(keys_ + begin, end - begin, shift);
+        for (int64_t i = begin; i < end; ++i) keys_[i] += least;
+      }
+    });
   }
 
   // The sorted keys of the value with these bits.
@@ -399,6 +577,44 @@ void SortAll(ProgramContext* context, const RowSortShape& shape, const void* con
     const int64_t width = shape.widths[array % shape.array_count];
     return static_cast<char*>(const_cast<void*>(arrays[array])) + row * shape.size * width;
   };
+  auto columns = [&](int64_t index) {
+    if constexpr (!Sorter::kCarries) {
+      Key* spare = reinterpret_cast<Key*>(scratch + index * StripeBytes(shape));
+      const int64_t stride = ColumnBytes(shape) / sizeof(Key), together = ColumnsTogether(shape),
+                    groups = Groups(shape);
+      Key* copy = spare + (StripeBytes(shape) - CopyBytes(shape)) / sizeof(Key);
+      Key* rows = copy - together * stride;
+      const int64_t across = (shape.inner + together - 1) / together;
+      auto* spare_items = reinterpret_cast<typename Sorter::Item*>(spare);
+      Sorter sorter(context, 1, shape.size, shape.code, spare_items, spare_items);
+      for (int64_t group = groups * index / stripes; group < groups * (index + 1) / stripes; ++group) {
+        const int64_t first = group % across * together, count = std::min(together, shape.inner - first);
+        const int64_t offset = group / across * shape.size * shape.inner + first;
+        const Key* source = static_cast<const Key*>(arrays[0]) + offset;
+        Key* result = static_cast<Key*>(const_cast<void*>(arrays[1])) + offset;
+        auto load = [&](auto columns) {
+          for (int64_t i = 0; i < shape.size; ++i) {
+            for (int64_t c = 0; c < columns; ++c) rows[c * stride + i] = source[i * shape.inner + c];
+          }
+        };
+        auto store = [&](auto columns) {
+          for (int64_t i = 0; i < shape.size; ++i) {
+            for (int64_t c = 0; c < columns; ++c) result[i * shape.inner + c] = rows[c * stride + i];
+          }
+        };
+        // Usually as many as the compiler knows.
+        constexpr std::integral_constant<int64_t, kColumnBytes / sizeof(Key)> kAll;
+        count == kAll ? load(kAll) : load(count);
+        for (int64_t column = 0; column < count; ++column) {
+          Key* row = rows + column * stride;
+          std::memcpy(copy, row, shape.size * sizeof(Key));
+          sorter.Sort(copy, nullptr, row, nullptr);
+        }
+        count == kAll ? store(kAll) : store(count);
+      }
+    }
+  };
+  if (shape.inner > 1) return ForEach(context, stripes, columns);
   auto stripe = [&](int64_t index) {
     char* memory = scratch + index * StripeBytes(shape);
     auto* positions = reinterpret_cast<uint32_t*>(memory + 2 * row_bytes);
@@ -446,8 +662,7 @@ void SortAll(ProgramContext* context, const RowSortShape& shape, const void* con
   }
 }
 
-// --- The largest
-// ------------------------------------------------------------------------------------------------------
+// ---- The largest ----
 
 // Few, so that the bound rises early.
 constexpr int64_t kSpareCandidates = 128;
@@ -499,9 +714,7 @@ void TopRow(int64_t size, int64_t k, const Key* elements, KeyMasks<Key> masks, C
   }
 }
 
-int64_t CandidateBytes(int64_t key_width, int64_t k) {
-  return Aligned(CandidateRoom(k) * (key_width == 8 ? 16 : 8));
-}
+int64_t CandidateBytes(int64_t key_width, int64_t k) { return Aligned(CandidateRoom(k) * (key_width == 8 ? 16 : 8)); }
 
 int64_t TopStripes(const TopRowsShape& shape) {
   return TopRowsNanoseconds(shape) < kParallelNanoseconds ? 1 : std::min(shape.rows, kMaxStripes);
@@ -525,6 +738,8 @@ void TopAll(ProgramContext* context, const TopRowsShape& shape, const void* keys
 }  // namespace
 
 bool SortsKeysInPlace(const RowSortShape& shape) {
+  if (shape.inner > 1) return true;    // in copies
+  if (ByBuckets(shape)) return false;  // moves them straight into their buckets
   // Copies of a few of many rows take little.
   return !Merges(shape) || shape.rows >= 2 * kMaxStripes;
 }
@@ -533,7 +748,7 @@ int64_t RowSortScratchBytes(const RowSortShape& shape) { return Stripes(shape) *
 
 double RowSortNanoseconds(const RowSortShape& shape) {
   const double per_element = shape.size <= kRankedSize ? 1.0 + 0.2 * static_cast<double>(shape.size)
-                                                          : 1.0 + 2.0 * static_cast<double>(shape.key_width);
+                                                       : 1.0 + 2.0 * static_cast<double>(shape.key_width);
   const double gathered = CarryOf(shape) == Carry::kPosition ? 2.0 * static_cast<double>(shape.array_count) : 0.0;
   return static_cast<double>(shape.rows) * static_cast<double>(shape.size) * (per_element + gathered);
 }

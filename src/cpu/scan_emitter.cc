@@ -1,7 +1,10 @@
-// Slices along the last dimension are scalars: an associative scan then works within registers, each vector becoming
-// its own prefixes in as many steps as the logarithm of its lanes, before what was carried joins all of them. Long rows
-// are cut into chunks that threads reduce first and scan afterwards; where they are cut does not depend on the threads.
-// Otherwise lanes are neighbours within the slices, which need nothing of each other.
+// Slices along the last dimension are scalars: an associative scan then works within registers. A tile is as many
+// vectors as a vector has lanes: each becomes its own prefixes in as many steps as the logarithm of its lanes, so does
+// the vector of their totals, and what was carried joins it before it joins them. From tile to tile a binary counter
+// carries: it keeps sums of 1, 2, 4, ... tiles, as a tree would, so that rounding errors grow with the logarithm of the
+// length. Threads reduce chunks of long rows first and scan them afterwards; a chunk is a node of the counter's tree,
+// so that neither where rows are cut nor whether they are changes a bit. Otherwise lanes are neighbours within the
+// slices, which need nothing of each other; what rounds is summed by blocks, which the same counter carries.
 #include "src/cpu/scan_emitter.h"
 
 #include <algorithm>
@@ -24,22 +27,43 @@
 namespace kiln::cpu {
 
 using hlo::Instruction;
+using hlo::Opcode;
 using hlo::PrimitiveType;
 using kernel::Access;
 using kernel::Value;
 
 namespace {
 
-constexpr int64_t kChunks = 8;
+constexpr int64_t kMaxChunks = 16;
+// So many rows keep threads busy without chunks.
+constexpr int64_t kWholeRows = 8;
+// So many vectors carry from one to the next without a tile.
+constexpr int64_t kPlainVectors = 8;
+// Instructions of a body that is small.
+constexpr int64_t kCheapBody = 4;
+// Elements of a column that are summed one after the other.
+constexpr int64_t kColumnBlock = 16;
 constexpr int64_t kChunkedLength = 1 << 15;
 constexpr double kElementNanoseconds = 1.0;
 // Lanes of a column scan in registers; several hide the latency of the body.
 constexpr int kColumnRegisters = 4;
 
+// Whether the order of combining shows in the result: all but selections and integers.
+bool Rounds(const hlo::Computation& body) {
+  for (const Instruction* instruction : body.PostOrder()) {
+    if (!instruction->shape().IsArray() || instruction->operand_count() == 0) continue;
+    const PrimitiveType type = instruction->shape().element_type();
+    const Opcode opcode = instruction->opcode();
+    if (!hlo::IsFloating(type) && !hlo::IsComplex(type)) continue;
+    if (opcode != Opcode::kMaximum && opcode != Opcode::kMinimum && opcode != Opcode::kSelect) return true;
+  }
+  return false;
+}
+
 struct ScanShape {
   int64_t outer = 1, length = 1, inner = 1;
   int64_t inputs = 0, outputs = 0, carries = 0;
-  bool reverse = false, associative = false;
+  bool reverse = false, associative = false, rounds = false;
   std::vector<PrimitiveType> types;  // of inputs and carries, as the operands
   std::vector<PrimitiveType> results;
 
@@ -60,12 +84,15 @@ struct ScanShape {
     outputs = static_cast<int64_t>(results.size()) - carries;
     reverse = attributes.is_reverse;
     associative = attributes.is_associative && inputs == carries && outputs == carries;
+    rounds = Rounds(*scan.called_computation());
   }
 
   bool along_rows() const { return inner == 1 && associative; }
+  bool in_tiles() const { return length > kPlainVectors * lanes(); }
+  bool in_column_blocks() const { return associative && rounds && length > kColumnBlock; }
   // Where threads are to share a row.
   bool chunked() const {
-    return along_rows() && length >= kChunkedLength && outer < kChunks && ThreadPool::AvailableCpus() > 1;
+    return along_rows() && length >= kChunkedLength && outer < kWholeRows && ThreadPool::AvailableCpus() > 1;
   }
   int lanes() const {
     int width = 4;
@@ -79,10 +106,12 @@ struct ScanShape {
     while (together > lanes && outer * ((inner + together - 1) / together) < ThreadPool::AvailableCpus()) together /= 2;
     return static_cast<int>(std::min(together, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(inner)))));
   }
+  int64_t tile() const { return int64_t{lanes()} * lanes(); }
   int64_t chunk_length() const {
-    const int64_t chunk = (length + kChunks - 1) / kChunks;
-    return (chunk + lanes() - 1) / lanes() * lanes();
+    const auto tiles = static_cast<uint64_t>((length + tile() - 1) / tile());
+    return tile() * static_cast<int64_t>(std::bit_ceil((tiles + kMaxChunks - 1) / kMaxChunks));
   }
+  int64_t chunks() const { return (length + chunk_length() - 1) / chunk_length(); }
 };
 
 // Emits within one task function.
@@ -93,20 +122,22 @@ class ScanLoop {
         scan_(scan),
         shape_(shape),
         lanes_(shape.lanes()),
+        cheap_(static_cast<int64_t>(scan.called_computation()->PostOrder().size()) <=
+               2 * (shape.carries + 1) + kCheapBody),
         scalar_(builder, 1, kernel::Target::kCpu),
         vector_(builder, lanes_, kernel::Target::kCpu),
         memory_(&scalar_, &vector_) {}
 
   absl::Status status() const { return status_; }
 
-  // Carried values between the rounds of a loop; of `lanes` elements each.
-  std::vector<llvm::Value*> Slots(int lanes) {
+  // Room for so many elements of each carry.
+  std::vector<llvm::Value*> Slots(int64_t elements) {
     llvm::BasicBlock& entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
     llvm::IRBuilder<> at_entry(&entry, entry.begin());
     std::vector<llvm::Value*> slots;
     for (int64_t i = 0; i < shape_.carries; ++i) {
-      const int width = hlo::ByteWidth(shape_.types[shape_.inputs + i]);
-      llvm::AllocaInst* slot = at_entry.CreateAlloca(llvm::ArrayType::get(b_.getInt8Ty(), width * lanes));
+      const int64_t bytes = hlo::ByteWidth(CarryType(i)) * elements;
+      llvm::AllocaInst* slot = at_entry.CreateAlloca(llvm::ArrayType::get(b_.getInt8Ty(), bytes));
       slot->setAlignment(llvm::Align(64));
       slots.push_back(slot);
     }
@@ -123,48 +154,137 @@ class ScanLoop {
   }
 
   // Element t of a row in the order of the scan.
-  llvm::Value* Position(llvm::Value* t) {
-    return shape_.reverse ? b_.CreateSub(b_.getInt64(shape_.length - 1), t) : t;
+  llvm::Value* Position(llvm::Value* t) { return shape_.reverse ? b_.CreateSub(b_.getInt64(shape_.length - 1), t) : t; }
+
+  // What comes before the blocks of a row, or of as many columns as there are lanes: of the bits of the number of
+  // blocks seen, each stands for the sum of so many blocks, the largest and earliest first.
+  struct Counter {
+    int lanes;
+    int64_t levels;
+    std::vector<llvm::Value*> sums;      // per bit
+    std::vector<llvm::Value*> prefixes;  // up to and with each bit's blocks; at `levels` what comes before all
+  };
+  Counter StartCounter(int lanes, int64_t blocks, const std::vector<llvm::Value*>& before) {
+    const int64_t levels = std::bit_width(static_cast<uint64_t>(blocks));
+    Counter counter{lanes, levels, Slots(levels * lanes), Slots((levels + 1) * lanes)};
+    Put(Get(before, b_.getInt64(0), lanes), counter.prefixes, b_.getInt64(levels), lanes);
+    return counter;
   }
 
-  // Scans elements [begin, end) of row `row`, carrying in `slots`; `outputs` empty: only carries, and of these elements
-  // alone.
+  // Adds block number `block`, whose sum is in `sum`, which is overwritten. `prefix` gets what is before the next
+  // block; empty: nobody asks, or for the sum alone of a power of two of blocks, which `sum` then is.
+  void Advance(const Counter& counter, llvm::Value* block, const std::vector<llvm::Value*>& sum,
+               const std::vector<llvm::Value*>& prefix) {
+    llvm::Value* zero = b_.getInt64(0);
+    auto low_zeros = [&](llvm::Value* bits) {
+      return b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, b_.getFalse());
+    };
+    llvm::Value* next = b_.CreateAdd(block, b_.getInt64(1));
+    llvm::Value* level = low_zeros(next);
+    EmitLoop(b_, zero, level, 1, "merge", [&](llvm::Value* j) {
+      Put(Body(counter.lanes, Get(sum, zero, counter.lanes), Get(counter.sums, j, counter.lanes)), sum, zero,
+          counter.lanes);
+    });
+    const std::vector<Value> merged = Get(sum, zero, counter.lanes);
+    Put(merged, counter.sums, level, counter.lanes);
+    if (prefix.empty()) return;
+    llvm::Value* above = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, low_zeros(b_.CreateAnd(next, block)),
+                                                  b_.getInt64(counter.levels));
+    const std::vector<Value> result = Body(counter.lanes, merged, Get(counter.prefixes, above, counter.lanes));
+    Put(result, counter.prefixes, level, counter.lanes);
+    Put(result, prefix, zero, counter.lanes);
+  }
+
+  // Scans elements [begin, end) of row `row`, carrying in `slots`.
   void Row(const std::vector<llvm::Value*>& inputs, const std::vector<llvm::Value*>& outputs, llvm::Value* row,
            llvm::Value* begin, llvm::Value* end, const std::vector<llvm::Value*>& slots) {
-    llvm::Value* first = b_.CreateMul(row, b_.getInt64(shape_.length));
-    EmitLoop(b_, begin, end, lanes_, "scan", [&](llvm::Value* t) {
-      Access access;
-      access.kind = shape_.reverse ? Access::Kind::kReversed : Access::Kind::kContiguous;
-      access.offset = b_.CreateAdd(first, Position(t));
-      llvm::Value* mask = LaneMask(b_.CreateSub(end, t));
-      std::vector<Value> prefixes;
-      for (int64_t i = 0; i < shape_.inputs; ++i) {
-        prefixes.push_back(memory_.LoadVector(shape_.types[i], inputs[i], access, mask));
-      }
-      for (int step = 1; step < lanes_; step *= 2) {
-        std::vector<Value> earlier;
-        for (const Value& value : prefixes) earlier.push_back(Shifted(value, step));
-        const std::vector<Value> combined = Body(&vector_, prefixes, earlier);
-        if (!status_.ok()) return;
-        for (size_t i = 0; i < prefixes.size(); ++i) {
-          prefixes[i] = vector_.Select(LanesFrom(step), combined[i], prefixes[i]);
+    llvm::Value* zero = b_.getInt64(0);
+    if (!shape_.in_tiles()) {
+      EmitLoop(b_, begin, end, lanes_, "scan", [&](llvm::Value* t) {
+        std::vector<Value> prefixes = LoadInputs(inputs, row, t, end);
+        MakePrefixes(&prefixes);
+        const std::vector<Value> result = Body(lanes_, prefixes, Splats(slots, zero));
+        StoreOutputs(result, outputs, row, t, end);
+        for (int64_t i = 0; i < shape_.carries && status_.ok(); ++i) {
+          memory_.StoreScalar(Lane(result[i], lanes_ - 1), slots[i], zero);
         }
-      }
-      std::vector<Value> carried;
-      for (int64_t i = 0; i < shape_.carries; ++i) {
-        const PrimitiveType type = shape_.types[shape_.inputs + i];
-        carried.push_back(memory_.Splat(memory_.LoadScalar(type, slots[i], b_.getInt64(0))));
-      }
-      std::vector<Value> result = Body(&vector_, prefixes, carried);
-      if (!status_.ok()) return;
-      for (size_t i = 0; i < result.size() && outputs.empty(); ++i) {
-        llvm::Value* is_first = b_.CreateVectorSplat(lanes_, b_.CreateICmpEQ(t, begin));
-        result[i] = vector_.Select(is_first, prefixes[i % prefixes.size()], result[i]);
-      }
-      for (size_t i = 0; i < outputs.size(); ++i) memory_.StoreVector(result[i], outputs[i], access, mask, false);
-      for (int64_t i = 0; i < shape_.carries; ++i) {
-        memory_.StoreScalar(Lane(result[i], lanes_ - 1), slots[i], b_.getInt64(0));
-      }
+      });
+      return;
+    }
+    // The vectors of a tile, each for the totals of the next: the last ones first, so that all totals are there when
+    // their own vector's turn comes, whose total, the tile's, goes to the end of the place before it.
+    const std::vector<llvm::Value*> tile = Slots((lanes_ + 2) * lanes_), sum = Slots(1);
+    const Counter counter = StartCounter(1, shape_.length / shape_.tile() + 1, slots);
+    EmitLoop(b_, begin, end, shape_.tile(), "tile", [&](llvm::Value* first) {
+      llvm::Value* left = b_.CreateSub(end, first);
+      llvm::Value* vectors =
+          b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.getInt64(lanes_),
+                                   b_.CreateUDiv(b_.CreateAdd(left, b_.getInt64(lanes_ - 1)), b_.getInt64(lanes_)));
+      auto element = [&](llvm::Value* vector) {
+        return b_.CreateAdd(first, b_.CreateMul(vector, b_.getInt64(lanes_)));
+      };
+      llvm::Value* last_total = b_.getInt64(lanes_ - 1);
+      auto make_prefixes = [&](std::vector<Value> prefixes, llvm::Value* number) {
+        MakePrefixes(&prefixes);
+        Put(prefixes, tile, b_.CreateAdd(number, b_.getInt64(1)), lanes_);
+        for (Value& prefix : prefixes) prefix = Lane(prefix, lanes_ - 1);
+        Put(prefixes, tile, b_.CreateAdd(last_total, number), 1);
+      };
+      EmitLoop(b_, zero, vectors, 1, "load", [&](llvm::Value* i) {
+        const std::vector<Value> elements = LoadInputs(inputs, row, element(i), end);
+        if (cheap_) return make_prefixes(elements, b_.CreateAdd(i, b_.getInt64(1)));
+        Put(elements, tile, b_.CreateAdd(i, b_.getInt64(2)), lanes_);
+      });
+      EmitLoop(b_, cheap_ ? vectors : zero, b_.CreateAdd(vectors, b_.getInt64(1)), 1, "prefix", [&](llvm::Value* i) {
+        llvm::Value* number = cheap_ ? zero : b_.CreateSub(vectors, i);
+        make_prefixes(Get(tile, b_.CreateAdd(number, b_.getInt64(1)), lanes_), number);
+      });
+      Put(Get(tile, last_total, 1), sum, zero, 1);
+      CopyScalars(slots, zero, tile, last_total);
+      Put(Body(lanes_, Get(tile, b_.getInt64(1), lanes_), Splats(slots, zero)), tile, b_.getInt64(1), lanes_);
+      Advance(counter, b_.CreateUDiv(b_.CreateSub(first, begin), b_.getInt64(shape_.tile())), sum, slots);
+      EmitLoop(b_, zero, vectors, 1, "store", [&](llvm::Value* i) {
+        StoreOutputs(
+            Body(lanes_, Get(tile, b_.CreateAdd(i, b_.getInt64(2)), lanes_), Splats(tile, b_.CreateAdd(last_total, i))),
+            outputs, row, element(i), end);
+      });
+    });
+  }
+
+  // The sum of [begin, end) of row `row`, a power of two of tiles, in `slots`.
+  void RowSum(const std::vector<llvm::Value*>& inputs, llvm::Value* row, llvm::Value* begin, llvm::Value* end,
+              const std::vector<llvm::Value*>& slots) {
+    llvm::Value* zero = b_.getInt64(0);
+    const int64_t halvings = std::bit_width(static_cast<unsigned>(lanes_)) - 1;
+    // The levels of a tree of pairs, one behind the other; the last ones have half a vector, a quarter, and so on.
+    const std::vector<llvm::Value*> tree = Slots((2 * lanes_ - 1 + halvings) * lanes_);
+    const Counter counter = StartCounter(1, shape_.chunk_length() / shape_.tile(), slots);
+    EmitLoop(b_, begin, end, shape_.tile(), "tile", [&](llvm::Value* first) {
+      auto load_inputs = [&](llvm::Value* i) {
+        return LoadInputs(inputs, row, b_.CreateAdd(first, b_.CreateMul(i, b_.getInt64(lanes_))), nullptr);
+      };
+      auto pair = [&](const std::vector<Value>& low, const std::vector<Value>& high, llvm::Value* i) {
+        Put(Body(lanes_, EverySecond(low, high, 1), EverySecond(low, high, 0)), tree,
+            b_.CreateAdd(i, b_.getInt64(lanes_)), lanes_);
+      };
+      EmitLoop(b_, zero, b_.getInt64(cheap_ ? lanes_ / 2 : lanes_), 1, "load", [&](llvm::Value* i) {
+        if (!cheap_) return Put(load_inputs(i), tree, i, lanes_);
+        llvm::Value* left = b_.CreateShl(i, 1);
+        const std::vector<Value> low = load_inputs(left), high = load_inputs(b_.CreateAdd(left, b_.getInt64(1)));
+        pair(low, high, i);
+      });
+      EmitLoop(b_, b_.getInt64(cheap_ ? lanes_ / 2 : 0), b_.getInt64(lanes_ - 1 + halvings), 1, "pair",
+               [&](llvm::Value* i) {
+                 llvm::Value* before = b_.CreateAdd(i, b_.getInt64(lanes_ - 1));
+                 llvm::Value* left = b_.CreateShl(i, 1);
+                 auto load = [&](llvm::Value* at) {
+                   return Get(tree, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, at, before), lanes_);
+                 };
+                 const std::vector<Value> low = load(left), high = load(b_.CreateAdd(left, b_.getInt64(1)));
+                 pair(low, high, i);
+               });
+      CopyScalars(tree, b_.getInt64((2 * lanes_ - 2 + halvings) * lanes_), slots, zero);
+      Advance(counter, b_.CreateUDiv(b_.CreateSub(first, begin), b_.getInt64(shape_.tile())), slots, {});
     });
   }
 
@@ -176,48 +296,144 @@ class ScanLoop {
     llvm::Value* mask = shape_.inner % lanes_ == 0 ? nullptr : LaneMask(b_.CreateSub(inner, column));
     llvm::Value* slice = b_.CreateAdd(b_.CreateMul(outer, inner), column);
     llvm::Value* zero = b_.getInt64(0);
-    auto carry_type = [&](int64_t i) { return shape_.types[shape_.inputs + i]; };
-    for (int64_t i = 0; i < shape_.carries; ++i) {
-      Store(Load(carry_type(i), carries[i], slice, mask), slots[i], zero, nullptr);
-    }
-    EmitLoop(b_, zero, b_.getInt64(shape_.length), 1, "scan", [&](llvm::Value* t) {
+    auto load = [&](const std::vector<llvm::Value*>& arrays, const PrimitiveType* types, llvm::Value* at) {
+      std::vector<Value> values;
+      for (size_t i = 0; i < arrays.size(); ++i) values.push_back(Load(types[i], arrays[i], at, mask));
+      return values;
+    };
+    auto offset = [&](llvm::Value* t) {
       llvm::Value* row = b_.CreateAdd(b_.CreateMul(outer, b_.getInt64(shape_.length)), Position(t));
-      llvm::Value* offset = b_.CreateAdd(b_.CreateMul(row, inner), column);
-      std::vector<Value> slices, carried;
-      for (int64_t i = 0; i < shape_.inputs; ++i) slices.push_back(Load(shape_.types[i], inputs[i], offset, mask));
-      for (int64_t i = 0; i < shape_.carries; ++i) carried.push_back(Load(carry_type(i), slots[i], zero, nullptr));
-      const std::vector<Value> result = Body(lanes_ == 1 ? &scalar_ : &vector_, slices, carried);
+      return b_.CreateAdd(b_.CreateMul(row, inner), column);
+    };
+    const PrimitiveType* carry_types = shape_.types.data() + shape_.inputs;
+    Put(load(carries, carry_types, slice), slots, zero, lanes_);
+    llvm::Value* length = b_.getInt64(shape_.length);
+    if (shape_.in_column_blocks()) {
+      const std::vector<llvm::Value*> sum = Slots(lanes_);
+      const Counter counter = StartCounter(lanes_, (shape_.length + kColumnBlock - 1) / kColumnBlock, slots);
+      EmitLoop(b_, zero, length, kColumnBlock, "block", [&](llvm::Value* first) {
+        llvm::Value* stop =
+            b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(first, b_.getInt64(kColumnBlock)), length);
+        EmitLoop(b_, first, stop, 1, "scan", [&](llvm::Value* t) {
+          const std::vector<Value> slices = load(inputs, shape_.types.data(), offset(t));
+          std::vector<Value> sums = Body(lanes_, slices, Get(sum, zero, lanes_));
+          kernel::ScalarEmitter& emitter = lanes_ == 1 ? scalar_ : vector_;
+          llvm::Value* begins = b_.CreateICmpEQ(t, first);
+          if (lanes_ > 1) begins = b_.CreateVectorSplat(lanes_, begins);
+          for (size_t i = 0; i < slices.size() && status_.ok(); ++i) {
+            sums[i] = emitter.Select(begins, slices[i], sums[i]);
+          }
+          sums.resize(slices.size());
+          Put(sums, sum, zero, lanes_);
+          const std::vector<Value> result = Body(lanes_, sums, Get(slots, zero, lanes_));
+          for (int64_t i = 0; i < shape_.outputs && status_.ok(); ++i) Store(result[i], outputs[i], offset(t), mask);
+        });
+        Advance(counter, b_.CreateUDiv(first, b_.getInt64(kColumnBlock)), sum, slots);
+      });
+      const std::vector<Value> end = load(outputs, carry_types, offset(b_.getInt64(shape_.length - 1)));
+      for (int64_t i = 0; i < shape_.carries; ++i) Store(end[i], last[i], slice, mask);
+      return;
+    }
+    EmitLoop(b_, zero, length, 1, "scan", [&](llvm::Value* t) {
+      const std::vector<Value> result =
+          Body(lanes_, load(inputs, shape_.types.data(), offset(t)), Get(slots, zero, lanes_));
       if (!status_.ok()) return;
-      for (int64_t i = 0; i < shape_.outputs; ++i) Store(result[i], outputs[i], offset, mask);
-      for (int64_t i = 0; i < shape_.carries; ++i) Store(result[shape_.outputs + i], slots[i], zero, nullptr);
+      for (int64_t i = 0; i < shape_.outputs; ++i) Store(result[i], outputs[i], offset(t), mask);
+      Put({result.begin() + shape_.outputs, result.end()}, slots, zero, lanes_);
     });
-    for (int64_t i = 0; i < shape_.carries; ++i) {
-      Store(Load(carry_type(i), slots[i], zero, nullptr), last[i], slice, mask);
-    }
-  }
-
-  // One application of the body to scalars: `slots` become what follows them and `elements`.
-  void Advance(const std::vector<llvm::Value*>& elements, llvm::Value* at, const std::vector<llvm::Value*>& slots) {
-    std::vector<Value> slices, carried;
-    for (int64_t i = 0; i < shape_.inputs; ++i) {
-      slices.push_back(memory_.LoadScalar(shape_.types[i], elements[i], at));
-      carried.push_back(memory_.LoadScalar(shape_.types[shape_.inputs + i], slots[i], b_.getInt64(0)));
-    }
-    const std::vector<Value> result = Body(&scalar_, slices, carried);
-    for (size_t i = 0; i < slots.size() && status_.ok(); ++i) memory_.StoreScalar(result[i], slots[i], b_.getInt64(0));
+    const std::vector<Value> end = Get(slots, zero, lanes_);
+    for (int64_t i = 0; i < shape_.carries; ++i) Store(end[i], last[i], slice, mask);
   }
 
  private:
-  std::vector<Value> Body(kernel::ScalarEmitter* emitter, std::vector<Value> slices,
-                          const std::vector<Value>& carried) {
+  PrimitiveType CarryType(int64_t i) const { return shape_.types[shape_.inputs + i]; }
+
+  // What combining `carried` with `slices`, which come later, gives: outputs, then carries.
+  std::vector<Value> Body(int lanes, std::vector<Value> slices, const std::vector<Value>& carried) {
+    if (!status_.ok()) return {};
     slices.insert(slices.end(), carried.begin(), carried.end());
     absl::StatusOr<std::vector<Value>> result =
-        kernel::EmitScalarComputation(emitter, *scan_.called_computation(), slices);
-    if (!result.ok()) {
-      status_.Update(result.status());
-      return {};
+        kernel::EmitScalarComputation(lanes == 1 ? &scalar_ : &vector_, *scan_.called_computation(), slices);
+    status_.Update(result.status());
+    return result.ok() ? *std::move(result) : std::vector<Value>();
+  }
+
+  // Groups of `lanes` elements in slots.
+  std::vector<Value> Get(const std::vector<llvm::Value*>& slots, llvm::Value* group, int lanes) {
+    std::vector<Value> values;
+    for (int64_t i = 0; i < shape_.carries; ++i) {
+      values.push_back(lanes == 1 ? memory_.LoadScalar(CarryType(i), slots[i], group)
+                                  : memory_.LoadVector(CarryType(i), slots[i], InSlot(group, lanes), nullptr));
     }
-    return *std::move(result);
+    return values;
+  }
+  // The first of `values`, as many as there are carries.
+  void Put(const std::vector<Value>& values, const std::vector<llvm::Value*>& slots, llvm::Value* group, int lanes) {
+    for (int64_t i = 0; i < shape_.carries && status_.ok(); ++i) {
+      if (lanes == 1) {
+        memory_.StoreScalar(values[i], slots[i], group);
+      } else {
+        memory_.StoreVector(values[i], slots[i], InSlot(group, lanes), nullptr, false);
+      }
+    }
+  }
+  Access InSlot(llvm::Value* group, int lanes) {
+    return {.kind = Access::Kind::kContiguous, .offset = b_.CreateMul(group, b_.getInt64(lanes))};
+  }
+  std::vector<Value> Splats(const std::vector<llvm::Value*>& slots, llvm::Value* at) {
+    std::vector<Value> values = Get(slots, at, 1);
+    for (Value& value : values) value = memory_.Splat(value);
+    return values;
+  }
+
+  // Elements [t, t + lanes) of a row, below `end`, which is null where all of them are.
+  Access InRow(llvm::Value* row, llvm::Value* t) {
+    return {.kind = shape_.reverse ? Access::Kind::kReversed : Access::Kind::kContiguous,
+            .offset = b_.CreateAdd(b_.CreateMul(row, b_.getInt64(shape_.length)), Position(t))};
+  }
+  llvm::Value* RowMask(llvm::Value* t, llvm::Value* end) {
+    return end == nullptr || shape_.length % lanes_ == 0 ? nullptr : LaneMask(b_.CreateSub(end, t));
+  }
+  std::vector<Value> LoadInputs(const std::vector<llvm::Value*>& inputs, llvm::Value* row, llvm::Value* t,
+                                llvm::Value* end) {
+    std::vector<Value> values;
+    llvm::Value* mask = RowMask(t, end);
+    for (int64_t i = 0; i < shape_.inputs; ++i) {
+      values.push_back(memory_.LoadVector(shape_.types[i], inputs[i], InRow(row, t), mask));
+    }
+    return values;
+  }
+  void StoreOutputs(const std::vector<Value>& values, const std::vector<llvm::Value*>& outputs, llvm::Value* row,
+                    llvm::Value* t, llvm::Value* end) {
+    llvm::Value* mask = RowMask(t, end);
+    for (size_t i = 0; i < outputs.size() && status_.ok(); ++i) {
+      memory_.StoreVector(values[i], outputs[i], InRow(row, t), mask, false);
+    }
+  }
+
+  // The prefixes of a vector within itself.
+  void MakePrefixes(std::vector<Value>* values) {
+    for (int step = 1; step < lanes_; step *= 2) {
+      std::vector<Value> earlier;
+      for (const Value& value : *values) earlier.push_back(Shifted(value, step));
+      const std::vector<Value> combined = Body(lanes_, *values, earlier);
+      for (size_t i = 0; i < values->size() && status_.ok(); ++i) {
+        (*values)[i] = vector_.Select(LanesFrom(step), combined[i], (*values)[i]);
+      }
+    }
+  }
+
+  // Elements `first`, `first` + 2, ... of two vectors.
+  std::vector<Value> EverySecond(const std::vector<Value>& low, const std::vector<Value>& high, int first) {
+    std::vector<int> source;
+    for (int lane = 0; lane < lanes_; ++lane) source.push_back(2 * lane + first);
+    std::vector<Value> result = low;
+    for (size_t i = 0; i < low.size() && lanes_ > 1; ++i) {
+      result[i].value = b_.CreateShuffleVector(low[i].value, high[i].value, source);
+      if (low[i].imaginary == nullptr) continue;
+      result[i].imaginary = b_.CreateShuffleVector(low[i].imaginary, high[i].imaginary, source);
+    }
+    return result;
   }
 
   Value Load(PrimitiveType type, llvm::Value* base, llvm::Value* offset, llvm::Value* mask) {
@@ -229,18 +445,19 @@ class ScanLoop {
     memory_.StoreVector(value, base, {.kind = Access::Kind::kContiguous, .offset = offset}, mask, false);
   }
 
-  llvm::Value* LaneIndices() {
-    std::vector<llvm::Constant*> indices;
-    for (int lane = 0; lane < lanes_; ++lane) indices.push_back(b_.getInt64(lane));
-    return llvm::ConstantVector::get(indices);
-  }
   // Lanes below `count`.
   llvm::Value* LaneMask(llvm::Value* count) {
     if (lanes_ == 1) return nullptr;
-    return b_.CreateICmpSLT(LaneIndices(), b_.CreateVectorSplat(lanes_, count));
+    llvm::Value* clamped = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, count, b_.getInt64(lanes_));
+    return b_.CreateICmpSLT(LaneIndices(), b_.CreateVectorSplat(lanes_, b_.CreateTrunc(clamped, b_.getInt32Ty())));
+  }
+  llvm::Constant* LaneIndices() {
+    std::vector<llvm::Constant*> indices;
+    for (int lane = 0; lane < lanes_; ++lane) indices.push_back(b_.getInt32(lane));
+    return llvm::ConstantVector::get(indices);
   }
   llvm::Value* LanesFrom(int lane) {
-    return b_.CreateICmpSGE(LaneIndices(), b_.CreateVectorSplat(lanes_, b_.getInt64(lane)));
+    return b_.CreateICmpSGE(LaneIndices(), b_.CreateVectorSplat(lanes_, b_.getInt32(lane)));
   }
   // Lane l gets what lane l - step has; the first lanes anything.
   Value Shifted(const Value& value, int step) {
@@ -263,6 +480,7 @@ class ScanLoop {
   const Instruction& scan_;
   const ScanShape& shape_;
   const int lanes_;
+  const bool cheap_;  // rather written out twice than stored and loaded once more
   kernel::ScalarEmitter scalar_;
   kernel::ScalarEmitter vector_;
   kernel::MemoryAccess memory_;
@@ -274,8 +492,8 @@ using EmitOne = std::function<void(ScanLoop&, llvm::IRBuilder<>&, llvm::Value* i
                                    const std::function<std::vector<llvm::Value*>(int64_t, int64_t)>& pointers)>;
 
 absl::Status EmitTask(llvm::IRBuilder<>* builder, const Instruction& scan, const ScanShape& shape,
-                      const std::vector<llvm::Value*>& closure, llvm::Value* context, int64_t count,
-                      double nanoseconds, const EmitOne& emit) {
+                      const std::vector<llvm::Value*>& closure, llvm::Value* context, int64_t count, double nanoseconds,
+                      const EmitOne& emit) {
   ParallelTask task(builder, scan.name(), closure);
   llvm::IRBuilder<>& b = task.body();
   ScanLoop loop(&b, scan, shape);
@@ -291,7 +509,7 @@ absl::Status EmitTask(llvm::IRBuilder<>* builder, const Instruction& scan, const
 }
 
 int64_t PartialBytes(const ScanShape& shape, int64_t carry) {
-  const int64_t bytes = shape.outer * kChunks * hlo::ByteWidth(shape.types[shape.inputs + carry]);
+  const int64_t bytes = shape.outer * shape.chunks() * hlo::ByteWidth(shape.types[shape.inputs + carry]);
   return (bytes + 63) / 64 * 64;
 }
 
@@ -327,72 +545,75 @@ absl::Status EmitScan(llvm::IRBuilder<>* builder, const Instruction& scan, const
   const double nanoseconds = ScanNanoseconds(scan);
   if (!shape.along_rows()) {
     const int64_t blocks = (shape.inner + shape.lanes() - 1) / shape.lanes();
-    return EmitTask(builder, scan, shape, closure, arrays.context, shape.outer * blocks,
-                    nanoseconds / static_cast<double>(shape.outer * blocks),
-                    [&](ScanLoop& loop, llvm::IRBuilder<>& inside, llvm::Value* index, const auto& pointers) {
-                      llvm::Value* outer = inside.CreateUDiv(index, inside.getInt64(blocks));
-                      llvm::Value* column = inside.CreateMul(inside.CreateURem(index, inside.getInt64(blocks)),
-                                                             inside.getInt64(shape.lanes()));
-                      loop.Columns(pointers(0, shape.inputs), pointers(outputs, shape.outputs),
-                                   pointers(carries, shape.carries), pointers(last, shape.carries), outer, column,
-                                   loop.Slots(shape.lanes()));
-                    });
+    return EmitTask(
+        builder, scan, shape, closure, arrays.context, shape.outer * blocks,
+        nanoseconds / static_cast<double>(shape.outer * blocks),
+        [&](ScanLoop& loop, llvm::IRBuilder<>& inside, llvm::Value* index, const auto& pointers) {
+          llvm::Value* outer = inside.CreateUDiv(index, inside.getInt64(blocks));
+          llvm::Value* column =
+              inside.CreateMul(inside.CreateURem(index, inside.getInt64(blocks)), inside.getInt64(shape.lanes()));
+          loop.Columns(pointers(0, shape.inputs), pointers(outputs, shape.outputs), pointers(carries, shape.carries),
+                       pointers(last, shape.carries), outer, column, loop.Slots(shape.lanes()));
+        });
   }
   if (!shape.chunked()) {
-    return EmitTask(builder, scan, shape, closure, arrays.context, shape.outer,
-                    nanoseconds / static_cast<double>(shape.outer),
-                    [&](ScanLoop& loop, llvm::IRBuilder<>& inside, llvm::Value* row, const auto& pointers) {
-                      const std::vector<llvm::Value*> slots = loop.Slots(1);
-                      llvm::Value* zero = inside.getInt64(0);
-                      llvm::Value* end = inside.getInt64(shape.length);
-                      loop.CopyScalars(pointers(carries, shape.carries), row, slots, zero);
-                      loop.Row(pointers(0, shape.inputs), pointers(outputs, shape.outputs), row, zero, end, slots);
-                      // The last carry is the last output; an empty row keeps the initial one.
-                      llvm::Value* element = inside.CreateAdd(inside.CreateMul(row, end),
-                                                              loop.Position(inside.getInt64(shape.length - 1)));
-                      loop.CopyScalars(shape.length == 0 ? slots : pointers(outputs, shape.outputs),
-                                       shape.length == 0 ? zero : element, pointers(last, shape.carries), row);
-                    });
+    return EmitTask(
+        builder, scan, shape, closure, arrays.context, shape.outer, nanoseconds / static_cast<double>(shape.outer),
+        [&](ScanLoop& loop, llvm::IRBuilder<>& inside, llvm::Value* row, const auto& pointers) {
+          const std::vector<llvm::Value*> slots = loop.Slots(1);
+          llvm::Value* zero = inside.getInt64(0);
+          llvm::Value* end = inside.getInt64(shape.length);
+          loop.CopyScalars(pointers(carries, shape.carries), row, slots, zero);
+          loop.Row(pointers(0, shape.inputs), pointers(outputs, shape.outputs), row, zero, end, slots);
+          // The last carry is the last output; an empty row keeps the initial one.
+          llvm::Value* element =
+              inside.CreateAdd(inside.CreateMul(row, end), loop.Position(inside.getInt64(shape.length - 1)));
+          loop.CopyScalars(shape.length == 0 ? slots : pointers(outputs, shape.outputs),
+                           shape.length == 0 ? zero : element, pointers(last, shape.carries), row);
+        });
   }
-  // Chunks: what each adds, what comes before each, then the scan of each.
-  const double per_chunk = nanoseconds / static_cast<double>(shape.outer * kChunks);
-  auto chunk_task = [&](llvm::IRBuilder<>* at, bool final) {
-    return EmitTask(at, scan, shape, closure, arrays.context, shape.outer * kChunks, per_chunk,
+  // Chunks: what each but the last adds, what comes before each, then the scan of each.
+  const int64_t chunks = shape.chunks();
+  auto chunk_task = [&](llvm::IRBuilder<>* at, int64_t per_row, bool final) {
+    return EmitTask(at, scan, shape, closure, arrays.context, shape.outer * per_row,
+                    nanoseconds / static_cast<double>(shape.outer * chunks * (final ? 1 : 2)),
                     [&](ScanLoop& loop, llvm::IRBuilder<>& inside, llvm::Value* index, const auto& pointers) {
-                      llvm::Value* row = inside.CreateUDiv(index, inside.getInt64(kChunks));
-                      llvm::Value* chunk = inside.CreateURem(index, inside.getInt64(kChunks));
+                      llvm::Value* row = inside.CreateUDiv(index, inside.getInt64(per_row));
+                      llvm::Value* chunk = inside.CreateURem(index, inside.getInt64(per_row));
                       llvm::Value* begin = inside.CreateMul(chunk, inside.getInt64(shape.chunk_length()));
                       llvm::Value* end = inside.CreateBinaryIntrinsic(
                           llvm::Intrinsic::smin, inside.CreateAdd(begin, inside.getInt64(shape.chunk_length())),
                           inside.getInt64(shape.length));
+                      llvm::Value* part = inside.CreateAdd(inside.CreateMul(row, inside.getInt64(chunks)), chunk);
                       const std::vector<llvm::Value*> slots = loop.Slots(1);
                       llvm::Value* zero = inside.getInt64(0);
                       if (final) {
-                        loop.CopyScalars(pointers(partial, shape.carries), index, slots, zero);
+                        loop.CopyScalars(pointers(partial, shape.carries), part, slots, zero);
                         loop.Row(pointers(0, shape.inputs), pointers(outputs, shape.outputs), row, begin, end, slots);
                       } else {
                         loop.CopyScalars(pointers(carries, shape.carries), row, slots, zero);
-                        loop.Row(pointers(0, shape.inputs), {}, row, begin, end, slots);
-                        loop.CopyScalars(slots, zero, pointers(partial, shape.carries), index);
+                        loop.RowSum(pointers(0, shape.inputs), row, begin, end, slots);
+                        loop.CopyScalars(slots, zero, pointers(partial, shape.carries), part);
                       }
                     });
   };
-  KILN_RETURN_IF_ERROR(chunk_task(builder, false));
-  KILN_RETURN_IF_ERROR(EmitTask(
-      builder, scan, shape, closure, arrays.context, shape.outer, 100,
-      [&](ScanLoop& loop, llvm::IRBuilder<>& inside, llvm::Value* row, const auto& pointers) {
-        const std::vector<llvm::Value*> slots = loop.Slots(1), saved = loop.Slots(1);
-        const std::vector<llvm::Value*> partials = pointers(partial, shape.carries);
-        llvm::Value* zero = inside.getInt64(0);
-        loop.CopyScalars(pointers(carries, shape.carries), row, slots, zero);
-        EmitLoop(inside, zero, inside.getInt64(kChunks), 1, "chunk", [&](llvm::Value* chunk) {
-          llvm::Value* at = inside.CreateAdd(inside.CreateMul(row, inside.getInt64(kChunks)), chunk);
-          loop.CopyScalars(slots, zero, saved, zero);
-          loop.Advance(partials, at, slots);
-          loop.CopyScalars(saved, zero, partials, at);
-        });
-      }));
-  KILN_RETURN_IF_ERROR(chunk_task(builder, true));
+  KILN_RETURN_IF_ERROR(chunk_task(builder, chunks - 1, false));
+  KILN_RETURN_IF_ERROR(EmitTask(builder, scan, shape, closure, arrays.context, shape.outer, 100,
+                                [&](ScanLoop& loop, llvm::IRBuilder<>& inside, llvm::Value* row, const auto& pointers) {
+                                  const std::vector<llvm::Value*> slots = loop.Slots(1), sum = loop.Slots(1);
+                                  const std::vector<llvm::Value*> partials = pointers(partial, shape.carries);
+                                  llvm::Value* zero = inside.getInt64(0);
+                                  loop.CopyScalars(pointers(carries, shape.carries), row, slots, zero);
+                                  const ScanLoop::Counter counter = loop.StartCounter(1, chunks, slots);
+                                  EmitLoop(inside, zero, inside.getInt64(chunks), 1, "chunk", [&](llvm::Value* chunk) {
+                                    llvm::Value* at =
+                                        inside.CreateAdd(inside.CreateMul(row, inside.getInt64(chunks)), chunk);
+                                    loop.CopyScalars(partials, at, sum, zero);
+                                    loop.CopyScalars(slots, zero, partials, at);
+                                    loop.Advance(counter, chunk, sum, slots);
+                                  });
+                                }));
+  KILN_RETURN_IF_ERROR(chunk_task(builder, chunks, true));
   return EmitTask(builder, scan, shape, closure, arrays.context, shape.outer, 10,
                   [&](ScanLoop& loop, llvm::IRBuilder<>& inside, llvm::Value* row, const auto& pointers) {
                     llvm::Value* element = inside.CreateAdd(inside.CreateMul(row, inside.getInt64(shape.length)),

@@ -63,6 +63,25 @@ absl::Status NestLowering::EmitLoop(llvm::Value* first, llvm::Value* limit, llvm
   return absl::OkStatus();
 }
 
+absl::Status NestLowering::EmitBlocks(int loop, llvm::Value* first, llvm::Value* limit, llvm::Value* step,
+                                      const std::function<absl::Status(llvm::Value*)>& body) {
+  auto found = blocks_.find(loop);
+  const Blocks blocks = found == blocks_.end() ? Blocks() : found->second;  // a reduce inside may move the table
+  return EmitBlocks(blocks, blocks.size(), first, limit, step, body);
+}
+
+absl::Status NestLowering::EmitBlocks(const Blocks& blocks, size_t levels, llvm::Value* first, llvm::Value* limit,
+                                      llvm::Value* step, const std::function<absl::Status(llvm::Value*)>& body) {
+  if (levels == 0) return EmitLoop(first, limit, step, body);
+  const auto& [size, finish] = blocks[levels - 1];
+  llvm::Value* length = b_.CreateMul(step, b_.getInt64(size));
+  return EmitLoop(first, limit, length, [&, &finish = finish](llvm::Value* begin) {
+    llvm::Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(begin, length), limit);
+    KILN_RETURN_IF_ERROR(EmitBlocks(blocks, levels - 1, begin, end, step, body));
+    return finish();
+  });
+}
+
 std::pair<llvm::Value*, llvm::Value*> NestLowering::BoundsOf(int loop) {
   llvm::Value* first = b_.getInt64(0);
   llvm::Value* limit = b_.getInt64(kernel_.loops[loop].extent);
@@ -172,7 +191,7 @@ absl::Status NestLowering::LowerLevel(const Block& block, const Loops& loops, in
     return LowerVectorLoop(loop, loops.lanes, /*is_task_loop=*/false, [&] { return deeper(depth + 1); });
   }
   const auto [first, limit] = BoundsOf(loop);
-  return EmitLoop(first, limit, b_.getInt64(1), [&](llvm::Value* variable) {
+  return EmitBlocks(loop, first, limit, b_.getInt64(1), [&](llvm::Value* variable) {
     index_.SetLoop(loop, variable);
     return deeper(depth + 1);
   });
@@ -263,7 +282,7 @@ absl::Status NestLowering::LowerVectorLoop(int loop, int lanes, bool is_task_loo
   return InVector(loop, lanes, [&]() -> absl::Status {
     if (!is_task_loop) {
       if (whole > 0) {
-        KILN_RETURN_IF_ERROR(EmitLoop(b_.getInt64(0), b_.getInt64(whole), step, at));
+        KILN_RETURN_IF_ERROR(EmitBlocks(loop, b_.getInt64(0), b_.getInt64(whole), step, at));
       }
       if (whole < extent) KILN_RETURN_IF_ERROR(LowerTail(whole, extent - whole, lanes, at));
       return absl::OkStatus();

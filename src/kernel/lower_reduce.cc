@@ -13,6 +13,15 @@ namespace kiln::kernel {
 
 using hlo::PrimitiveType;
 
+namespace {
+
+// Additions in a row to one accumulator; behind so many, long enough to hide it, it is added to another one and starts
+// anew. That one has fewer, since it holds more.
+constexpr int64_t kSumBlock = 64;
+constexpr int64_t kBlocksTogether = 16;
+
+}  // namespace
+
 absl::StatusOr<std::vector<Value>> NestLowering::Combine(const Reduce& reduce, ScalarEmitter* emitter,
                                                          const std::vector<Value>& accumulators,
                                                          const std::vector<Value>& elements) {
@@ -52,11 +61,34 @@ void NestLowering::BoundLoops(const Reduce& reduce, int vector_loop) {
                        rest.terms.end());
     }
     const uint64_t others = kernel_.terms.LoopsOf(rest);
-    const bool own = std::any_of(reduce.loops.begin(), reduce.loops.end(), [&](int l) { return (others >> l & 1) != 0; });
+    const bool own =
+        std::any_of(reduce.loops.begin(), reduce.loops.end(), [&](int l) { return (others >> l & 1) != 0; });
     if (loop < 0 || loop == vector_loop || coefficient <= 0 || own || Varies(others)) continue;
     bounds_[loop].push_back({rest, coefficient, condition.low, condition.high});
     enforced_[reduce.inside] |= uint64_t{1} << i;
   }
+}
+
+std::pair<int, std::vector<int64_t>> NestLowering::BlockSums(const Reduce& reduce, const std::vector<int>& order,
+                                                             int vector_loop, int lanes) {
+  if (reduce.combiner != nullptr || threads_ != nullptr) return {};
+  for (size_t i = 0; i < reduce.inits.size(); ++i) {
+    const PrimitiveType type = kernel_.ops[reduce.inits[i]].type;
+    const hlo::Opcode opcode = reduce.combine_opcodes[i];
+    if (!hlo::IsFloating(type) && !hlo::IsComplex(type)) return {};
+    if (opcode != hlo::Opcode::kAdd && opcode != hlo::Opcode::kMultiply) return {};
+  }
+  int64_t inside = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    const int64_t iterations = kernel_.loops[order[i]].extent / (order[i] == vector_loop ? lanes : 1);
+    if (iterations > 2 * kSumBlock / inside) {
+      std::vector<int64_t> sizes = {std::max<int64_t>(kSumBlock / inside, 1)};
+      while (iterations / sizes.back() > 2 * kBlocksTogether) sizes.push_back(sizes.back() * kBlocksTogether);
+      return {order[i], std::move(sizes)};
+    }
+    inside = std::max<int64_t>(inside * iterations, 1);
+  }
+  return {};
 }
 
 absl::Status NestLowering::LowerReduce(int number) {
@@ -84,30 +116,42 @@ absl::Status NestLowering::LowerReduce(int number) {
                      : emitter->Constant(CombinerIdentity(reduce.combine_opcodes[i], inits[i].type), 0);
     }
   }
-  std::vector<std::vector<llvm::AllocaInst*>> slots(count);
-  for (size_t i = 0; i < count; ++i) {
-    for (int part = 0; part < (start[i].imaginary != nullptr ? 2 : 1); ++part) {
-      slots[i].push_back(Slot(Part(start[i], part)->getType()));
-      b_.CreateStore(Part(start[i], part), slots[i][part]);
+  using Slots = std::vector<std::vector<llvm::AllocaInst*>>;
+  auto store = [&](const std::vector<Value>& values, const Slots& to) {
+    for (size_t i = 0; i < count; ++i) {
+      for (size_t part = 0; part < to[i].size(); ++part) {
+        b_.CreateStore(Part(values[i], static_cast<int>(part)), to[i][part]);
+      }
     }
-  }
+  };
+  auto new_slots = [&](const std::vector<Value>& values) {
+    Slots made(count);
+    for (size_t i = 0; i < count; ++i) {
+      for (int part = 0; part < (values[i].imaginary != nullptr ? 2 : 1); ++part) {
+        made[i].push_back(Slot(Part(values[i], part)->getType()));
+      }
+    }
+    store(values, made);
+    return made;
+  };
+  const Slots slots = new_slots(start);
   llvm::AllocaInst* empty = nullptr;
   if (takes_first) {
     empty = Slot(b_.getInt1Ty());
     b_.CreateStore(b_.getTrue(), empty);
   }
-  auto accumulators = [&] {
+  auto load = [&](const Slots& from) {
     std::vector<Value> values = start;
     for (size_t i = 0; i < count; ++i) {
-      values[i].value = b_.CreateLoad(slots[i][0]->getAllocatedType(), slots[i][0]);
+      values[i].value = b_.CreateLoad(from[i][0]->getAllocatedType(), from[i][0]);
       if (values[i].imaginary != nullptr) {
-        values[i].imaginary = b_.CreateLoad(slots[i][1]->getAllocatedType(), slots[i][1]);
+        values[i].imaginary = b_.CreateLoad(from[i][1]->getAllocatedType(), from[i][1]);
       }
     }
     return values;
   };
   auto innermost = [&]() -> absl::Status {
-    std::vector<Value> current = accumulators();
+    std::vector<Value> current = load(slots);
     std::vector<Value> elements;
     for (ValueId element : reduce.elements) elements.push_back(Get(element, own_vector || outer_vector));
     KILN_ASSIGN_OR_RETURN(std::vector<Value> combined, Combine(reduce, emitter, current, elements));
@@ -128,18 +172,38 @@ absl::Status NestLowering::LowerReduce(int number) {
     }
     for (size_t i = 0; i < count; ++i) {
       if (own_vector && mask_ != nullptr) combined[i] = emitter->Select(mask_, combined[i], current[i]);
-      for (size_t part = 0; part < slots[i].size(); ++part) {
-        b_.CreateStore(Part(combined[i], static_cast<int>(part)), slots[i][part]);
-      }
     }
+    store(combined, slots);
     return absl::OkStatus();
   };
   if (!over_group) BoundLoops(reduce, own_vector ? schedule.vector_loop : -1);
   // A mask of the outer vector does not concern the accumulators: lanes past the end are never stored.
   Loops loops{schedule.order, {}, own_vector ? schedule.vector_loop : -1, lanes};
   if (over_group) loops.segments.push_back({0, static_cast<int>(schedule.order.size()), threads_->OverGroup()});
-  KILN_RETURN_IF_ERROR(LowerLevel(*reduce.block, loops, 0, innermost));
-  std::vector<Value> results = accumulators();
+  const auto [blocked, sizes] = BlockSums(reduce, schedule.order, loops.vector_loop, lanes);
+  // What each level adds up, innermost first.
+  std::vector<Slots> levels = {slots};
+  for (int64_t size : sizes) {
+    std::vector<Value> nothing;
+    for (size_t i = 0; i < count; ++i) {
+      nothing.push_back(emitter->Constant(CombinerIdentity(reduce.combine_opcodes[i], start[i].type), 0));
+    }
+    levels.push_back(new_slots(nothing));
+    blocks_[blocked].push_back({size, [&, nothing, from = levels.end()[-2], to = levels.back()]() -> absl::Status {
+                                  KILN_ASSIGN_OR_RETURN(std::vector<Value> sums,
+                                                        Combine(reduce, emitter, load(to), load(from)));
+                                  store(sums, to);
+                                  store(nothing, from);
+                                  return absl::OkStatus();
+                                }});
+  }
+  const absl::Status lowered = LowerLevel(*reduce.block, loops, 0, innermost);
+  if (!sizes.empty()) blocks_.erase(blocked);
+  KILN_RETURN_IF_ERROR(lowered);
+  std::vector<Value> results = load(slots);
+  for (size_t level = 1; level < levels.size(); ++level) {
+    KILN_ASSIGN_OR_RETURN(results, Combine(reduce, emitter, load(levels[level]), results));
+  }
   if (own_vector) {
     KILN_ASSIGN_OR_RETURN(results, CombineLanes(reduce, std::move(results), lanes));
   }
@@ -198,8 +262,8 @@ absl::StatusOr<std::vector<Value>> NestLowering::CombineLanes(const Reduce& redu
     }
     if (reduce.order == Reduce::Order::kByIndex) {
       const bool is_signed = hlo::IsSignedIntegral(low[1].type);
-      llvm::Value* swapped = is_signed ? b_.CreateICmpSGT(low[1].value, high[1].value)
-                                       : b_.CreateICmpUGT(low[1].value, high[1].value);
+      llvm::Value* swapped =
+          is_signed ? b_.CreateICmpSGT(low[1].value, high[1].value) : b_.CreateICmpUGT(low[1].value, high[1].value);
       for (size_t i = 0; i < low.size(); ++i) {
         const Value first = half.Select(swapped, high[i], low[i]);
         high[i] = half.Select(swapped, low[i], high[i]);

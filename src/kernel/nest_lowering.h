@@ -66,11 +66,20 @@ class NestLowering {
     int lanes = 1;
   };
 
+  // Innermost first: of so many iterations of a loop, and what is done behind each.
+  using Blocks = std::vector<std::pair<int64_t, std::function<absl::Status()>>>;
+
   // ---- Loops (lower_nest.cc) ----
 
   // for (i = first; i < limit; i += step) body(i)
   absl::Status EmitLoop(llvm::Value* first, llvm::Value* limit, llvm::Value* step,
                         const std::function<absl::Status(llvm::Value*)>& body);
+
+  // The same for loop `loop`, block by block where BlockSums says so.
+  absl::Status EmitBlocks(int loop, llvm::Value* first, llvm::Value* limit, llvm::Value* step,
+                          const std::function<absl::Status(llvm::Value*)>& body);
+  absl::Status EmitBlocks(const Blocks& blocks, size_t levels, llvm::Value* first, llvm::Value* limit,
+                          llvm::Value* step, const std::function<absl::Status(llvm::Value*)>& body);
 
   // The iterations of a loop: all, or those that BoundLoops leaves.
   std::pair<llvm::Value*, llvm::Value*> BoundsOf(int loop);
@@ -181,6 +190,12 @@ class NestLowering {
 
   absl::Status LowerReduce(int number);
 
+  // Divides a long sum (or product) of floats into blocks, so that its rounding errors grow less: the loop, among those
+  // in `order`, and how many of its iterations are a block, a block of blocks, and so on. `lanes` iterations of
+  // `vector_loop` are one.
+  std::pair<int, std::vector<int64_t>> BlockSums(const Reduce& reduce, const std::vector<int>& order, int vector_loop,
+                                                 int lanes);
+
   // Makes those conditions of `reduce.inside` bounds of its loops that hold for a range of one loop's iterations, the
   // same for all lanes. `vector_loop` is the reduce's own one.
   void BoundLoops(const Reduce& reduce, int vector_loop);
@@ -218,6 +233,7 @@ class NestLowering {
   };
   absl::flat_hash_map<ValueId, uint64_t> enforced_;
   absl::flat_hash_map<int, std::vector<Bound>> bounds_;  // by loop
+  absl::flat_hash_map<int, Blocks> blocks_;              // by loop
   bool aligned_runs_ = true;                             // vectors begin at multiples of their lanes
   absl::flat_hash_map<ValueId, Staged> staged_;
   llvm::Value* tile_row_ = nullptr;

@@ -9,6 +9,9 @@ namespace {
 using hlo::DotAttributes;
 
 // One operand with its dimensions by role.
+// Vectors of this length are worth several threads.
+constexpr int64_t kLongVector = 1 << 17;
+
 struct Side {
   Instruction* operand;
   DimensionVector batch, contracting, free;
@@ -171,6 +174,17 @@ Instruction* MultiplyBroadcasts(const Side& lhs, const Side& rhs, PrimitiveType 
                         spread(rhs, lhs.batch.size() + lhs.free.size()));
 }
 
+// The sum over two long vectors: reductions divide it among threads and round less than a product's loop over steps
+// does.
+bool IsLongSum(const Instruction& dot) {
+  const hlo::PrimitiveType type = dot.shape().element_type();
+  for (const Instruction* operand : dot.operands()) {
+    if (operand->shape().rank() != 1 || operand->shape().element_type() != type) return false;
+  }
+  return (type == hlo::PrimitiveType::kF32 || type == hlo::PrimitiveType::kF64) && dot.shape().rank() == 0 &&
+         dot.operand(0)->shape().element_count() >= kLongVector;
+}
+
 // The canonical form of `dot`, or null when it has it.
 Instruction* Canonicalize(Instruction* dot) {
   const DotAttributes& attributes = dot->Get<DotAttributes>();
@@ -178,6 +192,11 @@ Instruction* Canonicalize(Instruction* dot) {
            FreeDimensions(*dot->operand(0), attributes.lhs_batch, attributes.lhs_contracting)};
   Side rhs{dot->operand(1), attributes.rhs_batch, attributes.rhs_contracting,
            FreeDimensions(*dot->operand(1), attributes.rhs_batch, attributes.rhs_contracting)};
+  if (IsLongSum(*dot)) {
+    hlo::Builder builder(dot->parent(), dot);
+    Instruction* products = builder.Binary(Opcode::kMultiply, lhs.operand, rhs.operand);
+    return builder.Reduce(products, builder.Scalar(dot->shape().element_type(), 0), {0}, Opcode::kAdd);
+  }
   if (IsCanonical(lhs) && IsCanonical(rhs) && !lhs.contracting.empty() &&
       (lhs.batch.size() <= 1 || KeepsBatchApart(lhs, rhs))) {
     return nullptr;

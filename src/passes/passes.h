@@ -205,7 +205,7 @@ absl::StatusOr<bool> MakeWindowsScans(Module* module);
 absl::StatusOr<bool> ExpandScans(Module* module);
 
 // sort-keys: rewrites sorts by simple orders into the form that radix sorts take (sort_keys.h): along the last
-// dimension, by the first operand, in an order whose unsigned integer keys are made of its bits as they are read.
+// dimension, if more than one array is sorted, by the first operand, in an order whose unsigned integer keys are made of its bits as they are read.
 // A comparator such as JAX's makes of each element a value, then compares two of them; several keys are compared one
 // after the other. Where no order of bits is the same, those values become an array of unsigned integers, computed once
 // per element instead of once per comparison, and the comparator becomes `a < b` on that array. Results that nothing
@@ -215,7 +215,8 @@ absl::StatusOr<bool> MakeSortKeys(Module* module);
 // dot-canonicalization: every dot as a batch of matrix products. Afterwards each operand of a dot has at most one
 // batch, one contracting and one free dimension, in any order and none of size 1, and something is contracted.
 // Dimensions of one role are merged by a reshape where they lie side by side in the right order, after a transpose
-// where they do not. A dot that contracts nothing becomes a multiplication of broadcasts.
+// where they do not. A dot that contracts nothing becomes a multiplication of broadcasts,
+// one of two long vectors the sum of a multiplication.
 absl::StatusOr<bool> CanonicalizeDots(Module* module);
 
 // transpose-folding: transposes around dots and convolutions become the order of their dimensions. Looks at dots in the

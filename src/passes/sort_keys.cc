@@ -345,8 +345,8 @@ std::optional<KeyOrder> TotalKeyOrder(PrimitiveType type) {
 }
 
 std::optional<SortOrder> DirectOrder(const Instruction& sort) {
-  if (sort.opcode() != Opcode::kSort ||
-      sort.Get<hlo::SortAttributes>().dimension != sort.operand(0)->shape().rank() - 1) {
+  if (sort.opcode() != Opcode::kSort || (sort.operand_count() > 1 && sort.Get<hlo::SortAttributes>().dimension !=
+                                                                       sort.operand(0)->shape().rank() - 1)) {
     return std::nullopt;
   }
   const std::vector<OrderTerm> terms = Terms(sort);

@@ -22,7 +22,8 @@ struct SortOrder {
   bool descending = false;
 };
 
-// The order of a sort along the last dimension by its first operand alone.
+// The order of a sort by its first operand alone, along the last dimension or of that operand alone; what the pass
+// makes.
 std::optional<SortOrder> DirectOrder(const Instruction& sort);
 
 // The order of all elements of a type by which selections go: the total order of floats. Nothing for types without

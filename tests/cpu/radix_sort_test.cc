@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <numeric>
 #include <random>
@@ -50,7 +51,8 @@ TEST_P(SortRowsTest, SortsStablyAndCarriesTheOtherArrays) {
     sources.push_back(RandomBytes(random, bytes, i == 0 ? c.mask : ~uint64_t{0}));
     results.emplace_back(bytes + 16, 0xAA);
   }
-  const RowSortShape shape = {c.rows, c.size, c.widths[0], static_cast<int64_t>(c.widths.size()), {}, 0, c.widths.data()};
+  const RowSortShape shape = {c.rows, c.size, c.widths[0], static_cast<int64_t>(c.widths.size()),
+                              {},     0,      1,           c.widths.data()};
   std::vector<const void*> arrays;
   for (auto& source : sources) arrays.push_back(source.data());
   for (auto& result : results) arrays.push_back(result.data());
@@ -84,7 +86,42 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{5, 1000, {4, 2}, 0x00ff00ff00ff00ff}, Case{3, 700, {8, 1, 16, 4}, kAll},
                     Case{2, 100000, {4}, kAll}, Case{1, 70001, {4, 4}, 0x000000ff000000ff},
                     Case{1, 66000, {8, 8}, kAll}, Case{1, 66000, {4, 2, 8}, 0xff0000ffff0000ff},
-                    Case{1, 90000, {4, 4}, 0}, Case{64, 64, {1}, kAll}, Case{9, 17, {2, 16}, 0x0101010101010101}));
+                    Case{1, 90000, {4, 4}, 0}, Case{1, 70000, {8}, kAll}, Case{3, 70000, {2}, kAll},
+                    // Buckets of most keys, of all, and of a few that differ in their lowest bits alone.
+                    Case{1, 300000, {4}, 0x0003ffff0003ffff}, Case{1, 70000, {4}, 0},
+                    Case{1, 200000, {8}, 0x80000000000fffff}, Case{1, 150000, {4}, 0xc00000ffc00000ff},
+                    Case{64, 64, {1}, kAll}, Case{9, 17, {2, 16}, 0x0101010101010101}));
+
+// Columns, in place and not.
+TEST(SortColumnsTest, SortsThemAsRows) {
+  std::mt19937_64 random(3);
+  for (const auto& [outer, size, inner] :
+       {std::array<int64_t, 3>{1, 1000, 70}, {3, 65, 5}, {2, 40, 1}, {5, 300, 16}, {1, 66000, 3}}) {
+    for (const bool in_place : {false, true}) {
+      const int64_t count = outer * size * inner;
+      std::vector<uint32_t> source(count), expected(count), result(count);
+      for (uint32_t& key : source) key = static_cast<uint32_t>(random()) & 0x7FFFFFFF;
+      for (int64_t row = 0; row < outer * inner; ++row) {
+        std::vector<uint32_t> column(size);
+        auto at = [&](int64_t i) { return (row / inner * size + i) * inner + row % inner; };
+        for (int64_t i = 0; i < size; ++i) column[i] = source[at(i)];
+        std::sort(column.begin(), column.end());
+        for (int64_t i = 0; i < size; ++i) expected[at(i)] = column[i];
+      }
+      constexpr int64_t kWidths[] = {4};
+      const RowSortShape shape = {outer * inner, size,   4, 1, {passes::KeyOrder::kNumbers, 0, 0x7FFFFFFF}, 0,
+                                  inner,         kWidths};
+      const bool may_share = SortsKeysInPlace(shape);
+      const void* pointers[] = {source.data(), in_place && may_share ? source.data() : result.data()};
+      std::vector<uint64_t> scratch((RowSortScratchBytes(shape) + 64) / 8);
+      ThreadPool pool(3);
+      ProgramContext context;
+      context.pool = &pool;
+      SortRows(&context, &shape, pointers, scratch.data());
+      EXPECT_EQ(pointers[1] == result.data() ? result : source, expected) << outer << "x" << size << "x" << inner;
+    }
+  }
+}
 
 // Floats and integers, by their own bits: zeros of both signs, NaNs of several, and what a comparator says of them.
 class KeyCodeTest : public testing::TestWithParam<std::tuple<passes::KeyOrder, bool, int64_t>> {};
@@ -119,7 +156,7 @@ TEST_P(KeyCodeTest, OrdersElementsAsTheirTypeDoes) {
   const KeyCode code = {order, descending, 0x7F800000};
   constexpr int64_t kWidths[] = {4, 4};
   for (const int64_t arrays : {1, 2}) {
-    const RowSortShape shape = {1, size, 4, arrays, code, 0, kWidths};
+    const RowSortShape shape = {1, size, 4, arrays, code, 0, 1, kWidths};
     const void* pointers[4] = {elements.data(), sorted.data()};
     if (arrays == 2) {
       pointers[1] = positions.data();
@@ -128,7 +165,8 @@ TEST_P(KeyCodeTest, OrdersElementsAsTheirTypeDoes) {
     }
     std::vector<uint64_t> scratch((RowSortScratchBytes(shape) + 64) / 8);
     SortRows(&context, &shape, pointers, scratch.data());
-    for (int64_t i = 0; i < size; ++i) ASSERT_EQ(sorted[i], elements[expected[i]]) << arrays << " arrays, element " << i;
+    for (int64_t i = 0; i < size; ++i)
+      ASSERT_EQ(sorted[i], elements[expected[i]]) << arrays << " arrays, element " << i;
   }
   EXPECT_EQ(places, expected);
 }

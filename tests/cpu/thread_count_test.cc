@@ -23,6 +23,7 @@ struct Program {
 
 constexpr char kBodies[] = R"(
 add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(a, b) }
+less { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = pred[] compare(a, b), direction=LT, type=TOTALORDER }
 max { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] maximum(a, b) }
 )";
 
@@ -40,6 +41,12 @@ constexpr Program kPrograms[] = {
        ROOT r = f32[500,1003] divide(e, t) })"},
     {"cumsum", R"(ENTRY main { x = f32[300000] parameter(0) z = f32[] constant(0)
        ROOT r = f32[300000] reduce-window(x, z), window={size=300000 pad=299999_0}, to_apply=add })"},
+    {"cumsum_columns", R"(ENTRY main { x = f32[3000,70] parameter(0) z = f32[] constant(0)
+       ROOT r = f32[3000,70] reduce-window(x, z), window={size=3000x1 pad=2999_0x0_0}, to_apply=add })"},
+    {"sort", R"(ENTRY main { x = f32[200000] parameter(0)
+       ROOT r = f32[200000] sort(x), dimensions={0}, to_apply=less })"},
+    {"sort_columns", R"(ENTRY main { x = f32[900,70] parameter(0)
+       ROOT r = f32[900,70] sort(x), dimensions={0}, to_apply=less })"},
     {"pooling", R"(ENTRY main { x = f32[4,130,130,16] parameter(0) z = f32[] constant(0)
        ROOT r = f32[4,64,64,16] reduce-window(x, z), window={size=1x3x3x1 stride=1x2x2x1}, to_apply=add })"},
     {"product", R"(ENTRY main { x = f32[300,700] parameter(0) y = f32[700,500] parameter(1)
