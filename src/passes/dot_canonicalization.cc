@@ -8,10 +8,10 @@ namespace {
 
 using hlo::DotAttributes;
 
-// One operand with its dimensions by role.
 // Vectors of this length are worth several threads.
 constexpr int64_t kLongVector = 1 << 17;
 
+// One operand with its dimensions by role.
 struct Side {
   Instruction* operand;
   DimensionVector batch, contracting, free;
