@@ -26,6 +26,7 @@ using hlo::Opcode;
 
 // Bounds on one kernel, and on the work of looking for what to merge.
 constexpr int64_t kMaxOps = 400;
+constexpr int64_t kMaxProductOps = 100;  // behind a product, where the code is there for each form of its tiles
 constexpr size_t kMaxOperands = 48;
 constexpr size_t kMaxMembers = 16;
 constexpr size_t kMaxUsers = 64;
@@ -212,7 +213,10 @@ class Merger {
     Group& b = groups_[from];
     if (a.members.size() + b.members.size() > kMaxMembers || a.ops + b.ops > kMaxOps) return false;
     const bool has_hero = a.hero != nullptr || b.hero != nullptr;
-    if (has_hero && (!a.elementwise || !b.elementwise || (a.hero != nullptr && b.hero != nullptr))) return false;
+    if (has_hero && (!a.elementwise || !b.elementwise || (a.hero != nullptr && b.hero != nullptr) ||
+                     a.ops + b.ops > kMaxProductOps)) {
+      return false;
+    }
     bool reads_product = false;
     double saved_bytes = 0;
     size_t operands = a.operands.size();
