@@ -16,6 +16,7 @@ const char kPlatformVersion[] = "Kiln 0.1.0";
 PJRT_Error* ClientCreate(PJRT_Client_Create_Args* args) {
   KILN_REQUIRE_FIELD(args, client);
   KILN_C_ASSIGN_OR_RETURN(runtime::ClientOptions options, ParseClientOptions(args->create_options, args->num_options));
+  options.warm_up = true;
   options.observe = inspect::MakeDumperFactory();
   auto client = std::make_unique<PJRT_Client>();
   KILN_C_ASSIGN_OR_RETURN(client->client, runtime::Client::Create(options));

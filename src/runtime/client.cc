@@ -5,6 +5,7 @@
 
 #include "src/base/status.h"
 #include "src/cpu/object_cache.h"
+#include "src/cpu/warm_up.h"
 #include "src/runtime/strided_copy.h"
 
 namespace kiln::runtime {
@@ -48,6 +49,13 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Create(const ClientOptions& opti
   client->pool_ = std::make_unique<ThreadPool>(threads);
   for (int id = 0; id < options.device_count; ++id) {
     client->devices_.push_back(std::make_unique<Device>(client.get(), id));
+  }
+  if (options.warm_up && threads > 1) {
+    client->BeginWork();
+    client->pool_->Schedule([client = client.get()] {
+      cpu::WarmUpCompiler().IgnoreError();
+      client->EndWork();
+    });
   }
   return client;
 }

@@ -25,6 +25,8 @@ struct ClientOptions {
   int64_t cache_limit_bytes = 0;   // freed memory kept for reuse; 0: an eighth of the limit
   // Programs whose inputs are ready and that are estimated to run no longer than this run in the calling thread.
   int64_t inline_nanoseconds = 100'000;
+  // Makes the compiler ready in the background, for the process's first program. Not done where there is one CPU.
+  bool warm_up = false;
   // Makes who watches a compilation under these flags, or null for nobody.
   std::function<std::unique_ptr<cpu::CompileObserver>(const DebugFlags& flags)> observe;
 };

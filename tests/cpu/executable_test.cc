@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "gtest/gtest.h"
+#include "src/cpu/warm_up.h"
 #include "src/frontend/load.h"
 #include "src/hlo/shape.h"
 
@@ -156,6 +157,11 @@ TEST(ReuseTest, KernelsAreFoundAgain) {
 TEST(SerializeTest, OtherBytesAreRefused) {
   EXPECT_FALSE(Executable::Load("", nullptr, nullptr).ok());
   EXPECT_FALSE(Executable::Load("no image", nullptr, nullptr).ok());
+}
+
+TEST(WarmUpTest, ItsProgramCompilesOnce) {
+  EXPECT_TRUE(WarmUpCompiler().ok());
+  EXPECT_TRUE(WarmUpCompiler().ok());
 }
 
 }  // namespace

@@ -1,0 +1,50 @@
+"""Random chains of operations, jitted for the device under test, against XLA:CPU. The long form: KILN_FULL_TESTS=1."""
+
+import os
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from harness import to_numpy
+from random_chains import program
+
+SEEDS = range(1000 if os.environ.get("KILN_FULL_TESTS") == "1" else 12)
+
+# Rounding of one operation is the operand of the next: some ten operations on values of size one, some of which cancel.
+# Errors count against the largest element of an array.
+ROUNDINGS = {np.dtype("float64"): 1e6, np.dtype("float32"): 200, np.dtype("float16"): 12, np.dtype(jnp.bfloat16): 12}
+
+
+def run(function, arguments, device, *, op_by_op=False):
+    with jax.enable_x64(True), jax.default_device(device), jax.disable_jit(op_by_op):
+        call = function if op_by_op else jax.jit(lambda *operands: function(*operands))
+        return [to_numpy(value) for value in call(*jax.device_put(arguments, device))]
+
+
+def difference(actual, expected):
+    """What differs, or None."""
+    if actual.dtype != expected.dtype or actual.shape != expected.shape:
+        return f"{actual.dtype}{actual.shape} where {expected.dtype}{expected.shape} is expected"
+    if expected.dtype not in ROUNDINGS:
+        return None if (actual == expected).all() else f"{(actual != expected).sum()} of {actual.size} elements"
+    actual, expected, type_ = actual.astype(np.float64), expected.astype(np.float64), expected.dtype
+    finite = np.isfinite(expected)
+    if not np.array_equal(actual[~finite], expected[~finite], equal_nan=True) or not np.isfinite(actual[finite]).all():
+        return "infinities or NaN"
+    error = np.abs(actual[finite] - expected[finite]).max(initial=0)
+    allowed = ROUNDINGS[type_] * float(jnp.finfo(type_).eps) * np.abs(expected[finite]).max(initial=0)
+    return f"an error of {error} where {allowed} is allowed" if error > allowed else None
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_chain(seed, device, reference_device):
+    function, arguments = program(seed)
+    actual = run(function, arguments, device)
+    expected = run(function, arguments, reference_device)
+    wrong = {i: what for i, pair in enumerate(zip(actual, expected, strict=True)) if (what := difference(*pair))}
+    if wrong:
+        # XLA:CPU's own jit is not always right (booleans of a concatenation, for one): op by op decides.
+        truth = run(function, arguments, reference_device, op_by_op=True)
+        wrong = {i: what for i, what in wrong.items() if difference(actual[i], truth[i])}
+    assert not wrong, f"program({seed}): result {wrong}"
