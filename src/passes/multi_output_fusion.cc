@@ -31,8 +31,6 @@ constexpr size_t kMaxOperands = 48;
 constexpr size_t kMaxMembers = 16;
 constexpr size_t kMaxUsers = 64;
 constexpr size_t kMaxOpenGroups = 4;
-constexpr int kMaxViews = 3;  // behind each other
-constexpr size_t kMaxViewUsers = 8;
 
 // A kernel or several that will be one.
 struct Group {
@@ -210,20 +208,6 @@ class Merger {
     }
   }
 
-  // Whether `user`, or of a view all that reads it, stands behind `position` and outside of both groups.
-  bool StandsBehind(const Instruction& user, int64_t position, size_t into, size_t from, int views = kMaxViews) {
-    const auto group = group_of_.find(&user);
-    if (group != group_of_.end()) {
-      return group->second != into && group->second != from && groups_[group->second].position > position;
-    }
-    if (!analysis::IsView(user.opcode()) || views == 0 || user.users().size() > kMaxViewUsers) {
-      return position_[&user] > position;
-    }
-    return std::all_of(user.users().begin(), user.users().end(), [&](const Instruction* reader) {
-      return StandsBehind(*reader, position, into, from, views - 1);
-    });
-  }
-
   bool TryMerge(size_t into, size_t from) {
     Group& a = groups_[into];
     Group& b = groups_[from];
@@ -252,7 +236,8 @@ class Merger {
           if (group != group_of_.end() && group->second == own) continue;
           if (group == group_of_.end() || group->second != other) {
             // What reads a result early would stand between the two.
-            if (!StandsBehind(*user, position, into, from)) return false;
+            const int64_t at = group == group_of_.end() ? position_[user] : groups_[group->second].position;
+            if (at <= position) return false;
             continue;
           }
           if (!ReadsAtIdentity(*user, member)) return false;
