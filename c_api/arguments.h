@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -15,8 +16,6 @@ namespace kiln::c_api {
 
 // A new error that the caller owns, or null for OK.
 PJRT_Error* MakeError(const absl::Status& status);
-// The status behind an error of ours.
-const absl::Status& StatusOf(const PJRT_Error* error);
 // The status of a code and a message that came through the C API. OK and unknown codes become UNKNOWN errors.
 absl::Status StatusFrom(PJRT_Error_Code code, const char* message, size_t message_size);
 
@@ -28,42 +27,34 @@ inline absl::string_view View(const char* data, size_t size) {
   return data == nullptr ? absl::string_view() : absl::string_view(data, size);
 }
 
+// Hands out the characters or elements of what an object keeps.
+template <typename Range, typename Element>
+void Give(Range&& range, Element** data, size_t* size) {
+  *data = range.data();
+  *size = range.size();
+}
+
+// Hands out bytes in an opaque object of their own, which the caller frees with the deleter.
+struct Bytes {
+  std::string bytes;
+};
+template <typename Holder>
+void GiveBytes(std::string bytes, const char** data, size_t* size, Holder** holder, void (**deleter)(Holder*)) {
+  *holder = new Holder{{std::move(bytes)}};
+  *deleter = [](Holder* holder) { delete holder; };
+  Give((*holder)->bytes, data, size);
+}
+
 }  // namespace kiln::c_api
 
-// Whether the caller's structure is large enough to have this field.
-#define KILN_HAS_FIELD(args, field) \
-  ((args)->struct_size >= offsetof(std::remove_pointer_t<decltype(args)>, field) + sizeof((args)->field))
-
-// Returns an error unless the caller's structure reaches this field.
-#define KILN_REQUIRE_FIELD(args, field)                                                                             \
-  do {                                                                                                              \
-    if (!KILN_HAS_FIELD(args, field)) {                                                                             \
-      return ::kiln::c_api::MakeError(                                                                              \
-          ::kiln::c_api::TooSmall(#field, (args)->struct_size,                                                      \
-                                  offsetof(std::remove_pointer_t<decltype(args)>, field) + sizeof((args)->field))); \
-    }                                                                                                               \
-  } while (false)
+// The size of a structure up to the end of a field, and whether the caller's structure reaches so far.
+#define KILN_END_OF_FIELD(args, field) (offsetof(std::remove_reference_t<decltype(args)>, field) + sizeof((args).field))
+#define KILN_HAS_FIELD(args, field) ((args).struct_size >= KILN_END_OF_FIELD(args, field))
 
 // Returns an error when a pointer that the function needs is null.
-#define KILN_REQUIRE_POINTER(args, field)                                                                  \
-  do {                                                                                                     \
-    if ((args)->field == nullptr) {                                                                        \
-      return ::kiln::c_api::MakeError(::kiln::InvalidArgument(__func__, ": " #field " must not be null")); \
-    }                                                                                                      \
+#define KILN_REQUIRE_POINTER(args, field)                                                                      \
+  do {                                                                                                         \
+    if ((args).field == nullptr) return InvalidArgument(__PRETTY_FUNCTION__, ": " #field " must not be null"); \
   } while (false)
-
-// Returns from the wrapper with the error of a status or StatusOr.
-#define KILN_C_RETURN_IF_ERROR(expr)                                  \
-  do {                                                                \
-    if (absl::Status kiln_c_status_ = (expr); !kiln_c_status_.ok()) { \
-      return ::kiln::c_api::MakeError(kiln_c_status_);                \
-    }                                                                 \
-  } while (false)
-#define KILN_C_ASSIGN_OR_RETURN(lhs, expr) \
-  KILN_C_ASSIGN_OR_RETURN_IMPL(KILN_STATUS_CONCAT(kiln_c_statusor_, __LINE__), lhs, expr)
-#define KILN_C_ASSIGN_OR_RETURN_IMPL(statusor, lhs, expr)                 \
-  auto statusor = (expr);                                                 \
-  if (!statusor.ok()) return ::kiln::c_api::MakeError(statusor.status()); \
-  lhs = std::move(statusor).value()
 
 #endif  // KILN_C_API_ARGUMENTS_H_

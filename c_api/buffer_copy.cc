@@ -9,12 +9,6 @@ namespace {
 
 runtime::Client* ClientOf(PJRT_Buffer* buffer) { return Unwrap(buffer)->device()->client(); }
 
-PJRT_Error* CopyTo(PJRT_Buffer* buffer, runtime::Memory* memory, PJRT_Buffer** out) {
-  KILN_C_ASSIGN_OR_RETURN(RefPtr<runtime::Buffer> copy, ClientOf(buffer)->Copy(Unwrap(buffer), memory));
-  *out = Wrap(std::move(copy));
-  return nullptr;
-}
-
 // What PJRT_Buffer_CopyRawToHostFuture keeps until the caller names the destination.
 struct PendingRawCopy {
   RefPtr<runtime::Buffer> buffer;
@@ -72,120 +66,99 @@ class HeldContent : public runtime::ForeignMemory {
 
 }  // namespace
 
-PJRT_Error* BufferToHostBuffer(PJRT_Buffer_ToHostBuffer_Args* args) {
-  KILN_REQUIRE_FIELD(args, event);
-  KILN_REQUIRE_POINTER(args, src);
-  const runtime::BufferType& type = Unwrap(args->src)->type();
+absl::Status Call(PJRT_Buffer_ToHostBuffer_Args& args) {
+  const runtime::BufferType& type = Unwrap(args.src)->type();
   const size_t needed = static_cast<size_t>(type.byte_count());
-  if (args->dst == nullptr) {
-    args->dst_size = needed;
-    return nullptr;
+  if (args.dst == nullptr) {
+    args.dst_size = needed;
+    return absl::OkStatus();
   }
-  if (args->dst_size < needed) {
-    return MakeError(
-        InvalidArgument("buffer ", type.ToString(), " has ", needed, " bytes, the destination has ", args->dst_size));
+  if (args.dst_size < needed) {
+    return InvalidArgument("buffer ", type.ToString(), " has ", needed, " bytes, the destination has ", args.dst_size);
   }
   hlo::DimensionVector strides;
-  if (args->host_layout != nullptr) {
+  if (args.host_layout != nullptr) {
     // Every layout of the host is checked to be dense, so that it cannot lead past the destination.
-    KILN_C_ASSIGN_OR_RETURN(RefPtr<const runtime::BufferType> host_type,
-                            BufferTypeFrom(ElementTypeOf(type.element_type()), type.dimensions().data(),
-                                           type.dimensions().size(), args->host_layout));
+    KILN_ASSIGN_OR_RETURN(RefPtr<const runtime::BufferType> host_type,
+                          BufferTypeFrom(ElementTypeOf(type.element_type()), type.dimensions().data(),
+                                         type.dimensions().size(), args.host_layout));
     strides = host_type->ByteStrides();
   }
   const absl::Span<const int64_t> host_strides(strides);
-  KILN_C_ASSIGN_OR_RETURN(RefPtr<runtime::Event> event,
-                          ClientOf(args->src)->CopyToHost(Unwrap(args->src), args->dst,
-                                                          args->host_layout != nullptr ? &host_strides : nullptr));
-  args->event = Wrap(std::move(event));
-  return nullptr;
+  return Give(
+      ClientOf(args.src)->CopyToHost(Unwrap(args.src), args.dst, args.host_layout != nullptr ? &host_strides : nullptr),
+      &args.event);
 }
 
-PJRT_Error* BufferCopyRawToHost(PJRT_Buffer_CopyRawToHost_Args* args) {
-  KILN_REQUIRE_FIELD(args, event);
-  KILN_REQUIRE_POINTER(args, buffer);
-  if (args->transfer_size != 0) KILN_REQUIRE_POINTER(args, dst);
-  KILN_C_ASSIGN_OR_RETURN(
-      RefPtr<runtime::Event> event,
-      ClientOf(args->buffer)->CopyRawToHost(Unwrap(args->buffer), args->dst, args->offset, args->transfer_size));
-  args->event = Wrap(std::move(event));
-  return nullptr;
+absl::Status Call(PJRT_Buffer_CopyRawToHost_Args& args) {
+  if (args.transfer_size != 0) KILN_REQUIRE_POINTER(args, dst);
+  return Give(ClientOf(args.buffer)->CopyRawToHost(Unwrap(args.buffer), args.dst, args.offset, args.transfer_size),
+              &args.event);
 }
 
-PJRT_Error* BufferCopyRawToHostFuture(PJRT_Buffer_CopyRawToHostFuture_Args* args) {
-  KILN_REQUIRE_FIELD(args, future_ready_callback);
-  KILN_REQUIRE_POINTER(args, buffer);
-  runtime::Buffer* buffer = Unwrap(args->buffer);
+absl::Status Call(PJRT_Buffer_CopyRawToHostFuture_Args& args) {
+  runtime::Buffer* buffer = Unwrap(args.buffer);
   const int64_t bytes = buffer->type().byte_count();
-  if (args->offset < 0 || args->transfer_size < 0 || args->offset > bytes ||
-      args->transfer_size > bytes - args->offset) {
-    return MakeError(InvalidArgument("cannot copy bytes [", args->offset, ", ", args->offset, " + ",
-                                     args->transfer_size, ") of buffer ", buffer->type().ToString()));
+  if (args.offset < 0 || args.transfer_size < 0 || args.offset > bytes || args.transfer_size > bytes - args.offset) {
+    return InvalidArgument("cannot copy bytes [", args.offset, ", ", args.offset, " + ", args.transfer_size,
+                           ") of buffer ", buffer->type().ToString());
   }
   runtime::BufferHold hold = runtime::BufferHold::Acquire(buffer);
-  if (!hold) return MakeError(InvalidArgument("cannot read a buffer that has been deleted or donated"));
+  if (!hold) return InvalidArgument("cannot read a buffer that has been deleted or donated");
   RefPtr<runtime::Event> done = runtime::Event::Create();
-  args->callback_data = new PendingRawCopy{RefPtr<runtime::Buffer>::Share(buffer), std::move(hold), args->offset,
-                                           args->transfer_size, done};
-  args->future_ready_callback = StartRawCopy;
-  args->event = Wrap(std::move(done));
-  return nullptr;
+  args.callback_data = new PendingRawCopy{RefPtr<runtime::Buffer>::Share(buffer), std::move(hold), args.offset,
+                                          args.transfer_size, done};
+  args.future_ready_callback = StartRawCopy;
+  args.event = Wrap(std::move(done));
+  return absl::OkStatus();
 }
 
-PJRT_Error* BufferCopyToDevice(PJRT_Buffer_CopyToDevice_Args* args) {
-  KILN_REQUIRE_FIELD(args, dst_buffer);
-  KILN_REQUIRE_POINTER(args, buffer);
+absl::Status Call(PJRT_Buffer_CopyToDevice_Args& args) {
   KILN_REQUIRE_POINTER(args, dst_device);
-  return CopyTo(args->buffer, args->dst_device->device->default_memory(), &args->dst_buffer);
+  return Give(ClientOf(args.buffer)->Copy(Unwrap(args.buffer), args.dst_device->device->default_memory()),
+              &args.dst_buffer);
 }
 
-PJRT_Error* BufferCopyToMemory(PJRT_Buffer_CopyToMemory_Args* args) {
-  KILN_REQUIRE_FIELD(args, dst_buffer);
-  KILN_REQUIRE_POINTER(args, buffer);
+absl::Status Call(PJRT_Buffer_CopyToMemory_Args& args) {
   KILN_REQUIRE_POINTER(args, dst_memory);
-  return CopyTo(args->buffer, Unwrap(args->dst_memory)->memory, &args->dst_buffer);
+  return Give(ClientOf(args.buffer)->Copy(Unwrap(args.buffer), Unwrap(args.dst_memory)->memory), &args.dst_buffer);
 }
 
-PJRT_Error* BufferBitcast(PJRT_Buffer_Bitcast_Args* args) {
-  KILN_REQUIRE_FIELD(args, out_buffer);
-  KILN_REQUIRE_POINTER(args, buffer);
-  runtime::Buffer* buffer = Unwrap(args->buffer);
-  KILN_C_ASSIGN_OR_RETURN(RefPtr<const runtime::BufferType> type,
-                          BufferTypeFrom(args->element_type, args->dims, args->num_dims, args->device_layout));
+absl::Status Call(PJRT_Buffer_Bitcast_Args& args) {
+  runtime::Buffer* buffer = Unwrap(args.buffer);
+  KILN_ASSIGN_OR_RETURN(RefPtr<const runtime::BufferType> type,
+                        BufferTypeFrom(args.element_type, args.dims, args.num_dims, args.device_layout));
   if (type->byte_count() != buffer->type().byte_count()) {
-    return MakeError(InvalidArgument("cannot see buffer ", buffer->type().ToString(), " of ",
-                                     buffer->type().byte_count(), " bytes as ", type->ToString(), " of ",
-                                     type->byte_count()));
+    return InvalidArgument("cannot see buffer ", buffer->type().ToString(), " of ", buffer->type().byte_count(),
+                           " bytes as ", type->ToString(), " of ", type->byte_count());
   }
   runtime::BufferHold hold = runtime::BufferHold::Acquire(buffer);
-  if (!hold) return MakeError(InvalidArgument("cannot see a buffer that has been deleted or donated"));
+  if (!hold) return InvalidArgument("cannot see a buffer that has been deleted or donated");
   void* data = hold->data();
   const size_t bytes = type->byte_count();
-  args->out_buffer = Wrap(MakeRef<runtime::Buffer>(
+  args.out_buffer = Wrap(MakeRef<runtime::Buffer>(
       std::move(type), buffer->memory(),
       runtime::MemoryBlock::Borrow(data, bytes, /*writable=*/false, std::make_unique<HeldContent>(std::move(hold))),
       buffer->definition()));
-  return nullptr;
+  return absl::OkStatus();
 }
 
-PJRT_Error* BufferDonateWithControlDependency(PJRT_Buffer_DonateWithControlDependency_Args* args) {
-  KILN_REQUIRE_FIELD(args, out_buffer);
-  KILN_REQUIRE_POINTER(args, buffer);
-  runtime::Buffer* buffer = Unwrap(args->buffer);
-  if (!buffer->Hold()) return MakeError(InvalidArgument("cannot donate a buffer that has been deleted or donated"));
+absl::Status Call(PJRT_Buffer_DonateWithControlDependency_Args& args) {
+  runtime::Buffer* buffer = Unwrap(args.buffer);
+  if (!buffer->Hold()) return InvalidArgument("cannot donate a buffer that has been deleted or donated");
   RefPtr<runtime::Event> production = buffer->definition();
   std::optional<runtime::MemoryBlock> block = buffer->Donate();
   if (!block.has_value()) {
     buffer->Drop();
-    return MakeError(FailedPrecondition("cannot donate a buffer while others use it"));
+    return FailedPrecondition("cannot donate a buffer while others use it");
   }
   RefPtr<runtime::Event> definition = runtime::Event::Create();
   RefPtr<runtime::Buffer> donated = MakeRef<runtime::Buffer>(buffer->shared_type(), buffer->memory(), *std::move(block),
                                                              definition, /*produced=*/true);
-  args->callback_data = new PendingDependency{std::move(production), donated, std::move(definition)};
-  args->dependency_ready_callback = SettleDependency;
-  args->out_buffer = Wrap(std::move(donated));
-  return nullptr;
+  args.callback_data = new PendingDependency{std::move(production), donated, std::move(definition)};
+  args.dependency_ready_callback = SettleDependency;
+  args.out_buffer = Wrap(std::move(donated));
+  return absl::OkStatus();
 }
 
 }  // namespace kiln::c_api

@@ -17,9 +17,7 @@ const ErrorObject* Unwrap(const PJRT_Error* error) { return static_cast<const Er
 void Destroy(PJRT_Error* error) { delete static_cast<ErrorObject*>(error); }
 
 void Message(const PJRT_Error* error, const char** message, size_t* size) {
-  const absl::string_view text = Unwrap(error)->status.message();
-  *message = text.data();
-  *size = text.size();
+  Give(Unwrap(error)->status.message(), message, size);
 }
 
 PJRT_Error_Code Code(const PJRT_Error* error) { return static_cast<PJRT_Error_Code>(Unwrap(error)->status.code()); }
@@ -48,8 +46,6 @@ ErrorObject::ErrorObject(const absl::Status& status) : PJRT_Error{&kErrorTable},
 
 PJRT_Error* MakeError(const absl::Status& status) { return status.ok() ? nullptr : new ErrorObject(status); }
 
-const absl::Status& StatusOf(const PJRT_Error* error) { return Unwrap(error)->status; }
-
 absl::Status StatusFrom(PJRT_Error_Code code, const char* message, size_t message_size) {
   const int number = static_cast<int>(code);
   const bool known = number >= PJRT_Error_Code_CANCELLED && number <= PJRT_Error_Code_UNAUTHENTICATED;
@@ -61,27 +57,21 @@ absl::Status TooSmall(absl::string_view field, size_t size, size_t needed) {
   return InvalidArgument("the argument structure has ", size, " bytes; its field ", field, " needs ", needed);
 }
 
-void ErrorDestroy(PJRT_Error_Destroy_Args* args) {
-  if (KILN_HAS_FIELD(args, error)) Destroy(args->error);
+void Call(PJRT_Error_Destroy_Args& args) {
+  if (KILN_HAS_FIELD(args, error)) Destroy(args.error);
 }
 
-void ErrorMessage(PJRT_Error_Message_Args* args) {
+void Call(PJRT_Error_Message_Args& args) {
   if (!KILN_HAS_FIELD(args, message_size)) return;
-  args->message = "";
-  args->message_size = 0;
-  if (args->error != nullptr) Message(args->error, &args->message, &args->message_size);
+  args.message = "";
+  args.message_size = 0;
+  if (args.error != nullptr) Message(args.error, &args.message, &args.message_size);
 }
 
-PJRT_Error* ErrorGetCode(PJRT_Error_GetCode_Args* args) {
-  KILN_REQUIRE_FIELD(args, code);
-  args->code = args->error == nullptr ? PJRT_Error_Code_OK : Code(args->error);
-  return nullptr;
-}
+void Call(PJRT_Error_GetCode_Args& args) { args.code = args.error == nullptr ? PJRT_Error_Code_OK : Code(args.error); }
 
-PJRT_Error* ErrorForEachPayload(PJRT_Error_ForEachPayload_Args* args) {
-  KILN_REQUIRE_FIELD(args, user_arg);
-  if (args->error != nullptr) ForEachPayload(args->error, args->visitor, args->user_arg);
-  return nullptr;
+void Call(PJRT_Error_ForEachPayload_Args& args) {
+  if (args.error != nullptr) ForEachPayload(args.error, args.visitor, args.user_arg);
 }
 
 }  // namespace kiln::c_api

@@ -13,16 +13,16 @@
 namespace kiln::c_api {
 namespace {
 
-void FillLayouts(const std::vector<RefPtr<const runtime::BufferType>>& types,
-                 std::vector<PJRT_Layouts_MemoryLayout>* layouts, std::vector<PJRT_Layouts_MemoryLayout*>* pointers) {
-  for (const RefPtr<const runtime::BufferType>& type : types) layouts->push_back({LayoutText(*type)});
-  for (PJRT_Layouts_MemoryLayout& layout : *layouts) pointers->push_back(&layout);
-}
-
-void FillKinds(const std::vector<int64_t>& kinds, std::vector<const char*>* names, std::vector<size_t>* sizes) {
+void Fill(const std::vector<RefPtr<const runtime::BufferType>>& types, const std::vector<int64_t>& kinds,
+          ExecutableInfo::Arrays* arrays) {
+  for (const RefPtr<const runtime::BufferType>& type : types) {
+    arrays->layouts.push_back({LayoutText(*type)});
+    arrays->bytes += type->byte_count();
+  }
+  for (PJRT_Layouts_MemoryLayout& layout : arrays->layouts) arrays->layout_pointers.push_back(&layout);
   for (int64_t kind : kinds) {
-    names->push_back(runtime::Memory::kKinds[kind].data());
-    sizes->push_back(runtime::Memory::kKinds[kind].size());
+    arrays->memory_kinds.push_back(runtime::Memory::kKinds[kind].data());
+    arrays->memory_kind_sizes.push_back(runtime::Memory::kKinds[kind].size());
   }
 }
 
@@ -44,15 +44,9 @@ std::shared_ptr<ExecutableInfo> ExecutableInfo::Create(RefPtr<runtime::LoadedExe
     info->output_types.push_back(ElementTypeOf(type->element_type()));
     info->output_dimensions.insert(info->output_dimensions.end(), type->dimensions().begin(), type->dimensions().end());
     info->output_ranks.push_back(type->dimensions().size());
-    info->output_bytes += type->byte_count();
   }
-  for (const RefPtr<const runtime::BufferType>& type : loaded.parameter_types()) {
-    info->argument_bytes += type->byte_count();
-  }
-  FillKinds(loaded.memory_kinds().outputs, &info->output_memory_kinds, &info->output_memory_kind_sizes);
-  FillKinds(loaded.memory_kinds().parameters, &info->parameter_memory_kinds, &info->parameter_memory_kind_sizes);
-  FillLayouts(loaded.output_types(), &info->output_layouts, &info->output_layout_pointers);
-  FillLayouts(loaded.parameter_types(), &info->parameter_layouts, &info->parameter_layout_pointers);
+  Fill(loaded.parameter_types(), loaded.memory_kinds().parameters, &info->parameters);
+  Fill(loaded.output_types(), loaded.memory_kinds().outputs, &info->outputs);
   const absl::Span<const cpu::OutputLeaf> aliases = loaded.executable().output_aliases();
   for (size_t i = 0; i < aliases.size() && i < loaded.output_types().size(); ++i) {
     if (aliases[i].aliased_parameter.has_value()) info->alias_bytes += loaded.output_types()[i]->byte_count();
@@ -67,7 +61,7 @@ absl::Span<const PJRT_NamedValue> ExecutableInfo::CostProperties() {
       analysis::CostAnalysis costs(cpu::HostRates(1));
       cost_names_ = analysis::CostProperties(costs.Of(*compiled.module()->entry()));
     } else {
-      cost_names_ = {{"bytes accessed", static_cast<double>(argument_bytes + output_bytes)},
+      cost_names_ = {{"bytes accessed", static_cast<double>(parameters.bytes + outputs.bytes)},
                      {"optimal_seconds", static_cast<double>(compiled.estimated_nanoseconds()) * 1e-9}};
     }
     for (const auto& [name, value] : cost_names_) {

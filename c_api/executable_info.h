@@ -51,16 +51,16 @@ class ExecutableInfo {
   std::vector<PJRT_Buffer_Type> output_types;
   std::vector<int64_t> output_dimensions;
   std::vector<size_t> output_ranks;
-  std::vector<const char*> output_memory_kinds;
-  std::vector<size_t> output_memory_kind_sizes;
-  std::vector<const char*> parameter_memory_kinds;
-  std::vector<size_t> parameter_memory_kind_sizes;
-  std::vector<PJRT_Layouts_MemoryLayout> output_layouts;
-  std::vector<PJRT_Layouts_MemoryLayout*> output_layout_pointers;
-  std::vector<PJRT_Layouts_MemoryLayout> parameter_layouts;
-  std::vector<PJRT_Layouts_MemoryLayout*> parameter_layout_pointers;
-  int64_t argument_bytes = 0;
-  int64_t output_bytes = 0;
+  // Of the parameters or outputs.
+  struct Arrays {
+    std::vector<const char*> memory_kinds;
+    std::vector<size_t> memory_kind_sizes;
+    std::vector<PJRT_Layouts_MemoryLayout> layouts;
+    std::vector<PJRT_Layouts_MemoryLayout*> layout_pointers;
+    int64_t bytes = 0;
+  };
+  Arrays parameters;
+  Arrays outputs;
   int64_t alias_bytes = 0;
 
  private:

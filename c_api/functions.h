@@ -1,7 +1,9 @@
-// The wrappers behind the slots of PJRT's function table, declared by their types.
+// What the slots of PJRT's function table and of its extensions do: Call, overloaded by the arguments of each function.
+// Before it runs, api.cc has checked what the tables functions.inc and extension_functions.inc ask for.
 #ifndef KILN_C_API_FUNCTIONS_H_
 #define KILN_C_API_FUNCTIONS_H_
 
+#include "absl/status/status.h"
 #include "c_api/pjrt/extensions/ffi.h"
 #include "c_api/pjrt/extensions/layouts.h"
 #include "c_api/pjrt/extensions/memory_descriptions.h"
@@ -9,147 +11,14 @@
 
 namespace kiln::c_api {
 
-::PJRT_Error_Destroy ErrorDestroy;
-::PJRT_Error_Message ErrorMessage;
-::PJRT_Error_GetCode ErrorGetCode;
-::PJRT_Plugin_Initialize PluginInitialize;
-::PJRT_Plugin_Attributes PluginAttributes;
-::PJRT_Event_Destroy EventDestroy;
-::PJRT_Event_IsReady EventIsReady;
-::PJRT_Event_Error EventError;
-::PJRT_Event_Await EventAwait;
-::PJRT_Event_OnReady EventOnReady;
-::PJRT_Client_Create ClientCreate;
-::PJRT_Client_Destroy ClientDestroy;
-::PJRT_Client_PlatformName ClientPlatformName;
-::PJRT_Client_ProcessIndex ClientProcessIndex;
-::PJRT_Client_PlatformVersion ClientPlatformVersion;
-::PJRT_Client_Devices ClientDevices;
-::PJRT_Client_AddressableDevices ClientAddressableDevices;
-::PJRT_Client_LookupDevice ClientLookupDevice;
-::PJRT_Client_LookupAddressableDevice ClientLookupAddressableDevice;
-::PJRT_Client_AddressableMemories ClientAddressableMemories;
-::PJRT_Client_Compile ClientCompile;
-::PJRT_Client_DefaultDeviceAssignment ClientDefaultDeviceAssignment;
-::PJRT_Client_BufferFromHostBuffer ClientBufferFromHostBuffer;
-::PJRT_DeviceDescription_Id DeviceDescriptionId;
-::PJRT_DeviceDescription_ProcessIndex DeviceDescriptionProcessIndex;
-::PJRT_DeviceDescription_Attributes DeviceDescriptionAttributes;
-::PJRT_DeviceDescription_Kind DeviceDescriptionKind;
-::PJRT_DeviceDescription_DebugString DeviceDescriptionDebugString;
-::PJRT_DeviceDescription_ToString DeviceDescriptionToString;
-::PJRT_Device_GetDescription DeviceGetDescription;
-::PJRT_Device_IsAddressable DeviceIsAddressable;
-::PJRT_Device_LocalHardwareId DeviceLocalHardwareId;
-::PJRT_Device_AddressableMemories DeviceAddressableMemories;
-::PJRT_Device_DefaultMemory DeviceDefaultMemory;
-::PJRT_Device_MemoryStats DeviceMemoryStats;
-::PJRT_Memory_Id MemoryId;
-::PJRT_Memory_Kind MemoryKind;
-::PJRT_Memory_DebugString MemoryDebugString;
-::PJRT_Memory_ToString MemoryToString;
-::PJRT_Memory_AddressableByDevices MemoryAddressableByDevices;
-::PJRT_Executable_Destroy ExecutableDestroy;
-::PJRT_Executable_Name ExecutableName;
-::PJRT_Executable_NumReplicas ExecutableNumReplicas;
-::PJRT_Executable_NumPartitions ExecutableNumPartitions;
-::PJRT_Executable_NumOutputs ExecutableNumOutputs;
-::PJRT_Executable_SizeOfGeneratedCodeInBytes ExecutableSizeOfGeneratedCodeInBytes;
-::PJRT_Executable_GetCostAnalysis ExecutableGetCostAnalysis;
-::PJRT_Executable_OutputMemoryKinds ExecutableOutputMemoryKinds;
-::PJRT_Executable_OptimizedProgram ExecutableOptimizedProgram;
-::PJRT_Executable_Serialize ExecutableSerialize;
-::PJRT_LoadedExecutable_Destroy LoadedExecutableDestroy;
-::PJRT_LoadedExecutable_GetExecutable LoadedExecutableGetExecutable;
-::PJRT_LoadedExecutable_AddressableDevices LoadedExecutableAddressableDevices;
-::PJRT_LoadedExecutable_Delete LoadedExecutableDelete;
-::PJRT_LoadedExecutable_IsDeleted LoadedExecutableIsDeleted;
-::PJRT_LoadedExecutable_Execute LoadedExecutableExecute;
-::PJRT_Executable_DeserializeAndLoad ExecutableDeserializeAndLoad;
-::PJRT_LoadedExecutable_Fingerprint LoadedExecutableFingerprint;
-::PJRT_Buffer_Destroy BufferDestroy;
-::PJRT_Buffer_ElementType BufferElementType;
-::PJRT_Buffer_Dimensions BufferDimensions;
-::PJRT_Buffer_UnpaddedDimensions BufferUnpaddedDimensions;
-::PJRT_Buffer_DynamicDimensionIndices BufferDynamicDimensionIndices;
-::PJRT_Buffer_GetMemoryLayout BufferGetMemoryLayout;
-::PJRT_Buffer_OnDeviceSizeInBytes BufferOnDeviceSizeInBytes;
-::PJRT_Buffer_Device BufferDevice;
-::PJRT_Buffer_Memory BufferMemory;
-::PJRT_Buffer_Delete BufferDelete;
-::PJRT_Buffer_IsDeleted BufferIsDeleted;
-::PJRT_Buffer_CopyToDevice BufferCopyToDevice;
-::PJRT_Buffer_ToHostBuffer BufferToHostBuffer;
-::PJRT_Buffer_IsOnCpu BufferIsOnCpu;
-::PJRT_Buffer_ReadyEvent BufferReadyEvent;
-::PJRT_Buffer_UnsafePointer BufferUnsafePointer;
-::PJRT_Buffer_IncreaseExternalReferenceCount BufferIncreaseExternalReferenceCount;
-::PJRT_Buffer_DecreaseExternalReferenceCount BufferDecreaseExternalReferenceCount;
-::PJRT_Buffer_OpaqueDeviceMemoryDataPointer BufferOpaqueDeviceMemoryDataPointer;
-::PJRT_CopyToDeviceStream_Destroy CopyToDeviceStreamDestroy;
-::PJRT_CopyToDeviceStream_AddChunk CopyToDeviceStreamAddChunk;
-::PJRT_CopyToDeviceStream_TotalBytes CopyToDeviceStreamTotalBytes;
-::PJRT_CopyToDeviceStream_GranuleSize CopyToDeviceStreamGranuleSize;
-::PJRT_CopyToDeviceStream_CurrentBytes CopyToDeviceStreamCurrentBytes;
-::PJRT_TopologyDescription_Create TopologyDescriptionCreate;
-::PJRT_TopologyDescription_Destroy TopologyDescriptionDestroy;
-::PJRT_TopologyDescription_PlatformName TopologyDescriptionPlatformName;
-::PJRT_TopologyDescription_PlatformVersion TopologyDescriptionPlatformVersion;
-::PJRT_TopologyDescription_GetDeviceDescriptions TopologyDescriptionGetDeviceDescriptions;
-::PJRT_TopologyDescription_Serialize TopologyDescriptionSerialize;
-::PJRT_TopologyDescription_Attributes TopologyDescriptionAttributes;
-::PJRT_Compile Compile;
-::PJRT_Executable_OutputElementTypes ExecutableOutputElementTypes;
-::PJRT_Executable_OutputDimensions ExecutableOutputDimensions;
-::PJRT_Buffer_CopyToMemory BufferCopyToMemory;
-::PJRT_Client_CreateViewOfDeviceBuffer ClientCreateViewOfDeviceBuffer;
-::PJRT_Executable_Fingerprint ExecutableFingerprint;
-::PJRT_Client_TopologyDescription ClientTopologyDescription;
-::PJRT_Executable_GetCompiledMemoryStats ExecutableGetCompiledMemoryStats;
-::PJRT_Memory_Kind_Id MemoryKindId;
-::PJRT_ExecuteContext_Create ExecuteContextCreate;
-::PJRT_ExecuteContext_Destroy ExecuteContextDestroy;
-::PJRT_Buffer_CopyRawToHost BufferCopyRawToHost;
-::PJRT_AsyncHostToDeviceTransferManager_Destroy AsyncHostToDeviceTransferManagerDestroy;
-::PJRT_AsyncHostToDeviceTransferManager_TransferData AsyncHostToDeviceTransferManagerTransferData;
-::PJRT_Client_CreateBuffersForAsyncHostToDevice ClientCreateBuffersForAsyncHostToDevice;
-::PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer AsyncHostToDeviceTransferManagerRetrieveBuffer;
-::PJRT_AsyncHostToDeviceTransferManager_Device AsyncHostToDeviceTransferManagerDevice;
-::PJRT_AsyncHostToDeviceTransferManager_BufferCount AsyncHostToDeviceTransferManagerBufferCount;
-::PJRT_AsyncHostToDeviceTransferManager_BufferSize AsyncHostToDeviceTransferManagerBufferSize;
-::PJRT_AsyncHostToDeviceTransferManager_SetBufferError AsyncHostToDeviceTransferManagerSetBufferError;
-::PJRT_AsyncHostToDeviceTransferManager_AddMetadata AsyncHostToDeviceTransferManagerAddMetadata;
-::PJRT_Client_DmaMap ClientDmaMap;
-::PJRT_Client_DmaUnmap ClientDmaUnmap;
-::PJRT_Client_CreateUninitializedBuffer ClientCreateUninitializedBuffer;
-::PJRT_Client_UpdateGlobalProcessInfo ClientUpdateGlobalProcessInfo;
-::PJRT_TopologyDescription_Deserialize TopologyDescriptionDeserialize;
-::PJRT_Client_CreateAliasBuffer ClientCreateAliasBuffer;
-::PJRT_Client_FulfillAliasBuffer ClientFulfillAliasBuffer;
-::PJRT_LoadedExecutable_GetDeviceAssignment LoadedExecutableGetDeviceAssignment;
-::PJRT_Client_CreateErrorBuffer ClientCreateErrorBuffer;
-::PJRT_AsyncHostToDeviceTransferManager_TransferLiteral AsyncHostToDeviceTransferManagerTransferLiteral;
-::PJRT_Buffer_CopyRawToHostFuture BufferCopyRawToHostFuture;
-::PJRT_Device_PoisonExecution DevicePoisonExecution;
-::PJRT_Device_CreateAsyncTrackingEvent DeviceCreateAsyncTrackingEvent;
-::PJRT_AsyncTrackingEvent_Destroy AsyncTrackingEventDestroy;
-::PJRT_Executable_GetCompileOptions ExecutableGetCompileOptions;
-::PJRT_Buffer_DonateWithControlDependency BufferDonateWithControlDependency;
-::PJRT_Event_Create EventCreate;
-::PJRT_Event_Set EventSet;
-::PJRT_Device_GetAttributes DeviceGetAttributes;
-::PJRT_Client_Load ClientLoad;
-::PJRT_LoadedExecutable_AddressableDeviceLogicalIds LoadedExecutableAddressableDeviceLogicalIds;
-::PJRT_Buffer_Bitcast BufferBitcast;
-::PJRT_Error_ForEachPayload ErrorForEachPayload;
-::PJRT_TopologyDescription_Fingerprint TopologyDescriptionFingerprint;
-::PJRT_Executable_ParameterMemoryKinds ExecutableParameterMemoryKinds;
-::PJRT_Device_ClearMemoryStats DeviceClearMemoryStats;
-::PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace TopologyDescriptionMakeCanonicalShapeForMemorySpace;
-::PJRT_TopologyDescription_GetMemorySpaceKindIds TopologyDescriptionGetMemorySpaceKindIds;
+using absl::Status;
 
-// The extensions that the table announces.
-PJRT_Extension_Base* Extensions();
+void Call(PJRT_Error_Destroy_Args& args);
+void Call(PJRT_Error_Message_Args& args);
+#define PJRT_FUNCTION(result, name, field) result Call(PJRT_##name##_Args& args);
+#include "c_api/pjrt/functions.inc"
+#define PJRT_FUNCTION(result, name, field) result Call(PJRT_##name##_Args& args);
+#include "c_api/extension_functions.inc"
 
 }  // namespace kiln::c_api
 

@@ -43,8 +43,8 @@ struct PJRT_DeviceDescription {
 
 namespace kiln::c_api {
 
-extern const char kPlatformName[];
-extern const char kPlatformVersion[];
+inline constexpr absl::string_view kPlatformName = "kiln";
+inline constexpr absl::string_view kPlatformVersion = "Kiln 0.1.0";
 
 // Behind PJRT_Memory, whose first word is a table of functions.
 struct MemoryHandle : PJRT_Memory {
@@ -68,8 +68,7 @@ struct MemoryHandle : PJRT_Memory {
 }  // namespace kiln::c_api
 
 struct PJRT_Device {
-  explicit PJRT_Device(kiln::runtime::Device* device)
-      : device(device), description(device->id()) {
+  explicit PJRT_Device(kiln::runtime::Device* device) : device(device), description(device->id()) {
     for (int kind = 0; kind < kiln::runtime::Memory::kKindCount; ++kind) {
       kiln::runtime::Memory* memory = device->memory(kind);
       memory_handles.push_back(std::make_unique<kiln::c_api::MemoryHandle>(memory));
@@ -119,11 +118,22 @@ inline runtime::Event* Unwrap(PJRT_Event* event) { return reinterpret_cast<runti
 // Hands the reference to the caller of the C API.
 inline PJRT_Buffer* Wrap(RefPtr<runtime::Buffer> buffer) { return reinterpret_cast<PJRT_Buffer*>(buffer.Detach()); }
 inline PJRT_Event* Wrap(RefPtr<runtime::Event> event) { return reinterpret_cast<PJRT_Event*>(event.Detach()); }
+// The same with what was made, or says why it was not.
+template <typename Object, typename Handle>
+absl::Status Give(absl::StatusOr<RefPtr<Object>> made, Handle** handle) {
+  if (made.ok()) *handle = Wrap(*std::move(made));
+  return made.status();
+}
 inline MemoryHandle* Unwrap(PJRT_Memory* memory) { return static_cast<MemoryHandle*>(memory); }
 inline PJRT_Device* HandleOf(runtime::Device* device) { return static_cast<PJRT_Device*>(device->handle); }
 inline PJRT_Memory* HandleOf(runtime::Memory* memory) {
   return static_cast<PJRT_Memory*>(static_cast<MemoryHandle*>(memory->handle));
 }
+
+// Options of PJRT_Client_Create: integers by the names of runtime::ClientOptions: device_count, max_threads,
+// memory_limit_bytes, cache_limit_bytes, inline_nanoseconds. The flag --xla_force_host_platform_device_count stands in
+// for a device_count that is not given. INVALID_ARGUMENT for other names and types.
+absl::StatusOr<runtime::ClientOptions> ParseClientOptions(const PJRT_NamedValue* values, size_t count);
 
 // Element types of the C API and of HLO. Types that one side lacks give nothing or kInvalid.
 absl::StatusOr<hlo::PrimitiveType> ElementTypeFrom(PJRT_Buffer_Type type);

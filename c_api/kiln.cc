@@ -7,8 +7,6 @@
 #include "c_api/kiln_objects.h"
 #include "src/inspect/dump.h"
 
-#define KILN_EXPORT extern "C" __attribute__((visibility("default")))
-
 using kiln::RefPtr;
 using kiln::c_api::MakeStatus;
 using kiln::runtime::Buffer;

@@ -6,8 +6,6 @@
 #include "src/runtime/ffi/calls.h"
 #include "src/runtime/ffi/registry.h"
 
-#define KILN_EXPORT extern "C" __attribute__((visibility("default")))
-
 namespace ffi = kiln::runtime::ffi;
 using kiln::c_api::MakeStatus;
 

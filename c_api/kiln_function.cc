@@ -8,12 +8,10 @@
 #include "src/frontend/load.h"
 #include "src/runtime/jit_function.h"
 
-#define KILN_EXPORT extern "C" __attribute__((visibility("default")))
-
 using kiln::c_api::MakeStatus;
 
 struct kiln_function {
-  std::unique_ptr<kiln::runtime::JitFunction> function;
+  kiln::runtime::JitFunction function;
 };
 
 namespace kiln::c_api {
@@ -26,9 +24,7 @@ absl::Status Load(kiln_client* client, const void* program, size_t size, const c
   KILN_ASSIGN_OR_RETURN(
       std::unique_ptr<hlo::Module> module,
       frontend::Load(absl::string_view(static_cast<const char*>(program), size), format == nullptr ? "" : format));
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<runtime::JitFunction> made,
-                        runtime::JitFunction::Create(client->client.get(), std::move(module)));
-  *function = new kiln_function{std::move(made)};
+  *function = new kiln_function{runtime::JitFunction(client->client.get(), std::move(module))};
   return absl::OkStatus();
 }
 
@@ -37,8 +33,8 @@ absl::Status Call(kiln_function* function, kiln_buffer* const* inputs, size_t in
   if (function == nullptr || (inputs == nullptr && input_count != 0) || (outputs == nullptr && output_count != 0)) {
     return InvalidArgument("function, inputs and outputs must not be null");
   }
-  if (output_count != function->function->output_count()) {
-    return InvalidArgument("function ", function->function->name(), " gives ", function->function->output_count(),
+  if (output_count != function->function.output_count()) {
+    return InvalidArgument("function ", function->function.name(), " gives ", function->function.output_count(),
                            " outputs, there is room for ", output_count);
   }
   absl::InlinedVector<runtime::Buffer*, 8> arguments;
@@ -47,7 +43,7 @@ absl::Status Call(kiln_function* function, kiln_buffer* const* inputs, size_t in
     arguments.push_back(UnwrapBuffer(inputs[i]));
   }
   absl::InlinedVector<runtime::Buffer*, 8> results(output_count);
-  KILN_RETURN_IF_ERROR(function->function->Call(arguments, results.data()));
+  KILN_RETURN_IF_ERROR(function->function.Call(arguments, results.data()));
   for (size_t i = 0; i < output_count; ++i) outputs[i] = reinterpret_cast<kiln_buffer*>(results[i]);
   return absl::OkStatus();
 }
@@ -60,14 +56,14 @@ KILN_EXPORT kiln_status* kiln_function_load(kiln_client* client, const void* pro
   return MakeStatus(kiln::c_api::Load(client, program, size, format, function));
 }
 
-KILN_EXPORT const char* kiln_function_name(const kiln_function* function) { return function->function->name().c_str(); }
+KILN_EXPORT const char* kiln_function_name(const kiln_function* function) { return function->function.name().c_str(); }
 
 KILN_EXPORT size_t kiln_function_input_count(const kiln_function* function) {
-  return function->function->parameter_count();
+  return function->function.parameter_count();
 }
 
 KILN_EXPORT size_t kiln_function_output_count(const kiln_function* function) {
-  return function->function->output_count();
+  return function->function.output_count();
 }
 
 KILN_EXPORT kiln_status* kiln_function_call(kiln_function* function, kiln_buffer* const* inputs, size_t input_count,
@@ -80,7 +76,7 @@ KILN_EXPORT kiln_status* kiln_function_get_statistics(const kiln_function* funct
   if (function == nullptr || statistics == nullptr) {
     return MakeStatus(kiln::InvalidArgument("function and statistics must not be null"));
   }
-  const kiln::runtime::JitStatistics values = function->function->statistics();
+  const kiln::runtime::JitStatistics values = function->function.statistics();
 #define KILN_SET_STATISTIC(field)                                                                         \
   if (statistics->struct_size >= offsetof(kiln_function_statistics, field) + sizeof(statistics->field)) { \
     statistics->field = values.field;                                                                     \

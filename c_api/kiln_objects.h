@@ -10,6 +10,8 @@
 #include "src/base/status.h"
 #include "src/runtime/client.h"
 
+#define KILN_EXPORT extern "C" __attribute__((visibility("default")))
+
 struct kiln_status {
   absl::StatusCode code;
   std::string message;

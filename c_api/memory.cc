@@ -61,53 +61,22 @@ runtime::Memory* ChooseMemory(PJRT_Client* client, PJRT_Device* device, PJRT_Mem
   return (device != nullptr ? device->device : client->client->device(0))->default_memory();
 }
 
-PJRT_Error* MemoryId(PJRT_Memory_Id_Args* args) {
-  KILN_REQUIRE_FIELD(args, id);
-  KILN_REQUIRE_POINTER(args, memory);
-  args->id = Unwrap(args->memory)->memory->id();
-  return nullptr;
+void Call(PJRT_Memory_Id_Args& args) { args.id = Unwrap(args.memory)->memory->id(); }
+
+void Call(PJRT_Memory_Kind_Args& args) { Give(Unwrap(args.memory)->memory->kind(), &args.kind, &args.kind_size); }
+
+void Call(PJRT_Memory_Kind_Id_Args& args) { args.kind_id = Unwrap(args.memory)->memory->kind_id(); }
+
+void Call(PJRT_Memory_DebugString_Args& args) {
+  Give(Unwrap(args.memory)->debug_string, &args.debug_string, &args.debug_string_size);
 }
 
-PJRT_Error* MemoryKind(PJRT_Memory_Kind_Args* args) {
-  KILN_REQUIRE_FIELD(args, kind_size);
-  KILN_REQUIRE_POINTER(args, memory);
-  args->kind = Unwrap(args->memory)->memory->kind().data();
-  args->kind_size = Unwrap(args->memory)->memory->kind().size();
-  return nullptr;
+void Call(PJRT_Memory_ToString_Args& args) {
+  Give(Unwrap(args.memory)->to_string, &args.to_string, &args.to_string_size);
 }
 
-PJRT_Error* MemoryKindId(PJRT_Memory_Kind_Id_Args* args) {
-  KILN_REQUIRE_FIELD(args, kind_id);
-  KILN_REQUIRE_POINTER(args, memory);
-  args->kind_id = Unwrap(args->memory)->memory->kind_id();
-  return nullptr;
-}
-
-PJRT_Error* MemoryDebugString(PJRT_Memory_DebugString_Args* args) {
-  KILN_REQUIRE_FIELD(args, debug_string_size);
-  KILN_REQUIRE_POINTER(args, memory);
-  const std::string& text = Unwrap(args->memory)->debug_string;
-  args->debug_string = text.data();
-  args->debug_string_size = text.size();
-  return nullptr;
-}
-
-PJRT_Error* MemoryToString(PJRT_Memory_ToString_Args* args) {
-  KILN_REQUIRE_FIELD(args, to_string_size);
-  KILN_REQUIRE_POINTER(args, memory);
-  const std::string& text = Unwrap(args->memory)->to_string;
-  args->to_string = text.data();
-  args->to_string_size = text.size();
-  return nullptr;
-}
-
-PJRT_Error* MemoryAddressableByDevices(PJRT_Memory_AddressableByDevices_Args* args) {
-  KILN_REQUIRE_FIELD(args, num_devices);
-  KILN_REQUIRE_POINTER(args, memory);
-  const std::vector<PJRT_Device*>& devices = Unwrap(args->memory)->devices;
-  args->devices = devices.data();
-  args->num_devices = devices.size();
-  return nullptr;
+void Call(PJRT_Memory_AddressableByDevices_Args& args) {
+  Give(Unwrap(args.memory)->devices, &args.devices, &args.num_devices);
 }
 
 }  // namespace kiln::c_api

@@ -10,16 +10,6 @@
 namespace kiln::c_api {
 
 // `name` and `values` must outlive the result.
-inline PJRT_NamedValue NamedInt64List(const char* name, absl::Span<const int64_t> values) {
-  PJRT_NamedValue value = {};
-  value.struct_size = PJRT_NamedValue_STRUCT_SIZE;
-  value.name = name;
-  value.name_size = std::strlen(name);
-  value.type = PJRT_NamedValue_kInt64List;
-  value.int64_array_value = values.data();
-  value.value_size = values.size();
-  return value;
-}
 inline PJRT_NamedValue NamedInt64(const char* name, int64_t number) {
   PJRT_NamedValue value = {};
   value.struct_size = PJRT_NamedValue_STRUCT_SIZE;
@@ -28,6 +18,13 @@ inline PJRT_NamedValue NamedInt64(const char* name, int64_t number) {
   value.type = PJRT_NamedValue_kInt64;
   value.int64_value = number;
   value.value_size = 1;
+  return value;
+}
+inline PJRT_NamedValue NamedInt64List(const char* name, absl::Span<const int64_t> values) {
+  PJRT_NamedValue value = NamedInt64(name, 0);
+  value.type = PJRT_NamedValue_kInt64List;
+  value.int64_array_value = values.data();
+  value.value_size = values.size();
   return value;
 }
 inline PJRT_NamedValue NamedFloat(const char* name, float number) {

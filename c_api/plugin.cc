@@ -13,18 +13,16 @@ constexpr int64_t kStablehloMinimumVersion[] = {0, 9, 0};
 
 }  // namespace
 
-PJRT_Error* PluginInitialize(PJRT_Plugin_Initialize_Args*) { return nullptr; }
+void Call(PJRT_Plugin_Initialize_Args&) {}
 
-PJRT_Error* PluginAttributes(PJRT_Plugin_Attributes_Args* args) {
-  KILN_REQUIRE_FIELD(args, num_attributes);
+void Call(PJRT_Plugin_Attributes_Args& args) {
   static const PJRT_NamedValue attributes[] = {
       NamedInt64("xla_version", kXlaVersion),
       NamedInt64List("stablehlo_current_version", kStablehloCurrentVersion),
       NamedInt64List("stablehlo_minimum_version", kStablehloMinimumVersion),
   };
-  args->attributes = attributes;
-  args->num_attributes = std::size(attributes);
-  return nullptr;
+  args.attributes = attributes;
+  args.num_attributes = std::size(attributes);
 }
 
 }  // namespace kiln::c_api

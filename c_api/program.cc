@@ -13,7 +13,7 @@ absl::StatusOr<ProgramSource> SourceFrom(const PJRT_Program* program, const char
   if (program == nullptr || program->code == nullptr || program->code_size == 0) {
     return InvalidArgument("there is no program to compile");
   }
-  if (!KILN_HAS_FIELD(program, format_size)) {
+  if (!KILN_HAS_FIELD(*program, format_size)) {
     return TooSmall("format_size", program->struct_size, PJRT_Program_STRUCT_SIZE);
   }
   ProgramSource source;

@@ -78,43 +78,35 @@ absl::Status TransferLiteral(Manager* manager, int index, const void* data, cons
   return absl::OkStatus();
 }
 
-PJRT_Error* NoStreams() {
-  return MakeError(Unimplemented("streams of recv ops: this version of Kiln has no send and recv callbacks"));
-}
-
 }  // namespace
 
-PJRT_Error* ClientCreateBuffersForAsyncHostToDevice(PJRT_Client_CreateBuffersForAsyncHostToDevice_Args* args) {
-  KILN_REQUIRE_FIELD(args, transfer_manager);
-  KILN_REQUIRE_POINTER(args, client);
-  if (args->num_device_layouts != 0 && args->num_device_layouts != args->num_shape_specs) {
-    return MakeError(
-        InvalidArgument(args->num_device_layouts, " layouts for ", args->num_shape_specs, " shapes of a transfer"));
+absl::Status Call(PJRT_Client_CreateBuffersForAsyncHostToDevice_Args& args) {
+  if (args.num_device_layouts != 0 && args.num_device_layouts != args.num_shape_specs) {
+    return InvalidArgument(args.num_device_layouts, " layouts for ", args.num_shape_specs, " shapes of a transfer");
   }
-  runtime::Memory* memory = ChooseMemory(args->client, nullptr, args->memory);
+  runtime::Memory* memory = ChooseMemory(args.client, nullptr, args.memory);
   auto manager = std::make_unique<Manager>();
   manager->device = HandleOf(memory->device());
   absl::MutexLock lock(&manager->mutex);
-  for (size_t i = 0; i < args->num_shape_specs; ++i) {
-    const PJRT_ShapeSpec& spec = args->shape_specs[i];
-    const PJRT_Buffer_MemoryLayout* layout = args->num_device_layouts != 0 ? args->device_layouts[i] : nullptr;
-    KILN_C_ASSIGN_OR_RETURN(RefPtr<const runtime::BufferType> type,
-                            BufferTypeFrom(spec.element_type, spec.dims, spec.num_dims, layout));
-    KILN_C_ASSIGN_OR_RETURN(runtime::MemoryBlock block,
-                            runtime::MemoryBlock::Allocate(args->client->client->allocator(), type->byte_count()));
+  for (size_t i = 0; i < args.num_shape_specs; ++i) {
+    const PJRT_ShapeSpec& spec = args.shape_specs[i];
+    const PJRT_Buffer_MemoryLayout* layout = args.num_device_layouts != 0 ? args.device_layouts[i] : nullptr;
+    KILN_ASSIGN_OR_RETURN(RefPtr<const runtime::BufferType> type,
+                          BufferTypeFrom(spec.element_type, spec.dims, spec.num_dims, layout));
+    KILN_ASSIGN_OR_RETURN(runtime::MemoryBlock block,
+                          runtime::MemoryBlock::Allocate(args.client->client->allocator(), type->byte_count()));
     RefPtr<runtime::Event> definition = runtime::Event::Create();
     RefPtr<runtime::Buffer> buffer =
         MakeRef<runtime::Buffer>(std::move(type), memory, std::move(block), definition, /*produced=*/true);
     manager->entries.push_back({std::move(buffer), std::move(definition)});
   }
-  args->transfer_manager = manager.release();
-  return nullptr;
+  args.transfer_manager = manager.release();
+  return absl::OkStatus();
 }
 
-PJRT_Error* AsyncHostToDeviceTransferManagerDestroy(PJRT_AsyncHostToDeviceTransferManager_Destroy_Args* args) {
-  KILN_REQUIRE_FIELD(args, transfer_manager);
-  std::unique_ptr<Manager> manager(args->transfer_manager);
-  if (manager == nullptr) return nullptr;
+void Call(PJRT_AsyncHostToDeviceTransferManager_Destroy_Args& args) {
+  std::unique_ptr<Manager> manager(args.transfer_manager);
+  if (manager == nullptr) return;
   std::vector<Manager::Entry> entries;
   {
     absl::MutexLock lock(&manager->mutex);
@@ -125,96 +117,64 @@ PJRT_Error* AsyncHostToDeviceTransferManagerDestroy(PJRT_AsyncHostToDeviceTransf
     entry.buffer->EndProduction();
     entry.definition->Set(absl::CancelledError("the transfer was given up before the buffer was complete"));
   }
-  return nullptr;
 }
 
-PJRT_Error* AsyncHostToDeviceTransferManagerTransferData(
-    PJRT_AsyncHostToDeviceTransferManager_TransferData_Args* args) {
-  KILN_REQUIRE_FIELD(args, done_with_h2d_transfer);
-  KILN_REQUIRE_POINTER(args, transfer_manager);
-  KILN_C_RETURN_IF_ERROR(TransferData(args->transfer_manager, args->buffer_index, args->data, args->offset,
-                                      args->transfer_size, args->is_last_transfer));
-  args->done_with_h2d_transfer = Wrap(runtime::Event::Ready());
-  return nullptr;
+absl::Status Call(PJRT_AsyncHostToDeviceTransferManager_TransferData_Args& args) {
+  KILN_RETURN_IF_ERROR(TransferData(args.transfer_manager, args.buffer_index, args.data, args.offset,
+                                    args.transfer_size, args.is_last_transfer));
+  args.done_with_h2d_transfer = Wrap(runtime::Event::Ready());
+  return absl::OkStatus();
 }
 
-PJRT_Error* AsyncHostToDeviceTransferManagerTransferLiteral(
-    PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args* args) {
-  KILN_REQUIRE_FIELD(args, done_with_h2d_transfer);
-  KILN_REQUIRE_POINTER(args, transfer_manager);
-  KILN_C_ASSIGN_OR_RETURN(
-      RefPtr<const runtime::BufferType> type,
-      BufferTypeFrom(args->shape_element_type, args->shape_dims, args->shape_num_dims, args->shape_layout));
-  KILN_C_RETURN_IF_ERROR(TransferLiteral(args->transfer_manager, args->buffer_index, args->data, *type));
-  args->done_with_h2d_transfer = Wrap(runtime::Event::Ready());
-  return nullptr;
+absl::Status Call(PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args& args) {
+  KILN_ASSIGN_OR_RETURN(RefPtr<const runtime::BufferType> type, BufferTypeFrom(args.shape_element_type, args.shape_dims,
+                                                                               args.shape_num_dims, args.shape_layout));
+  KILN_RETURN_IF_ERROR(TransferLiteral(args.transfer_manager, args.buffer_index, args.data, *type));
+  args.done_with_h2d_transfer = Wrap(runtime::Event::Ready());
+  return absl::OkStatus();
 }
 
-PJRT_Error* AsyncHostToDeviceTransferManagerRetrieveBuffer(
-    PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args* args) {
-  KILN_REQUIRE_FIELD(args, buffer_out);
-  KILN_REQUIRE_POINTER(args, transfer_manager);
-  Manager* manager = args->transfer_manager;
+absl::Status Call(PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args& args) {
+  Manager* manager = args.transfer_manager;
   absl::MutexLock lock(&manager->mutex);
-  KILN_C_ASSIGN_OR_RETURN(Manager::Entry * entry, EntryOf(manager, args->buffer_index));
+  KILN_ASSIGN_OR_RETURN(Manager::Entry * entry, EntryOf(manager, args.buffer_index));
   if (entry->retrieved) {
-    return MakeError(FailedPrecondition("buffer ", args->buffer_index, " of the transfer was retrieved already"));
+    return FailedPrecondition("buffer ", args.buffer_index, " of the transfer was retrieved already");
   }
   entry->retrieved = true;
-  args->buffer_out = Wrap(entry->buffer);
-  return nullptr;
+  args.buffer_out = Wrap(entry->buffer);
+  return absl::OkStatus();
 }
 
-PJRT_Error* AsyncHostToDeviceTransferManagerDevice(PJRT_AsyncHostToDeviceTransferManager_Device_Args* args) {
-  KILN_REQUIRE_FIELD(args, device_out);
-  KILN_REQUIRE_POINTER(args, transfer_manager);
-  args->device_out = args->transfer_manager->device;
-  return nullptr;
+void Call(PJRT_AsyncHostToDeviceTransferManager_Device_Args& args) { args.device_out = args.transfer_manager->device; }
+
+void Call(PJRT_AsyncHostToDeviceTransferManager_BufferCount_Args& args) {
+  absl::MutexLock lock(&args.transfer_manager->mutex);
+  args.buffer_count = args.transfer_manager->entries.size();
 }
 
-PJRT_Error* AsyncHostToDeviceTransferManagerBufferCount(PJRT_AsyncHostToDeviceTransferManager_BufferCount_Args* args) {
-  KILN_REQUIRE_FIELD(args, buffer_count);
-  KILN_REQUIRE_POINTER(args, transfer_manager);
-  absl::MutexLock lock(&args->transfer_manager->mutex);
-  args->buffer_count = args->transfer_manager->entries.size();
-  return nullptr;
+absl::Status Call(PJRT_AsyncHostToDeviceTransferManager_BufferSize_Args& args) {
+  absl::MutexLock lock(&args.transfer_manager->mutex);
+  KILN_ASSIGN_OR_RETURN(Manager::Entry * entry, EntryOf(args.transfer_manager, args.buffer_index));
+  args.buffer_size = static_cast<size_t>(entry->buffer->type().byte_count());
+  return absl::OkStatus();
 }
 
-PJRT_Error* AsyncHostToDeviceTransferManagerBufferSize(PJRT_AsyncHostToDeviceTransferManager_BufferSize_Args* args) {
-  KILN_REQUIRE_FIELD(args, buffer_size);
-  KILN_REQUIRE_POINTER(args, transfer_manager);
-  absl::MutexLock lock(&args->transfer_manager->mutex);
-  KILN_C_ASSIGN_OR_RETURN(Manager::Entry * entry, EntryOf(args->transfer_manager, args->buffer_index));
-  args->buffer_size = static_cast<size_t>(entry->buffer->type().byte_count());
-  return nullptr;
-}
-
-PJRT_Error* AsyncHostToDeviceTransferManagerSetBufferError(
-    PJRT_AsyncHostToDeviceTransferManager_SetBufferError_Args* args) {
-  KILN_REQUIRE_FIELD(args, error_message_size);
-  KILN_REQUIRE_POINTER(args, transfer_manager);
+absl::Status Call(PJRT_AsyncHostToDeviceTransferManager_SetBufferError_Args& args) {
   RefPtr<runtime::Event> definition;
   {
-    absl::MutexLock lock(&args->transfer_manager->mutex);
-    KILN_C_ASSIGN_OR_RETURN(Manager::Entry * entry, EntryOf(args->transfer_manager, args->buffer_index));
-    KILN_C_ASSIGN_OR_RETURN(definition, Complete(entry, args->buffer_index));
+    absl::MutexLock lock(&args.transfer_manager->mutex);
+    KILN_ASSIGN_OR_RETURN(Manager::Entry * entry, EntryOf(args.transfer_manager, args.buffer_index));
+    KILN_ASSIGN_OR_RETURN(definition, Complete(entry, args.buffer_index));
   }
-  definition->Set(StatusFrom(args->error_code, args->error_message, args->error_message_size));
-  return nullptr;
+  definition->Set(StatusFrom(args.error_code, args.error_message, args.error_message_size));
+  return absl::OkStatus();
 }
 
 // Metadata describes a transfer to tools that watch it; there are none here.
-PJRT_Error* AsyncHostToDeviceTransferManagerAddMetadata(PJRT_AsyncHostToDeviceTransferManager_AddMetadata_Args*) {
-  return nullptr;
-}
+void Call(PJRT_AsyncHostToDeviceTransferManager_AddMetadata_Args&) {}
 
-PJRT_Error* CopyToDeviceStreamDestroy(PJRT_CopyToDeviceStream_Destroy_Args* args) {
-  KILN_REQUIRE_FIELD(args, stream);
-  return args->stream == nullptr ? nullptr : NoStreams();
-}
-PJRT_Error* CopyToDeviceStreamAddChunk(PJRT_CopyToDeviceStream_AddChunk_Args*) { return NoStreams(); }
-PJRT_Error* CopyToDeviceStreamTotalBytes(PJRT_CopyToDeviceStream_TotalBytes_Args*) { return NoStreams(); }
-PJRT_Error* CopyToDeviceStreamGranuleSize(PJRT_CopyToDeviceStream_GranuleSize_Args*) { return NoStreams(); }
-PJRT_Error* CopyToDeviceStreamCurrentBytes(PJRT_CopyToDeviceStream_CurrentBytes_Args*) { return NoStreams(); }
+// There is none to destroy: Kiln has no send and recv callbacks.
+void Call(PJRT_CopyToDeviceStream_Destroy_Args&) {}
 
 }  // namespace kiln::c_api

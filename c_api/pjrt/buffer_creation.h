@@ -5,17 +5,6 @@
 #include "error.h"
 #include "memory.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-typedef struct PJRT_Client_BufferFromHostBuffer_Args PJRT_Client_BufferFromHostBuffer_Args;
-typedef struct PJRT_Client_CreateAliasBuffer_Args PJRT_Client_CreateAliasBuffer_Args;
-typedef struct PJRT_Client_CreateErrorBuffer_Args PJRT_Client_CreateErrorBuffer_Args;
-typedef struct PJRT_Client_CreateUninitializedBuffer_Args PJRT_Client_CreateUninitializedBuffer_Args;
-typedef struct PJRT_Client_CreateViewOfDeviceBuffer_Args PJRT_Client_CreateViewOfDeviceBuffer_Args;
-typedef struct PJRT_Client_FulfillAliasBuffer_Args PJRT_Client_FulfillAliasBuffer_Args;
-
 typedef enum {
   PJRT_HostBufferSemantics_kImmutableOnlyDuringCall = 0,
   PJRT_HostBufferSemantics_kImmutableUntilTransferCompletes = 1,
@@ -25,8 +14,7 @@ typedef enum {
 
 // A buffer whose content is not defined.
 struct PJRT_Client_CreateUninitializedBuffer_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Client* client;
   const int64_t* shape_dims;
   size_t shape_num_dims;
@@ -36,13 +24,11 @@ struct PJRT_Client_CreateUninitializedBuffer_Args {
   PJRT_Memory* memory;
   PJRT_Buffer* buffer;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Client_CreateUninitializedBuffer_Args, buffer);
-typedef PJRT_Error* PJRT_Client_CreateUninitializedBuffer(PJRT_Client_CreateUninitializedBuffer_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Client_CreateUninitializedBuffer, buffer);
 
 // A buffer that stands for a failure: whoever uses it gets this error.
 struct PJRT_Client_CreateErrorBuffer_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Client* client;
   PJRT_Error_Code error_code;
   const char* error_message;
@@ -57,13 +43,11 @@ struct PJRT_Client_CreateErrorBuffer_Args {
   size_t num_payload;  // since 103
   PJRT_Buffer_MemoryLayout* device_layout;  // since 117
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Client_CreateErrorBuffer_Args, device_layout);
-typedef PJRT_Error* PJRT_Client_CreateErrorBuffer(PJRT_Client_CreateErrorBuffer_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Client_CreateErrorBuffer, device_layout);
 
 // A buffer promised now and bound to real memory later by PJRT_Client_FulfillAliasBuffer.
 struct PJRT_Client_CreateAliasBuffer_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Client* client;
   PJRT_Memory* memory;
   const int64_t* shape_dims;
@@ -73,13 +57,11 @@ struct PJRT_Client_CreateAliasBuffer_Args {
   PJRT_Buffer* alias_buffer;  // out
   PJRT_FulfillAliasBufferCallback* fulfill_alias_buffer_cb;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Client_CreateAliasBuffer_Args, fulfill_alias_buffer_cb);
-typedef PJRT_Error* PJRT_Client_CreateAliasBuffer(PJRT_Client_CreateAliasBuffer_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Client_CreateAliasBuffer, fulfill_alias_buffer_cb);
 
 // Binds an alias buffer to `buffer`, or fails it with the given error.
 struct PJRT_Client_FulfillAliasBuffer_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Client* client;
   PJRT_Buffer* buffer;
   PJRT_Error_Code status_code;
@@ -87,14 +69,12 @@ struct PJRT_Client_FulfillAliasBuffer_Args {
   size_t error_message_size;
   PJRT_FulfillAliasBufferCallback* fulfill_alias_buffer_cb;
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Client_FulfillAliasBuffer_Args, fulfill_alias_buffer_cb);
-typedef PJRT_Error* PJRT_Client_FulfillAliasBuffer(PJRT_Client_FulfillAliasBuffer_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Client_FulfillAliasBuffer, fulfill_alias_buffer_cb);
 
 // Copies or borrows a host array (see PJRT_HostBufferSemantics). `memory` wins over `device`; no strides mean dense
 // row-major.
 struct PJRT_Client_BufferFromHostBuffer_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Client* client;
   const void* data;
   PJRT_Buffer_Type type;
@@ -109,13 +89,11 @@ struct PJRT_Client_BufferFromHostBuffer_Args {
   PJRT_Event* done_with_host_buffer;  // out
   PJRT_Buffer* buffer;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Client_BufferFromHostBuffer_Args, buffer);
-typedef PJRT_Error* PJRT_Client_BufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Client_BufferFromHostBuffer, buffer);
 
 // A buffer over foreign device memory, released through `on_delete_callback`.
 struct PJRT_Client_CreateViewOfDeviceBuffer_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Client* client;
   void* device_buffer_ptr;
   const int64_t* dims;
@@ -129,11 +107,6 @@ struct PJRT_Client_CreateViewOfDeviceBuffer_Args {
   PJRT_Buffer* buffer;  // out
   PJRT_Memory* memory;
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Client_CreateViewOfDeviceBuffer_Args, memory);
-typedef PJRT_Error* PJRT_Client_CreateViewOfDeviceBuffer(PJRT_Client_CreateViewOfDeviceBuffer_Args* args);
-
-#ifdef __cplusplus
-}  // extern "C"
-#endif
+PJRT_DEFINE_FUNCTION(PJRT_Client_CreateViewOfDeviceBuffer, memory);
 
 #endif  // KILN_C_API_PJRT_BUFFER_CREATION_H_

@@ -5,147 +5,102 @@
 #include "error.h"
 #include "memory.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-typedef struct PJRT_AsyncTrackingEvent_Destroy_Args PJRT_AsyncTrackingEvent_Destroy_Args;
-typedef struct PJRT_DeviceDescription_Attributes_Args PJRT_DeviceDescription_Attributes_Args;
-typedef struct PJRT_DeviceDescription_DebugString_Args PJRT_DeviceDescription_DebugString_Args;
-typedef struct PJRT_DeviceDescription_Id_Args PJRT_DeviceDescription_Id_Args;
-typedef struct PJRT_DeviceDescription_Kind_Args PJRT_DeviceDescription_Kind_Args;
-typedef struct PJRT_DeviceDescription_ProcessIndex_Args PJRT_DeviceDescription_ProcessIndex_Args;
-typedef struct PJRT_DeviceDescription_ToString_Args PJRT_DeviceDescription_ToString_Args;
-typedef struct PJRT_Device_AddressableMemories_Args PJRT_Device_AddressableMemories_Args;
-typedef struct PJRT_Device_ClearMemoryStats_Args PJRT_Device_ClearMemoryStats_Args;
-typedef struct PJRT_Device_CreateAsyncTrackingEvent_Args PJRT_Device_CreateAsyncTrackingEvent_Args;
-typedef struct PJRT_Device_DefaultMemory_Args PJRT_Device_DefaultMemory_Args;
-typedef struct PJRT_Device_GetAttributes_Args PJRT_Device_GetAttributes_Args;
-typedef struct PJRT_Device_GetDescription_Args PJRT_Device_GetDescription_Args;
-typedef struct PJRT_Device_IsAddressable_Args PJRT_Device_IsAddressable_Args;
-typedef struct PJRT_Device_LocalHardwareId_Args PJRT_Device_LocalHardwareId_Args;
-typedef struct PJRT_Device_MemoryStats_Args PJRT_Device_MemoryStats_Args;
-typedef struct PJRT_Device_PoisonExecution_Args PJRT_Device_PoisonExecution_Args;
-
 // The device's id, unique within the job.
 struct PJRT_DeviceDescription_Id_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_DeviceDescription* device_description;
   int id;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_DeviceDescription_Id_Args, id);
-typedef PJRT_Error* PJRT_DeviceDescription_Id(PJRT_DeviceDescription_Id_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_DeviceDescription_Id, id);
 
 // Index of the process that owns the device.
 struct PJRT_DeviceDescription_ProcessIndex_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_DeviceDescription* device_description;
   int process_index;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_DeviceDescription_ProcessIndex_Args, process_index);
-typedef PJRT_Error* PJRT_DeviceDescription_ProcessIndex(PJRT_DeviceDescription_ProcessIndex_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_DeviceDescription_ProcessIndex, process_index);
 
 // Named facts about the device; owned by the description.
 struct PJRT_DeviceDescription_Attributes_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_DeviceDescription* device_description;
   size_t num_attributes;  // out
   const PJRT_NamedValue* attributes;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_DeviceDescription_Attributes_Args, attributes);
-typedef PJRT_Error* PJRT_DeviceDescription_Attributes(PJRT_DeviceDescription_Attributes_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_DeviceDescription_Attributes, attributes);
 
 // Vendor-dependent kind, equal for devices that run the same code.
 struct PJRT_DeviceDescription_Kind_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_DeviceDescription* device_description;
   const char* device_kind;  // out
   size_t device_kind_size;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_DeviceDescription_Kind_Args, device_kind_size);
-typedef PJRT_Error* PJRT_DeviceDescription_Kind(PJRT_DeviceDescription_Kind_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_DeviceDescription_Kind, device_kind_size);
 
 // A long text for logs.
 struct PJRT_DeviceDescription_DebugString_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_DeviceDescription* device_description;
   const char* debug_string;  // out
   size_t debug_string_size;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_DeviceDescription_DebugString_Args, debug_string_size);
-typedef PJRT_Error* PJRT_DeviceDescription_DebugString(PJRT_DeviceDescription_DebugString_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_DeviceDescription_DebugString, debug_string_size);
 
 // A short text for users.
 struct PJRT_DeviceDescription_ToString_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_DeviceDescription* device_description;
   const char* to_string;  // out
   size_t to_string_size;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_DeviceDescription_ToString_Args, to_string_size);
-typedef PJRT_Error* PJRT_DeviceDescription_ToString(PJRT_DeviceDescription_ToString_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_DeviceDescription_ToString, to_string_size);
 
 // The device's description; the client owns it.
 struct PJRT_Device_GetDescription_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Device* device;
   PJRT_DeviceDescription* device_description;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Device_GetDescription_Args, device_description);
-typedef PJRT_Error* PJRT_Device_GetDescription(PJRT_Device_GetDescription_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Device_GetDescription, device_description);
 
 // Whether this process may use the device.
 struct PJRT_Device_IsAddressable_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Device* device;
   bool is_addressable;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Device_IsAddressable_Args, is_addressable);
-typedef PJRT_Error* PJRT_Device_IsAddressable(PJRT_Device_IsAddressable_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Device_IsAddressable, is_addressable);
 
 // Index among this process's devices, -1 when not addressable.
 struct PJRT_Device_LocalHardwareId_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Device* device;
   int local_hardware_id;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Device_LocalHardwareId_Args, local_hardware_id);
-typedef PJRT_Error* PJRT_Device_LocalHardwareId(PJRT_Device_LocalHardwareId_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Device_LocalHardwareId, local_hardware_id);
 
 // The memories attached to the device.
 struct PJRT_Device_AddressableMemories_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Device* device;
   PJRT_Memory* const* memories;  // out
   size_t num_memories;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Device_AddressableMemories_Args, num_memories);
-typedef PJRT_Error* PJRT_Device_AddressableMemories(PJRT_Device_AddressableMemories_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Device_AddressableMemories, num_memories);
 
 // The memory used when none is named.
 struct PJRT_Device_DefaultMemory_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Device* device;
   PJRT_Memory* memory;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Device_DefaultMemory_Args, memory);
-typedef PJRT_Error* PJRT_Device_DefaultMemory(PJRT_Device_DefaultMemory_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Device_DefaultMemory, memory);
 
 // What the device's allocator did. A value counts only where its `_is_set` is true.
 struct PJRT_Device_MemoryStats_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Device* device;
   int64_t bytes_in_use;  // out
   int64_t peak_bytes_in_use;  // out
@@ -171,13 +126,11 @@ struct PJRT_Device_MemoryStats_Args {
   int64_t peak_allocated_bytes;  // out, since 113
   bool peak_allocated_bytes_is_set;  // out, since 113
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Device_MemoryStats_Args, peak_allocated_bytes_is_set);
-typedef PJRT_Error* PJRT_Device_MemoryStats(PJRT_Device_MemoryStats_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Device_MemoryStats, peak_allocated_bytes_is_set);
 
 // Makes the pending launch of this id fail with the given error.
 struct PJRT_Device_PoisonExecution_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Device* device;
   int32_t launch_id;
   PJRT_Error_Code error_code;
@@ -187,54 +140,41 @@ struct PJRT_Device_PoisonExecution_Args {
   const PJRT_NamedValue* payload;  // since 100
   size_t num_payload;  // since 100
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Device_PoisonExecution_Args, num_payload);
-typedef PJRT_Error* PJRT_Device_PoisonExecution(PJRT_Device_PoisonExecution_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Device_PoisonExecution, num_payload);
 
 // Marks a span of asynchronous work on the device for its profiler.
 struct PJRT_Device_CreateAsyncTrackingEvent_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Device* device;
   const char* description;
   size_t description_size;
   PJRT_AsyncTrackingEvent* event;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Device_CreateAsyncTrackingEvent_Args, event);
-typedef PJRT_Error* PJRT_Device_CreateAsyncTrackingEvent(PJRT_Device_CreateAsyncTrackingEvent_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Device_CreateAsyncTrackingEvent, event);
 
 // Run-time attributes of a device, freed by `attributes_deleter`. Since 92.
 struct PJRT_Device_GetAttributes_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Device* device;
   const PJRT_NamedValue* attributes;  // out
   size_t num_attributes;  // out
   PJRT_Device_Attributes* device_attributes;  // out
   void (*attributes_deleter)(PJRT_Device_Attributes*);  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Device_GetAttributes_Args, attributes_deleter);
-typedef PJRT_Error* PJRT_Device_GetAttributes(PJRT_Device_GetAttributes_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Device_GetAttributes, attributes_deleter);
 
 // Starts the peaks of PJRT_Device_MemoryStats anew. Since 107.
 struct PJRT_Device_ClearMemoryStats_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Device* device;
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Device_ClearMemoryStats_Args, device);
-typedef PJRT_Error* PJRT_Device_ClearMemoryStats(PJRT_Device_ClearMemoryStats_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Device_ClearMemoryStats, device);
 
 // Ends that span.
 struct PJRT_AsyncTrackingEvent_Destroy_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_AsyncTrackingEvent* event;
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_AsyncTrackingEvent_Destroy_Args, event);
-typedef PJRT_Error* PJRT_AsyncTrackingEvent_Destroy(PJRT_AsyncTrackingEvent_Destroy_Args* args);
-
-#ifdef __cplusplus
-}  // extern "C"
-#endif
+PJRT_DEFINE_FUNCTION(PJRT_AsyncTrackingEvent_Destroy, event);
 
 #endif  // KILN_C_API_PJRT_DEVICE_H_

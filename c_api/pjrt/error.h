@@ -4,15 +4,9 @@
 
 #include "types.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct PJRT_Error PJRT_Error;
 typedef struct PJRT_Error_Destroy_Args PJRT_Error_Destroy_Args;
-typedef struct PJRT_Error_ForEachPayload_Args PJRT_Error_ForEachPayload_Args;
 typedef struct PJRT_Error_FunctionTable PJRT_Error_FunctionTable;
-typedef struct PJRT_Error_GetCode_Args PJRT_Error_GetCode_Args;
 typedef struct PJRT_Error_Message_Args PJRT_Error_Message_Args;
 
 // Sees one payload: key, its size, value, its size, the visitor's argument.
@@ -41,8 +35,7 @@ typedef PJRT_Error* (*PJRT_CallbackError)(PJRT_Error_Code, const char*, size_t);
 
 // Frees an error. Null is allowed.
 struct PJRT_Error_Destroy_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Error* error;
 };
 PJRT_DEFINE_STRUCT_SIZE(PJRT_Error_Destroy_Args, error);
@@ -50,8 +43,7 @@ typedef void PJRT_Error_Destroy(PJRT_Error_Destroy_Args* args);
 
 // The text of an error; it lives as long as the error and need not end in NUL.
 struct PJRT_Error_Message_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   const PJRT_Error* error;
   const char* message;  // out
   size_t message_size;  // out
@@ -61,27 +53,19 @@ typedef void PJRT_Error_Message(PJRT_Error_Message_Args* args);
 
 // The code of an error. Succeeds for every live error.
 struct PJRT_Error_GetCode_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   const PJRT_Error* error;
   PJRT_Error_Code code;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Error_GetCode_Args, code);
-typedef PJRT_Error* PJRT_Error_GetCode(PJRT_Error_GetCode_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Error_GetCode, code);
 
 // Calls `visitor` once per payload of an error; not at all when there is none. Since 99.
 struct PJRT_Error_ForEachPayload_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   const PJRT_Error* error;
   PJRT_Error_PayloadVisitor visitor;
   void* user_arg;
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Error_ForEachPayload_Args, user_arg);
-typedef PJRT_Error* PJRT_Error_ForEachPayload(PJRT_Error_ForEachPayload_Args* args);
-
-#ifdef __cplusplus
-}  // extern "C"
-#endif
+PJRT_DEFINE_FUNCTION(PJRT_Error_ForEachPayload, user_arg);
 
 #endif  // KILN_C_API_PJRT_ERROR_H_

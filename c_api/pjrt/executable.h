@@ -4,172 +4,124 @@
 
 #include "error.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-typedef struct PJRT_Executable_Destroy_Args PJRT_Executable_Destroy_Args;
-typedef struct PJRT_Executable_Fingerprint_Args PJRT_Executable_Fingerprint_Args;
-typedef struct PJRT_Executable_GetCompileOptions_Args PJRT_Executable_GetCompileOptions_Args;
-typedef struct PJRT_Executable_GetCompiledMemoryStats_Args PJRT_Executable_GetCompiledMemoryStats_Args;
-typedef struct PJRT_Executable_GetCostAnalysis_Args PJRT_Executable_GetCostAnalysis_Args;
-typedef struct PJRT_Executable_Name_Args PJRT_Executable_Name_Args;
-typedef struct PJRT_Executable_NumOutputs_Args PJRT_Executable_NumOutputs_Args;
-typedef struct PJRT_Executable_NumPartitions_Args PJRT_Executable_NumPartitions_Args;
-typedef struct PJRT_Executable_NumReplicas_Args PJRT_Executable_NumReplicas_Args;
-typedef struct PJRT_Executable_OptimizedProgram_Args PJRT_Executable_OptimizedProgram_Args;
-typedef struct PJRT_Executable_OutputDimensions_Args PJRT_Executable_OutputDimensions_Args;
-typedef struct PJRT_Executable_OutputElementTypes_Args PJRT_Executable_OutputElementTypes_Args;
-typedef struct PJRT_Executable_OutputMemoryKinds_Args PJRT_Executable_OutputMemoryKinds_Args;
-typedef struct PJRT_Executable_ParameterMemoryKinds_Args PJRT_Executable_ParameterMemoryKinds_Args;
-typedef struct PJRT_Executable_Serialize_Args PJRT_Executable_Serialize_Args;
-typedef struct PJRT_Executable_SizeOfGeneratedCodeInBytes_Args PJRT_Executable_SizeOfGeneratedCodeInBytes_Args;
-
 // Frees an executable's description; loaded executables live on.
 struct PJRT_Executable_Destroy_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Executable* executable;
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Executable_Destroy_Args, executable);
-typedef PJRT_Error* PJRT_Executable_Destroy(PJRT_Executable_Destroy_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Executable_Destroy, executable);
 
 // The program's name.
 struct PJRT_Executable_Name_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Executable* executable;
   const char* executable_name;  // out
   size_t executable_name_size;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Executable_Name_Args, executable_name_size);
-typedef PJRT_Error* PJRT_Executable_Name(PJRT_Executable_Name_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Executable_Name, executable_name_size);
 
 // Replicas the program was compiled for.
 struct PJRT_Executable_NumReplicas_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Executable* executable;
   size_t num_replicas;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Executable_NumReplicas_Args, num_replicas);
-typedef PJRT_Error* PJRT_Executable_NumReplicas(PJRT_Executable_NumReplicas_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Executable_NumReplicas, num_replicas);
 
 // Partitions the program was compiled for.
 struct PJRT_Executable_NumPartitions_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Executable* executable;
   size_t num_partitions;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Executable_NumPartitions_Args, num_partitions);
-typedef PJRT_Error* PJRT_Executable_NumPartitions(PJRT_Executable_NumPartitions_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Executable_NumPartitions, num_partitions);
 
 // Outputs per device.
 struct PJRT_Executable_NumOutputs_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Executable* executable;
   size_t num_outputs;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Executable_NumOutputs_Args, num_outputs);
-typedef PJRT_Error* PJRT_Executable_NumOutputs(PJRT_Executable_NumOutputs_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Executable_NumOutputs, num_outputs);
 
 // Bytes of native code, -1 when not known.
 struct PJRT_Executable_SizeOfGeneratedCodeInBytes_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Executable* executable;
   int64_t size_in_bytes;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Executable_SizeOfGeneratedCodeInBytes_Args, size_in_bytes);
-typedef PJRT_Error* PJRT_Executable_SizeOfGeneratedCodeInBytes(PJRT_Executable_SizeOfGeneratedCodeInBytes_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Executable_SizeOfGeneratedCodeInBytes, size_in_bytes);
 
 // Named cost figures, such as `flops`; owned by the executable.
 struct PJRT_Executable_GetCostAnalysis_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Executable* executable;
   size_t num_properties;  // out
   const PJRT_NamedValue* properties;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Executable_GetCostAnalysis_Args, properties);
-typedef PJRT_Error* PJRT_Executable_GetCostAnalysis(PJRT_Executable_GetCostAnalysis_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Executable_GetCostAnalysis, properties);
 
 // Memory kind of each output.
 struct PJRT_Executable_OutputMemoryKinds_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Executable* executable;
   size_t num_outputs;
   const char* const* memory_kinds;  // out
   const size_t* memory_kind_sizes;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Executable_OutputMemoryKinds_Args, memory_kind_sizes);
-typedef PJRT_Error* PJRT_Executable_OutputMemoryKinds(PJRT_Executable_OutputMemoryKinds_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Executable_OutputMemoryKinds, memory_kind_sizes);
 
 // The program after optimization. First call with null `code`: writes size and format; second call: fills the
 // buffer.
 struct PJRT_Executable_OptimizedProgram_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Executable* executable;
   PJRT_Program* program;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Executable_OptimizedProgram_Args, program);
-typedef PJRT_Error* PJRT_Executable_OptimizedProgram(PJRT_Executable_OptimizedProgram_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Executable_OptimizedProgram, program);
 
 // Bytes that PJRT_Executable_DeserializeAndLoad takes back; freed by the returned deleter.
 struct PJRT_Executable_Serialize_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   const PJRT_Executable* executable;
   const char* serialized_bytes;  // out
   size_t serialized_bytes_size;  // out
   PJRT_SerializedExecutable* serialized_executable;
   void (*serialized_executable_deleter)(PJRT_SerializedExecutable*);  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Executable_Serialize_Args, serialized_executable_deleter);
-typedef PJRT_Error* PJRT_Executable_Serialize(PJRT_Executable_Serialize_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Executable_Serialize, serialized_executable_deleter);
 
 // Element type of each output.
 struct PJRT_Executable_OutputElementTypes_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Executable* executable;
   PJRT_Buffer_Type* output_types;  // out
   size_t num_output_types;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Executable_OutputElementTypes_Args, num_output_types);
-typedef PJRT_Error* PJRT_Executable_OutputElementTypes(PJRT_Executable_OutputElementTypes_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Executable_OutputElementTypes, num_output_types);
 
 // All outputs' dimensions in one list, with the rank of each in `dim_sizes`.
 struct PJRT_Executable_OutputDimensions_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Executable* executable;
   size_t num_outputs;
   const int64_t* dims;  // out
   const size_t* dim_sizes;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Executable_OutputDimensions_Args, dim_sizes);
-typedef PJRT_Error* PJRT_Executable_OutputDimensions(PJRT_Executable_OutputDimensions_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Executable_OutputDimensions, dim_sizes);
 
 // A text that is equal for equal executables.
 struct PJRT_Executable_Fingerprint_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Executable* executable;
   const char* executable_fingerprint;  // out
   size_t executable_fingerprint_size;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Executable_Fingerprint_Args, executable_fingerprint_size);
-typedef PJRT_Error* PJRT_Executable_Fingerprint(PJRT_Executable_Fingerprint_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Executable_Fingerprint, executable_fingerprint_size);
 
 // Bytes that one run needs, by use.
 struct PJRT_Executable_GetCompiledMemoryStats_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Executable* executable;
   int64_t generated_code_size_in_bytes;  // out
   int64_t argument_size_in_bytes;  // out
@@ -187,36 +139,27 @@ struct PJRT_Executable_GetCompiledMemoryStats_Args {
   int64_t indefinite_allocations;  // out, since 104
   int64_t peak_unpadded_heap_bytes;  // out, since 104
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Executable_GetCompiledMemoryStats_Args, peak_unpadded_heap_bytes);
-typedef PJRT_Error* PJRT_Executable_GetCompiledMemoryStats(PJRT_Executable_GetCompiledMemoryStats_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Executable_GetCompiledMemoryStats, peak_unpadded_heap_bytes);
 
 // The serialized options of the compilation; freed by the returned deleter.
 struct PJRT_Executable_GetCompileOptions_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Executable* executable;
   const char* serialized_bytes;  // out
   size_t serialized_bytes_size;  // out
   PJRT_SerializedCompileOptions* serialized_compile_options;
   void (*serialized_compile_options_deleter)(PJRT_SerializedCompileOptions*);  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Executable_GetCompileOptions_Args, serialized_compile_options_deleter);
-typedef PJRT_Error* PJRT_Executable_GetCompileOptions(PJRT_Executable_GetCompileOptions_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Executable_GetCompileOptions, serialized_compile_options_deleter);
 
 // Memory kind of each parameter. Since 102.
 struct PJRT_Executable_ParameterMemoryKinds_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Executable* executable;
   size_t num_parameters;
   const char* const* memory_kinds;  // out
   const size_t* memory_kind_sizes;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Executable_ParameterMemoryKinds_Args, memory_kind_sizes);
-typedef PJRT_Error* PJRT_Executable_ParameterMemoryKinds(PJRT_Executable_ParameterMemoryKinds_Args* args);
-
-#ifdef __cplusplus
-}  // extern "C"
-#endif
+PJRT_DEFINE_FUNCTION(PJRT_Executable_ParameterMemoryKinds, memory_kind_sizes);
 
 #endif  // KILN_C_API_PJRT_EXECUTABLE_H_

@@ -5,25 +5,9 @@
 #include "error.h"
 #include "transfer.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-typedef struct PJRT_Executable_DeserializeAndLoad_Args PJRT_Executable_DeserializeAndLoad_Args;
-typedef struct PJRT_ExecuteContext_Create_Args PJRT_ExecuteContext_Create_Args;
-typedef struct PJRT_ExecuteContext_Destroy_Args PJRT_ExecuteContext_Destroy_Args;
 typedef struct PJRT_ExecuteOptions PJRT_ExecuteOptions;
 typedef struct PJRT_HloOutputCallbackInfo PJRT_HloOutputCallbackInfo;
 typedef struct PJRT_LoadOptions PJRT_LoadOptions;
-typedef struct PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args;
-typedef struct PJRT_LoadedExecutable_AddressableDevices_Args PJRT_LoadedExecutable_AddressableDevices_Args;
-typedef struct PJRT_LoadedExecutable_Delete_Args PJRT_LoadedExecutable_Delete_Args;
-typedef struct PJRT_LoadedExecutable_Destroy_Args PJRT_LoadedExecutable_Destroy_Args;
-typedef struct PJRT_LoadedExecutable_Execute_Args PJRT_LoadedExecutable_Execute_Args;
-typedef struct PJRT_LoadedExecutable_Fingerprint_Args PJRT_LoadedExecutable_Fingerprint_Args;
-typedef struct PJRT_LoadedExecutable_GetDeviceAssignment_Args PJRT_LoadedExecutable_GetDeviceAssignment_Args;
-typedef struct PJRT_LoadedExecutable_GetExecutable_Args PJRT_LoadedExecutable_GetExecutable_Args;
-typedef struct PJRT_LoadedExecutable_IsDeleted_Args PJRT_LoadedExecutable_IsDeleted_Args;
 typedef struct PJRT_LogicalDeviceIds PJRT_LogicalDeviceIds;
 typedef struct PJRT_RecvCallbackInfo PJRT_RecvCallbackInfo;
 typedef struct PJRT_SendCallbackInfo PJRT_SendCallbackInfo;
@@ -64,8 +48,7 @@ PJRT_DEFINE_STRUCT_SIZE(PJRT_HloOutputCallbackInfo, num_operands);
 
 // Options of one run.
 struct PJRT_ExecuteOptions {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_SendCallbackInfo** send_callbacks;
   PJRT_RecvCallbackInfo** recv_callbacks;
   size_t num_send_ops;
@@ -104,75 +87,60 @@ struct PJRT_LogicalDeviceIds {
 
 // A context that carries user data into executions.
 struct PJRT_ExecuteContext_Create_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_ExecuteContext* context;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_ExecuteContext_Create_Args, context);
-typedef PJRT_Error* PJRT_ExecuteContext_Create(PJRT_ExecuteContext_Create_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_ExecuteContext_Create, context);
 
 // Frees a context.
 struct PJRT_ExecuteContext_Destroy_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_ExecuteContext* context;
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_ExecuteContext_Destroy_Args, context);
-typedef PJRT_Error* PJRT_ExecuteContext_Destroy(PJRT_ExecuteContext_Destroy_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_ExecuteContext_Destroy, context);
 
 // Frees a loaded executable after its last run.
 struct PJRT_LoadedExecutable_Destroy_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_LoadedExecutable* executable;
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_LoadedExecutable_Destroy_Args, executable);
-typedef PJRT_Error* PJRT_LoadedExecutable_Destroy(PJRT_LoadedExecutable_Destroy_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_LoadedExecutable_Destroy, executable);
 
 // A new handle on the executable behind; the caller destroys it.
 struct PJRT_LoadedExecutable_GetExecutable_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_LoadedExecutable* loaded_executable;
   PJRT_Executable* executable;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_LoadedExecutable_GetExecutable_Args, executable);
-typedef PJRT_Error* PJRT_LoadedExecutable_GetExecutable(PJRT_LoadedExecutable_GetExecutable_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_LoadedExecutable_GetExecutable, executable);
 
 // The devices of this process that the executable runs on.
 struct PJRT_LoadedExecutable_AddressableDevices_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_LoadedExecutable* executable;
   PJRT_Device* const* addressable_devices;  // out
   size_t num_addressable_devices;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_LoadedExecutable_AddressableDevices_Args, num_addressable_devices);
-typedef PJRT_Error* PJRT_LoadedExecutable_AddressableDevices(PJRT_LoadedExecutable_AddressableDevices_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_LoadedExecutable_AddressableDevices, num_addressable_devices);
 
 // Drops device resources; only IsDeleted and Destroy are valid afterwards.
 struct PJRT_LoadedExecutable_Delete_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_LoadedExecutable* executable;
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_LoadedExecutable_Delete_Args, executable);
-typedef PJRT_Error* PJRT_LoadedExecutable_Delete(PJRT_LoadedExecutable_Delete_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_LoadedExecutable_Delete, executable);
 
 // Whether PJRT_LoadedExecutable_Delete was called.
 struct PJRT_LoadedExecutable_IsDeleted_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_LoadedExecutable* executable;
   bool is_deleted;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_LoadedExecutable_IsDeleted_Args, is_deleted);
-typedef PJRT_Error* PJRT_LoadedExecutable_IsDeleted(PJRT_LoadedExecutable_IsDeleted_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_LoadedExecutable_IsDeleted, is_deleted);
 
 // Enqueues one run on every device and writes new output buffers into the caller's lists.
 struct PJRT_LoadedExecutable_Execute_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_LoadedExecutable* executable;
   PJRT_ExecuteOptions* options;
   PJRT_Buffer* const* const* argument_lists;
@@ -182,48 +150,40 @@ struct PJRT_LoadedExecutable_Execute_Args {
   PJRT_Event** device_complete_events;
   PJRT_Device* execute_device;
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_LoadedExecutable_Execute_Args, execute_device);
-typedef PJRT_Error* PJRT_LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_LoadedExecutable_Execute, execute_device);
 
 // Older form of PJRT_Executable_Fingerprint.
 struct PJRT_LoadedExecutable_Fingerprint_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_LoadedExecutable* executable;
   const char* executable_fingerprint;  // out
   size_t executable_fingerprint_size;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_LoadedExecutable_Fingerprint_Args, executable_fingerprint_size);
-typedef PJRT_Error* PJRT_LoadedExecutable_Fingerprint(PJRT_LoadedExecutable_Fingerprint_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_LoadedExecutable_Fingerprint, executable_fingerprint_size);
 
 // The serialized device assignment; freed by the returned deleter.
 struct PJRT_LoadedExecutable_GetDeviceAssignment_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_LoadedExecutable* executable;
   const char* serialized_bytes;  // out
   size_t serialized_bytes_size;  // out
   PJRT_DeviceAssignmentSerialized* serialized_device_assignment;
   void (*serialized_device_assignment_deleter)(PJRT_DeviceAssignmentSerialized*);  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_LoadedExecutable_GetDeviceAssignment_Args, serialized_device_assignment_deleter);
-typedef PJRT_Error* PJRT_LoadedExecutable_GetDeviceAssignment(PJRT_LoadedExecutable_GetDeviceAssignment_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_LoadedExecutable_GetDeviceAssignment, serialized_device_assignment_deleter);
 
 // (replica, partition) of each of those devices. Since 96.
 struct PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_LoadedExecutable* executable;
   PJRT_LogicalDeviceIds* addressable_device_logical_ids;  // out
   size_t num_addressable_device_logical_ids;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args, num_addressable_device_logical_ids);
-typedef PJRT_Error* PJRT_LoadedExecutable_AddressableDeviceLogicalIds(PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_LoadedExecutable_AddressableDeviceLogicalIds, num_addressable_device_logical_ids);
 
 // Loads what PJRT_Executable_Serialize wrote.
 struct PJRT_Executable_DeserializeAndLoad_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Client* client;
   const char* serialized_executable;
   size_t serialized_executable_size;
@@ -232,11 +192,6 @@ struct PJRT_Executable_DeserializeAndLoad_Args {
   size_t overridden_serialized_compile_options_size;
   PJRT_LoadOptions* load_options;  // since 113
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Executable_DeserializeAndLoad_Args, load_options);
-typedef PJRT_Error* PJRT_Executable_DeserializeAndLoad(PJRT_Executable_DeserializeAndLoad_Args* args);
-
-#ifdef __cplusplus
-}  // extern "C"
-#endif
+PJRT_DEFINE_FUNCTION(PJRT_Executable_DeserializeAndLoad, load_options);
 
 #endif  // KILN_C_API_PJRT_LOADED_EXECUTABLE_H_

@@ -4,18 +4,8 @@
 
 #include "error.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct PJRT_Memory PJRT_Memory;
-typedef struct PJRT_Memory_AddressableByDevices_Args PJRT_Memory_AddressableByDevices_Args;
-typedef struct PJRT_Memory_DebugString_Args PJRT_Memory_DebugString_Args;
 typedef struct PJRT_Memory_FunctionTable PJRT_Memory_FunctionTable;
-typedef struct PJRT_Memory_Id_Args PJRT_Memory_Id_Args;
-typedef struct PJRT_Memory_Kind_Args PJRT_Memory_Kind_Args;
-typedef struct PJRT_Memory_Kind_Id_Args PJRT_Memory_Kind_Id_Args;
-typedef struct PJRT_Memory_ToString_Args PJRT_Memory_ToString_Args;
 
 // User data attached to a memory, keyed by address.
 struct PJRT_Memory_FunctionTable {
@@ -35,70 +25,54 @@ PJRT_DEFINE_STRUCT_SIZE(PJRT_Memory, vtable);
 
 // The memory's id, unique among the client's memories.
 struct PJRT_Memory_Id_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Memory* memory;
   int id;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Memory_Id_Args, id);
-typedef PJRT_Error* PJRT_Memory_Id(PJRT_Memory_Id_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Memory_Id, id);
 
 // Name of the kind, such as `device`.
 struct PJRT_Memory_Kind_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Memory* memory;
   const char* kind;  // out
   size_t kind_size;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Memory_Kind_Args, kind_size);
-typedef PJRT_Error* PJRT_Memory_Kind(PJRT_Memory_Kind_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Memory_Kind, kind_size);
 
 // A long text for logs.
 struct PJRT_Memory_DebugString_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Memory* memory;
   const char* debug_string;  // out
   size_t debug_string_size;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Memory_DebugString_Args, debug_string_size);
-typedef PJRT_Error* PJRT_Memory_DebugString(PJRT_Memory_DebugString_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Memory_DebugString, debug_string_size);
 
 // A short text for users.
 struct PJRT_Memory_ToString_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Memory* memory;
   const char* to_string;  // out
   size_t to_string_size;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Memory_ToString_Args, to_string_size);
-typedef PJRT_Error* PJRT_Memory_ToString(PJRT_Memory_ToString_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Memory_ToString, to_string_size);
 
 // The devices that can use the memory.
 struct PJRT_Memory_AddressableByDevices_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Memory* memory;
   PJRT_Device* const* devices;  // out
   size_t num_devices;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Memory_AddressableByDevices_Args, num_devices);
-typedef PJRT_Error* PJRT_Memory_AddressableByDevices(PJRT_Memory_AddressableByDevices_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_Memory_AddressableByDevices, num_devices);
 
 // Number of the kind.
 struct PJRT_Memory_Kind_Id_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_Memory* memory;
   int kind_id;  // out
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_Memory_Kind_Id_Args, kind_id);
-typedef PJRT_Error* PJRT_Memory_Kind_Id(PJRT_Memory_Kind_Id_Args* args);
-
-#ifdef __cplusplus
-}  // extern "C"
-#endif
+PJRT_DEFINE_FUNCTION(PJRT_Memory_Kind_Id, kind_id);
 
 #endif  // KILN_C_API_PJRT_MEMORY_H_

@@ -6,10 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct PJRT_Buffer_MemoryLayout PJRT_Buffer_MemoryLayout;
 typedef struct PJRT_Buffer_MemoryLayout_Strides PJRT_Buffer_MemoryLayout_Strides;
 typedef struct PJRT_Buffer_MemoryLayout_Tiled PJRT_Buffer_MemoryLayout_Tiled;
@@ -41,8 +37,16 @@ typedef struct PJRT_TopologyDescription PJRT_TopologyDescription;
 
 // Callers write into `struct_size` the size that they know; a callee touches a field only when it lies inside. The
 // constant ends at the last field, without tail padding.
+#define PJRT_STRUCT_HEAD \
+  size_t struct_size;    \
+  PJRT_Extension_Base* extension_start
 #define PJRT_DEFINE_STRUCT_SIZE(type, last_field) \
   enum { type##_STRUCT_SIZE = offsetof(type, last_field) + sizeof(((type*)0)->last_field) }
+// A function of a table by its argument structure, which stands above.
+#define PJRT_DEFINE_FUNCTION(function, last_field)      \
+  typedef struct function##_Args function##_Args;       \
+  PJRT_DEFINE_STRUCT_SIZE(function##_Args, last_field); \
+  typedef PJRT_Error* function(function##_Args* args)
 
 typedef enum {
   PJRT_Extension_Type_Gpu_Custom_Call = 0,
@@ -110,8 +114,7 @@ typedef enum {
 
 // A name with a typed value; `value_size` counts characters or list elements, and is 1 for scalars.
 struct PJRT_NamedValue {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   const char* name;
   size_t name_size;
   PJRT_NamedValue_Type type;
@@ -170,8 +173,7 @@ typedef enum {
 
 // Order of dimensions, minor to major, and tiles as one flat list of dimensions with the rank of each tile.
 struct PJRT_Buffer_MemoryLayout_Tiled {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   const int64_t* minor_to_major;
   size_t minor_to_major_size;
   const int64_t* tile_dims;
@@ -182,8 +184,7 @@ PJRT_DEFINE_STRUCT_SIZE(PJRT_Buffer_MemoryLayout_Tiled, num_tiles);
 
 // Distance in bytes between neighbours along each dimension; may be negative on the host side.
 struct PJRT_Buffer_MemoryLayout_Strides {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   const int64_t* byte_strides;
   size_t num_byte_strides;
 };
@@ -191,8 +192,7 @@ PJRT_DEFINE_STRUCT_SIZE(PJRT_Buffer_MemoryLayout_Strides, num_byte_strides);
 
 // One of the two forms of layout.
 struct PJRT_Buffer_MemoryLayout {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   union {
     PJRT_Buffer_MemoryLayout_Tiled tiled;
     PJRT_Buffer_MemoryLayout_Strides strides;
@@ -203,8 +203,7 @@ PJRT_DEFINE_STRUCT_SIZE(PJRT_Buffer_MemoryLayout, type);
 
 // Type and dimensions of an array.
 struct PJRT_ShapeSpec {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   const int64_t* dims;
   size_t num_dims;
   PJRT_Buffer_Type element_type;
@@ -213,17 +212,12 @@ PJRT_DEFINE_STRUCT_SIZE(PJRT_ShapeSpec, element_type);
 
 // A program in the format `mlir`, `hlo` or `hlo_with_config`.
 struct PJRT_Program {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   char* code;
   size_t code_size;
   const char* format;
   size_t format_size;
 };
 PJRT_DEFINE_STRUCT_SIZE(PJRT_Program, format_size);
-
-#ifdef __cplusplus
-}  // extern "C"
-#endif
 
 #endif  // KILN_C_API_PJRT_TYPES_H_

@@ -19,49 +19,27 @@ namespace kiln {
 template <typename T>
 struct DtypeOf;
 template <>
-struct DtypeOf<bool> {
-  static constexpr kiln_dtype value = KILN_PRED;
-};
+struct DtypeOf<bool> : std::integral_constant<kiln_dtype, KILN_PRED> {};
 template <>
-struct DtypeOf<int8_t> {
-  static constexpr kiln_dtype value = KILN_S8;
-};
+struct DtypeOf<int8_t> : std::integral_constant<kiln_dtype, KILN_S8> {};
 template <>
-struct DtypeOf<int16_t> {
-  static constexpr kiln_dtype value = KILN_S16;
-};
+struct DtypeOf<int16_t> : std::integral_constant<kiln_dtype, KILN_S16> {};
 template <>
-struct DtypeOf<int32_t> {
-  static constexpr kiln_dtype value = KILN_S32;
-};
+struct DtypeOf<int32_t> : std::integral_constant<kiln_dtype, KILN_S32> {};
 template <>
-struct DtypeOf<int64_t> {
-  static constexpr kiln_dtype value = KILN_S64;
-};
+struct DtypeOf<int64_t> : std::integral_constant<kiln_dtype, KILN_S64> {};
 template <>
-struct DtypeOf<uint8_t> {
-  static constexpr kiln_dtype value = KILN_U8;
-};
+struct DtypeOf<uint8_t> : std::integral_constant<kiln_dtype, KILN_U8> {};
 template <>
-struct DtypeOf<uint16_t> {
-  static constexpr kiln_dtype value = KILN_U16;
-};
+struct DtypeOf<uint16_t> : std::integral_constant<kiln_dtype, KILN_U16> {};
 template <>
-struct DtypeOf<uint32_t> {
-  static constexpr kiln_dtype value = KILN_U32;
-};
+struct DtypeOf<uint32_t> : std::integral_constant<kiln_dtype, KILN_U32> {};
 template <>
-struct DtypeOf<uint64_t> {
-  static constexpr kiln_dtype value = KILN_U64;
-};
+struct DtypeOf<uint64_t> : std::integral_constant<kiln_dtype, KILN_U64> {};
 template <>
-struct DtypeOf<float> {
-  static constexpr kiln_dtype value = KILN_F32;
-};
+struct DtypeOf<float> : std::integral_constant<kiln_dtype, KILN_F32> {};
 template <>
-struct DtypeOf<double> {
-  static constexpr kiln_dtype value = KILN_F64;
-};
+struct DtypeOf<double> : std::integral_constant<kiln_dtype, KILN_F64> {};
 
 // Owns a kiln_buffer. Movable; the content of an output may still be in the making until Await or a read.
 class Buffer {

@@ -12,32 +12,6 @@ using hlo::Opcode;
 using hlo::OpKind;
 using hlo::Shape;
 
-namespace {
-
-double Elements(const Shape& shape) {
-  double elements = 0;
-  for (const Shape* leaf : shape.Leaves())
-    elements += leaf->IsArray() ? static_cast<double>(leaf->element_count()) : 0.0;
-  return elements;
-}
-
-// Of an instruction that may give several results of one size: the elements of one.
-double FirstElements(const Shape& shape) {
-  return shape.IsTuple() ? (shape.tuple_shapes().empty() ? 0.0 : Elements(shape.tuple_shapes(0))) : Elements(shape);
-}
-
-double Product(const Shape& shape, const hlo::DimensionVector& dimensions) {
-  double product = 1;
-  for (int64_t d : dimensions) product *= static_cast<double>(shape.dimensions(d));
-  return product;
-}
-
-double WindowElements(const hlo::Window& window) {
-  double elements = 1;
-  for (const hlo::WindowDimension& d : window) elements *= static_cast<double>(d.size);
-  return elements;
-}
-
 bool IsTranscendental(Opcode opcode) {
   switch (opcode) {
     case Opcode::kAcos:
@@ -69,6 +43,32 @@ bool IsTranscendental(Opcode opcode) {
     default:
       return false;
   }
+}
+
+namespace {
+
+double Elements(const Shape& shape) {
+  double elements = 0;
+  for (const Shape* leaf : shape.Leaves())
+    elements += leaf->IsArray() ? static_cast<double>(leaf->element_count()) : 0.0;
+  return elements;
+}
+
+// Of an instruction that may give several results of one size: the elements of one.
+double FirstElements(const Shape& shape) {
+  return shape.IsTuple() ? (shape.tuple_shapes().empty() ? 0.0 : Elements(shape.tuple_shapes(0))) : Elements(shape);
+}
+
+double Product(const Shape& shape, const hlo::DimensionVector& dimensions) {
+  double product = 1;
+  for (int64_t d : dimensions) product *= static_cast<double>(shape.dimensions(d));
+  return product;
+}
+
+double WindowElements(const hlo::Window& window) {
+  double elements = 1;
+  for (const hlo::WindowDimension& d : window) elements *= static_cast<double>(d.size);
+  return elements;
 }
 
 // The scalar computation that an instruction applies, once.

@@ -13,6 +13,9 @@ struct Arithmetic {
   Arithmetic operator*(double times) const { return {flops * times, transcendentals * times}; }
 };
 
+// Elementwise functions that take many operations: roots, powers and what is not algebraic.
+bool IsTranscendental(hlo::Opcode opcode);
+
 // Of `instruction` without the computations that it calls, but for scalar ones: those of a reduce or a scatter count as
 // often as they run. Control flow has none of its own.
 Arithmetic ArithmeticOf(const hlo::Instruction& instruction);

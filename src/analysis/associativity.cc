@@ -5,6 +5,7 @@
 #include <map>
 
 #include "absl/container/flat_hash_map.h"
+#include "src/analysis/combiner.h"
 
 namespace kiln::analysis {
 namespace {
@@ -133,26 +134,7 @@ std::optional<hlo::Literal> IdentityOfPart(const Instruction& combined, int part
   }
   std::sort(numbers.begin(), numbers.end());
   if (numbers != std::vector<int64_t>{part, part + count}) return std::nullopt;
-  const hlo::PrimitiveType type = combined.shape().element_type();
-  const hlo::Shape scalar = hlo::Shape::Scalar(type);
-  switch (combined.opcode()) {
-    case Opcode::kAdd:
-    case Opcode::kOr:
-    case Opcode::kXor:
-      return hlo::ZeroLiteral(type);
-    case Opcode::kMultiply:
-      return hlo::OneLiteral(type);
-    case Opcode::kMaximum:
-      if (hlo::IsComplex(type)) return std::nullopt;
-      return hlo::MinLiteral(type);
-    case Opcode::kMinimum:
-      if (hlo::IsComplex(type)) return std::nullopt;
-      return hlo::MaxLiteral(type);
-    case Opcode::kAnd:
-      return hlo::LiteralOf(scalar, int64_t{type == hlo::PrimitiveType::kPred ? 1 : -1});
-    default:
-      return std::nullopt;
-  }
+  return IdentityOf(combined.opcode(), combined.shape().element_type());
 }
 
 }  // namespace

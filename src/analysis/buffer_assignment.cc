@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "src/analysis/arena_packing.h"
+#include "src/analysis/code_kinds.h"
 #include "src/analysis/while_loop.h"
 #include "src/base/status.h"
 
@@ -28,11 +29,6 @@ int64_t LeafOffset(const Shape& shape, int64_t index) {
   int64_t leaf = 0;
   for (int64_t i = 0; i < index; ++i) leaf += shape.tuple_shapes(i).leaf_count();
   return leaf;
-}
-
-bool CallsComputations(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kWhile || instruction.opcode() == Opcode::kConditional ||
-         instruction.opcode() == Opcode::kCall;
 }
 
 }  // namespace
@@ -90,7 +86,7 @@ class BufferAssigner {
       Define(instruction);
       // Operands are read when the instruction starts, except that what branches and loops pass on is read inside.
       ReadOperands(instruction);
-      if (CallsComputations(*instruction)) {
+      if (IsControlFlow(instruction->opcode())) {
         for (const Computation* callee : instruction->called_computations()) {
           caller_[callee] = instruction;
           KILN_RETURN_IF_ERROR(Number(callee));
@@ -110,7 +106,7 @@ class BufferAssigner {
         if (definition_.at(value) == value) {
           ValueInfo& info = values_[value];
           // What a branch or a call gives is written inside, in a value of its own or by a copy at its end.
-          const bool inside = CallsComputations(*instruction) && instruction->opcode() != Opcode::kWhile;
+          const bool inside = IsControlFlow(instruction->opcode()) && instruction->opcode() != Opcode::kWhile;
           info.first = inside ? done_[instruction] : start_[instruction];
           info.last = std::max(info.last, done_[instruction]);
           info.home = computation;
@@ -193,27 +189,11 @@ class BufferAssigner {
     return std::find(called.begin(), called.end(), branch) - called.begin();
   }
 
-  static bool IsAliasing(const Instruction& instruction) {
-    switch (instruction.opcode()) {
-      case Opcode::kTuple:
-      case Opcode::kGetTupleElement:
-      case Opcode::kReshape:
-      case Opcode::kBitcast:
-      case Opcode::kOptBarrier:
-      case Opcode::kAddDependency:
-      case Opcode::kCopy:
-      case Opcode::kParameter:
-        return true;
-      default:
-        return false;
-    }
-  }
-
   // Whether a leaf of a loop's state is no memory of the loop.
   bool StaysOutside(const Instruction* loop, int64_t leaf) const { return definition_.at({loop, leaf}).first != loop; }
 
   void ReadOperands(const Instruction* instruction) {
-    if (IsAliasing(*instruction)) return;
+    if (IsView(instruction->opcode()) || instruction->IsParameter()) return;
     // Branches read what they use of their operands; only the index is read here.
     int64_t count = instruction->operand_count();
     if (instruction->opcode() == Opcode::kConditional) count = 1;
@@ -354,13 +334,13 @@ class BufferAssigner {
     for (size_t i = 0; i < targets.size(); ++i) {
       if (targets[i] < 0) continue;
       Value value = definition_.at({computation->root(), static_cast<int64_t>(i)});
-      if (IsAt(value, targets[i]) || TryPlace(value, targets[i], computation)) continue;
+      if (BufferOf(value) == targets[i] || TryPlace(value, targets[i], computation)) continue;
       end_copies_[computation].push_back({value, targets[i]});
     }
     std::vector<Instruction*> instructions = computation->instructions();
     for (auto it = instructions.rbegin(); it != instructions.rend(); ++it) {
       const Instruction* instruction = *it;
-      if (IsAliasing(*instruction) && instruction->opcode() != Opcode::kParameter) continue;
+      if (IsView(instruction->opcode())) continue;
       for (int64_t leaf = 0; leaf < instruction->shape().leaf_count(); ++leaf) {
         Value value{instruction, leaf};
         if (definition_.at(value) == value) PlaceAlone(value);
@@ -419,11 +399,6 @@ class BufferAssigner {
     return it == result_->buffer_of_.end() ? -1 : it->second;
   }
 
-  bool IsAt(const Value& value, int buffer) const {
-    auto it = result_->buffer_of_.find(value);
-    return it != result_->buffer_of_.end() && it->second == buffer;
-  }
-
   void AssignWhile(const Instruction* loop, const Computation* region) {
     std::vector<int> state;
     const Computation* body = loop->called_computation(0);
@@ -435,7 +410,7 @@ class BufferAssigner {
       // Inside the loop the state's old value stays until it is last read.
       old_content_[buffer].push_back({value, computation_end_.at(body)});
       Value init = definition_.at({loop->operand(0), leaf});
-      if (IsAt(init, buffer)) continue;
+      if (BufferOf(init) == buffer) continue;
       if (!(LastUse(init) <= start_.at(loop) && CountUsesAt(init, loop) == 1 && TryPlace(init, buffer, region))) {
         inits_.push_back({loop, init, buffer});
       }
@@ -472,7 +447,7 @@ class BufferAssigner {
         continue;
       }
       Value old = definition_.at({instruction->operand(operand), 0});
-      if (IsAt(old, buffer)) continue;
+      if (BufferOf(old) == buffer) continue;
       bool may_share = CountUsesAt(old, instruction) == 1 && hooks_.may_share(*instruction, leaf, operand);
       if (LastUse(old) <= start_.at(instruction) && may_share && TryPlace(old, buffer, region)) continue;
       inits_.push_back({instruction, old, buffer});

@@ -91,25 +91,30 @@ bool KeepsBest(const hlo::Computation& combiner) {
   return joins(root->operand(1)->operand(0), Opcode::kOr, is_better, is_tie);
 }
 
-bool IsIdentityOf(Opcode opcode, const hlo::Literal& value) {
-  const hlo::PrimitiveType type = value.shape().element_type();
+std::optional<hlo::Literal> IdentityOf(Opcode opcode, hlo::PrimitiveType type) {
   switch (opcode) {
     case Opcode::kAdd:
     case Opcode::kOr:
     case Opcode::kXor:
-      return hlo::IsSplatOf(value, 0);
+      return hlo::ZeroLiteral(type);
     case Opcode::kMultiply:
-      return hlo::IsSplatOf(value, 1);
+      return hlo::OneLiteral(type);
     case Opcode::kMaximum:
-      return !hlo::IsComplex(type) && value == hlo::MinLiteral(type);
+      if (hlo::IsComplex(type)) return std::nullopt;
+      return hlo::MinLiteral(type);
     case Opcode::kMinimum:
-      return !hlo::IsComplex(type) && value == hlo::MaxLiteral(type);
+      if (hlo::IsComplex(type)) return std::nullopt;
+      return hlo::MaxLiteral(type);
     case Opcode::kAnd:
-      return type == hlo::PrimitiveType::kPred || hlo::IsUnsignedIntegral(type) ? value == hlo::MaxLiteral(type)
-                                                                                : hlo::IsSplatOf(value, -1);
+      return hlo::LiteralOf(hlo::Shape::Scalar(type), int64_t{-1});
     default:
-      return false;
+      return std::nullopt;
   }
+}
+
+bool IsIdentityOf(Opcode opcode, const hlo::Literal& value) {
+  if (opcode == Opcode::kAdd) return hlo::IsSplatOf(value, 0);
+  return value == IdentityOf(opcode, value.shape().element_type());
 }
 
 }  // namespace kiln::analysis

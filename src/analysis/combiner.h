@@ -18,6 +18,8 @@ bool IsUnordered(const hlo::Computation& combiner);
 // better or NaN; the first pair when both keys are NaN, the lower index when they are equal.
 bool KeepsBest(const hlo::Computation& combiner);
 
+// The scalar that leaves the other operand of such an op as it is; complex numbers have no least and largest.
+std::optional<hlo::Literal> IdentityOf(hlo::Opcode opcode, hlo::PrimitiveType type);
 // Whether `value`, a scalar, leaves the other operand of such an op as it is (0 and -0 both do for add).
 bool IsIdentityOf(hlo::Opcode opcode, const hlo::Literal& value);
 

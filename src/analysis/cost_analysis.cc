@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "src/analysis/arithmetic_cost.h"
+#include "src/analysis/code_kinds.h"
 #include "src/analysis/while_loop.h"
 
 namespace kiln::analysis {
@@ -19,20 +20,7 @@ double Bytes(const Shape& shape) { return static_cast<double>(shape.byte_count()
 
 // Names of other values, and values that are there before the program runs.
 bool MovesNothing(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kBitcast:
-    case Opcode::kAfterAll:
-    case Opcode::kAddDependency:
-    case Opcode::kOptBarrier:
-    case Opcode::kDomain:
-      return true;
-    default:
-      return false;
-  }
+  return RunsNoCode(opcode) && opcode != Opcode::kReshape && opcode != Opcode::kCopy;
 }
 
 // What is read of operand `index`.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/hash/hash.h"
+#include "src/analysis/arithmetic_cost.h"
 
 namespace kiln::analysis {
 
@@ -56,44 +57,21 @@ EvaluationCost CostOf(const Instruction& instruction) {
     case Opcode::kAbs:
       return hlo::IsComplex(instruction.operand(0)->shape().element_type()) ? EvaluationCost::kExpensive
                                                                             : EvaluationCost::kCheap;
-    case Opcode::kAdd:
-    case Opcode::kAnd:
     case Opcode::kBitcastConvert:
-    case Opcode::kCeil:
-    case Opcode::kClamp:
-    case Opcode::kCompare:
-    case Opcode::kComplex:
     case Opcode::kConcatenate:
-    case Opcode::kConvert:
     case Opcode::kCopy:
-    case Opcode::kCountLeadingZeros:
     case Opcode::kDynamicSlice:
-    case Opcode::kFloor:
-    case Opcode::kFma:
-    case Opcode::kIsFinite:
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kMulhi:
-    case Opcode::kMultiply:
-    case Opcode::kNegate:
-    case Opcode::kNot:
-    case Opcode::kOr:
     case Opcode::kPad:
-    case Opcode::kPopcnt:
-    case Opcode::kReducePrecision:
-    case Opcode::kRoundNearestAfz:
-    case Opcode::kRoundNearestEven:
-    case Opcode::kSelect:
-    case Opcode::kShiftLeft:
-    case Opcode::kShiftRightArithmetic:
-    case Opcode::kShiftRightLogical:
-    case Opcode::kSign:
-    case Opcode::kSubtract:
     case Opcode::kTranspose:
-    case Opcode::kXor:
       return EvaluationCost::kCheap;
-    default:
+    case Opcode::kDivide:
+    case Opcode::kRemainder:
+    case Opcode::kStochasticConvert:
       return EvaluationCost::kExpensive;
+    default:
+      return hlo::IsElementwise(instruction.opcode()) && !IsTranscendental(instruction.opcode())
+                 ? EvaluationCost::kCheap
+                 : EvaluationCost::kExpensive;
   }
 }
 

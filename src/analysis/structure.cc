@@ -79,6 +79,12 @@ Computation* ComputationClasses::Representative(Computation* computation) const 
   return it == representative_.end() ? computation : it->second;
 }
 
+bool ComputationClasses::SameCallees(const Instruction& a, const Instruction& b) const {
+  return std::equal(a.called_computations().begin(), a.called_computations().end(), b.called_computations().begin(),
+                    b.called_computations().end(),
+                    [&](Computation* x, Computation* y) { return Representative(x) == Representative(y); });
+}
+
 size_t ComputationClasses::Hash(const Computation& computation) const {
   size_t hash = absl::HashOf(computation.instruction_count(), computation.parameter_count());
   absl::flat_hash_map<const Instruction*, int64_t> position;
@@ -101,16 +107,11 @@ bool ComputationClasses::Same(const Computation& a, const Computation& b) const 
   for (size_t i = 0; i < order_a.size(); ++i) {
     const Instruction& x = *order_a[i];
     const Instruction& y = *order_b[i];
-    if (!SameOperation(x, y) || x.operand_count() != y.operand_count() ||
-        x.called_computations().size() != y.called_computations().size() ||
-        x.control_predecessors().size() != y.control_predecessors().size()) {
+    if (!SameOperation(x, y) || !SameCallees(x, y) ||
+        x.control_predecessors().size() != y.control_predecessors().size() ||
+        !std::equal(x.operands().begin(), x.operands().end(), y.operands().begin(), y.operands().end(),
+                    [&](const Instruction* a, const Instruction* b) { return twin.at(a) == b; })) {
       return false;
-    }
-    for (int64_t k = 0; k < x.operand_count(); ++k) {
-      if (twin.at(x.operand(k)) != y.operand(k)) return false;
-    }
-    for (size_t k = 0; k < x.called_computations().size(); ++k) {
-      if (Representative(x.called_computation(k)) != Representative(y.called_computation(k))) return false;
     }
     twin[&x] = &y;
   }
@@ -132,22 +133,13 @@ const Instruction* OperationClasses::FirstLike(const Instruction& instruction) {
 }
 
 bool OperationClasses::Same(const Instruction& a, const Instruction& b) const {
-  if (!SameOperation(a, b) || a.operand_count() != b.operand_count() ||
-      a.called_computations().size() != b.called_computations().size()) {
-    return false;
-  }
+  if (!SameOperation(a, b) || a.operand_count() != b.operand_count() || !computations_.SameCallees(a, b)) return false;
   for (int64_t i = 0; i < a.operand_count(); ++i) {
     const Instruction &x = *a.operand(i), &y = *b.operand(i);
     if (x.shape() != y.shape() || x.IsConstant() != y.IsConstant()) return false;
     if (x.IsConstant() && !SameOperation(x, y)) return false;
     for (int64_t k = 0; k < i; ++k) {
       if ((a.operand(k) == &x) != (b.operand(k) == &y)) return false;
-    }
-  }
-  for (size_t i = 0; i < a.called_computations().size(); ++i) {
-    if (computations_.Representative(a.called_computation(i)) !=
-        computations_.Representative(b.called_computation(i))) {
-      return false;
     }
   }
   return true;

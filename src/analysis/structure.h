@@ -24,6 +24,8 @@ class ComputationClasses {
   explicit ComputationClasses(const hlo::Module& module);
   // `computation` itself when it is not reachable from the entry.
   hlo::Computation* Representative(hlo::Computation* computation) const;
+  // Whether two instructions call copies of the same computations, in order.
+  bool SameCallees(const hlo::Instruction& a, const hlo::Instruction& b) const;
 
  private:
   bool Same(const hlo::Computation& a, const hlo::Computation& b) const;

@@ -33,11 +33,7 @@ const void* ValueNumbers::Callee(const Instruction& instruction, size_t index) c
 }
 
 bool ValueNumbers::SameCallees(const Instruction& a, const Instruction& b) const {
-  if (a.called_computations().size() != b.called_computations().size()) return false;
-  for (size_t i = 0; i < a.called_computations().size(); ++i) {
-    if (Callee(a, i) != Callee(b, i)) return false;
-  }
-  return true;
+  return classes_ == nullptr ? a.called_computations() == b.called_computations() : classes_->SameCallees(a, b);
 }
 
 int64_t ValueNumbers::Number(const Instruction& instruction) {

@@ -19,6 +19,13 @@ struct Overloaded : Ts... {
   using Ts::operator()...;
 };
 
+// "{a, b}" of the texts that `text` makes of the elements.
+template <typename List, typename Text>
+std::string Braced(const List& list, absl::string_view separator, const Text& text) {
+  return absl::StrCat(
+      "{", absl::StrJoin(list, separator, [&](std::string* out, const auto& x) { absl::StrAppend(out, text(x)); }), "}");
+}
+
 // Writes ", name=value" parts.
 class AttributeWriter {
  public:
@@ -39,23 +46,14 @@ class AttributeWriter {
   }
   void Precisions(const std::vector<Precision>& precisions) {
     if (std::all_of(precisions.begin(), precisions.end(), [](Precision p) { return p == Precision::kDefault; })) return;
-    Text("operand_precision", absl::StrCat("{", absl::StrJoin(precisions, ",",
-                                                              [](std::string* out, Precision precision) {
-                                                                absl::StrAppend(out,
-                                                                                EnumToName(kPrecisionNames, precision));
-                                                              }),
-                                           "}"));
+    Text("operand_precision", Braced(precisions, ",", [](Precision p) { return EnumToName(kPrecisionNames, p); }));
   }
   void Computation(absl::string_view name, const Instruction& instruction, size_t index) {
     if (index >= instruction.called_computations().size()) return;
     absl::StrAppend(text_, ", ", name, "=%", instruction.called_computation(index)->name());
   }
   void Computations(absl::string_view name, const std::vector<hlo::Computation*>& computations) {
-    Text(name, absl::StrCat("{", absl::StrJoin(computations, ", ",
-                                               [](std::string* out, const hlo::Computation* computation) {
-                                                 absl::StrAppend(out, "%", computation->name());
-                                               }),
-                            "}"));
+    Text(name, Braced(computations, ", ", [](const auto* computation) { return "%" + computation->name(); }));
   }
 
  private:
@@ -147,25 +145,18 @@ void AppendRng(Opcode opcode, const RngAttributes& rng, AttributeWriter* out) {
   if (opcode == Opcode::kRngGetAndUpdateState) out->Int("delta", rng.delta);
 }
 
-std::string AliasesText(const std::vector<OutputOperandAlias>& aliases) {
-  return absl::StrCat("{", absl::StrJoin(aliases, ", ",
-                                         [](std::string* out, const OutputOperandAlias& alias) {
-                                           absl::StrAppend(out, IndexText(alias.output_index), ": (", alias.operand,
-                                                           ", ", IndexText(alias.operand_index), ")");
-                                         }),
-                      "}");
+std::string AliasText(const OutputOperandAlias& alias) {
+  return absl::StrCat(IndexText(alias.output_index), ": (", alias.operand, ", ", IndexText(alias.operand_index), ")");
 }
 
 void AppendCustomCall(const CustomCallAttributes& call, AttributeWriter* out) {
   out->Quoted("custom_call_target", call.target);
   if (call.has_layout_constraints) {
     out->Text("operand_layout_constraints",
-              absl::StrCat("{", absl::StrJoin(call.operand_layouts, ", ",
-                                              [](std::string* text, const Shape& shape) { *text += shape.ToString(); }),
-                           "}"));
+              Braced(call.operand_layouts, ", ", [](const Shape& shape) { return shape.ToString(); }));
   }
   out->Flag("custom_call_has_side_effect", call.has_side_effect);
-  if (!call.aliases.empty()) out->Text("output_to_operand_aliasing", AliasesText(call.aliases));
+  if (!call.aliases.empty()) out->Text("output_to_operand_aliasing", Braced(call.aliases, ", ", AliasText));
   if (call.api_version != CustomCallApiVersion::kOriginal) {
     out->Text("api_version", EnumToName(kApiVersionNames, call.api_version));
   }
@@ -193,18 +184,14 @@ void AppendCollective(const Instruction& instruction, const CollectiveAttributes
   if (collective.channel_id != 0) out->Int("channel_id", collective.channel_id);
   out->Flag("is_host_transfer", collective.is_host_transfer);
   if (HasReplicaGroups(opcode)) {
-    std::string groups = "{";
-    for (const std::vector<int64_t>& group : collective.replica_groups) {
-      absl::StrAppend(&groups, groups.size() > 1 ? "," : "", "{", absl::StrJoin(group, ","), "}");
-    }
-    out->Text("replica_groups", groups + "}");
+    out->Text("replica_groups", Braced(collective.replica_groups, ",", [](const std::vector<int64_t>& group) {
+                return absl::StrCat("{", absl::StrJoin(group, ","), "}");
+              }));
   }
   if (opcode == Opcode::kCollectivePermute || opcode == Opcode::kCollectivePermuteStart) {
-    std::string pairs = "{";
-    for (const auto& [source, target] : collective.source_target_pairs) {
-      absl::StrAppend(&pairs, pairs.size() > 1 ? "," : "", "{", source, ",", target, "}");
-    }
-    out->Text("source_target_pairs", pairs + "}");
+    out->Text("source_target_pairs", Braced(collective.source_target_pairs, ",", [](const auto& pair) {
+                return absl::StrCat("{", pair.first, ",", pair.second, "}");
+              }));
   }
   out->Flag("constrain_layout", collective.constrain_layout);
   const bool has_dimension =
@@ -383,12 +370,8 @@ void AppendCommonAttributes(const Instruction& instruction, bool metadata, std::
     out.Text("frontend_attributes", DictionaryText(instruction.frontend_attributes()));
   }
   if (!instruction.control_predecessors().empty()) {
-    out.Text("control-predecessors",
-             absl::StrCat("{", absl::StrJoin(instruction.control_predecessors(), ", ",
-                                             [](std::string* list, const Instruction* predecessor) {
-                                               absl::StrAppend(list, "%", predecessor->name());
-                                             }),
-                          "}"));
+    out.Text("control-predecessors", Braced(instruction.control_predecessors(), ", ",
+                                            [](const Instruction* before) { return "%" + before->name(); }));
   }
   const Metadata& data = instruction.metadata();
   if (metadata && data != Metadata()) {

@@ -53,6 +53,56 @@ std::vector<Instruction*> Computation::instructions() const {
   return result;
 }
 
+std::vector<Computation*> Computation::Callees() const {
+  std::vector<Computation*> callees;
+  for (const auto& instruction : instructions_) {
+    callees.insert(callees.end(), instruction->called_.begin(), instruction->called_.end());
+  }
+  return callees;
+}
+
+const Instruction* FirstOutOfOrder(absl::Span<Instruction* const> order) {
+  absl::flat_hash_set<const Instruction*> seen;
+  seen.reserve(order.size());
+  auto is_seen = [&](const Instruction* instruction) { return seen.contains(instruction); };
+  for (const Instruction* instruction : order) {
+    const auto& before = instruction->control_predecessors();
+    if (!std::all_of(instruction->operands().begin(), instruction->operands().end(), is_seen) ||
+        !std::all_of(before.begin(), before.end(), is_seen)) {
+      return instruction;
+    }
+    seen.insert(instruction);
+  }
+  return nullptr;
+}
+
+std::vector<Computation*> CalleesFirst(absl::Span<Computation* const> starts) {
+  struct Frame {
+    Computation* computation;
+    std::vector<Computation*> callees;
+    size_t next;
+  };
+  std::vector<Frame> stack;
+  std::vector<Computation*> order;
+  absl::flat_hash_set<const Computation*> visited;
+  auto open = [&](Computation* computation) {
+    if (visited.insert(computation).second) stack.push_back({computation, computation->Callees(), 0});
+  };
+  for (Computation* start : starts) {
+    open(start);
+    while (!stack.empty()) {
+      Frame& frame = stack.back();
+      if (frame.next < frame.callees.size()) {
+        open(frame.callees[frame.next++]);
+      } else {
+        order.push_back(frame.computation);
+        stack.pop_back();
+      }
+    }
+  }
+  return order;
+}
+
 std::vector<Instruction*> Computation::PostOrder() const {
   std::vector<Instruction*> order;
   order.reserve(instructions_.size());

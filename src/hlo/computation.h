@@ -35,6 +35,9 @@ class Computation {
   // Operands (and control predecessors) before users; parameters first, dead instructions included. Iterative.
   std::vector<Instruction*> PostOrder() const;
 
+  // What its instructions call, in their order, repetitions included.
+  std::vector<Computation*> Callees() const;
+
   // Adds an instruction of a given shape without checks; for readers and builders that infer or verify elsewhere. A
   // name is made from the opcode when empty and made unique in the module.
   Instruction* Add(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attributes = {},
@@ -67,6 +70,13 @@ class Computation {
   std::vector<Instruction*> parameters_;
   Instruction* root_ = nullptr;
 };
+
+// The first of `order` that stands before an operand or a control predecessor of its own; null when none does.
+const Instruction* FirstOutOfOrder(absl::Span<Instruction* const> order);
+
+// All that `starts` reach, themselves included: callees before callers, otherwise in the order given. Calls form no
+// cycle.
+std::vector<Computation*> CalleesFirst(absl::Span<Computation* const> starts);
 
 }  // namespace kiln::hlo
 

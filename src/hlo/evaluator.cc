@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "absl/base/attributes.h"
+#include "absl/strings/strip.h"
 #include "src/hlo/evaluator_internal.h"
+#include "src/hlo/shape_inference.h"
 
 namespace kiln::hlo {
 namespace evaluator {
@@ -17,36 +19,22 @@ namespace {
 constexpr int kMaxDepth = 1000;
 constexpr int64_t kMaxBytes = int64_t{8} << 30;
 
-// One number for a scalar index operand of conditional.
-int64_t ScalarIndex(const Literal& literal) { return ElementAsInt64(literal, 0); }
-
-ABSL_ATTRIBUTE_NOINLINE
-absl::StatusOr<Literal> TupleElement(const Instruction& instruction, Literal tuple) {
-  const int64_t index = instruction.tuple_index();
-  if (!tuple.shape().IsTuple() || index < 0 || index >= static_cast<int64_t>(tuple.elements().size())) {
-    return InvalidArgument(instruction.Describe(), ": no element ", index, " in ", tuple.shape().ToString(false));
-  }
-  return std::move((*tuple.mutable_elements())[index]);
-}
-
-absl::Status RequireCalled(const Instruction& instruction, size_t count) {
-  if (instruction.called_computations().size() >= count) return absl::OkStatus();
-  return InvalidArgument(instruction.Describe(), " calls ", instruction.called_computations().size(),
-                         " computations, expected ", count);
+// The rules of shape inference hold of `instruction`: all that is behind relies on them.
+ABSL_ATTRIBUTE_NOINLINE absl::Status CheckInstruction(const Instruction& instruction) {
+  absl::Status status = ValidateShape(instruction.shape());
+  if (status.ok()) status = InferShape(instruction).status();
+  if (status.ok()) return status;
+  const std::string prefix = absl::StrCat(OpcodeName(instruction.opcode()), ": ");
+  return InvalidArgument(instruction.Describe(), ": ", absl::StripPrefix(status.message(), prefix));
 }
 
 ABSL_ATTRIBUTE_NOINLINE
 absl::StatusOr<Literal> EvaluateWhile(Evaluation& evaluation, const Instruction& instruction, Literal state) {
-  KILN_RETURN_IF_ERROR(RequireCalled(instruction, 2));
   const Computation& body = *instruction.called_computation(0);
   const Computation& condition = *instruction.called_computation(1);
   while (true) {
     KILN_RETURN_IF_ERROR(evaluation.Charge(1));
     KILN_ASSIGN_OR_RETURN(const Literal go_on, evaluation.Run(condition, {state}));
-    if (!go_on.shape().IsScalar() || go_on.shape().element_type() != PrimitiveType::kPred) {
-      return InvalidArgument(instruction.Describe(), ": the condition gives ", go_on.shape().ToString(false),
-                             ", expected pred[]");
-    }
     if (!go_on.data<bool>()[0]) return state;
     std::vector<Literal> arguments;
     arguments.push_back(std::move(state));
@@ -58,13 +46,8 @@ ABSL_ATTRIBUTE_NOINLINE
 absl::StatusOr<Literal> EvaluateConditional(Evaluation& evaluation, const Instruction& instruction,
                                             Operands& operands) {
   const int64_t branches = static_cast<int64_t>(instruction.called_computations().size());
-  if (operands.size() != static_cast<size_t>(branches) + 1 || branches == 0 || !operands[0].shape().IsScalar()) {
-    return InvalidArgument(instruction.Describe(), ": ", operands.size(), " operands for ", branches, " branches");
-  }
-  int64_t branch = ScalarIndex(operands[0]);
-  if (operands[0].shape().element_type() == PrimitiveType::kPred) {
-    branch = branch != 0 ? 0 : 1;
-  }
+  int64_t branch = ElementAsInt64(operands[0], 0);
+  if (operands[0].shape().element_type() == PrimitiveType::kPred) branch = branch != 0 ? 0 : 1;
   // An index out of range takes the last branch.
   if (branch < 0 || branch >= branches) branch = branches - 1;
   std::vector<Literal> arguments;
@@ -75,19 +58,8 @@ absl::StatusOr<Literal> EvaluateConditional(Evaluation& evaluation, const Instru
 
 ABSL_ATTRIBUTE_NOINLINE
 absl::StatusOr<Literal> EvaluateMap(Evaluation& evaluation, const Instruction& instruction, Operands& operands) {
-  KILN_RETURN_IF_ERROR(RequireCalled(instruction, 1));
   KILN_ASSIGN_OR_RETURN(auto function, ScalarFunction::Create(evaluation, *instruction.called_computation()));
   const Shape& shape = instruction.shape();
-  for (size_t i = 0; i < operands.size(); ++i) {
-    if (!Shape::SameDimensions(operands[i].shape(), shape) || function->parameter_count() <= static_cast<int64_t>(i) ||
-        function->parameter_type(i) != operands[i].shape().element_type()) {
-      return InvalidArgument(instruction.Describe(), ": operand ", i, " of ", operands[i].shape().ToString(false),
-                             " does not fit");
-    }
-  }
-  if (function->result_count() != 1 || function->result_type(0) != shape.element_type()) {
-    return InvalidArgument(instruction.Describe(), ": the computation does not give ", shape.ToString(false));
-  }
   KILN_ASSIGN_OR_RETURN(Literal result, evaluation.Allocate(shape));
   std::byte* out = result.mutable_bytes().data();
   const int width = ByteWidth(shape.element_type());
@@ -102,23 +74,17 @@ absl::StatusOr<Literal> EvaluateMap(Evaluation& evaluation, const Instruction& i
   return result;
 }
 
-// The values are those that the instruction's operands declare.
-ABSL_ATTRIBUTE_NOINLINE absl::Status CheckOperands(const Instruction& instruction,
-                                                   const std::vector<Literal>& operands) {
-  if (static_cast<int64_t>(operands.size()) != instruction.operand_count()) {
-    return InvalidArgument(instruction.Describe(), " has ", instruction.operand_count(), " operands, got ",
-                           operands.size(), " values");
+// The values have the declared shapes. where() says of what.
+template <typename Where>
+ABSL_ATTRIBUTE_NOINLINE absl::Status CheckValues(const Where& where, absl::Span<Instruction* const> declared,
+                                                 absl::Span<const Literal> values) {
+  if (values.size() != declared.size()) {
+    return InvalidArgument(where(), " takes ", declared.size(), " values, got ", values.size());
   }
-  const int expected = GetOpcodeInfo(instruction.opcode()).operand_count;
-  if (expected >= 0 && instruction.operand_count() != expected) {
-    return InvalidArgument(instruction.Describe(), " has ", instruction.operand_count(), " operands, expected ",
-                           expected);
-  }
-  for (size_t i = 0; i < operands.size(); ++i) {
-    const Shape& declared = instruction.operand(static_cast<int64_t>(i))->shape();
-    if (!Shape::Compatible(declared, operands[i].shape())) {
-      return InvalidArgument(instruction.Describe(), ": the value of operand ", i, " is ",
-                             operands[i].shape().ToString(false), ", expected ", declared.ToString(false));
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!Shape::Compatible(declared[i]->shape(), values[i].shape())) {
+      return InvalidArgument(where(), ": value ", i, " is ", values[i].shape().ToString(false), ", expected ",
+                             declared[i]->shape().ToString(false));
     }
   }
   return absl::OkStatus();
@@ -129,47 +95,13 @@ ABSL_ATTRIBUTE_NOINLINE absl::Status WrongResult(const Instruction& instruction,
                          instruction.shape().ToString(false));
 }
 
-ABSL_ATTRIBUTE_NOINLINE absl::Status CheckArguments(const Computation& computation,
-                                                    const std::vector<Literal>& arguments) {
-  if (computation.root() == nullptr) return InvalidArgument("computation ", computation.name(), " has no root");
-  if (static_cast<int64_t>(arguments.size()) != computation.parameter_count()) {
-    return InvalidArgument("computation ", computation.name(), " has ", computation.parameter_count(),
-                           " parameters, got ", arguments.size(), " arguments");
-  }
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const Instruction* parameter = computation.parameter(static_cast<int64_t>(i));
-    if (parameter == nullptr || !Shape::Compatible(parameter->shape(), arguments[i].shape())) {
-      return InvalidArgument("computation ", computation.name(), ": argument ", i, " is ",
-                             arguments[i].shape().ToString(false), ", expected ",
-                             parameter == nullptr ? "none" : parameter->shape().ToString(false));
-    }
-  }
-  return absl::OkStatus();
-}
-
 // (operands, result, context...)
 ABSL_ATTRIBUTE_NOINLINE absl::StatusOr<Literal> EvaluateAsyncStart(Evaluation& evaluation,
                                                                    const Instruction& instruction,
                                                                    Operands& operands) {
-  KILN_RETURN_IF_ERROR(RequireCalled(instruction, 1));
-  const Shape& shape = instruction.shape();
-  if (!shape.IsTuple() || shape.tuple_shapes().size() < 2) {
-    return InvalidArgument(instruction.Describe(), ": expected a tuple of operands, result and context");
-  }
-  Literal inputs = Literal::Tuple(operands);
-  KILN_ASSIGN_OR_RETURN(Literal value, evaluation.Run(*instruction.called_computation(), std::move(operands)));
-  std::vector<Literal> elements = {std::move(inputs), std::move(value)};
-  for (size_t i = 2; i < shape.tuple_shapes().size(); ++i) {
-    KILN_ASSIGN_OR_RETURN(Literal context, evaluation.Allocate(shape.tuple_shapes(static_cast<int64_t>(i))));
-    elements.push_back(std::move(context));
-  }
-  return Literal::Tuple(std::move(elements));
-}
-
-ABSL_ATTRIBUTE_NOINLINE absl::StatusOr<Literal> EvaluateCall(Evaluation& evaluation, const Instruction& instruction,
-                                                             Operands& operands) {
-  KILN_RETURN_IF_ERROR(RequireCalled(instruction, 1));
-  return evaluation.Run(*instruction.called_computation(), std::move(operands));
+  const Literal inputs = Literal::Tuple(operands);
+  KILN_ASSIGN_OR_RETURN(const Literal value, evaluation.Run(*instruction.called_computation(), std::move(operands)));
+  return StartTuple(evaluation, instruction, inputs, value);
 }
 
 bool IsIdentityCustomCall(absl::string_view target) {
@@ -181,8 +113,7 @@ bool IsIdentityCustomCall(absl::string_view target) {
 
 ABSL_ATTRIBUTE_NOINLINE
 absl::StatusOr<Literal> EvaluateCustomCall(const Instruction& instruction, Operands& operands) {
-  const auto* attributes = instruction.GetIf<CustomCallAttributes>();
-  const absl::string_view target = attributes == nullptr ? "" : absl::string_view(attributes->target);
+  const std::string& target = instruction.Get<CustomCallAttributes>().target;
   if (IsIdentityCustomCall(target) && operands.size() == 1 &&
       Shape::Compatible(operands[0].shape(), instruction.shape())) {
     return std::move(operands[0]);
@@ -209,26 +140,24 @@ struct Evaluation::Plan {
 Evaluation::Evaluation(const EvaluatorOptions& options) : options_(options) {}
 Evaluation::~Evaluation() = default;
 
-ABSL_ATTRIBUTE_NOINLINE const Evaluation::Plan& Evaluation::PlanOf(const Computation& computation) {
+ABSL_ATTRIBUTE_NOINLINE absl::StatusOr<const Evaluation::Plan*> Evaluation::PlanOf(const Computation& computation) {
   std::unique_ptr<Plan>& cached = plans_[&computation];
-  if (cached != nullptr) return *cached;
+  if (cached != nullptr) return cached.get();
+  if (computation.root() == nullptr) return InvalidArgument("computation ", computation.name(), " has no root");
   auto plan = std::make_unique<Plan>();
+  const std::vector<Instruction*> order = computation.PostOrder();
+  for (const Instruction* instruction : order) KILN_RETURN_IF_ERROR(CheckInstruction(*instruction));
   // The instructions that the root depends on, operands first.
-  absl::flat_hash_map<const Instruction*, int> slot_of;
+  absl::flat_hash_map<const Instruction*, int> slot_of = {{computation.root(), -1}};
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    if (!slot_of.contains(*it)) continue;
+    for (const Instruction* operand : (*it)->operands()) slot_of.emplace(operand, -1);
+  }
   std::vector<const Instruction*> needed;
   {
-    std::vector<const Instruction*> work = {computation.root()};
-    slot_of[computation.root()] = -1;
-    while (!work.empty()) {
-      const Instruction* instruction = work.back();
-      work.pop_back();
-      for (const Instruction* operand : instruction->operands()) {
-        if (slot_of.emplace(operand, -1).second) work.push_back(operand);
-      }
-    }
     // Elements of parameters first: the tuple is then gone before its arrays are updated.
     std::vector<const Instruction*> elements, rest;
-    for (const Instruction* instruction : computation.PostOrder()) {
+    for (const Instruction* instruction : order) {
       if (!slot_of.contains(instruction)) continue;
       const bool is_element =
           instruction->opcode() == Opcode::kGetTupleElement && instruction->operand(0)->IsParameter();
@@ -259,7 +188,7 @@ ABSL_ATTRIBUTE_NOINLINE const Evaluation::Plan& Evaluation::PlanOf(const Computa
     }
   }
   cached = std::move(plan);
-  return *cached;
+  return cached.get();
 }
 
 absl::Status Evaluation::Charge(int64_t operations) {
@@ -296,8 +225,10 @@ absl::StatusOr<Literal> Evaluation::Run(const Computation& computation, std::vec
   if (depth_ >= kMaxDepth) {
     return InvalidArgument("computation ", computation.name(), ": calls are nested deeper than ", kMaxDepth);
   }
-  KILN_RETURN_IF_ERROR(CheckArguments(computation, arguments));
-  const Plan& plan = PlanOf(computation);
+  KILN_ASSIGN_OR_RETURN(const Plan* const found, PlanOf(computation));
+  const Plan& plan = *found;
+  const auto where = [&] { return "computation " + computation.name(); };
+  KILN_RETURN_IF_ERROR(CheckValues(where, computation.parameters(), arguments));
   ++depth_;
   std::vector<Literal> values(plan.slot_count);
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -309,11 +240,7 @@ absl::StatusOr<Literal> Evaluation::Run(const Computation& computation, std::vec
     std::vector<Literal> operands;
     operands.reserve(step.operands.size());
     for (const auto& [slot, last] : step.operands) {
-      if (last) {
-        operands.push_back(std::move(values[slot]));
-      } else {
-        operands.push_back(values[slot]);
-      }
+      operands.push_back(last ? std::move(values[slot]) : values[slot]);
     }
     absl::StatusOr<Literal> value = RunInstruction(*step.instruction, std::move(operands));
     if (!value.ok()) {
@@ -329,7 +256,6 @@ absl::StatusOr<Literal> Evaluation::Run(const Computation& computation, std::vec
 
 absl::StatusOr<Literal> Evaluation::RunInstruction(const Instruction& instruction, std::vector<Literal> operands) {
   KILN_RETURN_IF_ERROR(Charge(1));
-  KILN_RETURN_IF_ERROR(CheckOperands(instruction, operands));
   absl::StatusOr<Literal> result = EvaluateOpcode(instruction, operands);
   if (result.ok() && !Shape::Compatible(result->shape(), instruction.shape())) {
     return WrongResult(instruction, result->shape());
@@ -341,12 +267,10 @@ absl::StatusOr<Literal> Evaluation::EvaluateOpcode(const Instruction& instructio
   switch (instruction.opcode()) {
     case Opcode::kConstant:
       return instruction.literal();
-    case Opcode::kParameter:
-      return InvalidArgument(instruction.Describe(), ": a parameter has no value of its own");
     case Opcode::kTuple:
       return Literal::Tuple(std::move(operands));
     case Opcode::kGetTupleElement:
-      return TupleElement(instruction, std::move(operands[0]));
+      return std::move((*operands[0].mutable_elements())[instruction.tuple_index()]);
     case Opcode::kOptBarrier:
     case Opcode::kDomain:
     case Opcode::kAddDependency:
@@ -355,7 +279,7 @@ absl::StatusOr<Literal> Evaluation::EvaluateOpcode(const Instruction& instructio
       return Literal(Shape::Token());
     case Opcode::kCall:
     case Opcode::kFusion:
-      return EvaluateCall(*this, instruction, operands);
+      return Run(*instruction.called_computation(), std::move(operands));
     case Opcode::kWhile:
       return EvaluateWhile(*this, instruction, std::move(operands[0]));
     case Opcode::kConditional:
@@ -369,14 +293,10 @@ absl::StatusOr<Literal> Evaluation::EvaluateOpcode(const Instruction& instructio
     case Opcode::kAsyncUpdate:
       return std::move(operands[0]);
     case Opcode::kAsyncDone:
-      if (operands[0].elements().size() < 2) {
-        return InvalidArgument(instruction.Describe(), ": operand is no async state");
-      }
       return operands[0].elements()[1];
     case Opcode::kPartitionId:
     case Opcode::kReplicaId:
       return Allocate(instruction.shape());  // the only device is number 0
-    case Opcode::kBitcastConvert:
     case Opcode::kIota:
       return EvaluateMovement(*this, instruction, operands);
     case Opcode::kTopK:
@@ -436,6 +356,9 @@ absl::StatusOr<Literal> EvaluateInstruction(const Instruction& instruction, absl
   if (instruction.IsParameter()) {
     return InvalidArgument(instruction.Describe(), ": a parameter has no value of its own");
   }
+  KILN_RETURN_IF_ERROR(evaluator::CheckInstruction(instruction));
+  const auto where = [&] { return instruction.Describe(); };
+  KILN_RETURN_IF_ERROR(evaluator::CheckValues(where, instruction.operands(), operands));
   evaluator::Evaluation evaluation(options);
   return evaluation.RunInstruction(instruction, std::vector<Literal>(operands.begin(), operands.end()));
 }

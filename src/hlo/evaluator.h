@@ -19,7 +19,8 @@ struct EvaluatorOptions {
   int64_t* budget = nullptr;
 };
 
-// The value of `computation` for these arguments (one per parameter, shapes compatible).
+// The value of `computation` for these arguments (one per parameter, shapes compatible). An instruction that breaks a
+// rule of shape inference is INVALID_ARGUMENT, one that is not known UNIMPLEMENTED.
 absl::StatusOr<Literal> Evaluate(const Computation& computation, absl::Span<const Literal> arguments,
                                  const EvaluatorOptions& options = {});
 

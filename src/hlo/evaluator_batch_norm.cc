@@ -2,8 +2,8 @@
 #include <cmath>
 #include <utility>
 
+#include "src/hlo/elements.h"
 #include "src/hlo/evaluator_internal.h"
-#include "src/hlo/evaluator_values.h"
 
 namespace kiln::hlo::evaluator {
 namespace {
@@ -24,77 +24,65 @@ void Store(Literal* literal, int64_t i, Wide value) {
 
 absl::StatusOr<Literal> EvaluateBatchNorm(Evaluation& evaluation, const Instruction& instruction,
                                           Operands& operands) {
-  KILN_ASSIGN_OR_RETURN(const auto* attributes, AttributesOf<BatchNormAttributes>(instruction));
+  const auto& attributes = instruction.Get<BatchNormAttributes>();
   const Literal& x = operands[0];
   const Shape& shape = x.shape();
-  const int64_t feature = attributes->feature_index;
+  const int64_t feature = attributes.feature_index;
   const Opcode opcode = instruction.opcode();
-  bool fits = shape.IsArray() && IsFloating(shape.element_type()) && feature >= 0 && feature < shape.rank();
-  for (size_t i = 1; fits && i < operands.size(); ++i) {
-    const Shape& other = operands[i].shape();
-    const bool like_x = opcode == Opcode::kBatchNormGrad && i == 4;
-    fits = other.IsArray() && IsFloating(other.element_type()) &&
-           (like_x ? Shape::SameDimensions(other, shape)
-                   : other.rank() == 1 && other.dimensions(0) == shape.dimensions(feature));
-  }
-  KILN_RETURN_IF_ERROR(Require(instruction, fits, "operands do not fit each other"));
+  bool fits = true;
+  for (const Literal& operand : operands) fits = fits && IsFloating(operand.shape().element_type());
+  KILN_RETURN_IF_ERROR(Require(instruction, fits, "expected floats"));
   const int64_t features = shape.dimensions(feature);
   const int64_t inner = StridesOf(shape.dimensions())[feature];
   const int64_t total = shape.element_count();
   const Wide count = features == 0 ? 0 : static_cast<Wide>(total / features);
-  const Wide epsilon = attributes->epsilon;
-  const Shape vector(shape.element_type(), {features});
   KILN_ASSIGN_OR_RETURN(Literal y, evaluation.Allocate(shape));
-  if (opcode == Opcode::kBatchNormInference) {
-    // operand, scale, offset, mean, variance
-    for (int64_t i = 0; i < total; ++i) {
-      const int64_t f = i / inner % features;
-      const Wide normalized = (Load(x, i) - Load(operands[3], f)) / std::sqrt(Load(operands[4], f) + epsilon);
-      Store(&y, i, normalized * Load(operands[1], f) + Load(operands[2], f));
-    }
-    return y;
-  }
-  KILN_ASSIGN_OR_RETURN(Literal first, evaluation.Allocate(vector));
-  KILN_ASSIGN_OR_RETURN(Literal second, evaluation.Allocate(vector));
-  std::vector<Wide> a(features, 0), b(features, 0);
+  auto for_each = [&](auto visit) {
+    for (int64_t i = 0; i < total; ++i) visit(i, i / inner % features);
+  };
+  std::vector<Wide> mean(features, 0), variance(features, 0);
   if (opcode == Opcode::kBatchNormTraining) {
-    // operand, scale, offset -> output, mean, variance (of the whole batch, not the sample's)
-    for (int64_t i = 0; i < total; ++i) a[i / inner % features] += Load(x, i);
-    for (Wide& mean : a) mean /= count;
-    for (int64_t i = 0; i < total; ++i) {
-      const Wide centred = Load(x, i) - a[i / inner % features];
-      b[i / inner % features] += centred * centred;
-    }
-    for (Wide& variance : b) variance /= count;
-    for (int64_t i = 0; i < total; ++i) {
-      const int64_t f = i / inner % features;
-      const Wide normalized = (Load(x, i) - a[f]) / std::sqrt(b[f] + epsilon);
-      Store(&y, i, normalized * Load(operands[1], f) + Load(operands[2], f));
-    }
-    for (int64_t f = 0; f < features; ++f) {
-      Store(&first, f, a[f]);
-      Store(&second, f, b[f]);
-    }
+    // Of the whole batch, not the sample's.
+    for_each([&](int64_t i, int64_t f) { mean[f] += Load(x, i); });
+    for (Wide& value : mean) value /= count;
+    for_each([&](int64_t i, int64_t f) { variance[f] += (Load(x, i) - mean[f]) * (Load(x, i) - mean[f]); });
+    for (Wide& value : variance) value /= count;
   } else {
+    const int64_t first = opcode == Opcode::kBatchNormGrad ? 2 : 3;
+    for (int64_t f = 0; f < features; ++f) {
+      mean[f] = Load(operands[first], f);
+      variance[f] = Load(operands[first + 1], f);
+    }
+  }
+  auto deviation = [&](int64_t f) { return std::sqrt(variance[f] + static_cast<Wide>(attributes.epsilon)); };
+  auto normalized = [&](int64_t i, int64_t f) { return (Load(x, i) - mean[f]) / deviation(f); };
+  if (opcode == Opcode::kBatchNormGrad) {
     // operand, scale, mean, variance, gradient of the output -> gradients of operand, scale, offset
     const Literal& gradient = operands[4];
-    auto normalized = [&](int64_t i, int64_t f) {
-      return (Load(x, i) - Load(operands[2], f)) / std::sqrt(Load(operands[3], f) + epsilon);
-    };
-    for (int64_t i = 0; i < total; ++i) {
-      const int64_t f = i / inner % features;
-      a[f] += Load(gradient, i) * normalized(i, f);
-      b[f] += Load(gradient, i);
-    }
-    for (int64_t i = 0; i < total; ++i) {
-      const int64_t f = i / inner % features;
-      const Wide factor = Load(operands[1], f) / std::sqrt(Load(operands[3], f) + epsilon);
-      Store(&y, i, factor * (Load(gradient, i) - b[f] / count - normalized(i, f) * a[f] / count));
-    }
-    for (int64_t f = 0; f < features; ++f) {
-      Store(&first, f, a[f]);
-      Store(&second, f, b[f]);
-    }
+    std::vector<Wide> scale(features, 0), offset(features, 0);
+    for_each([&](int64_t i, int64_t f) {
+      scale[f] += Load(gradient, i) * normalized(i, f);
+      offset[f] += Load(gradient, i);
+    });
+    for_each([&](int64_t i, int64_t f) {
+      const Wide factor = Load(operands[1], f) / deviation(f);
+      Store(&y, i, factor * (Load(gradient, i) - offset[f] / count - normalized(i, f) * scale[f] / count));
+    });
+    mean = std::move(scale);
+    variance = std::move(offset);
+  } else {
+    // operand, scale, offset -> output, mean, variance; or operand, scale, offset, mean, variance -> output
+    for_each([&](int64_t i, int64_t f) {
+      Store(&y, i, normalized(i, f) * Load(operands[1], f) + Load(operands[2], f));
+    });
+    if (opcode == Opcode::kBatchNormInference) return y;
+  }
+  const Shape vector(shape.element_type(), {features});
+  KILN_ASSIGN_OR_RETURN(Literal first, evaluation.Allocate(vector));
+  KILN_ASSIGN_OR_RETURN(Literal second, evaluation.Allocate(vector));
+  for (int64_t f = 0; f < features; ++f) {
+    Store(&first, f, mean[f]);
+    Store(&second, f, variance[f]);
   }
   return Literal::Tuple({std::move(y), std::move(first), std::move(second)});
 }

@@ -25,60 +25,53 @@ T Minimum(T a, T b) {
   return a < b ? a : b;
 }
 
-// Comparisons hold for NaN as IEEE 754 says: only NE.
-template <typename T>
-ComputeFunction Comparison(const KernelSpec& spec) {
-  switch (spec.comparison.direction) {
-    case ComparisonDirection::kEq: return Loop2<T, uint64_t>([](const KernelSpec&, T a, T b) { return a == b; });
-    case ComparisonDirection::kNe: return Loop2<T, uint64_t>([](const KernelSpec&, T a, T b) { return a != b; });
-    case ComparisonDirection::kGe: return Loop2<T, uint64_t>([](const KernelSpec&, T a, T b) { return a >= b; });
-    case ComparisonDirection::kGt: return Loop2<T, uint64_t>([](const KernelSpec&, T a, T b) { return a > b; });
-    case ComparisonDirection::kLe: return Loop2<T, uint64_t>([](const KernelSpec&, T a, T b) { return a <= b; });
-    case ComparisonDirection::kLt: return Loop2<T, uint64_t>([](const KernelSpec&, T a, T b) { return a < b; });
+// f in the wider type for f64 and c128, in double for what is narrower.
+template <typename Value, typename Wide, typename F>
+ComputeFunction Widened(const KernelSpec& spec, F) {
+  if (IsExtended(spec.operand_type)) {
+    return Loop2<Value>(
+        [](Value a, Value b) { return static_cast<Value>(F{}(static_cast<Wide>(a), static_cast<Wide>(b))); });
   }
-  return nullptr;
+  return Loop2<Value>([](Value a, Value b) { return F{}(a, b); });
 }
 
-// f in long double for f64, in double for what is narrower.
 template <typename F>
-ComputeFunction Real(const KernelSpec& spec, F) {
-  if (IsExtended(spec.operand_type)) {
-    return Loop2<double, double>([](const KernelSpec&, double a, double b) {
-      return F{}(static_cast<long double>(a), static_cast<long double>(b));
-    });
-  }
-  return Loop2<double, double>([](const KernelSpec&, double a, double b) { return F{}(a, b); });
+ComputeFunction Real(const KernelSpec& spec, F f) {
+  return Widened<double, long double>(spec, f);
+}
+
+template <typename F>
+ComputeFunction OfComplex(const KernelSpec& spec, F f) {
+  return Widened<Complex, std::complex<long double>>(spec, f);
 }
 
 ComputeFunction RealFunction(const KernelSpec& spec) {
   switch (spec.opcode) {
     // Rounded once by the machine for f64, and innocuously twice for narrower types.
-    case Opcode::kAdd: return Loop2<double, double>([](const KernelSpec&, double a, double b) { return a + b; });
-    case Opcode::kSubtract: return Loop2<double, double>([](const KernelSpec&, double a, double b) { return a - b; });
-    case Opcode::kMultiply: return Loop2<double, double>([](const KernelSpec&, double a, double b) { return a * b; });
-    case Opcode::kDivide: return Loop2<double, double>([](const KernelSpec&, double a, double b) { return a / b; });
-    case Opcode::kRemainder:
-      return Loop2<double, double>([](const KernelSpec&, double a, double b) { return std::fmod(a, b); });
-    case Opcode::kMaximum:
-      return Loop2<double, double>([](const KernelSpec&, double a, double b) { return Maximum(a, b); });
-    case Opcode::kMinimum:
-      return Loop2<double, double>([](const KernelSpec&, double a, double b) { return Minimum(a, b); });
+    case Opcode::kAdd: return Loop2<double>([](double a, double b) { return a + b; });
+    case Opcode::kSubtract: return Loop2<double>([](double a, double b) { return a - b; });
+    case Opcode::kMultiply: return Loop2<double>([](double a, double b) { return a * b; });
+    case Opcode::kDivide: return Loop2<double>([](double a, double b) { return a / b; });
+    case Opcode::kRemainder: return Loop2<double>([](double a, double b) { return std::fmod(a, b); });
+    case Opcode::kMaximum: return Loop2<double>([](double a, double b) { return Maximum(a, b); });
+    case Opcode::kMinimum: return Loop2<double>([](double a, double b) { return Minimum(a, b); });
     case Opcode::kAtan2: return Real(spec, [](auto a, auto b) { return std::atan2(a, b); });
     case Opcode::kPower: return Real(spec, [](auto a, auto b) { return std::pow(a, b); });
-    case Opcode::kComplex:
-      return Loop2<double, Complex>([](const KernelSpec&, double a, double b) { return Complex(a, b); });
-    case Opcode::kCompare: return Comparison<double>(spec);
+    case Opcode::kComplex: return Loop2<double, Complex>([](double a, double b) { return Complex(a, b); });
+    case Opcode::kCompare: 
+      return Loop2<double, uint64_t>(
+          [](const KernelSpec& s, double a, double b) { return Holds(s.comparison.direction, a, b); });
     case Opcode::kClamp:
-      return Loop3<double, double>([](const KernelSpec&, double low, double x, double high) {
+      return Loop3<double>([](double low, double x, double high) {
         return Minimum(Maximum(x, low), high);
       });
     case Opcode::kFma:
       if (spec.operand_type == PrimitiveType::kF32) {
-        return Loop3<double, double>([](const KernelSpec&, double a, double b, double c) {
+        return Loop3<double>([](double a, double b, double c) {
           return std::fma(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c));
         });
       }
-      return Loop3<double, double>([](const KernelSpec&, double a, double b, double c) { return std::fma(a, b, c); });
+      return Loop3<double>([](double a, double b, double c) { return std::fma(a, b, c); });
     default: return nullptr;
   }
 }
@@ -110,33 +103,6 @@ std::complex<T> Atan2(std::complex<T> y, std::complex<T> x) {
   return std::isfinite(turn) && std::isfinite(fine.imag()) ? fine + turn : rough;
 }
 
-template <typename F>
-ComputeFunction OfComplex(const KernelSpec& spec, F) {
-  if (IsExtended(spec.operand_type)) {
-    return Loop2<Complex, Complex>([](const KernelSpec&, Complex a, Complex b) {
-      return static_cast<Complex>(F{}(std::complex<long double>(a), std::complex<long double>(b)));
-    });
-  }
-  return Loop2<Complex, Complex>([](const KernelSpec&, Complex a, Complex b) { return F{}(a, b); });
-}
-
-// By the real parts, then by the imaginary parts.
-bool Precedes(const Complex& a, const Complex& b) {
-  return a.real() < b.real() || (a.real() == b.real() && a.imag() < b.imag());
-}
-
-bool Compare(ComparisonDirection direction, const Complex& a, const Complex& b) {
-  switch (direction) {
-    case ComparisonDirection::kEq: return a == b;
-    case ComparisonDirection::kNe: return a != b;
-    case ComparisonDirection::kLt: return Precedes(a, b);
-    case ComparisonDirection::kLe: return Precedes(a, b) || a == b;
-    case ComparisonDirection::kGt: return Precedes(b, a);
-    case ComparisonDirection::kGe: return Precedes(b, a) || a == b;
-  }
-  return false;
-}
-
 // A number with a NaN part is the result.
 Complex Extreme(const Complex& a, const Complex& b, bool is_max) {
   auto is_nan = [](const Complex& x) { return std::isnan(x.real()) || std::isnan(x.imag()); };
@@ -145,32 +111,27 @@ Complex Extreme(const Complex& a, const Complex& b, bool is_max) {
 
 ComputeFunction ComplexFunction(const KernelSpec& spec) {
   switch (spec.opcode) {
-    case Opcode::kAdd: return Loop2<Complex, Complex>([](const KernelSpec&, Complex a, Complex b) { return a + b; });
-    case Opcode::kSubtract:
-      return Loop2<Complex, Complex>([](const KernelSpec&, Complex a, Complex b) { return a - b; });
+    case Opcode::kAdd: return Loop2<Complex>([](Complex a, Complex b) { return a + b; });
+    case Opcode::kSubtract: return Loop2<Complex>([](Complex a, Complex b) { return a - b; });
     case Opcode::kMultiply: return OfComplex(spec, [](auto a, auto b) { return Multiply(a, b); });
     case Opcode::kDivide: return OfComplex(spec, [](auto a, auto b) { return a / b; });
     case Opcode::kPower: return OfComplex(spec, [](auto a, auto b) { return Power(a, b); });
     case Opcode::kAtan2: return OfComplex(spec, [](auto a, auto b) { return Atan2(a, b); });
     case Opcode::kCompare:
       return Loop2<Complex, uint64_t>(
-          [](const KernelSpec& s, Complex a, Complex b) { return Compare(s.comparison.direction, a, b); });
-    case Opcode::kMaximum:
-      return Loop2<Complex, Complex>([](const KernelSpec&, Complex a, Complex b) { return Extreme(a, b, true); });
-    case Opcode::kMinimum:
-      return Loop2<Complex, Complex>([](const KernelSpec&, Complex a, Complex b) { return Extreme(a, b, false); });
+          [](const KernelSpec& s, Complex a, Complex b) { return Holds(s.comparison.direction, a, b); });
+    case Opcode::kMaximum: return Loop2<Complex>([](Complex a, Complex b) { return Extreme(a, b, true); });
+    case Opcode::kMinimum: return Loop2<Complex>([](Complex a, Complex b) { return Extreme(a, b, false); });
     case Opcode::kClamp:
-      return Loop3<Complex, Complex>([](const KernelSpec&, Complex low, Complex x, Complex high) {
+      return Loop3<Complex>([](Complex low, Complex x, Complex high) {
         return Extreme(Extreme(x, low, true), high, false);
       });
     case Opcode::kFma:
-      return Loop3<Complex, Complex>(
-          [](const KernelSpec&, Complex a, Complex b, Complex c) { return Multiply(a, b) + c; });
+      return Loop3<Complex>(
+          [](Complex a, Complex b, Complex c) { return Multiply(a, b) + c; });
     default: return nullptr;
   }
 }
-
-uint64_t Mask(const KernelSpec& spec) { return spec.bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << spec.bits) - 1; }
 
 // Sign-extends the low bits of x.
 int64_t SignExtend(const KernelSpec& spec, uint64_t x) {
@@ -226,50 +187,49 @@ ComputeFunction IntegerFunction(const KernelSpec& spec) {
   const bool is_pred = spec.operand_type == PrimitiveType::kPred;
   switch (spec.opcode) {
     case Opcode::kAdd:
-      if (is_pred) return Loop2<T, T>([](const KernelSpec&, T a, T b) { return a | b; });
-      return Loop2<T, T>([](const KernelSpec&, T a, T b) { return Bits(a) + Bits(b); });
+      if (is_pred) return Loop2<T>([](T a, T b) { return a | b; });
+      return Loop2<T>([](T a, T b) { return Bits(a) + Bits(b); });
     case Opcode::kSubtract:
       if (is_pred) return nullptr;
-      return Loop2<T, T>([](const KernelSpec&, T a, T b) { return Bits(a) - Bits(b); });
-    case Opcode::kMultiply:
-      return Loop2<T, T>([](const KernelSpec&, T a, T b) { return Bits(a) * Bits(b); });
-    case Opcode::kAnd: return Loop2<T, T>([](const KernelSpec&, T a, T b) { return a & b; });
-    case Opcode::kOr: return Loop2<T, T>([](const KernelSpec&, T a, T b) { return a | b; });
-    case Opcode::kXor: return Loop2<T, T>([](const KernelSpec&, T a, T b) { return a ^ b; });
-    case Opcode::kMaximum: return Loop2<T, T>([](const KernelSpec&, T a, T b) { return std::max(a, b); });
-    case Opcode::kMinimum: return Loop2<T, T>([](const KernelSpec&, T a, T b) { return std::min(a, b); });
-    case Opcode::kCompare: return Comparison<T>(spec);
-    case Opcode::kClamp:
-      return Loop3<T, T>([](const KernelSpec&, T low, T x, T high) { return std::min(std::max(x, low), high); });
+      return Loop2<T>([](T a, T b) { return Bits(a) - Bits(b); });
+    case Opcode::kMultiply: return Loop2<T>([](T a, T b) { return Bits(a) * Bits(b); });
+    case Opcode::kAnd: return Loop2<T>([](T a, T b) { return a & b; });
+    case Opcode::kOr: return Loop2<T>([](T a, T b) { return a | b; });
+    case Opcode::kXor: return Loop2<T>([](T a, T b) { return a ^ b; });
+    case Opcode::kMaximum: return Loop2<T>([](T a, T b) { return std::max(a, b); });
+    case Opcode::kMinimum: return Loop2<T>([](T a, T b) { return std::min(a, b); });
+    case Opcode::kCompare: 
+      return Loop2<T, uint64_t>([](const KernelSpec& s, T a, T b) { return Holds(s.comparison.direction, a, b); });
+    case Opcode::kClamp: return Loop3<T>([](T low, T x, T high) { return std::min(std::max(x, low), high); });
     default: break;
   }
   if (is_pred) return nullptr;
   switch (spec.opcode) {
-    case Opcode::kDivide: return Loop2<T, T>([](const KernelSpec&, T a, T b) { return Divide(a, b); });
-    case Opcode::kRemainder: return Loop2<T, T>([](const KernelSpec&, T a, T b) { return Remainder(a, b); });
-    case Opcode::kPower: return Loop2<T, T>([](const KernelSpec&, T a, T b) { return Power(a, b); });
+    case Opcode::kDivide: return Loop2<T>([](T a, T b) { return Divide(a, b); });
+    case Opcode::kRemainder: return Loop2<T>([](T a, T b) { return Remainder(a, b); });
+    case Opcode::kPower: return Loop2<T>([](T a, T b) { return Power(a, b); });
     case Opcode::kMulhi:
-      return Loop2<T, T>([](const KernelSpec& s, T a, T b) {
+      return Loop2<T>([](const KernelSpec& s, T a, T b) {
         using Wide = std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128>;
         return static_cast<uint64_t>((static_cast<Wide>(a) * static_cast<Wide>(b)) >> s.bits);
       });
     case Opcode::kShiftLeft:
-      return Loop2<T, T>([](const KernelSpec& s, T a, T b) {
+      return Loop2<T>([](const KernelSpec& s, T a, T b) {
         const uint64_t amount = static_cast<uint64_t>(b) & Mask(s);
         return amount >= static_cast<uint64_t>(s.bits) ? 0 : static_cast<uint64_t>(a) << amount;
       });
     case Opcode::kShiftRightLogical:
-      return Loop2<T, T>([](const KernelSpec& s, T a, T b) {
+      return Loop2<T>([](const KernelSpec& s, T a, T b) {
         const uint64_t amount = static_cast<uint64_t>(b) & Mask(s);
         return amount >= static_cast<uint64_t>(s.bits) ? 0 : (static_cast<uint64_t>(a) & Mask(s)) >> amount;
       });
     case Opcode::kShiftRightArithmetic:
-      return Loop2<T, T>([](const KernelSpec& s, T a, T b) {
+      return Loop2<T>([](const KernelSpec& s, T a, T b) {
         const uint64_t amount = std::min<uint64_t>(static_cast<uint64_t>(b) & Mask(s), s.bits - 1);
         return static_cast<uint64_t>(SignExtend(s, static_cast<uint64_t>(a)) >> amount);
       });
     case Opcode::kFma:
-      return Loop3<T, T>([](const KernelSpec&, T a, T b, T c) {
+      return Loop3<T>([](T a, T b, T c) {
         return static_cast<uint64_t>(a) * static_cast<uint64_t>(b) + static_cast<uint64_t>(c);
       });
     default: return nullptr;

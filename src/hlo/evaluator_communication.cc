@@ -37,23 +37,6 @@ absl::StatusOr<Literal> Identity(const Instruction& instruction, Operands operan
   return value;
 }
 
-// (operand, result, context...): what asynchronous copies start with.
-absl::StatusOr<Literal> StartTuple(Evaluation& evaluation, const Instruction& instruction, const Literal& operand,
-                                   const Literal& result) {
-  const Shape& shape = instruction.shape();
-  KILN_RETURN_IF_ERROR(Require(instruction,
-                               shape.IsTuple() && shape.tuple_shapes().size() >= 2 &&
-                                   Shape::Compatible(shape.tuple_shapes(0), operand.shape()) &&
-                                   Shape::Compatible(shape.tuple_shapes(1), result.shape()),
-                               "expected a tuple of operand, result and context"));
-  std::vector<Literal> elements = {operand, result};
-  for (size_t i = 2; i < shape.tuple_shapes().size(); ++i) {
-    KILN_ASSIGN_OR_RETURN(Literal context, evaluation.Allocate(shape.tuple_shapes(static_cast<int64_t>(i))));
-    elements.push_back(std::move(context));
-  }
-  return Literal::Tuple(std::move(elements));
-}
-
 absl::StatusOr<Literal> InPlace(const Instruction& instruction, const Operands& operands) {
   Module module("permute");
   Computation* computation = module.AddComputation("permute");
@@ -69,18 +52,14 @@ absl::StatusOr<Literal> InPlace(const Instruction& instruction, const Operands& 
 
 // Device 0 receives from itself or nothing, which is zeros.
 absl::StatusOr<Literal> Permute(Evaluation& evaluation, const Instruction& instruction, Literal operand) {
-  const auto* attributes = instruction.GetIf<CollectiveAttributes>();
-  bool receives = false;
-  if (attributes != nullptr) {
-    for (const auto& [source, target] : attributes->source_target_pairs) {
-      if (source != 0 || target != 0) {
-        return Unimplemented(instruction.Describe(), ": the evaluator is one device; it has no device ",
-                             std::max(source, target));
-      }
-      receives = true;
+  const auto& pairs = instruction.Get<CollectiveAttributes>().source_target_pairs;
+  for (const auto& [source, target] : pairs) {
+    if (source != 0 || target != 0) {
+      return Unimplemented(instruction.Describe(), ": the evaluator is one device; it has no device ",
+                           std::max(source, target));
     }
   }
-  if (receives) return operand;
+  if (!pairs.empty()) return operand;
   return evaluation.Allocate(operand.shape());
 }
 
@@ -107,18 +86,21 @@ Literal RaggedAllToAll(Operands operands) {
   return result;
 }
 
-absl::StatusOr<Literal> ElementOf(const Instruction& instruction, Literal tuple, size_t index) {
-  if (!tuple.shape().IsTuple() || tuple.elements().size() <= index) {
-    return InvalidArgument(instruction.Describe(), ": the operand is no tuple of ", index + 1, " elements");
-  }
-  return std::move((*tuple.mutable_elements())[index]);
-}
-
 }  // namespace
+
+absl::StatusOr<Literal> StartTuple(Evaluation& evaluation, const Instruction& instruction, const Literal& operand,
+                                   const Literal& result) {
+  const Shape& shape = instruction.shape();
+  std::vector<Literal> elements = {operand, result};
+  for (size_t i = 2; i < shape.tuple_shapes().size(); ++i) {
+    KILN_ASSIGN_OR_RETURN(Literal context, evaluation.Allocate(shape.tuple_shapes(static_cast<int64_t>(i))));
+    elements.push_back(std::move(context));
+  }
+  return Literal::Tuple(std::move(elements));
+}
 
 absl::StatusOr<Literal> EvaluateCommunication(Evaluation& evaluation, const Instruction& instruction,
                                               Operands& operands) {
-  KILN_RETURN_IF_ERROR(Require(instruction, !operands.empty(), "expected operands"));
   KILN_RETURN_IF_ERROR(RequireOneParticipant(instruction));
   switch (instruction.opcode()) {
     case Opcode::kAllGather:
@@ -154,9 +136,9 @@ absl::StatusOr<Literal> EvaluateCommunication(Evaluation& evaluation, const Inst
       return StartTuple(evaluation, instruction, operands[0], operands[0]);
     case Opcode::kAllGatherDone:
     case Opcode::kCollectivePermuteDone:
-      return ElementOf(instruction, std::move(operands[0]), 1);
+      return operands[0].elements()[1];
     case Opcode::kCopyDone:
-      return ElementOf(instruction, std::move(operands[0]), 0);
+      return operands[0].elements()[0];
     default:
       return Unimplemented(instruction.Describe(), ": the evaluator is one device without host transfers");
   }

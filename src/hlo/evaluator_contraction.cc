@@ -8,156 +8,106 @@
 namespace kiln::hlo::evaluator {
 namespace {
 
-// values[i] of index i in the space of `dimensions`, whose d-th has the stride strides[d]: a transposed copy.
-template <typename T>
-std::vector<T> Arrange(const std::vector<T>& values, const DimensionVector& dimensions,
-                       const DimensionVector& strides) {
-  std::vector<T> result;
-  result.reserve(values.size());
-  if (values.empty()) return result;
-  DimensionVector index(dimensions.size(), 0);
-  do {
-    int64_t at = 0;
-    for (size_t d = 0; d < dimensions.size(); ++d) at += index[d] * strides[d];
-    result.push_back(values[at]);
-  } while (NextIndex(dimensions, &index));
-  return result;
-}
-
 // Dimensions of one operand sorted by role, in the order given; the free ones in operand order.
 struct Roles {
   DimensionVector sizes;    // batch, free, contracting
   DimensionVector strides;  // of the operand
-  int64_t batch = 1, free = 1, contracting = 1;
-  DimensionVector free_sizes, batch_sizes, contracting_sizes;
+  int64_t batch = 1, free = 1, contracting = 1;  // products of the sizes
 };
 
-absl::StatusOr<Roles> RolesOf(const Instruction& instruction, const Shape& shape, const DimensionVector& batch,
-                              const DimensionVector& contracting) {
-  DimensionVector all = batch;
-  all.insert(all.end(), contracting.begin(), contracting.end());
-  KILN_RETURN_IF_ERROR(Require(instruction, AreDistinctDimensions(all, shape.rank()),
-                               "batch and contracting dimensions are not distinct dimensions of the operand"));
+bool Contains(const DimensionVector& dimensions, int64_t d) {
+  return std::find(dimensions.begin(), dimensions.end(), d) != dimensions.end();
+}
+
+Roles RolesOf(const Shape& shape, const DimensionVector& batch, const DimensionVector& contracting) {
   const DimensionVector strides = StridesOf(shape.dimensions());
   Roles roles;
-  auto add = [&](int64_t d, int64_t* product, DimensionVector* sizes) {
+  auto add = [&](int64_t d, int64_t* product) {
     roles.sizes.push_back(shape.dimensions(d));
     roles.strides.push_back(strides[d]);
-    sizes->push_back(shape.dimensions(d));
     *product *= shape.dimensions(d);
   };
-  for (int64_t d : batch) add(d, &roles.batch, &roles.batch_sizes);
+  for (int64_t d : batch) add(d, &roles.batch);
   for (int64_t d = 0; d < shape.rank(); ++d) {
-    if (std::find(all.begin(), all.end(), d) == all.end()) add(d, &roles.free, &roles.free_sizes);
+    if (!Contains(batch, d) && !Contains(contracting, d)) add(d, &roles.free);
   }
-  for (int64_t d : contracting) add(d, &roles.contracting, &roles.contracting_sizes);
+  for (int64_t d : contracting) add(d, &roles.contracting);
   return roles;
 }
 
-// out[b, m, n] = sum over k in [first(b, m, n), last) ... plainly: all k.
+// The elements as T, in the order of the roles: a transposed copy.
 template <typename T>
-absl::Status Multiply(Evaluation& evaluation, const Roles& lhs_roles, const Roles& rhs_roles,
-                      const std::vector<T>& lhs_values, const std::vector<T>& rhs_values, bool truth,
-                      Literal* result) {
-  const std::vector<T> lhs = Arrange(lhs_values, lhs_roles.sizes, lhs_roles.strides);
-  const std::vector<T> rhs = Arrange(rhs_values, rhs_roles.sizes, rhs_roles.strides);
-  const PrimitiveType type = result->shape().element_type();
-  const int width = ByteWidth(type);
-  std::byte* out = result->mutable_bytes().data();
-  const int64_t k = lhs_roles.contracting;
-  for (int64_t b = 0; b < lhs_roles.batch; ++b) {
-    for (int64_t m = 0; m < lhs_roles.free; ++m) {
-      KILN_RETURN_IF_ERROR(evaluation.Charge(rhs_roles.free * k));
-      const T* x = lhs.data() + (b * lhs_roles.free + m) * k;
-      for (int64_t n = 0; n < rhs_roles.free; ++n) {
-        const T* y = rhs.data() + (b * rhs_roles.free + n) * k;
-        T sum{};
-        for (int64_t i = 0; i < k; ++i) sum += x[i] * y[i];
-        if (truth) sum = sum != T{} ? T(1) : T{};
-        StoreSum(type, sum, out);
-        out += width;
-      }
-    }
-  }
-  return absl::OkStatus();
+std::vector<T> Arrange(const Literal& literal, const Roles& roles) {
+  const std::vector<T> values = WidenAll<T>(literal);
+  std::vector<T> result;
+  result.reserve(values.size());
+  if (values.empty()) return result;
+  DimensionVector index(roles.sizes.size(), 0);
+  do {
+    result.push_back(values[OffsetOf(index, roles.strides)]);
+  } while (NextIndex(roles.sizes, &index));
+  return result;
 }
 
+// out[b, m, n] = sum over k of lhs[b, m, k] rhs[b, n, k].
 absl::StatusOr<Literal> Dot(Evaluation& evaluation, const Instruction& instruction, const Literal& lhs,
                             const Literal& rhs) {
-  KILN_ASSIGN_OR_RETURN(const auto* attributes, AttributesOf<DotAttributes>(instruction));
-  KILN_ASSIGN_OR_RETURN(const Roles lhs_roles,
-                        RolesOf(instruction, lhs.shape(), attributes->lhs_batch, attributes->lhs_contracting));
-  KILN_ASSIGN_OR_RETURN(const Roles rhs_roles,
-                        RolesOf(instruction, rhs.shape(), attributes->rhs_batch, attributes->rhs_contracting));
+  const auto& attributes = instruction.Get<DotAttributes>();
+  const Roles lhs_roles = RolesOf(lhs.shape(), attributes.lhs_batch, attributes.lhs_contracting);
+  const Roles rhs_roles = RolesOf(rhs.shape(), attributes.rhs_batch, attributes.rhs_contracting);
   const Shape& shape = instruction.shape();
-  DimensionVector expected = lhs_roles.batch_sizes;
-  expected.insert(expected.end(), lhs_roles.free_sizes.begin(), lhs_roles.free_sizes.end());
-  expected.insert(expected.end(), rhs_roles.free_sizes.begin(), rhs_roles.free_sizes.end());
-  KILN_RETURN_IF_ERROR(Require(instruction,
-                               lhs_roles.batch_sizes == rhs_roles.batch_sizes &&
-                                   lhs_roles.contracting_sizes == rhs_roles.contracting_sizes &&
-                                   shape.dimensions() == expected,
-                               "operands and result do not fit"));
   KILN_ASSIGN_OR_RETURN(Literal result, evaluation.Allocate(shape));
-  const SumKind kind = SumKindOf(lhs.shape().element_type(), rhs.shape().element_type(), shape.element_type());
   if (shape.element_count() == 0) return result;
-  KILN_RETURN_IF_ERROR(WithSumType(kind, [&](auto zero) {
+  const PrimitiveType type = shape.element_type();
+  std::byte* out = result.mutable_bytes().data();
+  KILN_RETURN_IF_ERROR(WithSumType(lhs.shape().element_type(), rhs.shape().element_type(), type, [&](auto zero) {
     using T = decltype(zero);
-    return Multiply<T>(evaluation, lhs_roles, rhs_roles, WidenAll<T>(lhs), WidenAll<T>(rhs), kind == SumKind::kTruth,
-                       &result);
+    const std::vector<T> lhs_values = Arrange<T>(lhs, lhs_roles), rhs_values = Arrange<T>(rhs, rhs_roles);
+    const int64_t k = lhs_roles.contracting;
+    for (int64_t row = 0; row < lhs_roles.batch * lhs_roles.free; ++row) {
+      KILN_RETURN_IF_ERROR(evaluation.Charge(rhs_roles.free * k));
+      const T* x = lhs_values.data() + row * k;
+      const T* y = rhs_values.data() + row / lhs_roles.free * rhs_roles.free * k;
+      for (int64_t n = 0; n < rhs_roles.free; ++n, y += k, out += ByteWidth(type)) {
+        T sum{};
+        for (int64_t i = 0; i < k; ++i) sum += x[i] * y[i];
+        StoreSum(type, sum, out);
+      }
+    }
+    return absl::OkStatus();
   }));
   return result;
 }
 
-// Strides with which an index of `full` reads an array whose dimensions divide those of `full`, and the factors.
-absl::Status ApplyScale(const Instruction& instruction, const Literal& scale, const Shape& full,
-                        std::vector<double>* values) {
-  bool fits = scale.shape().IsArray() && IsFloating(scale.shape().element_type()) &&
-              (scale.shape().rank() == full.rank() || scale.shape().IsScalar());
-  if (fits && scale.shape().IsScalar()) {
-    const double factor = LoadElement<double>(scale.shape().element_type(), scale.bytes().data());
-    for (double& value : *values) value *= factor;
-    return absl::OkStatus();
-  }
-  for (int64_t d = 0; fits && d < full.rank(); ++d) {
-    const int64_t blocks = scale.shape().dimensions(d);
-    fits = blocks > 0 ? full.dimensions(d) % blocks == 0 : full.dimensions(d) == 0;
-  }
-  KILN_RETURN_IF_ERROR(Require(instruction, fits, "scales do not divide their operand into blocks"));
-  if (full.element_count() == 0) return absl::OkStatus();
+// Multiplies the elements of `full` by their blocks' factors; a scalar scales them all.
+void ApplyScale(const Literal& scale, const Shape& full, std::vector<double>* values) {
+  if (full.element_count() == 0) return;
   const std::vector<double> factors = WidenAll<double>(scale);
   const DimensionVector strides = StridesOf(scale.shape().dimensions());
   DimensionVector index(full.rank(), 0);
   size_t i = 0;
   do {
     int64_t at = 0;
-    for (int64_t d = 0; d < full.rank(); ++d) {
+    for (int64_t d = 0; d < scale.shape().rank(); ++d) {
       at += index[d] / (full.dimensions(d) / scale.shape().dimensions(d)) * strides[d];
     }
     (*values)[i++] *= factors[at];
   } while (NextIndex(full.dimensions(), &index));
-  return absl::OkStatus();
 }
 
 // lhs, rhs and the scales of their blocks: a dot of the scaled operands.
 absl::StatusOr<Literal> ScaledDot(Evaluation& evaluation, const Instruction& instruction, const Operands& operands) {
-  const Literal& lhs = operands[0];
-  const Literal& rhs = operands[1];
-  KILN_RETURN_IF_ERROR(Require(instruction,
-                               IsFloating(lhs.shape().element_type()) && IsFloating(rhs.shape().element_type()) &&
-                                   IsFloating(instruction.shape().element_type()),
-                               "expected floating-point operands"));
   // In f64, where the products of the narrow formats with their scales are exact.
   auto scaled = [&](const Literal& operand, const Literal& scale) -> absl::StatusOr<Literal> {
     std::vector<double> values = WidenAll<double>(operand);
-    KILN_RETURN_IF_ERROR(ApplyScale(instruction, scale, operand.shape(), &values));
+    ApplyScale(scale, operand.shape(), &values);
     KILN_ASSIGN_OR_RETURN(Literal wide,
                           evaluation.Allocate(Shape(PrimitiveType::kF64, operand.shape().dimensions())));
     std::copy(values.begin(), values.end(), wide.mutable_data<double>().begin());
     return wide;
   };
-  KILN_ASSIGN_OR_RETURN(const Literal wide_lhs, scaled(lhs, operands[2]));
-  KILN_ASSIGN_OR_RETURN(const Literal wide_rhs, scaled(rhs, operands[3]));
+  KILN_ASSIGN_OR_RETURN(const Literal wide_lhs, scaled(operands[0], operands[2]));
+  KILN_ASSIGN_OR_RETURN(const Literal wide_rhs, scaled(operands[1], operands[3]));
   return Dot(evaluation, instruction, wide_lhs, wide_rhs);
 }
 
@@ -166,21 +116,13 @@ absl::StatusOr<Literal> ScaledDot(Evaluation& evaluation, const Instruction& ins
 //   contracting: out[g, b.., m.., n..] = sum over the k of group g
 //   batch:       the groups partition the batch: a plain dot
 absl::StatusOr<Literal> RaggedDot(Evaluation& evaluation, const Instruction& instruction, const Operands& operands) {
-  KILN_ASSIGN_OR_RETURN(const auto* attributes, AttributesOf<DotAttributes>(instruction));
+  const auto& attributes = instruction.Get<DotAttributes>();
   const Literal& lhs = operands[0];
   const Literal& rhs = operands[1];
   const Literal& sizes = operands[2];
   const Shape& shape = instruction.shape();
-  KILN_RETURN_IF_ERROR(Require(instruction,
-                               attributes->lhs_ragged.size() == 1 &&
-                                   AreDistinctDimensions(attributes->lhs_ragged, lhs.shape().rank()) &&
-                                   sizes.shape().rank() >= 1 && IsIntegral(sizes.shape().element_type()),
-                               "expected one ragged dimension and integer group sizes"));
-  const int64_t ragged = attributes->lhs_ragged[0];
-  auto contains = [](const DimensionVector& dimensions, int64_t d) {
-    return std::find(dimensions.begin(), dimensions.end(), d) != dimensions.end();
-  };
-  if (contains(attributes->lhs_batch, ragged)) return Dot(evaluation, instruction, lhs, rhs);
+  const int64_t ragged = attributes.lhs_ragged[0];
+  if (Contains(attributes.lhs_batch, ragged)) return Dot(evaluation, instruction, lhs, rhs);
   // Start of each group along the ragged dimension, clamped to it; for each list of sizes where there are several.
   const int64_t groups = sizes.shape().dimensions(sizes.shape().rank() - 1), extent = lhs.shape().dimensions(ragged);
   const bool several = sizes.shape().rank() > 1;
@@ -192,30 +134,11 @@ absl::StatusOr<Literal> RaggedDot(Evaluation& evaluation, const Instruction& ins
       lists[l][g + 1] = std::min(extent, lists[l][g] + size);
     }
   }
-  const bool contracting = contains(attributes->lhs_contracting, ragged);
-  DimensionVector rhs_batch = attributes->rhs_batch;
-  if (!contracting) {
-    KILN_RETURN_IF_ERROR(Require(instruction,
-                                 attributes->rhs_group.size() == 1 &&
-                                     AreDistinctDimensions(attributes->rhs_group, rhs.shape().rank()) &&
-                                     rhs.shape().dimensions(attributes->rhs_group[0]) == groups,
-                                 "expected one group dimension of the rhs, as large as the group sizes"));
-    rhs_batch.insert(rhs_batch.begin(), attributes->rhs_group[0]);
-  }
-  KILN_ASSIGN_OR_RETURN(const Roles lhs_roles,
-                        RolesOf(instruction, lhs.shape(), attributes->lhs_batch, attributes->lhs_contracting));
-  KILN_ASSIGN_OR_RETURN(const Roles rhs_roles,
-                        RolesOf(instruction, rhs.shape(), rhs_batch, attributes->rhs_contracting));
-  DimensionVector expected;
-  if (contracting) expected.push_back(groups);
-  expected.insert(expected.end(), lhs_roles.batch_sizes.begin(), lhs_roles.batch_sizes.end());
-  expected.insert(expected.end(), lhs_roles.free_sizes.begin(), lhs_roles.free_sizes.end());
-  expected.insert(expected.end(), rhs_roles.free_sizes.begin(), rhs_roles.free_sizes.end());
-  const int64_t rhs_groups = contracting ? 1 : groups;
-  KILN_RETURN_IF_ERROR(Require(instruction,
-                               shape.dimensions() == expected && rhs_roles.batch == rhs_groups * lhs_roles.batch &&
-                                   lhs_roles.contracting_sizes == rhs_roles.contracting_sizes,
-                               "operands and result do not fit"));
+  const bool contracting = Contains(attributes.lhs_contracting, ragged);
+  DimensionVector rhs_batch = attributes.rhs_batch;
+  if (!contracting) rhs_batch.insert(rhs_batch.begin(), attributes.rhs_group[0]);
+  const Roles lhs_roles = RolesOf(lhs.shape(), attributes.lhs_batch, attributes.lhs_contracting);
+  const Roles rhs_roles = RolesOf(rhs.shape(), rhs_batch, attributes.rhs_contracting);
   KILN_ASSIGN_OR_RETURN(Literal result, evaluation.Allocate(shape));
   if (shape.element_count() == 0) return result;
   // Position along the ragged dimension from a row-major position among the free (or contracting) dimensions.
@@ -223,61 +146,61 @@ absl::StatusOr<Literal> RaggedDot(Evaluation& evaluation, const Instruction& ins
   {
     bool after = false;
     if (contracting) {
-      for (int64_t d : attributes->lhs_contracting) {
+      for (int64_t d : attributes.lhs_contracting) {
         if (after) inner *= lhs.shape().dimensions(d);
         after = after || d == ragged;
       }
     } else {
       for (int64_t d = ragged + 1; d < lhs.shape().rank(); ++d) {
-        if (!contains(attributes->lhs_batch, d) && !contains(attributes->lhs_contracting, d)) {
+        if (!Contains(attributes.lhs_batch, d) && !Contains(attributes.lhs_contracting, d)) {
           inner *= lhs.shape().dimensions(d);
         }
       }
     }
   }
-  const SumKind kind = SumKindOf(lhs.shape().element_type(), rhs.shape().element_type(), shape.element_type());
   const int width = ByteWidth(shape.element_type());
-  KILN_RETURN_IF_ERROR(WithSumType(kind, [&](auto zero) -> absl::Status {
-    using T = decltype(zero);
-    const std::vector<T> x = Arrange(WidenAll<T>(lhs), lhs_roles.sizes, lhs_roles.strides);
-    const std::vector<T> y = Arrange(WidenAll<T>(rhs), rhs_roles.sizes, rhs_roles.strides);
-    const int64_t k = lhs_roles.contracting, m = lhs_roles.free, n = rhs_roles.free;
-    std::byte* out = result.mutable_bytes().data();
-    // The list of a batch and of a position among the free (or contracting) dimensions: what stands before the ragged
-    // one.
-    const int64_t before = (contracting ? k : m) / std::max<int64_t>(inner * extent, 1);
-    auto list = [&](int64_t b, int64_t position) -> const std::vector<int64_t>& {
-      return lists[several ? b * before + position / (inner * extent) : 0];
-    };
-    for (int64_t g = 0; g < (contracting ? groups : 1); ++g) {
-      for (int64_t b = 0; b < lhs_roles.batch; ++b) {
-        for (int64_t i = 0; i < m; ++i) {
-          KILN_RETURN_IF_ERROR(evaluation.Charge(n * k));
-          int64_t group = g;
-          if (!contracting) {
-            const int64_t position = i / inner % extent;
-            group = 0;
-            while (group < groups && position >= list(b, i)[group + 1]) ++group;
-          }
-          for (int64_t j = 0; j < n; ++j, out += width) {
-            T sum{};
-            if (group < groups) {
-              const int64_t rhs_batch_index = contracting ? b : group * lhs_roles.batch + b;
-              for (int64_t c = 0; c < k; ++c) {
-                if (contracting) {
-                  const int64_t position = c / inner % extent;
-                  if (position < list(b, c)[g] || position >= list(b, c)[g + 1]) continue;
+  KILN_RETURN_IF_ERROR(
+      WithSumType(lhs.shape().element_type(), rhs.shape().element_type(), shape.element_type(), [&](auto zero) {
+        using T = decltype(zero);
+        const std::vector<T> x = Arrange<T>(lhs, lhs_roles);
+        const std::vector<T> y = Arrange<T>(rhs, rhs_roles);
+        const int64_t k = lhs_roles.contracting, m = lhs_roles.free, n = rhs_roles.free;
+        std::byte* out = result.mutable_bytes().data();
+        // The list of a batch and of a position among the free (or contracting) dimensions: what stands before the
+        // ragged one.
+        const int64_t before = (contracting ? k : m) / std::max<int64_t>(inner * extent, 1);
+        auto list = [&](int64_t b, int64_t position) -> const std::vector<int64_t>& {
+          return lists[several ? b * before + position / (inner * extent) : 0];
+        };
+        for (int64_t g = 0; g < (contracting ? groups : 1); ++g) {
+          for (int64_t b = 0; b < lhs_roles.batch; ++b) {
+            for (int64_t i = 0; i < m; ++i) {
+              KILN_RETURN_IF_ERROR(evaluation.Charge(n * k));
+              int64_t group = g;
+              if (!contracting) {
+                const int64_t position = i / inner % extent;
+                group = 0;
+                while (group < groups && position >= list(b, i)[group + 1]) ++group;
+              }
+              for (int64_t j = 0; j < n; ++j, out += width) {
+                T sum{};
+                if (group < groups) {
+                  const int64_t rhs_batch_index = contracting ? b : group * lhs_roles.batch + b;
+                  for (int64_t c = 0; c < k; ++c) {
+                    if (contracting) {
+                      const int64_t position = c / inner % extent;
+                      if (position < list(b, c)[g] || position >= list(b, c)[g + 1]) continue;
+                    }
+                    sum += x[(b * m + i) * k + c] * y[(rhs_batch_index * n + j) * k + c];
+                  }
                 }
-                sum += x[(b * m + i) * k + c] * y[(rhs_batch_index * n + j) * k + c];
+                StoreSum(shape.element_type(), sum, out);
               }
             }
-            StoreSum(shape.element_type(), sum, out);
           }
         }
-      }
-    }
-    return absl::OkStatus();
-  }));
+        return absl::OkStatus();
+      }));
   return result;
 }
 
@@ -285,17 +208,8 @@ absl::StatusOr<Literal> RaggedDot(Evaluation& evaluation, const Instruction& ins
 
 absl::StatusOr<Literal> EvaluateContraction(Evaluation& evaluation, const Instruction& instruction,
                                             Operands& operands) {
-  for (const Literal& operand : operands) {
-    KILN_RETURN_IF_ERROR(Require(instruction, operand.shape().IsArray(), "expected array operands"));
-  }
-  KILN_RETURN_IF_ERROR(
-      Require(instruction, operands.size() >= 2 && instruction.shape().IsArray(), "expected two arrays"));
   switch (instruction.opcode()) {
-    case Opcode::kDot:
-      if (operands.size() != 2) {
-        return Unimplemented(instruction.Describe(), ": a dot with sparsity metadata is not evaluated");
-      }
-      return Dot(evaluation, instruction, operands[0], operands[1]);
+    case Opcode::kDot: return Dot(evaluation, instruction, operands[0], operands[1]);
     case Opcode::kRaggedDot: return RaggedDot(evaluation, instruction, operands);
     case Opcode::kScaledDot: return ScaledDot(evaluation, instruction, operands);
     default: return Unimplemented(instruction.Describe(), ": no contraction the evaluator knows");

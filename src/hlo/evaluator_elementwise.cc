@@ -10,12 +10,7 @@ absl::StatusOr<Literal> EvaluateElementwise(Evaluation& evaluation, const Instru
   const Shape& shape = instruction.shape();
   std::vector<KernelOperand> sources;
   for (const Literal& operand : operands) {
-    const bool splat = operand.shape().IsScalar() && shape.rank() > 0;
-    if (!splat && operand.shape().dimensions() != shape.dimensions()) {
-      return InvalidArgument(instruction.Describe(), ": operand of ", operand.shape().ToString(false),
-                             " does not match the result ", shape.ToString(false));
-    }
-    sources.push_back({operand.bytes().data(), splat});
+    sources.push_back({operand.bytes().data(), /*splat=*/operand.shape().IsScalar() && shape.rank() > 0});
   }
   KILN_ASSIGN_OR_RETURN(Literal result, evaluation.Allocate(shape));
   RunKernel(spec, shape.element_count(), sources, result.mutable_bytes().data());

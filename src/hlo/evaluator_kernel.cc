@@ -11,93 +11,57 @@ namespace {
 constexpr int64_t kBlock = 128;
 constexpr int kMaxOperands = 3;
 
-union Block {
-  int64_t signed_values[kBlock];
-  uint64_t unsigned_values[kBlock];
-  double real_values[kBlock];
-  double complex_values[2 * kBlock];  // layout of Complex
+struct alignas(16) Block {
+  std::byte bytes[kBlock * sizeof(Complex)];
 };
 
 void LoadBlock(PrimitiveType type, const std::byte* source, bool splat, int64_t n, Block* block) {
-  switch (ValueClassOf(type)) {
-    case ValueClass::kSigned:
-      return LoadElements(type, source, splat, n, block->signed_values);
-    case ValueClass::kUnsigned:
-      return LoadElements(type, source, splat, n, block->unsigned_values);
-    case ValueClass::kReal:
-      return LoadElements(type, source, splat, n, block->real_values);
-    case ValueClass::kComplex:
-      return LoadElements(type, source, splat, n, reinterpret_cast<Complex*>(block->complex_values));
-  }
+  WithValueClass(
+      type, [&](auto zero) { LoadElements(type, source, splat, n, reinterpret_cast<decltype(zero)*>(block->bytes)); });
 }
 
 void StoreBlock(PrimitiveType type, const Block& block, int64_t n, std::byte* destination) {
-  switch (ValueClassOf(type)) {
-    case ValueClass::kSigned:
-      return StoreElements(type, block.signed_values, n, destination);
-    case ValueClass::kUnsigned:
-      return StoreElements(type, block.unsigned_values, n, destination);
-    case ValueClass::kReal:
-      return StoreElements(type, block.real_values, n, destination);
-    case ValueClass::kComplex:
-      return StoreElements(type, reinterpret_cast<const Complex*>(block.complex_values), n, destination);
-  }
+  WithValueClass(type, [&](auto zero) {
+    StoreElements(type, reinterpret_cast<const decltype(zero)*>(block.bytes), n, destination);
+  });
 }
 
 const std::byte* ElementOf(const KernelOperand& operand, int width, int64_t i) {
   return operand.data + (operand.splat ? 0 : i * width);
 }
 
-void Convert(const KernelSpec& spec, int64_t n, const KernelOperand* in, std::byte* out) {
-  const PrimitiveType from = spec.operand_type, to = spec.result_type;
-  const int from_width = ByteWidth(from), to_width = ByteWidth(to);
-  for (int64_t i = 0; i < n; ++i) {
-    const std::byte* element = ElementOf(in[0], from_width, i);
-    std::byte* result = out + i * to_width;
-    switch (ValueClassOf(from)) {
-      case ValueClass::kSigned: {
-        const int64_t value = LoadElement<int64_t>(from, element);
-        if (IsIntegral(to) || to == PrimitiveType::kPred) {
-          StoreElements(to, &value, 1, result);
-        } else {
-          StoreReal(to, static_cast<long double>(value), result);  // exact: 64 bits of mantissa
-        }
-        break;
-      }
-      case ValueClass::kUnsigned: {
-        const uint64_t value = LoadElement<uint64_t>(from, element);
-        if (IsIntegral(to) || to == PrimitiveType::kPred) {
-          StoreElements(to, &value, 1, result);
-        } else {
-          StoreReal(to, static_cast<long double>(value), result);
-        }
-        break;
-      }
-      case ValueClass::kReal: {
-        const double value = LoadElement<double>(from, element);
-        if (IsFloating(to)) {
-          StoreElements(to, &value, 1, result);
-        } else {
-          StoreReal(to, value, result);
-        }
-        break;
-      }
-      case ValueClass::kComplex: {
-        const Complex value = LoadElement<Complex>(from, element);
-        const double real = value.real();
-        if (IsComplex(to)) {
-          StoreElements(to, &value, 1, result);
-        } else if (IsFloating(to)) {
-          StoreElements(to, &real, 1, result);
-        } else if (to == PrimitiveType::kPred) {
-          *result = std::byte{value != Complex(0, 0)};
-        } else {
-          StoreReal(to, real, result);
-        }
-        break;
-      }
-    }
+void StoreAs(PrimitiveType type, Complex value, std::byte* out) {
+  const double real = value.real();
+  if (IsComplex(type)) {
+    StoreElements(type, &value, 1, out);
+  } else if (IsFloating(type)) {
+    StoreElements(type, &real, 1, out);
+  } else if (type == PrimitiveType::kPred) {
+    *out = std::byte{value != Complex(0, 0)};
+  } else {
+    StoreReal(type, real, out);
   }
+}
+
+// Integers wrap, floats saturate.
+template <typename T>
+void StoreAs(PrimitiveType type, T value, std::byte* out) {
+  const bool wraps = IsIntegral(type) || type == PrimitiveType::kPred;
+  if (std::is_integral_v<T> ? wraps : IsFloating(type)) {
+    StoreElements(type, &value, 1, out);
+  } else {
+    StoreReal(type, static_cast<long double>(value), out);  // exact: 64 bits of mantissa
+  }
+}
+
+void Convert(const KernelSpec& spec, int64_t n, const KernelOperand* in, std::byte* out) {
+  const int from_width = ByteWidth(spec.operand_type), to_width = ByteWidth(spec.result_type);
+  WithValueClass(spec.operand_type, [&](auto zero) {
+    for (int64_t i = 0; i < n; ++i) {
+      const auto value = LoadElement<decltype(zero)>(spec.operand_type, ElementOf(in[0], from_width, i));
+      StoreAs(spec.result_type, value, out + i * to_width);
+    }
+  });
 }
 
 void Select(const KernelSpec& spec, int64_t n, const KernelOperand* in, std::byte* out) {
@@ -131,18 +95,6 @@ int64_t TotalOrderKey(PrimitiveType type, const std::byte* element) {
   const bool unsigned_zero = format != nullptr && format->specials == FloatSpecials::kUnsigned0;
   if (code == sign && unsigned_zero) return -static_cast<int64_t>(sign) - 1;
   return (code & sign) != 0 ? -magnitude - 1 : magnitude;
-}
-
-bool Holds(ComparisonDirection direction, int64_t a, int64_t b) {
-  switch (direction) {
-    case ComparisonDirection::kEq: return a == b;
-    case ComparisonDirection::kNe: return a != b;
-    case ComparisonDirection::kGe: return a >= b;
-    case ComparisonDirection::kGt: return a > b;
-    case ComparisonDirection::kLe: return a <= b;
-    case ComparisonDirection::kLt: return a < b;
-  }
-  return false;
 }
 
 void CompareTotalOrder(const KernelSpec& spec, int64_t n, const KernelOperand* in, std::byte* out) {
@@ -283,55 +235,15 @@ absl::StatusOr<KernelSpec> MakeKernel(const Instruction& instruction) {
   KernelSpec spec;
   spec.opcode = instruction.opcode();
   spec.operand_count = static_cast<int>(instruction.operand_count());
-  const int expected = GetOpcodeInfo(spec.opcode).operand_count;
-  if (spec.operand_count != expected || expected < 1 || expected > kMaxOperands) {
-    return InvalidArgument(instruction.Describe(), " has ", spec.operand_count, " operands, expected ", expected);
-  }
-  const bool is_select = spec.opcode == Opcode::kSelect;
-  spec.operand_type = instruction.operand(is_select && spec.operand_count > 1 ? 1 : 0)->shape().element_type();
+  spec.operand_type = instruction.operand(spec.opcode == Opcode::kSelect ? 1 : 0)->shape().element_type();
   spec.other_type =
       spec.operand_count > 1 ? instruction.operand(1)->shape().element_type() : PrimitiveType::kInvalid;
   spec.result_type = instruction.shape().element_type();
   spec.bits = BitWidth(spec.operand_type);
   if (const auto* comparison = instruction.GetIf<CompareAttributes>()) spec.comparison = *comparison;
   if (const auto* precision = instruction.GetIf<ReducePrecisionAttributes>()) spec.precision = *precision;
-  // The rules on types that the loops rely on for the widths they read.
-  bool types_fit = IsArrayType(spec.operand_type) && IsArrayType(spec.result_type);
-  for (int i = 0; i < spec.operand_count; ++i) {
-    const PrimitiveType type = instruction.operand(i)->shape().element_type();
-    if (is_select && i == 0) {
-      types_fit &= type == PrimitiveType::kPred;
-    } else if (spec.opcode != Opcode::kStochasticConvert) {
-      types_fit &= type == spec.operand_type;
-    }
-  }
-  switch (spec.opcode) {
-    case Opcode::kConvert:
-    case Opcode::kBitcastConvert:
-    case Opcode::kStochasticConvert:
-      break;
-    case Opcode::kCompare:
-    case Opcode::kIsFinite:
-      types_fit &= spec.result_type == PrimitiveType::kPred;
-      break;
-    case Opcode::kReal:
-    case Opcode::kImag:
-    case Opcode::kAbs:
-      types_fit &= spec.result_type == ComplexComponentType(spec.operand_type);
-      break;
-    case Opcode::kComplex:
-      types_fit &= IsComplex(spec.result_type) && spec.operand_type == ComplexComponentType(spec.result_type);
-      break;
-    default:
-      types_fit &= spec.result_type == spec.operand_type;
-      break;
-  }
-  if (types_fit) {
-    spec.raw = RawFunctionOf(spec);
-    if (spec.raw == nullptr) {
-      spec.compute = spec.operand_count == 1 ? UnaryFunction(spec) : BinaryFunction(spec);
-    }
-  }
+  spec.raw = RawFunctionOf(spec);
+  if (spec.raw == nullptr) spec.compute = spec.operand_count == 1 ? UnaryFunction(spec) : BinaryFunction(spec);
   if (spec.raw == nullptr && spec.compute == nullptr) {
     return Unimplemented(instruction.Describe(), ": ", OpcodeName(spec.opcode), " from ",
                          PrimitiveTypeName(spec.operand_type), " to ", PrimitiveTypeName(spec.result_type),

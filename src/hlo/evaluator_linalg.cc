@@ -75,18 +75,12 @@ absl::Status CholeskyOf(Evaluation& evaluation, bool lower, const Literal& opera
 }
 
 absl::StatusOr<Literal> Cholesky(Evaluation& evaluation, const Instruction& instruction, const Literal& operand) {
-  KILN_ASSIGN_OR_RETURN(const auto* attributes, AttributesOf<CholeskyAttributes>(instruction));
-  const Shape& shape = operand.shape();
-  const PrimitiveType type = shape.element_type();
-  KILN_RETURN_IF_ERROR(Require(instruction,
-                               shape.rank() >= 2 && (IsFloating(type) || IsComplex(type)) &&
-                                   shape.dimensions(shape.rank() - 1) == shape.dimensions(shape.rank() - 2) &&
-                                   Shape::Compatible(shape, instruction.shape()),
-                               "expected square matrices"));
+  const auto& attributes = instruction.Get<CholeskyAttributes>();
+  const PrimitiveType type = operand.shape().element_type();
   KILN_ASSIGN_OR_RETURN(Literal result, evaluation.Allocate(instruction.shape()));
-  if (shape.element_count() == 0) return result;
-  KILN_RETURN_IF_ERROR(IsComplex(type) ? CholeskyOf<WideComplex>(evaluation, attributes->lower, operand, &result)
-                                       : CholeskyOf<Wide>(evaluation, attributes->lower, operand, &result));
+  if (operand.element_count() == 0) return result;
+  KILN_RETURN_IF_ERROR(IsComplex(type) ? CholeskyOf<WideComplex>(evaluation, attributes.lower, operand, &result)
+                                       : CholeskyOf<Wide>(evaluation, attributes.lower, operand, &result));
   return result;
 }
 
@@ -130,21 +124,12 @@ absl::Status SolveAll(Evaluation& evaluation, const TriangularSolveAttributes& a
 
 absl::StatusOr<Literal> TriangularSolve(Evaluation& evaluation, const Instruction& instruction, const Literal& a,
                                         const Literal& b) {
-  KILN_ASSIGN_OR_RETURN(const auto* attributes, AttributesOf<TriangularSolveAttributes>(instruction));
-  const Shape& a_shape = a.shape();
-  const Shape& b_shape = b.shape();
-  const PrimitiveType type = a_shape.element_type();
-  const int64_t rank = a_shape.rank();
-  bool fits = rank >= 2 && b_shape.rank() == rank && (IsFloating(type) || IsComplex(type)) &&
-              b_shape.element_type() == type && a_shape.dimensions(rank - 1) == a_shape.dimensions(rank - 2) &&
-              b_shape.dimensions(attributes->left_side ? rank - 2 : rank - 1) == a_shape.dimensions(rank - 1) &&
-              Shape::Compatible(b_shape, instruction.shape());
-  for (int64_t d = 0; fits && d < rank - 2; ++d) fits = a_shape.dimensions(d) == b_shape.dimensions(d);
-  KILN_RETURN_IF_ERROR(Require(instruction, fits, "expected square matrices and right-hand sides that fit"));
+  const auto& attributes = instruction.Get<TriangularSolveAttributes>();
+  const PrimitiveType type = a.shape().element_type();
   KILN_ASSIGN_OR_RETURN(Literal result, evaluation.Allocate(instruction.shape()));
-  if (b_shape.element_count() == 0) return result;
-  KILN_RETURN_IF_ERROR(IsComplex(type) ? SolveAll<WideComplex>(evaluation, *attributes, a, b, &result)
-                                       : SolveAll<Wide>(evaluation, *attributes, a, b, &result));
+  if (b.element_count() == 0) return result;
+  KILN_RETURN_IF_ERROR(IsComplex(type) ? SolveAll<WideComplex>(evaluation, attributes, a, b, &result)
+                                       : SolveAll<Wide>(evaluation, attributes, a, b, &result));
   return result;
 }
 
@@ -152,9 +137,6 @@ absl::StatusOr<Literal> TriangularSolve(Evaluation& evaluation, const Instructio
 
 absl::StatusOr<Literal> EvaluateLinearAlgebra(Evaluation& evaluation, const Instruction& instruction,
                                               Operands& operands) {
-  for (const Literal& operand : operands) {
-    KILN_RETURN_IF_ERROR(Require(instruction, operand.shape().IsArray(), "expected array operands"));
-  }
   switch (instruction.opcode()) {
     case Opcode::kCholesky: return Cholesky(evaluation, instruction, operands[0]);
     case Opcode::kTriangularSolve: return TriangularSolve(evaluation, instruction, operands[0], operands[1]);

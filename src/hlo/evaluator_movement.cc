@@ -4,8 +4,9 @@
 #include <cstring>
 #include <utility>
 
+#include "src/hlo/elements.h"
+#include "src/hlo/physical_copy.h"
 #include "src/hlo/evaluator_internal.h"
-#include "src/hlo/evaluator_values.h"
 
 namespace kiln::hlo::evaluator {
 
@@ -16,15 +17,6 @@ DimensionVector StridesOf(absl::Span<const int64_t> dimensions) {
     strides[d] = strides[d + 1] * std::max<int64_t>(dimensions[d + 1], 1);
   }
   return strides;
-}
-
-bool AreDistinctDimensions(absl::Span<const int64_t> dimensions, int64_t rank) {
-  std::vector<bool> seen(rank, false);
-  for (int64_t dimension : dimensions) {
-    if (dimension < 0 || dimension >= rank || seen[dimension]) return false;
-    seen[dimension] = true;
-  }
-  return true;
 }
 
 namespace {
@@ -52,13 +44,8 @@ void CopyStrided(int width, absl::Span<const int64_t> dimensions, const std::byt
   const absl::Span<const int64_t> outer = dimensions.subspan(0, std::max<int64_t>(rank - 1, 0));
   DimensionVector index(outer.size(), 0);
   do {
-    int64_t from = 0, to = 0;
-    for (size_t d = 0; d < outer.size(); ++d) {
-      from += index[d] * source_strides[d];
-      to += index[d] * destination_strides[d];
-    }
-    const std::byte* s = source + from * width;
-    std::byte* t = destination + to * width;
+    const std::byte* s = source + OffsetOf(index, source_strides) * width;
+    std::byte* t = destination + OffsetOf(index, destination_strides) * width;
     switch (width) {
       case 1: CopyRow<1>(row, s, source_step, t, destination_step); break;
       case 2: CopyRow<2>(row, s, source_step, t, destination_step); break;
@@ -75,8 +62,6 @@ namespace {
 absl::StatusOr<Literal> GatherAffine(Evaluation& evaluation, const Instruction& instruction, const Literal& operand,
                                      int64_t offset, absl::Span<const int64_t> strides) {
   const Shape& shape = instruction.shape();
-  KILN_RETURN_IF_ERROR(Require(instruction, shape.element_type() == operand.shape().element_type(),
-                               "the result has another element type than the operand"));
   KILN_ASSIGN_OR_RETURN(Literal result, evaluation.Allocate(shape));
   if (shape.element_count() == 0) return result;
   const int width = ByteWidth(shape.element_type());
@@ -86,48 +71,29 @@ absl::StatusOr<Literal> GatherAffine(Evaluation& evaluation, const Instruction& 
 }
 
 absl::StatusOr<Literal> Broadcast(Evaluation& evaluation, const Instruction& instruction, const Literal& operand) {
-  KILN_ASSIGN_OR_RETURN(const auto* attributes, AttributesOf<DimensionsAttributes>(instruction));
+  const auto& attributes = instruction.Get<DimensionsAttributes>();
   const Shape& shape = instruction.shape();
-  const DimensionVector& dimensions = attributes->dimensions;
-  bool fits = static_cast<int64_t>(dimensions.size()) == operand.shape().rank() &&
-              AreDistinctDimensions(dimensions, shape.rank());
   const DimensionVector operand_strides = StridesOf(operand.shape().dimensions());
   DimensionVector strides(shape.rank(), 0);
-  for (size_t d = 0; fits && d < dimensions.size(); ++d) {
-    const int64_t size = operand.shape().dimensions(static_cast<int64_t>(d));
-    fits = size == shape.dimensions(dimensions[d]) || size == 1;
-    if (fits && size != 1) strides[dimensions[d]] = operand_strides[d];
-  }
-  KILN_RETURN_IF_ERROR(Require(instruction, fits, "dimensions do not map the operand into the result"));
+  for (size_t d = 0; d < attributes.dimensions.size(); ++d) strides[attributes.dimensions[d]] = operand_strides[d];
   return GatherAffine(evaluation, instruction, operand, 0, strides);
 }
 
 absl::StatusOr<Literal> Transpose(Evaluation& evaluation, const Instruction& instruction, const Literal& operand) {
-  KILN_ASSIGN_OR_RETURN(const auto* attributes, AttributesOf<DimensionsAttributes>(instruction));
+  const auto& attributes = instruction.Get<DimensionsAttributes>();
   const Shape& shape = instruction.shape();
-  const DimensionVector& permutation = attributes->dimensions;
-  bool fits = static_cast<int64_t>(permutation.size()) == shape.rank() && shape.rank() == operand.shape().rank() &&
-              AreDistinctDimensions(permutation, shape.rank());
   const DimensionVector operand_strides = StridesOf(operand.shape().dimensions());
   DimensionVector strides(shape.rank(), 0);
-  for (int64_t d = 0; fits && d < shape.rank(); ++d) {
-    fits = shape.dimensions(d) == operand.shape().dimensions(permutation[d]);
-    strides[d] = operand_strides[permutation[d]];
-  }
-  KILN_RETURN_IF_ERROR(Require(instruction, fits, "dimensions are no permutation that gives the result"));
+  for (int64_t d = 0; d < shape.rank(); ++d) strides[d] = operand_strides[attributes.dimensions[d]];
   return GatherAffine(evaluation, instruction, operand, 0, strides);
 }
 
 absl::StatusOr<Literal> Reverse(Evaluation& evaluation, const Instruction& instruction, const Literal& operand) {
-  KILN_ASSIGN_OR_RETURN(const auto* attributes, AttributesOf<DimensionsAttributes>(instruction));
+  const auto& attributes = instruction.Get<DimensionsAttributes>();
   const Shape& shape = instruction.shape();
-  KILN_RETURN_IF_ERROR(Require(instruction,
-                               Shape::SameDimensions(shape, operand.shape()) &&
-                                   AreDistinctDimensions(attributes->dimensions, shape.rank()),
-                               "dimensions do not fit the shape"));
   DimensionVector strides = StridesOf(shape.dimensions());
   int64_t offset = 0;
-  for (int64_t d : attributes->dimensions) {
+  for (int64_t d : attributes.dimensions) {
     offset += (shape.dimensions(d) - 1) * strides[d];
     strides[d] = -strides[d];
   }
@@ -135,38 +101,23 @@ absl::StatusOr<Literal> Reverse(Evaluation& evaluation, const Instruction& instr
 }
 
 absl::StatusOr<Literal> Slice(Evaluation& evaluation, const Instruction& instruction, const Literal& operand) {
-  KILN_ASSIGN_OR_RETURN(const auto* attributes, AttributesOf<SliceAttributes>(instruction));
+  const auto& attributes = instruction.Get<SliceAttributes>();
   const Shape& shape = instruction.shape();
-  const size_t rank = static_cast<size_t>(shape.rank());
-  bool fits = operand.shape().rank() == shape.rank() && attributes->start.size() == rank &&
-              attributes->limit.size() == rank && attributes->stride.size() == rank;
   DimensionVector strides = StridesOf(operand.shape().dimensions());
   int64_t offset = 0;
-  for (size_t d = 0; fits && d < rank; ++d) {
-    const int64_t start = attributes->start[d], limit = attributes->limit[d], stride = attributes->stride[d];
-    fits = start >= 0 && start <= limit && limit <= operand.shape().dimensions(d) && stride >= 1 &&
-           shape.dimensions(d) == (limit - start) / stride + ((limit - start) % stride != 0 ? 1 : 0);
-    if (!fits) break;
-    offset += start * strides[d];
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    offset += attributes.start[d] * strides[d];
     // A single element is at the start whatever the stride.
-    strides[d] = shape.dimensions(d) > 1 ? strides[d] * stride : 0;
+    strides[d] = shape.dimensions(d) > 1 ? strides[d] * attributes.stride[d] : 0;
   }
-  KILN_RETURN_IF_ERROR(Require(instruction, fits, "bounds do not fit the operand and the result"));
   return GatherAffine(evaluation, instruction, operand, offset, strides);
 }
 
 absl::StatusOr<Literal> Pad(Evaluation& evaluation, const Instruction& instruction, const Literal& operand,
                             const Literal& padding) {
-  KILN_ASSIGN_OR_RETURN(const auto* attributes, AttributesOf<PadAttributes>(instruction));
+  const auto& attributes = instruction.Get<PadAttributes>();
   const Shape& shape = instruction.shape();
   const size_t rank = static_cast<size_t>(shape.rank());
-  KILN_RETURN_IF_ERROR(Require(instruction,
-                               operand.shape().rank() == shape.rank() && padding.shape().IsScalar() &&
-                                   padding.shape().element_type() == shape.element_type() &&
-                                   operand.shape().element_type() == shape.element_type() &&
-                                   attributes->low.size() == rank && attributes->high.size() == rank &&
-                                   attributes->interior.size() == rank,
-                               "operands do not fit the result"));
   KILN_ASSIGN_OR_RETURN(Literal result, evaluation.Allocate(shape));
   const int width = ByteWidth(shape.element_type());
   std::byte* out = result.mutable_bytes().data();
@@ -178,7 +129,7 @@ absl::StatusOr<Literal> Pad(Evaluation& evaluation, const Instruction& instructi
   const DimensionVector operand_strides = StridesOf(operand.shape().dimensions());
   int64_t from = 0, to = 0;
   for (size_t d = 0; d < rank; ++d) {
-    const int64_t low = attributes->low[d], interior = attributes->interior[d];
+    const int64_t low = attributes.low[d], interior = attributes.interior[d];
     constexpr int64_t kLimit = int64_t{1} << 48;
     KILN_RETURN_IF_ERROR(Require(instruction, interior >= 0 && interior < kLimit && low > -kLimit && low < kLimit,
                                  "padding is out of range"));
@@ -197,27 +148,11 @@ absl::StatusOr<Literal> Pad(Evaluation& evaluation, const Instruction& instructi
 }
 
 absl::StatusOr<Literal> Concatenate(Evaluation& evaluation, const Instruction& instruction, const Operands& operands) {
-  KILN_ASSIGN_OR_RETURN(const auto* attributes, AttributesOf<DimensionsAttributes>(instruction));
+  const auto& attributes = instruction.Get<DimensionsAttributes>();
   const Shape& shape = instruction.shape();
-  KILN_RETURN_IF_ERROR(Require(
-      instruction, attributes->dimensions.size() == 1 && AreDistinctDimensions(attributes->dimensions, shape.rank()),
-      "expected one dimension of the result"));
-  const int64_t dimension = attributes->dimensions[0];
+  const int64_t dimension = attributes.dimensions[0];
   const int width = ByteWidth(shape.element_type());
   const DimensionVector strides = StridesOf(shape.dimensions());
-  int64_t total = 0;
-  for (const Literal& operand : operands) {
-    DimensionVector expected = shape.dimensions();
-    bool fits = operand.shape().element_type() == shape.element_type() && operand.shape().rank() == shape.rank();
-    if (fits) {
-      expected[dimension] = operand.shape().dimensions(dimension);
-      total += expected[dimension];
-      fits = expected == operand.shape().dimensions();
-    }
-    KILN_RETURN_IF_ERROR(Require(instruction, fits, "operands do not fit the result"));
-  }
-  KILN_RETURN_IF_ERROR(
-      Require(instruction, total == shape.dimensions(dimension), "operands do not add up to the result"));
   KILN_ASSIGN_OR_RETURN(Literal result, evaluation.Allocate(shape));
   std::byte* out = result.mutable_bytes().data();
   int64_t at = 0;
@@ -231,12 +166,9 @@ absl::StatusOr<Literal> Concatenate(Evaluation& evaluation, const Instruction& i
 }
 
 absl::StatusOr<Literal> Iota(Evaluation& evaluation, const Instruction& instruction) {
-  KILN_ASSIGN_OR_RETURN(const auto* attributes, AttributesOf<DimensionsAttributes>(instruction));
+  const auto& attributes = instruction.Get<DimensionsAttributes>();
   const Shape& shape = instruction.shape();
-  KILN_RETURN_IF_ERROR(Require(
-      instruction, attributes->dimensions.size() == 1 && AreDistinctDimensions(attributes->dimensions, shape.rank()),
-      "expected one dimension of the result"));
-  const int64_t dimension = attributes->dimensions[0];
+  const int64_t dimension = attributes.dimensions[0];
   const PrimitiveType type = shape.element_type();
   KILN_ASSIGN_OR_RETURN(Literal result, evaluation.Allocate(shape));
   if (shape.element_count() == 0) return result;
@@ -258,34 +190,13 @@ absl::StatusOr<Literal> Iota(Evaluation& evaluation, const Instruction& instruct
   return result;
 }
 
-// Strides of a shape's elements in its buffer.
-DimensionVector PhysicalStrides(const Shape& shape) {
-  DimensionVector strides(shape.rank(), 1);
-  int64_t stride = 1;
-  for (int64_t d : shape.layout().minor_to_major) {
-    strides[d] = stride;
-    stride *= std::max<int64_t>(shape.dimensions(d), 1);
-  }
-  return strides;
-}
-
 // The same buffer under another shape: through the layouts of both.
 absl::StatusOr<Literal> Bitcast(Evaluation& evaluation, const Instruction& instruction, const Literal& operand) {
-  const Shape& shape = instruction.shape();
-  KILN_RETURN_IF_ERROR(Require(instruction, shape.IsArray() && operand.shape().IsArray(), "expected arrays"));
-  KILN_RETURN_IF_ERROR(ValidateShape(operand.shape()));
-  KILN_ASSIGN_OR_RETURN(Literal result, evaluation.Allocate(shape));
-  KILN_RETURN_IF_ERROR(Require(instruction, shape.byte_count() == operand.shape().byte_count(),
-                               "operand and result differ in size"));
-  if (shape.byte_count() == 0) return result;
+  KILN_RETURN_IF_ERROR(evaluation.Charge(instruction.shape().element_count()));
   std::vector<std::byte> buffer(operand.bytes().size());
   // The operand instruction's shape tells the layout; the literal's may be another.
-  const Shape& operand_shape = instruction.operand(0)->shape();
-  CopyStrided(ByteWidth(operand_shape.element_type()), operand_shape.dimensions(), operand.bytes().data(),
-              StridesOf(operand_shape.dimensions()), buffer.data(), PhysicalStrides(operand_shape));
-  CopyStrided(ByteWidth(shape.element_type()), shape.dimensions(), buffer.data(), PhysicalStrides(shape),
-              result.mutable_bytes().data(), StridesOf(shape.dimensions()));
-  return result;
+  ToPhysical(operand, instruction.operand(0)->shape(), buffer.data());
+  return FromPhysical(buffer.data(), instruction.shape());
 }
 
 // Elements as one stream of bits, each element's lowest bits first: a dimension of narrow elements makes a wide one.
@@ -326,60 +237,36 @@ absl::StatusOr<Literal> BitcastConvert(Evaluation& evaluation, const Instruction
   return result;
 }
 
-absl::StatusOr<Literal> SameElements(const Instruction& instruction, Literal operand) {
-  KILN_RETURN_IF_ERROR(ValidateShape(instruction.shape()));
-  KILN_RETURN_IF_ERROR(Require(instruction,
-                               operand.shape().IsArray() && instruction.shape().IsArray() &&
-                                   operand.element_count() == instruction.shape().element_count() &&
-                                   operand.shape().element_type() == instruction.shape().element_type(),
-                               "operand and result differ in elements"));
-  return operand.Reshaped(instruction.shape());
-}
-
 // Only sizes equal to the static ones are known here.
 absl::StatusOr<Literal> DynamicShape(Evaluation& evaluation, const Instruction& instruction, Operands& operands) {
   const Shape& shape = instruction.shape();
   if (instruction.opcode() == Opcode::kDynamicReshape) {
     for (size_t i = 1; i < operands.size(); ++i) {
       const int64_t d = static_cast<int64_t>(i) - 1;
-      KILN_RETURN_IF_ERROR(Require(instruction, d < shape.rank() && operands[i].shape().IsScalar(),
-                                   "expected one scalar size per dimension"));
       if (ElementAsInt64(operands[i], 0) != shape.dimensions(d)) {
         return Unimplemented(instruction.Describe(), ": size ", ElementAsInt64(operands[i], 0), " of dimension ", d,
                              " differs from its bound ", shape.dimensions(d));
       }
     }
-    return SameElements(instruction, std::move(operands[0]));
+    return operands[0].Reshaped(shape);
   }
-  KILN_ASSIGN_OR_RETURN(const auto* attributes, AttributesOf<DimensionsAttributes>(instruction));
-  const Shape& operand_shape = operands[0].shape();
-  KILN_RETURN_IF_ERROR(Require(instruction,
-                               operand_shape.IsArray() && attributes->dimensions.size() == 1 &&
-                                   AreDistinctDimensions(attributes->dimensions, operand_shape.rank()),
-                               "expected one dimension of the operand"));
-  const int64_t size = operand_shape.dimensions(attributes->dimensions[0]);
+  const auto& attributes = instruction.Get<DimensionsAttributes>();
+  const int64_t size = operands[0].shape().dimensions(attributes.dimensions[0]);
   if (instruction.opcode() == Opcode::kGetDimensionSize) {
-    KILN_RETURN_IF_ERROR(Require(instruction, shape.IsScalar() && IsIntegral(shape.element_type()),
-                                 "expected an integer scalar"));
     KILN_ASSIGN_OR_RETURN(Literal result, evaluation.Allocate(shape));
     StoreElements(shape.element_type(), &size, 1, result.mutable_bytes().data());
     return result;
   }
-  KILN_RETURN_IF_ERROR(Require(instruction, operands[1].shape().IsScalar(), "the size is no scalar"));
   if (ElementAsInt64(operands[1], 0) != size) {
     return Unimplemented(instruction.Describe(), ": size ", ElementAsInt64(operands[1], 0),
                          " differs from the bound ", size);
   }
-  return SameElements(instruction, std::move(operands[0]));
+  return operands[0].Reshaped(shape);
 }
 
 }  // namespace
 
 absl::StatusOr<Literal> EvaluateMovement(Evaluation& evaluation, const Instruction& instruction, Operands& operands) {
-  for (const Literal& operand : operands) {
-    if (instruction.opcode() == Opcode::kCopy) break;  // tuples too
-    KILN_RETURN_IF_ERROR(Require(instruction, operand.shape().IsArray(), "expected array operands"));
-  }
   switch (instruction.opcode()) {
     case Opcode::kBitcast: return Bitcast(evaluation, instruction, operands[0]);
     case Opcode::kBitcastConvert: return BitcastConvert(evaluation, instruction, operands[0]);
@@ -388,14 +275,13 @@ absl::StatusOr<Literal> EvaluateMovement(Evaluation& evaluation, const Instructi
     case Opcode::kCopy: return std::move(operands[0]);
     case Opcode::kIota: return Iota(evaluation, instruction);
     case Opcode::kPad: return Pad(evaluation, instruction, operands[0], operands[1]);
-    case Opcode::kReshape: return SameElements(instruction, std::move(operands[0]));
+    case Opcode::kReshape: return operands[0].Reshaped(instruction.shape());
     case Opcode::kReverse: return Reverse(evaluation, instruction, operands[0]);
     case Opcode::kSlice: return Slice(evaluation, instruction, operands[0]);
     case Opcode::kTranspose: return Transpose(evaluation, instruction, operands[0]);
     case Opcode::kDynamicReshape:
     case Opcode::kGetDimensionSize:
     case Opcode::kSetDimensionSize:
-      if (operands.empty()) return InvalidArgument(instruction.Describe(), " has no operands");
       return DynamicShape(evaluation, instruction, operands);
     default: return Unimplemented(instruction.Describe(), ": no data movement the evaluator knows");
   }

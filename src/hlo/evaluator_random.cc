@@ -9,8 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "src/hlo/elements.h"
 #include "src/hlo/evaluator_internal.h"
-#include "src/hlo/evaluator_values.h"
 
 namespace kiln::hlo::evaluator {
 namespace {
@@ -98,13 +98,9 @@ std::vector<uint64_t> PhiloxNumbers(uint64_t key, uint64_t counter[2], int64_t n
 }
 
 absl::StatusOr<Literal> BitGenerator(Evaluation& evaluation, const Instruction& instruction, const Literal& state) {
-  KILN_ASSIGN_OR_RETURN(const auto* attributes, AttributesOf<RngAttributes>(instruction));
+  const auto& attributes = instruction.Get<RngAttributes>();
   const Shape& result_shape = instruction.shape();
-  KILN_RETURN_IF_ERROR(Require(instruction,
-                               state.shape().IsArray() && state.shape().rank() == 1 && result_shape.IsTuple() &&
-                                   result_shape.tuple_shapes().size() == 2 && result_shape.tuple_shapes(1).IsArray() &&
-                                   Shape::Compatible(result_shape.tuple_shapes(0), state.shape()),
-                               "expected a state vector and (state, values)"));
+  KILN_RETURN_IF_ERROR(Require(instruction, result_shape.IsTuple(), "expected a result of (state, values)"));
   // A state of u32 holds each word as two, the lower one first.
   const size_t words = state.bytes().size() / 8;
   KILN_RETURN_IF_ERROR(Require(instruction,
@@ -124,7 +120,7 @@ absl::StatusOr<Literal> BitGenerator(Evaluation& evaluation, const Instruction& 
   const bool wide = BitWidth(type) == 64;
   const int64_t n = shape.element_count();
   std::vector<uint64_t> numbers;
-  if (attributes->algorithm == RngAlgorithm::kThreeFry) {
+  if (attributes.algorithm == RngAlgorithm::kThreeFry) {
     if (words != 2) return InvalidArgument(instruction.Describe(), ": ThreeFry has a state of two u64");
     if (wide) {
       for (int64_t i = 0; i < n; ++i) {
@@ -161,16 +157,11 @@ absl::StatusOr<Literal> BitGenerator(Evaluation& evaluation, const Instruction& 
 // rng draws from Philox with key 0, one counter per element, from a counter that starts at 0 with the evaluation:
 // uniform in [a, b) (integers too), or normal with mean a and deviation b by Box and Muller.
 absl::StatusOr<Literal> Rng(Evaluation& evaluation, const Instruction& instruction, const Operands& operands) {
-  KILN_ASSIGN_OR_RETURN(const auto* attributes, AttributesOf<RngAttributes>(instruction));
+  const auto& attributes = instruction.Get<RngAttributes>();
   const Shape& shape = instruction.shape();
   const PrimitiveType type = shape.element_type();
-  bool fits = shape.IsArray() && operands.size() == 2;
-  for (const Literal& operand : operands) {
-    fits = fits && operand.shape().IsScalar() && operand.shape().element_type() == type;
-  }
-  KILN_RETURN_IF_ERROR(Require(instruction, fits, "expected two scalars of the result's type"));
-  const bool normal = attributes->distribution == RngDistribution::kNormal;
-  if (IsComplex(type) || (normal && !IsFloating(type))) {
+  const bool normal = attributes.distribution == RngDistribution::kNormal;
+  if (IsComplex(type)) {
     return Unimplemented(instruction.Describe(), ": random numbers of ", PrimitiveTypeName(type));
   }
   KILN_ASSIGN_OR_RETURN(Literal result, evaluation.Allocate(shape));
@@ -211,7 +202,7 @@ absl::StatusOr<Literal> EvaluateRandom(Evaluation& evaluation, const Instruction
     case Opcode::kRng: return Rng(evaluation, instruction, operands);
     case Opcode::kRngGetAndUpdateState: {
       // The counter before the update, as u64[1] or, low word last, u64[2].
-      KILN_ASSIGN_OR_RETURN(const auto* attributes, AttributesOf<RngAttributes>(instruction));
+      const auto& attributes = instruction.Get<RngAttributes>();
       const Shape& shape = instruction.shape();
       KILN_RETURN_IF_ERROR(Require(instruction,
                                    shape.element_type() == PrimitiveType::kU64 && shape.rank() == 1 &&
@@ -219,7 +210,7 @@ absl::StatusOr<Literal> EvaluateRandom(Evaluation& evaluation, const Instruction
                                    "expected a state of one or two u64"));
       KILN_ASSIGN_OR_RETURN(Literal result, evaluation.Allocate(shape));
       result.mutable_data<uint64_t>()[shape.dimensions(0) - 1] = *evaluation.random_state();
-      *evaluation.random_state() += static_cast<uint64_t>(attributes->delta);
+      *evaluation.random_state() += static_cast<uint64_t>(attributes.delta);
       return result;
     }
     default: return Unimplemented(instruction.Describe(), ": no random op the evaluator knows");

@@ -3,59 +3,26 @@
 #include <utility>
 
 #include "src/hlo/evaluator_internal.h"
-#include "src/hlo/evaluator_kernel.h"
 
 namespace kiln::hlo::evaluator {
-namespace {
-
-constexpr int kRegisterBytes = 16;  // the widest element, c128
-
-struct alignas(16) Register {
-  std::byte bytes[kRegisterBytes];
-};
-
-// The leaves of a computation's result: itself, or the elements of a flat tuple.
-std::vector<const Shape*> ResultLeaves(const Shape& shape) { return shape.Leaves(); }
-
-}  // namespace
-
-struct ScalarFunction::Program {
-  struct Step {
-    KernelSpec kernel;
-    int operands[3] = {0, 0, 0};
-    int result = 0;
-  };
-  Evaluation* evaluation = nullptr;
-  const Computation* computation = nullptr;
-  // Empty `registers`: evaluated by Evaluation::Run.
-  std::vector<Register> registers;
-  std::vector<Step> steps;
-  std::vector<int> parameters;  // register of each
-  std::vector<int> results;
-  std::vector<PrimitiveType> parameter_types;
-  std::vector<PrimitiveType> result_types;
-
-  bool Compile();
-};
 
 // False when an instruction is no scalar elementwise op; the general evaluator then takes over.
-bool ScalarFunction::Program::Compile() {
+bool ScalarFunction::Compile() {
   absl::flat_hash_map<const Instruction*, int> register_of;
   std::vector<Register> values;
-  parameters.assign(computation->parameter_count(), 0);
-  const Instruction* root = computation->root();
-  for (const Instruction* instruction : computation->PostOrder()) {
+  parameters_.resize(computation_.parameter_count());
+  const Instruction* root = computation_.root();
+  for (const Instruction* instruction : computation_.PostOrder()) {
     if (instruction == root && instruction->opcode() == Opcode::kTuple) continue;
     if (!instruction->shape().IsScalar()) return false;
     const int slot = static_cast<int>(values.size());
     values.emplace_back();
-    std::memset(values.back().bytes, 0, kRegisterBytes);
     register_of[instruction] = slot;
     if (instruction->IsParameter()) {
-      parameters[instruction->parameter_number()] = slot;
+      parameters_[instruction->parameter_number()] = {slot, ByteWidth(instruction->shape().element_type())};
     } else if (instruction->IsConstant()) {
       const absl::Span<const std::byte> bytes = instruction->literal().bytes();
-      if (bytes.size() > kRegisterBytes || bytes.empty()) return false;
+      if (bytes.size() > sizeof(Register) || bytes.empty()) return false;
       std::memcpy(values.back().bytes, bytes.data(), bytes.size());
     } else if (instruction->opcode() == Opcode::kCopy || instruction->opcode() == Opcode::kReshape ||
                instruction->opcode() == Opcode::kOptBarrier) {
@@ -71,105 +38,64 @@ bool ScalarFunction::Program::Compile() {
       for (int64_t i = 0; i < instruction->operand_count(); ++i) {
         step.operands[i] = register_of.at(instruction->operand(i));
       }
-      steps.push_back(step);
+      steps_.push_back(step);
     } else {
       return false;
     }
   }
+  auto give = [&](const Instruction* value) {
+    results_.push_back({register_of.at(value), ByteWidth(value->shape().element_type())});
+  };
   if (root->opcode() == Opcode::kTuple) {
-    for (const Instruction* element : root->operands()) results.push_back(register_of.at(element));
+    for (const Instruction* element : root->operands()) give(element);
   } else {
-    results.push_back(register_of.at(root));
+    give(root);
   }
-  registers = std::move(values);
+  registers_ = std::move(values);
   return true;
 }
 
-ScalarFunction::ScalarFunction(std::unique_ptr<Program> program) : program_(std::move(program)) {}
-ScalarFunction::~ScalarFunction() = default;
-
 absl::StatusOr<std::unique_ptr<ScalarFunction>> ScalarFunction::Create(Evaluation& evaluation,
                                                                        const Computation& computation) {
-  auto program = std::make_unique<Program>();
-  program->evaluation = &evaluation;
-  program->computation = &computation;
-  if (computation.root() == nullptr) return InvalidArgument("computation ", computation.name(), " has no root");
-  for (const Instruction* parameter : computation.parameters()) {
-    if (parameter == nullptr || !parameter->shape().IsScalar()) {
-      return InvalidArgument("computation ", computation.name(), ": parameters must be scalars");
-    }
-    program->parameter_types.push_back(parameter->shape().element_type());
-  }
-  for (const Shape* leaf : ResultLeaves(computation.root()->shape())) {
-    if (!leaf->IsScalar()) {
-      return InvalidArgument("computation ", computation.name(), ": results must be scalars, found ",
-                             leaf->ToString(false));
-    }
-    program->result_types.push_back(leaf->element_type());
-  }
-  if (!program->Compile()) {
-    program->registers.clear();
-    program->steps.clear();
-    program->results.clear();
-  }
-  return std::unique_ptr<ScalarFunction>(new ScalarFunction(std::move(program)));
+  KILN_RETURN_IF_ERROR(evaluation.Prepare(computation));
+  std::unique_ptr<ScalarFunction> function(new ScalarFunction(evaluation, computation));
+  if (!function->Compile()) function->steps_.clear();
+  return function;
 }
 
 absl::Status ScalarFunction::Call(absl::Span<const std::byte* const> arguments,
                                   absl::Span<std::byte* const> results) {
-  Program& program = *program_;
-  KILN_RETURN_IF_ERROR(program.evaluation->Charge(static_cast<int64_t>(program.steps.size()) + 1));
-  if (arguments.size() != program.parameter_types.size() || results.size() != program.result_types.size()) {
-    return InvalidArgument("computation ", program.computation->name(), " takes ", program.parameter_types.size(),
-                           " scalars and gives ", program.result_types.size(), "; called with ", arguments.size(),
-                           " for ", results.size());
-  }
-  if (!program.registers.empty()) {
+  KILN_RETURN_IF_ERROR(evaluation_.Charge(static_cast<int64_t>(steps_.size()) + 1));
+  if (!registers_.empty()) {
     for (size_t i = 0; i < arguments.size(); ++i) {
-      std::memcpy(program.registers[program.parameters[i]].bytes, arguments[i], ByteWidth(program.parameter_types[i]));
+      std::memcpy(registers_[parameters_[i].slot].bytes, arguments[i], parameters_[i].width);
     }
-    for (const Program::Step& step : program.steps) {
+    for (const Step& step : steps_) {
       KernelOperand operands[3];
-      for (int i = 0; i < step.kernel.operand_count; ++i) operands[i].data = program.registers[step.operands[i]].bytes;
-      RunKernel(step.kernel, 1, absl::MakeSpan(operands, step.kernel.operand_count),
-                program.registers[step.result].bytes);
+      for (int i = 0; i < step.kernel.operand_count; ++i) operands[i].data = registers_[step.operands[i]].bytes;
+      RunKernel(step.kernel, 1, absl::MakeSpan(operands, step.kernel.operand_count), registers_[step.result].bytes);
     }
     for (size_t i = 0; i < results.size(); ++i) {
-      std::memcpy(results[i], program.registers[program.results[i]].bytes, ByteWidth(program.result_types[i]));
+      std::memcpy(results[i], registers_[results_[i].slot].bytes, results_[i].width);
     }
     return absl::OkStatus();
   }
   std::vector<Literal> values;
   for (size_t i = 0; i < arguments.size(); ++i) {
-    Literal value(program.computation->parameter(static_cast<int64_t>(i))->shape());
-    absl::Span<std::byte> bytes = value.mutable_bytes();
-    std::memcpy(bytes.data(), arguments[i], bytes.size());
-    values.push_back(std::move(value));
+    Literal& value = values.emplace_back(computation_.parameter(static_cast<int64_t>(i))->shape());
+    std::memcpy(value.mutable_bytes().data(), arguments[i], value.bytes().size());
   }
-  KILN_ASSIGN_OR_RETURN(const Literal result, program.evaluation->Run(*program.computation, std::move(values)));
-  // Leaves in pre-order.
-  std::vector<const Literal*> pending = {&result};
-  size_t next = 0;
-  while (!pending.empty()) {
-    const Literal* literal = pending.back();
-    pending.pop_back();
-    if (literal->shape().IsTuple()) {
-      for (auto it = literal->elements().rbegin(); it != literal->elements().rend(); ++it) pending.push_back(&*it);
-    } else {
-      std::memcpy(results[next++], literal->bytes().data(), literal->bytes().size());
-    }
+  KILN_ASSIGN_OR_RETURN(const Literal result, evaluation_.Run(computation_, std::move(values)));
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Literal& value = result.shape().IsTuple() ? result.elements()[i] : result;
+    std::memcpy(results[i], value.bytes().data(), value.bytes().size());
   }
   return absl::OkStatus();
 }
 
-int64_t ScalarFunction::parameter_count() const { return static_cast<int64_t>(program_->parameter_types.size()); }
-int64_t ScalarFunction::result_count() const { return static_cast<int64_t>(program_->result_types.size()); }
-PrimitiveType ScalarFunction::parameter_type(int64_t index) const { return program_->parameter_types[index]; }
-PrimitiveType ScalarFunction::result_type(int64_t index) const { return program_->result_types[index]; }
-
 bool ScalarFunction::IsBinary(Opcode opcode) const {
-  const Instruction* root = program_->computation->root();
-  if (root->opcode() != opcode || root->operand_count() != 2 || parameter_count() != 2) return false;
+  const Instruction* root = computation_.root();
+  if (root->opcode() != opcode || root->operand_count() != 2 || parameters_.size() != 2) return false;
   const Instruction* a = root->operand(0);
   const Instruction* b = root->operand(1);
   return a->IsParameter() && b->IsParameter() && a != b;

@@ -34,13 +34,9 @@ void CopySlice(const Shape& shape, int64_t dimension, int64_t at, const std::byt
 }  // namespace
 
 absl::StatusOr<Literal> EvaluateScan(Evaluation& evaluation, const Instruction& instruction, Operands& operands) {
-  KILN_ASSIGN_OR_RETURN(const auto* attributes, AttributesOf<ScanAttributes>(instruction));
-  KILN_RETURN_IF_ERROR(Require(instruction,
-                               !instruction.called_computations().empty() && attributes->num_carries >= 0 &&
-                                   attributes->num_carries <= static_cast<int64_t>(operands.size()),
-                               "expected inputs, carries and a computation"));
+  const auto& attributes = instruction.Get<ScanAttributes>();
   const Computation& body = *instruction.called_computation();
-  const size_t carry_count = static_cast<size_t>(attributes->num_carries);
+  const size_t carry_count = static_cast<size_t>(attributes.num_carries);
   const size_t input_count = operands.size() - carry_count;
   const Shape& shape = instruction.shape();
   std::vector<Shape> leaves;
@@ -52,7 +48,7 @@ absl::StatusOr<Literal> EvaluateScan(Evaluation& evaluation, const Instruction& 
   KILN_RETURN_IF_ERROR(
       Require(instruction, leaves.size() >= carry_count, "the result has fewer elements than carries"));
   const size_t output_count = leaves.size() - carry_count;
-  const int64_t dimension = attributes->dimension;
+  const int64_t dimension = attributes.dimension;
   int64_t length = -1;
   auto check_array = [&](const Shape& array) {
     if (!array.IsArray() || dimension < 0 || dimension >= array.rank()) return false;
@@ -71,7 +67,7 @@ absl::StatusOr<Literal> EvaluateScan(Evaluation& evaluation, const Instruction& 
     outputs.push_back(std::move(output));
   }
   for (int64_t step = 0; step < length; ++step) {
-    const int64_t at = attributes->is_reverse ? length - 1 - step : step;
+    const int64_t at = attributes.is_reverse ? length - 1 - step : step;
     std::vector<Literal> arguments;
     for (size_t i = 0; i < input_count; ++i) {
       KILN_ASSIGN_OR_RETURN(Literal slice, evaluation.Allocate(SliceShape(operands[i].shape(), dimension)));

@@ -5,8 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "src/hlo/elements.h"
 #include "src/hlo/evaluator_internal.h"
-#include "src/hlo/evaluator_values.h"
 
 namespace kiln::hlo::evaluator {
 namespace {
@@ -42,9 +42,7 @@ absl::Status ForEachLine(const Shape& shape, int64_t dimension, const Body& body
   outer[dimension] = 1;
   DimensionVector index(shape.rank(), 0);
   do {
-    int64_t offset = 0;
-    for (int64_t d = 0; d < shape.rank(); ++d) offset += index[d] * strides[d];
-    KILN_RETURN_IF_ERROR(body(offset));
+    KILN_RETURN_IF_ERROR(body(OffsetOf(index, strides)));
   } while (NextIndex(outer, &index));
   return absl::OkStatus();
 }
@@ -52,22 +50,11 @@ absl::Status ForEachLine(const Shape& shape, int64_t dimension, const Body& body
 }  // namespace
 
 absl::StatusOr<Literal> EvaluateSort(Evaluation& evaluation, const Instruction& instruction, Operands& operands) {
-  KILN_ASSIGN_OR_RETURN(const auto* attributes, AttributesOf<SortAttributes>(instruction));
+  const auto& attributes = instruction.Get<SortAttributes>();
   const size_t count = operands.size();
-  KILN_RETURN_IF_ERROR(
-      Require(instruction, count > 0 && !instruction.called_computations().empty(), "expected operands"));
   const Shape shape = operands[0].shape();
-  const int64_t dimension = attributes->dimension;
+  const int64_t dimension = attributes.dimension;
   KILN_ASSIGN_OR_RETURN(auto comparator, ScalarFunction::Create(evaluation, *instruction.called_computation()));
-  bool fits = shape.IsArray() && dimension >= 0 && dimension < shape.rank() &&
-              comparator->parameter_count() == static_cast<int64_t>(2 * count) && comparator->result_count() == 1 &&
-              comparator->result_type(0) == PrimitiveType::kPred;
-  for (size_t i = 0; fits && i < count; ++i) {
-    fits = Shape::SameDimensions(operands[i].shape(), shape) &&
-           comparator->parameter_type(2 * i) == operands[i].shape().element_type() &&
-           comparator->parameter_type(2 * i + 1) == operands[i].shape().element_type();
-  }
-  KILN_RETURN_IF_ERROR(Require(instruction, fits, "operands, dimension and comparator do not fit"));
   std::vector<Literal> results;
   std::vector<std::byte*> out;
   std::vector<int> widths;
@@ -107,22 +94,11 @@ absl::StatusOr<Literal> EvaluateSort(Evaluation& evaluation, const Instruction& 
 
 // Along the last dimension; equal values keep their order, NaN counts as larger than everything.
 absl::StatusOr<Literal> EvaluateTopK(Evaluation& evaluation, const Instruction& instruction, Operands& operands) {
-  KILN_ASSIGN_OR_RETURN(const auto* attributes, AttributesOf<TopKAttributes>(instruction));
+  const auto& attributes = instruction.Get<TopKAttributes>();
   const Literal& operand = operands[0];
   const Shape& shape = operand.shape();
   const Shape& result_shape = instruction.shape();
-  const int64_t k = attributes->k;
-  bool fits = shape.IsArray() && shape.rank() >= 1 && !IsComplex(shape.element_type()) && result_shape.IsTuple() &&
-              result_shape.tuple_shapes().size() == 2 && k >= 0 && k <= shape.dimensions(shape.rank() - 1);
-  if (fits) {
-    DimensionVector expected = shape.dimensions();
-    expected[shape.rank() - 1] = k;
-    fits = result_shape.tuple_shapes(0).dimensions() == expected &&
-           result_shape.tuple_shapes(1).dimensions() == expected &&
-           result_shape.tuple_shapes(0).element_type() == shape.element_type() &&
-           IsIntegral(result_shape.tuple_shapes(1).element_type());
-  }
-  KILN_RETURN_IF_ERROR(Require(instruction, fits, "operand, k and result do not fit"));
+  const int64_t k = attributes.k;
   KILN_ASSIGN_OR_RETURN(Literal values, evaluation.Allocate(result_shape.tuple_shapes(0)));
   KILN_ASSIGN_OR_RETURN(Literal indices, evaluation.Allocate(result_shape.tuple_shapes(1)));
   const PrimitiveType type = shape.element_type(), index_type = indices.shape().element_type();
@@ -138,19 +114,15 @@ absl::StatusOr<Literal> EvaluateTopK(Evaluation& evaluation, const Instruction& 
     // a comes before b.
     auto less = [&](int64_t a, int64_t b) -> absl::StatusOr<bool> {
       KILN_RETURN_IF_ERROR(evaluation.Charge(1));
-      if (!attributes->largest) std::swap(a, b);
+      if (!attributes.largest) std::swap(a, b);
       const std::byte* x = base + a * width;
       const std::byte* y = base + b * width;
-      switch (ValueClassOf(type)) {
-        case ValueClass::kSigned: return LoadElement<int64_t>(type, x) > LoadElement<int64_t>(type, y);
-        case ValueClass::kUnsigned: return LoadElement<uint64_t>(type, x) > LoadElement<uint64_t>(type, y);
-        default: {
-          const double u = LoadElement<double>(type, x), v = LoadElement<double>(type, y);
-          if (std::isnan(u) || std::isnan(v)) return std::isnan(u) && !std::isnan(v);
-          if (u == 0 && v == 0) return std::signbit(v) && !std::signbit(u);
-          return u > v;
-        }
-      }
+      if (IsSignedIntegral(type)) return LoadElement<int64_t>(type, x) > LoadElement<int64_t>(type, y);
+      if (!IsFloating(type)) return LoadElement<uint64_t>(type, x) > LoadElement<uint64_t>(type, y);
+      const double u = LoadElement<double>(type, x), v = LoadElement<double>(type, y);
+      if (std::isnan(u) || std::isnan(v)) return std::isnan(u) && !std::isnan(v);
+      if (u == 0 && v == 0) return std::signbit(v) && !std::signbit(u);
+      return u > v;
     };
     KILN_RETURN_IF_ERROR(StableSort(&order, less));
     for (int64_t i = 0; i < k; ++i) {

@@ -2,25 +2,23 @@
 #ifndef KILN_HLO_EVALUATOR_SUMS_H_
 #define KILN_HLO_EVALUATOR_SUMS_H_
 
+#include <algorithm>
 #include <complex>
 #include <type_traits>
 #include <vector>
 
-#include "src/hlo/evaluator_values.h"
+#include "src/hlo/elements.h"
 
 namespace kiln::hlo::evaluator {
 
-// The class that products of two element types are summed in.
-enum class SumKind { kInteger, kTruth, kDouble, kLongDouble, kComplex };
-
-inline SumKind SumKindOf(PrimitiveType lhs, PrimitiveType rhs, PrimitiveType result) {
-  if (IsComplex(lhs) || IsComplex(rhs) || IsComplex(result)) return SumKind::kComplex;
-  if (IsFloating(lhs) || IsFloating(rhs) || IsFloating(result)) {
-    const bool wide =
-        lhs == PrimitiveType::kF64 || rhs == PrimitiveType::kF64 || result == PrimitiveType::kF64;
-    return wide ? SumKind::kLongDouble : SumKind::kDouble;
-  }
-  return result == PrimitiveType::kPred ? SumKind::kTruth : SumKind::kInteger;
+// function(T{}), T being the type that products of two element types are summed in for a result of a third.
+template <typename Function>
+absl::Status WithSumType(PrimitiveType lhs, PrimitiveType rhs, PrimitiveType result, const Function& function) {
+  const auto types = {lhs, rhs, result};
+  if (std::any_of(types.begin(), types.end(), IsComplex)) return function(std::complex<long double>{});
+  if (std::none_of(types.begin(), types.end(), IsFloating)) return function(uint64_t{});
+  const bool wide = std::find(types.begin(), types.end(), PrimitiveType::kF64) != types.end();
+  return wide ? function(0.0L) : function(double{});
 }
 
 // Every element as T, whatever the type.
@@ -29,38 +27,17 @@ std::vector<T> WidenAll(const Literal& literal) {
   const PrimitiveType type = literal.shape().element_type();
   const int64_t n = literal.element_count();
   const std::byte* data = literal.bytes().data();
-  std::vector<T> values(n);
-  switch (ValueClassOf(type)) {
-    case ValueClass::kSigned: {
-      std::vector<int64_t> loaded(n);
-      LoadElements(type, data, false, n, loaded.data());
-      for (int64_t i = 0; i < n; ++i) values[i] = static_cast<T>(loaded[i]);
-      break;
-    }
-    case ValueClass::kUnsigned: {
-      std::vector<uint64_t> loaded(n);
-      LoadElements(type, data, false, n, loaded.data());
-      for (int64_t i = 0; i < n; ++i) values[i] = static_cast<T>(loaded[i]);
-      break;
-    }
-    case ValueClass::kReal: {
-      std::vector<double> loaded(n);
-      LoadElements(type, data, false, n, loaded.data());
-      for (int64_t i = 0; i < n; ++i) values[i] = static_cast<T>(loaded[i]);
-      break;
-    }
-    case ValueClass::kComplex:
-      if constexpr (std::is_same_v<T, std::complex<long double>>) {
-        std::vector<Complex> loaded(n);
-        LoadElements(type, data, false, n, loaded.data());
-        for (int64_t i = 0; i < n; ++i) values[i] = T(loaded[i].real(), loaded[i].imag());
-      }
-      break;
-  }
-  return values;
+  return WithValueClass(type, [&](auto zero) {
+    std::vector<decltype(zero)> loaded(n);
+    LoadElements(type, data, false, n, loaded.data());
+    std::vector<T> values;
+    // Complex numbers are never asked for as real ones.
+    if constexpr (std::is_convertible_v<decltype(zero), T>) values.assign(loaded.begin(), loaded.end());
+    return values;
+  });
 }
 
-// Rounds or wraps to `type`.
+// Rounds or wraps to `type`; pred is whether there is anything.
 template <typename T>
 void StoreSum(PrimitiveType type, T sum, std::byte* out) {
   if constexpr (std::is_same_v<T, std::complex<long double>>) {
@@ -79,19 +56,6 @@ void StoreSum(PrimitiveType type, T sum, std::byte* out) {
   } else {
     StoreReal(type, sum, out);
   }
-}
-
-// Calls function(T{}) with T the type of the kind.
-template <typename Function>
-absl::Status WithSumType(SumKind kind, const Function& function) {
-  switch (kind) {
-    case SumKind::kInteger:
-    case SumKind::kTruth: return function(uint64_t{});
-    case SumKind::kDouble: return function(double{});
-    case SumKind::kLongDouble: return function(0.0L);
-    case SumKind::kComplex: return function(std::complex<long double>{});
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace kiln::hlo::evaluator

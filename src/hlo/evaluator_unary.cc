@@ -8,64 +8,71 @@
 namespace kiln::hlo::evaluator {
 namespace {
 
-// f in long double for f64, in double for what is narrower.
+// f in the wider type for f64 and c128, in double for what is narrower.
+template <typename Value, typename Wide, typename F>
+ComputeFunction Widened(const KernelSpec& spec, F) {
+  if (IsExtended(spec.operand_type)) {
+    return Loop1<Value>([](Value x) { return static_cast<Value>(F{}(static_cast<Wide>(x))); });
+  }
+  return Loop1<Value>([](Value x) { return F{}(x); });
+}
+
+// Those that are one for real and complex numbers.
+template <typename Value, typename Wide>
+ComputeFunction CommonFunction(const KernelSpec& spec) {
+  auto of = [&](auto f) { return Widened<Value, Wide>(spec, f); };
+  switch (spec.opcode) {
+    case Opcode::kAcos: return of([](auto x) { return std::acos(x); });
+    case Opcode::kAcosh: return of([](auto x) { return std::acosh(x); });
+    case Opcode::kAsin: return of([](auto x) { return std::asin(x); });
+    case Opcode::kAsinh: return of([](auto x) { return std::asinh(x); });
+    case Opcode::kAtanh: return of([](auto x) { return std::atanh(x); });
+    case Opcode::kCos: return of([](auto x) { return std::cos(x); });
+    case Opcode::kCosh: return of([](auto x) { return std::cosh(x); });
+    case Opcode::kExp: return of([](auto x) { return std::exp(x); });
+    case Opcode::kLog: return of([](auto x) { return std::log(x); });
+    case Opcode::kNegate: return of([](auto x) { return -x; });
+    case Opcode::kSin: return of([](auto x) { return std::sin(x); });
+    case Opcode::kSinh: return of([](auto x) { return std::sinh(x); });
+    case Opcode::kTan: return of([](auto x) { return std::tan(x); });
+    case Opcode::kTanh: return of([](auto x) { return std::tanh(x); });
+    default: return nullptr;
+  }
+}
+
 template <typename F>
 ComputeFunction Real(const KernelSpec& spec, F f) {
-  if (IsExtended(spec.operand_type)) {
-    return Loop1<double, double>([](const KernelSpec&, double x) { return F{}(static_cast<long double>(x)); });
-  }
-  return Loop1<double, double>([](const KernelSpec&, double x) { return F{}(x); });
+  return Widened<double, long double>(spec, f);
 }
 
 template <typename F>
 ComputeFunction OfComplex(const KernelSpec& spec, F f) {
-  if (IsExtended(spec.operand_type)) {
-    return Loop1<Complex, Complex>([](const KernelSpec&, Complex z) {
-      return static_cast<Complex>(F{}(std::complex<long double>(z)));
-    });
-  }
-  return Loop1<Complex, Complex>([](const KernelSpec&, Complex z) { return F{}(z); });
+  return Widened<Complex, std::complex<long double>>(spec, f);
 }
 
 ComputeFunction RealFunction(const KernelSpec& spec) {
   switch (spec.opcode) {
     case Opcode::kAbs: return Real(spec, [](auto x) { return std::fabs(x); });
-    case Opcode::kAcos: return Real(spec, [](auto x) { return std::acos(x); });
-    case Opcode::kAcosh: return Real(spec, [](auto x) { return std::acosh(x); });
-    case Opcode::kAsin: return Real(spec, [](auto x) { return std::asin(x); });
-    case Opcode::kAsinh: return Real(spec, [](auto x) { return std::asinh(x); });
-    case Opcode::kAtanh: return Real(spec, [](auto x) { return std::atanh(x); });
     case Opcode::kCbrt: return Real(spec, [](auto x) { return std::cbrt(x); });
     case Opcode::kCeil: return Real(spec, [](auto x) { return std::ceil(x); });
-    case Opcode::kCos: return Real(spec, [](auto x) { return std::cos(x); });
-    case Opcode::kCosh: return Real(spec, [](auto x) { return std::cosh(x); });
     case Opcode::kErf: return Real(spec, [](auto x) { return std::erf(x); });
     case Opcode::kErfc: return Real(spec, [](auto x) { return std::erfc(x); });
-    case Opcode::kExp: return Real(spec, [](auto x) { return std::exp(x); });
     case Opcode::kExp2: return Real(spec, [](auto x) { return std::exp2(x); });
     case Opcode::kExpMinusOne: return Real(spec, [](auto x) { return std::expm1(x); });
     case Opcode::kFloor: return Real(spec, [](auto x) { return std::floor(x); });
-    case Opcode::kLog: return Real(spec, [](auto x) { return std::log(x); });
     case Opcode::kLog2: return Real(spec, [](auto x) { return std::log2(x); });
     case Opcode::kLogPlusOne: return Real(spec, [](auto x) { return std::log1p(x); });
     case Opcode::kLogistic: return Real(spec, [](auto x) { return 1 / (1 + std::exp(-x)); });
-    case Opcode::kNegate: return Real(spec, [](auto x) { return -x; });
     case Opcode::kReal: return Real(spec, [](auto x) { return x; });
     case Opcode::kImag: return Real(spec, [](auto x) { return decltype(x){0}; });
     case Opcode::kRoundNearestAfz: return Real(spec, [](auto x) { return std::round(x); });
     case Opcode::kRoundNearestEven: return Real(spec, [](auto x) { return std::nearbyint(x); });
     case Opcode::kRsqrt: return Real(spec, [](auto x) { return 1 / std::sqrt(x); });
     case Opcode::kSign: return Real(spec, [](auto x) { return x > 0 ? decltype(x){1} : x < 0 ? decltype(x){-1} : x; });
-    case Opcode::kSin: return Real(spec, [](auto x) { return std::sin(x); });
-    case Opcode::kSinh: return Real(spec, [](auto x) { return std::sinh(x); });
     // The square root of a double is rounded correctly as it is; through long double it would be rounded twice.
-    case Opcode::kSqrt:
-      return Loop1<double, double>([](const KernelSpec&, double x) { return std::sqrt(x); });
-    case Opcode::kTan: return Real(spec, [](auto x) { return std::tan(x); });
-    case Opcode::kTanh: return Real(spec, [](auto x) { return std::tanh(x); });
-    case Opcode::kIsFinite:
-      return Loop1<double, uint64_t>([](const KernelSpec&, double x) { return std::isfinite(x) ? 1 : 0; });
-    default: return nullptr;
+    case Opcode::kSqrt: return Loop1<double>([](double x) { return std::sqrt(x); });
+    case Opcode::kIsFinite: return Loop1<double, uint64_t>([](double x) { return std::isfinite(x) ? 1 : 0; });
+    default: return CommonFunction<double, long double>(spec);
   }
 }
 
@@ -121,70 +128,49 @@ std::complex<T> Rsqrt(std::complex<T> z) {
 ComputeFunction ComplexFunction(const KernelSpec& spec) {
   switch (spec.opcode) {
     case Opcode::kAbs:
-      return Loop1<Complex, double>([](const KernelSpec&, Complex z) {
+      return Loop1<Complex, double>([](Complex z) {
         return std::hypot(static_cast<long double>(z.real()), static_cast<long double>(z.imag()));
       });
-    case Opcode::kAcos: return OfComplex(spec, [](auto z) { return std::acos(z); });
-    case Opcode::kAcosh: return OfComplex(spec, [](auto z) { return std::acosh(z); });
-    case Opcode::kAsin: return OfComplex(spec, [](auto z) { return std::asin(z); });
-    case Opcode::kAsinh: return OfComplex(spec, [](auto z) { return std::asinh(z); });
-    case Opcode::kAtanh: return OfComplex(spec, [](auto z) { return std::atanh(z); });
-    case Opcode::kCos: return OfComplex(spec, [](auto z) { return std::cos(z); });
-    case Opcode::kCosh: return OfComplex(spec, [](auto z) { return std::cosh(z); });
-    case Opcode::kExp: return OfComplex(spec, [](auto z) { return std::exp(z); });
     case Opcode::kExp2:
       return OfComplex(spec, [](auto z) { return std::exp(z * static_cast<decltype(z.real())>(M_LN2l)); });
     case Opcode::kExpMinusOne: return OfComplex(spec, [](auto z) { return ExpMinusOne(z); });
-    case Opcode::kLog: return OfComplex(spec, [](auto z) { return std::log(z); });
     case Opcode::kLog2:
       return OfComplex(spec, [](auto z) { return std::log(z) / static_cast<decltype(z.real())>(M_LN2l); });
     case Opcode::kLogPlusOne: return OfComplex(spec, [](auto z) { return LogPlusOne(z); });
     case Opcode::kLogistic: return OfComplex(spec, [](auto z) { return Logistic(z); });
-    case Opcode::kNegate: return OfComplex(spec, [](auto z) { return -z; });
     case Opcode::kCbrt:
       return OfComplex(spec, [](auto z) {
         using Part = decltype(z.real());
         return z == decltype(z)(0) ? z : std::pow(z, Part{1} / Part{3});
       });
-    case Opcode::kReal: return Loop1<Complex, double>([](const KernelSpec&, Complex z) { return z.real(); });
-    case Opcode::kImag: return Loop1<Complex, double>([](const KernelSpec&, Complex z) { return z.imag(); });
+    case Opcode::kReal: return Loop1<Complex, double>([](Complex z) { return z.real(); });
+    case Opcode::kImag: return Loop1<Complex, double>([](Complex z) { return z.imag(); });
     case Opcode::kRsqrt: return OfComplex(spec, [](auto z) { return Rsqrt(z); });
     case Opcode::kSign: return OfComplex(spec, [](auto z) { return Sign(z); });
-    case Opcode::kSin: return OfComplex(spec, [](auto z) { return std::sin(z); });
-    case Opcode::kSinh: return OfComplex(spec, [](auto z) { return std::sinh(z); });
     case Opcode::kSqrt: return OfComplex(spec, [](auto z) { return std::sqrt(z); });
-    case Opcode::kTan: return OfComplex(spec, [](auto z) { return std::tan(z); });
-    case Opcode::kTanh: return OfComplex(spec, [](auto z) { return std::tanh(z); });
     case Opcode::kIsFinite:
-      return Loop1<Complex, uint64_t>([](const KernelSpec&, Complex z) {
+      return Loop1<Complex, uint64_t>([](Complex z) {
         return std::isfinite(z.real()) && std::isfinite(z.imag()) ? 1 : 0;
       });
-    default: return nullptr;
+    default: return CommonFunction<Complex, std::complex<long double>>(spec);
   }
 }
-
-uint64_t Mask(const KernelSpec& spec) { return spec.bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << spec.bits) - 1; }
 
 // T is uint64_t or int64_t; the store wraps.
 template <typename T>
 ComputeFunction IntegerFunction(const KernelSpec& spec) {
   switch (spec.opcode) {
-    case Opcode::kAbs:
-      return Loop1<T, T>([](const KernelSpec&, T x) { return x < 0 ? T(uint64_t{0} - static_cast<uint64_t>(x)) : x; });
+    case Opcode::kAbs: return Loop1<T>([](T x) { return x < 0 ? T(uint64_t{0} - static_cast<uint64_t>(x)) : x; });
     case Opcode::kCountLeadingZeros:
-      return Loop1<T, T>([](const KernelSpec& s, T x) {
+      return Loop1<T>([](const KernelSpec& s, T x) {
         return std::countl_zero(static_cast<uint64_t>(x) & Mask(s)) - (64 - s.bits);
       });
-    case Opcode::kNegate:
-      return Loop1<T, T>([](const KernelSpec&, T x) { return uint64_t{0} - static_cast<uint64_t>(x); });
-    case Opcode::kNot:
-      return Loop1<T, T>([](const KernelSpec& s, T x) { return ~static_cast<uint64_t>(x) & Mask(s); });
+    case Opcode::kNegate: return Loop1<T>([](T x) { return uint64_t{0} - static_cast<uint64_t>(x); });
+    case Opcode::kNot: return Loop1<T>([](const KernelSpec& s, T x) { return ~static_cast<uint64_t>(x) & Mask(s); });
     case Opcode::kPopcnt:
-      return Loop1<T, T>([](const KernelSpec& s, T x) { return std::popcount(static_cast<uint64_t>(x) & Mask(s)); });
-    case Opcode::kSign:
-      return Loop1<T, T>([](const KernelSpec&, T x) { return x > 0 ? T{1} : x < 0 ? T(-1) : T{0}; });
-    case Opcode::kIsFinite:
-      return Loop1<T, uint64_t>([](const KernelSpec&, T) { return 1; });
+      return Loop1<T>([](const KernelSpec& s, T x) { return std::popcount(static_cast<uint64_t>(x) & Mask(s)); });
+    case Opcode::kSign: return Loop1<T>([](T x) { return x > 0 ? T{1} : x < 0 ? T(-1) : T{0}; });
+    case Opcode::kIsFinite: return Loop1<T, uint64_t>([](T) { return 1; });
     default:
       return nullptr;
   }

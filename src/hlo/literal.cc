@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include "src/base/small_float.h"
+#include "src/hlo/elements.h"
 
 namespace kiln::hlo {
 
@@ -72,56 +72,16 @@ bool Literal::operator==(const Literal& other) const {
 
 namespace {
 
-const FloatFormat* SmallFormat(PrimitiveType type) {
-  switch (type) {
-    case PrimitiveType::kF16: return &kHalfFormat;
-    case PrimitiveType::kBF16: return &kBFloat16Format;
-    case PrimitiveType::kF8E5M2: return &kF8E5M2Format;
-    case PrimitiveType::kF8E4M3: return &kF8E4M3Format;
-    case PrimitiveType::kF8E3M4: return &kF8E3M4Format;
-    case PrimitiveType::kF8E4M3FN: return &kF8E4M3FNFormat;
-    case PrimitiveType::kF8E4M3B11FNUZ: return &kF8E4M3B11FNUZFormat;
-    case PrimitiveType::kF8E5M2FNUZ: return &kF8E5M2FNUZFormat;
-    case PrimitiveType::kF8E4M3FNUZ: return &kF8E4M3FNUZFormat;
-    case PrimitiveType::kF4E2M1FN: return &kF4E2M1FNFormat;
-    default: return nullptr;
-  }
-}
-
-// Sub-byte integers live sign- or zero-extended in their byte.
-uint64_t WrapInteger(PrimitiveType type, uint64_t value) {
-  const int bits = BitWidth(type);
-  if (bits >= 64) return value;
-  value &= (uint64_t{1} << bits) - 1;
-  if (IsSignedIntegral(type) && (value >> (bits - 1)) != 0) value |= ~((uint64_t{1} << bits) - 1);
-  return value;
-}
-
-void StoreElement(PrimitiveType type, double real, uint64_t integer, std::byte* out) {
-  if (type == PrimitiveType::kPred) {
-    *out = std::byte{real != 0};
-  } else if (IsIntegral(type)) {
-    integer = WrapInteger(type, integer);
-    std::memcpy(out, &integer, ByteWidth(type));
-  } else if (type == PrimitiveType::kF64 || type == PrimitiveType::kC128) {
-    std::memcpy(out, &real, sizeof(real));
-  } else if (type == PrimitiveType::kF32 || type == PrimitiveType::kC64) {
-    float single = static_cast<float>(real);
-    std::memcpy(out, &single, sizeof(single));
-  } else if (type == PrimitiveType::kF8E8M0FNU) {
-    *out = std::byte{EncodeF8E8M0FNU(real)};
-  } else if (const FloatFormat* format = SmallFormat(type)) {
-    uint32_t bits = EncodeFloat(*format, real);
-    std::memcpy(out, &bits, ByteWidth(type));
-  }
-}
-
 Literal Splat(const Shape& shape, double real, uint64_t integer) {
   Literal literal(shape);
   absl::Span<std::byte> bytes = literal.mutable_bytes();
   const size_t width = ByteWidth(shape.element_type());
   for (size_t offset = 0; offset < bytes.size(); offset += width) {
-    StoreElement(shape.element_type(), real, integer, bytes.data() + offset);
+    if (IsIntegral(shape.element_type())) {
+      StoreElements(shape.element_type(), &integer, 1, bytes.data() + offset);
+    } else {
+      StoreReal(shape.element_type(), real, bytes.data() + offset);
+    }
   }
   return literal;
 }
@@ -155,7 +115,7 @@ Literal ExtremeLiteral(PrimitiveType type, bool lowest) {
     uint64_t top = uint64_t{1} << (bits - 1);
     return LiteralOf(scalar, static_cast<int64_t>(lowest ? WrapInteger(type, top) : top - 1));
   }
-  const FloatFormat* format = SmallFormat(type);
+  const FloatFormat* format = NarrowFormat(type);
   double limit = std::numeric_limits<double>::infinity();
   if (format != nullptr && format->specials != FloatSpecials::kIeee) {
     // No infinity: the largest finite value.
@@ -173,35 +133,16 @@ Literal MaxLiteral(PrimitiveType type) { return ExtremeLiteral(type, false); }
 double ElementAsDouble(const Literal& literal, int64_t linear_index) {
   const PrimitiveType type = literal.shape().element_type();
   const std::byte* element = literal.bytes().data() + linear_index * ByteWidth(type);
-  if (type == PrimitiveType::kF64 || type == PrimitiveType::kC128) {
-    double value;
-    std::memcpy(&value, element, sizeof(value));
-    return value;
-  }
-  if (type == PrimitiveType::kF32 || type == PrimitiveType::kC64) {
-    float value;
-    std::memcpy(&value, element, sizeof(value));
-    return value;
-  }
-  if (type == PrimitiveType::kF8E8M0FNU) return DecodeF8E8M0FNU(static_cast<uint8_t>(*element));
-  if (const FloatFormat* format = SmallFormat(type)) {
-    uint32_t bits = 0;
-    std::memcpy(&bits, element, ByteWidth(type));
-    return DecodeFloat(*format, bits);
-  }
+  if (IsComplex(type)) return LoadElement<Complex>(type, element).real();
+  if (IsFloating(type)) return LoadElement<double>(type, element);
   int64_t value = ElementAsInt64(literal, linear_index);
   return IsUnsignedIntegral(type) ? static_cast<double>(static_cast<uint64_t>(value)) : static_cast<double>(value);
 }
 
 int64_t ElementAsInt64(const Literal& literal, int64_t linear_index) {
   const PrimitiveType type = literal.shape().element_type();
-  const int width = ByteWidth(type);
-  const std::byte* element = literal.bytes().data() + linear_index * width;
   if (type == PrimitiveType::kPred || IsIntegral(type)) {
-    uint64_t value = 0;
-    std::memcpy(&value, element, width);
-    if (IsSignedIntegral(type) && width < 8 && (value >> (width * 8 - 1)) != 0) value |= ~uint64_t{0} << (width * 8);
-    return static_cast<int64_t>(value);
+    return LoadElement<int64_t>(type, literal.bytes().data() + linear_index * ByteWidth(type));
   }
   double value = ElementAsDouble(literal, linear_index);
   if (!(value > -9223372036854775809.0 && value < 9223372036854775808.0)) return 0;

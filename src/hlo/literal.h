@@ -2,9 +2,11 @@
 #ifndef KILN_HLO_LITERAL_H_
 #define KILN_HLO_LITERAL_H_
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -65,29 +67,14 @@ class Literal {
 };
 
 template <typename T>
-constexpr PrimitiveType NativePrimitiveType();
-template <>
-constexpr PrimitiveType NativePrimitiveType<bool>() { return PrimitiveType::kPred; }
-template <>
-constexpr PrimitiveType NativePrimitiveType<int8_t>() { return PrimitiveType::kS8; }
-template <>
-constexpr PrimitiveType NativePrimitiveType<int16_t>() { return PrimitiveType::kS16; }
-template <>
-constexpr PrimitiveType NativePrimitiveType<int32_t>() { return PrimitiveType::kS32; }
-template <>
-constexpr PrimitiveType NativePrimitiveType<int64_t>() { return PrimitiveType::kS64; }
-template <>
-constexpr PrimitiveType NativePrimitiveType<uint8_t>() { return PrimitiveType::kU8; }
-template <>
-constexpr PrimitiveType NativePrimitiveType<uint16_t>() { return PrimitiveType::kU16; }
-template <>
-constexpr PrimitiveType NativePrimitiveType<uint32_t>() { return PrimitiveType::kU32; }
-template <>
-constexpr PrimitiveType NativePrimitiveType<uint64_t>() { return PrimitiveType::kU64; }
-template <>
-constexpr PrimitiveType NativePrimitiveType<float>() { return PrimitiveType::kF32; }
-template <>
-constexpr PrimitiveType NativePrimitiveType<double>() { return PrimitiveType::kF64; }
+constexpr PrimitiveType NativePrimitiveType() {
+  static_assert(std::is_arithmetic_v<T> && sizeof(T) <= 8);
+  if (std::is_same_v<T, bool>) return PrimitiveType::kPred;
+  if (std::is_floating_point_v<T>) return sizeof(T) == 4 ? PrimitiveType::kF32 : PrimitiveType::kF64;
+  // The enumeration lists integers by size.
+  const PrimitiveType smallest = std::is_signed_v<T> ? PrimitiveType::kS8 : PrimitiveType::kU8;
+  return static_cast<PrimitiveType>(static_cast<int>(smallest) + std::countr_zero(sizeof(T)));
+}
 
 template <typename T>
 Literal Literal::Scalar(T value) {

@@ -1,6 +1,7 @@
 #include "src/hlo/literal_text.h"
 
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -8,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "src/hlo/elements.h"
 
 namespace kiln::hlo {
 namespace {
@@ -51,6 +53,16 @@ std::string NanToText(bool negative, uint64_t payload, int mantissa_bits) {
   return absl::StrFormat("%snan(0x%x)", sign, payload);
 }
 
+template <typename Bits, typename Float>
+std::string AnyToText(Float value, int mantissa_bits) {
+  if (std::isnan(value)) {
+    const Bits payload = std::bit_cast<Bits>(value) & ((Bits{1} << mantissa_bits) - 1);
+    return NanToText(std::signbit(value), payload, mantissa_bits);
+  }
+  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
+  return FiniteToText(value);
+}
+
 // Types narrower than f32: the fewest digits that encode to the same bits.
 std::string SmallFloatToText(const Literal& literal, int64_t index) {
   const PrimitiveType type = literal.shape().element_type();
@@ -59,11 +71,11 @@ std::string SmallFloatToText(const Literal& literal, int64_t index) {
   if (std::isnan(value)) {
     uint64_t bits = 0;
     std::memcpy(&bits, element, ByteWidth(type));
-    if (type == PrimitiveType::kF16) return NanToText(bits >> 15, bits & 0x3ff, 10);
-    if (type == PrimitiveType::kBF16) return NanToText(bits >> 15, bits & 0x7f, 7);
-    if (type == PrimitiveType::kF8E5M2) return NanToText(bits >> 7, bits & 0x3, 2);
-    if (type == PrimitiveType::kF8E4M3) return NanToText(bits >> 7, bits & 0x7, 3);
-    if (type == PrimitiveType::kF8E3M4) return NanToText(bits >> 7, bits & 0xf, 4);
+    const FloatFormat* format = NarrowFormat(type);
+    if (format != nullptr && format->specials == FloatSpecials::kIeee) {
+      const int mantissa_bits = format->mantissa_bits;
+      return NanToText(bits >> (BitWidth(type) - 1), bits & ((1u << mantissa_bits) - 1), mantissa_bits);
+    }
     // The other formats have one NaN code, of either sign where the format has signed NaNs.
     return type == PrimitiveType::kF8E4M3FN && bits >> 7 ? "-nan" : "nan";
   }
@@ -86,76 +98,40 @@ T LoadPart(const Literal& literal, int64_t index, int part) {
   return value;
 }
 
+// The elements along `dimension` and the ones inside it, from number *next on. Only the innermost may have none.
+void AppendRows(const Literal& literal, int64_t dimension, int64_t* next, std::string* text) {
+  const Shape& shape = literal.shape();
+  const char* space = shape.rank() == 1 || shape.dimensions(dimension) == 0 ? "" : " ";
+  absl::StrAppend(text, "{", space);
+  for (int64_t i = 0; i < shape.dimensions(dimension); ++i) {
+    if (i > 0) *text += ", ";
+    if (dimension == shape.rank() - 1) {
+      AppendElement(literal, (*next)++, text);
+    } else {
+      AppendRows(literal, dimension + 1, next, text);
+    }
+  }
+  absl::StrAppend(text, space, "}");
+}
+
 void AppendArray(const Literal& literal, std::string* text) {
   const DimensionVector& sizes = literal.shape().dimensions();
-  const int64_t rank = literal.shape().rank();
-  if (rank == 0) return AppendElement(literal, 0, text);
-  if (rank == 1) {
-    *text += "{";
-    for (int64_t i = 0; i < sizes[0]; ++i) {
-      if (i > 0) *text += ", ";
-      AppendElement(literal, i, text);
-    }
-    *text += "}";
-    return;
-  }
-  // Rows of the innermost dimension; braces open and close where outer indices start and end.
+  if (sizes.empty()) return AppendElement(literal, 0, text);
   int64_t rows = 1;
   constexpr int64_t kMaxEmptyRows = 1024;
-  for (int64_t i = 0; i + 1 < rank; ++i) {
+  for (size_t i = 0; i + 1 < sizes.size() && rows != 0; ++i) {
     rows *= sizes[i];
     if (sizes.back() == 0 && rows > kMaxEmptyRows) rows = 0;
-    if (rows == 0) break;
   }
-  if (rows == 0) {
-    *text += "{}";
-    return;
-  }
-  DimensionVector index(rank - 1, 0);
-  for (int64_t row = 0; row < rows; ++row) {
-    int64_t opened = rank - 1;
-    while (opened > 0 && index[opened - 1] == 0) --opened;
-    if (row > 0) *text += ", ";
-    for (int64_t level = opened; level < rank - 1; ++level) *text += "{ ";
-    if (sizes.back() == 0) {
-      *text += "{}";
-    } else {
-      *text += "{ ";
-      for (int64_t i = 0; i < sizes.back(); ++i) {
-        if (i > 0) *text += ", ";
-        AppendElement(literal, row * sizes.back() + i, text);
-      }
-      *text += " }";
-    }
-    for (int64_t level = rank - 2; level >= 0; --level) {
-      if (++index[level] < sizes[level]) break;
-      index[level] = 0;
-      *text += " }";
-    }
-  }
+  int64_t next = 0;
+  if (rows > 0) return AppendRows(literal, 0, &next, text);
+  *text += "{}";
 }
 
 }  // namespace
 
-std::string FloatToText(float value) {
-  if (std::isnan(value)) {
-    uint32_t bits;
-    std::memcpy(&bits, &value, sizeof(bits));
-    return NanToText(bits >> 31, bits & 0x7fffff, 23);
-  }
-  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-  return FiniteToText(value);
-}
-
-std::string DoubleToText(double value) {
-  if (std::isnan(value)) {
-    uint64_t bits;
-    std::memcpy(&bits, &value, sizeof(bits));
-    return NanToText(bits >> 63, bits & 0xfffffffffffff, 52);
-  }
-  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-  return FiniteToText(value);
-}
+std::string FloatToText(float value) { return AnyToText<uint32_t>(value, 23); }
+std::string DoubleToText(double value) { return AnyToText<uint64_t>(value, 52); }
 
 void AppendElement(const Literal& literal, int64_t index, std::string* text) {
   const PrimitiveType type = literal.shape().element_type();

@@ -18,36 +18,8 @@ std::vector<Computation*> Module::computations() const {
 }
 
 std::vector<Computation*> Module::PostOrder() const {
-  std::vector<Computation*> order;
-  if (entry_ == nullptr) return order;
-  absl::flat_hash_set<const Computation*> visited;
-  struct Frame {
-    Computation* computation;
-    std::vector<Computation*> callees;
-    size_t next;
-  };
-  auto callees_of = [](const Computation& computation) {
-    std::vector<Computation*> callees;
-    for (const auto& instruction : computation.instructions_) {
-      callees.insert(callees.end(), instruction->called_computations().begin(),
-                     instruction->called_computations().end());
-    }
-    return callees;
-  };
-  std::vector<Frame> stack;
-  visited.insert(entry_);
-  stack.push_back({entry_, callees_of(*entry_), 0});
-  while (!stack.empty()) {
-    Frame& frame = stack.back();
-    if (frame.next == frame.callees.size()) {
-      order.push_back(frame.computation);
-      stack.pop_back();
-      continue;
-    }
-    Computation* callee = frame.callees[frame.next++];
-    if (visited.insert(callee).second) stack.push_back({callee, callees_of(*callee), 0});
-  }
-  return order;
+  if (entry_ == nullptr) return {};
+  return CalleesFirst({entry_});
 }
 
 std::string Module::UniqueName(const std::string& wanted, absl::flat_hash_set<std::string>* taken) {
@@ -93,28 +65,19 @@ void CopyInstructions(const Computation& from, Computation* to,
 }  // namespace
 
 Computation* Module::AddClone(const Computation& original, std::string name) {
-  if (original.parent() == this) {
-    Computation* copy = AddComputation(name.empty() ? original.name() : name);
-    CopyInstructions(original, copy, [](Computation* callee) { return callee; });
-    return copy;
-  }
   absl::flat_hash_map<const Computation*, Computation*> copies;
-  std::function<Computation*(const Computation&, const std::string&)> clone =
-      [&](const Computation& from, const std::string& wanted) -> Computation* {
-    auto found = copies.find(&from);
-    if (found != copies.end()) return found->second;
-    // Callees first, so that they stand before their callers.
-    std::vector<const Computation*> callees;
-    for (const Instruction* instruction : from.instructions()) {
-      for (const Computation* callee : instruction->called_computations()) callees.push_back(callee);
-    }
-    for (const Computation* callee : callees) clone(*callee, callee->name());
-    Computation* copy = AddComputation(wanted);
-    copies[&from] = copy;
-    CopyInstructions(from, copy, [&](Computation* callee) { return copies.at(callee); });
-    return copy;
+  auto copy = [&](const Computation& from, const std::string& wanted) {
+    Computation* added = AddComputation(wanted);
+    CopyInstructions(from, added, [&](Computation* callee) {
+      const auto found = copies.find(callee);
+      return found == copies.end() ? callee : found->second;
+    });
+    return added;
   };
-  return clone(original, name.empty() ? original.name() : name);
+  if (original.parent() != this) {
+    for (Computation* callee : CalleesFirst(original.Callees())) copies[callee] = copy(*callee, callee->name());
+  }
+  return copy(original, name.empty() ? original.name() : name);
 }
 
 int64_t Module::RemoveUnusedComputations() {

@@ -6,7 +6,7 @@ namespace kiln::hlo {
 namespace {
 
 constexpr std::array<OpcodeInfo, kOpcodeCount> kTable = {{
-#define KILN_OPCODE(enumerator, name, operands, kind) {name, operands, OpKind::kind},
+#define KILN_OPCODE(enumerator, name, operands, kind, attributes, called, rule) {name, operands, OpKind::kind, called},
 #include "src/hlo/opcodes.inc"
 #undef KILN_OPCODE
 }};
@@ -39,21 +39,7 @@ bool IsCommutative(Opcode opcode) {
 }
 
 bool HasScalarComputation(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kMap:
-    case Opcode::kReduce:
-    case Opcode::kReduceWindow:
-    case Opcode::kSelectAndScatter:
-    case Opcode::kSort:
-    case Opcode::kScatter:
-    case Opcode::kAllReduce:
-    case Opcode::kAllReduceStart:
-    case Opcode::kReduceScatter:
-    case Opcode::kCollectiveReduce:
-      return true;
-    default:
-      return false;
-  }
+  return GetOpcodeInfo(opcode).called_count > 0 && KindOf(opcode) != OpKind::kControl && opcode != Opcode::kScan;
 }
 
 bool HasSideEffect(Opcode opcode) {

@@ -10,13 +10,13 @@
 namespace kiln::hlo {
 
 enum class Opcode : uint8_t {
-#define KILN_OPCODE(enumerator, name, operands, kind) enumerator,
+#define KILN_OPCODE(enumerator, name, operands, kind, attributes, called, rule) enumerator,
 #include "src/hlo/opcodes.inc"
 #undef KILN_OPCODE
 };
 
 inline constexpr int kOpcodeCount = 0
-#define KILN_OPCODE(enumerator, name, operands, kind) +1
+#define KILN_OPCODE(enumerator, name, operands, kind, attributes, called, rule) +1
 #include "src/hlo/opcodes.inc"
 #undef KILN_OPCODE
     ;
@@ -42,6 +42,7 @@ struct OpcodeInfo {
   absl::string_view name;  // as in HLO text
   int operand_count;       // -1: variadic
   OpKind kind;
+  int called_count;        // computations; -1: any number
 };
 
 const OpcodeInfo& GetOpcodeInfo(Opcode opcode);

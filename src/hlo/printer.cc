@@ -14,58 +14,17 @@ namespace kiln::hlo {
 namespace {
 
 // Every computation, callees before callers, in the module's own order where that allows; the entry last if it may be.
-std::vector<const Computation*> PrintOrder(const Module& module) {
-  std::vector<const Computation*> order;
-  absl::flat_hash_set<const Computation*> visited;
-  struct Frame {
-    const Computation* computation;
-    std::vector<Computation*> callees;
-    size_t next;
-  };
-  std::vector<Frame> stack;
-  auto push = [&](const Computation* computation) {
-    if (!visited.insert(computation).second) return;
-    std::vector<Computation*> callees;
-    for (const Instruction* instruction : computation->instructions()) {
-      callees.insert(callees.end(), instruction->called_computations().begin(),
-                     instruction->called_computations().end());
-    }
-    stack.push_back({computation, std::move(callees), 0});
-  };
-  auto visit = [&](const Computation* start) {
-    push(start);
-    while (!stack.empty()) {
-      Frame& frame = stack.back();
-      if (frame.next < frame.callees.size()) {
-        push(frame.callees[frame.next++]);
-      } else {
-        order.push_back(frame.computation);
-        stack.pop_back();
-      }
-    }
-  };
-  for (const Computation* computation : module.computations()) {
-    if (computation != module.entry()) visit(computation);
-  }
-  if (module.entry() != nullptr) visit(module.entry());
-  return order;
+std::vector<Computation*> PrintOrder(const Module& module) {
+  std::vector<Computation*> starts = module.computations();
+  std::erase(starts, module.entry());
+  if (module.entry() != nullptr) starts.push_back(module.entry());
+  return CalleesFirst(starts);
 }
 
 // The computation's own order when operands stand before users in it, otherwise a topological one.
 std::vector<Instruction*> PrintOrder(const Computation& computation) {
   std::vector<Instruction*> order = computation.instructions();
-  absl::flat_hash_set<const Instruction*> seen;
-  seen.reserve(order.size());
-  for (const Instruction* instruction : order) {
-    for (const Instruction* operand : instruction->operands()) {
-      if (!seen.contains(operand)) return computation.PostOrder();
-    }
-    for (const Instruction* before : instruction->control_predecessors()) {
-      if (!seen.contains(before)) return computation.PostOrder();
-    }
-    seen.insert(instruction);
-  }
-  return order;
+  return FirstOutOfOrder(order) == nullptr ? order : computation.PostOrder();
 }
 
 void AppendInstruction(const Instruction& instruction, const PrintOptions& options, std::string* text) {

@@ -89,6 +89,15 @@ std::vector<const Shape*> Shape::Leaves() const {
   return leaves;
 }
 
+const Shape* Shape::Part(absl::Span<const int64_t> index) const {
+  const Shape* part = this;
+  for (int64_t i : index) {
+    if (i < 0 || i >= static_cast<int64_t>(part->tuple_shapes_.size())) return nullptr;
+    part = &part->tuple_shapes_[i];
+  }
+  return part;
+}
+
 bool Shape::Compatible(const Shape& a, const Shape& b) {
   if (a.element_type_ != b.element_type_ || a.dimensions_ != b.dimensions_ ||
       a.tuple_shapes_.size() != b.tuple_shapes_.size()) {

@@ -50,7 +50,6 @@ class Shape {
   bool IsArray() const { return IsArrayType(element_type_); }
   bool IsTuple() const { return element_type_ == PrimitiveType::kTuple; }
   bool IsToken() const { return element_type_ == PrimitiveType::kToken; }
-  bool IsOpaque() const { return element_type_ == PrimitiveType::kOpaque; }
   // An array of rank 0.
   bool IsScalar() const { return IsArray() && dimensions_.empty(); }
 
@@ -82,6 +81,9 @@ class Shape {
   // Array, token and opaque leaves in pre-order; one for a shape that is no tuple.
   int64_t leaf_count() const;
   std::vector<const Shape*> Leaves() const;
+
+  // What stands at `index` of tuples of tuples; null where nothing does.
+  const Shape* Part(absl::Span<const int64_t> index) const;
 
   // Same element types, dimensions and layouts (dynamic flags included).
   bool operator==(const Shape&) const = default;

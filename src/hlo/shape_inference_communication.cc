@@ -7,23 +7,24 @@
 namespace kiln::hlo {
 namespace {
 
-Shape RowMajor(const Shape& array) { return Shape(array.element_type(), array.dimensions()); }
+Shape WithoutBounds(const Shape& array) { return Shape(array.element_type(), array.dimensions()); }
 
 // The operands, one by one or as a tuple.
 Shape SameAsOperands(const InferenceQuery& query) {
   std::vector<Shape> shapes;
-  for (const Shape* operand : query.operands) shapes.push_back(RowMajor(*operand));
+  for (const Shape* operand : query.operands) shapes.push_back(WithoutBounds(*operand));
   return OneOrTuple(std::move(shapes));
 }
 
-absl::Status CheckGroups(const InferenceQuery& query) {
-  const auto& groups = query.Get<CollectiveAttributes>().replica_groups;
-  for (const std::vector<int64_t>& group : groups) {
+// What all collectives hold: operands, of arrays, and groups that name devices.
+absl::Status CheckCollective(const InferenceQuery& query) {
+  KILN_RETURN_IF_ERROR(RequireArrays(query));
+  for (const std::vector<int64_t>& group : query.Get<CollectiveAttributes>().replica_groups) {
     for (int64_t member : group) {
       if (member < 0) return query.Fail("replica groups name a negative device");
     }
   }
-  return absl::OkStatus();
+  return query.operands.empty() ? query.Fail("needs an operand") : absl::OkStatus();
 }
 
 // Members of a group; 0 when the groups do not say.
@@ -42,9 +43,9 @@ absl::Status CheckReducer(const InferenceQuery& query) {
 
 // all-gather grows, reduce-scatter shrinks the dimension by the size of a group.
 absl::StatusOr<Shape> InferScaled(const InferenceQuery& query, bool grows, const Shape* declared) {
+  KILN_RETURN_IF_ERROR(CheckCollective(query));
   const int64_t dimension = query.Get<CollectiveAttributes>().dimension;
   const int64_t group = GroupSize(query);
-  if (query.operands.empty()) return query.Fail("needs an operand");
   const size_t count = query.operands.size();
   if (declared != nullptr && count > 1 && (!declared->IsTuple() || declared->tuple_shapes().size() != count)) {
     return query.Fail("the result must be a tuple of ", count, ", declared as ", declared->ToString(false));
@@ -53,7 +54,7 @@ absl::StatusOr<Shape> InferScaled(const InferenceQuery& query, bool grows, const
   for (size_t i = 0; i < count; ++i) {
     const Shape& operand = query.operand(i);
     KILN_RETURN_IF_ERROR(CheckDimensionList(query, {dimension}, operand.rank(), "dimensions"));
-    Shape result = RowMajor(operand);
+    Shape result = WithoutBounds(operand);
     const int64_t size = operand.dimensions(dimension);
     const Shape* wanted = declared == nullptr ? nullptr : count == 1 ? declared : &declared->tuple_shapes(i);
     if (wanted != nullptr) {
@@ -81,58 +82,6 @@ absl::StatusOr<Shape> InferScaled(const InferenceQuery& query, bool grows, const
   return OneOrTuple(std::move(results));
 }
 
-// (operands, results)
-absl::StatusOr<Shape> InferAllGatherStart(const InferenceQuery& query) {
-  const Shape* declared = nullptr;
-  if (query.declared != nullptr) {
-    if (!query.declared->IsTuple() || query.declared->tuple_shapes().size() < 2) {
-      return query.Fail("the result must be (operand, result), declared as ", query.declared->ToString(false));
-    }
-    declared = &query.declared->tuple_shapes(1);
-  }
-  KILN_ASSIGN_OR_RETURN(Shape result, InferScaled(query, /*grows=*/true, declared));
-  return Shape::Tuple({SameAsOperands(query), std::move(result)});
-}
-
-absl::StatusOr<Shape> InferAllToAll(const InferenceQuery& query) {
-  if (query.operands.empty()) return query.Fail("needs an operand");
-  if (query.operands.size() > 1 || (query.declared != nullptr && query.declared->IsTuple())) {
-    std::vector<Shape> shapes;
-    for (const Shape* operand : query.operands) {
-      if (!Shape::Compatible(*operand, query.operand(0))) return query.Fail("operands must have one shape");
-      shapes.push_back(RowMajor(*operand));
-    }
-    return Shape::Tuple(std::move(shapes));
-  }
-  const Shape& operand = query.operand(0);
-  const int64_t dimension = query.Get<CollectiveAttributes>().dimension;
-  KILN_RETURN_IF_ERROR(CheckDimensionList(query, {dimension}, operand.rank(), "dimensions"));
-  const int64_t group = GroupSize(query);
-  if (group != 0 && operand.dimensions(dimension) % group != 0) {
-    return query.Fail("dimension ", dimension, " of ", operand.ToString(false), " does not divide into groups of ",
-                      group);
-  }
-  return RowMajor(operand);
-}
-
-// (input, output, input offsets, send sizes, output offsets, received sizes): rows of the input go into the output.
-absl::StatusOr<Shape> InferRaggedAllToAll(const InferenceQuery& query) {
-  const Shape &input = query.operand(0), &output = query.operand(1);
-  bool fits = input.rank() == output.rank() && input.rank() >= 1 && input.element_type() == output.element_type();
-  for (int64_t d = 1; fits && d < input.rank(); ++d) fits = input.dimensions(d) == output.dimensions(d);
-  if (!fits) {
-    return query.Fail("the input ", input.ToString(false), " and the output ", output.ToString(false),
-                      " may differ in their first dimension only");
-  }
-  for (size_t i = 2; i < 6; ++i) {
-    const Shape& list = query.operand(i);
-    if (list.rank() != 1 || !IsIntegral(list.element_type()) || list.dimensions() != query.operand(2).dimensions()) {
-      return query.Fail("operand ", i, " is ", list.ToString(false), ", expected vectors of integers of one size");
-    }
-  }
-  return RowMajor(output);
-}
-
 bool IsIndexList(const Shape& shape, int64_t count) {
   return shape.IsTuple() && static_cast<int64_t>(shape.tuple_shapes().size()) == count &&
          std::all_of(shape.tuple_shapes().begin(), shape.tuple_shapes().end(), [](const Shape& element) {
@@ -157,18 +106,104 @@ absl::StatusOr<Shape> InferPermuteInPlace(const InferenceQuery& query) {
   if (!Shape::Compatible(lists, query.operand(3))) {
     return query.Fail("operand 3 is ", query.operand(3).ToString(false), ", expected ", lists.ToString(false));
   }
-  return RowMajor(output);
+  return WithoutBounds(output);
+}
+
+absl::StatusOr<Shape> Part(const InferenceQuery& query, size_t index) {
+  const Shape& operand = query.operand(0);
+  if (!operand.IsTuple() || operand.tuple_shapes().size() <= index) {
+    return query.Fail("takes what its start gives, got ", operand.ToString(false));
+  }
+  return operand.tuple_shapes(index);
+}
+
+}  // namespace
+
+absl::StatusOr<Shape> InferAllGather(const InferenceQuery& query) {
+  return InferScaled(query, /*grows=*/true, query.declared);
+}
+
+absl::StatusOr<Shape> InferReduceScatter(const InferenceQuery& query) {
+  KILN_RETURN_IF_ERROR(CheckReducer(query));
+  return InferScaled(query, /*grows=*/false, query.declared);
+}
+
+absl::StatusOr<Shape> InferAllReduce(const InferenceQuery& query) {
+  KILN_RETURN_IF_ERROR(CheckReducer(query));
+  return InferCollectiveBroadcast(query);
+}
+
+absl::StatusOr<Shape> InferCollectiveBroadcast(const InferenceQuery& query) {
+  KILN_RETURN_IF_ERROR(CheckCollective(query));
+  return SameAsOperands(query);
+}
+
+// (operands, results)
+absl::StatusOr<Shape> InferAllGatherStart(const InferenceQuery& query) {
+  const Shape* declared = nullptr;
+  if (query.declared != nullptr) {
+    if (!query.declared->IsTuple() || query.declared->tuple_shapes().size() < 2) {
+      return query.Fail("the result must be (operand, result), declared as ", query.declared->ToString(false));
+    }
+    declared = &query.declared->tuple_shapes(1);
+  }
+  KILN_ASSIGN_OR_RETURN(Shape result, InferScaled(query, /*grows=*/true, declared));
+  return Shape::Tuple({SameAsOperands(query), std::move(result)});
+}
+
+absl::StatusOr<Shape> InferAllToAll(const InferenceQuery& query) {
+  KILN_RETURN_IF_ERROR(CheckCollective(query));
+  if (query.operands.size() > 1 || (query.declared != nullptr && query.declared->IsTuple())) {
+    std::vector<Shape> shapes;
+    for (const Shape* operand : query.operands) {
+      if (!Shape::Compatible(*operand, query.operand(0))) return query.Fail("operands must have one shape");
+      shapes.push_back(WithoutBounds(*operand));
+    }
+    return Shape::Tuple(std::move(shapes));
+  }
+  const Shape& operand = query.operand(0);
+  const int64_t dimension = query.Get<CollectiveAttributes>().dimension;
+  KILN_RETURN_IF_ERROR(CheckDimensionList(query, {dimension}, operand.rank(), "dimensions"));
+  const int64_t group = GroupSize(query);
+  if (group != 0 && operand.dimensions(dimension) % group != 0) {
+    return query.Fail("dimension ", dimension, " of ", operand.ToString(false), " does not divide into groups of ",
+                      group);
+  }
+  return WithoutBounds(operand);
+}
+
+// (input, output, input offsets, send sizes, output offsets, received sizes): rows of the input go into the output.
+absl::StatusOr<Shape> InferRaggedAllToAll(const InferenceQuery& query) {
+  KILN_RETURN_IF_ERROR(CheckCollective(query));
+  const Shape &input = query.operand(0), &output = query.operand(1);
+  bool fits = input.rank() == output.rank() && input.rank() >= 1 && input.element_type() == output.element_type();
+  for (int64_t d = 1; fits && d < input.rank(); ++d) fits = input.dimensions(d) == output.dimensions(d);
+  if (!fits) {
+    return query.Fail("the input ", input.ToString(false), " and the output ", output.ToString(false),
+                      " may differ in their first dimension only");
+  }
+  for (size_t i = 2; i < 6; ++i) {
+    const Shape& list = query.operand(i);
+    if (list.rank() != 1 || !IsIntegral(list.element_type()) || list.dimensions() != query.operand(2).dimensions()) {
+      return query.Fail("operand ", i, " is ", list.ToString(false), ", expected vectors of integers of one size");
+    }
+  }
+  return WithoutBounds(output);
 }
 
 absl::StatusOr<Shape> InferPermute(const InferenceQuery& query) {
-  const auto& pairs = query.Get<CollectiveAttributes>().source_target_pairs;
-  for (const auto& [source, target] : pairs) {
+  if (query.operands.size() == 4 && query.operand(2).IsTuple()) return InferPermuteInPlace(query);
+  KILN_RETURN_IF_ERROR(CheckCollective(query));
+  for (const auto& [source, target] : query.Get<CollectiveAttributes>().source_target_pairs) {
     if (source < 0 || target < 0) return query.Fail("source_target_pairs name a negative device");
   }
-  if (query.operands.empty()) return query.Fail("needs an operand");
-  const Shape value = SameAsOperands(query);
-  if (query.opcode == Opcode::kCollectivePermute) return value;
-  // (operand, result, context...)
+  return SameAsOperands(query);
+}
+
+// (operand, result, context...)
+absl::StatusOr<Shape> InferPermuteStart(const InferenceQuery& query) {
+  KILN_RETURN_IF_ERROR(RequireArrays(query));
+  KILN_ASSIGN_OR_RETURN(const Shape value, InferPermute(query));
   const Shape context = Shape::Scalar(PrimitiveType::kU32);
   if (query.declared == nullptr) return Shape::Tuple({value, value, context, context});
   const Shape& declared = *query.declared;
@@ -180,13 +215,12 @@ absl::StatusOr<Shape> InferPermute(const InferenceQuery& query) {
   return declared;
 }
 
-absl::StatusOr<Shape> Part(const InferenceQuery& query, size_t index) {
-  const Shape& operand = query.operand(0);
-  if (!operand.IsTuple() || operand.tuple_shapes().size() <= index) {
-    return query.Fail("takes what its start gives, got ", operand.ToString(false));
-  }
-  return operand.tuple_shapes(index);
+absl::StatusOr<Shape> InferCopyStart(const InferenceQuery& query) {
+  return Shape::Tuple({query.operand(0), query.operand(0), Shape::Scalar(PrimitiveType::kU32)});
 }
+
+absl::StatusOr<Shape> InferFirstPart(const InferenceQuery& query) { return Part(query, 0); }
+absl::StatusOr<Shape> InferSecondPart(const InferenceQuery& query) { return Part(query, 1); }
 
 // ((T...), token)
 absl::StatusOr<Shape> InferInfeed(const InferenceQuery& query) {
@@ -222,76 +256,14 @@ absl::StatusOr<Shape> InferRecv(const InferenceQuery& query) {
   return shape;
 }
 
+absl::StatusOr<Shape> InferSendDone(const InferenceQuery& query) {
+  KILN_RETURN_IF_ERROR(Part(query, 2).status());
+  return Shape::Token();
+}
+
 absl::StatusOr<Shape> InferRecvDone(const InferenceQuery& query) {
   KILN_ASSIGN_OR_RETURN(Shape data, Part(query, 0));
   return Shape::Tuple({std::move(data), Shape::Token()});
-}
-
-absl::Status RequireArraysOf(const InferenceQuery& query) {
-  KILN_RETURN_IF_ERROR(RequireArrays(query));
-  return CheckGroups(query);
-}
-
-}  // namespace
-
-absl::StatusOr<Shape> InferCommunication(const InferenceQuery& query) {
-  switch (query.opcode) {
-    case Opcode::kCopyStart:
-      return Shape::Tuple({query.operand(0), query.operand(0), Shape::Scalar(PrimitiveType::kU32)});
-    case Opcode::kCopyDone:
-      return Part(query, 0);
-    case Opcode::kAllGatherDone:
-    case Opcode::kCollectivePermuteDone:
-      return Part(query, 1);
-    case Opcode::kAllReduceDone:
-      return query.operand(0);
-    case Opcode::kInfeed:
-      return InferInfeed(query);
-    case Opcode::kOutfeed:
-      return InferOutfeed(query);
-    case Opcode::kSend:
-      return InferSend(query);
-    case Opcode::kRecv:
-      return InferRecv(query);
-    case Opcode::kSendDone:
-      KILN_RETURN_IF_ERROR(Part(query, 2).status());
-      return Shape::Token();
-    case Opcode::kRecvDone:
-      return InferRecvDone(query);
-    case Opcode::kCollectivePermute:
-      if (query.operands.size() == 4 && query.operand(2).IsTuple()) return InferPermuteInPlace(query);
-      break;
-    default:
-      break;
-  }
-  KILN_RETURN_IF_ERROR(RequireArraysOf(query));
-  switch (query.opcode) {
-    case Opcode::kAllGather:
-      return InferScaled(query, /*grows=*/true, query.declared);
-    case Opcode::kAllGatherStart:
-      return InferAllGatherStart(query);
-    case Opcode::kReduceScatter:
-      KILN_RETURN_IF_ERROR(CheckReducer(query));
-      return InferScaled(query, /*grows=*/false, query.declared);
-    case Opcode::kAllReduce:
-    case Opcode::kAllReduceStart:
-    case Opcode::kCollectiveReduce:
-      KILN_RETURN_IF_ERROR(CheckReducer(query));
-      if (query.operands.empty()) return query.Fail("needs an operand");
-      return SameAsOperands(query);
-    case Opcode::kAllToAll:
-      return InferAllToAll(query);
-    case Opcode::kCollectiveBroadcast:
-      if (query.operands.empty()) return query.Fail("needs an operand");
-      return SameAsOperands(query);
-    case Opcode::kCollectivePermute:
-    case Opcode::kCollectivePermuteStart:
-      return InferPermute(query);
-    case Opcode::kRaggedAllToAll:
-      return InferRaggedAllToAll(query);
-    default:
-      return Internal("no rule for ", OpcodeName(query.opcode));
-  }
 }
 
 }  // namespace kiln::hlo

@@ -20,6 +20,18 @@ absl::Status CheckVectors(const InferenceQuery& query, size_t first, size_t last
   return absl::OkStatus();
 }
 
+absl::Status CheckSquare(const InferenceQuery& query, const Shape& matrix) {
+  if (!IsInexact(matrix.element_type())) {
+    return query.Fail("takes floating-point or complex numbers, got ", matrix.ToString(false));
+  }
+  if (matrix.rank() < 2 || matrix.dimensions(matrix.rank() - 1) != matrix.dimensions(matrix.rank() - 2)) {
+    return query.Fail("takes square matrices, got ", matrix.ToString(false));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 // training: x, scale, offset -> (y, mean, variance); inference: x, scale, offset, mean, variance -> y;
 // grad: x, scale, mean, variance, dy -> (dx, dscale, doffset)
 absl::StatusOr<Shape> InferBatchNorm(const InferenceQuery& query) {
@@ -42,14 +54,13 @@ absl::StatusOr<Shape> InferBatchNorm(const InferenceQuery& query) {
   return Shape::Tuple({std::move(result), vector, vector});
 }
 
-absl::Status CheckSquare(const InferenceQuery& query, const Shape& matrix) {
-  if (!IsInexact(matrix.element_type())) {
-    return query.Fail("takes floating-point or complex numbers, got ", matrix.ToString(false));
-  }
-  if (matrix.rank() < 2 || matrix.dimensions(matrix.rank() - 1) != matrix.dimensions(matrix.rank() - 2)) {
-    return query.Fail("takes square matrices, got ", matrix.ToString(false));
-  }
-  return absl::OkStatus();
+absl::StatusOr<Shape> InferCholesky(const InferenceQuery& query) {
+  KILN_RETURN_IF_ERROR(CheckSquare(query, query.operand(0)));
+  return InferShuffle(query);
+}
+
+absl::StatusOr<Shape> InferShuffle(const InferenceQuery& query) {
+  return Shape(query.operand(0).element_type(), query.operand(0).dimensions());
 }
 
 absl::StatusOr<Shape> InferTriangularSolve(const InferenceQuery& query) {
@@ -96,30 +107,6 @@ absl::StatusOr<Shape> InferFft(const InferenceQuery& query) {
   if (real_input) result = type == PrimitiveType::kF32 ? PrimitiveType::kC64 : PrimitiveType::kC128;
   if (fft.type == FftType::kIrfft) result = ComplexComponentType(type);
   return Shape(result, sizes);
-}
-
-}  // namespace
-
-absl::StatusOr<Shape> InferComposite(const InferenceQuery& query) {
-  KILN_RETURN_IF_ERROR(RequireArrays(query));
-  const Shape& operand = query.operand(0);
-  switch (query.opcode) {
-    case Opcode::kBatchNormGrad:
-    case Opcode::kBatchNormInference:
-    case Opcode::kBatchNormTraining:
-      return InferBatchNorm(query);
-    case Opcode::kCholesky:
-      KILN_RETURN_IF_ERROR(CheckSquare(query, operand));
-      return Shape(operand.element_type(), operand.dimensions());
-    case Opcode::kFft:
-      return InferFft(query);
-    case Opcode::kShuffle:
-      return Shape(operand.element_type(), operand.dimensions());
-    case Opcode::kTriangularSolve:
-      return InferTriangularSolve(query);
-    default:
-      return Internal("no rule for ", OpcodeName(query.opcode));
-  }
 }
 
 }  // namespace kiln::hlo

@@ -50,33 +50,55 @@ DimensionVector Joined(const DimensionVector& a, const DimensionVector& b) {
   return all;
 }
 
-// Dimensions of `shape` that are in none of the lists, with their sizes.
-void AppendFree(const Shape& shape, const DimensionVector& used, DimensionVector* sizes) {
-  for (int64_t i = 0; i < shape.rank(); ++i) {
-    if (!Contains(used, i)) sizes->push_back(shape.dimensions(i));
-  }
+// Batch and contracting dimensions of both sides; those of the right one, with its others, are in `rhs_used`.
+absl::Status CheckDotDimensions(const InferenceQuery& query, const DimensionVector& rhs_used,
+                                absl::string_view rhs_what) {
+  const auto& dot = query.Get<DotAttributes>();
+  const int64_t lhs_rank = query.operand(0).rank(), rhs_rank = query.operand(1).rank();
+  KILN_RETURN_IF_ERROR(CheckDimensionList(query, Joined(dot.lhs_batch, dot.lhs_contracting), lhs_rank,
+                                          "the left batch and contracting dims"));
+  KILN_RETURN_IF_ERROR(CheckDimensionList(query, rhs_used, rhs_rank, rhs_what));
+  KILN_RETURN_IF_ERROR(CheckPairs(query, dot.lhs_batch, dot.rhs_batch, "batch"));
+  return CheckPairs(query, dot.lhs_contracting, dot.rhs_contracting, "contracting");
 }
 
+// Dimensions of `sizes`, then the batch, then what is free of lhs, then of rhs.
+absl::StatusOr<Shape> DotShape(const InferenceQuery& query, DimensionVector sizes, const DimensionVector& rhs_used) {
+  const auto& dot = query.Get<DotAttributes>();
+  KILN_ASSIGN_OR_RETURN(PrimitiveType type, ProductType(query));
+  for (int64_t dimension : dot.lhs_batch) sizes.push_back(query.operand(0).dimensions(dimension));
+  const DimensionVector lhs_used = Joined(dot.lhs_batch, dot.lhs_contracting);
+  for (const auto& [shape, used] : {std::pair(query.operands[0], &lhs_used), {query.operands[1], &rhs_used}}) {
+    for (int64_t i = 0; i < shape->rank(); ++i) {
+      if (!Contains(*used, i)) sizes.push_back(shape->dimensions(i));
+    }
+  }
+  return Shape(type, sizes);
+}
+
+// Batch, feature and spatial dimensions must be all the dimensions of `shape`, each once.
+absl::Status CheckLabels(const InferenceQuery& query, const Shape* shape, int64_t first, int64_t second,
+                         const DimensionVector& spatial, absl::string_view what) {
+  DimensionVector all = spatial;
+  all.push_back(first);
+  all.push_back(second);
+  const int64_t rank = static_cast<int64_t>(all.size());
+  if (shape != nullptr && shape->rank() != rank) {
+    return query.Fail("the labels give ", what, " rank ", rank, ", it is ", shape->ToString(false));
+  }
+  return CheckDimensionList(query, all, rank, absl::StrCat("the labels of ", what));
+}
+
+}  // namespace
+
 absl::StatusOr<Shape> InferDot(const InferenceQuery& query) {
-  if (query.operands.size() < 2) return query.Fail("takes 2 operands, got ", query.operands.size());
   if (query.opcode == Opcode::kDot && query.operands.size() != 2) {
     return query.Fail("takes 2 operands (sparse forms are not supported), got ", query.operands.size());
   }
   const auto& dot = query.Get<DotAttributes>();
-  const Shape& lhs = query.operand(0);
-  const Shape& rhs = query.operand(1);
-  const DimensionVector lhs_used = Joined(dot.lhs_batch, dot.lhs_contracting);
   const DimensionVector rhs_used = Joined(dot.rhs_batch, dot.rhs_contracting);
-  KILN_RETURN_IF_ERROR(CheckDimensionList(query, lhs_used, lhs.rank(), "the left batch and contracting dims"));
-  KILN_RETURN_IF_ERROR(CheckDimensionList(query, rhs_used, rhs.rank(), "the right batch and contracting dims"));
-  KILN_RETURN_IF_ERROR(CheckPairs(query, dot.lhs_batch, dot.rhs_batch, "batch"));
-  KILN_RETURN_IF_ERROR(CheckPairs(query, dot.lhs_contracting, dot.rhs_contracting, "contracting"));
-  KILN_ASSIGN_OR_RETURN(PrimitiveType type, ProductType(query));
-  DimensionVector sizes;
-  for (int64_t dimension : dot.lhs_batch) sizes.push_back(lhs.dimensions(dimension));
-  AppendFree(lhs, lhs_used, &sizes);
-  AppendFree(rhs, rhs_used, &sizes);
-  return Shape(type, sizes);
+  KILN_RETURN_IF_ERROR(CheckDotDimensions(query, rhs_used, "the right batch and contracting dims"));
+  return DotShape(query, {}, rhs_used);
 }
 
 // lhs, rhs and group sizes; one ragged dimension of lhs that is free (rhs has a group dimension), contracting (the
@@ -88,11 +110,8 @@ absl::StatusOr<Shape> InferRaggedDot(const InferenceQuery& query) {
   const Shape& groups = query.operand(2);
   const DimensionVector lhs_used = Joined(dot.lhs_batch, dot.lhs_contracting);
   const DimensionVector rhs_used = Joined(Joined(dot.rhs_batch, dot.rhs_contracting), dot.rhs_group);
-  KILN_RETURN_IF_ERROR(CheckDimensionList(query, lhs_used, lhs.rank(), "the left batch and contracting dims"));
-  KILN_RETURN_IF_ERROR(CheckDimensionList(query, rhs_used, rhs.rank(), "the right batch, contracting and group dims"));
+  KILN_RETURN_IF_ERROR(CheckDotDimensions(query, rhs_used, "the right batch, contracting and group dims"));
   KILN_RETURN_IF_ERROR(CheckDimensionList(query, dot.lhs_ragged, lhs.rank(), "lhs_ragged_dims"));
-  KILN_RETURN_IF_ERROR(CheckPairs(query, dot.lhs_batch, dot.rhs_batch, "batch"));
-  KILN_RETURN_IF_ERROR(CheckPairs(query, dot.lhs_contracting, dot.rhs_contracting, "contracting"));
   if (dot.lhs_ragged.size() != 1) {
     return query.Fail("lhs_ragged_dims has ", dot.lhs_ragged.size(), " entries, expected one");
   }
@@ -127,13 +146,7 @@ absl::StatusOr<Shape> InferRaggedDot(const InferenceQuery& query) {
   if (free && rhs.dimensions(dot.rhs_group[0]) != group_count) {
     return query.Fail("the group dimension of ", rhs.ToString(false), " must have size ", group_count);
   }
-  KILN_ASSIGN_OR_RETURN(PrimitiveType type, ProductType(query));
-  DimensionVector sizes;
-  if (contracting) sizes.push_back(group_count);
-  for (int64_t dimension : dot.lhs_batch) sizes.push_back(lhs.dimensions(dimension));
-  AppendFree(lhs, lhs_used, &sizes);
-  AppendFree(rhs, rhs_used, &sizes);
-  return Shape(type, sizes);
+  return DotShape(query, contracting ? DimensionVector{group_count} : DimensionVector{}, rhs_used);
 }
 
 // A dot of operands that have a scale for each block of elements, or one for all.
@@ -155,19 +168,6 @@ absl::StatusOr<Shape> InferScaledDot(const InferenceQuery& query) {
     return query.Fail("the result is ", result.ToString(false), ", expected floats");
   }
   return result;
-}
-
-// Batch, feature and spatial dimensions must be all the dimensions of `shape`, each once.
-absl::Status CheckLabels(const InferenceQuery& query, const Shape* shape, int64_t first, int64_t second,
-                         const DimensionVector& spatial, absl::string_view what) {
-  DimensionVector all = spatial;
-  all.push_back(first);
-  all.push_back(second);
-  const int64_t rank = static_cast<int64_t>(all.size());
-  if (shape != nullptr && shape->rank() != rank) {
-    return query.Fail("the labels give ", what, " rank ", rank, ", it is ", shape->ToString(false));
-  }
-  return CheckDimensionList(query, all, rank, absl::StrCat("the labels of ", what));
 }
 
 absl::StatusOr<Shape> InferConvolution(const InferenceQuery& query) {
@@ -224,24 +224,6 @@ absl::StatusOr<Shape> InferConvolution(const InferenceQuery& query) {
                           WindowedSize(query, input.dimensions(convolution.input_spatial[i]), window));
   }
   return Shape(type, sizes);
-}
-
-}  // namespace
-
-absl::StatusOr<Shape> InferContraction(const InferenceQuery& query) {
-  KILN_RETURN_IF_ERROR(RequireArrays(query));
-  switch (query.opcode) {
-    case Opcode::kDot:
-      return InferDot(query);
-    case Opcode::kScaledDot:
-      return InferScaledDot(query);
-    case Opcode::kRaggedDot:
-      return InferRaggedDot(query);
-    case Opcode::kConvolution:
-      return InferConvolution(query);
-    default:
-      return Internal("no rule for ", OpcodeName(query.opcode));
-  }
 }
 
 }  // namespace kiln::hlo

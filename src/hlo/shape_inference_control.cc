@@ -22,6 +22,24 @@ absl::Status CheckArguments(const InferenceQuery& query, const Computation& comp
   return absl::OkStatus();
 }
 
+// Nodes of a shape, counted up to a limit: tuples of tuples double with every level.
+int64_t NodeCount(const Shape& shape, int64_t limit) {
+  int64_t count = 1;
+  for (const Shape& element : shape.tuple_shapes()) {
+    if (count > limit) break;
+    count += NodeCount(element, limit - count);
+  }
+  return count;
+}
+
+absl::Status CheckIndex(const InferenceQuery& query, const Shape& shape, const DimensionVector& index,
+                        absl::string_view what) {
+  if (shape.Part(index) != nullptr) return absl::OkStatus();
+  return query.Fail("alias names no part of the ", what, " ", shape.ToString(false));
+}
+
+}  // namespace
+
 absl::StatusOr<Shape> InferCall(const InferenceQuery& query) {
   KILN_RETURN_IF_ERROR(CheckArguments(query, *query.called[0], query.operands));
   return query.called[0]->root()->shape();
@@ -56,28 +74,17 @@ absl::StatusOr<Shape> InferConditional(const InferenceQuery& query) {
     return query.Fail("a pred index needs 2 branches, got ", branches);
   }
   if (query.operands.size() != branches + 1) {
-    return query.Fail("takes an index and an operand for each of ", branches, " branches, got ",
-                      query.operands.size(), " operands");
+    return query.Fail("takes an index and an operand for each of ", branches, " branches, got ", query.operands.size(),
+                      " operands");
   }
   for (size_t i = 0; i < branches; ++i) {
     KILN_RETURN_IF_ERROR(CheckArguments(query, *query.called[i], query.operands.subspan(i + 1, 1)));
     if (!Shape::Compatible(query.called[i]->root()->shape(), query.called[0]->root()->shape())) {
-      return query.Fail("branch ", query.called[i]->name(), " gives ",
-                        query.called[i]->root()->shape().ToString(false), ", branch ", query.called[0]->name(), " ",
-                        query.called[0]->root()->shape().ToString(false));
+      return query.Fail("branch ", query.called[i]->name(), " gives ", query.called[i]->root()->shape().ToString(false),
+                        ", branch ", query.called[0]->name(), " ", query.called[0]->root()->shape().ToString(false));
     }
   }
   return query.called[0]->root()->shape();
-}
-
-// Nodes of a shape, counted up to a limit: tuples of tuples double with every level.
-int64_t NodeCount(const Shape& shape, int64_t limit) {
-  int64_t count = 1;
-  for (const Shape& element : shape.tuple_shapes()) {
-    if (count > limit) break;
-    count += NodeCount(element, limit - count);
-  }
-  return count;
 }
 
 absl::StatusOr<Shape> InferTuple(const InferenceQuery& query) {
@@ -100,6 +107,13 @@ absl::StatusOr<Shape> InferGetTupleElement(const InferenceQuery& query) {
     return query.Fail("index ", index, " is out of range for a tuple of ", tuple.tuple_shapes().size());
   }
   return tuple.tuple_shapes(index);
+}
+
+absl::StatusOr<Shape> InferFirstOperand(const InferenceQuery& query) { return query.operand(0); }
+
+absl::StatusOr<Shape> InferAddDependency(const InferenceQuery& query) {
+  if (query.operand(1).IsToken()) return query.operand(0);
+  return query.Fail("the second operand must be a token, got ", query.operand(1).ToString(false));
 }
 
 absl::StatusOr<Shape> InferAfterAll(const InferenceQuery& query) {
@@ -135,18 +149,6 @@ absl::StatusOr<Shape> InferAsyncRest(const InferenceQuery& query) {
   return query.opcode == Opcode::kAsyncUpdate ? operand : operand.tuple_shapes(1);
 }
 
-absl::Status CheckIndex(const InferenceQuery& query, const Shape& shape, const DimensionVector& index,
-                        absl::string_view what) {
-  const Shape* at = &shape;
-  for (int64_t i : index) {
-    if (!at->IsTuple() || i < 0 || i >= static_cast<int64_t>(at->tuple_shapes().size())) {
-      return query.Fail("alias names no part of the ", what, " ", shape.ToString(false));
-    }
-    at = &at->tuple_shapes(i);
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<Shape> InferCustomCall(const InferenceQuery& query) {
   KILN_ASSIGN_OR_RETURN(Shape shape, RequireDeclared(query));
   const auto& call = query.Get<CustomCallAttributes>();
@@ -169,43 +171,6 @@ absl::StatusOr<Shape> InferCustomCall(const InferenceQuery& query) {
     KILN_RETURN_IF_ERROR(CheckIndex(query, query.operand(alias.operand), alias.operand_index, "operand"));
   }
   return shape;
-}
-
-}  // namespace
-
-absl::StatusOr<Shape> InferControl(const InferenceQuery& query) {
-  switch (query.opcode) {
-    case Opcode::kAddDependency:
-      if (!query.operand(1).IsToken()) {
-        return query.Fail("the second operand must be a token, got ", query.operand(1).ToString(false));
-      }
-      return query.operand(0);
-    case Opcode::kAfterAll:
-      return InferAfterAll(query);
-    case Opcode::kAsyncStart:
-      return InferAsyncStart(query);
-    case Opcode::kAsyncUpdate:
-    case Opcode::kAsyncDone:
-      return InferAsyncRest(query);
-    case Opcode::kCall:
-    case Opcode::kFusion:
-      return InferCall(query);
-    case Opcode::kConditional:
-      return InferConditional(query);
-    case Opcode::kCustomCall:
-      return InferCustomCall(query);
-    case Opcode::kDomain:
-    case Opcode::kOptBarrier:
-      return query.operand(0);
-    case Opcode::kGetTupleElement:
-      return InferGetTupleElement(query);
-    case Opcode::kTuple:
-      return InferTuple(query);
-    case Opcode::kWhile:
-      return InferWhile(query);
-    default:
-      return Internal("no rule for ", OpcodeName(query.opcode));
-  }
 }
 
 }  // namespace kiln::hlo

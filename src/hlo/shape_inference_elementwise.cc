@@ -93,9 +93,9 @@ unsigned AcceptedTypes(Opcode opcode) {
 
 // Bounded dimensions of the operands stay bounded in the result.
 Shape MergeDynamic(const Shape& a, const Shape& b) {
-  Shape result(a.element_type(), a.dimensions());
+  Shape result = RowMajor(a);
   for (int64_t i = 0; i < a.rank(); ++i) {
-    if (a.is_dynamic_dimension(i) || b.is_dynamic_dimension(i)) result.set_dynamic_dimension(i, true);
+    if (b.is_dynamic_dimension(i)) result.set_dynamic_dimension(i, true);
   }
   return result;
 }
@@ -112,44 +112,6 @@ absl::Status CheckTypes(const InferenceQuery& query, size_t index) {
   }
   return query.Fail("operand ", index, " is ", query.operand(index).ToString(false), ", expected elements of ",
                     absl::StrJoin(names, " or "));
-}
-
-absl::StatusOr<Shape> InferUnary(const InferenceQuery& query) {
-  KILN_RETURN_IF_ERROR(CheckTypes(query, 0));
-  const Shape& operand = query.operand(0);
-  Shape result = MergeDynamic(operand, operand);
-  switch (query.opcode) {
-    case Opcode::kConvert: {
-      KILN_ASSIGN_OR_RETURN(Shape declared, RequireDeclaredArray(query));
-      result.set_element_type(declared.element_type());
-      break;
-    }
-    case Opcode::kAbs:
-    case Opcode::kReal:
-    case Opcode::kImag:
-      result.set_element_type(ComplexComponentType(operand.element_type()));
-      break;
-    case Opcode::kIsFinite:
-      result.set_element_type(PrimitiveType::kPred);
-      break;
-    case Opcode::kReducePrecision: {
-      const auto& precision = query.Get<ReducePrecisionAttributes>();
-      if (precision.exponent_bits < 1 || precision.mantissa_bits < 0) {
-        return query.Fail("exponent_bits is ", precision.exponent_bits, " and mantissa_bits ", precision.mantissa_bits,
-                          ", expected at least 1 and 0");
-      }
-      break;
-    }
-    default:
-      break;
-  }
-  return result;
-}
-
-absl::Status CheckSameDimensions(const InferenceQuery& query, size_t a, size_t b) {
-  if (Shape::SameDimensions(query.operand(a), query.operand(b))) return absl::OkStatus();
-  return query.Fail("operands must have the same dimensions, got ", query.operand(a).ToString(false), " and ",
-                    query.operand(b).ToString(false));
 }
 
 absl::Status CheckSameType(const InferenceQuery& query, size_t a, size_t b) {
@@ -178,8 +140,41 @@ absl::Status CheckComparison(const InferenceQuery& query) {
       fits = type_class == TypeClass::kUnsigned || type_class == TypeClass::kPred;
       break;
   }
-  return fits ? absl::OkStatus()
-              : query.Fail("the comparison type does not fit ", query.operand(0).ToString(false));
+  return fits ? absl::OkStatus() : query.Fail("the comparison type does not fit ", query.operand(0).ToString(false));
+}
+
+}  // namespace
+
+absl::StatusOr<Shape> InferUnary(const InferenceQuery& query) {
+  KILN_RETURN_IF_ERROR(CheckTypes(query, 0));
+  const Shape& operand = query.operand(0);
+  Shape result = RowMajor(operand);
+  switch (query.opcode) {
+    case Opcode::kConvert: {
+      KILN_ASSIGN_OR_RETURN(Shape declared, RequireDeclaredArray(query));
+      result.set_element_type(declared.element_type());
+      break;
+    }
+    case Opcode::kAbs:
+    case Opcode::kReal:
+    case Opcode::kImag:
+      result.set_element_type(ComplexComponentType(operand.element_type()));
+      break;
+    case Opcode::kIsFinite:
+      result.set_element_type(PrimitiveType::kPred);
+      break;
+    case Opcode::kReducePrecision: {
+      const auto& precision = query.Get<ReducePrecisionAttributes>();
+      if (precision.exponent_bits < 1 || precision.mantissa_bits < 0) {
+        return query.Fail("exponent_bits is ", precision.exponent_bits, " and mantissa_bits ", precision.mantissa_bits,
+                          ", expected at least 1 and 0");
+      }
+      break;
+    }
+    default:
+      break;
+  }
+  return result;
 }
 
 absl::StatusOr<Shape> InferBinary(const InferenceQuery& query) {
@@ -232,7 +227,7 @@ absl::StatusOr<Shape> InferTernary(const InferenceQuery& query) {
   }
   // clamp(low, x, high), fma(a, b, c)
   KILN_RETURN_IF_ERROR(CheckTypes(query, 1));
-  Shape result = MergeDynamic(query.operand(1), query.operand(1));
+  Shape result = RowMajor(query.operand(1));
   for (size_t other : {0, 2}) {
     KILN_RETURN_IF_ERROR(CheckSameType(query, other, 1));
     if (query.opcode == Opcode::kClamp && query.operand(other).rank() == 0) continue;
@@ -240,20 +235,6 @@ absl::StatusOr<Shape> InferTernary(const InferenceQuery& query) {
     result = MergeDynamic(result, query.operand(other));
   }
   return result;
-}
-
-}  // namespace
-
-absl::StatusOr<Shape> InferElementwise(const InferenceQuery& query) {
-  KILN_RETURN_IF_ERROR(RequireArrays(query));
-  switch (KindOf(query.opcode)) {
-    case OpKind::kElementwiseUnary:
-      return InferUnary(query);
-    case OpKind::kElementwiseBinary:
-      return InferBinary(query);
-    default:
-      return InferTernary(query);
-  }
 }
 
 }  // namespace kiln::hlo

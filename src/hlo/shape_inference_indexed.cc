@@ -1,5 +1,4 @@
 // Data movement by indices that are data, and bounded dynamic shapes.
-#include <algorithm>
 #include <utility>
 
 #include "src/hlo/shape_inference_rules.h"
@@ -33,43 +32,12 @@ absl::Status CheckStartIndices(const InferenceQuery& query, size_t first, int64_
   return absl::OkStatus();
 }
 
-absl::StatusOr<Shape> InferDynamicSlice(const InferenceQuery& query) {
-  if (query.operands.empty()) return query.Fail("needs an operand");
-  const Shape& operand = query.operand(0);
-  const DimensionVector& sizes = query.Get<DynamicSliceAttributes>().sizes;
-  KILN_RETURN_IF_ERROR(CheckStartIndices(query, 1, operand.rank()));
-  if (static_cast<int64_t>(sizes.size()) != operand.rank()) {
-    return query.Fail("dynamic_slice_sizes has ", sizes.size(), " entries for an operand of rank ", operand.rank());
-  }
-  for (int64_t i = 0; i < operand.rank(); ++i) {
-    if (sizes[i] < 0 || sizes[i] > operand.dimensions(i)) {
-      return query.Fail("size ", sizes[i], " of dimension ", i, " is not within ", operand.ToString(false));
-    }
-  }
-  return Shape(operand.element_type(), sizes);
-}
-
-absl::StatusOr<Shape> InferDynamicUpdateSlice(const InferenceQuery& query) {
-  if (query.operands.size() < 2) return query.Fail("needs an operand and an update");
-  const Shape& operand = query.operand(0);
-  const Shape& update = query.operand(1);
-  KILN_RETURN_IF_ERROR(CheckStartIndices(query, 2, operand.rank()));
-  bool fits = update.rank() == operand.rank() && update.element_type() == operand.element_type();
-  for (int64_t i = 0; fits && i < operand.rank(); ++i) fits = update.dimensions(i) <= operand.dimensions(i);
-  if (!fits) return query.Fail("update ", update.ToString(false), " does not fit in ", operand.ToString(false));
-  Shape result(operand.element_type(), operand.dimensions());
-  for (int64_t i = 0; i < operand.rank(); ++i) {
-    if (operand.is_dynamic_dimension(i)) result.set_dynamic_dimension(i, true);
-  }
-  return result;
-}
-
 // Common to gather and scatter: how index vectors point into the operand.
 struct IndexNumbers {
-  const DimensionVector& window_removed;    // collapsed_slice_dims, inserted_window_dims
+  const DimensionVector& window_removed;  // collapsed_slice_dims, inserted_window_dims
   const DimensionVector& operand_batching;
   const DimensionVector& indices_batching;
-  const DimensionVector& index_map;         // start_index_map, scatter_dims_to_operand_dims
+  const DimensionVector& index_map;  // start_index_map, scatter_dims_to_operand_dims
   int64_t index_vector_dim;
 };
 
@@ -85,8 +53,7 @@ absl::Status CheckIndexNumbers(const InferenceQuery& query, const Shape& operand
                                                 "collapsed_slice_dims or inserted_window_dims"));
   KILN_RETURN_IF_ERROR(
       CheckSortedDimensionList(query, numbers.operand_batching, operand.rank(), "operand batching dims"));
-  KILN_RETURN_IF_ERROR(
-      CheckDimensionList(query, numbers.indices_batching, indices.rank(), "indices batching dims"));
+  KILN_RETURN_IF_ERROR(CheckDimensionList(query, numbers.indices_batching, indices.rank(), "indices batching dims"));
   KILN_RETURN_IF_ERROR(CheckDimensionList(query, numbers.index_map, operand.rank(), "the index map"));
   if (numbers.operand_batching.size() != numbers.indices_batching.size()) {
     return query.Fail("operand and indices have different numbers of batching dims");
@@ -113,21 +80,48 @@ absl::Status CheckIndexNumbers(const InferenceQuery& query, const Shape& operand
 
 // Sizes of the index array without its vector dimension.
 DimensionVector IndexBatch(const Shape& indices, int64_t index_vector_dim) {
-  DimensionVector batch;
-  for (int64_t i = 0; i < indices.rank(); ++i) {
-    if (i != index_vector_dim) batch.push_back(indices.dimensions(i));
-  }
+  DimensionVector batch = indices.dimensions();
+  if (index_vector_dim < indices.rank()) batch.erase(batch.begin() + index_vector_dim);
   return batch;
+}
+
+}  // namespace
+
+absl::StatusOr<Shape> InferDynamicSlice(const InferenceQuery& query) {
+  if (query.operands.empty()) return query.Fail("needs an operand");
+  const Shape& operand = query.operand(0);
+  const DimensionVector& sizes = query.Get<DynamicSliceAttributes>().sizes;
+  KILN_RETURN_IF_ERROR(CheckStartIndices(query, 1, operand.rank()));
+  if (static_cast<int64_t>(sizes.size()) != operand.rank()) {
+    return query.Fail("dynamic_slice_sizes has ", sizes.size(), " entries for an operand of rank ", operand.rank());
+  }
+  for (int64_t i = 0; i < operand.rank(); ++i) {
+    if (sizes[i] < 0 || sizes[i] > operand.dimensions(i)) {
+      return query.Fail("size ", sizes[i], " of dimension ", i, " is not within ", operand.ToString(false));
+    }
+  }
+  return Shape(operand.element_type(), sizes);
+}
+
+absl::StatusOr<Shape> InferDynamicUpdateSlice(const InferenceQuery& query) {
+  if (query.operands.size() < 2) return query.Fail("needs an operand and an update");
+  const Shape& operand = query.operand(0);
+  const Shape& update = query.operand(1);
+  KILN_RETURN_IF_ERROR(CheckStartIndices(query, 2, operand.rank()));
+  bool fits = update.rank() == operand.rank() && update.element_type() == operand.element_type();
+  for (int64_t i = 0; fits && i < operand.rank(); ++i) fits = update.dimensions(i) <= operand.dimensions(i);
+  if (!fits) return query.Fail("update ", update.ToString(false), " does not fit in ", operand.ToString(false));
+  return RowMajor(operand);
 }
 
 absl::StatusOr<Shape> InferGather(const InferenceQuery& query) {
   const Shape& operand = query.operand(0);
   const Shape& indices = query.operand(1);
   const auto& gather = query.Get<GatherAttributes>();
-  KILN_RETURN_IF_ERROR(CheckIndexNumbers(query, operand, indices,
-                                         {gather.collapsed_slice_dims, gather.operand_batching_dims,
-                                          gather.start_indices_batching_dims, gather.start_index_map,
-                                          gather.index_vector_dim}));
+  KILN_RETURN_IF_ERROR(
+      CheckIndexNumbers(query, operand, indices,
+                        {gather.collapsed_slice_dims, gather.operand_batching_dims, gather.start_indices_batching_dims,
+                         gather.start_index_map, gather.index_vector_dim}));
   if (static_cast<int64_t>(gather.slice_sizes.size()) != operand.rank()) {
     return query.Fail("slice_sizes has ", gather.slice_sizes.size(), " entries for an operand of rank ",
                       operand.rank());
@@ -172,11 +166,14 @@ absl::StatusOr<Shape> InferScatter(const InferenceQuery& query) {
   for (size_t n = 0; n < count; ++n) {
     const Shape& input = query.operand(n);
     const Shape& update = query.operand(count + 1 + n);
-    KILN_RETURN_IF_ERROR(CheckIndexNumbers(query, input, indices,
-                                           {scatter.inserted_window_dims, scatter.input_batching_dims,
-                                            scatter.scatter_indices_batching_dims,
-                                            scatter.scatter_dims_to_operand_dims, scatter.index_vector_dim}));
+    KILN_RETURN_IF_ERROR(CheckIndexNumbers(
+        query, input, indices,
+        {scatter.inserted_window_dims, scatter.input_batching_dims, scatter.scatter_indices_batching_dims,
+         scatter.scatter_dims_to_operand_dims, scatter.index_vector_dim}));
     if (!Shape::SameDimensions(input, query.operand(0))) return query.Fail("inputs must have the same dimensions");
+    if (!Shape::SameDimensions(update, query.operand(count + 1))) {
+      return query.Fail("updates must have the same dimensions");
+    }
     if (update.element_type() != input.element_type()) {
       return query.Fail("update ", update.ToString(false), " has another type than input ", input.ToString(false));
     }
@@ -198,19 +195,15 @@ absl::StatusOr<Shape> InferScatter(const InferenceQuery& query) {
     size_t next_window = 0, next_batch = 0;
     for (int64_t i = 0; i < rank; ++i) {
       const bool is_window = Contains(scatter.update_window_dims, i);
-      const bool fits = is_window ? update.dimensions(i) <= bounds[next_window++]
-                                  : update.dimensions(i) == batch[next_batch++];
+      const bool fits =
+          is_window ? update.dimensions(i) <= bounds[next_window++] : update.dimensions(i) == batch[next_batch++];
       if (!fits) {
         return query.Fail("dimension ", i, " of update ", update.ToString(false), " does not fit ",
                           is_window ? input.ToString(false) : indices.ToString(false));
       }
     }
     types.push_back(input.element_type());
-    Shape result(input.element_type(), input.dimensions());
-    for (int64_t i = 0; i < input.rank(); ++i) {
-      if (input.is_dynamic_dimension(i)) result.set_dynamic_dimension(i, true);
-    }
-    results.push_back(std::move(result));
+    results.push_back(RowMajor(input));
   }
   parameters = types;
   parameters.insert(parameters.end(), types.begin(), types.end());
@@ -218,55 +211,32 @@ absl::StatusOr<Shape> InferScatter(const InferenceQuery& query) {
   return OneOrTuple(std::move(results));
 }
 
-}  // namespace
-
-absl::StatusOr<Shape> InferIndexed(const InferenceQuery& query) {
-  KILN_RETURN_IF_ERROR(RequireArrays(query));
-  switch (query.opcode) {
-    case Opcode::kDynamicSlice:
-      return InferDynamicSlice(query);
-    case Opcode::kDynamicUpdateSlice:
-      return InferDynamicUpdateSlice(query);
-    case Opcode::kGather:
-      return InferGather(query);
-    case Opcode::kScatter:
-      return InferScatter(query);
-    default:
-      return Internal("no rule for ", OpcodeName(query.opcode));
+absl::StatusOr<Shape> InferDynamicReshape(const InferenceQuery& query) {
+  if (query.operands.empty()) return query.Fail("needs an operand");
+  KILN_ASSIGN_OR_RETURN(Shape shape, InferReshape(query));
+  if (static_cast<int64_t>(query.operands.size()) != 1 + shape.rank()) {
+    return query.Fail("takes one size per result dimension, got ", query.operands.size() - 1);
   }
+  for (size_t i = 1; i < query.operands.size(); ++i) {
+    if (!query.operand(i).IsScalar() || query.operand(i).element_type() != PrimitiveType::kS32) {
+      return query.Fail("sizes must be s32[], got ", query.operand(i).ToString(false));
+    }
+  }
+  return shape;
 }
 
-absl::StatusOr<Shape> InferDynamicShape(const InferenceQuery& query) {
-  KILN_RETURN_IF_ERROR(RequireArrays(query));
-  if (query.operands.empty()) return query.Fail("needs an operand");
-  const Shape& operand = query.operand(0);
-  if (query.opcode == Opcode::kDynamicReshape) {
-    KILN_ASSIGN_OR_RETURN(Shape shape, RequireDeclaredArray(query));
-    if (shape.element_type() != operand.element_type() || shape.element_count() != operand.element_count()) {
-      return query.Fail("cannot reshape ", operand.ToString(false), " to ", shape.ToString(false));
-    }
-    if (static_cast<int64_t>(query.operands.size()) != 1 + shape.rank()) {
-      return query.Fail("takes one size per result dimension, got ", query.operands.size() - 1);
-    }
-    for (size_t i = 1; i < query.operands.size(); ++i) {
-      if (!query.operand(i).IsScalar() || query.operand(i).element_type() != PrimitiveType::kS32) {
-        return query.Fail("sizes must be s32[], got ", query.operand(i).ToString(false));
-      }
-    }
-    return shape;
-  }
-  const DimensionVector& dimensions = query.Get<DimensionsAttributes>().dimensions;
-  if (dimensions.size() != 1) return query.Fail("needs one dimension");
-  KILN_RETURN_IF_ERROR(CheckDimensionList(query, dimensions, operand.rank(), "dimensions"));
-  if (query.opcode == Opcode::kGetDimensionSize) return Shape::Scalar(PrimitiveType::kS32);
+absl::StatusOr<Shape> InferGetDimensionSize(const InferenceQuery& query) {
+  KILN_RETURN_IF_ERROR(OnlyDimension(query, query.operand(0).rank(), "dimensions").status());
+  return Shape::Scalar(PrimitiveType::kS32);
+}
+
+absl::StatusOr<Shape> InferSetDimensionSize(const InferenceQuery& query) {
+  KILN_ASSIGN_OR_RETURN(const int64_t dimension, OnlyDimension(query, query.operand(0).rank(), "dimensions"));
   if (!query.operand(1).IsScalar() || query.operand(1).element_type() != PrimitiveType::kS32) {
     return query.Fail("the size must be s32[], got ", query.operand(1).ToString(false));
   }
-  Shape result(operand.element_type(), operand.dimensions());
-  for (int64_t i = 0; i < operand.rank(); ++i) {
-    if (operand.is_dynamic_dimension(i)) result.set_dynamic_dimension(i, true);
-  }
-  result.set_dynamic_dimension(dimensions[0], true);
+  Shape result = RowMajor(query.operand(0));
+  result.set_dynamic_dimension(dimension, true);
   return result;
 }
 

@@ -5,8 +5,6 @@
 #include "src/hlo/shape_inference_rules.h"
 
 namespace kiln::hlo {
-namespace {
-
 absl::StatusOr<Shape> InferBitcast(const InferenceQuery& query) {
   KILN_ASSIGN_OR_RETURN(Shape shape, RequireDeclaredArray(query));
   const Shape& operand = query.operand(0);
@@ -68,11 +66,8 @@ absl::StatusOr<Shape> InferBroadcast(const InferenceQuery& query) {
 
 absl::StatusOr<Shape> InferConcatenate(const InferenceQuery& query) {
   if (query.operands.empty()) return query.Fail("needs an operand");
-  const DimensionVector& dimensions = query.Get<DimensionsAttributes>().dimensions;
   const Shape& first = query.operand(0);
-  if (dimensions.size() != 1) return query.Fail("needs one dimension");
-  KILN_RETURN_IF_ERROR(CheckDimensionList(query, dimensions, first.rank(), "dimensions"));
-  const int64_t along = dimensions[0];
+  KILN_ASSIGN_OR_RETURN(const int64_t along, OnlyDimension(query, first.rank(), "dimensions"));
   int64_t total = 0;
   Shape result(first.element_type(), first.dimensions());
   for (size_t n = 0; n < query.operands.size(); ++n) {
@@ -92,6 +87,18 @@ absl::StatusOr<Shape> InferConcatenate(const InferenceQuery& query) {
   return result;
 }
 
+// Any value.
+absl::StatusOr<Shape> InferCopy(const InferenceQuery& query) {
+  return query.operand(0).IsArray() ? RowMajor(query.operand(0)) : query.operand(0);
+}
+
+absl::StatusOr<Shape> InferReverse(const InferenceQuery& query) {
+  const Shape& operand = query.operand(0);
+  KILN_RETURN_IF_ERROR(
+      CheckDimensionList(query, query.Get<DimensionsAttributes>().dimensions, operand.rank(), "dimensions"));
+  return RowMajor(operand);
+}
+
 absl::StatusOr<Shape> InferPad(const InferenceQuery& query) {
   const Shape& operand = query.operand(0);
   const Shape& value = query.operand(1);
@@ -104,7 +111,7 @@ absl::StatusOr<Shape> InferPad(const InferenceQuery& query) {
   if (pad.low.size() != rank || pad.high.size() != rank || pad.interior.size() != rank) {
     return query.Fail("padding has ", pad.low.size(), " dimensions, the operand ", rank);
   }
-  Shape result(operand.element_type(), operand.dimensions());
+  Shape result = RowMajor(operand);
   for (size_t i = 0; i < rank; ++i) {
     if (pad.interior[i] < 0) return query.Fail("interior padding must not be negative");
     int64_t size = 0;
@@ -115,7 +122,6 @@ absl::StatusOr<Shape> InferPad(const InferenceQuery& query) {
     if (overflow) return query.Fail("padding of dimension ", i, " overflows");
     if (size < 0) return query.Fail("padding gives dimension ", i, " the size ", size);
     result.set_dimensions(i, size);
-    if (operand.is_dynamic_dimension(i)) result.set_dynamic_dimension(i, true);
   }
   return result;
 }
@@ -166,47 +172,6 @@ absl::StatusOr<Shape> InferTranspose(const InferenceQuery& query) {
     if (operand.is_dynamic_dimension(permutation[i])) result.set_dynamic_dimension(i, true);
   }
   return result;
-}
-
-Shape Same(const Shape& operand) {
-  Shape result = operand;
-  *result.mutable_layout() = Layout();
-  result.ResetLayout();
-  return result;
-}
-
-}  // namespace
-
-absl::StatusOr<Shape> InferDataMovement(const InferenceQuery& query) {
-  // Copies take any value; the others arrays.
-  if (query.opcode == Opcode::kCopy && !query.operand(0).IsArray()) return query.operand(0);
-  KILN_RETURN_IF_ERROR(RequireArrays(query));
-  switch (query.opcode) {
-    case Opcode::kBitcast:
-      return InferBitcast(query);
-    case Opcode::kBitcastConvert:
-      return InferBitcastConvert(query);
-    case Opcode::kBroadcast:
-      return InferBroadcast(query);
-    case Opcode::kConcatenate:
-      return InferConcatenate(query);
-    case Opcode::kCopy:
-      return Same(query.operand(0));
-    case Opcode::kPad:
-      return InferPad(query);
-    case Opcode::kReshape:
-      return InferReshape(query);
-    case Opcode::kReverse:
-      KILN_RETURN_IF_ERROR(CheckDimensionList(query, query.Get<DimensionsAttributes>().dimensions,
-                                              query.operand(0).rank(), "dimensions"));
-      return Same(query.operand(0));
-    case Opcode::kSlice:
-      return InferSlice(query);
-    case Opcode::kTranspose:
-      return InferTranspose(query);
-    default:
-      return Internal("no rule for ", OpcodeName(query.opcode));
-  }
 }
 
 }  // namespace kiln::hlo

@@ -29,6 +29,22 @@ absl::Status CheckReduceOperands(const InferenceQuery& query) {
   return CheckScalarComputation(query, *query.called[0], parameters, accumulators);
 }
 
+// Sizes after the window slides over `operand`.
+absl::StatusOr<DimensionVector> WindowedSizes(const InferenceQuery& query, const Shape& operand) {
+  const Window& window = query.Get<WindowAttributes>().window;
+  if (static_cast<int64_t>(window.size()) != operand.rank()) {
+    return query.Fail("window has ", window.size(), " dimensions, the operand ", operand.rank());
+  }
+  DimensionVector sizes;
+  for (int64_t i = 0; i < operand.rank(); ++i) {
+    KILN_ASSIGN_OR_RETURN(int64_t size, WindowedSize(query, operand.dimensions(i), window[i]));
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
+}  // namespace
+
 absl::StatusOr<Shape> InferReduce(const InferenceQuery& query) {
   KILN_RETURN_IF_ERROR(CheckReduceOperands(query));
   const Shape& first = query.operand(0);
@@ -50,20 +66,6 @@ absl::StatusOr<Shape> InferReduce(const InferenceQuery& query) {
     results.push_back(std::move(result));
   }
   return OneOrTuple(std::move(results));
-}
-
-// Sizes after the window slides over `operand`.
-absl::StatusOr<DimensionVector> WindowedSizes(const InferenceQuery& query, const Shape& operand) {
-  const Window& window = query.Get<WindowAttributes>().window;
-  if (static_cast<int64_t>(window.size()) != operand.rank()) {
-    return query.Fail("window has ", window.size(), " dimensions, the operand ", operand.rank());
-  }
-  DimensionVector sizes;
-  for (int64_t i = 0; i < operand.rank(); ++i) {
-    KILN_ASSIGN_OR_RETURN(int64_t size, WindowedSize(query, operand.dimensions(i), window[i]));
-    sizes.push_back(size);
-  }
-  return sizes;
 }
 
 absl::StatusOr<Shape> InferReduceWindow(const InferenceQuery& query) {
@@ -100,12 +102,9 @@ absl::StatusOr<Shape> InferMap(const InferenceQuery& query) {
   if (query.operands.empty()) return query.Fail("needs an operand");
   const Shape& first = query.operand(0);
   std::vector<PrimitiveType> parameters;
-  for (const Shape* operand : query.operands) {
-    if (!Shape::SameDimensions(*operand, first)) {
-      return query.Fail("operands must have the same dimensions, got ", first.ToString(false), " and ",
-                        operand->ToString(false));
-    }
-    parameters.push_back(operand->element_type());
+  for (size_t i = 0; i < query.operands.size(); ++i) {
+    KILN_RETURN_IF_ERROR(CheckSameDimensions(query, 0, i));
+    parameters.push_back(query.operand(i).element_type());
   }
   const DimensionVector& dimensions = query.Get<DimensionsAttributes>().dimensions;
   bool all = static_cast<int64_t>(dimensions.size()) == first.rank();
@@ -125,22 +124,13 @@ absl::StatusOr<Shape> InferSort(const InferenceQuery& query) {
   const Shape& first = query.operand(0);
   std::vector<PrimitiveType> parameters;
   std::vector<Shape> results;
-  for (const Shape* operand : query.operands) {
-    if (!Shape::SameDimensions(*operand, first)) {
-      return query.Fail("operands must have the same dimensions, got ", first.ToString(false), " and ",
-                        operand->ToString(false));
-    }
+  for (size_t i = 0; i < query.operands.size(); ++i) {
+    KILN_RETURN_IF_ERROR(CheckSameDimensions(query, 0, i));
     // The pair that is compared.
-    parameters.push_back(operand->element_type());
-    parameters.push_back(operand->element_type());
-    Shape result(operand->element_type(), operand->dimensions());
-    for (int64_t i = 0; i < operand->rank(); ++i) {
-      if (operand->is_dynamic_dimension(i)) result.set_dynamic_dimension(i, true);
-    }
-    results.push_back(std::move(result));
+    parameters.insert(parameters.end(), 2, query.operand(i).element_type());
+    results.push_back(RowMajor(query.operand(i)));
   }
-  KILN_RETURN_IF_ERROR(
-      CheckDimensionList(query, {query.Get<SortAttributes>().dimension}, first.rank(), "dimensions"));
+  KILN_RETURN_IF_ERROR(CheckDimensionList(query, {query.Get<SortAttributes>().dimension}, first.rank(), "dimensions"));
   KILN_RETURN_IF_ERROR(CheckScalarComputation(query, *query.called[0], parameters, {PrimitiveType::kPred}));
   return OneOrTuple(std::move(results));
 }
@@ -182,30 +172,6 @@ absl::StatusOr<Shape> InferScan(const InferenceQuery& query) {
     length = input.dimensions(scan.dimension);
   }
   return RequireDeclared(query);
-}
-
-}  // namespace
-
-absl::StatusOr<Shape> InferReduction(const InferenceQuery& query) {
-  KILN_RETURN_IF_ERROR(RequireArrays(query));
-  switch (query.opcode) {
-    case Opcode::kMap:
-      return InferMap(query);
-    case Opcode::kReduce:
-      return InferReduce(query);
-    case Opcode::kReduceWindow:
-      return InferReduceWindow(query);
-    case Opcode::kScan:
-      return InferScan(query);
-    case Opcode::kSelectAndScatter:
-      return InferSelectAndScatter(query);
-    case Opcode::kSort:
-      return InferSort(query);
-    case Opcode::kTopK:
-      return InferTopK(query);
-    default:
-      return Internal("no rule for ", OpcodeName(query.opcode));
-  }
 }
 
 }  // namespace kiln::hlo

@@ -25,6 +25,26 @@ absl::StatusOr<Shape> RequireDeclaredArray(const InferenceQuery& query) {
   return shape;
 }
 
+Shape RowMajor(const Shape& array) {
+  Shape result = array;
+  *result.mutable_layout() = Layout();
+  result.ResetLayout();
+  return result;
+}
+
+absl::Status CheckSameDimensions(const InferenceQuery& query, size_t a, size_t b) {
+  if (Shape::SameDimensions(query.operand(a), query.operand(b))) return absl::OkStatus();
+  return query.Fail("operands must have the same dimensions, got ", query.operand(a).ToString(false), " and ",
+                    query.operand(b).ToString(false));
+}
+
+absl::StatusOr<int64_t> OnlyDimension(const InferenceQuery& query, int64_t rank, absl::string_view what) {
+  const DimensionVector& dimensions = query.Get<DimensionsAttributes>().dimensions;
+  if (dimensions.size() != 1) return query.Fail("needs one dimension");
+  KILN_RETURN_IF_ERROR(CheckDimensionList(query, dimensions, rank, what));
+  return dimensions[0];
+}
+
 bool Contains(absl::Span<const int64_t> values, int64_t value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }

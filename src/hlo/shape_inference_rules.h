@@ -34,18 +34,16 @@ struct InferenceQuery {
   }
 };
 
-// The families. Each returns the shape in row-major layout; shapes that only the declaration can tell are the declared
-// ones. Attributes of the right type are present, called computations have a root and all parameters.
-absl::StatusOr<Shape> InferElementwise(const InferenceQuery& query);
-absl::StatusOr<Shape> InferSource(const InferenceQuery& query);
-absl::StatusOr<Shape> InferDataMovement(const InferenceQuery& query);
-absl::StatusOr<Shape> InferIndexed(const InferenceQuery& query);
-absl::StatusOr<Shape> InferDynamicShape(const InferenceQuery& query);
-absl::StatusOr<Shape> InferContraction(const InferenceQuery& query);
-absl::StatusOr<Shape> InferReduction(const InferenceQuery& query);
-absl::StatusOr<Shape> InferComposite(const InferenceQuery& query);
-absl::StatusOr<Shape> InferControl(const InferenceQuery& query);
-absl::StatusOr<Shape> InferCommunication(const InferenceQuery& query);
+// The rules of the opcode table. Each returns the shape in row-major layout; shapes that only the declaration can tell
+// are the declared ones. Attributes of the right type are present, called computations are as many as they should be
+// and have a root and all parameters; operands are arrays, but for opcodes of communication and control and for copies.
+#define KILN_OPCODE(enumerator, name, operands, kind, attributes, called, rule) \
+  absl::StatusOr<Shape> Infer##rule(const InferenceQuery& query);
+#include "src/hlo/opcodes.inc"
+#undef KILN_OPCODE
+
+// An array in row-major layout, its bounded dimensions bounded.
+Shape RowMajor(const Shape& array);
 
 // Errors unless every operand is an array.
 absl::Status RequireArrays(const InferenceQuery& query);
@@ -59,6 +57,10 @@ absl::Status CheckDimensionList(const InferenceQuery& query, absl::Span<const in
 // The same, and in ascending order.
 absl::Status CheckSortedDimensionList(const InferenceQuery& query, absl::Span<const int64_t> dimensions, int64_t rank,
                                       absl::string_view what);
+// The one entry of DimensionsAttributes, checked likewise.
+absl::StatusOr<int64_t> OnlyDimension(const InferenceQuery& query, int64_t rank, absl::string_view what);
+// Two operands have the same dimensions.
+absl::Status CheckSameDimensions(const InferenceQuery& query, size_t a, size_t b);
 bool Contains(absl::Span<const int64_t> values, int64_t value);
 
 // Sizes after dilation and padding, and the number of window positions; errors on overflow and negative sizes.
@@ -67,7 +69,8 @@ absl::StatusOr<int64_t> WindowedSize(const InferenceQuery& query, int64_t size, 
 // One called computation must take scalars of these types (in this order) and give scalars of `results` (a tuple when
 // more than one).
 absl::Status CheckScalarComputation(const InferenceQuery& query, const Computation& computation,
-                                    absl::Span<const PrimitiveType> parameters, absl::Span<const PrimitiveType> results);
+                                    absl::Span<const PrimitiveType> parameters,
+                                    absl::Span<const PrimitiveType> results);
 
 // `results` itself when there is one, a tuple otherwise.
 Shape OneOrTuple(std::vector<Shape> results);

@@ -4,14 +4,22 @@
 #include "src/hlo/shape_inference_rules.h"
 
 namespace kiln::hlo {
-namespace {
+
+absl::StatusOr<Shape> InferParameter(const InferenceQuery& query) {
+  if (query.Get<ParameterAttributes>().number < 0) return query.Fail("negative parameter number");
+  return RequireDeclared(query);
+}
+
+absl::StatusOr<Shape> InferConstant(const InferenceQuery& query) {
+  return query.Get<ConstantAttributes>().literal.shape();
+}
+
+absl::StatusOr<Shape> InferDeviceNumber(const InferenceQuery&) { return Shape::Scalar(PrimitiveType::kU32); }
 
 absl::StatusOr<Shape> InferIota(const InferenceQuery& query) {
   KILN_ASSIGN_OR_RETURN(Shape shape, RequireDeclaredArray(query));
-  const DimensionVector& dimensions = query.Get<DimensionsAttributes>().dimensions;
-  if (dimensions.size() != 1) return query.Fail("needs one dimension");
   if (shape.rank() == 0) return query.Fail("a scalar has no dimension to count along");
-  KILN_RETURN_IF_ERROR(CheckDimensionList(query, dimensions, shape.rank(), "iota_dimension"));
+  KILN_RETURN_IF_ERROR(OnlyDimension(query, shape.rank(), "iota_dimension").status());
   if (shape.element_type() == PrimitiveType::kPred) return query.Fail("does not give pred");
   return shape;
 }
@@ -57,31 +65,6 @@ absl::StatusOr<Shape> InferState(const InferenceQuery& query) {
   KILN_ASSIGN_OR_RETURN(Shape shape, RequireDeclaredArray(query));
   if (!IsIntegral(shape.element_type())) return query.Fail("gives integers, declared as ", shape.ToString(false));
   return shape;
-}
-
-}  // namespace
-
-absl::StatusOr<Shape> InferSource(const InferenceQuery& query) {
-  switch (query.opcode) {
-    case Opcode::kParameter:
-      if (query.Get<ParameterAttributes>().number < 0) return query.Fail("negative parameter number");
-      return RequireDeclared(query);
-    case Opcode::kConstant:
-      return query.Get<ConstantAttributes>().literal.shape();
-    case Opcode::kIota:
-      return InferIota(query);
-    case Opcode::kPartitionId:
-    case Opcode::kReplicaId:
-      return Shape::Scalar(PrimitiveType::kU32);
-    case Opcode::kRng:
-      return InferRng(query);
-    case Opcode::kRngBitGenerator:
-      return InferRngBitGenerator(query);
-    case Opcode::kRngGetAndUpdateState:
-      return InferState(query);
-    default:
-      return Internal("no rule for ", OpcodeName(query.opcode));
-  }
 }
 
 }  // namespace kiln::hlo

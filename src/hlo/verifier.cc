@@ -30,7 +30,6 @@
 #include "absl/strings/strip.h"
 #include "src/base/status.h"
 #include "src/hlo/attribute_printer.h"
-#include "src/hlo/attribute_requirements.h"
 #include "src/hlo/shape_inference.h"
 
 namespace kiln::hlo {
@@ -162,86 +161,38 @@ class Verifier {
     return absl::OkStatus();
   }
 
-  // Rule 4: counts what each instruction still waits for.
+  // Rule 4. In the post order of a graph with a cycle something comes too early.
   absl::Status CheckOrder(const Computation& computation) {
-    const std::vector<Instruction*> instructions = computation.instructions();
-    absl::flat_hash_map<const Instruction*, size_t> position;
-    position.reserve(instructions.size());
-    for (size_t i = 0; i < instructions.size(); ++i) position[instructions[i]] = i;
-    std::vector<std::vector<size_t>> after(instructions.size());
-    std::vector<size_t> waiting(instructions.size(), 0), ready;
-    for (size_t i = 0; i < instructions.size(); ++i) {
-      auto needs = [&](const Instruction* before) {
-        after[position.at(before)].push_back(i);
-        ++waiting[i];
-        return position.at(before) < i;
-      };
-      bool in_order = true;
-      for (const Instruction* operand : instructions[i]->operands()) in_order &= needs(operand);
-      for (const Instruction* before : instructions[i]->control_predecessors()) in_order &= needs(before);
-      if (!in_order && module_.is_scheduled()) {
-        return Broken(4, Where(*instructions[i], computation), " is scheduled before what it needs");
-      }
-      if (waiting[i] == 0) ready.push_back(i);
+    if (const Instruction* early = FirstOutOfOrder(computation.PostOrder())) {
+      return Broken(4, Where(*early, computation), " depends on itself");
     }
-    size_t done = 0;
-    while (!ready.empty()) {
-      const size_t i = ready.back();
-      ready.pop_back();
-      ++done;
-      for (size_t next : after[i]) {
-        if (--waiting[next] == 0) ready.push_back(next);
-      }
-    }
-    if (done == instructions.size()) return absl::OkStatus();
-    const size_t stuck =
-        std::find_if(waiting.begin(), waiting.end(), [](size_t count) { return count > 0; }) - waiting.begin();
-    return Broken(4, Where(*instructions[stuck], computation), " depends on itself");
+    const Instruction* early = module_.is_scheduled() ? FirstOutOfOrder(computation.instructions()) : nullptr;
+    if (early == nullptr) return absl::OkStatus();
+    return Broken(4, Where(*early, computation), " is scheduled before what it needs");
   }
 
   // Rule 6: the depth of each computation, callees first.
   absl::Status CheckCallGraph() {
-    struct Frame {
-      const Computation* computation;
-      std::vector<const Computation*> callees;
-      size_t next;
-    };
-    absl::flat_hash_map<const Computation*, int64_t> depth;  // 0 while open
-    std::vector<Frame> stack;
-    auto open = [&](const Computation* computation) {
-      Frame frame{computation, {}, 0};
-      for (const Instruction* instruction : computation->instructions()) {
-        for (const Computation* callee : instruction->called_computations()) frame.callees.push_back(callee);
+    for (const Computation* computation : computations_) {
+      for (const Computation* callee : computation->Callees()) {
+        if (owned_.contains(callee)) continue;
+        return Broken(6, "computation ", computation->name(), " calls one that is not of the module");
       }
-      depth[computation] = 0;
-      stack.push_back(std::move(frame));
-    };
-    for (const Computation* start : computations_) {
-      if (depth.contains(start)) continue;
-      open(start);
-      while (!stack.empty()) {
-        Frame& frame = stack.back();
-        if (frame.next < frame.callees.size()) {
-          const Computation* callee = frame.callees[frame.next++];
-          if (!owned_.contains(callee)) {
-            return Broken(6, "computation ", frame.computation->name(), " calls one that is not of the module");
-          }
-          auto found = depth.find(callee);
-          if (found == depth.end()) {
-            open(callee);
-          } else if (found->second == 0) {
-            return Broken(6, "computation ", callee->name(), " calls itself through ", frame.computation->name());
-          }
-          continue;
+    }
+    absl::flat_hash_map<const Computation*, int64_t> depth;
+    for (const Computation* computation : CalleesFirst(computations_)) {
+      int64_t deepest = 0;
+      for (const Computation* callee : computation->Callees()) {
+        const auto found = depth.find(callee);
+        if (found == depth.end()) {
+          return Broken(6, "computation ", callee->name(), " calls itself through ", computation->name());
         }
-        int64_t deepest = 0;
-        for (const Computation* callee : frame.callees) deepest = std::max(deepest, depth.at(callee));
-        if (deepest >= kMaxCallDepth) {
-          return Broken(6, "calls nest deeper than ", kMaxCallDepth, " from computation ", frame.computation->name());
-        }
-        depth[frame.computation] = deepest + 1;
-        stack.pop_back();
+        deepest = std::max(deepest, found->second);
       }
+      if (deepest >= kMaxCallDepth) {
+        return Broken(6, "calls nest deeper than ", kMaxCallDepth, " from computation ", computation->name());
+      }
+      depth[computation] = deepest + 1;
     }
     return absl::OkStatus();
   }
@@ -258,10 +209,7 @@ class Verifier {
     if (!status.ok()) return broken(7, status);
     status = ValidateShape(instruction.shape());
     if (!status.ok()) return broken(8, status);
-    std::vector<const Shape*> shapes;
-    for (const Instruction* operand : instruction.operands()) shapes.push_back(&operand->shape());
-    absl::StatusOr<Shape> inferred =
-        InferShape(opcode, shapes, instruction.attributes(), instruction.called_computations(), &instruction.shape());
+    absl::StatusOr<Shape> inferred = InferShape(instruction);
     if (!inferred.ok()) {
       const std::string prefix = absl::StrCat(OpcodeName(opcode), ": ");
       return Broken(9, Where(instruction, computation), ": ", absl::StripPrefix(inferred.status().message(), prefix));
@@ -333,12 +281,8 @@ class Verifier {
 
   // The leaf of `shape` at `index`, null when there is none.
   static const Shape* LeafAt(const Shape& shape, const DimensionVector& index) {
-    const Shape* at = &shape;
-    for (int64_t i : index) {
-      if (!at->IsTuple() || i < 0 || i >= static_cast<int64_t>(at->tuple_shapes().size())) return nullptr;
-      at = &at->tuple_shapes(i);
-    }
-    return at->IsTuple() ? nullptr : at;
+    const Shape* part = shape.Part(index);
+    return part == nullptr || part->IsTuple() ? nullptr : part;
   }
 
   const Shape* ParameterLeaf(int64_t parameter, const DimensionVector& index) const {

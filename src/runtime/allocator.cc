@@ -153,6 +153,4 @@ void Allocator::ResetPeaks() {
   largest_.store(0, std::memory_order_relaxed);
 }
 
-void Allocator::Trim() { EvictTo(0); }
-
 }  // namespace kiln::runtime

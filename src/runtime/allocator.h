@@ -45,8 +45,6 @@ class Allocator : public RefCounted<Allocator> {
   AllocatorStatistics statistics() const;
   // Sets the peaks to the present values.
   void ResetPeaks();
-  // Gives all cached blocks back to the system.
-  void Trim();
 
  private:
   struct FreeBlock {

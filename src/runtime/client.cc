@@ -25,6 +25,19 @@ class CallbackMemory : public ForeignMemory {
   std::function<void()> release_;
 };
 
+// The byte strides of a host array of this type: `strides`, or dense row-major ones.
+absl::StatusOr<hlo::DimensionVector> HostStrides(const BufferType& type, const absl::Span<const int64_t>* strides) {
+  if (strides != nullptr) {
+    if (static_cast<int64_t>(strides->size()) == type.rank()) {
+      return hlo::DimensionVector(strides->begin(), strides->end());
+    }
+    return InvalidArgument("a host array with ", strides->size(), " strides for buffer ", type.ToString());
+  }
+  if (type.is_row_major()) return type.ByteStrides();
+  KILN_ASSIGN_OR_RETURN(RefPtr<const BufferType> dense, BufferType::Create(type.element_type(), type.dimensions()));
+  return dense->ByteStrides();
+}
+
 }  // namespace
 
 Client::Client(const ClientOptions& options) : options_(options) {
@@ -125,16 +138,7 @@ absl::StatusOr<RefPtr<Buffer>> Client::BufferFromHost(const void* data, RefPtr<c
                                                       std::function<void()> done) {
   if (data == nullptr && type->byte_count() != 0) return InvalidArgument("host data is null");
   const hlo::DimensionVector device_strides = type->ByteStrides();
-  hlo::DimensionVector host_strides;
-  if (strides != nullptr) {
-    if (static_cast<int64_t>(strides->size()) != type->rank()) {
-      return InvalidArgument("host buffer of ", type->ToString(), " with ", strides->size(), " strides");
-    }
-    host_strides.assign(strides->begin(), strides->end());
-  } else {
-    KILN_ASSIGN_OR_RETURN(RefPtr<const BufferType> dense, BufferType::Create(type->element_type(), type->dimensions()));
-    host_strides = dense->ByteStrides();
-  }
+  KILN_ASSIGN_OR_RETURN(const hlo::DimensionVector host_strides, HostStrides(*type, strides));
   // Strides of dimensions with one element or none place nothing.
   bool same = true;
   for (int64_t i = 0; i < type->rank(); ++i) {
@@ -198,17 +202,8 @@ absl::StatusOr<RefPtr<Event>> Client::CopyToHost(Buffer* source, void* destinati
   if (type.element_type() == hlo::PrimitiveType::kToken) return source->ReadyEvent();
   auto hold = std::make_shared<BufferHold>(BufferHold::Acquire(source));
   if (!*hold) return InvalidArgument("cannot read buffer ", type.ToString(), ": it has been deleted or donated");
-  hlo::DimensionVector host_strides;
-  if (strides != nullptr) {
-    if (static_cast<int64_t>(strides->size()) != type.rank()) {
-      return InvalidArgument("host layout with ", strides->size(), " strides for buffer ", type.ToString());
-    }
-    host_strides.assign(strides->begin(), strides->end());
-  } else if (!type.is_row_major()) {
-    KILN_ASSIGN_OR_RETURN(RefPtr<const BufferType> dense, BufferType::Create(type.element_type(), type.dimensions()));
-    host_strides = dense->ByteStrides();
-  }
-  const bool dense = host_strides.empty() || host_strides == type.ByteStrides();
+  KILN_ASSIGN_OR_RETURN(hlo::DimensionVector host_strides, HostStrides(type, strides));
+  const bool dense = host_strides == type.ByteStrides();
   return RunAfter(source->definition(), /*quick=*/true, [hold, destination, dense, host_strides] {
     const BufferType& type = (*hold)->type();
     if (type.byte_count() == 0) return absl::OkStatus();

@@ -6,7 +6,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -16,8 +15,6 @@
 
 namespace kiln::runtime {
 
-using OptionValue = std::variant<std::string, bool, int64_t, double>;
-
 struct CompileOptions {
   int64_t num_replicas = 1;
   int64_t num_partitions = 1;
@@ -26,13 +23,12 @@ struct CompileOptions {
   std::vector<int64_t> device_assignment;
   // Runs on whatever device each execution names.
   bool portable = false;
-  bool parameter_is_tupled = false;
   // Layouts that the caller wants of parameters and result; empty: the program's own.
   std::vector<hlo::Shape> argument_layouts;
   std::optional<hlo::Shape> result_layout;
   std::vector<std::string> disabled_passes;
-  // Named options of the user, in order of name.
-  std::map<std::string, OptionValue> overrides;
+  // Named options of the user, values as text, in order of name.
+  std::map<std::string, std::string> overrides;
 
   // Derived from `overrides`: threads that one kernel may use (0: all).
   int64_t max_parallelism = 0;

@@ -1,4 +1,4 @@
-// A program that is compiled on first call of each combination of shapes and element types, and cached.
+// A program that is compiled on its first call.
 #ifndef KILN_RUNTIME_JIT_FUNCTION_H_
 #define KILN_RUNTIME_JIT_FUNCTION_H_
 
@@ -7,9 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
+#include "absl/base/call_once.h"
 #include "absl/types/span.h"
 #include "src/hlo/module.h"
 #include "src/runtime/loaded_executable.h"
@@ -23,42 +21,33 @@ struct JitStatistics {
   double compile_seconds = 0;
 };
 
-// Thread-safe. One thread compiles, others that want the same code wait. A call whose arguments have the types of the
-// call before it takes no lock.
+// Thread-safe. One thread compiles, others wait; later calls take no lock.
 class JitFunction {
  public:
   // `module` must be verified.
-  static absl::StatusOr<std::unique_ptr<JitFunction>> Create(Client* client, std::unique_ptr<hlo::Module> module);
-  ~JitFunction();
+  JitFunction(Client* client, std::unique_ptr<hlo::Module> module);
 
-  const std::string& name() const { return module_->name(); }
-  size_t parameter_count() const { return parameter_types_.size(); }
+  const std::string& name() const { return name_; }
+  size_t parameter_count() const { return parameters_.size(); }
   size_t output_count() const { return output_count_; }
 
-  // As LoadedExecutable::Execute, without donation.
+  // As LoadedExecutable::Execute, without donation. Arguments and results are row-major.
   absl::Status Call(absl::Span<Buffer* const> arguments, Buffer** outputs);
   JitStatistics statistics() const;
 
  private:
-  struct Entry;
-  JitFunction() = default;
-  // The entry for arguments of these types, compiled (its status says whether that went well).
-  absl::StatusOr<Entry*> Lookup(absl::Span<Buffer* const> arguments);
-  void Compile(Entry* entry);
-  absl::Status CheckArguments(absl::Span<Buffer* const> arguments) const;
+  absl::StatusOr<RefPtr<LoadedExecutable>> Compile();
 
-  Client* client_ = nullptr;
-  std::unique_ptr<hlo::Module> module_;
-  std::vector<RefPtr<const BufferType>> parameter_types_;
-  std::vector<int64_t> all_parameters_;
-  size_t output_count_ = 0;
-  std::atomic<Entry*> last_{nullptr};
+  Client* const client_;
+  const std::string name_;
+  std::vector<int64_t> parameters_;  // all of them
+  const size_t output_count_;
+  std::unique_ptr<hlo::Module> module_;  // until it is compiled
+  absl::once_flag once_;
+  absl::StatusOr<RefPtr<LoadedExecutable>> executable_;
   std::atomic<int64_t> calls_{0};
-  std::atomic<int64_t> hits_{0};
-  mutable absl::Mutex mutex_;
-  absl::flat_hash_map<std::string, std::unique_ptr<Entry>> entries_ ABSL_GUARDED_BY(mutex_);
-  int64_t compiles_ ABSL_GUARDED_BY(mutex_) = 0;
-  double compile_seconds_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::atomic<int64_t> compiles_{0};
+  std::atomic<double> compile_seconds_{0};
 };
 
 }  // namespace kiln::runtime

@@ -14,7 +14,12 @@ namespace {
 
 // The outer message: magic, then these fields.
 enum HeaderField : uint32_t { kBuild = 1, kChecksum = 2, kBody = 3 };
-enum BodyField : uint32_t { kName = 1, kOptions = 2, kFingerprint = 3, kOptimizedProgram = 4, kImage = 5, kParameterKinds = 6, kOutputKinds = 7, kProgramText = 8 };
+enum KindsField : uint32_t { kParameterKinds = 6, kOutputKinds = 7 };
+constexpr std::pair<uint32_t, std::string SerializedExecutable::*> kTexts[] = {
+    {1, &SerializedExecutable::name},        {2, &SerializedExecutable::options},
+    {3, &SerializedExecutable::fingerprint}, {4, &SerializedExecutable::optimized_program},
+    {5, &SerializedExecutable::image},       {8, &SerializedExecutable::program_text},
+};
 
 constexpr absl::string_view kMagic = "KILNEXE2";
 
@@ -22,12 +27,7 @@ constexpr absl::string_view kMagic = "KILNEXE2";
 
 std::string Seal(const SerializedExecutable& executable) {
   WireWriter body;
-  body.String(kName, executable.name);
-  body.String(kOptions, executable.options);
-  body.String(kFingerprint, executable.fingerprint);
-  body.String(kOptimizedProgram, executable.optimized_program);
-  body.String(kImage, executable.image);
-  body.String(kProgramText, executable.program_text);
+  for (const auto& [field, text] : kTexts) body.String(field, executable.*text);
   body.Integers(kParameterKinds, executable.memory_kinds.parameters);
   body.Integers(kOutputKinds, executable.memory_kinds.outputs);
   WireWriter header;
@@ -61,12 +61,9 @@ absl::StatusOr<SerializedExecutable> Unseal(absl::string_view bytes) {
   SerializedExecutable executable;
   WireReader reader(body);
   while (reader.Next()) {
-    if (reader.field() == kName) executable.name = reader.String();
-    if (reader.field() == kOptions) executable.options = reader.String();
-    if (reader.field() == kFingerprint) executable.fingerprint = reader.String();
-    if (reader.field() == kOptimizedProgram) executable.optimized_program = reader.String();
-    if (reader.field() == kImage) executable.image = reader.String();
-    if (reader.field() == kProgramText) executable.program_text = reader.String();
+    for (const auto& [field, text] : kTexts) {
+      if (reader.field() == field) executable.*text = reader.String();
+    }
     if (reader.field() == kParameterKinds) reader.AppendInt64(&executable.memory_kinds.parameters);
     if (reader.field() == kOutputKinds) reader.AppendInt64(&executable.memory_kinds.outputs);
   }

@@ -4,21 +4,13 @@
 #include <cmath>
 
 namespace kiln::tools {
-namespace {
-
-void CollectLeaves(const hlo::Literal& literal, std::vector<const hlo::Literal*>* leaves) {
-  if (!literal.shape().IsTuple()) {
-    leaves->push_back(&literal);
-    return;
-  }
-  for (const hlo::Literal& element : literal.elements()) CollectLeaves(element, leaves);
-}
-
-}  // namespace
 
 std::vector<const hlo::Literal*> Leaves(const hlo::Literal& literal) {
+  if (!literal.shape().IsTuple()) return {&literal};
   std::vector<const hlo::Literal*> leaves;
-  CollectLeaves(literal, &leaves);
+  for (const hlo::Literal& element : literal.elements()) {
+    for (const hlo::Literal* leaf : Leaves(element)) leaves.push_back(leaf);
+  }
   return leaves;
 }
 

@@ -54,10 +54,7 @@ void AddConvertCommand(CLI::App* app, int* exit_code) {
   command->add_flag("--generic", options->text.generic, "StableHLO without short forms: \"op\"(operands) <{...}>");
   command->add_flag("--locations", options->text.locations, "StableHLO with where operations come from");
   command->add_option("-o,--output", options->output, "The file to write; standard output when left out");
-  command->callback([options, exit_code] {
-    const absl::Status status = Run(*options);
-    if (!status.ok()) *exit_code = Fail(status);
-  });
+  command->callback([options, exit_code] { *exit_code = ExitCode(Run(*options)); });
 }
 
 }  // namespace kiln::tools

@@ -46,10 +46,7 @@ void AddDiffCommand(CLI::App* app, int* exit_code) {
   command->add_option("second", options->second, "The other program")->required();
   command->add_option("--limit", options->limit, "Stop after so many differences")->check(CLI::Range(1, 1000000));
   command->add_flag("--quiet", options->quiet, "Print nothing: the exit code says it");
-  command->callback([options, exit_code] {
-    const absl::StatusOr<int> code = Run(*options);
-    *exit_code = code.ok() ? *code : (Fail(code.status()), 2);
-  });
+  command->callback([options, exit_code] { *exit_code = ExitCode(Run(*options), /*failure=*/2); });
 }
 
 }  // namespace kiln::tools

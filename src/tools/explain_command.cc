@@ -45,7 +45,8 @@ absl::Status Run(const CommandOptions& options) {
 
 void AddExplainCommand(CLI::App* app, int* exit_code) {
   auto options = std::make_shared<CommandOptions>();
-  CLI::App* command = app->add_subcommand("explain", "Show what each kernel of a program costs, predicted and measured");
+  CLI::App* command =
+      app->add_subcommand("explain", "Show what each kernel of a program costs, predicted and measured");
   command->footer(
       "A kernel is an instruction of the optimized program: a fusion, a matrix product, a sort, ... Its columns:\n"
       "  ops              operations that it fuses\n"
@@ -68,10 +69,7 @@ void AddExplainCommand(CLI::App* app, int* exit_code) {
   command->add_option("--seconds", options->explain.seconds_per_kernel, "How long to measure each kernel")
       ->check(CLI::PositiveNumber);
   command->add_flag("--quiet", options->quiet, "Do not show progress");
-  command->callback([options, exit_code] {
-    const absl::Status status = Run(*options);
-    if (!status.ok()) *exit_code = Fail(status);
-  });
+  command->callback([options, exit_code] { *exit_code = ExitCode(Run(*options)); });
 }
 
 }  // namespace kiln::tools

@@ -16,6 +16,8 @@ namespace kiln::tools {
 namespace {
 
 constexpr absl::string_view kMagic("\x93NUMPY", 6);
+// In a field of an archive whose value stands in the extra field of zip64.
+constexpr uint64_t kElsewhere = 0xffffffff;
 
 // Little-endian numbers at `offset`; 0 behind the end.
 uint64_t Number(absl::string_view bytes, size_t offset, int width) {
@@ -26,8 +28,10 @@ uint64_t Number(absl::string_view bytes, size_t offset, int width) {
   return value;
 }
 
-void Append(std::string* out, uint64_t value, int width) {
-  for (int i = 0; i < width; ++i) out->push_back(static_cast<char>(value >> (8 * i)));
+void Append(std::string* out, int width, std::initializer_list<uint64_t> values) {
+  for (uint64_t value : values) {
+    for (int i = 0; i < width; ++i) out->push_back(static_cast<char>(value >> (8 * i)));
+  }
 }
 
 // The text behind `'key':` in the header's dictionary.
@@ -105,7 +109,6 @@ absl::StatusOr<std::string> Inflate(absl::string_view packed, uint64_t size) {
 
 // Sizes and offsets above 4 GB stand in an extra field.
 void ReadZip64(absl::string_view extra, uint64_t* size, uint64_t* packed, uint64_t* offset) {
-  constexpr uint64_t kElsewhere = 0xffffffff;
   for (size_t at = 0; at + 4 <= extra.size();) {
     const uint64_t id = Number(extra, at, 2), length = Number(extra, at + 2, 2);
     size_t next = at + 4;
@@ -125,7 +128,7 @@ absl::StatusOr<std::vector<NpyArray>> ReadZip(absl::string_view bytes) {
   const size_t end = bytes.rfind("PK\x05\x06");
   if (end == absl::string_view::npos) return InvalidArgument("an archive without its directory");
   uint64_t count = Number(bytes, end + 10, 2), at = Number(bytes, end + 16, 4);
-  if (at == 0xffffffff || count == 0xffff) {
+  if (at == kElsewhere || count == 0xffff) {
     const size_t end64 = bytes.rfind("PK\x06\x06", end);
     if (end64 == absl::string_view::npos) return InvalidArgument("an archive without its directory");
     count = Number(bytes, end64 + 32, 8);
@@ -215,7 +218,7 @@ std::string WriteNpy(const hlo::Literal& literal) {
   header.push_back('\n');
   std::string bytes(kMagic);
   bytes += {'\1', '\0'};
-  Append(&bytes, header.size(), 2);
+  Append(&bytes, 2, {header.size()});
   bytes += header;
   bytes.append(reinterpret_cast<const char*>(literal.bytes().data()), literal.bytes().size());
   return bytes;
@@ -229,52 +232,42 @@ std::string WriteNpz(const std::vector<std::pair<std::string, const hlo::Literal
     const uint64_t offset = bytes.size();
     uint64_t sum = crc32_z(0, reinterpret_cast<const Bytef*>(data.data()), data.size());
     // Version 4.5, no flags, stored, 1980-01-01; sizes and offset in the extra field of zip64.
+    const uint64_t size = data.size();
     std::string common;
-    for (uint64_t word : {45, 0, 0, 0, 33}) Append(&common, word, 2);
-    Append(&common, sum, 4);
-    Append(&common, 0xffffffff, 4);
-    Append(&common, 0xffffffff, 4);
-    Append(&common, file.size(), 2);
+    Append(&common, 2, {45, 0, 0, 0, 33});
+    Append(&common, 4, {sum, kElsewhere, kElsewhere});
+    Append(&common, 2, {file.size()});
     bytes += absl::StrCat("PK\x03\x04", common);
-    Append(&bytes, 20, 2);
+    Append(&bytes, 2, {20});
     bytes += file;
-    Append(&bytes, 1, 2);
-    Append(&bytes, 16, 2);
-    Append(&bytes, data.size(), 8);
-    Append(&bytes, data.size(), 8);
+    Append(&bytes, 2, {1, 16});
+    Append(&bytes, 8, {size, size});
     bytes += data;
     directory += "PK\x01\x02";
-    Append(&directory, 45, 2);
+    Append(&directory, 2, {45});
     directory += common;
-    Append(&directory, 28, 2);
-    directory.append(8, '\0');  // No comment, disk 0, no attributes.
-    directory.append(2, '\0');
-    Append(&directory, 0xffffffff, 4);
+    Append(&directory, 2, {28, 0, 0, 0, 0, 0});  // No comment, disk 0, no attributes.
+    Append(&directory, 4, {kElsewhere});
     directory += file;
-    Append(&directory, 1, 2);
-    Append(&directory, 24, 2);
-    for (uint64_t value : {uint64_t{data.size()}, uint64_t{data.size()}, offset}) Append(&directory, value, 8);
+    Append(&directory, 2, {1, 24});
+    Append(&directory, 8, {size, size, offset});
   }
   const uint64_t start = bytes.size();
   bytes += directory;
   const uint64_t end = bytes.size();
   bytes += "PK\x06\x06";
-  Append(&bytes, 44, 8);
-  for (int i = 0; i < 2; ++i) Append(&bytes, 45, 2);
-  Append(&bytes, 0, 8);
-  for (int i = 0; i < 2; ++i) Append(&bytes, arrays.size(), 8);
-  Append(&bytes, directory.size(), 8);
-  Append(&bytes, start, 8);
+  Append(&bytes, 8, {44});
+  Append(&bytes, 2, {45, 45});
+  Append(&bytes, 8, {0, arrays.size(), arrays.size(), directory.size(), start});
   bytes += "PK\x06\x07";
-  Append(&bytes, 0, 4);
-  Append(&bytes, end, 8);
-  Append(&bytes, 1, 4);
+  Append(&bytes, 4, {0});
+  Append(&bytes, 8, {end});
+  Append(&bytes, 4, {1});
   bytes += "PK\x05\x06";
-  Append(&bytes, 0, 4);
-  for (int i = 0; i < 2; ++i) Append(&bytes, 0xffff, 2);
-  Append(&bytes, 0xffffffff, 4);
-  Append(&bytes, 0xffffffff, 4);
-  Append(&bytes, 0, 2);
+  Append(&bytes, 4, {0});
+  Append(&bytes, 2, {0xffff, 0xffff});
+  Append(&bytes, 4, {kElsewhere, kElsewhere});
+  Append(&bytes, 2, {0});
   return bytes;
 }
 

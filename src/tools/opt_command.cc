@@ -55,9 +55,7 @@ absl::StatusOr<passes::PassList> ChoosePasses(const OptOptions& options) {
   if (options.target == "gpu") return passes::GpuPipeline(options.fast_math);
   for (const std::string& name : options.passes) {
     std::unique_ptr<passes::Pass> pass = passes::CreatePass(name);
-    if (pass == nullptr) {
-      return UnknownPass("", name);
-    }
+    if (pass == nullptr) return UnknownPass("", name);
     if (auto* limited = dynamic_cast<passes::Rematerialization*>(pass.get())) {
       limited->set_limit_bytes(options.memory_limit);
     }
@@ -135,9 +133,7 @@ absl::Status Run(OptOptions options) {
                            " needs --target=", wanted, ", the whole pipeline");
   }
   for (const std::string& name : options.print_after) {
-    if (name != "all" && passes::CreatePass(name) == nullptr) {
-      return UnknownPass("--print-after: ", name);
-    }
+    if (name != "all" && passes::CreatePass(name) == nullptr) return UnknownPass("--print-after: ", name);
   }
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<hlo::Module> module, LoadProgram(options.file));
   Printer printer(options);
@@ -207,10 +203,9 @@ void AddOptCommand(CLI::App* app, int* exit_code) {
     if (file->count() == 0 && list_rules->count() == 0) throw CLI::RequiredError("file");
     if (options->list_rules) {
       std::fputs(passes::simplify::FormatRules().c_str(), stdout);
-      return;
+    } else {
+      *exit_code = ExitCode(Run(*options));
     }
-    absl::Status status = Run(*options);
-    if (!status.ok()) *exit_code = Fail(status);
   });
 }
 

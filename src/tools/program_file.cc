@@ -41,9 +41,10 @@ absl::StatusOr<std::unique_ptr<hlo::Module>> LoadProgram(const std::string& path
   return Annotate(module.status(), name);
 }
 
-int Fail(const absl::Status& status) {
-  std::fprintf(stderr, "kiln: %s\n", std::string(status.message()).c_str());
-  return 1;
+int ExitCode(const absl::StatusOr<int>& code, int failure) {
+  if (code.ok()) return *code;
+  std::fprintf(stderr, "kiln: %s\n", std::string(code.status().message()).c_str());
+  return failure;
 }
 
 }  // namespace kiln::tools

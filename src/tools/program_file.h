@@ -19,8 +19,11 @@ absl::Status WriteFile(const std::string& path, absl::string_view bytes);
 // Reads and verifies a program in any format that the frontend knows. Errors start with the path.
 absl::StatusOr<std::unique_ptr<hlo::Module>> LoadProgram(const std::string& path);
 
-// Prints "kiln: message" to standard error and gives the exit code 1.
-int Fail(const absl::Status& status);
+// What a command ends with: its own code, or `failure` after "kiln: message" on standard error.
+int ExitCode(const absl::StatusOr<int>& code, int failure = 1);
+inline int ExitCode(const absl::Status& status) {
+  return ExitCode(status.ok() ? absl::StatusOr<int>(0) : absl::StatusOr<int>(status));
+}
 
 }  // namespace kiln::tools
 

@@ -46,41 +46,63 @@ std::unique_ptr<hlo::Module> Isolate(const hlo::Instruction& instruction) {
   return module;
 }
 
-absl::StatusOr<ProgramTimer> ProgramTimer::Create(std::unique_ptr<hlo::Module> module, int threads, bool as_it_is) {
+absl::StatusOr<void*> ProgramTimer::Allocate(int64_t bytes) {
+  const size_t rounded = (static_cast<size_t>(std::max<int64_t>(bytes, 1)) + 63) / 64 * 64;
+  memory_.emplace_back(std::aligned_alloc(64, rounded));
+  if (memory_.back() == nullptr) return ResourceExhausted("cannot allocate ", bytes, " bytes");
+  return memory_.back().get();
+}
+
+absl::StatusOr<ProgramTimer> ProgramTimer::Create(std::unique_ptr<cpu::Executable> executable,
+                                                  const std::vector<const hlo::Literal*>& inputs) {
   ProgramTimer timer;
-  cpu::CompileOptions options;
-  options.max_parallelism = threads;
-  if (as_it_is) options.disabled_passes = RewritingPasses();
-  KILN_ASSIGN_OR_RETURN(timer.executable_, cpu::Executable::Compile(std::move(module), options));
-  const cpu::Executable& executable = *timer.executable_;
-  uint64_t seed = 1;
-  for (const hlo::Shape& shape : executable.parameter_leaves()) {
-    KILN_ASSIGN_OR_RETURN(Memory buffer, Allocate(shape.byte_count()));
-    if (shape.IsArray()) hlo::ToPhysical(RandomLiteral(shape, &seed), shape, buffer.get());
-    timer.arguments_.push_back(buffer.get());
-    timer.memory_.push_back(std::move(buffer));
+  timer.executable_ = std::move(executable);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const hlo::Shape& shape = timer.executable_->parameter_leaves()[i];
+    KILN_ASSIGN_OR_RETURN(void* argument, timer.Allocate(shape.byte_count()));
+    if (shape.IsArray()) hlo::ToPhysical(*inputs[i], shape, argument);
+    timer.arguments_.push_back(argument);
   }
-  for (const hlo::Shape& shape : executable.output_leaves()) {
-    KILN_ASSIGN_OR_RETURN(Memory buffer, Allocate(shape.byte_count()));
-    timer.results_.push_back(buffer.get());
-    timer.memory_.push_back(std::move(buffer));
+  for (const hlo::Shape& shape : timer.executable_->output_leaves()) {
+    KILN_ASSIGN_OR_RETURN(timer.results_.emplace_back(), timer.Allocate(shape.byte_count()));
   }
-  KILN_ASSIGN_OR_RETURN(timer.arena_, Allocate(executable.arena_bytes()));
+  KILN_ASSIGN_OR_RETURN(timer.arena_, timer.Allocate(timer.executable_->arena_bytes()));
   return timer;
 }
 
+absl::StatusOr<ProgramTimer> ProgramTimer::Create(std::unique_ptr<hlo::Module> module, int threads, bool as_it_is) {
+  cpu::CompileOptions options;
+  options.max_parallelism = threads;
+  if (as_it_is) options.disabled_passes = RewritingPasses();
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<cpu::Executable> executable,
+                        cpu::Executable::Compile(std::move(module), options));
+  std::vector<hlo::Literal> inputs;
+  std::vector<const hlo::Literal*> leaves;
+  uint64_t seed = 1;
+  for (const hlo::Shape& shape : executable->parameter_leaves()) inputs.push_back(RandomLiteral(shape, &seed));
+  for (const hlo::Literal& input : inputs) leaves.push_back(&input);
+  return Create(std::move(executable), leaves);
+}
+
+absl::StatusOr<double> ProgramTimer::RunSeconds(ThreadPool* pool) const {
+  const auto start = std::chrono::steady_clock::now();
+  KILN_RETURN_IF_ERROR(executable_->Run(arguments_, results_, arena_, pool));
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+hlo::Literal ProgramTimer::Result(size_t leaf) const {
+  const hlo::Shape& shape = executable_->output_leaves()[leaf];
+  return shape.IsArray() ? hlo::FromPhysical(results_[leaf], shape) : hlo::Literal(shape);
+}
+
 absl::StatusOr<double> ProgramTimer::MedianSeconds(ThreadPool* pool, double budget) const {
-  using Clock = std::chrono::steady_clock;
-  const auto begin = Clock::now();
-  std::vector<double> seconds;
   // The first run finds caches and pages cold.
-  KILN_RETURN_IF_ERROR(executable_->Run(arguments_, results_, arena_.get(), pool));
+  KILN_ASSIGN_OR_RETURN(double spent, RunSeconds(pool));
+  std::vector<double> seconds;
   do {
-    const auto start = Clock::now();
-    KILN_RETURN_IF_ERROR(executable_->Run(arguments_, results_, arena_.get(), pool));
-    seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
-  } while (static_cast<int>(seconds.size()) < kMostRuns &&
-           std::chrono::duration<double>(Clock::now() - begin).count() < budget);
+    KILN_ASSIGN_OR_RETURN(seconds.emplace_back(), RunSeconds(pool));
+    spent += seconds.back();
+  } while (static_cast<int>(seconds.size()) < kMostRuns && spent < budget);
   std::nth_element(seconds.begin(), seconds.begin() + static_cast<int64_t>(seconds.size() / 2), seconds.end());
   return seconds[seconds.size() / 2];
 }

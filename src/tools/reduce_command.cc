@@ -101,10 +101,7 @@ void AddReduceCommand(CLI::App* app, int* exit_code) {
   command->add_option("--max-checks", options->max_checks, "Stop after so many runs of the check")
       ->check(CLI::PositiveNumber);
   command->add_flag("--quiet", options->quiet, "Do not print progress");
-  command->callback([options, exit_code] {
-    const absl::Status status = Run(*options);
-    if (!status.ok()) *exit_code = Fail(status);
-  });
+  command->callback([options, exit_code] { *exit_code = ExitCode(Run(*options)); });
 }
 
 }  // namespace kiln::tools

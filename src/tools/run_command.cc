@@ -1,6 +1,5 @@
 // kiln run: compiles a program, runs it over given or random inputs, and may compare it with the evaluator.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <iterator>
 #include <memory>
@@ -13,15 +12,14 @@
 #include "src/base/thread_pool.h"
 #include "src/cpu/executable.h"
 #include "src/hlo/evaluator.h"
-#include "src/hlo/physical_copy.h"
 #include "src/hlo/printer.h"
 #include "src/inspect/dump.h"
 #include "src/passes/pipeline.h"
-#include "src/tools/aligned_memory.h"
 #include "src/tools/commands.h"
 #include "src/tools/compare_literals.h"
 #include "src/tools/npy.h"
 #include "src/tools/program_file.h"
+#include "src/tools/program_timer.h"
 #include "src/tools/random_literal.h"
 
 namespace kiln::tools {
@@ -139,39 +137,20 @@ absl::StatusOr<int> Run(const RunOptions& options) {
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<cpu::Executable> executable,
                         cpu::Executable::Compile(std::move(module), compile_options));
 
-  std::vector<const hlo::Literal*> argument_leaves;
+  std::vector<const hlo::Literal*> inputs;
   for (const hlo::Literal& argument : arguments) {
-    for (const hlo::Literal* leaf : Leaves(argument)) argument_leaves.push_back(leaf);
+    for (const hlo::Literal* leaf : Leaves(argument)) inputs.push_back(leaf);
   }
-  std::vector<Memory> memory;
-  std::vector<const void*> argument_pointers;
-  for (size_t i = 0; i < argument_leaves.size(); ++i) {
-    const hlo::Shape& shape = executable->parameter_leaves()[i];
-    KILN_ASSIGN_OR_RETURN(Memory buffer, Allocate(shape.byte_count()));
-    if (shape.IsArray()) hlo::ToPhysical(*argument_leaves[i], shape, buffer.get());
-    argument_pointers.push_back(buffer.get());
-    memory.push_back(std::move(buffer));
-  }
-  std::vector<void*> result_pointers;
-  for (const hlo::Shape& shape : executable->output_leaves()) {
-    KILN_ASSIGN_OR_RETURN(Memory buffer, Allocate(shape.byte_count()));
-    result_pointers.push_back(buffer.get());
-    memory.push_back(std::move(buffer));
-  }
-  KILN_ASSIGN_OR_RETURN(Memory arena, Allocate(executable->arena_bytes()));
-
+  KILN_ASSIGN_OR_RETURN(const ProgramTimer program, ProgramTimer::Create(std::move(executable), inputs));
   ThreadPool pool(options.threads > 0 ? options.threads : ThreadPool::AvailableCpus());
   std::vector<double> seconds;
   for (int i = 0; i < options.repeat; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    KILN_RETURN_IF_ERROR(executable->Run(argument_pointers, result_pointers, arena.get(), &pool));
-    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    KILN_ASSIGN_OR_RETURN(seconds.emplace_back(), program.RunSeconds(&pool));
   }
 
   std::vector<hlo::Literal> results;
-  for (size_t i = 0; i < result_pointers.size(); ++i) {
-    const hlo::Shape& shape = executable->output_leaves()[i];
-    results.push_back(shape.IsArray() ? hlo::FromPhysical(result_pointers[i], shape) : hlo::Literal(shape));
+  for (const hlo::Shape& shape : program.executable().output_leaves()) {
+    results.push_back(program.Result(results.size()));
     if (options.quiet) continue;
     const bool all = options.all || !shape.IsArray() || shape.element_count() <= kPrintedElements;
     std::printf("%s %s\n", shape.ToString().c_str(),
@@ -179,7 +158,7 @@ absl::StatusOr<int> Run(const RunOptions& options) {
   }
   if (options.repeat > 1) {
     std::sort(seconds.begin(), seconds.end());
-    const cpu::CompileStatistics& statistics = executable->statistics();
+    const cpu::CompileStatistics& statistics = program.executable().statistics();
     const auto part = [&](double share) { return seconds[static_cast<size_t>(share * (options.repeat - 1))] * 1e6; };
     std::fprintf(stderr,
                  "%d runs: median %.3f us, 10 to 90 %% within %.3f to %.3f us, least %.3f, most %.3f us; compiled in "
@@ -239,10 +218,7 @@ void AddRunCommand(CLI::App* app, int* exit_code) {
   command->add_flag("--reference", options->reference, "Compare with the evaluator");
   command->add_flag("--quiet", options->quiet, "Do not print the results");
   command->add_flag("--all", options->all, "Print also results of more than 1000 elements");
-  command->callback([options, exit_code] {
-    absl::StatusOr<int> code = Run(*options);
-    *exit_code = code.ok() ? *code : Fail(code.status());
-  });
+  command->callback([options, exit_code] { *exit_code = ExitCode(Run(*options)); });
 }
 
 }  // namespace kiln::tools

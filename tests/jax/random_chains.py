@@ -66,6 +66,10 @@ def coarse(x):
     return jnp.round(x * 4) if jnp.issubdtype(x.dtype, jnp.floating) else x
 
 
+def cast(x, dtype):
+    return (x if jnp.issubdtype(dtype, jnp.floating) else coarse(x)).astype(dtype)
+
+
 # What a function of one argument sees is kept where it neither overflows nor is all noise.
 UNARY = [
     jnp.sin,
@@ -97,7 +101,7 @@ def unary(draw, x, values):
 
 @operation(4)
 def binary(draw, x, values):
-    y = draw.choice([v for v in values if v.shape in (x.shape, ())]).astype(x.dtype)
+    y = cast(draw.choice([v for v in values if v.shape in (x.shape, ())]), x.dtype)
     if not is_number(x):
         return [jnp.logical_xor(x, y)]
     if draw.random() < 0.3:
@@ -181,12 +185,12 @@ def pad(draw, x, values):
 def concatenate(draw, x, values):
     axis = draw.axis(x)
     fitting = [v for v in values if v.ndim == x.ndim and all(v.shape[i] == x.shape[i] for i in range(x.ndim) if i != axis)]
-    return [jnp.concatenate([x, *(draw.choice(fitting).astype(x.dtype) for _ in range(draw.randint(1, 3)))], axis=axis)]
+    return [jnp.concatenate([x, *(cast(draw.choice(fitting), x.dtype) for _ in range(draw.randint(1, 3)))], axis=axis)]
 
 
 @operation()
 def stack(draw, x, values):
-    return [jnp.stack([x, draw.like(x, values).astype(x.dtype), x], axis=draw.randint(0, x.ndim))]
+    return [jnp.stack([x, cast(draw.like(x, values), x.dtype), x], axis=draw.randint(0, x.ndim))]
 
 
 @operation()
@@ -235,7 +239,7 @@ def product(draw, x, values):
 def product_of_two(draw, x, values):
     x = draw.floating(x)
     form = draw.choice(["...ij,...kj->...ik", "...ij,...ij->...i", "...ij,...ik->...jk"])
-    return [jnp.einsum(form, x, draw.like(x, values).astype(x.dtype))]
+    return [jnp.einsum(form, x, cast(draw.like(x, values), x.dtype))]
 
 
 @operation(2)
@@ -264,7 +268,7 @@ def top_k(draw, x, values):
 
 @operation(2)
 def select(draw, x, values):
-    condition, other = draw.like(x, values), draw.like(x, values).astype(x.dtype)
+    condition, other = draw.like(x, values), cast(draw.like(x, values), x.dtype)
     return [jnp.where(coarse(condition) > 0 if is_number(condition) else condition, x, other)]
 
 
@@ -324,7 +328,7 @@ def scan(draw, x, values):
 
 @operation()
 def conditional(draw, x, values):
-    condition, y = draw.index(values).reshape(-1)[0] > 0, draw.like(x, values).astype(x.dtype)
+    condition, y = draw.index(values).reshape(-1)[0] > 0, cast(draw.like(x, values), x.dtype)
     return [lax.cond(condition, lambda a, b: a + b if is_number(a) else a, lambda a, b: jnp.flip(b), x, y)]
 
 

@@ -4,16 +4,9 @@
 
 #include "../../pjrt_c_api.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct PJRT_FFI_Extension PJRT_FFI_Extension;
-typedef struct PJRT_FFI_Register_Handler_Args PJRT_FFI_Register_Handler_Args;
 typedef struct PJRT_FFI_Type_Info PJRT_FFI_Type_Info;
-typedef struct PJRT_FFI_Type_Register_Args PJRT_FFI_Type_Register_Args;
 typedef struct PJRT_FFI_UserData PJRT_FFI_UserData;
-typedef struct PJRT_FFI_UserData_Add_Args PJRT_FFI_UserData_Add_Args;
 
 #define PJRT_API_FFI_EXTENSION_VERSION 3
 
@@ -34,25 +27,21 @@ struct PJRT_FFI_UserData {
 
 // Registers a user-data type, or looks up its id by name.
 struct PJRT_FFI_Type_Register_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   const char* type_name;
   size_t type_name_size;
   int64_t type_id;
   PJRT_FFI_Type_Info* type_info;
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_FFI_Type_Register_Args, type_info);
-typedef PJRT_Error* PJRT_FFI_Type_Register(PJRT_FFI_Type_Register_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_FFI_Type_Register, type_info);
 
 // Adds user data to an execute context.
 struct PJRT_FFI_UserData_Add_Args {
-  size_t struct_size;
-  PJRT_Extension_Base* extension_start;
+  PJRT_STRUCT_HEAD;
   PJRT_ExecuteContext* context;
   PJRT_FFI_UserData user_data;
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_FFI_UserData_Add_Args, user_data);
-typedef PJRT_Error* PJRT_FFI_UserData_Add(PJRT_FFI_UserData_Add_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_FFI_UserData_Add, user_data);
 
 // Registers an FFI handler for a custom call target.
 struct PJRT_FFI_Register_Handler_Args {
@@ -64,8 +53,7 @@ struct PJRT_FFI_Register_Handler_Args {
   size_t platform_name_size;
   PJRT_FFI_Handler_TraitsBits traits;
 };
-PJRT_DEFINE_STRUCT_SIZE(PJRT_FFI_Register_Handler_Args, traits);
-typedef PJRT_Error* PJRT_FFI_Register_Handler(PJRT_FFI_Register_Handler_Args* args);
+PJRT_DEFINE_FUNCTION(PJRT_FFI_Register_Handler, traits);
 
 struct PJRT_FFI_Extension {
   PJRT_Extension_Base base;
@@ -74,9 +62,5 @@ struct PJRT_FFI_Extension {
   PJRT_Error* (*register_handler)(PJRT_FFI_Register_Handler_Args* args);
 };
 PJRT_DEFINE_STRUCT_SIZE(PJRT_FFI_Extension, register_handler);
-
-#ifdef __cplusplus
-}  // extern "C"
-#endif
 
 #endif  // KILN_C_API_PJRT_EXTENSIONS_FFI_H_

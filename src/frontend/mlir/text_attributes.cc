@@ -121,7 +121,7 @@ AttributeRef TextParser::ReadNumber() {
   const size_t begin = lexer_.offset();
   const absl::string_view token = lexer_.Run("+-.");
   const bool hex = absl::StartsWith(token, "0x");
-  const bool real = !hex && token.find('.') != absl::string_view::npos;
+  const bool real = !hex && token.find_first_of(".eE") != absl::string_view::npos;
   TypeRef type = real ? context_.MakeType(FloatType{FloatKind::kF64}) : context_.i64_type();
   if (Next(":")) type = ReadType();
   if (!ok()) return nullptr;

@@ -447,4 +447,12 @@ absl::StatusOr<std::unique_ptr<Module>> ReadText(absl::string_view text, absl::s
   return module;
 }
 
+absl::StatusOr<AttributeRef> ReadAttribute(absl::string_view text, absl::string_view file_name, Context& context) {
+  TextParser parser(context, context.Keep(std::string(text)), file_name);
+  const AttributeRef attribute = parser.ReadAttribute();
+  if (parser.Peek() != '\0') parser.FailExpected("the end");
+  KILN_RETURN_IF_ERROR(parser.status());
+  return attribute;
+}
+
 }  // namespace kiln::mlir

@@ -15,6 +15,9 @@ namespace kiln::mlir {
 // message" and show the line. Thread-safe.
 absl::StatusOr<std::unique_ptr<Module>> ReadText(absl::string_view text, absl::string_view file_name);
 
+// Reads an attribute that is all of the text, such as a dictionary. It lives as long as `context`.
+absl::StatusOr<AttributeRef> ReadAttribute(absl::string_view text, absl::string_view file_name, Context& context);
+
 }  // namespace kiln::mlir
 
 #endif  // KILN_FRONTEND_MLIR_TEXT_READER_H_

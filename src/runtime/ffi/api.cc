@@ -27,15 +27,6 @@ namespace {
 
 XLA_FFI_Error* MakeError(absl::Status status) { return status.ok() ? nullptr : new XLA_FFI_Error{std::move(status)}; }
 
-// An error, too, where a field that the function needs lies outside of what the caller filled.
-#define KILN_FFI_REQUIRE(args, type)                                                            \
-  do {                                                                                          \
-    if ((args)->struct_size < type##_STRUCT_SIZE) {                                             \
-      return MakeError(InvalidArgument(#type " has ", (args)->struct_size, " bytes, expected ", \
-                                       static_cast<size_t>(type##_STRUCT_SIZE)));               \
-    }                                                                                           \
-  } while (false)
-
 absl::StatusOr<Execution*> ExecutionOf(const XLA_FFI_ExecutionContext* context) {
   if (context == nullptr || context->execution == nullptr) {
     return FailedPrecondition("there is no execution in the instantiate stage");
@@ -43,20 +34,13 @@ absl::StatusOr<Execution*> ExecutionOf(const XLA_FFI_ExecutionContext* context) 
   return context->execution;
 }
 
-#define KILN_FFI_ASSIGN_OR_RETURN(lhs, expr)                            \
-  auto KILN_STATUS_CONCAT(statusor_, __LINE__) = (expr);                \
-  if (!KILN_STATUS_CONCAT(statusor_, __LINE__).ok()) {                  \
-    return MakeError(KILN_STATUS_CONCAT(statusor_, __LINE__).status()); \
-  }                                                                     \
-  lhs = *std::move(KILN_STATUS_CONCAT(statusor_, __LINE__))
-
 absl::string_view View(const XLA_FFI_ByteSpan& span) { return {span.ptr, span.ptr == nullptr ? 0 : span.len}; }
 
-XLA_FFI_Error* ErrorCreate(XLA_FFI_Error_Create_Args* args) {
+absl::Status Call(XLA_FFI_Error_Create_Args& args) {
   // A handler that reports an error with code OK still failed.
   const auto code =
-      args->errc == XLA_FFI_Error_Code_OK ? absl::StatusCode::kUnknown : static_cast<absl::StatusCode>(args->errc);
-  return MakeError(absl::Status(code, args->message == nullptr ? "" : args->message));
+      args.errc == XLA_FFI_Error_Code_OK ? absl::StatusCode::kUnknown : static_cast<absl::StatusCode>(args.errc);
+  return absl::Status(code, args.message == nullptr ? "" : args.message);
 }
 
 void ErrorGetMessage(XLA_FFI_Error_GetMessage_Args* args) {
@@ -70,35 +54,30 @@ void ErrorGetMessage(XLA_FFI_Error_GetMessage_Args* args) {
 
 void ErrorDestroy(XLA_FFI_Error_Destroy_Args* args) { delete args->error; }
 
-XLA_FFI_Error* HandlerRegister(XLA_FFI_Handler_Register_Args* args) {
-  KILN_FFI_REQUIRE(args, XLA_FFI_Handler_Register_Args);
-  XLA_FFI_Handler_Traits traits = args->traits;
+absl::Status Call(XLA_FFI_Handler_Register_Args& args) {
+  XLA_FFI_Handler_Traits traits = args.traits;
   // Since 0.5 a fifth stage, for command buffers, stands before the traits.
-  if (args->struct_size > sizeof(XLA_FFI_Handler_Register_Args)) {
-    traits = *reinterpret_cast<const XLA_FFI_Handler_Traits*>(reinterpret_cast<const char*>(&args->traits) +
+  if (args.struct_size > sizeof(XLA_FFI_Handler_Register_Args)) {
+    traits = *reinterpret_cast<const XLA_FFI_Handler_Traits*>(reinterpret_cast<const char*>(&args.traits) +
                                                               sizeof(XLA_FFI_Handler*));
   }
-  return MakeError(RegisterHandler(View(args->name), View(args->platform), args->bundle, traits));
+  return RegisterHandler(View(args.name), View(args.platform), args.bundle, traits);
 }
 
-XLA_FFI_Error* StreamGet(XLA_FFI_Stream_Get_Args*) {
-  return MakeError(Unimplemented("programs on the CPU have no stream"));
+absl::Status Call(XLA_FFI_Stream_Get_Args&) { return Unimplemented("programs on the CPU have no stream"); }
+
+absl::Status Call(XLA_FFI_Type_Register_Args& args) {
+  const bool has_info = args.struct_size >= sizeof(XLA_FFI_Type_Register_Args) && args.type_info != nullptr;
+  return RegisterType(View(args.name), args.type_id == nullptr ? nullptr : &args.type_id->type_id,
+                      has_info ? args.type_info->deleter : nullptr);
 }
 
-XLA_FFI_Error* TypeRegister(XLA_FFI_Type_Register_Args* args) {
-  KILN_FFI_REQUIRE(args, XLA_FFI_Type_Register_Args);
-  const bool has_info = args->struct_size >= sizeof(XLA_FFI_Type_Register_Args) && args->type_info != nullptr;
-  return MakeError(RegisterType(View(args->name), args->type_id == nullptr ? nullptr : &args->type_id->type_id,
-                                has_info ? args->type_info->deleter : nullptr));
-}
-
-XLA_FFI_Error* ExecutionContextGet(XLA_FFI_ExecutionContext_Get_Args* args) {
-  KILN_FFI_REQUIRE(args, XLA_FFI_ExecutionContext_Get_Args);
-  KILN_FFI_ASSIGN_OR_RETURN(Execution * execution, ExecutionOf(args->ctx));
+absl::Status Call(XLA_FFI_ExecutionContext_Get_Args& args) {
+  KILN_ASSIGN_OR_RETURN(Execution * execution, ExecutionOf(args.ctx));
   const auto& user_data = execution->options().user_data;
-  if (user_data == nullptr) return MakeError(NotFound("the execution has no user data"));
-  KILN_FFI_ASSIGN_OR_RETURN(args->data, user_data->Find(args->type_id->type_id));
-  return nullptr;
+  if (user_data == nullptr) return NotFound("the execution has no user data");
+  KILN_ASSIGN_OR_RETURN(args.data, user_data->Find(args.type_id->type_id));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<State*> StateOf(const XLA_FFI_ExecutionContext* context, XLA_FFI_ExecutionStage stage) {
@@ -109,131 +88,113 @@ absl::StatusOr<State*> StateOf(const XLA_FFI_ExecutionContext* context, XLA_FFI_
   return &(*context->states)[stage];
 }
 
-XLA_FFI_Error* StateSet(XLA_FFI_State_Set_Args* args) {
-  KILN_FFI_REQUIRE(args, XLA_FFI_State_Set_Args);
-  KILN_FFI_ASSIGN_OR_RETURN(State * state, StateOf(args->ctx, args->stage));
-  return MakeError(state->Set(args->type_id->type_id, args->state));
+absl::Status Call(XLA_FFI_State_Set_Args& args) {
+  KILN_ASSIGN_OR_RETURN(State * state, StateOf(args.ctx, args.stage));
+  return state->Set(args.type_id->type_id, args.state);
 }
 
-XLA_FFI_Error* StateGet(XLA_FFI_State_Get_Args* args) {
-  KILN_FFI_REQUIRE(args, XLA_FFI_State_Get_Args);
-  KILN_FFI_ASSIGN_OR_RETURN(const State* state, StateOf(args->ctx, args->stage));
-  KILN_FFI_ASSIGN_OR_RETURN(args->state, state->Get(args->type_id->type_id));
-  return nullptr;
+absl::Status Call(XLA_FFI_State_Get_Args& args) {
+  KILN_ASSIGN_OR_RETURN(const State* state, StateOf(args.ctx, args.stage));
+  KILN_ASSIGN_OR_RETURN(args.state, state->Get(args.type_id->type_id));
+  return absl::OkStatus();
 }
 
-XLA_FFI_Error* DeviceMemoryAllocate(XLA_FFI_DeviceMemory_Allocate_Args* args) {
-  KILN_FFI_REQUIRE(args, XLA_FFI_DeviceMemory_Allocate_Args);
-  KILN_FFI_ASSIGN_OR_RETURN(Execution * execution, ExecutionOf(args->ctx));
-  KILN_FFI_ASSIGN_OR_RETURN(args->data, execution->Allocate(args->size, args->alignment));
-  return nullptr;
+absl::Status Call(XLA_FFI_DeviceMemory_Allocate_Args& args) {
+  KILN_ASSIGN_OR_RETURN(Execution * execution, ExecutionOf(args.ctx));
+  KILN_ASSIGN_OR_RETURN(args.data, execution->Allocate(args.size, args.alignment));
+  return absl::OkStatus();
 }
 
-XLA_FFI_Error* DeviceMemoryFree(XLA_FFI_DeviceMemory_Free_Args* args) {
-  KILN_FFI_REQUIRE(args, XLA_FFI_DeviceMemory_Free_Args);
-  KILN_FFI_ASSIGN_OR_RETURN(Execution * execution, ExecutionOf(args->ctx));
-  return MakeError(execution->Free(args->data));
+absl::Status Call(XLA_FFI_DeviceMemory_Free_Args& args) {
+  KILN_ASSIGN_OR_RETURN(Execution * execution, ExecutionOf(args.ctx));
+  return execution->Free(args.data);
 }
 
-XLA_FFI_Error* ThreadPoolSchedule(XLA_FFI_ThreadPool_Schedule_Args* args) {
-  KILN_FFI_REQUIRE(args, XLA_FFI_ThreadPool_Schedule_Args);
-  KILN_FFI_ASSIGN_OR_RETURN(const Execution* execution, ExecutionOf(args->ctx));
+absl::Status Call(XLA_FFI_ThreadPool_Schedule_Args& args) {
+  KILN_ASSIGN_OR_RETURN(const Execution* execution, ExecutionOf(args.ctx));
   if (execution->options().pool == nullptr) {
-    args->task(args->data);
+    args.task(args.data);
   } else {
-    execution->options().pool->SchedulePart([task = args->task, data = args->data] { task(data); });
+    execution->options().pool->SchedulePart([task = args.task, data = args.data] { task(data); });
   }
-  return nullptr;
+  return absl::OkStatus();
 }
 
-XLA_FFI_Error* ThreadPoolNumThreads(XLA_FFI_ThreadPool_NumThreads_Args* args) {
-  KILN_FFI_REQUIRE(args, XLA_FFI_ThreadPool_NumThreads_Args);
-  KILN_FFI_ASSIGN_OR_RETURN(const Execution* execution, ExecutionOf(args->ctx));
-  *args->num_threads = execution->options().pool == nullptr ? 1 : execution->options().pool->threads();
-  return nullptr;
+absl::Status Call(XLA_FFI_ThreadPool_NumThreads_Args& args) {
+  KILN_ASSIGN_OR_RETURN(const Execution* execution, ExecutionOf(args.ctx));
+  *args.num_threads = execution->options().pool == nullptr ? 1 : execution->options().pool->threads();
+  return absl::OkStatus();
 }
 
-XLA_FFI_Error* FutureCreate(XLA_FFI_Future_Create_Args* args) {
-  KILN_FFI_REQUIRE(args, XLA_FFI_Future_Create_Args);
-  args->future = new XLA_FFI_Future;
-  return nullptr;
+absl::Status Call(XLA_FFI_Future_Create_Args& args) {
+  args.future = new XLA_FFI_Future;
+  return absl::OkStatus();
 }
 
-XLA_FFI_Error* FutureSetAvailable(XLA_FFI_Future_SetAvailable_Args* args) {
-  KILN_FFI_REQUIRE(args, XLA_FFI_Future_SetAvailable_Args);
-  if (args->future == nullptr) return MakeError(InvalidArgument("the future is null"));
-  args->future->Settle(absl::OkStatus());
-  return nullptr;
+absl::Status Call(XLA_FFI_Future_SetAvailable_Args& args) {
+  if (args.future == nullptr) return InvalidArgument("the future is null");
+  args.future->Settle(absl::OkStatus());
+  return absl::OkStatus();
 }
 
-XLA_FFI_Error* FutureSetError(XLA_FFI_Future_SetError_Args* args) {
-  KILN_FFI_REQUIRE(args, XLA_FFI_Future_SetError_Args);
-  if (args->future == nullptr || args->error == nullptr) {
-    return MakeError(InvalidArgument("the future and its error must not be null"));
+absl::Status Call(XLA_FFI_Future_SetError_Args& args) {
+  if (args.future == nullptr || args.error == nullptr) {
+    return InvalidArgument("the future and its error must not be null");
   }
-  absl::Status status = std::move(args->error->status);
-  delete args->error;
-  args->future->Settle(std::move(status));
-  return nullptr;
+  absl::Status status = std::move(args.error->status);
+  delete args.error;
+  args.future->Settle(std::move(status));
+  return absl::OkStatus();
 }
 
-XLA_FFI_Error* RunIdGet(XLA_FFI_RunId_Get_Args* args) {
-  KILN_FFI_REQUIRE(args, XLA_FFI_RunId_Get_Args);
-  KILN_FFI_ASSIGN_OR_RETURN(const Execution* execution, ExecutionOf(args->ctx));
-  args->run_id = execution->run_id();
-  return nullptr;
+absl::Status Call(XLA_FFI_RunId_Get_Args& args) {
+  KILN_ASSIGN_OR_RETURN(const Execution* execution, ExecutionOf(args.ctx));
+  args.run_id = execution->run_id();
+  return absl::OkStatus();
 }
 
-XLA_FFI_Error* DeviceOrdinalGet(XLA_FFI_DeviceOrdinal_Get_Args* args) {
-  KILN_FFI_REQUIRE(args, XLA_FFI_DeviceOrdinal_Get_Args);
-  KILN_FFI_ASSIGN_OR_RETURN(const Execution* execution, ExecutionOf(args->ctx));
-  args->device_ordinal = execution->options().device_ordinal;
-  return nullptr;
+absl::Status Call(XLA_FFI_DeviceOrdinal_Get_Args& args) {
+  KILN_ASSIGN_OR_RETURN(const Execution* execution, ExecutionOf(args.ctx));
+  args.device_ordinal = execution->options().device_ordinal;
+  return absl::OkStatus();
 }
 
 // There are no extensions of contexts.
-XLA_FFI_Error* FindExtension(XLA_FFI_InvokeContext_FindExtension_Args* args) {
-  KILN_FFI_REQUIRE(args, XLA_FFI_InvokeContext_FindExtension_Args);
-  args->extension = nullptr;
-  return nullptr;
+absl::Status Call(XLA_FFI_InvokeContext_FindExtension_Args& args) {
+  args.extension = nullptr;
+  return absl::OkStatus();
 }
 
-XLA_FFI_Error* CustomOptionsGet(XLA_FFI_CustomOptions_Get_Args* args) {
-  KILN_FFI_REQUIRE(args, XLA_FFI_CustomOptions_Get_Args);
+absl::Status Call(XLA_FFI_CustomOptions_Get_Args& args) {
   static constexpr XLA_FFI_Attrs kNone = {.struct_size = XLA_FFI_Attrs_STRUCT_SIZE};
-  args->attrs = &kNone;
-  return nullptr;
+  args.attrs = &kNone;
+  return absl::OkStatus();
 }
 
-constexpr XLA_FFI_Api kApi = {
-    .struct_size = XLA_FFI_Api_STRUCT_SIZE,
-    .extension_start = nullptr,
-    .api_version = {.struct_size = XLA_FFI_Api_Version_STRUCT_SIZE,
-                    .extension_start = nullptr,
-                    .major_version = XLA_FFI_API_MAJOR,
-                    .minor_version = XLA_FFI_API_MINOR},
-    .internal_api = nullptr,
-    .XLA_FFI_Error_Create = ErrorCreate,
-    .XLA_FFI_Error_GetMessage = ErrorGetMessage,
-    .XLA_FFI_Error_Destroy = ErrorDestroy,
-    .XLA_FFI_Handler_Register = HandlerRegister,
-    .XLA_FFI_Stream_Get = StreamGet,
-    .XLA_FFI_Type_Register = TypeRegister,
-    .XLA_FFI_ExecutionContext_Get = ExecutionContextGet,
-    .XLA_FFI_State_Set = StateSet,
-    .XLA_FFI_State_Get = StateGet,
-    .XLA_FFI_DeviceMemory_Allocate = DeviceMemoryAllocate,
-    .XLA_FFI_DeviceMemory_Free = DeviceMemoryFree,
-    .XLA_FFI_ThreadPool_Schedule = ThreadPoolSchedule,
-    .XLA_FFI_ThreadPool_NumThreads = ThreadPoolNumThreads,
-    .XLA_FFI_Future_Create = FutureCreate,
-    .XLA_FFI_Future_SetAvailable = FutureSetAvailable,
-    .XLA_FFI_Future_SetError = FutureSetError,
-    .XLA_FFI_RunId_Get = RunIdGet,
-    .XLA_FFI_DeviceOrdinal_Get = DeviceOrdinalGet,
-    .XLA_FFI_InvokeContext_FindExtension = FindExtension,
-    .XLA_FFI_CustomOptions_Get = CustomOptionsGet,
-};
+// The slots of the table: an error, too, where a field that the function needs lies outside of what the caller filled.
+namespace slot {
+#define KILN_FFI_SLOT(name)                                                                                            \
+  XLA_FFI_Error* name(XLA_FFI_##name##_Args* args) {                                                                   \
+    constexpr size_t kNeeded = XLA_FFI_##name##_Args_STRUCT_SIZE;                                                      \
+    if (args->struct_size >= kNeeded) return MakeError(Call(*args));                                                   \
+    return MakeError(InvalidArgument("XLA_FFI_" #name "_Args has ", args->struct_size, " bytes, expected ", kNeeded)); \
+  }
+KILN_FFI_SLOT(Error_Create)
+XLA_FFI_FUNCTIONS(KILN_FFI_SLOT)
+}  // namespace slot
+
+constexpr XLA_FFI_Api kApi = {.struct_size = XLA_FFI_Api_STRUCT_SIZE,
+                              .extension_start = nullptr,
+                              .api_version = {.struct_size = XLA_FFI_Api_Version_STRUCT_SIZE,
+                                              .extension_start = nullptr,
+                                              .major_version = XLA_FFI_API_MAJOR,
+                                              .minor_version = XLA_FFI_API_MINOR},
+                              .internal_api = nullptr,
+                              .XLA_FFI_Error_Create = slot::Error_Create,
+                              .XLA_FFI_Error_GetMessage = ErrorGetMessage,
+                              .XLA_FFI_Error_Destroy = ErrorDestroy,
+#define KILN_FFI_FIELD(name) .XLA_FFI_##name = slot::name,
+                              XLA_FFI_FUNCTIONS(KILN_FFI_FIELD)};
 
 }  // namespace
 

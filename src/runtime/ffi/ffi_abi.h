@@ -9,13 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define XLA_FFI_API_MAJOR 0
 #define XLA_FFI_API_MINOR 5
 
+#define XLA_FFI_STRUCT_HEAD \
+  size_t struct_size;       \
+  XLA_FFI_Extension_Base* extension_start
 #define XLA_FFI_DEFINE_STRUCT_SIZE(type, last_field) \
   enum { type##_STRUCT_SIZE = offsetof(type, last_field) + sizeof(((type*)0)->last_field) }
 
@@ -126,8 +125,7 @@ typedef struct XLA_FFI_Extension_Base {
 XLA_FFI_DEFINE_STRUCT_SIZE(XLA_FFI_Extension_Base, next);
 
 typedef struct XLA_FFI_Api_Version {
-  size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_STRUCT_HEAD;
   int major_version;
   int minor_version;
 } XLA_FFI_Api_Version;
@@ -135,8 +133,7 @@ XLA_FFI_DEFINE_STRUCT_SIZE(XLA_FFI_Api_Version, minor_version);
 
 // The message ends in NUL and is copied.
 typedef struct XLA_FFI_Error_Create_Args {
-  size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_STRUCT_HEAD;
   const char* message;
   XLA_FFI_Error_Code errc;
 } XLA_FFI_Error_Create_Args;
@@ -144,8 +141,7 @@ XLA_FFI_DEFINE_STRUCT_SIZE(XLA_FFI_Error_Create_Args, errc);
 
 // Since 0.5 the code as well; callers of 0.3 end at `message`.
 typedef struct XLA_FFI_Error_GetMessage_Args {
-  size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_STRUCT_HEAD;
   XLA_FFI_Error* error;
   const char* message;
   XLA_FFI_Error_Code errc;
@@ -153,16 +149,14 @@ typedef struct XLA_FFI_Error_GetMessage_Args {
 enum { XLA_FFI_Error_GetMessage_Args_STRUCT_SIZE = 32, XLA_FFI_Error_GetDetails_Args_STRUCT_SIZE = 36 };
 
 typedef struct XLA_FFI_Error_Destroy_Args {
-  size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_STRUCT_HEAD;
   XLA_FFI_Error* error;
 } XLA_FFI_Error_Destroy_Args;
 XLA_FFI_DEFINE_STRUCT_SIZE(XLA_FFI_Error_Destroy_Args, error);
 
 // `dims` has `rank` sizes. A token has data type TOKEN, rank 0 and no data.
 typedef struct XLA_FFI_Buffer {
-  size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_STRUCT_HEAD;
   XLA_FFI_DataType dtype;
   void* data;
   int64_t rank;
@@ -191,38 +185,33 @@ typedef struct XLA_FFI_TypeId {
 } XLA_FFI_TypeId;
 
 typedef struct XLA_FFI_TypeInfo {
-  size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_STRUCT_HEAD;
   void (*deleter)(void*);
 } XLA_FFI_TypeInfo;
 XLA_FFI_DEFINE_STRUCT_SIZE(XLA_FFI_TypeInfo, deleter);
 
 typedef struct XLA_FFI_Future_Create_Args {
-  size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_STRUCT_HEAD;
   XLA_FFI_Future* future;
 } XLA_FFI_Future_Create_Args;
 XLA_FFI_DEFINE_STRUCT_SIZE(XLA_FFI_Future_Create_Args, extension_start);
 
 typedef struct XLA_FFI_Future_SetAvailable_Args {
-  size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_STRUCT_HEAD;
   XLA_FFI_Future* future;
 } XLA_FFI_Future_SetAvailable_Args;
 XLA_FFI_DEFINE_STRUCT_SIZE(XLA_FFI_Future_SetAvailable_Args, future);
 
 // Takes the error over.
 typedef struct XLA_FFI_Future_SetError_Args {
-  size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_STRUCT_HEAD;
   XLA_FFI_Future* future;
   XLA_FFI_Error* error;
 } XLA_FFI_Future_SetError_Args;
 XLA_FFI_DEFINE_STRUCT_SIZE(XLA_FFI_Future_SetError_Args, error);
 
 typedef struct XLA_FFI_Args {
-  size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_STRUCT_HEAD;
   int64_t size;
   XLA_FFI_ArgType* types;
   void** args;
@@ -230,8 +219,7 @@ typedef struct XLA_FFI_Args {
 XLA_FFI_DEFINE_STRUCT_SIZE(XLA_FFI_Args, args);
 
 typedef struct XLA_FFI_Rets {
-  size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_STRUCT_HEAD;
   int64_t size;
   XLA_FFI_RetType* types;
   void** rets;
@@ -241,8 +229,7 @@ XLA_FFI_DEFINE_STRUCT_SIZE(XLA_FFI_Rets, rets);
 // Parallel arrays, sorted by name. What `attrs` points to goes by type: XLA_FFI_Array, XLA_FFI_Attrs, XLA_FFI_Scalar or
 // XLA_FFI_ByteSpan.
 typedef struct XLA_FFI_Attrs {
-  size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_STRUCT_HEAD;
   int64_t size;
   XLA_FFI_AttrType* types;
   XLA_FFI_ByteSpan** names;
@@ -252,8 +239,7 @@ XLA_FFI_DEFINE_STRUCT_SIZE(XLA_FFI_Attrs, attrs);
 
 // `future` lies behind the size that handlers compare with.
 struct XLA_FFI_CallFrame {
-  size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_STRUCT_HEAD;
   const XLA_FFI_Api* api;
   XLA_FFI_ExecutionContext* ctx;
   XLA_FFI_ExecutionStage stage;
@@ -272,8 +258,7 @@ typedef struct XLA_FFI_Handler_Bundle {
 } XLA_FFI_Handler_Bundle;
 
 typedef struct XLA_FFI_Handler_Register_Args {
-  size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_STRUCT_HEAD;
   XLA_FFI_ByteSpan name;
   XLA_FFI_ByteSpan platform;
   XLA_FFI_Handler_Bundle bundle;
@@ -283,8 +268,7 @@ XLA_FFI_DEFINE_STRUCT_SIZE(XLA_FFI_Handler_Register_Args, traits);
 
 // A type id of zero asks for a fresh one.
 typedef struct XLA_FFI_Type_Register_Args {
-  size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_STRUCT_HEAD;
   XLA_FFI_ByteSpan name;
   XLA_FFI_TypeId* type_id;
   const XLA_FFI_TypeInfo* type_info;
@@ -292,8 +276,7 @@ typedef struct XLA_FFI_Type_Register_Args {
 XLA_FFI_DEFINE_STRUCT_SIZE(XLA_FFI_Type_Register_Args, type_id);
 
 typedef struct XLA_FFI_ExecutionContext_Get_Args {
-  size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_STRUCT_HEAD;
   XLA_FFI_ExecutionContext* ctx;
   XLA_FFI_TypeId* type_id;
   void* data;
@@ -301,8 +284,7 @@ typedef struct XLA_FFI_ExecutionContext_Get_Args {
 XLA_FFI_DEFINE_STRUCT_SIZE(XLA_FFI_ExecutionContext_Get_Args, data);
 
 typedef struct XLA_FFI_State_Set_Args {
-  size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_STRUCT_HEAD;
   XLA_FFI_ExecutionContext* ctx;
   XLA_FFI_ExecutionStage stage;
   XLA_FFI_TypeId* type_id;
@@ -311,8 +293,7 @@ typedef struct XLA_FFI_State_Set_Args {
 XLA_FFI_DEFINE_STRUCT_SIZE(XLA_FFI_State_Set_Args, state);
 
 typedef struct XLA_FFI_State_Get_Args {
-  size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_STRUCT_HEAD;
   XLA_FFI_ExecutionContext* ctx;
   XLA_FFI_ExecutionStage stage;
   XLA_FFI_TypeId* type_id;
@@ -321,16 +302,14 @@ typedef struct XLA_FFI_State_Get_Args {
 XLA_FFI_DEFINE_STRUCT_SIZE(XLA_FFI_State_Get_Args, state);
 
 typedef struct XLA_FFI_Stream_Get_Args {
-  size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_STRUCT_HEAD;
   XLA_FFI_ExecutionContext* ctx;
   void* stream;
 } XLA_FFI_Stream_Get_Args;
 XLA_FFI_DEFINE_STRUCT_SIZE(XLA_FFI_Stream_Get_Args, stream);
 
 typedef struct XLA_FFI_DeviceMemory_Allocate_Args {
-  size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_STRUCT_HEAD;
   XLA_FFI_ExecutionContext* ctx;
   size_t size;
   size_t alignment;
@@ -339,8 +318,7 @@ typedef struct XLA_FFI_DeviceMemory_Allocate_Args {
 XLA_FFI_DEFINE_STRUCT_SIZE(XLA_FFI_DeviceMemory_Allocate_Args, data);
 
 typedef struct XLA_FFI_DeviceMemory_Free_Args {
-  size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_STRUCT_HEAD;
   XLA_FFI_ExecutionContext* ctx;
   size_t size;
   void* data;
@@ -348,8 +326,7 @@ typedef struct XLA_FFI_DeviceMemory_Free_Args {
 XLA_FFI_DEFINE_STRUCT_SIZE(XLA_FFI_DeviceMemory_Free_Args, data);
 
 typedef struct XLA_FFI_ThreadPool_Schedule_Args {
-  size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_STRUCT_HEAD;
   XLA_FFI_ExecutionContext* ctx;
   XLA_FFI_Task* task;
   void* data;
@@ -357,24 +334,21 @@ typedef struct XLA_FFI_ThreadPool_Schedule_Args {
 XLA_FFI_DEFINE_STRUCT_SIZE(XLA_FFI_ThreadPool_Schedule_Args, data);
 
 typedef struct XLA_FFI_ThreadPool_NumThreads_Args {
-  size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_STRUCT_HEAD;
   XLA_FFI_ExecutionContext* ctx;
   int64_t* num_threads;
 } XLA_FFI_ThreadPool_NumThreads_Args;
 XLA_FFI_DEFINE_STRUCT_SIZE(XLA_FFI_ThreadPool_NumThreads_Args, num_threads);
 
 typedef struct XLA_FFI_RunId_Get_Args {
-  size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_STRUCT_HEAD;
   XLA_FFI_ExecutionContext* ctx;
   int64_t run_id;
 } XLA_FFI_RunId_Get_Args;
 XLA_FFI_DEFINE_STRUCT_SIZE(XLA_FFI_RunId_Get_Args, run_id);
 
 typedef struct XLA_FFI_DeviceOrdinal_Get_Args {
-  size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_STRUCT_HEAD;
   XLA_FFI_ExecutionContext* ctx;
   int32_t device_ordinal;
 } XLA_FFI_DeviceOrdinal_Get_Args;
@@ -410,8 +384,7 @@ typedef struct XLA_FFI_Extension {
 XLA_FFI_DEFINE_STRUCT_SIZE(XLA_FFI_Extension, next);
 
 typedef struct XLA_FFI_InvokeContext_FindExtension_Args {
-  size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_STRUCT_HEAD;
   XLA_FFI_ExecutionContext* ctx;
   int64_t extension_type;
   const XLA_FFI_Extension* extension;
@@ -419,44 +392,43 @@ typedef struct XLA_FFI_InvokeContext_FindExtension_Args {
 XLA_FFI_DEFINE_STRUCT_SIZE(XLA_FFI_InvokeContext_FindExtension_Args, extension);
 
 typedef struct XLA_FFI_CustomOptions_Get_Args {
-  size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_STRUCT_HEAD;
   XLA_FFI_ExecutionContext* ctx;
   const XLA_FFI_Attrs* attrs;
 } XLA_FFI_CustomOptions_Get_Args;
 XLA_FFI_DEFINE_STRUCT_SIZE(XLA_FFI_CustomOptions_Get_Args, attrs);
 
-// What handlers call. The last two functions came with 0.5.
+// What handlers call, in order, behind the three functions of errors. The last two came with 0.5.
+#define XLA_FFI_FUNCTIONS(FUNCTION) \
+  FUNCTION(Handler_Register) \
+  FUNCTION(Stream_Get) \
+  FUNCTION(Type_Register) \
+  FUNCTION(ExecutionContext_Get) \
+  FUNCTION(State_Set) \
+  FUNCTION(State_Get) \
+  FUNCTION(DeviceMemory_Allocate) \
+  FUNCTION(DeviceMemory_Free) \
+  FUNCTION(ThreadPool_Schedule) \
+  FUNCTION(ThreadPool_NumThreads) \
+  FUNCTION(Future_Create) \
+  FUNCTION(Future_SetAvailable) \
+  FUNCTION(Future_SetError) \
+  FUNCTION(RunId_Get) \
+  FUNCTION(DeviceOrdinal_Get) \
+  FUNCTION(InvokeContext_FindExtension) \
+  FUNCTION(CustomOptions_Get)
+
 struct XLA_FFI_Api {
-  size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_STRUCT_HEAD;
   XLA_FFI_Api_Version api_version;
   const XLA_FFI_InternalApi* internal_api;
   XLA_FFI_Error* (*XLA_FFI_Error_Create)(XLA_FFI_Error_Create_Args* args);
   void (*XLA_FFI_Error_GetMessage)(XLA_FFI_Error_GetMessage_Args* args);
   void (*XLA_FFI_Error_Destroy)(XLA_FFI_Error_Destroy_Args* args);
-  XLA_FFI_Error* (*XLA_FFI_Handler_Register)(XLA_FFI_Handler_Register_Args* args);
-  XLA_FFI_Error* (*XLA_FFI_Stream_Get)(XLA_FFI_Stream_Get_Args* args);
-  XLA_FFI_Error* (*XLA_FFI_Type_Register)(XLA_FFI_Type_Register_Args* args);
-  XLA_FFI_Error* (*XLA_FFI_ExecutionContext_Get)(XLA_FFI_ExecutionContext_Get_Args* args);
-  XLA_FFI_Error* (*XLA_FFI_State_Set)(XLA_FFI_State_Set_Args* args);
-  XLA_FFI_Error* (*XLA_FFI_State_Get)(XLA_FFI_State_Get_Args* args);
-  XLA_FFI_Error* (*XLA_FFI_DeviceMemory_Allocate)(XLA_FFI_DeviceMemory_Allocate_Args* args);
-  XLA_FFI_Error* (*XLA_FFI_DeviceMemory_Free)(XLA_FFI_DeviceMemory_Free_Args* args);
-  XLA_FFI_Error* (*XLA_FFI_ThreadPool_Schedule)(XLA_FFI_ThreadPool_Schedule_Args* args);
-  XLA_FFI_Error* (*XLA_FFI_ThreadPool_NumThreads)(XLA_FFI_ThreadPool_NumThreads_Args* args);
-  XLA_FFI_Error* (*XLA_FFI_Future_Create)(XLA_FFI_Future_Create_Args* args);
-  XLA_FFI_Error* (*XLA_FFI_Future_SetAvailable)(XLA_FFI_Future_SetAvailable_Args* args);
-  XLA_FFI_Error* (*XLA_FFI_Future_SetError)(XLA_FFI_Future_SetError_Args* args);
-  XLA_FFI_Error* (*XLA_FFI_RunId_Get)(XLA_FFI_RunId_Get_Args* args);
-  XLA_FFI_Error* (*XLA_FFI_DeviceOrdinal_Get)(XLA_FFI_DeviceOrdinal_Get_Args* args);
-  XLA_FFI_Error* (*XLA_FFI_InvokeContext_FindExtension)(XLA_FFI_InvokeContext_FindExtension_Args* args);
-  XLA_FFI_Error* (*XLA_FFI_CustomOptions_Get)(XLA_FFI_CustomOptions_Get_Args* args);
+#define XLA_FFI_SLOT(name) XLA_FFI_Error* (*XLA_FFI_##name)(XLA_FFI_##name##_Args * args);
+  XLA_FFI_FUNCTIONS(XLA_FFI_SLOT)
+#undef XLA_FFI_SLOT
 };
 XLA_FFI_DEFINE_STRUCT_SIZE(XLA_FFI_Api, XLA_FFI_CustomOptions_Get);
-
-#ifdef __cplusplus
-}  // extern "C"
-#endif
 
 #endif  // KILN_RUNTIME_FFI_FFI_ABI_H_

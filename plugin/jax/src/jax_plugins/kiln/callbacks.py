@@ -20,7 +20,7 @@ import threading
 import traceback
 import weakref
 
-from .ffi import Library
+from . import ffi
 from .hooks import PLATFORM, hook, wrap
 
 TARGET = "kiln_python_callback"
@@ -28,32 +28,16 @@ TARGET = "kiln_python_callback"
 _FFI_MINOR = 3  # of the handler interface, 0.3
 _PROCESS_BOUND = 1 << 31  # a trait of Kiln's own: programs that make this call do not go into caches on disk
 _INSTANTIATE = 0
-_INTERNAL = 13
 
 _pointer, _size, _int = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
 
 
-def _structure(name: str, *fields):
-    """An XLA FFI structure: its size and an extension pointer come first."""
-    return type(name, (ctypes.Structure,), {"_fields_": [("struct_size", _size), ("extension", _pointer), *fields]})
-
-
-_Buffer = _structure("Buffer", ("dtype", _int), ("data", _pointer), ("rank", ctypes.c_int64), ("dims", _pointer))
-_List = _structure("List", ("size", ctypes.c_int64), ("types", _pointer), ("items", ctypes.POINTER(_pointer)))
-_Attributes = _structure(
-    "Attributes", ("size", ctypes.c_int64), ("types", _pointer), ("names", _pointer), ("values", ctypes.POINTER(_pointer))
-)
-_CallFrame = _structure(
-    "CallFrame", ("api", _pointer), ("context", _pointer), ("stage", _int),
-    ("arguments", _List), ("results", _List), ("attributes", _Attributes),
-)  # fmt: skip
-_Version = _structure("Version", ("major", _int), ("minor", _int))
-_ErrorCreate = _structure("ErrorCreate", ("message", ctypes.c_char_p), ("code", _int))
-_TypeInfo = _structure("TypeInfo", ("deleter", _pointer))
-_TypeRegister = _structure(
+_Buffer = ffi.structure("Buffer", ("dtype", _int), ("data", _pointer), ("rank", ctypes.c_int64), ("dims", _pointer))
+_Version = ffi.structure("Version", ("major", _int), ("minor", _int))
+_TypeRegister = ffi.structure(
     "TypeRegister", ("name", ctypes.c_char_p), ("name_size", _size), ("type_id", _pointer), ("info", _pointer)
 )
-_StateSet = _structure("StateSet", ("context", _pointer), ("stage", _int), ("type_id", _pointer), ("state", _pointer))
+_StateSet = ffi.structure("StateSet", ("context", _pointer), ("stage", _int), ("type_id", _pointer), ("state", _pointer))
 
 
 class _Scalar(ctypes.Structure):
@@ -71,17 +55,10 @@ class _MetadataExtension(ctypes.Structure):
 
 
 # Functions of the API table, by the offset of their slot.
-_ERROR_CREATE, _TYPE_REGISTER, _STATE_SET = 48, 88, 104
-_Function = ctypes.CFUNCTYPE(_pointer, _pointer)
+_TYPE_REGISTER, _STATE_SET = 88, 104
 _Semaphore = ctypes.c_uint64 * 4
 
 _c = ctypes.CDLL(None)
-
-
-def _call(api: int, slot: int, structure, **fields):
-    arguments = structure(ctypes.sizeof(structure), None, **fields)
-    function = _Function(_pointer.from_address(api + slot).value)
-    return function(ctypes.addressof(arguments))
 
 
 @dataclasses.dataclass
@@ -136,15 +113,15 @@ def register(function, operands: list, results: list) -> tuple[int, _Keepalive]:
 def _instantiate(frame, entry: _Callback):
     """Ties the callback to the executable, whose end posts the semaphore."""
     if _type_id.value == 0:
-        info = _TypeInfo(ctypes.sizeof(_TypeInfo), None, ctypes.cast(_c.sem_post, _pointer))
+        info = ffi.TypeInfo(ctypes.sizeof(ffi.TypeInfo), None, ctypes.cast(_c.sem_post, _pointer))
         name = TARGET.encode()
-        error = _call(frame.api, _TYPE_REGISTER, _TypeRegister, name=name, name_size=len(name),
+        error = ffi.call(frame.api, _TYPE_REGISTER, _TypeRegister, name=name, name_size=len(name),
                       type_id=ctypes.addressof(_type_id), info=ctypes.addressof(info))  # fmt: skip
         if error:
             return error
     semaphore = _Semaphore()
     _c.sem_init(ctypes.byref(semaphore), 0, 0)
-    error = _call(frame.api, _STATE_SET, _StateSet, context=frame.context, stage=_INSTANTIATE,
+    error = ffi.call(frame.api, _STATE_SET, _StateSet, context=frame.context, stage=_INSTANTIATE,
                   type_id=ctypes.addressof(_type_id), state=ctypes.addressof(semaphore))  # fmt: skip
     if not error:
         with _lock:
@@ -156,7 +133,7 @@ def _instantiate(frame, entry: _Callback):
 _PACKED = {"int2": 2, "uint2": 2, "int4": 4, "uint4": 4, "float4_e2m1fn": 4}
 
 
-def _memories(buffers: _List, types: list):
+def _memories(buffers: ffi.List, types: list):
     """For each buffer of a frame but its tokens: dtype, shape, bits of a packed element (0: not packed) and its bytes."""
     import numpy as np
 
@@ -220,10 +197,10 @@ def _stay_in_python() -> None:
         _thread.known = True
 
 
-@_Function
+@ffi.Function
 def _handle(address):
     _stay_in_python()
-    frame = _CallFrame.from_address(address)
+    frame = ffi.CallFrame.from_address(address)
     if frame.extension:
         metadata = _MetadataExtension.from_address(frame.extension).metadata.contents
         metadata.version.major, metadata.version.minor = 0, _FFI_MINOR
@@ -236,8 +213,7 @@ def _handle(address):
         return (_instantiate if frame.stage == _INSTANTIATE else _execute)(frame, entry)
     except BaseException as error:  # whatever it is must not pass through C++
         text = "".join(traceback.format_exception(error)).strip()
-        message = f"a host callback failed: {type(error).__name__}: {error}\n{text}"
-        return _call(frame.api, _ERROR_CREATE, _ErrorCreate, message=message.replace("\0", "").encode(), code=_INTERNAL)
+        return ffi.error(frame.api, f"a host callback failed: {type(error).__name__}: {error}\n{text}")
 
 
 def _checked(function, results):
@@ -265,7 +241,8 @@ def _checked(function, results):
 def _emit(ctx, callback, token, operands, operand_avals, result_avals, *, has_side_effect):
     """As JAX's `emit_python_callback`: results, token, and an object that the program needs."""
     import numpy as np
-    from jax._src import core, ffi
+    from jax._src import core
+    from jax._src import ffi as jax_ffi
 
     def array_type(aval):
         aval = core.physical_aval(aval)
@@ -282,7 +259,7 @@ def _emit(ctx, callback, token, operands, operand_avals, result_avals, *, has_si
         )
     number, keepalive = register(function, operand_types, result_types)
     ctx.module_context.add_keepalive(keepalive)
-    lower = ffi.build_ffi_lowering_function(TARGET, has_side_effect=has_side_effect)
+    lower = jax_ffi.build_ffi_lowering_function(TARGET, has_side_effect=has_side_effect)
     results = list(lower(ctx, *operands, index=np.uint64(number)).results)
     if token:
         token, *results = results
@@ -314,7 +291,7 @@ def lower_callbacks() -> None:
     ):
         mlir.register_lowering(primitive, rule, platform=PLATFORM)
     address = ctypes.cast(_handle, _pointer).value
-    Library(str(library_path())).register_handler(
+    ffi.Library(str(library_path())).register_handler(
         TARGET, PLATFORM, traits=_PROCESS_BOUND, instantiate=address, execute=address
     )
 

@@ -7,13 +7,42 @@ import ctypes
 
 _STAGES = ("instantiate", "prepare", "initialize", "execute")
 
+_pointer, _size, _int = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+
+
+def structure(name: str, *fields):
+    """An XLA FFI structure: its size and an extension pointer come first."""
+    return type(name, (ctypes.Structure,), {"_fields_": [("struct_size", _size), ("extension", _pointer), *fields]})
+
 
 class _Handler(ctypes.Structure):
-    _fields_ = [("struct_size", ctypes.c_size_t), *((stage, ctypes.c_void_p) for stage in _STAGES), ("traits", ctypes.c_uint32)]
+    _fields_ = [("struct_size", _size), *((stage, _pointer) for stage in _STAGES), ("traits", ctypes.c_uint32)]
 
 
-class _TypeInfo(ctypes.Structure):
-    _fields_ = [("struct_size", ctypes.c_size_t), ("extension_start", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
+TypeInfo = structure("TypeInfo", ("deleter", _pointer))
+List = structure("List", ("size", ctypes.c_int64), ("types", _pointer), ("items", ctypes.POINTER(_pointer)))
+_Attributes = structure(
+    "Attributes", ("size", ctypes.c_int64), ("types", _pointer), ("names", _pointer), ("values", ctypes.POINTER(_pointer))
+)
+CallFrame = structure(
+    "CallFrame", ("api", _pointer), ("context", _pointer), ("stage", _int),
+    ("arguments", List), ("results", List), ("attributes", _Attributes),
+)  # fmt: skip
+_ErrorCreate = structure("ErrorCreate", ("message", ctypes.c_char_p), ("code", _int))
+Function = ctypes.CFUNCTYPE(_pointer, _pointer)  # a handler, and a function of the API table
+
+_ERROR_CREATE, _INTERNAL = 48, 13
+
+
+def call(api: int, slot: int, arguments_type, **fields):
+    """Calls the function of the API table whose slot has this offset."""
+    arguments = arguments_type(ctypes.sizeof(arguments_type), None, **fields)
+    return Function(_pointer.from_address(api + slot).value)(ctypes.addressof(arguments))
+
+
+def error(api: int, message: str):
+    """An error for a handler to return."""
+    return call(api, _ERROR_CREATE, _ErrorCreate, message=message.replace("\0", "").encode(), code=_INTERNAL)
 
 
 def address(capsule) -> int:
@@ -76,7 +105,7 @@ class Library:
     def custom_type_handler(self, name, registration) -> None:
         parts = registration if isinstance(registration, dict) else {"type_id": registration}
         info = parts.get("type_info")
-        deleter = _TypeInfo.from_address(address(info)).deleter if info is not None else None
+        deleter = TypeInfo.from_address(address(info)).deleter if info is not None else None
         self.register_type(name, address(parts["type_id"]), deleter)
 
 

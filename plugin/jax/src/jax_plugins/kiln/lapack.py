@@ -13,21 +13,12 @@ _PRIMITIVES = ("cholesky", "eig", "eigh", "hessenberg", "householder_product", "
 _OWN_FROM = {"cholesky": (1, 128), "geqrf": (25, 25), "householder_product": (25, 25), "lu": (1, None)}
 
 
-class _Frame(ctypes.Structure):
-    """The head of an XLA_FFI_CallFrame."""
-
-    _fields_ = [("struct_size", ctypes.c_size_t), ("extension_start", ctypes.c_void_p), ("api", ctypes.c_void_p)]
-
-
-class _ErrorCreate(ctypes.Structure):
-    _fields_ = [("struct_size", ctypes.c_size_t), ("extension_start", ctypes.c_void_p), ("message", ctypes.c_char_p), ("code", ctypes.c_int)]
-
-
-@ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.POINTER(_Frame))
-def _instantiate(frame):
+@ffi.Function
+def _instantiate(address):
     # jaxlib finds LAPACK in scipy, which is imported when the first program that needs it is compiled, wherever the
     # program comes from.
-    if frame.contents.extension_start:
+    frame = ffi.CallFrame.from_address(address)
+    if frame.extension:
         return None  # asked for metadata; no answer stands for version 0.0
     try:
         from jax._src.lib import lapack
@@ -35,10 +26,7 @@ def _instantiate(frame):
         lapack._lapack.initialize()
         return None
     except Exception as error:
-        # XLA_FFI_Error_Create is the first function of the table; 13 is INTERNAL.
-        create = ctypes.c_void_p.from_address(frame.contents.api + 48).value
-        arguments = _ErrorCreate(_ErrorCreate.code.offset + 4, None, f"LAPACK is not to be had: {error}".encode(), 13)
-        return ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(create)(ctypes.addressof(arguments))
+        return ffi.error(frame.api, f"LAPACK is not to be had: {error}")
 
 
 def register(platform: str, library: ffi.Library) -> None:

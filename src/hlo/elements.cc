@@ -1,11 +1,11 @@
-#include "src/hlo/evaluator_values.h"
+#include "src/hlo/elements.h"
 
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 
-namespace kiln::hlo::evaluator {
+namespace kiln::hlo {
 namespace {
 
 template <typename Stored>
@@ -232,4 +232,4 @@ void StoreReal(PrimitiveType type, long double value, std::byte* destination) {
   StoreElements(type, &integer, 1, destination);
 }
 
-}  // namespace kiln::hlo::evaluator
+}  // namespace kiln::hlo

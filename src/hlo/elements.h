@@ -1,17 +1,16 @@
-// How the evaluator reads and writes elements: every type is widened to one of four value classes, computed there, and
-// rounded or wrapped once when it is stored.
-#ifndef KILN_HLO_EVALUATOR_VALUES_H_
-#define KILN_HLO_EVALUATOR_VALUES_H_
+// How the elements of arrays are read and written: every type is widened to one of four value classes, computed there,
+// and rounded or wrapped once when it is stored.
+#ifndef KILN_HLO_ELEMENTS_H_
+#define KILN_HLO_ELEMENTS_H_
 
 #include <complex>
 #include <cstddef>
 #include <cstdint>
 
 #include "src/base/small_float.h"
-#include "src/hlo/literal.h"
 #include "src/hlo/primitive_type.h"
 
-namespace kiln::hlo::evaluator {
+namespace kiln::hlo {
 
 // double holds every float exactly, and twice the precision of f32 plus two bits: +, -, *, / and square root computed
 // in it and rounded to f32 or narrower equal those rounded once.
@@ -31,6 +30,22 @@ inline ValueClass ValueClassOf(PrimitiveType type) {
 }
 
 using Complex = std::complex<double>;
+
+// function(T{}), T being the type of the class: int64_t, uint64_t, double or Complex.
+template <typename Function>
+auto WithValueClass(PrimitiveType type, const Function& function) {
+  switch (ValueClassOf(type)) {
+    case ValueClass::kSigned:
+      return function(int64_t{});
+    case ValueClass::kUnsigned:
+      return function(uint64_t{});
+    case ValueClass::kReal:
+      return function(double{});
+    case ValueClass::kComplex:
+      break;
+  }
+  return function(Complex{});
+}
 
 // Reads n elements of `type`; with `splat`, the first one n times. T is int64_t, uint64_t, double or Complex and fits
 // the type's class, save that a real type reads into Complex, and that every float reads into uint64_t as its bits.
@@ -58,6 +73,6 @@ const FloatFormat* NarrowFormat(PrimitiveType type);
 // Wraps to the width of an integer type, sign- or zero-extended.
 uint64_t WrapInteger(PrimitiveType type, uint64_t value);
 
-}  // namespace kiln::hlo::evaluator
+}  // namespace kiln::hlo
 
-#endif  // KILN_HLO_EVALUATOR_VALUES_H_
+#endif  // KILN_HLO_ELEMENTS_H_
