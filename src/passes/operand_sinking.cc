@@ -1,7 +1,11 @@
 #include <algorithm>
+#include <functional>
+#include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "src/analysis/fusion_model.h"
 #include "src/passes/replace_ops.h"
 
 namespace kiln::passes {
@@ -59,14 +63,101 @@ const Instruction* CommonMove(const Instruction& op) {
   return !has_other_users && MeetsAnother(op, *move) ? move : nullptr;
 }
 
+// What is looked at around one op.
+constexpr size_t kMaxReached = 32;
+
+// A product, or elementwise ops of its dimensions over one.
+bool IsBehindProduct(const Instruction& value) {
+  std::vector<const Instruction*> reached = {&value};
+  for (size_t i = 0; i < reached.size() && reached.size() <= kMaxReached; ++i) {
+    if (analysis::IsContraction(*reached[i])) return true;
+    if (!hlo::IsElementwise(reached[i]->opcode())) continue;
+    for (const Instruction* operand : reached[i]->operands()) {
+      if (Shape::SameDimensions(operand->shape(), value.shape()) &&
+          std::find(reached.begin(), reached.end(), operand) == reached.end()) {
+        reached.push_back(operand);
+      }
+    }
+  }
+  return false;
+}
+
+// Whether rows of what elementwise ops make of `op` are reduced: row fusion wants them as they are.
+bool ReachesRows(const Instruction& op) {
+  std::vector<const Instruction*> reached = {&op};
+  for (size_t i = 0; i < reached.size() && reached.size() <= kMaxReached; ++i) {
+    for (const Instruction* user : reached[i]->users()) {
+      if (user->opcode() == Opcode::kReduce) {
+        const auto& reduced = user->dimensions();
+        if (std::find(reduced.begin(), reduced.end(), op.shape().rank() - 1) != reduced.end()) return true;
+      }
+      if (hlo::IsElementwise(user->opcode()) && std::find(reached.begin(), reached.end(), user) == reached.end()) {
+        reached.push_back(user);
+      }
+    }
+  }
+  return false;
+}
+
+// Where the dimensions along which `spread`, a broadcast, runs are among others of as many elements: dimensions of
+// equal size and stride. Nothing where one of them is not there.
+std::optional<DimensionVector> SpreadAmong(const Instruction& spread, const DimensionVector& others) {
+  const auto stride = [](const DimensionVector& sizes, size_t dimension) {
+    return std::accumulate(sizes.begin() + static_cast<int64_t>(dimension) + 1, sizes.end(), int64_t{1},
+                           std::multiplies<>());
+  };
+  const DimensionVector& sizes = spread.shape().dimensions();
+  DimensionVector result;
+  for (const int64_t dimension : spread.dimensions()) {
+    size_t other = 0;
+    while (other < others.size() && (others[other] == 1 || others[other] != sizes[dimension] ||
+                                     stride(others, other) != stride(sizes, static_cast<size_t>(dimension)))) {
+      ++other;
+    }
+    if (other == others.size()) return std::nullopt;
+    result.push_back(static_cast<int64_t>(other));
+  }
+  return result;
+}
+
+// The reshape of a product, or of elementwise ops behind one, that is an operand of `op`, where `op` can stand before
+// it and so run in the product's kernel; or null.
+const Instruction* ReshapeOfProduct(const Instruction& op) {
+  const auto is_move = [](const Instruction* operand) {
+    return operand->opcode() == Opcode::kReshape && IsMove(*operand) && IsBehindProduct(*operand->operand(0));
+  };
+  const auto& operands = op.operands();
+  const auto found = std::find_if(operands.begin(), operands.end(), is_move);
+  if (found == operands.end() || op.shape().element_count() == 0) return nullptr;
+  const Instruction& move = **found;
+  for (const Instruction* operand : operands) {
+    if (!Shape::SameDimensions(operand->shape(), op.shape())) return nullptr;
+    if (IsSplat(*operand) || operand->opcode() == Opcode::kReshape || operand->IsConstant()) continue;
+    if (operand->opcode() == Opcode::kBroadcast) {
+      if (!SpreadAmong(*operand, move.operand(0)->shape().dimensions()).has_value()) return nullptr;
+      continue;
+    }
+    // What would have been computed in the loop of `op` alone stays there; `op` may be behind another product already.
+    if (analysis::IsLoopProducer(*operand) && operand->users().size() == 1) return nullptr;
+    if (IsBehindProduct(*operand)) return nullptr;
+  }
+  return ReachesRows(op) ? nullptr : &move;
+}
+
+// `operand`, of the dimensions behind `move`, in those before it.
+Instruction* Before(Instruction* operand, const Instruction& move, Builder& builder) {
+  const auto& dimensions = move.operand(0)->shape().dimensions();
+  if (IsSplat(*operand)) return builder.BroadcastScalar(operand->operand(0), dimensions);
+  if (SameMove(*operand, move)) return operand->operand(0);
+  if (operand->opcode() != Opcode::kBroadcast) return builder.Reshape(operand, dimensions);
+  return builder.Broadcast(operand->operand(0), dimensions, *SpreadAmong(*operand, dimensions));
+}
+
 // `op` before `move`, and the move after it.
 Instruction* Sink(const Instruction& op, const Instruction& move, Builder& builder) {
   const auto& dimensions = move.operand(0)->shape().dimensions();
   std::vector<Instruction*> operands;
-  for (Instruction* operand : op.operands()) {
-    operands.push_back(IsSplat(*operand) ? builder.BroadcastScalar(operand->operand(0), dimensions)
-                                         : operand->operand(0));
-  }
+  for (Instruction* operand : op.operands()) operands.push_back(Before(operand, move, builder));
   Instruction* inner =
       builder.Add(op.opcode(), Shape(op.shape().element_type(), dimensions), std::move(operands), op.attributes());
   return builder.Add(move.opcode(), op.shape(), {inner}, move.attributes());
@@ -81,6 +172,7 @@ absl::StatusOr<bool> SinkMoves(Module* module) {
       return nullptr;
     }
     const Instruction* move = CommonMove(*op);
+    if (move == nullptr) move = ReshapeOfProduct(*op);
     if (move == nullptr) return nullptr;
     Builder builder(op->parent(), op);
     return Sink(*op, *move, builder);

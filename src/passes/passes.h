@@ -145,6 +145,8 @@ absl::StatusOr<bool> ExpandFfts(Module* module);
 // operand-sinking: arithmetic on moved arrays becomes arithmetic on the arrays, and one move of the result. An
 // elementwise op whose array operands are all the same broadcast is computed before it, on fewer elements. Of several
 // operands that are the same reshape, transpose or reverse only the result is. Splats among the operands are made anew.
+// Elementwise ops behind the reshape of a matrix product, of which dot-canonicalization leaves many, come before it, so
+// that they can run in the product's kernel; not where rows of theirs are reduced, which is row fusion's.
 absl::StatusOr<bool> SinkMoves(Module* module);
 
 // constant-folding: instructions over constants become constants, computed by the evaluator. Small results only, and a
@@ -252,7 +254,8 @@ absl::StatusOr<bool> FuseRows(Module* module);
 //            exactly the elements overwritten, each before its write
 //   kInput   one reduce (its init values scalar constants or parameters), producers inside, elementwise ops of the
 //            result's dimensions behind
-//   kOutput  one dot or convolution over parameters, elementwise ops of the result's dimensions behind
+//   kOutput  one dot or convolution over parameters, elementwise ops of the result's dimensions behind (one result
+//            here; multi-output-fusion adds others)
 // See fusion_plan.h for the choice. A producer goes into all its users or none, unless it is made from nothing.
 // Reshapes at the border of a fusion stay outside as its parameters: between row-major arrays they are another view of
 // one buffer.
@@ -265,11 +268,14 @@ absl::StatusOr<bool> FuseInstructions(Module* module, const analysis::FusionCost
 absl::StatusOr<bool> SinkBroadcasts(Module* module);
 
 // multi-output-fusion: kernels that go through the same iterations become one with several results.
-// Works on what the fusion pass leaves: loop fusions and elementwise instructions of equal dimensions, and reductions
-// of equal operands, dimensions and results. Merges
+// Works on what the fusion pass leaves: loop fusions and elementwise instructions of equal dimensions, reductions of
+// equal operands, dimensions and results, and matrix products. Merges
 //   siblings    that read the same array, when reading it once saves more than analysis::FusionCosts asks for
 //   a producer  that others read too into consumers that read it element by element
-// The result is a fusion with a tuple, kind=kLoop or kInput, and a get-tuple-element per result.
+//   a product   with what reads its result element by element: a value kept for the backward pass beside its
+//               activation, the three results of an optimizer's step behind the gradient of a weight
+// The result is a fusion with a tuple, unless one value alone is read outside, of kind kLoop, kInput or kOutput, and a
+// get-tuple-element per result.
 absl::StatusOr<bool> MergeKernels(Module* module);
 
 // schedule: puts the instructions of every computation in the order in which they run. Of four orders takes the one

@@ -253,6 +253,7 @@ const std::vector<Family>& Families() {
       {"reduce_window", WriteReduceWindow, 8},
       {"dot", WriteDot, 6},
       {"convolution", WriteConvolution, 5},
+      {"epilogue", WriteEpilogue, 6},
       {"map", WriteMap, 8},
       {"dynamic_slice", WriteDynamicSlice, 16},
       {"dynamic_update_slice", WriteDynamicUpdateSlice, 16},

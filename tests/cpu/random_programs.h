@@ -33,6 +33,9 @@ void WriteVariadicReduce(ProgramWriter* writer);
 void WriteReduceWindow(ProgramWriter* writer);
 void WriteDot(ProgramWriter* writer);
 void WriteConvolution(ProgramWriter* writer);
+// Products of any form over exact data, without output.
+Value EmitDot(ProgramWriter* writer);
+Value EmitConvolution(ProgramWriter* writer);
 void WriteMap(ProgramWriter* writer);
 
 // random_indexed.cc
@@ -45,6 +48,9 @@ void WriteTopK(ProgramWriter* writer);
 
 // random_rows.cc
 void WriteRows(ProgramWriter* writer);
+
+// random_epilogues.cc
+void WriteEpilogue(ProgramWriter* writer);
 
 // All of the above.
 const std::vector<Family>& Families();

@@ -159,7 +159,7 @@ void WriteReduceWindow(ProgramWriter* w) {
             combination.tolerance);
 }
 
-void WriteDot(ProgramWriter* w) {
+Value EmitDot(ProgramWriter* w) {
   Random& random = w->random();
   enum Label { kBatch, kContract, kOwn };
   struct Side {
@@ -221,13 +221,15 @@ void WriteDot(ProgramWriter* w) {
   }
   const Data data = ExactData(result_type, ElementCount(contract) * (IsComplex(type) ? 2 : 1), true);
   const Value a = w->Parameter(type, sides[0].dims, data), b = w->Parameter(type, sides[1].dims, data);
-  w->Output(w->Emit(result_type, result, "dot", {a, b},
-                    absl::StrCat("lhs_batch_dims=", List(batch_dims[0]), ", rhs_batch_dims=", List(batch_dims[1]),
-                                 ", lhs_contracting_dims=", List(contract_dims[0]),
-                                 ", rhs_contracting_dims=", List(contract_dims[1]))));
+  return w->Emit(result_type, result, "dot", {a, b},
+                 absl::StrCat("lhs_batch_dims=", List(batch_dims[0]), ", rhs_batch_dims=", List(batch_dims[1]),
+                              ", lhs_contracting_dims=", List(contract_dims[0]),
+                              ", rhs_contracting_dims=", List(contract_dims[1])));
 }
 
-void WriteConvolution(ProgramWriter* w) {
+void WriteDot(ProgramWriter* w) { w->Output(EmitDot(w)); }
+
+Value EmitConvolution(ProgramWriter* w) {
   Random& random = w->random();
   const int64_t spatial = random.In(0, 3);
   // Now and then as many features as vectors want, in the layouts that frameworks use.
@@ -293,8 +295,10 @@ void WriteConvolution(ProgramWriter* w) {
   }
   absl::StrAppend(&attributes, "dim_labels=", x_labels, "_", k_labels, "->", y_labels);
   if (groups > 1) absl::StrAppend(&attributes, batch_groups ? ", batch_group_count=" : ", feature_group_count=", groups);
-  w->Output(w->Emit(type, y_dims, "convolution", {x, k}, attributes));
+  return w->Emit(type, y_dims, "convolution", {x, k}, attributes);
 }
+
+void WriteConvolution(ProgramWriter* w) { w->Output(EmitConvolution(w)); }
 
 void WriteMap(ProgramWriter* w) {
   Random& random = w->random();

@@ -62,6 +62,12 @@ constexpr Program kPrograms[] = {
        rhs_contracting_dims={1} })"},
     {"convolution", R"(ENTRY main { x = f32[2,40,40,32] parameter(0) y = f32[3,3,32,48] parameter(1)
        ROOT r = f32[2,40,40,48] convolution(x, y), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f })"},
+    {"kept_beside_activation", R"(ENTRY main { x = f32[300,700] parameter(0) y = f32[700,500] parameter(1)
+       c = f32[500] parameter(2) cb = f32[300,500] broadcast(c), dimensions={1} z = f32[] constant(0)
+       p = f32[300,500] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} s = f32[300,500] add(p, cb)
+       t = f32[300,500] tanh(s) w = f32[500,500] parameter(3) g = f32[500] reduce(t, z), dimensions={0}, to_apply=add
+       q = f32[300,500] dot(t, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+       ROOT r = (f32[300,500], f32[300,500], f32[300,500], f32[500]) tuple(s, t, q, g) })"},
     {"depthwise", R"(ENTRY main { x = f32[2,60,60,64] parameter(0) y = f32[3,3,1,64] parameter(1)
        ROOT r = f32[2,60,60,64] convolution(x, y), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f,
        feature_group_count=64 })"},

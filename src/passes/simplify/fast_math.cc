@@ -1,13 +1,30 @@
 // Textbook algebra on floats: real numbers, no NaN, no infinity, no overflow, roundings as they come. Only where asked
 // for: `kiln opt --passes=algebraic-simplifier-fast-math`.
+#include <algorithm>
+#include <iterator>
+
 #include "src/passes/simplify/dot.h"
 #include "src/passes/simplify/rules.h"
 
 namespace kiln::passes::simplify {
 namespace {
 
+constexpr char kSpreads[] = {'s', 't', 'u'};
+
 bool IsInexact(PrimitiveType type) { return !IsIntegralOrPred(type); }
 constexpr Guard Inexact{"floats", TypeIs<IsInexact>};
+
+// The broadcasts s, t and u, as far as the rule has them: of one shape, along the same dimensions.
+bool AreEqualSpreads(const Match& match) {
+  const Instruction& t = *match['t'];
+  return t.operand(0)->shape().element_count() < t.shape().element_count() &&
+         std::all_of(std::begin(kSpreads), std::end(kSpreads), [&](char letter) {
+           const Instruction* spread = match[letter];
+           return spread == nullptr ||
+                  (spread->dimensions() == t.dimensions() && spread->operand(0)->shape() == t.operand(0)->shape());
+         });
+}
+constexpr Guard EqualSpreads{"of few, along the same dimensions", AreEqualSpreads};
 
 constexpr Rule kRules[] = {
     {"add(add(v, c), d)", "add(v, add(c, d))", Inexact},
@@ -56,6 +73,13 @@ constexpr Rule kRules[] = {
     {"not(compare.lt'(x, y))", "compare.ge(x, y)"},
     {"not(compare.le'(x, y))", "compare.gt(x, y)"},
     {"t:reduce.add(multiply'(v, c), 0)", "multiply(t(v, 0), c)", Inexact},
+    // Statistics of rows and channels: all that is one number per row or channel is made of these, once.
+    {"add(multiply'(subtract'(x, s:broadcast(m)), t:broadcast(a)), u:broadcast(b))",
+     "add(multiply(x, t(a)), t(subtract(b, multiply(m, a))))", Inexact, EqualSpreads},
+    {"multiply(multiply'(x, s:broadcast(a)), t:broadcast(b))", "multiply(x, t(multiply(a, b)))", Inexact, EqualSpreads},
+    {"add(add'(x, s:broadcast(a)), t:broadcast(b))", "add(x, t(add(a, b)))", Inexact, EqualSpreads},
+    {"add(subtract'(x, s:broadcast(a)), t:broadcast(b))", "add(x, t(subtract(b, a)))", Inexact, EqualSpreads},
+    {"divide(x, t:broadcast(a))", "multiply(x, t(divide(1, a)))", Inexact, EqualSpreads},
     {"dot(0, _)", "0", Inexact},
     {"dot(_, 0)", "0", Inexact},
     {"dot(x, i)", "x, where i is an identity matrix", DotWithIdentity},
