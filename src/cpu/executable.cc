@@ -26,8 +26,8 @@
 #include "src/cpu/workspace.h"
 #include "src/hlo/builder.h"
 #include "src/hlo/module.h"
-#include "src/passes/passes.h"
 #include "src/passes/pipeline.h"
+#include "src/passes/schedule.h"
 
 namespace kiln::cpu {
 namespace {

@@ -1,3 +1,5 @@
+#include "src/passes/approx_top_k_expander.h"
+
 #include <string>
 #include <utility>
 #include <vector>

@@ -1,3 +1,5 @@
+#include "src/passes/associative_scan.h"
+
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -8,7 +10,6 @@
 #include "absl/container/flat_hash_set.h"
 #include "src/analysis/associativity.h"
 #include "src/passes/array_formula.h"
-#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {

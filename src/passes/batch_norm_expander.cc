@@ -1,3 +1,5 @@
+#include "src/passes/batch_norm_expander.h"
+
 #include <algorithm>
 #include <vector>
 

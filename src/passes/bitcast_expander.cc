@@ -1,3 +1,5 @@
+#include "src/passes/bitcast_expander.h"
+
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"

@@ -1,10 +1,11 @@
+#include "src/passes/broadcast_sinking.h"
+
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "src/analysis/fusion_model.h"
-#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {

@@ -1,9 +1,10 @@
+#include "src/passes/call_inliner.h"
+
 #include <algorithm>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {

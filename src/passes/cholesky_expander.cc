@@ -1,3 +1,5 @@
+#include "src/passes/cholesky_expander.h"
+
 #include <limits>
 #include <vector>
 

@@ -1,3 +1,5 @@
+#include "src/passes/conditional_code_motion.h"
+
 #include <utility>
 #include <vector>
 
@@ -7,7 +9,6 @@
 #include "src/analysis/value_numbers.h"
 #include "src/passes/branch_operands.h"
 #include "src/passes/loop_state.h"
-#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {

@@ -1,3 +1,5 @@
+#include "src/passes/conditional_simplifier.h"
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -8,7 +10,6 @@
 #include "src/analysis/structure.h"
 #include "src/passes/branch_operands.h"
 #include "src/passes/loop_state.h"
-#include "src/passes/passes.h"
 #include "src/passes/simplify/known_branch.h"
 
 namespace kiln::passes {

@@ -1,3 +1,5 @@
+#include "src/passes/constant_folding.h"
+
 #include <utility>
 #include <vector>
 

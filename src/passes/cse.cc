@@ -1,7 +1,8 @@
+#include "src/passes/cse.h"
+
 #include "absl/container/flat_hash_map.h"
 #include "src/analysis/structure.h"
 #include "src/analysis/value_numbers.h"
-#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {

@@ -1,3 +1,5 @@
+#include "src/passes/custom_call_expander.h"
+
 #include <optional>
 
 #include "absl/strings/str_replace.h"

@@ -1,7 +1,8 @@
+#include "src/passes/custom_call_flattening.h"
+
 #include <utility>
 #include <vector>
 
-#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {

@@ -1,9 +1,10 @@
+#include "src/passes/dce.h"
+
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "src/analysis/call_graph.h"
 #include "src/passes/loop_state.h"
-#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {

@@ -1,3 +1,5 @@
+#include "src/passes/dynamic_padder.h"
+
 #include <utility>
 #include <vector>
 

@@ -1,3 +1,5 @@
+#include "src/passes/eigh_expander.h"
+
 #include <algorithm>
 #include <limits>
 #include <string>

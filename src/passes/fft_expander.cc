@@ -1,3 +1,5 @@
+#include "src/passes/fft_expander.h"
+
 #include <algorithm>
 #include <complex>
 #include <numbers>

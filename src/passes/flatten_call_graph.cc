@@ -1,9 +1,10 @@
+#include "src/passes/flatten_call_graph.h"
+
 #include <cstdint>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "src/base/status.h"
-#include "src/passes/passes.h"
 
 namespace kiln::passes {
 

@@ -1,6 +1,7 @@
+#include "src/passes/float_normalization.h"
+
 #include <vector>
 
-#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {

@@ -1,3 +1,5 @@
+#include "src/passes/fusion.h"
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -7,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "src/passes/fusion_body.h"
 #include "src/passes/fusion_plan.h"
-#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {

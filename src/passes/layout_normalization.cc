@@ -1,3 +1,5 @@
+#include "src/passes/layout_normalization.h"
+
 #include <utility>
 #include <vector>
 

@@ -1,3 +1,5 @@
+#include "src/passes/multi_output_fusion.h"
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -14,7 +16,6 @@
 #include "src/analysis/fusion_costs.h"
 #include "src/analysis/fusion_model.h"
 #include "src/passes/fusion_body.h"
-#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {

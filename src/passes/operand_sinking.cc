@@ -1,3 +1,5 @@
+#include "src/passes/operand_sinking.h"
+
 #include <algorithm>
 #include <functional>
 #include <numeric>

@@ -1,3 +1,5 @@
+#include "src/passes/opt_barrier_remover.h"
+
 #include <vector>
 
 #include "src/passes/replace_ops.h"

@@ -13,10 +13,11 @@
 
 namespace kiln::passes {
 
-// A pass, or several that are repeated.
+// A pass, or several that are repeated. A pass rewrites the module and says whether anything changed; on error the
+// module is unusable.
 struct Pass {
   absl::string_view name;  // lower case with dashes, of a literal: its flag in `kiln opt --passes=NAME`
-  std::function<absl::StatusOr<bool>(hlo::Module*)> run;  // as in passes.h; empty in a group
+  std::function<absl::StatusOr<bool>(hlo::Module*)> run;  // empty in a group
   // Repeated, in order, until a whole round changes nothing or `max_rounds` are over. RunPipeline skips a pass that
   // left the module alone and has seen every change since, so the last round costs little.
   std::vector<Pass> group = {};

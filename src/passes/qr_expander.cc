@@ -1,3 +1,5 @@
+#include "src/passes/qr_expander.h"
+
 #include <algorithm>
 #include <vector>
 

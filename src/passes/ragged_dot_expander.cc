@@ -1,3 +1,5 @@
+#include "src/passes/ragged_dot_expander.h"
+
 #include <algorithm>
 #include <utility>
 #include <vector>

@@ -1,3 +1,5 @@
+#include "src/passes/real_fft.h"
+
 #include "src/passes/array_value.h"
 #include "src/passes/matrix_stack.h"
 #include "src/passes/replace_ops.h"

@@ -1,3 +1,5 @@
+#include "src/passes/reduce_window_to_scan.h"
+
 #include <utility>
 #include <vector>
 

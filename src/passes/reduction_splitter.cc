@@ -1,3 +1,5 @@
+#include "src/passes/reduction_splitter.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -8,7 +10,6 @@
 #include "src/analysis/combiner.h"
 #include "src/analysis/fusion_model.h"
 #include "src/passes/fusion_body.h"
-#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {

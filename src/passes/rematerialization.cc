@@ -1,3 +1,5 @@
+#include "src/passes/rematerialization.h"
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -9,7 +11,6 @@
 #include "src/analysis/fusion_model.h"
 #include "src/base/status.h"
 #include "src/passes/fusion_body.h"
-#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {

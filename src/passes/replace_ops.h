@@ -6,7 +6,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "src/base/status.h"
-#include "src/passes/passes.h"
+#include "src/passes/ir.h"
 
 namespace kiln::passes {
 

@@ -1,3 +1,5 @@
+#include "src/passes/rng_bit_generator_expander.h"
+
 #include <vector>
 
 #include "src/base/status.h"

@@ -1,3 +1,5 @@
+#include "src/passes/rng_expander.h"
+
 #include <cmath>
 #include <numbers>
 

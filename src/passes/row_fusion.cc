@@ -1,3 +1,5 @@
+#include "src/passes/row_fusion.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -11,7 +13,6 @@
 #include "absl/strings/str_cat.h"
 #include "src/analysis/fusion_model.h"
 #include "src/passes/fusion_body.h"
-#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {

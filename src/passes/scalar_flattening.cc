@@ -1,3 +1,5 @@
+#include "src/passes/scalar_flattening.h"
+
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -7,7 +9,6 @@
 #include "absl/container/flat_hash_map.h"
 #include "src/base/status.h"
 #include "src/hlo/evaluator.h"
-#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {

@@ -1,3 +1,5 @@
+#include "src/passes/scan_expander.h"
+
 #include <utility>
 #include <vector>
 

@@ -1,3 +1,5 @@
+#include "src/passes/schedule.h"
+
 #include <algorithm>
 #include <queue>
 #include <tuple>
@@ -7,7 +9,6 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "src/analysis/code_kinds.h"
-#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {

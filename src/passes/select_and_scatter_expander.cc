@@ -1,3 +1,5 @@
+#include "src/passes/select_and_scatter_expander.h"
+
 #include <limits>
 #include <utility>
 #include <vector>

@@ -1,7 +1,8 @@
+#include "src/passes/side_effect_order.h"
+
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "src/passes/passes.h"
 
 namespace kiln::passes {
 

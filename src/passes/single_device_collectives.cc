@@ -1,3 +1,5 @@
+#include "src/passes/single_device_collectives.h"
+
 #include <utility>
 #include <vector>
 

@@ -5,9 +5,18 @@
 #include <cstdint>
 #include <optional>
 
+#include "absl/status/statusor.h"
 #include "src/passes/ir.h"
 
 namespace kiln::passes {
+
+// Rewrites sorts by simple orders into the form that radix sorts take: along the last dimension, if more than one array
+// is sorted, by the first operand, in an order whose unsigned integer keys are made of its bits as they are read. A
+// comparator such as JAX's makes of each element a value, then compares two of them; several keys are compared one
+// after the other. Where no order of bits is the same, those values become an array of unsigned integers, computed once
+// per element instead of once per comparison, and the comparator becomes `a < b` on that array. Results that nothing
+// reads go.
+absl::StatusOr<bool> MakeSortKeys(Module* module);
 
 // How elements are ordered by their bits.
 enum class KeyOrder : int64_t {

@@ -1,7 +1,8 @@
+#include "src/passes/transpose_folding.h"
+
 #include <algorithm>
 #include <utility>
 
-#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {

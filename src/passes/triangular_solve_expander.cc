@@ -1,3 +1,5 @@
+#include "src/passes/triangular_solve_expander.h"
+
 #include <vector>
 
 #include "src/base/status.h"

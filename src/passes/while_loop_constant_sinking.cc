@@ -1,9 +1,10 @@
+#include "src/passes/while_loop_constant_sinking.h"
+
 #include <vector>
 
 #include "src/analysis/call_graph.h"
 #include "src/analysis/while_loop.h"
 #include "src/passes/loop_state.h"
-#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {

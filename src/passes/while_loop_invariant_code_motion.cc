@@ -1,3 +1,5 @@
+#include "src/passes/while_loop_invariant_code_motion.h"
+
 #include <algorithm>
 #include <vector>
 
@@ -6,7 +8,6 @@
 #include "src/analysis/call_graph.h"
 #include "src/analysis/while_loop.h"
 #include "src/passes/loop_state.h"
-#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {

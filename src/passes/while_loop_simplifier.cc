@@ -1,3 +1,5 @@
+#include "src/passes/while_loop_simplifier.h"
+
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -6,7 +8,6 @@
 #include "src/analysis/value_numbers.h"
 #include "src/analysis/while_loop.h"
 #include "src/passes/loop_state.h"
-#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {

@@ -1,9 +1,10 @@
+#include "src/passes/while_loop_trip_count_annotator.h"
+
 #include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "src/analysis/while_loop.h"
-#include "src/passes/passes.h"
 
 namespace kiln::passes {
 

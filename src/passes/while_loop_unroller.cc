@@ -1,10 +1,11 @@
+#include "src/passes/while_loop_unroller.h"
+
 #include <optional>
 #include <vector>
 
 #include "src/analysis/call_graph.h"
 #include "src/analysis/fusion_model.h"
 #include "src/analysis/while_loop.h"
-#include "src/passes/passes.h"
 
 namespace kiln::passes {
 namespace {

@@ -1,13 +1,4 @@
-#include "src/base/status.h"
-#include "src/base/thread_pool.h"
-#include "src/frontend/hlo_text/parser.h"
-#include "src/hlo/evaluator.h"
-#include "src/hlo/physical_copy.h"
-#include "src/hlo/printer.h"
-#include "src/passes/pipeline.h"
-#include "src/tools/compare_literals.h"
 #include "tests/cpu/differential.h"
-#include "tests/cpu/guarded_memory.h"
 
 #include <algorithm>
 #include <atomic>
@@ -19,6 +10,15 @@
 #include <limits>
 #include <utility>
 
+#include "src/base/status.h"
+#include "src/base/thread_pool.h"
+#include "src/frontend/hlo_text/parser.h"
+#include "src/hlo/evaluator.h"
+#include "src/hlo/physical_copy.h"
+#include "src/hlo/printer.h"
+#include "src/passes/pipeline.h"
+#include "src/tools/compare_literals.h"
+#include "tests/cpu/guarded_memory.h"
 
 namespace kiln::testing {
 namespace {
