@@ -9,6 +9,7 @@
 #include "src/analysis/fusion_model.h"
 #include "src/analysis/structure.h"
 #include "src/passes/branch_operands.h"
+#include "src/passes/dce.h"
 #include "src/passes/loop_state.h"
 #include "src/passes/simplify/known_branch.h"
 

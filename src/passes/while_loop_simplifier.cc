@@ -7,6 +7,7 @@
 #include "src/analysis/call_graph.h"
 #include "src/analysis/value_numbers.h"
 #include "src/analysis/while_loop.h"
+#include "src/passes/dce.h"
 #include "src/passes/loop_state.h"
 
 namespace kiln::passes {
