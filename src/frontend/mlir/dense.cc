@@ -20,7 +20,8 @@ absl::StatusOr<DenseShape> DenseShapeOf(const Type& type) {
   const std::optional<int64_t> count = shape.dims != nullptr ? ElementCount(*shape.dims) : std::nullopt;
   shape.element_bytes = shape.element != nullptr ? ElementByteSize(*shape.element) : 0;
   if (!count.has_value() || shape.element_bytes <= 0) {
-    return InvalidArgument("dense elements need a static shape and an integer, float or complex element type");
+    return InvalidArgument(
+        "dense elements need a static shape without too many elements, and an integer, float or complex element type");
   }
   shape.count = *count;
   return shape;

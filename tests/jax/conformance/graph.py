@@ -10,7 +10,6 @@ import collections
 import os
 import pathlib
 import re
-import resource
 import subprocess
 import sys
 import tempfile
@@ -127,9 +126,11 @@ def stored(values):
     return values if values.dtype.isbuiltin == 1 else values.view(f"V{values.dtype.itemsize}")
 
 
-def limit_memory():
-    if "ASAN_OPTIONS" not in os.environ:  # AddressSanitizer reserves more than there is
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+def limited(command):
+    """`command` by a shell that limits its memory: a limit set between fork and exec would run Python after fork."""
+    if "ASAN_OPTIONS" in os.environ:  # AddressSanitizer reserves more than there is
+        return command
+    return ["sh", "-c", f'ulimit -v {MEMORY >> 10} && exec "$@"', "sh", *command]
 
 
 def run(kiln, seed, makers_of, folder):
@@ -144,7 +145,7 @@ def run(kiln, seed, makers_of, folder):
         np.savez(inputs, *[stored(values) for _, values in graph.arguments])
         command += ["--inputs", inputs]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, errors="replace", preexec_fn=limit_memory)
+        done = subprocess.run(limited(command), capture_output=True, text=True, timeout=SECONDS, errors="replace")
     except subprocess.TimeoutExpired:
         return f"took more than {SECONDS} seconds"
     words = done.stderr.strip()
