@@ -22,7 +22,7 @@ int Main(int argc, char** argv) {
               "kernels", "code");
   for (int i = 2; i < argc; ++i) {
     absl::StatusOr<std::unique_ptr<hlo::Module>> module = tools::LoadProgram(argv[i]);
-    if (!module.ok()) return tools::Fail(module.status());
+    if (!module.ok()) return tools::ExitCode(module.status());
     cpu::CompileStatistics least;
     least.passes_seconds = least.lowering_seconds = least.codegen_seconds = std::numeric_limits<double>::infinity();
     cpu::CompileOptions options;
@@ -30,7 +30,7 @@ int Main(int argc, char** argv) {
     for (int run = 0; run < runs; ++run) {
       absl::StatusOr<std::unique_ptr<cpu::Executable>> executable =
           cpu::Executable::Compile((*module)->Clone(), options);
-      if (!executable.ok()) return tools::Fail(executable.status());
+      if (!executable.ok()) return tools::ExitCode(executable.status());
       const cpu::CompileStatistics& taken = (*executable)->statistics();
       least.passes_seconds = std::min(least.passes_seconds, taken.passes_seconds);
       least.lowering_seconds = std::min(least.lowering_seconds, taken.lowering_seconds);

@@ -69,7 +69,7 @@ absl::StatusOr<analysis::FusionCosts> Measure() {
 
 int Main() {
   const absl::StatusOr<analysis::FusionCosts> measured = Measure();
-  if (!measured.ok()) return tools::Fail(measured.status());
+  if (!measured.ok()) return tools::ExitCode(measured.status());
   const analysis::FusionCosts& table = analysis::kCpuFusionCosts;
   std::printf("%10s %10s\n", "measured", "table");
   const auto row = [](double measured, double known, const char* what) {
