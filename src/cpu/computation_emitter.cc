@@ -333,10 +333,10 @@ absl::Status ComputationEmitter::EmitKernel(const Instruction& instruction, cons
 absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instruction, const MatrixProduct& product) {
   const int scratch = buffers_.ScratchOf(&instruction);
   const std::vector<llvm::Value*> operands = OperandPointers(instruction);
-  const std::vector<llvm::Value*> results = ResultPointers(instruction);
+  llvm::Value* result = PointerTo(&instruction, 0);
   for (const MatrixProduct::Part& part : product.parts) {
     const bool is_new = !tasks_.contains({&part, 0});
-    std::vector<llvm::Value*> closure = {operands[product.lhs_operand], operands[product.rhs_operand], results[0],
+    std::vector<llvm::Value*> closure = {operands[product.lhs_operand], operands[product.rhs_operand], result,
                                          scratch < 0 ? nullptr : BufferPointer(scratch)};
     // The first task of the round, where there are several.
     constexpr size_t kRoundSlot = 4;
@@ -346,7 +346,7 @@ absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instructio
     const size_t extra = closure.size();
     if (part.epilogue != nullptr) {
       closure.insert(closure.end(), operands.begin(), operands.end());
-      closure.insert(closure.end(), results.begin(), results.end());
+      closure.push_back(result);
       for (size_t i = closure.size() - extra; i < part.epilogue->parameters.size(); ++i) {
         closure.push_back(ConstantPointer(*part.epilogue->parameters[i].constant));
       }

@@ -127,7 +127,7 @@ absl::StatusOr<std::optional<MatrixProduct>> FindMatrixProduct(const Instruction
       if (absl::IsUnimplemented(epilogue.status())) return std::nullopt;
       KILN_RETURN_IF_ERROR(epilogue.status());
       part.epilogue = std::make_unique<kernel::Kernel>(*std::move(epilogue));
-      part.spec.out.type = instruction.shape().Leaves().front()->element_type();
+      part.spec.out.type = instruction.shape().element_type();
       part.spec.epilogue = MakeEpilogue(part.epilogue.get(), target, one.loops);
     }
     std::string name(instruction.name());

@@ -1,5 +1,4 @@
-// Matrix products of a program: a dot or convolution, or a fusion around one whose epilogue runs on the product's
-// registers. Of several results the product stores the first, the epilogue the others beside it.
+// Matrix products of a program: a dot or convolution, or a fusion around one whose epilogue runs on the product's registers.
 #ifndef KILN_CPU_MATRIX_PRODUCT_H_
 #define KILN_CPU_MATRIX_PRODUCT_H_
 

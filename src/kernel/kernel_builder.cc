@@ -284,11 +284,8 @@ int64_t EpilogueLoop::size() const {
 absl::StatusOr<Kernel> BuildEpilogue(const Instruction& fusion, const Instruction& hero,
                                      absl::Span<const EpilogueLoop> loops) {
   const hlo::Computation& computation = *fusion.called_computation();
-  const std::vector<RootLeaf> leaves = RootLeaves(computation.root());
-  for (const RootLeaf& leaf : leaves) {
-    if (!hlo::Shape::SameDimensions(leaf.instruction->shape(), hero.shape())) {
-      return Unimplemented(fusion.Describe(), ": a result has not the shape of the product inside");
-    }
+  if (!fusion.shape().IsArray() || fusion.shape().dimensions() != hero.shape().dimensions()) {
+    return Unimplemented(fusion.Describe(), ": the result has not the shape of the product inside");
   }
   Kernel kernel;
   kernel.name = fusion.name();
@@ -298,11 +295,9 @@ absl::StatusOr<Kernel> BuildEpilogue(const Instruction& fusion, const Instructio
     kernel.parameters.push_back(Parameter{shape.element_type(), shape.dimensions()});
     body.BindInput(computation.parameter(i), static_cast<int>(i));
   }
-  for (const RootLeaf& leaf : leaves) {
-    Parameter output{leaf.instruction->shape().element_type(), leaf.instruction->shape().dimensions()};
-    output.is_output = true;
-    kernel.parameters.push_back(std::move(output));
-  }
+  Parameter output{fusion.shape().element_type(), fusion.shape().dimensions()};
+  output.is_output = true;
+  kernel.parameters.push_back(std::move(output));
   std::vector<int64_t> extents;
   for (const EpilogueLoop& loop : loops) extents.push_back(loop.size());
   KILN_ASSIGN_OR_RETURN(const Index variables, body.BeginNest(extents, LoopKind::kParallel));
@@ -317,14 +312,8 @@ absl::StatusOr<Kernel> BuildEpilogue(const Instruction& fusion, const Instructio
     }
   }
   body.BindExternal(&hero, index);
-  // All values before the first store: results may lie where operands do.
-  std::vector<ValueId> values(leaves.size());
-  for (size_t i = 0; i < leaves.size(); ++i) {
-    KILN_ASSIGN_OR_RETURN(values[i], body.Emit(leaves[i].instruction, index));
-  }
-  for (size_t i = 0; i < leaves.size(); ++i) {
-    body.AddStore(static_cast<int>(fusion.operand_count() + i), index, values[i]);
-  }
+  KILN_ASSIGN_OR_RETURN(ValueId value, body.Emit(computation.root(), index));
+  body.AddStore(static_cast<int>(fusion.operand_count()), index, value);
   body.EndNest();
   if (!kernel.reduces.empty()) return Unimplemented(fusion.Describe(), ": the epilogue of its product reduces");
   return kernel;

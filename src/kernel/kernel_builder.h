@@ -37,8 +37,8 @@ struct EpilogueLoop {
 };
 
 // What a fusion does with the elements of `hero`, a contraction inside it, one after the other: a kernel of one nest of
-// these loops (those of size 1 left out), the hero's value being external. Inputs are the fusion's operands, outputs
-// its results, which must have the hero's dimensions. Fails with UNIMPLEMENTED for other fusions.
+// these loops (those of size 1 left out), the hero's value being external. Inputs are the fusion's operands, the output
+// its result, which must have the hero's dimensions. Fails with UNIMPLEMENTED for other fusions.
 absl::StatusOr<Kernel> BuildEpilogue(const hlo::Instruction& fusion, const hlo::Instruction& hero,
                                      absl::Span<const EpilogueLoop> loops);
 

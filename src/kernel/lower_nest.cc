@@ -32,9 +32,9 @@ absl::StatusOr<Value> NestLowering::RunOnce(absl::Span<llvm::Value* const> loops
     aligned_runs_ = false;
   }
   external_ = external;
-  const Store* store = nullptr;  // the first one, which is the caller's to do
+  const Store* store = nullptr;
   for (const Block::Statement& statement : nest_.body.statements) {
-    if (statement.kind == Block::Kind::kStore && store == nullptr) {
+    if (statement.kind == Block::Kind::kStore) {
       store = &kernel_.stores[statement.index];
     } else {
       KILN_RETURN_IF_ERROR(LowerStatement(statement));

@@ -14,8 +14,7 @@ namespace kiln::passes {
 //            exactly the elements overwritten, each before its write
 //   kInput   one reduce (its init values scalar constants or parameters), producers inside, elementwise ops of the
 //            result's dimensions behind
-//   kOutput  one dot or convolution over parameters, elementwise ops of the result's dimensions behind (one result
-//            here; multi-output-fusion adds others)
+//   kOutput  one dot or convolution over parameters, elementwise ops of the result's dimensions behind
 // See fusion_plan.h for the choice. A producer goes into all its users or none, unless it is made from nothing.
 // Reshapes at the border of a fusion stay outside as its parameters: between row-major arrays they are another view of
 // one buffer.

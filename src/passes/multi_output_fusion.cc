@@ -26,7 +26,6 @@ using hlo::Opcode;
 
 // Bounds on one kernel, and on the work of looking for what to merge.
 constexpr int64_t kMaxOps = 400;
-constexpr int64_t kMaxProductOps = 100;  // behind a product, where the code is there for each form of its tiles
 constexpr size_t kMaxOperands = 48;
 constexpr size_t kMaxMembers = 16;
 constexpr size_t kMaxUsers = 64;
@@ -35,9 +34,7 @@ constexpr size_t kMaxOpenGroups = 4;
 // A kernel or several that will be one.
 struct Group {
   std::vector<Instruction*> members;
-  absl::flat_hash_set<const Instruction*> operands;  // without those that only `hero` reads
-  const Instruction* hero = nullptr;                 // the product among the members, or inside one
-  bool elementwise = true;                           // what is not the hero can run behind one
+  absl::flat_hash_set<const Instruction*> operands;
   int64_t ops = 0;
   // Where it stands: behind what all members read, before what reads any of them.
   int64_t position = 0;
@@ -52,7 +49,10 @@ std::optional<std::string> IterationSpace(const Instruction& instruction) {
   }
   const Instruction* root = &instruction;
   const bool is_fusion = instruction.opcode() == Opcode::kFusion;
-  if (is_fusion) root = instruction.called_computation()->root();
+  if (is_fusion) {
+    if (instruction.Get<hlo::FusionAttributes>().kind == hlo::FusionKind::kOutput) return std::nullopt;
+    root = instruction.called_computation()->root();
+  }
   if (root->opcode() == Opcode::kConcatenate) return std::nullopt;  // a nest per piece
   std::string space = Key(instruction.shape());
   bool reduces = false;
@@ -68,10 +68,7 @@ std::optional<std::string> IterationSpace(const Instruction& instruction) {
                                       instruction.shape());
   };
   if (!is_fusion) {
-    if (!analysis::IsLoopRoot(instruction) && !analysis::IsReduction(instruction) &&
-        !analysis::IsContraction(instruction)) {
-      return std::nullopt;
-    }
+    if (!analysis::IsLoopRoot(instruction) && !analysis::IsReduction(instruction)) return std::nullopt;
     return reduction(instruction) ? std::optional(space) : std::nullopt;
   }
   for (const Instruction* inner : instruction.called_computation()->instructions()) {
@@ -80,31 +77,6 @@ std::optional<std::string> IterationSpace(const Instruction& instruction) {
     }
   }
   return space;
-}
-
-// The matrix product that `kernel` is, or that it has inside.
-const Instruction* HeroOf(const Instruction& kernel) {
-  if (analysis::IsContraction(kernel)) return &kernel;
-  if (kernel.opcode() != Opcode::kFusion) return nullptr;
-  const auto body = kernel.called_computation()->instructions();
-  const auto hero = std::find_if(body.begin(), body.end(), [](auto* inner) { return analysis::IsContraction(*inner); });
-  return hero == body.end() ? nullptr : *hero;
-}
-
-// Whether an element of `kernel` is made of those at its own index, and of little that is cheaply broadcast to it:
-// behind a product nothing is hoisted out of loops.
-bool IsElementwiseKernel(const Instruction& kernel) {
-  const auto fits = [&](const Instruction& inner) {
-    if (inner.IsParameter() || analysis::IsContraction(inner) || analysis::IsRematerialized(inner)) return true;
-    const bool whole = hlo::Shape::SameDimensions(inner.shape(), kernel.shape());
-    if (inner.opcode() == Opcode::kBroadcast)
-      return whole && !hlo::Shape::SameDimensions(inner.operand(0)->shape(), kernel.shape());
-    return analysis::IsElementwiseLike(inner) &&
-           (whole || analysis::CostOf(inner) != analysis::EvaluationCost::kExpensive);
-  };
-  if (kernel.opcode() != Opcode::kFusion) return fits(kernel);
-  const auto body = kernel.called_computation()->instructions();
-  return std::all_of(body.begin(), body.end(), [&](const Instruction* inner) { return fits(*inner); });
 }
 
 // Whether each element of `user`, a kernel, needs of its operand `value` that at its own index alone.
@@ -148,15 +120,9 @@ class Merger {
       if (!space.has_value() || instruction->users().size() > kMaxUsers) continue;
       spaces_[instruction] = *std::move(space);
       group_of_[instruction] = groups_.size();
-      const bool is_fusion = instruction->opcode() == Opcode::kFusion;
-      Group group{{instruction},         {}, HeroOf(*instruction), IsElementwiseKernel(*instruction), 1,
-                  position_[instruction]};
-      if (is_fusion) group.ops = instruction->called_computation()->instruction_count();
-      for (int64_t i = 0; i < instruction->operand_count() && instruction != group.hero; ++i) {
-        const Instruction* inside = is_fusion ? instruction->called_computation()->parameter(i) : nullptr;
-        const bool by_hero = inside != nullptr && inside->users().size() == 1 && inside->users()[0] == group.hero;
-        if (!by_hero) group.operands.insert(instruction->operand(i));
-      }
+      Group group{{instruction}, {}, 1, position_[instruction]};
+      if (instruction->opcode() == Opcode::kFusion) group.ops = instruction->called_computation()->instruction_count();
+      group.operands.insert(instruction->operands().begin(), instruction->operands().end());
       groups_.push_back(std::move(group));
     }
     for (Instruction* instruction : order_) MergeAround(instruction);
@@ -212,12 +178,6 @@ class Merger {
     Group& a = groups_[into];
     Group& b = groups_[from];
     if (a.members.size() + b.members.size() > kMaxMembers || a.ops + b.ops > kMaxOps) return false;
-    const bool has_hero = a.hero != nullptr || b.hero != nullptr;
-    if (has_hero && (!a.elementwise || !b.elementwise || (a.hero != nullptr && b.hero != nullptr) ||
-                     a.ops + b.ops > kMaxProductOps)) {
-      return false;
-    }
-    bool reads_product = false;
     double saved_bytes = 0;
     size_t operands = a.operands.size();
     for (const Instruction* operand : b.operands) {
@@ -241,19 +201,15 @@ class Merger {
             continue;
           }
           if (!ReadsAtIdentity(*user, member)) return false;
-          reads_product |= groups_[own].hero != nullptr;
           saved_bytes += static_cast<double>(member->shape().byte_count());
         }
       }
     }
-    if (has_hero && !reads_product) return false;
     if (!analysis::IsWorthMerging(analysis::kCpuFusionCosts, saved_bytes)) return false;
     for (Instruction* member : b.members) group_of_[member] = into;
     a.members.insert(a.members.end(), b.members.begin(), b.members.end());
     a.operands.insert(b.operands.begin(), b.operands.end());
     a.ops += b.ops;
-    if (a.hero == nullptr) a.hero = b.hero;
-    a.elementwise &= b.elementwise;
     a.position = position;
     b = Group();
     return true;
@@ -279,13 +235,8 @@ class Merger {
           outputs.push_back(member);
         }
       }
-      const hlo::FusionKind kind = group->hero != nullptr ? hlo::FusionKind::kOutput
-                                   : reduces              ? hlo::FusionKind::kInput
-                                                          : hlo::FusionKind::kLoop;
-      const absl::string_view what = group->hero != nullptr ? hlo::OpcodeName(group->hero->opcode())
-                                     : reduces              ? "reduce"
-                                                            : "loop";
-      body.Finish(outputs, kind, absl::StrCat("multi_", what, "_fusion"));
+      body.Finish(outputs, reduces ? hlo::FusionKind::kInput : hlo::FusionKind::kLoop,
+                  reduces ? "multi_reduce_fusion" : "multi_loop_fusion");
     }
     if (!merged.empty()) computation_->RemoveDeadInstructions();
     return !merged.empty();
