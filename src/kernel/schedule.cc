@@ -212,6 +212,19 @@ class Scheduler {
     }
   }
 
+  // Accumulators of the reduces that take many elements for each iteration of `loop`.
+  int ColumnSums(int loop) const {
+    constexpr int64_t kManyRows = 8;
+    size_t sums = 0;
+    for (int number : reduces_) {
+      const Reduce& reduce = kernel_.reduces[number];
+      int64_t rows = 1;
+      for (int l : reduce.loops) rows *= kernel_.loops[l].extent;
+      if (rows >= kManyRows && (reduce.outer_loops >> loop & 1) != 0) sums += reduce.inits.size();
+    }
+    return static_cast<int>(std::min<size_t>(sums, 16));
+  }
+
   int64_t ReducesOver(int loop) const {
     return std::count_if(reduces_.begin(), reduces_.end(),
                          [&](int number) { return (kernel_.reduces[number].outer_loops >> loop & 1) != 0; });
@@ -262,12 +275,11 @@ class Scheduler {
       int registers = 4;
       if (info.kind != LoopKind::kReduce && reduced <= kPlainSum && target_.target == Target::kCpu) {
         // Columns: long stretches of each row, in as many sums as half the registers hold.
-        size_t sums = 0;
-        for (int number : reduces_) {
-          if ((kernel_.reduces[number].outer_loops >> loop & 1) != 0) sums += kernel_.reduces[number].inits.size();
+        const int sums = ColumnSums(loop);
+        if (sums > 0) {
+          registers = std::max(4, 16 / sums);
+          most = 256;
         }
-        registers = std::max(4, 16 / static_cast<int>(std::clamp<size_t>(sums, 1, 16)));
-        most = 256;
       }
       while (lanes * width < registers * target_.vector_bytes && info.extent >= 2 * lanes) lanes *= 2;
     }
