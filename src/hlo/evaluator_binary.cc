@@ -58,7 +58,7 @@ ComputeFunction RealFunction(const KernelSpec& spec) {
     case Opcode::kAtan2: return Real(spec, [](auto a, auto b) { return std::atan2(a, b); });
     case Opcode::kPower: return Real(spec, [](auto a, auto b) { return std::pow(a, b); });
     case Opcode::kComplex: return Loop2<double, Complex>([](double a, double b) { return Complex(a, b); });
-    case Opcode::kCompare: 
+    case Opcode::kCompare:
       return Loop2<double, uint64_t>(
           [](const KernelSpec& s, double a, double b) { return Holds(s.comparison.direction, a, b); });
     case Opcode::kClamp:
@@ -198,7 +198,7 @@ ComputeFunction IntegerFunction(const KernelSpec& spec) {
     case Opcode::kXor: return Loop2<T>([](T a, T b) { return a ^ b; });
     case Opcode::kMaximum: return Loop2<T>([](T a, T b) { return std::max(a, b); });
     case Opcode::kMinimum: return Loop2<T>([](T a, T b) { return std::min(a, b); });
-    case Opcode::kCompare: 
+    case Opcode::kCompare:
       return Loop2<T, uint64_t>([](const KernelSpec& s, T a, T b) { return Holds(s.comparison.direction, a, b); });
     case Opcode::kClamp: return Loop3<T>([](T low, T x, T high) { return std::min(std::max(x, low), high); });
     default: break;

@@ -409,7 +409,8 @@ class Scheduler {
   }
 
   void DivideIntoTasks(double element_cost, NestSchedule* schedule) const {
-    // Instructions at about two a nanosecond, or memory traffic beside them at what one processor gets.
+    // Instructions at about two a nanosecond, or memory traffic beside them, as from the nearest caches: at half that
+    // rate programs of 100 microseconds left the calling thread, and an embedding took 99 instead of 55.
     constexpr double kNanosecondsPerOp = 0.2, kBytesPerNanosecond = 128;
     double space = 1;
     for (int loop : schedule->order) space *= static_cast<double>(kernel_.loops[loop].extent);

@@ -51,7 +51,8 @@ absl::Status JitFunction::Call(absl::Span<Buffer* const> arguments, Buffer** out
 }
 
 JitStatistics JitFunction::statistics() const {
-  const int64_t calls = calls_.load(), compiles = compiles_.load();
+  // In this order: a call counts before it compiles.
+  const int64_t compiles = compiles_.load(), calls = calls_.load();
   return {.calls = calls, .compiles = compiles, .cache_hits = calls - compiles, .compile_seconds = compile_seconds_};
 }
 

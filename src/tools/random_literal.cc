@@ -55,4 +55,12 @@ hlo::Literal RandomLiteral(const hlo::Shape& shape, uint64_t* seed) {
   return literal;
 }
 
+std::vector<hlo::Literal> RandomArguments(const hlo::Computation& computation, uint64_t seed) {
+  std::vector<hlo::Literal> arguments;
+  for (const hlo::Instruction* parameter : computation.parameters()) {
+    arguments.push_back(RandomLiteral(parameter->shape(), &seed));
+  }
+  return arguments;
+}
+
 }  // namespace kiln::tools

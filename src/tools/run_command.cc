@@ -75,8 +75,8 @@ absl::StatusOr<hlo::Literal> Assemble(const hlo::Shape& shape, const std::vector
 }
 
 absl::StatusOr<std::vector<hlo::Literal>> Arguments(const hlo::Computation& entry, const RunOptions& options) {
+  if (options.inputs.empty()) return RandomArguments(entry, options.seed);
   std::vector<hlo::Literal> arguments;
-  uint64_t seed = options.seed;
   std::vector<NpyArray> arrays;
   for (const std::string& path : options.inputs) {
     KILN_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
@@ -86,10 +86,6 @@ absl::StatusOr<std::vector<hlo::Literal>> Arguments(const hlo::Computation& entr
   }
   size_t next = 0;
   for (const hlo::Instruction* parameter : entry.parameters()) {
-    if (options.inputs.empty()) {
-      arguments.push_back(RandomLiteral(parameter->shape(), &seed));
-      continue;
-    }
     absl::StatusOr<hlo::Literal> literal = Assemble(parameter->shape(), arrays, &next);
     if (!literal.ok()) return Annotate(literal.status(), absl::StrCat("parameter ", parameter->name()));
     arguments.push_back(*std::move(literal));

@@ -159,10 +159,7 @@ TEST(SerializeTest, OtherBytesAreRefused) {
   EXPECT_FALSE(Executable::Load("no image", nullptr, nullptr).ok());
 }
 
-TEST(WarmUpTest, ItsProgramCompilesOnce) {
-  EXPECT_TRUE(WarmUpCompiler().ok());
-  EXPECT_TRUE(WarmUpCompiler().ok());
-}
+TEST(WarmUpTest, ItsProgramCompiles) { EXPECT_TRUE(WarmUpCompiler().ok()); }
 
 }  // namespace
 }  // namespace kiln::cpu

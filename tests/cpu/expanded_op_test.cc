@@ -26,11 +26,7 @@ void ExpectCompiledAgrees(const std::string& text, double tolerance, absl::strin
   if (!expander.empty()) {
     ASSERT_EQ(passes::FindPass(expander)->run(reference.get()).status(), absl::OkStatus());
   }
-  uint64_t seed = 11;
-  std::vector<hlo::Literal> arguments;
-  for (const hlo::Instruction* parameter : reference->entry()->parameters()) {
-    arguments.push_back(tools::RandomLiteral(parameter->shape(), &seed));
-  }
+  const std::vector<hlo::Literal> arguments = tools::RandomArguments(*reference->entry(), 11);
   const absl::StatusOr<hlo::Literal> expected = hlo::Evaluate(*reference->entry(), arguments);
   ASSERT_EQ(expected.status(), absl::OkStatus());
   const auto leaves = tools::Leaves(*expected);

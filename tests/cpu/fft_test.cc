@@ -60,11 +60,7 @@ void ExpectAgrees(const std::string& body, double tolerance, std::vector<int> th
   const std::string text = absl::StrCat("HloModule fft\nENTRY main {\n", body, "}\n");
   SCOPED_TRACE(text);
   const std::unique_ptr<hlo::Module> reference = ParseOrDie(text);
-  uint64_t seed = 11;
-  std::vector<hlo::Literal> arguments;
-  for (const hlo::Instruction* parameter : reference->entry()->parameters()) {
-    arguments.push_back(tools::RandomLiteral(parameter->shape(), &seed));
-  }
+  const std::vector<hlo::Literal> arguments = tools::RandomArguments(*reference->entry(), 11);
   const absl::StatusOr<hlo::Literal> expected = hlo::Evaluate(*reference->entry(), arguments);
   ASSERT_EQ(expected.status(), absl::OkStatus());
   const auto leaves = tools::Leaves(*expected);

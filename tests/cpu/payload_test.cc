@@ -61,11 +61,10 @@ std::string Outcome(const std::string& name) {
   };
   auto module = frontend::Load(ReadAll(fs::path(KILN_TEST_DATA) / name), "");
   if (!module.ok()) return failed("load", module.status());
-  uint64_t seed = 1;
-  std::vector<hlo::Literal> arguments, leaves;
-  for (const hlo::Instruction* parameter : (*module)->entry()->parameters()) {
-    arguments.push_back(tools::RandomLiteral(parameter->shape(), &seed));
-    for (const hlo::Literal* leaf : tools::Leaves(arguments.back())) leaves.push_back(*leaf);
+  const std::vector<hlo::Literal> arguments = tools::RandomArguments(*(*module)->entry(), 1);
+  std::vector<hlo::Literal> leaves;
+  for (const hlo::Literal& argument : arguments) {
+    for (const hlo::Literal* leaf : tools::Leaves(argument)) leaves.push_back(*leaf);
   }
   std::unique_ptr<hlo::Module> original = (*module)->Clone();
   auto compiled = CompiledProgram::Compile(*std::move(module), {});

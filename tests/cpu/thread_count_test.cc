@@ -1,8 +1,13 @@
 // Programs run on 1, 2, 8 and 64 threads, whatever CPUs there are: each gives the same bits every time. How sums are cut
-// into pieces follows from the shapes alone, so nothing needs a flag for it.
+// into pieces follows from the shapes alone, so nothing needs a flag for it. Nor does it matter how many CPUs there are
+// when a program is compiled: what runs on one thread is compiled where there is one.
+#include <sched.h>
+
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -108,16 +113,41 @@ struct AlignedBytes {
   char* data;
 };
 
+// While it lives, this thread may use one CPU alone.
+class OneCpu {
+ public:
+  OneCpu() {
+    sched_getaffinity(0, sizeof(allowed_), &allowed_);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    sched_setaffinity(0, sizeof(one), &one);
+  }
+  ~OneCpu() { sched_setaffinity(0, sizeof(allowed_), &allowed_); }
+
+ private:
+  cpu_set_t allowed_;
+};
+
+absl::StatusOr<std::unique_ptr<Executable>> Compile(const std::string& text, int threads) {
+  absl::StatusOr<std::unique_ptr<hlo::Module>> module = frontend::Load(text, "");
+  if (!module.ok()) return module.status();
+  std::optional<OneCpu> one;
+  if (threads == 1) {
+    one.emplace();
+    EXPECT_EQ(ThreadPool::AvailableCpus(), 1);
+  }
+  CompileOptions options;
+  options.max_parallelism = threads;
+  return Executable::Compile(*std::move(module), options);
+}
+
 TEST_P(ThreadCountTest, BitsDoNotDependOnIt) {
   const std::string text = std::string("HloModule threads\n") + kBodies + GetParam().text;
   std::vector<AlignedBytes> expected;
   for (int threads : {1, 2, 8, 64}) {
     SCOPED_TRACE(threads);
-    auto module = frontend::Load(text, "");
-    ASSERT_TRUE(module.ok()) << module.status();
-    CompileOptions options;
-    options.max_parallelism = threads;
-    auto executable = Executable::Compile(*std::move(module), options);
+    auto executable = Compile(text, threads);
     ASSERT_TRUE(executable.ok()) << executable.status();
     ThreadPool pool(threads);
     uint32_t state = 7;

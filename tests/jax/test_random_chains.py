@@ -7,8 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import random_chains
 from harness import to_numpy
-from random_chains import program
+from random_chains import OPERATIONS, program
 
 SEEDS = range(1000 if os.environ.get("KILN_FULL_TESTS") == "1" else 12)
 
@@ -63,3 +64,27 @@ def test_random_chain(seed, device, reference_device):
         truth = run(function, arguments, reference_device, op_by_op=True)
         wrong = {i: what for i, what in wrong.items() if i >= len(truth) or difference(actual[i], truth[i], allowed)}
     assert not wrong, f"program({seed}): result {wrong}"
+
+
+def test_every_operation_takes_part(monkeypatch):
+    """An operation that always fails would leave the chains without a word."""
+    taken = set()
+
+    def noting(operation):
+        def call(draw, x, values):
+            new = operation(draw, x, values)
+            if new:
+                taken.add(operation.__name__)
+            return new
+
+        return call
+
+    monkeypatch.setattr(random_chains, "OPERATIONS", [noting(operation) for operation in random_chains.OPERATIONS])
+    names = {operation.__name__ for operation in OPERATIONS}
+    for seed in range(100):
+        function, arguments = program(seed)
+        with jax.enable_x64(True):
+            jax.eval_shape(function, *arguments)
+        if taken == names:
+            break
+    assert taken == names

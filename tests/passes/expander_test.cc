@@ -26,12 +26,7 @@ void ExpectSameValue(const std::string& text, const std::string& pass, hlo::Opco
                      std::vector<hlo::Literal> arguments = {}) {
   SCOPED_TRACE(text);
   std::unique_ptr<hlo::Module> module = ParseOrDie(text);
-  uint64_t seed = 1;
-  if (arguments.empty()) {
-    for (const hlo::Instruction* parameter : module->entry()->parameters()) {
-      arguments.push_back(tools::RandomLiteral(parameter->shape(), &seed));
-    }
-  }
+  if (arguments.empty()) arguments = tools::RandomArguments(*module->entry(), 1);
   const absl::StatusOr<hlo::Literal> expected = hlo::Evaluate(*module->entry(), arguments);
   ASSERT_EQ(expected.status(), absl::OkStatus());
   const absl::StatusOr<bool> changed = FindPass(pass)->run(module.get());

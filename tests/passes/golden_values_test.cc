@@ -47,11 +47,7 @@ class GoldenValues : public testing::TestWithParam<Golden> {};
 
 TEST_P(GoldenValues, AreKept) {
   const std::unique_ptr<hlo::Module> module = ParseOrDie(GetParam().text);
-  uint64_t seed = 1;
-  std::vector<hlo::Literal> arguments;
-  for (const hlo::Instruction* parameter : module->entry()->parameters()) {
-    arguments.push_back(tools::RandomLiteral(parameter->shape(), &seed));
-  }
+  const std::vector<hlo::Literal> arguments = tools::RandomArguments(*module->entry(), 1);
   hlo::EvaluatorOptions options;
   options.max_operations = 20'000'000;
   const absl::StatusOr<hlo::Literal> expected = hlo::Evaluate(*module->entry(), arguments, options);

@@ -46,11 +46,7 @@ class PipelineTest : public testing::TestWithParam<std::string> {};
 TEST_P(PipelineTest, KeepsTheMeaning) {
   absl::StatusOr<std::unique_ptr<hlo::Module>> module = tools::LoadProgram(GetParam());
   if (!module.ok()) GTEST_SKIP() << module.status();
-  uint64_t seed = 1;
-  std::vector<hlo::Literal> arguments;
-  for (const hlo::Instruction* parameter : (*module)->entry()->parameters()) {
-    arguments.push_back(tools::RandomLiteral(parameter->shape(), &seed));
-  }
+  const std::vector<hlo::Literal> arguments = tools::RandomArguments(*(*module)->entry(), 1);
   hlo::EvaluatorOptions evaluator;
   evaluator.max_operations = 20'000'000;
   const absl::StatusOr<hlo::Literal> expected = hlo::Evaluate(*(*module)->entry(), arguments, evaluator);
