@@ -17,6 +17,7 @@
 #include "src/cpu/gemm.h"
 #include "src/cpu/host_isa.h"
 #include "src/cpu/jit.h"
+#include "src/cpu/program_abi.h"
 
 namespace kiln::cpu {
 namespace {
@@ -88,6 +89,7 @@ int Main(int argc, char** argv) {
               static_cast<long long>(s.n_block), static_cast<long long>(s.k_block),
               static_cast<long long>(plan->phases.back().tasks));
 
+  RegisterProgramSymbols();
   auto compiler = JitCompiler::Create();
   if (!compiler.ok()) return 1;
   CompileTimes times;
@@ -99,8 +101,10 @@ int Main(int argc, char** argv) {
     auto module = std::make_unique<llvm::Module>("bench", *context);
     (*compiler)->PrepareModule(*module);
     const double start = Seconds();
-    if (const absl::Status status = EmitGemm(spec, *plan, *module); !status.ok()) {
-      return std::fprintf(stderr, "%s\n", status.ToString().c_str()), 1;
+    for (size_t phase = 0; phase < plan->phases.size(); ++phase) {
+      if (const absl::Status status = EmitGemmPhase(spec, *plan, phase, *module).status(); !status.ok()) {
+        return std::fprintf(stderr, "%s\n", status.ToString().c_str()), 1;
+      }
     }
     emit = Seconds() - start;
     if (assembly && round == 0) std::printf("%s\n", (*compiler)->EmitAssembly(*module)->c_str());

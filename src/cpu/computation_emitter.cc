@@ -13,6 +13,7 @@
 #include "src/cpu/op_emitters.h"
 #include "src/cpu/parallel_emitter.h"
 #include "src/cpu/program_abi.h"
+#include "src/cpu/runtime_call.h"
 #include "src/kernel/lower_nest.h"
 
 namespace kiln::cpu {
@@ -134,11 +135,8 @@ llvm::Value* ComputationEmitter::BufferPointer(int number) {
       break;
     case Storage::kConstant: {
       const hlo::Literal* literal = buffers_.constants()[buffer.number];
-      if (literal->shape().byte_count() <= kInlineConstantBytes) {
-        pointer = ConstantPointer(*literal);
-      } else {
-        pointer = TablePointer(literal);
-      }
+      pointer =
+          literal->shape().byte_count() <= kInlineConstantBytes ? ConstantPointer(*literal) : TablePointer(literal);
       break;
     }
     case Storage::kWorkspace:
@@ -147,15 +145,10 @@ llvm::Value* ComputationEmitter::BufferPointer(int number) {
     case Storage::kArena:
       pointer = entry.CreateConstGEP1_64(entry.getInt8Ty(), function_->getArg(3), buffer.offset);
       break;
-    case Storage::kStack: {
-      // A scalar has its own type, so that it becomes a register.
-      llvm::IRBuilder<> first(&function_->getEntryBlock(), function_->getEntryBlock().begin());
-      llvm::AllocaInst* slot =
-          first.CreateAlloca(llvm::ArrayType::get(first.getInt8Ty(), std::max<int64_t>(buffer.bytes, 1)));
-      slot->setAlignment(llvm::Align(buffer.bytes >= 16 ? 64 : 16));
-      pointer = slot;
+    case Storage::kStack:
+      pointer = StackSlot(b_, llvm::ArrayType::get(b_.getInt8Ty(), std::max<int64_t>(buffer.bytes, 1)),
+                          buffer.bytes >= 16 ? 64 : 16);
       break;
-    }
   }
   pointers_[number] = pointer;
   return pointer;
@@ -223,9 +216,7 @@ absl::Status ComputationEmitter::EmitComputation(const hlo::Computation& computa
 absl::Status ComputationEmitter::EmitInstruction(const Instruction& instruction) {
   KILN_RETURN_IF_ERROR(EmitCode(instruction));
   if (program_.profiled_ == nullptr || instruction.IsParameter() || instruction.IsConstant()) return absl::OkStatus();
-  const llvm::FunctionCallee mark = output_.getOrInsertFunction(
-      kProfileName, llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getInt64Ty()}, /*isVarArg=*/false));
-  b_.CreateCall(mark, {function_->getArg(0), b_.getInt64(program_.profiled_->size())});
+  CallRuntime(b_, kProfileName, {function_->getArg(0), b_.getInt64(program_.profiled_->size())});
   program_.profiled_->push_back(&instruction);
   return absl::OkStatus();
 }
@@ -244,7 +235,7 @@ absl::Status ComputationEmitter::EmitCode(const Instruction& instruction) {
   if (const ScheduledKernel* scheduled = program_.KernelOf(instruction)) return EmitKernel(instruction, *scheduled);
   auto product = program_.products_.find(&instruction);
   if (product != program_.products_.end()) return EmitMatrixProduct(instruction, *product->second);
-  if (HasOpEmitter(instruction)) return EmitLibraryOp(instruction);
+  if (const OpEmitter* op = FindOpEmitter(instruction)) return EmitLibraryOp(instruction, *op);
   if (instruction.opcode() == Opcode::kCustomCall) return EmitCustomCall(instruction);
   return absl::OkStatus();  // names for other values' memory
 }
@@ -395,7 +386,7 @@ absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instructio
   return absl::OkStatus();
 }
 
-absl::Status ComputationEmitter::EmitLibraryOp(const Instruction& instruction) {
+absl::Status ComputationEmitter::EmitLibraryOp(const Instruction& instruction, const OpEmitter& op) {
   OpArrays arrays;
   arrays.program = this;
   arrays.context = function_->getArg(0);
@@ -403,7 +394,7 @@ absl::Status ComputationEmitter::EmitLibraryOp(const Instruction& instruction) {
   arrays.results = ResultPointers(instruction);
   const int scratch = buffers_.ScratchOf(&instruction);
   if (scratch >= 0) arrays.scratch = BufferPointer(scratch);
-  return EmitOp(&b_, instruction, arrays);
+  return op.emit(&b_, instruction, arrays);
 }
 
 absl::Status ComputationEmitter::EmitCustomCall(const Instruction& instruction) {
@@ -427,19 +418,10 @@ void ComputationEmitter::EmitCustomCallStage(const Instruction& instruction, con
     pointers[position] = results[leaf];
   }
   pointers.insert(pointers.end(), results.begin(), results.end());
-  llvm::IRBuilder<> first(&function_->getEntryBlock(), function_->getEntryBlock().begin());
-  llvm::Value* table = first.CreateAlloca(llvm::ArrayType::get(b_.getPtrTy(), std::max<size_t>(pointers.size(), 1)));
-  for (size_t i = 0; i < pointers.size(); ++i) {
-    llvm::Value* pointer = pointers[i] != nullptr ? pointers[i] : llvm::ConstantPointerNull::get(b_.getPtrTy());
-    b_.CreateStore(pointer, b_.CreateConstGEP1_64(b_.getPtrTy(), table, i));
-  }
-  llvm::FunctionCallee callee = output_.getOrInsertFunction(
-      kCustomCallName,
-      llvm::FunctionType::get(b_.getInt8Ty(),
-                              {b_.getPtrTy(), b_.getInt32Ty(), b_.getInt64Ty(), b_.getPtrTy(), b_.getInt64Ty()},
-                              /*isVarArg=*/false));
-  llvm::Value* ok = b_.CreateCall(callee, {function_->getArg(0), b_.getInt32(static_cast<int>(stage)),
-                                           b_.getInt64(call.number), table, b_.getInt64(pointers.size())});
+  llvm::Value* ok = CallRuntime(b_, kCustomCallName,
+                                {function_->getArg(0), b_.getInt32(static_cast<int>(stage)), b_.getInt64(call.number),
+                                 PointerTable(b_, pointers), b_.getInt64(pointers.size())},
+                                b_.getInt8Ty());
   if (stopped_ == nullptr) {
     stopped_ = llvm::BasicBlock::Create(context, "stopped", function_);
     llvm::ReturnInst::Create(context, stopped_);

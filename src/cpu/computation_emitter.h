@@ -25,7 +25,7 @@ class ComputationEmitter : private OpProgram {
   absl::Status EmitConditional(const hlo::Instruction& instruction);
   absl::Status EmitKernel(const hlo::Instruction& instruction, const ScheduledKernel& scheduled);
   absl::Status EmitMatrixProduct(const hlo::Instruction& instruction, const MatrixProduct& product);
-  absl::Status EmitLibraryOp(const hlo::Instruction& instruction);
+  absl::Status EmitLibraryOp(const hlo::Instruction& instruction, const OpEmitter& op);
   // Notes the call for EmitStages.
   absl::Status EmitCustomCall(const hlo::Instruction& instruction);
   void EmitCustomCallStage(const hlo::Instruction& instruction, const NumberedCustomCall& call,

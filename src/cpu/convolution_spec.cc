@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "src/base/rounding.h"
+#include "src/cpu/dot_spec.h"
 #include "src/cpu/gemm_types.h"
 
 namespace kiln::cpu {
@@ -23,16 +25,6 @@ struct Dimension {
 constexpr int64_t kMinInner = 7;
 // As many features per group may be broadcast instead of being lanes.
 constexpr int64_t kFewFeatures = 4;
-
-std::vector<int64_t> RowMajorStrides(const std::vector<int64_t>& sizes) {
-  std::vector<int64_t> strides(sizes.size(), 1);
-  for (size_t i = sizes.size(); i-- > 1;) strides[i - 1] = strides[i] * sizes[i];
-  return strides;
-}
-
-std::vector<int64_t> RowMajorStrides(const Shape& shape) {
-  return RowMajorStrides(std::vector<int64_t>(shape.dimensions().begin(), shape.dimensions().end()));
-}
 
 // Sorts by distance in lhs, the largest first, and makes one dimension of those that follow each other everywhere.
 void Merge(std::vector<Dimension>* dimensions) {
@@ -71,11 +63,10 @@ Dimension TakeInner(std::vector<Dimension>* dimensions) {
     if ((*dimensions)[i].step.size >= kMinInner) chosen = i;
   }
   if (chosen == dimensions->size()) {
-    chosen = static_cast<size_t>(std::max_element(dimensions->begin(), dimensions->end(),
-                                                  [](const Dimension& a, const Dimension& b) {
-                                                    return a.step.size < b.step.size;
-                                                  }) -
-                                 dimensions->begin());
+    chosen = static_cast<size_t>(
+        std::max_element(dimensions->begin(), dimensions->end(),
+                         [](const Dimension& a, const Dimension& b) { return a.step.size < b.step.size; }) -
+        dimensions->begin());
   }
   return Take(chosen, dimensions);
 }
@@ -85,9 +76,7 @@ bool HasProduct(const Instruction& convolution, const hlo::ConvolutionAttributes
   const Shape& rhs = convolution.operand(1)->shape();
   for (const Shape* shape : {&lhs, &rhs, &convolution.shape()}) {
     const hlo::PrimitiveType type = shape->element_type();
-    const bool known = (hlo::IsIntegral(type) && hlo::BitWidth(type) >= 8) ||
-                       (hlo::IsFloating(type) && hlo::BitWidth(type) >= 16);
-    if (!known || shape->element_count() == 0) return false;
+    if (!IsProductType(type) || hlo::IsComplex(type) || shape->element_count() == 0) return false;
   }
   constexpr int64_t kLimit = int64_t{1} << 31;  // products of two stay far from overflow
   return std::all_of(a.window.begin(), a.window.end(), [](const hlo::WindowDimension& w) {
@@ -128,9 +117,9 @@ Space SpaceOf(const hlo::WindowDimension& w, int64_t size, int64_t result) {
       Phase phase;
       phase.result_start = r;
       phase.result_step = phase.window_step = base;
-      phase.result_count = (result - r + base - 1) / base;
+      phase.result_count = CeilDivide(result - r, base);
       phase.window_start = ((w.padding_low - r) % base + base) % base;
-      phase.window_count = std::max<int64_t>((w.size - phase.window_start + base - 1) / base, 0);
+      phase.window_count = std::max<int64_t>(CeilDivide(w.size - phase.window_start, base), 0);
       phase.input_start = (r + phase.window_start - w.padding_low) / base;
       if (phase.window_count > 0) {
         low = std::max(low, -phase.input_start);
@@ -204,8 +193,8 @@ class Splitter {
     std::vector<int64_t> sizes;
     for (const GemmPadding& p : padding) sizes.push_back(copied ? p.padded : p.size);
     lhs_strides_ = RowMajorStrides(sizes);
-    rhs_strides_ = RowMajorStrides(rhs_);
-    out_strides_ = RowMajorStrides(out_);
+    rhs_strides_ = RowMajorStrides(rhs_.dimensions());
+    out_strides_ = RowMajorStrides(out_.dimensions());
     if (copied) {
       common_.padding = padding;
     } else {

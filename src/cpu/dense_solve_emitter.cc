@@ -1,10 +1,10 @@
-#include "src/cpu/dense_solve_emitter.h"
-
+// Factorizations and triangular solves of real matrices: calls of dense_solver.h.
 #include <algorithm>
 #include <limits>
 #include <optional>
 
 #include "src/cpu/dense_solver.h"
+#include "src/cpu/op_emitters.h"
 #include "src/cpu/runtime_call.h"
 
 namespace kiln::cpu {
@@ -61,14 +61,6 @@ std::optional<DenseSolve> SolveOf(const Instruction& instruction) {
   return solve;
 }
 
-}  // namespace
-
-bool IsDenseSolve(const Instruction& instruction) { return SolveOf(instruction).has_value(); }
-
-int64_t DenseSolveScratch(const Instruction& instruction) { return DenseSolveScratchBytes(*SolveOf(instruction)); }
-
-double DenseSolveTime(const Instruction& instruction) { return DenseSolveNanoseconds(*SolveOf(instruction)); }
-
 absl::Status EmitDenseSolve(llvm::IRBuilder<>* builder, const Instruction& instruction, const OpArrays& arrays) {
   const DenseSolve solve = *SolveOf(instruction);
   // A matrix without columns still has a permutation.
@@ -76,8 +68,15 @@ absl::Status EmitDenseSolve(llvm::IRBuilder<>* builder, const Instruction& instr
   llvm::IRBuilder<>& b = *builder;
   llvm::Value* constant =
       ConstantStruct(b, {solve.kind, solve.width, solve.count, solve.rows, solve.columns, solve.flags});
-  CallRuntime(b, kDenseSolveName, {arrays.context, constant, PointerTable(b, arrays), arrays.scratch});
+  CallRuntime(b, kDenseSolveName, {arrays.context, constant, PointerTable(b, arrays.All()), arrays.scratch});
   return absl::OkStatus();
 }
+
+}  // namespace
+
+constexpr OpEmitter kDenseSolveEmitter = {[](const Instruction& i) { return SolveOf(i).has_value(); },
+                                          [](const Instruction& i) { return DenseSolveScratchBytes(*SolveOf(i)); },
+                                          [](const Instruction& i) { return DenseSolveNanoseconds(*SolveOf(i)); },
+                                          EmitDenseSolve};
 
 }  // namespace kiln::cpu

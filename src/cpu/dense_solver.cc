@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "src/cpu/jit_symbols.h"
+#include "src/base/rounding.h"
 #include "src/cpu/lane_matrices.h"
 #include "src/cpu/row_matrices.h"
 #include "src/cpu/vector_clones.h"
@@ -26,7 +26,7 @@ bool IsRightSide(const DenseSolve& solve) { return (solve.flags & DenseSolve::kR
 // Of a triangular system: its unknowns and its right-hand sides.
 int64_t Unknowns(const DenseSolve& solve) { return IsRightSide(solve) ? solve.columns : solve.rows; }
 int64_t RightSides(const DenseSolve& solve) { return IsRightSide(solve) ? solve.rows : solve.columns; }
-int64_t Stripes(int64_t columns) { return (columns + kStripe - 1) / kStripe; }
+int64_t Stripes(int64_t columns) { return CeilDivide(columns, kStripe); }
 
 int64_t MatrixElements(const DenseSolve& solve) {
   return solve.kind == DenseSolve::kTriangular ? Unknowns(solve) * Unknowns(solve) : solve.rows * solve.columns;
@@ -44,7 +44,7 @@ bool InLanes(const DenseSolve& solve) {
 
 // What is dealt out to threads whole.
 int64_t Tasks(const DenseSolve& solve) {
-  if (InLanes(solve)) return (solve.count + LanesOf(solve) - 1) / LanesOf(solve);
+  if (InLanes(solve)) return CeilDivide(solve.count, LanesOf(solve));
   return solve.kind == DenseSolve::kTriangular ? solve.count * Stripes(RightSides(solve)) : solve.count;
 }
 
@@ -113,12 +113,10 @@ KILN_VECTOR_CLONES("fma") void RunStripe(const StripeJob<double>& job, int64_t s
 template <typename T>
 void RunStripes(ProgramContext* context, const StripeJob<T>& job) {
   const int64_t stripes = Stripes(job.n - job.end);
-  const auto task = [](void* closure, int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) RunStripe(*static_cast<const StripeJob<T>*>(closure), i);
-  };
-  auto* closure = const_cast<StripeJob<T>*>(&job);
-  if (context == nullptr || (job.m - job.end) * (job.n - job.end) < kParallelElements) return task(closure, 0, stripes);
-  ParallelFor(context, task, closure, stripes, 1);
+  if (context != nullptr && (job.m - job.end) * (job.n - job.end) >= kParallelElements) {
+    return ForEach(context, stripes, [&](int64_t i) { RunStripe(job, i); });
+  }
+  for (int64_t i = 0; i < stripes; ++i) RunStripe(job, i);
 }
 
 template <typename T>
@@ -134,7 +132,7 @@ KILN_INLINE void FactorizeLu(const Job<T>& job, int64_t task, char* memory) {
     LoadLanes(a, job.In(0, begin * m * n), m * n, valid, m * n);
     FactorizeLuLanes<T>(a, m, n, pivots, permutation);
     StoreLanes(job.Out(1, begin * m * n), a, m * n, valid, m * n);
-    const auto store = [&](int32_t* to, const LaneMask<T>* from, int64_t count) __attribute__((always_inline)) {
+    const auto store = [&](int32_t * to, const LaneMask<T>* from, int64_t count) __attribute__((always_inline)) {
       for (int64_t lane = 0; lane < valid; ++lane) {
         for (int64_t i = 0; i < count; ++i) to[lane * count + i] = static_cast<int32_t>(from[i][lane]);
       }
@@ -232,7 +230,7 @@ KILN_INLINE void SolveTriangular(const Job<T>& job, int64_t task, char* memory) 
              : CopyRows(result + first, m, x, stride, n, count);
 }
 
-#define KILN_DENSE_TASKS(T)                                                                   \
+#define KILN_DENSE_TASKS(T)                                                                     \
   KILN_VECTOR_CLONES("fma") void RunLu(const Job<T>& job, int64_t task, char* memory) {         \
     FactorizeLu(job, task, memory);                                                             \
   }                                                                                             \
@@ -248,32 +246,24 @@ KILN_DENSE_TASKS(double)
 
 template <typename T>
 void RunTasks(ProgramContext* context, const DenseSolve& solve, const void* const* arrays, char* scratch) {
-  struct Closure {
-    Job<T> job;
-    int64_t tasks, slots, slot_bytes;
-    char* scratch;
-  };
-  const int64_t tasks = Tasks(solve), slots = Slots(solve);
-  Closure closure = {{solve, arrays, tasks == 1 ? context : nullptr}, tasks, slots, SlotBytes(solve), scratch};
-  const auto run = [](void* data, int64_t begin, int64_t end) {
-    const Closure& own = *static_cast<const Closure*>(data);
-    for (int64_t slot = begin; slot < end; ++slot) {
-      char* memory = own.scratch + slot * own.slot_bytes;
-      for (int64_t task = slot; task < own.tasks; task += own.slots) {
-        switch (own.job.solve.kind) {
-          case DenseSolve::kLu:
-            RunLu(own.job, task, memory);
-            break;
-          case DenseSolve::kCholesky:
-            RunCholesky(own.job, task, memory);
-            break;
-          default:
-            RunTriangular(own.job, task, memory);
-        }
+  const int64_t tasks = Tasks(solve), slots = Slots(solve), slot_bytes = SlotBytes(solve);
+  const Job<T> job = {solve, arrays, tasks == 1 ? context : nullptr};
+  const auto run = [&](int64_t slot) {
+    char* memory = scratch + slot * slot_bytes;
+    for (int64_t task = slot; task < tasks; task += slots) {
+      switch (solve.kind) {
+        case DenseSolve::kLu:
+          RunLu(job, task, memory);
+          break;
+        case DenseSolve::kCholesky:
+          RunCholesky(job, task, memory);
+          break;
+        default:
+          RunTriangular(job, task, memory);
       }
     }
   };
-  slots == 1 ? run(&closure, 0, 1) : ParallelFor(context, run, &closure, slots, 1);
+  slots == 1 ? run(0) : ForEach(context, slots, run);
 }
 
 }  // namespace
@@ -296,10 +286,6 @@ void RunDenseSolve(ProgramContext* context, const DenseSolve* solve, const void*
   auto* memory = static_cast<char*>(scratch);
   solve->width == 4 ? RunTasks<float>(context, *solve, arrays, memory)
                     : RunTasks<double>(context, *solve, arrays, memory);
-}
-
-void RegisterDenseSolveSymbols() {
-  AddRuntimeSymbol(kDenseSolveName, reinterpret_cast<void*>(&RunDenseSolve));
 }
 
 }  // namespace kiln::cpu

@@ -36,9 +36,6 @@ double DenseSolveNanoseconds(const DenseSolve& solve);
 void RunDenseSolve(ProgramContext* context, const DenseSolve* solve, const void* const* arrays, void* scratch);
 inline constexpr char kDenseSolveName[] = "kiln_dense_solve";
 
-// Makes the function above known to the linker of generated code. Idempotent.
-void RegisterDenseSolveSymbols();
-
 }  // namespace kiln::cpu
 
 #endif  // KILN_CPU_DENSE_SOLVER_H_

@@ -2,20 +2,15 @@
 
 #include <algorithm>
 
+#include "src/cpu/gemm_types.h"
+
 namespace kiln::cpu {
 
 using hlo::DimensionVector;
 using hlo::Instruction;
-using hlo::PrimitiveType;
 using hlo::Shape;
 
 namespace {
-
-std::vector<int64_t> RowMajorStrides(const Shape& shape) {
-  std::vector<int64_t> strides(shape.rank(), 1);
-  for (int64_t i = shape.rank() - 2; i >= 0; --i) strides[i] = strides[i + 1] * shape.dimensions(i + 1);
-  return strides;
-}
 
 // The dimension that is neither batch nor contracting, or -1.
 int64_t FreeDimension(const Shape& shape, const DimensionVector& batch, const DimensionVector& contracting) {
@@ -26,11 +21,6 @@ int64_t FreeDimension(const Shape& shape, const DimensionVector& batch, const Di
     }
   }
   return -1;
-}
-
-bool IsProductType(PrimitiveType type) {
-  return (hlo::IsIntegral(type) && hlo::BitWidth(type) >= 8) || hlo::IsComplex(type) ||
-         (hlo::IsFloating(type) && hlo::BitWidth(type) >= 16);
 }
 
 }  // namespace
@@ -50,17 +40,24 @@ bool IsMatrixProduct(const Instruction& dot) {
   return dot.shape().element_count() > 0;
 }
 
+std::vector<int64_t> RowMajorStrides(absl::Span<const int64_t> sizes) {
+  std::vector<int64_t> strides(sizes.size(), 1);
+  for (size_t i = sizes.size(); i-- > 1;) strides[i - 1] = strides[i] * sizes[i];
+  return strides;
+}
+
 GemmSpec MatrixProductOf(const Instruction& dot) {
   const auto& attributes = dot.Get<hlo::DotAttributes>();
   const Shape& lhs = dot.operand(0)->shape();
   const Shape& rhs = dot.operand(1)->shape();
   const Shape& out = dot.shape();
-  const std::vector<int64_t> lhs_strides = RowMajorStrides(lhs), rhs_strides = RowMajorStrides(rhs),
-                             out_strides = RowMajorStrides(out);
+  const std::vector<int64_t> lhs_strides = RowMajorStrides(lhs.dimensions()),
+                             rhs_strides = RowMajorStrides(rhs.dimensions()),
+                             out_strides = RowMajorStrides(out.dimensions());
   GemmSpec spec;
   for (size_t i = 0; i < attributes.lhs_batch.size(); ++i) {
-    spec.batch.push_back({out.dimensions(i), lhs_strides[attributes.lhs_batch[i]],
-                          rhs_strides[attributes.rhs_batch[i]], out_strides[i]});
+    spec.batch.push_back({out.dimensions(i), lhs_strides[attributes.lhs_batch[i]], rhs_strides[attributes.rhs_batch[i]],
+                          out_strides[i]});
   }
   const int64_t lhs_free = FreeDimension(lhs, attributes.lhs_batch, attributes.lhs_contracting);
   const int64_t rhs_free = FreeDimension(rhs, attributes.rhs_batch, attributes.rhs_contracting);

@@ -2,7 +2,10 @@
 #ifndef KILN_CPU_DOT_SPEC_H_
 #define KILN_CPU_DOT_SPEC_H_
 
-#include "absl/status/statusor.h"
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
 #include "src/cpu/gemm.h"
 #include "src/hlo/instruction.h"
 
@@ -14,6 +17,9 @@ bool IsMatrixProduct(const hlo::Instruction& dot);
 
 // The product that `dot` is, without epilogue. `dot` must be one (IsMatrixProduct).
 GemmSpec MatrixProductOf(const hlo::Instruction& dot);
+
+// Elements from one index to the next, of each dimension of a dense array of these sizes.
+std::vector<int64_t> RowMajorStrides(absl::Span<const int64_t> sizes);
 
 }  // namespace kiln::cpu
 

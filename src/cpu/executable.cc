@@ -44,14 +44,10 @@ absl::StatusOr<JitCompiler*> SharedCompiler() {
   return (*compiler)->get();
 }
 
-int64_t FlatIndex(const hlo::Shape& shape, const hlo::DimensionVector& path) {
-  int64_t leaf = 0;
-  const hlo::Shape* at = &shape;
-  for (int64_t index : path) {
-    for (int64_t i = 0; i < index; ++i) leaf += at->tuple_shapes(i).leaf_count();
-    at = &at->tuple_shapes(index);
-  }
-  return leaf;
+// The number of the leaf at `path` among all leaves.
+int64_t LeafNumber(const hlo::Shape& shape, const hlo::DimensionVector& path) {
+  const std::vector<const hlo::Shape*> leaves = shape.Leaves();
+  return std::find(leaves.begin(), leaves.end(), shape.Part(path)) - leaves.begin();
 }
 
 constexpr std::align_val_t kConstantAlignment{64};
@@ -68,7 +64,7 @@ class NativeExecutable : public Executable {
   }
   NativeExecutable(std::unique_ptr<hlo::Module> module, ExecutableImage image, std::unique_ptr<JitModule> code)
       : module_(std::move(module)), image_(std::move(image)), code_(std::move(code)) {
-    options_.max_parallelism = image_.max_parallelism;
+    options_.max_parallelism = static_cast<int>(image_.max_parallelism);
   }
 
   absl::Status Build() {
@@ -176,7 +172,7 @@ class NativeExecutable : public Executable {
     ProgramContext context;
     context.workspace = workspace.data();
     context.pool = pool != nullptr && pool->threads() > 1 ? pool : nullptr;
-    context.max_parallelism = image_.max_parallelism;
+    context.max_parallelism = options_.max_parallelism;
     context.custom_calls = custom_calls_.data();
     context.custom_call_run = custom_calls;
     std::optional<RunProfile> profile;
@@ -187,25 +183,16 @@ class NativeExecutable : public Executable {
   }
 
   absl::StatusOr<std::string> LlvmIr() const override {
-    KILN_ASSIGN_OR_RETURN(JitCompiler * compiler, SharedCompiler());
-    KILN_ASSIGN_OR_RETURN(ProgramCode code, EmitAgain(compiler));
-    return PrintIr(code.program());
+    KILN_ASSIGN_OR_RETURN(const CodeView view, View(/*with_assembly=*/false));
+    return view.llvm_ir;
   }
 
   absl::StatusOr<std::string> Assembly() const override {
-    KILN_ASSIGN_OR_RETURN(JitCompiler * compiler, SharedCompiler());
-    KILN_ASSIGN_OR_RETURN(ProgramCode code, EmitAgain(compiler));
-    return compiler->EmitAssembly(code.program());
+    KILN_ASSIGN_OR_RETURN(const CodeView view, View(/*with_assembly=*/true));
+    return view.assembly;
   }
 
-  absl::StatusOr<CodeView> Code() const override {
-    KILN_ASSIGN_OR_RETURN(JitCompiler * compiler, SharedCompiler());
-    CodeView view;
-    KILN_ASSIGN_OR_RETURN(ProgramCode code, EmitAgain(compiler, &view.operations));
-    view.llvm_ir = PrintIr(code.program());
-    KILN_ASSIGN_OR_RETURN(view.assembly, compiler->EmitAssembly(code.program()));
-    return view;
-  }
+  absl::StatusOr<CodeView> Code() const override { return View(/*with_assembly=*/true); }
 
   absl::StatusOr<std::string> KernelSchedules() const override {
     KILN_ASSIGN_OR_RETURN(const std::unique_ptr<ProgramEmitter> emitter, PrepareAgain());
@@ -246,12 +233,12 @@ class NativeExecutable : public Executable {
     }
     for (const hlo::BufferDonor& donor : module_->donors()) {
       image_.donated_parameters.push_back(first_leaf[donor.parameter] +
-                                          FlatIndex(entry.parameter(donor.parameter)->shape(), donor.parameter_index));
+                                          LeafNumber(entry.parameter(donor.parameter)->shape(), donor.parameter_index));
     }
     for (const hlo::InputOutputAlias& alias : module_->aliases()) {
-      OutputLeaf& output = image_.output_aliases[FlatIndex(entry.root()->shape(), alias.output_index)];
+      OutputLeaf& output = image_.output_aliases[LeafNumber(entry.root()->shape(), alias.output_index)];
       output.aliased_parameter =
-          first_leaf[alias.parameter] + FlatIndex(entry.parameter(alias.parameter)->shape(), alias.parameter_index);
+          first_leaf[alias.parameter] + LeafNumber(entry.parameter(alias.parameter)->shape(), alias.parameter_index);
       output.must_alias = alias.must_alias;
     }
   }
@@ -260,7 +247,9 @@ class NativeExecutable : public Executable {
     if (options_.custom_calls == nullptr) return absl::OkStatus();
     for (const hlo::Computation* computation : module_->computations()) {
       for (const hlo::Instruction* instruction : computation->instructions()) {
-        if (instruction->opcode() != hlo::Opcode::kCustomCall || HasOpEmitter(*instruction)) continue;
+        if (instruction->opcode() != hlo::Opcode::kCustomCall || FindOpEmitter(*instruction) != nullptr) {
+          continue;
+        }
         KILN_ASSIGN_OR_RETURN(std::unique_ptr<CustomCall> call, options_.custom_calls(*instruction));
         custom_call_numbers_[instruction] = {static_cast<int64_t>(custom_calls_.size()), call.get()};
         custom_calls_.push_back(std::move(call));
@@ -308,7 +297,11 @@ class NativeExecutable : public Executable {
     }
     ProgramEmitter& emitter = *probe;
     if (options_.profile) emitter.set_profiled(&profiled_);
-    KILN_RETURN_IF_ERROR(EmitInto(&emitter, code, &image_.arena_bytes, &image_.statistics.workspace_bytes));
+    KILN_ASSIGN_OR_RETURN(const std::unique_ptr<analysis::BufferAssignment> buffers,
+                          analysis::BufferAssignment::Run(*module_, emitter.Hooks()));
+    KILN_RETURN_IF_ERROR(emitter.Emit(*buffers, code));
+    image_.arena_bytes = buffers->arena_bytes();
+    image_.statistics.workspace_bytes = buffers->workspace_bytes();
     for (const hlo::Literal* literal : emitter.table_constants()) {
       constants_.push_back(literal->bytes().data());
       constant_sizes_.push_back(literal->bytes().size());
@@ -343,23 +336,20 @@ class NativeExecutable : public Executable {
   }
 
   // All in one module, for people to read.
-  absl::StatusOr<ProgramCode> EmitAgain(JitCompiler* compiler,
-                                        std::vector<CompiledOperation>* operations = nullptr) const {
-    KILN_ASSIGN_OR_RETURN(const std::unique_ptr<ProgramEmitter> prepared, PrepareAgain());
-    ProgramCode code(module_->name(), compiler);
-    int64_t arena_bytes = 0;
-    KILN_RETURN_IF_ERROR(EmitInto(prepared.get(), &code, &arena_bytes));
-    if (operations != nullptr) *operations = prepared->Operations();  // with the functions that they became
-    return code;
-  }
-
-  absl::Status EmitInto(ProgramEmitter* emitter, ProgramCode* code, int64_t* arena_bytes,
-                        int64_t* workspace_bytes = nullptr) const {
-    KILN_ASSIGN_OR_RETURN(std::unique_ptr<analysis::BufferAssignment> buffers,
+  absl::StatusOr<CodeView> View(bool with_assembly) const {
+    KILN_ASSIGN_OR_RETURN(JitCompiler * compiler, SharedCompiler());
+    KILN_ASSIGN_OR_RETURN(const std::unique_ptr<ProgramEmitter> emitter, PrepareAgain());
+    KILN_ASSIGN_OR_RETURN(const std::unique_ptr<analysis::BufferAssignment> buffers,
                           analysis::BufferAssignment::Run(*module_, emitter->Hooks()));
-    *arena_bytes = buffers->arena_bytes();
-    if (workspace_bytes != nullptr) *workspace_bytes = buffers->workspace_bytes();
-    return emitter->Emit(*buffers, code);
+    ProgramCode code(module_->name(), compiler);
+    KILN_RETURN_IF_ERROR(emitter->Emit(*buffers, &code));
+    CodeView view;
+    view.operations = emitter->Operations();  // with the functions that they became
+    view.llvm_ir = PrintIr(code.program());
+    if (with_assembly) {
+      KILN_ASSIGN_OR_RETURN(view.assembly, compiler->EmitAssembly(code.program()));
+    }
+    return view;
   }
 
   std::unique_ptr<hlo::Module> module_;

@@ -1,5 +1,7 @@
 #include "src/cpu/executable_image.h"
 
+#include <array>
+#include <limits>
 #include <utility>
 
 #include "src/base/status.h"
@@ -32,6 +34,19 @@ enum Field : uint32_t {
 
 // Far above what a program on one machine can use, and far below where sums overflow.
 constexpr int64_t kMaxArenaBytes = int64_t{1} << 48;
+
+// The image's plain numbers, to be written or read.
+template <typename Image>
+auto NumbersOf(Image& image) {
+  auto& statistics = image.statistics;
+  return std::array{std::pair(kArenaBytes, &image.arena_bytes),
+                    std::pair(kNanoseconds, &image.estimated_nanoseconds),
+                    std::pair(kParallelism, &image.max_parallelism),
+                    std::pair(kKernels, &statistics.kernel_count),
+                    std::pair(kFusedInstructions, &statistics.fused_instruction_count),
+                    std::pair(kCodeBytes, &statistics.generated_code_bytes),
+                    std::pair(kWorkspaceBytes, &statistics.workspace_bytes)};
+}
 
 WireWriter Message(const hlo::Shape& shape) {
   WireWriter out;
@@ -119,27 +134,6 @@ absl::Status ReadInto(absl::string_view bytes, ReadImage* read, std::string* cpu
       case kDonated:
         reader.AppendInt64(&image.donated_parameters);
         break;
-      case kArenaBytes:
-        image.arena_bytes = reader.Int64();
-        break;
-      case kNanoseconds:
-        image.estimated_nanoseconds = reader.Int64();
-        break;
-      case kParallelism:
-        image.max_parallelism = static_cast<int>(reader.Int64());
-        break;
-      case kKernels:
-        image.statistics.kernel_count = reader.Int64();
-        break;
-      case kFusedInstructions:
-        image.statistics.fused_instruction_count = reader.Int64();
-        break;
-      case kCodeBytes:
-        image.statistics.generated_code_bytes = reader.Int64();
-        break;
-      case kWorkspaceBytes:
-        image.statistics.workspace_bytes = reader.Int64();
-        break;
       case kObject:
         read->objects.push_back(std::make_shared<const std::string>(reader.Bytes()));
         break;
@@ -147,7 +141,9 @@ absl::Status ReadInto(absl::string_view bytes, ReadImage* read, std::string* cpu
         read->constants.push_back(reader.Bytes());
         break;
       default:
-        break;
+        for (const auto& [field, value] : NumbersOf(image)) {
+          if (field == reader.field()) *value = reader.Int64();
+        }
     }
   }
   return reader.status();
@@ -165,13 +161,7 @@ std::string WriteImage(const ExecutableImage& image, const std::vector<Object>& 
   for (const OutputLeaf& leaf : image.output_aliases) out.Message(kAlias, Message(leaf));
   out.Integers(kDonated, image.donated_parameters);
   for (const std::string& name : image.custom_calls) out.Element(kCustomCall, name);
-  out.Int64(kArenaBytes, image.arena_bytes);
-  out.Int64(kNanoseconds, image.estimated_nanoseconds);
-  out.Int64(kParallelism, image.max_parallelism);
-  out.Int64(kKernels, image.statistics.kernel_count);
-  out.Int64(kFusedInstructions, image.statistics.fused_instruction_count);
-  out.Int64(kCodeBytes, image.statistics.generated_code_bytes);
-  out.Int64(kWorkspaceBytes, image.statistics.workspace_bytes);
+  for (const auto& [field, value] : NumbersOf(image)) out.Int64(field, *value);
   for (const Object& object : objects) out.String(kObject, *object);
   for (absl::string_view constant : constants) out.Element(kConstant, constant);
   return out.Take();
@@ -187,6 +177,7 @@ absl::StatusOr<ReadImage> ReadImageFrom(absl::string_view bytes) {
   }
   const ExecutableImage& image = read.image;
   bool valid = image.arena_bytes >= 0 && image.arena_bytes <= kMaxArenaBytes && image.max_parallelism >= 0 &&
+               image.max_parallelism <= std::numeric_limits<int>::max() &&
                image.output_aliases.size() == image.output_leaves.size() && !read.objects.empty();
   const auto is_parameter = [&image](int64_t leaf) {
     return leaf >= 0 && leaf < static_cast<int64_t>(image.parameter_leaves.size());

@@ -77,15 +77,9 @@ void LargePrime(llvm::IRBuilder<>& b, Values* values) {
   const int64_t p = static_cast<int64_t>(x.size()), half = p / 2;
   llvm::Type* type = x[0].re->getType();
   llvm::Type* number = type->getScalarType();
-  llvm::Function* function = b.GetInsertBlock()->getParent();
-  auto buffer = [&](int64_t size) {
-    llvm::IRBuilder<> entry(&function->getEntryBlock(), function->getEntryBlock().begin());
-    llvm::AllocaInst* slot = entry.CreateAlloca(type, b.getInt64(static_cast<uint64_t>(size)));
-    slot->setAlignment(llvm::Align(64));
-    return slot;
-  };
   auto constant = [&](int64_t index) { return b.getInt64(static_cast<uint64_t>(index)); };
-  llvm::AllocaInst *halves = buffer(4 * half), *results = buffer(2 * p);
+  llvm::Value* halves = StackSlot(b, type, 64, constant(4 * half));
+  llvm::Value* results = StackSlot(b, type, 64, constant(2 * p));
   auto put = [&](llvm::Value* value, llvm::Value* base, llvm::Value* index) {
     b.CreateStore(value, b.CreateGEP(type, base, index));
   };
@@ -106,7 +100,7 @@ void LargePrime(llvm::IRBuilder<>& b, Values* values) {
     }
   }
   llvm::Constant* data = llvm::ConstantArray::get(llvm::ArrayType::get(number, roots.size()), roots);
-  auto* table = new llvm::GlobalVariable(*function->getParent(), data->getType(), /*isConstant=*/true,
+  auto* table = new llvm::GlobalVariable(*b.GetInsertBlock()->getModule(), data->getType(), /*isConstant=*/true,
                                          llvm::GlobalValue::PrivateLinkage, data);
   EmitLoop(b, constant(0), constant(half), 1, "prime", [&](llvm::Value* k) {
     ComplexValue even = x[0], odd;

@@ -152,12 +152,7 @@ class CodeEmitter {
   }
 
   // On the stack, for so many vectors.
-  llvm::AllocaInst* Buffer(int64_t vectors) {
-    llvm::IRBuilder<> entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
-    llvm::AllocaInst* buffer = entry.CreateAlloca(Vector(lanes_), Index(vectors));
-    buffer->setAlignment(llvm::Align(64));
-    return buffer;
-  }
+  llvm::AllocaInst* Buffer(int64_t vectors) { return StackSlot(b_, Vector(lanes_), 64, Index(vectors)); }
 
   // The interleaved vectors of each plane, by `store` of a plane, the number of a vector (the sum of both), and the
   // vector. Large ones go by way of memory in two rounds: LLVM's time grows fast with chains of shuffles, and the

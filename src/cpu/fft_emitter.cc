@@ -1,5 +1,4 @@
-#include "src/cpu/fft_emitter.h"
-
+// Fourier transforms: a plan as calls of generated functions.
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "src/cpu/fft_code.h"
 #include "src/cpu/fft_plan.h"
 #include "src/cpu/llvm_loop.h"
+#include "src/cpu/op_emitters.h"
 #include "src/cpu/parallel_emitter.h"
 
 namespace kiln::cpu {
@@ -44,8 +44,7 @@ class FftEmitter {
 
   absl::Status Emit() {
     for (const FftTable& table : plan_.tables) {
-      const bool chirp = table.kind == FftTable::kChirpSpectrum || table.kind == FftTable::kChirpSpectrumByRow;
-      if (chirp && table.b > kMaxConvolution) {
+      if (table.kind == FftTable::kChirpSpectrum && table.b > kMaxConvolution) {
         return Unimplemented(fft_.Describe(), ": a transform of length ", table.a,
                              ", which has a large prime factor; such lengths are supported up to ",
                              kMaxConvolution / 2);
@@ -141,8 +140,6 @@ class FftEmitter {
   std::vector<llvm::Value*> tables_;
 };
 
-}  // namespace
-
 int64_t FftScratchBytes(const Instruction& fft) { return IsEmpty(fft) ? 0 : PlanFft(fft).ScratchBytes(); }
 
 double FftNanoseconds(const Instruction& fft) { return IsEmpty(fft) ? 0 : PlanFft(fft).nanoseconds; }
@@ -153,5 +150,10 @@ absl::Status EmitFft(llvm::IRBuilder<>* builder, const Instruction& fft, const O
                         llvm::Align(1));
   return absl::OkStatus();
 }
+
+}  // namespace
+
+constexpr OpEmitter kFftEmitter = {[](const Instruction& i) { return i.opcode() == hlo::Opcode::kFft; },
+                                   FftScratchBytes, FftNanoseconds, EmitFft};
 
 }  // namespace kiln::cpu

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "src/base/rounding.h"
 #include "src/base/thread_pool.h"
 #include "src/cpu/fft_radices.h"
 #include "src/cpu/host_isa.h"
@@ -28,8 +29,6 @@ constexpr int64_t kTransposedBytes = 128 << 10;
 constexpr double kTransposeCycles = 14;
 // Pairs of one unit.
 constexpr int64_t kPairsPerUnit = 8192;
-
-int64_t RoundUp(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
 
 FftSide Interleaved(bool swapped, int64_t pitch = 1) {
   return {.form = FftSide::kInterleaved, .swapped = swapped, .pitch = pitch};
@@ -172,7 +171,7 @@ class Planner {
       FftStep& step =
           Add(phase, pass, at.buffer, next.buffer, LanesOf(*phase, columns, i == 0 ? length / radix : neighbours));
       if (neighbours > 1) {
-        step.table = Table({columns ? FftTable::kTwiddlesByRow : FftTable::kTwiddles, radix, neighbours});
+        step.table = Table({FftTable::kTwiddles, columns, radix, neighbours});
       }
       neighbours *= radix;
       at = next;
@@ -193,8 +192,8 @@ class Planner {
   End Convolution(FftPhase* phase, int64_t length, bool columns, int64_t pitch, const End& from,
                   const std::optional<End>& to, double scale) {
     const int64_t size = ConvolutionLength(length, columns, vector_lanes_);
-    const int chirp = Table({columns ? FftTable::kChirpByRow : FftTable::kChirp, length});
-    const int spectrum = Table({columns ? FftTable::kChirpSpectrumByRow : FftTable::kChirpSpectrum, length, size});
+    const int chirp = Table({FftTable::kChirp, columns, length});
+    const int spectrum = Table({FftTable::kChirpSpectrum, columns, length, size});
     const FftSide scratch = Scratch(size, pitch);
     End at = {OtherScratch(from.buffer), scratch};
     Pointwise(phase, length, columns, from, at, chirp, 1);
@@ -334,7 +333,7 @@ class Planner {
              bool pieces = false) {
     FftStep& step = Add(phase, FftPairs{to_real, columns, pieces, half, from.side, to.side}, from.buffer, to.buffer,
                         LanesOf(*phase, columns, std::max<int64_t>(1, half / 2)));
-    step.table = Table({columns ? FftTable::kHalfTurnsByRow : FftTable::kHalfTurns, half});
+    step.table = Table({FftTable::kHalfTurns, columns, half});
     const double vectors = static_cast<double>(half) * static_cast<double>(columns ? 1 : 1.0 / step.lanes);
     phase->nanoseconds += 5 * vectors * static_cast<double>(phase->outer * phase->blocks()) / kCyclesPerNanosecond;
   }
@@ -407,8 +406,8 @@ class Planner {
                      .source = columns.side,
                      .destination = row};
     FftStep& step = Add(&first, steps, columns.buffer, FftBuffer::kRow, LanesOf(first, true, 0));
-    step.table = Table({FftTable::kStepRoots, n1, n2, pitch});
-    step.bases = Table({FftTable::kStepBases, n1, n2, first.block});
+    step.table = Table({FftTable::kStepRoots, false, n1, n2, pitch});
+    step.bases = Table({FftTable::kStepBases, true, n1, n2, first.block});
     step.bases_per_block = 2 * n1;
     group->phases.push_back(std::move(first));
 
@@ -436,7 +435,7 @@ class Planner {
 }  // namespace
 
 int64_t FftPhase::blocks() const {
-  if (overlapped) return (extent + block - 1) / block;
+  if (overlapped) return CeilDivide(extent, block);
   return std::max<int64_t>(1, extent / block);
 }
 

@@ -25,17 +25,14 @@ namespace kiln::cpu {
 struct FftTable {
   enum Kind {
     kTwiddles,       // w^(r k), w the root of order a * b, as [r = 1 .. a - 1][re, im][k < b]: radix a, b neighbours
-    kTwiddlesByRow,  // the same as [k < b][r][re, im]
     kHalfTurns,      // w^k, w the root of order 2 a, as [re, im][k <= a / 2]
-    kHalfTurnsByRow,
-    kChirp,  // exp(-pi i k^2 / a) as [re, im][k < a]
-    kChirpByRow,
+    kChirp,          // exp(-pi i k^2 / a) as [re, im][k < a]
     kChirpSpectrum,  // the transform of length b of the conjugate chirp of length a, divided by b, as [re, im][b]
-    kChirpSpectrumByRow,
-    kStepRoots,  // w^(k l), w the root of order a * b, as [k < a][re, im][l < c]
-    kStepBases,  // w^(k i c) as [i < b / c][k < a][re, im]
+    kStepRoots,      // w^(k l), w the root of order a * b, as [k < a][re, im][l < c]
+    kStepBases,      // w^(k i c) as [i < b / c][k < a][re, im]
   };
   Kind kind = kTwiddles;
+  bool by_row = false;  // of the first four: as [k][r][re, im]
   int64_t a = 0, b = 0, c = 0;
 
   // The same for equal tables.

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "absl/container/flat_hash_map.h"
+#include "src/base/rounding.h"
 #include "src/cpu/host_isa.h"
 
 namespace kiln::cpu {
@@ -67,7 +68,7 @@ class Search {
     if (columns_) return legs * LegCycles(radix);
     const int64_t extent = neighbours == 1 ? length_ / radix : neighbours;
     const int64_t lanes = FftLanes(vector_lanes_, extent);
-    const double vectors = legs / static_cast<double>(extent) * static_cast<double>((extent + lanes - 1) / lanes);
+    const double vectors = legs / static_cast<double>(extent) * static_cast<double>(CeilDivide(extent, lanes));
     double moves = 0;
     if (neighbours == 1 && lanes > 1) {
       moves = std::has_single_bit(static_cast<uint64_t>(radix)) ? kShuffleCycles * std::log2(static_cast<double>(radix))

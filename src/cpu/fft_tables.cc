@@ -32,57 +32,42 @@ std::vector<double> Laid(const std::vector<Number>& numbers, bool by_row) {
 
 }  // namespace
 
-std::string FftTable::Key() const { return absl::StrCat("fft.", static_cast<int>(kind), ".", a, ".", b, ".", c); }
+std::string FftTable::Key() const {
+  return absl::StrCat("fft.", static_cast<int>(kind), by_row ? "r." : ".", a, ".", b, ".", c);
+}
 
 std::vector<double> FftTableValues(const FftTable& table) {
   const int64_t a = table.a, b = table.b, c = table.c;
-  std::vector<double> values;
   std::vector<Number> numbers;
+  // Rows of powers of the root of an order, power(row, column) for columns below `columns`: each laid by itself, or all
+  // numbers in turns.
+  auto rows_of_roots = [&](int64_t order, int64_t begin, int64_t end, int64_t columns, auto power) {
+    const passes::RootsOfUnity roots(order);
+    std::vector<double> values;
+    for (int64_t row = begin; row < end; ++row) {
+      numbers.clear();
+      for (int64_t column = 0; column < columns; ++column) numbers.push_back(roots(power(row, column)));
+      const std::vector<double> laid = Laid(numbers, table.by_row);
+      values.insert(values.end(), laid.begin(), laid.end());
+    }
+    return values;
+  };
   switch (table.kind) {
-    case FftTable::kTwiddles: {
-      const passes::RootsOfUnity roots(a * b);
-      for (int64_t r = 1; r < a; ++r) {
-        for (int64_t k = 0; k < b; ++k) values.push_back(roots(r * k).real());
-        for (int64_t k = 0; k < b; ++k) values.push_back(roots(r * k).imag());
-      }
-      return values;
-    }
-    case FftTable::kTwiddlesByRow: {
-      const passes::RootsOfUnity roots(a * b);
-      for (int64_t k = 0; k < b; ++k) {
-        for (int64_t r = 1; r < a; ++r) numbers.push_back(roots(r * k));
-      }
-      return Laid(numbers, true);
-    }
+    case FftTable::kTwiddles:
+      if (table.by_row) return rows_of_roots(a * b, 0, b, a - 1, [](int64_t k, int64_t r) { return (r + 1) * k; });
+      return rows_of_roots(a * b, 1, a, b, [](int64_t r, int64_t k) { return r * k; });
     case FftTable::kHalfTurns:
-    case FftTable::kHalfTurnsByRow: {
-      const passes::RootsOfUnity roots(2 * a);
-      for (int64_t k = 0; k <= a / 2; ++k) numbers.push_back(roots(k));
-      return Laid(numbers, table.kind == FftTable::kHalfTurnsByRow);
-    }
+      return rows_of_roots(2 * a, 0, 1, a / 2 + 1, [](int64_t, int64_t k) { return k; });
     case FftTable::kChirp:
-    case FftTable::kChirpByRow:
-      return Laid(passes::Chirp(a, /*inverse=*/false), table.kind == FftTable::kChirpByRow);
+      return Laid(passes::Chirp(a, /*inverse=*/false), table.by_row);
     case FftTable::kChirpSpectrum:
-    case FftTable::kChirpSpectrumByRow:
-      return Laid(ChirpSpectrum(a, b), table.kind == FftTable::kChirpSpectrumByRow);
-    case FftTable::kStepRoots: {
-      const passes::RootsOfUnity roots(a * b);
-      for (int64_t k = 0; k < a; ++k) {
-        for (int64_t l = 0; l < c; ++l) values.push_back(roots(k * l).real());
-        for (int64_t l = 0; l < c; ++l) values.push_back(roots(k * l).imag());
-      }
-      return values;
-    }
-    case FftTable::kStepBases: {
-      const passes::RootsOfUnity roots(a * b);
-      for (int64_t i = 0; i < b / c; ++i) {
-        for (int64_t k = 0; k < a; ++k) numbers.push_back(roots(k * (i * c)));
-      }
-      return Laid(numbers, true);
-    }
+      return Laid(ChirpSpectrum(a, b), table.by_row);
+    case FftTable::kStepRoots:
+      return rows_of_roots(a * b, 0, a, c, [](int64_t k, int64_t l) { return k * l; });
+    case FftTable::kStepBases:
+      return rows_of_roots(a * b, 0, b / c, a, [c](int64_t i, int64_t k) { return k * (i * c); });
   }
-  return values;
+  return {};
 }
 
 }  // namespace kiln::cpu

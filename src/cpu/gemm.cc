@@ -120,14 +120,14 @@ absl::Status GemmEmitter::CallMicroKernel(const Tile& origin, llvm::Value* m0, l
     tile.batch = b_.CreateAdd(Scale(tile.batch, problem_.m_outer), outer);
   }
   if (problem_.column_group > 0) {
-    lhs_offset = b_.CreateAdd(
-        lhs_offset, Scale(b_.CreateUDiv(n0, Int(problem_.column_group)), problem_.column_group_stride));
+    lhs_offset =
+        b_.CreateAdd(lhs_offset, Scale(b_.CreateUDiv(n0, Int(problem_.column_group)), problem_.column_group_stride));
   }
   // Outer steps are found by the kernel itself.
   llvm::Value* lhs_k = problem_.outer_steps.empty() ? k0 : Int(0);
   llvm::Value* rhs_k = problem_.outer_steps.empty() || layout_.rhs.packed ? k0 : Int(0);
-  lhs_offset = b_.CreateAdd(
-      lhs_offset, b_.CreateAdd(Scale(row, layout_.lhs.block_stride), Scale(lhs_k, layout_.lhs.k_stride)));
+  lhs_offset =
+      b_.CreateAdd(lhs_offset, b_.CreateAdd(Scale(row, layout_.lhs.block_stride), Scale(lhs_k, layout_.lhs.k_stride)));
   llvm::Value* rhs_offset = b_.CreateAdd(Scale(n0, layout_.rhs.block_stride), Scale(rhs_k, layout_.rhs.k_stride));
   tile.lhs = At(origin.lhs, lhs_offset, LhsBytes());
   tile.rhs = At(origin.rhs, rhs_offset, RhsBytes());
@@ -163,18 +163,22 @@ absl::Status GemmEmitter::EmitColumnPanel(const Tile& origin, llvm::Value* n0, i
     });
     return status;
   }
-  if (problem_.m >= schedule_.rows) {
-    llvm::Value* full_end = m_end;
-    if (tail > 0) full_end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, m_end, Int(problem_.m - tail));
-    EmitLoop(b_, m_begin, full_end, schedule_.rows, "m",
-             [&](llvm::Value* m0) { status.Update(CallMicroKernel(origin, m0, n0, k0, schedule_.rows, columns)); });
-  }
-  if (tail > 0) {
-    llvm::Value* last = b_.CreateICmpEQ(m_end, Int(problem_.m));
-    EmitIf(b_, last, "m.tail",
-           [&] { status.Update(CallMicroKernel(origin, Int(problem_.m - tail), n0, k0, tail, columns)); });
-  }
+  EmitTiles("m", m_begin, m_end, problem_.m, schedule_.rows,
+            [&](llvm::Value* m0, int64_t rows) { status.Update(CallMicroKernel(origin, m0, n0, k0, rows, columns)); });
   return status;
+}
+
+void GemmEmitter::EmitTiles(const char* name, llvm::Value* begin, llvm::Value* end, int64_t size, int64_t tile,
+                            const std::function<void(llvm::Value*, int64_t)>& body) {
+  const int64_t tail = size % tile;
+  if (size >= tile) {
+    llvm::Value* full_end = end;
+    if (tail > 0) full_end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, Int(size - tail));
+    EmitLoop(b_, begin, full_end, tile, name, [&](llvm::Value* at) { body(at, tile); });
+  }
+  if (tail == 0) return;
+  llvm::Value* last = b_.CreateICmpEQ(end, Int(size));
+  EmitIf(b_, last, llvm::Twine(name) + ".tail", [&] { body(Int(size - tail), tail); });
 }
 
 absl::StatusOr<llvm::Function*> GemmEmitter::EmitProduct(const std::string& name) {
@@ -202,8 +206,9 @@ absl::StatusOr<llvm::Function*> GemmEmitter::EmitProduct(const std::string& name
     // Neighbouring tasks share a block of rhs columns.
     llvm::Value* m_block_index = layout_.m_blocks == 1 ? Int(0) : b_.CreateURem(task, Int(layout_.m_blocks));
     llvm::Value* rest = layout_.m_blocks == 1 ? task : b_.CreateUDiv(task, Int(layout_.m_blocks));
-    llvm::Value* n_block_index =
-        layout_.n_blocks == 1 ? Int(0) : layout_.batches == 1 ? rest : b_.CreateURem(rest, Int(layout_.n_blocks));
+    llvm::Value* n_block_index = layout_.n_blocks == 1  ? Int(0)
+                                 : layout_.batches == 1 ? rest
+                                                        : b_.CreateURem(rest, Int(layout_.n_blocks));
     if (layout_.n_blocks > 1) rest = b_.CreateUDiv(rest, Int(layout_.n_blocks));
     llvm::Value* slot = layout_.batches == 1 ? Int(0) : rest;
     llvm::Value* batch = b_.CreateAdd(round.batch, slot);
@@ -212,20 +217,21 @@ absl::StatusOr<llvm::Function*> GemmEmitter::EmitProduct(const std::string& name
     origin.extra = entry.extra;
     origin.batch = batch;
     origin.partial = partial;
-    origin.lhs = layout_.lhs.padded ? At(At(entry.scratch, layout_.lhs.scratch_offset + spec_.lhs_offset * LhsBytes()),
-                                         b_.CreateSub(BatchOffset(batch, Operand::kLhs),
-                                                      Scale(round.m_index, layout_.lhs.round_stride)),
-                                         LhsBytes())
-                 : layout_.lhs.packed ? At(At(entry.scratch, layout_.lhs.scratch_offset),
-                                         b_.CreateSub(Scale(slot, layout_.lhs.batch_stride),
-                                                      Scale(round.m, layout_.lhs.block_stride)),
-                                         LhsBytes())
-                                    : At(entry.lhs, BatchOffset(batch, Operand::kLhs), LhsBytes());
-    origin.rhs = layout_.rhs.packed ? At(At(entry.scratch, layout_.rhs.scratch_offset),
-                                         b_.CreateSub(Scale(slot, layout_.rhs.batch_stride),
-                                                      Scale(round.n, layout_.rhs.block_stride)),
-                                         RhsBytes())
-                                    : At(entry.rhs, BatchOffset(batch, Operand::kRhs), RhsBytes());
+    origin.lhs =
+        layout_.lhs.padded
+            ? At(At(entry.scratch, layout_.lhs.scratch_offset + spec_.lhs_offset * LhsBytes()),
+                 b_.CreateSub(BatchOffset(batch, Operand::kLhs), Scale(round.m_index, layout_.lhs.round_stride)),
+                 LhsBytes())
+        : layout_.lhs.packed
+            ? At(At(entry.scratch, layout_.lhs.scratch_offset),
+                 b_.CreateSub(Scale(slot, layout_.lhs.batch_stride), Scale(round.m, layout_.lhs.block_stride)),
+                 LhsBytes())
+            : At(entry.lhs, BatchOffset(batch, Operand::kLhs), LhsBytes());
+    origin.rhs = layout_.rhs.packed
+                     ? At(At(entry.scratch, layout_.rhs.scratch_offset),
+                          b_.CreateSub(Scale(slot, layout_.rhs.batch_stride), Scale(round.n, layout_.rhs.block_stride)),
+                          RhsBytes())
+                     : At(entry.rhs, BatchOffset(batch, Operand::kRhs), RhsBytes());
     origin.out = At(entry.out, BatchOffset(batch, Operand::kOut), StoredElement(p.out_type));
 
     const auto block = [&](llvm::Value* first, llvm::Value* index, int64_t blocks, int64_t rounds, int64_t block,
@@ -236,17 +242,15 @@ absl::StatusOr<llvm::Function*> GemmEmitter::EmitProduct(const std::string& name
       if (size % block != 0) end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, Int(size));
       return std::pair<llvm::Value*, llvm::Value*>(begin, end);
     };
-    const auto [m_begin, m_end] = block(round.m, m_block_index, layout_.m_blocks, layout_.m_rounds,
-                                              schedule_.m_block, layout_.m_total);
-    const auto [n_begin, n_end] = block(round.n, n_block_index, layout_.n_blocks, layout_.n_rounds,
-                                              schedule_.n_block, p.n);
-    llvm::Value *m_first = m_begin, *m_limit = m_end, *n_first = n_begin, *n_limit = n_end;
+    const auto m_range =
+        block(round.m, m_block_index, layout_.m_blocks, layout_.m_rounds, schedule_.m_block, layout_.m_total);
+    const auto n_range = block(round.n, n_block_index, layout_.n_blocks, layout_.n_rounds, schedule_.n_block, p.n);
 
     // The last round along a side may have fewer blocks.
     llvm::Value* exists = b_.getTrue();
     if (layout_.batch_rounds > 1) exists = b_.CreateAnd(exists, b_.CreateICmpSLT(batch, Int(p.batches)));
-    if (layout_.m_rounds > 1) exists = b_.CreateAnd(exists, b_.CreateICmpSLT(m_begin, Int(layout_.m_total)));
-    if (layout_.n_rounds > 1) exists = b_.CreateAnd(exists, b_.CreateICmpSLT(n_begin, Int(p.n)));
+    if (layout_.m_rounds > 1) exists = b_.CreateAnd(exists, b_.CreateICmpSLT(m_range.first, Int(layout_.m_total)));
+    if (layout_.n_rounds > 1) exists = b_.CreateAnd(exists, b_.CreateICmpSLT(n_range.first, Int(p.n)));
     EmitIf(b_, exists, "exists", [&] {
       EmitLoop(b_, Int(0), Int(std::max<int64_t>(p.k_total(), 1)), std::max<int64_t>(schedule_.k_block, 1), "k",
                [&](llvm::Value* k0) {
@@ -261,20 +265,10 @@ absl::StatusOr<llvm::Function*> GemmEmitter::EmitProduct(const std::string& name
                      origin.outer_step = b_.CreateUDiv(k0, Int(p.k));
                    }
                  }
-                 const int64_t columns = TileColumns();
-                 const int64_t tail = p.n % columns;
-                 if (p.n >= columns) {
-                   llvm::Value* full_end = n_limit;
-                   if (tail > 0) full_end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, n_limit, Int(p.n - tail));
-                   EmitLoop(b_, n_first, full_end, columns, "n", [&](llvm::Value* n0) {
-                     status.Update(EmitColumnPanel(origin, n0, columns, m_first, m_limit, k0));
-                   });
-                 }
-                 if (tail > 0) {
-                   llvm::Value* last = b_.CreateICmpEQ(n_limit, Int(p.n));
-                   EmitIf(b_, last, "n.tail",
-                          [&] { status.Update(EmitColumnPanel(origin, Int(p.n - tail), tail, m_first, m_limit, k0)); });
-                 }
+                 EmitTiles("n", n_range.first, n_range.second, p.n, TileColumns(),
+                           [&](llvm::Value* n0, int64_t columns) {
+                             status.Update(EmitColumnPanel(origin, n0, columns, m_range.first, m_range.second, k0));
+                           });
                });
     });
   };
@@ -294,17 +288,6 @@ absl::StatusOr<llvm::Function*> EmitGemmPhase(const GemmSpec& spec, const GemmPl
   const std::string& name = plan.phases[phase].function;
   GemmEmitter emitter(spec, plan, arithmetic, module);
   return phase + 1 < plan.phases.size() ? emitter.EmitPack(name) : emitter.EmitProduct(name);
-}
-
-absl::Status EmitGemm(const GemmSpec& spec, const GemmPlan& plan, llvm::Module& module) {
-  for (size_t phase = 0; phase < plan.phases.size(); ++phase) {
-    const std::string& name = plan.phases[phase].function;
-    if (module.getFunction(name) != nullptr) {
-      return InvalidArgument("The module already has a function named ", name, ".");
-    }
-    KILN_RETURN_IF_ERROR(EmitGemmPhase(spec, plan, phase, module).status());
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace kiln::cpu

@@ -90,8 +90,8 @@ struct GemmSpec {
   GemmEpilogue epilogue;  // may be empty
 };
 
-// The choices, as data: PlanGemm fills it in, a test or a tuner may change it between PlanGemm and EmitGemm (then
-// FinishGemmPlan must be called again).
+// The choices, as data: PlanGemm fills it in. A test may change it as far as the members say, and then calls
+// FinishGemmPlan again.
 struct GemmSchedule {
   enum class Kind : uint8_t {
     kTile,    // rows x vectors accumulators, lhs elements broadcast against rhs vectors along n
@@ -153,8 +153,6 @@ absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPl
 // modules.
 absl::StatusOr<llvm::Function*> EmitGemmPhase(const GemmSpec& spec, const GemmPlan& plan, size_t phase,
                                               llvm::Module& module);
-// All of them, under their names.
-absl::Status EmitGemm(const GemmSpec& spec, const GemmPlan& plan, llvm::Module& module);
 
 }  // namespace kiln::cpu
 

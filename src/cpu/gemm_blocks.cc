@@ -4,14 +4,11 @@
 #include <cstring>
 #include <memory>
 
-#include "src/cpu/gemm_pad.h"
+#include "src/base/rounding.h"
 #include "src/cpu/host_isa.h"
-#include "src/cpu/jit_symbols.h"
 
 namespace kiln::cpu {
 namespace {
-
-int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // What a thread packs into, kept for the next product.
 char* ThreadMemory(int64_t bytes) {
@@ -249,11 +246,6 @@ void RunGemmBlocks(const GemmBlocks* blocks, const char* lhs, const char* rhs, c
                    int64_t begin, int64_t end, GemmFinish* finish) {
   BlockRunner runner(*blocks, extra, finish);
   for (int64_t task = begin; task < end; ++task) runner.RunTask(task, lhs, rhs, out);
-}
-
-void RegisterGemmSymbols() {
-  AddRuntimeSymbol(kGemmBlocksName, reinterpret_cast<void*>(&RunGemmBlocks));
-  AddRuntimeSymbol(kGemmPadName, reinterpret_cast<void*>(&PadGemmRows));
 }
 
 }  // namespace kiln::cpu

@@ -49,8 +49,6 @@ using GemmFinish = void(const char* sums, char* out, void* const* extra, int64_t
 void RunGemmBlocks(const GemmBlocks* blocks, const char* lhs, const char* rhs, char* out, void* const* extra,
                    int64_t begin, int64_t end, GemmFinish* finish);
 inline constexpr char kGemmBlocksName[] = "kiln_gemm_blocks";
-// Makes it known to the linker of generated code. Idempotent.
-void RegisterGemmSymbols();
 
 // Whether there are kernels for the product and the schedule's tile.
 bool SupportsGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule,

@@ -5,12 +5,12 @@
 #include "src/cpu/gemm_blocks.h"
 #include "src/cpu/gemm_emitter.h"
 #include "src/cpu/llvm_loop.h"
+#include "src/cpu/runtime_call.h"
 
 namespace kiln::cpu {
 
 void GemmEmitter::CallCompiled(const char* name, const std::vector<int64_t>& description,
                                std::vector<llvm::Value*> arguments) {
-  RegisterGemmSymbols();
   llvm::Constant* data = llvm::ConstantDataArray::get(
       b_.getContext(),
       llvm::ArrayRef<uint64_t>(reinterpret_cast<const uint64_t*>(description.data()), description.size()));
@@ -18,16 +18,14 @@ void GemmEmitter::CallCompiled(const char* name, const std::vector<int64_t>& des
                                             llvm::GlobalValue::PrivateLinkage, data, name_ + ".description");
   constant->setAlignment(llvm::Align(8));
   arguments.insert(arguments.begin(), constant);
-  std::vector<llvm::Type*> types;
-  for (const llvm::Value* argument : arguments) types.push_back(argument->getType());
-  b_.CreateCall(module_.getOrInsertFunction(name, llvm::FunctionType::get(b_.getVoidTy(), types, false)), arguments);
+  CallRuntime(b_, name, std::move(arguments));
 }
 
 absl::Status GemmEmitter::EmitBlocks(const Entry& entry) {
   const std::vector<int64_t> blocks = DescribeGemmBlocks(spec_, problem_, schedule_, layout_);
   llvm::Value* lhs = entry.lhs;
   if (layout_.lhs.padded) lhs = At(entry.scratch, layout_.lhs.scratch_offset + spec_.lhs_offset * LhsBytes());
-  llvm::Value* finish = llvm::ConstantPointerNull::get(b_.getPtrTy());
+  llvm::Value* finish = nullptr;
   if (reinterpret_cast<const GemmBlocks*>(blocks.data())->direct == 0) {
     KILN_ASSIGN_OR_RETURN(finish, EmitFinish());
   }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "src/base/rounding.h"
 #include "src/cpu/gemm_blocks.h"
 #include "src/cpu/host_isa.h"
 
@@ -24,8 +25,6 @@ constexpr double kMinWork = 32 << 10;
 // to begin a task.
 constexpr double kPackCost = 35, kRhsCost = 12, kRhsRowCost = 1000, kLhsCost = 3, kPackLhsCost = 20, kStoreCost = 16,
                  kTaskCost = 40e3;
-
-int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 std::optional<GemmKernelKind> KindOf(const GemmSpec& spec, const GemmProblem& problem,
                                      const GemmArithmetic& arithmetic) {

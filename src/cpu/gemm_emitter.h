@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
+#include "src/base/rounding.h"
 #include "src/cpu/gemm.h"
 #include "src/cpu/gemm_layout.h"
 #include "src/cpu/gemm_types.h"
@@ -65,6 +66,10 @@ class GemmEmitter {
   llvm::Value* Scale(llvm::Value* value, int64_t factor);
   // A pointer whose arithmetic loop passes do not look into: their time grows with every formula that they can see.
   llvm::Value* Opaque(llvm::Value* pointer) { return b_.CreateFreeze(pointer); }
+  // body(index, count) for every tile of [begin, end), a part of a side of `size` that begins with a whole tile; the
+  // last tile of the side is what is left of it.
+  void EmitTiles(const char* name, llvm::Value* begin, llvm::Value* end, int64_t size, int64_t tile,
+                 const std::function<void(llvm::Value*, int64_t)>& body);
   // Columns n0 to n0 + columns of the rows [m_begin, m_end).
   absl::Status EmitColumnPanel(const Tile& origin, llvm::Value* n0, int64_t columns, llvm::Value* m_begin,
                                llvm::Value* m_end, llvm::Value* k0);
@@ -81,6 +86,9 @@ class GemmEmitter {
   absl::StatusOr<llvm::Function*> MicroKernel(int64_t rows, int64_t columns);
   absl::Status EmitTileBody(const Tile& tile, int64_t rows, int64_t columns);
   Sums ZeroSums(int64_t count);
+  // Phi nodes that are `sums` where control comes from `from`; what they are elsewhere is added.
+  Sums PhisOf(const Sums& sums, llvm::BasicBlock* from);
+  void AddIncoming(const Sums& phis, const Sums& sums, llvm::BasicBlock* from);
   Sums EmitTileSum(const Tile& tile, int64_t rows, int64_t columns, Sums sums);
   Sums EmitGoSum(const Tile& tile, int64_t rows, int64_t columns, Sums sums);
   // Whether the groups of lhs have 128 added (GemmArithmetic::MultiplyAddGroups).
@@ -137,15 +145,33 @@ class GemmEmitter {
   // With a depth: groups of `steps` elements `k_stride` apart, the rest of each group zero, as 32-bit lanes.
   llvm::Value* LoadGroups(llvm::Value* pointer, hlo::PrimitiveType type, int64_t k_stride, int64_t steps,
                           int64_t stride, int64_t count, int lanes);
+  // The first `count` of them.
+  llvm::Constant* LaneMask(int lanes, int64_t count);
   void StoreNative(llvm::Value* pointer, const GemmValue& value, int64_t part_stride_bytes, bool aligned);
 
   // gemm_pack.cc
   void PackLhsTask(const Entry& entry, const Round& round, llvm::Value* task);
-  // Whether a packing task of a round that begins at `first` and `first_batch` has anything to pack.
-  llvm::Value* Exists(const GemmOperandLayout& layout, llvm::Value* first, int64_t tile, llvm::Value* first_batch,
-                      bool repeats, llvm::Value* task);
+  // What packing needs to know of an operand: the micro-tiles' width and the stride along it, and the chunk's begin.
+  struct PackedSide {
+    const GemmOperandLayout& layout;
+    bool repeats;
+    int64_t tile, stride;
+    hlo::PrimitiveType type;
+    llvm::Value* first;
+  };
+  PackedSide SideOf(Operand operand, const Round& round) const;
+  // Whether a packing task has anything to pack.
+  llvm::Value* Exists(Operand operand, const Round& round, llvm::Value* task);
+  // The micro-tile of a packing task: its first row or column, and where it is and goes.
+  struct Panel {
+    llvm::Value *first, *from, *to;
+  };
+  Panel PanelOf(Operand operand, const Entry& entry, const Round& round, llvm::Value* task);
+  // pack(count) for the micro-tile from `first` on, which is whole or what is left of the side.
+  void PackWholeOrCut(llvm::Value* first, int64_t size, int64_t tile, const std::function<void(int64_t)>& pack);
   // gemm_padding.cc: row number `row` of the padded copy of lhs, which stands at number `slot` in the round.
   void PadRow(const std::vector<GemmPadding>& padding, const Entry& entry, llvm::Value* row, llvm::Value* slot);
+  // With zeros around and between its elements.
   void CopyPaddedRow(const GemmPadding& row, llvm::Value* from, llvm::Value* to);
   void PackRhsTask(const Entry& entry, const Round& round, llvm::Value* task);
   void PackLhsRows(llvm::Value* from, llvm::Value* to, llvm::Value* rows);
@@ -174,6 +200,7 @@ class GemmEmitter {
   }
   // Steps of k that a transposing copy handles at once: 128 bits of the sum's type.
   int TransposeSteps() const { return 16 / arithmetic_.part_bytes(); }
+  int64_t VectorsOf(int64_t columns) const { return CeilDivide(columns, schedule_.lanes); }
   int64_t TileColumns() const { return dot_ ? schedule_.vectors : int64_t{schedule_.vectors} * schedule_.lanes; }
   // Bytes of partial sums per element of a task's block: kDot keeps a vector for each.
   int64_t PartialBytes() const { return arithmetic_.element_bytes() * (dot_ ? schedule_.lanes : 1); }

@@ -4,6 +4,8 @@
 #ifndef KILN_CPU_GEMM_KERNELS_TEMPLATE_H_
 #define KILN_CPU_GEMM_KERNELS_TEMPLATE_H_
 
+#include <utility>
+
 #include "src/cpu/gemm_kernels.h"
 
 namespace kiln::cpu {
@@ -128,44 +130,34 @@ void PackRows(const char* from, char* to, const GemmPacking& packing, int64_t el
   }
 }
 
+// The processor's interleaving of the low or high halves of each group of `group` lanes, `run` lanes at a time.
+template <int group, int run, bool high, typename V, int... i>
+V Interleave(V a, V b, std::integer_sequence<int, i...>) {
+  constexpr int kLanes = sizeof...(i);
+  return __builtin_shufflevector(a, b,
+                                 (i / group * group + (high ? group / 2 : 0) + i % group / (2 * run) * run + i % run +
+                                  i % group / run % 2 * kLanes)...);
+}
+
+template <int group, int run, bool high, typename V>
+V Interleave(V a, V b) {
+  return Interleave<group, run, high>(a, b, std::make_integer_sequence<int, sizeof(V) * group / 16>());
+}
+
 // Exchanges vector number and position inside each group of 128 bits.
 template <typename V>
 void TransposeGroups(V (&v)[4]) {
-  constexpr int kLanes = sizeof(V) / 4;
-  if constexpr (kLanes == 16) {
-#define KILN_LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29)
-#define KILN_HIGH(a, b) __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31)
-#define KILN_LOW2(a, b) __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29)
-#define KILN_HIGH2(a, b) __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31)
-    const V a = KILN_LOW(v[0], v[1]), b = KILN_HIGH(v[0], v[1]), c = KILN_LOW(v[2], v[3]), d = KILN_HIGH(v[2], v[3]);
-    v[0] = KILN_LOW2(a, c), v[1] = KILN_HIGH2(a, c), v[2] = KILN_LOW2(b, d), v[3] = KILN_HIGH2(b, d);
-#undef KILN_LOW
-#undef KILN_HIGH
-#undef KILN_LOW2
-#undef KILN_HIGH2
-  } else {
-    const V a = __builtin_shufflevector(v[0], v[1], 0, 8, 1, 9, 4, 12, 5, 13);
-    const V b = __builtin_shufflevector(v[0], v[1], 2, 10, 3, 11, 6, 14, 7, 15);
-    const V c = __builtin_shufflevector(v[2], v[3], 0, 8, 1, 9, 4, 12, 5, 13);
-    const V d = __builtin_shufflevector(v[2], v[3], 2, 10, 3, 11, 6, 14, 7, 15);
-    v[0] = __builtin_shufflevector(a, c, 0, 1, 8, 9, 4, 5, 12, 13);
-    v[1] = __builtin_shufflevector(a, c, 2, 3, 10, 11, 6, 7, 14, 15);
-    v[2] = __builtin_shufflevector(b, d, 0, 1, 8, 9, 4, 5, 12, 13);
-    v[3] = __builtin_shufflevector(b, d, 2, 3, 10, 11, 6, 7, 14, 15);
-  }
+  const V a = Interleave<4, 1, false>(v[0], v[1]), b = Interleave<4, 1, true>(v[0], v[1]);
+  const V c = Interleave<4, 1, false>(v[2], v[3]), d = Interleave<4, 1, true>(v[2], v[3]);
+  v[0] = Interleave<4, 2, false>(a, c), v[1] = Interleave<4, 2, true>(a, c);
+  v[2] = Interleave<4, 2, false>(b, d), v[3] = Interleave<4, 2, true>(b, d);
 }
 
 template <typename V>
 void TransposeGroups(V (&v)[2]) {
-  if constexpr (sizeof(V) == 64) {
-    const V a = __builtin_shufflevector(v[0], v[1], 0, 8, 2, 10, 4, 12, 6, 14);
-    v[1] = __builtin_shufflevector(v[0], v[1], 1, 9, 3, 11, 5, 13, 7, 15);
-    v[0] = a;
-  } else {
-    const V a = __builtin_shufflevector(v[0], v[1], 0, 4, 2, 6);
-    v[1] = __builtin_shufflevector(v[0], v[1], 1, 5, 3, 7);
-    v[0] = a;
-  }
+  const V low = Interleave<2, 1, false>(v[0], v[1]);
+  v[1] = Interleave<2, 1, true>(v[0], v[1]);
+  v[0] = low;
 }
 
 // A block of lanes columns by 128 bits of steps at a time; the last block of steps reaches back over the one before.

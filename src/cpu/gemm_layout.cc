@@ -2,13 +2,9 @@
 
 #include <algorithm>
 
+#include "src/base/rounding.h"
+
 namespace kiln::cpu {
-namespace {
-
-int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t RoundUp(int64_t a, int64_t b) { return CeilDivide(a, b) * b; }
-
-}  // namespace
 
 bool GemmProblem::LhsRepeats() const {
   return std::all_of(batch.begin(), batch.end(), [](const GemmBatchDimension& d) { return d.lhs_stride == 0; });
@@ -21,43 +17,36 @@ bool GemmProblem::RhsRepeats() const {
 GemmProblem MakeGemmProblem(const GemmSpec& spec, bool swapped, int depth) {
   GemmProblem problem;
   problem.batch = spec.batch;
+  problem.outer_rows = spec.outer_rows;
+  problem.outer_steps = spec.outer_steps;
   for (const GemmBatchDimension& dimension : spec.batch) problem.batches *= dimension.size;
+  for (const GemmBatchDimension& dimension : spec.outer_rows) problem.m_outer *= dimension.size;
+  for (const GemmBatchDimension& dimension : spec.outer_steps) problem.k_outer *= dimension.size;
+  problem.m = spec.m;
+  problem.n = spec.n;
   problem.k = CeilDivide(spec.k, depth);
   problem.k_left = spec.k % depth;
   problem.depth = depth;
-  problem.outer_rows = spec.outer_rows;
-  problem.outer_steps = spec.outer_steps;
-  for (const GemmBatchDimension& dimension : spec.outer_rows) problem.m_outer *= dimension.size;
-  for (const GemmBatchDimension& dimension : spec.outer_steps) problem.k_outer *= dimension.size;
   problem.column_group = spec.column_group;
   problem.column_group_stride = spec.column_group_stride;
+  problem.lhs_type = spec.lhs.type;
+  problem.rhs_type = spec.rhs.type;
   problem.out_type = spec.out.type;
-  if (!swapped) {
-    problem.m = spec.m;
-    problem.n = spec.n;
-    problem.lhs_type = spec.lhs.type;
-    problem.rhs_type = spec.rhs.type;
-    problem.lhs_m = spec.lhs.row_stride;
-    problem.lhs_k = spec.lhs.column_stride * depth;
-    problem.rhs_k = spec.rhs.row_stride * depth;
-    problem.rhs_n = spec.rhs.column_stride;
-    problem.out_m = spec.out.row_stride;
-    problem.out_n = spec.out.column_stride;
-    return problem;
-  }
+  problem.lhs_m = spec.lhs.row_stride;
+  problem.lhs_k = spec.lhs.column_stride * depth;
+  problem.rhs_k = spec.rhs.row_stride * depth;
+  problem.rhs_n = spec.rhs.column_stride;
+  problem.out_m = spec.out.row_stride;
+  problem.out_n = spec.out.column_stride;
+  if (!swapped) return problem;
   for (auto* dimensions : {&problem.batch, &problem.outer_steps}) {
     for (GemmBatchDimension& dimension : *dimensions) std::swap(dimension.lhs_stride, dimension.rhs_stride);
   }
-  problem.m = spec.n;
-  problem.n = spec.m;
-  problem.lhs_type = spec.rhs.type;
-  problem.rhs_type = spec.lhs.type;
-  problem.lhs_m = spec.rhs.column_stride;
-  problem.lhs_k = spec.rhs.row_stride * depth;
-  problem.rhs_k = spec.lhs.column_stride * depth;
-  problem.rhs_n = spec.lhs.row_stride;
-  problem.out_m = spec.out.column_stride;
-  problem.out_n = spec.out.row_stride;
+  std::swap(problem.m, problem.n);
+  std::swap(problem.lhs_type, problem.rhs_type);
+  std::swap(problem.lhs_m, problem.rhs_n);
+  std::swap(problem.lhs_k, problem.rhs_k);
+  std::swap(problem.out_m, problem.out_n);
   return problem;
 }
 
@@ -131,6 +120,18 @@ GemmLayout MakeGemmLayout(const GemmProblem& problem, const GemmSchedule& schedu
   if (layout.m_chunk > 0) layout.m_rounds = CeilDivide(layout.m_total, layout.m_chunk);
   if (layout.n_chunk > 0) layout.n_rounds = CeilDivide(problem.n, layout.n_chunk);
 
+  // The micro-tiles, `tile` wide, of an operand whose side of `size` is taken a chunk at a time.
+  const auto pack = [&](GemmOperandLayout& operand, bool repeats, int64_t batch_elements, int64_t chunk, int64_t size,
+                        int64_t tile) {
+    const int64_t batches = repeats ? 1 : layout.batches, batch_bytes = RoundUp(batch_elements * element, 64);
+    operand.batch_stride = repeats ? 0 : batch_bytes / element;
+    operand.tasks_per_batch = CeilDivide(chunk, tile);
+    operand.panels = CeilDivide(size, tile);
+    operand.tasks = batches * operand.tasks_per_batch;
+    operand.scratch_offset = offset;
+    offset += batches * batch_bytes;
+  };
+
   GemmOperandLayout& lhs = layout.lhs;
   lhs.type = problem.lhs_type;
   const int64_t stored = int64_t{GemmArithmetic::StoredBytes(problem.lhs_type)} * arithmetic.parts();
@@ -175,13 +176,7 @@ GemmLayout MakeGemmLayout(const GemmProblem& problem, const GemmSchedule& schedu
       lhs.k_stride = rows;
       batch_elements = RoundUp(layout.m_chunk, rows) * problem.k;
     }
-    const int64_t batches = problem.LhsRepeats() ? 1 : layout.batches;
-    lhs.batch_stride = problem.LhsRepeats() ? 0 : RoundUp(batch_elements * element, 64) / element;
-    lhs.tasks_per_batch = CeilDivide(layout.m_chunk, rows);
-    lhs.panels = CeilDivide(problem.m, rows);
-    lhs.tasks = batches * lhs.tasks_per_batch;
-    lhs.scratch_offset = offset;
-    offset += batches * RoundUp(batch_elements * element, 64);
+    pack(lhs, problem.LhsRepeats(), batch_elements, layout.m_chunk, problem.m, rows);
   }
 
   GemmOperandLayout& rhs = layout.rhs;
@@ -196,14 +191,8 @@ GemmLayout MakeGemmLayout(const GemmProblem& problem, const GemmSchedule& schedu
     rhs.block_stride = problem.k_total();
     rhs.inner_stride = 1;
     rhs.k_stride = columns;
-    const int64_t batches = problem.RhsRepeats() ? 1 : layout.batches;
-    const int64_t batch_elements = RoundUp(layout.n_chunk, columns) * problem.k_total();
-    rhs.batch_stride = problem.RhsRepeats() ? 0 : RoundUp(batch_elements * element, 64) / element;
-    rhs.tasks_per_batch = CeilDivide(layout.n_chunk, columns);
-    rhs.panels = CeilDivide(problem.n, columns);
-    rhs.tasks = batches * rhs.tasks_per_batch;
-    rhs.scratch_offset = offset;
-    offset += batches * RoundUp(batch_elements * element, 64);
+    pack(rhs, problem.RhsRepeats(), RoundUp(layout.n_chunk, columns) * problem.k_total(), layout.n_chunk, problem.n,
+         columns);
   }
   layout.scratch_bytes = offset;
   layout.m_blocks = CeilDivide(layout.m_chunk, schedule.m_block);

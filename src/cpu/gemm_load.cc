@@ -5,6 +5,12 @@
 
 namespace kiln::cpu {
 
+llvm::Constant* GemmEmitter::LaneMask(int lanes, int64_t count) {
+  std::vector<llvm::Constant*> mask;
+  for (int lane = 0; lane < lanes; ++lane) mask.push_back(b_.getInt1(lane < count));
+  return llvm::ConstantVector::get(mask);
+}
+
 // `count` neighbours from memory in a vector of `lanes`, never touching what lies behind them.
 llvm::Value* GemmEmitter::LoadContiguous(llvm::Value* pointer, llvm::Type* scalar, int bytes, int64_t count,
                                          int lanes) {
@@ -13,10 +19,7 @@ llvm::Value* GemmEmitter::LoadContiguous(llvm::Value* pointer, llvm::Type* scala
   auto* type = llvm::FixedVectorType::get(scalar, lanes);
   if (count == lanes) return b_.CreateAlignedLoad(type, pointer, align);
   if (Host().masked_moves && bytes >= 4) {
-    std::vector<llvm::Constant*> mask;
-    for (int lane = 0; lane < lanes; ++lane) mask.push_back(b_.getInt1(lane < count));
-    return b_.CreateMaskedLoad(type, pointer, align, llvm::ConstantVector::get(mask),
-                               llvm::Constant::getNullValue(type));
+    return b_.CreateMaskedLoad(type, pointer, align, LaneMask(lanes, count), llvm::Constant::getNullValue(type));
   }
   llvm::Value* value = count == 1
                            ? b_.CreateInsertElement(llvm::Constant::getNullValue(llvm::FixedVectorType::get(scalar, 1)),
@@ -49,16 +52,15 @@ GemmValue GemmEmitter::LoadLanes(llvm::Value* pointer, hlo::PrimitiveType elemen
   }
   if (Host().masked_moves && bytes >= 4 && lanes >= 4) {
     // One gather instead of two instructions per lane, for the compiler's sake.
-    std::vector<llvm::Constant*> offsets, mask;
+    std::vector<llvm::Constant*> offsets;
     for (int lane = 0; lane < lanes; ++lane) {
       offsets.push_back(b_.getInt64(lane < count ? lane * stride * parts * bytes : 0));
-      mask.push_back(b_.getInt1(lane < count));
     }
     auto* type = llvm::FixedVectorType::get(scalar, lanes);
     for (int part = 0; part < parts; ++part) {
       llvm::Value* pointers =
           b_.CreateGEP(b_.getInt8Ty(), At(pointer, part * bytes), llvm::ConstantVector::get(offsets));
-      llvm::Value* value = b_.CreateMaskedGather(type, pointers, llvm::Align(bytes), llvm::ConstantVector::get(mask),
+      llvm::Value* value = b_.CreateMaskedGather(type, pointers, llvm::Align(bytes), LaneMask(lanes, count),
                                                  llvm::Constant::getNullValue(type));
       result.part[part] = arithmetic_.FromStored(b_, element_type, value);
     }

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Function.h"
+#include "src/base/rounding.h"
 #include "src/base/status.h"
 #include "src/cpu/gemm_emitter.h"
 #include "src/cpu/llvm_loop.h"
@@ -15,8 +16,6 @@ namespace {
 // Sums this small are written out without a loop.
 constexpr int64_t kMaxStraightSteps = 16;
 constexpr int64_t kMaxStraightProducts = 64;
-
-int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 
@@ -35,7 +34,7 @@ absl::StatusOr<llvm::Function*> GemmEmitter::MicroKernel(int64_t rows, int64_t c
     function->addParamAttr(i, llvm::Attribute::NoAlias);
     function->addParamAttr(i, llvm::Attribute::ReadOnly);
   }
-  const int64_t products = rows * ((columns + schedule_.lanes - 1) / schedule_.lanes) * problem_.k_total();
+  const int64_t products = rows * VectorsOf(columns) * problem_.k_total();
   const bool small = products <= kMaxStraightProducts && !InParts();
   function->addFnAttr(small ? llvm::Attribute::AlwaysInline : llvm::Attribute::NoInline);
 
@@ -63,6 +62,25 @@ GemmEmitter::Sums GemmEmitter::ZeroSums(int64_t count) {
     }
   }
   return sums;
+}
+
+GemmEmitter::Sums GemmEmitter::PhisOf(const Sums& sums, llvm::BasicBlock* from) {
+  Sums phis(sums.size());
+  for (size_t i = 0; i < sums.size(); ++i) {
+    for (int part = 0; part < arithmetic_.parts(); ++part) {
+      phis[i].part[part] = b_.CreatePHI(sums[i].part[part]->getType(), 2);
+    }
+  }
+  AddIncoming(phis, sums, from);
+  return phis;
+}
+
+void GemmEmitter::AddIncoming(const Sums& phis, const Sums& sums, llvm::BasicBlock* from) {
+  for (size_t i = 0; i < phis.size(); ++i) {
+    for (int part = 0; part < arithmetic_.parts(); ++part) {
+      llvm::cast<llvm::PHINode>(phis[i].part[part])->addIncoming(sums[i].part[part], from);
+    }
+  }
 }
 
 GemmValue GemmEmitter::LoadLhs(llvm::Value* pointer) {
@@ -127,8 +145,7 @@ GemmValue GemmEmitter::LoadRhs(llvm::Value* pointer, int64_t vector, int64_t col
   for (int part = 0; part < arithmetic_.parts(); ++part) {
     llvm::Type* type = problem_.depth > 1 ? llvm::FixedVectorType::get(b_.getInt32Ty(), lanes)
                                           : arithmetic_.PartType(b_.getContext(), lanes);
-    value.part[part] = b_.CreateAlignedLoad(type,
-                                            At(pointer, (vector * arithmetic_.parts() + part) * vector_bytes),
+    value.part[part] = b_.CreateAlignedLoad(type, At(pointer, (vector * arithmetic_.parts() + part) * vector_bytes),
                                             llvm::Align(std::min<int64_t>(vector_bytes, 64)));
   }
   return value;
@@ -136,7 +153,7 @@ GemmValue GemmEmitter::LoadRhs(llvm::Value* pointer, int64_t vector, int64_t col
 
 void GemmEmitter::EmitTileStep(llvm::Value* lhs, llvm::Value* rhs, int64_t u, int64_t rows, int64_t columns,
                                Sums& sums) {
-  const int64_t vectors = (columns + schedule_.lanes - 1) / schedule_.lanes;
+  const int64_t vectors = VectorsOf(columns);
   llvm::Value* rhs_step = At(rhs, u * layout_.rhs.k_stride * RhsBytes());
   std::vector<GemmValue> columns_of_rhs;
   for (int64_t vector = 0; vector < vectors; ++vector) columns_of_rhs.push_back(LoadRhs(rhs_step, vector, columns));
@@ -185,15 +202,8 @@ GemmEmitter::Sums GemmEmitter::EmitSumLoop(llvm::Value* turns, int64_t unroll, l
   llvm::PHINode* count = b_.CreatePHI(b_.getInt64Ty(), 2);
   llvm::PHINode* lhs_phi = b_.CreatePHI(b_.getPtrTy(), 2);
   llvm::PHINode* rhs_phi = b_.CreatePHI(b_.getPtrTy(), 2);
-  const Sums before = sums;
-  std::vector<llvm::PHINode*> phis;
-  for (GemmValue& sum : sums) {
-    for (int part = 0; part < arithmetic_.parts(); ++part) {
-      phis.push_back(b_.CreatePHI(sum.part[part]->getType(), 2));
-      phis.back()->addIncoming(sum.part[part], entry);
-      sum.part[part] = phis.back();
-    }
-  }
+  const Sums before = sums, phis = PhisOf(sums, entry);
+  sums = phis;
   for (int64_t u = 0; u < unroll; ++u) step(lhs_phi, rhs_phi, u, sums);
   llvm::Value* lhs_next = At(lhs_phi, unroll * lhs_bytes);
   llvm::Value* rhs_next = At(rhs_phi, unroll * rhs_bytes);
@@ -205,10 +215,7 @@ GemmEmitter::Sums GemmEmitter::EmitSumLoop(llvm::Value* turns, int64_t unroll, l
   lhs_phi->addIncoming(lhs_next, latch);
   rhs_phi->addIncoming(rhs, entry);
   rhs_phi->addIncoming(rhs_next, latch);
-  size_t next = 0;
-  for (GemmValue& sum : sums) {
-    for (int part = 0; part < arithmetic_.parts(); ++part) phis[next++]->addIncoming(sum.part[part], latch);
-  }
+  AddIncoming(phis, sums, latch);
   b_.CreateCondBr(b_.CreateICmpNE(left, Int(0)), loop, exit);
 
   b_.SetInsertPoint(exit);
@@ -225,12 +232,9 @@ GemmEmitter::Sums GemmEmitter::EmitSumLoop(llvm::Value* turns, int64_t unroll, l
   };
   lhs = merge(lhs, lhs_next);
   rhs = merge(rhs, rhs_next);
-  for (size_t i = 0; i < sums.size(); ++i) {
-    for (int part = 0; part < arithmetic_.parts(); ++part) {
-      sums[i].part[part] = merge(before[i].part[part], sums[i].part[part]);
-    }
-  }
-  return sums;
+  const Sums merged = PhisOf(before, entry);
+  AddIncoming(merged, sums, latch);
+  return merged;
 }
 
 GemmEmitter::Sums GemmEmitter::EmitOuterSum(llvm::Value* begin, llvm::Value* count, Sums sums,
@@ -243,23 +247,13 @@ GemmEmitter::Sums GemmEmitter::EmitOuterSum(llvm::Value* begin, llvm::Value* cou
   b_.CreateBr(loop);
   b_.SetInsertPoint(loop);
   llvm::PHINode* index = b_.CreatePHI(b_.getInt64Ty(), 2);
-  std::vector<llvm::PHINode*> phis;
-  for (GemmValue& sum : sums) {
-    for (int part = 0; part < arithmetic_.parts(); ++part) {
-      phis.push_back(b_.CreatePHI(sum.part[part]->getType(), 2));
-      phis.back()->addIncoming(sum.part[part], entry);
-      sum.part[part] = phis.back();
-    }
-  }
-  sums = body(index, std::move(sums));
+  const Sums phis = PhisOf(sums, entry);
+  sums = body(index, phis);
   llvm::Value* next = b_.CreateAdd(index, Int(1));
   llvm::BasicBlock* latch = b_.GetInsertBlock();
   index->addIncoming(begin, entry);
   index->addIncoming(next, latch);
-  size_t phi = 0;
-  for (GemmValue& sum : sums) {
-    for (int part = 0; part < arithmetic_.parts(); ++part) phis[phi++]->addIncoming(sum.part[part], latch);
-  }
+  AddIncoming(phis, sums, latch);
   b_.CreateCondBr(b_.CreateICmpULT(next, end), loop, exit);
   b_.SetInsertPoint(exit);
   return sums;
@@ -326,7 +320,7 @@ GemmEmitter::Sums GemmEmitter::EmitGoSum(const Tile& tile, int64_t rows, int64_t
 }
 
 absl::Status GemmEmitter::EmitTileBody(const Tile& tile, int64_t rows, int64_t columns) {
-  const int64_t vectors = (columns + schedule_.lanes - 1) / schedule_.lanes;
+  const int64_t vectors = VectorsOf(columns);
   Sums sums = EmitTileSum(tile, rows, columns, StartSums(tile, rows * vectors));
   return FinishSums(tile, std::move(sums), [&](Sums& sums) { return EmitStores(tile, rows, columns, sums); });
 }

@@ -33,8 +33,7 @@ absl::StatusOr<llvm::Function*> GemmEmitter::EmitPack(const std::string& name) {
           llvm::Value* exists = layout_.m_rounds == 1 ? b_.getTrue() : b_.CreateICmpSLT(row, Int(layout_.lhs.panels));
           return EmitIf(b_, exists, "row.exists", [&] { PadRow(padding, entry, row, task); });
         }
-        EmitIf(b_, Exists(layout_.lhs, round.m, schedule_.rows, round.batch, problem_.LhsRepeats(), task), "panel",
-               [&] { PackLhsTask(entry, round, task); });
+        EmitIf(b_, Exists(Operand::kLhs, round, task), "panel", [&] { PackLhsTask(entry, round, task); });
       });
     });
   }
@@ -43,8 +42,7 @@ absl::StatusOr<llvm::Function*> GemmEmitter::EmitPack(const std::string& name) {
     EmitIf(b_, b_.CreateNot(round.rhs_is_packed), "rhs", [&] {
       EmitLoop(b_, first, end, 1, "rhs", [&](llvm::Value* at) {
         llvm::Value* task = b_.CreateSub(at, Int(lhs_tasks));
-        EmitIf(b_, Exists(layout_.rhs, round.n, TileColumns(), round.batch, problem_.RhsRepeats(), task), "panel",
-               [&] { PackRhsTask(entry, round, task); });
+        EmitIf(b_, Exists(Operand::kRhs, round, task), "panel", [&] { PackRhsTask(entry, round, task); });
       });
     });
   }
@@ -52,43 +50,59 @@ absl::StatusOr<llvm::Function*> GemmEmitter::EmitPack(const std::string& name) {
   return entry.function;
 }
 
-llvm::Value* GemmEmitter::Exists(const GemmOperandLayout& layout, llvm::Value* first, int64_t tile,
-                                 llvm::Value* first_batch, bool repeats, llvm::Value* task) {
-  const int64_t tasks = layout.tasks_per_batch;
-  llvm::Value* exists = b_.getTrue();
-  if (layout.panels % tasks != 0) {
-    llvm::Value* panel = b_.CreateAdd(b_.CreateUDiv(first, Int(tile)), b_.CreateURem(task, Int(tasks)));
-    exists = b_.CreateICmpSLT(panel, Int(layout.panels));
+GemmEmitter::PackedSide GemmEmitter::SideOf(Operand operand, const Round& round) const {
+  if (operand == Operand::kLhs) {
+    return {layout_.lhs, problem_.LhsRepeats(), schedule_.rows, problem_.lhs_m, problem_.lhs_type, round.m};
   }
-  if (!repeats && problem_.batches % layout_.batches != 0) {
-    llvm::Value* batch = b_.CreateAdd(first_batch, b_.CreateUDiv(task, Int(tasks)));
+  return {layout_.rhs, problem_.RhsRepeats(), TileColumns(), problem_.rhs_n, problem_.rhs_type, round.n};
+}
+
+llvm::Value* GemmEmitter::Exists(Operand operand, const Round& round, llvm::Value* task) {
+  const PackedSide side = SideOf(operand, round);
+  const int64_t tasks = side.layout.tasks_per_batch;
+  llvm::Value* exists = b_.getTrue();
+  if (side.layout.panels % tasks != 0) {
+    llvm::Value* panel = b_.CreateAdd(b_.CreateUDiv(side.first, Int(side.tile)), b_.CreateURem(task, Int(tasks)));
+    exists = b_.CreateICmpSLT(panel, Int(side.layout.panels));
+  }
+  if (!side.repeats && problem_.batches % layout_.batches != 0) {
+    llvm::Value* batch = b_.CreateAdd(round.batch, b_.CreateUDiv(task, Int(tasks)));
     exists = b_.CreateAnd(exists, b_.CreateICmpSLT(batch, Int(problem_.batches)));
   }
   return exists;
 }
 
-void GemmEmitter::PackLhsTask(const Entry& entry, const Round& round, llvm::Value* task) {
-  const GemmOperandLayout& layout = layout_.lhs;
-  const int64_t rows = schedule_.rows;
-  const bool one_batch = problem_.LhsRepeats() || layout_.batches == 1;
+GemmEmitter::Panel GemmEmitter::PanelOf(Operand operand, const Entry& entry, const Round& round, llvm::Value* task) {
+  const PackedSide side = SideOf(operand, round);
+  const GemmOperandLayout& layout = side.layout;
+  const bool one_batch = side.repeats || layout_.batches == 1;
   llvm::Value* slot = one_batch ? Int(0) : b_.CreateUDiv(task, Int(layout.tasks_per_batch));
-  llvm::Value* panel = Scale(one_batch ? task : b_.CreateURem(task, Int(layout.tasks_per_batch)), rows);
-  llvm::Value* batch = problem_.LhsRepeats() ? Int(0) : b_.CreateAdd(round.batch, slot);
-  llvm::Value* m0 = b_.CreateAdd(round.m, panel);
-  llvm::Value* from_offset = b_.CreateAdd(BatchOffset(batch, Operand::kLhs), Scale(m0, problem_.lhs_m));
-  llvm::Value* from = At(entry.lhs, from_offset, StoredElement(problem_.lhs_type));
+  llvm::Value* panel = Scale(one_batch ? task : b_.CreateURem(task, Int(layout.tasks_per_batch)), side.tile);
+  llvm::Value* batch = side.repeats ? Int(0) : b_.CreateAdd(round.batch, slot);
+  llvm::Value* first = b_.CreateAdd(side.first, panel);
+  llvm::Value* from_offset = b_.CreateAdd(BatchOffset(batch, operand), Scale(first, side.stride));
+  llvm::Value* from = At(operand == Operand::kLhs ? entry.lhs : entry.rhs, from_offset, StoredElement(side.type));
   llvm::Value* to_offset = b_.CreateAdd(Scale(slot, layout.batch_stride), Scale(panel, layout.block_stride));
-  llvm::Value* to = At(At(entry.scratch, layout.scratch_offset), to_offset, arithmetic_.element_bytes());
-  if (layout.k_stride == 1) {
-    llvm::Value* left = b_.CreateSub(Int(problem_.m), m0);
-    PackLhsRows(from, to, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, Int(rows)));
-    return;
+  return {first, from, At(At(entry.scratch, layout.scratch_offset), to_offset, arithmetic_.element_bytes())};
+}
+
+void GemmEmitter::PackLhsTask(const Entry& entry, const Round& round, llvm::Value* task) {
+  const int64_t rows = schedule_.rows;
+  const Panel panel = PanelOf(Operand::kLhs, entry, round, task);
+  if (layout_.lhs.k_stride == 1) {
+    llvm::Value* left = b_.CreateSub(Int(problem_.m), panel.first);
+    return PackLhsRows(panel.from, panel.to, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, Int(rows)));
   }
-  const int64_t tail = problem_.m % rows;
-  if (tail == 0 || problem_.m < rows) return PackLhsTile(from, to, std::min(problem_.m, rows));
-  llvm::Value* whole = b_.CreateICmpSLE(m0, Int(problem_.m - rows));
-  EmitIf(b_, whole, "whole", [&] { PackLhsTile(from, to, rows); });
-  EmitIf(b_, b_.CreateNot(whole), "cut", [&] { PackLhsTile(from, to, tail); });
+  PackWholeOrCut(panel.first, problem_.m, rows, [&](int64_t count) { PackLhsTile(panel.from, panel.to, count); });
+}
+
+void GemmEmitter::PackWholeOrCut(llvm::Value* first, int64_t size, int64_t tile,
+                                 const std::function<void(int64_t)>& pack) {
+  const int64_t tail = size % tile;
+  if (tail == 0 || size < tile) return pack(std::min(size, tile));
+  llvm::Value* whole = b_.CreateICmpSLE(first, Int(size - tile));
+  EmitIf(b_, whole, "whole", [&] { pack(tile); });
+  EmitIf(b_, b_.CreateNot(whole), "cut", [&] { pack(tail); });
 }
 
 void GemmEmitter::PackLhsRows(llvm::Value* from, llvm::Value* to, llvm::Value* rows) {
@@ -163,17 +177,8 @@ void GemmEmitter::PackLhsTile(llvm::Value* from, llvm::Value* to, int64_t rows) 
 }
 
 void GemmEmitter::PackRhsTask(const Entry& entry, const Round& round, llvm::Value* task) {
-  const GemmOperandLayout& layout = layout_.rhs;
-  const int64_t columns = TileColumns();
-  const bool one_batch = problem_.RhsRepeats() || layout_.batches == 1;
-  llvm::Value* slot = one_batch ? Int(0) : b_.CreateUDiv(task, Int(layout.tasks_per_batch));
-  llvm::Value* panel = Scale(one_batch ? task : b_.CreateURem(task, Int(layout.tasks_per_batch)), columns);
-  llvm::Value* batch = problem_.RhsRepeats() ? Int(0) : b_.CreateAdd(round.batch, slot);
-  llvm::Value* n0 = b_.CreateAdd(round.n, panel);
-  llvm::Value* from_offset = b_.CreateAdd(BatchOffset(batch, Operand::kRhs), Scale(n0, problem_.rhs_n));
-  llvm::Value* from = At(entry.rhs, from_offset, StoredElement(problem_.rhs_type));
-  llvm::Value* to_offset = b_.CreateAdd(Scale(slot, layout.batch_stride), Scale(panel, layout.block_stride));
-  llvm::Value* to = At(At(entry.scratch, layout.scratch_offset), to_offset, arithmetic_.element_bytes());
+  const Panel panel = PanelOf(Operand::kRhs, entry, round, task);
+  llvm::Value *n0 = panel.first, *from = panel.from, *to = panel.to;
   const bool transpose = problem_.rhs_k == problem_.depth && problem_.rhs_n != 1 && arithmetic_.parts() == 1 &&
                          problem_.k_left == 0 && schedule_.lanes >= TransposeSteps();
   if (problem_.k_outer > 1 && problem_.depth == 1 && problem_.rhs_n != 1 && arithmetic_.parts() == 1 &&
@@ -186,7 +191,7 @@ void GemmEmitter::PackRhsTask(const Entry& entry, const Round& round, llvm::Valu
     EmitLoop(b_, Int(0), Int(problem_.k_outer), 1, "outer", [&](llvm::Value* outer) {
       llvm::Value* offset = Offset(problem_.outer_steps, outer, Operand::kRhs);
       PackRhsColumns(At(from, offset, StoredElement(problem_.rhs_type)),
-                     At(to, outer, problem_.k * layout.k_stride * arithmetic_.element_bytes()), n0, transpose,
+                     At(to, outer, problem_.k * layout_.rhs.k_stride * arithmetic_.element_bytes()), n0, transpose,
                      problem_.k);
     });
     return;
@@ -226,19 +231,14 @@ llvm::Value* GemmEmitter::PackedStep(llvm::Value* k) {
 }
 
 void GemmEmitter::PackRhsColumns(llvm::Value* from, llvm::Value* to, llvm::Value* n0, bool transpose, int64_t steps) {
-  const int64_t columns = TileColumns();
-  const auto pack = [&](int64_t count) {
-    transpose ? PackRhsTransposed(from, to, Int(count), steps) : PackRhsPanel(from, to, count);
-  };
-  const int64_t tail = problem_.n % columns;
-  if (tail == 0 || problem_.n < columns) return pack(std::min(problem_.n, columns));
-  if (transpose && tail >= schedule_.lanes) {
+  const int64_t columns = TileColumns(), tail = problem_.n % columns;
+  if (transpose && problem_.n > columns && tail >= schedule_.lanes) {
     llvm::Value* left = b_.CreateSub(Int(problem_.n), n0);
     return PackRhsTransposed(from, to, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, Int(columns)), steps);
   }
-  llvm::Value* whole = b_.CreateICmpSLE(n0, Int(problem_.n - columns));
-  EmitIf(b_, whole, "whole", [&] { pack(columns); });
-  EmitIf(b_, b_.CreateNot(whole), "cut", [&] { pack(tail); });
+  PackWholeOrCut(n0, problem_.n, columns, [&](int64_t count) {
+    transpose ? PackRhsTransposed(from, to, Int(count), steps) : PackRhsPanel(from, to, count);
+  });
 }
 
 void GemmEmitter::PackRhsPanel(llvm::Value* from, llvm::Value* to, int64_t columns) {

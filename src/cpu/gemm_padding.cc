@@ -40,59 +40,31 @@ void GemmEmitter::PadRow(const std::vector<GemmPadding>& padding, const Entry& e
 }
 
 void GemmEmitter::CopyPaddedRow(const GemmPadding& row, llvm::Value* from, llvm::Value* to) {
-  const int64_t element = layout_.lhs.element_bytes;
-  const int64_t stored = StoredElement(problem_.lhs_type);
+  const int64_t element = layout_.lhs.element_bytes, stored = StoredElement(problem_.lhs_type);
   const llvm::Align from_align(static_cast<uint64_t>(stored)), to_align(static_cast<uint64_t>(element));
-  const auto convert = [&](llvm::Value* value) {
-    return problem_.depth > 1 ? value : arithmetic_.FromStored(b_, problem_.lhs_type, value);
+  const int lanes = row.dilation > 1 ? 1 : static_cast<int>(std::max<int64_t>(64 / element, 1));
+  llvm::Type* type = GemmArithmetic::StoredType(b_.getContext(), problem_.lhs_type, lanes);
+  const auto convert = [&](llvm::Value* value) { return arithmetic_.FromStored(b_, problem_.lhs_type, value); };
+  const auto clear = [&](int64_t begin, int64_t end) {
+    if (begin < end) b_.CreateMemSet(At(to, begin * element), b_.getInt8(0), (end - begin) * element, to_align);
   };
-  if (row.dilation > 1) {
-    b_.CreateMemSet(to, b_.getInt8(0), row.padded * element, to_align);
-    const int64_t first = row.low >= 0 ? 0 : (-row.low + row.dilation - 1) / row.dilation;
-    const int64_t end = std::clamp<int64_t>((row.padded - row.low + row.dilation - 1) / row.dilation, first, row.size);
-    llvm::Value* begin = At(to, row.low * element);
-    EmitLoop(b_, Int(first), Int(end), 1, "spread", [&](llvm::Value* i) {
-      llvm::Type* type = GemmArithmetic::StoredType(b_.getContext(), problem_.lhs_type, 1);
-      llvm::Value* value = convert(b_.CreateAlignedLoad(type, At(from, i, stored), from_align));
-      b_.CreateAlignedStore(value, At(begin, i, row.dilation * element), to_align);
-    });
-    return;
-  }
-  const int lanes = static_cast<int>(std::max<int64_t>(64 / element, 1));
-  llvm::Type* from_type = GemmArithmetic::StoredType(b_.getContext(), problem_.lhs_type, lanes);
-  llvm::Value* source = At(from, -row.low * stored);
-  const int64_t begin = std::clamp<int64_t>(row.low, 0, row.padded);
-  const int64_t end = std::clamp<int64_t>(row.low + row.size, begin, row.padded);
-  const auto lanes_between = [&](int64_t first, int64_t low, int64_t high) {
-    std::vector<llvm::Constant*> mask;
-    for (int64_t i = first; i < first + lanes; ++i) mask.push_back(b_.getInt1(i >= low && i < high));
-    return llvm::ConstantVector::get(mask);
-  };
-  // `lanes` elements of the copy from a constant index on, some of which are zeros or do not exist.
-  const auto edge = [&](int64_t first) {
-    llvm::Value* value = b_.CreateMaskedLoad(from_type, At(source, first * stored), from_align,
-                                             lanes_between(first, begin, end), llvm::Constant::getNullValue(from_type));
-    if (first + lanes <= row.padded) {
-      b_.CreateAlignedStore(convert(value), At(to, first * element), to_align);
-    } else {
-      b_.CreateMaskedStore(convert(value), At(to, first * element), to_align, lanes_between(first, 0, row.padded));
-    }
-  };
-  const auto up = [&](int64_t value) { return (value + lanes - 1) / lanes * lanes; };
-  const int64_t whole_begin = up(begin), whole_end = std::max(end / lanes * lanes, whole_begin);
-  for (const bool behind : {false, true}) {
-    // Zeros, whole vectors where there are many of them.
-    const int64_t low = behind ? std::min(up(end), up(row.padded)) : 0;
-    const int64_t high = behind ? row.padded : begin / lanes * lanes;
-    if (behind && end % lanes != 0 && end / lanes * lanes >= whole_begin) edge(end / lanes * lanes);
-    if (high > low) b_.CreateMemSet(At(to, low * element), b_.getInt8(0), (high - low) * element, to_align);
-    if (behind) break;
-    if (begin % lanes != 0) edge(begin / lanes * lanes);
-    EmitLoop(b_, Int(whole_begin), Int(whole_end), lanes, "copy", [&](llvm::Value* i) {
-      llvm::Value* value = b_.CreateAlignedLoad(from_type, At(source, i, stored), from_align);
-      b_.CreateAlignedStore(convert(value), At(to, i, element), to_align);
-    });
-  }
+  // The elements that have a place, and the places before and behind theirs.
+  const int64_t first = row.low >= 0 ? 0 : CeilDivide(-row.low, row.dilation);
+  const int64_t end = std::clamp<int64_t>(CeilDivide(row.padded - row.low, row.dilation), first, row.size);
+  const auto place = [&](int64_t i) { return std::clamp<int64_t>(row.low + i * row.dilation, 0, row.padded); };
+  clear(0, row.dilation > 1 ? row.padded : place(first));
+  if (row.dilation == 1) clear(place(end), row.padded);
+  llvm::Value* start = At(to, row.low * element);
+  const int64_t whole = first + (end - first) / lanes * lanes;
+  EmitLoop(b_, Int(first), Int(whole), lanes, "copy", [&](llvm::Value* i) {
+    llvm::Value* value = convert(b_.CreateAlignedLoad(type, At(from, i, stored), from_align));
+    b_.CreateAlignedStore(value, At(start, i, row.dilation * element), to_align);
+  });
+  if (whole == end) return;
+  llvm::Constant* mask = LaneMask(lanes, end - whole);
+  llvm::Value* value =
+      b_.CreateMaskedLoad(type, At(from, whole * stored), from_align, mask, llvm::Constant::getNullValue(type));
+  b_.CreateMaskedStore(convert(value), At(start, whole * element), to_align, mask);
 }
 
 }  // namespace kiln::cpu

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "src/base/rounding.h"
 #include "src/base/status.h"
 #include "src/cpu/gemm.h"
 #include "src/cpu/gemm_blocks.h"
@@ -24,8 +25,6 @@ constexpr int64_t kShortDotVectors = 16;    // along k: sums that are short besi
 constexpr double kMinTaskWork = 256 << 10;  // multiply-adds: some ten microseconds
 constexpr double kMinChunkWork = 64 << 10;
 
-int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t RoundUp(int64_t a, int64_t b) { return CeilDivide(a, b) * b; }
 int64_t PowerOfTwoAtLeast(int64_t value) {
   int64_t power = 1;
   while (power < value) power *= 2;
@@ -34,49 +33,33 @@ int64_t PowerOfTwoAtLeast(int64_t value) {
 
 absl::Status CheckSpec(const GemmSpec& spec) {
   // Products of sizes must stay far from overflow everywhere later on.
-  const auto bounded = [](double bytes) { return bytes <= static_cast<double>(kMaxBytes); };
-  double batches = 1;
-  for (const auto* dimensions : {&spec.batch, &spec.outer_rows, &spec.outer_steps}) {
-    for (const GemmBatchDimension& dimension : *dimensions) {
-      const bool is_batch = dimensions == &spec.batch;
-      if (dimension.size < (is_batch ? 0 : 1) || dimension.lhs_stride < 0 || dimension.rhs_stride < 0 ||
-          dimension.out_stride < 0) {
-        return InvalidArgument("A matrix product has a negative batch size or stride.");
-      }
-      batches *= static_cast<double>(dimension.size);
-      const double size = static_cast<double>(dimension.size);
-      if (!bounded(16 * size * static_cast<double>(dimension.lhs_stride)) ||
-          !bounded(16 * size * static_cast<double>(dimension.rhs_stride)) ||
-          !bounded(16 * size * static_cast<double>(dimension.out_stride))) {
-        return InvalidArgument("A matrix product's batch stride is too large to address.");
-      }
-    }
-  }
-  double padded = 16;
-  for (const GemmPadding& dimension : spec.padding) {
-    if (dimension.size < 1 || dimension.dilation < 1 || dimension.padded < 1) {
-      return InvalidArgument("A matrix product has a padded dimension without elements.");
-    }
-    padded *= static_cast<double>(dimension.padded);
-  }
-  if (!bounded(padded) || spec.lhs_offset < 0 || spec.rhs_offset < 0 || spec.out_offset < 0 || spec.column_group < 0 ||
-      spec.column_group_stride < 0) {
-    return InvalidArgument("A matrix product's lhs is too large to address.");
-  }
-  for (const GemmMatrix* matrix : {&spec.lhs, &spec.rhs, &spec.out}) {
-    if (matrix->row_stride < 0 || matrix->column_stride < 0) {
-      return InvalidArgument("A matrix product has a negative stride.");
-    }
-  }
-  if (spec.m < 0 || spec.n < 0 || spec.k < 0) return InvalidArgument("A matrix product has a negative size.");
-  const auto extent = [](int64_t rows, int64_t columns, const GemmMatrix& matrix) {
-    return 16.0 * (static_cast<double>(rows) * static_cast<double>(std::max<int64_t>(matrix.row_stride, 1)) +
-                   static_cast<double>(columns) * static_cast<double>(std::max<int64_t>(matrix.column_stride, 1)));
+  bool negative = spec.m < 0 || spec.n < 0 || spec.k < 0 || spec.lhs_offset < 0 || spec.rhs_offset < 0 ||
+                  spec.out_offset < 0 || spec.column_group < 0 || spec.column_group_stride < 0;
+  double batches = 1, padded = 1, elements = 0;
+  const auto reach = [&](int64_t size, int64_t stride) {
+    negative |= stride < 0;
+    return static_cast<double>(size) * static_cast<double>(std::max<int64_t>(stride, 1));
   };
+  for (const auto* dimensions : {&spec.batch, &spec.outer_rows, &spec.outer_steps}) {
+    for (const GemmBatchDimension& d : *dimensions) {
+      negative |= d.size < (dimensions == &spec.batch ? 0 : 1);
+      batches *= static_cast<double>(d.size);
+      for (int64_t stride : {d.lhs_stride, d.rhs_stride, d.out_stride}) {
+        elements = std::max(elements, reach(d.size, stride));
+      }
+    }
+  }
+  for (const GemmPadding& d : spec.padding) {
+    negative |= d.size < 1 || d.dilation < 1 || d.padded < 1;
+    padded *= static_cast<double>(d.padded);
+  }
   const double m = spec.m, n = spec.n, k = spec.k;
-  if (!bounded(16 * batches * (m + 64) * (k + 64)) || !bounded(16 * batches * (k + 64) * (n + 1024)) ||
-      !bounded(16 * batches * m * n) || !bounded(extent(spec.m, spec.k, spec.lhs)) ||
-      !bounded(extent(spec.k, spec.n, spec.rhs)) || !bounded(extent(spec.m, spec.n, spec.out))) {
+  elements = std::max({elements, padded, batches * (m + 64) * (k + 64), batches * (k + 64) * (n + 1024),
+                       batches * m * n, reach(spec.m, spec.lhs.row_stride) + reach(spec.k, spec.lhs.column_stride),
+                       reach(spec.k, spec.rhs.row_stride) + reach(spec.n, spec.rhs.column_stride),
+                       reach(spec.m, spec.out.row_stride) + reach(spec.n, spec.out.column_stride)});
+  if (negative) return InvalidArgument("A matrix product has a size, stride or offset that is out of range.");
+  if (16 * elements > static_cast<double>(kMaxBytes)) {
     return InvalidArgument("A matrix product of ", batches, " x [", spec.m, ",", spec.k, "] x [", spec.k, ",", spec.n,
                            "] is too large to address.");
   }
@@ -260,50 +243,16 @@ void ChooseBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmAr
   if (split_n) schedule.n_chunk = RoundUp(column_panels, n_panels) * columns;
 }
 
-// Sizes, costs and phases of a plan whose schedule is in order.
-absl::Status FinishPhases(const GemmSpec& spec, absl::string_view name, const GemmProblem& problem,
-                          const GemmArithmetic& arithmetic, GemmPlan& plan) {
-  const GemmSchedule& schedule = plan.schedule;
-  const GemmLayout layout = MakeGemmLayout(problem, schedule, arithmetic, spec);
-  plan.scratch_bytes = layout.scratch_bytes;
-  plan.rounds = std::max<int64_t>(layout.rounds(), 1);
-  const double rows = static_cast<double>(problem.m * problem.m_outer), steps = static_cast<double>(problem.k_total());
-  plan.multiply_adds = static_cast<double>(problem.batches) * rows * static_cast<double>(problem.n) * steps;
-  // Full vectors at full rate, and memory read once at some 16 bytes per nanosecond.
-  const double lanes = std::max(Host().vector_bytes / arithmetic.part_bytes(), 1);
-  const double bytes = static_cast<double>(problem.batches) *
-                       (rows * steps + steps * static_cast<double>(problem.n) + rows * static_cast<double>(problem.n)) *
-                       arithmetic.element_bytes();
-  const double used = std::min<double>(1.0, static_cast<double>(std::max<int64_t>(problem.n, 1)) / lanes);
-  const double parts = arithmetic.parts();
-  plan.estimated_nanoseconds = static_cast<int64_t>(
-      20 + plan.multiply_adds * parts * parts / (7 * lanes * (schedule.kind == Kind::kDot ? 1.0 : used)) + bytes / 16);
-
-  plan.phases.clear();
-  const auto grain = [](double work, int64_t tasks) {
-    if (tasks == 0) return int64_t{1};
-    return std::clamp<int64_t>(static_cast<int64_t>(kMinChunkWork * static_cast<double>(tasks) / std::max(work, 1.0)),
-                               1, tasks);
-  };
-  const int64_t pack_tasks = layout.lhs.tasks + layout.rhs.tasks;
-  if (pack_tasks > 0) {
-    // Moving an element costs about as much as eight multiply-adds.
-    const double moved = 8 * static_cast<double>(layout.scratch_bytes) / arithmetic.element_bytes();
-    plan.phases.push_back({absl::StrCat(name, ".pack"), pack_tasks, grain(moved, pack_tasks)});
-  }
-  const int64_t tasks = layout.batches * layout.m_blocks * layout.n_blocks;
-  const double stored = 16.0 * static_cast<double>(problem.batches) * rows * static_cast<double>(problem.n);
-  const double round_work = (plan.multiply_adds + stored) / static_cast<double>(plan.rounds);
-  plan.phases.push_back({std::string(name), tasks, grain(round_work, tasks)});
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, int threads) {
   KILN_RETURN_IF_ERROR(CheckSpec(spec));
   KILN_ASSIGN_OR_RETURN(const GemmArithmetic arithmetic,
                         GemmArithmetic::Make(spec.lhs.type, spec.rhs.type, spec.result_type));
+  if (!spec.epilogue && spec.out.type != spec.result_type) {
+    return InvalidArgument("A matrix product without epilogue stores its result type ",
+                           PrimitiveTypeName(spec.result_type), ", not ", PrimitiveTypeName(spec.out.type), ".");
+  }
   const int parts = arithmetic.parts();
   const int full_lanes = std::max(Host().vector_bytes / arithmetic.part_bytes(), 1);
   GemmPlan plan;
@@ -394,65 +343,42 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
 }
 
 absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPlan& plan) {
-  KILN_RETURN_IF_ERROR(CheckSpec(spec));
   KILN_ASSIGN_OR_RETURN(const GemmArithmetic arithmetic,
                         GemmArithmetic::Make(spec.lhs.type, spec.rhs.type, spec.result_type));
-  if (!spec.epilogue && spec.out.type != spec.result_type) {
-    return InvalidArgument("A matrix product without epilogue stores its result type ",
-                           PrimitiveTypeName(spec.result_type), ", not ", PrimitiveTypeName(spec.out.type), ".");
-  }
   const GemmSchedule& schedule = plan.schedule;
-  const int64_t columns = int64_t{schedule.vectors} * (schedule.kind == Kind::kDot ? 1 : schedule.lanes);
-  if (schedule.lanes < 1 || (schedule.lanes & (schedule.lanes - 1)) != 0 || schedule.lanes > 64 || schedule.rows < 1 ||
-      schedule.vectors < 1 || schedule.rows * schedule.vectors > 64 || schedule.unroll < 1 || schedule.unroll > 16 ||
-      schedule.m_block < 1 || schedule.n_block < 1 || (schedule.m_block % schedule.rows != 0) ||
-      (schedule.n_block % columns != 0)) {
-    return InvalidArgument(
-        "The schedule of a matrix product is out of range or its blocks are no multiples of its tile.");
-  }
-  if (schedule.batch_chunk < 0 || schedule.m_chunk < 0 || schedule.n_chunk < 0 ||
-      (schedule.m_chunk > 0 && schedule.m_chunk % schedule.m_block != 0) ||
-      (schedule.m_chunk > 0 && schedule.padded_bytes == 0 && !schedule.pack_lhs) ||
-      (schedule.n_chunk > 0 && (!schedule.pack_rhs || schedule.n_chunk % schedule.n_block != 0))) {
-    return InvalidArgument("The rounds of a matrix product are no multiples of its blocks, or nothing is packed.");
-  }
-  if (schedule.depth != 1 && schedule.depth != arithmetic.MaxDepth(spec.lhs.type, spec.rhs.type)) {
-    return InvalidArgument("This processor has no products of ", schedule.depth, " steps for these types.");
-  }
   const GemmProblem problem = MakeGemmProblem(spec, schedule.swapped, schedule.depth);
-  if (schedule.kind == Kind::kBlocks) {
-    const bool whole_runs = problem.k_outer == 1 || (problem.k > 0 && schedule.k_block % problem.k == 0);
-    if (!SupportsGemmBlocks(spec, problem, schedule, arithmetic) || schedule.k_block < 1 || !whole_runs ||
-        schedule.n_chunk > 0 || schedule.batch_chunk > 0 || (problem.depth > 1 && schedule.pack_lhs) ||
-        (problem.k_outer > 1 && schedule.pack_lhs) ||
-        (!schedule.pack_rhs && (problem.rhs_n != 1 || problem.depth > 1 || problem.n % schedule.lanes != 0))) {
-      return InvalidArgument("A matrix product has a schedule of kernels compiled with Kiln that has none for it.");
-    }
-    return FinishPhases(spec, name, problem, arithmetic, plan);
+  const GemmLayout layout = MakeGemmLayout(problem, schedule, arithmetic, spec);
+  plan.scratch_bytes = layout.scratch_bytes;
+  plan.rounds = std::max<int64_t>(layout.rounds(), 1);
+  const double rows = static_cast<double>(problem.m * problem.m_outer), steps = static_cast<double>(problem.k_total());
+  plan.multiply_adds = static_cast<double>(problem.batches) * rows * static_cast<double>(problem.n) * steps;
+  // Full vectors at full rate, and memory read once at some 16 bytes per nanosecond.
+  const double lanes = std::max(Host().vector_bytes / arithmetic.part_bytes(), 1);
+  const double bytes = static_cast<double>(problem.batches) *
+                       (rows * steps + steps * static_cast<double>(problem.n) + rows * static_cast<double>(problem.n)) *
+                       arithmetic.element_bytes();
+  const double used = std::min<double>(1.0, static_cast<double>(std::max<int64_t>(problem.n, 1)) / lanes);
+  const double parts = arithmetic.parts();
+  plan.estimated_nanoseconds = static_cast<int64_t>(
+      20 + plan.multiply_adds * parts * parts / (7 * lanes * (schedule.kind == Kind::kDot ? 1.0 : used)) + bytes / 16);
+
+  plan.phases.clear();
+  const auto grain = [](double work, int64_t tasks) {
+    if (tasks == 0) return int64_t{1};
+    return std::clamp<int64_t>(static_cast<int64_t>(kMinChunkWork * static_cast<double>(tasks) / std::max(work, 1.0)),
+                               1, tasks);
+  };
+  const int64_t pack_tasks = layout.lhs.tasks + layout.rhs.tasks;
+  if (pack_tasks > 0) {
+    // Moving an element costs about as much as eight multiply-adds.
+    const double moved = 8 * static_cast<double>(layout.scratch_bytes) / arithmetic.element_bytes();
+    plan.phases.push_back({absl::StrCat(name, ".pack"), pack_tasks, grain(moved, pack_tasks)});
   }
-  if (schedule.depth > 1 &&
-      (schedule.kind != Kind::kTile || !schedule.pack_rhs || schedule.lanes < 4 || schedule.lanes > 16 ||
-       spec.column_group > 0 || (!schedule.pack_lhs && (problem.lhs_k != schedule.depth || problem.k_left != 0)))) {
-    return InvalidArgument("A schedule with several steps at once needs tiles, packed rhs, and whole groups in lhs.");
-  }
-  const bool outer = !spec.outer_rows.empty() || !spec.outer_steps.empty();
-  const bool own_lhs = !spec.padding.empty() || HasOffset(spec) || spec.column_group > 0;
-  if ((outer || own_lhs) && (schedule.pack_lhs || schedule.kind == Kind::kDot || (arithmetic.parts() != 1 && own_lhs) ||
-                             (schedule.swapped && (own_lhs || !spec.outer_rows.empty())) ||
-                             (problem.k_outer > 1 && (problem.k == 0 || schedule.k_block % problem.k != 0)) ||
-                             (spec.column_group > 0 && schedule.lanes % spec.column_group != 0))) {
-    return InvalidArgument("A matrix product with outer dimensions or a padded lhs has a schedule that is for others.");
-  }
-  if (schedule.kind == Kind::kDot &&
-      (arithmetic.parts() != 1 || problem.rhs_k != 1 || schedule.pack_rhs ||
-       (problem.lhs_k != 1 && !schedule.pack_lhs) || (schedule.vectors & (schedule.vectors - 1)) != 0 ||
-       schedule.vectors > schedule.lanes ||
-       (schedule.k_block < problem.k && (schedule.unroll > 1 || schedule.k_block % schedule.lanes != 0)))) {
-    return InvalidArgument(
-        "A dot schedule needs real operands that are contiguous along k, a power of two of columns, and no unrolling "
-        "when k is split, which it is into whole vectors.");
-  }
-  return FinishPhases(spec, name, problem, arithmetic, plan);
+  const int64_t tasks = layout.batches * layout.m_blocks * layout.n_blocks;
+  const double stored = 16.0 * static_cast<double>(problem.batches) * rows * static_cast<double>(problem.n);
+  const double round_work = (plan.multiply_adds + stored) / static_cast<double>(plan.rounds);
+  plan.phases.push_back({std::string(name), tasks, grain(round_work, tasks)});
+  return absl::OkStatus();
 }
 
 }  // namespace kiln::cpu

@@ -25,7 +25,7 @@ GemmValue GemmEmitter::Slice(const GemmValue& value, int first, int lanes) {
 }
 
 absl::StatusOr<GemmValue> GemmEmitter::FinishVector(const Tile& tile, int64_t row, int64_t column, int lanes,
-                                                   const GemmValue& sum) {
+                                                    const GemmValue& sum) {
   kernel::Value value = arithmetic_.ToResult(b_, spec_.result_type, sum);
   if (spec_.epilogue) {
     llvm::Value* m = b_.CreateAdd(tile.m, Int(row));
@@ -136,7 +136,7 @@ absl::Status GemmEmitter::EmitRowStores(const Tile& tile, int64_t row, int64_t f
 absl::Status GemmEmitter::EmitStores(const Tile& tile, int64_t rows, int64_t columns, const Sums& sums) {
   constexpr int64_t kGroup = 4;
   const int lanes = schedule_.lanes;
-  const int64_t vectors = (columns + lanes - 1) / lanes;
+  const int64_t vectors = VectorsOf(columns);
   // Rows that are neighbours in memory, columns that are not.
   const bool transpose = problem_.out_m == 1 && problem_.out_n != 1 && rows >= kGroup && lanes % kGroup == 0 &&
                          arithmetic_.parts() == 1 && GemmArithmetic::StoredBytes(problem_.out_type) == 4;
@@ -147,12 +147,9 @@ absl::Status GemmEmitter::EmitStores(const Tile& tile, int64_t rows, int64_t col
     return absl::OkStatus();
   }
   // The sums go through memory, so that the code behind them is there once and not for every row.
-  llvm::BasicBlock& entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
-  llvm::IRBuilder<> at_entry(&entry, entry.begin());
   const int64_t vector_bytes = int64_t{lanes} * arithmetic_.part_bytes();
   const int64_t row_bytes = vectors * arithmetic_.parts() * vector_bytes;
-  llvm::AllocaInst* memory = at_entry.CreateAlloca(llvm::ArrayType::get(b_.getInt8Ty(), rows * row_bytes));
-  memory->setAlignment(llvm::Align(64));
+  llvm::Value* memory = StackSlot(b_, llvm::ArrayType::get(b_.getInt8Ty(), rows * row_bytes), 64);
   Tile saved = tile;
   saved.partial = memory;
   Sums copy = sums;
@@ -181,15 +178,15 @@ absl::Status GemmEmitter::EmitStores(const Tile& tile, int64_t rows, int64_t col
           rows % kGroup == 0 ? first : b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, first, Int(rows - kGroup));
       // From here on the tile begins at this row.
       Tile at = tile;
-      at.out = Opaque(At(tile.out, b_.CreateAdd(Scale(b_.CreateAdd(tile.m, row), problem_.out_m),
-                                                Scale(tile.n, problem_.out_n)),
+      at.out = Opaque(At(tile.out,
+                         b_.CreateAdd(Scale(b_.CreateAdd(tile.m, row), problem_.out_m), Scale(tile.n, problem_.out_n)),
                          StoredElement(problem_.out_type)));
       at.m = at.n = Int(0);
       std::vector<llvm::Value*> group;
       for (int64_t i = 0; i < kGroup; ++i) {
-        group.push_back(b_.CreateAlignedLoad(
-            llvm::FixedVectorType::get(b_.getInt32Ty(), lanes),
-            At(At(memory, row, row_bytes), i * row_bytes + vector * vector_bytes), llvm::Align(4)));
+        group.push_back(b_.CreateAlignedLoad(llvm::FixedVectorType::get(b_.getInt32Ty(), lanes),
+                                             At(At(memory, row, row_bytes), i * row_bytes + vector * vector_bytes),
+                                             llvm::Align(4)));
       }
       StoreTransposed(at, vector * lanes, group);
     });
@@ -202,10 +199,8 @@ void GemmEmitter::StoreCut(const Tile& tile, int64_t row, int64_t column, int co
   const int64_t element = StoredElement(problem_.out_type);
   llvm::Value* pointer = OutPointer(tile, row, column);
   const kernel::Value value = arithmetic_.ToResult(b_, spec_.result_type, sum);
-  std::vector<llvm::Constant*> mask;
-  for (int lane = 0; lane < schedule_.lanes; ++lane) mask.push_back(b_.getInt1(lane < count));
   b_.CreateMaskedStore(GemmArithmetic::ToStored(b_, problem_.out_type, value.value), pointer,
-                       llvm::Align(static_cast<uint64_t>(element)), llvm::ConstantVector::get(mask));
+                       llvm::Align(static_cast<uint64_t>(element)), LaneMask(schedule_.lanes, count));
 }
 
 void GemmEmitter::TransferPartial(const Tile& tile, Sums& sums, bool load) {
@@ -225,27 +220,21 @@ void GemmEmitter::TransferPartial(const Tile& tile, Sums& sums, bool load) {
 }
 
 GemmEmitter::Sums GemmEmitter::StartSums(const Tile& tile, int64_t count) {
-  Sums sums = ZeroSums(count);
-  if (!InParts()) return sums;
+  const Sums zeros = ZeroSums(count);
+  if (!InParts()) return zeros;
   // Later goes take up the sums that the one before left.
-  const Sums zeros = sums;
   llvm::Function* function = b_.GetInsertBlock()->getParent();
   llvm::BasicBlock* entry = b_.GetInsertBlock();
   llvm::BasicBlock* resume = llvm::BasicBlock::Create(b_.getContext(), "resume", function);
   llvm::BasicBlock* start = llvm::BasicBlock::Create(b_.getContext(), "start", function);
   b_.CreateCondBr(tile.first, start, resume);
   b_.SetInsertPoint(resume);
-  TransferPartial(tile, sums, /*load=*/true);
+  Sums partial = zeros;
+  TransferPartial(tile, partial, /*load=*/true);
   b_.CreateBr(start);
   b_.SetInsertPoint(start);
-  for (size_t i = 0; i < sums.size(); ++i) {
-    for (int part = 0; part < arithmetic_.parts(); ++part) {
-      llvm::PHINode* phi = b_.CreatePHI(zeros[i].part[part]->getType(), 2);
-      phi->addIncoming(zeros[i].part[part], entry);
-      phi->addIncoming(sums[i].part[part], resume);
-      sums[i].part[part] = phi;
-    }
-  }
+  const Sums sums = PhisOf(zeros, entry);
+  AddIncoming(sums, partial, resume);
   return sums;
 }
 

@@ -23,31 +23,6 @@ llvm::Type* LikeLanes(llvm::Type* scalar, llvm::Value* value) {
   return vector == nullptr ? scalar : llvm::FixedVectorType::get(scalar, vector->getNumElements());
 }
 
-bool IsSupported(PrimitiveType type) {
-  switch (type) {
-    case PrimitiveType::kPred:
-    case PrimitiveType::kS4:
-    case PrimitiveType::kU4:
-    case PrimitiveType::kS8:
-    case PrimitiveType::kU8:
-    case PrimitiveType::kS16:
-    case PrimitiveType::kU16:
-    case PrimitiveType::kS32:
-    case PrimitiveType::kU32:
-    case PrimitiveType::kS64:
-    case PrimitiveType::kU64:
-    case PrimitiveType::kF16:
-    case PrimitiveType::kBF16:
-    case PrimitiveType::kF32:
-    case PrimitiveType::kF64:
-    case PrimitiveType::kC64:
-    case PrimitiveType::kC128:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // Rounds to the nearest bfloat16, ties to even, in integers: the host's own instruction flushes subnormal numbers.
 llvm::Value* RoundToBfloat16(llvm::IRBuilder<>& b, llvm::Value* value) {
   llvm::Type* i32 = LikeLanes(b.getInt32Ty(), value);
@@ -62,19 +37,23 @@ llvm::Value* RoundToBfloat16(llvm::IRBuilder<>& b, llvm::Value* value) {
 
 }  // namespace
 
+bool IsProductType(PrimitiveType type) {
+  return hlo::IsComplex(type) || (hlo::IsIntegral(type) && hlo::BitWidth(type) >= 8) ||
+         (hlo::IsFloating(type) && hlo::BitWidth(type) >= 16);
+}
+
 llvm::Value* SplatLanes(llvm::IRBuilder<>& b, llvm::Value* scalar, int lanes) {
   return lanes == 1 ? scalar : b.CreateVectorSplat(lanes, scalar);
 }
 
 absl::StatusOr<GemmArithmetic> GemmArithmetic::Make(PrimitiveType lhs, PrimitiveType rhs, PrimitiveType result) {
   for (PrimitiveType type : {lhs, rhs, result}) {
-    if (!IsSupported(type)) return Unimplemented("A matrix product of element type ", PrimitiveTypeName(type), ".");
+    if (!IsProductType(type)) return Unimplemented("A matrix product of element type ", PrimitiveTypeName(type), ".");
   }
   const auto mixture = [&] {
     return InvalidArgument("A matrix product of ", PrimitiveTypeName(lhs), " and ", PrimitiveTypeName(rhs), " as ",
                            PrimitiveTypeName(result), ".");
   };
-  const auto is_integer = [](PrimitiveType type) { return hlo::IsIntegral(type) || type == PrimitiveType::kPred; };
   GemmArithmetic arithmetic;
   switch (hlo::ClassOf(result)) {
     case TypeClass::kComplex:
@@ -88,36 +67,28 @@ absl::StatusOr<GemmArithmetic> GemmArithmetic::Make(PrimitiveType lhs, Primitive
         if (type == PrimitiveType::kF64) arithmetic.bytes_ = 8;
       }
       return arithmetic;
-    case TypeClass::kPred:
-      if (lhs != PrimitiveType::kPred || rhs != PrimitiveType::kPred) return mixture();
-      arithmetic.kind_ = Kind::kLogical;
-      return arithmetic;
     default:
-      if (!is_integer(lhs) || !is_integer(rhs)) return mixture();
+      if (!hlo::IsIntegral(lhs) || !hlo::IsIntegral(rhs)) return mixture();
       // Sums are taken modulo a power of two, so a wider sum wraps to the same result.
-      arithmetic.kind_ = Kind::kInteger;
+      arithmetic.is_float_ = false;
       arithmetic.bytes_ = hlo::BitWidth(result) > 32 ? 8 : 4;
       return arithmetic;
   }
 }
 
 bool GemmArithmetic::IsNative(PrimitiveType type) const {
-  if (kind_ == Kind::kLogical || type == PrimitiveType::kPred) return false;
-  if (hlo::IsComplex(type)) return parts_ == 2;
-  if (parts_ == 2) return false;
-  if (kind_ == Kind::kFloat) return type == (bytes_ == 4 ? PrimitiveType::kF32 : PrimitiveType::kF64);
-  return hlo::IsIntegral(type) && hlo::BitWidth(type) == 8 * bytes_;
+  if (hlo::IsComplex(type) || parts_ == 2) return hlo::IsComplex(type) && parts_ == 2;
+  return is_float_ ? type == native_type() : hlo::IsIntegral(type) && hlo::BitWidth(type) == 8 * bytes_;
 }
 
 PrimitiveType GemmArithmetic::native_type() const {
-  if (kind_ == Kind::kFloat) return bytes_ == 4 ? PrimitiveType::kF32 : PrimitiveType::kF64;
+  if (is_float_) return bytes_ == 4 ? PrimitiveType::kF32 : PrimitiveType::kF64;
   return bytes_ == 4 ? PrimitiveType::kS32 : PrimitiveType::kS64;
 }
 
 llvm::Type* GemmArithmetic::PartType(llvm::LLVMContext& context, int lanes) const {
-  llvm::Type* scalar = kind_ == Kind::kFloat
-                           ? (bytes_ == 4 ? llvm::Type::getFloatTy(context) : llvm::Type::getDoubleTy(context))
-                           : static_cast<llvm::Type*>(llvm::IntegerType::get(context, 8 * bytes_));
+  llvm::Type* scalar = is_float_ ? (bytes_ == 4 ? llvm::Type::getFloatTy(context) : llvm::Type::getDoubleTy(context))
+                                 : static_cast<llvm::Type*>(llvm::IntegerType::get(context, 8 * bytes_));
   return WithLanes(scalar, lanes);
 }
 
@@ -148,13 +119,9 @@ llvm::Value* GemmArithmetic::FromStored(llvm::IRBuilder<>& b, PrimitiveType type
       }
       return b.CreateFPCast(value, to);
     }
-    case TypeClass::kPred: {
-      llvm::Value* truth = b.CreateIsNotNull(stored);
-      return kind_ == Kind::kFloat ? b.CreateUIToFP(truth, to) : b.CreateZExt(truth, to);
-    }
     default: {
       const bool is_signed = hlo::IsSignedIntegral(type);
-      if (kind_ == Kind::kFloat) return is_signed ? b.CreateSIToFP(stored, to) : b.CreateUIToFP(stored, to);
+      if (is_float_) return is_signed ? b.CreateSIToFP(stored, to) : b.CreateUIToFP(stored, to);
       return b.CreateIntCast(stored, to, is_signed);
     }
   }
@@ -169,9 +136,6 @@ kernel::Value GemmArithmetic::ToResult(llvm::IRBuilder<>& b, PrimitiveType resul
       value.value = part;
       value.imaginary = sum.part[1];
       return value;
-    case TypeClass::kPred:
-      value.value = b.CreateIsNotNull(part);
-      return value;
     case TypeClass::kFloat:
       if (result == PrimitiveType::kF32) value.value = b.CreateFPCast(part, LikeLanes(b.getFloatTy(), part));
       if (result == PrimitiveType::kF64) value.value = part;
@@ -180,15 +144,9 @@ kernel::Value GemmArithmetic::ToResult(llvm::IRBuilder<>& b, PrimitiveType resul
         value.value = RoundToBfloat16(b, b.CreateFPCast(part, LikeLanes(b.getFloatTy(), part)));
       }
       return value;
-    default: {
-      const int bits = hlo::BitWidth(result);
-      value.value = b.CreateTrunc(part, LikeLanes(b.getIntNTy(8 * hlo::ByteWidth(result)), part));
-      if (bits == 4) {
-        llvm::Value* top = b.CreateShl(value.value, 4);
-        value.value = hlo::IsSignedIntegral(result) ? b.CreateAShr(top, 4) : b.CreateLShr(top, 4);
-      }
+    default:
+      value.value = b.CreateTrunc(part, LikeLanes(b.getIntNTy(hlo::BitWidth(result)), part));
       return value;
-    }
   }
 }
 
@@ -199,10 +157,10 @@ llvm::Value* GemmArithmetic::ToStored(llvm::IRBuilder<>& b, PrimitiveType type, 
 }
 
 int GemmArithmetic::MaxDepth(PrimitiveType lhs, PrimitiveType rhs) const {
-  const bool brain = kind_ == Kind::kFloat && bytes_ == 4 && lhs == PrimitiveType::kBF16 && rhs == lhs;
+  const bool brain = is_float_ && bytes_ == 4 && lhs == PrimitiveType::kBF16 && rhs == lhs;
   if (brain) return Host().brain_dot ? 2 : 1;
   const auto is_byte = [](PrimitiveType type) { return type == PrimitiveType::kS8 || type == PrimitiveType::kU8; };
-  const bool bytes = kind_ == Kind::kInteger && bytes_ == 4 && is_byte(lhs) && is_byte(rhs) &&
+  const bool bytes = !is_float_ && bytes_ == 4 && is_byte(lhs) && is_byte(rhs) &&
                      (lhs == PrimitiveType::kS8 || rhs == PrimitiveType::kS8);
   return bytes && Host().byte_dot ? 4 : 1;
 }
@@ -213,12 +171,12 @@ llvm::Value* GemmArithmetic::MultiplyAddGroups(llvm::IRBuilder<>& b, PrimitiveTy
   const auto pick = [&](llvm::Intrinsic::ID narrow, llvm::Intrinsic::ID middle, llvm::Intrinsic::ID wide) {
     return lanes == 4 ? narrow : lanes == 8 ? middle : wide;
   };
-  if (kind_ == Kind::kFloat) {
+  if (is_float_) {
     llvm::Type* pairs = llvm::FixedVectorType::get(b.getBFloatTy(), 2 * lanes);
-    return b.CreateIntrinsic(pick(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_128,
-                                  llvm::Intrinsic::x86_avx512bf16_dpbf16ps_256,
-                                  llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512),
-                             {}, {sum, b.CreateBitCast(x, pairs), b.CreateBitCast(y, pairs)});
+    return b.CreateIntrinsic(
+        pick(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_128, llvm::Intrinsic::x86_avx512bf16_dpbf16ps_256,
+             llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512),
+        {}, {sum, b.CreateBitCast(x, pairs), b.CreateBitCast(y, pairs)});
   }
   // The instruction takes unsigned bytes first, signed ones second.
   if (lhs == PrimitiveType::kS8 && rhs == PrimitiveType::kU8) std::swap(x, y);
@@ -235,22 +193,14 @@ llvm::Value* GemmArithmetic::Zero(llvm::LLVMContext& context, int lanes) const {
 }
 
 llvm::Value* GemmArithmetic::MultiplyAdd(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y, llvm::Value* sum) const {
-  switch (kind_) {
-    case Kind::kFloat:
-      // Without the instruction the intrinsic would be a library call per lane.
-      if (!Host().fma) return b.CreateFAdd(sum, b.CreateFMul(x, y));
-      return b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, sum});
-    case Kind::kInteger:
-      return b.CreateAdd(sum, b.CreateMul(x, y));
-    case Kind::kLogical:
-      return b.CreateOr(sum, b.CreateAnd(x, y));
-  }
-  return nullptr;
+  if (!is_float_) return b.CreateAdd(sum, b.CreateMul(x, y));
+  // Without the instruction the intrinsic would be a library call per lane.
+  if (!Host().fma) return b.CreateFAdd(sum, b.CreateFMul(x, y));
+  return b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, sum});
 }
 
 llvm::Value* GemmArithmetic::Add(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y) const {
-  if (kind_ == Kind::kFloat) return b.CreateFAdd(x, y);
-  return kind_ == Kind::kInteger ? b.CreateAdd(x, y) : b.CreateOr(x, y);
+  return is_float_ ? b.CreateFAdd(x, y) : b.CreateAdd(x, y);
 }
 
 GemmValue GemmArithmetic::MultiplyAdd(llvm::IRBuilder<>& b, const GemmValue& x, const GemmValue& y,

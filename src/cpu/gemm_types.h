@@ -26,7 +26,7 @@ class GemmArithmetic {
   int element_bytes() const { return bytes_ * parts_; }
   // Whether an operand of this type is in memory as it is in the sum.
   bool IsNative(hlo::PrimitiveType type) const;
-  // The real type that values have during the sum (kLogical: as s32).
+  // The real type that values have during the sum.
   hlo::PrimitiveType native_type() const;
 
   llvm::Type* PartType(llvm::LLVMContext& context, int lanes) const;
@@ -55,11 +55,13 @@ class GemmArithmetic {
   GemmValue MultiplyAdd(llvm::IRBuilder<>& b, const GemmValue& x, const GemmValue& y, const GemmValue& sum) const;
 
  private:
-  enum class Kind : uint8_t { kFloat, kInteger, kLogical };
-  Kind kind_ = Kind::kFloat;
+  bool is_float_ = true;
   int bytes_ = 4;
   int parts_ = 1;
 };
+
+// Whether there are products of elements of this type.
+bool IsProductType(hlo::PrimitiveType type);
 
 // `lanes` copies of a scalar; the scalar itself for one lane.
 llvm::Value* SplatLanes(llvm::IRBuilder<>& b, llvm::Value* scalar, int lanes);

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "src/base/rounding.h"
 #include "src/base/status.h"
 
 namespace kiln::cpu {
@@ -15,8 +16,6 @@ namespace {
 // it cost address space only.
 constexpr size_t kSlackPerObject = 64 << 10;
 
-size_t RoundUp(size_t size, size_t multiple) { return (size + multiple - 1) / multiple * multiple; }
-
 }  // namespace
 
 JitMemory::~JitMemory() {
@@ -25,9 +24,8 @@ JitMemory::~JitMemory() {
 
 absl::Status JitMemory::Reserve(size_t bytes, size_t objects) {
   // An object's file is larger than its sections, which are of one kind or another.
-  const size_t segment = RoundUp(bytes + objects * kSlackPerObject, static_cast<size_t>(sysconf(_SC_PAGESIZE)));
-  void* memory =
-      mmap(nullptr, 3 * segment, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const size_t segment = RoundUp(bytes + objects * kSlackPerObject, sysconf(_SC_PAGESIZE));
+  void* memory = mmap(nullptr, 3 * segment, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
     return ResourceExhausted("mapping ", 3 * segment, " bytes for generated code: ", std::strerror(errno));
   }

@@ -1,12 +1,13 @@
-#include "src/cpu/key_sort_emitter.h"
-
+// Calls of the radix sort and of the selection of the largest, for sorts by keys (src/passes/sort_keys.h).
 #include <algorithm>
 #include <cstring>
 #include <limits>
 #include <vector>
 
+#include "src/cpu/op_emitters.h"
 #include "src/cpu/radix_sort.h"
 #include "src/cpu/runtime_call.h"
+#include "src/cpu/top_rows.h"
 #include "src/passes/sort_keys.h"
 
 namespace kiln::cpu {
@@ -85,8 +86,6 @@ TopRowsShape TopShape(const Instruction& top_k) {
           .code = CodeOf(top_k, {order, !top_k.Get<hlo::TopKAttributes>().largest})};
 }
 
-}  // namespace
-
 bool IsKeySort(const Instruction& instruction) {
   if (instruction.opcode() == Opcode::kTopK) {
     return passes::TotalKeyOrder(instruction.operand(0)->shape().element_type()) &&
@@ -134,8 +133,13 @@ absl::Status EmitKeySort(llvm::IRBuilder<>* builder, const Instruction& instruct
       {shape.rows, shape.size, shape.key_width, shape.array_count, static_cast<int64_t>(shape.code.order),
        shape.code.descending, shape.code.infinity, shape.positions, shape.inner},
       ConstantStruct(b, widths));
-  CallRuntime(b, kSortRowsName, {arrays.context, constant, PointerTable(b, arrays), arrays.scratch});
+  CallRuntime(b, kSortRowsName, {arrays.context, constant, PointerTable(b, arrays.All()), arrays.scratch});
   return absl::OkStatus();
 }
+
+}  // namespace
+
+constexpr OpEmitter kKeySortEmitter = {IsKeySort, KeySortScratchBytes, KeySortNanoseconds, EmitKeySort,
+                                       KeySortMayShare};
 
 }  // namespace kiln::cpu

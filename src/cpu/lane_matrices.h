@@ -82,31 +82,31 @@ KILN_INLINE void SubtractProducts(Vector<T>* sums, const Vector<T>* a, int64_t a
   for (int c = 0; c < width; ++c) sums[c] -= totals[c];
 }
 
+// body(width, i) from `begin` to `end`, four at a time as long as there are as many; `width` is a constant.
+template <typename Body>
+KILN_INLINE void ForFoursAndOnes(int64_t begin, int64_t end, Body body) {
+  for (; begin + 4 <= end; begin += 4) body(std::integral_constant<int, 4>(), begin);
+  for (; begin < end; ++begin) body(std::integral_constant<int, 1>(), begin);
+}
+
 // Overwrites B, n rows of m columns, by the solution of M X = B with triangular M.
 template <typename T>
 KILN_INLINE void SolveLanes(const Vector<T>* a, MatrixStrides as, Vector<T>* b, MatrixStrides bs, int64_t n, int64_t m,
                             bool lower, bool unit_diagonal) {
-  constexpr int kWidth = 4;
   for (int64_t step = 0; step < n; ++step) {
     const int64_t i = lower ? step : n - 1 - step, done = lower ? 0 : i + 1;
     const Vector<T>* row = a + i * as.row + done * as.column;
     const Vector<T> pivot = a[i * (as.row + as.column)];
-    int64_t c = 0;
-    for (; c + kWidth <= m; c += kWidth) {
-      Vector<T>* x = b + i * bs.row + c * bs.column;
-      Vector<T> sums[kWidth];
+    ForFoursAndOnes(
+        0, m, [&](auto width, int64_t c) __attribute__((always_inline)) {
+          Vector<T>* x = b + i * bs.row + c * bs.column;
+          Vector<T> sums[width];
 #pragma clang loop unroll(full)
-      for (int j = 0; j < kWidth; ++j) sums[j] = x[j * bs.column];
-      SubtractProducts<T, kWidth>(sums, row, as.column, b + done * bs.row + c * bs.column, bs.row, bs.column, step);
+          for (int j = 0; j < width; ++j) sums[j] = x[j * bs.column];
+          SubtractProducts<T, width>(sums, row, as.column, b + done * bs.row + c * bs.column, bs.row, bs.column, step);
 #pragma clang loop unroll(full)
-      for (int j = 0; j < kWidth; ++j) x[j * bs.column] = unit_diagonal ? sums[j] : sums[j] / pivot;
-    }
-    for (; c < m; ++c) {
-      Vector<T>* x = b + i * bs.row + c * bs.column;
-      Vector<T> sum = *x;
-      SubtractProducts<T, 1>(&sum, row, as.column, b + done * bs.row + c * bs.column, bs.row, bs.column, step);
-      *x = unit_diagonal ? sum : sum / pivot;
-    }
+          for (int j = 0; j < width; ++j) x[j * bs.column] = unit_diagonal ? sums[j] : sums[j] / pivot;
+        });
   }
 }
 
@@ -114,7 +114,6 @@ KILN_INLINE void SolveLanes(const Vector<T>* a, MatrixStrides as, Vector<T>* b, 
 // swapped, they are those of the upper one. NaN throughout where the diagonal is not positive everywhere.
 template <typename T>
 KILN_INLINE void FactorizeCholeskyLanes(Vector<T>* a, MatrixStrides s, int64_t n) {
-  constexpr int kWidth = 4;
   LaneMask<T> fine = ~LaneMask<T>{};
   for (int64_t j = 0; j < n; ++j) {
     const Vector<T>* own = a + j * s.row;
@@ -123,22 +122,16 @@ KILN_INLINE void FactorizeCholeskyLanes(Vector<T>* a, MatrixStrides s, int64_t n
     fine &= square > 0;
     const Vector<T> root = __builtin_elementwise_sqrt(square);
     a[j * (s.row + s.column)] = root;
-    int64_t i = j + 1;
-    for (; i + kWidth <= n; i += kWidth) {
-      Vector<T>* x = a + i * s.row + j * s.column;
-      Vector<T> sums[kWidth];
+    ForFoursAndOnes(
+        j + 1, n, [&](auto width, int64_t i) __attribute__((always_inline)) {
+          Vector<T>* x = a + i * s.row + j * s.column;
+          Vector<T> sums[width];
 #pragma clang loop unroll(full)
-      for (int r = 0; r < kWidth; ++r) sums[r] = x[r * s.row];
-      SubtractProducts<T, kWidth>(sums, own, s.column, a + i * s.row, s.column, s.row, j);
+          for (int r = 0; r < width; ++r) sums[r] = x[r * s.row];
+          SubtractProducts<T, width>(sums, own, s.column, a + i * s.row, s.column, s.row, j);
 #pragma clang loop unroll(full)
-      for (int r = 0; r < kWidth; ++r) x[r * s.row] = sums[r] / root;
-    }
-    for (; i < n; ++i) {
-      Vector<T>* x = a + i * s.row + j * s.column;
-      Vector<T> sum = *x;
-      SubtractProducts<T, 1>(&sum, own, s.column, a + i * s.row, s.column, 0, j);
-      *x = sum / root;
-    }
+          for (int r = 0; r < width; ++r) x[r * s.row] = sums[r] / root;
+        });
   }
   const Vector<T> nan = Splat<T>(__builtin_nan(""));
   for (int64_t i = 0; i < n; ++i) {

@@ -6,7 +6,7 @@
 
 namespace kiln::cpu {
 
-void EmitLoop(llvm::IRBuilder<>& b, llvm::Value* begin, llvm::Value* end, int64_t step, const llvm::Twine& name,
+void EmitLoop(llvm::IRBuilder<>& b, llvm::Value* begin, llvm::Value* end, llvm::Value* step, const llvm::Twine& name,
               const std::function<void(llvm::Value*)>& body) {
   const auto* first = llvm::dyn_cast<llvm::ConstantInt>(begin);
   const auto* limit = llvm::dyn_cast<llvm::ConstantInt>(end);
@@ -14,7 +14,8 @@ void EmitLoop(llvm::IRBuilder<>& b, llvm::Value* begin, llvm::Value* end, int64_
   if (constant) {
     const int64_t count = limit->getSExtValue() - first->getSExtValue();
     if (count <= 0) return;
-    if (count <= step) return body(begin);
+    const auto* constant_step = llvm::dyn_cast<llvm::ConstantInt>(step);
+    if (constant_step != nullptr && count <= constant_step->getSExtValue()) return body(begin);
   }
   llvm::Function* function = b.GetInsertBlock()->getParent();
   llvm::BasicBlock* entry = b.GetInsertBlock();
@@ -29,7 +30,7 @@ void EmitLoop(llvm::IRBuilder<>& b, llvm::Value* begin, llvm::Value* end, int64_
   llvm::PHINode* index = b.CreatePHI(b.getInt64Ty(), 2, name + ".i");
   index->addIncoming(begin, entry);
   body(index);
-  llvm::Value* next = b.CreateAdd(index, b.getInt64(step), name + ".next", /*HasNUW=*/true, /*HasNSW=*/true);
+  llvm::Value* next = b.CreateAdd(index, step, name + ".next", /*HasNUW=*/true, /*HasNSW=*/true);
   index->addIncoming(next, b.GetInsertBlock());
   b.CreateCondBr(b.CreateICmpSLT(next, end), loop, exit);
   b.SetInsertPoint(exit);
@@ -48,6 +49,13 @@ void EmitIf(llvm::IRBuilder<>& b, llvm::Value* condition, const llvm::Twine& nam
   body();
   b.CreateBr(exit);
   b.SetInsertPoint(exit);
+}
+
+llvm::AllocaInst* StackSlot(llvm::IRBuilder<>& b, llvm::Type* type, uint64_t alignment, llvm::Value* count) {
+  llvm::BasicBlock& entry = b.GetInsertBlock()->getParent()->getEntryBlock();
+  llvm::AllocaInst* slot = llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(type, count);
+  if (alignment > 0) slot->setAlignment(llvm::Align(alignment));
+  return slot;
 }
 
 }  // namespace kiln::cpu

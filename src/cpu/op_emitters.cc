@@ -1,77 +1,56 @@
 #include "src/cpu/op_emitters.h"
 
 #include "src/base/status.h"
-#include "src/cpu/dense_solve_emitter.h"
-#include "src/cpu/fft_emitter.h"
-#include "src/cpu/key_sort_emitter.h"
-#include "src/cpu/random_state_emitter.h"
-#include "src/cpu/scan_emitter.h"
-#include "src/cpu/sort_emitter.h"
 
 namespace kiln::cpu {
-
-using hlo::Opcode;
-
 namespace {
 
-struct OpEmitter {
-  bool (*serves)(const hlo::Instruction&);
-  int64_t (*scratch_bytes)(const hlo::Instruction&);
-  double (*nanoseconds)(const hlo::Instruction&);
-  absl::Status (*emit)(llvm::IRBuilder<>*, const hlo::Instruction&, const OpArrays&);
-  bool (*may_share)(const hlo::Instruction&, int64_t leaf, int64_t operand) = nullptr;
-};
-
-double ElementNanoseconds(const hlo::Instruction& instruction) {
-  return 30.0 * static_cast<double>(instruction.operand(0)->shape().element_count());
-}
-
-template <Opcode opcode>
-bool Is(const hlo::Instruction& instruction) {
-  return instruction.opcode() == opcode;
-}
-
-// One row per op; the first that serves an instruction emits it.
-constexpr OpEmitter kEmitters[] = {
-    {IsKeySort, KeySortScratchBytes, KeySortNanoseconds, EmitKeySort, KeySortMayShare},
-    {Is<Opcode::kSort>, SortScratchBytes, SortNanoseconds, EmitSort},
-    {Is<Opcode::kScan>, ScanScratchBytes, ScanNanoseconds, EmitScan},
-    {Is<Opcode::kFft>, FftScratchBytes, FftNanoseconds, EmitFft},
-    {Is<Opcode::kTopK>, TopKScratchBytes, ElementNanoseconds, EmitTopK},
-    {IsDenseSolve, DenseSolveScratch, DenseSolveTime, EmitDenseSolve},
-    {Is<Opcode::kRngGetAndUpdateState>, RandomStateScratchBytes, RandomStateNanoseconds, EmitRandomState},
-};
-
-const OpEmitter* Find(const hlo::Instruction& instruction) {
-  for (const OpEmitter& emitter : kEmitters) {
-    if (emitter.serves(instruction)) return &emitter;
+// One 64-bit counter per program, 0 when it is compiled, shared by all its random ops, runs and threads: the op takes
+// `delta` numbers from it and gives the first of them (u64[1], or u64[2] with the counter last).
+absl::Status EmitRandomState(llvm::IRBuilder<>* builder, const hlo::Instruction& instruction, const OpArrays& arrays) {
+  constexpr char kStateName[] = "random_state";
+  const hlo::Shape& shape = instruction.shape();
+  if (shape.element_type() != hlo::PrimitiveType::kU64 || shape.rank() != 1 || shape.dimensions(0) < 1 ||
+      shape.dimensions(0) > 2) {
+    return InvalidArgument(instruction.Describe(), ": the state has shape ", shape.ToString(),
+                           ", expected u64[1] or u64[2]");
   }
-  return nullptr;
+  llvm::Module* module = builder->GetInsertBlock()->getModule();
+  llvm::Type* word = builder->getInt64Ty();
+  llvm::GlobalVariable* state = module->getNamedGlobal(kStateName);
+  if (state == nullptr) {
+    state = new llvm::GlobalVariable(*module, word, /*isConstant=*/false, llvm::GlobalValue::InternalLinkage,
+                                     builder->getInt64(0), kStateName);
+  }
+  llvm::Value* first = builder->CreateAtomicRMW(llvm::AtomicRMWInst::Add, state,
+                                                builder->getInt64(instruction.Get<hlo::RngAttributes>().delta),
+                                                llvm::Align(8), llvm::AtomicOrdering::Monotonic);
+  const int64_t last = shape.dimensions(0) - 1;
+  if (last == 1) builder->CreateStore(builder->getInt64(0), arrays.results[0]);
+  builder->CreateStore(first, builder->CreateConstGEP1_64(word, arrays.results[0], last));
+  return absl::OkStatus();
 }
+
+constexpr OpEmitter kRandomStateEmitter = {
+    [](const hlo::Instruction& i) { return i.opcode() == hlo::Opcode::kRngGetAndUpdateState; },
+    [](const hlo::Instruction&) { return int64_t{0}; }, [](const hlo::Instruction&) { return 10.0; }, EmitRandomState};
+
+constexpr const OpEmitter* kEmitters[] = {&kKeySortEmitter, &kSortEmitter,       &kScanEmitter,
+                                          &kFftEmitter,     &kDenseSolveEmitter, &kRandomStateEmitter};
 
 }  // namespace
 
-bool HasOpEmitter(const hlo::Instruction& instruction) { return Find(instruction) != nullptr; }
-
-int64_t OpScratchBytes(const hlo::Instruction& instruction) {
-  const OpEmitter* emitter = Find(instruction);
-  return emitter == nullptr ? 0 : emitter->scratch_bytes(instruction);
+std::vector<llvm::Value*> OpArrays::All() const {
+  std::vector<llvm::Value*> all = operands;
+  all.insert(all.end(), results.begin(), results.end());
+  return all;
 }
 
-double OpNanoseconds(const hlo::Instruction& instruction) {
-  const OpEmitter* emitter = Find(instruction);
-  return emitter == nullptr ? 0 : emitter->nanoseconds(instruction);
-}
-
-bool OpMayShare(const hlo::Instruction& instruction, int64_t leaf, int64_t operand) {
-  const OpEmitter* emitter = Find(instruction);
-  return emitter != nullptr && emitter->may_share != nullptr && emitter->may_share(instruction, leaf, operand);
-}
-
-absl::Status EmitOp(llvm::IRBuilder<>* builder, const hlo::Instruction& instruction, const OpArrays& arrays) {
-  const OpEmitter* emitter = Find(instruction);
-  if (emitter == nullptr) return Unimplemented(instruction.Describe(), ": no code is generated for this operation");
-  return emitter->emit(builder, instruction, arrays);
+const OpEmitter* FindOpEmitter(const hlo::Instruction& instruction) {
+  for (const OpEmitter* emitter : kEmitters) {
+    if (emitter->serves(instruction)) return emitter;
+  }
+  return nullptr;
 }
 
 }  // namespace kiln::cpu

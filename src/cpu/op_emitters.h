@@ -31,24 +31,36 @@ struct OpArrays {
   OpProgram* program = nullptr;
   llvm::Value* context = nullptr;      // the ProgramContext
   std::vector<llvm::Value*> operands;  // one pointer per operand leaf
-  std::vector<llvm::Value*> results;   // one pointer per result leaf; distinct from operands but for OpMayShare
-  llvm::Value* scratch = nullptr;      // OpScratchBytes, aligned to 64
+  std::vector<llvm::Value*> results;   // one pointer per result leaf; distinct from operands but for may_share
+  llvm::Value* scratch = nullptr;      // scratch_bytes, aligned to 64
+
+  // Operands, then results.
+  std::vector<llvm::Value*> All() const;
 };
 
-// True for the opcodes below.
-bool HasOpEmitter(const hlo::Instruction& instruction);
+struct OpEmitter {
+  bool (*serves)(const hlo::Instruction&);
+  int64_t (*scratch_bytes)(const hlo::Instruction&);
+  double (*nanoseconds)(const hlo::Instruction&);  // roughly, of one run on one thread
+  // Emits the op at the builder, which goes on behind it.
+  absl::Status (*emit)(llvm::IRBuilder<>*, const hlo::Instruction&, const OpArrays&);
+  // Whether result `leaf` may be in the memory of operand `operand`; null: never.
+  bool (*may_share)(const hlo::Instruction&, int64_t leaf, int64_t operand) = nullptr;
+};
 
-// Scratch memory that the op needs.
-int64_t OpScratchBytes(const hlo::Instruction& instruction);
+// Radix sorts and selections of the largest, for sorts by keys (src/passes/sort_keys.h); all other sorts and
+// selections.
+extern const OpEmitter kKeySortEmitter, kSortEmitter;
+// Scans whose bodies are formulas of elements (src/passes/scan_expander.h), as loops of vectors.
+extern const OpEmitter kScanEmitter;
+// Fourier transforms: a plan (fft_plan.h) as calls of generated functions (fft_code.h).
+extern const OpEmitter kFftEmitter;
+// Cholesky, triangular solves, and custom calls "LuDecomposition", which give factors, pivots and permutation, of f32
+// and f64: calls of dense_solver.h.
+extern const OpEmitter kDenseSolveEmitter;
 
-// Rough time of one run on one thread.
-double OpNanoseconds(const hlo::Instruction& instruction);
-
-// Whether result `leaf` may be in the memory of operand `operand`.
-bool OpMayShare(const hlo::Instruction& instruction, int64_t leaf, int64_t operand);
-
-// Emits the op at the builder, which goes on behind it.
-absl::Status EmitOp(llvm::IRBuilder<>* builder, const hlo::Instruction& instruction, const OpArrays& arrays);
+// The first of them that serves an instruction; null where none does.
+const OpEmitter* FindOpEmitter(const hlo::Instruction& instruction);
 
 }  // namespace kiln::cpu
 

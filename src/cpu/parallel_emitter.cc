@@ -7,6 +7,7 @@
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Module.h"
 #include "src/cpu/program_abi.h"
+#include "src/cpu/runtime_call.h"
 
 namespace kiln::cpu {
 namespace {
@@ -59,7 +60,11 @@ ParallelTask::ParallelTask(llvm::IRBuilder<>* builder, const std::string& name, 
 }
 
 ParallelTask::ParallelTask(llvm::IRBuilder<>* builder, llvm::Function* task, std::vector<llvm::Value*> pointers)
-    : outer_(*builder), definition_(nullptr), function_(task), body_(task->getContext()), pointers_(std::move(pointers)) {}
+    : outer_(*builder),
+      definition_(nullptr),
+      function_(task),
+      body_(task->getContext()),
+      pointers_(std::move(pointers)) {}
 
 llvm::Value* ParallelTask::begin() const { return definition_->getArg(1); }
 llvm::Value* ParallelTask::end() const { return definition_->getArg(2); }
@@ -70,25 +75,12 @@ llvm::Value* ParallelTask::ClosureSlot(size_t index) {
 
 void ParallelTask::Call(llvm::Value* context, int64_t count, double nanoseconds_per_iteration, int64_t min_grain) {
   if (definition_ != nullptr) body_.CreateRetVoid();
-  llvm::BasicBlock& entry = outer_.GetInsertBlock()->getParent()->getEntryBlock();
-  llvm::IRBuilder<> at_entry(&entry, entry.begin());
-  llvm::Value* table = at_entry.CreateAlloca(llvm::ArrayType::get(outer_.getPtrTy(), pointers_.size()));
-  for (size_t i = 0; i < pointers_.size(); ++i) {
-    llvm::Value* pointer = pointers_[i] != nullptr
-                               ? pointers_[i]
-                               : llvm::ConstantPointerNull::get(outer_.getPtrTy());
-    outer_.CreateStore(pointer, outer_.CreateConstGEP1_64(outer_.getPtrTy(), table, i));
-  }
+  llvm::Value* table = PointerTable(outer_, pointers_);
   const double nanoseconds = nanoseconds_per_iteration * static_cast<double>(count);
   const double range = kRangeNanoseconds / std::max(nanoseconds_per_iteration, 1e-3);
   const int64_t grain = std::max(min_grain, static_cast<int64_t>(std::min(range, 1e15)));
   if (nanoseconds >= kParallelNanoseconds && count > grain) {
-    llvm::Type* pointer = outer_.getPtrTy();
-    llvm::Type* i64 = outer_.getInt64Ty();
-    llvm::FunctionCallee parallel_for = function_->getParent()->getOrInsertFunction(
-        kParallelForName,
-        llvm::FunctionType::get(outer_.getVoidTy(), {pointer, pointer, pointer, i64, i64}, /*isVarArg=*/false));
-    outer_.CreateCall(parallel_for, {context, function_, table, outer_.getInt64(count), outer_.getInt64(grain)});
+    CallRuntime(outer_, kParallelForName, {context, function_, table, outer_.getInt64(count), outer_.getInt64(grain)});
   } else {
     outer_.CreateCall(function_, {table, outer_.getInt64(0), outer_.getInt64(count)});
   }

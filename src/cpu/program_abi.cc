@@ -2,12 +2,15 @@
 
 #include <algorithm>
 
+#include "src/base/rounding.h"
 #include "src/base/thread_pool.h"
 #include "src/cpu/dense_solver.h"
 #include "src/cpu/gemm_blocks.h"
+#include "src/cpu/gemm_pad.h"
 #include "src/cpu/jit_symbols.h"
 #include "src/cpu/radix_sort.h"
 #include "src/cpu/run_profile.h"
+#include "src/cpu/top_rows.h"
 
 namespace kiln::cpu {
 
@@ -18,7 +21,7 @@ void ParallelFor(ProgramContext* context, TaskFunction* task, void* closure, int
   }
   if (context->max_parallelism > 0) {
     // Fewer, larger ranges keep other workers out.
-    grain = std::max(grain, (count + context->max_parallelism - 1) / context->max_parallelism);
+    grain = std::max(grain, CeilDivide(count, context->max_parallelism));
   }
   context->pool->ParallelFor(count, grain, task, closure);
 }
@@ -35,9 +38,11 @@ void RegisterProgramSymbols() {
   AddRuntimeSymbol(kProfileName, reinterpret_cast<void*>(&MarkProfile));
   AddRuntimeSymbol(kParallelForName, reinterpret_cast<void*>(&ParallelFor));
   AddRuntimeSymbol(kCustomCallName, reinterpret_cast<void*>(&RunCustomCall));
-  RegisterSortSymbols();
-  RegisterGemmSymbols();
-  RegisterDenseSolveSymbols();
+  AddRuntimeSymbol(kSortRowsName, reinterpret_cast<void*>(&SortRows));
+  AddRuntimeSymbol(kTopRowsName, reinterpret_cast<void*>(&TopRows));
+  AddRuntimeSymbol(kDenseSolveName, reinterpret_cast<void*>(&RunDenseSolve));
+  AddRuntimeSymbol(kGemmBlocksName, reinterpret_cast<void*>(&RunGemmBlocks));
+  AddRuntimeSymbol(kGemmPadName, reinterpret_cast<void*>(&PadGemmRows));
 }
 
 }  // namespace kiln::cpu

@@ -20,7 +20,7 @@ class RunProfile;
 struct ProgramContext {
   void* workspace = nullptr;  // the first member: generated code reads it
   ThreadPool* pool = nullptr;
-  int max_parallelism = 0;  // 0: as many threads as the pool has
+  int max_parallelism = 0;                                    // 0: as many threads as the pool has
   const std::unique_ptr<CustomCall>* custom_calls = nullptr;  // of the program, by number
   CustomCallRun* custom_call_run = nullptr;
   RunProfile* profile = nullptr;
@@ -39,6 +39,15 @@ using TaskFunction = void(void* closure, int64_t begin, int64_t end);
 void ParallelFor(ProgramContext* context, TaskFunction* task, void* closure, int64_t count, int64_t grain);
 inline constexpr char kParallelForName[] = "kiln_parallel_for";
 
+// Runs function(i) for i in [0, count), on the threads of the run.
+template <typename Function>
+void ForEach(ProgramContext* context, int64_t count, Function function) {
+  const auto task = [](void* closure, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) (*static_cast<Function*>(closure))(i);
+  };
+  ParallelFor(context, task, &function, count, 1);
+}
+
 // Symbol "kiln_custom_call": calls custom call `number`. False when it failed: the program then returns at once.
 bool RunCustomCall(ProgramContext* context, int32_t stage, int64_t number, void* const* buffers, int64_t buffer_count);
 inline constexpr char kCustomCallName[] = "kiln_custom_call";
@@ -47,8 +56,8 @@ inline constexpr char kCustomCallName[] = "kiln_custom_call";
 void MarkProfile(ProgramContext* context, int64_t instruction);
 inline constexpr char kProfileName[] = "kiln_profile";
 
-// Makes the functions above, and all others that any program calls, known to the linker of generated code: code that was
-// compiled elsewhere may be linked first. Idempotent.
+// Makes the functions above, and all others that any program calls, known to the linker of generated code: code that
+// was compiled elsewhere may be linked first. Idempotent.
 void RegisterProgramSymbols();
 
 }  // namespace kiln::cpu

@@ -67,13 +67,10 @@ double CustomCallNanoseconds(const Instruction& call) {
 
 int64_t AliasedOperand(const Instruction& call, int64_t leaf) {
   for (const hlo::OutputOperandAlias& alias : call.Get<hlo::CustomCallAttributes>().aliases) {
-    int64_t first = 0;
-    const hlo::Shape* at = &call.shape();
-    for (int64_t index : alias.output_index) {
-      for (int64_t i = 0; i < index; ++i) first += at->tuple_shapes(i).leaf_count();
-      at = &at->tuple_shapes(index);
+    const hlo::Shape* part = call.shape().Part(alias.output_index);
+    if (part == call.shape().Leaves()[leaf] && part->IsArray() && call.operand(alias.operand)->shape().IsArray()) {
+      return alias.operand;
     }
-    if (at->IsArray() && first == leaf && call.operand(alias.operand)->shape().IsArray()) return alias.operand;
   }
   return -1;
 }
@@ -102,7 +99,8 @@ analysis::TargetHooks ProgramEmitter::Hooks() {
   hooks.scratch_bytes = [this](const Instruction& instruction) -> int64_t {
     auto product = products_.find(&instruction);
     if (product != products_.end()) return product->second->scratch_bytes();
-    return HasOpEmitter(instruction) ? OpScratchBytes(instruction) : 0;
+    const OpEmitter* op = FindOpEmitter(instruction);
+    return op == nullptr ? 0 : op->scratch_bytes(instruction);
   };
   return hooks;
 }
@@ -120,7 +118,10 @@ bool ProgramEmitter::MayShare(const Instruction& instruction, int64_t leaf, int6
            });
   }
   const ScheduledKernel* scheduled = KernelOf(instruction);
-  if (scheduled == nullptr) return OpMayShare(instruction, leaf, operand);
+  if (scheduled == nullptr) {
+    const OpEmitter* op = FindOpEmitter(instruction);
+    return op != nullptr && op->may_share != nullptr && op->may_share(instruction, leaf, operand);
+  }
   return kernel::MayShareBuffer(scheduled->kernel, scheduled->schedules, static_cast<int>(operand), output);
 }
 
@@ -143,8 +144,8 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
       }
       continue;
     }
-    if (HasOpEmitter(*instruction)) {
-      estimated_nanoseconds_ += times * OpNanoseconds(*instruction);
+    if (const OpEmitter* op = FindOpEmitter(*instruction)) {
+      estimated_nanoseconds_ += times * op->nanoseconds(*instruction);
       ++kernel_count_;
       continue;
     }
@@ -209,9 +210,9 @@ std::vector<CompiledOperation> ProgramEmitter::Operations() const {
         for (const kernel::NestSchedule& schedule : scheduled->schedules) {
           absl::StrAppend(&operation.schedule, kernel::ToString(schedule), "\n");
         }
-      } else if (HasOpEmitter(*instruction)) {
+      } else if (const OpEmitter* op = FindOpEmitter(*instruction)) {
         operation.kind = std::string(hlo::OpcodeName(instruction->opcode()));
-        operation.nanoseconds = OpNanoseconds(*instruction);
+        operation.nanoseconds = op->nanoseconds(*instruction);
       } else if (instruction->opcode() == Opcode::kCustomCall) {
         operation.kind = "custom call";
       } else {

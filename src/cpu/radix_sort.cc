@@ -9,18 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/rounding.h"
 #include "src/base/thread_pool.h"
-#include "src/cpu/jit_symbols.h"
-#include "src/cpu/vector_clones.h"
 
 namespace kiln::cpu {
 namespace {
 
 constexpr int kDigitBits = 8;
 constexpr int kDigits = 1 << kDigitBits;
-// Up to here the histograms cost more than comparing all pairs, many at a time.
-constexpr int64_t kRankedSize = 64;
-constexpr int64_t kVectorBytes = 64;
 // Rows of this size are each divided over the threads; smaller ones are dealt out whole.
 constexpr int64_t kDividedSize = 1 << 16;
 constexpr int64_t kMaxStripes = 16;
@@ -35,12 +31,10 @@ constexpr int64_t kColumnBytes = 32;
 constexpr int64_t kColumnShare = 8;
 constexpr int64_t kMaxStripeBytes = int64_t{64} << 20;
 constexpr int64_t kAlignment = 64;
-// Keys that a selection looks at together.
-constexpr int64_t kBlock = 64;
 // Less work than this is not worth waking a thread for.
 constexpr double kParallelNanoseconds = 20000;
 
-int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+int64_t Aligned(int64_t bytes) { return RoundUp(bytes, kAlignment); }
 
 // What moves together: a key, and either the element of the only other array or the position in the row.
 template <typename Key, typename Value>
@@ -113,7 +107,7 @@ int64_t StripeBytes(const RowSortShape& shape) {
 int64_t Groups(const RowSortShape& shape) {
   if (shape.inner == 1) return shape.rows;
   const int64_t together = ColumnsTogether(shape);
-  return shape.rows / shape.inner * ((shape.inner + together - 1) / together);
+  return shape.rows / shape.inner * CeilDivide(shape.inner, together);
 }
 
 // Rows that may be under way at once.
@@ -131,93 +125,6 @@ int Threads(const ProgramContext& context) {
   return context.max_parallelism > 0 ? std::min(threads, context.max_parallelism) : threads;
 }
 
-// Runs function(i) for i in [0, count), on the pool's threads.
-template <typename Function>
-void ForEach(ProgramContext* context, int64_t count, Function function) {
-  const auto task = [](void* closure, int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) (*static_cast<Function*>(closure))(i);
-  };
-  ParallelFor(context, task, &function, count, 1);
-}
-
-// How bits become keys: bits that are one value take its form first, then `all` turns, and of negative numbers
-// `of_negative` besides, which leaves the sign. Where nothing is one value, `zero` and `infinity` leave all as it is.
-template <typename Key>
-struct KeyMasks {
-  Key sign = static_cast<Key>(Key{1} << (8 * sizeof(Key) - 1));
-  Key zero = static_cast<Key>(~Key{0}), infinity = static_cast<Key>(~Key{0}), nan = 0;
-  Key all = 0, of_negative = 0;
-
-  explicit KeyMasks(const KeyCode& code) {
-    using passes::KeyOrder;
-    if (code.order != KeyOrder::kUnsigned) all = sign;
-    if (code.order >= KeyOrder::kTotal) of_negative = static_cast<Key>(~sign);
-    if (code.order >= KeyOrder::kZerosEqual) zero = 0;
-    if (code.order == KeyOrder::kNumbers) {
-      infinity = static_cast<Key>(code.infinity);
-      // The first bit behind the exponent.
-      nan = static_cast<Key>(infinity | (infinity & (~infinity + 1)) >> 1);
-    }
-    if (code.descending != 0) all = static_cast<Key>(~all);
-  }
-};
-
-// One clone per instruction set of what vectors make several times faster.
-#define KILN_KEY_LOOPS(Key)                                                                                \
-  KILN_VECTOR_CLONES("avx2") bool AnyAbove(const Key* keys, Key bound) {                                   \
-    Key above = 0;                                                                                         \
-    for (int64_t i = 0; i < kBlock; ++i) above |= keys[i] > bound ? 1 : 0;                                 \
-    return above != 0;                                                                                     \
-  }                                                                                                        \
-  KILN_VECTOR_CLONES("avx2") Key ToKeys(const Key* row, int64_t size, KeyMasks<Key> masks, Key* keys) {    \
-    constexpr int kSign = 8 * sizeof(Key) - 1;                                                             \
-    Key changed = 0;                                                                                       \
-    for (int64_t i = 0; i < size; ++i) {                                                                   \
-      Key bits = row[i];                                                                                   \
-      const Key magnitude = bits & ~masks.sign;                                                            \
-      if (magnitude == masks.zero || magnitude > masks.infinity) {                                         \
-        const Key one = magnitude == 0 ? Key{0} : masks.nan;                                               \
-        changed |= bits ^ one;                                                                             \
-        bits = one;                                                                                        \
-      }                                                                                                    \
-      const Key negative = static_cast<Key>(-static_cast<Key>(bits >> kSign));                             \
-      keys[i] = bits ^ masks.all ^ (negative & masks.of_negative);                                         \
-    }                                                                                                      \
-    return changed;                                                                                        \
-  }                                                                                                        \
-  KILN_VECTOR_CLONES("avx2") void FromKeys(const Key* keys, int64_t size, KeyMasks<Key> masks, Key* row) { \
-    constexpr int kSign = 8 * sizeof(Key) - 1;                                                             \
-    for (int64_t i = 0; i < size; ++i) {                                                                   \
-      const Key bits = keys[i] ^ masks.all;                                                                \
-      const Key negative = static_cast<Key>(-static_cast<Key>(bits >> kSign));                             \
-      row[i] = bits ^ (negative & masks.of_negative);                                                      \
-    }                                                                                                      \
-  }                                                                                                        \
-  KILN_VECTOR_CLONES("avx2") void RankRow(const Key* row, int64_t size, Key* ranks) {                      \
-    typedef Key Vector __attribute__((vector_size(kVectorBytes)));                                         \
-    constexpr int kLanes = kVectorBytes / sizeof(Key);                                                     \
-    Key keys[kRankedSize] = {};                                                                            \
-    std::memcpy(keys, row, size * sizeof(Key));                                                            \
-    Vector places;                                                                                         \
-    for (int lane = 0; lane < kLanes; ++lane) places[lane] = static_cast<Key>(lane);                       \
-    for (int64_t begin = 0; begin < size; begin += kLanes, places += static_cast<Key>(kLanes)) {           \
-      Vector own, before = {};                                                                             \
-      std::memcpy(&own, keys + begin, kVectorBytes);                                                       \
-      for (int64_t j = 0; j < size; ++j) {                                                                 \
-        const Vector other = Vector{} + keys[j], place = Vector{} + static_cast<Key>(j);                   \
-        before -= reinterpret_cast<Vector>((other < own) | ((other == own) & (place < places)));           \
-      }                                                                                                    \
-      std::memcpy(ranks + begin, &before, kVectorBytes);                                                   \
-    }                                                                                                      \
-  }
-// AnyAbove: whether one of kBlock keys is above `bound`. ToKeys: the keys of elements; not 0 when some lost bits by it.
-// FromKeys: the inverse. RankRow: where each key of a row goes in a stable sort of it.
-KILN_KEY_LOOPS(uint8_t)
-KILN_KEY_LOOPS(uint16_t)
-KILN_KEY_LOOPS(uint32_t)
-KILN_KEY_LOOPS(uint64_t)
-#undef KILN_KEY_LOOPS
-
 // Sorts keys where they are.
 template <typename Key>
 class BucketSorter {
@@ -229,7 +136,7 @@ class BucketSorter {
     if (size < 2 || bits == 0) return;
     if (size <= kRankedSize) return SortByRank(keys, size);
     if (size > room_) return Divide(keys, size, bits);
-    const int digits = (bits + kDigitBits - 1) / kDigitBits;
+    const int64_t digits = CeilDivide(bits, kDigitBits);
     std::array<std::array<uint32_t, kDigits>, sizeof(Key)> places;
     for (int digit = 0; digit < digits; ++digit) places[digit].fill(0);
     for (int64_t i = 0; i < size; ++i) {
@@ -394,7 +301,7 @@ class RadixSorter {
   // Runs function(keys, count) over the keys of elements [begin, end), some at a time.
   template <typename Function>
   void ForKeys(const Key* elements, int64_t begin, int64_t end, Function function) const {
-    constexpr int64_t kTogether = 8 * kBlock;
+    constexpr int64_t kTogether = 8 * kKeyBlock;
     std::array<Key, kTogether> keys;
     for (int64_t i = begin; i < end; i += kTogether) {
       const int64_t count = std::min(kTogether, end - i);
@@ -553,18 +460,8 @@ struct DoubleQuadWord {
 };
 
 void GatherRow(int64_t width, const void* from, void* to, const uint32_t* positions, int64_t size) {
-  switch (width) {
-    case 1:
-      return GatherRow<uint8_t>(from, to, positions, size);
-    case 2:
-      return GatherRow<uint16_t>(from, to, positions, size);
-    case 4:
-      return GatherRow<uint32_t>(from, to, positions, size);
-    case 8:
-      return GatherRow<uint64_t>(from, to, positions, size);
-    default:
-      return GatherRow<DoubleQuadWord>(from, to, positions, size);
-  }
+  if (width == 16) return GatherRow<DoubleQuadWord>(from, to, positions, size);
+  ForKeysOf(width, [&]<typename Word>(Word) { GatherRow<Word>(from, to, positions, size); });
 }
 
 template <typename Key, typename Value>
@@ -584,7 +481,7 @@ void SortAll(ProgramContext* context, const RowSortShape& shape, const void* con
                     groups = Groups(shape);
       Key* copy = spare + (StripeBytes(shape) - CopyBytes(shape)) / sizeof(Key);
       Key* rows = copy - together * stride;
-      const int64_t across = (shape.inner + together - 1) / together;
+      const int64_t across = CeilDivide(shape.inner, together);
       auto* spare_items = reinterpret_cast<typename Sorter::Item*>(spare);
       Sorter sorter(context, 1, shape.size, shape.code, spare_items, spare_items);
       for (int64_t group = groups * index / stripes; group < groups * (index + 1) / stripes; ++group) {
@@ -662,79 +559,6 @@ void SortAll(ProgramContext* context, const RowSortShape& shape, const void* con
   }
 }
 
-// ---- The largest ----
-
-// Few, so that the bound rises early.
-constexpr int64_t kSpareCandidates = 128;
-
-template <typename Key>
-struct Candidate {
-  Key key;
-  int32_t position;
-  bool operator<(const Candidate& other) const {
-    return key != other.key ? key > other.key : position < other.position;
-  }
-};
-
-int64_t CandidateRoom(int64_t k) { return 2 * k + kSpareCandidates; }
-
-// Keeps candidates above the k-th largest seen so far; when their room is full, the k largest of them stay.
-template <typename Key>
-void TopRow(int64_t size, int64_t k, const Key* elements, KeyMasks<Key> masks, Candidate<Key>* candidates, Key* top,
-            int32_t* positions) {
-  const int64_t room = CandidateRoom(k);
-  int64_t count = 0;
-  bool bounded = false;
-  Key bound = 0;
-  auto keep = [&] {
-    std::nth_element(candidates, candidates + k - 1, candidates + count);
-    count = k;
-    bound = candidates[k - 1].key;
-    bounded = true;
-  };
-  constexpr int64_t kTogether = 8 * kBlock;
-  std::array<Key, kTogether> made;
-  for (int64_t begin = 0; begin < size; begin += kBlock) {
-    const int64_t block = std::min(kBlock, size - begin);
-    const Key* keys = &made[begin % kTogether];
-    if (begin % kTogether == 0) ToKeys(elements + begin, std::min(kTogether, size - begin), masks, made.data());
-    if (bounded && block == kBlock && !AnyAbove(keys, bound)) continue;
-    for (int64_t i = 0; i < block; ++i) {
-      // Later elements lose against equal ones.
-      if (bounded && keys[i] <= bound) continue;
-      candidates[count++] = {keys[i], static_cast<int32_t>(begin + i)};
-      if (count == room) keep();
-    }
-    if (!bounded && count >= k + kBlock) keep();
-  }
-  std::partial_sort(candidates, candidates + k, candidates + count);
-  for (int64_t i = 0; i < k; ++i) {
-    FromKeys(&candidates[i].key, 1, masks, &top[i]);
-    positions[i] = candidates[i].position;
-  }
-}
-
-int64_t CandidateBytes(int64_t key_width, int64_t k) { return Aligned(CandidateRoom(k) * (key_width == 8 ? 16 : 8)); }
-
-int64_t TopStripes(const TopRowsShape& shape) {
-  return TopRowsNanoseconds(shape) < kParallelNanoseconds ? 1 : std::min(shape.rows, kMaxStripes);
-}
-
-template <typename Key>
-void TopAll(ProgramContext* context, const TopRowsShape& shape, const void* keys, void* top, int32_t* positions,
-            char* scratch) {
-  const int64_t stripes = TopStripes(shape);
-  const KeyMasks<Key> masks(shape.code);
-  ForEach(context, stripes, [&](int64_t stripe) {
-    char* memory = scratch + stripe * CandidateBytes(shape.key_width, shape.k);
-    for (int64_t row = shape.rows * stripe / stripes; row < shape.rows * (stripe + 1) / stripes; ++row) {
-      TopRow(shape.size, shape.k, static_cast<const Key*>(keys) + row * shape.size, masks,
-             reinterpret_cast<Candidate<Key>*>(memory), static_cast<Key*>(top) + row * shape.k,
-             positions + row * shape.k);
-    }
-  });
-}
-
 }  // namespace
 
 bool SortsKeysInPlace(const RowSortShape& shape) {
@@ -754,46 +578,8 @@ double RowSortNanoseconds(const RowSortShape& shape) {
 }
 
 void SortRows(ProgramContext* context, const RowSortShape* shape, const void* const* arrays, void* scratch) {
-  char* memory = static_cast<char*>(scratch);
-  switch (shape->key_width) {
-    case 1:
-      return SortAll<uint8_t>(context, *shape, arrays, memory);
-    case 2:
-      return SortAll<uint16_t>(context, *shape, arrays, memory);
-    case 4:
-      return SortAll<uint32_t>(context, *shape, arrays, memory);
-    default:
-      return SortAll<uint64_t>(context, *shape, arrays, memory);
-  }
-}
-
-int64_t TopRowsScratchBytes(const TopRowsShape& shape) {
-  return TopStripes(shape) * CandidateBytes(shape.key_width, shape.k);
-}
-
-double TopRowsNanoseconds(const TopRowsShape& shape) {
-  return static_cast<double>(shape.rows) *
-         (0.2 * static_cast<double>(shape.size) + 40.0 * static_cast<double>(shape.k));
-}
-
-void TopRows(ProgramContext* context, const TopRowsShape* shape, const void* keys, void* top, int32_t* positions,
-             void* scratch) {
-  char* memory = static_cast<char*>(scratch);
-  switch (shape->key_width) {
-    case 1:
-      return TopAll<uint8_t>(context, *shape, keys, top, positions, memory);
-    case 2:
-      return TopAll<uint16_t>(context, *shape, keys, top, positions, memory);
-    case 4:
-      return TopAll<uint32_t>(context, *shape, keys, top, positions, memory);
-    default:
-      return TopAll<uint64_t>(context, *shape, keys, top, positions, memory);
-  }
-}
-
-void RegisterSortSymbols() {
-  AddRuntimeSymbol(kSortRowsName, reinterpret_cast<void*>(&SortRows));
-  AddRuntimeSymbol(kTopRowsName, reinterpret_cast<void*>(&TopRows));
+  ForKeysOf(shape->key_width,
+            [&]<typename Key>(Key) { SortAll<Key>(context, *shape, arrays, static_cast<char*>(scratch)); });
 }
 
 }  // namespace kiln::cpu

@@ -1,4 +1,4 @@
-// Stable sorts of rows by keys of their bits, and selections of the largest: what generated code calls for them.
+// Stable sorts of rows by keys of their bits: what generated code calls for them.
 //
 // Compiled once, for every size: their loops are the same whatever the program is.
 #ifndef KILN_CPU_RADIX_SORT_H_
@@ -7,16 +7,9 @@
 #include <cstdint>
 
 #include "src/cpu/program_abi.h"
-#include "src/passes/sort_keys.h"
+#include "src/cpu/sort_key_loops.h"
 
 namespace kiln::cpu {
-
-// Which unsigned integers stand for elements.
-struct KeyCode {
-  passes::KeyOrder order = passes::KeyOrder::kUnsigned;
-  int64_t descending = 0;  // or selects the smallest
-  int64_t infinity = 0;    // its bits, for floats
-};
 
 // A sort of `rows` rows of `size` elements each, all arrays dense. Array 0 holds the keys.
 struct RowSortShape {
@@ -44,26 +37,6 @@ bool SortsKeysInPlace(const RowSortShape& shape);
 // for keys that are sorted in place.
 void SortRows(ProgramContext* context, const RowSortShape* shape, const void* const* arrays, void* scratch);
 inline constexpr char kSortRowsName[] = "kiln_sort_rows";
-
-struct TopRowsShape {
-  int64_t rows = 0;
-  int64_t size = 0;       // below 2^31
-  int64_t key_width = 0;  // as above
-  int64_t k = 0;          // from 1 to `size`
-  KeyCode code;           // no elements but equal ones have equal keys
-};
-
-int64_t TopRowsScratchBytes(const TopRowsShape& shape);
-double TopRowsNanoseconds(const TopRowsShape& shape);
-
-// Symbol "kiln_top_rows": of each row its k largest elements, largest first, earlier ones first among equals, and their
-// positions in the row.
-void TopRows(ProgramContext* context, const TopRowsShape* shape, const void* keys, void* top, int32_t* positions,
-             void* scratch);
-inline constexpr char kTopRowsName[] = "kiln_top_rows";
-
-// Makes the functions above known to the linker of generated code. Idempotent.
-void RegisterSortSymbols();
 
 }  // namespace kiln::cpu
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "src/base/rounding.h"
 #include "src/cpu/lane_matrices.h"
 #include "src/cpu/vector_lanes.h"
 
@@ -22,7 +23,7 @@ inline constexpr int64_t kStripe = 64;
 // cache.
 template <typename T>
 int64_t PaddedRow(int64_t columns) {
-  const int64_t row = (columns + kLanes<T> - 1) / kLanes<T> * kLanes<T> + kLanes<T>;
+  const int64_t row = RoundUp(columns, kLanes<T>) + kLanes<T>;
   return row * static_cast<int64_t>(sizeof(T)) % 1024 == 0 ? row + kLanes<T> : row;
 }
 
@@ -158,16 +159,14 @@ KILN_INLINE void SubtractDots(T* sums, const T* a, int64_t stride, const T* x, i
 template <typename T>
 KILN_INLINE void SolveVector(const T* a, MatrixStrides as, T* x, int64_t n, bool lower, bool unit_diagonal) {
   constexpr int64_t kRows = 16;
-  constexpr int kTogether = 4;
   for (int64_t solved = 0; solved < n;) {
     const int64_t count = std::min(kRows, n - solved), first = lower ? solved : n - solved - count;
     if (as.column == 1) {
       const int64_t done = lower ? 0 : first + count;
-      int64_t i = first;
-      for (; i + kTogether <= first + count; i += kTogether) {
-        SubtractDots<T, kTogether>(x + i, a + i * as.row + done, as.row, x + done, solved);
-      }
-      for (; i < first + count; ++i) SubtractDots<T, 1>(x + i, a + i * as.row + done, as.row, x + done, solved);
+      ForFoursAndOnes(
+          first, first + count, [&](auto rows, int64_t i) __attribute__((always_inline)) {
+            SubtractDots<T, rows>(x + i, a + i * as.row + done, as.row, x + done, solved);
+          });
     }
     for (int64_t step = 0; step < count; ++step) {
       const int64_t i = lower ? first + step : first + count - 1 - step;

@@ -1,10 +1,20 @@
 #include "src/cpu/runtime_call.h"
 
+#include <algorithm>
+
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Module.h"
+#include "src/cpu/llvm_loop.h"
 
 namespace kiln::cpu {
+namespace {
+
+llvm::Value* OrNull(llvm::IRBuilder<>& b, llvm::Value* pointer) {
+  return pointer != nullptr ? pointer : llvm::ConstantPointerNull::get(b.getPtrTy());
+}
+
+}  // namespace
 
 llvm::Constant* ConstantStruct(llvm::IRBuilder<>& b, const std::vector<int64_t>& numbers, llvm::Constant* pointer) {
   std::vector<llvm::Constant*> fields;
@@ -16,27 +26,23 @@ llvm::Constant* ConstantStruct(llvm::IRBuilder<>& b, const std::vector<int64_t>&
                                   value);
 }
 
-llvm::Value* PointerTable(llvm::IRBuilder<>& b, const OpArrays& arrays) {
-  std::vector<llvm::Value*> pointers = arrays.operands;
-  pointers.insert(pointers.end(), arrays.results.begin(), arrays.results.end());
-  // In the entry block: an op within a loop must not take more of the stack each time.
-  llvm::BasicBlock& entry = b.GetInsertBlock()->getParent()->getEntryBlock();
-  llvm::IRBuilder<> at_entry(&entry, entry.begin());
-  llvm::Value* table = at_entry.CreateAlloca(llvm::ArrayType::get(b.getPtrTy(), pointers.size()));
+llvm::Value* PointerTable(llvm::IRBuilder<>& b, const std::vector<llvm::Value*>& pointers) {
+  llvm::Value* table = StackSlot(b, llvm::ArrayType::get(b.getPtrTy(), std::max<size_t>(pointers.size(), 1)));
   for (size_t i = 0; i < pointers.size(); ++i) {
-    b.CreateStore(pointers[i], b.CreateConstGEP1_64(b.getPtrTy(), table, i));
+    b.CreateStore(OrNull(b, pointers[i]), b.CreateConstGEP1_64(b.getPtrTy(), table, i));
   }
   return table;
 }
 
-void CallRuntime(llvm::IRBuilder<>& b, const char* name, std::vector<llvm::Value*> arguments) {
+llvm::Value* CallRuntime(llvm::IRBuilder<>& b, const char* name, std::vector<llvm::Value*> arguments,
+                         llvm::Type* result) {
+  std::vector<llvm::Type*> types;
   for (llvm::Value*& argument : arguments) {
-    if (argument == nullptr) argument = llvm::ConstantPointerNull::get(b.getPtrTy());
+    argument = OrNull(b, argument);
+    types.push_back(argument->getType());
   }
-  const std::vector<llvm::Type*> types(arguments.size(), b.getPtrTy());
-  llvm::Module& module = *b.GetInsertBlock()->getModule();
-  b.CreateCall(module.getOrInsertFunction(name, llvm::FunctionType::get(b.getVoidTy(), types, /*isVarArg=*/false)),
-               arguments);
+  auto* type = llvm::FunctionType::get(result == nullptr ? b.getVoidTy() : result, types, /*isVarArg=*/false);
+  return b.CreateCall(b.GetInsertBlock()->getModule()->getOrInsertFunction(name, type), arguments);
 }
 
 }  // namespace kiln::cpu

@@ -1,4 +1,4 @@
-// Calls from generated code to functions of the runtime that work on whole arrays.
+// Calls from generated code to functions of the runtime.
 #ifndef KILN_CPU_RUNTIME_CALL_H_
 #define KILN_CPU_RUNTIME_CALL_H_
 
@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "llvm/IR/IRBuilder.h"
-#include "src/cpu/op_emitters.h"
 
 namespace kiln::cpu {
 
@@ -14,11 +13,12 @@ namespace kiln::cpu {
 llvm::Constant* ConstantStruct(llvm::IRBuilder<>& b, const std::vector<int64_t>& numbers,
                                llvm::Constant* pointer = nullptr);
 
-// The address of an array, on the stack, of the operands and then the results.
-llvm::Value* PointerTable(llvm::IRBuilder<>& b, const OpArrays& arrays);
+// The address of an array of them on the stack. Null stands for a null pointer.
+llvm::Value* PointerTable(llvm::IRBuilder<>& b, const std::vector<llvm::Value*>& pointers);
 
-// Calls `name`, which takes pointers and returns nothing. Null stands for a null pointer.
-void CallRuntime(llvm::IRBuilder<>& b, const char* name, std::vector<llvm::Value*> arguments);
+// Calls `name`, which takes these arguments. Null stands for a null pointer. Without `result`, nothing is returned.
+llvm::Value* CallRuntime(llvm::IRBuilder<>& b, const char* name, std::vector<llvm::Value*> arguments,
+                         llvm::Type* result = nullptr);
 
 }  // namespace kiln::cpu
 

@@ -5,8 +5,6 @@
 // length. Threads reduce chunks of long rows first and scan them afterwards; a chunk is a node of the counter's tree,
 // so that neither where rows are cut nor whether they are changes a bit. Otherwise lanes are neighbours within the
 // slices, which need nothing of each other; what rounds is summed by blocks, which the same counter carries.
-#include "src/cpu/scan_emitter.h"
-
 #include <algorithm>
 #include <bit>
 #include <functional>
@@ -16,10 +14,12 @@
 
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Function.h"
+#include "src/base/rounding.h"
 #include "src/base/status.h"
 #include "src/base/thread_pool.h"
 #include "src/cpu/host_isa.h"
 #include "src/cpu/llvm_loop.h"
+#include "src/cpu/op_emitters.h"
 #include "src/cpu/parallel_emitter.h"
 #include "src/kernel/memory_access.h"
 #include "src/kernel/scalar_computation.h"
@@ -103,50 +103,60 @@ struct ScanShape {
     if (inner == 1) return 1;
     // Fewer registers where threads would have none of the columns.
     int64_t together = int64_t{kColumnRegisters} * lanes;
-    while (together > lanes && outer * ((inner + together - 1) / together) < ThreadPool::AvailableCpus()) together /= 2;
+    while (together > lanes && outer * CeilDivide(inner, together) < ThreadPool::AvailableCpus()) together /= 2;
     return static_cast<int>(std::min(together, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(inner)))));
   }
   int64_t tile() const { return int64_t{lanes()} * lanes(); }
   int64_t chunk_length() const {
-    const auto tiles = static_cast<uint64_t>((length + tile() - 1) / tile());
-    return tile() * static_cast<int64_t>(std::bit_ceil((tiles + kMaxChunks - 1) / kMaxChunks));
+    const auto tiles = static_cast<uint64_t>(CeilDivide(CeilDivide(length, tile()), kMaxChunks));
+    return tile() * static_cast<int64_t>(std::bit_ceil(tiles));
   }
-  int64_t chunks() const { return (length + chunk_length() - 1) / chunk_length(); }
+  int64_t chunks() const { return CeilDivide(length, chunk_length()); }
 };
 
-// Emits within one task function.
+using Pointers = std::vector<llvm::Value*>;
+
+// Emits within one task function, whose closure is inputs, carries, outputs, last carries, and of chunks what comes
+// before each.
 class ScanLoop {
  public:
-  ScanLoop(llvm::IRBuilder<>* builder, const Instruction& scan, const ScanShape& shape)
-      : b_(*builder),
+  ScanLoop(ParallelTask* task, const Instruction& scan, const ScanShape& shape)
+      : b_(task->body()),
         scan_(scan),
         shape_(shape),
         lanes_(shape.lanes()),
         cheap_(static_cast<int64_t>(scan.called_computation()->PostOrder().size()) <=
                2 * (shape.carries + 1) + kCheapBody),
-        scalar_(builder, 1, kernel::Target::kCpu),
-        vector_(builder, lanes_, kernel::Target::kCpu),
-        memory_(&scalar_, &vector_) {}
+        scalar_(&b_, 1, kernel::Target::kCpu),
+        vector_(&b_, lanes_, kernel::Target::kCpu),
+        memory_(&scalar_, &vector_) {
+    size_t next = 0;
+    auto take = [&](int64_t count, Pointers* pointers) {
+      for (int64_t i = 0; i < count; ++i) pointers->push_back(task->closure(next++));
+    };
+    take(shape.inputs, &inputs);
+    take(shape.carries, &carries);
+    take(shape.outputs, &outputs);
+    take(shape.carries, &last);
+    if (shape.chunked()) take(shape.carries, &partials);
+  }
+
+  Pointers inputs, carries, outputs, last, partials;
 
   absl::Status status() const { return status_; }
 
   // Room for so many elements of each carry.
-  std::vector<llvm::Value*> Slots(int64_t elements) {
-    llvm::BasicBlock& entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
-    llvm::IRBuilder<> at_entry(&entry, entry.begin());
-    std::vector<llvm::Value*> slots;
+  Pointers Slots(int64_t elements) {
+    Pointers slots;
     for (int64_t i = 0; i < shape_.carries; ++i) {
       const int64_t bytes = hlo::ByteWidth(CarryType(i)) * elements;
-      llvm::AllocaInst* slot = at_entry.CreateAlloca(llvm::ArrayType::get(b_.getInt8Ty(), bytes));
-      slot->setAlignment(llvm::Align(64));
-      slots.push_back(slot);
+      slots.push_back(StackSlot(b_, llvm::ArrayType::get(b_.getInt8Ty(), bytes), 64));
     }
     return slots;
   }
 
   // Copies element `at` of arrays of the carries' types.
-  void CopyScalars(const std::vector<llvm::Value*>& from, llvm::Value* from_at, const std::vector<llvm::Value*>& to,
-                   llvm::Value* to_at) {
+  void CopyScalars(const Pointers& from, llvm::Value* from_at, const Pointers& to, llvm::Value* to_at) {
     for (int64_t i = 0; i < shape_.carries; ++i) {
       const PrimitiveType type = shape_.types[shape_.inputs + i];
       memory_.StoreScalar(memory_.LoadScalar(type, from[i], from_at), to[i], to_at);
@@ -161,10 +171,10 @@ class ScanLoop {
   struct Counter {
     int lanes;
     int64_t levels;
-    std::vector<llvm::Value*> sums;      // per bit
-    std::vector<llvm::Value*> prefixes;  // up to and with each bit's blocks; at `levels` what comes before all
+    Pointers sums;      // per bit
+    Pointers prefixes;  // up to and with each bit's blocks; at `levels` what comes before all
   };
-  Counter StartCounter(int lanes, int64_t blocks, const std::vector<llvm::Value*>& before) {
+  Counter StartCounter(int lanes, int64_t blocks, const Pointers& before) {
     const int64_t levels = std::bit_width(static_cast<uint64_t>(blocks));
     Counter counter{lanes, levels, Slots(levels * lanes), Slots((levels + 1) * lanes)};
     Put(Get(before, b_.getInt64(0), lanes), counter.prefixes, b_.getInt64(levels), lanes);
@@ -173,8 +183,7 @@ class ScanLoop {
 
   // Adds block number `block`, whose sum is in `sum`, which is overwritten. `prefix` gets what is before the next
   // block; empty: nobody asks, or for the sum alone of a power of two of blocks, which `sum` then is.
-  void Advance(const Counter& counter, llvm::Value* block, const std::vector<llvm::Value*>& sum,
-               const std::vector<llvm::Value*>& prefix) {
+  void Advance(const Counter& counter, llvm::Value* block, const Pointers& sum, const Pointers& prefix) {
     llvm::Value* zero = b_.getInt64(0);
     auto low_zeros = [&](llvm::Value* bits) {
       return b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, b_.getFalse());
@@ -196,15 +205,14 @@ class ScanLoop {
   }
 
   // Scans elements [begin, end) of row `row`, carrying in `slots`.
-  void Row(const std::vector<llvm::Value*>& inputs, const std::vector<llvm::Value*>& outputs, llvm::Value* row,
-           llvm::Value* begin, llvm::Value* end, const std::vector<llvm::Value*>& slots) {
+  void Row(llvm::Value* row, llvm::Value* begin, llvm::Value* end, const Pointers& slots) {
     llvm::Value* zero = b_.getInt64(0);
     if (!shape_.in_tiles()) {
       EmitLoop(b_, begin, end, lanes_, "scan", [&](llvm::Value* t) {
-        std::vector<Value> prefixes = LoadInputs(inputs, row, t, end);
+        std::vector<Value> prefixes = LoadInputs(row, t, end);
         MakePrefixes(&prefixes);
         const std::vector<Value> result = Body(lanes_, prefixes, Splats(slots, zero));
-        StoreOutputs(result, outputs, row, t, end);
+        StoreOutputs(result, row, t, end);
         for (int64_t i = 0; i < shape_.carries && status_.ok(); ++i) {
           memory_.StoreScalar(Lane(result[i], lanes_ - 1), slots[i], zero);
         }
@@ -213,7 +221,7 @@ class ScanLoop {
     }
     // The vectors of a tile, each for the totals of the next: the last ones first, so that all totals are there when
     // their own vector's turn comes, whose total, the tile's, goes to the end of the place before it.
-    const std::vector<llvm::Value*> tile = Slots((lanes_ + 2) * lanes_), sum = Slots(1);
+    const Pointers tile = Slots((lanes_ + 2) * lanes_), sum = Slots(1);
     const Counter counter = StartCounter(1, shape_.length / shape_.tile() + 1, slots);
     EmitLoop(b_, begin, end, shape_.tile(), "tile", [&](llvm::Value* first) {
       llvm::Value* left = b_.CreateSub(end, first);
@@ -231,7 +239,7 @@ class ScanLoop {
         Put(prefixes, tile, b_.CreateAdd(last_total, number), 1);
       };
       EmitLoop(b_, zero, vectors, 1, "load", [&](llvm::Value* i) {
-        const std::vector<Value> elements = LoadInputs(inputs, row, element(i), end);
+        const std::vector<Value> elements = LoadInputs(row, element(i), end);
         if (cheap_) return make_prefixes(elements, b_.CreateAdd(i, b_.getInt64(1)));
         Put(elements, tile, b_.CreateAdd(i, b_.getInt64(2)), lanes_);
       });
@@ -246,22 +254,21 @@ class ScanLoop {
       EmitLoop(b_, zero, vectors, 1, "store", [&](llvm::Value* i) {
         StoreOutputs(
             Body(lanes_, Get(tile, b_.CreateAdd(i, b_.getInt64(2)), lanes_), Splats(tile, b_.CreateAdd(last_total, i))),
-            outputs, row, element(i), end);
+            row, element(i), end);
       });
     });
   }
 
   // The sum of [begin, end) of row `row`, a power of two of tiles, in `slots`.
-  void RowSum(const std::vector<llvm::Value*>& inputs, llvm::Value* row, llvm::Value* begin, llvm::Value* end,
-              const std::vector<llvm::Value*>& slots) {
+  void RowSum(llvm::Value* row, llvm::Value* begin, llvm::Value* end, const Pointers& slots) {
     llvm::Value* zero = b_.getInt64(0);
     const int64_t halvings = std::bit_width(static_cast<unsigned>(lanes_)) - 1;
     // The levels of a tree of pairs, one behind the other; the last ones have half a vector, a quarter, and so on.
-    const std::vector<llvm::Value*> tree = Slots((2 * lanes_ - 1 + halvings) * lanes_);
+    const Pointers tree = Slots((2 * lanes_ - 1 + halvings) * lanes_);
     const Counter counter = StartCounter(1, shape_.chunk_length() / shape_.tile(), slots);
     EmitLoop(b_, begin, end, shape_.tile(), "tile", [&](llvm::Value* first) {
       auto load_inputs = [&](llvm::Value* i) {
-        return LoadInputs(inputs, row, b_.CreateAdd(first, b_.CreateMul(i, b_.getInt64(lanes_))), nullptr);
+        return LoadInputs(row, b_.CreateAdd(first, b_.CreateMul(i, b_.getInt64(lanes_))), nullptr);
       };
       auto pair = [&](const std::vector<Value>& low, const std::vector<Value>& high, llvm::Value* i) {
         Put(Body(lanes_, EverySecond(low, high, 1), EverySecond(low, high, 0)), tree,
@@ -289,14 +296,13 @@ class ScanLoop {
   }
 
   // Scans whole columns: `lanes` neighbours from `column` on, of the outer index `outer`.
-  void Columns(const std::vector<llvm::Value*>& inputs, const std::vector<llvm::Value*>& outputs,
-               const std::vector<llvm::Value*>& carries, const std::vector<llvm::Value*>& last, llvm::Value* outer,
-               llvm::Value* column, const std::vector<llvm::Value*>& slots) {
+  void Columns(llvm::Value* outer, llvm::Value* column) {
+    const Pointers slots = Slots(lanes_);
     llvm::Value* inner = b_.getInt64(shape_.inner);
     llvm::Value* mask = shape_.inner % lanes_ == 0 ? nullptr : LaneMask(b_.CreateSub(inner, column));
     llvm::Value* slice = b_.CreateAdd(b_.CreateMul(outer, inner), column);
     llvm::Value* zero = b_.getInt64(0);
-    auto load = [&](const std::vector<llvm::Value*>& arrays, const PrimitiveType* types, llvm::Value* at) {
+    auto load = [&](const Pointers& arrays, const PrimitiveType* types, llvm::Value* at) {
       std::vector<Value> values;
       for (size_t i = 0; i < arrays.size(); ++i) values.push_back(Load(types[i], arrays[i], at, mask));
       return values;
@@ -309,8 +315,8 @@ class ScanLoop {
     Put(load(carries, carry_types, slice), slots, zero, lanes_);
     llvm::Value* length = b_.getInt64(shape_.length);
     if (shape_.in_column_blocks()) {
-      const std::vector<llvm::Value*> sum = Slots(lanes_);
-      const Counter counter = StartCounter(lanes_, (shape_.length + kColumnBlock - 1) / kColumnBlock, slots);
+      const Pointers sum = Slots(lanes_);
+      const Counter counter = StartCounter(lanes_, CeilDivide(shape_.length, kColumnBlock), slots);
       EmitLoop(b_, zero, length, kColumnBlock, "block", [&](llvm::Value* first) {
         llvm::Value* stop =
             b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(first, b_.getInt64(kColumnBlock)), length);
@@ -359,7 +365,7 @@ class ScanLoop {
   }
 
   // Groups of `lanes` elements in slots.
-  std::vector<Value> Get(const std::vector<llvm::Value*>& slots, llvm::Value* group, int lanes) {
+  std::vector<Value> Get(const Pointers& slots, llvm::Value* group, int lanes) {
     std::vector<Value> values;
     for (int64_t i = 0; i < shape_.carries; ++i) {
       values.push_back(lanes == 1 ? memory_.LoadScalar(CarryType(i), slots[i], group)
@@ -368,7 +374,7 @@ class ScanLoop {
     return values;
   }
   // The first of `values`, as many as there are carries.
-  void Put(const std::vector<Value>& values, const std::vector<llvm::Value*>& slots, llvm::Value* group, int lanes) {
+  void Put(const std::vector<Value>& values, const Pointers& slots, llvm::Value* group, int lanes) {
     for (int64_t i = 0; i < shape_.carries && status_.ok(); ++i) {
       if (lanes == 1) {
         memory_.StoreScalar(values[i], slots[i], group);
@@ -380,7 +386,7 @@ class ScanLoop {
   Access InSlot(llvm::Value* group, int lanes) {
     return {.kind = Access::Kind::kContiguous, .offset = b_.CreateMul(group, b_.getInt64(lanes))};
   }
-  std::vector<Value> Splats(const std::vector<llvm::Value*>& slots, llvm::Value* at) {
+  std::vector<Value> Splats(const Pointers& slots, llvm::Value* at) {
     std::vector<Value> values = Get(slots, at, 1);
     for (Value& value : values) value = memory_.Splat(value);
     return values;
@@ -394,8 +400,7 @@ class ScanLoop {
   llvm::Value* RowMask(llvm::Value* t, llvm::Value* end) {
     return end == nullptr || shape_.length % lanes_ == 0 ? nullptr : LaneMask(b_.CreateSub(end, t));
   }
-  std::vector<Value> LoadInputs(const std::vector<llvm::Value*>& inputs, llvm::Value* row, llvm::Value* t,
-                                llvm::Value* end) {
+  std::vector<Value> LoadInputs(llvm::Value* row, llvm::Value* t, llvm::Value* end) {
     std::vector<Value> values;
     llvm::Value* mask = RowMask(t, end);
     for (int64_t i = 0; i < shape_.inputs; ++i) {
@@ -403,8 +408,7 @@ class ScanLoop {
     }
     return values;
   }
-  void StoreOutputs(const std::vector<Value>& values, const std::vector<llvm::Value*>& outputs, llvm::Value* row,
-                    llvm::Value* t, llvm::Value* end) {
+  void StoreOutputs(const std::vector<Value>& values, llvm::Value* row, llvm::Value* t, llvm::Value* end) {
     llvm::Value* mask = RowMask(t, end);
     for (size_t i = 0; i < outputs.size() && status_.ok(); ++i) {
       memory_.StoreVector(values[i], outputs[i], InRow(row, t), mask, false);
@@ -487,33 +491,9 @@ class ScanLoop {
   absl::Status status_;
 };
 
-// One task over [0, count): `emit(loop, builder, index, pointers)` per index.
-using EmitOne = std::function<void(ScanLoop&, llvm::IRBuilder<>&, llvm::Value* index,
-                                   const std::function<std::vector<llvm::Value*>(int64_t, int64_t)>& pointers)>;
-
-absl::Status EmitTask(llvm::IRBuilder<>* builder, const Instruction& scan, const ScanShape& shape,
-                      const std::vector<llvm::Value*>& closure, llvm::Value* context, int64_t count, double nanoseconds,
-                      const EmitOne& emit) {
-  ParallelTask task(builder, scan.name(), closure);
-  llvm::IRBuilder<>& b = task.body();
-  ScanLoop loop(&b, scan, shape);
-  auto pointers = [&](int64_t first, int64_t number) {
-    std::vector<llvm::Value*> result;
-    for (int64_t i = 0; i < number; ++i) result.push_back(task.closure(first + i));
-    return result;
-  };
-  EmitLoop(b, task.begin(), task.end(), 1, "item", [&](llvm::Value* index) { emit(loop, b, index, pointers); });
-  KILN_RETURN_IF_ERROR(loop.status());
-  task.Call(context, count, nanoseconds);
-  return absl::OkStatus();
-}
-
 int64_t PartialBytes(const ScanShape& shape, int64_t carry) {
-  const int64_t bytes = shape.outer * shape.chunks() * hlo::ByteWidth(shape.types[shape.inputs + carry]);
-  return (bytes + 63) / 64 * 64;
+  return RoundUp(shape.outer * shape.chunks() * hlo::ByteWidth(shape.types[shape.inputs + carry]), 64);
 }
-
-}  // namespace
 
 int64_t ScanScratchBytes(const Instruction& scan) {
   const ScanShape shape(scan);
@@ -529,97 +509,95 @@ double ScanNanoseconds(const Instruction& scan) {
 }
 
 absl::Status EmitScan(llvm::IRBuilder<>* builder, const Instruction& scan, const OpArrays& arrays) {
-  llvm::IRBuilder<>& b = *builder;
   const ScanShape shape(scan);
   if (shape.outer * shape.inner == 0) return absl::OkStatus();
-  // inputs, carries, outputs, last carries, partial results.
-  std::vector<llvm::Value*> closure = arrays.operands;
-  closure.insert(closure.end(), arrays.results.begin(), arrays.results.end());
-  const int64_t carries = shape.inputs, outputs = carries + shape.carries, last = outputs + shape.outputs,
-                partial = last + shape.carries;
+  Pointers closure = arrays.All();
   int64_t scratch = 0;
   for (int64_t i = 0; shape.chunked() && i < shape.carries; ++i) {
-    closure.push_back(b.CreateConstGEP1_64(b.getInt8Ty(), arrays.scratch, scratch));
+    closure.push_back(builder->CreateConstGEP1_64(builder->getInt8Ty(), arrays.scratch, scratch));
     scratch += PartialBytes(shape, i);
   }
+  // One task over [0, count).
+  auto emit_task = [&](int64_t count, double nanoseconds,
+                       const std::function<void(ScanLoop&, llvm::IRBuilder<>&, llvm::Value * index)>& emit) {
+    ParallelTask task(builder, scan.name(), closure);
+    llvm::IRBuilder<>& b = task.body();
+    ScanLoop loop(&task, scan, shape);
+    EmitLoop(b, task.begin(), task.end(), 1, "item", [&](llvm::Value* index) { emit(loop, b, index); });
+    if (loop.status().ok()) task.Call(arrays.context, count, nanoseconds);
+    return loop.status();
+  };
   const double nanoseconds = ScanNanoseconds(scan);
   if (!shape.along_rows()) {
-    const int64_t blocks = (shape.inner + shape.lanes() - 1) / shape.lanes();
-    return EmitTask(
-        builder, scan, shape, closure, arrays.context, shape.outer * blocks,
-        nanoseconds / static_cast<double>(shape.outer * blocks),
-        [&](ScanLoop& loop, llvm::IRBuilder<>& inside, llvm::Value* index, const auto& pointers) {
-          llvm::Value* outer = inside.CreateUDiv(index, inside.getInt64(blocks));
-          llvm::Value* column =
-              inside.CreateMul(inside.CreateURem(index, inside.getInt64(blocks)), inside.getInt64(shape.lanes()));
-          loop.Columns(pointers(0, shape.inputs), pointers(outputs, shape.outputs), pointers(carries, shape.carries),
-                       pointers(last, shape.carries), outer, column, loop.Slots(shape.lanes()));
-        });
+    const int64_t blocks = CeilDivide(shape.inner, shape.lanes());
+    return emit_task(shape.outer * blocks, nanoseconds / static_cast<double>(shape.outer * blocks),
+                     [&](ScanLoop& loop, llvm::IRBuilder<>& b, llvm::Value* index) {
+                       llvm::Value* outer = b.CreateUDiv(index, b.getInt64(blocks));
+                       loop.Columns(outer,
+                                    b.CreateMul(b.CreateURem(index, b.getInt64(blocks)), b.getInt64(shape.lanes())));
+                     });
   }
+  // The last carry of a row is its last output.
+  auto copy_last = [&](ScanLoop& loop, llvm::IRBuilder<>& b, llvm::Value* row) {
+    llvm::Value* element =
+        b.CreateAdd(b.CreateMul(row, b.getInt64(shape.length)), loop.Position(b.getInt64(shape.length - 1)));
+    loop.CopyScalars(loop.outputs, element, loop.last, row);
+  };
   if (!shape.chunked()) {
-    return EmitTask(
-        builder, scan, shape, closure, arrays.context, shape.outer, nanoseconds / static_cast<double>(shape.outer),
-        [&](ScanLoop& loop, llvm::IRBuilder<>& inside, llvm::Value* row, const auto& pointers) {
-          const std::vector<llvm::Value*> slots = loop.Slots(1);
-          llvm::Value* zero = inside.getInt64(0);
-          llvm::Value* end = inside.getInt64(shape.length);
-          loop.CopyScalars(pointers(carries, shape.carries), row, slots, zero);
-          loop.Row(pointers(0, shape.inputs), pointers(outputs, shape.outputs), row, zero, end, slots);
-          // The last carry is the last output; an empty row keeps the initial one.
-          llvm::Value* element =
-              inside.CreateAdd(inside.CreateMul(row, end), loop.Position(inside.getInt64(shape.length - 1)));
-          loop.CopyScalars(shape.length == 0 ? slots : pointers(outputs, shape.outputs),
-                           shape.length == 0 ? zero : element, pointers(last, shape.carries), row);
-        });
+    return emit_task(shape.outer, nanoseconds / static_cast<double>(shape.outer),
+                     [&](ScanLoop& loop, llvm::IRBuilder<>& b, llvm::Value* row) {
+                       const Pointers slots = loop.Slots(1);
+                       llvm::Value* zero = b.getInt64(0);
+                       loop.CopyScalars(loop.carries, row, slots, zero);
+                       loop.Row(row, zero, b.getInt64(shape.length), slots);
+                       // An empty row keeps the initial one.
+                       shape.length == 0 ? loop.CopyScalars(slots, zero, loop.last, row) : copy_last(loop, b, row);
+                     });
   }
   // Chunks: what each but the last adds, what comes before each, then the scan of each.
   const int64_t chunks = shape.chunks();
-  auto chunk_task = [&](llvm::IRBuilder<>* at, int64_t per_row, bool final) {
-    return EmitTask(at, scan, shape, closure, arrays.context, shape.outer * per_row,
-                    nanoseconds / static_cast<double>(shape.outer * chunks * (final ? 1 : 2)),
-                    [&](ScanLoop& loop, llvm::IRBuilder<>& inside, llvm::Value* index, const auto& pointers) {
-                      llvm::Value* row = inside.CreateUDiv(index, inside.getInt64(per_row));
-                      llvm::Value* chunk = inside.CreateURem(index, inside.getInt64(per_row));
-                      llvm::Value* begin = inside.CreateMul(chunk, inside.getInt64(shape.chunk_length()));
-                      llvm::Value* end = inside.CreateBinaryIntrinsic(
-                          llvm::Intrinsic::smin, inside.CreateAdd(begin, inside.getInt64(shape.chunk_length())),
-                          inside.getInt64(shape.length));
-                      llvm::Value* part = inside.CreateAdd(inside.CreateMul(row, inside.getInt64(chunks)), chunk);
-                      const std::vector<llvm::Value*> slots = loop.Slots(1);
-                      llvm::Value* zero = inside.getInt64(0);
-                      if (final) {
-                        loop.CopyScalars(pointers(partial, shape.carries), part, slots, zero);
-                        loop.Row(pointers(0, shape.inputs), pointers(outputs, shape.outputs), row, begin, end, slots);
-                      } else {
-                        loop.CopyScalars(pointers(carries, shape.carries), row, slots, zero);
-                        loop.RowSum(pointers(0, shape.inputs), row, begin, end, slots);
-                        loop.CopyScalars(slots, zero, pointers(partial, shape.carries), part);
-                      }
-                    });
+  auto chunk_task = [&](int64_t per_row, bool final) {
+    return emit_task(shape.outer * per_row, nanoseconds / static_cast<double>(shape.outer * chunks * (final ? 1 : 2)),
+                     [&](ScanLoop& loop, llvm::IRBuilder<>& b, llvm::Value* index) {
+                       llvm::Value* row = b.CreateUDiv(index, b.getInt64(per_row));
+                       llvm::Value* chunk = b.CreateURem(index, b.getInt64(per_row));
+                       llvm::Value* begin = b.CreateMul(chunk, b.getInt64(shape.chunk_length()));
+                       llvm::Value* end = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin,
+                                                                  b.CreateAdd(begin, b.getInt64(shape.chunk_length())),
+                                                                  b.getInt64(shape.length));
+                       llvm::Value* part = b.CreateAdd(b.CreateMul(row, b.getInt64(chunks)), chunk);
+                       const Pointers slots = loop.Slots(1);
+                       llvm::Value* zero = b.getInt64(0);
+                       if (final) {
+                         loop.CopyScalars(loop.partials, part, slots, zero);
+                         loop.Row(row, begin, end, slots);
+                       } else {
+                         loop.CopyScalars(loop.carries, row, slots, zero);
+                         loop.RowSum(row, begin, end, slots);
+                         loop.CopyScalars(slots, zero, loop.partials, part);
+                       }
+                     });
   };
-  KILN_RETURN_IF_ERROR(chunk_task(builder, chunks - 1, false));
-  KILN_RETURN_IF_ERROR(EmitTask(builder, scan, shape, closure, arrays.context, shape.outer, 100,
-                                [&](ScanLoop& loop, llvm::IRBuilder<>& inside, llvm::Value* row, const auto& pointers) {
-                                  const std::vector<llvm::Value*> slots = loop.Slots(1), sum = loop.Slots(1);
-                                  const std::vector<llvm::Value*> partials = pointers(partial, shape.carries);
-                                  llvm::Value* zero = inside.getInt64(0);
-                                  loop.CopyScalars(pointers(carries, shape.carries), row, slots, zero);
-                                  const ScanLoop::Counter counter = loop.StartCounter(1, chunks, slots);
-                                  EmitLoop(inside, zero, inside.getInt64(chunks), 1, "chunk", [&](llvm::Value* chunk) {
-                                    llvm::Value* at =
-                                        inside.CreateAdd(inside.CreateMul(row, inside.getInt64(chunks)), chunk);
-                                    loop.CopyScalars(partials, at, sum, zero);
-                                    loop.CopyScalars(slots, zero, partials, at);
-                                    loop.Advance(counter, chunk, sum, slots);
-                                  });
-                                }));
-  KILN_RETURN_IF_ERROR(chunk_task(builder, chunks, true));
-  return EmitTask(builder, scan, shape, closure, arrays.context, shape.outer, 10,
-                  [&](ScanLoop& loop, llvm::IRBuilder<>& inside, llvm::Value* row, const auto& pointers) {
-                    llvm::Value* element = inside.CreateAdd(inside.CreateMul(row, inside.getInt64(shape.length)),
-                                                            loop.Position(inside.getInt64(shape.length - 1)));
-                    loop.CopyScalars(pointers(outputs, shape.outputs), element, pointers(last, shape.carries), row);
-                  });
+  KILN_RETURN_IF_ERROR(chunk_task(chunks - 1, false));
+  KILN_RETURN_IF_ERROR(emit_task(shape.outer, 100, [&](ScanLoop& loop, llvm::IRBuilder<>& b, llvm::Value* row) {
+    const Pointers slots = loop.Slots(1), sum = loop.Slots(1);
+    llvm::Value* zero = b.getInt64(0);
+    loop.CopyScalars(loop.carries, row, slots, zero);
+    const ScanLoop::Counter counter = loop.StartCounter(1, chunks, slots);
+    EmitLoop(b, zero, b.getInt64(chunks), 1, "chunk", [&](llvm::Value* chunk) {
+      llvm::Value* at = b.CreateAdd(b.CreateMul(row, b.getInt64(chunks)), chunk);
+      loop.CopyScalars(loop.partials, at, sum, zero);
+      loop.CopyScalars(slots, zero, loop.partials, at);
+      loop.Advance(counter, chunk, sum, slots);
+    });
+  }));
+  KILN_RETURN_IF_ERROR(chunk_task(chunks, true));
+  return emit_task(shape.outer, 10, copy_last);
 }
+
+}  // namespace
+
+constexpr OpEmitter kScanEmitter = {[](const Instruction& i) { return i.opcode() == Opcode::kScan; }, ScanScratchBytes,
+                                    ScanNanoseconds, EmitScan};
 
 }  // namespace kiln::cpu

@@ -23,6 +23,7 @@
 #include "src/base/thread_pool.h"
 #include "src/cpu/host_isa.h"
 #include "src/cpu/jit.h"
+#include "src/cpu/program_abi.h"
 #include "tests/cpu/guarded_memory.h"
 
 namespace kiln::cpu {
@@ -41,8 +42,6 @@ int64_t Bytes(PrimitiveType type) { return hlo::ByteWidth(type); }
 void Put(PrimitiveType type, uint8_t* to, int64_t integer, Wide value) {
   const auto put = [&](auto element) { std::memcpy(to, &element, sizeof(element)); };
   switch (type) {
-    case PrimitiveType::kPred:
-      return put(static_cast<uint8_t>(integer & 1));
     case PrimitiveType::kS8:
     case PrimitiveType::kU8:
       return put(static_cast<uint8_t>(integer));
@@ -81,7 +80,6 @@ T Read(const uint8_t* from) {
 
 int64_t GetInteger(PrimitiveType type, const uint8_t* from) {
   switch (type) {
-    case PrimitiveType::kPred:
     case PrimitiveType::kU8:
       return Read<uint8_t>(from);
     case PrimitiveType::kS8:
@@ -120,7 +118,7 @@ Wide GetWide(PrimitiveType type, const uint8_t* from) {
   return GetReal(type, from);
 }
 
-bool IsExact(PrimitiveType type) { return hlo::IsIntegral(type) || type == PrimitiveType::kPred; }
+bool IsExact(PrimitiveType type) { return hlo::IsIntegral(type); }
 
 // Half a unit in the last place, relative.
 long double Epsilon(PrimitiveType type) {
@@ -152,7 +150,10 @@ std::string Describe(const GemmSpec& spec, const GemmPlan& plan) {
 
 class GemmTest : public ::testing::Test {
  protected:
-  void SetUp() override { compiler_ = *JitCompiler::Create(); }
+  void SetUp() override {
+    RegisterProgramSymbols();
+    compiler_ = *JitCompiler::Create();
+  }
 
   // Runs the plan over `pool`, or over pieces of random size on this thread.
   absl::Status Run(const GemmSpec& spec, const GemmPlan& plan, const uint8_t* lhs, const uint8_t* rhs, uint8_t* out,
@@ -160,7 +161,9 @@ class GemmTest : public ::testing::Test {
     auto context = std::make_unique<llvm::LLVMContext>();
     auto module = std::make_unique<llvm::Module>("gemm", *context);
     compiler_->PrepareModule(*module);
-    KILN_RETURN_IF_ERROR(EmitGemm(spec, plan, *module));
+    for (size_t phase = 0; phase < plan.phases.size(); ++phase) {
+      KILN_RETURN_IF_ERROR(EmitGemmPhase(spec, plan, phase, *module).status());
+    }
     KILN_ASSIGN_OR_RETURN(std::unique_ptr<JitModule> code,
                           compiler_->Compile(std::move(context), std::move(module), nullptr));
     std::vector<uint8_t> scratch(plan.scratch_bytes + 64, 0xff);  // NaNs
@@ -227,7 +230,6 @@ class GemmTest : public ::testing::Test {
       std::uniform_real_distribution<double> real(-1, 1);
       for (int64_t i = 0; i < elements; ++i) {
         int64_t integer = static_cast<int64_t>(random_());
-        if (type == PrimitiveType::kPred) integer = random_() % 4 == 0;
         Put(type, buffer.data() + i * Bytes(type), integer, Wide(real(random_), real(random_)));
       }
     };
@@ -260,9 +262,8 @@ class GemmTest : public ::testing::Test {
             const uint8_t* y =
                 rhs.data() + (rhs0 + k * spec.rhs.row_stride + n * spec.rhs.column_stride) * Bytes(spec.rhs.type);
             if (IsExact(spec.result_type)) {
-              const uint64_t product = static_cast<uint64_t>(GetInteger(spec.lhs.type, x)) *
-                                       static_cast<uint64_t>(GetInteger(spec.rhs.type, y));
-              integer = spec.result_type == PrimitiveType::kPred ? (integer | product) : integer + product;
+              integer += static_cast<uint64_t>(GetInteger(spec.lhs.type, x)) *
+                         static_cast<uint64_t>(GetInteger(spec.rhs.type, y));
             } else if (!hlo::IsComplex(spec.result_type)) {
               const long double product = GetReal(spec.lhs.type, x) * GetReal(spec.rhs.type, y);
               sum.real(sum.real() + product);
@@ -346,7 +347,7 @@ const auto* const vector_limit = ::testing::AddGlobalTestEnvironment(new VectorL
 constexpr PrimitiveType kSame[] = {PrimitiveType::kF32, PrimitiveType::kF64,  PrimitiveType::kF16, PrimitiveType::kBF16,
                                    PrimitiveType::kC64, PrimitiveType::kC128, PrimitiveType::kS8,  PrimitiveType::kU8,
                                    PrimitiveType::kS16, PrimitiveType::kU16,  PrimitiveType::kS32, PrimitiveType::kU32,
-                                   PrimitiveType::kS64, PrimitiveType::kU64,  PrimitiveType::kPred};
+                                   PrimitiveType::kS64, PrimitiveType::kU64};
 
 TEST_F(GemmTest, EveryTypeAndLayout) {
   for (PrimitiveType type : kSame) {
@@ -405,8 +406,7 @@ TEST_F(GemmTest, MixedTypes) {
       {T::kBF16, T::kBF16, T::kF32}, {T::kF16, T::kF16, T::kF32},  {T::kF32, T::kBF16, T::kF32},
       {T::kBF16, T::kF32, T::kBF16}, {T::kF32, T::kF64, T::kF64},  {T::kS8, T::kS8, T::kS32},
       {T::kU8, T::kS8, T::kS32},     {T::kS8, T::kU8, T::kS16},    {T::kS16, T::kS16, T::kS64},
-      {T::kS64, T::kS64, T::kS32},   {T::kPred, T::kS32, T::kS32}, {T::kPred, T::kPred, T::kS32},
-      {T::kPred, T::kF32, T::kF32},  {T::kS8, T::kF32, T::kF32}};
+      {T::kS64, T::kS64, T::kS32},   {T::kS8, T::kF32, T::kF32}};
   for (const auto& [lhs, rhs, result] : kMixtures) {
     for (int i = 0; i < 4; ++i) {
       Check(Make(lhs, rhs, result, 1 + random_() % 60, 1 + random_() % 60, random_() % 60, random_() % 2, random_() % 2,
@@ -540,7 +540,7 @@ TEST_F(GemmTest, BlockSchedules) {
 }
 
 TEST_F(GemmTest, DotSchedules) {
-  for (PrimitiveType type : {PrimitiveType::kF32, PrimitiveType::kBF16, PrimitiveType::kS8, PrimitiveType::kPred}) {
+  for (PrimitiveType type : {PrimitiveType::kF32, PrimitiveType::kBF16, PrimitiveType::kS8}) {
     for (int i = 0; i < 12; ++i) {
       GemmSpec spec = Make(type, type, type, 1 + random_() % 12, 1 + random_() % 40, 1 + random_() % 90, random_() % 4,
                            1, random_() % 3);

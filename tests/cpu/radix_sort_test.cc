@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "src/base/thread_pool.h"
+#include "src/cpu/top_rows.h"
 
 namespace kiln::cpu {
 namespace {

@@ -1,0 +1,77 @@
+// The keys by which radix sorts and selections go, and the loops over them that vectors make several times faster.
+#ifndef KILN_CPU_SORT_KEY_LOOPS_H_
+#define KILN_CPU_SORT_KEY_LOOPS_H_
+
+#include <cstdint>
+
+#include "src/cpu/vector_clones.h"
+#include "src/passes/sort_keys.h"
+
+namespace kiln::cpu {
+
+// Which unsigned integers stand for elements.
+struct KeyCode {
+  passes::KeyOrder order = passes::KeyOrder::kUnsigned;
+  int64_t descending = 0;  // or selects the smallest
+  int64_t infinity = 0;    // its bits, for floats
+};
+
+// How bits become keys: bits that are one value take its form first, then `all` turns, and of negative numbers
+// `of_negative` besides, which leaves the sign. Where nothing is one value, `zero` and `infinity` leave all as it is.
+template <typename Key>
+struct KeyMasks {
+  Key sign = static_cast<Key>(Key{1} << (8 * sizeof(Key) - 1));
+  Key zero = static_cast<Key>(~Key{0}), infinity = static_cast<Key>(~Key{0}), nan = 0;
+  Key all = 0, of_negative = 0;
+
+  explicit KeyMasks(const KeyCode& code) {
+    using passes::KeyOrder;
+    if (code.order != KeyOrder::kUnsigned) all = sign;
+    if (code.order >= KeyOrder::kTotal) of_negative = static_cast<Key>(~sign);
+    if (code.order >= KeyOrder::kZerosEqual) zero = 0;
+    if (code.order == KeyOrder::kNumbers) {
+      infinity = static_cast<Key>(code.infinity);
+      // The first bit behind the exponent.
+      nan = static_cast<Key>(infinity | (infinity & (~infinity + 1)) >> 1);
+    }
+    if (code.descending != 0) all = static_cast<Key>(~all);
+  }
+};
+
+// Up to here the histograms cost more than comparing all pairs, many at a time.
+inline constexpr int64_t kRankedSize = 64;
+// Keys that are looked at together.
+inline constexpr int64_t kKeyBlock = 64;
+
+// Of each type of keys. AnyAbove: whether one of kKeyBlock keys is above `bound`. ToKeys: the keys of elements; not 0
+// when some lost bits by it. FromKeys: the inverse. RankRow: where each key of a row of at most kRankedSize goes in a
+// stable sort of it.
+#define KILN_KEY_LOOPS(Key)                                                                               \
+  KILN_VECTOR_CLONES("avx2") bool AnyAbove(const Key* keys, Key bound);                                   \
+  KILN_VECTOR_CLONES("avx2") Key ToKeys(const Key* row, int64_t size, KeyMasks<Key> masks, Key* keys);    \
+  KILN_VECTOR_CLONES("avx2") void FromKeys(const Key* keys, int64_t size, KeyMasks<Key> masks, Key* row); \
+  KILN_VECTOR_CLONES("avx2") void RankRow(const Key* row, int64_t size, Key* ranks);
+KILN_KEY_LOOPS(uint8_t)
+KILN_KEY_LOOPS(uint16_t)
+KILN_KEY_LOOPS(uint32_t)
+KILN_KEY_LOOPS(uint64_t)
+#undef KILN_KEY_LOOPS
+
+// function(Key{}) for the unsigned integers of `width` bytes: 1, 2, 4 or 8.
+template <typename Function>
+void ForKeysOf(int64_t width, Function function) {
+  switch (width) {
+    case 1:
+      return function(uint8_t{});
+    case 2:
+      return function(uint16_t{});
+    case 4:
+      return function(uint32_t{});
+    default:
+      return function(uint64_t{});
+  }
+}
+
+}  // namespace kiln::cpu
+
+#endif  // KILN_CPU_SORT_KEY_LOOPS_H_
