@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <functional>
+#include <iterator>
 #include <utility>
 
 #include "src/base/rounding.h"
@@ -58,17 +60,12 @@ Dimension Take(size_t index, std::vector<Dimension>* dimensions) {
 // Takes the innermost out: the nearest neighbours in lhs, if there are enough of them.
 Dimension TakeInner(std::vector<Dimension>* dimensions) {
   if (dimensions->empty()) return {};
-  size_t chosen = dimensions->size();
-  for (size_t i = dimensions->size(); i-- > 0 && chosen == dimensions->size();) {
-    if ((*dimensions)[i].step.size >= kMinInner) chosen = i;
-  }
-  if (chosen == dimensions->size()) {
-    chosen = static_cast<size_t>(
-        std::max_element(dimensions->begin(), dimensions->end(),
-                         [](const Dimension& a, const Dimension& b) { return a.step.size < b.step.size; }) -
-        dimensions->begin());
-  }
-  return Take(chosen, dimensions);
+  const auto size = [](const Dimension& d) { return d.step.size; };
+  const auto enough =
+      std::find_if(dimensions->rbegin(), dimensions->rend(), [&](const Dimension& d) { return size(d) >= kMinInner; });
+  const auto chosen = enough != dimensions->rend() ? std::prev(enough.base())
+                                                   : std::ranges::max_element(*dimensions, std::less<>(), size);
+  return Take(static_cast<size_t>(chosen - dimensions->begin()), dimensions);
 }
 
 bool HasProduct(const Instruction& convolution, const hlo::ConvolutionAttributes& a) {

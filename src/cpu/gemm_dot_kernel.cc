@@ -58,9 +58,8 @@ absl::Status GemmEmitter::EmitDotBody(const Tile& tile, int64_t rows, int64_t co
   const int lanes = schedule_.lanes;
   const int64_t unroll = schedule_.unroll;
   const int64_t sums_per_step = rows * columns;
-  const hlo::PrimitiveType lhs_type = layout_.lhs.packed ? hlo::PrimitiveType::kInvalid : layout_.lhs.type;
   const auto load_lhs = [&](llvm::Value* pointer, int64_t count) {
-    if (lhs_type != hlo::PrimitiveType::kInvalid) return LoadLanes(pointer, lhs_type, 1, count, lanes).part[0];
+    if (!layout_.lhs.packed) return LoadLanes(pointer, layout_.lhs.type, 1, count, lanes).part[0];
     return LoadContiguous(pointer, arithmetic_.PartType(b_.getContext(), 1), arithmetic_.part_bytes(), count, lanes);
   };
   // Adds the products of `count` steps from the pointers to the sums from `first` on.

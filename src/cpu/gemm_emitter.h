@@ -134,7 +134,6 @@ class GemmEmitter {
   Sums StartSums(const Tile& tile, int64_t count);
   // Emits finish(sums) for the last go; earlier ones leave the sums as partial.
   absl::Status FinishSums(const Tile& tile, Sums sums, const std::function<absl::Status(Sums&)>& finish);
-  void StoreCut(const Tile& tile, int64_t row, int64_t column, int count, const GemmValue& sum);
   void StoreScattered(llvm::Value* pointer, int64_t stride_bytes, llvm::Value* value, int bytes);
   GemmValue Slice(const GemmValue& value, int first, int lanes);
 
@@ -145,7 +144,7 @@ class GemmEmitter {
   // With a depth: groups of `steps` elements `k_stride` apart, the rest of each group zero, as 32-bit lanes.
   llvm::Value* LoadGroups(llvm::Value* pointer, hlo::PrimitiveType type, int64_t k_stride, int64_t steps,
                           int64_t stride, int64_t count, int lanes);
-  // The first `count` of them.
+  // A mask of the first `count` of `lanes`.
   llvm::Constant* LaneMask(int lanes, int64_t count);
   void StoreNative(llvm::Value* pointer, const GemmValue& value, int64_t part_stride_bytes, bool aligned);
 

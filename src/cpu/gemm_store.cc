@@ -119,7 +119,10 @@ absl::Status GemmEmitter::EmitRowStores(const Tile& tile, int64_t row, int64_t f
     }
     if (!spec_.epilogue && Host().masked_moves && arithmetic_.parts() == 1 && problem_.out_n == 1 &&
         GemmArithmetic::StoredBytes(problem_.out_type) >= 4) {
-      StoreCut(tile, row, column, left, sum);
+      llvm::Value* pointer = OutPointer(tile, row, column);
+      const kernel::Value value = arithmetic_.ToResult(b_, spec_.result_type, sum);
+      b_.CreateMaskedStore(GemmArithmetic::ToStored(b_, problem_.out_type, value.value), pointer,
+                           llvm::Align(StoredElement(problem_.out_type)), LaneMask(lanes, left));
       continue;
     }
     // A cut vector goes out in pieces of powers of two, so that epilogues only ever see elements that exist.
@@ -192,15 +195,6 @@ absl::Status GemmEmitter::EmitStores(const Tile& tile, int64_t rows, int64_t col
     });
   }
   return absl::OkStatus();
-}
-
-// The first `count` lanes, to neighbours in memory.
-void GemmEmitter::StoreCut(const Tile& tile, int64_t row, int64_t column, int count, const GemmValue& sum) {
-  const int64_t element = StoredElement(problem_.out_type);
-  llvm::Value* pointer = OutPointer(tile, row, column);
-  const kernel::Value value = arithmetic_.ToResult(b_, spec_.result_type, sum);
-  b_.CreateMaskedStore(GemmArithmetic::ToStored(b_, problem_.out_type, value.value), pointer,
-                       llvm::Align(static_cast<uint64_t>(element)), LaneMask(schedule_.lanes, count));
 }
 
 void GemmEmitter::TransferPartial(const Tile& tile, Sums& sums, bool load) {

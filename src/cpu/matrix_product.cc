@@ -19,36 +19,6 @@ using hlo::Opcode;
 
 namespace {
 
-// The loop variables of an epilogue: batch dimensions, outer rows, m and n, as far as they have iterations.
-struct LoopValues {
-  std::vector<llvm::Value*> loops;
-  int vector_loop = -1;
-};
-
-LoopValues LoopsOf(const std::vector<int64_t>& sizes, const kernel::Kernel& epilogue,
-                   const GemmEpilogueArguments& arguments) {
-  llvm::IRBuilder<>& b = *arguments.builder;
-  const size_t outer = sizes.size() - 2;
-  std::vector<llvm::Value*> values(sizes.size());
-  llvm::Value* rest = arguments.batch_index;
-  for (size_t i = outer; i-- > 0;) {
-    llvm::Value* size = b.getInt64(sizes[i]);
-    values[i] = i == 0 ? rest : b.CreateURem(rest, size);
-    if (i > 0) rest = b.CreateUDiv(rest, size);
-  }
-  values[outer] = arguments.m_index;
-  values[outer + 1] = arguments.n_index;
-  LoopValues result;
-  result.loops.resize(epilogue.loops.size(), nullptr);
-  for (size_t i = 0, next = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 1) continue;
-    const int loop = epilogue.nests[0].loops[next++];
-    result.loops[loop] = values[i];
-    if (i == (arguments.lanes_along_m ? outer : outer + 1) && arguments.lanes > 1) result.vector_loop = loop;
-  }
-  return result;
-}
-
 // What the loops of a dot's product count through: its result's dimensions are batch dimensions, m and n.
 std::vector<kernel::EpilogueLoop> DotLoops(const Instruction& dot) {
   const auto& attributes = dot.Get<hlo::DotAttributes>();
@@ -73,6 +43,7 @@ int64_t ParameterNumber(const Instruction* operand) {
 
 GemmEpilogue MakeEpilogue(const kernel::Kernel* kernel, const kernel::TargetInfo& target,
                           const std::vector<kernel::EpilogueLoop>& loops) {
+  // Of batch dimensions, outer rows, m and n.
   std::vector<int64_t> sizes;
   for (const kernel::EpilogueLoop& loop : loops) sizes.push_back(loop.size());
   return [kernel, &target, sizes](const GemmEpilogueArguments& arguments,
@@ -82,9 +53,26 @@ GemmEpilogue MakeEpilogue(const kernel::Kernel* kernel, const kernel::TargetInfo
     for (size_t i = 0; i < kernel->parameters.size(); ++i) {
       parameters.push_back(b.CreateLoad(b.getPtrTy(), b.CreateConstGEP1_64(b.getPtrTy(), arguments.extra, i)));
     }
-    LoopValues values = LoopsOf(sizes, *kernel, arguments);
-    return kernel::LowerEpilogue(&b, *kernel, target, parameters, values.loops, values.vector_loop, arguments.lanes,
-                                 sum);
+    const size_t outer = sizes.size() - 2;
+    std::vector<llvm::Value*> values(sizes.size());
+    llvm::Value* rest = arguments.batch_index;
+    for (size_t i = outer; i-- > 0;) {
+      llvm::Value* size = b.getInt64(sizes[i]);
+      values[i] = i == 0 ? rest : b.CreateURem(rest, size);
+      if (i > 0) rest = b.CreateUDiv(rest, size);
+    }
+    values[outer] = arguments.m_index;
+    values[outer + 1] = arguments.n_index;
+    // The kernel has loops for those that have iterations.
+    std::vector<llvm::Value*> loop_values(kernel->loops.size(), nullptr);
+    int vector_loop = -1;
+    for (size_t i = 0, next = 0; i < sizes.size(); ++i) {
+      if (sizes[i] == 1) continue;
+      const int loop = kernel->nests[0].loops[next++];
+      loop_values[loop] = values[i];
+      if (i == (arguments.lanes_along_m ? outer : outer + 1) && arguments.lanes > 1) vector_loop = loop;
+    }
+    return kernel::LowerEpilogue(&b, *kernel, target, parameters, loop_values, vector_loop, arguments.lanes, sum);
   };
 }
 

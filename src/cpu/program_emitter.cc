@@ -80,8 +80,6 @@ ProgramEmitter::ProgramEmitter(const hlo::Module& module, int threads, const Cus
   target_.vector_bytes = Host().vector_bytes;
 }
 
-bool ProgramEmitter::IsKernel(const Instruction& instruction) const { return kernels_.contains(&instruction); }
-
 const ScheduledKernel* ProgramEmitter::KernelOf(const Instruction& instruction) const {
   auto it = kernels_.find(&instruction);
   return it == kernels_.end() ? nullptr : it->second.get();
@@ -91,7 +89,7 @@ analysis::TargetHooks ProgramEmitter::Hooks() {
   analysis::TargetHooks hooks;
   hooks.in_place_operand = [this](const Instruction& instruction, int64_t leaf) -> int64_t {
     if (instruction.opcode() == Opcode::kCustomCall) return AliasedOperand(instruction, leaf);
-    return IsKernel(instruction) ? kernel::InPlaceOperand(instruction, leaf) : -1;
+    return kernels_.contains(&instruction) ? kernel::InPlaceOperand(instruction, leaf) : -1;
   };
   hooks.may_share = [this](const Instruction& instruction, int64_t leaf, int64_t operand) {
     return MayShare(instruction, leaf, operand);

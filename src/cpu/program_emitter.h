@@ -73,7 +73,6 @@ class ProgramEmitter {
  private:
   friend class ComputationEmitter;
 
-  bool IsKernel(const hlo::Instruction& instruction) const;
   absl::Status PrepareComputation(const hlo::Computation& computation, double times);
   // Takes over the code of an instruction that does the same; false when there is none yet.
   bool ShareCode(const hlo::Instruction& instruction, const hlo::Instruction& other, double times);

@@ -92,27 +92,19 @@ KILN_INLINE void SubtractTile(T* c, int64_t c_stride, const T* a, MatrixStrides 
 template <typename T>
 KILN_INLINE void SubtractProduct(T* c, int64_t c_stride, const T* a, MatrixStrides as, const T* b, int64_t b_stride,
                                  int64_t m, int64_t n, int64_t count) {
-  constexpr int kRows = 8;
   if (count == 0) return;
+  const auto rows = [&](auto height, auto wide, int64_t i) __attribute__((always_inline)) {
+    int64_t j = 0;
+    for (; j + (wide - 1) * kLanes<T> < n; j += wide * kLanes<T>) {
+      SubtractTile<T, height, wide>(c + i * c_stride + j, c_stride, a + i * as.row, as, b + j, b_stride, count);
+    }
+    for (; j < n; j += kLanes<T>) {
+      SubtractTile<T, height, 1>(c + i * c_stride + j, c_stride, a + i * as.row, as, b + j, b_stride, count);
+    }
+  };
   int64_t i = 0;
-  for (; i + kRows <= m; i += kRows) {
-    int64_t j = 0;
-    for (; j + kLanes<T> < n; j += 2 * kLanes<T>) {
-      SubtractTile<T, kRows, 2>(c + i * c_stride + j, c_stride, a + i * as.row, as, b + j, b_stride, count);
-    }
-    for (; j < n; j += kLanes<T>) {
-      SubtractTile<T, kRows, 1>(c + i * c_stride + j, c_stride, a + i * as.row, as, b + j, b_stride, count);
-    }
-  }
-  for (; i < m; ++i) {
-    int64_t j = 0;
-    for (; j + 3 * kLanes<T> < n; j += 4 * kLanes<T>) {
-      SubtractTile<T, 1, 4>(c + i * c_stride + j, c_stride, a + i * as.row, as, b + j, b_stride, count);
-    }
-    for (; j < n; j += kLanes<T>) {
-      SubtractTile<T, 1, 1>(c + i * c_stride + j, c_stride, a + i * as.row, as, b + j, b_stride, count);
-    }
-  }
+  for (; i + 8 <= m; i += 8) rows(std::integral_constant<int, 8>(), std::integral_constant<int, 2>(), i);
+  for (; i < m; ++i) rows(std::integral_constant<int, 1>(), std::integral_constant<int, 4>(), i);
 }
 
 // Overwrites X, n rows of m columns and padding, by the solution of A X = X with triangular A.

@@ -336,18 +336,18 @@ class ScanLoop {
         });
         Advance(counter, b_.CreateUDiv(first, b_.getInt64(kColumnBlock)), sum, slots);
       });
-      const std::vector<Value> end = load(outputs, carry_types, offset(b_.getInt64(shape_.length - 1)));
-      for (int64_t i = 0; i < shape_.carries; ++i) Store(end[i], last[i], slice, mask);
-      return;
+    } else {
+      EmitLoop(b_, zero, length, 1, "scan", [&](llvm::Value* t) {
+        const std::vector<Value> result =
+            Body(lanes_, load(inputs, shape_.types.data(), offset(t)), Get(slots, zero, lanes_));
+        if (!status_.ok()) return;
+        for (int64_t i = 0; i < shape_.outputs; ++i) Store(result[i], outputs[i], offset(t), mask);
+        Put({result.begin() + shape_.outputs, result.end()}, slots, zero, lanes_);
+      });
     }
-    EmitLoop(b_, zero, length, 1, "scan", [&](llvm::Value* t) {
-      const std::vector<Value> result =
-          Body(lanes_, load(inputs, shape_.types.data(), offset(t)), Get(slots, zero, lanes_));
-      if (!status_.ok()) return;
-      for (int64_t i = 0; i < shape_.outputs; ++i) Store(result[i], outputs[i], offset(t), mask);
-      Put({result.begin() + shape_.outputs, result.end()}, slots, zero, lanes_);
-    });
-    const std::vector<Value> end = Get(slots, zero, lanes_);
+    const std::vector<Value> end = shape_.in_column_blocks()
+                                       ? load(outputs, carry_types, offset(b_.getInt64(shape_.length - 1)))
+                                       : Get(slots, zero, lanes_);
     for (int64_t i = 0; i < shape_.carries; ++i) Store(end[i], last[i], slice, mask);
   }
 
