@@ -1,6 +1,7 @@
 // Conversions between all element types, and reduce-precision's relatives that round.
 #include <cmath>
 
+#include "src/hlo/elements.h"
 #include "src/kernel/scalar_emitter.h"
 #include "src/kernel/small_float_codec.h"
 
@@ -110,25 +111,18 @@ Value ScalarEmitter::Convert(const Value& operand, PrimitiveType to) {
     if (from_class == TypeClass::kFloat) return Of(to, Widen(operand) != 0.0);
     return Of(to, IntegerOf(operand) != 0);
   }
-  switch (from_class) {
-    case TypeClass::kPred: {
-      if (to_class == TypeClass::kFloat) {
-        Real one(b_, llvm::ConstantFP::get(b_.FloatType(to == PrimitiveType::kF64 ? 64 : 32), 1.0));
-        Value on = Narrow(one, to), off = Narrow(one.Constant(0.0), to);
-        return Select(operand.value, on, off);
-      }
-      return Of(to, Wrap(to, IntegerOf(operand).ZeroExtend(hlo::ByteWidth(to) * 8)));
-    }
-    case TypeClass::kSigned:
-      if (to_class == TypeClass::kFloat) return IntegerToFloat(operand, to);
-      return Of(to, Wrap(to, IntegerOf(operand).SignExtend(hlo::ByteWidth(to) * 8)));
-    case TypeClass::kUnsigned:
-      if (to_class == TypeClass::kFloat) return IntegerToFloat(operand, to);
-      return Of(to, Wrap(to, IntegerOf(operand).ZeroExtend(hlo::ByteWidth(to) * 8)));
-    default:
-      if (to_class == TypeClass::kFloat) return Narrow(Widen(operand), to);
-      return FloatToInteger(Widen(operand), to);
+  if (from_class == TypeClass::kFloat) {
+    return to_class == TypeClass::kFloat ? Narrow(Widen(operand), to) : FloatToInteger(Widen(operand), to);
   }
+  if (to_class == TypeClass::kFloat) {
+    if (from_class != TypeClass::kPred) return IntegerToFloat(operand, to);
+    Real one(b_, llvm::ConstantFP::get(b_.FloatType(to == PrimitiveType::kF64 ? 64 : 32), 1.0));
+    Value on = Narrow(one, to), off = Narrow(one.Constant(0.0), to);
+    return Select(operand.value, on, off);
+  }
+  const int bits = hlo::ByteWidth(to) * 8;
+  const Integer x = IntegerOf(operand);
+  return Of(to, Wrap(to, from_class == TypeClass::kSigned ? x.SignExtend(bits) : x.ZeroExtend(bits)));
 }
 
 namespace {
@@ -143,8 +137,8 @@ std::optional<FloatRange> RangeOf(PrimitiveType type, int bits) {
   if (type == PrimitiveType::kF32) {
     return bits == 64 ? std::optional<FloatRange>({23, 0x1p-126, 0x1.fffffep127}) : std::nullopt;
   }
-  const std::optional<FloatFormat> format = FormatOf(type);
-  if (!format.has_value()) return std::nullopt;
+  const FloatFormat* format = hlo::NarrowFormat(type);
+  if (format == nullptr) return std::nullopt;
   uint32_t code = (uint32_t{1} << (format->exponent_bits + format->mantissa_bits)) - 1;
   if (format->specials == FloatSpecials::kIeee) code -= uint32_t{1} << format->mantissa_bits;
   if (format->specials == FloatSpecials::kFinite) --code;

@@ -2,36 +2,11 @@
 
 #include <cmath>
 
+#include "src/hlo/elements.h"
+
 namespace kiln::kernel {
 
 using hlo::PrimitiveType;
-
-std::optional<FloatFormat> FormatOf(PrimitiveType type) {
-  switch (type) {
-    case PrimitiveType::kF16:
-      return kHalfFormat;
-    case PrimitiveType::kBF16:
-      return kBFloat16Format;
-    case PrimitiveType::kF8E5M2:
-      return kF8E5M2Format;
-    case PrimitiveType::kF8E4M3:
-      return kF8E4M3Format;
-    case PrimitiveType::kF8E3M4:
-      return kF8E3M4Format;
-    case PrimitiveType::kF8E4M3FN:
-      return kF8E4M3FNFormat;
-    case PrimitiveType::kF8E4M3B11FNUZ:
-      return kF8E4M3B11FNUZFormat;
-    case PrimitiveType::kF8E5M2FNUZ:
-      return kF8E5M2FNUZFormat;
-    case PrimitiveType::kF8E4M3FNUZ:
-      return kF8E4M3FNUZFormat;
-    case PrimitiveType::kF4E2M1FN:
-      return kF4E2M1FNFormat;
-    default:
-      return std::nullopt;
-  }
-}
 
 namespace {
 
@@ -62,7 +37,7 @@ Integer EncodeExponentOnly(Real f32) {
 Real DecodeSmallFloat(PrimitiveType type, Integer bits) {
   if (type == PrimitiveType::kBF16) return bits.ZeroExtend(32).Shl(16).AsReal();
   if (type == PrimitiveType::kF8E8M0FNU) return DecodeExponentOnly(bits);
-  const FloatFormat format = *FormatOf(type);
+  const FloatFormat format = *hlo::NarrowFormat(type);
   const int m = format.mantissa_bits;
   const int magnitude_bits = format.exponent_bits + m;
   const int64_t all = (1 << magnitude_bits) - 1;
@@ -100,7 +75,7 @@ Integer EncodeSmallFloat(PrimitiveType type, Real f32) {
     Integer rounded = u + ((u.Shr(16) & 1) + 0x7fff);
     return Select(f32.IsNan(), kF32Nan, rounded).Shr(16).ZeroExtend(16);
   }
-  const FloatFormat format = *FormatOf(type);
+  const FloatFormat format = *hlo::NarrowFormat(type);
   const int m = format.mantissa_bits;
   const int magnitude_bits = format.exponent_bits + m;
   const int64_t all = (1 << magnitude_bits) - 1;

@@ -2,16 +2,10 @@
 #ifndef KILN_KERNEL_SMALL_FLOAT_CODEC_H_
 #define KILN_KERNEL_SMALL_FLOAT_CODEC_H_
 
-#include <optional>
-
-#include "src/base/small_float.h"
 #include "src/hlo/primitive_type.h"
 #include "src/kernel/vector_builder.h"
 
 namespace kiln::kernel {
-
-// The layout of f16, bf16, f8* and f4e2m1fn; none for other types (f8e8m0fnu included, which has no mantissa).
-std::optional<FloatFormat> FormatOf(hlo::PrimitiveType type);
 
 // Bits of an f8*, f4* or bf16 type (f8e8m0fnu included) as f32; exact.
 Real DecodeSmallFloat(hlo::PrimitiveType type, Integer bits);
