@@ -1,6 +1,5 @@
 #include "src/kernel/kernel.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,11 +8,6 @@
 #include "src/hlo/printer.h"
 
 namespace kiln::kernel {
-
-int64_t Kernel::input_count() const {
-  return std::count_if(parameters.begin(), parameters.end(),
-                       [](const Parameter& p) { return !p.is_output && !p.is_local && !p.constant.has_value(); });
-}
 
 namespace {
 

@@ -162,8 +162,6 @@ struct Kernel {
   std::vector<Store> stores;
   // Run one after the other.
   std::vector<Nest> nests;
-
-  int64_t input_count() const;
 };
 
 // Of one of `Reduce::combine_opcodes`: x combined with it is x, bit for bit.
