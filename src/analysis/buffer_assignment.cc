@@ -21,7 +21,7 @@ namespace {
 constexpr int64_t kStackBytes = 64;
 
 // Results that temporaries may use before they are written: few and large ones.
-constexpr int64_t kMinSpaceBytes = 4096;
+constexpr int64_t kMinSpaceBytes = kArenaAlignment;
 constexpr size_t kMaxSpaces = 32;
 
 // First leaf of element `index` of a tuple shape.

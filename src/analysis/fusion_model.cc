@@ -171,6 +171,13 @@ bool KeepsOrder(const Instruction& user, int64_t index) {
   }
 }
 
+// Whether what lies at one place are the innermost loops of `gather`, outside of which the place is found.
+bool FindsRows(const Instruction& gather) {
+  const auto& offsets = gather.Get<hlo::GatherAttributes>().offset_dims;
+  return !offsets.empty() && gather.shape().element_count() > 0 &&
+         offsets[0] == gather.shape().rank() - static_cast<int64_t>(offsets.size());
+}
+
 }  // namespace
 
 IndexPath IndexPath::Whole(const hlo::Shape& shape) {
@@ -199,6 +206,8 @@ IndexPath PathOfOperand(const Instruction& user, int64_t index, IndexPath path) 
     result.evaluations *= static_cast<double>(from.element_count()) / results;
   } else if (user.opcode() == Opcode::kDynamicUpdateSlice) {
     result.evaluations = static_cast<double>(from.element_count());
+  } else if (user.opcode() == Opcode::kGather && index == 1 && FindsRows(user)) {
+    result.evaluations *= static_cast<double>(from.element_count()) / static_cast<double>(user.shape().element_count());
   }
   return result;
 }

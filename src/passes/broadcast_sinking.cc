@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "src/analysis/fusion_model.h"
+#include "src/analysis/while_loop.h"
 
 namespace kiln::passes {
 namespace {
@@ -29,6 +30,10 @@ bool IsElementFusion(const Instruction& instruction) {
   });
 }
 
+bool IsScalarConstant(const Instruction& operand) {
+  return operand.IsConstant() && operand.shape().element_count() == 1;
+}
+
 bool IsMadeFromLittle(const Instruction& producer) {
   if (!producer.shape().IsArray() || producer.IsRoot() || producer.users().empty() ||
       !producer.control_predecessors().empty()) {
@@ -36,7 +41,9 @@ bool IsMadeFromLittle(const Instruction& producer) {
   }
   const int64_t bytes = producer.shape().byte_count();
   int64_t operands = 0;
-  for (const Instruction* operand : producer.operands()) operands += operand->shape().byte_count();
+  for (const Instruction* operand : producer.operands()) {
+    if (!IsScalarConstant(*operand)) operands += operand->shape().byte_count();
+  }
   if (operands > 0 && (bytes < kMinBytes || operands > bytes / kMinGrowth)) return false;
   if (producer.opcode() == Opcode::kBroadcast) return true;
   if (producer.opcode() != Opcode::kFusion || producer.Get<hlo::FusionAttributes>().kind != hlo::FusionKind::kLoop) {
@@ -68,8 +75,7 @@ void Sink(const Instruction& producer, Instruction* user) {
   };
   std::vector<Instruction*> inputs;
   for (Instruction* operand : producer.operands()) {
-    const bool is_scalar_constant = operand->IsConstant() && operand->shape().element_count() == 1;
-    inputs.push_back(is_scalar_constant ? body->AddClone(*operand, {}) : parameter_for(operand));
+    inputs.push_back(IsScalarConstant(*operand) ? body->AddClone(*operand, {}) : parameter_for(operand));
   }
   Instruction* value = producer.opcode() == Opcode::kFusion
                            ? Builder(body, &producer).Inline(*producer.called_computation(), inputs)
@@ -83,6 +89,36 @@ void Sink(const Instruction& producer, Instruction* user) {
   }
   body->SetOrder(body->PostOrder());
   user->ReplaceAllOperands(std::move(operands));
+}
+
+Instruction* Copy(const Instruction& producer) {
+  Instruction* copy = producer.parent()->AddClone(producer, {producer.operands().begin(), producer.operands().end()});
+  if (copy->opcode() == Opcode::kFusion) {
+    copy->set_called_computation(0, producer.parent()->parent()->AddClone(*producer.called_computation()));
+  }
+  return copy;
+}
+
+// Lets every state that a loop changes and that begins as `producer` begin as one of its own: made where the loop has
+// it, instead of kept somewhere and copied.
+bool SpreadOverStates(Instruction* producer) {
+  const auto is_state = [](const Instruction* user) {
+    return user->opcode() == Opcode::kTuple && user->users().size() == 1 &&
+           (*user->users().begin())->opcode() == Opcode::kWhile;
+  };
+  const std::vector<Instruction*> users(producer->users().begin(), producer->users().end());
+  bool changed = false, is_taken = !absl::c_all_of(users, is_state);
+  for (Instruction* user : users) {
+    if (!is_state(user)) continue;
+    const std::vector<bool> invariant = analysis::InvariantState(**user->users().begin());
+    for (int64_t i = 0; i < static_cast<int64_t>(invariant.size()); ++i) {
+      if (user->operand(i) != producer || invariant[i]) continue;
+      if (is_taken) user->ReplaceOperand(i, Copy(*producer));
+      changed |= is_taken;
+      is_taken = true;
+    }
+  }
+  return changed;
 }
 
 }  // namespace
@@ -107,6 +143,7 @@ absl::StatusOr<bool> SinkBroadcasts(Module* module) {
     for (auto it = order.rbegin(); it != order.rend(); ++it) {
       Instruction* producer = *it;
       if (!IsMadeFromLittle(*producer)) continue;
+      changed |= SpreadOverStates(producer);
       const std::vector<Instruction*> users(producer->users().begin(), producer->users().end());
       if (!absl::c_all_of(users, [&](const Instruction* user) {
             return MayTake(*user, *producer) && calls[user->called_computation()] == 1;

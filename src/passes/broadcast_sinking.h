@@ -9,7 +9,7 @@ namespace kiln::passes {
 // Computes large arrays that are made from little in the fusions that read them. Runs behind fusion. A broadcast, or a
 // loop fusion of cheap ops whose operands together are a small part of its result (masks, positions, statistics of
 // rows), that only fusions of elements read goes into each of them: its memory, which may be held from the first layer
-// to the last, and the traffic are saved.
+// to the last, and the traffic are saved. States of loops that begin as the same such array begin as one each.
 absl::StatusOr<bool> SinkBroadcasts(Module* module);
 
 }  // namespace kiln::passes

@@ -179,6 +179,16 @@ bool Simplify(Instruction* conditional, const analysis::ComputationClasses& clas
     return true;
   }
   bool changed = false;
+  if (const Instruction& predicate = *conditional->operand(0);
+      predicate.opcode() == Opcode::kNot && predicate.shape().element_type() == PrimitiveType::kPred) {
+    Instruction* taken = conditional->operand(1);
+    conditional->ReplaceOperand(0, predicate.operand(0));
+    conditional->ReplaceOperand(1, conditional->operand(2));
+    conditional->ReplaceOperand(2, taken);
+    const std::vector<Computation*> branches = conditional->called_computations();
+    conditional->set_called_computations({branches[1], branches[0]});
+    changed = true;
+  }
   if (conditional->shape().IsTuple() && conditional->IsRoot()) {
     ReadByElement(conditional);
     changed = true;

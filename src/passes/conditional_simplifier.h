@@ -6,8 +6,9 @@
 
 namespace kiln::passes {
 
-// Conditionals with a known predicate or equal branches become the branch, and those of small branches selects. Results
-// that are equal in every branch, or that no branch changes, become one or go; so do unread operands and results.
+// Conditionals with a known predicate or equal branches become the branch, and those of small branches selects. A
+// negated predicate becomes the other order of the branches. Results that are equal in every branch, or that no branch
+// changes, become one or go; so do unread operands and results.
 absl::StatusOr<bool> SimplifyConditionals(Module* module);
 
 }  // namespace kiln::passes

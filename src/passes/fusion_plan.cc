@@ -200,8 +200,11 @@ class Planner {
     if (producer.shape().IsScalar() && !same_index && analysis::CostOf(producer) == EvaluationCost::kExpensive) {
       return false;
     }
-    if (paths.size() > kMaxPathsPerInstruction ||
-        group.emitted_ops + static_cast<int64_t>(paths.size()) > kMaxEmittedOps) {
+    // One number for all elements: a kernel that is full is no reason to store copies of it.
+    const bool is_splat = producer.opcode() == Opcode::kBroadcast && producer.operand(0)->IsConstant() &&
+                          producer.operand(0)->shape().IsScalar();
+    if (!is_splat && (paths.size() > kMaxPathsPerInstruction ||
+                      group.emitted_ops + static_cast<int64_t>(paths.size()) > kMaxEmittedOps)) {
       return false;
     }
     if (group.kind == FusionKind::kOutput) {

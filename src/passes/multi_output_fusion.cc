@@ -31,10 +31,20 @@ constexpr size_t kMaxMembers = 16;
 constexpr size_t kMaxUsers = 64;
 constexpr size_t kMaxOpenGroups = 4;
 
+bool IsReshape(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kReshape || instruction.opcode() == Opcode::kBitcast;
+}
+
+// The value whose memory `operand` names.
+const Instruction* SourceOf(const Instruction* operand) {
+  while (IsReshape(*operand)) operand = operand->operand(0);
+  return operand;
+}
+
 // A kernel or several that will be one.
 struct Group {
   std::vector<Instruction*> members;
-  absl::flat_hash_set<const Instruction*> operands;
+  absl::flat_hash_set<const Instruction*> operands;  // as their sources
   int64_t ops = 0;
   // Where it stands: behind what all members read, before what reads any of them.
   int64_t position = 0;
@@ -122,7 +132,7 @@ class Merger {
       group_of_[instruction] = groups_.size();
       Group group{{instruction}, {}, 1, position_[instruction]};
       if (instruction->opcode() == Opcode::kFusion) group.ops = instruction->called_computation()->instruction_count();
-      group.operands.insert(instruction->operands().begin(), instruction->operands().end());
+      for (const Instruction* operand : instruction->operands()) group.operands.insert(SourceOf(operand));
       groups_.push_back(std::move(group));
     }
     for (Instruction* instruction : order_) MergeAround(instruction);
@@ -156,6 +166,9 @@ class Merger {
     for (Instruction* user : value->users()) {
       if (kernels.size() > kMaxUsers) break;
       if (spaces_.contains(user)) kernels.push_back(user);
+      if (!IsReshape(*user) || user->users().size() > kMaxUsers) continue;
+      absl::c_copy_if(user->users(), std::back_inserter(kernels),
+                      [&](const Instruction* reader) { return spaces_.contains(reader); });
     }
     if (kernels.size() < 2) return;
     std::sort(kernels.begin(), kernels.end(),

@@ -165,10 +165,24 @@ Instruction* Sink(const Instruction& op, const Instruction& move, Builder& build
   return builder.Add(move.opcode(), op.shape(), {inner}, move.attributes());
 }
 
+// Transposes and reshapes that have met are one, so that a chain of them does not sink by one step in every round.
+Instruction* Merge(const Instruction& op, Builder& builder) {
+  const Instruction& inner = *op.operand(0);
+  if (inner.opcode() != op.opcode() || !IsMove(inner) || op.shape().has_dynamic_dimensions()) return nullptr;
+  if (op.opcode() == Opcode::kReshape) return builder.Reshape(inner.operand(0), op.shape().dimensions());
+  DimensionVector permutation;
+  for (const int64_t dimension : op.dimensions()) permutation.push_back(inner.dimensions()[dimension]);
+  return builder.Transpose(inner.operand(0), permutation);
+}
+
 }  // namespace
 
 absl::StatusOr<bool> SinkMoves(Module* module) {
   return ReplaceOps(module, {}, [](Instruction* op) -> Instruction* {
+    if ((op->opcode() == Opcode::kTranspose || op->opcode() == Opcode::kReshape) && IsMove(*op)) {
+      Builder builder(op->parent(), op);
+      return Merge(*op, builder);
+    }
     if (!hlo::IsElementwise(op->opcode()) || op->opcode() == Opcode::kBitcastConvert || op->operand_count() == 0 ||
         op->shape().IsScalar() || op->shape().has_dynamic_dimensions() || !op->control_predecessors().empty()) {
       return nullptr;

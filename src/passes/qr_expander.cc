@@ -14,7 +14,10 @@ namespace {
 constexpr char kQr[] = "Qr";
 constexpr char kProduct[] = "ProductOfElementaryHouseholderReflectors";
 
-int64_t RoundUp(int64_t size) { return (size + kReflectorBlock - 1) / kReflectorBlock * kReflectorBlock; }
+// How many of so many reflectors are applied together.
+int64_t BlockFor(int64_t steps) { return std::clamp<int64_t>(steps, 1, kReflectorBlock); }
+
+int64_t RoundUp(int64_t size, int64_t block) { return (size + block - 1) / block * block; }
 
 ArrayValue Number(Builder* builder, int64_t value) {
   return {builder, builder->Scalar(PrimitiveType::kS32, static_cast<double>(value))};
@@ -29,21 +32,21 @@ Reflectors Factorize(const ArrayValue& matrices) {
     return {all.packed.Slice(1, 0, m), all.taus.Slice(1, 0, steps)};
   }
   // Added rows and columns are 0, and so are their reflectors' factors.
-  const int64_t padded = RoundUp(steps), rows = std::max(m, padded), columns = std::max(n, padded);
+  const int64_t block = BlockFor(steps), padded = RoundUp(steps, block), rows = std::max(m, padded),
+                columns = std::max(n, padded);
   auto block_of = [&](const ArrayValue& i, const std::vector<ArrayValue>& values) -> std::vector<ArrayValue> {
     const ArrayValue &packed = values[0], &taus = values[1];
-    const ArrayValue zero = i.Number(int64_t{0}), start = i * i.Number(kReflectorBlock);
-    const ArrayValue panel = packed.DynamicSlice({zero, zero, start}, {count, rows, kReflectorBlock});
+    const ArrayValue zero = i.Number(int64_t{0}), start = i * i.Number(block);
+    const ArrayValue panel = packed.DynamicSlice({zero, zero, start}, {count, rows, block});
     const Reflectors own = FactorizeColumns(panel, start);
     const ArrayValue place = Iota(i.builder(), PrimitiveType::kS32, packed.shape().dimensions(), 2);
-    const ArrayValue later = place >= start + start.Number(kReflectorBlock);
+    const ArrayValue later = place >= start + start.Number(block);
     const ArrayValue reflected = Select(later, Reflect(BlockOf(own, start), /*adjoint=*/true, packed), packed);
     return {reflected.DynamicUpdate(own.packed, {zero, zero, start}), taus.DynamicUpdate(own.taus, {zero, start})};
   };
   const ArrayValue zero = ZeroOf(matrices);
-  const auto results =
-      CountedLoop({matrices.PadHigh({count, rows, columns}, zero), zero.Broadcast({count, padded}, {})},
-                  padded / kReflectorBlock, block_of);
+  const auto results = CountedLoop(
+      {matrices.PadHigh({count, rows, columns}, zero), zero.Broadcast({count, padded}, {})}, padded / block, block_of);
   return {results[0].Slice(1, 0, m).Slice(2, 0, n), results[1].Slice(1, 0, steps)};
 }
 
@@ -51,7 +54,8 @@ Reflectors Factorize(const ArrayValue& matrices) {
 ArrayValue Product(const ArrayValue& packed, const ArrayValue& taus) {
   const int64_t count = packed.shape().dimensions(0), m = packed.shape().dimensions(1),
                 n = packed.shape().dimensions(2), steps = taus.shape().dimensions(1);
-  const int64_t padded = RoundUp(steps), rows = std::max(m, padded), blocks = padded / kReflectorBlock;
+  const int64_t block = BlockFor(steps), padded = RoundUp(steps, block), rows = std::max(m, padded),
+                blocks = padded / block;
   Builder* builder = packed.builder();
   const ArrayValue zero_number = ZeroOf(packed);
   const DimensionVector dimensions = {count, rows, n};
@@ -61,9 +65,9 @@ ArrayValue Product(const ArrayValue& packed, const ArrayValue& taus) {
   const ArrayValue identity = Select(on, one, zero_number);
   auto block_of = [&](const ArrayValue& i, const std::vector<ArrayValue>& values) -> std::vector<ArrayValue> {
     const ArrayValue &product = values[0], &given = values[1], &factors = values[2];
-    const ArrayValue zero = i.Number(int64_t{0}), start = (i.Number(blocks - 1) - i) * i.Number(kReflectorBlock);
-    const Reflectors own = {given.DynamicSlice({zero, zero, start}, {count, rows, kReflectorBlock}),
-                            factors.DynamicSlice({zero, start}, {count, kReflectorBlock})};
+    const ArrayValue zero = i.Number(int64_t{0}), start = (i.Number(blocks - 1) - i) * i.Number(block);
+    const Reflectors own = {given.DynamicSlice({zero, zero, start}, {count, rows, block}),
+                            factors.DynamicSlice({zero, start}, {count, block})};
     return {Reflect(BlockOf(own, start), /*adjoint=*/false, product), given, factors};
   };
   const ArrayValue vectors = packed.Slice(2, 0, steps).PadHigh({count, rows, padded}, zero_number);

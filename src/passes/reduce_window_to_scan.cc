@@ -1,8 +1,10 @@
 #include "src/passes/reduce_window_to_scan.h"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "src/analysis/combiner.h"
 #include "src/hlo/evaluator.h"
 #include "src/passes/array_formula.h"
 #include "src/passes/replace_ops.h"
@@ -13,26 +15,41 @@ namespace {
 // Shorter dimensions are read again and again from the first-level cache, and the window fuses with its neighbours.
 constexpr int64_t kMinSize = 16;
 
-// The one dimension whose windows grow from nothing to all of it; -1 where there is none such or others have windows
-// too.
-int64_t ScannedDimension(const Instruction& reduce) {
+// A dimension whose windows grow from nothing, or little, to all of it.
+struct Scanned {
+  int64_t dimension;
+  bool reverse;       // windows end where the dimension does, instead of beginning there
+  int64_t low, high;  // what comes before and behind the scan's results; less than 0: so many of them are left out
+};
+
+std::optional<Scanned> FindScanned(const Instruction& reduce) {
   const hlo::Window& window = reduce.Get<hlo::WindowAttributes>().window;
   const Shape& operand = reduce.operand(0)->shape();
-  int64_t scanned = -1;
+  const Shape& result = reduce.shape().IsTuple() ? reduce.shape().tuple_shapes(0) : reduce.shape();
+  std::optional<Scanned> scanned;
   for (int64_t i = 0; i < operand.rank(); ++i) {
     const hlo::WindowDimension& w = window[i];
-    if (w.stride != 1 || w.window_dilation != 1 || w.base_dilation != 1) return -1;
+    if (w.stride != 1 || w.window_dilation != 1 || w.base_dilation != 1) return std::nullopt;
     if (w.size == 1 && w.padding_low == 0 && w.padding_high == 0) continue;
-    const bool prefix = w.padding_low == w.size - 1 && w.padding_high == 0;
-    const bool suffix = w.padding_high == w.size - 1 && w.padding_low == 0;
-    if (scanned >= 0 || w.size < operand.dimensions(i) || !(prefix || suffix)) return -1;
-    scanned = i;
+    const int64_t last = result.dimensions(i) - 1;
+    if (scanned || operand.dimensions(i) < kMinSize || last + 1 < kMinSize) return std::nullopt;
+    if (last <= w.padding_low && w.padding_high <= 0) {
+      scanned = Scanned{i, false, w.padding_low - (w.size - 1), w.padding_high};
+    } else if (last <= w.padding_high && w.padding_low <= 0) {
+      scanned = Scanned{i, true, w.padding_low, w.padding_high - (w.size - 1)};
+    } else {
+      return std::nullopt;
+    }
   }
   return scanned;
 }
 
 // Whether combining the initial values with themselves changes nothing, so that padding counts for nothing.
 bool IsNeutralToItself(const Instruction& reduce) {
+  const std::optional<Opcode> opcode = analysis::CombinerOpcode(*reduce.called_computation());
+  if (opcode == Opcode::kMaximum || opcode == Opcode::kMinimum || opcode == Opcode::kAnd || opcode == Opcode::kOr) {
+    return true;
+  }
   const int64_t count = reduce.operand_count() / 2;
   std::vector<Literal> arguments;
   for (int side = 0; side < 2; ++side) {
@@ -52,12 +69,9 @@ bool IsNeutralToItself(const Instruction& reduce) {
 
 absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
   const Computation& combiner = *instruction->called_computation();
-  const int64_t dimension = ScannedDimension(*instruction);
-  if (dimension < 0 || instruction->operand(0)->shape().dimensions(dimension) < kMinSize || !IsFormula(combiner) ||
-      !IsNeutralToItself(*instruction)) {
-    return nullptr;
-  }
-  const bool reverse = instruction->Get<hlo::WindowAttributes>().window[dimension].padding_high > 0;
+  const std::optional<Scanned> scanned = FindScanned(*instruction);
+  if (!scanned || !IsFormula(combiner) || !IsNeutralToItself(*instruction)) return nullptr;
+  const auto [dimension, reverse, low, high] = *scanned;
   const int64_t count = instruction->operand_count() / 2;
   DimensionVector slice = instruction->operand(0)->shape().dimensions();
   slice.erase(slice.begin() + dimension);
@@ -92,6 +106,14 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
     starts.push_back(builder.Broadcast(instruction->operand(count + i), slice, {}));
   }
   std::vector<Instruction*> whole = AddScan(&builder, std::move(inputs), starts, dimension, reverse, body);
+  for (int64_t i = 0; i < count && (low != 0 || high != 0); ++i) {
+    hlo::PadAttributes pad;
+    pad.low = pad.high = pad.interior = DimensionVector(whole[i]->shape().rank(), 0);
+    pad.low[dimension] = low;
+    pad.high[dimension] = high;
+    const Shape& shape = instruction->shape().IsTuple() ? instruction->shape().tuple_shapes(i) : instruction->shape();
+    whole[i] = builder.Add(Opcode::kPad, shape, {whole[i], instruction->operand(count + i)}, pad);
+  }
   return instruction->shape().IsTuple() ? builder.Tuple(std::move(whole)) : whole[0];
 }
 

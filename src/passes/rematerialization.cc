@@ -20,13 +20,23 @@ constexpr int kMaxRounds = 200;
 // An operand that is this much smaller than the value may be kept longer for it.
 constexpr int64_t kSmallOperand = 8;
 
+// One of the results of a fusion: each lives as long as it is read, and can be computed alone.
+bool IsPart(const Instruction& value) {
+  return value.opcode() == Opcode::kGetTupleElement && value.operand(0)->opcode() == Opcode::kFusion;
+}
+
+const Instruction& ProducerOf(const Instruction& value) { return IsPart(value) ? *value.operand(0) : value; }
+
 bool IsHeld(const Instruction& instruction) {
+  if (IsPart(instruction)) return true;
+  if (instruction.opcode() == Opcode::kFusion && instruction.shape().IsTuple()) return false;
   return !analysis::IsView(instruction.opcode()) && !instruction.IsParameter() && !instruction.IsConstant() &&
          instruction.opcode() != Opcode::kWhile && instruction.shape().byte_count() > 0;
 }
 
-bool IsCheap(const Instruction& instruction) {
-  if (!instruction.shape().IsArray() || instruction.HasSideEffect() || !instruction.control_predecessors().empty()) {
+bool IsCheap(const Instruction& value) {
+  const Instruction& instruction = ProducerOf(value);
+  if (!value.shape().IsArray() || instruction.HasSideEffect() || !instruction.control_predecessors().empty()) {
     return false;
   }
   if (instruction.opcode() != Opcode::kFusion) {
@@ -59,16 +69,12 @@ class Scheduled {
       const size_t next = NextUse(*value);
       if (next <= peak_step_ || next >= order_.size() || !OperandsStay(*value, next)) continue;
       const double bytes = static_cast<double>(value->shape().byte_count());
-      const double cost = costs_.Of(*value).optimal_seconds / bytes;
+      const double cost = costs_.Of(ProducerOf(*value)).optimal_seconds / bytes;
       if (best == nullptr || cost < best_cost) best = value, best_cost = cost;
     }
     if (best == nullptr) return false;
     const size_t next = NextUse(*best);
-    Instruction* copy =
-        computation_->AddClone(*best, std::vector<Instruction*>(best->operands().begin(), best->operands().end()));
-    if (copy->opcode() == Opcode::kFusion) {
-      copy->set_called_computation(0, computation_->parent()->AddClone(*best->called_computation()));
-    }
+    Instruction* copy = AddCopy(*best);
     again_[copy] = true;
     for (size_t i = next; i < order_.size(); ++i) {
       for (int64_t k = 0; k < order_[i]->operand_count(); ++k) {
@@ -82,6 +88,27 @@ class Scheduled {
   }
 
  private:
+  Instruction* AddCopy(const Instruction& value) {
+    const Instruction& producer = ProducerOf(value);
+    std::vector<Instruction*> operands(producer.operands().begin(), producer.operands().end());
+    if (producer.opcode() != Opcode::kFusion) return computation_->AddClone(producer, std::move(operands));
+    Computation* body = computation_->parent()->AddClone(*producer.called_computation());
+    if (IsPart(value)) {
+      body->set_root(body->root()->operand(value.tuple_index()));
+      body->RemoveDeadInstructions();
+      for (size_t i = operands.size(); i-- > 0;) {
+        const Instruction* parameter = body->parameter(static_cast<int64_t>(i));
+        if (!parameter->users().empty() || parameter->IsRoot()) continue;
+        body->RemoveParameter(static_cast<int64_t>(i));
+        operands.erase(operands.begin() + static_cast<int64_t>(i));
+      }
+    }
+    Instruction* copy =
+        computation_->Add(Opcode::kFusion, body->root()->shape(), std::move(operands), producer.attributes(), {body});
+    copy->CopyMetadataFrom(producer);
+    return copy;
+  }
+
   // Last positions of values, views of them included, and the peak.
   void Measure() {
     position_.clear();
@@ -96,7 +123,7 @@ class Scheduled {
     std::vector<int64_t> change(order_.size() + 2, 0);
     for (size_t i = 0; i < order_.size(); ++i) {
       if (!IsHeld(*order_[i])) continue;
-      change[i] += order_[i]->shape().byte_count();
+      change[position_.at(&ProducerOf(*order_[i]))] += order_[i]->shape().byte_count();
       change[last_.at(order_[i]) + 1] -= order_[i]->shape().byte_count();
     }
     int64_t live = 0;
@@ -128,9 +155,11 @@ class Scheduled {
   }
 
   bool OperandsStay(const Instruction& value, size_t until) const {
-    return absl::c_all_of(value.operands(), [&](const Instruction* operand) {
+    return absl::c_all_of(ProducerOf(value).operands(), [&](const Instruction* operand) {
       const Instruction* source = operand;
-      while (analysis::IsView(source->opcode()) && source->operand_count() == 1) source = source->operand(0);
+      while (!IsPart(*source) && analysis::IsView(source->opcode()) && source->operand_count() == 1) {
+        source = source->operand(0);
+      }
       return source->IsParameter() || source->IsConstant() || last_.at(source) >= until ||
              source->shape().byte_count() * kSmallOperand <= value.shape().byte_count();
     });

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "src/passes/pipeline.h"
 #include "src/tools/commands.h"
 
 namespace kiln::tools {
@@ -22,8 +23,11 @@ std::vector<std::string> Options(const CLI::App& command) {
   return names;
 }
 
-// Values that an option takes, where CLI11 knows them: its type ends in "{a,b}".
+// Values that an option takes: names of passes, or those that CLI11 knows, where the type ends in "{a,b}".
 std::string Values(const CLI::Option& option) {
+  for (const char* name : {"passes", "print-after", "disable-passes"}) {
+    if (option.check_lname(name)) return absl::StrJoin(passes::PassNames(), " ");
+  }
   const std::string type = option.get_type_name();
   const size_t begin = type.find('{'), end = type.find('}');
   if (begin == type.npos || end == type.npos) return "";
@@ -54,7 +58,8 @@ std::string Bash(const CLI::App& app) {
       "  if [ \"$COMP_CWORD\" -eq 1 ]; then words=\"",
       absl::StrJoin(commands, " "), "\"; fi\n  case \"${COMP_WORDS[1]}$option\" in\n", values,
       "  esac\n"
-      "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+      "  local last=\"${current##*,}\"\n"  // of a list
+      "  COMPREPLY=($(compgen -P \"${current%\"$last\"}\" -W \"$words\" -- \"$last\"))\n"
       "  if [ \"$COMP_CWORD\" -gt 1 ] && [ -z \"$only\" ]; then COMPREPLY+=($(compgen -f -- \"$current\")); fi\n"
       "}\ncomplete -o filenames -F _kiln kiln\n");
 }

@@ -65,9 +65,9 @@ void AddExplainCommand(CLI::App* app, int* exit_code) {
   command->add_flag("--json", options->json, "Print JSON: seconds and bytes as plain numbers");
   command->add_flag("--no-op-by-op", options->no_op_by_op, "Do not run the program an operation at a time");
   command->add_option("--threads", options->explain.threads, "Threads to run on; 0: as many as there are")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, 1024));
   command->add_option("--seconds", options->explain.seconds_per_kernel, "How long to measure each kernel")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(0.0001, 1000.0));
   command->add_flag("--quiet", options->quiet, "Do not show progress");
   command->callback([options, exit_code] { *exit_code = ExitCode(Run(*options)); });
 }

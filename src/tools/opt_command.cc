@@ -1,6 +1,7 @@
 // kiln opt: runs passes over a program and prints what becomes of it.
 #include <chrono>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,7 +45,7 @@ absl::Status UnknownPass(absl::string_view where, absl::string_view name) {
                          hint.empty() ? absl::StrCat("; passes are: ", absl::StrJoin(names, ", ")) : hint);
 }
 
-absl::StatusOr<passes::PassList> ChoosePasses(const OptOptions& options) {
+passes::PassList ChoosePasses(const OptOptions& options) {
   passes::PassList list;
   if (options.target == "cpu") {
     list = passes::CpuPipeline(options.fast_math);
@@ -53,9 +54,8 @@ absl::StatusOr<passes::PassList> ChoosePasses(const OptOptions& options) {
   }
   if (options.target == "gpu") return passes::GpuPipeline(options.fast_math);
   for (const std::string& name : options.passes) {
-    const passes::Pass* pass = passes::FindPass(name);
-    if (pass == nullptr) return UnknownPass("", name);
-    list.push_back(name == "rematerialization" ? passes::RematerializationUnder(options.memory_limit) : *pass);
+    list.push_back(name == "rematerialization" ? passes::RematerializationUnder(options.memory_limit)
+                                               : *passes::FindPass(name));
   }
   return list;
 }
@@ -119,8 +119,14 @@ absl::Status Compile(std::unique_ptr<hlo::Module> module, const OptOptions& opti
   return absl::OkStatus();
 }
 
-absl::Status Run(OptOptions options) {
-  const bool needs_cpu = !options.html.empty() || (options.stage != "hlo" && options.stage != "ptx");
+bool NeedsCpu(const OptOptions& options) {
+  return !options.html.empty() || (options.stage != "hlo" && options.stage != "ptx");
+}
+
+// What the options ask for together; fills in the target that they mean.
+absl::Status Check(OptOptions* given) {
+  OptOptions& options = *given;
+  const bool needs_cpu = NeedsCpu(options);
   const std::string named = options.target.empty() && options.passes.empty() ? "cpu" : options.target;
   const std::string wanted = needs_cpu ? "cpu" : options.stage == "ptx" ? "gpu" : named;
   if (options.target.empty() && options.passes.empty()) options.target = wanted;
@@ -131,13 +137,22 @@ absl::Status Run(OptOptions options) {
   for (const std::string& name : options.print_after) {
     if (name != "all" && passes::FindPass(name) == nullptr) return UnknownPass("--print-after: ", name);
   }
+  for (const std::string& name : options.disabled) {
+    if (passes::FindPass(name) == nullptr) return UnknownPass("--disable-passes: ", name);
+  }
+  for (const std::string& name : options.passes) {
+    if (passes::FindPass(name) == nullptr) return UnknownPass("", name);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Run(const OptOptions& options) {
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<hlo::Module> module, LoadProgram(options.file));
   Printer printer(options);
-  if (options.target == "cpu" && (needs_cpu || options.time_passes)) {
+  if (options.target == "cpu" && (NeedsCpu(options) || options.time_passes)) {
     return Compile(std::move(module), options, &printer);
   }
-  KILN_ASSIGN_OR_RETURN(passes::PassList list, ChoosePasses(options));
-  KILN_RETURN_IF_ERROR(RunPasses(module.get(), list, options, &printer));
+  KILN_RETURN_IF_ERROR(RunPasses(module.get(), ChoosePasses(options), options, &printer));
   if (options.stage != "ptx") return absl::OkStatus();
   const auto start = std::chrono::steady_clock::now();
   KILN_ASSIGN_OR_RETURN(std::string text, gpu::CompileToPtx(*module));
@@ -186,7 +201,7 @@ void AddOptCommand(CLI::App* app, int* exit_code) {
   command
       ->add_option("--memory-limit", options->memory_limit,
                    "Bytes of temporaries above which values are computed again instead of kept (rematerialization)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(int64_t{0}, std::numeric_limits<int64_t>::max()));
   command->add_flag("--fast-math", options->fast_math,
                     "Let the simplifier treat floats as real numbers, as the pass algebraic-simplifier-fast-math does");
   command->add_flag(
@@ -200,7 +215,9 @@ void AddOptCommand(CLI::App* app, int* exit_code) {
     if (options->list_rules) {
       std::fputs(passes::simplify::FormatRules().c_str(), stdout);
     } else {
-      *exit_code = ExitCode(Run(*options));
+      constexpr int kWrongCommandLine = 2;
+      const absl::Status checked = Check(options.get());
+      *exit_code = checked.ok() ? ExitCode(Run(*options)) : ExitCode(checked, kWrongCommandLine);
     }
   });
 }

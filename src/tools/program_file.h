@@ -21,8 +21,8 @@ absl::StatusOr<std::unique_ptr<hlo::Module>> LoadProgram(const std::string& path
 
 // What a command ends with: its own code, or `failure` after "kiln: message" on standard error.
 int ExitCode(const absl::StatusOr<int>& code, int failure = 1);
-inline int ExitCode(const absl::Status& status) {
-  return ExitCode(status.ok() ? absl::StatusOr<int>(0) : absl::StatusOr<int>(status));
+inline int ExitCode(const absl::Status& status, int failure = 1) {
+  return ExitCode(status.ok() ? absl::StatusOr<int>(0) : absl::StatusOr<int>(status), failure);
 }
 
 }  // namespace kiln::tools

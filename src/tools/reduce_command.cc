@@ -99,7 +99,7 @@ void AddReduceCommand(CLI::App* app, int* exit_code) {
   command->add_option("--check", options->check, "The command that ends with 0 while the fault is there")->required();
   command->add_option("-o,--output", options->output, "Where to write the result; standard output when left out");
   command->add_option("--max-checks", options->max_checks, "Stop after so many runs of the check")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1000000000));
   command->add_flag("--quiet", options->quiet, "Do not print progress");
   command->callback([options, exit_code] { *exit_code = ExitCode(Run(*options)); });
 }

@@ -20,6 +20,7 @@ constexpr Rule kRules[] = {
 
     {"subtract(x, 0)", "x", SignlessZero},
     {"subtract(x, x)", "0", Integral},
+    {"subtract(x, x)", "0", Floating, FiniteX},
     {"subtract(0, x)", "negate(x)", Integer},
     {"subtract(x, negate(y))", "add(x, y)"},
     {"subtract(add(x, y), x)", "y", Integer},

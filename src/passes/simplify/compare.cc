@@ -1,4 +1,5 @@
 // Comparisons, and what logic makes of them. The negation of an ordering of floats is no ordering: NaN.
+#include "src/passes/simplify/indices.h"
 #include "src/passes/simplify/rule_node.h"
 #include "src/passes/simplify/rules.h"
 
@@ -28,9 +29,30 @@ Instruction* CompareOfConverts(const Match& match, Builder& builder) {
   return CompareLike(match, match['x'], match['y'], /*swap=*/false, builder);
 }
 
+// Whether each of the two constants is equal, less, ... is known.
+Instruction* CompareOfChoice(const Match& match, Builder& builder) {
+  Instruction* of_c = CompareLike(match, match['c'], match['e'], /*swap=*/false, builder);
+  return builder.Select(match['p'], of_c, CompareLike(match, match['d'], match['e'], /*swap=*/false, builder));
+}
+
+// A count ends below c.
+bool CountsBelow(const Match& match) {
+  const Shape& shape = match['t']->shape();
+  const int64_t count = shape.dimensions(match['t']->dimensions()[0]);
+  if (!hlo::IsIntegral(shape.element_type()) || count == 0 || !FitsIndex(count - 1, shape.element_type())) return false;
+  const int64_t bound = hlo::ElementAsInt64(*SplatValue(*match['c']), 0);
+  return bound >= count || (bound < 0 && hlo::IsUnsignedIntegral(shape.element_type()));  // a u64 past s64's range
+}
+constexpr Guard BelowC{"it ends below c", CountsBelow};
+
 constexpr Rule kRules[] = {
     {"compare(c, v)", "compare(v, c), the direction swapped", ConstantToTheRight},
     {"compare(s:convert(x), convert(y))", "compare(x, y), where nothing was lost", CompareOfConverts},
+    {"compare(select'(p, c, d), e)", "select(p, compare(c, e), compare(d, e))", CompareOfChoice, SameShape},
+    {"compare.lt(t:iota(), c)", "true", BelowC},
+    {"compare.ge(t:iota(), c)", "false", BelowC},
+    {"compare.lt(x, 0)", "false", NonNegativeX},
+    {"compare.ge(x, 0)", "true", Integer, NonNegativeX},
     {"compare.eq(x, x)", "true", Integral},
     {"compare.le(x, x)", "true", Integral},
     {"compare.ne(x, x)", "false", Integral},
@@ -74,10 +96,13 @@ constexpr Rule kRules[] = {
     {"not(compare.le'(x, y))", "compare.gt(x, y)", IntegralX},
     {"and(compare.le(x, y), compare.ge(x, y))", "compare.eq(x, y)"},
     {"and(compare.lt(x, y), compare.gt(x, y))", "false"},
+    {"and(compare.lt(x, y), compare.ge(x, y))", "false"},
+    {"and(compare.lt(x, y), compare.eq(x, y))", "false"},
     {"and(compare.le(x, y), compare.ne(x, y))", "compare.lt(x, y)"},
     {"or(compare.lt(x, y), compare.eq(x, y))", "compare.le(x, y)"},
     {"or(compare.lt(x, y), compare.gt(x, y))", "compare.ne(x, y)", IntegralX},
     {"or(compare.le(x, y), compare.ge(x, y))", "true", IntegralX},
+    {"or(compare.lt(x, y), compare.ge(x, y))", "true", IntegralX},
 };
 
 }  // namespace

@@ -84,6 +84,19 @@ Instruction* ConcatenateOfSplats(const Match& match, Builder& builder) {
   return builder.BroadcastScalar(scalar, match.root()->shape().dimensions());
 }
 
+// Copies of one array, side by side, are a new dimension before the one along which they lie.
+Instruction* ConcatenateOfCopies(const Match& match, Builder& builder) {
+  const auto operands = match.root()->operands();
+  if (operands.size() < 2 || absl::c_any_of(operands, [&](const Instruction* x) { return x != operands[0]; })) {
+    return nullptr;
+  }
+  const int64_t along = match.root()->dimensions()[0];
+  DimensionVector sizes = operands[0]->shape().dimensions(), map;
+  for (int64_t i = 0; i < static_cast<int64_t>(sizes.size()); ++i) map.push_back(i < along ? i : i + 1);
+  sizes.insert(sizes.begin() + along, static_cast<int64_t>(operands.size()));
+  return builder.Reshape(builder.Broadcast(operands[0], sizes, map), match.root()->shape().dimensions());
+}
+
 // Copies of a scalar on either side of one operand are padding.
 Instruction* ConcatenateIsPad(const Match& match, Builder& builder) {
   const int64_t dimension = match.root()->dimensions()[0];
@@ -112,6 +125,7 @@ constexpr Rule kRules[] = {
     {"concatenate(...)", "concatenate(...), with the operands of a concatenate in place of it", Flatten},
     {"concatenate(...)", "slice(x), of neighbouring slices of x", JoinSlices},
     {"concatenate(...)", "broadcast(x), of broadcasts of one scalar", ConcatenateOfSplats},
+    {"concatenate(...)", "reshape(broadcast(x)), of copies of x", ConcatenateOfCopies},
     {"concatenate(...)", "pad(x, y), of x beside broadcasts of one scalar y", ConcatenateIsPad},
 };
 

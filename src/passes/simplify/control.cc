@@ -1,5 +1,6 @@
 // Tuples, control flow with known predicates, map.
 #include "absl/container/flat_hash_map.h"
+#include "src/analysis/while_loop.h"
 #include "src/passes/simplify/known_branch.h"
 #include "src/passes/simplify/rules.h"
 
@@ -37,6 +38,18 @@ Instruction* InvariantElement(const Match& match, Builder& builder) {
   }
   if (match['x']->opcode() == Opcode::kTuple) return match['x']->operand(index);
   return builder.GetTupleElement(match['x'], index);
+}
+
+// Element i of a loop that counts there, and whose rounds are known.
+Instruction* LastCount(const Match& match, Builder& builder) {
+  const Instruction& loop = *match['w'];
+  const std::optional<analysis::LoopCounter> counter = analysis::FindLoopCounter(loop);
+  if (!counter || counter->element != match.root()->tuple_index()) return nullptr;
+  const std::optional<int64_t> rounds = analysis::DerivedTripCount(loop);
+  if (!rounds) return nullptr;
+  const uint64_t last =
+      static_cast<uint64_t>(counter->init) + static_cast<uint64_t>(counter->step) * static_cast<uint64_t>(*rounds);
+  return builder.Constant(hlo::LiteralOf(match.root()->shape(), static_cast<int64_t>(last)));
 }
 
 // A loop whose condition is false from the start, and known to be so.
@@ -81,6 +94,7 @@ Instruction* InlineMap(const Match& match, Builder& builder) {
 constexpr Rule kRules[] = {
     {"get-tuple-element(tuple(...))", "that operand", ElementOfTuple},
     {"get-tuple-element(w:while(x))", "get-tuple-element(x), where the loop hands it on", InvariantElement},
+    {"get-tuple-element(w:while(x))", "init + step * rounds, of a counter", LastCount},
     {"tuple(...)", "x, where these are all its elements", TupleOfElements},
     {"while(x)", "x", Guard{"the condition is false", NeverRuns}},
     {"conditional(...)", "the branch taken, where it is known", KnownBranch},

@@ -32,6 +32,7 @@ constexpr Rule kRules[] = {
     {"power(1, x)", "1", Floating},
     {"power(x, 2)", "multiply(x, x)", NotComplex},
     {"power(x, 3)", "multiply(multiply(x, x), x)", NotComplex, Rounds},
+    {"power(x, 4)", "multiply(multiply(x, x), multiply(x, x))", WideFloat, Rounds},
     {"power(x, c)", "product of x and its repeated squares", IntegerPower, Integer},
     {"power(x, -1)", "divide(1, x)", Floating},
     {"power(x, -2)", "multiply(divide(1, x), divide(1, x))", WideFloat, Rounds},

@@ -77,25 +77,57 @@ Instruction* GatherOfIota(const Match& match, Builder& builder) {
   return builder.Convert(clamped, shape.element_type());
 }
 
-// Every place along one dimension, in order.
-bool TakesAll(const Match& match) {
-  const auto& gather = match.root()->Get<GatherAttributes>();
-  const Shape& operand = match['x']->shape();
-  const Instruction& iota = *match['i'];
+// The dimension of which whole slices are taken, each to where its index lies along the same dimension; or -1.
+int64_t DimensionOfRows(const Instruction& root, const Shape& operand) {
+  const auto& gather = root.Get<GatherAttributes>();
   if (gather.start_index_map.size() != 1 || gather.collapsed_slice_dims != gather.start_index_map ||
       !gather.operand_batching_dims.empty()) {
-    return false;
+    return -1;
   }
   const int64_t along = gather.start_index_map[0];
   for (int64_t i = 0; i < operand.rank(); ++i) {
-    if (gather.slice_sizes[i] != (i == along ? 1 : operand.dimensions(i))) return false;
+    if (gather.slice_sizes[i] != (i == along ? 1 : operand.dimensions(i))) return -1;
   }
   // The only batch dimension takes the place of the one that is collapsed.
-  const bool in_place = static_cast<int64_t>(gather.offset_dims.size()) == operand.rank() - 1 &&
-                        !Contains(gather.offset_dims, along) &&
-                        iota.shape().element_count() == operand.dimensions(along) &&
-                        iota.shape().dimensions(iota.dimensions()[0]) == operand.dimensions(along);
-  return in_place;
+  const bool in_place = root.shape().rank() == operand.rank() &&
+                        static_cast<int64_t>(gather.offset_dims.size()) == operand.rank() - 1 &&
+                        !Contains(gather.offset_dims, along);
+  return in_place ? along : -1;
+}
+
+bool CountsTo(const Instruction& iota, int64_t size) {
+  return iota.shape().element_count() == size && iota.shape().dimensions(iota.dimensions()[0]) == size;
+}
+
+// Every place along one dimension, in order.
+bool TakesAll(const Match& match) {
+  const Shape& operand = match['x']->shape();
+  const int64_t along = DimensionOfRows(*match.root(), operand);
+  return along >= 0 && CountsTo(*match['i'], operand.dimensions(along));
+}
+
+// Known places at equal distances.
+Instruction* GatherOfSteps(const Match& match, Builder& builder) {
+  const Shape& operand = match['x']->shape();
+  const int64_t along = DimensionOfRows(*match.root(), operand);
+  if (along < 0 || !match['i']->IsConstant()) return nullptr;
+  const Literal& places = match['i']->literal();
+  const int64_t count = places.element_count();
+  if (count < 2) return nullptr;
+  const int64_t first = hlo::ElementAsInt64(places, 0), last = hlo::ElementAsInt64(places, count - 1);
+  if (first < 0 || last >= operand.dimensions(along) || last <= first) return nullptr;
+  const int64_t step = (last - first) / (count - 1);
+  for (int64_t i = 1; i < count; ++i) {
+    if (hlo::ElementAsInt64(places, i) != first + i * step) return nullptr;
+  }
+  hlo::SliceAttributes slice;
+  slice.start = DimensionVector(operand.rank(), 0);
+  slice.limit = operand.dimensions();
+  slice.stride = DimensionVector(operand.rank(), 1);
+  slice.start[along] = first;
+  slice.limit[along] = last + 1;
+  slice.stride[along] = step;
+  return builder.Slice(match['x'], slice);
 }
 
 // The combination of what is there and the update: by one op, or the update alone.
@@ -103,6 +135,23 @@ std::optional<Opcode> ScatterCombiner(const Instruction& scatter, bool* overwrit
   const Computation& combiner = *scatter.called_computation();
   *overwrites = combiner.parameter_count() == 2 && combiner.root() == combiner.parameter(1);
   return analysis::CombinerOpcode(combiner);
+}
+
+// An update of every place along one dimension, in order.
+Instruction* ScatterOfAll(const Match& match, Builder& builder) {
+  const auto& scatter = match.root()->Get<ScatterAttributes>();
+  const Shape& shape = match['x']->shape();
+  bool overwrites = false;
+  const std::optional<Opcode> combiner = ScatterCombiner(*match.root(), &overwrites);
+  if ((!overwrites && !combiner) || scatter.scatter_dims_to_operand_dims.size() != 1 ||
+      scatter.inserted_window_dims != scatter.scatter_dims_to_operand_dims || !scatter.input_batching_dims.empty() ||
+      Contains(scatter.update_window_dims, scatter.inserted_window_dims[0]) ||
+      !Shape::SameDimensions(match['u']->shape(), shape) ||
+      !CountsTo(*match['i'], shape.dimensions(scatter.inserted_window_dims[0])) ||
+      !FitsIndex(match['i']->shape().element_count(), match['i']->shape().element_type())) {
+    return nullptr;
+  }
+  return overwrites ? match['u'] : builder.Binary(*combiner, match['x'], match['u']);
 }
 
 // Whether all starts are within 0 and `most`: a scalar predicate, null where that is known, which is `known` then.
@@ -175,8 +224,10 @@ constexpr Rule kRules[] = {
     {"gather(x, i)", "broadcast(x), where slices are the whole of it", GatherOfWhole},
     {"gather(x, i:iota())", "x", Guard{"every place in order", TakesAll}},
     {"gather(x, i)", "dynamic-slice(x, i), of one place", GatherOfOne},
+    {"gather(x, i)", "slice(x), of known places at equal distances", GatherOfSteps},
     {"scatter(x, i, u)", "x", EmptyU},
     {"scatter(x, i, c)", "x", IdentityC, SignlessZero},
+    {"scatter(x, i:iota(), u)", "combine(x, u), of every place in order", ScatterOfAll},
     {"scatter(x, i, u)", "dynamic-update-slice(x, combine(dynamic-slice(x, i), u), i), of one place", ScatterOfOne},
 };
 

@@ -52,18 +52,30 @@ bool IsIntegralOrPred(PrimitiveType type) { return hlo::IsIntegral(type) || IsPr
 bool IsWideFloat(PrimitiveType type) { return hlo::IsFloating(type) && hlo::BitWidth(type) >= 16; }
 bool IsNotComplex(PrimitiveType type) { return !hlo::IsComplex(type); }
 
-bool IsNonNegative(const Instruction& moved) {
+bool IsNonNegative(const Instruction& moved, int steps) {
   const Instruction& x = Source(moved);
   const PrimitiveType type = x.shape().element_type();
   if (hlo::IsUnsignedIntegral(type)) return true;
+  if (hlo::IsComplex(type) || steps == 0) return false;
+  const auto holds = [&](int64_t operand) { return IsNonNegative(*x.operand(operand), steps - 1); };
   switch (x.opcode()) {
     case Opcode::kAbs:
     case Opcode::kExp:
     case Opcode::kExp2:
     case Opcode::kLogistic:
       return hlo::IsFloating(type);
+    case Opcode::kSqrt:
+      return hlo::IsFloating(type) && holds(0);
     case Opcode::kMultiply:
-      return hlo::IsFloating(type) && x.operand(0) == x.operand(1);
+      return hlo::IsFloating(type) && (x.operand(0) == x.operand(1) || (holds(0) && holds(1)));
+    case Opcode::kAdd:
+    case Opcode::kDivide:
+      return hlo::IsFloating(type) && holds(0) && holds(1);
+    case Opcode::kIota:
+      return hlo::BitWidth(type) >= 32 &&
+             x.shape().dimensions(x.dimensions()[0]) <= std::numeric_limits<int32_t>::max();
+    case Opcode::kConstant:
+      return IsBound(x);
     case Opcode::kConvert: {
       const PrimitiveType from = x.operand(0)->shape().element_type();
       // A wider integer may be cut to a negative one; a negative float may round to -0.
@@ -72,7 +84,11 @@ bool IsNonNegative(const Instruction& moved) {
     }
     case Opcode::kMaximum:
       // max(-0, 0) is 0 here, but NaN wins: it may be among them.
-      return !hlo::IsComplex(type) && (IsBound(*x.operand(0)) || IsBound(*x.operand(1)));
+      return holds(0) || holds(1);
+    case Opcode::kMinimum:
+      return holds(0) && holds(1);
+    case Opcode::kClamp:
+      return holds(0) && holds(2);
     default:
       return false;
   }

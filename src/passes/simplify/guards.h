@@ -37,8 +37,9 @@ inline constexpr Guard PredicateX{"x of pred", TypeIs<'x', IsPred>};
 inline constexpr Guard RealX{"x real", TypeIs<'x', IsNotComplex>};
 
 // Of the instruction behind a letter.
-// No element is below zero or -0; NaN may be among them.
-bool IsNonNegative(const Instruction& instruction);
+// No element is below zero or -0; NaN may be among them. Looks so many steps back.
+bool IsNonNegative(const Instruction& instruction, int steps);
+inline bool IsNonNegative(const Instruction& instruction) { return IsNonNegative(instruction, 3); }
 // No element has a fraction; NaN and infinities may be among them.
 bool IsWhole(const Instruction& instruction);
 // No element is NaN or infinite.

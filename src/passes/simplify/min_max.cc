@@ -26,6 +26,8 @@ constexpr Rule kRules[] = {
     {"clamp(lowest, x, c)", "minimum(x, c)", NotComplex},
     {"clamp(c, x, highest)", "maximum(x, c)", NotComplex},
     {"clamp(c, x, c)", "c", Integral},
+    {"clamp(c, minimum(v, d), d)", "clamp(c, v, d)", NotComplex},
+    {"clamp(c, maximum(v, c), d)", "clamp(c, v, d)", NotComplex},
     {"clamp(c, clamp(d, x, e), f)", "clamp(clamp(c, d, f), x, clamp(c, e, f))", Ranges},
 };
 
