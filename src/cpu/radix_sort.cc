@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/cpu_tuning.h"
 #include "src/base/thread_pool.h"
 #include "src/cpu/jit_symbols.h"
 #include "src/cpu/vector_clones.h"
@@ -21,13 +22,10 @@ constexpr int kDigits = 1 << kDigitBits;
 // Up to here the histograms cost more than comparing all pairs, many at a time.
 constexpr int64_t kRankedSize = 64;
 constexpr int64_t kVectorBytes = 64;
-// Rows of this size are each divided over the threads; smaller ones are dealt out whole.
-constexpr int64_t kDividedSize = 1 << 16;
 constexpr int64_t kMaxStripes = 16;
 constexpr int64_t kMaxChunks = 16;
-// Buckets that a long row of nothing but keys is divided into: by so many bits at most, and for so many keys each.
+// Buckets that a long row of nothing but keys is divided into: by so many bits at most.
 constexpr int kMaxBucketBits = 11;
-constexpr int kBucketSizeBits = 7;
 // Buckets get a quarter of the row to be sorted in, divided among threads.
 constexpr int64_t kBucketRoom = 4;
 // Bytes of neighbouring columns that are sorted together, and the share of the array that their copies take.
@@ -37,8 +35,6 @@ constexpr int64_t kMaxStripeBytes = int64_t{64} << 20;
 constexpr int64_t kAlignment = 64;
 // Keys that a selection looks at together.
 constexpr int64_t kBlock = 64;
-// Less work than this is not worth waking a thread for.
-constexpr double kParallelNanoseconds = 20000;
 
 int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -76,14 +72,16 @@ int64_t ElementBytes(const RowSortShape& shape) {
 }
 
 bool DividesRows(const RowSortShape& shape) {
-  return shape.inner == 1 && shape.size >= kDividedSize && shape.rows < kMaxStripes;
+  return shape.inner == 1 && shape.size >= Tuning().rows.sort_divided_size && shape.rows < kMaxStripes;
 }
 
 // Whether keys do not tell elements of different bits apart.
 bool Merges(const RowSortShape& shape) { return shape.code.order >= passes::KeyOrder::kZerosEqual; }
 
 // Long rows where only keys move go by buckets.
-bool ByBuckets(const RowSortShape& shape) { return CarryOf(shape) == Carry::kNothing && shape.size >= kDividedSize; }
+bool ByBuckets(const RowSortShape& shape) {
+  return CarryOf(shape) == Carry::kNothing && shape.size >= Tuning().rows.sort_divided_size;
+}
 
 // The elements of a row that is sorted in place and may need some of them afterwards.
 int64_t CopyBytes(const RowSortShape& shape) {
@@ -118,7 +116,7 @@ int64_t Groups(const RowSortShape& shape) {
 
 // Rows that may be under way at once.
 int64_t Stripes(const RowSortShape& shape) {
-  if (shape.rows == 0 || DividesRows(shape) || RowSortNanoseconds(shape) < kParallelNanoseconds) return 1;
+  if (shape.rows == 0 || DividesRows(shape) || RowSortNanoseconds(shape) < Tuning().threads.wake_nanoseconds) return 1;
   int64_t most = kMaxStripeBytes;
   if (shape.inner > 1) most = std::min(most, shape.rows * shape.size * shape.key_width / kColumnShare);
   const int64_t fitting = std::max<int64_t>(most / std::max<int64_t>(StripeBytes(shape), 1), 1);
@@ -163,52 +161,54 @@ struct KeyMasks {
 };
 
 // One clone per instruction set of what vectors make several times faster.
-#define KILN_KEY_LOOPS(Key)                                                                                \
-  KILN_VECTOR_CLONES("avx2") bool AnyAbove(const Key* keys, Key bound) {                                   \
-    Key above = 0;                                                                                         \
-    for (int64_t i = 0; i < kBlock; ++i) above |= keys[i] > bound ? 1 : 0;                                 \
-    return above != 0;                                                                                     \
-  }                                                                                                        \
-  KILN_VECTOR_CLONES("avx2") Key ToKeys(const Key* row, int64_t size, KeyMasks<Key> masks, Key* keys) {    \
-    constexpr int kSign = 8 * sizeof(Key) - 1;                                                             \
-    Key changed = 0;                                                                                       \
-    for (int64_t i = 0; i < size; ++i) {                                                                   \
-      Key bits = row[i];                                                                                   \
-      const Key magnitude = bits & ~masks.sign;                                                            \
-      if (magnitude == masks.zero || magnitude > masks.infinity) {                                         \
-        const Key one = magnitude == 0 ? Key{0} : masks.nan;                                               \
-        changed |= bits ^ one;                                                                             \
-        bits = one;                                                                                        \
-      }                                                                                                    \
-      const Key negative = static_cast<Key>(-static_cast<Key>(bits >> kSign));                             \
-      keys[i] = bits ^ masks.all ^ (negative & masks.of_negative);                                         \
-    }                                                                                                      \
-    return changed;                                                                                        \
-  }                                                                                                        \
-  KILN_VECTOR_CLONES("avx2") void FromKeys(const Key* keys, int64_t size, KeyMasks<Key> masks, Key* row) { \
-    constexpr int kSign = 8 * sizeof(Key) - 1;                                                             \
-    for (int64_t i = 0; i < size; ++i) {                                                                   \
-      const Key bits = keys[i] ^ masks.all;                                                                \
-      const Key negative = static_cast<Key>(-static_cast<Key>(bits >> kSign));                             \
-      row[i] = bits ^ (negative & masks.of_negative);                                                      \
-    }                                                                                                      \
-  }                                                                                                        \
-  KILN_VECTOR_CLONES("avx2") void RankRow(const Key* row, int64_t size, Key* ranks) {                      \
-    typedef Key Vector __attribute__((vector_size(kVectorBytes)));                                         \
-    constexpr int kLanes = kVectorBytes / sizeof(Key);                                                     \
-    Key keys[kRankedSize] = {};                                                                            \
-    std::memcpy(keys, row, size * sizeof(Key));                                                            \
-    Vector places;                                                                                         \
-    for (int lane = 0; lane < kLanes; ++lane) places[lane] = static_cast<Key>(lane);                       \
-    for (int64_t begin = 0; begin < size; begin += kLanes, places += static_cast<Key>(kLanes)) {           \
-      Vector own, before = {};                                                                             \
-      std::memcpy(&own, keys + begin, kVectorBytes);                                                       \
-      for (int64_t j = 0; j < size; ++j) {                                                                 \
-        const Vector other = Vector{} + keys[j], place = Vector{} + static_cast<Key>(j);                   \
-        before -= reinterpret_cast<Vector>((other < own) | ((other == own) & (place < places)));           \
-      }                                                                                                    \
-      std::memcpy(ranks + begin, &before, kVectorBytes);                                                   \
-    }                                                                                                      \
+#define KILN_KEY_LOOPS(Key)                                                                           \
+  KILN_VECTOR_CLONES(bool, AnyAbove, (const Key* keys, Key bound), (keys, bound)) {                   \
+    Key above = 0;                                                                                    \
+    for (int64_t i = 0; i < kBlock; ++i) above |= keys[i] > bound ? 1 : 0;                            \
+    return above != 0;                                                                                \
+  }                                                                                                   \
+  KILN_VECTOR_CLONES(Key, ToKeys, (const Key* row, int64_t size, KeyMasks<Key> masks, Key* keys),     \
+                     (row, size, masks, keys)) {                                                      \
+    constexpr int kSign = 8 * sizeof(Key) - 1;                                                        \
+    Key changed = 0;                                                                                  \
+    for (int64_t i = 0; i < size; ++i) {                                                              \
+      Key bits = row[i];                                                                              \
+      const Key magnitude = bits & ~masks.sign;                                                       \
+      if (magnitude == masks.zero || magnitude > masks.infinity) {                                    \
+        const Key one = magnitude == 0 ? Key{0} : masks.nan;                                          \
+        changed |= bits ^ one;                                                                        \
+        bits = one;                                                                                   \
+      }                                                                                               \
+      const Key negative = static_cast<Key>(-static_cast<Key>(bits >> kSign));                        \
+      keys[i] = bits ^ masks.all ^ (negative & masks.of_negative);                                    \
+    }                                                                                                 \
+    return changed;                                                                                   \
+  }                                                                                                   \
+  KILN_VECTOR_CLONES(void, FromKeys, (const Key* keys, int64_t size, KeyMasks<Key> masks, Key* row),  \
+                     (keys, size, masks, row)) {                                                      \
+    constexpr int kSign = 8 * sizeof(Key) - 1;                                                        \
+    for (int64_t i = 0; i < size; ++i) {                                                              \
+      const Key bits = keys[i] ^ masks.all;                                                           \
+      const Key negative = static_cast<Key>(-static_cast<Key>(bits >> kSign));                        \
+      row[i] = bits ^ (negative & masks.of_negative);                                                 \
+    }                                                                                                 \
+  }                                                                                                   \
+  KILN_VECTOR_CLONES(void, RankRow, (const Key* row, int64_t size, Key* ranks), (row, size, ranks)) { \
+    typedef Key Vector __attribute__((vector_size(kVectorBytes)));                                    \
+    constexpr int kLanes = kVectorBytes / sizeof(Key);                                                \
+    Key keys[kRankedSize] = {};                                                                       \
+    std::memcpy(keys, row, size * sizeof(Key));                                                       \
+    Vector places;                                                                                    \
+    for (int lane = 0; lane < kLanes; ++lane) places[lane] = static_cast<Key>(lane);                  \
+    for (int64_t begin = 0; begin < size; begin += kLanes, places += static_cast<Key>(kLanes)) {      \
+      Vector own, before = {};                                                                        \
+      std::memcpy(&own, keys + begin, kVectorBytes);                                                  \
+      for (int64_t j = 0; j < size; ++j) {                                                            \
+        const Vector other = Vector{} + keys[j], place = Vector{} + static_cast<Key>(j);              \
+        before -= reinterpret_cast<Vector>((other < own) | ((other == own) & (place < places)));      \
+      }                                                                                               \
+      std::memcpy(ranks + begin, &before, kVectorBytes);                                              \
+    }                                                                                                 \
   }
 // AnyAbove: whether one of kBlock keys is above `bound`. ToKeys: the keys of elements; not 0 when some lost bits by it.
 // FromKeys: the inverse. RankRow: where each key of a row goes in a stable sort of it.
@@ -308,7 +308,7 @@ class RadixSorter {
       changed[chunk] = ToKeys(elements + begin, end - begin, masks_, sorted + begin);
     });
     const Key* keys = keys_;
-    if (!kCarries && size_ >= kDividedSize) {
+    if (!kCarries && size_ >= Tuning().rows.sort_divided_size) {
       SortBuckets(elements);
     } else {
       keys = SortKeys();
@@ -423,8 +423,9 @@ class RadixSorter {
     }
     const int bits = static_cast<int>(std::bit_width(static_cast<Key>(largest - least)));
     if (bits == 0) return;  // all keys are equal
-    const int bucket_bits = std::min(
-        {kMaxBucketBits, bits, static_cast<int>(std::bit_width(static_cast<uint64_t>(size_))) - kBucketSizeBits});
+    const int bucket_bits =
+        std::min({kMaxBucketBits, bits,
+                  static_cast<int>(std::bit_width(static_cast<uint64_t>(size_))) - Tuning().rows.sort_bucket_bits});
     const int shift = bits - bucket_bits, buckets = 1 << bucket_bits;
     auto bucket = [least = least, shift](Key key) { return static_cast<Key>(key - least) >> shift; };
     std::vector<uint32_t> places(static_cast<size_t>(chunks_) * buckets);
@@ -717,7 +718,7 @@ void TopRow(int64_t size, int64_t k, const Key* elements, KeyMasks<Key> masks, C
 int64_t CandidateBytes(int64_t key_width, int64_t k) { return Aligned(CandidateRoom(k) * (key_width == 8 ? 16 : 8)); }
 
 int64_t TopStripes(const TopRowsShape& shape) {
-  return TopRowsNanoseconds(shape) < kParallelNanoseconds ? 1 : std::min(shape.rows, kMaxStripes);
+  return TopRowsNanoseconds(shape) < Tuning().threads.wake_nanoseconds ? 1 : std::min(shape.rows, kMaxStripes);
 }
 
 template <typename Key>
@@ -747,9 +748,13 @@ bool SortsKeysInPlace(const RowSortShape& shape) {
 int64_t RowSortScratchBytes(const RowSortShape& shape) { return Stripes(shape) * StripeBytes(shape); }
 
 double RowSortNanoseconds(const RowSortShape& shape) {
-  const double per_element = shape.size <= kRankedSize ? 1.0 + 0.2 * static_cast<double>(shape.size)
-                                                       : 1.0 + 2.0 * static_cast<double>(shape.key_width);
-  const double gathered = CarryOf(shape) == Carry::kPosition ? 2.0 * static_cast<double>(shape.array_count) : 0.0;
+  const RowTuning& costs = Tuning().rows;
+  const double per_element =
+      costs.sort_nanoseconds + (shape.size <= kRankedSize
+                                    ? costs.rank_nanoseconds * static_cast<double>(shape.size)
+                                    : costs.sort_byte_nanoseconds * static_cast<double>(shape.key_width));
+  const double gathered =
+      CarryOf(shape) == Carry::kPosition ? costs.gather_nanoseconds * static_cast<double>(shape.array_count) : 0.0;
   return static_cast<double>(shape.rows) * static_cast<double>(shape.size) * (per_element + gathered);
 }
 

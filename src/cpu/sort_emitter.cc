@@ -6,6 +6,7 @@
 
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Function.h"
+#include "src/base/cpu_tuning.h"
 #include "src/base/status.h"
 #include "src/cpu/llvm_loop.h"
 #include "src/cpu/parallel_emitter.h"
@@ -38,7 +39,9 @@ struct RowShape {
 };
 
 double RowNanoseconds(int64_t size) {
-  return static_cast<double>(size) * (2.0 + 1.5 * std::log2(static_cast<double>(size) + 1));
+  const RowTuning& costs = Tuning().rows;
+  return static_cast<double>(size) *
+         (costs.merge_base_nanoseconds + costs.merge_level_nanoseconds * std::log2(static_cast<double>(size) + 1));
 }
 
 // What orders as the elements do.
