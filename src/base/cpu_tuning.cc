@@ -106,7 +106,18 @@ constexpr CpuTuning kWide = {
 constexpr CpuTuning MakeNarrow() {
   CpuTuning row = kWide;
   row.name = "avx2";
-  row.description = "vectors of 32 bytes or less";
+  row.description = "vectors of 32 bytes or less: the same server under --xla_cpu_max_isa=AVX2";
+  row.fusion.elements_per_nanosecond = 17;  // fusion_costs_bench; all else there is as above
+  // A tile of two vectors takes one line of each row of rhs, which then is a page's only one: `gemm_bench f32 M N K`
+  // with M of 24 to 300 and N of 1024 and 4096 takes 1.2 to 1.45 times as long without packing.
+  row.products.placed_rows = 24;
+  // Eight lanes take fewer steps: of c64 rows of 12 to 1000, those of 32 to 60, 100, 243 and 343 take 1.1 to 1.5 times
+  // as long with the other row's estimate, none is slower (`kiln run --repeat` of one FFT).
+  row.fourier.transpose_cycles = 8;
+  // `kiln run --repeat --threads 1` of triangular-solve: 4000 systems of 8 by 8 with 8 right-hand sides take 310 us
+  // instead of 107, one of 300 by 300 with 200 takes 273 us instead of 117.
+  row.solver.lane_products_per_nanosecond = 4;
+  row.solver.row_products_per_nanosecond = 13;
   return row;
 }
 

@@ -67,8 +67,10 @@ constexpr NamedProgram kPrograms[] = {
        ROOT r = (c64[20,360], c64[3,19]) tuple(f, g))"},
     {"long_transform", R"(x = c64[16384] parameter(0)
        ROOT f = c64[16384] fft(x), fft_type=IFFT, fft_length={16384})"},
-    {"running_sum", R"(x = f32[40000] parameter(0) z = f32[] constant(0)
-       s = (f32[40000], f32[]) scan(x, z), dimensions={0}, num_carries=1, is_associative=true, to_apply=prefix
+    // Of whole numbers: the evaluator adds one after the other.
+    {"running_sum", R"(x = f32[40000] parameter(0) z = f32[] constant(0) k = f32[] constant(8)
+       kb = f32[40000] broadcast(k), dimensions={} m = f32[40000] multiply(x, kb) y = f32[40000] floor(m)
+       s = (f32[40000], f32[]) scan(y, z), dimensions={0}, num_carries=1, is_associative=true, to_apply=prefix
        ROOT r = f32[40000] get-tuple-element(s), index=0)"},
     {"column_sums", R"(x = f32[90,70] parameter(0) z = f32[] constant(0)
        ROOT r = f32[90,70] reduce-window(x, z), window={size=90x1 pad=89_0x0_0}, to_apply=add)"},
