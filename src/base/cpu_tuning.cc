@@ -88,6 +88,7 @@ constexpr CpuTuning kWide = {
              .sort_bucket_bits = 7,
              .sort_nanoseconds = 1,
              .sort_byte_nanoseconds = 2,
+             .vector_sort_byte_nanoseconds = 0.5,
              .rank_nanoseconds = 0.2,
              .gather_nanoseconds = 2,
              .merge_base_nanoseconds = 2,

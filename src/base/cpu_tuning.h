@@ -110,9 +110,10 @@ struct RowTuning {
   int sort_bucket_bits;         // a long row goes into buckets of some 1 << this many keys
   double sort_nanoseconds;      // of an element, beside: per byte of the key,
   double sort_byte_nanoseconds;
-  double rank_nanoseconds;        // per element that it is compared with in a short row,
-  double gather_nanoseconds;      // per array that follows the keys,
-  double merge_base_nanoseconds;  // and where a comparator is called
+  double vector_sort_byte_nanoseconds;  // the same where keys alone are sorted in registers,
+  double rank_nanoseconds;              // per element that it is compared with in a short row,
+  double gather_nanoseconds;            // per array that follows the keys,
+  double merge_base_nanoseconds;        // and where a comparator is called
   double merge_level_nanoseconds;
   int64_t selection_size;  // more of a row than this are selected by sorting it, if they are a sixteenth of it
 };

@@ -13,6 +13,7 @@
 #include "src/base/thread_pool.h"
 #include "src/cpu/jit_symbols.h"
 #include "src/cpu/vector_clones.h"
+#include "src/cpu/vector_sort.h"
 
 namespace kiln::cpu {
 namespace {
@@ -218,6 +219,10 @@ KILN_KEY_LOOPS(uint32_t)
 KILN_KEY_LOOPS(uint64_t)
 #undef KILN_KEY_LOOPS
 
+// Narrower keys have so few digits that moving them by digit is faster.
+template <typename Key>
+constexpr bool kInVectors = sizeof(Key) >= 4;
+
 // Sorts keys where they are.
 template <typename Key>
 class BucketSorter {
@@ -227,6 +232,9 @@ class BucketSorter {
   // Keys that differ in their lowest `bits` bits at most.
   void Sort(Key* keys, int64_t size, int bits) {
     if (size < 2 || bits == 0) return;
+    if constexpr (kInVectors<Key>) {
+      if (size <= room_ && SortsInVectors()) return SortInVectors(keys, spare_, size);
+    }
     if (size <= kRankedSize) return SortByRank(keys, size);
     if (size > room_) return Divide(keys, size, bits);
     const int digits = (bits + kDigitBits - 1) / kDigitBits;
@@ -346,8 +354,28 @@ class RadixSorter {
     for (int64_t i = 0; i < size_; ++i) Store(ranks[i], items[i]);
   }
 
+  // Keys alone, or 32-bit keys with their positions behind them, which keeps the sort stable.
+  bool SortedInVectors() {
+    if constexpr (!kCarries && kInVectors<Key>) {
+      if (!SortsInVectors()) return false;
+      SortInVectors(keys_, &spare_[0]->key, size_);
+      return true;
+    } else if constexpr (std::is_same_v<Key, uint32_t> && std::is_same_v<Value, uint32_t>) {
+      if (values_ != nullptr || !SortsInVectors()) return false;
+      uint64_t* items = reinterpret_cast<uint64_t*>(spare_[0]);
+      for (int64_t i = 0; i < size_; ++i) items[i] = uint64_t{keys_[i]} << 32 | static_cast<uint64_t>(i);
+      SortInVectors(items, reinterpret_cast<uint64_t*>(spare_[1]), size_);
+      for (int64_t i = 0; i < size_; ++i) {
+        Store(i, {static_cast<uint32_t>(items[i] >> 32), static_cast<uint32_t>(items[i])});
+      }
+      return true;
+    }
+    return false;
+  }
+
   // Where the sorted keys are.
   const Key* SortKeys() {
+    if (size_ < Tuning().rows.sort_divided_size && SortedInVectors()) return keys_;
     if (size_ <= kRankedSize) {
       SortByRank();
       return keys_;
@@ -749,6 +777,10 @@ int64_t RowSortScratchBytes(const RowSortShape& shape) { return Stripes(shape) *
 
 double RowSortNanoseconds(const RowSortShape& shape) {
   const RowTuning& costs = Tuning().rows;
+  if (CarryOf(shape) == Carry::kNothing && shape.key_width >= 4 && SortsInVectors()) {
+    return static_cast<double>(shape.rows) * static_cast<double>(shape.size) * costs.vector_sort_byte_nanoseconds *
+           static_cast<double>(shape.key_width);
+  }
   const double per_element =
       costs.sort_nanoseconds + (shape.size <= kRankedSize
                                     ? costs.rank_nanoseconds * static_cast<double>(shape.size)

@@ -127,7 +127,7 @@ TEST_P(TuningTest, EveryRowGivesTheSame) {
     const auto program = CompiledProgram::Compile(ParseOrDie(text), {});
     ASSERT_EQ(program.status(), absl::OkStatus());
     Random random(5);
-    const auto actual = (*program)->Run(arguments, /*donate=*/false, /*threads=*/3, &random);
+    const auto actual = (*program)->Run(arguments, /*donate=*/false, /*threads=*/2, &random);
     ASSERT_EQ(actual.status(), absl::OkStatus());
     for (size_t i = 0; i < leaves.size(); ++i) {
       switch (leaves[i]->shape().element_type()) {
