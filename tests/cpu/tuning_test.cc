@@ -13,6 +13,7 @@
 #include "src/cpu/gemm_kernels.h"
 #include "src/cpu/host_isa.h"
 #include "src/cpu/vector_clones.h"
+#include "src/cpu/vector_sort.h"
 #include "src/hlo/evaluator.h"
 #include "src/runtime/debug_flags.h"
 #include "src/tools/compare_literals.h"
@@ -170,6 +171,7 @@ TEST(Tuning, LimitHoldsForCodeCompiledWithKiln) {
   for (const char* feature : {"+avx512", "+avxvnni", "+amx", "+avx10", "+evex512"}) {
     EXPECT_EQ(host.features.find(feature), std::string::npos) << feature;
   }
+  EXPECT_FALSE(cpu::SortsInVectors());
   EXPECT_EQ(cpu::FindGemmKernels(cpu::GemmKernelKind::kBrain), nullptr);
   EXPECT_EQ(cpu::FindGemmKernels(cpu::GemmKernelKind::kSignedBytes), nullptr);
 }
