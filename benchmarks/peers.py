@@ -108,3 +108,8 @@ def build(engine, program):
 
     prepare, function = _torch_programs()[program.name]
     return function, prepare(*[tensor(argument) for argument in arguments]), []
+
+
+def to_numpy(result):
+    """An array of a peer's result; numpy has no bfloat16 of torch's."""
+    return np.asarray(result.float() if str(getattr(result, "dtype", "")) == "torch.bfloat16" else result)

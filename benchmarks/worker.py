@@ -96,7 +96,7 @@ class _Peer:
         self.sample(1)
 
     def first_run(self):
-        return jax.tree.map(np.asarray, self.function(*self.arguments))
+        return jax.tree.map(peers.to_numpy, self.function(*self.arguments))
 
     def sample(self, calls):
         begin = time.perf_counter()

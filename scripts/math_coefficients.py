@@ -57,21 +57,30 @@ def to_float(x):
     return struct.unpack("f", struct.pack("f", float(x)))[0]
 
 
+def print_array(element, name, values):
+    """Values are texts; lines of up to 120 columns."""
+    line = f"inline constexpr {element} {name}[] = {{"
+    for i, value in enumerate(values):
+        text = value + ("};" if i + 1 == len(values) else ",")
+        if len(line) + len(text) + 1 > 120:
+            print(line)
+            line = "   "
+        line += text if line.endswith("{") else " " + text
+    print(line)
+
+
+def hexadecimal(value):
+    """As in C++, without zeros at the end."""
+    mantissa, exponent = float(value).hex().split("p")
+    return f"{mantissa.rstrip('0').rstrip('.')}p{exponent}"
+
+
 def table(name, is_f32, fit, text):
     coefficients, error = fit
     exponent = mp.nstr(mp.log(error, 2), 4)
     print(f"// {text}; error 2^{exponent}.")
-    values = [float(to_float(c)).hex() if is_f32 else float(c).hex() for c in coefficients]
-    print(f"inline constexpr double {name}[] = {{")
-    line = "   "
-    for v in values:
-        if len(line) + len(v) + 2 > 118:
-            print(line)
-            line = "   "
-        line += f" {v},"
-    print(line)
-    print("};")
-    print(f"{name}: 2^{exponent} with {len(values)}", file=sys.stderr, flush=True)
+    print_array("double", name, [hexadecimal(to_float(c) if is_f32 else c) for c in coefficients])
+    print(f"{name}: 2^{exponent} with {len(coefficients)}", file=sys.stderr, flush=True)
 
 
 def split(name, value, text, parts, is_f32, first_bits=None):
@@ -82,10 +91,10 @@ def split(name, value, text, parts, is_f32, first_bits=None):
         p = to_float(rest) if is_f32 else float(rest)
         if i == 0 and first_bits:
             p = float(mp.nint(rest * 2 ** first_bits) / 2 ** first_bits)
-        out.append(float(p).hex())
+        out.append(hexadecimal(p))
         rest -= mp.mpf(p)
     print(f"// {text}")
-    print(f"inline constexpr double {name}[] = {{{', '.join(out)}}};")
+    print_array("double", name, out)
 
 
 def positive(x):
@@ -171,17 +180,13 @@ def main():
         split(f"kLn2Full{suffix}", LN2, "ln 2", 2, is_f32)
         split(f"kLog2E{suffix}", 1 / LN2, "1 / ln 2", 2, is_f32)
         split(f"kHalfPi{suffix}", mp.pi / 2, "pi / 2", 3, is_f32)
-        split(f"kLn10{suffix}", mp.log(10), "ln 10", 2, is_f32)
     split("kTwoOverPi", 2 / mp.pi, "2 / pi", 1, False)
     words = 22
     mp.mp.dps = 500
     bits = int(mp.floor(2 / mp.pi * mp.mpf(2) ** (64 * words)))
     print("// The bits of 2 / pi after the binary point, most significant word first, behind a word of zeros.")
-    print("inline constexpr uint64_t kTwoOverPiBits[] = {")
-    print("    0,")
-    for i in range(0, words, 4):
-        print("    " + " ".join(f"0x{(bits >> (64 * (words - 1 - j))) & (2**64 - 1):016x}," for j in range(i, min(i + 4, words))))
-    print("};")
+    words_of_bits = [(bits >> (64 * (words - 1 - i))) & (2**64 - 1) for i in range(words)]
+    print_array("uint64_t", "kTwoOverPiBits", ["0"] + [f"0x{word:016x}" for word in words_of_bits])
     print()
     print("}  // namespace kiln::kernel::math")
     print()

@@ -382,7 +382,7 @@ class ScanLoop {
   }
   std::vector<Value> Splats(const std::vector<llvm::Value*>& slots, llvm::Value* at) {
     std::vector<Value> values = Get(slots, at, 1);
-    for (Value& value : values) value = memory_.Splat(value);
+    for (Value& value : values) value = vector_.Splat(value);
     return values;
   }
 

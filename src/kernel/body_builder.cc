@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "src/analysis/combiner.h"
 #include "src/base/status.h"
 #include "src/kernel/scalar_computation.h"
@@ -22,32 +23,28 @@ constexpr int64_t kMaxIndexTerms = 512;
 
 }  // namespace
 
-absl::StatusOr<int> BodyBuilder::NewLoop(int64_t extent, LoopKind kind) {
-  if (kernel_.loops.size() >= kMaxLoops) return ResourceExhausted("a kernel with more than ", kMaxLoops, " loops");
-  kernel_.loops.push_back({extent, kind});
-  return static_cast<int>(kernel_.loops.size()) - 1;
+absl::StatusOr<Index> BodyBuilder::NewLoops(absl::Span<const int64_t> extents, LoopKind kind, std::vector<int>* loops) {
+  Index variables;
+  for (int64_t extent : extents) {
+    variables.emplace_back();
+    if (extent == 1) continue;
+    if (kernel_.loops.size() >= kMaxLoops) return ResourceExhausted("a kernel with more than ", kMaxLoops, " loops");
+    loops->push_back(static_cast<int>(kernel_.loops.size()));
+    kernel_.loops.push_back({extent, kind});
+    variables.back() = kernel_.terms.Loop(loops->back(), extent);
+  }
+  return variables;
 }
 
 absl::StatusOr<Index> BodyBuilder::BeginNest(absl::Span<const int64_t> extents, LoopKind kind) {
   Nest nest;
-  Index variables;
-  uint64_t bits = 0;
-  for (int64_t extent : extents) {
-    if (extent == 1) {
-      variables.push_back(IndexExpr());
-      continue;
-    }
-    KILN_ASSIGN_OR_RETURN(int loop, NewLoop(extent, kind));
-    nest.loops.push_back(loop);
-    bits |= uint64_t{1} << loop;
-    variables.push_back(kernel_.terms.Loop(loop, extent));
-  }
+  KILN_ASSIGN_OR_RETURN(Index variables, NewLoops(extents, kind, &nest.loops));
+  const uint64_t set = SetOf(nest.loops);
   kernel_.nests.push_back(std::move(nest));
-  open_.assign(1, OpenBlock{&kernel_.nests.back().body, bits});
+  open_.assign(1, OpenBlock{&kernel_.nests.back().body, set});
   // Values of another nest are computed anew: they live in its loops.
   memo_.clear();
   symbols_.clear();
-  reduce_memo_.clear();
   return variables;
 }
 
@@ -58,48 +55,53 @@ void BodyBuilder::BindExternal(const Instruction* instruction, const Index& inde
 
 void BodyBuilder::EndNest() { open_.clear(); }
 
+Block* BodyBuilder::BlockOf(uint64_t loops) {
+  size_t level = 0;
+  for (; level + 1 < open_.size(); ++level) {
+    loops &= ~open_[level].loops;
+    if (loops == 0) break;
+  }
+  return open_[level].block;
+}
+
 ValueId BodyBuilder::AddOp(Op op) {
   for (ValueId operand : op.operands) op.loops |= kernel_.ops[operand].loops;
   if (op.predicate != kNoValue) op.loops |= kernel_.ops[op.predicate].loops;
   op.loops |= kernel_.terms.LoopsOf(op.offset);
   for (const Condition& condition : op.conditions) op.loops |= kernel_.terms.LoopsOf(condition.expr);
-  uint64_t available = 0;
-  size_t level = 0;
-  for (; level + 1 < open_.size(); ++level) {
-    available |= open_[level].loops;
-    if ((op.loops & ~available) == 0) break;
-  }
   ValueId id = static_cast<ValueId>(kernel_.ops.size());
+  BlockOf(op.loops)->statements.push_back({Block::Kind::kOp, id});
   kernel_.ops.push_back(std::move(op));
-  open_[level].block->statements.push_back({Block::Kind::kOp, id});
   return id;
 }
 
 ValueId BodyBuilder::AddLoad(int parameter, const Index& index, ValueId predicate) {
   const Parameter& p = kernel_.parameters[parameter];
-  Op op{OpKind::kLoad, p.type};
-  op.parameter = parameter;
-  op.offset = kernel_.terms.Recombine(Linearize(index, p.dimensions));
-  op.predicate = predicate;
-  // What is also written is read anew in every iteration.
-  if (p.is_updated) op.loops = open_[0].loops;
-  return AddOp(std::move(op));
+  return AddOp({.kind = OpKind::kLoad,
+                .type = p.type,
+                // What is also written is read anew in every iteration.
+                .loops = p.is_updated ? open_[0].loops : 0,
+                .parameter = parameter,
+                .offset = kernel_.terms.Recombine(Linearize(index, p.dimensions)),
+                .predicate = predicate});
 }
 
 ValueId BodyBuilder::AddElementwise(Opcode opcode, PrimitiveType type, std::vector<ValueId> operands,
                                     const Instruction* instruction) {
-  Op op{OpKind::kElementwise, type};
-  op.opcode = opcode;
-  op.operands = std::move(operands);
-  op.instruction = instruction;
-  return AddOp(std::move(op));
+  return AddOp({.kind = OpKind::kElementwise,
+                .type = type,
+                .operands = std::move(operands),
+                .opcode = opcode,
+                .instruction = instruction});
+}
+
+ValueId BodyBuilder::Converted(ValueId value, PrimitiveType type) {
+  return kernel_.ops[value].type == type ? value : AddElementwise(Opcode::kConvert, type, {value});
 }
 
 ValueId BodyBuilder::AddConstant(const hlo::Literal& literal, int64_t element) {
-  Op op{OpKind::kConstant, literal.shape().element_type()};
-  op.literal = literal;
-  op.literal_index = element;
-  return AddOp(std::move(op));
+  const PrimitiveType type = literal.shape().element_type();
+  return AddOp({.kind = OpKind::kConstant, .type = type, .literal = literal, .literal_index = element});
 }
 
 ValueId BodyBuilder::AddCondition(std::vector<Condition> conditions, ValueId also, bool* never) {
@@ -123,11 +125,8 @@ IndexExpr BodyBuilder::ToIndex(ValueId value, IndexRange range, bool clamp) {
   // One symbol for equal indices, so that equal places are seen to be equal.
   auto [it, inserted] = symbols_.try_emplace(std::make_tuple(value, range.low, range.high, clamp), kNoValue);
   if (!inserted) return kernel_.terms.Symbol(it->second, range, kernel_.ops[it->second].loops);
-  Op op{OpKind::kToIndex, PrimitiveType::kS64};
-  op.operands = {value};
-  op.range = range;
-  op.clamp = clamp;
-  ValueId id = it->second = AddOp(std::move(op));
+  const ValueId id = it->second = AddOp(
+      {.kind = OpKind::kToIndex, .type = PrimitiveType::kS64, .operands = {value}, .range = range, .clamp = clamp});
   return kernel_.terms.Symbol(id, range, kernel_.ops[id].loops);
 }
 
@@ -159,8 +158,13 @@ absl::StatusOr<ValueId> BodyBuilder::Emit(const Instruction* instruction, const 
   return *value;
 }
 
-absl::StatusOr<ValueId> BodyBuilder::EmitUnder(ValueId predicate, const Instruction* instruction, const Index& index) {
-  ValueId outer = std::exchange(predicate_, predicate);
+ValueId BodyBuilder::Guard(ValueId inside) {
+  if (inside == kNoValue || predicate_ == kNoValue) return inside == kNoValue ? predicate_ : inside;
+  return AddElementwise(Opcode::kAnd, PrimitiveType::kPred, {inside, predicate_});
+}
+
+absl::StatusOr<ValueId> BodyBuilder::EmitGuarded(ValueId guard, const Instruction* instruction, const Index& index) {
+  ValueId outer = std::exchange(predicate_, guard);
   auto value = Emit(instruction, index);
   predicate_ = outer;
   return value;
@@ -173,9 +177,7 @@ absl::StatusOr<ValueId> BodyBuilder::EmitUncached(const Instruction* instruction
     if (index != external_index_) {
       return Unimplemented(instruction->Describe(), ": its elements are read in another order than they are made");
     }
-    Op op{OpKind::kExternal, instruction->shape().element_type()};
-    op.loops = open_[0].loops;
-    return AddOp(std::move(op));
+    return AddOp({.kind = OpKind::kExternal, .type = instruction->shape().element_type(), .loops = open_[0].loops});
   }
   const Instruction* operand = instruction->operand_count() > 0 ? instruction->operand(0) : nullptr;
   IndexTerms& terms = kernel_.terms;
@@ -187,9 +189,8 @@ absl::StatusOr<ValueId> BodyBuilder::EmitUncached(const Instruction* instruction
       const IndexExpr& counted = index[instruction->dimensions()[0]];
       const auto [known, inserted] = memo_.try_emplace(Key{instruction, leaf, kNoValue, {counted}}, kNoValue);
       if (!inserted) return known->second;
-      Op op{OpKind::kIndex, instruction->shape().element_type()};
-      op.offset = counted;
-      return known->second = AddOp(std::move(op));
+      return known->second =
+                 AddOp({.kind = OpKind::kIndex, .type = instruction->shape().element_type(), .offset = counted});
     }
     case Opcode::kBroadcast: {
       Index from;
@@ -197,8 +198,6 @@ absl::StatusOr<ValueId> BodyBuilder::EmitUncached(const Instruction* instruction
       return Emit(operand, from);
     }
     case Opcode::kReshape:
-      return Emit(operand, Delinearize(&terms, Linearize(index, instruction->shape().dimensions()),
-                                       operand->shape().dimensions()));
     case Opcode::kBitcast:
       if (operand->shape().element_type() != instruction->shape().element_type()) break;
       return Emit(operand, Delinearize(&terms, Linearize(index, instruction->shape().dimensions()),
@@ -254,9 +253,8 @@ absl::StatusOr<ValueId> BodyBuilder::EmitUncached(const Instruction* instruction
     case Opcode::kMap:
       return EmitMap(instruction, index);
     case Opcode::kReduce:
-      return EmitReduce(instruction, index, leaf);
     case Opcode::kReduceWindow:
-      return EmitReduceWindow(instruction, index, leaf);
+      return EmitReduce(instruction, index, leaf);
     case Opcode::kDot:
       return EmitDot(instruction, index);
     case Opcode::kConvolution:
@@ -285,18 +283,13 @@ absl::StatusOr<ValueId> BodyBuilder::EmitConstant(const Instruction* instruction
   IndexExpr offset = Linearize(index, instruction->shape().dimensions());
   if (offset.IsConstant()) return AddConstant(literal, offset.constant);
   // A table: a parameter that the kernel brings along.
-  int parameter = static_cast<int>(kernel_.parameters.size());
-  for (size_t i = 0; i < kernel_.parameters.size(); ++i) {
-    if (kernel_.parameters[i].constant.has_value() && *kernel_.parameters[i].constant == literal) {
-      parameter = static_cast<int>(i);
-    }
+  auto table = absl::c_find_if(kernel_.parameters, [&](const Parameter& p) { return p.constant == literal; });
+  if (table == kernel_.parameters.end()) {
+    table = kernel_.parameters.insert(
+        table,
+        {.type = literal.shape().element_type(), .dimensions = literal.shape().dimensions(), .constant = literal});
   }
-  if (parameter == static_cast<int>(kernel_.parameters.size())) {
-    Parameter table{literal.shape().element_type(), literal.shape().dimensions()};
-    table.constant = literal;
-    kernel_.parameters.push_back(std::move(table));
-  }
-  return AddLoad(parameter, index, predicate_);
+  return AddLoad(static_cast<int>(table - kernel_.parameters.begin()), index, predicate_);
 }
 
 absl::StatusOr<std::vector<ValueId>> BodyBuilder::Inline(const hlo::Computation& computation,
@@ -319,62 +312,49 @@ absl::StatusOr<std::vector<ValueId>> BodyBuilder::Inline(const hlo::Computation&
   return WalkScalarComputation(computation, arguments, ops);
 }
 
-absl::StatusOr<int> BodyBuilder::BeginReduce(absl::Span<const int64_t> extents, Index* variables) {
+absl::StatusOr<Index> BodyBuilder::BeginReduce(absl::Span<const int64_t> extents) {
   Reduce reduce;
-  uint64_t bits = 0;
-  for (int64_t extent : extents) {
-    if (extent == 1) {
-      variables->push_back(IndexExpr());
-      continue;
-    }
-    KILN_ASSIGN_OR_RETURN(int loop, NewLoop(extent, LoopKind::kReduce));
-    reduce.loops.push_back(loop);
-    bits |= uint64_t{1} << loop;
-    variables->push_back(kernel_.terms.Loop(loop, extent));
-  }
+  KILN_ASSIGN_OR_RETURN(Index variables, NewLoops(extents, LoopKind::kReduce, &reduce.loops));
   reduce.block = std::make_unique<Block>();
-  open_.push_back({reduce.block.get(), bits});
+  open_.push_back({reduce.block.get(), SetOf(reduce.loops), static_cast<int>(kernel_.reduces.size())});
   kernel_.reduces.push_back(std::move(reduce));
-  return static_cast<int>(kernel_.reduces.size()) - 1;
+  return variables;
 }
 
-absl::StatusOr<std::vector<ValueId>> BodyBuilder::EndReduce(int reduce_number, std::vector<ValueId> inits,
-                                                            std::vector<ValueId> elements,
-                                                            const hlo::Computation* combiner, Opcode combine_opcode) {
-  const uint64_t own = open_.back().loops;
+std::vector<ValueId> BodyBuilder::EndReduce(std::vector<ValueId> inits, std::vector<ValueId> elements,
+                                            const hlo::Computation* combiner, std::optional<Opcode> combine_opcode,
+                                            ValueId inside) {
+  const OpenBlock own = open_.back();
   open_.pop_back();
-  Reduce& reduce = kernel_.reduces[reduce_number];
+  Reduce& reduce = kernel_.reduces[own.reduce];
+  reduce.inside = inside;
   uint64_t outer = 0;
   for (ValueId value : elements) outer |= kernel_.ops[value].loops;
   for (ValueId value : inits) outer |= kernel_.ops[value].loops;
-  if (reduce.predicate != kNoValue) outer |= kernel_.ops[reduce.predicate].loops;
-  reduce.outer_loops = outer & ~own;
+  if (combine_opcode.has_value()) {
+    reduce.combine_opcodes = {*combine_opcode};
+  } else {
+    reduce.combiner = combiner;
+    reduce.predicate = inside;
+    if (inside != kNoValue) outer |= kernel_.ops[inside].loops;
+    if (!analysis::IsUnordered(*combiner)) {
+      const bool by_index = reduce.loops.size() == 1 && analysis::KeepsBest(*combiner);
+      reduce.order = by_index ? Reduce::Order::kByIndex : Reduce::Order::kOwn;
+    }
+  }
+  reduce.outer_loops = outer & ~own.loops;
   reduce.inits = std::move(inits);
   reduce.elements = std::move(elements);
-  reduce.combiner = combiner;
-  if (combiner == nullptr) reduce.combine_opcodes = {combine_opcode};
-  if (combiner != nullptr && !analysis::IsUnordered(*combiner)) {
-    const bool by_index = reduce.loops.size() == 1 && analysis::KeepsBest(*combiner);
-    reduce.order = by_index ? Reduce::Order::kByIndex : Reduce::Order::kOwn;
-  }
   // The reduce itself goes where its results are available.
-  uint64_t available = 0;
-  size_t level = 0;
-  for (; level + 1 < open_.size(); ++level) {
-    available |= open_[level].loops;
-    if ((reduce.outer_loops & ~available) == 0) break;
+  BlockOf(reduce.outer_loops)->statements.push_back({Block::Kind::kReduce, own.reduce});
+  for (size_t i = 0; i < reduce.inits.size(); ++i) {
+    reduce.results.push_back(AddOp({.kind = OpKind::kReduced,
+                                    .type = kernel_.ops[reduce.inits[i]].type,
+                                    .loops = reduce.outer_loops,
+                                    .offset = IndexExpr::Constant(static_cast<int64_t>(i)),
+                                    .reduce = own.reduce}));
   }
-  open_[level].block->statements.push_back({Block::Kind::kReduce, reduce_number});
-  std::vector<ValueId> results;
-  for (size_t i = 0; i < kernel_.reduces[reduce_number].inits.size(); ++i) {
-    Op op{OpKind::kReduced, kernel_.ops[kernel_.reduces[reduce_number].inits[i]].type};
-    op.loops = kernel_.reduces[reduce_number].outer_loops;
-    op.reduce = reduce_number;
-    op.offset = IndexExpr::Constant(static_cast<int64_t>(i));
-    results.push_back(AddOp(std::move(op)));
-  }
-  kernel_.reduces[reduce_number].results = results;
-  return results;
+  return reduce.results;
 }
 
 }  // namespace kiln::kernel

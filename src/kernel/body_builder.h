@@ -3,6 +3,7 @@
 #define KILN_KERNEL_BODY_BUILDER_H_
 
 #include <cstdint>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -16,6 +17,23 @@ namespace kiln::kernel {
 
 using Index = std::vector<IndexExpr>;
 
+// What gather and scatter call the dimensions of windows and of what the windows are in.
+struct WindowDimensions {
+  const hlo::DimensionVector& window;            // of a result or updates: along a window
+  const hlo::DimensionVector& left_out;          // of the operand: of size 1 in a window
+  const hlo::DimensionVector& batching;          // of the operand: found by the batch index, at
+  const hlo::DimensionVector& indices_batching;  // these dimensions of the indices
+  int64_t index_vector = 0;
+};
+
+// Where element `index` of a gather's result (a scatter's updates) lies in the operand of this rank if its window
+// begins at 0, its index among the windows, and which dimension of the result each of the operand's is (-1: none).
+struct WindowPlace {
+  Index at, batch;
+  std::vector<int64_t> dimensions;
+};
+WindowPlace PlaceInWindow(const WindowDimensions& names, const Index& index, int64_t rank);
+
 // One function per op family says which elements of its operands an element of its result needs; composing them gives
 // the body of any fusion. Values are memoized by instruction and index, so that what is shared is computed once.
 class BodyBuilder {
@@ -25,8 +43,8 @@ class BodyBuilder {
   // `instruction` is read from parameter number `parameter` of the kernel.
   void BindInput(const hlo::Instruction* instruction, int parameter) { inputs_[instruction] = parameter; }
 
-  // `instruction` is computed elsewhere: its element at the open nest's own indices is the kernel's external value. Call it
-  // inside the nest.
+  // `instruction` is computed elsewhere: its element at the open nest's own indices is the kernel's external value.
+  // Call it inside the nest.
   void BindExternal(const hlo::Instruction* instruction, const Index& index);
 
   // Opens a nest with one loop per dimension and returns its loop variables.
@@ -42,6 +60,9 @@ class BodyBuilder {
   ValueId AddCondition(std::vector<Condition> conditions, ValueId also, bool* never);
   // The scalar integer `value` as an index expression in `range`; values outside are clamped when `clamp`.
   IndexExpr ToIndex(ValueId value, IndexRange range, bool clamp);
+  // Component `component` of where window `batch` begins.
+  absl::StatusOr<ValueId> EmitStart(const hlo::Instruction* indices, const Index& batch, int64_t index_vector,
+                                    size_t component);
   ValueId AddLoad(int parameter, const Index& index, ValueId predicate);
   ValueId AddElementwise(hlo::Opcode opcode, hlo::PrimitiveType type, std::vector<ValueId> operands,
                          const hlo::Instruction* instruction = nullptr);
@@ -49,13 +70,11 @@ class BodyBuilder {
   // The root of a scalar computation over values; its instructions must be elementwise or constants.
   absl::StatusOr<std::vector<ValueId>> Inline(const hlo::Computation& computation, absl::Span<const ValueId> arguments);
 
-  IndexTerms& terms() { return kernel_.terms; }
-  Kernel& kernel() { return kernel_; }
-
  private:
   struct OpenBlock {
     Block* block;
     uint64_t loops;
+    int reduce = -1;  // whose block it is
   };
 
   absl::StatusOr<ValueId> EmitUncached(const hlo::Instruction* instruction, const Index& index, int64_t leaf);
@@ -68,47 +87,49 @@ class BodyBuilder {
   absl::StatusOr<ValueId> EmitDynamicUpdateSlice(const hlo::Instruction* instruction, const Index& index);
   absl::StatusOr<ValueId> EmitGather(const hlo::Instruction* instruction, const Index& index);
   absl::StatusOr<ValueId> EmitMap(const hlo::Instruction* instruction, const Index& index);
-  static bool WidensExtreme(const hlo::Instruction* simple, hlo::PrimitiveType type);
   absl::StatusOr<ValueId> EmitReduce(const hlo::Instruction* instruction, const Index& index, int64_t leaf);
-  absl::StatusOr<ValueId> EmitReduceWindow(const hlo::Instruction* instruction, const Index& index, int64_t leaf);
   absl::StatusOr<ValueId> EmitDot(const hlo::Instruction* instruction, const Index& index);
   absl::StatusOr<ValueId> EmitConvolution(const hlo::Instruction* instruction, const Index& index);
 
-  // Emits `instruction` at `index` where `predicate` holds; its loads are guarded by it.
-  absl::StatusOr<ValueId> EmitUnder(ValueId predicate, const hlo::Instruction* instruction, const Index& index);
+  // `inside` (kNoValue: true) and what guards loads now.
+  ValueId Guard(ValueId inside);
+  // Emits `instruction` at `index` where `guard` holds; its loads are guarded by that alone.
+  absl::StatusOr<ValueId> EmitGuarded(ValueId guard, const hlo::Instruction* instruction, const Index& index);
 
-  // Opens the block of a new reduce over loops of these extents; returns its number and the loop variables.
-  absl::StatusOr<int> BeginReduce(absl::Span<const int64_t> extents, Index* variables);
-  // Closes it. Results get the types of `inits`.
-  absl::StatusOr<std::vector<ValueId>> EndReduce(int reduce, std::vector<ValueId> inits, std::vector<ValueId> elements,
-                                                 const hlo::Computation* combiner, hlo::Opcode combine_opcode);
+  // The element at `position` along a dimension of `size` elements that lie `dilation` apart, with the conditions under
+  // which there is one.
+  IndexExpr Undilate(const IndexExpr& position, int64_t size, int64_t dilation, std::vector<Condition>* conditions);
 
-  absl::StatusOr<int> NewLoop(int64_t extent, LoopKind kind);
+  // Opens the block of a new reduce over loops of these extents; returns the loop variables.
+  absl::StatusOr<Index> BeginReduce(absl::Span<const int64_t> extents);
+  // Closes the innermost one. Results get the types of `inits`. Either of the ways to combine; where `inside` does not
+  // hold the elements change nothing.
+  std::vector<ValueId> EndReduce(std::vector<ValueId> inits, std::vector<ValueId> elements,
+                                 const hlo::Computation* combiner, std::optional<hlo::Opcode> combine_opcode,
+                                 ValueId inside);
+  // What a sum of products begins with that becomes an element of `type`.
+  ValueId AddZeroOfSum(hlo::PrimitiveType type);
+  // Closes the innermost reduce as such a sum: of a * b where `inside` (kNoValue: always) holds.
+  ValueId EndSumOfProducts(ValueId zero, ValueId a, ValueId b, ValueId inside, hlo::PrimitiveType type);
+
+  // New loops of these extents, numbers in `loops`; returns their variables.
+  absl::StatusOr<Index> NewLoops(absl::Span<const int64_t> extents, LoopKind kind, std::vector<int>* loops);
+  // The outermost open block inside these loops.
+  Block* BlockOf(uint64_t loops);
   ValueId AddOp(Op op);
+  ValueId Converted(ValueId value, hlo::PrimitiveType type);
 
   Kernel& kernel_;
   absl::flat_hash_map<const hlo::Instruction*, int> inputs_;
   const hlo::Instruction* external_ = nullptr;
   Index external_index_;
   std::vector<OpenBlock> open_;
-  std::vector<std::unique_ptr<Block>> reduce_blocks_;
   ValueId predicate_ = kNoValue;  // guards every load emitted now
   int depth_ = 0;
-  struct Key {
-    const hlo::Instruction* instruction;
-    int64_t leaf;
-    ValueId predicate;
-    Index index;
-    bool operator==(const Key&) const = default;
-    template <typename H>
-    friend H AbslHashValue(H h, const Key& k) {
-      return H::combine(std::move(h), k.instruction, k.leaf, k.predicate, k.index);
-    }
-  };
+  // With the leaf, and with what guards loads. A reduce adds all its leaves at once.
+  using Key = std::tuple<const hlo::Instruction*, int64_t, ValueId, Index>;
   absl::flat_hash_map<Key, ValueId> memo_;
   absl::flat_hash_map<std::tuple<ValueId, int64_t, int64_t, bool>, ValueId> symbols_;
-  // Reduces already made, so that the leaves of a variadic one share its loop.
-  absl::flat_hash_map<Key, std::vector<ValueId>> reduce_memo_;
 };
 
 }  // namespace kiln::kernel

@@ -1,4 +1,5 @@
 // Bodies of data movement whose index map has conditions or data in it: pad, concatenate, dynamic slices, gather.
+#include "absl/algorithm/container.h"
 #include "src/base/status.h"
 #include "src/kernel/body_builder.h"
 
@@ -8,6 +9,13 @@ using hlo::Instruction;
 using hlo::Opcode;
 using hlo::PrimitiveType;
 
+IndexExpr BodyBuilder::Undilate(const IndexExpr& position, int64_t size, int64_t dilation,
+                                std::vector<Condition>* conditions) {
+  conditions->push_back({position, 0, (size - 1) * dilation + 1});
+  if (dilation > 1) conditions->push_back({kernel_.terms.Mod(position, dilation), 0, 1});
+  return kernel_.terms.FloorDiv(position, dilation);
+}
+
 absl::StatusOr<ValueId> BodyBuilder::EmitPad(const Instruction* instruction, const Index& index) {
   const auto& pad = instruction->Get<hlo::PadAttributes>();
   const Instruction* operand = instruction->operand(0);
@@ -16,21 +24,13 @@ absl::StatusOr<ValueId> BodyBuilder::EmitPad(const Instruction* instruction, con
   Index from;
   bool never = operand->shape().element_count() == 0;
   for (size_t i = 0; i < index.size() && !never; ++i) {
-    const int64_t step = pad.interior[i] + 1;
-    IndexExpr shifted = index[i] + -pad.low[i];
-    conditions.push_back({shifted, 0, (operand->shape().dimensions(i) - 1) * step + 1});
-    if (step > 1) conditions.push_back({kernel_.terms.Mod(shifted, step), 0, 1});
-    from.push_back(kernel_.terms.FloorDiv(shifted, step));
+    from.push_back(Undilate(index[i] + -pad.low[i], operand->shape().dimensions(i), pad.interior[i] + 1, &conditions));
   }
   if (never) return padding;
   ValueId inside = AddCondition(std::move(conditions), kNoValue, &never);
   if (never) return padding;
   if (inside == kNoValue) return Emit(operand, from);
-  ValueId guard = inside;
-  if (predicate_ != kNoValue) {
-    guard = AddElementwise(Opcode::kAnd, PrimitiveType::kPred, {inside, predicate_});
-  }
-  KILN_ASSIGN_OR_RETURN(ValueId value, EmitUnder(guard, operand, from));
+  KILN_ASSIGN_OR_RETURN(ValueId value, EmitGuarded(Guard(inside), operand, from));
   return AddElementwise(Opcode::kSelect, instruction->shape().element_type(), {inside, value, padding});
 }
 
@@ -60,9 +60,7 @@ absl::StatusOr<ValueId> BodyBuilder::EmitConcatenate(const Instruction* instruct
   for (const Piece& piece : pieces) {
     bool never;
     ValueId inside = AddCondition({{index[dimension], piece.start, piece.end}}, kNoValue, &never);
-    ValueId guard = inside;
-    if (predicate_ != kNoValue) guard = AddElementwise(Opcode::kAnd, PrimitiveType::kPred, {inside, predicate_});
-    KILN_ASSIGN_OR_RETURN(ValueId value, EmitUnder(guard, piece.operand, at(piece)));
+    KILN_ASSIGN_OR_RETURN(ValueId value, EmitGuarded(Guard(inside), piece.operand, at(piece)));
     result = result == kNoValue
                  ? value
                  : AddElementwise(Opcode::kSelect, instruction->shape().element_type(), {inside, value, result});
@@ -95,9 +93,8 @@ absl::StatusOr<ValueId> BodyBuilder::EmitBitcastConvert(const Instruction* instr
     Index from(index.begin(), index.end() - 1);
     KILN_ASSIGN_OR_RETURN(ValueId value, Emit(instruction->operand(0), from));
     value = AddElementwise(Opcode::kBitcastConvert, wide, {value});
-    Op part{OpKind::kIndex, wide};
-    part.offset = index.back() * to_bits;
-    value = AddElementwise(Opcode::kShiftRightLogical, wide, {value, AddOp(std::move(part))});
+    const ValueId shift = AddOp({.kind = OpKind::kIndex, .type = wide, .offset = index.back() * to_bits});
+    value = AddElementwise(Opcode::kShiftRightLogical, wide, {value, shift});
     value = AddElementwise(Opcode::kConvert, narrow, {value});
     return AddElementwise(Opcode::kBitcastConvert, to_type, {value});
   }
@@ -144,47 +141,55 @@ absl::StatusOr<ValueId> BodyBuilder::EmitDynamicUpdateSlice(const Instruction* i
   ValueId inside = AddCondition(std::move(conditions), kNoValue, &never);
   if (inside == kNoValue) return Emit(update, from);
   if (never) return Emit(operand, index);
-  ValueId guard = inside;
-  if (predicate_ != kNoValue) guard = AddElementwise(Opcode::kAnd, PrimitiveType::kPred, {inside, predicate_});
-  KILN_ASSIGN_OR_RETURN(ValueId updated, EmitUnder(guard, update, from));
+  KILN_ASSIGN_OR_RETURN(ValueId updated, EmitGuarded(Guard(inside), update, from));
   KILN_ASSIGN_OR_RETURN(ValueId old, Emit(operand, index));
   return AddElementwise(Opcode::kSelect, instruction->shape().element_type(), {inside, updated, old});
+}
+
+WindowPlace PlaceInWindow(const WindowDimensions& names, const Index& index, int64_t rank) {
+  WindowPlace place{Index(rank), {}, std::vector<int64_t>(rank, -1)};
+  std::vector<int64_t> window;
+  for (size_t i = 0; i < index.size(); ++i) {
+    if (absl::c_linear_search(names.window, static_cast<int64_t>(i))) {
+      window.push_back(static_cast<int64_t>(i));
+    } else {
+      place.batch.push_back(index[i]);
+    }
+  }
+  size_t next = 0;
+  for (int64_t d = 0; d < rank; ++d) {
+    if (absl::c_linear_search(names.left_out, d) || absl::c_linear_search(names.batching, d)) continue;
+    place.dimensions[d] = window[next++];
+    place.at[d] = index[place.dimensions[d]];
+  }
+  // The batch index of dimension k stands at dimension k of the indices, the index vector left out.
+  for (size_t k = 0; k < names.batching.size(); ++k) {
+    const int64_t in_indices = names.indices_batching[k];
+    place.at[names.batching[k]] = place.batch[in_indices > names.index_vector ? in_indices - 1 : in_indices];
+  }
+  return place;
+}
+
+absl::StatusOr<ValueId> BodyBuilder::EmitStart(const Instruction* indices, const Index& batch, int64_t index_vector,
+                                               size_t component) {
+  Index at = batch;
+  if (index_vector < indices->shape().rank()) {
+    at.insert(at.begin() + index_vector, IndexExpr::Constant(static_cast<int64_t>(component)));
+  }
+  return Emit(indices, at);
 }
 
 absl::StatusOr<ValueId> BodyBuilder::EmitGather(const Instruction* instruction, const Index& index) {
   const auto& gather = instruction->Get<hlo::GatherAttributes>();
   const Instruction* operand = instruction->operand(0);
-  const Instruction* indices = instruction->operand(1);
-  auto contains = [](const hlo::DimensionVector& list, int64_t value) {
-    return std::find(list.begin(), list.end(), value) != list.end();
-  };
-  Index batch, offsets;
-  for (size_t i = 0; i < index.size(); ++i) {
-    (contains(gather.offset_dims, static_cast<int64_t>(i)) ? offsets : batch).push_back(index[i]);
-  }
-  // The batch index of result dimension k stands at dimension k of the indices, the index vector left out.
-  auto start_index_at = [&](int64_t component) {
-    Index at = batch;
-    if (gather.index_vector_dim < indices->shape().rank()) {
-      at.insert(at.begin() + gather.index_vector_dim, IndexExpr::Constant(component));
-    }
-    return at;
-  };
-  Index from(operand->shape().rank());
-  size_t next_offset = 0;
-  for (int64_t d = 0; d < operand->shape().rank(); ++d) {
-    if (contains(gather.collapsed_slice_dims, d) || contains(gather.operand_batching_dims, d)) continue;
-    from[d] = offsets[next_offset++];
-  }
-  for (size_t k = 0; k < gather.operand_batching_dims.size(); ++k) {
-    int64_t indices_dim = gather.start_indices_batching_dims[k];
-    int64_t position = indices_dim > gather.index_vector_dim ? indices_dim - 1 : indices_dim;
-    from[gather.operand_batching_dims[k]] = batch[position];
-  }
+  auto [from, batch, dimensions] =
+      PlaceInWindow({gather.offset_dims, gather.collapsed_slice_dims, gather.operand_batching_dims,
+                     gather.start_indices_batching_dims, gather.index_vector_dim},
+                    index, operand->shape().rank());
   for (size_t k = 0; k < gather.start_index_map.size(); ++k) {
     const int64_t d = gather.start_index_map[k];
     const int64_t last = operand->shape().dimensions(d) - gather.slice_sizes[d];
-    KILN_ASSIGN_OR_RETURN(ValueId start, Emit(indices, start_index_at(static_cast<int64_t>(k))));
+    KILN_ASSIGN_OR_RETURN(ValueId start, EmitStart(instruction->operand(1), batch, gather.index_vector_dim, k));
     from[d] = from[d] + ToIndex(start, {0, last}, /*clamp=*/true);
   }
   return Emit(operand, from);

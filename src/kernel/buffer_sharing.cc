@@ -28,12 +28,12 @@ bool SplitTerms(const Kernel& kernel, const IndexExpr& offset, uint64_t inside,
 // Whether the reduce reads, for each row, just the elements that the store writes for it, and does so before.
 bool ReadsOwnRow(const Kernel& kernel, const NestSchedule& schedule, const Reduce& reduce, const Op& load,
                  const Store& store) {
-  uint64_t rows = 0, reduced = 0, columns = 0;
+  const uint64_t reduced = SetOf(reduce.loops);
+  uint64_t rows = 0, columns = 0;
   for (int loop : schedule.order) {
     const uint64_t bit = uint64_t{1} << loop;
     (reduce.outer_loops & bit ? rows : columns) |= bit;
   }
-  for (int loop : reduce.loops) reduced |= uint64_t{1} << loop;
   // The loops over rows come first, and no two tasks share a row.
   const int row_loops = std::popcount(rows);
   for (int i = 0; i < row_loops; ++i) {

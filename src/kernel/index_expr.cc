@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 
 namespace kiln::kernel {
@@ -36,10 +37,8 @@ IndexExpr Combine(const IndexExpr& a, const IndexExpr& b, int64_t factor) {
 }  // namespace
 
 int64_t IndexExpr::Coefficient(int term) const {
-  for (const auto& [number, coefficient] : terms) {
-    if (number == term) return coefficient;
-  }
-  return 0;
+  const auto found = absl::c_find_if(terms, [&](const auto& part) { return part.first == term; });
+  return found == terms.end() ? 0 : found->second;
 }
 
 IndexExpr operator+(const IndexExpr& a, const IndexExpr& b) { return Combine(a, b, 1); }
@@ -81,6 +80,11 @@ IndexExpr IndexTerms::Symbol(int value, IndexRange range, uint64_t loops) {
   return Single(Intern({Kind::kSymbol, value, {}, 0, range, loops}));
 }
 
+const IndexTerms::Term* IndexTerms::Whole(const IndexExpr& expr) const {
+  const bool is_term = expr.terms.size() == 1 && expr.terms[0].second == 1 && expr.constant == 0;
+  return is_term ? &terms_[expr.terms[0].first] : nullptr;
+}
+
 int IndexTerms::LoopTerm(int loop) const {
   auto it = numbers_.find(std::make_tuple(static_cast<int>(Kind::kLoop), loop, int64_t{0}, IndexExpr()));
   return it == numbers_.end() ? -1 : it->second;
@@ -118,12 +122,8 @@ void SplitByDivisor(const IndexExpr& expr, int64_t divisor, IndexExpr* quotient,
   rest->constant = expr.constant - quotient->constant * divisor;
   for (const auto& [number, coefficient] : expr.terms) {
     // The part of the coefficient that divides evenly goes out, so that 9*i mod 8 is i mod 8.
-    int64_t whole = coefficient % divisor == 0 ? coefficient / divisor : 0;
-    if (whole != 0) {
-      quotient->terms.push_back({number, whole});
-    } else {
-      rest->terms.push_back({number, coefficient});
-    }
+    const bool whole = coefficient % divisor == 0;
+    (whole ? quotient : rest)->terms.push_back({number, whole ? coefficient / divisor : coefficient});
   }
 }
 
@@ -152,14 +152,10 @@ IndexExpr IndexTerms::FloorDiv(const IndexExpr& expr, int64_t divisor) {
   if (rest.terms.empty()) return quotient;
   // floor((g*x + c) / (g*d)) = floor((x + floor(c/g)) / d): the rest of the constant never carries.
   int64_t g = CommonDivisor(rest, divisor);
-  if (g > 1) {
-    IndexExpr inner = DivideCoefficients(rest, g);
-    return quotient + FloorDiv(inner, divisor / g);
-  }
+  if (g > 1) return quotient + FloorDiv(DivideCoefficients(rest, g), divisor / g);
   // floor(floor(x/a)/b) = floor(x/(a*b)).
-  if (rest.terms.size() == 1 && rest.terms[0].second == 1 && rest.constant == 0) {
-    const Term inner = terms_[rest.terms[0].first];
-    if (inner.kind == Kind::kFloorDiv) return quotient + FloorDiv(inner.inner, inner.divisor * divisor);
+  if (const Term* whole = Whole(rest); whole != nullptr && whole->kind == Kind::kFloorDiv) {
+    return quotient + FloorDiv(IndexExpr(whole->inner), whole->divisor * divisor);
   }
   Term term{Kind::kFloorDiv, 0, rest, divisor, {FloorDivide(range.low, divisor), FloorDivide(range.high, divisor)},
             LoopsOf(rest)};
@@ -176,13 +172,11 @@ IndexExpr IndexTerms::Mod(const IndexExpr& expr, int64_t divisor) {
   // (g*x + c) mod (g*d) = g * ((x + floor(c/g)) mod d) + c mod g.
   int64_t g = CommonDivisor(rest, divisor);
   if (g > 1) {
-    IndexExpr inner = DivideCoefficients(rest, g);
-    return Mod(inner, divisor / g) * g + (rest.constant - FloorDivide(rest.constant, g) * g);
+    return Mod(DivideCoefficients(rest, g), divisor / g) * g + (rest.constant - FloorDivide(rest.constant, g) * g);
   }
   // (x mod a) mod b = x mod b where b divides a.
-  if (rest.terms.size() == 1 && rest.terms[0].second == 1 && rest.constant == 0) {
-    const Term inner = terms_[rest.terms[0].first];
-    if (inner.kind == Kind::kMod && inner.divisor % divisor == 0) return Mod(inner.inner, divisor);
+  if (const Term* whole = Whole(rest); whole != nullptr && whole->kind == Kind::kMod && whole->divisor % divisor == 0) {
+    return Mod(IndexExpr(whole->inner), divisor);
   }
   Term term{Kind::kMod, 0, rest, divisor, {0, divisor - 1}, LoopsOf(rest)};
   return Single(Intern(std::move(term)));
@@ -195,7 +189,7 @@ IndexExpr IndexTerms::Recombine(IndexExpr expr) {
     const IndexExpr whole = terms_[number].inner;
     const int64_t divisor = terms_[number].divisor;
     const IndexExpr quotient = FloorDiv(whole, divisor);
-    if (quotient.terms.size() != 1 || quotient.terms[0].second != 1 || quotient.constant != 0) continue;
+    if (Whole(quotient) == nullptr) continue;
     if (expr.Coefficient(quotient.terms[0].first) != coefficient * divisor) continue;
     expr = expr - quotient * (coefficient * divisor) - Single(number) * coefficient + whole * coefficient;
     i = 0;

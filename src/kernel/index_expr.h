@@ -94,7 +94,8 @@ class IndexTerms {
   void ForEachSymbol(const IndexExpr& expr, const std::function<void(int)>& visit) const;
 
   const Term& term(int number) const { return terms_[number]; }
-  int size() const { return static_cast<int>(terms_.size()); }
+  // The term that is all of `expr`, or null. Another term may move it.
+  const Term* Whole(const IndexExpr& expr) const;
 
   // "4*i0 + i1 floordiv 8 + 3"
   std::string ToString(const IndexExpr& expr) const;

@@ -1,17 +1,13 @@
 #include "src/kernel/kernel.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "src/analysis/combiner.h"
 #include "src/hlo/printer.h"
 
 namespace kiln::kernel {
-
-int64_t Kernel::input_count() const {
-  return std::count_if(parameters.begin(), parameters.end(),
-                       [](const Parameter& p) { return !p.is_output && !p.is_local && !p.constant.has_value(); });
-}
 
 namespace {
 
@@ -26,10 +22,7 @@ class Printer {
     AppendParameters(true);
     text_ += ")\n";
     for (size_t i = 0; i < kernel_.parameters.size(); ++i) {
-      const Parameter& p = kernel_.parameters[i];
-      if (!p.is_local) continue;
-      absl::StrAppend(&text_, "  local p", i, ": ", hlo::PrimitiveTypeName(p.type), "[",
-                      absl::StrJoin(p.dimensions, ","), "]\n");
+      if (kernel_.parameters[i].is_local) absl::StrAppend(&text_, "  local ", Describe(i), "\n");
     }
     for (const Nest& nest : kernel_.nests) {
       text_ += "  nest";
@@ -46,15 +39,19 @@ class Printer {
 
  private:
   void AppendParameters(bool outputs) {
-    bool first = true;
+    absl::string_view separator;
     for (size_t i = 0; i < kernel_.parameters.size(); ++i) {
       const Parameter& p = kernel_.parameters[i];
-      if (p.is_output != outputs || p.is_local) continue;
-      absl::StrAppend(&text_, first ? "" : ", ", "p", i, ": ", hlo::PrimitiveTypeName(p.type), "[",
-                      absl::StrJoin(p.dimensions, ","), "]", p.is_updated ? " updated" : "",
-                      p.constant.has_value() ? " constant" : "");
-      first = false;
+      if (p.is_output == outputs && !p.is_local) {
+        absl::StrAppend(&text_, std::exchange(separator, ", "), Describe(i));
+      }
     }
+  }
+
+  std::string Describe(size_t parameter) {
+    const Parameter& p = kernel_.parameters[parameter];
+    return absl::StrCat("p", parameter, ": ", hlo::PrimitiveTypeName(p.type), "[", absl::StrJoin(p.dimensions, ","),
+                        "]", p.is_updated ? " updated" : "", p.constant.has_value() ? " constant" : "");
   }
 
   std::string Values(const std::vector<ValueId>& values) {
@@ -151,21 +148,17 @@ void ForEachExpr(Kernel* kernel, F f) {
 
 bool TryCollapse(Kernel* kernel, int outer, int inner) {
   const int64_t inner_extent = kernel->loops[inner].extent;
-  const uint64_t outer_bit = uint64_t{1} << outer, inner_bit = uint64_t{1} << inner;
   bool fits = true;
-  ForEachExpr(kernel, [&](IndexExpr* expr) {
-    fits = fits && kernel->terms.CanCollapse(*expr, outer, inner, inner_extent);
-  });
+  ForEachExpr(kernel,
+              [&](IndexExpr* expr) { fits = fits && kernel->terms.CanCollapse(*expr, outer, inner, inner_extent); });
   if (!fits) return false;
   const int64_t extent = kernel->loops[outer].extent * inner_extent;
   std::vector<uint64_t> value_loops;
   for (Op& op : kernel->ops) {
-    if ((op.loops & outer_bit) != 0) op.loops = (op.loops & ~outer_bit) | inner_bit;
+    ReplaceLoop(outer, inner, &op.loops);
     value_loops.push_back(op.loops);
   }
-  for (Reduce& reduce : kernel->reduces) {
-    if ((reduce.outer_loops & outer_bit) != 0) reduce.outer_loops = (reduce.outer_loops & ~outer_bit) | inner_bit;
-  }
+  for (Reduce& reduce : kernel->reduces) ReplaceLoop(outer, inner, &reduce.outer_loops);
   IndexTerms terms;
   ForEachExpr(kernel, [&](IndexExpr* expr) {
     *expr = kernel->terms.CollapseInto(&terms, *expr, outer, inner, extent, value_loops);
@@ -185,23 +178,20 @@ void CollapseAdjacent(Kernel* kernel, std::vector<int>* loops) {
 
 }  // namespace
 
+uint64_t SetOf(const std::vector<int>& loops) {
+  uint64_t set = 0;
+  for (int loop : loops) set |= uint64_t{1} << loop;
+  return set;
+}
+
+void ReplaceLoop(int from, int to, uint64_t* set) {
+  if ((*set >> from & 1) != 0) *set = (*set & ~(uint64_t{1} << from)) | uint64_t{1} << to;
+}
+
 hlo::Literal CombinerIdentity(hlo::Opcode opcode, hlo::PrimitiveType type) {
-  switch (opcode) {
-    case hlo::Opcode::kMultiply:
-      return hlo::OneLiteral(type);
-    case hlo::Opcode::kMaximum:
-      return hlo::MinLiteral(type);
-    case hlo::Opcode::kMinimum:
-      return hlo::MaxLiteral(type);
-    case hlo::Opcode::kAnd:
-      return hlo::LiteralOf(hlo::Shape::Scalar(type), int64_t{type == hlo::PrimitiveType::kPred ? 1 : -1});
-    case hlo::Opcode::kAdd:
-      // -0 + x is x for every x; 0 + -0 is not.
-      if (hlo::IsFloating(type)) return hlo::LiteralOf(hlo::Shape::Scalar(type), -0.0);
-      return hlo::ZeroLiteral(type);
-    default:
-      return hlo::ZeroLiteral(type);
-  }
+  // 0 + -0 is not -0.
+  if (opcode == hlo::Opcode::kAdd && hlo::IsFloating(type)) return hlo::LiteralOf(hlo::Shape::Scalar(type), -0.0);
+  return *analysis::IdentityOf(opcode, type);
 }
 
 std::string ToString(const Kernel& kernel) { return Printer(kernel).Print(); }

@@ -34,6 +34,11 @@ enum class LoopKind : uint8_t {
   kReduce,    // iterations are combined by an associative and commutative computation
 };
 
+// Bit l for each loop l.
+uint64_t SetOf(const std::vector<int>& loops);
+// Puts loop `to` in the place of `from`, where the set has it.
+void ReplaceLoop(int from, int to, uint64_t* set);
+
 struct Loop {
   int64_t extent = 1;
   LoopKind kind = LoopKind::kParallel;
@@ -157,11 +162,9 @@ struct Kernel {
   std::vector<Store> stores;
   // Run one after the other.
   std::vector<Nest> nests;
-
-  int64_t input_count() const;
 };
 
-// Of one of `Reduce::combine_opcodes`: x combined with it is x.
+// Of one of `Reduce::combine_opcodes`: x combined with it is x, bit for bit.
 hlo::Literal CombinerIdentity(hlo::Opcode opcode, hlo::PrimitiveType type);
 
 std::string ToString(const Kernel& kernel);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "src/base/status.h"
 #include "src/kernel/body_builder.h"
 
@@ -22,19 +23,22 @@ struct RootLeaf {
 };
 
 std::vector<RootLeaf> RootLeaves(const Instruction* root) {
+  std::vector<const Instruction*> roots = {root};
+  if (root->opcode() == Opcode::kTuple) roots.assign(root->operands().begin(), root->operands().end());
   std::vector<RootLeaf> leaves;
-  if (root->opcode() == Opcode::kTuple) {
-    for (const Instruction* element : root->operands()) {
-      for (int64_t i = 0; i < element->shape().leaf_count(); ++i) leaves.push_back({element, i});
-    }
-  } else {
-    for (int64_t i = 0; i < root->shape().leaf_count(); ++i) leaves.push_back({root, i});
+  for (const Instruction* element : roots) {
+    for (int64_t i = 0; i < element->shape().leaf_count(); ++i) leaves.push_back({element, i});
   }
   return leaves;
 }
 
 const Instruction* RootOf(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kFusion ? instruction.called_computation()->root() : &instruction;
+}
+
+int AddParameter(Kernel* kernel, const hlo::Shape& shape, bool is_output) {
+  kernel->parameters.push_back({shape.element_type(), shape.dimensions(), is_output});
+  return static_cast<int>(kernel->parameters.size()) - 1;
 }
 
 // The dimensions of such an array that the reduces inside a fusion reduce; none where there is no such reduce.
@@ -86,18 +90,14 @@ absl::Status EmitUpdateInPlace(BodyBuilder* body, const Instruction* update_slic
 absl::Status EmitScatter(BodyBuilder* body, const Instruction* scatter, int first_output) {
   const auto& attributes = scatter->Get<hlo::ScatterAttributes>();
   const int64_t count = (scatter->operand_count() - 1) / 2;
-  const Instruction* indices = scatter->operand(count);
   const hlo::Shape& operand = scatter->operand(0)->shape();
   const hlo::Shape& updates = scatter->operand(count + 1)->shape();
   if (operand.element_count() == 0 || updates.element_count() == 0) return absl::OkStatus();
-  auto contains = [](const hlo::DimensionVector& list, int64_t value) {
-    return std::find(list.begin(), list.end(), value) != list.end();
-  };
   // One whole window after the other, so that of windows that meet the last one stays.
   std::vector<int64_t> order;
   for (bool window : {false, true}) {
     for (int64_t i = 0; i < updates.rank(); ++i) {
-      if (contains(attributes.update_window_dims, i) == window) order.push_back(i);
+      if (absl::c_linear_search(attributes.update_window_dims, i) == window) order.push_back(i);
     }
   }
   std::vector<int64_t> extents;
@@ -105,42 +105,21 @@ absl::Status EmitScatter(BodyBuilder* body, const Instruction* scatter, int firs
   KILN_ASSIGN_OR_RETURN(Index variables, body->BeginNest(extents, LoopKind::kSerial));
   Index index(variables.size());
   for (size_t i = 0; i < order.size(); ++i) index[order[i]] = variables[i];
-  Index batch, window;
-  std::vector<int64_t> window_sizes;
-  for (int64_t i = 0; i < updates.rank(); ++i) {
-    if (contains(attributes.update_window_dims, i)) {
-      window.push_back(index[i]);
-      window_sizes.push_back(updates.dimensions(i));
-    } else {
-      batch.push_back(index[i]);
-    }
-  }
-  Index at(operand.rank());
-  std::vector<int64_t> extent(operand.rank(), 1);
-  size_t next_window = 0;
-  for (int64_t d = 0; d < operand.rank(); ++d) {
-    if (contains(attributes.inserted_window_dims, d) || contains(attributes.input_batching_dims, d)) continue;
-    extent[d] = window_sizes[next_window];
-    at[d] = window[next_window++];
-  }
-  for (size_t k = 0; k < attributes.input_batching_dims.size(); ++k) {
-    int64_t indices_dim = attributes.scatter_indices_batching_dims[k];
-    int64_t position = indices_dim > attributes.index_vector_dim ? indices_dim - 1 : indices_dim;
-    at[attributes.input_batching_dims[k]] = batch[position];
-  }
+  auto [at, batch, dimensions] =
+      PlaceInWindow({attributes.update_window_dims, attributes.inserted_window_dims, attributes.input_batching_dims,
+                     attributes.scatter_indices_batching_dims, attributes.index_vector_dim},
+                    index, operand.rank());
   // An update whose window leaves the operand is dropped whole.
   std::vector<Condition> conditions;
   for (size_t k = 0; k < attributes.scatter_dims_to_operand_dims.size(); ++k) {
     const int64_t d = attributes.scatter_dims_to_operand_dims[k];
-    Index index_at = batch;
-    if (attributes.index_vector_dim < indices->shape().rank()) {
-      index_at.insert(index_at.begin() + attributes.index_vector_dim, IndexExpr::Constant(static_cast<int64_t>(k)));
-    }
-    KILN_ASSIGN_OR_RETURN(ValueId start, body->Emit(indices, index_at));
+    KILN_ASSIGN_OR_RETURN(ValueId start,
+                          body->EmitStart(scatter->operand(count), batch, attributes.index_vector_dim, k));
     // Far out of range on both sides, so that the condition below is not decided beforehand.
     constexpr int64_t kFar = int64_t{1} << 62;
     IndexExpr start_expr = body->ToIndex(start, {-kFar, kFar}, /*clamp=*/true);
-    conditions.push_back({start_expr, 0, operand.dimensions(d) - extent[d] + 1});
+    const int64_t extent = dimensions[d] < 0 ? 1 : updates.dimensions(dimensions[d]);
+    conditions.push_back({start_expr, 0, operand.dimensions(d) - extent + 1});
     at[d] = at[d] + start_expr;
   }
   bool never;
@@ -227,36 +206,16 @@ const Instruction* PiecesOf(const Instruction* root) {
   return found;
 }
 
+// Beside elementwise ops and data movement.
+constexpr Opcode kOthersWithKernel[] = {Opcode::kFusion, Opcode::kConstant,     Opcode::kIota, Opcode::kMap,
+                                        Opcode::kReduce, Opcode::kReduceWindow, Opcode::kDot,  Opcode::kConvolution};
+
 }  // namespace
 
 bool HasKernel(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kFusion:
-    case Opcode::kConstant:
-    case Opcode::kIota:
-    case Opcode::kBitcast:
-    case Opcode::kBitcastConvert:
-    case Opcode::kBroadcast:
-    case Opcode::kConcatenate:
-    case Opcode::kCopy:
-    case Opcode::kPad:
-    case Opcode::kReshape:
-    case Opcode::kReverse:
-    case Opcode::kSlice:
-    case Opcode::kTranspose:
-    case Opcode::kDynamicSlice:
-    case Opcode::kDynamicUpdateSlice:
-    case Opcode::kGather:
-    case Opcode::kScatter:
-    case Opcode::kMap:
-    case Opcode::kReduce:
-    case Opcode::kReduceWindow:
-    case Opcode::kDot:
-    case Opcode::kConvolution:
-      return true;
-    default:
-      return hlo::IsElementwise(opcode);
-  }
+  const hlo::OpKind kind = hlo::KindOf(opcode);
+  return hlo::IsElementwise(opcode) || kind == hlo::OpKind::kDataMovement || kind == hlo::OpKind::kIndexed ||
+         absl::c_linear_search(kOthersWithKernel, opcode);
 }
 
 int64_t InPlaceOperand(const Instruction& instruction, int64_t leaf) {
@@ -291,13 +250,9 @@ absl::StatusOr<Kernel> BuildEpilogue(const Instruction& fusion, const Instructio
   kernel.name = fusion.name();
   BodyBuilder body(&kernel);
   for (int64_t i = 0; i < fusion.operand_count(); ++i) {
-    const hlo::Shape& shape = fusion.operand(i)->shape();
-    kernel.parameters.push_back(Parameter{shape.element_type(), shape.dimensions()});
-    body.BindInput(computation.parameter(i), static_cast<int>(i));
+    body.BindInput(computation.parameter(i), AddParameter(&kernel, fusion.operand(i)->shape(), /*is_output=*/false));
   }
-  Parameter output{fusion.shape().element_type(), fusion.shape().dimensions()};
-  output.is_output = true;
-  kernel.parameters.push_back(std::move(output));
+  const int output = AddParameter(&kernel, fusion.shape(), /*is_output=*/true);
   std::vector<int64_t> extents;
   for (const EpilogueLoop& loop : loops) extents.push_back(loop.size());
   KILN_ASSIGN_OR_RETURN(const Index variables, body.BeginNest(extents, LoopKind::kParallel));
@@ -313,7 +268,7 @@ absl::StatusOr<Kernel> BuildEpilogue(const Instruction& fusion, const Instructio
   }
   body.BindExternal(&hero, index);
   KILN_ASSIGN_OR_RETURN(ValueId value, body.Emit(computation.root(), index));
-  body.AddStore(static_cast<int>(fusion.operand_count()), index, value);
+  body.AddStore(output, index, value);
   body.EndNest();
   if (!kernel.reduces.empty()) return Unimplemented(fusion.Describe(), ": the epilogue of its product reduces");
   return kernel;
@@ -323,15 +278,9 @@ absl::StatusOr<Kernel> BuildKernel(const Instruction& instruction) {
   Kernel kernel;
   kernel.name = instruction.name();
   BodyBuilder body(&kernel);
-  auto add_parameter = [&](const hlo::Shape& shape, bool is_output) {
-    Parameter parameter{shape.element_type(), shape.dimensions()};
-    parameter.is_output = is_output;
-    kernel.parameters.push_back(std::move(parameter));
-    return static_cast<int>(kernel.parameters.size()) - 1;
-  };
   for (int64_t i = 0; i < instruction.operand_count(); ++i) {
     const Instruction* operand = instruction.operand(i);
-    int number = add_parameter(operand->shape(), /*is_output=*/false);
+    const int number = AddParameter(&kernel, operand->shape(), /*is_output=*/false);
     if (instruction.opcode() == Opcode::kFusion) {
       body.BindInput(instruction.called_computation()->parameter(i), number);
     } else if (!operand->IsConstant() || operand->shape().element_count() != 1) {
@@ -341,16 +290,16 @@ absl::StatusOr<Kernel> BuildKernel(const Instruction& instruction) {
   }
   const int first_output = static_cast<int>(kernel.parameters.size());
   std::vector<RootLeaf> leaves = RootLeaves(RootOf(instruction));
-  for (const hlo::Shape* leaf : instruction.shape().Leaves()) add_parameter(*leaf, /*is_output=*/true);
+  for (const hlo::Shape* leaf : instruction.shape().Leaves()) AddParameter(&kernel, *leaf, /*is_output=*/true);
 
-  for (size_t i = 0; i < leaves.size();) {
+  for (size_t i = 0, end = 0; i < leaves.size(); i = end) {
+    end = i + 1;
     const Instruction* leaf = leaves[i].instruction;
     const int output = first_output + static_cast<int>(i);
     if (leaf->opcode() == Opcode::kScatter) {
-      const int64_t count = leaf->shape().leaf_count();
-      for (int64_t k = 0; k < count; ++k) kernel.parameters[output + k].is_updated = true;
+      end = i + static_cast<size_t>(leaf->shape().leaf_count());
+      for (size_t k = i; k < end; ++k) kernel.parameters[first_output + k].is_updated = true;
       KILN_RETURN_IF_ERROR(EmitScatter(&body, leaf, output));
-      i += count;
       continue;
     }
     if (leaf->opcode() == Opcode::kDynamicUpdateSlice && InPlaceOperand(instruction, i) >= 0) {
@@ -358,19 +307,14 @@ absl::StatusOr<Kernel> BuildKernel(const Instruction& instruction) {
       if (leaf->operand(1)->shape().element_count() > 0) {
         KILN_RETURN_IF_ERROR(EmitUpdateInPlace(&body, leaf, output));
       }
-      ++i;
       continue;
     }
+    if (kernel.parameters[output].element_count() == 0) continue;
     const hlo::DimensionVector dimensions = kernel.parameters[output].dimensions;
-    if (kernel.parameters[output].element_count() == 0) {
-      ++i;
-      continue;
-    }
     // Results beside each other share nests instead, unless they are concatenates themselves.
     const Instruction* pieces = leaves.size() == 1 || leaf->opcode() == Opcode::kConcatenate ? PiecesOf(leaf) : nullptr;
     if (pieces != nullptr) {
       KILN_RETURN_IF_ERROR(EmitConcatenatePieces(&body, leaf, pieces, output));
-      ++i;
       continue;
     }
     // Outputs of equal dimensions share a nest, and those of its rows with it.
@@ -378,10 +322,9 @@ absl::StatusOr<Kernel> BuildKernel(const Instruction& instruction) {
     const std::vector<bool> whole(dimensions.size(), false), reduced = ReducedDimensions(instruction, dimensions);
     // All values before the first store: outputs may lie where inputs do.
     std::vector<std::pair<ValueId, Index>> values;
-    size_t end = i;
-    for (; end < leaves.size(); ++end) {
+    for (end = i; end < leaves.size(); ++end) {
       const Instruction* next = leaves[end].instruction;
-      if (next->opcode() == Opcode::kScatter || next->opcode() == Opcode::kDynamicUpdateSlice) break;
+      if (end > i && (next->opcode() == Opcode::kScatter || next->opcode() == Opcode::kDynamicUpdateSlice)) break;
       const hlo::DimensionVector& to = kernel.parameters[first_output + end].dimensions;
       std::optional<Index> at = IndexOfLeaf(dimensions, index, whole, to);
       if (!at.has_value()) at = IndexOfLeaf(dimensions, index, reduced, to);
@@ -389,7 +332,10 @@ absl::StatusOr<Kernel> BuildKernel(const Instruction& instruction) {
       KILN_ASSIGN_OR_RETURN(ValueId value, body.Emit(next, *at, leaves[end].leaf));
       values.emplace_back(value, *std::move(at));
     }
-    for (const auto& [value, at] : values) body.AddStore(first_output + static_cast<int>(i++), at, value);
+    for (size_t k = i; k < end; ++k) {
+      const auto& [value, at] = values[k - i];
+      body.AddStore(first_output + static_cast<int>(k), at, value);
+    }
     body.EndNest();
   }
   CollapseLoops(&kernel);

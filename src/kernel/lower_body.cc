@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/Intrinsics.h"
@@ -17,7 +18,7 @@ using hlo::PrimitiveType;
 Value NestLowering::Get(ValueId id, bool vector) {
   const Value& value = values_[id];
   if (!vector || value.value->getType()->isVectorTy()) return value;
-  return MemoryAccess(&scalar_, vector_.get()).Splat(value);
+  return vector_->Splat(value);
 }
 
 llvm::Value* NestLowering::CombineMasks(llvm::Value* a, llvm::Value* b) {
@@ -125,11 +126,10 @@ absl::StatusOr<Value> NestLowering::LowerToIndex(const Op& op, bool vector) {
 }
 
 bool NestLowering::IsPlainSum(const IndexExpr& offset) const {
-  for (const auto& [number, coefficient] : offset.terms) {
-    const IndexTerms::Term& term = kernel_.terms.term(number);
-    if (term.kind != IndexTerms::Kind::kLoop && Varies(term.loops)) return false;
-  }
-  return true;
+  return absl::c_all_of(offset.terms, [&](const auto& part) {
+    const IndexTerms::Term& term = kernel_.terms.term(part.first);
+    return term.kind == IndexTerms::Kind::kLoop || !Varies(term.loops);
+  });
 }
 
 llvm::Value* NestLowering::ArrayOf(int parameter) {
@@ -144,11 +144,8 @@ llvm::Value* NestLowering::ArrayOf(int parameter) {
     const uint64_t outer = kernel_.ops[store.value].loops & ~kernel_.terms.LoopsOf(store.offset);
     if (schedule_.vector_loop >= 0 && (outer >> schedule_.vector_loop & 1) != 0) bytes *= schedule_.lanes;
   }
-  llvm::BasicBlock& entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
-  llvm::IRBuilder<> at_entry(&entry, entry.begin());
-  llvm::AllocaInst* array = at_entry.CreateAlloca(llvm::ArrayType::get(b_.getInt8Ty(), static_cast<uint64_t>(bytes)));
-  array->setAlignment(llvm::Align(64));
-  return parameters_[number] = array;
+  llvm::Type* type = llvm::ArrayType::get(b_.getInt8Ty(), static_cast<uint64_t>(bytes));
+  return parameters_[number] = Slot(type, /*alignment=*/64);
 }
 
 bool NestLowering::IsLocalOfLanes(int parameter, uint64_t loops, const IndexExpr& offset) const {
@@ -156,26 +153,20 @@ bool NestLowering::IsLocalOfLanes(int parameter, uint64_t loops, const IndexExpr
 }
 
 Access NestLowering::AccessFor(const IndexExpr& offset, bool of_lanes) {
-  Access access;
-  int64_t stride;
   if (of_lanes) {
-    access.kind = Access::Kind::kContiguous;
-    access.offset = b_.CreateMul(index_.Scalar(offset), b_.getInt64(vector_->lanes()));
-    return access;
+    return {.kind = Access::Kind::kContiguous,
+            .offset = b_.CreateMul(index_.Scalar(offset), b_.getInt64(vector_->lanes()))};
   }
+  int64_t stride;
   if (!LinearStride(kernel_.terms, offset, vector_loop_, vector_->lanes(), &stride) ||
       (!aligned_runs_ && !IsPlainSum(offset))) {
-    access.kind = Access::Kind::kIndexed;
-    access.offsets = index_.Vector(offset);
-    return access;
+    return {.kind = Access::Kind::kIndexed, .offsets = index_.Vector(offset)};
   }
-  access.offset = index_.Scalar(offset);
-  access.stride = stride;
-  access.kind = stride == 0    ? Access::Kind::kUniform
-                : stride == 1  ? Access::Kind::kContiguous
-                : stride == -1 ? Access::Kind::kReversed
-                               : Access::Kind::kStrided;
-  return access;
+  const Access::Kind kind = stride == 0    ? Access::Kind::kUniform
+                            : stride == 1  ? Access::Kind::kContiguous
+                            : stride == -1 ? Access::Kind::kReversed
+                                           : Access::Kind::kStrided;
+  return {.kind = kind, .offset = index_.Scalar(offset), .stride = stride};
 }
 
 Value NestLowering::LowerLoad(ValueId id) {

@@ -44,8 +44,7 @@ absl::StatusOr<Value> NestLowering::RunOnce(absl::Span<llvm::Value* const> loops
   return Get(store->value, /*vector=*/lanes > 1);
 }
 
-absl::Status NestLowering::EmitLoop(llvm::Value* first, llvm::Value* limit, llvm::Value* step,
-                                    const std::function<absl::Status(llvm::Value*)>& body) {
+absl::Status NestLowering::EmitLoop(llvm::Value* first, llvm::Value* limit, llvm::Value* step, const LoopBody& body) {
   llvm::Function* function = b_.GetInsertBlock()->getParent();
   llvm::LLVMContext& context = b_.getContext();
   llvm::BasicBlock* before = b_.GetInsertBlock();
@@ -64,14 +63,14 @@ absl::Status NestLowering::EmitLoop(llvm::Value* first, llvm::Value* limit, llvm
 }
 
 absl::Status NestLowering::EmitBlocks(int loop, llvm::Value* first, llvm::Value* limit, llvm::Value* step,
-                                      const std::function<absl::Status(llvm::Value*)>& body) {
+                                      const LoopBody& body) {
   auto found = blocks_.find(loop);
   const Blocks blocks = found == blocks_.end() ? Blocks() : found->second;  // a reduce inside may move the table
   return EmitBlocks(blocks, blocks.size(), first, limit, step, body);
 }
 
 absl::Status NestLowering::EmitBlocks(const Blocks& blocks, size_t levels, llvm::Value* first, llvm::Value* limit,
-                                      llvm::Value* step, const std::function<absl::Status(llvm::Value*)>& body) {
+                                      llvm::Value* step, const LoopBody& body) {
   if (levels == 0) return EmitLoop(first, limit, step, body);
   const auto& [size, finish] = blocks[levels - 1];
   llvm::Value* length = b_.CreateMul(step, b_.getInt64(size));
@@ -102,7 +101,7 @@ std::pair<llvm::Value*, llvm::Value*> NestLowering::BoundsOf(int loop) {
   return {first, limit};
 }
 
-absl::Status NestLowering::EmitIf(llvm::Value* condition, const std::function<absl::Status()>& body) {
+absl::Status NestLowering::EmitIf(llvm::Value* condition, const Innermost& body) {
   llvm::Function* function = b_.GetInsertBlock()->getParent();
   llvm::BasicBlock* then = llvm::BasicBlock::Create(b_.getContext(), "then", function);
   llvm::BasicBlock* done = llvm::BasicBlock::Create(b_.getContext(), "done", function);
@@ -118,21 +117,18 @@ absl::InlinedVector<NestLowering::Segment, 2> NestLowering::NestSegments() {
   absl::InlinedVector<Segment, 2> segments;
   const int tasks = schedule_.task_loops;
   const int all = static_cast<int>(schedule_.order.size());
-  if (threads_ == nullptr) {
-    if (schedule_.tile.store_loop >= 0) {
-      segments.push_back({0, all, {}, Segment::Kind::kTiled});
-      return segments;
-    }
-    if (tasks > 0) segments.push_back({0, tasks, {}});
-    return segments;
-  }
   if (schedule_.tile.store_loop >= 0) {
-    segments.push_back({0, all, threads_->OverBlocks(), Segment::Kind::kTiled});
+    segments.push_back({0, all, threads_ != nullptr ? threads_->OverBlocks() : LoopShare(), Segment::Kind::kTiled});
     return segments;
   }
-  if (tasks > 0)
-    segments.push_back({0, tasks, schedule_.over_groups ? threads_->OverGroups() : threads_->OverThreads()});
-  if (schedule_.over_groups && tasks < all) {
+  const bool groups = threads_ != nullptr && schedule_.over_groups;
+  if (tasks > 0) {
+    segments.push_back({0, tasks,
+                        groups                ? threads_->OverGroups()
+                        : threads_ != nullptr ? threads_->OverThreads()
+                                              : LoopShare()});
+  }
+  if (groups && tasks < all) {
     segments.push_back({tasks, all, tasks == 0 ? threads_->OverThreads() : threads_->OverGroup()});
   }
   return segments;
@@ -152,9 +148,8 @@ int NestLowering::DepthOf(uint64_t set, const Loops& loops) const {
 int NestLowering::StatementDepth(const Block::Statement& statement, const Loops& loops) const {
   const int innermost = static_cast<int>(loops.order.size());
   switch (statement.kind) {
-    case Block::Kind::kOp: {
+    case Block::Kind::kOp:
       return DepthOf(kernel_.ops[statement.index].loops, loops);
-    }
     case Block::Kind::kReduce:
       return DepthOf(kernel_.reduces[statement.index].outer_loops, loops);
     case Block::Kind::kStore: {
@@ -259,7 +254,7 @@ absl::Status NestLowering::LowerFlattened(const Loops& loops, const Segment& seg
   });
 }
 
-absl::Status NestLowering::InVector(int loop, int lanes, const std::function<absl::Status()>& body) {
+absl::Status NestLowering::InVector(int loop, int lanes, const Innermost& body) {
   const int outer_loop = std::exchange(vector_loop_, loop);
   auto outer_vector = std::exchange(vector_, std::make_unique<ScalarEmitter>(&b_, lanes, target_.target));
   index_.SetVector(loop, lanes);
@@ -270,8 +265,7 @@ absl::Status NestLowering::InVector(int loop, int lanes, const std::function<abs
   return status;
 }
 
-absl::Status NestLowering::LowerVectorLoop(int loop, int lanes, bool is_task_loop,
-                                           const std::function<absl::Status()>& body) {
+absl::Status NestLowering::LowerVectorLoop(int loop, int lanes, bool is_task_loop, const Innermost& body) {
   const int64_t extent = kernel_.loops[loop].extent;
   const int64_t whole = extent / lanes * lanes;
   llvm::Value* step = b_.getInt64(lanes);
@@ -299,8 +293,7 @@ absl::Status NestLowering::LowerVectorLoop(int loop, int lanes, bool is_task_loo
   });
 }
 
-absl::Status NestLowering::LowerTail(int64_t first, int64_t count, int lanes,
-                                     const std::function<absl::Status(llvm::Value*)>& at) {
+absl::Status NestLowering::LowerTail(int64_t first, int64_t count, int lanes, const LoopBody& at) {
   std::vector<llvm::Constant*> bits;
   for (int i = 0; i < lanes; ++i) bits.push_back(b_.getInt1(i < count));
   llvm::Value* outer = std::exchange(mask_, llvm::ConstantVector::get(bits));

@@ -1,8 +1,10 @@
 // Reductions of a nest.
 #include <algorithm>
+#include <numeric>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Function.h"
 #include "src/base/status.h"
@@ -45,25 +47,18 @@ void NestLowering::BoundLoops(const Reduce& reduce, int vector_loop) {
   for (size_t i = 0; i < inside.conditions.size() && i < 64; ++i) {
     const Condition& condition = inside.conditions[i];
     // The one loop of the reduce that the condition is about.
-    int loop = -1;
-    int64_t coefficient = 0;
+    const auto& terms = condition.expr.terms;
+    const auto own = absl::c_find_if(terms, [&](const auto& part) {
+      const IndexTerms::Term& term = kernel_.terms.term(part.first);
+      return term.kind == IndexTerms::Kind::kLoop && absl::c_linear_search(reduce.loops, term.id);
+    });
+    if (own == terms.end()) continue;
+    const int loop = kernel_.terms.term(own->first).id;
+    const int64_t coefficient = own->second;
     IndexExpr rest = condition.expr;
-    for (const auto& [number, factor] : condition.expr.terms) {
-      const IndexTerms::Term& term = kernel_.terms.term(number);
-      if (term.kind != IndexTerms::Kind::kLoop || loop >= 0 ||
-          std::find(reduce.loops.begin(), reduce.loops.end(), term.id) == reduce.loops.end()) {
-        continue;
-      }
-      loop = term.id;
-      coefficient = factor;
-      rest.terms.erase(std::remove_if(rest.terms.begin(), rest.terms.end(),
-                                      [number = number](const auto& t) { return t.first == number; }),
-                       rest.terms.end());
-    }
+    rest.terms.erase(rest.terms.begin() + (own - terms.begin()));
     const uint64_t others = kernel_.terms.LoopsOf(rest);
-    const bool own =
-        std::any_of(reduce.loops.begin(), reduce.loops.end(), [&](int l) { return (others >> l & 1) != 0; });
-    if (loop < 0 || loop == vector_loop || coefficient <= 0 || own || Varies(others)) continue;
+    if (loop == vector_loop || coefficient <= 0 || (others & SetOf(reduce.loops)) != 0 || Varies(others)) continue;
     bounds_[loop].push_back({rest, coefficient, condition.low, condition.high});
     enforced_[reduce.inside] |= uint64_t{1} << i;
   }
@@ -116,20 +111,17 @@ absl::Status NestLowering::LowerReduce(int number) {
                      : emitter->Constant(CombinerIdentity(reduce.combine_opcodes[i], inits[i].type), 0);
     }
   }
-  using Slots = std::vector<std::vector<llvm::AllocaInst*>>;
+  using Slots = std::vector<Value>;  // where the parts are
   auto store = [&](const std::vector<Value>& values, const Slots& to) {
     for (size_t i = 0; i < count; ++i) {
-      for (size_t part = 0; part < to[i].size(); ++part) {
-        b_.CreateStore(Part(values[i], static_cast<int>(part)), to[i][part]);
-      }
+      b_.CreateStore(values[i].value, to[i].value);
+      if (to[i].imaginary != nullptr) b_.CreateStore(values[i].imaginary, to[i].imaginary);
     }
   };
   auto new_slots = [&](const std::vector<Value>& values) {
-    Slots made(count);
-    for (size_t i = 0; i < count; ++i) {
-      for (int part = 0; part < (values[i].imaginary != nullptr ? 2 : 1); ++part) {
-        made[i].push_back(Slot(Part(values[i], part)->getType()));
-      }
+    Slots made;
+    for (const Value& value : values) {
+      made.push_back(MapParts(value, [&](llvm::Value* part) { return Slot(part->getType()); }));
     }
     store(values, made);
     return made;
@@ -141,12 +133,10 @@ absl::Status NestLowering::LowerReduce(int number) {
     b_.CreateStore(b_.getTrue(), empty);
   }
   auto load = [&](const Slots& from) {
-    std::vector<Value> values = start;
-    for (size_t i = 0; i < count; ++i) {
-      values[i].value = b_.CreateLoad(from[i][0]->getAllocatedType(), from[i][0]);
-      if (values[i].imaginary != nullptr) {
-        values[i].imaginary = b_.CreateLoad(from[i][1]->getAllocatedType(), from[i][1]);
-      }
+    std::vector<Value> values;
+    for (const Value& slot : from) {
+      values.push_back(MapParts(
+          slot, [&, type = emitter->RegisterType(slot.type)](llvm::Value* part) { return b_.CreateLoad(type, part); }));
     }
     return values;
   };
@@ -248,17 +238,17 @@ absl::StatusOr<std::vector<Value>> NestLowering::CombineLanes(const Reduce& redu
   while (lanes > 1) {
     lanes /= 2;
     ScalarEmitter half(&b_, lanes, target_.target);
-    auto take = [&](llvm::Value* vector, int first) -> llvm::Value* {
-      if (vector == nullptr) return nullptr;
-      if (lanes == 1) return b_.CreateExtractElement(vector, b_.getInt64(first));
-      llvm::SmallVector<int, 64> mask;
-      for (int i = 0; i < lanes; ++i) mask.push_back(first + i);
-      return b_.CreateShuffleVector(vector, mask);
+    auto take = [&](const Value& value, int first) {
+      llvm::SmallVector<int, 64> mask(lanes);
+      std::iota(mask.begin(), mask.end(), first);
+      return MapParts(value, [&](llvm::Value* vector) {
+        return lanes == 1 ? b_.CreateExtractElement(vector, b_.getInt64(first)) : b_.CreateShuffleVector(vector, mask);
+      });
     };
     std::vector<Value> low, high;
     for (const Value& value : values) {
-      low.push_back({value.type, take(value.value, 0), take(value.imaginary, 0)});
-      high.push_back({value.type, take(value.value, lanes), take(value.imaginary, lanes)});
+      low.push_back(take(value, 0));
+      high.push_back(take(value, lanes));
     }
     if (reduce.order == Reduce::Order::kByIndex) {
       const bool is_signed = hlo::IsSignedIntegral(low[1].type);
@@ -275,10 +265,12 @@ absl::StatusOr<std::vector<Value>> NestLowering::CombineLanes(const Reduce& redu
   return values;
 }
 
-llvm::AllocaInst* NestLowering::Slot(llvm::Type* type) {
+llvm::AllocaInst* NestLowering::Slot(llvm::Type* type, uint64_t alignment) {
   llvm::BasicBlock& entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
   llvm::IRBuilder<> at_entry(&entry, entry.begin());
-  return at_entry.CreateAlloca(type);
+  llvm::AllocaInst* slot = at_entry.CreateAlloca(type);
+  if (alignment > 0) slot->setAlignment(llvm::Align(alignment));
+  return slot;
 }
 
 }  // namespace kiln::kernel

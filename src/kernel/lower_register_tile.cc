@@ -36,11 +36,6 @@ absl::Status NestLowering::LowerRegisterTiles(const Segment& segment, const std:
   const int64_t size = tile.size, span = size * tile.together;
   const int64_t load_extent = kernel_.loops[tile.load_loop].extent;
   const int64_t store_extent = kernel_.loops[tile.store_loop].extent;
-  const std::vector<int> outer(schedule_.order.begin(), schedule_.order.end() - 2);
-  std::vector<int64_t> extents;
-  for (int loop : outer) extents.push_back(kernel_.loops[loop].extent);
-  extents.push_back((load_extent + span - 1) / span);
-  extents.push_back((store_extent + span - 1) / span);
   llvm::Value* step = b_.getInt64(size);
   auto along = [&](llvm::Value* number, int64_t extent, const std::function<absl::Status(llvm::Value*)>& body) {
     llvm::Value* first = b_.CreateMul(number, b_.getInt64(span));
@@ -50,16 +45,11 @@ absl::Status NestLowering::LowerRegisterTiles(const Segment& segment, const std:
   };
   for (ValueId load : tile.loads) {
     const uint64_t bytes = static_cast<uint64_t>(size * size * hlo::ByteWidth(kernel_.ops[load].type));
-    llvm::AllocaInst* memory = Slot(llvm::ArrayType::get(b_.getInt8Ty(), bytes));
-    memory->setAlignment(llvm::Align(64));
-    staged_[load].planes = {memory};
+    staged_[load].planes = {Slot(llvm::ArrayType::get(b_.getInt8Ty(), bytes), /*alignment=*/64)};
   }
-  llvm::Value* end = end_ != nullptr ? end_ : b_.getInt64(schedule_.task_count);
-  auto one_task = [&](llvm::Value* number) -> absl::Status {
-    std::vector<llvm::Value*> parts = TakeApart(number, extents);
-    for (size_t i = 0; i < outer.size(); ++i) index_.SetLoop(outer[i], parts[i]);
-    return along(parts[outer.size()], load_extent, [&](llvm::Value* load_base) {
-      return along(parts[outer.size() + 1], store_extent, [&](llvm::Value* store_base) -> absl::Status {
+  auto one_task = [&](llvm::Value* load_number, llvm::Value* store_number) -> absl::Status {
+    return along(load_number, load_extent, [&](llvm::Value* load_base) {
+      return along(store_number, store_extent, [&](llvm::Value* store_base) -> absl::Status {
         if (load_extent % size == 0 && store_extent % size == 0) {
           return LowerRegisterTile(load_base, store_base, /*whole=*/true, [&] { return deeper(segment.last); });
         }
@@ -74,8 +64,9 @@ absl::Status NestLowering::LowerRegisterTiles(const Segment& segment, const std:
       });
     });
   };
-  return InVector(tile.store_loop, static_cast<int>(size),
-                  [&] { return EmitLoop(begin_ != nullptr ? begin_ : b_.getInt64(0), end, b_.getInt64(1), one_task); });
+  return InVector(tile.store_loop, static_cast<int>(size), [&] {
+    return ForEachTile({begin_ != nullptr ? begin_ : b_.getInt64(0), b_.getInt64(1)}, end_, span, one_task);
+  });
 }
 
 absl::Status NestLowering::LowerRegisterTile(llvm::Value* load_base, llvm::Value* store_base, bool whole,

@@ -31,13 +31,10 @@ llvm::Value* MemoryAccess::ElementPointer(llvm::Type* part, int parts, llvm::Val
 
 Value MemoryAccess::LoadScalar(hlo::PrimitiveType type, llvm::Value* base, llvm::Value* offset) {
   llvm::Type* part = scalar_.MemoryType(type);
-  Value value{type};
   const int parts = hlo::IsComplex(type) ? 2 : 1;
   llvm::Value* pointer = ElementPointer(part, parts, base, offset);
-  value.value = scalar_.FromMemory(type, b_.CreateLoad(part, pointer));
-  if (parts == 2) {
-    value.imaginary = scalar_.FromMemory(type, b_.CreateLoad(part, b_.CreateConstGEP1_64(part, pointer, 1)));
-  }
+  Value value{type, scalar_.FromMemory(type, b_.CreateLoad(part, pointer))};
+  if (parts == 2) value.imaginary = b_.CreateLoad(part, b_.CreateConstGEP1_64(part, pointer, 1));
   return value;
 }
 
@@ -46,16 +43,26 @@ void MemoryAccess::StoreScalar(const Value& value, llvm::Value* base, llvm::Valu
   const int parts = value.imaginary != nullptr ? 2 : 1;
   llvm::Value* pointer = ElementPointer(part, parts, base, offset);
   b_.CreateStore(scalar_.ToMemory(value.type, value.value), pointer);
-  if (parts == 2) {
-    b_.CreateStore(scalar_.ToMemory(value.type, value.imaginary), b_.CreateConstGEP1_64(part, pointer, 1));
-  }
+  if (parts == 2) b_.CreateStore(value.imaginary, b_.CreateConstGEP1_64(part, pointer, 1));
 }
 
-Value MemoryAccess::Splat(const Value& scalar) {
-  Value splat{scalar.type};
-  splat.value = b_.CreateVectorSplat(vector_.lanes(), scalar.value);
-  if (scalar.imaginary != nullptr) splat.imaginary = b_.CreateVectorSplat(vector_.lanes(), scalar.imaginary);
-  return splat;
+llvm::Value* MemoryAccess::AllLanes(llvm::Value* mask) {
+  if (mask != nullptr) return mask;
+  return llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(b_.getInt1Ty(), vector_.lanes()));
+}
+
+llvm::Value* MemoryAccess::ForBothParts(llvm::Value* mask) {
+  if (mask == nullptr) return nullptr;
+  llvm::SmallVector<int, 128> twice;
+  for (int i = 0; i < vector_.lanes(); ++i) twice.append({i, i});
+  return b_.CreateShuffleVector(mask, twice);
+}
+
+llvm::Value* MemoryAccess::LoadRun(llvm::Type* part, int count, llvm::Value* pointer, llvm::Value* mask) {
+  const llvm::Align align(part->getScalarSizeInBits() / 8);
+  llvm::Type* vector = llvm::FixedVectorType::get(part, count);
+  if (mask == nullptr) return b_.CreateAlignedLoad(vector, pointer, align);
+  return b_.CreateMaskedLoad(vector, pointer, align, mask, llvm::Constant::getNullValue(vector));
 }
 
 llvm::Value* MemoryAccess::LaneOffsets(const Access& access) {
@@ -71,9 +78,7 @@ llvm::Value* MemoryAccess::LaneOffsets(const Access& access) {
 
 llvm::Value* MemoryAccess::LoadNearby(llvm::Type* part, llvm::Value* pointer, int stride, llvm::Value* mask) {
   const int lanes = vector_.lanes();
-  const llvm::Align align(part->getScalarSizeInBits() / 8);
-  llvm::Type* vector = llvm::FixedVectorType::get(part, lanes);
-  llvm::Value* result = llvm::PoisonValue::get(vector);
+  llvm::Value* result = llvm::PoisonValue::get(llvm::FixedVectorType::get(part, lanes));
   for (int piece = 0; piece < stride; ++piece) {
     // The last piece ends with the last element, so that nothing behind it is touched.
     const int start = piece + 1 < stride ? piece * lanes : stride * (lanes - 1) + 1 - lanes;
@@ -86,14 +91,11 @@ llvm::Value* MemoryAccess::LoadNearby(llvm::Type* part, llvm::Value* pointer, in
       chosen.push_back(here ? lanes + from - start : i);
     }
     llvm::Value* from = b_.CreateConstGEP1_64(part, pointer, start);
-    llvm::Value* run = nullptr;
-    if (mask == nullptr) {
-      run = b_.CreateAlignedLoad(vector, from, align);
-    } else {
-      llvm::Value* run_mask = b_.CreateShuffleVector(mask, llvm::Constant::getNullValue(mask->getType()), wanted);
-      run = b_.CreateMaskedLoad(vector, from, align, run_mask, llvm::Constant::getNullValue(vector));
+    llvm::Value* run_mask = mask;
+    if (mask != nullptr) {
+      run_mask = b_.CreateShuffleVector(mask, llvm::Constant::getNullValue(mask->getType()), wanted);
     }
-    result = b_.CreateShuffleVector(result, run, chosen);
+    result = b_.CreateShuffleVector(result, LoadRun(part, lanes, from, run_mask), chosen);
   }
   return result;
 }
@@ -102,12 +104,7 @@ Value MemoryAccess::LoadVector(hlo::PrimitiveType type, llvm::Value* base, const
   const int lanes = vector_.lanes();
   llvm::Type* part = scalar_.MemoryType(type);
   const int parts = hlo::IsComplex(type) ? 2 : 1;
-  const llvm::Align align(part->getScalarSizeInBits() / 8);
-  auto load_run = [&](llvm::Value* pointer, int count, llvm::Value* run_mask) -> llvm::Value* {
-    llvm::Type* vector = llvm::FixedVectorType::get(part, count);
-    if (run_mask == nullptr) return b_.CreateAlignedLoad(vector, pointer, align);
-    return b_.CreateMaskedLoad(vector, pointer, align, run_mask, llvm::Constant::getNullValue(vector));
-  };
+  llvm::Type* vector = llvm::FixedVectorType::get(part, lanes);
   Value value{type};
   switch (access.kind) {
     case Access::Kind::kUniform: {
@@ -116,75 +113,58 @@ Value MemoryAccess::LoadVector(hlo::PrimitiveType type, llvm::Value* base, const
         // Any lane may ask for it; element 0 stands in when none does.
         offset = b_.CreateSelect(b_.CreateOrReduce(mask), offset, b_.getInt64(0));
       }
-      return Splat(LoadScalar(type, base, offset));
+      return vector_.Splat(LoadScalar(type, base, offset));
     }
     case Access::Kind::kContiguous:
     case Access::Kind::kReversed: {
       const bool reversed = access.kind == Access::Kind::kReversed;
       llvm::Value* first = reversed ? b_.CreateSub(access.offset, b_.getInt64(lanes - 1)) : access.offset;
       llvm::Value* pointer = ElementPointer(part, parts, base, first);
-      auto backward = LaneSequence(lanes, lanes - 1, -1);
-      llvm::Value* run_mask = mask;
-      if (mask != nullptr && reversed) run_mask = b_.CreateShuffleVector(mask, backward);
+      auto in_order = [&](llvm::Value* run) {
+        return reversed ? b_.CreateShuffleVector(run, LaneSequence(lanes, lanes - 1, -1)) : run;
+      };
+      llvm::Value* run_mask = mask == nullptr ? nullptr : in_order(mask);
       if (parts == 1) {
-        llvm::Value* run = load_run(pointer, lanes, run_mask);
-        if (reversed) run = b_.CreateShuffleVector(run, backward);
-        value.value = vector_.FromMemory(type, run);
-        return value;
+        return {type, vector_.FromMemory(type, in_order(LoadRun(part, lanes, pointer, run_mask)))};
       }
-      if (run_mask != nullptr) {
-        llvm::SmallVector<int, 128> twice;
-        for (int i = 0; i < lanes; ++i) twice.append({i, i});
-        run_mask = b_.CreateShuffleVector(run_mask, twice);
-      }
-      llvm::Value* run = load_run(pointer, 2 * lanes, run_mask);
+      llvm::Value* run = LoadRun(part, 2 * lanes, pointer, ForBothParts(run_mask));
       value.value = b_.CreateShuffleVector(run, LaneSequence(lanes, 0, 2));
       value.imaginary = b_.CreateShuffleVector(run, LaneSequence(lanes, 1, 2));
-      if (reversed) {
-        value.value = b_.CreateShuffleVector(value.value, backward);
-        value.imaginary = b_.CreateShuffleVector(value.imaginary, backward);
-      }
-      return value;
+      return MapParts(value, in_order);
     }
     case Access::Kind::kStrided:
       if (access.stride >= 2 && access.stride <= kMaxShuffledStride && parts == 1 && lanes >= 4) {
-        value.value = vector_.FromMemory(type, LoadNearby(part, ElementPointer(part, 1, base, access.offset),
-                                                          static_cast<int>(access.stride), mask));
-        return value;
+        llvm::Value* pointer = ElementPointer(part, 1, base, access.offset);
+        return {type, vector_.FromMemory(type, LoadNearby(part, pointer, static_cast<int>(access.stride), mask))};
       }
       [[fallthrough]];
     case Access::Kind::kIndexed: {
       if (mask == nullptr && lanes <= 16) {
         // Separate loads beat the gather instructions of most machines.
-        llvm::Type* vector = llvm::FixedVectorType::get(part, lanes);
-        llvm::Value* real = llvm::PoisonValue::get(vector);
-        llvm::Value* imaginary = parts == 2 ? llvm::PoisonValue::get(vector) : nullptr;
+        value.value = llvm::PoisonValue::get(vector);
+        if (parts == 2) value.imaginary = value.value;
         for (int i = 0; i < lanes; ++i) {
           llvm::Value* offset =
               access.kind == Access::Kind::kStrided
                   ? b_.CreateAdd(access.offset, b_.getInt64(access.stride * i))
                   : b_.CreateSExt(b_.CreateExtractElement(access.offsets, b_.getInt64(i)), b_.getInt64Ty());
           llvm::Value* pointer = ElementPointer(part, parts, base, offset);
-          real = b_.CreateInsertElement(real, b_.CreateLoad(part, pointer), b_.getInt64(i));
+          value.value = b_.CreateInsertElement(value.value, b_.CreateLoad(part, pointer), b_.getInt64(i));
           if (parts == 2) {
             llvm::Value* second = b_.CreateLoad(part, b_.CreateConstGEP1_64(part, pointer, 1));
-            imaginary = b_.CreateInsertElement(imaginary, second, b_.getInt64(i));
+            value.imaginary = b_.CreateInsertElement(value.imaginary, second, b_.getInt64(i));
           }
         }
-        value.value = vector_.FromMemory(type, real);
-        if (parts == 2) value.imaginary = vector_.FromMemory(type, imaginary);
-        return value;
+        return MapParts(value, [&](llvm::Value* stored) { return vector_.FromMemory(type, stored); });
       }
-      llvm::Value* lane_mask =
-          mask != nullptr ? mask : llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(b_.getInt1Ty(), lanes));
-      llvm::Type* vector = llvm::FixedVectorType::get(part, lanes);
       llvm::Value* pointers = ElementPointer(part, parts, base, LaneOffsets(access));
-      llvm::Constant* zero = llvm::Constant::getNullValue(vector);
-      value.value = vector_.FromMemory(type, b_.CreateMaskedGather(vector, pointers, align, lane_mask, zero));
-      if (parts == 2) {
-        llvm::Value* seconds = b_.CreateGEP(part, pointers, b_.getInt64(1));
-        value.imaginary = vector_.FromMemory(type, b_.CreateMaskedGather(vector, seconds, align, lane_mask, zero));
-      }
+      auto gather = [&](llvm::Value* from) {
+        return vector_.FromMemory(
+            type, b_.CreateMaskedGather(vector, from, llvm::Align(part->getScalarSizeInBits() / 8), AllLanes(mask),
+                                        llvm::Constant::getNullValue(vector)));
+      };
+      value.value = gather(pointers);
+      if (parts == 2) value.imaginary = gather(b_.CreateGEP(part, pointers, b_.getInt64(1)));
       return value;
     }
   }
@@ -239,7 +219,7 @@ void MemoryAccess::StoreVector(const Value& value, llvm::Value* base, const Acce
   const int parts = value.imaginary != nullptr ? 2 : 1;
   const llvm::Align align(part->getScalarSizeInBits() / 8);
   llvm::Value* real = vector_.ToMemory(value.type, value.value);
-  llvm::Value* imaginary = parts == 2 ? vector_.ToMemory(value.type, value.imaginary) : nullptr;
+  llvm::Value* imaginary = value.imaginary;
   if (access.kind == Access::Kind::kContiguous) {
     llvm::Value* pointer = ElementPointer(part, parts, base, access.offset);
     llvm::Value* run = real;
@@ -248,11 +228,7 @@ void MemoryAccess::StoreVector(const Value& value, llvm::Value* base, const Acce
       llvm::SmallVector<int, 128> interleave;
       for (int i = 0; i < lanes; ++i) interleave.append({i, lanes + i});
       run = b_.CreateShuffleVector(real, imaginary, interleave);
-      if (mask != nullptr) {
-        llvm::SmallVector<int, 128> twice;
-        for (int i = 0; i < lanes; ++i) twice.append({i, i});
-        run_mask = b_.CreateShuffleVector(mask, twice);
-      }
+      run_mask = ForBothParts(mask);
     }
     StoreRun(run, pointer, align, run_mask, streaming);
     return;
@@ -260,11 +236,11 @@ void MemoryAccess::StoreVector(const Value& value, llvm::Value* base, const Acce
   llvm::Value* offsets = access.kind == Access::Kind::kReversed
                              ? LaneOffsets({Access::Kind::kStrided, access.offset, nullptr, -1})
                              : LaneOffsets(access);
-  llvm::Value* lane_mask =
-      mask != nullptr ? mask : llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(b_.getInt1Ty(), lanes));
   llvm::Value* pointers = ElementPointer(part, parts, base, offsets);
-  b_.CreateMaskedScatter(real, pointers, align, lane_mask);
-  if (parts == 2) b_.CreateMaskedScatter(imaginary, b_.CreateGEP(part, pointers, b_.getInt64(1)), align, lane_mask);
+  b_.CreateMaskedScatter(real, pointers, align, AllLanes(mask));
+  if (parts == 2) {
+    b_.CreateMaskedScatter(imaginary, b_.CreateGEP(part, pointers, b_.getInt64(1)), align, AllLanes(mask));
+  }
 }
 
 }  // namespace kiln::kernel

@@ -43,11 +43,15 @@ class MemoryAccess {
   void StoreInterleaved(absl::Span<const Value> values, llvm::Value* base, llvm::Value* offset, llvm::Value* mask,
                         bool streaming);
 
-  Value Splat(const Value& scalar);
-
  private:
   llvm::Value* ElementPointer(llvm::Type* part, int parts, llvm::Value* base, llvm::Value* offset);
   llvm::Value* LaneOffsets(const Access& access);
+  // A mask of all lanes where there is none.
+  llvm::Value* AllLanes(llvm::Value* mask);
+  // Each lane twice; null stays null.
+  llvm::Value* ForBothParts(llvm::Value* mask);
+  // `count` consecutive parts.
+  llvm::Value* LoadRun(llvm::Type* part, int count, llvm::Value* pointer, llvm::Value* mask);
   // A whole vector to consecutive elements.
   void StoreRun(llvm::Value* run, llvm::Value* pointer, llvm::Align align, llvm::Value* mask, bool streaming);
   // Elements of one part `stride` apart from `pointer` on, out of whole vectors.

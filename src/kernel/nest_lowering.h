@@ -48,6 +48,7 @@ class NestLowering {
 
  private:
   using Innermost = std::function<absl::Status()>;
+  using LoopBody = std::function<absl::Status(llvm::Value*)>;
 
   // Neighbouring loops that run as one: those with first <= depth < last. Without a share all iterations are run.
   struct Segment {
@@ -72,19 +73,17 @@ class NestLowering {
   // ---- Loops (lower_nest.cc) ----
 
   // for (i = first; i < limit; i += step) body(i)
-  absl::Status EmitLoop(llvm::Value* first, llvm::Value* limit, llvm::Value* step,
-                        const std::function<absl::Status(llvm::Value*)>& body);
+  absl::Status EmitLoop(llvm::Value* first, llvm::Value* limit, llvm::Value* step, const LoopBody& body);
 
   // The same for loop `loop`, block by block where BlockSums says so.
-  absl::Status EmitBlocks(int loop, llvm::Value* first, llvm::Value* limit, llvm::Value* step,
-                          const std::function<absl::Status(llvm::Value*)>& body);
+  absl::Status EmitBlocks(int loop, llvm::Value* first, llvm::Value* limit, llvm::Value* step, const LoopBody& body);
   absl::Status EmitBlocks(const Blocks& blocks, size_t levels, llvm::Value* first, llvm::Value* limit,
-                          llvm::Value* step, const std::function<absl::Status(llvm::Value*)>& body);
+                          llvm::Value* step, const LoopBody& body);
 
   // The iterations of a loop: all, or those that BoundLoops leaves.
   std::pair<llvm::Value*, llvm::Value*> BoundsOf(int loop);
 
-  absl::Status EmitIf(llvm::Value* condition, const std::function<absl::Status()>& body);
+  absl::Status EmitIf(llvm::Value* condition, const Innermost& body);
 
   // The task loop, and behind it what the threads of a group divide.
   absl::InlinedVector<Segment, 2> NestSegments();
@@ -106,6 +105,11 @@ class NestLowering {
                               const std::function<absl::Status(int)>& deeper);
 
   // ---- Tiles (lower_tile.cc) ----
+
+  // A loop over this share of the tasks, up to `end` (null: all), of `span` by `span` iterations of the tiled loops;
+  // `body` gets the numbers of the task along the load and the store loop.
+  absl::Status ForEachTile(const LoopShare& share, llvm::Value* end, int64_t span,
+                           const std::function<absl::Status(llvm::Value*, llvm::Value*)>& body);
 
   // Blocks of threads, rows of `size` of them, walk over square tiles. A tile is read with threads along the load loop,
   // then worked on with threads along the store loop.
@@ -131,12 +135,12 @@ class NestLowering {
   // ---- Vector loops (lower_nest.cc) ----
 
   // Runs `body` with iterations of `loop` as lanes.
-  absl::Status InVector(int loop, int lanes, const std::function<absl::Status()>& body);
+  absl::Status InVector(int loop, int lanes, const Innermost& body);
 
   // Full vectors, then one masked vector for what is left.
-  absl::Status LowerVectorLoop(int loop, int lanes, bool is_task_loop, const std::function<absl::Status()>& body);
+  absl::Status LowerVectorLoop(int loop, int lanes, bool is_task_loop, const Innermost& body);
 
-  absl::Status LowerTail(int64_t first, int64_t count, int lanes, const std::function<absl::Status(llvm::Value*)>& at);
+  absl::Status LowerTail(int64_t first, int64_t count, int lanes, const LoopBody& at);
 
   // ---- Values (lower_body.cc) ----
 
@@ -186,8 +190,6 @@ class NestLowering {
                                              const std::vector<Value>& accumulators,
                                              const std::vector<Value>& elements);
 
-  static llvm::Value* Part(const Value& value, int part) { return part == 0 ? value.value : value.imaginary; }
-
   absl::Status LowerReduce(int number);
 
   // Divides a long sum (or product) of floats into blocks, so that its rounding errors grow less: the loop, among those
@@ -207,7 +209,7 @@ class NestLowering {
   absl::StatusOr<std::vector<Value>> CombineLanes(const Reduce& reduce, std::vector<Value> values, int lanes);
 
   // A stack slot in the function's entry, which becomes a register.
-  llvm::AllocaInst* Slot(llvm::Type* type);
+  llvm::AllocaInst* Slot(llvm::Type* type, uint64_t alignment = 0);
 
   llvm::IRBuilder<>& b_;
   const Kernel& kernel_;

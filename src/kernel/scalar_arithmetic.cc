@@ -1,17 +1,11 @@
-// Arithmetic of pred, integers and floats.
-#include <cmath>
+// Arithmetic of pred, integers, floats and complex numbers.
+#include <algorithm>
+#include <iterator>
 
-#include "src/base/status.h"
 #include "src/kernel/integer_division.h"
-#include "src/kernel/math/erf.h"
-#include "src/kernel/math/exp_log.h"
-#include "src/kernel/math/hyperbolic.h"
-#include "src/kernel/math/inverse_trigonometric.h"
-#include "src/kernel/math/power_root.h"
-#include "src/kernel/math/remainder.h"
-#include "src/kernel/math/trigonometric.h"
+#include "src/kernel/math/complex_math.h"
+#include "src/kernel/math/real_math.h"
 #include "src/kernel/scalar_emitter.h"
-#include "src/kernel/small_float_codec.h"
 
 namespace kiln::kernel {
 
@@ -150,109 +144,84 @@ Integer ReducePrecision(Integer bits, int width, int64_t own_mantissa, int64_t e
   return Select(own_magnitude > own_magnitude.Constant(infinity), bits, magnitude | sign);
 }
 
-absl::Status CheckPrecision(const hlo::Instruction& instruction, const hlo::ReducePrecisionAttributes& attributes) {
-  if (attributes.exponent_bits >= 1 && attributes.mantissa_bits >= 0) return absl::OkStatus();
-  return InvalidArgument(instruction.Describe(), ": reduce-precision to ", attributes.exponent_bits,
-                         " exponent bits and ", attributes.mantissa_bits, " mantissa bits, expected at least 1 and 0");
+// Of a float in registers; f16 in its own bits: what is denormal there is not in f32, where it would round otherwise or
+// vanish.
+Integer ReducePrecision(Integer bits, int own_mantissa, const hlo::Instruction& instruction) {
+  const auto& attributes = instruction.Get<hlo::ReducePrecisionAttributes>();
+  return ReducePrecision(bits, bits.bits(), own_mantissa, attributes.exponent_bits, attributes.mantissa_bits);
+}
+
+template <llvm::Intrinsic::ID id>
+Real Rounded(Real x) {
+  return {x.builder(), x.builder().Call(id, {x})};
+}
+
+// Functions of one and of two operands: of real numbers and, where there is one that gives one, of complex numbers.
+struct UnaryFunction {
+  Opcode opcode;
+  Real (*real)(Real);
+  math::Complex (*complex)(math::Complex) = nullptr;
+};
+
+struct BinaryFunction {
+  Opcode opcode;
+  Real (*real)(Real, Real);
+  math::Complex (*complex)(math::Complex, math::Complex) = nullptr;
+};
+
+// clang-format off
+constexpr UnaryFunction kUnaryFunctions[] = {
+    {Opcode::kAbs,              [](Real x) { return x.Abs(); }},
+    {Opcode::kAcos,             math::Acos,                      math::Acos},
+    {Opcode::kAcosh,            math::Acosh,                     math::Acosh},
+    {Opcode::kAsin,             math::Asin,                      math::Asin},
+    {Opcode::kAsinh,            math::Asinh,                     math::Asinh},
+    {Opcode::kAtanh,            math::Atanh,                     math::Atanh},
+    {Opcode::kCbrt,             math::Cbrt,                      math::Cbrt},
+    {Opcode::kCeil,             Rounded<llvm::Intrinsic::ceil>},
+    {Opcode::kCos,              math::Cos,                       math::Cos},
+    {Opcode::kCosh,             math::Cosh,                      math::Cosh},
+    {Opcode::kErf,              math::Erf},
+    {Opcode::kErfc,             math::Erfc},
+    {Opcode::kExp,              math::Exp,                       math::Exp},
+    {Opcode::kExp2,             math::Exp2,                      math::Exp2},
+    {Opcode::kExpMinusOne,      math::Expm1,                     math::Expm1},
+    {Opcode::kFloor,            Floor},
+    {Opcode::kLog,              math::Log,                       math::Log},
+    {Opcode::kLog2,             math::Log2,                      math::Log2},
+    {Opcode::kLogPlusOne,       math::Log1p,                     math::Log1p},
+    {Opcode::kLogistic,         math::Logistic,                  math::Logistic},
+    {Opcode::kNegate,           [](Real x) { return -x; },       math::operator-},
+    {Opcode::kRoundNearestAfz,  Rounded<llvm::Intrinsic::round>},
+    {Opcode::kRoundNearestEven, RoundEven},
+    {Opcode::kRsqrt,            math::Rsqrt,                     math::Rsqrt},
+    {Opcode::kSign,             math::Sign,                      math::Sign},
+    {Opcode::kSin,              math::Sin,                       math::Sin},
+    {Opcode::kSinh,             math::Sinh,                      math::Sinh},
+    {Opcode::kSqrt,             Sqrt,                            math::Sqrt},
+    {Opcode::kTan,              math::Tan,                       math::Tan},
+    {Opcode::kTanh,             math::Tanh,                      math::Tanh},
+};
+
+constexpr BinaryFunction kBinaryFunctions[] = {
+    {Opcode::kAdd,       [](Real a, Real b) { return a + b; }, math::operator+},
+    {Opcode::kAtan2,     math::Atan2,                          math::Atan2},
+    {Opcode::kDivide,    [](Real a, Real b) { return a / b; }, math::Divide},
+    {Opcode::kMultiply,  [](Real a, Real b) { return a * b; }, math::Multiply},
+    {Opcode::kPower,     math::Pow,                            math::Pow},
+    {Opcode::kRemainder, math::Fmod},
+    {Opcode::kSubtract,  [](Real a, Real b) { return a - b; }, math::operator-},
+};
+// clang-format on
+
+// The row of `opcode` in one of these tables, or null.
+template <typename Table>
+auto FunctionOf(Opcode opcode, const Table& table) -> decltype(&table[0]) {
+  const auto row = std::find_if(std::begin(table), std::end(table), [&](const auto& r) { return r.opcode == opcode; });
+  return row == std::end(table) ? nullptr : row;
 }
 
 }  // namespace
-
-absl::StatusOr<Real> ScalarEmitter::FloatingUnary(const hlo::Instruction& instruction, Real x) {
-  switch (instruction.opcode()) {
-    case Opcode::kAbs:
-      return x.Abs();
-    case Opcode::kNegate:
-      return -x;
-    case Opcode::kCeil:
-      return Real(b_, b_.Call(llvm::Intrinsic::ceil, {x}));
-    case Opcode::kFloor:
-      return Floor(x);
-    case Opcode::kRoundNearestAfz:
-      return Real(b_, b_.Call(llvm::Intrinsic::round, {x}));
-    case Opcode::kRoundNearestEven:
-      return RoundEven(x);
-    case Opcode::kSign:
-      // Zeros of either sign and NaN are their own sign.
-      return kernel::Select(x.Compare(llvm::CmpInst::FCMP_UEQ, x.Constant(0.0)), x, CopySign(x.Constant(1.0), x));
-    case Opcode::kReducePrecision: {
-      const auto& attributes = instruction.Get<hlo::ReducePrecisionAttributes>();
-      KILN_RETURN_IF_ERROR(CheckPrecision(instruction, attributes));
-      return ReducePrecision(x.AsInteger(), x.bits(), x.mantissa_bits(), attributes.exponent_bits,
-                             attributes.mantissa_bits)
-          .AsReal();
-    }
-    case Opcode::kSqrt:
-      return Sqrt(x);
-    case Opcode::kRsqrt:
-      return math::Rsqrt(x);
-    case Opcode::kCbrt:
-      return math::Cbrt(x);
-    case Opcode::kExp:
-      return math::Exp(x);
-    case Opcode::kExp2:
-      return math::Exp2(x);
-    case Opcode::kExpMinusOne:
-      return math::Expm1(x);
-    case Opcode::kLog:
-      return math::Log(x);
-    case Opcode::kLog2:
-      return math::Log2(x);
-    case Opcode::kLogPlusOne:
-      return math::Log1p(x);
-    case Opcode::kLogistic:
-      return math::Logistic(x);
-    case Opcode::kSin:
-      return math::Sin(x);
-    case Opcode::kCos:
-      return math::Cos(x);
-    case Opcode::kTan:
-      return math::Tan(x);
-    case Opcode::kAsin:
-      return math::Asin(x);
-    case Opcode::kAcos:
-      return math::Acos(x);
-    case Opcode::kSinh:
-      return math::Sinh(x);
-    case Opcode::kCosh:
-      return math::Cosh(x);
-    case Opcode::kTanh:
-      return math::Tanh(x);
-    case Opcode::kAsinh:
-      return math::Asinh(x);
-    case Opcode::kAcosh:
-      return math::Acosh(x);
-    case Opcode::kAtanh:
-      return math::Atanh(x);
-    case Opcode::kErf:
-      return math::Erf(x);
-    case Opcode::kErfc:
-      return math::Erfc(x);
-    default:
-      return Undefined(instruction, instruction.shape().element_type());
-  }
-}
-
-absl::StatusOr<Real> ScalarEmitter::FloatingBinary(const hlo::Instruction& instruction, Real a, Real b) {
-  switch (instruction.opcode()) {
-    case Opcode::kAdd:
-      return a + b;
-    case Opcode::kSubtract:
-      return a - b;
-    case Opcode::kMultiply:
-      return a * b;
-    case Opcode::kDivide:
-      return a / b;
-    case Opcode::kRemainder:
-      return math::Fmod(a, b);
-    case Opcode::kPower:
-      return math::Pow(a, b);
-    case Opcode::kAtan2:
-      return math::Atan2(a, b);
-    default:
-      return Undefined(instruction, instruction.shape().element_type());
-  }
-}
 
 absl::StatusOr<Value> ScalarEmitter::Floating(const hlo::Instruction& instruction, absl::Span<const Value> operands) {
   const PrimitiveType type = operands[0].type;
@@ -264,32 +233,46 @@ absl::StatusOr<Value> ScalarEmitter::Floating(const hlo::Instruction& instructio
   if (opcode == Opcode::kMaximum || opcode == Opcode::kMinimum) {
     return MinMax(operands[0], operands[1], opcode == Opcode::kMaximum);
   }
-  if ((opcode == Opcode::kNegate || opcode == Opcode::kAbs) &&
-      (type == PrimitiveType::kBF16 || type == PrimitiveType::kF16)) {
-    // The sign bit alone.
+  const bool changes_sign = opcode == Opcode::kNegate || opcode == Opcode::kAbs;
+  if ((changes_sign && (type == PrimitiveType::kBF16 || type == PrimitiveType::kF16)) ||
+      (opcode == Opcode::kReducePrecision && type == PrimitiveType::kF16)) {
+    // In 16 bits.
     Integer bits(b_, b_.ir.CreateBitCast(operands[0].value, b_.IntType(16)));
-    Integer changed = opcode == Opcode::kNegate ? bits ^ 0x8000 : bits & 0x7fff;
+    Integer changed = opcode == Opcode::kNegate ? bits ^ 0x8000
+                      : opcode == Opcode::kAbs  ? bits & 0x7fff
+                                                : ReducePrecision(bits, 10, instruction);
     return Of(type, b_.ir.CreateBitCast(changed, RegisterType(type)));
   }
-  if (opcode == Opcode::kReducePrecision && type == PrimitiveType::kF16) {
-    // In its own bits: what is denormal in f16 is not in f32, where it would round otherwise or vanish.
-    const auto& attributes = instruction.Get<hlo::ReducePrecisionAttributes>();
-    KILN_RETURN_IF_ERROR(CheckPrecision(instruction, attributes));
-    Integer bits(b_, b_.ir.CreateBitCast(operands[0].value, b_.IntType(16)));
-    Integer reduced = ReducePrecision(bits, 16, 10, attributes.exponent_bits, attributes.mantissa_bits);
-    return Of(type, b_.ir.CreateBitCast(reduced, RegisterType(type)));
-  }
   Real a = Widen(operands[0]);
-  if (operands.size() == 1) {
-    KILN_ASSIGN_OR_RETURN(Real result, FloatingUnary(instruction, a));
-    return Narrow(result, type);
+  if (opcode == Opcode::kReducePrecision) {
+    return Narrow(ReducePrecision(a.AsInteger(), a.mantissa_bits(), instruction).AsReal(), type);
   }
-  if (operands.size() == 2) {
-    KILN_ASSIGN_OR_RETURN(Real result, FloatingBinary(instruction, a, Widen(operands[1])));
-    return Narrow(result, type);
+  if (const UnaryFunction* unary = FunctionOf(opcode, kUnaryFunctions)) return Narrow(unary->real(a), type);
+  if (const BinaryFunction* binary = FunctionOf(opcode, kBinaryFunctions)) {
+    return Narrow(binary->real(a, Widen(operands[1])), type);
   }
   if (opcode != Opcode::kFma) return Undefined(instruction, type);
   return Narrow(Fma(a, Widen(operands[1]), Widen(operands[2])), type);
+}
+
+absl::StatusOr<Value> ScalarEmitter::Complex(const hlo::Instruction& instruction, absl::Span<const Value> operands) {
+  const PrimitiveType type = operands[0].type;
+  const Opcode opcode = instruction.opcode();
+  auto number = [&](const Value& value) { return math::Complex{Real(b_, value.value), Real(b_, value.imaginary)}; };
+  const math::Complex z = number(operands[0]);
+  if (opcode == Opcode::kAbs) return Of(hlo::ComplexComponentType(type), math::Abs(z));
+  if (opcode == Opcode::kIsFinite) {
+    return Of(PrimitiveType::kPred, (z.re.Abs() < z.re.Infinity()) & (z.im.Abs() < z.im.Infinity()));
+  }
+  if (opcode == Opcode::kMaximum || opcode == Opcode::kMinimum) {
+    return MinMax(operands[0], operands[1], opcode == Opcode::kMaximum);
+  }
+  auto done = [&](math::Complex r) { return Value{type, r.re, r.im}; };
+  const UnaryFunction* unary = FunctionOf(opcode, kUnaryFunctions);
+  if (unary != nullptr && unary->complex != nullptr) return done(unary->complex(z));
+  const BinaryFunction* binary = FunctionOf(opcode, kBinaryFunctions);
+  if (binary != nullptr && binary->complex != nullptr) return done(binary->complex(z, number(operands[1])));
+  return Undefined(instruction, type);
 }
 
 }  // namespace kiln::kernel

@@ -1,7 +1,6 @@
 // Compare, select, clamp, minimum and maximum.
-#include "src/base/status.h"
+#include "src/hlo/elements.h"
 #include "src/kernel/scalar_emitter.h"
-#include "src/kernel/small_float_codec.h"
 
 namespace kiln::kernel {
 
@@ -13,41 +12,18 @@ using llvm::CmpInst;
 
 namespace {
 
+// By ComparisonDirection. Floats are ordered: false for NaN, but that it is not equal to anything.
+constexpr CmpInst::Predicate kSigned[] = {CmpInst::ICMP_EQ,  CmpInst::ICMP_NE,  CmpInst::ICMP_SGE,
+                                          CmpInst::ICMP_SGT, CmpInst::ICMP_SLE, CmpInst::ICMP_SLT};
+constexpr CmpInst::Predicate kFloat[] = {CmpInst::FCMP_OEQ, CmpInst::FCMP_UNE, CmpInst::FCMP_OGE,
+                                         CmpInst::FCMP_OGT, CmpInst::FCMP_OLE, CmpInst::FCMP_OLT};
+
 CmpInst::Predicate IntegerPredicate(ComparisonDirection direction, bool is_signed) {
-  switch (direction) {
-    case ComparisonDirection::kEq:
-      return CmpInst::ICMP_EQ;
-    case ComparisonDirection::kNe:
-      return CmpInst::ICMP_NE;
-    case ComparisonDirection::kGe:
-      return is_signed ? CmpInst::ICMP_SGE : CmpInst::ICMP_UGE;
-    case ComparisonDirection::kGt:
-      return is_signed ? CmpInst::ICMP_SGT : CmpInst::ICMP_UGT;
-    case ComparisonDirection::kLe:
-      return is_signed ? CmpInst::ICMP_SLE : CmpInst::ICMP_ULE;
-    case ComparisonDirection::kLt:
-      return is_signed ? CmpInst::ICMP_SLT : CmpInst::ICMP_ULT;
-  }
-  return CmpInst::ICMP_EQ;
+  const CmpInst::Predicate predicate = kSigned[static_cast<int>(direction)];
+  return is_signed ? predicate : llvm::ICmpInst::getUnsignedPredicate(predicate);
 }
 
-CmpInst::Predicate FloatPredicate(ComparisonDirection direction) {
-  switch (direction) {
-    case ComparisonDirection::kEq:
-      return CmpInst::FCMP_OEQ;
-    case ComparisonDirection::kNe:
-      return CmpInst::FCMP_UNE;
-    case ComparisonDirection::kGe:
-      return CmpInst::FCMP_OGE;
-    case ComparisonDirection::kGt:
-      return CmpInst::FCMP_OGT;
-    case ComparisonDirection::kLe:
-      return CmpInst::FCMP_OLE;
-    case ComparisonDirection::kLt:
-      return CmpInst::FCMP_OLT;
-  }
-  return CmpInst::FCMP_OEQ;
-}
+CmpInst::Predicate FloatPredicate(ComparisonDirection direction) { return kFloat[static_cast<int>(direction)]; }
 
 }  // namespace
 
@@ -56,8 +32,8 @@ Integer TotalOrder(const VectorBuilder& b, PrimitiveType type, llvm::Value* valu
   Integer code(b, b.ir.CreateBitCast(value, b.IntType(bits)));
   if (type == PrimitiveType::kF8E8M0FNU) return code ^ 0x80;  // no sign: unsigned order
   // The only NaN has the code that is -0 elsewhere.
-  const std::optional<FloatFormat> format = FormatOf(type);
-  if (format.has_value() && format->specials == FloatSpecials::kUnsigned0) {
+  const FloatFormat* format = hlo::NarrowFormat(type);
+  if (format != nullptr && format->specials == FloatSpecials::kUnsigned0) {
     return kernel::Select(code < 0, kernel::Select(code == -128, code, -(code & 0x7f)), code);
   }
   if (bits > hlo::BitWidth(type)) code = code.Shl(bits - hlo::BitWidth(type));
@@ -85,8 +61,8 @@ llvm::Value* ScalarEmitter::CompareComplex(ComparisonDirection direction, const 
   if (direction == ComparisonDirection::kEq) return result;
   // By the real parts first.
   const bool less = direction == ComparisonDirection::kLt || direction == ComparisonDirection::kLe;
-  return b_.ir.CreateOr(
-      result, compare(less ? ComparisonDirection::kLt : ComparisonDirection::kGt, lhs.value, rhs.value));
+  return b_.ir.CreateOr(result,
+                        compare(less ? ComparisonDirection::kLt : ComparisonDirection::kGt, lhs.value, rhs.value));
 }
 
 absl::StatusOr<Value> ScalarEmitter::Compare(const hlo::Instruction& instruction, const Value& lhs, const Value& rhs) {
@@ -164,11 +140,6 @@ Value ScalarEmitter::MinMax(const Value& a, const Value& b, bool is_max) {
   Integer i = kernel::Select(better, x, y).AsInteger(), j = kernel::Select(reversed, y, x).AsInteger();
   Mask unordered = x.Compare(CmpInst::FCMP_UNO, y);
   return Of(type, kernel::Select(unordered, x + y, (is_max ? i & j : i | j).AsReal()));
-}
-
-absl::StatusOr<Value> ScalarEmitter::Clamp(const hlo::Instruction& instruction, const Value& low, const Value& operand,
-                                           const Value& high) {
-  return MinMax(MinMax(operand, low, /*is_max=*/true), high, /*is_max=*/false);
 }
 
 }  // namespace kiln::kernel

@@ -5,7 +5,6 @@
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/APInt.h"
 #include "src/base/status.h"
-#include "src/kernel/small_float_codec.h"
 
 namespace kiln::kernel {
 
@@ -58,24 +57,16 @@ llvm::Value* ScalarEmitter::ToMemory(PrimitiveType type, llvm::Value* part) cons
 
 Value ScalarEmitter::Constant(const hlo::Literal& literal, int64_t index) const {
   const PrimitiveType type = literal.shape().element_type();
-  const PrimitiveType part_type = hlo::ComplexComponentType(type);
-  const int part_bytes = hlo::ByteWidth(part_type);
+  const int part_bytes = hlo::ByteWidth(hlo::ComplexComponentType(type));
   const std::byte* element = literal.bytes().data() + index * hlo::ByteWidth(type);
   auto part = [&](const std::byte* bytes) -> llvm::Value* {
     uint64_t bits = 0;
     std::memcpy(&bits, bytes, part_bytes);
     llvm::Type* scalar = ScalarRegisterType(b_.context(), type);
-    llvm::Constant* constant;
-    if (type == PrimitiveType::kPred) {
-      constant = llvm::ConstantInt::getBool(b_.context(), bits != 0);
-    } else if (scalar->isFloatingPointTy()) {
-      llvm::APFloat number(scalar->getFltSemantics(), llvm::APInt(part_bytes * 8, bits));
-      constant = llvm::ConstantFP::get(b_.context(), number);
-    } else {
-      constant = llvm::ConstantInt::get(scalar, bits);
-    }
-    if (b_.lanes == 1) return constant;
-    return llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(b_.lanes), constant);
+    if (type == PrimitiveType::kPred) bits = bits != 0;
+    if (!scalar->isFloatingPointTy()) return llvm::ConstantInt::get(b_.Vector(scalar), bits);
+    return llvm::ConstantFP::get(b_.Vector(scalar),
+                                 llvm::APFloat(scalar->getFltSemantics(), llvm::APInt(part_bytes * 8, bits)));
   };
   Value value = Of(type, part(element));
   if (hlo::ClassOf(type) == TypeClass::kComplex) value.imaginary = part(element + part_bytes);
@@ -89,11 +80,9 @@ Value ScalarEmitter::Zero(PrimitiveType type) const {
 }
 
 Value ScalarEmitter::Splat(const Value& scalar) const {
-  auto splat = [&](llvm::Value* part) -> llvm::Value* {
-    if (part == nullptr || b_.lanes == 1 || part->getType()->isVectorTy()) return part;
-    return b_.ir.CreateVectorSplat(b_.lanes, part);
-  };
-  return Value{scalar.type, splat(scalar.value), splat(scalar.imaginary)};
+  return MapParts(scalar, [&](llvm::Value* part) {
+    return b_.lanes == 1 || part->getType()->isVectorTy() ? part : b_.ir.CreateVectorSplat(b_.lanes, part);
+  });
 }
 
 absl::StatusOr<Value> ScalarEmitter::Elementwise(const hlo::Instruction& instruction, absl::Span<const Value> given) {
@@ -134,7 +123,7 @@ absl::StatusOr<Value> ScalarEmitter::Elementwise(const hlo::Instruction& instruc
     case Opcode::kCompare:
       return Compare(instruction, operands[0], operands[1]);
     case Opcode::kClamp:
-      return Clamp(instruction, operands[0], operands[1], operands[2]);
+      return MinMax(MinMax(operands[1], operands[0], /*is_max=*/true), operands[2], /*is_max=*/false);
     case Opcode::kStochasticConvert:
       return StochasticConvert(instruction, operands[0], operands[1]);
     case Opcode::kComplex:
@@ -157,9 +146,7 @@ absl::StatusOr<Value> ScalarEmitter::Elementwise(const hlo::Instruction& instruc
       case TypeClass::kFloat:
         return Floating(instruction, operands);
       case TypeClass::kComplex:
-        if (operands.size() == 1) return ComplexUnary(instruction, operands[0]);
-        if (operands.size() == 2) return ComplexBinary(instruction, operands[0], operands[1]);
-        break;
+        return Complex(instruction, operands);
       case TypeClass::kNone:
         break;
     }

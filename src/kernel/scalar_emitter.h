@@ -27,6 +27,12 @@ struct Value {
   llvm::Value* imaginary = nullptr;
 };
 
+// `value` with `f` of its part or parts in their place.
+template <typename F>
+Value MapParts(const Value& value, F f) {
+  return {value.type, f(value.value), value.imaginary == nullptr ? nullptr : f(value.imaginary)};
+}
+
 // -NaN < -inf < ... < -0 < +0 < ... < +inf < NaN as signed integers, from a float in registers.
 Integer TotalOrder(const VectorBuilder& b, hlo::PrimitiveType type, llvm::Value* value);
 
@@ -75,16 +81,10 @@ class ScalarEmitter {
   absl::StatusOr<Value> Pred(const hlo::Instruction& instruction, absl::Span<const Value> operands);
   absl::StatusOr<Value> Integral(const hlo::Instruction& instruction, absl::Span<const Value> operands);
   absl::StatusOr<Value> Floating(const hlo::Instruction& instruction, absl::Span<const Value> operands);
-  absl::StatusOr<Value> ComplexUnary(const hlo::Instruction& instruction, const Value& operand);
-  absl::StatusOr<Value> ComplexBinary(const hlo::Instruction& instruction, const Value& lhs, const Value& rhs);
+  absl::StatusOr<Value> Complex(const hlo::Instruction& instruction, absl::Span<const Value> operands);
   absl::StatusOr<Value> Compare(const hlo::Instruction& instruction, const Value& lhs, const Value& rhs);
   absl::StatusOr<Value> StochasticConvert(const hlo::Instruction& instruction, const Value& operand,
                                           const Value& random);
-  absl::StatusOr<Value> Clamp(const hlo::Instruction& instruction, const Value& low, const Value& operand,
-                              const Value& high);
-  // f32 or f64 operands.
-  absl::StatusOr<Real> FloatingUnary(const hlo::Instruction& instruction, Real x);
-  absl::StatusOr<Real> FloatingBinary(const hlo::Instruction& instruction, Real a, Real b);
   // Keeps what `mask` chooses, bits unchanged; for types whose order is that of Comparable().
   // Complex numbers are ordered by their real parts, then by their imaginary parts.
   Value MinMax(const Value& a, const Value& b, bool is_max);

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/hash/hash.h"
 #include "src/base/cpu_tuning.h"
 #include "src/kernel/schedule.h"
 
@@ -18,31 +20,34 @@ using Statement = Block::Statement;
 using Kind = Block::Kind;
 
 // Bounds on what is compared with each other.
-constexpr size_t kMaxStages = 24;
+constexpr int kMaxStages = 24;
 
-// What an op computes, in the loops of the first stage that computes it.
-struct OpKey {
-  OpKind kind;
-  hlo::PrimitiveType type;
-  hlo::Opcode opcode;
-  const hlo::Instruction* instruction;
-  int parameter;
-  ValueId predicate;
-  IndexExpr offset;
-  std::vector<ValueId> operands;
+// What an op computes, in the loops of the first stage that computes it: its parameter, predicate, offset and operands
+// behind what else there is of it.
+using OpKey = std::tuple<OpKind, hlo::PrimitiveType, hlo::Opcode, const hlo::Instruction*, int, ValueId, IndexExpr,
+                         std::vector<ValueId>>;
 
-  bool operator==(const OpKey&) const = default;
-  template <typename H>
-  friend H AbslHashValue(H h, const OpKey& k) {
-    return H::combine(std::move(h), k.kind, k.type, k.opcode, k.instruction, k.parameter, k.predicate, k.offset,
-                      k.operands);
+// Calls `visit` for what a statement reads itself: of a reduce not what its block reads.
+void ForEachOperand(const Kernel& kernel, const Statement& statement, const std::function<void(ValueId)>& visit) {
+  const auto visit_all = [&](const std::vector<ValueId>& ids, ValueId predicate) {
+    for (ValueId id : ids) visit(id);
+    if (predicate != kNoValue) visit(predicate);
+  };
+  if (statement.kind == Kind::kOp) {
+    const Op& op = kernel.ops[statement.index];
+    if (op.kind == OpKind::kReduced) visit(statement.index);  // it names its reduce's result
+    visit_all(op.operands, op.predicate);
+    kernel.terms.ForEachSymbol(op.offset, visit);
+    for (const Condition& condition : op.conditions) kernel.terms.ForEachSymbol(condition.expr, visit);
+  } else if (statement.kind == Kind::kStore) {
+    const Store& store = kernel.stores[statement.index];
+    visit_all({store.value}, store.predicate);
+    kernel.terms.ForEachSymbol(store.offset, visit);
+  } else {
+    const Reduce& reduce = kernel.reduces[statement.index];
+    visit_all(reduce.inits, reduce.predicate);
+    visit_all(reduce.elements, reduce.inside);
   }
-};
-
-uint64_t SetOf(const std::vector<int>& loops) {
-  uint64_t set = 0;
-  for (int loop : loops) set |= uint64_t{1} << loop;
-  return set;
 }
 
 class Sharer {
@@ -50,26 +55,20 @@ class Sharer {
   Sharer(Kernel* kernel, Nest* nest) : kernel_(*kernel), nest_(*nest) {}
 
   bool Run() {
-    if (CountReduces() == 0 || CountReduces() > kMaxStages) return false;
-    bool changed = MergeReduces();
-    changed |= KeepValues();
-    return changed;
+    const auto reduces =
+        absl::c_count_if(nest_.body.statements, [](const Statement& s) { return s.kind == Kind::kReduce; });
+    if (reduces == 0 || reduces > kMaxStages) return false;
+    const bool merged = MergeReduces();
+    return KeepValues() || merged;
   }
 
  private:
-  size_t CountReduces() const {
-    return static_cast<size_t>(std::count_if(nest_.body.statements.begin(), nest_.body.statements.end(),
-                                             [](const Statement& s) { return s.kind == Kind::kReduce; }));
-  }
-
   bool SameExtents(const std::vector<int>& a, const std::vector<int>& b) const {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                      [&](int x, int y) { return kernel_.loops[x].extent == kernel_.loops[y].extent; });
+    return absl::c_equal(a, b, [&](int x, int y) { return kernel_.loops[x].extent == kernel_.loops[y].extent; });
   }
 
   static bool HasOnlyOps(const Block& block) {
-    return std::all_of(block.statements.begin(), block.statements.end(),
-                       [](const Statement& s) { return s.kind == Kind::kOp; });
+    return absl::c_all_of(block.statements, [](const Statement& s) { return s.kind == Kind::kOp; });
   }
 
   // `expr` with loops `from` written as `to`; false where a symbol depends on them.
@@ -96,9 +95,12 @@ class Sharer {
       const auto it = names.find(id);
       return it == names.end() ? id : it->second;
     };
-    *key = {op.kind, op.type, op.opcode, op.instruction, op.parameter, name(op.predicate), {}, {}};
-    for (ValueId operand : op.operands) key->operands.push_back(name(operand));
-    return Renamed(op.offset, from, to, &key->offset);
+    IndexExpr offset;
+    const bool known = Renamed(op.offset, from, to, &offset);
+    std::vector<ValueId> operands;
+    absl::c_transform(op.operands, std::back_inserter(operands), name);
+    *key = {op.kind, op.type, op.opcode, op.instruction, op.parameter, name(op.predicate), offset, std::move(operands)};
+    return known;
   }
 
   // ---- Reduces over the same elements ----
@@ -123,30 +125,12 @@ class Sharer {
     return changed;
   }
 
-  void ForEachRead(const Statement& statement, const std::function<void(ValueId)>& visit) const {
-    const auto read = [&](ValueId id) {
-      if (id != kNoValue) visit(id);
-    };
-    if (statement.kind == Kind::kOp) {
-      const Op& op = kernel_.ops[statement.index];
-      if (op.kind == OpKind::kReduced) visit(statement.index);  // it names its reduce's result
-      for (ValueId operand : op.operands) visit(operand);
-      read(op.predicate);
-      kernel_.terms.ForEachSymbol(op.offset, visit);
-      for (const Condition& condition : op.conditions) kernel_.terms.ForEachSymbol(condition.expr, visit);
-    } else if (statement.kind == Kind::kStore) {
-      const Store& store = kernel_.stores[statement.index];
-      visit(store.value);
-      read(store.predicate);
-      kernel_.terms.ForEachSymbol(store.offset, visit);
-    } else {
-      const Reduce& reduce = kernel_.reduces[statement.index];
-      for (ValueId id : reduce.inits) visit(id);
-      for (ValueId id : reduce.elements) visit(id);
-      read(reduce.predicate);
-      read(reduce.inside);
-      for (const Statement& inner : reduce.block->statements) ForEachRead(inner, visit);
-    }
+  bool ReadsAny(const Statement& statement, const absl::flat_hash_set<ValueId>& values) const {
+    bool reads = false;
+    ForEachOperand(kernel_, statement, [&](ValueId id) { reads |= values.contains(id); });
+    return reads || (statement.kind == Kind::kReduce &&
+                     absl::c_any_of(kernel_.reduces[statement.index].block->statements,
+                                    [&](const Statement& inner) { return ReadsAny(inner, values); }));
   }
 
   bool TryMerge(size_t first, size_t second) {
@@ -159,8 +143,7 @@ class Sharer {
     absl::flat_hash_set<ValueId> behind(a.results.begin(), a.results.end());
     std::vector<Statement> before, after;
     for (size_t i = first + 1; i <= second; ++i) {
-      bool depends = false;
-      ForEachRead(statements[i], [&](ValueId id) { depends |= behind.contains(id); });
+      const bool depends = ReadsAny(statements[i], behind);
       if (i == second && depends) return false;
       if (i == second) break;
       (depends ? after : before).push_back(statements[i]);
@@ -198,13 +181,8 @@ class Sharer {
       Op& op = kernel_.ops[s.index];
       for (ValueId& operand : op.operands) rename(operand);
       rename(op.predicate);
-      IndexExpr renamed;
-      Renamed(op.offset, b.loops, a.loops, &renamed);
-      op.offset = renamed;
-      for (size_t i = 0; i < b.loops.size(); ++i) {
-        const uint64_t bit = uint64_t{1} << b.loops[i];
-        if ((op.loops & bit) != 0) op.loops = (op.loops & ~bit) | uint64_t{1} << a.loops[i];
-      }
+      Renamed(op.offset, b.loops, a.loops, &op.offset);
+      for (size_t i = 0; i < b.loops.size(); ++i) ReplaceLoop(b.loops[i], a.loops[i], &op.loops);
       a.block->statements.push_back(s);
     }
     for (size_t i = 0; i < b.elements.size(); ++i) {
@@ -361,27 +339,17 @@ class Sharer {
 void RemoveUnread(Kernel* kernel) {
   absl::flat_hash_set<ValueId> read;
   std::vector<ValueId> work;
-  const std::function<void(int)> mark = [&](ValueId id) {
-    if (id != kNoValue && read.insert(id).second) work.push_back(id);
+  const auto mark = [&](ValueId id) {
+    if (read.insert(id).second) work.push_back(id);
   };
-  for (const Store& store : kernel->stores) {
-    mark(store.value);
-    mark(store.predicate);
-    kernel->terms.ForEachSymbol(store.offset, mark);
-  }
-  for (const Reduce& reduce : kernel->reduces) {
-    for (ValueId id : reduce.inits) mark(id);
-    for (ValueId id : reduce.elements) mark(id);
-    mark(reduce.predicate);
-    mark(reduce.inside);
+  for (size_t i = 0; i < kernel->stores.size(); ++i) ForEachOperand(*kernel, {Kind::kStore, static_cast<int>(i)}, mark);
+  for (size_t i = 0; i < kernel->reduces.size(); ++i) {
+    ForEachOperand(*kernel, {Kind::kReduce, static_cast<int>(i)}, mark);
   }
   while (!work.empty()) {
-    const Op& op = kernel->ops[work.back()];
+    const ValueId id = work.back();
     work.pop_back();
-    for (ValueId id : op.operands) mark(id);
-    mark(op.predicate);
-    kernel->terms.ForEachSymbol(op.offset, mark);
-    for (const Condition& condition : op.conditions) kernel->terms.ForEachSymbol(condition.expr, mark);
+    ForEachOperand(*kernel, {Kind::kOp, id}, mark);
   }
   const auto clean = [&](Block& block) {
     std::erase_if(block.statements, [&](const Statement& s) {

@@ -12,11 +12,9 @@ bool HasStride(const Kernel& kernel, const IndexExpr& offset, int loop, int64_t 
 }
 
 bool ReadsSymbols(const Kernel& kernel, const IndexExpr& expr) {
-  return std::any_of(expr.terms.begin(), expr.terms.end(), [&](const auto& part) {
-    const IndexTerms::Term& term = kernel.terms.term(part.first);
-    return term.kind == IndexTerms::Kind::kSymbol ||
-           (term.kind != IndexTerms::Kind::kLoop && ReadsSymbols(kernel, term.inner));
-  });
+  bool reads = false;
+  kernel.terms.ForEachSymbol(expr, [&](ValueId) { reads = true; });
+  return reads;
 }
 
 }  // namespace

@@ -15,7 +15,7 @@
 
 #include "gtest/gtest.h"
 #include "src/base/small_float.h"
-#include "src/kernel/small_float_codec.h"
+#include "src/hlo/elements.h"
 #include "tests/kernel/jit_test_util.h"
 
 namespace kiln::kernel {
@@ -89,7 +89,7 @@ inline double ToReal(PrimitiveType type, uint64_t bits) {
   if (type == PrimitiveType::kF32 || type == PrimitiveType::kC64)
     return std::bit_cast<float>(static_cast<uint32_t>(bits));
   if (type == PrimitiveType::kF8E8M0FNU) return DecodeF8E8M0FNU(static_cast<uint8_t>(bits));
-  return DecodeFloat(*FormatOf(type), static_cast<uint32_t>(bits));
+  return DecodeFloat(*hlo::NarrowFormat(type), static_cast<uint32_t>(bits));
 }
 
 inline uint64_t FromReal(PrimitiveType type, double value) {
@@ -97,7 +97,7 @@ inline uint64_t FromReal(PrimitiveType type, double value) {
   if (type == PrimitiveType::kF32 || type == PrimitiveType::kC64)
     return std::bit_cast<uint32_t>(static_cast<float>(value));
   if (type == PrimitiveType::kF8E8M0FNU) return EncodeF8E8M0FNU(value);
-  return EncodeFloat(*FormatOf(type), value);
+  return EncodeFloat(*hlo::NarrowFormat(type), value);
 }
 
 inline bool Same(PrimitiveType type, uint64_t got, uint64_t want) {

@@ -113,5 +113,25 @@ ENTRY main {
 )");
 }
 
+// Such an update has no place of its own to be written to.
+TEST(KernelTextTest, UpdateOfSomethingComputedIsASelect) {
+  const std::string text = KernelText(R"(HloModule m
+f {
+  x = f32[8] parameter(0)
+  u = f32[2] parameter(1)
+  i = s32[] parameter(2)
+  n = f32[8] negate(x)
+  ROOT r = f32[8] dynamic-update-slice(n, u, i)
+}
+ENTRY main {
+  x = f32[8] parameter(0)
+  u = f32[2] parameter(1)
+  i = s32[] parameter(2)
+  ROOT y = f32[8] fusion(x, u, i), kind=kLoop, calls=f
+})");
+  EXPECT_NE(text.find("select"), std::string::npos) << text;
+  EXPECT_EQ(text.find("nest"), text.rfind("nest")) << text;
+}
+
 }  // namespace
 }  // namespace kiln::kernel

@@ -7,192 +7,127 @@
 namespace kiln::kernel::math {
 
 // (e^r - 1 - r) / r^2, |r| <= ln(2) / 2, relative to expm1; error 2^-26.17.
-inline constexpr double kExpF32[] = {
-    0x1.0000000000000p-1, 0x1.5554b00000000p-3, 0x1.5554860000000p-5, 0x1.1227e60000000p-7, 0x1.6d996a0000000p-10,
-};
+inline constexpr double kExpF32[] = {0x1p-1, 0x1.5554bp-3, 0x1.555486p-5, 0x1.1227e6p-7, 0x1.6d996ap-10};
 // The same; error 2^-61.73.
-inline constexpr double kExpF64[] = {
-    0x1.0000000000000p-1, 0x1.5555555555559p-3, 0x1.555555555555ap-5, 0x1.111111110f6b4p-7, 0x1.6c16c16c14459p-10,
-    0x1.a01a01afe2a43p-13, 0x1.a01a01b0b7649p-16, 0x1.71ddf85aa3de0p-19, 0x1.27e4c59f64351p-22, 0x1.af5eb1a557a45p-26,
-    0x1.1f95638842550p-29,
-};
+inline constexpr double kExpF64[] = {0x1p-1, 0x1.5555555555559p-3, 0x1.555555555555ap-5, 0x1.111111110f6b4p-7,
+    0x1.6c16c16c14459p-10, 0x1.a01a01afe2a43p-13, 0x1.a01a01b0b7649p-16, 0x1.71ddf85aa3dep-19, 0x1.27e4c59f64351p-22,
+    0x1.af5eb1a557a45p-26, 0x1.1f9563884255p-29};
 // (2^r - 1 - r ln 2) / r^2, |r| <= 1/2; error 2^-28.25.
-inline constexpr double kExp2F32[] = {
-    0x1.ebfbe00000000p-3, 0x1.c6af860000000p-5, 0x1.3b29d40000000p-7, 0x1.5f05ac0000000p-10, 0x1.44768c0000000p-13,
-};
+inline constexpr double kExp2F32[] = {0x1.ebfbep-3, 0x1.c6af86p-5, 0x1.3b29d4p-7, 0x1.5f05acp-10, 0x1.44768cp-13};
 // The same; error 2^-58.01.
-inline constexpr double kExp2F64[] = {
-    0x1.ebfbdff82c5a5p-3, 0x1.c6b08d704a0cfp-5, 0x1.3b2ab6fb9ffe6p-7, 0x1.5d87fe78a1d20p-10, 0x1.4309130f17517p-13,
-    0x1.ffcbfc79126d3p-17, 0x1.62bfc701bdddfp-20, 0x1.b524d3188e3dap-24, 0x1.e61c568a8c5d9p-28, 0x1.ea11ea301099ep-32,
-};
+inline constexpr double kExp2F64[] = {0x1.ebfbdff82c5a5p-3, 0x1.c6b08d704a0cfp-5, 0x1.3b2ab6fb9ffe6p-7,
+    0x1.5d87fe78a1d2p-10, 0x1.4309130f17517p-13, 0x1.ffcbfc79126d3p-17, 0x1.62bfc701bdddfp-20, 0x1.b524d3188e3dap-24,
+    0x1.e61c568a8c5d9p-28, 0x1.ea11ea301099ep-32};
 // As kExpF64, for f32 results computed in f64; error 2^-37.47.
-inline constexpr double kExpReducedF64[] = {
-    0x1.fffffffff49a7p-2, 0x1.5555557380f68p-3, 0x1.5555557c8a780p-5, 0x1.1110b1d09a3f6p-7, 0x1.6c163982788ebp-10,
-    0x1.a16fdaf59b84ep-13, 0x1.a174ae090e72dp-16,
-};
+inline constexpr double kExpReducedF64[] = {0x1.fffffffff49a7p-2, 0x1.5555557380f68p-3, 0x1.5555557c8a78p-5,
+    0x1.1110b1d09a3f6p-7, 0x1.6c163982788ebp-10, 0x1.a16fdaf59b84ep-13, 0x1.a174ae090e72dp-16};
 // (log(1+f) - f + f^2/2) / f^3, sqrt(1/2) <= 1 + f <= sqrt(2); error 2^-27.34.
-inline constexpr double kLogF32[] = {
-    0x1.55554a0000000p-2, -0x1.0002200000000p-2, 0x1.99a5940000000p-3, -0x1.54789a0000000p-3, 0x1.226e760000000p-3,
-    -0x1.0ce0100000000p-3, 0x1.07cfcc0000000p-3, -0x1.41edae0000000p-4,
-};
+inline constexpr double kLogF32[] = {0x1.55554ap-2, -0x1.00022p-2, 0x1.99a594p-3, -0x1.54789ap-3, 0x1.226e76p-3,
+    -0x1.0ce01p-3, 0x1.07cfccp-3, -0x1.41edaep-4};
 // (2 atanh(s) - 2s) / s^3 in s^2, |s| <= (sqrt(2)-1) / (sqrt(2)+1); error 2^-59.5.
-inline constexpr double kLogF64[] = {
-    0x1.5555555555592p-1, 0x1.999999997ff03p-2, 0x1.24924941df0a4p-2, 0x1.c71c5217da851p-3, 0x1.74663bfacfaccp-3,
-    0x1.39a205296de5bp-3, 0x1.2f02802e42562p-3,
-};
+inline constexpr double kLogF64[] = {0x1.5555555555592p-1, 0x1.999999997ff03p-2, 0x1.24924941df0a4p-2,
+    0x1.c71c5217da851p-3, 0x1.74663bfacfaccp-3, 0x1.39a205296de5bp-3, 0x1.2f02802e42562p-3};
 // The same, for f32 results computed in f64; error 2^-37.61.
-inline constexpr double kLogReducedF64[] = {
-    0x1.555554fddea41p-1, 0x1.999a7a1df3c4dp-2, 0x1.2438f107a3fc4p-2, 0x1.e2f2d0bc75d8ap-3,
-};
+inline constexpr double kLogReducedF64[] = {0x1.555554fddea41p-1, 0x1.999a7a1df3c4dp-2, 0x1.2438f107a3fc4p-2,
+    0x1.e2f2d0bc75d8ap-3};
 // (2 atanh(s) - 2s - 2s^3/3) / s^5 in s^2; error 2^-66.29.
-inline constexpr double kPowLogF64[] = {
-    0x1.9999999999b2fp-2, 0x1.2492492458003p-2, 0x1.c71c722d2d402p-3, 0x1.745ce9f64dbe3p-3, 0x1.3b1ee8b95865bp-3,
-    0x1.0f803506eaa80p-3, 0x1.0e3fffd92085bp-3,
-};
+inline constexpr double kPowLogF64[] = {0x1.9999999999b2fp-2, 0x1.2492492458003p-2, 0x1.c71c722d2d402p-3,
+    0x1.745ce9f64dbe3p-3, 0x1.3b1ee8b95865bp-3, 0x1.0f803506eaa8p-3, 0x1.0e3fffd92085bp-3};
 // (tanh(x) - x) / x^3 in x^2, |x| <= 0.55; error 2^-29.84.
-inline constexpr double kTanhF32[] = {
-    -0x1.55554a0000000p-2, 0x1.110d260000000p-3, -0x1.b9287e0000000p-5, 0x1.593d240000000p-6, -0x1.9b30f20000000p-8,
-};
+inline constexpr double kTanhF32[] = {-0x1.55554ap-2, 0x1.110d26p-3, -0x1.b9287ep-5, 0x1.593d24p-6, -0x1.9b30f2p-8};
 // The same; error 2^-60.59.
-inline constexpr double kTanhF64[] = {
-    -0x1.555555555554fp-2, 0x1.111111111079fp-3, -0x1.ba1ba1b97d8f7p-5, 0x1.664f485972066p-6, -0x1.226e2f14a8691p-7,
-    0x1.d6d29b9e5a114p-9, -0x1.7d8fd41292a0dp-10, 0x1.3483b200b2603p-11, -0x1.e96feadc43eb9p-13,
-    0x1.5d74c9c6ba780p-14, -0x1.47122b5a6408dp-16,
-};
+inline constexpr double kTanhF64[] = {-0x1.555555555554fp-2, 0x1.111111111079fp-3, -0x1.ba1ba1b97d8f7p-5,
+    0x1.664f485972066p-6, -0x1.226e2f14a8691p-7, 0x1.d6d29b9e5a114p-9, -0x1.7d8fd41292a0dp-10, 0x1.3483b200b2603p-11,
+    -0x1.e96feadc43eb9p-13, 0x1.5d74c9c6ba78p-14, -0x1.47122b5a6408dp-16};
 // (sin(r) - r) / r^3 in r^2, |r| <= pi/4; error 2^-27.96.
-inline constexpr double kSinF32[] = {
-    -0x1.5555460000000p-3, 0x1.1107320000000p-7, -0x1.9940740000000p-13,
-};
+inline constexpr double kSinF32[] = {-0x1.555546p-3, 0x1.110732p-7, -0x1.994074p-13};
 // The same; error 2^-68.72.
-inline constexpr double kSinF64[] = {
-    -0x1.5555555555555p-3, 0x1.111111111110bp-7, -0x1.a01a01a018a36p-13, 0x1.71de3a532c0bap-19,
-    -0x1.ae6452878bdd8p-26, 0x1.6120886f4e1b9p-33, -0x1.aaa057ba5f5bfp-41,
-};
+inline constexpr double kSinF64[] = {-0x1.5555555555555p-3, 0x1.111111111110bp-7, -0x1.a01a01a018a36p-13,
+    0x1.71de3a532c0bap-19, -0x1.ae6452878bdd8p-26, 0x1.6120886f4e1b9p-33, -0x1.aaa057ba5f5bfp-41};
 // (cos(r) - 1 + r^2/2) / r^4 in r^2, |r| <= pi/4; error 2^-33.0.
-inline constexpr double kCosF32[] = {
-    0x1.55554a0000000p-5, -0x1.6c0c2a0000000p-10, 0x1.99e8b60000000p-16,
-};
+inline constexpr double kCosF32[] = {0x1.55554ap-5, -0x1.6c0c2ap-10, 0x1.99e8b6p-16};
 // The same; error 2^-63.94.
-inline constexpr double kCosF64[] = {
-    0x1.555555555554bp-5, -0x1.6c16c16c14f49p-10, 0x1.a01a019c7d0b3p-16, -0x1.27e4f7e55ec0ap-22,
-    0x1.1ee9d3f0ea716p-29, -0x1.8fa29ac7e718bp-37,
-};
+inline constexpr double kCosF64[] = {0x1.555555555554bp-5, -0x1.6c16c16c14f49p-10, 0x1.a01a019c7d0b3p-16,
+    -0x1.27e4f7e55ec0ap-22, 0x1.1ee9d3f0ea716p-29, -0x1.8fa29ac7e718bp-37};
 // (asin(x) - x) / x^3 in x^2, |x| <= 1/2; error 2^-27.62.
-inline constexpr double kAsinF32[] = {
-    0x1.5555c80000000p-3, 0x1.3301e60000000p-4, 0x1.747e180000000p-5, 0x1.8c2a1e0000000p-6, 0x1.596b960000000p-5,
-};
+inline constexpr double kAsinF32[] = {0x1.5555c8p-3, 0x1.3301e6p-4, 0x1.747e18p-5, 0x1.8c2a1ep-6, 0x1.596b96p-5};
 // The same; error 2^-59.86.
-inline constexpr double kAsinF64[] = {
-    0x1.5555555555577p-3, 0x1.333333332e0f9p-4, 0x1.6db6db7214815p-5, 0x1.f1c71a9448ca2p-6, 0x1.6e8bdef09a377p-6,
-    0x1.1c49ef56bcb54p-6, 0x1.ca1fa3abb6823p-7, 0x1.7584e32bdc234p-7, 0x1.613fe924e188ep-7, 0x1.e5c66661c11f9p-9,
-    0x1.63a9ced2f11c2p-6, -0x1.580f2d3e891eap-6, 0x1.0b4bee9fd45e8p-5,
-};
+inline constexpr double kAsinF64[] = {0x1.5555555555577p-3, 0x1.333333332e0f9p-4, 0x1.6db6db7214815p-5,
+    0x1.f1c71a9448ca2p-6, 0x1.6e8bdef09a377p-6, 0x1.1c49ef56bcb54p-6, 0x1.ca1fa3abb6823p-7, 0x1.7584e32bdc234p-7,
+    0x1.613fe924e188ep-7, 0x1.e5c66661c11f9p-9, 0x1.63a9ced2f11c2p-6, -0x1.580f2d3e891eap-6, 0x1.0b4bee9fd45e8p-5};
 // (atan(t) - t) / t^3 in t^2, |t| <= tan(pi/8); error 2^-30.45.
-inline constexpr double kAtanF32[] = {
-    -0x1.55554a0000000p-2, 0x1.9991880000000p-3, -0x1.23b3fe0000000p-3, 0x1.b1da440000000p-4, -0x1.f18e1c0000000p-5,
-};
+inline constexpr double kAtanF32[] = {-0x1.55554ap-2, 0x1.999188p-3, -0x1.23b3fep-3, 0x1.b1da44p-4, -0x1.f18e1cp-5};
 // The same; error 2^-59.41.
-inline constexpr double kAtanF64[] = {
-    -0x1.555555555553cp-2, 0x1.999999999569ap-3, -0x1.24924922a25b5p-3, 0x1.c71c70e1d096bp-4, -0x1.745cf862cedacp-4,
-    0x1.3b1110a74eacbp-4, -0x1.10eb57d42eae3p-4, 0x1.df09c902d5d45p-5, -0x1.9cb9c71cb39e6p-5, 0x1.3795d5e8d25b9p-5,
-    -0x1.24ddb06fee48ep-6,
-};
+inline constexpr double kAtanF64[] = {-0x1.555555555553cp-2, 0x1.999999999569ap-3, -0x1.24924922a25b5p-3,
+    0x1.c71c70e1d096bp-4, -0x1.745cf862cedacp-4, 0x1.3b1110a74eacbp-4, -0x1.10eb57d42eae3p-4, 0x1.df09c902d5d45p-5,
+    -0x1.9cb9c71cb39e6p-5, 0x1.3795d5e8d25b9p-5, -0x1.24ddb06fee48ep-6};
 // (atanh(x) - x) / x^3 in x^2, |x| <= 0.4; error 2^-29.72.
-inline constexpr double kAtanhF32[] = {
-    0x1.55556a0000000p-2, 0x1.998b240000000p-3, 0x1.2626b80000000p-3, 0x1.a133300000000p-4, 0x1.1cfecc0000000p-3,
-};
+inline constexpr double kAtanhF32[] = {0x1.55556ap-2, 0x1.998b24p-3, 0x1.2626b8p-3, 0x1.a1333p-4, 0x1.1cfeccp-3};
 // The same; error 2^-62.5.
-inline constexpr double kAtanhF64[] = {
-    0x1.5555555555552p-2, 0x1.999999999a5bfp-3, 0x1.2492492422be5p-3, 0x1.c71c72073ce68p-4, 0x1.745d0c7e399a1p-4,
-    0x1.3b14d7b14b8a7p-4, 0x1.10fc34285a376p-4, 0x1.e3e300456f287p-5, 0x1.9e708ed8b4d24p-5, 0x1.e27fa94b72918p-5,
-    0x1.306ffccf4e6bap-8, 0x1.c7cfb2d5dd9edp-4,
-};
+inline constexpr double kAtanhF64[] = {0x1.5555555555552p-2, 0x1.999999999a5bfp-3, 0x1.2492492422be5p-3,
+    0x1.c71c72073ce68p-4, 0x1.745d0c7e399a1p-4, 0x1.3b14d7b14b8a7p-4, 0x1.10fc34285a376p-4, 0x1.e3e300456f287p-5,
+    0x1.9e708ed8b4d24p-5, 0x1.e27fa94b72918p-5, 0x1.306ffccf4e6bap-8, 0x1.c7cfb2d5dd9edp-4};
 // (sinh(x) - x) / x^3 in x^2, |x| <= 1; error 2^-34.17.
-inline constexpr double kSinhF32[] = {
-    0x1.5555560000000p-3, 0x1.1111340000000p-7, 0x1.9ffe920000000p-13, 0x1.7a15a20000000p-19,
-};
+inline constexpr double kSinhF32[] = {0x1.555556p-3, 0x1.111134p-7, 0x1.9ffe92p-13, 0x1.7a15a2p-19};
 // The same; error 2^-63.33.
-inline constexpr double kSinhF64[] = {
-    0x1.5555555555556p-3, 0x1.11111111110a6p-7, 0x1.a01a01a028995p-13, 0x1.71de3a465b7d8p-19, 0x1.ae64671ad4caep-26,
-    0x1.611a5635a0050p-33, 0x1.b4c7540021c13p-41,
-};
+inline constexpr double kSinhF64[] = {0x1.5555555555556p-3, 0x1.11111111110a6p-7, 0x1.a01a01a028995p-13,
+    0x1.71de3a465b7d8p-19, 0x1.ae64671ad4caep-26, 0x1.611a5635a005p-33, 0x1.b4c7540021c13p-41};
 // erf(x) / x - 1 in x^2, |x| <= 1; error 2^-29.62.
-inline constexpr double kErfF32[] = {
-    0x1.06eba80000000p-3, -0x1.81273e0000000p-2, 0x1.ce2cf80000000p-4, -0x1.b7f90c0000000p-6, 0x1.5405b20000000p-8,
-    -0x1.a3f7080000000p-11, 0x1.496a5e0000000p-14,
-};
+inline constexpr double kErfF32[] = {0x1.06eba8p-3, -0x1.81273ep-2, 0x1.ce2cf8p-4, -0x1.b7f90cp-6, 0x1.5405b2p-8,
+    -0x1.a3f708p-11, 0x1.496a5ep-14};
 // The same; error 2^-56.92.
-inline constexpr double kErfF64[] = {
-    0x1.06eba8214db68p-3, -0x1.812746b0379bdp-2, 0x1.ce2f21a040d17p-4, -0x1.b82ce311fa972p-6, 0x1.565bccf92b6c4p-8,
-    -0x1.c02db03dd8fd2p-11, 0x1.f9a2baa896d02p-14, -0x1.f4ca4d61d5e77p-17, 0x1.b97fd31eabcdcp-20,
-    -0x1.5c07217b66f05p-23, 0x1.d71ae4527eb8fp-27, -0x1.abadbe8c0edf7p-31,
-};
+inline constexpr double kErfF64[] = {0x1.06eba8214db68p-3, -0x1.812746b0379bdp-2, 0x1.ce2f21a040d17p-4,
+    -0x1.b82ce311fa972p-6, 0x1.565bccf92b6c4p-8, -0x1.c02db03dd8fd2p-11, 0x1.f9a2baa896d02p-14, -0x1.f4ca4d61d5e77p-17,
+    0x1.b97fd31eabcdcp-20, -0x1.5c07217b66f05p-23, 0x1.d71ae4527eb8fp-27, -0x1.abadbe8c0edf7p-31};
 // log(erfc(x)) in x - 1, 1 <= x <= 4, error as it shows in erf; error 2^-29.86.
-inline constexpr double kErfcLogF32[] = {
-    -0x1.d97fc00000000p+0, -0x1.51c9aa0000000p+1, -0x1.afad360000000p-1, -0x1.53f9080000000p-5, 0x1.44194c0000000p-7,
-    -0x1.deaea80000000p-10, 0x1.851a040000000p-13,
-};
+inline constexpr double kErfcLogF32[] = {-0x1.d97fcp+0, -0x1.51c9aap+1, -0x1.afad36p-1, -0x1.53f908p-5, 0x1.44194cp-7,
+    -0x1.deaea8p-10, 0x1.851a04p-13};
 // log(erfc(x)) in x - 1, 1 <= x <= 6, error as it shows in erf; error 2^-59.53.
-inline constexpr double kErfcLogF64[] = {
-    -0x1.d97fbf27aa2a1p+0, -0x1.51c9b0006c236p+1, -0x1.afabc11a295f5p-1, -0x1.5477f09c03635p-5, 0x1.48c9d3eb1cce1p-7,
-    -0x1.033f65afd9d75p-9, 0x1.f1b3896965aecp-13, 0x1.b8de9f908ab9fp-16, -0x1.c7a785f333b92p-16,
-    0x1.426bea8cdde13p-17, -0x1.1475b4695d41ap-19, 0x1.32d9bbe84651ap-23, 0x1.a2ecb87ef3d36p-24,
+inline constexpr double kErfcLogF64[] = {-0x1.d97fbf27aa2a1p+0, -0x1.51c9b0006c236p+1, -0x1.afabc11a295f5p-1,
+    -0x1.5477f09c03635p-5, 0x1.48c9d3eb1cce1p-7, -0x1.033f65afd9d75p-9, 0x1.f1b3896965aecp-13, 0x1.b8de9f908ab9fp-16,
+    -0x1.c7a785f333b92p-16, 0x1.426bea8cdde13p-17, -0x1.1475b4695d41ap-19, 0x1.32d9bbe84651ap-23, 0x1.a2ecb87ef3d36p-24,
     -0x1.bef6da688bc5cp-25, 0x1.002665068a7ffp-26, -0x1.8993d33c5b8ffp-29, 0x1.94d2b1abeba95p-32,
-    -0x1.fad1c674156dep-36, 0x1.24676bba0d010p-40,
-};
+    -0x1.fad1c674156dep-36, 0x1.24676bba0d01p-40};
 // (e^(x^2) erfc(x) (1 + 2x) - first) / t in t = (x - 2.25) / (x + 2.25), 1/2 <= x <= 10.1; error 2^-28.2.
-inline constexpr double kErfcF32[] = {
-    -0x1.c39b660000000p-4, -0x1.0bd6b40000000p-3, 0x1.5272260000000p-3, -0x1.5477fe0000000p-4, 0x1.76c0720000000p-7,
-    0x1.06d09e0000000p-7, -0x1.5434120000000p-9, -0x1.f4f5aa0000000p-11, 0x1.774b0e0000000p-12,
-};
+inline constexpr double kErfcF32[] = {-0x1.c39b66p-4, -0x1.0bd6b4p-3, 0x1.527226p-3, -0x1.5477fep-4, 0x1.76c072p-7,
+    0x1.06d09ep-7, -0x1.543412p-9, -0x1.f4f5aap-11, 0x1.774b0ep-12};
 // first
-inline constexpr double kErfcFirstF32[] = {0x1.455ef00000000p+0, 0x1.89ab4a0000000p-25};
+inline constexpr double kErfcFirstF32[] = {0x1.455efp+0, 0x1.89ab4ap-25};
 // (e^(x^2) erfc(x) (1 + 2x) - first) / t in t = (x - 3.75) / (x + 3.75), 1/2 <= x <= 27.3; error 2^-57.84.
-inline constexpr double kErfcF64[] = {
-    -0x1.1f367683f89a6p-3, 0x1.d5f294815af0cp-9, 0x1.510169d09676ep-4, -0x1.bda9309a2af63p-4, 0x1.7a14188a9b478p-4,
-    -0x1.e0d0fa6d7d8a7p-5, 0x1.d0b0037d4f3c7p-6, -0x1.3f603c5039b03p-7, 0x1.cc3a0e777fc5ep-10, 0x1.33fb4177031e2p-12,
-    -0x1.303fa65c89fbdp-12, 0x1.b13fa774530f7p-15, 0x1.778c77c8be795p-16, -0x1.7fcba2de77ca0p-17,
-    -0x1.058a41f45f31cp-20, 0x1.d2a5b155b9f4ep-20, -0x1.de3df36a63f9ap-25, -0x1.029832b44f87dp-22,
-    0x1.701fed39c8ec2p-26, 0x1.a954f85d1d5ecp-26, -0x1.6104a6e5ecf99p-29,
-};
+inline constexpr double kErfcF64[] = {-0x1.1f367683f89a6p-3, 0x1.d5f294815af0cp-9, 0x1.510169d09676ep-4,
+    -0x1.bda9309a2af63p-4, 0x1.7a14188a9b478p-4, -0x1.e0d0fa6d7d8a7p-5, 0x1.d0b0037d4f3c7p-6, -0x1.3f603c5039b03p-7,
+    0x1.cc3a0e777fc5ep-10, 0x1.33fb4177031e2p-12, -0x1.303fa65c89fbdp-12, 0x1.b13fa774530f7p-15, 0x1.778c77c8be795p-16,
+    -0x1.7fcba2de77cap-17, -0x1.058a41f45f31cp-20, 0x1.d2a5b155b9f4ep-20, -0x1.de3df36a63f9ap-25,
+    -0x1.029832b44f87dp-22, 0x1.701fed39c8ec2p-26, 0x1.a954f85d1d5ecp-26, -0x1.6104a6e5ecf99p-29};
 // first
 inline constexpr double kErfcFirstF64[] = {0x1.3ccda0b5d5dc2p+0, 0x1.d05b2b63705dap-54};
 // m^(-1/3), 1 <= m <= 2: a first guess; error 2^-14.7.
-inline constexpr double kInverseCubeRoot[] = {
-    0x1.ab85680000000p+0, -0x1.2c41600000000p+0, 0x1.6415240000000p-1, -0x1.c516100000000p-3, 0x1.d46c2e0000000p-6,
-};
+inline constexpr double kInverseCubeRoot[] = {0x1.ab8568p+0, -0x1.2c416p+0, 0x1.641524p-1, -0x1.c5161p-3,
+    0x1.d46c2ep-6};
 // ln 2, the first part short
-inline constexpr double kLn2F32[] = {0x1.62e4000000000p-1, 0x1.7f7d1c0000000p-20};
+inline constexpr double kLn2F32[] = {0x1.62e4p-1, 0x1.7f7d1cp-20};
 // ln 2
-inline constexpr double kLn2FullF32[] = {0x1.62e4300000000p-1, -0x1.05c6100000000p-29};
+inline constexpr double kLn2FullF32[] = {0x1.62e43p-1, -0x1.05c61p-29};
 // 1 / ln 2
-inline constexpr double kLog2EF32[] = {0x1.7154760000000p+0, 0x1.4ae0c00000000p-26};
+inline constexpr double kLog2EF32[] = {0x1.715476p+0, 0x1.4ae0cp-26};
 // pi / 2
-inline constexpr double kHalfPiF32[] = {0x1.921fb60000000p+0, -0x1.777a5c0000000p-25, -0x1.ee59da0000000p-50};
-// ln 10
-inline constexpr double kLn10F32[] = {0x1.26bb1c0000000p+1, -0x1.12aaba0000000p-25};
+inline constexpr double kHalfPiF32[] = {0x1.921fb6p+0, -0x1.777a5cp-25, -0x1.ee59dap-50};
 // ln 2, the first part short
-inline constexpr double kLn2F64[] = {0x1.62e42fefa4000p-1, -0x1.8432a1b0e2634p-43};
+inline constexpr double kLn2F64[] = {0x1.62e42fefa4p-1, -0x1.8432a1b0e2634p-43};
 // ln 2
 inline constexpr double kLn2FullF64[] = {0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
 // 1 / ln 2
 inline constexpr double kLog2EF64[] = {0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56};
 // pi / 2
 inline constexpr double kHalfPiF64[] = {0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110};
-// ln 10
-inline constexpr double kLn10F64[] = {0x1.26bb1bbb55516p+1, -0x1.f48ad494ea3e9p-53};
 // 2 / pi
 inline constexpr double kTwoOverPi[] = {0x1.45f306dc9c883p-1};
 // The bits of 2 / pi after the binary point, most significant word first, behind a word of zeros.
-inline constexpr uint64_t kTwoOverPiBits[] = {
-    0,
-    0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561,
-    0xb7246e3a424dd2e0, 0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484,
-    0xe99c7026b45f7e41, 0x3991d639835339f4, 0x9c845f8bbdf9283b, 0x1ff897ffde05980f,
-    0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d, 0x7527bac7ebe5f17b,
-    0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab, 0xf0cfbc209af4361d,
-    0xa9e391615ee61b08, 0x6599855f14a06840,
-};
+inline constexpr uint64_t kTwoOverPiBits[] = {0, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041,
+    0xfe5163abdebbc561, 0xb7246e3a424dd2e0, 0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484,
+    0xe99c7026b45f7e41, 0x3991d639835339f4, 0x9c845f8bbdf9283b, 0x1ff897ffde05980f, 0xef2f118b5a0a6d1f,
+    0x6d367ecf27cb09b7, 0x4f463f669e5fea2d, 0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08,
+    0x56033046fc7b6bab, 0xf0cfbc209af4361d, 0xa9e391615ee61b08, 0x6599855f14a06840};
 
 }  // namespace kiln::kernel::math
 

@@ -1,11 +1,8 @@
 #include "src/kernel/math/complex_math.h"
 
 #include "src/kernel/math/coefficients.h"
-#include "src/kernel/math/exp_log.h"
-#include "src/kernel/math/hyperbolic.h"
-#include "src/kernel/math/inverse_trigonometric.h"
 #include "src/kernel/math/pair.h"
-#include "src/kernel/math/trigonometric.h"
+#include "src/kernel/math/real_math.h"
 
 namespace kiln::kernel::math {
 namespace {
@@ -13,7 +10,6 @@ namespace {
 using kernel::Select;
 using kernel::Sqrt;
 
-bool IsF32(Real x) { return x.bits() == 32; }
 Mask IsInfinite(Real x) { return x.Abs() == x.Infinity(); }
 Real Larger(Real a, Real b) { return Select(a > b, a, b); }
 Real Smaller(Real a, Real b) { return Select(a > b, b, a); }
@@ -132,6 +128,8 @@ Complex Exp(Complex z) {
   return {Select(vanishes, 0.0, result.re), Select(vanishes, 0.0, result.im)};
 }
 
+Complex Exp2(Complex z) { return Exp(z * kLn2FullF64[0]); }
+
 Complex Expm1(Complex z) {
   Real cosine = Cos(z.im), sine = Sin(z.im), half_sine = Sin(z.im * 0.5);
   Real re = MulAdd(Expm1(z.re), cosine, half_sine * half_sine * -2.0);
@@ -152,6 +150,8 @@ Complex Log(Complex z) {
   re = Select(IsInfinite(a) | IsInfinite(b), re.Infinity(), re);
   return {re, Atan2(z.im, z.re)};
 }
+
+Complex Log2(Complex z) { return Log(z) * kLog2EF64[0]; }
 
 Complex Log1p(Complex z) {
   Complex far = Log({z.re + 1.0, z.im});
@@ -336,7 +336,9 @@ Complex Logistic(Complex z) {
           Select(gone, CopySign(z.re.Constant(0.0), z.im), im)};
 }
 
-Complex Atan2(Complex y_given, Complex x_given) {
+Complex Atan2(Complex y_narrow, Complex x_narrow) {
+  // The difference of squares needs more than single precision has.
+  const Complex y_given = To(y_narrow, 64), x_given = To(x_narrow, 64);
   Real largest = Larger(Larger(x_given.re.Abs(), x_given.im.Abs()), Larger(y_given.re.Abs(), y_given.im.Abs()));
   PowerOfTwo scale = ScaleOf(largest);
   Complex x = {x_given.re * scale.down, x_given.im * scale.down},
@@ -355,10 +357,10 @@ Complex Atan2(Complex y_given, Complex x_given) {
                     SumOfProducts(x.re, x.im, y.re, y.im) * 2.0};
   Complex direction = Divide(p, Sqrt(square));
   Real turn = Atan2(direction.im, direction.re) - half;
-  const double pi = 2 * (IsF32(half) ? kHalfPiF32[0] : kHalfPiF64[0]);
+  const double pi = 2 * kHalfPiF64[0];
   Real opposite = half - CopySign(half.Constant(pi), Select(half == 0.0, -turn, half));
   Real re = Select(turn.Abs() > pi / 2, opposite, half);
-  return {Select(turn.IsNan(), turn, re), CopySign(im, -difference)};
+  return To({Select(turn.IsNan(), turn, re), CopySign(im, -difference)}, y_narrow.re.bits());
 }
 
 }  // namespace kiln::kernel::math

@@ -14,6 +14,7 @@ inline Complex operator+(Complex a, Complex b) { return {a.re + b.re, a.im + b.i
 inline Complex operator-(Complex a, Complex b) { return {a.re - b.re, a.im - b.im}; }
 inline Complex operator-(Complex a) { return {-a.re, -a.im}; }
 inline Complex operator*(Complex a, double c) { return {a.re * c, a.im * c}; }
+inline Complex To(Complex z, int bits) { return {z.re.To(bits), z.im.To(bits)}; }
 inline Complex Select(Mask m, Complex a, Complex b) {
   return {kernel::Select(m, a.re, b.re), kernel::Select(m, a.im, b.im)};
 }
@@ -26,8 +27,10 @@ Real Abs(Complex z);
 // z / |z|, 0 for 0.
 Complex Sign(Complex z);
 Complex Exp(Complex z);
+Complex Exp2(Complex z);
 Complex Expm1(Complex z);
 Complex Log(Complex z);
+Complex Log2(Complex z);
 Complex Log1p(Complex z);
 Complex Sqrt(Complex z);
 Complex Rsqrt(Complex z);

@@ -92,9 +92,7 @@ Complex ExpOfProduct(Complex z, Complex w) {
 
 Complex Pow(Complex z, Complex w) {
   const int bits = z.re.bits();
-  auto wide = [](Complex c) { return Complex{c.re.To(64), c.im.To(64)}; };
-  Complex result = bits == 32 ? Exp(Exponent(wide(z), wide(w))) : ExpOfProduct(z, w);
-  result = {result.re.To(bits), result.im.To(bits)};
+  Complex result = To(bits == 32 ? Exp(Exponent(To(z, 64), To(w, 64))) : ExpOfProduct(z, w), bits);
   Complex one = {z.re.Constant(1.0), z.re.Constant(0.0)}, zero = {one.im, one.im};
   Mask base_zero = (z.re == 0.0) & (z.im == 0.0);
   result = Select(base_zero & (w.re > 0.0), zero, result);

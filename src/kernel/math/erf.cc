@@ -1,31 +1,29 @@
-#include "src/kernel/math/erf.h"
-
 #include "src/kernel/math/coefficients.h"
-#include "src/kernel/math/exp_log.h"
+#include "src/kernel/math/real_math.h"
 
 namespace kiln::kernel::math {
 
 Real Erf(Real x) {
-  const bool f32 = x.bits() == 32;
+  const bool f32 = IsF32(x);
   Real magnitude = x.Abs();
   Real z = magnitude * magnitude;
-  Real small = MulAdd(magnitude, f32 ? Polynomial(z, kErfF32) : Polynomial(z, kErfF64), magnitude);
+  Real small = MulAdd(magnitude, Polynomial(z, kErfF32, kErfF64), magnitude);
   // Past the bound erfc is below half a unit of 1.
   Real u = AtMost(magnitude, f32 ? 4.0 : 6.0) - 1.0;
-  Real large = 1.0 - ExpBounded(f32 ? Polynomial(u, kErfcLogF32) : Polynomial(u, kErfcLogF64));
+  Real large = 1.0 - ExpBounded(Polynomial(u, kErfcLogF32, kErfcLogF64));
   return CopySign(Select(magnitude < 1.0, small, large), x);
 }
 
 Real Erfc(Real x) {
-  const bool f32 = x.bits() == 32;
+  const bool f32 = IsF32(x);
   // Past the bound the result is 0.
   Real magnitude = AtMost(x.Abs(), f32 ? 10.1 : 27.3);
   Real z = magnitude * magnitude;
-  Real small = MulAdd(magnitude, f32 ? Polynomial(z, kErfF32) : Polynomial(z, kErfF64), magnitude);
+  Real small = MulAdd(magnitude, Polynomial(z, kErfF32, kErfF64), magnitude);
   // e^(x^2) erfc(x) (1 + 2x) is between 1 and 1.2, and a polynomial in (x - center) / (x + center).
   const double center = f32 ? 2.25 : 3.75;
   Real t = (magnitude - center) / (magnitude + center);
-  Real rest = t * (f32 ? Polynomial(t, kErfcF32) : Polynomial(t, kErfcF64));
+  Real rest = t * Polynomial(t, kErfcF32, kErfcF64);
   const double* first = f32 ? kErfcFirstF32 : kErfcFirstF64;
   Real numerator = rest + first[0];
   Real twice = magnitude * 2.0, divisor = twice + 1.0;

@@ -1,13 +1,10 @@
-#include "src/kernel/math/exp_log.h"
-
 #include <cmath>
 
 #include "src/kernel/math/coefficients.h"
+#include "src/kernel/math/real_math.h"
 
 namespace kiln::kernel::math {
 namespace {
-
-bool IsF32(Real x) { return x.bits() == 32; }
 
 // Adding this rounds to an integer and leaves it in the lowest bits of the sum.
 double Rounder(Real x) { return IsF32(x) ? 0x1.8p23 : 0x1.8p52; }
@@ -29,7 +26,7 @@ ExpReduction ReduceExp(Real x, int offset, const Real* low = nullptr) {
   Real r = MulAdd(n, f32 ? -kLn2F32[0] : -kLn2F64[0], x);
   r = MulAdd(n, f32 ? -kLn2F32[1] : -kLn2F64[1], r);
   if (low != nullptr) r = r + *low;
-  Real q = f32 ? Polynomial(r, kExpF32) : Polynomial(r, kExpF64);
+  Real q = Polynomial(r, kExpF32, kExpF64);
   return {z.AsInteger(), n, r, q};
 }
 
@@ -87,7 +84,7 @@ Real Exp2(Real x) {
   const double rounder = Rounder(x) + 2 * x.exponent_bias();
   Real z = clamped + rounder;
   Real r = clamped - (z - rounder);
-  Real q = f32 ? Polynomial(r, kExp2F32) : Polynomial(r, kExp2F64);
+  Real q = Polynomial(r, kExp2F32, kExp2F64);
   Real significand = MulAdd(r, f32 ? kLn2FullF32[0] : kLn2FullF64[0], r * r * q) + 1.0;
   return ScaleInTwo(significand, z.AsInteger());
 }

@@ -1,24 +1,20 @@
-#include "src/kernel/math/hyperbolic.h"
-
 #include "src/kernel/math/coefficients.h"
-#include "src/kernel/math/exp_log.h"
+#include "src/kernel/math/real_math.h"
 
 namespace kiln::kernel::math {
 namespace {
 
-bool IsF32(Real x) { return x.bits() == 32; }
-
 // x + x^3 p(x^2)
-Real OddSeries(Real x, absl::Span<const double> coefficients) {
+Real OddSeries(Real x, absl::Span<const double> f32, absl::Span<const double> f64) {
   Real z = x * x;
-  return MulAdd(x * z, Polynomial(z, coefficients), x);
+  return MulAdd(x * z, Polynomial(z, f32, f64), x);
 }
 
 }  // namespace
 
 Real Sinh(Real x) {
   Real magnitude = x.Abs();
-  Real small = IsF32(x) ? OddSeries(magnitude, kSinhF32) : OddSeries(magnitude, kSinhF64);
+  Real small = OddSeries(magnitude, kSinhF32, kSinhF64);
   Real half = ExpShifted(magnitude, -1);
   Real large = half - 0.25 / half;
   return CopySign(Select(magnitude < 1.0, small, large), x);
@@ -32,7 +28,7 @@ Real Cosh(Real x) {
 Real Tanh(Real x) {
   const bool f32 = IsF32(x);
   Real magnitude = x.Abs();
-  Real small = f32 ? OddSeries(magnitude, kTanhF32) : OddSeries(magnitude, kTanhF64);
+  Real small = OddSeries(magnitude, kTanhF32, kTanhF64);
   // Past these the result rounds to 1.
   Real e = ExpBounded(AtMost(magnitude, f32 ? 10.0 : 20.0) * 2.0);
   Real large = 1.0 - 2.0 / (e + 1.0);
@@ -67,7 +63,7 @@ Real Acosh(Real x) {
 
 Real Atanh(Real x) {
   Real magnitude = x.Abs();
-  Real small = IsF32(x) ? OddSeries(magnitude, kAtanhF32) : OddSeries(magnitude, kAtanhF64);
+  Real small = OddSeries(magnitude, kAtanhF32, kAtanhF64);
   Real large = Log1pPositive(magnitude * 2.0 / (1.0 - magnitude), x.Constant(0.0), x.Constant(0.0)) * 0.5;
   Real result = Select(magnitude < 0.4, small, large);
   result = Select(magnitude == 1.0, x.Infinity(), result);

@@ -1,11 +1,9 @@
-#include "src/kernel/math/inverse_trigonometric.h"
-
 #include "src/kernel/math/coefficients.h"
+#include "src/kernel/math/real_math.h"
 
 namespace kiln::kernel::math {
 namespace {
 
-bool IsF32(Real x) { return x.bits() == 32; }
 const double* HalfPi(Real x) { return IsF32(x) ? kHalfPiF32 : kHalfPiF64; }
 
 // asin of up to 1/2, directly or as half the angle from 1: asin(a) = pi/2 - 2 asin(sqrt((1 - a) / 2)).
@@ -18,7 +16,7 @@ AsinParts Reduce(Real magnitude) {
   Mask near_one = magnitude > 0.5;
   Real z = Select(near_one, MulAdd(magnitude, magnitude.Constant(-0.5), 0.5), magnitude * magnitude);
   Real root = Select(near_one, Sqrt(z), magnitude);
-  return {near_one, root, root * z * (IsF32(z) ? Polynomial(z, kAsinF32) : Polynomial(z, kAsinF64))};
+  return {near_one, root, root * z * Polynomial(z, kAsinF32, kAsinF64)};
 }
 
 }  // namespace
@@ -67,7 +65,7 @@ Real Atan2(Real y, Real x) {
   t = Select(infinite, 0.0, t);
   upper = upper | infinite;
   Real z = t * t;
-  Real tail = t * z * (f32 ? Polynomial(z, kAtanF32) : Polynomial(z, kAtanF64));
+  Real tail = t * z * Polynomial(z, kAtanF32, kAtanF64);
   Real quarter_low = Select(upper, x.Constant(half_pi[1] * 0.5), x.Constant(0.0));
   Real quarter = Select(upper, x.Constant(half_pi[0] * 0.5), x.Constant(0.0));
   // The angle is base +- (quarter + t + tail) for a base of 0, pi/2 or pi.

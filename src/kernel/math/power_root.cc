@@ -1,7 +1,6 @@
-#include "src/kernel/math/power_root.h"
-
 #include "src/kernel/math/coefficients.h"
 #include "src/kernel/math/pair.h"
+#include "src/kernel/math/real_math.h"
 
 namespace kiln::kernel::math {
 namespace {
@@ -116,7 +115,7 @@ Real Pow(Real x, Real y) {
 }
 
 Real Cbrt(Real x) {
-  const bool f32 = x.bits() == 32;
+  const bool f32 = IsF32(x);
   const int m = x.mantissa_bits();
   Real magnitude = x.Abs();
   Mask tiny = magnitude < (f32 ? 0x1p-126 : 0x1p-1022);

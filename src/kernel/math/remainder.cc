@@ -1,4 +1,4 @@
-#include "src/kernel/math/remainder.h"
+#include "src/kernel/math/real_math.h"
 
 namespace kiln::kernel::math {
 namespace {

@@ -1,16 +1,13 @@
-#include "src/kernel/math/trigonometric.h"
-
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/Module.h"
 #include "src/kernel/math/coefficients.h"
+#include "src/kernel/math/real_math.h"
 
 namespace kiln::kernel::math {
 namespace {
-
-bool IsF32(Real x) { return x.bits() == 32; }
 
 // x = quadrant * pi/2 + high + low, |high| <= pi/4 and a little.
 struct Reduced {
@@ -179,7 +176,7 @@ Reduced Reduce(const VectorBuilder& b, Real x) {
 // sin(high + low) = high + the rest that is returned.
 Real SinRest(const Reduced& r) {
   Real z = r.high * r.high;
-  Real p = IsF32(r.high) ? Polynomial(z, kSinF32) : Polynomial(z, kSinF64);
+  Real p = Polynomial(z, kSinF32, kSinF64);
   return MulAdd(r.high * z, p, r.low);
 }
 
@@ -190,7 +187,7 @@ struct CosParts {
 
 CosParts Cosine(const Reduced& r) {
   Real z = r.high * r.high;
-  Real p = IsF32(r.high) ? Polynomial(z, kCosF32) : Polynomial(z, kCosF64);
+  Real p = Polynomial(z, kCosF32, kCosF64);
   Real half = z * 0.5;
   Real head = 1.0 - half;
   return {head, ((1.0 - head) - half) + MulAdd(z * z, p, -(r.high * r.low))};
