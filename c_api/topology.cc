@@ -72,6 +72,7 @@ void Call(PJRT_TopologyDescription_Attributes_Args& args) {
 }
 
 void Call(PJRT_TopologyDescription_Fingerprint_Args& args) {
+  runtime::ApplyProcessFlags();
   // Frameworks key their caches of executables with this, so it tells builds, processors and flags apart.
   args.fingerprint = Hash64(absl::StrCat(kSerializedPrefix, args.topology->description_pointers.size(), " ", BuildId(),
                                          " ", cpu::Host().cpu, " ", cpu::Host().features, " ", runtime::CodeFlags()),

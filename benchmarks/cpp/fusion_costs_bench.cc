@@ -1,4 +1,4 @@
-// The numbers of analysis::kCpuFusionCosts on this machine, which should be idle otherwise: from the times of Kiln's
+// The numbers of Tuning().fusion on this machine, which should be idle otherwise: from the times of Kiln's
 // own kernels, in programs that run many of them one after the other on one core.
 #include <cstdint>
 #include <cstdio>
@@ -8,6 +8,7 @@
 #include "src/analysis/fusion_costs.h"
 #include "src/base/thread_pool.h"
 #include "src/frontend/hlo_text/parser.h"
+#include "src/runtime/debug_flags.h"
 #include "src/tools/program_file.h"
 #include "src/tools/program_timer.h"
 
@@ -59,7 +60,7 @@ absl::StatusOr<analysis::FusionCosts> Measure() {
   constexpr int kOperations = 32;
   KILN_ASSIGN_OR_RETURN(const double once, PerKernel(kSmall, 100, kOperations));
   KILN_ASSIGN_OR_RETURN(const double thrice, PerKernel(kSmall, 100, 3 * kOperations));
-  analysis::FusionCosts costs;
+  analysis::FusionCosts costs = Tuning().fusion;
   costs.launch_nanoseconds = launch;
   costs.bytes_per_nanosecond = kArrays * kWidth * static_cast<double>(kLarge) / threads / large;
   costs.cached_bytes_per_nanosecond = kArrays * kWidth * static_cast<double>(kCached) / threads / cached;
@@ -68,9 +69,10 @@ absl::StatusOr<analysis::FusionCosts> Measure() {
 }
 
 int Main() {
+  runtime::ApplyProcessFlags();
   const absl::StatusOr<analysis::FusionCosts> measured = Measure();
   if (!measured.ok()) return tools::ExitCode(measured.status());
-  const analysis::FusionCosts& table = analysis::kCpuFusionCosts;
+  const analysis::FusionCosts& table = Tuning().fusion;
   std::printf("%10s %10s\n", "measured", "table");
   const auto row = [](double measured, double known, const char* what) {
     std::printf("%10.1f %10.1f  %s\n", measured, known, what);

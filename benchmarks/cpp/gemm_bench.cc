@@ -18,6 +18,7 @@
 #include "src/cpu/host_isa.h"
 #include "src/cpu/jit.h"
 #include "src/cpu/program_abi.h"
+#include "src/runtime/debug_flags.h"
 
 namespace kiln::cpu {
 namespace {
@@ -43,7 +44,7 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "usage: gemm_bench TYPE M N K [nn|nt|tn|tt [THREADS [BATCH [schedule options]]]]\n");
     return 2;
   }
-  if (const char* bytes = std::getenv("KILN_TEST_VECTOR_BYTES")) LimitHostVectorBytes(std::atoi(bytes));
+  runtime::ApplyProcessFlags();
   const auto type = hlo::ParsePrimitiveType(argv[1]);
   if (!type.has_value()) return 2;
   GemmSpec spec;

@@ -7,18 +7,12 @@
 namespace kiln::analysis {
 namespace {
 
-// Arrays up to this size are likely in a cache near the core that reads them.
-constexpr double kCachedBytes = 1 << 20;
-// What reads a transpose element by element uses little of each line.
-constexpr double kTransposedTraffic = 4;
 constexpr double kInlineElements = 64;
-// Operations that an expensive one (EvaluationCost) stands for.
-constexpr double kExpensiveOperations = 16;
 
 }  // namespace
 
 double TrafficNanoseconds(const FusionCosts& costs, double bytes) {
-  return bytes / (bytes <= kCachedBytes ? costs.cached_bytes_per_nanosecond : costs.bytes_per_nanosecond);
+  return bytes / (bytes <= costs.cached_bytes ? costs.cached_bytes_per_nanosecond : costs.bytes_per_nanosecond);
 }
 
 double EvaluationNanoseconds(const FusionCosts& costs, const hlo::Instruction& instruction, double elements) {
@@ -28,7 +22,7 @@ double EvaluationNanoseconds(const FusionCosts& costs, const hlo::Instruction& i
     case EvaluationCost::kCheap:
       return elements / costs.elements_per_nanosecond;
     case EvaluationCost::kExpensive:
-      return kExpensiveOperations * elements / costs.elements_per_nanosecond;
+      return costs.function_operations * elements / costs.elements_per_nanosecond;
   }
   return 0;
 }
@@ -45,10 +39,10 @@ bool IsWorthRepeating(const FusionCosts& costs, const hlo::Instruction& producer
       continue;
     operand_width += width(*operand);
   }
-  if (producer.opcode() == hlo::Opcode::kTranspose) operand_width *= kTransposedTraffic;
+  if (producer.opcode() == hlo::Opcode::kTranspose) operand_width *= costs.transposed_traffic;
   // Both ways read from the same memory: small arrays from caches.
   const double rate =
-      elements * width(producer) <= kCachedBytes ? costs.cached_bytes_per_nanosecond : costs.bytes_per_nanosecond;
+      elements * width(producer) <= costs.cached_bytes ? costs.cached_bytes_per_nanosecond : costs.bytes_per_nanosecond;
   const auto evaluate = [&](double count) {
     return EvaluationNanoseconds(costs, producer, count) + count * operand_width / rate;
   };

@@ -1,24 +1,17 @@
-// What deciding on fusions needs to know of a target, in one table.
+// What deciding on fusions makes of the costs of a target.
 #ifndef KILN_ANALYSIS_FUSION_COSTS_H_
 #define KILN_ANALYSIS_FUSION_COSTS_H_
 
+#include "src/base/cpu_tuning.h"
 #include "src/hlo/instruction.h"
 
 namespace kiln::analysis {
 
-struct FusionCosts {
-  double launch_nanoseconds;    // of a kernel, beside its work
-  double bytes_per_nanosecond;  // arrays that fit no cache
-  double cached_bytes_per_nanosecond;
-  double elements_per_nanosecond;  // of one cheap operation on f32
-};
+using kiln::FusionCosts;
 
-// On CPUs one core's part of what benchmarks/cpp/fusion_costs_bench measured on a Zen 5 server with vectors of 64 bytes
-// while all cores were at it: the middle of several runs, but of main memory the least (up to 40 were seen), since
-// others use it too. On GPUs an estimate for a whole one of the H200 kind (a launch in a stream, copies, additions):
-// nothing has been measured there.
-inline constexpr FusionCosts kCpuFusionCosts = {7, 13, 72, 35};
-inline constexpr FusionCosts kGpuFusionCosts = {2500, 4000, 9000, 30000};
+// An estimate for a whole GPU of the H200 kind (a launch in a stream, copies, additions): nothing has been measured
+// there. CPUs: Tuning().fusion.
+inline constexpr FusionCosts kGpuFusionCosts = {1 << 20, 16, 4, 2500, 4000, 9000, 30000};
 
 // Time to read or write that much.
 double TrafficNanoseconds(const FusionCosts& costs, double bytes);

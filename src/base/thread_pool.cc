@@ -13,14 +13,13 @@
 #include <thread>
 #include <vector>
 
+#include "src/base/cpu_tuning.h"
 #include "src/base/float_environment.h"
 #include "src/base/job_queue.h"
 
 namespace kiln {
 namespace {
 
-// Long enough to bridge the gap between two kernels of one program, short enough to cost no battery.
-constexpr auto kSpin = std::chrono::microseconds(40);
 // Of one call; more threads than that begin in the shares of others.
 constexpr int kMaxShares = 64;
 
@@ -40,12 +39,12 @@ void Pause() {
 #endif
 }
 
-// Polls `done` until it holds or kSpin has passed, giving the CPU away now and then. Returns done's last answer.
+// Polls `done` until it holds or it is time to sleep, giving the CPU away now and then. Returns done's last answer.
 template <typename Predicate>
 bool SpinUntil(bool spin, Predicate done) {
   if (done()) return true;
   if (!spin) return false;
-  const auto deadline = std::chrono::steady_clock::now() + kSpin;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(Tuning().threads.spin_nanoseconds);
   while (true) {
     for (int i = 0; i < 64; ++i) {
       if (done()) return true;

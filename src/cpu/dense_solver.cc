@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "src/base/cpu_tuning.h"
 #include "src/base/rounding.h"
 #include "src/cpu/lane_matrices.h"
 #include "src/cpu/row_matrices.h"
@@ -11,14 +12,8 @@
 namespace kiln::cpu {
 namespace {
 
-// Matrices with their right-hand sides of at most this many elements go into lanes: what the first-level cache holds.
-constexpr int64_t kLaneElements = 640;
 // Parts of a call that may be under way at once.
 constexpr int64_t kSlots = 16;
-// Less work than this is not worth waking a thread for.
-constexpr double kParallelNanoseconds = 20000;
-// Elements of a matrix that are worth several threads when a panel is taken off them.
-constexpr int64_t kParallelElements = 40000;
 
 int64_t LanesOf(const DenseSolve& solve) { return kVectorBytes / solve.width; }
 
@@ -39,7 +34,7 @@ int64_t LaneElements(const DenseSolve& solve) {
 }
 
 bool InLanes(const DenseSolve& solve) {
-  return solve.count >= LanesOf(solve) / 2 && LaneElements(solve) <= kLaneElements;
+  return solve.count >= LanesOf(solve) / 2 && LaneElements(solve) <= Tuning().solver.lane_elements;
 }
 
 // What is dealt out to threads whole.
@@ -49,7 +44,9 @@ int64_t Tasks(const DenseSolve& solve) {
 }
 
 int64_t Slots(const DenseSolve& solve) {
-  return DenseSolveNanoseconds(solve) < kParallelNanoseconds ? 1 : std::clamp<int64_t>(Tasks(solve), 1, kSlots);
+  return DenseSolveNanoseconds(solve) < Tuning().threads.wake_nanoseconds
+             ? 1
+             : std::clamp<int64_t>(Tasks(solve), 1, kSlots);
 }
 
 int64_t SlotBytes(const DenseSolve& solve) {
@@ -107,13 +104,17 @@ KILN_INLINE void UpdateStripe(const StripeJob<T>& job, int64_t stripe) {
   }
 }
 
-KILN_VECTOR_CLONES("fma") void RunStripe(const StripeJob<float>& job, int64_t stripe) { UpdateStripe(job, stripe); }
-KILN_VECTOR_CLONES("fma") void RunStripe(const StripeJob<double>& job, int64_t stripe) { UpdateStripe(job, stripe); }
+KILN_VECTOR_CLONES(void, RunStripe, (const StripeJob<float>& job, int64_t stripe), (job, stripe)) {
+  UpdateStripe(job, stripe);
+}
+KILN_VECTOR_CLONES(void, RunStripe, (const StripeJob<double>& job, int64_t stripe), (job, stripe)) {
+  UpdateStripe(job, stripe);
+}
 
 template <typename T>
 void RunStripes(ProgramContext* context, const StripeJob<T>& job) {
   const int64_t stripes = Stripes(job.n - job.end);
-  if (context != nullptr && (job.m - job.end) * (job.n - job.end) >= kParallelElements) {
+  if (context != nullptr && (job.m - job.end) * (job.n - job.end) >= Tuning().solver.parallel_elements) {
     return ForEach(context, stripes, [&](int64_t i) { RunStripe(job, i); });
   }
   for (int64_t i = 0; i < stripes; ++i) RunStripe(job, i);
@@ -230,15 +231,15 @@ KILN_INLINE void SolveTriangular(const Job<T>& job, int64_t task, char* memory) 
              : CopyRows(result + first, m, x, stride, n, count);
 }
 
-#define KILN_DENSE_TASKS(T)                                                                     \
-  KILN_VECTOR_CLONES("fma") void RunLu(const Job<T>& job, int64_t task, char* memory) {         \
-    FactorizeLu(job, task, memory);                                                             \
-  }                                                                                             \
-  KILN_VECTOR_CLONES("fma") void RunCholesky(const Job<T>& job, int64_t task, char* memory) {   \
-    FactorizeCholesky(job, task, memory);                                                       \
-  }                                                                                             \
-  KILN_VECTOR_CLONES("fma") void RunTriangular(const Job<T>& job, int64_t task, char* memory) { \
-    SolveTriangular(job, task, memory);                                                         \
+#define KILN_DENSE_TASKS(T)                                                                                       \
+  KILN_VECTOR_CLONES(void, RunLu, (const Job<T>& job, int64_t task, char* memory), (job, task, memory)) {         \
+    FactorizeLu(job, task, memory);                                                                               \
+  }                                                                                                               \
+  KILN_VECTOR_CLONES(void, RunCholesky, (const Job<T>& job, int64_t task, char* memory), (job, task, memory)) {   \
+    FactorizeCholesky(job, task, memory);                                                                         \
+  }                                                                                                               \
+  KILN_VECTOR_CLONES(void, RunTriangular, (const Job<T>& job, int64_t task, char* memory), (job, task, memory)) { \
+    SolveTriangular(job, task, memory);                                                                           \
   }
 KILN_DENSE_TASKS(float)
 KILN_DENSE_TASKS(double)
@@ -274,9 +275,10 @@ double DenseSolveNanoseconds(const DenseSolve& solve) {
   const double products = solve.kind == DenseSolve::kTriangular ? n * n * static_cast<double>(RightSides(solve)) / 2
                           : solve.kind == DenseSolve::kCholesky ? n * n * n / 6
                                                                 : n * columns * std::min(n, columns) / 3;
-  // Some ten products at a time where matrices are large, fewer where they are small.
-  const double matrix = InLanes(solve) ? 2 * static_cast<double>(MatrixElements(solve)) / 8 + products / 8
-                                       : 40 + 20 * n + static_cast<double>(MatrixElements(solve)) / 8 + products / 30;
+  const SolverTuning& costs = Tuning().solver;
+  const double moved = static_cast<double>(MatrixElements(solve)) / 8;
+  const double matrix = InLanes(solve) ? 2 * moved + products / costs.lane_products_per_nanosecond
+                                       : 40 + 20 * n + moved + products / costs.row_products_per_nanosecond;
   return count * matrix;
 }
 

@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "src/base/cpu_tuning.h"
 #include "src/base/status.h"
 #include "src/base/wire_reader.h"
 #include "src/base/wire_writer.h"
@@ -149,13 +151,16 @@ absl::Status ReadInto(absl::string_view bytes, ReadImage* read, std::string* cpu
   return reader.status();
 }
 
+// The memory that code gives to the runtime's functions follows from the tuning.
+std::string FeaturesAndTuning() { return absl::StrCat(Host().features, ",tuning=", Tuning().name); }
+
 }  // namespace
 
 std::string WriteImage(const ExecutableImage& image, const std::vector<Object>& objects,
                        const std::vector<absl::string_view>& constants) {
   WireWriter out;
   out.String(kCpu, Host().cpu);
-  out.String(kFeatures, Host().features);
+  out.String(kFeatures, FeaturesAndTuning());
   for (const hlo::Shape& leaf : image.parameter_leaves) out.Message(kParameter, Message(leaf));
   for (const hlo::Shape& leaf : image.output_leaves) out.Message(kOutput, Message(leaf));
   for (const OutputLeaf& leaf : image.output_aliases) out.Message(kAlias, Message(leaf));
@@ -171,9 +176,9 @@ absl::StatusOr<ReadImage> ReadImageFrom(absl::string_view bytes) {
   ReadImage read;
   std::string cpu, features;
   KILN_RETURN_IF_ERROR(Annotate(ReadInto(bytes, &read, &cpu, &features), "the image of an executable"));
-  if (cpu != Host().cpu || features != Host().features) {
+  if (cpu != Host().cpu || features != FeaturesAndTuning()) {
     return FailedPrecondition("the executable was compiled for the processor ", cpu, " (", features,
-                              "), this machine is ", Host().cpu, " (", Host().features, ")");
+                              "), this machine is ", Host().cpu, " (", FeaturesAndTuning(), ")");
   }
   const ExecutableImage& image = read.image;
   bool valid = image.arena_bytes >= 0 && image.arena_bytes <= kMaxArenaBytes && image.max_parallelism >= 0 &&

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "src/base/cpu_tuning.h"
 #include "src/base/rounding.h"
 #include "src/base/thread_pool.h"
 #include "src/cpu/fft_radices.h"
@@ -14,19 +15,6 @@ namespace {
 
 using hlo::FftType;
 
-// A core's clock, for estimates.
-constexpr double kCyclesPerNanosecond = 3.5;
-// The part of the second-level cache that columns take which are transformed together; two arrays of scratch come to
-// it.
-constexpr int64_t kBlockPart = 8;
-// A row above this is transformed in four steps, a shorter one only when it is alone and threads would have nothing to
-// do. How many there are has no say, lest results depend on it.
-constexpr int64_t kRowBytes = 256 << 10;
-constexpr int64_t kSharedRowBytes = 64 << 10;
-// Rows whose block takes more than this are not transposed.
-constexpr int64_t kTransposedBytes = 128 << 10;
-// Cycles per vector of a transposition.
-constexpr double kTransposeCycles = 14;
 // Pairs of one unit.
 constexpr int64_t kPairsPerUnit = 8192;
 
@@ -149,7 +137,7 @@ class Planner {
     const FftRadices found = columns ? ColumnRadices(length, vector_lanes_) : RowRadices(length, vector_lanes_);
     const double vectors =
         columns ? static_cast<double>(phase->extent) / static_cast<double>(vector_lanes_ * phase->blocks()) : 1;
-    phase->nanoseconds += units * std::max(vectors, 1.0) * found.cycles / kCyclesPerNanosecond;
+    phase->nanoseconds += units * std::max(vectors, 1.0) * found.cycles / Tuning().fourier.cycles_per_nanosecond;
     End at = from;
     int64_t neighbours = 1;
     // One pass, or none, in place goes by way of the scratch: its vectors overlap.
@@ -226,7 +214,8 @@ class Planner {
   }
 
   void SetBlocks(FftPhase* phase, int64_t columns, int64_t length) const {
-    const int64_t fitting = Host().l2_bytes / kBlockPart / (2 * number_bytes_ * std::max<int64_t>(length, 1));
+    const int64_t fitting =
+        Host().l2_bytes / Tuning().fourier.block_part / (2 * number_bytes_ * std::max<int64_t>(length, 1));
     phase->extent = columns;
     phase->block = std::min(columns, std::max(vector_lanes_, FftLanes(4 * vector_lanes_, fitting)));
   }
@@ -326,7 +315,8 @@ class Planner {
         FftTransposition{into_rows, length, row, scale, into_rows ? to.side : from.side,
                          into_rows ? from.side : to.side},
         from.buffer, to.buffer, static_cast<int>(vector_lanes_));
-    phase->nanoseconds += kTransposeCycles * static_cast<double>(phase->blocks() * length) / kCyclesPerNanosecond;
+    phase->nanoseconds += Tuning().fourier.transpose_cycles * static_cast<double>(phase->blocks() * length) /
+                          Tuning().fourier.cycles_per_nanosecond;
   }
 
   void Pairs(FftPhase* phase, bool to_real, bool columns, int64_t half, const End& from, const End& to,
@@ -335,7 +325,8 @@ class Planner {
                         LanesOf(*phase, columns, std::max<int64_t>(1, half / 2)));
     step.table = Table({FftTable::kHalfTurns, columns, half});
     const double vectors = static_cast<double>(half) * static_cast<double>(columns ? 1 : 1.0 / step.lanes);
-    phase->nanoseconds += 5 * vectors * static_cast<double>(phase->outer * phase->blocks()) / kCyclesPerNanosecond;
+    phase->nanoseconds +=
+        5 * vectors * static_cast<double>(phase->outer * phase->blocks()) / Tuning().fourier.cycles_per_nanosecond;
   }
 
   // Of one long row, by pieces.
@@ -348,24 +339,25 @@ class Planner {
 
   // Whether rows are transformed as columns, `vector_lanes_` at a time.
   bool TransposeRows(int64_t length, int64_t rows) const {
-    if (vector_lanes_ < 2 || rows < vector_lanes_ || length * vector_lanes_ * 2 * number_bytes_ > kTransposedBytes) {
+    if (vector_lanes_ < 2 || rows < vector_lanes_ ||
+        length * vector_lanes_ * 2 * number_bytes_ > Tuning().fourier.transposed_bytes) {
       return false;
     }
     const bool smooth = IsSmooth(length);
     const int64_t size = smooth ? length : ConvolutionLength(length, true, vector_lanes_);
     const double lanes = static_cast<double>(vector_lanes_);
     const double columns = ColumnRadices(size, vector_lanes_).cycles * (smooth ? 1 : 2) / lanes +
-                           2 * kTransposeCycles * static_cast<double>(length) / lanes;
+                           2 * Tuning().fourier.transpose_cycles * static_cast<double>(length) / lanes;
     const double row = RowRadices(size, vector_lanes_).cycles * (smooth ? 1 : 2);
-    // Calls of a row's own.
-    constexpr double kRowCycles = 60;
-    return columns < row + kRowCycles;
+    return columns < row + Tuning().fourier.row_cycles;
   }
 
   // How many rows the matrix has that a long row is taken for; 0 for rows that are transformed at once.
   int64_t LongRowSplit(int64_t length, int64_t rows) const {
+    const FourierTuning& costs = Tuning().fourier;
+    // How many threads there are has no say, lest results depend on it.
     const int64_t bytes = 2 * number_bytes_ * length;
-    if (bytes <= kSharedRowBytes || (bytes <= kRowBytes && rows > 1) || !IsSmooth(length)) return 0;
+    if (bytes <= costs.lone_row_bytes || (bytes <= costs.row_bytes && rows > 1) || !IsSmooth(length)) return 0;
     int64_t best = 0;
     double cycles = 0;
     for (int64_t n1 = vector_lanes_; n1 <= length / vector_lanes_; ++n1) {

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "absl/container/flat_hash_map.h"
+#include "src/base/cpu_tuning.h"
 #include "src/base/rounding.h"
 #include "src/cpu/host_isa.h"
 
@@ -16,30 +17,18 @@ namespace {
 constexpr int64_t kRadices[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 17, 19, 23, 29, 31};
 constexpr int64_t kLargestPrime = 31;
 
-// Cycles per vector of one leg, on a core that adds two wide vectors per cycle: loading, multiplying by a root,
-// storing.
-constexpr double kMoveCycles = 3;
-// Per halving of a transform within registers.
-constexpr double kHalvingCycles = 0.9;
-// Per odd prime factor and unit of it.
-constexpr double kPrimeCycles = 0.5;
-// Once a pass has more numbers than there are registers.
-constexpr double kSpillCycles = 1;
-// Of a pass whose results change lanes: per halving, or per number that is moved alone.
-constexpr double kShuffleCycles = 2;
-constexpr double kNumberCycles = 0.5;
-
 double LegCycles(int64_t radix) {
-  double cycles = kMoveCycles;
+  const FourierTuning& costs = Tuning().fourier;
+  double cycles = costs.move_cycles;
   for (int64_t rest = radix, p = 2; rest > 1;) {
     if (rest % p != 0) {
       ++p;
       continue;
     }
-    cycles += p == 2 ? kHalvingCycles : kPrimeCycles * static_cast<double>(p);
+    cycles += p == 2 ? costs.halving_cycles : costs.prime_cycles * static_cast<double>(p);
     rest /= p;
   }
-  for (int64_t held = Host().vector_registers / 4; held < radix; held *= 2) cycles += kSpillCycles;
+  for (int64_t held = Host().vector_registers / 4; held < radix; held *= 2) cycles += costs.spill_cycles;
   return cycles;
 }
 
@@ -69,10 +58,12 @@ class Search {
     const int64_t extent = neighbours == 1 ? length_ / radix : neighbours;
     const int64_t lanes = FftLanes(vector_lanes_, extent);
     const double vectors = legs / static_cast<double>(extent) * static_cast<double>(CeilDivide(extent, lanes));
+    const FourierTuning& costs = Tuning().fourier;
     double moves = 0;
     if (neighbours == 1 && lanes > 1) {
-      moves = std::has_single_bit(static_cast<uint64_t>(radix)) ? kShuffleCycles * std::log2(static_cast<double>(radix))
-                                                                : kNumberCycles * static_cast<double>(2 * lanes);
+      moves = std::has_single_bit(static_cast<uint64_t>(radix))
+                  ? costs.shuffle_cycles * std::log2(static_cast<double>(radix))
+                  : costs.number_cycles * static_cast<double>(2 * lanes);
     }
     return vectors * (LegCycles(radix) + moves);
   }

@@ -237,9 +237,8 @@ const GemmKernels* FindGemmKernels(GemmKernelKind kind) {
   const bool brain = kind == GemmKernelKind::kBrain,
              plain = kind == GemmKernelKind::kF32 || kind == GemmKernelKind::kF64;
   if (!plain && !(brain ? host.brain_dot : host.byte_dot)) return nullptr;
-  if (host.vector_bytes == 64) return GemmKernels512(kind);
-  static const bool avx2 = host.vector_bytes == 32 && host.fma && host.features.find("+avx2") != std::string::npos;
-  return avx2 ? GemmKernels256(kind) : nullptr;
+  if (host.compiled_vector_bytes == 64) return GemmKernels512(kind);
+  return host.compiled_vector_bytes == 32 ? GemmKernels256(kind) : nullptr;
 }
 
 void RunGemmBlocks(const GemmBlocks* blocks, const char* lhs, const char* rhs, char* out, void* const* extra,

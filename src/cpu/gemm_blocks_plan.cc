@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "src/base/cpu_tuning.h"
 #include "src/base/rounding.h"
 #include "src/cpu/gemm_blocks.h"
 #include "src/cpu/host_isa.h"
@@ -16,15 +17,6 @@ using hlo::PrimitiveType;
 
 // Panels of rhs hold whole runs.
 constexpr int64_t kMaxRuns = 4096, kMaxRunSteps = 8192;
-// Fewer rows do not repay the call, packing rhs, and packing an rhs that can be read where it lies.
-constexpr int64_t kMinRows = 10, kMinPackRows = 24, kPackRows = 400;
-constexpr int64_t kWideRowBytes = 2048;
-constexpr double kMinWork = 32 << 10;
-// Costs in multiply-adds: to pack an element of rhs, or to fetch it from where it lies, and to go to a row of it that
-// lies on a page of its own; to fetch an element of lhs from the second-level cache, and to pack it; to store a result;
-// to begin a task.
-constexpr double kPackCost = 35, kRhsCost = 12, kRhsRowCost = 1000, kLhsCost = 3, kPackLhsCost = 20, kStoreCost = 16,
-                 kTaskCost = 40e3;
 
 std::optional<GemmKernelKind> KindOf(const GemmSpec& spec, const GemmProblem& problem,
                                      const GemmArithmetic& arithmetic) {
@@ -73,13 +65,16 @@ bool SupportsGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const 
 }
 
 bool IsWorthGemmBlocks(const GemmProblem& problem, const GemmSchedule& schedule) {
+  const ProductTuning& costs = Tuning().products;
   const double work = static_cast<double>(problem.m * problem.m_outer) * static_cast<double>(problem.n) *
                       static_cast<double>(problem.k_total());
-  return problem.m * problem.m_outer >= (MustPack(problem, schedule) ? kMinPackRows : kMinRows) && work >= kMinWork;
+  return problem.m * problem.m_outer >= (MustPack(problem, schedule) ? costs.packed_rows : costs.block_rows) &&
+         work >= costs.block_work;
 }
 
 void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmArithmetic& arithmetic, int threads,
                       GemmSchedule& schedule) {
+  const ProductTuning& costs = Tuning().products;
   const int64_t element = arithmetic.element_bytes();
   const int64_t rows = schedule.rows, columns = int64_t{schedule.vectors} * schedule.lanes;
   const int64_t all_steps = problem.k_total();
@@ -90,8 +85,8 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
   if (padded.units > 0) row_panels = row_panels / problem.outer_rows.front().size * padded.units;
 
   // Rows of rhs that lie close together are as good as packed.
-  const bool wide_rows = problem.rhs_k * element >= kWideRowBytes;
-  schedule.pack_rhs = MustPack(problem, schedule) || (wide_rows && problem.m * problem.m_outer >= kPackRows);
+  const bool wide_rows = problem.rhs_k * element >= costs.wide_row_bytes;
+  schedule.pack_rhs = MustPack(problem, schedule) || (wide_rows && problem.m * problem.m_outer >= costs.placed_rows);
   schedule.pack_lhs = problem.lhs_m == 1 && problem.k_outer == 1 && problem.lhs_k * element >= 256;
 
   // All of k in one go while a packed panel of rhs takes little of the second-level cache, the more so where sums would
@@ -107,9 +102,9 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
 
   const int64_t max_columns = std::max<int64_t>(Host().l2_bytes / 4 / (schedule.k_block * step_bytes), 1);
   const int64_t max_sums = Host().l2_bytes / 2 / (rows * step_bytes);  // tiles
-  const double rhs_element = schedule.pack_rhs ? kPackCost : kRhsCost;
-  const double rhs_row = wide_rows ? kRhsRowCost : 0.0;
-  const double lhs_element = schedule.pack_lhs ? kPackLhsCost : kLhsCost;
+  const double rhs_element = schedule.pack_rhs ? costs.block_pack_work : costs.block_rhs_work;
+  const double rhs_row = wide_rows ? costs.block_row_work : 0.0;
+  const double lhs_element = schedule.pack_lhs ? costs.block_lhs_pack_work : costs.block_lhs_work;
   double best = std::numeric_limits<double>::infinity();
   const int64_t least_parts = CeilDivide(column_panels, max_columns);
   for (int64_t n_parts = least_parts; n_parts <= std::min(column_panels, least_parts + 4 * threads); ++n_parts) {
@@ -124,8 +119,8 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
                            static_cast<double>(CeilDivide(column_panels, n_panels) * CeilDivide(row_panels, m_panels));
       const double m = static_cast<double>(m_panels * rows), n = static_cast<double>(n_panels * columns);
       const double steps = static_cast<double>(all_steps);
-      const double task =
-          m * n * steps + steps * (rhs_element * n + rhs_row + lhs_element * m) + kStoreCost * m * n + kTaskCost;
+      const double task = m * n * steps + steps * (rhs_element * n + rhs_row + lhs_element * m) +
+                          costs.block_store_work * m * n + costs.block_task_work;
       // The last tasks to end leave other threads idle, the more so the larger they are.
       const double cost = (std::ceil(tasks / threads) + (threads > 1 ? 0.1 : 0.0)) * task;
       if (cost < best) {

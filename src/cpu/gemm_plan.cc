@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "src/base/cpu_tuning.h"
 #include "src/base/rounding.h"
 #include "src/base/status.h"
 #include "src/cpu/gemm.h"
@@ -18,12 +19,6 @@ namespace {
 using Kind = GemmSchedule::Kind;
 
 constexpr int64_t kMaxBytes = int64_t{1} << 47;
-constexpr int64_t kPartialTileBytes = 32 << 10;  // of the stack, and of the first-level cache
-// Packed operands of a round: what stays near the cores, and little beside the operands.
-constexpr int64_t kPackedBytes = 1 << 20;
-constexpr int64_t kShortDotVectors = 16;    // along k: sums that are short beside what is done with them
-constexpr double kMinTaskWork = 256 << 10;  // multiply-adds: some ten microseconds
-constexpr double kMinChunkWork = 64 << 10;
 
 int64_t PowerOfTwoAtLeast(int64_t value) {
   int64_t power = 1;
@@ -80,14 +75,14 @@ bool ShouldSwap(const GemmSpec& spec, int lanes) {
   return 2 * spec.n <= lanes && spec.m >= 4 * spec.n && spec.k >= 16;
 }
 
-// Cycles per step of k for one micro-tile on a core with two multiply-adds and two loads per cycle.
+// Cycles per step of k for one micro-tile.
 double TileCycles(int64_t rows, int64_t vectors, int parts, bool own_elements) {
+  const ProductTuning& costs = Tuning().products;
   const double accumulators = static_cast<double>(rows * vectors * parts);
-  const double arithmetic = accumulators * parts / 2;
-  const double loads = static_cast<double>(((own_elements ? rows * vectors : rows) + vectors) * parts) / 2;
-  // Four cycles until a sum can take its next product.
-  const double latency = 4.0 * parts;
-  return std::max({arithmetic, loads, latency}) + 0.05 * loads;
+  const double arithmetic = accumulators * parts / costs.products_per_cycle;
+  const double loads =
+      static_cast<double>(((own_elements ? rows * vectors : rows) + vectors) * parts) / costs.loads_per_cycle;
+  return std::max({arithmetic, loads, costs.latency_cycles * parts}) + 0.05 * loads;
 }
 
 // How many steps of k one instruction can take together in a tile kernel over `spec`.
@@ -106,7 +101,9 @@ void ChooseTile(const GemmProblem& problem, const GemmArithmetic& arithmetic, in
   const int registers = Host().vector_registers;
   // A vector of rhs that comes from further away than the first-level cache takes part of a cycle more.
   const int64_t rhs_bytes = problem.n * problem.k_total() * arithmetic.element_bytes();
-  const double distance = rhs_bytes > Host().l2_bytes ? 0.3 : rhs_bytes > Host().l1_bytes / 2 ? 0.1 : 0.0;
+  const double distance = rhs_bytes > Host().l2_bytes       ? Tuning().products.l3_load_cycles
+                          : rhs_bytes > Host().l1_bytes / 2 ? Tuning().products.l2_load_cycles
+                                                            : 0.0;
   // Rows that lie a multiple of 4096 bytes apart share a set of the first-level cache, which holds some ten of them.
   const int64_t lhs_row_bytes = problem.lhs_m * GemmArithmetic::StoredBytes(problem.lhs_type) * parts;
   const int64_t max_rows =
@@ -161,20 +158,22 @@ void ChooseBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmAr
   int64_t batches = problem.batches;
   const int64_t all_steps = problem.k_total();
 
+  const ProductTuning& costs = Tuning().products;
   // Rounds: even shares of what does not fit. A chunk of lhs has enough rows to repay packing rhs again for each.
   const auto share = [](int64_t panels, int64_t most) { return CeilDivide(panels, CeilDivide(panels, most)); };
   const int64_t lhs_panel = schedule.pack_lhs ? std::max<int64_t>(rows * problem.k * element, 1) : 0;
   const int64_t rhs_panel = schedule.pack_rhs ? std::max<int64_t>(columns * all_steps * element, 1) : 0;
-  const bool split_m = row_panels * lhs_panel > kPackedBytes, split_n = column_panels * rhs_panel > kPackedBytes;
-  if (split_m) row_panels = share(row_panels, std::max<int64_t>(kPackedBytes / lhs_panel, 24));
-  if (split_n) column_panels = share(column_panels, std::max<int64_t>(kPackedBytes / rhs_panel, 4));
+  const bool split_m = row_panels * lhs_panel > costs.packed_bytes,
+             split_n = column_panels * rhs_panel > costs.packed_bytes;
+  if (split_m) row_panels = share(row_panels, std::max<int64_t>(costs.packed_bytes / lhs_panel, 24));
+  if (split_n) column_panels = share(column_panels, std::max<int64_t>(costs.packed_bytes / rhs_panel, 4));
   const int64_t padded_element = PaddedElementBytes(problem, arithmetic);
-  const PaddedRound padded = CutPadding(problem, spec, padded_element, kPackedBytes);
+  const PaddedRound padded = CutPadding(problem, spec, padded_element, costs.packed_bytes);
   if (padded.units > 0) row_panels = row_panels / problem.outer_rows.front().size * padded.units;
   const int64_t batch_bytes =
       (problem.LhsRepeats() ? 0 : row_panels * lhs_panel) + (problem.RhsRepeats() ? 0 : column_panels * rhs_panel);
-  if (batches > 1 && batches * batch_bytes > kPackedBytes) {
-    batches = share(batches, std::max<int64_t>(kPackedBytes / batch_bytes, 1));
+  if (batches > 1 && batches * batch_bytes > costs.packed_bytes) {
+    batches = share(batches, std::max<int64_t>(costs.packed_bytes / batch_bytes, 1));
     schedule.batch_chunk = batches;
   }
 
@@ -209,7 +208,7 @@ void ChooseBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmAr
   int64_t n_panels = column_panels;
   if (schedule.k_block < all_steps) {
     const int64_t tile_bytes = rows * columns * element * (dot ? schedule.lanes : 1);
-    const int64_t tiles = std::max<int64_t>(kPartialTileBytes / tile_bytes, 1);
+    const int64_t tiles = std::max<int64_t>(costs.partial_sum_bytes / tile_bytes, 1);
     if (schedule.pack_rhs) {
       n_panels = std::clamp<int64_t>(static_cast<int64_t>(std::sqrt(static_cast<double>(tiles))), 1, n_panels);
       m_panels = std::clamp<int64_t>(tiles / n_panels, 1, m_panels);
@@ -221,7 +220,7 @@ void ChooseBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmAr
   const double panel_work = static_cast<double>(rows * columns) * static_cast<double>(all_steps);
   const auto tasks = [&] { return batches * CeilDivide(row_panels, m_panels) * CeilDivide(column_panels, n_panels); };
   while (threads > 1 && tasks() < 6 * int64_t{threads} && (m_panels > 1 || n_panels > 1) &&
-         panel_work * static_cast<double>(m_panels * n_panels) > 2 * kMinTaskWork) {
+         panel_work * static_cast<double>(m_panels * n_panels) > 2 * costs.task_work) {
     if (n_panels > 1 && (n_panels * columns >= m_panels * rows || m_panels == 1)) {
       n_panels = CeilDivide(n_panels, 2);
     } else {
@@ -238,7 +237,7 @@ void ChooseBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmAr
     while (row_panels % m_panels != 0) --m_panels;
     schedule.m_block = m_panels * rows;
     schedule.m_chunk = row_panels * rows;
-    schedule.padded_bytes = kPackedBytes;
+    schedule.padded_bytes = costs.packed_bytes;
   }
   if (split_n) schedule.n_chunk = RoundUp(column_panels, n_panels) * columns;
 }
@@ -275,7 +274,7 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
     schedule.rows = static_cast<int>(bands ? (m + 1) / 2 : m);
     int64_t columns = schedule.rows <= 4 ? 4 : 2;
     // Behind short sums the epilogue is what takes time, and it has as many lanes as there are columns.
-    if (spec.epilogue && k <= kShortDotVectors * full_lanes) {
+    if (spec.epilogue && k <= Tuning().products.short_dot_vectors * full_lanes) {
       columns = std::max(columns, full_lanes / PowerOfTwoAtLeast(schedule.rows));
     }
     schedule.vectors = static_cast<int>(std::min<int64_t>({columns, PowerOfTwoAtLeast(n), full_lanes}));
@@ -293,7 +292,7 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
       ChooseTile(problem, arithmetic, schedule.lanes, kMaxTileRows, kMaxTileVectors, schedule);
       if (SupportsGemmBlocks(spec, problem, schedule, arithmetic)) {
         schedule.kind = Kind::kBlocks;
-        schedule.padded_bytes = kPackedBytes;
+        schedule.padded_bytes = Tuning().products.packed_bytes;
         ChooseGemmBlocks(spec, problem, arithmetic, threads, schedule);
         KILN_RETURN_IF_ERROR(FinishGemmPlan(spec, name, plan));
         return plan;
@@ -313,9 +312,8 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
     } else if (convert_rhs || parts == 2) {
       schedule.pack_rhs = row_panels >= 3;
     } else {
-      // Moving rhs costs about as much as reading it a dozen times in place.
-      schedule.pack_rhs =
-          row_panels >= 12 && column_panels >= 2 && n * k * arithmetic.element_bytes() > Host().l1_bytes / 2;
+      schedule.pack_rhs = row_panels >= Tuning().products.packed_row_panels && column_panels >= 2 &&
+                          n * k * arithmetic.element_bytes() > Host().l1_bytes / 2;
     }
     const bool convert_lhs = !arithmetic.IsNative(problem.lhs_type);
     if (schedule.depth > 1) {
@@ -352,7 +350,8 @@ absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPl
   plan.rounds = std::max<int64_t>(layout.rounds(), 1);
   const double rows = static_cast<double>(problem.m * problem.m_outer), steps = static_cast<double>(problem.k_total());
   plan.multiply_adds = static_cast<double>(problem.batches) * rows * static_cast<double>(problem.n) * steps;
-  // Full vectors at full rate, and memory read once at some 16 bytes per nanosecond.
+  // Full vectors at full rate, and memory read once.
+  const ProductTuning& costs = Tuning().products;
   const double lanes = std::max(Host().vector_bytes / arithmetic.part_bytes(), 1);
   const double bytes = static_cast<double>(problem.batches) *
                        (rows * steps + steps * static_cast<double>(problem.n) + rows * static_cast<double>(problem.n)) *
@@ -360,22 +359,24 @@ absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPl
   const double used = std::min<double>(1.0, static_cast<double>(std::max<int64_t>(problem.n, 1)) / lanes);
   const double parts = arithmetic.parts();
   plan.estimated_nanoseconds = static_cast<int64_t>(
-      20 + plan.multiply_adds * parts * parts / (7 * lanes * (schedule.kind == Kind::kDot ? 1.0 : used)) + bytes / 16);
+      20 +
+      plan.multiply_adds * parts * parts /
+          (costs.lane_products_per_nanosecond * lanes * (schedule.kind == Kind::kDot ? 1.0 : used)) +
+      bytes / costs.bytes_per_nanosecond);
 
   plan.phases.clear();
-  const auto grain = [](double work, int64_t tasks) {
+  const auto grain = [&](double work, int64_t tasks) {
     if (tasks == 0) return int64_t{1};
-    return std::clamp<int64_t>(static_cast<int64_t>(kMinChunkWork * static_cast<double>(tasks) / std::max(work, 1.0)),
-                               1, tasks);
+    return std::clamp<int64_t>(
+        static_cast<int64_t>(costs.range_work * static_cast<double>(tasks) / std::max(work, 1.0)), 1, tasks);
   };
   const int64_t pack_tasks = layout.lhs.tasks + layout.rhs.tasks;
   if (pack_tasks > 0) {
-    // Moving an element costs about as much as eight multiply-adds.
-    const double moved = 8 * static_cast<double>(layout.scratch_bytes) / arithmetic.element_bytes();
+    const double moved = costs.move_work * static_cast<double>(layout.scratch_bytes) / arithmetic.element_bytes();
     plan.phases.push_back({absl::StrCat(name, ".pack"), pack_tasks, grain(moved, pack_tasks)});
   }
   const int64_t tasks = layout.batches * layout.m_blocks * layout.n_blocks;
-  const double stored = 16.0 * static_cast<double>(problem.batches) * rows * static_cast<double>(problem.n);
+  const double stored = costs.store_work * static_cast<double>(problem.batches) * rows * static_cast<double>(problem.n);
   const double round_work = (plan.multiply_adds + stored) / static_cast<double>(plan.rounds);
   plan.phases.push_back({std::string(name), tasks, grain(round_work, tasks)});
   return absl::OkStatus();

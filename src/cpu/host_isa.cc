@@ -3,31 +3,21 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <vector>
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
+#include "src/base/isa_level.h"
 
 namespace kiln::cpu {
 namespace {
-
-constinit std::atomic<int> vector_limit{64};
-
-// Features that need vectors wider than `bytes`.
-bool IsTooWide(llvm::StringRef feature, int bytes) {
-  if (bytes < 64 && (feature.starts_with("avx512") || feature == "evex512" || feature.starts_with("avx10")))
-    return true;
-  return bytes < 32 && (feature.starts_with("avx") || feature == "fma" || feature == "f16c" || feature == "vaes" ||
-                        feature == "vpclmulqdq");
-}
 
 HostIsa Detect() {
   HostIsa isa;
   isa.cpu = llvm::sys::getHostCPUName().str();
   llvm::StringMap<bool> map = llvm::sys::getHostCPUFeatures();
   for (auto& feature : map) {
-    if (IsTooWide(feature.first(), vector_limit.load())) feature.second = false;
+    if (!IsFeatureAllowed(feature.first().str())) feature.second = false;
   }
   std::vector<std::string> features;
   for (const auto& feature : map) features.push_back((feature.second ? "+" : "-") + feature.first().str());
@@ -38,16 +28,15 @@ HostIsa Detect() {
   const auto has = [&](const char* name) { return map.lookup(name); };
   isa.fma = has("fma");
   isa.half_conversions = has("f16c");
-  // What every server and desktop AVX-512 has; the first accelerators with less count as AVX2.
-  const bool avx512 = has("avx512f") && has("avx512vl") && has("avx512bw") && has("avx512dq");
-  if (avx512) {
-    isa.vector_bytes = 64;
+  if (HasAvx512()) {
+    isa.vector_bytes = isa.compiled_vector_bytes = 64;
     isa.vector_registers = 32;
     isa.masked_moves = true;
     isa.brain_dot = has("avx512bf16");
     isa.byte_dot = has("avx512vnni");
   } else if (has("avx")) {
     isa.vector_bytes = 32;
+    if (has("avx2") && isa.fma) isa.compiled_vector_bytes = 32;
   }
 #if defined(__aarch64__)
   isa.vector_registers = 32;
@@ -66,8 +55,6 @@ HostIsa Detect() {
 }
 
 }  // namespace
-
-void LimitHostVectorBytes(int bytes) { vector_limit.store(bytes); }
 
 const HostIsa& Host() {
   static const HostIsa* isa = new HostIsa(Detect());

@@ -7,12 +7,15 @@
 
 namespace kiln::cpu {
 
-// What emitters need to know about the host.
+// What emitters may use of the host (base/isa_level.h).
 struct HostIsa {
   std::string cpu;        // LLVM's name for it
   std::string features;   // LLVM's feature string
   int vector_bytes = 16;  // widest vector register that arithmetic should use
   int vector_registers = 16;
+  // Of functions compiled with Kiln that are chosen by the host: 64 (AVX-512), 32 (AVX2 with FMA), or what every
+  // processor has.
+  int compiled_vector_bytes = 16;
   bool fma = false;
   bool masked_moves = false;      // masked loads and stores cost no more than plain ones (AVX-512)
   bool half_conversions = false;  // f16 <-> f32 in vectors
@@ -23,12 +26,8 @@ struct HostIsa {
   int64_t l3_bytes = 8 << 20;  // shared; 0 when there is none
 };
 
-// Detected once per process. Thread-safe.
+// Detected once per process, at the first call. Thread-safe.
 const HostIsa& Host();
-
-// Makes Host() describe the machine with vectors of at most `bytes` (16, 32 or 64), so that code for lesser processors
-// can be tried on a better one. Only before the first call of Host().
-void LimitHostVectorBytes(int bytes);
 
 }  // namespace kiln::cpu
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "src/base/cpu_tuning.h"
 #include "src/cpu/host_isa.h"
 
 namespace kiln::cpu {
@@ -47,7 +48,7 @@ analysis::MachineRates MeasureOne() {
   const double lanes = Host().vector_bytes / 4.0;
   const double clock = std::clamp(MeasureClock(), 0.5e9, 8e9);
   rates.flops_per_second = clock * lanes * (Host().fma ? 4 : 2);  // two vectors per cycle
-  rates.transcendentals_per_second = clock * lanes / 12;          // some two dozen vector operations each
+  rates.transcendentals_per_second = clock * lanes / Tuning().rates.function_cycles;
   rates.bytes_per_second = std::clamp(MeasureCopy(), 1e9, 1e12);
   return rates;
 }
@@ -60,8 +61,7 @@ analysis::MachineRates HostRates(int threads) {
   const double cores = std::max(threads, 1);
   rates.flops_per_second *= cores;
   rates.transcendentals_per_second *= cores;
-  // Memory is shared: a second and third core still find bandwidth.
-  rates.bytes_per_second *= std::min(cores, 3.0);
+  rates.bytes_per_second *= std::min(cores, Tuning().rates.memory_cores);
   return rates;
 }
 

@@ -6,15 +6,12 @@
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Module.h"
+#include "src/base/cpu_tuning.h"
 #include "src/cpu/program_abi.h"
 #include "src/cpu/runtime_call.h"
 
 namespace kiln::cpu {
 namespace {
-
-// Work below this is not worth waking a thread for, and what one range should take at least.
-constexpr double kParallelNanoseconds = 20000;
-constexpr double kRangeNanoseconds = 10000;
 
 llvm::Function* NewTask(llvm::Module* module, const std::string& name) {
   llvm::LLVMContext& context = module->getContext();
@@ -77,9 +74,9 @@ void ParallelTask::Call(llvm::Value* context, int64_t count, double nanoseconds_
   if (definition_ != nullptr) body_.CreateRetVoid();
   llvm::Value* table = PointerTable(outer_, pointers_);
   const double nanoseconds = nanoseconds_per_iteration * static_cast<double>(count);
-  const double range = kRangeNanoseconds / std::max(nanoseconds_per_iteration, 1e-3);
+  const double range = Tuning().threads.range_nanoseconds / std::max(nanoseconds_per_iteration, 1e-3);
   const int64_t grain = std::max(min_grain, static_cast<int64_t>(std::min(range, 1e15)));
-  if (nanoseconds >= kParallelNanoseconds && count > grain) {
+  if (nanoseconds >= Tuning().threads.wake_nanoseconds && count > grain) {
     CallRuntime(outer_, kParallelForName, {context, function_, table, outer_.getInt64(count), outer_.getInt64(grain)});
   } else {
     outer_.CreateCall(function_, {table, outer_.getInt64(0), outer_.getInt64(count)});

@@ -10,6 +10,7 @@
 #include "llvm/IR/Function.h"
 #include "src/analysis/code_kinds.h"
 #include "src/analysis/while_loop.h"
+#include "src/base/cpu_tuning.h"
 #include "src/base/status.h"
 #include "src/cpu/computation_emitter.h"
 #include "src/cpu/host_isa.h"
@@ -28,9 +29,6 @@ namespace {
 
 // Loops whose trip count is not known count as this many rounds when time is estimated.
 constexpr double kAssumedTrips = 1000;
-
-// Temporaries bypass the cache from this many times the size of results on: what is read soon is better found there.
-constexpr int64_t kCachedTemporaries = 2;
 
 // Whether code of the program reads what `instruction` writes.
 bool IsReadAgain(const Instruction& instruction) {
@@ -180,7 +178,7 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
     scheduled->kernel = *std::move(kernel);
     kernel::ShareStages(&scheduled->kernel);
     kernel::TargetInfo target = target_;
-    if (IsReadAgain(*instruction)) target.streaming_bytes *= kCachedTemporaries;
+    if (IsReadAgain(*instruction)) target.streaming_bytes = Tuning().kernels.streaming_temporary_bytes;
     for (const kernel::Nest& nest : scheduled->kernel.nests) {
       scheduled->schedules.push_back(kernel::ScheduleNest(scheduled->kernel, nest, target));
       const kernel::NestSchedule& schedule = scheduled->schedules.back();

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/cpu_tuning.h"
 #include "src/base/rounding.h"
 #include "src/base/thread_pool.h"
 #include "src/cpu/vector_sort.h"
@@ -18,13 +19,10 @@ namespace {
 
 constexpr int kDigitBits = 8;
 constexpr int kDigits = 1 << kDigitBits;
-// Rows of this size are each divided over the threads; smaller ones are dealt out whole.
-constexpr int64_t kDividedSize = 1 << 16;
 constexpr int64_t kMaxStripes = 16;
 constexpr int64_t kMaxChunks = 16;
-// Buckets that a long row of nothing but keys is divided into: by so many bits at most, and for so many keys each.
+// Buckets that a long row of nothing but keys is divided into: by so many bits at most.
 constexpr int kMaxBucketBits = 11;
-constexpr int kBucketSizeBits = 7;
 // Buckets get a quarter of the row to be sorted in, divided among threads.
 constexpr int64_t kBucketRoom = 4;
 // Bytes of neighbouring columns that are sorted together, and the share of the array that their copies take.
@@ -32,8 +30,6 @@ constexpr int64_t kColumnBytes = 32;
 constexpr int64_t kColumnShare = 8;
 constexpr int64_t kMaxStripeBytes = int64_t{64} << 20;
 constexpr int64_t kAlignment = 64;
-// Less work than this is not worth waking a thread for.
-constexpr double kParallelNanoseconds = 20000;
 
 int64_t Aligned(int64_t bytes) { return RoundUp(bytes, kAlignment); }
 
@@ -71,14 +67,16 @@ int64_t ElementBytes(const RowSortShape& shape) {
 }
 
 bool DividesRows(const RowSortShape& shape) {
-  return shape.inner == 1 && shape.size >= kDividedSize && shape.rows < kMaxStripes;
+  return shape.inner == 1 && shape.size >= Tuning().rows.sort_divided_size && shape.rows < kMaxStripes;
 }
 
 // Whether keys do not tell elements of different bits apart.
 bool Merges(const RowSortShape& shape) { return shape.code.order >= passes::KeyOrder::kZerosEqual; }
 
 // Long rows where only keys move go by buckets.
-bool ByBuckets(const RowSortShape& shape) { return CarryOf(shape) == Carry::kNothing && shape.size >= kDividedSize; }
+bool ByBuckets(const RowSortShape& shape) {
+  return CarryOf(shape) == Carry::kNothing && shape.size >= Tuning().rows.sort_divided_size;
+}
 
 // The elements of a row that is sorted in place and may need some of them afterwards.
 int64_t CopyBytes(const RowSortShape& shape) {
@@ -113,7 +111,7 @@ int64_t Groups(const RowSortShape& shape) {
 
 // Rows that may be under way at once.
 int64_t Stripes(const RowSortShape& shape) {
-  if (shape.rows == 0 || DividesRows(shape) || RowSortNanoseconds(shape) < kParallelNanoseconds) return 1;
+  if (shape.rows == 0 || DividesRows(shape) || RowSortNanoseconds(shape) < Tuning().threads.wake_nanoseconds) return 1;
   int64_t most = kMaxStripeBytes;
   if (shape.inner > 1) most = std::min(most, shape.rows * shape.size * shape.key_width / kColumnShare);
   const int64_t fitting = std::max<int64_t>(most / std::max<int64_t>(StripeBytes(shape), 1), 1);
@@ -223,7 +221,7 @@ class RadixSorter {
       changed[chunk] = ToKeys(elements + begin, end - begin, masks_, sorted + begin);
     });
     const Key* keys = keys_;
-    if (!kCarries && size_ >= kDividedSize) {
+    if (!kCarries && size_ >= Tuning().rows.sort_divided_size) {
       SortBuckets(elements);
     } else {
       keys = SortKeys();
@@ -282,7 +280,7 @@ class RadixSorter {
 
   // Where the sorted keys are.
   const Key* SortKeys() {
-    if (size_ < kDividedSize && SortedInVectors()) return keys_;
+    if (size_ < Tuning().rows.sort_divided_size && SortedInVectors()) return keys_;
     if (size_ <= kRankedSize) {
       SortByRank();
       return keys_;
@@ -358,8 +356,9 @@ class RadixSorter {
     }
     const int bits = static_cast<int>(std::bit_width(static_cast<Key>(largest - least)));
     if (bits == 0) return;  // all keys are equal
-    const int bucket_bits = std::min(
-        {kMaxBucketBits, bits, static_cast<int>(std::bit_width(static_cast<uint64_t>(size_))) - kBucketSizeBits});
+    const int bucket_bits =
+        std::min({kMaxBucketBits, bits,
+                  static_cast<int>(std::bit_width(static_cast<uint64_t>(size_))) - Tuning().rows.sort_bucket_bits});
     const int shift = bits - bucket_bits, buckets = 1 << bucket_bits;
     auto bucket = [least = least, shift](Key key) { return static_cast<Key>(key - least) >> shift; };
     std::vector<uint32_t> places(static_cast<size_t>(chunks_) * buckets);
@@ -599,12 +598,17 @@ bool SortsKeysInPlace(const RowSortShape& shape) {
 int64_t RowSortScratchBytes(const RowSortShape& shape) { return Stripes(shape) * StripeBytes(shape); }
 
 double RowSortNanoseconds(const RowSortShape& shape) {
+  const RowTuning& costs = Tuning().rows;
   if (CarryOf(shape) == Carry::kNothing && shape.key_width >= 4 && SortsInVectors()) {
-    return static_cast<double>(shape.rows) * static_cast<double>(shape.size) * 0.5 * static_cast<double>(shape.key_width);
+    return static_cast<double>(shape.rows) * static_cast<double>(shape.size) * costs.vector_sort_byte_nanoseconds *
+           static_cast<double>(shape.key_width);
   }
-  const double per_element = shape.size <= kRankedSize ? 1.0 + 0.2 * static_cast<double>(shape.size)
-                                                       : 1.0 + 2.0 * static_cast<double>(shape.key_width);
-  const double gathered = CarryOf(shape) == Carry::kPosition ? 2.0 * static_cast<double>(shape.array_count) : 0.0;
+  const double per_element =
+      costs.sort_nanoseconds + (shape.size <= kRankedSize
+                                    ? costs.rank_nanoseconds * static_cast<double>(shape.size)
+                                    : costs.sort_byte_nanoseconds * static_cast<double>(shape.key_width));
+  const double gathered =
+      CarryOf(shape) == Carry::kPosition ? costs.gather_nanoseconds * static_cast<double>(shape.array_count) : 0.0;
   return static_cast<double>(shape.rows) * static_cast<double>(shape.size) * (per_element + gathered);
 }
 

@@ -14,6 +14,7 @@
 
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Function.h"
+#include "src/base/cpu_tuning.h"
 #include "src/base/rounding.h"
 #include "src/base/status.h"
 #include "src/base/thread_pool.h"
@@ -43,8 +44,6 @@ constexpr int64_t kPlainVectors = 8;
 constexpr int64_t kCheapBody = 4;
 // Elements of a column that are summed one after the other.
 constexpr int64_t kColumnBlock = 16;
-constexpr int64_t kChunkedLength = 1 << 15;
-constexpr double kElementNanoseconds = 1.0;
 // Lanes of a column scan in registers; several hide the latency of the body.
 constexpr int kColumnRegisters = 4;
 
@@ -92,7 +91,8 @@ struct ScanShape {
   bool in_column_blocks() const { return associative && rounds && length > kColumnBlock; }
   // Where threads are to share a row.
   bool chunked() const {
-    return along_rows() && length >= kChunkedLength && outer < kWholeRows && ThreadPool::AvailableCpus() > 1;
+    return along_rows() && length >= Tuning().rows.scan_chunked_length && outer < kWholeRows &&
+           ThreadPool::AvailableCpus() > 1;
   }
   int lanes() const {
     int width = 4;
@@ -505,7 +505,7 @@ int64_t ScanScratchBytes(const Instruction& scan) {
 
 double ScanNanoseconds(const Instruction& scan) {
   const ScanShape shape(scan);
-  return kElementNanoseconds * static_cast<double>(shape.outer * shape.length * shape.inner);
+  return Tuning().rows.scan_nanoseconds * static_cast<double>(shape.outer * shape.length * shape.inner);
 }
 
 absl::Status EmitScan(llvm::IRBuilder<>* builder, const Instruction& scan, const OpArrays& arrays) {

@@ -6,6 +6,7 @@
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Intrinsics.h"
+#include "src/base/cpu_tuning.h"
 #include "src/base/rounding.h"
 #include "src/base/status.h"
 #include "src/cpu/llvm_loop.h"
@@ -225,7 +226,9 @@ struct RowSort {
     return bytes;
   }
   double RowNanoseconds() const {
-    return static_cast<double>(size) * (2.0 + 1.5 * std::log2(static_cast<double>(size) + 1));
+    const RowTuning& costs = Tuning().rows;
+    return static_cast<double>(size) *
+           (costs.merge_base_nanoseconds + costs.merge_level_nanoseconds * std::log2(static_cast<double>(size) + 1));
   }
 };
 

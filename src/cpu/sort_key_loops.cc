@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "src/cpu/vector_clones.h"
+
 namespace kiln::cpu {
 namespace {
 
@@ -10,52 +12,54 @@ constexpr int64_t kVectorBytes = 64;
 }  // namespace
 
 // One clone per instruction set of what vectors make several times faster.
-#define KILN_KEY_LOOPS(Key)                                                                                \
-  KILN_VECTOR_CLONES("avx2") bool AnyAbove(const Key* keys, Key bound) {                                   \
-    Key above = 0;                                                                                         \
-    for (int64_t i = 0; i < kKeyBlock; ++i) above |= keys[i] > bound ? 1 : 0;                              \
-    return above != 0;                                                                                     \
-  }                                                                                                        \
-  KILN_VECTOR_CLONES("avx2") Key ToKeys(const Key* row, int64_t size, KeyMasks<Key> masks, Key* keys) {    \
-    constexpr int kSign = 8 * sizeof(Key) - 1;                                                             \
-    Key changed = 0;                                                                                       \
-    for (int64_t i = 0; i < size; ++i) {                                                                   \
-      Key bits = row[i];                                                                                   \
-      const Key magnitude = bits & ~masks.sign;                                                            \
-      if (magnitude == masks.zero || magnitude > masks.infinity) {                                         \
-        const Key one = magnitude == 0 ? Key{0} : masks.nan;                                               \
-        changed |= bits ^ one;                                                                             \
-        bits = one;                                                                                        \
-      }                                                                                                    \
-      const Key negative = static_cast<Key>(-static_cast<Key>(bits >> kSign));                             \
-      keys[i] = bits ^ masks.all ^ (negative & masks.of_negative);                                         \
-    }                                                                                                      \
-    return changed;                                                                                        \
-  }                                                                                                        \
-  KILN_VECTOR_CLONES("avx2") void FromKeys(const Key* keys, int64_t size, KeyMasks<Key> masks, Key* row) { \
-    constexpr int kSign = 8 * sizeof(Key) - 1;                                                             \
-    for (int64_t i = 0; i < size; ++i) {                                                                   \
-      const Key bits = keys[i] ^ masks.all;                                                                \
-      const Key negative = static_cast<Key>(-static_cast<Key>(bits >> kSign));                             \
-      row[i] = bits ^ (negative & masks.of_negative);                                                      \
-    }                                                                                                      \
-  }                                                                                                        \
-  KILN_VECTOR_CLONES("avx2") void RankRow(const Key* row, int64_t size, Key* ranks) {                      \
-    typedef Key Vector __attribute__((vector_size(kVectorBytes)));                                         \
-    constexpr int kLanes = kVectorBytes / sizeof(Key);                                                     \
-    Key keys[kRankedSize] = {};                                                                            \
-    std::memcpy(keys, row, size * sizeof(Key));                                                            \
-    Vector places;                                                                                         \
-    for (int lane = 0; lane < kLanes; ++lane) places[lane] = static_cast<Key>(lane);                       \
-    for (int64_t begin = 0; begin < size; begin += kLanes, places += static_cast<Key>(kLanes)) {           \
-      Vector own, before = {};                                                                             \
-      std::memcpy(&own, keys + begin, kVectorBytes);                                                       \
-      for (int64_t j = 0; j < size; ++j) {                                                                 \
-        const Vector other = Vector{} + keys[j], place = Vector{} + static_cast<Key>(j);                   \
-        before -= reinterpret_cast<Vector>((other < own) | ((other == own) & (place < places)));           \
-      }                                                                                                    \
-      std::memcpy(ranks + begin, &before, kVectorBytes);                                                   \
-    }                                                                                                      \
+#define KILN_KEY_LOOPS(Key)                                                                           \
+  KILN_VECTOR_CLONES(bool, AnyAbove, (const Key* keys, Key bound), (keys, bound)) {                   \
+    Key above = 0;                                                                                    \
+    for (int64_t i = 0; i < kKeyBlock; ++i) above |= keys[i] > bound ? 1 : 0;                         \
+    return above != 0;                                                                                \
+  }                                                                                                   \
+  KILN_VECTOR_CLONES(Key, ToKeys, (const Key* row, int64_t size, KeyMasks<Key> masks, Key* keys),     \
+                     (row, size, masks, keys)) {                                                      \
+    constexpr int kSign = 8 * sizeof(Key) - 1;                                                        \
+    Key changed = 0;                                                                                  \
+    for (int64_t i = 0; i < size; ++i) {                                                              \
+      Key bits = row[i];                                                                              \
+      const Key magnitude = bits & ~masks.sign;                                                       \
+      if (magnitude == masks.zero || magnitude > masks.infinity) {                                    \
+        const Key one = magnitude == 0 ? Key{0} : masks.nan;                                          \
+        changed |= bits ^ one;                                                                        \
+        bits = one;                                                                                   \
+      }                                                                                               \
+      const Key negative = static_cast<Key>(-static_cast<Key>(bits >> kSign));                        \
+      keys[i] = bits ^ masks.all ^ (negative & masks.of_negative);                                    \
+    }                                                                                                 \
+    return changed;                                                                                   \
+  }                                                                                                   \
+  KILN_VECTOR_CLONES(void, FromKeys, (const Key* keys, int64_t size, KeyMasks<Key> masks, Key* row),  \
+                     (keys, size, masks, row)) {                                                      \
+    constexpr int kSign = 8 * sizeof(Key) - 1;                                                        \
+    for (int64_t i = 0; i < size; ++i) {                                                              \
+      const Key bits = keys[i] ^ masks.all;                                                           \
+      const Key negative = static_cast<Key>(-static_cast<Key>(bits >> kSign));                        \
+      row[i] = bits ^ (negative & masks.of_negative);                                                 \
+    }                                                                                                 \
+  }                                                                                                   \
+  KILN_VECTOR_CLONES(void, RankRow, (const Key* row, int64_t size, Key* ranks), (row, size, ranks)) { \
+    typedef Key Vector __attribute__((vector_size(kVectorBytes)));                                    \
+    constexpr int kLanes = kVectorBytes / sizeof(Key);                                                \
+    Key keys[kRankedSize] = {};                                                                       \
+    std::memcpy(keys, row, size * sizeof(Key));                                                       \
+    Vector places;                                                                                    \
+    for (int lane = 0; lane < kLanes; ++lane) places[lane] = static_cast<Key>(lane);                  \
+    for (int64_t begin = 0; begin < size; begin += kLanes, places += static_cast<Key>(kLanes)) {      \
+      Vector own, before = {};                                                                        \
+      std::memcpy(&own, keys + begin, kVectorBytes);                                                  \
+      for (int64_t j = 0; j < size; ++j) {                                                            \
+        const Vector other = Vector{} + keys[j], place = Vector{} + static_cast<Key>(j);              \
+        before -= reinterpret_cast<Vector>((other < own) | ((other == own) & (place < places)));      \
+      }                                                                                               \
+      std::memcpy(ranks + begin, &before, kVectorBytes);                                              \
+    }                                                                                                 \
   }
 KILN_KEY_LOOPS(uint8_t)
 KILN_KEY_LOOPS(uint16_t)

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-#include "src/cpu/vector_clones.h"
 #include "src/passes/sort_keys.h"
 
 namespace kiln::cpu {
@@ -46,11 +45,11 @@ inline constexpr int64_t kKeyBlock = 64;
 // Of each type of keys. AnyAbove: whether one of kKeyBlock keys is above `bound`. ToKeys: the keys of elements; not 0
 // when some lost bits by it. FromKeys: the inverse. RankRow: where each key of a row of at most kRankedSize goes in a
 // stable sort of it.
-#define KILN_KEY_LOOPS(Key)                                                                               \
-  KILN_VECTOR_CLONES("avx2") bool AnyAbove(const Key* keys, Key bound);                                   \
-  KILN_VECTOR_CLONES("avx2") Key ToKeys(const Key* row, int64_t size, KeyMasks<Key> masks, Key* keys);    \
-  KILN_VECTOR_CLONES("avx2") void FromKeys(const Key* keys, int64_t size, KeyMasks<Key> masks, Key* row); \
-  KILN_VECTOR_CLONES("avx2") void RankRow(const Key* row, int64_t size, Key* ranks);
+#define KILN_KEY_LOOPS(Key)                                                    \
+  bool AnyAbove(const Key* keys, Key bound);                                   \
+  Key ToKeys(const Key* row, int64_t size, KeyMasks<Key> masks, Key* keys);    \
+  void FromKeys(const Key* keys, int64_t size, KeyMasks<Key> masks, Key* row); \
+  void RankRow(const Key* row, int64_t size, Key* ranks);
 KILN_KEY_LOOPS(uint8_t)
 KILN_KEY_LOOPS(uint16_t)
 KILN_KEY_LOOPS(uint32_t)

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <array>
 
+#include "src/base/cpu_tuning.h"
 #include "src/base/rounding.h"
 
 namespace kiln::cpu {
 namespace {
 
 constexpr int64_t kMaxStripes = 16;
-// Less work than this is not worth waking a thread for.
-constexpr double kParallelNanoseconds = 20000;
 
 // Few, so that the bound rises early.
 constexpr int64_t kSpareCandidates = 128;
@@ -67,7 +66,7 @@ int64_t CandidateBytes(int64_t key_width, int64_t k) {
 }
 
 int64_t TopStripes(const TopRowsShape& shape) {
-  return TopRowsNanoseconds(shape) < kParallelNanoseconds ? 1 : std::min(shape.rows, kMaxStripes);
+  return TopRowsNanoseconds(shape) < Tuning().threads.wake_nanoseconds ? 1 : std::min(shape.rows, kMaxStripes);
 }
 
 template <typename Key>

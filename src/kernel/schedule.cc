@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "src/base/cpu_tuning.h"
 #include "src/kernel/scalar_computation.h"
 
 namespace kiln::kernel {
@@ -101,9 +102,6 @@ double OpCost(const Op& op) {
 
 namespace {
 
-// Of what one nest stages: a part of the first-level cache.
-constexpr int64_t kMaxTileBytes = int64_t{16} << 10;
-
 class Scheduler {
  public:
   Scheduler(const Kernel& kernel, const Nest& nest, const TargetInfo& target)
@@ -170,7 +168,8 @@ class Scheduler {
     tile.store_loop = nest_.loops.back();
     tile.size = target_.vector_bytes / width;
     tile.together = std::max(kSpan / tile.size, 1);
-    if (tile.size < 4 || !FindTile(kernel_, nest_, nest_.loops, tile.size / 2, /*max_width=*/8, kMaxTileBytes, &tile)) {
+    if (tile.size < 4 ||
+        !FindTile(kernel_, nest_, nest_.loops, tile.size / 2, /*max_width=*/8, Tuning().kernels.tile_bytes, &tile)) {
       return best_cost;
     }
     tiled_ = tile.loads;
@@ -345,7 +344,9 @@ class Scheduler {
   // Instructions to read or write `lanes` elements.
   double AccessCost(const IndexExpr& offset, int loop, int lanes) const {
     int64_t stride;
-    if (!LinearStride(kernel_.terms, offset, loop, lanes, &stride)) return 4.0 * lanes;
+    if (!LinearStride(kernel_.terms, offset, loop, lanes, &stride)) {
+      return Tuning().kernels.gather_operations * lanes;
+    }
     if (stride == 0 || stride == 1) return 1;
     if (stride == -1) return 2;
     if (stride > 1 && stride <= 4) return 2.0 * static_cast<double>(stride);
@@ -409,12 +410,11 @@ class Scheduler {
   }
 
   void DivideIntoTasks(double element_cost, NestSchedule* schedule) const {
-    // Instructions at about two a nanosecond, or memory traffic beside them, as from the nearest caches: at half that
-    // rate programs of 100 microseconds left the calling thread, and an embedding took 99 instead of 55.
-    constexpr double kNanosecondsPerOp = 0.2, kBytesPerNanosecond = 128;
+    const KernelTuning& costs = Tuning().kernels;
     double space = 1;
     for (int loop : schedule->order) space *= static_cast<double>(kernel_.loops[loop].extent);
-    const double nanoseconds = std::max(space * element_cost * kNanosecondsPerOp, Traffic(space) / kBytesPerNanosecond);
+    const double nanoseconds =
+        std::max(space * element_cost * costs.nanoseconds_per_operation, Traffic(space) / costs.bytes_per_nanosecond);
     if (schedule->order.empty() || kernel_.loops[schedule->order[0]].kind == LoopKind::kSerial) {
       // One task: a serial nest keeps its order.
       schedule->task_nanoseconds = nanoseconds;
@@ -431,13 +431,12 @@ class Scheduler {
       }
     } else if (schedule->vector_loop == schedule->order[0]) {
       // Blocks of the vector loop, a whole number of vectors each; smaller ones where an iteration is long.
-      constexpr int64_t kBlock = 1024;
-      constexpr double kBlockNanoseconds = 2000;
       const int64_t extent = kernel_.loops[schedule->vector_loop].extent;
       schedule->task_loops = 1;
-      schedule->block = std::max<int64_t>(kBlock, schedule->lanes);
+      schedule->block = std::max<int64_t>(costs.block_elements, schedule->lanes);
       while (schedule->block > schedule->lanes &&
-             nanoseconds / static_cast<double>(extent) * static_cast<double>(schedule->block / 2) > kBlockNanoseconds) {
+             nanoseconds / static_cast<double>(extent) * static_cast<double>(schedule->block / 2) >
+                 costs.block_nanoseconds) {
         schedule->block /= 2;
       }
       schedule->task_count = (extent + schedule->block - 1) / schedule->block;

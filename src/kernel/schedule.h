@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "src/base/cpu_tuning.h"
 #include "src/kernel/kernel.h"
 #include "src/kernel/scalar_emitter.h"
 
@@ -16,7 +17,7 @@ struct TargetInfo {
   Target target = Target::kCpu;
   int vector_bytes = 64;  // width of a vector register
   // Outputs of at least this size bypass the cache; 0: never.
-  int64_t streaming_bytes = int64_t{16} << 20;
+  int64_t streaming_bytes = Tuning().kernels.streaming_bytes;
 };
 
 // The innermost loop of a reduce as vector lanes, each lane with its own accumulator.

@@ -10,6 +10,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "src/base/cpu_tuning.h"
 #include "src/kernel/schedule.h"
 
 namespace kiln::kernel {
@@ -18,8 +19,6 @@ namespace {
 using Statement = Block::Statement;
 using Kind = Block::Kind;
 
-// Work on a vector from which on writing and reading a local array is cheaper (OpCost).
-constexpr double kMinKeptCost = 6;
 // Bounds on what is compared with each other.
 constexpr int kMaxStages = 24;
 
@@ -281,7 +280,7 @@ class Sharer {
     const auto name = names_.find(id);
     const bool kept = name != names_.end() && locals_.contains(name->second);
     if (name != names_.end() && made_[name->second] < s && (kernel_.ops[id].loops & own) == own &&
-        (kept || cost_[id] >= kMinKeptCost)) {
+        (kept || cost_[id] >= Tuning().kernels.kept_operations)) {
       const int local = LocalOf(name->second, stages[made_[name->second]]);
       if (local >= 0) {
         Op load{OpKind::kLoad, kernel_.ops[id].type, kernel_.ops[id].loops};

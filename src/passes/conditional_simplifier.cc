@@ -8,6 +8,7 @@
 #include "src/analysis/call_graph.h"
 #include "src/analysis/fusion_model.h"
 #include "src/analysis/structure.h"
+#include "src/base/cpu_tuning.h"
 #include "src/passes/branch_operands.h"
 #include "src/passes/dce.h"
 #include "src/passes/loop_state.h"
@@ -16,15 +17,12 @@
 namespace kiln::passes {
 namespace {
 
-// Elements that the branches of a conditional may compute together as a select instead. A jump that is foretold wrongly
-// costs some five nanoseconds, and so does one scalar function such as sine; two of them are worth the jump.
-constexpr int64_t kMaxSelectedWork = 1000;
-constexpr int64_t kFunctionWork = 512;
 constexpr int64_t kMaxSelectedInstructions = 16;
 
 // What running `branch` without need costs, in elements; more than the limit when it must not run.
 int64_t Work(const Computation& branch) {
-  constexpr int64_t kTooMuch = kMaxSelectedWork + 1;
+  const BranchTuning& limits = Tuning().branches;
+  const int64_t too_much = limits.selected_elements + 1;
   int64_t work = 0, count = 0;
   for (const Instruction* instruction : branch.instructions()) {
     switch (instruction->opcode()) {
@@ -44,15 +42,15 @@ int64_t Work(const Computation& branch) {
       case Opcode::kDynamicSlice:
         break;
       default:
-        if (!hlo::IsElementwise(instruction->opcode())) return kTooMuch;
+        if (!hlo::IsElementwise(instruction->opcode())) return too_much;
     }
     const int64_t elements = instruction->shape().element_count();
-    if (!instruction->control_predecessors().empty() || elements > kMaxSelectedWork ||
+    if (!instruction->control_predecessors().empty() || elements > limits.selected_elements ||
         ++count > kMaxSelectedInstructions) {
-      return kTooMuch;
+      return too_much;
     }
     const bool is_function = analysis::CostOf(*instruction) == analysis::EvaluationCost::kExpensive;
-    work = std::min(kTooMuch, work + std::max(elements, is_function ? kFunctionWork : 0));
+    work = std::min(too_much, work + std::max(elements, is_function ? limits.function_elements : 0));
   }
   return work;
 }
@@ -82,7 +80,7 @@ Instruction* SelectLeaves(Instruction* predicate, Instruction* on_true, Instruct
 Instruction* AsSelect(const Instruction& conditional, Builder& builder) {
   if (conditional.called_computations().size() != 2 || !OnlyArrays(conditional.shape())) return nullptr;
   const Computation &first = *conditional.called_computation(0), &second = *conditional.called_computation(1);
-  if (Work(first) + Work(second) > kMaxSelectedWork) return nullptr;
+  if (Work(first) + Work(second) > Tuning().branches.selected_elements) return nullptr;
   Instruction* index = conditional.operand(0);
   if (index->shape().element_type() != PrimitiveType::kPred) {
     index = builder.Compare(ComparisonDirection::kEq, index, builder.Scalar(index->shape().element_type(), 0));

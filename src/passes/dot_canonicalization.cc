@@ -3,14 +3,12 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/cpu_tuning.h"
 
 namespace kiln::passes {
 namespace {
 
 using hlo::DotAttributes;
-
-// Vectors of this length are worth several threads.
-constexpr int64_t kLongVector = 1 << 17;
 
 // One operand with its dimensions by role.
 struct Side {
@@ -183,7 +181,7 @@ bool IsLongSum(const Instruction& dot) {
     if (operand->shape().rank() != 1 || operand->shape().element_type() != type) return false;
   }
   return (type == hlo::PrimitiveType::kF32 || type == hlo::PrimitiveType::kF64) && dot.shape().rank() == 0 &&
-         dot.operand(0)->shape().element_count() >= kLongVector;
+         dot.operand(0)->shape().element_count() >= Tuning().threads.dot_elements;
 }
 
 // The canonical form of `dot`, or null when it has it.

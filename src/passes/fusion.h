@@ -18,7 +18,7 @@ namespace kiln::passes {
 // See fusion_plan.h for the choice. A producer goes into all its users or none, unless it is made from nothing.
 // Reshapes at the border of a fusion stay outside as its parameters: between row-major arrays they are another view of
 // one buffer.
-absl::StatusOr<bool> FuseInstructions(Module* module, const analysis::FusionCosts& costs = analysis::kCpuFusionCosts);
+absl::StatusOr<bool> FuseInstructions(Module* module, const analysis::FusionCosts& costs = Tuning().fusion);
 
 }  // namespace kiln::passes
 

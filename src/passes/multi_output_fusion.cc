@@ -15,6 +15,7 @@
 #include "src/analysis/code_kinds.h"
 #include "src/analysis/fusion_costs.h"
 #include "src/analysis/fusion_model.h"
+#include "src/base/cpu_tuning.h"
 #include "src/passes/fusion_body.h"
 
 namespace kiln::passes {
@@ -218,7 +219,7 @@ class Merger {
         }
       }
     }
-    if (!analysis::IsWorthMerging(analysis::kCpuFusionCosts, saved_bytes)) return false;
+    if (!analysis::IsWorthMerging(Tuning().fusion, saved_bytes)) return false;
     for (Instruction* member : b.members) group_of_[member] = into;
     a.members.insert(a.members.end(), b.members.begin(), b.members.end());
     a.operands.insert(b.operands.begin(), b.operands.end());

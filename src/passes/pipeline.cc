@@ -1,5 +1,6 @@
 #include "src/passes/pipeline.h"
 
+#include "src/base/cpu_tuning.h"
 #include "src/passes/approx_top_k_expander.h"
 #include "src/passes/associative_scan.h"
 #include "src/passes/batch_norm_expander.h"
@@ -133,7 +134,7 @@ std::vector<Step> Steps(bool fast_math) {
       // A thread of a GPU has no whole rows, and a group of them no several results.
       {{"reduction-splitter", SplitReductions}, kCpu},
       {{"row-fusion", FuseRows}},
-      {{"fusion", [](Module* module) { return FuseInstructions(module, analysis::kCpuFusionCosts); }}, kCpu},
+      {{"fusion", [](Module* module) { return FuseInstructions(module, Tuning().fusion); }}, kCpu},
       {{"fusion", [](Module* module) { return FuseInstructions(module, analysis::kGpuFusionCosts); }}, kGpu},
       {{"broadcast-sinking", SinkBroadcasts}},
       {{"multi-output-fusion", MergeKernels}, kCpu},

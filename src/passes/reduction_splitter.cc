@@ -9,14 +9,12 @@
 #include "absl/container/flat_hash_map.h"
 #include "src/analysis/combiner.h"
 #include "src/analysis/fusion_model.h"
+#include "src/base/cpu_tuning.h"
 #include "src/passes/fusion_body.h"
 
 namespace kiln::passes {
 namespace {
 
-// Smaller reductions are over before other threads wake up.
-constexpr int64_t kMinElements = 1 << 17;
-constexpr int64_t kMinPartElements = 1 << 14;
 // Parts that keep a machine busy; results in vectors of some elements are parts by themselves.
 constexpr int64_t kEnoughParts = 32;
 constexpr int64_t kResultsOfVector = 64;
@@ -39,7 +37,7 @@ struct Split {
 Split SplitOf(const Instruction& reduce) {
   const Shape& from = reduce.operand(0)->shape();
   const int64_t elements = from.element_count(), results = std::max<int64_t>(1, reduce.shape().element_count());
-  if (elements < kMinElements) return {};
+  if (elements < Tuning().threads.split_elements) return {};
   std::vector<bool> reduced(from.rank(), false);
   for (int64_t d : reduce.dimensions()) reduced[d] = true;
   const bool columns = !reduced.back();
@@ -47,7 +45,7 @@ Split SplitOf(const Instruction& reduce) {
   if (tasks >= kEnoughParts) return {};
   // A part of columns goes through whole rows, one task for all of them.
   const int64_t wanted =
-      std::min(columns ? kEnoughParts : (kEnoughParts + tasks - 1) / tasks, elements / kMinPartElements);
+      std::min(columns ? kEnoughParts : (kEnoughParts + tasks - 1) / tasks, elements / Tuning().threads.part_elements);
   Split best;
   for (int64_t d = 0; d < from.rank(); ++d) {
     if (!reduced[d]) continue;

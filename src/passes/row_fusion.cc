@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "src/analysis/fusion_model.h"
+#include "src/base/cpu_tuning.h"
 #include "src/passes/fusion_body.h"
 
 namespace kiln::passes {
@@ -19,8 +20,6 @@ namespace {
 
 // A row must fit the second-level cache several times over. Rows that are worked on as lanes share few sets of it where
 // strides are powers of two.
-constexpr int64_t kMaxRowElements = 1 << 16;
-constexpr int64_t kMaxRowElementsOfOneRow = 1 << 14;
 constexpr int64_t kMaxStridedRowElements = 1 << 7;
 constexpr int64_t kMinLaneRows = 16;
 constexpr int64_t kMinRowElements = 4;
@@ -65,7 +64,7 @@ struct RowSpace {
     }
     if (minor < 0 || elements < kMinRowElements) return false;
     if (!reduced[minor]) return elements <= kMaxStridedRowElements && full[minor] >= kMinLaneRows;
-    return elements <= (Rows().empty() ? kMaxRowElementsOfOneRow : kMaxRowElements);
+    return elements <= (Rows().empty() ? Tuning().kernels.single_row_elements : Tuning().kernels.row_elements);
   }
 };
 

@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "src/analysis/structure.h"
+#include "src/base/cpu_tuning.h"
 #include "src/passes/array_formula.h"
 #include "src/passes/array_value.h"
 #include "src/passes/replace_ops.h"
@@ -304,8 +305,7 @@ Instruction* ExpandSort(Instruction* sort) {
 }
 
 // Past this share of a row, sorting all of it is cheaper than keeping candidates.
-constexpr int64_t kLargestSelection = 1024;
-bool SortsWhole(int64_t k, int64_t size) { return k > kLargestSelection && k > size / 16; }
+bool SortsWhole(int64_t k, int64_t size) { return k > Tuning().rows.selection_size && k > size / 16; }
 
 Instruction* FirstOfSorted(Builder* builder, const Instruction& top_k, ArrayValue key) {
   const Shape& positions = top_k.shape().tuple_shapes(1);

@@ -49,6 +49,7 @@ Client::Client(const ClientOptions& options) : options_(options) {
 }
 
 absl::StatusOr<std::unique_ptr<Client>> Client::Create(const ClientOptions& options) {
+  ApplyProcessFlags();
   if (options.device_count < 1 || options.device_count > kMaxDevices) {
     return InvalidArgument("device_count must be between 1 and ", kMaxDevices, ", found ", options.device_count);
   }

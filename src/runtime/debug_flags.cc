@@ -5,9 +5,11 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <variant>
 
+#include "absl/base/call_once.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -17,6 +19,8 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/synchronization/mutex.h"
+#include "src/base/cpu_tuning.h"
+#include "src/base/isa_level.h"
 #include "src/base/nearest_name.h"
 #include "src/base/wire_reader.h"
 #include "src/passes/pipeline.h"
@@ -52,6 +56,8 @@ constexpr Row kRows[] = {
     {"xla_cpu_enable_fast_math", 0, &DebugFlags::fast_math},
     {"xla_backend_optimization_level", 31, &DebugFlags::optimization_level},
     {"xla_force_host_platform_device_count", 102, &DebugFlags::host_device_count},
+    {"xla_cpu_max_isa", 0, &DebugFlags::max_isa},
+    {"kiln_tuning", 0, &DebugFlags::tuning},
 };
 
 bool SetMember(const Member& member, absl::string_view value, DebugFlags* flags) {
@@ -188,11 +194,40 @@ absl::Status ReadAllFlags(absl::string_view debug_options, DebugFlags* flags) {
   return reader.status();
 }
 
+namespace {
+
+const DebugFlags& EnvironmentFlags() {
+  static const DebugFlags* const flags = [] {
+    auto* read = new DebugFlags();
+    (void)ReadAllFlags(/*debug_options=*/"", read);  // nothing to be malformed
+    return read;
+  }();
+  return *flags;
+}
+
+}  // namespace
+
+void ApplyProcessFlags() {
+  static absl::once_flag once;
+  absl::call_once(once, [] {
+    const DebugFlags& flags = EnvironmentFlags();
+    const std::optional<IsaLevel> level = ParseIsaLevel(flags.max_isa);
+    if (level.has_value()) {
+      LimitIsa(*level);
+    } else if (!flags.max_isa.empty()) {
+      WarnOnce(absl::StrCat("--xla_cpu_max_isa: there is no '", flags.max_isa.substr(0, 100), "'; ", IsaLevelNames()));
+    }
+    if (flags.tuning.empty() || UseCpuTuning(flags.tuning)) return;
+    const auto name = [](std::string* out, const CpuTuning& row) { out->append(row.name); };
+    WarnOnce(absl::StrCat("--kiln_tuning: there is no '", flags.tuning.substr(0, 100), "'; ",
+                          absl::StrJoin(CpuTunings(), ", ", name)));
+  });
+}
+
 std::string CodeFlags() {
-  DebugFlags flags;
-  (void)ReadAllFlags(/*debug_options=*/"", &flags);  // nothing to be malformed
+  const DebugFlags& flags = EnvironmentFlags();
   return absl::StrCat(absl::StrJoin(flags.disabled_passes, ","), " ", flags.optimization_level, " ", flags.profile, " ",
-                      flags.fast_math, " ", flags.allow_excess_precision);
+                      flags.fast_math, " ", flags.allow_excess_precision, " ", Tuning().name);
 }
 
 std::vector<std::string> PassesToDisable(const std::vector<std::string>& names) {
@@ -221,6 +256,10 @@ void ApplyFlags(const DebugFlags& flags, cpu::CompileOptions* options) {
   if (is_unusual) options->optimization_level = static_cast<int>(flags.optimization_level);
   options->fast_math = flags.fast_math;
   options->profile = flags.profile;
+  const DebugFlags& process = EnvironmentFlags();
+  if (flags.max_isa != process.max_isa || flags.tuning != process.tuning) {
+    WarnOnce("--xla_cpu_max_isa and --kiln_tuning are for a whole process: they go in XLA_FLAGS or KILN_FLAGS");
+  }
 }
 
 }  // namespace kiln::runtime

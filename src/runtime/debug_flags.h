@@ -31,6 +31,9 @@ struct DebugFlags {
   bool fast_math = false;
   int64_t optimization_level = -1;  // of LLVM's code generator; below 0: as usual
   int64_t host_device_count = 0;    // 0: not set
+  // Of the environment alone, for the whole process; empty: as the processor is.
+  std::string max_isa;  // base/isa_level.h
+  std::string tuning;   // a row of base/cpu_tuning.h
 
   // Some file is wanted.
   bool Dumps() const { return dump_text || dump_proto || dump_dot || dump_html; }
@@ -44,6 +47,9 @@ void ReadFlags(absl::string_view text, absl::string_view source, DebugFlags* fla
 // The environment's XLA_FLAGS, then what `debug_options` (a DebugOptions proto, which may be empty) sets, then
 // KILN_FLAGS. The environment is read once.
 absl::Status ReadAllFlags(absl::string_view debug_options, DebugFlags* flags);
+// Makes the process use no instructions and no tuning but those that the environment's flags name, the first time that
+// it is called; what asks for code calls it first.
+void ApplyProcessFlags();
 // What the environment's flags change about generated code, as text, for the keys of caches.
 std::string CodeFlags();
 // One flag by its name without dashes; false when there is none. Lists and texts replace what was set before.

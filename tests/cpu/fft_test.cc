@@ -13,6 +13,7 @@
 #include "src/cpu/fft_radices.h"
 #include "src/cpu/host_isa.h"
 #include "src/hlo/evaluator.h"
+#include "src/runtime/debug_flags.h"
 #include "src/tools/compare_literals.h"
 #include "src/tools/random_literal.h"
 #include "tests/cpu/differential.h"
@@ -21,12 +22,10 @@
 namespace kiln::testing {
 namespace {
 
-// KILN_TEST_VECTOR_BYTES=32 or 16 tries the code for processors without AVX-512 or AVX.
+// KILN_FLAGS=--xla_cpu_max_isa=AVX2 or SSE4_2 tries the code for processors without AVX-512 or AVX.
 class VectorLimit : public ::testing::Environment {
  public:
-  void SetUp() override {
-    if (const char* bytes = std::getenv("KILN_TEST_VECTOR_BYTES")) cpu::LimitHostVectorBytes(std::atoi(bytes));
-  }
+  void SetUp() override { runtime::ApplyProcessFlags(); }
 };
 const auto* const vector_limit = ::testing::AddGlobalTestEnvironment(new VectorLimit);
 

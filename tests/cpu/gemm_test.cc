@@ -24,6 +24,7 @@
 #include "src/cpu/host_isa.h"
 #include "src/cpu/jit.h"
 #include "src/cpu/program_abi.h"
+#include "src/runtime/debug_flags.h"
 #include "tests/cpu/guarded_memory.h"
 
 namespace kiln::cpu {
@@ -335,12 +336,10 @@ class GemmTest : public ::testing::Test {
   Place place_ = Place::kAtItsStart;
 };
 
-// KILN_TEST_VECTOR_BYTES=32 or 16 tries the code for processors without AVX-512 or AVX.
+// KILN_FLAGS=--xla_cpu_max_isa=AVX2 or SSE4_2 tries the code for processors without AVX-512 or AVX.
 class VectorLimit : public ::testing::Environment {
  public:
-  void SetUp() override {
-    if (const char* bytes = std::getenv("KILN_TEST_VECTOR_BYTES")) LimitHostVectorBytes(std::atoi(bytes));
-  }
+  void SetUp() override { runtime::ApplyProcessFlags(); }
 };
 const auto* const vector_limit = ::testing::AddGlobalTestEnvironment(new VectorLimit);
 

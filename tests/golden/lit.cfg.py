@@ -15,6 +15,8 @@ config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".hlo", ".mlir", ".kernel", ".test"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(repository, "build", "golden")
+# The texts are those of one row of the tuning table, whatever the machine.
+config.environment["KILN_FLAGS"] = "--kiln_tuning=avx512"
 
 
 def tool(name, command):

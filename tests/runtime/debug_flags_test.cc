@@ -87,6 +87,16 @@ TEST(DebugFlagsTest, PassesByEitherName) {
   EXPECT_NE(testing::internal::GetCapturedStderr().find("no pass 'no-such-pass'"), std::string::npos);
 }
 
+TEST(DebugFlagsTest, WhatHoldsForTheProcessIsNoProgramsOwn) {
+  cpu::CompileOptions options;
+  const DebugFlags flags = Read("--xla_cpu_max_isa=AVX2 --kiln_tuning=avx2");
+  EXPECT_EQ(flags.max_isa, "AVX2");
+  EXPECT_EQ(flags.tuning, "avx2");
+  testing::internal::CaptureStderr();
+  ApplyFlags(flags, &options);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("for a whole process"), std::string::npos);
+}
+
 TEST(DebugFlagsTest, ExcessPrecisionIsAPass) {
   cpu::CompileOptions usual, rounded;
   ApplyFlags(Read("--xla_allow_excess_precision"), &usual);

@@ -10,11 +10,13 @@
 #include "CLI/CLI.hpp"
 #include "src/base/nearest_name.h"
 #include "src/cpu/object_cache.h"
+#include "src/runtime/debug_flags.h"
 #include "src/tools/commands.h"
 
 int main(int argc, char** argv) {
   // A reader that has seen enough ends the output, not the process.
   std::signal(SIGPIPE, SIG_IGN);
+  kiln::runtime::ApplyProcessFlags();
   CLI::App app{"Kiln: a compiler and runtime for HLO programs."};
   app.name("kiln");
   app.footer(

@@ -1,0 +1,147 @@
+#include "src/base/cpu_tuning.h"
+
+#include <atomic>
+
+#include "src/base/isa_level.h"
+
+namespace kiln {
+namespace {
+
+constexpr int64_t kKilobyte = 1 << 10, kMegabyte = 1 << 20;
+
+constexpr CpuTuning kWide = {
+    .name = "avx512",
+    .description =
+        "vectors of 64 bytes, products of bf16 and of bytes: a Zen 5 server, two cores, 1 MB of L2 cache each",
+    // The middle of several runs, but of main memory the least (up to 40 were seen), since others use it too.
+    .fusion = {.cached_bytes = kMegabyte,
+               .function_operations = 16,
+               .transposed_traffic = 4,
+               .launch_nanoseconds = 7,
+               .bytes_per_nanosecond = 13,
+               .cached_bytes_per_nanosecond = 72,
+               .elements_per_nanosecond = 35},
+    .threads = {.wake_nanoseconds = 20000,
+                .range_nanoseconds = 10000,
+                // Bridges the gap between two kernels of one program, and costs no battery.
+                .spin_nanoseconds = 40000,
+                .inline_nanoseconds = 100000,
+                .split_elements = 128 * kKilobyte,
+                .part_elements = 16 * kKilobyte,
+                .dot_elements = 128 * kKilobyte},
+    // Bytes as from the nearest caches: at half that rate programs of 100 microseconds left the calling thread, and an
+    // embedding took 99 instead of 55.
+    .kernels = {.nanoseconds_per_operation = 0.2,
+                .bytes_per_nanosecond = 128,
+                .block_elements = 1024,
+                .block_nanoseconds = 2000,
+                .gather_operations = 4,
+                .kept_operations = 6,
+                .tile_bytes = 16 * kKilobyte,
+                .streaming_bytes = 16 * kMegabyte,
+                .streaming_temporary_bytes = 32 * kMegabyte,
+                .row_elements = 64 * kKilobyte,
+                .single_row_elements = 16 * kKilobyte},
+    .products = {.products_per_cycle = 2,
+                 .loads_per_cycle = 2,
+                 .latency_cycles = 4,
+                 .lane_products_per_nanosecond = 7,
+                 .bytes_per_nanosecond = 16,
+                 .task_work = 256 << 10,  // some ten microseconds
+                 .range_work = 64 << 10,
+                 .move_work = 8,
+                 .store_work = 16,
+                 .packed_bytes = kMegabyte,
+                 .partial_sum_bytes = 32 * kKilobyte,
+                 .packed_row_panels = 12,
+                 .short_dot_vectors = 16,
+                 .l2_load_cycles = 0.1,
+                 .l3_load_cycles = 0.3,
+                 .block_rows = 10,
+                 .packed_rows = 24,
+                 .placed_rows = 400,
+                 .wide_row_bytes = 2 * kKilobyte,
+                 .block_work = 32 << 10,
+                 .block_pack_work = 35,
+                 .block_rhs_work = 12,
+                 .block_row_work = 1000,
+                 .block_lhs_work = 3,
+                 .block_lhs_pack_work = 20,
+                 .block_store_work = 16,
+                 .block_task_work = 40e3},
+    .fourier = {.cycles_per_nanosecond = 3.5,
+                .move_cycles = 3,
+                .halving_cycles = 0.9,
+                .prime_cycles = 0.5,
+                .spill_cycles = 1,
+                .shuffle_cycles = 2,
+                .number_cycles = 0.5,
+                .transpose_cycles = 14,
+                .row_cycles = 60,
+                .row_bytes = 256 * kKilobyte,
+                .lone_row_bytes = 64 * kKilobyte,
+                .transposed_bytes = 128 * kKilobyte,
+                .block_part = 8},
+    .rows = {.scan_nanoseconds = 1,
+             .scan_chunked_length = 32 * kKilobyte,
+             .sort_divided_size = 64 * kKilobyte,
+             .sort_bucket_bits = 7,
+             .sort_nanoseconds = 1,
+             .sort_byte_nanoseconds = 2,
+             .vector_sort_byte_nanoseconds = 0.5,
+             .rank_nanoseconds = 0.2,
+             .gather_nanoseconds = 2,
+             .merge_base_nanoseconds = 2,
+             .merge_level_nanoseconds = 1.5,
+             .selection_size = 1024},
+    .solver = {.lane_elements = 640,
+               .parallel_elements = 40000,
+               .lane_products_per_nanosecond = 8,
+               .row_products_per_nanosecond = 30},
+    // A jump that is foretold wrongly costs some five nanoseconds, and so does one scalar function such as sine; two of
+    // them are worth the jump.
+    .branches = {.selected_elements = 1000, .function_elements = 512},
+    .rates = {.function_cycles = 12, .memory_cores = 3},
+};
+
+constexpr CpuTuning MakeNarrow() {
+  CpuTuning row = kWide;
+  row.name = "avx2";
+  row.description = "vectors of 32 bytes or less: the same server under --xla_cpu_max_isa=AVX2";
+  row.fusion.elements_per_nanosecond = 17;  // fusion_costs_bench; all else there is as above
+  // A tile of two vectors takes one line of each row of rhs, which then is a page's only one: `gemm_bench f32 M N K`
+  // with M of 24 to 300 and N of 1024 and 4096 takes 1.2 to 1.45 times as long without packing.
+  row.products.placed_rows = 24;
+  // Eight lanes take fewer steps: of c64 rows of 12 to 1000, those of 32 to 60, 100, 243 and 343 take 1.1 to 1.5 times
+  // as long with the other row's estimate, none is slower (`kiln run --repeat` of one FFT).
+  row.fourier.transpose_cycles = 8;
+  // `kiln run --repeat --threads 1` of triangular-solve: 4000 systems of 8 by 8 with 8 right-hand sides take 310 us
+  // instead of 107, one of 300 by 300 with 200 takes 273 us instead of 117.
+  row.solver.lane_products_per_nanosecond = 4;
+  row.solver.row_products_per_nanosecond = 13;
+  return row;
+}
+
+constexpr CpuTuning kRows[] = {kWide, MakeNarrow()};
+
+constinit std::atomic<const CpuTuning*> row_in_use{nullptr};
+
+}  // namespace
+
+absl::Span<const CpuTuning> CpuTunings() { return kRows; }
+
+const CpuTuning& Tuning() {
+  const CpuTuning* row = row_in_use.load(std::memory_order_acquire);
+  return row != nullptr ? *row : kRows[HasAvx512() ? 0 : 1];
+}
+
+bool UseCpuTuning(absl::string_view name) {
+  for (const CpuTuning& row : kRows) {
+    if (name != row.name) continue;
+    row_in_use.store(&row, std::memory_order_release);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace kiln

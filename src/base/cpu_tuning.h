@@ -1,0 +1,166 @@
+// What was measured of machines, in one table: a row per kind of CPU, a field per number that decides something. What
+// follows from an algorithm (a radix, a bound on code) or from the registers and caches that the host reports
+// (cpu/host_isa.h) stands in the code that it is about.
+//
+// A field says its unit, what it decides, and the command that shows its effect: `bench GROUPS` is
+// `python -m benchmarks --only 'GROUPS'`, the others are programs of benchmarks/cpp. To measure a number for a kind of
+// machine, change it in the kind's row, build, and run the command before and after on an idle machine; to measure
+// vectors of 32 bytes on a machine with wider ones, set KILN_FLAGS=--xla_cpu_max_isa=AVX2 (docs/debugging.md).
+#ifndef KILN_BASE_CPU_TUNING_H_
+#define KILN_BASE_CPU_TUNING_H_
+
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace kiln {
+
+// What deciding on fusions needs to know of a target. All but the first three: fusion_costs_bench.
+struct FusionCosts {
+  double cached_bytes;         // arrays up to this size are likely in a cache near the core that reads them; bench math
+  double function_operations;  // cheap operations that one function, such as exp, stands for; bench 'math|norm'
+  double transposed_traffic;   // of a transpose read element by element, which uses little of a line; bench layout
+  double launch_nanoseconds;   // of a kernel, beside its work
+  double bytes_per_nanosecond;  // one core's part of main memory, while all cores are at it
+  double cached_bytes_per_nanosecond;
+  double elements_per_nanosecond;  // of one cheap operation on f32
+};
+
+// When work is divided over threads, and in which pieces. bench 'dispatch|math|matmul|sort'
+struct ThreadTuning {
+  double wake_nanoseconds;     // less work than this is not worth waking a thread for
+  double range_nanoseconds;    // what one range of a divided loop should take at least
+  int64_t spin_nanoseconds;    // how long a thread looks for more work before it sleeps; bench 'dispatch|models'
+  int64_t inline_nanoseconds;  // programs up to here run in the calling thread; bench 'dispatch|models'
+  int64_t split_elements;      // reductions of fewer are not cut into parts for threads; bench reduce
+  int64_t part_elements;       // of such a part at least; bench reduce
+  int64_t dot_elements;        // products of two vectors this long are reductions; bench matmul/dot
+};
+
+// Loop nests of the kernel language: kernel/schedule.h.
+struct KernelTuning {
+  double nanoseconds_per_operation;   // of one operation on a vector, to divide work by; bench 'math|norm|reduce'
+  double bytes_per_nanosecond;        // of memory traffic beside it; bench 'indexing|layout|memory'
+  int64_t block_elements;             // one iteration of a task along the vector loop; bench 'math|memory'
+  double block_nanoseconds;           // and what it takes at most; bench math
+  double gather_operations;           // per lane of an access without a stride; bench 'indexing|layout'
+  double kept_operations;             // work per vector from which on a row's values are kept in an array; bench norm
+  int64_t tile_bytes;                 // of the squares that a transpose stages: part of the L1 cache; bench layout
+  int64_t streaming_bytes;            // results of at least this size bypass the cache; bench 'memory|math|layout'
+  int64_t streaming_temporary_bytes;  // and temporaries, which are read soon; bench 'memory|training'
+  int64_t row_elements;               // of a row that several stages go over at most; bench 'norm|losses'
+  int64_t single_row_elements;        // where there is but one; bench 'norm|losses'
+};
+
+// Matrix products and convolutions. Work is in multiply-adds. gemm_bench TYPE M N K, bench 'matmul|convolution'
+struct ProductTuning {
+  double products_per_cycle;            // multiply-adds of vectors, what a micro-tile is chosen by, as are
+  double loads_per_cycle;               // loads,
+  double latency_cycles;                // and how long a sum waits until it can take its next product
+  double lane_products_per_nanosecond;  // multiply-adds of one lane of a vector: the estimate of a product's time
+  double bytes_per_nanosecond;          // of operands and result in that estimate
+  double task_work;                     // blocks are halved for threads down to this much
+  double range_work;                    // one range of tasks has at least this much
+  double move_work;                     // to pack an element
+  double store_work;                    // to store an element
+  int64_t packed_bytes;                 // of operands that are packed, or padded, in one round
+  int64_t partial_sum_bytes;            // of sums that wait for the rest of a long k
+  int64_t packed_row_panels;            // so many tiles of rows repay packing an rhs that can be read in place
+  int64_t short_dot_vectors;            // along k: sums that are short beside what is done with them
+  double l2_load_cycles;                // of a vector of rhs from the L2 cache, beyond one from the L1 cache
+  double l3_load_cycles;                // and from behind the L2 cache
+  // Kernels compiled with Kiln (cpu/gemm_blocks.h).
+  int64_t block_rows;          // fewer rows do not repay the call,
+  int64_t packed_rows;         // packing rhs,
+  int64_t placed_rows;         // and packing an rhs that can be read where it lies
+  int64_t wide_row_bytes;      // rows of rhs from here on lie on pages of their own
+  double block_work;           // less does not repay the call
+  double block_pack_work;      // to pack an element of rhs,
+  double block_rhs_work;       // to fetch it from where it lies,
+  double block_row_work;       // and to go to a row of it on a page of its own
+  double block_lhs_work;       // to fetch an element of lhs from the L2 cache,
+  double block_lhs_pack_work;  // and to pack it
+  double block_store_work;     // to store a result
+  double block_task_work;      // to begin a task
+};
+
+// Fourier transforms (cpu/fft_plan.h). Cycles are of one vector. bench fft, KILN_FULL_TESTS=1 for odd lengths
+struct FourierTuning {
+  double cycles_per_nanosecond;  // a core's clock, for estimates
+  double move_cycles;            // of one leg: loading, multiplying by a root, storing
+  double halving_cycles;         // per halving of a transform within registers
+  double prime_cycles;           // per odd prime factor and unit of it
+  double spill_cycles;           // once a pass has more numbers than there are registers
+  double shuffle_cycles;         // where results change lanes, per halving
+  double number_cycles;          // or per number that is moved alone
+  double transpose_cycles;
+  double row_cycles;         // calls of a row's own
+  int64_t row_bytes;         // longer rows are transformed in four steps
+  int64_t lone_row_bytes;    // those that are alone, since threads would have nothing to do
+  int64_t transposed_bytes;  // rows whose block takes more are not transposed
+  int64_t block_part;        // the part of the L2 cache that columns take which are transformed together
+};
+
+// Scans, sorts and selections. bench 'scan|sort'
+struct RowTuning {
+  double scan_nanoseconds;      // of an element
+  int64_t scan_chunked_length;  // longer rows are cut into chunks for threads
+  int64_t sort_divided_size;    // longer rows are sorted by all threads together
+  int sort_bucket_bits;         // a long row goes into buckets of some 1 << this many keys
+  double sort_nanoseconds;      // of an element, beside: per byte of the key,
+  double sort_byte_nanoseconds;
+  double vector_sort_byte_nanoseconds;  // the same where keys alone are sorted in registers,
+  double rank_nanoseconds;              // per element that it is compared with in a short row,
+  double gather_nanoseconds;            // per array that follows the keys,
+  double merge_base_nanoseconds;        // and where a comparator is called
+  double merge_level_nanoseconds;
+  int64_t selection_size;  // more of a row than this are selected by sorting it, if they are a sixteenth of it
+};
+
+// Factorizations and triangular systems (cpu/dense_solver.h). bench linalg
+struct SolverTuning {
+  int64_t lane_elements;      // matrices up to here are lanes: what the L1 cache holds
+  int64_t parallel_elements;  // that are worth several threads when a panel is taken off them
+  double lane_products_per_nanosecond;
+  double row_products_per_nanosecond;
+};
+
+// Branches (passes/conditional_simplifier.h). bench loops
+struct BranchTuning {
+  int64_t selected_elements;  // that branches may compute together instead of a jump that is foretold wrongly
+  int64_t function_elements;  // that a function of one stands for
+};
+
+// `kiln explain` and profiles (cpu/host_rates.h): what is not measured when they are asked for.
+struct RateTuning {
+  double function_cycles;  // of a vector of exp and the like
+  double memory_cores;     // that together use all of the memory's bandwidth
+};
+
+struct CpuTuning {
+  const char* name;
+  const char* description;
+  FusionCosts fusion;
+  ThreadTuning threads;
+  KernelTuning kernels;
+  ProductTuning products;
+  FourierTuning fourier;
+  RowTuning rows;
+  SolverTuning solver;
+  BranchTuning branches;
+  RateTuning rates;
+};
+
+// The table.
+absl::Span<const CpuTuning> CpuTunings();
+
+// The row that this process uses: by the vectors that the host has and may use (base/isa_level.h), unless told.
+const CpuTuning& Tuning();
+// Uses the row of that name from now on; false where there is none. Memory that code was compiled to give to the
+// runtime's functions follows from the row, so programs run under the row that they were compiled under.
+bool UseCpuTuning(absl::string_view name);
+
+}  // namespace kiln
+
+#endif  // KILN_BASE_CPU_TUNING_H_

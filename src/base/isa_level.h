@@ -1,0 +1,30 @@
+// The instruction sets of x86 that code may use: a limit for the whole process, below which it is as if the processor
+// had no more.
+#ifndef KILN_BASE_ISA_LEVEL_H_
+#define KILN_BASE_ISA_LEVEL_H_
+
+#include <optional>
+
+#include "absl/strings/string_view.h"
+
+namespace kiln {
+
+// In their order, as XLA's --xla_cpu_max_isa names them.
+enum class IsaLevel { kSse42, kAvx, kAvx2, kAvx512, kAvx512Vnni, kAvx512Bf16, kAmx, kAmxFp16 };
+
+// By the name that XLA has for it, such as "AVX2", in capitals or not.
+std::optional<IsaLevel> ParseIsaLevel(absl::string_view name);
+// All names, for messages.
+absl::string_view IsaLevelNames();
+
+// Lets the process use nothing above `level`. Only before anything is compiled.
+void LimitIsa(IsaLevel level);
+// Whether the limit allows the feature of that name, as LLVM calls it.
+bool IsFeatureAllowed(absl::string_view feature);
+// Whether limit, processor and operating system allow the AVX-512 of every server and desktop that has it; the first
+// accelerators with less count as AVX2.
+bool HasAvx512();
+
+}  // namespace kiln
+
+#endif  // KILN_BASE_ISA_LEVEL_H_
