@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "src/base/rounding.h"
 #include "src/base/status.h"
 #include "src/passes/householder.h"
 #include "src/passes/matrix_stack.h"
@@ -16,8 +17,6 @@ constexpr char kProduct[] = "ProductOfElementaryHouseholderReflectors";
 
 // How many of so many reflectors are applied together.
 int64_t BlockFor(int64_t steps) { return std::clamp<int64_t>(steps, 1, kReflectorBlock); }
-
-int64_t RoundUp(int64_t size, int64_t block) { return (size + block - 1) / block * block; }
 
 ArrayValue Number(Builder* builder, int64_t value) {
   return {builder, builder->Scalar(PrimitiveType::kS32, static_cast<double>(value))};
