@@ -9,7 +9,6 @@
 namespace kiln::c_api {
 
 absl::StatusOr<runtime::ClientOptions> ParseClientOptions(const PJRT_NamedValue* values, size_t count) {
-  runtime::ApplyProcessFlags();
   runtime::ClientOptions options;
   runtime::DebugFlags flags;
   KILN_RETURN_IF_ERROR(runtime::ReadAllFlags(/*debug_options=*/"", &flags));

@@ -93,6 +93,8 @@ constexpr CpuTuning kWide = {
              .gather_nanoseconds = 2,
              .merge_base_nanoseconds = 2,
              .merge_level_nanoseconds = 1.5,
+             .selection_nanoseconds = 0.2,
+             .selected_nanoseconds = 40,
              .selection_size = 1024},
     .solver = {.lane_elements = 640,
                .parallel_elements = 40000,

@@ -115,7 +115,9 @@ struct RowTuning {
   double gather_nanoseconds;            // per array that follows the keys,
   double merge_base_nanoseconds;        // and where a comparator is called
   double merge_level_nanoseconds;
-  int64_t selection_size;  // more of a row than this are selected by sorting it, if they are a sixteenth of it
+  double selection_nanoseconds;  // per element that a selection looks at,
+  double selected_nanoseconds;   // and per element that it gives
+  int64_t selection_size;        // more of a row than this are selected by sorting it, if they are a sixteenth of it
 };
 
 // Factorizations and triangular systems (cpu/dense_solver.h). bench linalg

@@ -91,8 +91,9 @@ int64_t TopRowsScratchBytes(const TopRowsShape& shape) {
 }
 
 double TopRowsNanoseconds(const TopRowsShape& shape) {
-  return static_cast<double>(shape.rows) *
-         (0.2 * static_cast<double>(shape.size) + 40.0 * static_cast<double>(shape.k));
+  const RowTuning& costs = Tuning().rows;
+  return static_cast<double>(shape.rows) * (costs.selection_nanoseconds * static_cast<double>(shape.size) +
+                                            costs.selected_nanoseconds * static_cast<double>(shape.k));
 }
 
 void TopRows(ProgramContext* context, const TopRowsShape* shape, const void* keys, void* top, int32_t* positions,

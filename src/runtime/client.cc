@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "src/base/cpu_tuning.h"
 #include "src/base/status.h"
 #include "src/cpu/object_cache.h"
 #include "src/cpu/warm_up.h"
@@ -43,6 +44,7 @@ absl::StatusOr<hlo::DimensionVector> HostStrides(const BufferType& type, const a
 
 Client::Client(const ClientOptions& options) : options_(options) {
   Allocator::Options allocator_options;
+  if (options_.inline_nanoseconds < 0) options_.inline_nanoseconds = Tuning().threads.inline_nanoseconds;
   allocator_options.limit = options.memory_limit_bytes;
   allocator_options.cache_limit = options.cache_limit_bytes;
   allocator_ = MakeRef<Allocator>(allocator_options);
@@ -56,8 +58,8 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Create(const ClientOptions& opti
   if (options.max_threads < 0 || options.max_threads > 4096) {
     return InvalidArgument("max_threads must be between 0 and 4096, found ", options.max_threads);
   }
-  if (options.memory_limit_bytes < 0 || options.cache_limit_bytes < 0 || options.inline_nanoseconds < 0) {
-    return InvalidArgument("memory_limit_bytes, cache_limit_bytes and inline_nanoseconds must not be negative");
+  if (options.memory_limit_bytes < 0 || options.cache_limit_bytes < 0) {
+    return InvalidArgument("memory_limit_bytes and cache_limit_bytes must not be negative");
   }
   auto client = std::unique_ptr<Client>(new Client(options));
   const int threads = options.max_threads > 0 ? static_cast<int>(options.max_threads) : ThreadPool::AvailableCpus();

@@ -13,21 +13,14 @@
 #include "src/cpu/fft_radices.h"
 #include "src/cpu/host_isa.h"
 #include "src/hlo/evaluator.h"
-#include "src/runtime/debug_flags.h"
 #include "src/tools/compare_literals.h"
 #include "src/tools/random_literal.h"
 #include "tests/cpu/differential.h"
+#include "tests/cpu/isa_limit.h"
 #include "tests/hlo_test_util.h"
 
 namespace kiln::testing {
 namespace {
-
-// KILN_FLAGS=--xla_cpu_max_isa=AVX2 or SSE4_2 tries the code for processors without AVX-512 or AVX.
-class VectorLimit : public ::testing::Environment {
- public:
-  void SetUp() override { runtime::ApplyProcessFlags(); }
-};
-const auto* const vector_limit = ::testing::AddGlobalTestEnvironment(new VectorLimit);
 
 template <typename Number>
 double RelativeError(const hlo::Literal& actual, const hlo::Literal& expected) {

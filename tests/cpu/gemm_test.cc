@@ -24,8 +24,8 @@
 #include "src/cpu/host_isa.h"
 #include "src/cpu/jit.h"
 #include "src/cpu/program_abi.h"
-#include "src/runtime/debug_flags.h"
 #include "tests/cpu/guarded_memory.h"
+#include "tests/cpu/isa_limit.h"
 
 namespace kiln::cpu {
 namespace {
@@ -335,13 +335,6 @@ class GemmTest : public ::testing::Test {
   std::mt19937_64 random_{20240607};
   Place place_ = Place::kAtItsStart;
 };
-
-// KILN_FLAGS=--xla_cpu_max_isa=AVX2 or SSE4_2 tries the code for processors without AVX-512 or AVX.
-class VectorLimit : public ::testing::Environment {
- public:
-  void SetUp() override { runtime::ApplyProcessFlags(); }
-};
-const auto* const vector_limit = ::testing::AddGlobalTestEnvironment(new VectorLimit);
 
 constexpr PrimitiveType kSame[] = {PrimitiveType::kF32, PrimitiveType::kF64,  PrimitiveType::kF16, PrimitiveType::kBF16,
                                    PrimitiveType::kC64, PrimitiveType::kC128, PrimitiveType::kS8,  PrimitiveType::kU8,

@@ -15,20 +15,14 @@
 #include "src/cpu/vector_clones.h"
 #include "src/cpu/vector_sort.h"
 #include "src/hlo/evaluator.h"
-#include "src/runtime/debug_flags.h"
 #include "src/tools/compare_literals.h"
 #include "src/tools/random_literal.h"
 #include "tests/cpu/differential.h"
+#include "tests/cpu/isa_limit.h"
 #include "tests/hlo_test_util.h"
 
 namespace kiln::testing {
 namespace {
-
-class IsaLimit : public ::testing::Environment {
- public:
-  void SetUp() override { runtime::ApplyProcessFlags(); }
-};
-const auto* const isa_limit = ::testing::AddGlobalTestEnvironment(new IsaLimit);
 
 struct NamedProgram {
   const char* name;

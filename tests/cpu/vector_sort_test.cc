@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -54,6 +55,31 @@ TYPED_TEST(VectorSortTest, SortsAndStaysWithinItsArrays) {
       ASSERT_TRUE(std::all_of(spare.end() - kGuard, spare.end(), [&](TypeParam key) { return key == guard; }));
     }
   }
+}
+
+// Keys of which every pivot is among the least: after each part the others keep their order, so that what the next
+// pivot is taken of is known. More rounds than the sort lets pivots fail.
+TYPED_TEST(VectorSortTest, BadPivotsEnd) {
+  if (!SortsInVectors()) GTEST_SKIP() << "This processor has no instruction set for it.";
+  constexpr int64_t kSize = 20000, kLanes = 64 / sizeof(TypeParam), kRounds = 100;
+  std::vector<int64_t> left(kSize);
+  std::iota(left.begin(), left.end(), 0);
+  std::vector<TypeParam> keys(kSize), spare(kSize);
+  TypeParam next = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    const int64_t distance = static_cast<int64_t>(left.size()) / kLanes;
+    // From the last, so that the others stay where they are.
+    for (int64_t i = kLanes / 2; i-- > 0;) {
+      const auto at = left.begin() + i * distance + distance / 2;
+      keys[*at] = next++;
+      left.erase(at);
+    }
+  }
+  for (int64_t i : left) keys[i] = next + static_cast<TypeParam>(i * 7919 % kSize);
+  std::vector<TypeParam> expected = keys;
+  std::sort(expected.begin(), expected.end());
+  SortInVectors(keys.data(), spare.data(), kSize);
+  EXPECT_EQ(keys, expected);
 }
 
 }  // namespace
