@@ -10,6 +10,7 @@
 #include "src/base/rounding.h"
 #include "src/cpu/dot_spec.h"
 #include "src/cpu/gemm_types.h"
+#include "src/cpu/group_product.h"
 
 namespace kiln::cpu {
 namespace {
@@ -158,7 +159,7 @@ class Splitter {
     groups_ = a_.feature_group_count * a_.batch_group_count;
     features_ = out_.dimensions(a_.output_feature) / groups_;
     inputs_ = rhs_.dimensions(a_.kernel_input_feature);
-    if (!PlaceInput(*arithmetic)) return {};
+    if (!PlaceWindows() && !PlaceInput(*arithmetic)) return {};
     std::vector<ConvolutionSpec> specs;
     std::vector<Phase> phases(spaces_.size());
     AddPhases(0, &phases, &specs);
@@ -167,6 +168,36 @@ class Splitter {
   }
 
  private:
+  // For groups of as few channels as kernels of groups take: lhs is read as it is.
+  bool PlaceWindows() {
+    const GroupKernels* kernels = FindGroupKernels();
+    const size_t rank = a_.window.size();
+    const auto is_f32 = [](const Shape& shape) { return shape.element_type() == hlo::PrimitiveType::kF32; };
+    if (kernels == nullptr || kernels->lanes != lanes_ || a_.feature_group_count == 1 || rank < 1 || rank > 3 ||
+        features_ != inputs_ || features_ > lanes_ || !std::has_single_bit(static_cast<uint64_t>(features_)) ||
+        out_.dimensions(a_.output_feature) < lanes_ || !is_f32(lhs_) || !is_f32(rhs_) || !is_f32(out_) ||
+        a_.window[rank - 1].size > kMaxGroupTaps ||
+        std::any_of(a_.window.begin(), a_.window.end(), [](const auto& w) { return w.base_dilation != 1; })) {
+      return false;
+    }
+    lhs_strides_ = RowMajorStrides(lhs_.dimensions());
+    rhs_strides_ = RowMajorStrides(rhs_.dimensions());
+    out_strides_ = RowMajorStrides(out_.dimensions());
+    if (lhs_strides_[a_.input_feature] != 1 || rhs_strides_[a_.kernel_output_feature] != 1 ||
+        out_strides_[a_.output_feature] != 1) {
+      return false;
+    }
+    for (size_t s = 0; s < rank; ++s) {
+      const hlo::WindowDimension& w = a_.window[s];
+      const int64_t input = a_.input_spatial[s], output = a_.output_spatial[s];
+      spaces_.push_back(SpaceOf(w, lhs_.dimensions(input), out_.dimensions(output)));
+      common_.windows.push_back({out_.dimensions(output), lhs_.dimensions(input), w.size, w.stride, w.window_dilation,
+                                 w.padding_low, lhs_strides_[input], rhs_strides_[a_.kernel_spatial[s]],
+                                 out_strides_[output]});
+    }
+    return true;
+  }
+
   // Finds how lhs is read, and whether it is there as it is read. False when the copy would be out of proportion.
   bool PlaceInput(const GemmArithmetic& arithmetic) {
     const int depth = arithmetic.MaxDepth(common_.lhs.type, common_.rhs.type);
@@ -249,9 +280,10 @@ class Splitter {
     Dimension columns{{features_, 0, feature_rhs, feature_out}, feature_loop(features_, 1)};
     const Dimension group{{groups_, group_stride, features_ * feature_rhs, features_ * feature_out},
                           feature_loop(groups_, features_)};
-    Merge(&rows);
+    const bool windows = !gemm.windows.empty();
+    if (!windows) Merge(&rows);
     Merge(&steps);
-    const bool channels = groups_ > 1 && features_ < lanes_ && std::has_single_bit(static_cast<uint64_t>(features_)) &&
+    const bool channels = groups_ > 1 && (windows || features_ < lanes_) && std::has_single_bit(static_cast<uint64_t>(features_)) &&
                           group_stride <= features_;
     const auto across =
         std::find_if(rows.begin(), rows.end(), [](const Dimension& d) { return d.step.out_stride == 1; });
@@ -274,7 +306,7 @@ class Splitter {
         columns.step.rhs_stride = 0;
       }
     }
-    const Dimension inner_row = TakeInner(&rows);
+    const Dimension inner_row = windows ? Take(rows.size() - 1, &rows) : TakeInner(&rows);
     // Lanes of their own elements are loads for every step: those that follow each other should be neighbours.
     const Dimension inner_step =
         gemm.column_group > 0 && !steps.empty() ? Take(steps.size() - 1, &steps) : TakeInner(&steps);

@@ -61,6 +61,15 @@ struct GemmPadding {
   int64_t padded = 1;    // of the copy
 };
 
+// One dimension of space of a convolution over groups of channels. Strides count elements of one place, tap or input.
+struct GemmWindow {
+  int64_t places = 1;  // of the result
+  int64_t inputs = 1, taps = 1;
+  int64_t stride = 1, dilation = 1;
+  int64_t low = 0;  // zeros before the first input; negative: inputs left out
+  int64_t lhs = 0, rhs = 0, out = 0;
+};
+
 struct GemmSpec {
   std::vector<GemmBatchDimension> batch;
   // Outer parts of m and of k, the slowest first: `m` and `k` are the innermost parts then.
@@ -81,6 +90,9 @@ struct GemmSpec {
   // column 0.
   int64_t column_group = 0;
   int64_t column_group_stride = 0;
+  // When not empty: rows are the batch, then these places, nothing of lhs is padded, and the product is one of
+  // group_product.h.
+  std::vector<GemmWindow> windows;
   GemmMatrix lhs;
   GemmMatrix rhs;
   GemmMatrix out;
@@ -96,6 +108,7 @@ struct GemmSchedule {
   enum class Kind : uint8_t {
     kTile,    // rows x vectors accumulators, lhs elements broadcast against rhs vectors along n
     kBlocks,  // the same, of kernels compiled with Kiln, packed by each task (gemm_blocks.h); blocks nest k, m, n
+    kGroups,  // lanes are columns with lhs elements of their group, of kernels compiled with Kiln (group_product.h)
     kDot,     // vectors along k, summed across lanes in the end: few rows, rhs contiguous in k
   };
   Kind kind = Kind::kTile;

@@ -53,6 +53,8 @@ inline constexpr char kGemmBlocksName[] = "kiln_gemm_blocks";
 // Whether there are kernels for the product and the schedule's tile.
 bool SupportsGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule,
                         const GemmArithmetic& arithmetic);
+// Whether a kernel's sums are the result as it is stored.
+bool IsDirectResult(const GemmSpec& spec, const GemmArithmetic& arithmetic);
 // Whether it is large enough for them.
 bool IsWorthGemmBlocks(const GemmProblem& problem, const GemmSchedule& schedule);
 // Packing and the blocks of a schedule of that kind, whose tile is chosen.

@@ -42,11 +42,11 @@ bool MustPack(const GemmProblem& problem, const GemmSchedule& schedule) {
   return problem.rhs_n != 1 || problem.depth > 1 || problem.n % schedule.lanes != 0;
 }
 
-bool IsDirect(const GemmSpec& spec, const GemmArithmetic& arithmetic) {
+}  // namespace
+
+bool IsDirectResult(const GemmSpec& spec, const GemmArithmetic& arithmetic) {
   return !spec.epilogue && arithmetic.IsNative(spec.out.type) && spec.out.type == spec.result_type;
 }
-
-}  // namespace
 
 bool SupportsGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule,
                         const GemmArithmetic& arithmetic) {
@@ -80,7 +80,7 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
   const int64_t all_steps = problem.k_total();
   const int64_t column_panels = CeilDivide(problem.n, columns);
   int64_t row_panels = CeilDivide(problem.m, rows) * problem.m_outer;
-  const bool direct = IsDirect(spec, arithmetic);
+  const bool direct = IsDirectResult(spec, arithmetic);
   const PaddedRound padded = CutPadding(problem, spec, PaddedElementBytes(problem, arithmetic), schedule.padded_bytes);
   if (padded.units > 0) row_panels = row_panels / problem.outer_rows.front().size * padded.units;
 
@@ -157,7 +157,7 @@ std::vector<int64_t> DescribeGemmBlocks(const GemmSpec& spec, const GemmProblem&
   g.out_element = out;
   g.pack_lhs = schedule.pack_lhs ? 1 : 0;
   g.pack_rhs = schedule.pack_rhs ? 1 : 0;
-  g.direct = IsDirect(spec, *arithmetic) ? 1 : 0;
+  g.direct = IsDirectResult(spec, *arithmetic) ? 1 : 0;
   g.run_block = std::max<int64_t>(schedule.k_block / problem.k, 1);
   g.step_block = schedule.k_block;
   g.tile_block = schedule.m_block / g.rows;

@@ -2,6 +2,7 @@
 #if defined(__AVX2__)
 
 #include "src/cpu/gemm_kernels_template.h"
+#include "src/cpu/group_kernels_template.h"
 
 namespace kiln::cpu {
 
@@ -11,14 +12,21 @@ const GemmKernels* GemmKernels256(GemmKernelKind kind) {
   return kind == GemmKernelKind::kF32 ? &kF32 : kind == GemmKernelKind::kF64 ? &kF64 : nullptr;
 }
 
+const GroupKernels* GroupKernels256() {
+  static constexpr GroupKernels kKernels = MakeGroupKernels<PlainArithmetic<float, 32, 16>>();
+  return &kKernels;
+}
+
 }  // namespace kiln::cpu
 
 #else
 
 #include "src/cpu/gemm_kernels.h"
+#include "src/cpu/group_kernels.h"
 
 namespace kiln::cpu {
 const GemmKernels* GemmKernels256(GemmKernelKind) { return nullptr; }
+const GroupKernels* GroupKernels256() { return nullptr; }
 }  // namespace kiln::cpu
 
 #endif

@@ -5,6 +5,7 @@
 #include <immintrin.h>
 
 #include "src/cpu/gemm_kernels_template.h"
+#include "src/cpu/group_kernels_template.h"
 
 namespace kiln::cpu {
 namespace {
@@ -68,14 +69,21 @@ const GemmKernels* GemmKernels512(GemmKernelKind kind) {
   return &kKernels[static_cast<int64_t>(kind)];
 }
 
+const GroupKernels* GroupKernels512() {
+  static constexpr GroupKernels kKernels = MakeGroupKernels<PlainArithmetic<float, 64, 32>>();
+  return &kKernels;
+}
+
 }  // namespace kiln::cpu
 
 #else
 
 #include "src/cpu/gemm_kernels.h"
+#include "src/cpu/group_kernels.h"
 
 namespace kiln::cpu {
 const GemmKernels* GemmKernels512(GemmKernelKind) { return nullptr; }
+const GroupKernels* GroupKernels512() { return nullptr; }
 }  // namespace kiln::cpu
 
 #endif

@@ -11,6 +11,7 @@
 #include "src/cpu/gemm_blocks.h"
 #include "src/cpu/gemm_layout.h"
 #include "src/cpu/gemm_types.h"
+#include "src/cpu/group_product.h"
 #include "src/cpu/host_isa.h"
 
 namespace kiln::cpu {
@@ -256,6 +257,11 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
   const int full_lanes = std::max(Host().vector_bytes / arithmetic.part_bytes(), 1);
   GemmPlan plan;
   GemmSchedule& schedule = plan.schedule;
+  if (!spec.windows.empty()) {
+    ChooseGroupBlocks(MakeGemmProblem(spec, /*swapped=*/false, 1), threads, schedule);
+    KILN_RETURN_IF_ERROR(FinishGemmPlan(spec, name, plan));
+    return plan;
+  }
   schedule.swapped = ShouldSwap(spec, full_lanes);
   const bool plain = spec.outer_rows.empty() && spec.outer_steps.empty() && spec.padding.empty() && !HasOffset(spec) &&
                      spec.column_group == 0;

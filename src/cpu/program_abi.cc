@@ -7,6 +7,7 @@
 #include "src/cpu/dense_solver.h"
 #include "src/cpu/gemm_blocks.h"
 #include "src/cpu/gemm_pad.h"
+#include "src/cpu/group_product.h"
 #include "src/cpu/jit_symbols.h"
 #include "src/cpu/radix_sort.h"
 #include "src/cpu/run_profile.h"
@@ -42,6 +43,7 @@ void RegisterProgramSymbols() {
   AddRuntimeSymbol(kTopRowsName, reinterpret_cast<void*>(&TopRows));
   AddRuntimeSymbol(kDenseSolveName, reinterpret_cast<void*>(&RunDenseSolve));
   AddRuntimeSymbol(kGemmBlocksName, reinterpret_cast<void*>(&RunGemmBlocks));
+  AddRuntimeSymbol(kGroupProductName, reinterpret_cast<void*>(&RunGroupProduct));
   AddRuntimeSymbol(kGemmPadName, reinterpret_cast<void*>(&PadGemmRows));
 }
 
