@@ -359,8 +359,11 @@ absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPl
   // Full vectors at full rate, and memory read once.
   const ProductTuning& costs = Tuning().products;
   const double lanes = std::max(Host().vector_bytes / arithmetic.part_bytes(), 1);
+  const double columns = static_cast<double>(problem.n);
+  // Groups read about as many places as they have results, which for one thread lie in its own caches.
+  const bool groups = schedule.kind == Kind::kGroups;
   const double bytes = static_cast<double>(problem.batches) *
-                       (rows * steps + steps * static_cast<double>(problem.n) + rows * static_cast<double>(problem.n)) *
+                       ((groups ? rows * columns : rows * steps) + steps * columns + rows * columns) *
                        arithmetic.element_bytes();
   const double used = std::min<double>(1.0, static_cast<double>(std::max<int64_t>(problem.n, 1)) / lanes);
   const double parts = arithmetic.parts();
@@ -368,7 +371,7 @@ absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPl
       20 +
       plan.multiply_adds * parts * parts /
           (costs.lane_products_per_nanosecond * lanes * (schedule.kind == Kind::kDot ? 1.0 : used)) +
-      bytes / costs.bytes_per_nanosecond);
+      bytes / (groups ? Tuning().kernels.bytes_per_nanosecond : costs.bytes_per_nanosecond));
 
   plan.phases.clear();
   const auto grain = [&](double work, int64_t tasks) {
