@@ -49,14 +49,16 @@ bool IsUnordered(const hlo::Computation& combiner) {
   return true;
 }
 
-bool KeepsBest(const hlo::Computation& combiner) {
+std::optional<ComparisonDirection> KeepsBest(const hlo::Computation& combiner) {
   const Instruction* root = combiner.root();
-  if (combiner.parameter_count() != 4 || root->opcode() != Opcode::kTuple || root->operand_count() != 2) return false;
+  if (combiner.parameter_count() != 4 || root->opcode() != Opcode::kTuple || root->operand_count() != 2) return std::nullopt;
   const Instruction* key = combiner.parameter(0);
   const Instruction* index = combiner.parameter(1);
   const Instruction* other_key = combiner.parameter(2);
   const Instruction* other_index = combiner.parameter(3);
-  if (hlo::IsComplex(key->shape().element_type()) || !hlo::IsIntegral(index->shape().element_type())) return false;
+  if (hlo::IsComplex(key->shape().element_type()) || !hlo::IsIntegral(index->shape().element_type())) {
+    return std::nullopt;
+  }
   auto is_select = [](const Instruction* x, const Instruction* a, const Instruction* b) {
     return x->opcode() == Opcode::kSelect && x->operand(1) == a && x->operand(2) == b;
   };
@@ -70,14 +72,19 @@ bool KeepsBest(const hlo::Computation& combiner) {
     return x->opcode() == opcode &&
            ((first(x->operand(0)) && second(x->operand(1))) || (first(x->operand(1)) && second(x->operand(0))));
   };
-  if (!is_select(root->operand(0), key, other_key) || !is_select(root->operand(1), index, other_index)) return false;
+  if (!is_select(root->operand(0), key, other_key) || !is_select(root->operand(1), index, other_index)) {
+    return std::nullopt;
+  }
   const Instruction* better = root->operand(0)->operand(0);
+  ComparisonDirection direction = ComparisonDirection::kEq;
   auto is_strict = [&](const Instruction* x) {
-    return compares(x, key, other_key, {ComparisonDirection::kGt, ComparisonDirection::kLt});
+    if (!compares(x, key, other_key, {ComparisonDirection::kGt, ComparisonDirection::kLt})) return false;
+    direction = x->comparison().direction;
+    return true;
   };
   auto is_nan = [&](const Instruction* x) { return compares(x, key, key, {ComparisonDirection::kNe}); };
   const bool may_be_nan = hlo::IsFloating(key->shape().element_type());
-  if (may_be_nan ? !joins(better, Opcode::kOr, is_strict, is_nan) : !is_strict(better)) return false;
+  if (may_be_nan ? !joins(better, Opcode::kOr, is_strict, is_nan) : !is_strict(better)) return std::nullopt;
   auto is_better = [&](const Instruction* x) { return x == better; };
   auto is_equal = [&](const Instruction* x) {
     return compares(x, key, other_key, {ComparisonDirection::kEq}) ||
@@ -88,7 +95,8 @@ bool KeepsBest(const hlo::Computation& combiner) {
            compares(x, other_index, index, {ComparisonDirection::kGt});
   };
   auto is_tie = [&](const Instruction* x) { return joins(x, Opcode::kAnd, is_equal, is_before); };
-  return joins(root->operand(1)->operand(0), Opcode::kOr, is_better, is_tie);
+  if (!joins(root->operand(1)->operand(0), Opcode::kOr, is_better, is_tie)) return std::nullopt;
+  return direction;
 }
 
 std::optional<hlo::Literal> IdentityOf(Opcode opcode, hlo::PrimitiveType type) {

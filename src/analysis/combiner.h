@@ -15,8 +15,9 @@ std::optional<hlo::Opcode> CombinerOpcode(const hlo::Computation& combiner);
 bool IsUnordered(const hlo::Computation& combiner);
 
 // Whether this is the combiner of argmax and argmin: (key, index, other key, other index) -> the pair whose key is
-// better or NaN; the first pair when both keys are NaN, the lower index when they are equal.
-bool KeepsBest(const hlo::Computation& combiner);
+// better or NaN; the first pair when both keys are NaN, the lower index when they are equal. The direction in which a
+// key is better than another: kGt or kLt.
+std::optional<hlo::ComparisonDirection> KeepsBest(const hlo::Computation& combiner);
 
 // The scalar that leaves the other operand of such an op as it is; complex numbers have no least and largest.
 std::optional<hlo::Literal> IdentityOf(hlo::Opcode opcode, hlo::PrimitiveType type);

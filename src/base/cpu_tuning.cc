@@ -25,7 +25,7 @@ constexpr CpuTuning kWide = {
                 .range_nanoseconds = 10000,
                 // Bridges the gap between two kernels of one program, and costs no battery.
                 .spin_nanoseconds = 40000,
-                .inline_nanoseconds = 100000,
+                .inline_nanoseconds = 250000,
                 .split_elements = 128 * kKilobyte,
                 .part_elements = 16 * kKilobyte,
                 .dot_elements = 128 * kKilobyte},

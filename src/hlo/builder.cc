@@ -100,15 +100,17 @@ Instruction* Builder::Reduce(Instruction* operand, Instruction* init, absl::Span
                 AddCombiner(computation_->parent(), opcode, operand->shape().element_type()));
 }
 
-Instruction* Builder::Reduce(Instruction* operand, Instruction* init, absl::Span<const int64_t> dimensions,
+Instruction* Builder::Reduce(std::vector<Instruction*> operands, absl::Span<const int64_t> dimensions,
                              Computation* combiner) {
   DimensionVector kept;
-  for (int64_t i = 0; i < operand->shape().rank(); ++i) {
+  for (int64_t i = 0; i < operands[0]->shape().rank(); ++i) {
     if (std::find(dimensions.begin(), dimensions.end(), i) == dimensions.end()) {
-      kept.push_back(operand->shape().dimensions(i));
+      kept.push_back(operands[0]->shape().dimensions(i));
     }
   }
-  return Add(Opcode::kReduce, Shape(operand->shape().element_type(), kept), {operand, init},
+  std::vector<Shape> shapes;
+  for (size_t i = 0; i < operands.size() / 2; ++i) shapes.emplace_back(operands[i]->shape().element_type(), kept);
+  return Add(Opcode::kReduce, shapes.size() == 1 ? shapes[0] : Shape::Tuple(shapes), std::move(operands),
              DimensionsAttributes{DimensionVector(dimensions.begin(), dimensions.end())}, {combiner});
 }
 

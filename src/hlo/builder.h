@@ -51,7 +51,11 @@ class Builder {
   // One operand, one init value; the combiner is `opcode` over two scalars, in a computation made for it.
   Instruction* Reduce(Instruction* operand, Instruction* init, absl::Span<const int64_t> dimensions, Opcode opcode);
   Instruction* Reduce(Instruction* operand, Instruction* init, absl::Span<const int64_t> dimensions,
-                      Computation* combiner);
+                      Computation* combiner) {
+    return Reduce({operand, init}, dimensions, combiner);
+  }
+  // Any number of operands, followed by as many init values; a tuple where there is more than one.
+  Instruction* Reduce(std::vector<Instruction*> operands, absl::Span<const int64_t> dimensions, Computation* combiner);
 
   // A copy of the body of `callee` (with its own metadata) over `arguments`; gives what its root became.
   Instruction* Inline(const Computation& callee, absl::Span<Instruction* const> arguments);

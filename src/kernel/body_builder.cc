@@ -338,7 +338,7 @@ std::vector<ValueId> BodyBuilder::EndReduce(std::vector<ValueId> inits, std::vec
     reduce.predicate = inside;
     if (inside != kNoValue) outer |= kernel_.ops[inside].loops;
     if (!analysis::IsUnordered(*combiner)) {
-      const bool by_index = reduce.loops.size() == 1 && analysis::KeepsBest(*combiner);
+      const bool by_index = reduce.loops.size() == 1 && analysis::KeepsBest(*combiner).has_value();
       reduce.order = by_index ? Reduce::Order::kByIndex : Reduce::Order::kOwn;
     }
   }

@@ -7,6 +7,8 @@
 #include "absl/algorithm/container.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Function.h"
+#include "llvm/Analysis/VectorUtils.h"
+#include "src/analysis/combiner.h"
 #include "src/base/status.h"
 #include "src/kernel/nest_lowering.h"
 #include "src/kernel/scalar_computation.h"
@@ -21,6 +23,27 @@ namespace {
 // anew. That one has fewer, since it holds more.
 constexpr int64_t kSumBlock = 64;
 constexpr int64_t kBlocksTogether = 16;
+
+// How many lanes of a reduce's accumulators are combined at once. Combiners compare, and masks of more lanes than a
+// register has are packed and taken apart again at each use.
+int LanesTogether(const Kernel& kernel, const Reduce& reduce, const TargetInfo& target, int lanes) {
+  if (reduce.combiner == nullptr) return lanes;
+  int width = 4;
+  for (ValueId init : reduce.inits) width = std::max(width, hlo::ByteWidth(kernel.ops[init].type));
+  return std::min(lanes, std::max(target.vector_bytes / width, 1));
+}
+
+// Whether the indices of a reduce by index grow with its loop, from one that is not below its initial value.
+bool IndicesGrow(const Kernel& kernel, const Reduce& reduce) {
+  if (reduce.order != Reduce::Order::kByIndex) return false;
+  const Op &index = kernel.ops[reduce.elements[1]], &init = kernel.ops[reduce.inits[1]];
+  if (index.kind != OpKind::kIndex || init.kind != OpKind::kConstant) return false;
+  const IndexRange range = kernel.terms.RangeOf(index.offset);
+  int64_t stride = 0;
+  return hlo::ByteWidth(index.type) >= 4 && range.high <= INT32_MAX &&
+         range.low >= hlo::ElementAsInt64(init.literal, init.literal_index) &&
+         LinearStride(kernel.terms, index.offset, reduce.loops[0], 1, &stride) && stride > 0;
+}
 
 }  // namespace
 
@@ -39,6 +62,27 @@ absl::StatusOr<std::vector<Value>> NestLowering::Combine(const Reduce& reduce, S
   std::vector<Value> arguments = accumulators;
   arguments.insert(arguments.end(), elements.begin(), elements.end());
   return EmitScalarComputation(emitter, *reduce.combiner, arguments);
+}
+
+std::vector<Value> NestLowering::KeepBest(const Reduce& reduce, ScalarEmitter* emitter,
+                                          const std::vector<Value>& accumulators, const std::vector<Value>& elements) {
+  const bool largest = analysis::KeepsBest(*reduce.combiner) == hlo::ComparisonDirection::kGt;
+  const PrimitiveType type = accumulators[0].type;
+  const auto key = [&](const Value& value) {
+    return (hlo::IsFloating(type) && type != PrimitiveType::kF64 ? emitter->Convert(value, PrimitiveType::kF32) : value)
+        .value;
+  };
+  llvm::Value *best = key(accumulators[0]), *other = key(elements[0]), *taken;
+  if (hlo::IsFloating(type)) {
+    // NaN is better than any number, and the first one stays.
+    taken = b_.CreateAnd(b_.CreateFCmpORD(best, best),
+                         largest ? b_.CreateFCmpULT(best, other) : b_.CreateFCmpUGT(best, other));
+  } else if (hlo::IsSignedIntegral(type)) {
+    taken = largest ? b_.CreateICmpSLT(best, other) : b_.CreateICmpSGT(best, other);
+  } else {
+    taken = largest ? b_.CreateICmpULT(best, other) : b_.CreateICmpUGT(best, other);
+  }
+  return {emitter->Select(taken, elements[0], accumulators[0]), emitter->Select(taken, elements[1], accumulators[1])};
 }
 
 void NestLowering::BoundLoops(const Reduce& reduce, int vector_loop) {
@@ -94,14 +138,16 @@ absl::Status NestLowering::LowerReduce(int number) {
   const bool over_group = schedule.over_group && threads_ != nullptr;
   // Many accumulators, which are combined in the end; the initial value comes in once then.
   const bool split = own_vector || over_group;
-  const int lanes = own_vector ? schedule.lanes : outer_vector ? vector_->lanes() : 1;
-  ScalarEmitter lane_emitter(&b_, lanes, target_.target);
-  ScalarEmitter* emitter = own_vector ? &lane_emitter : outer_vector ? vector_.get() : &scalar_;
+  const int all_lanes = own_vector ? schedule.lanes : outer_vector ? vector_->lanes() : 1;
+  const int lanes = LanesTogether(kernel_, reduce, target_, all_lanes);
+  ScalarEmitter part_emitter(&b_, lanes, target_.target);
+  ScalarEmitter* emitter = &part_emitter;
   const size_t count = reduce.inits.size();
   std::vector<Value> inits;
   for (ValueId init : reduce.inits) inits.push_back(Get(init, outer_vector));
 
   // Without an identity the first elements start the accumulators; `empty` tells whether they are due.
+  const bool grow = threads_ == nullptr && IndicesGrow(kernel_, reduce);
   const bool takes_first = split && reduce.combiner != nullptr;
   std::vector<Value> start = inits;
   if (split) {
@@ -126,7 +172,12 @@ absl::Status NestLowering::LowerReduce(int number) {
     store(values, made);
     return made;
   };
-  const Slots slots = new_slots(start);
+  std::vector<Slots> parts;  // of `lanes` each
+  for (int first = 0; first < all_lanes; first += lanes) {
+    std::vector<Value> own = start;
+    for (Value& value : own) value = split ? value : Lanes(value, first, lanes);
+    parts.push_back(new_slots(own));
+  }
   llvm::AllocaInst* empty = nullptr;
   if (takes_first) {
     empty = Slot(b_.getInt1Ty());
@@ -141,38 +192,53 @@ absl::Status NestLowering::LowerReduce(int number) {
     return values;
   };
   auto innermost = [&]() -> absl::Status {
-    std::vector<Value> current = load(slots);
-    std::vector<Value> elements;
-    for (ValueId element : reduce.elements) elements.push_back(Get(element, own_vector || outer_vector));
-    KILN_ASSIGN_OR_RETURN(std::vector<Value> combined, Combine(reduce, emitter, current, elements));
     llvm::Value* holds = nullptr;
     if (reduce.predicate != kNoValue) {
       holds = Get(reduce.predicate, own_vector || outer_vector).value;
       const auto* always = llvm::dyn_cast<llvm::Constant>(holds);
       if (always != nullptr && always->isAllOnesValue()) holds = nullptr;
     }
+    llvm::Value* first = takes_first ? b_.CreateLoad(b_.getInt1Ty(), empty) : nullptr;
+    const auto choose = [&](llvm::Value* mask, int lane, std::vector<Value>* values, const std::vector<Value>& others) {
+      if (mask == nullptr) return;
+      if (mask->getType()->isVectorTy()) mask = Lanes({PrimitiveType::kPred, mask}, lane, lanes).value;
+      for (size_t i = 0; i < count; ++i) (*values)[i] = emitter->Select(mask, (*values)[i], others[i]);
+    };
+    for (size_t part = 0; part < parts.size(); ++part) {
+      const int lane = static_cast<int>(part) * lanes;
+      const std::vector<Value> current = load(parts[part]);
+      std::vector<Value> elements;
+      for (ValueId element : reduce.elements) {
+        elements.push_back(Lanes(Get(element, own_vector || outer_vector), lane, lanes));
+      }
+      std::vector<Value> combined;
+      if (grow) {
+        combined = KeepBest(reduce, emitter, current, elements);
+      } else {
+        KILN_ASSIGN_OR_RETURN(combined, Combine(reduce, emitter, current, elements));
+      }
+      if (first != nullptr) {
+        std::vector<Value> begun = elements;
+        choose(first, lane, &begun, combined);
+        combined = std::move(begun);
+      }
+      choose(holds, lane, &combined, current);
+      choose(own_vector ? mask_ : nullptr, lane, &combined, current);
+      store(combined, parts[part]);
+    }
+    // Schedules give lanes only to reduces without a predicate, so that all lanes begin together.
     if (takes_first) {
-      llvm::Value* first = b_.CreateLoad(b_.getInt1Ty(), empty);
-      for (size_t i = 0; i < count; ++i) combined[i] = emitter->Select(first, elements[i], combined[i]);
-      // Schedules give lanes only to reduces without a predicate, so that all lanes begin together.
       b_.CreateStore(holds != nullptr ? b_.CreateAnd(first, b_.CreateNot(holds)) : b_.getFalse(), empty);
     }
-    if (holds != nullptr) {
-      for (size_t i = 0; i < count; ++i) combined[i] = emitter->Select(holds, combined[i], current[i]);
-    }
-    for (size_t i = 0; i < count; ++i) {
-      if (own_vector && mask_ != nullptr) combined[i] = emitter->Select(mask_, combined[i], current[i]);
-    }
-    store(combined, slots);
     return absl::OkStatus();
   };
   if (!over_group) BoundLoops(reduce, own_vector ? schedule.vector_loop : -1);
   // A mask of the outer vector does not concern the accumulators: lanes past the end are never stored.
-  Loops loops{schedule.order, {}, own_vector ? schedule.vector_loop : -1, lanes};
+  Loops loops{schedule.order, {}, own_vector ? schedule.vector_loop : -1, all_lanes};
   if (over_group) loops.segments.push_back({0, static_cast<int>(schedule.order.size()), threads_->OverGroup()});
-  const auto [blocked, sizes] = BlockSums(reduce, schedule.order, loops.vector_loop, lanes);
+  const auto [blocked, sizes] = BlockSums(reduce, schedule.order, loops.vector_loop, all_lanes);
   // What each level adds up, innermost first.
-  std::vector<Slots> levels = {slots};
+  std::vector<Slots> levels = {parts[0]};
   for (int64_t size : sizes) {
     std::vector<Value> nothing;
     for (size_t i = 0; i < count; ++i) {
@@ -190,9 +256,23 @@ absl::Status NestLowering::LowerReduce(int number) {
   const absl::Status lowered = LowerLevel(*reduce.block, loops, 0, innermost);
   if (!sizes.empty()) blocks_.erase(blocked);
   KILN_RETURN_IF_ERROR(lowered);
-  std::vector<Value> results = load(slots);
+  std::vector<Value> results = load(parts[0]);
   for (size_t level = 1; level < levels.size(); ++level) {
     KILN_ASSIGN_OR_RETURN(results, Combine(reduce, emitter, load(levels[level]), results));
+  }
+  for (size_t part = 1; part < parts.size(); ++part) {
+    std::vector<Value> next = load(parts[part]);
+    if (own_vector) {
+      KILN_ASSIGN_OR_RETURN(results, CombineParts(reduce, emitter, std::move(results), std::move(next)));
+      continue;
+    }
+    for (size_t i = 0; i < count; ++i) {
+      const auto join = [&](llvm::Value*& low, llvm::Value* high) {
+        if (low != nullptr) low = llvm::concatenateVectors(b_, {low, high});
+      };
+      join(results[i].value, next[i].value);
+      join(results[i].imaginary, next[i].imaginary);
+    }
   }
   if (own_vector) {
     KILN_ASSIGN_OR_RETURN(results, CombineLanes(reduce, std::move(results), lanes));
@@ -238,31 +318,40 @@ absl::StatusOr<std::vector<Value>> NestLowering::CombineLanes(const Reduce& redu
   while (lanes > 1) {
     lanes /= 2;
     ScalarEmitter half(&b_, lanes, target_.target);
-    auto take = [&](const Value& value, int first) {
-      llvm::SmallVector<int, 64> mask(lanes);
-      std::iota(mask.begin(), mask.end(), first);
-      return MapParts(value, [&](llvm::Value* vector) {
-        return lanes == 1 ? b_.CreateExtractElement(vector, b_.getInt64(first)) : b_.CreateShuffleVector(vector, mask);
-      });
-    };
     std::vector<Value> low, high;
     for (const Value& value : values) {
-      low.push_back(take(value, 0));
-      high.push_back(take(value, lanes));
+      low.push_back(Lanes(value, 0, lanes));
+      high.push_back(Lanes(value, lanes, lanes));
     }
-    if (reduce.order == Reduce::Order::kByIndex) {
-      const bool is_signed = hlo::IsSignedIntegral(low[1].type);
-      llvm::Value* swapped =
-          is_signed ? b_.CreateICmpSGT(low[1].value, high[1].value) : b_.CreateICmpUGT(low[1].value, high[1].value);
-      for (size_t i = 0; i < low.size(); ++i) {
-        const Value first = half.Select(swapped, high[i], low[i]);
-        high[i] = half.Select(swapped, low[i], high[i]);
-        low[i] = first;
-      }
-    }
-    KILN_ASSIGN_OR_RETURN(values, Combine(reduce, &half, low, high));
+    KILN_ASSIGN_OR_RETURN(values, CombineParts(reduce, &half, std::move(low), std::move(high)));
   }
   return values;
+}
+
+absl::StatusOr<std::vector<Value>> NestLowering::CombineParts(const Reduce& reduce, ScalarEmitter* emitter,
+                                                              std::vector<Value> low, std::vector<Value> high) {
+  if (reduce.order == Reduce::Order::kByIndex) {
+    const bool is_signed = hlo::IsSignedIntegral(low[1].type);
+    llvm::Value* swapped =
+        is_signed ? b_.CreateICmpSGT(low[1].value, high[1].value) : b_.CreateICmpUGT(low[1].value, high[1].value);
+    for (size_t i = 0; i < low.size(); ++i) {
+      const Value first = emitter->Select(swapped, high[i], low[i]);
+      high[i] = emitter->Select(swapped, low[i], high[i]);
+      low[i] = first;
+    }
+    return KeepBest(reduce, emitter, low, high);
+  }
+  return Combine(reduce, emitter, low, high);
+}
+
+Value NestLowering::Lanes(const Value& value, int first, int count) {
+  llvm::SmallVector<int, 64> lanes(count);
+  std::iota(lanes.begin(), lanes.end(), first);
+  return MapParts(value, [&](llvm::Value* all) {
+    auto* type = llvm::dyn_cast<llvm::FixedVectorType>(all->getType());
+    if (type == nullptr || static_cast<int>(type->getNumElements()) == count) return all;
+    return count == 1 ? b_.CreateExtractElement(all, b_.getInt64(first)) : b_.CreateShuffleVector(all, lanes);
+  });
 }
 
 llvm::AllocaInst* NestLowering::Slot(llvm::Type* type, uint64_t alignment) {

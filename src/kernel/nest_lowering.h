@@ -190,6 +190,14 @@ class NestLowering {
                                              const std::vector<Value>& accumulators,
                                              const std::vector<Value>& elements);
 
+  // The same for a reduce by index whose accumulators are of elements before: those that are as good stay.
+  std::vector<Value> KeepBest(const Reduce& reduce, ScalarEmitter* emitter, const std::vector<Value>& accumulators,
+                              const std::vector<Value>& elements);
+
+  // The same for partial results of which a reduce by index finds out which come first, lane by lane.
+  absl::StatusOr<std::vector<Value>> CombineParts(const Reduce& reduce, ScalarEmitter* emitter, std::vector<Value> low,
+                                                  std::vector<Value> high);
+
   absl::Status LowerReduce(int number);
 
   // Divides a long sum (or product) of floats into blocks, so that its rounding errors grow less: the loop, among those
@@ -204,6 +212,9 @@ class NestLowering {
 
   // The accumulators of the group's threads; `has` (null: all do) tells whether this thread has any elements.
   absl::StatusOr<std::vector<Value>> CombineGroup(const Reduce& reduce, std::vector<Value> values, llvm::Value* has);
+
+  // Lanes [first, first + count) of a vector.
+  Value Lanes(const Value& value, int first, int count);
 
   // Halves the vectors until one lane is left.
   absl::StatusOr<std::vector<Value>> CombineLanes(const Reduce& reduce, std::vector<Value> values, int lanes);

@@ -20,8 +20,13 @@ constexpr int64_t kEnoughParts = 32;
 constexpr int64_t kResultsOfVector = 64;
 
 bool IsSplittable(const Instruction& reduce) {
-  if (!analysis::IsReduction(reduce) || reduce.operand_count() != 2 || !reduce.control_predecessors().empty())
-    return false;
+  if (!analysis::IsReduction(reduce) || !reduce.control_predecessors().empty()) return false;
+  if (reduce.operand_count() == 4) {
+    // The best of the best, whatever is first; lanes need one loop.
+    return reduce.dimensions().size() == 1 && analysis::KeepsBest(*reduce.called_computation()) &&
+           reduce.operand(2)->IsConstant() && reduce.operand(3)->IsConstant();
+  }
+  if (reduce.operand_count() != 2) return false;
   const std::optional<Opcode> opcode = analysis::CombinerOpcode(*reduce.called_computation());
   if (!opcode.has_value() || !reduce.operand(1)->IsConstant()) return false;
   const bool idempotent =
@@ -36,7 +41,9 @@ struct Split {
 
 Split SplitOf(const Instruction& reduce) {
   const Shape& from = reduce.operand(0)->shape();
-  const int64_t elements = from.element_count(), results = std::max<int64_t>(1, reduce.shape().element_count());
+  const int64_t elements = from.element_count();
+  int64_t results = std::max<int64_t>(1, elements);
+  for (int64_t d : reduce.dimensions()) results /= std::max<int64_t>(1, from.dimensions(d));
   if (elements < Tuning().threads.split_elements) return {};
   std::vector<bool> reduced(from.rank(), false);
   for (int64_t d : reduce.dimensions()) reduced[d] = true;
@@ -65,7 +72,8 @@ bool SplitIn(Computation* computation) {
     const Split split = SplitOf(*reduce);
     if (split.parts < 2) continue;
     Builder b(computation, reduce);
-    Instruction* operand = reduce->operand(0);
+    std::vector<Instruction*> operands(reduce->operands().begin(), reduce->operands().end());
+    const Instruction* operand = operands[0];
     const int64_t size = operand->shape().dimensions(split.dimension);
     std::vector<int64_t> dimensions(operand->shape().dimensions().begin(), operand->shape().dimensions().end());
     std::vector<int64_t> inner, outer;
@@ -80,13 +88,18 @@ bool SplitIn(Computation* computation) {
     if (split.parts < size) {
       dimensions[split.dimension] = size / split.parts;
       dimensions.insert(dimensions.begin() + split.dimension, split.parts);
-      Instruction*& view = views[{operand, dimensions}];
-      if (view == nullptr) view = b.Reshape(operand, dimensions);
-      operand = view;
+      for (size_t i = 0; i < operands.size() / 2; ++i) {
+        Instruction*& view = views[{operands[i], dimensions}];
+        if (view == nullptr) view = b.Reshape(operands[i], dimensions);
+        operands[i] = view;
+      }
     }
     Computation* combiner = reduce->called_computation();
-    Instruction* partial = b.Reduce(operand, reduce->operand(1), inner, combiner);
-    reduce->ReplaceAllUsesWith(b.Reduce(partial, reduce->operand(1), {position}, combiner));
+    Instruction* partial = b.Reduce(operands, inner, combiner);
+    for (size_t i = 0; i < operands.size() / 2; ++i) {
+      operands[i] = operands.size() == 2 ? partial : b.GetTupleElement(partial, static_cast<int64_t>(i));
+    }
+    reduce->ReplaceAllUsesWith(b.Reduce(std::move(operands), {position}, combiner));
     changed = true;
   }
   if (changed) computation->RemoveDeadInstructions();
