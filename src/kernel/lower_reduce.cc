@@ -148,13 +148,14 @@ absl::Status NestLowering::LowerReduce(int number) {
 
   // Without an identity the first elements start the accumulators; `empty` tells whether they are due.
   const bool grow = threads_ == nullptr && IndicesGrow(kernel_, reduce);
-  const bool takes_first = split && reduce.combiner != nullptr;
+  const bool takes_first = split && reduce.combiner != nullptr && !grow;
   std::vector<Value> start = inits;
   if (split) {
     for (size_t i = 0; i < count; ++i) {
-      start[i] = reduce.combiner != nullptr
-                     ? emitter->Zero(inits[i].type)
-                     : emitter->Constant(CombinerIdentity(reduce.combine_opcodes[i], inits[i].type), 0);
+      // The best of some elements may well include the initial value more than once.
+      start[i] = grow                        ? emitter->Splat(inits[i])
+                 : reduce.combiner != nullptr ? emitter->Zero(inits[i].type)
+                                             : emitter->Constant(CombinerIdentity(reduce.combine_opcodes[i], inits[i].type), 0);
     }
   }
   using Slots = std::vector<Value>;  // where the parts are
