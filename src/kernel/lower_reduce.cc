@@ -261,28 +261,31 @@ absl::Status NestLowering::LowerReduce(int number) {
   for (size_t level = 1; level < levels.size(); ++level) {
     KILN_ASSIGN_OR_RETURN(results, Combine(reduce, emitter, load(levels[level]), results));
   }
-  for (size_t part = 1; part < parts.size(); ++part) {
-    std::vector<Value> next = load(parts[part]);
-    if (own_vector) {
-      KILN_ASSIGN_OR_RETURN(results, CombineParts(reduce, emitter, std::move(results), std::move(next)));
-      continue;
+  if (own_vector) {
+    for (size_t part = 1; part < parts.size(); ++part) {
+      KILN_ASSIGN_OR_RETURN(results, CombineParts(reduce, emitter, std::move(results), load(parts[part])));
+    }
+    KILN_ASSIGN_OR_RETURN(results, CombineLanes(reduce, std::move(results), lanes));
+  }
+  if (!own_vector && parts.size() > 1) {
+    std::vector<llvm::SmallVector<llvm::Value*, 16>> values(count), imaginary(count);
+    for (const Slots& part : parts) {
+      const std::vector<Value> own = load(part);
+      for (size_t i = 0; i < count; ++i) {
+        values[i].push_back(own[i].value);
+        imaginary[i].push_back(own[i].imaginary);
+      }
     }
     for (size_t i = 0; i < count; ++i) {
-      const auto join = [&](llvm::Value*& low, llvm::Value* high) {
-        if (low != nullptr) low = llvm::concatenateVectors(b_, {low, high});
-      };
-      join(results[i].value, next[i].value);
-      join(results[i].imaginary, next[i].imaginary);
+      results[i].value = llvm::concatenateVectors(b_, values[i]);
+      if (results[i].imaginary != nullptr) results[i].imaginary = llvm::concatenateVectors(b_, imaginary[i]);
     }
-  }
-  if (own_vector) {
-    KILN_ASSIGN_OR_RETURN(results, CombineLanes(reduce, std::move(results), lanes));
   }
   if (over_group) {
     llvm::Value* has = takes_first ? b_.CreateNot(b_.CreateLoad(b_.getInt1Ty(), empty)) : nullptr;
     KILN_ASSIGN_OR_RETURN(results, CombineGroup(reduce, std::move(results), has));
   }
-  if (split) {
+  if (split && !grow) {
     KILN_ASSIGN_OR_RETURN(results, Combine(reduce, &scalar_, inits, results));
   }
   for (size_t i = 0; i < count; ++i) values_[reduce.results[i]] = results[i];

@@ -219,7 +219,9 @@ class Scheduler {
       const Reduce& reduce = kernel_.reduces[number];
       int64_t rows = 1;
       for (int l : reduce.loops) rows *= kernel_.loops[l].extent;
-      if (rows >= kManyRows && (reduce.outer_loops >> loop & 1) != 0) sums += reduce.inits.size();
+      // What compares needs registers for elements as well.
+      const size_t own = reduce.inits.size() * (reduce.combiner == nullptr ? 1 : 2);
+      if (rows >= kManyRows && (reduce.outer_loops >> loop & 1) != 0) sums += own;
     }
     return static_cast<int>(std::min<size_t>(sums, 16));
   }
@@ -363,6 +365,12 @@ class Scheduler {
     if (target_.target == Target::kGpu || reduce.order == Reduce::Order::kOwn) return;
     // Lanes start with elements, which a predicate may leave out.
     if (reduce.predicate != kNoValue) return;
+    // Some elements alone are gone through sooner than code for lanes is made.
+    constexpr int64_t kFewElements = 64;
+    if (nest_.loops.empty() && reduce.combiner != nullptr && reduce.loops.size() == 1 &&
+        kernel_.loops[reduce.loops[0]].extent <= kFewElements) {
+      return;
+    }
     int best = -1;
     double best_score = 0;
     for (int loop : reduce.loops) {
