@@ -64,9 +64,10 @@ class GroupRunner {
       taps.x[i] = d[i].dilation * d[i].lhs;
       taps.w[i] = d[i].rhs;
     }
-    const int64_t lanes = kernels_.lanes, most = GroupKernels::kVectors * lanes;
+    const int64_t lanes = kernels_.lanes, tile = GroupKernels::kVectors * lanes;
+    const int64_t most = g_.channels < tile ? lanes : tile;
     const int64_t element = sizeof(float);
-    taps.sums_place = g_.direct ? last.out : most * element;
+    taps.sums_place = g_.direct ? last.out : tile * element;
     for (int64_t channel = 0; channel < g_.channels; channel += most) {
       // The last vectors begin early enough to be whole.
       const int64_t columns = std::min(most, g_.channels - channel);
@@ -88,7 +89,11 @@ class GroupRunner {
           (2 * places <= kernels_.places ? own_.few : own_.any)[vectors - 1](x, w, sums, taps, valid, places);
         }
         if (!g_.direct) {
-          finish_(sums_ + (channel - first) * element, out, extra_, row, m, channel, places, columns);
+          for (int64_t place = 0; first < channel && place < places; ++place) {
+            char* to = sums_ + place * taps.sums_place;  // whole vectors again
+            std::memmove(to, to + (channel - first) * element, static_cast<size_t>(columns * element));
+          }
+          finish_(sums_, out, extra_, row, m, channel, places, columns);
         }
         m += places;
       }
