@@ -234,18 +234,23 @@ Value EmitConvolution(ProgramWriter* w) {
   const int64_t spatial = random.In(0, 3);
   // Now and then as many features as vectors want, in the layouts that frameworks use.
   const bool wide = random.Chance(0.4);
-  const int64_t groups = random.Chance(0.6) ? 1 : wide ? random.In(2, 40) : random.In(2, 3);
-  const bool batch_groups = groups > 1 && random.Chance(0.3);
+  // Groups of few features next to each other have kernels of their own.
+  const int64_t few = spatial > 0 && random.Chance(0.2) ? int64_t{1} << random.In(0, 4) : 0;
+  const int64_t groups = few > 0              ? random.In(2, 56 / few + 2)
+                         : random.Chance(0.6) ? 1
+                         : wide               ? random.In(2, 40)
+                                              : random.In(2, 3);
+  const bool batch_groups = few == 0 && groups > 1 && random.Chance(0.3);
   const int64_t batch = random.In(1, 3) * (batch_groups ? groups : 1);
-  const int64_t in_per_group = wide && groups < 6 ? random.In(1, 40) : random.In(1, 4);
+  const int64_t in_per_group = few > 0 ? few : wide && groups < 6 ? random.In(1, 40) : random.In(1, 4);
   const int64_t in = in_per_group * (batch_groups ? 1 : groups);
-  const int64_t out = (wide && groups < 6 ? random.In(1, 40) : random.In(1, 4)) * groups;
+  const int64_t out = (few > 0 ? few : wide && groups < 6 ? random.In(1, 40) : random.In(1, 4)) * groups;
   Dims x_dims(spatial + 2), k_dims(spatial + 2), y_dims(spatial + 2);
   std::vector<int64_t> xo = random.Permutation(spatial + 2), ko = random.Permutation(spatial + 2),
                        yo = random.Permutation(spatial + 2);
-  if (wide && random.Chance(0.7)) {
+  if (few > 0 || (wide && random.Chance(0.7))) {
     // Positions of space, then batch and feature (or the kernel's features).
-    const bool features_last = random.Chance(0.5);
+    const bool features_last = few > 0 || random.Chance(0.5);
     for (int64_t i = 0; i < spatial; ++i) {
       xo[i] = yo[i] = i + (features_last ? 1 : 2);
       ko[i] = i + (features_last ? 0 : 2);
@@ -268,7 +273,7 @@ Value EmitConvolution(ProgramWriter* w) {
   for (int64_t i = 0; i < spatial; ++i) {
     const int64_t n = random.In(1, spatial == 1 ? 40 : wide && spatial == 2 ? 18 : 8), k = random.In(1, 4),
                   s = random.In(1, 2);
-    const int64_t b = random.Chance(0.8) ? 1 : 2, d = random.Chance(0.8) ? 1 : 2;
+    const int64_t b = few > 0 || random.Chance(0.8) ? 1 : 2, d = random.Chance(0.8) ? 1 : 2;
     int64_t low = random.In(-1, 2), high = random.In(-1, 3);
     const int64_t extent = (k - 1) * d + 1;
     while (low + (n - 1) * b + 1 + high < extent) ++high;
@@ -280,10 +285,10 @@ Value EmitConvolution(ProgramWriter* w) {
     pad.push_back(absl::StrCat(low, "_", high));
     base.push_back(absl::StrCat(b));
     window.push_back(absl::StrCat(d));
-    reversal.push_back(random.Chance(0.2) ? "1" : "0");
+    reversal.push_back(few == 0 && random.Chance(0.2) ? "1" : "0");
   }
   PrimitiveType type = random.Of(AllTypes());
-  if (type == PrimitiveType::kPred) type = PrimitiveType::kF32;
+  if (type == PrimitiveType::kPred || few > 0) type = PrimitiveType::kF32;
   const Data data = ExactData(type, terms * (IsComplex(type) ? 2 : 1), true);
   const Value x = w->Parameter(type, x_dims, data), k = w->Parameter(type, k_dims, data);
   std::string attributes;
