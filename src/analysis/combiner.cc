@@ -51,7 +51,8 @@ bool IsUnordered(const hlo::Computation& combiner) {
 
 std::optional<ComparisonDirection> KeepsBest(const hlo::Computation& combiner) {
   const Instruction* root = combiner.root();
-  if (combiner.parameter_count() != 4 || root->opcode() != Opcode::kTuple || root->operand_count() != 2) return std::nullopt;
+  if (combiner.parameter_count() != 4 || root->opcode() != Opcode::kTuple || root->operand_count() != 2)
+    return std::nullopt;
   const Instruction* key = combiner.parameter(0);
   const Instruction* index = combiner.parameter(1);
   const Instruction* other_key = combiner.parameter(2);

@@ -283,8 +283,8 @@ class Splitter {
     const bool windows = !gemm.windows.empty();
     if (!windows) Merge(&rows);
     Merge(&steps);
-    const bool channels = groups_ > 1 && (windows || features_ < lanes_) && std::has_single_bit(static_cast<uint64_t>(features_)) &&
-                          group_stride <= features_;
+    const bool channels = groups_ > 1 && (windows || features_ < lanes_) &&
+                          std::has_single_bit(static_cast<uint64_t>(features_)) && group_stride <= features_;
     const auto across =
         std::find_if(rows.begin(), rows.end(), [](const Dimension& d) { return d.step.out_stride == 1; });
     if (channels) {

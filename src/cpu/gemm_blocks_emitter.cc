@@ -24,16 +24,16 @@ void GemmEmitter::CallCompiled(const char* name, const std::vector<int64_t>& des
 
 absl::Status GemmEmitter::EmitBlocks(const Entry& entry) {
   const bool direct = IsDirectResult(spec_, arithmetic_), groups = schedule_.kind == GemmSchedule::Kind::kGroups;
-  const std::vector<int64_t> blocks = groups
-                                          ? DescribeGroupProduct(spec_, problem_, schedule_, layout_, direct)
-                                          : DescribeGemmBlocks(spec_, problem_, schedule_, layout_);
+  const std::vector<int64_t> blocks = groups ? DescribeGroupProduct(spec_, problem_, schedule_, layout_, direct)
+                                             : DescribeGemmBlocks(spec_, problem_, schedule_, layout_);
   llvm::Value* lhs = entry.lhs;
   if (layout_.lhs.padded) lhs = At(entry.scratch, layout_.lhs.scratch_offset + spec_.lhs_offset * LhsBytes());
   llvm::Value* finish = nullptr;
   if (!direct) {
     KILN_ASSIGN_OR_RETURN(finish, EmitFinish());
   }
-  CallCompiled(groups ? kGroupProductName : kGemmBlocksName, blocks, {lhs, entry.rhs, entry.out, entry.extra, entry.begin, entry.end, finish});
+  CallCompiled(groups ? kGroupProductName : kGemmBlocksName, blocks,
+               {lhs, entry.rhs, entry.out, entry.extra, entry.begin, entry.end, finish});
   b_.CreateRetVoid();
   return absl::OkStatus();
 }

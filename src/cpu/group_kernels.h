@@ -15,8 +15,8 @@ struct GroupTaps {
   int64_t sums_place;  // the same in `sums`
 };
 
-// sums[place] = the sum over taps and inputs of a group, for so many vectors of channels. Kernels that are not for whole
-// tiles store `count` places, and take for tap t of the last dimension those whose bit is set in valid[t].
+// sums[place] = the sum over taps and inputs of a group, for so many vectors of channels. Kernels that are not for
+// whole tiles store `count` places, and take for tap t of the last dimension those whose bit is set in valid[t].
 using GroupKernel = void(const char* x, const char* w, char* sums, const GroupTaps& taps, const uint8_t* valid,
                          int64_t count);
 

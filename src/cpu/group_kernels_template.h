@@ -1,5 +1,5 @@
-// The kernels of group_kernels.h for one vector width. Included by files that are compiled for one instruction set each,
-// as gemm_kernels_template.h is.
+// The kernels of group_kernels.h for one vector width. Included by files that are compiled for one instruction set
+// each, as gemm_kernels_template.h is.
 #ifndef KILN_CPU_GROUP_KERNELS_TEMPLATE_H_
 #define KILN_CPU_GROUP_KERNELS_TEMPLATE_H_
 

@@ -106,8 +106,8 @@ class GroupRunner {
   const GroupKernels::OfSize& own_;
   void* const* const extra_;
   GemmFinish* const finish_;
-  Range whole_{0, INT64_MAX};    // places of the last dimension where every tap meets an input
-  Range valid_[kMaxGroupTaps];   // the same for each tap
+  Range whole_{0, INT64_MAX};   // places of the last dimension where every tap meets an input
+  Range valid_[kMaxGroupTaps];  // the same for each tap
   alignas(64) mutable char sums_[8 * GroupKernels::kVectors * 64];
 };
 
@@ -162,7 +162,7 @@ std::vector<int64_t> DescribeGroupProduct(const GemmSpec& spec, const GemmProble
   g.direct = direct ? 1 : 0;
   for (size_t i = 0; i < spec.windows.size(); ++i) {
     const GemmWindow& w = spec.windows[i];
-    g.space[3 - spec.windows.size() + i] = {w.places, w.inputs, w.taps,       w.stride,    w.dilation,
+    g.space[3 - spec.windows.size() + i] = {w.places, w.inputs,    w.taps,      w.stride,   w.dilation,
                                             w.low,    w.lhs * lhs, w.rhs * rhs, w.out * out};
   }
   static_assert(sizeof(GroupProduct) % sizeof(int64_t) == 0);

@@ -1,6 +1,6 @@
 // Convolutions of groups of few channels, depthwise ones among them, over channels that are next to each other in
-// memory: compiled with Kiln, since their loops are the same for every program, and what a program adds (sizes, strides,
-// the epilogue) reaches them as data. Padding is not stored: taps outside of the input are left out.
+// memory: compiled with Kiln, since their loops are the same for every program, and what a program adds (sizes,
+// strides, the epilogue) reaches them as data. Padding is not stored: taps outside of the input are left out.
 #ifndef KILN_CPU_GROUP_PRODUCT_H_
 #define KILN_CPU_GROUP_PRODUCT_H_
 
@@ -22,12 +22,12 @@ struct GroupProduct {
     int64_t lhs = 0, rhs = 0, out = 0;
   };
   int64_t group = 1, channels = 0;
-  int64_t rhs_step = 0;            // between the weights of a group's inputs
+  int64_t rhs_step = 0;  // between the weights of a group's inputs
   int64_t lhs_batch = 0, out_batch = 0;
-  int64_t block = 0;               // positions of a task; each row of the last dimension has `row` of them
-  int64_t row = 0;                 // its places rounded up to whole tiles
-  int64_t positions = 0;           // of all rows
-  int64_t direct = 0;              // sums are the result as it is stored
+  int64_t block = 0;      // positions of a task; each row of the last dimension has `row` of them
+  int64_t row = 0;        // its places rounded up to whole tiles
+  int64_t positions = 0;  // of all rows
+  int64_t direct = 0;     // sums are the result as it is stored
   Dimension space[3];
 };
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Function.h"
-#include "llvm/Analysis/VectorUtils.h"
 #include "src/analysis/combiner.h"
 #include "src/base/status.h"
 #include "src/kernel/nest_lowering.h"
@@ -153,9 +153,10 @@ absl::Status NestLowering::LowerReduce(int number) {
   if (split) {
     for (size_t i = 0; i < count; ++i) {
       // The best of some elements may well include the initial value more than once.
-      start[i] = grow                        ? emitter->Splat(inits[i])
-                 : reduce.combiner != nullptr ? emitter->Zero(inits[i].type)
-                                             : emitter->Constant(CombinerIdentity(reduce.combine_opcodes[i], inits[i].type), 0);
+      start[i] = grow ? emitter->Splat(inits[i])
+                 : reduce.combiner != nullptr
+                     ? emitter->Zero(inits[i].type)
+                     : emitter->Constant(CombinerIdentity(reduce.combine_opcodes[i], inits[i].type), 0);
     }
   }
   using Slots = std::vector<Value>;  // where the parts are
