@@ -42,6 +42,7 @@ void RegisterProgramSymbols() {
   AddRuntimeSymbol(kTopRowsName, reinterpret_cast<void*>(&TopRows));
   AddRuntimeSymbol(kDenseSolveName, reinterpret_cast<void*>(&RunDenseSolve));
   AddRuntimeSymbol(kGemmBlocksName, reinterpret_cast<void*>(&RunGemmBlocks));
+  AddRuntimeSymbol(kAttentionBlocksName, reinterpret_cast<void*>(&RunAttentionBlocks));
   AddRuntimeSymbol(kGemmPadName, reinterpret_cast<void*>(&PadGemmRows));
 }
 
