@@ -54,6 +54,51 @@ Instruction* DotBehind(Instruction* scores) {
   return fits ? dot : nullptr;
 }
 
+bool IsSplat(const Instruction& value) {
+  return value.opcode() == Opcode::kBroadcast && value.operand(0)->shape().IsScalar();
+}
+
+// Lets what scales or converts the result of `dot` come behind the moves that follow, as those of grouped heads, so that
+// there are only moves between the product and the rows.
+bool SinkScaling(Instruction* dot) {
+  bool changed = false;
+  for (Instruction* value = dot; HasOneUser(*value);) {
+    Instruction* step = *value->users().begin();
+    if (analysis::IsMove(*step) && step->opcode() != Opcode::kBroadcast) {
+      value = step;
+      continue;
+    }
+    const bool scales = analysis::IsElementwiseLike(*step) && absl::c_all_of(step->operands(), [&](Instruction* operand) {
+      return operand == value || IsSplat(*operand);
+    });
+    if (!scales || !HasOneUser(*step)) break;
+    Instruction* move = *step->users().begin();
+    if ((move->opcode() != Opcode::kTranspose && move->opcode() != Opcode::kReshape) ||
+        !move->control_predecessors().empty() || !step->control_predecessors().empty()) {
+      break;
+    }
+    Computation* computation = dot->parent();
+    Instruction* moved =
+        computation->Add(move->opcode(), ChangeElementType(move->shape(), value->shape().element_type()), {value},
+                         move->attributes());
+    std::vector<Instruction*> operands;
+    for (Instruction* operand : step->operands()) {
+      operands.push_back(operand == value ? moved
+                                          : Builder(computation, operand)
+                                                .BroadcastScalar(operand->operand(0), move->shape().dimensions()));
+    }
+    Instruction* scaled = computation->Add(step->opcode(), move->shape(), std::move(operands), step->attributes(),
+                                           {step->called_computations().begin(), step->called_computations().end()});
+    scaled->CopyMetadataFrom(*step);
+    move->ReplaceAllUsesWith(scaled);
+    computation->Remove(move);
+    computation->Remove(step);
+    value = moved;
+    changed = true;
+  }
+  return changed;
+}
+
 // What is done with the rows of the scores, which end in `weights`.
 class RowOperation {
  public:
@@ -258,10 +303,16 @@ void Fuse(const AttentionParts& parts, const RowOperation& rows, const std::vect
 
 bool FuseComputation(Computation* computation) {
   bool changed = false;
+  computation->RemoveDeadInstructions();
+  std::vector<Instruction*> dots = computation->PostOrder();
+  std::erase_if(dots, [](const Instruction* instruction) {
+    return instruction->opcode() != Opcode::kDot || !analysis::IsContraction(*instruction);
+  });
+  for (Instruction* dot : dots) changed |= SinkScaling(dot);
   const std::vector<Instruction*> order = computation->PostOrder();
   absl::flat_hash_set<const Instruction*> taken;
-  for (Instruction* second : order) {
-    if (!analysis::IsContraction(*second) || second->opcode() != Opcode::kDot || taken.contains(second)) continue;
+  for (Instruction* second : dots) {
+    if (taken.contains(second)) continue;
     std::optional<AttentionParts> found;
     for (int64_t side = 0; side < 2 && !found.has_value(); ++side) {
       if (!second->control_predecessors().empty()) break;
