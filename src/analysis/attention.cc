@@ -45,12 +45,13 @@ std::optional<Attention> DescribeAttention(const AttentionParts& parts) {
   }
   std::vector<const Instruction*> moves;
   for (const Instruction* at = parts.root; at != &second; at = at->operand(0)) {
-    if (!IsMove(*at) || at->opcode() == Opcode::kBroadcast) return std::nullopt;
+    if (!IsRearrangement(*at)) return std::nullopt;
     moves.push_back(at);
   }
   for (size_t i = moves.size(); i-- > 0;) {
     if (!product.Move(*moves[i])) return std::nullopt;
   }
+  attention.value_offset = product.offsets()[kValue];
   product.StoreIn(kOut);
   ViewParts rows, features;
   for (const ViewPart& part : product.AllParts()) (part.strides[kWeights] != 0 ? rows : features).push_back(part);
@@ -81,7 +82,7 @@ std::optional<Attention> DescribeAttention(const AttentionParts& parts) {
   }
   moves.clear();
   for (const Instruction* at = parts.scores; at != &first; at = at->operand(0)) {
-    if (!IsMove(*at) || at->opcode() == Opcode::kBroadcast) return std::nullopt;
+    if (!IsRearrangement(*at)) return std::nullopt;
     moves.push_back(at);
   }
   for (size_t i = moves.size(); i-- > 0;) {
@@ -100,6 +101,8 @@ std::optional<Attention> DescribeAttention(const AttentionParts& parts) {
   const int key_array = key->strides[kLhs] != 0 ? kLhs : kRhs, query_array = key_array == kLhs ? kRhs : kLhs;
   if (key->strides[key_array] == 0 || key->strides[query_array] != 0) return std::nullopt;
   attention.query_side = query_array == kLhs ? 0 : 1;
+  attention.query_offset = product.offsets()[query_array];
+  attention.key_offset = product.offsets()[key_array];
   attention.key_column = key->strides[key_array];
   attention.depth = step->size;
   attention.key_depth = step->strides[key_array];

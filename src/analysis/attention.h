@@ -11,8 +11,8 @@
 
 namespace kiln::analysis {
 
-// The instructions of such a chain, in a fusion or where one may be made. From each to the next there are only moves
-// (strided_view.h).
+// The instructions of such a chain, in a fusion or where one may be made. Behind the sources there are only moves
+// (strided_view.h), and from each of the others to the next only rearrangements.
 struct AttentionParts {
   const hlo::Instruction* sources[2] = {nullptr, nullptr};  // of the operands of `first`
   const hlo::Instruction* first = nullptr;                  // dot
@@ -35,6 +35,7 @@ struct Attention {
   AttentionLoop rows;                // which read the same keys and values
   int64_t columns = 0, depth = 0, features = 0;
   int64_t query_depth = 0, key_depth = 0, key_column = 0, value_column = 0, value_feature = 0;  // strides
+  int64_t query_offset = 0, key_offset = 0, value_offset = 0;  // elements before the first ones
   int64_t query_side = 0;  // operand of the first dot that the queries are
 
   int64_t row_count() const;

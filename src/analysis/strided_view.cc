@@ -109,11 +109,29 @@ bool StridedView::Regroup(absl::Span<const int64_t> dimensions) {
   return rest.empty();
 }
 
-bool IsMove(const Instruction& instruction) {
+bool StridedView::Cut(ViewParts* parts, int64_t start, int64_t count) {
+  int64_t inner = 1;
+  for (const ViewPart& part : *parts) inner *= part.size;
+  for (size_t i = 0; i < parts->size(); ++i) {
+    ViewPart& part = (*parts)[i];
+    inner /= part.size;
+    const int64_t first = start / inner;
+    for (int array = 0; array < kMaxViewedArrays; ++array) offsets_[array] += first * part.strides[array];
+    if (start % inner == 0 && count % inner == 0) {
+      part.size = count / inner;
+      parts->erase(parts->begin(), parts->begin() + static_cast<int64_t>(part.size == 1 ? i + 1 : i));
+      return true;
+    }
+    if ((start + count - 1) / inner != first) return false;
+    start %= inner;
+  }
+  return false;
+}
+
+bool IsRearrangement(const Instruction& instruction) {
   switch (instruction.opcode()) {
     case Opcode::kReshape:
     case Opcode::kTranspose:
-    case Opcode::kBroadcast:
       return true;
     case Opcode::kBitcast:
       return instruction.operand(0)->shape().element_type() == instruction.shape().element_type();
@@ -122,18 +140,36 @@ bool IsMove(const Instruction& instruction) {
   }
 }
 
+bool IsMove(const Instruction& instruction) {
+  return IsRearrangement(instruction) || instruction.opcode() == Opcode::kBroadcast ||
+         instruction.opcode() == Opcode::kSlice;
+}
+
 bool StridedView::Move(const Instruction& move) {
   if (!IsMove(move) || move.shape().element_count() == 0) return false;
   const absl::Span<const int64_t> sizes = move.shape().dimensions();
-  if (move.opcode() == Opcode::kReshape || move.opcode() == Opcode::kBitcast) return Regroup(sizes);
   std::vector<ViewParts> moved(sizes.size());
-  if (move.opcode() == Opcode::kTranspose) {
-    for (size_t d = 0; d < moved.size(); ++d) moved[d] = dimensions_[move.dimensions()[d]];
-  } else {
-    for (size_t d = 0; d < moved.size(); ++d) {
-      if (sizes[d] != 1) moved[d].push_back({sizes[d], {}});
+  switch (move.opcode()) {
+    case Opcode::kTranspose:
+      for (size_t d = 0; d < moved.size(); ++d) moved[d] = dimensions_[move.dimensions()[d]];
+      break;
+    case Opcode::kBroadcast:
+      for (size_t d = 0; d < moved.size(); ++d) {
+        if (sizes[d] != 1) moved[d].push_back({sizes[d], {}});
+      }
+      for (size_t d = 0; d < dimensions_.size(); ++d) moved[move.dimensions()[d]] = dimensions_[d];
+      break;
+    case Opcode::kSlice: {
+      const auto& slice = move.Get<hlo::SliceAttributes>();
+      moved = dimensions_;
+      for (size_t d = 0; d < moved.size(); ++d) {
+        if (sizes[d] == move.operand(0)->shape().dimensions(static_cast<int64_t>(d))) continue;
+        if (slice.stride[d] != 1 || !Cut(&moved[d], slice.start[d], sizes[d])) return false;
+      }
+      break;
     }
-    for (size_t d = 0; d < dimensions_.size(); ++d) moved[move.dimensions()[d]] = dimensions_[d];
+    default:
+      return Regroup(sizes);
   }
   dimensions_ = std::move(moved);
   return true;
@@ -143,6 +179,9 @@ bool StridedView::Product(const Instruction& dot, const StridedView& lhs, const 
                           ViewParts* contracted) {
   const auto& attributes = dot.Get<hlo::DotAttributes>();
   product->dimensions_.clear();
+  for (int array = 0; array < kMaxViewedArrays; ++array) {
+    product->offsets_[array] = lhs.offsets_[array] + rhs.offsets_[array];
+  }
   contracted->clear();
   const auto both = [&](int64_t of_lhs, int64_t of_rhs, ViewParts* parts) {
     ViewParts a = lhs.dimensions_[of_lhs], b = rhs.dimensions_[of_rhs];

@@ -38,8 +38,10 @@ class StridedView {
   // Adds the strides of one more array, row-major, in whose dimensions this value is stored.
   void StoreIn(int array);
 
-  // From the operand of a reshape, transpose or broadcast to its result; false for other operations and where it has no
-  // strides.
+  // Elements before the first place, in each array.
+  const std::array<int64_t, kMaxViewedArrays>& offsets() const { return offsets_; }
+
+  // From the operand of a move to its result; false for other operations and where it has no strides.
   bool Move(const hlo::Instruction& move);
   // The product of two views, none of whose arrays are the same; `contracted` are the parts of what is summed over.
   static bool Product(const hlo::Instruction& dot, const StridedView& lhs, const StridedView& rhs, StridedView* product,
@@ -48,11 +50,15 @@ class StridedView {
  private:
   StridedView() = default;
   bool Regroup(absl::Span<const int64_t> dimensions);
+  // Leaves `count` places from `start` on of a dimension.
+  bool Cut(ViewParts* parts, int64_t start, int64_t count);
 
   std::vector<ViewParts> dimensions_;
+  std::array<int64_t, kMaxViewedArrays> offsets_ = {};
 };
 
-// Whether StridedView::Move may follow it.
+// Reshapes and transposes, which keep all elements, and those with broadcasts and slices.
+bool IsRearrangement(const hlo::Instruction& instruction);
 bool IsMove(const hlo::Instruction& instruction);
 // `value` as a view of `source`, array number `array`, from which it is made by moves. False where it is not.
 bool ViewOf(const hlo::Instruction& value, const hlo::Instruction& source, int array, StridedView* view);

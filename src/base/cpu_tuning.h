@@ -88,8 +88,8 @@ struct ProductTuning {
 // Attention as one step: passes/attention_fusion.h, cpu/attention_plan.h. bench 'attention|models'
 struct AttentionTuning {
   int64_t rows;         // of the same keys and values that repay packing these
-  int64_t columns;      // of scores, and
-  int64_t score_bytes;  // of all of them: less is in the caches anyway
+  int64_t columns;      // of scores, and of the result, which are vectors,
+  int64_t score_bytes;  // and of all scores: less is in the caches anyway
   int64_t block_part;   // the part of the L2 cache that a block's scores take
   int64_t block_rows;   // of a block at most
 };

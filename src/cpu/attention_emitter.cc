@@ -73,7 +73,10 @@ absl::Status ComputationEmitter::EmitAttention(const hlo::Instruction& instructi
     ParallelTask task(&b_, absl::StrCat(name, ".task"), closure, &module);
     llvm::IRBuilder<>& body = task.body();
     std::vector<llvm::Value*> arguments = {ConstantStruct(body, words)};
-    for (size_t i = 0; i < extra; ++i) arguments.push_back(task.closure(i));
+    for (size_t i = 0; i < extra; ++i) {
+      llvm::Value* array = task.closure(i);
+      arguments.push_back(i < 3 ? body.CreateConstGEP1_64(body.getInt8Ty(), array, step.offsets[i]) : array);
+    }
     for (llvm::Value* value :
          {task.ClosureSlot(extra), task.begin(), task.end(), static_cast<llvm::Value*>(rows),
           static_cast<llvm::Value*>(first.finish), static_cast<llvm::Value*>(second.finish)}) {

@@ -101,6 +101,9 @@ absl::StatusOr<std::unique_ptr<AttentionStep>> PlanAttention(const Instruction& 
 
   const auto type = [](const Instruction* value) { return value->shape().element_type(); };
   GemmSpec &first = step->first, &second = step->second;
+  step->offsets[0] = attention.query_offset * GemmArithmetic::StoredBytes(type(parts->sources[attention.query_side]));
+  step->offsets[1] = attention.key_offset * GemmArithmetic::StoredBytes(type(parts->sources[1 - attention.query_side]));
+  step->offsets[2] = attention.value_offset * GemmArithmetic::StoredBytes(type(parts->value));
   for (const analysis::AttentionLoop& loop : attention.batch) {
     first.batch.push_back({loop.size, loop.query, loop.key, 0});
     second.batch.push_back({loop.size, 0, loop.value, loop.out});

@@ -18,6 +18,7 @@ namespace kiln::cpu {
 struct AttentionStep {
   // Operands of the fusion; of the operation on rows, -1 for the scores, which are its operand `scores`.
   int64_t query = 0, key = 0, value = 0;
+  int64_t offsets[3] = {0, 0, 0};  // bytes before the first element of each
   std::vector<int64_t> row_operands;
   int64_t scores = 0;
   // The operation on rows, over all of them: a task is a row.

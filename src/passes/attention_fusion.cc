@@ -40,15 +40,15 @@ DimensionVector WithoutOnes(absl::Span<const int64_t> dimensions) {
 
 bool HasOneUser(const Instruction& value) { return value.users().size() == 1 && !value.IsRoot(); }
 
-// The first value behind moves that nobody else reads.
+// The first value behind rearrangements that nobody else reads.
 Instruction* BehindMoves(Instruction* value) {
-  for (size_t i = 0; i < kMaxMoves && analysis::IsMove(*value) && HasOneUser(*value); ++i) value = value->operand(0);
+  for (size_t i = 0; i < kMaxMoves && analysis::IsRearrangement(*value) && HasOneUser(*value); ++i) value = value->operand(0);
   return value;
 }
 
 // The dot whose result `scores` are after moves, read by nothing else; null where there is none.
 Instruction* DotBehind(Instruction* scores) {
-  Instruction* dot = analysis::IsMove(*scores) ? BehindMoves(scores->operand(0)) : scores;
+  Instruction* dot = analysis::IsRearrangement(*scores) ? BehindMoves(scores->operand(0)) : scores;
   const bool fits = dot->opcode() == Opcode::kDot && analysis::IsContraction(*dot) &&
                     dot->control_predecessors().empty() && (dot == scores || HasOneUser(*dot));
   return fits ? dot : nullptr;
@@ -64,7 +64,7 @@ bool SinkScaling(Instruction* dot) {
   bool changed = false;
   for (Instruction* value = dot; HasOneUser(*value);) {
     Instruction* step = *value->users().begin();
-    if (analysis::IsMove(*step) && step->opcode() != Opcode::kBroadcast) {
+    if (analysis::IsRearrangement(*step)) {
       value = step;
       continue;
     }
@@ -231,10 +231,20 @@ class RowOperation {
   absl::flat_hash_set<Instruction*> members_;
 };
 
-bool IsWorthIt(const Attention& attention, const Shape& scores) {
+// Whether products of these have kernels where any have (cpu/gemm_kernels.h): bf16 comes in pairs.
+bool HasKernels(const Instruction& dot, int64_t depth) {
+  return absl::c_all_of(dot.operands(), [&](const Instruction* operand) {
+    const PrimitiveType type = operand->shape().element_type();
+    return type == PrimitiveType::kF32 || type == PrimitiveType::kF64 ||
+           (type == PrimitiveType::kBF16 && depth % 2 == 0);
+  });
+}
+
+bool IsWorthIt(const Attention& attention, const AttentionParts& parts) {
   const AttentionTuning& tuning = Tuning().attention;
-  return attention.rows.size >= tuning.rows && attention.columns >= tuning.columns &&
-         scores.byte_count() >= tuning.score_bytes && attention.query_depth == 1 &&
+  return HasKernels(*parts.first, attention.depth) && HasKernels(*parts.second, attention.columns) &&
+         attention.rows.size >= tuning.rows && attention.columns >= tuning.columns &&
+         attention.features >= tuning.columns && parts.scores->shape().byte_count() >= tuning.score_bytes && attention.query_depth == 1 &&
          (attention.key_depth == 1 || attention.key_column == 1) &&
          (attention.value_feature == 1 || attention.value_column == 1);
 }
@@ -251,7 +261,7 @@ std::optional<AttentionParts> Complete(AttentionParts parts, Instruction* second
   std::vector<const Instruction*> roots = {second};
   for (const Instruction* at = second; HasOneUser(*at) && roots.size() < kMaxMoves;) {
     at = *at->users().begin();
-    if (!analysis::IsMove(*at) || at->opcode() == Opcode::kBroadcast) break;
+    if (!analysis::IsRearrangement(*at)) break;
     // A reshape behind the last transpose moves nothing.
     if (at->opcode() == Opcode::kTranspose) roots.push_back(at);
   }
@@ -264,7 +274,7 @@ std::optional<AttentionParts> Complete(AttentionParts parts, Instruction* second
       parts.sources[1] = moved ? SourceOf(operands[1]) : operands[1];
       parts.value = moved ? SourceOf(operands[2]) : operands[2];
       const std::optional<Attention> attention = analysis::DescribeAttention(parts);
-      if (attention.has_value() && IsWorthIt(*attention, parts.scores->shape())) return parts;
+      if (attention.has_value() && IsWorthIt(*attention, parts)) return parts;
     }
   }
   return std::nullopt;

@@ -49,6 +49,13 @@ def rms(q, k, v):
     return jnp.einsum("bhqk,bkhd->bqhd", scores * jax.lax.rsqrt((scores**2).mean(-1, keepdims=True) + 1e-6), v)
 
 
+def merged(x, heads=4):
+    """Queries, keys and values from one product, as columns of it."""
+    q, k, v = jnp.split(x, 3, axis=-1)
+    split = lambda y: y.reshape(*y.shape[:2], heads, -1)
+    return softmax_attention(split(q), split(k), split(v)).reshape(q.shape)
+
+
 def qkv(*q, k=None):
     return (q, k or q, k or q)
 
@@ -79,6 +86,7 @@ CASES = {
     "jax_causal": (functools.partial(dot_product, is_causal=True), qkv(2, 100, 4, 32), True),
     "jax_grouped": (functools.partial(dot_product, is_causal=True), qkv(2, 100, 6, 32, k=(2, 100, 2, 32)), True),
     "jax_window": (functools.partial(dot_product, local_window_size=(20, 3)), qkv(2, 100, 4, 32), True),
+    "merged": (merged, ((2, 90, 3 * 4 * 32),), True),
     "rms": (rms, qkv(2, 128, 4, 32), True),
 }
 
