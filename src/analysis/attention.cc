@@ -39,8 +39,8 @@ std::optional<Attention> DescribeAttention(const AttentionParts& parts) {
   // The result: rows, which have strides in the weights, and features, which have none.
   if (!ViewOf(*second.operand(parts.weights_side), *parts.weights, kWeights, &weights) ||
       !ViewOf(*second.operand(1 - parts.weights_side), *parts.value, kValue, &value) ||
-      !StridedView::Product(second, parts.weights_side == 0 ? weights : value, parts.weights_side == 0 ? value : weights,
-                            &product, &columns)) {
+      !StridedView::Product(second, parts.weights_side == 0 ? weights : value,
+                            parts.weights_side == 0 ? value : weights, &product, &columns)) {
     return std::nullopt;
   }
   std::vector<const Instruction*> moves;
@@ -117,8 +117,8 @@ std::optional<Attention> DescribeAttention(const AttentionParts& parts) {
   rows = Merge(rows);
   if (rows.empty()) return std::nullopt;
   for (const ViewPart& part : rows) {
-    attention.batch.push_back({part.size, part.strides[query_array], part.strides[key_array], part.strides[kValue],
-                               part.strides[kOut]});
+    attention.batch.push_back(
+        {part.size, part.strides[query_array], part.strides[key_array], part.strides[kValue], part.strides[kOut]});
   }
   attention.rows = attention.batch.back();
   attention.batch.pop_back();

@@ -36,7 +36,7 @@ struct Attention {
   int64_t columns = 0, depth = 0, features = 0;
   int64_t query_depth = 0, key_depth = 0, key_column = 0, value_column = 0, value_feature = 0;  // strides
   int64_t query_offset = 0, key_offset = 0, value_offset = 0;  // elements before the first ones
-  int64_t query_side = 0;  // operand of the first dot that the queries are
+  int64_t query_side = 0;                                      // operand of the first dot that the queries are
 
   int64_t row_count() const;
 };

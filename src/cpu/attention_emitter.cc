@@ -64,8 +64,7 @@ absl::Status ComputationEmitter::EmitAttention(const hlo::Instruction& instructi
                           EmitGemmBlocks(step.first, step.first_plan, absl::StrCat(name, ".scores"), module));
     KILN_ASSIGN_OR_RETURN(const GemmBlocksParts second,
                           EmitGemmBlocks(step.second, step.second_plan, absl::StrCat(name, ".out"), module));
-    KILN_ASSIGN_OR_RETURN(llvm::Function * rows,
-                          EmitRows(step, program_.target_, absl::StrCat(name, ".rows"), module));
+    KILN_ASSIGN_OR_RETURN(llvm::Function * rows, EmitRows(step, program_.target_, absl::StrCat(name, ".rows"), module));
     std::vector<int64_t> words(sizeof(AttentionBlocks) / sizeof(int64_t));
     std::memcpy(words.data(), &step.blocks, sizeof(AttentionBlocks));
     words.insert(words.end(), first.description.begin(), first.description.end());
@@ -77,9 +76,8 @@ absl::Status ComputationEmitter::EmitAttention(const hlo::Instruction& instructi
       llvm::Value* array = task.closure(i);
       arguments.push_back(i < 3 ? body.CreateConstGEP1_64(body.getInt8Ty(), array, step.offsets[i]) : array);
     }
-    for (llvm::Value* value :
-         {task.ClosureSlot(extra), task.begin(), task.end(), static_cast<llvm::Value*>(rows),
-          static_cast<llvm::Value*>(first.finish), static_cast<llvm::Value*>(second.finish)}) {
+    for (llvm::Value* value : {task.ClosureSlot(extra), task.begin(), task.end(), static_cast<llvm::Value*>(rows),
+                               static_cast<llvm::Value*>(first.finish), static_cast<llvm::Value*>(second.finish)}) {
       arguments.push_back(value);
     }
     CallRuntime(body, kAttentionBlocksName, std::move(arguments));

@@ -74,8 +74,8 @@ std::optional<GemmPlan> PlanProduct(GemmSpec* spec, int64_t block, int64_t stret
 GemmBlocks BlocksOf(const GemmSpec& spec, const GemmPlan& plan) {
   const GemmArithmetic arithmetic = *GemmArithmetic::Make(spec.lhs.type, spec.rhs.type, spec.result_type);
   const GemmProblem problem = MakeGemmProblem(spec, /*swapped=*/false, plan.schedule.depth);
-  const std::vector<int64_t> words = DescribeGemmBlocks(spec, problem, plan.schedule,
-                                                        MakeGemmLayout(problem, plan.schedule, arithmetic, spec));
+  const std::vector<int64_t> words =
+      DescribeGemmBlocks(spec, problem, plan.schedule, MakeGemmLayout(problem, plan.schedule, arithmetic, spec));
   return *reinterpret_cast<const GemmBlocks*>(words.data());
 }
 
@@ -130,7 +130,8 @@ absl::StatusOr<std::unique_ptr<AttentionStep>> PlanAttention(const Instruction& 
   const int output = static_cast<int>(parts->weights->operand_count());
   blocks.in_place = kernel::MayShareBuffer(step->rows, {&step->schedule, 1}, static_cast<int>(step->scores), output);
   const int64_t row_bytes = blocks.score_row + (blocks.in_place != 0 ? 0 : blocks.weight_row);
-  const int64_t most = std::clamp<int64_t>(Host().l2_bytes / tuning.block_part / row_bytes, tuning.rows, tuning.block_rows);
+  const int64_t most =
+      std::clamp<int64_t>(Host().l2_bytes / tuning.block_part / row_bytes, tuning.rows, tuning.block_rows);
   const int64_t batches = attention.row_count() / blocks.rows;
   blocks.blocks = CeilDivide(blocks.rows, most);
   while (threads > 1 && batches * blocks.blocks < 2 * threads && blocks.rows >= 2 * (blocks.blocks + 1) * tuning.rows) {

@@ -153,8 +153,8 @@ std::optional<GemmPlan> PlanGemmBlocks(const GemmSpec& spec, absl::string_view n
 // Recomputes everything in the plan that follows from its schedule.
 absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPlan& plan);
 
-// Of a plan of kernels compiled with Kiln: its description as it stands in memory, and the function from sums to results,
-// which is added to `module`; null where sums are the results.
+// Of a plan of kernels compiled with Kiln: its description as it stands in memory, and the function from sums to
+// results, which is added to `module`; null where sums are the results.
 struct GemmBlocksParts {
   std::vector<int64_t> description;
   llvm::Function* finish = nullptr;

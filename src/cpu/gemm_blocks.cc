@@ -235,8 +235,7 @@ class BlockRunner {
              k.steps, columns, k.resume);
       return;
     }
-    kernel(lhs, panel, sums, strides, k.lhs_runs, k.rhs_runs, k.run_count, k.steps, vectors * kernels_.lanes,
-           k.resume);
+    kernel(lhs, panel, sums, strides, k.lhs_runs, k.rhs_runs, k.run_count, k.steps, vectors * kernels_.lanes, k.resume);
     if (k.last) finish_(sums, out, extra_, outer, m, n, rows, columns);
   }
 
@@ -272,8 +271,8 @@ class BlockRunner {
   void* const* const extra_;
   GemmFinish* const finish_;
   const int64_t vectors_;
-  const int64_t step_bytes_;  // of a packed step of a panel, and of a row of sums
-  bool in_parts_ = false;     // sums are made in several goes, and kept for the whole block
+  const int64_t step_bytes_;                     // of a packed step of a panel, and of a row of sums
+  bool in_parts_ = false;                        // sums are made in several goes, and kept for the whole block
   int64_t panel_bytes_ = 0, stretch_bytes_ = 0;  // of a panel, and of all panels of a stretch of k
   int64_t sums_row_ = 0;
   int64_t rhs_bytes_ = 0, lhs_bytes_ = 0, sums_bytes_ = 0;  // of memory
@@ -310,7 +309,8 @@ void RunAttentionBlocks(const AttentionBlocks* blocks, const char* query, const 
                         GemmFinish* finish_out) {
   const AttentionBlocks& a = *blocks;
   const auto& first_blocks = *reinterpret_cast<const GemmBlocks*>(blocks + 1);
-  const auto& second_blocks = *reinterpret_cast<const GemmBlocks*>(reinterpret_cast<const int64_t*>(&first_blocks + 1) + 2);
+  const auto& second_blocks =
+      *reinterpret_cast<const GemmBlocks*>(reinterpret_cast<const int64_t*>(&first_blocks + 1) + 2);
   BlockRunner first(first_blocks, extra, finish_scores, /*keeps_rhs=*/true);
   BlockRunner second(second_blocks, extra, finish_out, /*keeps_rhs=*/true);
   char* memory = ThreadMemory(AttentionBytes(a, first_blocks, second_blocks));

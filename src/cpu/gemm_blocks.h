@@ -55,10 +55,10 @@ inline constexpr char kGemmBlocksName[] = "kiln_gemm_blocks";
 // follow in memory, with their runs, of which there is one: of query times key into scores, and of weights times value.
 // Their batches are the same; their m, and where scores and weights lie, are of a block.
 struct AttentionBlocks {
-  int64_t rows = 0;                           // of a batch
-  int64_t block = 0, blocks = 0;              // rows of a task, and tasks of a batch
-  int64_t score_row = 0, weight_row = 0;      // bytes
-  int64_t in_place = 0;                       // weights are written over scores
+  int64_t rows = 0;                       // of a batch
+  int64_t block = 0, blocks = 0;          // rows of a task, and tasks of a batch
+  int64_t score_row = 0, weight_row = 0;  // bytes
+  int64_t in_place = 0;                   // weights are written over scores
 };
 
 // Rows [begin, end) of all, counted over batches; both arrays as if they began with row 0.

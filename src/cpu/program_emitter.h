@@ -52,8 +52,8 @@ class ProgramEmitter {
   analysis::TargetHooks Hooks();
   // Builds every kernel, so that an op without generated code is found before anything is emitted.
   absl::Status Prepare();
-  // After Prepare: fusions that would make too large a kernel, or for which there are none. They have no code; the caller takes them apart and
-  // starts over with another emitter.
+  // After Prepare: fusions that would make too large a kernel, or that have none. They have no code; the caller takes
+  // them apart and starts over with another emitter.
   const std::vector<const hlo::Instruction*>& oversized() const { return oversized_; }
   absl::Status Emit(const analysis::BufferAssignment& buffers, ProgramCode* code);
 

@@ -42,7 +42,8 @@ bool HasOneUser(const Instruction& value) { return value.users().size() == 1 && 
 
 // The first value behind rearrangements that nobody else reads.
 Instruction* BehindMoves(Instruction* value) {
-  for (size_t i = 0; i < kMaxMoves && analysis::IsRearrangement(*value) && HasOneUser(*value); ++i) value = value->operand(0);
+  for (size_t i = 0; i < kMaxMoves && analysis::IsRearrangement(*value) && HasOneUser(*value); ++i)
+    value = value->operand(0);
   return value;
 }
 
@@ -58,8 +59,8 @@ bool IsSplat(const Instruction& value) {
   return value.opcode() == Opcode::kBroadcast && value.operand(0)->shape().IsScalar();
 }
 
-// Lets what scales or converts the result of `dot` come behind the moves that follow, as those of grouped heads, so that
-// there are only moves between the product and the rows.
+// Lets what scales or converts the result of `dot` come behind the moves that follow, as those of grouped heads, so
+// that there are only moves between the product and the rows.
 bool SinkScaling(Instruction* dot) {
   bool changed = false;
   for (Instruction* value = dot; HasOneUser(*value);) {
@@ -68,9 +69,9 @@ bool SinkScaling(Instruction* dot) {
       value = step;
       continue;
     }
-    const bool scales = analysis::IsElementwiseLike(*step) && absl::c_all_of(step->operands(), [&](Instruction* operand) {
-      return operand == value || IsSplat(*operand);
-    });
+    const bool scales =
+        analysis::IsElementwiseLike(*step) &&
+        absl::c_all_of(step->operands(), [&](Instruction* operand) { return operand == value || IsSplat(*operand); });
     if (!scales || !HasOneUser(*step)) break;
     Instruction* move = *step->users().begin();
     if ((move->opcode() != Opcode::kTranspose && move->opcode() != Opcode::kReshape) ||
@@ -78,14 +79,14 @@ bool SinkScaling(Instruction* dot) {
       break;
     }
     Computation* computation = dot->parent();
-    Instruction* moved =
-        computation->Add(move->opcode(), ChangeElementType(move->shape(), value->shape().element_type()), {value},
-                         move->attributes());
+    Instruction* moved = computation->Add(
+        move->opcode(), ChangeElementType(move->shape(), value->shape().element_type()), {value}, move->attributes());
     std::vector<Instruction*> operands;
     for (Instruction* operand : step->operands()) {
-      operands.push_back(operand == value ? moved
-                                          : Builder(computation, operand)
-                                                .BroadcastScalar(operand->operand(0), move->shape().dimensions()));
+      operands.push_back(
+          operand == value
+              ? moved
+              : Builder(computation, operand).BroadcastScalar(operand->operand(0), move->shape().dimensions()));
     }
     Instruction* scaled = computation->Add(step->opcode(), move->shape(), std::move(operands), step->attributes(),
                                            {step->called_computations().begin(), step->called_computations().end()});
@@ -196,7 +197,8 @@ class RowOperation {
       for (Instruction* operand : member->operands()) {
         if (operand == scores || members_.contains(operand) || analysis::IsInlineConstant(*operand)) continue;
         // What is little itself and made of arrays had better be computed once.
-        if (IsMadeOf(*operand, /*of_arrays=*/false, kMaxSteps) || (!IsLittle(*operand) && IsMadeOf(*operand, /*of_arrays=*/true, kMaxSteps))) {
+        if (IsMadeOf(*operand, /*of_arrays=*/false, kMaxSteps) ||
+            (!IsLittle(*operand) && IsMadeOf(*operand, /*of_arrays=*/true, kMaxSteps))) {
           members_.insert(operand);
           work.push_back(operand);
         } else {
@@ -244,8 +246,8 @@ bool IsWorthIt(const Attention& attention, const AttentionParts& parts) {
   const AttentionTuning& tuning = Tuning().attention;
   return HasKernels(*parts.first, attention.depth) && HasKernels(*parts.second, attention.columns) &&
          attention.rows.size >= tuning.rows && attention.columns >= tuning.columns &&
-         attention.features >= tuning.columns && parts.scores->shape().byte_count() >= tuning.score_bytes && attention.query_depth == 1 &&
-         (attention.key_depth == 1 || attention.key_column == 1) &&
+         attention.features >= tuning.columns && parts.scores->shape().byte_count() >= tuning.score_bytes &&
+         attention.query_depth == 1 && (attention.key_depth == 1 || attention.key_column == 1) &&
          (attention.value_feature == 1 || attention.value_column == 1);
 }
 
