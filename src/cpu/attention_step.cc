@@ -20,8 +20,8 @@ namespace {
 using analysis::Attention;
 using hlo::Instruction;
 
-// Of a thread.
-constexpr int64_t kMaxMemory = int64_t{64} << 20;
+// Of a thread; packed keys and values are most of it.
+constexpr int64_t kMaxMemory = int64_t{256} << 20;
 // Longer sums over columns are made in stretches whose values are few enough for the first-level cache. Results depend
 // on it, so it follows from nothing else.
 constexpr int64_t kStretch = 256;

@@ -10,6 +10,10 @@
 namespace kiln::cpu {
 namespace {
 
+constexpr int64_t kMaxKeptBytes = int64_t{8} << 20;
+
+char* AlignTo64(char* memory) { return memory + (-reinterpret_cast<uintptr_t>(memory) & 63); }
+
 // What a thread packs into, kept for the next product.
 char* ThreadMemory(int64_t bytes) {
   thread_local std::unique_ptr<char[]> memory;
@@ -19,7 +23,7 @@ char* ThreadMemory(int64_t bytes) {
     memory.reset(new char[static_cast<size_t>(bytes + 64)]);
     size = bytes + 64;
   }
-  return memory.get() + (-reinterpret_cast<uintptr_t>(memory.get()) & 63);
+  return AlignTo64(memory.get());
 }
 
 GemmBlockDimension OffsetOf(const GemmBlockDimension* dimensions, int64_t count, int64_t index) {
@@ -313,7 +317,10 @@ void RunAttentionBlocks(const AttentionBlocks* blocks, const char* query, const 
       *reinterpret_cast<const GemmBlocks*>(reinterpret_cast<const int64_t*>(&first_blocks + 1) + 2);
   BlockRunner first(first_blocks, extra, finish_scores, /*keeps_rhs=*/true);
   BlockRunner second(second_blocks, extra, finish_out, /*keeps_rhs=*/true);
-  char* memory = ThreadMemory(AttentionBytes(a, first_blocks, second_blocks));
+  // What is much is not kept.
+  const int64_t bytes = AttentionBytes(a, first_blocks, second_blocks);
+  const std::unique_ptr<char[]> own(bytes > kMaxKeptBytes ? new char[static_cast<size_t>(bytes + 64)] : nullptr);
+  char* memory = own != nullptr ? AlignTo64(own.get()) : ThreadMemory(bytes);
   first.UseMemory(memory);
   second.UseMemory(memory += RoundUp(first.bytes(), 64));
   char* scores = memory + RoundUp(second.bytes(), 64);

@@ -1,14 +1,11 @@
 #include "src/passes/attention_fusion.h"
 
-#include <algorithm>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/str_cat.h"
 #include "src/analysis/attention.h"
 #include "src/analysis/fusion_model.h"
 #include "src/analysis/strided_view.h"
@@ -246,8 +243,9 @@ bool IsWorthIt(const Attention& attention, const AttentionParts& parts) {
   const AttentionTuning& tuning = Tuning().attention;
   return HasKernels(*parts.first, attention.depth) && HasKernels(*parts.second, attention.columns) &&
          attention.rows.size >= tuning.rows && attention.columns >= tuning.columns &&
-         attention.features >= tuning.columns && parts.scores->shape().byte_count() >= tuning.score_bytes &&
-         attention.query_depth == 1 && (attention.key_depth == 1 || attention.key_column == 1) &&
+         attention.columns <= Tuning().kernels.row_elements && attention.features >= tuning.columns &&
+         parts.scores->shape().byte_count() >= tuning.score_bytes && attention.query_depth == 1 &&
+         (attention.key_depth == 1 || attention.key_column == 1) &&
          (attention.value_feature == 1 || attention.value_column == 1);
 }
 
@@ -282,14 +280,12 @@ std::optional<AttentionParts> Complete(AttentionParts parts, Instruction* second
   return std::nullopt;
 }
 
-// The fusion, with one for the rows inside, in the place of parts.root.
-void Fuse(const AttentionParts& parts, const RowOperation& rows, const std::vector<Instruction*>& order) {
+// The fusion, with one of `rows` inside, members in order, in the place of parts.root.
+void Fuse(const AttentionParts& parts, const std::vector<Instruction*>& rows) {
   Computation* computation = parts.root->parent();
   const auto find = [](const Instruction* wanted) { return const_cast<Instruction*>(wanted); };
   FusionBody row_body(computation->parent(), "attention_rows");
-  for (const Instruction* member : order) {
-    if (rows.members().contains(const_cast<Instruction*>(member))) row_body.Add(*member);
-  }
+  for (const Instruction* member : rows) row_body.Add(*member);
   Instruction* weights = find(parts.weights);
   Instruction* inner = row_body.Finish({&weights, 1}, hlo::FusionKind::kInput, "attention_rows_fusion");
   FusionBody body(computation->parent(), "attention");
@@ -321,7 +317,8 @@ bool FuseComputation(Computation* computation) {
     return instruction->opcode() != Opcode::kDot || !analysis::IsContraction(*instruction);
   });
   for (Instruction* dot : dots) changed |= SinkScaling(dot);
-  const std::vector<Instruction*> order = computation->PostOrder();
+  absl::flat_hash_map<const Instruction*, size_t> position;
+  for (const Instruction* instruction : computation->PostOrder()) position[instruction] = position.size();
   absl::flat_hash_set<const Instruction*> taken;
   for (Instruction* second : dots) {
     if (taken.contains(second)) continue;
@@ -344,7 +341,9 @@ bool FuseComputation(Computation* computation) {
         parts.weights_side = side;
         found = Complete(parts, second);
         if (!found.has_value()) continue;
-        Fuse(*found, rows, order);
+        std::vector<Instruction*> members(rows.members().begin(), rows.members().end());
+        absl::c_sort(members, [&](const Instruction* a, const Instruction* b) { return position[a] < position[b]; });
+        Fuse(*found, members);
         taken.insert({first, second});
         changed = true;
         break;

@@ -72,6 +72,7 @@ CASES = {
     "long_rows": (softmax_attention, qkv(1, 50, 2, 16, k=(1, 3001, 2, 16)), True),
     "blocks_of_rows": (softmax_attention, qkv(1, 700, 1, 64), True),
     "few_columns": (softmax_attention, qkv(6, 200, 2, 32, k=(6, 19, 2, 32)), True),
+    "too_little_for_kernels": (softmax_attention, qkv(6, 200, 2, 16, k=(6, 19, 2, 16)), False),
     "few_features": (softmax_attention, qkv(2, 128, 4, 8), False),
     "one_query": (softmax_attention, qkv(4, 1, 8, 64, k=(4, 256, 8, 64)), False),
     "causal": (causal, qkv(2, 130, 4, 32), True),
