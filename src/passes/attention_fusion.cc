@@ -23,6 +23,9 @@ constexpr size_t kMaxMembers = 64;
 constexpr int kMaxReduces = 4;
 constexpr size_t kMaxParameters = 16;
 constexpr size_t kMaxMoves = 16;
+// Depth and features of a head at most. Wider products, as those around a layer norm, had better have blocks of their
+// own: GPT-2's last one, behind which come 50257 logits, made its forward pass three times as long.
+constexpr int64_t kMaxHead = 256;
 // What is computed again for every row is made of arrays that are at most this part of the scores, in so many steps.
 constexpr int64_t kMinGrowth = 2;
 constexpr int kMaxSteps = 6;
