@@ -247,6 +247,7 @@ bool IsWorthIt(const Attention& attention, const AttentionParts& parts) {
   return HasKernels(*parts.first, attention.depth) && HasKernels(*parts.second, attention.columns) &&
          attention.rows.size >= tuning.rows && attention.columns >= tuning.columns &&
          attention.columns <= Tuning().kernels.row_elements && attention.features >= tuning.columns &&
+         attention.depth <= kMaxHead && attention.features <= kMaxHead &&
          parts.scores->shape().byte_count() >= tuning.score_bytes && attention.query_depth == 1 &&
          (attention.key_depth == 1 || attention.key_column == 1) &&
          (attention.value_feature == 1 || attention.value_column == 1);
