@@ -1,6 +1,10 @@
 // Eight threads that compile, run, donate, pass on and destroy at once. KILN_FULL_TESTS=1: for a minute.
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
+#include <cinttypes>
+#include <cstdio>
 #include <cstdlib>
 #include <thread>
 
@@ -133,6 +137,38 @@ TEST_F(PjrtStressTest, CompileRunAndDestroyAtOnce) {
   EXPECT_EQ(heard, wanted);
   RecordProperty("rounds", round);
 }
+
+#if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)  // which keep memory to themselves
+int64_t ResidentBytes() {
+  int64_t pages = 0;
+  if (std::FILE* file = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(file, "%*d %" SCNd64, &pages) != 1) pages = 0;
+    std::fclose(file);
+  }
+  return pages * sysconf(_SC_PAGESIZE);
+}
+
+// Programs, buffers and events that come and go leave nothing behind. (tests/jax/test_leaks.py makes a million calls.)
+TEST_F(PjrtStressTest, NothingStaysOfWhatIsDestroyed) {
+  const int programs = std::getenv("KILN_FULL_TESTS") != nullptr ? 20000 : 600;
+  PJRT_Client* client = CreateClient();
+  std::atomic<int> heard{0};
+  const auto use = [&](int first, int count) {
+    for (int i = first; i < first + count; ++i) {
+      const int constant = 1 + i % 100;  // machine code is kept on purpose
+      PJRT_LoadedExecutable* executable = Compile(client, Program(constant));
+      RunChain(client, executable, constant, 2, &heard);
+      Destroy(executable);
+    }
+  };
+  use(0, 200);
+  const int64_t before = ResidentBytes();
+  ASSERT_GT(before, 0);
+  use(200, programs);
+  EXPECT_LT(ResidentBytes() - before, int64_t{1} << 20);
+  DestroyClient(client);
+}
+#endif
 
 }  // namespace
 }  // namespace kiln::test
