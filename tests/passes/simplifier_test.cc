@@ -199,16 +199,17 @@ void Check(const std::string& name, const std::string& text, int trials, std::se
     absl::StrAppend(&rules[instruction.parent()], "\n  ", rule.left, " = ", rule.right);
     Tolerance& tolerance = tolerances[instruction.parent()];
     if (fast) tolerance = {true, false, true, true, 64, 1};
-    for (const simplify::Guard& guard : rule.guards) {
-      if (guard.text == simplify::SignlessZero.text) tolerance.signless_zero = true;
-      if (guard.text == simplify::PaddingIsNoFactor.text) tolerance.fewer_nans = true;
-      if (guard.text == simplify::Rounds.text && tolerance.units == 0) tolerance.units = 4;
-      if (guard.text == simplify::AnyOrder.text) tolerance.any_order = true, tolerance.units = 32;
-      if (guard.text == simplify::NoOverflowBetween.text) {
+    for (const simplify::Guard& each : rule.guards) {
+      const absl::string_view guard = each.text;  // equal texts may have several addresses
+      if (guard == simplify::SignlessZero.text) tolerance.signless_zero = true;
+      if (guard == simplify::PaddingIsNoFactor.text) tolerance.fewer_nans = true;
+      if (guard == simplify::Rounds.text && tolerance.units == 0) tolerance.units = 4;
+      if (guard == simplify::AnyOrder.text) tolerance.any_order = true, tolerance.units = 32;
+      if (guard == simplify::NoOverflowBetween.text) {
         tolerance = {tolerance.signless_zero, tolerance.fewer_nans, true, tolerance.any_order, 256, 1};
       }
       // The error of a product is multiplied by the exponent.
-      if (guard.text == simplify::Ln2.text) tolerance.units = 256;
+      if (guard == simplify::Ln2.text) tolerance.units = 256;
     }
   };
   absl::StatusOr<bool> changed = SimplifyAlgebra(module->get(), fast, observe);
@@ -337,7 +338,12 @@ ENTRY main {
   ASSERT_EQ(FoldConstants(module->get()).status(), absl::OkStatus());
   ASSERT_EQ(SimplifyAlgebra(module->get()).status(), absl::OkStatus());
   ASSERT_EQ(FoldConstants(module->get()).status(), absl::OkStatus());
-  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 2.0);
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  constexpr double kSeconds = 20;
+#else
+  constexpr double kSeconds = 2;  // without a cap it takes minutes
+#endif
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), kSeconds);
   int64_t bytes = 0;
   for (const hlo::Computation* computation : (*module)->PostOrder()) {
     for (const hlo::Instruction* instruction : computation->instructions()) {
