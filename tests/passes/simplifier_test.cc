@@ -200,7 +200,7 @@ void Check(const std::string& name, const std::string& text, int trials, std::se
     Tolerance& tolerance = tolerances[instruction.parent()];
     if (fast) tolerance = {true, false, true, true, 64, 1};
     for (const simplify::Guard& each : rule.guards) {
-      const absl::string_view guard = each.text;  // equal texts may have several addresses
+      const absl::string_view guard = each.text == nullptr ? "" : each.text;  // addresses of equal texts may differ
       if (guard == simplify::SignlessZero.text) tolerance.signless_zero = true;
       if (guard == simplify::PaddingIsNoFactor.text) tolerance.fewer_nans = true;
       if (guard == simplify::Rounds.text && tolerance.units == 0) tolerance.units = 4;
