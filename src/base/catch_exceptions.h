@@ -1,5 +1,5 @@
-// Exceptions of the standard library, such as that of memory that runs out, as statuses: none may leave a thread or cross
-// a C interface.
+// Exceptions of the standard library, such as that of memory that runs out, as statuses: none may leave a thread or
+// cross a C interface.
 #ifndef KILN_BASE_CATCH_EXCEPTIONS_H_
 #define KILN_BASE_CATCH_EXCEPTIONS_H_
 

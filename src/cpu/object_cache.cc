@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "src/base/build_id.h"
+#include "src/base/catch_exceptions.h"
 #include "src/base/fingerprint.h"
 #include "src/base/job_queue.h"
 #include "src/base/write_file.h"
@@ -108,7 +109,10 @@ void ObjectCache::Insert(const std::string& key, Object object) {
     ++to_write_;
   }
   writer_->Push([this, key, object = std::move(object)] {
-    WriteFile(key, *object);
+    CatchExceptions([&] {
+      WriteFile(key, *object);
+      return absl::OkStatus();
+    }).IgnoreError();
     absl::MutexLock lock(&mutex_);
     --to_write_;
   });

@@ -71,7 +71,7 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Create(const ClientOptions& opti
   if (options.warm_up && threads > 1) {
     client->BeginWork();
     client->pool_->Schedule([client = client.get()] {
-      cpu::WarmUpCompiler().IgnoreError();
+      CatchExceptions(cpu::WarmUpCompiler).IgnoreError();
       client->EndWork();
     });
   }

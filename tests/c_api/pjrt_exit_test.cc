@@ -19,7 +19,8 @@ namespace {
     std::thread([client, t] {
       for (int i = 0;; ++i) {
         const std::string type = "f32[" + std::to_string(100 + 2 * i + t) + "]";
-        Compile(client, "HloModule m\nENTRY e { p = " + type + " parameter(0)\n ROOT r = " + type + " exponential(p) }");
+        Compile(client,
+                "HloModule m\nENTRY e { p = " + type + " parameter(0)\n ROOT r = " + type + " exponential(p) }");
       }
     }).detach();
   }

@@ -162,6 +162,13 @@ int64_t FirstDifference(const Literal& before, const Literal& after, const Toler
   return -1;
 }
 
+// Of sanitizers.
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr double kSlowness = 10;
+#else
+constexpr double kSlowness = 1;
+#endif
+
 struct Case {
   std::vector<std::vector<Literal>> inputs;
   std::vector<Literal> outputs;
@@ -310,7 +317,7 @@ TEST(Simplifier, TwentyThousandInstructionsTakeLessThanASecond) {
   SecondsFor(10);  // The rules are compiled once.
   const double small = SecondsFor(500), large = SecondsFor(2000);
   RecordProperty("milliseconds", static_cast<int>(1000 * large));
-  EXPECT_LT(large, 1.0);
+  EXPECT_LT(large, kSlowness);
   // Four times the program, with room for the noise of a busy machine.
   EXPECT_LT(large, 12 * std::max(small, 0.02));
 }
@@ -338,12 +345,8 @@ ENTRY main {
   ASSERT_EQ(FoldConstants(module->get()).status(), absl::OkStatus());
   ASSERT_EQ(SimplifyAlgebra(module->get()).status(), absl::OkStatus());
   ASSERT_EQ(FoldConstants(module->get()).status(), absl::OkStatus());
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-  constexpr double kSeconds = 20;
-#else
-  constexpr double kSeconds = 2;  // without a cap it takes minutes
-#endif
-  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), kSeconds);
+  // Without a cap it takes minutes.
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 2.0 * kSlowness);
   int64_t bytes = 0;
   for (const hlo::Computation* computation : (*module)->PostOrder()) {
     for (const hlo::Instruction* instruction : computation->instructions()) {
