@@ -169,6 +169,12 @@ Cost CostAnalysis::Compute(const Instruction& instruction) {
       cost.output_bytes = BytesWritten(*root);
     }
     for (const Instruction* inner : body->instructions()) {
+      if (inner->opcode() == Opcode::kFusion) {
+        const Cost& nested = Of(*inner);
+        cost.flops += nested.flops;
+        cost.transcendentals += nested.transcendentals;
+        continue;
+      }
       const Arithmetic one = ArithmeticOf(*inner);
       cost.flops += one.flops;
       cost.transcendentals += one.transcendentals;

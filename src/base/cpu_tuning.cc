@@ -71,6 +71,7 @@ constexpr CpuTuning kWide = {
                  .block_lhs_pack_work = 20,
                  .block_store_work = 16,
                  .block_task_work = 40e3},
+    .attention = {.rows = 24, .columns = 16, .score_bytes = 64 * kKilobyte, .block_part = 2, .block_rows = 128},
     .fourier = {.cycles_per_nanosecond = 3.5,
                 .move_cycles = 3,
                 .halving_cycles = 0.9,

@@ -85,6 +85,15 @@ struct ProductTuning {
   double block_task_work;      // to begin a task
 };
 
+// Attention as one step: passes/attention_fusion.h, cpu/attention_plan.h. bench 'attention|models'
+struct AttentionTuning {
+  int64_t rows;         // of the same keys and values that repay packing these
+  int64_t columns;      // of scores, and of the result, which are vectors,
+  int64_t score_bytes;  // and of all scores: less is in the caches anyway
+  int64_t block_part;   // the part of the L2 cache that a block's scores take
+  int64_t block_rows;   // of a block at most
+};
+
 // Fourier transforms (cpu/fft_plan.h). Cycles are of one vector. bench fft, KILN_FULL_TESTS=1 for odd lengths
 struct FourierTuning {
   double cycles_per_nanosecond;  // a core's clock, for estimates
@@ -147,6 +156,7 @@ struct CpuTuning {
   ThreadTuning threads;
   KernelTuning kernels;
   ProductTuning products;
+  AttentionTuning attention;
   FourierTuning fourier;
   RowTuning rows;
   SolverTuning solver;

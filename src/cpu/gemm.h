@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -158,8 +159,21 @@ struct GemmPlan {
 // for negative sizes or strides, mixtures of types that no dot has, and sizes past 2^47 bytes.
 absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, int threads);
 
+// The plan of a plain product of kernels compiled with Kiln (gemm_blocks.h), not swapped; nothing where there are none
+// for it or it is too small for them.
+std::optional<GemmPlan> PlanGemmBlocks(const GemmSpec& spec, absl::string_view name, int threads);
+
 // Recomputes everything in the plan that follows from its schedule.
 absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPlan& plan);
+
+// Of a plan of kernels compiled with Kiln: its description as it stands in memory, and the function from sums to
+// results, which is added to `module`; null where sums are the results.
+struct GemmBlocksParts {
+  std::vector<int64_t> description;
+  llvm::Function* finish = nullptr;
+};
+absl::StatusOr<GemmBlocksParts> EmitGemmBlocks(const GemmSpec& spec, const GemmPlan& plan, absl::string_view name,
+                                               llvm::Module& module);
 
 // Adds the function that plan.phases[phase] names, and internal helpers, to `module`, and returns it; its name is
 // another one when the module has that already. All sizes and strides become constants. Phases may go to different

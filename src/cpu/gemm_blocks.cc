@@ -10,6 +10,10 @@
 namespace kiln::cpu {
 namespace {
 
+constexpr int64_t kMaxKeptBytes = int64_t{8} << 20;
+
+char* AlignTo64(char* memory) { return memory + (-reinterpret_cast<uintptr_t>(memory) & 63); }
+
 // What a thread packs into, kept for the next product.
 char* ThreadMemory(int64_t bytes) {
   thread_local std::unique_ptr<char[]> memory;
@@ -19,7 +23,7 @@ char* ThreadMemory(int64_t bytes) {
     memory.reset(new char[static_cast<size_t>(bytes + 64)]);
     size = bytes + 64;
   }
-  return memory.get() + (-reinterpret_cast<uintptr_t>(memory.get()) & 63);
+  return AlignTo64(memory.get());
 }
 
 GemmBlockDimension OffsetOf(const GemmBlockDimension* dimensions, int64_t count, int64_t index) {
@@ -78,7 +82,8 @@ class RhsPrefetch {
 
 class BlockRunner {
  public:
-  BlockRunner(const GemmBlocks& blocks, void* const* extra, GemmFinish* finish)
+  // With `keeps_rhs`, all of it is packed at once, for RunRows; sums are made in one go then or are the result.
+  BlockRunner(const GemmBlocks& blocks, void* const* extra, GemmFinish* finish, bool keeps_rhs = false)
       : g_(blocks),
         kernels_(*FindGemmKernels(blocks.kind)),
         runs_lhs_(reinterpret_cast<const int64_t*>(&blocks + 1)),
@@ -88,16 +93,22 @@ class BlockRunner {
         vectors_(blocks.columns / kernels_.lanes),
         step_bytes_(blocks.columns * kernels_.sum_bytes) {
     const int64_t steps = g_.runs > 1 ? std::min(g_.run_block, g_.runs) * g_.steps : std::min(g_.step_block, g_.steps);
-    const int64_t columns = CeilDivide(std::min(g_.column_block, g_.n), g_.columns) * g_.columns;
-    in_parts_ = g_.runs > 1 ? g_.run_block < g_.runs : g_.step_block < g_.steps;
+    const int64_t panels = CeilDivide(keeps_rhs ? g_.n : std::min(g_.column_block, g_.n), g_.columns);
+    in_parts_ = !keeps_rhs && (g_.runs > 1 ? g_.run_block < g_.runs : g_.step_block < g_.steps);
     panel_bytes_ = steps * step_bytes_;
+    stretch_bytes_ = panels * panel_bytes_;
     sums_row_ = g_.direct ? g_.out_row : step_bytes_;
-    const int64_t rhs_bytes = g_.pack_rhs ? steps * columns * kernels_.sum_bytes : 0;
-    const int64_t lhs_bytes = g_.pack_lhs ? CeilDivide(steps * g_.rows * kernels_.sum_bytes, 64) * 64 : 0;
-    const int64_t tiles = in_parts_ ? g_.tile_block * (columns / g_.columns) : 1;
-    packed_rhs_ = ThreadMemory(rhs_bytes + lhs_bytes + (g_.direct ? 0 : tiles * g_.rows * step_bytes_));
-    packed_lhs_ = packed_rhs_ + rhs_bytes;
-    sums_ = packed_lhs_ + lhs_bytes;
+    rhs_bytes_ = g_.pack_rhs ? stretch_bytes_ * (keeps_rhs ? CeilDivide(g_.steps, steps) : 1) : 0;
+    lhs_bytes_ = g_.pack_lhs ? CeilDivide(steps * g_.rows * kernels_.sum_bytes, 64) * 64 : 0;
+    sums_bytes_ = g_.direct ? 0 : (in_parts_ ? g_.tile_block * panels : 1) * g_.rows * step_bytes_;
+  }
+
+  // Of the memory that the runner works in, which has to be aligned to 64.
+  int64_t bytes() const { return rhs_bytes_ + lhs_bytes_ + sums_bytes_; }
+  void UseMemory(char* memory) {
+    packed_rhs_ = memory;
+    packed_lhs_ = packed_rhs_ + rhs_bytes_;
+    sums_ = packed_lhs_ + lhs_bytes_;
   }
 
   void RunTask(int64_t task, const char* lhs, const char* rhs, char* out) {
@@ -142,6 +153,37 @@ class BlockRunner {
     }
   }
 
+  // Rows [m_begin, m_end) of a batch, all columns; lhs, rhs and out as of its row 0. rhs is packed if it is new.
+  void RunRows(const char* lhs, const char* rhs, char* out, int64_t batch, int64_t m_begin, int64_t m_end,
+               bool is_new_rhs) {
+    const int64_t panel_stride = PanelStride();
+    for (int64_t step = 0; step < g_.steps; step += g_.step_block) {
+      const int64_t count = std::min(g_.step_block, g_.steps - step);
+      const char* from = rhs + step * kernels_.depth * g_.rhs_k;
+      if (g_.pack_rhs) {
+        char* packed = packed_rhs_ + step / g_.step_block * stretch_bytes_;
+        const int64_t left = g_.k_elements - step * kernels_.depth;
+        if (is_new_rhs) Pack(from, packed, std::min(count * kernels_.depth, left), g_.n);
+        from = packed;
+      }
+      const Stretch k = {lhs + step * g_.lhs_step, runs_lhs_, nullptr, 1, count, step > 0, step + count == g_.steps};
+      const auto tile = [&](int64_t m, int64_t n) {
+        MultiplyTile(k, Strides(), k.lhs + m * g_.lhs_row, from + n / g_.columns * panel_stride, out, sums_, batch, m,
+                     n, std::min(g_.rows, m_end - m), std::min(g_.columns, g_.n - n));
+      };
+      // Few steps leave room in the first-level cache for all rows beside a panel.
+      if (count * kernels_.sum_bytes * (m_end - m_begin) <= Host().l1_bytes) {
+        for (int64_t n = 0; n < g_.n; n += g_.columns) {
+          for (int64_t m = m_begin; m < m_end; m += g_.rows) tile(m, n);
+        }
+      } else {
+        for (int64_t m = m_begin; m < m_end; m += g_.rows) {
+          for (int64_t n = 0; n < g_.n; n += g_.columns) tile(m, n);
+        }
+      }
+    }
+  }
+
  private:
   // A stretch of k.
   struct Stretch {
@@ -176,14 +218,35 @@ class BlockRunner {
                     tiles * CeilDivide(columns, g_.columns));
   }
 
-  void Multiply(const Stretch& k, const char* rhs, int64_t first_tile, int64_t last_tile, int64_t n_begin,
-                int64_t n_end, char* out, int64_t batch) {
+  GemmTileStrides Strides() const {
     GemmTileStrides strides{g_.lhs_row, g_.lhs_step, g_.pack_rhs ? step_bytes_ : g_.rhs_k, sums_row_};
     if (g_.pack_lhs) {
       strides.lhs_row = kernels_.sum_bytes;
       strides.lhs_step = g_.rows * kernels_.sum_bytes;
     }
-    const int64_t panel_stride = g_.pack_rhs ? panel_bytes_ : g_.columns * g_.rhs_n;
+    return strides;
+  }
+
+  int64_t PanelStride() const { return g_.pack_rhs ? panel_bytes_ : g_.columns * g_.rhs_n; }
+
+  // `out` is where row 0 of the outer iteration `outer` begins, `lhs` the tile's.
+  void MultiplyTile(const Stretch& k, const GemmTileStrides& strides, const char* lhs, const char* panel, char* out,
+                    char* sums, int64_t outer, int64_t m, int64_t n, int64_t rows, int64_t columns) {
+    const int64_t vectors = columns == g_.columns ? vectors_ : CeilDivide(columns, kernels_.lanes);
+    GemmTileKernel* kernel = kernels_.tiles[vectors - 1][rows - 1];
+    if (g_.direct) {
+      kernel(lhs, panel, out + m * g_.out_row + n * g_.out_element, strides, k.lhs_runs, k.rhs_runs, k.run_count,
+             k.steps, columns, k.resume);
+      return;
+    }
+    kernel(lhs, panel, sums, strides, k.lhs_runs, k.rhs_runs, k.run_count, k.steps, vectors * kernels_.lanes, k.resume);
+    if (k.last) finish_(sums, out, extra_, outer, m, n, rows, columns);
+  }
+
+  void Multiply(const Stretch& k, const char* rhs, int64_t first_tile, int64_t last_tile, int64_t n_begin,
+                int64_t n_end, char* out, int64_t batch) {
+    const GemmTileStrides strides = Strides();
+    const int64_t panel_stride = PanelStride();
     char* sums = sums_;
     for (int64_t tile = first_tile; tile < last_tile; ++tile) {
       const int64_t outer = tile / g_.row_tiles;
@@ -195,21 +258,11 @@ class BlockRunner {
         PackTile(lhs, packed_lhs_, g_.lhs_step, k.steps, rows * kernels_.sum_bytes, strides.lhs_step);
         lhs = packed_lhs_;
       }
-      char* row_out = out + offset.out;
       const char* panel = rhs;
       for (int64_t n = n_begin; n < n_end; n += g_.columns, panel += panel_stride) {
-        const int64_t columns = std::min(g_.columns, n_end - n);
-        const int64_t vectors = columns == g_.columns ? vectors_ : CeilDivide(columns, kernels_.lanes);
         prefetch_.Advance();
-        GemmTileKernel* kernel = kernels_.tiles[vectors - 1][rows - 1];
-        if (g_.direct) {
-          kernel(lhs, panel, row_out + m * g_.out_row + n * g_.out_element, strides, k.lhs_runs, k.rhs_runs,
-                 k.run_count, k.steps, columns, k.resume);
-          continue;
-        }
-        kernel(lhs, panel, sums, strides, k.lhs_runs, k.rhs_runs, k.run_count, k.steps, vectors * kernels_.lanes,
-               k.resume);
-        if (k.last) finish_(sums, row_out, extra_, batch * OuterCount() + outer, m, n, rows, columns);
+        MultiplyTile(k, strides, lhs, panel, out + offset.out, sums, batch * OuterCount() + outer, m, n, rows,
+                     std::min(g_.columns, n_end - n));
         if (in_parts_) sums += g_.rows * step_bytes_;
       }
     }
@@ -222,10 +275,11 @@ class BlockRunner {
   void* const* const extra_;
   GemmFinish* const finish_;
   const int64_t vectors_;
-  const int64_t step_bytes_;  // of a packed step of a panel, and of a row of sums
-  bool in_parts_ = false;     // sums are made in several goes, and kept for the whole block
-  int64_t panel_bytes_ = 0;
+  const int64_t step_bytes_;                     // of a packed step of a panel, and of a row of sums
+  bool in_parts_ = false;                        // sums are made in several goes, and kept for the whole block
+  int64_t panel_bytes_ = 0, stretch_bytes_ = 0;  // of a panel, and of all panels of a stretch of k
   int64_t sums_row_ = 0;
+  int64_t rhs_bytes_ = 0, lhs_bytes_ = 0, sums_bytes_ = 0;  // of memory
   RhsPrefetch prefetch_;
   char *packed_rhs_ = nullptr, *packed_lhs_ = nullptr, *sums_ = nullptr;
 };
@@ -244,7 +298,45 @@ const GemmKernels* FindGemmKernels(GemmKernelKind kind) {
 void RunGemmBlocks(const GemmBlocks* blocks, const char* lhs, const char* rhs, char* out, void* const* extra,
                    int64_t begin, int64_t end, GemmFinish* finish) {
   BlockRunner runner(*blocks, extra, finish);
+  runner.UseMemory(ThreadMemory(runner.bytes()));
   for (int64_t task = begin; task < end; ++task) runner.RunTask(task, lhs, rhs, out);
+}
+
+int64_t AttentionBytes(const AttentionBlocks& blocks, const GemmBlocks& scores, const GemmBlocks& out) {
+  const BlockRunner first(scores, nullptr, nullptr, /*keeps_rhs=*/true), second(out, nullptr, nullptr, true);
+  return RoundUp(first.bytes(), 64) + RoundUp(second.bytes(), 64) + RoundUp(blocks.block * blocks.score_row, 64) +
+         (blocks.in_place ? 0 : blocks.block * blocks.weight_row);
+}
+
+void RunAttentionBlocks(const AttentionBlocks* blocks, const char* query, const char* key, const char* value, char* out,
+                        void* const* extra, int64_t begin, int64_t end, AttentionRows* rows, GemmFinish* finish_scores,
+                        GemmFinish* finish_out) {
+  const AttentionBlocks& a = *blocks;
+  const auto& first_blocks = *reinterpret_cast<const GemmBlocks*>(blocks + 1);
+  const auto& second_blocks =
+      *reinterpret_cast<const GemmBlocks*>(reinterpret_cast<const int64_t*>(&first_blocks + 1) + 2);
+  BlockRunner first(first_blocks, extra, finish_scores, /*keeps_rhs=*/true);
+  BlockRunner second(second_blocks, extra, finish_out, /*keeps_rhs=*/true);
+  // What is much is not kept.
+  const int64_t bytes = AttentionBytes(a, first_blocks, second_blocks);
+  const std::unique_ptr<char[]> own(bytes > kMaxKeptBytes ? new char[static_cast<size_t>(bytes + 64)] : nullptr);
+  char* memory = own != nullptr ? AlignTo64(own.get()) : ThreadMemory(bytes);
+  first.UseMemory(memory);
+  second.UseMemory(memory += RoundUp(first.bytes(), 64));
+  char* scores = memory + RoundUp(second.bytes(), 64);
+  char* weights = a.in_place ? scores : scores + RoundUp(a.block * a.score_row, 64);
+  int64_t key_at = -1, value_at = -1;
+  for (int64_t task = begin; task < end; ++task) {
+    const int64_t batch = task / a.blocks, m = task % a.blocks * a.block, m_end = std::min(m + a.block, a.rows);
+    const int64_t row = batch * a.rows + m;
+    const GemmBlockDimension at = OffsetOf(first_blocks.batch, first_blocks.batch_count, batch);
+    const GemmBlockDimension to = OffsetOf(second_blocks.batch, second_blocks.batch_count, batch);
+    first.RunRows(query + at.lhs, key + at.rhs, scores - m * a.score_row, batch, m, m_end, at.rhs != key_at);
+    rows(scores - row * a.score_row, weights - row * a.weight_row, extra, row, row + m_end - m);
+    second.RunRows(weights - m * a.weight_row, value + to.rhs, out + to.out, batch, m, m_end, to.rhs != value_at);
+    key_at = at.rhs;
+    value_at = to.rhs;
+  }
 }
 
 }  // namespace kiln::cpu

@@ -50,6 +50,27 @@ void RunGemmBlocks(const GemmBlocks* blocks, const char* lhs, const char* rhs, c
                    int64_t begin, int64_t end, GemmFinish* finish);
 inline constexpr char kGemmBlocksName[] = "kiln_gemm_blocks";
 
+// Attention in blocks of rows: a task computes its block of scores, lets `rows` make weights of them, and multiplies
+// these, all in memory of its thread; keys and values are packed where the task before had others. Two descriptions
+// follow in memory, with their runs, of which there is one: of query times key into scores, and of weights times value.
+// Their batches are the same; their m, and where scores and weights lie, are of a block.
+struct AttentionBlocks {
+  int64_t rows = 0;                       // of a batch
+  int64_t block = 0, blocks = 0;          // rows of a task, and tasks of a batch
+  int64_t score_row = 0, weight_row = 0;  // bytes
+  int64_t in_place = 0;                   // weights are written over scores
+};
+
+// Rows [begin, end) of all, counted over batches; both arrays as if they began with row 0.
+using AttentionRows = void(const char* scores, char* weights, void* const* extra, int64_t begin, int64_t end);
+// Symbol "kiln_attention_blocks".
+void RunAttentionBlocks(const AttentionBlocks* blocks, const char* query, const char* key, const char* value, char* out,
+                        void* const* extra, int64_t begin, int64_t end, AttentionRows* rows, GemmFinish* finish_scores,
+                        GemmFinish* finish_out);
+inline constexpr char kAttentionBlocksName[] = "kiln_attention_blocks";
+// Memory that it takes of a thread.
+int64_t AttentionBytes(const AttentionBlocks& blocks, const GemmBlocks& scores, const GemmBlocks& out);
+
 // Whether there are kernels for the product and the schedule's tile.
 bool SupportsGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule,
                         const GemmArithmetic& arithmetic);

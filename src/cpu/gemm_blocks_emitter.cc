@@ -22,18 +22,31 @@ void GemmEmitter::CallCompiled(const char* name, const std::vector<int64_t>& des
   CallRuntime(b_, name, std::move(arguments));
 }
 
+absl::StatusOr<GemmBlocksParts> GemmEmitter::EmitBlocksParts(const std::string& name) {
+  name_ = name;
+  const bool direct = IsDirectResult(spec_, arithmetic_);
+  GemmBlocksParts parts{schedule_.kind == GemmSchedule::Kind::kGroups
+                            ? DescribeGroupProduct(spec_, problem_, schedule_, layout_, direct)
+                            : DescribeGemmBlocks(spec_, problem_, schedule_, layout_)};
+  if (!direct) {
+    KILN_ASSIGN_OR_RETURN(parts.finish, EmitFinish());
+  }
+  return parts;
+}
+
+absl::StatusOr<GemmBlocksParts> EmitGemmBlocks(const GemmSpec& spec, const GemmPlan& plan, absl::string_view name,
+                                               llvm::Module& module) {
+  KILN_ASSIGN_OR_RETURN(const GemmArithmetic arithmetic,
+                        GemmArithmetic::Make(spec.lhs.type, spec.rhs.type, spec.result_type));
+  return GemmEmitter(spec, plan, arithmetic, module).EmitBlocksParts(std::string(name));
+}
+
 absl::Status GemmEmitter::EmitBlocks(const Entry& entry) {
-  const bool direct = IsDirectResult(spec_, arithmetic_), groups = schedule_.kind == GemmSchedule::Kind::kGroups;
-  const std::vector<int64_t> blocks = groups ? DescribeGroupProduct(spec_, problem_, schedule_, layout_, direct)
-                                             : DescribeGemmBlocks(spec_, problem_, schedule_, layout_);
+  KILN_ASSIGN_OR_RETURN(const GemmBlocksParts parts, EmitBlocksParts(name_));
   llvm::Value* lhs = entry.lhs;
   if (layout_.lhs.padded) lhs = At(entry.scratch, layout_.lhs.scratch_offset + spec_.lhs_offset * LhsBytes());
-  llvm::Value* finish = nullptr;
-  if (!direct) {
-    KILN_ASSIGN_OR_RETURN(finish, EmitFinish());
-  }
-  CallCompiled(groups ? kGroupProductName : kGemmBlocksName, blocks,
-               {lhs, entry.rhs, entry.out, entry.extra, entry.begin, entry.end, finish});
+  CallCompiled(schedule_.kind == GemmSchedule::Kind::kGroups ? kGroupProductName : kGemmBlocksName, parts.description,
+               {lhs, entry.rhs, entry.out, entry.extra, entry.begin, entry.end, parts.finish});
   b_.CreateRetVoid();
   return absl::OkStatus();
 }

@@ -27,6 +27,8 @@ class GemmEmitter {
   // The function with everything that it calls.
   absl::StatusOr<llvm::Function*> EmitPack(const std::string& name);
   absl::StatusOr<llvm::Function*> EmitProduct(const std::string& name);
+  // What EmitGemmBlocks says.
+  absl::StatusOr<GemmBlocksParts> EmitBlocksParts(const std::string& name);
 
  private:
   // The arguments of a GemmFunction.

@@ -143,6 +143,18 @@ void ChooseTile(const GemmProblem& problem, const GemmArithmetic& arithmetic, in
   }
 }
 
+// Makes it a schedule of kernels compiled with Kiln, where there are some for the product and it is large enough.
+bool ChooseCompiled(const GemmSpec& spec, const GemmProblem& problem, const GemmArithmetic& arithmetic, int threads,
+                    GemmSchedule& schedule) {
+  if (!SupportsGemmBlocks(spec, problem, schedule, arithmetic) || !IsWorthGemmBlocks(problem, schedule)) return false;
+  ChooseTile(problem, arithmetic, schedule.lanes, kMaxTileRows, kMaxTileVectors, schedule);
+  if (!SupportsGemmBlocks(spec, problem, schedule, arithmetic)) return false;
+  schedule.kind = Kind::kBlocks;
+  schedule.padded_bytes = Tuning().products.packed_bytes;
+  ChooseGemmBlocks(spec, problem, arithmetic, threads, schedule);
+  return true;
+}
+
 // Whether lhs is too long to stay in the first-level cache next to the columns of a dot kernel.
 bool IsLongForDot(const GemmProblem& problem, const GemmArithmetic& arithmetic) {
   return problem.m * problem.k * arithmetic.element_bytes() > Host().l1_bytes * 3 / 4;
@@ -294,15 +306,9 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
       k = problem.k_total();
       schedule.lanes = std::max(schedule.lanes, 4);
     }
-    if (SupportsGemmBlocks(spec, problem, schedule, arithmetic) && IsWorthGemmBlocks(problem, schedule)) {
-      ChooseTile(problem, arithmetic, schedule.lanes, kMaxTileRows, kMaxTileVectors, schedule);
-      if (SupportsGemmBlocks(spec, problem, schedule, arithmetic)) {
-        schedule.kind = Kind::kBlocks;
-        schedule.padded_bytes = Tuning().products.packed_bytes;
-        ChooseGemmBlocks(spec, problem, arithmetic, threads, schedule);
-        KILN_RETURN_IF_ERROR(FinishGemmPlan(spec, name, plan));
-        return plan;
-      }
+    if (ChooseCompiled(spec, problem, arithmetic, threads, schedule)) {
+      KILN_RETURN_IF_ERROR(FinishGemmPlan(spec, name, plan));
+      return plan;
     }
     ChooseTile(problem, arithmetic, schedule.lanes, 28, 8, schedule);
     const int64_t columns = int64_t{schedule.vectors} * schedule.lanes;
@@ -343,6 +349,21 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
   if (k == 0) schedule.pack_lhs = schedule.pack_rhs = false;
   ChooseBlocks(spec, problem, arithmetic, threads, schedule);
   KILN_RETURN_IF_ERROR(FinishGemmPlan(spec, name, plan));
+  return plan;
+}
+
+std::optional<GemmPlan> PlanGemmBlocks(const GemmSpec& spec, absl::string_view name, int threads) {
+  const absl::StatusOr<GemmArithmetic> arithmetic =
+      GemmArithmetic::Make(spec.lhs.type, spec.rhs.type, spec.result_type);
+  if (!CheckSpec(spec).ok() || !arithmetic.ok()) return std::nullopt;
+  GemmPlan plan;
+  plan.schedule.lanes = std::max(Host().vector_bytes / arithmetic->part_bytes(), 1);
+  plan.schedule.depth = ChooseDepth(spec, *arithmetic, /*swapped=*/false, /*plain=*/true);
+  const GemmProblem problem = MakeGemmProblem(spec, /*swapped=*/false, plan.schedule.depth);
+  if (problem.n < plan.schedule.lanes || !ChooseCompiled(spec, problem, *arithmetic, threads, plan.schedule) ||
+      !FinishGemmPlan(spec, name, plan).ok()) {
+    return std::nullopt;
+  }
   return plan;
 }
 

@@ -44,6 +44,7 @@ void RegisterProgramSymbols() {
   AddRuntimeSymbol(kDenseSolveName, reinterpret_cast<void*>(&RunDenseSolve));
   AddRuntimeSymbol(kGemmBlocksName, reinterpret_cast<void*>(&RunGemmBlocks));
   AddRuntimeSymbol(kGroupProductName, reinterpret_cast<void*>(&RunGroupProduct));
+  AddRuntimeSymbol(kAttentionBlocksName, reinterpret_cast<void*>(&RunAttentionBlocks));
   AddRuntimeSymbol(kGemmPadName, reinterpret_cast<void*>(&PadGemmRows));
 }
 

@@ -14,6 +14,7 @@
 #include "llvm/IR/Module.h"
 #include "src/analysis/buffer_assignment.h"
 #include "src/analysis/structure.h"
+#include "src/cpu/attention_step.h"
 #include "src/cpu/custom_call.h"
 #include "src/cpu/executable.h"
 #include "src/cpu/matrix_product.h"
@@ -51,8 +52,8 @@ class ProgramEmitter {
   analysis::TargetHooks Hooks();
   // Builds every kernel, so that an op without generated code is found before anything is emitted.
   absl::Status Prepare();
-  // After Prepare: fusions that would make too large a kernel. They have no code; the caller takes them apart and
-  // starts over with another emitter.
+  // After Prepare: fusions that would make too large a kernel, or that have none. They have no code; the caller takes
+  // them apart and starts over with another emitter.
   const std::vector<const hlo::Instruction*>& oversized() const { return oversized_; }
   absl::Status Emit(const analysis::BufferAssignment& buffers, ProgramCode* code);
 
@@ -87,6 +88,7 @@ class ProgramEmitter {
   analysis::OperationClasses operations_;
   absl::flat_hash_map<const hlo::Instruction*, std::shared_ptr<const ScheduledKernel>> kernels_;
   absl::flat_hash_map<const hlo::Instruction*, std::shared_ptr<const MatrixProduct>> products_;
+  absl::flat_hash_map<const hlo::Instruction*, std::shared_ptr<const AttentionStep>> attentions_;
   std::vector<const hlo::Literal*> table_constants_;
   std::vector<std::unique_ptr<hlo::Literal>> tables_;
   std::vector<const hlo::Instruction*> oversized_;

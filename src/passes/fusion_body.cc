@@ -23,7 +23,7 @@ std::vector<Computation*> ControlComputations(const Module& module) {
   return result;
 }
 
-void FusionBody::Add(const Instruction& member) {
+std::vector<Instruction*> FusionBody::OperandsOf(const Instruction& member) {
   std::vector<Instruction*> operands;
   for (Instruction* operand : member.operands()) {
     Instruction*& copy = copies_[operand];
@@ -35,10 +35,16 @@ void FusionBody::Add(const Instruction& member) {
     }
     operands.push_back(copy);
   }
-  Instruction* copy = member.opcode() == Opcode::kFusion
-                          ? Builder(body_, &member).Inline(*member.called_computation(), operands)
-                          : body_->AddClone(member, std::move(operands));
-  copies_[&member] = copy;
+  return operands;
+}
+
+void FusionBody::Add(const Instruction& member) {
+  if (member.opcode() != Opcode::kFusion) return AddWhole(member);
+  copies_[&member] = Builder(body_, &member).Inline(*member.called_computation(), OperandsOf(member));
+}
+
+void FusionBody::AddWhole(const Instruction& member) {
+  copies_[&member] = body_->AddClone(member, OperandsOf(member));
 }
 
 Instruction* FusionBody::Finish(absl::Span<Instruction* const> outputs, hlo::FusionKind kind, const std::string& name) {

@@ -22,6 +22,8 @@ class FusionBody {
   // Copies `member`, all whose operands among the members were added before; its other operands become the fusion's,
   // constants of one element copies. Of a fusion the body is copied.
   void Add(const Instruction& member);
+  // The same, but a fusion stays one.
+  void AddWhole(const Instruction& member);
 
   // What became the fusion's operands. They may be replaced until Finish.
   std::vector<Instruction*>& operands() { return operands_; }
@@ -31,6 +33,8 @@ class FusionBody {
   Instruction* Finish(absl::Span<Instruction* const> outputs, hlo::FusionKind kind, const std::string& name);
 
  private:
+  std::vector<Instruction*> OperandsOf(const Instruction& member);
+
   Computation* body_;
   std::vector<Instruction*> operands_;
   absl::flat_hash_map<const Instruction*, Instruction*> copies_;

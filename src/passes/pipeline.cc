@@ -3,6 +3,7 @@
 #include "src/base/cpu_tuning.h"
 #include "src/passes/approx_top_k_expander.h"
 #include "src/passes/associative_scan.h"
+#include "src/passes/attention_fusion.h"
 #include "src/passes/batch_norm_expander.h"
 #include "src/passes/bitcast_expander.h"
 #include "src/passes/broadcast_sinking.h"
@@ -134,6 +135,7 @@ std::vector<Step> Steps(bool fast_math) {
       {flatten},
       // A thread of a GPU has no whole rows, and a group of them no several results.
       {{"reduction-splitter", SplitReductions}, kCpu},
+      {{"attention-fusion", FuseAttention}, kCpu},
       {{"row-fusion", FuseRows}},
       {{"fusion", [](Module* module) { return FuseInstructions(module, Tuning().fusion); }}, kCpu},
       {{"fusion", [](Module* module) { return FuseInstructions(module, analysis::kGpuFusionCosts); }}, kGpu},

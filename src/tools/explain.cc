@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "llvm/Support/JSON.h"
+#include "src/analysis/attention.h"
 #include "src/analysis/code_kinds.h"
 #include "src/analysis/cost_analysis.h"
 #include "src/analysis/structure.h"
@@ -50,6 +51,7 @@ void Visit(const Computation& computation, double runs, bool known, std::vector<
 std::string KindOf(const Instruction& instruction) {
   if (instruction.opcode() == Opcode::kDot) return "matrix product";
   if (instruction.opcode() != Opcode::kFusion) return std::string(hlo::OpcodeName(instruction.opcode()));
+  if (analysis::FindAttentionParts(instruction).has_value()) return "attention fusion";
   for (const Instruction* inner : instruction.called_computation()->instructions()) {
     if (inner->opcode() == Opcode::kDot) return "matrix product fusion";
     if (inner->opcode() == Opcode::kConvolution) return "convolution fusion";
@@ -174,10 +176,16 @@ class Explainer {
     if (instruction.opcode() == Opcode::kFusion) {
       double apart = 0;
       row.ops = 0;
-      for (const Instruction* inner : instruction.called_computation()->instructions()) {
-        if (analysis::RunsNoCode(inner->opcode())) continue;
-        apart += costs_.Of(*inner).bytes;
-        ++row.ops;
+      std::vector<const Computation*> bodies = {instruction.called_computation()};
+      for (size_t i = 0; i < bodies.size(); ++i) {
+        for (const Instruction* inner : bodies[i]->instructions()) {
+          if (inner->opcode() == Opcode::kFusion) {
+            bodies.push_back(inner->called_computation());
+          } else if (!analysis::RunsNoCode(inner->opcode())) {
+            apart += costs_.Of(*inner).bytes;
+            ++row.ops;
+          }
+        }
       }
       row.saved_bytes = std::max(apart - cost.bytes, 0.0);
     }

@@ -65,6 +65,15 @@ constexpr Program kPrograms[] = {
     {"batched_product", R"(ENTRY main { x = f32[40,64,65] parameter(0) y = f32[40,65,66] parameter(1)
        ROOT r = f32[40,64,66] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2},
        rhs_contracting_dims={1} })"},
+    {"attention", R"(ENTRY main { q = f32[2,333,3,40] parameter(0) k = f32[2,700,3,40] parameter(1)
+       v = f32[2,700,3,40] parameter(2) z = f32[] constant(0) i = f32[] constant(-inf)
+       p = f32[2,3,333,700] dot(q, k), lhs_batch_dims={0,2}, rhs_batch_dims={0,2}, lhs_contracting_dims={3},
+       rhs_contracting_dims={3} m = f32[2,3,333] reduce(p, i), dimensions={3}, to_apply=max
+       b = f32[2,3,333,700] broadcast(m), dimensions={0,1,2} d = f32[2,3,333,700] subtract(p, b)
+       e = f32[2,3,333,700] exponential(d) s = f32[2,3,333] reduce(e, z), dimensions={3}, to_apply=add
+       t = f32[2,3,333,700] broadcast(s), dimensions={0,1,2} w = f32[2,3,333,700] divide(e, t)
+       ROOT r = f32[2,3,333,40] dot(w, v), lhs_batch_dims={0,1}, rhs_batch_dims={0,2}, lhs_contracting_dims={3},
+       rhs_contracting_dims={1} })"},
     {"convolution", R"(ENTRY main { x = f32[2,40,40,32] parameter(0) y = f32[3,3,32,48] parameter(1)
        ROOT r = f32[2,40,40,48] convolution(x, y), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f })"},
     {"kept_beside_activation", R"(ENTRY main { x = f32[300,700] parameter(0) y = f32[700,500] parameter(1)
