@@ -5,10 +5,12 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <numeric>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "src/analysis/buffer_assignment.h"
 #include "src/base/cpu_tuning.h"
 #include "src/base/rounding.h"
 #include "src/base/thread_pool.h"
@@ -21,14 +23,16 @@ constexpr int kDigitBits = 8;
 constexpr int kDigits = 1 << kDigitBits;
 constexpr int64_t kMaxStripes = 16;
 constexpr int64_t kMaxChunks = 16;
-// Buckets that a long row of nothing but keys is divided into: by so many bits at most.
-constexpr int kMaxBucketBits = 11;
-// Buckets get a quarter of the row to be sorted in, divided among threads.
+// Buckets that a long row is divided into: by so many bits at most.
+constexpr int kMaxBucketBits = 12;
+// Buckets get a quarter of the row to be sorted in, divided among threads, but not more than this.
 constexpr int64_t kBucketRoom = 4;
+constexpr int64_t kMaxRoomBytes = int64_t{2} << 20;
 // Bytes of neighbouring columns that are sorted together, and the share of the array that their copies take.
 constexpr int64_t kColumnBytes = 32;
 constexpr int64_t kColumnShare = 8;
-constexpr int64_t kMaxStripeBytes = int64_t{64} << 20;
+// Shorter stretches are gathered by one thread.
+constexpr int64_t kMinGathered = 1 << 12;
 constexpr int64_t kAlignment = 64;
 
 int64_t Aligned(int64_t bytes) { return RoundUp(bytes, kAlignment); }
@@ -48,8 +52,12 @@ struct Element<Key, void> {
 // How the arrays beside the keys follow them.
 enum class Carry { kNothing, kWord, kDoubleWord, kPosition };
 
+// Long rows go by buckets.
+bool ByBuckets(const RowSortShape& shape) { return shape.size >= Tuning().rows.sort_divided_size; }
+
 Carry CarryOf(const RowSortShape& shape) {
   if (shape.array_count == 1) return Carry::kNothing;
+  if (ByBuckets(shape)) return Carry::kPosition;
   if (shape.array_count == 2 && shape.widths[1] == 4) return Carry::kWord;
   if (shape.array_count == 2 && shape.widths[1] == 8) return Carry::kDoubleWord;
   return Carry::kPosition;
@@ -66,21 +74,34 @@ int64_t ElementBytes(const RowSortShape& shape) {
   }
 }
 
-bool DividesRows(const RowSortShape& shape) {
-  return shape.inner == 1 && shape.size >= Tuning().rows.sort_divided_size && shape.rows < kMaxStripes;
-}
+bool DividesRows(const RowSortShape& shape) { return shape.inner == 1 && ByBuckets(shape) && shape.rows < kMaxStripes; }
 
 // Whether keys do not tell elements of different bits apart.
 bool Merges(const RowSortShape& shape) { return shape.code.order >= passes::KeyOrder::kZerosEqual; }
 
-// Long rows where only keys move go by buckets.
-bool ByBuckets(const RowSortShape& shape) {
-  return CarryOf(shape) == Carry::kNothing && shape.size >= Tuning().rows.sort_divided_size;
+// Where buckets are sorted: keys, or two words for each with its position.
+int64_t RoomBytes(const RowSortShape& shape) {
+  const int64_t item = CarryOf(shape) == Carry::kNothing ? shape.key_width : 16;
+  return std::min(Aligned(shape.size / kBucketRoom * item), kMaxRoomBytes);
 }
 
-// The elements of a row that is sorted in place and may need some of them afterwards.
+// The array whose sorted elements are gathered last, since the positions are in their memory; 0: none has room.
+int64_t PositionsArray(const RowSortShape& shape) {
+  int64_t array = shape.array_count - 1;
+  while (array > 0 && shape.widths[array] < 4) --array;
+  return array;
+}
+
+int64_t PositionBytes(const RowSortShape& shape) {
+  return CarryOf(shape) == Carry::kPosition && PositionsArray(shape) == 0 ? Aligned(4 * shape.size) : 0;
+}
+
+int64_t RowBytes(const RowSortShape& shape) { return Aligned(shape.size * shape.key_width); }
+
+// The elements of a row that is sorted in place and that are needed afterwards.
 int64_t CopyBytes(const RowSortShape& shape) {
-  return shape.inner > 1 || (Merges(shape) && SortsKeysInPlace(shape)) ? Aligned(shape.size * shape.key_width) : 0;
+  const bool needed = shape.inner > 1 || ((Merges(shape) || ByBuckets(shape)) && SortsKeysInPlace(shape));
+  return needed ? RowBytes(shape) : 0;
 }
 
 // Columns that are sorted in copies side by side; none where rows are contiguous.
@@ -89,17 +110,17 @@ int64_t ColumnsTogether(const RowSortShape& shape) {
 }
 
 // From one to the next, not a multiple of a page.
-int64_t ColumnBytes(const RowSortShape& shape) { return Aligned(shape.size * shape.key_width) + kAlignment; }
+int64_t ColumnBytes(const RowSortShape& shape) { return RowBytes(shape) + kAlignment; }
 
-// Two rows of elements, or one where only keys move or a part of one where they go by buckets, the positions where the
-// arrays are gathered by them, the columns, and a copy.
+// Where elements move: two rows of them, one where only keys do, room for buckets of long rows.
+int64_t SpareBytes(const RowSortShape& shape) {
+  if (ByBuckets(shape)) return RoomBytes(shape);
+  return Aligned(shape.size * ElementBytes(shape)) * (CarryOf(shape) == Carry::kNothing ? 1 : 2);
+}
+
+// That, the positions where no result has room for them, the columns, and a copy.
 int64_t StripeBytes(const RowSortShape& shape) {
-  const int64_t row = Aligned(shape.size * ElementBytes(shape));
-  if (CarryOf(shape) == Carry::kNothing) {
-    const int64_t spare = ByBuckets(shape) ? Aligned(shape.size / kBucketRoom * shape.key_width) : row;
-    return spare + ColumnsTogether(shape) * ColumnBytes(shape) + CopyBytes(shape);
-  }
-  return 2 * row + (CarryOf(shape) == Carry::kPosition ? Aligned(4 * shape.size) : 0) + CopyBytes(shape);
+  return SpareBytes(shape) + PositionBytes(shape) + ColumnsTogether(shape) * ColumnBytes(shape) + CopyBytes(shape);
 }
 
 // What is sorted at a time: rows, or columns side by side.
@@ -112,7 +133,7 @@ int64_t Groups(const RowSortShape& shape) {
 // Rows that may be under way at once.
 int64_t Stripes(const RowSortShape& shape) {
   if (shape.rows == 0 || DividesRows(shape) || RowSortNanoseconds(shape) < Tuning().threads.wake_nanoseconds) return 1;
-  int64_t most = kMaxStripeBytes;
+  int64_t most = analysis::kMaxWorkspaceBytes;
   if (shape.inner > 1) most = std::min(most, shape.rows * shape.size * shape.key_width / kColumnShare);
   const int64_t fitting = std::max<int64_t>(most / std::max<int64_t>(StripeBytes(shape), 1), 1);
   return std::min({Groups(shape), kMaxStripes, fitting});
@@ -122,6 +143,35 @@ int Threads(const ProgramContext& context) {
   if (context.pool == nullptr) return 1;
   const int threads = context.pool->threads();
   return context.max_parallelism > 0 ? std::min(threads, context.max_parallelism) : threads;
+}
+
+template <typename Key>
+int Digit(Key key, int shift) {
+  return static_cast<int>(key >> shift) & (kDigits - 1);
+}
+
+// Exchanges elements until each is where the digit of its key belongs, then runs done(begin, end) over each digit's.
+// exchange(place, key, value) exchanges an element with the one at that place.
+template <typename Key, typename Value, typename Exchange, typename Done>
+void ForDigits(const Key* keys, int64_t size, int shift, Exchange exchange, Value value, Done done) {
+  std::array<int64_t, kDigits> next{}, end;
+  for (int64_t i = 0; i < size; ++i) ++next[Digit(keys[i], shift)];
+  int64_t total = 0;
+  for (int digit = 0; digit < kDigits; ++digit) {
+    total += std::exchange(next[digit], total);
+    end[digit] = total;
+  }
+  for (int digit = 0; digit < kDigits; ++digit) {
+    while (next[digit] < end[digit]) {
+      // Taken out, and put back when the element that belongs here is found.
+      const int64_t place = next[digit]++;
+      Key key = 0;
+      exchange(place, &key, &value);
+      for (int own = Digit(key, shift); own != digit; own = Digit(key, shift)) exchange(next[own]++, &key, &value);
+      exchange(place, &key, &value);
+    }
+  }
+  for (int64_t digit = 0, begin = 0; digit < kDigits; begin = end[digit++]) done(begin, end[digit]);
 }
 
 // Narrower keys have so few digits that moving them by digit is faster.
@@ -134,24 +184,24 @@ class BucketSorter {
  public:
   BucketSorter(Key* spare, int64_t room) : spare_(spare), room_(room) {}
 
-  // Keys that differ in their lowest `bits` bits at most.
-  void Sort(Key* keys, int64_t size, int bits) {
+  // Keys that differ in their lowest `bits` bits at most. They are in the order of their lowest `ordered` bits already.
+  void Sort(Key* keys, int64_t size, int bits, int ordered = 0) {
     if (size < 2 || bits == 0) return;
     if constexpr (kInVectors<Key>) {
       if (size <= room_ && SortsInVectors()) return SortInVectors(keys, spare_, size);
     }
     if (size <= kRankedSize) return SortByRank(keys, size);
     if (size > room_) return Divide(keys, size, bits);
-    const int64_t digits = CeilDivide(bits, kDigitBits);
+    const int64_t digits = CeilDivide(bits - ordered, kDigitBits);
     std::array<std::array<uint32_t, kDigits>, sizeof(Key)> places;
     for (int digit = 0; digit < digits; ++digit) places[digit].fill(0);
     for (int64_t i = 0; i < size; ++i) {
-      for (int digit = 0; digit < digits; ++digit) ++places[digit][Digit(keys[i], digit * kDigitBits)];
+      for (int digit = 0; digit < digits; ++digit) ++places[digit][Digit(keys[i], ordered + digit * kDigitBits)];
     }
     Key *from = keys, *to = spare_;
     for (int digit = 0; digit < digits; ++digit) {
       std::array<uint32_t, kDigits>& next = places[digit];
-      const int shift = digit * kDigitBits;
+      const int shift = ordered + digit * kDigitBits;
       if (next[Digit(from[0], shift)] == size) continue;
       uint32_t total = 0;
       for (uint32_t& place : next) total += std::exchange(place, total);
@@ -162,8 +212,6 @@ class BucketSorter {
   }
 
  private:
-  static int Digit(Key key, int shift) { return static_cast<int>(key >> shift) & (kDigits - 1); }
-
   void SortByRank(Key* keys, int64_t size) {
     std::array<Key, kRankedSize> ranks, sorted;
     RankRow(keys, size, ranks.data());
@@ -171,30 +219,77 @@ class BucketSorter {
     std::memcpy(keys, sorted.data(), size * sizeof(Key));
   }
 
-  // More keys than there is room for: exchanged until each has the digit of its place, then by digit.
+  // More keys than there is room for.
   void Divide(Key* keys, int64_t size, int bits) {
     const int shift = std::max(bits - kDigitBits, 0);
-    std::array<int64_t, kDigits> next{}, end;
-    for (int64_t i = 0; i < size; ++i) ++next[Digit(keys[i], shift)];
-    int64_t total = 0;
-    for (int digit = 0; digit < kDigits; ++digit) {
-      total += std::exchange(next[digit], total);
-      end[digit] = total;
-    }
-    for (int digit = 0; digit < kDigits; ++digit) {
-      while (next[digit] < end[digit]) {
-        Key key = keys[next[digit]];
-        for (int own = Digit(key, shift); own != digit; own = Digit(key, shift)) std::swap(key, keys[next[own]++]);
-        keys[next[digit]++] = key;
-      }
-    }
-    for (int64_t digit = 0, begin = 0; digit < kDigits; begin = end[digit++]) {
-      Sort(keys + begin, end[digit] - begin, shift);
-    }
+    const auto exchange = [&](int64_t place, Key* key, char*) { std::swap(keys[place], *key); };
+    ForDigits(keys, size, shift, exchange, char{},
+              [&](int64_t begin, int64_t end) { Sort(keys + begin, end - begin, shift); });
   }
 
   Key* const spare_;
   const int64_t room_;
+};
+
+// Sorts keys where they are, and with them the positions that they had, which orders equal keys.
+template <typename Key>
+class PairSorter {
+ public:
+  // Of words.
+  PairSorter(uint64_t* spare, int64_t room)
+      : items_(spare), other_(spare + room / 2), room_(room / 2), sorter_(other_, room_) {}
+
+  // Keys that differ in their lowest `bits` bits at most; `ordered` when positions are.
+  void Sort(Key* keys, uint32_t* positions, int64_t size, int bits, bool ordered = true) {
+    if (size < 2) return;
+    if (bits == 0 || std::all_of(keys, keys + size, [&](Key key) { return key == keys[0]; })) {
+      if (!ordered) std::sort(positions, positions + size);
+      return;
+    }
+    if (size > room_) {
+      const int shift = std::max(bits - kDigitBits, 0);
+      const auto exchange = [&](int64_t place, Key* key, uint32_t* position) {
+        std::swap(keys[place], *key);
+        std::swap(positions[place], *position);
+      };
+      return ForDigits(keys, size, shift, exchange, uint32_t{}, [&](int64_t begin, int64_t end) {
+        Sort(keys + begin, positions + begin, end - begin, shift, false);
+      });
+    }
+    // Words of the highest bits and of the place, which make equal bits keep their order.
+    const int place_bits = std::bit_width(static_cast<uint64_t>(size - 1)),
+              dropped = std::max(bits + place_bits - 64, 0);
+    const uint64_t places = (uint64_t{1} << place_bits) - 1,
+                   high = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
+    for (int64_t i = 0; i < size; ++i) {
+      items_[i] = (keys[i] & high) >> dropped << place_bits | static_cast<uint64_t>(i);
+    }
+    sorter_.Sort(items_, size, bits - dropped + place_bits, place_bits);
+    for (int64_t i = 0; i < size; ++i) {
+      // What they do not tell apart.
+      if (dropped == 0 && ordered) break;
+      const int64_t begin = i;
+      while (i + 1 < size && items_[i + 1] >> place_bits == items_[begin] >> place_bits) ++i;
+      std::sort(items_ + begin, items_ + i + 1, [&](uint64_t a, uint64_t b) {
+        return std::pair(keys[a & places], positions[a & places]) < std::pair(keys[b & places], positions[b & places]);
+      });
+    }
+    Permute(keys, size, places);
+    Permute(positions, size, places);
+  }
+
+ private:
+  template <typename Word>
+  void Permute(Word* words, int64_t size, uint64_t places) {
+    std::memcpy(other_, words, size * sizeof(Word));
+    const Word* from = reinterpret_cast<const Word*>(other_);
+    for (int64_t i = 0; i < size; ++i) words[i] = from[items_[i] & places];
+  }
+
+  uint64_t* const items_;
+  uint64_t* const other_;
+  const int64_t room_;
+  BucketSorter<uint64_t> sorter_;
 };
 
 // Sorts one row. Keys are made where the sorted ones will be. Passes go from there through the spare rows and back, or
@@ -204,14 +299,28 @@ template <typename Key, typename Value>
 class RadixSorter {
  public:
   static constexpr bool kCarries = !std::is_void_v<Value>;
+  static constexpr bool kCarriesPositions = std::is_same_v<Value, uint32_t>;
   using Item = Element<Key, Value>;
   using Carried = std::conditional_t<kCarries, Value, char>;
 
-  RadixSorter(ProgramContext* context, int chunks, int64_t size, const KeyCode& code, Item* spare, Item* other_spare)
-      : context_(context), chunks_(chunks), size_(size), masks_(code), spare_{spare, other_spare} {}
+  // `spare` is that of a stripe, of so many bytes.
+  RadixSorter(ProgramContext* context, int chunks, int64_t size, const KeyCode& code, char* spare, int64_t spare_bytes)
+      : context_(context),
+        chunks_(chunks),
+        size_(size),
+        masks_(code),
+        spare_bytes_(spare_bytes),
+        spare_{reinterpret_cast<Item*>(spare), reinterpret_cast<Item*>(spare + spare_bytes / 2)} {}
 
-  // `values` null: the position is carried.
-  void Sort(const Key* elements, const Carried* values, Key* sorted, Carried* sorted_values) {
+  // `values` null: the position is carried. `copy` not null: where elements are set aside, which are in `sorted`.
+  void Sort(const Key* elements, const Carried* values, Key* sorted, Carried* sorted_values, Key* copy = nullptr) {
+    if (copy != nullptr) {
+      ForEachChunk([&](int64_t chunk) {
+        const auto [begin, end] = Chunk(chunk);
+        std::memcpy(copy + begin, elements + begin, (end - begin) * sizeof(Key));
+      });
+      elements = copy;
+    }
     values_ = values;
     keys_ = sorted;
     sorted_values_ = sorted_values;
@@ -221,7 +330,7 @@ class RadixSorter {
       changed[chunk] = ToKeys(elements + begin, end - begin, masks_, sorted + begin);
     });
     const Key* keys = keys_;
-    if (!kCarries && size_ >= Tuning().rows.sort_divided_size) {
+    if (size_ >= Tuning().rows.sort_divided_size) {
       SortBuckets(elements);
     } else {
       keys = SortKeys();
@@ -336,8 +445,8 @@ class RadixSorter {
     }
   }
 
-  // Of nothing but keys, which are where the sorted ones will be as well: moves them into buckets by their highest bits
-  // that differ, then sorts buckets, which are in the cache.
+  // Of nothing but keys, which are where the sorted ones will be as well, or of them and their positions: moves them
+  // into buckets by their highest bits that differ, then sorts buckets, which are in the cache.
   void SortBuckets(const Key* elements) {
     std::array<std::pair<Key, Key>, kMaxChunks> extremes;
     ForEachChunk([&](int64_t chunk) {
@@ -355,7 +464,10 @@ class RadixSorter {
       largest = std::max(largest, extremes[chunk].second);
     }
     const int bits = static_cast<int>(std::bit_width(static_cast<Key>(largest - least)));
-    if (bits == 0) return;  // all keys are equal
+    if (bits == 0) {  // all keys are equal
+      if constexpr (kCarriesPositions) std::iota(sorted_values_, sorted_values_ + size_, 0);
+      return;
+    }
     const int bucket_bits =
         std::min({kMaxBucketBits, bits,
                   static_cast<int>(std::bit_width(static_cast<uint64_t>(size_))) - Tuning().rows.sort_bucket_bits});
@@ -375,22 +487,33 @@ class RadixSorter {
     ForEachChunk([&](int64_t chunk) {
       const auto [begin, end] = Chunk(chunk);
       uint32_t* next = &places[chunk * buckets];
+      [[maybe_unused]] auto position = static_cast<uint32_t>(begin);
       ForKeys(elements, begin, end, [&](const Key* keys, int64_t count) {
-        for (int64_t i = 0; i < count; ++i) keys_[next[bucket(keys[i])]++] = keys[i] - least;
+        for (int64_t i = 0; i < count; ++i) {
+          const uint32_t place = next[bucket(keys[i])]++;
+          keys_[place] = keys[i] - least;
+          if constexpr (kCarriesPositions) sorted_values_[place] = position++;
+        }
       });
     });
     // Where the last chunk's keys of a bucket end, the bucket does.
     const uint32_t* ends = &places[static_cast<size_t>(chunks_ - 1) * buckets];
-    const int64_t room = size_ / kBucketRoom / chunks_;
+    using Word = std::conditional_t<kCarries, uint64_t, Key>;
+    using Sorter = std::conditional_t<kCarries, PairSorter<Key>, BucketSorter<Key>>;
+    const int64_t room = spare_bytes_ / static_cast<int64_t>(sizeof(Word)) / chunks_;
     ForEachChunk([&](int64_t chunk) {
-      BucketSorter<Key> sorter(&spare_[0]->key + chunk * room, room);
+      Sorter sorter(reinterpret_cast<Word*>(spare_[0]) + chunk * room, room);
       // Buckets that begin among this chunk's share of the row.
       const auto [first, last] = Chunk(chunk);
       for (int b = static_cast<int>(std::lower_bound(ends, ends + buckets, first) - ends); b < buckets; ++b) {
         const int64_t begin = b == 0 ? 0 : ends[b - 1], end = ends[b];
         if (begin >= last) break;
         if (begin < first) continue;
-        sorter.Sort(keys_ + begin, end - begin, shift);
+        if constexpr (kCarriesPositions) {
+          sorter.Sort(keys_ + begin, sorted_values_ + begin, end - begin, shift);
+        } else if constexpr (!kCarries) {
+          sorter.Sort(keys_ + begin, end - begin, shift);
+        }
         for (int64_t i = begin; i < end; ++i) keys_[i] += least;
       }
     });
@@ -468,6 +591,7 @@ class RadixSorter {
   const int chunks_;
   const int64_t size_;
   const KeyMasks<Key> masks_;
+  const int64_t spare_bytes_;
   Item* const spare_[2];
   Key* keys_ = nullptr;
   const Carried* values_ = nullptr;
@@ -475,42 +599,53 @@ class RadixSorter {
   std::array<std::array<uint32_t, kDigits>, kMaxChunks> places_;
 };
 
-template <typename Word>
-void GatherRow(const void* from, void* to, const uint32_t* positions, int64_t size) {
-  const Word* source = static_cast<const Word*>(from);
-  Word* result = static_cast<Word*>(to);
-  for (int64_t i = 0; i < size; ++i) result[i] = source[positions[i]];
-}
-
 struct DoubleQuadWord {
   uint64_t parts[2];
 };
 
-void GatherRow(int64_t width, const void* from, void* to, const uint32_t* positions, int64_t size) {
-  if (width == 16) return GatherRow<DoubleQuadWord>(from, to, positions, size);
-  ForKeysOf(width, [&]<typename Word>(Word) { GatherRow<Word>(from, to, positions, size); });
+// Elements of a row by their positions, which may be in the last four bytes per element of the result's own memory:
+// then each stretch ends before positions that others read.
+void GatherRow(ProgramContext* context, int chunks, int64_t width, const void* from, void* to,
+               const uint32_t* positions, int64_t size) {
+  const auto gather = [&]<typename Word>(Word, int64_t begin, int64_t end) {
+    const Word* source = static_cast<const Word*>(from);
+    Word* result = static_cast<Word*>(to);
+    for (int64_t i = begin; i < end; ++i) result[i] = source[positions[i]];
+  };
+  const bool in_place =
+      width > 4 && static_cast<const void*>(positions + size) == static_cast<char*>(to) + width * size;
+  for (int64_t begin = 0, end = 0; begin < size; begin = end) {
+    end = in_place ? ((width - 4) * size + 4 * begin) / width : size;
+    const bool divides = chunks > 1 && end - begin >= kMinGathered;
+    if (!divides) end = size;
+    ForEach(context, divides ? chunks : 1, [&](int64_t chunk) {
+      const int64_t count = divides ? chunks : 1, length = end - begin;
+      const int64_t first = begin + length * chunk / count, last = begin + length * (chunk + 1) / count;
+      if (width == 16) return gather(DoubleQuadWord(), first, last);
+      ForKeysOf(width, [&]<typename Word>(Word word) { gather(word, first, last); });
+    });
+  }
 }
 
 template <typename Key, typename Value>
 void SortAll(ProgramContext* context, const RowSortShape& shape, const void* const* arrays, char* scratch) {
   using Sorter = RadixSorter<Key, Value>;
-  const bool by_position = CarryOf(shape) == Carry::kPosition;
+  const bool by_position = CarryOf(shape) == Carry::kPosition && shape.positions == 0;
   const int chunks = DividesRows(shape) ? static_cast<int>(std::min<int64_t>(Threads(*context), kMaxChunks)) : 1;
-  const int64_t stripes = Stripes(shape), row_bytes = Aligned(shape.size * ElementBytes(shape));
+  const int64_t stripes = Stripes(shape), spare_bytes = SpareBytes(shape), host = PositionsArray(shape);
   auto at = [&](int64_t array, int64_t row) {
     const int64_t width = shape.widths[array % shape.array_count];
     return static_cast<char*>(const_cast<void*>(arrays[array])) + row * shape.size * width;
   };
   auto columns = [&](int64_t index) {
     if constexpr (!Sorter::kCarries) {
-      Key* spare = reinterpret_cast<Key*>(scratch + index * StripeBytes(shape));
+      char* spare = scratch + index * StripeBytes(shape);
       const int64_t stride = ColumnBytes(shape) / sizeof(Key), together = ColumnsTogether(shape),
                     groups = Groups(shape);
-      Key* copy = spare + (StripeBytes(shape) - CopyBytes(shape)) / sizeof(Key);
+      Key* copy = reinterpret_cast<Key*>(spare + StripeBytes(shape) - CopyBytes(shape));
       Key* rows = copy - together * stride;
       const int64_t across = CeilDivide(shape.inner, together);
-      auto* spare_items = reinterpret_cast<typename Sorter::Item*>(spare);
-      Sorter sorter(context, 1, shape.size, shape.code, spare_items, spare_items);
+      Sorter sorter(context, 1, shape.size, shape.code, spare, spare_bytes);
       for (int64_t group = groups * index / stripes; group < groups * (index + 1) / stripes; ++group) {
         const int64_t first = group % across * together, count = std::min(together, shape.inner - first);
         const int64_t offset = group / across * shape.size * shape.inner + first;
@@ -541,32 +676,33 @@ void SortAll(ProgramContext* context, const RowSortShape& shape, const void* con
   if (shape.inner > 1) return ForEach(context, stripes, columns);
   auto stripe = [&](int64_t index) {
     char* memory = scratch + index * StripeBytes(shape);
-    auto* positions = reinterpret_cast<uint32_t*>(memory + 2 * row_bytes);
-    Sorter sorter(context, chunks, shape.size, shape.code, reinterpret_cast<typename Sorter::Item*>(memory),
-                  reinterpret_cast<typename Sorter::Item*>(memory + row_bytes));
+    Sorter sorter(context, chunks, shape.size, shape.code, memory, spare_bytes);
     for (int64_t row = shape.rows * index / stripes; row < shape.rows * (index + 1) / stripes; ++row) {
       const auto* keys = reinterpret_cast<const Key*>(at(0, row));
       auto* sorted_keys = reinterpret_cast<Key*>(at(shape.array_count, row));
-      if (keys == sorted_keys && Merges(shape)) {
-        char* copy = memory + StripeBytes(shape) - CopyBytes(shape);
-        keys = static_cast<const Key*>(std::memcpy(copy, keys, shape.size * sizeof(Key)));
+      Key* copy = nullptr;
+      if (keys == sorted_keys && CopyBytes(shape) > 0) {
+        copy = reinterpret_cast<Key*>(memory + StripeBytes(shape) - CopyBytes(shape));
       }
       if constexpr (Sorter::kCarries) {
         const auto* values = by_position || shape.positions != 0 ? nullptr : reinterpret_cast<const Value*>(at(1, row));
-        void* sorted_values = by_position ? reinterpret_cast<char*>(positions) : at(shape.array_count + 1, row);
-        sorter.Sort(keys, values, sorted_keys, static_cast<Value*>(sorted_values));
+        char* sorted_values = at(shape.array_count + 1, row);
+        if (by_position) {
+          sorted_values = host == 0 ? memory + spare_bytes
+                                    : at(shape.array_count + host, row) + (shape.widths[host] - 4) * shape.size;
+        }
+        sorter.Sort(keys, values, sorted_keys, reinterpret_cast<Value*>(sorted_values), copy);
+        if (!by_position) continue;
+        auto gather = [&](int64_t array) {
+          GatherRow(context, chunks, shape.widths[array], at(array, row), at(shape.array_count + array, row),
+                    reinterpret_cast<const uint32_t*>(sorted_values), shape.size);
+        };
+        for (int64_t array = 1; array < shape.array_count; ++array) {
+          if (array != host) gather(array);
+        }
+        if (host > 0) gather(host);
       } else {
-        sorter.Sort(keys, nullptr, sorted_keys, nullptr);
-      }
-      if (!by_position) continue;
-      auto gather = [&](int64_t array) {
-        GatherRow(shape.widths[array + 1], at(array + 1, row), at(shape.array_count + array + 1, row), positions,
-                  shape.size);
-      };
-      if (chunks > 1) {
-        ForEach(context, shape.array_count - 1, gather);
-      } else {
-        for (int64_t array = 0; array + 1 < shape.array_count; ++array) gather(array);
+        sorter.Sort(keys, nullptr, sorted_keys, nullptr, copy);
       }
     }
   };
@@ -589,8 +725,11 @@ void SortAll(ProgramContext* context, const RowSortShape& shape, const void* con
 }  // namespace
 
 bool SortsKeysInPlace(const RowSortShape& shape) {
-  if (shape.inner > 1) return true;    // in copies
-  if (ByBuckets(shape)) return false;  // moves them straight into their buckets
+  if (shape.inner > 1) return true;  // in copies
+  // Elements are moved straight into their buckets, if need be from a copy.
+  if (ByBuckets(shape)) {
+    return RoomBytes(shape) + PositionBytes(shape) + RowBytes(shape) <= analysis::kMaxWorkspaceBytes;
+  }
   // Copies of a few of many rows take little.
   return !Merges(shape) || shape.rows >= 2 * kMaxStripes;
 }
