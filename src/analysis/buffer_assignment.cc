@@ -496,25 +496,38 @@ class BufferAssigner {
       }
       result_->copies_at_end_[computation] = InOrder(std::move(copies));
     }
-    std::vector<LiveRange> ranges;
-    std::vector<int> numbers;
-    for (size_t i = 0; i < result_->buffers_.size(); ++i) {
-      const Buffer& buffer = result_->buffers_[i];
-      if (buffer.storage != Storage::kArena) continue;
-      ranges.push_back({buffer.bytes, buffer.first, buffer.last});
-      numbers.push_back(static_cast<int>(i));
-    }
+    constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+    PackUpTo(kMaxFrameBytes, {{kMaxFrameBytes, kAny}}, [&](Buffer& buffer, int) {
+      buffer.storage = Storage::kStack;
+      buffer.framed = true;
+      result_->frame_bytes_ = std::max(result_->frame_bytes_, buffer.offset + buffer.bytes);
+    });
     std::vector<int> results;
     const std::vector<FreeSpace> spaces = SpacesOfResults(&results);
-    result_->arena_bytes_ = PackArena(&ranges, spaces);
-    for (size_t i = 0; i < ranges.size(); ++i) {
-      Buffer& buffer = result_->buffers_[numbers[i]];
-      buffer.offset = ranges[i].offset;
-      if (ranges[i].space < 0) continue;
+    result_->arena_bytes_ = PackUpTo(kAny, spaces, [&](Buffer& buffer, int space) {
       buffer.storage = Storage::kResult;
       buffer.borrowed = true;
-      buffer.number = result_->buffers_[results[ranges[i].space]].number;
+      buffer.number = result_->buffers_[results[space]].number;
+    });
+  }
+
+  // Gives buffers of the arena up to a size their offsets, and returns how many bytes it takes for those that found no
+  // space; found(buffer, space) is told of the others.
+  template <typename Found>
+  int64_t PackUpTo(int64_t bytes, const std::vector<FreeSpace>& spaces, Found found) {
+    std::vector<LiveRange> ranges;
+    std::vector<Buffer*> packed;
+    for (Buffer& buffer : result_->buffers_) {
+      if (buffer.storage != Storage::kArena || buffer.bytes > bytes) continue;
+      ranges.push_back({buffer.bytes, buffer.first, buffer.last});
+      packed.push_back(&buffer);
     }
+    const int64_t arena_bytes = PackArena(&ranges, spaces);
+    for (size_t i = 0; i < ranges.size(); ++i) {
+      packed[i]->offset = ranges[i].offset;
+      if (ranges[i].space >= 0) found(*packed[i], ranges[i].space);
+    }
+    return arena_bytes;
   }
 
   // The largest results, until they are written: those that are no argument's memory.
