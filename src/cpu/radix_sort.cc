@@ -14,13 +14,12 @@
 #include "src/base/cpu_tuning.h"
 #include "src/base/rounding.h"
 #include "src/base/thread_pool.h"
+#include "src/cpu/bucket_sort.h"
 #include "src/cpu/vector_sort.h"
 
 namespace kiln::cpu {
 namespace {
 
-constexpr int kDigitBits = 8;
-constexpr int kDigits = 1 << kDigitBits;
 constexpr int64_t kMaxStripes = 16;
 constexpr int64_t kMaxChunks = 16;
 // Buckets that a long row is divided into: by so many bits at most.
@@ -28,6 +27,9 @@ constexpr int kMaxBucketBits = 12;
 // Buckets get a quarter of the row to be sorted in, divided among threads, but not more than this.
 constexpr int64_t kBucketRoom = 4;
 constexpr int64_t kMaxRoomBytes = int64_t{2} << 20;
+// Where elements are in the way of the sorted ones, there are fewer, and keys go there so many at a time.
+constexpr int kMaxInPlaceBits = 10;
+constexpr int64_t kBlock = 128;
 // Bytes of neighbouring columns that are sorted together, and the share of the array that their copies take.
 constexpr int64_t kColumnBytes = 32;
 constexpr int64_t kColumnShare = 8;
@@ -98,9 +100,10 @@ int64_t PositionBytes(const RowSortShape& shape) {
 
 int64_t RowBytes(const RowSortShape& shape) { return Aligned(shape.size * shape.key_width); }
 
-// The elements of a row that is sorted in place and that are needed afterwards.
+// The elements of a row that is sorted in place and that are needed afterwards, or in the way, where that is little.
 int64_t CopyBytes(const RowSortShape& shape) {
-  const bool needed = shape.inner > 1 || ((Merges(shape) || ByBuckets(shape)) && SortsKeysInPlace(shape));
+  const bool fits = RoomBytes(shape) + PositionBytes(shape) + RowBytes(shape) <= analysis::kMaxWorkspaceBytes;
+  const bool needed = shape.inner > 1 || (SortsKeysInPlace(shape) && (ByBuckets(shape) ? fits : Merges(shape)));
   return needed ? RowBytes(shape) : 0;
 }
 
@@ -145,153 +148,6 @@ int Threads(const ProgramContext& context) {
   return context.max_parallelism > 0 ? std::min(threads, context.max_parallelism) : threads;
 }
 
-template <typename Key>
-int Digit(Key key, int shift) {
-  return static_cast<int>(key >> shift) & (kDigits - 1);
-}
-
-// Exchanges elements until each is where the digit of its key belongs, then runs done(begin, end) over each digit's.
-// exchange(place, key, value) exchanges an element with the one at that place.
-template <typename Key, typename Value, typename Exchange, typename Done>
-void ForDigits(const Key* keys, int64_t size, int shift, Exchange exchange, Value value, Done done) {
-  std::array<int64_t, kDigits> next{}, end;
-  for (int64_t i = 0; i < size; ++i) ++next[Digit(keys[i], shift)];
-  int64_t total = 0;
-  for (int digit = 0; digit < kDigits; ++digit) {
-    total += std::exchange(next[digit], total);
-    end[digit] = total;
-  }
-  for (int digit = 0; digit < kDigits; ++digit) {
-    while (next[digit] < end[digit]) {
-      // Taken out, and put back when the element that belongs here is found.
-      const int64_t place = next[digit]++;
-      Key key = 0;
-      exchange(place, &key, &value);
-      for (int own = Digit(key, shift); own != digit; own = Digit(key, shift)) exchange(next[own]++, &key, &value);
-      exchange(place, &key, &value);
-    }
-  }
-  for (int64_t digit = 0, begin = 0; digit < kDigits; begin = end[digit++]) done(begin, end[digit]);
-}
-
-// Narrower keys have so few digits that moving them by digit is faster.
-template <typename Key>
-constexpr bool kInVectors = sizeof(Key) >= 4;
-
-// Sorts keys where they are.
-template <typename Key>
-class BucketSorter {
- public:
-  BucketSorter(Key* spare, int64_t room) : spare_(spare), room_(room) {}
-
-  // Keys that differ in their lowest `bits` bits at most. They are in the order of their lowest `ordered` bits already.
-  void Sort(Key* keys, int64_t size, int bits, int ordered = 0) {
-    if (size < 2 || bits == 0) return;
-    if constexpr (kInVectors<Key>) {
-      if (size <= room_ && SortsInVectors()) return SortInVectors(keys, spare_, size);
-    }
-    if (size <= kRankedSize) return SortByRank(keys, size);
-    if (size > room_) return Divide(keys, size, bits);
-    const int64_t digits = CeilDivide(bits - ordered, kDigitBits);
-    std::array<std::array<uint32_t, kDigits>, sizeof(Key)> places;
-    for (int digit = 0; digit < digits; ++digit) places[digit].fill(0);
-    for (int64_t i = 0; i < size; ++i) {
-      for (int digit = 0; digit < digits; ++digit) ++places[digit][Digit(keys[i], ordered + digit * kDigitBits)];
-    }
-    Key *from = keys, *to = spare_;
-    for (int digit = 0; digit < digits; ++digit) {
-      std::array<uint32_t, kDigits>& next = places[digit];
-      const int shift = ordered + digit * kDigitBits;
-      if (next[Digit(from[0], shift)] == size) continue;
-      uint32_t total = 0;
-      for (uint32_t& place : next) total += std::exchange(place, total);
-      for (int64_t i = 0; i < size; ++i) to[next[Digit(from[i], shift)]++] = from[i];
-      std::swap(from, to);
-    }
-    if (from != keys) std::memcpy(keys, from, size * sizeof(Key));
-  }
-
- private:
-  void SortByRank(Key* keys, int64_t size) {
-    std::array<Key, kRankedSize> ranks, sorted;
-    RankRow(keys, size, ranks.data());
-    for (int64_t i = 0; i < size; ++i) sorted[ranks[i]] = keys[i];
-    std::memcpy(keys, sorted.data(), size * sizeof(Key));
-  }
-
-  // More keys than there is room for.
-  void Divide(Key* keys, int64_t size, int bits) {
-    const int shift = std::max(bits - kDigitBits, 0);
-    const auto exchange = [&](int64_t place, Key* key, char*) { std::swap(keys[place], *key); };
-    ForDigits(keys, size, shift, exchange, char{},
-              [&](int64_t begin, int64_t end) { Sort(keys + begin, end - begin, shift); });
-  }
-
-  Key* const spare_;
-  const int64_t room_;
-};
-
-// Sorts keys where they are, and with them the positions that they had, which orders equal keys.
-template <typename Key>
-class PairSorter {
- public:
-  // Of words.
-  PairSorter(uint64_t* spare, int64_t room)
-      : items_(spare), other_(spare + room / 2), room_(room / 2), sorter_(other_, room_) {}
-
-  // Keys that differ in their lowest `bits` bits at most; `ordered` when positions are.
-  void Sort(Key* keys, uint32_t* positions, int64_t size, int bits, bool ordered = true) {
-    if (size < 2) return;
-    if (bits == 0 || std::all_of(keys, keys + size, [&](Key key) { return key == keys[0]; })) {
-      if (!ordered) std::sort(positions, positions + size);
-      return;
-    }
-    if (size > room_) {
-      const int shift = std::max(bits - kDigitBits, 0);
-      const auto exchange = [&](int64_t place, Key* key, uint32_t* position) {
-        std::swap(keys[place], *key);
-        std::swap(positions[place], *position);
-      };
-      return ForDigits(keys, size, shift, exchange, uint32_t{}, [&](int64_t begin, int64_t end) {
-        Sort(keys + begin, positions + begin, end - begin, shift, false);
-      });
-    }
-    // Words of the highest bits and of the place, which make equal bits keep their order.
-    const int place_bits = std::bit_width(static_cast<uint64_t>(size - 1)),
-              dropped = std::max(bits + place_bits - 64, 0);
-    const uint64_t places = (uint64_t{1} << place_bits) - 1,
-                   high = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
-    for (int64_t i = 0; i < size; ++i) {
-      items_[i] = (keys[i] & high) >> dropped << place_bits | static_cast<uint64_t>(i);
-    }
-    sorter_.Sort(items_, size, bits - dropped + place_bits, place_bits);
-    for (int64_t i = 0; i < size; ++i) {
-      // What they do not tell apart.
-      if (dropped == 0 && ordered) break;
-      const int64_t begin = i;
-      while (i + 1 < size && items_[i + 1] >> place_bits == items_[begin] >> place_bits) ++i;
-      std::sort(items_ + begin, items_ + i + 1, [&](uint64_t a, uint64_t b) {
-        return std::pair(keys[a & places], positions[a & places]) < std::pair(keys[b & places], positions[b & places]);
-      });
-    }
-    Permute(keys, size, places);
-    Permute(positions, size, places);
-  }
-
- private:
-  template <typename Word>
-  void Permute(Word* words, int64_t size, uint64_t places) {
-    std::memcpy(other_, words, size * sizeof(Word));
-    const Word* from = reinterpret_cast<const Word*>(other_);
-    for (int64_t i = 0; i < size; ++i) words[i] = from[items_[i] & places];
-  }
-
-  uint64_t* const items_;
-  uint64_t* const other_;
-  const int64_t room_;
-  BucketSorter<uint64_t> sorter_;
-};
-
 // Sorts one row. Keys are made where the sorted ones will be. Passes go from there through the spare rows and back, or
 // to and fro between it and the only spare row where nothing but keys moves; each reads its chunk of the row, counts
 // digits, and moves elements to where their digit's run begins.
@@ -324,6 +180,9 @@ class RadixSorter {
     values_ = values;
     keys_ = sorted;
     sorted_values_ = sorted_values;
+    const bool in_place = elements == sorted;
+    Merged merged;
+    if (in_place && masks_.zero == 0) merged = MergedOf(elements);
     std::array<Key, kMaxChunks> changed{};
     ForEachChunk([&](int64_t chunk) {
       const auto [begin, end] = Chunk(chunk);
@@ -331,7 +190,7 @@ class RadixSorter {
     });
     const Key* keys = keys_;
     if (size_ >= Tuning().rows.sort_divided_size) {
-      SortBuckets(elements);
+      SortBuckets(in_place ? nullptr : elements);
     } else {
       keys = SortKeys();
     }
@@ -343,10 +202,41 @@ class RadixSorter {
       const auto [begin, end] = Chunk(chunk);
       FromKeys(keys + begin, end - begin, masks_, sorted + begin);
     });
-    if (restore) Restore(elements, sorted, places);
+    if (restore) in_place ? Restore(merged, sorted, places) : Restore(elements, sorted, places);
   }
 
  private:
+  // Elements whose keys are those of others as well, in their order.
+  struct Merged {
+    std::vector<bool> zeros;  // whether negative
+    std::vector<Key> nans;
+  };
+
+  // Nothing where none would lose bits.
+  Merged MergedOf(const Key* elements) {
+    std::array<Key, kMaxChunks> changed{};
+    ForEachChunk([&](int64_t chunk) {
+      const auto [begin, end] = Chunk(chunk);
+      std::array<Key, 8 * kKeyBlock> keys;
+      for (int64_t i = begin; i < end; i += keys.size()) {
+        changed[chunk] |= ToKeys(elements + i, std::min<int64_t>(keys.size(), end - i), masks_, keys.data());
+      }
+    });
+    Merged merged;
+    if (std::all_of(changed.begin(), changed.end(), [](Key bits) { return bits == 0; })) return merged;
+    for (int64_t i = 0; i < size_; ++i) {
+      const Key magnitude = elements[i] & ~masks_.sign;
+      if (magnitude == masks_.zero) merged.zeros.push_back(elements[i] != magnitude);
+      if (magnitude > masks_.infinity) merged.nans.push_back(elements[i]);
+    }
+    return merged;
+  }
+
+  void Restore(const Merged& merged, Key* sorted, std::array<int64_t, 2> places) const {
+    for (const bool negative : merged.zeros) sorted[places[0]++] = negative ? masks_.sign : Key{0};
+    std::copy(merged.nans.begin(), merged.nans.end(), sorted + places[1]);
+  }
+
   Item Source(int64_t i) const {
     if constexpr (kCarries) {
       return {keys_[i], values_ == nullptr ? static_cast<Carried>(i) : values_[i]};
@@ -445,34 +335,10 @@ class RadixSorter {
     }
   }
 
-  // Of nothing but keys, which are where the sorted ones will be as well, or of them and their positions: moves them
-  // into buckets by their highest bits that differ, then sorts buckets, which are in the cache.
-  void SortBuckets(const Key* elements) {
-    std::array<std::pair<Key, Key>, kMaxChunks> extremes;
-    ForEachChunk([&](int64_t chunk) {
-      const auto [begin, end] = Chunk(chunk);
-      Key least = keys_[begin], largest = least;
-      for (int64_t i = begin; i < end; ++i) {
-        least = std::min(least, keys_[i]);
-        largest = std::max(largest, keys_[i]);
-      }
-      extremes[chunk] = {least, largest};
-    });
-    auto [least, largest] = extremes[0];
-    for (int chunk = 1; chunk < chunks_; ++chunk) {
-      least = std::min(least, extremes[chunk].first);
-      largest = std::max(largest, extremes[chunk].second);
-    }
-    const int bits = static_cast<int>(std::bit_width(static_cast<Key>(largest - least)));
-    if (bits == 0) {  // all keys are equal
-      if constexpr (kCarriesPositions) std::iota(sorted_values_, sorted_values_ + size_, 0);
-      return;
-    }
-    const int bucket_bits =
-        std::min({kMaxBucketBits, bits,
-                  static_cast<int>(std::bit_width(static_cast<uint64_t>(size_))) - Tuning().rows.sort_bucket_bits});
-    const int shift = bits - bucket_bits, buckets = 1 << bucket_bits;
-    auto bucket = [least = least, shift](Key key) { return static_cast<Key>(key - least) >> shift; };
+  // Moves elements, whose keys are where the sorted ones will be, into buckets by the highest bits of `key - least`,
+  // and returns where each bucket ends.
+  std::vector<uint32_t> Divide(const Key* elements, Key least, int shift, int buckets) {
+    auto bucket = [least, shift](Key key) { return static_cast<Key>(key - least) >> shift; };
     std::vector<uint32_t> places(static_cast<size_t>(chunks_) * buckets);
     ForEachChunk([&](int64_t chunk) {
       const auto [begin, end] = Chunk(chunk);
@@ -497,7 +363,125 @@ class RadixSorter {
       });
     });
     // Where the last chunk's keys of a bucket end, the bucket does.
-    const uint32_t* ends = &places[static_cast<size_t>(chunks_ - 1) * buckets];
+    return {places.end() - buckets, places.end()};
+  }
+
+  // The same where nothing else holds the elements. Each chunk collects keys of a bucket and puts full blocks of them
+  // where keys have been read; blocks then change places, and at last make room for the keys that filled none.
+  std::vector<uint32_t> DivideInPlace(Key least, int shift, int buckets) {
+    constexpr uint16_t kEmpty = 0xFFFF;
+    using Word = std::conditional_t<sizeof(Key) < 4, uint32_t, Key>;
+    struct Collected {
+      Key* keys;
+      uint32_t* positions;
+      std::vector<uint32_t> counts;
+    };
+    const int64_t blocks = size_ / kBlock, collected_keys = buckets * kBlock;
+    std::vector<uint16_t> bucket_of(blocks, kEmpty);
+    std::vector<Collected> collected(chunks_);
+    ForEachChunk([&](int64_t chunk) {
+      const int64_t begin = blocks * chunk / chunks_ * kBlock;
+      const int64_t end = chunk + 1 == chunks_ ? size_ : blocks * (chunk + 1) / chunks_ * kBlock;
+      Collected& own = collected[chunk];
+      char* memory = reinterpret_cast<char*>(spare_[0]) + chunk * (spare_bytes_ / chunks_ / kAlignment * kAlignment);
+      own = {reinterpret_cast<Key*>(memory), reinterpret_cast<uint32_t*>(memory + collected_keys * sizeof(Word)),
+             std::vector<uint32_t>(buckets)};
+      for (int64_t i = begin, written = begin; i < end; ++i) {
+        const Key key = keys_[i] - least;
+        const int64_t b = static_cast<int64_t>(key >> shift);
+        const int64_t place = b * kBlock + own.counts[b]++;
+        own.keys[place] = key;
+        if constexpr (kCarriesPositions) own.positions[place] = static_cast<uint32_t>(i);
+        if (own.counts[b] < kBlock) continue;
+        own.counts[b] = 0;
+        std::memcpy(keys_ + written, own.keys + b * kBlock, kBlock * sizeof(Key));
+        if constexpr (kCarriesPositions) {
+          std::memcpy(sorted_values_ + written, own.positions + b * kBlock, kBlock * sizeof(uint32_t));
+        }
+        bucket_of[written / kBlock] = static_cast<uint16_t>(b);
+        written += kBlock;
+      }
+    });
+    std::vector<int64_t> first(buckets + 1), next;
+    for (const uint16_t b : bucket_of) {
+      if (b != kEmpty) ++first[b + 1];
+    }
+    std::partial_sum(first.begin(), first.end(), first.begin());
+    next = first;
+    const auto swap = [&](auto* array, int64_t a, int64_t b) {
+      std::swap_ranges(array + a * kBlock, array + (a + 1) * kBlock, array + b * kBlock);
+    };
+    for (int64_t place = 0; place < blocks; ++place) {
+      while (bucket_of[place] != kEmpty) {
+        const uint16_t b = bucket_of[place];
+        if (place >= first[b] && place < first[b + 1]) break;
+        while (bucket_of[next[b]] == b) ++next[b];
+        swap(keys_, place, next[b]);
+        if constexpr (kCarriesPositions) swap(sorted_values_, place, next[b]);
+        std::swap(bucket_of[place], bucket_of[next[b]++]);
+      }
+    }
+    std::vector<uint32_t> ends(buckets);
+    int64_t end = size_;
+    for (int64_t b = buckets; b-- > 0;) {
+      ends[b] = static_cast<uint32_t>(end);
+      const auto put = [&](const Collected& from) {
+        end -= from.counts[b];
+        std::copy_n(from.keys + b * kBlock, from.counts[b], keys_ + end);
+        if constexpr (kCarriesPositions) {
+          std::copy_n(from.positions + b * kBlock, from.counts[b], sorted_values_ + end);
+        }
+      };
+      // What lies behind is free, what lies before are the blocks of lower buckets.
+      int64_t rest = 0;
+      for (const Collected& from : collected) rest += from.counts[b];
+      const int64_t full = (first[b + 1] - first[b]) * kBlock, begin = end - full - rest;
+      std::memmove(keys_ + begin, keys_ + first[b] * kBlock, full * sizeof(Key));
+      if constexpr (kCarriesPositions) {
+        std::memmove(sorted_values_ + begin, sorted_values_ + first[b] * kBlock, full * sizeof(uint32_t));
+      }
+      for (const Collected& from : collected) put(from);
+      end = begin;
+    }
+    return ends;
+  }
+
+  // Of nothing but keys, which are where the sorted ones will be, or of them and their positions: moves them into
+  // buckets by their highest bits that differ, then sorts buckets, which are in the cache. `elements` null: they were
+  // where the keys are.
+  void SortBuckets(const Key* elements) {
+    std::array<std::pair<Key, Key>, kMaxChunks> extremes;
+    ForEachChunk([&](int64_t chunk) {
+      const auto [begin, end] = Chunk(chunk);
+      Key least = keys_[begin], largest = least;
+      for (int64_t i = begin; i < end; ++i) {
+        least = std::min(least, keys_[i]);
+        largest = std::max(largest, keys_[i]);
+      }
+      extremes[chunk] = {least, largest};
+    });
+    auto [least, largest] = extremes[0];
+    for (int chunk = 1; chunk < chunks_; ++chunk) {
+      least = std::min(least, extremes[chunk].first);
+      largest = std::max(largest, extremes[chunk].second);
+    }
+    const int bits = static_cast<int>(std::bit_width(static_cast<Key>(largest - least)));
+    if (bits == 0) {  // all keys are equal
+      if constexpr (kCarriesPositions) std::iota(sorted_values_, sorted_values_ + size_, 0);
+      return;
+    }
+    int most = kMaxBucketBits;
+    if (elements == nullptr) {
+      // As many as there is room to collect keys of.
+      const int64_t collected = chunks_ * kBlock * std::max<int64_t>(sizeof(Key), 4) * (kCarries ? 3 : 1);
+      const int width = static_cast<int>(std::bit_width(static_cast<uint64_t>(spare_bytes_ / collected)));
+      most = std::clamp(width - 1, 1, kMaxInPlaceBits);
+    }
+    const int bucket_bits = std::min(
+        {most, bits, static_cast<int>(std::bit_width(static_cast<uint64_t>(size_))) - Tuning().rows.sort_bucket_bits});
+    const int shift = bits - bucket_bits, buckets = 1 << bucket_bits;
+    const std::vector<uint32_t> ends =
+        elements == nullptr ? DivideInPlace(least, shift, buckets) : Divide(elements, least, shift, buckets);
     using Word = std::conditional_t<kCarries, uint64_t, Key>;
     using Sorter = std::conditional_t<kCarries, PairSorter<Key>, BucketSorter<Key>>;
     const int64_t room = spare_bytes_ / static_cast<int64_t>(sizeof(Word)) / chunks_;
@@ -505,12 +489,12 @@ class RadixSorter {
       Sorter sorter(reinterpret_cast<Word*>(spare_[0]) + chunk * room, room);
       // Buckets that begin among this chunk's share of the row.
       const auto [first, last] = Chunk(chunk);
-      for (int b = static_cast<int>(std::lower_bound(ends, ends + buckets, first) - ends); b < buckets; ++b) {
+      for (int64_t b = std::lower_bound(ends.begin(), ends.end(), first) - ends.begin(); b < buckets; ++b) {
         const int64_t begin = b == 0 ? 0 : ends[b - 1], end = ends[b];
         if (begin >= last) break;
         if (begin < first) continue;
         if constexpr (kCarriesPositions) {
-          sorter.Sort(keys_ + begin, sorted_values_ + begin, end - begin, shift);
+          sorter.Sort(keys_ + begin, sorted_values_ + begin, end - begin, shift, /*ordered=*/elements != nullptr);
         } else if constexpr (!kCarries) {
           sorter.Sort(keys_ + begin, end - begin, shift);
         }
@@ -726,10 +710,7 @@ void SortAll(ProgramContext* context, const RowSortShape& shape, const void* con
 
 bool SortsKeysInPlace(const RowSortShape& shape) {
   if (shape.inner > 1) return true;  // in copies
-  // Elements are moved straight into their buckets, if need be from a copy.
-  if (ByBuckets(shape)) {
-    return RoomBytes(shape) + PositionBytes(shape) + RowBytes(shape) <= analysis::kMaxWorkspaceBytes;
-  }
+  if (ByBuckets(shape)) return true;
   // Copies of a few of many rows take little.
   return !Merges(shape) || shape.rows >= 2 * kMaxStripes;
 }

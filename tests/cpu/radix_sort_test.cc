@@ -179,6 +179,11 @@ TEST_P(KeyCodeTest, OrdersElementsAsTheirTypeDoes) {
     SortRows(&context, &shape, pointers, scratch.data());
     for (int64_t i = 0; i < size; ++i)
       ASSERT_EQ(sorted[i], elements[expected[i]]) << arrays << " arrays, element " << i;
+    if (!SortsKeysInPlace(shape)) continue;
+    std::vector<uint32_t> in_place = elements;
+    pointers[0] = pointers[arrays] = in_place.data();
+    SortRows(&context, &shape, pointers, scratch.data());
+    EXPECT_EQ(in_place, sorted) << arrays << " arrays";
   }
   EXPECT_EQ(places, expected);
 }
