@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
+#include <limits>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -62,10 +63,9 @@ int QuotaAlongPath(const std::string& root, std::string path, int limit, int (*q
   }
 }
 
-}  // namespace
-
-int ThreadPool::AvailableCpus() {
-  int cpus = AffinityCpus();
+// What the process's control groups allow, from half a dozen files.
+int ReadQuota() {
+  int cpus = std::numeric_limits<int>::max();
   std::ifstream groups("/proc/self/cgroup");
   std::string line;  // "0::/path" (version 2) or "4:cpu,cpuacct:/path" (version 1)
   while (std::getline(groups, line)) {
@@ -85,6 +85,13 @@ int ThreadPool::AvailableCpus() {
     }
   }
   return cpus;
+}
+
+}  // namespace
+
+int ThreadPool::AvailableCpus() {
+  static const int quota = ReadQuota();
+  return std::min(AffinityCpus(), quota);
 }
 
 }  // namespace kiln

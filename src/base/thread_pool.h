@@ -40,7 +40,8 @@ class ThreadPool {
   using RangeTask = void (*)(void* closure, int64_t begin, int64_t end);
   void ParallelFor(int64_t count, int64_t grain, RangeTask task, void* closure);
 
-  // CPUs this process may use: the smaller of the affinity mask and the cgroup's quota rounded up, at least 1.
+  // CPUs this process may use: the smaller of the affinity mask and the cgroup's quota rounded up, at least 1. The quota
+  // is that of the first call.
   static int AvailableCpus();
 
  private:

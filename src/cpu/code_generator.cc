@@ -1,10 +1,15 @@
 #include "src/cpu/code_generator.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/CommandLine.h"
@@ -25,15 +30,29 @@
 namespace kiln::cpu {
 namespace {
 
+// What the host has or lacks beside what LLVM knows of its CPU. All hundred and fifty names would do as well, but to read
+// them takes a millisecond for each target machine, and every lookup of a subtarget hashes them.
+std::string FeaturesBesideCpu(const llvm::Target& target, const std::string& triple) {
+  const std::unique_ptr<llvm::MCSubtargetInfo> cpu(target.createMCSubtargetInfo(triple, Host().cpu, ""));
+  if (cpu == nullptr) return Host().features;
+  std::vector<absl::string_view> beside = absl::StrSplit(Host().features, ',', absl::SkipEmpty());
+  const auto is_known = [&](absl::string_view feature) {
+    return cpu->checkFeatures(llvm::StringRef(feature.data(), feature.size()));
+  };
+  beside.erase(std::remove_if(beside.begin(), beside.end(), is_known), beside.end());
+  return absl::StrJoin(beside, ",");
+}
+
 absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(int level) {
   const std::string triple = llvm::sys::getProcessTriple();
   std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (target == nullptr) return Unimplemented("LLVM has no code generator for ", triple, ": ", error);
+  static const std::string* const features = new std::string(FeaturesBesideCpu(*target, triple));
   llvm::TargetOptions options;
   options.ExceptionModel = llvm::ExceptionHandling::None;
   std::unique_ptr<llvm::TargetMachine> machine(
-      target->createTargetMachine(triple, Host().cpu, Host().features, options, llvm::Reloc::PIC_,
+      target->createTargetMachine(triple, Host().cpu, *features, options, llvm::Reloc::PIC_,
                                   llvm::CodeModel::Small, static_cast<llvm::CodeGenOptLevel>(level), /*JIT=*/true));
   if (machine == nullptr) return Unimplemented("LLVM has no target machine for ", triple, ", CPU ", Host().cpu, ".");
   return machine;

@@ -16,24 +16,40 @@ using hlo::Shape;
 
 namespace {
 
-constexpr char kLuTarget[] = "LuDecomposition";
-
-// `shape` without its last dimensions, then `last`, as s32.
-Shape IndicesOf(const Shape& shape, int64_t last) {
+// `shape` without its last dimensions, then `last`.
+Shape VectorsOf(const Shape& shape, PrimitiveType type, int64_t last) {
   hlo::DimensionVector dimensions(shape.dimensions().begin(), shape.dimensions().end() - 2);
   dimensions.push_back(last);
-  return Shape(PrimitiveType::kS32, dimensions);
+  return Shape(type, dimensions);
 }
 
-bool IsLu(const Instruction& instruction) {
+// Whether the custom call is one of those below, with operands and result as they should be.
+bool ReadCustomCall(const Instruction& instruction, DenseSolve* solve) {
   const auto* call = instruction.GetIf<hlo::CustomCallAttributes>();
-  if (call == nullptr || call->target != kLuTarget || instruction.operand_count() != 1) return false;
+  if (call == nullptr || instruction.operand_count() == 0) return false;
   const Shape& shape = instruction.operand(0)->shape();
   if (!shape.IsArray() || shape.rank() < 2) return false;
-  const int64_t m = shape.dimensions(shape.rank() - 2), n = shape.dimensions(shape.rank() - 1);
-  return m <= std::numeric_limits<int32_t>::max() &&
-         Shape::Compatible(instruction.shape(),
-                           Shape::Tuple({shape, IndicesOf(shape, std::min(m, n)), IndicesOf(shape, m)}));
+  const PrimitiveType type = shape.element_type();
+  const int64_t m = shape.dimensions(shape.rank() - 2), n = shape.dimensions(shape.rank() - 1), k = std::min(m, n);
+  const bool is_unary = instruction.operand_count() == 1;
+  const auto gives = [&](const Shape& result) { return Shape::Compatible(instruction.shape(), result); };
+  if (call->target == "LuDecomposition") {
+    solve->kind = DenseSolve::kLu;
+    return is_unary && m <= std::numeric_limits<int32_t>::max() &&
+           gives(Shape::Tuple({shape, VectorsOf(shape, PrimitiveType::kS32, k),
+                               VectorsOf(shape, PrimitiveType::kS32, m)}));
+  }
+  if (call->target == "Qr") {
+    solve->kind = DenseSolve::kQr;
+    return is_unary && shape.element_count() > 0 && gives(Shape::Tuple({shape, VectorsOf(shape, type, k)}));
+  }
+  if (call->target != "ProductOfElementaryHouseholderReflectors" || instruction.operand_count() != 2) return false;
+  const Shape& taus = instruction.operand(1)->shape();
+  if (!taus.IsArray() || taus.rank() != shape.rank() - 1) return false;
+  solve->kind = DenseSolve::kReflectors;
+  solve->steps = taus.dimensions(taus.rank() - 1);
+  return solve->steps <= k && shape.element_count() > 0 && gives(shape) &&
+         Shape::Compatible(taus, VectorsOf(shape, type, solve->steps));
 }
 
 std::optional<DenseSolve> SolveOf(const Instruction& instruction) {
@@ -48,10 +64,10 @@ std::optional<DenseSolve> SolveOf(const Instruction& instruction) {
     if (attributes.unit_diagonal) solve.flags |= DenseSolve::kUnitDiagonal;
     if (attributes.transpose_a != hlo::TransposeKind::kNoTranspose) solve.flags |= DenseSolve::kTransposed;
     if (!attributes.left_side) solve.flags |= DenseSolve::kRightSide;
-  } else if (!IsLu(instruction)) {
+  } else if (!ReadCustomCall(instruction, &solve)) {
     return std::nullopt;
   }
-  const Shape& shape = instruction.operand(instruction.operand_count() - 1)->shape();
+  const Shape& shape = instruction.operand(solve.kind == DenseSolve::kTriangular ? 1 : 0)->shape();
   if (shape.element_type() != PrimitiveType::kF32 && shape.element_type() != PrimitiveType::kF64) return std::nullopt;
   solve.width = hlo::ByteWidth(shape.element_type());
   solve.count = 1;
@@ -67,7 +83,7 @@ absl::Status EmitDenseSolve(llvm::IRBuilder<>* builder, const Instruction& instr
   if (solve.count * solve.rows == 0 || (solve.columns == 0 && solve.kind != DenseSolve::kLu)) return absl::OkStatus();
   llvm::IRBuilder<>& b = *builder;
   llvm::Value* constant =
-      ConstantStruct(b, {solve.kind, solve.width, solve.count, solve.rows, solve.columns, solve.flags});
+      ConstantStruct(b, {solve.kind, solve.width, solve.count, solve.rows, solve.columns, solve.flags, solve.steps});
   CallRuntime(b, kDenseSolveName, {arrays.context, constant, PointerTable(b, arrays.All()), arrays.scratch});
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@
 
 #include "src/base/cpu_tuning.h"
 #include "src/base/rounding.h"
+#include "src/cpu/householder.h"
 #include "src/cpu/lane_matrices.h"
 #include "src/cpu/row_matrices.h"
 #include "src/cpu/vector_clones.h"
@@ -30,7 +31,12 @@ int64_t MatrixElements(const DenseSolve& solve) {
 int64_t LaneElements(const DenseSolve& solve) {
   const int64_t matrix = MatrixElements(solve);
   if (solve.kind == DenseSolve::kTriangular) return matrix + solve.rows * solve.columns;
-  return solve.kind == DenseSolve::kLu ? matrix + solve.rows + std::min(solve.rows, solve.columns) : matrix;
+  if (solve.kind == DenseSolve::kCholesky) return matrix;
+  return matrix + std::min(solve.rows, solve.columns) + (solve.kind == DenseSolve::kLu ? solve.rows : 0);
+}
+
+bool IsReflection(const DenseSolve& solve) {
+  return solve.kind == DenseSolve::kQr || solve.kind == DenseSolve::kReflectors;
 }
 
 bool InLanes(const DenseSolve& solve) {
@@ -54,6 +60,11 @@ int64_t SlotBytes(const DenseSolve& solve) {
   const auto padded = [&](int64_t columns) {
     return solve.width * (solve.width == 4 ? PaddedRow<float>(columns) : PaddedRow<double>(columns));
   };
+  if (IsReflection(solve)) {
+    const int64_t block = solve.width == 4 ? ReflectorBlock<float>::Elements(solve.rows)
+                                           : ReflectorBlock<double>::Elements(solve.rows);
+    return RoundUp(solve.rows * padded(solve.columns) + solve.width * block, kVectorBytes);
+  }
   if (solve.kind != DenseSolve::kTriangular) return solve.rows * padded(solve.columns);
   return RightSides(solve) == 1 ? 0 : Unknowns(solve) * padded(std::min(kStripe, RightSides(solve)));
 }
@@ -77,10 +88,11 @@ struct Job {
 // What a panel, columns or rows [first, end), means for the columns of a stripe behind it.
 template <typename T>
 struct StripeJob {
-  enum Phase { kLu, kCholeskySolve, kCholeskyUpdate };
+  enum Phase { kLu, kCholeskySolve, kCholeskyUpdate, kReflect, kReflectTransposed };
   Phase phase;
   T* a;
   int64_t stride, m, n, first, end;
+  ReflectorBlock<T> block = {};  // of the last two
 };
 
 template <typename T>
@@ -101,6 +113,9 @@ KILN_INLINE void UpdateStripe(const StripeJob<T>& job, int64_t stripe) {
       // Rows below the diagonal do not count.
       return SubtractProduct(rest, stride, diagonal + count, transposed, top, stride, column + columns - end, columns,
                              count);
+    case StripeJob<T>::kReflect:
+    case StripeJob<T>::kReflectTransposed:
+      return ReflectStripe<T>(job.block, job.phase == StripeJob<T>::kReflectTransposed, top, stride, columns);
   }
 }
 
@@ -196,6 +211,65 @@ KILN_INLINE void FactorizeCholesky(const Job<T>& job, int64_t task, char* memory
 }
 
 template <typename T>
+KILN_INLINE void FactorizeQr(const Job<T>& job, int64_t task, char* memory) {
+  const DenseSolve& solve = job.solve;
+  const int64_t m = solve.rows, n = solve.columns, k = std::min(m, n), lanes = kLanes<T>;
+  if (InLanes(solve)) {
+    const int64_t begin = task * lanes, valid = std::min(lanes, solve.count - begin);
+    auto* a = reinterpret_cast<Vector<T>*>(memory);
+    LoadLanes(a, job.In(0, begin * m * n), m * n, valid, m * n);
+    FactorizeQrLanes<T>(a, m, n, a + m * n);
+    StoreLanes(job.Out(1, begin * m * n), a, m * n, valid, m * n);
+    StoreLanes(job.Out(2, begin * k), a + m * n, k, valid, k);
+    return;
+  }
+  const int64_t stride = PaddedRow<T>(n);
+  T* a = reinterpret_cast<T*>(memory);
+  T* rest = a + m * stride;
+  T* taus = job.Out(2, task * k);
+  CopyRows(a, stride, job.In(0, task * m * n), n, m, n);
+  for (int64_t first = 0; first < k; first += kPanel) {
+    const int64_t end = std::min(first + kPanel, k);
+    FactorizeQrPanel(a, stride, m, first, end, taus, rest);
+    if (end == n) break;
+    const ReflectorBlock<T> block =
+        MakeBlock(a + first * stride + first, stride, m - first, end - first, taus + first, rest);
+    RunStripes<T>(job.context, {StripeJob<T>::kReflectTransposed, a, stride, m, n, first, end, block});
+  }
+  CopyRows(job.Out(1, task * m * n), n, a, stride, m, n);
+}
+
+template <typename T>
+KILN_INLINE void MultiplyReflectors(const Job<T>& job, int64_t task, char* memory) {
+  const DenseSolve& solve = job.solve;
+  const int64_t m = solve.rows, n = solve.columns, steps = solve.steps, lanes = kLanes<T>;
+  if (InLanes(solve)) {
+    const int64_t begin = task * lanes, valid = std::min(lanes, solve.count - begin);
+    auto* a = reinterpret_cast<Vector<T>*>(memory);
+    LoadLanes(a, job.In(0, begin * m * n), m * n, valid, m * n);
+    LoadLanes(a + m * n, job.In(1, begin * steps), steps, valid, steps);
+    MultiplyReflectorsLanes<T>(a, m, n, steps, a + m * n);
+    StoreLanes(job.Out(2, begin * m * n), a, m * n, valid, m * n);
+    return;
+  }
+  const int64_t stride = PaddedRow<T>(n);
+  const T* given = job.In(0, task * m * n);
+  const T* taus = job.In(1, task * steps);
+  T* a = reinterpret_cast<T*>(memory);
+  T* rest = a + m * stride;
+  std::fill(a, rest, T{0});
+  for (int64_t i = 0; i < std::min(m, n); ++i) a[i * stride + i] = 1;
+  for (int64_t end = steps; end > 0;) {
+    const int64_t first = (end - 1) / kPanel * kPanel;
+    const ReflectorBlock<T> block = MakeBlock(given + first * n + first, n, m - first, end - first, taus + first, rest);
+    // All columns from the first on, of the rows that the block acts on.
+    RunStripes<T>(job.context, {StripeJob<T>::kReflect, a, stride, m, n, first, first, block});
+    end = first;
+  }
+  CopyRows(job.Out(2, task * m * n), n, a, stride, m, n);
+}
+
+template <typename T>
 KILN_INLINE void SolveTriangular(const Job<T>& job, int64_t task, char* memory) {
   const DenseSolve& solve = job.solve;
   const int64_t n = Unknowns(solve), m = RightSides(solve), size = solve.rows * solve.columns, lanes = kLanes<T>;
@@ -240,6 +314,12 @@ KILN_INLINE void SolveTriangular(const Job<T>& job, int64_t task, char* memory) 
   }                                                                                                               \
   KILN_VECTOR_CLONES(void, RunTriangular, (const Job<T>& job, int64_t task, char* memory), (job, task, memory)) { \
     SolveTriangular(job, task, memory);                                                                           \
+  }                                                                                                               \
+  KILN_VECTOR_CLONES(void, RunQr, (const Job<T>& job, int64_t task, char* memory), (job, task, memory)) {         \
+    FactorizeQr(job, task, memory);                                                                               \
+  }                                                                                                               \
+  KILN_VECTOR_CLONES(void, RunReflectors, (const Job<T>& job, int64_t task, char* memory), (job, task, memory)) { \
+    MultiplyReflectors(job, task, memory);                                                                        \
   }
 KILN_DENSE_TASKS(float)
 KILN_DENSE_TASKS(double)
@@ -259,8 +339,15 @@ void RunTasks(ProgramContext* context, const DenseSolve& solve, const void* cons
         case DenseSolve::kCholesky:
           RunCholesky(job, task, memory);
           break;
-        default:
+        case DenseSolve::kTriangular:
           RunTriangular(job, task, memory);
+          break;
+        case DenseSolve::kQr:
+          RunQr(job, task, memory);
+          break;
+        case DenseSolve::kReflectors:
+          RunReflectors(job, task, memory);
+          break;
       }
     }
   };
@@ -274,7 +361,7 @@ double DenseSolveNanoseconds(const DenseSolve& solve) {
   const double columns = static_cast<double>(solve.columns), count = static_cast<double>(solve.count);
   const double products = solve.kind == DenseSolve::kTriangular ? n * n * static_cast<double>(RightSides(solve)) / 2
                           : solve.kind == DenseSolve::kCholesky ? n * n * n / 6
-                                                                : n * columns * std::min(n, columns) / 3;
+                                                                : n * columns * std::min(n, columns) * (IsReflection(solve) ? 2 : 1) / 3;
   const SolverTuning& costs = Tuning().solver;
   const double moved = static_cast<double>(MatrixElements(solve)) / 8;
   const double matrix = InLanes(solve) ? 2 * moved + products / costs.lane_products_per_nanosecond

@@ -13,7 +13,7 @@ namespace kiln::cpu {
 
 // One call over `count` matrices, all dense and row-major, of floats (width 4) or doubles (8).
 struct DenseSolve {
-  enum Kind : int64_t { kLu, kCholesky, kTriangular };
+  enum Kind : int64_t { kLu, kCholesky, kTriangular, kQr, kReflectors };
   enum Flag : int64_t { kLower = 1, kUnitDiagonal = 2, kTransposed = 4, kRightSide = 8 };
   int64_t kind = kLu;
   int64_t width = 4;
@@ -21,6 +21,7 @@ struct DenseSolve {
   int64_t rows = 0;  // of the matrix, but with kTriangular of the right-hand sides, as they lie in memory
   int64_t columns = 0;
   int64_t flags = 0;  // kCholesky: kLower; kTriangular: all
+  int64_t steps = 0;  // kReflectors: how many there are, at most as many as rows and as columns
 };
 
 // Bytes of scratch that Run needs.
@@ -32,6 +33,8 @@ double DenseSolveNanoseconds(const DenseSolve& solve);
 //   kLu: matrices; factors, pivots and permutations (s32)
 //   kCholesky: matrices, of which one triangle counts; factors, zero in the other triangle
 //   kTriangular: matrices, right-hand sides; solutions
+//   kQr: matrices; as LAPACK's geqrf, R with the reflectors below it, and their factors tau
+//   kReflectors: matrices with reflectors below their diagonals, factors tau; as many columns of the reflectors' product
 // and results overlap no operand. Scratch is aligned to 64.
 void RunDenseSolve(ProgramContext* context, const DenseSolve* solve, const void* const* arrays, void* scratch);
 inline constexpr char kDenseSolveName[] = "kiln_dense_solve";

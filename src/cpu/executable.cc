@@ -103,7 +103,7 @@ class NativeExecutable : public Executable {
     KILN_RETURN_IF_ERROR(ResolveCustomCalls());
     start = Clock::now();
     KILN_ASSIGN_OR_RETURN(JitCompiler * compiler, SharedCompiler());
-    const int level = options_.optimization_level < 0 ? JitCompiler::kUsualLevel : options_.optimization_level;
+    const int level = options_.optimization_level < 0 ? CodeUnit::kUsualLevel : options_.optimization_level;
     ProgramCode code(module_->name(), compiler, options_.reuse_code ? ObjectCache::Shared() : nullptr, level);
     KILN_RETURN_IF_ERROR(EmitProgram(&code));
     image_.statistics.lowering_seconds = SecondsSince(start);

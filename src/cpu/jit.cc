@@ -105,9 +105,9 @@ int64_t JitModule::code_bytes() const { return static_cast<int64_t>(memory_->cod
 
 absl::StatusOr<std::unique_ptr<JitCompiler>> JitCompiler::Create() {
   KILN_RETURN_IF_ERROR(InitializeLlvm());
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<CodeGenerator> generator, CodeGenerator::Create(kUsualLevel));
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<CodeGenerator> generator, CodeGenerator::Create(CodeUnit::kUsualLevel));
   std::unique_ptr<JitCompiler> compiler(new JitCompiler(generator->machine()));
-  compiler->GiveBack(std::move(generator));
+  compiler->GiveBack(std::move(generator), CodeUnit::kUsualLevel);
   return compiler;
 }
 
@@ -115,21 +115,22 @@ JitCompiler::JitCompiler(const llvm::TargetMachine& machine)
     : triple_(machine.getTargetTriple().str()), data_layout_(machine.createDataLayout().getStringRepresentation()) {}
 JitCompiler::~JitCompiler() = default;
 
-absl::StatusOr<std::unique_ptr<CodeGenerator>> JitCompiler::Borrow() {
+absl::StatusOr<std::unique_ptr<CodeGenerator>> JitCompiler::Borrow(int level) {
   {
     absl::MutexLock lock(&mutex_);
-    if (!generators_.empty()) {
-      std::unique_ptr<CodeGenerator> generator = std::move(generators_.back());
-      generators_.pop_back();
+    std::vector<std::unique_ptr<CodeGenerator>>& idle = generators_[level];
+    if (!idle.empty()) {
+      std::unique_ptr<CodeGenerator> generator = std::move(idle.back());
+      idle.pop_back();
       return generator;
     }
   }
-  return CodeGenerator::Create(kUsualLevel);
+  return CodeGenerator::Create(level);
 }
 
-void JitCompiler::GiveBack(std::unique_ptr<CodeGenerator> generator) {
+void JitCompiler::GiveBack(std::unique_ptr<CodeGenerator> generator, int level) {
   absl::MutexLock lock(&mutex_);
-  generators_.push_back(std::move(generator));
+  generators_[level].push_back(std::move(generator));
 }
 
 void JitCompiler::PrepareModule(llvm::Module& module) const {
@@ -138,8 +139,6 @@ void JitCompiler::PrepareModule(llvm::Module& module) const {
   const std::string width = std::to_string(Host().vector_bytes * 8);
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
-    function.addFnAttr("target-cpu", Host().cpu);
-    function.addFnAttr("target-features", Host().features);
     // Without both, LLVM splits 512-bit operations on CPUs that it believes to clock down.
     function.addFnAttr("prefer-vector-width", width);
     function.addFnAttr("min-legal-vector-width", width);
@@ -149,10 +148,8 @@ void JitCompiler::PrepareModule(llvm::Module& module) const {
   }
 }
 
-absl::StatusOr<Object> JitCompiler::CompileUnit(CodeUnit* unit, int level, CompileTimes* times) {
-  // Other levels than the usual one are rare: their code generators are not kept.
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<CodeGenerator> generator,
-                        level == kUsualLevel ? Borrow() : CodeGenerator::Create(level));
+absl::StatusOr<Object> JitCompiler::CompileUnit(CodeUnit* unit, CompileTimes* times) {
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<CodeGenerator> generator, Borrow(unit->level));
   const auto diagnostics = std::make_unique<DiagnosticScope>(*unit->context);
   auto object = std::make_unique<std::string>();
   bool fatal = false;
@@ -161,7 +158,7 @@ absl::StatusOr<Object> JitCompiler::CompileUnit(CodeUnit* unit, int level, Compi
         StageClock clock;
         KILN_RETURN_IF_ERROR(Verify(*unit->module));
         times->verify = clock.Lap();
-        generator->Optimize(*unit->module);
+        if (unit->level > 0) generator->Optimize(*unit->module);
         times->optimize = clock.Lap();
         *object = generator->EmitObject(*unit->module).str();
         times->codegen = clock.Lap();
@@ -175,7 +172,7 @@ absl::StatusOr<Object> JitCompiler::CompileUnit(CodeUnit* unit, int level, Compi
     unit->context.release();
     return status;
   }
-  if (level == kUsualLevel) GiveBack(std::move(generator));
+  GiveBack(std::move(generator), unit->level);
   unit->module.reset();
   KILN_RETURN_IF_ERROR(status);
   times->compiled_units = 1;
@@ -196,14 +193,14 @@ absl::StatusOr<std::unique_ptr<JitModule>> JitCompiler::Compile(std::unique_ptr<
   units[0].context = std::move(context);
   units[0].module = std::move(module);
   PrepareModule(*units[0].module);
-  KILN_ASSIGN_OR_RETURN(std::vector<Object> objects, CompileUnits(std::move(units), kUsualLevel, nullptr, &own));
+  KILN_ASSIGN_OR_RETURN(std::vector<Object> objects, CompileUnits(std::move(units), nullptr, &own));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<JitModule> result, Link(std::move(objects), &own));
   if (times != nullptr) *times = own;
   return result;
 }
 
-absl::StatusOr<std::vector<Object>> JitCompiler::CompileUnits(std::vector<CodeUnit> units, int level,
-                                                              ObjectCache* cache, CompileTimes* times) {
+absl::StatusOr<std::vector<Object>> JitCompiler::CompileUnits(std::vector<CodeUnit> units, ObjectCache* cache,
+                                                              CompileTimes* times) {
   const size_t count = units.size();
   std::vector<Object> objects(count);
   std::vector<std::pair<size_t, size_t>> by_size;  // and place
@@ -222,19 +219,17 @@ absl::StatusOr<std::vector<Object>> JitCompiler::CompileUnits(std::vector<CodeUn
     std::vector<size_t> missing;
     std::vector<absl::StatusOr<Object>> objects;
     std::vector<CompileTimes> times;
-    int level;
   };
   Work work{this,
             &units,
             missing,
             std::vector<absl::StatusOr<Object>>(missing.size()),
-            std::vector<CompileTimes>(missing.size()),
-            level};
+            std::vector<CompileTimes>(missing.size())};
   const auto compile = [](void* closure, int64_t begin, int64_t end) {
     Work& work = *static_cast<Work*>(closure);
     for (int64_t i = begin; i < end; ++i) {
       CodeUnit& unit = (*work.units)[work.missing[i]];
-      work.objects[i] = work.compiler->CompileUnit(&unit, work.level, &work.times[i]);
+      work.objects[i] = work.compiler->CompileUnit(&unit, &work.times[i]);
     }
   };
   if (missing.size() == 1) {
@@ -272,7 +267,7 @@ absl::StatusOr<std::unique_ptr<JitModule>> JitCompiler::Link(std::vector<Object>
 absl::StatusOr<std::string> JitCompiler::EmitAssembly(const llvm::Module& module) {
   std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
   PrepareModule(*copy);
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<CodeGenerator> generator, Borrow());
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<CodeGenerator> generator, Borrow(CodeUnit::kUsualLevel));
   std::string text;
   bool fatal = false;
   absl::Status status = GuardLlvm(
@@ -288,7 +283,7 @@ absl::StatusOr<std::string> JitCompiler::EmitAssembly(const llvm::Module& module
     copy.release();
     return status;
   }
-  GiveBack(std::move(generator));
+  GiveBack(std::move(generator), CodeUnit::kUsualLevel);
   KILN_RETURN_IF_ERROR(status);
   return text;
 }

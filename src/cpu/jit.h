@@ -3,6 +3,7 @@
 #ifndef KILN_CPU_JIT_H_
 #define KILN_CPU_JIT_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -44,8 +45,10 @@ struct CompileTimes {
 
 // A module with the context that it lives in, so that any thread may compile it.
 struct CodeUnit {
+  static constexpr int kUsualLevel = 2;
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;
+  int level = kUsualLevel;  // effort of the code generator, 0 to 3; 0: the module is not optimized either
   std::string key;  // of its content, for the cache; empty: it is not looked for there
   CodeUnit();
   CodeUnit(CodeUnit&&);
@@ -87,24 +90,22 @@ class JitModule {
 // 2.6 GHz Zen 5 (1.0 of them machine code, 0.1 the passes, 0.04 linking).
 class JitCompiler {
  public:
-  static constexpr int kUsualLevel = 2;
   // Fails when the host has no code generator in this build.
   static absl::StatusOr<std::unique_ptr<JitCompiler>> Create();
   ~JitCompiler();
   JitCompiler(const JitCompiler&) = delete;
   JitCompiler& operator=(const JitCompiler&) = delete;
 
-  // Gives a module the host's triple and data layout, and each function that it defines the host's CPU, features and
-  // vector width. Emitters call it first, since sizes of types depend on it; Compile calls it as well.
+  // Gives a module the host's triple and data layout, and each function that it defines the host's vector width. Emitters call it first, since sizes of types depend on it; Compile calls it as well.
   void PrepareModule(llvm::Module& module) const;
 
   // Verifies, optimizes and links `module`, then frees it and its `context`. External symbols come from
   // FindRuntimeSymbol alone. `times` may be null. An error of LLVM's, fatal ones included, comes back as INTERNAL.
   absl::StatusOr<std::unique_ptr<JitModule>> Compile(std::unique_ptr<llvm::LLVMContext> context,
                                                      std::unique_ptr<llvm::Module> module, CompileTimes* times);
-  // The objects of `units`, prepared modules, in their order: from `cache`, which may be null, or compiled, one thread for each as far as
-  // there are CPUs. Adds to `times`. `level` is the effort of the code generator, 0 to 3.
-  absl::StatusOr<std::vector<Object>> CompileUnits(std::vector<CodeUnit> units, int level, ObjectCache* cache,
+  // The objects of `units`, prepared modules, in their order: from `cache`, which may be null, or compiled, one thread
+  // for each as far as there are CPUs. Adds to `times`.
+  absl::StatusOr<std::vector<Object>> CompileUnits(std::vector<CodeUnit> units, ObjectCache* cache,
                                                    CompileTimes* times);
   // Links objects that CompileUnits made, in this process or in another one of the same build on the same kind of
   // machine. They may refer to each other. Adds to `times`, which may be null.
@@ -116,16 +117,17 @@ class JitCompiler {
  private:
   explicit JitCompiler(const llvm::TargetMachine& machine);
   // Code generators are costly to make and serve one thread at a time, so they are lent and given back.
-  absl::StatusOr<std::unique_ptr<CodeGenerator>> Borrow();
-  void GiveBack(std::unique_ptr<CodeGenerator> generator);
+  absl::StatusOr<std::unique_ptr<CodeGenerator>> Borrow(int level);
+  void GiveBack(std::unique_ptr<CodeGenerator> generator, int level);
   // Uses `unit` up.
-  absl::StatusOr<Object> CompileUnit(CodeUnit* unit, int level, CompileTimes* times);
+  absl::StatusOr<Object> CompileUnit(CodeUnit* unit, CompileTimes* times);
   ThreadPool& Threads();
 
   const std::string triple_;
   const std::string data_layout_;
   absl::Mutex mutex_;
-  std::vector<std::unique_ptr<CodeGenerator>> generators_ ABSL_GUARDED_BY(mutex_);
+  // By level.
+  std::array<std::vector<std::unique_ptr<CodeGenerator>>, 4> generators_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<ThreadPool> threads_ ABSL_GUARDED_BY(mutex_);  // made when first needed
 };
 

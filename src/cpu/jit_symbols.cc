@@ -9,6 +9,7 @@
 #include "absl/base/attributes.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
+#include "src/kernel/math/large_reduction.h"
 
 namespace kiln::cpu {
 namespace {
@@ -69,6 +70,7 @@ struct Table {
     Bind("fminf", static_cast<float (*)(float, float)>(&std::fmin));
     Bind("fmax", static_cast<double (*)(double, double)>(&std::fmax));
     Bind("fmaxf", static_cast<float (*)(float, float)>(&std::fmax));
+    Bind(kernel::math::kReduceLargeName, &kernel::math::ReduceLarge);
     Bind("__divti3", &Divide128);
     Bind("__modti3", &Remainder128);
     Bind("__udivti3", &DivideUnsigned128);

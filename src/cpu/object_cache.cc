@@ -62,7 +62,8 @@ std::string UsualDirectory() {
 ObjectCache::ObjectCache(std::string directory, int64_t memory_bytes, int64_t file_bytes)
     : directory_(directory.empty() ? "" : OwnDirectory(directory)),
       memory_bytes_(memory_bytes),
-      file_bytes_(file_bytes) {
+      file_bytes_(file_bytes),
+      written_since_look_(std::chrono::steady_clock::now().time_since_epoch().count() % (file_bytes / 8 + 1)) {
   if (!directory_.empty()) writer_ = std::make_unique<JobQueue>(1);
 }
 
@@ -165,9 +166,10 @@ void ObjectCache::WriteFile(const std::string& key, const std::string& object) {
   const std::string path = PathOf(key);
   mkdir(fs::path(path).parent_path().c_str(), S_IRWXU);
   if (!WriteWholeFile(path, absl::StrCat(object, Fingerprint({key, object}))).ok()) return;
-  if (written_since_look_ == 0) RemoveOldFiles();
   written_since_look_ += static_cast<int64_t>(object.size());
-  if (written_since_look_ > file_bytes_ / 8) written_since_look_ = 0;
+  if (written_since_look_ <= file_bytes_ / 8) return;
+  written_since_look_ = 0;
+  RemoveOldFiles();
 }
 
 void ObjectCache::RemoveOldFiles() const {

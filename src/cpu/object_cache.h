@@ -61,7 +61,8 @@ class ObjectCache {
   absl::flat_hash_map<std::string, std::list<Entry>::iterator> by_key_ ABSL_GUARDED_BY(mutex_);
   int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t to_write_ ABSL_GUARDED_BY(mutex_) = 0;
-  int64_t written_since_look_ = 0;    // bytes; the writer's own
+  // Bytes; the writer's own. Begins anywhere, so that of many short processes only some look the directory over.
+  int64_t written_since_look_;
   std::unique_ptr<JobQueue> writer_;  // null without a directory
 };
 

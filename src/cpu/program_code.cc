@@ -9,6 +9,8 @@
 #include "llvm/Support/raw_ostream.h"
 #include "src/base/build_id.h"
 #include "src/base/status.h"
+#include "src/cpu/host_isa.h"
+#include "src/cpu/program_abi.h"
 #include "src/kernel/vector_builder.h"
 
 namespace kiln::cpu {
@@ -25,6 +27,30 @@ void MakeVisible(llvm::Function* function) {
   function->setDSOLocal(true);
 }
 
+// Whether the function does nothing but pass pointers to others, once each: then no effort of LLVM's would show.
+bool IsStraight(const llvm::Function& function) {
+  for (const llvm::BasicBlock& block : function) {
+    for (const llvm::Instruction& instruction : block) {
+      switch (instruction.getOpcode()) {
+        case llvm::Instruction::Alloca:
+        case llvm::Instruction::GetElementPtr:
+        case llvm::Instruction::Load:
+        case llvm::Instruction::Store:
+        case llvm::Instruction::Call:
+        case llvm::Instruction::Ret:
+          if (instruction.getType()->isVectorTy()) return false;
+          continue;
+        case llvm::Instruction::Br:
+          if (instruction.getNumSuccessors() == 1 && instruction.getSuccessor(0) == block.getNextNode()) continue;
+          return false;
+        default:
+          return false;
+      }
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 ProgramCode::ProgramCode(std::string name, JitCompiler* compiler, ObjectCache* cache, int level)
@@ -35,6 +61,7 @@ ProgramCode::ProgramCode(std::string name, JitCompiler* compiler)
 
 CodeUnit ProgramCode::NewUnit() const {
   CodeUnit unit;
+  unit.level = level_;
   unit.context = std::make_unique<llvm::LLVMContext>();
   unit.context->setDiscardValueNames(is_split_);
   unit.module = std::make_unique<llvm::Module>(is_split_ ? "kiln" : name_, *unit.context);
@@ -69,17 +96,17 @@ void ProgramCode::Seal(CodeUnit* unit) {
   const std::string name = kernel->getName().str();
   kernel->setName("kernel");
   compiler_->PrepareModule(*unit->module);
-  unit->key = KeyOf(*unit->module);
+  unit->key = KeyOf(*unit);
   renamed_.emplace_back(name, absl::StrCat("kernel.", unit->key));
   kernel->setName(renamed_.back().second);
 }
 
-std::string ProgramCode::KeyOf(const llvm::Module& module) const {
+std::string ProgramCode::KeyOf(const CodeUnit& unit) const {
   llvm::SmallVector<char, 0> bitcode;
   llvm::raw_svector_ostream stream(bitcode);
-  llvm::WriteBitcodeToFile(module, stream);
+  llvm::WriteBitcodeToFile(*unit.module, stream);
   llvm::BLAKE3 hash;
-  hash.update(absl::StrCat(BuildId(), " ", level_, " "));
+  hash.update(absl::StrCat(BuildId(), " ", unit.level, " ", Host().cpu, " ", Host().features, " "));
   hash.update(llvm::StringRef(bitcode.data(), bitcode.size()));
   return llvm::toHex(hash.final<kKeyBytes>(), /*LowerCase=*/true);
 }
@@ -91,7 +118,7 @@ void ProgramCode::CompileOpen() {
     if (keys_.insert(unit.key).second) units.push_back(std::move(unit));
   }
   open_.clear();
-  absl::StatusOr<std::vector<Object>> objects = compiler_->CompileUnits(std::move(units), level_, cache_, &times_);
+  absl::StatusOr<std::vector<Object>> objects = compiler_->CompileUnits(std::move(units), cache_, &times_);
   status_.Update(objects.status());
   if (objects.ok()) objects_.insert(objects_.end(), objects->begin(), objects->end());
 }
@@ -115,7 +142,8 @@ absl::StatusOr<std::unique_ptr<JitModule>> ProgramCode::Compile(CompileTimes* ti
     }
   }
   compiler_->PrepareModule(program());
-  program_.key = KeyOf(program());
+  if (IsStraight(*program().getFunction(kProgramName))) program_.level = 0;
+  program_.key = KeyOf(program_);
   open_.push_back(std::move(program_));
   CompileOpen();
   KILN_RETURN_IF_ERROR(status_);

@@ -41,7 +41,7 @@ class ProgramCode {
   // Names the code by its content: what kernels of several programs share must not depend on what it is called in one.
   // Functions that kernels have in common stay in the first that has them.
   void Seal(CodeUnit* unit);
-  std::string KeyOf(const llvm::Module& module) const;
+  std::string KeyOf(const CodeUnit& unit) const;
   void CompileOpen();
 
   const std::string name_;

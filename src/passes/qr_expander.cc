@@ -87,7 +87,7 @@ DimensionVector TausOf(const Shape& shape, int64_t last) {
   return dimensions;
 }
 
-absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
+absl::StatusOr<Instruction*> Expand(Instruction* instruction, bool keeps_real) {
   const auto* call = instruction->GetIf<hlo::CustomCallAttributes>();
   if (call == nullptr || (call->target != kQr && call->target != kProduct)) return nullptr;
   Builder builder(instruction->parent(), instruction);
@@ -105,6 +105,7 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
       return InvalidArgument(instruction->Describe(), ": the result has shape ", instruction->shape().ToString(),
                              ", expected ", Shape::Tuple({shape, taus}).ToString());
     }
+    if (keeps_real && IsReal(shape) && shape.element_count() > 0) return nullptr;
     if (shape.element_count() == 0) return builder.Tuple({operand.instruction(), builder.Splat(taus, 0.0)});
     const Reflectors result = Factorize(AsStack(operand));
     return builder.Tuple({FromStack(result.packed, shape).instruction(), FromStack(result.taus, taus).instruction()});
@@ -119,6 +120,7 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
                            shape.ToString());
   }
   if (shape.element_count() == 0) return operand.instruction();
+  if (keeps_real && IsReal(shape)) return nullptr;
   const ArrayValue packed = AsStack(operand);
   const ArrayValue factors = taus.Reshape({packed.shape().dimensions(0), steps}).Convert(packed.type());
   return FromStack(Product(packed, factors), shape).instruction();
@@ -126,6 +128,9 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
 
 }  // namespace
 
-absl::StatusOr<bool> ExpandQr(Module* module) { return ReplaceOps(module, {Opcode::kCustomCall}, Expand); }
+absl::StatusOr<bool> ExpandQr(Module* module, bool keeps_real) {
+  return ReplaceOps(module, {Opcode::kCustomCall},
+                    [keeps_real](Instruction* instruction) { return Expand(instruction, keeps_real); });
+}
 
 }  // namespace kiln::passes

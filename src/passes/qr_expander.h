@@ -11,7 +11,8 @@ namespace kiln::passes {
 // starts with a 1 that is not stored), and the vectors of tau, [..., min(m, n)]. The other one takes both back and
 // gives the first n columns of the product of the reflectors, as orgqr. Blocks of reflectors are applied as I - V T
 // V^H, by matrix products.
-absl::StatusOr<bool> ExpandQr(Module* module);
+// `keeps_real`: leaves what the CPU target has a library for.
+absl::StatusOr<bool> ExpandQr(Module* module, bool keeps_real = false);
 
 }  // namespace kiln::passes
 

@@ -1,8 +1,12 @@
 #include "src/tools/random_literal.h"
 
-#include <cstring>
+#include <algorithm>
+#include <array>
+#include <iterator>
 #include <utility>
 #include <vector>
+
+#include "src/hlo/elements.h"
 
 namespace kiln::tools {
 namespace {
@@ -24,14 +28,16 @@ double NearNormal(uint64_t* seed) {
   return sum / 4;
 }
 
-hlo::Literal RandomScalar(hlo::PrimitiveType type, uint64_t* seed) {
-  const hlo::Shape scalar = hlo::Shape::Scalar(type);
-  if (type == hlo::PrimitiveType::kPred) return hlo::LiteralOf(scalar, static_cast<int64_t>(Next(seed) >> 63));
-  if (hlo::IsIntegral(type)) {
-    const int64_t limit = hlo::BitWidth(type) >= 4 ? 8 : 2;
-    return hlo::LiteralOf(scalar, static_cast<int64_t>(Next(seed) % static_cast<uint64_t>(limit)));
+// Fills `bytes` with elements of `type`, in pieces, since arguments may be large.
+template <typename Function>
+void Fill(hlo::PrimitiveType type, absl::Span<std::byte> bytes, Function next) {
+  const int64_t width = hlo::ByteWidth(type), count = static_cast<int64_t>(bytes.size()) / width;
+  std::array<decltype(next()), 256> values;
+  for (int64_t begin = 0; begin < count; begin += std::ssize(values)) {
+    const int64_t size = std::min(std::ssize(values), count - begin);
+    std::generate_n(values.begin(), size, next);
+    hlo::StoreElements(type, values.data(), size, bytes.data() + begin * width);
   }
-  return hlo::LiteralOf(scalar, NearNormal(seed));
 }
 
 }  // namespace
@@ -47,11 +53,16 @@ hlo::Literal RandomLiteral(const hlo::Shape& shape, uint64_t* seed) {
   absl::Span<std::byte> bytes = literal.mutable_bytes();
   // Complex values: both parts, one after the other.
   const hlo::PrimitiveType part = hlo::ComplexComponentType(shape.element_type());
-  const size_t width = hlo::ByteWidth(part);
-  for (size_t offset = 0; offset + width <= bytes.size(); offset += width) {
-    const hlo::Literal value = RandomScalar(part, seed);
-    std::memcpy(bytes.data() + offset, value.bytes().data(), width);
+  if (!hlo::IsIntegral(part) && part != hlo::PrimitiveType::kPred) {
+    Fill(part, bytes, [&] { return NearNormal(seed); });
+    return literal;
   }
+  // Small ones, of the highest bits or the lowest.
+  const bool is_pred = part == hlo::PrimitiveType::kPred;
+  const uint64_t limit = hlo::BitWidth(part) < 4 ? 2 : 8;
+  const auto next = [&] { return is_pred ? Next(seed) >> 63 : Next(seed) % limit; };
+  hlo::ClassOf(part) == hlo::TypeClass::kSigned ? Fill(part, bytes, [&] { return static_cast<int64_t>(next()); })
+                                                : Fill(part, bytes, next);
   return literal;
 }
 

@@ -132,6 +132,44 @@ void CheckCholesky(Solver<T>& solver, int64_t count, int64_t n, bool lower) {
   }
 }
 
+// Q has orthonormal columns, and Q R is the matrix.
+template <typename T>
+void CheckQr(Solver<T>& solver, int64_t count, int64_t m, int64_t n, const std::vector<T>& a) {
+  SCOPED_TRACE(absl::StrCat(sizeof(T), " bytes, ", count, " x ", m, " x ", n));
+  const int64_t k = std::min(m, n);
+  Guarded<T> packed(count * m * n), taus(count * k), q(count * m * k);
+  solver.Run({.kind = DenseSolve::kQr, .count = count, .rows = m, .columns = n},
+             {a.data(), packed.values.data(), taus.values.data()});
+  std::vector<T> reflectors(count * m * k);
+  for (int64_t i = 0; i < count * m; ++i) {
+    std::copy_n(packed.values.data() + i * n, k, reflectors.data() + i * k);
+  }
+  solver.Run({.kind = DenseSolve::kReflectors, .count = count, .rows = m, .columns = k, .steps = k},
+             {reflectors.data(), taus.values.data(), q.values.data()});
+  for (int64_t b = 0; b < count; ++b) {
+    const auto q_at = [&](int64_t i, int64_t j) { return double{q.values[(b * m + i) * k + j]}; };
+    for (int64_t i = 0; i < k; ++i) {
+      for (int64_t j = 0; j <= i; ++j) {
+        double product = 0;
+        for (int64_t s = 0; s < m; ++s) product += q_at(s, i) * q_at(s, j);
+        ASSERT_NEAR(product, i == j, Tolerance<T>(m)) << b << " " << i << " " << j;
+      }
+    }
+    double size = 0;
+    for (int64_t i = 0; i < m * n; ++i) size = std::max(size, std::abs(double{a[b * m * n + i]}));
+    for (int64_t i = 0; i < m; ++i) {
+      for (int64_t j = 0; j < n; ++j) {
+        double product = 0;
+        for (int64_t s = 0; s <= std::min(j, k - 1); ++s) {
+          product += q_at(i, s) * double{packed.values[(b * m + s) * n + j]};
+        }
+        ASSERT_NEAR(product, double{a[(b * m + i) * n + j]}, Tolerance<T>(m) * std::sqrt(double(m)) * size)
+            << b << " " << i << " " << j;
+      }
+    }
+  }
+}
+
 template <typename T>
 void CheckTriangular(Solver<T>& solver, int64_t count, int64_t n, int64_t m, int64_t flags) {
   SCOPED_TRACE(absl::StrCat(sizeof(T), " bytes, ", count, " x ", n, " unknowns, ", m, " right sides, flags ", flags));
@@ -215,6 +253,47 @@ TYPED_TEST(DenseSolverTest, Cholesky) {
   }
 }
 
+TYPED_TEST(DenseSolverTest, Qr) {
+  for (int threads : {1, 3}) {
+    Solver<TypeParam> solver(threads);
+    const std::pair<int64_t, int64_t> shapes[] = {{1, 1},   {2, 2},   {3, 3},   {5, 2},  {2, 5},   {16, 16}, {17, 17},
+                                                  {31, 31}, {33, 33}, {64, 64}, {70, 9}, {9, 70},  {100, 35}, {35, 100},
+                                                  {90, 64}, {64, 90}, {65, 33}, {1, 40}, {40, 1}};
+    for (auto [m, n] : shapes) {
+      for (int64_t count : {1, 3, 37}) CheckQr(solver, count, m, n, Random<TypeParam>(count * m * n, m + 2 * n));
+    }
+  }
+}
+
+TYPED_TEST(DenseSolverTest, QrOfUnusualMatrices) {
+  Solver<TypeParam> solver(2);
+  for (int64_t n : {2, 6, 20, 70}) {
+    for (int64_t count : {1, 20}) {
+      CheckQr(solver, count, n, n, std::vector<TypeParam>(count * n * n, 0));
+      CheckQr(solver, count, n, n, std::vector<TypeParam>(count * n * n, 2));  // of rank one
+      // Squares of these are infinite or zero.
+      for (TypeParam scale : {std::numeric_limits<TypeParam>::max() / 4096, 4096 * std::numeric_limits<TypeParam>::min()}) {
+        std::vector<TypeParam> a = Random<TypeParam>(count * n * n, 3);
+        for (TypeParam& value : a) value *= scale;
+        CheckQr(solver, count, n, n, a);
+      }
+    }
+  }
+  // Fewer reflectors than columns: the others are columns of the identity, reflected.
+  const std::vector<TypeParam> a = Random<TypeParam>(50 * 40, 5);
+  std::vector<TypeParam> packed(50 * 40), taus(40), q(50 * 40);
+  solver.Run({.kind = DenseSolve::kQr, .count = 1, .rows = 50, .columns = 40}, {a.data(), packed.data(), taus.data()});
+  solver.Run({.kind = DenseSolve::kReflectors, .count = 1, .rows = 50, .columns = 40, .steps = 33},
+             {packed.data(), taus.data(), q.data()});
+  for (int64_t i = 0; i < 40; ++i) {
+    for (int64_t j = 0; j <= i; ++j) {
+      double product = 0;
+      for (int64_t s = 0; s < 50; ++s) product += double{q[s * 40 + i]} * double{q[s * 40 + j]};
+      ASSERT_NEAR(product, i == j, Tolerance<TypeParam>(50));
+    }
+  }
+}
+
 TYPED_TEST(DenseSolverTest, Triangular) {
   Solver<TypeParam> solver(3);
   for (int64_t flags = 0; flags < 16; ++flags) {
@@ -235,12 +314,14 @@ TYPED_TEST(DenseSolverTest, LargeMatricesDoNotDependOnThreads) {
     std::vector<int32_t> pivots(n), permutation(n);
     std::vector<const void*> arrays = {a.data(), result.data(), pivots.data(), permutation.data()};
     if (kind == DenseSolve::kTriangular) arrays = {a.data(), a.data(), result.data()};
+    std::vector<TypeParam> taus(n);
+    if (kind == DenseSolve::kQr) arrays = {a.data(), result.data(), taus.data()};
     Solver<TypeParam>(threads).Run({.kind = kind, .count = 1, .rows = n, .columns = n, .flags = DenseSolve::kLower},
                                    arrays);
     return result;
   };
   for (int64_t i = 0; i < n; ++i) a[i * n + i] += 200;
-  for (int64_t kind : {DenseSolve::kLu, DenseSolve::kCholesky, DenseSolve::kTriangular}) {
+  for (int64_t kind : {DenseSolve::kLu, DenseSolve::kCholesky, DenseSolve::kTriangular, DenseSolve::kQr}) {
     EXPECT_EQ(run(1, kind), run(4, kind)) << kind;
   }
   Solver<TypeParam> solver(2);

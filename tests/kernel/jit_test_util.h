@@ -18,6 +18,7 @@
 #include "llvm/TargetParser/Host.h"
 #include "src/base/status.h"
 #include "src/hlo/module.h"
+#include "src/kernel/math/large_reduction.h"
 #include "src/kernel/scalar_emitter.h"
 
 namespace kiln::kernel {
@@ -133,7 +134,11 @@ class ElementwiseJit {
     if (!jit) return Internal(llvm::toString(jit.takeError()));
     jit_ = std::move(*jit);
     module_->setDataLayout(jit_->getDataLayout());
-    llvm::Error error = jit_->addIRModule(llvm::orc::ThreadSafeModule(std::move(module_), std::move(context_)));
+    llvm::orc::SymbolMap runtime;
+    runtime[jit_->mangleAndIntern(math::kReduceLargeName)] = {llvm::orc::ExecutorAddr::fromPtr(&math::ReduceLarge),
+                                                              llvm::JITSymbolFlags::Exported};
+    llvm::Error error = jit_->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(runtime)));
+    if (!error) error = jit_->addIRModule(llvm::orc::ThreadSafeModule(std::move(module_), std::move(context_)));
     if (error) return Internal(llvm::toString(std::move(error)));
     return absl::OkStatus();
   }

@@ -4,6 +4,7 @@
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/Module.h"
 #include "src/kernel/math/coefficients.h"
+#include "src/kernel/math/large_reduction.h"
 #include "src/kernel/math/real_math.h"
 
 namespace kiln::kernel::math {
@@ -102,6 +103,23 @@ llvm::Value* EmitLargeReduction(VectorBuilder& b, Real x) {
   return ir.CreateInsertValue(result, rest, 2);
 }
 
+// The same as a call: to code compiled with Kiln where there is such code.
+llvm::Value* ReduceLargeScalar(const VectorBuilder& scalar, Real x) {
+  llvm::IRBuilder<>& ir = scalar.ir;
+  auto* type = llvm::StructType::get(ir.getInt64Ty(), ir.getDoubleTy(), ir.getDoubleTy());
+  if (scalar.target == Target::kGpu) {
+    return scalar.CallHelper("reduce_large.f64", type, {x}, [](VectorBuilder& inner, llvm::ArrayRef<llvm::Value*> a) {
+      return EmitLargeReduction(inner, Real(inner, a[0]));
+    });
+  }
+  llvm::BasicBlock& entry = ir.GetInsertBlock()->getParent()->getEntryBlock();
+  llvm::Value* slot = llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(type);
+  llvm::FunctionCallee callee =
+      scalar.module()->getOrInsertFunction(kReduceLargeName, ir.getVoidTy(), ir.getDoubleTy(), ir.getPtrTy());
+  ir.CreateCall(callee, {x, slot});
+  return ir.CreateLoad(type, slot);
+}
+
 // The moderate reduction, and lane by lane the large one where any lane needs it.
 Reduced Reduce(const VectorBuilder& b, Real x) {
   const bool f32 = IsF32(x);
@@ -134,11 +152,7 @@ Reduced Reduce(const VectorBuilder& b, Real x) {
   ir.SetInsertPoint(work);
   VectorBuilder scalar{ir, 1, b.target};
   Real one = Real(scalar, extract(x, lane)).To(64);
-  auto* type = llvm::StructType::get(ir.getInt64Ty(), ir.getDoubleTy(), ir.getDoubleTy());
-  llvm::Value* reduced =
-      scalar.CallHelper("reduce_large.f64", type, {one}, [](VectorBuilder& inner, llvm::ArrayRef<llvm::Value*> a) {
-        return EmitLargeReduction(inner, Real(inner, a[0]));
-      });
+  llvm::Value* reduced = ReduceLargeScalar(scalar, one);
   Integer quadrant(scalar, ir.CreateExtractValue(reduced, 0));
   Real high(scalar, ir.CreateExtractValue(reduced, 1)), low(scalar, ir.CreateExtractValue(reduced, 2));
   if (f32) {

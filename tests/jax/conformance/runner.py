@@ -54,13 +54,14 @@ def run(program, device, reference):
             if "MLIRError" in type(error).__name__:
                 raise
             expected, refusal = None, first_line(error)
-        start = time.perf_counter()
+        # Of all threads: what else the machine does must not show.
+        start = time.process_time()
         try:
             actual = execute(compile_text(text, device), arrays, device)
         except (jax.errors.JaxRuntimeError, NotImplementedError, ValueError) as error:
             status = "refused" if expected is not None else "neither"
             return Outcome(status, f"{first_line(error)}" + (f" | reference: {refusal}" if refusal else ""))
-        seconds = time.perf_counter() - start
+        seconds = time.process_time() - start
     if expected is None and program.model is not None:
         expected = program.model(*arrays)
     if expected is None:

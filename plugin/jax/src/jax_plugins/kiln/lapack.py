@@ -10,7 +10,7 @@ _PRIMITIVES = ("cholesky", "eig", "eigh", "hessenberg", "householder_product", "
                "tridiagonal", "tridiagonal_solve")  # fmt: skip
 # Real and complex matrices whose smaller side is at least this long have code of Kiln's own that is faster than LAPACK's,
 # as measured against it, and as accurate. None: LAPACK compares complex pivots by another norm, and users see the pivots.
-_OWN_FROM = {"cholesky": (1, 128), "geqrf": (25, 25), "householder_product": (25, 25), "lu": (1, None)}
+_OWN_FROM = {"cholesky": (1, 128), "geqrf": (1, 25), "householder_product": (1, 25), "lu": (1, None)}
 
 
 @ffi.Function
