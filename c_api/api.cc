@@ -2,6 +2,7 @@
 // the implementation.
 #include "c_api/arguments.h"
 #include "c_api/functions.h"
+#include "src/base/catch_exceptions.h"
 
 namespace kiln::c_api {
 
@@ -15,12 +16,14 @@ namespace {
 
 template <typename Args>
 PJRT_Error* Answer(Args* args) {
-  if constexpr (std::is_void_v<decltype(Call(*args))>) {
-    Call(*args);
-    return nullptr;
-  } else {
-    return MakeError(Call(*args));
-  }
+  return MakeError(CatchExceptions([args]() -> absl::Status {
+    if constexpr (std::is_void_v<decltype(Call(*args))>) {
+      Call(*args);
+      return absl::OkStatus();
+    } else {
+      return Call(*args);
+    }
+  }));
 }
 
 namespace slot {

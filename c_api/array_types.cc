@@ -62,11 +62,11 @@ absl::StatusOr<hlo::DimensionVector> MinorToMajorOf(absl::Span<const int64_t> st
   }
   int64_t expected = element_bytes;
   for (int64_t dimension : order) {
-    if (dimensions[dimension] == 0) break;
+    if (dimensions[dimension] <= 0) break;
     if (dimensions[dimension] > 1 && strides[dimension] != expected) {
       return Unimplemented("a device layout whose strides are not dense");
     }
-    expected *= dimensions[dimension];
+    if (__builtin_mul_overflow(expected, dimensions[dimension], &expected)) break;  // too large, as its user says
   }
   return order;
 }
@@ -96,10 +96,12 @@ absl::StatusOr<RefPtr<const runtime::BufferType>> BufferTypeFrom(PJRT_Buffer_Typ
   if (layout == nullptr) return runtime::BufferType::Create(element_type, dimensions);
   if (layout->type == PJRT_Buffer_MemoryLayout_Type_Tiled) {
     if (layout->tiled.num_tiles != 0) return Unimplemented("a device layout with tiles");
+    if (layout->tiled.minor_to_major_size != 0) KILN_REQUIRE_POINTER(*layout, tiled.minor_to_major);
     const absl::Span<const int64_t> minor_to_major(layout->tiled.minor_to_major, layout->tiled.minor_to_major_size);
     return runtime::BufferType::Create(element_type, dimensions, &minor_to_major);
   }
   if (layout->type == PJRT_Buffer_MemoryLayout_Type_Strides) {
+    if (layout->strides.num_byte_strides != 0) KILN_REQUIRE_POINTER(*layout, strides.byte_strides);
     KILN_ASSIGN_OR_RETURN(
         hlo::DimensionVector order,
         MinorToMajorOf(absl::Span<const int64_t>(layout->strides.byte_strides, layout->strides.num_byte_strides),

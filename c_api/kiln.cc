@@ -82,19 +82,21 @@ KILN_EXPORT void kiln_client_destroy(kiln_client* client) { delete client; }
 
 KILN_EXPORT kiln_status* kiln_buffer_from_host(kiln_client* client, kiln_dtype dtype, const int64_t* dims, size_t rank,
                                                const void* data, const int64_t* byte_strides, kiln_buffer** buffer) {
-  return MakeStatus(kiln::c_api::FromHost(client, dtype, dims, rank, data, byte_strides,
-                                          kiln::runtime::HostBufferSemantics::kImmutableOnlyDuringCall, nullptr,
-                                          buffer));
+  return kiln::c_api::Answer([&] {
+    return kiln::c_api::FromHost(client, dtype, dims, rank, data, byte_strides,
+                                 kiln::runtime::HostBufferSemantics::kImmutableOnlyDuringCall, nullptr, buffer);
+  });
 }
 
 KILN_EXPORT kiln_status* kiln_buffer_borrow(kiln_client* client, kiln_dtype dtype, const int64_t* dims, size_t rank,
                                             const void* data, void (*release)(void*), void* argument,
                                             kiln_buffer** buffer) {
-  std::function<void()> done;
-  if (release != nullptr) done = [release, argument] { release(argument); };
-  return MakeStatus(kiln::c_api::FromHost(client, dtype, dims, rank, data, nullptr,
-                                          kiln::runtime::HostBufferSemantics::kImmutableZeroCopy, std::move(done),
-                                          buffer));
+  return kiln::c_api::Answer([&] {
+    std::function<void()> done;
+    if (release != nullptr) done = [release, argument] { release(argument); };
+    return kiln::c_api::FromHost(client, dtype, dims, rank, data, nullptr,
+                                 kiln::runtime::HostBufferSemantics::kImmutableZeroCopy, std::move(done), buffer);
+  });
 }
 
 KILN_EXPORT kiln_status* kiln_buffer_to_host(const kiln_buffer* buffer, void* data, size_t size) {
@@ -130,19 +132,20 @@ KILN_EXPORT kiln_status* kiln_buffer_data(const kiln_buffer* buffer, const void*
 }
 
 KILN_EXPORT kiln_dtype kiln_buffer_dtype(const kiln_buffer* buffer) {
+  if (buffer == nullptr) return static_cast<kiln_dtype>(0);
   return static_cast<kiln_dtype>(kiln::c_api::UnwrapBuffer(buffer)->type().element_type());
 }
 
 KILN_EXPORT size_t kiln_buffer_rank(const kiln_buffer* buffer) {
-  return kiln::c_api::UnwrapBuffer(buffer)->type().dimensions().size();
+  return buffer == nullptr ? 0 : kiln::c_api::UnwrapBuffer(buffer)->type().dimensions().size();
 }
 
 KILN_EXPORT const int64_t* kiln_buffer_dims(const kiln_buffer* buffer) {
-  return kiln::c_api::UnwrapBuffer(buffer)->type().dimensions().data();
+  return buffer == nullptr ? nullptr : kiln::c_api::UnwrapBuffer(buffer)->type().dimensions().data();
 }
 
 KILN_EXPORT size_t kiln_buffer_size(const kiln_buffer* buffer) {
-  return static_cast<size_t>(kiln::c_api::UnwrapBuffer(buffer)->type().byte_count());
+  return buffer == nullptr ? 0 : static_cast<size_t>(kiln::c_api::UnwrapBuffer(buffer)->type().byte_count());
 }
 
 KILN_EXPORT void kiln_buffer_destroy(kiln_buffer* buffer) {

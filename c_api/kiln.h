@@ -134,7 +134,8 @@ kiln_status* kiln_buffer_to_host(const kiln_buffer* buffer, void* data, size_t s
 kiln_status* kiln_buffer_await(const kiln_buffer* buffer);
 /* The content itself, dense and row-major, valid while the buffer lives. Waits until it is there. */
 kiln_status* kiln_buffer_data(const kiln_buffer* buffer, const void** data);
-/* Element type, number of dimensions, dimensions (`rank` of them, owned by the buffer) and bytes. */
+/* Element type, number of dimensions, dimensions (`rank` of them, owned by the buffer) and bytes;
+ * zeros for a null buffer. */
 kiln_dtype kiln_buffer_dtype(const kiln_buffer* buffer);
 size_t kiln_buffer_rank(const kiln_buffer* buffer);
 const int64_t* kiln_buffer_dims(const kiln_buffer* buffer);
@@ -153,7 +154,7 @@ kiln_status* kiln_function_load(kiln_client* client, const void* program, size_t
                                 kiln_function** function);
 /* The program's name; it lives as long as the function. */
 const char* kiln_function_name(const kiln_function* function);
-/* How many arrays the program takes and gives; tuples count as their elements. */
+/* How many arrays the program takes and gives; tuples count as their elements. 0 for null. */
 size_t kiln_function_input_count(const kiln_function* function);
 size_t kiln_function_output_count(const kiln_function* function);
 /* Calls the program. The first call for each combination of shapes and element types compiles; threads that ask for the

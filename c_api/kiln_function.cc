@@ -53,22 +53,24 @@ absl::Status Call(kiln_function* function, kiln_buffer* const* inputs, size_t in
 
 KILN_EXPORT kiln_status* kiln_function_load(kiln_client* client, const void* program, size_t size, const char* format,
                                             kiln_function** function) {
-  return MakeStatus(kiln::c_api::Load(client, program, size, format, function));
+  return kiln::c_api::Answer([&] { return kiln::c_api::Load(client, program, size, format, function); });
 }
 
-KILN_EXPORT const char* kiln_function_name(const kiln_function* function) { return function->function.name().c_str(); }
+KILN_EXPORT const char* kiln_function_name(const kiln_function* function) {
+  return function == nullptr ? "" : function->function.name().c_str();
+}
 
 KILN_EXPORT size_t kiln_function_input_count(const kiln_function* function) {
-  return function->function.parameter_count();
+  return function == nullptr ? 0 : function->function.parameter_count();
 }
 
 KILN_EXPORT size_t kiln_function_output_count(const kiln_function* function) {
-  return function->function.output_count();
+  return function == nullptr ? 0 : function->function.output_count();
 }
 
 KILN_EXPORT kiln_status* kiln_function_call(kiln_function* function, kiln_buffer* const* inputs, size_t input_count,
                                             kiln_buffer** outputs, size_t output_count) {
-  return MakeStatus(kiln::c_api::Call(function, inputs, input_count, outputs, output_count));
+  return kiln::c_api::Answer([&] { return kiln::c_api::Call(function, inputs, input_count, outputs, output_count); });
 }
 
 KILN_EXPORT kiln_status* kiln_function_get_statistics(const kiln_function* function,

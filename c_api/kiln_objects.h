@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "c_api/kiln.h"
-#include "src/base/status.h"
+#include "src/base/catch_exceptions.h"
 #include "src/runtime/client.h"
 
 #define KILN_EXPORT extern "C" __attribute__((visibility("default")))
@@ -25,6 +25,11 @@ namespace kiln::c_api {
 
 // Null for OK.
 kiln_status* MakeStatus(const absl::Status& status);
+// What `function` returns or throws.
+template <typename Function>
+kiln_status* Answer(const Function& function) {
+  return MakeStatus(CatchExceptions(function));
+}
 
 inline runtime::Buffer* UnwrapBuffer(const kiln_buffer* buffer) {
   return reinterpret_cast<runtime::Buffer*>(const_cast<kiln_buffer*>(buffer));

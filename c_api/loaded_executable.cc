@@ -68,6 +68,7 @@ absl::Status Call(PJRT_LoadedExecutable_Execute_Args& args) {
   runtime::LoadedExecutable::ExecuteOptions options;
   if (const PJRT_ExecuteOptions* given = args.options) {
     if (KILN_HAS_FIELD(*given, num_non_donatable_input_indices)) {
+      if (given->num_non_donatable_input_indices != 0) KILN_REQUIRE_POINTER(*given, non_donatable_input_indices);
       options.non_donatable = {given->non_donatable_input_indices, given->num_non_donatable_input_indices};
     }
     if (KILN_HAS_FIELD(*given, context) && given->context != nullptr) options.user_data = given->context->user_data;
@@ -82,7 +83,11 @@ absl::Status Call(PJRT_LoadedExecutable_Execute_Args& args) {
     options.device = args.execute_device->device;
   }
   KILN_REQUIRE_POINTER(args, output_lists);
-  if (args.num_args != 0) KILN_REQUIRE_POINTER(args, argument_lists);
+  if (!executable->output_types().empty()) KILN_REQUIRE_POINTER(args, output_lists[0]);
+  if (args.num_args != 0) {
+    KILN_REQUIRE_POINTER(args, argument_lists);
+    KILN_REQUIRE_POINTER(args, argument_lists[0]);
+  }
   // Buffers of the C API are the runtime's own objects, so both lists are passed through as they are.
   runtime::Buffer* const* arguments =
       args.num_args == 0 ? nullptr : reinterpret_cast<runtime::Buffer* const*>(args.argument_lists[0]);

@@ -10,11 +10,11 @@
 namespace kiln::c_api {
 
 absl::StatusOr<ProgramSource> SourceFrom(const PJRT_Program* program, const char* options, size_t options_size) {
+  if (program != nullptr && !KILN_HAS_FIELD(*program, format_size)) {
+    return TooSmall("format_size", program->struct_size, PJRT_Program_STRUCT_SIZE);
+  }
   if (program == nullptr || program->code == nullptr || program->code_size == 0) {
     return InvalidArgument("there is no program to compile");
-  }
-  if (!KILN_HAS_FIELD(*program, format_size)) {
-    return TooSmall("format_size", program->struct_size, PJRT_Program_STRUCT_SIZE);
   }
   ProgramSource source;
   source.code.assign(program->code, program->code_size);

@@ -10,6 +10,7 @@
 struct PJRT_AsyncHostToDeviceTransferManager {
   struct Entry {
     kiln::RefPtr<kiln::runtime::Buffer> buffer;
+    char* data;  // stays until the entry is complete, even where the buffer is deleted or donated before
     kiln::RefPtr<kiln::runtime::Event> definition;
     bool retrieved = false;
     bool complete = false;
@@ -51,7 +52,7 @@ absl::Status TransferData(Manager* manager, int index, const void* data, int64_t
     }
     if (size != 0 && data == nullptr) return InvalidArgument("the data of a transfer is null");
     if (entry->complete) return FailedPrecondition("buffer ", index, " of the transfer is complete already");
-    if (size != 0) std::memcpy(static_cast<char*>(entry->buffer->data()) + offset, data, size);
+    if (size != 0) std::memcpy(entry->data + offset, data, size);
     if (last) {
       KILN_ASSIGN_OR_RETURN(completed, Complete(entry, index));
     }
@@ -70,9 +71,11 @@ absl::Status TransferLiteral(Manager* manager, int index, const void* data, cons
       return InvalidArgument("a literal of ", type.ToString(), " for buffer ", index, " of ", wanted.ToString());
     }
     if (type.byte_count() != 0 && data == nullptr) return InvalidArgument("the data of a literal is null");
+    if (!entry->complete) {
+      runtime::StridedCopy(type.element_bytes(), type.dimensions(), data, type.ByteStrides(), entry->data,
+                           wanted.ByteStrides());
+    }
     KILN_ASSIGN_OR_RETURN(completed, Complete(entry, index));
-    runtime::StridedCopy(type.element_bytes(), type.dimensions(), data, type.ByteStrides(), entry->buffer->data(),
-                         wanted.ByteStrides());
   }
   completed->Set(absl::OkStatus());
   return absl::OkStatus();
@@ -84,6 +87,8 @@ absl::Status Call(PJRT_Client_CreateBuffersForAsyncHostToDevice_Args& args) {
   if (args.num_device_layouts != 0 && args.num_device_layouts != args.num_shape_specs) {
     return InvalidArgument(args.num_device_layouts, " layouts for ", args.num_shape_specs, " shapes of a transfer");
   }
+  if (args.num_shape_specs != 0) KILN_REQUIRE_POINTER(args, shape_specs);
+  if (args.num_device_layouts != 0) KILN_REQUIRE_POINTER(args, device_layouts);
   runtime::Memory* memory = ChooseMemory(args.client, nullptr, args.memory);
   auto manager = std::make_unique<Manager>();
   manager->device = HandleOf(memory->device());
@@ -98,7 +103,8 @@ absl::Status Call(PJRT_Client_CreateBuffersForAsyncHostToDevice_Args& args) {
     RefPtr<runtime::Event> definition = runtime::Event::Create();
     RefPtr<runtime::Buffer> buffer =
         MakeRef<runtime::Buffer>(std::move(type), memory, std::move(block), definition, /*produced=*/true);
-    manager->entries.push_back({std::move(buffer), std::move(definition)});
+    char* data = static_cast<char*>(buffer->data());
+    manager->entries.push_back({std::move(buffer), data, std::move(definition)});
   }
   args.transfer_manager = manager.release();
   return absl::OkStatus();

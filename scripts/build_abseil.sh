@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# build_abseil.sh PREFIX: builds Debian's Abseil into PREFIX as static libraries that a shared library can hold.
+# build_abseil.sh PREFIX [FLAGS]: builds Debian's Abseil into PREFIX as static libraries that a shared library can hold,
+# with further compiler flags if given.
 #
 # Debian's own static libraries are not position independent, and linking its shared ones would mix with the Abseil that
 # frameworks load into the same process. So this takes Debian's source package, through apt and its signature checks, and
@@ -7,7 +8,8 @@
 set -euo pipefail
 
 prefix=$1
-work="$(dirname "$prefix")/abseil-work"
+flags=${2:-}
+work="$(dirname "$prefix")/$(basename "$prefix")-work"
 rm -rf "$work" "$prefix"
 mkdir -p "$work"/{sources.list.d,lists/partial,cache/archives/partial,source}
 work=$(cd "$work" && pwd)
@@ -53,6 +55,7 @@ echo "abseil: building $(basename "$source_directory")" >&2
   cmake -S "$source_directory" -B "$work/build" -G Ninja \
     -DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19 \
     -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR=lib \
+    -DCMAKE_CXX_FLAGS="$flags" \
     -DBUILD_SHARED_LIBS=OFF -DBUILD_TESTING=OFF \
     -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DCMAKE_CXX_STANDARD=20 -DABSL_PROPAGATE_CXX_STD=ON \
     -DCMAKE_CXX_VISIBILITY_PRESET=hidden -DCMAKE_VISIBILITY_INLINES_HIDDEN=ON

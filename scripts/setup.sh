@@ -5,6 +5,7 @@
 #   scripts/setup.sh          everything
 #   scripts/setup.sh build    what the C++ build needs
 #   scripts/setup.sh python   what JAX and the tests need
+#   scripts/setup.sh tsan     what the preset tsan needs besides: Abseil with ThreadSanitizer, which must see its mutexes
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -44,13 +45,14 @@ install_packages() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"
 }
 
+# prepare_build [NAME FLAGS]: packages, and Abseil as .deps/NAME.
 prepare_build() {
+  local name=${1:-abseil} key
   install_packages "${build_packages[@]}"
-  local key
   key=$(hash_of "$root/scripts/build_abseil.sh")
-  if ! stamp_is abseil "$key"; then
-    "$root/scripts/build_abseil.sh" "$deps/abseil"
-    write_stamp abseil "$key"
+  if ! stamp_is "$name" "$key"; then
+    "$root/scripts/build_abseil.sh" "$deps/$name" "${2:-}"
+    write_stamp "$name" "$key"
   fi
 }
 
@@ -68,7 +70,8 @@ prepare_python() {
 
 case "${1:-all}" in
   build) prepare_build ;;
+  tsan) prepare_build abseil-tsan "-fsanitize=thread -g" ;;
   python) prepare_python ;;
   all) prepare_build && prepare_python ;;
-  *) say "unknown step '$1'; the steps are: build, python, all"; exit 2 ;;
+  *) say "unknown step '$1'; the steps are: build, tsan, python, all"; exit 2 ;;
 esac

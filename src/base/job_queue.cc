@@ -4,7 +4,7 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <system_error>
+#include <exception>
 #include <utility>
 
 namespace kiln {
@@ -26,8 +26,8 @@ std::thread StartThread(const char* name, std::function<void()> body) {
   try {
     thread = std::thread(std::move(body));
     pthread_setname_np(thread.native_handle(), name);
-  } catch (const std::system_error&) {
-    // The caller copes with fewer threads.
+  } catch (const std::exception&) {
+    // Neither threads nor memory left: the caller copes with fewer threads.
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return thread;

@@ -64,6 +64,15 @@ absl::Status Verify(const llvm::Module& module) {
   return absl::OkStatus();
 }
 
+// Keeps objects whose state a fatal error left unknown, where leak checkers find them.
+template <typename... T>
+void Abandon(T*... objects) {
+  static absl::Mutex mutex(absl::kConstInit);
+  static auto* const abandoned = new std::vector<const void*>();
+  absl::MutexLock lock(&mutex);
+  abandoned->insert(abandoned->end(), {static_cast<const void*>(objects)...});
+}
+
 }  // namespace
 
 CodeUnit::CodeUnit() = default;
@@ -167,9 +176,7 @@ absl::StatusOr<Object> JitCompiler::CompileUnit(CodeUnit* unit, CompileTimes* ti
       &fatal);
   if (fatal) {
     // Their destructors could trip over what the jump left half done.
-    generator.release();
-    unit->module.release();
-    unit->context.release();
+    Abandon(generator.release(), unit->module.release(), unit->context.release());
     return status;
   }
   GiveBack(std::move(generator), unit->level);
@@ -279,8 +286,7 @@ absl::StatusOr<std::string> JitCompiler::EmitAssembly(const llvm::Module& module
       },
       &fatal);
   if (fatal) {
-    generator.release();
-    copy.release();
+    Abandon(generator.release(), copy.release());
     return status;
   }
   GiveBack(std::move(generator), CodeUnit::kUsualLevel);

@@ -12,7 +12,7 @@
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
-#include "src/base/status.h"
+#include "src/base/catch_exceptions.h"
 
 namespace kiln::cpu {
 namespace {
@@ -64,11 +64,17 @@ absl::Status InitializeLlvm() {
 absl::Status GuardLlvm(const std::function<absl::Status()>& work, bool* fatal) {
   // On the heap, so that its content is defined after the jump.
   const auto target = std::make_unique<FatalTarget>();
-  if (fatal != nullptr) *fatal = false;
+  bool returned = false;
   if (setjmp(target->buffer) == 0) {
     fatal_target = target.get();
-    absl::Status status = work();
+    const absl::Status status = CatchExceptions([&] {
+      absl::Status status = work();
+      returned = true;
+      return status;
+    });
     fatal_target = nullptr;
+    // LLVM is not made for exceptions to pass through.
+    if (fatal != nullptr) *fatal = !returned;
     return status;
   }
   if (fatal != nullptr) *fatal = true;

@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "src/base/build_id.h"
+#include "src/base/catch_exceptions.h"
 #include "src/base/fingerprint.h"
 #include "src/base/job_queue.h"
 #include "src/base/write_file.h"
@@ -28,6 +29,8 @@ constexpr int64_t kFileBytes = 512 << 20;
 // No kernel comes near.
 constexpr int64_t kMaxObjectBytes = 64 << 20;
 constexpr size_t kChecksumDigits = 32;
+// In the names of all files: others in the directory are somebody else's and stay.
+constexpr absl::string_view kSuffix = ".kiln";
 // Whoever ends waits no longer for files to be written.
 constexpr absl::Duration kPatience = absl::Seconds(5);
 // A file's time says when it was last of use, to the day.
@@ -106,7 +109,10 @@ void ObjectCache::Insert(const std::string& key, Object object) {
     ++to_write_;
   }
   writer_->Push([this, key, object = std::move(object)] {
-    WriteFile(key, *object);
+    CatchExceptions([&] {
+      WriteFile(key, *object);
+      return absl::OkStatus();
+    }).IgnoreError();
     absl::MutexLock lock(&mutex_);
     --to_write_;
   });
@@ -133,12 +139,12 @@ void ObjectCache::Remember(const std::string& key, Object object) {
 
 // Many small files want several directories.
 std::string ObjectCache::PathOf(absl::string_view key) const {
-  return absl::StrCat(directory_, "/", key.substr(0, 2), "/", key.substr(2));
+  return absl::StrCat(directory_, "/", key.substr(0, 2), "/", key.substr(2), kSuffix);
 }
 
 Object ObjectCache::ReadFile(const std::string& key) const {
   const std::string path = PathOf(key);
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (file < 0) return nullptr;
   struct stat status;
   std::string bytes;
@@ -179,6 +185,7 @@ void ObjectCache::RemoveOldFiles() const {
   for (fs::recursive_directory_iterator it(directory_, error), end; !error && it != end; it.increment(error)) {
     std::error_code gone;  // another process looks it over as well
     if (!it->is_regular_file(gone) || gone) continue;
+    if (it->path().filename().string().find(kSuffix) == std::string::npos) continue;
     const auto size = static_cast<int64_t>(it->file_size(gone));
     const fs::file_time_type time = it->last_write_time(gone);
     if (gone) continue;

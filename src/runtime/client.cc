@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "src/base/catch_exceptions.h"
 #include "src/base/cpu_tuning.h"
 #include "src/base/status.h"
 #include "src/cpu/object_cache.h"
@@ -70,7 +71,7 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Create(const ClientOptions& opti
   if (options.warm_up && threads > 1) {
     client->BeginWork();
     client->pool_->Schedule([client = client.get()] {
-      cpu::WarmUpCompiler().IgnoreError();
+      CatchExceptions(cpu::WarmUpCompiler).IgnoreError();
       client->EndWork();
     });
   }
@@ -95,11 +96,11 @@ Device* Client::device(int64_t id) const {
 RefPtr<Event> Client::RunAfter(const RefPtr<Event>& dependency, bool quick, std::function<absl::Status()> work) {
   const bool ready = dependency == nullptr || dependency->IsSettled();
   if (ready && dependency != nullptr && !dependency->status().ok()) return dependency;
-  if (ready && quick) return Event::Settled(work());
+  if (ready && quick) return Event::Settled(CatchExceptions(work));
   RefPtr<Event> done = Event::Create();
   BeginWork();
   auto run = [this, done, work = std::move(work)] {
-    done->Set(work());
+    done->Set(CatchExceptions(work));
     EndWork();
   };
   if (ready) {

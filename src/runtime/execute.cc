@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
+#include "src/base/catch_exceptions.h"
 #include "src/base/float_environment.h"
 #include "src/base/status.h"
 #include "src/runtime/loaded_executable.h"
@@ -45,6 +46,12 @@ class ArgumentHolds {
 
 bool Contains(absl::Span<const int64_t> list, int64_t value) {
   return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+// Frees memory that was taken over, once whoever writes it (null: nobody) is done.
+void FreeWhenProduced(MemoryBlock block, const RefPtr<Event>& production) {
+  if (production == nullptr || production->IsSettled()) return;
+  production->OnSettled([block = std::make_shared<MemoryBlock>(std::move(block))](const absl::Status&) {});
 }
 
 }  // namespace
@@ -120,21 +127,23 @@ absl::Status LoadedExecutable::CheckArgument(size_t index, const Buffer& argumen
 absl::Status LoadedExecutable::RunNow(absl::Span<const void* const> arguments, absl::Span<void* const> results,
                                       const Device& device,
                                       const std::shared_ptr<const ffi::UserData>& user_data) const {
-  const int64_t arena_bytes = executable_->arena_bytes();
-  MemoryBlock arena;
-  if (arena_bytes > 0) {
-    KILN_ASSIGN_OR_RETURN(arena, MemoryBlock::Allocate(client_->allocator(), arena_bytes));
-  }
-  const DefaultFloatEnvironment environment;
-  if (executable_->custom_call_count() == 0) {
-    return executable_->Run(arguments, results, arena.data(), client_->pool());
-  }
-  ffi::Execution execution({.device_ordinal = static_cast<int32_t>(device.id()),
-                            .pool = client_->pool(),
-                            .allocator = client_->allocator(),
-                            .user_data = user_data},
-                           executable_->custom_call_count());
-  return executable_->Run(arguments, results, arena.data(), client_->pool(), &execution);
+  return CatchExceptions([&]() -> absl::Status {
+    const int64_t arena_bytes = executable_->arena_bytes();
+    MemoryBlock arena;
+    if (arena_bytes > 0) {
+      KILN_ASSIGN_OR_RETURN(arena, MemoryBlock::Allocate(client_->allocator(), arena_bytes));
+    }
+    const DefaultFloatEnvironment environment;
+    if (executable_->custom_call_count() == 0) {
+      return executable_->Run(arguments, results, arena.data(), client_->pool());
+    }
+    ffi::Execution execution({.device_ordinal = static_cast<int32_t>(device.id()),
+                              .pool = client_->pool(),
+                              .allocator = client_->allocator(),
+                              .user_data = user_data},
+                             executable_->custom_call_count());
+    return executable_->Run(arguments, results, arena.data(), client_->pool(), &execution);
+  });
 }
 
 absl::Status LoadedExecutable::Execute(absl::Span<Buffer* const> arguments, const ExecuteOptions& options,
@@ -186,19 +195,27 @@ absl::Status LoadedExecutable::Execute(absl::Span<Buffer* const> arguments, cons
                              " is donated, but the same buffer is also another argument of the call");
     }
   }
-  for (size_t i = 0; i < output_count; ++i) {
-    const int64_t parameter = donated_parameter_[i];
-    if (failure != nullptr) continue;
-    if (parameter >= 0 && !Contains(options.non_donatable, parameter) && !holds.IsTaken(parameter)) {
-      if (std::optional<MemoryBlock> block = arguments[parameter]->Donate()) {
+  // Donations come last: where memory runs out before, the caller keeps what it would have given up.
+  for (const bool donates : {false, true}) {
+    for (size_t i = 0; i < output_count && failure == nullptr; ++i) {
+      const int64_t parameter = donated_parameter_[i];
+      if (donates != (parameter >= 0 && !Contains(options.non_donatable, parameter))) continue;
+      std::optional<MemoryBlock> block;
+      if (donates && !holds.IsTaken(parameter)) block = arguments[parameter]->Donate();
+      if (block.has_value()) {
         holds.SetTaken(parameter);
         blocks[i] = *std::move(block);
-        results[i] = blocks[i].data();
-        continue;
+      } else if (auto made = MemoryBlock::Allocate(client_->allocator(), output_types_[i]->byte_count()); made.ok()) {
+        blocks[i] = *std::move(made);
+      } else {
+        for (size_t j = 0; j < output_count; ++j) {
+          if (donated_parameter_[j] < 0) continue;
+          FreeWhenProduced(std::move(blocks[j]), arguments[donated_parameter_[j]]->definition());
+        }
+        return made.status();
       }
+      results[i] = blocks[i].data();
     }
-    KILN_ASSIGN_OR_RETURN(blocks[i], MemoryBlock::Allocate(client_->allocator(), output_types_[i]->byte_count()));
-    results[i] = blocks[i].data();
   }
 
   for (int64_t parameter : executable_->donated_parameters()) {

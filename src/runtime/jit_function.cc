@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include "src/base/status.h"
+#include "src/base/catch_exceptions.h"
 
 namespace kiln::runtime {
 
@@ -40,7 +40,9 @@ absl::Status JitFunction::Call(absl::Span<Buffer* const> arguments, Buffer** out
   calls_.fetch_add(1, std::memory_order_relaxed);
   absl::call_once(once_, [this] {
     const auto start = std::chrono::steady_clock::now();
-    executable_ = Compile();
+    // An exception would leave the others waiting.
+    const absl::Status status = CatchExceptions([this] { return (executable_ = Compile()).status(); });
+    if (!status.ok()) executable_ = status;
     compiles_ = 1;
     compile_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   });

@@ -127,6 +127,61 @@ inline void DestroyBuffer(PJRT_Buffer* buffer) {
   KILN_EXPECT_OK(Api()->PJRT_Buffer_Destroy(&args));
 }
 
+inline bool IsDeleted(PJRT_Buffer* buffer) {
+  KILN_ARGS(PJRT_Buffer_IsDeleted, args);
+  args.buffer = buffer;
+  KILN_EXPECT_OK(Api()->PJRT_Buffer_IsDeleted(&args));
+  return args.is_deleted;
+}
+
+// Of HLO text. Null, and a failed test, where it does not compile.
+inline PJRT_LoadedExecutable* Compile(PJRT_Client* client, std::string code) {
+  std::string format = "hlo";
+  PJRT_Program program = {};
+  program.struct_size = PJRT_Program_STRUCT_SIZE;
+  program.code = code.data();
+  program.code_size = code.size();
+  program.format = format.data();
+  program.format_size = format.size();
+  KILN_ARGS(PJRT_Client_Compile, args);
+  args.client = client;
+  args.program = &program;
+  KILN_EXPECT_OK(Api()->PJRT_Client_Compile(&args));
+  return args.executable;
+}
+
+inline void Destroy(PJRT_LoadedExecutable* executable) {
+  KILN_ARGS(PJRT_LoadedExecutable_Destroy, args);
+  args.executable = executable;
+  KILN_EXPECT_OK(Api()->PJRT_LoadedExecutable_Destroy(&args));
+}
+
+struct Call {
+  Failure failure;
+  std::vector<PJRT_Buffer*> outputs;
+  PJRT_Event* done = nullptr;
+};
+
+inline Call Execute(PJRT_LoadedExecutable* executable, std::vector<PJRT_Buffer*> arguments, size_t output_count,
+                    PJRT_ExecuteOptions* options = nullptr) {
+  Call call;
+  call.outputs.resize(output_count);
+  KILN_ARGS(PJRT_LoadedExecutable_Execute, args);
+  PJRT_ExecuteOptions defaults = {};
+  defaults.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE;
+  args.executable = executable;
+  args.options = options != nullptr ? options : &defaults;
+  PJRT_Buffer* const* argument_list = arguments.data();
+  args.argument_lists = &argument_list;
+  args.num_devices = 1;
+  args.num_args = arguments.size();
+  PJRT_Buffer** output_list = call.outputs.data();
+  args.output_lists = &output_list;
+  args.device_complete_events = &call.done;
+  call.failure = Take(Api()->PJRT_LoadedExecutable_Execute(&args));
+  return call;
+}
+
 }  // namespace kiln::test
 
 #endif  // KILN_TESTS_C_API_PJRT_H_

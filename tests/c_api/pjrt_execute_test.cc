@@ -29,54 +29,7 @@ class PjrtExecuteTest : public ::testing::Test {
   PjrtExecuteTest() : client_(CreateClient()) {}
   ~PjrtExecuteTest() override { DestroyClient(client_); }
 
-  PJRT_LoadedExecutable* Compile(std::string code, const std::string& format = "hlo") {
-    PJRT_Program program = {};
-    program.struct_size = PJRT_Program_STRUCT_SIZE;
-    program.code = code.data();
-    program.code_size = code.size();
-    program.format = format.data();
-    program.format_size = format.size();
-    KILN_ARGS(PJRT_Client_Compile, args);
-    args.client = client_;
-    args.program = &program;
-    KILN_EXPECT_OK(Api()->PJRT_Client_Compile(&args));
-    return args.executable;
-  }
-  static void Destroy(PJRT_LoadedExecutable* executable) {
-    KILN_ARGS(PJRT_LoadedExecutable_Destroy, args);
-    args.executable = executable;
-    KILN_EXPECT_OK(Api()->PJRT_LoadedExecutable_Destroy(&args));
-  }
-  struct Call {
-    Failure failure;
-    std::vector<PJRT_Buffer*> outputs;
-    PJRT_Event* done = nullptr;
-  };
-  static Call Run(PJRT_LoadedExecutable* executable, std::vector<PJRT_Buffer*> arguments, size_t output_count,
-                  PJRT_ExecuteOptions* options = nullptr) {
-    Call call;
-    call.outputs.resize(output_count);
-    KILN_ARGS(PJRT_LoadedExecutable_Execute, args);
-    PJRT_ExecuteOptions defaults = {};
-    defaults.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE;
-    args.executable = executable;
-    args.options = options != nullptr ? options : &defaults;
-    PJRT_Buffer* const* argument_list = arguments.data();
-    args.argument_lists = &argument_list;
-    args.num_devices = 1;
-    args.num_args = arguments.size();
-    PJRT_Buffer** output_list = call.outputs.data();
-    args.output_lists = &output_list;
-    args.device_complete_events = &call.done;
-    call.failure = Take(Api()->PJRT_LoadedExecutable_Execute(&args));
-    return call;
-  }
-  static bool IsDeleted(PJRT_Buffer* buffer) {
-    KILN_ARGS(PJRT_Buffer_IsDeleted, args);
-    args.buffer = buffer;
-    KILN_EXPECT_OK(Api()->PJRT_Buffer_IsDeleted(&args));
-    return args.is_deleted;
-  }
+  PJRT_LoadedExecutable* Compile(const std::string& code) { return test::Compile(client_, code); }
   static uintptr_t Address(PJRT_Buffer* buffer) {
     KILN_ARGS(PJRT_Buffer_UnsafePointer, args);
     args.buffer = buffer;
@@ -91,7 +44,7 @@ TEST_F(PjrtExecuteTest, RunsAndDonates) {
   PJRT_Buffer* x = FromHost(client_, {1, 2, 3, 4}, {4});
   PJRT_Buffer* y = FromHost(client_, {10, 20, 30, 40}, {4});
   const uintptr_t address = Address(x);
-  Call call = Run(executable, {x, y}, 2);
+  Call call = Execute(executable, {x, y}, 2);
   ASSERT_TRUE(call.failure.ok()) << call.failure.message;
   EXPECT_TRUE(AwaitAndDestroy(call.done).ok());
   EXPECT_EQ(ToHost(call.outputs[0]), (std::vector<float>{12, 24, 36, 48}));
@@ -99,7 +52,7 @@ TEST_F(PjrtExecuteTest, RunsAndDonates) {
   EXPECT_TRUE(IsDeleted(x));
   EXPECT_FALSE(IsDeleted(y));
   EXPECT_EQ(Address(call.outputs[0]), address);
-  EXPECT_EQ(Run(executable, {x, y}, 2).failure.code, PJRT_Error_Code_INVALID_ARGUMENT);
+  EXPECT_EQ(Execute(executable, {x, y}, 2).failure.code, PJRT_Error_Code_INVALID_ARGUMENT);
   for (PJRT_Buffer* buffer : call.outputs) DestroyBuffer(buffer);
   DestroyBuffer(x);
   DestroyBuffer(y);
@@ -122,14 +75,14 @@ TEST_F(PjrtExecuteTest, OlderExecuteOptionsAndTheVeto) {
   options.num_non_donatable_input_indices = 1;
   options.context = nullptr;
   for (int i = 0; i < 2; ++i) {
-    Call call = Run(executable, {x, x}, 2, &options);
+    Call call = Execute(executable, {x, x}, 2, &options);
     ASSERT_TRUE(call.failure.ok()) << call.failure.message;
     EXPECT_TRUE(AwaitAndDestroy(call.done).ok());
     EXPECT_FALSE(IsDeleted(x));
     EXPECT_EQ(ToHost(call.outputs[0]), (std::vector<float>{3, 6, 9, 12}));
     for (PJRT_Buffer* buffer : call.outputs) DestroyBuffer(buffer);
   }
-  EXPECT_EQ(Run(executable, {x, x}, 2).failure.code, PJRT_Error_Code_INVALID_ARGUMENT);
+  EXPECT_EQ(Execute(executable, {x, x}, 2).failure.code, PJRT_Error_Code_INVALID_ARGUMENT);
   EXPECT_FALSE(IsDeleted(x));
   DestroyBuffer(x);
   Destroy(executable);
@@ -139,10 +92,10 @@ TEST_F(PjrtExecuteTest, BadCallsLeaveTheArgumentsAlone) {
   PJRT_LoadedExecutable* executable = Compile(kScaleAndAdd);
   PJRT_Buffer* x = FromHost(client_, {1, 2, 3, 4}, {4});
   PJRT_Buffer* wrong = FromHost(client_, {1, 2, 3, 4}, {2, 2});
-  EXPECT_EQ(Run(executable, {x}, 2).failure.code, PJRT_Error_Code_INVALID_ARGUMENT);
-  const Failure failure = Run(executable, {x, wrong}, 2).failure;
+  EXPECT_EQ(Execute(executable, {x}, 2).failure.code, PJRT_Error_Code_INVALID_ARGUMENT);
+  const Failure failure = Execute(executable, {x, wrong}, 2).failure;
   EXPECT_NE(failure.message.find("f32[2,2]"), std::string::npos) << failure.message;
-  EXPECT_EQ(Run(executable, {x, nullptr}, 2).failure.code, PJRT_Error_Code_INVALID_ARGUMENT);
+  EXPECT_EQ(Execute(executable, {x, nullptr}, 2).failure.code, PJRT_Error_Code_INVALID_ARGUMENT);
   EXPECT_FALSE(IsDeleted(x));
   DestroyBuffer(x);
   DestroyBuffer(wrong);
@@ -202,7 +155,7 @@ TEST_F(PjrtExecuteTest, GettersAndSerialization) {
             std::string(second.executable_fingerprint, second.executable_fingerprint_size));
   PJRT_Buffer* x = FromHost(client_, {1, 2, 3, 4}, {4});
   PJRT_Buffer* y = FromHost(client_, {0, 0, 0, 1}, {4});
-  Call call = Run(load.loaded_executable, {x, y}, 2);
+  Call call = Execute(load.loaded_executable, {x, y}, 2);
   ASSERT_TRUE(call.failure.ok()) << call.failure.message;
   EXPECT_TRUE(AwaitAndDestroy(call.done).ok());
   EXPECT_EQ(ToHost(call.outputs[0]), (std::vector<float>{2, 4, 6, 9}));
@@ -304,12 +257,12 @@ ENTRY e {
   PJRT_ExecuteOptions options = {};
   options.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE;
   options.context = create.context;
-  Call call = Run(executable, {x}, 1, &options);
+  Call call = Execute(executable, {x}, 1, &options);
   EXPECT_TRUE(AwaitAndDestroy(call.done).ok());
   EXPECT_EQ(ToHost(call.outputs[0]), (std::vector<float>{101, 102, 103, 104}));
   DestroyBuffer(call.outputs[0]);
   // Without the context the run fails, the buffer says why.
-  call = Run(executable, {x}, 1);
+  call = Execute(executable, {x}, 1);
   ASSERT_TRUE(call.failure.ok());
   const Failure failure = AwaitAndDestroy(call.done);
   EXPECT_EQ(failure.code, PJRT_Error_Code_NOT_FOUND);
@@ -333,7 +286,7 @@ TEST_F(PjrtExecuteTest, ManyThreadsCompileAndRun) {
       PJRT_Buffer* zero = FromHost(client_, {0, 0, 0, 0}, {4});
       PJRT_Buffer* x = FromHost(client_, std::vector<float>(4, static_cast<float>(t + 1)), {4});
       for (int i = 0; i < 100; ++i) {
-        Call call = Run(i % 2 == 0 ? shared : own, {x, zero}, 2);
+        Call call = Execute(i % 2 == 0 ? shared : own, {x, zero}, 2);
         ASSERT_TRUE(call.failure.ok()) << call.failure.message;
         KILN_ARGS(PJRT_Event_Destroy, destroy);
         destroy.event = call.done;

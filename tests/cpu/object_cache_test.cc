@@ -37,6 +37,10 @@ class ObjectCacheTest : public ::testing::Test {
     return files;
   }
 
+  std::string PathOf(const std::string& key) const {
+    return directory_ + "/" + key.substr(0, 2) + "/" + key.substr(2) + ".kiln";
+  }
+
   std::string directory_;
 };
 
@@ -87,11 +91,14 @@ TEST_F(ObjectCacheTest, ADamagedFileCountsAsAbsent) {
   cache.Flush();
   EXPECT_EQ(Text(ObjectCache(directory_, kMany, kMany).Find("ab12")), "some code");
   // A whole file in the place of another one.
-  fs::remove(directory_ + "/ab/13");
-  fs::copy(directory_ + "/ab/12", directory_ + "/ab/13");
+  fs::remove(PathOf("ab13"));
+  fs::copy(PathOf("ab12"), PathOf("ab13"));
   EXPECT_EQ(ObjectCache(directory_, kMany, kMany).Find("ab13"), nullptr);
-  fs::resize_file(directory_ + "/ab/12", 3);
+  fs::resize_file(PathOf("ab12"), 3);
   EXPECT_EQ(ObjectCache(directory_, kMany, kMany).Find("ab12"), nullptr);
+  // Something that is no file and would have its reader wait.
+  ASSERT_EQ(mkfifo(PathOf("ab14").c_str(), 0600), 0);
+  EXPECT_EQ(ObjectCache(directory_, kMany, kMany).Find("ab14"), nullptr);
 }
 
 TEST_F(ObjectCacheTest, OthersMayNotWriteThere) {
@@ -108,18 +115,22 @@ TEST_F(ObjectCacheTest, OthersMayNotWriteThere) {
 }
 
 TEST_F(ObjectCacheTest, OldFilesGo) {
+  const fs::path others = directory_ + "/somebody_elses";
+  std::ofstream(others) << std::string(5000, 'b');
+  fs::last_write_time(others, fs::file_time_type::clock::now() - std::chrono::hours(1000));
   {
     ObjectCache cache(directory_, kMany, 4000);
     for (int i = 10; i < 30; ++i) {
       cache.Insert("ab" + std::to_string(i), Made(std::string(300, 'a')));
       cache.Flush();
-      const fs::path file = directory_ + "/ab/" + std::to_string(i);
+      const fs::path file = PathOf("ab" + std::to_string(i));
       if (fs::exists(file)) fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(100 - i));
     }
   }
-  EXPECT_LE(Files().size(), 15u);
-  EXPECT_FALSE(fs::exists(directory_ + "/ab/10"));
-  EXPECT_TRUE(fs::exists(directory_ + "/ab/29"));
+  EXPECT_LE(Files().size(), 16u);
+  EXPECT_FALSE(fs::exists(PathOf("ab10")));
+  EXPECT_TRUE(fs::exists(PathOf("ab29")));
+  EXPECT_TRUE(fs::exists(others));
 }
 
 }  // namespace

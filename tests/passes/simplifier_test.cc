@@ -162,6 +162,13 @@ int64_t FirstDifference(const Literal& before, const Literal& after, const Toler
   return -1;
 }
 
+// Of sanitizers.
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr double kSlowness = 10;
+#else
+constexpr double kSlowness = 1;
+#endif
+
 struct Case {
   std::vector<std::vector<Literal>> inputs;
   std::vector<Literal> outputs;
@@ -199,16 +206,17 @@ void Check(const std::string& name, const std::string& text, int trials, std::se
     absl::StrAppend(&rules[instruction.parent()], "\n  ", rule.left, " = ", rule.right);
     Tolerance& tolerance = tolerances[instruction.parent()];
     if (fast) tolerance = {true, false, true, true, 64, 1};
-    for (const simplify::Guard& guard : rule.guards) {
-      if (guard.text == simplify::SignlessZero.text) tolerance.signless_zero = true;
-      if (guard.text == simplify::PaddingIsNoFactor.text) tolerance.fewer_nans = true;
-      if (guard.text == simplify::Rounds.text && tolerance.units == 0) tolerance.units = 4;
-      if (guard.text == simplify::AnyOrder.text) tolerance.any_order = true, tolerance.units = 32;
-      if (guard.text == simplify::NoOverflowBetween.text) {
+    for (const simplify::Guard& each : rule.guards) {
+      const absl::string_view guard = each.text == nullptr ? "" : each.text;  // addresses of equal texts may differ
+      if (guard == simplify::SignlessZero.text) tolerance.signless_zero = true;
+      if (guard == simplify::PaddingIsNoFactor.text) tolerance.fewer_nans = true;
+      if (guard == simplify::Rounds.text && tolerance.units == 0) tolerance.units = 4;
+      if (guard == simplify::AnyOrder.text) tolerance.any_order = true, tolerance.units = 32;
+      if (guard == simplify::NoOverflowBetween.text) {
         tolerance = {tolerance.signless_zero, tolerance.fewer_nans, true, tolerance.any_order, 256, 1};
       }
       // The error of a product is multiplied by the exponent.
-      if (guard.text == simplify::Ln2.text) tolerance.units = 256;
+      if (guard == simplify::Ln2.text) tolerance.units = 256;
     }
   };
   absl::StatusOr<bool> changed = SimplifyAlgebra(module->get(), fast, observe);
@@ -309,7 +317,7 @@ TEST(Simplifier, TwentyThousandInstructionsTakeLessThanASecond) {
   SecondsFor(10);  // The rules are compiled once.
   const double small = SecondsFor(500), large = SecondsFor(2000);
   RecordProperty("milliseconds", static_cast<int>(1000 * large));
-  EXPECT_LT(large, 1.0);
+  EXPECT_LT(large, kSlowness);
   // Four times the program, with room for the noise of a busy machine.
   EXPECT_LT(large, 12 * std::max(small, 0.02));
 }
@@ -337,7 +345,8 @@ ENTRY main {
   ASSERT_EQ(FoldConstants(module->get()).status(), absl::OkStatus());
   ASSERT_EQ(SimplifyAlgebra(module->get()).status(), absl::OkStatus());
   ASSERT_EQ(FoldConstants(module->get()).status(), absl::OkStatus());
-  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 2.0);
+  // Without a cap it takes minutes.
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 2.0 * kSlowness);
   int64_t bytes = 0;
   for (const hlo::Computation* computation : (*module)->PostOrder()) {
     for (const hlo::Instruction* instruction : computation->instructions()) {

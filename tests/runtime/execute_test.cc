@@ -1,6 +1,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <new>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -237,6 +239,67 @@ TEST_F(ExecuteTest, MemoryRunsOutWithoutHarm) {
                                             small->device(0)->default_memory(), nullptr);
   RefPtr<Buffer> out = *Run(add.get(), {a.get(), a.get()});
   EXPECT_EQ(out->ReadyEvent()->Await().code(), absl::StatusCode::kResourceExhausted);
+}
+
+// What a call would have taken over stays with the caller when there is no memory for the other results.
+TEST_F(ExecuteTest, FailedCallsGiveDonationsBack) {
+  auto small = *Client::Create(ClientOptions{.max_threads = 1, .memory_limit_bytes = 512});
+  const Shape large(PrimitiveType::kF32, {kSize * 100});
+  auto fake = std::make_unique<FakeExecutable>(std::vector<Shape>{F32()}, std::vector<Shape>{F32(), large}, nullptr);
+  fake->Alias(0, 0);
+  RefPtr<LoadedExecutable> program =
+      *LoadedExecutable::Load(small.get(), std::move(fake), small->device(0), false, "fake");
+  RefPtr<Buffer> a = *small->CreateUninitialized(*BufferType::Create(PrimitiveType::kF32, {kSize}),
+                                                 small->device(0)->default_memory());
+  Buffer* outputs[2];
+  EXPECT_EQ(program->Execute({a.get()}, {}, outputs, nullptr).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_FALSE(a->IsDeleted());
+}
+
+// Memory that was taken over while it is being written stays until that is over, although the call fails.
+TEST_F(ExecuteTest, FailedCallsKeepWhatIsBeingWritten) {
+  auto small = *Client::Create(ClientOptions{.max_threads = 1, .memory_limit_bytes = 128});
+  auto fake = std::make_unique<FakeExecutable>(std::vector<Shape>{F32(), F32()}, std::vector<Shape>{F32(), F32()},
+                                               nullptr);
+  fake->Alias(0, 0).Alias(1, 1);
+  RefPtr<LoadedExecutable> program =
+      *LoadedExecutable::Load(small.get(), std::move(fake), small->device(0), false, "fake");
+  const auto type = *BufferType::Create(PrimitiveType::kF32, {kSize});
+  Memory* memory = small->device(0)->default_memory();
+  RefPtr<Event> written = Event::Create();
+  RefPtr<Buffer> a = MakeRef<Buffer>(type, memory, *MemoryBlock::Allocate(small->allocator(), type->byte_count()),
+                                     written, /*produced=*/true);
+  RefPtr<Buffer> b = *small->CreateUninitialized(type, memory);
+  void* data = a->data();
+  const BufferHold reader = BufferHold::Acquire(b.get());  // who wants b as a result has to have new memory
+  Buffer* outputs[2];
+  EXPECT_EQ(program->Execute({a.get(), b.get()}, {}, outputs, nullptr).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(a->IsDeleted());
+  EXPECT_EQ(small->allocator()->statistics().bytes_in_use, 128);
+  std::memset(data, 0, type->byte_count());
+  a->EndProduction();
+  written->Set(absl::OkStatus());
+  EXPECT_EQ(small->allocator()->statistics().bytes_in_use, 64);
+}
+
+TEST_F(ExecuteTest, ExceptionsAreErrors) {
+  for (const bool slow : {false, true}) {
+    for (const bool memory : {false, true}) {
+      auto fake = std::make_unique<FakeExecutable>(
+          std::vector<Shape>{}, std::vector<Shape>{F32()},
+          [memory](absl::Span<const void* const>, absl::Span<void* const>, void*) -> absl::Status {
+            if (memory) throw std::bad_alloc();
+            throw std::length_error("too long");
+          });
+      if (slow) fake->Slow();
+      RefPtr<LoadedExecutable> executable = Load(std::move(fake));
+      RefPtr<Buffer> out = *Run(executable.get(), {});
+      EXPECT_EQ(out->ReadyEvent()->Await().code(),
+                memory ? absl::StatusCode::kResourceExhausted : absl::StatusCode::kInternal);
+    }
+  }
+  RefPtr<Event> thrown = client_->RunAfter(nullptr, /*quick=*/false, []() -> absl::Status { throw std::bad_alloc(); });
+  EXPECT_EQ(thrown->Await().code(), absl::StatusCode::kResourceExhausted);
 }
 
 TEST_F(ExecuteTest, ManyThreadsShareAnExecutable) {
