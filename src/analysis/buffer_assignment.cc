@@ -372,26 +372,54 @@ class BufferAssigner {
     return alias != aliased_argument_.end() && BufferOf(alias->second) == source;
   }
 
-  // The copies happen at once; one after the other, a source that another one overwrites is set aside first.
+  // The copies happen at once; one after the other, each comes behind those that read what it overwrites. Where they go
+  // round in a circle, what is overwritten is set aside first.
   std::vector<BufferCopy> InOrder(std::vector<BufferCopy> copies) {
     std::vector<BufferCopy> ordered;
+    std::vector<int64_t> readers(copies.size(), 0);  // that are still to come, of what a copy overwrites
+    std::vector<size_t> ready;
+    const auto settle = [&](size_t i) {
+      if (--readers[i] == 0) ready.push_back(i);
+    };
     for (size_t i = 0; i < copies.size(); ++i) {
-      bool overwritten = false;
-      for (size_t j = 0; j < copies.size(); ++j) overwritten |= j != i && MayOverlap(copies[i].from, copies[j].to);
-      if (!overwritten) continue;
-      Buffer aside = result_->buffers_[copies[i].from];
-      aside.storage = aside.bytes <= kStackBytes ? Storage::kStack : Storage::kArena;
-      aside.number = 0;
-      // Live throughout: these are rare.
-      aside.first = 0;
-      aside.last = position_;
-      result_->buffers_.push_back(aside);
-      const int number = static_cast<int>(result_->buffers_.size()) - 1;
-      ordered.push_back({copies[i].from, number});
-      copies[i].from = number;
+      readers[i] = 1;
+      for (size_t j = 0; j < copies.size(); ++j)
+        readers[i] += j != i && MayOverlap(copies[j].from, copies[i].to) ? 1 : 0;
+      settle(i);
     }
-    ordered.insert(ordered.end(), copies.begin(), copies.end());
+    for (size_t next = 0, circle = 0; ordered.size() - circle < copies.size();) {
+      if (next == ready.size()) {
+        const size_t blocked =
+            std::find_if(readers.begin(), readers.end(), [](int64_t count) { return count > 0; }) - readers.begin();
+        size_t i = 0;
+        while (i == blocked || readers[i] == 0 || !MayOverlap(copies[i].from, copies[blocked].to)) ++i;
+        const int source = copies[i].from;
+        for (size_t j = 0; j < copies.size(); ++j) {
+          if (j != i && readers[j] > 0 && MayOverlap(source, copies[j].to)) settle(j);
+        }
+        copies[i].from = SetAside(source);
+        ordered.push_back({source, copies[i].from});
+        ++circle;
+        continue;
+      }
+      const size_t i = ready[next++];
+      ordered.push_back(copies[i]);
+      for (size_t j = 0; j < copies.size(); ++j) {
+        if (j != i && readers[j] > 0 && MayOverlap(copies[i].from, copies[j].to)) settle(j);
+      }
+    }
     return ordered;
+  }
+
+  int SetAside(int buffer) {
+    Buffer aside = result_->buffers_[buffer];
+    aside.storage = aside.bytes <= kStackBytes ? Storage::kStack : Storage::kArena;
+    aside.number = 0;
+    // Live throughout: these are rare.
+    aside.first = 0;
+    aside.last = position_;
+    result_->buffers_.push_back(aside);
+    return static_cast<int>(result_->buffers_.size()) - 1;
   }
 
   int BufferOf(const Value& value) const {
@@ -496,25 +524,38 @@ class BufferAssigner {
       }
       result_->copies_at_end_[computation] = InOrder(std::move(copies));
     }
-    std::vector<LiveRange> ranges;
-    std::vector<int> numbers;
-    for (size_t i = 0; i < result_->buffers_.size(); ++i) {
-      const Buffer& buffer = result_->buffers_[i];
-      if (buffer.storage != Storage::kArena) continue;
-      ranges.push_back({buffer.bytes, buffer.first, buffer.last});
-      numbers.push_back(static_cast<int>(i));
-    }
+    constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+    PackUpTo(kMaxFrameBytes, {{kMaxFrameBytes, kAny}}, [&](Buffer& buffer, int) {
+      buffer.storage = Storage::kStack;
+      buffer.framed = true;
+      result_->frame_bytes_ = std::max(result_->frame_bytes_, buffer.offset + buffer.bytes);
+    });
     std::vector<int> results;
     const std::vector<FreeSpace> spaces = SpacesOfResults(&results);
-    result_->arena_bytes_ = PackArena(&ranges, spaces);
-    for (size_t i = 0; i < ranges.size(); ++i) {
-      Buffer& buffer = result_->buffers_[numbers[i]];
-      buffer.offset = ranges[i].offset;
-      if (ranges[i].space < 0) continue;
+    result_->arena_bytes_ = PackUpTo(kAny, spaces, [&](Buffer& buffer, int space) {
       buffer.storage = Storage::kResult;
       buffer.borrowed = true;
-      buffer.number = result_->buffers_[results[ranges[i].space]].number;
+      buffer.number = result_->buffers_[results[space]].number;
+    });
+  }
+
+  // Gives buffers of the arena up to a size their offsets, and returns how many bytes it takes for those that found no
+  // space; found(buffer, space) is told of the others.
+  template <typename Found>
+  int64_t PackUpTo(int64_t bytes, const std::vector<FreeSpace>& spaces, Found found) {
+    std::vector<LiveRange> ranges;
+    std::vector<Buffer*> packed;
+    for (Buffer& buffer : result_->buffers_) {
+      if (buffer.storage != Storage::kArena || buffer.bytes > bytes) continue;
+      ranges.push_back({buffer.bytes, buffer.first, buffer.last});
+      packed.push_back(&buffer);
     }
+    const int64_t arena_bytes = PackArena(&ranges, spaces);
+    for (size_t i = 0; i < ranges.size(); ++i) {
+      packed[i]->offset = ranges[i].offset;
+      if (ranges[i].space >= 0) found(*packed[i], ranges[i].space);
+    }
+    return arena_bytes;
   }
 
   // The largest results, until they are written: those that are no argument's memory.

@@ -21,8 +21,11 @@ enum class Storage : uint8_t {
   kConstant,   // `number`: index into BufferAssignment::constants
   kArena,      // at `offset`
   kWorkspace,  // one instruction's working memory, at the start of the run's workspace
-  kStack,      // scalars and other tiny arrays, which become registers where possible
+  kStack,      // scalars and other tiny arrays, which become registers where possible, or `framed`
 };
+
+// Temporaries are in the program's stack frame, at `offset`, while there is room.
+inline constexpr int64_t kMaxFrameBytes = 16 << 10;
 
 // Scratch memory up to this size is in the workspace, larger one in the arena.
 inline constexpr int64_t kMaxWorkspaceBytes = 4 << 20;
@@ -33,6 +36,7 @@ struct Buffer {
   int64_t offset = 0;
   int64_t bytes = 0;
   bool borrowed = false;  // a temporary in a result's memory
+  bool framed = false;    // on the stack, but no register
   hlo::PrimitiveType type = hlo::PrimitiveType::kInvalid;
   // Positions in the schedule between which the buffer is in use, both included.
   int64_t first = 0;
@@ -68,6 +72,8 @@ class BufferAssignment {
   const std::vector<Buffer>& buffers() const { return buffers_; }
   const std::vector<const hlo::Literal*>& constants() const { return constants_; }
   int64_t arena_bytes() const { return arena_bytes_; }
+  // What the framed buffers take together.
+  int64_t frame_bytes() const { return frame_bytes_; }
   // The largest scratch memory in the workspace, which is kMaxWorkspaceBytes if there is any.
   int64_t workspace_bytes() const { return workspace_bytes_; }
 
@@ -105,6 +111,7 @@ class BufferAssignment {
   absl::flat_hash_map<const hlo::Instruction*, std::vector<BufferCopy>> copies_before_;
   absl::flat_hash_map<const hlo::Computation*, std::vector<BufferCopy>> copies_at_end_;
   int64_t arena_bytes_ = 0;
+  int64_t frame_bytes_ = 0;
   int64_t workspace_bytes_ = 0;
 };
 

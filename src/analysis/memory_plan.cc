@@ -35,7 +35,7 @@ std::string Place(const PlannedBuffer& buffer) {
     case Storage::kWorkspace:
       return "workspace";
     case Storage::kStack:
-      return "stack";
+      return buffer.framed ? absl::StrCat("stack +", buffer.offset) : "stack";
   }
   return "";
 }

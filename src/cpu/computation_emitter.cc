@@ -7,6 +7,7 @@
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/Function.h"
+#include "llvm/IR/InlineAsm.h"
 #include "src/base/status.h"
 #include "src/cpu/gemm.h"
 #include "src/cpu/llvm_loop.h"
@@ -146,12 +147,27 @@ llvm::Value* ComputationEmitter::BufferPointer(int number) {
       pointer = entry.CreateConstGEP1_64(entry.getInt8Ty(), function_->getArg(3), buffer.offset);
       break;
     case Storage::kStack:
+      if (buffer.framed) {
+        pointer = entry.CreateConstGEP1_64(entry.getInt8Ty(), Frame(), buffer.offset);
+        break;
+      }
       pointer = StackSlot(b_, llvm::ArrayType::get(b_.getInt8Ty(), std::max<int64_t>(buffer.bytes, 1)),
                           buffer.bytes >= 16 ? 64 : 16);
       break;
   }
   pointers_[number] = pointer;
   return pointer;
+}
+
+llvm::Value* ComputationEmitter::Frame() {
+  if (frame_ != nullptr) return frame_;
+  llvm::AllocaInst* frame = StackSlot(b_, llvm::ArrayType::get(b_.getInt8Ty(), buffers_.frame_bytes()), 64);
+  frame_ = frame;
+  // Seen by code that LLVM does not know, so that it is memory and never hundreds of registers.
+  llvm::IRBuilder<> behind(frame->getNextNode());
+  llvm::FunctionType* type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy()}, false);
+  behind.CreateCall(type, llvm::InlineAsm::get(type, "", "r", /*hasSideEffects=*/true), {frame});
+  return frame_;
 }
 
 llvm::Value* ComputationEmitter::PointerTo(const Instruction* instruction, int64_t leaf) {

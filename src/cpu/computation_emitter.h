@@ -39,6 +39,8 @@ class ComputationEmitter : private OpProgram {
   // The leaf's memory; null for tokens.
   llvm::Value* PointerTo(const hlo::Instruction* instruction, int64_t leaf);
   llvm::Value* BufferPointer(int number);
+  // The memory of framed buffers.
+  llvm::Value* Frame();
   llvm::Value* ConstantPointer(const hlo::Literal& literal);
   // The next one of the program's table, loaded in the entry block.
   llvm::Value* TablePointer(const hlo::Literal* literal);
@@ -56,6 +58,7 @@ class ComputationEmitter : private OpProgram {
   llvm::Module& output_;  // the program function's
   llvm::IRBuilder<> b_;
   llvm::Function* function_ = nullptr;
+  llvm::Value* frame_ = nullptr;
   std::vector<llvm::Value*> pointers_;  // by buffer number, made on first use in the entry block
   // Tasks of kernels and products, by their number within them: instructions that share code call the same ones.
   absl::flat_hash_map<std::pair<const void*, size_t>, llvm::Function*> tasks_;

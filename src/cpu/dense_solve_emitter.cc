@@ -88,11 +88,16 @@ absl::Status EmitDenseSolve(llvm::IRBuilder<>* builder, const Instruction& instr
   return absl::OkStatus();
 }
 
+// Each task reads what it replaces before it writes: a matrix by its factors, right sides by solutions.
+bool DenseSolveMayShare(const Instruction& instruction, int64_t leaf, int64_t operand) {
+  return leaf == 0 && operand == instruction.operand_count() - 1;
+}
+
 }  // namespace
 
 constexpr OpEmitter kDenseSolveEmitter = {[](const Instruction& i) { return SolveOf(i).has_value(); },
                                           [](const Instruction& i) { return DenseSolveScratchBytes(*SolveOf(i)); },
                                           [](const Instruction& i) { return DenseSolveNanoseconds(*SolveOf(i)); },
-                                          EmitDenseSolve};
+                                          EmitDenseSolve, DenseSolveMayShare};
 
 }  // namespace kiln::cpu

@@ -103,7 +103,9 @@ analysis::TargetHooks ProgramEmitter::Hooks() {
 }
 
 bool ProgramEmitter::MayShare(const Instruction& instruction, int64_t leaf, int64_t operand) const {
-  if (instruction.opcode() == Opcode::kCustomCall) return AliasedOperand(instruction, leaf) == operand;
+  if (instruction.opcode() == Opcode::kCustomCall && FindOpEmitter(instruction) == nullptr) {
+    return AliasedOperand(instruction, leaf) == operand;
+  }
   const int output = static_cast<int>(instruction.operand_count() + leaf);
   if (const auto found = products_.find(&instruction); found != products_.end()) {
     // What the epilogue reads where it writes.

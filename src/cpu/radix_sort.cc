@@ -5,30 +5,36 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <numeric>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "src/analysis/buffer_assignment.h"
 #include "src/base/cpu_tuning.h"
 #include "src/base/rounding.h"
 #include "src/base/thread_pool.h"
+#include "src/cpu/bucket_sort.h"
 #include "src/cpu/vector_sort.h"
 
 namespace kiln::cpu {
 namespace {
 
-constexpr int kDigitBits = 8;
-constexpr int kDigits = 1 << kDigitBits;
 constexpr int64_t kMaxStripes = 16;
 constexpr int64_t kMaxChunks = 16;
-// Buckets that a long row of nothing but keys is divided into: by so many bits at most.
-constexpr int kMaxBucketBits = 11;
-// Buckets get a quarter of the row to be sorted in, divided among threads.
+// Buckets that a long row is divided into: by so many bits at most.
+constexpr int kMaxBucketBits = 12;
+// Buckets get a quarter of the row to be sorted in, divided among threads, but not more than this.
 constexpr int64_t kBucketRoom = 4;
+constexpr int64_t kMaxRoomBytes = int64_t{2} << 20;
+// Where elements are in the way of the sorted ones, there are fewer, and keys go there so many at a time.
+constexpr int kMaxInPlaceBits = 10;
+constexpr int64_t kBlock = 128;
 // Bytes of neighbouring columns that are sorted together, and the share of the array that their copies take.
 constexpr int64_t kColumnBytes = 32;
 constexpr int64_t kColumnShare = 8;
-constexpr int64_t kMaxStripeBytes = int64_t{64} << 20;
+// Shorter stretches are gathered by one thread.
+constexpr int64_t kMinGathered = 1 << 12;
 constexpr int64_t kAlignment = 64;
 
 int64_t Aligned(int64_t bytes) { return RoundUp(bytes, kAlignment); }
@@ -48,8 +54,12 @@ struct Element<Key, void> {
 // How the arrays beside the keys follow them.
 enum class Carry { kNothing, kWord, kDoubleWord, kPosition };
 
+// Long rows go by buckets.
+bool ByBuckets(const RowSortShape& shape) { return shape.size >= Tuning().rows.sort_divided_size; }
+
 Carry CarryOf(const RowSortShape& shape) {
   if (shape.array_count == 1) return Carry::kNothing;
+  if (ByBuckets(shape)) return Carry::kPosition;
   if (shape.array_count == 2 && shape.widths[1] == 4) return Carry::kWord;
   if (shape.array_count == 2 && shape.widths[1] == 8) return Carry::kDoubleWord;
   return Carry::kPosition;
@@ -66,21 +76,35 @@ int64_t ElementBytes(const RowSortShape& shape) {
   }
 }
 
-bool DividesRows(const RowSortShape& shape) {
-  return shape.inner == 1 && shape.size >= Tuning().rows.sort_divided_size && shape.rows < kMaxStripes;
-}
+bool DividesRows(const RowSortShape& shape) { return shape.inner == 1 && ByBuckets(shape) && shape.rows < kMaxStripes; }
 
 // Whether keys do not tell elements of different bits apart.
 bool Merges(const RowSortShape& shape) { return shape.code.order >= passes::KeyOrder::kZerosEqual; }
 
-// Long rows where only keys move go by buckets.
-bool ByBuckets(const RowSortShape& shape) {
-  return CarryOf(shape) == Carry::kNothing && shape.size >= Tuning().rows.sort_divided_size;
+// Where buckets are sorted: keys, or two words for each with its position.
+int64_t RoomBytes(const RowSortShape& shape) {
+  const int64_t item = CarryOf(shape) == Carry::kNothing ? shape.key_width : 16;
+  return std::min(Aligned(shape.size / kBucketRoom * item), kMaxRoomBytes);
 }
 
-// The elements of a row that is sorted in place and may need some of them afterwards.
+// The array whose sorted elements are gathered last, since the positions are in their memory; 0: none has room.
+int64_t PositionsArray(const RowSortShape& shape) {
+  int64_t array = shape.array_count - 1;
+  while (array > 0 && shape.widths[array] < 4) --array;
+  return array;
+}
+
+int64_t PositionBytes(const RowSortShape& shape) {
+  return CarryOf(shape) == Carry::kPosition && PositionsArray(shape) == 0 ? Aligned(4 * shape.size) : 0;
+}
+
+int64_t RowBytes(const RowSortShape& shape) { return Aligned(shape.size * shape.key_width); }
+
+// The elements of a row that is sorted in place and that are needed afterwards, or in the way, where that is little.
 int64_t CopyBytes(const RowSortShape& shape) {
-  return shape.inner > 1 || (Merges(shape) && SortsKeysInPlace(shape)) ? Aligned(shape.size * shape.key_width) : 0;
+  const bool fits = RoomBytes(shape) + PositionBytes(shape) + RowBytes(shape) <= analysis::kMaxWorkspaceBytes;
+  const bool needed = shape.inner > 1 || (SortsKeysInPlace(shape) && (ByBuckets(shape) ? fits : Merges(shape)));
+  return needed ? RowBytes(shape) : 0;
 }
 
 // Columns that are sorted in copies side by side; none where rows are contiguous.
@@ -89,17 +113,17 @@ int64_t ColumnsTogether(const RowSortShape& shape) {
 }
 
 // From one to the next, not a multiple of a page.
-int64_t ColumnBytes(const RowSortShape& shape) { return Aligned(shape.size * shape.key_width) + kAlignment; }
+int64_t ColumnBytes(const RowSortShape& shape) { return RowBytes(shape) + kAlignment; }
 
-// Two rows of elements, or one where only keys move or a part of one where they go by buckets, the positions where the
-// arrays are gathered by them, the columns, and a copy.
+// Where elements move: two rows of them, one where only keys do, room for buckets of long rows.
+int64_t SpareBytes(const RowSortShape& shape) {
+  if (ByBuckets(shape)) return RoomBytes(shape);
+  return Aligned(shape.size * ElementBytes(shape)) * (CarryOf(shape) == Carry::kNothing ? 1 : 2);
+}
+
+// That, the positions where no result has room for them, the columns, and a copy.
 int64_t StripeBytes(const RowSortShape& shape) {
-  const int64_t row = Aligned(shape.size * ElementBytes(shape));
-  if (CarryOf(shape) == Carry::kNothing) {
-    const int64_t spare = ByBuckets(shape) ? Aligned(shape.size / kBucketRoom * shape.key_width) : row;
-    return spare + ColumnsTogether(shape) * ColumnBytes(shape) + CopyBytes(shape);
-  }
-  return 2 * row + (CarryOf(shape) == Carry::kPosition ? Aligned(4 * shape.size) : 0) + CopyBytes(shape);
+  return SpareBytes(shape) + PositionBytes(shape) + ColumnsTogether(shape) * ColumnBytes(shape) + CopyBytes(shape);
 }
 
 // What is sorted at a time: rows, or columns side by side.
@@ -112,7 +136,7 @@ int64_t Groups(const RowSortShape& shape) {
 // Rows that may be under way at once.
 int64_t Stripes(const RowSortShape& shape) {
   if (shape.rows == 0 || DividesRows(shape) || RowSortNanoseconds(shape) < Tuning().threads.wake_nanoseconds) return 1;
-  int64_t most = kMaxStripeBytes;
+  int64_t most = analysis::kMaxWorkspaceBytes;
   if (shape.inner > 1) most = std::min(most, shape.rows * shape.size * shape.key_width / kColumnShare);
   const int64_t fitting = std::max<int64_t>(most / std::max<int64_t>(StripeBytes(shape), 1), 1);
   return std::min({Groups(shape), kMaxStripes, fitting});
@@ -124,79 +148,6 @@ int Threads(const ProgramContext& context) {
   return context.max_parallelism > 0 ? std::min(threads, context.max_parallelism) : threads;
 }
 
-// Narrower keys have so few digits that moving them by digit is faster.
-template <typename Key>
-constexpr bool kInVectors = sizeof(Key) >= 4;
-
-// Sorts keys where they are.
-template <typename Key>
-class BucketSorter {
- public:
-  BucketSorter(Key* spare, int64_t room) : spare_(spare), room_(room) {}
-
-  // Keys that differ in their lowest `bits` bits at most.
-  void Sort(Key* keys, int64_t size, int bits) {
-    if (size < 2 || bits == 0) return;
-    if constexpr (kInVectors<Key>) {
-      if (size <= room_ && SortsInVectors()) return SortInVectors(keys, spare_, size);
-    }
-    if (size <= kRankedSize) return SortByRank(keys, size);
-    if (size > room_) return Divide(keys, size, bits);
-    const int64_t digits = CeilDivide(bits, kDigitBits);
-    std::array<std::array<uint32_t, kDigits>, sizeof(Key)> places;
-    for (int digit = 0; digit < digits; ++digit) places[digit].fill(0);
-    for (int64_t i = 0; i < size; ++i) {
-      for (int digit = 0; digit < digits; ++digit) ++places[digit][Digit(keys[i], digit * kDigitBits)];
-    }
-    Key *from = keys, *to = spare_;
-    for (int digit = 0; digit < digits; ++digit) {
-      std::array<uint32_t, kDigits>& next = places[digit];
-      const int shift = digit * kDigitBits;
-      if (next[Digit(from[0], shift)] == size) continue;
-      uint32_t total = 0;
-      for (uint32_t& place : next) total += std::exchange(place, total);
-      for (int64_t i = 0; i < size; ++i) to[next[Digit(from[i], shift)]++] = from[i];
-      std::swap(from, to);
-    }
-    if (from != keys) std::memcpy(keys, from, size * sizeof(Key));
-  }
-
- private:
-  static int Digit(Key key, int shift) { return static_cast<int>(key >> shift) & (kDigits - 1); }
-
-  void SortByRank(Key* keys, int64_t size) {
-    std::array<Key, kRankedSize> ranks, sorted;
-    RankRow(keys, size, ranks.data());
-    for (int64_t i = 0; i < size; ++i) sorted[ranks[i]] = keys[i];
-    std::memcpy(keys, sorted.data(), size * sizeof(Key));
-  }
-
-  // More keys than there is room for: exchanged until each has the digit of its place, then by digit.
-  void Divide(Key* keys, int64_t size, int bits) {
-    const int shift = std::max(bits - kDigitBits, 0);
-    std::array<int64_t, kDigits> next{}, end;
-    for (int64_t i = 0; i < size; ++i) ++next[Digit(keys[i], shift)];
-    int64_t total = 0;
-    for (int digit = 0; digit < kDigits; ++digit) {
-      total += std::exchange(next[digit], total);
-      end[digit] = total;
-    }
-    for (int digit = 0; digit < kDigits; ++digit) {
-      while (next[digit] < end[digit]) {
-        Key key = keys[next[digit]];
-        for (int own = Digit(key, shift); own != digit; own = Digit(key, shift)) std::swap(key, keys[next[own]++]);
-        keys[next[digit]++] = key;
-      }
-    }
-    for (int64_t digit = 0, begin = 0; digit < kDigits; begin = end[digit++]) {
-      Sort(keys + begin, end[digit] - begin, shift);
-    }
-  }
-
-  Key* const spare_;
-  const int64_t room_;
-};
-
 // Sorts one row. Keys are made where the sorted ones will be. Passes go from there through the spare rows and back, or
 // to and fro between it and the only spare row where nothing but keys moves; each reads its chunk of the row, counts
 // digits, and moves elements to where their digit's run begins.
@@ -204,25 +155,42 @@ template <typename Key, typename Value>
 class RadixSorter {
  public:
   static constexpr bool kCarries = !std::is_void_v<Value>;
+  static constexpr bool kCarriesPositions = std::is_same_v<Value, uint32_t>;
   using Item = Element<Key, Value>;
   using Carried = std::conditional_t<kCarries, Value, char>;
 
-  RadixSorter(ProgramContext* context, int chunks, int64_t size, const KeyCode& code, Item* spare, Item* other_spare)
-      : context_(context), chunks_(chunks), size_(size), masks_(code), spare_{spare, other_spare} {}
+  // `spare` is that of a stripe, of so many bytes.
+  RadixSorter(ProgramContext* context, int chunks, int64_t size, const KeyCode& code, char* spare, int64_t spare_bytes)
+      : context_(context),
+        chunks_(chunks),
+        size_(size),
+        masks_(code),
+        spare_bytes_(spare_bytes),
+        spare_{reinterpret_cast<Item*>(spare), reinterpret_cast<Item*>(spare + spare_bytes / 2)} {}
 
-  // `values` null: the position is carried.
-  void Sort(const Key* elements, const Carried* values, Key* sorted, Carried* sorted_values) {
+  // `values` null: the position is carried. `copy` not null: where elements are set aside, which are in `sorted`.
+  void Sort(const Key* elements, const Carried* values, Key* sorted, Carried* sorted_values, Key* copy = nullptr) {
+    if (copy != nullptr) {
+      ForEachChunk([&](int64_t chunk) {
+        const auto [begin, end] = Chunk(chunk);
+        std::memcpy(copy + begin, elements + begin, (end - begin) * sizeof(Key));
+      });
+      elements = copy;
+    }
     values_ = values;
     keys_ = sorted;
     sorted_values_ = sorted_values;
+    const bool in_place = elements == sorted;
+    Merged merged;
+    if (in_place && masks_.zero == 0) merged = MergedOf(elements);
     std::array<Key, kMaxChunks> changed{};
     ForEachChunk([&](int64_t chunk) {
       const auto [begin, end] = Chunk(chunk);
       changed[chunk] = ToKeys(elements + begin, end - begin, masks_, sorted + begin);
     });
     const Key* keys = keys_;
-    if (!kCarries && size_ >= Tuning().rows.sort_divided_size) {
-      SortBuckets(elements);
+    if (size_ >= Tuning().rows.sort_divided_size) {
+      SortBuckets(in_place ? nullptr : elements);
     } else {
       keys = SortKeys();
     }
@@ -234,10 +202,41 @@ class RadixSorter {
       const auto [begin, end] = Chunk(chunk);
       FromKeys(keys + begin, end - begin, masks_, sorted + begin);
     });
-    if (restore) Restore(elements, sorted, places);
+    if (restore) in_place ? Restore(merged, sorted, places) : Restore(elements, sorted, places);
   }
 
  private:
+  // Elements whose keys are those of others as well, in their order.
+  struct Merged {
+    std::vector<bool> zeros;  // whether negative
+    std::vector<Key> nans;
+  };
+
+  // Nothing where none would lose bits.
+  Merged MergedOf(const Key* elements) {
+    std::array<Key, kMaxChunks> changed{};
+    ForEachChunk([&](int64_t chunk) {
+      const auto [begin, end] = Chunk(chunk);
+      std::array<Key, 8 * kKeyBlock> keys;
+      for (int64_t i = begin; i < end; i += keys.size()) {
+        changed[chunk] |= ToKeys(elements + i, std::min<int64_t>(keys.size(), end - i), masks_, keys.data());
+      }
+    });
+    Merged merged;
+    if (std::all_of(changed.begin(), changed.end(), [](Key bits) { return bits == 0; })) return merged;
+    for (int64_t i = 0; i < size_; ++i) {
+      const Key magnitude = elements[i] & ~masks_.sign;
+      if (magnitude == masks_.zero) merged.zeros.push_back(elements[i] != magnitude);
+      if (magnitude > masks_.infinity) merged.nans.push_back(elements[i]);
+    }
+    return merged;
+  }
+
+  void Restore(const Merged& merged, Key* sorted, std::array<int64_t, 2> places) const {
+    for (const bool negative : merged.zeros) sorted[places[0]++] = negative ? masks_.sign : Key{0};
+    std::copy(merged.nans.begin(), merged.nans.end(), sorted + places[1]);
+  }
+
   Item Source(int64_t i) const {
     if constexpr (kCarries) {
       return {keys_[i], values_ == nullptr ? static_cast<Carried>(i) : values_[i]};
@@ -336,8 +335,120 @@ class RadixSorter {
     }
   }
 
-  // Of nothing but keys, which are where the sorted ones will be as well: moves them into buckets by their highest bits
-  // that differ, then sorts buckets, which are in the cache.
+  // Moves elements, whose keys are where the sorted ones will be, into buckets by the highest bits of `key - least`,
+  // and returns where each bucket ends.
+  std::vector<uint32_t> Divide(const Key* elements, Key least, int shift, int buckets) {
+    auto bucket = [least, shift](Key key) { return static_cast<Key>(key - least) >> shift; };
+    std::vector<uint32_t> places(static_cast<size_t>(chunks_) * buckets);
+    ForEachChunk([&](int64_t chunk) {
+      const auto [begin, end] = Chunk(chunk);
+      uint32_t* counts = &places[chunk * buckets];
+      for (int64_t i = begin; i < end; ++i) ++counts[bucket(keys_[i])];
+    });
+    uint32_t total = 0;
+    for (int b = 0; b < buckets; ++b) {
+      for (int chunk = 0; chunk < chunks_; ++chunk) total += std::exchange(places[chunk * buckets + b], total);
+    }
+    // Keys are made of the elements once more, since the places of all are written.
+    ForEachChunk([&](int64_t chunk) {
+      const auto [begin, end] = Chunk(chunk);
+      uint32_t* next = &places[chunk * buckets];
+      [[maybe_unused]] auto position = static_cast<uint32_t>(begin);
+      ForKeys(elements, begin, end, [&](const Key* keys, int64_t count) {
+        for (int64_t i = 0; i < count; ++i) {
+          const uint32_t place = next[bucket(keys[i])]++;
+          keys_[place] = keys[i] - least;
+          if constexpr (kCarriesPositions) sorted_values_[place] = position++;
+        }
+      });
+    });
+    // Where the last chunk's keys of a bucket end, the bucket does.
+    return {places.end() - buckets, places.end()};
+  }
+
+  // The same where nothing else holds the elements. Each chunk collects keys of a bucket and puts full blocks of them
+  // where keys have been read; blocks then change places, and at last make room for the keys that filled none.
+  std::vector<uint32_t> DivideInPlace(Key least, int shift, int buckets) {
+    constexpr uint16_t kEmpty = 0xFFFF;
+    using Word = std::conditional_t<sizeof(Key) < 4, uint32_t, Key>;
+    struct Collected {
+      Key* keys;
+      uint32_t* positions;
+      std::vector<uint32_t> counts;
+    };
+    const int64_t blocks = size_ / kBlock, collected_keys = buckets * kBlock;
+    std::vector<uint16_t> bucket_of(blocks, kEmpty);
+    std::vector<Collected> collected(chunks_);
+    ForEachChunk([&](int64_t chunk) {
+      const int64_t begin = blocks * chunk / chunks_ * kBlock;
+      const int64_t end = chunk + 1 == chunks_ ? size_ : blocks * (chunk + 1) / chunks_ * kBlock;
+      Collected& own = collected[chunk];
+      char* memory = reinterpret_cast<char*>(spare_[0]) + chunk * (spare_bytes_ / chunks_ / kAlignment * kAlignment);
+      own = {reinterpret_cast<Key*>(memory), reinterpret_cast<uint32_t*>(memory + collected_keys * sizeof(Word)),
+             std::vector<uint32_t>(buckets)};
+      for (int64_t i = begin, written = begin; i < end; ++i) {
+        const Key key = keys_[i] - least;
+        const int64_t b = static_cast<int64_t>(key >> shift);
+        const int64_t place = b * kBlock + own.counts[b]++;
+        own.keys[place] = key;
+        if constexpr (kCarriesPositions) own.positions[place] = static_cast<uint32_t>(i);
+        if (own.counts[b] < kBlock) continue;
+        own.counts[b] = 0;
+        std::memcpy(keys_ + written, own.keys + b * kBlock, kBlock * sizeof(Key));
+        if constexpr (kCarriesPositions) {
+          std::memcpy(sorted_values_ + written, own.positions + b * kBlock, kBlock * sizeof(uint32_t));
+        }
+        bucket_of[written / kBlock] = static_cast<uint16_t>(b);
+        written += kBlock;
+      }
+    });
+    std::vector<int64_t> first(buckets + 1), next;
+    for (const uint16_t b : bucket_of) {
+      if (b != kEmpty) ++first[b + 1];
+    }
+    std::partial_sum(first.begin(), first.end(), first.begin());
+    next = first;
+    const auto swap = [&](auto* array, int64_t a, int64_t b) {
+      std::swap_ranges(array + a * kBlock, array + (a + 1) * kBlock, array + b * kBlock);
+    };
+    for (int64_t place = 0; place < blocks; ++place) {
+      while (bucket_of[place] != kEmpty) {
+        const uint16_t b = bucket_of[place];
+        if (place >= first[b] && place < first[b + 1]) break;
+        while (bucket_of[next[b]] == b) ++next[b];
+        swap(keys_, place, next[b]);
+        if constexpr (kCarriesPositions) swap(sorted_values_, place, next[b]);
+        std::swap(bucket_of[place], bucket_of[next[b]++]);
+      }
+    }
+    std::vector<uint32_t> ends(buckets);
+    int64_t end = size_;
+    for (int64_t b = buckets; b-- > 0;) {
+      ends[b] = static_cast<uint32_t>(end);
+      const auto put = [&](const Collected& from) {
+        end -= from.counts[b];
+        std::copy_n(from.keys + b * kBlock, from.counts[b], keys_ + end);
+        if constexpr (kCarriesPositions) {
+          std::copy_n(from.positions + b * kBlock, from.counts[b], sorted_values_ + end);
+        }
+      };
+      // What lies behind is free, what lies before are the blocks of lower buckets.
+      int64_t rest = 0;
+      for (const Collected& from : collected) rest += from.counts[b];
+      const int64_t full = (first[b + 1] - first[b]) * kBlock, begin = end - full - rest;
+      std::memmove(keys_ + begin, keys_ + first[b] * kBlock, full * sizeof(Key));
+      if constexpr (kCarriesPositions) {
+        std::memmove(sorted_values_ + begin, sorted_values_ + first[b] * kBlock, full * sizeof(uint32_t));
+      }
+      for (const Collected& from : collected) put(from);
+      end = begin;
+    }
+    return ends;
+  }
+
+  // Of nothing but keys, which are where the sorted ones will be, or of them and their positions: moves them into
+  // buckets by their highest bits that differ, then sorts buckets, which are in the cache. `elements` null: they were
+  // where the keys are.
   void SortBuckets(const Key* elements) {
     std::array<std::pair<Key, Key>, kMaxChunks> extremes;
     ForEachChunk([&](int64_t chunk) {
@@ -355,42 +466,38 @@ class RadixSorter {
       largest = std::max(largest, extremes[chunk].second);
     }
     const int bits = static_cast<int>(std::bit_width(static_cast<Key>(largest - least)));
-    if (bits == 0) return;  // all keys are equal
-    const int bucket_bits =
-        std::min({kMaxBucketBits, bits,
-                  static_cast<int>(std::bit_width(static_cast<uint64_t>(size_))) - Tuning().rows.sort_bucket_bits});
-    const int shift = bits - bucket_bits, buckets = 1 << bucket_bits;
-    auto bucket = [least = least, shift](Key key) { return static_cast<Key>(key - least) >> shift; };
-    std::vector<uint32_t> places(static_cast<size_t>(chunks_) * buckets);
-    ForEachChunk([&](int64_t chunk) {
-      const auto [begin, end] = Chunk(chunk);
-      uint32_t* counts = &places[chunk * buckets];
-      for (int64_t i = begin; i < end; ++i) ++counts[bucket(keys_[i])];
-    });
-    uint32_t total = 0;
-    for (int b = 0; b < buckets; ++b) {
-      for (int chunk = 0; chunk < chunks_; ++chunk) total += std::exchange(places[chunk * buckets + b], total);
+    if (bits == 0) {  // all keys are equal
+      if constexpr (kCarriesPositions) std::iota(sorted_values_, sorted_values_ + size_, 0);
+      return;
     }
-    // Keys are made of the elements once more, since the places of all are written.
+    int most = kMaxBucketBits;
+    if (elements == nullptr) {
+      // As many as there is room to collect keys of.
+      const int64_t collected = chunks_ * kBlock * std::max<int64_t>(sizeof(Key), 4) * (kCarries ? 3 : 1);
+      const int width = static_cast<int>(std::bit_width(static_cast<uint64_t>(spare_bytes_ / collected)));
+      most = std::clamp(width - 1, 1, kMaxInPlaceBits);
+    }
+    const int bucket_bits = std::min(
+        {most, bits, static_cast<int>(std::bit_width(static_cast<uint64_t>(size_))) - Tuning().rows.sort_bucket_bits});
+    const int shift = bits - bucket_bits, buckets = 1 << bucket_bits;
+    const std::vector<uint32_t> ends =
+        elements == nullptr ? DivideInPlace(least, shift, buckets) : Divide(elements, least, shift, buckets);
+    using Word = std::conditional_t<kCarries, uint64_t, Key>;
+    using Sorter = std::conditional_t<kCarries, PairSorter<Key>, BucketSorter<Key>>;
+    const int64_t room = spare_bytes_ / static_cast<int64_t>(sizeof(Word)) / chunks_;
     ForEachChunk([&](int64_t chunk) {
-      const auto [begin, end] = Chunk(chunk);
-      uint32_t* next = &places[chunk * buckets];
-      ForKeys(elements, begin, end, [&](const Key* keys, int64_t count) {
-        for (int64_t i = 0; i < count; ++i) keys_[next[bucket(keys[i])]++] = keys[i] - least;
-      });
-    });
-    // Where the last chunk's keys of a bucket end, the bucket does.
-    const uint32_t* ends = &places[static_cast<size_t>(chunks_ - 1) * buckets];
-    const int64_t room = size_ / kBucketRoom / chunks_;
-    ForEachChunk([&](int64_t chunk) {
-      BucketSorter<Key> sorter(&spare_[0]->key + chunk * room, room);
+      Sorter sorter(reinterpret_cast<Word*>(spare_[0]) + chunk * room, room);
       // Buckets that begin among this chunk's share of the row.
       const auto [first, last] = Chunk(chunk);
-      for (int b = static_cast<int>(std::lower_bound(ends, ends + buckets, first) - ends); b < buckets; ++b) {
+      for (int64_t b = std::lower_bound(ends.begin(), ends.end(), first) - ends.begin(); b < buckets; ++b) {
         const int64_t begin = b == 0 ? 0 : ends[b - 1], end = ends[b];
         if (begin >= last) break;
         if (begin < first) continue;
-        sorter.Sort(keys_ + begin, end - begin, shift);
+        if constexpr (kCarriesPositions) {
+          sorter.Sort(keys_ + begin, sorted_values_ + begin, end - begin, shift, /*ordered=*/elements != nullptr);
+        } else if constexpr (!kCarries) {
+          sorter.Sort(keys_ + begin, end - begin, shift);
+        }
         for (int64_t i = begin; i < end; ++i) keys_[i] += least;
       }
     });
@@ -468,6 +575,7 @@ class RadixSorter {
   const int chunks_;
   const int64_t size_;
   const KeyMasks<Key> masks_;
+  const int64_t spare_bytes_;
   Item* const spare_[2];
   Key* keys_ = nullptr;
   const Carried* values_ = nullptr;
@@ -475,42 +583,53 @@ class RadixSorter {
   std::array<std::array<uint32_t, kDigits>, kMaxChunks> places_;
 };
 
-template <typename Word>
-void GatherRow(const void* from, void* to, const uint32_t* positions, int64_t size) {
-  const Word* source = static_cast<const Word*>(from);
-  Word* result = static_cast<Word*>(to);
-  for (int64_t i = 0; i < size; ++i) result[i] = source[positions[i]];
-}
-
 struct DoubleQuadWord {
   uint64_t parts[2];
 };
 
-void GatherRow(int64_t width, const void* from, void* to, const uint32_t* positions, int64_t size) {
-  if (width == 16) return GatherRow<DoubleQuadWord>(from, to, positions, size);
-  ForKeysOf(width, [&]<typename Word>(Word) { GatherRow<Word>(from, to, positions, size); });
+// Elements of a row by their positions, which may be in the last four bytes per element of the result's own memory:
+// then each stretch ends before positions that others read.
+void GatherRow(ProgramContext* context, int chunks, int64_t width, const void* from, void* to,
+               const uint32_t* positions, int64_t size) {
+  const auto gather = [&]<typename Word>(Word, int64_t begin, int64_t end) {
+    const Word* source = static_cast<const Word*>(from);
+    Word* result = static_cast<Word*>(to);
+    for (int64_t i = begin; i < end; ++i) result[i] = source[positions[i]];
+  };
+  const bool in_place =
+      width > 4 && static_cast<const void*>(positions + size) == static_cast<char*>(to) + width * size;
+  for (int64_t begin = 0, end = 0; begin < size; begin = end) {
+    end = in_place ? ((width - 4) * size + 4 * begin) / width : size;
+    const bool divides = chunks > 1 && end - begin >= kMinGathered;
+    if (!divides) end = size;
+    ForEach(context, divides ? chunks : 1, [&](int64_t chunk) {
+      const int64_t count = divides ? chunks : 1, length = end - begin;
+      const int64_t first = begin + length * chunk / count, last = begin + length * (chunk + 1) / count;
+      if (width == 16) return gather(DoubleQuadWord(), first, last);
+      ForKeysOf(width, [&]<typename Word>(Word word) { gather(word, first, last); });
+    });
+  }
 }
 
 template <typename Key, typename Value>
 void SortAll(ProgramContext* context, const RowSortShape& shape, const void* const* arrays, char* scratch) {
   using Sorter = RadixSorter<Key, Value>;
-  const bool by_position = CarryOf(shape) == Carry::kPosition;
+  const bool by_position = CarryOf(shape) == Carry::kPosition && shape.positions == 0;
   const int chunks = DividesRows(shape) ? static_cast<int>(std::min<int64_t>(Threads(*context), kMaxChunks)) : 1;
-  const int64_t stripes = Stripes(shape), row_bytes = Aligned(shape.size * ElementBytes(shape));
+  const int64_t stripes = Stripes(shape), spare_bytes = SpareBytes(shape), host = PositionsArray(shape);
   auto at = [&](int64_t array, int64_t row) {
     const int64_t width = shape.widths[array % shape.array_count];
     return static_cast<char*>(const_cast<void*>(arrays[array])) + row * shape.size * width;
   };
   auto columns = [&](int64_t index) {
     if constexpr (!Sorter::kCarries) {
-      Key* spare = reinterpret_cast<Key*>(scratch + index * StripeBytes(shape));
+      char* spare = scratch + index * StripeBytes(shape);
       const int64_t stride = ColumnBytes(shape) / sizeof(Key), together = ColumnsTogether(shape),
                     groups = Groups(shape);
-      Key* copy = spare + (StripeBytes(shape) - CopyBytes(shape)) / sizeof(Key);
+      Key* copy = reinterpret_cast<Key*>(spare + StripeBytes(shape) - CopyBytes(shape));
       Key* rows = copy - together * stride;
       const int64_t across = CeilDivide(shape.inner, together);
-      auto* spare_items = reinterpret_cast<typename Sorter::Item*>(spare);
-      Sorter sorter(context, 1, shape.size, shape.code, spare_items, spare_items);
+      Sorter sorter(context, 1, shape.size, shape.code, spare, spare_bytes);
       for (int64_t group = groups * index / stripes; group < groups * (index + 1) / stripes; ++group) {
         const int64_t first = group % across * together, count = std::min(together, shape.inner - first);
         const int64_t offset = group / across * shape.size * shape.inner + first;
@@ -541,32 +660,33 @@ void SortAll(ProgramContext* context, const RowSortShape& shape, const void* con
   if (shape.inner > 1) return ForEach(context, stripes, columns);
   auto stripe = [&](int64_t index) {
     char* memory = scratch + index * StripeBytes(shape);
-    auto* positions = reinterpret_cast<uint32_t*>(memory + 2 * row_bytes);
-    Sorter sorter(context, chunks, shape.size, shape.code, reinterpret_cast<typename Sorter::Item*>(memory),
-                  reinterpret_cast<typename Sorter::Item*>(memory + row_bytes));
+    Sorter sorter(context, chunks, shape.size, shape.code, memory, spare_bytes);
     for (int64_t row = shape.rows * index / stripes; row < shape.rows * (index + 1) / stripes; ++row) {
       const auto* keys = reinterpret_cast<const Key*>(at(0, row));
       auto* sorted_keys = reinterpret_cast<Key*>(at(shape.array_count, row));
-      if (keys == sorted_keys && Merges(shape)) {
-        char* copy = memory + StripeBytes(shape) - CopyBytes(shape);
-        keys = static_cast<const Key*>(std::memcpy(copy, keys, shape.size * sizeof(Key)));
+      Key* copy = nullptr;
+      if (keys == sorted_keys && CopyBytes(shape) > 0) {
+        copy = reinterpret_cast<Key*>(memory + StripeBytes(shape) - CopyBytes(shape));
       }
       if constexpr (Sorter::kCarries) {
         const auto* values = by_position || shape.positions != 0 ? nullptr : reinterpret_cast<const Value*>(at(1, row));
-        void* sorted_values = by_position ? reinterpret_cast<char*>(positions) : at(shape.array_count + 1, row);
-        sorter.Sort(keys, values, sorted_keys, static_cast<Value*>(sorted_values));
+        char* sorted_values = at(shape.array_count + 1, row);
+        if (by_position) {
+          sorted_values = host == 0 ? memory + spare_bytes
+                                    : at(shape.array_count + host, row) + (shape.widths[host] - 4) * shape.size;
+        }
+        sorter.Sort(keys, values, sorted_keys, reinterpret_cast<Value*>(sorted_values), copy);
+        if (!by_position) continue;
+        auto gather = [&](int64_t array) {
+          GatherRow(context, chunks, shape.widths[array], at(array, row), at(shape.array_count + array, row),
+                    reinterpret_cast<const uint32_t*>(sorted_values), shape.size);
+        };
+        for (int64_t array = 1; array < shape.array_count; ++array) {
+          if (array != host) gather(array);
+        }
+        if (host > 0) gather(host);
       } else {
-        sorter.Sort(keys, nullptr, sorted_keys, nullptr);
-      }
-      if (!by_position) continue;
-      auto gather = [&](int64_t array) {
-        GatherRow(shape.widths[array + 1], at(array + 1, row), at(shape.array_count + array + 1, row), positions,
-                  shape.size);
-      };
-      if (chunks > 1) {
-        ForEach(context, shape.array_count - 1, gather);
-      } else {
-        for (int64_t array = 0; array + 1 < shape.array_count; ++array) gather(array);
+        sorter.Sort(keys, nullptr, sorted_keys, nullptr, copy);
       }
     }
   };
@@ -589,8 +709,8 @@ void SortAll(ProgramContext* context, const RowSortShape& shape, const void* con
 }  // namespace
 
 bool SortsKeysInPlace(const RowSortShape& shape) {
-  if (shape.inner > 1) return true;    // in copies
-  if (ByBuckets(shape)) return false;  // moves them straight into their buckets
+  if (shape.inner > 1) return true;  // in copies
+  if (ByBuckets(shape)) return true;
   // Copies of a few of many rows take little.
   return !Merges(shape) || shape.rows >= 2 * kMaxStripes;
 }

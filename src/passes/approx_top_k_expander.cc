@@ -24,6 +24,20 @@ int64_t ConfigNumber(absl::string_view config, absl::string_view key) {
   return absl::SimpleAtoi(config.substr(begin, end - begin), &number) ? number : -1;
 }
 
+// Whether a selection of the largest or the smallest elements of rows and their positions is asked for.
+bool IsTopK(const Instruction& call, int64_t dimension) {
+  const Instruction *values = call.operand(0), *positions = call.operand(1);
+  const Computation& comparator = *call.called_computation();
+  const auto* compare = comparator.root()->GetIf<hlo::CompareAttributes>();
+  const PrimitiveType type = values->shape().element_type();
+  return call.operand_count() == 4 && dimension == values->shape().rank() - 1 && positions->opcode() == Opcode::kIota &&
+         positions->dimensions()[0] == dimension && positions->shape().element_type() == PrimitiveType::kS32 &&
+         (hlo::IsIntegral(type) || hlo::IsFloating(type)) && compare != nullptr &&
+         (compare->direction == ComparisonDirection::kGt || compare->direction == ComparisonDirection::kLt) &&
+         comparator.root()->operand(0) == comparator.parameter(0) &&
+         comparator.root()->operand(1) == comparator.parameter(1);
+}
+
 absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
   const auto* call = instruction->GetIf<hlo::CustomCallAttributes>();
   if (call == nullptr || call->target != "ApproxTopK") return nullptr;
@@ -56,6 +70,14 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
     operands.push_back(instruction->operand(i));
   }
   Builder builder(instruction->parent(), instruction);
+  if (IsTopK(*instruction, dimension)) {
+    const Shape& values = instruction->shape().tuple_shapes(0);
+    const bool largest = instruction->called_computation()->root()->comparison().direction == ComparisonDirection::kGt;
+    return builder.Add(Opcode::kTopK,
+                       Shape::Tuple({Shape(values.element_type(), values.dimensions()),
+                                     Shape(PrimitiveType::kS32, values.dimensions())}),
+                       {operands[0]}, hlo::TopKAttributes{.k = values.dimensions(dimension), .largest = largest});
+  }
   Shape shape = count == 1 ? sorted_shapes[0] : Shape::Tuple(sorted_shapes);
   Instruction* sorted =
       builder.Add(Opcode::kSort, std::move(shape), std::move(operands),

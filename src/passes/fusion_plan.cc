@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "src/hlo/module.h"
+
 namespace kiln::passes {
 namespace {
 
@@ -249,13 +251,28 @@ class Planner {
     return instruction;
   }
 
+  // Whether the old value outlives everything in its computation, so that updates work on a copy.
+  static bool IsKept(const Instruction& value) {
+    const hlo::Computation& computation = *value.parent();
+    if (value.IsParameter() && &computation == computation.parent()->entry()) {
+      const auto& aliases = computation.parent()->aliases();
+      return std::none_of(aliases.begin(), aliases.end(), [&](const hlo::InputOutputAlias& alias) {
+        return alias.parameter == value.parameter_number();
+      });
+    }
+    return value.opcode() != Opcode::kConstant &&
+           std::find(value.users().begin(), value.users().end(), computation.root()) != value.users().end() &&
+           computation.root()->opcode() == Opcode::kTuple;
+  }
+
   // A dynamic-update-slice writes into its first operand in place. What is read from it in the same kernel must be the
   // very elements that are overwritten, each before its own write.
   static bool MayRunBesideUpdate(const Instruction& update, const Instruction& producer,
                                  const std::vector<IndexPath>& paths) {
     const Instruction* written = Buffer(update.operand(0));
     if (std::none_of(producer.operands().begin(), producer.operands().end(),
-                     [&](const Instruction* operand) { return Buffer(operand) == written; })) {
+                     [&](const Instruction* operand) { return Buffer(operand) == written; }) ||
+        IsKept(*written)) {
       return true;
     }
     if (producer.opcode() != Opcode::kDynamicSlice || producer.operand(0) != update.operand(0) ||

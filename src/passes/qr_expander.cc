@@ -38,8 +38,9 @@ Reflectors Factorize(const ArrayValue& matrices) {
     const ArrayValue zero = i.Number(int64_t{0}), start = i * i.Number(block);
     const ArrayValue panel = packed.DynamicSlice({zero, zero, start}, {count, rows, block});
     const Reflectors own = FactorizeColumns(panel, start);
-    const ArrayValue place = Iota(i.builder(), PrimitiveType::kS32, packed.shape().dimensions(), 2);
-    const ArrayValue later = place >= start + start.Number(block);
+    // Of columns alone, so that the product that reflects them can select as well.
+    const ArrayValue place = Iota(i.builder(), PrimitiveType::kS32, {columns}, 0);
+    const ArrayValue later = (place >= start + start.Number(block)).Broadcast(packed.shape().dimensions(), {2});
     const ArrayValue reflected = Select(later, Reflect(BlockOf(own, start), /*adjoint=*/true, packed), packed);
     return {reflected.DynamicUpdate(own.packed, {zero, zero, start}), taus.DynamicUpdate(own.taus, {zero, start})};
   };

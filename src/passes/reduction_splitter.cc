@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "src/analysis/buffer_assignment.h"
 #include "src/analysis/combiner.h"
 #include "src/analysis/fusion_model.h"
 #include "src/base/cpu_tuning.h"
@@ -18,6 +19,8 @@ namespace {
 // Parts that keep a machine busy; results in vectors of some elements are parts by themselves.
 constexpr int64_t kEnoughParts = 32;
 constexpr int64_t kResultsOfVector = 64;
+// Columns that a task without parts adds up side by side.
+constexpr int64_t kColumnsOfTask = 256;
 
 bool IsSplittable(const Instruction& reduce) {
   if (!analysis::IsReduction(reduce) || !reduce.control_predecessors().empty()) return false;
@@ -50,9 +53,12 @@ Split SplitOf(const Instruction& reduce) {
   const bool columns = !reduced.back();
   const int64_t tasks = columns ? (results + kResultsOfVector - 1) / kResultsOfVector : results;
   if (tasks >= kEnoughParts) return {};
-  // A part of columns goes through whole rows, one task for all of them.
-  const int64_t wanted =
-      std::min(columns ? kEnoughParts : (kEnoughParts + tasks - 1) / tasks, elements / Tuning().threads.part_elements);
+  // A part of columns goes through whole rows, one task for all of them. What the parts give fits the stack; so many
+  // columns that fewer parts do than tasks over columns are left whole.
+  const int64_t bytes = results * std::max<int64_t>(1, hlo::ByteWidth(from.element_type()));
+  const int64_t wanted = std::min({columns ? kEnoughParts : (kEnoughParts + tasks - 1) / tasks,
+                                   elements / Tuning().threads.part_elements, analysis::kMaxFrameBytes / bytes});
+  if (columns && wanted <= results / kColumnsOfTask) return {};
   Split best;
   for (int64_t d = 0; d < from.rank(); ++d) {
     if (!reduced[d]) continue;

@@ -157,6 +157,7 @@ class GroupFinder {
     root_position_ = root_position;
     members_ = {root};
     copied_.clear();
+    given_.clear();
     outputs_ = {root};
     full_outputs_ = IsFull(root->shape()) ? 1 : 0;
     RowGroup group{{root}, {}};
@@ -189,7 +190,7 @@ class GroupFinder {
     for (const Instruction* member : group.members) {
       if (!copied_.contains(member)) {
         taken_.insert(member);
-      } else if (!IsMadeFromNothing(*member)) {
+      } else if (!IsMadeFromNothing(*member) && !SpreadsGiven(*member)) {
         kept_.insert(member);
       }
     }
@@ -224,8 +225,8 @@ class GroupFinder {
   }
 
   bool IsStagePart(const Instruction& candidate) const {
-    if (taken_.contains(&candidate) || kept_.contains(&candidate) || candidate.IsRoot() ||
-        !candidate.control_predecessors().empty())
+    if (taken_.contains(&candidate) || kept_.contains(&candidate) || given_.contains(&candidate) ||
+        candidate.IsRoot() || !candidate.control_predecessors().empty())
       return false;
     if (!IsFull(candidate.shape()) && !IsRow(candidate.shape())) return false;
     switch (candidate.opcode()) {
@@ -242,6 +243,10 @@ class GroupFinder {
       default:
         return hlo::IsElementwise(candidate.opcode());
     }
+  }
+
+  bool SpreadsGiven(const Instruction& value) const {
+    return value.opcode() == Opcode::kBroadcast && given_.contains(value.operand(0));
   }
 
   // Whether the group can serve the users of `candidate` outside of it, if any: by an output, or, where computing it
@@ -261,7 +266,13 @@ class GroupFinder {
       outside = true;
       // What comes before the root might lead back into the group.
       const auto position = position_.find(user);
-      if (position != position_.end() && position->second < root_position_ && !kept_.contains(user)) return false;
+      if (position != position_.end() && position->second < root_position_ && !kept_.contains(user)) {
+        // Rows that are spread there as well are read here as rows.
+        if (!IsRowBroadcast(*candidate)) return false;
+        given_.insert(candidate->operand(0));
+        copied_.insert(candidate);
+        return true;
+      }
       computes_again &= analysis::IsLoopProducer(*user) || analysis::IsReduction(*user);
     }
     if (!outside) return true;
@@ -305,6 +316,7 @@ class GroupFinder {
   size_t root_position_ = 0;
   absl::flat_hash_set<const Instruction*> members_;
   absl::flat_hash_set<const Instruction*> copied_;  // members that remain for users outside
+  absl::flat_hash_set<const Instruction*> given_;   // rows that stay outside
   std::vector<Instruction*> outputs_;
   int64_t full_outputs_ = 0;
 };

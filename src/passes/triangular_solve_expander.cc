@@ -9,8 +9,9 @@
 namespace kiln::passes {
 namespace {
 
-// Systems this small fuse with what is around them.
+// Systems this small fuse with what is around them, unless they are many.
 constexpr int64_t kFewUnknowns = 4;
+constexpr int64_t kManySystems = 256;
 
 // A stack of systems M X = B with triangular M.
 struct Systems {
@@ -96,7 +97,9 @@ Instruction* Expand(Instruction* instruction) {
 absl::StatusOr<bool> ExpandTriangularSolves(Module* module, bool keeps_real) {
   return ReplaceOps(module, {Opcode::kTriangularSolve}, [&](Instruction* instruction) -> Instruction* {
     const Shape& matrix = instruction->operand(0)->shape();
-    const bool leaves = keeps_real && IsReal(matrix) && matrix.dimensions(matrix.rank() - 1) > kFewUnknowns;
+    const int64_t n = matrix.dimensions(matrix.rank() - 1);
+    const bool leaves =
+        keeps_real && IsReal(matrix) && (n > kFewUnknowns || matrix.element_count() >= kManySystems * n * n);
     return leaves ? nullptr : Expand(instruction);
   });
 }

@@ -37,11 +37,13 @@ TEST(BufferAssignmentTest, LiveBuffersOfTheArenaDoNotMeet) {
     const std::vector<Buffer>& buffers = assigned.buffers->buffers();
     for (size_t i = 0; i < buffers.size(); ++i) {
       const Buffer& a = buffers[i];
-      if (a.bytes == 0 || a.last < a.first || (a.storage != Storage::kArena && a.storage != Storage::kResult)) continue;
+      if (a.bytes == 0 || a.last < a.first) continue;
+      if (a.storage != Storage::kArena && a.storage != Storage::kResult && !a.framed) continue;
+      if (a.framed) EXPECT_LE(a.offset + a.bytes, assigned.buffers->frame_bytes());
       if (a.storage == Storage::kArena) EXPECT_LE(a.offset + a.bytes, assigned.buffers->arena_bytes());
       for (size_t j = 0; j < i; ++j) {
         const Buffer& b = buffers[j];
-        if (b.storage != a.storage || b.bytes == 0 || b.last < b.first) continue;
+        if (b.storage != a.storage || b.framed != a.framed || b.bytes == 0 || b.last < b.first) continue;
         if (b.storage == Storage::kResult && b.number != a.number) continue;
         if (a.last < b.first || b.last < a.first) continue;
         EXPECT_TRUE(a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset)
@@ -105,6 +107,32 @@ TEST(BufferAssignmentTest, ElementwiseStateIsUpdatedInPlace) {
     }
   }
   EXPECT_EQ(array_copies, 0) << MakeMemoryPlan(*assigned.module, *assigned.buffers).ToString();
+}
+
+// The old value moves before the new one takes its place: nothing is set aside.
+TEST(BufferAssignmentTest, CopiesFollowOneAnother) {
+  const Assigned assigned = Assign(R"(
+condition { p = (s32[], f32[8192], f32[8192]) parameter(0)  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(9)  ROOT r = pred[] compare(i, n), direction=LT }
+body {
+  p = (s32[], f32[8192], f32[8192]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  u = f32[8192] get-tuple-element(p), index=1
+  before = f32[8192] get-tuple-element(p), index=2
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  turned = f32[8192] reverse(u), dimensions={0}
+  sum = f32[8192] add(turned, before)
+  ROOT r = (s32[], f32[8192], f32[8192]) tuple(next, sum, u)
+}
+ENTRY main {
+  u = f32[8192] parameter(0)
+  zero = s32[] constant(0)
+  state = (s32[], f32[8192], f32[8192]) tuple(zero, u, u)
+  ROOT w = (s32[], f32[8192], f32[8192]) while(state), condition=condition, body=body
+})");
+  ASSERT_NE(assigned.buffers, nullptr);
+  EXPECT_LE(assigned.buffers->arena_bytes(), 8192 * 4);
 }
 
 TEST(BufferAssignmentTest, UnchangedStateStaysWhereItIs) {

@@ -62,6 +62,12 @@ TEST_P(SortRowsTest, SortsStablyAndCarriesTheOtherArrays) {
   ProgramContext context;
   context.pool = &pool;
   SortRows(&context, &shape, arrays.data(), scratch.data());
+  if (SortsKeysInPlace(shape)) {
+    std::vector<uint8_t> keys = sources[0];
+    arrays[0] = arrays[c.widths.size()] = keys.data();
+    SortRows(&context, &shape, arrays.data(), scratch.data());
+    EXPECT_EQ(std::memcmp(keys.data(), results[0].data(), c.rows * c.size * c.widths[0]), 0) << "in place";
+  }
   for (int64_t row = 0; row < c.rows; ++row) {
     std::vector<int64_t> order(c.size);
     std::iota(order.begin(), order.end(), row * c.size);
@@ -82,16 +88,21 @@ constexpr uint64_t kAll = ~uint64_t{0};
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, SortRowsTest,
-    testing::Values(Case{1, 1, {4}, kAll}, Case{7, 33, {4}, kAll}, Case{500, 64, {4, 4}, 0x0f0f0f0f0f0f0f0f},
-                    Case{3, 65, {8, 8}, kAll}, Case{40, 1000, {2, 4}, kAll}, Case{40, 300, {1, 8}, kAll},
-                    Case{5, 1000, {4, 2}, 0x00ff00ff00ff00ff}, Case{3, 700, {8, 1, 16, 4}, kAll},
-                    Case{2, 100000, {4}, kAll}, Case{1, 70001, {4, 4}, 0x000000ff000000ff},
-                    Case{1, 66000, {8, 8}, kAll}, Case{1, 66000, {4, 2, 8}, 0xff0000ffff0000ff},
-                    Case{1, 90000, {4, 4}, 0}, Case{1, 70000, {8}, kAll}, Case{3, 70000, {2}, kAll},
-                    // Buckets of most keys, of all, and of a few that differ in their lowest bits alone.
-                    Case{1, 300000, {4}, 0x0003ffff0003ffff}, Case{1, 70000, {4}, 0},
-                    Case{1, 200000, {8}, 0x80000000000fffff}, Case{1, 150000, {4}, 0xc00000ffc00000ff},
-                    Case{64, 64, {1}, kAll}, Case{9, 17, {2, 16}, 0x0101010101010101}));
+    testing::Values(
+        Case{1, 1, {4}, kAll}, Case{7, 33, {4}, kAll}, Case{500, 64, {4, 4}, 0x0f0f0f0f0f0f0f0f},
+        Case{3, 65, {8, 8}, kAll}, Case{40, 1000, {2, 4}, kAll}, Case{40, 300, {1, 8}, kAll},
+        Case{5, 1000, {4, 2}, 0x00ff00ff00ff00ff}, Case{3, 700, {8, 1, 16, 4}, kAll}, Case{2, 100000, {4}, kAll},
+        Case{1, 70001, {4, 4}, 0x000000ff000000ff}, Case{1, 66000, {8, 8}, kAll},
+        Case{1, 66000, {4, 2, 8}, 0xff0000ffff0000ff}, Case{1, 90000, {4, 4}, 0}, Case{1, 70000, {8}, kAll},
+        Case{3, 70000, {2}, kAll},
+        // Buckets of most keys, of all, and of a few that differ in their lowest bits alone.
+        Case{1, 300000, {4}, 0x0003ffff0003ffff}, Case{1, 70000, {4}, 0}, Case{1, 200000, {8}, 0x80000000000fffff},
+        Case{1, 150000, {4}, 0xc00000ffc00000ff},
+        // The same with other arrays: positions in a result, or in none; more in a bucket than there is room.
+        Case{1, 300000, {4, 8}, 0x00ffffff00ffffff}, Case{1, 600000, {4, 4}, 0xc00000ffc00000ff},
+        Case{1, 500000, {8, 4, 16}, 0x80000000000fffff}, Case{2, 70000, {8, 2}, kAll},
+        Case{1, 400000, {8, 8}, 0xe0ffffffffffffff}, Case{17, 66000, {4, 1}, kAll}, Case{1, 70000, {2, 4}, kAll},
+        Case{64, 64, {1}, kAll}, Case{9, 17, {2, 16}, 0x0101010101010101}));
 
 // Columns, in place and not.
 TEST(SortColumnsTest, SortsThemAsRows) {
@@ -168,6 +179,11 @@ TEST_P(KeyCodeTest, OrdersElementsAsTheirTypeDoes) {
     SortRows(&context, &shape, pointers, scratch.data());
     for (int64_t i = 0; i < size; ++i)
       ASSERT_EQ(sorted[i], elements[expected[i]]) << arrays << " arrays, element " << i;
+    if (!SortsKeysInPlace(shape)) continue;
+    std::vector<uint32_t> in_place = elements;
+    pointers[0] = pointers[arrays] = in_place.data();
+    SortRows(&context, &shape, pointers, scratch.data());
+    EXPECT_EQ(in_place, sorted) << arrays << " arrays";
   }
   EXPECT_EQ(places, expected);
 }

@@ -49,6 +49,11 @@ bool SortsCopies(const Match& match) {
   return !Contains(map, SortOf(*match.root()).dimension);
 }
 
+// Which of the two it is, is the same all along a row.
+bool SelectsRows(const Match& match) {
+  return match['t']->shape().IsArray() && !Contains(match['t']->dimensions(), SortOf(*match.root()).dimension);
+}
+
 // Counted upwards, or not at all, along the sorted dimension.
 bool Counts(const Match& match) {
   const Computation& comparator = *match.root()->called_computation();
@@ -69,6 +74,8 @@ constexpr Rule kRules[] = {
     {"sort(...)", "its operands, of one element", SortOfOne},
     {"sort(t:sort(_))", "t", Guard{"in the same order", HasThatOrder}},
     {"sort(t:broadcast(_))", "t", Guard{"along copies", SortsCopies}},
+    {"r:sort(s:select'(t:broadcast(_), c, x))", "s(t, c, r(x))", Guard{"t along rows", SelectsRows}},
+    {"r:sort(s:select'(t:broadcast(_), x, c))", "s(t, r(x), c)", Guard{"t along rows", SelectsRows}},
     {"sort(t:iota())", "t", Guard{"it counts upwards", Counts}},
 };
 
