@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -36,8 +37,9 @@ std::string FeaturesBesideCpu(const llvm::Target& target, const std::string& tri
   const std::unique_ptr<llvm::MCSubtargetInfo> cpu(target.createMCSubtargetInfo(triple, Host().cpu, ""));
   if (cpu == nullptr) return Host().features;
   std::vector<absl::string_view> beside = absl::StrSplit(Host().features, ',', absl::SkipEmpty());
+  // Asked for as present, since LLVM takes an absent feature to mean that all are absent which it implies.
   const auto is_known = [&](absl::string_view feature) {
-    return cpu->checkFeatures(llvm::StringRef(feature.data(), feature.size()));
+    return cpu->checkFeatures(absl::StrCat("+", feature.substr(1))) == (feature[0] == '+');
   };
   beside.erase(std::remove_if(beside.begin(), beside.end(), is_known), beside.end());
   return absl::StrJoin(beside, ",");

@@ -52,6 +52,9 @@ bool ReadCustomCall(const Instruction& instruction, DenseSolve* solve) {
          Shape::Compatible(taus, VectorsOf(shape, type, solve->steps));
 }
 
+// The operand that results take the place of: right sides with solutions, else a matrix with what is made of it.
+int64_t ReplacedOperand(const DenseSolve& solve) { return solve.kind == DenseSolve::kTriangular ? 1 : 0; }
+
 std::optional<DenseSolve> SolveOf(const Instruction& instruction) {
   DenseSolve solve;
   if (instruction.opcode() == Opcode::kCholesky) {
@@ -67,7 +70,7 @@ std::optional<DenseSolve> SolveOf(const Instruction& instruction) {
   } else if (!ReadCustomCall(instruction, &solve)) {
     return std::nullopt;
   }
-  const Shape& shape = instruction.operand(solve.kind == DenseSolve::kTriangular ? 1 : 0)->shape();
+  const Shape& shape = instruction.operand(ReplacedOperand(solve))->shape();
   if (shape.element_type() != PrimitiveType::kF32 && shape.element_type() != PrimitiveType::kF64) return std::nullopt;
   solve.width = hlo::ByteWidth(shape.element_type());
   solve.count = 1;
@@ -88,9 +91,9 @@ absl::Status EmitDenseSolve(llvm::IRBuilder<>* builder, const Instruction& instr
   return absl::OkStatus();
 }
 
-// Each task reads what it replaces before it writes: a matrix by its factors, right sides by solutions.
+// Each task reads what it replaces before it writes.
 bool DenseSolveMayShare(const Instruction& instruction, int64_t leaf, int64_t operand) {
-  return leaf == 0 && operand == instruction.operand_count() - 1;
+  return leaf == 0 && operand == ReplacedOperand(*SolveOf(instruction));
 }
 
 }  // namespace

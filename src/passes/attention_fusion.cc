@@ -30,14 +30,6 @@ constexpr int64_t kMaxHead = 256;
 constexpr int64_t kMinGrowth = 2;
 constexpr int kMaxSteps = 6;
 
-DimensionVector WithoutOnes(absl::Span<const int64_t> dimensions) {
-  DimensionVector result;
-  for (int64_t size : dimensions) {
-    if (size != 1) result.push_back(size);
-  }
-  return result;
-}
-
 bool HasOneUser(const Instruction& value) { return value.users().size() == 1 && !value.IsRoot(); }
 
 // The first value behind rearrangements that nobody else reads.

@@ -23,6 +23,14 @@ std::vector<Computation*> ControlComputations(const Module& module) {
   return result;
 }
 
+DimensionVector WithoutOnes(absl::Span<const int64_t> dimensions) {
+  DimensionVector result;
+  for (int64_t size : dimensions) {
+    if (size != 1) result.push_back(size);
+  }
+  return result;
+}
+
 std::vector<Instruction*> FusionBody::OperandsOf(const Instruction& member) {
   std::vector<Instruction*> operands;
   for (Instruction* operand : member.operands()) {

@@ -1,4 +1,5 @@
-// What the fusion passes share: which computations they work on, and moving instructions into a fusion.
+// What the fusion passes share: which computations they work on, how they compare shapes, and moving instructions into
+// a fusion.
 #ifndef KILN_PASSES_FUSION_BODY_H_
 #define KILN_PASSES_FUSION_BODY_H_
 
@@ -13,6 +14,9 @@ namespace kiln::passes {
 
 // Computations whose instructions run one by one: the entry and what control flow calls.
 std::vector<Computation*> ControlComputations(const Module& module);
+
+// The others, in order: what of a shape tells rows from columns.
+DimensionVector WithoutOnes(absl::Span<const int64_t> dimensions);
 
 // The body of a fusion under construction.
 class FusionBody {

@@ -30,14 +30,6 @@ constexpr size_t kMaxParameters = 48;
 constexpr size_t kMaxOutputs = 8;
 constexpr int64_t kMaxFullOutputs = 3;
 
-DimensionVector WithoutOnes(absl::Span<const int64_t> dimensions) {
-  DimensionVector result;
-  for (int64_t size : dimensions) {
-    if (size != 1) result.push_back(size);
-  }
-  return result;
-}
-
 // The arrays that a group of stages works on: those dimensions that are not reduced count rows.
 struct RowSpace {
   DimensionVector full;

@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "c_api/pjrt_c_api.h"
@@ -134,15 +135,20 @@ inline bool IsDeleted(PJRT_Buffer* buffer) {
   return args.is_deleted;
 }
 
-// Of HLO text. Null, and a failed test, where it does not compile.
-inline PJRT_LoadedExecutable* Compile(PJRT_Client* client, std::string code) {
-  std::string format = "hlo";
+// Views of both.
+inline PJRT_Program ProgramOf(std::string& code, std::string_view format) {
   PJRT_Program program = {};
   program.struct_size = PJRT_Program_STRUCT_SIZE;
   program.code = code.data();
   program.code_size = code.size();
   program.format = format.data();
   program.format_size = format.size();
+  return program;
+}
+
+// Of HLO text. Null, and a failed test, where it does not compile.
+inline PJRT_LoadedExecutable* Compile(PJRT_Client* client, std::string code) {
+  const PJRT_Program program = ProgramOf(code, "hlo");
   KILN_ARGS(PJRT_Client_Compile, args);
   args.client = client;
   args.program = &program;

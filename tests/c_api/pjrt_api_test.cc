@@ -241,12 +241,7 @@ TEST(PjrtApiTest, EventsOfTheCaller) {
 TEST(PjrtApiTest, CompileErrorsAreErrors) {
   PJRT_Client* client = CreateClient();
   const auto compile = [&](std::string code, const std::string& format, const std::string& options) {
-    PJRT_Program program = {};
-    program.struct_size = PJRT_Program_STRUCT_SIZE;
-    program.code = code.data();
-    program.code_size = code.size();
-    program.format = format.data();
-    program.format_size = format.size();
+    const PJRT_Program program = ProgramOf(code, format);
     KILN_ARGS(PJRT_Client_Compile, args);
     args.client = client;
     args.program = &program;

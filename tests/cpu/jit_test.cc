@@ -8,13 +8,18 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/Target/TargetMachine.h"
+#include "src/cpu/code_generator.h"
 #include "src/cpu/host_isa.h"
 #include "src/cpu/jit_symbols.h"
 
@@ -96,6 +101,16 @@ TEST_F(JitTest, UsesTheWholeVectorWidth) {
 }
 
 int Twice(int x) { return 2 * x; }
+
+// Target machines are told what the host has beside its CPU's name: together it must be what the host has.
+TEST_F(JitTest, CodeGeneratorsKnowEveryFeatureOfTheHost) {
+  auto generator = CodeGenerator::Create(CodeUnit::kUsualLevel);
+  ASSERT_EQ(generator.status(), absl::OkStatus());
+  const llvm::MCSubtargetInfo* subtarget = (*generator)->machine().getMCSubtargetInfo();
+  for (absl::string_view feature : absl::StrSplit(Host().features, ',', absl::SkipEmpty())) {
+    EXPECT_EQ(subtarget->checkFeatures(absl::StrCat("+", feature.substr(1))), feature[0] == '+') << feature;
+  }
+}
 
 TEST_F(JitTest, CallsRegisteredFunctionsOnly) {
   const std::string text = R"(
