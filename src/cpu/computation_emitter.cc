@@ -375,7 +375,7 @@ absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instructio
           ParallelTask(&b_, shared, closure).Call(function_->getArg(0), phase.tasks, nanoseconds, phase.grain);
           continue;
         }
-        llvm::Module& module = code_.ForKernel();
+        llvm::Module& module = IsOneCall(part.spec, part.plan, i) ? code_.program() : code_.ForKernel();
         absl::StatusOr<llvm::Function*> emitted = EmitGemmPhase(part.spec, part.plan, i, module);
         status.Update(Annotate(emitted.status(), instruction.Describe()));
         if (!status.ok()) return;

@@ -190,7 +190,7 @@ absl::StatusOr<llvm::Function*> GemmEmitter::EmitProduct(const std::string& name
     b_.CreateRetVoid();
     return entry.function;
   }
-  if (schedule_.kind == GemmSchedule::Kind::kBlocks || schedule_.kind == GemmSchedule::Kind::kGroups) {
+  if (schedule_.IsCompiled()) {
     KILN_RETURN_IF_ERROR(EmitBlocks(entry));
     return entry.function;
   }

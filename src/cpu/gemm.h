@@ -131,6 +131,9 @@ struct GemmSchedule {
   int64_t n_chunk = 0;       // only of packed rhs
   int64_t padded_bytes = 0;  // with an m_chunk of a padded lhs: what its copy may take
   int64_t k_block = 0;       // all steps when the sum is made in one go; a multiple of k where there are outer ones
+
+  // Whether its loops are compiled with Kiln.
+  bool IsCompiled() const { return kind == Kind::kBlocks || kind == Kind::kGroups; }
 };
 
 // All phases have this signature. lhs, rhs, out and extra as the spec says, scratch of plan.scratch_bytes aligned to 64
@@ -174,6 +177,9 @@ struct GemmBlocksParts {
 };
 absl::StatusOr<GemmBlocksParts> EmitGemmBlocks(const GemmSpec& spec, const GemmPlan& plan, absl::string_view name,
                                                llvm::Module& module);
+
+// Whether the phase only calls code that is compiled with Kiln: then it is not worth a module of its own.
+bool IsOneCall(const GemmSpec& spec, const GemmPlan& plan, size_t phase);
 
 // Adds the function that plan.phases[phase] names, and internal helpers, to `module`, and returns it; its name is
 // another one when the module has that already. All sizes and strides become constants. Phases may go to different

@@ -34,6 +34,13 @@ absl::StatusOr<GemmBlocksParts> GemmEmitter::EmitBlocksParts(const std::string& 
   return parts;
 }
 
+bool IsOneCall(const GemmSpec& spec, const GemmPlan& plan, size_t phase) {
+  const absl::StatusOr<GemmArithmetic> arithmetic =
+      GemmArithmetic::Make(spec.lhs.type, spec.rhs.type, spec.result_type);
+  return phase + 1 == plan.phases.size() && plan.schedule.IsCompiled() && arithmetic.ok() &&
+         IsDirectResult(spec, *arithmetic);
+}
+
 absl::StatusOr<GemmBlocksParts> EmitGemmBlocks(const GemmSpec& spec, const GemmPlan& plan, absl::string_view name,
                                                llvm::Module& module) {
   KILN_ASSIGN_OR_RETURN(const GemmArithmetic arithmetic,

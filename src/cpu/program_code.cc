@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/BLAKE3.h"
@@ -10,7 +11,6 @@
 #include "src/base/build_id.h"
 #include "src/base/status.h"
 #include "src/cpu/host_isa.h"
-#include "src/cpu/program_abi.h"
 #include "src/kernel/vector_builder.h"
 
 namespace kiln::cpu {
@@ -27,10 +27,10 @@ void MakeVisible(llvm::Function* function) {
   function->setDSOLocal(true);
 }
 
-// Whether the function does nothing but pass pointers to others, once each: then no effort of LLVM's would show.
-bool IsStraight(const llvm::Function& function) {
-  for (const llvm::BasicBlock& block : function) {
-    for (const llvm::Instruction& instruction : block) {
+// Whether its functions do nothing but pass pointers to others, once each: then no effort of LLVM's would show.
+bool IsStraight(const llvm::Module& module) {
+  for (const llvm::Function& function : module) {
+    for (const llvm::Instruction& instruction : llvm::instructions(function)) {
       switch (instruction.getOpcode()) {
         case llvm::Instruction::Alloca:
         case llvm::Instruction::GetElementPtr:
@@ -41,7 +41,10 @@ bool IsStraight(const llvm::Function& function) {
           if (instruction.getType()->isVectorTy()) return false;
           continue;
         case llvm::Instruction::Br:
-          if (instruction.getNumSuccessors() == 1 && instruction.getSuccessor(0) == block.getNextNode()) continue;
+          if (instruction.getNumSuccessors() == 1 &&
+              instruction.getSuccessor(0) == instruction.getParent()->getNextNode()) {
+            continue;
+          }
           return false;
         default:
           return false;
@@ -142,7 +145,7 @@ absl::StatusOr<std::unique_ptr<JitModule>> ProgramCode::Compile(CompileTimes* ti
     }
   }
   compiler_->PrepareModule(program());
-  if (IsStraight(*program().getFunction(kProgramName))) program_.level = 0;
+  if (IsStraight(program())) program_.level = 0;
   program_.key = KeyOf(program_);
   open_.push_back(std::move(program_));
   CompileOpen();

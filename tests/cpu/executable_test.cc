@@ -16,10 +16,10 @@ namespace {
 // What an earlier process has left would be found as well.
 const bool kWithoutFiles = setenv("KILN_KERNEL_CACHE", "memory", 1) == 0;
 
-std::unique_ptr<Executable> Compile(absl::string_view text) {
+std::unique_ptr<Executable> Compile(absl::string_view text, const CompileOptions& options = {}) {
   auto module = frontend::Load(text, "");
   EXPECT_TRUE(module.ok()) << module.status();
-  auto executable = Executable::Compile(*std::move(module), {});
+  auto executable = Executable::Compile(*std::move(module), options);
   EXPECT_TRUE(executable.ok()) << executable.status();
   return *std::move(executable);
 }
@@ -152,6 +152,21 @@ TEST(ReuseTest, KernelsAreFoundAgain) {
   std::sort(sorted.begin(), sorted.end());
   EXPECT_EQ(Results(*other)[0], sorted);
   EXPECT_EQ(*again->Serialize(), *first->Serialize());
+}
+
+// What only calls is compiled without effort; what has loops is not, whoever calls it.
+TEST(EffortTest, LoopsOfLibraryOpsAreOptimized) {
+  constexpr absl::string_view kScan = R"(HloModule scan
+    add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] add(a, b) }
+    ENTRY main {
+      x = f32[64,1024] parameter(0) zero = f32[] constant(0)
+      ROOT r = f32[64,1024] reduce-window(x, zero), window={size=1x1024 pad=0_0x1023_0}, to_apply=add
+    })";
+  CompileOptions options;
+  options.reuse_code = false;
+  const int64_t usual = Compile(kScan, options)->statistics().generated_code_bytes;
+  options.optimization_level = 0;
+  EXPECT_LT(usual, Compile(kScan, options)->statistics().generated_code_bytes);
 }
 
 TEST(SerializeTest, OtherBytesAreRefused) {
