@@ -9,7 +9,7 @@ from .inputs import integers, normal
 for _m, _k, _n in ((64, 64, 64), (256, 256, 256), (1024, 1024, 1024), (2048, 2048, 2048), (128, 4096, 1024), (1000, 300, 17)):
     add("matmul", f"f32_{_m}x{_k}x{_n}", jnp.matmul, normal(_m, _k), normal(_k, _n, seed=1), tolerance=1e-3)
 add("matmul", "f32_8x8", jnp.matmul, normal(8, 8), normal(8, 8, seed=1))
-add("matmul", "f64_512", jnp.matmul, normal(512, 512), normal(512, 512, seed=1))
+add("matmul", "f32_512x512x512", jnp.matmul, normal(512, 512), normal(512, 512, seed=1))
 add("matmul", "transposed_1024", lambda a, b: a.T @ b, normal(1024, 1024), normal(1024, 1024, seed=1), tolerance=1e-3)
 add("matmul", "bias_gelu", lambda x, w, b: jax.nn.gelu(x @ w + b), normal(512, 768, scale=0.1), normal(768, 3072, scale=0.1), normal(3072), tolerance=1e-3)
 add("matmul", "batched_64x64", jnp.matmul, normal(256, 64, 64), normal(256, 64, 64, seed=1))

@@ -70,11 +70,13 @@ struct ProductTuning {
   int64_t short_dot_vectors;            // along k: sums that are short beside what is done with them
   double l2_load_cycles;                // of a vector of rhs from the L2 cache, beyond one from the L1 cache
   double l3_load_cycles;                // and from behind the L2 cache
+  int64_t far_bytes;                    // rhs of this size comes from memory
   // Kernels compiled with Kiln (cpu/gemm_blocks.h).
   int64_t block_rows;          // fewer rows do not repay the call,
   int64_t packed_rows;         // packing rhs,
   int64_t placed_rows;         // and packing an rhs that can be read where it lies
   int64_t wide_row_bytes;      // rows of rhs from here on lie on pages of their own
+  int64_t panel_bytes;         // of packed rhs in one stretch of a long k
   double block_work;           // less does not repay the call
   double block_pack_work;      // to pack an element of rhs,
   double block_rhs_work;       // to fetch it from where it lies,

@@ -75,4 +75,13 @@ bool HasAvx512() {
 #endif
 }
 
+bool HalvesVectors() {
+#if defined(__x86_64__)
+  // AMD's first processors with AVX-512; what came after them has this as well.
+  return __builtin_cpu_is("amd") && !__builtin_cpu_supports("avx512vp2intersect");
+#else
+  return false;
+#endif
+}
+
 }  // namespace kiln

@@ -25,6 +25,9 @@ bool IsFeatureAllowed(absl::string_view feature);
 // accelerators with less count as AVX2.
 bool HasAvx512();
 
+// Whether the processor computes vectors of 64 bytes in two halves.
+bool HalvesVectors();
+
 }  // namespace kiln
 
 #endif  // KILN_BASE_ISA_LEVEL_H_

@@ -90,11 +90,11 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
   schedule.pack_lhs = problem.lhs_m == 1 && problem.k_outer == 1 && problem.lhs_k * element >= 256;
 
   // All of k in one go while a packed panel of rhs takes little of the second-level cache, the more so where sums would
-  // have to be kept aside; else stretches whose panels fill half of the first-level cache.
+  // have to be kept aside; else stretches.
   const int64_t step_bytes = columns * element;
   const bool whole = (schedule.pack_rhs || !wide_rows) && !schedule.pack_lhs &&
                      all_steps * step_bytes <= Host().l2_bytes / (direct ? 8 : 4);
-  const double stretch = static_cast<double>(Host().l1_bytes / 2) / static_cast<double>(step_bytes);
+  const double stretch = static_cast<double>(costs.panel_bytes) / static_cast<double>(step_bytes);
   const auto parts = std::max<int64_t>(std::llround(static_cast<double>(all_steps) / stretch), 1);
   const int64_t unit = problem.k_outer > 1 ? problem.k : 8;
   schedule.k_block = whole ? all_steps : std::min(CeilDivide(CeilDivide(all_steps, parts), unit) * unit, all_steps);

@@ -232,7 +232,11 @@ void ChooseBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmAr
   }
   const double panel_work = static_cast<double>(rows * columns) * static_cast<double>(all_steps);
   const auto tasks = [&] { return batches * CeilDivide(row_panels, m_panels) * CeilDivide(column_panels, n_panels); };
+  // What comes from memory, and is read once, comes in stretches of a page.
+  const bool from_memory = row_panels == 1 && !schedule.pack_rhs && problem.n * all_steps * element >= costs.far_bytes;
+  const int64_t least_columns = from_memory ? 4096 / element : 0;
   while (threads > 1 && tasks() < 6 * int64_t{threads} && (m_panels > 1 || n_panels > 1) &&
+         n_panels * columns > least_columns &&
          panel_work * static_cast<double>(m_panels * n_panels) > 2 * costs.task_work) {
     if (n_panels > 1 && (n_panels * columns >= m_panels * rows || m_panels == 1)) {
       n_panels = CeilDivide(n_panels, 2);

@@ -50,7 +50,6 @@ HostIsa Detect() {
   };
   isa.l1_bytes = cache(_SC_LEVEL1_DCACHE_SIZE, isa.l1_bytes);
   isa.l2_bytes = cache(_SC_LEVEL2_CACHE_SIZE, isa.l2_bytes);
-  isa.l3_bytes = cache(_SC_LEVEL3_CACHE_SIZE, isa.l3_bytes);
   return isa;
 }
 

@@ -23,7 +23,6 @@ struct HostIsa {
   bool byte_dot = false;          // products of four unsigned with four signed bytes added to s32 (AVX512-VNNI)
   int64_t l1_bytes = 32 << 10;    // data caches of one core
   int64_t l2_bytes = 512 << 10;
-  int64_t l3_bytes = 8 << 20;  // shared; 0 when there is none
 };
 
 // Detected once per process, at the first call. Thread-safe.

@@ -184,15 +184,18 @@ Value NestLowering::LowerLoad(ValueId id) {
   llvm::Value* mask = mask_;
   Access access = AccessFor(op.offset, IsLocalOfLanes(op.parameter, op.loops, op.offset));
   if (op.predicate != kNoValue) {
+    const bool varies = Varies(kernel_.ops[op.predicate].loops);
     llvm::Value* holds = Get(op.predicate, true).value;
     const auto* always = llvm::dyn_cast<llvm::Constant>(holds);
     if (always == nullptr || !always->isAllOnesValue()) {
-      mask = CombineMasks(mask, holds);
+      // Where no lane reads, the first elements are as good as any, and there where some lane may read at all.
+      const bool none_or_all = !varies && access.kind == Access::Kind::kContiguous &&
+                               kernel_.parameters[op.parameter].element_count() >= vector_->lanes();
+      if (!none_or_all) mask = CombineMasks(mask, holds);
       if (access.offset != nullptr && access.kind != Access::Kind::kUniform) {
         // Where no lane reads, the address may be far outside the array: processors take hundreds of cycles to find
         // that a masked load of a page that is not there does not fault.
-        llvm::Value* any =
-            Varies(kernel_.ops[op.predicate].loops) ? b_.CreateOrReduce(holds) : values_[op.predicate].value;
+        llvm::Value* any = varies ? b_.CreateOrReduce(holds) : values_[op.predicate].value;
         const int64_t inside = access.kind == Access::Kind::kReversed ? vector_->lanes() - 1 : 0;
         access.offset = b_.CreateSelect(any, access.offset, b_.getInt64(static_cast<uint64_t>(inside)));
       }
@@ -221,13 +224,18 @@ absl::Status NestLowering::LowerStore(const Store& store) {
       return absl::OkStatus();
     });
   }
-  MemoryAccess memory(&scalar_, vector_.get());
-  llvm::Value* mask = mask_;
-  if (store.predicate != kNoValue) mask = CombineMasks(mask, Get(store.predicate, true).value);
   const bool of_lanes = IsLocalOfLanes(store.parameter, kernel_.ops[store.value].loops, store.offset);
-  memory.StoreVector(Get(store.value, true), base, AccessFor(store.offset, of_lanes), mask,
-                     schedule_.streaming_stores && StreamsAligned(store));
-  return absl::OkStatus();
+  const Value value = Get(store.value, true);
+  const Access access = AccessFor(store.offset, of_lanes);
+  const auto write = [&](llvm::Value* mask) {
+    MemoryAccess(&scalar_, vector_.get())
+        .StoreVector(value, base, access, mask, schedule_.streaming_stores && StreamsAligned(store));
+    return absl::OkStatus();
+  };
+  if (store.predicate == kNoValue) return write(mask_);
+  if (Varies(kernel_.ops[store.predicate].loops)) return write(CombineMasks(mask_, Get(store.predicate, true).value));
+  // All lanes or none: some processors take long for a store with a mask, and for loads of what it wrote.
+  return EmitIf(values_[store.predicate].value, [&] { return write(mask_); });
 }
 
 bool NestLowering::LowerInterleaved(int number) {
