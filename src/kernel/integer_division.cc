@@ -1,5 +1,8 @@
 #include "src/kernel/integer_division.h"
 
+#include <cmath>
+#include <limits>
+
 #include "absl/strings/str_cat.h"
 
 namespace kiln::kernel {
@@ -11,25 +14,43 @@ struct SafeOperands {
 };
 
 SafeOperands Guard(Integer x, Integer y, bool is_signed) {
-  Mask by_zero = y == 0;
-  if (!is_signed) return {Select(by_zero, 1, y), by_zero};
-  Mask overflow = (x == static_cast<int64_t>(uint64_t{1} << (x.bits() - 1))) & (y == -1);
+  Mask by_zero = y == 0, by_minus_one = y == -1;
+  const auto* known = llvm::dyn_cast<llvm::Constant>(by_minus_one.value());
+  if (!is_signed || (known != nullptr && known->isNullValue())) return {Select(by_zero, 1, y), by_zero};
+  Mask overflow = (x == static_cast<int64_t>(uint64_t{1} << (x.bits() - 1))) & by_minus_one;
   return {Select(by_zero | overflow, 1, y), by_zero};
+}
+
+// 1 / divisor, or next to it on the side that makes products with multiples of the divisor no smaller than they are.
+double Reciprocal(double divisor, int float_bits) {
+  const double up = std::copysign(std::numeric_limits<double>::infinity(), divisor);
+  if (float_bits == 64) {
+    const double value = 1 / divisor;
+    return std::fma(value, divisor, -1) < 0 ? std::nextafter(value, up) : value;
+  }
+  const float value = 1 / static_cast<float>(divisor);
+  return value * divisor < 1 ? std::nextafter(value, static_cast<float>(up)) : value;
 }
 
 // Quotient for guarded operands.
 Integer Quotient(Integer x, Integer y, bool is_signed) {
   const VectorBuilder& b = x.builder();
   const int bits = x.bits();
-  // A constant divisor becomes multiplications in LLVM; scalars have an instruction; so have GPUs, in effect.
-  if (llvm::isa<llvm::Constant>(y.value()) || b.lanes == 1 || b.target == Target::kGpu || bits > 32) {
+  // Scalars have an instruction; so have GPUs, in effect.
+  if (b.lanes == 1 || b.target == Target::kGpu || bits > 32) {
     return {b, is_signed ? b.ir.CreateSDiv(x, y) : b.ir.CreateUDiv(x, y)};
   }
   // The quotient of n-bit integers is at least 2^-n (relatively) below the next integer when it is none itself, so a
-  // float with more than n bits rounds to the right side of it and truncation is exact.
+  // float with more than n bits rounds to the right side of it and truncation is exact. So is the product with a
+  // reciprocal that is too large by one rounding at most.
   const int float_bits = bits > 16 ? 64 : 32;
   auto real = [&](Integer i) { return is_signed ? i.SignedToReal(float_bits) : i.UnsignedToReal(float_bits); };
-  Real quotient = real(x) / real(y);
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(y.value());
+  const auto* divisor = constant == nullptr ? nullptr : llvm::dyn_cast_or_null<llvm::ConstantInt>(constant->getSplatValue());
+  Real quotient = divisor == nullptr ? real(x) / real(y)
+                                     : real(x) * Reciprocal(is_signed ? static_cast<double>(divisor->getSExtValue())
+                                                                      : static_cast<double>(divisor->getZExtValue()),
+                                                            float_bits);
   llvm::Type* type = b.IntType(32);
   Integer result(b, is_signed ? b.ir.CreateFPToSI(quotient, type) : b.ir.CreateFPToUI(quotient, type));
   return {b, b.ir.CreateTrunc(result, b.IntType(bits))};

@@ -1,4 +1,4 @@
-// Ops that passes write as others, compiled, against the evaluator.
+// Ops that passes or code generation write as others, compiled, against the evaluator.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -44,6 +44,47 @@ void ExpectCompiledAgrees(const std::string& text, double tolerance, absl::strin
 }
 
 std::string Entry(const std::string& lines) { return absl::StrCat("HloModule m\nENTRY e {\n", lines, "}\n"); }
+
+// Multiplications by what is next to the reciprocal: multiples of the divisor and their neighbours tell, above all those
+// by powers of two, below which floats are closest (49 times the float next to 1 / 49 is less than 1).
+TEST(ExpandedOps, DivisionByConstants) {
+  const std::pair<const char*, std::vector<const char*>> divisors[] = {
+      {"s32", {"1", "3", "7", "-7", "49", "641", "1000", "46341", "-65537", "2147483647", "-2147483648", "-1", "0"}},
+      {"u32", {"1", "3", "7", "49", "641", "65537", "2147483648", "4294967295", "0"}},
+      {"s16", {"3", "-7", "41", "181", "-32768", "32767"}},
+      {"u16", {"3", "7", "41", "255", "641", "65535"}},
+      {"s8", {"3", "-7", "-128", "127"}},
+      {"u8", {"3", "7", "255"}},
+  };
+  for (const auto& [type, values] : divisors) {
+    for (const char* divisor : values) {
+      ExpectCompiledAgrees(
+          Entry(absl::StrReplaceAll(R"(
+  x = TYPE[5000] parameter(0)
+  c = TYPE[] constant(DIVISOR)
+  d = TYPE[5000] broadcast(c), dimensions={}
+  one = TYPE[] constant(1)
+  ones = TYPE[5000] broadcast(one), dimensions={}
+  q = TYPE[5000] divide(x, d)
+  multiple = TYPE[5000] multiply(q, d)
+  places = TYPE[5000] iota(), iota_dimension=0
+  shifted = TYPE[5000] shift-left(d, places)
+  is_shifted = pred[5000] compare(shifted, multiple), direction=GT
+  either = TYPE[5000] select(is_shifted, shifted, multiple)
+  barrier = TYPE[5000] opt-barrier(either)
+  above = TYPE[5000] add(barrier, ones)
+  below = TYPE[5000] subtract(barrier, ones)
+  r = TYPE[5000] remainder(x, d)
+  q0 = TYPE[5000] divide(barrier, d)
+  q1 = TYPE[5000] divide(above, d)
+  q2 = TYPE[5000] divide(below, d)
+  ROOT all = (TYPE[5000], TYPE[5000], TYPE[5000], TYPE[5000], TYPE[5000]) tuple(q, r, q0, q1, q2)
+)",
+                                    {{"TYPE", type}, {"DIVISOR", divisor}})),
+          0);
+    }
+  }
+}
 
 TEST(ExpandedOps, RngBitGenerator) {
   for (const char* algorithm : {"rng_three_fry", "rng_philox"}) {
