@@ -1,4 +1,5 @@
 // Comparisons, and what logic makes of them. The negation of an ordering of floats is no ordering: NaN.
+#include "src/analysis/structure.h"
 #include "src/passes/simplify/indices.h"
 #include "src/passes/simplify/rule_node.h"
 #include "src/passes/simplify/rules.h"
@@ -9,7 +10,7 @@ namespace {
 // The comparison of the root over other operands, which may be swapped.
 Instruction* CompareLike(const Match& match, Instruction* a, Instruction* b, bool swap, Builder& builder) {
   hlo::CompareAttributes compare = match.root()->comparison();
-  if (swap) compare.direction = SwappedDirection(compare.direction);
+  if (swap) compare.direction = analysis::Mirrored(compare.direction);
   return builder.Add(Opcode::kCompare, match.root()->shape(), {a, b}, compare);
 }
 
@@ -53,9 +54,9 @@ constexpr Rule kRules[] = {
     {"compare.ge(t:iota(), c)", "false", BelowC},
     {"compare.lt(x, 0)", "false", NonNegativeX},
     {"compare.ge(x, 0)", "true", Integer, NonNegativeX},
-    {"compare.eq(x, x)", "true", Integral},
-    {"compare.le(x, x)", "true", Integral},
-    {"compare.ne(x, x)", "false", Integral},
+    {"compare.eq(x, x)", "true", FiniteX},
+    {"compare.le(x, x)", "true", FiniteX},
+    {"compare.ne(x, x)", "false", FiniteX},
     {"compare.lt(x, x)", "false"},
     {"compare.eq(x, true)", "x"},
     {"compare.eq(x, false)", "not(x)"},

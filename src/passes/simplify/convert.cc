@@ -77,7 +77,10 @@ Instruction* BitcastConvertChain(const Match& match, Builder& builder) {
 
 bool HasNoMoreDigits(const Match& match) {
   const auto& precision = match.root()->Get<hlo::ReducePrecisionAttributes>();
-  const std::optional<FloatRange> range = RangeOf(match.root()->shape().element_type());
+  const Instruction& x = *match['x'];
+  const PrimitiveType type = x.shape().element_type();
+  const bool was_narrower = x.opcode() == Opcode::kConvert && IsLossless(x.operand(0)->shape().element_type(), type);
+  const std::optional<FloatRange> range = RangeOf(was_narrower ? x.operand(0)->shape().element_type() : type);
   if (!range) return false;
   // Exponent bits e give a largest exponent of 2^(e-1)-1.
   const bool wide = precision.exponent_bits >= 1 && precision.exponent_bits < 31 &&
