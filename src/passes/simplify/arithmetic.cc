@@ -64,6 +64,8 @@ constexpr Rule kRules[] = {
      Signed, PowerOfTwo},
 
     {"remainder(x, 1)", "0", Integer},
+    {"remainder(x, x)", "0", Integer},
+    {"remainder(0, x)", "0", Integer},
     {"remainder(x, -1)", "0", Signed},
     {"remainder(t:remainder(x, y), y)", "t", NotComplex},
     {"remainder(v, c)", "and(v, subtract(c, 1))", Unsigned, PowerOfTwo},

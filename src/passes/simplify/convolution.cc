@@ -75,6 +75,8 @@ Instruction* ConvolutionIsDot(const Match& match, Builder& builder) {
 }
 
 constexpr Rule kRules[] = {
+    {"convolution(0, _)", "0", Integer},
+    {"convolution(_, 0)", "0", Integer},
     {"convolution(t:pad(x, 0), w)", "convolution(x, w), with padding", ConvolutionOfPad, PaddingIsNoFactor},
     {"convolution(x, w)", "convolution(x, reverse(w)), of reversed windows", ReversedWindows},
     {"convolution(x, w)", "dot(x, w), of windows with one element", ConvolutionIsDot},
