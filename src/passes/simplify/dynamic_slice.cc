@@ -189,7 +189,14 @@ bool TakesTheUpdate(const Match& match) {
   return same;
 }
 
-bool PutsBack(const Match& match) { return SameStarts(*match.root(), 2, *match['t'], 1); }
+bool PutsBack(const Match& match) {
+  const Instruction& t = *match['t'];
+  const auto* slice = t.GetIf<hlo::SliceAttributes>();
+  if (slice == nullptr) return SameStarts(*match.root(), 2, t, 1);
+  return slice->start == ConstantStarts(*match.root(), 2, t.operand(0)->shape(), t.shape().dimensions()) &&
+         absl::c_all_of(slice->stride, [](int64_t stride) { return stride == 1; });
+}
+constexpr Guard AtThatPlace{"at the same place", PutsBack};
 
 Instruction* UpdateOfUpdate(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
@@ -227,7 +234,8 @@ constexpr Rule kRules[] = {
     {"dynamic-slice(t:dynamic-update-slice(_, y, ...), ...)", "y", Guard{"at the same place", TakesTheUpdate}},
     {"dynamic-update-slice(x, y, ...)", "y"},
     {"dynamic-update-slice(x, y, ...)", "x", EmptyY},
-    {"dynamic-update-slice(x, t:dynamic-slice(x, ...), ...)", "x", Guard{"at the same place", PutsBack}},
+    {"dynamic-update-slice(x, t:dynamic-slice(x, ...), ...)", "x", AtThatPlace},
+    {"dynamic-update-slice(x, t:slice(x), ...)", "x", AtThatPlace},
     {"dynamic-update-slice(t:dynamic-update-slice(x, y, ...), z, ...)",
      "dynamic-update-slice(x, z, ...), at the same place", UpdateOfUpdate},
     {"dynamic-update-slice(broadcast(x), y, ...)", "pad(y, x), where indices are constants", UpdateOfSplat},
