@@ -31,6 +31,23 @@ bool FitsIndex(int64_t value, PrimitiveType type) {
   return bits >= 63 || value < int64_t{1} << bits;
 }
 
+std::optional<int64_t> FirstOfCount(const Instruction& x) {
+  const Instruction* iota = &x;
+  int64_t first = 0;
+  for (const int64_t side : {0, 1}) {
+    if (x.opcode() != Opcode::kAdd || x.operand(side)->opcode() != Opcode::kIota) continue;
+    const std::optional<Literal> start = SplatValue(*x.operand(1 - side));
+    if (!start || hlo::IsComplex(x.shape().element_type())) return std::nullopt;
+    iota = x.operand(side);
+    first = hlo::ElementAsInt64(*start, 0);
+  }
+  const int64_t count = x.shape().element_count();
+  const bool fits = iota->opcode() == Opcode::kIota && hlo::IsIntegral(iota->shape().element_type()) &&
+                    iota->shape().dimensions(iota->dimensions()[0]) == count && first >= 0 &&
+                    first < int64_t{1} << 62 && FitsIndex(first + count, iota->shape().element_type());
+  return fits ? std::optional(first) : std::nullopt;
+}
+
 Instruction* AddDynamicSlice(Instruction* operand, const std::vector<Instruction*>& starts,
                              const DimensionVector& sizes, Builder& builder) {
   std::vector<Instruction*> operands = {operand};

@@ -103,10 +103,7 @@ int64_t DimensionOfRows(const Instruction& root, const Shape& operand) {
   return in_place ? along : -1;
 }
 
-bool CountsTo(const Instruction& iota, int64_t size) {
-  return iota.opcode() == Opcode::kIota && iota.shape().element_count() == size &&
-         iota.shape().dimensions(iota.dimensions()[0]) == size;
-}
+const Instruction& Unshaped(const Instruction& x) { return x.opcode() == Opcode::kReshape ? *x.operand(0) : x; }
 
 // The first of places at equal distances that are known, each within so many, and the distance; or nothing.
 struct Steps {
@@ -115,7 +112,9 @@ struct Steps {
 std::optional<Steps> StepsOf(const Instruction& places, int64_t size) {
   const int64_t count = places.shape().element_count();
   if (count < 2) return std::nullopt;
-  if (CountsTo(places, count) && count <= size && FitsIndex(count, places.shape().element_type())) return Steps{0, 1};
+  if (const std::optional<int64_t> first = FirstOfCount(Unshaped(places)); first && *first + count <= size) {
+    return Steps{*first, 1};
+  }
   const std::optional<Literal> same = SplatValue(places);
   if (!same && !places.IsConstant()) return std::nullopt;
   const auto place = [&](int64_t i) {

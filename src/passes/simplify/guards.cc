@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "src/hlo/literal.h"
+#include "src/passes/simplify/indices.h"
 
 namespace kiln::passes::simplify {
 
@@ -84,7 +85,7 @@ bool IsNonNegative(const Instruction& moved, int steps) {
       return hlo::IsFloating(type) && (x.operand(0) == x.operand(1) || (holds(0) && holds(1)));
     case Opcode::kAdd:
     case Opcode::kDivide:
-      return hlo::IsFloating(type) && holds(0) && holds(1);
+      return (hlo::IsFloating(type) && holds(0) && holds(1)) || FirstOfCount(x);
     case Opcode::kIota:
       return hlo::BitWidth(type) >= 32 &&
              x.shape().dimensions(x.dimensions()[0]) <= std::numeric_limits<int32_t>::max();
