@@ -5,10 +5,12 @@
 #include <vector>
 
 #include "absl/hash/hash.h"
+#include "src/analysis/value_numbers.h"
 
 namespace kiln::analysis {
 namespace {
 
+using hlo::ComparisonDirection;
 using hlo::Computation;
 using hlo::Instruction;
 
@@ -26,6 +28,21 @@ size_t HashLiteral(const hlo::Literal& literal) {
 
 }  // namespace
 
+ComparisonDirection Mirrored(ComparisonDirection direction) {
+  switch (direction) {
+    case ComparisonDirection::kLt:
+      return ComparisonDirection::kGt;
+    case ComparisonDirection::kGt:
+      return ComparisonDirection::kLt;
+    case ComparisonDirection::kLe:
+      return ComparisonDirection::kGe;
+    case ComparisonDirection::kGe:
+      return ComparisonDirection::kLe;
+    default:
+      return direction;
+  }
+}
+
 size_t HashAttributes(const Instruction& instruction) {
   size_t hash = absl::HashOf(static_cast<int>(instruction.opcode()), instruction.shape());
   if (instruction.IsConstant()) return absl::HashOf(hash, HashLiteral(instruction.literal()));
@@ -35,9 +52,6 @@ size_t HashAttributes(const Instruction& instruction) {
   if (const auto* element = instruction.GetIf<hlo::TupleIndexAttributes>()) return absl::HashOf(hash, element->index);
   if (const auto* slice = instruction.GetIf<hlo::SliceAttributes>())
     return absl::HashOf(hash, slice->start, slice->limit);
-  if (const auto* compare = instruction.GetIf<hlo::CompareAttributes>()) {
-    return absl::HashOf(hash, static_cast<int>(compare->direction));
-  }
   if (const auto* pad = instruction.GetIf<hlo::PadAttributes>()) return absl::HashOf(hash, pad->low, pad->high);
   if (const auto* parameter = instruction.GetIf<hlo::ParameterAttributes>()) {
     return absl::HashOf(hash, parameter->number);
@@ -56,21 +70,20 @@ ComputationClasses::ComputationClasses(const hlo::Module& module) {
   absl::flat_hash_map<std::pair<int64_t, int64_t>, int64_t> sizes;
   auto size = [](const Computation* c) { return std::make_pair(c->instruction_count(), c->parameter_count()); };
   for (const Computation* computation : order) ++sizes[size(computation)];
-  absl::flat_hash_map<size_t, std::vector<Computation*>> classes;
+  ValueNumbers numbers(this);
+  absl::flat_hash_map<std::vector<int64_t>, Computation*> first;  // by the numbers of root and parameters
   for (Computation* computation : order) {
-    if (computation == module.entry() || sizes.at(size(computation)) == 1) {
-      representative_[computation] = computation;
-      continue;
+    representative_[computation] = computation;
+    if (computation == module.entry() || sizes.at(size(computation)) == 1) continue;
+    bool has_side_effect = false;
+    for (const Instruction* instruction : computation->PostOrder()) {
+      numbers.Number(*instruction);
+      has_side_effect |= instruction->HasSideEffect();
     }
-    std::vector<Computation*>& candidates = classes[Hash(*computation)];
-    auto same = std::find_if(candidates.begin(), candidates.end(),
-                             [&](const Computation* other) { return Same(*computation, *other); });
-    if (same != candidates.end()) {
-      representative_[computation] = *same;
-    } else {
-      candidates.push_back(computation);
-      representative_[computation] = computation;
-    }
+    if (has_side_effect) continue;
+    std::vector<int64_t> key = {numbers.Number(*computation->root())};
+    for (const Instruction* parameter : computation->parameters()) key.push_back(numbers.Number(*parameter));
+    representative_[computation] = first.try_emplace(std::move(key), computation).first->second;
   }
 }
 
@@ -83,39 +96,6 @@ bool ComputationClasses::SameCallees(const Instruction& a, const Instruction& b)
   return std::equal(a.called_computations().begin(), a.called_computations().end(), b.called_computations().begin(),
                     b.called_computations().end(),
                     [&](Computation* x, Computation* y) { return Representative(x) == Representative(y); });
-}
-
-size_t ComputationClasses::Hash(const Computation& computation) const {
-  size_t hash = absl::HashOf(computation.instruction_count(), computation.parameter_count());
-  absl::flat_hash_map<const Instruction*, int64_t> position;
-  int64_t next = 0;
-  for (const Instruction* instruction : computation.PostOrder()) {
-    position[instruction] = next++;
-    hash = absl::HashOf(hash, HashAttributes(*instruction));
-    for (const Instruction* operand : instruction->operands()) hash = absl::HashOf(hash, position.at(operand));
-    for (const Computation* callee : instruction->called_computations()) {
-      hash = absl::HashOf(hash, representative_.at(callee));
-    }
-  }
-  return absl::HashOf(hash, position.at(computation.root()));
-}
-
-bool ComputationClasses::Same(const Computation& a, const Computation& b) const {
-  if (a.instruction_count() != b.instruction_count() || a.parameter_count() != b.parameter_count()) return false;
-  const std::vector<Instruction*> order_a = a.PostOrder(), order_b = b.PostOrder();
-  absl::flat_hash_map<const Instruction*, const Instruction*> twin;
-  for (size_t i = 0; i < order_a.size(); ++i) {
-    const Instruction& x = *order_a[i];
-    const Instruction& y = *order_b[i];
-    if (!SameOperation(x, y) || !SameCallees(x, y) ||
-        x.control_predecessors().size() != y.control_predecessors().size() ||
-        !std::equal(x.operands().begin(), x.operands().end(), y.operands().begin(), y.operands().end(),
-                    [&](const Instruction* a, const Instruction* b) { return twin.at(a) == b; })) {
-      return false;
-    }
-    twin[&x] = &y;
-  }
-  return twin.at(a.root()) == b.root();
 }
 
 const Instruction* OperationClasses::FirstLike(const Instruction& instruction) {

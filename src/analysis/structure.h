@@ -10,15 +10,18 @@
 
 namespace kiln::analysis {
 
+// The direction that says the same of swapped operands.
+hlo::ComparisonDirection Mirrored(hlo::ComparisonDirection direction);
+
 // A hash of opcode, shape and what distinguishes attributes in practice; operands and callees are left to the caller.
-// Equal attributes have equal hashes.
+// Equal attributes have equal hashes; so have mirrored comparisons.
 size_t HashAttributes(const hlo::Instruction& instruction);
 
 // Opcode, shape, attributes, backend config and frontend attributes agree; operands and callees are left to the caller.
 bool SameOperation(const hlo::Instruction& a, const hlo::Instruction& b);
 
-// Which computations of a module are copies of each other: each maps to the first of its class in post order. Callees
-// are compared by class, parameters by number. Linear in the module.
+// Which computations of a module compute the same: each maps to the first of its class in post order. Callees are
+// compared by class, parameters by number, operands of commutative ops in any order. Linear in the module.
 class ComputationClasses {
  public:
   explicit ComputationClasses(const hlo::Module& module);
@@ -28,9 +31,6 @@ class ComputationClasses {
   bool SameCallees(const hlo::Instruction& a, const hlo::Instruction& b) const;
 
  private:
-  bool Same(const hlo::Computation& a, const hlo::Computation& b) const;
-  size_t Hash(const hlo::Computation& computation) const;
-
   absl::flat_hash_map<const hlo::Computation*, hlo::Computation*> representative_;
 };
 

@@ -16,8 +16,8 @@ namespace kiln::analysis {
 // Whether two such instructions over the same operands are one: it acts on nothing, draws nothing, and is in no order.
 bool MayBeShared(const hlo::Instruction& instruction);
 
-// Instructions may be of several computations; what their parameters stand for is told by Set. Numbering is linear in
-// what is numbered.
+// Instructions may be of several computations: parameters of one number and shape are one value, unless Set tells what
+// they stand for. Numbering is linear in what is numbered.
 class ValueNumbers {
  public:
   // With `classes`, computations of a class count as one. It must outlive this.
@@ -51,6 +51,9 @@ class ValueNumbers {
   std::vector<Leader> leaders_;
   absl::flat_hash_map<size_t, int64_t> by_hash_;  // places in leaders_
 };
+
+// Whether both give the same for the same arguments, as far as their values have the same numbers. Linear in both.
+bool SameFunction(const hlo::Computation& a, const hlo::Computation& b);
 
 }  // namespace kiln::analysis
 

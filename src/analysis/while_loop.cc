@@ -8,6 +8,7 @@
 #include "absl/numeric/int128.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/string_view.h"
+#include "src/analysis/structure.h"
 #include "src/hlo/evaluator.h"
 
 namespace kiln::analysis {
@@ -82,21 +83,6 @@ std::optional<int64_t> Step(const State& state, int64_t element, const Instructi
   }
   if (subtracts || state.ElementRead(*next->operand(1)) != element) return std::nullopt;
   return FixedInteger(state, *next->operand(0));
-}
-
-ComparisonDirection Mirrored(ComparisonDirection direction) {
-  switch (direction) {
-    case ComparisonDirection::kLt:
-      return ComparisonDirection::kGt;
-    case ComparisonDirection::kGt:
-      return ComparisonDirection::kLt;
-    case ComparisonDirection::kLe:
-      return ComparisonDirection::kGe;
-    case ComparisonDirection::kGe:
-      return ComparisonDirection::kLe;
-    default:
-      return direction;
-  }
 }
 
 bool MayRunAhead(const Instruction& instruction) {

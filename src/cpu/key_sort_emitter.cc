@@ -4,11 +4,11 @@
 #include <limits>
 #include <vector>
 
+#include "src/analysis/sort_order.h"
 #include "src/cpu/op_emitters.h"
 #include "src/cpu/radix_sort.h"
 #include "src/cpu/runtime_call.h"
 #include "src/cpu/top_rows.h"
-#include "src/passes/sort_keys.h"
 
 namespace kiln::cpu {
 
@@ -47,7 +47,7 @@ std::vector<int64_t> Widths(const Instruction& sort) {
   return widths;
 }
 
-KeyCode CodeOf(const Instruction& instruction, passes::SortOrder order) {
+KeyCode CodeOf(const Instruction& instruction, analysis::SortOrder order) {
   const hlo::PrimitiveType type = instruction.operand(0)->shape().element_type();
   KeyCode code{order.keys, order.descending, 0};
   if (hlo::IsFloating(type)) {
@@ -71,14 +71,14 @@ RowSortShape SortShape(const Instruction& sort, const std::vector<int64_t>& widt
           .size = RowSize(sort),
           .key_width = widths[0],
           .array_count = static_cast<int64_t>(widths.size()),
-          .code = CodeOf(sort, *passes::DirectOrder(sort)),
+          .code = CodeOf(sort, *analysis::DirectOrder(sort)),
           .positions = CarriesPositions(sort),
           .inner = Inner(sort),
           .widths = widths.data()};
 }
 
 TopRowsShape TopShape(const Instruction& top_k) {
-  const passes::KeyOrder order = *passes::TotalKeyOrder(top_k.operand(0)->shape().element_type());
+  const analysis::KeyOrder order = *analysis::TotalKeyOrder(top_k.operand(0)->shape().element_type());
   return {.rows = RowCount(top_k),
           .size = RowSize(top_k),
           .key_width = hlo::ByteWidth(top_k.operand(0)->shape().element_type()),
@@ -88,10 +88,10 @@ TopRowsShape TopShape(const Instruction& top_k) {
 
 bool IsKeySort(const Instruction& instruction) {
   if (instruction.opcode() == Opcode::kTopK) {
-    return passes::TotalKeyOrder(instruction.operand(0)->shape().element_type()) &&
+    return analysis::TotalKeyOrder(instruction.operand(0)->shape().element_type()) &&
            RowSize(instruction) <= std::numeric_limits<int32_t>::max();
   }
-  return passes::DirectOrder(instruction) && RowSize(instruction) <= std::numeric_limits<uint32_t>::max();
+  return analysis::DirectOrder(instruction) && RowSize(instruction) <= std::numeric_limits<uint32_t>::max();
 }
 
 int64_t KeySortScratchBytes(const Instruction& instruction) {

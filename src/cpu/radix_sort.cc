@@ -79,7 +79,7 @@ int64_t ElementBytes(const RowSortShape& shape) {
 bool DividesRows(const RowSortShape& shape) { return shape.inner == 1 && ByBuckets(shape) && shape.rows < kMaxStripes; }
 
 // Whether keys do not tell elements of different bits apart.
-bool Merges(const RowSortShape& shape) { return shape.code.order >= passes::KeyOrder::kZerosEqual; }
+bool Merges(const RowSortShape& shape) { return shape.code.order >= analysis::KeyOrder::kZerosEqual; }
 
 // Where buckets are sorted: keys, or two words for each with its position.
 int64_t RoomBytes(const RowSortShape& shape) {

@@ -4,13 +4,13 @@
 
 #include <cstdint>
 
-#include "src/passes/sort_keys.h"
+#include "src/analysis/sort_order.h"
 
 namespace kiln::cpu {
 
 // Which unsigned integers stand for elements.
 struct KeyCode {
-  passes::KeyOrder order = passes::KeyOrder::kUnsigned;
+  analysis::KeyOrder order = analysis::KeyOrder::kUnsigned;
   int64_t descending = 0;  // or selects the smallest
   int64_t infinity = 0;    // its bits, for floats
 };
@@ -24,7 +24,7 @@ struct KeyMasks {
   Key all = 0, of_negative = 0;
 
   explicit KeyMasks(const KeyCode& code) {
-    using passes::KeyOrder;
+    using analysis::KeyOrder;
     if (code.order != KeyOrder::kUnsigned) all = sign;
     if (code.order >= KeyOrder::kTotal) of_negative = static_cast<Key>(~sign);
     if (code.order >= KeyOrder::kZerosEqual) zero = 0;

@@ -177,10 +177,14 @@ bool Simplify(Instruction* conditional, const analysis::ComputationClasses& clas
     return true;
   }
   bool changed = false;
-  if (const Instruction& predicate = *conditional->operand(0);
-      predicate.opcode() == Opcode::kNot && predicate.shape().element_type() == PrimitiveType::kPred) {
+  // Branch 0 is that of true, and of the index 0: false.
+  const Instruction& index = *conditional->operand(0);
+  const bool is_predicate = index.shape().element_type() == PrimitiveType::kPred;
+  if (is_predicate ? index.opcode() == Opcode::kNot
+                   : index.opcode() == Opcode::kConvert && conditional->called_computations().size() == 2 &&
+                         index.operand(0)->shape().element_type() == PrimitiveType::kPred) {
     Instruction* taken = conditional->operand(1);
-    conditional->ReplaceOperand(0, predicate.operand(0));
+    conditional->ReplaceOperand(0, index.operand(0));
     conditional->ReplaceOperand(1, conditional->operand(2));
     conditional->ReplaceOperand(2, taken);
     const std::vector<Computation*> branches = conditional->called_computations();

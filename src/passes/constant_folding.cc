@@ -27,6 +27,10 @@ bool MayVanish(const Instruction& instruction) {
   }
 }
 
+bool IsSpread(const Instruction& operand) {
+  return operand.opcode() == Opcode::kBroadcast && operand.operand(0)->IsConstant();
+}
+
 bool MayFold(const Instruction& instruction) {
   switch (instruction.opcode()) {
     case Opcode::kConstant:
@@ -48,10 +52,12 @@ bool MayFold(const Instruction& instruction) {
   if (instruction.operand_count() == 0 || instruction.shape().element_count() > kMaxResultElements) return false;
   // Counts are cheaper made anew than loaded, unless one number comes of them.
   const bool takes_counts = instruction.shape().element_count() == 1;
-  return absl::c_all_of(instruction.operands(), [&](const Instruction* operand) {
-    return (operand->IsConstant() || (takes_counts && operand->opcode() == Opcode::kIota)) &&
+  const auto is_known = [&](const Instruction* operand) {
+    return (operand->IsConstant() || IsSpread(*operand) || (takes_counts && operand->opcode() == Opcode::kIota)) &&
            (operand->shape().IsTuple() || operand->shape().element_count() <= kMaxOperandElements);
-  });
+  };
+  return absl::c_all_of(instruction.operands(), is_known) &&
+         !absl::c_all_of(instruction.operands(), [](const Instruction* operand) { return IsSpread(*operand); });
 }
 
 // The constant that replaces `instruction`, or null.
@@ -64,8 +70,10 @@ Instruction* Fold(const Instruction& instruction, int64_t* budget, Builder& buil
   options.max_operations = kMaxOperationsPerInstruction;
   options.budget = budget;
   for (const Instruction* operand : instruction.operands()) {
+    std::vector<Literal> source;
+    if (IsSpread(*operand)) source.push_back(operand->operand(0)->literal());
     absl::StatusOr<Literal> value =
-        operand->IsConstant() ? operand->literal() : hlo::EvaluateInstruction(*operand, {}, options);
+        operand->IsConstant() ? operand->literal() : hlo::EvaluateInstruction(*operand, source, options);
     if (!value.ok()) return nullptr;
     operands.push_back(*std::move(value));
   }

@@ -57,6 +57,19 @@ void ReadByElement(Instruction* tuple) {
   if (tuple->IsRoot()) tuple->parent()->set_root(whole);
 }
 
+bool ReplaceUsesInside(Instruction* value, const std::function<Instruction*()>& make) {
+  Instruction* replacement = nullptr;
+  const std::vector<Instruction*> users(value->users().begin(), value->users().end());
+  for (Instruction* user : users) {
+    if (user->IsRoot() && user->opcode() == Opcode::kTuple) continue;
+    if (replacement == nullptr) replacement = make();
+    for (int64_t i = 0; i < user->operand_count(); ++i) {
+      if (user->operand(i) == value) user->ReplaceOperand(i, replacement);
+    }
+  }
+  return replacement != nullptr;
+}
+
 bool MakeStateExplicit(Instruction* loop) {
   if (!loop->shape().IsTuple()) return false;
   Computation *body = loop->called_computation(0), *condition = loop->called_computation(1);

@@ -21,6 +21,10 @@ bool IsFree(const Instruction& instruction);
 // Lets every user of `tuple` but get-tuple-elements, and the root, use a new tuple of its elements.
 void ReadByElement(Instruction* tuple);
 
+// Lets the users of `value` use what `make` gives, called once if there are any, save a tuple that is the root: what a
+// computation hands on shows there.
+bool ReplaceUsesInside(Instruction* value, const std::function<Instruction*()>& make);
+
 // Brings a loop whose state is a tuple into the form in which elements can be added: the start and the body's root are
 // tuple instructions; body, condition and users read elements alone. False, with nothing changed, for other loops.
 bool MakeStateExplicit(Instruction* loop);

@@ -9,6 +9,7 @@
 #include "src/passes/broadcast_sinking.h"
 #include "src/passes/call_inliner.h"
 #include "src/passes/cholesky_expander.h"
+#include "src/passes/condition_propagation.h"
 #include "src/passes/conditional_code_motion.h"
 #include "src/passes/conditional_simplifier.h"
 #include "src/passes/constant_folding.h"
@@ -77,7 +78,8 @@ std::vector<Step> Steps(bool fast_math) {
   // Loops and branches, and what simplification makes of what leaves or enters them.
   const Pass control_flow = {"control-flow",
                              nullptr,
-                             {{"while-loop-constant-sinking", SinkLoopConstants},
+                             {{"condition-propagation", PropagateConditions},
+                              {"while-loop-constant-sinking", SinkLoopConstants},
                               {"while-loop-simplifier", SimplifyLoops},
                               {"while-loop-unroller", UnrollLoops},
                               {"conditional-simplifier", SimplifyConditionals},

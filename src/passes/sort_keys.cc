@@ -1,14 +1,11 @@
 #include "src/passes/sort_keys.h"
 
 #include <algorithm>
-#include <cmath>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "src/analysis/structure.h"
+#include "src/analysis/sort_order.h"
 #include "src/base/cpu_tuning.h"
 #include "src/passes/array_formula.h"
 #include "src/passes/array_value.h"
@@ -17,155 +14,10 @@
 namespace kiln::passes {
 namespace {
 
+using analysis::KeyType;
+using analysis::OrderTerm;
 using hlo::ComparisonType;
-
-// Comparators are as small as what they compare; larger ones are not worth the look.
-constexpr int64_t kMaxComparatorInstructions = 200;
-
-// The unsigned type as wide as an element; kInvalid for types without an order by bits.
-PrimitiveType KeyType(PrimitiveType type) {
-  const int bits = hlo::BitWidth(type);
-  if (type == PrimitiveType::kPred) return PrimitiveType::kU8;
-  const bool has_order = hlo::IsIntegral(type) ? bits >= 8 : hlo::IsFloating(type) && bits >= 16;
-  return has_order ? UnsignedOf(bits) : PrimitiveType::kInvalid;
-}
-
-// One step of a lexicographic order: `value`, a scalar made of one parameter of each pair, ascending or not.
-struct OrderTerm {
-  const Instruction* value = nullptr;
-  int64_t operand = 0;  // of the sort
-  bool descending = false;
-  bool total_order = true;  // of floats; otherwise both zeros are equal
-};
-
-bool IsFloat(PrimitiveType type) { return hlo::IsFloating(type); }
-
-ComparisonType Resolved(const Instruction& compare) {
-  const ComparisonType type = compare.comparison().type;
-  if (type != ComparisonType::kDefault) return type;
-  return IsFloat(compare.operand(0)->shape().element_type()) ? ComparisonType::kFloat : ComparisonType::kTotalOrder;
-}
-
-// Whether `a` and `b` are the same formula, of parameter 2k in one and 2k + 1 in the other; sets *first to the
-// parameter of `a` and holds it the same throughout. Formulas of no parameter at all are no order.
-class Twins {
- public:
-  bool Match(const Instruction* a, const Instruction* b) {
-    auto [found, is_new] = matched_.try_emplace(a, b);
-    if (!is_new) return found->second == b;
-    if (a->IsParameter() || b->IsParameter()) {
-      if (!a->IsParameter() || !b->IsParameter()) return false;
-      if (parameter_ >= 0 && parameter_ != a->parameter_number()) return false;
-      parameter_ = a->parameter_number();
-      return (parameter_ ^ 1) == b->parameter_number();
-    }
-    if (!(hlo::IsElementwise(a->opcode()) || a->opcode() == Opcode::kBitcastConvert || a->IsConstant()) ||
-        !analysis::SameOperation(*a, *b) || a->operand_count() != b->operand_count()) {
-      return false;
-    }
-    for (int64_t i = 0; i < a->operand_count(); ++i) {
-      if (!Match(a->operand(i), b->operand(i))) return false;
-    }
-    return true;
-  }
-  int64_t parameter() const { return parameter_; }
-
- private:
-  absl::flat_hash_map<const Instruction*, const Instruction*> matched_;
-  int64_t parameter_ = -1;
-};
-
-// The term that `compare` decides, when it is an order of one value.
-std::optional<OrderTerm> TermOf(const Instruction& compare) {
-  if (compare.opcode() != Opcode::kCompare) return std::nullopt;
-  const ComparisonDirection direction = compare.comparison().direction;
-  if (direction != ComparisonDirection::kLt && direction != ComparisonDirection::kGt) return std::nullopt;
-  const PrimitiveType type = compare.operand(0)->shape().element_type();
-  Twins twins;
-  if (KeyType(type) == PrimitiveType::kInvalid || !twins.Match(compare.operand(0), compare.operand(1)) ||
-      twins.parameter() < 0) {
-    return std::nullopt;
-  }
-  OrderTerm term;
-  term.value = compare.operand(0);
-  term.operand = twins.parameter() / 2;
-  // a < b ascends; b < a, with the later element first, descends.
-  term.descending = (direction == ComparisonDirection::kGt) != (twins.parameter() % 2 == 1);
-  term.total_order = Resolved(compare) != ComparisonType::kFloat;
-  return term;
-}
-
-// Whether `equal` says that the two values that `order` compares are equal.
-bool IsEqualityOf(const Instruction& equal, const Instruction& order) {
-  if (equal.opcode() != Opcode::kCompare || equal.comparison().direction != ComparisonDirection::kEq) return false;
-  const Instruction *a = equal.operand(0), *b = equal.operand(1);
-  const Instruction *x = order.operand(0), *y = order.operand(1);
-  return Resolved(equal) == Resolved(order) && ((a == x && b == y) || (a == y && b == x));
-}
-
-// The terms of `order`: a comparison, or `first || (equal && rest)` in either order of operands. Empty: something else.
-std::vector<OrderTerm> TermsOf(const Instruction& order) {
-  if (std::optional<OrderTerm> term = TermOf(order)) return {*term};
-  if (order.opcode() != Opcode::kOr) return {};
-  for (int side = 0; side < 2; ++side) {
-    const Instruction &first = *order.operand(side), &both = *order.operand(1 - side);
-    const std::optional<OrderTerm> term = TermOf(first);
-    if (!term || both.opcode() != Opcode::kAnd) continue;
-    for (int equal = 0; equal < 2; ++equal) {
-      if (!IsEqualityOf(*both.operand(equal), first)) continue;
-      std::vector<OrderTerm> terms = TermsOf(*both.operand(1 - equal));
-      if (!terms.empty()) terms.insert(terms.begin(), *term);
-      return terms;
-    }
-  }
-  return {};
-}
-
-// The terms of a sort whose keys fit into 64 bits together; empty otherwise.
-std::vector<OrderTerm> Terms(const Instruction& sort) {
-  if (sort.called_computations().size() != 1) return {};
-  const Computation& comparator = *sort.called_computation();
-  if (comparator.instruction_count() > kMaxComparatorInstructions) return {};
-  std::vector<OrderTerm> terms = TermsOf(*comparator.root());
-  int64_t bits = 0;
-  for (const OrderTerm& term : terms) bits += hlo::BitWidth(KeyType(term.value->shape().element_type()));
-  if (bits > 64) terms.clear();
-  return terms;
-}
-
-bool IsConstantOf(const Instruction& value, double number) {
-  return value.IsConstant() && hlo::IsSplatOf(value.literal(), number);
-}
-
-bool IsNan(const Instruction& value) {
-  return value.IsConstant() && value.literal() == hlo::LiteralOf(value.shape(), std::nan(""));
-}
-
-// Whether `value` is a parameter with zeros made one, and NaNs as well, by selects in either order.
-bool IsNumberOf(const Instruction& value) {
-  bool zeros = false, nans = false;
-  const Instruction* rest = &value;
-  for (int step = 0; step < 2; ++step) {
-    if (rest->opcode() != Opcode::kSelect) return false;
-    const Instruction &test = *rest->operand(0), &chosen = *rest->operand(1);
-    if (test.opcode() != Opcode::kCompare || !test.operand(0)->IsParameter()) return false;
-    const ComparisonDirection direction = test.comparison().direction;
-    zeros |= direction == ComparisonDirection::kEq && IsConstantOf(*test.operand(1), 0) && IsConstantOf(chosen, 0);
-    nans |= direction == ComparisonDirection::kNe && test.operand(1) == test.operand(0) && IsNan(chosen);
-    rest = rest->operand(2);
-  }
-  return zeros && nans && rest->IsParameter();
-}
-
-// The order by bits that a term is of its operand's elements.
-std::optional<KeyOrder> KeyOrderOf(const OrderTerm& term) {
-  const PrimitiveType type = term.value->shape().element_type();
-  if (!term.value->IsParameter()) {
-    if (!IsFloat(type) || !term.total_order || !IsNumberOf(*term.value)) return std::nullopt;
-    return KeyOrder::kNumbers;
-  }
-  return IsFloat(type) && !term.total_order ? KeyOrder::kZerosEqual : TotalKeyOrder(type);
-}
+using hlo::IsFloating;
 
 ArrayValue SignBit(const ArrayValue& key) { return key.Number(int64_t{1}) << (hlo::BitWidth(key.type()) - 1); }
 
@@ -182,7 +34,7 @@ ArrayValue KeyOf(const ArrayValue& values) {
   if (type == key) return values;
   if (type == PrimitiveType::kPred) return values.Convert(key);
   const ArrayValue bits = values.BitcastConvert(key);
-  if (!IsFloat(type)) return bits ^ SignBit(bits);
+  if (!IsFloating(type)) return bits ^ SignBit(bits);
   // Negative numbers count backwards: all of their bits turn, of others only the sign.
   return bits ^ (SignSpread(bits) | SignBit(bits));
 }
@@ -191,7 +43,7 @@ ArrayValue KeyOf(const ArrayValue& values) {
 ArrayValue ValueOf(const ArrayValue& key, PrimitiveType type) {
   if (type == key.type()) return key;
   if (type == PrimitiveType::kPred) return key.Convert(type);
-  if (!IsFloat(type)) return (key ^ SignBit(key)).BitcastConvert(type);
+  if (!IsFloating(type)) return (key ^ SignBit(key)).BitcastConvert(type);
   return (key ^ (SignSpread(key).Unary(Opcode::kNot) | SignBit(key))).BitcastConvert(type);
 }
 
@@ -199,7 +51,7 @@ ArrayValue TermKey(Builder* builder, const OrderTerm& term, Instruction* operand
   // Of the two parameters that stand for this operand, the formula holds one.
   std::vector<Instruction*> arguments(2 * term.operand + 2, operand);
   ArrayValue value(builder, ArrayFormula(builder, operand->shape().dimensions(), std::move(arguments)).Of(term.value));
-  if (IsFloat(value.type()) && !term.total_order) {
+  if (IsFloating(value.type()) && !term.total_order) {
     const ArrayValue zero = value.Number(0.0);
     value = Select(value == zero, zero, value);
   }
@@ -240,7 +92,7 @@ Computation* FirstOrder(Module* module, const std::vector<Shape>& shapes, const 
   Instruction* first = value(0);
   Instruction* before =
       builder.Compare(descending ? ComparisonDirection::kGt : ComparisonDirection::kLt, first, value(1));
-  if (IsFloat(first->shape().element_type())) {
+  if (IsFloating(first->shape().element_type())) {
     before->GetMutable<hlo::CompareAttributes>()->type =
         term->total_order ? ComparisonType::kTotalOrder : ComparisonType::kFloat;
   }
@@ -268,7 +120,7 @@ std::vector<bool> UsedResults(const Instruction& sort) {
 }
 
 Instruction* ExpandSort(Instruction* sort) {
-  const std::vector<OrderTerm> terms = Terms(*sort);
+  const std::vector<OrderTerm> terms = analysis::OrderTerms(*sort);
   const int64_t dimension = sort->Get<hlo::SortAttributes>().dimension;
   const int64_t rank = sort->operand(0)->shape().rank();
   const std::vector<int64_t> swap = SwapWithLast(rank, dimension);
@@ -278,7 +130,7 @@ Instruction* ExpandSort(Instruction* sort) {
   for (Instruction* operand : sort->operands()) rows.push_back(builder.Transpose(operand, swap));
 
   // Keys made of one operand's bits give its elements back.
-  const bool direct = terms.size() == 1 && KeyOrderOf(terms[0]);
+  const bool direct = terms.size() == 1 && analysis::KeyOrderOf(terms[0]);
   Instruction* key = direct ? rows[terms[0].operand] : CombinedKey(&builder, terms, rows).instruction();
   std::vector<Instruction*> operands = {key};
   std::vector<Shape> shapes = {key->shape()};
@@ -337,25 +189,6 @@ Instruction* ExpandTopK(Instruction* top_k) {
 
 }  // namespace
 
-std::optional<KeyOrder> TotalKeyOrder(PrimitiveType type) {
-  const PrimitiveType key = KeyType(type);
-  if (key == PrimitiveType::kInvalid) return std::nullopt;
-  if (IsFloat(type)) return KeyOrder::kTotal;
-  return type == key || type == PrimitiveType::kPred ? KeyOrder::kUnsigned : KeyOrder::kSigned;
-}
-
-std::optional<SortOrder> DirectOrder(const Instruction& sort) {
-  if (sort.opcode() != Opcode::kSort || (sort.operand_count() > 1 && sort.Get<hlo::SortAttributes>().dimension !=
-                                                                       sort.operand(0)->shape().rank() - 1)) {
-    return std::nullopt;
-  }
-  const std::vector<OrderTerm> terms = Terms(sort);
-  if (terms.size() != 1 || terms[0].operand != 0) return std::nullopt;
-  const std::optional<KeyOrder> keys = KeyOrderOf(terms[0]);
-  if (!keys) return std::nullopt;
-  return SortOrder{*keys, terms[0].descending};
-}
-
 absl::StatusOr<bool> MakeSortKeys(Module* module) {
   return ReplaceOps(module, {Opcode::kSort, Opcode::kTopK}, [](Instruction* instruction) -> Instruction* {
     if (instruction->opcode() == Opcode::kTopK) {
@@ -365,11 +198,11 @@ absl::StatusOr<bool> MakeSortKeys(Module* module) {
                                                                                              : nullptr;
     }
     // An order by bits is only looked at again for results that nothing reads.
-    if (DirectOrder(*instruction)) {
+    if (analysis::DirectOrder(*instruction)) {
       const std::vector<bool> used = UsedResults(*instruction);
       return std::find(used.begin() + 1, used.end(), false) != used.end() ? ExpandSort(instruction) : nullptr;
     }
-    return Terms(*instruction).empty() ? nullptr : ExpandSort(instruction);
+    return analysis::OrderTerms(*instruction).empty() ? nullptr : ExpandSort(instruction);
   });
 }
 

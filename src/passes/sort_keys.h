@@ -1,9 +1,6 @@
-// Orders of elements by their bits: what the pass sort-keys makes of sorts, and radix sorts take.
+// Sorts by keys.
 #ifndef KILN_PASSES_SORT_KEYS_H_
 #define KILN_PASSES_SORT_KEYS_H_
-
-#include <cstdint>
-#include <optional>
 
 #include "absl/status/statusor.h"
 #include "src/passes/ir.h"
@@ -17,27 +14,6 @@ namespace kiln::passes {
 // per element instead of once per comparison, and the comparator becomes `a < b` on that array. Results that nothing
 // reads go.
 absl::StatusOr<bool> MakeSortKeys(Module* module);
-
-// How elements are ordered by their bits.
-enum class KeyOrder : int64_t {
-  kUnsigned,    // as they are; also of predicates
-  kSigned,      // two's complement
-  kTotal,       // the total order of floats
-  kZerosEqual,  // but zeros of both signs are equal
-  kNumbers,     // and NaNs are equal, behind all numbers: JAX's order
-};
-struct SortOrder {
-  KeyOrder keys = KeyOrder::kUnsigned;
-  bool descending = false;
-};
-
-// The order of a sort by its first operand alone, along the last dimension or of that operand alone; what the pass
-// makes.
-std::optional<SortOrder> DirectOrder(const Instruction& sort);
-
-// The order of all elements of a type by which selections go: the total order of floats. Nothing for types without
-// keys.
-std::optional<KeyOrder> TotalKeyOrder(PrimitiveType type);
 
 }  // namespace kiln::passes
 

@@ -48,14 +48,7 @@ bool Sink(const std::vector<std::vector<Instruction*>>& trees, Computation* comp
   for (Instruction* reader : readers) {
     if (reader->opcode() != Opcode::kGetTupleElement || trees[reader->tuple_index()].empty()) continue;
     const int64_t index = reader->tuple_index();
-    const std::vector<Instruction*> users(reader->users().begin(), reader->users().end());
-    for (Instruction* user : users) {
-      if (user == root && root->opcode() == Opcode::kTuple) continue;
-      for (int64_t i = 0; i < user->operand_count(); ++i) {
-        if (user->operand(i) == reader) user->ReplaceOperand(i, copy_of(index));
-      }
-      changed = true;
-    }
+    changed |= ReplaceUsesInside(reader, [&] { return copy_of(index); });
     if (reader->IsRoot()) {
       computation->set_root(copy_of(index));
       changed = true;

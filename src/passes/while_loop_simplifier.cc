@@ -1,5 +1,6 @@
 #include "src/passes/while_loop_simplifier.h"
 
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -99,20 +100,38 @@ bool MergeEqualElements(Instruction* loop) {
   return changed;
 }
 
-// Lets readers of the loop's result use the start of what the body hands on unchanged.
+// The elements of the start that elements of the result are, or -1: what the body hands on unchanged, and what it sets
+// to that in every round, if there is one.
+std::vector<int64_t> StartsInResult(const Instruction& loop) {
+  const std::vector<bool> invariant = analysis::InvariantState(loop);
+  const Computation& body = *loop.called_computation(0);
+  std::vector<int64_t> starts(invariant.size(), -1);
+  bool runs = false, is_set = false;
+  for (size_t i = 0; i < invariant.size(); ++i) {
+    const Instruction& next = *body.root()->operand(static_cast<int64_t>(i));
+    if (next.opcode() != Opcode::kGetTupleElement || next.operand(0) != body.parameter(0)) continue;
+    if (!invariant[next.tuple_index()]) continue;
+    if (!invariant[i] && !std::exchange(is_set, true)) runs = analysis::KnownTripCount(loop).value_or(0) > 0;
+    if (invariant[i] || runs) starts[i] = next.tuple_index();
+  }
+  return starts;
+}
+
+// Lets readers of the loop's result use the start of what is the same there.
 bool ForwardInvariants(Instruction* loop) {
-  const std::vector<bool> invariant = analysis::InvariantState(*loop);
-  if (!absl::c_linear_search(invariant, true)) return false;
-  auto reads_invariant = [&](const Instruction* user) {
-    return user->opcode() != Opcode::kGetTupleElement || invariant[user->tuple_index()];
+  const std::vector<int64_t> starts = StartsInResult(*loop);
+  if (absl::c_all_of(starts, [](int64_t start) { return start < 0; })) return false;
+  auto reads_start = [&](const Instruction* user) {
+    return user->opcode() != Opcode::kGetTupleElement || starts[user->tuple_index()] >= 0;
   };
-  if (!loop->IsRoot() && absl::c_none_of(loop->users(), reads_invariant)) return false;
+  if (!loop->IsRoot() && absl::c_none_of(loop->users(), reads_start)) return false;
   MakeStateExplicit(loop);
   const std::vector<Instruction*> readers(loop->users().begin(), loop->users().end());
   bool changed = false;
   for (Instruction* reader : readers) {
-    if (!invariant[reader->tuple_index()] || (reader->users().empty() && !reader->IsRoot())) continue;
-    reader->ReplaceAllUsesWith(loop->operand(0)->operand(reader->tuple_index()));
+    const int64_t start = starts[reader->tuple_index()];
+    if (start < 0 || (reader->users().empty() && !reader->IsRoot())) continue;
+    reader->ReplaceAllUsesWith(loop->operand(0)->operand(start));
     changed = true;
   }
   return changed;

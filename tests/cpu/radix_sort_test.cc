@@ -121,7 +121,7 @@ TEST(SortColumnsTest, SortsThemAsRows) {
         for (int64_t i = 0; i < size; ++i) expected[at(i)] = column[i];
       }
       constexpr int64_t kWidths[] = {4};
-      const RowSortShape shape = {outer * inner, size,   4, 1, {passes::KeyOrder::kNumbers, 0, 0x7FFFFFFF}, 0,
+      const RowSortShape shape = {outer * inner, size,   4, 1, {analysis::KeyOrder::kNumbers, 0, 0x7FFFFFFF}, 0,
                                   inner,         kWidths};
       const bool may_share = SortsKeysInPlace(shape);
       const void* pointers[] = {source.data(), in_place && may_share ? source.data() : result.data()};
@@ -136,10 +136,10 @@ TEST(SortColumnsTest, SortsThemAsRows) {
 }
 
 // Floats and integers, by their own bits: zeros of both signs, NaNs of several, and what a comparator says of them.
-class KeyCodeTest : public testing::TestWithParam<std::tuple<passes::KeyOrder, bool, int64_t>> {};
+class KeyCodeTest : public testing::TestWithParam<std::tuple<analysis::KeyOrder, bool, int64_t>> {};
 
 TEST_P(KeyCodeTest, OrdersElementsAsTheirTypeDoes) {
-  using passes::KeyOrder;
+  using analysis::KeyOrder;
   const auto& [order, descending, size] = GetParam();
   constexpr uint32_t kSpecial[] = {0,          0x80000000, 0x7FC00000, 0xFFC00000, 0x7F800001,
                                    0x7F800000, 0xFF800000, 1,          0x80000001};
@@ -189,9 +189,9 @@ TEST_P(KeyCodeTest, OrdersElementsAsTheirTypeDoes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Orders, KeyCodeTest,
-                         testing::Combine(testing::Values(passes::KeyOrder::kUnsigned, passes::KeyOrder::kSigned,
-                                                          passes::KeyOrder::kTotal, passes::KeyOrder::kZerosEqual,
-                                                          passes::KeyOrder::kNumbers),
+                         testing::Combine(testing::Values(analysis::KeyOrder::kUnsigned, analysis::KeyOrder::kSigned,
+                                                          analysis::KeyOrder::kTotal, analysis::KeyOrder::kZerosEqual,
+                                                          analysis::KeyOrder::kNumbers),
                                           testing::Bool(), testing::Values(50, 1000, 70000)));
 
 class TopRowsTest : public testing::TestWithParam<std::tuple<int64_t, int64_t, int64_t, int64_t, uint64_t>> {};

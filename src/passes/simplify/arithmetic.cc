@@ -7,6 +7,7 @@ namespace {
 
 constexpr Rule kRules[] = {
     {"add(x, 0)", "x", SignlessZero},
+    {"add(multiply(x, 0), y)", "y", Floating, FiniteX, SignlessZero},
     {"add(x, negate(y))", "subtract(x, y)"},
     {"add(x, not(x))", "not(0)", Integer},
     {"add(not(x), 1)", "negate(x)", Integer},
@@ -16,11 +17,11 @@ constexpr Rule kRules[] = {
     {"add(add'(v, c), add'(x, d))", "add(add(v, x), add(c, d))", Integer},
     {"add(subtract(x, y), y)", "x", Integer},
     {"add(multiply'(x, y), multiply'(x, z))", "multiply(x, add(y, z))", Integer},
+    {"add(multiply(divide(x, y), y), remainder(x, y))", "x", Integer},
     {"add(multiply'(v, c), v)", "multiply(v, add(c, 1))", Integer},
 
     {"subtract(x, 0)", "x", SignlessZero},
-    {"subtract(x, x)", "0", Integral},
-    {"subtract(x, x)", "0", Floating, FiniteX},
+    {"subtract(x, x)", "0", FiniteX},
     {"subtract(0, x)", "negate(x)", Integer},
     {"subtract(x, negate(y))", "add(x, y)"},
     {"subtract(add(x, y), x)", "y", Integer},
@@ -33,10 +34,12 @@ constexpr Rule kRules[] = {
     {"subtract(c, subtract(v, d))", "subtract(add(c, d), v)", Integer},
     {"subtract(c, subtract(d, v))", "add(v, subtract(c, d))", Integer},
     {"subtract(multiply'(x, y), multiply'(x, z))", "multiply(x, subtract(y, z))", Integer},
+    {"subtract(x, multiply'(divide(x, y), y))", "remainder(x, y)", Integer},
     {"subtract(multiply'(v, c), v)", "multiply(v, subtract(c, 1))", Integer},
 
     {"multiply(x, 1)", "x"},
     {"multiply(x, 0)", "0", Integral},
+    {"multiply(x, c)", "c", FiniteX, NonNegativeX, ZeroC},
     {"multiply(x, -1)", "negate(x)", NotComplex},
     {"multiply(negate(x), negate(y))", "multiply(x, y)"},
     {"multiply(negate(v), c)", "multiply(v, negate(c))", NotComplex},
@@ -51,17 +54,22 @@ constexpr Rule kRules[] = {
     {"divide(negate(x), negate(y))", "divide(x, y)", Floating},
     {"divide(negate(v), c)", "divide(v, negate(c))", Floating},
     {"divide(x, c)", "multiply(x, divide(1, c))", Floating, ExactReciprocal},
+    {"divide(v, k)", "multiply(v, divide(1, k))", Floating, PowersK},
+    {"divide(divide(v, c), d)", "divide(v, multiply(c, d))", Integer, ProductOfCD},
     {"divide(v, c)", "shift-right-logical(v, popcnt(subtract(c, 1)))", Unsigned, PowerOfTwo},
+    {"divide(v, k)", "shift-right-logical(v, popcnt(subtract(k, 1)))", Unsigned, PowersK},
     // Negative numbers are rounded up: the shift rounds down. Shifting past the width leaves the sign.
     {"divide(v, c)",
      "shift-right-arithmetic(add(v, and(shift-right-arithmetic(v, highest), subtract(c, 1))), popcnt(subtract(c, 1)))",
      Signed, PowerOfTwo},
-    {"divide(divide(v, c), d)", "divide(v, multiply(c, d))", Integer, ProductOfCD},
 
     {"remainder(x, 1)", "0", Integer},
+    {"remainder(x, x)", "0", Integer},
+    {"remainder(0, x)", "0", Integer},
     {"remainder(x, -1)", "0", Signed},
     {"remainder(t:remainder(x, y), y)", "t", NotComplex},
     {"remainder(v, c)", "and(v, subtract(c, 1))", Unsigned, PowerOfTwo},
+    {"remainder(v, k)", "and(v, subtract(k, 1))", Unsigned, PowersK},
     {"remainder(v, c)",
      "subtract(and(add(v, and(shift-right-arithmetic(v, highest), subtract(c, 1))), subtract(c, 1)), "
      "and(shift-right-arithmetic(v, highest), subtract(c, 1)))",

@@ -1,4 +1,5 @@
 // Comparisons, and what logic makes of them. The negation of an ordering of floats is no ordering: NaN.
+#include "src/analysis/structure.h"
 #include "src/passes/simplify/indices.h"
 #include "src/passes/simplify/rule_node.h"
 #include "src/passes/simplify/rules.h"
@@ -9,7 +10,7 @@ namespace {
 // The comparison of the root over other operands, which may be swapped.
 Instruction* CompareLike(const Match& match, Instruction* a, Instruction* b, bool swap, Builder& builder) {
   hlo::CompareAttributes compare = match.root()->comparison();
-  if (swap) compare.direction = SwappedDirection(compare.direction);
+  if (swap) compare.direction = analysis::Mirrored(compare.direction);
   return builder.Add(Opcode::kCompare, match.root()->shape(), {a, b}, compare);
 }
 
@@ -35,6 +36,19 @@ Instruction* CompareOfChoice(const Match& match, Builder& builder) {
   return builder.Select(match['p'], of_c, CompareLike(match, match['d'], match['e'], /*swap=*/false, builder));
 }
 
+// Of two bounds of x on one side, the one that decides: both of them hold, or one.
+Instruction* TighterBound(const Match& match, Builder&) {
+  const Instruction &s = *match['s'], &t = *match['t'];
+  const ComparisonDirection direction = s.comparison().direction;
+  if (s.attributes() != t.attributes() || analysis::Mirrored(direction) == direction) return nullptr;
+  const double c = hlo::ElementAsDouble(*SplatValue(*match['c']), 0);
+  const double d = hlo::ElementAsDouble(*SplatValue(*match['d']), 0);
+  if (!(c < d || d < c)) return nullptr;  // NaN, or numbers past 2^53
+  const bool upper = direction == ComparisonDirection::kLt || direction == ComparisonDirection::kLe;
+  const bool takes_less = upper == (match.root()->opcode() == Opcode::kAnd);
+  return match[(c < d) == takes_less ? 's' : 't'];
+}
+
 // A count ends below c.
 bool CountsBelow(const Match& match) {
   const Shape& shape = match['t']->shape();
@@ -50,12 +64,16 @@ constexpr Rule kRules[] = {
     {"compare(s:convert(x), convert(y))", "compare(x, y), where nothing was lost", CompareOfConverts},
     {"compare(select'(p, c, d), e)", "select(p, compare(c, e), compare(d, e))", CompareOfChoice, SameShape},
     {"compare.lt(t:iota(), c)", "true", BelowC},
+    {"compare.le(t:iota(), c)", "true", BelowC},
+    {"compare.ne(t:iota(), c)", "true", BelowC},
+    {"compare.eq(t:iota(), c)", "false", BelowC},
+    {"compare.gt(t:iota(), c)", "false", BelowC},
     {"compare.ge(t:iota(), c)", "false", BelowC},
     {"compare.lt(x, 0)", "false", NonNegativeX},
     {"compare.ge(x, 0)", "true", Integer, NonNegativeX},
-    {"compare.eq(x, x)", "true", Integral},
-    {"compare.le(x, x)", "true", Integral},
-    {"compare.ne(x, x)", "false", Integral},
+    {"compare.eq(x, x)", "true", FiniteX},
+    {"compare.le(x, x)", "true", FiniteX},
+    {"compare.ne(x, x)", "false", FiniteX},
     {"compare.lt(x, x)", "false"},
     {"compare.eq(x, true)", "x"},
     {"compare.eq(x, false)", "not(x)"},
@@ -94,6 +112,8 @@ constexpr Rule kRules[] = {
     {"not(compare.ne'(x, y))", "compare.eq(x, y)"},
     {"not(compare.lt'(x, y))", "compare.ge(x, y)", IntegralX},
     {"not(compare.le'(x, y))", "compare.gt(x, y)", IntegralX},
+    {"and(s:compare(x, c), t:compare(x, d))", "the narrower one", TighterBound},
+    {"or(s:compare(x, c), t:compare(x, d))", "the wider one", TighterBound},
     {"and(compare.le(x, y), compare.ge(x, y))", "compare.eq(x, y)"},
     {"and(compare.lt(x, y), compare.gt(x, y))", "false"},
     {"and(compare.lt(x, y), compare.ge(x, y))", "false"},

@@ -68,6 +68,36 @@ Instruction* ConvertChain(const Match& match, Builder& builder) {
   return builder.Convert(match['x'], to);
 }
 
+// What was only moved on the way is moved as it was.
+Instruction* ConvertBack(const Match& match, Builder& builder) {
+  const Instruction& moved = *match['x'];
+  const PrimitiveType type = match.root()->shape().element_type();
+  int64_t count = moved.operand_count();  // of the operands that are moved
+  switch (moved.opcode()) {
+    case Opcode::kBroadcast:
+    case Opcode::kReshape:
+    case Opcode::kTranspose:
+    case Opcode::kReverse:
+    case Opcode::kSlice:
+    case Opcode::kConcatenate:
+      break;
+    case Opcode::kDynamicSlice:
+    case Opcode::kGather:
+      count = 1;
+      break;
+    default:
+      return nullptr;
+  }
+  if (moved.users().size() > 1 || !IsLossless(type, moved.shape().element_type())) return nullptr;
+  std::vector<Instruction*> operands(moved.operands().begin(), moved.operands().end());
+  for (int64_t i = 0; i < count; ++i) {
+    if (operands[i]->opcode() != Opcode::kConvert) return nullptr;
+    operands[i] = operands[i]->operand(0);
+    if (operands[i]->shape().element_type() != type) return nullptr;
+  }
+  return builder.Add(moved.opcode(), match.root()->shape(), std::move(operands), moved.attributes());
+}
+
 Instruction* BitcastConvertChain(const Match& match, Builder& builder) {
   const Shape& to = match.root()->shape();
   if (!Shape::SameDimensions(match['x']->shape(), to)) return nullptr;
@@ -77,7 +107,10 @@ Instruction* BitcastConvertChain(const Match& match, Builder& builder) {
 
 bool HasNoMoreDigits(const Match& match) {
   const auto& precision = match.root()->Get<hlo::ReducePrecisionAttributes>();
-  const std::optional<FloatRange> range = RangeOf(match.root()->shape().element_type());
+  const Instruction& x = *match['x'];
+  const PrimitiveType type = x.shape().element_type();
+  const bool was_narrower = x.opcode() == Opcode::kConvert && IsLossless(x.operand(0)->shape().element_type(), type);
+  const std::optional<FloatRange> range = RangeOf(was_narrower ? x.operand(0)->shape().element_type() : type);
   if (!range) return false;
   // Exponent bits e give a largest exponent of 2^(e-1)-1.
   const bool wide = precision.exponent_bits >= 1 && precision.exponent_bits < 31 &&
@@ -113,6 +146,7 @@ bool IsCoarser(const Match& match) {
 constexpr Rule kRules[] = {
     {"convert(x)", "x"},
     {"convert(convert(x))", "convert(x), where nothing is lost between", ConvertChain},
+    {"convert(x)", "x moved before its conversion, where nothing is lost by it", ConvertBack},
     {"convert(t:iota())", "iota(), where its numbers fit", ConvertIota},
     {"bitcast-convert(x)", "x"},
     {"bitcast-convert(bitcast-convert(x))", "bitcast-convert(x)", BitcastConvertChain},

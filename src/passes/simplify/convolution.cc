@@ -1,5 +1,6 @@
 // Convolution.
 #include <algorithm>
+#include <utility>
 
 #include "src/passes/simplify/rules.h"
 
@@ -74,10 +75,42 @@ Instruction* ConvolutionIsDot(const Match& match, Builder& builder) {
   return builder.Add(Opcode::kDot, root.shape(), {match['x'], builder.Reshape(match['w'], matrix)}, std::move(dot));
 }
 
+// A window that is the whole input: a matrix product over all but batch and output features.
+Instruction* WholeWindowIsDot(const Match& match, Builder& builder) {
+  const Instruction& root = *match.root();
+  const auto& a = root.Get<ConvolutionAttributes>();
+  const Shape &input = match['x']->shape(), &kernel = match['w']->shape();
+  if (a.feature_group_count != 1 || a.batch_group_count != 1 || a.output_batch > a.output_feature) return nullptr;
+  std::vector<std::pair<int64_t, int64_t>> summed = {{a.input_feature, a.kernel_input_feature}};
+  for (size_t i = 0; i < a.window.size(); ++i) {
+    const WindowDimension& d = a.window[i];
+    if (d.size != input.dimensions(a.input_spatial[i]) || d.padding_low != 0 || d.padding_high != 0 ||
+        d.base_dilation != 1 || d.window_dilation != 1 || d.reversal) {
+      return nullptr;
+    }
+    summed.emplace_back(a.input_spatial[i], a.kernel_spatial[i]);
+  }
+  absl::c_sort(summed);
+  hlo::DotAttributes dot;
+  for (const auto& [of_input, of_kernel] : summed) {
+    dot.lhs_contracting.push_back(of_input);
+    dot.rhs_contracting.push_back(of_kernel);
+  }
+  if (!absl::c_is_sorted(dot.rhs_contracting)) return nullptr;  // the kernel would be transposed
+  dot.operand_precision = a.operand_precision;
+  const Shape shape(root.shape().element_type(),
+                    {input.dimensions(a.input_batch), kernel.dimensions(a.kernel_output_feature)});
+  return builder.Reshape(builder.Add(Opcode::kDot, shape, {match['x'], match['w']}, std::move(dot)),
+                         root.shape().dimensions());
+}
+
 constexpr Rule kRules[] = {
+    {"convolution(0, _)", "0", Integer},
+    {"convolution(_, 0)", "0", Integer},
     {"convolution(t:pad(x, 0), w)", "convolution(x, w), with padding", ConvolutionOfPad, PaddingIsNoFactor},
     {"convolution(x, w)", "convolution(x, reverse(w)), of reversed windows", ReversedWindows},
     {"convolution(x, w)", "dot(x, w), of windows with one element", ConvolutionIsDot},
+    {"convolution(x, w)", "reshape(dot(x, w)), of one window", WholeWindowIsDot, AnyOrder},
 };
 
 }  // namespace

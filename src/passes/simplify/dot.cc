@@ -191,6 +191,13 @@ Instruction* ReadTransposed(const Match& match, int64_t side, Builder& builder) 
 Instruction* ReadLeftTransposed(const Match& match, Builder& builder) { return ReadTransposed(match, 0, builder); }
 Instruction* ReadRightTransposed(const Match& match, Builder& builder) { return ReadTransposed(match, 1, builder); }
 
+bool AreLike(const Match& match) {
+  const Instruction &t = *match['t'], &u = *match['u'];
+  return t.attributes() == u.attributes() && t.operand(0)->shape() == u.operand(0)->shape() &&
+         t.operand(1)->shape() == u.operand(1)->shape();
+}
+constexpr Guard Like{"t like u", AreLike};
+
 constexpr Rule kRules[] = {
     {"dot(x, _)", "0", EmptyX},
     {"dot(x, y)", "multiply(broadcast(x), broadcast(y)), where sums have one product", OuterProduct, SignlessZero},
@@ -203,6 +210,8 @@ constexpr Rule kRules[] = {
     {"t:dot(negate(x), negate(y))", "t(x, y)"},
     {"t:dot(multiply'(x, broadcast(s)), y)", "multiply(t(x, y), broadcast(s))", Integer, SmallProduct},
     {"t:dot(y, multiply'(x, broadcast(s)))", "multiply(t(y, x), broadcast(s))", Integer, SmallProduct},
+    {"add(t:dot'(x, y), u:dot'(x, z))", "t(x, add(y, z))", Integer, Like},
+    {"add(t:dot'(x, y), u:dot'(z, y))", "t(add(x, z), y)", Integer, Like},
     {"dot(t:dot'(x, y), z)", "dot(x, dot(y, z)), where that is cheaper", DotToTheRight, Integer},
     {"dot(x, t:dot'(y, z))", "dot(dot(x, y), z), where that is cheaper", DotToTheLeft, Integer},
 };

@@ -31,6 +31,23 @@ bool FitsIndex(int64_t value, PrimitiveType type) {
   return bits >= 63 || value < int64_t{1} << bits;
 }
 
+std::optional<int64_t> FirstOfCount(const Instruction& x) {
+  const Instruction* iota = &x;
+  int64_t first = 0;
+  for (const int64_t side : {0, 1}) {
+    if (x.opcode() != Opcode::kAdd || x.operand(side)->opcode() != Opcode::kIota) continue;
+    const std::optional<Literal> start = SplatValue(*x.operand(1 - side));
+    if (!start || hlo::IsComplex(x.shape().element_type())) return std::nullopt;
+    iota = x.operand(side);
+    first = hlo::ElementAsInt64(*start, 0);
+  }
+  const int64_t count = x.shape().element_count();
+  const bool fits = iota->opcode() == Opcode::kIota && hlo::IsIntegral(iota->shape().element_type()) &&
+                    iota->shape().dimensions(iota->dimensions()[0]) == count && first >= 0 &&
+                    first < int64_t{1} << 62 && FitsIndex(first + count, iota->shape().element_type());
+  return fits ? std::optional(first) : std::nullopt;
+}
+
 Instruction* AddDynamicSlice(Instruction* operand, const std::vector<Instruction*>& starts,
                              const DimensionVector& sizes, Builder& builder) {
   std::vector<Instruction*> operands = {operand};
@@ -189,7 +206,14 @@ bool TakesTheUpdate(const Match& match) {
   return same;
 }
 
-bool PutsBack(const Match& match) { return SameStarts(*match.root(), 2, *match['t'], 1); }
+bool PutsBack(const Match& match) {
+  const Instruction& t = *match['t'];
+  const auto* slice = t.GetIf<hlo::SliceAttributes>();
+  if (slice == nullptr) return SameStarts(*match.root(), 2, t, 1);
+  return slice->start == ConstantStarts(*match.root(), 2, t.operand(0)->shape(), t.shape().dimensions()) &&
+         absl::c_all_of(slice->stride, [](int64_t stride) { return stride == 1; });
+}
+constexpr Guard AtThatPlace{"at the same place", PutsBack};
 
 Instruction* UpdateOfUpdate(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
@@ -227,7 +251,8 @@ constexpr Rule kRules[] = {
     {"dynamic-slice(t:dynamic-update-slice(_, y, ...), ...)", "y", Guard{"at the same place", TakesTheUpdate}},
     {"dynamic-update-slice(x, y, ...)", "y"},
     {"dynamic-update-slice(x, y, ...)", "x", EmptyY},
-    {"dynamic-update-slice(x, t:dynamic-slice(x, ...), ...)", "x", Guard{"at the same place", PutsBack}},
+    {"dynamic-update-slice(x, t:dynamic-slice(x, ...), ...)", "x", AtThatPlace},
+    {"dynamic-update-slice(x, t:slice(x), ...)", "x", AtThatPlace},
     {"dynamic-update-slice(t:dynamic-update-slice(x, y, ...), z, ...)",
      "dynamic-update-slice(x, z, ...), at the same place", UpdateOfUpdate},
     {"dynamic-update-slice(broadcast(x), y, ...)", "pad(y, x), where indices are constants", UpdateOfSplat},

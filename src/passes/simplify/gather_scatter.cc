@@ -1,4 +1,6 @@
 // Gather and scatter of few places, or of all of them. Gather clamps its indices; scatter leaves out what does not fit.
+#include <algorithm>
+#include <cstdlib>
 #include <limits>
 
 #include "src/analysis/combiner.h"
@@ -33,12 +35,18 @@ std::vector<Instruction*> ScalarStarts(Instruction* indices, const DimensionVect
   return starts;
 }
 
+// Whether there is one index vector, maybe an empty one.
+bool IsOnePlace(const Shape& indices, int64_t vector_dimension) {
+  for (int64_t i = 0; i < indices.rank(); ++i) {
+    if (i != vector_dimension && indices.dimensions(i) != 1) return false;
+  }
+  return true;
+}
+
 Instruction* GatherOfOne(const Match& match, Builder& builder) {
   const auto& gather = match.root()->Get<GatherAttributes>();
-  const Shape& indices = match['i']->shape();
   if (!gather.operand_batching_dims.empty() || match.root()->shape().element_count() == 0 ||
-      gather.start_index_map.empty() ||  // no indices tell how many places there are
-      indices.element_count() != static_cast<int64_t>(gather.start_index_map.size())) {
+      !IsOnePlace(match['i']->shape(), gather.index_vector_dim)) {
     return nullptr;
   }
   const std::vector<Instruction*> starts =
@@ -95,39 +103,54 @@ int64_t DimensionOfRows(const Instruction& root, const Shape& operand) {
   return in_place ? along : -1;
 }
 
-bool CountsTo(const Instruction& iota, int64_t size) {
-  return iota.shape().element_count() == size && iota.shape().dimensions(iota.dimensions()[0]) == size;
+const Instruction& Unshaped(const Instruction& x) { return x.opcode() == Opcode::kReshape ? *x.operand(0) : x; }
+
+// The first of places at equal distances that are known, each within so many, and the distance; or nothing.
+struct Steps {
+  int64_t first = 0, step = 0;
+};
+std::optional<Steps> StepsOf(const Instruction& places, int64_t size) {
+  const int64_t count = places.shape().element_count();
+  if (count < 2) return std::nullopt;
+  if (const std::optional<int64_t> first = FirstOfCount(Unshaped(places)); first && *first + count <= size) {
+    return Steps{*first, 1};
+  }
+  const std::optional<Literal> same = SplatValue(places);
+  if (!same && !places.IsConstant()) return std::nullopt;
+  const auto place = [&](int64_t i) {
+    return same ? hlo::ElementAsInt64(*same, 0) : hlo::ElementAsInt64(places.literal(), i);
+  };
+  Steps steps = {place(0), 0};
+  for (int64_t i = 0; i < count; ++i) {
+    if (place(i) < 0 || place(i) >= size) return std::nullopt;
+    if (i == 1) steps.step = place(1) - steps.first;
+    if (place(i) != steps.first + i * steps.step) return std::nullopt;
+  }
+  return steps;
 }
 
-// Every place along one dimension, in order.
-bool TakesAll(const Match& match) {
-  const Shape& operand = match['x']->shape();
-  const int64_t along = DimensionOfRows(*match.root(), operand);
-  return along >= 0 && CountsTo(*match['i'], operand.dimensions(along));
-}
-
-// Known places at equal distances.
 Instruction* GatherOfSteps(const Match& match, Builder& builder) {
   const Shape& operand = match['x']->shape();
   const int64_t along = DimensionOfRows(*match.root(), operand);
-  if (along < 0 || !match['i']->IsConstant()) return nullptr;
-  const Literal& places = match['i']->literal();
-  const int64_t count = places.element_count();
-  if (count < 2) return nullptr;
-  const int64_t first = hlo::ElementAsInt64(places, 0), last = hlo::ElementAsInt64(places, count - 1);
-  if (first < 0 || last >= operand.dimensions(along) || last <= first) return nullptr;
-  const int64_t step = (last - first) / (count - 1);
-  for (int64_t i = 1; i < count; ++i) {
-    if (hlo::ElementAsInt64(places, i) != first + i * step) return nullptr;
-  }
+  const std::optional<Steps> steps = along < 0 ? std::nullopt : StepsOf(*match['i'], operand.dimensions(along));
+  if (!steps) return nullptr;
+  const int64_t last = steps->first + (match.root()->shape().dimensions(along) - 1) * steps->step;
   hlo::SliceAttributes slice;
   slice.start = DimensionVector(operand.rank(), 0);
   slice.limit = operand.dimensions();
   slice.stride = DimensionVector(operand.rank(), 1);
-  slice.start[along] = first;
-  slice.limit[along] = last + 1;
-  slice.stride[along] = step;
-  return builder.Slice(match['x'], slice);
+  slice.start[along] = std::min(steps->first, last);
+  slice.limit[along] = std::max(steps->first, last) + 1;
+  slice.stride[along] = std::max<int64_t>(std::abs(steps->step), 1);
+  Instruction* taken = builder.Slice(match['x'], slice);
+  if (steps->step < 0) {
+    return builder.Add(Opcode::kReverse, taken->shape(), {taken}, hlo::DimensionsAttributes{{along}});
+  }
+  if (steps->step > 0) return taken;
+  DimensionVector kept = taken->shape().dimensions();
+  kept.erase(kept.begin() + along);
+  return builder.Broadcast(builder.Reshape(taken, kept), match.root()->shape().dimensions(),
+                           match.root()->Get<GatherAttributes>().offset_dims);
 }
 
 // The combination of what is there and the update: by one op, or the update alone.
@@ -137,21 +160,34 @@ std::optional<Opcode> ScatterCombiner(const Instruction& scatter, bool* overwrit
   return analysis::CombinerOpcode(combiner);
 }
 
-// An update of every place along one dimension, in order.
-Instruction* ScatterOfAll(const Match& match, Builder& builder) {
+// An update of places side by side along one dimension, in order.
+Instruction* ScatterOfSteps(const Match& match, Builder& builder) {
   const auto& scatter = match.root()->Get<ScatterAttributes>();
-  const Shape& shape = match['x']->shape();
+  const Shape &shape = match['x']->shape(), &update = match['u']->shape();
   bool overwrites = false;
   const std::optional<Opcode> combiner = ScatterCombiner(*match.root(), &overwrites);
   if ((!overwrites && !combiner) || scatter.scatter_dims_to_operand_dims.size() != 1 ||
-      scatter.inserted_window_dims != scatter.scatter_dims_to_operand_dims || !scatter.input_batching_dims.empty() ||
-      Contains(scatter.update_window_dims, scatter.inserted_window_dims[0]) ||
-      !Shape::SameDimensions(match['u']->shape(), shape) ||
-      !CountsTo(*match['i'], shape.dimensions(scatter.inserted_window_dims[0])) ||
-      !FitsIndex(match['i']->shape().element_count(), match['i']->shape().element_type())) {
+      scatter.inserted_window_dims != scatter.scatter_dims_to_operand_dims || !scatter.input_batching_dims.empty()) {
     return nullptr;
   }
-  return overwrites ? match['u'] : builder.Binary(*combiner, match['x'], match['u']);
+  const int64_t along = scatter.inserted_window_dims[0];
+  const std::optional<Steps> steps = StepsOf(*match['i'], shape.dimensions(along));
+  if (!steps || steps->step != 1 || update.rank() != shape.rank() || Contains(scatter.update_window_dims, along)) {
+    return nullptr;
+  }
+  std::vector<Instruction*> starts;
+  for (int64_t i = 0; i < shape.rank(); ++i) {
+    if (i != along && update.dimensions(i) != shape.dimensions(i)) return nullptr;
+  }
+  for (int64_t i = 0; i < shape.rank(); ++i) {
+    starts.push_back(
+        builder.Constant(hlo::LiteralOf(Shape::Scalar(PrimitiveType::kS64), i == along ? steps->first : 0)));
+  }
+  Instruction* value = match['u'];
+  if (combiner) {
+    value = builder.Binary(*combiner, AddDynamicSlice(match['x'], starts, update.dimensions(), builder), value);
+  }
+  return AddDynamicUpdateSlice(match['x'], value, starts, builder);
 }
 
 // Whether all starts are within 0 and `most`: a scalar predicate, null where that is known, which is `known` then.
@@ -184,9 +220,7 @@ Instruction* ScatterOfOne(const Match& match, Builder& builder) {
   bool overwrites = false;
   const std::optional<Opcode> combiner = ScatterCombiner(root, &overwrites);
   if (!scatter.input_batching_dims.empty() || (!overwrites && !combiner) ||
-      scatter.scatter_dims_to_operand_dims.empty() ||
-      match['i']->shape().element_count() != static_cast<int64_t>(scatter.scatter_dims_to_operand_dims.size()) ||
-      match['u']->shape().element_count() == 0) {
+      !IsOnePlace(match['i']->shape(), scatter.index_vector_dim) || match['u']->shape().element_count() == 0) {
     return nullptr;
   }
   DimensionVector sizes, most;
@@ -222,12 +256,11 @@ constexpr Rule kRules[] = {
     {"gather(broadcast(x), i)", "broadcast(x)", ScalarX},
     {"gather(t:iota(), i)", "clamp(0, i, size - 1)", GatherOfIota},
     {"gather(x, i)", "broadcast(x), where slices are the whole of it", GatherOfWhole},
-    {"gather(x, i:iota())", "x", Guard{"every place in order", TakesAll}},
     {"gather(x, i)", "dynamic-slice(x, i), of one place", GatherOfOne},
-    {"gather(x, i)", "slice(x), of known places at equal distances", GatherOfSteps},
+    {"gather(x, i)", "slice(x), reverse or broadcast of it, of known places at equal distances", GatherOfSteps},
     {"scatter(x, i, u)", "x", EmptyU},
     {"scatter(x, i, c)", "x", IdentityC, SignlessZero},
-    {"scatter(x, i:iota(), u)", "combine(x, u), of every place in order", ScatterOfAll},
+    {"scatter(x, i, u)", "dynamic-update-slice(x, combine(slice(x), u)), of places side by side", ScatterOfSteps},
     {"scatter(x, i, u)", "dynamic-update-slice(x, combine(dynamic-slice(x, i), u), i), of one place", ScatterOfOne},
 };
 

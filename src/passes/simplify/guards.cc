@@ -1,10 +1,12 @@
 #include "src/passes/simplify/guards.h"
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
 #include "src/hlo/literal.h"
+#include "src/passes/simplify/indices.h"
 
 namespace kiln::passes::simplify {
 
@@ -26,18 +28,31 @@ const Instruction& Source(const Instruction& moved) {
   const Instruction* x = &moved;
   for (int steps = 0; steps < 4; ++steps) {
     const Opcode opcode = x->opcode();
-    if (opcode != Opcode::kBroadcast && opcode != Opcode::kReshape && opcode != Opcode::kTranspose) break;
+    if (opcode != Opcode::kBroadcast && opcode != Opcode::kReshape && opcode != Opcode::kTranspose &&
+        opcode != Opcode::kSlice && opcode != Opcode::kReverse && opcode != Opcode::kDynamicSlice) {
+      break;
+    }
     x = x->operand(0);
   }
   return *x;
 }
 
-// A constant from 0 on, -0 not among them.
-bool IsBound(const Instruction& x) {
-  const std::optional<Literal> bound = SplatValue(x);
-  if (!bound) return false;
-  const double value = hlo::ElementAsDouble(*bound, 0);
-  return value >= 0 && !std::signbit(value);
+// Whether `x` is a constant whose elements, as `kValueOf` gives them, all are as wanted.
+template <auto kValueOf = hlo::ElementAsDouble, typename Holds>
+bool IsConstantOf(const Instruction& x, Holds holds) {
+  if (!x.IsConstant() || !x.shape().IsArray() || hlo::IsComplex(x.shape().element_type())) return false;
+  for (int64_t i = 0; i < x.literal().element_count(); ++i) {
+    if (!holds(kValueOf(x.literal(), i))) return false;
+  }
+  return true;
+}
+
+// One over it is no more and no less than it is: of the smallest f64 powers it is infinite, of the largest subnormal.
+bool IsPower(double value, PrimitiveType type) {
+  int exponent = 0;
+  const double mantissa = std::frexp(value, &exponent);
+  const int limit = type == PrimitiveType::kF64 ? 1000 : type == PrimitiveType::kF16 ? 12 : 120;
+  return std::abs(mantissa) == 0.5 && std::abs(exponent) <= limit && hlo::BitWidth(type) >= 16;
 }
 
 }  // namespace
@@ -70,12 +85,13 @@ bool IsNonNegative(const Instruction& moved, int steps) {
       return hlo::IsFloating(type) && (x.operand(0) == x.operand(1) || (holds(0) && holds(1)));
     case Opcode::kAdd:
     case Opcode::kDivide:
-      return hlo::IsFloating(type) && holds(0) && holds(1);
+      return (hlo::IsFloating(type) && holds(0) && holds(1)) || FirstOfCount(x);
     case Opcode::kIota:
       return hlo::BitWidth(type) >= 32 &&
              x.shape().dimensions(x.dimensions()[0]) <= std::numeric_limits<int32_t>::max();
     case Opcode::kConstant:
-      return IsBound(x);
+      // -0 not among them.
+      return IsConstantOf(x, [](double value) { return value >= 0 && !std::signbit(value); });
     case Opcode::kConvert: {
       const PrimitiveType from = x.operand(0)->shape().element_type();
       // A wider integer may be cut to a negative one; a negative float may round to -0.
@@ -89,6 +105,8 @@ bool IsNonNegative(const Instruction& moved, int steps) {
       return holds(0) && holds(1);
     case Opcode::kClamp:
       return holds(0) && holds(2);
+    case Opcode::kSelect:
+      return holds(1) && holds(2);
     default:
       return false;
   }
@@ -108,17 +126,40 @@ bool IsWhole(const Instruction& x) {
   }
 }
 
-bool IsFinite(const Instruction& moved) {
+bool IsFinite(const Instruction& moved, int steps) {
   const Instruction& x = Source(moved);
   const PrimitiveType type = x.shape().element_type();
   if (IsIntegralOrPred(type)) return true;
+  if (steps == 0 || hlo::IsComplex(type)) return false;
+  const auto from = [&](int64_t first) {
+    return absl::c_all_of(x.operands().subspan(first), [&](const Instruction* y) { return IsFinite(*y, steps - 1); });
+  };
   switch (x.opcode()) {
+    case Opcode::kConstant:
+      return IsConstantOf(x, [](double value) { return std::isfinite(value); });
+    case Opcode::kAbs:
+    case Opcode::kNegate:
+    case Opcode::kSign:
+    case Opcode::kSin:
+    case Opcode::kCos:
+    case Opcode::kTanh:
+    case Opcode::kLogistic:
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+    case Opcode::kClamp:
+    case Opcode::kConcatenate:
+    case Opcode::kPad:
+      return from(0);
+    case Opcode::kSelect:
+      return from(1);
     case Opcode::kConvert: {
-      const PrimitiveType from = x.operand(0)->shape().element_type();
-      return from == PrimitiveType::kPred ||
-             (hlo::IsIntegral(from) && hlo::BitWidth(from) <= 32 && hlo::BitWidth(type) >= 32 &&
+      const PrimitiveType given = x.operand(0)->shape().element_type();
+      if (hlo::IsFloating(given)) return IsLossless(given, type) && from(0);
+      return given == PrimitiveType::kPred ||
+             (hlo::IsIntegral(given) && hlo::BitWidth(given) <= 32 && hlo::BitWidth(type) >= 32 &&
               hlo::IsFloating(type)) ||
-             (hlo::IsIntegral(from) && hlo::BitWidth(from) <= 8 && hlo::IsFloating(type) && hlo::BitWidth(type) >= 16);
+             (hlo::IsIntegral(given) && hlo::BitWidth(given) <= 8 && hlo::IsFloating(type) &&
+              hlo::BitWidth(type) >= 16);
     }
     case Opcode::kIota:
       return x.shape().dimensions(x.dimensions()[0]) <= 1 << 15 && hlo::BitWidth(type) >= 16;
@@ -133,14 +174,19 @@ bool IsPowerOfTwo(const Match& match) {
   return hlo::IsIntegral(TypeOf(match)) && !negative && value != 0 && (value & (value - 1)) == 0;
 }
 
-// The reciprocal of the smallest f64 powers is infinite, of the largest ones subnormal.
 bool HasExactReciprocal(const Match& match) {
-  const PrimitiveType type = TypeOf(match);
-  int exponent = 0;
-  const double mantissa = std::frexp(hlo::ElementAsDouble(ValueOf(match, 'c'), 0), &exponent);
-  const int limit = type == PrimitiveType::kF64 ? 1000 : type == PrimitiveType::kF16 ? 12 : 120;
-  return std::abs(mantissa) == 0.5 && std::abs(exponent) <= limit && hlo::BitWidth(type) >= 16;
+  return IsPower(hlo::ElementAsDouble(ValueOf(match, 'c'), 0), TypeOf(match));
 }
+
+bool ArePowers(const Instruction& constant) {
+  const Instruction& k = Source(constant);
+  const PrimitiveType type = k.shape().element_type();
+  if (!hlo::IsIntegral(type)) return IsConstantOf(k, [&](double value) { return IsPower(value, type); });
+  return IsConstantOf<hlo::ElementAsInt64>(
+      k, [](int64_t value) { return std::has_single_bit(static_cast<uint64_t>(value)); });
+}
+
+bool IsZero(const Match& match) { return hlo::IsSplatOf(ValueOf(match, 'c'), 0); }
 
 namespace {
 

@@ -42,8 +42,11 @@ bool IsNonNegative(const Instruction& instruction, int steps);
 inline bool IsNonNegative(const Instruction& instruction) { return IsNonNegative(instruction, 3); }
 // No element has a fraction; NaN and infinities may be among them.
 bool IsWhole(const Instruction& instruction);
-// No element is NaN or infinite.
-bool IsFinite(const Instruction& instruction);
+// No element is NaN or infinite. Looks so many steps back.
+bool IsFinite(const Instruction& instruction, int steps);
+inline bool IsFinite(const Instruction& instruction) { return IsFinite(instruction, 3); }
+// A constant whose elements are powers of two, and in its type so are their reciprocals if it is one of floats.
+bool ArePowers(const Instruction& instruction);
 inline bool IsScalar(const Instruction& instruction) { return instruction.shape().IsScalar(); }
 inline bool IsEmpty(const Instruction& instruction) { return instruction.shape().element_count() == 0; }
 
@@ -58,10 +61,12 @@ inline constexpr Guard EmptyX{"x without elements", HoldsFor<'x', IsEmpty>};
 inline constexpr Guard EmptyU{"u without elements", HoldsFor<'u', IsEmpty>};
 inline constexpr Guard EmptyY{"y without elements", HoldsFor<'y', IsEmpty>};
 inline constexpr Guard FiniteX{"x finite", HoldsFor<'x', IsFinite>};
+inline constexpr Guard PowersK{"k constant powers of two", HoldsFor<'k', ArePowers>};
 
 // Of the constants c and d.
 bool IsPowerOfTwo(const Match& match);
 bool HasExactReciprocal(const Match& match);
+bool IsZero(const Match& match);
 bool AreOrdered(const Match& match);
 bool AreRanges(const Match& match);
 bool ProductFits(const Match& match);
@@ -70,6 +75,7 @@ bool IsPastWidth(const Match& match);
 bool IsLn2(const Match& match);
 
 inline constexpr Guard PowerOfTwo{"c a positive power of two", IsPowerOfTwo};
+inline constexpr Guard ZeroC{"c 0 or -0", IsZero};
 inline constexpr Guard ExactReciprocal{"1/c exact", HasExactReciprocal};
 inline constexpr Guard Ordered{"c <= d", AreOrdered};
 inline constexpr Guard Ranges{"c <= f, d <= e", AreRanges};

@@ -17,6 +17,10 @@ std::optional<DimensionVector> ConstantStarts(const Instruction& root, int64_t f
 // Whether an index of `type` can be `value`, which is not negative.
 bool FitsIndex(int64_t value, PrimitiveType type);
 
+// The first of numbers that count upwards, none below zero or past its type, from the first element to the last: of an
+// iota, maybe with a constant added.
+std::optional<int64_t> FirstOfCount(const Instruction& x);
+
 // dynamic-slice and dynamic-update-slice with one scalar index per dimension.
 Instruction* AddDynamicSlice(Instruction* operand, const std::vector<Instruction*>& starts,
                              const DimensionVector& sizes, Builder& builder);

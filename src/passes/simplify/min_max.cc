@@ -28,6 +28,8 @@ constexpr Rule kRules[] = {
     {"clamp(c, x, c)", "c", Integral},
     {"clamp(c, minimum(v, d), d)", "clamp(c, v, d)", NotComplex},
     {"clamp(c, maximum(v, c), d)", "clamp(c, v, d)", NotComplex},
+    {"maximum(clamp(c, x, d), e)", "clamp(maximum(c, e), x, maximum(d, e))", NotComplex},
+    {"minimum(clamp(c, x, d), e)", "clamp(c, x, minimum(d, e))", NotComplex},
     {"clamp(c, clamp(d, x, e), f)", "clamp(clamp(c, d, f), x, clamp(c, e, f))", Ranges},
 };
 

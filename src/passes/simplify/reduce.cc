@@ -174,10 +174,11 @@ Instruction* ReduceOfPad(const Match& match, Builder& builder) {
 }
 
 // The order in which elements are combined is free.
-Instruction* ReduceOfReverse(const Match& match, Builder& builder) {
-  const Instruction& root = *match.root();
+Instruction* ReduceOfOrder(const Match& match, Builder& builder) {
+  const Instruction &root = *match.root(), &ordered = *root.operand(0);
   if (!Combiner(root)) return nullptr;
-  for (int64_t dimension : root.operand(0)->dimensions()) {
+  const auto* sort = ordered.GetIf<hlo::SortAttributes>();
+  for (int64_t dimension : sort != nullptr ? DimensionVector{sort->dimension} : ordered.dimensions()) {
     if (!Contains(root.dimensions(), dimension)) return nullptr;
   }
   return builder.Reduce(match['x'], match['i'], root.dimensions(), root.called_computation());
@@ -206,7 +207,8 @@ constexpr Rule kRules[] = {
     {"reduce(x, i)", "combine(reshape(x), i), of dimensions of size 1", ReduceUnitDimensions},
     {"reduce(t:reduce'(x, _), _)", "reduce(x), by one combiner", ReduceOfReduce, AnyOrder},
     {"reduce(transpose(x), i)", "reduce(x, i), where the order of the rest stays", ReduceOfTranspose, AnyOrder},
-    {"reduce(reverse(x), i)", "reduce(x, i), of reversed dimensions", ReduceOfReverse, AnyOrder},
+    {"reduce(reverse(x), i)", "reduce(x, i), of reversed dimensions", ReduceOfOrder, AnyOrder},
+    {"reduce(sort(x), i)", "reduce(x, i), of the sorted dimension", ReduceOfOrder, AnyOrder},
     {"reduce(reshape(x), i)", "reduce(x, i), of whole dimensions", ReduceOfReshape, AnyOrder},
     {"reduce(pad(x, c), i)", "reduce(x, i), where c is the identity", ReduceOfPad, AnyOrder},
     {"reduce(t:concatenate'(...), i)", "combine(reduce(p), reduce(q), ...), of its operands", ReduceOfConcatenate,

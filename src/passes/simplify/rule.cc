@@ -4,6 +4,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "src/analysis/combiner.h"
+#include "src/analysis/structure.h"
 #include "src/hlo/evaluator.h"
 #include "src/hlo/shape_inference.h"
 #include "src/passes/simplify/rule_node.h"
@@ -23,21 +24,6 @@ std::optional<Literal> SplatValue(const Instruction& instruction) {
       Literal::FromBytes(Shape::Scalar(type), literal.bytes().subspan(0, hlo::ByteWidth(type)));
   if (!scalar.ok()) return std::nullopt;
   return *std::move(scalar);
-}
-
-ComparisonDirection SwappedDirection(ComparisonDirection direction) {
-  switch (direction) {
-    case ComparisonDirection::kGe:
-      return ComparisonDirection::kLe;
-    case ComparisonDirection::kGt:
-      return ComparisonDirection::kLt;
-    case ComparisonDirection::kLe:
-      return ComparisonDirection::kGe;
-    case ComparisonDirection::kLt:
-      return ComparisonDirection::kGt;
-    default:
-      return direction;
-  }
 }
 
 // Finds what letters stand for, going back to the other order of commutative ops where the first one fails.
@@ -86,7 +72,7 @@ class RuleSet::Matcher {
   static std::pair<bool, bool> Orders(const Node& node, const Instruction& instruction) {
     if (!node.direction) return {true, hlo::IsCommutative(node.opcode)};
     const ComparisonDirection direction = instruction.comparison().direction;
-    return {direction == *node.direction, direction == SwappedDirection(*node.direction)};
+    return {direction == *node.direction, direction == analysis::Mirrored(*node.direction)};
   }
 
   // All but the operands.

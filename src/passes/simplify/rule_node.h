@@ -59,8 +59,6 @@ class RuleSet::Parser {
   bool is_pattern_;
 };
 
-ComparisonDirection SwappedDirection(ComparisonDirection direction);
-
 }  // namespace kiln::passes::simplify
 
 #endif  // KILN_PASSES_SIMPLIFY_RULE_NODE_H_

@@ -4,6 +4,22 @@
 namespace kiln::passes::simplify {
 namespace {
 
+// Of two ops that differ in one operand, one op over the selection. Comparisons of constants go the other way.
+Instruction* SelectOperand(const Match& match, Builder& builder) {
+  const Instruction &s = *match['s'], &t = *match['t'];
+  if (s.opcode() != t.opcode() || s.opcode() == Opcode::kCompare || s.attributes() != t.attributes()) return nullptr;
+  int64_t place = -1;
+  for (int64_t i = 0; i < s.operand_count(); ++i) {
+    if (s.operand(i) == t.operand(i)) continue;
+    if (place >= 0 || s.operand(i)->shape() != t.operand(i)->shape()) return nullptr;
+    place = i;
+  }
+  if (place < 0 || !Shape::SameDimensions(s.operand(place)->shape(), s.shape())) return nullptr;
+  std::vector<Instruction*> operands(s.operands().begin(), s.operands().end());
+  operands[place] = builder.Select(match['p'], operands[place], t.operand(place));
+  return builder.Add(s.opcode(), s.shape(), std::move(operands), s.attributes());
+}
+
 constexpr Rule kRules[] = {
     {"select(true, x, y)", "x"},
     {"select(false, x, y)", "y"},
@@ -23,6 +39,8 @@ constexpr Rule kRules[] = {
     {"select(p, x, select'(p, y, z))", "select(p, x, z)"},
     {"select(p, select'(q, x, y), y)", "select(and(p, q), x, y)", SameShape},
     {"select(p, x, select'(q, x, y))", "select(or(p, q), x, y)", SameShape},
+    {"select(p, s:elementwise'(...), t:elementwise'(...))", "s(select(p, x, y)), where they differ in one operand",
+     SelectOperand},
     {"select(compare.eq(x, y), x, y)", "y", IntegralX},
     {"select(compare.ne(x, y), x, y)", "x", IntegralX},
     {"select(compare.lt(x, y), x, y)", "minimum(x, y)", IntegralX},

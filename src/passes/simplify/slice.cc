@@ -65,24 +65,29 @@ Instruction* SliceOfConcatenate(const Match& match, Builder& builder) {
   return builder.Slice(builder.Concatenate(reached, dimension), slice);
 }
 
-// A slice that lies within what is padded, or within the padding.
+// A slice of what is padded, with the padding that it reaches. Steps skip what is between the elements, or nothing.
 Instruction* SliceOfPad(const Match& match, Builder& builder) {
   const hlo::PadAttributes& pad = match['t']->Get<hlo::PadAttributes>();
   hlo::SliceAttributes slice = SliceOf(*match.root());
   const Shape& result = match.root()->shape();
   if (result.element_count() == 0) return nullptr;
-  bool is_inside = true;
+  hlo::PadAttributes rest = {pad.low, pad.high, DimensionVector(pad.low.size(), 0)};
   for (size_t i = 0; i < pad.low.size(); ++i) {
-    const int64_t size = match['x']->shape().dimensions(i), last = Last(slice, result, i);
-    const int64_t end = pad.low[i] + size + std::max<int64_t>(size - 1, 0) * pad.interior[i];
-    if (last < pad.low[i] || slice.start[i] >= end) {
+    const int64_t size = match['x']->shape().dimensions(i), last = Last(slice, result, i), step = pad.interior[i] + 1;
+    if (last < pad.low[i] || slice.start[i] >= pad.low[i] + std::max<int64_t>(size - 1, 0) * step + (size > 0)) {
       return builder.BroadcastScalar(match['y'], result.dimensions());
     }
-    is_inside &= pad.interior[i] == 0 && slice.start[i] >= pad.low[i] && last < end;
-    slice.start[i] -= pad.low[i];
-    slice.limit[i] = last + 1 - pad.low[i];
+    const bool is_inside = step == 1 && slice.start[i] >= pad.low[i] && last < pad.low[i] + size;
+    if (!is_inside && (slice.stride[i] != step || (slice.start[i] - pad.low[i]) % step != 0)) return nullptr;
+    // Elements of x, those before its first and behind its last included.
+    const int64_t start = (slice.start[i] - pad.low[i]) / step, limit = (last - pad.low[i]) / step + 1;
+    rest.low[i] = std::max<int64_t>(-start, 0);
+    rest.high[i] = std::max<int64_t>(limit - size, 0);
+    slice.start[i] = std::max<int64_t>(start, 0);
+    slice.limit[i] = std::min(limit, size);
+    slice.stride[i] = is_inside ? slice.stride[i] : 1;
   }
-  return is_inside ? builder.Slice(match['x'], slice) : nullptr;
+  return builder.Add(Opcode::kPad, result, {builder.Slice(match['x'], slice), match['y']}, rest);
 }
 
 Instruction* SliceOfTranspose(const Match& match, Builder& builder) {
@@ -206,7 +211,7 @@ constexpr Rule kRules[] = {
     {"slice(slice(x))", "slice(x)", SliceOfSlice},
     {"slice(broadcast(x))", "broadcast(slice(x))", SliceOfBroadcast},
     {"slice(concatenate(...))", "slice(concatenate(...)) of the operands that it reaches", SliceOfConcatenate},
-    {"slice(t:pad(x, y))", "slice(x) within, broadcast(y) outside", SliceOfPad},
+    {"slice(t:pad(x, y))", "pad(slice(x), y), with the padding that it reaches", SliceOfPad},
     {"slice(t:transpose'(x))", "transpose(slice(x))", SliceOfTranspose},
     {"slice(t:reverse'(x))", "reverse(slice(x))", SliceOfReverse},
     {"slice(t:iota())", "add(multiply(iota(), stride), start)", SliceOfIota},

@@ -1,7 +1,9 @@
 // Sort: what is in order already.
 
 #include "absl/container/flat_hash_map.h"
-#include "src/analysis/structure.h"
+#include "src/analysis/sort_order.h"
+#include "src/analysis/value_numbers.h"
+#include "src/passes/simplify/indices.h"
 #include "src/passes/simplify/rules.h"
 
 namespace kiln::passes::simplify {
@@ -9,74 +11,120 @@ namespace {
 
 const hlo::SortAttributes& SortOf(const Instruction& sort) { return sort.Get<hlo::SortAttributes>(); }
 
-// Copies of one another, of a size that comparators have.
-bool SameComparator(const Computation& a, const Computation& b) {
-  if (&a == &b) return true;
-  constexpr int64_t kMaxSize = 64;
-  if (a.instruction_count() != b.instruction_count() || a.instruction_count() > kMaxSize) return false;
-  const std::vector<Instruction*> x = a.PostOrder(), y = b.PostOrder();
-  absl::flat_hash_map<const Instruction*, const Instruction*> twin;
-  for (size_t i = 0; i < x.size(); ++i) {
-    if (!analysis::SameOperation(*x[i], *y[i]) || !x[i]->called_computations().empty() ||
-        x[i]->operand_count() != y[i]->operand_count()) {
-      return false;
-    }
-    for (int64_t j = 0; j < x[i]->operand_count(); ++j) {
-      if (twin.at(x[i]->operand(j)) != y[i]->operand(j)) return false;
-    }
-    twin[x[i]] = y[i];
-  }
-  return twin.at(a.root()) == b.root();
+// Whether a row of `x` along the sorted dimension is one value.
+bool IsSameAlong(const Instruction& x, int64_t dimension) {
+  if (x.shape().dimensions(dimension) <= 1) return true;
+  return (x.opcode() == Opcode::kBroadcast || x.opcode() == Opcode::kIota) && !Contains(x.dimensions(), dimension);
 }
 
-Instruction* SortOfOne(const Match& match, Builder& builder) {
+Instruction* TupleOrOne(std::vector<Instruction*> results, Builder& builder) {
+  return results.size() == 1 ? results[0] : builder.Tuple(std::move(results));
+}
+
+// Equal values have no order.
+Instruction* SortOfCopies(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
-  if (root.operand(0)->shape().dimensions(SortOf(root).dimension) > 1) return nullptr;
-  if (root.operand_count() == 1) return root.operand(0);
-  return builder.Tuple({root.operands().begin(), root.operands().end()});
+  const auto is_compared = [](const Instruction* x) { return !x->users().empty() || x->IsRoot(); };
+  for (int64_t i = 0; i < 2 * root.operand_count(); ++i) {
+    if (is_compared(root.called_computation()->parameter(i)) &&
+        !IsSameAlong(*root.operand(i / 2), SortOf(root).dimension)) {
+      return nullptr;
+    }
+  }
+  return TupleOrOne({root.operands().begin(), root.operands().end()}, builder);
+}
+
+// Of operands that stand there twice, one is sorted.
+Instruction* SortEachOnce(const Match& match, Builder& builder) {
+  const Instruction& root = *match.root();
+  absl::flat_hash_map<const Instruction*, int64_t> first;  // place of an operand
+  std::vector<Instruction*> operands;
+  std::vector<Shape> shapes;
+  std::vector<int64_t> places;  // of results among those of the new sort
+  for (Instruction* operand : root.operands()) {
+    const auto [place, is_new] = first.try_emplace(operand, operands.size());
+    places.push_back(place->second);
+    if (!is_new) continue;
+    operands.push_back(operand);
+    shapes.push_back(operand->shape());
+  }
+  if (operands.size() == places.size()) return nullptr;
+  Computation* comparator = root.parent()->parent()->AddClone(*root.called_computation());
+  // What is left keeps its order: the parameters of an operand come after those of all before it.
+  for (int64_t i = 0, kept = 0; i < root.operand_count(); ++i) {
+    if (places[i] == kept) {
+      ++kept;
+      continue;
+    }
+    for (const int64_t side : {0, 1}) {
+      comparator->parameter(2 * kept)->ReplaceAllUsesWith(comparator->parameter(2 * places[i] + side));
+      comparator->RemoveParameter(2 * kept);
+    }
+  }
+  Shape shape = shapes.size() == 1 ? shapes[0] : Shape::Tuple(shapes);
+  Instruction* sorted = builder.Add(Opcode::kSort, std::move(shape), operands, root.attributes(), {comparator});
+  std::vector<Instruction*> results;
+  for (int64_t place : places) {
+    results.push_back(operands.size() == 1 ? sorted : builder.GetTupleElement(sorted, place));
+  }
+  return builder.Tuple(std::move(results));
 }
 
 bool HasThatOrder(const Match& match) {
   const Instruction& inner = *match['t'];
-  const bool same = SortOf(*match.root()).dimension == SortOf(inner).dimension &&
-                    SameComparator(*match.root()->called_computation(), *inner.called_computation());
-  return same;
+  return SortOf(*match.root()).dimension == SortOf(inner).dimension &&
+         analysis::SameFunction(*match.root()->called_computation(), *inner.called_computation());
 }
 
-// Equal values have no order.
-bool SortsCopies(const Match& match) {
-  const auto& map = match['t']->dimensions();
-  return !Contains(map, SortOf(*match.root()).dimension);
+// Equal elements cannot be told apart, and t only moves them along rows.
+bool IsOfBits(const Match& match) {
+  const Instruction& inner = *match['t'];
+  const int64_t dimension = SortOf(*match.root()).dimension;
+  const std::optional<analysis::LeadingKey> key = analysis::LeadingKeyOf(*match.root());
+  return key && key->order.keys != analysis::KeyOrder::kZerosEqual && key->order.keys != analysis::KeyOrder::kNumbers &&
+         (inner.opcode() == Opcode::kSort ? SortOf(inner).dimension == dimension
+                                          : inner.dimensions() == DimensionVector{dimension});
 }
+constexpr Guard OfBits{"of integers or in the total order, along one dimension", IsOfBits};
 
 // Which of the two it is, is the same all along a row.
 bool SelectsRows(const Match& match) {
   return match['t']->shape().IsArray() && !Contains(match['t']->dimensions(), SortOf(*match.root()).dimension);
 }
 
-// Counted upwards, or not at all, along the sorted dimension.
-bool Counts(const Match& match) {
-  const Computation& comparator = *match.root()->called_computation();
-  const Instruction& compare = *comparator.root();
-  if (match['t']->dimensions()[0] != SortOf(*match.root()).dimension) return true;
-  // Counts that wrap around or stay where they are do not ascend.
-  const PrimitiveType type = match['t']->shape().element_type();
-  if (!hlo::IsIntegral(type) || hlo::BitWidth(type) < 32 || compare.opcode() != Opcode::kCompare) return false;
-  const bool up = compare.comparison().direction == ComparisonDirection::kLt;
-  const bool down = compare.comparison().direction == ComparisonDirection::kGt;
-  const bool ascends =
-      (up && compare.operand(0) == comparator.parameter(0) && compare.operand(1) == comparator.parameter(1)) ||
-      (down && compare.operand(0) == comparator.parameter(1) && compare.operand(1) == comparator.parameter(0));
-  return ascends;
+// By a count before all others: the order is known.
+Instruction* SortOfCount(const Match& match, Builder& builder) {
+  const Instruction& root = *match.root();
+  const std::optional<analysis::LeadingKey> key = analysis::LeadingKeyOf(root);
+  const Instruction* count = key ? root.operand(key->operand) : nullptr;
+  const int64_t dimension = SortOf(root).dimension;
+  if (count == nullptr || count->opcode() != Opcode::kIota || count->dimensions()[0] != dimension) return nullptr;
+  // In types that have all numbers.
+  const PrimitiveType type = count->shape().element_type();
+  const int64_t last = count->shape().dimensions(dimension) - 1;
+  const PrimitiveType needed = last < 1 << 8    ? PrimitiveType::kU8
+                               : last < 1 << 16 ? PrimitiveType::kU16
+                                                : PrimitiveType::kU32;
+  if (hlo::IsIntegral(type) ? !FitsIndex(last, type) : last >= int64_t{1} << 32 || !IsLossless(needed, type)) {
+    return nullptr;
+  }
+  std::vector<Instruction*> results(root.operands().begin(), root.operands().end());
+  for (Instruction*& result : results) {
+    if (!key->order.descending) break;
+    result = builder.Add(Opcode::kReverse, result->shape(), {result}, hlo::DimensionsAttributes{{dimension}});
+  }
+  return TupleOrOne(std::move(results), builder);
 }
 
 constexpr Rule kRules[] = {
-    {"sort(...)", "its operands, of one element", SortOfOne},
+    {"sort(...)", "its operands, where no key changes along rows", SortOfCopies},
+    {"sort(...)", "its operands or their reverse, by a count", SortOfCount},
+    {"sort(...)", "sort(...), with no operand twice", SortEachOnce},
     {"sort(t:sort(_))", "t", Guard{"in the same order", HasThatOrder}},
-    {"sort(t:broadcast(_))", "t", Guard{"along copies", SortsCopies}},
+    {"r:sort(t:sort(x))", "r(x)", OfBits},
+    {"r:sort(t:reverse(x))", "r(x)", OfBits},
     {"r:sort(s:select'(t:broadcast(_), c, x))", "s(t, c, r(x))", Guard{"t along rows", SelectsRows}},
     {"r:sort(s:select'(t:broadcast(_), x, c))", "s(t, r(x), c)", Guard{"t along rows", SelectsRows}},
-    {"sort(t:iota())", "t", Guard{"it counts upwards", Counts}},
 };
 
 }  // namespace

@@ -1,0 +1,182 @@
+#include "src/analysis/sort_order.h"
+
+#include <cmath>
+
+#include "absl/container/flat_hash_map.h"
+#include "src/analysis/structure.h"
+
+namespace kiln::analysis {
+namespace {
+
+using hlo::ComparisonDirection;
+using hlo::ComparisonType;
+using hlo::Computation;
+using hlo::Instruction;
+using hlo::IsFloating;
+using hlo::Opcode;
+using hlo::PrimitiveType;
+
+// Comparators are as small as what they compare; larger ones are not worth the look.
+constexpr int64_t kMaxComparatorInstructions = 200;
+
+ComparisonType Resolved(const Instruction& compare) {
+  const ComparisonType type = compare.comparison().type;
+  if (type != ComparisonType::kDefault) return type;
+  return IsFloating(compare.operand(0)->shape().element_type()) ? ComparisonType::kFloat : ComparisonType::kTotalOrder;
+}
+
+// Whether `a` and `b` are the same formula, of parameter 2k in one and 2k + 1 in the other; sets *first to the
+// parameter of `a` and holds it the same throughout. Formulas of no parameter at all are no order.
+class Twins {
+ public:
+  bool Match(const Instruction* a, const Instruction* b) {
+    auto [found, is_new] = matched_.try_emplace(a, b);
+    if (!is_new) return found->second == b;
+    if (a->IsParameter() || b->IsParameter()) {
+      if (!a->IsParameter() || !b->IsParameter()) return false;
+      if (parameter_ >= 0 && parameter_ != a->parameter_number()) return false;
+      parameter_ = a->parameter_number();
+      return (parameter_ ^ 1) == b->parameter_number();
+    }
+    if (!(hlo::IsElementwise(a->opcode()) || a->opcode() == Opcode::kBitcastConvert || a->IsConstant()) ||
+        !analysis::SameOperation(*a, *b) || a->operand_count() != b->operand_count()) {
+      return false;
+    }
+    for (int64_t i = 0; i < a->operand_count(); ++i) {
+      if (!Match(a->operand(i), b->operand(i))) return false;
+    }
+    return true;
+  }
+  int64_t parameter() const { return parameter_; }
+
+ private:
+  absl::flat_hash_map<const Instruction*, const Instruction*> matched_;
+  int64_t parameter_ = -1;
+};
+
+// The term that `compare` decides, when it is an order of one value.
+std::optional<OrderTerm> TermOf(const Instruction& compare) {
+  if (compare.opcode() != Opcode::kCompare) return std::nullopt;
+  const ComparisonDirection direction = compare.comparison().direction;
+  if (direction != ComparisonDirection::kLt && direction != ComparisonDirection::kGt) return std::nullopt;
+  const PrimitiveType type = compare.operand(0)->shape().element_type();
+  Twins twins;
+  if (KeyType(type) == PrimitiveType::kInvalid || !twins.Match(compare.operand(0), compare.operand(1)) ||
+      twins.parameter() < 0) {
+    return std::nullopt;
+  }
+  OrderTerm term;
+  term.value = compare.operand(0);
+  term.operand = twins.parameter() / 2;
+  // a < b ascends; b < a, with the later element first, descends.
+  term.descending = (direction == ComparisonDirection::kGt) != (twins.parameter() % 2 == 1);
+  term.total_order = Resolved(compare) != ComparisonType::kFloat;
+  return term;
+}
+
+// Whether `equal` says that the two values that `order` compares are equal.
+bool IsEqualityOf(const Instruction& equal, const Instruction& order) {
+  if (equal.opcode() != Opcode::kCompare || equal.comparison().direction != ComparisonDirection::kEq) return false;
+  const Instruction *a = equal.operand(0), *b = equal.operand(1);
+  const Instruction *x = order.operand(0), *y = order.operand(1);
+  return Resolved(equal) == Resolved(order) && ((a == x && b == y) || (a == y && b == x));
+}
+
+// The terms of `order`: a comparison, or `first || (equal && rest)` in either order of operands. Empty: something else.
+std::vector<OrderTerm> TermsOf(const Instruction& order) {
+  if (std::optional<OrderTerm> term = TermOf(order)) return {*term};
+  if (order.opcode() != Opcode::kOr) return {};
+  for (int side = 0; side < 2; ++side) {
+    const Instruction &first = *order.operand(side), &both = *order.operand(1 - side);
+    const std::optional<OrderTerm> term = TermOf(first);
+    if (!term || both.opcode() != Opcode::kAnd) continue;
+    for (int equal = 0; equal < 2; ++equal) {
+      if (!IsEqualityOf(*both.operand(equal), first)) continue;
+      std::vector<OrderTerm> terms = TermsOf(*both.operand(1 - equal));
+      if (!terms.empty()) terms.insert(terms.begin(), *term);
+      return terms;
+    }
+  }
+  return {};
+}
+
+bool IsConstantOf(const Instruction& value, double number) {
+  return value.IsConstant() && hlo::IsSplatOf(value.literal(), number);
+}
+
+bool IsNan(const Instruction& value) {
+  return value.IsConstant() && value.literal() == hlo::LiteralOf(value.shape(), std::nan(""));
+}
+
+// Whether `value` is a parameter with zeros made one, and NaNs as well, by selects in either order.
+bool IsNumberOf(const Instruction& value) {
+  bool zeros = false, nans = false;
+  const Instruction* rest = &value;
+  for (int step = 0; step < 2; ++step) {
+    if (rest->opcode() != Opcode::kSelect) return false;
+    const Instruction &test = *rest->operand(0), &chosen = *rest->operand(1);
+    if (test.opcode() != Opcode::kCompare || !test.operand(0)->IsParameter()) return false;
+    const ComparisonDirection direction = test.comparison().direction;
+    zeros |= direction == ComparisonDirection::kEq && IsConstantOf(*test.operand(1), 0) && IsConstantOf(chosen, 0);
+    nans |= direction == ComparisonDirection::kNe && test.operand(1) == test.operand(0) && IsNan(chosen);
+    rest = rest->operand(2);
+  }
+  return zeros && nans && rest->IsParameter();
+}
+
+}  // namespace
+
+PrimitiveType KeyType(PrimitiveType type) {
+  if (type == PrimitiveType::kPred) return PrimitiveType::kU8;
+  if (!hlo::IsIntegral(type) && !(IsFloating(type) && hlo::BitWidth(type) >= 16)) return PrimitiveType::kInvalid;
+  for (PrimitiveType key : {PrimitiveType::kU8, PrimitiveType::kU16, PrimitiveType::kU32, PrimitiveType::kU64}) {
+    if (hlo::BitWidth(key) == hlo::BitWidth(type)) return key;
+  }
+  return PrimitiveType::kInvalid;
+}
+
+std::vector<OrderTerm> OrderTerms(const Instruction& sort) {
+  if (sort.called_computations().size() != 1) return {};
+  const Computation& comparator = *sort.called_computation();
+  if (comparator.instruction_count() > kMaxComparatorInstructions) return {};
+  std::vector<OrderTerm> terms = TermsOf(*comparator.root());
+  int64_t bits = 0;
+  for (const OrderTerm& term : terms) bits += hlo::BitWidth(KeyType(term.value->shape().element_type()));
+  if (bits > 64) terms.clear();
+  return terms;
+}
+
+std::optional<KeyOrder> KeyOrderOf(const OrderTerm& term) {
+  const PrimitiveType type = term.value->shape().element_type();
+  if (!term.value->IsParameter()) {
+    if (!IsFloating(type) || !term.total_order || !IsNumberOf(*term.value)) return std::nullopt;
+    return KeyOrder::kNumbers;
+  }
+  return IsFloating(type) && !term.total_order ? KeyOrder::kZerosEqual : TotalKeyOrder(type);
+}
+
+std::optional<KeyOrder> TotalKeyOrder(PrimitiveType type) {
+  const PrimitiveType key = KeyType(type);
+  if (key == PrimitiveType::kInvalid) return std::nullopt;
+  if (IsFloating(type)) return KeyOrder::kTotal;
+  return type == key || type == PrimitiveType::kPred ? KeyOrder::kUnsigned : KeyOrder::kSigned;
+}
+
+std::optional<LeadingKey> LeadingKeyOf(const Instruction& sort) {
+  const std::vector<OrderTerm> terms = OrderTerms(sort);
+  const std::optional<KeyOrder> keys = terms.empty() ? std::nullopt : KeyOrderOf(terms[0]);
+  if (!keys) return std::nullopt;
+  return LeadingKey{terms[0].operand, {*keys, terms[0].descending}};
+}
+
+std::optional<SortOrder> DirectOrder(const Instruction& sort) {
+  if (sort.opcode() != Opcode::kSort ||
+      (sort.operand_count() > 1 && sort.Get<hlo::SortAttributes>().dimension != sort.operand(0)->shape().rank() - 1)) {
+    return std::nullopt;
+  }
+  const std::optional<LeadingKey> key = LeadingKeyOf(sort);
+  if (!key || key->operand != 0 || OrderTerms(sort).size() > 1) return std::nullopt;
+  return key->order;
+}
+
+}  // namespace kiln::analysis
