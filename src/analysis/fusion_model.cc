@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/hash/hash.h"
 #include "src/analysis/arithmetic_cost.h"
 
@@ -20,6 +21,19 @@ constexpr uint64_t kScalarMap = 0x5ca1a7;
 
 // Operands of a fused concatenate: each is a branch of the generated code.
 constexpr int64_t kMaxConcatenatedPieces = 8;
+
+// Bytes that a gather reads at one place, from which on finding it again is little beside reading them again.
+constexpr int64_t kMinRowBytes = 64;
+
+// What a gather reads at one place in the innermost loops of its result.
+int64_t RowBytes(const Instruction& gather) {
+  int64_t bytes = hlo::ByteWidth(gather.shape().element_type());
+  const auto& offsets = gather.Get<hlo::GatherAttributes>().offset_dims;
+  for (int64_t d = gather.shape().rank() - 1; absl::c_linear_search(offsets, d); --d) {
+    bytes *= gather.shape().dimensions(d);
+  }
+  return bytes;
+}
 
 }  // namespace
 
@@ -68,6 +82,8 @@ EvaluationCost CostOf(const Instruction& instruction) {
     case Opcode::kRemainder:
     case Opcode::kStochasticConvert:
       return EvaluationCost::kExpensive;
+    case Opcode::kGather:
+      return RowBytes(instruction) >= kMinRowBytes ? EvaluationCost::kCheap : EvaluationCost::kExpensive;
     default:
       return hlo::IsElementwise(instruction.opcode()) && !IsTranscendental(instruction.opcode())
                  ? EvaluationCost::kCheap
@@ -146,6 +162,19 @@ bool IsContraction(const Instruction& instruction) {
 
 namespace {
 
+// Pieces of so many elements at most alternate, and so many pieces at most are computed beside others.
+constexpr int64_t kMaxAlternatingRun = 4;
+constexpr int64_t kMaxPieces = 4;
+
+// Whether the pieces of a concatenate are elements of one iteration.
+bool Alternates(const Instruction& concatenate) {
+  const hlo::Shape& piece = concatenate.operand(0)->shape();
+  int64_t run = 1;
+  for (int64_t d = concatenate.dimensions()[0]; d < piece.rank(); ++d) run *= piece.dimensions(d);
+  return run <= kMaxAlternatingRun && std::all_of(concatenate.operands().begin(), concatenate.operands().end(),
+                                                  [&](const Instruction* operand) { return operand->shape() == piece; });
+}
+
 uint64_t HashOfDimensions(const hlo::Shape& shape) {
   return absl::HashOf(std::vector<int64_t>(shape.dimensions().begin(), shape.dimensions().end()));
 }
@@ -193,9 +222,15 @@ IndexPath PathOfOperand(const Instruction& user, int64_t index, IndexPath path) 
   }
   IndexPath result = path;
   if (KeepsOrder(user, index)) {
+    if (user.opcode() == Opcode::kConcatenate) result.evaluations /= static_cast<double>(user.operand_count());
     const uint64_t dimensions = HashOfDimensions(from);
     result.map = dimensions == path.ordered_dimensions ? path.ordered_map : absl::HashOf(path.ordered_map, dimensions);
     return result;
+  }
+  if (user.opcode() == Opcode::kConcatenate && path.map == 0 && user.operand_count() <= kMaxPieces) {
+    // A piece is computed where it is, and for its own elements alone.
+    result.evaluations = static_cast<double>(from.element_count());
+    if (Alternates(user)) index = 0;
   }
   result.map = result.ordered_map = absl::HashOf(path.map, user.id(), index);
   result.ordered_dimensions = HashOfDimensions(from);

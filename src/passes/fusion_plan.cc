@@ -265,23 +265,55 @@ class Planner {
            computation.root()->opcode() == Opcode::kTuple;
   }
 
+  // Whether `slice` is what `update` overwrites.
+  static bool IsWindowOf(const Instruction& update, const Instruction& slice) {
+    if ((slice.opcode() != Opcode::kDynamicSlice && slice.opcode() != Opcode::kSlice) ||
+        slice.operand(0) != update.operand(0) ||
+        !hlo::Shape::SameDimensions(slice.shape(), update.operand(1)->shape())) {
+      return false;
+    }
+    for (int64_t d = 0; d < slice.shape().rank(); ++d) {
+      const Instruction& start = *update.operand(d + 2);
+      if (slice.opcode() == Opcode::kDynamicSlice) {
+        if (slice.operand(d + 1) != &start) return false;
+        continue;
+      }
+      const auto& attributes = slice.Get<hlo::SliceAttributes>();
+      if (attributes.stride[d] != 1 || !start.IsConstant() ||
+          !hlo::IsSplatOf(start.literal(), static_cast<double>(attributes.start[d]))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // Whether what may be fused into `value` reads of `written` other elements than `update` overwrites.
+  static bool ReadsElsewhere(const Instruction& update, const Instruction& value, const Instruction& written) {
+    constexpr size_t kMaxValues = 64;
+    std::vector<const Instruction*> values = {&value};
+    for (size_t i = 0; i < values.size() && values.size() < kMaxValues; ++i) {
+      if (!analysis::IsLoopProducer(*values[i]) || IsWindowOf(update, *values[i])) continue;
+      for (const Instruction* operand : values[i]->operands()) {
+        if (Buffer(operand) == &written) return true;
+        if (!absl::c_linear_search(values, operand)) values.push_back(operand);
+      }
+    }
+    return false;
+  }
+
   // A dynamic-update-slice writes into its first operand in place. What is read from it in the same kernel must be the
   // very elements that are overwritten, each before its own write.
   static bool MayRunBesideUpdate(const Instruction& update, const Instruction& producer,
                                  const std::vector<IndexPath>& paths) {
     const Instruction* written = Buffer(update.operand(0));
+    if (IsKept(*written)) return true;
+    // What reads around the window is computed before, as one array and not as what it reads.
+    if (&producer == update.operand(1) && ReadsElsewhere(update, producer, *written)) return false;
     if (std::none_of(producer.operands().begin(), producer.operands().end(),
-                     [&](const Instruction* operand) { return Buffer(operand) == written; }) ||
-        IsKept(*written)) {
+                     [&](const Instruction* operand) { return Buffer(operand) == written; })) {
       return true;
     }
-    if (producer.opcode() != Opcode::kDynamicSlice || producer.operand(0) != update.operand(0) ||
-        !hlo::Shape::SameDimensions(producer.shape(), update.operand(1)->shape())) {
-      return false;
-    }
-    for (int64_t i = 1; i < producer.operand_count(); ++i) {
-      if (producer.operand(i) != update.operand(i + 1)) return false;
-    }
+    if (!IsWindowOf(update, producer)) return false;
     const IndexPath at_update = analysis::PathOfOperand(update, 1, IndexPath{0, 0});
     return paths.size() == 1 && paths[0].map == at_update.map;
   }

@@ -55,7 +55,8 @@ std::string Key(const hlo::Shape& shape) { return absl::StrJoin(shape.dimensions
 
 // What two kernels must have in common to run in one nest; nothing for those that stay alone.
 std::optional<std::string> IterationSpace(const Instruction& instruction) {
-  if (!analysis::HasPlainShape(instruction) || !instruction.control_predecessors().empty()) {
+  if (!analysis::HasPlainShape(instruction) || analysis::IsPartOfMemory(instruction) ||
+      !instruction.control_predecessors().empty()) {
     return std::nullopt;
   }
   const Instruction* root = &instruction;
