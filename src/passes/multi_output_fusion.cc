@@ -16,6 +16,7 @@
 #include "src/analysis/fusion_costs.h"
 #include "src/analysis/fusion_model.h"
 #include "src/base/cpu_tuning.h"
+#include "src/passes/broadcast_sinking.h"
 #include "src/passes/fusion_body.h"
 
 namespace kiln::passes {
@@ -111,6 +112,32 @@ bool ReadsAtIdentity(const Instruction& user, const Instruction* value) {
     const Instruction* parameter = user.called_computation()->parameter(i);
     for (const Instruction* reader : parameter->users()) {
       if (!at_identity.contains(reader) || !analysis::IsElementwiseLike(*reader)) return false;
+    }
+  }
+  return true;
+}
+
+// Whether `reduces`, a fusion of them, is all that reads `value`, a kernel, and needs each element for that place of the
+// reduced array alone.
+bool IsReducedAlone(const Instruction& value, const Instruction& reduces) {
+  if (value.users().size() != 1 || value.opcode() != Opcode::kFusion || value.IsRoot()) return false;
+  const std::optional<std::string> space = IterationSpace(value);
+  if (!space.has_value() || absl::StrContains(*space, '|')) return false;
+  const Computation& body = *reduces.called_computation();
+  absl::flat_hash_set<const Instruction*> reaching;  // a reduce, elementwise
+  const std::vector<Instruction*> order = body.PostOrder();
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    const Instruction& inner = **it;
+    const bool reads = inner.opcode() == Opcode::kReduce || (reaching.contains(&inner) && analysis::IsElementwiseLike(inner));
+    for (const Instruction* operand : inner.operands()) {
+      if (reads && operand->shape().dimensions() == value.shape().dimensions()) reaching.insert(operand);
+    }
+  }
+  for (int64_t i = 0; i < reduces.operand_count(); ++i) {
+    if (reduces.operand(i) != &value) continue;
+    for (const Instruction* reader : body.parameter(i)->users()) {
+      const bool reduce = reader->opcode() == Opcode::kReduce && reader->operand(0) == body.parameter(i);
+      if (!reduce && !(reaching.contains(reader) && analysis::IsElementwiseLike(*reader))) return false;
     }
   }
   return true;
@@ -235,6 +262,7 @@ class Merger {
     for (Group& group : groups_) {
       if (group.members.size() > 1) merged.push_back(&group);
     }
+    std::vector<Instruction*> reducing;
     for (Group* group : merged) {
       std::sort(group->members.begin(), group->members.end(),
                 [&](const Instruction* a, const Instruction* b) { return position_[a] < position_[b]; });
@@ -250,10 +278,24 @@ class Merger {
           outputs.push_back(member);
         }
       }
-      body.Finish(outputs, reduces ? hlo::FusionKind::kInput : hlo::FusionKind::kLoop,
+      Instruction* fusion = body.Finish(outputs, reduces ? hlo::FusionKind::kInput : hlo::FusionKind::kLoop,
                   reduces ? "multi_reduce_fusion" : "multi_loop_fusion");
+      if (reduces) reducing.push_back(fusion);
     }
     if (!merged.empty()) computation_->RemoveDeadInstructions();
+    // What several reduces shared has one reader now.
+    for (Instruction* fusion : reducing) {
+      const std::vector<Instruction*> operands(fusion->operands().begin(), fusion->operands().end());
+      for (const Instruction* operand : operands) {
+        const int64_t ops = fusion->called_computation()->instruction_count() +
+                            (operand->opcode() == Opcode::kFusion ? operand->called_computation()->instruction_count() : 0);
+        if (ops <= kMaxOps && fusion->operand_count() + operand->operand_count() <= static_cast<int64_t>(kMaxOperands) &&
+            IsReducedAlone(*operand, *fusion)) {
+          SinkInto(*operand, fusion);
+        }
+      }
+    }
+    if (!reducing.empty()) computation_->RemoveDeadInstructions();
     return !merged.empty();
   }
 
