@@ -18,6 +18,15 @@ bool IsGiven(const hlo::Instruction& value) {
          });
 }
 
+// Whether a part keeps no much larger array from being freed: what is given to a computation stays anyway.
+bool MayStay(const hlo::Instruction& source, int64_t part_bytes) {
+  const hlo::Instruction* value = &source;
+  while (value->operand_count() == 1 && (IsView(value->opcode()) || value->opcode() == hlo::Opcode::kSlice)) {
+    value = value->operand(0);
+  }
+  return value->IsParameter() || value->IsConstant() || 2 * part_bytes >= value->shape().byte_count();
+}
+
 }  // namespace
 
 int64_t PartOffset(const hlo::Instruction& slice) {
@@ -43,7 +52,8 @@ bool IsPartOfMemory(const hlo::Instruction& instruction) {
     several = true;
     if (instruction.Get<hlo::SliceAttributes>().stride[d] != 1) return false;
   }
-  return PartOffset(instruction) % kPartAlignment == 0 && !IsGiven(instruction);
+  return PartOffset(instruction) % kPartAlignment == 0 && MayStay(*instruction.operand(0), to.byte_count()) &&
+         !IsGiven(instruction);
 }
 
 }  // namespace kiln::analysis

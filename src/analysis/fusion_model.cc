@@ -162,19 +162,6 @@ bool IsContraction(const Instruction& instruction) {
 
 namespace {
 
-// Pieces of so many elements at most alternate, and so many pieces at most are computed beside others.
-constexpr int64_t kMaxAlternatingRun = 4;
-constexpr int64_t kMaxPieces = 4;
-
-// Whether the pieces of a concatenate are elements of one iteration.
-bool Alternates(const Instruction& concatenate) {
-  const hlo::Shape& piece = concatenate.operand(0)->shape();
-  int64_t run = 1;
-  for (int64_t d = concatenate.dimensions()[0]; d < piece.rank(); ++d) run *= piece.dimensions(d);
-  return run <= kMaxAlternatingRun && std::all_of(concatenate.operands().begin(), concatenate.operands().end(),
-                                                  [&](const Instruction* operand) { return operand->shape() == piece; });
-}
-
 uint64_t HashOfDimensions(const hlo::Shape& shape) {
   return absl::HashOf(std::vector<int64_t>(shape.dimensions().begin(), shape.dimensions().end()));
 }
@@ -226,11 +213,6 @@ IndexPath PathOfOperand(const Instruction& user, int64_t index, IndexPath path) 
     const uint64_t dimensions = HashOfDimensions(from);
     result.map = dimensions == path.ordered_dimensions ? path.ordered_map : absl::HashOf(path.ordered_map, dimensions);
     return result;
-  }
-  if (user.opcode() == Opcode::kConcatenate && path.map == 0 && user.operand_count() <= kMaxPieces) {
-    // A piece is computed where it is, and for its own elements alone.
-    result.evaluations = static_cast<double>(from.element_count());
-    if (Alternates(user)) index = 0;
   }
   result.map = result.ordered_map = absl::HashOf(path.map, user.id(), index);
   result.ordered_dimensions = HashOfDimensions(from);

@@ -147,7 +147,7 @@ class Planner {
     Groups own;
     const bool partly = analysis::IsRematerialized(*instruction) && !is_ordered;
     const bool is_exit = claim != claimed_.end();
-    if (!is_exit && (all_users || partly) && analysis::IsLoopProducer(*instruction)) {
+    if (!is_exit && (all_users || partly) && analysis::IsLoopProducer(*instruction) && !IsSharedUpdate(*instruction)) {
       std::vector<std::vector<IndexPath>> paths;
       for (const auto& [group, users] : users_in) {
         std::vector<IndexPath> in_group = PathsIn(*instruction, users, groups_[group]);
@@ -287,18 +287,27 @@ class Planner {
     return true;
   }
 
-  // Whether what may be fused into `value` reads of `written` other elements than `update` overwrites.
-  static bool ReadsElsewhere(const Instruction& update, const Instruction& value, const Instruction& written) {
+  // Whether what may be fused into `value` reads `written`: elements, other ones than `update` overwrites.
+  static bool Reads(const Instruction& value, const Instruction& written, const Instruction* update = nullptr) {
     constexpr size_t kMaxValues = 64;
     std::vector<const Instruction*> values = {&value};
     for (size_t i = 0; i < values.size() && values.size() < kMaxValues; ++i) {
-      if (!analysis::IsLoopProducer(*values[i]) || IsWindowOf(update, *values[i])) continue;
+      if (!analysis::IsLoopProducer(*values[i]) || (update != nullptr && IsWindowOf(*update, *values[i]))) continue;
       for (const Instruction* operand : values[i]->operands()) {
         if (Buffer(operand) == &written) return true;
         if (!absl::c_linear_search(values, operand)) values.push_back(operand);
       }
     }
     return false;
+  }
+
+  // Whether what updates an array in place is read elsewhere as well, where it would be made of the old one.
+  static bool IsSharedUpdate(const Instruction& value) {
+    return value.users().size() > 1 && absl::c_any_of(value.users(), [&](const Instruction* user) {
+             if (user->opcode() != Opcode::kDynamicUpdateSlice || user->operand(1) != &value) return false;
+             const Instruction* written = Buffer(user->operand(0));
+             return !IsKept(*written) && Reads(value, *written);
+           });
   }
 
   // A dynamic-update-slice writes into its first operand in place. What is read from it in the same kernel must be the
@@ -308,7 +317,7 @@ class Planner {
     const Instruction* written = Buffer(update.operand(0));
     if (IsKept(*written)) return true;
     // What reads around the window is computed before, as one array and not as what it reads.
-    if (&producer == update.operand(1) && ReadsElsewhere(update, producer, *written)) return false;
+    if (&producer == update.operand(1) && Reads(producer, *written, &update)) return false;
     if (std::none_of(producer.operands().begin(), producer.operands().end(),
                      [&](const Instruction* operand) { return Buffer(operand) == written; })) {
       return true;

@@ -45,9 +45,9 @@ class Component {
   Component(Builder* builder, int64_t c, DimensionVector pairs) : builder_(*builder), c_(c), pairs_(std::move(pairs)) {}
 
   Instruction* Of(const Instruction* value) {
-    Instruction*& made = made_[value];
-    if (made == nullptr) made = value->opcode() == Opcode::kBroadcast ? Spread(*value) : Computed(*value);
-    return made;
+    if (const auto it = made_.find(value); it != made_.end()) return it->second;
+    Instruction* made = value->opcode() == Opcode::kBroadcast ? Spread(*value) : Computed(*value);
+    return made_[value] = made;
   }
 
  private:
