@@ -220,7 +220,7 @@ class BufferAssigner {
   struct UseRecord {
     int64_t position;
     const Instruction* user;  // null: end of a computation
-    int64_t operand;  // -1 as well where a part is read, whose elements have other places
+    int64_t operand;          // -1 as well where a part is read, whose elements have other places
   };
 
   void Use(Value value, int64_t position, const Instruction* user = nullptr, int64_t operand = -1) {
@@ -450,8 +450,9 @@ class BufferAssigner {
       // Inside the loop the state's old value stays until it is last read.
       old_content_[buffer].push_back({value, computation_end_.at(body)});
       const Value start = {loop->operand(0), leaf}, init = definition_.at(start);
-      if (!IsPart(start) && (BufferOf(init) == buffer || (LastUse(init) <= start_.at(loop) && CountUsesAt(init, loop) == 1 &&
-                                                          TryPlace(init, buffer, region)))) {
+      if (!IsPart(start) &&
+          (BufferOf(init) == buffer ||
+           (LastUse(init) <= start_.at(loop) && CountUsesAt(init, loop) == 1 && TryPlace(init, buffer, region)))) {
         continue;
       }
       inits_.push_back({loop, start, buffer});

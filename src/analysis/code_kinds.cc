@@ -40,7 +40,8 @@ int64_t PartOffset(const hlo::Instruction& slice) {
 
 bool IsPartOfMemory(const hlo::Instruction& instruction) {
   if (instruction.opcode() != hlo::Opcode::kSlice || instruction.shape().byte_count() < kMinPartBytes ||
-      instruction.users().size() > kMaxPartUsers || !HasPlainShape(instruction) || !HasPlainShape(*instruction.operand(0))) {
+      instruction.users().size() > kMaxPartUsers || !HasPlainShape(instruction) ||
+      !HasPlainShape(*instruction.operand(0))) {
     return false;
   }
   const hlo::Shape &from = instruction.operand(0)->shape(), &to = instruction.shape();

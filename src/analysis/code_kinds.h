@@ -22,8 +22,8 @@ inline bool IsView(hlo::Opcode opcode) {
   }
 }
 
-// A slice whose elements lie together, at a boundary of cache lines: a part of its operand's memory. Small arrays may be
-// in registers, which have no parts; what a computation gives is copied by a kernel.
+// A slice whose elements lie together, at a boundary of cache lines: a part of its operand's memory. Small arrays may
+// be in registers, which have no parts; what a computation gives is copied by a kernel.
 bool IsPartOfMemory(const hlo::Instruction& instruction);
 // Where that part begins, in bytes.
 int64_t PartOffset(const hlo::Instruction& slice);

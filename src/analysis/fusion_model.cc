@@ -212,7 +212,8 @@ IndexPath PathOfOperand(const Instruction& user, int64_t index, IndexPath path) 
     const bool gathers = std::all_of(user.users().begin(), user.users().end(),
                                      [](const Instruction* reader) { return reader->opcode() == Opcode::kGather; });
     // Which column of indices is read is known where it is.
-    if (user.opcode() == Opcode::kConcatenate && gathers) result.evaluations /= static_cast<double>(user.operand_count());
+    if (user.opcode() == Opcode::kConcatenate && gathers)
+      result.evaluations /= static_cast<double>(user.operand_count());
     const uint64_t dimensions = HashOfDimensions(from);
     result.map = dimensions == path.ordered_dimensions ? path.ordered_map : absl::HashOf(path.ordered_map, dimensions);
     return result;

@@ -117,10 +117,14 @@ bool ReadsAtIdentity(const Instruction& user, const Instruction* value) {
   return true;
 }
 
-// Whether `reduces`, a fusion of them, is all that reads `value`, a kernel, and needs each element for that place of the
-// reduced array alone.
-bool IsReducedAlone(const Instruction& value, const Instruction& reduces) {
-  if (value.users().size() != 1 || value.opcode() != Opcode::kFusion || value.IsRoot()) return false;
+// Whether `reduces`, a fusion of them, can compute `value`, a kernel that nothing else reads and each element of which
+// it needs at that place of the reduced array alone.
+bool TakesIn(const Instruction& reduces, const Instruction& value) {
+  if (value.users().size() != 1 || value.opcode() != Opcode::kFusion || value.IsRoot() ||
+      value.called_computation()->instruction_count() + reduces.called_computation()->instruction_count() > kMaxOps ||
+      value.operand_count() + reduces.operand_count() > static_cast<int64_t>(kMaxOperands)) {
+    return false;
+  }
   const std::optional<std::string> space = IterationSpace(value);
   if (!space.has_value() || absl::StrContains(*space, '|')) return false;
   const Computation& body = *reduces.called_computation();
@@ -128,7 +132,8 @@ bool IsReducedAlone(const Instruction& value, const Instruction& reduces) {
   const std::vector<Instruction*> order = body.PostOrder();
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
     const Instruction& inner = **it;
-    const bool reads = inner.opcode() == Opcode::kReduce || (reaching.contains(&inner) && analysis::IsElementwiseLike(inner));
+    const bool reads =
+        inner.opcode() == Opcode::kReduce || (reaching.contains(&inner) && analysis::IsElementwiseLike(inner));
     for (const Instruction* operand : inner.operands()) {
       if (reads && operand->shape().dimensions() == value.shape().dimensions()) reaching.insert(operand);
     }
@@ -279,7 +284,7 @@ class Merger {
         }
       }
       Instruction* fusion = body.Finish(outputs, reduces ? hlo::FusionKind::kInput : hlo::FusionKind::kLoop,
-                  reduces ? "multi_reduce_fusion" : "multi_loop_fusion");
+                                        reduces ? "multi_reduce_fusion" : "multi_loop_fusion");
       if (reduces) reducing.push_back(fusion);
     }
     if (!merged.empty()) computation_->RemoveDeadInstructions();
@@ -287,12 +292,7 @@ class Merger {
     for (Instruction* fusion : reducing) {
       const std::vector<Instruction*> operands(fusion->operands().begin(), fusion->operands().end());
       for (const Instruction* operand : operands) {
-        const int64_t ops = fusion->called_computation()->instruction_count() +
-                            (operand->opcode() == Opcode::kFusion ? operand->called_computation()->instruction_count() : 0);
-        if (ops <= kMaxOps && fusion->operand_count() + operand->operand_count() <= static_cast<int64_t>(kMaxOperands) &&
-            IsReducedAlone(*operand, *fusion)) {
-          SinkInto(*operand, fusion);
-        }
+        if (TakesIn(*fusion, *operand)) SinkInto(*operand, fusion);
       }
     }
     if (!reducing.empty()) computation_->RemoveDeadInstructions();

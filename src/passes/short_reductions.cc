@@ -79,7 +79,8 @@ class Component {
 };
 
 Instruction* Expand(Instruction* reduce) {
-  if (reduce->operand_count() != 2 || !analysis::IsReduction(*reduce) || !reduce->operand(1)->IsConstant()) return nullptr;
+  if (reduce->operand_count() != 2 || !analysis::IsReduction(*reduce) || !reduce->operand(1)->IsConstant())
+    return nullptr;
   const Shape& from = reduce->operand(0)->shape();
   const std::optional<Opcode> opcode = analysis::CombinerOpcode(*reduce->called_computation());
   const bool joins = reduce->dimensions() == DimensionVector{from.rank() - 1};
