@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "src/hlo/builder.h"
 #include "src/hlo/module.h"
 
 namespace kiln::passes {
@@ -44,6 +45,32 @@ class Planner {
       if (instruction->control_predecessors().empty()) continue;
       ordered_.insert(instruction);
       ordered_.insert(instruction->control_predecessors().begin(), instruction->control_predecessors().end());
+    }
+  }
+
+  // What is written and read as well is read from where it was written.
+  static void ReadUpdatesBack(hlo::Computation* computation) {
+    absl::flat_hash_set<const Instruction*> before;  // the update, which may depend on it
+    for (Instruction* update : computation->PostOrder()) {
+      before.insert(update);
+      if (update->operand_count() < 2 || !IsShared(*update->operand(1), *update)) continue;
+      Instruction* value = update->operands()[1];
+      hlo::SliceAttributes window{{}, {}, hlo::DimensionVector(value->shape().rank(), 1)};
+      for (int64_t d = 0; d < value->shape().rank() && update->operand(d + 2)->IsConstant(); ++d) {
+        const int64_t size = value->shape().dimensions(d), room = update->shape().dimensions(d) - size;
+        window.start.push_back(std::clamp<int64_t>(hlo::ElementAsInt64(update->operand(d + 2)->literal(), 0), 0, room));
+        window.limit.push_back(window.start.back() + size);
+      }
+      if (static_cast<int64_t>(window.start.size()) < value->shape().rank()) continue;
+      Instruction* slice = nullptr;
+      const std::vector<Instruction*> users(value->users().begin(), value->users().end());
+      for (Instruction* user : users) {
+        if (before.contains(user) || !hlo::IsElementwise(user->opcode())) continue;
+        if (slice == nullptr) slice = hlo::Builder(computation, update).Slice(update, window);
+        for (int64_t i = 0; i < user->operand_count(); ++i) {
+          if (user->operand(i) == value) user->ReplaceOperand(i, slice);
+        }
+      }
     }
   }
 
@@ -301,13 +328,16 @@ class Planner {
     return false;
   }
 
-  // Whether what updates an array in place is read elsewhere as well, where it would be made of the old one.
+  // Whether `value` is read elsewhere as well, where it would be made of what `update` overwrites with it.
+  static bool IsShared(const Instruction& value, const Instruction& update) {
+    if (value.users().size() < 2 || update.opcode() != Opcode::kDynamicUpdateSlice || update.operand(1) != &value) {
+      return false;
+    }
+    const Instruction* written = Buffer(update.operand(0));
+    return !IsKept(*written) && Reads(value, *written);
+  }
   static bool IsSharedUpdate(const Instruction& value) {
-    return value.users().size() > 1 && absl::c_any_of(value.users(), [&](const Instruction* user) {
-             if (user->opcode() != Opcode::kDynamicUpdateSlice || user->operand(1) != &value) return false;
-             const Instruction* written = Buffer(user->operand(0));
-             return !IsKept(*written) && Reads(value, *written);
-           });
+    return absl::c_any_of(value.users(), [&](const Instruction* user) { return IsShared(value, *user); });
   }
 
   // A dynamic-update-slice writes into its first operand in place. What is read from it in the same kernel must be the
@@ -394,6 +424,8 @@ class Planner {
 };
 
 }  // namespace
+
+void ReadUpdatesBack(hlo::Computation* computation) { Planner::ReadUpdatesBack(computation); }
 
 std::vector<FusionGroup> PlanFusion(const hlo::Computation& computation, const analysis::FusionCosts& costs) {
   return Planner(computation, costs).Plan();
