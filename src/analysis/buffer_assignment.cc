@@ -125,8 +125,16 @@ class BufferAssigner {
     auto set = [&](int64_t leaf, const Instruction* source, int64_t source_leaf) {
       const Value definition = definition_.at({source, source_leaf});  // not a reference: the insertion may rehash
       definition_[{instruction, leaf}] = definition;
+      if (const int64_t offset = result_->OffsetOf(source, source_leaf); IsPart({source, source_leaf})) {
+        result_->part_offset_[{instruction, leaf}] = offset;
+      }
     };
     const int64_t leaves = instruction->shape().leaf_count();
+    if (IsPartOfMemory(*instruction)) {
+      set(0, instruction->operand(0), 0);
+      result_->part_offset_[{instruction, 0}] += PartOffset(*instruction);
+      return;
+    }
     switch (instruction->opcode()) {
       case Opcode::kTuple: {
         int64_t leaf = 0;
@@ -189,11 +197,14 @@ class BufferAssigner {
     return std::find(called.begin(), called.end(), branch) - called.begin();
   }
 
+  // Whether it is a part of another value, in whose memory it is.
+  bool IsPart(const Value& value) const { return result_->part_offset_.contains(value); }
+
   // Whether a leaf of a loop's state is no memory of the loop.
   bool StaysOutside(const Instruction* loop, int64_t leaf) const { return definition_.at({loop, leaf}).first != loop; }
 
   void ReadOperands(const Instruction* instruction) {
-    if (IsView(instruction->opcode()) || instruction->IsParameter()) return;
+    if (IsView(*instruction) || instruction->IsParameter()) return;
     // Branches read what they use of their operands; only the index is read here.
     int64_t count = instruction->operand_count();
     if (instruction->opcode() == Opcode::kConditional) count = 1;
@@ -209,14 +220,14 @@ class BufferAssigner {
   struct UseRecord {
     int64_t position;
     const Instruction* user;  // null: end of a computation
-    int64_t operand;
+    int64_t operand;          // -1 as well where a part is read, whose elements have other places
   };
 
   void Use(Value value, int64_t position, const Instruction* user = nullptr, int64_t operand = -1) {
     Value definition = definition_.at(value);
     ValueInfo& info = values_[definition];
     info.last = std::max(info.last, position);
-    uses_[definition].push_back({position, user, operand});
+    uses_[definition].push_back({position, user, IsPart(value) ? -1 : operand});
   }
 
   int NewBuffer(const Shape& shape, Storage storage, int64_t number) {
@@ -291,7 +302,7 @@ class BufferAssigner {
         if (info.last <= values_.at(old_value).first) continue;  // over before there is anything to overwrite
         for (const UseRecord& use : uses_[old_value]) {
           if (use.position < info.first || use.position > until) continue;
-          if (use.position == info.first && use.user == value.first &&
+          if (use.position == info.first && use.user == value.first && use.operand >= 0 &&
               hooks_.may_share(*use.user, value.second, use.operand)) {
             continue;
           }
@@ -333,14 +344,15 @@ class BufferAssigner {
   void Assign(const Computation* computation, const std::vector<int>& targets) {
     for (size_t i = 0; i < targets.size(); ++i) {
       if (targets[i] < 0) continue;
-      Value value = definition_.at({computation->root(), static_cast<int64_t>(i)});
-      if (BufferOf(value) == targets[i] || TryPlace(value, targets[i], computation)) continue;
+      const Value value = {computation->root(), static_cast<int64_t>(i)};
+      if (!IsPart(value) && (BufferOf(value) == targets[i] || TryPlace(definition_.at(value), targets[i], computation)))
+        continue;
       end_copies_[computation].push_back({value, targets[i]});
     }
     std::vector<Instruction*> instructions = computation->instructions();
     for (auto it = instructions.rbegin(); it != instructions.rend(); ++it) {
       const Instruction* instruction = *it;
-      if (IsView(instruction->opcode())) continue;
+      if (IsView(*instruction)) continue;
       for (int64_t leaf = 0; leaf < instruction->shape().leaf_count(); ++leaf) {
         Value value{instruction, leaf};
         if (definition_.at(value) == value) PlaceAlone(value);
@@ -437,11 +449,13 @@ class BufferAssigner {
       if (buffer < 0) continue;
       // Inside the loop the state's old value stays until it is last read.
       old_content_[buffer].push_back({value, computation_end_.at(body)});
-      Value init = definition_.at({loop->operand(0), leaf});
-      if (BufferOf(init) == buffer) continue;
-      if (!(LastUse(init) <= start_.at(loop) && CountUsesAt(init, loop) == 1 && TryPlace(init, buffer, region))) {
-        inits_.push_back({loop, init, buffer});
+      const Value start = {loop->operand(0), leaf}, init = definition_.at(start);
+      if (!IsPart(start) &&
+          (BufferOf(init) == buffer ||
+           (LastUse(init) <= start_.at(loop) && CountUsesAt(init, loop) == 1 && TryPlace(init, buffer, region)))) {
+        continue;
       }
+      inits_.push_back({loop, start, buffer});
     }
     Assign(body, state);
     for (size_t i = 1; i < loop->called_computations().size(); ++i) {
@@ -474,11 +488,13 @@ class BufferAssigner {
         TakeOver(instruction, leaf, buffer, region);
         continue;
       }
-      Value old = definition_.at({instruction->operand(operand), 0});
-      if (BufferOf(old) == buffer) continue;
-      bool may_share = CountUsesAt(old, instruction) == 1 && hooks_.may_share(*instruction, leaf, operand);
-      if (LastUse(old) <= start_.at(instruction) && may_share && TryPlace(old, buffer, region)) continue;
-      inits_.push_back({instruction, old, buffer});
+      const Value name = {instruction->operand(operand), 0}, old = definition_.at(name);
+      if (!IsPart(name)) {
+        if (BufferOf(old) == buffer) continue;
+        bool may_share = CountUsesAt(old, instruction) == 1 && hooks_.may_share(*instruction, leaf, operand);
+        if (LastUse(old) <= start_.at(instruction) && may_share && TryPlace(old, buffer, region)) continue;
+      }
+      inits_.push_back({instruction, name, buffer});
     }
   }
 
@@ -486,7 +502,7 @@ class BufferAssigner {
   void TakeOver(const Instruction* instruction, int64_t leaf, int buffer, const Computation* region) {
     if (buffer < 0 || result_->buffers_[buffer].bytes <= kStackBytes) return;
     for (int64_t operand = 0; operand < instruction->operand_count(); ++operand) {
-      if (!instruction->operand(operand)->shape().IsArray()) continue;
+      if (!instruction->operand(operand)->shape().IsArray() || IsPart({instruction->operand(operand), 0})) continue;
       const Value old = definition_.at({instruction->operand(operand), 0});
       if (LeafShape(old).byte_count() != result_->buffers_[buffer].bytes || result_->buffer_of_.contains(old)) continue;
       if (LastUse(old) > start_.at(instruction) || CountUsesAt(old, instruction) != 1) continue;
@@ -512,13 +528,14 @@ class BufferAssigner {
   void Pack() {
     for (const auto& [instruction, value, buffer] : inits_) {
       int from = BufferOf(value);
-      if (from != buffer) result_->copies_before_[instruction].push_back({from, buffer});
+      const int64_t offset = result_->OffsetOf(value.first, value.second);
+      if (from != buffer) result_->copies_before_[instruction].push_back({from, buffer, offset});
     }
     for (const auto& [computation, values] : end_copies_) {
       std::vector<BufferCopy> copies;
       for (const auto& [value, target] : values) {
         if (BufferOf(value) == target) continue;
-        copies.push_back({BufferOf(value), target});
+        copies.push_back({BufferOf(value), target, result_->OffsetOf(value.first, value.second)});
         Buffer& written = result_->buffers_[target];
         written.first = std::min(written.first, computation_end_.at(computation));
       }
@@ -618,6 +635,11 @@ int BufferAssignment::BufferOf(const Instruction* instruction, int64_t leaf) con
   if (definition == defining_.end()) return -1;
   auto it = buffer_of_.find(definition->second);
   return it == buffer_of_.end() ? -1 : it->second;
+}
+
+int64_t BufferAssignment::OffsetOf(const Instruction* instruction, int64_t leaf) const {
+  auto it = part_offset_.find({instruction, leaf});
+  return it == part_offset_.end() ? 0 : it->second;
 }
 
 int BufferAssignment::ScratchOf(const Instruction* instruction) const {

@@ -43,9 +43,11 @@ struct Buffer {
   int64_t last = -1;
 };
 
+// All of `to`.
 struct BufferCopy {
   int from = 0;
   int to = 0;
+  int64_t offset = 0;  // in `from`
 };
 
 // What a target knows about its kernels.
@@ -66,6 +68,8 @@ class BufferAssignment {
 
   // The buffer of a leaf; -1 for tokens.
   int BufferOf(const hlo::Instruction* instruction, int64_t leaf) const;
+  // Where the leaf begins in that buffer: not 0 for parts of values alone.
+  int64_t OffsetOf(const hlo::Instruction* instruction, int64_t leaf) const;
   // The buffer for scratch memory, in the workspace or the arena, or -1.
   int ScratchOf(const hlo::Instruction* instruction) const;
   const Buffer& buffer(int number) const { return buffers_[number]; }
@@ -105,6 +109,7 @@ class BufferAssignment {
   std::vector<Buffer> buffers_;
   absl::flat_hash_map<ValueKey, int> buffer_of_;
   absl::flat_hash_map<ValueKey, ValueKey> defining_;
+  absl::flat_hash_map<ValueKey, int64_t> part_offset_;  // of values that are parts of others
   absl::flat_hash_map<const hlo::Instruction*, int> scratch_;
   std::vector<const hlo::Literal*> constants_;
   std::vector<Step> steps_ = {{}};

@@ -2,7 +2,7 @@
 #ifndef KILN_ANALYSIS_CODE_KINDS_H_
 #define KILN_ANALYSIS_CODE_KINDS_H_
 
-#include "src/hlo/opcode.h"
+#include "src/hlo/instruction.h"
 
 namespace kiln::analysis {
 
@@ -22,10 +22,24 @@ inline bool IsView(hlo::Opcode opcode) {
   }
 }
 
+// A slice whose elements lie together, at a boundary of cache lines: a part of its operand's memory. Small arrays may
+// be in registers, which have no parts; what a computation gives is copied by a kernel.
+bool IsPartOfMemory(const hlo::Instruction& instruction);
+// Where that part begins, in bytes.
+int64_t PartOffset(const hlo::Instruction& slice);
+
+inline bool IsView(const hlo::Instruction& instruction) {
+  return IsView(instruction.opcode()) || IsPartOfMemory(instruction);
+}
+
 // Views, values that are there before the program runs, and marks of order.
 inline bool RunsNoCode(hlo::Opcode opcode) {
   return IsView(opcode) || opcode == hlo::Opcode::kParameter || opcode == hlo::Opcode::kConstant ||
          opcode == hlo::Opcode::kAfterAll || opcode == hlo::Opcode::kDomain;
+}
+
+inline bool RunsNoCode(const hlo::Instruction& instruction) {
+  return RunsNoCode(instruction.opcode()) || IsPartOfMemory(instruction);
 }
 
 // Decides which of its computations run, and how often.

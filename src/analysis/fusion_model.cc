@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/hash/hash.h"
 #include "src/analysis/arithmetic_cost.h"
 
@@ -20,6 +21,19 @@ constexpr uint64_t kScalarMap = 0x5ca1a7;
 
 // Operands of a fused concatenate: each is a branch of the generated code.
 constexpr int64_t kMaxConcatenatedPieces = 8;
+
+// Bytes that a gather reads at one place, from which on finding it again is little beside reading them again.
+constexpr int64_t kMinRowBytes = 64;
+
+// What a gather reads at one place in the innermost loops of its result.
+int64_t RowBytes(const Instruction& gather) {
+  int64_t bytes = hlo::ByteWidth(gather.shape().element_type());
+  const auto& offsets = gather.Get<hlo::GatherAttributes>().offset_dims;
+  for (int64_t d = gather.shape().rank() - 1; absl::c_linear_search(offsets, d); --d) {
+    bytes *= gather.shape().dimensions(d);
+  }
+  return bytes;
+}
 
 }  // namespace
 
@@ -68,6 +82,8 @@ EvaluationCost CostOf(const Instruction& instruction) {
     case Opcode::kRemainder:
     case Opcode::kStochasticConvert:
       return EvaluationCost::kExpensive;
+    case Opcode::kGather:
+      return RowBytes(instruction) >= kMinRowBytes ? EvaluationCost::kCheap : EvaluationCost::kExpensive;
     default:
       return hlo::IsElementwise(instruction.opcode()) && !IsTranscendental(instruction.opcode())
                  ? EvaluationCost::kCheap
@@ -193,6 +209,11 @@ IndexPath PathOfOperand(const Instruction& user, int64_t index, IndexPath path) 
   }
   IndexPath result = path;
   if (KeepsOrder(user, index)) {
+    const bool gathers = std::all_of(user.users().begin(), user.users().end(),
+                                     [](const Instruction* reader) { return reader->opcode() == Opcode::kGather; });
+    // Which column of indices is read is known where it is.
+    if (user.opcode() == Opcode::kConcatenate && gathers)
+      result.evaluations /= static_cast<double>(user.operand_count());
     const uint64_t dimensions = HashOfDimensions(from);
     result.map = dimensions == path.ordered_dimensions ? path.ordered_map : absl::HashOf(path.ordered_map, dimensions);
     return result;

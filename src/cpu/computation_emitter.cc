@@ -172,7 +172,10 @@ llvm::Value* ComputationEmitter::Frame() {
 
 llvm::Value* ComputationEmitter::PointerTo(const Instruction* instruction, int64_t leaf) {
   const int number = buffers_.BufferOf(instruction, leaf);
-  return number < 0 ? nullptr : BufferPointer(number);
+  if (number < 0) return nullptr;
+  llvm::Value* pointer = BufferPointer(number);
+  const int64_t offset = buffers_.OffsetOf(instruction, leaf);
+  return offset == 0 ? pointer : b_.CreateConstGEP1_64(b_.getInt8Ty(), pointer, static_cast<uint64_t>(offset));
 }
 
 std::vector<llvm::Value*> ComputationEmitter::OperandPointers(const Instruction& instruction) {
@@ -199,8 +202,9 @@ void ComputationEmitter::EmitCopies(const std::vector<analysis::BufferCopy>& cop
   for (const analysis::BufferCopy& copy : copies) {
     const Buffer& from = buffers_.buffer(copy.from);
     const Buffer& to = buffers_.buffer(copy.to);
-    if (from.bytes == 0) continue;
+    if (to.bytes == 0) continue;
     llvm::Value* source = BufferPointer(copy.from);
+    if (copy.offset > 0) source = b_.CreateConstGEP1_64(b_.getInt8Ty(), source, static_cast<uint64_t>(copy.offset));
     llvm::Value* destination = BufferPointer(copy.to);
     if (from.storage == Storage::kArgument && to.storage == Storage::kResult) {
       // A donated argument's memory may be the result's: then the value is there already.
@@ -208,12 +212,12 @@ void ComputationEmitter::EmitCopies(const std::vector<analysis::BufferCopy>& cop
       llvm::BasicBlock* done = llvm::BasicBlock::Create(output_.getContext(), "moved", function_);
       b_.CreateCondBr(b_.CreateICmpEQ(source, destination), done, move);
       b_.SetInsertPoint(move);
-      b_.CreateMemCpy(destination, llvm::Align(1), source, llvm::Align(1), from.bytes);
+      b_.CreateMemCpy(destination, llvm::Align(1), source, llvm::Align(1), to.bytes);
       b_.CreateBr(done);
       b_.SetInsertPoint(done);
       continue;
     }
-    b_.CreateMemCpy(destination, llvm::Align(1), source, llvm::Align(1), from.bytes);
+    b_.CreateMemCpy(destination, llvm::Align(1), source, llvm::Align(1), to.bytes);
   }
 }
 

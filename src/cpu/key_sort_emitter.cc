@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "src/analysis/sort_order.h"
+#include "src/base/thread_pool.h"
 #include "src/cpu/op_emitters.h"
 #include "src/cpu/radix_sort.h"
 #include "src/cpu/runtime_call.h"
@@ -74,6 +75,7 @@ RowSortShape SortShape(const Instruction& sort, const std::vector<int64_t>& widt
           .code = CodeOf(sort, *analysis::DirectOrder(sort)),
           .positions = CarriesPositions(sort),
           .inner = Inner(sort),
+          .threads = ThreadPool::AvailableCpus(),
           .widths = widths.data()};
 }
 
@@ -131,7 +133,7 @@ absl::Status EmitKeySort(llvm::IRBuilder<>* builder, const Instruction& instruct
   llvm::Value* constant = ConstantStruct(
       b,
       {shape.rows, shape.size, shape.key_width, shape.array_count, static_cast<int64_t>(shape.code.order),
-       shape.code.descending, shape.code.infinity, shape.positions, shape.inner},
+       shape.code.descending, shape.code.infinity, shape.positions, shape.inner, shape.threads},
       ConstantStruct(b, widths));
   CallRuntime(b, kSortRowsName, {arrays.context, constant, PointerTable(b, arrays.All()), arrays.scratch});
   return absl::OkStatus();

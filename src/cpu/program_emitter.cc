@@ -131,7 +131,7 @@ absl::Status ProgramEmitter::Prepare() {
 
 absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computation, double times) {
   for (const Instruction* instruction : computation.instructions()) {
-    if (analysis::RunsNoCode(instruction->opcode())) continue;
+    if (analysis::RunsNoCode(*instruction)) continue;
     if (analysis::IsControlFlow(instruction->opcode())) {
       double rounds = 1;
       if (instruction->opcode() == Opcode::kWhile) {

@@ -139,7 +139,7 @@ int64_t Stripes(const RowSortShape& shape) {
   int64_t most = analysis::kMaxWorkspaceBytes;
   if (shape.inner > 1) most = std::min(most, shape.rows * shape.size * shape.key_width / kColumnShare);
   const int64_t fitting = std::max<int64_t>(most / std::max<int64_t>(StripeBytes(shape), 1), 1);
-  return std::min({Groups(shape), kMaxStripes, fitting});
+  return std::min({Groups(shape), kMaxStripes, 2 * shape.threads, fitting});
 }
 
 int Threads(const ProgramContext& context) {

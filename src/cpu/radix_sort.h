@@ -21,6 +21,8 @@ struct RowSortShape {
   int64_t positions = 0;  // not 0: array 1 of two holds each element's place in its row, and is not read
   // Not 1: of nothing but keys, elements of a row are so far apart, and so many rows lie side by side.
   int64_t inner = 1;
+  // Threads that there are: rows that may be under way at once take memory.
+  int64_t threads = 8;
   // Bytes per element of array i; any power of two up to 16.
   const int64_t* widths = nullptr;
 };

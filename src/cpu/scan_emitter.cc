@@ -508,6 +508,13 @@ double ScanNanoseconds(const Instruction& scan) {
   return Tuning().rows.scan_nanoseconds * static_cast<double>(shape.outer * shape.length * shape.inner);
 }
 
+// Elements are loaded before others are stored in their place.
+bool ScanMayShare(const Instruction& scan, int64_t leaf, int64_t operand) {
+  const ScanShape shape(scan);
+  return operand < shape.inputs && leaf < shape.outputs &&
+         hlo::ByteWidth(shape.types[operand]) == hlo::ByteWidth(shape.results[leaf]);
+}
+
 absl::Status EmitScan(llvm::IRBuilder<>* builder, const Instruction& scan, const OpArrays& arrays) {
   const ScanShape shape(scan);
   if (shape.outer * shape.inner == 0) return absl::OkStatus();
@@ -598,6 +605,6 @@ absl::Status EmitScan(llvm::IRBuilder<>* builder, const Instruction& scan, const
 }  // namespace
 
 constexpr OpEmitter kScanEmitter = {[](const Instruction& i) { return i.opcode() == Opcode::kScan; }, ScanScratchBytes,
-                                    ScanNanoseconds, EmitScan};
+                                    ScanNanoseconds, EmitScan, ScanMayShare};
 
 }  // namespace kiln::cpu

@@ -1,5 +1,6 @@
 #include "src/kernel/body_builder.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -122,6 +123,9 @@ ValueId BodyBuilder::AddCondition(std::vector<Condition> conditions, ValueId als
 
 IndexExpr BodyBuilder::ToIndex(ValueId value, IndexRange range, bool clamp) {
   if (clamp && range.low == range.high) return IndexExpr::Constant(range.low);
+  if (const Op& op = kernel_.ops[value]; clamp && op.kind == OpKind::kConstant && hlo::IsSignedIntegral(op.type)) {
+    return IndexExpr::Constant(std::clamp(hlo::ElementAsInt64(op.literal, op.literal_index), range.low, range.high));
+  }
   // One symbol for equal indices, so that equal places are seen to be equal.
   auto [it, inserted] = symbols_.try_emplace(std::make_tuple(value, range.low, range.high, clamp), kNoValue);
   if (!inserted) return kernel_.terms.Symbol(it->second, range, kernel_.ops[it->second].loops);

@@ -62,7 +62,10 @@ bool MayShareBuffer(const Kernel& kernel, absl::Span<const NestSchedule> schedul
   for (const Store& candidate : kernel.stores) {
     if (candidate.parameter == output) store = &candidate;
   }
-  if (store == nullptr || kernel.parameters[input].type != kernel.parameters[output].type) return false;
+  if (store == nullptr ||
+      hlo::ByteWidth(kernel.parameters[input].type) != hlo::ByteWidth(kernel.parameters[output].type)) {
+    return false;
+  }
   size_t harmless = 0;
   for (size_t value = 0; value < kernel.ops.size(); ++value) {
     harmless += reads_input(static_cast<ValueId>(value)) && kernel.ops[value].offset == store->offset ? 1 : 0;

@@ -63,8 +63,9 @@ bool MayTake(const Instruction& user, const Instruction& producer) {
          user.operand_count() + producer.operand_count() <= kMaxParameters;
 }
 
-// Puts what makes `producer` in the place of its parameter of `user`.
-void Sink(const Instruction& producer, Instruction* user) {
+}  // namespace
+
+void SinkInto(const Instruction& producer, Instruction* user) {
   Computation* body = user->called_computation();
   std::vector<Instruction*> operands(user->operands().begin(), user->operands().end());
   const auto parameter_for = [&](Instruction* operand) {
@@ -90,6 +91,8 @@ void Sink(const Instruction& producer, Instruction* user) {
   body->SetOrder(body->PostOrder());
   user->ReplaceAllOperands(std::move(operands));
 }
+
+namespace {
 
 Instruction* Copy(const Instruction& producer) {
   Instruction* copy = producer.parent()->AddClone(producer, {producer.operands().begin(), producer.operands().end()});
@@ -150,7 +153,7 @@ absl::StatusOr<bool> SinkBroadcasts(Module* module) {
           })) {
         continue;
       }
-      for (Instruction* user : users) Sink(*producer, user);
+      for (Instruction* user : users) SinkInto(*producer, user);
       changed = true;
     }
     if (changed) computation->RemoveDeadInstructions();

@@ -6,6 +6,9 @@
 
 namespace kiln::passes {
 
+// Computes `producer`, an elementwise instruction or fusion, in `user`, a fusion that reads it.
+void SinkInto(const Instruction& producer, Instruction* user);
+
 // Computes large arrays that are made from little in the fusions that read them. Runs behind fusion. A broadcast, or a
 // loop fusion of cheap ops whose operands together are a small part of its result (masks, positions, statistics of
 // rows), that only fusions of elements read goes into each of them: its memory, which may be held from the first layer

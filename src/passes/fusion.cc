@@ -29,6 +29,7 @@ std::string FusionName(const FusionGroup& group) {
 }
 
 bool FuseComputation(Computation* computation, const analysis::FusionCosts& costs) {
+  ReadUpdatesBack(computation);
   const std::vector<FusionGroup> groups = PlanFusion(*computation, costs);
   absl::flat_hash_map<const Instruction*, int64_t> position;
   int64_t next = 0;

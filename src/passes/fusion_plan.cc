@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "src/hlo/builder.h"
 #include "src/hlo/module.h"
 
 namespace kiln::passes {
@@ -44,6 +45,32 @@ class Planner {
       if (instruction->control_predecessors().empty()) continue;
       ordered_.insert(instruction);
       ordered_.insert(instruction->control_predecessors().begin(), instruction->control_predecessors().end());
+    }
+  }
+
+  // What is written and read as well is read from where it was written.
+  static void ReadUpdatesBack(hlo::Computation* computation) {
+    absl::flat_hash_set<const Instruction*> before;  // the update, which may depend on it
+    for (Instruction* update : computation->PostOrder()) {
+      before.insert(update);
+      if (update->operand_count() < 2 || !IsShared(*update->operand(1), *update)) continue;
+      Instruction* value = update->operands()[1];
+      hlo::SliceAttributes window{{}, {}, hlo::DimensionVector(value->shape().rank(), 1)};
+      for (int64_t d = 0; d < value->shape().rank() && update->operand(d + 2)->IsConstant(); ++d) {
+        const int64_t size = value->shape().dimensions(d), room = update->shape().dimensions(d) - size;
+        window.start.push_back(std::clamp<int64_t>(hlo::ElementAsInt64(update->operand(d + 2)->literal(), 0), 0, room));
+        window.limit.push_back(window.start.back() + size);
+      }
+      if (static_cast<int64_t>(window.start.size()) < value->shape().rank()) continue;
+      Instruction* slice = nullptr;
+      const std::vector<Instruction*> users(value->users().begin(), value->users().end());
+      for (Instruction* user : users) {
+        if (before.contains(user) || !hlo::IsElementwise(user->opcode())) continue;
+        if (slice == nullptr) slice = hlo::Builder(computation, update).Slice(update, window);
+        for (int64_t i = 0; i < user->operand_count(); ++i) {
+          if (user->operand(i) == value) user->ReplaceOperand(i, slice);
+        }
+      }
     }
   }
 
@@ -147,7 +174,7 @@ class Planner {
     Groups own;
     const bool partly = analysis::IsRematerialized(*instruction) && !is_ordered;
     const bool is_exit = claim != claimed_.end();
-    if (!is_exit && (all_users || partly) && analysis::IsLoopProducer(*instruction)) {
+    if (!is_exit && (all_users || partly) && analysis::IsLoopProducer(*instruction) && !IsSharedUpdate(*instruction)) {
       std::vector<std::vector<IndexPath>> paths;
       for (const auto& [group, users] : users_in) {
         std::vector<IndexPath> in_group = PathsIn(*instruction, users, groups_[group]);
@@ -265,23 +292,67 @@ class Planner {
            computation.root()->opcode() == Opcode::kTuple;
   }
 
+  // Whether `slice` is what `update` overwrites.
+  static bool IsWindowOf(const Instruction& update, const Instruction& slice) {
+    if ((slice.opcode() != Opcode::kDynamicSlice && slice.opcode() != Opcode::kSlice) ||
+        slice.operand(0) != update.operand(0) ||
+        !hlo::Shape::SameDimensions(slice.shape(), update.operand(1)->shape())) {
+      return false;
+    }
+    for (int64_t d = 0; d < slice.shape().rank(); ++d) {
+      const Instruction& start = *update.operand(d + 2);
+      if (slice.opcode() == Opcode::kDynamicSlice) {
+        if (slice.operand(d + 1) != &start) return false;
+        continue;
+      }
+      const auto& attributes = slice.Get<hlo::SliceAttributes>();
+      if (attributes.stride[d] != 1 || !start.IsConstant() ||
+          !hlo::IsSplatOf(start.literal(), static_cast<double>(attributes.start[d]))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // Whether what may be fused into `value` reads `written`: elements, other ones than `update` overwrites.
+  static bool Reads(const Instruction& value, const Instruction& written, const Instruction* update = nullptr) {
+    constexpr size_t kMaxValues = 64;
+    std::vector<const Instruction*> values = {&value};
+    for (size_t i = 0; i < values.size() && values.size() < kMaxValues; ++i) {
+      if (!analysis::IsLoopProducer(*values[i]) || (update != nullptr && IsWindowOf(*update, *values[i]))) continue;
+      for (const Instruction* operand : values[i]->operands()) {
+        if (Buffer(operand) == &written) return true;
+        if (!absl::c_linear_search(values, operand)) values.push_back(operand);
+      }
+    }
+    return false;
+  }
+
+  // Whether `value` is read elsewhere as well, where it would be made of what `update` overwrites with it.
+  static bool IsShared(const Instruction& value, const Instruction& update) {
+    if (value.users().size() < 2 || update.opcode() != Opcode::kDynamicUpdateSlice || update.operand(1) != &value) {
+      return false;
+    }
+    const Instruction* written = Buffer(update.operand(0));
+    return !IsKept(*written) && Reads(value, *written);
+  }
+  static bool IsSharedUpdate(const Instruction& value) {
+    return absl::c_any_of(value.users(), [&](const Instruction* user) { return IsShared(value, *user); });
+  }
+
   // A dynamic-update-slice writes into its first operand in place. What is read from it in the same kernel must be the
   // very elements that are overwritten, each before its own write.
   static bool MayRunBesideUpdate(const Instruction& update, const Instruction& producer,
                                  const std::vector<IndexPath>& paths) {
     const Instruction* written = Buffer(update.operand(0));
+    if (IsKept(*written)) return true;
+    // What reads around the window is computed before, as one array and not as what it reads.
+    if (&producer == update.operand(1) && Reads(producer, *written, &update)) return false;
     if (std::none_of(producer.operands().begin(), producer.operands().end(),
-                     [&](const Instruction* operand) { return Buffer(operand) == written; }) ||
-        IsKept(*written)) {
+                     [&](const Instruction* operand) { return Buffer(operand) == written; })) {
       return true;
     }
-    if (producer.opcode() != Opcode::kDynamicSlice || producer.operand(0) != update.operand(0) ||
-        !hlo::Shape::SameDimensions(producer.shape(), update.operand(1)->shape())) {
-      return false;
-    }
-    for (int64_t i = 1; i < producer.operand_count(); ++i) {
-      if (producer.operand(i) != update.operand(i + 1)) return false;
-    }
+    if (!IsWindowOf(update, producer)) return false;
     const IndexPath at_update = analysis::PathOfOperand(update, 1, IndexPath{0, 0});
     return paths.size() == 1 && paths[0].map == at_update.map;
   }
@@ -353,6 +424,8 @@ class Planner {
 };
 
 }  // namespace
+
+void ReadUpdatesBack(hlo::Computation* computation) { Planner::ReadUpdatesBack(computation); }
 
 std::vector<FusionGroup> PlanFusion(const hlo::Computation& computation, const analysis::FusionCosts& costs) {
   return Planner(computation, costs).Plan();

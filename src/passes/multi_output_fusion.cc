@@ -16,6 +16,7 @@
 #include "src/analysis/fusion_costs.h"
 #include "src/analysis/fusion_model.h"
 #include "src/base/cpu_tuning.h"
+#include "src/passes/broadcast_sinking.h"
 #include "src/passes/fusion_body.h"
 
 namespace kiln::passes {
@@ -55,7 +56,8 @@ std::string Key(const hlo::Shape& shape) { return absl::StrJoin(shape.dimensions
 
 // What two kernels must have in common to run in one nest; nothing for those that stay alone.
 std::optional<std::string> IterationSpace(const Instruction& instruction) {
-  if (!analysis::HasPlainShape(instruction) || !instruction.control_predecessors().empty()) {
+  if (!analysis::HasPlainShape(instruction) || analysis::IsPartOfMemory(instruction) ||
+      !instruction.control_predecessors().empty()) {
     return std::nullopt;
   }
   const Instruction* root = &instruction;
@@ -110,6 +112,37 @@ bool ReadsAtIdentity(const Instruction& user, const Instruction* value) {
     const Instruction* parameter = user.called_computation()->parameter(i);
     for (const Instruction* reader : parameter->users()) {
       if (!at_identity.contains(reader) || !analysis::IsElementwiseLike(*reader)) return false;
+    }
+  }
+  return true;
+}
+
+// Whether `reduces`, a fusion of them, can compute `value`, a kernel that nothing else reads and each element of which
+// it needs at that place of the reduced array alone.
+bool TakesIn(const Instruction& reduces, const Instruction& value) {
+  if (value.users().size() != 1 || value.opcode() != Opcode::kFusion || value.IsRoot() ||
+      value.called_computation()->instruction_count() + reduces.called_computation()->instruction_count() > kMaxOps ||
+      value.operand_count() + reduces.operand_count() > static_cast<int64_t>(kMaxOperands)) {
+    return false;
+  }
+  const std::optional<std::string> space = IterationSpace(value);
+  if (!space.has_value() || absl::StrContains(*space, '|')) return false;
+  const Computation& body = *reduces.called_computation();
+  absl::flat_hash_set<const Instruction*> reaching;  // a reduce, elementwise
+  const std::vector<Instruction*> order = body.PostOrder();
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    const Instruction& inner = **it;
+    const bool reads =
+        inner.opcode() == Opcode::kReduce || (reaching.contains(&inner) && analysis::IsElementwiseLike(inner));
+    for (const Instruction* operand : inner.operands()) {
+      if (reads && operand->shape().dimensions() == value.shape().dimensions()) reaching.insert(operand);
+    }
+  }
+  for (int64_t i = 0; i < reduces.operand_count(); ++i) {
+    if (reduces.operand(i) != &value) continue;
+    for (const Instruction* reader : body.parameter(i)->users()) {
+      const bool reduce = reader->opcode() == Opcode::kReduce && reader->operand(0) == body.parameter(i);
+      if (!reduce && !(reaching.contains(reader) && analysis::IsElementwiseLike(*reader))) return false;
     }
   }
   return true;
@@ -234,6 +267,7 @@ class Merger {
     for (Group& group : groups_) {
       if (group.members.size() > 1) merged.push_back(&group);
     }
+    std::vector<Instruction*> reducing;
     for (Group* group : merged) {
       std::sort(group->members.begin(), group->members.end(),
                 [&](const Instruction* a, const Instruction* b) { return position_[a] < position_[b]; });
@@ -249,10 +283,19 @@ class Merger {
           outputs.push_back(member);
         }
       }
-      body.Finish(outputs, reduces ? hlo::FusionKind::kInput : hlo::FusionKind::kLoop,
-                  reduces ? "multi_reduce_fusion" : "multi_loop_fusion");
+      Instruction* fusion = body.Finish(outputs, reduces ? hlo::FusionKind::kInput : hlo::FusionKind::kLoop,
+                                        reduces ? "multi_reduce_fusion" : "multi_loop_fusion");
+      if (reduces) reducing.push_back(fusion);
     }
     if (!merged.empty()) computation_->RemoveDeadInstructions();
+    // What several reduces shared has one reader now.
+    for (Instruction* fusion : reducing) {
+      const std::vector<Instruction*> operands(fusion->operands().begin(), fusion->operands().end());
+      for (const Instruction* operand : operands) {
+        if (TakesIn(*fusion, *operand)) SinkInto(*operand, fusion);
+      }
+    }
+    if (!reducing.empty()) computation_->RemoveDeadInstructions();
     return !merged.empty();
   }
 

@@ -41,6 +41,7 @@
 #include "src/passes/scan_expander.h"
 #include "src/passes/schedule.h"
 #include "src/passes/select_and_scatter_expander.h"
+#include "src/passes/short_reductions.h"
 #include "src/passes/side_effect_order.h"
 #include "src/passes/simplify/algebraic_simplifier.h"
 #include "src/passes/single_device_collectives.h"
@@ -136,6 +137,7 @@ std::vector<Step> Steps(bool fast_math) {
       {{"while-loop-trip-count-annotator", AnnotateTripCounts}},
       {flatten},
       // A thread of a GPU has no whole rows, and a group of them no several results.
+      {{"short-reductions", ExpandShortReductions}, kCpu},
       {{"reduction-splitter", SplitReductions}, kCpu},
       {{"attention-fusion", FuseAttention}, kCpu},
       {{"row-fusion", FuseRows}},

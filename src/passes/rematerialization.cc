@@ -30,7 +30,7 @@ const Instruction& ProducerOf(const Instruction& value) { return IsPart(value) ?
 bool IsHeld(const Instruction& instruction) {
   if (IsPart(instruction)) return true;
   if (instruction.opcode() == Opcode::kFusion && instruction.shape().IsTuple()) return false;
-  return !analysis::IsView(instruction.opcode()) && !instruction.IsParameter() && !instruction.IsConstant() &&
+  return !analysis::IsView(instruction) && !instruction.IsParameter() && !instruction.IsConstant() &&
          instruction.opcode() != Opcode::kWhile && instruction.shape().byte_count() > 0;
 }
 
@@ -117,7 +117,7 @@ class Scheduled {
     for (size_t i = order_.size(); i-- > 0;) {
       size_t& own = last_[order_[i]];
       own = std::max(own, order_[i]->IsRoot() ? order_.size() : i);
-      const size_t until = analysis::IsView(order_[i]->opcode()) ? own : i;
+      const size_t until = analysis::IsView(*order_[i]) ? own : i;
       for (const Instruction* operand : order_[i]->operands()) last_[operand] = std::max(last_[operand], until);
     }
     std::vector<int64_t> change(order_.size() + 2, 0);
@@ -146,7 +146,7 @@ class Scheduled {
     size_t next = order_.size();
     for (const Instruction* user : value.users()) {
       const size_t at = position_.at(user);
-      if (at == peak_step_ || (analysis::IsView(user->opcode()) && at <= peak_step_ && last_.at(user) > peak_step_)) {
+      if (at == peak_step_ || (analysis::IsView(*user) && at <= peak_step_ && last_.at(user) > peak_step_)) {
         return 0;
       }
       if (at > peak_step_) next = std::min(next, at);
@@ -157,7 +157,7 @@ class Scheduled {
   bool OperandsStay(const Instruction& value, size_t until) const {
     return absl::c_all_of(ProducerOf(value).operands(), [&](const Instruction* operand) {
       const Instruction* source = operand;
-      while (!IsPart(*source) && analysis::IsView(source->opcode()) && source->operand_count() == 1) {
+      while (!IsPart(*source) && analysis::IsView(*source) && source->operand_count() == 1) {
         source = source->operand(0);
       }
       return source->IsParameter() || source->IsConstant() || last_.at(source) >= until ||

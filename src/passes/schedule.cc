@@ -27,7 +27,7 @@ bool UpdatesInPlace(const Instruction& instruction, int64_t* index) {
 // Bytes that an instruction's own result takes.
 int64_t ResultBytes(const Instruction& instruction) {
   int64_t index = 0;
-  if (analysis::IsView(instruction.opcode()) || instruction.IsParameter() || instruction.IsConstant() ||
+  if (analysis::IsView(instruction) || instruction.IsParameter() || instruction.IsConstant() ||
       instruction.opcode() == Opcode::kWhile || UpdatesInPlace(instruction, &index)) {
     return 0;
   }
@@ -67,10 +67,10 @@ class Graph {
         const auto peak = peaks.find(callee);
         if (peak != peaks.end()) inside_[i] = std::max(inside_[i], peak->second);
       }
-      std::vector<int>& named = analysis::IsView(order_[i]->opcode()) ? sources[i] : reads_[i];
+      std::vector<int>& named = analysis::IsView(*order_[i]) ? sources[i] : reads_[i];
       for (const Instruction* operand : order_[i]->operands()) {
         const int o = number.at(operand);
-        if (analysis::IsView(operand->opcode())) {
+        if (analysis::IsView(*operand)) {
           named.insert(named.end(), sources[o].begin(), sources[o].end());
         } else {
           named.push_back(o);
@@ -236,6 +236,7 @@ class Graph {
   void ReadersFirst(const Instruction& value, int writer, const Numbers& number) {
     for (const Instruction* reader : value.users()) {
       const int r = number.at(reader);
+      if (analysis::IsPartOfMemory(*reader)) ReadersFirst(*reader, writer, number);
       if (r == writer || r == root_ || order_[r]->opcode() == Opcode::kTuple || Reaches(writer, r)) continue;
       before_[writer].push_back(r);
       after_[r].push_back(writer);

@@ -34,7 +34,7 @@ struct Site {
 // Everything that runs code, loops and branches followed, with how often it runs.
 void Visit(const Computation& computation, double runs, bool known, std::vector<Site>* sites) {
   for (const Instruction* instruction : computation.instructions()) {
-    if (analysis::RunsNoCode(instruction->opcode())) continue;
+    if (analysis::RunsNoCode(*instruction)) continue;
     if (!analysis::IsControlFlow(instruction->opcode())) {
       sites->push_back({instruction, runs, known});
       continue;

@@ -163,5 +163,57 @@ TEST(BufferAssignmentTest, SwappedStateIsNotLost) {
   EXPECT_LE(assigned.buffers->arena_bytes(), 2 * 4032) << MakeMemoryPlan(*assigned.module, *assigned.buffers).ToString();
 }
 
+// A slice whose elements lie together is a place in its operand, which outlives it; one at an odd place is copied.
+TEST(BufferAssignmentTest, PartsStayWhereTheyAre) {
+  const Assigned assigned = Assign(R"(
+ENTRY main {
+  ws = f32[4,64,64] parameter(0)
+  x = f32[64,64] parameter(1)
+  first = f32[1,64,64] slice(ws), slice={[0:1], [0:64], [0:64]}
+  last = f32[1,64,64] slice(ws), slice={[3:4], [0:64], [0:64]}
+  w = f32[64,64] reshape(first)
+  v = f32[64,64] reshape(last)
+  y = f32[64,64] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT z = f32[64,64] dot(y, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+})");
+  ASSERT_NE(assigned.buffers, nullptr);
+  const hlo::Instruction& product = *assigned.module->entry()->root();
+  EXPECT_EQ(assigned.buffers->BufferOf(product.operand(1), 0),
+            assigned.buffers->BufferOf(assigned.module->entry()->parameter(0), 0));
+  EXPECT_EQ(assigned.buffers->OffsetOf(product.operand(1), 0), 3 * 64 * 64 * 4);
+  EXPECT_LE(assigned.buffers->arena_bytes(), 64 * 64 * 4) << MakeMemoryPlan(*assigned.module, *assigned.buffers).ToString();
+}
+
+// What is written over an array must not be in the way of a part of it that is read at other places.
+TEST(BufferAssignmentTest, PartsAreNotOverwritten) {
+  const std::string state = "(s32[], f32[64,32])";
+  const Assigned assigned = Assign(
+      Loop(state,
+           absl::StrCat("  x = f32[64,32] get-tuple-element(p), index=1\n  s = f32[32,32] slice(x), slice={[32:64], [0:32]}\n",
+                        "  d = f32[32,32] dot(s, s), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n",
+                        "  zero = s32[] constant(0)\n  e = f32[32,32] sort(s), dimensions={1}, to_apply=before\n",
+                        "  f = f32[32,32] add(d, e)\n  y = f32[64,32] dynamic-update-slice(x, f, zero, zero)\n  ROOT r = ", state,
+                        " tuple(j, y)\n"),
+           absl::StrCat("  x = f32[64,32] parameter(0)\n  t = ", state, " tuple(z, x)\n  ROOT w = ", state,
+                        " while(t), condition=c, body=b\n")) +
+      "before { u = f32[] parameter(0)  v = f32[] parameter(1)  ROOT r = pred[] compare(u, v), direction=LT }\n");
+  ASSERT_NE(assigned.buffers, nullptr);
+  EXPECT_EQ(CopiesInLoop(assigned), 0) << MakeMemoryPlan(*assigned.module, *assigned.buffers).ToString();
+}
+
+// A scan stands where what it scans stood.
+TEST(BufferAssignmentTest, ScansAreInPlace) {
+  const Assigned assigned = Assign(R"(
+sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }
+ENTRY main {
+  x = f32[256,512] parameter(0)
+  s = f32[256,512] sine(x)
+  zero = f32[] constant(0)
+  ROOT w = f32[256,512] reduce-window(s, zero), window={size=1x512 pad=0_0x511_0}, to_apply=sum
+})");
+  ASSERT_NE(assigned.buffers, nullptr);
+  EXPECT_LE(assigned.buffers->arena_bytes(), 4096) << MakeMemoryPlan(*assigned.module, *assigned.buffers).ToString();
+}
+
 }  // namespace
 }  // namespace kiln::analysis

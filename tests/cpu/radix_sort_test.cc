@@ -53,7 +53,8 @@ TEST_P(SortRowsTest, SortsStablyAndCarriesTheOtherArrays) {
     results.emplace_back(bytes + 16, 0xAA);
   }
   const RowSortShape shape = {c.rows, c.size, c.widths[0], static_cast<int64_t>(c.widths.size()),
-                              {},     0,      1,           c.widths.data()};
+                              {},     0,      1,           2,
+                              c.widths.data()};
   std::vector<const void*> arrays;
   for (auto& source : sources) arrays.push_back(source.data());
   for (auto& result : results) arrays.push_back(result.data());
@@ -122,7 +123,7 @@ TEST(SortColumnsTest, SortsThemAsRows) {
       }
       constexpr int64_t kWidths[] = {4};
       const RowSortShape shape = {outer * inner, size,   4, 1, {analysis::KeyOrder::kNumbers, 0, 0x7FFFFFFF}, 0,
-                                  inner,         kWidths};
+                                  inner,         2,      kWidths};
       const bool may_share = SortsKeysInPlace(shape);
       const void* pointers[] = {source.data(), in_place && may_share ? source.data() : result.data()};
       std::vector<uint64_t> scratch((RowSortScratchBytes(shape) + 64) / 8);
@@ -168,7 +169,7 @@ TEST_P(KeyCodeTest, OrdersElementsAsTheirTypeDoes) {
   const KeyCode code = {order, descending, 0x7F800000};
   constexpr int64_t kWidths[] = {4, 4};
   for (const int64_t arrays : {1, 2}) {
-    const RowSortShape shape = {1, size, 4, arrays, code, 0, 1, kWidths};
+    const RowSortShape shape = {1, size, 4, arrays, code, 0, 1, 2, kWidths};
     const void* pointers[4] = {elements.data(), sorted.data()};
     if (arrays == 2) {
       pointers[1] = positions.data();

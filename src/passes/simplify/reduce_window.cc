@@ -1,4 +1,6 @@
 // Reduce-window with one operand and a combiner that is one op: what is no window after all.
+#include <utility>
+
 #include "src/analysis/combiner.h"
 #include "src/passes/simplify/rules.h"
 
@@ -63,19 +65,29 @@ Instruction* WholeWindow(const Match& match, Builder& builder) {
   return builder.Reshape(reduced, root.shape().dimensions());
 }
 
-// Padding with what windows are padded with anyway.
+// Padding with what windows are padded with anyway. Lanes run along the last dimension, where gaps cost more than the
+// memory that they take.
 Instruction* WindowOfPad(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
-  const auto& pad = match['t']->Get<hlo::PadAttributes>();
+  hlo::PadAttributes pad = match['t']->Get<hlo::PadAttributes>();
   hlo::WindowAttributes attributes = root.Get<hlo::WindowAttributes>();
   if (!HasIdentity(root)) return nullptr;
   for (size_t i = 0; i < pad.low.size(); ++i) {
     WindowDimension& d = attributes.window[i];
-    if (pad.low[i] < 0 || pad.high[i] < 0 || pad.interior[i] != 0 || d.base_dilation != 1) return nullptr;
-    d.padding_low += pad.low[i];
-    d.padding_high += pad.high[i];
+    if (pad.low[i] < 0 || pad.high[i] < 0 || d.base_dilation != 1) return nullptr;
+    if (i + 1 == pad.low.size() && pad.interior[i] != 0) continue;
+    d.base_dilation += std::exchange(pad.interior[i], 0);
+    d.padding_low += std::exchange(pad.low[i], 0);
+    d.padding_high += std::exchange(pad.high[i], 0);
   }
-  return builder.Add(Opcode::kReduceWindow, root.shape(), {match['x'], root.operand(1)}, attributes,
+  if (pad == match['t']->Get<hlo::PadAttributes>()) return nullptr;
+  Instruction* input = match['x'];
+  if (pad.interior.back() != 0) {
+    DimensionVector dimensions = input->shape().dimensions();
+    dimensions.back() = match['t']->shape().dimensions().back();
+    input = builder.Add(Opcode::kPad, Shape(root.shape().element_type(), dimensions), {input, root.operand(1)}, pad);
+  }
+  return builder.Add(Opcode::kReduceWindow, root.shape(), {input, root.operand(1)}, attributes,
                      root.called_computations());
 }
 
