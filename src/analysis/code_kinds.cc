@@ -9,19 +9,22 @@ namespace {
 
 constexpr int64_t kMinPartBytes = 128;
 constexpr int64_t kPartAlignment = 64;
-constexpr size_t kMaxPartUsers = 64;  // all of them are looked at
+constexpr size_t kMaxUsers = 16;  // all of them are looked at,
+constexpr int kMaxViews = 3;      // and so many views of one another
 
 // Results of computations are arrays of their own.
-bool IsGiven(const hlo::Instruction& value) {
-  return value.IsRoot() || std::any_of(value.users().begin(), value.users().end(), [](const hlo::Instruction* user) {
-           return user->opcode() == hlo::Opcode::kTuple || (IsView(user->opcode()) && IsGiven(*user));
+bool IsGiven(const hlo::Instruction& value, int views = kMaxViews) {
+  return value.IsRoot() || views == 0 || value.users().size() > kMaxUsers ||
+         std::any_of(value.users().begin(), value.users().end(), [&](const hlo::Instruction* user) {
+           return user->opcode() == hlo::Opcode::kTuple || (IsView(user->opcode()) && IsGiven(*user, views - 1));
          });
 }
 
 // Whether a part keeps no much larger array from being freed: what is given to a computation stays anyway.
 bool MayStay(const hlo::Instruction& source, int64_t part_bytes) {
   const hlo::Instruction* value = &source;
-  while (value->operand_count() == 1 && (IsView(value->opcode()) || value->opcode() == hlo::Opcode::kSlice)) {
+  for (int views = 0; views < kMaxViews && value->operand_count() == 1; ++views) {
+    if (!IsView(value->opcode()) && value->opcode() != hlo::Opcode::kSlice) break;
     value = value->operand(0);
   }
   return value->IsParameter() || value->IsConstant() || 2 * part_bytes >= value->shape().byte_count();
@@ -40,8 +43,7 @@ int64_t PartOffset(const hlo::Instruction& slice) {
 
 bool IsPartOfMemory(const hlo::Instruction& instruction) {
   if (instruction.opcode() != hlo::Opcode::kSlice || instruction.shape().byte_count() < kMinPartBytes ||
-      instruction.users().size() > kMaxPartUsers || !HasPlainShape(instruction) ||
-      !HasPlainShape(*instruction.operand(0))) {
+      !HasPlainShape(instruction) || !HasPlainShape(*instruction.operand(0))) {
     return false;
   }
   const hlo::Shape &from = instruction.operand(0)->shape(), &to = instruction.shape();
