@@ -346,7 +346,7 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
       schedule.pack_lhs = column_panels >= 3 && k >= 16;
     }
     const int64_t accumulators = int64_t{schedule.rows} * schedule.vectors * parts;
-    schedule.unroll = accumulators >= 20 ? 2 : accumulators >= 8 ? 4 : 8;
+    schedule.unroll = accumulators >= 20 ? 1 : accumulators >= 8 ? 2 : 8;
     // Short sums do not repay the code that finishes what unrolling leaves over.
     while (problem.k < 64 && schedule.unroll > 1 && problem.k % schedule.unroll != 0) schedule.unroll /= 2;
   }
