@@ -76,7 +76,7 @@ struct ProductTuning {
   int64_t packed_rows;         // packing rhs,
   int64_t placed_rows;         // and packing an rhs that can be read where it lies
   int64_t wide_row_bytes;      // rows of rhs from here on lie on pages of their own
-  int64_t panel_bytes;         // of packed rhs in one stretch of a long k
+  double panel_part;           // of packed rhs in one stretch of a long k, in L1 caches
   double block_work;           // less does not repay the call
   double block_pack_work;      // to pack an element of rhs,
   double block_rhs_work;       // to fetch it from where it lies,

@@ -94,7 +94,7 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
   const int64_t step_bytes = columns * element;
   const bool whole = (schedule.pack_rhs || !wide_rows) && !schedule.pack_lhs &&
                      all_steps * step_bytes <= Host().l2_bytes / (direct ? 8 : 4);
-  const double stretch = static_cast<double>(costs.panel_bytes) / static_cast<double>(step_bytes);
+  const double stretch = costs.panel_part * static_cast<double>(Host().l1_bytes) / static_cast<double>(step_bytes);
   const auto parts = std::max<int64_t>(std::llround(static_cast<double>(all_steps) / stretch), 1);
   const int64_t unit = problem.k_outer > 1 ? problem.k : 8;
   schedule.k_block = whole ? all_steps : std::min(CeilDivide(CeilDivide(all_steps, parts), unit) * unit, all_steps);

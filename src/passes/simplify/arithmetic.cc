@@ -39,7 +39,7 @@ constexpr Rule kRules[] = {
 
     {"multiply(x, 1)", "x"},
     {"multiply(x, 0)", "0", Integral},
-    {"multiply(x, c)", "c", FiniteX, NonNegativeX, ZeroC},
+    {"multiply(x, c)", "c", ZeroC, FiniteX, NonNegativeX},
     {"multiply(x, -1)", "negate(x)", NotComplex},
     {"multiply(negate(x), negate(y))", "multiply(x, y)"},
     {"multiply(negate(v), c)", "multiply(v, negate(c))", NotComplex},

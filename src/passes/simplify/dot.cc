@@ -191,6 +191,16 @@ Instruction* ReadTransposed(const Match& match, int64_t side, Builder& builder) 
 Instruction* ReadLeftTransposed(const Match& match, Builder& builder) { return ReadTransposed(match, 0, builder); }
 Instruction* ReadRightTransposed(const Match& match, Builder& builder) { return ReadTransposed(match, 1, builder); }
 
+// Whether integers that wrap around before they are multiplied do so as the sums of products do.
+bool IsUnwidened(const Match& match) {
+  const Instruction& t = *match['t'];
+  return absl::c_all_of(t.operands(), [&](const Instruction* operand) {
+    const PrimitiveType type = operand->shape().element_type();
+    return !hlo::IsIntegral(type) || type == t.shape().element_type();
+  });
+}
+constexpr Guard Unwidened{"integers as wide as sums", IsUnwidened};
+
 bool AreLike(const Match& match) {
   const Instruction &t = *match['t'], &u = *match['u'];
   return t.attributes() == u.attributes() && t.operand(0)->shape() == u.operand(0)->shape() &&
@@ -207,11 +217,11 @@ constexpr Rule kRules[] = {
     {"dot(i, x)", "x, where i is an identity matrix", DotWithIdentity, FiniteX},
     {"dot(t:transpose(x), _)", "dot(x, _)", ReadLeftTransposed},
     {"dot(_, t:transpose(x))", "dot(_, x)", ReadRightTransposed},
-    {"t:dot(negate(x), negate(y))", "t(x, y)"},
+    {"t:dot(negate(x), negate(y))", "t(x, y)", Unwidened},
     {"t:dot(multiply'(x, broadcast(s)), y)", "multiply(t(x, y), broadcast(s))", Integer, SmallProduct},
     {"t:dot(y, multiply'(x, broadcast(s)))", "multiply(t(y, x), broadcast(s))", Integer, SmallProduct},
-    {"add(t:dot'(x, y), u:dot'(x, z))", "t(x, add(y, z))", Integer, Like},
-    {"add(t:dot'(x, y), u:dot'(z, y))", "t(add(x, z), y)", Integer, Like},
+    {"add(t:dot'(x, y), u:dot'(x, z))", "t(x, add(y, z))", Integer, Like, Unwidened},
+    {"add(t:dot'(x, y), u:dot'(z, y))", "t(add(x, z), y)", Integer, Like, Unwidened},
     {"dot(t:dot'(x, y), z)", "dot(x, dot(y, z)), where that is cheaper", DotToTheRight, Integer},
     {"dot(x, t:dot'(y, z))", "dot(dot(x, y), z), where that is cheaper", DotToTheLeft, Integer},
 };

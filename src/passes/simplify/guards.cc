@@ -37,10 +37,17 @@ const Instruction& Source(const Instruction& moved) {
   return *x;
 }
 
+// Rules are tried again and again: what takes long to look at is left alone.
+constexpr int64_t kMaxElements = 1 << 12;
+constexpr int64_t kMaxOperands = 8;
+
 // Whether `x` is a constant whose elements, as `kValueOf` gives them, all are as wanted.
 template <auto kValueOf = hlo::ElementAsDouble, typename Holds>
 bool IsConstantOf(const Instruction& x, Holds holds) {
-  if (!x.IsConstant() || !x.shape().IsArray() || hlo::IsComplex(x.shape().element_type())) return false;
+  if (!x.IsConstant() || !x.shape().IsArray() || hlo::IsComplex(x.shape().element_type()) ||
+      x.shape().element_count() > kMaxElements) {
+    return false;
+  }
   for (int64_t i = 0; i < x.literal().element_count(); ++i) {
     if (!holds(kValueOf(x.literal(), i))) return false;
   }
@@ -130,7 +137,7 @@ bool IsFinite(const Instruction& moved, int steps) {
   const Instruction& x = Source(moved);
   const PrimitiveType type = x.shape().element_type();
   if (IsIntegralOrPred(type)) return true;
-  if (steps == 0 || hlo::IsComplex(type)) return false;
+  if (steps == 0 || hlo::IsComplex(type) || x.operand_count() > kMaxOperands) return false;
   const auto from = [&](int64_t first) {
     return absl::c_all_of(x.operands().subspan(first), [&](const Instruction* y) { return IsFinite(*y, steps - 1); });
   };
