@@ -19,6 +19,7 @@
 #include "src/cpu/program_abi.h"
 #include "src/kernel/buffer_sharing.h"
 #include "src/kernel/kernel_builder.h"
+#include "src/kernel/narrow_rows.h"
 #include "src/kernel/stage_sharing.h"
 
 namespace kiln::cpu {
@@ -193,6 +194,7 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
     kernel::ShareStages(&scheduled->kernel);
     kernel::TargetInfo target = target_;
     if (IsReadAgain(*instruction)) target.streaming_bytes = Tuning().kernels.streaming_temporary_bytes;
+    kernel::WidenNarrowRows(&scheduled->kernel, target);
     for (const kernel::Nest& nest : scheduled->kernel.nests) {
       scheduled->schedules.push_back(kernel::ScheduleNest(scheduled->kernel, nest, target));
       const kernel::NestSchedule& schedule = scheduled->schedules.back();

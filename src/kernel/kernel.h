@@ -127,6 +127,8 @@ struct Block {
 // One loop nest. All its loops but those of reduces are listed outermost first.
 struct Nest {
   std::vector<int> loops;
+  // The last of `loops`, or -1: the one before it becomes vector lanes, and this one runs inside (narrow_rows.h).
+  int repeat_loop = -1;
   Block body;
 };
 

@@ -14,7 +14,7 @@ namespace {
 // Streaming stores must be aligned to the register; narrower ones are ordinary.
 constexpr uint64_t kStreamingAlignment = 64;
 // Elements that far apart are picked out of whole vectors.
-constexpr int64_t kMaxShuffledStride = 4;
+constexpr int64_t kMaxShuffledStride = 16;
 
 llvm::SmallVector<int, 64> LaneSequence(int lanes, int first, int step) {
   llvm::SmallVector<int, 64> mask;

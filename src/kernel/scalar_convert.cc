@@ -143,8 +143,11 @@ Real ScalarEmitter::Widen(const Value& value) const {
     case PrimitiveType::kF32:
     case PrimitiveType::kF64:
       return {b_, value.value};
-    case PrimitiveType::kF16:
-      return {b_, b_.ir.CreateFPExt(value.value, b_.FloatType())};
+    case PrimitiveType::kF16: {
+      llvm::Value* wide = b_.ir.CreateFPExt(value.value, b_.FloatType());
+      // LLVM compares what was extended before it is extended, and CPUs without arithmetic on halves lane by lane then.
+      return {b_, b_.target == Target::kCpu ? b_.ir.CreateArithmeticFence(wide, wide->getType()) : wide};
+    }
     default:
       return DecodeSmallFloat(value.type, IntegerOf(value));
   }

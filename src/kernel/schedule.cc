@@ -51,9 +51,9 @@ int WidthOf(PrimitiveType type) {
   return hlo::ByteWidth(type);
 }
 
-int ComputeWidth(const Op& op) { return IsNarrowIndex(op) ? 4 : WidthOf(op.type); }
-
 }  // namespace
+
+int ComputeWidth(const Op& op) { return IsNarrowIndex(op) ? 4 : WidthOf(op.type); }
 
 bool IsNarrowIndex(const Op& op) {
   return op.kind == OpKind::kToIndex && op.clamp && op.range.low >= 0 && op.range.high < int64_t{1} << 30;
@@ -127,7 +127,7 @@ class Scheduler {
         while (lanes > 1 && LocalBytes(loop) * lanes > kMaxLocalBytes) lanes /= 2;
         if (lanes <= 1) continue;
         double cost = Cost(loop, lanes);
-        if (cost < best_cost) {
+        if (nest_.repeat_loop >= 0 ? loop == nest_.loops.end()[-2] : cost < best_cost) {
           best = loop;
           best_cost = cost;
           best_lanes = lanes;
@@ -140,10 +140,12 @@ class Scheduler {
     if (best >= 0) {
       schedule.vector_loop = best;
       schedule.lanes = best_lanes;
-      std::erase(schedule.order, best);
-      schedule.order.insert(std::find_if(schedule.order.begin(), schedule.order.end(),
-                                         [&](int loop) { return ReducesOver(loop) < ReducesOver(best); }),
-                            best);
+      if (nest_.repeat_loop < 0) {
+        std::erase(schedule.order, best);
+        schedule.order.insert(std::find_if(schedule.order.begin(), schedule.order.end(),
+                                           [&](int loop) { return ReducesOver(loop) < ReducesOver(best); }),
+                              best);
+      }
     }
     for (int number : reduces_) ScheduleReduce(number, best, &schedule.reduces[number]);
     if (vectors) best_cost = ScheduleTiles(best_cost, &schedule);
@@ -156,7 +158,7 @@ class Scheduler {
   double ScheduleTiles(double best_cost, NestSchedule* schedule) {
     // Elements of a task's tiles along either loop: some neighbouring cache lines of every row.
     constexpr int kSpan = 64;
-    if (nest_.loops.size() < 2 || has_scalar_loop_) return best_cost;
+    if (nest_.loops.size() < 2 || has_scalar_loop_ || nest_.repeat_loop >= 0) return best_cost;
     for (int loop : nest_.loops) {
       if (kernel_.loops[loop].kind != LoopKind::kParallel) return best_cost;
     }
@@ -194,7 +196,10 @@ class Scheduler {
   void Collect(const Block& block, int inside, double times) {
     for (const Block::Statement& statement : block.statements) {
       if (statement.kind == Block::Kind::kOp) {
-        ops_.push_back({&kernel_.ops[statement.index], inside, times});
+        const Op& op = kernel_.ops[statement.index];
+        const bool once = nest_.repeat_loop >= 0 && (op.loops >> nest_.repeat_loop & 1) == 0;
+        const double rounds = once ? static_cast<double>(kernel_.loops[nest_.repeat_loop].extent) : 1;
+        ops_.push_back({&op, inside, times / rounds});
       } else if (statement.kind == Block::Kind::kStore) {
         stores_.push_back(&kernel_.stores[statement.index]);
       } else {
@@ -206,6 +211,9 @@ class Scheduler {
           if ((reduce.outer_loops >> loop & 1) == 0) inner /= static_cast<double>(kernel_.loops[loop].extent);
         }
         reduces_.push_back(statement.index);
+        double outer = inner;
+        for (int loop : reduce.loops) outer /= static_cast<double>(kernel_.loops[loop].extent);
+        reduce_times_.push_back(outer);
         Collect(*reduce.block, statement.index, inner);
       }
     }
@@ -247,17 +255,22 @@ class Scheduler {
   // Full registers of the widest type that the loop touches; several registers at once where a loop-carried
   // accumulator would otherwise wait for itself.
   int LanesFor(int loop) const {
+    constexpr int64_t kMaxNearbyStride = 4;
     constexpr double kPlainSum = 6;  // of an element: its load and little else
     if (has_scalar_loop_) return 1;
     const Loop& info = kernel_.loops[loop];
     const uint64_t bit = uint64_t{1} << loop;
     int width = 1;
     double cost = 0, reduced = 0;  // of an element, and what its reduces do with it
+    bool far_apart = false;        // elements that a load picks out of several vectors
     for (const Weighted& w : ops_) {
       if ((w.op->loops & bit) == 0) continue;
       width = std::max(width, ComputeWidth(*w.op));
       cost += OpCost(*w.op);
       if (w.reduce >= 0) reduced += OpCost(*w.op);
+      int64_t stride;
+      far_apart |= w.op->kind == OpKind::kLoad && LinearStride(kernel_.terms, w.op->offset, loop, 1, &stride) &&
+                   stride > kMaxNearbyStride;
       // Updates that may meet in one element stay in order.
       if (info.kind == LoopKind::kSerial &&
           (w.op->kind == OpKind::kToIndex || (w.op->kind == OpKind::kLoad && !Contiguous(w.op->offset, loop)))) {
@@ -272,7 +285,7 @@ class Scheduler {
     int lanes = std::max(1, target_.vector_bytes / width);
     const bool carried = info.kind == LoopKind::kReduce || !reduces_.empty();
     int most = 64;
-    if (carried && cost <= 16) {
+    if (carried && cost <= 16 && !far_apart) {
       int registers = 4;
       if (info.kind != LoopKind::kReduce && reduced <= kPlainSum && target_.target == Target::kCpu) {
         // Columns: long stretches of each row, in as many sums as half the registers hold.
@@ -330,10 +343,30 @@ class Scheduler {
         cost += lane_cost * registers * w.times / (by_lanes * by_fill);
       }
     }
+    for (size_t i = 0; i < reduces_.size(); ++i) {
+      const Reduce& reduce = kernel_.reduces[reduces_[i]];
+      ReduceSchedule own;
+      ScheduleReduce(reduces_[i], loop, &own);
+      // Each halving of the lanes is a shuffle and a combination.
+      if (own.vector_loop >= 0) cost += reduce_times_[i] * std::log2(own.lanes) * (1 + CombineCost(reduce, kernel_));
+    }
     for (const Store* store : stores_) {
       const int number = static_cast<int>(store - kernel_.stores.data());
       const bool interleaved = loop >= 0 && !InterleavedStores(kernel_, nest_.body, number, loop, lanes).empty();
       cost += loop < 0 ? 1.0 : (interleaved ? 2.0 : AccessCost(store->offset, loop, lanes)) / (lanes * fill);
+    }
+    return cost;
+  }
+
+  // Of combining two accumulators of a reduce.
+  static double CombineCost(const Reduce& reduce, const Kernel& kernel) {
+    if (reduce.combiner != nullptr) return 8;
+    double cost = 0;
+    for (size_t i = 0; i < reduce.inits.size(); ++i) {
+      const bool compares =
+          reduce.combine_opcodes[i] == Opcode::kMaximum || reduce.combine_opcodes[i] == Opcode::kMinimum;
+      // NaN and the sign of zero count.
+      cost += compares && hlo::IsFloating(kernel.ops[reduce.inits[i]].type) ? 5 : 1;
     }
     return cost;
   }
@@ -351,7 +384,7 @@ class Scheduler {
     }
     if (stride == 0 || stride == 1) return 1;
     if (stride == -1) return 2;
-    if (stride > 1 && stride <= 4) return 2.0 * static_cast<double>(stride);
+    if (stride > 1 && stride < lanes) return 2.0 * static_cast<double>(stride);
     return 2.0 * lanes;
   }
 
@@ -475,6 +508,7 @@ class Scheduler {
   std::vector<Weighted> ops_;
   std::vector<const Store*> stores_;
   std::vector<int> reduces_;
+  std::vector<double> reduce_times_;  // as Weighted::times, of each of them
   std::vector<ValueId> tiled_;  // loads that Cost takes to go through tiles
 };
 

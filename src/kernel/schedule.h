@@ -73,6 +73,9 @@ inline constexpr int64_t kMaxLocalBytes = int64_t{256} << 10;
 // Whether an index (kToIndex) is clamped to so few elements that 32 bits hold it.
 bool IsNarrowIndex(const Op& op);
 
+// Bytes that one lane of the op's result takes in a register.
+int ComputeWidth(const Op& op);
+
 // Rough cost of one op on one vector, in units of a simple instruction.
 double OpCost(const Op& op);
 

@@ -1,0 +1,208 @@
+#include "src/kernel/narrow_rows.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+
+namespace kiln::kernel {
+namespace {
+
+constexpr int64_t kMaxCopies = 8;
+constexpr size_t kMaxStatements = 32;
+
+class NarrowRows {
+ public:
+  NarrowRows(Kernel* kernel, Nest* nest, int vector_bytes)
+      : kernel_(*kernel), nest_(*nest), vector_bytes_(vector_bytes) {}
+
+  void Widen() {
+    if (nest_.loops.size() < 2 || static_cast<int>(kernel_.loops.size()) + 1 >= kMaxLoops) return;
+    if (!absl::c_all_of(nest_.loops, [&](int l) { return kernel_.loops[l].kind == LoopKind::kParallel; })) return;
+    outer_ = nest_.loops.end()[-2];
+    row_ = nest_.loops.back();
+    width_ = kernel_.loops[row_].extent;
+    if (!IsPlain()) return;
+    if (DependsOnPlacesOnly() && ChooseBlock()) {
+      JoinRows();
+    } else if (IsWrittenAcross()) {
+      UnrollRow();
+    }
+  }
+
+ private:
+  bool DependsOn(const IndexExpr& expr, int loop) const { return (kernel_.terms.LoopsOf(expr) >> loop & 1) != 0; }
+
+  // The index goes through rows that lie one behind the other.
+  bool LiesInRows(const IndexExpr& expr) const { return kernel_.terms.CanCollapse(expr, outer_, row_, width_); }
+
+  // No reduces and loops inside, and results in rows.
+  bool IsPlain() const {
+    if (nest_.body.statements.size() > kMaxStatements) return false;
+    return absl::c_all_of(nest_.body.statements, [&](const Block::Statement& statement) {
+      if (statement.kind == Block::Kind::kReduce) return false;
+      if (statement.kind == Block::Kind::kOp) return kernel_.ops[statement.index].opcode != hlo::Opcode::kWhile;
+      const Store& store = kernel_.stores[statement.index];
+      const Parameter& parameter = kernel_.parameters[store.parameter];
+      return !parameter.is_updated && !parameter.is_local && LiesInRows(store.offset) && DependsOn(store.offset, row_);
+    });
+  }
+
+  // Each index is one of rows, or of a place in the row alone.
+  bool DependsOnPlacesOnly() const {
+    const auto fits = [&](const IndexExpr& expr) { return LiesInRows(expr) || !DependsOn(expr, outer_); };
+    return absl::c_all_of(nest_.body.statements, [&](const Block::Statement& statement) {
+      if (statement.kind == Block::Kind::kStore) return true;
+      const Op& op = kernel_.ops[statement.index];
+      return fits(op.offset) &&
+             absl::c_all_of(op.conditions, [&](const Condition& condition) { return fits(condition.expr); });
+    });
+  }
+
+  // How many lanes and vectors make a block, and how many blocks a stretch.
+  bool ChooseBlock() {
+    constexpr double kEnoughGain = 1.25;     // in lanes that are at work
+    constexpr int64_t kMaxStretch = 4096;    // elements
+    constexpr int64_t kMinRepeats = 16;      // that make what is computed once for all of them worth its instructions
+    int width = 1;
+    for (const Block::Statement& statement : nest_.body.statements) {
+      if (statement.kind != Block::Kind::kOp) continue;
+      const Op& op = kernel_.ops[statement.index];
+      if ((op.loops >> row_ & 1) != 0) width = std::max(width, ComputeWidth(op));
+    }
+    const int64_t all_lanes = vector_bytes_ / width, rows = kernel_.loops[outer_].extent;
+    const double fill = static_cast<double>(width_) / static_cast<double>((width_ + all_lanes - 1) / all_lanes);
+    for (lanes_ = all_lanes; lanes_ >= 4; lanes_ /= 2) {
+      const int64_t together = lanes_ / std::gcd(lanes_, width_);
+      copies_ = together * width_ / lanes_;
+      if (rows % together != 0) continue;
+      if (width_ >= all_lanes || copies_ > kMaxCopies || static_cast<double>(lanes_) < kEnoughGain * fill) return false;
+      const int64_t blocks = rows / together;
+      repeats_ = std::min(blocks, kMaxStretch / (copies_ * lanes_));
+      while (blocks % repeats_ != 0) --repeats_;
+      stretches_ = blocks / repeats_;
+      return repeats_ >= kMinRepeats;
+    }
+    return false;
+  }
+
+  void JoinRows() {
+    const int repeat = static_cast<int>(kernel_.loops.size());
+    for (Op& op : kernel_.ops) {
+      if ((op.loops >> outer_ & 1) != 0) op.loops |= uint64_t{1} << row_ | uint64_t{1} << repeat;
+    }
+    const int64_t block = copies_ * lanes_;
+    MakeCopies(copies_, [&](int64_t copy, IndexTerms* terms, const IndexTerms::Term& loop, bool in_rows) {
+      if (loop.id == outer_) return IndexExpr();
+      if (loop.id != row_) return terms->Loop(loop.id, loop.range.high + 1);
+      const IndexExpr place = terms->Loop(row_, lanes_) + copy * lanes_;
+      if (!in_rows) return terms->Mod(place, width_);
+      return terms->Loop(outer_, stretches_) * (repeats_ * block) + terms->Loop(repeat, repeats_) * block + place;
+    });
+    kernel_.loops[outer_].extent = stretches_;
+    kernel_.loops[row_].extent = lanes_;
+    kernel_.loops.push_back({repeats_, LoopKind::kParallel});
+    if (stretches_ == 1) nest_.loops.erase(nest_.loops.end() - 2);
+    nest_.loops.push_back(repeat);
+    nest_.repeat_loop = repeat;
+  }
+
+  // Rows of a few elements; stores that can alternate, and loads that go along the loop outside.
+  bool IsWrittenAcross() const {
+    if (width_ >= kMaxCopies) return false;  // those are transposed in tiles
+    bool along_outer = false;
+    for (const Block::Statement& statement : nest_.body.statements) {
+      if (statement.kind == Block::Kind::kStore) {
+        const Store& store = kernel_.stores[statement.index];
+        if (store.predicate != kNoValue || hlo::IsComplex(kernel_.parameters[store.parameter].type)) return false;
+        continue;
+      }
+      const Op& op = kernel_.ops[statement.index];
+      int64_t stride;
+      along_outer |= op.kind == OpKind::kLoad && DependsOn(op.offset, row_) &&
+                     LinearStride(kernel_.terms, op.offset, outer_, 1, &stride) && stride == 1;
+    }
+    return along_outer;
+  }
+
+  void UnrollRow() {
+    MakeCopies(width_, [&](int64_t copy, IndexTerms* terms, const IndexTerms::Term& loop, bool) {
+      return loop.id == row_ ? IndexExpr::Constant(copy) : terms->Loop(loop.id, loop.range.high + 1);
+    });
+    for (Op& op : kernel_.ops) op.loops &= ~(uint64_t{1} << row_);
+    nest_.loops.pop_back();
+  }
+
+  // Replaces what depends on the place in the row by `count` copies with what `index` has for loops.
+  template <typename Index>
+  void MakeCopies(int64_t count, const Index& index) {
+    IndexTerms terms;
+    absl::flat_hash_map<ValueId, ValueId> copied;
+    const auto name = [&](ValueId id) {
+      const auto found = copied.find(id);
+      return found == copied.end() ? id : found->second;
+    };
+    const auto rewritten = [&](const IndexExpr& expr, int64_t copy) {
+      const bool in_rows = LiesInRows(expr);
+      return kernel_.terms.Replace(&terms, expr, [&](const IndexTerms::Term& term) {
+        if (term.kind == IndexTerms::Kind::kLoop) return index(copy, &terms, term, in_rows);
+        return terms.Symbol(name(term.id), term.range, kernel_.ops[term.id].loops);
+      });
+    };
+    const auto rewrite = [&](Op* op, int64_t copy) {
+      if (op->kind == OpKind::kLoad || op->kind == OpKind::kIndex) op->offset = rewritten(op->offset, copy);
+      for (Condition& condition : op->conditions) condition.expr = rewritten(condition.expr, copy);
+      for (ValueId& operand : op->operands) operand = name(operand);
+      if (op->predicate != kNoValue) op->predicate = name(op->predicate);
+    };
+    const std::vector<Block::Statement> body = std::exchange(nest_.body.statements, {});
+    std::vector<Op> originals = kernel_.ops;
+    std::vector<Store> stores = kernel_.stores;
+    // The first copy is the original, as is all that is not of these rows.
+    for (int64_t copy = 0; copy < count; ++copy) {
+      copied.clear();
+      if (copy == 0) {
+        for (Op& op : kernel_.ops) rewrite(&op, 0);
+        for (Store& store : kernel_.stores) store.offset = rewritten(store.offset, 0);
+        nest_.body.statements = body;
+        continue;
+      }
+      for (const Block::Statement& statement : body) {
+        if (statement.kind == Block::Kind::kStore) {
+          Store store = stores[statement.index];
+          store.offset = rewritten(store.offset, copy);
+          store.value = name(store.value);
+          if (store.predicate != kNoValue) store.predicate = name(store.predicate);
+          nest_.body.statements.push_back({statement.kind, static_cast<int>(kernel_.stores.size())});
+          kernel_.stores.push_back(std::move(store));
+        } else if ((originals[statement.index].loops >> row_ & 1) != 0) {
+          Op op = originals[statement.index];
+          rewrite(&op, copy);
+          copied[statement.index] = static_cast<ValueId>(kernel_.ops.size());
+          nest_.body.statements.push_back({statement.kind, static_cast<int>(kernel_.ops.size())});
+          kernel_.ops.push_back(std::move(op));
+        }
+      }
+    }
+    kernel_.terms = std::move(terms);
+  }
+
+  Kernel& kernel_;
+  Nest& nest_;
+  const int vector_bytes_;
+  int outer_ = -1, row_ = -1;
+  int64_t width_ = 0;  // of a row
+  int64_t lanes_ = 1, copies_ = 1, repeats_ = 1, stretches_ = 1;
+};
+
+}  // namespace
+
+void WidenNarrowRows(Kernel* kernel, const TargetInfo& target) {
+  for (Nest& nest : kernel->nests) NarrowRows(kernel, &nest, target.vector_bytes).Widen();
+}
+
+}  // namespace kiln::kernel
