@@ -1,4 +1,6 @@
 // Compare, select, clamp, minimum and maximum.
+#include <numeric>
+
 #include "src/hlo/elements.h"
 #include "src/kernel/scalar_emitter.h"
 
@@ -110,6 +112,16 @@ Value ScalarEmitter::MinMax(const Value& a, const Value& b, bool is_max) {
     default:
       break;
   }
+  if (hlo::BitWidth(type) == 16) {
+    // In 16 bits: as many lanes again as wider ones, and the order of the bits tells zeros apart.
+    Integer i = TotalOrder(b_, type, a.value), j = TotalOrder(b_, type, b.value);
+    const auto bits = [&](llvm::Value* v) { return Integer(b_, b_.ir.CreateBitCast(v, b_.IntType(16))); };
+    const auto is_nan = [&](llvm::Value* v) { return (bits(v) & 0x7fff) > (type == PrimitiveType::kF16 ? 0x7c00 : 0x7f80); };
+    const llvm::Intrinsic::ID id = is_max ? llvm::Intrinsic::smax : llvm::Intrinsic::smin;
+    const Integer best = bits(TotalOrder(b_, type, b_.ir.CreateBinaryIntrinsic(id, i, j)));
+    const Integer number = kernel::Select(is_nan(b.value), bits(b.value), best);
+    return Of(type, b_.ir.CreateBitCast(kernel::Select(is_nan(a.value), bits(a.value), number), RegisterType(type)));
+  }
   Real x = Widen(a), y = Widen(b);
   // The choice is y when y is NaN, since the comparison is false then; x when x is NaN by the mask.
   Mask better = is_max ? x > y : x < y;
@@ -140,6 +152,30 @@ Value ScalarEmitter::MinMax(const Value& a, const Value& b, bool is_max) {
   Integer i = kernel::Select(better, x, y).AsInteger(), j = kernel::Select(reversed, y, x).AsInteger();
   Mask unordered = x.Compare(CmpInst::FCMP_UNO, y);
   return Of(type, kernel::Select(unordered, x + y, (is_max ? i & j : i | j).AsReal()));
+}
+
+Value ScalarEmitter::ExtremeLane(const Value& value, bool is_max) {
+  const PrimitiveType type = value.type;
+  const int bits = hlo::BitWidth(type);
+  // As integers that are ordered like the numbers, of which one instruction finds the larger. NaN is beyond all of them.
+  Integer codes = TotalOrder(b_, type, value.value);
+  llvm::Value* keys = kernel::Select(Widen(value).IsNan(), is_max ? INT64_MAX >> (64 - bits) : INT64_MIN, codes);
+  for (int half = b_.lanes / 2; half > 0; half /= 2) {
+    // Vectors as wide as the smallest register keep their lanes.
+    const bool shrinks = half * bits >= 128;
+    llvm::SmallVector<int, 64> low(shrinks ? half : llvm::cast<llvm::FixedVectorType>(keys->getType())->getNumElements());
+    llvm::SmallVector<int, 64> high(low.size(), -1);
+    std::iota(low.begin(), low.end(), 0);
+    std::iota(high.begin(), high.begin() + half, half);
+    keys = b_.ir.CreateBinaryIntrinsic(is_max ? llvm::Intrinsic::smax : llvm::Intrinsic::smin,
+                                       shrinks ? b_.ir.CreateShuffleVector(keys, low) : keys,
+                                       b_.ir.CreateShuffleVector(keys, high));
+  }
+  const VectorBuilder scalar{b_.ir, 1, b_.target};
+  // The order of the bits is its own inverse.
+  llvm::Value* best = b_.ir.CreateExtractElement(keys, b_.ir.getInt64(0));
+  llvm::Type* register_type = RegisterType(type)->getScalarType();
+  return {type, b_.ir.CreateBitCast(TotalOrder(scalar, type, best), register_type)};
 }
 
 }  // namespace kiln::kernel

@@ -70,6 +70,10 @@ class ScalarEmitter {
   // naming the instruction when an opcode is not defined for its type.
   absl::StatusOr<Value> Elementwise(const hlo::Instruction& instruction, absl::Span<const Value> operands);
 
+  // The maximum (or minimum) of all lanes, a power of two of them, of floats of 16 bits or more: a scalar, NaN where a
+  // lane is NaN.
+  Value ExtremeLane(const Value& value, bool is_max);
+
   Value Convert(const Value& operand, hlo::PrimitiveType to);
   Value Select(llvm::Value* predicate, const Value& on_true, const Value& on_false);
   // Signedness-free integer arithmetic for indices is done by callers with the builder itself.

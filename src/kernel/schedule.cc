@@ -347,8 +347,7 @@ class Scheduler {
       const Reduce& reduce = kernel_.reduces[reduces_[i]];
       ReduceSchedule own;
       ScheduleReduce(reduces_[i], loop, &own);
-      // Each halving of the lanes is a shuffle and a combination.
-      if (own.vector_loop >= 0) cost += reduce_times_[i] * std::log2(own.lanes) * (1 + CombineCost(reduce, kernel_));
+      if (own.vector_loop >= 0) cost += reduce_times_[i] * LanesCost(reduce, own.lanes);
     }
     for (const Store* store : stores_) {
       const int number = static_cast<int>(store - kernel_.stores.data());
@@ -358,15 +357,17 @@ class Scheduler {
     return cost;
   }
 
-  // Of combining two accumulators of a reduce.
-  static double CombineCost(const Reduce& reduce, const Kernel& kernel) {
-    if (reduce.combiner != nullptr) return 8;
+  // Of combining the lanes of a reduce's accumulators: each halving is a shuffle and a combination.
+  double LanesCost(const Reduce& reduce, int lanes) const {
+    constexpr double kOfComputation = 8, kOrderOfFloats = 8;  // the latter before and behind all halvings
+    const double halvings = std::log2(lanes);
+    if (reduce.combiner != nullptr) return halvings * (1 + kOfComputation);
     double cost = 0;
     for (size_t i = 0; i < reduce.inits.size(); ++i) {
-      const bool compares =
-          reduce.combine_opcodes[i] == Opcode::kMaximum || reduce.combine_opcodes[i] == Opcode::kMinimum;
-      // NaN and the sign of zero count.
-      cost += compares && hlo::IsFloating(kernel.ops[reduce.inits[i]].type) ? 5 : 1;
+      const Opcode opcode = reduce.combine_opcodes[i];
+      const bool ordered = (opcode == Opcode::kMaximum || opcode == Opcode::kMinimum) &&
+                           hlo::IsFloating(kernel_.ops[reduce.inits[i]].type);
+      cost += 2 * halvings + (ordered ? kOrderOfFloats : 0);
     }
     return cost;
   }
