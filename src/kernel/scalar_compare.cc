@@ -159,7 +159,7 @@ Value ScalarEmitter::ExtremeLane(const Value& value, bool is_max) {
   const int bits = hlo::BitWidth(type);
   // As integers that are ordered like the numbers, of which one instruction finds the larger. NaN is beyond all of them.
   Integer codes = TotalOrder(b_, type, value.value);
-  llvm::Value* keys = kernel::Select(Widen(value).IsNan(), is_max ? INT64_MAX >> (64 - bits) : INT64_MIN, codes);
+  llvm::Value* keys = kernel::Select(Widen(value).IsNan(), (is_max ? INT64_MAX : INT64_MIN) >> (64 - bits), codes);
   for (int half = b_.lanes / 2; half > 0; half /= 2) {
     // Vectors as wide as the smallest register keep their lanes.
     const bool shrinks = half * bits >= 128;

@@ -148,6 +148,17 @@ def complex_normals(*shapes):
     return lambda rng: tuple((rng.standard_normal(s) + 1j * rng.standard_normal(s)).astype(np.complex64) for s in shapes)
 
 
+def _of_rows(x, b):
+    return x * b + 1, jnp.exp(x) - b
+
+
+def _halves(rng):
+    specials = np.float16([np.nan, -np.nan, np.inf, -np.inf, 0, -0.0, 6e-8, -6e-8, 65504, 1])
+    x = np.concatenate([np.repeat(specials, 10), rng.standard_normal(157).astype(np.float16)])
+    y = np.concatenate([np.tile(specials, 10), rng.standard_normal(157).astype(np.float16)])
+    return x, y
+
+
 CASES = [
     *[Case(name, function, uniform(1031, low=low, high=high)) for name, function, low, high in UNARY],
     *[
@@ -217,6 +228,18 @@ CASES = [
     Case("complex_equal", lambda a: (a == a.conj(), a != a), complex_normals((9,))),
     Case("complex_matmul", jnp.matmul, complex_normals((7, 9), (9, 5))),
     Case("complex_gradient", jax.grad(lambda z: jnp.sum(jnp.abs(z * z + 1))), complex_normals((12,))),
+    # Rows narrower than a vector, with something of their length.
+    *[Case(f"narrow_rows_{width}", _of_rows, normals((1600, width), (width,))) for width in (2, 3, 5, 6, 7, 10, 12, 15, 17)],
+    *[Case(f"narrow_rows_of_{rows}", _of_rows, normals((rows, 3), (3,))) for rows in (16, 257, 1000, 8200)],
+    Case("narrow_rows_bytes", lambda x, b: (x.astype(jnp.float32) / 255 - b) / (b + 2), together(integers((3, 32, 32, 3), low=0, high=256, dtype=np.uint8), normal(3))),
+    Case("narrow_rows_bfloat16", lambda x, b: x.astype(jnp.bfloat16) * b.astype(jnp.bfloat16), normals((1600, 3), (3,))),
+    Case("narrow_rows_places", lambda x: jnp.where(jnp.arange(6) % 2 == 0, x, -x) + jnp.arange(6.0), normal(900, 6)),
+    Case("narrow_rows_padded", lambda x, b: jnp.pad(x, ((0, 0), (1, 1))) * b, normals((1600, 3), (5,))),
+    Case("narrow_rows_taken", lambda x, b, i: x * b[i], together(normals((1600, 3), (9,)), integers((3,), low=0, high=9))),
+    *[Case(f"channels_last_{width}", lambda x, b: jnp.moveaxis(x * x, 1, -1) + b, normals((3, width, 20, 33), (width,))) for width in (2, 3, 4, 5, 6, 7, 8)],
+    *[Case(f"transposed_to_{width}", lambda x: x.T, normal(width, 1003)) for width in (2, 3, 4, 5, 6, 7, 8)],
+    Case("transposed_bytes", lambda x: x.T + 1, integers((3, 1003), low=0, high=200, dtype=np.uint8)),
+    Case("float16_compared", lambda x, y: [jnp.nan_to_num(z, nan=77, posinf=88, neginf=-88) for z in (jnp.where(x > y, x, y), x == y, jnp.maximum(x, 0), 1 / jnp.minimum(x, y), jnp.sign(x), jnp.isnan(x))], _halves),
     Case("complex_sum_product", lambda z: (z.sum(), z.prod(), z.mean()), complex_normals((12,))),
 ]
 

@@ -29,6 +29,7 @@ def _two_outputs(x):
 
 
 CASES = [
+    *[Case(f"narrow_row_statistics_{width}", lambda x: (x.argmax(1), x.var(1), jax.nn.softmax(x), x.sum(1), (x > 0).all(1)), normal(2000, width)) for width in (3, 5, 10, 12, 17)],
     Case("sum_all", jnp.sum, normal(17, 31)),
     Case("sum_rows", lambda x: x.sum(1), normal(17, 31)),
     Case("sum_columns", lambda x: x.sum(0), normal(17, 31)),

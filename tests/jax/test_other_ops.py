@@ -274,3 +274,29 @@ def test_real_dot_of_complex_numbers_is_the_real_part(device):
     actual = dot(*jax.device_put((a.astype(np.complex64), b.astype(np.complex64)), device))
     assert actual.dtype == np.float32
     np.testing.assert_array_equal(actual, np.einsum("bij,bkj->bik", a, b).real)
+
+
+@pytest.mark.parametrize("width", [3, 5, 10, 16, 17, 40, 200])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_extremes_of_rows_with_specials(device, dtype, width):
+    """NaN of either sign is the extreme of its row, and zeros are told apart; XLA:CPU loses NaN in long rows."""
+    rng = np.random.default_rng(width)
+    x = -np.abs(rng.standard_normal((300, width)))
+    x[::2] *= -1
+    x[::3] = np.where(rng.random((100, width)) < 0.5, np.copysign(0, x[::3]), x[::3])
+    x[::7, width // 2] = 0.0
+    x[::5, width // 3] = -0.0
+    x[::11] = rng.choice([-np.inf, np.inf])
+    x[::8, width - 1] = np.nan
+    x[::9, 0] = -np.nan
+    with jax.enable_x64(True):
+        rows = jax.device_put(jax.numpy.asarray(x, dtype), device)
+        largest, least = (np.asarray(y, np.float64) for y in jax.jit(lambda x: (x.max(1), x.min(1)))(rows))
+        exact = np.asarray(rows, np.float64)
+    # Of zeros the positive one is larger: the sign decides among equal magnitudes of zero.
+    some_positive_zero = ((exact == 0) & ~np.signbit(exact)).any(1)
+    some_negative_zero = ((exact == 0) & np.signbit(exact)).any(1)
+    np.testing.assert_array_equal(largest, exact.max(1))
+    np.testing.assert_array_equal(least, exact.min(1))
+    np.testing.assert_array_equal(np.signbit(largest)[largest == 0], ~some_positive_zero[largest == 0])
+    np.testing.assert_array_equal(np.signbit(least)[least == 0], some_negative_zero[least == 0])
