@@ -17,17 +17,6 @@ Instruction* TransposeOfTranspose(const Match& match, Builder& builder) {
   return builder.Transpose(match['x'], permutation);
 }
 
-// Moving only dimensions of size 1 moves nothing in memory.
-Instruction* TransposeIsReshape(const Match& match, Builder& builder) {
-  int64_t previous = -1;
-  for (int64_t dimension : match.root()->dimensions()) {
-    if (match['x']->shape().dimensions(dimension) == 1) continue;
-    if (dimension < previous) return nullptr;
-    previous = dimension;
-  }
-  return builder.Reshape(match['x'], match.root()->shape().dimensions());
-}
-
 Instruction* TransposeOfBroadcast(const Match& match, Builder& builder) {
   const auto& permutation = match.root()->dimensions();
   DimensionVector map;
@@ -43,6 +32,37 @@ Instruction* TransposeOfIota(const Match& match, Builder& builder) {
   const int64_t moved = absl::c_find(permutation, dimension) - permutation.begin();
   return builder.Add(Opcode::kIota, Shape(match.root()->shape().element_type(), match.root()->shape().dimensions()), {},
                      hlo::DimensionsAttributes{{moved}});
+}
+
+// Moving only dimensions of size 1 moves nothing in memory.
+bool MovesNothing(const Shape& shape, const DimensionVector& permutation) {
+  int64_t previous = -1;
+  for (int64_t dimension : permutation) {
+    if (shape.dimensions(dimension) == 1) continue;
+    if (dimension < previous) return false;
+    previous = dimension;
+  }
+  return true;
+}
+
+Instruction* TransposeIsReshape(const Match& match, Builder& builder) {
+  if (!MovesNothing(match['x']->shape(), match.root()->dimensions())) return nullptr;
+  return builder.Reshape(match['x'], match.root()->shape().dimensions());
+}
+
+// Stacks along a new last dimension.
+Instruction* TransposeOfConcatenate(const Match& match, Builder& builder) {
+  const auto& permutation = match.root()->dimensions();
+  const Instruction& concatenate = *match['t'];
+  const auto moves_nothing = [&](const Instruction* operand) { return MovesNothing(operand->shape(), permutation); };
+  if (!absl::c_all_of(concatenate.operands(), moves_nothing)) return nullptr;
+  std::vector<Instruction*> reshaped;
+  for (Instruction* operand : concatenate.operands()) {
+    DimensionVector dimensions;
+    for (int64_t dimension : permutation) dimensions.push_back(operand->shape().dimensions(dimension));
+    reshaped.push_back(builder.Reshape(operand, dimensions));
+  }
+  return builder.Concatenate(reshaped, absl::c_find(permutation, concatenate.dimensions()[0]) - permutation.begin());
 }
 
 // Reversing a dimension of size 1 does nothing.
@@ -97,6 +117,8 @@ constexpr Rule kRules[] = {
     {"transpose(transpose(x))", "transpose(x)", TransposeOfTranspose},
     {"transpose(x)", "reshape(x), where only sizes of 1 move", TransposeIsReshape},
     {"transpose(broadcast(x))", "broadcast(x)", TransposeOfBroadcast},
+    {"transpose(t:concatenate'(...))", "concatenate(reshape(p), reshape(q), ...), of operands whose order stays",
+     TransposeOfConcatenate},
     {"transpose(iota())", "iota()", TransposeOfIota},
     {"iota()", "0", Guard{"it counts to 1", CountsToOne}},
     {"reverse(x)", "reverse(x), without dimensions of size 1", DropReversedDimensions},
