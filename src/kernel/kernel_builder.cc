@@ -174,6 +174,12 @@ absl::Status EmitConcatenatePieces(BodyBuilder* body, const Instruction* root, c
 bool CheaperAsPieces(const Instruction* concatenate, int64_t max_pieces) {
   constexpr int64_t kMinPieceElements = 64;
   if (concatenate->operand_count() > max_pieces) return false;
+  // Scalars are stored one by one: what reads them soon does not wait for a vector that was put together.
+  constexpr int64_t kMaxScalars = 8;
+  if (concatenate->shape().element_count() == concatenate->operand_count() &&
+      concatenate->operand_count() <= kMaxScalars) {
+    return true;
+  }
   for (const Instruction* operand : concatenate->operands()) {
     if (operand->shape().element_count() < kMinPieceElements) return false;
   }
