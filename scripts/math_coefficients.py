@@ -159,6 +159,8 @@ def main():
     table("kSinhF64", False, of_square(mp.sinh, lambda x: x, 3, 1e-9, 1, 7), "The same")
     table("kErfF32", True, of_square(mp.erf, lambda x: x, 1, 1e-9, 1, 7), "erf(x) / x - 1 in x^2, |x| <= 1")
     table("kErfF64", False, of_square(mp.erf, lambda x: x, 1, 1e-9, 1, 12), "The same")
+    ratio = lambda u: mp.erf(mp.sqrt((u + 1) * 3.92)) / mp.sqrt((u + 1) * 3.92)
+    table("kErfOf16Bits", True, remez(ratio, lambda u: 1 / ratio(u), mp.mpf("-0.9999999"), 1, 12), "erf(x) / x in x^2 / 3.92 - 1, |x| <= 2.8")
     erfc_log = lambda x: mp.log(mp.erfc(x))
     table("kErfcLogF32", True, remez(lambda u: erfc_log(u + 1), lambda u: mp.erfc(u + 1), 0, 3, 7),
           "log(erfc(x)) in x - 1, 1 <= x <= 4, error as it shows in erf")

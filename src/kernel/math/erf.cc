@@ -14,6 +14,13 @@ Real Erf(Real x) {
   return CopySign(Select(magnitude < 1.0, small, large), x);
 }
 
+Real ErfOf16Bits(Real x) {
+  // Past the bound erfc is below half a unit of 1.
+  Real magnitude = AtMost(x.Abs(), 2.8);
+  Real u = MulAdd(magnitude * magnitude, x.Constant(1 / 3.92), x.Constant(-1));
+  return CopySign(magnitude * kernel::Polynomial(u, kErfOf16Bits), x);
+}
+
 Real Erfc(Real x) {
   const bool f32 = IsF32(x);
   // Past the bound the result is 0.

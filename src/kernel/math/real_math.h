@@ -45,6 +45,8 @@ Real Log1pPositive(Real x, Real low, Real shift);
 // ---- The error function and its complement (erf.cc) ----
 
 Real Erf(Real x);
+// The same in f32, as exact as types of 16 bits need.
+Real ErfOf16Bits(Real x);
 // 1 - erf(x), down to its subnormal values.
 Real Erfc(Real x);
 
