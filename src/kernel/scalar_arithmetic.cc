@@ -118,6 +118,27 @@ absl::StatusOr<Value> ScalarEmitter::Integral(const hlo::Instruction& instructio
 
 namespace {
 
+// a / b. An integer divided by a constant is the product with the reciprocal, and the reciprocal of what that leaves
+// added: rounded as the quotient is (P. Markstein, "IA-64 and Elementary Functions", theorem 8.2) but for divisors with
+// all bits of the mantissa set. Integers know neither infinity nor results that are subnormal.
+Real DivideReals(Real a, Real b) {
+  constexpr int kMaxExponent = 60;
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(b.value());
+  if (constant != nullptr && constant->getType()->isVectorTy()) constant = constant->getSplatValue();
+  const auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
+  if (number == nullptr || !number->getValueAPF().isFiniteNonZero()) return a / b;
+  if (!llvm::isa<llvm::SIToFPInst>(a.value()) && !llvm::isa<llvm::UIToFPInst>(a.value())) return a / b;
+  const llvm::APFloat& divisor = number->getValueAPF();
+  const uint64_t mantissa = (uint64_t{1} << a.mantissa_bits()) - 1;
+  const bool all_ones = (divisor.bitcastToAPInt().getZExtValue() & mantissa) == mantissa;
+  if (all_ones || divisor.getExactInverse(nullptr) || std::abs(ilogb(divisor)) > kMaxExponent) return a / b;
+  llvm::APFloat inverse(divisor.getSemantics(), 1);
+  inverse.divide(divisor, llvm::APFloat::rmNearestTiesToEven);
+  const Real reciprocal(a.builder(), llvm::ConstantFP::get(a.value()->getType(), inverse));
+  const Real quotient = a * reciprocal;
+  return Fma(Fma(-quotient, b, a), reciprocal, quotient);
+}
+
 // Rounds the mantissa to nearest even, then the exponent's range: too large becomes infinity, too small a signed zero.
 // The bits of an IEEE number with `own_mantissa` mantissa bits.
 Integer ReducePrecision(Integer bits, int width, int64_t own_mantissa, int64_t exponent_bits, int64_t mantissa_bits) {
@@ -206,7 +227,7 @@ constexpr UnaryFunction kUnaryFunctions[] = {
 constexpr BinaryFunction kBinaryFunctions[] = {
     {Opcode::kAdd,       [](Real a, Real b) { return a + b; }, math::operator+},
     {Opcode::kAtan2,     math::Atan2,                          math::Atan2},
-    {Opcode::kDivide,    [](Real a, Real b) { return a / b; }, math::Divide},
+    {Opcode::kDivide,    DivideReals,                          math::Divide},
     {Opcode::kMultiply,  [](Real a, Real b) { return a * b; }, math::Multiply},
     {Opcode::kPower,     math::Pow,                            math::Pow},
     {Opcode::kRemainder, math::Fmod},

@@ -300,3 +300,16 @@ def test_extremes_of_rows_with_specials(device, dtype, width):
     np.testing.assert_array_equal(least, exact.min(1))
     np.testing.assert_array_equal(np.signbit(largest)[largest == 0], ~some_positive_zero[largest == 0])
     np.testing.assert_array_equal(np.signbit(least)[least == 0], some_negative_zero[least == 0])
+
+
+@pytest.mark.parametrize("divisor", [255, -255, 3, 10, 0.1, 1e-12, 7e11, 1.9999999, 127.5, 4096, 1e-30])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_integers_divided_by_constants_round_once(device, dtype, divisor):
+    with jax.enable_x64(True):
+        integers = np.concatenate([np.arange(-40_000, 40_000), np.random.default_rng(1).integers(-(2**31), 2**31, 40_000)]).astype(np.int32)
+        constant = np.dtype(dtype).type(divisor)
+        quotients = jax.jit(lambda x: x.astype(dtype) / constant)(jax.device_put(integers, device))
+        with np.errstate(over="ignore"):
+            exact = integers.astype(dtype) / constant
+    np.testing.assert_array_equal(np.asarray(quotients), exact)
+    np.testing.assert_array_equal(np.signbit(np.asarray(quotients)), np.signbit(exact))
