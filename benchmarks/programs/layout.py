@@ -21,6 +21,12 @@ add("layout", "strided_slice", lambda x: x[::2, ::3] + 0, normal(4096, 4096))
 add("layout", "roll", lambda x: jnp.roll(x, 17, 1), normal(2048, 2048))
 add("layout", "tile", lambda x: jnp.tile(x, (4, 4)), normal(512, 512))
 add("layout", "transpose_add", lambda x: x + x.T, normal(2048, 2048))
+add("layout", "channels_last_rgb", lambda x: x.transpose(0, 2, 3, 1) * 2, normal(8, 3, 224, 224))
+add("layout", "transpose_narrow", lambda x: x.T + 0, normal(6, 1 << 18))
+add("layout", "normalize_image", lambda x: (x.astype(jnp.float32) / 255 - jnp.array([0.485, 0.456, 0.406])) / jnp.array([0.229, 0.224, 0.225]),
+    integers(8, 224, 224, 3, high=256, type="u8"))  # fmt: skip
+add("layout", "scale_channels", lambda x, s: x * s + s, normal(8, 224, 224, 3), normal(3, seed=1))
+add("layout", "cross_products", jnp.cross, normal(1 << 18, 3), normal(1 << 18, 3, seed=1))
 add("layout", "tril", jnp.tril, normal(2048, 2048))
 
 add("indexing", "embedding", lambda table, ids: table[ids], normal(50257, 256), integers(4096, high=50257))

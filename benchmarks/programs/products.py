@@ -31,6 +31,11 @@ add("low precision", "int8_1024", lambda a, b: jax.lax.dot(a, b, preferred_eleme
     integers(1024, 1024, low=-127, type="s8", seed=1))  # fmt: skip
 add("low precision", "int8_dequantized", lambda x, w, s: x @ (w.astype(jnp.float32) * s), normal(16, 2048), integers(2048, 2048, low=-127, type="s8"),
     normal(2048, scale=0.01), tolerance=1e-3)  # fmt: skip
+add("low precision", "f16_silu_4m", jax.nn.silu, normal(1 << 22, type="f16"), tolerance=1e-2)
+add("low precision", "f16_leaky_relu_4m", lambda x: jnp.where(x > 0, x, x * 0.1), normal(1 << 22, type="f16"), tolerance=1e-2)
+add("low precision", "f16_max_pool", lambda x: jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID"),
+    normal(16, 56, 56, 64, type="f16"))  # fmt: skip
+add("low precision", "bf16_erf_4m", jax.lax.erf, normal(1 << 22, type="bf16"), tolerance=1e-2)
 add("low precision", "bf16_gelu_4m", jax.nn.gelu, normal(1 << 22, type="bf16"), tolerance=2e-2)
 add("low precision", "bf16_softmax", jax.nn.softmax, normal(1024, 1024, type="bf16"), tolerance=2e-2)
 add("low precision", "bf16_layer_norm", lambda x: (x - x.mean(-1, keepdims=True)) * jax.lax.rsqrt(x.var(-1, keepdims=True) + 1e-5),

@@ -16,6 +16,8 @@ add("reduce", "min_max_columns", lambda x: (x.min(0), x.max(0)), normal(4096, 10
 add("reduce", "norm_4m", jnp.linalg.norm, normal(1 << 22))
 add("reduce", "any_16m", lambda x: jnp.any(x > 6), normal(1 << 24))
 add("reduce", "sum_small_rows", lambda x: x.sum(1), normal(1 << 18, 8))
+add("reduce", "max_narrow_rows", lambda x: x.max(1), normal(1 << 17, 10))
+add("reduce", "argmax_narrow_rows", lambda x: x.argmax(1), normal(1 << 17, 10))
 add("reduce", "argmax_rows", lambda x: x.argmax(1), normal(4096, 1024))
 add("reduce", "argmax_1m", jnp.argmax, normal(1 << 20))
 add("reduce", "argmin_columns", lambda x: x.argmin(0), normal(1024, 4096))
@@ -23,6 +25,7 @@ add("reduce", "logsumexp_rows", lambda x: jax.nn.logsumexp(x, axis=1), normal(40
 add("reduce", "bincount", lambda x: jnp.bincount(x, length=64), integers(1 << 18, high=64))
 
 add("norm", "softmax_4096x1024", jax.nn.softmax, normal(4096, 1024))
+add("norm", "softmax_narrow", jax.nn.softmax, normal(1 << 17, 10))
 add("norm", "softmax_wide", jax.nn.softmax, normal(64, 50257))
 add("norm", "log_softmax", jax.nn.log_softmax, normal(1024, 1000))
 
