@@ -6,18 +6,13 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "src/hlo/attribute_names.h"
+#include "src/hlo/attribute_fields.h"
 #include "src/hlo/carried_text.h"
 #include "src/hlo/computation.h"
 #include "src/hlo/literal_text.h"
 
 namespace kiln::hlo {
 namespace {
-
-template <class... Ts>
-struct Overloaded : Ts... {
-  using Ts::operator()...;
-};
 
 // "{a, b}" of the texts that `text` makes of the elements.
 template <typename List, typename Text>
@@ -26,39 +21,9 @@ std::string Braced(const List& list, absl::string_view separator, const Text& te
       "{", absl::StrJoin(list, separator, [&](std::string* out, const auto& x) { absl::StrAppend(out, text(x)); }), "}");
 }
 
-// Writes ", name=value" parts.
-class AttributeWriter {
- public:
-  explicit AttributeWriter(std::string* text) : text_(text) {}
+std::string Quoted(absl::string_view text) { return absl::StrCat("\"", absl::CEscape(text), "\""); }
 
-  void Text(absl::string_view name, absl::string_view value) { absl::StrAppend(text_, ", ", name, "=", value); }
-  void Quoted(absl::string_view name, absl::string_view value) {
-    absl::StrAppend(text_, ", ", name, "=\"", absl::CEscape(value), "\"");
-  }
-  void Int(absl::string_view name, int64_t value) { absl::StrAppend(text_, ", ", name, "=", value); }
-  // Only true is written.
-  void Flag(absl::string_view name, bool value) {
-    if (value) absl::StrAppend(text_, ", ", name, "=true");
-  }
-  void List(absl::string_view name, const DimensionVector& values) { Text(name, IndexText(values)); }
-  void NonEmptyList(absl::string_view name, const DimensionVector& values) {
-    if (!values.empty()) List(name, values);
-  }
-  void Precisions(const std::vector<Precision>& precisions) {
-    if (std::all_of(precisions.begin(), precisions.end(), [](Precision p) { return p == Precision::kDefault; })) return;
-    Text("operand_precision", Braced(precisions, ",", [](Precision p) { return EnumToName(kPrecisionNames, p); }));
-  }
-  void Computation(absl::string_view name, const Instruction& instruction, size_t index) {
-    if (index >= instruction.called_computations().size()) return;
-    absl::StrAppend(text_, ", ", name, "=%", instruction.called_computation(index)->name());
-  }
-  void Computations(absl::string_view name, const std::vector<hlo::Computation*>& computations) {
-    Text(name, Braced(computations, ", ", [](const auto* computation) { return "%" + computation->name(); }));
-  }
-
- private:
-  std::string* text_;
-};
+std::string Name(const Computation* computation) { return "%" + computation->name(); }
 
 std::string WindowPart(const Window& window, absl::string_view name, bool always,
                        const std::function<std::string(const WindowDimension&)>& value, absl::string_view neutral) {
@@ -70,254 +35,134 @@ std::string WindowPart(const Window& window, absl::string_view name, bool always
   return absl::StrCat(name, "=", absl::StrJoin(parts, "x"));
 }
 
-void AppendDimensions(const Instruction& instruction, const DimensionsAttributes& attributes, AttributeWriter* out) {
-  if (instruction.opcode() == Opcode::kIota) {
-    out->Int("iota_dimension", attributes.dimensions.empty() ? 0 : attributes.dimensions[0]);
-  } else {
-    out->List("dimensions", attributes.dimensions);
+// Writes ", name=value" parts: for DescribeAttributes, and those that are no attributes of the opcode.
+class AttributeWriter {
+ public:
+  static constexpr bool kReads = false;
+
+  AttributeWriter(const Instruction& instruction, std::string* text) : instruction_(instruction), text_(text) {}
+
+  void Text(absl::string_view name, absl::string_view value) { absl::StrAppend(text_, ", ", name, "=", value); }
+
+  void operator()(Field field, int64_t value) { Put(field, value == field.absent, absl::StrCat(value)); }
+  void operator()(Field field, bool value) { Put(field, !value, value ? "true" : "false"); }
+  void operator()(Field field, float value) { Put(field, false, FloatToText(value)); }
+  void operator()(Field field, const std::string& value) { Put(field, value.empty(), Quoted(value)); }
+  void operator()(Field field, const DimensionVector& value) { Put(field, value.empty(), IndexText(value)); }
+  void operator()(Field field, const Shape& value) { Put(field, false, value.ToString()); }
+  void operator()(Field field, const std::vector<Shape>& value) {
+    Put(field, value.empty(), Braced(value, ", ", [](const Shape& shape) { return shape.ToString(); }));
   }
-}
-
-void AppendSlice(const SliceAttributes& slice, AttributeWriter* out) {
-  std::string text = "{";
-  for (size_t i = 0; i < slice.start.size(); ++i) {
-    absl::StrAppend(&text, i > 0 ? ", " : "", "[", slice.start[i], ":", slice.limit[i]);
-    if (slice.stride[i] != 1) absl::StrAppend(&text, ":", slice.stride[i]);
-    text += "]";
+  void operator()(Field field, const std::vector<Precision>& value) {
+    const bool plain = std::count(value.begin(), value.end(), Precision::kDefault) == std::ssize(value);
+    Put(field, plain, Braced(value, ",", [](Precision p) { return EnumToName(kPrecisionNames, p); }));
   }
-  out->Text("slice", text + "}");
-}
-
-void AppendPad(const PadAttributes& pad, AttributeWriter* out) {
-  const bool interior = std::any_of(pad.interior.begin(), pad.interior.end(), [](int64_t value) { return value != 0; });
-  std::string text;
-  for (size_t i = 0; i < pad.low.size(); ++i) {
-    absl::StrAppend(&text, i > 0 ? "x" : "", pad.low[i], "_", pad.high[i]);
-    if (interior) absl::StrAppend(&text, "_", pad.interior[i]);
+  void operator()(Field field, const Window& value) { Put(field, value.empty(), WindowText(value)); }
+  void operator()(Field field, const ConvolutionAttributes& value) { Put(field, false, DimLabelsText(value)); }
+  void operator()(Field field, const SliceAttributes& slice) {
+    std::vector<std::string> parts;
+    for (size_t i = 0; i < slice.start.size(); ++i) {
+      const std::string stride = slice.stride[i] == 1 ? "" : absl::StrCat(":", slice.stride[i]);
+      parts.push_back(absl::StrCat("[", slice.start[i], ":", slice.limit[i], stride, "]"));
+    }
+    Put(field, false, absl::StrCat("{", absl::StrJoin(parts, ", "), "}"));
   }
-  out->Text("padding", text);
-}
-
-void AppendDot(const DotAttributes& dot, AttributeWriter* out) {
-  out->NonEmptyList("lhs_batch_dims", dot.lhs_batch);
-  out->List("lhs_contracting_dims", dot.lhs_contracting);
-  out->NonEmptyList("rhs_batch_dims", dot.rhs_batch);
-  out->List("rhs_contracting_dims", dot.rhs_contracting);
-  out->Precisions(dot.operand_precision);
-  if (dot.algorithm != DotAlgorithm::kUnset) out->Text("algorithm", EnumToName(kDotAlgorithmNames, dot.algorithm));
-  out->NonEmptyList("lhs_ragged_dims", dot.lhs_ragged);
-  out->NonEmptyList("rhs_group_dims", dot.rhs_group);
-}
-
-void AppendConvolution(const ConvolutionAttributes& convolution, AttributeWriter* out) {
-  if (!convolution.window.empty()) out->Text("window", WindowText(convolution.window));
-  out->Text("dim_labels", DimLabelsText(convolution));
-  if (convolution.feature_group_count != 1) out->Int("feature_group_count", convolution.feature_group_count);
-  if (convolution.batch_group_count != 1) out->Int("batch_group_count", convolution.batch_group_count);
-  out->Precisions(convolution.operand_precision);
-}
-
-void AppendGather(const GatherAttributes& gather, AttributeWriter* out) {
-  out->List("offset_dims", gather.offset_dims);
-  out->List("collapsed_slice_dims", gather.collapsed_slice_dims);
-  out->List("start_index_map", gather.start_index_map);
-  out->NonEmptyList("operand_batching_dims", gather.operand_batching_dims);
-  out->NonEmptyList("start_indices_batching_dims", gather.start_indices_batching_dims);
-  out->Int("index_vector_dim", gather.index_vector_dim);
-  out->List("slice_sizes", gather.slice_sizes);
-  out->Flag("indices_are_sorted", gather.indices_are_sorted);
-}
-
-void AppendScatter(const ScatterAttributes& scatter, AttributeWriter* out) {
-  out->List("update_window_dims", scatter.update_window_dims);
-  out->List("inserted_window_dims", scatter.inserted_window_dims);
-  out->List("scatter_dims_to_operand_dims", scatter.scatter_dims_to_operand_dims);
-  out->NonEmptyList("input_batching_dims", scatter.input_batching_dims);
-  out->NonEmptyList("scatter_indices_batching_dims", scatter.scatter_indices_batching_dims);
-  out->Int("index_vector_dim", scatter.index_vector_dim);
-  out->Flag("indices_are_sorted", scatter.indices_are_sorted);
-  out->Flag("unique_indices", scatter.unique_indices);
-}
-
-void AppendRng(Opcode opcode, const RngAttributes& rng, AttributeWriter* out) {
-  if (opcode == Opcode::kRng) out->Text("distribution", EnumToName(kRngDistributionNames, rng.distribution));
-  if (opcode == Opcode::kRngBitGenerator) out->Text("algorithm", EnumToName(kRngAlgorithmNames, rng.algorithm));
-  if (opcode == Opcode::kRngGetAndUpdateState) out->Int("delta", rng.delta);
-}
-
-std::string AliasText(const OutputOperandAlias& alias) {
-  return absl::StrCat(IndexText(alias.output_index), ": (", alias.operand, ", ", IndexText(alias.operand_index), ")");
-}
-
-void AppendCustomCall(const CustomCallAttributes& call, AttributeWriter* out) {
-  out->Quoted("custom_call_target", call.target);
-  if (call.has_layout_constraints) {
-    out->Text("operand_layout_constraints",
-              Braced(call.operand_layouts, ", ", [](const Shape& shape) { return shape.ToString(); }));
+  void operator()(Field field, const PadAttributes& pad) {
+    const bool plain = std::count(pad.interior.begin(), pad.interior.end(), 0) == std::ssize(pad.interior);
+    std::vector<std::string> parts;
+    for (size_t i = 0; i < pad.low.size(); ++i) {
+      parts.push_back(absl::StrCat(pad.low[i], "_", pad.high[i], plain ? "" : absl::StrCat("_", pad.interior[i])));
+    }
+    Put(field, false, absl::StrJoin(parts, "x"));
   }
-  out->Flag("custom_call_has_side_effect", call.has_side_effect);
-  if (!call.aliases.empty()) out->Text("output_to_operand_aliasing", Braced(call.aliases, ", ", AliasText));
-  if (call.api_version != CustomCallApiVersion::kOriginal) {
-    out->Text("api_version", EnumToName(kApiVersionNames, call.api_version));
+  void operator()(Field field, const std::vector<OutputOperandAlias>& value) {
+    Put(field, value.empty(), Braced(value, ", ", [](const OutputOperandAlias& alias) {
+          return absl::StrCat(IndexText(alias.output_index), ": (", alias.operand, ", ",
+                              IndexText(alias.operand_index), ")");
+        }));
   }
-}
+  void operator()(Field field, const std::vector<std::vector<int64_t>>& groups) {
+    Put(field, groups.empty(), Braced(groups, ",", [](const std::vector<int64_t>& group) {
+          return absl::StrCat("{", absl::StrJoin(group, ","), "}");
+        }));
+  }
+  void operator()(Field field, const std::vector<std::pair<int64_t, int64_t>>& pairs) {
+    Put(field, pairs.empty(), Braced(pairs, ",", [](const auto& pair) {
+          return absl::StrCat("{", pair.first, ",", pair.second, "}");
+        }));
+  }
+  void operator()(Field field, const ResultAccuracyAttributes& accuracy) {
+    const std::string tolerance = absl::StrCat("{tolerance={atol=", DoubleToText(accuracy.atol),
+                                               ",rtol=", DoubleToText(accuracy.rtol), ",ulps=", accuracy.ulps, "}}");
+    Put(field, false, accuracy.highest ? "{mode=highest}" : tolerance);
+  }
+  void operator()(Field, const Literal&) {}  // stands between the parentheses
 
-bool HasReplicaGroups(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAllGather:
-    case Opcode::kAllGatherStart:
-    case Opcode::kAllReduce:
-    case Opcode::kAllReduceStart:
-    case Opcode::kAllToAll:
-    case Opcode::kCollectiveBroadcast:
-    case Opcode::kCollectiveReduce:
-    case Opcode::kRaggedAllToAll:
-    case Opcode::kReduceScatter:
-      return true;
-    default:
-      return false;
+  void Dimension(Field field, int64_t value) {
+    // An exchange of parts, and a ragged one, has none.
+    const bool parts = instruction_.shape().IsTuple() || instruction_.opcode() == Opcode::kRaggedAllToAll;
+    if (field.needed || !parts) (*this)(Needed(field.text, 0), DimensionVector{value});
   }
-}
+  template <typename Enum, size_t kSize>
+  void Word(Field field, absl::string_view, const EnumName<Enum> (&names)[kSize], Enum value) {
+    Put(field, static_cast<int64_t>(value) == field.absent, std::string(EnumToName(names, value)));
+  }
+  template <typename Enum, size_t kSize>
+  void Number(Field field, absl::string_view what, const EnumName<Enum> (&names)[kSize], Enum value) {
+    Word(field, what, names, value);
+  }
+  template <typename Fields>
+  void Inside(uint32_t, const Fields& describe) {
+    describe();
+  }
 
-void AppendCollective(const Instruction& instruction, const CollectiveAttributes& collective, AttributeWriter* out) {
-  const Opcode opcode = instruction.opcode();
-  if (collective.channel_id != 0) out->Int("channel_id", collective.channel_id);
-  out->Flag("is_host_transfer", collective.is_host_transfer);
-  if (HasReplicaGroups(opcode)) {
-    out->Text("replica_groups", Braced(collective.replica_groups, ",", [](const std::vector<int64_t>& group) {
-                return absl::StrCat("{", absl::StrJoin(group, ","), "}");
-              }));
+ private:
+  void Put(const Field& field, bool says_nothing, const std::string& value) {
+    if (!field.text.empty() && (field.always || !says_nothing)) Text(field.text, value);
   }
-  if (opcode == Opcode::kCollectivePermute || opcode == Opcode::kCollectivePermuteStart) {
-    out->Text("source_target_pairs", Braced(collective.source_target_pairs, ",", [](const auto& pair) {
-                return absl::StrCat("{", pair.first, ",", pair.second, "}");
-              }));
-  }
-  out->Flag("constrain_layout", collective.constrain_layout);
-  const bool has_dimension =
-      opcode == Opcode::kAllGather || opcode == Opcode::kAllGatherStart || opcode == Opcode::kReduceScatter ||
-      // All-to-all over a tuple has no dimension.
-      (opcode == Opcode::kAllToAll && !instruction.shape().IsTuple());
-  if (has_dimension) out->List("dimensions", {collective.dimension});
-  out->Flag("use_global_device_ids", collective.use_global_device_ids);
-}
 
-void AppendAccuracy(const ResultAccuracyAttributes& accuracy, AttributeWriter* out) {
-  if (accuracy.highest) {
-    out->Text("result_accuracy", "{mode=highest}");
-  } else {
-    out->Text("result_accuracy", absl::StrCat("{tolerance={atol=", DoubleToText(accuracy.atol),
-                                              ",rtol=", DoubleToText(accuracy.rtol), ",ulps=", accuracy.ulps, "}}"));
-  }
-}
+  const Instruction& instruction_;
+  std::string* text_;
+};
 
 void AppendCalledComputations(const Instruction& instruction, AttributeWriter* out) {
   const std::vector<Computation*>& called = instruction.called_computations();
   if (called.empty()) return;
+  const auto one = [&](absl::string_view name, size_t index) {
+    if (index < called.size()) out->Text(name, Name(called[index]));
+  };
   switch (instruction.opcode()) {
     case Opcode::kWhile:
-      out->Computation("condition", instruction, 1);
-      out->Computation("body", instruction, 0);
+      one("condition", 1);
+      one("body", 0);
       break;
     case Opcode::kConditional:
       if (called.size() == 2 && instruction.operand_count() > 0 &&
           instruction.operand(0)->shape().element_type() == PrimitiveType::kPred) {
-        out->Computation("true_computation", instruction, 0);
-        out->Computation("false_computation", instruction, 1);
+        one("true_computation", 0);
+        one("false_computation", 1);
       } else {
-        out->Computations("branch_computations", called);
+        out->Text("branch_computations", Braced(called, ", ", Name));
       }
       break;
     case Opcode::kSelectAndScatter:
-      out->Computation("select", instruction, 0);
-      out->Computation("scatter", instruction, 1);
+      one("select", 0);
+      one("scatter", 1);
       break;
     case Opcode::kFusion:
     case Opcode::kAsyncStart:
-      out->Computation("calls", instruction, 0);
+      one("calls", 0);
       break;
     case Opcode::kCustomCall:
       if (called.size() == 1) {
-        out->Computation("to_apply", instruction, 0);
+        one("to_apply", 0);
       } else {
-        out->Computations("called_computations", called);
+        out->Text("called_computations", Braced(called, ", ", Name));
       }
       break;
     default:
-      out->Computation("to_apply", instruction, 0);
+      one("to_apply", 0);
   }
-}
-
-void AppendVariant(const Instruction& instruction, AttributeWriter* out) {
-  std::visit(
-      Overloaded{
-          [](const std::monostate&) {},
-          // Written between the parentheses.
-          [](const ParameterAttributes&) {},
-          [](const ConstantAttributes&) {},
-          [&](const DimensionsAttributes& a) { AppendDimensions(instruction, a, out); },
-          [&](const SliceAttributes& a) { AppendSlice(a, out); },
-          [&](const DynamicSliceAttributes& a) { out->List("dynamic_slice_sizes", a.sizes); },
-          [&](const PadAttributes& a) { AppendPad(a, out); },
-          [&](const CompareAttributes& a) {
-            out->Text("direction", EnumToName(kComparisonDirectionNames, a.direction));
-            if (a.type != ComparisonType::kDefault) out->Text("type", EnumToName(kComparisonTypeNames, a.type));
-          },
-          [&](const DotAttributes& a) { AppendDot(a, out); },
-          [&](const WindowAttributes& a) {
-            if (!a.window.empty()) out->Text("window", WindowText(a.window));
-          },
-          [&](const ConvolutionAttributes& a) { AppendConvolution(a, out); },
-          [&](const GatherAttributes& a) { AppendGather(a, out); },
-          [&](const ScatterAttributes& a) { AppendScatter(a, out); },
-          [&](const SortAttributes& a) {
-            out->List("dimensions", {a.dimension});
-            out->Flag("is_stable", a.is_stable);
-          },
-          [&](const TopKAttributes& a) {
-            out->Int("k", a.k);
-            out->Text("largest", a.largest ? "true" : "false");
-          },
-          [&](const ScanAttributes& a) {
-            out->List("dimensions", {a.dimension});
-            out->Int("num_carries", a.num_carries);
-            out->Flag("is_reverse", a.is_reverse);
-            out->Flag("is_associative", a.is_associative);
-          },
-          [&](const RngAttributes& a) { AppendRng(instruction.opcode(), a, out); },
-          [&](const TupleIndexAttributes& a) { out->Int("index", a.index); },
-          [&](const ReducePrecisionAttributes& a) {
-            out->Int("exponent_bits", a.exponent_bits);
-            out->Int("mantissa_bits", a.mantissa_bits);
-          },
-          [&](const FftAttributes& a) {
-            out->Text("fft_type", EnumToName(kFftTypeNames, a.type));
-            out->List("fft_length", a.length);
-          },
-          [&](const TriangularSolveAttributes& a) {
-            out->Flag("left_side", a.left_side);
-            out->Flag("lower", a.lower);
-            out->Flag("unit_diagonal", a.unit_diagonal);
-            out->Text("transpose_a", EnumToName(kTransposeKindNames, a.transpose_a));
-          },
-          [&](const CholeskyAttributes& a) { out->Flag("lower", a.lower); },
-          [&](const BatchNormAttributes& a) {
-            out->Text("epsilon", FloatToText(a.epsilon));
-            out->Int("feature_index", a.feature_index);
-          },
-          [&](const CustomCallAttributes& a) { AppendCustomCall(a, out); },
-          [&](const FusionAttributes& a) { out->Text("kind", EnumToName(kFusionKindNames, a.kind)); },
-          // After to_apply.
-          [](const CallAttributes&) {},
-          [&](const CollectiveAttributes& a) { AppendCollective(instruction, a, out); },
-          [&](const FeedAttributes& a) {
-            if (instruction.opcode() == Opcode::kOutfeed) out->Text("outfeed_shape", a.outfeed_shape.ToString());
-            const bool infeed = instruction.opcode() == Opcode::kInfeed;
-            if (!a.config.empty()) out->Quoted(infeed ? "infeed_config" : "outfeed_config", a.config);
-          },
-          [&](const ResultAccuracyAttributes& a) { AppendAccuracy(a, out); },
-      },
-      instruction.attributes());
 }
 
 }  // namespace
@@ -356,15 +201,19 @@ std::string DimLabelsText(const ConvolutionAttributes& convolution) {
 }
 
 void AppendOpcodeAttributes(const Instruction& instruction, std::string* text) {
-  AttributeWriter out(text);
-  AppendVariant(instruction, &out);
-  AppendCalledComputations(instruction, &out);
-  if (const auto* call = instruction.GetIf<CallAttributes>()) out.Flag("is_composite", call->is_composite);
+  AttributeWriter out(instruction, text);
+  const bool is_call = instruction.opcode() == Opcode::kCall;
+  if (is_call) AppendCalledComputations(instruction, &out);
+  if (!instruction.IsConstant()) {
+    Attributes attributes = instruction.attributes();
+    DescribeAttributes(out, instruction.opcode(), attributes);
+  }
+  if (!is_call) AppendCalledComputations(instruction, &out);
   for (const auto& [name, value] : instruction.carried_attributes()) out.Text(name, value);
 }
 
 void AppendCommonAttributes(const Instruction& instruction, bool metadata, std::string* text) {
-  AttributeWriter out(text);
+  AttributeWriter out(instruction, text);
   if (!instruction.sharding().empty()) out.Text("sharding", BracedOrQuoted(instruction.sharding()));
   if (!instruction.frontend_attributes().empty()) {
     out.Text("frontend_attributes", DictionaryText(instruction.frontend_attributes()));
@@ -379,10 +228,9 @@ void AppendCommonAttributes(const Instruction& instruction, bool metadata, std::
     auto append = [&](absl::string_view name, const std::string& value) {
       absl::StrAppend(&fields, fields.empty() ? "" : " ", name, "=", value);
     };
-    auto quoted = [](const std::string& value) { return absl::StrCat("\"", absl::CEscape(value), "\""); };
-    if (!data.op_type.empty()) append("op_type", quoted(data.op_type));
-    if (!data.op_name.empty()) append("op_name", quoted(data.op_name));
-    if (!data.source_file.empty()) append("source_file", quoted(data.source_file));
+    if (!data.op_type.empty()) append("op_type", Quoted(data.op_type));
+    if (!data.op_name.empty()) append("op_name", Quoted(data.op_name));
+    if (!data.source_file.empty()) append("source_file", Quoted(data.source_file));
     if (data.source_line != 0) append("source_line", absl::StrCat(data.source_line));
     if (data.source_column != 0) append("source_column", absl::StrCat(data.source_column));
     out.Text("metadata", absl::StrCat("{", fields, "}"));

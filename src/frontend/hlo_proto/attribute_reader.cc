@@ -4,15 +4,15 @@
 
 #include "absl/strings/str_join.h"
 #include "src/frontend/hlo_proto/reader.h"
-#include "src/frontend/hlo_text/attribute_fields.h"
-#include "src/frontend/hlo_text/replica_groups_parser.h"
+#include "src/frontend/hlo_text/parts.h"
+#include "src/hlo/attribute_fields.h"
 #include "src/hlo/shape_inference.h"
 
 namespace kiln::hlo_proto {
 namespace {
 
 using hlo::DimensionVector;
-using hlo_text::Field;
+using hlo::Field;
 
 // Keeps the first error, so that structs are filled in one go.
 class FieldReader {
@@ -169,7 +169,7 @@ class FieldReader {
 absl::StatusOr<hlo::Attributes> ReadAttributes(const Fields& proto, hlo::Opcode opcode) {
   hlo::Attributes attributes = hlo::EmptyAttributes(opcode);
   FieldReader reader(proto);
-  hlo_text::DescribeAttributes(reader, opcode, attributes);
+  hlo::DescribeAttributes(reader, opcode, attributes);
   KILN_RETURN_IF_ERROR(reader.status());
   if (auto* convolution = std::get_if<hlo::ConvolutionAttributes>(&attributes)) {
     // 0 means 1.

@@ -2,12 +2,12 @@
 #include <variant>
 
 #include "src/frontend/hlo_proto/writer.h"
-#include "src/frontend/hlo_text/attribute_fields.h"
+#include "src/hlo/attribute_fields.h"
 
 namespace kiln::hlo_proto {
 namespace {
 
-using hlo_text::Field;
+using hlo::Field;
 
 class FieldWriter {
  public:
@@ -145,7 +145,7 @@ void AppendAttributes(const hlo::Instruction& instruction, WireWriter* proto) {
     compare->type = DefaultComparison(instruction.operand(0)->shape().element_type());
   }
   FieldWriter writer(instruction, proto);
-  hlo_text::DescribeAttributes(writer, instruction.opcode(), attributes);
+  hlo::DescribeAttributes(writer, instruction.opcode(), attributes);
 }
 
 }  // namespace kiln::hlo_proto

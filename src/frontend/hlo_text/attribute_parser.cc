@@ -7,15 +7,14 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "src/frontend/hlo_text/attribute_fields.h"
-#include "src/frontend/hlo_text/replica_groups_parser.h"
-#include "src/frontend/hlo_text/shape_parser.h"
-#include "src/frontend/hlo_text/window_parser.h"
+#include "src/frontend/hlo_text/parts.h"
+#include "src/hlo/attribute_fields.h"
 #include "src/hlo/carried_text.h"
 
 namespace kiln::hlo_text {
 namespace {
 
+using hlo::Field;
 using hlo::Opcode;
 
 absl::StatusOr<NameReference> ParseName(Lexer& lexer, absl::string_view what) {

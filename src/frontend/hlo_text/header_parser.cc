@@ -1,10 +1,9 @@
-#include "src/frontend/hlo_text/header_parser.h"
+#include "src/frontend/hlo_text/parts.h"
 
 #include <string>
 #include <utility>
 
 #include "src/frontend/hlo_text/attribute_parser.h"
-#include "src/frontend/hlo_text/shape_parser.h"
 
 namespace kiln::hlo_text {
 namespace {
