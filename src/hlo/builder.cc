@@ -1,7 +1,6 @@
 #include "src/hlo/builder.h"
 
 #include <algorithm>
-#include <string>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
@@ -143,6 +142,15 @@ Instruction* Builder::Tuple(std::vector<Instruction*> elements) {
 
 Instruction* Builder::GetTupleElement(Instruction* tuple, int64_t index) {
   return Add(Opcode::kGetTupleElement, tuple->shape().tuple_shapes(index), {tuple}, TupleIndexAttributes{index});
+}
+
+std::vector<Instruction*> Builder::Elements(Instruction* tuple) {
+  if (tuple->opcode() == Opcode::kTuple) return {tuple->operands().begin(), tuple->operands().end()};
+  std::vector<Instruction*> elements;
+  for (size_t i = 0; i < tuple->shape().tuple_shapes().size(); ++i) {
+    elements.push_back(GetTupleElement(tuple, static_cast<int64_t>(i)));
+  }
+  return elements;
 }
 
 Computation* AddCombiner(Module* module, Opcode opcode, PrimitiveType type) {

@@ -2,7 +2,6 @@
 #ifndef KILN_HLO_BUILDER_H_
 #define KILN_HLO_BUILDER_H_
 
-#include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -62,6 +61,8 @@ class Builder {
 
   Instruction* Tuple(std::vector<Instruction*> elements);
   Instruction* GetTupleElement(Instruction* tuple, int64_t index);
+  // What the elements of `tuple` are: its operands, where it is an instruction of that opcode.
+  std::vector<Instruction*> Elements(Instruction* tuple);
 
  private:
   Computation* computation_;

@@ -19,9 +19,6 @@ void MakeOperandExplicit(Instruction* conditional, int64_t branch);
 std::vector<Instruction*> AddBranchOperands(Instruction* conditional, int64_t branch,
                                             absl::Span<Instruction* const> values);
 
-// Leaves out the elements that a branch does not read. Returns whether there were any.
-bool DropUnreadOperands(Instruction* conditional, int64_t branch);
-
 }  // namespace kiln::passes
 
 #endif  // KILN_PASSES_BRANCH_OPERANDS_H_

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "src/analysis/call_graph.h"
 #include "src/analysis/value_numbers.h"
+#include "src/base/status.h"
 #include "src/passes/branch_operands.h"
 #include "src/passes/loop_state.h"
 
@@ -229,13 +230,7 @@ absl::StatusOr<bool> MoveConditionalCode(Module* module) {
   for (auto it = order.rbegin(); it != order.rend(); ++it) changed |= SinkOperands(*it, conditionals);
   if (!changed) return false;
   // Conditionals that have moved must not be taken for owners of their branches any more.
-  for (Computation* computation : module->PostOrder()) computation->RemoveDeadInstructions();
-  for (Instruction* conditional : analysis::OwnersOfCallees(*module, Opcode::kConditional)) {
-    for (size_t b = 0; b < conditional->called_computations().size(); ++b) {
-      DropUnreadOperands(conditional, static_cast<int64_t>(b));
-    }
-  }
-  for (Computation* computation : module->PostOrder()) computation->RemoveDeadInstructions();
+  KILN_RETURN_IF_ERROR(RemoveDeadCode(module).status());
   return true;
 }
 

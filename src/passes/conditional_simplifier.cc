@@ -9,7 +9,6 @@
 #include "src/analysis/fusion_model.h"
 #include "src/analysis/structure.h"
 #include "src/base/cpu_tuning.h"
-#include "src/passes/branch_operands.h"
 #include "src/passes/dce.h"
 #include "src/passes/loop_state.h"
 #include "src/passes/simplify/known_branch.h"
@@ -63,13 +62,10 @@ bool OnlyArrays(const Shape& shape) {
 Instruction* SelectLeaves(Instruction* predicate, Instruction* on_true, Instruction* on_false, Builder& builder) {
   if (on_true == on_false) return on_true;
   if (on_true->shape().IsTuple()) {
-    auto element = [&](Instruction* tuple, size_t i) {
-      return tuple->opcode() == Opcode::kTuple ? tuple->operand(i)
-                                               : builder.GetTupleElement(tuple, static_cast<int64_t>(i));
-    };
-    std::vector<Instruction*> elements;
-    for (size_t i = 0; i < on_true->shape().tuple_shapes().size(); ++i) {
-      elements.push_back(SelectLeaves(predicate, element(on_true, i), element(on_false, i), builder));
+    std::vector<Instruction*> elements = builder.Elements(on_true);
+    const std::vector<Instruction*> others = builder.Elements(on_false);
+    for (size_t i = 0; i < elements.size(); ++i) {
+      elements[i] = SelectLeaves(predicate, elements[i], others[i], builder);
     }
     return builder.Tuple(std::move(elements));
   }
@@ -210,14 +206,7 @@ absl::StatusOr<bool> SimplifyConditionals(Module* module) {
   for (Instruction* conditional : conditionals) changed |= Simplify(conditional, classes);
   absl::StatusOr<bool> swept = RemoveDeadCode(module);
   if (!swept.ok()) return swept;
-  changed |= *swept;
-  for (Instruction* conditional : analysis::OwnersOfCallees(*module, Opcode::kConditional)) {
-    for (size_t i = 0; i < conditional->called_computations().size(); ++i) {
-      changed |= DropUnreadOperands(conditional, static_cast<int64_t>(i));
-    }
-  }
-  for (Computation* computation : module->PostOrder()) computation->RemoveDeadInstructions();
-  return changed;
+  return changed || *swept;
 }
 
 }  // namespace kiln::passes

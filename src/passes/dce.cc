@@ -96,19 +96,13 @@ void NarrowReaders(Instruction* tuple, const std::vector<bool>& needed) {
 
 // tuple(elements of `tuple` that are needed).
 Instruction* NarrowedTuple(Instruction* tuple, const std::vector<bool>& needed) {
-  Computation* computation = tuple->parent();
-  std::vector<Instruction*> elements;
+  Builder builder(tuple->parent(), nullptr);
+  const std::vector<Instruction*> elements = builder.Elements(tuple);
+  std::vector<Instruction*> kept;
   for (size_t i = 0; i < needed.size(); ++i) {
-    if (!needed[i]) continue;
-    if (tuple->opcode() == Opcode::kTuple) {
-      elements.push_back(tuple->operand(i));
-    } else {
-      elements.push_back(computation->Add(Opcode::kGetTupleElement, tuple->shape().tuple_shapes(i), {tuple},
-                                          hlo::TupleIndexAttributes{static_cast<int64_t>(i)}));
-    }
+    if (needed[i]) kept.push_back(elements[i]);
   }
-  Shape shape = NarrowedShape(tuple->shape(), needed);
-  return computation->Add(Opcode::kTuple, std::move(shape), std::move(elements));
+  return builder.Tuple(std::move(kept));
 }
 
 bool NarrowLoop(Instruction* loop) {
@@ -125,24 +119,31 @@ bool NarrowLoop(Instruction* loop) {
   return true;
 }
 
-bool NarrowConditional(Instruction* conditional) {
-  const std::vector<bool> needed = ReadElements(*conditional);
+// Leaves of operand `index` of `user` what is read of `inside`, as which it is seen there.
+bool NarrowOperand(Instruction* user, int64_t index, Instruction* inside) {
+  const std::vector<bool> needed = ReadElements(*inside);
   if (!absl::c_linear_search(needed, false)) return false;
-  for (Computation* branch : conditional->called_computations()) {
-    branch->set_root(NarrowedTuple(branch->root(), needed));
-    branch->RemoveDeadInstructions();
-  }
-  NarrowReaders(conditional, needed);
+  user->ReplaceOperand(index, NarrowedTuple(user->operand(index), needed));
+  NarrowReaders(inside, needed);
   return true;
 }
 
-// A barrier holds back what somebody reads.
-bool NarrowBarrier(Instruction* barrier) {
-  const std::vector<bool> needed = ReadElements(*barrier);
-  if (!absl::c_linear_search(needed, false)) return false;
-  barrier->ReplaceOperand(0, NarrowedTuple(barrier->operand(0), needed));
-  NarrowReaders(barrier, needed);
-  return true;
+// Results that nobody reads, then what branches do not read of their operands.
+bool NarrowConditional(Instruction* conditional) {
+  const std::vector<bool> needed = ReadElements(*conditional);
+  bool changed = absl::c_linear_search(needed, false);
+  if (changed) {
+    for (Computation* branch : conditional->called_computations()) {
+      branch->set_root(NarrowedTuple(branch->root(), needed));
+    }
+    NarrowReaders(conditional, needed);
+  }
+  for (size_t i = 0; i < conditional->called_computations().size(); ++i) {
+    Computation* branch = conditional->called_computation(i);
+    branch->RemoveDeadInstructions();
+    changed |= NarrowOperand(conditional, static_cast<int64_t>(i) + 1, branch->parameter(0));
+  }
+  return changed;
 }
 
 // A sort carries what is compared and what somebody reads.
@@ -180,7 +181,7 @@ bool NarrowSort(Instruction* sort, bool owns_comparator) {
 }
 
 // Narrows the tuples of while loops (elements that neither the condition, nor a live element of the next iteration, nor
-// a user of the loop reads) and the results of conditionals. Leaves dead instructions behind for a sweep. A computation
+// a user of the loop reads) and the results and operands of conditionals. Leaves dead instructions behind for a sweep. A computation
 // with several callers is left as it is. Returns whether anything changed.
 bool RemoveDeadState(Module* module) {
   const analysis::CallerCounts counts(*module);
@@ -198,7 +199,7 @@ bool RemoveDeadState(Module* module) {
           changed |= owns && NarrowConditional(instruction);
           break;
         case Opcode::kOptBarrier:
-          changed |= NarrowBarrier(instruction);
+          changed |= NarrowOperand(instruction, 0, instruction);  // holds back what somebody reads
           break;
         case Opcode::kSort:
           changed |= NarrowSort(instruction, owns);

@@ -6,7 +6,8 @@
 
 namespace kiln::passes {
 
-// Removes what no result needs: instructions, tuple elements carried through loops, computations.
+// Removes what no result needs: instructions, computations, elements of the tuples that loops, conditionals, barriers
+// and sorts carry.
 absl::StatusOr<bool> RemoveDeadCode(Module* module);
 
 }  // namespace kiln::passes

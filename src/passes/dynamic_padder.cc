@@ -71,14 +71,8 @@ class ModulePadder {
   // `value`, which was declared as `shape`, in its widened form.
   Instruction* Pack(Builder& builder, Instruction* value, const Shape& shape) {
     if (CountDynamic(shape) == 0) return value;
-    std::vector<Instruction*> elements;
-    if (shape.IsTuple()) {
-      for (size_t i = 0; i < shape.tuple_shapes().size(); ++i) {
-        elements.push_back(builder.GetTupleElement(value, static_cast<int64_t>(i)));
-      }
-    } else {
-      elements.push_back(value);
-    }
+    std::vector<Instruction*> elements = {value};
+    if (shape.IsTuple()) elements = builder.Elements(value);
     const std::vector<DynamicSizes> sizes = values_.Leaves(value);
     const std::vector<const Shape*> leaves = shape.Leaves();
     for (size_t leaf = 0; leaf < leaves.size(); ++leaf) {

@@ -51,10 +51,8 @@ Instruction* ToRowMajor(Instruction* value, Builder& builder) {
   const Shape& shape = value->shape();
   if (IsRowMajor(shape)) return value;
   if (shape.IsTuple()) {
-    std::vector<Instruction*> elements;
-    for (size_t i = 0; i < shape.tuple_shapes().size(); ++i) {
-      elements.push_back(ToRowMajor(builder.GetTupleElement(value, static_cast<int64_t>(i)), builder));
-    }
+    std::vector<Instruction*> elements = builder.Elements(value);
+    for (Instruction*& element : elements) element = ToRowMajor(element, builder);
     return builder.Tuple(std::move(elements));
   }
   Instruction* physical = builder.Add(Opcode::kBitcast, PhysicalShape(shape), {value});
@@ -65,12 +63,9 @@ Instruction* ToRowMajor(Instruction* value, Builder& builder) {
 Instruction* FromRowMajor(Instruction* value, const Shape& shape, Builder& builder) {
   if (IsRowMajor(shape)) return value;
   if (shape.IsTuple()) {
-    std::vector<Instruction*> elements;
-    for (size_t i = 0; i < shape.tuple_shapes().size(); ++i) {
-      Instruction* element = value->opcode() == Opcode::kTuple
-                                 ? value->operand(i)
-                                 : builder.GetTupleElement(value, static_cast<int64_t>(i));
-      elements.push_back(FromRowMajor(element, shape.tuple_shapes(i), builder));
+    std::vector<Instruction*> elements = builder.Elements(value);
+    for (size_t i = 0; i < elements.size(); ++i) {
+      elements[i] = FromRowMajor(elements[i], shape.tuple_shapes(i), builder);
     }
     return builder.Tuple(std::move(elements));
   }

@@ -9,11 +9,7 @@ namespace {
 
 Instruction* TupleOfElements(Instruction* tuple) {
   Builder builder(tuple->parent(), tuple);
-  std::vector<Instruction*> elements;
-  for (size_t i = 0; i < tuple->shape().tuple_shapes().size(); ++i) {
-    elements.push_back(builder.GetTupleElement(tuple, static_cast<int64_t>(i)));
-  }
-  return builder.Tuple(std::move(elements));
+  return builder.Tuple(builder.Elements(tuple));
 }
 
 }  // namespace
@@ -75,10 +71,8 @@ bool MakeStateExplicit(Instruction* loop) {
   Computation *body = loop->called_computation(0), *condition = loop->called_computation(1);
   // Another loop may start from the same tuple, and a body may return it as an element: this one needs its own.
   Instruction* start = loop->operand(0);
-  if (start->opcode() != Opcode::kTuple) {
+  if (start->opcode() != Opcode::kTuple || start->users().size() > 1 || start->IsRoot()) {
     loop->ReplaceOperand(0, TupleOfElements(start));
-  } else if (start->users().size() > 1 || start->IsRoot()) {
-    loop->ReplaceOperand(0, loop->parent()->AddClone(*start, {start->operands().begin(), start->operands().end()}));
   }
   ReadByElement(body->parameter(0));
   ReadByElement(condition->parameter(0));
@@ -94,10 +88,7 @@ namespace {
 // The leaves of a value; elements of tuple instructions stand for themselves.
 void AppendLeaves(Instruction* value, Builder& builder, std::vector<Instruction*>* leaves) {
   if (!value->shape().IsTuple()) return leaves->push_back(value);
-  for (int64_t i = 0; i < static_cast<int64_t>(value->shape().tuple_shapes().size()); ++i) {
-    Instruction* element = value->opcode() == Opcode::kTuple ? value->operand(i) : builder.GetTupleElement(value, i);
-    AppendLeaves(element, builder, leaves);
-  }
+  for (Instruction* element : builder.Elements(value)) AppendLeaves(element, builder, leaves);
 }
 
 // A value of `shape` from the leaves of `flat`, a tuple, beginning with `*next`.
@@ -120,9 +111,7 @@ Instruction* TupleOfLeaves(Instruction* value) {
 bool FlattenState(Instruction* loop) {
   const Shape nested = loop->shape();
   const auto is_tuple = [](const Shape& element) { return element.IsTuple(); };
-  if (!nested.IsTuple() || absl::c_none_of(nested.tuple_shapes(), is_tuple)) {
-    return false;
-  }
+  if (!nested.IsTuple() || absl::c_none_of(nested.tuple_shapes(), is_tuple)) return false;
   std::vector<Shape> leaves;
   for (const Shape* leaf : nested.Leaves()) leaves.push_back(*leaf);
   const Shape flat = Shape::Tuple(std::move(leaves));
