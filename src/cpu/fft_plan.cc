@@ -242,11 +242,8 @@ class Planner {
 
     if (const int64_t split = odd_real ? 0 : LongRowSplit(complex_length, rows); split > 0) {
       FftGroup group = {.rounds = rows};
-      if (to_real) {
-        group.phases.push_back(PairsPhase(true, complex_length, in.buffer, out.buffer));
-      }
-      FourSteps(&group, complex_length, split, to_real ? out : in, out, scale);
-      if (forward_real) group.phases.push_back(PairsPhase(false, complex_length, out.buffer, out.buffer));
+      FourSteps(&group, complex_length, split, in, out, /*pairs=*/to_real, scale);
+      if (forward_real) group.phases.push_back(PairsPhase(complex_length, out.buffer));
       for (FftPhase& phase : group.phases) {
         phase.strides[source].round = source_row;
         phase.strides[result].round = result_row;
@@ -312,10 +309,11 @@ class Planner {
   void Transposition(FftPhase* phase, bool into_rows, int64_t length, int64_t row, const End& from, const End& to,
                      double scale) {
     Add(phase,
-        FftTransposition{into_rows, length, row, scale, into_rows ? to.side : from.side,
+        FftTransposition{into_rows, phase->block, length, row, scale, into_rows ? to.side : from.side,
                          into_rows ? from.side : to.side},
         from.buffer, to.buffer, static_cast<int>(vector_lanes_));
-    phase->nanoseconds += Tuning().fourier.transpose_cycles * static_cast<double>(phase->blocks() * length) /
+    phase->nanoseconds += Tuning().fourier.transpose_cycles *
+                          static_cast<double>(phase->blocks() * length * phase->block / vector_lanes_) /
                           Tuning().fourier.cycles_per_nanosecond;
   }
 
@@ -329,10 +327,10 @@ class Planner {
         5 * vectors * static_cast<double>(phase->outer * phase->blocks()) / Tuning().fourier.cycles_per_nanosecond;
   }
 
-  // Of one long row, by pieces.
-  FftPhase PairsPhase(bool to_real, int64_t half, FftBuffer from, FftBuffer to) {
+  // From one long row, by pieces.
+  FftPhase PairsPhase(int64_t half, FftBuffer row) {
     FftPhase phase = {.extent = half / 2 + 1, .block = kPairsPerUnit};
-    Pairs(&phase, to_real, false, half, {from, Interleaved(false)}, {to, Interleaved(false)}, /*pieces=*/true);
+    Pairs(&phase, false, false, half, {row, Interleaved(false)}, {row, Interleaved(false)}, /*pieces=*/true);
     phase.nanoseconds /= static_cast<double>(phase.blocks());
     return phase;
   }
@@ -377,42 +375,46 @@ class Planner {
     return best;
   }
 
-  // A row as [n1][n2]: columns are transformed and multiplied by roots, then rows, whose results are columns.
-  void FourSteps(FftGroup* group, int64_t length, int64_t n1, const End& from, const End& to, double scale) {
+  // A row as [n1][n2]: its columns are transformed and become rows of [n2][n1], whose columns are multiplied by roots and
+  // transformed in place, which leaves them in order.
+  void FourSteps(FftGroup* group, int64_t length, int64_t n1, const End& from, const End& to, bool pairs,
+                 double scale) {
     const int64_t n2 = length / n1;
-    plan_.row_numbers = std::max(plan_.row_numbers, 2 * length);
-    const FftSide row = {.form = FftSide::kSplit, .plane = length, .pitch = n2};
-
     FftPhase first;
     SetBlocks(&first, n2, n1);
-    first.strides[static_cast<int>(from.buffer)].block = 2;
-    first.strides[static_cast<int>(FftBuffer::kRow)].block = 1;
-    const int64_t pitch = Pitch(first);
+    first.block = first.block / vector_lanes_ * vector_lanes_;
+    first.overlapped = true;
+    first.strides[static_cast<int>(from.buffer)].block = pairs ? 0 : 2;
+    first.strides[static_cast<int>(to.buffer)].block = 2 * n1;
     End source = from;
     source.side.pitch = n2;
-    const End columns = Complex(&first, n1, true, pitch, source, std::nullopt, 1);
-    FftPass steps = {.lanes_run = FftPass::kColumns,
-                     .length = n1,
-                     .neighbours = n1,
-                     .step_twiddles = true,
-                     .source = columns.side,
-                     .destination = row};
-    FftStep& step = Add(&first, steps, columns.buffer, FftBuffer::kRow, LanesOf(first, true, 0));
-    step.table = Table({FftTable::kStepRoots, false, n1, n2, pitch});
-    step.bases = Table({FftTable::kStepBases, true, n1, n2, first.block});
-    step.bases_per_block = 2 * n1;
+    const FftSide scratch = Scratch(n1, first.block);
+    if (pairs) {
+      FftStep& step = Add(&first, FftUnpairedColumns{n1, n2, Interleaved(false), scratch}, from.buffer,
+                          FftBuffer::kScratch0, static_cast<int>(vector_lanes_));
+      step.table = Table({FftTable::kStepRoots, false, 2, length, n2});
+      step.bases = Table({FftTable::kStepBases, true, 2, length, n2});
+      source = {FftBuffer::kScratch0, Swapped(scratch, source.side.swapped)};
+    }
+    const End columns = Complex(&first, n1, true, first.block, source, std::nullopt, 1);
+    FftSide rows = to.side;
+    rows.swapped = false;
+    Transposition(&first, true, n1, 2 * n1, columns, {to.buffer, rows}, 1);
     group->phases.push_back(std::move(first));
 
-    FftPhase second = {.extent = n1, .block = vector_lanes_, .overlapped = true};
-    second.strides[static_cast<int>(FftBuffer::kRow)].block = n2;
+    FftPhase second;
+    SetBlocks(&second, n1, n2);
     second.strides[static_cast<int>(to.buffer)].block = 2;
-    const FftSide scratch = Scratch(n2, vector_lanes_);
-    FftSide rows = row;
-    rows.pitch = 1;
-    Transposition(&second, false, n2, n2, {FftBuffer::kRow, rows}, {FftBuffer::kScratch0, scratch}, 1);
+    rows.pitch = n1;
     End result = to;
     result.side.pitch = n1;
-    Complex(&second, n2, true, vector_lanes_, {FftBuffer::kScratch0, scratch}, result, scale);
+    const int64_t pitch = Pitch(second);
+    Complex(&second, n2, true, pitch, {to.buffer, rows}, result, scale);
+    FftStep& step = second.steps.front();
+    std::get<FftPass>(step.code).step_twiddles = true;
+    step.table = Table({FftTable::kStepRoots, false, n2, n1, pitch});
+    step.bases = Table({FftTable::kStepBases, true, n2, n1, second.block});
+    step.bases_per_block = 2 * n2;
     group->phases.push_back(std::move(second));
   }
 
@@ -440,8 +442,6 @@ int64_t FftPlan::OffsetOf(FftBuffer buffer) const {
   int64_t offset = 0;
   if (buffer == FftBuffer::kTemporary) return offset;
   offset += RoundUp(temporary_numbers * bytes, 64);
-  if (buffer == FftBuffer::kRow) return offset;
-  offset += RoundUp(row_numbers * bytes, 64);
   return buffer == FftBuffer::kScratch1 ? offset + scratch_numbers * bytes : offset;
 }
 
