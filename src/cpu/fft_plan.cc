@@ -59,7 +59,8 @@ class Planner {
     if (type_ != FftType::kIrfft) {
       Rows(FftBuffer::kInput, inverse, transformed_ == 1 ? scale : 1);
       for (int64_t d = first; d < rank - 1; ++d) {
-        Columns(spectrum, d, row, {FftBuffer::kOutput, row}, {FftBuffer::kOutput, row}, inverse, d == first ? scale : 1);
+        const RowPlace place = {FftBuffer::kOutput, row};
+        Columns(spectrum, d, row, place, place, inverse, d == first ? scale : 1);
       }
     } else if (transformed_ > 1 && EndsInResult()) {
       // Rows without their last element are as long as those of the result. It is transformed beside them, together
@@ -426,8 +427,8 @@ class Planner {
     return best;
   }
 
-  // A row as [n1][n2]: its columns are transformed and become rows of [n2][n1], whose columns are multiplied by roots and
-  // transformed in place, which leaves them in order.
+  // A row as [n1][n2]: its columns are transformed and become rows of [n2][n1], whose columns are multiplied by roots
+  // and transformed in place, which leaves them in order.
   void FourSteps(FftGroup* group, int64_t length, int64_t n1, const End& from, const End& to, bool pairs,
                  double scale) {
     const int64_t n2 = length / n1;

@@ -6,9 +6,10 @@
 // - along one row, where passes before made groups of neighbours that are multiplied by successive roots,
 // - over columns, for dimensions that are not the last,
 // - over rows, which are transposed block by block on their way into the scratch and out of it, where they are short.
-// A long row is a matrix of which first the columns and then the rows are transformed (four steps). Lengths with a
-// large prime factor become a convolution of a smooth length (Bluestein). An inverse transform is a forward one with
-// real and imaginary parts swapped on both sides. A real transform of even length is a complex one of half the length.
+// A long row is a matrix of which first the columns and then the rows are transformed (four steps), all in the result.
+// Lengths with a large prime factor become a convolution of a smooth length (Bluestein). An inverse transform is a
+// forward one with real and imaginary parts swapped on both sides. A real transform of even length is a complex one of
+// half the length.
 #ifndef KILN_CPU_FFT_PLAN_H_
 #define KILN_CPU_FFT_PLAN_H_
 
