@@ -5,13 +5,12 @@ namespace {
 
 ArrayValue Low(const ArrayValue& wide) { return wide.Convert(PrimitiveType::kU32); }
 ArrayValue High(const ArrayValue& wide) { return (wide >> 32).Convert(PrimitiveType::kU32); }
+ArrayValue Join(const ArrayValue& low, const ArrayValue& high) {
+  return low.Convert(PrimitiveType::kU64) | (high.Convert(PrimitiveType::kU64) << 32);
+}
 ArrayValue Rotate(const ArrayValue& x, int64_t bits) { return (x << bits) | (x >> (32 - bits)); }
 
 }  // namespace
-
-ArrayValue Joined(const ArrayValue& low, const ArrayValue& high) {
-  return low.Convert(PrimitiveType::kU64) | (high.Convert(PrimitiveType::kU64) << 32);
-}
 
 ArrayValue ThreeFryBits(const ArrayValue& key, const ArrayValue& counter) {
   constexpr int64_t kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
@@ -28,10 +27,10 @@ ArrayValue ThreeFryBits(const ArrayValue& key, const ArrayValue& counter) {
     const ArrayValue& last = keys[(group + 2) % 3];
     y = y + (last + last.Number(group + 1));
   }
-  return Joined(x, y);
+  return Join(x, y);
 }
 
-std::array<ArrayValue, 4> PhiloxBits(const ArrayValue& key, const ArrayValue& low, const ArrayValue& high) {
+std::array<ArrayValue, 2> PhiloxBits(const ArrayValue& key, const ArrayValue& low, const ArrayValue& high) {
   constexpr int64_t kMultipliers[2] = {0xD2511F53, 0xCD9E8D57};
   constexpr int64_t kKeySteps[2] = {0x9E3779B9, 0xBB67AE85};
   std::array<ArrayValue, 4> x = {Low(low), High(low), Low(high), High(high)};
@@ -45,7 +44,7 @@ std::array<ArrayValue, 4> PhiloxBits(const ArrayValue& key, const ArrayValue& lo
     x = {High(b) ^ x[1] ^ keys[0], Low(b), High(a) ^ x[3] ^ keys[1], Low(a)};
     for (int i = 0; i < 2; ++i) keys[i] = keys[i] + keys[i].Number(kKeySteps[i]);
   }
-  return x;
+  return {Join(x[0], x[1]), Join(x[2], x[3])};
 }
 
 }  // namespace kiln::passes

@@ -11,11 +11,8 @@ namespace kiln::passes {
 // 64 random bits per counter: the first word of the block is the lower half. `key` is a u64 scalar, `counter` u64.
 ArrayValue ThreeFryBits(const ArrayValue& key, const ArrayValue& counter);
 
-// 128 random bits per counter, whose lower and upper half are `low` and `high`, as u32, the lowest first.
-std::array<ArrayValue, 4> PhiloxBits(const ArrayValue& key, const ArrayValue& low, const ArrayValue& high);
-
-// Two u32 as one u64.
-ArrayValue Joined(const ArrayValue& low, const ArrayValue& high);
+// 128 random bits per counter, whose lower and upper half are `low` and `high`: the lower and the upper half of them.
+std::array<ArrayValue, 2> PhiloxBits(const ArrayValue& key, const ArrayValue& low, const ArrayValue& high);
 
 }  // namespace kiln::passes
 

@@ -74,10 +74,8 @@ class Expansion {
     const ArrayValue upper = words_.size() == 3 ? words_[2] : words_[0];
     const ArrayValue low = Counters(blocks);
     const auto bits = PhiloxBits(words_[0], low, Carried(upper, low));
-    std::vector<ArrayValue> pieces(bits.begin(), bits.end());
-    if (wide_) pieces = {Joined(bits[0], bits[1]), Joined(bits[2], bits[3])};
-    for (ArrayValue& piece : pieces) piece = piece.Reshape({blocks, 1});
-    ArrayValue numbers = Concatenate(pieces, 1);
+    ArrayValue numbers = Concatenate({bits[0].Reshape({blocks, 1}), bits[1].Reshape({blocks, 1})}, 1);
+    if (!wide_) numbers = numbers.BitcastConvert(PrimitiveType::kU32);
     numbers = numbers.Reshape({blocks * per_block}).Slice(0, 0, count);
     const ArrayValue next = words_[1] + words_[1].Number(blocks);
     if (words_.size() == 3) words_[2] = Carried(upper, next);

@@ -28,8 +28,7 @@ class Expansion {
                                                    hlo::RngAttributes{.delta = count}));
     const ArrayValue counter = state.Element(0) + Iota(&builder_, PrimitiveType::kU64, {count}, 0);
     const ArrayValue zero(&builder_, builder_.Scalar(PrimitiveType::kU64, 0));
-    const auto words = PhiloxBits(zero, counter, counter.Number(int64_t{0}));
-    bits_ = {Joined(words[0], words[1]), Joined(words[2], words[3])};
+    bits_ = PhiloxBits(zero, counter, counter.Number(int64_t{0}));
   }
 
   Instruction* Uniform() { return Finish(hlo::IsFloating(shape_.element_type()) ? UniformReal() : UniformInteger()); }
