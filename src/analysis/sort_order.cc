@@ -139,11 +139,13 @@ std::vector<OrderTerm> OrderTerms(const Instruction& sort) {
   if (sort.called_computations().size() != 1) return {};
   const Computation& comparator = *sort.called_computation();
   if (comparator.instruction_count() > kMaxComparatorInstructions) return {};
-  std::vector<OrderTerm> terms = TermsOf(*comparator.root());
+  return TermsOf(*comparator.root());
+}
+
+int64_t KeyBits(const std::vector<OrderTerm>& terms) {
   int64_t bits = 0;
   for (const OrderTerm& term : terms) bits += hlo::BitWidth(KeyType(term.value->shape().element_type()));
-  if (bits > 64) terms.clear();
-  return terms;
+  return bits;
 }
 
 std::optional<KeyOrder> KeyOrderOf(const OrderTerm& term) {

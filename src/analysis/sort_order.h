@@ -21,8 +21,10 @@ struct OrderTerm {
   bool total_order = true;  // of floats; otherwise both zeros are equal
 };
 
-// The terms of a sort whose keys fit into 64 bits together; empty otherwise.
+// The terms of a sort; empty where its order is another.
 std::vector<OrderTerm> OrderTerms(const hlo::Instruction& sort);
+// Of all keys together.
+int64_t KeyBits(const std::vector<OrderTerm>& terms);
 
 // How elements are ordered by their bits.
 enum class KeyOrder : int64_t {

@@ -87,7 +87,7 @@ constexpr CpuTuning kWide = {
                 .row_bytes = 256 * kKilobyte,
                 .lone_row_bytes = 64 * kKilobyte,
                 .transposed_bytes = 128 * kKilobyte,
-                .block_part = 8},
+                .block_part = 16},
     .rows = {.scan_nanoseconds = 1,
              .scan_chunked_length = 32 * kKilobyte,
              .sort_divided_size = 64 * kKilobyte,

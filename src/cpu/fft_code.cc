@@ -33,11 +33,14 @@ struct NameOf {
     return absl::StrCat("pairs.", pairs.to_real ? "r" : "", pairs.columns ? "c" : "", pairs.pieces ? "p" : "",
                         pairs.half, Text(pairs.source), Text(pairs.destination));
   }
+  std::string operator()(const FftUnpairedColumns& move) const {
+    return absl::StrCat("unpaired.", move.rows, ".", move.columns, Text(move.source), Text(move.destination));
+  }
   std::string operator()(const FftMirror& mirror) const {
     return absl::StrCat("mirror.", mirror.length, Text(mirror.side));
   }
   std::string operator()(const FftTransposition& move) const {
-    return absl::StrCat("transposition.", move.into_rows ? "r" : "", move.length, ".", move.row,
+    return absl::StrCat("transposition.", move.into_rows ? "r" : "", move.count, ".", move.length, ".", move.row,
                         move.scale == 1 ? "" : absl::StrCat(".", move.scale), Text(move.rows), Text(move.columns));
   }
   std::string operator()(const FftZero& zero) const {
@@ -64,6 +67,7 @@ class CodeEmitter {
   Value* source() const { return function_->getArg(0); }
   Value* destination() const { return function_->getArg(1); }
   Value* table() const { return function_->getArg(2); }
+  Value* bases() const { return function_->getArg(3); }
   Value* start() const { return function_->getArg(4); }
   Value* width() const { return function_->getArg(5); }
   Value* Index(int64_t value) { return b_.getInt64(static_cast<uint64_t>(value)); }
@@ -248,10 +252,11 @@ class CodeEmitter {
           leg = ComplexProduct(b_, leg, root);
         }
         if (pass.step_twiddles) {
-          Value* row = b_.CreateAdd(lane, Times(k, 2 * pass.source.pitch));
-          const ComplexValue root = {LoadNumbers(table(), row, 0, lanes_),
-                                     LoadNumbers(table(), row, pass.source.pitch, lanes_)};
-          leg = ComplexProduct(b_, leg, ComplexProduct(b_, root, SplatEntry(function_->getArg(3), k, 1, 0)));
+          const int64_t row = r * groups, pitch = pass.destination.pitch;
+          Value* at = b_.CreateAdd(lane, Times(k, 2 * pitch));
+          const ComplexValue root = {LoadNumbers(table(), at, 2 * row * pitch, lanes_),
+                                     LoadNumbers(table(), at, (2 * row + 1) * pitch, lanes_)};
+          leg = ComplexProduct(b_, leg, ComplexProduct(b_, root, SplatEntry(bases(), k, 1, row)));
         }
         legs.push_back(leg);
       }
@@ -293,7 +298,11 @@ class CodeEmitter {
         Value* row_from = b_.CreateAdd(from, Times(k, pass.source.pitch));
         Value* row_to = b_.CreateAdd(to, Times(k, pass.destination.pitch));
         OverLanes(width(),
-                  [&](Value* lane) { transform(b_.CreateAdd(row_from, lane), b_.CreateAdd(row_to, lane), k, lane); });
+                  [&](Value* lane) {
+                    // Of the first pass, whose elements have no neighbours, the number of the group.
+                    transform(b_.CreateAdd(row_from, lane), b_.CreateAdd(row_to, lane), pass.step_twiddles ? a : k,
+                              lane);
+                  });
       });
     });
   }
@@ -374,6 +383,33 @@ class CodeEmitter {
     EmitLoop(b_, begin, end, 1, "rest", pair);
   }
 
+  void Emit(const FftUnpairedColumns& move) {
+    const int64_t length = move.rows * move.columns, pitch = move.destination.pitch;
+    EmitLoop(b_, Index(0), Index(move.rows), 1, "rows", [&](Value* row) {
+      OverLanes(Index(pitch), [&](Value* lane) {
+        Value *column = b_.CreateAdd(start(), lane), *k = b_.CreateAdd(Times(row, move.columns), column);
+        ComplexValue x = Load(move.source, source(), k, 0);
+        ComplexValue y = Load(move.source, source(), b_.CreateSub(Index(length - lanes_ + 1), k), 0);
+        const ComplexValue root = {LoadNumbers(table(), column, 2 * move.columns, lanes_),
+                                   LoadNumbers(table(), column, 3 * move.columns, lanes_)};
+        ComplexValue turn = ComplexProduct(b_, root, SplatEntry(bases(), row, 2, 1));
+        turn.im = b_.CreateFNeg(turn.im);
+        y = {Reversed(y.re), b_.CreateFNeg(Reversed(y.im))};
+        const ComplexValue difference = {b_.CreateFSub(x.re, y.re), b_.CreateFSub(x.im, y.im)};
+        const ComplexValue turned = ComplexProduct(b_, difference, turn);
+        const ComplexValue result = {b_.CreateFSub(b_.CreateFAdd(x.re, y.re), turned.im),
+                                     b_.CreateFAdd(b_.CreateFAdd(x.im, y.im), turned.re)};
+        Store(move.destination, result, destination(), b_.CreateAdd(Times(row, pitch), lane), 0);
+      });
+    });
+    lanes_ = 1;
+    EmitIf(b_, b_.CreateICmpEQ(start(), Index(0)), "first", [&] {
+      Value* x = Load(move.source, source(), Index(0), 0).re;
+      Value* y = Load(move.source, source(), Index(length), 0).re;
+      Store(move.destination, {b_.CreateFAdd(x, y), b_.CreateFSub(x, y)}, destination(), Index(0), 0);
+    });
+  }
+
   void Emit(const FftMirror& mirror) {
     const int64_t kept = mirror.length / 2 + 1;
     StoreNumbers(llvm::ConstantFP::get(number_, 0.0), destination(), Index(0), mirror.side.plane);
@@ -386,18 +422,16 @@ class CodeEmitter {
   }
 
   void Emit(const FftTransposition& move) {
-    const bool split = move.rows.form == FftSide::kSplit;
-    const int64_t parts = split ? 1 : 2, numbers = move.length * parts;
+    const int64_t numbers = 2 * move.length;
     const int width = static_cast<int>(FftLanes(lanes_, numbers)), rows = lanes_;
-    auto block = [&](Value* at, Value* plane) {
+    auto block = [&](Value* first, Value* at) {
       // Of a column, its place among the block's columns and the part of its elements.
       auto column = [&](int c) {
-        const int64_t part = (c % parts) ^ (move.rows.swapped && !split ? 1 : 0);
-        return c / parts * move.columns.pitch + part * move.columns.plane;
+        const int64_t part = (c % 2) ^ (move.rows.swapped ? 1 : 0);
+        return c / 2 * move.columns.pitch + part * move.columns.plane;
       };
-      Value* element = Times(split ? at : b_.CreateLShr(at, Index(1)), move.columns.pitch);
-      if (plane != nullptr) element = b_.CreateAdd(element, Times(plane, move.columns.plane));
-      Value* row = plane == nullptr ? at : b_.CreateAdd(at, Times(plane, move.rows.plane));
+      Value* element = b_.CreateAdd(Times(b_.CreateLShr(at, Index(1)), move.columns.pitch), first);
+      Value* row = b_.CreateAdd(at, Times(first, move.row));
       Values vectors;
       if (move.into_rows) {
         for (int c = 0; c < width; ++c) {
@@ -420,8 +454,8 @@ class CodeEmitter {
       lanes_ = width;
       if (width == rows) {
         Interleave({vectors}, [&](Value*, Value* base, int vector, Value* value) {
-          Value* first = b_.CreateMul(b_.CreateLShr(base, Index(split ? 0 : 1)), Index(move.columns.pitch));
-          StoreNumbers(value, destination(), b_.CreateAdd(element, first), column(vector));
+          Value* begin = Times(b_.CreateLShr(base, Index(1)), move.columns.pitch);
+          StoreNumbers(value, destination(), b_.CreateAdd(element, begin), column(vector));
         });
         return;
       }
@@ -437,17 +471,15 @@ class CodeEmitter {
       }
       for (int c = 0; c < width; ++c) StoreNumbers(vectors[c], destination(), element, column(c));
     };
-    auto over_rows = [&](Value* plane) {
+    EmitLoop(b_, Index(0), Index(move.count), rows, "rows", [&](Value* first) {
       lanes_ = width;
       OverLanes(Index(numbers), [&](Value* at) {
         lanes_ = rows;
-        block(at, plane);
+        block(first, at);
         lanes_ = width;
       });
       lanes_ = rows;
-    };
-    if (!split) return over_rows(nullptr);
-    EmitLoop(b_, Index(0), Index(2), 1, "planes", over_rows);
+    });
   }
 
   void Emit(const FftZero& zero) {

@@ -125,7 +125,9 @@ class FftEmitter {
             return task.closure(static_cast<size_t>(kFftBuffers + number));
           };
           llvm::Value* bases = Advanced(b, table(step.bases), block, step.bases_per_block);
-          b.CreateCall(code[s], {at(step.source), at(step.destination), table(step.table), bases, start, width});
+          b.CreateCall(code[s], {Advanced(b, at(step.source), constant(step.source_begin), 1),
+                                 Advanced(b, at(step.destination), constant(step.destination_begin), 1),
+                                 table(step.table), bases, start, width});
         }
       });
     });

@@ -55,18 +55,33 @@ class Planner {
     // What the dimensions before the last one see: of real transforms the half spectrum.
     std::vector<int64_t> spectrum(dimensions_.begin(), dimensions_.end());
     if (type_ == FftType::kRfft || type_ == FftType::kIrfft) spectrum.back() = spectrum.back() / 2 + 1;
+    const int64_t row = spectrum.back();
     if (type_ != FftType::kIrfft) {
       Rows(FftBuffer::kInput, inverse, transformed_ == 1 ? scale : 1);
       for (int64_t d = first; d < rank - 1; ++d) {
-        Columns(spectrum, d, FftBuffer::kOutput, FftBuffer::kOutput, inverse, d == first ? scale : 1);
+        const RowPlace place = {FftBuffer::kOutput, row};
+        Columns(spectrum, d, row, place, place, inverse, d == first ? scale : 1);
       }
+    } else if (transformed_ > 1 && EndsInResult()) {
+      // Rows without their last element are as long as those of the result. It is transformed beside them, together
+      // with those before it, which fill the lanes.
+      const int64_t tail = vector_lanes_;
+      RowPlace body = {FftBuffer::kInput, row}, ends = {FftBuffer::kInput, row, row - tail};
+      for (int64_t d = first; d < rank - 1; ++d) {
+        for (const auto& [from, width] : {std::pair(&body, row - 1), std::pair(&ends, tail)}) {
+          const RowPlace to = {from == &body ? FftBuffer::kOutput : FftBuffer::kTemporary, width};
+          Columns(spectrum, d, width, *from, to, inverse, 1);
+          *from = to;
+        }
+      }
+      plan_.temporary_numbers = 2 * tail * RowCount();
+      Rows(FftBuffer::kOutput, inverse, scale);
     } else {
       FftBuffer from = FftBuffer::kInput;
       for (int64_t d = first; d < rank - 1; ++d) {
-        Columns(spectrum, d, from, FftBuffer::kTemporary, inverse, 1);
+        Columns(spectrum, d, row, {from, row}, {FftBuffer::kTemporary, row}, inverse, 1);
         from = FftBuffer::kTemporary;
-        plan_.temporary_numbers = 2;
-        for (int64_t size : spectrum) plan_.temporary_numbers *= size;
+        plan_.temporary_numbers = 2 * row * RowCount();
       }
       Rows(from, inverse, scale);
     }
@@ -196,21 +211,42 @@ class Planner {
     return result;
   }
 
-  // Along dimension `d`, which is not the last one.
-  void Columns(const std::vector<int64_t>& dimensions, int64_t d, FftBuffer from, FftBuffer to, bool inverse,
-               double scale) {
-    FftPhase phase;
-    int64_t columns = 1;
-    for (int64_t i = 0; i < d; ++i) phase.outer *= dimensions[i];
-    for (size_t i = d + 1; i < dimensions.size(); ++i) columns *= dimensions[i];
+  int64_t RowCount() const { return shape_.element_count() / dimensions_.back(); }
+
+  // Whether transforms of rows to real ones may begin where they end, in the result.
+  bool EndsInResult() const {
+    const int64_t length = dimensions_.back(), half = length / 2, rows = RowCount();
+    return length % 2 == 0 && half >= vector_lanes_ && LongRowSplit(half, rows) == 0 &&
+           (rows % vector_lanes_ == 0 || !TransposeRows(half, rows));
+  }
+
+  // Where rows of so many elements are, and from which element on they are meant.
+  struct RowPlace {
+    FftBuffer buffer;
+    int64_t length = 0, begin = 0;
+  };
+
+  // Along dimension `d`, which is not the last one, `width` elements of the rows.
+  void Columns(const std::vector<int64_t>& dimensions, int64_t d, int64_t width, const RowPlace& from,
+               const RowPlace& to, bool inverse, double scale) {
     const int64_t length = dimensions[d];
-    SetBlocks(&phase, columns, length);
-    for (FftBuffer buffer : {from, to}) {
-      phase.strides[static_cast<int>(buffer)] = {.outer = 2 * length * columns, .block = 2};
+    int64_t before = 1, between = 1;
+    for (int64_t i = 0; i < d; ++i) before *= dimensions[i];
+    for (size_t i = d + 1; i + 1 < dimensions.size(); ++i) between *= dimensions[i];
+    const int64_t from_pitch = between * from.length, to_pitch = between * to.length;
+    if (from.length == width && to.length == width) width *= std::exchange(between, 1);
+    FftPhase phase;
+    phase.outer = between == 1 ? before : between;
+    SetBlocks(&phase, width, length);
+    for (const auto& [place, pitch] : {std::pair(&from, from_pitch), std::pair(&to, to_pitch)}) {
+      const int64_t all = 2 * length * pitch;
+      phase.strides[static_cast<int>(place->buffer)] = {
+          .round = between == 1 ? 0 : all, .outer = between == 1 ? all : 2 * place->length, .block = 2};
     }
-    Complex(&phase, length, /*columns=*/true, Pitch(phase), {from, Interleaved(inverse, columns)},
-            End{to, Interleaved(inverse, columns)}, scale);
-    plan_.groups.push_back({1, {std::move(phase)}});
+    Complex(&phase, length, /*columns=*/true, Pitch(phase), {from.buffer, Interleaved(inverse, from_pitch)},
+            End{to.buffer, Interleaved(inverse, to_pitch)}, scale);
+    phase.steps.front().source_begin = 2 * from.begin;
+    plan_.groups.push_back({between == 1 ? 1 : before, {std::move(phase)}});
   }
 
   void SetBlocks(FftPhase* phase, int64_t columns, int64_t length) const {
@@ -229,12 +265,13 @@ class Planner {
   // Along the last dimension, to the result.
   void Rows(FftBuffer from, bool inverse, double scale) {
     const int64_t length = dimensions_.back();
-    int64_t rows = 1;
-    for (size_t i = 0; i + 1 < dimensions_.size(); ++i) rows *= dimensions_[i];
+    const int64_t rows = RowCount();
     const bool forward_real = type_ == FftType::kRfft, to_real = type_ == FftType::kIrfft;
     const bool halved = (forward_real || to_real) && length % 2 == 0;
     const int64_t complex_length = halved ? length / 2 : length, kept = length / 2 + 1;
-    const int64_t source_row = forward_real ? length : to_real ? 2 * kept : 2 * length;
+    // Without its last element, where rows begin in the result.
+    const bool in_place = to_real && from == FftBuffer::kOutput;
+    const int64_t source_row = forward_real || in_place ? length : to_real ? 2 * kept : 2 * length;
     const int64_t result_row = forward_real ? 2 * kept : to_real ? length : 2 * length;
     const int source = static_cast<int>(from), result = static_cast<int>(FftBuffer::kOutput);
     const bool odd_real = (forward_real || to_real) && !halved;
@@ -242,11 +279,8 @@ class Planner {
 
     if (const int64_t split = odd_real ? 0 : LongRowSplit(complex_length, rows); split > 0) {
       FftGroup group = {.rounds = rows};
-      if (to_real) {
-        group.phases.push_back(PairsPhase(true, complex_length, in.buffer, out.buffer));
-      }
-      FourSteps(&group, complex_length, split, to_real ? out : in, out, scale);
-      if (forward_real) group.phases.push_back(PairsPhase(false, complex_length, out.buffer, out.buffer));
+      FourSteps(&group, complex_length, split, in, out, /*pairs=*/to_real, scale);
+      if (forward_real) group.phases.push_back(PairsPhase(complex_length, out.buffer));
       for (FftPhase& phase : group.phases) {
         phase.strides[source].round = source_row;
         phase.strides[result].round = result_row;
@@ -273,15 +307,30 @@ class Planner {
     const FftSide scratch = Scratch(scratch_length, pitch);
     End at = in;
     if (odd_real && forward_real) at.side.form = FftSide::kReal;
-    if (transposed) {
+    if (transposed || in_place) {
       at = {FftBuffer::kScratch0, scratch};
       // What is swapped is so from here on.
-      Transposition(&phase, false, to_real ? kept : complex_length, source_row,
-                    {from, Interleaved(inverse && !to_real)}, at, 1);
+      auto move = [&](FftBuffer buffer, int64_t count, int64_t row) {
+        const End begin = {buffer, Interleaved(inverse && !to_real)};
+        if (transposed) {
+          Transposition(&phase, false, count, row, begin, at, 1);
+        } else {
+          Pointwise(&phase, count, false, begin, at, -1, 1);
+        }
+      };
+      move(from, to_real && !in_place ? kept : complex_length, source_row);
+      if (in_place) {
+        const int64_t row = 2 * vector_lanes_;
+        move(FftBuffer::kTemporary, 1, row);
+        phase.steps.back().source_begin = row - 2;
+        phase.steps.back().destination_begin = complex_length * pitch;
+        FftStrides& strides = phase.strides[static_cast<int>(FftBuffer::kTemporary)];
+        (transposed ? strides.block : strides.outer) = row;
+      }
     }
     if (to_real && halved) {
       const End next = {OtherScratch(at.buffer), scratch};
-      Pairs(&phase, true, transposed, complex_length, {at.buffer, Swapped(at.side, !transposed)}, next);
+      Pairs(&phase, true, transposed, complex_length, {at.buffer, Swapped(at.side, at.side.swapped)}, next);
       at = {next.buffer, Swapped(scratch, true)};
     } else if (to_real) {
       const End next = {FftBuffer::kScratch0, scratch};
@@ -312,10 +361,11 @@ class Planner {
   void Transposition(FftPhase* phase, bool into_rows, int64_t length, int64_t row, const End& from, const End& to,
                      double scale) {
     Add(phase,
-        FftTransposition{into_rows, length, row, scale, into_rows ? to.side : from.side,
+        FftTransposition{into_rows, phase->block, length, row, scale, into_rows ? to.side : from.side,
                          into_rows ? from.side : to.side},
         from.buffer, to.buffer, static_cast<int>(vector_lanes_));
-    phase->nanoseconds += Tuning().fourier.transpose_cycles * static_cast<double>(phase->blocks() * length) /
+    phase->nanoseconds += Tuning().fourier.transpose_cycles *
+                          static_cast<double>(phase->blocks() * length * phase->block / vector_lanes_) /
                           Tuning().fourier.cycles_per_nanosecond;
   }
 
@@ -329,10 +379,10 @@ class Planner {
         5 * vectors * static_cast<double>(phase->outer * phase->blocks()) / Tuning().fourier.cycles_per_nanosecond;
   }
 
-  // Of one long row, by pieces.
-  FftPhase PairsPhase(bool to_real, int64_t half, FftBuffer from, FftBuffer to) {
+  // From one long row, by pieces.
+  FftPhase PairsPhase(int64_t half, FftBuffer row) {
     FftPhase phase = {.extent = half / 2 + 1, .block = kPairsPerUnit};
-    Pairs(&phase, to_real, false, half, {from, Interleaved(false)}, {to, Interleaved(false)}, /*pieces=*/true);
+    Pairs(&phase, false, false, half, {row, Interleaved(false)}, {row, Interleaved(false)}, /*pieces=*/true);
     phase.nanoseconds /= static_cast<double>(phase.blocks());
     return phase;
   }
@@ -377,42 +427,46 @@ class Planner {
     return best;
   }
 
-  // A row as [n1][n2]: columns are transformed and multiplied by roots, then rows, whose results are columns.
-  void FourSteps(FftGroup* group, int64_t length, int64_t n1, const End& from, const End& to, double scale) {
+  // A row as [n1][n2]: its columns are transformed and become rows of [n2][n1], whose columns are multiplied by roots
+  // and transformed in place, which leaves them in order.
+  void FourSteps(FftGroup* group, int64_t length, int64_t n1, const End& from, const End& to, bool pairs,
+                 double scale) {
     const int64_t n2 = length / n1;
-    plan_.row_numbers = std::max(plan_.row_numbers, 2 * length);
-    const FftSide row = {.form = FftSide::kSplit, .plane = length, .pitch = n2};
-
     FftPhase first;
     SetBlocks(&first, n2, n1);
-    first.strides[static_cast<int>(from.buffer)].block = 2;
-    first.strides[static_cast<int>(FftBuffer::kRow)].block = 1;
-    const int64_t pitch = Pitch(first);
+    first.block = first.block / vector_lanes_ * vector_lanes_;
+    first.overlapped = true;
+    first.strides[static_cast<int>(from.buffer)].block = pairs ? 0 : 2;
+    first.strides[static_cast<int>(to.buffer)].block = 2 * n1;
     End source = from;
     source.side.pitch = n2;
-    const End columns = Complex(&first, n1, true, pitch, source, std::nullopt, 1);
-    FftPass steps = {.lanes_run = FftPass::kColumns,
-                     .length = n1,
-                     .neighbours = n1,
-                     .step_twiddles = true,
-                     .source = columns.side,
-                     .destination = row};
-    FftStep& step = Add(&first, steps, columns.buffer, FftBuffer::kRow, LanesOf(first, true, 0));
-    step.table = Table({FftTable::kStepRoots, false, n1, n2, pitch});
-    step.bases = Table({FftTable::kStepBases, true, n1, n2, first.block});
-    step.bases_per_block = 2 * n1;
+    const FftSide scratch = Scratch(n1, first.block);
+    if (pairs) {
+      FftStep& step = Add(&first, FftUnpairedColumns{n1, n2, Interleaved(false), scratch}, from.buffer,
+                          FftBuffer::kScratch0, static_cast<int>(vector_lanes_));
+      step.table = Table({FftTable::kStepRoots, false, 2, length, n2});
+      step.bases = Table({FftTable::kStepBases, true, 2, length, n2});
+      source = {FftBuffer::kScratch0, Swapped(scratch, source.side.swapped)};
+    }
+    const End columns = Complex(&first, n1, true, first.block, source, std::nullopt, 1);
+    FftSide rows = to.side;
+    rows.swapped = false;
+    Transposition(&first, true, n1, 2 * n1, columns, {to.buffer, rows}, 1);
     group->phases.push_back(std::move(first));
 
-    FftPhase second = {.extent = n1, .block = vector_lanes_, .overlapped = true};
-    second.strides[static_cast<int>(FftBuffer::kRow)].block = n2;
+    FftPhase second;
+    SetBlocks(&second, n1, n2);
     second.strides[static_cast<int>(to.buffer)].block = 2;
-    const FftSide scratch = Scratch(n2, vector_lanes_);
-    FftSide rows = row;
-    rows.pitch = 1;
-    Transposition(&second, false, n2, n2, {FftBuffer::kRow, rows}, {FftBuffer::kScratch0, scratch}, 1);
+    rows.pitch = n1;
     End result = to;
     result.side.pitch = n1;
-    Complex(&second, n2, true, vector_lanes_, {FftBuffer::kScratch0, scratch}, result, scale);
+    const int64_t pitch = Pitch(second);
+    Complex(&second, n2, true, pitch, {to.buffer, rows}, result, scale);
+    FftStep& step = second.steps.front();
+    std::get<FftPass>(step.code).step_twiddles = true;
+    step.table = Table({FftTable::kStepRoots, false, n2, n1, pitch});
+    step.bases = Table({FftTable::kStepBases, true, n2, n1, second.block});
+    step.bases_per_block = 2 * n2;
     group->phases.push_back(std::move(second));
   }
 
@@ -440,8 +494,6 @@ int64_t FftPlan::OffsetOf(FftBuffer buffer) const {
   int64_t offset = 0;
   if (buffer == FftBuffer::kTemporary) return offset;
   offset += RoundUp(temporary_numbers * bytes, 64);
-  if (buffer == FftBuffer::kRow) return offset;
-  offset += RoundUp(row_numbers * bytes, 64);
   return buffer == FftBuffer::kScratch1 ? offset + scratch_numbers * bytes : offset;
 }
 

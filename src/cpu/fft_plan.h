@@ -6,9 +6,10 @@
 // - along one row, where passes before made groups of neighbours that are multiplied by successive roots,
 // - over columns, for dimensions that are not the last,
 // - over rows, which are transposed block by block on their way into the scratch and out of it, where they are short.
-// A long row is a matrix of which first the columns and then the rows are transformed (four steps). Lengths with a
-// large prime factor become a convolution of a smooth length (Bluestein). An inverse transform is a forward one with
-// real and imaginary parts swapped on both sides. A real transform of even length is a complex one of half the length.
+// A long row is a matrix of which first the columns and then the rows are transformed (four steps), all in the result.
+// Lengths with a large prime factor become a convolution of a smooth length (Bluestein). An inverse transform is a
+// forward one with real and imaginary parts swapped on both sides. A real transform of even length is a complex one of
+// half the length.
 #ifndef KILN_CPU_FFT_PLAN_H_
 #define KILN_CPU_FFT_PLAN_H_
 
@@ -63,7 +64,7 @@ struct FftPass {
   int64_t radix = 1;
   int64_t neighbours = 1;      // the product of the radices before
   bool twiddles = false;       // a table, by row where lanes are columns
-  bool step_twiddles = false;  // of a large transform's columns: roots times bases
+  bool step_twiddles = false;  // of a large transform's rows, as columns, in the first pass: roots times bases
   double scale = 1;
   FftSide source, destination;
 };
@@ -77,6 +78,12 @@ struct FftPairs {
   FftSide source, destination;
 };
 
+// What that is before a complex transform of length rows x columns that becomes a real one: some of its columns.
+struct FftUnpairedColumns {
+  int64_t rows = 0, columns = 0;
+  FftSide source, destination;
+};
+
 // The conjugate second half of a spectrum of odd length, of whose first half the destination's real first element is
 // made real as well; in place.
 struct FftMirror {
@@ -87,10 +94,11 @@ struct FftMirror {
 // Rows to columns of the scratch, or back.
 struct FftTransposition {
   bool into_rows = false;
+  int64_t count = 0;   // rows, a multiple of the lanes
   int64_t length = 0;  // elements of a row
   int64_t row = 0;     // from one row to the next, in numbers
   double scale = 1;
-  FftSide rows;     // pitch 1
+  FftSide rows;     // interleaved, pitch 1
   FftSide columns;  // split
 };
 
@@ -100,12 +108,13 @@ struct FftZero {
   FftSide side;  // split
 };
 
-enum class FftBuffer { kInput, kOutput, kTemporary, kRow, kScratch0, kScratch1 };
-inline constexpr int kFftBuffers = 6;
+enum class FftBuffer { kInput, kOutput, kTemporary, kScratch0, kScratch1 };
+inline constexpr int kFftBuffers = 5;
 
 struct FftStep {
-  std::variant<FftPass, FftPairs, FftMirror, FftTransposition, FftZero> code;
+  std::variant<FftPass, FftPairs, FftUnpairedColumns, FftMirror, FftTransposition, FftZero> code;
   FftBuffer source = FftBuffer::kScratch0, destination = FftBuffer::kScratch0;
+  int64_t source_begin = 0, destination_begin = 0;  // in numbers, behind where the unit begins
   int table = -1;               // in FftPlan::tables
   int bases = -1;               // of step twiddles: a table of which each block of columns has a part
   int64_t bases_per_block = 0;  // in numbers
@@ -144,7 +153,6 @@ struct FftPlan {
   int64_t slots = 1;
   int64_t scratch_numbers = 0;
   int64_t temporary_numbers = 0;  // of FftBuffer::kTemporary
-  int64_t row_numbers = 0;        // of FftBuffer::kRow
   double nanoseconds = 0;
 
   int64_t ScratchBytes() const;

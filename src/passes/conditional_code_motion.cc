@@ -9,6 +9,7 @@
 #include "src/analysis/value_numbers.h"
 #include "src/base/status.h"
 #include "src/passes/branch_operands.h"
+#include "src/passes/dce.h"
 #include "src/passes/loop_state.h"
 
 namespace kiln::passes {

@@ -7,8 +7,8 @@
 namespace kiln::passes {
 
 // Transforms of real numbers that were made complex as transforms to half a spectrum, of which the other half is the
-// mirror image. FFT(convert(x)) of even length, in any number of dimensions: half the work, and what reads the result
-// reads half as much.
+// mirror image. FFT(convert(x)), in any number of dimensions: half the work for even lengths, and what reads the
+// result reads half as much. Of odd lengths those that become convolutions.
 absl::StatusOr<bool> HalveRealFfts(Module* module);
 
 }  // namespace kiln::passes

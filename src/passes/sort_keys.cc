@@ -119,6 +119,53 @@ std::vector<bool> UsedResults(const Instruction& sort) {
   return used;
 }
 
+// Whether the terms are orders of different operands' elements, so that one sort may follow the other, and that had
+// better be: all keys are results, and what the first sort leaves for the last takes no more than one long key, or that
+// key would be too long.
+bool IsChain(const Instruction& sort, const std::vector<OrderTerm>& terms, const std::vector<bool>& used) {
+  if (terms.size() < 2) return false;
+  bool are_results = true;
+  std::vector<bool> seen(used.size());
+  for (const OrderTerm& term : terms) {
+    if (!analysis::KeyOrderOf(term) || seen[term.operand]) return false;
+    seen[term.operand] = true;
+    are_results &= used[term.operand];
+  }
+  int64_t left_bits = 0;
+  for (size_t i = 0; i < used.size(); ++i) {
+    if (used[i] && static_cast<int64_t>(i) != terms[0].operand) {
+      left_bits += hlo::BitWidth(sort.operand(i)->shape().element_type());
+    }
+  }
+  const int64_t key_bits = analysis::KeyBits(terms);
+  return key_bits > 64 || (are_results && left_bits <= key_bits);
+}
+
+// Sorts `rows` along their last dimension by the last term, then, keeping the order of equals, by the one before it.
+void ChainSorts(Builder* builder, const std::vector<OrderTerm>& terms, std::vector<bool> used,
+                std::vector<Instruction*>* rows) {
+  for (const OrderTerm& term : terms) used[term.operand] = true;
+  for (auto term = terms.rbegin(); term != terms.rend(); ++term) {
+    std::vector<int64_t> places = {term->operand};
+    for (size_t i = 0; i < rows->size(); ++i) {
+      if (used[i] && static_cast<int64_t>(i) != term->operand) places.push_back(static_cast<int64_t>(i));
+    }
+    std::vector<Instruction*> operands;
+    std::vector<Shape> shapes;
+    for (int64_t place : places) {
+      operands.push_back((*rows)[place]);
+      shapes.push_back(operands.back()->shape());
+    }
+    const int64_t last = shapes[0].rank() - 1;
+    Computation* order = FirstOrder(operands[0]->parent()->parent(), shapes, &*term);
+    Instruction* sorted = builder->Add(Opcode::kSort, Shape::Tuple(shapes), operands,
+                                       hlo::SortAttributes{.dimension = last, .is_stable = true}, {order});
+    for (size_t i = 0; i < places.size(); ++i) {
+      (*rows)[places[i]] = builder->GetTupleElement(sorted, static_cast<int64_t>(i));
+    }
+  }
+}
+
 Instruction* ExpandSort(Instruction* sort) {
   const std::vector<OrderTerm> terms = analysis::OrderTerms(*sort);
   const int64_t dimension = sort->Get<hlo::SortAttributes>().dimension;
@@ -128,6 +175,11 @@ Instruction* ExpandSort(Instruction* sort) {
   Builder builder(sort->parent(), sort);
   std::vector<Instruction*> rows;
   for (Instruction* operand : sort->operands()) rows.push_back(builder.Transpose(operand, swap));
+  if (IsChain(*sort, terms, used)) {
+    ChainSorts(&builder, terms, used, &rows);
+    for (Instruction*& row : rows) row = builder.Transpose(row, swap);
+    return builder.Tuple(std::move(rows));
+  }
 
   // Keys made of one operand's bits give its elements back.
   const bool direct = terms.size() == 1 && analysis::KeyOrderOf(terms[0]);
@@ -202,7 +254,9 @@ absl::StatusOr<bool> MakeSortKeys(Module* module) {
       const std::vector<bool> used = UsedResults(*instruction);
       return std::find(used.begin() + 1, used.end(), false) != used.end() ? ExpandSort(instruction) : nullptr;
     }
-    return analysis::OrderTerms(*instruction).empty() ? nullptr : ExpandSort(instruction);
+    const std::vector<OrderTerm> terms = analysis::OrderTerms(*instruction);
+    const bool fits = analysis::KeyBits(terms) <= 64 || IsChain(*instruction, terms, UsedResults(*instruction));
+    return terms.empty() || !fits ? nullptr : ExpandSort(instruction);
   });
 }
 

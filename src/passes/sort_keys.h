@@ -11,7 +11,8 @@ namespace kiln::passes {
 // is sorted, by the first operand, in an order whose unsigned integer keys are made of its bits as they are read. A
 // comparator such as JAX's makes of each element a value, then compares two of them; several keys are compared one
 // after the other. Where no order of bits is the same, those values become an array of unsigned integers, computed once
-// per element instead of once per comparison, and the comparator becomes `a < b` on that array. Results that nothing
+// per element instead of once per comparison, and the comparator becomes `a < b` on that array. Several keys that are
+// all results, or too long for one integer, are sorted by one after the other, the last one first. Results that nothing
 // reads go.
 absl::StatusOr<bool> MakeSortKeys(Module* module);
 

@@ -6,10 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "src/cpu/fft_plan.h"
 #include "src/cpu/fft_radices.h"
 #include "src/cpu/host_isa.h"
 #include "src/hlo/evaluator.h"
@@ -111,6 +113,19 @@ TEST(Fft, LongRows) {
   for (int64_t length : {1 << 15, 2 * 19683, 3 * 5 * 7 * 11 * 13}) ExpectTransforms({2}, {length});
   ExpectTransforms({}, {1 << 16});
   ExpectTransforms({}, {1 << 14}, /*is_double=*/true);
+}
+
+// A long row is transformed in its result: what a thread works in grows with the square root of the length.
+TEST(Fft, LongRowsTakeLittleMemory) {
+  for (const char* text : {"c64[1048576] fft(x), fft_type=FFT, fft_length={1048576}",
+                           "c64[1048576] fft(x), fft_type=IFFT, fft_length={1048576}",
+                           "f32[1048576] fft(x), fft_type=IRFFT, fft_length={1048576}"}) {
+    const char* spectrum = absl::StrContains(text, "IRFFT") ? "c64[524289]" : "c64[1048576]";
+    const std::unique_ptr<hlo::Module> module = ParseOrDie(
+        absl::StrCat("HloModule m\nENTRY e {\n  x = ", spectrum, " parameter(0)\n  ROOT r = ", text, "\n}\n"));
+    const cpu::FftPlan plan = cpu::PlanFft(*module->entry()->root());
+    EXPECT_LE(plan.ScratchBytes(), plan.slots * (int64_t{5} << 18)) << text;
+  }
 }
 
 TEST(Fft, SeveralDimensions) {

@@ -208,6 +208,12 @@ bool AreLike(const Match& match) {
 }
 constexpr Guard Like{"t like u", AreLike};
 
+// Whether scaling x takes an array, which no kernel makes anyway.
+bool IsArgument(const Match& match) {
+  return match['x']->IsParameter() && match['x']->shape().element_type() == match.root()->shape().element_type();
+}
+constexpr Guard ArgumentX{"x an argument as wide as sums", IsArgument};
+
 constexpr Rule kRules[] = {
     {"dot(x, _)", "0", EmptyX},
     {"dot(x, y)", "multiply(broadcast(x), broadcast(y)), where sums have one product", OuterProduct, SignlessZero},
@@ -220,6 +226,8 @@ constexpr Rule kRules[] = {
     {"t:dot(negate(x), negate(y))", "t(x, y)", Unwidened},
     {"t:dot(multiply'(x, broadcast(s)), y)", "multiply(t(x, y), broadcast(s))", Integer, SmallProduct},
     {"t:dot(y, multiply'(x, broadcast(s)))", "multiply(t(y, x), broadcast(s))", Integer, SmallProduct},
+    {"t:dot(multiply'(x, c), y)", "multiply(t(x, y), c)", ExactReciprocal, ArgumentX, NoOverflowBetween},
+    {"t:dot(y, multiply'(x, c))", "multiply(t(y, x), c)", ExactReciprocal, ArgumentX, NoOverflowBetween},
     {"add(t:dot'(x, y), u:dot'(x, z))", "t(x, add(y, z))", Integer, Like, Unwidened},
     {"add(t:dot'(x, y), u:dot'(z, y))", "t(add(x, z), y)", Integer, Like, Unwidened},
     {"dot(t:dot'(x, y), z)", "dot(x, dot(y, z)), where that is cheaper", DotToTheRight, Integer},

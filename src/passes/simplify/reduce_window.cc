@@ -91,9 +91,30 @@ Instruction* WindowOfPad(const Match& match, Builder& builder) {
                      root.called_computations());
 }
 
+// Windows as wide as the gaps between elements are apart: each window has one element, and each element as many.
+Instruction* WindowsOfSpread(const Match& match, Builder& builder) {
+  const Instruction& root = *match.root();
+  const hlo::PadAttributes& pad = match['t']->Get<hlo::PadAttributes>();
+  if (!HasIdentity(root)) return nullptr;
+  DimensionVector spread, map;
+  for (size_t i = 0; i < WindowOf(root).size(); ++i) {
+    const WindowDimension& d = WindowOf(root)[i];
+    const int64_t gap = d.size - 1;
+    if (d.stride != 1 || d.padding_low != 0 || d.padding_high != 0 || d.base_dilation != 1 || d.window_dilation != 1 ||
+        pad.low[i] != gap || pad.high[i] != gap || pad.interior[i] != gap) {
+      return nullptr;
+    }
+    map.push_back(static_cast<int64_t>(spread.size()));
+    spread.push_back(match['x']->shape().dimensions(i));
+    if (gap > 0) spread.push_back(d.size);
+  }
+  return builder.Reshape(builder.Broadcast(match['x'], spread, map), root.shape().dimensions());
+}
+
 constexpr Rule kRules[] = {
     {"reduce-window(x, i)", "slice(pad(x, i)), of windows with one element", WindowsOfOne},
     {"reduce-window(x, i)", "reshape(reduce(x, i)), where a window is the whole", WholeWindow},
+    {"reduce-window(t:pad(x, c), c)", "reshape(broadcast(x)), of windows that each have one element", WindowsOfSpread},
     {"reduce-window(t:pad(x, c), c)", "reduce-window(x, c), with padding", WindowOfPad},
 };
 
