@@ -59,8 +59,9 @@ uint64_t AnyInteger(int bits, uint64_t* seed) {
 double SpecialReal(hlo::PrimitiveType type, uint64_t* seed) {
   const uint64_t random = Next(seed);
   const double sign = random >> 63 != 0 ? -1 : 1;
-  // The exponents of f32 and bf16; narrower types overflow and underflow more often, f64 by its own alone.
-  const int range = hlo::BitWidth(type) == 64 ? 1080 : hlo::BitWidth(type) < 16 ? 20 : 152;
+  // Exponents up to somewhat more than the type has, and as far down.
+  const int bits = hlo::BitWidth(type);
+  const int range = bits == 64 ? 1080 : type == hlo::PrimitiveType::kF16 ? 26 : bits < 16 ? 18 : 152;
   switch (random & 7) {
     case 0:
       return std::numeric_limits<double>::quiet_NaN();
