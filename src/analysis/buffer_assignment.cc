@@ -303,7 +303,7 @@ class BufferAssigner {
         for (const UseRecord& use : uses_[old_value]) {
           if (use.position < info.first || use.position > until) continue;
           if (use.position == info.first && use.user == value.first && use.operand >= 0 &&
-              hooks_.may_share(*use.user, value.second, use.operand)) {
+              !UpdatesAnother(value, old_value) && hooks_.may_share(*use.user, value.second, use.operand)) {
             continue;
           }
           // A loop's own start may read its own state buffer: the copy onto itself is left out.
@@ -324,6 +324,12 @@ class BufferAssigner {
     placed_[buffer].push_back(value);
     Bind(value, buffer);
     return true;
+  }
+
+  // Whether `value` is an update in place of something else than `old`, which is copied there before `old` is read.
+  bool UpdatesAnother(const Value& value, const Value& old) const {
+    const int64_t operand = hooks_.in_place_operand(*value.first, value.second);
+    return operand >= 0 && definition_.at({value.first->operand(operand), 0}) != old;
   }
 
   bool IsOldContent(int buffer, const Value& value) const {

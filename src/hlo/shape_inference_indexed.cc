@@ -78,10 +78,10 @@ absl::Status CheckIndexNumbers(const InferenceQuery& query, const Shape& operand
   return absl::OkStatus();
 }
 
-// Sizes of the index array without its vector dimension.
+// Sizes of the index array without its vector dimension, which need not be checked yet.
 DimensionVector IndexBatch(const Shape& indices, int64_t index_vector_dim) {
   DimensionVector batch = indices.dimensions();
-  if (index_vector_dim < indices.rank()) batch.erase(batch.begin() + index_vector_dim);
+  if (index_vector_dim >= 0 && index_vector_dim < indices.rank()) batch.erase(batch.begin() + index_vector_dim);
   return batch;
 }
 

@@ -335,6 +335,11 @@ std::vector<ValueId> BodyBuilder::EndReduce(std::vector<ValueId> inits, std::vec
   uint64_t outer = 0;
   for (ValueId value : elements) outer |= kernel_.ops[value].loops;
   for (ValueId value : inits) outer |= kernel_.ops[value].loops;
+  // What turned out not to be needed is computed as well.
+  for (const Block::Statement& statement : own.block->statements) {
+    outer |= statement.kind == Block::Kind::kReduce ? kernel_.reduces[statement.index].outer_loops
+                                                    : kernel_.ops[statement.index].loops;
+  }
   if (combine_opcode.has_value()) {
     reduce.combine_opcodes = {*combine_opcode};
   } else {

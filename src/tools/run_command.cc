@@ -51,6 +51,7 @@ struct RunOptions {
   uint64_t seed = 0;
   int repeat = 1;
   int threads = 0;
+  bool special = false;
   bool reference = false;
   bool quiet = false;
   bool all = false;
@@ -75,7 +76,9 @@ absl::StatusOr<hlo::Literal> Assemble(const hlo::Shape& shape, const std::vector
 }
 
 absl::StatusOr<std::vector<hlo::Literal>> Arguments(const hlo::Computation& entry, const RunOptions& options) {
-  if (options.inputs.empty()) return RandomArguments(entry, options.seed);
+  if (options.inputs.empty()) {
+    return RandomArguments(entry, options.seed, options.special ? RandomKind::kSpecial : RandomKind::kUsual);
+  }
   std::vector<hlo::Literal> arguments;
   std::vector<NpyArray> arrays;
   for (const std::string& path : options.inputs) {
@@ -186,8 +189,11 @@ void AddRunCommand(CLI::App* app, int* exit_code) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command = app->add_subcommand("run", "Compile a program, run it, and time or check it");
   command->footer(
-      "Without --inputs the inputs are random: reals near normal in [-1, 1], integers in [0, 8). The arrays of "
-      "--inputs\n"
+      "Without --inputs the inputs are random: reals near normal in [-1, 1], integers in [0, 8), half of those in "
+      "arrays\n"
+      "of unsigned or narrow integers any of their type. With --special half of all integers and reals are any of "
+      "their\n"
+      "type: NaN, infinities, zeros of both signs, subnormals and extremes among them. The arrays of --inputs\n"
       "are taken in order, one per leaf of the parameters; bf16 is stored as NumPy's V2, 8-bit floats as V1, integers "
       "of\n"
       "fewer than 8 bits as one byte each. With --reference a result is compared with that of the evaluator, which\n"
@@ -204,6 +210,7 @@ void AddRunCommand(CLI::App* app, int* exit_code) {
       command->add_option("--inputs", options->inputs, "Files .npy or .npz of the inputs, separated by commas")
           ->delimiter(',');
   command->add_option("--random", options->seed, "Seed of random inputs")->excludes(inputs);
+  command->add_flag("--special", options->special, "Random inputs with special and extreme values")->excludes(inputs);
   command->add_option("--out", options->output, "Write the results to this .npz (result_0, ...) or .npy file");
   command->add_option("--repeat", options->repeat, "Run so often and print the time of a run")
       ->check(CLI::Range(1, 1000000000));

@@ -258,6 +258,9 @@ constexpr Case kIndexed[] = {
     {"scatter(x, ix), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
      "index_vector_dim=1, to_apply=add_f32",
      "got 2 operands"},
+    {"scatter(x, ix, x), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
+     "index_vector_dim=-7, to_apply=add_f32",
+     "index_vector_dim -7 is out of range"},
     {"get-dimension-size(x), dimensions={1}", "s32[]"},
     {"get-dimension-size(x), dimensions={2}", "names dimension 2"},
     {"set-dimension-size(x, i), dimensions={0}", "f32[<=2,3]"},

@@ -57,14 +57,15 @@ bool IsLossless(PrimitiveType from, PrimitiveType to) {
 
 namespace {
 
-// convert(convert(x)): the first one loses nothing, or both only cut integers.
+// convert(convert(x)): the first one loses nothing, or both only cut integers. Integers wrap to others, reals do not.
 Instruction* ConvertChain(const Match& match, Builder& builder) {
   const PrimitiveType from = match['x']->shape().element_type();
   const PrimitiveType through = match.root()->operand(0)->shape().element_type();
   const PrimitiveType to = match.root()->shape().element_type();
   const bool cuts = hlo::IsIntegral(from) && hlo::IsIntegral(through) && hlo::IsIntegral(to) &&
                     hlo::BitWidth(to) <= hlo::BitWidth(through);
-  if (!IsLossless(from, through) && !cuts) return nullptr;
+  const bool saturates = hlo::IsIntegral(from) && hlo::IsFloating(through) && hlo::IsIntegral(to);
+  if ((!IsLossless(from, through) || (saturates && !IsLossless(from, to))) && !cuts) return nullptr;
   return builder.Convert(match['x'], to);
 }
 
@@ -111,12 +112,11 @@ bool HasNoMoreDigits(const Match& match) {
   const PrimitiveType type = x.shape().element_type();
   const bool was_narrower = x.opcode() == Opcode::kConvert && IsLossless(x.operand(0)->shape().element_type(), type);
   const std::optional<FloatRange> range = RangeOf(was_narrower ? x.operand(0)->shape().element_type() : type);
-  if (!range) return false;
-  // Exponent bits e give a largest exponent of 2^(e-1)-1.
-  const bool wide = precision.exponent_bits >= 1 && precision.exponent_bits < 31 &&
-                    (int64_t{1} << (precision.exponent_bits - 1)) - 1 >= range->max_exponent &&
-                    precision.mantissa_bits >= range->mantissa_bits;
-  return wide;
+  if (!range || precision.exponent_bits < 1 || precision.exponent_bits > 30) return false;
+  const int64_t max_exponent = (int64_t{1} << (precision.exponent_bits - 1)) - 1;
+  // What is subnormal with fewer exponents than the type's becomes zero.
+  const bool flushes = max_exponent < RangeOf(type)->max_exponent && 1 - max_exponent > range->min_exponent;
+  return !flushes && max_exponent >= range->max_exponent && precision.mantissa_bits >= range->mantissa_bits;
 }
 
 // Every number counted to is one of the new type.

@@ -196,7 +196,7 @@ bool IsUnwidened(const Match& match) {
   const Instruction& t = *match['t'];
   return absl::c_all_of(t.operands(), [&](const Instruction* operand) {
     const PrimitiveType type = operand->shape().element_type();
-    return !hlo::IsIntegral(type) || type == t.shape().element_type();
+    return hlo::IsFloating(type) || hlo::IsComplex(type) || type == t.shape().element_type();
   });
 }
 constexpr Guard Unwidened{"integers as wide as sums", IsUnwidened};

@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "src/base/catch_exceptions.h"
 #include "src/base/nearest_name.h"
 #include "src/cpu/object_cache.h"
 #include "src/runtime/debug_flags.h"
 #include "src/tools/commands.h"
+#include "src/tools/program_file.h"
 
 int main(int argc, char** argv) {
   // A reader that has seen enough ends the output, not the process.
@@ -44,12 +46,16 @@ int main(int argc, char** argv) {
       return 2;
     }
   }
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    // Help leaves with 0, anything wrong with the command line with 2.
-    exit_code = app.exit(error) == 0 ? 0 : 2;
-  }
+  const absl::Status status = kiln::CatchExceptions([&] {
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+      // Help leaves with 0, anything wrong with the command line with 2.
+      exit_code = app.exit(error) == 0 ? 0 : 2;
+    }
+    return absl::OkStatus();
+  });
+  if (!status.ok()) exit_code = kiln::tools::ExitCode(status);
   if (kiln::cpu::ObjectCache* cache = kiln::cpu::ObjectCache::Shared(); cache != nullptr) cache->Flush();
   if ((std::fflush(stdout) != 0 || std::ferror(stdout) != 0) && errno != EPIPE) {
     std::fprintf(stderr, "kiln: cannot write to standard output: %s\n", std::strerror(errno));
