@@ -33,7 +33,7 @@ constexpr bool IsOneOf(Opcode opcode, Opcodes... others) {
 //   io.Word(field, what, names, value)  an enum by its word; `what` is for messages
 //   io.Number(...)                      an enum by its number in the proto and its word in text
 //   io.Inside(number, describe)         what `describe` calls is in a submessage
-// in the order in which HLO text is written.
+// in the order in which HLO text is written, or inside submessages, with Io::kByNumber, in that of their numbers.
 template <typename Io>
 void Describe(Io&, Opcode, std::monostate&) {}
 
@@ -83,10 +83,13 @@ template <typename Io>
 void Describe(Io& io, Opcode opcode, DotAttributes& a) {
   const bool ragged = opcode == Opcode::kRaggedDot;
   const auto dimensions = [&] {
+    const auto lhs_contracting = [&] { io(Always("lhs_contracting_dims", 1), a.lhs_contracting); };
+    const auto rhs_contracting = [&] { io(Always("rhs_contracting_dims", 2), a.rhs_contracting); };
+    if (Io::kByNumber) lhs_contracting(), rhs_contracting();
     io({"lhs_batch_dims", 3}, a.lhs_batch);
-    io(Always("lhs_contracting_dims", 1), a.lhs_contracting);
+    if (!Io::kByNumber) lhs_contracting();
     io({"rhs_batch_dims", 4}, a.rhs_batch);
-    io(Always("rhs_contracting_dims", 2), a.rhs_contracting);
+    if (!Io::kByNumber) rhs_contracting();
   };
   if (ragged) {
     io.Inside(90, [&] {
@@ -134,9 +137,10 @@ void Describe(Io& io, Opcode, GatherAttributes& a) {
     io(Needed("offset_dims", 1), a.offset_dims);
     io(Needed("collapsed_slice_dims", 2), a.collapsed_slice_dims);
     io(Needed("start_index_map", 3), a.start_index_map);
+    if (Io::kByNumber) io(Needed("index_vector_dim", 4), a.index_vector_dim);
     io({"operand_batching_dims", 5}, a.operand_batching_dims);
     io({"start_indices_batching_dims", 6}, a.start_indices_batching_dims);
-    io(Needed("index_vector_dim", 4), a.index_vector_dim);
+    if (!Io::kByNumber) io(Needed("index_vector_dim", 4), a.index_vector_dim);
   });
   io(Needed("slice_sizes", 34), a.slice_sizes);
   io({"indices_are_sorted", 67}, a.indices_are_sorted);
@@ -148,9 +152,10 @@ void Describe(Io& io, Opcode, ScatterAttributes& a) {
     io(Needed("update_window_dims", 1), a.update_window_dims);
     io(Needed("inserted_window_dims", 2), a.inserted_window_dims);
     io(Needed("scatter_dims_to_operand_dims", 3), a.scatter_dims_to_operand_dims);
+    if (Io::kByNumber) io(Needed("index_vector_dim", 4), a.index_vector_dim);
     io({"input_batching_dims", 5}, a.input_batching_dims);
     io({"scatter_indices_batching_dims", 6}, a.scatter_indices_batching_dims);
-    io(Needed("index_vector_dim", 4), a.index_vector_dim);
+    if (!Io::kByNumber) io(Needed("index_vector_dim", 4), a.index_vector_dim);
   });
   io({"indices_are_sorted", 67}, a.indices_are_sorted);
   io({"unique_indices", 69}, a.unique_indices);

@@ -39,6 +39,7 @@ std::string WindowPart(const Window& window, absl::string_view name, bool always
 class AttributeWriter {
  public:
   static constexpr bool kReads = false;
+  static constexpr bool kByNumber = false;
 
   AttributeWriter(const Instruction& instruction, std::string* text) : instruction_(instruction), text_(text) {}
 

@@ -18,6 +18,7 @@ using hlo::Field;
 class FieldReader {
  public:
   static constexpr bool kReads = true;
+  static constexpr bool kByNumber = false;
 
   explicit FieldReader(const Fields& proto) : messages_({proto}) {}
 

@@ -12,6 +12,7 @@ using hlo::Field;
 class FieldWriter {
  public:
   static constexpr bool kReads = false;
+  static constexpr bool kByNumber = true;
 
   FieldWriter(const hlo::Instruction& instruction, WireWriter* proto) : instruction_(instruction), proto_(proto) {}
 

@@ -117,6 +117,7 @@ absl::StatusOr<std::string> ParseText(Lexer& lexer, absl::string_view what) {
 class FieldReader {
  public:
   static constexpr bool kReads = true;
+  static constexpr bool kByNumber = false;
 
   FieldReader(Lexer& lexer, absl::string_view wanted, int64_t* budget)
       : lexer_(lexer), wanted_(wanted), budget_(budget) {}
