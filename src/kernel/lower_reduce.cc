@@ -323,7 +323,8 @@ absl::StatusOr<std::vector<Value>> NestLowering::CombineGroup(const Reduce& redu
 absl::StatusOr<std::vector<Value>> NestLowering::CombineLanes(const Reduce& reduce, std::vector<Value> values,
                                                               int lanes) {
   const auto is_extreme = [&](size_t i) {
-    return IsExtreme(reduce.combine_opcodes[i]) && hlo::IsFloating(values[i].type) && hlo::BitWidth(values[i].type) >= 16;
+    return IsExtreme(reduce.combine_opcodes[i]) && hlo::IsFloating(values[i].type) &&
+           hlo::BitWidth(values[i].type) >= 16;
   };
   if (reduce.combiner == nullptr && lanes > 2) {
     size_t extremes = 0;

@@ -65,9 +65,9 @@ class NarrowRows {
 
   // How many lanes and vectors make a block, and how many blocks a stretch.
   bool ChooseBlock() {
-    constexpr double kEnoughGain = 1.25;     // in lanes that are at work
-    constexpr int64_t kMaxStretch = 4096;    // elements
-    constexpr int64_t kMinRepeats = 16;      // that make what is computed once for all of them worth its instructions
+    constexpr double kEnoughGain = 1.25;   // in lanes that are at work
+    constexpr int64_t kMaxStretch = 4096;  // elements
+    constexpr int64_t kMinRepeats = 16;    // that make what is computed once for all of them worth its instructions
     int width = 1;
     for (const Block::Statement& statement : nest_.body.statements) {
       if (statement.kind != Block::Kind::kOp) continue;

@@ -116,7 +116,9 @@ Value ScalarEmitter::MinMax(const Value& a, const Value& b, bool is_max) {
     // In 16 bits: as many lanes again as wider ones, and the order of the bits tells zeros apart.
     Integer i = TotalOrder(b_, type, a.value), j = TotalOrder(b_, type, b.value);
     const auto bits = [&](llvm::Value* v) { return Integer(b_, b_.ir.CreateBitCast(v, b_.IntType(16))); };
-    const auto is_nan = [&](llvm::Value* v) { return (bits(v) & 0x7fff) > (type == PrimitiveType::kF16 ? 0x7c00 : 0x7f80); };
+    const auto is_nan = [&](llvm::Value* v) {
+      return (bits(v) & 0x7fff) > (type == PrimitiveType::kF16 ? 0x7c00 : 0x7f80);
+    };
     const llvm::Intrinsic::ID id = is_max ? llvm::Intrinsic::smax : llvm::Intrinsic::smin;
     const Integer best = bits(TotalOrder(b_, type, b_.ir.CreateBinaryIntrinsic(id, i, j)));
     const Integer number = kernel::Select(is_nan(b.value), bits(b.value), best);
@@ -157,13 +159,15 @@ Value ScalarEmitter::MinMax(const Value& a, const Value& b, bool is_max) {
 Value ScalarEmitter::ExtremeLane(const Value& value, bool is_max) {
   const PrimitiveType type = value.type;
   const int bits = hlo::BitWidth(type);
-  // As integers that are ordered like the numbers, of which one instruction finds the larger. NaN is beyond all of them.
+  // As integers that are ordered like the numbers, of which one instruction finds the larger. NaN is beyond all of
+  // them.
   Integer codes = TotalOrder(b_, type, value.value);
   llvm::Value* keys = kernel::Select(Widen(value).IsNan(), (is_max ? INT64_MAX : INT64_MIN) >> (64 - bits), codes);
   for (int half = b_.lanes / 2; half > 0; half /= 2) {
     // Vectors as wide as the smallest register keep their lanes.
     const bool shrinks = half * bits >= 128;
-    llvm::SmallVector<int, 64> low(shrinks ? half : llvm::cast<llvm::FixedVectorType>(keys->getType())->getNumElements());
+    llvm::SmallVector<int, 64> low(shrinks ? half
+                                           : llvm::cast<llvm::FixedVectorType>(keys->getType())->getNumElements());
     llvm::SmallVector<int, 64> high(low.size(), -1);
     std::iota(low.begin(), low.end(), 0);
     std::iota(high.begin(), high.begin() + half, half);

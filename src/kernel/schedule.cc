@@ -385,7 +385,8 @@ class Scheduler {
     }
     if (stride == 0 || stride == 1) return 1;
     if (stride == -1) return 2;
-    if (stride > 1 && stride < lanes) return 2.0 * static_cast<double>(stride);
+    // A load and a shuffle for each vector that has some of them; the more there are, the later the last one.
+    if (stride > 1 && stride < lanes) return (stride <= 4 ? 2.0 : 2.5) * static_cast<double>(stride);
     return 2.0 * lanes;
   }
 
@@ -510,7 +511,7 @@ class Scheduler {
   std::vector<const Store*> stores_;
   std::vector<int> reduces_;
   std::vector<double> reduce_times_;  // as Weighted::times, of each of them
-  std::vector<ValueId> tiled_;  // loads that Cost takes to go through tiles
+  std::vector<ValueId> tiled_;        // loads that Cost takes to go through tiles
 };
 
 }  // namespace
