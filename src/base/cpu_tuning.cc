@@ -25,8 +25,8 @@ constexpr CpuTuning kWide = {
                 .range_nanoseconds = 10000,
                 // Bridges the gap between two kernels of one program, and costs no battery.
                 .spin_nanoseconds = 40000,
-                // Of one thread. Runs that wait in a queue share processors with those that enqueue, and each has memory of
-                // its own for results: at 100 microseconds a batch norm took 365 instead of 182.
+                // Of one thread. Runs that wait in a queue share processors with those that enqueue, and each has
+                // memory of its own for results: at 100 microseconds a batch norm took 365 instead of 182.
                 .inline_nanoseconds = 250000,
                 .split_elements = 128 * kKilobyte,
                 .part_elements = 16 * kKilobyte,

@@ -75,6 +75,14 @@ bool HasAvx512() {
 #endif
 }
 
+bool HasFma() {
+#if defined(__x86_64__)
+  return IsFeatureAllowed("fma") && __builtin_cpu_supports("fma");
+#else
+  return true;
+#endif
+}
+
 bool HalvesVectors() {
 #if defined(__x86_64__)
   // AMD's first processors with AVX-512; what came after them has this as well.

@@ -25,6 +25,9 @@ bool IsFeatureAllowed(absl::string_view feature);
 // accelerators with less count as AVX2.
 bool HasAvx512();
 
+// Whether limit and processor allow a product and a sum in one instruction.
+bool HasFma();
+
 // Whether the processor computes vectors of 64 bytes in two halves.
 bool HalvesVectors();
 

@@ -297,12 +297,10 @@ class CodeEmitter {
       EmitLoop(b_, Index(0), Index(pass.neighbours), 1, "neighbours", [&](Value* k) {
         Value* row_from = b_.CreateAdd(from, Times(k, pass.source.pitch));
         Value* row_to = b_.CreateAdd(to, Times(k, pass.destination.pitch));
-        OverLanes(width(),
-                  [&](Value* lane) {
-                    // Of the first pass, whose elements have no neighbours, the number of the group.
-                    transform(b_.CreateAdd(row_from, lane), b_.CreateAdd(row_to, lane), pass.step_twiddles ? a : k,
-                              lane);
-                  });
+        OverLanes(width(), [&](Value* lane) {
+          // Of the first pass, whose elements have no neighbours, the number of the group.
+          transform(b_.CreateAdd(row_from, lane), b_.CreateAdd(row_to, lane), pass.step_twiddles ? a : k, lane);
+        });
       });
     });
   }

@@ -115,7 +115,7 @@ struct FftStep {
   std::variant<FftPass, FftPairs, FftUnpairedColumns, FftMirror, FftTransposition, FftZero> code;
   FftBuffer source = FftBuffer::kScratch0, destination = FftBuffer::kScratch0;
   int64_t source_begin = 0, destination_begin = 0;  // in numbers, behind where the unit begins
-  int table = -1;               // in FftPlan::tables
+  int table = -1;                                   // in FftPlan::tables
   int bases = -1;               // of step twiddles: a table of which each block of columns has a part
   int64_t bases_per_block = 0;  // in numbers
   int lanes = 1;

@@ -219,10 +219,9 @@ std::vector<CompiledOperation> ProgramEmitter::Operations() const {
         const AttentionStep& step = *attention->second;
         operation.kind = "attention";
         operation.nanoseconds = step.nanoseconds;
-        operation.schedule =
-            absl::StrCat("blocks of ", step.blocks.block, " rows, ", step.tasks, " tasks",
-                         step.blocks.in_place != 0 ? ", weights in the place of scores" : "", "\n",
-                         kernel::ToString(step.rows), kernel::ToString(step.schedule), "\n");
+        operation.schedule = absl::StrCat("blocks of ", step.blocks.block, " rows, ", step.tasks, " tasks",
+                                          step.blocks.in_place != 0 ? ", weights in the place of scores" : "", "\n",
+                                          kernel::ToString(step.rows), kernel::ToString(step.schedule), "\n");
       } else if (const ScheduledKernel* scheduled = KernelOf(*instruction)) {
         operation.kind = "kernel";
         operation.nanoseconds = scheduled->nanoseconds;

@@ -18,7 +18,8 @@ namespace {
 template <typename List, typename Text>
 std::string Braced(const List& list, absl::string_view separator, const Text& text) {
   return absl::StrCat(
-      "{", absl::StrJoin(list, separator, [&](std::string* out, const auto& x) { absl::StrAppend(out, text(x)); }), "}");
+      "{", absl::StrJoin(list, separator, [&](std::string* out, const auto& x) { absl::StrAppend(out, text(x)); }),
+      "}");
 }
 
 std::string Quoted(absl::string_view text) { return absl::StrCat("\"", absl::CEscape(text), "\""); }
@@ -78,8 +79,8 @@ class AttributeWriter {
   }
   void operator()(Field field, const std::vector<OutputOperandAlias>& value) {
     Put(field, value.empty(), Braced(value, ", ", [](const OutputOperandAlias& alias) {
-          return absl::StrCat(IndexText(alias.output_index), ": (", alias.operand, ", ",
-                              IndexText(alias.operand_index), ")");
+          return absl::StrCat(IndexText(alias.output_index), ": (", alias.operand, ", ", IndexText(alias.operand_index),
+                              ")");
         }));
   }
   void operator()(Field field, const std::vector<std::vector<int64_t>>& groups) {
@@ -88,9 +89,8 @@ class AttributeWriter {
         }));
   }
   void operator()(Field field, const std::vector<std::pair<int64_t, int64_t>>& pairs) {
-    Put(field, pairs.empty(), Braced(pairs, ",", [](const auto& pair) {
-          return absl::StrCat("{", pair.first, ",", pair.second, "}");
-        }));
+    Put(field, pairs.empty(),
+        Braced(pairs, ",", [](const auto& pair) { return absl::StrCat("{", pair.first, ",", pair.second, "}"); }));
   }
   void operator()(Field field, const ResultAccuracyAttributes& accuracy) {
     const std::string tolerance = absl::StrCat("{tolerance={atol=", DoubleToText(accuracy.atol),
@@ -175,13 +175,18 @@ std::string WindowText(const Window& window) {
   auto append = [&](const std::string& part) {
     if (!part.empty()) absl::StrAppend(&text, text.size() > 1 ? " " : "", part);
   };
-  append(WindowPart(window, "size", true, [](const auto& d) { return absl::StrCat(d.size); }, ""));
-  append(WindowPart(window, "stride", false, [](const auto& d) { return absl::StrCat(d.stride); }, "1"));
+  append(WindowPart(
+      window, "size", true, [](const auto& d) { return absl::StrCat(d.size); }, ""));
+  append(WindowPart(
+      window, "stride", false, [](const auto& d) { return absl::StrCat(d.stride); }, "1"));
   append(WindowPart(
       window, "pad", false, [](const auto& d) { return absl::StrCat(d.padding_low, "_", d.padding_high); }, "0_0"));
-  append(WindowPart(window, "lhs_dilate", false, [](const auto& d) { return absl::StrCat(d.base_dilation); }, "1"));
-  append(WindowPart(window, "rhs_dilate", false, [](const auto& d) { return absl::StrCat(d.window_dilation); }, "1"));
-  append(WindowPart(window, "rhs_reversal", false, [](const auto& d) { return d.reversal ? "1" : "0"; }, "0"));
+  append(WindowPart(
+      window, "lhs_dilate", false, [](const auto& d) { return absl::StrCat(d.base_dilation); }, "1"));
+  append(WindowPart(
+      window, "rhs_dilate", false, [](const auto& d) { return absl::StrCat(d.window_dilation); }, "1"));
+  append(WindowPart(
+      window, "rhs_reversal", false, [](const auto& d) { return d.reversal ? "1" : "0"; }, "0"));
   return text + "}";
 }
 

@@ -19,8 +19,6 @@ using hlo::PrimitiveType;
 
 namespace {
 
-bool IsExtreme(hlo::Opcode opcode) { return opcode == hlo::Opcode::kMaximum || opcode == hlo::Opcode::kMinimum; }
-
 // Additions in a row to one accumulator; behind so many, long enough to hide it, it is added to another one and starts
 // anew. That one has fewer, since it holds more.
 constexpr int64_t kSumBlock = 64;
@@ -322,20 +320,16 @@ absl::StatusOr<std::vector<Value>> NestLowering::CombineGroup(const Reduce& redu
 
 absl::StatusOr<std::vector<Value>> NestLowering::CombineLanes(const Reduce& reduce, std::vector<Value> values,
                                                               int lanes) {
-  const auto is_extreme = [&](size_t i) {
-    return IsExtreme(reduce.combine_opcodes[i]) && hlo::IsFloating(values[i].type) &&
-           hlo::BitWidth(values[i].type) >= 16;
-  };
-  if (reduce.combiner == nullptr && lanes > 2) {
-    size_t extremes = 0;
-    while (extremes < values.size() && is_extreme(extremes)) ++extremes;
-    if (extremes == values.size()) {
-      ScalarEmitter all(&b_, lanes, target_.target);
-      for (size_t i = 0; i < values.size(); ++i) {
-        values[i] = all.ExtremeLane(values[i], reduce.combine_opcodes[i] == hlo::Opcode::kMaximum);
-      }
-      return values;
+  bool extremes = reduce.combiner == nullptr && lanes > 2;
+  for (size_t i = 0; extremes && i < values.size(); ++i) {
+    extremes = ScalarEmitter::HasExtremeLane(reduce.combine_opcodes[i], values[i].type);
+  }
+  if (extremes) {
+    ScalarEmitter all(&b_, lanes, target_.target);
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] = all.ExtremeLane(values[i], reduce.combine_opcodes[i] == hlo::Opcode::kMaximum);
     }
+    return values;
   }
   while (lanes > 1) {
     lanes /= 2;

@@ -13,8 +13,6 @@ namespace {
 
 // Streaming stores must be aligned to the register; narrower ones are ordinary.
 constexpr uint64_t kStreamingAlignment = 64;
-// Elements that far apart are picked out of whole vectors.
-constexpr int64_t kMaxShuffledStride = 16;
 
 llvm::SmallVector<int, 64> LaneSequence(int lanes, int first, int step) {
   llvm::SmallVector<int, 64> mask;
@@ -133,7 +131,7 @@ Value MemoryAccess::LoadVector(hlo::PrimitiveType type, llvm::Value* base, const
       return MapParts(value, in_order);
     }
     case Access::Kind::kStrided:
-      if (access.stride >= 2 && access.stride <= kMaxShuffledStride && parts == 1 && lanes >= 4) {
+      if (parts == 1 && IsNearby(access.stride, lanes)) {
         llvm::Value* pointer = ElementPointer(part, 1, base, access.offset);
         return {type, vector_.FromMemory(type, LoadNearby(part, pointer, static_cast<int>(access.stride), mask))};
       }

@@ -25,6 +25,12 @@ struct Access {
   int64_t stride = 0;
 };
 
+// Whether lanes `stride` elements apart are picked out of whole vectors, instead of loaded one by one.
+constexpr bool IsNearby(int64_t stride, int lanes) {
+  constexpr int64_t kAlways = 4, kMost = 16;
+  return stride > 1 && lanes >= 4 && (stride <= kAlways || (stride <= kMost && stride < lanes));
+}
+
 class MemoryAccess {
  public:
   // `scalar` has one lane and `vector` as many as the vectors here; both emit at the same builder.

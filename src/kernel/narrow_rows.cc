@@ -1,7 +1,6 @@
 #include "src/kernel/narrow_rows.h"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 #include <utility>
 #include <vector>

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "src/base/isa_level.h"
 #include "src/kernel/integer_division.h"
 #include "src/kernel/math/complex_math.h"
 #include "src/kernel/math/real_math.h"
@@ -119,14 +120,14 @@ absl::StatusOr<Value> ScalarEmitter::Integral(const hlo::Instruction& instructio
 namespace {
 
 // a / b. An integer divided by a constant is the product with the reciprocal, and the reciprocal of what that leaves
-// added: rounded as the quotient is (P. Markstein, "IA-64 and Elementary Functions", theorem 8.2) but for divisors with
-// all bits of the mantissa set. Integers know neither infinity nor results that are subnormal.
+// added: rounded as the quotient is (as Markstein shows for division by fused operations) but for divisors with all
+// bits of the mantissa set. Integers know neither infinity nor results that are subnormal.
 Real DivideReals(Real a, Real b) {
   constexpr int kMaxExponent = 60;
   const auto* constant = llvm::dyn_cast<llvm::Constant>(b.value());
   if (constant != nullptr && constant->getType()->isVectorTy()) constant = constant->getSplatValue();
   const auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
-  if (number == nullptr || !number->getValueAPF().isFiniteNonZero()) return a / b;
+  if (number == nullptr || !number->getValueAPF().isFiniteNonZero() || !HasFma()) return a / b;
   if (!llvm::isa<llvm::SIToFPInst>(a.value()) && !llvm::isa<llvm::UIToFPInst>(a.value())) return a / b;
   const llvm::APFloat& divisor = number->getValueAPF();
   const uint64_t mantissa = (uint64_t{1} << a.mantissa_bits()) - 1;

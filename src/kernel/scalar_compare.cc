@@ -156,6 +156,11 @@ Value ScalarEmitter::MinMax(const Value& a, const Value& b, bool is_max) {
   return Of(type, kernel::Select(unordered, x + y, (is_max ? i & j : i | j).AsReal()));
 }
 
+bool ScalarEmitter::HasExtremeLane(hlo::Opcode opcode, PrimitiveType type) {
+  const bool is_extreme = opcode == hlo::Opcode::kMaximum || opcode == hlo::Opcode::kMinimum;
+  return is_extreme && hlo::IsFloating(type) && hlo::BitWidth(type) >= 16;
+}
+
 Value ScalarEmitter::ExtremeLane(const Value& value, bool is_max) {
   const PrimitiveType type = value.type;
   const int bits = hlo::BitWidth(type);

@@ -73,6 +73,8 @@ class ScalarEmitter {
   // The maximum (or minimum) of all lanes, a power of two of them, of floats of 16 bits or more: a scalar, NaN where a
   // lane is NaN.
   Value ExtremeLane(const Value& value, bool is_max);
+  // Whether that is how lanes of this type are combined by this opcode.
+  static bool HasExtremeLane(hlo::Opcode opcode, hlo::PrimitiveType type);
 
   Value Convert(const Value& operand, hlo::PrimitiveType to);
   Value Select(llvm::Value* predicate, const Value& on_true, const Value& on_false);

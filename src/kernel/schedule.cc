@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/base/cpu_tuning.h"
+#include "src/kernel/memory_access.h"
 #include "src/kernel/scalar_computation.h"
 
 namespace kiln::kernel {
@@ -364,9 +365,7 @@ class Scheduler {
     if (reduce.combiner != nullptr) return halvings * (1 + kOfComputation);
     double cost = 0;
     for (size_t i = 0; i < reduce.inits.size(); ++i) {
-      const Opcode opcode = reduce.combine_opcodes[i];
-      const bool ordered = (opcode == Opcode::kMaximum || opcode == Opcode::kMinimum) &&
-                           hlo::IsFloating(kernel_.ops[reduce.inits[i]].type);
+      const bool ordered = ScalarEmitter::HasExtremeLane(reduce.combine_opcodes[i], kernel_.ops[reduce.inits[i]].type);
       cost += 2 * halvings + (ordered ? kOrderOfFloats : 0);
     }
     return cost;
@@ -386,7 +385,7 @@ class Scheduler {
     if (stride == 0 || stride == 1) return 1;
     if (stride == -1) return 2;
     // A load and a shuffle for each vector that has some of them; the more there are, the later the last one.
-    if (stride > 1 && stride < lanes) return (stride <= 4 ? 2.0 : 2.5) * static_cast<double>(stride);
+    if (IsNearby(stride, lanes)) return (stride <= 4 ? 2.0 : 2.5) * static_cast<double>(stride);
     return 2.0 * lanes;
   }
 

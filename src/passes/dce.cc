@@ -181,8 +181,8 @@ bool NarrowSort(Instruction* sort, bool owns_comparator) {
 }
 
 // Narrows the tuples of while loops (elements that neither the condition, nor a live element of the next iteration, nor
-// a user of the loop reads) and the results and operands of conditionals. Leaves dead instructions behind for a sweep. A computation
-// with several callers is left as it is. Returns whether anything changed.
+// a user of the loop reads) and the results and operands of conditionals. Leaves dead instructions behind for a sweep.
+// A computation with several callers is left as it is. Returns whether anything changed.
 bool RemoveDeadState(Module* module) {
   const analysis::CallerCounts counts(*module);
   const std::vector<Computation*> order = module->PostOrder();

@@ -10,7 +10,7 @@
 #include "gtest/gtest.h"
 #include "src/frontend/hlo_text/lexer.h"
 #include "src/frontend/hlo_text/parser.h"
-#include "src/frontend/hlo_text/parts.h"
+#include "src/frontend/hlo_text/shape_parser.h"
 
 namespace kiln::hlo {
 namespace {

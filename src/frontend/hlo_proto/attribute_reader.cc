@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_join.h"
 #include "src/frontend/hlo_proto/reader.h"
-#include "src/frontend/hlo_text/parts.h"
+#include "src/frontend/hlo_text/replica_groups_parser.h"
 #include "src/hlo/attribute_fields.h"
 #include "src/hlo/shape_inference.h"
 

@@ -7,7 +7,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "src/frontend/hlo_text/parts.h"
+#include "src/frontend/hlo_text/replica_groups_parser.h"
+#include "src/frontend/hlo_text/shape_parser.h"
+#include "src/frontend/hlo_text/window_parser.h"
 #include "src/hlo/attribute_fields.h"
 #include "src/hlo/carried_text.h"
 

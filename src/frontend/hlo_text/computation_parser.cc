@@ -5,7 +5,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
 #include "src/base/nearest_name.h"
-#include "src/frontend/hlo_text/parts.h"
+#include "src/frontend/hlo_text/literal_parser.h"
+#include "src/frontend/hlo_text/shape_parser.h"
 #include "src/hlo/shape_inference.h"
 
 namespace kiln::hlo_text {

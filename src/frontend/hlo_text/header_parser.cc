@@ -1,9 +1,10 @@
-#include "src/frontend/hlo_text/parts.h"
+#include "src/frontend/hlo_text/header_parser.h"
 
 #include <string>
 #include <utility>
 
 #include "src/frontend/hlo_text/attribute_parser.h"
+#include "src/frontend/hlo_text/shape_parser.h"
 
 namespace kiln::hlo_text {
 namespace {

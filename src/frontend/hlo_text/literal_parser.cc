@@ -1,4 +1,4 @@
-#include "src/frontend/hlo_text/parts.h"
+#include "src/frontend/hlo_text/literal_parser.h"
 
 #include <charconv>
 #include <cmath>

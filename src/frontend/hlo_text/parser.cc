@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "src/frontend/hlo_text/computation_parser.h"
+#include "src/frontend/hlo_text/header_parser.h"
 #include "src/frontend/hlo_text/lexer.h"
 #include "src/frontend/hlo_text/module_builder.h"
-#include "src/frontend/hlo_text/parts.h"
 #include "src/frontend/hlo_text/stack_frames.h"
 #include "src/hlo/verifier.h"
 

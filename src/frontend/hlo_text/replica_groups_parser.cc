@@ -1,4 +1,4 @@
-#include "src/frontend/hlo_text/parts.h"
+#include "src/frontend/hlo_text/replica_groups_parser.h"
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-#include "src/frontend/hlo_text/parts.h"
+#include "src/frontend/hlo_text/shape_parser.h"
 
 #include <utility>
 #include <vector>

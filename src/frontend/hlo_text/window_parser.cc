@@ -1,4 +1,4 @@
-#include "src/frontend/hlo_text/parts.h"
+#include "src/frontend/hlo_text/window_parser.h"
 
 #include <algorithm>
 #include <charconv>

@@ -26,11 +26,13 @@ constexpr Family kFamilies[] = {
      "optimization_barrier_v1 or_v1 partition_id_v1 popcnt_v1 power_v1 real_dynamic_slice_v1 real_v1 remainder_v1 "
      "replica_id_v1 reshape_v1 return_v1 round_nearest_afz_v1 round_nearest_even_v1 rsqrt_v1 select_v1 shift_left_v1 "
      "shift_right_arithmetic_v1 shift_right_logical_v1 sign_v1 sine_v1 sqrt_v1 subtract_v1 tan_v1 tanh_v1 tuple_v1 "
-     "uniform_dequantize_v1 uniform_quantize_v1 xor_v1", 0, ""},
+     "uniform_dequantize_v1 uniform_quantize_v1 xor_v1",
+     0, ""},
     {"async_start_v1", 1, ""},
     {"case_v1", -1, ""},
     {"cbrt_v2 cosine_v2 exp2_v1 exponential_minus_one_v2 exponential_v2 log2_v1 log_plus_one_v2 log_v2 logistic_v2 "
-     "rsqrt_v2 sine_v2 sqrt_v2 tan_v2 tanh_v2", 0, "result_accuracy"},
+     "rsqrt_v2 sine_v2 sqrt_v2 tan_v2 tanh_v2",
+     0, "result_accuracy"},
     {"if_v1 while_v1", 2, ""},
     {"all_gather_v1 all_gather_v2", 0, "all_gather_dim channel_id replica_groups use_global_device_ids"},
     {"all_reduce_v1 all_reduce_v2", 1, "channel_id replica_groups use_global_device_ids"},
