@@ -7,7 +7,7 @@ WHEEL_STAMP := .deps/wheel.stamp
 .DEFAULT_GOAL := help
 # Steps share apt, .deps and build; what is parallel inside them is up to Ninja.
 .NOTPARALLEL:
-.PHONY: help run test build bench coverage accuracy wheel clean setup setup-build setup-python
+.PHONY: help run test build library bench coverage accuracy wheel clean setup setup-build setup-python
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
@@ -19,8 +19,13 @@ test: build/build.ninja wheel  ## build and run every test; ends with 'N passed,
 	@ninja -C build
 	@$(PYTHON) scripts/run_tests.py
 
-build: build/build.ninja  ## build build/libkiln_pjrt.so and build/kiln
-	@ninja -C build libkiln_pjrt.so kiln
+build: library  ## build build/libkiln_pjrt.so and build/kiln
+	@ninja -C build kiln
+
+# What was linked, laid out by what it executes; `ninja -C build libkiln_pjrt.so` alone is enough for work on Kiln itself.
+library: build/build.ninja setup-python
+	@ninja -C build $(notdir $(LIBRARY))
+	@scripts/optimize_layout.sh build $(PYTHON)
 
 bench: wheel  ## measure some 260 programs beside XLA:CPU, with a page of plots; python -m benchmarks --help for parts
 	@$(PYTHON) -m benchmarks
@@ -32,8 +37,7 @@ accuracy: wheel  ## measure the error of every function against mpmath, beside X
 	@$(PYTHON) -m benchmarks.accuracy
 
 # The wheel holds the library, so it is made and installed again whenever the library or the package changes.
-wheel: build/build.ninja setup-python  ## make the wheel in dist and install it into .venv
-	@ninja -C build $(notdir $(LIBRARY))
+wheel: library  ## make the wheel in dist and install it into .venv
 	@scripts/install_wheel.sh $(PYTHON) $(LIBRARY) $(WHEEL_STAMP)
 
 build/build.ninja: setup-build

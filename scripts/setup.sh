@@ -16,6 +16,7 @@ build_packages=(
   clang-19 libclang-rt-19-dev llvm-19-dev llvm-19-tools cmake ninja-build ccache mold
   libgtest-dev libgmock-dev nlohmann-json3-dev libcli11-dev libzstd-dev zlib1g-dev dpkg-dev python3
 )
+[[ "$(dpkg --print-architecture)" != amd64 ]] || build_packages+=(bolt-19)  # scripts/optimize_layout.sh
 python_packages=(python3-venv)
 
 say() { printf 'setup: %s\n' "$*" >&2; }

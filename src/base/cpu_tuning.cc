@@ -124,6 +124,16 @@ constexpr CpuTuning MakeHalved() {
   return row;
 }
 
+constexpr CpuTuning MakeIntel() {
+  CpuTuning row = kWide;
+  row.name = "intel";
+  row.description = "vectors of 64 bytes: an Emerald Rapids server, two cores, 2 MB of L2 cache each";
+  // Rows a page apart share a set of the L1 cache: `gemm_bench f32 M 1024 K` with M of 128 and 256 and K of 1024 and
+  // 4096 takes 0.92 of the time where rhs is packed.
+  row.products.placed_rows = 96;
+  return row;
+}
+
 constexpr CpuTuning MakeNarrow() {
   CpuTuning row = kWide;
   row.name = "avx2";
@@ -142,11 +152,14 @@ constexpr CpuTuning MakeNarrow() {
   return row;
 }
 
-constexpr CpuTuning kRows[] = {kWide, MakeHalved(), MakeNarrow()};
+constexpr CpuTuning kRows[] = {kWide, MakeHalved(), MakeIntel(), MakeNarrow()};
 
 constinit std::atomic<const CpuTuning*> row_in_use{nullptr};
 
-size_t RowOfHost() { return !HasAvx512() ? 2 : HalvesVectors() ? 1 : 0; }
+const CpuTuning& RowOfHost() {
+  if (!HasAvx512()) return kRows[3];
+  return HalvesVectors() ? kRows[1] : IsIntel() ? kRows[2] : kRows[0];
+}
 
 }  // namespace
 
@@ -154,7 +167,7 @@ absl::Span<const CpuTuning> CpuTunings() { return kRows; }
 
 const CpuTuning& Tuning() {
   const CpuTuning* row = row_in_use.load(std::memory_order_acquire);
-  return row != nullptr ? *row : kRows[RowOfHost()];
+  return row != nullptr ? *row : RowOfHost();
 }
 
 bool UseCpuTuning(absl::string_view name) {

@@ -92,4 +92,12 @@ bool HalvesVectors() {
 #endif
 }
 
+bool IsIntel() {
+#if defined(__x86_64__)
+  return __builtin_cpu_is("intel");
+#else
+  return false;
+#endif
+}
+
 }  // namespace kiln

@@ -31,6 +31,8 @@ bool HasFma();
 // Whether the processor computes vectors of 64 bytes in two halves.
 bool HalvesVectors();
 
+bool IsIntel();
+
 }  // namespace kiln
 
 #endif  // KILN_BASE_ISA_LEVEL_H_
