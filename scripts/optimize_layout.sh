@@ -23,8 +23,9 @@ fi
 mkdir -p "$folder"
 if [[ -f "$folder/stamp" && "$(<"$folder/stamp")" == "$(sum_of "$library")" ]]; then exit 0; fi
 
-ninja -C "$build" --quiet kiln_pjrt_movable
 movable=$folder/libkiln_pjrt.so log=$folder/log
+trap 'say "$library stays as it is linked: laying it out failed ($log)"; exit 0' ERR
+ninja -C "$build" --quiet kiln_pjrt_movable
 if [[ ! -s "$folder/profile" || "$0" -nt "$folder/profile" || scripts/layout_workload.py -nt "$folder/profile" ]]; then
   say "counting what runs, once per build folder (a minute or two)"
   "$bolt" "$movable" -o "$folder/counting.so" -instrument --instrumentation-file="$PWD/$folder/counts" >"$log" 2>&1
