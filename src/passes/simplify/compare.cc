@@ -1,6 +1,5 @@
 // Comparisons, and what logic makes of them. The negation of an ordering of floats is no ordering: NaN.
 #include "src/analysis/structure.h"
-#include "src/passes/simplify/indices.h"
 #include "src/passes/simplify/rule_node.h"
 #include "src/passes/simplify/rules.h"
 
@@ -30,64 +29,176 @@ Instruction* CompareOfConverts(const Match& match, Builder& builder) {
   return CompareLike(match, match['x'], match['y'], /*swap=*/false, builder);
 }
 
-// Whether each of the two constants is equal, less, ... is known.
-Instruction* CompareOfChoice(const Match& match, Builder& builder) {
-  Instruction* of_c = CompareLike(match, match['c'], match['e'], /*swap=*/false, builder);
-  return builder.Select(match['p'], of_c, CompareLike(match, match['d'], match['e'], /*swap=*/false, builder));
+bool IsTotalOrder(const Instruction& compare) {
+  return compare.comparison().type == hlo::ComparisonType::kTotalOrder &&
+         hlo::IsFloating(compare.operand(0)->shape().element_type());
 }
 
-// Of two bounds of x on one side, the one that decides: both of them hold, or one.
-Instruction* TighterBound(const Match& match, Builder&) {
+// With a constant that is one of the type before the conversion, which lost nothing and kept the order.
+Instruction* CompareOfConvert(const Match& match, Builder& builder) {
+  const PrimitiveType from = match['x']->shape().element_type(), to = match['s']->shape().element_type();
+  const Literal c = *SplatValue(*match['c']);
+  if (hlo::ClassOf(to) != hlo::ClassOf(from) || !IsLossless(from, to) || IsTotalOrder(*match.root())) return nullptr;
+  const Literal narrow = hlo::IsIntegral(from) ? hlo::LiteralOf(Shape::Scalar(from), hlo::ElementAsInt64(c, 0))
+                                               : hlo::LiteralOf(Shape::Scalar(from), hlo::ElementAsDouble(c, 0));
+  const bool is_kept = hlo::IsIntegral(from) ? hlo::ElementAsInt64(narrow, 0) == hlo::ElementAsInt64(c, 0)
+                                             : hlo::ElementAsDouble(narrow, 0) == hlo::ElementAsDouble(c, 0);
+  if (!is_kept) return nullptr;
+  return CompareLike(match, match['x'], builder.Splat(match['x']->shape(), narrow), /*swap=*/false, builder);
+}
+
+// Which of less, equal, greater and unordered a comparison takes.
+enum Outcomes { kLess = 1, kEqual = 2, kGreater = 4, kUnordered = 8, kAll = 15 };
+int OutcomesOf(ComparisonDirection direction) {
+  switch (direction) {
+    case ComparisonDirection::kEq:
+      return kEqual;
+    case ComparisonDirection::kNe:
+      return kLess | kGreater | kUnordered;
+    case ComparisonDirection::kLt:
+      return kLess;
+    case ComparisonDirection::kLe:
+      return kLess | kEqual;
+    case ComparisonDirection::kGt:
+      return kGreater;
+    case ComparisonDirection::kGe:
+      return kGreater | kEqual;
+  }
+  return 0;
+}
+
+// Two comparisons of x and y are one.
+Instruction* OneComparison(const Match& match, Builder& builder) {
   const Instruction &s = *match['s'], &t = *match['t'];
-  const ComparisonDirection direction = s.comparison().direction;
-  if (s.attributes() != t.attributes() || analysis::Mirrored(direction) == direction) return nullptr;
-  const double c = hlo::ElementAsDouble(*SplatValue(*match['c']), 0);
-  const double d = hlo::ElementAsDouble(*SplatValue(*match['d']), 0);
-  if (!(c < d || d < c)) return nullptr;  // NaN, or numbers past 2^53
-  const bool upper = direction == ComparisonDirection::kLt || direction == ComparisonDirection::kLe;
-  const bool takes_less = upper == (match.root()->opcode() == Opcode::kAnd);
-  return match[(c < d) == takes_less ? 's' : 't'];
+  if (IsTotalOrder(s) || IsTotalOrder(t)) return nullptr;
+  const PrimitiveType type = match['x']->shape().element_type();
+  const bool swapped = s.operand(0) != t.operand(0);
+  const int a = OutcomesOf(s.comparison().direction);
+  const int b = OutcomesOf(swapped ? analysis::Mirrored(t.comparison().direction) : t.comparison().direction);
+  const Opcode opcode = match.root()->opcode();
+  const int possible = hlo::IsFloating(type) || hlo::IsComplex(type) ? kAll : kAll - kUnordered;
+  const int both = (opcode == Opcode::kAnd ? a & b : opcode == Opcode::kOr ? a | b : a ^ b) & possible;
+  const Shape& shape = match.root()->shape();
+  if (both == 0 || both == possible) {
+    return builder.Splat(shape,
+                         both == 0 ? hlo::ZeroLiteral(shape.element_type()) : hlo::OneLiteral(shape.element_type()));
+  }
+  for (int i = 0; i < 6; ++i) {
+    const auto direction = static_cast<ComparisonDirection>(i);
+    if ((OutcomesOf(direction) & possible) != both) continue;
+    return builder.Add(Opcode::kCompare, shape, {match['x'], match['y']}, hlo::CompareAttributes{direction});
+  }
+  return nullptr;
 }
 
-// A count ends below c.
-bool CountsBelow(const Match& match) {
-  const Shape& shape = match['t']->shape();
-  const int64_t count = shape.dimensions(match['t']->dimensions()[0]);
-  if (!hlo::IsIntegral(shape.element_type()) || count == 0 || !FitsIndex(count - 1, shape.element_type())) return false;
-  const int64_t bound = hlo::ElementAsInt64(*SplatValue(*match['c']), 0);
-  return bound >= count || (bound < 0 && hlo::IsUnsignedIntegral(shape.element_type()));  // a u64 past s64's range
+// Whether every number that compares so with c compares so with d, which is as `order` says above it.
+bool Implies(ComparisonDirection a, ComparisonDirection b, int order) {
+  const int of_a = OutcomesOf(a) & ~kUnordered, of_b = OutcomesOf(b) & ~kUnordered;
+  // Where a number lies: below both, at the lower one, between, at the upper one, above both.
+  for (int place = 0; place < 5; ++place) {
+    const int lower = place == 0 ? kLess : place == 1 ? kEqual : kGreater;
+    const int upper = place < 3 ? kLess : place == 3 ? kEqual : kGreater;
+    if (order == 0 && (place == 2 || place == 3)) continue;
+    const int with_c = order == 0 || order > 0 ? lower : upper, with_d = order == 0 || order < 0 ? lower : upper;
+    if ((of_a & with_c) != 0 && (of_b & with_d) == 0) return false;
+  }
+  return true;
 }
-constexpr Guard BelowC{"it ends below c", CountsBelow};
+
+ComparisonDirection Negated(ComparisonDirection direction) {
+  for (int i = 0; i < 6; ++i) {
+    const auto other = static_cast<ComparisonDirection>(i);
+    if ((OutcomesOf(direction) ^ OutcomesOf(other)) % kUnordered == kAll % kUnordered) return other;
+  }
+  return direction;
+}
+
+// Of two comparisons of x with constants, the one that decides; or what they contradict each other to.
+Instruction* TighterBound(const Match& match, Builder& builder) {
+  const Instruction &s = *match['s'], &t = *match['t'];
+  const ValueRange c = RangeOf(*match['c']), d = RangeOf(*match['d']);
+  if (IsTotalOrder(s) || IsTotalOrder(t) || c.low != c.high || d.low != d.high) return nullptr;
+  const ComparisonDirection a = s.comparison().direction, b = t.comparison().direction;
+  const int order = c.low < d.low ? 1 : c.low > d.low ? -1 : 0;
+  const bool is_and = match.root()->opcode() == Opcode::kAnd, has_nan = !IsNeverNan(*match['x']);
+  // NaN is unequal to all numbers.
+  const bool s_takes_nan = has_nan && a == ComparisonDirection::kNe,
+             t_takes_nan = has_nan && b == ComparisonDirection::kNe;
+  if (Implies(a, b, order) && (t_takes_nan || !s_takes_nan)) return match[is_and ? 's' : 't'];
+  if (Implies(b, a, -order) && (s_takes_nan || !t_takes_nan)) return match[is_and ? 't' : 's'];
+  if (is_and && Implies(a, Negated(b), order) && !(s_takes_nan && t_takes_nan)) {
+    return builder.Splat(match.root()->shape(), hlo::ZeroLiteral(PrimitiveType::kPred));
+  }
+  if (!is_and && Implies(Negated(a), b, order) && (!has_nan || s_takes_nan || t_takes_nan)) {
+    return builder.Splat(match.root()->shape(), hlo::OneLiteral(PrimitiveType::kPred));
+  }
+  return nullptr;
+}
+
+Instruction* KnownComparison(const Match& match, Builder& builder) {
+  const Instruction& root = *match.root();
+  if (IsTotalOrder(root)) return nullptr;
+  const ValueRange x = RangeOf(*match['x']), y = RangeOf(*match['y']);
+  const bool nothing_but_nan = x.low > x.high || y.low > y.high;
+  const int numbers = (x.low < y.high ? kLess : 0) | (x.low <= y.high && y.low <= x.high ? kEqual : 0) |
+                      (x.high > y.low ? kGreater : 0);
+  const int possible = (nothing_but_nan ? 0 : numbers) | (x.has_nan || y.has_nan ? kUnordered : 0);
+  const int taken = OutcomesOf(root.comparison().direction);
+  if ((possible & taken) == 0) return builder.Splat(root.shape(), hlo::ZeroLiteral(PrimitiveType::kPred));
+  return (possible & ~taken) == 0 ? builder.Splat(root.shape(), hlo::OneLiteral(PrimitiveType::kPred)) : nullptr;
+}
+
+bool IsLeast(const ValueRange& x, const ValueRange& c) { return x.low == c.high; }
+bool IsMost(const ValueRange& x, const ValueRange& c) { return x.high == c.low; }
+bool IsSecond(const ValueRange& x, const ValueRange& c) { return x.low + 1 == c.low; }
+constexpr Guard LeastC{"c the least that x may be", HoldsForBoth<IsLeast, 'x', 'c'>};
+constexpr Guard MostC{"c the most that x may be", HoldsForBoth<IsMost, 'x', 'c'>};
+constexpr Guard SecondC{"c one above the least that x may be", HoldsForBoth<IsSecond, 'x', 'c'>};
+// Whether t and u are one function of x and y that gives equal results to equal arguments alone, where asked for that.
+bool IsInjective(const Match& match) {
+  const Instruction &s = *match['s'], &t = *match['t'], &u = *match['u'];
+  const ComparisonDirection direction = s.comparison().direction;
+  if (t.opcode() != u.opcode() || t.attributes() != u.attributes() || t.operand(0)->shape() != u.operand(0)->shape() ||
+      (direction != ComparisonDirection::kEq && direction != ComparisonDirection::kNe)) {
+    return false;
+  }
+  switch (t.opcode()) {
+    case Opcode::kAdd:
+    case Opcode::kSubtract:
+    case Opcode::kXor:
+    case Opcode::kNot:
+      return IsIntegralOrPred(t.shape().element_type()) && t.shape().element_type() != PrimitiveType::kPred;
+    case Opcode::kNegate:
+      return !IsTotalOrder(s);
+    default:
+      return false;
+  }
+}
+constexpr Guard InjectiveTU{"t like u, a function that has an inverse", IsInjective};
 
 constexpr Rule kRules[] = {
     {"compare(c, v)", "compare(v, c), the direction swapped", ConstantToTheRight},
     {"compare(s:convert(x), convert(y))", "compare(x, y), where nothing was lost", CompareOfConverts},
-    {"compare(select'(p, c, d), e)", "select(p, compare(c, e), compare(d, e))", CompareOfChoice, SameShape},
-    {"compare.lt(t:iota(), c)", "true", BelowC},
-    {"compare.le(t:iota(), c)", "true", BelowC},
-    {"compare.ne(t:iota(), c)", "true", BelowC},
-    {"compare.eq(t:iota(), c)", "false", BelowC},
-    {"compare.gt(t:iota(), c)", "false", BelowC},
-    {"compare.ge(t:iota(), c)", "false", BelowC},
-    {"compare.lt(x, 0)", "false", NonNegativeX},
-    {"compare.ge(x, 0)", "true", Integer, NonNegativeX},
-    {"compare.eq(x, x)", "true", FiniteX},
-    {"compare.le(x, x)", "true", FiniteX},
-    {"compare.ne(x, x)", "false", FiniteX},
+    {"compare(s:convert(x), c)", "compare(x, c), where c is of x's type as well", CompareOfConvert},
+    {"s:compare(convert(p), c)", "select(p, s(1, c), s(0, c))", PredicateP},
+    {"compare(x, y)", "true or false, where what is known of x and y tells", KnownComparison},
+    {"compare.eq(x, x)", "true", NeverNanX},
+    {"compare.le(x, x)", "true", NeverNanX},
+    {"compare.ne(x, x)", "false", NeverNanX},
     {"compare.lt(x, x)", "false"},
     {"compare.eq(x, true)", "x"},
     {"compare.eq(x, false)", "not(x)"},
     {"compare.ne(x, true)", "not(x)"},
     {"compare.ne(x, false)", "x"},
     {"compare.ne(x, y)", "xor(x, y)", PredicateX},
-    {"compare.lt(x, lowest)", "false", Integral},
-    {"compare.ge(x, lowest)", "true", Integral},
-    {"compare.gt(x, highest)", "false", Integral},
-    {"compare.le(x, highest)", "true", Integral},
-    {"compare.le(x, lowest)", "compare.eq(x, lowest)", Integral},
-    {"compare.gt(x, lowest)", "compare.ne(x, lowest)", Integral},
-    {"compare.ge(x, highest)", "compare.eq(x, highest)", Integral},
-    {"compare.lt(x, highest)", "compare.ne(x, highest)", Integral},
+    {"compare.lt(x, y)", "and(not(x), y)", PredicateX},
+    {"compare.le(x, y)", "or(not(x), y)", PredicateX},
+    {"compare.le(x, c)", "compare.eq(x, c)", Integral, LeastC},
+    {"compare.gt(x, c)", "compare.ne(x, c)", Integral, LeastC},
+    {"compare.ge(x, c)", "compare.eq(x, c)", Integral, MostC},
+    {"compare.lt(x, c)", "compare.ne(x, c)", Integral, MostC},
+    {"compare.lt(x, c)", "compare.eq(x, subtract(c, 1))", Integer, SecondC},
+    {"compare.ge(x, c)", "compare.ne(x, subtract(c, 1))", Integer, SecondC},
     {"compare.eq(add(v, c), d)", "compare.eq(v, subtract(d, c))", Integer},
     {"compare.ne(add(v, c), d)", "compare.ne(v, subtract(d, c))", Integer},
     {"compare.eq(subtract(c, v), d)", "compare.eq(v, subtract(c, d))", Integer},
@@ -102,27 +213,32 @@ constexpr Rule kRules[] = {
     {"compare.ne(xor(x, y), 0)", "compare.ne(x, y)"},
     {"compare.eq(add(x, y), x)", "compare.eq(y, 0)", Integer},
     {"compare.ne(add(x, y), x)", "compare.ne(y, 0)", Integer},
+    {"s:compare(t:elementwise(x, z), u:elementwise(y, z))", "s(x, y)", InjectiveTU},
+    {"s:compare(t:elementwise(z, x), u:elementwise(z, y))", "s(x, y)", InjectiveTU},
+    {"s:compare(t:elementwise(x), u:elementwise(y))", "s(x, y)", InjectiveTU},
+    {"s:compare(not(x), not(y))", "s(y, x)", Integer},
+    {"s:compare(not(v), c)", "s(not(c), v)", Integer},
+    {"s:compare(negate(x), negate(y))", "s(y, x)", Floating},
+    {"s:compare(negate(v), c)", "s(negate(c), v)", Floating},
+    {"compare.lt(maximum(x, y), x)", "false"},
+    {"compare.ge(maximum(x, y), x)", "true", Integral},
+    {"compare.gt(minimum(x, y), x)", "false"},
+    {"compare.le(minimum(x, y), x)", "true", Integral},
+    {"s:compare(sign(x), c)", "s(x, c)", NotComplex, ZeroC},
     {"compare.eq(abs(x), 0)", "compare.eq(x, 0)", RealX},
     {"compare.ne(abs(x), 0)", "compare.ne(x, 0)", RealX},
-    {"compare.ne(convert(p), 0)", "p", PredicateP},
-    {"compare.eq(convert(p), 0)", "not(p)", PredicateP},
-    {"compare.eq(convert(p), 1)", "p", PredicateP},
-    {"compare.ne(convert(p), 1)", "not(p)", PredicateP},
     {"not(compare.eq'(x, y))", "compare.ne(x, y)"},
     {"not(compare.ne'(x, y))", "compare.eq(x, y)"},
     {"not(compare.lt'(x, y))", "compare.ge(x, y)", IntegralX},
     {"not(compare.le'(x, y))", "compare.gt(x, y)", IntegralX},
-    {"and(s:compare(x, c), t:compare(x, d))", "the narrower one", TighterBound},
-    {"or(s:compare(x, c), t:compare(x, d))", "the wider one", TighterBound},
-    {"and(compare.le(x, y), compare.ge(x, y))", "compare.eq(x, y)"},
-    {"and(compare.lt(x, y), compare.gt(x, y))", "false"},
-    {"and(compare.lt(x, y), compare.ge(x, y))", "false"},
-    {"and(compare.lt(x, y), compare.eq(x, y))", "false"},
-    {"and(compare.le(x, y), compare.ne(x, y))", "compare.lt(x, y)"},
-    {"or(compare.lt(x, y), compare.eq(x, y))", "compare.le(x, y)"},
-    {"or(compare.lt(x, y), compare.gt(x, y))", "compare.ne(x, y)", IntegralX},
-    {"or(compare.le(x, y), compare.ge(x, y))", "true", IntegralX},
-    {"or(compare.lt(x, y), compare.ge(x, y))", "true", IntegralX},
+    {"and(s:compare(x, c), t:compare(x, d))", "the narrower one, or false", TighterBound},
+    {"or(s:compare(x, c), t:compare(x, d))", "the wider one, or true", TighterBound},
+    {"and(s:compare(x, y), t:compare(x, y))", "a comparison of x and y", OneComparison},
+    {"and(s:compare(x, y), t:compare(y, x))", "a comparison of x and y", OneComparison},
+    {"or(s:compare(x, y), t:compare(x, y))", "a comparison of x and y", OneComparison},
+    {"or(s:compare(x, y), t:compare(y, x))", "a comparison of x and y", OneComparison},
+    {"xor(s:compare(x, y), t:compare(x, y))", "a comparison of x and y", OneComparison},
+    {"xor(s:compare(x, y), t:compare(y, x))", "a comparison of x and y", OneComparison},
 };
 
 }  // namespace

@@ -69,6 +69,74 @@ Instruction* ConvertChain(const Match& match, Builder& builder) {
   return builder.Convert(match['x'], to);
 }
 
+// Whether op gives of numbers of a narrower type, widened without loss, such a number.
+bool KeepsType(const Instruction& op) {
+  switch (op.opcode()) {
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+    case Opcode::kClamp:
+    case Opcode::kSelect:
+      return true;
+    case Opcode::kAbs:
+    case Opcode::kNegate:
+      return hlo::IsFloating(op.shape().element_type());
+    default:
+      return false;
+  }
+}
+
+// Whether of integers only the lower digits go into the lower digits of the result.
+bool KeepsDigits(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAdd:
+    case Opcode::kAnd:
+    case Opcode::kMultiply:
+    case Opcode::kNegate:
+    case Opcode::kNot:
+    case Opcode::kOr:
+    case Opcode::kSelect:
+    case Opcode::kSubtract:
+    case Opcode::kXor:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Of what was widened and is cut again: as wide as it came.
+Instruction* NarrowArithmetic(const Match& match, Builder& builder) {
+  const Instruction& t = *match['t'];
+  const PrimitiveType type = match.root()->shape().element_type(), wide = t.shape().element_type();
+  const bool keeps_digits = KeepsDigits(t.opcode()) && hlo::IsIntegral(type) && hlo::IsIntegral(wide) &&
+                            hlo::BitWidth(type) < hlo::BitWidth(wide);
+  const bool keeps_type = KeepsType(t) && IsLossless(type, wide) && hlo::ClassOf(type) == hlo::ClassOf(wide);
+  if (!keeps_digits && !keeps_type) return nullptr;
+  std::vector<std::optional<Literal>> constants;
+  bool any = false;
+  for (int64_t i = 0; i < t.operand_count(); ++i) {
+    const Instruction& operand = *t.operand(i);
+    constants.push_back(std::nullopt);
+    if (t.opcode() == Opcode::kSelect && i == 0) continue;
+    if (operand.opcode() == Opcode::kConvert && operand.operand(0)->shape().element_type() == type) {
+      any = true;
+      continue;
+    }
+    const std::optional<Literal> value = SplatValue(operand);
+    if (!value) return nullptr;
+    const Shape scalar = Shape::Scalar(type);
+    constants[i] = hlo::IsIntegral(type) ? hlo::LiteralOf(scalar, hlo::ElementAsInt64(*value, 0))
+                                         : hlo::LiteralOf(scalar, hlo::ElementAsDouble(*value, 0));
+    if (!keeps_digits && hlo::ElementAsDouble(*constants[i], 0) != hlo::ElementAsDouble(*value, 0)) return nullptr;
+  }
+  if (!any) return nullptr;
+  std::vector<Instruction*> operands(t.operands().begin(), t.operands().end());
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (t.opcode() == Opcode::kSelect && i == 0) continue;
+    operands[i] = constants[i] ? builder.Splat(operands[i]->shape(), *constants[i]) : operands[i]->operand(0);
+  }
+  return builder.Add(t.opcode(), match.root()->shape(), std::move(operands), t.attributes());
+}
+
 // What was only moved on the way is moved as it was.
 Instruction* ConvertBack(const Match& match, Builder& builder) {
   const Instruction& moved = *match['x'];
@@ -128,10 +196,12 @@ Instruction* ConvertIota(const Match& match, Builder& builder) {
   const bool fits = hlo::IsIntegral(shape.element_type()) ? hlo::BitWidth(shape.element_type()) >= 32
                                                           : range && hlo::BitWidth(shape.element_type()) >= 16 &&
                                                                 count <= int64_t{1} << range->mantissa_bits;
-  if (!fits || !hlo::IsIntegral(iota.shape().element_type()) || hlo::BitWidth(iota.shape().element_type()) < 32 ||
-      count > std::numeric_limits<int32_t>::max()) {
-    return nullptr;
-  }
+  const PrimitiveType from = iota.shape().element_type();
+  const std::optional<FloatRange> counted = RangeOf(from);
+  const bool is_exact = hlo::IsIntegral(from)
+                            ? hlo::BitWidth(from) >= 32 && count <= std::numeric_limits<int32_t>::max()
+                            : counted && hlo::BitWidth(from) >= 16 && count <= int64_t{1} << counted->mantissa_bits;
+  if (!fits || !is_exact) return nullptr;
   return builder.Add(Opcode::kIota, Shape(shape.element_type(), shape.dimensions()), {}, iota.attributes());
 }
 
@@ -146,6 +216,7 @@ bool IsCoarser(const Match& match) {
 constexpr Rule kRules[] = {
     {"convert(x)", "x"},
     {"convert(convert(x))", "convert(x), where nothing is lost between", ConvertChain},
+    {"convert(t:elementwise'(...))", "t(x, y), of what was widened and is cut again", NarrowArithmetic},
     {"convert(x)", "x moved before its conversion, where nothing is lost by it", ConvertBack},
     {"convert(t:iota())", "iota(), where its numbers fit", ConvertIota},
     {"bitcast-convert(x)", "x"},

@@ -29,6 +29,25 @@ Instruction* ConvolutionOfPad(const Match& match, Builder& builder) {
   return builder.Add(Opcode::kConvolution, root.shape(), {match['x'], match['w']}, std::move(attributes));
 }
 
+// Zeros between the elements of a kernel are its dilation.
+Instruction* ConvolutionOfSpreadKernel(const Match& match, Builder& builder) {
+  const Instruction& root = *match.root();
+  const auto& pad = match['t']->Get<hlo::PadAttributes>();
+  ConvolutionAttributes attributes = root.Get<ConvolutionAttributes>();
+  if (pad.interior[attributes.kernel_input_feature] != 0 || pad.interior[attributes.kernel_output_feature] != 0) {
+    return nullptr;
+  }
+  const auto adds = [](int64_t count) { return count != 0; };
+  if (absl::c_any_of(pad.low, adds) || absl::c_any_of(pad.high, adds)) return nullptr;
+  for (size_t i = 0; i < attributes.window.size(); ++i) {
+    WindowDimension& window = attributes.window[i];
+    const int64_t dimension = attributes.kernel_spatial[i];
+    window.window_dilation *= pad.interior[dimension] + 1;
+    window.size = match['w']->shape().dimensions(dimension);
+  }
+  return builder.Add(Opcode::kConvolution, root.shape(), {match['x'], match['w']}, std::move(attributes));
+}
+
 // Windows read backwards are reversed kernels, which are small.
 Instruction* ReversedWindows(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
@@ -105,9 +124,11 @@ Instruction* WholeWindowIsDot(const Match& match, Builder& builder) {
 }
 
 constexpr Rule kRules[] = {
-    {"convolution(0, _)", "0", Integer},
-    {"convolution(_, 0)", "0", Integer},
+    {"convolution(0, x)", "0", FiniteX},
+    {"convolution(x, 0)", "0", FiniteX},
     {"convolution(t:pad(x, 0), w)", "convolution(x, w), with padding", ConvolutionOfPad, PaddingIsNoFactor},
+    {"convolution(x, t:pad(w, 0))", "convolution(x, w), with a dilated window", ConvolutionOfSpreadKernel,
+     PaddingIsNoFactor},
     {"convolution(x, w)", "convolution(x, reverse(w)), of reversed windows", ReversedWindows},
     {"convolution(x, w)", "dot(x, w), of windows with one element", ConvolutionIsDot},
     {"convolution(x, w)", "reshape(dot(x, w)), of one window", WholeWindowIsDot, AnyOrder},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "src/passes/simplify/indices.h"
 #include "src/passes/simplify/rules.h"
 
 namespace kiln::passes::simplify {
@@ -165,6 +166,119 @@ Instruction* OuterProduct(const Match& match, Builder& builder) {
   return builder.Binary(Opcode::kMultiply, x, spread(match['y'], a.rhs_contracting));
 }
 
+// Sums of products with 1, or for integers with one number.
+Instruction* DotWithSplat(const Match& match, Builder& builder) {
+  const Instruction& root = *match.root();
+  const auto& a = root.Get<DotAttributes>();
+  Instruction* x = match['x'];
+  const int64_t side = root.operand(0) == x ? 0 : 1;
+  const DimensionVector& contracting = side == 0 ? a.lhs_contracting : a.rhs_contracting;
+  const DimensionVector& batch = side == 0 ? a.lhs_batch : a.rhs_batch;
+  const PrimitiveType type = root.shape().element_type();
+  const Literal c = *SplatValue(*match['c']);
+  if (root.operand_count() != 2 || contracting.empty() || a.algorithm != hlo::DotAlgorithm::kUnset ||
+      !(hlo::IsIntegral(type) || (IsWideFloat(type) && hlo::IsSplatOf(c, 1))) ||
+      hlo::IsComplex(x->shape().element_type())) {
+    return nullptr;
+  }
+  DimensionVector map;  // of the sums, as dimensions of the result
+  const int64_t free = x->shape().rank() - static_cast<int64_t>(batch.size() + contracting.size());
+  int64_t next = side == 0 ? static_cast<int64_t>(batch.size()) : root.shape().rank() - free;
+  for (int64_t i = 0; i < x->shape().rank(); ++i) {
+    if (Contains(contracting, i)) continue;
+    const auto place = absl::c_find(batch, i);
+    map.push_back(place != batch.end() ? place - batch.begin() : next++);
+  }
+  // Sums of narrow floats are wider.
+  const PrimitiveType sum = hlo::IsFloating(type) && hlo::BitWidth(type) < 32 ? PrimitiveType::kF32 : type;
+  x = builder.Reduce(builder.Convert(x, sum), builder.Scalar(sum, 0), contracting, Opcode::kAdd);
+  if (!hlo::IsSplatOf(c, 1)) {
+    Instruction* factor = builder.Convert(builder.Constant(c), type);
+    x = builder.Binary(Opcode::kMultiply, x, builder.BroadcastScalar(factor, x->shape().dimensions()));
+  }
+  return builder.Broadcast(builder.Convert(x, type), root.shape().dimensions(), map);
+}
+
+// Rows picked out of a matrix by their numbers; zeros where there is no such row.
+Instruction* DotWithOneHot(const Match& match, Builder& builder) {
+  const Instruction& root = *match.root();
+  const auto& a = root.Get<DotAttributes>();
+  const Instruction &h = *match['h'], &compare = *h.operand(0);
+  Instruction* x = match['x'];
+  const int64_t side = root.operand(0) == &h ? 0 : 1;  // of h
+  const DimensionVector& of_h = side == 0 ? a.lhs_contracting : a.rhs_contracting;
+  const DimensionVector& of_x = side == 0 ? a.rhs_contracting : a.lhs_contracting;
+  if (compare.comparison().direction != ComparisonDirection::kEq || h.shape().rank() != 2 || x->shape().rank() != 2 ||
+      of_h.size() != 1 || root.operand_count() != 2 || !a.lhs_batch.empty() || IsEmpty(*x)) {
+    return nullptr;
+  }
+  const int64_t count = h.shape().dimensions(of_h[0]), place = side == 0 ? 0 : 1;
+  for (const int64_t i : {0, 1}) {
+    const Instruction &counts = *compare.operand(i), &numbers = *compare.operand(1 - i);
+    const PrimitiveType type = counts.shape().element_type();
+    if (counts.opcode() != Opcode::kIota || counts.dimensions() != of_h || numbers.opcode() != Opcode::kBroadcast ||
+        numbers.dimensions() != DimensionVector{1 - of_h[0]} || !hlo::IsIntegral(type) || !FitsIndex(count, type)) {
+      continue;
+    }
+    Instruction* number = numbers.operand(0)->shape().rank() == 1 ? compare.operand(1 - i)->operand(0) : nullptr;
+    hlo::GatherAttributes gather;
+    gather.collapsed_slice_dims = gather.start_index_map = of_x;
+    gather.offset_dims = {1 - place};
+    gather.index_vector_dim = 1;
+    gather.slice_sizes = x->shape().dimensions();
+    gather.slice_sizes[of_x[0]] = 1;
+    Instruction* rows = builder.Add(Opcode::kGather, Shape(x->shape().element_type(), root.shape().dimensions()),
+                                    {x, number}, std::move(gather));
+    const auto bound = [&](int64_t value) {
+      return builder.Splat(number->shape(), hlo::LiteralOf(Shape::Scalar(type), value));
+    };
+    Instruction* exists = builder.Binary(Opcode::kAnd, builder.Compare(ComparisonDirection::kGe, number, bound(0)),
+                                         builder.Compare(ComparisonDirection::kLt, number, bound(count)));
+    rows = builder.Convert(rows, root.shape().element_type());
+    return builder.Select(builder.Broadcast(exists, root.shape().dimensions(), {place}), rows,
+                          builder.Splat(rows->shape(), 0));
+  }
+  return nullptr;
+}
+
+// Rows that are all the same are multiplied once.
+Instruction* DotOfCopies(const Match& match, Builder& builder) {
+  const Instruction &root = *match.root(), &t = *match['t'];
+  DotAttributes a = root.Get<DotAttributes>();
+  const int64_t side = root.operand(0) == &t ? 0 : 1;
+  DimensionVector* of_t[] = {side == 0 ? &a.lhs_batch : &a.rhs_batch,
+                             side == 0 ? &a.lhs_contracting : &a.rhs_contracting};
+  if (root.operand_count() != 2 || root.operand(0) == root.operand(1)) return nullptr;
+  const int64_t batches = static_cast<int64_t>(a.lhs_batch.size());
+  const int64_t free = t.shape().rank() - batches - static_cast<int64_t>(of_t[1]->size());
+  const int64_t first = side == 0 ? batches : root.shape().rank() - free;  // of t's free dimensions in the result
+  DimensionVector sizes, x_map, places(t.shape().rank(), -1);              // of t without the copies
+  DimensionVector kept_sizes, kept;                                        // of the result without them
+  for (int64_t i = 0; i < first; ++i) kept.push_back(i);
+  int64_t next = first;
+  for (int64_t i = 0; i < t.shape().rank(); ++i) {
+    const bool is_free = !Contains(*of_t[0], i) && !Contains(*of_t[1], i);
+    const bool is_copied = is_free && !Contains(t.dimensions(), i);
+    if (is_free && !is_copied) kept.push_back(next);
+    if (is_free) ++next;
+    if (is_copied) continue;
+    places[i] = static_cast<int64_t>(sizes.size());
+    sizes.push_back(t.shape().dimensions(i));
+  }
+  if (static_cast<int64_t>(sizes.size()) == t.shape().rank()) return nullptr;
+  for (int64_t i = next; i < root.shape().rank(); ++i) kept.push_back(i);
+  for (int64_t i : t.dimensions()) x_map.push_back(places[i]);
+  for (DimensionVector* dimensions : of_t) {
+    for (int64_t& dimension : *dimensions) dimension = places[dimension];
+  }
+  for (int64_t i : kept) kept_sizes.push_back(root.shape().dimensions(i));
+  Instruction* operands[] = {root.operands()[0], root.operands()[1]};
+  operands[side] = builder.Broadcast(match['x'], sizes, x_map);
+  Instruction* dot = builder.Add(Opcode::kDot, Shape(root.shape().element_type(), kept_sizes),
+                                 {operands[0], operands[1]}, std::move(a));
+  return builder.Broadcast(dot, root.shape().dimensions(), kept);
+}
+
 // Reads an operand through its transpose, where batch dimensions stay first and free ones in order.
 Instruction* ReadTransposed(const Match& match, int64_t side, Builder& builder) {
   const Instruction& root = *match.root();
@@ -217,10 +331,16 @@ constexpr Guard ArgumentX{"x an argument as wide as sums", IsArgument};
 constexpr Rule kRules[] = {
     {"dot(x, _)", "0", EmptyX},
     {"dot(x, y)", "multiply(broadcast(x), broadcast(y)), where sums have one product", OuterProduct, SignlessZero},
-    {"dot(0, _)", "0", Integer},
-    {"dot(_, 0)", "0", Integer},
-    {"dot(x, i)", "x, where i is an identity matrix", DotWithIdentity, FiniteX},
-    {"dot(i, x)", "x, where i is an identity matrix", DotWithIdentity, FiniteX},
+    {"dot(0, x)", "0", FiniteX},
+    {"dot(x, 0)", "0", FiniteX},
+    {"dot(x, c)", "broadcast(multiply(reduce.add(x, 0), c)), where c is 1 or of integers", DotWithSplat, AnyOrder},
+    {"dot(c, x)", "broadcast(multiply(reduce.add(x, 0), c)), where c is 1 or of integers", DotWithSplat, AnyOrder},
+    {"dot(t:broadcast(x), _)", "broadcast(dot(x, _)), of copied rows", DotOfCopies, AnyOrder},
+    {"dot(_, t:broadcast(x))", "broadcast(dot(_, x)), of copied rows", DotOfCopies, AnyOrder},
+    {"dot(x, i)", "x, where i is an identity matrix", DotWithIdentity, FiniteX, SignlessZero},
+    {"dot(i, x)", "x, where i is an identity matrix", DotWithIdentity, FiniteX, SignlessZero},
+    {"dot(h:convert(compare(_, _)), x)", "gather(x, numbers), of one-hot rows", DotWithOneHot, FiniteX, SignlessZero},
+    {"dot(x, h:convert(compare(_, _)))", "gather(x, numbers), of one-hot rows", DotWithOneHot, FiniteX, SignlessZero},
     {"dot(t:transpose(x), _)", "dot(x, _)", ReadLeftTransposed},
     {"dot(_, t:transpose(x))", "dot(_, x)", ReadRightTransposed},
     {"t:dot(negate(x), negate(y))", "t(x, y)", Unwidened},

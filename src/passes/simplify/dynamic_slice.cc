@@ -3,6 +3,7 @@
 
 #include "src/passes/simplify/indices.h"
 #include "src/passes/simplify/rules.h"
+#include "src/passes/simplify/value_range.h"
 
 namespace kiln::passes::simplify {
 
@@ -29,6 +30,23 @@ std::optional<DimensionVector> ConstantStarts(const Instruction& root, int64_t f
 bool FitsIndex(int64_t value, PrimitiveType type) {
   const int bits = hlo::BitWidth(type) - (hlo::IsSignedIntegral(type) ? 1 : 0);
   return bits >= 63 || value < int64_t{1} << bits;
+}
+
+Instruction* Unclamped(Instruction* start, int64_t most) {
+  const PrimitiveType type = start->shape().element_type();
+  if (!hlo::IsIntegral(type) || !FitsIndex(most, type)) return start;
+  const auto low = [&](int64_t operand) { return RangeOf(*start->operand(operand)).high <= 0; };
+  const auto high = [&](int64_t operand) { return RangeOf(*start->operand(operand)).low >= most; };
+  switch (start->opcode()) {
+    case Opcode::kClamp:
+      return low(0) && high(2) ? start->operand(1) : start;
+    case Opcode::kMaximum:
+      return low(1) ? start->operand(0) : low(0) ? start->operand(1) : start;
+    case Opcode::kMinimum:
+      return high(1) ? start->operand(0) : high(0) ? start->operand(1) : start;
+    default:
+      return start;
+  }
 }
 
 std::optional<int64_t> FirstOfCount(const Instruction& x) {
@@ -183,6 +201,42 @@ Instruction* SliceOfTranspose(const Match& match, Builder& builder) {
   return builder.Transpose(AddDynamicSlice(match['x'], starts, sizes, builder), permutation);
 }
 
+// Starts are clamped by the op.
+Instruction* UnclampedStarts(const Match& match, Builder& builder) {
+  const Instruction& root = *match.root();
+  const int64_t first = root.opcode() == Opcode::kDynamicSlice ? 1 : 2;
+  const Shape& part = first == 1 ? root.shape() : root.operand(1)->shape();
+  std::vector<Instruction*> operands(root.operands().begin(), root.operands().end());
+  if (root.operand_count() - first != part.rank()) return nullptr;
+  for (int64_t i = 0; i < part.rank(); ++i) {
+    const int64_t most = root.operand(0)->shape().dimensions(i) - part.dimensions(i);
+    operands[first + i] = Unclamped(operands[first + i], most);
+  }
+  if (absl::c_equal(operands, root.operands())) return nullptr;
+  return builder.Add(root.opcode(), root.shape(), std::move(operands), root.attributes());
+}
+
+// Through a reshape that only adds or drops dimensions of size 1.
+Instruction* SliceOfUnitReshape(const Match& match, Builder& builder) {
+  const Instruction& root = *match.root();
+  const DimensionVector& from = match['x']->shape().dimensions();
+  const DimensionVector& to = match['t']->shape().dimensions();
+  if (root.operand_count() - 1 != root.shape().rank() || from.empty()) return nullptr;
+  std::vector<Instruction*> starts;
+  DimensionVector sizes;
+  size_t j = 0;
+  for (int64_t size : from) {
+    while (size != 1 && j < to.size() && to[j] == 1) ++j;
+    if (size != 1 && (j == to.size() || to[j] != size)) return nullptr;
+    sizes.push_back(size == 1 ? 1 : SizesOf(root)[j]);
+    starts.push_back(size == 1 ? builder.Constant(Literal(root.operand(1)->shape())) : root.operand(1 + j));
+    if (size != 1) ++j;
+  }
+  while (j < to.size() && to[j] == 1) ++j;
+  if (j != to.size() || absl::c_linear_search(SizesOf(root), 0)) return nullptr;
+  return builder.Reshape(AddDynamicSlice(match['x'], starts, sizes, builder), root.shape().dimensions());
+}
+
 // One number of a count is the index.
 Instruction* SliceOfIota(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
@@ -242,6 +296,9 @@ Instruction* UpdateOfSplat(const Match& match, Builder& builder) {
 constexpr Rule kRules[] = {
     {"dynamic-slice(x, ...)", "x"},
     {"dynamic-slice(x, ...)", "slice(x), where indices are constants", StaticSlice},
+    {"dynamic-slice(x, ...)", "dynamic-slice(x, ...), of starts before they are clamped", UnclampedStarts},
+    {"dynamic-slice(t:reshape'(x), ...)", "reshape(dynamic-slice(x, ...)), where sizes of 1 come and go",
+     SliceOfUnitReshape},
     {"dynamic-slice(t:dynamic-slice(x, ...), ...)", "dynamic-slice(x, ...), starts clamped and added", SliceOfSlice},
     {"dynamic-slice(t:slice(x), ...)", "dynamic-slice(x, ...), starts clamped and added", SliceOfSlice},
     {"slice(t:dynamic-slice'(x, ...))", "dynamic-slice(x, ...), starts clamped and added", SliceOfSlice},
@@ -251,6 +308,8 @@ constexpr Rule kRules[] = {
     {"dynamic-slice(t:dynamic-update-slice(_, y, ...), ...)", "y", Guard{"at the same place", TakesTheUpdate}},
     {"dynamic-update-slice(x, y, ...)", "y"},
     {"dynamic-update-slice(x, y, ...)", "x", EmptyY},
+    {"dynamic-update-slice(x, y, ...)", "dynamic-update-slice(x, y, ...), of starts before they are clamped",
+     UnclampedStarts},
     {"dynamic-update-slice(x, t:dynamic-slice(x, ...), ...)", "x", AtThatPlace},
     {"dynamic-update-slice(x, t:slice(x), ...)", "x", AtThatPlace},
     {"dynamic-update-slice(t:dynamic-update-slice(x, y, ...), z, ...)",

@@ -18,13 +18,58 @@ Instruction* IntegerPower(const Match& match, Builder& builder) {
   return product;
 }
 
+// f(-x) = f(x).
+bool IsEven(const Match& match) {
+  switch (match['t']->opcode()) {
+    case Opcode::kAbs:
+    case Opcode::kCos:
+    case Opcode::kCosh:
+    case Opcode::kIsFinite:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// f(-x) = -f(x), to the bit.
+bool IsOdd(const Match& match) {
+  const Instruction& t = *match['t'];
+  switch (t.opcode()) {
+    case Opcode::kReal:
+    case Opcode::kImag:
+      return true;
+    case Opcode::kAsin:
+    case Opcode::kAsinh:
+    case Opcode::kAtanh:
+    case Opcode::kCbrt:
+    case Opcode::kErf:
+    case Opcode::kReducePrecision:
+    case Opcode::kRoundNearestAfz:
+    case Opcode::kRoundNearestEven:
+    case Opcode::kSign:
+    case Opcode::kSin:
+    case Opcode::kSinh:
+    case Opcode::kTan:
+    case Opcode::kTanh:
+      return hlo::IsFloating(t.shape().element_type());
+    default:
+      return false;
+  }
+}
+constexpr Guard OddT{"t odd", IsOdd};
+
 constexpr Rule kRules[] = {
     {"floor(x)", "x", WholeX},
     {"ceil(x)", "x", WholeX},
     {"round-nearest-even(x)", "x", WholeX},
     {"round-nearest-afz(x)", "x", WholeX},
-    {"is-finite(negate(x))", "is-finite(x)"},
-    {"is-finite(abs(x))", "is-finite(x)", RealX},
+    {"t:elementwise(negate(x))", "t(x)", Guard{"t even", IsEven}},
+    {"t:elementwise(abs(x))", "t(x)", Guard{"t even", IsEven}, RealX},
+    {"t:elementwise(negate'(x))", "negate(t(x))", OddT},
+    {"negate(t:elementwise(negate(x)))", "t(x)", OddT},
+    {"negate(floor'(negate(x)))", "ceil(x)"},
+    {"negate(ceil'(negate(x)))", "floor(x)"},
+    {"atan2(negate'(x), y)", "negate(atan2(x, y))", NotComplex},
     {"is-finite(x)", "true", FiniteX},
 
     {"power(x, 0)", "1", NotComplex},
@@ -54,18 +99,14 @@ constexpr Rule kRules[] = {
     {"divide(1, add'(1, exponential'(negate(x))))", "logistic(x)", WideFloat, Rounds},
     // 2^x as JAX writes it: the product's rounding error would be multiplied by the exponent.
     {"exponential(multiply(v, c))", "exp2(v)", WideFloat, Ln2, Rounds},
-    {"cosine(negate(x))", "cosine(x)"},
-    {"cosine(abs(x))", "cosine(x)", RealX},
-    {"cosh(negate(x))", "cosh(x)"},
-    {"cosh(abs(x))", "cosh(x)", RealX},
 
     {"real(complex(x, y))", "x"},
     {"imag(complex(x, y))", "y"},
     {"complex(real(x), imag(x))", "x"},
     {"real(x)", "x", RealX},
+    {"real(convert(x))", "convert(x)", RealX},
+    {"imag(convert(x))", "0", RealX},
     {"imag(x)", "0", RealX},
-    {"real(negate'(x))", "negate(real(x))"},
-    {"imag(negate'(x))", "negate(imag(x))"},
     {"real(add'(x, y))", "add(real(x), real(y))"},
     {"imag(add'(x, y))", "add(imag(x), imag(y))"},
     {"real(subtract'(x, y))", "subtract(real(x), real(y))"},

@@ -66,6 +66,33 @@ Instruction* GatherOfWhole(const Match& match, Builder& builder) {
   return builder.Broadcast(builder.Reshape(match['x'], kept), match.root()->shape().dimensions(), gather.offset_dims);
 }
 
+// Places are clamped by the op.
+Instruction* UnclampedPlaces(const Match& match, Builder& builder) {
+  const auto& gather = match.root()->Get<GatherAttributes>();
+  int64_t most = 0;
+  for (int64_t i : gather.start_index_map) {
+    most = std::max(most, match['x']->shape().dimensions(i) - gather.slice_sizes[i]);
+  }
+  Instruction* places = Unclamped(match['i'], most);
+  if (places == match['i']) return nullptr;
+  return builder.Add(Opcode::kGather, match.root()->shape(), {match['x'], places}, gather);
+}
+
+// Copies are the same at all places, if only along them places differ.
+Instruction* GatherOfCopies(const Match& match, Builder& builder) {
+  const auto& gather = match.root()->Get<GatherAttributes>();
+  const DimensionVector& sizes = match['t']->shape().dimensions();
+  if (!gather.operand_batching_dims.empty()) return nullptr;
+  DimensionVector map;
+  for (int64_t i : match['t']->dimensions()) {
+    if (Contains(gather.collapsed_slice_dims, i) || gather.slice_sizes[i] != sizes[i]) return nullptr;
+    const int64_t before =
+        absl::c_count_if(gather.collapsed_slice_dims, [&](int64_t collapsed) { return collapsed < i; });
+    map.push_back(gather.offset_dims[i - before]);
+  }
+  return builder.Broadcast(match['x'], match.root()->shape().dimensions(), map);
+}
+
 // The number counted to at a place is the place.
 Instruction* GatherOfIota(const Match& match, Builder& builder) {
   const Shape& shape = match.root()->shape();
@@ -253,7 +280,8 @@ bool IsCombinersIdentity(const Match& match) {
 constexpr Guard IdentityC{"c the combiner's identity", IsCombinersIdentity};
 
 constexpr Rule kRules[] = {
-    {"gather(broadcast(x), i)", "broadcast(x)", ScalarX},
+    {"gather(t:broadcast(x), i)", "broadcast(x), where places differ along copies", GatherOfCopies},
+    {"gather(x, i)", "gather(x, i), of places before they are clamped", UnclampedPlaces},
     {"gather(t:iota(), i)", "clamp(0, i, size - 1)", GatherOfIota},
     {"gather(x, i)", "broadcast(x), where slices are the whole of it", GatherOfWhole},
     {"gather(x, i)", "dynamic-slice(x, i), of one place", GatherOfOne},

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "src/hlo/literal.h"
-#include "src/passes/simplify/indices.h"
+#include "src/passes/simplify/value_range.h"
 
 namespace kiln::passes::simplify {
 
@@ -23,23 +23,8 @@ uint64_t UnsignedValue(const Match& match, char letter) {
   return bits >= 64 ? number : number & ((uint64_t{1} << bits) - 1);
 }
 
-// Where the elements of `x` come from, some steps back.
-const Instruction& Source(const Instruction& moved) {
-  const Instruction* x = &moved;
-  for (int steps = 0; steps < 4; ++steps) {
-    const Opcode opcode = x->opcode();
-    if (opcode != Opcode::kBroadcast && opcode != Opcode::kReshape && opcode != Opcode::kTranspose &&
-        opcode != Opcode::kSlice && opcode != Opcode::kReverse && opcode != Opcode::kDynamicSlice) {
-      break;
-    }
-    x = x->operand(0);
-  }
-  return *x;
-}
-
 // Rules are tried again and again: what takes long to look at is left alone.
 constexpr int64_t kMaxElements = 1 << 12;
-constexpr int64_t kMaxOperands = 8;
 
 // Whether `x` is a constant whose elements, as `kValueOf` gives them, all are as wanted.
 template <auto kValueOf = hlo::ElementAsDouble, typename Holds>
@@ -74,51 +59,6 @@ bool IsIntegralOrPred(PrimitiveType type) { return hlo::IsIntegral(type) || IsPr
 bool IsWideFloat(PrimitiveType type) { return hlo::IsFloating(type) && hlo::BitWidth(type) >= 16; }
 bool IsNotComplex(PrimitiveType type) { return !hlo::IsComplex(type); }
 
-bool IsNonNegative(const Instruction& moved, int steps) {
-  const Instruction& x = Source(moved);
-  const PrimitiveType type = x.shape().element_type();
-  if (hlo::IsUnsignedIntegral(type)) return true;
-  if (hlo::IsComplex(type) || steps == 0) return false;
-  const auto holds = [&](int64_t operand) { return IsNonNegative(*x.operand(operand), steps - 1); };
-  switch (x.opcode()) {
-    case Opcode::kAbs:
-    case Opcode::kExp:
-    case Opcode::kExp2:
-    case Opcode::kLogistic:
-      return hlo::IsFloating(type);
-    case Opcode::kSqrt:
-      return hlo::IsFloating(type) && holds(0);
-    case Opcode::kMultiply:
-      return hlo::IsFloating(type) && (x.operand(0) == x.operand(1) || (holds(0) && holds(1)));
-    case Opcode::kAdd:
-    case Opcode::kDivide:
-      return (hlo::IsFloating(type) && holds(0) && holds(1)) || FirstOfCount(x);
-    case Opcode::kIota:
-      return hlo::BitWidth(type) >= 32 &&
-             x.shape().dimensions(x.dimensions()[0]) <= std::numeric_limits<int32_t>::max();
-    case Opcode::kConstant:
-      // -0 not among them.
-      return IsConstantOf(x, [](double value) { return value >= 0 && !std::signbit(value); });
-    case Opcode::kConvert: {
-      const PrimitiveType from = x.operand(0)->shape().element_type();
-      // A wider integer may be cut to a negative one; a negative float may round to -0.
-      const bool widens = hlo::IsFloating(type) || hlo::BitWidth(from) < hlo::BitWidth(type);
-      return from == PrimitiveType::kPred || (hlo::IsUnsignedIntegral(from) && widens);
-    }
-    case Opcode::kMaximum:
-      // max(-0, 0) is 0 here, but NaN wins: it may be among them.
-      return holds(0) || holds(1);
-    case Opcode::kMinimum:
-      return holds(0) && holds(1);
-    case Opcode::kClamp:
-      return holds(0) && holds(2);
-    case Opcode::kSelect:
-      return holds(1) && holds(2);
-    default:
-      return false;
-  }
-}
-
 bool IsWhole(const Instruction& x) {
   switch (x.opcode()) {
     case Opcode::kFloor:
@@ -128,48 +68,6 @@ bool IsWhole(const Instruction& x) {
       return true;
     case Opcode::kConvert:
       return IsIntegralOrPred(x.operand(0)->shape().element_type());
-    default:
-      return false;
-  }
-}
-
-bool IsFinite(const Instruction& moved, int steps) {
-  const Instruction& x = Source(moved);
-  const PrimitiveType type = x.shape().element_type();
-  if (IsIntegralOrPred(type)) return true;
-  if (steps == 0 || hlo::IsComplex(type) || x.operand_count() > kMaxOperands) return false;
-  const auto from = [&](int64_t first) {
-    return absl::c_all_of(x.operands().subspan(first), [&](const Instruction* y) { return IsFinite(*y, steps - 1); });
-  };
-  switch (x.opcode()) {
-    case Opcode::kConstant:
-      return IsConstantOf(x, [](double value) { return std::isfinite(value); });
-    case Opcode::kAbs:
-    case Opcode::kNegate:
-    case Opcode::kSign:
-    case Opcode::kSin:
-    case Opcode::kCos:
-    case Opcode::kTanh:
-    case Opcode::kLogistic:
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kClamp:
-    case Opcode::kConcatenate:
-    case Opcode::kPad:
-      return from(0);
-    case Opcode::kSelect:
-      return from(1);
-    case Opcode::kConvert: {
-      const PrimitiveType given = x.operand(0)->shape().element_type();
-      if (hlo::IsFloating(given)) return IsLossless(given, type) && from(0);
-      return given == PrimitiveType::kPred ||
-             (hlo::IsIntegral(given) && hlo::BitWidth(given) <= 32 && hlo::BitWidth(type) >= 32 &&
-              hlo::IsFloating(type)) ||
-             (hlo::IsIntegral(given) && hlo::BitWidth(given) <= 8 && hlo::IsFloating(type) &&
-              hlo::BitWidth(type) >= 16);
-    }
-    case Opcode::kIota:
-      return x.shape().dimensions(x.dimensions()[0]) <= 1 << 15 && hlo::BitWidth(type) >= 16;
     default:
       return false;
   }
@@ -189,10 +87,22 @@ bool ArePowers(const Instruction& constant) {
   const Instruction& k = Source(constant);
   const PrimitiveType type = k.shape().element_type();
   if (!hlo::IsIntegral(type)) return IsConstantOf(k, [&](double value) { return IsPower(value, type); });
-  return IsConstantOf<hlo::ElementAsInt64>(
-      k, [](int64_t value) { return std::has_single_bit(static_cast<uint64_t>(value)); });
+  return IsConstantOf<hlo::ElementAsInt64>(k, [&](int64_t value) {
+    return std::has_single_bit(static_cast<uint64_t>(value)) && (value > 0 || hlo::IsUnsignedIntegral(type));
+  });
 }
 
+bool IsScaledExactly(const Match& match) {
+  const PrimitiveType type = TypeOf(match);
+  if (!hlo::IsFloating(type)) return false;
+  const double c = hlo::ElementAsDouble(ValueOf(match, 'c'), 0), d = hlo::ElementAsDouble(ValueOf(match, 'd'), 0);
+  int exponent = 0;
+  if (!std::isfinite(c * d)) return false;
+  std::frexp(c * d, &exponent);
+  return c * d != 0 && (IsPower(c, type) || IsPower(d, type)) && IsPower(std::ldexp(1.0, exponent), type);
+}
+
+bool IsMinusZero(const Match& match) { return RangeOf(*match['c']).has_minus_zero; }
 bool IsZero(const Match& match) { return hlo::IsSplatOf(ValueOf(match, 'c'), 0); }
 
 namespace {

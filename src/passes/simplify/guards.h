@@ -3,6 +3,7 @@
 #define KILN_PASSES_SIMPLIFY_GUARDS_H_
 
 #include "src/passes/simplify/rule.h"
+#include "src/passes/simplify/value_range.h"
 
 namespace kiln::passes::simplify {
 
@@ -33,18 +34,18 @@ inline constexpr Guard Predicates{"pred", TypeIs<IsPred>};
 inline constexpr Guard IntegralX{"x of integers or pred", TypeIs<'x', IsIntegralOrPred>};
 inline constexpr Guard IntegerX{"x of integers", TypeIs<'x', hlo::IsIntegral>};
 inline constexpr Guard PredicateP{"p of pred", TypeIs<'p', IsPred>};
+inline constexpr Guard PredicateQ{"q of pred", TypeIs<'q', IsPred>};
 inline constexpr Guard PredicateX{"x of pred", TypeIs<'x', IsPred>};
 inline constexpr Guard RealX{"x real", TypeIs<'x', IsNotComplex>};
 
 // Of the instruction behind a letter.
-// No element is below zero or -0; NaN may be among them. Looks so many steps back.
-bool IsNonNegative(const Instruction& instruction, int steps);
-inline bool IsNonNegative(const Instruction& instruction) { return IsNonNegative(instruction, 3); }
+// No element is below zero or -0; NaN may be among them.
+inline bool IsNonNegative(const Instruction& x) { return RangeOf(x).IsNonNegative(); }
 // No element has a fraction; NaN and infinities may be among them.
 bool IsWhole(const Instruction& instruction);
-// No element is NaN or infinite. Looks so many steps back.
-bool IsFinite(const Instruction& instruction, int steps);
-inline bool IsFinite(const Instruction& instruction) { return IsFinite(instruction, 3); }
+// No element is NaN or infinite.
+inline bool IsFinite(const Instruction& x) { return RangeOf(x).IsFinite(); }
+inline bool IsNeverNan(const Instruction& x) { return !RangeOf(x).has_nan; }
 // A constant whose elements are powers of two, and in its type so are their reciprocals if it is one of floats.
 bool ArePowers(const Instruction& instruction);
 inline bool IsScalar(const Instruction& instruction) { return instruction.shape().IsScalar(); }
@@ -54,7 +55,15 @@ template <char kLetter, bool (*kHolds)(const Instruction&)>
 bool HoldsFor(const Match& match) {
   return kHolds(*match[kLetter]);
 }
+template <bool (*kHolds)(const ValueRange&, const ValueRange&), char kX = 'x', char kY = 'y'>
+bool HoldsForBoth(const Match& match) {
+  return kHolds(RangeOf(*match[kX]), RangeOf(*match[kY]));
+}
+inline constexpr Guard NeverBelowY{"x never below y", HoldsForBoth<IsNeverBelow>};
+inline constexpr Guard NeverAboveY{"x never above y", HoldsForBoth<IsNeverAbove>};
 inline constexpr Guard NonNegativeX{"x >= 0", HoldsFor<'x', IsNonNegative>};
+inline constexpr Guard NonNegativeV{"v >= 0", HoldsFor<'v', IsNonNegative>};
+inline constexpr Guard NeverNanX{"x never NaN", HoldsFor<'x', IsNeverNan>};
 inline constexpr Guard WholeX{"x whole", HoldsFor<'x', IsWhole>};
 inline constexpr Guard ScalarX{"x a scalar", HoldsFor<'x', IsScalar>};
 inline constexpr Guard EmptyX{"x without elements", HoldsFor<'x', IsEmpty>};
@@ -67,6 +76,8 @@ inline constexpr Guard PowersK{"k constant powers of two", HoldsFor<'k', ArePowe
 bool IsPowerOfTwo(const Match& match);
 bool HasExactReciprocal(const Match& match);
 bool IsZero(const Match& match);
+bool IsMinusZero(const Match& match);
+bool IsScaledExactly(const Match& match);
 bool AreOrdered(const Match& match);
 bool AreRanges(const Match& match);
 bool ProductFits(const Match& match);
@@ -76,6 +87,8 @@ bool IsLn2(const Match& match);
 
 inline constexpr Guard PowerOfTwo{"c a positive power of two", IsPowerOfTwo};
 inline constexpr Guard ZeroC{"c 0 or -0", IsZero};
+inline constexpr Guard MinusZeroC{"c -0", IsMinusZero};
+inline constexpr Guard ExactScale{"c or d a power of two", IsScaledExactly};
 inline constexpr Guard ExactReciprocal{"1/c exact", HasExactReciprocal};
 inline constexpr Guard Ordered{"c <= d", AreOrdered};
 inline constexpr Guard Ranges{"c <= f, d <= e", AreRanges};

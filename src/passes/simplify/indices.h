@@ -17,6 +17,9 @@ std::optional<DimensionVector> ConstantStarts(const Instruction& root, int64_t f
 // Whether an index of `type` can be `value`, which is not negative.
 bool FitsIndex(int64_t value, PrimitiveType type);
 
+// What `start` is before it is clamped, where an op clamps it to 0 and `most` anyway; or `start`.
+Instruction* Unclamped(Instruction* start, int64_t most);
+
 // The first of numbers that count upwards, none below zero or past its type, from the first element to the last: of an
 // iota, maybe with a constant added.
 std::optional<int64_t> FirstOfCount(const Instruction& x);

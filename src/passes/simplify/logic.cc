@@ -1,8 +1,34 @@
 // Bits and predicates. Shifts past the width give 0, or the sign.
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
 #include "src/passes/simplify/rules.h"
 
 namespace kiln::passes::simplify {
 namespace {
+
+// The constant c as bits, of which a sign is one at the left.
+uint64_t Bits(const Match& match) { return static_cast<uint64_t>(hlo::ElementAsInt64(*SplatValue(*match['c']), 0)); }
+
+bool CoversX(const Match& match) {
+  const ValueRange x = RangeOf(*match['x']);
+  if (!IsIntegralOrPred(TypeOf(match)) || x.low < 0) return false;
+  const uint64_t most = static_cast<uint64_t>(x.high);
+  const uint64_t mask = most == 0 ? 0 : ~uint64_t{0} >> std::countl_zero(most);
+  return (Bits(match) & mask) == mask;
+}
+
+bool IsPastX(const Match& match) {
+  const ValueRange x = RangeOf(*match['x']);
+  return IsIntegralOrPred(TypeOf(match)) && x.low >= 0 && Bits(match) != 0 &&
+         static_cast<int>(std::bit_width(static_cast<uint64_t>(x.high))) <= std::countr_zero(Bits(match));
+}
+
+bool IsShiftedOut(const Match& match) {
+  const ValueRange x = RangeOf(*match['x']);
+  return x.low >= 0 && Bits(match) < 64 && x.high < std::ldexp(1.0L, static_cast<int>(Bits(match)));
+}
 
 constexpr Rule kRules[] = {
     {"and(x, x)", "x"},
@@ -17,6 +43,12 @@ constexpr Rule kRules[] = {
     {"and(not'(x), not'(y))", "not(or(x, y))"},
     {"and(or'(x, y), or'(x, z))", "or(x, and(y, z))"},
     {"and(x, not(and(x, y)))", "and(x, not(y))"},
+    {"and(x, or(not(x), y))", "and(x, y)"},
+    {"and(x, xor(x, y))", "and(x, not(y))"},
+    {"and(or(x, y), not(and(x, y)))", "xor(x, y)"},
+    {"and(convert(p), convert(q))", "convert(and(p, q))", PredicateP, PredicateQ},
+    {"and(x, c)", "x", Guard{"c covers x", CoversX}},
+    {"and(x, c)", "0", Guard{"c is past x", IsPastX}},
 
     {"or(x, x)", "x"},
     {"or(x, 0)", "x"},
@@ -31,6 +63,12 @@ constexpr Rule kRules[] = {
     {"or(and'(x, y), and'(x, not(y)))", "x"},
     {"or(and'(x, y), and'(x, z))", "and(x, or(y, z))"},
     {"or(x, not(or(x, y)))", "or(x, not(y))"},
+    {"or(x, and(not(x), y))", "or(x, y)"},
+    {"or(x, xor(x, y))", "or(x, y)"},
+    {"or(convert(p), convert(q))", "convert(or(p, q))", PredicateP, PredicateQ},
+    {"or(and(x, y), xor(x, y))", "or(x, y)"},
+    {"or(and(x, not(y)), and(not(x), y))", "xor(x, y)"},
+    {"or(and(x, y), not(or(x, y)))", "not(xor(x, y))"},
 
     {"xor(x, x)", "0"},
     {"xor(x, 0)", "x"},
@@ -41,24 +79,40 @@ constexpr Rule kRules[] = {
     {"xor(xor(x, y), y)", "x"},
     {"xor(not(x), not(y))", "xor(x, y)"},
     {"xor(not(v), c)", "xor(v, not(c))"},
+    {"xor(and(x, y), x)", "and(x, not(y))"},
+    {"xor(or(x, y), x)", "and(not(x), y)"},
+    {"xor(or(x, y), and(x, y))", "xor(x, y)"},
+    {"xor(and'(x, y), and'(x, z))", "and(x, xor(y, z))"},
+    {"xor(x, and(not(x), y))", "or(x, y)"},
+    {"xor(convert(p), convert(q))", "convert(xor(p, q))", PredicateP, PredicateQ},
     {"xor(xor(v, c), d)", "xor(v, xor(c, d))"},
 
     {"not(not(x))", "x"},
     {"not(negate(x))", "subtract(x, 1)", Integer},
+    {"not(add'(v, c))", "subtract(not(c), v)", Integer},
+    {"not(subtract'(c, v))", "add(v, not(c))", Integer},
+    {"not(and'(not(x), y))", "or(x, not(y))"},
+    {"not(or'(not(x), y))", "and(x, not(y))"},
+    {"not(xor'(not(x), y))", "xor(x, y)"},
+    {"not(shift-right-arithmetic'(not(x), y))", "shift-right-arithmetic(x, y)", Signed},
     {"not(xor'(v, c))", "xor(v, not(c))", Integer},
 
     {"shift-left(x, 0)", "x"},
     {"shift-left(0, x)", "0"},
     {"shift-left(x, c)", "0", PastWidth},
     {"shift-left(shift-left(v, c), d)", "shift-left(v, add(c, d))", Shifts},
+    {"shift-left(multiply(v, c), d)", "multiply(v, shift-left(c, d))"},
+    {"shift-left(shift-right-arithmetic(v, c), c)", "and(v, shift-left(not(0), c))"},
     {"shift-left(shift-right-logical(v, c), c)", "and(v, shift-left(not(0), c))"},
     {"shift-right-logical(x, 0)", "x"},
     {"shift-right-logical(0, x)", "0"},
     {"shift-right-logical(x, c)", "0", PastWidth},
+    {"shift-right-logical(x, c)", "0", Guard{"x below 2^c", IsShiftedOut}},
     {"shift-right-logical(shift-right-logical(v, c), d)", "shift-right-logical(v, add(c, d))", Shifts},
     {"shift-right-logical(shift-left(v, c), c)", "and(v, shift-right-logical(not(0), c))"},
     {"shift-right-arithmetic(x, 0)", "x"},
     {"shift-right-arithmetic(0, x)", "0"},
+    {"shift-right-arithmetic(x, y)", "shift-right-logical(x, y)", Signed, NonNegativeX},
     {"shift-right-arithmetic(-1, x)", "-1"},
     {"shift-right-arithmetic(shift-right-arithmetic(v, c), d)", "shift-right-arithmetic(v, add(c, d))", Shifts},
 };

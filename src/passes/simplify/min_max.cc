@@ -4,30 +4,44 @@
 namespace kiln::passes::simplify {
 namespace {
 
+Instruction* Greater(const Match& match, Builder&) {
+  const ValueRange x = RangeOf(*match['x']), y = RangeOf(*match['y']);
+  return IsNeverBelow(x, y) ? match['x'] : IsNeverBelow(y, x) ? match['y'] : nullptr;
+}
+
+Instruction* Less(const Match& match, Builder&) {
+  const ValueRange x = RangeOf(*match['x']), y = RangeOf(*match['y']);
+  return IsNeverAbove(x, y) ? match['x'] : IsNeverAbove(y, x) ? match['y'] : nullptr;
+}
+
 constexpr Rule kRules[] = {
     {"maximum(x, x)", "x"},
-    {"maximum(x, lowest)", "x", NotComplex},
-    {"maximum(x, highest)", "highest", Integral},
-    {"maximum(x, 0)", "x", NonNegativeX},
+    {"maximum(x, y)", "x, where it is never below y, or y", Greater},
     {"maximum(t:maximum(x, y), y)", "t", NotComplex},
+    {"maximum(t:maximum(x, y), maximum'(x, z))", "maximum(t, z)", NotComplex},
+    {"maximum(negate'(x), negate'(y))", "negate(minimum(x, y))", Floating},
+    {"maximum(x, y)", "or(x, y)", Predicates},
+    {"maximum(convert(p), convert(q))", "convert(or(p, q))", NotComplex, PredicateP, PredicateQ},
     {"maximum(maximum(v, c), d)", "maximum(v, maximum(c, d))", NotComplex},
     {"maximum(minimum(x, y), y)", "y", Integral},
     {"maximum(minimum(v, d), c)", "clamp(c, v, d)", Ordered},
     {"maximum(x, negate(x))", "abs(x)", Signed},
     {"maximum(x, negate(x))", "abs(x)", Floating},
     {"minimum(x, x)", "x"},
-    {"minimum(x, highest)", "x", NotComplex},
-    {"minimum(x, lowest)", "lowest", Integral},
+    {"minimum(x, y)", "x, where it is never above y, or y", Less},
     {"minimum(t:minimum(x, y), y)", "t", NotComplex},
+    {"minimum(t:minimum(x, y), minimum'(x, z))", "minimum(t, z)", NotComplex},
+    {"minimum(negate'(x), negate'(y))", "negate(maximum(x, y))", Floating},
+    {"minimum(x, negate(x))", "negate(abs(x))", Signed},
+    {"minimum(x, negate(x))", "negate(abs(x))", Floating},
+    {"minimum(x, y)", "and(x, y)", Predicates},
+    {"minimum(convert(p), convert(q))", "convert(and(p, q))", NotComplex, PredicateP, PredicateQ},
     {"minimum(minimum(v, c), d)", "minimum(v, minimum(c, d))", NotComplex},
     {"minimum(maximum(x, y), y)", "y", Integral},
     {"minimum(maximum(v, c), d)", "clamp(c, v, d)", Ordered},
-    {"clamp(lowest, x, highest)", "x", NotComplex},
-    {"clamp(lowest, x, c)", "minimum(x, c)", NotComplex},
-    {"clamp(c, x, highest)", "maximum(x, c)", NotComplex},
+    {"clamp(y, x, c)", "minimum(x, c)", NeverBelowY},
+    {"clamp(c, x, y)", "maximum(x, c)", NeverAboveY},
     {"clamp(c, x, c)", "c", Integral},
-    {"clamp(c, minimum(v, d), d)", "clamp(c, v, d)", NotComplex},
-    {"clamp(c, maximum(v, c), d)", "clamp(c, v, d)", NotComplex},
     {"maximum(clamp(c, x, d), e)", "clamp(maximum(c, e), x, maximum(d, e))", NotComplex},
     {"minimum(clamp(c, x, d), e)", "clamp(c, x, minimum(d, e))", NotComplex},
     {"clamp(c, clamp(d, x, e), f)", "clamp(clamp(c, d, f), x, clamp(c, e, f))", Ranges},

@@ -1,4 +1,5 @@
 // Pad.
+#include <algorithm>
 
 #include "src/passes/simplify/rules.h"
 
@@ -22,17 +23,33 @@ bool AddsNothing(const Match& match) {
   return AllZero(pad.low) && AllZero(pad.high) && AllZero(pad.interior);
 }
 
-// Padding that nowhere adds is a slice.
+// Less than nothing is added: what stays is a slice.
 Instruction* CroppingPad(const Match& match, Builder& builder) {
-  const PadAttributes& pad = PadOf(*match.root());
+  hlo::PadAttributes pad = PadOf(*match.root());
   hlo::SliceAttributes slice;
+  if (!AnyBelowZero(pad.low) && !AnyBelowZero(pad.high)) return nullptr;
   for (size_t i = 0; i < pad.low.size(); ++i) {
-    slice.start.push_back(-pad.low[i]);
-    slice.limit.push_back(match['x']->shape().dimensions(i) + pad.high[i]);
+    const bool crops = pad.low[i] < 0 || pad.high[i] < 0;
+    slice.start.push_back(std::max<int64_t>(-pad.low[i], 0));
+    slice.limit.push_back(match['x']->shape().dimensions(i) + std::min<int64_t>(pad.high[i], 0));
     slice.stride.push_back(1);
-    if (pad.low[i] > 0 || pad.high[i] > 0 || pad.interior[i] != 0 || slice.limit[i] < slice.start[i]) return nullptr;
+    if (crops && (pad.interior[i] != 0 || slice.limit[i] < slice.start[i])) return nullptr;
+    pad.low[i] = std::max<int64_t>(pad.low[i], 0);
+    pad.high[i] = std::max<int64_t>(pad.high[i], 0);
   }
-  return builder.Slice(match['x'], slice);
+  Instruction* x = builder.Slice(match['x'], slice);
+  if (AllZero(pad.low) && AllZero(pad.high) && AllZero(pad.interior)) return x;
+  return builder.Add(Opcode::kPad, match.root()->shape(), {x, match['y']}, pad);
+}
+
+// Between fewer than two elements there is nothing.
+Instruction* PadWithoutGaps(const Match& match, Builder& builder) {
+  PadAttributes pad = PadOf(*match.root());
+  for (size_t i = 0; i < pad.low.size(); ++i) {
+    if (match['x']->shape().dimensions(i) <= 1) pad.interior[i] = 0;
+  }
+  if (pad == PadOf(*match.root())) return nullptr;
+  return builder.Add(Opcode::kPad, match.root()->shape(), {match['x'], match['y']}, pad);
 }
 
 // What is padded first is not cropped again, and not spread.
@@ -49,12 +66,13 @@ Instruction* PadOfPad(const Match& match, Builder& builder) {
 
 constexpr Rule kRules[] = {
     {"pad(x, y)", "x", Guard{"nothing is added", AddsNothing}},
-    {"pad(x, y)", "slice(x), where it only crops", CroppingPad},
+    {"pad(t:pad(x, y), y)", "pad(x, y)", PadOfPad},
+    {"pad(t:pad(x, c), c)", "pad(x, c)", PadOfPad},
+    {"pad(x, y)", "pad(x, y), without gaps between elements that are one", PadWithoutGaps},
+    {"pad(x, y)", "pad(slice(x), y), where it crops", CroppingPad},
     {"pad(x, y)", "broadcast(y)", EmptyX},
     {"pad(c, c)", "c"},
     {"pad(broadcast(x), x)", "broadcast(x)", ScalarX},
-    {"pad(t:pad(x, y), y)", "pad(x, y)", PadOfPad},
-    {"pad(t:pad(x, c), c)", "pad(x, c)", PadOfPad},
 };
 
 }  // namespace

@@ -51,24 +51,25 @@ Instruction* ReduceOfReduce(const Match& match, Builder& builder) {
   return builder.Reduce(match['x'], outer.operand(1), dimensions, outer.called_computation());
 }
 
-// A transpose that keeps the order of the dimensions that remain only changes the order of combining.
+// A transpose changes the order of combining, and of the dimensions that remain.
 Instruction* ReduceOfTranspose(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
   if (!Combiner(root)) return nullptr;
   const auto& permutation = root.operand(0)->dimensions();
-  DimensionVector dimensions;
-  int64_t previous = -1;
+  DimensionVector dimensions, kept;
   for (int64_t i = 0; i < static_cast<int64_t>(permutation.size()); ++i) {
-    if (Contains(root.dimensions(), i)) {
-      dimensions.push_back(permutation[i]);
-    } else if (permutation[i] < previous) {
-      return nullptr;
-    } else {
-      previous = permutation[i];
-    }
+    (Contains(root.dimensions(), i) ? dimensions : kept).push_back(permutation[i]);
   }
+  // What is left is transposed where that is little.
+  constexpr int64_t kLeastShare = 8;
+  const bool is_little = root.shape().element_count() * kLeastShare <= match['x']->shape().element_count();
+  if (!absl::c_is_sorted(kept) && (root.operand(0)->users().size() > 1 || !is_little)) return nullptr;
   absl::c_sort(dimensions);
-  return builder.Reduce(match['x'], match['i'], dimensions, root.called_computation());
+  Instruction* reduced = builder.Reduce(match['x'], match['i'], dimensions, root.called_computation());
+  DimensionVector order;  // of what is left of x, as dimensions of the result
+  for (int64_t dimension : kept)
+    order.push_back(absl::c_count_if(kept, [&](int64_t other) { return other < dimension; }));
+  return builder.Transpose(reduced, order);
 }
 
 // Those of `dimensions` of its operand that a reduce keeps, as dimensions of its result.
@@ -157,20 +158,23 @@ Instruction* ReduceOfReshape(const Match& match, Builder& builder) {
   return builder.Reshape(reduced, root.shape().dimensions());
 }
 
-// Padding with the identity, along reduced dimensions only, adds nothing.
+// Padding with the identity adds nothing along reduced dimensions; along others it adds initial values.
 Instruction* ReduceOfPad(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
   const auto& pad = root.operand(0)->Get<hlo::PadAttributes>();
   const std::optional<Opcode> combiner = Combiner(root);
   const std::optional<Literal> padding = SplatValue(*match['c']);
   if (!combiner || !analysis::IsIdentityOf(*combiner, *padding)) return nullptr;
+  hlo::PadAttributes kept;
   for (size_t i = 0; i < pad.low.size(); ++i) {
-    const bool pads = pad.low[i] != 0 || pad.high[i] != 0 || pad.interior[i] != 0;
-    if (pad.low[i] < 0 || pad.high[i] < 0 || (pads && !Contains(root.dimensions(), i))) {
-      return nullptr;
-    }
+    if (pad.low[i] < 0 || pad.high[i] < 0) return nullptr;
+    if (Contains(root.dimensions(), i)) continue;
+    kept.low.push_back(pad.low[i]);
+    kept.high.push_back(pad.high[i]);
+    kept.interior.push_back(pad.interior[i]);
   }
-  return builder.Reduce(match['x'], match['i'], root.dimensions(), root.called_computation());
+  Instruction* reduced = builder.Reduce(match['x'], match['i'], root.dimensions(), root.called_computation());
+  return kept.low.empty() ? reduced : builder.Add(Opcode::kPad, root.shape(), {reduced, match['i']}, kept);
 }
 
 // The order in which elements are combined is free.
@@ -206,7 +210,7 @@ constexpr Rule kRules[] = {
     {"reduce(x, i)", "broadcast(i)", EmptyX},
     {"reduce(x, i)", "combine(reshape(x), i), of dimensions of size 1", ReduceUnitDimensions},
     {"reduce(t:reduce'(x, _), _)", "reduce(x), by one combiner", ReduceOfReduce, AnyOrder},
-    {"reduce(transpose(x), i)", "reduce(x, i), where the order of the rest stays", ReduceOfTranspose, AnyOrder},
+    {"reduce(transpose(x), i)", "transpose(reduce(x, i)), where little is left", ReduceOfTranspose, AnyOrder},
     {"reduce(reverse(x), i)", "reduce(x, i), of reversed dimensions", ReduceOfOrder, AnyOrder},
     {"reduce(sort(x), i)", "reduce(x, i), of the sorted dimension", ReduceOfOrder, AnyOrder},
     {"reduce(reshape(x), i)", "reduce(x, i), of whole dimensions", ReduceOfReshape, AnyOrder},

@@ -1,4 +1,5 @@
 // Reduce-window with one operand and a combiner that is one op: what is no window after all.
+#include <algorithm>
 #include <utility>
 
 #include "src/analysis/combiner.h"
@@ -111,8 +112,34 @@ Instruction* WindowsOfSpread(const Match& match, Builder& builder) {
   return builder.Reshape(builder.Broadcast(match['x'], spread, map), root.shape().dimensions());
 }
 
+// Windows without those ends that lie in the padding everywhere.
+Instruction* ShrunkWindows(const Match& match, Builder& builder) {
+  const Instruction& root = *match.root();
+  hlo::WindowAttributes attributes = root.Get<hlo::WindowAttributes>();
+  if (!HasIdentity(root) || root.shape().element_count() == 0 || IsEmpty(*match['x'])) return nullptr;
+  bool any = false;
+  for (size_t i = 0; i < attributes.window.size(); ++i) {
+    WindowDimension& d = attributes.window[i];
+    const int64_t extent = (match['x']->shape().dimensions(i) - 1) * d.base_dilation + 1;
+    const int64_t last = (root.shape().dimensions(i) - 1) * d.stride;  // start of a window in the padded operand
+    const int64_t before = std::max<int64_t>(d.padding_low - last, 0);
+    const int64_t first = (before + d.window_dilation - 1) / d.window_dilation;
+    const int64_t end = std::min(d.size, (extent - 1 + std::max<int64_t>(d.padding_low, 0)) / d.window_dilation + 1);
+    if (d.padding_low < 0 || first >= end) return nullptr;
+    if (first == 0 && end == d.size) continue;
+    any = true;
+    d.size = end - first;
+    d.padding_low -= first * d.window_dilation;
+    d.padding_high = last + (d.size - 1) * d.window_dilation + 1 - d.padding_low - extent;
+  }
+  if (!any) return nullptr;
+  return builder.Add(Opcode::kReduceWindow, root.shape(), {match['x'], match['i']}, std::move(attributes),
+                     root.called_computations());
+}
+
 constexpr Rule kRules[] = {
-    {"reduce-window(x, i)", "slice(pad(x, i)), of windows with one element", WindowsOfOne},
+    {"reduce-window(x, i)", "reduce-window(x, i), without what is padding in all windows", ShrunkWindows},
+    {"reduce-window(x, i)", "slice(pad(x, i)), of windows with one element", WindowsOfOne, SignlessZero},
     {"reduce-window(x, i)", "reshape(reduce(x, i)), where a window is the whole", WholeWindow},
     {"reduce-window(t:pad(x, c), c)", "reshape(broadcast(x)), of windows that each have one element", WindowsOfSpread},
     {"reduce-window(t:pad(x, c), c)", "reduce-window(x, c), with padding", WindowOfPad},

@@ -237,7 +237,14 @@ class RuleSet::RightSide {
     }
     hlo::Attributes attributes;
     if (node.direction) attributes = hlo::CompareAttributes{*node.direction};
-    absl::StatusOr<Instruction*> op = computation->AddInferred(node.opcode, std::move(operands), attributes);
+    const Instruction* original = node.kind == NodeKind::kTagged ? match_[node.letter] : nullptr;
+    absl::StatusOr<Instruction*> op = nullptr;
+    if (original == nullptr) {
+      op = computation->AddInferred(node.opcode, std::move(operands), attributes);
+    } else {
+      op = computation->Add(original->opcode(), Shape::Scalar(original->shape().element_type()), std::move(operands),
+                            original->attributes());
+    }
     if (!op.ok()) return std::nullopt;
     absl::StatusOr<Literal> value = hlo::EvaluateInstruction(**op, values);
     if (!value.ok()) return std::nullopt;

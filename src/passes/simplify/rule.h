@@ -2,7 +2,7 @@
 //
 //   {"negate(negate(x))", "x"}
 //   {"subtract(x, x)", "0", Integral}
-//   {"divide(v, c)", "shift-right-logical(v, popcnt(subtract(c, 1)))", Unsigned, PowerOfTwo}
+//   {"divide(v, c)", "shift-right-logical(v, popcnt(subtract(c, 1)))", Integer, PowerOfTwo, NonNegativeV}
 //   {"slice(slice(x))", "slice(x)", SliceOfSlice}
 //
 // Left sides
@@ -11,7 +11,7 @@
 //   reduce.add(p, q)    one operand, and a combiner that is this one op
 //   opcode'(p, ...)     with no other user
 //   opcode(p, ...)      "..." at the end of the operand list: any further operands
-//   elementwise(...)    any elementwise opcode
+//   elementwise(p, ...) any elementwise opcode
 //   t:opcode(p, ...)    the same, remembered as `t`
 //   x                   any instruction; the same letter twice asks for the same instruction
 //   v                   any instruction but a constant of one value
@@ -24,7 +24,7 @@
 //   opcode(p, ...)      elementwise ops; compare.lt and its kin; reshape, convert and broadcast of a scalar, to the
 //                       shape that they stand for
 //   t(p, ...)           the op that is remembered as `t`, with its attributes, over these operands
-//   numbers, constants  take the shape of what they stand beside; ops over nothing else are computed at once
+//   numbers, constants  take the shape of what they stand beside; ops over nothing else, t(c) too, are computed at once
 //   with a function     says what the function builds: for readers
 // Tags and letters are single letters a-z.
 #ifndef KILN_PASSES_SIMPLIFY_RULE_H_

@@ -80,8 +80,10 @@ absl::StatusOr<RuleSet::Node> RuleSet::Parser::ParseOperation(absl::string_view 
     if (!Accept(")")) return Error("expected ')'");
   }
   KILN_RETURN_IF_ERROR(Check(node));
-  node.is_constant = node.kind == NodeKind::kOpcode && hlo::IsElementwise(node.opcode) && !node.operands.empty() &&
-                     absl::c_all_of(node.operands, [](const Node& n) { return n.is_constant; });
+  const bool is_op =
+      node.kind == NodeKind::kTagged || (node.kind == NodeKind::kOpcode && hlo::IsElementwise(node.opcode));
+  node.is_constant =
+      is_op && !node.operands.empty() && absl::c_all_of(node.operands, [](const Node& n) { return n.is_constant; });
   return node;
 }
 
@@ -138,11 +140,7 @@ absl::StatusOr<RuleSet::Node> RuleSet::Parser::ParseLeaf(absl::string_view word)
 
 absl::Status RuleSet::Parser::Check(const Node& node) const {
   if (node.kind == NodeKind::kTagged) return absl::OkStatus();
-  if (node.kind == NodeKind::kElementwise) {
-    return node.any_operands && node.operands.empty() && is_pattern_
-               ? absl::OkStatus()
-               : Error("'elementwise' takes '...' as its operands");
-  }
+  if (node.kind == NodeKind::kElementwise) return is_pattern_ ? absl::OkStatus() : Error("only on the left");
   const int arity = hlo::GetOpcodeInfo(node.opcode).operand_count;
   if (!node.any_operands && arity >= 0 && arity != static_cast<int>(node.operands.size())) {
     return Error("wrong number of operands");

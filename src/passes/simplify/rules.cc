@@ -21,6 +21,7 @@ absl::Span<const RuleGroup> AllRules() {
       {"broadcast", BroadcastRules()},
       {"transpose, reverse, iota", TransposeRules()},
       {"slice", SliceRules()},
+      {"slice of results", SliceOfResultRules()},
       {"pad", PadRules()},
       {"dynamic-slice", DynamicSliceRules()},
       {"gather, scatter", GatherScatterRules()},

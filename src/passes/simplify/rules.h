@@ -20,6 +20,7 @@ absl::Span<const Rule> ReshapeRules();
 absl::Span<const Rule> BroadcastRules();
 absl::Span<const Rule> TransposeRules();
 absl::Span<const Rule> SliceRules();
+absl::Span<const Rule> SliceOfResultRules();
 absl::Span<const Rule> PadRules();
 absl::Span<const Rule> DynamicSliceRules();
 absl::Span<const Rule> GatherScatterRules();

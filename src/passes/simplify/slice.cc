@@ -175,36 +175,6 @@ Instruction* SliceOfUpdate(const Match& match, Builder& builder) {
   return builder.Slice(update, slice);
 }
 
-// Rows, columns and batches that nobody wants are not computed, where that is half of the product and more.
-Instruction* SliceOfDot(const Match& match, Builder& builder) {
-  const hlo::SliceAttributes& slice = SliceOf(*match.root());
-  const auto& dot = match['t']->Get<hlo::DotAttributes>();
-  if (2 * match.root()->shape().element_count() > match['t']->shape().element_count()) return nullptr;
-  const DimensionVector* batch[] = {&dot.lhs_batch, &dot.rhs_batch};
-  const DimensionVector* contracting[] = {&dot.lhs_contracting, &dot.rhs_contracting};
-  Instruction* operands[] = {match['x'], match['y']};
-  int64_t next = static_cast<int64_t>(dot.lhs_batch.size());  // dimension of the product
-  for (int side : {0, 1}) {
-    const DimensionVector& sizes = operands[side]->shape().dimensions();
-    hlo::SliceAttributes own = {DimensionVector(sizes.size(), 0), sizes, DimensionVector(sizes.size(), 1)};
-    const auto take = [&](size_t to, int64_t from) {
-      own.start[to] = slice.start[from];
-      own.limit[to] = slice.limit[from];
-      own.stride[to] = slice.stride[from];
-    };
-    for (size_t i = 0; i < batch[side]->size(); ++i) take((*batch[side])[i], static_cast<int64_t>(i));
-    for (size_t i = 0; i < sizes.size(); ++i) {
-      const auto is_i = [&](int64_t dimension) { return dimension == static_cast<int64_t>(i); };
-      if (std::none_of(batch[side]->begin(), batch[side]->end(), is_i) &&
-          std::none_of(contracting[side]->begin(), contracting[side]->end(), is_i)) {
-        take(i, next++);
-      }
-    }
-    operands[side] = builder.Slice(operands[side], own);
-  }
-  return builder.Add(Opcode::kDot, match.root()->shape(), {operands[0], operands[1]}, match['t']->attributes());
-}
-
 // "x" applies where the shapes are equal: a replacement must have the shape of what it replaces.
 constexpr Rule kRules[] = {
     {"slice(x)", "x"},
@@ -216,7 +186,6 @@ constexpr Rule kRules[] = {
     {"slice(t:reverse'(x))", "reverse(slice(x))", SliceOfReverse},
     {"slice(t:iota())", "add(multiply(iota(), stride), start)", SliceOfIota},
     {"slice(reshape'(x))", "reshape(slice(x)), where sizes of 1 come and go", SliceOfUnitReshape},
-    {"slice(t:dot'(x, y))", "dot(slice(x), slice(y)), where most is cut off", SliceOfDot, AnyOrder},
     {"slice(t:dynamic-update-slice(x, y, ...))", "slice(y) within, slice(x) beside", SliceOfUpdate},
 };
 

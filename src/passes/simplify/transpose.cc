@@ -1,4 +1,5 @@
 // Transpose, reverse and iota.
+#include <utility>
 
 #include "src/passes/simplify/rules.h"
 
@@ -65,6 +66,10 @@ Instruction* TransposeOfConcatenate(const Match& match, Builder& builder) {
   return builder.Concatenate(reshaped, absl::c_find(permutation, concatenate.dimensions()[0]) - permutation.begin());
 }
 
+Instruction* AddReverse(Instruction* x, const DimensionVector& dimensions, Builder& builder) {
+  return builder.Add(Opcode::kReverse, x->shape(), {x}, hlo::DimensionsAttributes{dimensions});
+}
+
 // Reversing a dimension of size 1 does nothing.
 Instruction* DropReversedDimensions(const Match& match, Builder& builder) {
   const auto& dimensions = match.root()->dimensions();
@@ -74,7 +79,7 @@ Instruction* DropReversedDimensions(const Match& match, Builder& builder) {
   }
   if (kept.size() == dimensions.size()) return nullptr;
   if (kept.empty()) return match['x'];
-  return builder.Add(Opcode::kReverse, match.root()->shape(), {match['x']}, hlo::DimensionsAttributes{kept});
+  return AddReverse(match['x'], kept, builder);
 }
 
 Instruction* ReverseOfReverse(const Match& match, Builder& builder) {
@@ -90,7 +95,7 @@ Instruction* ReverseOfReverse(const Match& match, Builder& builder) {
   }
   if (once.empty()) return match['x'];
   absl::c_sort(once);
-  return builder.Add(Opcode::kReverse, match.root()->shape(), {match['x']}, hlo::DimensionsAttributes{once});
+  return AddReverse(match['x'], once, builder);
 }
 
 // Counting along a dimension of size 1 stays at zero.
@@ -108,8 +113,50 @@ Instruction* ReverseOfBroadcast(const Match& match, Builder& builder) {
   if (reversed.size() == match.root()->dimensions().size() && broadcast.users().size() > 1) return nullptr;
   Instruction* x = match['x'];
   absl::c_sort(reversed);
-  if (!reversed.empty()) x = builder.Add(Opcode::kReverse, x->shape(), {x}, hlo::DimensionsAttributes{reversed});
+  if (!reversed.empty()) x = AddReverse(x, reversed, builder);
   return builder.Broadcast(x, broadcast.shape().dimensions(), map);
+}
+
+// What is padded in front comes behind.
+Instruction* ReverseOfPad(const Match& match, Builder& builder) {
+  const DimensionVector& dimensions = match.root()->dimensions();
+  hlo::PadAttributes pad = match['t']->Get<hlo::PadAttributes>();
+  for (int64_t dimension : dimensions) std::swap(pad.low[dimension], pad.high[dimension]);
+  return builder.Add(Opcode::kPad, match.root()->shape(), {AddReverse(match['x'], dimensions, builder), match['y']},
+                     pad);
+}
+
+// Pieces in the other order, each reversed; few, since each is an op of its own.
+Instruction* ReverseOfConcatenate(const Match& match, Builder& builder) {
+  constexpr int64_t kMaxPieces = 8;
+  const Instruction& concatenate = *match['t'];
+  if (concatenate.operand_count() > kMaxPieces) return nullptr;
+  std::vector<Instruction*> pieces;
+  for (Instruction* piece : concatenate.operands())
+    pieces.push_back(AddReverse(piece, match.root()->dimensions(), builder));
+  const int64_t along = concatenate.dimensions()[0];
+  if (Contains(match.root()->dimensions(), along)) absl::c_reverse(pieces);
+  return builder.Concatenate(pieces, along);
+}
+
+Instruction* ReverseOfTranspose(const Match& match, Builder& builder) {
+  const DimensionVector& permutation = match['t']->dimensions();
+  DimensionVector dimensions;  // of x
+  for (int64_t dimension : match.root()->dimensions()) dimensions.push_back(permutation[dimension]);
+  absl::c_sort(dimensions);
+  return builder.Transpose(AddReverse(match['x'], dimensions, builder), permutation);
+}
+
+// Counting down.
+Instruction* ReverseOfIota(const Match& match, Builder& builder) {
+  const Shape& shape = match.root()->shape();
+  const PrimitiveType type = shape.element_type();
+  const int64_t along = match['t']->dimensions()[0], last = shape.dimensions(along) - 1;
+  if (!Contains(match.root()->dimensions(), along)) return match['t'];
+  const Literal number = hlo::LiteralOf(Shape::Scalar(type), last);
+  const bool is_counted = RangeOf(*match['t']).high < ValueRange::kInfinity && hlo::BitWidth(type) >= 32;
+  if (!is_counted || last == 0) return nullptr;
+  return builder.Binary(Opcode::kSubtract, builder.Splat(shape, number), match['t']);
 }
 
 constexpr Rule kRules[] = {
@@ -124,6 +171,10 @@ constexpr Rule kRules[] = {
     {"reverse(x)", "reverse(x), without dimensions of size 1", DropReversedDimensions},
     {"reverse(reverse(x))", "reverse(x), of what one of both reverses", ReverseOfReverse},
     {"reverse(broadcast(x))", "broadcast(reverse(x))", ReverseOfBroadcast},
+    {"reverse(t:pad'(x, y))", "pad(reverse(x), y)", ReverseOfPad},
+    {"reverse(t:concatenate'(...))", "concatenate(reverse(q), reverse(p), ...)", ReverseOfConcatenate},
+    {"reverse(t:transpose'(x))", "transpose(reverse(x))", ReverseOfTranspose},
+    {"reverse(t:iota())", "subtract(size - 1, iota())", ReverseOfIota},
 };
 
 }  // namespace
