@@ -156,6 +156,18 @@ def test_gradient_through_custom_rules():
     assert seen == [2.0]
 
 
+@pytest.mark.parametrize("first", ["from jax.experimental.sparse.linalg import spsolve", "jax.devices()"])
+def test_sparse_systems_by_scipy(first):
+    program = f"""
+        import jax, numpy as np
+        {first}
+        from jax.experimental.sparse.linalg import spsolve
+        solve = lambda b: spsolve(np.float32([2, 1, 4]), np.int32([0, 1, 1]), np.int32([0, 2, 3]), b)
+        print(jax.jit(solve)(np.float32([8, 8])), jax.grad(lambda b: solve(b).sum())(np.float32([8, 8])))"""
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=120)
+    assert done.stdout.split() == ["[3.", "2.]", "[0.5", "0.125]"], done.stderr
+
+
 # Effects and their order.
 def test_print(capsys):
     @jax.jit
