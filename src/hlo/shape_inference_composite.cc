@@ -95,7 +95,9 @@ absl::StatusOr<Shape> InferFft(const InferenceQuery& query) {
     int64_t& size = sizes[operand.rank() - count + i];
     if (length < 0) return query.Fail("negative fft_length");
     const bool last = i + 1 == count;
-    const int64_t expected = fft.type == FftType::kIrfft && last && length > 0 ? length / 2 + 1 : length;
+    // Of no element there is one frequency, or none.
+    const bool halved = fft.type == FftType::kIrfft && last && (length > 0 || size > 0);
+    const int64_t expected = halved ? length / 2 + 1 : length;
     if (size != expected) {
       return query.Fail("fft_length ", length, " needs dimension ", operand.rank() - count + i, " of size ", expected,
                         ", got ", operand.ToString(false));

@@ -80,13 +80,16 @@ Allocator::FreeBlock* Allocator::Pop(int size_class) {
 }
 
 absl::StatusOr<void*> Allocator::Allocate(size_t bytes) {
-  if (bytes > kLargestBlock) return ResourceExhausted("cannot allocate ", bytes, " bytes: larger than any block");
+  if (bytes > kLargestBlock) {
+    return ResourceExhausted("Out of memory allocating ", bytes, " bytes: larger than any block");
+  }
   const int size_class = ClassOf(bytes);
   const int64_t size = static_cast<int64_t>(ClassBytes(size_class));
   const int64_t in_use = in_use_.fetch_add(size, std::memory_order_relaxed) + size;
   if (in_use > limit_) {
     in_use_.fetch_sub(size, std::memory_order_relaxed);
-    return ResourceExhausted("cannot allocate ", bytes, " bytes: ", in_use - size, " of ", limit_, " are in use");
+    return ResourceExhausted("Out of memory allocating ", bytes, " bytes: ", in_use - size, " of ", limit_,
+                             " are in use");
   }
   void* block = Pop(size_class);
   if (block == nullptr) {
@@ -97,7 +100,7 @@ absl::StatusOr<void*> Allocator::Allocate(size_t bytes) {
     }
     if (block == nullptr) {
       in_use_.fetch_sub(size, std::memory_order_relaxed);
-      return ResourceExhausted("cannot allocate ", bytes, " bytes: the system has no memory left");
+      return ResourceExhausted("Out of memory allocating ", bytes, " bytes: the system has no memory left");
     }
   }
   AddRef();

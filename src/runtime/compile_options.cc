@@ -100,12 +100,11 @@ absl::Status ApplyOverrides(CompileOptions* options) {
       }
     } else if (name == "kiln_disable_passes") {
       options->disabled_passes = absl::StrSplit(value, ',', absl::SkipWhitespace());
-    } else if (SetFlag(name, value, &options->flags)) {
-      continue;
-    } else if (absl::StartsWith(name, "xla_")) {
-      WarnOnce(absl::StrCat("compile option ", name, " ", DescribeUnknownFlag(name)));
     } else {
-      return InvalidArgument("No such compile option: '", name, "'");
+      KILN_ASSIGN_OR_RETURN(const bool set, SetFlag(name, value, &options->flags));
+      if (set) continue;
+      if (!absl::StartsWith(name, "xla_")) return InvalidArgument("No such compile option: '", name, "'");
+      WarnOnce(absl::StrCat("compile option ", name, " ", DescribeUnknownFlag(name)));
     }
   }
   return absl::OkStatus();

@@ -22,6 +22,7 @@
 #include "src/base/cpu_tuning.h"
 #include "src/base/isa_level.h"
 #include "src/base/nearest_name.h"
+#include "src/base/status.h"
 #include "src/base/wire_reader.h"
 #include "src/passes/pipeline.h"
 
@@ -30,6 +31,9 @@ namespace {
 
 using Member = std::variant<bool DebugFlags::*, int64_t DebugFlags::*, std::string DebugFlags::*,
                             std::vector<std::string> DebugFlags::*>;
+
+// Of a truth value that is checked for being one.
+constexpr Member kNoEffect = static_cast<bool DebugFlags::*>(nullptr);
 
 // `field` is the flag's number in XLA's DebugOptions; 0: what is sent there is XLA's default, not a wish.
 struct Row {
@@ -56,10 +60,12 @@ constexpr Row kRows[] = {
     {"xla_cpu_enable_fast_math", 0, &DebugFlags::fast_math},
     {"xla_backend_optimization_level", 31, &DebugFlags::optimization_level},
     {"xla_force_host_platform_device_count", 102, &DebugFlags::host_device_count},
+    {"xla_embed_ir_in_executable", 0, kNoEffect},
     {"xla_cpu_max_isa", 0, &DebugFlags::max_isa},
     {"kiln_tuning", 0, &DebugFlags::tuning},
 };
 
+// False where `value` is none of the member's type.
 bool SetMember(const Member& member, absl::string_view value, DebugFlags* flags) {
   if (const auto* text = std::get_if<std::string DebugFlags::*>(&member)) {
     flags->** text = std::string(value);
@@ -70,7 +76,9 @@ bool SetMember(const Member& member, absl::string_view value, DebugFlags* flags)
     if (!absl::SimpleAtoi(value, &read)) return false;
     flags->** number = read;
   } else {
-    return absl::SimpleAtob(value, &(flags->*std::get<bool DebugFlags::*>(member)));
+    bool read = false;
+    if (!absl::SimpleAtob(value, &read)) return false;
+    if (member != kNoEffect) flags->*std::get<bool DebugFlags::*>(member) = read;
   }
   return true;
 }
@@ -129,18 +137,23 @@ void WarnOnce(const std::string& text) {
   if (warned->size() < 1000 && warned->insert(text).second) std::fprintf(stderr, "kiln: %s\n", text.c_str());
 }
 
-bool SetFlag(absl::string_view name, absl::string_view value, DebugFlags* flags) {
+absl::StatusOr<bool> SetFlag(absl::string_view name, absl::string_view value, DebugFlags* flags) {
   const Row* row = Find(name);
   if (row == nullptr) return false;
   if (!SetMember(row->member, value, flags)) {
-    WarnOnce(absl::StrCat("flag --", name, " cannot be '", value.substr(0, 100), "' and is left as it was"));
+    const bool number = std::holds_alternative<int64_t DebugFlags::*>(row->member);
+    return InvalidArgument("While setting option ", name, ", '", value.substr(0, 100), "' is not a valid ",
+                           number ? "int64" : "bool", " value.");
   }
-  return true;
+  return row->member != kNoEffect;
 }
 
 std::string DescribeUnknownFlag(absl::string_view name) {
   std::vector<absl::string_view> names;
-  for (const Row& row : kRows) names.push_back(row.name);
+  for (const Row& row : kRows) {
+    if (row.name == name) return "has no effect on Kiln";
+    names.push_back(row.name);
+  }
   const absl::string_view nearest = NearestName(name, names);
   if (!nearest.empty()) return absl::StrCat("is no flag: did you mean --", nearest, "?");
   return "has no effect on Kiln";
@@ -161,7 +174,12 @@ void ReadFlags(absl::string_view text, absl::string_view source, DebugFlags* fla
     const size_t equals = name.find('=');
     const absl::string_view value = equals == name.npos ? "true" : name.substr(equals + 1);
     name = name.substr(0, equals);
-    if (!SetFlag(name, value, flags)) WarnOnce(absl::StrCat(source, ": --", name, " ", DescribeUnknownFlag(name)));
+    const absl::StatusOr<bool> set = SetFlag(name, value, flags);
+    if (!set.ok()) {
+      WarnOnce(absl::StrCat(source, ": ", set.status().message()));
+    } else if (!*set) {
+      WarnOnce(absl::StrCat(source, ": --", name, " ", DescribeUnknownFlag(name)));
+    }
   }
 }
 

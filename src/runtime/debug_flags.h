@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "src/cpu/executable.h"
 
@@ -52,8 +53,9 @@ absl::Status ReadAllFlags(absl::string_view debug_options, DebugFlags* flags);
 void ApplyProcessFlags();
 // What the environment's flags change about generated code, as text, for the keys of caches.
 std::string CodeFlags();
-// One flag by its name without dashes; false when there is none. Lists and texts replace what was set before.
-bool SetFlag(absl::string_view name, absl::string_view value, DebugFlags* flags);
+// One flag by its name without dashes; false when there is none that has an effect, an error where the value is of
+// another type. Lists and texts replace what was set before.
+absl::StatusOr<bool> SetFlag(absl::string_view name, absl::string_view value, DebugFlags* flags);
 // What can be said of a name that is none: "has no effect on Kiln", or the name that was probably meant.
 std::string DescribeUnknownFlag(absl::string_view name);
 // Prints "kiln: text" to standard error the first time it is asked to.

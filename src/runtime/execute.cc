@@ -167,8 +167,8 @@ absl::Status LoadedExecutable::Execute(absl::Span<Buffer* const> arguments, cons
   const Event* failure = nullptr;
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (!holds.HoldNext()) {
-      return InvalidArgument("argument ", i, " of ", name_, ", a buffer of ", arguments[i]->type().ToString(),
-                             ", has been deleted or donated");
+      return InvalidArgument("Invalid buffer passed as argument ", i, " of ", name_, ", ",
+                             arguments[i]->type().ToString(), ": Buffer has been deleted or donated");
     }
     KILN_RETURN_IF_ERROR(CheckArgument(i, *arguments[i], device));
     argument_data[i] = arguments[i]->data();
@@ -191,8 +191,8 @@ absl::Status LoadedExecutable::Execute(absl::Span<Buffer* const> arguments, cons
     if (parameter < 0 || failure != nullptr || Contains(options.non_donatable, parameter)) continue;
     if (arguments[parameter]->HoldCount() > 1 &&
         std::count(arguments.begin(), arguments.end(), arguments[parameter]) > 1) {
-      return InvalidArgument("argument ", parameter, " of ", name_,
-                             " is donated, but the same buffer is also another argument of the call");
+      return InvalidArgument("Attempt to use a buffer that was previously donated in the same call: argument ",
+                             parameter, " of ", name_, " is another argument as well");
     }
   }
   // Donations come last: where memory runs out before, the caller keeps what it would have given up.

@@ -353,6 +353,7 @@ constexpr Case kComposite[] = {
     {"fft(c), fft_type=IRFFT, fft_length={4}", "f32[2,4]"},
     {"fft(c), fft_type=IRFFT, fft_length={5}", "f32[2,5]"},
     {"fft(c), fft_type=IRFFT, fft_length={3}", "of size 2"},
+    {"fft(c), fft_type=IRFFT, fft_length={0}", "of size 1"},
     {"fft(x), fft_type=FFT, fft_length={3}", "complex numbers"},
     {"fft(c), fft_type=FFT, fft_length={4}", "of size 4"},
     {"fft(c), fft_type=FFT, fft_length={}", "1 to 3"},

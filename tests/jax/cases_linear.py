@@ -42,6 +42,7 @@ def _gram_schmidt(a):
 
 
 CASES = [
+    Case("irfft_of_one_frequency", lambda x: (jnp.fft.irfft(x), jnp.fft.irfft2(x), jnp.fft.irfft(x, norm="forward") + 1), normal(3, 1)),
     Case("matmul", jnp.matmul, normals((32, 48), (48, 16))),
     Case("matmul_odd_sizes", jnp.matmul, normals((37, 53), (53, 29))),
     Case("matmul_square_256", jnp.matmul, normals((256, 256), (256, 256)), LONG_SUM),

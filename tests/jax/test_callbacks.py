@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from conftest import PLATFORM
 from jax.experimental import checkify, io_callback
+from jax.experimental.buffer_callback import buffer_callback
 
 pytestmark = pytest.mark.skipif(PLATFORM != "kiln", reason="about Kiln beside XLA:CPU")
 
@@ -154,6 +155,34 @@ def test_gradient_through_custom_rules():
     jax.jit(jax.grad(loud))(np.float32(2))
     jax.effects_barrier()
     assert seen == [2.0]
+
+
+def test_buffers_written_in_place():
+    seen = []
+
+    def scale(ctx, out, x, *, by):
+        seen.append((ctx.stage.name, out["y"].writeable, x.writeable, x.dtype, x.shape, x.ndim))
+        np.asarray(out["y"])[...] += np.from_dlpack(x) * np.asarray(by)
+
+    x = jnp.arange(6.0).reshape(2, 3)
+    call = buffer_callback(scale, {"y": shape_of(x)}, input_output_aliases={0: 0}, vmap_method="sequential")
+    np.testing.assert_array_equal(jax.jit(call)(x, by=jnp.float32(2))["y"], x * 3)
+    assert seen == [("EXECUTE", True, False, np.float32, (2, 3), 2)]
+    np.testing.assert_array_equal(jax.vmap(lambda v: call(v, by=jnp.float32(2))["y"])(jnp.stack([x, x + 1]))[1], (x + 1) * 3)
+    with pytest.raises(RuntimeError, match="must not return"):
+        jax.block_until_ready(buffer_callback(lambda ctx, out, v: v, shape_of(x))(x))
+
+
+@pytest.mark.parametrize("first", ["from jax.experimental.sparse.linalg import spsolve", "jax.devices()"])
+def test_sparse_systems_by_scipy(first):
+    program = f"""
+        import jax, numpy as np
+        {first}
+        from jax.experimental.sparse.linalg import spsolve
+        solve = lambda b: spsolve(np.float32([2, 1, 4]), np.int32([0, 1, 1]), np.int32([0, 2, 3]), b)
+        print(jax.jit(solve)(np.float32([8, 8])), jax.grad(lambda b: solve(b).sum())(np.float32([8, 8])))"""
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=120)
+    assert done.stdout.split() == ["[3.", "2.]", "[0.5", "0.125]"], done.stderr
 
 
 # Effects and their order.

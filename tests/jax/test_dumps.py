@@ -181,6 +181,15 @@ def test_compiler_options_of_one_program(tmp_path, device):
     assert any(p.name.endswith(".kiln_after_optimizations.hlo.pb") for p in tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("name", ["xla_embed_ir_in_executable", "xla_dump_hlo_as_text"])
+def test_values_of_options_are_checked(name, device, reference_device):
+    for each in (device, reference_device):
+        with jax.default_device(each):
+            lowered = jax.jit(jnp.sin).lower(1.0)
+            with pytest.raises(jax.errors.JaxRuntimeError, match=f"While setting option {name}, 'x' is not a valid bool value."):
+                lowered.compile(compiler_options={name: "x"})
+
+
 def test_hostile_names_stay_text(tmp_path, device):
     names = ["</script><script>alert(1)</script>", "{{data}}", "a\u2028b", "&lt;", "é"]
     with jax.default_device(device):

@@ -76,6 +76,7 @@ SQUARE = {
     "lu_lax": ll.lu,
     "schur_lax": ll.schur,
     "hessenberg": jsl.hessenberg,
+    "hessenberg_of_constant": lambda a: jsl.hessenberg(np.arange(9, dtype=a.dtype).reshape(3, 3) ** 2),
     "hessenberg_q": lambda a: jsl.hessenberg(a, calc_q=True),
     "tridiagonal": lambda a: ll.tridiagonal(hermitian(a)),
     "expm": lambda a: jsl.expm(a / 4),

@@ -267,10 +267,28 @@ def _emit(ctx, callback, token, operands, operand_avals, result_avals, *, has_si
 
 
 @hook
+def solve_sparse_systems() -> None:
+    """spsolve has a rule for XLA:CPU alone, which calls scipy, in a module that is imported before Kiln or later."""
+    from jax._src.interpreters import mlir
+    from jax.interpreters import mlir as public_mlir
+
+    @wrap(public_mlir, "register_lowering")
+    def register_lowering(original, primitive, rule, platform=None, **options):
+        if platform == "cpu" and primitive.name == "spsolve":
+            original(primitive, rule, PLATFORM, **options)
+        return original(primitive, rule, platform, **options)
+
+    for primitive, entry in list(mlir._platform_specific_lowerings["cpu"].items()):
+        if primitive.name == "spsolve":
+            mlir.register_lowering(primitive, entry.rule, PLATFORM)
+
+
+@hook
 def lower_callbacks() -> None:
     import jax
     from jax._src import callback, checkify, debugging
     from jax._src.interpreters import mlir
+    from jax.interpreters import mlir as public_mlir
 
     from . import library_path
 
@@ -283,6 +301,9 @@ def lower_callbacks() -> None:
             return original(*args, **kwargs)
         names = ("ctx", "callback", "token", "operands", "operand_avals", "result_avals")
         return _emit(*(given[name] for name in names), has_side_effect=given.get("has_side_effect", True))
+
+    # Under its public name, by which JAX's solver of sparse systems calls it as well.
+    public_mlir.emit_python_callback = emit_python_callback
 
     for primitive, rule in (
         (debugging.debug_callback_p, debugging.debug_callback_lowering),

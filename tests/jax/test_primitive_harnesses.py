@@ -1,0 +1,31 @@
+"""A sample of the uses of primitives that the wheel of JAX keeps for its own tests; KILN_FULL_TESTS=1 runs all."""
+
+import os
+import re
+import zlib
+
+import numpy as np
+import pytest
+from harness import Case, Tolerance, assert_agrees, evaluate
+from jax._src.internal_test_util.test_harnesses import all_harnesses
+
+ONE_OF = 1 if os.environ.get("KILN_FULL_TESTS") == "1" else 120
+HARNESSES = [harness for harness in all_harnesses if zlib.crc32(harness.fullname.encode()) % ONE_OF == 0]
+# What no order or value is promised of: of equal keys, of equal candidates, of elements above the diagonal.
+OPEN = re.compile("sort_multiple_arrays.*isstable_False|approx_top_k.*float16|cholesky_")
+# Sums of 4080 products.
+LONG_SUMS = {"fft_dims": Tolerance(1e-4, 1e-4)}
+
+
+@pytest.mark.parametrize("harness", HARNESSES, ids=str)
+def test_harness(harness, device, reference_device):
+    if OPEN.match(harness.fullname):
+        pytest.skip("more than one answer is right")
+    tolerance = next((value for key, value in LONG_SUMS.items() if harness.fullname.startswith(key)), None)
+    seed = zlib.crc32(harness.fullname.encode())
+    case = Case(harness.fullname, harness.dyn_fun, lambda _: harness.dyn_args_maker(np.random.RandomState(seed)))
+    try:
+        expected, _ = evaluate(case, reference_device)
+    except NotImplementedError as error:
+        pytest.skip(f"not on XLA:CPU: {error}")
+    assert_agrees(evaluate(case, device)[0], expected, tolerance)
