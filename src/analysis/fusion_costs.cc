@@ -27,7 +27,7 @@ double EvaluationNanoseconds(const FusionCosts& costs, const hlo::Instruction& i
   return 0;
 }
 
-bool IsWorthRepeating(const FusionCosts& costs, const hlo::Instruction& producer, double evaluations) {
+bool IsWorthRepeating(const FusionCosts& costs, const hlo::Instruction& producer, double evaluations, double reads) {
   const auto width = [](const hlo::Instruction& value) {
     return static_cast<double>(hlo::ByteWidth(value.shape().element_type()));
   };
@@ -35,6 +35,7 @@ bool IsWorthRepeating(const FusionCosts& costs, const hlo::Instruction& producer
   // Scalars and splats are at hand.
   double operand_width = 0;
   for (const hlo::Instruction* operand : producer.operands()) {
+    if (operand == producer.operand(0) && operand_width > 0) continue;  // squares, and tests for NaN
     if (operand->opcode() == hlo::Opcode::kBroadcast || operand->shape().IsScalar() || IsRematerialized(*operand))
       continue;
     operand_width += width(*operand);
@@ -43,13 +44,13 @@ bool IsWorthRepeating(const FusionCosts& costs, const hlo::Instruction& producer
   // Both ways read from the same memory: small arrays from caches.
   const double rate =
       elements * width(producer) <= costs.cached_bytes ? costs.cached_bytes_per_nanosecond : costs.bytes_per_nanosecond;
-  const auto evaluate = [&](double count) {
-    return EvaluationNanoseconds(costs, producer, count) + count * operand_width / rate;
+  const auto evaluate = [&](double count, double read) {
+    return EvaluationNanoseconds(costs, producer, count) + read * operand_width / rate;
   };
   // Few elements stand in the code around them, where what counts is its size.
   const double launch = elements > kInlineElements ? costs.launch_nanoseconds : 0;
-  const double stored = launch + evaluate(elements) + (elements + evaluations) * width(producer) / rate;
-  return evaluate(evaluations) <= stored;
+  const double stored = launch + evaluate(elements, elements) + (elements + evaluations) * width(producer) / rate;
+  return evaluate(evaluations, reads) <= stored;
 }
 
 bool IsWorthMerging(const FusionCosts& costs, double saved_bytes) {

@@ -1,6 +1,7 @@
 #include "src/analysis/fusion_model.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -21,6 +22,10 @@ constexpr uint64_t kScalarMap = 0x5ca1a7;
 
 // Operands of a fused concatenate: each is a branch of the generated code.
 constexpr int64_t kMaxConcatenatedPieces = 8;
+
+// Columns that one code goes through, and how much may be between them and what is stored.
+constexpr int64_t kMaxColumns = 4;
+constexpr size_t kMaxReached = 128;
 
 // Bytes that a gather reads at one place, from which on finding it again is little beside reading them again.
 constexpr int64_t kMinRowBytes = 64;
@@ -166,6 +171,19 @@ uint64_t HashOfDimensions(const hlo::Shape& shape) {
   return absl::HashOf(std::vector<int64_t>(shape.dimensions().begin(), shape.dimensions().end()));
 }
 
+// Whether these are the first elements in row-major order.
+bool IsPrefix(const Instruction& slice) {
+  const auto& attributes = slice.Get<hlo::SliceAttributes>();
+  const hlo::Shape &from = slice.operand(0)->shape(), &to = slice.shape();
+  bool several = false;
+  for (int64_t d = 0; d < to.rank(); ++d) {
+    if (attributes.start[d] != 0 || attributes.stride[d] != 1 || (several && to.dimensions(d) != from.dimensions(d)))
+      return false;
+    several |= from.dimensions(d) != 1;
+  }
+  return true;
+}
+
 // Whether elements of the operand are needed in the row-major order of the result's, and of each only its own. Columns
 // that are put side by side, as those of the indices of gathers, are in the same order.
 bool KeepsOrder(const Instruction& user, int64_t index) {
@@ -173,11 +191,10 @@ bool KeepsOrder(const Instruction& user, int64_t index) {
     case Opcode::kReshape:
     case Opcode::kBitcast:
       return true;
+    case Opcode::kSlice:
+      return IsPrefix(user);
     case Opcode::kConcatenate:
-      return user.dimensions()[0] == user.shape().rank() - 1 &&
-             std::all_of(user.operands().begin(), user.operands().end(), [](const Instruction* operand) {
-               return operand->shape().dimensions(operand->shape().rank() - 1) == 1;
-             });
+      return JoinsColumns(user);
     case Opcode::kGather: {
       const auto& gather = user.Get<hlo::GatherAttributes>();
       return index == 1 && gather.offset_dims.empty() && gather.index_vector_dim >= user.operand(1)->shape().rank() - 1;
@@ -196,6 +213,47 @@ bool FindsRows(const Instruction& gather) {
 
 }  // namespace
 
+bool JoinsColumns(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kConcatenate &&
+         instruction.dimensions()[0] == instruction.shape().rank() - 1 &&
+         absl::c_all_of(instruction.operands(), [](const Instruction* operand) {
+           return operand->shape().dimensions(operand->shape().rank() - 1) == 1;
+         });
+}
+
+bool CheaperAsPieces(const Instruction& concatenate, int64_t max_pieces) {
+  constexpr int64_t kMinPieceElements = 64;
+  if (concatenate.operand_count() > max_pieces) return false;
+  // Scalars are stored one by one: what reads them soon does not wait for a vector that was put together.
+  constexpr int64_t kMaxScalars = 8;
+  if (concatenate.shape().element_count() == concatenate.operand_count() &&
+      concatenate.operand_count() <= kMaxScalars) {
+    return true;
+  }
+  for (const Instruction* operand : concatenate.operands()) {
+    if (operand->shape().element_count() < kMinPieceElements) return false;
+  }
+  return true;
+}
+
+const Instruction* ColumnsOf(const Instruction& root) {
+  std::vector<std::pair<const Instruction*, IndexPath>> reached = {{&root, IndexPath::Whole(root.shape())}};
+  for (size_t i = 0; i < reached.size(); ++i) {
+    const auto [at, path] = reached[i];
+    if (JoinsColumns(*at) && at->operand_count() <= kMaxColumns) return at;
+    if (!IsLoopProducer(*at) || reached.size() > kMaxReached) continue;
+    for (int64_t k = 0; k < at->operand_count(); ++k) {
+      const Instruction* operand = at->operand(k);
+      const IndexPath through = PathOfOperand(*at, k, path);
+      if (through.ordered_map == 0 && !operand->shape().IsScalar() &&
+          absl::c_none_of(reached, [&](const auto& other) { return other.first == operand; })) {
+        reached.emplace_back(operand, through);
+      }
+    }
+  }
+  return nullptr;
+}
+
 IndexPath IndexPath::Whole(const hlo::Shape& shape) {
   return {0, static_cast<double>(shape.element_count()), 0, HashOfDimensions(shape)};
 }
@@ -211,9 +269,11 @@ IndexPath PathOfOperand(const Instruction& user, int64_t index, IndexPath path) 
   if (KeepsOrder(user, index)) {
     const bool gathers = std::all_of(user.users().begin(), user.users().end(),
                                      [](const Instruction* reader) { return reader->opcode() == Opcode::kGather; });
-    // Which column of indices is read is known where it is.
-    if (user.opcode() == Opcode::kConcatenate && gathers)
+    // Which column is read is known where it is.
+    if (user.opcode() == Opcode::kConcatenate &&
+        (gathers || (path.ordered_map == 0 && user.operand_count() <= kMaxColumns))) {
       result.evaluations /= static_cast<double>(user.operand_count());
+    }
     const uint64_t dimensions = HashOfDimensions(from);
     result.map = dimensions == path.ordered_dimensions ? path.ordered_map : absl::HashOf(path.ordered_map, dimensions);
     return result;

@@ -38,6 +38,13 @@ bool IsRematerialized(const hlo::Instruction& instruction);
 bool IsReduction(const hlo::Instruction& instruction);
 bool IsContraction(const hlo::Instruction& instruction);
 
+// A concatenate of columns, each element of which is evaluated where its column is known: as one code for all columns,
+// where elements are stored in their order (ColumnsOf), or in a gather that reads indices so.
+bool JoinsColumns(const hlo::Instruction& instruction);
+
+// Whether what it joins, of so many pieces at most, had better be stored in a loop for each of them.
+bool CheaperAsPieces(const hlo::Instruction& concatenate, int64_t max_pieces = 32);
+
 // One way in which a fusion evaluates an instruction. Generated code is shared between equal maps only.
 struct IndexPath {
   uint64_t map = 0;        // identifies the index map from the fusion's loops; 0 is the identity
@@ -50,6 +57,9 @@ struct IndexPath {
   // The identity over results of these dimensions.
   static IndexPath Whole(const hlo::Shape& shape);
 };
+
+// The columns that become the elements of `root` in their order, by what changes each alone; null where there are none.
+const hlo::Instruction* ColumnsOf(const hlo::Instruction& root);
 
 // The path of operand `index` of `user`, when `user` is evaluated along `path`.
 IndexPath PathOfOperand(const hlo::Instruction& user, int64_t index, IndexPath path);

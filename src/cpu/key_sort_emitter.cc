@@ -110,9 +110,9 @@ double KeySortNanoseconds(const Instruction& instruction) {
 
 bool KeySortMayShare(const Instruction& instruction, int64_t leaf, int64_t operand) {
   if (instruction.opcode() != Opcode::kSort) return false;
-  if (operand == 1) return CarriesPositions(instruction);
+  if (operand == 1 && CarriesPositions(instruction)) return true;
   const std::vector<int64_t> widths = Widths(instruction);
-  return operand == 0 && leaf == 0 && SortsKeysInPlace(SortShape(instruction, widths));
+  return operand == leaf && SortsInPlace(SortShape(instruction, widths), operand);
 }
 
 absl::Status EmitKeySort(llvm::IRBuilder<>* builder, const Instruction& instruction, const OpArrays& arrays) {

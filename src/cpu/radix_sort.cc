@@ -94,16 +94,32 @@ int64_t PositionsArray(const RowSortShape& shape) {
   return array;
 }
 
-int64_t PositionBytes(const RowSortShape& shape) {
-  return CarryOf(shape) == Carry::kPosition && PositionsArray(shape) == 0 ? Aligned(4 * shape.size) : 0;
+int64_t RowBytes(const RowSortShape& shape) { return Aligned(shape.size * shape.key_width); }
+
+// Where elements move: two rows of them, one where only keys do, room for buckets of long rows.
+int64_t SpareBytes(const RowSortShape& shape) {
+  if (ByBuckets(shape)) return RoomBytes(shape);
+  return Aligned(shape.size * ElementBytes(shape)) * (CarryOf(shape) == Carry::kNothing ? 1 : 2);
 }
 
-int64_t RowBytes(const RowSortShape& shape) { return Aligned(shape.size * shape.key_width); }
+// A row of any other array than the keys, which are gathered by position from there where they are in the way.
+int64_t MovedBytes(const RowSortShape& shape) {
+  if (CarryOf(shape) != Carry::kPosition || shape.positions != 0) return 0;
+  const int64_t bytes = Aligned(shape.size * *std::max_element(shape.widths + 1, shape.widths + shape.array_count));
+  const int64_t others = SpareBytes(shape) + Aligned(4 * shape.size) + RowBytes(shape);
+  return bytes + others <= analysis::kMaxWorkspaceBytes ? bytes : 0;
+}
+
+int64_t PositionBytes(const RowSortShape& shape) {
+  if (CarryOf(shape) != Carry::kPosition || shape.positions != 0) return 0;
+  return PositionsArray(shape) == 0 || MovedBytes(shape) > 0 ? Aligned(4 * shape.size) : 0;
+}
 
 // The elements of a row that is sorted in place and that are needed afterwards, or in the way, where that is little.
 int64_t CopyBytes(const RowSortShape& shape) {
-  const bool fits = RoomBytes(shape) + PositionBytes(shape) + RowBytes(shape) <= analysis::kMaxWorkspaceBytes;
-  const bool needed = shape.inner > 1 || (SortsKeysInPlace(shape) && (ByBuckets(shape) ? fits : Merges(shape)));
+  const bool fits =
+      RoomBytes(shape) + PositionBytes(shape) + MovedBytes(shape) + RowBytes(shape) <= analysis::kMaxWorkspaceBytes;
+  const bool needed = shape.inner > 1 || (ByBuckets(shape) ? fits : Merges(shape));
   return needed ? RowBytes(shape) : 0;
 }
 
@@ -115,15 +131,10 @@ int64_t ColumnsTogether(const RowSortShape& shape) {
 // From one to the next, not a multiple of a page.
 int64_t ColumnBytes(const RowSortShape& shape) { return RowBytes(shape) + kAlignment; }
 
-// Where elements move: two rows of them, one where only keys do, room for buckets of long rows.
-int64_t SpareBytes(const RowSortShape& shape) {
-  if (ByBuckets(shape)) return RoomBytes(shape);
-  return Aligned(shape.size * ElementBytes(shape)) * (CarryOf(shape) == Carry::kNothing ? 1 : 2);
-}
-
-// That, the positions where no result has room for them, the columns, and a copy.
+// The spare rows, the positions where no result has room for them, a row of another array, the columns, and a copy.
 int64_t StripeBytes(const RowSortShape& shape) {
-  return SpareBytes(shape) + PositionBytes(shape) + ColumnsTogether(shape) * ColumnBytes(shape) + CopyBytes(shape);
+  return SpareBytes(shape) + PositionBytes(shape) + MovedBytes(shape) + ColumnsTogether(shape) * ColumnBytes(shape) +
+         CopyBytes(shape);
 }
 
 // What is sorted at a time: rows, or columns side by side.
@@ -672,14 +683,21 @@ void SortAll(ProgramContext* context, const RowSortShape& shape, const void* con
         const auto* values = by_position || shape.positions != 0 ? nullptr : reinterpret_cast<const Value*>(at(1, row));
         char* sorted_values = at(shape.array_count + 1, row);
         if (by_position) {
-          sorted_values = host == 0 ? memory + spare_bytes
-                                    : at(shape.array_count + host, row) + (shape.widths[host] - 4) * shape.size;
+          sorted_values = PositionBytes(shape) > 0
+                              ? memory + spare_bytes
+                              : at(shape.array_count + host, row) + (shape.widths[host] - 4) * shape.size;
         }
         sorter.Sort(keys, values, sorted_keys, reinterpret_cast<Value*>(sorted_values), copy);
         if (!by_position) continue;
         auto gather = [&](int64_t array) {
-          GatherRow(context, chunks, shape.widths[array], at(array, row), at(shape.array_count + array, row),
-                    reinterpret_cast<const uint32_t*>(sorted_values), shape.size);
+          char *from = at(array, row), *to = at(shape.array_count + array, row);
+          if (from == to) {
+            char* moved = memory + spare_bytes + PositionBytes(shape);
+            std::memcpy(moved, from, shape.widths[array] * shape.size);
+            from = moved;
+          }
+          GatherRow(context, chunks, shape.widths[array], from, to, reinterpret_cast<const uint32_t*>(sorted_values),
+                    shape.size);
         };
         for (int64_t array = 1; array < shape.array_count; ++array) {
           if (array != host) gather(array);
@@ -708,11 +726,8 @@ void SortAll(ProgramContext* context, const RowSortShape& shape, const void* con
 
 }  // namespace
 
-bool SortsKeysInPlace(const RowSortShape& shape) {
-  if (shape.inner > 1) return true;  // in copies
-  if (ByBuckets(shape)) return true;
-  // Copies of a few of many rows take little.
-  return !Merges(shape) || shape.rows >= 2 * kMaxStripes;
+bool SortsInPlace(const RowSortShape& shape, int64_t array) {
+  return array == 0 || CarryOf(shape) != Carry::kPosition || MovedBytes(shape) > 0;
 }
 
 int64_t RowSortScratchBytes(const RowSortShape& shape) { return Stripes(shape) * StripeBytes(shape); }

@@ -32,11 +32,11 @@ int64_t RowSortScratchBytes(const RowSortShape& shape);
 // Rough time of a sort on one thread.
 double RowSortNanoseconds(const RowSortShape& shape);
 
-// Whether the sorted keys may be where the unsorted ones are.
-bool SortsKeysInPlace(const RowSortShape& shape);
+// Whether the sorted elements of an array may be where the unsorted ones are, as keys always may.
+bool SortsInPlace(const RowSortShape& shape, int64_t array);
 
 // Symbol "kiln_sort_rows". `arrays` are the sources, then as many destinations, distinct from sources that are read but
-// for keys that are sorted in place.
+// for those that are sorted in place.
 void SortRows(ProgramContext* context, const RowSortShape* shape, const void* const* arrays, void* scratch);
 inline constexpr char kSortRowsName[] = "kiln_sort_rows";
 

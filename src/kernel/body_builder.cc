@@ -204,7 +204,7 @@ absl::StatusOr<ValueId> BodyBuilder::EmitUncached(const Instruction* instruction
     case Opcode::kReshape:
     case Opcode::kBitcast:
       if (operand->shape().element_type() != instruction->shape().element_type()) break;
-      return Emit(operand, Delinearize(&terms, Linearize(index, instruction->shape().dimensions()),
+      return Emit(operand, Delinearize(&terms, terms.Recombine(Linearize(index, instruction->shape().dimensions())),
                                        operand->shape().dimensions()));
     case Opcode::kTranspose: {
       Index from(index.size());

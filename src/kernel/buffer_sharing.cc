@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
+
 namespace kiln::kernel {
 namespace {
 
@@ -58,17 +60,21 @@ bool MayShareBuffer(const Kernel& kernel, absl::Span<const NestSchedule> schedul
   for (size_t value = 0; value < kernel.ops.size(); ++value) reads += reads_input(static_cast<ValueId>(value)) ? 1 : 0;
   if (reads == 0) return true;
   if (kernel.nests.size() != 1) return false;
+  // The last one; others store other elements.
   const Store* store = nullptr;
-  for (const Store& candidate : kernel.stores) {
-    if (candidate.parameter == output) store = &candidate;
+  const std::vector<Block::Statement>& statements = kernel.nests[0].body.statements;
+  absl::flat_hash_set<IndexExpr> stored;
+  size_t harmless = 0;
+  for (auto it = statements.rbegin(); it != statements.rend(); ++it) {
+    if (it->kind == Block::Kind::kStore && kernel.stores[it->index].parameter == output) {
+      if (store == nullptr) store = &kernel.stores[it->index];
+      stored.insert(kernel.stores[it->index].offset);
+    }
+    harmless += it->kind == Block::Kind::kOp && reads_input(it->index) && stored.contains(kernel.ops[it->index].offset);
   }
   if (store == nullptr ||
       hlo::ByteWidth(kernel.parameters[input].type) != hlo::ByteWidth(kernel.parameters[output].type)) {
     return false;
-  }
-  size_t harmless = 0;
-  for (size_t value = 0; value < kernel.ops.size(); ++value) {
-    harmless += reads_input(static_cast<ValueId>(value)) && kernel.ops[value].offset == store->offset ? 1 : 0;
   }
   if (schedules.size() == 1 && kernel.parameters[input].element_count() == kernel.parameters[output].element_count()) {
     for (const Block::Statement& statement : kernel.nests[0].body.statements) {

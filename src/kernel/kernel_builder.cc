@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "src/analysis/fusion_model.h"
 #include "src/base/status.h"
 #include "src/kernel/body_builder.h"
 
@@ -171,25 +172,37 @@ absl::Status EmitConcatenatePieces(BodyBuilder* body, const Instruction* root, c
   return absl::OkStatus();
 }
 
-bool CheaperAsPieces(const Instruction* concatenate, int64_t max_pieces) {
-  constexpr int64_t kMinPieceElements = 64;
-  if (concatenate->operand_count() > max_pieces) return false;
-  // Scalars are stored one by one: what reads them soon does not wait for a vector that was put together.
-  constexpr int64_t kMaxScalars = 8;
-  if (concatenate->shape().element_count() == concatenate->operand_count() &&
-      concatenate->operand_count() <= kMaxScalars) {
-    return true;
+// What is made of columns goes by blocks of one element from each: what makes the columns is computed once per block,
+// and stores alternate. Elements that fill no block come last.
+absl::Status EmitColumns(BodyBuilder* body, IndexTerms* terms, const Instruction* root, int64_t columns, int output) {
+  const hlo::DimensionVector& dimensions = root->shape().dimensions();
+  const int64_t count = root->shape().element_count();
+  const bool fits = dimensions.back() % columns == 0;
+  hlo::DimensionVector blocks = dimensions;
+  fits ? void(blocks.back() /= columns) : blocks.assign(1, count / columns);
+  KILN_ASSIGN_OR_RETURN(const Index block, body->BeginNest(blocks, LoopKind::kParallel));
+  std::vector<std::pair<ValueId, Index>> values;
+  for (int64_t column = 0; column < columns; ++column) {
+    Index at = block;
+    at.back() = at.back() * columns + column;
+    if (!fits) at = Delinearize(terms, at[0], dimensions);
+    KILN_ASSIGN_OR_RETURN(ValueId value, body->Emit(root, at));
+    values.emplace_back(value, std::move(at));
   }
-  for (const Instruction* operand : concatenate->operands()) {
-    if (operand->shape().element_count() < kMinPieceElements) return false;
-  }
-  return true;
+  for (const auto& [value, at] : values) body->AddStore(output, at, value);
+  body->EndNest();
+  if (fits || count % columns == 0) return absl::OkStatus();
+  KILN_ASSIGN_OR_RETURN(const Index rest, body->BeginNest({count % columns}, LoopKind::kParallel));
+  const Index at = Delinearize(terms, rest[0] + count / columns * columns, dimensions);
+  KILN_ASSIGN_OR_RETURN(ValueId value, body->Emit(root, at));
+  body->AddStore(output, at, value);
+  body->EndNest();
+  return absl::OkStatus();
 }
 
 // The concatenate whose pieces `root` had better be computed by; null when there is none.
 const Instruction* PiecesOf(const Instruction* root) {
-  constexpr int64_t kMaxPieces = 32;
-  if (root->opcode() == Opcode::kConcatenate) return CheaperAsPieces(root, kMaxPieces) ? root : nullptr;
+  if (root->opcode() == Opcode::kConcatenate) return analysis::CheaperAsPieces(*root) ? root : nullptr;
   // What is computed once per piece is code once per piece.
   constexpr int64_t kMaxComputedPieces = 4;
   constexpr size_t kMaxInstructions = 32;
@@ -199,7 +212,10 @@ const Instruction* PiecesOf(const Instruction* root) {
     const Instruction* at = reached[i];
     // The result may lie where such an operand does, but not with several nests.
     if (at->IsParameter()) return nullptr;
-    if (found == nullptr && at->opcode() == Opcode::kConcatenate && CheaperAsPieces(at, kMaxComputedPieces)) found = at;
+    if (found == nullptr && at->opcode() == Opcode::kConcatenate &&
+        analysis::CheaperAsPieces(*at, kMaxComputedPieces)) {
+      found = at;
+    }
     if (!hlo::IsElementwise(at->opcode())) continue;
     for (const Instruction* operand : at->operands()) {
       if (operand->shape().IsArray() && operand->shape().dimensions() == root->shape().dimensions() &&
@@ -317,6 +333,12 @@ absl::StatusOr<Kernel> BuildKernel(const Instruction& instruction) {
     }
     if (kernel.parameters[output].element_count() == 0) continue;
     const hlo::DimensionVector dimensions = kernel.parameters[output].dimensions;
+    const Instruction* columns =
+        leaves.size() == 1 && leaf->opcode() != Opcode::kConcatenate ? analysis::ColumnsOf(*leaf) : nullptr;
+    if (columns != nullptr && columns->operand_count() <= leaf->shape().element_count()) {
+      KILN_RETURN_IF_ERROR(EmitColumns(&body, &kernel.terms, leaf, columns->operand_count(), output));
+      continue;
+    }
     // Results beside each other share nests instead, unless they are concatenates themselves.
     const Instruction* pieces = leaves.size() == 1 || leaf->opcode() == Opcode::kConcatenate ? PiecesOf(leaf) : nullptr;
     if (pieces != nullptr) {

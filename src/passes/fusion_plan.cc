@@ -27,6 +27,9 @@ constexpr size_t kMaxEpilogue = 32;
 // never more than this, whatever the costs say.
 constexpr double kMinMaxRatio = 1.25;
 constexpr double kMaxRatio = 16.0;
+// Columns of more ops are dear, and so much is made of each together with them.
+constexpr int64_t kMaxColumnOps = 32;
+constexpr int64_t kMaxOpsPerColumn = 64;
 // Length of a chain of cheap ops that is evaluated more than once.
 constexpr int64_t kMaxRepeatedDepth = 8;
 
@@ -183,7 +186,7 @@ class Planner {
         paths.push_back(std::move(in_group));
       }
       const bool everywhere = own.size() == users_in.size();
-      if (partly || (everywhere && IsWorthRepeating(*instruction, paths))) {
+      if (partly || (everywhere && IsWorthRepeating(*instruction, own, paths))) {
         for (size_t i = 0; i < own.size(); ++i) Join(instruction, own[i], std::move(paths[i]));
         if (all_users && everywhere) {
           groups_of_[instruction] = std::move(own);
@@ -207,7 +210,11 @@ class Planner {
       for (int64_t i = 0; i < user->operand_count(); ++i) {
         if (user->operand(i) != &producer) continue;
         for (const IndexPath& path : group.members.at(user)) {
-          const IndexPath through = analysis::PathOfOperand(*user, i, path);
+          IndexPath through = analysis::PathOfOperand(*user, i, path);
+          // Pieces of what a kernel joins are loops of their own.
+          if (user == group.root && user->opcode() == Opcode::kConcatenate && analysis::CheaperAsPieces(*user)) {
+            through.evaluations = static_cast<double>(producer.shape().element_count());
+          }
           if (std::none_of(paths.begin(), paths.end(), [&](const IndexPath& p) { return p.map == through.map; })) {
             paths.push_back(through);
           }
@@ -232,10 +239,12 @@ class Planner {
     // One number for all elements: a kernel that is full is no reason to store copies of it.
     const bool is_splat = producer.opcode() == Opcode::kBroadcast && producer.operand(0)->IsConstant() &&
                           producer.operand(0)->shape().IsScalar();
-    if (!is_splat && (paths.size() > kMaxPathsPerInstruction ||
-                      group.emitted_ops + static_cast<int64_t>(paths.size()) > kMaxEmittedOps)) {
+    const int64_t ops = std::max(static_cast<int64_t>(paths.size()), ColumnOps(producer));
+    if (!is_splat && (paths.size() > kMaxPathsPerInstruction || group.emitted_ops + ops > kMaxEmittedOps)) {
       return false;
     }
+    // What is made of columns is code once per column.
+    if (ops > kMaxColumnOps && group.emitted_ops > kMaxOpsPerColumn) return false;
     if (group.kind == FusionKind::kOutput) {
       // The epilogue works on tiles of the result: only what is read at the same index, or broadcast to it.
       if (!same_index || (!analysis::IsElementwiseLike(producer) && producer.opcode() != Opcode::kBroadcast &&
@@ -357,19 +366,60 @@ class Planner {
     return paths.size() == 1 && paths[0].map == at_update.map;
   }
 
+  // Of columns that are joined, how many ops make them, as far as they may be in one kernel; 0 for all else.
+  static int64_t ColumnOps(const Instruction& value) {
+    if (!analysis::JoinsColumns(value)) return 0;
+    std::vector<const Instruction*> reached = {&value};
+    absl::flat_hash_set<const Instruction*> seen;
+    for (size_t i = 0; i < reached.size() && static_cast<int64_t>(i) < kMaxEmittedOps; ++i) {
+      for (const Instruction* operand : reached[i]->operands()) {
+        if (analysis::IsLoopProducer(*operand) && !operand->shape().IsScalar() && seen.insert(operand).second) {
+          reached.push_back(operand);
+        }
+      }
+    }
+    return static_cast<int64_t>(reached.size());
+  }
+
+  // Whether `value` is in the group anyway, or is made of what is there in so many cheap steps.
+  static bool IsReadIn(const FusionGroup& group, const Instruction& value, int steps) {
+    if (group.parameters.contains(&value) || group.members.contains(&value) || analysis::IsRematerialized(value)) {
+      return true;
+    }
+    return steps > 0 && analysis::IsElementwiseLike(value) && analysis::CostOf(value) == EvaluationCost::kCheap &&
+           absl::c_all_of(value.operands(),
+                          [&](const Instruction* operand) { return IsReadIn(group, *operand, steps - 1); });
+  }
+
   // Weighs evaluating `producer` along all these paths against storing it once.
-  bool IsWorthRepeating(const Instruction& producer, const std::vector<std::vector<IndexPath>>& paths) {
+  bool IsWorthRepeating(const Instruction& producer, const Groups& groups,
+                        const std::vector<std::vector<IndexPath>>& paths) {
     if (analysis::IsInlineConstant(producer)) return true;
     if (paths.size() > kMaxGroupsPerInstruction) return false;
-    double evaluations = 0;
-    for (const auto& in_group : paths) {
-      for (const IndexPath& path : in_group) evaluations += path.evaluations;
+    double evaluations = 0, reads = 0;
+    for (size_t i = 0; i < groups.size(); ++i) {
+      const FusionGroup& group = groups_[groups[i]];
+      const bool are_read = absl::c_all_of(
+          producer.operands(), [&](const Instruction* operand) { return IsReadIn(group, *operand, /*steps=*/2); });
+      for (const IndexPath& path : paths[i]) {
+        evaluations += path.evaluations;
+        // What the group reads anyway costs nothing.
+        reads += are_read ? 0 : path.evaluations;
+      }
     }
     const double elements = static_cast<double>(std::max<int64_t>(1, producer.shape().element_count()));
     const double ratio = evaluations / elements;
+    // Columns go where it goes: all of them at once, or each for every element.
+    if (ColumnOps(producer) > kMaxColumnOps) {
+      double of_column = 0;
+      for (const auto& in_group : paths) {
+        for (const IndexPath& path : in_group) of_column += analysis::PathOfOperand(producer, 0, path).evaluations;
+      }
+      return of_column <= kMinMaxRatio * elements / static_cast<double>(producer.operand_count());
+    }
     if (ratio <= kMinMaxRatio) return true;
     if (analysis::CostOf(producer) == EvaluationCost::kFree) return true;
-    if (ratio > kMaxRatio || !analysis::IsWorthRepeating(costs_, producer, evaluations)) return false;
+    if (ratio > kMaxRatio || !analysis::IsWorthRepeating(costs_, producer, evaluations, reads)) return false;
     int64_t depth = 1;
     for (const Instruction* user : producer.users()) {
       auto repeated = repeated_depth_.find(user);

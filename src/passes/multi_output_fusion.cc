@@ -66,7 +66,8 @@ std::optional<std::string> IterationSpace(const Instruction& instruction) {
     if (instruction.Get<hlo::FusionAttributes>().kind == hlo::FusionKind::kOutput) return std::nullopt;
     root = instruction.called_computation()->root();
   }
-  if (root->opcode() == Opcode::kConcatenate) return std::nullopt;  // a nest per piece
+  // A nest per piece, or per block of columns.
+  if (root->opcode() == Opcode::kConcatenate || analysis::ColumnsOf(*root) != nullptr) return std::nullopt;
   std::string space = Key(instruction.shape());
   bool reduces = false;
   const auto reduction = [&](const Instruction& reduce) {

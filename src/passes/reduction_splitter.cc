@@ -55,7 +55,14 @@ Split SplitOf(const Instruction& reduce) {
   if (tasks >= kEnoughParts) return {};
   // A part of columns goes through whole rows, one task for all of them. What the parts give fits the stack; so many
   // columns that fewer parts do than tasks over columns are left whole.
-  const int64_t bytes = results * std::max<int64_t>(1, hlo::ByteWidth(from.element_type()));
+  int64_t bytes = 0;
+  for (int64_t i = 0; i < reduce.operand_count() / 2; ++i) {
+    bytes += results * std::max<int64_t>(1, hlo::ByteWidth(reduce.operand(i)->shape().element_type()));
+  }
+  // Of all that reduce the array so, which may become one kernel.
+  bytes *= absl::c_count_if(reduce.operand(0)->users(), [&](const Instruction* user) {
+    return user->opcode() == Opcode::kReduce && user->dimensions() == reduce.dimensions();
+  });
   const int64_t wanted = std::min({columns ? kEnoughParts : (kEnoughParts + tasks - 1) / tasks,
                                    elements / Tuning().threads.part_elements, analysis::kMaxFrameBytes / bytes});
   if (columns && wanted <= results / kColumnsOfTask) return {};

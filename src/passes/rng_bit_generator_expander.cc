@@ -74,9 +74,13 @@ class Expansion {
     const ArrayValue upper = words_.size() == 3 ? words_[2] : words_[0];
     const ArrayValue low = Counters(blocks);
     const auto bits = PhiloxBits(words_[0], low, Carried(upper, low));
-    ArrayValue numbers = Concatenate({bits[0].Reshape({blocks, 1}), bits[1].Reshape({blocks, 1})}, 1);
-    if (!wide_) numbers = numbers.BitcastConvert(PrimitiveType::kU32);
-    numbers = numbers.Reshape({blocks * per_block}).Slice(0, 0, count);
+    std::vector<ArrayValue> columns;
+    for (const ArrayValue& half : bits) {
+      const ArrayValue column = half.Reshape({blocks, 1});
+      columns.push_back(wide_ ? column : column.Convert(PrimitiveType::kU32));
+      if (!wide_) columns.push_back((column >> 32).Convert(PrimitiveType::kU32));
+    }
+    const ArrayValue numbers = Concatenate(columns, 1).Reshape({blocks * per_block}).Slice(0, 0, count);
     const ArrayValue next = words_[1] + words_[1].Number(blocks);
     if (words_.size() == 3) words_[2] = Carried(upper, next);
     words_[1] = next;

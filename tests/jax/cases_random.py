@@ -34,7 +34,19 @@ def _dropout(key):
     return jnp.where(keep, 1 / 0.8, 0.0)
 
 
+def _words(name, function, tolerance=None):
+    """A case that draws from blocks of several words."""
+    return Case(f"random_words_{name}", lambda seed: function(jax.random.key(seed, impl="rbg")), SEED, tolerance)
+
+
 CASES = [
+    _words("bits", lambda key: (jax.random.bits(key, (33,)), jax.random.bits(key, (3,)), jax.random.bits(key, (4, 10)))),
+    _words("bytes", lambda key: (jax.random.bits(key, (7, 9), jnp.uint8), jax.random.bits(key, (301,), jnp.uint16))),
+    _words("uniform", lambda key: jnp.cos(jax.random.uniform(key, (37, 18)))),
+    _words("dropout", lambda key: jnp.where(jax.random.bernoulli(key, 0.8, (33, 16)), jnp.arange(16.0), 0.0)),
+    _words("sum", lambda key: jax.random.uniform(key, (37, 18)).sum(0)),
+    _words("integers", lambda key: jax.random.randint(key, (1001,), 0, 100)),
+    _words("normal", lambda key: jax.random.normal(key, (50, 10)), NORMAL),
     row("key", lambda key: key),
     row("split_and_fold_in", _split_and_fold),
     row("bits", lambda key: jax.random.bits(key, (33,))),

@@ -94,6 +94,11 @@ def images(x, w, v):
     return convolution(jax.nn.relu(convolution(x, w)), v)
 
 
+def huber(a, b):
+    distance = jnp.abs(a - b)
+    return jnp.where(distance < 1, 0.5 * (a - b) ** 2, distance - 0.5).mean()
+
+
 PROGRAMS = {
     "training step": (lambda a, b, c, x: mlp_step((a, b, c), x), (shape(256, 512), shape(512, 512), shape(512, 256), shape(64, 256))),
     "wide product": (lambda x, w: x @ w.T, (shape(64, 512), shape(8000, 512))),
@@ -103,6 +108,17 @@ PROGRAMS = {
     "masked attention": (lambda q, k, v: jax.nn.softmax(jnp.where(jnp.tri(128, dtype=bool), q @ k.mT, -1e9)) @ v, (shape(4, 128, 64),) * 3),
     "images": (images, (shape(2, 16, 32, 32), shape(32, 16, 3, 3), shape(16, 32, 3, 3))),
     "wide graph": (lambda x: sum(jnp.sin(x * i).sum(0) for i in range(40)), (shape(512, 256),)),
+    "random words": (lambda k: jax.random.uniform(jax.random.wrap_key_data(k, impl="rbg"), (100, 1001)), (shape(4, dtype=jnp.uint32),)),
+    "random mask": (lambda k: jax.random.bernoulli(jax.random.wrap_key_data(k, impl="rbg"), 0.3, (100003,)), (shape(4, dtype=jnp.uint32),)),
+    "sort of pairs": (lambda a, b, c: lax.sort((a, b, c), num_keys=2), (shape(30000, dtype=jnp.int32), shape(30000), shape(30000))),
+    "sort of columns": (lambda a: jnp.argsort(a, axis=0), (shape(3000, 10),)),
+    "pieces": (lambda a, b: jnp.concatenate([a, jnp.tanh(b).ravel()]), (shape(65536), shape(8192, 8))),
+    "counts of windows": (
+        lambda a: a / lax.reduce_window(jnp.ones_like(a), 0.0, lax.add, (1, 1, 3, 3), (1, 1, 1, 1), "SAME"),
+        (shape(8, 16, 32, 32),),
+    ),
+    "best of columns": (lambda a: jnp.argmax(a, 0), (shape(300, 2048),)),
+    "mask of a loss": (jax.grad(huber), (shape(1024, 256), shape(1024, 256))),
     "cond": (lambda p, x: lax.cond(p, jnp.sin, lambda y: y @ y, x), (shape(dtype=jnp.bool_), shape(64, 64))),
 }
 

@@ -137,12 +137,36 @@ Instruction* ShrunkWindows(const Match& match, Builder& builder) {
                      root.called_computations());
 }
 
+// Along dimensions that `x` is spread along and no window runs along, all results are equal.
+Instruction* WindowsOfEqual(const Match& match, Builder& builder) {
+  const Instruction &root = *match.root(), &broadcast = *match['t'];
+  hlo::WindowAttributes attributes;
+  DimensionVector from, to, remaining, spread(broadcast.dimensions().size());
+  for (size_t i = 0; i < WindowOf(root).size(); ++i) {
+    const auto& mapped = broadcast.dimensions();
+    const size_t of_x = std::find(mapped.begin(), mapped.end(), static_cast<int64_t>(i)) - mapped.begin();
+    if (of_x < mapped.size()) spread[of_x] = static_cast<int64_t>(from.size());
+    if (of_x == mapped.size() && IsTrivial(WindowOf(root)[i])) continue;
+    from.push_back(broadcast.shape().dimensions(i));
+    to.push_back(root.shape().dimensions(i));
+    remaining.push_back(static_cast<int64_t>(i));
+    attributes.window.push_back(WindowOf(root)[i]);
+  }
+  if (from.empty() || from.size() == WindowOf(root).size()) return nullptr;
+  Instruction* windows = builder.Add(Opcode::kReduceWindow, Shape(root.shape().element_type(), to),
+                                     {builder.Broadcast(match['x'], from, spread), root.operand(1)}, attributes,
+                                     root.called_computations());
+  return builder.Broadcast(windows, root.shape().dimensions(), remaining);
+}
+
 constexpr Rule kRules[] = {
     {"reduce-window(x, i)", "reduce-window(x, i), without what is padding in all windows", ShrunkWindows},
     {"reduce-window(x, i)", "slice(pad(x, i)), of windows with one element", WindowsOfOne, SignlessZero},
     {"reduce-window(x, i)", "reshape(reduce(x, i)), where a window is the whole", WholeWindow},
     {"reduce-window(t:pad(x, c), c)", "reshape(broadcast(x)), of windows that each have one element", WindowsOfSpread},
     {"reduce-window(t:pad(x, c), c)", "reduce-window(x, c), with padding", WindowOfPad},
+    {"reduce-window(t:broadcast(x), i)", "broadcast(reduce-window(broadcast(x), i)), of fewer dimensions",
+     WindowsOfEqual},
 };
 
 }  // namespace
