@@ -240,7 +240,7 @@ const Instruction* ColumnsOf(const Instruction& root) {
   std::vector<std::pair<const Instruction*, IndexPath>> reached = {{&root, IndexPath::Whole(root.shape())}};
   for (size_t i = 0; i < reached.size(); ++i) {
     const auto [at, path] = reached[i];
-    if (JoinsColumns(*at) && at->operand_count() <= kMaxColumns) return at;
+    if (JoinsColumns(*at) && at->operand_count() > 1 && at->operand_count() <= kMaxColumns) return at;
     if (!IsLoopProducer(*at) || reached.size() > kMaxReached) continue;
     for (int64_t k = 0; k < at->operand_count(); ++k) {
       const Instruction* operand = at->operand(k);

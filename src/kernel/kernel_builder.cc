@@ -178,8 +178,11 @@ absl::Status EmitColumns(BodyBuilder* body, IndexTerms* terms, const Instruction
   const hlo::DimensionVector& dimensions = root->shape().dimensions();
   const int64_t count = root->shape().element_count();
   const bool fits = dimensions.back() % columns == 0;
-  hlo::DimensionVector blocks = dimensions;
-  fits ? void(blocks.back() /= columns) : blocks.assign(1, count / columns);
+  hlo::DimensionVector blocks = {count / columns};
+  if (fits) {
+    blocks = dimensions;
+    blocks.back() /= columns;
+  }
   KILN_ASSIGN_OR_RETURN(const Index block, body->BeginNest(blocks, LoopKind::kParallel));
   std::vector<std::pair<ValueId, Index>> values;
   for (int64_t column = 0; column < columns; ++column) {
