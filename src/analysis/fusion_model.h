@@ -58,7 +58,8 @@ struct IndexPath {
   static IndexPath Whole(const hlo::Shape& shape);
 };
 
-// The columns that become the elements of `root` in their order, by what changes each alone; null where there are none.
+// The columns that become the elements of a fusion's `root` in their order, by what changes each alone; null where there
+// are none.
 const hlo::Instruction* ColumnsOf(const hlo::Instruction& root);
 
 // The path of operand `index` of `user`, when `user` is evaluated along `path`.

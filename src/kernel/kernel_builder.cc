@@ -336,8 +336,9 @@ absl::StatusOr<Kernel> BuildKernel(const Instruction& instruction) {
     }
     if (kernel.parameters[output].element_count() == 0) continue;
     const hlo::DimensionVector dimensions = kernel.parameters[output].dimensions;
+    const bool is_fused = instruction.opcode() == Opcode::kFusion && leaves.size() == 1;
     const Instruction* columns =
-        leaves.size() == 1 && leaf->opcode() != Opcode::kConcatenate ? analysis::ColumnsOf(*leaf) : nullptr;
+        is_fused && leaf->opcode() != Opcode::kConcatenate ? analysis::ColumnsOf(*leaf) : nullptr;
     if (columns != nullptr && columns->operand_count() <= leaf->shape().element_count()) {
       KILN_RETURN_IF_ERROR(EmitColumns(&body, &kernel.terms, leaf, columns->operand_count(), output));
       continue;

@@ -67,7 +67,9 @@ std::optional<std::string> IterationSpace(const Instruction& instruction) {
     root = instruction.called_computation()->root();
   }
   // A nest per piece, or per block of columns.
-  if (root->opcode() == Opcode::kConcatenate || analysis::ColumnsOf(*root) != nullptr) return std::nullopt;
+  if (root->opcode() == Opcode::kConcatenate || (is_fusion && analysis::ColumnsOf(*root) != nullptr)) {
+    return std::nullopt;
+  }
   std::string space = Key(instruction.shape());
   bool reduces = false;
   const auto reduction = [&](const Instruction& reduce) {

@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "src/hlo/literal.h"
-#include "src/passes/simplify/value_range.h"
 
 namespace kiln::passes::simplify {
 
@@ -22,9 +21,6 @@ uint64_t UnsignedValue(const Match& match, char letter) {
   const uint64_t number = static_cast<uint64_t>(hlo::ElementAsInt64(value, 0));
   return bits >= 64 ? number : number & ((uint64_t{1} << bits) - 1);
 }
-
-// Rules are tried again and again: what takes long to look at is left alone.
-constexpr int64_t kMaxElements = 1 << 12;
 
 // Whether `x` is a constant whose elements, as `kValueOf` gives them, all are as wanted.
 template <auto kValueOf = hlo::ElementAsDouble, typename Holds>

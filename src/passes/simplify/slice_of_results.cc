@@ -152,20 +152,12 @@ Instruction* SliceOfDot(const Match& match, Builder& builder) {
   Instruction* operands[] = {match['x'], match['y']};
   int64_t next = static_cast<int64_t>(dot.lhs_batch.size());  // dimension of the product
   for (int side : {0, 1}) {
-    const DimensionVector& sizes = operands[side]->shape().dimensions();
-    SliceAttributes own = {DimensionVector(sizes.size(), 0), sizes, DimensionVector(sizes.size(), 1)};
-    const auto take = [&](size_t to, int64_t from) {
-      own.start[to] = slice.start[from];
-      own.limit[to] = slice.limit[from];
-      own.stride[to] = slice.stride[from];
-    };
-    for (size_t i = 0; i < batch[side]->size(); ++i) take((*batch[side])[i], static_cast<int64_t>(i));
-    for (size_t i = 0; i < sizes.size(); ++i) {
-      const auto is_i = [&](int64_t dimension) { return dimension == static_cast<int64_t>(i); };
-      if (std::none_of(batch[side]->begin(), batch[side]->end(), is_i) &&
-          std::none_of(contracting[side]->begin(), contracting[side]->end(), is_i)) {
-        take(i, next++);
-      }
+    SliceAttributes own = WholeOf(operands[side]->shape());
+    for (size_t i = 0; i < batch[side]->size(); ++i) {
+      CopyDimension(slice, static_cast<int64_t>(i), &own, (*batch[side])[i]);
+    }
+    for (int64_t i = 0; i < operands[side]->shape().rank(); ++i) {
+      if (!Contains(*batch[side], i) && !Contains(*contracting[side], i)) CopyDimension(slice, next++, &own, i);
     }
     operands[side] = builder.Slice(operands[side], own);
   }

@@ -11,8 +11,6 @@ namespace kiln::passes::simplify {
 namespace {
 
 constexpr long double kInfinity = ValueRange::kInfinity;
-// Rules are tried again and again: what takes long to look at is left alone.
-constexpr int64_t kMaxElements = 1 << 12;
 constexpr int64_t kMaxOperands = 8;
 
 ValueRange RangeOfType(PrimitiveType type) {

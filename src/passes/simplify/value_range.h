@@ -2,11 +2,15 @@
 #ifndef KILN_PASSES_SIMPLIFY_VALUE_RANGE_H_
 #define KILN_PASSES_SIMPLIFY_VALUE_RANGE_H_
 
+#include <cstdint>
 #include <limits>
 
 #include "src/passes/ir.h"
 
 namespace kiln::passes::simplify {
+
+// Rules are tried again and again: constants of more elements, which take long to look at, are left alone.
+inline constexpr int64_t kMaxElements = 1 << 12;
 
 // All elements are from `low` to `high`, but for those that the flags allow besides.
 struct ValueRange {
