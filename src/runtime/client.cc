@@ -99,20 +99,24 @@ RefPtr<Event> Client::RunAfter(const RefPtr<Event>& dependency, bool quick, std:
   if (ready && quick) return Event::Settled(CatchExceptions(work));
   RefPtr<Event> done = Event::Create();
   BeginWork();
-  auto run = [this, done, work = std::move(work)] {
-    done->Set(CatchExceptions(work));
+  // What the work holds, such as a buffer that it reads, is free before anybody hears of its end: who then donates the
+  // buffer gives its memory.
+  auto held = std::make_shared<std::function<absl::Status()>>(std::move(work));
+  const auto end = [this, done, held](absl::Status status) {
+    *held = nullptr;
+    done->Set(std::move(status));
     EndWork();
   };
+  auto run = [held, end] { end(CatchExceptions(*held)); };
   if (ready) {
     pool_->Schedule(std::move(run));
     return done;
   }
-  dependency->OnSettled([this, done, run = std::move(run)](const absl::Status& status) {
+  dependency->OnSettled([this, end, run = std::move(run)](const absl::Status& status) {
     if (status.ok()) {
       pool_->Schedule(run);
     } else {
-      done->Set(status);
-      EndWork();
+      end(status);
     }
   });
   return done;
