@@ -98,6 +98,9 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
   const auto parts = std::max<int64_t>(std::llround(static_cast<double>(all_steps) / stretch), 1);
   const int64_t unit = problem.k_outer > 1 ? problem.k : 8;
   schedule.k_block = whole ? all_steps : std::min(CeilDivide(CeilDivide(all_steps, parts), unit) * unit, all_steps);
+  // Rows a multiple of a power of two apart share few sets of the second-level cache, which keeps no more of them.
+  const int64_t row_bytes = problem.rhs_k * element;
+  schedule.pack_rhs |= wide_rows && schedule.k_block * (row_bytes & -row_bytes) > Host().l2_bytes / 2;
   const bool in_parts = schedule.k_block < all_steps;
 
   const int64_t max_columns = std::max<int64_t>(Host().l2_bytes / 4 / (schedule.k_block * step_bytes), 1);

@@ -154,6 +154,7 @@ class Real : public Register {
   friend Mask operator!=(Real a, double c) { return a != a.Constant(c); }
   Mask IsNan() const { return Compare(llvm::CmpInst::FCMP_UNO, *this); }
   Integer AsInteger() const { return {*b_, ir().CreateBitCast(v_, b_->IntType(bits()))}; }
+  Integer ToSigned() const { return {*b_, ir().CreateFPToSI(v_, b_->IntType(bits()))}; }  // towards zero, in range
   Real Abs() const { return {*b_, b_->Call(llvm::Intrinsic::fabs, {v_})}; }
   Real Infinity() const { return {*b_, llvm::ConstantFP::getInfinity(v_->getType())}; }
   Real Nan() const { return {*b_, llvm::ConstantFP::getQNaN(v_->getType())}; }

@@ -24,7 +24,7 @@ Real ErfOf16Bits(Real x) {
 Real Erfc(Real x) {
   const bool f32 = IsF32(x);
   // Past the bound the result is 0.
-  Real magnitude = AtMost(x.Abs(), f32 ? 10.1 : 27.3);
+  Real magnitude = AtMost(x.Abs(), f32 ? 10.9 : 27.6);
   Real z = magnitude * magnitude;
   Real small = MulAdd(magnitude, Polynomial(z, kErfF32, kErfF64), magnitude);
   // e^(x^2) erfc(x) (1 + 2x) is between 1 and 1.2, and a polynomial in (x - center) / (x + center).

@@ -9,6 +9,10 @@ namespace {
 // Adding this rounds to an integer and leaves it in the lowest bits of the sum.
 double Rounder(Real x) { return IsF32(x) ? 0x1.8p23 : 0x1.8p52; }
 
+// Processors take a hundred cycles to multiply where a result is subnormal, or so small that it becomes zero: what
+// exponential functions give for much of their domain, as behind a mask. None of the code here makes such products, but
+// for subnormal f64.
+
 // x = n ln 2 + r with |r| <= ln 2 / 2: `rounded` holds n + `offset` in its lowest bits; e^r = 1 + r + r^2 q.
 struct ExpReduction {
   Integer rounded;
@@ -39,14 +43,34 @@ Real ScaleInTwo(Real significand, Integer rounded) {
   return significand * half.Shl(m).AsReal() * rest.Shl(m).AsReal();
 }
 
+// Below this power of two, even 256 times as large, there is nothing but zero.
+double LeastExponent(Real x) { return IsF32(x) ? -160.0 : -1090.0; }
+
+// What is added to n in `rounded` for Scale().
+int ScaleOffset(Real x) { return IsF32(x) ? x.exponent_bias() - 1 : 2 * x.exponent_bias(); }
+
+// significand * 2^n for n + ScaleOffset() in the lowest bits of `rounded`; the significand is between 1/2 and 2, and n
+// at most 128 and at least -270 (f32), 1026 and -1100 (f64).
+Real Scale(Real significand, Real n, Integer rounded) {
+  if (!IsF32(n) || n.builder().target == Target::kGpu) {
+    return ScaleInTwo(Select(n < -1075.0, 0.0, significand), IsF32(n) ? rounded + (n.exponent_bias() + 1) : rounded);
+  }
+  // Counts of the smallest subnormal number are the bits of the result, be it subnormal or just normal.
+  Mask tiny = n < -125.0;
+  Integer exponent = rounded + Select(tiny, rounded.Constant(149), 0);
+  Real scaled = significand * 2.0 * exponent.Shl(n.mantissa_bits()).AsReal();
+  // The largest number below 1/2: sums round to integers.
+  return Select(tiny, (scaled + 0x1.fffffep-2).ToSigned().AsReal(), scaled);
+}
+
 }  // namespace
 
 Real ExpShifted(Real x, int shift) {
   const bool f32 = IsF32(x);
   // Past these the result is infinity or 0 anyway, and n stays within what two scalings reach.
-  Real clamped = AtLeast(AtMost(x, f32 ? 90.0 : 711.0), f32 ? -105.0 : -747.0);
-  ExpReduction e = ReduceExp(clamped, 2 * x.exponent_bias() + shift);
-  return ScaleInTwo(e.Significand(), e.rounded);
+  Real clamped = AtLeast(AtMost(x, f32 ? 89.0 - shift : 711.0), f32 ? -105.0 : -747.0);
+  ExpReduction e = ReduceExp(clamped, ScaleOffset(x) + shift);
+  return Scale(e.Significand(), shift == 0 ? e.n : e.n + shift, e.rounded);
 }
 
 Real Exp(Real x) { return ExpShifted(x, 0); }
@@ -62,13 +86,14 @@ Real ExpTimes(Real x, Real factor, int shift) {
   Real clamped = Select(x > most, most, Select(x < least, least, x));
   ExpReduction e = ReduceExp(clamped, 2 * x.exponent_bias() + shift);
   Integer exponent = e.rounded - Select(tiny, e.rounded.Constant(lift), e.rounded.Constant(0));
-  return ScaleInTwo(e.Significand() * lifted, exponent);
+  return ScaleInTwo(Select(e.n < LeastExponent(x), 0.0, e.Significand()) * lifted, exponent);
 }
 
 Real ExpTimes(Real x, Real low, Real factor, Real factor_low) {
   ExpReduction e = ReduceExp(AtLeast(x, IsF32(x) ? -170.0 : -1400.0), 2 * x.exponent_bias(), &low);
   Real em1 = e.r + e.Tail();
-  return ScaleInTwo(factor + (MulAdd(factor, em1, factor_low) + factor_low * em1), e.rounded);
+  Real significand = factor + (MulAdd(factor, em1, factor_low) + factor_low * em1);
+  return ScaleInTwo(Select(e.n < LeastExponent(x), 0.0, significand), e.rounded);
 }
 
 Real ExpBounded(Real x) {
@@ -80,13 +105,14 @@ Real ExpBounded(Real x) {
 
 Real Exp2(Real x) {
   const bool f32 = IsF32(x);
-  Real clamped = AtLeast(AtMost(x, f32 ? 129.0 : 1025.0), f32 ? -151.0 : -1076.0);
-  const double rounder = Rounder(x) + 2 * x.exponent_bias();
+  Real clamped = AtLeast(AtMost(x, f32 ? 128.0 : 1025.0), f32 ? -151.0 : -1076.0);
+  const double rounder = Rounder(x) + ScaleOffset(x);
   Real z = clamped + rounder;
-  Real r = clamped - (z - rounder);
+  Real n = z - rounder;
+  Real r = clamped - n;
   Real q = Polynomial(r, kExp2F32, kExp2F64);
   Real significand = MulAdd(r, f32 ? kLn2FullF32[0] : kLn2FullF64[0], r * r * q) + 1.0;
-  return ScaleInTwo(significand, z.AsInteger());
+  return Scale(significand, n, z.AsInteger());
 }
 
 Real Expm1(Real x) {
@@ -105,18 +131,21 @@ Real Expm1(Real x) {
 
 Real Logistic(Real x) {
   // e^-|x| neither overflows nor, in the quotient, loses the small results of negative x.
-  ExpReduction reduced = ReduceExp(AtLeast(-x.Abs(), IsF32(x) ? -105.0 : -747.0), 2 * x.exponent_bias());
+  ExpReduction reduced = ReduceExp(AtLeast(-x.Abs(), IsF32(x) ? -105.0 : -747.0), ScaleOffset(x));
   // What is added to 1 keeps its rounding error: the sum and the quotient below have theirs.
   Real head = reduced.r + 1.0;
   Real rest = reduced.Tail() + (reduced.r - (head - 1.0));
-  Real e = ScaleInTwo(head + rest, reduced.rounded);
+  Real scaled = Scale(head + rest, reduced.n, reduced.rounded);
+  // Next to 1 it is lost.
+  Mask lost_in_sum = reduced.n < -60.0;
+  Real e = Select(lost_in_sum, 0.0, scaled);
   Real divisor = e + 1.0;
   Real lost = e - (divisor - 1.0);
   Mask negative = x < 0.0;
   Real quotient = Select(negative, e, 1.0) / divisor;
   // The divisor's rounding error, times the quotient, over the divisor.
   Real inverse = Select(negative, 1.0 - quotient, quotient);
-  return MulAdd(quotient, -(lost * inverse), quotient);
+  return Select(lost_in_sum & negative, scaled, MulAdd(quotient, -(lost * inverse), quotient));
 }
 
 namespace {
@@ -212,8 +241,10 @@ Real Log1pPositive(Real x, Real low, Real shift) {
 }
 
 Real Log1p(Real x) {
-  Real result = Log1pPositive(x, x.Constant(0.0), x.Constant(0.0));
-  return Select(x == 0.0, x, LogSpecials(x, -1.0, result));
+  // There the square is lost next to x, and subnormal sooner or later.
+  Mask tiny = x.Abs() < 0x1p-60;
+  Real result = Log1pPositive(Select(tiny, 0.0, x), x.Constant(0.0), x.Constant(0.0));
+  return Select(tiny, x, LogSpecials(x, -1.0, result));
 }
 
 }  // namespace kiln::kernel::math
