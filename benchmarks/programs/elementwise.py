@@ -48,6 +48,9 @@ add("math", "lgamma_1m", jax.scipy.special.gammaln, uniform(1 << 20, low=0.1, hi
 add("math", "gelu_16m", jax.nn.gelu, normal(_LARGE))
 add("math", "silu_4m", jax.nn.silu, normal(1 << 22))
 add("math", "softplus_4m", jax.nn.softplus, normal(1 << 22))
+# Arguments whose exponentials are subnormal or zero, which processors are slow at.
+add("math", "softplus_far_4m", jax.nn.softplus, normal(1 << 22, scale=80))
+add("math", "gaussian_far_4m", lambda x: jnp.exp(-x * x), normal(1 << 22, scale=12))
 add("math", "int_div_4m", lambda x: x // 7 + x % 13, arange(1 << 22))
 add("math", "black_scholes_1m", lambda s, k, t: _black_scholes(s, k, t), uniform(1 << 20, low=5, high=30), uniform(1 << 20, low=1, high=100),
     uniform(1 << 20, low=0.25, high=10))  # fmt: skip
