@@ -143,9 +143,24 @@ IndexExpr DivideCoefficients(const IndexExpr& expr, int64_t by) {
 
 }  // namespace
 
+int64_t IndexTerms::DivisorWithRest(const IndexExpr& expr, int64_t divisor, IndexExpr* quotient,
+                                    IndexExpr* rest) const {
+  for (const auto& [number, coefficient] : expr.terms) {
+    const int64_t d = std::gcd(coefficient, divisor);
+    if (d == 1) continue;
+    *quotient = *rest = IndexExpr();
+    SplitByDivisor(expr, d, quotient, rest);
+    const IndexRange range = RangeOf(*rest);
+    // Sums of loops alone may become one loop.
+    const bool loops = absl::c_all_of(rest->terms, [&](const auto& part) { return term(part.first).kind == Kind::kLoop; });
+    if (!loops && range.low >= 0 && range.high < d) return d;
+  }
+  return 1;
+}
+
 IndexExpr IndexTerms::FloorDiv(const IndexExpr& expr, int64_t divisor) {
   if (divisor == 1) return expr;
-  IndexExpr quotient, rest;
+  IndexExpr quotient, rest, whole_part, small_part;
   SplitByDivisor(expr, divisor, &quotient, &rest);
   IndexRange range = RangeOf(rest);
   if (range.low >= 0 && range.high < divisor) return quotient;
@@ -157,6 +172,9 @@ IndexExpr IndexTerms::FloorDiv(const IndexExpr& expr, int64_t divisor) {
   if (const Term* whole = Whole(rest); whole != nullptr && whole->kind == Kind::kFloorDiv) {
     return quotient + FloorDiv(IndexExpr(whole->inner), whole->divisor * divisor);
   }
+  if (const int64_t d = DivisorWithRest(rest, divisor, &whole_part, &small_part); d > 1) {
+    return quotient + FloorDiv(whole_part, divisor / d);
+  }
   Term term{Kind::kFloorDiv, 0, rest, divisor, {FloorDivide(range.low, divisor), FloorDivide(range.high, divisor)},
             LoopsOf(rest)};
   return quotient + Single(Intern(std::move(term)));
@@ -164,7 +182,7 @@ IndexExpr IndexTerms::FloorDiv(const IndexExpr& expr, int64_t divisor) {
 
 IndexExpr IndexTerms::Mod(const IndexExpr& expr, int64_t divisor) {
   if (divisor == 1) return IndexExpr();
-  IndexExpr quotient, rest;
+  IndexExpr quotient, rest, whole_part, small_part;
   SplitByDivisor(expr, divisor, &quotient, &rest);
   IndexRange range = RangeOf(rest);
   if (range.low >= 0 && range.high < divisor) return rest;
@@ -177,6 +195,9 @@ IndexExpr IndexTerms::Mod(const IndexExpr& expr, int64_t divisor) {
   // (x mod a) mod b = x mod b where b divides a.
   if (const Term* whole = Whole(rest); whole != nullptr && whole->kind == Kind::kMod && whole->divisor % divisor == 0) {
     return Mod(IndexExpr(whole->inner), divisor);
+  }
+  if (const int64_t d = DivisorWithRest(rest, divisor, &whole_part, &small_part); d > 1) {
+    return Mod(whole_part, divisor / d) * d + small_part;
   }
   Term term{Kind::kMod, 0, rest, divisor, {0, divisor - 1}, LoopsOf(rest)};
   return Single(Intern(std::move(term)));
@@ -232,6 +253,21 @@ IndexExpr IndexTerms::Replace(IndexTerms* to, const IndexExpr& expr,
     result = result + part * coefficient;
   }
   return result;
+}
+
+int64_t IndexTerms::PhaseOf(const Term& term, int loop, int lanes) const {
+  if ((term.kind != Kind::kFloorDiv && term.kind != Kind::kMod) || lanes % term.divisor != 0) return -1;
+  bool moves = false;
+  for (const auto& [number, coefficient] : term.inner.terms) {
+    const Term& inner = this->term(number);
+    if (inner.kind == Kind::kLoop && inner.id == loop) {
+      if (coefficient != 1) return -1;
+      moves = true;
+    } else if ((inner.loops >> loop & 1) != 0 || coefficient % term.divisor != 0) {
+      return -1;
+    }
+  }
+  return moves ? (term.inner.constant % term.divisor + term.divisor) % term.divisor : -1;
 }
 
 void IndexTerms::ForEachSymbol(const IndexExpr& expr, const std::function<void(int)>& visit) const {

@@ -89,9 +89,22 @@ llvm::Value* IndexLowering::VectorTerm(int number, llvm::Type* element) {
       return b_.CreateSExtOrTrunc(symbol, vector);
     }
     case IndexTerms::Kind::kFloorDiv:
-    case IndexTerms::Kind::kMod:
-      return Divide(VectorOf(term.inner, element), term.divisor, terms_.RangeOf(term.inner).low >= 0,
-                    term.kind == IndexTerms::Kind::kMod);
+    case IndexTerms::Kind::kMod: {
+      const bool remainder = term.kind == IndexTerms::Kind::kMod;
+      const int64_t phase = aligned_ ? terms_.PhaseOf(term, vector_loop_, lanes_) : -1;
+      if (phase < 0) {
+        return Divide(VectorOf(term.inner, element), term.divisor, terms_.RangeOf(term.inner).low >= 0, remainder);
+      }
+      llvm::SmallVector<llvm::Constant*, 64> lanes;
+      for (int i = 0; i < lanes_; ++i) {
+        const int64_t position = i + phase;
+        const int64_t lane = remainder ? position % term.divisor : position / term.divisor;
+        lanes.push_back(llvm::ConstantInt::get(element, static_cast<uint64_t>(lane)));
+      }
+      llvm::Constant* all = llvm::ConstantVector::get(lanes);
+      if (remainder) return all;
+      return b_.CreateAdd(b_.CreateVectorSplat(lanes_, b_.CreateSExtOrTrunc(ScalarTerm(number), element)), all);
+    }
   }
   return nullptr;
 }

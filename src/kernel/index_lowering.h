@@ -18,10 +18,11 @@ class IndexLowering {
   void SetLoop(int loop, llvm::Value* value) { loops_[loop] = value; }
   // The value of a symbol: i64, or <lanes x i32 or i64> where it varies over lanes.
   void SetSymbol(int value, llvm::Value* index) { symbols_[value] = index; }
-  // The loop whose iterations are lanes; -1: none.
-  void SetVector(int loop, int lanes) {
+  // The loop whose iterations are lanes; -1: none. `aligned`: vectors begin at multiples of `lanes`.
+  void SetVector(int loop, int lanes, bool aligned) {
     vector_loop_ = loop;
     lanes_ = lanes;
+    aligned_ = aligned;
   }
 
   // i64; for the vector loop's lane 0. Symbols in it must be uniform.
@@ -44,6 +45,7 @@ class IndexLowering {
   absl::flat_hash_map<int, llvm::Value*> symbols_;
   int vector_loop_ = -1;
   int lanes_ = 1;
+  bool aligned_ = true;
 };
 
 }  // namespace kiln::kernel

@@ -158,6 +158,10 @@ Access NestLowering::AccessFor(const IndexExpr& offset, bool of_lanes) {
             .offset = b_.CreateMul(index_.Scalar(offset), b_.getInt64(vector_->lanes()))};
   }
   int64_t stride;
+  Spread spread;
+  if (aligned_runs_ && IsSpread(kernel_.terms, offset, vector_loop_, vector_->lanes(), &spread)) {
+    return {.kind = Access::Kind::kSpread, .offset = index_.Scalar(offset), .spread = spread};
+  }
   if (!LinearStride(kernel_.terms, offset, vector_loop_, vector_->lanes(), &stride) ||
       (!aligned_runs_ && !IsPlainSum(offset))) {
     return {.kind = Access::Kind::kIndexed, .offsets = index_.Vector(offset)};
@@ -167,6 +171,20 @@ Access NestLowering::AccessFor(const IndexExpr& offset, bool of_lanes) {
                             : stride == -1 ? Access::Kind::kReversed
                                            : Access::Kind::kStrided;
   return {.kind = kind, .offset = index_.Scalar(offset), .stride = stride};
+}
+
+bool NestLowering::HoldsForRuns(ValueId predicate) const {
+  const Op& op = kernel_.ops[predicate];
+  if (!Varies(op.loops)) return true;
+  if (op.kind != OpKind::kCondition) return false;
+  return absl::c_all_of(op.operands, [&](ValueId operand) { return HoldsForRuns(operand); }) &&
+         absl::c_all_of(op.conditions, [&](const Condition& condition) {
+           return absl::c_all_of(condition.expr.terms, [&](const auto& part) {
+             const IndexTerms::Term& term = kernel_.terms.term(part.first);
+             return !Varies(term.loops) || (term.kind == IndexTerms::Kind::kMod &&
+                                            kernel_.terms.PhaseOf(term, vector_loop_, vector_->lanes()) >= 0);
+           });
+         });
 }
 
 Value NestLowering::LowerLoad(ValueId id) {
@@ -184,18 +202,21 @@ Value NestLowering::LowerLoad(ValueId id) {
   llvm::Value* mask = mask_;
   Access access = AccessFor(op.offset, IsLocalOfLanes(op.parameter, op.loops, op.offset));
   if (op.predicate != kNoValue) {
-    const bool varies = Varies(kernel_.ops[op.predicate].loops);
+    const bool spread = access.kind == Access::Kind::kSpread;
+    const bool varies = spread ? !HoldsForRuns(op.predicate) : Varies(kernel_.ops[op.predicate].loops);
     llvm::Value* holds = Get(op.predicate, true).value;
     const auto* always = llvm::dyn_cast<llvm::Constant>(holds);
     if (always == nullptr || !always->isAllOnesValue()) {
       // Where no lane reads, the first elements are as good as any, and there where some lane may read at all.
-      const bool none_or_all = !varies && access.kind == Access::Kind::kContiguous &&
-                               kernel_.parameters[op.parameter].element_count() >= vector_->lanes();
+      const int64_t run = spread ? access.spread.At(vector_->lanes() - 1) + 1 : vector_->lanes();
+      const bool none_or_all = !varies && (spread || access.kind == Access::Kind::kContiguous) &&
+                               kernel_.parameters[op.parameter].element_count() >= run;
       if (!none_or_all) mask = CombineMasks(mask, holds);
       if (access.offset != nullptr && access.kind != Access::Kind::kUniform) {
         // Where no lane reads, the address may be far outside the array: processors take hundreds of cycles to find
         // that a masked load of a page that is not there does not fault.
-        llvm::Value* any = varies ? b_.CreateOrReduce(holds) : values_[op.predicate].value;
+        llvm::Value* any = values_[op.predicate].value;
+        if (any->getType()->isVectorTy()) any = b_.CreateOrReduce(holds);
         const int64_t inside = access.kind == Access::Kind::kReversed ? vector_->lanes() - 1 : 0;
         access.offset = b_.CreateSelect(any, access.offset, b_.getInt64(static_cast<uint64_t>(inside)));
       }

@@ -27,9 +27,9 @@ absl::StatusOr<Value> NestLowering::RunOnce(absl::Span<llvm::Value* const> loops
   if (lanes > 1) {
     vector_ = std::make_unique<ScalarEmitter>(&b_, lanes, target_.target);
     vector_loop_ = vector_loop;
-    index_.SetVector(vector_loop, lanes);
     // Vectors may begin anywhere.
     aligned_runs_ = false;
+    index_.SetVector(vector_loop, lanes, aligned_runs_);
   }
   external_ = external;
   const Store* store = nullptr;
@@ -257,11 +257,11 @@ absl::Status NestLowering::LowerFlattened(const Loops& loops, const Segment& seg
 absl::Status NestLowering::InVector(int loop, int lanes, const Innermost& body) {
   const int outer_loop = std::exchange(vector_loop_, loop);
   auto outer_vector = std::exchange(vector_, std::make_unique<ScalarEmitter>(&b_, lanes, target_.target));
-  index_.SetVector(loop, lanes);
+  index_.SetVector(loop, lanes, aligned_runs_);
   absl::Status status = body();
   vector_ = std::move(outer_vector);
   vector_loop_ = outer_loop;
-  index_.SetVector(outer_loop, vector_ != nullptr ? vector_->lanes() : 1);
+  index_.SetVector(outer_loop, vector_ != nullptr ? vector_->lanes() : 1, aligned_runs_);
   return status;
 }
 

@@ -1,6 +1,7 @@
 #include "src/kernel/memory_access.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <vector>
 
@@ -69,9 +70,43 @@ llvm::Value* MemoryAccess::LaneOffsets(const Access& access) {
     return b_.CreateSExt(access.offsets, llvm::FixedVectorType::get(b_.getInt64Ty(), lanes));
   }
   std::vector<uint64_t> steps(lanes);
-  for (int i = 0; i < lanes; ++i) steps[i] = static_cast<uint64_t>(access.stride) * i;
+  for (int i = 0; i < lanes; ++i) {
+    const bool spread = access.kind == Access::Kind::kSpread;
+    steps[i] = static_cast<uint64_t>(spread ? access.spread.At(i) : access.stride * i);
+  }
   llvm::Constant* lane_steps = llvm::ConstantDataVector::get(b_.getContext(), steps);
   return b_.CreateAdd(b_.CreateVectorSplat(lanes, access.offset), lane_steps);
+}
+
+llvm::Value* MemoryAccess::LoadSpread(llvm::Type* part, llvm::Value* pointer, const Spread& spread,
+                                      llvm::Value* mask) {
+  const int lanes = vector_.lanes();
+  const int count = static_cast<int>(spread.At(lanes - 1)) + 1;
+  const int width = std::min(static_cast<int>(std::bit_floor(static_cast<unsigned>(count))), lanes);
+  // The second run ends with the last element, so that nothing behind it is touched.
+  std::vector<int> starts = {0};
+  if (count > width) starts.push_back(count - width);
+  std::vector<llvm::Value*> runs;
+  for (int start : starts) {
+    llvm::Value* wanted = nullptr;
+    for (int64_t repeat = 0; mask != nullptr && repeat < spread.period; ++repeat) {
+      // Some lane that has the element wants it.
+      llvm::SmallVector<int, 64> from(width, lanes);
+      for (int lane = 0; lane < lanes; ++lane) {
+        const int64_t at = spread.At(lane) - start;
+        if (at >= 0 && at < width && (lane + spread.phase) % spread.period == repeat) from[at] = lane;
+      }
+      llvm::Value* some = b_.CreateShuffleVector(mask, llvm::Constant::getNullValue(mask->getType()), from);
+      wanted = wanted == nullptr ? some : b_.CreateOr(wanted, some);
+    }
+    runs.push_back(LoadRun(part, width, b_.CreateConstGEP1_64(part, pointer, start), wanted));
+  }
+  llvm::SmallVector<int, 64> chosen;
+  for (int lane = 0; lane < lanes; ++lane) {
+    const int at = static_cast<int>(spread.At(lane));
+    chosen.push_back(at < width ? at : width + at - starts.back());
+  }
+  return b_.CreateShuffleVector(runs.front(), runs.back(), chosen);
 }
 
 llvm::Value* MemoryAccess::LoadNearby(llvm::Type* part, llvm::Value* pointer, int stride, llvm::Value* mask) {
@@ -130,7 +165,12 @@ Value MemoryAccess::LoadVector(hlo::PrimitiveType type, llvm::Value* base, const
       value.imaginary = b_.CreateShuffleVector(run, LaneSequence(lanes, 1, 2));
       return MapParts(value, in_order);
     }
+    case Access::Kind::kSpread:
     case Access::Kind::kStrided:
+      if (parts == 1 && access.kind == Access::Kind::kSpread) {
+        llvm::Value* pointer = ElementPointer(part, 1, base, access.offset);
+        return {type, vector_.FromMemory(type, LoadSpread(part, pointer, access.spread, mask))};
+      }
       if (parts == 1 && IsNearby(access.stride, lanes)) {
         llvm::Value* pointer = ElementPointer(part, 1, base, access.offset);
         return {type, vector_.FromMemory(type, LoadNearby(part, pointer, static_cast<int>(access.stride), mask))};
@@ -142,9 +182,10 @@ Value MemoryAccess::LoadVector(hlo::PrimitiveType type, llvm::Value* base, const
         value.value = llvm::PoisonValue::get(vector);
         if (parts == 2) value.imaginary = value.value;
         for (int i = 0; i < lanes; ++i) {
+          const int64_t step = access.kind == Access::Kind::kSpread ? access.spread.At(i) : access.stride * i;
           llvm::Value* offset =
-              access.kind == Access::Kind::kStrided
-                  ? b_.CreateAdd(access.offset, b_.getInt64(access.stride * i))
+              access.kind != Access::Kind::kIndexed
+                  ? b_.CreateAdd(access.offset, b_.getInt64(static_cast<uint64_t>(step)))
                   : b_.CreateSExt(b_.CreateExtractElement(access.offsets, b_.getInt64(i)), b_.getInt64Ty());
           llvm::Value* pointer = ElementPointer(part, parts, base, offset);
           value.value = b_.CreateInsertElement(value.value, b_.CreateLoad(part, pointer), b_.getInt64(i));

@@ -7,6 +7,7 @@
 #include "absl/types/span.h"
 #include "llvm/IR/IRBuilder.h"
 #include "src/kernel/scalar_emitter.h"
+#include "src/kernel/schedule.h"
 
 namespace kiln::kernel {
 
@@ -17,12 +18,14 @@ struct Access {
     kContiguous,  // lane l element offset + l
     kReversed,    // lane l element offset - l
     kStrided,     // lane l element offset + l * stride
+    kSpread,      // lane l element offset + spread.At(l)
     kIndexed,     // lane l element offsets[l]
   };
   Kind kind = Kind::kUniform;
   llvm::Value* offset = nullptr;   // i64
   llvm::Value* offsets = nullptr;  // <lanes x i32 or i64>, kIndexed
   int64_t stride = 0;
+  Spread spread;
 };
 
 // Whether lanes `stride` elements apart are picked out of whole vectors, instead of loaded one by one.
@@ -60,6 +63,8 @@ class MemoryAccess {
   llvm::Value* LoadRun(llvm::Type* part, int count, llvm::Value* pointer, llvm::Value* mask);
   // A whole vector to consecutive elements.
   void StoreRun(llvm::Value* run, llvm::Value* pointer, llvm::Align align, llvm::Value* mask, bool streaming);
+  // Elements of one part as `spread` tells, from `pointer` on, out of one or two runs.
+  llvm::Value* LoadSpread(llvm::Type* part, llvm::Value* pointer, const Spread& spread, llvm::Value* mask);
   // Elements of one part `stride` apart from `pointer` on, out of whole vectors.
   llvm::Value* LoadNearby(llvm::Type* part, llvm::Value* pointer, int stride, llvm::Value* mask);
 

@@ -26,7 +26,9 @@ class NarrowRows {
     row_ = nest_.loops.back();
     width_ = kernel_.loops[row_].extent;
     if (!IsPlain()) return;
-    if (DependsOnPlacesOnly() && ChooseBlock()) {
+    if (RepeatsElements()) {
+      JoinLoops();
+    } else if (DependsOnPlacesOnly() && ChooseBlock()) {
       JoinRows();
     } else if (IsWrittenAcross()) {
       UnrollRow();
@@ -62,18 +64,56 @@ class NarrowRows {
     });
   }
 
+  // Whole rows make a vector, and what is loaded is of rows or goes along the loop outside, but for what is uniform.
+  bool RepeatsElements() const {
+    if (Lanes(SetOf({outer_, row_})) % width_ != 0) return false;
+    bool repeats = false;
+    for (const Block::Statement& statement : nest_.body.statements) {
+      if (statement.kind == Block::Kind::kStore) continue;
+      const Op& op = kernel_.ops[statement.index];
+      if (op.kind == OpKind::kToIndex || !op.conditions.empty()) return false;
+      if ((op.kind != OpKind::kLoad && op.kind != OpKind::kIndex) || LiesInRows(op.offset)) continue;
+      int64_t stride;
+      if (op.kind == OpKind::kIndex || DependsOn(op.offset, row_) || hlo::IsComplex(op.type) ||
+          !LinearStride(kernel_.terms, op.offset, outer_, 1, &stride) || stride < 0 || stride > width_) {
+        return false;
+      }
+      repeats |= stride > 0;
+    }
+    return repeats;
+  }
+
+  // Of a vector of the widest type that the body computes in `loops`.
+  int64_t Lanes(uint64_t loops) const {
+    int width = 1;
+    for (const Block::Statement& statement : nest_.body.statements) {
+      if (statement.kind != Block::Kind::kOp) continue;
+      const Op& op = kernel_.ops[statement.index];
+      if ((op.loops & loops) != 0) width = std::max(width, ComputeWidth(op));
+    }
+    return vector_bytes_ / width;
+  }
+
+  void JoinLoops() {
+    const int64_t extent = kernel_.loops[outer_].extent * width_;
+    for (Op& op : kernel_.ops) ReplaceLoop(outer_, row_, &op.loops);
+    MakeCopies(1, [&](int64_t, IndexTerms* terms, const IndexTerms::Term& loop, bool in_rows) {
+      if (loop.id != outer_ && loop.id != row_) return terms->Loop(loop.id, loop.range.high + 1);
+      if (in_rows && loop.id == outer_) return IndexExpr();
+      const IndexExpr place = terms->Loop(row_, extent);
+      return in_rows ? place : terms->FloorDiv(place, width_);
+    });
+    kernel_.loops[outer_].extent = 1;
+    kernel_.loops[row_].extent = extent;
+    nest_.loops.erase(nest_.loops.end() - 2);
+  }
+
   // How many lanes and vectors make a block, and how many blocks a stretch.
   bool ChooseBlock() {
     constexpr double kEnoughGain = 1.25;   // in lanes that are at work
     constexpr int64_t kMaxStretch = 4096;  // elements
     constexpr int64_t kMinRepeats = 16;    // that make what is computed once for all of them worth its instructions
-    int width = 1;
-    for (const Block::Statement& statement : nest_.body.statements) {
-      if (statement.kind != Block::Kind::kOp) continue;
-      const Op& op = kernel_.ops[statement.index];
-      if ((op.loops >> row_ & 1) != 0) width = std::max(width, ComputeWidth(op));
-    }
-    const int64_t all_lanes = vector_bytes_ / width, rows = kernel_.loops[outer_].extent;
+    const int64_t all_lanes = Lanes(SetOf({row_})), rows = kernel_.loops[outer_].extent;
     const double fill = static_cast<double>(width_) / static_cast<double>((width_ + all_lanes - 1) / all_lanes);
     for (lanes_ = all_lanes; lanes_ >= 4; lanes_ /= 2) {
       const int64_t together = lanes_ / std::gcd(lanes_, width_);
@@ -122,7 +162,7 @@ class NarrowRows {
       }
       const Op& op = kernel_.ops[statement.index];
       int64_t stride;
-      along_outer |= op.kind == OpKind::kLoad && DependsOn(op.offset, row_) &&
+      along_outer |= op.kind == OpKind::kLoad &&
                      LinearStride(kernel_.terms, op.offset, outer_, 1, &stride) && stride == 1;
     }
     return along_outer;

@@ -7,7 +7,14 @@
 
 namespace kiln::kernel {
 
-// Puts copies of a body side by side, so that its loads and stores become whole vectors, in two kinds of nests.
+// Makes whole vectors of the loads and stores of narrow rows, in three kinds of nests. Of two it puts copies of the body
+// side by side.
+//
+// Where rows repeat what the loop outside goes through, and whole rows make a vector, both loops become one:
+//
+//   nest parallel i0 in 1024 parallel i1 in 2       nest parallel i1 in 2048
+//     v0 = load p0[i0]                          ->    v0 = load p0[i1 floordiv 2]
+//     store p1[2*i0 + i1] = v0                        store p1[i1] = v0
 //
 // Over rows that lie one behind the other but whose loops do not collapse, since something depends on the place in the
 // row alone: so many rows as fill whole vectors are a block, with one copy of the body for each vector. The lanes are a

@@ -171,6 +171,9 @@ class NestLowering {
   // Where a parameter is; local arrays are allocated on first use.
   llvm::Value* ArrayOf(int parameter);
 
+  // Whether a predicate picks out lanes by their place in a period alone: elements of a Spread are there for all lanes or
+  // for none.
+  bool HoldsForRuns(ValueId predicate) const;
   Value LowerLoad(ValueId id);
 
   // All threads of a group have the task's values, and no loop is left that they would divide.

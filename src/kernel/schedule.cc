@@ -42,6 +42,18 @@ bool LinearStride(const IndexTerms& terms, const IndexExpr& expr, int loop, int 
   return true;
 }
 
+bool IsSpread(const IndexTerms& terms, const IndexExpr& expr, int loop, int lanes, Spread* spread) {
+  spread->stride = 0;
+  for (const auto& [number, coefficient] : expr.terms) {
+    const IndexTerms::Term& term = terms.term(number);
+    if ((term.loops >> loop & 1) == 0) continue;
+    const int64_t phase = terms.PhaseOf(term, loop, lanes);
+    if (spread->stride != 0 || term.kind != IndexTerms::Kind::kFloorDiv || phase < 0 || coefficient <= 0) return false;
+    *spread = {coefficient, term.divisor, phase};
+  }
+  return spread->stride > 0 && spread->At(lanes - 1) < 2 * int64_t{lanes};
+}
+
 namespace {
 
 // Bytes that one lane takes in a register while computing.
@@ -353,7 +365,7 @@ class Scheduler {
     for (const Store* store : stores_) {
       const int number = static_cast<int>(store - kernel_.stores.data());
       const bool interleaved = loop >= 0 && !InterleavedStores(kernel_, nest_.body, number, loop, lanes).empty();
-      cost += loop < 0 ? 1.0 : (interleaved ? 2.0 : AccessCost(store->offset, loop, lanes)) / (lanes * fill);
+      cost += loop < 0 ? 1.0 : (interleaved ? 2.0 : StoreCost(*store, loop, lanes)) / (lanes * fill);
     }
     return cost;
   }
@@ -379,6 +391,8 @@ class Scheduler {
   // Instructions to read or write `lanes` elements.
   double AccessCost(const IndexExpr& offset, int loop, int lanes) const {
     int64_t stride;
+    Spread spread;
+    if (IsSpread(kernel_.terms, offset, loop, lanes, &spread)) return 3;
     if (!LinearStride(kernel_.terms, offset, loop, lanes, &stride)) {
       return Tuning().kernels.gather_operations * lanes;
     }
@@ -387,6 +401,15 @@ class Scheduler {
     // A load and a shuffle for each vector that has some of them; the more there are, the later the last one.
     if (IsNearby(stride, lanes)) return (stride <= 4 ? 2.0 : 2.5) * static_cast<double>(stride);
     return 2.0 * lanes;
+  }
+
+  // A line of the cache for each lane, to be fetched and kept until it is full, is worse than many instructions.
+  double StoreCost(const Store& store, int loop, int lanes) const {
+    constexpr int64_t kLine = 64;
+    int64_t stride;
+    const int64_t width = hlo::ByteWidth(kernel_.parameters[store.parameter].type);
+    const bool far = LinearStride(kernel_.terms, store.offset, loop, lanes, &stride) && std::abs(stride) * width >= kLine;
+    return far ? 3.0 * lanes : AccessCost(store.offset, loop, lanes);
   }
 
   void ScheduleReduce(int number, int nest_vector_loop, ReduceSchedule* schedule) const {

@@ -91,6 +91,15 @@ std::vector<int> InterleavedStores(const Kernel& kernel, const Block& block, int
 // it over aligned runs of `lanes` iterations. False when neither.
 bool LinearStride(const IndexTerms& terms, const IndexExpr& expr, int loop, int lanes, int64_t* stride);
 
+// Iteration l of an aligned run of `lanes` of them has the value of `expr` at iteration 0 and stride * ((l + phase) /
+// period) more: elements that are repeated, or that come with gaps for others. False when that is not so, or when the
+// elements of a run are not within two vectors.
+struct Spread {
+  int64_t stride = 0, period = 1, phase = 0;
+  int64_t At(int64_t lane) const { return (lane + phase) / period * stride; }
+};
+bool IsSpread(const IndexTerms& terms, const IndexExpr& expr, int loop, int lanes, Spread* spread);
+
 }  // namespace kiln::kernel
 
 #endif  // KILN_KERNEL_SCHEDULE_H_

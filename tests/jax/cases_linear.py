@@ -18,6 +18,12 @@ def einsum(formula, *shapes):
     return Case(f"einsum {formula}", lambda *operands: jnp.einsum(formula, *operands), normals(*shapes), LONG_SUM)
 
 
+def _padded_with_gaps(x):
+    # Gaps that divide a vector's lanes and gaps that do not, with edges that begin and end anywhere among them.
+    edges = ((0, 0), (1, 2), (5, 0), (-1, 3), (-3, -2))
+    return [lax.pad(x, x.dtype.type(1), ((0, 1, 1), (low, high, gap))) for low, high in edges for gap in (1, 2, 3, 6, 7)]
+
+
 def _power_iteration(a):
     def step(_, v):
         v = a @ v
@@ -91,6 +97,11 @@ CASES = [
     Case("pad_edge_wrap", lambda x: (jnp.pad(x, 2, mode="edge"), jnp.pad(x, 2, mode="wrap")), normal(4, 5)),
     Case("pad_interior", lambda x: lax.pad(x, np.float32(0), ((1, 0, 2), (0, 2, 1))), normal(4, 5)),
     Case("pad_negative", lambda x: lax.pad(x, np.float32(0), ((-1, 2, 0), (2, -2, 0))), normal(4, 5)),
+    Case("pad_interior_edges", _padded_with_gaps, normal(17, 65)),
+    Case("pad_interior_bytes", _padded_with_gaps, integers((33, 70), dtype=np.int8)),
+    Case("repeat_last", lambda x: [jnp.repeat(x, n, axis=-1) + n for n in (2, 3, 4, 5, 8, 16)], normal(9, 70)),
+    Case("repeat_last_bytes", lambda x: [jnp.repeat(x, n, axis=-1) for n in (2, 3, 4, 64)], integers((9, 70), dtype=np.int8)),
+    Case("scale_up", lambda x, y: (jnp.repeat(jnp.repeat(x, 2, 1), 2, 2) + y, jax.image.resize(x, y.shape, "nearest")), normals((3, 17, 35), (3, 34, 70))),
     Case("reverse", lambda x: (jnp.flip(x), jnp.flip(x, 1), lax.rev(x, (0,))), normal(4, 5)),
     Case("roll", lambda x: (jnp.roll(x, 3), jnp.roll(x, -1, axis=1)), normal(4, 5)),
     Case("tile_repeat", lambda x: (jnp.tile(x, (2, 3)), jnp.repeat(x, 3, axis=0)), normal(4, 5)),
