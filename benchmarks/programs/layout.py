@@ -28,6 +28,10 @@ add("layout", "normalize_image", lambda x: (x.astype(jnp.float32) / 255 - jnp.ar
 add("layout", "scale_channels", lambda x, s: x * s + s, normal(8, 224, 224, 3), normal(3, seed=1))
 add("layout", "cross_products", jnp.cross, normal(1 << 18, 3), normal(1 << 18, 3, seed=1))
 add("layout", "tril", jnp.tril, normal(2048, 2048))
+add("layout", "strided_slice_grad", jax.grad(lambda x: (x[:, ::2] ** 2).sum()), normal(1024, 1024))
+add("layout", "scale_up_nchw", lambda x, y: jnp.repeat(jnp.repeat(x, 2, 2), 2, 3) + y, normal(4, 64, 32, 32), normal(4, 64, 64, 64, seed=1))
+add("layout", "resize_nearest_nchw", lambda x: jax.image.resize(x, (4, 32, 64, 64), "nearest"), normal(4, 32, 32, 32))
+add("layout", "alpha_blend", lambda a, b: a[..., :3] * a[..., 3:] + b * (1 - a[..., 3:]), uniform(512, 512, 4), uniform(512, 512, 3, seed=1))
 
 add("indexing", "embedding", lambda table, ids: table[ids], normal(50257, 256), integers(4096, high=50257))
 add("indexing", "embedding_grad", jax.grad(lambda table, ids: (table[ids] ** 2).sum()), normal(10000, 128), integers(2048, high=10000))

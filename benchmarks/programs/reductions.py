@@ -47,6 +47,15 @@ add("norm", "rms_norm", rms_norm, normal(4096, 768), normal(768, seed=1))
 add("norm", "batch_norm_nhwc", lambda x: (x - x.mean((0, 1, 2))) * jax.lax.rsqrt(x.var((0, 1, 2)) + 1e-5), normal(16, 28, 28, 128), tolerance=1e-3)
 
 
+def group_norm(x, scale, bias, groups=32):
+    grouped = x.reshape(*x.shape[:-1], groups, -1)
+    variance = grouped.var((1, 2, 4), keepdims=True)
+    return ((grouped - grouped.mean((1, 2, 4), keepdims=True)) * jax.lax.rsqrt(variance + 1e-5)).reshape(x.shape) * scale + bias
+
+
+add("norm", "group_norm_nhwc", group_norm, normal(2, 32, 32, 320), normal(320, seed=1), normal(320, seed=2), tolerance=1e-3)
+
+
 def cross_entropy(logits, labels):
     return -jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], 1).mean()
 

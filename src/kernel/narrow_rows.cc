@@ -162,8 +162,9 @@ class NarrowRows {
       }
       const Op& op = kernel_.ops[statement.index];
       int64_t stride;
-      along_outer |= op.kind == OpKind::kLoad &&
-                     LinearStride(kernel_.terms, op.offset, outer_, 1, &stride) && stride == 1;
+      // Or through rows of another width or order, whose places are picked out of vectors.
+      along_outer |= op.kind == OpKind::kLoad && LinearStride(kernel_.terms, op.offset, outer_, 1, &stride) &&
+                     stride >= 1 && (stride == 1 || (stride <= kMaxCopies && !LiesInRows(op.offset)));
     }
     return along_outer;
   }

@@ -474,6 +474,21 @@ class Scheduler {
     return bytes;
   }
 
+  // Iterations of the reduces that depend on none of the loops from number `first` of the order on.
+  double RepeatedWork(const NestSchedule& schedule, size_t first) const {
+    uint64_t behind = 0;
+    for (size_t i = first; i < schedule.order.size(); ++i) behind |= uint64_t{1} << schedule.order[i];
+    double work = 0;
+    for (int number : reduces_) {
+      const Reduce& reduce = kernel_.reduces[number];
+      if ((reduce.outer_loops & behind) != 0) continue;
+      double iterations = 1;
+      for (int loop : reduce.loops) iterations *= static_cast<double>(kernel_.loops[loop].extent);
+      work += iterations;
+    }
+    return work;
+  }
+
   void DivideIntoTasks(double element_cost, NestSchedule* schedule) const {
     const KernelTuning& costs = Tuning().kernels;
     double space = 1;
@@ -510,7 +525,11 @@ class Scheduler {
       const size_t limit = static_cast<size_t>(
           std::find(schedule->order.begin(), schedule->order.end(), schedule->vector_loop) - schedule->order.begin());
       schedule->task_count = 1;
+      double inside = space;  // iterations of the loops behind
       for (size_t i = 0; i < limit && schedule->task_count < kEnoughTasks; ++i) {
+        inside /= static_cast<double>(kernel_.loops[schedule->order[i]].extent);
+        // A task makes the reduces of the loops around it again.
+        if (RepeatedWork(*schedule, i) > inside) break;
         schedule->task_count *= kernel_.loops[schedule->order[i]].extent;
         schedule->task_loops = static_cast<int>(i) + 1;
       }
