@@ -1,4 +1,5 @@
 #include <cmath>
+#include <vector>
 
 #include "src/kernel/math/coefficients.h"
 #include "src/kernel/math/real_math.h"
@@ -20,9 +21,17 @@ struct ExpReduction {
 
   Real Tail() const { return r * r * q; }
   Real Significand() const { return MulAdd(r, MulAdd(r, q, 1.0), 1.0); }
+  // Twice that, where q is twice its value.
+  Real TwiceSignificand() const { return MulAdd(r, MulAdd(r, q, 2.0), 2.0); }
 };
 
-ExpReduction ReduceExp(Real x, int offset, const Real* low = nullptr) {
+std::vector<double> Twice(absl::Span<const double> coefficients) {
+  std::vector<double> twice(coefficients.begin(), coefficients.end());
+  for (double& c : twice) c *= 2;
+  return twice;
+}
+
+ExpReduction ReduceExp(Real x, int offset, const Real* low = nullptr, bool twice = false) {
   const bool f32 = IsF32(x);
   const double rounder = Rounder(x) + offset;
   Real z = MulAdd(x, f32 ? kLog2EF32[0] : kLog2EF64[0], x.Constant(rounder));
@@ -30,7 +39,7 @@ ExpReduction ReduceExp(Real x, int offset, const Real* low = nullptr) {
   Real r = MulAdd(n, f32 ? -kLn2F32[0] : -kLn2F64[0], x);
   r = MulAdd(n, f32 ? -kLn2F32[1] : -kLn2F64[1], r);
   if (low != nullptr) r = r + *low;
-  Real q = Polynomial(r, kExpF32, kExpF64);
+  Real q = twice ? Polynomial(r, Twice(kExpF32), Twice(kExpF64)) : Polynomial(r, kExpF32, kExpF64);
   return {z.AsInteger(), n, r, q};
 }
 
@@ -46,19 +55,19 @@ Real ScaleInTwo(Real significand, Integer rounded) {
 // Below this power of two, even 256 times as large, there is nothing but zero.
 double LeastExponent(Real x) { return IsF32(x) ? -160.0 : -1090.0; }
 
-// What is added to n in `rounded` for Scale().
-int ScaleOffset(Real x) { return IsF32(x) ? x.exponent_bias() - 1 : 2 * x.exponent_bias(); }
+// What is added to n in `rounded` for Scale(): 2^(n - 1) has that many more in f32's exponent.
+int ScaleOffset(Real x) { return IsF32(x) ? x.exponent_bias() - 1 : 2 * x.exponent_bias() - 1; }
 
-// significand * 2^n for n + ScaleOffset() in the lowest bits of `rounded`; the significand is between 1/2 and 2, and n
-// at most 128 and at least -270 (f32), 1026 and -1100 (f64).
-Real Scale(Real significand, Real n, Integer rounded) {
+// twice / 2 * 2^n for n + ScaleOffset() in the lowest bits of `rounded`; `twice` is between 1 and 4, and n at most 129 and
+// at least -270 (f32), 1026 and -1100 (f64).
+Real Scale(Real twice, Real n, Integer rounded) {
   if (!IsF32(n) || n.builder().target == Target::kGpu) {
-    return ScaleInTwo(Select(n < -1075.0, 0.0, significand), IsF32(n) ? rounded + (n.exponent_bias() + 1) : rounded);
+    return ScaleInTwo(Select(n < -1075.0, 0.0, twice), IsF32(n) ? rounded + n.exponent_bias() : rounded);
   }
   // Counts of the smallest subnormal number are the bits of the result, be it subnormal or just normal.
   Mask tiny = n < -125.0;
   Integer exponent = rounded + Select(tiny, rounded.Constant(149), 0);
-  Real scaled = significand * 2.0 * exponent.Shl(n.mantissa_bits()).AsReal();
+  Real scaled = twice * exponent.Shl(n.mantissa_bits()).AsReal();
   // The largest number below 1/2: sums round to integers.
   return Select(tiny, (scaled + 0x1.fffffep-2).ToSigned().AsReal(), scaled);
 }
@@ -69,8 +78,8 @@ Real ExpShifted(Real x, int shift) {
   const bool f32 = IsF32(x);
   // Past these the result is infinity or 0 anyway, and n stays within what two scalings reach.
   Real clamped = AtLeast(AtMost(x, f32 ? 89.0 - shift : 711.0), f32 ? -105.0 : -747.0);
-  ExpReduction e = ReduceExp(clamped, ScaleOffset(x) + shift);
-  return Scale(e.Significand(), shift == 0 ? e.n : e.n + shift, e.rounded);
+  ExpReduction e = ReduceExp(clamped, ScaleOffset(x) + shift, nullptr, /*twice=*/true);
+  return Scale(e.TwiceSignificand(), shift == 0 ? e.n : e.n + shift, e.rounded);
 }
 
 Real Exp(Real x) { return ExpShifted(x, 0); }
@@ -110,9 +119,9 @@ Real Exp2(Real x) {
   Real z = clamped + rounder;
   Real n = z - rounder;
   Real r = clamped - n;
-  Real q = Polynomial(r, kExp2F32, kExp2F64);
-  Real significand = MulAdd(r, f32 ? kLn2FullF32[0] : kLn2FullF64[0], r * r * q) + 1.0;
-  return Scale(significand, n, z.AsInteger());
+  Real q = Polynomial(r, Twice(kExp2F32), Twice(kExp2F64));
+  Real twice = MulAdd(r, 2 * (f32 ? kLn2FullF32[0] : kLn2FullF64[0]), r * r * q) + 2.0;
+  return Scale(twice, n, z.AsInteger());
 }
 
 Real Expm1(Real x) {
@@ -135,7 +144,7 @@ Real Logistic(Real x) {
   // What is added to 1 keeps its rounding error: the sum and the quotient below have theirs.
   Real head = reduced.r + 1.0;
   Real rest = reduced.Tail() + (reduced.r - (head - 1.0));
-  Real scaled = Scale(head + rest, reduced.n, reduced.rounded);
+  Real scaled = Scale((head + rest) * 2.0, reduced.n, reduced.rounded);
   // Next to 1 it is lost.
   Mask lost_in_sum = reduced.n < -60.0;
   Real e = Select(lost_in_sum, 0.0, scaled);
