@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "src/analysis/combiner.h"
+#include "src/hlo/evaluator.h"
 #include "src/passes/simplify/indices.h"
 #include "src/passes/simplify/rules.h"
 
@@ -132,26 +133,53 @@ int64_t DimensionOfRows(const Instruction& root, const Shape& operand) {
 
 const Instruction& Unshaped(const Instruction& x) { return x.opcode() == Opcode::kReshape ? *x.operand(0) : x; }
 
-// The first of places at equal distances that are known, each within so many, and the distance; or nothing.
+// Some elements that `steps` ops at most compute of counts and constants.
+std::optional<Literal> KnownElements(const Instruction& x, int* steps) {
+  constexpr int64_t kMaxElements = 4096;
+  const bool is_plain = hlo::IsElementwise(x.opcode()) || x.opcode() == Opcode::kIota ||
+                        x.opcode() == Opcode::kBroadcast || x.opcode() == Opcode::kReshape;
+  if (x.IsConstant()) return x.literal();
+  if (!is_plain || !x.shape().IsArray() || x.shape().element_count() > kMaxElements || --*steps < 0) {
+    return std::nullopt;
+  }
+  std::vector<Literal> operands;
+  for (const Instruction* operand : x.operands()) {
+    std::optional<Literal> known = KnownElements(*operand, steps);
+    if (!known) return std::nullopt;
+    operands.push_back(*std::move(known));
+  }
+  absl::StatusOr<Literal> value = hlo::EvaluateInstruction(x, operands);
+  return value.ok() ? std::optional<Literal>(*std::move(value)) : std::nullopt;
+}
+
+// The first of places at equal distances that are known, each within so many, the distance, and how often each is there
+// in a row; or nothing.
 struct Steps {
-  int64_t first = 0, step = 0;
+  int64_t first = 0, step = 0, repeats = 1;
 };
 std::optional<Steps> StepsOf(const Instruction& places, int64_t size) {
+  constexpr int kMaxOps = 100;  // each as often as it is used
   const int64_t count = places.shape().element_count();
   if (count < 2) return std::nullopt;
   if (const std::optional<int64_t> first = FirstOfCount(Unshaped(places)); first && *first + count <= size) {
     return Steps{*first, 1};
   }
+  int ops = kMaxOps;
   const std::optional<Literal> same = SplatValue(places);
-  if (!same && !places.IsConstant()) return std::nullopt;
-  const auto place = [&](int64_t i) {
-    return same ? hlo::ElementAsInt64(*same, 0) : hlo::ElementAsInt64(places.literal(), i);
-  };
+  const std::optional<Literal> known = same ? std::nullopt : KnownElements(places, &ops);
+  if (!same && !known) return std::nullopt;
+  const auto place = [&](int64_t i) { return hlo::ElementAsInt64(same ? *same : *known, same ? 0 : i); };
   Steps steps = {place(0), 0};
+  while (steps.repeats < count && place(steps.repeats) == steps.first) ++steps.repeats;
+  if (steps.repeats == count) {
+    steps.repeats = 1;
+  } else {
+    steps.step = place(steps.repeats) - steps.first;
+  }
+  if (count % steps.repeats != 0) return std::nullopt;
   for (int64_t i = 0; i < count; ++i) {
-    if (place(i) < 0 || place(i) >= size) return std::nullopt;
-    if (i == 1) steps.step = place(1) - steps.first;
-    if (place(i) != steps.first + i * steps.step) return std::nullopt;
+    const int64_t at = steps.first + i / steps.repeats * steps.step;
+    if (at < 0 || at >= size || place(i) != at) return std::nullopt;
   }
   return steps;
 }
@@ -161,7 +189,8 @@ Instruction* GatherOfSteps(const Match& match, Builder& builder) {
   const int64_t along = DimensionOfRows(*match.root(), operand);
   const std::optional<Steps> steps = along < 0 ? std::nullopt : StepsOf(*match['i'], operand.dimensions(along));
   if (!steps) return nullptr;
-  const int64_t last = steps->first + (match.root()->shape().dimensions(along) - 1) * steps->step;
+  const int64_t count = match.root()->shape().dimensions(along) / steps->repeats;
+  const int64_t last = steps->first + (count - 1) * steps->step;
   hlo::SliceAttributes slice;
   slice.start = DimensionVector(operand.rank(), 0);
   slice.limit = operand.dimensions();
@@ -171,9 +200,15 @@ Instruction* GatherOfSteps(const Match& match, Builder& builder) {
   slice.stride[along] = std::max<int64_t>(std::abs(steps->step), 1);
   Instruction* taken = builder.Slice(match['x'], slice);
   if (steps->step < 0) {
-    return builder.Add(Opcode::kReverse, taken->shape(), {taken}, hlo::DimensionsAttributes{{along}});
+    taken = builder.Add(Opcode::kReverse, taken->shape(), {taken}, hlo::DimensionsAttributes{{along}});
   }
-  if (steps->step > 0) return taken;
+  if (steps->repeats > 1) {
+    DimensionVector repeated = taken->shape().dimensions(), map;
+    repeated.insert(repeated.begin() + along + 1, steps->repeats);
+    for (int64_t i = 0; i < operand.rank(); ++i) map.push_back(i <= along ? i : i + 1);
+    return builder.Reshape(builder.Broadcast(taken, repeated, map), match.root()->shape().dimensions());
+  }
+  if (steps->step != 0) return taken;
   DimensionVector kept = taken->shape().dimensions();
   kept.erase(kept.begin() + along);
   return builder.Broadcast(builder.Reshape(taken, kept), match.root()->shape().dimensions(),
@@ -285,7 +320,7 @@ constexpr Rule kRules[] = {
     {"gather(t:iota(), i)", "clamp(0, i, size - 1)", GatherOfIota},
     {"gather(x, i)", "broadcast(x), where slices are the whole of it", GatherOfWhole},
     {"gather(x, i)", "dynamic-slice(x, i), of one place", GatherOfOne},
-    {"gather(x, i)", "slice(x), reverse or broadcast of it, of known places at equal distances", GatherOfSteps},
+    {"gather(x, i)", "slice(x), reversed or repeated, of known places at equal distances", GatherOfSteps},
     {"scatter(x, i, u)", "x", EmptyU},
     {"scatter(x, i, c)", "x", IdentityC, SignlessZero},
     {"scatter(x, i, u)", "dynamic-update-slice(x, combine(slice(x), u)), of places side by side", ScatterOfSteps},
