@@ -10,32 +10,45 @@ namespace kiln {
 // and the evaluator expect. Costs one read of a control register where that is so already.
 class DefaultFloatEnvironment {
  public:
-  DefaultFloatEnvironment() : before_(Read()) {
-    if (!IsDefault(before_)) Write(kDefault);
-  }
+  DefaultFloatEnvironment() : DefaultFloatEnvironment(kDefault) {}
   ~DefaultFloatEnvironment() {
-    if (!IsDefault(before_)) Write(before_);
+    if (changes_) Write(before_);
   }
   DefaultFloatEnvironment(const DefaultFloatEnvironment&) = delete;
   DefaultFloatEnvironment& operator=(const DefaultFloatEnvironment&) = delete;
 
- private:
+ protected:
+  explicit DefaultFloatEnvironment(uint64_t wanted) : before_(Read()), changes_((before_ & ~kFlags) != wanted) {
+    if (changes_) Write(wanted);
+  }
+
 #if defined(__x86_64__)
   static constexpr uint64_t kDefault = 0x1f80;  // all exceptions masked
+  static constexpr uint64_t kFlush = 0x8040;    // of results and operands
   static constexpr uint64_t kFlags = 0x3f;      // exceptions that have happened
   static uint64_t Read() { return __builtin_ia32_stmxcsr(); }
   static void Write(uint64_t value) { __builtin_ia32_ldmxcsr(static_cast<unsigned>(value)); }
 #elif defined(__aarch64__)
   static constexpr uint64_t kDefault = 0;
+  static constexpr uint64_t kFlush = uint64_t{1} << 24;
   static constexpr uint64_t kFlags = 0;
   static uint64_t Read() { return __builtin_arm_rsr64("FPCR"); }
   static void Write(uint64_t value) { __builtin_arm_wsr64("FPCR", value); }
 #else
 #error "the control register of this processor's floating-point unit is not known"
 #endif
-  static bool IsDefault(uint64_t value) { return (value & ~kFlags) == kDefault; }
 
+ private:
   uint64_t before_;
+  bool changes_;
+};
+
+// The same, but subnormals count as zeros: for sums of products, where they are lost beside any other term. Processors
+// take a hundred cycles and more for each, and weights of a softmax or gradients through saturated functions are full of
+// them.
+class FlushedFloatEnvironment : public DefaultFloatEnvironment {
+ public:
+  FlushedFloatEnvironment() : DefaultFloatEnvironment(kDefault | kFlush) {}
 };
 
 }  // namespace kiln

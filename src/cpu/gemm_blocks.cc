@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 
+#include "src/base/float_environment.h"
 #include "src/base/rounding.h"
 #include "src/cpu/host_isa.h"
 
@@ -297,6 +298,7 @@ const GemmKernels* FindGemmKernels(GemmKernelKind kind) {
 
 void RunGemmBlocks(const GemmBlocks* blocks, const char* lhs, const char* rhs, char* out, void* const* extra,
                    int64_t begin, int64_t end, GemmFinish* finish) {
+  const FlushedFloatEnvironment environment;
   BlockRunner runner(*blocks, extra, finish);
   runner.UseMemory(ThreadMemory(runner.bytes()));
   for (int64_t task = begin; task < end; ++task) runner.RunTask(task, lhs, rhs, out);
@@ -311,6 +313,7 @@ int64_t AttentionBytes(const AttentionBlocks& blocks, const GemmBlocks& scores, 
 void RunAttentionBlocks(const AttentionBlocks* blocks, const char* query, const char* key, const char* value, char* out,
                         void* const* extra, int64_t begin, int64_t end, AttentionRows* rows, GemmFinish* finish_scores,
                         GemmFinish* finish_out) {
+  const FlushedFloatEnvironment environment;
   const AttentionBlocks& a = *blocks;
   const auto& first_blocks = *reinterpret_cast<const GemmBlocks*>(blocks + 1);
   const auto& second_blocks =

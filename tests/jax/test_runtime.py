@@ -308,3 +308,11 @@ def test_keeps_its_own_floating_point_environment(device, size):
     for result in results:
         for actual, value in zip(result, expected):
             np.testing.assert_array_equal(np.asarray(actual).view(np.uint32), value)
+
+
+def test_products_leave_the_callers_subnormals_alone(device):
+    """Large products count subnormals as zeros while they run, in the calling thread where they are short."""
+    tiny = np.full((128, 128), 1e-40, np.float32)
+    product = np.asarray(jax.jit(jnp.matmul)(jax.device_put(tiny, device), jax.device_put(np.ones((128, 128), np.float32), device)))
+    assert np.all(np.abs(product) <= 1.5e-38)
+    assert np.float32(1e-30) * np.float32(1e-10) > 0
