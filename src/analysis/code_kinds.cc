@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/analysis/fusion_model.h"
+#include "src/hlo/module.h"
 
 namespace kiln::analysis {
 namespace {
@@ -31,6 +32,14 @@ bool MayStay(const hlo::Instruction& source, int64_t part_bytes) {
 }
 
 }  // namespace
+
+int64_t UpdatedOperand(const hlo::Instruction& instruction) {
+  const bool is_fusion = instruction.opcode() == hlo::Opcode::kFusion;
+  const hlo::Instruction& update = is_fusion ? *instruction.called_computation()->root() : instruction;
+  if (update.opcode() != hlo::Opcode::kDynamicUpdateSlice && update.opcode() != hlo::Opcode::kScatter) return -1;
+  if (!is_fusion) return 0;
+  return update.operand(0)->IsParameter() ? update.operand(0)->parameter_number() : -1;
+}
 
 int64_t PartOffset(const hlo::Instruction& slice) {
   const hlo::Shape& from = slice.operand(0)->shape();

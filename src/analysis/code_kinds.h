@@ -28,6 +28,10 @@ bool IsPartOfMemory(const hlo::Instruction& instruction);
 // Where that part begins, in bytes.
 int64_t PartOffset(const hlo::Instruction& slice);
 
+// The operand in whose memory `instruction` writes its result, an array of which it changes a part; -1 where there is
+// none.
+int64_t UpdatedOperand(const hlo::Instruction& instruction);
+
 inline bool IsView(const hlo::Instruction& instruction) {
   return IsView(instruction.opcode()) || IsPartOfMemory(instruction);
 }

@@ -285,7 +285,7 @@ IndexPath PathOfOperand(const Instruction& user, int64_t index, IndexPath path) 
     const hlo::Shape& to = user.shape().IsTuple() ? user.shape().tuple_shapes(0) : user.shape();
     const double results = static_cast<double>(std::max<int64_t>(1, to.element_count()));
     result.evaluations *= static_cast<double>(from.element_count()) / results;
-  } else if (user.opcode() == Opcode::kDynamicUpdateSlice) {
+  } else if (user.opcode() == Opcode::kDynamicUpdateSlice || user.opcode() == Opcode::kScatter) {
     result.evaluations = static_cast<double>(from.element_count());
   } else if (user.opcode() == Opcode::kGather && index == 1 && FindsRows(user)) {
     result.evaluations *= static_cast<double>(from.element_count()) / static_cast<double>(user.shape().element_count());
