@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "src/analysis/code_kinds.h"
 #include "src/hlo/builder.h"
 #include "src/hlo/module.h"
 
@@ -151,6 +152,7 @@ class Planner {
   }
 
   static bool CanRoot(const Instruction& instruction) {
+    if (instruction.opcode() == Opcode::kDynamicSlice && analysis::IsPartOfMemory(instruction)) return false;
     return analysis::IsLoopRoot(instruction) || analysis::IsReduction(instruction) ||
            analysis::IsContraction(instruction) ||
            ((instruction.opcode() == Opcode::kDynamicUpdateSlice || instruction.opcode() == Opcode::kScatter) &&
