@@ -23,8 +23,8 @@ inline bool IsView(hlo::Opcode opcode) {
 }
 
 // A slice whose elements lie together, at a boundary of cache lines: a part of its operand's memory. Small arrays may
-// be in registers, which have no parts; what a computation gives is copied by a kernel. Dynamic slices are parts of what
-// nothing writes to, as the layers' weights that a loop goes over.
+// be in registers, which have no parts; what a computation gives is copied by a kernel. Dynamic slices are parts of
+// what nothing writes to, as the layers' weights that a loop goes over.
 bool IsPartOfMemory(const hlo::Instruction& instruction);
 // Where that part begins, in bytes, of a slice that is not dynamic.
 int64_t PartOffset(const hlo::Instruction& slice);

@@ -276,10 +276,9 @@ class Planner {
       if (is_init && !producer.IsConstant()) return false;
       const bool is_update = user.opcode() == Opcode::kDynamicUpdateSlice || user.opcode() == Opcode::kScatter;
       if (is_update && i == 0) return false;
-      const bool is_index = (user.opcode() == Opcode::kGather && i == 1) ||
-                            (user.opcode() == Opcode::kDynamicSlice && i > 0) ||
-                            (user.opcode() == Opcode::kDynamicUpdateSlice && i > 1) ||
-                            (user.opcode() == Opcode::kScatter && i == 1);
+      const bool is_index =
+          (user.opcode() == Opcode::kGather && i == 1) || (user.opcode() == Opcode::kDynamicSlice && i > 0) ||
+          (user.opcode() == Opcode::kDynamicUpdateSlice && i > 1) || (user.opcode() == Opcode::kScatter && i == 1);
       if (is_index && analysis::CostOf(producer) == EvaluationCost::kExpensive) return false;
     }
     return true;

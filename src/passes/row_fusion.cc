@@ -22,7 +22,7 @@ namespace {
 // strides are powers of two.
 constexpr int64_t kMaxStridedRowElements = 1 << 7;
 constexpr int64_t kMinLaneRows = 16;
-constexpr int64_t kMinRowElements = 4;
+constexpr int64_t kMinRowElements = 2;
 // Ops emitted in all stages together, and bounds on one kernel.
 constexpr int64_t kMaxEmittedOps = 400;
 constexpr size_t kMaxMembers = 128;
