@@ -224,6 +224,7 @@ class GroupFinder {
     switch (candidate.opcode()) {
       case Opcode::kBroadcast:
       case Opcode::kIota:
+      case Opcode::kSlice:
         return true;
       case Opcode::kReshape:
         return IsRow(candidate.shape()) && IsRow(candidate.operand(0)->shape());
@@ -269,7 +270,7 @@ class GroupFinder {
     }
     if (!outside) return true;
     const bool is_full = IsFull(candidate->shape());
-    if (is_full && computes_again) {
+    if ((is_full || candidate->opcode() == Opcode::kSlice) && computes_again) {
       copied_.insert(candidate);
       return true;
     }
