@@ -125,14 +125,19 @@ class BufferAssigner {
     auto set = [&](int64_t leaf, const Instruction* source, int64_t source_leaf) {
       const Value definition = definition_.at({source, source_leaf});  // not a reference: the insertion may rehash
       definition_[{instruction, leaf}] = definition;
-      if (const int64_t offset = result_->OffsetOf(source, source_leaf); IsPart({source, source_leaf})) {
-        result_->part_offset_[{instruction, leaf}] = offset;
+      if (const BufferAssignment::Part part = result_->PartOf(source, source_leaf); IsPart({source, source_leaf})) {
+        result_->parts_[{instruction, leaf}] = part;
       }
     };
     const int64_t leaves = instruction->shape().leaf_count();
     if (IsPartOfMemory(*instruction)) {
       set(0, instruction->operand(0), 0);
-      result_->part_offset_[{instruction, 0}] += PartOffset(*instruction);
+      BufferAssignment::Part& part = result_->parts_[{instruction, 0}];
+      if (instruction->opcode() == Opcode::kDynamicSlice) {
+        part.slice = instruction;
+      } else {
+        part.offset += PartOffset(*instruction);
+      }
       return;
     }
     switch (instruction->opcode()) {
@@ -198,18 +203,19 @@ class BufferAssigner {
   }
 
   // Whether it is a part of another value, in whose memory it is.
-  bool IsPart(const Value& value) const { return result_->part_offset_.contains(value); }
+  bool IsPart(const Value& value) const { return result_->parts_.contains(value); }
 
   // Whether a leaf of a loop's state is no memory of the loop.
   bool StaysOutside(const Instruction* loop, int64_t leaf) const { return definition_.at({loop, leaf}).first != loop; }
 
   void ReadOperands(const Instruction* instruction) {
-    if (IsView(*instruction) || instruction->IsParameter()) return;
+    const bool begins_part = instruction->opcode() == Opcode::kDynamicSlice && IsPartOfMemory(*instruction);
+    if ((IsView(*instruction) && !begins_part) || instruction->IsParameter()) return;
     // Branches read what they use of their operands; only the index is read here.
     int64_t count = instruction->operand_count();
     if (instruction->opcode() == Opcode::kConditional) count = 1;
     if (instruction->opcode() == Opcode::kCall) count = 0;
-    for (int64_t i = 0; i < count; ++i) {
+    for (int64_t i = begins_part ? 1 : 0; i < count; ++i) {
       const Instruction* operand = instruction->operand(i);
       for (int64_t leaf = 0; leaf < operand->shape().leaf_count(); ++leaf) {
         Use({operand, leaf}, start_.at(instruction), instruction, i);
@@ -534,14 +540,14 @@ class BufferAssigner {
   void Pack() {
     for (const auto& [instruction, value, buffer] : inits_) {
       int from = BufferOf(value);
-      const int64_t offset = result_->OffsetOf(value.first, value.second);
+      const int64_t offset = result_->PartOf(value.first, value.second).offset;
       if (from != buffer) result_->copies_before_[instruction].push_back({from, buffer, offset});
     }
     for (const auto& [computation, values] : end_copies_) {
       std::vector<BufferCopy> copies;
       for (const auto& [value, target] : values) {
         if (BufferOf(value) == target) continue;
-        copies.push_back({BufferOf(value), target, result_->OffsetOf(value.first, value.second)});
+        copies.push_back({BufferOf(value), target, result_->PartOf(value.first, value.second).offset});
         Buffer& written = result_->buffers_[target];
         written.first = std::min(written.first, computation_end_.at(computation));
       }
@@ -643,9 +649,9 @@ int BufferAssignment::BufferOf(const Instruction* instruction, int64_t leaf) con
   return it == buffer_of_.end() ? -1 : it->second;
 }
 
-int64_t BufferAssignment::OffsetOf(const Instruction* instruction, int64_t leaf) const {
-  auto it = part_offset_.find({instruction, leaf});
-  return it == part_offset_.end() ? 0 : it->second;
+BufferAssignment::Part BufferAssignment::PartOf(const Instruction* instruction, int64_t leaf) const {
+  auto it = parts_.find({instruction, leaf});
+  return it == parts_.end() ? Part() : it->second;
 }
 
 int BufferAssignment::ScratchOf(const Instruction* instruction) const {

@@ -68,8 +68,12 @@ class BufferAssignment {
 
   // The buffer of a leaf; -1 for tokens.
   int BufferOf(const hlo::Instruction* instruction, int64_t leaf) const;
-  // Where the leaf begins in that buffer: not 0 for parts of values alone.
-  int64_t OffsetOf(const hlo::Instruction* instruction, int64_t leaf) const;
+  // Where a leaf that is a part of another value begins in the buffer.
+  struct Part {
+    int64_t offset = 0;
+    const hlo::Instruction* slice = nullptr;  // a dynamic one, which says how much further behind
+  };
+  Part PartOf(const hlo::Instruction* instruction, int64_t leaf) const;
   // The buffer for scratch memory, in the workspace or the arena, or -1.
   int ScratchOf(const hlo::Instruction* instruction) const;
   const Buffer& buffer(int number) const { return buffers_[number]; }
@@ -109,7 +113,7 @@ class BufferAssignment {
   std::vector<Buffer> buffers_;
   absl::flat_hash_map<ValueKey, int> buffer_of_;
   absl::flat_hash_map<ValueKey, ValueKey> defining_;
-  absl::flat_hash_map<ValueKey, int64_t> part_offset_;  // of values that are parts of others
+  absl::flat_hash_map<ValueKey, Part> parts_;  // of values that are parts of others
   absl::flat_hash_map<const hlo::Instruction*, int> scratch_;
   std::vector<const hlo::Literal*> constants_;
   std::vector<Step> steps_ = {{}};

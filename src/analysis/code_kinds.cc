@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/analysis/fusion_model.h"
+#include "src/hlo/module.h"
 
 namespace kiln::analysis {
 namespace {
@@ -32,6 +33,14 @@ bool MayStay(const hlo::Instruction& source, int64_t part_bytes) {
 
 }  // namespace
 
+int64_t UpdatedOperand(const hlo::Instruction& instruction) {
+  const bool is_fusion = instruction.opcode() == hlo::Opcode::kFusion;
+  const hlo::Instruction& update = is_fusion ? *instruction.called_computation()->root() : instruction;
+  if (update.opcode() != hlo::Opcode::kDynamicUpdateSlice && update.opcode() != hlo::Opcode::kScatter) return -1;
+  if (!is_fusion) return 0;
+  return update.operand(0)->IsParameter() ? update.operand(0)->parameter_number() : -1;
+}
+
 int64_t PartOffset(const hlo::Instruction& slice) {
   const hlo::Shape& from = slice.operand(0)->shape();
   int64_t offset = 0;
@@ -41,22 +50,77 @@ int64_t PartOffset(const hlo::Instruction& slice) {
   return offset * hlo::ByteWidth(from.element_type());
 }
 
-bool IsPartOfMemory(const hlo::Instruction& instruction) {
-  if (instruction.opcode() != hlo::Opcode::kSlice || instruction.shape().byte_count() < kMinPartBytes ||
-      !HasPlainShape(instruction) || !HasPlainShape(*instruction.operand(0))) {
-    return false;
-  }
-  const hlo::Shape &from = instruction.operand(0)->shape(), &to = instruction.shape();
+namespace {
+
+// Whether the elements in a window of these sizes lie together.
+bool IsContiguous(const hlo::Shape& from, const hlo::DimensionVector& sizes) {
   // Behind the first dimension that has several elements, all are whole.
   bool several = false;
-  for (int64_t d = 0; d < to.rank(); ++d) {
-    if (several && to.dimensions(d) != from.dimensions(d)) return false;
-    if (to.dimensions(d) == 1) continue;
-    several = true;
-    if (instruction.Get<hlo::SliceAttributes>().stride[d] != 1) return false;
+  for (int64_t d = 0; d < from.rank(); ++d) {
+    if (several && sizes[d] != from.dimensions(d)) return false;
+    several |= sizes[d] != 1;
   }
-  return PartOffset(instruction) % kPartAlignment == 0 && MayStay(*instruction.operand(0), to.byte_count()) &&
-         !IsGiven(instruction);
+  return true;
+}
+
+// Whether nothing in its computation writes over `value`: an argument that is not given away, or what a loop does not
+// change.
+bool StaysAsItIs(const hlo::Instruction& value) {
+  const hlo::Instruction* source = &value;
+  for (int views = 0; views < kMaxViews; ++views) {
+    if (source->opcode() != hlo::Opcode::kReshape && source->opcode() != hlo::Opcode::kBitcast) break;
+    source = source->operand(0);
+  }
+  const hlo::Computation& computation = *value.parent();
+  const bool is_element = source->opcode() == hlo::Opcode::kGetTupleElement && source->operand(0)->IsParameter();
+  if (!source->IsParameter() && !is_element) return false;
+  if (&computation == computation.parent()->entry()) return computation.parent()->aliases().empty();
+  const hlo::Instruction* root = computation.root();
+  if (!is_element || root->opcode() != hlo::Opcode::kTuple || source->tuple_index() >= root->operand_count()) {
+    return false;
+  }
+  const hlo::Instruction* next = root->operand(source->tuple_index());
+  return next == source || (next->opcode() == hlo::Opcode::kGetTupleElement && next->operand(0) == source->operand(0) &&
+                            next->tuple_index() == source->tuple_index());
+}
+
+// Whether instructions with code of their own read `value`, all of it, and nothing else becomes of it.
+bool IsOnlyRead(const hlo::Instruction& value, int views = kMaxViews) {
+  return !IsGiven(value, views) &&
+         std::none_of(value.users().begin(), value.users().end(), [&](const hlo::Instruction* user) {
+           const int64_t updated = UpdatedOperand(*user);
+           return IsControlFlow(user->opcode()) || user->opcode() == hlo::Opcode::kCustomCall ||
+                  (updated >= 0 && user->operand(updated) == &value) ||
+                  (IsView(user->opcode()) && !IsOnlyRead(*user, views - 1));
+         });
+}
+
+bool IsDynamicPart(const hlo::Instruction& slice) {
+  const hlo::Shape &from = slice.operand(0)->shape(), &to = slice.shape();
+  int64_t stride = hlo::ByteWidth(from.element_type());
+  for (int64_t d = from.rank() - 1; d >= 0; --d) {
+    if (to.dimensions(d) != from.dimensions(d) && stride % kPartAlignment != 0) return false;
+    stride *= from.dimensions(d);
+  }
+  return IsContiguous(from, to.dimensions()) && StaysAsItIs(*slice.operand(0)) && IsOnlyRead(slice);
+}
+
+}  // namespace
+
+bool IsPartOfMemory(const hlo::Instruction& instruction) {
+  const bool is_dynamic = instruction.opcode() == hlo::Opcode::kDynamicSlice;
+  if ((!is_dynamic && instruction.opcode() != hlo::Opcode::kSlice) ||
+      instruction.shape().byte_count() < kMinPartBytes || !HasPlainShape(instruction) ||
+      !HasPlainShape(*instruction.operand(0))) {
+    return false;
+  }
+  if (is_dynamic) return IsDynamicPart(instruction);
+  const hlo::Shape &from = instruction.operand(0)->shape(), &to = instruction.shape();
+  for (int64_t d = 0; d < to.rank(); ++d) {
+    if (to.dimensions(d) != 1 && instruction.Get<hlo::SliceAttributes>().stride[d] != 1) return false;
+  }
+  return IsContiguous(from, to.dimensions()) && PartOffset(instruction) % kPartAlignment == 0 &&
+         MayStay(*instruction.operand(0), to.byte_count()) && !IsGiven(instruction);
 }
 
 }  // namespace kiln::analysis

@@ -23,10 +23,15 @@ inline bool IsView(hlo::Opcode opcode) {
 }
 
 // A slice whose elements lie together, at a boundary of cache lines: a part of its operand's memory. Small arrays may
-// be in registers, which have no parts; what a computation gives is copied by a kernel.
+// be in registers, which have no parts; what a computation gives is copied by a kernel. Dynamic slices are parts of
+// what nothing writes to, as the layers' weights that a loop goes over.
 bool IsPartOfMemory(const hlo::Instruction& instruction);
-// Where that part begins, in bytes.
+// Where that part begins, in bytes, of a slice that is not dynamic.
 int64_t PartOffset(const hlo::Instruction& slice);
+
+// The operand in whose memory `instruction` writes its result, an array of which it changes a part; -1 where there is
+// none.
+int64_t UpdatedOperand(const hlo::Instruction& instruction);
 
 inline bool IsView(const hlo::Instruction& instruction) {
   return IsView(instruction.opcode()) || IsPartOfMemory(instruction);

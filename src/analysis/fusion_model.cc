@@ -7,6 +7,8 @@
 #include "absl/algorithm/container.h"
 #include "absl/hash/hash.h"
 #include "src/analysis/arithmetic_cost.h"
+#include "src/analysis/combiner.h"
+#include "src/hlo/module.h"
 
 namespace kiln::analysis {
 
@@ -254,6 +256,20 @@ const Instruction* ColumnsOf(const Instruction& root) {
   return nullptr;
 }
 
+bool ReducesBlocks(const Instruction& reduce) {
+  if (!IsReduction(reduce) || !absl::c_linear_search(reduce.dimensions(), reduce.operand(0)->shape().rank() - 1)) {
+    return false;
+  }
+  const hlo::Computation& combiner = *reduce.called_computation();
+  const hlo::PrimitiveType type = reduce.operand(0)->shape().element_type();
+  if (const std::optional<Opcode> opcode = CombinerOpcode(combiner)) {
+    // Sums of narrow floats are rounded once.
+    const bool is_narrow = hlo::IsFloating(type) && hlo::BitWidth(type) < 32;
+    return IdentityOf(*opcode, type) && (!is_narrow || opcode == Opcode::kMaximum || opcode == Opcode::kMinimum);
+  }
+  return reduce.dimensions().size() == 1 && KeepsBest(combiner).has_value();
+}
+
 IndexPath IndexPath::Whole(const hlo::Shape& shape) {
   return {0, static_cast<double>(shape.element_count()), 0, HashOfDimensions(shape)};
 }
@@ -270,8 +286,9 @@ IndexPath PathOfOperand(const Instruction& user, int64_t index, IndexPath path) 
     const bool gathers = std::all_of(user.users().begin(), user.users().end(),
                                      [](const Instruction* reader) { return reader->opcode() == Opcode::kGather; });
     // Which column is read is known where it is.
-    if (user.opcode() == Opcode::kConcatenate &&
-        (gathers || (path.ordered_map == 0 && user.operand_count() <= kMaxColumns))) {
+    const bool by_blocks = path.ordered_map == path.block_map && user.operand_count() <= kMaxColumns &&
+                           path.block_row % user.operand_count() == 0;
+    if (user.opcode() == Opcode::kConcatenate && (gathers || by_blocks)) {
       result.evaluations /= static_cast<double>(user.operand_count());
     }
     const uint64_t dimensions = HashOfDimensions(from);
@@ -285,7 +302,11 @@ IndexPath PathOfOperand(const Instruction& user, int64_t index, IndexPath path) 
     const hlo::Shape& to = user.shape().IsTuple() ? user.shape().tuple_shapes(0) : user.shape();
     const double results = static_cast<double>(std::max<int64_t>(1, to.element_count()));
     result.evaluations *= static_cast<double>(from.element_count()) / results;
-  } else if (user.opcode() == Opcode::kDynamicUpdateSlice) {
+    if (ReducesBlocks(user)) {
+      result.block_map = result.ordered_map;
+      result.block_row = from.dimensions(from.rank() - 1);
+    }
+  } else if (user.opcode() == Opcode::kDynamicUpdateSlice || user.opcode() == Opcode::kScatter) {
     result.evaluations = static_cast<double>(from.element_count());
   } else if (user.opcode() == Opcode::kGather && index == 1 && FindsRows(user)) {
     result.evaluations *= static_cast<double>(from.element_count()) / static_cast<double>(user.shape().element_count());

@@ -53,14 +53,21 @@ struct IndexPath {
   // these dimensions again is back at it.
   uint64_t ordered_map = 0;
   uint64_t ordered_dimensions = 0;
+  // The map along which elements are met in their order, so that columns go by blocks of one element from each, and how
+  // many they are in a row; 0: any number.
+  uint64_t block_map = 0;
+  int64_t block_row = 0;
 
   // The identity over results of these dimensions.
   static IndexPath Whole(const hlo::Shape& shape);
 };
 
-// The columns that become the elements of a fusion's `root` in their order, by what changes each alone; null where there
-// are none.
+// The columns that become the elements of a fusion's `root` in their order, by what changes each alone; null where
+// there are none.
 const hlo::Instruction* ColumnsOf(const hlo::Instruction& root);
+
+// Whether a reduce may reduce so many elements beside each other first, of each row that it meets.
+bool ReducesBlocks(const hlo::Instruction& reduce);
 
 // The path of operand `index` of `user`, when `user` is evaluated along `path`.
 IndexPath PathOfOperand(const hlo::Instruction& user, int64_t index, IndexPath path);

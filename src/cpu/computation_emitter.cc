@@ -174,8 +174,27 @@ llvm::Value* ComputationEmitter::PointerTo(const Instruction* instruction, int64
   const int number = buffers_.BufferOf(instruction, leaf);
   if (number < 0) return nullptr;
   llvm::Value* pointer = BufferPointer(number);
-  const int64_t offset = buffers_.OffsetOf(instruction, leaf);
-  return offset == 0 ? pointer : b_.CreateConstGEP1_64(b_.getInt8Ty(), pointer, static_cast<uint64_t>(offset));
+  const analysis::BufferAssignment::Part part = buffers_.PartOf(instruction, leaf);
+  if (part.offset != 0) pointer = b_.CreateConstGEP1_64(b_.getInt8Ty(), pointer, static_cast<uint64_t>(part.offset));
+  return part.slice == nullptr ? pointer : b_.CreateGEP(b_.getInt8Ty(), pointer, part_starts_.at(part.slice));
+}
+
+void ComputationEmitter::EmitPartStart(const Instruction& slice) {
+  const hlo::Shape& from = slice.operand(0)->shape();
+  llvm::Value* start = b_.getInt64(0);
+  int64_t stride = hlo::ByteWidth(from.element_type());
+  for (int64_t d = from.rank() - 1; d >= 0; stride *= from.dimensions(d--)) {
+    const int64_t most = from.dimensions(d) - slice.shape().dimensions(d);
+    if (most == 0) continue;
+    const hlo::PrimitiveType type = slice.operand(d + 1)->shape().element_type();
+    llvm::Value* index = LoadScalar(slice.operand(d + 1), b_.getIntNTy(static_cast<unsigned>(hlo::BitWidth(type))));
+    const bool is_signed = hlo::IsSignedIntegral(type);
+    index = b_.CreateIntCast(index, b_.getInt64Ty(), is_signed);
+    if (is_signed) index = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, index, b_.getInt64(0));
+    index = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, index, b_.getInt64(static_cast<uint64_t>(most)));
+    start = b_.CreateAdd(start, b_.CreateMul(index, b_.getInt64(static_cast<uint64_t>(stride))));
+  }
+  part_starts_[&slice] = start;
 }
 
 std::vector<llvm::Value*> ComputationEmitter::OperandPointers(const Instruction& instruction) {
@@ -259,7 +278,9 @@ absl::Status ComputationEmitter::EmitCode(const Instruction& instruction) {
   if (attention != program_.attentions_.end()) return EmitAttention(instruction, *attention->second);
   if (const OpEmitter* op = FindOpEmitter(instruction)) return EmitLibraryOp(instruction, *op);
   if (instruction.opcode() == Opcode::kCustomCall) return EmitCustomCall(instruction);
-  return absl::OkStatus();  // names for other values' memory
+  // The others are names for other values' memory.
+  if (instruction.opcode() == Opcode::kDynamicSlice) EmitPartStart(instruction);
+  return absl::OkStatus();
 }
 
 absl::Status ComputationEmitter::EmitWhile(const Instruction& instruction) {

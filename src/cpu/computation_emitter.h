@@ -38,6 +38,8 @@ class ComputationEmitter : private OpProgram {
 
   // The leaf's memory; null for tokens.
   llvm::Value* PointerTo(const hlo::Instruction* instruction, int64_t leaf);
+  // How many bytes behind its operand's beginning the part of memory begins that `slice` is.
+  void EmitPartStart(const hlo::Instruction& slice);
   llvm::Value* BufferPointer(int number);
   // The memory of framed buffers.
   llvm::Value* Frame();
@@ -63,6 +65,7 @@ class ComputationEmitter : private OpProgram {
   // Tasks of kernels and products, by their number within them: instructions that share code call the same ones.
   absl::flat_hash_map<std::pair<const void*, size_t>, llvm::Function*> tasks_;
   absl::flat_hash_map<std::string, llvm::Value*> op_tables_;
+  absl::flat_hash_map<const hlo::Instruction*, llvm::Value*> part_starts_;
   std::vector<const hlo::Instruction*> custom_calls_;  // emitted so far
   llvm::BasicBlock* stopped_ = nullptr;                // where failed custom calls go; made on first use
   int nesting_ = 0;

@@ -1,6 +1,7 @@
 // Bodies with reduction loops: reduce, reduce-window, dot, convolution, and map, whose computation is inlined.
 #include "absl/algorithm/container.h"
 #include "src/analysis/combiner.h"
+#include "src/analysis/fusion_model.h"
 #include "src/base/status.h"
 #include "src/kernel/body_builder.h"
 
@@ -19,6 +20,18 @@ std::optional<Opcode> SimpleCombiner(const hlo::Computation& combiner) {
   const std::optional<Opcode> opcode = analysis::CombinerOpcode(combiner);
   const bool has = opcode.has_value() && analysis::IdentityOf(*opcode, combiner.root()->shape().element_type());
   return has ? opcode : std::nullopt;
+}
+
+// How many elements beside each other are reduced first: one of each column where columns are reduced, so that what
+// makes them is computed once per block.
+int64_t ElementsOfBlock(const Instruction& reduce) {
+  if (!analysis::ReducesBlocks(reduce)) return 1;
+  const int64_t row = reduce.operand(0)->shape().dimensions(reduce.operand(0)->shape().rank() - 1);
+  for (int64_t i = 0; i < reduce.operand_count() / 2; ++i) {
+    const Instruction* columns = analysis::ColumnsOf(*reduce.operand(i));
+    if (columns != nullptr && row % columns->operand_count() == 0) return columns->operand_count();
+  }
+  return 1;
 }
 
 }  // namespace
@@ -46,6 +59,7 @@ absl::StatusOr<ValueId> BodyBuilder::EmitReduce(const Instruction* instruction, 
   std::vector<int64_t> extents;
   Index from, variables;
   ValueId inside = kNoValue;
+  const int64_t block = windowed ? 1 : ElementsOfBlock(*instruction);
   if (windowed) {
     const hlo::Window& window = instruction->Get<hlo::WindowAttributes>().window;
     for (const hlo::WindowDimension& d : window) extents.push_back(d.size);
@@ -63,7 +77,9 @@ absl::StatusOr<ValueId> BodyBuilder::EmitReduce(const Instruction* instruction, 
     for (int64_t d = 0; d < input.rank(); ++d) {
       if (reduced(d)) extents.push_back(input.dimensions(d));
     }
+    if (block > 1) extents.back() /= block;
     KILN_ASSIGN_OR_RETURN(variables, BeginReduce(extents));
+    if (block > 1) variables.back() = variables.back() * block;
     size_t next_kept = 0, next_reduced = 0;
     for (int64_t d = 0; d < input.rank(); ++d) {
       from.push_back(reduced(d) ? variables[next_reduced++] : index[next_kept++]);
@@ -81,6 +97,21 @@ absl::StatusOr<ValueId> BodyBuilder::EmitReduce(const Instruction* instruction, 
           AddElementwise(Opcode::kSelect, type, {inside, element, AddConstant(CombinerIdentity(*simple, type), 0)});
     }
     elements.push_back(element);
+  }
+  for (int64_t beside = 1; beside < block; ++beside) {
+    Index at = from;
+    at.back() = at.back() + beside;
+    std::vector<ValueId> next;
+    for (int64_t i = 0; i < count; ++i) {
+      KILN_ASSIGN_OR_RETURN(ValueId element, Emit(instruction->operand(i), at));
+      next.push_back(element);
+    }
+    if (simple.has_value()) {
+      elements = {AddElementwise(*simple, kernel_.ops[next[0]].type, {elements[0], next[0]})};
+    } else {
+      elements.insert(elements.end(), next.begin(), next.end());
+      KILN_ASSIGN_OR_RETURN(elements, Inline(*combiner, elements));
+    }
   }
   const PrimitiveType type = kernel_.ops[elements[0]].type;
   // The largest of narrow floats is found among f32 values, which have ordering instructions: nothing rounds.

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 
 namespace kiln::kernel {
@@ -56,15 +57,22 @@ bool MayShareBuffer(const Kernel& kernel, absl::Span<const NestSchedule> schedul
   auto reads_input = [&](ValueId value) {
     return kernel.ops[value].kind == OpKind::kLoad && kernel.ops[value].parameter == input;
   };
-  size_t reads = 0;
-  for (size_t value = 0; value < kernel.ops.size(); ++value) reads += reads_input(static_cast<ValueId>(value)) ? 1 : 0;
+  // Ops that no block holds any more are not read.
+  auto reads_in = [&](const Block& block) {
+    return absl::c_count_if(block.statements, [&](const Block::Statement& statement) {
+      return statement.kind == Block::Kind::kOp && reads_input(statement.index);
+    });
+  };
+  int64_t reads = 0;
+  for (const Nest& nest : kernel.nests) reads += reads_in(nest.body);
+  for (const Reduce& reduce : kernel.reduces) reads += reads_in(*reduce.block);
   if (reads == 0) return true;
   if (kernel.nests.size() != 1) return false;
   // The last one; others store other elements.
   const Store* store = nullptr;
   const std::vector<Block::Statement>& statements = kernel.nests[0].body.statements;
   absl::flat_hash_set<IndexExpr> stored;
-  size_t harmless = 0;
+  int64_t harmless = 0;
   for (auto it = statements.rbegin(); it != statements.rend(); ++it) {
     if (it->kind == Block::Kind::kStore && kernel.stores[it->index].parameter == output) {
       if (store == nullptr) store = &kernel.stores[it->index];

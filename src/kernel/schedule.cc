@@ -275,11 +275,13 @@ class Scheduler {
     const uint64_t bit = uint64_t{1} << loop;
     int width = 1;
     double cost = 0, reduced = 0;  // of an element, and what its reduces do with it
+    double of_width[9] = {};       // in types of so many bytes
     bool far_apart = false;        // elements that a load picks out of several vectors
     for (const Weighted& w : ops_) {
       if ((w.op->loops & bit) == 0) continue;
       width = std::max(width, ComputeWidth(*w.op));
       cost += OpCost(*w.op);
+      of_width[std::min(ComputeWidth(*w.op), 8)] += OpCost(*w.op);
       if (w.reduce >= 0) reduced += OpCost(*w.op);
       int64_t stride;
       far_apart |= w.op->kind == OpKind::kLoad && LinearStride(kernel_.terms, w.op->offset, loop, 1, &stride) &&
@@ -295,6 +297,8 @@ class Scheduler {
         if (!Contiguous(store->offset, loop)) return 1;
       }
     }
+    // Where little is as wide as that, it takes two registers, and the rest is in full ones.
+    if (width == 8 && !reduces_.empty() && of_width[4] > of_width[8]) width = 4;
     int lanes = std::max(1, target_.vector_bytes / width);
     const bool carried = info.kind == LoopKind::kReduce || !reduces_.empty();
     int most = 64;

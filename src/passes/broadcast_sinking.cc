@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "src/analysis/code_kinds.h"
 #include "src/analysis/fusion_model.h"
 #include "src/analysis/while_loop.h"
 
@@ -102,20 +103,30 @@ Instruction* Copy(const Instruction& producer) {
   return copy;
 }
 
-// Lets every state that a loop changes and that begins as `producer` begin as one of its own: made where the loop has
-// it, instead of kept somewhere and copied.
-bool SpreadOverStates(Instruction* producer) {
-  const auto is_state = [](const Instruction* user) {
-    return user->opcode() == Opcode::kTuple && user->users().size() == 1 &&
-           (*user->users().begin())->opcode() == Opcode::kWhile;
-  };
+// The operands of `user` in whose memory it works: those that become states which a loop changes, through a tuple, and
+// what is updated in place.
+std::vector<int64_t> WrittenOperands(const Instruction& user) {
+  if (const int64_t updated = analysis::UpdatedOperand(user); updated >= 0) return {updated};
+  std::vector<int64_t> written;
+  if (user.opcode() != Opcode::kTuple || user.users().size() != 1) return written;
+  const Instruction& loop = **user.users().begin();
+  if (loop.opcode() != Opcode::kWhile) return written;
+  const std::vector<bool> invariant = analysis::InvariantState(loop);
+  for (size_t i = 0; i < invariant.size(); ++i) {
+    if (!invariant[i]) written.push_back(static_cast<int64_t>(i));
+  }
+  return written;
+}
+
+// Lets everything that begins as `producer` and is written over begin as one of its own: made where it is needed,
+// instead of kept somewhere and copied.
+bool SpreadOverWriters(Instruction* producer) {
   const std::vector<Instruction*> users(producer->users().begin(), producer->users().end());
-  bool changed = false, is_taken = !absl::c_all_of(users, is_state);
+  bool changed = false;
+  bool is_taken = !absl::c_all_of(users, [](const Instruction* user) { return !WrittenOperands(*user).empty(); });
   for (Instruction* user : users) {
-    if (!is_state(user)) continue;
-    const std::vector<bool> invariant = analysis::InvariantState(**user->users().begin());
-    for (int64_t i = 0; i < static_cast<int64_t>(invariant.size()); ++i) {
-      if (user->operand(i) != producer || invariant[i]) continue;
+    for (int64_t i : WrittenOperands(*user)) {
+      if (user->operand(i) != producer) continue;
       if (is_taken) user->ReplaceOperand(i, Copy(*producer));
       changed |= is_taken;
       is_taken = true;
@@ -146,7 +157,7 @@ absl::StatusOr<bool> SinkBroadcasts(Module* module) {
     for (auto it = order.rbegin(); it != order.rend(); ++it) {
       Instruction* producer = *it;
       if (!IsMadeFromLittle(*producer)) continue;
-      changed |= SpreadOverStates(producer);
+      changed |= SpreadOverWriters(producer);
       const std::vector<Instruction*> users(producer->users().begin(), producer->users().end());
       if (!absl::c_all_of(users, [&](const Instruction* user) {
             return MayTake(*user, *producer) && calls[user->called_computation()] == 1;

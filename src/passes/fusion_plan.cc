@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "src/analysis/code_kinds.h"
 #include "src/hlo/builder.h"
 #include "src/hlo/module.h"
 
@@ -151,9 +152,11 @@ class Planner {
   }
 
   static bool CanRoot(const Instruction& instruction) {
+    if (instruction.opcode() == Opcode::kDynamicSlice && analysis::IsPartOfMemory(instruction)) return false;
     return analysis::IsLoopRoot(instruction) || analysis::IsReduction(instruction) ||
            analysis::IsContraction(instruction) ||
-           (instruction.opcode() == Opcode::kDynamicUpdateSlice && analysis::HasPlainShape(instruction));
+           ((instruction.opcode() == Opcode::kDynamicUpdateSlice || instruction.opcode() == Opcode::kScatter) &&
+            analysis::HasPlainShape(instruction));
   }
 
   // Decides where `instruction` is computed; all its users have been placed.
@@ -255,6 +258,7 @@ class Planner {
     if (group.root->opcode() == Opcode::kDynamicUpdateSlice && !MayRunBesideUpdate(*group.root, producer, paths)) {
       return false;
     }
+    if (group.root->opcode() == Opcode::kScatter && !MayRunInScatter(*group.root, producer)) return false;
     size_t added = 0;
     for (const Instruction* operand : producer.operands()) {
       added += !analysis::IsInlineConstant(*operand) && !group.members.contains(operand) &&
@@ -270,10 +274,11 @@ class Planner {
       if (user.operand(i) != &producer) continue;
       const bool is_init = user.opcode() == Opcode::kReduce && i >= user.operand_count() / 2;
       if (is_init && !producer.IsConstant()) return false;
-      if (user.opcode() == Opcode::kDynamicUpdateSlice && i == 0) return false;
-      const bool is_index = (user.opcode() == Opcode::kGather && i == 1) ||
-                            (user.opcode() == Opcode::kDynamicSlice && i > 0) ||
-                            (user.opcode() == Opcode::kDynamicUpdateSlice && i > 1);
+      const bool is_update = user.opcode() == Opcode::kDynamicUpdateSlice || user.opcode() == Opcode::kScatter;
+      if (is_update && i == 0) return false;
+      const bool is_index =
+          (user.opcode() == Opcode::kGather && i == 1) || (user.opcode() == Opcode::kDynamicSlice && i > 0) ||
+          (user.opcode() == Opcode::kDynamicUpdateSlice && i > 1) || (user.opcode() == Opcode::kScatter && i == 1);
       if (is_index && analysis::CostOf(producer) == EvaluationCost::kExpensive) return false;
     }
     return true;
@@ -364,6 +369,14 @@ class Planner {
     if (!IsWindowOf(update, producer)) return false;
     const IndexPath at_update = analysis::PathOfOperand(update, 1, IndexPath{0, 0});
     return paths.size() == 1 && paths[0].map == at_update.map;
+  }
+
+  // Updates meet their places one after the other, in one thread and often without lanes: what is dear to compute is
+  // computed before. Elements of the array that is updated are read before as well.
+  static bool MayRunInScatter(const Instruction& scatter, const Instruction& producer) {
+    const Instruction* written = Buffer(scatter.operand(0));
+    return (producer.opcode() == Opcode::kGather || analysis::CostOf(producer) != EvaluationCost::kExpensive) &&
+           absl::c_none_of(producer.operands(), [&](const Instruction* operand) { return Buffer(operand) == written; });
   }
 
   // Of columns that are joined, how many ops make them, as far as they may be in one kernel; 0 for all else.

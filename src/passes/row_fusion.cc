@@ -22,7 +22,7 @@ namespace {
 // strides are powers of two.
 constexpr int64_t kMaxStridedRowElements = 1 << 7;
 constexpr int64_t kMinLaneRows = 16;
-constexpr int64_t kMinRowElements = 4;
+constexpr int64_t kMinRowElements = 2;
 // Ops emitted in all stages together, and bounds on one kernel.
 constexpr int64_t kMaxEmittedOps = 400;
 constexpr size_t kMaxMembers = 128;
@@ -224,6 +224,7 @@ class GroupFinder {
     switch (candidate.opcode()) {
       case Opcode::kBroadcast:
       case Opcode::kIota:
+      case Opcode::kSlice:
         return true;
       case Opcode::kReshape:
         return IsRow(candidate.shape()) && IsRow(candidate.operand(0)->shape());
@@ -269,7 +270,7 @@ class GroupFinder {
     }
     if (!outside) return true;
     const bool is_full = IsFull(candidate->shape());
-    if (is_full && computes_again) {
+    if ((is_full || candidate->opcode() == Opcode::kSlice) && computes_again) {
       copied_.insert(candidate);
       return true;
     }

@@ -13,22 +13,10 @@
 namespace kiln::passes {
 namespace {
 
-// Whether `instruction` may write its result over operand 0 of the update (which is operand `*index` of it).
-bool UpdatesInPlace(const Instruction& instruction, int64_t* index) {
-  *index = 0;
-  if (instruction.opcode() == Opcode::kDynamicUpdateSlice || instruction.opcode() == Opcode::kScatter) return true;
-  if (instruction.opcode() != Opcode::kFusion) return false;
-  const Instruction* root = instruction.called_computation()->root();
-  if (root->opcode() != Opcode::kDynamicUpdateSlice || !root->operand(0)->IsParameter()) return false;
-  *index = root->operand(0)->parameter_number();
-  return true;
-}
-
 // Bytes that an instruction's own result takes.
 int64_t ResultBytes(const Instruction& instruction) {
-  int64_t index = 0;
   if (analysis::IsView(instruction) || instruction.IsParameter() || instruction.IsConstant() ||
-      instruction.opcode() == Opcode::kWhile || UpdatesInPlace(instruction, &index)) {
+      instruction.opcode() == Opcode::kWhile || analysis::UpdatedOperand(instruction) >= 0) {
     return 0;
   }
   return instruction.shape().byte_count();
@@ -93,8 +81,8 @@ class Graph {
     bytes_[root_] = 0;
     for (int result : sources[root_]) bytes_[result] = 0;
     for (size_t i = 0; i < n; ++i) {
-      int64_t index = 0;
-      if (UpdatesInPlace(*order_[i], &index)) ReadersFirst(*order_[i]->operand(index), static_cast<int>(i), number);
+      const int64_t updated = analysis::UpdatedOperand(*order_[i]);
+      if (updated >= 0) ReadersFirst(*order_[i]->operand(updated), static_cast<int>(i), number);
     }
     if (is_loop_body) NextStateLast(computation, number);
   }

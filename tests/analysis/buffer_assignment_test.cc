@@ -180,7 +180,7 @@ ENTRY main {
   const hlo::Instruction& product = *assigned.module->entry()->root();
   EXPECT_EQ(assigned.buffers->BufferOf(product.operand(1), 0),
             assigned.buffers->BufferOf(assigned.module->entry()->parameter(0), 0));
-  EXPECT_EQ(assigned.buffers->OffsetOf(product.operand(1), 0), 3 * 64 * 64 * 4);
+  EXPECT_EQ(assigned.buffers->PartOf(product.operand(1), 0).offset, 3 * 64 * 64 * 4);
   EXPECT_LE(assigned.buffers->arena_bytes(), 64 * 64 * 4) << MakeMemoryPlan(*assigned.module, *assigned.buffers).ToString();
 }
 

@@ -176,12 +176,32 @@ bool IsInjective(const Match& match) {
 }
 constexpr Guard InjectiveTU{"t like u, a function that has an inverse", IsInjective};
 
+// Whether they are beyond 0 is known of rectified numbers as well, which are kept in place of what they come from.
+Instruction* CompareRectified(const Match& match, Builder& builder) {
+  Instruction* rectified = nullptr;
+  const auto is_zero = [](const Instruction& y) {
+    const std::optional<Literal> value = SplatValue(y);
+    return value && hlo::IsSplatOf(*value, 0.0);
+  };
+  for (Instruction* user : match['v']->users()) {
+    if (user->opcode() == Opcode::kMaximum && (is_zero(*user->operand(0)) || is_zero(*user->operand(1)))) {
+      rectified = user;
+    } else if (user->opcode() != Opcode::kCompare || !is_zero(*user->operand(1)) ||
+               user->comparison().direction != ComparisonDirection::kGt) {
+      return nullptr;
+    }
+  }
+  return rectified == nullptr ? nullptr : CompareLike(match, rectified, match['c'], /*swap=*/false, builder);
+}
+
 constexpr Rule kRules[] = {
     {"compare(c, v)", "compare(v, c), the direction swapped", ConstantToTheRight},
     {"compare(s:convert(x), convert(y))", "compare(x, y), where nothing was lost", CompareOfConverts},
     {"compare(s:convert(x), c)", "compare(x, c), where c is of x's type as well", CompareOfConvert},
     {"s:compare(convert(p), c)", "select(p, s(1, c), s(0, c))", PredicateP},
     {"compare(x, y)", "true or false, where what is known of x and y tells", KnownComparison},
+    {"compare.gt(v, c)", "compare.gt(maximum(v, 0), c), where nothing else is made of v", CompareRectified, Floating,
+     ZeroC},
     {"compare.eq(x, x)", "true", NeverNanX},
     {"compare.le(x, x)", "true", NeverNanX},
     {"compare.ne(x, x)", "false", NeverNanX},

@@ -307,6 +307,41 @@ Instruction* ScatterOfOne(const Match& match, Builder& builder) {
   return AddDynamicUpdateSlice(match['x'], update, starts, builder);
 }
 
+// An update of one element per row, into rows of one value.
+Instruction* ScatterOfElements(const Match& match, Builder& builder) {
+  const auto& scatter = match.root()->Get<ScatterAttributes>();
+  const Shape& shape = match.root()->shape();
+  const PrimitiveType index = match['i']->shape().element_type();
+  bool overwrites = false;
+  const std::optional<Opcode> combiner = ScatterCombiner(*match.root(), &overwrites);
+  const int64_t rank = shape.rank(), updates = match['u']->shape().element_count();
+  if ((!overwrites && !combiner) || rank < 2 || updates == 0 || scatter.scatter_dims_to_operand_dims.size() != 1 ||
+      static_cast<int64_t>(scatter.input_batching_dims.size()) != rank - 1 ||
+      scatter.inserted_window_dims != scatter.scatter_dims_to_operand_dims) {
+    return nullptr;
+  }
+  const int64_t along = scatter.inserted_window_dims[0];
+  if (updates * shape.dimensions(along) != shape.element_count() || !FitsIndex(shape.dimensions(along), index)) {
+    return nullptr;
+  }
+  // Rows in the order of the indices' dimensions.
+  DimensionVector rows, map;
+  for (int64_t i = 0; i < match['i']->shape().rank(); ++i) {
+    const auto at = absl::c_find(scatter.scatter_indices_batching_dims, i);
+    if (at == scatter.scatter_indices_batching_dims.end()) continue;
+    rows.push_back(match['i']->shape().dimensions(i));
+    map.push_back(scatter.input_batching_dims[at - scatter.scatter_indices_batching_dims.begin()]);
+  }
+  const auto spread = [&](Instruction* value) {
+    return builder.Broadcast(builder.Reshape(value, rows), shape.dimensions(), map);
+  };
+  Instruction* value = spread(match['u']);
+  if (combiner) value = builder.Binary(*combiner, match['c'], value);
+  Instruction* place =
+      builder.Add(Opcode::kIota, Shape(index, shape.dimensions()), {}, hlo::DimensionsAttributes{{along}});
+  return builder.Select(builder.Compare(ComparisonDirection::kEq, spread(match['i']), place), value, match['c']);
+}
+
 // Zeros for sums, ones for products, and so on.
 bool IsCombinersIdentity(const Match& match) {
   const std::optional<Opcode> combiner = analysis::CombinerOpcode(*match.root()->called_computation());
@@ -323,6 +358,7 @@ constexpr Rule kRules[] = {
     {"gather(x, i)", "slice(x), reversed or repeated, of known places at equal distances", GatherOfSteps},
     {"scatter(x, i, u)", "x", EmptyU},
     {"scatter(x, i, c)", "x", IdentityC, SignlessZero},
+    {"scatter(c, i, u)", "select(equal(i, iota()), combine(c, u), c), of one element per row", ScatterOfElements},
     {"scatter(x, i, u)", "dynamic-update-slice(x, combine(slice(x), u)), of places side by side", ScatterOfSteps},
     {"scatter(x, i, u)", "dynamic-update-slice(x, combine(dynamic-slice(x, i), u), i), of one place", ScatterOfOne},
 };

@@ -116,10 +116,41 @@ Instruction* SortOfCount(const Match& match, Builder& builder) {
   return TupleOrOne(std::move(results), builder);
 }
 
+// Counts from above that only follow others are what is left of counts from below, which are positions.
+Instruction* SortOfMirroredCounts(const Match& match, Builder& builder) {
+  const Instruction& root = *match.root();
+  const Computation& comparator = *root.called_computation();
+  std::vector<Instruction*> operands(root.operands().begin(), root.operands().end());
+  const auto is_compared = [&](size_t parameter) {
+    const Instruction* x = comparator.parameter(static_cast<int64_t>(parameter));
+    return !x->users().empty() || x->IsRoot();
+  };
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (is_compared(2 * i) || is_compared(2 * i + 1) || operands[i]->opcode() != Opcode::kSubtract ||
+        !SplatValue(*operands[i]->operand(0))) {
+      continue;
+    }
+    const Instruction& count = *operands[i]->operand(1);
+    if (count.opcode() != Opcode::kIota || count.dimensions()[0] != SortOf(root).dimension) continue;
+    operands[i] = operands[i]->operands()[1];
+  }
+  if (absl::c_equal(operands, root.operands())) return nullptr;
+  Instruction* sorted =
+      builder.Add(Opcode::kSort, root.shape(), operands, root.attributes(), root.called_computations());
+  std::vector<Instruction*> results;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    results.push_back(builder.GetTupleElement(sorted, static_cast<int64_t>(i)));
+    if (operands[i] == root.operand(i)) continue;
+    results[i] = builder.Binary(Opcode::kSubtract, root.operands()[i]->operands()[0], results[i]);
+  }
+  return builder.Tuple(std::move(results));
+}
+
 constexpr Rule kRules[] = {
     {"sort(...)", "its operands, where no key changes along rows", SortOfCopies},
     {"sort(...)", "its operands or their reverse, by a count", SortOfCount},
     {"sort(...)", "sort(...), with no operand twice", SortEachOnce},
+    {"sort(...)", "sort(...) of counts from below, subtracted", SortOfMirroredCounts},
     {"sort(t:sort(_))", "t", Guard{"in the same order", HasThatOrder}},
     {"r:sort(t:sort(x))", "r(x)", OfBits},
     {"r:sort(t:reverse(x))", "r(x)", OfBits},
