@@ -74,9 +74,8 @@ void Instruction::ReplaceAllUsesWith(Instruction* replacement) {
       AddUser(user);
       continue;
     }
-    for (Instruction*& operand : user->operands_) {
-      if (operand == this) operand = replacement;
-    }
+    // Without a branch: lists may be long, and each of their operands may be replaced.
+    for (Instruction*& operand : user->operands_) operand = operand == this ? replacement : operand;
     replacement->AddUser(user);
   }
   if (parent_->root() == this) parent_->set_root(replacement);

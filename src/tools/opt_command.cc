@@ -65,6 +65,9 @@ class Printer : public inspect::Recorder {
  public:
   explicit Printer(const OptOptions& options) : options_(options) { print_.metadata = options.metadata; }
 
+  void BeforePasses(const hlo::Module& module) override {
+    if (!options_.html.empty()) Recorder::BeforePasses(module);
+  }
   void AfterPass(const passes::Pass& pass, const hlo::Module& module, bool changed) override {
     if (!options_.html.empty()) Recorder::AfterPass(pass, module, changed);
     for (const std::string& name : options_.print_after) {

@@ -1,5 +1,6 @@
 #include "src/passes/simplify/rule.h"
 
+#include <bitset>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
@@ -10,6 +11,15 @@
 #include "src/passes/simplify/rule_node.h"
 
 namespace kiln::passes::simplify {
+
+namespace {
+
+// Of SplatValue.
+bool MayBeSplat(Opcode opcode) {
+  return opcode == Opcode::kConstant || opcode == Opcode::kBroadcast || opcode == Opcode::kReshape;
+}
+
+}  // namespace
 
 std::optional<Literal> SplatValue(const Instruction& instruction) {
   const Instruction* source = &instruction;
@@ -259,6 +269,29 @@ struct RuleSet::Compiled {
   const Rule* rule;
   Node pattern;
   Node replacement;
+  std::array<std::bitset<hlo::kOpcodeCount>, 2> firsts = {};  // opcodes that the first operands may have
+
+  // Whether the operands' opcodes allow a match: most rules end here.
+  bool MayMatch(const Instruction& instruction) const {
+    const auto fits = [&](int64_t place, int64_t operand) {
+      return operand >= instruction.operand_count() ||
+             firsts[place][static_cast<size_t>(instruction.operand(operand)->opcode())];
+    };
+    return (fits(0, 0) && fits(1, 1)) ||
+           ((pattern.direction || hlo::IsCommutative(pattern.opcode)) && fits(0, 1) && fits(1, 0));
+  }
+
+  static std::bitset<hlo::kOpcodeCount> OpcodesOf(const Node& node) {
+    std::bitset<hlo::kOpcodeCount> set;
+    for (int i = 0; i < hlo::kOpcodeCount; ++i) {
+      const Opcode opcode = static_cast<Opcode>(i);
+      set[i] = node.kind == NodeKind::kAny || node.kind == NodeKind::kVariable ||
+               (node.kind == NodeKind::kOpcode      ? opcode == node.opcode
+                : node.kind == NodeKind::kElementwise ? hlo::IsElementwise(opcode)
+                                                      : MayBeSplat(opcode));
+    }
+    return set;
+  }
 };
 
 RuleSet::RuleSet() : by_opcode_(hlo::kOpcodeCount) {}
@@ -274,6 +307,10 @@ absl::StatusOr<RuleSet> RuleSet::Compile(absl::Span<const RuleGroup> groups) {
       KILN_ASSIGN_OR_RETURN(compiled.pattern, Parser(rule.left, /*is_pattern=*/true).Parse());
       if (rule.rewrite == nullptr) {
         KILN_ASSIGN_OR_RETURN(compiled.replacement, Parser(rule.right, /*is_pattern=*/false).Parse());
+      }
+      for (size_t i = 0; i < compiled.firsts.size(); ++i) {
+        const std::vector<Node>& operands = compiled.pattern.operands;
+        compiled.firsts[i] = Compiled::OpcodesOf(i < operands.size() ? operands[i] : Node());
       }
       if (compiled.pattern.kind == NodeKind::kOpcode) {
         set.by_opcode_[static_cast<size_t>(compiled.pattern.opcode)].push_back(std::move(compiled));
@@ -291,6 +328,7 @@ absl::StatusOr<RuleSet> RuleSet::Compile(absl::Span<const RuleGroup> groups) {
 
 Instruction* RuleSet::Apply(Instruction* instruction, Builder& builder, const Rule** applied) const {
   for (const Compiled& compiled : by_opcode_[static_cast<size_t>(instruction->opcode())]) {
+    if (!compiled.MayMatch(*instruction)) continue;
     const Rule& rule = *compiled.rule;
     Match match(instruction);
     if (!Matcher::Matches(compiled.pattern, instruction, &match)) continue;
