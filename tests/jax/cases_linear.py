@@ -102,6 +102,7 @@ CASES = [
     Case("repeat_last", lambda x: [jnp.repeat(x, n, axis=-1) + n for n in (2, 3, 4, 5, 8, 16)], normal(9, 70)),
     Case("repeat_last_bytes", lambda x: [jnp.repeat(x, n, axis=-1) for n in (2, 3, 4, 64)], integers((9, 70), dtype=np.int8)),
     Case("scale_up", lambda x, y: (jnp.repeat(jnp.repeat(x, 2, 1), 2, 2) + y, jax.image.resize(x, y.shape, "nearest")), normals((3, 17, 35), (3, 34, 70))),
+    Case("scale_up_gradient", lambda x, g: jax.vjp(lambda v: jax.image.resize(v, g.shape, "nearest"), x)[1](g)[0], normals((3, 17, 35), (3, 34, 70))),
     Case("reverse", lambda x: (jnp.flip(x), jnp.flip(x, 1), lax.rev(x, (0,))), normal(4, 5)),
     Case("roll", lambda x: (jnp.roll(x, 3), jnp.roll(x, -1, axis=1)), normal(4, 5)),
     Case("tile_repeat", lambda x: (jnp.tile(x, (2, 3)), jnp.repeat(x, 3, axis=0)), normal(4, 5)),

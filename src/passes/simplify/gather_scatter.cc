@@ -234,7 +234,8 @@ Instruction* ScatterOfSteps(const Match& match, Builder& builder) {
   }
   const int64_t along = scatter.inserted_window_dims[0];
   const std::optional<Steps> steps = StepsOf(*match['i'], shape.dimensions(along));
-  if (!steps || steps->step != 1 || update.rank() != shape.rank() || Contains(scatter.update_window_dims, along)) {
+  if (!steps || steps->step != 1 || steps->repeats != 1 || update.rank() != shape.rank() ||
+      Contains(scatter.update_window_dims, along)) {
     return nullptr;
   }
   std::vector<Instruction*> starts;
