@@ -59,15 +59,19 @@ class _Jax:
             lowered = jax.jit(function).lower(*self.arguments)
             middle = time.perf_counter()
             self.compiled = lowered.compile()
+            # Kiln's machine code is made in the background; what is asked of its size waits for it.
+            self.planned_bytes = self._planned_bytes()
             self.compile_seconds.append(time.perf_counter() - middle)
             self.trace_seconds = middle - begin
             if len(self.compile_seconds) == _COMPILE_REPEATS or time.perf_counter() - started > _COMPILE_SECONDS:
                 break
         self.function = jax.jit(function)
+
+    def _planned_bytes(self):
         try:
-            self.planned_bytes = int(self.compiled.memory_analysis().temp_size_in_bytes)
+            return int(self.compiled.memory_analysis().temp_size_in_bytes)
         except (AttributeError, NotImplementedError):
-            self.planned_bytes = -1
+            return -1
 
     def warm_up(self):
         # Through jit's own fast path, which is what programs use; compiled again, since compiled objects have another one.

@@ -70,6 +70,7 @@ class Trainer:
         lowered = jax.jit(train_step, donate_argnums=0).lower(self.state, *self.put(images, labels))
         start = time.perf_counter()
         self.compiled = lowered.compile()
+        self.compiled.memory_analysis()  # waits for code that is still being made
         self.compile_seconds = time.perf_counter() - start
 
     def put(self, *arrays):

@@ -1,6 +1,7 @@
 #include "src/cpu/executable.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <new>
@@ -8,6 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_format.h"
+#include "absl/synchronization/mutex.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "src/analysis/buffer_assignment.h"
@@ -19,6 +21,7 @@
 #include "src/cpu/jit.h"
 #include "src/cpu/object_cache.h"
 #include "src/cpu/op_emitters.h"
+#include "src/cpu/pending_code.h"
 #include "src/cpu/program_abi.h"
 #include "src/cpu/program_code.h"
 #include "src/cpu/program_emitter.h"
@@ -63,8 +66,11 @@ class NativeExecutable : public Executable {
     image_.max_parallelism = options_.max_parallelism;
   }
   NativeExecutable(std::unique_ptr<hlo::Module> module, ExecutableImage image, std::unique_ptr<JitModule> code)
-      : module_(std::move(module)), image_(std::move(image)), code_(std::move(code)) {
+      : module_(std::move(module)), image_(std::move(image)), loaded_code_(std::move(code)) {
     options_.max_parallelism = static_cast<int>(image_.max_parallelism);
+  }
+  ~NativeExecutable() override {
+    if (pending_ != nullptr) pending_->Cancel();
   }
 
   absl::Status Build() {
@@ -108,20 +114,10 @@ class NativeExecutable : public Executable {
     KILN_RETURN_IF_ERROR(EmitProgram(&code));
     image_.statistics.lowering_seconds = SecondsSince(start);
 
-    start = Clock::now();
-    CompileTimes times;
-    KILN_ASSIGN_OR_RETURN(code_, std::move(code).Compile(&times));
-    image_.statistics.codegen_seconds = SecondsSince(start);
-    // Sums over threads, in proportion to the time that passed.
-    const double sum = times.verify + times.optimize + times.codegen + times.link;
-    const double scale = sum > 0 ? image_.statistics.codegen_seconds / sum : 0;
-    image_.statistics.llvm_passes_seconds = (times.verify + times.optimize) * scale;
-    image_.statistics.machine_code_seconds = times.codegen * scale;
-    image_.statistics.link_seconds = times.link * scale;
-    image_.statistics.compiled_modules = times.compiled_units;
-    image_.statistics.reused_modules = times.found_units;
-    image_.statistics.generated_code_bytes = code_->code_bytes();
-    KILN_RETURN_IF_ERROR(FindProgram());
+    emitted_ = Clock::now();
+    pending_ = std::move(code).Finish();
+    if (options_.in_background && &observer == &nobody && compiler->HasThreads()) return absl::OkStatus();
+    KILN_RETURN_IF_ERROR(AwaitCode());
     observer.Compiled(*this);
     return absl::OkStatus();
   }
@@ -136,10 +132,18 @@ class NativeExecutable : public Executable {
       constants_.push_back(copy);
       constant_sizes_.push_back(constant.size());
     }
-    return FindProgram();
+    absl::MutexLock lock(&mutex_);
+    return FindProgram(*loaded_code_);
+  }
+
+  bool HasCode() const override { return pending_ == nullptr || pending_->IsReady(); }
+  void OnCode(std::function<void()> callback) const override {
+    if (pending_ == nullptr) return callback();
+    pending_->OnReady(std::move(callback));
   }
 
   absl::StatusOr<std::string> Serialize() const override {
+    KILN_RETURN_IF_ERROR(AwaitCode());
     if (options_.profile) return FailedPrecondition("a program that profiles its runs is not serialized");
     for (size_t i = 0; i < custom_calls_.size(); ++i) {
       if (custom_calls_[i]->IsPortable()) continue;
@@ -150,7 +154,7 @@ class NativeExecutable : public Executable {
     for (size_t i = 0; i < constants_.size(); ++i) {
       constants.emplace_back(static_cast<const char*>(constants_[i]), constant_sizes_[i]);
     }
-    return WriteImage(image_, code_->objects(), constants);
+    return WriteImage(image_, (pending_ != nullptr ? **pending_->Await() : *loaded_code_).objects(), constants);
   }
 
   const hlo::Module* module() const override { return module_.get(); }
@@ -161,10 +165,14 @@ class NativeExecutable : public Executable {
   int64_t arena_bytes() const override { return image_.arena_bytes; }
   int64_t estimated_nanoseconds() const override { return image_.estimated_nanoseconds; }
   int64_t custom_call_count() const override { return static_cast<int64_t>(custom_calls_.size()); }
-  const CompileStatistics& statistics() const override { return image_.statistics; }
+  const CompileStatistics& statistics() const override {
+    (void)AwaitCode();  // an error is Run's
+    return image_.statistics;
+  }
 
   absl::Status Run(absl::Span<const void* const> arguments, absl::Span<void* const> results, void* arena,
                    ThreadPool* pool, CustomCallRun* custom_calls) const override {
+    KILN_RETURN_IF_ERROR(AwaitCode());
     const Workspace workspace(image_.statistics.workspace_bytes > 0);
     if (workspace.data() == nullptr && image_.statistics.workspace_bytes > 0) {
       return ResourceExhausted("no memory for the workspace of a program");
@@ -177,7 +185,7 @@ class NativeExecutable : public Executable {
     context.custom_call_run = custom_calls;
     std::optional<RunProfile> profile;
     if (options_.profile) context.profile = &profile.emplace(profiled_.size());
-    function_(&context, arguments.data(), results.data(), arena, constants_.data());
+    function_.load(std::memory_order_relaxed)(&context, arguments.data(), results.data(), arena, constants_.data());
     if (profile.has_value()) std::fputs(profile->ToString(*module_, profiled_).c_str(), stderr);
     return std::move(context.status);
   }
@@ -207,10 +215,36 @@ class NativeExecutable : public Executable {
   }
 
  private:
-  absl::Status FindProgram() {
-    function_ = code_->Lookup<ProgramFunction>(kProgramName);
-    if (function_ == nullptr) return Internal("the compiled module has no function ", kProgramName);
+  absl::Status FindProgram(const JitModule& code) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    auto* const function = code.Lookup<ProgramFunction>(kProgramName);
+    if (function == nullptr) return Internal("the compiled module has no function ", kProgramName);
+    function_.store(function, std::memory_order_release);
     return absl::OkStatus();
+  }
+
+  // Returns when the machine code is there.
+  absl::Status AwaitCode() const {
+    if (function_.load(std::memory_order_acquire) != nullptr) return absl::OkStatus();
+    const absl::StatusOr<std::unique_ptr<JitModule>>& code = pending_->Await();
+    KILN_RETURN_IF_ERROR(code.status());
+    absl::MutexLock lock(&mutex_);
+    if (function_.load(std::memory_order_relaxed) != nullptr) return absl::OkStatus();
+    RecordCompilation(pending_->times(), **code);
+    return FindProgram(**code);
+  }
+
+  void RecordCompilation(const CompileTimes& times, const JitModule& code) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    CompileStatistics& statistics = image_.statistics;
+    statistics.codegen_seconds = std::max(0.0, std::chrono::duration<double>(pending_->ready_at() - emitted_).count());
+    // Sums over threads, in proportion to the time that passed.
+    const double sum = times.verify + times.optimize + times.codegen + times.link;
+    const double scale = sum > 0 ? statistics.codegen_seconds / sum : 0;
+    statistics.llvm_passes_seconds = (times.verify + times.optimize) * scale;
+    statistics.machine_code_seconds = times.codegen * scale;
+    statistics.link_seconds = times.link * scale;
+    statistics.compiled_modules = times.compiled_units;
+    statistics.reused_modules = times.found_units;
+    statistics.generated_code_bytes = code.code_bytes();
   }
 
   // Arguments and results as the caller knows them, before any pass touches the module.
@@ -356,14 +390,17 @@ class NativeExecutable : public Executable {
   CompileOptions options_;
   std::vector<std::unique_ptr<CustomCall>> custom_calls_;
   CustomCallNumbers custom_call_numbers_;
-  ExecutableImage image_;
+  mutable ExecutableImage image_;  // what the statistics say of the code comes last
   std::vector<const hlo::Instruction*> profiled_;
   std::vector<std::unique_ptr<hlo::Literal>> tables_;  // what ops added to the module's literals
   std::vector<const void*> constants_;                 // the program's table: in the module's literals, or owned
   std::vector<size_t> constant_sizes_;
   std::vector<std::unique_ptr<char, AlignedDelete>> owned_constants_;
-  std::unique_ptr<JitModule> code_;
-  ProgramFunction* function_ = nullptr;
+  std::unique_ptr<JitModule> loaded_code_;
+  std::shared_ptr<PendingCode> pending_;  // null where code was loaded
+  Clock::time_point emitted_;
+  mutable absl::Mutex mutex_;
+  mutable std::atomic<ProgramFunction*> function_ = nullptr;  // null until somebody waited for the code
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #define KILN_CPU_EXECUTABLE_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,6 +58,9 @@ struct CompileOptions {
   bool fast_math = false;
   // Whether machine code of earlier compilations may serve: see object_cache.h.
   bool reuse_code = true;
+  // Compile returns when the program is planned and emitted, and other threads go on making its machine code: see
+  // Executable::HasCode. Not so where there is one CPU, or an observer, who is told of the end.
+  bool in_background = false;
   // Every run prints to standard error where its time went. Such a program cannot be serialized.
   bool profile = false;
   // May be null.
@@ -94,7 +98,8 @@ struct CodeView {
 class Executable {
  public:
   // Optimizes `module` and compiles it. The module must be verified. Fails with UNIMPLEMENTED, naming the op and its
-  // location, when something in it has no generated code.
+  // location, when something in it has no generated code. An error of LLVM's is Run's where code is made in the
+  // background.
   static absl::StatusOr<std::unique_ptr<Executable>> Compile(std::unique_ptr<hlo::Module> module,
                                                              const CompileOptions& options);
   // An executable from what Serialize gave, without compiling: by the same build of Kiln on the same kind of processor.
@@ -104,6 +109,11 @@ class Executable {
   static absl::StatusOr<std::unique_ptr<Executable>> Load(absl::string_view image, std::unique_ptr<hlo::Module> program,
                                                           const CustomCallResolver& custom_calls);
   virtual ~Executable() = default;
+
+  // Whether the machine code is there. Run, Serialize and statistics wait for it.
+  virtual bool HasCode() const { return true; }
+  // Calls `callback` once it is: at once, or from the thread that made it.
+  virtual void OnCode(std::function<void()> callback) const { callback(); }
 
   // The module after optimization (fusions visible); its entry layout equals the compiled one. Null after Load
   // without a program.

@@ -1,8 +1,6 @@
 #include "src/cpu/jit.h"
 
-#include <algorithm>
 #include <chrono>
-#include <optional>
 #include <utility>
 
 #include "llvm/ExecutionEngine/JITSymbol.h"
@@ -15,6 +13,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Utils/Cloning.h"
+#include "src/base/job_queue.h"
 #include "src/base/status.h"
 #include "src/base/thread_pool.h"
 #include "src/cpu/code_generator.h"
@@ -110,6 +109,16 @@ absl::Status JitModule::Link() {
   return absl::OkStatus();
 }
 
+void CompileTimes::Add(const CompileTimes& other) {
+  verify += other.verify;
+  optimize += other.optimize;
+  codegen += other.codegen;
+  link += other.link;
+  compiled_units += other.compiled_units;
+  found_units += other.found_units;
+  code_bytes += other.code_bytes;
+}
+
 int64_t JitModule::code_bytes() const { return static_cast<int64_t>(memory_->code_bytes()); }
 
 absl::StatusOr<std::unique_ptr<JitCompiler>> JitCompiler::Create() {
@@ -121,7 +130,10 @@ absl::StatusOr<std::unique_ptr<JitCompiler>> JitCompiler::Create() {
 }
 
 JitCompiler::JitCompiler(const llvm::TargetMachine& machine)
-    : triple_(machine.getTargetTriple().str()), data_layout_(machine.createDataLayout().getStringRepresentation()) {}
+    : triple_(machine.getTargetTriple().str()), data_layout_(machine.createDataLayout().getStringRepresentation()) {
+  const int cpus = ThreadPool::AvailableCpus();
+  if (cpus > 1) workers_ = std::make_unique<JobQueue>(cpus);
+}
 JitCompiler::~JitCompiler() = default;
 
 absl::StatusOr<std::unique_ptr<CodeGenerator>> JitCompiler::Borrow(int level) {
@@ -157,7 +169,7 @@ void JitCompiler::PrepareModule(llvm::Module& module) const {
   }
 }
 
-absl::StatusOr<Object> JitCompiler::CompileUnit(CodeUnit* unit, CompileTimes* times) {
+absl::StatusOr<Object> JitCompiler::MakeObject(CodeUnit* unit, CompileTimes* times) {
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<CodeGenerator> generator, Borrow(unit->level));
   const auto diagnostics = std::make_unique<DiagnosticScope>(*unit->context);
   auto object = std::make_unique<std::string>();
@@ -166,11 +178,11 @@ absl::StatusOr<Object> JitCompiler::CompileUnit(CodeUnit* unit, CompileTimes* ti
       [&]() -> absl::Status {
         StageClock clock;
         KILN_RETURN_IF_ERROR(Verify(*unit->module));
-        times->verify = clock.Lap();
+        times->verify += clock.Lap();
         if (unit->level > 0) generator->Optimize(*unit->module);
-        times->optimize = clock.Lap();
+        times->optimize += clock.Lap();
         *object = generator->EmitObject(*unit->module).str();
-        times->codegen = clock.Lap();
+        times->codegen += clock.Lap();
         return diagnostics->status();
       },
       &fatal);
@@ -182,78 +194,40 @@ absl::StatusOr<Object> JitCompiler::CompileUnit(CodeUnit* unit, CompileTimes* ti
   GiveBack(std::move(generator), unit->level);
   unit->module.reset();
   KILN_RETURN_IF_ERROR(status);
-  times->compiled_units = 1;
+  ++times->compiled_units;
   return std::shared_ptr<const std::string>(std::move(object));
 }
 
-ThreadPool& JitCompiler::Threads() {
-  absl::MutexLock lock(&mutex_);
-  if (threads_ == nullptr) threads_ = std::make_unique<ThreadPool>(ThreadPool::AvailableCpus());
-  return *threads_;
+absl::StatusOr<Object> JitCompiler::CompileUnit(CodeUnit* unit, ObjectCache* cache, CompileTimes* times) {
+  const bool is_kept = cache != nullptr && !unit->key.empty();
+  if (is_kept) {
+    if (Object object = cache->Find(unit->key)) {
+      ++times->found_units;
+      return object;
+    }
+  }
+  KILN_ASSIGN_OR_RETURN(Object object, MakeObject(unit, times));
+  if (is_kept) cache->Insert(unit->key, object);
+  return object;
+}
+
+void JitCompiler::InBackground(std::function<void()> work) {
+  if (workers_ != nullptr) workers_->Push(std::move(work));
 }
 
 absl::StatusOr<std::unique_ptr<JitModule>> JitCompiler::Compile(std::unique_ptr<llvm::LLVMContext> context,
                                                                 std::unique_ptr<llvm::Module> module,
                                                                 CompileTimes* times) {
   CompileTimes own;
-  std::vector<CodeUnit> units(1);
-  units[0].context = std::move(context);
-  units[0].module = std::move(module);
-  PrepareModule(*units[0].module);
-  KILN_ASSIGN_OR_RETURN(std::vector<Object> objects, CompileUnits(std::move(units), nullptr, &own));
+  CodeUnit unit;
+  unit.context = std::move(context);
+  unit.module = std::move(module);
+  PrepareModule(*unit.module);
+  std::vector<Object> objects(1);
+  KILN_ASSIGN_OR_RETURN(objects[0], MakeObject(&unit, &own));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<JitModule> result, Link(std::move(objects), &own));
   if (times != nullptr) *times = own;
   return result;
-}
-
-absl::StatusOr<std::vector<Object>> JitCompiler::CompileUnits(std::vector<CodeUnit> units, ObjectCache* cache,
-                                                              CompileTimes* times) {
-  const size_t count = units.size();
-  std::vector<Object> objects(count);
-  std::vector<std::pair<size_t, size_t>> by_size;  // and place
-  for (size_t i = 0; i < count; ++i) {
-    if (cache != nullptr && !units[i].key.empty()) objects[i] = cache->Find(units[i].key);
-    if (objects[i] == nullptr) by_size.emplace_back(units[i].module->getInstructionCount(), i);
-  }
-  times->found_units += static_cast<int64_t>(count - by_size.size());
-  // The largest first, so that no thread begins with it when the others are done.
-  std::sort(by_size.rbegin(), by_size.rend());
-  std::vector<size_t> missing;
-  for (const auto& [size, i] : by_size) missing.push_back(i);
-  struct Work {
-    JitCompiler* compiler;
-    std::vector<CodeUnit>* units;
-    std::vector<size_t> missing;
-    std::vector<absl::StatusOr<Object>> objects;
-    std::vector<CompileTimes> times;
-  };
-  Work work{this,
-            &units,
-            missing,
-            std::vector<absl::StatusOr<Object>>(missing.size()),
-            std::vector<CompileTimes>(missing.size())};
-  const auto compile = [](void* closure, int64_t begin, int64_t end) {
-    Work& work = *static_cast<Work*>(closure);
-    for (int64_t i = begin; i < end; ++i) {
-      CodeUnit& unit = (*work.units)[work.missing[i]];
-      work.objects[i] = work.compiler->CompileUnit(&unit, &work.times[i]);
-    }
-  };
-  if (missing.size() == 1) {
-    compile(&work, 0, 1);
-  } else {
-    Threads().ParallelFor(static_cast<int64_t>(missing.size()), 1, compile, &work);
-  }
-  for (size_t i = 0; i < missing.size(); ++i) {
-    KILN_ASSIGN_OR_RETURN(objects[missing[i]], std::move(work.objects[i]));
-    times->verify += work.times[i].verify;
-    times->optimize += work.times[i].optimize;
-    times->codegen += work.times[i].codegen;
-    times->compiled_units += work.times[i].compiled_units;
-    const std::string& key = units[missing[i]].key;
-    if (cache != nullptr && !key.empty()) cache->Insert(key, objects[missing[i]]);
-  }
-  return objects;
 }
 
 absl::StatusOr<std::unique_ptr<JitModule>> JitCompiler::Link(std::vector<Object> objects, CompileTimes* times) {

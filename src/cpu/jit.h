@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,7 +25,7 @@ class TargetMachine;
 }  // namespace llvm
 
 namespace kiln {
-class ThreadPool;
+class JobQueue;
 }  // namespace kiln
 
 namespace kiln::cpu {
@@ -41,6 +42,7 @@ struct CompileTimes {
   int64_t compiled_units = 0;
   int64_t found_units = 0;  // in the cache
   int64_t code_bytes = 0;
+  void Add(const CompileTimes& other);
 };
 
 // A module with the context that it lives in, so that any thread may compile it.
@@ -103,11 +105,14 @@ class JitCompiler {
   // FindRuntimeSymbol alone. `times` may be null. An error of LLVM's, fatal ones included, comes back as INTERNAL.
   absl::StatusOr<std::unique_ptr<JitModule>> Compile(std::unique_ptr<llvm::LLVMContext> context,
                                                      std::unique_ptr<llvm::Module> module, CompileTimes* times);
-  // The objects of `units`, prepared modules, in their order: from `cache`, which may be null, or compiled, one thread
-  // for each as far as there are CPUs. Adds to `times`.
-  absl::StatusOr<std::vector<Object>> CompileUnits(std::vector<CodeUnit> units, ObjectCache* cache,
-                                                   CompileTimes* times);
-  // Links objects that CompileUnits made, in this process or in another one of the same build on the same kind of
+  // The object of `unit`, a prepared module, from `cache`, which may be null, or compiled, which uses the unit up. Adds
+  // to `times`.
+  absl::StatusOr<Object> CompileUnit(CodeUnit* unit, ObjectCache* cache, CompileTimes* times);
+  // Whether InBackground runs anything.
+  bool HasThreads() const { return workers_ != nullptr; }
+  // Runs `work` on another thread, as many at once as there are CPUs; not at all where there is only one.
+  void InBackground(std::function<void()> work);
+  // Links objects that CompileUnit made, in this process or in another one of the same build on the same kind of
   // machine. They may refer to each other. Adds to `times`, which may be null.
   absl::StatusOr<std::unique_ptr<JitModule>> Link(std::vector<Object> objects, CompileTimes* times = nullptr);
 
@@ -119,16 +124,14 @@ class JitCompiler {
   // Code generators are costly to make and serve one thread at a time, so they are lent and given back.
   absl::StatusOr<std::unique_ptr<CodeGenerator>> Borrow(int level);
   void GiveBack(std::unique_ptr<CodeGenerator> generator, int level);
-  // Uses `unit` up.
-  absl::StatusOr<Object> CompileUnit(CodeUnit* unit, CompileTimes* times);
-  ThreadPool& Threads();
+  absl::StatusOr<Object> MakeObject(CodeUnit* unit, CompileTimes* times);
 
   const std::string triple_;
   const std::string data_layout_;
   absl::Mutex mutex_;
   // By level.
   std::array<std::vector<std::unique_ptr<CodeGenerator>>, 4> generators_ ABSL_GUARDED_BY(mutex_);
-  std::unique_ptr<ThreadPool> threads_ ABSL_GUARDED_BY(mutex_);  // made when first needed
+  std::unique_ptr<JobQueue> workers_;  // null where there is one CPU
 };
 
 // The IR as text.

@@ -9,15 +9,12 @@
 #include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/raw_ostream.h"
 #include "src/base/build_id.h"
-#include "src/base/status.h"
 #include "src/cpu/host_isa.h"
 #include "src/kernel/vector_builder.h"
 
 namespace kiln::cpu {
 namespace {
 
-// Enough for any number of threads to share evenly.
-constexpr size_t kMaxOpen = 256;
 constexpr size_t kKeyBytes = 20;
 
 // One piece of memory holds all modules of a program.
@@ -57,10 +54,19 @@ bool IsStraight(const llvm::Module& module) {
 }  // namespace
 
 ProgramCode::ProgramCode(std::string name, JitCompiler* compiler, ObjectCache* cache, int level)
-    : name_(std::move(name)), compiler_(compiler), cache_(cache), level_(level), is_split_(true), program_(NewUnit()) {}
+    : name_(std::move(name)),
+      compiler_(compiler),
+      level_(level),
+      is_split_(true),
+      program_(NewUnit()),
+      code_(std::make_shared<PendingCode>(compiler, cache)) {}
 
 ProgramCode::ProgramCode(std::string name, JitCompiler* compiler)
-    : name_(std::move(name)), compiler_(compiler), cache_(nullptr), level_(0), is_split_(false), program_(NewUnit()) {}
+    : name_(std::move(name)), compiler_(compiler), level_(0), is_split_(false), program_(NewUnit()) {}
+
+ProgramCode::~ProgramCode() {
+  if (code_ != nullptr) code_->Cancel();
+}
 
 CodeUnit ProgramCode::NewUnit() const {
   CodeUnit unit;
@@ -74,8 +80,8 @@ CodeUnit ProgramCode::NewUnit() const {
 
 llvm::Module& ProgramCode::ForKernel() {
   if (!is_split_) return program();
-  if (open_.size() >= kMaxOpen) CompileOpen();
-  return *open_.emplace_back(NewUnit()).module;
+  CompileOpen();
+  return *open_.emplace(NewUnit()).module;
 }
 
 void ProgramCode::Seal(CodeUnit* unit) {
@@ -115,19 +121,14 @@ std::string ProgramCode::KeyOf(const CodeUnit& unit) const {
 }
 
 void ProgramCode::CompileOpen() {
-  std::vector<CodeUnit> units;
-  for (CodeUnit& unit : open_) {
-    if (unit.key.empty()) Seal(&unit);
-    if (keys_.insert(unit.key).second) units.push_back(std::move(unit));
-  }
-  open_.clear();
-  absl::StatusOr<std::vector<Object>> objects = compiler_->CompileUnits(std::move(units), cache_, &times_);
-  status_.Update(objects.status());
-  if (objects.ok()) objects_.insert(objects_.end(), objects->begin(), objects->end());
+  if (!open_.has_value()) return;
+  Seal(&*open_);
+  if (keys_.insert(open_->key).second) code_->Add(*std::move(open_));
+  open_.reset();
 }
 
-absl::StatusOr<std::unique_ptr<JitModule>> ProgramCode::Compile(CompileTimes* times) && {
-  for (CodeUnit& unit : open_) Seal(&unit);
+std::shared_ptr<PendingCode> ProgramCode::Finish() && {
+  CompileOpen();
   for (const auto& [name, new_name] : renamed_) {
     llvm::Function* function = program().getFunction(name);
     if (function == nullptr) continue;
@@ -147,12 +148,9 @@ absl::StatusOr<std::unique_ptr<JitModule>> ProgramCode::Compile(CompileTimes* ti
   compiler_->PrepareModule(program());
   if (IsStraight(program())) program_.level = 0;
   program_.key = KeyOf(program_);
-  open_.push_back(std::move(program_));
-  CompileOpen();
-  KILN_RETURN_IF_ERROR(status_);
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<JitModule> module, compiler_->Link(std::move(objects_), &times_));
-  if (times != nullptr) *times = times_;
-  return module;
+  code_->Add(std::move(program_));
+  code_->Close();
+  return std::move(code_);
 }
 
 }  // namespace kiln::cpu

@@ -5,27 +5,28 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "src/cpu/jit.h"
+#include "src/cpu/pending_code.h"
 
 namespace kiln::cpu {
 
 class ObjectCache;
 
-// Kernels are compiled in batches while the program grows, which bounds what is held of it as LLVM IR. Not thread-safe.
+// Kernels are compiled by other threads while the program grows. Not thread-safe.
 class ProgramCode {
  public:
   // `compiler` and `cache`, which may be null, must outlive it. `level` is the effort of the code generator, 0 to 3.
   ProgramCode(std::string name, JitCompiler* compiler, ObjectCache* cache, int level);
   // All in one module that is not compiled, with names for people.
   ProgramCode(std::string name, JitCompiler* compiler);
+  ~ProgramCode();  // Without Finish, what is compiled by then was in vain.
 
   // With the program function in it.
   llvm::Module& program() { return *program_.module; }
@@ -33,8 +34,8 @@ class ProgramCode {
   // before is complete. The program calls it by the name that it has by the end of its emission.
   llvm::Module& ForKernel();
 
-  // Compiles what is left and links it all. `times`, which may be null, are sums over threads.
-  absl::StatusOr<std::unique_ptr<JitModule>> Compile(CompileTimes* times) &&;
+  // The code, once nothing more comes; ready then or later.
+  std::shared_ptr<PendingCode> Finish() &&;
 
  private:
   CodeUnit NewUnit() const;
@@ -42,21 +43,18 @@ class ProgramCode {
   // Functions that kernels have in common stay in the first that has them.
   void Seal(CodeUnit* unit);
   std::string KeyOf(const CodeUnit& unit) const;
-  void CompileOpen();
+  void CompileOpen();  // the kernel that is complete now
 
   const std::string name_;
   JitCompiler* const compiler_;
-  ObjectCache* const cache_;
   const int level_;
   const bool is_split_;
   CodeUnit program_;
-  std::vector<CodeUnit> open_;
+  std::optional<CodeUnit> open_;
   absl::flat_hash_set<std::string> helpers_;
   absl::flat_hash_set<std::string> keys_;
   std::vector<std::pair<std::string, std::string>> renamed_;  // kernels, from what the program calls them
-  std::vector<Object> objects_;
-  CompileTimes times_;
-  absl::Status status_;
+  std::shared_ptr<PendingCode> code_;                         // null where nothing is compiled
 };
 
 }  // namespace kiln::cpu

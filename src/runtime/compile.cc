@@ -109,6 +109,7 @@ absl::StatusOr<RefPtr<LoadedExecutable>> LoadedExecutable::Compile(Client* clien
   std::unique_ptr<cpu::CompileObserver> observer;
   if (client->options().observe) observer = client->options().observe(options.flags);
   cpu_options.observer = observer.get();
+  cpu_options.in_background = true;
   cpu_options.custom_calls = Handlers();
   std::string name = module->name();
   KILN_ASSIGN_OR_RETURN(MemoryKinds kinds, ReadMemoryKinds(*module));

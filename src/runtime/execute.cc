@@ -56,7 +56,7 @@ void FreeWhenProduced(MemoryBlock block, const RefPtr<Event>& production) {
 
 }  // namespace
 
-// A run that waits for its arguments or for a thread. Deletes itself at the end.
+// A run that waits for its arguments, for its code or for a thread. Deletes itself at the end.
 struct LoadedExecutable::Run {
   RefPtr<LoadedExecutable> executable;
   RefPtr<Event> done;
@@ -70,12 +70,13 @@ struct LoadedExecutable::Run {
   std::atomic<int64_t> waiting{1};
 
   void Wait() {
-    waiting.store(static_cast<int64_t>(definitions.size()) + 1, std::memory_order_relaxed);
+    waiting.store(static_cast<int64_t>(definitions.size()) + 2, std::memory_order_relaxed);
     // `this` may be gone once the last of these has arrived.
     SmallVector<RefPtr<Event>> events = definitions;
     for (const RefPtr<Event>& event : events) {
       event->OnSettled([this](const absl::Status&) { Arrive(); });
     }
+    executable->executable_->OnCode([this] { Arrive(); });
     Arrive();
   }
 
@@ -180,7 +181,9 @@ absl::Status LoadedExecutable::Execute(absl::Span<Buffer* const> arguments, cons
       failure = definition;
     }
   }
-  const bool run_inline = ready && runs_inline_ && failure == nullptr;
+  // What calls out sees what its caller keeps per thread, so that such a program rather waits for its code here.
+  const bool may_begin = executable_->HasCode() || executable_->custom_call_count() > 0;
+  const bool run_inline = ready && runs_inline_ && failure == nullptr && may_begin;
 
   // Donation: an output takes over the memory of its parameter when nobody else uses it.
   const size_t output_count = output_types_.size();

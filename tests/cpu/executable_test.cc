@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 #include "gtest/gtest.h"
 #include "src/cpu/warm_up.h"
 #include "src/frontend/load.h"
@@ -152,6 +154,49 @@ TEST(ReuseTest, KernelsAreFoundAgain) {
   std::sort(sorted.begin(), sorted.end());
   EXPECT_EQ(Results(*other)[0], sorted);
   EXPECT_EQ(*again->Serialize(), *first->Serialize());
+}
+
+// Many kernels, none like another, so that code comes late.
+std::string ManyKernels(int count) {
+  std::string text = R"(HloModule many
+    less { a = f32[] parameter(0) b = f32[] parameter(1) ROOT l = pred[] compare(a, b), direction=LT }
+    ENTRY main {
+      s0 = f32[100] parameter(0))";
+  for (int i = 0; i < count; ++i) {
+    absl::StrAppend(&text, " c", i, " = f32[] constant(", i, ".5) b", i, " = f32[100] broadcast(c", i,
+                    "), dimensions={}", " t", i, " = f32[100] tanh(s", i, ") m", i, " = f32[100] atan2(t", i, ", b", i,
+                    ") ", i + 1 == count ? "ROOT " : "", "s", i + 1, " = f32[100] sort(m", i,
+                    "), dimensions={0}, to_apply=less");
+  }
+  return absl::StrCat(text, "}");
+}
+
+TEST(BackgroundTest, WhoeverNeedsTheCodeWaitsForIt) {
+  CompileOptions options;
+  options.reuse_code = false;
+  const auto waited = Compile(ManyKernels(40), options);
+  EXPECT_TRUE(waited->HasCode());
+  options.in_background = true;
+  const auto run = Compile(ManyKernels(40), options);
+  EXPECT_EQ(Results(*run), Results(*waited));
+  EXPECT_TRUE(run->HasCode());
+  const auto written = Compile(ManyKernels(40), options);
+  EXPECT_EQ(*written->Serialize(), *waited->Serialize());
+  const auto counted = Compile(ManyKernels(40), options);
+  EXPECT_EQ(counted->statistics().generated_code_bytes, waited->statistics().generated_code_bytes);
+  const auto told = Compile(ManyKernels(40), options);
+  absl::Notification ready;
+  told->OnCode([&] { ready.Notify(); });
+  ready.WaitForNotification();
+  EXPECT_TRUE(told->HasCode());
+}
+
+TEST(BackgroundTest, ProgramsMayGoBeforeTheirCode) {
+  CompileOptions options;
+  options.reuse_code = false;
+  options.in_background = true;
+  for (int i = 0; i < 20; ++i) Compile(ManyKernels(40), options);
+  EXPECT_EQ(Results(*Compile(ManyKernels(2), options)), Results(*Compile(ManyKernels(2))));
 }
 
 // What only calls is compiled without effort; what has loops is not, whoever calls it.

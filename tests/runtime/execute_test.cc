@@ -93,6 +93,25 @@ TEST_F(ExecuteTest, LongProgramsAndPendingInputsRunLater) {
   EXPECT_TRUE(done->Await().ok());
 }
 
+TEST_F(ExecuteTest, RunsWaitForCode) {
+  RefPtr<Event> code = Event::Create();
+  auto fake = Add();
+  fake->CodeAfter(code);
+  RefPtr<LoadedExecutable> late = Load(std::move(fake));
+  RefPtr<LoadedExecutable> add = Load(Add());
+  RefPtr<Buffer> one = Make(1);
+  RefPtr<Buffer> two = *Run(late.get(), {one.get(), one.get()});
+  RefPtr<Buffer> three = *Run(add.get(), {two.get(), one.get()});
+  EXPECT_FALSE(two->IsReady());
+  EXPECT_FALSE(three->IsReady());
+  code->Set(absl::OkStatus());
+  EXPECT_EQ(First(three.get()), 3);
+  EXPECT_EQ(First(two.get()), 2);
+  RefPtr<Event> done;
+  RefPtr<Buffer> again = *Run(late.get(), {one.get(), two.get()}, {}, &done);
+  EXPECT_TRUE(done->IsSettled());
+}
+
 TEST_F(ExecuteTest, LongChainsKeepTheirOrder) {
   auto fake = Add();
   fake->Slow();

@@ -9,6 +9,7 @@
 
 #include "src/cpu/executable.h"
 #include "src/hlo/module.h"
+#include "src/runtime/event.h"
 #include "src/runtime/loaded_executable.h"
 
 namespace kiln::runtime {
@@ -41,6 +42,16 @@ class FakeExecutable : public cpu::Executable {
     return *this;
   }
 
+  // Code that is not there before `ready` is settled.
+  FakeExecutable& CodeAfter(RefPtr<Event> ready) {
+    ready_ = std::move(ready);
+    return *this;
+  }
+
+  bool HasCode() const override { return ready_->IsSettled(); }
+  void OnCode(std::function<void()> callback) const override {
+    ready_->OnSettled([callback = std::move(callback)](const absl::Status&) { callback(); });
+  }
   const hlo::Module* module() const override { return &module_; }
   absl::StatusOr<std::string> Serialize() const override { return absl::UnimplementedError("a fake has no code"); }
   absl::Span<const hlo::Shape> parameter_leaves() const override { return parameters_; }
@@ -71,6 +82,7 @@ class FakeExecutable : public cpu::Executable {
   int64_t arena_bytes_ = 0;
   int64_t nanoseconds_ = 100;
   cpu::CompileStatistics statistics_;
+  RefPtr<Event> ready_ = Event::Ready();
 };
 
 }  // namespace kiln::runtime
