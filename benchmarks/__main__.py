@@ -32,7 +32,7 @@ def options_of(arguments):
     parser.add_argument("--quick", action="store_true", help="0.2 seconds, 2 turns")
     parser.add_argument("--threads", type=int, default=0, help="processors to use (default: all)")
     parser.add_argument("--timeout", type=float, default=120, help="seconds that one program may take to compile or run (default: %(default)s)")
-    parser.add_argument("--peers", metavar="NAMES", default="", help="other libraries to measure, separated by commas: numpy, torch")
+    parser.add_argument("--peers", metavar="NAMES", default="", help="other libraries to measure, separated by commas: numpy, torch, inductor (torch.compile), onnxruntime")
     parser.add_argument("--without-xla", action="store_true", help="measure Kiln alone")
     parser.add_argument("--json", metavar="FILE", type=pathlib.Path, help="write all figures to FILE")
     parser.add_argument("--page", metavar="FILE", type=pathlib.Path, default=pathlib.Path("build/benchmarks.html"), help="where the plots go (default: %(default)s)")

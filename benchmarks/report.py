@@ -43,8 +43,8 @@ def line(row):
     text += f"{duration(cpu.run):>9}{times(row.ratio('run')):>9}{max(kiln.spread, cpu.spread):5.0%}   "
     text += f"{duration(kiln.compile):>9}{duration(cpu.compile):>9}{times(row.ratio('compile')):>9}   {size(kiln.memory):>9}{size(cpu.memory):>9}"
     for engine, figures in row.engines.items():
-        if engine not in ("kiln", "cpu") and not figures.error:
-            text += f"   {engine} {duration(figures.run)} ({times(row.ratio('run', reference=engine))})"
+        if engine not in ("kiln", "cpu"):
+            text += f"   {engine} " + (figures.error[:60] or f"{duration(figures.run)} ({times(row.ratio('run', reference=engine))})")
     return text + (f"   RESULTS DIFFER: {row.mismatch}" if row.mismatch else "")
 
 
@@ -63,6 +63,11 @@ def summary(rows):
     behind = sorted((row for row in rows if row.ratio("run") < 0.9), key=lambda row: row.ratio("run"))
     if behind:
         lines += ["", f"behind XLA:CPU (under 0.90x): {len(behind)}"] + [f"  {times(row.ratio('run')):>7}  {row.name}" for row in behind]
+    for peer in sorted({engine for row in rows for engine in row.engines} - {"kiln", "cpu"}):
+        known = sorted((ratio, row.name) for row in rows if not math.isnan(ratio := row.ratio("run", reference=peer)))
+        ahead = sum(ratio >= 1 for ratio, _ in known)
+        lines += ["", f"beside {peer}: {times(geometric_mean([ratio for ratio, _ in known]))}, ahead in {ahead} of {len(known)}; behind:"]
+        lines += [f"  {times(ratio):>7}  {name}" for ratio, name in known if ratio < 0.95]
     failed = [row for row in rows if row.mismatch or any(figures.error for engine, figures in row.engines.items() if engine == "kiln")]
     if failed:
         lines += ["", "failed:"] + [f"  {row.name}: {row.mismatch or row.engines['kiln'].error}" for row in failed]
