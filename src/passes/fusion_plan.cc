@@ -264,7 +264,10 @@ class Planner {
       added += !analysis::IsInlineConstant(*operand) && !group.members.contains(operand) &&
                !group.parameters.contains(operand);
     }
-    return added <= 1 || group.parameters.size() - 1 + added <= kMaxParameters;
+    if (added <= 1) return true;
+    // Parameters that are yet to be placed may still become members, as long as there is room.
+    const size_t room = static_cast<size_t>(std::max<int64_t>(kMaxEmittedOps - group.emitted_ops, 0)) / 2;
+    return group.parameters.size() - 1 + added <= kMaxParameters + room;
   }
 
   // Operands of some ops are read by the kernel itself and stay parameters.
