@@ -417,10 +417,15 @@ class Planner {
       const FusionGroup& group = groups_[groups[i]];
       const bool are_read = absl::c_all_of(
           producer.operands(), [&](const Instruction* operand) { return IsReadIn(group, *operand, /*steps=*/2); });
+      // Dear values that the first loop does not change are computed once for all of its iterations.
+      const bool once = group.kind == FusionKind::kLoop && groups.size() == 1 &&
+                        analysis::IsElementwiseLike(*group.root) &&
+                        analysis::CostOf(producer) == EvaluationCost::kExpensive;
       for (const IndexPath& path : paths[i]) {
-        evaluations += path.evaluations;
+        const double count = once ? path.evaluations / path.repeats : path.evaluations;
+        evaluations += count;
         // What the group reads anyway costs nothing.
-        reads += are_read ? 0 : path.evaluations;
+        reads += are_read ? 0 : count;
       }
     }
     const double elements = static_cast<double>(std::max<int64_t>(1, producer.shape().element_count()));

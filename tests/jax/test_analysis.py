@@ -104,6 +104,14 @@ def black_scholes(s, k, v):
     return s * jax.scipy.stats.norm.cdf(d) - k * jax.scipy.stats.norm.cdf(d - v)
 
 
+def rotary(x):
+    length, width = x.shape[-2:]
+    angles = jnp.arange(length)[:, None] / 1e4 ** (jnp.arange(0, width, 2) / width)
+    angles = jnp.concatenate([angles, angles], -1)
+    turned = jnp.concatenate([-x[..., width // 2 :], x[..., : width // 2]], -1)
+    return x * jnp.cos(angles) + turned * jnp.sin(angles)
+
+
 PROGRAMS = {
     "training step": (lambda a, b, c, x: mlp_step((a, b, c), x), (shape(256, 512), shape(512, 512), shape(512, 256), shape(64, 256))),
     "wide product": (lambda x, w: x @ w.T, (shape(64, 512), shape(8000, 512))),
@@ -121,6 +129,7 @@ PROGRAMS = {
     "products of rows": (lambda a, b: jnp.einsum("bd,bd->b", jnp.sin(a), b - 1), (shape(512, 256), shape(512, 256))),
     "long formula": (jax.grad(lambda a: jax.scipy.special.ndtri(a).sum()), (shape(256, 256),)),
     "results of one formula": (jax.vmap(jax.grad(black_scholes, (0, 1, 2))), (shape(10000),) * 3),
+    "rotary embedding": (rotary, (shape(4, 256, 128),)),
     "sort of columns": (lambda a: jnp.argsort(a, axis=0), (shape(3000, 10),)),
     "pieces": (lambda a, b: jnp.concatenate([a, jnp.tanh(b).ravel()]), (shape(65536), shape(8192, 8))),
     "counts of windows": (
