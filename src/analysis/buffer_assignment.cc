@@ -140,6 +140,10 @@ class BufferAssigner {
       }
       return;
     }
+    if (IsSameMemory(*instruction)) {
+      set(0, instruction->operand(0), 0);
+      return;
+    }
     switch (instruction->opcode()) {
       case Opcode::kTuple: {
         int64_t leaf = 0;

@@ -33,6 +33,15 @@ bool MayStay(const hlo::Instruction& source, int64_t part_bytes) {
 
 }  // namespace
 
+bool IsSameMemory(const hlo::Instruction& instruction) {
+  if (instruction.opcode() != hlo::Opcode::kBitcastConvert) return false;
+  const auto has_bytes = [](const hlo::Instruction& array) {
+    const hlo::PrimitiveType type = array.shape().element_type();
+    return HasPlainShape(array) && type != hlo::PrimitiveType::kPred && hlo::BitWidth(type) >= 8;
+  };
+  return has_bytes(instruction) && has_bytes(*instruction.operand(0));
+}
+
 int64_t UpdatedOperand(const hlo::Instruction& instruction) {
   const bool is_fusion = instruction.opcode() == hlo::Opcode::kFusion;
   const hlo::Instruction& update = is_fusion ? *instruction.called_computation()->root() : instruction;

@@ -29,12 +29,15 @@ bool IsPartOfMemory(const hlo::Instruction& instruction);
 // Where that part begins, in bytes, of a slice that is not dynamic.
 int64_t PartOffset(const hlo::Instruction& slice);
 
+// A conversion of bits: the same bytes in the same places as another type.
+bool IsSameMemory(const hlo::Instruction& instruction);
+
 // The operand in whose memory `instruction` writes its result, an array of which it changes a part; -1 where there is
 // none.
 int64_t UpdatedOperand(const hlo::Instruction& instruction);
 
 inline bool IsView(const hlo::Instruction& instruction) {
-  return IsView(instruction.opcode()) || IsPartOfMemory(instruction);
+  return IsView(instruction.opcode()) || IsSameMemory(instruction) || IsPartOfMemory(instruction);
 }
 
 // Views, values that are there before the program runs, and marks of order.
@@ -44,7 +47,7 @@ inline bool RunsNoCode(hlo::Opcode opcode) {
 }
 
 inline bool RunsNoCode(const hlo::Instruction& instruction) {
-  return RunsNoCode(instruction.opcode()) || IsPartOfMemory(instruction);
+  return RunsNoCode(instruction.opcode()) || IsSameMemory(instruction) || IsPartOfMemory(instruction);
 }
 
 // Decides which of its computations run, and how often.

@@ -297,6 +297,12 @@ IndexPath PathOfOperand(const Instruction& user, int64_t index, IndexPath path) 
   }
   result.map = result.ordered_map = absl::HashOf(path.map, user.id(), index);
   result.ordered_dimensions = HashOfDimensions(from);
+  if (user.opcode() == Opcode::kBroadcast && path.map == 0) {
+    const int64_t rank = user.shape().rank(), first = user.shape().dimensions(0);
+    if (from.rank() == rank - 1 && user.dimensions()[0] == 1 && first <= kMaxRepeats) {
+      result.repeats = static_cast<double>(first);
+    }
+  }
   if (user.opcode() == Opcode::kReduce) {
     // All elements that are reduced, for each element of the result.
     const hlo::Shape& to = user.shape().IsTuple() ? user.shape().tuple_shapes(0) : user.shape();

@@ -45,6 +45,10 @@ bool JoinsColumns(const hlo::Instruction& instruction);
 // Whether what it joins, of so many pieces at most, had better be stored in a loop for each of them.
 bool CheaperAsPieces(const hlo::Instruction& concatenate, int64_t max_pieces = 32);
 
+// A dimension of so many elements may run inside the lanes, where what does not depend on it is computed once. Rows of
+// more are too many streams: a rope of 32 rows of 2048 by 128 took 2.4 times as long as with tables.
+inline constexpr int64_t kMaxRepeats = 8;
+
 // One way in which a fusion evaluates an instruction. Generated code is shared between equal maps only.
 struct IndexPath {
   uint64_t map = 0;        // identifies the index map from the fusion's loops; 0 is the identity
@@ -57,6 +61,8 @@ struct IndexPath {
   // many they are in a row; 0: any number.
   uint64_t block_map = 0;
   int64_t block_row = 0;
+  // How often each element is evaluated because the first dimension of the fusion's result does not change it.
+  double repeats = 1;
 
   // The identity over results of these dimensions.
   static IndexPath Whole(const hlo::Shape& shape);

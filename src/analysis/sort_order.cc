@@ -54,32 +54,64 @@ class Twins {
   int64_t parameter_ = -1;
 };
 
-// The term that `compare` decides, when it is an order of one value.
-std::optional<OrderTerm> TermOf(const Instruction& compare) {
-  if (compare.opcode() != Opcode::kCompare) return std::nullopt;
-  const ComparisonDirection direction = compare.comparison().direction;
-  if (direction != ComparisonDirection::kLt && direction != ComparisonDirection::kGt) return std::nullopt;
-  const PrimitiveType type = compare.operand(0)->shape().element_type();
+// The two sides of `lower < higher`.
+struct Sides {
+  const Instruction* lower;
+  const Instruction* higher;
+};
+
+// Of a comparison, or of booleans `!lower && higher`, which simplification makes of one.
+std::optional<Sides> SidesOf(const Instruction& order) {
+  if (order.opcode() == Opcode::kCompare) {
+    const Instruction *a = order.operand(0), *b = order.operand(1);
+    if (order.comparison().direction == ComparisonDirection::kLt) return Sides{a, b};
+    if (order.comparison().direction == ComparisonDirection::kGt) return Sides{b, a};
+  }
+  if (order.opcode() == Opcode::kAnd && order.shape().element_type() == PrimitiveType::kPred) {
+    for (int side = 0; side < 2; ++side) {
+      const Instruction &negation = *order.operand(side), *higher = order.operand(1 - side);
+      if (negation.opcode() == Opcode::kNot && higher->opcode() != Opcode::kNot) {
+        return Sides{negation.operand(0), higher};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// The term that `order` decides, when it is an order of one value.
+std::optional<OrderTerm> TermOf(const Instruction& order) {
+  const std::optional<Sides> sides = SidesOf(order);
+  if (!sides) return std::nullopt;
+  const PrimitiveType type = sides->lower->shape().element_type();
   Twins twins;
-  if (KeyType(type) == PrimitiveType::kInvalid || !twins.Match(compare.operand(0), compare.operand(1)) ||
-      twins.parameter() < 0) {
+  if (KeyType(type) == PrimitiveType::kInvalid || !twins.Match(sides->lower, sides->higher) || twins.parameter() < 0) {
     return std::nullopt;
   }
   OrderTerm term;
-  term.value = compare.operand(0);
+  term.value = sides->lower;
   term.operand = twins.parameter() / 2;
   // a < b ascends; b < a, with the later element first, descends.
-  term.descending = (direction == ComparisonDirection::kGt) != (twins.parameter() % 2 == 1);
-  term.total_order = Resolved(compare) != ComparisonType::kFloat;
+  term.descending = twins.parameter() % 2 == 1;
+  term.total_order = order.opcode() != Opcode::kCompare || Resolved(order) != ComparisonType::kFloat;
   return term;
 }
 
 // Whether `equal` says that the two values that `order` compares are equal.
 bool IsEqualityOf(const Instruction& equal, const Instruction& order) {
-  if (equal.opcode() != Opcode::kCompare || equal.comparison().direction != ComparisonDirection::kEq) return false;
-  const Instruction *a = equal.operand(0), *b = equal.operand(1);
-  const Instruction *x = order.operand(0), *y = order.operand(1);
-  return Resolved(equal) == Resolved(order) && ((a == x && b == y) || (a == y && b == x));
+  const Instruction* same = &equal;
+  if (order.opcode() == Opcode::kCompare) {
+    if (equal.opcode() != Opcode::kCompare || equal.comparison().direction != ComparisonDirection::kEq ||
+        Resolved(equal) != Resolved(order)) {
+      return false;
+    }
+  } else {
+    // Of booleans !(a ^ b).
+    if (equal.opcode() != Opcode::kNot || equal.operand(0)->opcode() != Opcode::kXor) return false;
+    same = equal.operand(0);
+  }
+  const Sides sides = *SidesOf(order);
+  const Instruction *a = same->operand(0), *b = same->operand(1);
+  return (a == sides.lower && b == sides.higher) || (a == sides.higher && b == sides.lower);
 }
 
 // The terms of `order`: a comparison, or `first || (equal && rest)` in either order of operands. Empty: something else.

@@ -20,6 +20,7 @@
 #include "src/kernel/buffer_sharing.h"
 #include "src/kernel/kernel_builder.h"
 #include "src/kernel/narrow_rows.h"
+#include "src/kernel/repeated_rows.h"
 #include "src/kernel/stage_sharing.h"
 
 namespace kiln::cpu {
@@ -192,6 +193,7 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
     KILN_RETURN_IF_ERROR(kernel.status());
     scheduled->kernel = *std::move(kernel);
     kernel::ShareStages(&scheduled->kernel);
+    kernel::RepeatInsideLanes(&scheduled->kernel);
     kernel::TargetInfo target = target_;
     if (IsReadAgain(*instruction)) target.streaming_bytes = Tuning().kernels.streaming_temporary_bytes;
     kernel::WidenNarrowRows(&scheduled->kernel, target);

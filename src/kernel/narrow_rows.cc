@@ -20,7 +20,8 @@ class NarrowRows {
       : kernel_(*kernel), nest_(*nest), vector_bytes_(vector_bytes) {}
 
   void Widen() {
-    if (nest_.loops.size() < 2 || static_cast<int>(kernel_.loops.size()) + 1 >= kMaxLoops) return;
+    if (nest_.loops.size() < 2 || nest_.repeat_loop >= 0 || static_cast<int>(kernel_.loops.size()) + 1 >= kMaxLoops)
+      return;
     if (!absl::c_all_of(nest_.loops, [&](int l) { return kernel_.loops[l].kind == LoopKind::kParallel; })) return;
     outer_ = nest_.loops.end()[-2];
     row_ = nest_.loops.back();

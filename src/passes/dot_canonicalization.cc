@@ -184,6 +184,33 @@ bool IsLongSum(const Instruction& dot) {
          dot.operand(0)->shape().element_count() >= Tuning().threads.dot_elements;
 }
 
+bool HasFreeDimensions(const Side& side) {
+  return absl::c_any_of(side.free, [&](int64_t d) { return side.operand->shape().dimensions(d) != 1; });
+}
+
+// Whether each element of the result is the sum over two rows of their own: as a reduction it becomes one kernel with
+// what makes the rows, which then need no memory.
+bool IsSumOfRows(const Instruction& dot, const Side& lhs, const Side& rhs) {
+  const hlo::PrimitiveType type = dot.shape().element_type();
+  return (type == hlo::PrimitiveType::kF32 || type == hlo::PrimitiveType::kF64) &&
+         lhs.operand->shape().element_type() == type && rhs.operand->shape().element_type() == type &&
+         dot.shape().element_count() > 1 && !HasFreeDimensions(lhs) && !HasFreeDimensions(rhs) &&
+         !lhs.contracting.empty();
+}
+
+// Null where the dimensions of the two do not stand in one order.
+Instruction* SumOfRows(Side lhs, Side rhs, PrimitiveType type, Builder& builder) {
+  DropUnitDimensions(&lhs, builder);
+  DropUnitDimensions(&rhs, builder);
+  if (lhs.batch != rhs.batch || lhs.contracting != rhs.contracting || lhs.contracting.empty() ||
+      !absl::c_is_sorted(lhs.batch)) {
+    return nullptr;
+  }
+  absl::c_sort(lhs.contracting);
+  Instruction* products = builder.Binary(Opcode::kMultiply, lhs.operand, rhs.operand);
+  return builder.Reduce(products, builder.Scalar(type, 0), lhs.contracting, Opcode::kAdd);
+}
+
 // The canonical form of `dot`, or null when it has it.
 Instruction* Canonicalize(Instruction* dot) {
   const DotAttributes& attributes = dot->Get<DotAttributes>();
@@ -195,6 +222,12 @@ Instruction* Canonicalize(Instruction* dot) {
     hlo::Builder builder(dot->parent(), dot);
     Instruction* products = builder.Binary(Opcode::kMultiply, lhs.operand, rhs.operand);
     return builder.Reduce(products, builder.Scalar(dot->shape().element_type(), 0), {0}, Opcode::kAdd);
+  }
+  if (IsSumOfRows(*dot, lhs, rhs)) {
+    Builder builder(dot->parent(), dot);
+    if (Instruction* sum = SumOfRows(lhs, rhs, dot->shape().element_type(), builder)) {
+      return builder.Reshape(sum, dot->shape().dimensions());
+    }
   }
   if (IsCanonical(lhs) && IsCanonical(rhs) && !lhs.contracting.empty() &&
       (lhs.batch.size() <= 1 || KeepsBatchApart(lhs, rhs))) {

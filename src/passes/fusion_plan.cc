@@ -264,7 +264,10 @@ class Planner {
       added += !analysis::IsInlineConstant(*operand) && !group.members.contains(operand) &&
                !group.parameters.contains(operand);
     }
-    return added <= 1 || group.parameters.size() - 1 + added <= kMaxParameters;
+    if (added <= 1) return true;
+    // Parameters that are yet to be placed may still become members, as long as there is room.
+    const size_t room = static_cast<size_t>(std::max<int64_t>(kMaxEmittedOps - group.emitted_ops, 0)) / 2;
+    return group.parameters.size() - 1 + added <= kMaxParameters + room;
   }
 
   // Operands of some ops are read by the kernel itself and stay parameters.
@@ -414,10 +417,15 @@ class Planner {
       const FusionGroup& group = groups_[groups[i]];
       const bool are_read = absl::c_all_of(
           producer.operands(), [&](const Instruction* operand) { return IsReadIn(group, *operand, /*steps=*/2); });
+      // Dear values that the first loop does not change are computed once for all of its iterations.
+      const bool once = group.kind == FusionKind::kLoop && groups.size() == 1 &&
+                        analysis::IsElementwiseLike(*group.root) &&
+                        analysis::CostOf(producer) == EvaluationCost::kExpensive;
       for (const IndexPath& path : paths[i]) {
-        evaluations += path.evaluations;
+        const double count = once ? path.evaluations / path.repeats : path.evaluations;
+        evaluations += count;
         // What the group reads anyway costs nothing.
-        reads += are_read ? 0 : path.evaluations;
+        reads += are_read ? 0 : count;
       }
     }
     const double elements = static_cast<double>(std::max<int64_t>(1, producer.shape().element_count()));

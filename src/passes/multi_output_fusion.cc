@@ -29,9 +29,11 @@ using hlo::Opcode;
 // Bounds on one kernel, and on the work of looking for what to merge.
 constexpr int64_t kMaxOps = 400;
 constexpr size_t kMaxOperands = 48;
-constexpr size_t kMaxMembers = 16;
+constexpr size_t kMaxMembers = 64;
+constexpr int64_t kMaxResults = 16;
 constexpr size_t kMaxUsers = 64;
 constexpr size_t kMaxOpenGroups = 4;
+constexpr int kMaxSweeps = 3;
 
 bool IsReshape(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kReshape || instruction.opcode() == Opcode::kBitcast;
@@ -172,7 +174,12 @@ class Merger {
       for (const Instruction* operand : instruction->operands()) group.operands.insert(SourceOf(operand));
       groups_.push_back(std::move(group));
     }
-    for (Instruction* instruction : order_) MergeAround(instruction);
+    // What stood between two groups may have joined one of them.
+    bool merged = true;
+    for (int sweep = 0; sweep < kMaxSweeps && merged; ++sweep) {
+      merged = false;
+      for (Instruction* instruction : order_) merged |= MergeAround(instruction);
+    }
     return Emit();
   }
 
@@ -197,7 +204,7 @@ class Merger {
   }
 
   // Merges kernels that read `value`, and the one that makes it.
-  void MergeAround(Instruction* value) {
+  bool MergeAround(Instruction* value) {
     std::vector<Instruction*> kernels;
     if (spaces_.contains(value)) kernels.push_back(value);
     for (Instruction* user : value->users()) {
@@ -207,10 +214,11 @@ class Merger {
       absl::c_copy_if(user->users(), std::back_inserter(kernels),
                       [&](const Instruction* reader) { return spaces_.contains(reader); });
     }
-    if (kernels.size() < 2) return;
+    if (kernels.size() < 2) return false;
     std::sort(kernels.begin(), kernels.end(),
               [&](const Instruction* a, const Instruction* b) { return position_[a] < position_[b]; });
     kernels.erase(std::unique(kernels.begin(), kernels.end()), kernels.end());
+    bool changed = false;
     std::map<absl::string_view, std::vector<size_t>> open;  // by iteration space
     for (const Instruction* kernel : kernels) {
       std::vector<size_t>& groups = open[spaces_[kernel]];
@@ -220,8 +228,10 @@ class Merger {
       for (size_t group : groups) {
         if ((merged = TryMerge(group, own))) break;
       }
+      changed |= merged;
       if (!merged && groups.size() < kMaxOpenGroups) groups.push_back(own);
     }
+    return changed;
   }
 
   bool TryMerge(size_t into, size_t from) {
@@ -239,12 +249,15 @@ class Merger {
     }
     if (operands > kMaxOperands) return false;
     const int64_t position = std::max(a.position, b.position);
+    int64_t results = 0;
     for (const auto& [own, other] : {std::pair(into, from), std::pair(from, into)}) {
       for (const Instruction* member : groups_[own].members) {
+        bool is_result = member->IsRoot();
         for (const Instruction* user : member->users()) {
           const auto group = group_of_.find(user);
           if (group != group_of_.end() && group->second == own) continue;
           if (group == group_of_.end() || group->second != other) {
+            is_result = true;
             // What reads a result early would stand between the two.
             const int64_t at = group == group_of_.end() ? position_[user] : groups_[group->second].position;
             if (at <= position) return false;
@@ -253,9 +266,10 @@ class Merger {
           if (!ReadsAtIdentity(*user, member)) return false;
           saved_bytes += static_cast<double>(member->shape().byte_count());
         }
+        results += is_result ? 1 : 0;
       }
     }
-    if (!analysis::IsWorthMerging(Tuning().fusion, saved_bytes)) return false;
+    if (results > kMaxResults || !analysis::IsWorthMerging(Tuning().fusion, saved_bytes)) return false;
     for (Instruction* member : b.members) group_of_[member] = into;
     a.members.insert(a.members.end(), b.members.begin(), b.members.end());
     a.operands.insert(b.operands.begin(), b.operands.end());

@@ -84,6 +84,8 @@ CASES = [
     Case("sort_special_values", jnp.sort, values(np.float32([np.nan, 1, -np.inf, 0.0, np.inf, -2, np.nan])), finite=False),
     Case("sort_int", jnp.sort, TIES),
     Case("argsort_stable", lambda x: jnp.argsort(x, axis=1), TIES),
+    Case("argsort_booleans", lambda x: (jnp.argsort(x % 2 == 1, axis=1), jnp.argsort(x % 2 == 1, axis=1, descending=True), jnp.sort(x > 1)), TIES),
+    Case("lexsort_booleans", lambda x: jnp.lexsort((x % 2 == 1, x > 1)), TIES),
     Case("argsort_descending", lambda x: jnp.argsort(x, axis=1, descending=True), TIES),
     Case("sort_by_key", lambda k, v: lax.sort((k, v), dimension=1, num_keys=1), together(TIES, normal(6, 50))),
     Case("sort_by_two_keys", lambda a, b, v: lax.sort((a, b, v), num_keys=2), together(integers((80,), (80,), low=0, high=4), normal(80))),

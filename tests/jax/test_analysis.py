@@ -99,6 +99,19 @@ def huber(a, b):
     return jnp.where(distance < 1, 0.5 * (a - b) ** 2, distance - 0.5).mean()
 
 
+def black_scholes(s, k, v):
+    d = (jnp.log(s / k) + v * v / 2) / v
+    return s * jax.scipy.stats.norm.cdf(d) - k * jax.scipy.stats.norm.cdf(d - v)
+
+
+def rotary(x):
+    length, width = x.shape[-2:]
+    angles = jnp.arange(length)[:, None] / 1e4 ** (jnp.arange(0, width, 2) / width)
+    angles = jnp.concatenate([angles, angles], -1)
+    turned = jnp.concatenate([-x[..., width // 2 :], x[..., : width // 2]], -1)
+    return x * jnp.cos(angles) + turned * jnp.sin(angles)
+
+
 PROGRAMS = {
     "training step": (lambda a, b, c, x: mlp_step((a, b, c), x), (shape(256, 512), shape(512, 512), shape(512, 256), shape(64, 256))),
     "wide product": (lambda x, w: x @ w.T, (shape(64, 512), shape(8000, 512))),
@@ -111,6 +124,12 @@ PROGRAMS = {
     "random words": (lambda k: jax.random.uniform(jax.random.wrap_key_data(k, impl="rbg"), (100, 1001)), (shape(4, dtype=jnp.uint32),)),
     "random mask": (lambda k: jax.random.bernoulli(jax.random.wrap_key_data(k, impl="rbg"), 0.3, (100003,)), (shape(4, dtype=jnp.uint32),)),
     "sort of pairs": (lambda a, b, c: lax.sort((a, b, c), num_keys=2), (shape(30000, dtype=jnp.int32), shape(30000), shape(30000))),
+    "sort of booleans": (lambda a: jnp.argsort(a), (shape(300000, dtype=jnp.bool_),)),
+    "random words of ThreeFry": (lambda k: lax.rng_bit_generator(k, (100000,), algorithm=lax.RandomAlgorithm.RNG_THREE_FRY), (shape(4, dtype=jnp.uint32),)),
+    "products of rows": (lambda a, b: jnp.einsum("bd,bd->b", jnp.sin(a), b - 1), (shape(512, 256), shape(512, 256))),
+    "long formula": (jax.grad(lambda a: jax.scipy.special.ndtri(a).sum()), (shape(256, 256),)),
+    "results of one formula": (jax.vmap(jax.grad(black_scholes, (0, 1, 2))), (shape(10000),) * 3),
+    "rotary embedding": (rotary, (shape(4, 256, 128),)),
     "sort of columns": (lambda a: jnp.argsort(a, axis=0), (shape(3000, 10),)),
     "pieces": (lambda a, b: jnp.concatenate([a, jnp.tanh(b).ravel()]), (shape(65536), shape(8192, 8))),
     "counts of windows": (
