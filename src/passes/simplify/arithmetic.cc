@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "src/passes/simplify/rules.h"
+#include "src/passes/simplify/shortest_sum.h"
+#include "src/passes/simplify/thresholds.h"
 
 namespace kiln::passes::simplify {
 namespace {
@@ -43,6 +45,14 @@ bool IsTestedForZero(const Match& match) {
 }
 constexpr Guard TestedForZero{"only compared with 0", IsTestedForZero};
 
+bool IsWantedItself(const Match& match) { return !IsOnlyCompared(match); }
+constexpr Guard NotJustCompared{"not compared alone", IsWantedItself};
+
+bool IsSignPlace(const Match& match) {
+  return hlo::ElementAsInt64(*SplatValue(*match['c']), 0) == hlo::BitWidth(TypeOf(match)) - 1;
+}
+constexpr Guard SignPlace{"c the sign's place", IsSignPlace};
+
 constexpr Rule kRules[] = {
     {"add(x, 0)", "x", SignlessZero},
     {"add(multiply(x, 0), y)", "y", Floating, FiniteX, SignlessZero},
@@ -61,6 +71,7 @@ constexpr Rule kRules[] = {
     {"add(minimum(x, y), maximum(x, y))", "add(x, y)", NotComplex},
     {"add(and(x, y), or(x, y))", "add(x, y)", Integer},
     {"add(and(x, y), xor(x, y))", "or(x, y)", Integer},
+    {"add(x, y)", "the sum with the fewest ops", ShortestSum, Integer},
 
     {"subtract(x, 0)", "x", SignlessZero},
     {"subtract(x, x)", "0", FiniteX},
@@ -87,6 +98,7 @@ constexpr Rule kRules[] = {
     {"subtract(multiply'(x, y), multiply'(x, z))", "multiply(x, subtract(y, z))", Integer},
     {"subtract(x, multiply'(divide(x, y), y))", "remainder(x, y)", Integer},
     {"subtract(multiply'(v, c), v)", "multiply(v, subtract(c, 1))", Integer},
+    {"subtract(x, y)", "the sum with the fewest ops", ShortestSum, Integer},
 
     {"multiply(x, 1)", "x"},
     {"multiply(x, 0)", "0", Integral},
@@ -100,6 +112,9 @@ constexpr Rule kRules[] = {
     {"multiply(abs(x), abs(x))", "multiply(x, x)", NotComplex},
     {"multiply(abs(x), abs'(y))", "abs(multiply(x, y))", Floating},
     {"multiply(sign(x), abs(x))", "x", NotComplex},
+    {"multiply(sign(x), x)", "abs(x)", Signed},
+    {"multiply(sign(x), x)", "abs(x)", Floating},
+    {"multiply(shift-left(1, x), y)", "shift-left(y, x)", Integer},
     {"multiply(multiply(v, c), d)", "multiply(v, multiply(c, d))", Integer},
     {"multiply(multiply(v, c), d)", "multiply(v, multiply(c, d))", ExactScale, NoOverflowBetween},
     {"multiply(convert(p), convert(q))", "convert(and(p, q))", PredicateP, PredicateQ, NotComplex},
@@ -123,10 +138,10 @@ constexpr Rule kRules[] = {
     // Negative numbers are rounded up: the shift rounds down. Shifting past the width leaves the sign.
     {"divide(v, c)",
      "shift-right-arithmetic(add(v, and(shift-right-arithmetic(v, highest), subtract(c, 1))), popcnt(subtract(c, 1)))",
-     Signed, PowerOfTwo},
+     Signed, PowerOfTwo, NotJustCompared},
     {"divide(v, k)",
      "shift-right-arithmetic(add(v, and(shift-right-arithmetic(v, highest), subtract(k, 1))), popcnt(subtract(k, 1)))",
-     Signed, PowersK},
+     Signed, PowersK, NotJustCompared},
 
     {"remainder(x, 1)", "0", Integer},
     {"remainder(x, x)", "0", Integer},
@@ -155,6 +170,8 @@ constexpr Rule kRules[] = {
     {"negate(multiply'(v, c))", "multiply(v, negate(c))", NotComplex},
     {"negate(divide'(v, c))", "divide(v, negate(c))", Floating},
     {"negate(not(x))", "add(x, 1)", Integer},
+    {"negate(shift-right-arithmetic'(x, c))", "shift-right-logical(x, c)", Signed, SignPlace},
+    {"negate(shift-right-logical'(x, c))", "shift-right-arithmetic(x, c)", Signed, SignPlace},
     {"abs(t:abs(x))", "t"},
     {"abs(negate(x))", "abs(x)"},
     {"abs(x)", "x", NonNegativeX},

@@ -2,6 +2,7 @@
 #include "src/analysis/structure.h"
 #include "src/passes/simplify/rule_node.h"
 #include "src/passes/simplify/rules.h"
+#include "src/passes/simplify/thresholds.h"
 
 namespace kiln::passes::simplify {
 namespace {
@@ -168,6 +169,11 @@ bool IsInjective(const Match& match) {
     case Opcode::kXor:
     case Opcode::kNot:
       return IsIntegralOrPred(t.shape().element_type()) && t.shape().element_type() != PrimitiveType::kPred;
+    case Opcode::kMultiply: {
+      if (match['z'] == nullptr) return false;
+      const std::optional<Literal> factor = SplatValue(*match['z']);
+      return hlo::IsIntegral(t.shape().element_type()) && factor && hlo::ElementAsInt64(*factor, 0) % 2 != 0;
+    }
     case Opcode::kNegate:
       return !IsTotalOrder(s);
     default:
@@ -193,6 +199,35 @@ Instruction* CompareRectified(const Match& match, Builder& builder) {
   }
   return rectified == nullptr ? nullptr : CompareLike(match, rectified, match['c'], /*swap=*/false, builder);
 }
+
+// The other side times the factor's inverse: odd numbers have one where products wrap around.
+Instruction* CompareOfProduct(const Match& match, Builder& builder) {
+  const ComparisonDirection direction = match.root()->comparison().direction;
+  const uint64_t factor = static_cast<uint64_t>(hlo::ElementAsInt64(*SplatValue(*match['c']), 0));
+  if ((direction != ComparisonDirection::kEq && direction != ComparisonDirection::kNe) || factor % 2 == 0) {
+    return nullptr;
+  }
+  uint64_t inverse = factor;  // of the last 3 digits; every step doubles them
+  for (int digits = 3; digits < 64; digits *= 2) inverse *= 2 - factor * inverse;
+  const uint64_t other = static_cast<uint64_t>(hlo::ElementAsInt64(*SplatValue(*match['d']), 0));
+  const Shape& shape = match['v']->shape();
+  const Literal number = hlo::LiteralOf(Shape::Scalar(shape.element_type()), static_cast<int64_t>(other * inverse));
+  return CompareLike(match, match['v'], builder.Splat(shape, number), /*swap=*/false, builder);
+}
+
+// Whether d is within the bounds, where only numbers beyond them are changed.
+bool IsWithin(const Match& match) {
+  const Instruction& t = *match['t'];
+  const ValueRange d = RangeOf(*match['d']), c = RangeOf(*match['c']);
+  if (IsTotalOrder(*match.root()) || d.has_nan || c.has_nan) return false;
+  if (t.opcode() == Opcode::kMaximum) return c.high < d.low;
+  if (t.opcode() == Opcode::kMinimum) return c.low > d.high;
+  const ValueRange e = RangeOf(*match['e']);
+  return !e.has_nan && c.high < d.low && d.high < e.low;
+}
+bool IsNumeric(const Match& match) { return !IsTotalOrder(*match.root()); }
+constexpr Guard Numeric{"no total order", IsNumeric};
+constexpr Guard WithinBounds{"d within the bounds", IsWithin};
 
 constexpr Rule kRules[] = {
     {"compare(c, v)", "compare(v, c), the direction swapped", ConstantToTheRight},
@@ -227,6 +262,12 @@ constexpr Rule kRules[] = {
     {"compare.ne(xor(v, c), d)", "compare.ne(v, xor(c, d))"},
     {"compare.eq(negate(v), c)", "compare.eq(v, negate(c))"},
     {"compare.ne(negate(v), c)", "compare.ne(v, negate(c))"},
+    {"compare(multiply(v, c), d)", "compare(v, d / c), of odd factors, modulo the type", CompareOfProduct, Integer},
+    {"s:compare(t:elementwise(_, _), d)", "compare(v, first number not below d after t)", CompareBeforeOp, Integer},
+    {"s:compare(t:elementwise(_, _, _), d)", "compare(v, first number not below d after t)", CompareBeforeOp, Integer},
+    {"s:compare(t:maximum'(v, c), d)", "s(v, d)", Floating, WithinBounds},
+    {"s:compare(t:minimum'(v, c), d)", "s(v, d)", Floating, WithinBounds},
+    {"s:compare(t:clamp'(c, v, e), d)", "s(v, d)", Floating, WithinBounds},
     {"compare.eq(subtract(x, y), 0)", "compare.eq(x, y)", Integer},
     {"compare.ne(subtract(x, y), 0)", "compare.ne(x, y)", Integer},
     {"compare.eq(xor(x, y), 0)", "compare.eq(x, y)"},
@@ -240,11 +281,27 @@ constexpr Rule kRules[] = {
     {"s:compare(not(v), c)", "s(not(c), v)", Integer},
     {"s:compare(negate(x), negate(y))", "s(y, x)", Floating},
     {"s:compare(negate(v), c)", "s(negate(c), v)", Floating},
+    {"compare.eq(subtract(x, y), x)", "compare.eq(y, 0)", Integer},
+    {"compare.ne(subtract(x, y), x)", "compare.ne(y, 0)", Integer},
+    {"compare.eq(maximum(x, y), x)", "compare.ge(x, y)", NotComplex},
+    {"compare.ne(maximum(x, y), x)", "compare.lt(x, y)", Integral},
+    {"compare.le(maximum(x, y), x)", "compare.ge(x, y)", NotComplex},
+    {"compare.gt(maximum(v, y), v)", "compare.lt(v, y)", NotComplex},
+    {"compare.eq(minimum(x, y), x)", "compare.le(x, y)", NotComplex},
+    {"compare.ne(minimum(x, y), x)", "compare.gt(x, y)", Integral},
+    {"compare.ge(minimum(x, y), x)", "compare.le(x, y)", NotComplex},
+    {"compare.lt(minimum(v, y), v)", "compare.gt(v, y)", NotComplex},
     {"compare.lt(maximum(x, y), x)", "false"},
     {"compare.ge(maximum(x, y), x)", "true", Integral},
     {"compare.gt(minimum(x, y), x)", "false"},
     {"compare.le(minimum(x, y), x)", "true", Integral},
     {"s:compare(sign(x), c)", "s(x, c)", NotComplex, ZeroC},
+    {"compare.eq(sign(x), 1)", "compare.gt(x, 0)", NotComplex},
+    {"compare.eq(sign(x), -1)", "compare.lt(x, 0)", NotComplex},
+    {"s:compare(subtract(x, c), 0)", "s(x, c)", WideFloat, FiniteC, Numeric},
+    {"s:compare(subtract(c, x), 0)", "s(c, x)", WideFloat, FiniteC, Numeric},
+    {"s:compare(add(x, c), 0)", "s(x, negate(c))", WideFloat, FiniteC, Numeric},
+    {"compare.le(abs(x), 0)", "compare.eq(x, 0)", Floating},
     {"compare.eq(abs(x), 0)", "compare.eq(x, 0)", RealX},
     {"compare.ne(abs(x), 0)", "compare.ne(x, 0)", RealX},
     {"not(compare.eq'(x, y))", "compare.ne(x, y)"},

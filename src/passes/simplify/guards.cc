@@ -99,6 +99,7 @@ bool IsScaledExactly(const Match& match) {
 }
 
 bool IsMinusZero(const Match& match) { return RangeOf(*match['c']).has_minus_zero; }
+bool IsNotZero(const Match& match) { return !IsZero(match); }
 bool IsZero(const Match& match) { return hlo::IsSplatOf(ValueOf(match, 'c'), 0); }
 
 namespace {

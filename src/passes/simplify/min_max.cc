@@ -14,6 +14,9 @@ Instruction* Less(const Match& match, Builder&) {
   return IsNeverAbove(x, y) ? match['x'] : IsNeverAbove(y, x) ? match['y'] : nullptr;
 }
 
+bool AreNotOrdered(const Match& match) { return !AreOrdered(match); }
+constexpr Guard NotOrdered{"c > d", AreNotOrdered};
+
 constexpr Rule kRules[] = {
     {"maximum(x, x)", "x"},
     {"maximum(x, y)", "x, where it is never below y, or y", Greater},
@@ -24,7 +27,11 @@ constexpr Rule kRules[] = {
     {"maximum(convert(p), convert(q))", "convert(or(p, q))", NotComplex, PredicateP, PredicateQ},
     {"maximum(maximum(v, c), d)", "maximum(v, maximum(c, d))", NotComplex},
     {"maximum(minimum(x, y), y)", "y", Integral},
+    {"maximum(minimum(x, y), y)", "y", Floating, NeverNanX},
     {"maximum(minimum(v, d), c)", "clamp(c, v, d)", Ordered},
+    {"maximum(t:abs(x), x)", "t", NotComplex},
+    {"maximum(t:abs(x), negate(x))", "t", NotComplex},
+    {"maximum(minimum'(x, y), minimum'(x, z))", "minimum(x, maximum(y, z))", NotComplex},
     {"maximum(x, negate(x))", "abs(x)", Signed},
     {"maximum(x, negate(x))", "abs(x)", Floating},
     {"minimum(x, x)", "x"},
@@ -32,16 +39,25 @@ constexpr Rule kRules[] = {
     {"minimum(t:minimum(x, y), y)", "t", NotComplex},
     {"minimum(t:minimum(x, y), minimum'(x, z))", "minimum(t, z)", NotComplex},
     {"minimum(negate'(x), negate'(y))", "negate(maximum(x, y))", Floating},
+    {"minimum(abs(x), x)", "x", NotComplex},
+    {"minimum(abs(x), t:negate(x))", "t", Signed},
+    {"minimum(maximum'(x, y), maximum'(x, z))", "maximum(x, minimum(y, z))", NotComplex},
     {"minimum(x, negate(x))", "negate(abs(x))", Signed},
     {"minimum(x, negate(x))", "negate(abs(x))", Floating},
     {"minimum(x, y)", "and(x, y)", Predicates},
     {"minimum(convert(p), convert(q))", "convert(and(p, q))", NotComplex, PredicateP, PredicateQ},
     {"minimum(minimum(v, c), d)", "minimum(v, minimum(c, d))", NotComplex},
     {"minimum(maximum(x, y), y)", "y", Integral},
+    {"minimum(maximum(x, y), y)", "y", Floating, NeverNanX},
     {"minimum(maximum(v, c), d)", "clamp(c, v, d)", Ordered},
     {"clamp(y, x, c)", "minimum(x, c)", NeverBelowY},
     {"clamp(c, x, y)", "maximum(x, c)", NeverAboveY},
     {"clamp(c, x, c)", "c", Integral},
+    {"clamp(c, _, d)", "d", Integral, NotOrdered},
+    {"clamp(_, _, lowest)", "lowest", Integral},
+    {"clamp(x, _, x)", "x", Integral},
+    {"clamp(x, x, y)", "minimum(x, y)"},
+    {"clamp(y, x, x)", "x", Integral},
     {"maximum(clamp(c, x, d), e)", "clamp(maximum(c, e), x, maximum(d, e))", NotComplex},
     {"minimum(clamp(c, x, d), e)", "clamp(c, x, minimum(d, e))", NotComplex},
     {"clamp(c, clamp(d, x, e), f)", "clamp(clamp(c, d, f), x, clamp(c, e, f))", Ranges},
