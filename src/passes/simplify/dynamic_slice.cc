@@ -237,21 +237,56 @@ Instruction* SliceOfUnitReshape(const Match& match, Builder& builder) {
   return builder.Reshape(AddDynamicSlice(match['x'], starts, sizes, builder), root.shape().dimensions());
 }
 
-// One number of a count is the index.
+// A count from elsewhere.
 Instruction* SliceOfIota(const Match& match, Builder& builder) {
+  const Instruction &root = *match.root(), &iota = *match['t'];
+  const Shape& shape = root.shape();
+  const int64_t along = iota.dimensions()[0], size = iota.shape().dimensions(along);
+  if (root.operand_count() - 1 != shape.rank()) return nullptr;
+  Instruction* count =
+      builder.Add(Opcode::kIota, Shape(shape.element_type(), shape.dimensions()), {}, iota.attributes());
+  const int64_t most = size - shape.dimensions(along);
+  if (most == 0) return count;
+  Instruction* index = root.operands()[1 + along];
+  if (!hlo::IsIntegral(shape.element_type()) || !FitsIndex(size, index->shape().element_type())) return nullptr;
+  const auto number = [&](int64_t value) { return builder.Constant(hlo::LiteralOf(index->shape(), value)); };
+  Instruction* first = builder.Add(Opcode::kClamp, index->shape(), {number(0), index, number(most)});
+  first = builder.BroadcastScalar(builder.Convert(first, shape.element_type()), shape.dimensions());
+  return shape.dimensions(along) == 1 ? first : builder.Binary(Opcode::kAdd, count, first);
+}
+
+// What is reversed begins as far from the other end.
+Instruction* SliceOfReverse(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
-  const Shape& from = match['t']->shape();
-  if (from.rank() != 1 || root.shape().dimensions(0) != 1 || root.operand_count() != 2 ||
-      !hlo::IsIntegral(from.element_type())) {
-    return nullptr;
+  const Shape &from = match['x']->shape(), &to = root.shape();
+  if (root.operand_count() - 1 != to.rank()) return nullptr;
+  std::vector<Instruction*> starts(root.operands().begin() + 1, root.operands().end());
+  for (const int64_t dimension : match['t']->dimensions()) {
+    Instruction*& start = starts[dimension];
+    const int64_t most = from.dimensions(dimension) - to.dimensions(dimension);
+    if (!start->shape().IsScalar() || !FitsIndex(from.dimensions(dimension), start->shape().element_type())) {
+      return nullptr;
+    }
+    const auto number = [&](int64_t value) { return builder.Constant(hlo::LiteralOf(start->shape(), value)); };
+    start = builder.Add(Opcode::kClamp, start->shape(), {number(0), start, number(most)});
+    start = builder.Binary(Opcode::kSubtract, number(most), start);
   }
-  Instruction* index = root.operand(1);
-  const int bits = hlo::BitWidth(index->shape().element_type());
-  if (bits < 32 || from.dimensions(0) > int64_t{1} << 31 || !index->shape().IsScalar()) return nullptr;
-  Instruction* clamped = builder.Add(Opcode::kClamp, index->shape(),
-                                     {builder.Splat(index->shape(), 0), index,
-                                      builder.Splat(index->shape(), static_cast<double>(from.dimensions(0) - 1))});
-  return builder.Reshape(builder.Convert(clamped, from.element_type()), root.shape().dimensions());
+  return builder.Add(Opcode::kReverse, to, {AddDynamicSlice(match['x'], starts, to.dimensions(), builder)},
+                     match['t']->attributes());
+}
+
+// An update of all that another one wrote.
+Instruction* UpdateOfCovered(const Match& match, Builder& builder) {
+  const Instruction &root = *match.root(), &inner = *match['t'];
+  const DimensionVector &outer_sizes = match['z']->shape().dimensions(),
+                        &inner_sizes = match['y']->shape().dimensions();
+  const std::optional<DimensionVector> begin = ConstantStarts(root, 2, root.shape(), outer_sizes),
+                                       covered = ConstantStarts(inner, 2, root.shape(), inner_sizes);
+  if (!begin || !covered) return nullptr;
+  for (size_t i = 0; i < begin->size(); ++i) {
+    if ((*covered)[i] < (*begin)[i] || (*covered)[i] + inner_sizes[i] > (*begin)[i] + outer_sizes[i]) return nullptr;
+  }
+  return AddDynamicUpdateSlice(match['x'], match['z'], {root.operands().begin() + 2, root.operands().end()}, builder);
 }
 
 bool TakesTheUpdate(const Match& match) {
@@ -304,7 +339,9 @@ constexpr Rule kRules[] = {
     {"slice(t:dynamic-slice'(x, ...))", "dynamic-slice(x, ...), starts clamped and added", SliceOfSlice},
     {"dynamic-slice(t:broadcast(x), ...)", "broadcast(dynamic-slice(x, ...))", SliceOfBroadcast},
     {"dynamic-slice(t:transpose'(x), ...)", "transpose(dynamic-slice(x, ...))", SliceOfTranspose},
-    {"dynamic-slice(t:iota(), i)", "clamp(0, i, size - 1), of one number", SliceOfIota},
+    {"dynamic-slice(t:iota(), ...)", "add(iota(), clamp(0, i, size - count))", SliceOfIota},
+    {"dynamic-slice(t:reverse'(x), ...)", "reverse(dynamic-slice(x, ...)), starts counted from the end",
+     SliceOfReverse},
     {"dynamic-slice(t:dynamic-update-slice(_, y, ...), ...)", "y", Guard{"at the same place", TakesTheUpdate}},
     {"dynamic-update-slice(x, y, ...)", "y"},
     {"dynamic-update-slice(x, y, ...)", "x", EmptyY},
@@ -314,6 +351,8 @@ constexpr Rule kRules[] = {
     {"dynamic-update-slice(x, t:slice(x), ...)", "x", AtThatPlace},
     {"dynamic-update-slice(t:dynamic-update-slice(x, y, ...), z, ...)",
      "dynamic-update-slice(x, z, ...), at the same place", UpdateOfUpdate},
+    {"dynamic-update-slice(t:dynamic-update-slice(x, y, ...), z, ...)",
+     "dynamic-update-slice(x, z, ...), where that covers y", UpdateOfCovered},
     {"dynamic-update-slice(broadcast(x), y, ...)", "pad(y, x), where indices are constants", UpdateOfSplat},
 };
 

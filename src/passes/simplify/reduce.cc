@@ -206,6 +206,24 @@ Instruction* ReduceOfConcatenate(const Match& match, Builder& builder) {
   return all;
 }
 
+bool IsInexactSum(const Instruction& op) {
+  return !IsIntegralOrPred(op.shape().element_type()) &&
+         (op.opcode() == Opcode::kAdd || op.opcode() == Opcode::kMultiply);
+}
+
+// Two reduces alike, combined by what they combine with: one reduce of combined elements.
+Instruction* CombinedReduces(const Match& match, Builder& builder) {
+  const Instruction &root = *match.root(), &s = *match['s'], &t = *match['t'];
+  const std::optional<Opcode> combiner = Combiner(s);
+  if (combiner != root.opcode() || Combiner(t) != combiner || IsInexactSum(root) || s.dimensions() != t.dimensions() ||
+      match['x']->shape() != match['y']->shape() || !StartsAtIdentity(s, *combiner) ||
+      !StartsAtIdentity(t, *combiner)) {
+    return nullptr;
+  }
+  return builder.Reduce(builder.Binary(*combiner, match['x'], match['y']), s.operands()[1], s.dimensions(),
+                        s.called_computation());
+}
+
 constexpr Rule kRules[] = {
     {"reduce(x, i)", "broadcast(i)", EmptyX},
     {"reduce(x, i)", "combine(reshape(x), i), of dimensions of size 1", ReduceUnitDimensions},
@@ -223,6 +241,7 @@ constexpr Rule kRules[] = {
     {"reduce.add(broadcast(x), 0)", "multiply(x, number of copies)", ReduceOfCopies, Floating, Rounds, SignlessZero},
     {"t:reduce.add(multiply'(v, c), 0)", "multiply(t(v, 0), c)", Integer},
     {"t:reduce.add(negate'(x), 0)", "negate(t(x, 0))", Integer},
+    {"elementwise(s:reduce'(x, _), t:reduce'(y, _))", "reduce(combine(x, y)), by that combiner", CombinedReduces},
 };
 
 }  // namespace
