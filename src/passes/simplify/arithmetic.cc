@@ -45,6 +45,19 @@ bool IsTestedForZero(const Match& match) {
 }
 constexpr Guard TestedForZero{"only compared with 0", IsTestedForZero};
 
+bool IsFromZero(const Match& match) { return IsFinite(*match['c']) && IsNonNegative(*match['c']); }
+constexpr Guard FiniteFromZero{"c finite, not below 0", IsFromZero};
+
+// In the numbers, not modulo the type.
+bool IsMultiple(const Match& match) {
+  const int64_t c = hlo::ElementAsInt64(*SplatValue(*match['c']), 0),
+                d = hlo::ElementAsInt64(*SplatValue(*match['d']), 0);
+  if (c == 0 || d == 0) return false;
+  if (TypeOf(match) == PrimitiveType::kU64) return static_cast<uint64_t>(c) % static_cast<uint64_t>(d) == 0;
+  return d == -1 || c % d == 0;
+}
+constexpr Guard MultipleC{"c a multiple of d", IsMultiple};
+
 bool IsWantedItself(const Match& match) { return !IsOnlyCompared(match); }
 constexpr Guard NotJustCompared{"not compared alone", IsWantedItself};
 
@@ -89,6 +102,12 @@ constexpr Rule kRules[] = {
     {"subtract(add(x, y), x)", "y", Integer},
     {"subtract(x, add(x, y))", "negate(y)", Integer},
     {"subtract(subtract(x, y), x)", "negate(y)", Integer},
+    {"subtract(x, maximum(x, 0))", "minimum(x, 0)", Integer},
+    {"subtract(x, minimum(x, 0))", "maximum(x, 0)", Integer},
+    {"subtract(add(x, y), maximum(x, y))", "minimum(x, y)", Integer},
+    {"subtract(add(x, y), minimum(x, y))", "maximum(x, y)", Integer},
+    {"subtract(x, select'(p, x, 0))", "select(p, 0, x)", Integer, SameShape},
+    {"subtract(x, select'(p, 0, x))", "select(p, x, 0)", Integer, SameShape},
     {"subtract(x, subtract(x, y))", "y", Integer},
     {"subtract(add(v, c), d)", "add(v, subtract(c, d))", Integer},
     {"subtract(subtract(v, c), d)", "subtract(v, add(c, d))", Integer},
@@ -118,7 +137,10 @@ constexpr Rule kRules[] = {
     {"multiply(multiply(v, c), d)", "multiply(v, multiply(c, d))", Integer},
     {"multiply(multiply(v, c), d)", "multiply(v, multiply(c, d))", ExactScale, NoOverflowBetween},
     {"multiply(convert(p), convert(q))", "convert(and(p, q))", PredicateP, PredicateQ, NotComplex},
+    {"multiply(multiply'(multiply'(v, c), x), d)", "multiply(multiply(v, x), multiply(c, d))", Integer},
+    {"multiply(multiply'(v, c), multiply'(x, d))", "multiply(multiply(v, x), multiply(c, d))", Integer},
     {"multiply(convert(p), x)", "select(p, x, 0)", Integer, PredicateP},
+    {"multiply(convert(p), c)", "select(p, c, 0)", Floating, PredicateP, FiniteFromZero},
 
     {"divide(x, 1)", "x"},
     {"divide(x, -1)", "negate(x)", Signed},
@@ -131,6 +153,7 @@ constexpr Rule kRules[] = {
     {"divide(x, c)", "multiply(x, divide(1, c))", Floating, ExactReciprocal},
     {"divide(v, k)", "multiply(v, divide(1, k))", Floating, PowersK},
     {"divide(divide(v, c), d)", "divide(v, multiply(c, d))", Integer, ProductOfCD},
+    {"divide(shift-right-logical(v, c), d)", "divide(v, shift-left(d, c))", Unsigned, ShiftedD},
     {"divide(v, c)", "negate(divide(v, negate(c)))", Signed, NegativePower},
     {"divide(x, y)", "0", Integer, SmallerThanY},
     {"divide(v, c)", "shift-right-logical(v, popcnt(subtract(c, 1)))", Integer, PowerOfTwo, NonNegativeV},
@@ -151,6 +174,7 @@ constexpr Rule kRules[] = {
     {"remainder(x, abs(y))", "remainder(x, y)", NotComplex},
     {"remainder(negate'(x), y)", "negate(remainder(x, y))", Floating},
     {"remainder(t:remainder(x, y), y)", "t", NotComplex},
+    {"remainder(remainder(v, c), d)", "remainder(v, d)", Integer, MultipleC},
     {"remainder(x, y)", "x", SmallerThanY},
     {"remainder(v, c)", "and(v, subtract(c, 1))", Integer, PowerOfTwo, NonNegativeV},
     {"remainder(v, c)", "and(v, subtract(c, 1))", Signed, PowerOfTwo, TestedForZero},

@@ -137,6 +137,11 @@ bool AreShifts(const Match& match) {
   return UnsignedValue(match, 'c') < width && UnsignedValue(match, 'd') < width;
 }
 
+bool IsShiftedDWithin(const Match& match) {
+  const uint64_t c = UnsignedValue(match, 'c'), d = UnsignedValue(match, 'd');
+  return d != 0 && static_cast<uint64_t>(std::bit_width(d)) + c <= static_cast<uint64_t>(hlo::BitWidth(TypeOf(match)));
+}
+
 bool IsPastWidth(const Match& match) {
   return UnsignedValue(match, 'c') >= static_cast<uint64_t>(hlo::BitWidth(TypeOf(match)));
 }

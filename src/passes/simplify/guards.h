@@ -84,6 +84,7 @@ bool AreOrdered(const Match& match);
 bool AreRanges(const Match& match);
 bool ProductFits(const Match& match);
 bool AreShifts(const Match& match);
+bool IsShiftedDWithin(const Match& match);
 bool IsPastWidth(const Match& match);
 bool IsLn2(const Match& match);
 
@@ -97,6 +98,7 @@ inline constexpr Guard Ordered{"c <= d", AreOrdered};
 inline constexpr Guard Ranges{"c <= f, d <= e", AreRanges};
 inline constexpr Guard ProductOfCD{"c * d not 0 and without overflow", ProductFits};
 inline constexpr Guard Shifts{"c and d below the width", AreShifts};
+inline constexpr Guard ShiftedD{"d * 2^c without overflow", IsShiftedDWithin};
 inline constexpr Guard PastWidth{"c not below the width", IsPastWidth};
 inline constexpr Guard Ln2{"c = ln 2", IsLn2};
 

@@ -159,7 +159,11 @@ Instruction* WindowsOfEqual(const Match& match, Builder& builder) {
   return builder.Broadcast(windows, root.shape().dimensions(), remaining);
 }
 
+bool StartsAtIdentity(const Match& match) { return HasIdentity(*match.root()); }
+constexpr Guard IdentityI{"i the combiner's identity", StartsAtIdentity};
+
 constexpr Rule kRules[] = {
+    {"reduce-window(x, i)", "broadcast(i)", EmptyX, IdentityI},
     {"reduce-window(x, i)", "reduce-window(x, i), without what is padding in all windows", ShrunkWindows},
     {"reduce-window(x, i)", "slice(pad(x, i)), of windows with one element", WindowsOfOne, SignlessZero},
     {"reduce-window(x, i)", "reshape(reduce(x, i)), where a window is the whole", WholeWindow},

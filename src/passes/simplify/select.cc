@@ -1,4 +1,5 @@
 // Select.
+#include "src/passes/simplify/known_predicates.h"
 #include "src/passes/simplify/rules.h"
 
 namespace kiln::passes::simplify {
@@ -34,6 +35,16 @@ Instruction* SelectOfNeighbours(const Match& match, Builder& builder) {
   return builder.Binary(x_is_low ? Opcode::kMinimum : Opcode::kMaximum, match['x'], match['d']);
 }
 
+// Within a choice, one that the first has made already.
+Instruction* SelectWithin(const Match& match, Builder& builder) {
+  const Instruction& inner = *match['s'];
+  const bool is_first = match.root()->operand(1) == &inner;
+  const std::optional<bool> known = Known(*match['q'], *match['p'], is_first);
+  if (!known) return nullptr;
+  Instruction* taken = inner.operands()[*known ? 1 : 2];
+  return is_first ? builder.Select(match['p'], taken, match['x']) : builder.Select(match['p'], match['x'], taken);
+}
+
 constexpr Rule kRules[] = {
     {"select(true, x, y)", "x"},
     {"select(false, x, y)", "y"},
@@ -49,10 +60,13 @@ constexpr Rule kRules[] = {
     {"select(p, x, p)", "and(p, x)", SameShape},
     {"select(p, 1, 0)", "convert(p)", SameShape},
     {"select(p, 0, 1)", "convert(not(p))", SameShape},
+    {"select(p, s:select(q, _, _), x)", "select(p, y, x), where q is known of p", SelectWithin},
+    {"select(p, x, s:select(q, _, _))", "select(p, x, y), where q is known of p", SelectWithin},
+    {"select(p, select'(q, x, y), select'(q, y, x))", "select(xor(p, q), y, x)", SameShape},
+    {"select(p, not(q), q)", "xor(p, q)", SameShape, PredicateQ},
+    {"select(p, q, not(q))", "not(xor(p, q))", SameShape, PredicateQ},
     {"select(p, convert(p), x)", "select(p, 1, x)", SameShape},
     {"select(p, x, convert(p))", "select(p, x, 0)", SameShape},
-    {"select(p, select'(p, x, y), z)", "select(p, x, z)"},
-    {"select(p, x, select'(p, y, z))", "select(p, x, z)"},
     {"select(p, select'(q, x, y), y)", "select(and(p, q), x, y)", SameShape},
     {"select(p, x, select'(q, x, y))", "select(or(p, q), x, y)", SameShape},
     {"select(p, s:elementwise'(...), t:elementwise'(...))", "s(select(p, x, y)), where they differ in one operand",
