@@ -289,6 +289,55 @@ Instruction* UpdateOfCovered(const Match& match, Builder& builder) {
   return AddDynamicUpdateSlice(match['x'], match['z'], {root.operands().begin() + 2, root.operands().end()}, builder);
 }
 
+// The part of an operand whose dimensions, as far as `to` has them, are those of the result of `root`.
+Instruction* SlicePart(const Instruction& root, Instruction* operand, const DimensionVector& to, Builder& builder) {
+  std::vector<Instruction*> starts;
+  DimensionVector sizes;
+  for (size_t i = 0; i < to.size(); ++i) {
+    starts.push_back(to[i] < 0 ? builder.Constant(Literal(root.operand(1)->shape())) : root.operands()[1 + to[i]]);
+    sizes.push_back(to[i] < 0 ? operand->shape().dimensions(i) : SizesOf(root)[to[i]]);
+  }
+  if (sizes == operand->shape().dimensions()) return operand;
+  return AddDynamicSlice(operand, starts, sizes, builder);
+}
+
+// In loops, the whole may be computed once before them.
+bool CutsMost(const Match& match) {
+  const Instruction& root = *match.root();
+  return root.parent() == root.parent()->parent()->entry() && root.operand_count() - 1 == root.shape().rank() &&
+         2 * root.shape().element_count() <= match['t']->shape().element_count();
+}
+constexpr Guard MostIsCut{"where most is cut off, and not in a loop", CutsMost};
+
+// Rows, columns and batches that nobody wants are not computed.
+Instruction* SliceOfDot(const Match& match, Builder& builder) {
+  const Instruction &root = *match.root(), &dot = *match['t'];
+  const auto& a = dot.Get<hlo::DotAttributes>();
+  const DimensionVector* batch[] = {&a.lhs_batch, &a.rhs_batch};
+  const DimensionVector* contracting[] = {&a.lhs_contracting, &a.rhs_contracting};
+  Instruction* operands[] = {match['x'], match['y']};
+  int64_t next = static_cast<int64_t>(a.lhs_batch.size());  // dimension of the product
+  for (int side : {0, 1}) {
+    DimensionVector to(operands[side]->shape().rank(), -1);
+    for (size_t i = 0; i < batch[side]->size(); ++i) to[(*batch[side])[i]] = static_cast<int64_t>(i);
+    for (size_t i = 0; i < to.size(); ++i) {
+      if (!Contains(*batch[side], i) && !Contains(*contracting[side], i)) to[i] = next++;
+    }
+    operands[side] = SlicePart(root, operands[side], to, builder);
+  }
+  return builder.Add(Opcode::kDot, root.shape(), {operands[0], operands[1]}, dot.attributes());
+}
+
+Instruction* SliceOfReduce(const Match& match, Builder& builder) {
+  const Instruction& reduce = *match['t'];
+  DimensionVector to;
+  for (int64_t i = 0, kept = 0; i < match['x']->shape().rank(); ++i) {
+    to.push_back(Contains(reduce.dimensions(), i) ? -1 : kept++);
+  }
+  return builder.Reduce(SlicePart(*match.root(), match['x'], to, builder), match['i'], reduce.dimensions(),
+                        reduce.called_computation());
+}
+
 bool TakesTheUpdate(const Match& match) {
   const bool same =
       SizesOf(*match.root()) == match['y']->shape().dimensions() && SameStarts(*match.root(), 1, *match['t'], 2);
@@ -342,6 +391,8 @@ constexpr Rule kRules[] = {
     {"dynamic-slice(t:iota(), ...)", "add(iota(), clamp(0, i, size - count))", SliceOfIota},
     {"dynamic-slice(t:reverse'(x), ...)", "reverse(dynamic-slice(x, ...)), starts counted from the end",
      SliceOfReverse},
+    {"dynamic-slice(t:dot'(x, y), ...)", "dot(dynamic-slice(x), dynamic-slice(y))", SliceOfDot, MostIsCut, AnyOrder},
+    {"dynamic-slice(t:reduce'(x, i), ...)", "reduce(dynamic-slice(x), i)", SliceOfReduce, MostIsCut, AnyOrder},
     {"dynamic-slice(t:dynamic-update-slice(_, y, ...), ...)", "y", Guard{"at the same place", TakesTheUpdate}},
     {"dynamic-update-slice(x, y, ...)", "y"},
     {"dynamic-update-slice(x, y, ...)", "x", EmptyY},
