@@ -15,12 +15,19 @@ uint64_t Bits(const Match& match) { return static_cast<uint64_t>(hlo::ElementAsI
 
 KnownBits Of(const Match& match, char letter) { return BitsOf(*match[letter]); }
 
-bool CoversX(const Match& match) { return (Of(match, 'x').maybe & ~Bits(match)) == 0; }
-bool IsPastX(const Match& match) { return (Of(match, 'x').maybe & Bits(match)) == 0; }
-bool IsInX(const Match& match) { return (Of(match, 'c').maybe & ~Of(match, 'x').always) == 0; }
-constexpr Guard CoveringC{"c covers x", CoversX};
-constexpr Guard PastX{"c is past x", IsPastX};
-constexpr Guard InX{"c is in x", IsInX};
+Instruction* KnownAnd(const Match& match, Builder& builder) {
+  const KnownBits x = Of(match, 'x');
+  const uint64_t c = Of(match, 'c').maybe;
+  if ((x.maybe & ~c) == 0) return match['x'];
+  if ((c & ~x.always) == 0) return match['c'];
+  return (x.maybe & c) == 0 ? builder.Splat(match.root()->shape(), hlo::ZeroLiteral(TypeOf(match))) : nullptr;
+}
+
+Instruction* KnownOr(const Match& match, Builder&) {
+  const KnownBits x = Of(match, 'x');
+  const uint64_t c = Of(match, 'c').maybe;
+  return (x.maybe & ~c) == 0 ? match['c'] : (c & ~x.always) == 0 ? match['x'] : nullptr;
+}
 
 // No digit of a sum depends on higher ones.
 Instruction* OfOneOperand(const Match& match, Builder& builder) {
@@ -66,9 +73,7 @@ constexpr Rule kRules[] = {
     {"and(x, xor(x, y))", "and(x, not(y))"},
     {"and(or(x, y), not(and(x, y)))", "xor(x, y)"},
     {"and(convert(p), convert(q))", "convert(and(p, q))", PredicateP, PredicateQ},
-    {"and(x, c)", "x", CoveringC},
-    {"and(x, c)", "0", PastX},
-    {"and(x, c)", "c", InX},
+    {"and(x, c)", "x, 0 or c, by what digits are known", KnownAnd},
     {"and(t:or(_, _), c)", "and(x, c), where the other has no digit of c", OfOneOperand},
     {"and(t:xor(_, _), c)", "and(x, c), where the other has no digit of c", OfOneOperand},
     {"and(t:add(_, _), c)", "and(x, c), where the other has no digit up to c's", OfOneOperand},
@@ -96,8 +101,7 @@ constexpr Rule kRules[] = {
     {"or(and(x, y), xor(x, y))", "or(x, y)"},
     {"or(and(x, not(y)), and(not(x), y))", "xor(x, y)"},
     {"or(and(x, y), not(or(x, y)))", "not(xor(x, y))"},
-    {"or(x, c)", "x", InX},
-    {"or(x, c)", "c", CoveringC},
+    {"or(x, c)", "x or c, by what digits are known", KnownOr},
     {"or(x, y)", "the fewest ops with that truth table", ShortestLogic},
 
     {"xor(x, x)", "0"},

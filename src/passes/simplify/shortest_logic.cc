@@ -50,7 +50,8 @@ const std::array<Formula, kTables>& Formulas() {
       Formula& formula = (*all)[Combine(opcode, static_cast<uint8_t>(a), static_cast<uint8_t>(b))];
       if (formula.ops < 0) formula = {ops, opcode, static_cast<uint8_t>(a), static_cast<uint8_t>(b)};
     };
-    for (int ops = 1; ops <= static_cast<int>(kMaxOps); ++ops) {
+    const auto is_unknown = [](const Formula& formula) { return formula.ops < 0; };
+    for (int ops = 1; absl::c_any_of(*all, is_unknown); ++ops) {
       const std::array<Formula, kTables> known = *all;
       for (int a = 0; a < kTables; ++a) {
         if (known[a].ops == ops - 1) make(ops, Opcode::kNot, a, a);
