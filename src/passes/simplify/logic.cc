@@ -44,14 +44,16 @@ Instruction* OfOneOperand(const Match& match, Builder& builder) {
   return nullptr;
 }
 
+// Shifts are many where random numbers are made: fewer steps back.
+constexpr int kStepsOfShifts = 2;
 bool IsShiftedOut(const Match& match) {
   const uint64_t shift = Bits(match);
-  return shift < 64 && Of(match, 'x').maybe >> shift == 0;
+  return shift < 64 && BitsOf(*match['x'], kStepsOfShifts).maybe >> shift == 0;
 }
 bool IsShiftedPast(const Match& match) {
   const uint64_t shift = Bits(match);
   const int width = hlo::BitWidth(TypeOf(match));
-  return shift < 64 && (Of(match, 'x').maybe << shift) << (64 - width) == 0;
+  return shift < 64 && (BitsOf(*match['x'], kStepsOfShifts).maybe << shift) << (64 - width) == 0;
 }
 
 constexpr Rule kRules[] = {
