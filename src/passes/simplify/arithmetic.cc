@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "src/passes/simplify/rules.h"
+#include "src/passes/simplify/shortest_sum.h"
+#include "src/passes/simplify/thresholds.h"
 
 namespace kiln::passes::simplify {
 namespace {
@@ -43,6 +45,27 @@ bool IsTestedForZero(const Match& match) {
 }
 constexpr Guard TestedForZero{"only compared with 0", IsTestedForZero};
 
+bool IsFromZero(const Match& match) { return IsFinite(*match['c']) && IsNonNegative(*match['c']); }
+constexpr Guard FiniteFromZero{"c finite, not below 0", IsFromZero};
+
+// In the numbers, not modulo the type.
+bool IsMultiple(const Match& match) {
+  const int64_t c = hlo::ElementAsInt64(*SplatValue(*match['c']), 0),
+                d = hlo::ElementAsInt64(*SplatValue(*match['d']), 0);
+  if (c == 0 || d == 0) return false;
+  if (TypeOf(match) == PrimitiveType::kU64) return static_cast<uint64_t>(c) % static_cast<uint64_t>(d) == 0;
+  return d == -1 || c % d == 0;
+}
+constexpr Guard MultipleC{"c a multiple of d", IsMultiple};
+
+bool IsWantedItself(const Match& match) { return !IsOnlyCompared(match); }
+constexpr Guard NotJustCompared{"not compared alone", IsWantedItself};
+
+bool IsSignPlace(const Match& match) {
+  return hlo::ElementAsInt64(*SplatValue(*match['c']), 0) == hlo::BitWidth(TypeOf(match)) - 1;
+}
+constexpr Guard SignPlace{"c the sign's place", IsSignPlace};
+
 constexpr Rule kRules[] = {
     {"add(x, 0)", "x", SignlessZero},
     {"add(multiply(x, 0), y)", "y", Floating, FiniteX, SignlessZero},
@@ -61,6 +84,7 @@ constexpr Rule kRules[] = {
     {"add(minimum(x, y), maximum(x, y))", "add(x, y)", NotComplex},
     {"add(and(x, y), or(x, y))", "add(x, y)", Integer},
     {"add(and(x, y), xor(x, y))", "or(x, y)", Integer},
+    {"add(x, y)", "the sum with the fewest ops", ShortestSum, Integer},
 
     {"subtract(x, 0)", "x", SignlessZero},
     {"subtract(x, x)", "0", FiniteX},
@@ -78,6 +102,12 @@ constexpr Rule kRules[] = {
     {"subtract(add(x, y), x)", "y", Integer},
     {"subtract(x, add(x, y))", "negate(y)", Integer},
     {"subtract(subtract(x, y), x)", "negate(y)", Integer},
+    {"subtract(x, maximum(x, 0))", "minimum(x, 0)", Integer},
+    {"subtract(x, minimum(x, 0))", "maximum(x, 0)", Integer},
+    {"subtract(add(x, y), maximum(x, y))", "minimum(x, y)", Integer},
+    {"subtract(add(x, y), minimum(x, y))", "maximum(x, y)", Integer},
+    {"subtract(x, select'(p, x, 0))", "select(p, 0, x)", Integer, SameShape},
+    {"subtract(x, select'(p, 0, x))", "select(p, x, 0)", Integer, SameShape},
     {"subtract(x, subtract(x, y))", "y", Integer},
     {"subtract(add(v, c), d)", "add(v, subtract(c, d))", Integer},
     {"subtract(subtract(v, c), d)", "subtract(v, add(c, d))", Integer},
@@ -87,6 +117,7 @@ constexpr Rule kRules[] = {
     {"subtract(multiply'(x, y), multiply'(x, z))", "multiply(x, subtract(y, z))", Integer},
     {"subtract(x, multiply'(divide(x, y), y))", "remainder(x, y)", Integer},
     {"subtract(multiply'(v, c), v)", "multiply(v, subtract(c, 1))", Integer},
+    {"subtract(x, y)", "the sum with the fewest ops", ShortestSum, Integer},
 
     {"multiply(x, 1)", "x"},
     {"multiply(x, 0)", "0", Integral},
@@ -100,10 +131,16 @@ constexpr Rule kRules[] = {
     {"multiply(abs(x), abs(x))", "multiply(x, x)", NotComplex},
     {"multiply(abs(x), abs'(y))", "abs(multiply(x, y))", Floating},
     {"multiply(sign(x), abs(x))", "x", NotComplex},
+    {"multiply(sign(x), x)", "abs(x)", Signed},
+    {"multiply(sign(x), x)", "abs(x)", Floating},
+    {"multiply(shift-left(1, x), y)", "shift-left(y, x)", Integer},
     {"multiply(multiply(v, c), d)", "multiply(v, multiply(c, d))", Integer},
     {"multiply(multiply(v, c), d)", "multiply(v, multiply(c, d))", ExactScale, NoOverflowBetween},
     {"multiply(convert(p), convert(q))", "convert(and(p, q))", PredicateP, PredicateQ, NotComplex},
+    {"multiply(multiply'(multiply'(v, c), x), d)", "multiply(multiply(v, x), multiply(c, d))", Integer},
+    {"multiply(multiply'(v, c), multiply'(x, d))", "multiply(multiply(v, x), multiply(c, d))", Integer},
     {"multiply(convert(p), x)", "select(p, x, 0)", Integer, PredicateP},
+    {"multiply(convert(p), c)", "select(p, c, 0)", Floating, PredicateP, FiniteFromZero},
 
     {"divide(x, 1)", "x"},
     {"divide(x, -1)", "negate(x)", Signed},
@@ -116,6 +153,7 @@ constexpr Rule kRules[] = {
     {"divide(x, c)", "multiply(x, divide(1, c))", Floating, ExactReciprocal},
     {"divide(v, k)", "multiply(v, divide(1, k))", Floating, PowersK},
     {"divide(divide(v, c), d)", "divide(v, multiply(c, d))", Integer, ProductOfCD},
+    {"divide(shift-right-logical(v, c), d)", "divide(v, shift-left(d, c))", Unsigned, ShiftedD},
     {"divide(v, c)", "negate(divide(v, negate(c)))", Signed, NegativePower},
     {"divide(x, y)", "0", Integer, SmallerThanY},
     {"divide(v, c)", "shift-right-logical(v, popcnt(subtract(c, 1)))", Integer, PowerOfTwo, NonNegativeV},
@@ -123,10 +161,10 @@ constexpr Rule kRules[] = {
     // Negative numbers are rounded up: the shift rounds down. Shifting past the width leaves the sign.
     {"divide(v, c)",
      "shift-right-arithmetic(add(v, and(shift-right-arithmetic(v, highest), subtract(c, 1))), popcnt(subtract(c, 1)))",
-     Signed, PowerOfTwo},
+     Signed, PowerOfTwo, NotJustCompared},
     {"divide(v, k)",
      "shift-right-arithmetic(add(v, and(shift-right-arithmetic(v, highest), subtract(k, 1))), popcnt(subtract(k, 1)))",
-     Signed, PowersK},
+     Signed, PowersK, NotJustCompared},
 
     {"remainder(x, 1)", "0", Integer},
     {"remainder(x, x)", "0", Integer},
@@ -136,6 +174,7 @@ constexpr Rule kRules[] = {
     {"remainder(x, abs(y))", "remainder(x, y)", NotComplex},
     {"remainder(negate'(x), y)", "negate(remainder(x, y))", Floating},
     {"remainder(t:remainder(x, y), y)", "t", NotComplex},
+    {"remainder(remainder(v, c), d)", "remainder(v, d)", Integer, MultipleC},
     {"remainder(x, y)", "x", SmallerThanY},
     {"remainder(v, c)", "and(v, subtract(c, 1))", Integer, PowerOfTwo, NonNegativeV},
     {"remainder(v, c)", "and(v, subtract(c, 1))", Signed, PowerOfTwo, TestedForZero},
@@ -155,6 +194,8 @@ constexpr Rule kRules[] = {
     {"negate(multiply'(v, c))", "multiply(v, negate(c))", NotComplex},
     {"negate(divide'(v, c))", "divide(v, negate(c))", Floating},
     {"negate(not(x))", "add(x, 1)", Integer},
+    {"negate(shift-right-arithmetic'(x, c))", "shift-right-logical(x, c)", Signed, SignPlace},
+    {"negate(shift-right-logical'(x, c))", "shift-right-arithmetic(x, c)", Signed, SignPlace},
     {"abs(t:abs(x))", "t"},
     {"abs(negate(x))", "abs(x)"},
     {"abs(x)", "x", NonNegativeX},

@@ -1,7 +1,10 @@
 // Comparisons, and what logic makes of them. The negation of an ordering of floats is no ordering: NaN.
 #include "src/analysis/structure.h"
+#include "src/passes/simplify/known_bits.h"
+#include "src/passes/simplify/known_predicates.h"
 #include "src/passes/simplify/rule_node.h"
 #include "src/passes/simplify/rules.h"
+#include "src/passes/simplify/thresholds.h"
 
 namespace kiln::passes::simplify {
 namespace {
@@ -168,6 +171,11 @@ bool IsInjective(const Match& match) {
     case Opcode::kXor:
     case Opcode::kNot:
       return IsIntegralOrPred(t.shape().element_type()) && t.shape().element_type() != PrimitiveType::kPred;
+    case Opcode::kMultiply: {
+      if (match['z'] == nullptr) return false;
+      const std::optional<Literal> factor = SplatValue(*match['z']);
+      return hlo::IsIntegral(t.shape().element_type()) && factor && hlo::ElementAsInt64(*factor, 0) % 2 != 0;
+    }
     case Opcode::kNegate:
       return !IsTotalOrder(s);
     default:
@@ -194,6 +202,46 @@ Instruction* CompareRectified(const Match& match, Builder& builder) {
   return rectified == nullptr ? nullptr : CompareLike(match, rectified, match['c'], /*swap=*/false, builder);
 }
 
+// The other side times the factor's inverse: odd numbers have one where products wrap around.
+Instruction* CompareOfProduct(const Match& match, Builder& builder) {
+  const ComparisonDirection direction = match.root()->comparison().direction;
+  const uint64_t factor = static_cast<uint64_t>(hlo::ElementAsInt64(*SplatValue(*match['c']), 0));
+  if ((direction != ComparisonDirection::kEq && direction != ComparisonDirection::kNe) || factor % 2 == 0) {
+    return nullptr;
+  }
+  uint64_t inverse = factor;  // of the last 3 digits; every step doubles them
+  for (int digits = 3; digits < 64; digits *= 2) inverse *= 2 - factor * inverse;
+  const uint64_t other = static_cast<uint64_t>(hlo::ElementAsInt64(*SplatValue(*match['d']), 0));
+  const Shape& shape = match['v']->shape();
+  const Literal number = hlo::LiteralOf(Shape::Scalar(shape.element_type()), static_cast<int64_t>(other * inverse));
+  return CompareLike(match, match['v'], builder.Splat(shape, number), /*swap=*/false, builder);
+}
+
+// Whether d is within the bounds, where only numbers beyond them are changed.
+bool IsWithin(const Match& match) {
+  const Instruction& t = *match['t'];
+  const ValueRange d = RangeOf(*match['d']), c = RangeOf(*match['c']);
+  if (IsTotalOrder(*match.root()) || d.has_nan || c.has_nan) return false;
+  if (t.opcode() == Opcode::kMaximum) return c.high < d.low;
+  if (t.opcode() == Opcode::kMinimum) return c.low > d.high;
+  const ValueRange e = RangeOf(*match['e']);
+  return !e.has_nan && c.high < d.low && d.high < e.low;
+}
+bool HasOtherDigits(const Match& match) {
+  const KnownBits x = BitsOf(*match['x']), c = BitsOf(*match['c']);
+  return (c.maybe & ~x.maybe) != 0 || (x.always & ~c.maybe) != 0;
+}
+constexpr Guard NoSuchDigits{"x never has the digits of c", HasOtherDigits};
+
+bool IsWidth(const Match& match) {
+  const Literal c = *SplatValue(*match['c']);
+  return hlo::ElementAsInt64(c, 0) == hlo::BitWidth(c.shape().element_type());
+}
+constexpr Guard WidthC{"c the width", IsWidth};
+bool IsNumeric(const Match& match) { return !IsTotalOrder(*match.root()); }
+constexpr Guard Numeric{"no total order", IsNumeric};
+constexpr Guard WithinBounds{"d within the bounds", IsWithin};
+
 constexpr Rule kRules[] = {
     {"compare(c, v)", "compare(v, c), the direction swapped", ConstantToTheRight},
     {"compare(s:convert(x), convert(y))", "compare(x, y), where nothing was lost", CompareOfConverts},
@@ -202,6 +250,8 @@ constexpr Rule kRules[] = {
     {"compare(x, y)", "true or false, where what is known of x and y tells", KnownComparison},
     {"compare.gt(v, c)", "compare.gt(maximum(v, 0), c), where nothing else is made of v", CompareRectified, Floating,
      ZeroC},
+    {"compare.eq(x, c)", "false", IntegerX, NoSuchDigits},
+    {"compare.ne(x, c)", "true", IntegerX, NoSuchDigits},
     {"compare.eq(x, x)", "true", NeverNanX},
     {"compare.le(x, x)", "true", NeverNanX},
     {"compare.ne(x, x)", "false", NeverNanX},
@@ -227,6 +277,12 @@ constexpr Rule kRules[] = {
     {"compare.ne(xor(v, c), d)", "compare.ne(v, xor(c, d))"},
     {"compare.eq(negate(v), c)", "compare.eq(v, negate(c))"},
     {"compare.ne(negate(v), c)", "compare.ne(v, negate(c))"},
+    {"compare(multiply(v, c), d)", "compare(v, d / c), of odd factors, modulo the type", CompareOfProduct, Integer},
+    {"s:compare(t:elementwise(_, _), d)", "compare(v, first number not below d after t)", CompareBeforeOp, Integer},
+    {"s:compare(t:elementwise(_, _, _), d)", "compare(v, first number not below d after t)", CompareBeforeOp, Integer},
+    {"s:compare(t:maximum'(v, c), d)", "s(v, d)", Floating, WithinBounds},
+    {"s:compare(t:minimum'(v, c), d)", "s(v, d)", Floating, WithinBounds},
+    {"s:compare(t:clamp'(c, v, e), d)", "s(v, d)", Floating, WithinBounds},
     {"compare.eq(subtract(x, y), 0)", "compare.eq(x, y)", Integer},
     {"compare.ne(subtract(x, y), 0)", "compare.ne(x, y)", Integer},
     {"compare.eq(xor(x, y), 0)", "compare.eq(x, y)"},
@@ -240,13 +296,39 @@ constexpr Rule kRules[] = {
     {"s:compare(not(v), c)", "s(not(c), v)", Integer},
     {"s:compare(negate(x), negate(y))", "s(y, x)", Floating},
     {"s:compare(negate(v), c)", "s(negate(c), v)", Floating},
+    {"compare.eq(subtract(x, y), x)", "compare.eq(y, 0)", Integer},
+    {"compare.ne(subtract(x, y), x)", "compare.ne(y, 0)", Integer},
+    {"compare.eq(maximum(x, y), x)", "compare.ge(x, y)", NotComplex},
+    {"compare.ne(maximum(x, y), x)", "compare.lt(x, y)", Integral},
+    {"compare.le(maximum(x, y), x)", "compare.ge(x, y)", NotComplex},
+    {"compare.gt(maximum(v, y), v)", "compare.lt(v, y)", NotComplex},
+    {"compare.eq(minimum(x, y), x)", "compare.le(x, y)", NotComplex},
+    {"compare.ne(minimum(x, y), x)", "compare.gt(x, y)", Integral},
+    {"compare.ge(minimum(x, y), x)", "compare.le(x, y)", NotComplex},
+    {"compare.lt(minimum(v, y), v)", "compare.gt(v, y)", NotComplex},
     {"compare.lt(maximum(x, y), x)", "false"},
     {"compare.ge(maximum(x, y), x)", "true", Integral},
     {"compare.gt(minimum(x, y), x)", "false"},
     {"compare.le(minimum(x, y), x)", "true", Integral},
     {"s:compare(sign(x), c)", "s(x, c)", NotComplex, ZeroC},
+    {"compare.eq(sign(x), 1)", "compare.gt(x, 0)", NotComplex},
+    {"compare.eq(sign(x), -1)", "compare.lt(x, 0)", NotComplex},
+    {"s:compare(subtract(x, c), 0)", "s(x, c)", WideFloat, FiniteC, Numeric},
+    {"s:compare(subtract(c, x), 0)", "s(c, x)", WideFloat, FiniteC, Numeric},
+    {"s:compare(add(x, c), 0)", "s(x, negate(c))", WideFloat, FiniteC, Numeric},
+    {"compare.le(abs(x), 0)", "compare.eq(x, 0)", Floating},
     {"compare.eq(abs(x), 0)", "compare.eq(x, 0)", RealX},
     {"compare.ne(abs(x), 0)", "compare.ne(x, 0)", RealX},
+    {"compare.eq(popcnt(x), 0)", "compare.eq(x, 0)"},
+    {"compare.ne(popcnt(x), 0)", "compare.ne(x, 0)"},
+    {"compare.eq(count-leading-zeros(x), c)", "compare.eq(x, 0)", WidthC},
+    {"compare.ne(count-leading-zeros(x), c)", "compare.ne(x, 0)", WidthC},
+    {"and(compare.eq'(x, 0), compare.eq'(y, 0))", "compare.eq(or(x, y), 0)", IntegerX},
+    {"or(compare.ne'(x, 0), compare.ne'(y, 0))", "compare.ne(or(x, y), 0)", IntegerX},
+    {"and(compare.lt'(x, 0), compare.lt'(y, 0))", "compare.lt(and(x, y), 0)", IntegerX},
+    {"or(compare.lt'(x, 0), compare.lt'(y, 0))", "compare.lt(or(x, y), 0)", IntegerX},
+    {"xor(compare.lt'(x, 0), compare.lt'(y, 0))", "compare.lt(xor(x, y), 0)", IntegerX},
+    {"and(compare.ge'(x, 0), compare.ge'(y, 0))", "compare.ge(or(x, y), 0)", IntegerX},
     {"not(compare.eq'(x, y))", "compare.ne(x, y)"},
     {"not(compare.ne'(x, y))", "compare.eq(x, y)"},
     {"not(compare.lt'(x, y))", "compare.ge(x, y)", IntegralX},
@@ -261,7 +343,60 @@ constexpr Rule kRules[] = {
     {"xor(s:compare(x, y), t:compare(y, x))", "a comparison of x and y", OneComparison},
 };
 
+// What a comparison is where another one of the same numbers, or of one of them with constants, is true.
+std::optional<bool> KnownByOutcome(const Instruction& asked, const Instruction& given, bool value) {
+  if (IsTotalOrder(asked) || IsTotalOrder(given)) return std::nullopt;
+  const bool may_be_nan = !IsIntegralOrPred(given.operand(0)->shape().element_type());
+  const int all = may_be_nan ? kAll : kAll - kUnordered;
+  int a = OutcomesOf(asked.comparison().direction) & all;
+  const int outcomes = OutcomesOf(given.comparison().direction) & all, g = value ? outcomes : all & ~outcomes;
+  if (asked.operand(0) == given.operand(1) && asked.operand(1) == given.operand(0)) {
+    a = OutcomesOf(analysis::Mirrored(asked.comparison().direction)) & all;
+  } else if (asked.operand(0) != given.operand(0)) {
+    return std::nullopt;
+  } else if (asked.operand(1) != given.operand(1)) {
+    const ValueRange c = RangeOf(*given.operand(1)), d = RangeOf(*asked.operand(1));
+    if (!SplatValue(*given.operand(1)) || !SplatValue(*asked.operand(1)) || c.has_nan || d.has_nan ||
+        (g & kUnordered) != 0) {
+      return std::nullopt;
+    }
+    const ComparisonDirection direction = value ? given.comparison().direction : Negated(given.comparison().direction);
+    const int order = c.low < d.low ? 1 : c.low > d.low ? -1 : 0;
+    if (Implies(direction, asked.comparison().direction, order)) return true;
+    if (Implies(direction, Negated(asked.comparison().direction), order)) return false;
+    return std::nullopt;
+  }
+  if ((g & ~a) == 0) return true;
+  return (g & a) == 0 ? std::optional(false) : std::nullopt;
+}
+
 }  // namespace
+
+std::optional<bool> Known(const Instruction& asked, const Instruction& given, bool value, int steps) {
+  if (&asked == &given) return value;
+  if (steps == 0) return std::nullopt;
+  if (given.opcode() == Opcode::kNot) return Known(asked, *given.operand(0), !value, steps - 1);
+  if (asked.opcode() == Opcode::kNot) {
+    const std::optional<bool> known = Known(*asked.operand(0), given, value, steps - 1);
+    return known ? std::optional(!*known) : std::nullopt;
+  }
+  if (given.opcode() == (value ? Opcode::kAnd : Opcode::kOr)) {
+    const std::optional<bool> known = Known(asked, *given.operand(0), value, steps - 1);
+    return known ? known : Known(asked, *given.operand(1), value, steps - 1);
+  }
+  if (asked.opcode() == Opcode::kAnd || asked.opcode() == Opcode::kOr) {
+    // One operand decides, or is the other one.
+    const bool decides = asked.opcode() == Opcode::kOr;
+    const std::optional<bool> a = Known(*asked.operand(0), given, value, steps - 1),
+                              b = Known(*asked.operand(1), given, value, steps - 1);
+    if (a == decides || b == decides) return decides;
+    return a && b ? std::optional(!decides) : std::nullopt;
+  }
+  if (asked.opcode() == Opcode::kCompare && given.opcode() == Opcode::kCompare) {
+    return KnownByOutcome(asked, given, value);
+  }
+  return std::nullopt;
+}
 
 absl::Span<const Rule> CompareRules() { return kRules; }
 

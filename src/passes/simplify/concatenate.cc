@@ -1,5 +1,6 @@
 // Concatenate.
 
+#include "src/passes/simplify/indices.h"
 #include "src/passes/simplify/rules.h"
 
 namespace kiln::passes::simplify {
@@ -73,15 +74,35 @@ Instruction* JoinSlices(const Match& match, Builder& builder) {
   return builder.Concatenate(joined, dimension);
 }
 
-// Copies of one scalar, side by side.
-Instruction* ConcatenateOfSplats(const Match& match, Builder& builder) {
-  Instruction* scalar = nullptr;
-  for (Instruction* operand : match.root()->operands()) {
-    if (operand->opcode() != Opcode::kBroadcast || !operand->operand(0)->shape().IsScalar()) return nullptr;
-    if (scalar == nullptr) scalar = operand->operand(0);
-    if (scalar != operand->operand(0)) return nullptr;
+// Copies of one array, side by side along a dimension that is none of its.
+Instruction* ConcatenateOfBroadcasts(const Match& match, Builder& builder) {
+  const Instruction& first = *match.root()->operand(0);
+  for (const Instruction* operand : match.root()->operands()) {
+    if (operand->opcode() != Opcode::kBroadcast || operand->operand(0) != first.operand(0) ||
+        operand->dimensions() != first.dimensions()) {
+      return nullptr;
+    }
   }
-  return builder.BroadcastScalar(scalar, match.root()->shape().dimensions());
+  if (Contains(first.dimensions(), match.root()->dimensions()[0])) return nullptr;
+  return builder.Broadcast(match.root()->operands()[0]->operands()[0], match.root()->shape().dimensions(),
+                           first.dimensions());
+}
+
+// Counts of which each goes on where the one before it ends.
+Instruction* ConcatenateOfCounts(const Match& match, Builder& builder) {
+  const Shape& shape = match.root()->shape();
+  const std::optional<int64_t> first = FirstOfCount(*match.root()->operand(0));
+  if (!first || shape.rank() != 1 || !FitsIndex(*first + shape.element_count(), shape.element_type())) return nullptr;
+  int64_t next = *first;
+  for (const Instruction* operand : match.root()->operands()) {
+    if (FirstOfCount(*operand) != next) return nullptr;
+    next += operand->shape().element_count();
+  }
+  Instruction* count =
+      builder.Add(Opcode::kIota, Shape(shape.element_type(), shape.dimensions()), {}, hlo::DimensionsAttributes{{0}});
+  if (*first == 0) return count;
+  const Literal number = hlo::LiteralOf(Shape::Scalar(shape.element_type()), *first);
+  return builder.Binary(Opcode::kAdd, count, builder.Splat(shape, number));
 }
 
 // Copies of one array, side by side, are a new dimension before the one along which they lie.
@@ -124,7 +145,8 @@ constexpr Rule kRules[] = {
     {"concatenate(...)", "concatenate(...), without operands that are empty", DropEmptyOperands},
     {"concatenate(...)", "concatenate(...), with the operands of a concatenate in place of it", Flatten},
     {"concatenate(...)", "slice(x), of neighbouring slices of x", JoinSlices},
-    {"concatenate(...)", "broadcast(x), of broadcasts of one scalar", ConcatenateOfSplats},
+    {"concatenate(...)", "broadcast(x), of broadcasts of x along other dimensions", ConcatenateOfBroadcasts},
+    {"concatenate(...)", "add(iota(), c), of counts that go on", ConcatenateOfCounts},
     {"concatenate(...)", "reshape(broadcast(x)), of copies of x", ConcatenateOfCopies},
     {"concatenate(...)", "pad(x, y), of x beside broadcasts of one scalar y", ConcatenateIsPad},
 };

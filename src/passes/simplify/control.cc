@@ -99,6 +99,7 @@ constexpr Rule kRules[] = {
     {"while(x)", "x", Guard{"the condition is false", NeverRuns}},
     {"conditional(...)", "the branch taken, where it is known", KnownBranch},
     {"map(...)", "its body over arrays", InlineMap},
+    {"add-dependency(x, after-all())", "x"},
 };
 
 }  // namespace

@@ -212,6 +212,42 @@ bool IsCoarser(const Match& match) {
   return outer.exponent_bits >= inner.exponent_bits && outer.mantissa_bits >= inner.mantissa_bits;
 }
 
+// Rounded to the digits of bf16 before, exponents being those of f32.
+Instruction* RoundOnce(const Match& match, Builder& builder) {
+  const auto& precision = match['t']->Get<hlo::ReducePrecisionAttributes>();
+  const PrimitiveType from = match['x']->shape().element_type(), to = match.root()->shape().element_type();
+  if (from != PrimitiveType::kF32 || to != PrimitiveType::kBF16 || precision.exponent_bits != 8 ||
+      precision.mantissa_bits != 7) {
+    return nullptr;
+  }
+  return builder.Convert(match['x'], to);
+}
+
+// Digits that are cut off.
+Instruction* ConvertOfMasked(const Match& match, Builder& builder) {
+  const PrimitiveType from = match['x']->shape().element_type(), to = match.root()->shape().element_type();
+  if (!hlo::IsIntegral(from) || !hlo::IsIntegral(to) || hlo::BitWidth(to) >= hlo::BitWidth(from)) return nullptr;
+  const uint64_t kept = (uint64_t{1} << hlo::BitWidth(to)) - 1;
+  const uint64_t c = static_cast<uint64_t>(hlo::ElementAsInt64(*SplatValue(*match['c']), 0)) & kept;
+  return c == (match['t']->opcode() == Opcode::kAnd ? kept : 0) ? builder.Convert(match['x'], to) : nullptr;
+}
+
+// What bits of a float are all but its sign, or its sign alone.
+Instruction* SignOfBits(const Match& match, Builder& builder) {
+  const Shape &shape = match.root()->shape(), &bits = match['t']->shape();
+  Instruction* x = match['x'];
+  if (x->shape() != shape || !hlo::IsFloating(shape.element_type()) || hlo::BitWidth(shape.element_type()) < 16 ||
+      !Shape::SameDimensions(shape, bits)) {
+    return nullptr;
+  }
+  const uint64_t sign = uint64_t{1} << (hlo::BitWidth(bits.element_type()) - 1);
+  const uint64_t c = static_cast<uint64_t>(hlo::ElementAsInt64(*SplatValue(*match['c']), 0)) & (2 * sign - 1);
+  const bool is_and = match['t']->opcode() == Opcode::kAnd;
+  if (c != (is_and ? sign - 1 : sign)) return nullptr;
+  if (match['t']->opcode() != Opcode::kXor) x = builder.Unary(Opcode::kAbs, x);
+  return is_and ? x : builder.Unary(Opcode::kNegate, x);
+}
+
 // "x" applies where the types are equal: a replacement must have the shape of what it replaces.
 constexpr Rule kRules[] = {
     {"convert(x)", "x"},
@@ -219,6 +255,13 @@ constexpr Rule kRules[] = {
     {"convert(t:elementwise'(...))", "t(x, y), of what was widened and is cut again", NarrowArithmetic},
     {"convert(x)", "x moved before its conversion, where nothing is lost by it", ConvertBack},
     {"convert(t:iota())", "iota(), where its numbers fit", ConvertIota},
+    {"convert(t:reduce-precision(x))", "convert(x), to bf16", RoundOnce},
+    {"convert(t:and(x, c))", "convert(x), where c covers all that stays", ConvertOfMasked},
+    {"convert(t:or(x, c))", "convert(x), where nothing of c stays", ConvertOfMasked},
+    {"convert(t:xor(x, c))", "convert(x), where nothing of c stays", ConvertOfMasked},
+    {"bitcast-convert(t:and(bitcast-convert(x), c))", "abs(x), where c is all but the sign", SignOfBits},
+    {"bitcast-convert(t:or(bitcast-convert(x), c))", "negate(abs(x)), where c is the sign", SignOfBits},
+    {"bitcast-convert(t:xor(bitcast-convert(x), c))", "negate(x), where c is the sign", SignOfBits},
     {"bitcast-convert(x)", "x"},
     {"bitcast-convert(bitcast-convert(x))", "bitcast-convert(x)", BitcastConvertChain},
     {"reduce-precision(x)", "x", Guard{"x has no more digits", HasNoMoreDigits}},

@@ -123,7 +123,29 @@ Instruction* WholeWindowIsDot(const Match& match, Builder& builder) {
                          root.shape().dimensions());
 }
 
+// Every feature by itself, in windows of one element: a factor per feature.
+Instruction* ConvolutionIsProduct(const Match& match, Builder& builder) {
+  const Instruction& root = *match.root();
+  const auto& a = root.Get<ConvolutionAttributes>();
+  const Shape& shape = root.shape();
+  const int64_t features = shape.dimensions(a.output_feature);
+  if (a.feature_group_count != features || a.batch_group_count != 1 ||
+      match['w']->shape().element_count() != features || a.input_batch != a.output_batch ||
+      a.input_feature != a.output_feature || match['x']->shape() != shape || a.input_spatial != a.output_spatial ||
+      match['w']->shape().element_type() != shape.element_type()) {
+    return nullptr;
+  }
+  const bool is_plain = absl::c_all_of(a.window, [](const WindowDimension& d) {
+    return d.size == 1 && d.stride == 1 && d.padding_low == 0 && d.padding_high == 0 && d.base_dilation == 1;
+  });
+  if (!is_plain) return nullptr;
+  Instruction* factors = builder.Reshape(match['w'], {features});
+  return builder.Binary(Opcode::kMultiply, match['x'],
+                        builder.Broadcast(factors, shape.dimensions(), {a.output_feature}));
+}
+
 constexpr Rule kRules[] = {
+    {"convolution(x, _)", "0", EmptyX},
     {"convolution(0, x)", "0", FiniteX},
     {"convolution(x, 0)", "0", FiniteX},
     {"convolution(t:pad(x, 0), w)", "convolution(x, w), with padding", ConvolutionOfPad, PaddingIsNoFactor},
@@ -131,6 +153,8 @@ constexpr Rule kRules[] = {
      PaddingIsNoFactor},
     {"convolution(x, w)", "convolution(x, reverse(w)), of reversed windows", ReversedWindows},
     {"convolution(x, w)", "dot(x, w), of windows with one element", ConvolutionIsDot},
+    {"convolution(x, w)", "multiply(x, broadcast(w)), of windows with one element of one feature", ConvolutionIsProduct,
+     AnyOrder, SignlessZero},
     {"convolution(x, w)", "reshape(dot(x, w)), of one window", WholeWindowIsDot, AnyOrder},
 };
 

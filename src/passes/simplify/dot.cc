@@ -10,9 +10,6 @@ namespace kiln::passes::simplify {
 
 using hlo::DotAttributes;
 
-namespace {
-
-// Where the two counts of a comparison for equality run along different dimensions of a square.
 bool IsDiagonal(const Instruction& compare) {
   if (compare.opcode() != Opcode::kCompare || compare.comparison().direction != ComparisonDirection::kEq ||
       compare.shape().rank() != 2 || compare.shape().dimensions(0) != compare.shape().dimensions(1)) {
@@ -24,6 +21,8 @@ bool IsDiagonal(const Instruction& compare) {
   return a.opcode() == Opcode::kIota && b.opcode() == Opcode::kIota && a.dimensions() != b.dimensions() &&
          hlo::IsIntegral(type) && hlo::BitWidth(type) >= 32;
 }
+
+namespace {
 
 // As a constant, or as frameworks write it: ones where the indices are equal.
 bool IsIdentityMatrix(const Instruction& matrix) {
@@ -341,6 +340,16 @@ constexpr Rule kRules[] = {
     {"dot(i, x)", "x, where i is an identity matrix", DotWithIdentity, FiniteX, SignlessZero},
     {"dot(h:convert(compare(_, _)), x)", "gather(x, numbers), of one-hot rows", DotWithOneHot, FiniteX, SignlessZero},
     {"dot(x, h:convert(compare(_, _)))", "gather(x, numbers), of one-hot rows", DotWithOneHot, FiniteX, SignlessZero},
+    {"dot(x, m:select(compare(_, _), _, 0))", "multiply(x, broadcast(d)), where m is diagonal", DotWithDiagonal,
+     FiniteX, SignlessZero},
+    {"dot(m:select(compare(_, _), _, 0), x)", "multiply(x, broadcast(d)), where m is diagonal", DotWithDiagonal,
+     FiniteX, SignlessZero},
+    {"dot(x, m:constant())", "multiply(x, broadcast(d)), where m is diagonal", DotWithDiagonal, FiniteX, SignlessZero},
+    {"dot(m:constant(), x)", "multiply(x, broadcast(d)), where m is diagonal", DotWithDiagonal, FiniteX, SignlessZero},
+    {"dot(t:pad(x, 0), y)", "pad(dot(x, slice(y)), 0)", DotOfPad, AnyOrder, SignlessZero},
+    {"dot(y, t:pad(x, 0))", "pad(dot(slice(y), x), 0)", DotOfPad, AnyOrder, SignlessZero},
+    {"reduce.add(t:dot'(x, y), 0)", "dot(x, y) over the batch too; of integers, of sums of x or y", ReduceOfDot,
+     AnyOrder, SignlessZero},
     {"dot(t:transpose(x), _)", "dot(x, _)", ReadLeftTransposed},
     {"dot(_, t:transpose(x))", "dot(_, x)", ReadRightTransposed},
     {"t:dot(negate(x), negate(y))", "t(x, y)", Unwidened},

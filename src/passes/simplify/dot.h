@@ -17,6 +17,16 @@ Instruction* DotToTheLeft(const Match& match, Builder& builder);
 bool IsSmallProduct(const Match& match);
 inline constexpr Guard SmallProduct{"a product no larger than x", IsSmallProduct};
 
+// Where the two counts of a comparison for equality run along different dimensions of a square.
+bool IsDiagonal(const Instruction& compare);
+
+// dot(x, m) where m is zero beside its diagonal, over one dimension and of at most matrices: x times the diagonal.
+Instruction* DotWithDiagonal(const Match& match, Builder& builder);
+// dot of t:pad(x, 0) and y: of what is not padded.
+Instruction* DotOfPad(const Match& match, Builder& builder);
+// The sum of t:dot(x, y) over batches, or of integers over rows or columns.
+Instruction* ReduceOfDot(const Match& match, Builder& builder);
+
 }  // namespace kiln::passes::simplify
 
 #endif  // KILN_PASSES_SIMPLIFY_DOT_H_

@@ -237,21 +237,105 @@ Instruction* SliceOfUnitReshape(const Match& match, Builder& builder) {
   return builder.Reshape(AddDynamicSlice(match['x'], starts, sizes, builder), root.shape().dimensions());
 }
 
-// One number of a count is the index.
+// A count from elsewhere.
 Instruction* SliceOfIota(const Match& match, Builder& builder) {
+  const Instruction &root = *match.root(), &iota = *match['t'];
+  const Shape& shape = root.shape();
+  const int64_t along = iota.dimensions()[0], size = iota.shape().dimensions(along);
+  if (root.operand_count() - 1 != shape.rank()) return nullptr;
+  Instruction* count =
+      builder.Add(Opcode::kIota, Shape(shape.element_type(), shape.dimensions()), {}, iota.attributes());
+  const int64_t most = size - shape.dimensions(along);
+  if (most == 0) return count;
+  Instruction* index = root.operands()[1 + along];
+  if (!hlo::IsIntegral(shape.element_type()) || !FitsIndex(size, index->shape().element_type())) return nullptr;
+  const auto number = [&](int64_t value) { return builder.Constant(hlo::LiteralOf(index->shape(), value)); };
+  Instruction* first = builder.Add(Opcode::kClamp, index->shape(), {number(0), index, number(most)});
+  first = builder.BroadcastScalar(builder.Convert(first, shape.element_type()), shape.dimensions());
+  return shape.dimensions(along) == 1 ? first : builder.Binary(Opcode::kAdd, count, first);
+}
+
+// What is reversed begins as far from the other end.
+Instruction* SliceOfReverse(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
-  const Shape& from = match['t']->shape();
-  if (from.rank() != 1 || root.shape().dimensions(0) != 1 || root.operand_count() != 2 ||
-      !hlo::IsIntegral(from.element_type())) {
-    return nullptr;
+  const Shape &from = match['x']->shape(), &to = root.shape();
+  if (root.operand_count() - 1 != to.rank()) return nullptr;
+  std::vector<Instruction*> starts(root.operands().begin() + 1, root.operands().end());
+  for (const int64_t dimension : match['t']->dimensions()) {
+    Instruction*& start = starts[dimension];
+    const int64_t most = from.dimensions(dimension) - to.dimensions(dimension);
+    if (!start->shape().IsScalar() || !FitsIndex(from.dimensions(dimension), start->shape().element_type())) {
+      return nullptr;
+    }
+    const auto number = [&](int64_t value) { return builder.Constant(hlo::LiteralOf(start->shape(), value)); };
+    start = builder.Add(Opcode::kClamp, start->shape(), {number(0), start, number(most)});
+    start = builder.Binary(Opcode::kSubtract, number(most), start);
   }
-  Instruction* index = root.operand(1);
-  const int bits = hlo::BitWidth(index->shape().element_type());
-  if (bits < 32 || from.dimensions(0) > int64_t{1} << 31 || !index->shape().IsScalar()) return nullptr;
-  Instruction* clamped = builder.Add(Opcode::kClamp, index->shape(),
-                                     {builder.Splat(index->shape(), 0), index,
-                                      builder.Splat(index->shape(), static_cast<double>(from.dimensions(0) - 1))});
-  return builder.Reshape(builder.Convert(clamped, from.element_type()), root.shape().dimensions());
+  return builder.Add(Opcode::kReverse, to, {AddDynamicSlice(match['x'], starts, to.dimensions(), builder)},
+                     match['t']->attributes());
+}
+
+// An update of all that another one wrote.
+Instruction* UpdateOfCovered(const Match& match, Builder& builder) {
+  const Instruction &root = *match.root(), &inner = *match['t'];
+  const DimensionVector &outer_sizes = match['z']->shape().dimensions(),
+                        &inner_sizes = match['y']->shape().dimensions();
+  const std::optional<DimensionVector> begin = ConstantStarts(root, 2, root.shape(), outer_sizes),
+                                       covered = ConstantStarts(inner, 2, root.shape(), inner_sizes);
+  if (!begin || !covered) return nullptr;
+  for (size_t i = 0; i < begin->size(); ++i) {
+    if ((*covered)[i] < (*begin)[i] || (*covered)[i] + inner_sizes[i] > (*begin)[i] + outer_sizes[i]) return nullptr;
+  }
+  return AddDynamicUpdateSlice(match['x'], match['z'], {root.operands().begin() + 2, root.operands().end()}, builder);
+}
+
+// The part of an operand whose dimensions, as far as `to` has them, are those of the result of `root`.
+Instruction* SlicePart(const Instruction& root, Instruction* operand, const DimensionVector& to, Builder& builder) {
+  std::vector<Instruction*> starts;
+  DimensionVector sizes;
+  for (size_t i = 0; i < to.size(); ++i) {
+    starts.push_back(to[i] < 0 ? builder.Constant(Literal(root.operand(1)->shape())) : root.operands()[1 + to[i]]);
+    sizes.push_back(to[i] < 0 ? operand->shape().dimensions(i) : SizesOf(root)[to[i]]);
+  }
+  if (sizes == operand->shape().dimensions()) return operand;
+  return AddDynamicSlice(operand, starts, sizes, builder);
+}
+
+// In loops, the whole may be computed once before them.
+bool CutsMost(const Match& match) {
+  const Instruction& root = *match.root();
+  return root.parent() == root.parent()->parent()->entry() && root.operand_count() - 1 == root.shape().rank() &&
+         2 * root.shape().element_count() <= match['t']->shape().element_count();
+}
+constexpr Guard MostIsCut{"where most is cut off, and not in a loop", CutsMost};
+
+// Rows, columns and batches that nobody wants are not computed.
+Instruction* SliceOfDot(const Match& match, Builder& builder) {
+  const Instruction &root = *match.root(), &dot = *match['t'];
+  const auto& a = dot.Get<hlo::DotAttributes>();
+  const DimensionVector* batch[] = {&a.lhs_batch, &a.rhs_batch};
+  const DimensionVector* contracting[] = {&a.lhs_contracting, &a.rhs_contracting};
+  Instruction* operands[] = {match['x'], match['y']};
+  int64_t next = static_cast<int64_t>(a.lhs_batch.size());  // dimension of the product
+  for (int side : {0, 1}) {
+    DimensionVector to(operands[side]->shape().rank(), -1);
+    for (size_t i = 0; i < batch[side]->size(); ++i) to[(*batch[side])[i]] = static_cast<int64_t>(i);
+    for (size_t i = 0; i < to.size(); ++i) {
+      if (!Contains(*batch[side], i) && !Contains(*contracting[side], i)) to[i] = next++;
+    }
+    operands[side] = SlicePart(root, operands[side], to, builder);
+  }
+  return builder.Add(Opcode::kDot, root.shape(), {operands[0], operands[1]}, dot.attributes());
+}
+
+Instruction* SliceOfReduce(const Match& match, Builder& builder) {
+  const Instruction& reduce = *match['t'];
+  DimensionVector to;
+  for (int64_t i = 0, kept = 0; i < match['x']->shape().rank(); ++i) {
+    to.push_back(Contains(reduce.dimensions(), i) ? -1 : kept++);
+  }
+  return builder.Reduce(SlicePart(*match.root(), match['x'], to, builder), match['i'], reduce.dimensions(),
+                        reduce.called_computation());
 }
 
 bool TakesTheUpdate(const Match& match) {
@@ -304,7 +388,11 @@ constexpr Rule kRules[] = {
     {"slice(t:dynamic-slice'(x, ...))", "dynamic-slice(x, ...), starts clamped and added", SliceOfSlice},
     {"dynamic-slice(t:broadcast(x), ...)", "broadcast(dynamic-slice(x, ...))", SliceOfBroadcast},
     {"dynamic-slice(t:transpose'(x), ...)", "transpose(dynamic-slice(x, ...))", SliceOfTranspose},
-    {"dynamic-slice(t:iota(), i)", "clamp(0, i, size - 1), of one number", SliceOfIota},
+    {"dynamic-slice(t:iota(), ...)", "add(iota(), clamp(0, i, size - count))", SliceOfIota},
+    {"dynamic-slice(t:reverse'(x), ...)", "reverse(dynamic-slice(x, ...)), starts counted from the end",
+     SliceOfReverse},
+    {"dynamic-slice(t:dot'(x, y), ...)", "dot(dynamic-slice(x), dynamic-slice(y))", SliceOfDot, MostIsCut, AnyOrder},
+    {"dynamic-slice(t:reduce'(x, i), ...)", "reduce(dynamic-slice(x), i)", SliceOfReduce, MostIsCut, AnyOrder},
     {"dynamic-slice(t:dynamic-update-slice(_, y, ...), ...)", "y", Guard{"at the same place", TakesTheUpdate}},
     {"dynamic-update-slice(x, y, ...)", "y"},
     {"dynamic-update-slice(x, y, ...)", "x", EmptyY},
@@ -314,6 +402,8 @@ constexpr Rule kRules[] = {
     {"dynamic-update-slice(x, t:slice(x), ...)", "x", AtThatPlace},
     {"dynamic-update-slice(t:dynamic-update-slice(x, y, ...), z, ...)",
      "dynamic-update-slice(x, z, ...), at the same place", UpdateOfUpdate},
+    {"dynamic-update-slice(t:dynamic-update-slice(x, y, ...), z, ...)",
+     "dynamic-update-slice(x, z, ...), where that covers y", UpdateOfCovered},
     {"dynamic-update-slice(broadcast(x), y, ...)", "pad(y, x), where indices are constants", UpdateOfSplat},
 };
 

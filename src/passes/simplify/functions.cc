@@ -113,6 +113,8 @@ constexpr Rule kRules[] = {
     {"imag(subtract'(x, y))", "subtract(imag(x), imag(y))"},
     {"abs(complex(x, 0))", "abs(x)"},
     {"abs(complex(0, x))", "abs(x)"},
+    {"abs(complex(x, negate(y)))", "abs(complex(x, y))"},
+    {"abs(complex(negate(x), y))", "abs(complex(x, y))"},
 };
 
 }  // namespace

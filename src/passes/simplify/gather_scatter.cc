@@ -94,6 +94,25 @@ Instruction* GatherOfCopies(const Match& match, Builder& builder) {
   return builder.Broadcast(match['x'], match.root()->shape().dimensions(), map);
 }
 
+// Copies of one place.
+Instruction* GatherOfOnePlace(const Match& match, Builder& builder) {
+  const auto& gather = match.root()->Get<GatherAttributes>();
+  const Instruction& places = *match['t'];
+  if (!gather.operand_batching_dims.empty() || gather.start_index_map.size() != 1 || !match['i']->shape().IsScalar() ||
+      match.root()->shape().element_count() == 0) {
+    return nullptr;
+  }
+  std::vector<Instruction*> starts(match['x']->shape().rank(), nullptr);
+  for (Instruction*& start : starts) start = builder.Constant(Literal(Shape::Scalar(places.shape().element_type())));
+  starts[gather.start_index_map[0]] = match['i'];
+  DimensionVector kept;
+  for (size_t i = 0; i < gather.slice_sizes.size(); ++i) {
+    if (!Contains(gather.collapsed_slice_dims, i)) kept.push_back(gather.slice_sizes[i]);
+  }
+  Instruction* slice = AddDynamicSlice(match['x'], starts, gather.slice_sizes, builder);
+  return builder.Broadcast(builder.Reshape(slice, kept), match.root()->shape().dimensions(), gather.offset_dims);
+}
+
 // The number counted to at a place is the place.
 Instruction* GatherOfIota(const Match& match, Builder& builder) {
   const Shape& shape = match.root()->shape();
@@ -132,6 +151,25 @@ int64_t DimensionOfRows(const Instruction& root, const Shape& operand) {
 }
 
 const Instruction& Unshaped(const Instruction& x) { return x.opcode() == Opcode::kReshape ? *x.operand(0) : x; }
+
+// Rows of rows: the places of places are few.
+Instruction* GatherOfGather(const Match& match, Builder& builder) {
+  const Instruction &outer = *match.root(), &inner = *match['t'];
+  const int64_t along = DimensionOfRows(outer, inner.shape());
+  if (along < 0 || DimensionOfRows(inner, match['x']->shape()) != along || match['i']->shape().rank() != 1 ||
+      match['j']->shape().rank() > 2 || inner.attributes() != outer.attributes()) {
+    return nullptr;
+  }
+  const int64_t count = outer.shape().dimensions(along);
+  if (count >= inner.shape().dimensions(along) && outer.shape().element_count() == count) return nullptr;
+  GatherAttributes places;
+  places.collapsed_slice_dims = places.start_index_map = {0};
+  places.index_vector_dim = outer.Get<GatherAttributes>().index_vector_dim;
+  places.slice_sizes = {1};
+  Instruction* i = builder.Add(Opcode::kGather, Shape(match['i']->shape().element_type(), {count}),
+                               {match['i'], match['j']}, std::move(places));
+  return builder.Add(Opcode::kGather, outer.shape(), {match['x'], i}, inner.attributes());
+}
 
 // Some elements that `steps` ops at most compute of counts and constants.
 std::optional<Literal> KnownElements(const Instruction& x, int* steps) {
@@ -222,7 +260,7 @@ std::optional<Opcode> ScatterCombiner(const Instruction& scatter, bool* overwrit
   return analysis::CombinerOpcode(combiner);
 }
 
-// An update of places side by side along one dimension, in order.
+// An update of places side by side along one dimension, in order or in the opposite one.
 Instruction* ScatterOfSteps(const Match& match, Builder& builder) {
   const auto& scatter = match.root()->Get<ScatterAttributes>();
   const Shape &shape = match['x']->shape(), &update = match['u']->shape();
@@ -234,7 +272,7 @@ Instruction* ScatterOfSteps(const Match& match, Builder& builder) {
   }
   const int64_t along = scatter.inserted_window_dims[0];
   const std::optional<Steps> steps = StepsOf(*match['i'], shape.dimensions(along));
-  if (!steps || steps->step != 1 || steps->repeats != 1 || update.rank() != shape.rank() ||
+  if (!steps || std::abs(steps->step) != 1 || steps->repeats != 1 || update.rank() != shape.rank() ||
       Contains(scatter.update_window_dims, along)) {
     return nullptr;
   }
@@ -242,11 +280,14 @@ Instruction* ScatterOfSteps(const Match& match, Builder& builder) {
   for (int64_t i = 0; i < shape.rank(); ++i) {
     if (i != along && update.dimensions(i) != shape.dimensions(i)) return nullptr;
   }
+  const int64_t first = steps->step > 0 ? steps->first : steps->first - (update.dimensions(along) - 1);
   for (int64_t i = 0; i < shape.rank(); ++i) {
-    starts.push_back(
-        builder.Constant(hlo::LiteralOf(Shape::Scalar(PrimitiveType::kS64), i == along ? steps->first : 0)));
+    starts.push_back(builder.Constant(hlo::LiteralOf(Shape::Scalar(PrimitiveType::kS64), i == along ? first : 0)));
   }
   Instruction* value = match['u'];
+  if (steps->step < 0) {
+    value = builder.Add(Opcode::kReverse, value->shape(), {value}, hlo::DimensionsAttributes{{along}});
+  }
   if (combiner) {
     value = builder.Binary(*combiner, AddDynamicSlice(match['x'], starts, update.dimensions(), builder), value);
   }
@@ -357,6 +398,8 @@ constexpr Rule kRules[] = {
     {"gather(x, i)", "broadcast(x), where slices are the whole of it", GatherOfWhole},
     {"gather(x, i)", "dynamic-slice(x, i), of one place", GatherOfOne},
     {"gather(x, i)", "slice(x), reversed or repeated, of known places at equal distances", GatherOfSteps},
+    {"gather(x, t:broadcast(i))", "broadcast(dynamic-slice(x, i)), of one place", GatherOfOnePlace},
+    {"gather(t:gather'(x, i), j)", "gather(x, gather(i, j)), of rows", GatherOfGather},
     {"scatter(x, i, u)", "x", EmptyU},
     {"scatter(x, i, c)", "x", IdentityC, SignlessZero},
     {"scatter(c, i, u)", "select(equal(i, iota()), combine(c, u), c), of one element per row", ScatterOfElements},

@@ -99,6 +99,7 @@ bool IsScaledExactly(const Match& match) {
 }
 
 bool IsMinusZero(const Match& match) { return RangeOf(*match['c']).has_minus_zero; }
+bool IsNotZero(const Match& match) { return !IsZero(match); }
 bool IsZero(const Match& match) { return hlo::IsSplatOf(ValueOf(match, 'c'), 0); }
 
 namespace {
@@ -134,6 +135,11 @@ bool ProductFits(const Match& match) {
 bool AreShifts(const Match& match) {
   const uint64_t width = static_cast<uint64_t>(hlo::BitWidth(TypeOf(match)));
   return UnsignedValue(match, 'c') < width && UnsignedValue(match, 'd') < width;
+}
+
+bool IsShiftedDWithin(const Match& match) {
+  const uint64_t c = UnsignedValue(match, 'c'), d = UnsignedValue(match, 'd');
+  return d != 0 && static_cast<uint64_t>(std::bit_width(d)) + c <= static_cast<uint64_t>(hlo::BitWidth(TypeOf(match)));
 }
 
 bool IsPastWidth(const Match& match) {

@@ -69,6 +69,7 @@ inline constexpr Guard ScalarX{"x a scalar", HoldsFor<'x', IsScalar>};
 inline constexpr Guard EmptyX{"x without elements", HoldsFor<'x', IsEmpty>};
 inline constexpr Guard EmptyU{"u without elements", HoldsFor<'u', IsEmpty>};
 inline constexpr Guard EmptyY{"y without elements", HoldsFor<'y', IsEmpty>};
+inline constexpr Guard FiniteC{"c finite", HoldsFor<'c', IsFinite>};
 inline constexpr Guard FiniteX{"x finite", HoldsFor<'x', IsFinite>};
 inline constexpr Guard PowersK{"k constant powers of two", HoldsFor<'k', ArePowers>};
 
@@ -76,17 +77,20 @@ inline constexpr Guard PowersK{"k constant powers of two", HoldsFor<'k', ArePowe
 bool IsPowerOfTwo(const Match& match);
 bool HasExactReciprocal(const Match& match);
 bool IsZero(const Match& match);
+bool IsNotZero(const Match& match);
 bool IsMinusZero(const Match& match);
 bool IsScaledExactly(const Match& match);
 bool AreOrdered(const Match& match);
 bool AreRanges(const Match& match);
 bool ProductFits(const Match& match);
 bool AreShifts(const Match& match);
+bool IsShiftedDWithin(const Match& match);
 bool IsPastWidth(const Match& match);
 bool IsLn2(const Match& match);
 
 inline constexpr Guard PowerOfTwo{"c a positive power of two", IsPowerOfTwo};
 inline constexpr Guard ZeroC{"c 0 or -0", IsZero};
+inline constexpr Guard NonZeroC{"c not 0", IsNotZero};
 inline constexpr Guard MinusZeroC{"c -0", IsMinusZero};
 inline constexpr Guard ExactScale{"c or d a power of two", IsScaledExactly};
 inline constexpr Guard ExactReciprocal{"1/c exact", HasExactReciprocal};
@@ -94,6 +98,7 @@ inline constexpr Guard Ordered{"c <= d", AreOrdered};
 inline constexpr Guard Ranges{"c <= f, d <= e", AreRanges};
 inline constexpr Guard ProductOfCD{"c * d not 0 and without overflow", ProductFits};
 inline constexpr Guard Shifts{"c and d below the width", AreShifts};
+inline constexpr Guard ShiftedD{"d * 2^c without overflow", IsShiftedDWithin};
 inline constexpr Guard PastWidth{"c not below the width", IsPastWidth};
 inline constexpr Guard Ln2{"c = ln 2", IsLn2};
 

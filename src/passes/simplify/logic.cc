@@ -1,9 +1,11 @@
 // Bits and predicates. Shifts past the width give 0, or the sign.
 #include <bit>
-#include <cmath>
 #include <cstdint>
 
+#include "src/passes/simplify/known_bits.h"
 #include "src/passes/simplify/rules.h"
+#include "src/passes/simplify/shortest_logic.h"
+#include "src/passes/simplify/shortest_sum.h"
 
 namespace kiln::passes::simplify {
 namespace {
@@ -11,23 +13,47 @@ namespace {
 // The constant c as bits, of which a sign is one at the left.
 uint64_t Bits(const Match& match) { return static_cast<uint64_t>(hlo::ElementAsInt64(*SplatValue(*match['c']), 0)); }
 
-bool CoversX(const Match& match) {
-  const ValueRange x = RangeOf(*match['x']);
-  if (!IsIntegralOrPred(TypeOf(match)) || x.low < 0) return false;
-  const uint64_t most = static_cast<uint64_t>(x.high);
-  const uint64_t mask = most == 0 ? 0 : ~uint64_t{0} >> std::countl_zero(most);
-  return (Bits(match) & mask) == mask;
+KnownBits Of(const Match& match, char letter) { return BitsOf(*match[letter]); }
+
+Instruction* KnownAnd(const Match& match, Builder& builder) {
+  const KnownBits x = Of(match, 'x');
+  const uint64_t c = Of(match, 'c').maybe;
+  if ((x.maybe & ~c) == 0) return match['x'];
+  if ((c & ~x.always) == 0) return match['c'];
+  return (x.maybe & c) == 0 ? builder.Splat(match.root()->shape(), hlo::ZeroLiteral(TypeOf(match))) : nullptr;
 }
 
-bool IsPastX(const Match& match) {
-  const ValueRange x = RangeOf(*match['x']);
-  return IsIntegralOrPred(TypeOf(match)) && x.low >= 0 && Bits(match) != 0 &&
-         static_cast<int>(std::bit_width(static_cast<uint64_t>(x.high))) <= std::countr_zero(Bits(match));
+Instruction* KnownOr(const Match& match, Builder&) {
+  const KnownBits x = Of(match, 'x');
+  const uint64_t c = Of(match, 'c').maybe;
+  return (x.maybe & ~c) == 0 ? match['c'] : (c & ~x.always) == 0 ? match['x'] : nullptr;
 }
 
+// No digit of a sum depends on higher ones.
+Instruction* OfOneOperand(const Match& match, Builder& builder) {
+  const Instruction& t = *match['t'];
+  const uint64_t bits = Of(match, 'c').maybe;
+  const bool is_sum = t.opcode() == Opcode::kAdd || t.opcode() == Opcode::kSubtract;
+  const uint64_t seen = bits == 0 || !is_sum ? bits : ~uint64_t{0} >> std::countl_zero(bits);
+  for (const int64_t side : {1, 0}) {
+    if (side == 0 && t.opcode() == Opcode::kSubtract) continue;
+    if ((BitsOf(*t.operand(side)).maybe & seen) == 0) {
+      return builder.Binary(Opcode::kAnd, t.operands()[1 - side], match['c']);
+    }
+  }
+  return nullptr;
+}
+
+// Shifts are many where random numbers are made: fewer steps back.
+constexpr int kStepsOfShifts = 2;
 bool IsShiftedOut(const Match& match) {
-  const ValueRange x = RangeOf(*match['x']);
-  return x.low >= 0 && Bits(match) < 64 && x.high < std::ldexp(1.0L, static_cast<int>(Bits(match)));
+  const uint64_t shift = Bits(match);
+  return shift < 64 && BitsOf(*match['x'], kStepsOfShifts).maybe >> shift == 0;
+}
+bool IsShiftedPast(const Match& match) {
+  const uint64_t shift = Bits(match);
+  const int width = hlo::BitWidth(TypeOf(match));
+  return shift < 64 && (BitsOf(*match['x'], kStepsOfShifts).maybe << shift) << (64 - width) == 0;
 }
 
 constexpr Rule kRules[] = {
@@ -40,6 +66,8 @@ constexpr Rule kRules[] = {
     {"and(t:and(x, y), x)", "t"},
     {"and(x, or(x, y))", "x"},
     {"and(and(v, c), d)", "and(v, and(c, d))"},
+    {"and(and'(and'(v, c), x), d)", "and(and(v, x), and(c, d))"},
+    {"and(and'(v, c), and'(x, d))", "and(and(v, x), and(c, d))"},
     {"and(not'(x), not'(y))", "not(or(x, y))"},
     {"and(or'(x, y), or'(x, z))", "or(x, and(y, z))"},
     {"and(x, not(and(x, y)))", "and(x, not(y))"},
@@ -47,8 +75,12 @@ constexpr Rule kRules[] = {
     {"and(x, xor(x, y))", "and(x, not(y))"},
     {"and(or(x, y), not(and(x, y)))", "xor(x, y)"},
     {"and(convert(p), convert(q))", "convert(and(p, q))", PredicateP, PredicateQ},
-    {"and(x, c)", "x", Guard{"c covers x", CoversX}},
-    {"and(x, c)", "0", Guard{"c is past x", IsPastX}},
+    {"and(x, c)", "x, 0 or c, by what digits are known", KnownAnd},
+    {"and(t:or(_, _), c)", "and(x, c), where the other has no digit of c", OfOneOperand},
+    {"and(t:xor(_, _), c)", "and(x, c), where the other has no digit of c", OfOneOperand},
+    {"and(t:add(_, _), c)", "and(x, c), where the other has no digit up to c's", OfOneOperand},
+    {"and(t:subtract(_, _), c)", "and(x, c), where the other has no digit up to c's", OfOneOperand},
+    {"and(x, y)", "the fewest ops with that truth table", ShortestLogic},
 
     {"or(x, x)", "x"},
     {"or(x, 0)", "x"},
@@ -59,6 +91,8 @@ constexpr Rule kRules[] = {
     {"or(t:or(x, y), x)", "t"},
     {"or(x, and(x, y))", "x"},
     {"or(or(v, c), d)", "or(v, or(c, d))"},
+    {"or(or'(or'(v, c), x), d)", "or(or(v, x), or(c, d))"},
+    {"or(or'(v, c), or'(x, d))", "or(or(v, x), or(c, d))"},
     {"or(not'(x), not'(y))", "not(and(x, y))"},
     {"or(and'(x, y), and'(x, not(y)))", "x"},
     {"or(and'(x, y), and'(x, z))", "and(x, or(y, z))"},
@@ -69,6 +103,8 @@ constexpr Rule kRules[] = {
     {"or(and(x, y), xor(x, y))", "or(x, y)"},
     {"or(and(x, not(y)), and(not(x), y))", "xor(x, y)"},
     {"or(and(x, y), not(or(x, y)))", "not(xor(x, y))"},
+    {"or(x, c)", "x or c, by what digits are known", KnownOr},
+    {"or(x, y)", "the fewest ops with that truth table", ShortestLogic},
 
     {"xor(x, x)", "0"},
     {"xor(x, 0)", "x"},
@@ -86,6 +122,9 @@ constexpr Rule kRules[] = {
     {"xor(x, and(not(x), y))", "or(x, y)"},
     {"xor(convert(p), convert(q))", "convert(xor(p, q))", PredicateP, PredicateQ},
     {"xor(xor(v, c), d)", "xor(v, xor(c, d))"},
+    {"xor(xor'(xor'(v, c), x), d)", "xor(xor(v, x), xor(c, d))"},
+    {"xor(xor'(v, c), xor'(x, d))", "xor(xor(v, x), xor(c, d))"},
+    {"xor(x, y)", "the fewest ops with that truth table", ShortestLogic},
 
     {"not(not(x))", "x"},
     {"not(negate(x))", "subtract(x, 1)", Integer},
@@ -100,8 +139,11 @@ constexpr Rule kRules[] = {
     {"shift-left(x, 0)", "x"},
     {"shift-left(0, x)", "0"},
     {"shift-left(x, c)", "0", PastWidth},
+    {"shift-left(x, c)", "0", Guard{"all of x shifted out", IsShiftedPast}},
     {"shift-left(shift-left(v, c), d)", "shift-left(v, add(c, d))", Shifts},
     {"shift-left(multiply(v, c), d)", "multiply(v, shift-left(c, d))"},
+    {"shift-left(shift-left(c, v), d)", "shift-left(shift-left(c, d), v)"},
+    {"shift-left(x, c)", "the sum with the fewest ops", ShortestSum},
     {"shift-left(shift-right-arithmetic(v, c), c)", "and(v, shift-left(not(0), c))"},
     {"shift-left(shift-right-logical(v, c), c)", "and(v, shift-left(not(0), c))"},
     {"shift-right-logical(x, 0)", "x"},
@@ -110,6 +152,7 @@ constexpr Rule kRules[] = {
     {"shift-right-logical(x, c)", "0", Guard{"x below 2^c", IsShiftedOut}},
     {"shift-right-logical(shift-right-logical(v, c), d)", "shift-right-logical(v, add(c, d))", Shifts},
     {"shift-right-logical(shift-left(v, c), c)", "and(v, shift-right-logical(not(0), c))"},
+    {"shift-right-logical(divide(v, d), c)", "divide(v, shift-left(d, c))", Unsigned, ShiftedD},
     {"shift-right-arithmetic(x, 0)", "x"},
     {"shift-right-arithmetic(0, x)", "0"},
     {"shift-right-arithmetic(x, y)", "shift-right-logical(x, y)", Signed, NonNegativeX},

@@ -64,6 +64,20 @@ Instruction* PadOfPad(const Match& match, Builder& builder) {
   return builder.Add(Opcode::kPad, match.root()->shape(), {match['x'], match.root()->operand(1)}, both);
 }
 
+// Of what is padded alike, the arithmetic of both paddings is done once.
+Instruction* ElementwiseOfPads(const Match& match, Builder& builder) {
+  const Instruction &root = *match.root(), &s = *match['s'], &t = *match['t'];
+  if (s.attributes() != t.attributes() || s.operand(0)->shape().dimensions() != t.operand(0)->shape().dimensions()) {
+    return nullptr;
+  }
+  const PrimitiveType type = root.shape().element_type();
+  const auto make = [&](Instruction* a, Instruction* b) {
+    return builder.Add(root.opcode(), Shape(type, a->shape().dimensions()), {a, b}, root.attributes());
+  };
+  return builder.Add(Opcode::kPad, root.shape(), {make(match['x'], match['y']), make(s.operands()[1], t.operands()[1])},
+                     s.attributes());
+}
+
 constexpr Rule kRules[] = {
     {"pad(x, y)", "x", Guard{"nothing is added", AddsNothing}},
     {"pad(t:pad(x, y), y)", "pad(x, y)", PadOfPad},
@@ -72,6 +86,8 @@ constexpr Rule kRules[] = {
     {"pad(x, y)", "pad(slice(x), y), where it crops", CroppingPad},
     {"pad(x, y)", "broadcast(y)", EmptyX},
     {"pad(c, c)", "c"},
+    {"elementwise(s:pad'(x, _), t:pad'(y, _))", "pad(elementwise(x, y), elementwise(c, d)), where padded alike",
+     ElementwiseOfPads},
     {"pad(broadcast(x), x)", "broadcast(x)", ScalarX},
 };
 

@@ -101,7 +101,7 @@ Instruction* IdempotentReduceOfBroadcast(const Match& match, Builder& builder) {
   return builder.Binary(*combiner, operand, builder.BroadcastScalar(match['i'], root.shape().dimensions()));
 }
 
-// A sum of n equal numbers is n times one of them.
+// A sum of n equal numbers is n times one of them, a product its power.
 Instruction* ReduceOfCopies(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
   const Instruction& broadcast = *root.operand(0);
@@ -116,10 +116,11 @@ Instruction* ReduceOfCopies(const Match& match, Builder& builder) {
   // A float must be able to count them.
   const Literal count = hlo::LiteralOf(Shape::Scalar(root.shape().element_type()), copies);
   const bool counts = hlo::ElementAsDouble(count, 0) == static_cast<double>(copies);
-  if (copies <= 1 || (hlo::IsFloating(root.shape().element_type()) && !counts)) return nullptr;
+  const bool is_product = Combiner(root) == Opcode::kMultiply;
+  if (copies <= 1 || ((is_product || hlo::IsFloating(root.shape().element_type())) && !counts)) return nullptr;
   Instruction* x = match['x'];
   if (!inner.empty()) x = builder.Reduce(x, match.root()->operand(1), inner, root.called_computation());
-  x = builder.Binary(Opcode::kMultiply, x, builder.Splat(x->shape(), count));
+  x = builder.Binary(is_product ? Opcode::kPower : Opcode::kMultiply, x, builder.Splat(x->shape(), count));
   return builder.Broadcast(x, root.shape().dimensions(), KeptBy(root, broadcast.dimensions()));
 }
 
@@ -206,6 +207,59 @@ Instruction* ReduceOfConcatenate(const Match& match, Builder& builder) {
   return all;
 }
 
+// Factors that are equal in all terms of a sum.
+Instruction* ReduceOfScaled(const Match& match, Builder& builder) {
+  const Instruction& root = *match.root();
+  const DimensionVector& map = match['s']->dimensions();
+  if (absl::c_any_of(map, [&](int64_t dimension) { return Contains(root.dimensions(), dimension); })) return nullptr;
+  Instruction* sum = builder.Reduce(match['x'], root.operands()[1], root.dimensions(), root.called_computation());
+  return builder.Binary(Opcode::kMultiply, sum,
+                        builder.Broadcast(match['y'], root.shape().dimensions(), KeptBy(root, map)));
+}
+
+Instruction* ReduceOfShifted(const Match& match, Builder& builder) {
+  const Instruction& root = *match.root();
+  uint64_t count = 1;
+  for (int64_t dimension : root.dimensions()) {
+    count *= static_cast<uint64_t>(root.operand(0)->shape().dimensions(dimension));
+  }
+  const uint64_t c = static_cast<uint64_t>(hlo::ElementAsInt64(*SplatValue(*match['c']), 0));
+  const Literal all = hlo::LiteralOf(Shape::Scalar(root.shape().element_type()), static_cast<int64_t>(count * c));
+  Instruction* sum = builder.Reduce(match['v'], root.operands()[1], root.dimensions(), root.called_computation());
+  return builder.Binary(Opcode::kAdd, sum, builder.Splat(sum->shape(), all));
+}
+
+// The largest of opposite numbers is opposite to the smallest, and so on.
+Instruction* ReduceOfNegated(const Match& match, Builder& builder) {
+  const Instruction &root = *match.root(), &operand = *root.operand(0);
+  const std::optional<Opcode> combiner = Combiner(root);
+  const PrimitiveType type = root.shape().element_type();
+  const bool is_least = combiner == Opcode::kMaximum || combiner == Opcode::kOr;  // what is looked for then
+  const bool is_logic = combiner == Opcode::kAnd || combiner == Opcode::kOr;
+  const Opcode opposite =
+      is_logic ? (is_least ? Opcode::kAnd : Opcode::kOr) : (is_least ? Opcode::kMinimum : Opcode::kMaximum);
+  Instruction* init = builder.Constant(is_least ? hlo::MaxLiteral(type) : hlo::MinLiteral(type));
+  return builder.Unary(operand.opcode(), builder.Reduce(match['x'], init, root.dimensions(), opposite));
+}
+
+bool IsInexactSum(const Instruction& op) {
+  return !IsIntegralOrPred(op.shape().element_type()) &&
+         (op.opcode() == Opcode::kAdd || op.opcode() == Opcode::kMultiply);
+}
+
+// Two reduces alike, combined by what they combine with: one reduce of combined elements.
+Instruction* CombinedReduces(const Match& match, Builder& builder) {
+  const Instruction &root = *match.root(), &s = *match['s'], &t = *match['t'];
+  const std::optional<Opcode> combiner = Combiner(s);
+  if (combiner != root.opcode() || Combiner(t) != combiner || IsInexactSum(root) || s.dimensions() != t.dimensions() ||
+      match['x']->shape() != match['y']->shape() || !StartsAtIdentity(s, *combiner) ||
+      !StartsAtIdentity(t, *combiner)) {
+    return nullptr;
+  }
+  return builder.Reduce(builder.Binary(*combiner, match['x'], match['y']), s.operands()[1], s.dimensions(),
+                        s.called_computation());
+}
+
 constexpr Rule kRules[] = {
     {"reduce(x, i)", "broadcast(i)", EmptyX},
     {"reduce(x, i)", "combine(reshape(x), i), of dimensions of size 1", ReduceUnitDimensions},
@@ -221,8 +275,18 @@ constexpr Rule kRules[] = {
      IdempotentReduceOfBroadcast},
     {"reduce.add(broadcast(x), 0)", "multiply(x, number of copies)", ReduceOfCopies, Integer},
     {"reduce.add(broadcast(x), 0)", "multiply(x, number of copies)", ReduceOfCopies, Floating, Rounds, SignlessZero},
+    {"reduce.multiply(broadcast(x), 1)", "power(x, number of copies)", ReduceOfCopies, Integer},
     {"t:reduce.add(multiply'(v, c), 0)", "multiply(t(v, 0), c)", Integer},
     {"t:reduce.add(negate'(x), 0)", "negate(t(x, 0))", Integer},
+    {"t:reduce.add(negate'(x), 0)", "negate(t(x, 0))", Floating, SignlessZero},
+    {"t:reduce.add(multiply'(x, s:broadcast(y)), 0)", "multiply(t(x, 0), broadcast(y)), of equal factors of sums",
+     ReduceOfScaled, Integer},
+    {"reduce.add(add'(v, c), 0)", "add(reduce(v, 0), c * number of terms)", ReduceOfShifted, Integer},
+    {"reduce.maximum(negate'(x), lowest)", "negate(reduce.minimum(x, highest))", ReduceOfNegated, Floating},
+    {"reduce.minimum(negate'(x), highest)", "negate(reduce.maximum(x, lowest))", ReduceOfNegated, Floating},
+    {"reduce.or(not'(x), false)", "not(reduce.and(x, true))", ReduceOfNegated},
+    {"reduce.and(not'(x), true)", "not(reduce.or(x, false))", ReduceOfNegated},
+    {"elementwise(s:reduce'(x, _), t:reduce'(y, _))", "reduce(combine(x, y)), by that combiner", CombinedReduces},
 };
 
 }  // namespace

@@ -159,7 +159,26 @@ Instruction* WindowsOfEqual(const Match& match, Builder& builder) {
   return builder.Broadcast(windows, root.shape().dimensions(), remaining);
 }
 
+// The largest of equal numbers is any of them.
+Instruction* WindowsOfCopies(const Match& match, Builder& builder) {
+  const Instruction& root = *match.root();
+  const std::optional<Opcode> combiner = analysis::CombinerOpcode(*root.called_computation());
+  const bool is_inside = absl::c_all_of(WindowOf(root), [](const WindowDimension& d) {
+    return d.padding_low == 0 && d.padding_high == 0 && d.base_dilation == 1;
+  });
+  const bool is_idempotent = combiner == Opcode::kMaximum || combiner == Opcode::kMinimum || combiner == Opcode::kAnd ||
+                             combiner == Opcode::kOr;
+  if (!is_inside || !is_idempotent || !HasIdentity(root)) return nullptr;
+  return builder.BroadcastScalar(match['x'], root.shape().dimensions());
+}
+
+bool StartsAtIdentity(const Match& match) { return HasIdentity(*match.root()); }
+constexpr Guard IdentityI{"i the combiner's identity", StartsAtIdentity};
+
 constexpr Rule kRules[] = {
+    {"reduce-window(x, i)", "broadcast(i)", EmptyX, IdentityI},
+    {"reduce-window(broadcast(x), i)", "broadcast(x), where combining equal values gives that value", WindowsOfCopies,
+     ScalarX},
     {"reduce-window(x, i)", "reduce-window(x, i), without what is padding in all windows", ShrunkWindows},
     {"reduce-window(x, i)", "slice(pad(x, i)), of windows with one element", WindowsOfOne, SignlessZero},
     {"reduce-window(x, i)", "reshape(reduce(x, i)), where a window is the whole", WholeWindow},

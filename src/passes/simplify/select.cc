@@ -1,4 +1,5 @@
 // Select.
+#include "src/passes/simplify/known_predicates.h"
 #include "src/passes/simplify/rules.h"
 
 namespace kiln::passes::simplify {
@@ -20,6 +21,30 @@ Instruction* SelectOperand(const Match& match, Builder& builder) {
   return builder.Add(s.opcode(), s.shape(), std::move(operands), s.attributes());
 }
 
+// x on one side of a number, that number or its neighbour on the other.
+Instruction* SelectOfNeighbours(const Match& match, Builder& builder) {
+  const Instruction& compare = *match['s'];
+  const ValueRange c = RangeOf(*match['c']), d = RangeOf(*match['d']);
+  const auto direction = compare.comparison().direction;
+  if (direction == ComparisonDirection::kEq || direction == ComparisonDirection::kNe) return nullptr;
+  const bool is_low = direction == ComparisonDirection::kLt || direction == ComparisonDirection::kLe;
+  const bool with_c = direction == ComparisonDirection::kLe || direction == ComparisonDirection::kGt;
+  const long double last = with_c ? c.low : c.low - 1;  // of the lower side
+  if (d.low != last && d.low != last + 1) return nullptr;
+  const bool x_is_low = is_low == (match.root()->operand(1) == match['x']);
+  return builder.Binary(x_is_low ? Opcode::kMinimum : Opcode::kMaximum, match['x'], match['d']);
+}
+
+// Within a choice, one that the first has made already.
+Instruction* SelectWithin(const Match& match, Builder& builder) {
+  const Instruction& inner = *match['s'];
+  const bool is_first = match.root()->operand(1) == &inner;
+  const std::optional<bool> known = Known(*match['q'], *match['p'], is_first);
+  if (!known) return nullptr;
+  Instruction* taken = inner.operands()[*known ? 1 : 2];
+  return is_first ? builder.Select(match['p'], taken, match['x']) : builder.Select(match['p'], match['x'], taken);
+}
+
 constexpr Rule kRules[] = {
     {"select(true, x, y)", "x"},
     {"select(false, x, y)", "y"},
@@ -35,8 +60,13 @@ constexpr Rule kRules[] = {
     {"select(p, x, p)", "and(p, x)", SameShape},
     {"select(p, 1, 0)", "convert(p)", SameShape},
     {"select(p, 0, 1)", "convert(not(p))", SameShape},
-    {"select(p, select'(p, x, y), z)", "select(p, x, z)"},
-    {"select(p, x, select'(p, y, z))", "select(p, x, z)"},
+    {"select(p, s:select(q, _, _), x)", "select(p, y, x), where q is known of p", SelectWithin},
+    {"select(p, x, s:select(q, _, _))", "select(p, x, y), where q is known of p", SelectWithin},
+    {"select(p, select'(q, x, y), select'(q, y, x))", "select(xor(p, q), y, x)", SameShape},
+    {"select(p, not(q), q)", "xor(p, q)", SameShape, PredicateQ},
+    {"select(p, q, not(q))", "not(xor(p, q))", SameShape, PredicateQ},
+    {"select(p, convert(p), x)", "select(p, 1, x)", SameShape},
+    {"select(p, x, convert(p))", "select(p, x, 0)", SameShape},
     {"select(p, select'(q, x, y), y)", "select(and(p, q), x, y)", SameShape},
     {"select(p, x, select'(q, x, y))", "select(or(p, q), x, y)", SameShape},
     {"select(p, s:elementwise'(...), t:elementwise'(...))", "s(select(p, x, y)), where they differ in one operand",
@@ -44,14 +74,23 @@ constexpr Rule kRules[] = {
     {"t:elementwise(select'(p, c, d))", "select(p, t(c), t(d))", SameShape},
     {"t:elementwise(select'(p, c, d), e)", "select(p, t(c, e), t(d, e))", SameShape},
     {"t:elementwise(e, select'(p, c, d))", "select(p, t(e, c), t(e, d))", SameShape},
+    {"t:elementwise(select'(p, c, d), select'(p, e, f))", "select(p, t(c, e), t(d, f))", SameShape},
     {"and(p, select(p, x, y))", "and(p, x)"},
     {"or(p, select(p, x, y))", "or(p, y)"},
+    {"select(compare.eq(x, c), x, c)", "c", NonZeroC},
+    {"select(compare.eq(x, c), c, x)", "x", NonZeroC},
+    {"select(compare.ne(x, c), x, c)", "x", NonZeroC},
+    {"select(compare.ne(x, c), c, x)", "c", NonZeroC},
     {"select(compare.eq(x, y), x, y)", "y", IntegralX},
     {"select(compare.ne(x, y), x, y)", "x", IntegralX},
     {"select(compare.lt(x, y), x, y)", "minimum(x, y)", IntegralX},
     {"select(compare.le(x, y), x, y)", "minimum(x, y)", IntegralX},
     {"select(compare.lt(x, y), y, x)", "maximum(x, y)", IntegralX},
     {"select(compare.le(x, y), y, x)", "maximum(x, y)", IntegralX},
+    {"select(s:compare(x, c), x, d)", "minimum(x, d) or maximum(x, d), of c and its neighbour d", SelectOfNeighbours,
+     Integer},
+    {"select(s:compare(x, c), d, x)", "minimum(x, d) or maximum(x, d), of c and its neighbour d", SelectOfNeighbours,
+     Integer},
     {"select(compare.lt(x, 0), negate(x), x)", "abs(x)", Signed},
     {"select(compare.lt(x, 0), x, negate(x))", "negate(abs(x))", Signed},
     {"select(compare.ge(x, 0), x, negate(x))", "abs(x)", Signed},

@@ -146,6 +146,24 @@ Instruction* SortOfMirroredCounts(const Match& match, Builder& builder) {
   return builder.Tuple(std::move(results));
 }
 
+// The other way round; equal elements cannot be told apart.
+Instruction* ReverseOfSort(const Match& match, Builder& builder) {
+  const Instruction& sort = *match['t'];
+  const std::optional<analysis::LeadingKey> key = analysis::LeadingKeyOf(sort);
+  if (match.root()->dimensions() != DimensionVector{SortOf(sort).dimension} || !key ||
+      key->order.keys == analysis::KeyOrder::kZerosEqual || key->order.keys == analysis::KeyOrder::kNumbers) {
+    return nullptr;
+  }
+  Computation* comparator = sort.parent()->parent()->AddClone(*sort.called_computation());
+  Instruction *a = comparator->parameter(0), *b = comparator->parameter(1);
+  for (Instruction* op : comparator->PostOrder()) {
+    std::vector<Instruction*> operands(op->operands().begin(), op->operands().end());
+    for (Instruction*& operand : operands) operand = operand == a ? b : operand == b ? a : operand;
+    if (!operands.empty()) op->ReplaceAllOperands(std::move(operands));
+  }
+  return builder.Add(Opcode::kSort, sort.shape(), {match['x']}, sort.attributes(), {comparator});
+}
+
 constexpr Rule kRules[] = {
     {"sort(...)", "its operands, where no key changes along rows", SortOfCopies},
     {"sort(...)", "its operands or their reverse, by a count", SortOfCount},
@@ -154,6 +172,7 @@ constexpr Rule kRules[] = {
     {"sort(t:sort(_))", "t", Guard{"in the same order", HasThatOrder}},
     {"r:sort(t:sort(x))", "r(x)", OfBits},
     {"r:sort(t:reverse(x))", "r(x)", OfBits},
+    {"reverse(t:sort'(x))", "sort(x), by the opposite of its comparator", ReverseOfSort},
     {"r:sort(s:select'(t:broadcast(_), c, x))", "s(t, c, r(x))", Guard{"t along rows", SelectsRows}},
     {"r:sort(s:select'(t:broadcast(_), x, c))", "s(t, r(x), c)", Guard{"t along rows", SelectsRows}},
 };

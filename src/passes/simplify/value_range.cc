@@ -116,7 +116,12 @@ ValueRange OfArithmetic(const Instruction& x, const ValueRange& a, const ValueRa
       return {0, std::ldexp(1.0L, std::ilogb(std::max({a.high, b.high, 0.5L})) + 1) - 1, false, false};
     case Opcode::kShiftRightLogical:
     case Opcode::kShiftRightArithmetic: {
-      if (b.low != b.high || b.low < 0 || b.low >= hlo::BitWidth(x.shape().element_type())) return all;
+      if (b.low != b.high || b.low < 0 || b.low >= hlo::BitWidth(x.shape().element_type())) {
+        // By any number of digits: towards 0, or -1.
+        const bool extends = x.opcode() == Opcode::kShiftRightArithmetic && all.low < 0;
+        if (a.low >= 0 && (all.low < 0 || !extends)) return {0, a.high, false, false};
+        return extends ? ValueRange{a.low, std::max(a.high, -1.0L), false, false} : all;
+      }
       // Unsigned numbers are shifted as if they were signed.
       if (x.opcode() == Opcode::kShiftRightArithmetic && all.low == 0 && a.high > all.high / 2) return all;
       const int shift = static_cast<int>(b.low);
