@@ -203,12 +203,12 @@ class RuleSet::RightSide {
                            const Instruction* original) {
     std::vector<const Shape*> shapes;
     for (const Instruction* operand : operands) shapes.push_back(&operand->shape());
-    std::vector<Computation*> called;
+    absl::Span<Computation* const> called;
     if (original != nullptr) called = original->called_computations();
     const Shape* declared = original != nullptr ? &original->shape() : nullptr;
     absl::StatusOr<Shape> shape = hlo::InferShape(opcode, shapes, attributes, called, declared);
     if (!shape.ok()) return nullptr;
-    return builder_.Add(opcode, *std::move(shape), std::move(operands), attributes, std::move(called));
+    return builder_.Add(opcode, *std::move(shape), std::move(operands), attributes, called);
   }
 
   // The type of a constant subtree: that of a constant in it, `otherwise` where it has numbers only.
