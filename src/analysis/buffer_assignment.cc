@@ -94,14 +94,14 @@ class BufferAssigner {
         // The value exists from the start of the loop: its buffer is the state.
         done_[instruction] = NextStep({computation, instruction, /*ends=*/true});
         // Every round reads what stays where it is, the last one as well.
-        for (int64_t leaf = 0; leaf < instruction->shape().leaf_count(); ++leaf) {
+        for (int64_t leaf = 0, leaves = instruction->shape().leaf_count(); leaf < leaves; ++leaf) {
           if (instruction->opcode() == Opcode::kWhile && StaysOutside(instruction, leaf))
             Use({instruction, leaf}, position_);
         }
       } else {
         done_[instruction] = position_;
       }
-      for (int64_t leaf = 0; leaf < instruction->shape().leaf_count(); ++leaf) {
+      for (int64_t leaf = 0, leaves = instruction->shape().leaf_count(); leaf < leaves; ++leaf) {
         Value value{instruction, leaf};
         if (definition_.at(value) == value) {
           ValueInfo& info = values_[value];
@@ -114,7 +114,7 @@ class BufferAssigner {
       }
     }
     computation_end_[computation] = NextStep({computation});
-    for (int64_t leaf = 0; leaf < computation->root()->shape().leaf_count(); ++leaf) {
+    for (int64_t leaf = 0, leaves = computation->root()->shape().leaf_count(); leaf < leaves; ++leaf) {
       Use({computation->root(), leaf}, position_);
     }
     return absl::OkStatus();
@@ -148,7 +148,7 @@ class BufferAssigner {
       case Opcode::kTuple: {
         int64_t leaf = 0;
         for (const Instruction* operand : instruction->operands()) {
-          for (int64_t i = 0; i < operand->shape().leaf_count(); ++i) set(leaf++, operand, i);
+          for (int64_t i = 0, leaves = operand->shape().leaf_count(); i < leaves; ++i) set(leaf++, operand, i);
         }
         return;
       }
@@ -221,7 +221,7 @@ class BufferAssigner {
     if (instruction->opcode() == Opcode::kCall) count = 0;
     for (int64_t i = begins_part ? 1 : 0; i < count; ++i) {
       const Instruction* operand = instruction->operand(i);
-      for (int64_t leaf = 0; leaf < operand->shape().leaf_count(); ++leaf) {
+      for (int64_t leaf = 0, leaves = operand->shape().leaf_count(); leaf < leaves; ++leaf) {
         Use({operand, leaf}, start_.at(instruction), instruction, i);
       }
     }
@@ -257,7 +257,7 @@ class BufferAssigner {
   void BindEntry() {
     int64_t argument = 0;
     for (const Instruction* parameter : module_.entry()->parameters()) {
-      for (int64_t leaf = 0; leaf < parameter->shape().leaf_count(); ++leaf, ++argument) {
+      for (int64_t leaf = 0, leaves = parameter->shape().leaf_count(); leaf < leaves; ++leaf, ++argument) {
         Value value{parameter, leaf};
         if (!LeafShape(value).IsArray()) continue;
         Bind(value, NewBuffer(LeafShape(value), Storage::kArgument, argument));
@@ -369,7 +369,7 @@ class BufferAssigner {
     for (auto it = instructions.rbegin(); it != instructions.rend(); ++it) {
       const Instruction* instruction = *it;
       if (IsView(*instruction)) continue;
-      for (int64_t leaf = 0; leaf < instruction->shape().leaf_count(); ++leaf) {
+      for (int64_t leaf = 0, leaves = instruction->shape().leaf_count(); leaf < leaves; ++leaf) {
         Value value{instruction, leaf};
         if (definition_.at(value) == value) PlaceAlone(value);
       }
@@ -380,7 +380,7 @@ class BufferAssigner {
         case Opcode::kConditional:
         case Opcode::kCall: {
           std::vector<int> branch_targets;
-          for (int64_t leaf = 0; leaf < instruction->shape().leaf_count(); ++leaf) {
+          for (int64_t leaf = 0, leaves = instruction->shape().leaf_count(); leaf < leaves; ++leaf) {
             branch_targets.push_back(BufferOf({instruction, leaf}));
           }
           for (const Computation* branch : instruction->called_computations()) Assign(branch, branch_targets);
@@ -458,7 +458,7 @@ class BufferAssigner {
   void AssignWhile(const Instruction* loop, const Computation* region) {
     std::vector<int> state;
     const Computation* body = loop->called_computation(0);
-    for (int64_t leaf = 0; leaf < loop->shape().leaf_count(); ++leaf) {
+    for (int64_t leaf = 0, leaves = loop->shape().leaf_count(); leaf < leaves; ++leaf) {
       Value value{loop, leaf};
       int buffer = StaysOutside(loop, leaf) ? -1 : BufferOf(value);
       state.push_back(buffer);
@@ -497,7 +497,7 @@ class BufferAssigner {
 
   // An update in place takes over its operand's memory when nobody reads the old value afterwards.
   void AssignInPlace(const Instruction* instruction, const Computation* region) {
-    for (int64_t leaf = 0; leaf < instruction->shape().leaf_count(); ++leaf) {
+    for (int64_t leaf = 0, leaves = instruction->shape().leaf_count(); leaf < leaves; ++leaf) {
       int64_t operand = hooks_.in_place_operand(*instruction, leaf);
       int buffer = BufferOf({instruction, leaf});
       if (operand < 0) {

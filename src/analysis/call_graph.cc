@@ -9,9 +9,7 @@ using hlo::Instruction;
 
 CallerCounts::CallerCounts(const hlo::Module& module) {
   for (const Computation* computation : module.PostOrder()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      for (const Computation* callee : instruction->called_computations()) ++counts_[callee];
-    }
+    for (const Computation* callee : computation->Callees()) ++counts_[callee];
   }
 }
 
@@ -23,6 +21,7 @@ bool CallerCounts::OwnsCallees(const Instruction& caller) const {
 std::vector<Instruction*> OwnersOfCallees(const hlo::Module& module, hlo::Opcode opcode) {
   std::vector<Instruction*> callers;
   for (const Computation* computation : module.PostOrder()) {
+    if (!computation->MayContain(opcode)) continue;
     for (Instruction* instruction : computation->instructions()) {
       if (instruction->opcode() == opcode && instruction->control_predecessors().empty())
         callers.push_back(instruction);

@@ -18,6 +18,8 @@ class RefCounted {
   RefCounted& operator=(const RefCounted&) = delete;
 
   void AddRef() const { references_.fetch_add(1, std::memory_order_relaxed); }
+  // Whether the caller's is the only reference.
+  bool IsUnique() const { return references_.load(std::memory_order_acquire) == 1; }
   void Release() const {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete static_cast<const T*>(this);
   }

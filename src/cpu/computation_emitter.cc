@@ -200,14 +200,15 @@ void ComputationEmitter::EmitPartStart(const Instruction& slice) {
 std::vector<llvm::Value*> ComputationEmitter::OperandPointers(const Instruction& instruction) {
   std::vector<llvm::Value*> pointers;
   for (const Instruction* operand : instruction.operands()) {
-    for (int64_t leaf = 0; leaf < operand->shape().leaf_count(); ++leaf) pointers.push_back(PointerTo(operand, leaf));
+    for (int64_t leaf = 0, leaves = operand->shape().leaf_count(); leaf < leaves; ++leaf)
+      pointers.push_back(PointerTo(operand, leaf));
   }
   return pointers;
 }
 
 std::vector<llvm::Value*> ComputationEmitter::ResultPointers(const Instruction& instruction) {
   std::vector<llvm::Value*> pointers;
-  for (int64_t leaf = 0; leaf < instruction.shape().leaf_count(); ++leaf) {
+  for (int64_t leaf = 0, leaves = instruction.shape().leaf_count(); leaf < leaves; ++leaf) {
     pointers.push_back(PointerTo(&instruction, leaf));
   }
   return pointers;

@@ -294,10 +294,10 @@ void Describe(Io& io, Opcode opcode, ResultAccuracyAttributes& a) {
 // Reads or writes the attributes of an instruction of `opcode` through `io`; they hold the opcode's family.
 template <typename Io>
 void DescribeAttributes(Io& io, Opcode opcode, Attributes& attributes) {
-  std::visit([&](auto& family) { Describe(io, opcode, family); }, attributes);
+  attributes.VisitMutable([&](auto& family) { Describe(io, opcode, family); });
   // An accuracy in the default mode is the same as none.
-  const auto* accuracy = std::get_if<ResultAccuracyAttributes>(&attributes);
-  if (Io::kReads && accuracy != nullptr && *accuracy == ResultAccuracyAttributes()) attributes = std::monostate();
+  const auto* accuracy = attributes.GetIf<ResultAccuracyAttributes>();
+  if (Io::kReads && accuracy != nullptr && *accuracy == ResultAccuracyAttributes()) attributes = Attributes();
 }
 
 }  // namespace kiln::hlo

@@ -127,7 +127,7 @@ class AttributeWriter {
 };
 
 void AppendCalledComputations(const Instruction& instruction, AttributeWriter* out) {
-  const std::vector<Computation*>& called = instruction.called_computations();
+  const absl::Span<Computation* const> called = instruction.called_computations();
   if (called.empty()) return;
   const auto one = [&](absl::string_view name, size_t index) {
     if (index < called.size()) out->Text(name, Name(called[index]));

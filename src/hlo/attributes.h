@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "src/base/shared_value.h"
 #include "src/hlo/literal.h"
 #include "src/hlo/shape.h"
 
@@ -271,13 +272,15 @@ struct ResultAccuracyAttributes {
   bool operator==(const ResultAccuracyAttributes&) const = default;
 };
 
+// Those of lists of dimensions alone, and smaller ones, lie in the instruction; larger ones are rare.
 using Attributes =
-    std::variant<std::monostate, ParameterAttributes, ConstantAttributes, DimensionsAttributes, SliceAttributes,
-                 DynamicSliceAttributes, PadAttributes, CompareAttributes, DotAttributes, WindowAttributes,
-                 ConvolutionAttributes, GatherAttributes, ScatterAttributes, SortAttributes, TopKAttributes,
-                 ScanAttributes, RngAttributes, TupleIndexAttributes, ReducePrecisionAttributes, FftAttributes,
-                 TriangularSolveAttributes, CholeskyAttributes, BatchNormAttributes, CustomCallAttributes,
-                 FusionAttributes, CallAttributes, CollectiveAttributes, FeedAttributes, ResultAccuracyAttributes>;
+    SharedVariant<sizeof(DimensionVector), std::monostate, ParameterAttributes, ConstantAttributes,
+                  DimensionsAttributes, SliceAttributes, DynamicSliceAttributes, PadAttributes, CompareAttributes,
+                  DotAttributes, WindowAttributes, ConvolutionAttributes, GatherAttributes, ScatterAttributes,
+                  SortAttributes, TopKAttributes, ScanAttributes, RngAttributes, TupleIndexAttributes,
+                  ReducePrecisionAttributes, FftAttributes, TriangularSolveAttributes, CholeskyAttributes,
+                  BatchNormAttributes, CustomCallAttributes, FusionAttributes, CallAttributes, CollectiveAttributes,
+                  FeedAttributes, ResultAccuracyAttributes>;
 
 }  // namespace kiln::hlo
 

@@ -9,9 +9,9 @@
 namespace kiln::hlo {
 
 Instruction* Builder::Add(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attributes,
-                          std::vector<Computation*> called) {
+                          absl::Span<Computation* const> called) {
   Instruction* instruction =
-      computation_->Add(opcode, std::move(shape), std::move(operands), std::move(attributes), std::move(called));
+      computation_->Add(opcode, std::move(shape), std::move(operands), std::move(attributes), called);
   if (origin_ != nullptr) instruction->CopyMetadataFrom(*origin_);
   added_.push_back(instruction);
   return instruction;

@@ -20,7 +20,7 @@ class Builder {
   const std::vector<Instruction*>& added() const { return added_; }
 
   Instruction* Add(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attributes = {},
-                   std::vector<Computation*> called = {});
+                   absl::Span<Computation* const> called = {});
   Instruction* Constant(Literal literal);
   // A scalar constant of any array type, and one spread over the dimensions of `shape`.
   Instruction* Scalar(PrimitiveType type, double value);

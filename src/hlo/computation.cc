@@ -14,7 +14,9 @@ namespace {
 // A set of the instructions of one computation: flags by number where the numbers are dense.
 class InstructionSet {
  public:
-  explicit InstructionSet(const std::vector<std::unique_ptr<Instruction>>& instructions) {
+  // `instructions` are pointers, owned or not.
+  template <typename Instructions>
+  explicit InstructionSet(const Instructions& instructions) {
     if (instructions.empty()) return;
     int64_t last = 0;
     first_ = INT64_MAX;
@@ -55,6 +57,7 @@ std::vector<Instruction*> Computation::instructions() const {
 
 std::vector<Computation*> Computation::Callees() const {
   std::vector<Computation*> callees;
+  if (!may_call_) return callees;
   for (const auto& instruction : instructions_) {
     callees.insert(callees.end(), instruction->called_.begin(), instruction->called_.end());
   }
@@ -62,16 +65,15 @@ std::vector<Computation*> Computation::Callees() const {
 }
 
 const Instruction* FirstOutOfOrder(absl::Span<Instruction* const> order) {
-  absl::flat_hash_set<const Instruction*> seen;
-  seen.reserve(order.size());
-  auto is_seen = [&](const Instruction* instruction) { return seen.contains(instruction); };
+  InstructionSet seen(order);
+  auto is_seen = [&](const Instruction* instruction) { return seen.Contains(instruction); };
   for (const Instruction* instruction : order) {
     const auto& before = instruction->control_predecessors();
     if (!std::all_of(instruction->operands().begin(), instruction->operands().end(), is_seen) ||
         !std::all_of(before.begin(), before.end(), is_seen)) {
       return instruction;
     }
-    seen.insert(instruction);
+    seen.Insert(instruction);
   }
   return nullptr;
 }
@@ -135,13 +137,15 @@ std::vector<Instruction*> Computation::PostOrder() const {
 }
 
 Instruction* Computation::Add(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attributes,
-                              std::vector<Computation*> called, std::string name) {
+                              absl::Span<Computation* const> called, std::string name) {
   std::unique_ptr<Instruction> instruction(new Instruction());
   instruction->opcode_ = opcode;
-  instruction->shape_ = std::move(shape);
+  instruction->shape_ = parent_->Shared(std::move(shape));
   instruction->parent_ = this;
   instruction->attributes_ = std::move(attributes);
-  instruction->called_ = std::move(called);
+  instruction->called_.assign(called.begin(), called.end());
+  if (!called.empty()) NoteCalls();
+  opcodes_.set(static_cast<size_t>(opcode));
   instruction->id_ = parent_->NextInstructionId();
   instruction->name_ = parent_->UniqueInstructionName(name.empty() ? std::string(OpcodeName(opcode)) : name);
   instruction->operands_.assign(operands.begin(), operands.end());
@@ -158,11 +162,11 @@ Instruction* Computation::Add(Opcode opcode, Shape shape, std::vector<Instructio
 }
 
 absl::StatusOr<Instruction*> Computation::AddInferred(Opcode opcode, std::vector<Instruction*> operands,
-                                                      Attributes attributes, std::vector<Computation*> called) {
+                                                      Attributes attributes, absl::Span<Computation* const> called) {
   std::vector<const Shape*> shapes;
   for (const Instruction* operand : operands) shapes.push_back(&operand->shape());
   KILN_ASSIGN_OR_RETURN(Shape shape, InferShape(opcode, shapes, attributes, called, /*declared=*/nullptr));
-  return Add(opcode, std::move(shape), std::move(operands), std::move(attributes), std::move(called));
+  return Add(opcode, std::move(shape), std::move(operands), std::move(attributes), called);
 }
 
 Instruction* Computation::AddParameter(int64_t number, Shape shape, std::string name) {
@@ -185,14 +189,17 @@ Instruction* Computation::AddClone(const Instruction& original, std::vector<Inst
   Instruction* clone =
       Add(original.opcode_, original.shape_, std::move(operands), original.attributes_, original.called_, name);
   clone->metadata_ = original.metadata_;
-  clone->sharding_ = original.sharding_;
-  clone->backend_config_ = original.backend_config_;
-  clone->frontend_attributes_ = original.frontend_attributes_;
-  clone->carried_attributes_ = original.carried_attributes_;
+  clone->extras_ = original.extras_;
   return clone;
 }
 
+void Computation::NoteCalls() {
+  may_call_ = true;
+  ++parent_->calls_version_;
+}
+
 void Computation::Remove(Instruction* instruction) {
+  if (!instruction->called_.empty()) NoteCalls();
   for (Instruction* operand : instruction->operands_) operand->RemoveUser(instruction);
   auto it = std::find_if(instructions_.begin(), instructions_.end(),
                          [&](const auto& owned) { return owned.get() == instruction; });
@@ -216,12 +223,13 @@ int64_t Computation::RemoveDeadInstructions() {
     const Instruction* instruction = work.back();
     work.pop_back();
     for (const Instruction* operand : instruction->operands_) mark(operand);
-    for (const Instruction* before : instruction->control_predecessors_) mark(before);
+    for (const Instruction* before : instruction->control_predecessors()) mark(before);
   }
   const int64_t before = instruction_count();
   if (live_count == before) return 0;
   for (const auto& instruction : instructions_) {
     if (live.Contains(instruction.get())) continue;
+    if (!instruction->called_.empty()) NoteCalls();
     for (Instruction* operand : instruction->operands_) operand->RemoveUser(instruction.get());
   }
   std::erase_if(instructions_, [&](const auto& owned) { return !live.Contains(owned.get()); });
@@ -238,11 +246,10 @@ void Computation::RemoveParameter(int64_t number) {
 }
 
 void Computation::SetOrder(const std::vector<Instruction*>& order) {
-  absl::flat_hash_map<const Instruction*, size_t> position;
-  for (size_t i = 0; i < order.size(); ++i) position[order[i]] = i;
-  std::sort(instructions_.begin(), instructions_.end(), [&](const auto& a, const auto& b) {
-    return position.at(a.get()) < position.at(b.get());
-  });
+  if (may_call_) NoteCalls();
+  // All are released before any is owned again.
+  for (auto& instruction : instructions_) instruction.release();
+  for (size_t i = 0; i < order.size(); ++i) instructions_[i].reset(order[i]);
 }
 
 }  // namespace kiln::hlo

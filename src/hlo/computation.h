@@ -2,6 +2,7 @@
 #ifndef KILN_HLO_COMPUTATION_H_
 #define KILN_HLO_COMPUTATION_H_
 
+#include <bitset>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -35,16 +36,19 @@ class Computation {
   // Operands (and control predecessors) before users; parameters first, dead instructions included. Iterative.
   std::vector<Instruction*> PostOrder() const;
 
+  // False only where none of its instructions has this opcode: says without a look at them what was ever added.
+  bool MayContain(Opcode opcode) const { return opcodes_[static_cast<size_t>(opcode)]; }
+
   // What its instructions call, in their order, repetitions included.
   std::vector<Computation*> Callees() const;
 
   // Adds an instruction of a given shape without checks; for readers and builders that infer or verify elsewhere. A
   // name is made from the opcode when empty and made unique in the module.
   Instruction* Add(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attributes = {},
-                   std::vector<Computation*> called = {}, std::string name = "");
+                   absl::Span<Computation* const> called = {}, std::string name = "");
   // Adds an instruction whose shape is inferred (src/hlo/shape_inference.h), or fails as it does.
   absl::StatusOr<Instruction*> AddInferred(Opcode opcode, std::vector<Instruction*> operands,
-                                           Attributes attributes = {}, std::vector<Computation*> called = {});
+                                           Attributes attributes = {}, absl::Span<Computation* const> called = {});
   Instruction* AddParameter(int64_t number, Shape shape, std::string name = "");
   Instruction* AddConstant(Literal literal);
   // A copy of `original` over other operands, in this computation (which may be another one than its own).
@@ -63,12 +67,16 @@ class Computation {
   friend class Module;
   friend class Instruction;
   Computation() = default;
+  // To be told whenever what its instructions call may be another than before.
+  void NoteCalls();
 
   std::string name_;
   Module* parent_ = nullptr;
   std::vector<std::unique_ptr<Instruction>> instructions_;
   std::vector<Instruction*> parameters_;
   Instruction* root_ = nullptr;
+  std::bitset<kOpcodeCount> opcodes_;  // of all instructions that it ever had
+  bool may_call_ = false;
 };
 
 // The first of `order` that stands before an operand or a control predecessor of its own; null when none does.

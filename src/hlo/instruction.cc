@@ -52,6 +52,21 @@ void Instruction::ReplaceOperand(int64_t index, Instruction* replacement) {
   if (!HasOperand(old)) old->RemoveUser(this);
 }
 
+void Instruction::set_called_computation(int64_t index, Computation* computation) {
+  called_[index] = computation;
+  parent_->NoteCalls();
+}
+
+void Instruction::set_called_computations(absl::Span<Computation* const> computations) {
+  called_.assign(computations.begin(), computations.end());
+  parent_->NoteCalls();
+}
+
+void Instruction::AddControlPredecessor(Instruction* instruction) {
+  if (control_predecessors_ == nullptr) control_predecessors_ = std::make_unique<std::vector<Instruction*>>();
+  control_predecessors_->push_back(instruction);
+}
+
 void Instruction::AppendOperand(Instruction* operand) {
   operands_.push_back(operand);
   operand->AddUser(this);
@@ -115,11 +130,6 @@ bool Instruction::HasSideEffect() const {
     }
   }
   return false;
-}
-
-const Metadata& Instruction::metadata() const {
-  static const Metadata* const kNone = new Metadata();
-  return metadata_ == nullptr ? *kNone : *metadata_;
 }
 
 std::string Instruction::Describe() const {

@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
+#include "src/base/shared_value.h"
 #include "src/hlo/attributes.h"
 #include "src/hlo/opcode.h"
 #include "src/hlo/shape.h"
@@ -62,25 +63,25 @@ class Instruction {
   // The index-th occurrence lists are not needed: true if `operand` is among the operands.
   bool HasOperand(const Instruction* operand) const;
 
-  const std::vector<Computation*>& called_computations() const { return called_; }
+  absl::Span<Computation* const> called_computations() const { return called_; }
   Computation* called_computation(int64_t index = 0) const { return called_[index]; }
-  void set_called_computation(int64_t index, Computation* computation) { called_[index] = computation; }
-  void set_called_computations(std::vector<Computation*> computations) { called_ = std::move(computations); }
+  void set_called_computation(int64_t index, Computation* computation);
+  void set_called_computations(absl::Span<Computation* const> computations);
 
   const Attributes& attributes() const { return attributes_; }
   Attributes* mutable_attributes() { return &attributes_; }
   // The attribute struct of the family; the verifier holds that it is present for every opcode that needs it.
   template <typename T>
   const T& Get() const {
-    return std::get<T>(attributes_);
+    return attributes_.Get<T>();
   }
   template <typename T>
   const T* GetIf() const {
-    return std::get_if<T>(&attributes_);
+    return attributes_.GetIf<T>();
   }
   template <typename T>
   T* GetMutable() {
-    return std::get_if<T>(&attributes_);
+    return attributes_.GetMutable<T>();
   }
 
   // Shorthands for the commonest ones; the opcode must have them.
@@ -97,26 +98,28 @@ class Instruction {
   // say so, and control flow whose computations contain such instructions.
   bool HasSideEffect() const;
 
-  const Metadata& metadata() const;
-  void set_metadata(Metadata metadata) { metadata_ = std::make_shared<const Metadata>(std::move(metadata)); }
+  const Metadata& metadata() const { return *metadata_; }
+  void set_metadata(Metadata metadata) { metadata_ = SharedValue<Metadata>(std::move(metadata)); }
   void CopyMetadataFrom(const Instruction& other) { metadata_ = other.metadata_; }
 
   // Text that is carried but not interpreted here.
-  const std::string& sharding() const { return sharding_; }
-  void set_sharding(std::string text) { sharding_ = std::move(text); }
-  const std::string& backend_config() const { return backend_config_; }
-  void set_backend_config(std::string text) { backend_config_ = std::move(text); }
-  const std::map<std::string, std::string>& frontend_attributes() const { return frontend_attributes_; }
-  std::map<std::string, std::string>* mutable_frontend_attributes() { return &frontend_attributes_; }
+  const std::string& sharding() const { return extras_->sharding; }
+  void set_sharding(std::string text) { extras_.Mutable().sharding = std::move(text); }
+  const std::string& backend_config() const { return extras_->backend_config; }
+  void set_backend_config(std::string text) { extras_.Mutable().backend_config = std::move(text); }
+  const std::map<std::string, std::string>& frontend_attributes() const { return extras_->frontend_attributes; }
+  std::map<std::string, std::string>* mutable_frontend_attributes() { return &extras_.Mutable().frontend_attributes; }
 
   // Attributes of the text form that nothing here models (parameter_replication, domain, ...): name -> text, printed as
   // they were read.
-  const std::map<std::string, std::string>& carried_attributes() const { return carried_attributes_; }
-  std::map<std::string, std::string>* mutable_carried_attributes() { return &carried_attributes_; }
+  const std::map<std::string, std::string>& carried_attributes() const { return extras_->carried_attributes; }
+  std::map<std::string, std::string>* mutable_carried_attributes() { return &extras_.Mutable().carried_attributes; }
 
-  const std::vector<Instruction*>& control_predecessors() const { return control_predecessors_; }
-  void AddControlPredecessor(Instruction* instruction) { control_predecessors_.push_back(instruction); }
-  void ClearControlPredecessors() { control_predecessors_.clear(); }
+  absl::Span<Instruction* const> control_predecessors() const {
+    return control_predecessors_ == nullptr ? absl::Span<Instruction* const>() : *control_predecessors_;
+  }
+  void AddControlPredecessor(Instruction* instruction);
+  void ClearControlPredecessors() { control_predecessors_.reset(); }
 
   // "add.3 (f.py:12)": for error messages.
   std::string Describe() const;
@@ -127,23 +130,30 @@ class Instruction {
   void AddUser(Instruction* user);
   void RemoveUser(Instruction* user);
 
+  // What few instructions have.
+  struct Extras {
+    std::string sharding;
+    std::string backend_config;
+    std::map<std::string, std::string> frontend_attributes;
+    std::map<std::string, std::string> carried_attributes;
+  };
+
+  // Programs have tens of thousands of instructions, which every pass goes over: what most ask for comes first, and
+  // all fits four lines of cache.
   Opcode opcode_ = Opcode::kParameter;
-  int64_t id_ = 0;
-  std::string name_;
   Shape shape_;
-  Computation* parent_ = nullptr;
   absl::InlinedVector<Instruction*, 3> operands_;
   absl::InlinedVector<Instruction*, 3> users_;
+  int64_t id_ = 0;
+  Computation* parent_ = nullptr;
   // Places in `users_`, kept only where there are too many to search. Constants may have one user per instruction.
   std::unique_ptr<absl::flat_hash_map<const Instruction*, size_t>> user_places_;
-  std::vector<Computation*> called_;
+  SharedValue<Metadata> metadata_;
   Attributes attributes_;
-  std::shared_ptr<const Metadata> metadata_;
-  std::string sharding_;
-  std::string backend_config_;
-  std::map<std::string, std::string> frontend_attributes_;
-  std::map<std::string, std::string> carried_attributes_;
-  std::vector<Instruction*> control_predecessors_;
+  absl::InlinedVector<Computation*, 2> called_;
+  std::string name_;
+  SharedValue<Extras> extras_;
+  std::unique_ptr<std::vector<Instruction*>> control_predecessors_;  // null: none
 };
 
 }  // namespace kiln::hlo

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "src/base/fingerprint.h"
 
 namespace kiln::hlo {
 
@@ -19,15 +20,23 @@ std::vector<Computation*> Module::computations() const {
 
 std::vector<Computation*> Module::PostOrder() const {
   if (entry_ == nullptr) return {};
-  return CalleesFirst({entry_});
+  std::lock_guard<std::mutex> lock(order_mutex_);
+  if (order_version_ != calls_version_) {
+    order_ = CalleesFirst({entry_});
+    order_version_ = calls_version_;
+  }
+  return order_;
 }
 
-std::string Module::UniqueName(const std::string& wanted, absl::flat_hash_set<std::string>* taken) {
-  if (taken->insert(wanted).second) return wanted;
+Shape Module::Shared(Shape shape) { return shape.IsArray() ? *shapes_.insert(std::move(shape)).first : shape; }
+
+std::string Module::UniqueName(const std::string& wanted, absl::flat_hash_set<uint64_t>* taken) {
+  const auto take = [&](const std::string& name) { return taken->insert(Hash64(name, /*seed=*/0)).second; };
+  if (take(wanted)) return wanted;
   int64_t& counter = name_counters_[wanted];
   while (true) {
     std::string name = absl::StrCat(wanted, ".", ++counter);
-    if (taken->insert(name).second) return name;
+    if (take(name)) return name;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -47,7 +48,10 @@ class Module {
   // Callees before callers, only those reachable from the entry. Call graphs have no cycles (verified).
   std::vector<Computation*> PostOrder() const;
   Computation* entry() const { return entry_; }
-  void set_entry(Computation* computation) { entry_ = computation; }
+  void set_entry(Computation* computation) {
+    entry_ = computation;
+    ++calls_version_;
+  }
 
   // The name is made unique.
   Computation* AddComputation(std::string name);
@@ -89,7 +93,10 @@ class Module {
   int64_t NextInstructionId() { return next_instruction_id_++; }
 
  private:
-  std::string UniqueName(const std::string& wanted, absl::flat_hash_set<std::string>* taken);
+  friend class Computation;
+  // An equal shape that instructions have already, or this one.
+  Shape Shared(Shape shape);
+  std::string UniqueName(const std::string& wanted, absl::flat_hash_set<uint64_t>* taken);
 
   std::string name_;
   std::vector<std::unique_ptr<Computation>> computations_;
@@ -104,10 +111,16 @@ class Module {
   bool is_scheduled_ = false;
   std::map<std::string, std::string> frontend_attributes_;
   std::map<std::string, std::string> carried_attributes_;
-  absl::flat_hash_set<std::string> instruction_names_;
-  absl::flat_hash_set<std::string> computation_names_;
+  // Hashes of names: one of two names with equal hashes gets a number that it does not need.
+  absl::flat_hash_set<uint64_t> instruction_names_;
+  absl::flat_hash_set<uint64_t> computation_names_;
   absl::flat_hash_map<std::string, int64_t> name_counters_;
   int64_t next_instruction_id_ = 0;
+  absl::flat_hash_set<Shape> shapes_;  // of arrays
+  int64_t calls_version_ = 0;          // counts changes of what computations call
+  mutable std::mutex order_mutex_;
+  mutable int64_t order_version_ = -1;
+  mutable std::vector<Computation*> order_;  // what PostOrder gave at that version
 };
 
 }  // namespace kiln::hlo

@@ -6,70 +6,72 @@
 
 namespace kiln::hlo {
 
-Shape::Shape(PrimitiveType element_type, absl::Span<const int64_t> dimensions)
-    : element_type_(element_type), dimensions_(dimensions.begin(), dimensions.end()) {
+Shape::Shape(PrimitiveType element_type, absl::Span<const int64_t> dimensions) {
+  Data& data = data_.Mutable();
+  data.element_type = element_type;
+  data.dimensions.assign(dimensions.begin(), dimensions.end());
   ResetLayout();
 }
 
 Shape Shape::Tuple(std::vector<Shape> elements) {
   Shape shape;
-  shape.element_type_ = PrimitiveType::kTuple;
-  shape.tuple_shapes_ = std::move(elements);
+  shape.set_element_type(PrimitiveType::kTuple);
+  *shape.mutable_tuple_shapes() = std::move(elements);
   return shape;
 }
 
 Shape Shape::Token() {
   Shape shape;
-  shape.element_type_ = PrimitiveType::kToken;
+  shape.set_element_type(PrimitiveType::kToken);
   return shape;
 }
 
 Shape Shape::Opaque() {
   Shape shape;
-  shape.element_type_ = PrimitiveType::kOpaque;
+  shape.set_element_type(PrimitiveType::kOpaque);
   return shape;
 }
 
 void Shape::set_dynamic_dimension(int64_t index, bool is_dynamic) {
-  if (dynamic_.empty()) {
-    if (!is_dynamic) return;
-    dynamic_.assign(dimensions_.size(), false);
-  }
-  dynamic_[index] = is_dynamic;
-  if (std::find(dynamic_.begin(), dynamic_.end(), true) == dynamic_.end()) dynamic_.clear();
+  if (!has_dynamic_dimensions() && !is_dynamic) return;
+  absl::InlinedVector<bool, 6>& dynamic = data_.Mutable().dynamic;
+  dynamic.resize(rank(), false);
+  dynamic[index] = is_dynamic;
+  if (std::find(dynamic.begin(), dynamic.end(), true) == dynamic.end()) dynamic.clear();
 }
 
 int64_t Shape::element_count() const {
   int64_t count = 1;
-  for (int64_t size : dimensions_) count *= size;
+  for (int64_t size : dimensions()) count *= size;
   return count;
 }
 
 int64_t Shape::byte_count() const {
   if (IsTuple()) {
     int64_t bytes = 0;
-    for (const Shape& element : tuple_shapes_) bytes += element.byte_count();
+    for (const Shape& element : tuple_shapes()) bytes += element.byte_count();
     return bytes;
   }
-  return IsArray() ? element_count() * ByteWidth(element_type_) : 0;
+  return IsArray() ? element_count() * ByteWidth(element_type()) : 0;
 }
 
 bool Shape::HasDescendingLayout() const {
   for (int64_t i = 0; i < rank(); ++i) {
-    if (layout_.minor_to_major[i] != rank() - 1 - i) return false;
+    if (layout().minor_to_major[i] != rank() - 1 - i) return false;
   }
   return true;
 }
 
 void Shape::ResetLayout() {
-  layout_.minor_to_major.resize(dimensions_.size());
-  for (int64_t i = 0; i < rank(); ++i) layout_.minor_to_major[i] = rank() - 1 - i;
+  DimensionVector& order = mutable_layout()->minor_to_major;
+  order.resize(rank());
+  for (int64_t i = 0; i < rank(); ++i) order[i] = rank() - 1 - i;
 }
 
 int64_t Shape::leaf_count() const {
   if (!IsTuple()) return 1;
   int64_t count = 0;
-  for (const Shape& element : tuple_shapes_) count += element.leaf_count();
+  for (const Shape& element : tuple_shapes()) count += element.leaf_count();
   return count;
 }
 
@@ -92,52 +94,49 @@ std::vector<const Shape*> Shape::Leaves() const {
 const Shape* Shape::Part(absl::Span<const int64_t> index) const {
   const Shape* part = this;
   for (int64_t i : index) {
-    if (i < 0 || i >= static_cast<int64_t>(part->tuple_shapes_.size())) return nullptr;
-    part = &part->tuple_shapes_[i];
+    if (i < 0 || i >= static_cast<int64_t>(part->tuple_shapes().size())) return nullptr;
+    part = &part->tuple_shapes(i);
   }
   return part;
 }
 
 bool Shape::Compatible(const Shape& a, const Shape& b) {
-  if (a.element_type_ != b.element_type_ || a.dimensions_ != b.dimensions_ ||
-      a.tuple_shapes_.size() != b.tuple_shapes_.size()) {
-    return false;
-  }
-  for (size_t i = 0; i < a.tuple_shapes_.size(); ++i) {
-    if (!Compatible(a.tuple_shapes_[i], b.tuple_shapes_[i])) return false;
-  }
-  return true;
+  if (a.data_.SharesWith(b.data_)) return true;
+  return a.element_type() == b.element_type() && a.dimensions() == b.dimensions() &&
+         std::equal(a.tuple_shapes().begin(), a.tuple_shapes().end(), b.tuple_shapes().begin(), b.tuple_shapes().end(),
+                    Compatible);
 }
 
 bool Shape::SameDimensions(const Shape& a, const Shape& b) {
-  return a.IsArray() && b.IsArray() && a.dimensions_ == b.dimensions_;
+  return a.IsArray() && b.IsArray() && a.dimensions() == b.dimensions();
 }
 
 std::string Shape::ToString(bool print_layout) const {
   if (IsTuple()) {
     std::string text = "(";
-    for (size_t i = 0; i < tuple_shapes_.size(); ++i) {
+    for (size_t i = 0; i < tuple_shapes().size(); ++i) {
       if (i > 0) text += i % 5 == 0 ? absl::StrCat(", /*index=", i, "*/") : ", ";
-      text += tuple_shapes_[i].ToString(print_layout);
+      text += tuple_shapes(i).ToString(print_layout);
     }
     return text + ")";
   }
-  std::string text = absl::StrCat(PrimitiveTypeName(element_type_), "[");
+  std::string text = absl::StrCat(PrimitiveTypeName(element_type()), "[");
   for (int64_t i = 0; i < rank(); ++i) {
-    absl::StrAppend(&text, i > 0 ? "," : "", is_dynamic_dimension(i) ? "<=" : "", dimensions_[i]);
+    absl::StrAppend(&text, i > 0 ? "," : "", is_dynamic_dimension(i) ? "<=" : "", dimensions(i));
   }
   text += "]";
   if (!print_layout || !IsArray()) return text;
-  const std::string& qualifiers = layout_.qualifiers;
-  bool extra = !layout_.tiles.empty() || layout_.element_size_in_bits != 0 || layout_.memory_space != 0 ||
-               !qualifiers.empty();
+  const Layout& layout = this->layout();
+  const std::string& qualifiers = layout.qualifiers;
+  bool extra =
+      !layout.tiles.empty() || layout.element_size_in_bits != 0 || layout.memory_space != 0 || !qualifiers.empty();
   if (rank() == 0 && !extra) return text;
-  absl::StrAppend(&text, "{", absl::StrJoin(layout_.minor_to_major, ","));
+  absl::StrAppend(&text, "{", absl::StrJoin(layout.minor_to_major, ","));
   if (extra) {
     text += ":";
-    if (!layout_.tiles.empty()) {
+    if (!layout.tiles.empty()) {
       text += "T";
-      for (const DimensionVector& tile : layout_.tiles) {
+      for (const DimensionVector& tile : layout.tiles) {
         absl::StrAppend(&text, "(", absl::StrJoin(tile, ",", [](std::string* out, int64_t size) {
                           absl::StrAppend(out, size == Layout::kCombineDimension ? "*" : absl::StrCat(size));
                         }), ")");
@@ -146,8 +145,8 @@ std::string Shape::ToString(bool print_layout) const {
     // SC and M stand after the memory space, the others before the element size.
     const size_t late = std::min({qualifiers.find("SC("), qualifiers.find("M("), qualifiers.size()});
     text += qualifiers.substr(0, late);
-    if (layout_.element_size_in_bits != 0) absl::StrAppend(&text, "E(", layout_.element_size_in_bits, ")");
-    if (layout_.memory_space != 0) absl::StrAppend(&text, "S(", layout_.memory_space, ")");
+    if (layout.element_size_in_bits != 0) absl::StrAppend(&text, "E(", layout.element_size_in_bits, ")");
+    if (layout.memory_space != 0) absl::StrAppend(&text, "S(", layout.memory_space, ")");
     text += qualifiers.substr(late);
   }
   return text + "}";

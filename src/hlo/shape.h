@@ -9,6 +9,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
+#include "src/base/shared_value.h"
 #include "src/base/status.h"
 #include "src/hlo/primitive_type.h"
 
@@ -32,7 +33,7 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 
-// A dense array, a tuple, a token or an opaque value.
+// A dense array, a tuple, a token or an opaque value. Copies share what they say until one of them is written.
 class Shape {
  public:
   Shape() = default;
@@ -44,40 +45,40 @@ class Shape {
   static Shape Token();
   static Shape Opaque();
 
-  PrimitiveType element_type() const { return element_type_; }
-  void set_element_type(PrimitiveType type) { element_type_ = type; }
+  PrimitiveType element_type() const { return data_->element_type; }
+  void set_element_type(PrimitiveType type) { data_.Mutable().element_type = type; }
 
-  bool IsArray() const { return IsArrayType(element_type_); }
-  bool IsTuple() const { return element_type_ == PrimitiveType::kTuple; }
-  bool IsToken() const { return element_type_ == PrimitiveType::kToken; }
+  bool IsArray() const { return IsArrayType(element_type()); }
+  bool IsTuple() const { return element_type() == PrimitiveType::kTuple; }
+  bool IsToken() const { return element_type() == PrimitiveType::kToken; }
   // An array of rank 0.
-  bool IsScalar() const { return IsArray() && dimensions_.empty(); }
+  bool IsScalar() const { return IsArray() && dimensions().empty(); }
 
   // Arrays. A bounded dynamic dimension states its bound.
-  int64_t rank() const { return static_cast<int64_t>(dimensions_.size()); }
-  const DimensionVector& dimensions() const { return dimensions_; }
-  int64_t dimensions(int64_t index) const { return dimensions_[index]; }
-  void set_dimensions(int64_t index, int64_t size) { dimensions_[index] = size; }
-  bool is_dynamic_dimension(int64_t index) const { return !dynamic_.empty() && dynamic_[index]; }
+  int64_t rank() const { return static_cast<int64_t>(dimensions().size()); }
+  const DimensionVector& dimensions() const { return data_->dimensions; }
+  int64_t dimensions(int64_t index) const { return data_->dimensions[index]; }
+  void set_dimensions(int64_t index, int64_t size) { data_.Mutable().dimensions[index] = size; }
+  bool is_dynamic_dimension(int64_t index) const { return has_dynamic_dimensions() && data_->dynamic[index]; }
   void set_dynamic_dimension(int64_t index, bool is_dynamic);
-  bool has_dynamic_dimensions() const { return !dynamic_.empty(); }
+  bool has_dynamic_dimensions() const { return !data_->dynamic.empty(); }
   // Product of the dimensions; shapes are kept small enough not to overflow (see ValidateShape).
   int64_t element_count() const;
   // element_count * ByteWidth; 0 for tokens; the sum of the elements for tuples.
   int64_t byte_count() const;
 
-  const Layout& layout() const { return layout_; }
-  Layout* mutable_layout() { return &layout_; }
+  const Layout& layout() const { return data_->layout; }
+  Layout* mutable_layout() { return &data_.Mutable().layout; }
   void set_layout(absl::Span<const int64_t> minor_to_major) {
-    layout_.minor_to_major.assign(minor_to_major.begin(), minor_to_major.end());
+    mutable_layout()->minor_to_major.assign(minor_to_major.begin(), minor_to_major.end());
   }
   bool HasDescendingLayout() const;  // row-major
   void ResetLayout();                // to row-major
 
   // Tuples.
-  const std::vector<Shape>& tuple_shapes() const { return tuple_shapes_; }
-  const Shape& tuple_shapes(int64_t index) const { return tuple_shapes_[index]; }
-  std::vector<Shape>* mutable_tuple_shapes() { return &tuple_shapes_; }
+  const std::vector<Shape>& tuple_shapes() const { return data_->tuple_shapes; }
+  const Shape& tuple_shapes(int64_t index) const { return data_->tuple_shapes[index]; }
+  std::vector<Shape>* mutable_tuple_shapes() { return &data_.Mutable().tuple_shapes; }
   // Array, token and opaque leaves in pre-order; one for a shape that is no tuple.
   int64_t leaf_count() const;
   std::vector<const Shape*> Leaves() const;
@@ -97,15 +98,20 @@ class Shape {
 
   template <typename H>
   friend H AbslHashValue(H h, const Shape& s) {
-    return H::combine(std::move(h), s.element_type_, s.dimensions_, s.layout_.minor_to_major, s.tuple_shapes_);
+    return H::combine(std::move(h), s.element_type(), s.dimensions(), s.layout().minor_to_major, s.tuple_shapes());
   }
 
  private:
-  PrimitiveType element_type_ = PrimitiveType::kInvalid;
-  DimensionVector dimensions_;
-  absl::InlinedVector<bool, 6> dynamic_;  // empty: all static
-  Layout layout_;
-  std::vector<Shape> tuple_shapes_;
+  struct Data {
+    PrimitiveType element_type = PrimitiveType::kInvalid;
+    DimensionVector dimensions;
+    absl::InlinedVector<bool, 6> dynamic;  // empty: all static
+    Layout layout;
+    std::vector<Shape> tuple_shapes;
+
+    bool operator==(const Data&) const = default;
+  };
+  SharedValue<Data> data_;
 };
 
 // Shape of the same dimensions and layout with another element type.

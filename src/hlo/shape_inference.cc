@@ -13,7 +13,7 @@ namespace {
 template <typename T>
 struct Carries {
   static Attributes Empty() { return T(); }
-  static bool In(const Attributes& attributes) { return std::holds_alternative<T>(attributes); }
+  static bool In(const Attributes& attributes) { return attributes.Holds<T>(); }
 };
 template <typename T>
 struct Carries<std::optional<T>> {

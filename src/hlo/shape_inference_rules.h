@@ -25,7 +25,7 @@ struct InferenceQuery {
   const Shape& operand(size_t index) const { return *operands[index]; }
   template <typename T>
   const T& Get() const {
-    return std::get<T>(attributes);
+    return attributes.Get<T>();
   }
   // INVALID_ARGUMENT "opcode: message".
   template <typename... Parts>

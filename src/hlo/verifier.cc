@@ -293,7 +293,8 @@ class Verifier {
 
   // Rule 13.
   absl::Status CheckAliases() {
-    absl::flat_hash_set<const Shape*> outputs, inputs;
+    absl::flat_hash_set<DimensionVector> outputs;
+    absl::flat_hash_set<std::pair<int64_t, DimensionVector>> inputs;
     for (const InputOutputAlias& alias : module_.aliases()) {
       const Shape* output = LeafAt(module_.entry()->root()->shape(), alias.output_index);
       const Shape* input = ParameterLeaf(alias.parameter, alias.parameter_index);
@@ -303,14 +304,17 @@ class Verifier {
       if (output->byte_count() != input->byte_count()) {
         return Broken(13, text, " joins ", output->ToString(), " and ", input->ToString());
       }
-      if (!outputs.insert(output).second) return Broken(13, text, " names an output that is aliased already");
-      if (!inputs.insert(input).second) return Broken(13, text, " names a parameter that is aliased already");
+      if (!outputs.insert(alias.output_index).second)
+        return Broken(13, text, " names an output that is aliased already");
+      if (!inputs.emplace(alias.parameter, alias.parameter_index).second)
+        return Broken(13, text, " names a parameter that is aliased already");
     }
     for (const BufferDonor& donor : module_.donors()) {
       const Shape* input = ParameterLeaf(donor.parameter, donor.parameter_index);
       const std::string text = absl::StrCat("the donor ", donor.parameter, IndexText(donor.parameter_index));
       if (input == nullptr) return Broken(13, text, " names no leaf");
-      if (!inputs.insert(input).second) return Broken(13, text, " is named twice or aliased");
+      if (!inputs.emplace(donor.parameter, donor.parameter_index).second)
+        return Broken(13, text, " is named twice or aliased");
     }
     return absl::OkStatus();
   }

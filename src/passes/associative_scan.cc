@@ -297,6 +297,7 @@ std::vector<Instruction*> Scan(const Tree& tree, int64_t dimension, Computation*
 }
 
 bool RunOn(Computation* computation) {
+  if (!computation->MayContain(Opcode::kPad) || !computation->MayContain(Opcode::kConcatenate)) return false;
   // Tops of trees: interleavings that no other one interleaves.
   std::vector<Instruction*> tops;
   absl::flat_hash_set<const Instruction*> odd;

@@ -81,7 +81,7 @@ bool SinkScaling(Instruction* dot) {
               : Builder(computation, operand).BroadcastScalar(operand->operand(0), move->shape().dimensions()));
     }
     Instruction* scaled = computation->Add(step->opcode(), move->shape(), std::move(operands), step->attributes(),
-                                           {step->called_computations().begin(), step->called_computations().end()});
+                                           step->called_computations());
     scaled->CopyMetadataFrom(*step);
     move->ReplaceAllUsesWith(scaled);
     computation->Remove(move);
@@ -308,6 +308,7 @@ void Fuse(const AttentionParts& parts, const std::vector<Instruction*>& rows) {
 bool FuseComputation(Computation* computation) {
   bool changed = false;
   computation->RemoveDeadInstructions();
+  if (!computation->MayContain(Opcode::kDot)) return false;
   std::vector<Instruction*> dots = computation->PostOrder();
   std::erase_if(dots, [](const Instruction* instruction) {
     return instruction->opcode() != Opcode::kDot || !analysis::IsContraction(*instruction);

@@ -40,6 +40,9 @@ bool IsMadeFromLittle(const Instruction& producer) {
       !producer.control_predecessors().empty()) {
     return false;
   }
+  const bool is_loop =
+      producer.opcode() == Opcode::kFusion && producer.Get<hlo::FusionAttributes>().kind == hlo::FusionKind::kLoop;
+  if (producer.opcode() != Opcode::kBroadcast && !is_loop) return false;
   const int64_t bytes = producer.shape().byte_count();
   int64_t operands = 0;
   for (const Instruction* operand : producer.operands()) {
@@ -47,9 +50,6 @@ bool IsMadeFromLittle(const Instruction& producer) {
   }
   if (operands > 0 && (bytes < kMinBytes || operands > bytes / kMinGrowth)) return false;
   if (producer.opcode() == Opcode::kBroadcast) return true;
-  if (producer.opcode() != Opcode::kFusion || producer.Get<hlo::FusionAttributes>().kind != hlo::FusionKind::kLoop) {
-    return false;
-  }
   const Computation& body = *producer.called_computation();
   if (body.instruction_count() - body.parameter_count() > kMaxProducerOps) return false;
   const std::vector<Instruction*> inside = body.instructions();
@@ -103,30 +103,52 @@ Instruction* Copy(const Instruction& producer) {
   return copy;
 }
 
-// The operands of `user` in whose memory it works: those that become states which a loop changes, through a tuple, and
-// what is updated in place.
-std::vector<int64_t> WrittenOperands(const Instruction& user) {
-  if (const int64_t updated = analysis::UpdatedOperand(user); updated >= 0) return {updated};
-  std::vector<int64_t> written;
-  if (user.opcode() != Opcode::kTuple || user.users().size() != 1) return written;
-  const Instruction& loop = **user.users().begin();
-  if (loop.opcode() != Opcode::kWhile) return written;
-  const std::vector<bool> invariant = analysis::InvariantState(loop);
-  for (size_t i = 0; i < invariant.size(); ++i) {
-    if (!invariant[i]) written.push_back(static_cast<int64_t>(i));
+// The operands of instructions in whose memory these work: those that become states which a loop changes, through a
+// tuple, and what is updated in place. Remembers the tuples, which may be long and are asked about by each operand.
+class WrittenOperands {
+ public:
+  bool Any(const Instruction& user) {
+    return analysis::UpdatedOperand(user) >= 0 || (IsState(user) && !StatesOf(user).empty());
   }
-  return written;
-}
+  // Where `operand` is such an operand of `user`. Copies that take its place are not asked about.
+  std::vector<int64_t> PlacesOf(const Instruction* operand, const Instruction& user) {
+    if (const int64_t updated = analysis::UpdatedOperand(user); updated >= 0) {
+      return user.operand(updated) == operand ? std::vector<int64_t>{updated} : std::vector<int64_t>();
+    }
+    if (!IsState(user)) return {};
+    const Places& states = StatesOf(user);
+    const auto places = states.find(operand);
+    return places == states.end() ? std::vector<int64_t>() : places->second;
+  }
+
+ private:
+  using Places = absl::flat_hash_map<const Instruction*, std::vector<int64_t>>;
+
+  static bool IsState(const Instruction& user) {
+    return user.opcode() == Opcode::kTuple && user.users().size() == 1 && user.users()[0]->opcode() == Opcode::kWhile;
+  }
+  const Places& StatesOf(const Instruction& tuple) {
+    const auto [it, inserted] = states_.try_emplace(&tuple);
+    if (inserted) {
+      const std::vector<bool> invariant = analysis::InvariantState(*tuple.users()[0]);
+      for (size_t i = 0; i < invariant.size(); ++i) {
+        if (!invariant[i]) it->second[tuple.operand(i)].push_back(static_cast<int64_t>(i));
+      }
+    }
+    return it->second;
+  }
+
+  absl::flat_hash_map<const Instruction*, Places> states_;
+};
 
 // Lets everything that begins as `producer` and is written over begin as one of its own: made where it is needed,
 // instead of kept somewhere and copied.
-bool SpreadOverWriters(Instruction* producer) {
+bool SpreadOverWriters(Instruction* producer, WrittenOperands* written) {
   const std::vector<Instruction*> users(producer->users().begin(), producer->users().end());
   bool changed = false;
-  bool is_taken = !absl::c_all_of(users, [](const Instruction* user) { return !WrittenOperands(*user).empty(); });
+  bool is_taken = !absl::c_all_of(users, [&](const Instruction* user) { return written->Any(*user); });
   for (Instruction* user : users) {
-    for (int64_t i : WrittenOperands(*user)) {
-      if (user->operand(i) != producer) continue;
+    for (int64_t i : written->PlacesOf(producer, *user)) {
       if (is_taken) user->ReplaceOperand(i, Copy(*producer));
       changed |= is_taken;
       is_taken = true;
@@ -154,10 +176,11 @@ absl::StatusOr<bool> SinkBroadcasts(Module* module) {
     if (fused.contains(computation)) continue;
     // Backwards, so that a chain of them goes in as a whole.
     std::vector<Instruction*> order = computation->PostOrder();
+    WrittenOperands written;
     for (auto it = order.rbegin(); it != order.rend(); ++it) {
       Instruction* producer = *it;
       if (!IsMadeFromLittle(*producer)) continue;
-      changed |= SpreadOverWriters(producer);
+      changed |= SpreadOverWriters(producer, &written);
       const std::vector<Instruction*> users(producer->users().begin(), producer->users().end());
       if (!absl::c_all_of(users, [&](const Instruction* user) {
             return MayTake(*user, *producer) && calls[user->called_computation()] == 1;

@@ -22,7 +22,7 @@ std::vector<Instruction*> Inline(Instruction* call, Successors* successors) {
   for (Instruction* added : builder.added()) {
     for (Instruction* before : added->control_predecessors()) (*successors)[before].push_back(added);
   }
-  const std::vector<Instruction*> before = call->control_predecessors();
+  const absl::Span<Instruction* const> before = call->control_predecessors();
   const auto after = successors->find(call);
   if (!before.empty() || after != successors->end()) {
     // Of a chain only the ends need edges. Without any, what came before the call comes before what follows it.
@@ -36,7 +36,7 @@ std::vector<Instruction*> Inline(Instruction* call, Successors* successors) {
     }
     last.erase(std::remove_if(last.begin(), last.end(), [&](Instruction* i) { return followed.contains(i); }),
                last.end());
-    if (last.empty()) last = before;
+    if (last.empty()) last.assign(before.begin(), before.end());
     for (Instruction* added : first) {
       for (Instruction* instruction : before) {
         added->AddControlPredecessor(instruction);
@@ -45,7 +45,8 @@ std::vector<Instruction*> Inline(Instruction* call, Successors* successors) {
     }
     if (after != successors->end()) {
       for (Instruction* follower : std::vector<Instruction*>(after->second)) {
-        std::vector<Instruction*> edges = follower->control_predecessors();
+        std::vector<Instruction*> edges(follower->control_predecessors().begin(),
+                                        follower->control_predecessors().end());
         edges.erase(std::remove(edges.begin(), edges.end(), call), edges.end());
         edges.insert(edges.end(), last.begin(), last.end());
         follower->ClearControlPredecessors();

@@ -183,8 +183,7 @@ bool Simplify(Instruction* conditional, const analysis::ComputationClasses& clas
     conditional->ReplaceOperand(0, index.operand(0));
     conditional->ReplaceOperand(1, conditional->operand(2));
     conditional->ReplaceOperand(2, taken);
-    const std::vector<Computation*> branches = conditional->called_computations();
-    conditional->set_called_computations({branches[1], branches[0]});
+    conditional->set_called_computations({conditional->called_computation(1), conditional->called_computation(0)});
     changed = true;
   }
   if (conditional->shape().IsTuple() && conditional->IsRoot()) {

@@ -64,6 +64,7 @@ void Flatten(Instruction* call) {
 absl::StatusOr<bool> FlattenCustomCalls(Module* module) {
   bool changed = false;
   for (Computation* computation : module->PostOrder()) {
+    if (!computation->MayContain(Opcode::kCustomCall)) continue;
     for (Instruction* instruction : computation->instructions()) {
       const auto* call = instruction->GetIf<hlo::CustomCallAttributes>();
       const absl::Span<Instruction* const> operands = instruction->operands();

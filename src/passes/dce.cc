@@ -184,8 +184,14 @@ bool NarrowSort(Instruction* sort, bool owns_comparator) {
 // a user of the loop reads) and the results and operands of conditionals. Leaves dead instructions behind for a sweep.
 // A computation with several callers is left as it is. Returns whether anything changed.
 bool RemoveDeadState(Module* module) {
+  std::vector<Computation*> order = module->PostOrder();
+  const auto has_none = [](const Computation* computation) {
+    constexpr Opcode kNarrowed[] = {Opcode::kWhile, Opcode::kConditional, Opcode::kOptBarrier, Opcode::kSort};
+    return absl::c_none_of(kNarrowed, [&](Opcode opcode) { return computation->MayContain(opcode); });
+  };
+  std::erase_if(order, has_none);
+  if (order.empty()) return false;
   const analysis::CallerCounts counts(*module);
-  const std::vector<Computation*> order = module->PostOrder();
   bool changed = false;
   // Callers first: state that an outer loop drops is no longer read by inner ones.
   for (auto it = order.rbegin(); it != order.rend(); ++it) {

@@ -262,6 +262,7 @@ Instruction* Canonicalize(Instruction* dot) {
 absl::StatusOr<bool> CanonicalizeDots(Module* module) {
   bool changed = false;
   for (Computation* computation : module->PostOrder()) {
+    if (!computation->MayContain(Opcode::kDot)) continue;
     bool rewritten = false;
     for (Instruction* instruction : computation->instructions()) {
       if (instruction->opcode() != Opcode::kDot || instruction->operand_count() != 2 ||

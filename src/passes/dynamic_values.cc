@@ -5,6 +5,7 @@
 namespace kiln::passes {
 
 Shape WithoutDynamicDimensions(const Shape& shape) {
+  if (!HasDynamicDimensions(shape)) return shape;
   Shape result = shape;
   for (Shape& element : *result.mutable_tuple_shapes()) element = WithoutDynamicDimensions(element);
   for (int64_t i = 0; i < result.rank(); ++i) result.set_dynamic_dimension(i, false);

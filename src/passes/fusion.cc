@@ -32,20 +32,20 @@ bool FuseComputation(Computation* computation, const analysis::FusionCosts& cost
   ReadUpdatesBack(computation);
   const std::vector<FusionGroup> groups = PlanFusion(*computation, costs);
   absl::flat_hash_map<const Instruction*, int64_t> position;
-  int64_t next = 0;
-  for (const Instruction* instruction : computation->PostOrder()) position[instruction] = next++;
+  const std::vector<Instruction*> order = computation->PostOrder();
+  position.reserve(order.size());
+  for (size_t i = 0; i < order.size(); ++i) position[order[i]] = static_cast<int64_t>(i);
 
   // All bodies are copied before anything is replaced: groups may share members.
   std::vector<std::pair<const FusionGroup*, FusionBody>> bodies;
   for (const FusionGroup& group : groups) {
     if (group.members.size() <= 1) continue;
-    std::vector<const Instruction*> members;
+    std::vector<int64_t> members;
     members.reserve(group.members.size());
-    for (const auto& [member, paths] : group.members) members.push_back(member);
-    std::sort(members.begin(), members.end(),
-              [&](const Instruction* a, const Instruction* b) { return position.at(a) < position.at(b); });
+    for (const auto& [member, paths] : group.members) members.push_back(position.at(member));
+    std::sort(members.begin(), members.end());
     FusionBody body(computation->parent(), absl::StrCat("fused_", hlo::OpcodeName(group.root->opcode())));
-    for (const Instruction* member : members) body.Add(*member);
+    for (const int64_t member : members) body.Add(*order[member]);
     bodies.emplace_back(&group, std::move(body));
   }
   absl::flat_hash_map<const Instruction*, Instruction*> fusions;  // by the root replaced

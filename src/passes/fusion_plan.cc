@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "src/analysis/code_kinds.h"
 #include "src/hlo/builder.h"
 #include "src/hlo/module.h"
@@ -44,6 +45,8 @@ class Planner {
  public:
   Planner(const hlo::Computation& computation, const analysis::FusionCosts& costs)
       : costs_(costs), order_(computation.PostOrder()) {
+    position_.reserve(order_.size());
+    groups_of_.reserve(order_.size());
     for (size_t i = 0; i < order_.size(); ++i) position_[order_[i]] = static_cast<int64_t>(i);
     for (const Instruction* instruction : order_) {
       if (instruction->control_predecessors().empty()) continue;
@@ -87,7 +90,7 @@ class Planner {
   }
 
  private:
-  using Groups = std::vector<int64_t>;  // ascending
+  using Groups = absl::InlinedVector<int64_t, 2>;  // ascending
 
   // Finds what may run behind `hero` in its kernel. Grows a set of elementwise users, the earliest first; whenever all
   // values in it but one are only read inside, that one is a possible exit.
@@ -287,11 +290,13 @@ class Planner {
     return true;
   }
 
+  static bool IsReshape(const Instruction& instruction) {
+    return instruction.opcode() == Opcode::kReshape || instruction.opcode() == Opcode::kBitcast;
+  }
+
   // What names the same memory as `instruction`.
   static const Instruction* Buffer(const Instruction* instruction) {
-    while (instruction->opcode() == Opcode::kReshape || instruction->opcode() == Opcode::kBitcast) {
-      instruction = instruction->operand(0);
-    }
+    while (IsReshape(*instruction)) instruction = instruction->operand(0);
     return instruction;
   }
 
@@ -463,7 +468,9 @@ class Planner {
   void EvictBoundaryReshapes() {
     for (FusionGroup& group : groups_) {
       std::vector<const Instruction*> members;
-      for (const auto& [member, paths] : group.members) members.push_back(member);
+      for (const auto& [member, paths] : group.members) {
+        if (IsReshape(*member)) members.push_back(member);
+      }
       // Those nearest the parameters first, so that chains of reshapes leave as a whole.
       std::sort(members.begin(), members.end(),
                 [&](const Instruction* a, const Instruction* b) { return position_[a] < position_[b]; });
@@ -472,7 +479,6 @@ class Planner {
   }
 
   static void Evict(const Instruction* instruction, FusionGroup* group) {
-    if (instruction->opcode() != Opcode::kReshape && instruction->opcode() != Opcode::kBitcast) return;
     if (instruction == group->root || !group->members.contains(instruction)) return;
     const Instruction* operand = instruction->operand(0);
     if (group->members.contains(operand)) return;

@@ -9,21 +9,18 @@ namespace kiln::passes {
 namespace {
 
 bool IsRowMajor(const Shape& shape) {
-  for (const Shape* leaf : shape.Leaves()) {
-    if (leaf->IsArray() && !leaf->HasDescendingLayout()) return false;
-  }
-  return true;
+  return shape.IsTuple() ? absl::c_all_of(shape.tuple_shapes(), IsRowMajor)
+                         : !shape.IsArray() || shape.HasDescendingLayout();
 }
 
 // Makes all leaves row-major; returns whether one was not.
 bool MakeRowMajor(Shape* shape) {
+  if (IsRowMajor(*shape)) return false;
   if (shape->IsTuple()) {
-    bool changed = false;
-    for (Shape& element : *shape->mutable_tuple_shapes()) changed |= MakeRowMajor(&element);
-    return changed;
+    for (Shape& element : *shape->mutable_tuple_shapes()) MakeRowMajor(&element);
+  } else {
+    shape->ResetLayout();
   }
-  if (!shape->IsArray() || shape->HasDescendingLayout()) return false;
-  shape->ResetLayout();
   return true;
 }
 
@@ -80,7 +77,7 @@ Instruction* LogicalBitcast(Instruction* operand, const Shape& from, const Shape
 
 bool NormalizeInside(Computation* computation) {
   bool changed = false;
-  for (Instruction* instruction : computation->PostOrder()) {
+  for (Instruction* instruction : computation->instructions()) {
     if (instruction->opcode() == Opcode::kBitcast && instruction->shape().IsArray() &&
         !(instruction->shape().HasDescendingLayout() && instruction->operand(0)->shape().HasDescendingLayout())) {
       // Changes the element type as well: left for the target to refuse.
@@ -140,6 +137,7 @@ absl::StatusOr<bool> NormalizeLayouts(Module* module) {
     if (rewritten) computation->RemoveDeadInstructions();
     changed |= rewritten;
     changed |= NormalizeInside(computation);
+    if (!computation->MayContain(Opcode::kCustomCall)) continue;
     for (Instruction* instruction : computation->instructions()) {
       const auto* call = instruction->GetIf<hlo::CustomCallAttributes>();
       if (call != nullptr && call->has_layout_constraints) changed |= ConvertAround(instruction);

@@ -187,20 +187,26 @@ class Merger {
   // Users behind what they use, kernels as early as they may be: kernels of one level cannot depend on each other.
   void OrderByLevel() {
     absl::flat_hash_map<const Instruction*, int64_t> level;
-    for (const Instruction* instruction : order_) {
-      int64_t& own = level[instruction];
+    level.reserve(order_.size());
+    std::vector<std::pair<int64_t, Instruction*>> by_level;
+    by_level.reserve(order_.size());
+    for (Instruction* instruction : order_) {
+      int64_t own = 0;
       const auto follow = [&](const Instruction* before) {
-        own = std::max(
-            own, level[before] + (analysis::RunsNoCode(before->opcode()) && before->opcode() != Opcode::kCopy ? 0 : 1));
+        const bool is_free = analysis::RunsNoCode(before->opcode()) && before->opcode() != Opcode::kCopy;
+        own = std::max(own, level.at(before) + (is_free ? 0 : 1));
       };
       for (const Instruction* operand : instruction->operands()) follow(operand);
       for (const Instruction* predecessor : instruction->control_predecessors()) follow(predecessor);
+      level[instruction] = own;
+      by_level.emplace_back(own, instruction);
     }
-    for (size_t i = 0; i < order_.size(); ++i) position_[order_[i]] = static_cast<int64_t>(i);
-    std::sort(order_.begin(), order_.end(), [&](const Instruction* a, const Instruction* b) {
-      return std::pair(level[a], position_[a]) < std::pair(level[b], position_[b]);
-    });
-    for (size_t i = 0; i < order_.size(); ++i) position_[order_[i]] = static_cast<int64_t>(i);
+    absl::c_stable_sort(by_level, [](const auto& a, const auto& b) { return a.first < b.first; });
+    position_.reserve(order_.size());
+    for (size_t i = 0; i < order_.size(); ++i) {
+      order_[i] = by_level[i].second;
+      position_[order_[i]] = static_cast<int64_t>(i);
+    }
   }
 
   // Merges kernels that read `value`, and the one that makes it.

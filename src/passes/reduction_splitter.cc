@@ -77,6 +77,7 @@ Split SplitOf(const Instruction& reduce) {
 }
 
 bool SplitIn(Computation* computation) {
+  if (!computation->MayContain(Opcode::kReduce)) return false;
   bool changed = false;
   // Reductions of one array share the view of it, so that they may become one kernel.
   absl::flat_hash_map<std::pair<const Instruction*, std::vector<int64_t>>, Instruction*> views;

@@ -20,6 +20,8 @@ absl::StatusOr<bool> ReplaceOps(Module* module, std::initializer_list<Opcode> op
   };
   bool changed = false;
   for (Computation* computation : module->PostOrder()) {
+    const auto may_contain = [&](Opcode opcode) { return computation->MayContain(opcode); };
+    if (opcodes.size() > 0 && absl::c_none_of(opcodes, may_contain)) continue;
     // Looking is cheaper than ordering.
     if (!absl::c_any_of(computation->instructions(), is_meant)) continue;
     bool replaced = false;

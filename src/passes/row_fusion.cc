@@ -316,6 +316,7 @@ class GroupFinder {
 
 bool FuseComputation(Computation* computation) {
   computation->RemoveDeadInstructions();
+  if (!computation->MayContain(Opcode::kReduce)) return false;
   const std::vector<Instruction*> order = DeepestFirst(*computation);
   GroupFinder finder(order);
   bool changed = false;

@@ -625,7 +625,8 @@ absl::StatusOr<bool> FlattenScalarComputations(Module* module) {
   for (Computation* computation : module->PostOrder()) {
     for (Instruction* instruction : computation->instructions()) {
       if (!hlo::HasScalarComputation(instruction->opcode())) continue;
-      std::vector<Computation*> called = instruction->called_computations();
+      std::vector<Computation*> called(instruction->called_computations().begin(),
+                                       instruction->called_computations().end());
       for (Computation*& callee : called) {
         if (IsFlat(*callee, false)) continue;
         Computation*& flat = flattened[callee];
@@ -634,7 +635,7 @@ absl::StatusOr<bool> FlattenScalarComputations(Module* module) {
         }
         callee = flat;
       }
-      instruction->set_called_computations(std::move(called));
+      if (instruction->called_computations() != called) instruction->set_called_computations(called);
     }
   }
   if (!flattened.empty()) module->RemoveUnusedComputations();

@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
 #include "src/analysis/code_kinds.h"
 
 namespace kiln::passes {
@@ -34,6 +35,9 @@ bool TakesOver(const Instruction& instruction) {
 // The most bytes of temporaries in computations that were scheduled before.
 using Peaks = absl::flat_hash_map<const Computation*, int64_t>;
 
+// Numbers of instructions; most have few.
+using Edges = absl::InlinedVector<int, 4>;
+
 // One computation as a graph of numbers: positions in its post order.
 class Graph {
  public:
@@ -48,14 +52,14 @@ class Graph {
     inside_.resize(n);
     reads_.resize(n);
     readers_.resize(n);
-    std::vector<std::vector<int>> sources(n);  // of views: the values that they name
+    std::vector<Edges> sources(n);  // of views: the values that they name
     for (size_t i = 0; i < n; ++i) {
       bytes_[i] = ResultBytes(*order_[i]);
       for (const Computation* callee : order_[i]->called_computations()) {
         const auto peak = peaks.find(callee);
         if (peak != peaks.end()) inside_[i] = std::max(inside_[i], peak->second);
       }
-      std::vector<int>& named = analysis::IsView(*order_[i]) ? sources[i] : reads_[i];
+      Edges& named = analysis::IsView(*order_[i]) ? sources[i] : reads_[i];
       for (const Instruction* operand : order_[i]->operands()) {
         const int o = number.at(operand);
         if (analysis::IsView(*operand)) {
@@ -69,7 +73,7 @@ class Graph {
       for (const Instruction* control : order_[i]->control_predecessors()) add(control);
     }
     for (size_t i = 0; i < n; ++i) {
-      for (std::vector<int>* edges : {&before_[i], &reads_[i]}) {
+      for (Edges* edges : {&before_[i], &reads_[i]}) {
         std::sort(edges->begin(), edges->end());
         edges->erase(std::unique(edges->begin(), edges->end()), edges->end());
       }
@@ -90,8 +94,8 @@ class Graph {
   // Depth first from the root, operands in their order, or those first that need most memory to compute beside what
   // they leave.
   std::vector<int> DepthFirst(bool by_need) const {
-    const std::vector<std::vector<int>> by_order = by_need ? ByNeed() : std::vector<std::vector<int>>();
-    const std::vector<std::vector<int>>& edges = by_need ? by_order : before_;
+    const std::vector<Edges> by_order = by_need ? ByNeed() : std::vector<Edges>();
+    const std::vector<Edges>& edges = by_need ? by_order : before_;
     std::vector<int> result;
     std::vector<bool> visited(order_.size(), false);
     std::vector<std::pair<int, size_t>> stack;
@@ -205,8 +209,8 @@ class Graph {
   using Numbers = absl::flat_hash_map<const Instruction*, int>;
 
   // Operands by the rule of Sethi and Ullman: what needs more than it leaves comes first.
-  std::vector<std::vector<int>> ByNeed() const {
-    std::vector<std::vector<int>> edges = before_;
+  std::vector<Edges> ByNeed() const {
+    std::vector<Edges> edges = before_;
     std::vector<int64_t> need(order_.size(), 0);
     for (size_t i = 0; i < order_.size(); ++i) {
       absl::c_stable_sort(edges[i], [&](int a, int b) { return need[a] - bytes_[a] > need[b] - bytes_[b]; });
@@ -259,9 +263,9 @@ class Graph {
 
   std::vector<Instruction*> order_;
   int64_t search_budget_ = 1 << 20;
-  std::vector<std::vector<int>> before_, after_;  // all edges
-  std::vector<std::vector<int>> reads_;           // values that are read, through views; views themselves read none
-  std::vector<std::vector<int>> readers_;
+  std::vector<Edges> before_, after_;  // all edges
+  std::vector<Edges> reads_;           // values that are read, through views; views themselves read none
+  std::vector<Edges> readers_;
   std::vector<int64_t> bytes_;
   std::vector<int64_t> inside_;  // temporaries of what an instruction calls
   int root_ = 0;
@@ -273,6 +277,7 @@ absl::StatusOr<bool> ScheduleModule(Module* module) {
   absl::flat_hash_set<const Computation*> bodies;
   Peaks peaks;
   for (const Computation* computation : module->PostOrder()) {
+    if (!computation->MayContain(Opcode::kWhile)) continue;
     for (const Instruction* instruction : computation->instructions()) {
       if (instruction->opcode() == Opcode::kWhile) bodies.insert(instruction->called_computation(0));
     }

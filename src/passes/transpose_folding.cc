@@ -88,6 +88,7 @@ Instruction* FoldConvolutionResult(const Instruction& transpose) {
 absl::StatusOr<bool> FoldTransposes(Module* module) {
   bool changed = false;
   for (Computation* computation : module->PostOrder()) {
+    if (!computation->MayContain(Opcode::kDot) && !computation->MayContain(Opcode::kConvolution)) continue;
     bool rewritten = false;
     for (Instruction* instruction : computation->PostOrder()) {
       if (instruction->opcode() == Opcode::kDot && instruction->operand_count() == 2 && IsCanonical(*instruction)) {

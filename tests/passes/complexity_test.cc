@@ -193,6 +193,45 @@ std::string Conditionals(int64_t n) {
   return absl::StrCat(kHeader, branches, entry, "  ROOT r = f32[64] negate(v", n / 14, ")\n}\n");
 }
 
+// Pieces of one wide concatenate, each taken out again.
+std::string Slices(int64_t n) {
+  const int64_t pieces = n / 2;
+  std::string text = absl::StrCat(kHeader, kEntry), slices;
+  std::vector<std::string> joined, names;
+  for (int64_t i = 0; i < pieces; ++i) {
+    absl::StrAppend(&text, "  k", i, " = f32[] constant(", i, ")\n  b", i, " = f32[4] broadcast(k", i,
+                    "), dimensions={}\n");
+    absl::StrAppend(&slices, "  s", i, " = f32[2] slice(c), slice={[", 4 * i + 1, ":", 4 * i + 3, "]}\n");
+    joined.push_back(absl::StrCat("b", i));
+    names.push_back(absl::StrCat("s", i));
+  }
+  return absl::StrCat(text, "  c = f32[", 4 * pieces, "] concatenate(", absl::StrJoin(joined, ", "),
+                      "), dimensions={0}\n", slices, SumTree(names, "f32[2]"));
+}
+
+// Many arrays made of nothing, by broadcasts, that one loop changes.
+std::string MadeState(int64_t n) {
+  const int64_t size = n / 2;
+  std::vector<std::string> shapes(size, "f32[8]"), start, next;
+  const std::string shape = absl::StrCat("(s32[], ", absl::StrJoin(shapes, ", "), ")");
+  std::string body = absl::StrCat("body {\n  s = ", shape, " parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n",
+                                  "  one = s32[] constant(1)\n  j = s32[] add(i, one)\n");
+  std::string entry = absl::StrCat(kEntry, "  i = s32[] constant(0)\n");
+  for (int64_t k = 1; k <= size; ++k) {
+    absl::StrAppend(&body, "  x", k, " = f32[8] get-tuple-element(s), index=", k, "\n  y", k, " = f32[8] cosine(x", k,
+                    ")\n");
+    absl::StrAppend(&entry, "  k", k, " = f32[] constant(", k, ")\n  b", k, " = f32[8] broadcast(k", k,
+                    "), dimensions={}\n");
+    start.push_back(absl::StrCat("b", k));
+    next.push_back(absl::StrCat("y", k));
+  }
+  return absl::StrCat(kHeader, body, "  ROOT t = ", shape, " tuple(j, ", absl::StrJoin(next, ", "),
+                      ")\n}\ncond {\n  s = ", shape,
+                      " parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n  n = s32[] constant(1000)\n",
+                      "  ROOT r = pred[] compare(i, n), direction=LT\n}\n", entry, "  u = ", shape, " tuple(i, ",
+                      absl::StrJoin(start, ", "), ")\n  ROOT w = ", shape, " while(u), condition=cond, body=body\n}\n");
+}
+
 struct Form {
   const char* name;
   std::string (*make)(int64_t);
@@ -248,7 +287,8 @@ INSTANTIATE_TEST_SUITE_P(Forms, ComplexityTest,
                          testing::Values(Form{"Chain", Chain}, Form{"Wide", Wide}, Form{"Reductions", Reductions},
                                          Form{"Constants", Constants}, Form{"Whiles", Whiles},
                                          Form{"NestedWhiles", NestedWhiles}, Form{"Calls", Calls},
-                                         Form{"DeepState", DeepState}, Form{"Conditionals", Conditionals}),
+                                         Form{"DeepState", DeepState}, Form{"Conditionals", Conditionals},
+                                         Form{"Slices", Slices}, Form{"MadeState", MadeState}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -33,7 +33,8 @@ class RuleTest : public testing::Test {
   hlo::Instruction* Apply(const Rule& rule, hlo::Instruction* instruction) {
     absl::StatusOr<RuleSet> rules = CompileOne(rule);
     EXPECT_EQ(rules.status(), absl::OkStatus());
-    return rules->Apply(instruction, builder_);
+    Facts facts;
+    return rules->Apply(instruction, builder_, facts);
   }
 
   const hlo::Shape shape_{PrimitiveType::kF32, {2, 3}};

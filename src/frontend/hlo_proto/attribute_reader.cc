@@ -172,13 +172,13 @@ absl::StatusOr<hlo::Attributes> ReadAttributes(const Fields& proto, hlo::Opcode 
   FieldReader reader(proto);
   hlo::DescribeAttributes(reader, opcode, attributes);
   KILN_RETURN_IF_ERROR(reader.status());
-  if (auto* convolution = std::get_if<hlo::ConvolutionAttributes>(&attributes)) {
+  if (auto* convolution = attributes.GetMutable<hlo::ConvolutionAttributes>()) {
     // 0 means 1.
     convolution->feature_group_count = std::max<int64_t>(convolution->feature_group_count, 1);
     convolution->batch_group_count = std::max<int64_t>(convolution->batch_group_count, 1);
   }
   // Files from before there were versions have none.
-  auto* call = std::get_if<hlo::CustomCallAttributes>(&attributes);
+  auto* call = attributes.GetMutable<hlo::CustomCallAttributes>();
   if (call != nullptr && !proto.Has(77)) call->api_version = hlo::CustomCallApiVersion::kOriginal;
   return attributes;
 }

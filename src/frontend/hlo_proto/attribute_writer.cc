@@ -141,7 +141,7 @@ hlo::ComparisonType DefaultComparison(hlo::PrimitiveType type) {
 void AppendAttributes(const hlo::Instruction& instruction, WireWriter* proto) {
   if (instruction.IsConstant()) return proto->Message(8, LiteralProto(instruction.literal()));
   hlo::Attributes attributes = instruction.attributes();
-  auto* compare = std::get_if<hlo::CompareAttributes>(&attributes);
+  auto* compare = attributes.GetMutable<hlo::CompareAttributes>();
   if (compare != nullptr && compare->type == hlo::ComparisonType::kDefault) {
     compare->type = DefaultComparison(instruction.operand(0)->shape().element_type());
   }

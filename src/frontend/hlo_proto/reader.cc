@@ -232,7 +232,7 @@ class ModuleReader {
       operands.push_back(operand);
     }
     // Writers say what the type of the operands says already.
-    if (auto* compare = std::get_if<hlo::CompareAttributes>(&attributes); compare != nullptr && !operands.empty()) {
+    if (auto* compare = attributes.GetMutable<hlo::CompareAttributes>(); compare != nullptr && !operands.empty()) {
       const bool is_default = compare->type == DefaultComparison(operands[0]->shape().element_type());
       if (is_default) compare->type = hlo::ComparisonType::kDefault;
     }
@@ -242,19 +242,22 @@ class ModuleReader {
                                                 std::move(called), CleanName(proto.Bytes(1)));
     if (proto.Has(7)) instruction->set_metadata(ReadMetadata(proto.Message(7)));
     if (proto.Has(40)) instruction->set_sharding(ShardingText(proto.Bytes(40)));
-    instruction->set_backend_config(proto.String(43));
-    ReadStrings(proto.Message(68), instruction->mutable_frontend_attributes());
-    auto& carried = *instruction->mutable_carried_attributes();
+    // Most instructions have none of these, and then no memory for them.
+    if (proto.Has(43)) instruction->set_backend_config(proto.String(43));
+    if (proto.Has(68)) ReadStrings(proto.Message(68), instruction->mutable_frontend_attributes());
+    const auto carry = [&](absl::string_view name, std::string text) {
+      (*instruction->mutable_carried_attributes())[std::string(name)] = std::move(text);
+    };
     if (!proto.Bytes(79).empty()) {
-      carried["async_execution_thread"] = absl::StrCat("\"", CleanName(proto.Bytes(79)), "\"");
+      carry("async_execution_thread", absl::StrCat("\"", CleanName(proto.Bytes(79)), "\""));
     }
     if (*opcode == hlo::Opcode::kDomain) {
-      carried["domain"] = absl::StrCat("{kind=\"sharding\", entry=", ShardingText(proto.Bytes(54)),
-                                       ", exit=", ShardingText(proto.Bytes(55)), "}");
+      carry("domain", absl::StrCat("{kind=\"sharding\", entry=", ShardingText(proto.Bytes(54)),
+                                   ", exit=", ShardingText(proto.Bytes(55)), "}"));
     }
     if (proto.Has(61)) {
       const auto word = [](std::string* out, int64_t leaf) { absl::StrAppend(out, leaf != 0 ? "true" : "false"); };
-      carried["parameter_replication"] = absl::StrCat("{", absl::StrJoin(proto.Message(61).Ints(1), ",", word), "}");
+      carry("parameter_replication", absl::StrCat("{", absl::StrJoin(proto.Message(61).Ints(1), ",", word), "}"));
     }
     KILN_RETURN_IF_ERROR(proto.status());
     return instruction;

@@ -398,8 +398,8 @@ absl::StatusOr<bool> AttributeParser::ParseOwn(absl::string_view name, ParsedIns
     return true;
   }
   FieldReader reader(lexer_, name, &expansion_budget_);
-  std::visit([&](auto& family) { Describe(reader, instruction->wrapped.value_or(instruction->opcode), family); },
-             instruction->attributes);
+  instruction->attributes.VisitMutable(
+      [&](auto& family) { Describe(reader, instruction->wrapped.value_or(instruction->opcode), family); });
   KILN_RETURN_IF_ERROR(reader.status());
   return reader.found();
 }
@@ -422,7 +422,7 @@ absl::Status AttributeParser::Finish(ParsedInstruction* instruction) const {
     return lexer_.Error(instruction->offset,
                         absl::StrCat(hlo::OpcodeName(opcode), " needs the attribute '", name, "'"));
   }
-  if (auto* call = std::get_if<hlo::CustomCallAttributes>(&instruction->attributes)) {
+  if (auto* call = instruction->attributes.GetMutable<hlo::CustomCallAttributes>()) {
     call->has_layout_constraints = Contains(instruction->given, "operand_layout_constraints");
   }
   return absl::OkStatus();

@@ -134,12 +134,12 @@ absl::Status ComputationParser::ParseOperation(ParsedInstruction instruction, Pa
 
 absl::Status ComputationParser::ParseArguments(ParsedInstruction* instruction, ParsedComputation* computation,
                                                int depth) {
-  if (auto* parameter = std::get_if<hlo::ParameterAttributes>(&instruction->attributes)) {
+  if (auto* parameter = instruction->attributes.GetMutable<hlo::ParameterAttributes>()) {
     KILN_RETURN_IF_ERROR(lexer_.Expect("("));
     KILN_ASSIGN_OR_RETURN(parameter->number, lexer_.Integer("a parameter number"));
     return lexer_.Expect(")");
   }
-  if (auto* constant = std::get_if<hlo::ConstantAttributes>(&instruction->attributes)) {
+  if (auto* constant = instruction->attributes.GetMutable<hlo::ConstantAttributes>()) {
     KILN_RETURN_IF_ERROR(lexer_.Expect("("));
     const size_t at = lexer_.offset();
     if (!instruction->shape.has_value()) {

@@ -127,7 +127,7 @@ class ModuleBuilder {
     std::vector<bool> seen(count, false);
     for (const ParsedInstruction& instruction : parsed.instructions) {
       if (instruction.opcode != Opcode::kParameter) continue;
-      const int64_t number = std::get<hlo::ParameterAttributes>(instruction.attributes).number;
+      const int64_t number = instruction.attributes.Get<hlo::ParameterAttributes>().number;
       if (number < 0 || number >= count || seen[number]) {
         return lexer_.Error(instruction.offset, absl::StrCat("parameter number ", number, " of '", parsed.name,
                                                              "': expected each of 0 to ", count - 1, " once"));
@@ -183,7 +183,7 @@ class ModuleBuilder {
                                                 std::move(attributes), std::move(called), std::string(parsed.name));
     FillCommon(parsed, instruction);
     if (!parsed.wrapped.has_value()) {
-      *instruction->mutable_carried_attributes() = parsed.carried_attributes;
+      if (!parsed.carried_attributes.empty()) *instruction->mutable_carried_attributes() = parsed.carried_attributes;
     } else if (auto thread = parsed.carried_attributes.find("async_execution_thread");
                thread != parsed.carried_attributes.end()) {
       instruction->mutable_carried_attributes()->insert(*thread);
@@ -245,9 +245,12 @@ class ModuleBuilder {
 
   static void FillCommon(const ParsedInstruction& parsed, Instruction* instruction) {
     if (parsed.metadata != hlo::Metadata()) instruction->set_metadata(parsed.metadata);
-    instruction->set_sharding(parsed.sharding);
-    if (!parsed.wrapped.has_value()) instruction->set_backend_config(parsed.backend_config);
-    *instruction->mutable_frontend_attributes() = parsed.frontend_attributes;
+    // Most instructions have none of these, and then no memory for them.
+    if (!parsed.sharding.empty()) instruction->set_sharding(parsed.sharding);
+    if (!parsed.wrapped.has_value() && !parsed.backend_config.empty()) {
+      instruction->set_backend_config(parsed.backend_config);
+    }
+    if (!parsed.frontend_attributes.empty()) *instruction->mutable_frontend_attributes() = parsed.frontend_attributes;
   }
 
   absl::Status FillHeader() {

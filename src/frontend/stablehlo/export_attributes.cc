@@ -371,7 +371,7 @@ absl::StatusOr<AttributeRef> ExportLiteral(const hlo::Literal& literal, mlir::Co
 absl::StatusOr<std::vector<mlir::NamedAttribute>> ExportAttributes(const hlo::Instruction& instruction,
                                                                    mlir::Context& context) {
   Attributes attributes(instruction, context);
-  std::visit(attributes, instruction.attributes());
+  instruction.attributes().Visit(attributes);
   KILN_RETURN_IF_ERROR(attributes.status);
   return std::move(attributes.entries);
 }

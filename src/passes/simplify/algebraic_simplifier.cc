@@ -31,9 +31,10 @@ class Simplifier {
 
   bool Run() {
     bool changed = false;
-    while (!work_.empty() && budget_ > 0) {
-      Instruction* instruction = work_.back();
-      work_.pop_back();
+    while (budget_ > 0 && !(work_.empty() && later_.empty())) {
+      std::vector<Instruction*>& next = work_.empty() ? later_ : work_;
+      Instruction* instruction = next.back();
+      next.pop_back();
       queued_.erase(instruction);
       changed |= Visit(instruction);
     }
@@ -48,7 +49,7 @@ class Simplifier {
     if (IsUnused(*instruction) || IsDynamic(*instruction) || !instruction->control_predecessors().empty()) return false;
     Builder builder(computation_, instruction);
     const simplify::Rule* rule = nullptr;
-    Instruction* replacement = rules_.Apply(instruction, builder, &rule);
+    Instruction* replacement = rules_.Apply(instruction, builder, facts_, &rule);
     if (replacement == nullptr) return false;
     // A root keeps its exact shape: its layout may be the caller's.
     if (instruction->IsRoot() && !(replacement->shape() == instruction->shape())) return false;
@@ -64,8 +65,11 @@ class Simplifier {
     return true;
   }
 
+  // Long lists of operands are gone through once for all that changes about them.
   void Queue(Instruction* instruction) {
-    if (queued_.insert(instruction).second) work_.push_back(instruction);
+    constexpr int64_t kManyOperands = 32;
+    if (!queued_.insert(instruction).second) return;
+    (instruction->operand_count() > kManyOperands ? later_ : work_).push_back(instruction);
   }
 
   // Cuts an unused instruction off its operands, so that they see who really uses them, and so on up.
@@ -92,7 +96,8 @@ class Simplifier {
   Computation* computation_;
   const RuleSet& rules_;
   const RuleObserver& observer_;
-  std::vector<Instruction*> work_;
+  simplify::Facts facts_;
+  std::vector<Instruction*> work_, later_;
   absl::flat_hash_set<const Instruction*> queued_;
   bool has_control_ = false;
   int64_t budget_ = 0;

@@ -36,6 +36,18 @@ std::optional<Literal> SplatValue(const Instruction& instruction) {
   return *std::move(scalar);
 }
 
+absl::Span<const int64_t> Facts::PieceEnds(const Instruction& concatenate) {
+  const auto [it, inserted] = piece_ends_.try_emplace(&concatenate);
+  std::vector<int64_t>& ends = it->second;
+  if (inserted) {
+    int64_t end = 0;
+    for (const Instruction* piece : concatenate.operands()) {
+      ends.push_back(end += piece->shape().dimensions(concatenate.dimensions()[0]));
+    }
+  }
+  return ends;
+}
+
 // Finds what letters stand for, going back to the other order of commutative ops where the first one fails.
 class RuleSet::Matcher {
  public:
@@ -203,12 +215,12 @@ class RuleSet::RightSide {
                            const Instruction* original) {
     std::vector<const Shape*> shapes;
     for (const Instruction* operand : operands) shapes.push_back(&operand->shape());
-    std::vector<Computation*> called;
+    absl::Span<Computation* const> called;
     if (original != nullptr) called = original->called_computations();
     const Shape* declared = original != nullptr ? &original->shape() : nullptr;
     absl::StatusOr<Shape> shape = hlo::InferShape(opcode, shapes, attributes, called, declared);
     if (!shape.ok()) return nullptr;
-    return builder_.Add(opcode, *std::move(shape), std::move(operands), attributes, std::move(called));
+    return builder_.Add(opcode, *std::move(shape), std::move(operands), attributes, called);
   }
 
   // The type of a constant subtree: that of a constant in it, `otherwise` where it has numbers only.
@@ -326,11 +338,11 @@ absl::StatusOr<RuleSet> RuleSet::Compile(absl::Span<const RuleGroup> groups) {
   return set;
 }
 
-Instruction* RuleSet::Apply(Instruction* instruction, Builder& builder, const Rule** applied) const {
+Instruction* RuleSet::Apply(Instruction* instruction, Builder& builder, Facts& facts, const Rule** applied) const {
   for (const Compiled& compiled : by_opcode_[static_cast<size_t>(instruction->opcode())]) {
     if (!compiled.MayMatch(*instruction)) continue;
     const Rule& rule = *compiled.rule;
-    Match match(instruction);
+    Match match(instruction, &facts);
     if (!Matcher::Matches(compiled.pattern, instruction, &match)) continue;
     bool holds = true;
     for (const Guard& guard : rule.guards) holds = holds && (guard.holds == nullptr || guard.holds(match));

@@ -34,23 +34,36 @@
 #include <optional>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "src/base/status.h"
 #include "src/passes/ir.h"
 
 namespace kiln::passes::simplify {
 
+// What rules find out about instructions and ask for again, in a run that deletes none.
+class Facts {
+ public:
+  // Where each operand of a concatenate ends along its dimension.
+  absl::Span<const int64_t> PieceEnds(const Instruction& concatenate);
+
+ private:
+  absl::flat_hash_map<const Instruction*, std::vector<int64_t>> piece_ends_;
+};
+
 // What a pattern found.
 class Match {
  public:
-  explicit Match(Instruction* root) : root_(root) {}
+  Match(Instruction* root, Facts* facts) : root_(root), facts_(facts) {}
   Instruction* root() const { return root_; }
+  Facts& facts() const { return *facts_; }
   // The instruction of a letter or tag of the pattern.
   Instruction* operator[](char letter) const { return bound_[letter - 'a']; }
   void Bind(char letter, Instruction* instruction) { bound_[letter - 'a'] = instruction; }
 
  private:
   Instruction* root_;
+  Facts* facts_;
   std::array<Instruction*, 26> bound_ = {};
 };
 
@@ -96,7 +109,7 @@ class RuleSet {
 
   // What the first rule that applies makes of `instruction`: an instruction of compatible shape, maybe new ones behind
   // it (see builder.added()); null when none applies. `applied` (may be null) gets the rule.
-  Instruction* Apply(Instruction* instruction, Builder& builder, const Rule** applied = nullptr) const;
+  Instruction* Apply(Instruction* instruction, Builder& builder, Facts& facts, const Rule** applied = nullptr) const;
 
  private:
   struct Node;

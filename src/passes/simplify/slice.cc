@@ -47,19 +47,13 @@ Instruction* SliceOfConcatenate(const Match& match, Builder& builder) {
   hlo::SliceAttributes slice = SliceOf(*match.root());
   if (match.root()->shape().element_count() == 0) return nullptr;
   const int64_t last = Last(slice, match.root()->shape(), dimension);
-  int64_t offset = 0, begin = 0;  // of the current operand, of the first one reached
-  std::vector<Instruction*> reached;
-  for (Instruction* piece : concatenate.operands()) {
-    const int64_t end = offset + piece->shape().dimensions(dimension);
-    if (slice.start[dimension] < end && last >= offset) {
-      if (reached.empty()) begin = offset;
-      reached.push_back(piece);
-    }
-    offset = end;
-    if (last < offset) break;
-  }
-  if (reached.empty() || static_cast<int64_t>(reached.size()) == concatenate.operand_count()) return nullptr;
-  if (reached.size() > 1 && concatenate.users().size() > 1) return nullptr;
+  const absl::Span<const int64_t> ends = match.facts().PieceEnds(concatenate);
+  const auto piece_with = [&](int64_t element) { return absl::c_upper_bound(ends, element) - ends.begin(); };
+  const int64_t first_piece = piece_with(slice.start[dimension]), pieces = piece_with(last) + 1 - first_piece;
+  if (pieces == concatenate.operand_count() || (pieces > 1 && concatenate.users().size() > 1)) return nullptr;
+  const auto first = concatenate.operands().begin() + first_piece;
+  const std::vector<Instruction*> reached(first, first + pieces);
+  const int64_t begin = first_piece == 0 ? 0 : ends[first_piece - 1];
   slice.start[dimension] -= begin;
   slice.limit[dimension] = last + 1 - begin;
   return builder.Slice(builder.Concatenate(reached, dimension), slice);
