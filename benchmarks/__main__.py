@@ -6,7 +6,7 @@ A ratio is XLA:CPU's figure over Kiln's: above 1 Kiln is better. Results are com
   python -m benchmarks                                  everything: some 260 programs, about 20 minutes
   python -m benchmarks --only 'sort|scan'               programs whose names match
   python -m benchmarks --quick                          a short look at each
-  python -m benchmarks --peers numpy,torch              beside other libraries too, where a program is written for them
+  python -m benchmarks --peers torch,onnxruntime        beside other libraries too, where a program is written for them
   python -m benchmarks --json out.json --page out.html  keep the figures; plots
   python -m benchmarks --list                           names only
 

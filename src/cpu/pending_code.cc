@@ -5,8 +5,7 @@
 
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
-#include "src/base/status.h"
-#include "src/base/thread_pool.h"
+#include "src/base/catch_exceptions.h"
 
 namespace kiln::cpu {
 namespace {
@@ -53,7 +52,14 @@ bool PendingCode::CompileOne() {
   }
   CompileTimes times;
   absl::StatusOr<Object> object = absl::CancelledError("the program is no longer needed");
-  if (!cancelled_.load(std::memory_order_relaxed)) object = compiler_->CompileUnit(work.unit.get(), cache_, &times);
+  if (!cancelled_.load(std::memory_order_relaxed)) {
+    // Nobody above would catch what is thrown on a thread of its own, nor be told of an end.
+    const absl::Status thrown = CatchExceptions([&] {
+      object = compiler_->CompileUnit(work.unit.get(), cache_, &times);
+      return absl::OkStatus();
+    });
+    if (!thrown.ok()) object = thrown;
+  }
   work.unit.reset();
   bool complete;
   {
@@ -77,7 +83,13 @@ void PendingCode::Complete() {
     status = status_;
   }
   CompileTimes times;
-  result_ = status.ok() ? compiler_->Link(std::move(objects), &times) : std::move(status);
+  if (status.ok()) {
+    status = CatchExceptions([&] {
+      result_ = compiler_->Link(std::move(objects), &times);
+      return absl::OkStatus();
+    });
+  }
+  if (!status.ok()) result_ = std::move(status);
   std::vector<std::function<void()>> callbacks;
   {
     absl::MutexLock lock(&mutex_);
