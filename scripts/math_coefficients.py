@@ -97,6 +97,51 @@ def split(name, value, text, parts, is_f32, first_bits=None):
     print_array("double", name, out)
 
 
+def kept_center(f, guess):
+    """A number of f32 near the guess at which f is a number of f32 but for 2^-11 of its unit."""
+    guess = to_float(mp.findroot(lambda x: f(x) - to_float(f(guess)), guess))
+    unit = mp.mpf(2) ** (mp.frexp(guess)[1] - 24)
+    for i in range(1, 100000):
+        center = guess + (i // 2 if i % 2 else -i // 2) * unit
+        value = f(center)
+        if abs(value - to_float(value)) < abs(value) * mp.mpf(2) ** -35:
+            return center
+    raise ValueError(f"no center near {guess}")
+
+
+def piece(f, low, high, degree):
+    """(center, coefficients, relative error) of a polynomial in x - center that is f at Chebyshev's nodes. The center is
+    the node in the middle; or 0, where f is 0 there."""
+    middle, half = (low + high) / 2, (high - low) / 2
+    nodes = [middle - half * mp.cos(mp.pi * (2 * i + 1) / (2 * (degree + 1))) for i in range(degree + 1)]
+    if low == 0 and f(low) == 0:
+        ratio = lambda x: f(x) / x
+        slopes, _ = remez(ratio, lambda x: 1 / ratio(x), high * mp.mpf(10) ** -9, high, degree)
+        center, coefficients = mp.mpf(0), [mp.mpf(0)] + slopes
+    else:
+        nodes[degree // 2] = center = kept_center(f, nodes[degree // 2])
+        powers = mp.matrix([[(x - center) ** i for i in range(degree + 1)] for x in nodes])
+        coefficients = list(mp.lu_solve(powers, mp.matrix([f(x) for x in nodes])))
+    grid = [low + (high - low) * mp.mpf(i + 1) / 200 for i in range(200)]
+    error = max(abs(mp.polyval(coefficients[::-1], x - center) / f(x) - 1) for x in grid)
+    return center, coefficients, error
+
+
+def pieces(name, f, bounds, degree, order, text):
+    """A function f by one polynomial on each interval between `bounds`. Row 0 are the centers, row i + 1 the coefficients
+    of the i-th power of x - center, columns the intervals in the order in which they are looked up."""
+    columns = [piece(f, low, high, degree) for low, high in zip(bounds, bounds[1:])]
+    exponent = mp.nstr(mp.log(max(error for _, _, error in columns), 2), 4)
+    print(f"// {text}; error 2^{exponent}.")
+    print(f"inline constexpr float {name}[{degree + 2}][{len(columns)}] = {{")
+    for row in range(degree + 2):
+        numbers = [columns[i][0] if row == 0 else columns[i][1][row - 1] for i in order]
+        values = [hexadecimal(to_float(number)) + "f" for number in numbers]
+        lines = [", ".join(values[i:i + 6]) for i in range(0, len(values), 6)]
+        print("    {" + ",\n     ".join(lines) + "}" + ("," if row <= degree else "};"))
+    print(f"{name}: 2^{exponent} with {degree}", file=sys.stderr, flush=True)
+
+
 def positive(x):
     return x if x != 0 else mp.mpf(10) ** -12
 
@@ -159,6 +204,16 @@ def main():
     table("kSinhF64", False, of_square(mp.sinh, lambda x: x, 3, 1e-9, 1, 7), "The same")
     table("kErfF32", True, of_square(mp.erf, lambda x: x, 1, 1e-9, 1, 7), "erf(x) / x - 1 in x^2, |x| <= 1")
     table("kErfF64", False, of_square(mp.erf, lambda x: x, 1, 1e-9, 1, 12), "The same")
+    # Where 16 intervals are looked up in registers: kernel/math/register_table.h.
+    pieces("kErfPieces", mp.erf, [mp.mpf(0)] + [(k + mp.mpf("0.5")) / mp.mpf("3.875") for k in range(16)], 6, range(16),
+           "erf, by powers of x - center, |x| <= 4; centers first; columns by 3.875 x to the nearest integer")
+    quarters = lambda step: [(mp.mpf(2) ** (k // 4) * (1 + mp.mpf(k % 4) / 4) - 1) / mp.mpf(step) for k in range(17)]
+    by_bits = [*range(4, 16), *range(4)]
+    pieces("kTanhPieces", mp.tanh, quarters("1.625"), 6, by_bits,
+           "tanh, by powers of x - center, |x| < 9.23; centers first; columns by the lowest bits of the exponent of\n"
+           "// 1 + 1.625 x and the highest of its fraction")
+    pieces("kErfcPieces", lambda x: mp.exp(x * x) * mp.erfc(x), quarters("1.375"), 6, by_bits,
+           "The same of e^(x^2) erfc(x) by 1 + 1.375 x, |x| < 10.9")
     ratio = lambda u: mp.erf(mp.sqrt((u + 1) * 3.92)) / mp.sqrt((u + 1) * 3.92)
     table("kErfOf16Bits", True, remez(ratio, lambda u: 1 / ratio(u), mp.mpf("-0.9999999"), 1, 12), "erf(x) / x in x^2 / 3.92 - 1, |x| <= 2.8")
     erfc_log = lambda x: mp.log(mp.erfc(x))

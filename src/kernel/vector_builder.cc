@@ -1,8 +1,11 @@
 #include "src/kernel/vector_builder.h"
 
+#include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Module.h"
 
@@ -46,6 +49,34 @@ llvm::Value* VectorBuilder::CallHelper(
     inner.CreateRet(returned);
   }
   return ir.CreateCall(function, arguments);
+}
+
+llvm::Value* InPieces(const VectorBuilder& b, int lanes, llvm::ArrayRef<llvm::Value*> operands,
+                      absl::FunctionRef<llvm::Value*(llvm::ArrayRef<llvm::Value*>)> operation) {
+  if (b.lanes == lanes) return operation(operands);
+  // Lanes first, first + 1, ... of a vector of `from`.
+  const auto lanes_of = [&](llvm::Value* vector, int first, int count, int from) {
+    std::vector<int> indices(static_cast<size_t>(count), llvm::PoisonMaskElem);
+    std::iota(indices.begin(), indices.begin() + std::min(count, from - first), first);
+    return b.ir.CreateShuffleVector(vector, indices);
+  };
+  std::vector<llvm::Value*> results;
+  for (int first = 0; first < b.lanes; first += lanes) {
+    std::vector<llvm::Value*> pieces;
+    for (llvm::Value* operand : operands) {
+      if (b.lanes > 1) {
+        pieces.push_back(lanes_of(operand, first, lanes, b.lanes));
+      } else {
+        llvm::Type* vector = llvm::FixedVectorType::get(operand->getType(), static_cast<unsigned>(lanes));
+        pieces.push_back(b.ir.CreateInsertElement(llvm::PoisonValue::get(vector), operand, uint64_t{0}));
+      }
+    }
+    results.push_back(operation(pieces));
+  }
+  if (b.lanes == 1) return b.ir.CreateExtractElement(results[0], uint64_t{0});
+  const int total = lanes * static_cast<int>(results.size());
+  llvm::Value* whole = llvm::concatenateVectors(b.ir, results);
+  return total == b.lanes ? whole : lanes_of(whole, 0, b.lanes, total);
 }
 
 Real CopySign(Real a, Real s) {

@@ -47,6 +47,11 @@ struct VectorBuilder {
                           absl::FunctionRef<llvm::Value*(VectorBuilder&, llvm::ArrayRef<llvm::Value*>)> emit) const;
 };
 
+// Applies an operation on vectors of `lanes` lanes, which gives such a vector, to vectors of b's lane count: in pieces,
+// of which the last may have lanes that are anything.
+llvm::Value* InPieces(const VectorBuilder& b, int lanes, llvm::ArrayRef<llvm::Value*> operands,
+                      absl::FunctionRef<llvm::Value*(llvm::ArrayRef<llvm::Value*>)> operation);
+
 // Whether VectorBuilder::CallHelper made it: such functions of one name are the same in all modules of a process.
 bool IsHelper(const llvm::Function& function);
 

@@ -170,12 +170,12 @@ struct Case {
 
 inline void RunCases(const std::vector<Case>& cases, const Configuration& configuration) {
   const int lanes = configuration.lanes;
-  ElementwiseJit jit(lanes);
+  ElementwiseJit jit(lanes, Target::kCpu, configuration.cpu);
   for (const Case& c : cases) {
     absl::Status added = jit.Add(c.name, *c.instruction);
     ASSERT_TRUE(added.ok()) << c.name << ": " << added;
   }
-  absl::Status compiled = jit.Compile(configuration.cpu);
+  absl::Status compiled = jit.Compile();
   ASSERT_TRUE(compiled.ok()) << compiled;
   for (const Case& c : cases) {
     const PrimitiveType to = c.instruction->shape().element_type();

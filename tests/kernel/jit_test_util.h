@@ -16,6 +16,7 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Host.h"
+#include "src/base/isa_level.h"
 #include "src/base/status.h"
 #include "src/hlo/module.h"
 #include "src/kernel/math/large_reduction.h"
@@ -37,12 +38,20 @@ inline hlo::Instruction* MakeElementwise(hlo::Module* module, hlo::Opcode opcode
 // Functions of one LLVM module. Arrays are given as planes: one per operand part, real parts before imaginary ones.
 class ElementwiseJit {
  public:
-  explicit ElementwiseJit(int lanes, Target target = Target::kCpu)
-      : lanes_(lanes), target_(target), context_(std::make_unique<llvm::LLVMContext>()) {
+  // For the host's processor, or for `cpu`, the x86-64 level that is AVX2, when it is not empty.
+  explicit ElementwiseJit(int lanes, Target target = Target::kCpu, const std::string& cpu = "")
+      : lanes_(lanes), target_(target), cpu_(cpu), context_(std::make_unique<llvm::LLVMContext>()) {
+    if (!cpu_.empty()) LimitIsa(IsaLevel::kAvx2);
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
     module_ = std::make_unique<llvm::Module>("elementwise", *context_);
   }
+
+  ~ElementwiseJit() {
+    if (!cpu_.empty()) LimitIsa(IsaLevel::kAmxFp16);
+  }
+  ElementwiseJit(const ElementwiseJit&) = delete;
+  ElementwiseJit& operator=(const ElementwiseJit&) = delete;
 
   // A function `name`(operand planes, result planes, count): count is a multiple of the lanes.
   absl::Status Add(const std::string& name, const hlo::Instruction& instruction) {
@@ -119,15 +128,14 @@ class ElementwiseJit {
     return stream.str();
   }
 
-  // For the host's processor, or for `cpu` (an x86-64 level) when it is not empty.
-  absl::Status Compile(const std::string& cpu = "") {
+  absl::Status Compile() {
     std::string message;
     llvm::raw_string_ostream stream(message);
     if (llvm::verifyModule(*module_, &stream)) return Internal("invalid IR: ", stream.str());
     llvm::orc::LLJITBuilder builder;
-    if (!cpu.empty()) {
+    if (!cpu_.empty()) {
       llvm::orc::JITTargetMachineBuilder machine{llvm::Triple(llvm::sys::getProcessTriple())};
-      machine.setCPU(cpu);
+      machine.setCPU(cpu_);
       builder.setJITTargetMachineBuilder(machine);
     }
     llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> jit = builder.create();
@@ -155,6 +163,7 @@ class ElementwiseJit {
  private:
   int lanes_;
   Target target_;
+  std::string cpu_;
   std::unique_ptr<llvm::LLVMContext> context_;
   std::unique_ptr<llvm::Module> module_;
   std::unique_ptr<llvm::orc::LLJIT> jit_;

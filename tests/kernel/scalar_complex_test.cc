@@ -52,14 +52,14 @@ void CheckComplex(PrimitiveType type, const Configuration& configuration) {
   const PrimitiveType part = hlo::ComplexComponentType(type);
   hlo::Module module("m");
   const int lanes = configuration.lanes;
-  ElementwiseJit jit(lanes);
+  ElementwiseJit jit(lanes, Target::kCpu, configuration.cpu);
   for (const ComplexFunction& f : functions) {
     std::vector<PrimitiveType> operands(f.operands, type);
     absl::Status added = jit.Add(Name(f.opcode), *MakeElementwise(&module, f.opcode, type, operands));
     ASSERT_TRUE(added.ok()) << added;
   }
   ASSERT_TRUE(jit.Add("abs", *MakeElementwise(&module, Opcode::kAbs, part, {type})).ok());
-  absl::Status compiled = jit.Compile(configuration.cpu);
+  absl::Status compiled = jit.Compile();
   ASSERT_TRUE(compiled.ok()) << compiled;
   constexpr int kCount = 4096;
   std::mt19937_64 random(15);

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "src/base/cpu_tuning.h"
+#include "src/base/isa_level.h"
 #include "tests/kernel/jit_test_util.h"
 
 namespace kiln::kernel {
@@ -200,12 +202,43 @@ void Check(int lanes, int count) {
 TEST(ScalarMathTest, F32OneLane) { Check<float>(1, 8000); }
 TEST(ScalarMathTest, F32FourLanes) { Check<float>(4, 8000); }
 TEST(ScalarMathTest, F32SixteenLanes) { Check<float>(16, 80000); }
+TEST(ScalarMathTest, F32SevenLanes) { Check<float>(7, 7000); }
+TEST(ScalarMathTest, F32ThirtyTwoLanes) { Check<float>(32, 80000); }
 TEST(ScalarMathTest, F64OneLane) { Check<double>(1, 8000); }
 TEST(ScalarMathTest, F64FourLanes) { Check<double>(4, 8000); }
 TEST(ScalarMathTest, F64SixteenLanes) { Check<double>(16, 80000); }
 
+// Another row of tuning and other instructions than the host's, until the end of the scope.
+class Processor {
+ public:
+  Processor(absl::string_view tuning, IsaLevel level) : tuning_(Tuning().name) {
+    EXPECT_TRUE(UseCpuTuning(tuning));
+    LimitIsa(level);
+  }
+  ~Processor() {
+    UseCpuTuning(tuning_);
+    LimitIsa(IsaLevel::kAmxFp16);
+  }
+
+ private:
+  const char* tuning_;
+};
+
+TEST(ScalarMathTest, WhereScalingToSubnormalsIsSlow) {
+  const Processor processor("intel", IsaLevel::kAmxFp16);
+  Check<float>(16, 80000);
+  Check<double>(16, 80000);
+}
+
+TEST(ScalarMathTest, WithoutAvx512) {
+  const Processor processor("avx2", IsaLevel::kAvx2);
+  Check<float>(8, 80000);
+  Check<double>(4, 80000);
+}
+
 // The flag of an operation whose result is subnormal or rounds to zero, for which processors take a hundred cycles.
 TEST(ScalarMathTest, NothingUnderflowsOnTheWayToZero) {
+  const Processor processor("intel", IsaLevel::kAmxFp16);
   const std::vector<Opcode> opcodes = {Opcode::kExp, Opcode::kExp2, Opcode::kLogistic, Opcode::kErfc,
                                        Opcode::kLogPlusOne};
   hlo::Module module("m");

@@ -1,11 +1,18 @@
 #include "src/kernel/math/coefficients.h"
 #include "src/kernel/math/real_math.h"
+#include "src/kernel/math/register_table.h"
 
 namespace kiln::kernel::math {
 
 Real Erf(Real x) {
   const bool f32 = IsF32(x);
   Real magnitude = x.Abs();
+  if (f32 && HasRegisterTables(x.builder())) {
+    // Adding that rounds 3.875 x to an integer and leaves it in the lowest bits of the sum.
+    Real bounded = AtMost(magnitude, 3.99);
+    Integer index = MulAdd(bounded, 3.875, bounded.Constant(0x1.8p23)).AsInteger();
+    return CopySign(PieceAt(bounded, index, kErfPieces), x);
+  }
   Real z = magnitude * magnitude;
   Real small = MulAdd(magnitude, Polynomial(z, kErfF32, kErfF64), magnitude);
   // Past the bound erfc is below half a unit of 1.
@@ -21,10 +28,26 @@ Real ErfOf16Bits(Real x) {
   return CopySign(magnitude * kernel::Polynomial(u, kErfOf16Bits), x);
 }
 
+namespace {
+
+// e^(-x^2) times the factor and what rounding lost of it.
+Real TimesGaussian(Real x, Real factor, Real factor_low) {
+  Real z = x * x;
+  return ExpTimes(-z, Fma(x, -x, z), factor, factor_low);
+}
+
+}  // namespace
+
 Real Erfc(Real x) {
   const bool f32 = IsF32(x);
   // Past the bound the result is 0.
   Real magnitude = AtMost(x.Abs(), f32 ? 10.9 : 27.6);
+  Mask negative = x < 0.0;
+  if (f32 && HasRegisterTables(x.builder())) {
+    ExactPiece scaled = ExactPieceAt(magnitude, QuarterOfOctave(magnitude, 1.375), kErfcPieces);
+    Real result = TimesGaussian(magnitude, scaled.value, scaled.low);
+    return Select(negative, 2.0 - result, result);
+  }
   Real z = magnitude * magnitude;
   Real small = MulAdd(magnitude, Polynomial(z, kErfF32, kErfF64), magnitude);
   // e^(x^2) erfc(x) (1 + 2x) is between 1 and 1.2, and a polynomial in (x - center) / (x + center).
@@ -39,8 +62,7 @@ Real Erfc(Real x) {
   // What the numerator, the divisor and the quotient lost.
   Real numerator_low = rest - (numerator - first[0]) + first[1], divisor_low = 1.0 - (divisor - twice);
   Real quotient_low = (Fma(-quotient, divisor, numerator) + MulAdd(-quotient, divisor_low, numerator_low)) * inverse;
-  Real large = ExpTimes(-z, Fma(magnitude, -magnitude, z), quotient, quotient_low);
-  Mask negative = x < 0.0;
+  Real large = TimesGaussian(magnitude, quotient, quotient_low);
   return Select(magnitude < 0.5, Select(negative, small + 1.0, 1.0 - small), Select(negative, 2.0 - large, large));
 }
 

@@ -3,6 +3,7 @@
 
 #include "src/kernel/math/coefficients.h"
 #include "src/kernel/math/real_math.h"
+#include "src/kernel/math/scale.h"
 
 namespace kiln::kernel::math {
 namespace {
@@ -10,66 +11,46 @@ namespace {
 // Adding this rounds to an integer and leaves it in the lowest bits of the sum.
 double Rounder(Real x) { return IsF32(x) ? 0x1.8p23 : 0x1.8p52; }
 
-// Processors take a hundred cycles to multiply where a result is subnormal, or so small that it becomes zero: what
-// exponential functions give for much of their domain, as behind a mask. None of the code here makes such products, but
-// for subnormal f64.
-
-// x = n ln 2 + r with |r| <= ln 2 / 2: `rounded` holds n + `offset` in its lowest bits; e^r = 1 + r + r^2 q.
+// x = n ln 2 + r with |r| <= ln 2 / 2: `rounded` holds n + offset in its lowest bits; e^r = 1 + r + r^2 q / unit.
 struct ExpReduction {
   Integer rounded;
   Real n, r, q;
+  double unit;
 
+  // For a unit of 1.
   Real Tail() const { return r * r * q; }
-  Real Significand() const { return MulAdd(r, MulAdd(r, q, 1.0), 1.0); }
-  // Twice that, where q is twice its value.
-  Real TwiceSignificand() const { return MulAdd(r, MulAdd(r, q, 2.0), 2.0); }
+  // unit * e^r
+  Real Significand() const { return MulAdd(r, MulAdd(r, q, unit), unit); }
 };
 
-std::vector<double> Twice(absl::Span<const double> coefficients) {
-  std::vector<double> twice(coefficients.begin(), coefficients.end());
-  for (double& c : twice) c *= 2;
-  return twice;
+struct ExpReductionOptions {
+  int offset = 0;
+  double unit = 1;
+  bool negates_rest = false;  // x = n ln 2 - r
+};
+
+std::vector<double> Times(absl::Span<const double> coefficients, double unit) {
+  std::vector<double> products(coefficients.begin(), coefficients.end());
+  for (double& c : products) c *= unit;
+  return products;
 }
 
-ExpReduction ReduceExp(Real x, int offset, const Real* low = nullptr, bool twice = false) {
+// Of x + low.
+ExpReduction ReduceExp(Real x, const ExpReductionOptions& options, const Real* low = nullptr) {
   const bool f32 = IsF32(x);
-  const double rounder = Rounder(x) + offset;
+  const double rounder = Rounder(x) + options.offset, sign = options.negates_rest ? -1 : 1;
   Real z = MulAdd(x, f32 ? kLog2EF32[0] : kLog2EF64[0], x.Constant(rounder));
   Real n = z - rounder;
-  Real r = MulAdd(n, f32 ? -kLn2F32[0] : -kLn2F64[0], x);
-  r = MulAdd(n, f32 ? -kLn2F32[1] : -kLn2F64[1], r);
+  Real r = MulAdd(n, -sign * (f32 ? kLn2F32[0] : kLn2F64[0]), options.negates_rest ? -x : x);
+  r = MulAdd(n, -sign * (f32 ? kLn2F32[1] : kLn2F64[1]), r);
   if (low != nullptr) r = r + *low;
-  Real q = twice ? Polynomial(r, Twice(kExpF32), Twice(kExpF64)) : Polynomial(r, kExpF32, kExpF64);
-  return {z.AsInteger(), n, r, q};
+  Real q = Polynomial(r, Times(kExpF32, options.unit), Times(kExpF64, options.unit));
+  return {z.AsInteger(), n, r, q, options.unit};
 }
 
-// significand * 2^n for n + 2 bias in the lowest bits of `rounded`, in two steps, so that the result may be subnormal
-// or overflow by itself.
-Real ScaleInTwo(Real significand, Integer rounded) {
-  const int m = significand.mantissa_bits();
-  Integer half = rounded.Shr(1);
-  Integer rest = rounded - half;
-  return significand * half.Shl(m).AsReal() * rest.Shl(m).AsReal();
-}
-
-// Below this power of two, even 256 times as large, there is nothing but zero.
-double LeastExponent(Real x) { return IsF32(x) ? -160.0 : -1090.0; }
-
-// What is added to n in `rounded` for Scale(): 2^(n - 1) has that many more in f32's exponent.
-int ScaleOffset(Real x) { return IsF32(x) ? x.exponent_bias() - 1 : 2 * x.exponent_bias() - 1; }
-
-// twice / 2 * 2^n for n + ScaleOffset() in the lowest bits of `rounded`; `twice` is between 1 and 4, and n at most 129 and
-// at least -270 (f32), 1026 and -1100 (f64).
-Real Scale(Real twice, Real n, Integer rounded) {
-  if (!IsF32(n) || n.builder().target == Target::kGpu) {
-    return ScaleInTwo(Select(n < -1075.0, 0.0, twice), IsF32(n) ? rounded + n.exponent_bias() : rounded);
-  }
-  // Counts of the smallest subnormal number are the bits of the result, be it subnormal or just normal.
-  Mask tiny = n < -125.0;
-  Integer exponent = rounded + Select(tiny, rounded.Constant(149), 0);
-  Real scaled = twice * exponent.Shl(n.mantissa_bits()).AsReal();
-  // The largest number below 1/2: sums round to integers.
-  return Select(tiny, (scaled + 0x1.fffffep-2).ToSigned().AsReal(), scaled);
+// The significand for ScaleInTwo(), but 0 for an n beyond its reach, where 2^n is zero even if 256 times as large.
+Real InReach(Real significand, Real n) {
+  return HasScaling(n.builder()) ? significand : Select(n < (IsF32(n) ? -160.0 : -1090.0), 0.0, significand);
 }
 
 }  // namespace
@@ -78,8 +59,8 @@ Real ExpShifted(Real x, int shift) {
   const bool f32 = IsF32(x);
   // Past these the result is infinity or 0 anyway, and n stays within what two scalings reach.
   Real clamped = AtLeast(AtMost(x, f32 ? 89.0 - shift : 711.0), f32 ? -105.0 : -747.0);
-  ExpReduction e = ReduceExp(clamped, ScaleOffset(x) + shift, nullptr, /*twice=*/true);
-  return Scale(e.TwiceSignificand(), shift == 0 ? e.n : e.n + shift, e.rounded);
+  ExpReduction e = ReduceExp(clamped, {.offset = ScaleOffset(x) + shift, .unit = ScaleUnit(x)});
+  return Scale(e.Significand(), shift == 0 ? e.n : e.n + shift, e.rounded);
 }
 
 Real Exp(Real x) { return ExpShifted(x, 0); }
@@ -93,20 +74,22 @@ Real ExpTimes(Real x, Real factor, int shift) {
   Real most = Select(tiny, x.Constant(f32 ? 200.0 : 1460.0), x.Constant(f32 ? 170.0 : 1400.0));
   Real least = Select(tiny, x.Constant(f32 ? -120.0 : -1300.0), x.Constant(f32 ? -170.0 : -1400.0));
   Real clamped = Select(x > most, most, Select(x < least, least, x));
-  ExpReduction e = ReduceExp(clamped, 2 * x.exponent_bias() + shift);
+  ExpReduction e = ReduceExp(clamped, {.offset = 2 * x.exponent_bias() + shift});
   Integer exponent = e.rounded - Select(tiny, e.rounded.Constant(lift), e.rounded.Constant(0));
-  return ScaleInTwo(Select(e.n < LeastExponent(x), 0.0, e.Significand()) * lifted, exponent);
+  Real n = e.n + Select(tiny, x.Constant(shift - lift), x.Constant(shift));
+  return ScaleInTwo(InReach(e.Significand(), e.n) * lifted, n, exponent);
 }
 
 Real ExpTimes(Real x, Real low, Real factor, Real factor_low) {
-  ExpReduction e = ReduceExp(AtLeast(x, IsF32(x) ? -170.0 : -1400.0), 2 * x.exponent_bias(), &low);
+  ExpReduction e = ReduceExp(AtLeast(x, IsF32(x) ? -170.0 : -1400.0), {.offset = 2 * x.exponent_bias()}, &low);
   Real em1 = e.r + e.Tail();
   Real significand = factor + (MulAdd(factor, em1, factor_low) + factor_low * em1);
-  return ScaleInTwo(Select(e.n < LeastExponent(x), 0.0, significand), e.rounded);
+  return ScaleInTwo(InReach(significand, e.n), e.n, e.rounded);
 }
 
 Real ExpBounded(Real x) {
-  ExpReduction e = ReduceExp(x, 0);
+  ExpReduction e = ReduceExp(x, {});
+  if (HasScaling(x.builder())) return ScaleByInstruction(e.Significand(), e.n);
   Real significand = e.Significand();
   Real scaled = (significand.AsInteger() + e.rounded.Shl(x.mantissa_bits())).AsReal();
   return Select(x.IsNan(), x, scaled);
@@ -119,16 +102,17 @@ Real Exp2(Real x) {
   Real z = clamped + rounder;
   Real n = z - rounder;
   Real r = clamped - n;
-  Real q = Polynomial(r, Twice(kExp2F32), Twice(kExp2F64));
-  Real twice = MulAdd(r, 2 * (f32 ? kLn2FullF32[0] : kLn2FullF64[0]), r * r * q) + 2.0;
-  return Scale(twice, n, z.AsInteger());
+  const double unit = ScaleUnit(x);
+  Real q = Polynomial(r, Times(kExp2F32, unit), Times(kExp2F64, unit));
+  Real significand = MulAdd(r, unit * (f32 ? kLn2FullF32[0] : kLn2FullF64[0]), r * r * q) + unit;
+  return Scale(significand, n, z.AsInteger());
 }
 
 Real Expm1(Real x) {
   const bool f32 = IsF32(x);
   Real clamped = AtLeast(AtMost(x, f32 ? 89.0 : 710.0), f32 ? -20.0 : -40.0);
   // Half of 2^n, which is finite for the largest n.
-  ExpReduction e = ReduceExp(clamped, x.exponent_bias() - 1);
+  ExpReduction e = ReduceExp(clamped, {.offset = x.exponent_bias() - 1});
   Real half_scale = e.rounded.Shl(x.mantissa_bits()).AsReal();
   Real tail = e.Tail();
   Real em1 = e.r + tail;
@@ -139,22 +123,16 @@ Real Expm1(Real x) {
 }
 
 Real Logistic(Real x) {
-  // e^-|x| neither overflows nor, in the quotient, loses the small results of negative x.
-  ExpReduction reduced = ReduceExp(AtLeast(-x.Abs(), IsF32(x) ? -105.0 : -747.0), ScaleOffset(x));
-  // What is added to 1 keeps its rounding error: the sum and the quotient below have theirs.
-  Real head = reduced.r + 1.0;
-  Real rest = reduced.Tail() + (reduced.r - (head - 1.0));
-  Real scaled = Scale((head + rest) * 2.0, reduced.n, reduced.rounded);
-  // Next to 1 it is lost.
-  Mask lost_in_sum = reduced.n < -60.0;
-  Real e = Select(lost_in_sum, 0.0, scaled);
-  Real divisor = e + 1.0;
-  Real lost = e - (divisor - 1.0);
-  Mask negative = x < 0.0;
-  Real quotient = Select(negative, e, 1.0) / divisor;
-  // The divisor's rounding error, times the quotient, over the divisor.
-  Real inverse = Select(negative, 1.0 - quotient, quotient);
-  return Select(lost_in_sum & negative, scaled, MulAdd(quotient, -(lost * inverse), quotient));
+  const bool f32 = IsF32(x);
+  // With x = n ln 2 - r it is 2^n / (2^n + e^r). Past the bounds the result is 1 or 0.
+  Real clamped = AtLeast(AtMost(x, f32 ? 20.0 : 40.0), f32 ? -105.0 : -747.0);
+  ExpReduction e = ReduceExp(clamped, {.offset = ScaleOffset(x), .negates_rest = true});
+  Real power = PowerOfTwo(e.n, e.rounded);
+  Real rest = e.r + e.Tail();  // of e^r, beside 1
+  // 2^n + 1 is exact unless n is so small that their sum loses bits, and so large that they do not matter.
+  Mask small = e.n < -20.0;
+  Real divisor = Select(small, x.Constant(1.0), power + 1.0) + Select(small, rest + power, rest);
+  return Scale(ScaleUnit(x) / divisor, e.n, e.rounded);
 }
 
 namespace {

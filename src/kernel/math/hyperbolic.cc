@@ -1,5 +1,6 @@
 #include "src/kernel/math/coefficients.h"
 #include "src/kernel/math/real_math.h"
+#include "src/kernel/math/register_table.h"
 
 namespace kiln::kernel::math {
 namespace {
@@ -28,6 +29,10 @@ Real Cosh(Real x) {
 Real Tanh(Real x) {
   const bool f32 = IsF32(x);
   Real magnitude = x.Abs();
+  if (f32 && HasRegisterTables(x.builder())) {
+    Real bounded = AtMost(magnitude, 9.2);
+    return CopySign(PieceAt(bounded, QuarterOfOctave(bounded, 1.625), kTanhPieces), x);
+  }
   Real small = OddSeries(magnitude, kTanhF32, kTanhF64);
   // Past these the result rounds to 1.
   Real e = ExpBounded(AtMost(magnitude, f32 ? 10.0 : 20.0) * 2.0);
