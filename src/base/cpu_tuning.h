@@ -86,6 +86,12 @@ struct ProductTuning {
   double block_lhs_pack_work;  // and to pack it
   double block_store_work;     // to store a result
   double block_task_work;      // to begin a task
+  // Convolutions in Winograd's form (cpu/winograd.h). bench convolution
+  double window_gain;              // the part of the direct products' time that it may take at most
+  int64_t window_channels;         // that tiles' sums have at least
+  double window_transform_cycles;  // of a vector of inputs or results of a tile,
+  double weight_transform_cycles;  // and of one of weights
+  int64_t window_weight_bytes;     // of weights that are transformed in one round
 };
 
 // Attention as one step: passes/attention_fusion.h, cpu/attention_plan.h. bench 'attention|models'

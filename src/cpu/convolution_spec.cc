@@ -11,6 +11,7 @@
 #include "src/cpu/dot_spec.h"
 #include "src/cpu/gemm_types.h"
 #include "src/cpu/group_product.h"
+#include "src/cpu/winograd.h"
 
 namespace kiln::cpu {
 namespace {
@@ -159,7 +160,7 @@ class Splitter {
     groups_ = a_.feature_group_count * a_.batch_group_count;
     features_ = out_.dimensions(a_.output_feature) / groups_;
     inputs_ = rhs_.dimensions(a_.kernel_input_feature);
-    if (!PlaceWindows() && !PlaceInput(*arithmetic)) return {};
+    if (!PlaceWindows() && !PlaceTiles() && !PlaceInput(*arithmetic)) return {};
     std::vector<ConvolutionSpec> specs;
     std::vector<Phase> phases(spaces_.size());
     AddPhases(0, &phases, &specs);
@@ -168,33 +169,77 @@ class Splitter {
   }
 
  private:
+  static bool IsF32(const Shape& shape) { return shape.element_type() == hlo::PrimitiveType::kF32; }
+
+  void FindStrides() {
+    lhs_strides_ = RowMajorStrides(lhs_.dimensions());
+    rhs_strides_ = RowMajorStrides(rhs_.dimensions());
+    out_strides_ = RowMajorStrides(out_.dimensions());
+  }
+
+  std::vector<GemmWindow> WindowsInPlace() const {
+    std::vector<GemmWindow> windows;
+    for (size_t s = 0; s < a_.window.size(); ++s) {
+      const hlo::WindowDimension& w = a_.window[s];
+      const int64_t input = a_.input_spatial[s], output = a_.output_spatial[s];
+      windows.push_back({out_.dimensions(output), lhs_.dimensions(input), w.size, w.stride, w.window_dilation,
+                         w.padding_low, lhs_strides_[input], rhs_strides_[a_.kernel_spatial[s]], out_strides_[output]});
+    }
+    return windows;
+  }
+
+  void PlaceSpaces() {
+    for (size_t s = 0; s < a_.window.size(); ++s) {
+      const int64_t input = a_.input_spatial[s], output = a_.output_spatial[s];
+      spaces_.push_back(SpaceOf(a_.window[s], lhs_.dimensions(input), out_.dimensions(output)));
+    }
+    common_.windows = WindowsInPlace();
+  }
+
   // For groups of as few channels as kernels of groups take: lhs is read as it is.
   bool PlaceWindows() {
     const GroupKernels* kernels = FindGroupKernels();
     const size_t rank = a_.window.size();
-    const auto is_f32 = [](const Shape& shape) { return shape.element_type() == hlo::PrimitiveType::kF32; };
     if (kernels == nullptr || kernels->lanes != lanes_ || a_.feature_group_count == 1 || rank < 1 || rank > 3 ||
         features_ != inputs_ || features_ > lanes_ || !std::has_single_bit(static_cast<uint64_t>(features_)) ||
-        out_.dimensions(a_.output_feature) < lanes_ || !is_f32(lhs_) || !is_f32(rhs_) || !is_f32(out_) ||
+        out_.dimensions(a_.output_feature) < lanes_ || !IsF32(lhs_) || !IsF32(rhs_) || !IsF32(out_) ||
         a_.window[rank - 1].size > kMaxGroupTaps ||
         std::any_of(a_.window.begin(), a_.window.end(), [](const auto& w) { return w.base_dilation != 1; })) {
       return false;
     }
-    lhs_strides_ = RowMajorStrides(lhs_.dimensions());
-    rhs_strides_ = RowMajorStrides(rhs_.dimensions());
-    out_strides_ = RowMajorStrides(out_.dimensions());
+    FindStrides();
     if (lhs_strides_[a_.input_feature] != 1 || rhs_strides_[a_.kernel_output_feature] != 1 ||
         out_strides_[a_.output_feature] != 1) {
       return false;
     }
-    for (size_t s = 0; s < rank; ++s) {
-      const hlo::WindowDimension& w = a_.window[s];
-      const int64_t input = a_.input_spatial[s], output = a_.output_spatial[s];
-      spaces_.push_back(SpaceOf(w, lhs_.dimensions(input), out_.dimensions(output)));
-      common_.windows.push_back({out_.dimensions(output), lhs_.dimensions(input), w.size, w.stride, w.window_dilation,
-                                 w.padding_low, lhs_strides_[input], rhs_strides_[a_.kernel_spatial[s]],
-                                 out_strides_[output]});
+    PlaceSpaces();
+    return true;
+  }
+
+  // For windows of three by three taps of many channels (winograd.h): lhs is read as it is, whether
+  // channels or places are neighbours.
+  bool PlaceTiles() {
+    const WinogradKernels* kernels = FindWinogradKernels();
+    if (kernels == nullptr || kernels->lanes != lanes_ || groups_ > 1 || a_.window.size() != 2 ||
+        inputs_ % lanes_ != 0 || features_ % lanes_ != 0 || !IsF32(lhs_) || !IsF32(rhs_) || !IsF32(out_) ||
+        !std::all_of(a_.window.begin(), a_.window.end(),
+                     [](const auto& w) { return w.size == 3 && w.stride == 1 && w.base_dilation == 1; })) {
+      return false;
     }
+    FindStrides();
+    const int64_t kernel_input = rhs_strides_[a_.kernel_input_feature];
+    const int64_t row = rhs_strides_[a_.kernel_spatial[0]], column = rhs_strides_[a_.kernel_spatial[1]];
+    const bool weights_are_neighbours = rhs_strides_[a_.kernel_output_feature] == 1 || kernel_input == 1 ||
+                                        (kernel_input == 9 && row == 3 && column == 1);
+    const auto is_known = [&](int64_t feature, int64_t spatial, const std::vector<int64_t>& strides) {
+      return strides[feature] == 1 || (strides[spatial] == 1 && a_.window[1].window_dilation == 1);
+    };
+    if (!is_known(a_.input_feature, a_.input_spatial[1], lhs_strides_) ||
+        !is_known(a_.output_feature, a_.output_spatial[1], out_strides_) || !weights_are_neighbours ||
+        !IsWorthWinograd(out_.dimensions(a_.output_batch), WindowsInPlace(), inputs_, features_)) {
+      return false;
+    }
+    PlaceSpaces();
     return true;
   }
 
@@ -282,7 +327,8 @@ class Splitter {
                           feature_loop(groups_, features_)};
     const bool windows = !gemm.windows.empty();
     if (!windows) Merge(&rows);
-    Merge(&steps);
+    const bool tiles = windows && groups_ == 1;
+    if (!tiles) Merge(&steps);
     const bool channels = groups_ > 1 && (windows || features_ < lanes_) &&
                           std::has_single_bit(static_cast<uint64_t>(features_)) && group_stride <= features_;
     const auto across =
@@ -308,8 +354,9 @@ class Splitter {
     }
     const Dimension inner_row = windows ? Take(rows.size() - 1, &rows) : TakeInner(&rows);
     // Lanes of their own elements are loads for every step: those that follow each other should be neighbours.
-    const Dimension inner_step =
-        gemm.column_group > 0 && !steps.empty() ? Take(steps.size() - 1, &steps) : TakeInner(&steps);
+    const Dimension inner_step = tiles                                     ? Take(0, &steps)
+                                 : gemm.column_group > 0 && !steps.empty() ? Take(steps.size() - 1, &steps)
+                                                                           : TakeInner(&steps);
     gemm.m = inner_row.step.size;
     gemm.n = columns.step.size;
     gemm.k = inner_step.step.size;
@@ -321,8 +368,9 @@ class Splitter {
     gemm.out.column_stride = columns.step.out_stride;
     for (const Dimension& d : steps) gemm.outer_steps.push_back(d.step);
     std::erase_if(batch, [](const Dimension& d) { return d.step.size == 1; });
-    const bool may_swap = gemm.padding.empty() && gemm.lhs_offset + gemm.rhs_offset + gemm.out_offset == 0 &&
-                          gemm.column_group == 0 && gemm.lhs.row_stride == 1 && gemm.out.row_stride == 1;
+    const bool may_swap = !windows && gemm.padding.empty() &&
+                          gemm.lhs_offset + gemm.rhs_offset + gemm.out_offset == 0 && gemm.column_group == 0 &&
+                          gemm.lhs.row_stride == 1 && gemm.out.row_stride == 1;
     if (may_swap) {
       // Rows may become lanes: a product for every outer row.
       batch.insert(batch.end(), rows.begin(), rows.end());

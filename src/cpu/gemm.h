@@ -62,7 +62,7 @@ struct GemmPadding {
   int64_t padded = 1;    // of the copy
 };
 
-// One dimension of space of a convolution over groups of channels. Strides count elements of one place, tap or input.
+// One dimension of space of a convolution. Strides count elements of one place, tap or input.
 struct GemmWindow {
   int64_t places = 1;  // of the result
   int64_t inputs = 1, taps = 1;
@@ -92,7 +92,7 @@ struct GemmSpec {
   int64_t column_group = 0;
   int64_t column_group_stride = 0;
   // When not empty: rows are the batch, then these places, nothing of lhs is padded, and the product is one of
-  // group_product.h.
+  // group_product.h if there is a column_group, otherwise of winograd.h, whose k counts channels.
   std::vector<GemmWindow> windows;
   GemmMatrix lhs;
   GemmMatrix rhs;
@@ -107,10 +107,11 @@ struct GemmSpec {
 // FinishGemmPlan again.
 struct GemmSchedule {
   enum class Kind : uint8_t {
-    kTile,    // rows x vectors accumulators, lhs elements broadcast against rhs vectors along n
-    kBlocks,  // the same, of kernels compiled with Kiln, packed by each task (gemm_blocks.h); blocks nest k, m, n
-    kGroups,  // lanes are columns with lhs elements of their group, of kernels compiled with Kiln (group_product.h)
-    kDot,     // vectors along k, summed across lanes in the end: few rows, rhs contiguous in k
+    kTile,      // rows x vectors accumulators, lhs elements broadcast against rhs vectors along n
+    kBlocks,    // the same, of kernels compiled with Kiln, packed by each task (gemm_blocks.h); blocks nest k, m, n
+    kGroups,    // lanes are columns with lhs elements of their group, of kernels compiled with Kiln (group_product.h)
+    kWinograd,  // tiles of transformed inputs times transformed weights (winograd.h); blocks nest n, m
+    kDot,       // vectors along k, summed across lanes in the end: few rows, rhs contiguous in k
   };
   Kind kind = Kind::kTile;
   bool swapped = false;  // computes the transposed product: below, "m", "lhs" and "rows" then mean n, rhs and columns
@@ -128,12 +129,12 @@ struct GemmSchedule {
   // What one round packs and multiplies, so that scratch memory stays small; 0: all. Multiples of the block.
   int64_t batch_chunk = 0;
   int64_t m_chunk = 0;       // only of lhs that is packed, or padded and cut along the outermost rows
-  int64_t n_chunk = 0;       // only of packed rhs
+  int64_t n_chunk = 0;       // only of packed, or transformed, rhs
   int64_t padded_bytes = 0;  // with an m_chunk of a padded lhs: what its copy may take
   int64_t k_block = 0;       // all steps when the sum is made in one go; a multiple of k where there are outer ones
 
   // Whether its loops are compiled with Kiln.
-  bool IsCompiled() const { return kind == Kind::kBlocks || kind == Kind::kGroups; }
+  bool IsCompiled() const { return kind == Kind::kBlocks || kind == Kind::kGroups || kind == Kind::kWinograd; }
 };
 
 // All phases have this signature. lhs, rhs, out and extra as the spec says, scratch of plan.scratch_bytes aligned to 64

@@ -15,18 +15,6 @@ constexpr int64_t kMaxKeptBytes = int64_t{8} << 20;
 
 char* AlignTo64(char* memory) { return memory + (-reinterpret_cast<uintptr_t>(memory) & 63); }
 
-// What a thread packs into, kept for the next product.
-char* ThreadMemory(int64_t bytes) {
-  thread_local std::unique_ptr<char[]> memory;
-  thread_local int64_t size = 0;
-  if (size < bytes + 64) {
-    memory.reset();
-    memory.reset(new char[static_cast<size_t>(bytes + 64)]);
-    size = bytes + 64;
-  }
-  return AlignTo64(memory.get());
-}
-
 GemmBlockDimension OffsetOf(const GemmBlockDimension* dimensions, int64_t count, int64_t index) {
   GemmBlockDimension offset;
   for (int64_t i = count; i-- > 0;) {
@@ -286,6 +274,17 @@ class BlockRunner {
 };
 
 }  // namespace
+
+char* ThreadMemory(int64_t bytes) {
+  thread_local std::unique_ptr<char[]> memory;
+  thread_local int64_t size = 0;
+  if (size < bytes + 64) {
+    memory.reset();
+    memory.reset(new char[static_cast<size_t>(bytes + 64)]);
+    size = bytes + 64;
+  }
+  return AlignTo64(memory.get());
+}
 
 const GemmKernels* FindGemmKernels(GemmKernelKind kind) {
   const HostIsa& host = Host();

@@ -50,6 +50,9 @@ void RunGemmBlocks(const GemmBlocks* blocks, const char* lhs, const char* rhs, c
                    int64_t begin, int64_t end, GemmFinish* finish);
 inline constexpr char kGemmBlocksName[] = "kiln_gemm_blocks";
 
+// Memory of this thread, aligned to 64, until its next call.
+char* ThreadMemory(int64_t bytes);
+
 // Attention in blocks of rows: a task computes its block of scores, lets `rows` make weights of them, and multiplies
 // these, all in memory of its thread; keys and values are packed where the task before had others. Two descriptions
 // follow in memory, with their runs, of which there is one: of query times key into scores, and of weights times value.

@@ -7,6 +7,7 @@
 #include "src/cpu/group_product.h"
 #include "src/cpu/llvm_loop.h"
 #include "src/cpu/runtime_call.h"
+#include "src/cpu/winograd.h"
 
 namespace kiln::cpu {
 
@@ -25,9 +26,17 @@ void GemmEmitter::CallCompiled(const char* name, const std::vector<int64_t>& des
 absl::StatusOr<GemmBlocksParts> GemmEmitter::EmitBlocksParts(const std::string& name) {
   name_ = name;
   const bool direct = IsDirectResult(spec_, arithmetic_);
-  GemmBlocksParts parts{schedule_.kind == GemmSchedule::Kind::kGroups
-                            ? DescribeGroupProduct(spec_, problem_, schedule_, layout_, direct)
-                            : DescribeGemmBlocks(spec_, problem_, schedule_, layout_)};
+  GemmBlocksParts parts;
+  switch (schedule_.kind) {
+    case GemmSchedule::Kind::kGroups:
+      parts.description = DescribeGroupProduct(spec_, problem_, schedule_, layout_, direct);
+      break;
+    case GemmSchedule::Kind::kWinograd:
+      parts.description = DescribeWinograd(MakeWinogradProduct(spec_, schedule_, direct));
+      break;
+    default:
+      parts.description = DescribeGemmBlocks(spec_, problem_, schedule_, layout_);
+  }
   if (!direct) {
     KILN_ASSIGN_OR_RETURN(parts.finish, EmitFinish());
   }
@@ -35,6 +44,7 @@ absl::StatusOr<GemmBlocksParts> GemmEmitter::EmitBlocksParts(const std::string& 
 }
 
 bool IsOneCall(const GemmSpec& spec, const GemmPlan& plan, size_t phase) {
+  if (plan.schedule.kind == GemmSchedule::Kind::kWinograd && phase == 0) return true;
   const absl::StatusOr<GemmArithmetic> arithmetic =
       GemmArithmetic::Make(spec.lhs.type, spec.rhs.type, spec.result_type);
   return phase + 1 == plan.phases.size() && plan.schedule.IsCompiled() && arithmetic.ok() &&
@@ -50,6 +60,12 @@ absl::StatusOr<GemmBlocksParts> EmitGemmBlocks(const GemmSpec& spec, const GemmP
 
 absl::Status GemmEmitter::EmitBlocks(const Entry& entry) {
   KILN_ASSIGN_OR_RETURN(const GemmBlocksParts parts, EmitBlocksParts(name_));
+  if (schedule_.kind == GemmSchedule::Kind::kWinograd) {
+    CallCompiled(kWinogradName, parts.description,
+                 {entry.lhs, entry.rhs, entry.out, entry.scratch, entry.extra, entry.begin, entry.end, parts.finish});
+    b_.CreateRetVoid();
+    return absl::OkStatus();
+  }
   llvm::Value* lhs = entry.lhs;
   if (layout_.lhs.padded) lhs = At(entry.scratch, layout_.lhs.scratch_offset + spec_.lhs_offset * LhsBytes());
   CallCompiled(schedule_.kind == GemmSchedule::Kind::kGroups ? kGroupProductName : kGemmBlocksName, parts.description,

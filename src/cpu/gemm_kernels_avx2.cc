@@ -3,6 +3,7 @@
 
 #include "src/cpu/gemm_kernels_template.h"
 #include "src/cpu/group_kernels_template.h"
+#include "src/cpu/winograd_kernels_template.h"
 
 namespace kiln::cpu {
 
@@ -17,16 +18,23 @@ const GroupKernels* GroupKernels256() {
   return &kKernels;
 }
 
+const WinogradKernels* WinogradKernels256() {
+  static constexpr WinogradKernels kKernels = MakeWinogradKernels<PlainArithmetic<float, 32, 16>>();
+  return &kKernels;
+}
+
 }  // namespace kiln::cpu
 
 #else
 
 #include "src/cpu/gemm_kernels.h"
 #include "src/cpu/group_kernels.h"
+#include "src/cpu/winograd_kernels.h"
 
 namespace kiln::cpu {
 const GemmKernels* GemmKernels256(GemmKernelKind) { return nullptr; }
 const GroupKernels* GroupKernels256() { return nullptr; }
+const WinogradKernels* WinogradKernels256() { return nullptr; }
 }  // namespace kiln::cpu
 
 #endif

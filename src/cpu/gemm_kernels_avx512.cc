@@ -6,6 +6,7 @@
 
 #include "src/cpu/gemm_kernels_template.h"
 #include "src/cpu/group_kernels_template.h"
+#include "src/cpu/winograd_kernels_template.h"
 
 namespace kiln::cpu {
 namespace {
@@ -74,16 +75,23 @@ const GroupKernels* GroupKernels512() {
   return &kKernels;
 }
 
+const WinogradKernels* WinogradKernels512() {
+  static constexpr WinogradKernels kKernels = MakeWinogradKernels<PlainArithmetic<float, 64, 32>>();
+  return &kKernels;
+}
+
 }  // namespace kiln::cpu
 
 #else
 
 #include "src/cpu/gemm_kernels.h"
 #include "src/cpu/group_kernels.h"
+#include "src/cpu/winograd_kernels.h"
 
 namespace kiln::cpu {
 const GemmKernels* GemmKernels512(GemmKernelKind) { return nullptr; }
 const GroupKernels* GroupKernels512() { return nullptr; }
+const WinogradKernels* WinogradKernels512() { return nullptr; }
 }  // namespace kiln::cpu
 
 #endif

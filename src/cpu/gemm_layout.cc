@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/base/rounding.h"
+#include "src/cpu/winograd.h"
 
 namespace kiln::cpu {
 
@@ -101,8 +102,22 @@ PaddedRound CutPadding(const GemmProblem& problem, const GemmSpec& spec, int64_t
   return round;
 }
 
+// Of transformed weights.
+static GemmLayout WinogradLayout(const GemmSpec& spec, const GemmSchedule& schedule) {
+  const WinogradProduct product = MakeWinogradProduct(spec, schedule, /*direct=*/true);
+  GemmLayout layout;
+  layout.rhs.packed = true;
+  layout.rhs.tasks = product.weight_tasks();
+  layout.scratch_bytes = product.round_panels * product.panel_bytes();
+  layout.m_blocks = product.tile_blocks;
+  layout.n_blocks = product.panel_blocks;
+  layout.n_rounds = CeilDivide(product.panels, product.round_panels);
+  return layout;
+}
+
 GemmLayout MakeGemmLayout(const GemmProblem& problem, const GemmSchedule& schedule, const GemmArithmetic& arithmetic,
                           const GemmSpec& spec) {
+  if (schedule.kind == GemmSchedule::Kind::kWinograd) return WinogradLayout(spec, schedule);
   GemmLayout layout;
   const int64_t element = arithmetic.element_bytes();
   const bool dot = schedule.kind == GemmSchedule::Kind::kDot;

@@ -6,12 +6,19 @@
 #include "src/cpu/gemm_emitter.h"
 #include "src/cpu/gemm_pad.h"
 #include "src/cpu/llvm_loop.h"
+#include "src/cpu/winograd.h"
 
 namespace kiln::cpu {
 
 absl::StatusOr<llvm::Function*> GemmEmitter::EmitPack(const std::string& name) {
   name_ = name;
   const Entry entry = BeginFunction(name);
+  if (schedule_.kind == GemmSchedule::Kind::kWinograd) {
+    const WinogradProduct product = MakeWinogradProduct(spec_, schedule_, IsDirectResult(spec_, arithmetic_));
+    CallCompiled(kWinogradWeightsName, DescribeWinograd(product), {entry.rhs, entry.scratch, entry.begin, entry.end});
+    b_.CreateRetVoid();
+    return entry.function;
+  }
   const int64_t lhs_tasks = layout_.lhs.tasks;
   // All tasks of a call are of one round: first those of lhs, then those of rhs.
   const Round round = RoundOf(entry.begin, lhs_tasks + layout_.rhs.tasks);

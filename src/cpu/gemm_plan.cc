@@ -13,6 +13,7 @@
 #include "src/cpu/gemm_types.h"
 #include "src/cpu/group_product.h"
 #include "src/cpu/host_isa.h"
+#include "src/cpu/winograd.h"
 
 namespace kiln::cpu {
 namespace {
@@ -274,7 +275,13 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
   GemmPlan plan;
   GemmSchedule& schedule = plan.schedule;
   if (!spec.windows.empty()) {
-    ChooseGroupBlocks(MakeGemmProblem(spec, /*swapped=*/false, 1), threads, schedule);
+    if (spec.column_group > 0) {
+      ChooseGroupBlocks(MakeGemmProblem(spec, /*swapped=*/false, 1), threads, schedule);
+    } else {
+      schedule.lanes = full_lanes;
+      ChooseTile(WinogradTileProblem(spec), arithmetic, full_lanes, kMaxTileRows, kMaxTileVectors, schedule);
+      ChooseWinogradBlocks(spec, threads, schedule);
+    }
     KILN_RETURN_IF_ERROR(FinishGemmPlan(spec, name, plan));
     return plan;
   }
@@ -392,9 +399,11 @@ absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPl
                        arithmetic.element_bytes();
   const double used = std::min<double>(1.0, static_cast<double>(std::max<int64_t>(problem.n, 1)) / lanes);
   const double parts = arithmetic.parts();
+  const double multiplied =
+      schedule.kind == Kind::kWinograd ? plan.multiply_adds * costs.window_gain / 2 : plan.multiply_adds;
   plan.estimated_nanoseconds = static_cast<int64_t>(
       20 +
-      plan.multiply_adds * parts * parts /
+      multiplied * parts * parts /
           (costs.lane_products_per_nanosecond * lanes * (schedule.kind == Kind::kDot ? 1.0 : used)) +
       bytes / (groups ? Tuning().kernels.bytes_per_nanosecond : costs.bytes_per_nanosecond));
 
@@ -411,7 +420,7 @@ absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPl
   }
   const int64_t tasks = layout.batches * layout.m_blocks * layout.n_blocks;
   const double stored = costs.store_work * static_cast<double>(problem.batches) * rows * static_cast<double>(problem.n);
-  const double round_work = (plan.multiply_adds + stored) / static_cast<double>(plan.rounds);
+  const double round_work = (multiplied + stored) / static_cast<double>(plan.rounds);
   plan.phases.push_back({std::string(name), tasks, grain(round_work, tasks)});
   return absl::OkStatus();
 }

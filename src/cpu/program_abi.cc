@@ -12,6 +12,7 @@
 #include "src/cpu/radix_sort.h"
 #include "src/cpu/run_profile.h"
 #include "src/cpu/top_rows.h"
+#include "src/cpu/winograd.h"
 
 namespace kiln::cpu {
 
@@ -44,6 +45,8 @@ void RegisterProgramSymbols() {
   AddRuntimeSymbol(kDenseSolveName, reinterpret_cast<void*>(&RunDenseSolve));
   AddRuntimeSymbol(kGemmBlocksName, reinterpret_cast<void*>(&RunGemmBlocks));
   AddRuntimeSymbol(kGroupProductName, reinterpret_cast<void*>(&RunGroupProduct));
+  AddRuntimeSymbol(kWinogradWeightsName, reinterpret_cast<void*>(&TransformWinogradWeights));
+  AddRuntimeSymbol(kWinogradName, reinterpret_cast<void*>(&RunWinograd));
   AddRuntimeSymbol(kAttentionBlocksName, reinterpret_cast<void*>(&RunAttentionBlocks));
   AddRuntimeSymbol(kGemmPadName, reinterpret_cast<void*>(&PadGemmRows));
 }
