@@ -95,9 +95,14 @@ struct Tolerance {
   bool fewer_nans = false;
   bool fewer_overflows = false;  // of finite inputs
   bool any_order = false;        // of sums: the error is one of the largest number summed
+  bool has_sums = false;         // of many inputs, not of those at its place alone
   double units = 0;              // in the last place
   double smallest = 0;           // of which, where values are smaller
 };
+
+double LargestNumber(PrimitiveType type) {
+  return type == PrimitiveType::kF64 ? 0x1.fffffffffffffp1023 : type == PrimitiveType::kF16 ? 65504 : 0x1.fep127;
+}
 
 double LargestFinite(const std::vector<Literal>& inputs) {
   double largest = 0;
@@ -124,10 +129,23 @@ int64_t FirstDifference(const Literal& before, const Literal& after, const Toler
     if (std::isnan(a) && std::isnan(b)) continue;
     if (a == 0 && b == 0 && tolerance.signless_zero) continue;
     if (std::isnan(a) && tolerance.fewer_nans) continue;
-    const bool finite = std::all_of(inputs.begin(), inputs.end(), [&](const Literal& input) {
-      return i >= input.element_count() || std::isfinite(hlo::ElementAsDouble(input, i));
-    });
+    const auto has_input = [&](auto condition) {  // at the place of the result
+      return std::any_of(inputs.begin(), inputs.end(), [&](const Literal& input) {
+        return i < input.element_count() && condition(hlo::ElementAsDouble(input, i));
+      });
+    };
+    const bool finite = !has_input([](double value) { return !std::isfinite(value); });
     if (tolerance.fewer_overflows && !std::isfinite(a) && finite) continue;
+    // Where sums have infinite terms as well, numbers overflowed whose product with another can.
+    if (tolerance.fewer_overflows && tolerance.has_sums && !std::isfinite(a) &&
+        LargestFinite(inputs) >= std::sqrt(LargestNumber(part))) {
+      continue;
+    }
+    // A term that was too small for its type left a zero, which has another sign than the sum that it was rounded from.
+    if (tolerance.fewer_overflows && a == 0 && b == 0 &&
+        has_input([&](double value) { return value != 0 && std::abs(value) < SmallestNormal(part) / Epsilon(part); })) {
+      continue;
+    }
     const double unit = std::max(
         {std::abs(a), SmallestNormal(part), tolerance.smallest, tolerance.any_order ? LargestFinite(inputs) : 0});
     const double limit = tolerance.units * Epsilon(part) * unit;
@@ -182,7 +200,8 @@ void Check(const std::string& name, const std::string& text, int trials, std::se
     applied->insert(&rule);
     absl::StrAppend(&rules[instruction.parent()], "\n  ", rule.left, " = ", rule.right);
     Tolerance& tolerance = tolerances[instruction.parent()];
-    if (fast) tolerance = {true, false, true, true, 64, 1};
+    if (fast) tolerance = {true, false, true, true, tolerance.has_sums, 64, 1};
+    if (instruction.opcode() == hlo::Opcode::kDot) tolerance.has_sums = true;
     for (const simplify::Guard& each : rule.guards) {
       const absl::string_view guard = each.text == nullptr ? "" : each.text;  // addresses of equal texts may differ
       if (guard == simplify::SignlessZero.text) tolerance.signless_zero = true;
@@ -190,7 +209,8 @@ void Check(const std::string& name, const std::string& text, int trials, std::se
       if (guard == simplify::Rounds.text && tolerance.units == 0) tolerance.units = 4;
       if (guard == simplify::AnyOrder.text) tolerance.any_order = true, tolerance.units = 32;
       if (guard == simplify::NoOverflowBetween.text) {
-        tolerance = {tolerance.signless_zero, tolerance.fewer_nans, true, tolerance.any_order, 256, 1};
+        tolerance = {
+            tolerance.signless_zero, tolerance.fewer_nans, true, tolerance.any_order, tolerance.has_sums, 256, 1};
       }
       // The error of a product is multiplied by the exponent.
       if (guard == simplify::Ln2.text) tolerance.units = 256;

@@ -75,7 +75,7 @@ constexpr Rule kRules[] = {
     {"power(x, 0)", "1", NotComplex},
     {"power(x, 1)", "x", NotComplex},
     {"power(1, x)", "1", Floating},
-    {"power(x, 2)", "multiply(x, x)", NotComplex},
+    {"power(x, 2)", "multiply(x, x)", NotComplex, Rounds},
     {"power(x, 3)", "multiply(multiply(x, x), x)", NotComplex, Rounds},
     {"power(x, 4)", "multiply(multiply(x, x), multiply(x, x))", WideFloat, Rounds},
     {"power(x, c)", "product of x and its repeated squares", IntegerPower, Integer},
