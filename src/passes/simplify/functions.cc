@@ -79,7 +79,7 @@ constexpr Rule kRules[] = {
     {"power(x, 3)", "multiply(multiply(x, x), x)", NotComplex, Rounds},
     {"power(x, 4)", "multiply(multiply(x, x), multiply(x, x))", WideFloat, Rounds},
     {"power(x, c)", "product of x and its repeated squares", IntegerPower, Integer},
-    {"power(x, -1)", "divide(1, x)", Floating},
+    {"power(x, -1)", "divide(1, x)", Floating, Rounds},
     {"power(x, -2)", "multiply(divide(1, x), divide(1, x))", WideFloat, Rounds},
     {"power(x, 0.5)", "sqrt(x)", WideFloat, NonNegativeX, Rounds},
     // The root of -inf is NaN and that of -0 is -0; the powers are inf and 0.
