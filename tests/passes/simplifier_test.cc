@@ -95,6 +95,7 @@ struct Tolerance {
   bool signless_zero = false;
   bool fewer_nans = false;
   bool fewer_overflows = false;  // of finite inputs
+  bool overflowing_products = false;  // of numbers whose squares leave the range of their type
   bool any_order = false;        // of sums: the error is one of the largest number summed
   bool has_sums = false;         // of many inputs, not of those at its place alone
   double units = 0;              // in the last place
@@ -152,7 +153,21 @@ int64_t FirstDifference(const Literal& before, const Literal& after, const Toler
       });
     };
     const bool finite = !has_input([](double value) { return !std::isfinite(value); });
-    if (tolerance.fewer_overflows && !std::isfinite(a) && finite) continue;
+    const bool has_nan = has_input([](double value) { return std::isnan(value); });
+    if (tolerance.fewer_overflows && (std::isnan(a) ? !has_nan : !std::isfinite(a) && finite)) continue;
+    const auto is_finite_past = [](double value, double low, double high) {
+      return value != 0 && std::isfinite(value) && (std::abs(value) < low || std::abs(value) > high);
+    };
+    if (tolerance.overflowing_products && has_input([&](double value) {
+          return is_finite_past(value, std::sqrt(SmallestNormal(part)), std::sqrt(LargestNumber(part)));
+        })) {
+      continue;
+    }
+    // Nothing tells what f64 would be without overflow.
+    if (tolerance.fewer_overflows && part == PrimitiveType::kF64 &&
+        has_input([&](double value) { return is_finite_past(value, 1e-16, 1e16); })) {
+      continue;
+    }
     // Where sums have infinite terms as well, numbers overflowed whose product with another can.
     if ((tolerance.fewer_overflows || tolerance.any_order) && tolerance.has_sums && !std::isfinite(a) &&
         LargestFinite(inputs) >= std::sqrt(LargestNumber(part))) {
@@ -261,7 +276,7 @@ void Check(const std::string& name, const std::string& text, const std::string& 
     applied->insert(&rule);
     absl::StrAppend(&rules[instruction.parent()], "\n  ", rule.left, " = ", rule.right);
     Tolerance& tolerance = tolerances[instruction.parent()];
-    if (fast) tolerance = {true, false, true, true, tolerance.has_sums, 64, 1};
+    if (fast) tolerance = {true, false, true, true, true, tolerance.has_sums, 64, 1};
     const hlo::Opcode opcode = instruction.opcode();
     tolerance.has_sums |= opcode == hlo::Opcode::kDot || opcode == hlo::Opcode::kReduce;
     for (const simplify::Guard& each : rule.guards) {
@@ -270,9 +285,11 @@ void Check(const std::string& name, const std::string& text, const std::string& 
       if (guard == simplify::PaddingIsNoFactor.text) tolerance.fewer_nans = true;
       if (guard == simplify::Rounds.text && tolerance.units == 0) tolerance.units = 4;
       if (guard == simplify::AnyOrder.text) tolerance.any_order = true, tolerance.units = 32;
+      if (guard == simplify::NoOverflowOfProducts.text) {
+        tolerance.overflowing_products = true, tolerance.units = std::max(tolerance.units, 4.0);
+      }
       if (guard == simplify::NoOverflowBetween.text) {
-        tolerance = {
-            tolerance.signless_zero, tolerance.fewer_nans, true, tolerance.any_order, tolerance.has_sums, 256, 1};
+        tolerance.fewer_overflows = true, tolerance.units = 256, tolerance.smallest = 1;
       }
       // The error of a product is multiplied by the exponent.
       if (guard == simplify::Ln2.text) tolerance.units = 256;
