@@ -32,8 +32,7 @@ class Accumulator {
       std::memcpy(targets[i], inits_[i], widths_[i]);
     }
     if (sums_) {
-      real_ = 0;
-      imaginary_ = 0;
+      real_ = imaginary_ = -0.0L;  // What is added to it stays as it is, -0 too.
       AddValue(inits_[0]);
     }
   }

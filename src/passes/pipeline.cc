@@ -18,6 +18,7 @@
 #include "src/passes/custom_call_flattening.h"
 #include "src/passes/dce.h"
 #include "src/passes/dot_canonicalization.h"
+#include "src/passes/dot_merger.h"
 #include "src/passes/dynamic_padder.h"
 #include "src/passes/eigh_expander.h"
 #include "src/passes/fft_expander.h"
@@ -129,6 +130,7 @@ std::vector<Step> Steps(bool fast_math) {
       {{"reduce-window-to-scan", MakeWindowsScans}, kCpu},
       {{"scan-expander", ExpandScans}},
       {{"sort-keys", MakeSortKeys}},
+      {{"dot-merger", MergeDots}, kCpu},
       {{"dot-canonicalization", CanonicalizeDots}},
       {simplification("dot-simplification")},
       {{"transpose-folding", FoldTransposes}},

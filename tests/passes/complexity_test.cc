@@ -108,7 +108,7 @@ std::string NestedWhiles(int64_t n) {
                    "index=0\n  n = s32[] constant(9)\n  ROOT r = pred[] compare(i, n), direction=LT\n}\n");
   constexpr int64_t kDepth = 100;
   std::string entry = absl::StrCat(kEntry, "  v0 = f32[64] add(x, x)\n  i = s32[] constant(0)\n");
-  const int64_t towers = n / (kDepth * 15);
+  const int64_t towers = n / 1250;  // of some eleven instructions a level; divides all sizes
   for (int64_t t = 0; t < towers; ++t) {
     for (int64_t d = 0; d < kDepth; ++d) {
       absl::StrAppend(&text, "body", t, "_", d, " {\n  s = (s32[], f32[64]) parameter(0)\n  i = s32[] ",

@@ -377,6 +377,39 @@ Instruction* UpdateOfSplat(const Match& match, Builder& builder) {
 }
 
 // "x" applies where the shapes are equal: a replacement must have the shape of what it replaces.
+// Updates at known places that cover all of an array, each a part of one dimension: nothing of the array is left.
+Instruction* UpdatesThatCover(const Match& match, Builder& builder) {
+  constexpr size_t kMaxUpdates = 64;
+  const Shape& shape = match.root()->shape();
+  std::vector<std::pair<int64_t, Instruction*>> updates;  // by their starts
+  int64_t along = -1, covered = 0;
+  for (const Instruction* root = match.root(); root->opcode() == Opcode::kDynamicUpdateSlice;
+       root = root->operand(0)) {
+    Instruction* update = root->operands()[1];
+    const auto starts = ConstantStarts(*root, 2, shape, update->shape().dimensions());
+    if (!starts || updates.size() == kMaxUpdates || (!updates.empty() && root->users().size() > 1)) return nullptr;
+    for (int64_t i = 0; i < shape.rank(); ++i) {
+      if (update->shape().dimensions(i) == shape.dimensions(i)) continue;
+      if (along >= 0 && along != i) return nullptr;
+      along = i;
+    }
+    if (along < 0) return nullptr;
+    updates.emplace_back((*starts)[along], update);
+    covered += update->shape().dimensions(along);
+    if (covered >= shape.dimensions(along)) break;
+  }
+  if (along < 0 || covered != shape.dimensions(along)) return nullptr;
+  absl::c_sort(updates, [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Instruction*> pieces;
+  int64_t end = 0;
+  for (const auto& [start, update] : updates) {
+    if (start != end) return nullptr;
+    end += update->shape().dimensions(along);
+    pieces.push_back(update);
+  }
+  return builder.Concatenate(pieces, along);
+}
+
 constexpr Rule kRules[] = {
     {"dynamic-slice(x, ...)", "x"},
     {"dynamic-slice(x, ...)", "slice(x), where indices are constants", StaticSlice},
@@ -404,6 +437,8 @@ constexpr Rule kRules[] = {
      "dynamic-update-slice(x, z, ...), at the same place", UpdateOfUpdate},
     {"dynamic-update-slice(t:dynamic-update-slice(x, y, ...), z, ...)",
      "dynamic-update-slice(x, z, ...), where that covers y", UpdateOfCovered},
+    {"dynamic-update-slice(t:dynamic-update-slice'(x, y, ...), z, ...)", "concatenate(y, z), where these cover x",
+     UpdatesThatCover},
     {"dynamic-update-slice(broadcast(x), y, ...)", "pad(y, x), where indices are constants", UpdateOfSplat},
 };
 

@@ -1,4 +1,6 @@
 // Roundings, powers, roots, exponentials, trigonometric functions, complex numbers. Special values keep their meaning.
+#include <cmath>
+
 #include "src/passes/simplify/rules.h"
 
 namespace kiln::passes::simplify {
@@ -8,7 +10,10 @@ namespace {
 Instruction* IntegerPower(const Match& match, Builder& builder) {
   constexpr int64_t kMostExponent = 1024;
   const std::optional<Literal> exponent = SplatValue(*match['c']);
-  int64_t rest = exponent ? hlo::ElementAsInt64(*exponent, 0) : 0;
+  const bool is_whole = exponent && hlo::IsIntegral(exponent->shape().element_type());
+  int64_t rest = is_whole ? hlo::ElementAsInt64(*exponent, 0)
+                 : exponent ? static_cast<int64_t>(hlo::ElementAsDouble(*exponent, 0))
+                            : 0;
   if (rest < 2 || rest > kMostExponent) return nullptr;
   Instruction *power = match['x'], *product = nullptr;
   for (; rest > 0; rest >>= 1) {
@@ -16,6 +21,12 @@ Instruction* IntegerPower(const Match& match, Builder& builder) {
     if (rest > 1) power = builder.Binary(Opcode::kMultiply, power, power);
   }
   return product;
+}
+
+// Up to here the product is as accurate as the power: each of its numbers is rounded once, and none lies beyond it.
+bool IsSmall(const Match& match) {
+  const double exponent = hlo::ElementAsDouble(*SplatValue(*match['c']), 0);
+  return exponent >= 5 && exponent <= 8 && exponent == std::floor(exponent);
 }
 
 // f(-x) = f(x).
@@ -75,11 +86,13 @@ constexpr Rule kRules[] = {
     {"power(x, 0)", "1", NotComplex},
     {"power(x, 1)", "x", NotComplex},
     {"power(1, x)", "1", Floating},
-    {"power(x, 2)", "multiply(x, x)", NotComplex},
+    {"power(x, 2)", "multiply(x, x)", NotComplex, Rounds},
     {"power(x, 3)", "multiply(multiply(x, x), x)", NotComplex, Rounds},
     {"power(x, 4)", "multiply(multiply(x, x), multiply(x, x))", WideFloat, Rounds},
     {"power(x, c)", "product of x and its repeated squares", IntegerPower, Integer},
-    {"power(x, -1)", "divide(1, x)", Floating},
+    {"power(x, c)", "product of x and its repeated squares", IntegerPower, WideFloat, Guard{"c is 5, 6, 7 or 8", IsSmall},
+     Rounds},
+    {"power(x, -1)", "divide(1, x)", Floating, Rounds},
     {"power(x, -2)", "multiply(divide(1, x), divide(1, x))", WideFloat, Rounds},
     {"power(x, 0.5)", "sqrt(x)", WideFloat, NonNegativeX, Rounds},
     // The root of -inf is NaN and that of -0 is -0; the powers are inf and 0.
@@ -91,9 +104,20 @@ constexpr Rule kRules[] = {
     {"power(2, x)", "exp2(x)", WideFloat, Rounds},
 
     {"log(exponential(x))", "x", WideFloat, NoOverflowBetween, SignlessZero},
+    {"log(sqrt(x))", "multiply(log(x), 0.5)", Precise, Rounds},
+    {"log(rsqrt(x))", "multiply(log(x), -0.5)", Precise, NoOverflowBetween, SignlessZero},
+    {"log(power(x, c))", "multiply(log(abs(x)), c)", Precise, EvenC, NoOverflowBetween},
+    {"log(power(x, c))", "multiply(log(x), c)", Precise, OddC, NoOverflowBetween},
+    {"multiply(exponential'(x), exponential'(y))", "exponential(add(x, y))", Precise, NoOverflowBetween},
+    {"divide(exponential'(x), exponential'(y))", "exponential(subtract(x, y))", Precise, NoOverflowBetween},
+    {"divide(x, exponential'(y))", "multiply(x, exponential(negate(y)))", Precise, NoOverflowBetween},
+    {"divide(x, power'(y, z))", "multiply(x, power(y, negate(z)))", Precise, NoOverflowBetween},
+    {"power(exponential'(x), c)", "exponential(multiply(x, c))", Precise, NoOverflowBetween},
+    {"power(power'(x, c), d)", "power(x, multiply(c, d))", Precise, NonNegativeX, NoOverflowBetween},
     {"sqrt(multiply(x, x))", "abs(x)", WideFloat, NoOverflowBetween},
     {"multiply(sqrt(x), sqrt(x))", "x", WideFloat, NonNegativeX, Rounds},
     {"multiply(rsqrt(x), rsqrt(x))", "divide(1, x)", WideFloat, NonNegativeX, Rounds},
+    {"rsqrt(multiply(x, x))", "divide(1, abs(x))", WideRange, NoOverflowBetween},
     {"divide(1, sqrt(x))", "rsqrt(x)", WideFloat, Rounds},
     {"divide(x, rsqrt(y))", "multiply(x, sqrt(y))", WideFloat, Rounds},
     {"divide(1, add'(1, exponential'(negate(x))))", "logistic(x)", WideFloat, Rounds},

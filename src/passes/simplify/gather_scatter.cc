@@ -391,6 +391,11 @@ bool IsCombinersIdentity(const Match& match) {
 }
 constexpr Guard IdentityC{"c the combiner's identity", IsCombinersIdentity};
 
+bool AddsUpdates(const Match& match) {
+  return analysis::CombinerOpcode(*match['t']->called_computation()) == Opcode::kAdd;
+}
+constexpr Guard AddingT{"t adds", AddsUpdates};
+
 constexpr Rule kRules[] = {
     {"gather(t:broadcast(x), i)", "broadcast(x), where places differ along copies", GatherOfCopies},
     {"gather(x, i)", "gather(x, i), of places before they are clamped", UnclampedPlaces},
@@ -401,6 +406,7 @@ constexpr Rule kRules[] = {
     {"gather(x, t:broadcast(i))", "broadcast(dynamic-slice(x, i)), of one place", GatherOfOnePlace},
     {"gather(t:gather'(x, i), j)", "gather(x, gather(i, j)), of rows", GatherOfGather},
     {"scatter(x, i, u)", "x", EmptyU},
+    {"add(x, t:scatter'(0, i, u))", "t(x, i, u)", AddingT, AnyOrder, SignlessZero},
     {"scatter(x, i, c)", "x", IdentityC, SignlessZero},
     {"scatter(c, i, u)", "select(equal(i, iota()), combine(c, u), c), of one element per row", ScatterOfElements},
     {"scatter(x, i, u)", "dynamic-update-slice(x, combine(slice(x), u)), of places side by side", ScatterOfSteps},

@@ -53,6 +53,10 @@ PrimitiveType TypeOf(const Match& match) {
 bool IsPred(PrimitiveType type) { return type == PrimitiveType::kPred; }
 bool IsIntegralOrPred(PrimitiveType type) { return hlo::IsIntegral(type) || IsPred(type); }
 bool IsWideFloat(PrimitiveType type) { return hlo::IsFloating(type) && hlo::BitWidth(type) >= 16; }
+bool IsFloatOfWideRange(PrimitiveType type) {
+  return type == PrimitiveType::kBF16 || type == PrimitiveType::kF32 || type == PrimitiveType::kF64;
+}
+bool IsPreciseFloat(PrimitiveType type) { return type == PrimitiveType::kF32 || type == PrimitiveType::kF64; }
 bool IsNotComplex(PrimitiveType type) { return !hlo::IsComplex(type); }
 
 bool IsWhole(const Instruction& x) {
@@ -97,6 +101,32 @@ bool IsScaledExactly(const Match& match) {
   std::frexp(c * d, &exponent);
   return c * d != 0 && (IsPower(c, type) || IsPower(d, type)) && IsPower(std::ldexp(1.0, exponent), type);
 }
+
+namespace {
+
+bool IsNormal(double value, PrimitiveType type) {
+  int exponent = 0;
+  std::frexp(value, &exponent);
+  return value != 0 && std::isfinite(value) && IsPower(std::ldexp(1.0, exponent), type);
+}
+
+double NumberOf(const Match& match, char letter) { return hlo::ElementAsDouble(ValueOf(match, letter), 0); }
+
+}  // namespace
+
+bool IsProductNormal(const Match& match) { return IsNormal(NumberOf(match, 'c') * NumberOf(match, 'd'), TypeOf(match)); }
+bool IsQuotientNormal(const Match& match) {
+  return IsNormal(NumberOf(match, 'c') / NumberOf(match, 'd'), TypeOf(match));
+}
+bool HaveOneSign(const Match& match) {
+  const double c = NumberOf(match, 'c'), d = NumberOf(match, 'd');
+  return (c > 0 && d > 0) || (c < 0 && d < 0);
+}
+bool IsWholeAndEven(const Match& match) {
+  const double c = NumberOf(match, 'c');
+  return c != 0 && std::isfinite(c) && std::fmod(c, 2) == 0;
+}
+bool IsWholeAndOdd(const Match& match) { return std::fmod(NumberOf(match, 'c'), 2) == 1; }
 
 bool IsMinusZero(const Match& match) { return RangeOf(*match['c']).has_minus_zero; }
 bool IsNotZero(const Match& match) { return !IsZero(match); }

@@ -20,6 +20,8 @@ bool TypeIs(const Match& match) {
 bool IsIntegralOrPred(PrimitiveType type);
 bool IsPred(PrimitiveType type);
 bool IsWideFloat(PrimitiveType type);
+bool IsFloatOfWideRange(PrimitiveType type);
+bool IsPreciseFloat(PrimitiveType type);
 bool IsNotComplex(PrimitiveType type);
 
 inline constexpr Guard Integral{"integers or pred", TypeIs<IsIntegralOrPred>};
@@ -27,6 +29,10 @@ inline constexpr Guard Integer{"integers", TypeIs<hlo::IsIntegral>};
 inline constexpr Guard Floating{"real floats", TypeIs<hlo::IsFloating>};
 // Wide enough that a function rounded once is no other answer than its parts rounded each.
 inline constexpr Guard WideFloat{"real floats of 16 bits and more", TypeIs<IsWideFloat>};
+// Products of what is no large number are seldom past it.
+inline constexpr Guard WideRange{"bf16, f32 and f64", TypeIs<IsFloatOfWideRange>};
+// Precise enough for exponents that are rounded.
+inline constexpr Guard Precise{"f32 and f64", TypeIs<IsPreciseFloat>};
 inline constexpr Guard NotComplex{"not complex", TypeIs<IsNotComplex>};
 inline constexpr Guard Signed{"signed integers", TypeIs<hlo::IsSignedIntegral>};
 inline constexpr Guard Unsigned{"unsigned integers", TypeIs<hlo::IsUnsignedIntegral>};
@@ -80,6 +86,11 @@ bool IsZero(const Match& match);
 bool IsNotZero(const Match& match);
 bool IsMinusZero(const Match& match);
 bool IsScaledExactly(const Match& match);
+bool IsProductNormal(const Match& match);
+bool IsQuotientNormal(const Match& match);
+bool HaveOneSign(const Match& match);
+bool IsWholeAndEven(const Match& match);
+bool IsWholeAndOdd(const Match& match);
 bool AreOrdered(const Match& match);
 bool AreRanges(const Match& match);
 bool ProductFits(const Match& match);
@@ -93,6 +104,11 @@ inline constexpr Guard ZeroC{"c 0 or -0", IsZero};
 inline constexpr Guard NonZeroC{"c not 0", IsNotZero};
 inline constexpr Guard MinusZeroC{"c -0", IsMinusZero};
 inline constexpr Guard ExactScale{"c or d a power of two", IsScaledExactly};
+inline constexpr Guard NormalProduct{"c * d neither too small nor too large", IsProductNormal};
+inline constexpr Guard NormalQuotient{"c / d neither too small nor too large", IsQuotientNormal};
+inline constexpr Guard OneSign{"c and d of one sign", HaveOneSign};
+inline constexpr Guard EvenC{"c whole and even, not 0", IsWholeAndEven};
+inline constexpr Guard OddC{"c whole and odd, above 0", IsWholeAndOdd};
 inline constexpr Guard ExactReciprocal{"1/c exact", HasExactReciprocal};
 inline constexpr Guard Ordered{"c <= d", AreOrdered};
 inline constexpr Guard Ranges{"c <= f, d <= e", AreRanges};
@@ -114,6 +130,7 @@ inline constexpr Guard SignlessZero{"-0 is 0"};
 inline constexpr Guard Rounds{"other roundings"};
 inline constexpr Guard AnyOrder{"sums in another order"};
 inline constexpr Guard NoOverflowBetween{"no overflow between"};
+inline constexpr Guard NoOverflowOfProducts{"no overflow or underflow of products"};
 inline constexpr Guard PaddingIsNoFactor{"padding times inf or NaN is 0"};
 
 }  // namespace kiln::passes::simplify

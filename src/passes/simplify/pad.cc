@@ -1,5 +1,6 @@
 // Pad.
 #include <algorithm>
+#include <utility>
 
 #include "src/passes/simplify/rules.h"
 
@@ -78,6 +79,58 @@ Instruction* ElementwiseOfPads(const Match& match, Builder& builder) {
                      s.attributes());
 }
 
+// What one adds to the other's padding, at other places along one dimension.
+Instruction* PadsSideBySide(const Match& match, Builder& builder) {
+  const PadAttributes &s = PadOf(*match['s']), &t = PadOf(*match['t']);
+  if (!AllZero(s.interior) || !AllZero(t.interior) || AnyBelowZero(s.low) || AnyBelowZero(s.high) ||
+      AnyBelowZero(t.low) || AnyBelowZero(t.high)) {
+    return nullptr;
+  }
+  int64_t along = -1;
+  for (size_t i = 0; i < s.low.size(); ++i) {
+    if (s.low[i] == t.low[i] && s.high[i] == t.high[i]) continue;
+    if (along >= 0) return nullptr;
+    along = static_cast<int64_t>(i);
+  }
+  if (along < 0) return nullptr;
+  Instruction *first = match['x'], *second = match['y'];
+  const bool is_second = s.low[along] > t.low[along];
+  if (is_second) std::swap(first, second);
+  PadAttributes both = is_second ? t : s;
+  both.high[along] = (is_second ? s : t).high[along];
+  DimensionVector gap = first->shape().dimensions();
+  gap[along] = (is_second ? s : t).low[along] - both.low[along] - first->shape().dimensions(along);
+  if (gap[along] < 0) return nullptr;
+  Instruction* padding = match['s']->operands()[1];
+  std::vector<Instruction*> pieces = {first, second};
+  if (gap[along] > 0) pieces.insert(pieces.begin() + 1, builder.BroadcastScalar(padding, gap));
+  Instruction* joined = builder.Concatenate(pieces, along);
+  if (AllZero(both.low) && AllZero(both.high)) return joined;
+  return builder.Add(Opcode::kPad, match.root()->shape(), {joined, padding}, std::move(both));
+}
+
+// Along dimensions that only x has.
+Instruction* PadOfBroadcast(const Match& match, Builder& builder) {
+  const PadAttributes& pad = PadOf(*match.root());
+  const Instruction& broadcast = *match['t'];
+  PadAttributes of_x;
+  DimensionVector sizes;
+  for (size_t i = 0; i < pad.low.size(); ++i) {
+    if (pad.low[i] == 0 && pad.high[i] == 0 && pad.interior[i] == 0) continue;
+    if (!Contains(broadcast.dimensions(), static_cast<int64_t>(i))) return nullptr;
+  }
+  for (int64_t dimension : broadcast.dimensions()) {
+    of_x.low.push_back(pad.low[dimension]);
+    of_x.high.push_back(pad.high[dimension]);
+    of_x.interior.push_back(pad.interior[dimension]);
+    sizes.push_back(match.root()->shape().dimensions(dimension));
+  }
+  if (sizes.size() == pad.low.size()) return nullptr;
+  Instruction* padded = builder.Add(Opcode::kPad, Shape(match.root()->shape().element_type(), sizes),
+                                    {match['x'], match['y']}, std::move(of_x));
+  return builder.Broadcast(padded, match.root()->shape().dimensions(), broadcast.dimensions());
+}
+
 constexpr Rule kRules[] = {
     {"pad(x, y)", "x", Guard{"nothing is added", AddsNothing}},
     {"pad(t:pad(x, y), y)", "pad(x, y)", PadOfPad},
@@ -88,7 +141,13 @@ constexpr Rule kRules[] = {
     {"pad(c, c)", "c"},
     {"elementwise(s:pad'(x, _), t:pad'(y, _))", "pad(elementwise(x, y), elementwise(c, d)), where padded alike",
      ElementwiseOfPads},
+    {"add(s:pad'(x, 0), t:pad'(y, 0))", "pad(concatenate(x, y), 0), of what lies side by side", PadsSideBySide,
+     SignlessZero},
+    {"or(s:pad'(x, 0), t:pad'(y, 0))", "pad(concatenate(x, y), 0), of what lies side by side", PadsSideBySide},
+    {"maximum(s:pad'(x, lowest), t:pad'(y, lowest))", "pad(concatenate(x, y), lowest), of what lies side by side",
+     PadsSideBySide, NotComplex},
     {"pad(broadcast(x), x)", "broadcast(x)", ScalarX},
+    {"pad(t:broadcast'(x), y)", "broadcast(pad(x, y)), where no copies are padded", PadOfBroadcast},
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Transpose, reverse and iota.
+#include <algorithm>
 #include <utility>
 
 #include "src/passes/simplify/rules.h"
@@ -16,6 +17,76 @@ Instruction* TransposeOfTranspose(const Match& match, Builder& builder) {
   DimensionVector permutation;
   for (int64_t dimension : match.root()->dimensions()) permutation.push_back(inner[dimension]);
   return builder.Transpose(match['x'], permutation);
+}
+
+// Two transposes around a reshape, as one with a reshape on one side at most: in pieces of dimensions that all three
+// keep whole, they are one permutation.
+Instruction* TransposeOfReshapedTranspose(const Match& match, Builder& builder) {
+  const Instruction &inner = *match['u'], &outer = *match.root();
+  const Shape &turned = inner.shape(), &reshaped = match['t']->shape();
+  if (IsEmpty(outer)) return nullptr;
+  DimensionVector sizes;  // of the pieces, as the reshape has them
+  std::vector<DimensionVector> of_turned(turned.rank()), of_reshaped(reshaped.rank());
+  int64_t a = 1, b = 1;  // what is left of a dimension
+  for (int64_t i = -1, j = -1;;) {
+    while (a == 1 && i + 1 < turned.rank()) a = turned.dimensions(++i);
+    while (b == 1 && j + 1 < reshaped.rank()) b = reshaped.dimensions(++j);
+    if (a == 1) break;
+    const int64_t size = std::min(a, b);
+    if (a % size != 0 || b % size != 0) return nullptr;
+    a /= size, b /= size;
+    of_turned[i].push_back(static_cast<int64_t>(sizes.size()));
+    of_reshaped[j].push_back(static_cast<int64_t>(sizes.size()));
+    sizes.push_back(size);
+  }
+  std::vector<int64_t> place(sizes.size()), of_x(sizes.size());  // of a piece in x, and in which dimension
+  int64_t next = 0;
+  for (int64_t dimension = 0; dimension < turned.rank(); ++dimension) {
+    for (int64_t piece : of_turned[absl::c_find(inner.dimensions(), dimension) - inner.dimensions().begin()]) {
+      place[piece] = next++;
+      of_x[piece] = dimension;
+    }
+  }
+  struct Run {
+    int64_t first, size;
+  };
+  enum Ends { kNone, kOfResult, kOfX };
+  // Pieces that lie together in x and in the result, as far as no end of a dimension lies between.
+  const auto runs_within = [&](Ends ends) {
+    std::vector<Run> runs;
+    int64_t previous = -1;
+    for (int64_t dimension : outer.dimensions()) {
+      bool is_first = true;
+      for (int64_t piece : of_reshaped[dimension]) {
+        const bool continues = previous >= 0 && place[piece] == place[previous] + 1 &&
+                               !(ends == kOfResult && is_first) && !(ends == kOfX && of_x[piece] != of_x[previous]);
+        if (continues) {
+          runs.back().size *= sizes[piece];
+        } else {
+          runs.push_back({place[piece], sizes[piece]});
+        }
+        previous = piece;
+        is_first = false;
+      }
+    }
+    return runs;
+  };
+  if (runs_within(kNone).size() < 2) return builder.Reshape(match['x'], outer.shape().dimensions());
+  for (const Ends ends : {kOfResult, kOfX}) {
+    const std::vector<Run> runs = runs_within(ends);
+    std::vector<Run> in_x = runs;
+    absl::c_sort(in_x, [](const Run& x, const Run& y) { return x.first < y.first; });
+    DimensionVector before, after, permutation;
+    for (const Run& run : in_x) before.push_back(run.size);
+    for (const Run& run : runs) {
+      after.push_back(run.size);
+      permutation.push_back(absl::c_find_if(in_x, [&](const Run& x) { return x.first == run.first; }) - in_x.begin());
+    }
+    if (ends == kOfX ? before != match['x']->shape().dimensions() : after != outer.shape().dimensions()) continue;
+    return builder.Reshape(builder.Transpose(builder.Reshape(match['x'], before), permutation),
+                           outer.shape().dimensions());
+  }
+  return nullptr;
 }
 
 Instruction* TransposeOfBroadcast(const Match& match, Builder& builder) {
@@ -162,6 +233,8 @@ Instruction* ReverseOfIota(const Match& match, Builder& builder) {
 constexpr Rule kRules[] = {
     {"transpose(x)", "x", Guard{"the order stays", KeepsOrder}},
     {"transpose(transpose(x))", "transpose(x)", TransposeOfTranspose},
+    {"transpose(t:reshape'(u:transpose'(x)))", "reshape(transpose(x)), or a reshape before, or only one of both",
+     TransposeOfReshapedTranspose},
     {"transpose(x)", "reshape(x), where only sizes of 1 move", TransposeIsReshape},
     {"transpose(broadcast(x))", "broadcast(x)", TransposeOfBroadcast},
     {"transpose(t:concatenate'(...))", "concatenate(reshape(p), reshape(q), ...), of operands whose order stays",
