@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
 #include "src/analysis/arithmetic_cost.h"
 #include "src/analysis/combiner.h"
@@ -236,6 +237,22 @@ bool CheaperAsPieces(const Instruction& concatenate, int64_t max_pieces) {
     if (operand->shape().element_count() < kMinPieceElements) return false;
   }
   return true;
+}
+
+bool PiecesShareWork(const Instruction& concatenate) {
+  absl::flat_hash_map<const Instruction*, const Instruction*> piece_of;
+  for (const Instruction* piece : concatenate.operands()) {
+    std::vector<const Instruction*> reached = {piece};
+    for (size_t i = 0; i < reached.size() && reached.size() <= kMaxReached; ++i) {
+      const Instruction* at = reached[i];
+      if (!IsLoopProducer(*at) || at->shape().IsScalar()) continue;
+      const auto [known, is_new] = piece_of.emplace(at, piece);
+      if (!is_new && known->second == piece) continue;
+      if (!is_new && CostOf(*at) == EvaluationCost::kExpensive) return true;
+      reached.insert(reached.end(), at->operands().begin(), at->operands().end());
+    }
+  }
+  return false;
 }
 
 const Instruction* ColumnsOf(const Instruction& root) {

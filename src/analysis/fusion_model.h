@@ -45,6 +45,9 @@ bool JoinsColumns(const hlo::Instruction& instruction);
 // Whether what it joins, of so many pieces at most, had better be stored in a loop for each of them.
 bool CheaperAsPieces(const hlo::Instruction& concatenate, int64_t max_pieces = 32);
 
+// Whether several of the pieces that it joins are made of something expensive.
+bool PiecesShareWork(const hlo::Instruction& concatenate);
+
 // A dimension of so many elements may run inside the lanes, where what does not depend on it is computed once. Rows of
 // more are too many streams: a rope of 32 rows of 2048 by 128 took 2.4 times as long as with tables.
 inline constexpr int64_t kMaxRepeats = 8;

@@ -20,7 +20,9 @@ constexpr CpuTuning kWide = {
                .launch_nanoseconds = 7,
                .bytes_per_nanosecond = 13,
                .cached_bytes_per_nanosecond = 72,
-               .elements_per_nanosecond = 35},
+               .elements_per_nanosecond = 35,
+               // Half the first-level cache.
+               .kept_bytes = 16 * kKilobyte},
     .threads = {.wake_nanoseconds = 20000,
                 .range_nanoseconds = 10000,
                 // Bridges the gap between two kernels of one program, and costs no battery.

@@ -25,6 +25,7 @@ struct FusionCosts {
   double bytes_per_nanosecond;  // one core's part of main memory, while all cores are at it
   double cached_bytes_per_nanosecond;
   double elements_per_nanosecond;  // of one cheap operation on f32
+  int64_t kept_bytes;              // of a block of rows that a task makes before what reads it; 0: none; bench rope
 };
 
 // When work is divided over threads, and in which pieces. bench 'dispatch|math|matmul|sort'

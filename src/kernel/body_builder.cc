@@ -175,6 +175,7 @@ absl::StatusOr<ValueId> BodyBuilder::EmitGuarded(ValueId guard, const Instructio
 }
 
 absl::StatusOr<ValueId> BodyBuilder::EmitUncached(const Instruction* instruction, const Index& index, int64_t leaf) {
+  if (const auto kept = kept_.find(instruction); kept != kept_.end()) return EmitKept(kept->second, index);
   auto input = inputs_.find(instruction);
   if (input != inputs_.end()) return AddLoad(input->second, index, predicate_);
   if (instruction == external_) {
@@ -289,11 +290,54 @@ absl::StatusOr<ValueId> BodyBuilder::EmitConstant(const Instruction* instruction
   // A table: a parameter that the kernel brings along.
   auto table = absl::c_find_if(kernel_.parameters, [&](const Parameter& p) { return p.constant == literal; });
   if (table == kernel_.parameters.end()) {
+    table = absl::c_find_if(kernel_.parameters, [](const Parameter& p) { return p.is_local; });
+    MoveLocals(static_cast<int>(table - kernel_.parameters.begin()));
     table = kernel_.parameters.insert(
         table,
         {.type = literal.shape().element_type(), .dimensions = literal.shape().dimensions(), .constant = literal});
   }
   return AddLoad(static_cast<int>(table - kernel_.parameters.begin()), index, predicate_);
+}
+
+void BodyBuilder::MoveLocals(int first) {
+  for (Op& op : kernel_.ops) op.parameter += op.parameter >= first ? 1 : 0;
+  for (Store& store : kernel_.stores) store.parameter += store.parameter >= first ? 1 : 0;
+  for (auto& [instruction, kept] : kept_) kept.parameter += kept.parameter >= first ? 1 : 0;
+}
+
+int BodyBuilder::AddLocal(PrimitiveType type, hlo::DimensionVector dimensions) {
+  Parameter local{type, std::move(dimensions)};
+  local.is_local = true;
+  kernel_.parameters.push_back(std::move(local));
+  return static_cast<int>(kernel_.parameters.size()) - 1;
+}
+
+absl::StatusOr<ValueId> BodyBuilder::EmitKept(const Kept& kept, const Index& index) {
+  Index at;
+  for (size_t i = 0; i < index.size(); ++i) {
+    if (!kept.left_out[i]) at.push_back(index[i] - kept.origin[i]);
+  }
+  const Parameter& local = kernel_.parameters[kept.parameter];
+  return AddOp({.kind = OpKind::kLoad,
+                .type = local.type,
+                .loops = kept.loops,
+                .parameter = kept.parameter,
+                .offset = kernel_.terms.Recombine(Linearize(at, local.dimensions)),
+                .predicate = predicate_});
+}
+
+absl::StatusOr<Index> BodyBuilder::BeginStage(absl::Span<const int64_t> extents) { return BeginReduce(extents); }
+
+void BodyBuilder::EndStage(uint64_t outer_loops) {
+  const OpenBlock own = open_.back();
+  open_.pop_back();
+  for (const Block::Statement& statement : own.block->statements) {
+    if (statement.kind == Block::Kind::kOp) outer_loops |= kernel_.ops[statement.index].loops;
+    if (statement.kind == Block::Kind::kReduce) outer_loops |= kernel_.reduces[statement.index].outer_loops;
+  }
+  Reduce& stage = kernel_.reduces[own.reduce];
+  stage.outer_loops = outer_loops & ~own.loops;
+  BlockOf(stage.outer_loops)->statements.push_back({Block::Kind::kReduce, own.reduce});
 }
 
 absl::StatusOr<std::vector<ValueId>> BodyBuilder::Inline(const hlo::Computation& computation,

@@ -51,8 +51,27 @@ class BodyBuilder {
   absl::StatusOr<Index> BeginNest(absl::Span<const int64_t> extents, LoopKind kind);
   void EndNest();
 
+  // Opens a stage of the nest: loops of these extents, run before what stands behind it in `outer_loops`, that store to
+  // local arrays. Returns its variables.
+  absl::StatusOr<Index> BeginStage(absl::Span<const int64_t> extents);
+  void EndStage(uint64_t outer_loops);
+
+  // What a stage keeps of an instruction: its element `index` is at index - origin, dimensions `left_out` aside, of the
+  // local array `parameter`, and is another one in each iteration of `loops`.
+  struct Kept {
+    int parameter = -1;
+    Index origin;
+    std::vector<bool> left_out;
+    uint64_t loops = 0;
+  };
+  void BindKept(const hlo::Instruction* instruction, Kept kept) { kept_[instruction] = std::move(kept); }
+  int AddLocal(hlo::PrimitiveType type, hlo::DimensionVector dimensions);
+
   // Element `index` of leaf `leaf` of `instruction`.
   absl::StatusOr<ValueId> Emit(const hlo::Instruction* instruction, const Index& index, int64_t leaf = 0);
+
+  // The same, where `guard` holds (kNoValue: always); its loads are guarded by that alone.
+  absl::StatusOr<ValueId> EmitGuarded(ValueId guard, const hlo::Instruction* instruction, const Index& index);
 
   void AddStore(int parameter, const Index& index, ValueId value, ValueId predicate = kNoValue);
 
@@ -79,6 +98,7 @@ class BodyBuilder {
 
   absl::StatusOr<ValueId> EmitUncached(const hlo::Instruction* instruction, const Index& index, int64_t leaf);
   absl::StatusOr<ValueId> EmitElementwise(const hlo::Instruction* instruction, const Index& index);
+  absl::StatusOr<ValueId> EmitKept(const Kept& kept, const Index& index);
   absl::StatusOr<ValueId> EmitConstant(const hlo::Instruction* instruction, const Index& index);
   absl::StatusOr<ValueId> EmitPad(const hlo::Instruction* instruction, const Index& index);
   absl::StatusOr<ValueId> EmitConcatenate(const hlo::Instruction* instruction, const Index& index);
@@ -93,9 +113,6 @@ class BodyBuilder {
 
   // `inside` (kNoValue: true) and what guards loads now.
   ValueId Guard(ValueId inside);
-  // Emits `instruction` at `index` where `guard` holds; its loads are guarded by that alone.
-  absl::StatusOr<ValueId> EmitGuarded(ValueId guard, const hlo::Instruction* instruction, const Index& index);
-
   // The element at `position` along a dimension of `size` elements that lie `dilation` apart, with the conditions under
   // which there is one.
   IndexExpr Undilate(const IndexExpr& position, int64_t size, int64_t dilation, std::vector<Condition>* conditions);
@@ -118,9 +135,12 @@ class BodyBuilder {
   Block* BlockOf(uint64_t loops);
   ValueId AddOp(Op op);
   ValueId Converted(ValueId value, hlo::PrimitiveType type);
+  // Local arrays, the last parameters, from number `first` on make room for one.
+  void MoveLocals(int first);
 
   Kernel& kernel_;
   absl::flat_hash_map<const hlo::Instruction*, int> inputs_;
+  absl::flat_hash_map<const hlo::Instruction*, Kept> kept_;
   const hlo::Instruction* external_ = nullptr;
   Index external_index_;
   std::vector<OpenBlock> open_;

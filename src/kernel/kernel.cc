@@ -112,8 +112,13 @@ class Printer {
         }
         case Block::Kind::kReduce: {
           const Reduce& reduce = kernel_.reduces[statement.index];
-          absl::StrAppend(&text_, margin, "reduce");
+          absl::StrAppend(&text_, margin, reduce.results.empty() ? "stage" : "reduce");
           for (int loop : reduce.loops) absl::StrAppend(&text_, " i", loop, " in ", kernel_.loops[loop].extent);
+          if (reduce.results.empty()) {
+            absl::StrAppend(&text_, "\n");
+            AppendBlock(*reduce.block, indent + 2);
+            break;
+          }
           absl::StrAppend(
               &text_, " -> ", Values(reduce.results), " = ",
               reduce.combiner != nullptr ? std::string(reduce.combiner->name()) : Opcodes(reduce.combine_opcodes),

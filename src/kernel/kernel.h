@@ -90,7 +90,8 @@ struct Store {
 
 struct Block;
 
-// results = inits combined, by `combiner`, with `elements` over all iterations of `loops` (outermost first).
+// results = inits combined, by `combiner`, with `elements` over all iterations of `loops` (outermost first). Without
+// results it is a stage, whose block stores to local arrays.
 struct Reduce {
   std::vector<int> loops;
   std::vector<ValueId> inits;

@@ -6,7 +6,9 @@
 
 #include "absl/algorithm/container.h"
 #include "src/analysis/fusion_model.h"
+#include "src/analysis/kept_blocks.h"
 #include "src/base/status.h"
+#include "src/kernel/blocked_nest.h"
 #include "src/kernel/body_builder.h"
 
 namespace kiln::kernel {
@@ -141,7 +143,8 @@ absl::Status EmitScatter(BodyBuilder* body, const Instruction* scatter, int firs
   return absl::OkStatus();
 }
 
-// Pieces of this many elements at most alternate in one nest, whose vectors are interleaved.
+// Pieces of this many elements at most alternate in one nest, whose vectors are interleaved; others share one where
+// they share work.
 constexpr int64_t kMaxInterleavedRun = 4;
 
 // Pieces of a root concatenate, or of one that elementwise ops of its shape lead to, are nests of their own: no
@@ -152,11 +155,15 @@ absl::Status EmitConcatenatePieces(BodyBuilder* body, const Instruction* root, c
   const hlo::Shape& first = concatenate->operand(0)->shape();
   int64_t run = 1;
   for (int64_t i = dimension; i < first.rank(); ++i) run *= first.dimensions(i);
+  const bool are_equal = std::all_of(concatenate->operands().begin(), concatenate->operands().end(),
+                                     [&](const Instruction* operand) { return operand->shape() == first; });
   const bool together =
-      run <= kMaxInterleavedRun && std::all_of(concatenate->operands().begin(), concatenate->operands().end(),
-                                               [&](const Instruction* operand) { return operand->shape() == first; });
+      are_equal && (run <= kMaxInterleavedRun ||
+                    (root == concatenate && analysis::MakesPiecesTogether(*root) && analysis::PiecesShareWork(*root)));
   int64_t start = 0;
   Index index;
+  // All values of a nest before its first store: the result may lie where an operand does.
+  std::vector<std::pair<ValueId, Index>> values;
   for (const Instruction* operand : concatenate->operands()) {
     if (operand->shape().element_count() == 0) continue;
     if (start == 0 || !together) {
@@ -165,9 +172,12 @@ absl::Status EmitConcatenatePieces(BodyBuilder* body, const Instruction* root, c
     Index at = index;
     at[dimension] = at[dimension] + start;
     KILN_ASSIGN_OR_RETURN(ValueId value, body->Emit(root, at));
-    body->AddStore(output, at, value);
+    values.emplace_back(value, std::move(at));
     start += operand->shape().dimensions(dimension);
-    if (!together || start == concatenate->shape().dimensions(dimension)) body->EndNest();
+    if (together && start < concatenate->shape().dimensions(dimension)) continue;
+    for (const auto& [piece, place] : values) body->AddStore(output, place, piece);
+    values.clear();
+    body->EndNest();
   }
   return absl::OkStatus();
 }
@@ -337,6 +347,11 @@ absl::StatusOr<Kernel> BuildKernel(const Instruction& instruction) {
     if (kernel.parameters[output].element_count() == 0) continue;
     const hlo::DimensionVector dimensions = kernel.parameters[output].dimensions;
     const bool is_fused = instruction.opcode() == Opcode::kFusion && leaves.size() == 1;
+    if (is_fused) {
+      KILN_ASSIGN_OR_RETURN(const bool blocked,
+                            EmitBlocked(&body, &kernel.terms, *instruction.called_computation(), output));
+      if (blocked) continue;
+    }
     const Instruction* columns =
         is_fused && leaf->opcode() != Opcode::kConcatenate ? analysis::ColumnsOf(*leaf) : nullptr;
     if (columns != nullptr && columns->operand_count() <= leaf->shape().element_count()) {

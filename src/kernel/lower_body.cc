@@ -261,7 +261,7 @@ absl::Status NestLowering::LowerStore(const Store& store) {
 
 bool NestLowering::LowerInterleaved(int number) {
   const std::vector<int> group =
-      InterleavedStores(kernel_, nest_.body, number, vector_loop_, aligned_runs_ ? vector_->lanes() : 1);
+      InterleavedStores(kernel_, nest_, number, vector_loop_, aligned_runs_ ? vector_->lanes() : 1);
   if (group.empty()) return false;
   // All are written with the last.
   if (number != *std::max_element(group.begin(), group.end())) return true;

@@ -110,7 +110,7 @@ void NestLowering::BoundLoops(const Reduce& reduce, int vector_loop) {
 
 std::pair<int, std::vector<int64_t>> NestLowering::BlockSums(const Reduce& reduce, const std::vector<int>& order,
                                                              int vector_loop, int lanes) {
-  if (reduce.combiner != nullptr || threads_ != nullptr) return {};
+  if (reduce.combiner != nullptr || threads_ != nullptr || reduce.inits.empty()) return {};
   for (size_t i = 0; i < reduce.inits.size(); ++i) {
     const PrimitiveType type = kernel_.ops[reduce.inits[i]].type;
     const hlo::Opcode opcode = reduce.combine_opcodes[i];

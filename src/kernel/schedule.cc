@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -368,7 +369,7 @@ class Scheduler {
     }
     for (const Store* store : stores_) {
       const int number = static_cast<int>(store - kernel_.stores.data());
-      const bool interleaved = loop >= 0 && !InterleavedStores(kernel_, nest_.body, number, loop, lanes).empty();
+      const bool interleaved = loop >= 0 && !InterleavedStores(kernel_, nest_, number, loop, lanes).empty();
       cost += loop < 0 ? 1.0 : (interleaved ? 2.0 : StoreCost(*store, loop, lanes)) / (lanes * fill);
     }
     return cost;
@@ -437,6 +438,8 @@ class Scheduler {
     for (int loop : reduce.loops) {
       int lanes = LanesFor(loop);
       if (lanes <= 1 || kernel_.loops[loop].extent < 4) continue;
+      // A stage stores along its last loop.
+      if (reduce.results.empty() && loop != reduce.loops.back()) continue;
       // Without an identity the first vector must be full.
       const bool simple = reduce.combiner == nullptr;
       while (!simple && lanes > kernel_.loops[loop].extent) lanes /= 2;
@@ -486,6 +489,8 @@ class Scheduler {
     for (int number : reduces_) {
       const Reduce& reduce = kernel_.reduces[number];
       if ((reduce.outer_loops & behind) != 0) continue;
+      // Stages are there because what they make is dear.
+      if (reduce.results.empty()) return std::numeric_limits<double>::infinity();
       double iterations = 1;
       for (int loop : reduce.loops) iterations *= static_cast<double>(kernel_.loops[loop].extent);
       work += iterations;

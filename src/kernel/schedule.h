@@ -83,9 +83,9 @@ NestSchedule ScheduleNest(const Kernel& kernel, const Nest& nest, const TargetIn
 
 std::string ToString(const NestSchedule& schedule);
 
-// The stores of `block` to one array that, with `loop` as lanes, fill all places between the elements of store
-// `number`, in order of their places; empty where there are none such.
-std::vector<int> InterleavedStores(const Kernel& kernel, const Block& block, int number, int loop, int lanes);
+// The stores of a block of `nest` to one array that, with `loop` as lanes, fill all places between the elements of
+// store `number`, in order of their places; empty where there are none such.
+std::vector<int> InterleavedStores(const Kernel& kernel, const Nest& nest, int number, int loop, int lanes);
 
 // How the value of `expr` moves with one step of `loop`: 0 when it does not depend on it, the step when it is linear in
 // it over aligned runs of `lanes` iterations. False when neither.

@@ -1,6 +1,7 @@
 // Which loads of a nest go through tiles, and which stores are interleaved.
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
 #include "src/kernel/schedule.h"
 
 namespace kiln::kernel {
@@ -58,17 +59,35 @@ bool FindTile(const Kernel& kernel, const Nest& nest, const std::vector<int>& or
   return has_store && tile->load_loop >= 0;
 }
 
-std::vector<int> InterleavedStores(const Kernel& kernel, const Block& block, int number, int loop, int lanes) {
+namespace {
+
+// The block of `nest` that store `number` is in.
+const Block& BlockOfStore(const Kernel& kernel, const Nest& nest, int number) {
+  for (const Block::Statement& statement : nest.body.statements) {
+    if (statement.kind != Block::Kind::kReduce) continue;
+    const Block& stage = *kernel.reduces[statement.index].block;
+    if (absl::c_any_of(stage.statements, [&](const Block::Statement& inner) {
+          return inner.kind == Block::Kind::kStore && inner.index == number;
+        })) {
+      return stage;
+    }
+  }
+  return nest.body;
+}
+
+}  // namespace
+
+std::vector<int> InterleavedStores(const Kernel& kernel, const Nest& nest, int number, int loop, int lanes) {
   constexpr int64_t kMaxStores = 8;
   const Store& store = kernel.stores[number];
   const Parameter& parameter = kernel.parameters[store.parameter];
   int64_t stride;
   if (!LinearStride(kernel.terms, store.offset, loop, lanes, &stride) || stride < 2 || stride > kMaxStores ||
-      parameter.is_updated || parameter.is_local || hlo::IsComplex(parameter.type)) {
+      parameter.is_updated || hlo::IsComplex(parameter.type)) {
     return {};
   }
   std::vector<int> group;
-  for (const Block::Statement& statement : block.statements) {
+  for (const Block::Statement& statement : BlockOfStore(kernel, nest, number).statements) {
     if (statement.kind != Block::Kind::kStore) continue;
     const Store& other = kernel.stores[statement.index];
     if (other.parameter != store.parameter || other.offset.terms != store.offset.terms) continue;

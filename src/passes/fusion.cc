@@ -45,7 +45,9 @@ bool FuseComputation(Computation* computation, const analysis::FusionCosts& cost
     for (const auto& [member, paths] : group.members) members.push_back(position.at(member));
     std::sort(members.begin(), members.end());
     FusionBody body(computation->parent(), absl::StrCat("fused_", hlo::OpcodeName(group.root->opcode())));
-    for (const int64_t member : members) body.Add(*order[member]);
+    for (const int64_t member : members) {
+      group.kept.contains(order[member]) ? body.AddKept(*order[member]) : body.Add(*order[member]);
+    }
     bodies.emplace_back(&group, std::move(body));
   }
   absl::flat_hash_map<const Instruction*, Instruction*> fusions;  // by the root replaced

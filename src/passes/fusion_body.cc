@@ -55,6 +55,12 @@ void FusionBody::AddWhole(const Instruction& member) {
   copies_[&member] = body_->AddClone(member, OperandsOf(member));
 }
 
+void FusionBody::AddKept(const Instruction& member) {
+  Add(member);
+  Instruction*& copy = copies_[&member];
+  copy = body_->Add(Opcode::kOptBarrier, copy->shape(), {copy});
+}
+
 Instruction* FusionBody::Finish(absl::Span<Instruction* const> outputs, hlo::FusionKind kind, const std::string& name) {
   Instruction* last = outputs.back();
   Instruction* root = copies_.at(last);

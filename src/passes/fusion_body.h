@@ -29,6 +29,10 @@ class FusionBody {
   // The same, but a fusion stays one.
   void AddWhole(const Instruction& member);
 
+  // The same as Add, and what reads it behind reads it through an opt-barrier: the kernel keeps it
+  // (analysis/kept_blocks.h).
+  void AddKept(const Instruction& member);
+
   // What became the fusion's operands. They may be replaced until Finish.
   std::vector<Instruction*>& operands() { return operands_; }
 

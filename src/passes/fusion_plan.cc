@@ -6,6 +6,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "src/analysis/code_kinds.h"
+#include "src/analysis/kept_blocks.h"
 #include "src/hlo/builder.h"
 #include "src/hlo/module.h"
 
@@ -34,6 +35,9 @@ constexpr int64_t kMaxColumnOps = 32;
 constexpr int64_t kMaxOpsPerColumn = 64;
 // Length of a chain of cheap ops that is evaluated more than once.
 constexpr int64_t kMaxRepeatedDepth = 8;
+// Of what a kernel makes by blocks: values, and bytes of each from which on it is worth loops of its own.
+constexpr size_t kMaxKept = 8;
+constexpr int64_t kMinKeptBytes = 4 << 10;
 
 // The elementwise instructions behind a reduce or contraction that run in its kernel: a set closed but for one exit.
 struct Epilogue {
@@ -198,6 +202,9 @@ class Planner {
           groups_of_[instruction] = std::move(own);
           return;
         }
+      } else if (everywhere && all_users && own.size() == 1 && Keep(instruction, own[0])) {
+        groups_of_[instruction] = std::move(own);
+        return;
       } else {
         own.clear();
       }
@@ -217,9 +224,14 @@ class Planner {
         if (user->operand(i) != &producer) continue;
         for (const IndexPath& path : group.members.at(user)) {
           IndexPath through = analysis::PathOfOperand(*user, i, path);
-          // Pieces of what a kernel joins are loops of their own.
-          if (user == group.root && user->opcode() == Opcode::kConcatenate && analysis::CheaperAsPieces(*user)) {
+          // Pieces of what a kernel joins are loops of their own, or one where they are made side by side.
+          if ((user == group.root || group.kept.contains(user)) && user->opcode() == Opcode::kConcatenate &&
+              analysis::CheaperAsPieces(*user)) {
             through.evaluations = static_cast<double>(producer.shape().element_count());
+            if (analysis::MakesPiecesTogether(*user) &&
+                (group.kept.contains(user) || analysis::PiecesShareWork(*user))) {
+              through.map = absl::HashOf(path.map, user->id());
+            }
           }
           if (std::none_of(paths.begin(), paths.end(), [&](const IndexPath& p) { return p.map == through.map; })) {
             paths.push_back(through);
@@ -418,16 +430,18 @@ class Planner {
     if (analysis::IsInlineConstant(producer)) return true;
     if (paths.size() > kMaxGroupsPerInstruction) return false;
     double evaluations = 0, reads = 0;
+    bool repeats_rows = false;
     for (size_t i = 0; i < groups.size(); ++i) {
       const FusionGroup& group = groups_[groups[i]];
       const bool are_read = absl::c_all_of(
           producer.operands(), [&](const Instruction* operand) { return IsReadIn(group, *operand, /*steps=*/2); });
       // Dear values that the first loop does not change are computed once for all of its iterations.
-      const bool once = group.kind == FusionKind::kLoop && groups.size() == 1 &&
+      const bool once = group.kind == FusionKind::kLoop && groups.size() == 1 && group.kept.empty() &&
                         analysis::IsElementwiseLike(*group.root) &&
                         analysis::CostOf(producer) == EvaluationCost::kExpensive;
       for (const IndexPath& path : paths[i]) {
         const double count = once ? path.evaluations / path.repeats : path.evaluations;
+        repeats_rows |= count < path.evaluations;
         evaluations += count;
         // What the group reads anyway costs nothing.
         reads += are_read ? 0 : count;
@@ -443,7 +457,10 @@ class Planner {
       }
       return of_column <= kMinMaxRatio * elements / static_cast<double>(producer.operand_count());
     }
-    if (ratio <= kMinMaxRatio) return true;
+    if (ratio <= kMinMaxRatio) {
+      if (repeats_rows) groups_[groups[0]].repeats_rows = true;
+      return true;
+    }
     if (analysis::CostOf(producer) == EvaluationCost::kFree) return true;
     if (ratio > kMaxRatio || !analysis::IsWorthRepeating(costs_, producer, evaluations, reads)) return false;
     int64_t depth = 1;
@@ -453,6 +470,35 @@ class Planner {
     }
     if (depth > kMaxRepeatedDepth) return false;
     repeated_depth_[&producer] = depth;
+    return true;
+  }
+
+  // Makes `producer` in the group for each block of its rows, where that can be.
+  bool Keep(Instruction* producer, int64_t index) {
+    FusionGroup& group = groups_[index];
+    if (costs_.kept_bytes == 0 || group.kind != FusionKind::kLoop || group.repeats_rows ||
+        !analysis::IsLoopRoot(*group.root) || group.kept.size() >= kMaxKept ||
+        producer->shape().byte_count() < kMinKeptBytes) {
+      return false;
+    }
+    std::vector<const Instruction*> members = {producer};
+    for (const auto& [member, paths] : group.members) members.push_back(member);
+    std::sort(members.begin(), members.end(),
+              [&](const Instruction* a, const Instruction* b) { return position_[a] < position_[b]; });
+    group.kept.insert(producer);
+    const std::optional<analysis::KeptBlocks> blocks = analysis::PlanKeptBlocks(*group.root, members, group.kept);
+    if (!blocks.has_value()) {
+      group.kept.erase(producer);
+      return false;
+    }
+    double evaluations = static_cast<double>(producer->shape().element_count());
+    for (const analysis::KeptValue& kept : blocks->values) {
+      if (kept.value == producer) evaluations *= 1 + static_cast<double>(kept.halo) / static_cast<double>(blocks->rows);
+    }
+    IndexPath path = IndexPath::Whole(producer->shape());
+    path.evaluations = evaluations;
+    path.map = path.ordered_map = absl::HashOf(producer->id(), evaluations);
+    Join(producer, index, {path});
     return true;
   }
 

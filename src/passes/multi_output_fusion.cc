@@ -90,7 +90,8 @@ std::optional<std::string> IterationSpace(const Instruction& instruction) {
     return reduction(instruction) ? std::optional(space) : std::nullopt;
   }
   for (const Instruction* inner : instruction.called_computation()->instructions()) {
-    if (inner->opcode() == Opcode::kDynamicUpdateSlice || inner->opcode() == Opcode::kScatter || !reduction(*inner)) {
+    if (inner->opcode() == Opcode::kDynamicUpdateSlice || inner->opcode() == Opcode::kScatter ||
+        inner->opcode() == Opcode::kOptBarrier || !reduction(*inner)) {
       return std::nullopt;
     }
   }
