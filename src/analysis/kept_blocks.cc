@@ -5,6 +5,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "src/analysis/arithmetic_cost.h"
 #include "src/analysis/fusion_model.h"
 #include "src/base/cpu_tuning.h"
 
@@ -28,6 +29,7 @@ constexpr int64_t kMaxHaloPart = 4;
 struct Place {
   std::vector<int64_t> loops;
   std::vector<int64_t> low, high;  // by loop
+  bool in_steps = false;           // past elements that are not needed, or needed elsewhere
 
   void Shift(int64_t dimension, int64_t by) {
     if (loops[dimension] < 0) return;
@@ -36,6 +38,7 @@ struct Place {
   }
 
   void Add(const Place& other) {
+    in_steps |= other.in_steps;
     for (size_t d = 0; d < loops.size(); ++d) {
       if (loops[d] != other.loops[d]) loops[d] = -1;
     }
@@ -83,6 +86,7 @@ Place PlaceOfOperand(const Instruction& user, int64_t index, const Place& place)
     case Opcode::kSlice: {
       const auto& slice = user.Get<hlo::SliceAttributes>();
       for (int64_t d = 0; d < shape.rank(); ++d) {
+        result.in_steps |= slice.stride[d] != 1;
         if (slice.stride[d] != 1) continue;
         result.loops[d] = place.loops[d];
         result.Shift(d, slice.start[d]);
@@ -92,6 +96,7 @@ Place PlaceOfOperand(const Instruction& user, int64_t index, const Place& place)
     case Opcode::kPad: {
       const auto& pad = user.Get<hlo::PadAttributes>();
       for (int64_t d = 0; d < shape.rank(); ++d) {
+        result.in_steps |= pad.interior[d] != 0;
         if (pad.interior[d] != 0) continue;
         result.loops[d] = place.loops[d];
         result.Shift(d, -pad.low[d]);
@@ -105,6 +110,9 @@ Place PlaceOfOperand(const Instruction& user, int64_t index, const Place& place)
       result.Shift(user.dimensions()[0], -start);
       return result;
     }
+    case Opcode::kReverse:
+      result.in_steps = true;
+      return result;
     default:
       if ((IsElementwiseLike(user) || user.opcode() == Opcode::kOptBarrier) && shape.rank() == to.rank()) {
         result.loops = place.loops;
@@ -207,8 +215,14 @@ std::optional<KeptBlocks> PlanKeptBlocks(const Instruction& root, absl::Span<con
   for (auto it = members.rbegin(); it != members.rend(); ++it) {
     const auto at = places.find(*it);
     if (at == places.end()) continue;
-    const Place place = at->second;
-    if (kept.contains(*it)) found.emplace_back(*it, place);
+    Place place = at->second;
+    if (kept.contains(*it)) {
+      // Steps are many instructions, which only functions are worth.
+      const Instruction* made = (*it)->opcode() == Opcode::kOptBarrier ? (*it)->operand(0) : *it;
+      if (place.in_steps && !IsTranscendental(made->opcode())) return std::nullopt;
+      found.emplace_back(*it, place);
+      place.in_steps = false;
+    }
     for (int64_t i = 0; i < (*it)->operand_count(); ++i) {
       const Instruction* operand = (*it)->operand(i);
       if (!inside.contains(operand) || !operand->shape().IsArray()) continue;
