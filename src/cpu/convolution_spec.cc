@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "src/base/rounding.h"
 #include "src/cpu/dot_spec.h"
 #include "src/cpu/gemm_types.h"
@@ -216,12 +217,13 @@ class Splitter {
     return true;
   }
 
-  // For windows of three by three taps of many channels (winograd.h): lhs is read as it is, whether
-  // channels or places are neighbours.
+  // For windows of three by three taps of many channels (winograd.h): lhs is read as it is, whether channels or places
+  // are neighbours. Sums round by the largest input of a tile, not of a window, which highest precision is not.
   bool PlaceTiles() {
     const WinogradKernels* kernels = FindWinogradKernels();
-    if (kernels == nullptr || kernels->lanes != lanes_ || groups_ > 1 || a_.window.size() != 2 ||
-        inputs_ % lanes_ != 0 || features_ % lanes_ != 0 || !IsF32(lhs_) || !IsF32(rhs_) || !IsF32(out_) ||
+    if (kernels == nullptr || absl::c_linear_search(a_.operand_precision, hlo::Precision::kHighest) ||
+        kernels->lanes != lanes_ || groups_ > 1 || a_.window.size() != 2 || inputs_ % lanes_ != 0 ||
+        features_ % lanes_ != 0 || !IsF32(lhs_) || !IsF32(rhs_) || !IsF32(out_) ||
         !std::all_of(a_.window.begin(), a_.window.end(),
                      [](const auto& w) { return w.size == 3 && w.stride == 1 && w.base_dilation == 1; })) {
       return false;

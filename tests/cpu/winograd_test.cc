@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gtest/gtest.h"
 #include "src/cpu/convolution_spec.h"
 #include "src/cpu/host_isa.h"
@@ -65,6 +66,15 @@ TEST_P(WinogradTest, IsChosen) {
   const auto plan = cpu::PlanGemm(products[0].gemm, "product", /*threads=*/2);
   ASSERT_EQ(plan.status(), absl::OkStatus());
   EXPECT_EQ(plan->schedule.kind, cpu::GemmSchedule::Kind::kWinograd);
+}
+
+TEST_P(WinogradTest, IsNotOfHighestPrecision) {
+  const std::string text =
+      absl::StrReplaceAll(Text(GetParam()), {{"dim_labels", "operand_precision={highest,highest}, dim_labels"}});
+  const std::unique_ptr<hlo::Module> module = ParseOrDie(text);
+  for (const auto& product : cpu::ConvolutionProductsOf(*module->entry()->root(), cpu::Host().vector_bytes / 4)) {
+    EXPECT_TRUE(product.gemm.windows.empty());
+  }
 }
 
 TEST_P(WinogradTest, AgreesWithTheEvaluator) {
