@@ -8,6 +8,7 @@
 #include "src/analysis/arithmetic_cost.h"
 #include "src/analysis/fusion_model.h"
 #include "src/base/cpu_tuning.h"
+#include "src/base/rounding.h"
 
 namespace kiln::analysis {
 namespace {
@@ -141,7 +142,7 @@ std::optional<KeptBlocks> BlocksOver(int64_t blocked, const DimensionVector& ext
       if (outside || loop == blocked) continue;
       own.loops[d] = -1;
       row *= size;
-      if (row > most_bytes) return std::nullopt;
+      if (row == 0 || row > most_bytes) return std::nullopt;
     }
     if (!goes) return std::nullopt;
     const int64_t bytes = row * hlo::ByteWidth(value->shape().element_type());
@@ -150,9 +151,9 @@ std::optional<KeptBlocks> BlocksOver(int64_t blocked, const DimensionVector& ext
     least_row = std::min(least_row, row);
     blocks.values.push_back(std::move(own));
   }
-  int64_t least_rows = (kMinBlockElements + least_row - 1) / least_row;
+  int64_t least_rows = CeilDivide(kMinBlockElements, least_row);
   for (const KeptValue& value : blocks.values) least_rows = std::max(least_rows, value.halo * kMaxHaloPart);
-  const int64_t shared = std::max(extents[blocked] / kManyBlocks, (kLargeBlockElements + least_row - 1) / least_row);
+  const int64_t shared = std::max(extents[blocked] / kManyBlocks, CeilDivide(kLargeBlockElements, least_row));
   const int64_t most =
       std::min({extents[blocked], (most_bytes - halo_bytes) / row_bytes, std::max(shared, least_rows)});
   for (blocks.rows = most; blocks.rows >= least_rows && blocks.rows > 0; --blocks.rows) {

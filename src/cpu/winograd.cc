@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
-#include <utility>
+#include <vector>
 
 #include "src/base/float_environment.h"
 #include "src/base/rounding.h"

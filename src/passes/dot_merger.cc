@@ -9,7 +9,8 @@
 namespace kiln::passes {
 namespace {
 
-constexpr int64_t kMinMatrixBytes = 1 << 20;
+// Two products of 4 rows by 4 MB took 1.05 of the time when they were one.
+constexpr int64_t kMinMatrixBytes = 16 << 20;
 constexpr int64_t kMaxRows = 16;
 
 // A product of a matrix and few rows: every number of the result is a row times a row or column of the matrix.

@@ -174,7 +174,8 @@ int64_t FirstDifference(const Literal& before, const Literal& after, const Toler
       continue;
     }
     // What is scaled down after it was summed is larger before.
-    if (tolerance.fewer_overflows && tolerance.has_sums && std::isinf(b) && std::abs(a) > LargestNumber(part) / 4) continue;
+    if (tolerance.fewer_overflows && tolerance.has_sums && std::isinf(b) && std::abs(a) > LargestNumber(part) / 4)
+      continue;
     // A term that was too small for its type left a zero, which has another sign than the sum that it was rounded from.
     if (tolerance.fewer_overflows && a == 0 && b == 0 &&
         has_input([&](double value) { return value != 0 && std::abs(value) < SmallestNormal(part) / Epsilon(part); })) {
@@ -226,8 +227,9 @@ class WideProgram {
         for (int64_t at = 0; at < inputs[i].element_count(); ++at) {
           values.push_back(hlo::ElementAsDouble(inputs[i], at));
         }
-        widened.back() = *Literal::FromBytes(shape, absl::MakeConstSpan(reinterpret_cast<const std::byte*>(values.data()),
-                                                                        values.size() * sizeof(double)));
+        widened.back() = *Literal::FromBytes(
+            shape,
+            absl::MakeConstSpan(reinterpret_cast<const std::byte*>(values.data()), values.size() * sizeof(double)));
       }
       absl::StatusOr<Literal> output = hlo::Evaluate(*computation, widened);
       if (output.ok()) return *std::move(output);
@@ -354,8 +356,8 @@ TEST(Simplifier, EveryRuleKeepsTheMeaningOfItsExample) {
                                                              {"-2147483648", to.lowest},
                                                              {"2147483647", to.highest},
                                                              {"4294967295", to.unsigned_highest}});
-      Check(absl::StrCat(name, " with ", to.f32, to.s32, to.u32), retyped,
-            std::string(to.f32) == "f64[" ? "" : to.f32, trials / 2, &applied);
+      Check(absl::StrCat(name, " with ", to.f32, to.s32, to.u32), retyped, std::string(to.f32) == "f64[" ? "" : to.f32,
+            trials / 2, &applied);
     }
   }
   for (const simplify::RuleGroup& group : simplify::AllRules()) {

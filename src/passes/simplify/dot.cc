@@ -329,7 +329,8 @@ constexpr Guard ArgumentX{"x an argument as wide as sums", IsArgument};
 
 constexpr Rule kRules[] = {
     {"dot(x, _)", "0", EmptyX},
-    {"dot(x, y)", "multiply(broadcast(x), broadcast(y)), where sums have one product", OuterProduct, SignlessZero, Rounds},
+    {"dot(x, y)", "multiply(broadcast(x), broadcast(y)), where sums have one product", OuterProduct, SignlessZero,
+     Rounds},
     {"dot(0, x)", "0", FiniteX},
     {"dot(x, 0)", "0", FiniteX},
     {"dot(x, c)", "broadcast(multiply(reduce.add(x, 0), c)), where c is 1 or of integers", DotWithSplat, AnyOrder},

@@ -11,7 +11,7 @@ Instruction* IntegerPower(const Match& match, Builder& builder) {
   constexpr int64_t kMostExponent = 1024;
   const std::optional<Literal> exponent = SplatValue(*match['c']);
   const bool is_whole = exponent && hlo::IsIntegral(exponent->shape().element_type());
-  int64_t rest = is_whole ? hlo::ElementAsInt64(*exponent, 0)
+  int64_t rest = is_whole   ? hlo::ElementAsInt64(*exponent, 0)
                  : exponent ? static_cast<int64_t>(hlo::ElementAsDouble(*exponent, 0))
                             : 0;
   if (rest < 2 || rest > kMostExponent) return nullptr;
@@ -90,8 +90,8 @@ constexpr Rule kRules[] = {
     {"power(x, 3)", "multiply(multiply(x, x), x)", NotComplex, Rounds},
     {"power(x, 4)", "multiply(multiply(x, x), multiply(x, x))", WideFloat, Rounds},
     {"power(x, c)", "product of x and its repeated squares", IntegerPower, Integer},
-    {"power(x, c)", "product of x and its repeated squares", IntegerPower, WideFloat, Guard{"c is 5, 6, 7 or 8", IsSmall},
-     Rounds},
+    {"power(x, c)", "product of x and its repeated squares", IntegerPower, WideFloat,
+     Guard{"c is 5, 6, 7 or 8", IsSmall}, Rounds},
     {"power(x, -1)", "divide(1, x)", Floating, Rounds},
     {"power(x, -2)", "multiply(divide(1, x), divide(1, x))", WideFloat, Rounds},
     {"power(x, 0.5)", "sqrt(x)", WideFloat, NonNegativeX, Rounds},

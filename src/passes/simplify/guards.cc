@@ -114,7 +114,9 @@ double NumberOf(const Match& match, char letter) { return hlo::ElementAsDouble(V
 
 }  // namespace
 
-bool IsProductNormal(const Match& match) { return IsNormal(NumberOf(match, 'c') * NumberOf(match, 'd'), TypeOf(match)); }
+bool IsProductNormal(const Match& match) {
+  return IsNormal(NumberOf(match, 'c') * NumberOf(match, 'd'), TypeOf(match));
+}
 bool IsQuotientNormal(const Match& match) {
   return IsNormal(NumberOf(match, 'c') / NumberOf(match, 'd'), TypeOf(match));
 }
