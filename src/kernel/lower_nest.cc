@@ -44,13 +44,18 @@ absl::StatusOr<Value> NestLowering::RunOnce(absl::Span<llvm::Value* const> loops
   return Get(store->value, /*vector=*/lanes > 1);
 }
 
-absl::Status NestLowering::EmitLoop(llvm::Value* first, llvm::Value* limit, llvm::Value* step, const LoopBody& body) {
+absl::Status NestLowering::EmitLoop(llvm::Value* first, llvm::Value* limit, llvm::Value* step, const LoopBody& body,
+                                    bool is_some) {
   llvm::Function* function = b_.GetInsertBlock()->getParent();
   llvm::LLVMContext& context = b_.getContext();
   llvm::BasicBlock* before = b_.GetInsertBlock();
   llvm::BasicBlock* loop = llvm::BasicBlock::Create(context, "loop", function);
   llvm::BasicBlock* after = llvm::BasicBlock::Create(context, "after", function);
-  b_.CreateCondBr(b_.CreateICmpSLT(first, limit), loop, after);
+  if (is_some) {
+    b_.CreateBr(loop);
+  } else {
+    b_.CreateCondBr(b_.CreateICmpSLT(first, limit), loop, after);
+  }
   b_.SetInsertPoint(loop);
   llvm::PHINode* variable = b_.CreatePHI(b_.getInt64Ty(), 2);
   variable->addIncoming(first, before);
@@ -64,21 +69,34 @@ absl::Status NestLowering::EmitLoop(llvm::Value* first, llvm::Value* limit, llvm
 
 absl::Status NestLowering::EmitBlocks(int loop, llvm::Value* first, llvm::Value* limit, llvm::Value* step,
                                       const LoopBody& body) {
+  const Blocks blocks = BlocksOf(loop);
+  if (blocks.empty()) return EmitLoop(first, limit, step, body);
+  const auto *low = llvm::dyn_cast<llvm::ConstantInt>(first), *high = llvm::dyn_cast<llvm::ConstantInt>(limit),
+             *stride = llvm::dyn_cast<llvm::ConstantInt>(step);
+  const bool whole = low != nullptr && high != nullptr && stride != nullptr &&
+                     (high->getSExtValue() - low->getSExtValue()) % (stride->getSExtValue() * blocks.back().size) == 0;
+  return EmitBlocks(blocks, blocks.size(), first, limit, step, body, /*is_some=*/false, whole);
+}
+
+NestLowering::Blocks NestLowering::BlocksOf(int loop) const {
   auto found = blocks_.find(loop);
-  const Blocks blocks = found == blocks_.end() ? Blocks() : found->second;  // a reduce inside may move the table
-  return EmitBlocks(blocks, blocks.size(), first, limit, step, body);
+  return found == blocks_.end() ? Blocks() : found->second;  // a reduce inside may move the table
 }
 
 absl::Status NestLowering::EmitBlocks(const Blocks& blocks, size_t levels, llvm::Value* first, llvm::Value* limit,
-                                      llvm::Value* step, const LoopBody& body) {
-  if (levels == 0) return EmitLoop(first, limit, step, body);
-  const auto& [size, finish] = blocks[levels - 1];
-  llvm::Value* length = b_.CreateMul(step, b_.getInt64(size));
-  return EmitLoop(first, limit, length, [&, &finish = finish](llvm::Value* begin) {
-    llvm::Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(begin, length), limit);
-    KILN_RETURN_IF_ERROR(EmitBlocks(blocks, levels - 1, begin, end, step, body));
-    return finish();
-  });
+                                      llvm::Value* step, const LoopBody& body, bool is_some, bool whole) {
+  if (levels == 0) return EmitLoop(first, limit, step, body, is_some);
+  const LoopBlock& block = blocks[levels - 1];
+  llvm::Value* length = b_.CreateMul(step, b_.getInt64(block.size));
+  const LoopBody lower = [&](llvm::Value* begin) -> absl::Status {
+    llvm::Value* end = b_.CreateAdd(begin, length);
+    if (!whole) end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, limit);
+    block.begin();
+    // A block's size is a multiple of the sizes of those inside it.
+    KILN_RETURN_IF_ERROR(EmitBlocks(blocks, levels - 1, begin, end, step, body, /*is_some=*/true, whole));
+    return block.finish();
+  };
+  return EmitLoop(first, limit, length, lower, is_some);
 }
 
 std::pair<llvm::Value*, llvm::Value*> NestLowering::BoundsOf(int loop) {
@@ -278,8 +296,12 @@ absl::Status NestLowering::LowerVectorLoop(int loop, int lanes, bool is_task_loo
       if (whole > 0) {
         KILN_RETURN_IF_ERROR(EmitBlocks(loop, b_.getInt64(0), b_.getInt64(whole), step, at));
       }
-      if (whole < extent) KILN_RETURN_IF_ERROR(LowerTail(whole, extent - whole, lanes, at));
-      return absl::OkStatus();
+      if (whole == extent) return absl::OkStatus();
+      const Blocks blocks = BlocksOf(loop);
+      if (blocks.empty()) return LowerTail(whole, extent - whole, lanes, at);
+      blocks.front().begin();
+      KILN_RETURN_IF_ERROR(LowerTail(whole, extent - whole, lanes, at));
+      return blocks.front().finish();
     }
     llvm::Value* begin = begin_ != nullptr ? b_.CreateMul(begin_, b_.getInt64(schedule_.block)) : b_.getInt64(0);
     llvm::Value* end = end_ != nullptr ? b_.CreateMul(end_, b_.getInt64(schedule_.block)) : b_.getInt64(extent);

@@ -19,11 +19,6 @@ using hlo::PrimitiveType;
 
 namespace {
 
-// Additions in a row to one accumulator; behind so many, long enough to hide it, it is added to another one and starts
-// anew. That one has fewer, since it holds more.
-constexpr int64_t kSumBlock = 64;
-constexpr int64_t kBlocksTogether = 16;
-
 // How many lanes of a reduce's accumulators are combined at once. Combiners compare, and masks of more lanes than a
 // register has are packed and taken apart again at each use.
 int LanesTogether(const Kernel& kernel, const Reduce& reduce, const TargetInfo& target, int lanes) {
@@ -106,28 +101,6 @@ void NestLowering::BoundLoops(const Reduce& reduce, int vector_loop) {
     bounds_[loop].push_back({rest, coefficient, condition.low, condition.high});
     enforced_[reduce.inside] |= uint64_t{1} << i;
   }
-}
-
-std::pair<int, std::vector<int64_t>> NestLowering::BlockSums(const Reduce& reduce, const std::vector<int>& order,
-                                                             int vector_loop, int lanes) {
-  if (reduce.combiner != nullptr || threads_ != nullptr || reduce.inits.empty()) return {};
-  for (size_t i = 0; i < reduce.inits.size(); ++i) {
-    const PrimitiveType type = kernel_.ops[reduce.inits[i]].type;
-    const hlo::Opcode opcode = reduce.combine_opcodes[i];
-    if (!hlo::IsFloating(type) && !hlo::IsComplex(type)) return {};
-    if (opcode != hlo::Opcode::kAdd && opcode != hlo::Opcode::kMultiply) return {};
-  }
-  int64_t inside = 1;
-  for (size_t i = order.size(); i-- > 0;) {
-    const int64_t iterations = kernel_.loops[order[i]].extent / (order[i] == vector_loop ? lanes : 1);
-    if (iterations > 2 * kSumBlock / inside) {
-      std::vector<int64_t> sizes = {std::max<int64_t>(kSumBlock / inside, 1)};
-      while (iterations / sizes.back() > 2 * kBlocksTogether) sizes.push_back(sizes.back() * kBlocksTogether);
-      return {order[i], std::move(sizes)};
-    }
-    inside = std::max<int64_t>(inside * iterations, 1);
-  }
-  return {};
 }
 
 absl::Status NestLowering::LowerReduce(int number) {
@@ -239,29 +212,29 @@ absl::Status NestLowering::LowerReduce(int number) {
   Loops loops{schedule.order, {}, own_vector ? schedule.vector_loop : -1, all_lanes};
   if (over_group) loops.segments.push_back({0, static_cast<int>(schedule.order.size()), threads_->OverGroup()});
   const auto [blocked, sizes] = BlockSums(reduce, schedule.order, loops.vector_loop, all_lanes);
-  // What each level adds up, innermost first.
+  // What each level adds up, innermost first. Between blocks all hold nothing but the last, which begins as the first
+  // would without them.
   std::vector<Slots> levels = {parts[0]};
-  for (int64_t size : sizes) {
-    std::vector<Value> nothing;
-    for (size_t i = 0; i < count; ++i) {
-      nothing.push_back(emitter->Constant(CombinerIdentity(reduce.combine_opcodes[i], start[i].type), 0));
-    }
-    levels.push_back(new_slots(nothing));
-    blocks_[blocked].push_back({size, [&, nothing, from = levels.end()[-2], to = levels.back()]() -> absl::Status {
-                                  KILN_ASSIGN_OR_RETURN(std::vector<Value> sums,
-                                                        Combine(reduce, emitter, load(to), load(from)));
-                                  store(sums, to);
-                                  store(nothing, from);
-                                  return absl::OkStatus();
-                                }});
+  const bool in_memory = !sizes.empty() && SumsExceedRegisters(reduce, all_lanes, sizes.size() + 1);
+  const std::vector<Value> nothing = sizes.empty() ? std::vector<Value>() : SumIdentities(reduce, *emitter);
+  for (size_t level = 0; level < sizes.size(); ++level) {
+    const std::vector<Value> first = level + 1 < sizes.size() ? nothing : load(parts[0]);
+    levels.push_back(in_memory ? SumArrays(first) : new_slots(first));
+    const auto begin = [&, level, from = levels[level]] {
+      if (level == 0 || !in_memory) store(nothing, from);
+    };
+    const auto finish = [&, level, from = levels[level], to = levels[level + 1]]() -> absl::Status {
+      if (in_memory) return AddSumArrays(reduce, lanes, level == 0 ? SumArrays(load(from)) : from, to, level > 0);
+      KILN_ASSIGN_OR_RETURN(std::vector<Value> sums, Combine(reduce, emitter, load(to), load(from)));
+      store(sums, to);
+      return absl::OkStatus();
+    };
+    blocks_[blocked].push_back({sizes[level], begin, finish});
   }
   const absl::Status lowered = LowerLevel(*reduce.block, loops, 0, innermost);
   if (!sizes.empty()) blocks_.erase(blocked);
   KILN_RETURN_IF_ERROR(lowered);
-  std::vector<Value> results = load(parts[0]);
-  for (size_t level = 1; level < levels.size(); ++level) {
-    KILN_ASSIGN_OR_RETURN(results, Combine(reduce, emitter, load(levels[level]), results));
-  }
+  std::vector<Value> results = in_memory ? LoadSumArrays(*emitter, levels.back()) : load(levels.back());
   if (own_vector) {
     for (size_t part = 1; part < parts.size(); ++part) {
       KILN_ASSIGN_OR_RETURN(results, CombineParts(reduce, emitter, std::move(results), load(parts[part])));
@@ -321,17 +294,21 @@ absl::StatusOr<std::vector<Value>> NestLowering::CombineGroup(const Reduce& redu
 absl::StatusOr<std::vector<Value>> NestLowering::CombineLanes(const Reduce& reduce, std::vector<Value> values,
                                                               int lanes) {
   bool extremes = reduce.combiner == nullptr && lanes > 2;
+  int width = 1;
   for (size_t i = 0; extremes && i < values.size(); ++i) {
     extremes = ScalarEmitter::HasExtremeLane(reduce.combine_opcodes[i], values[i].type);
+    width = std::max(width, hlo::ByteWidth(values[i].type));
   }
-  if (extremes) {
-    ScalarEmitter all(&b_, lanes, target_.target);
-    for (size_t i = 0; i < values.size(); ++i) {
-      values[i] = all.ExtremeLane(values[i], reduce.combine_opcodes[i] == hlo::Opcode::kMaximum);
-    }
-    return values;
-  }
+  // Extremes are found in one register: the work on more of them would be the same several times.
+  const int together = std::max(target_.vector_bytes / width, 2);
   while (lanes > 1) {
+    if (extremes && lanes <= together) {
+      ScalarEmitter all(&b_, lanes, target_.target);
+      for (size_t i = 0; i < values.size(); ++i) {
+        values[i] = all.ExtremeLane(values[i], reduce.combine_opcodes[i] == hlo::Opcode::kMaximum);
+      }
+      return values;
+    }
     lanes /= 2;
     ScalarEmitter half(&b_, lanes, target_.target);
     std::vector<Value> low, high;

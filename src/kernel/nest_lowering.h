@@ -67,18 +67,26 @@ class NestLowering {
     int lanes = 1;
   };
 
-  // Innermost first: of so many iterations of a loop, and what is done behind each.
-  using Blocks = std::vector<std::pair<int64_t, std::function<absl::Status()>>>;
+  // So many iterations of a loop, and what is done before and behind each such block.
+  struct LoopBlock {
+    int64_t size;
+    std::function<void()> begin;
+    std::function<absl::Status()> finish;
+  };
+  using Blocks = std::vector<LoopBlock>;  // innermost first
 
   // ---- Loops (lower_nest.cc) ----
 
-  // for (i = first; i < limit; i += step) body(i)
-  absl::Status EmitLoop(llvm::Value* first, llvm::Value* limit, llvm::Value* step, const LoopBody& body);
+  // for (i = first; i < limit; i += step) body(i); without the first test where there `is_some` iteration.
+  absl::Status EmitLoop(llvm::Value* first, llvm::Value* limit, llvm::Value* step, const LoopBody& body,
+                        bool is_some = false);
 
-  // The same for loop `loop`, block by block where BlockSums says so.
+  // The same for loop `loop`, block by block where BlockSums says so. The iterations are `whole` where their number is
+  // a multiple of the outermost block's size.
   absl::Status EmitBlocks(int loop, llvm::Value* first, llvm::Value* limit, llvm::Value* step, const LoopBody& body);
   absl::Status EmitBlocks(const Blocks& blocks, size_t levels, llvm::Value* first, llvm::Value* limit,
-                          llvm::Value* step, const LoopBody& body);
+                          llvm::Value* step, const LoopBody& body, bool is_some, bool whole);
+  Blocks BlocksOf(int loop) const;
 
   // The iterations of a loop: all, or those that BoundLoops leaves.
   std::pair<llvm::Value*, llvm::Value*> BoundsOf(int loop);
@@ -208,6 +216,17 @@ class NestLowering {
   // `vector_loop` are one.
   std::pair<int, std::vector<int64_t>> BlockSums(const Reduce& reduce, const std::vector<int>& order, int vector_loop,
                                                  int lanes);
+
+  // Whether so many levels of sums, of `lanes` lanes each, want more registers than there are. All but the innermost
+  // are arrays then, which take part a vector at a time.
+  bool SumsExceedRegisters(const Reduce& reduce, int lanes, size_t levels) const;
+  std::vector<Value> SumIdentities(const Reduce& reduce, const ScalarEmitter& emitter) const;
+  std::vector<Value> SumArrays(const std::vector<Value>& values);  // arrays on the stack that hold `values`
+  std::vector<Value> LoadSumArrays(const ScalarEmitter& emitter, const std::vector<Value>& arrays);
+
+  // to = to + from, by pieces of `lanes` lanes; `from` holds nothing then if it is to `start_anew`.
+  absl::Status AddSumArrays(const Reduce& reduce, int lanes, const std::vector<Value>& from,
+                            const std::vector<Value>& to, bool start_anew);
 
   // Makes those conditions of `reduce.inside` bounds of its loops that hold for a range of one loop's iterations, the
   // same for all lanes. `vector_loop` is the reduce's own one.
