@@ -172,8 +172,8 @@ void ObjectCache::WriteFile(const std::string& key, const std::string& object) {
   const std::string path = PathOf(key);
   mkdir(fs::path(path).parent_path().c_str(), S_IRWXU);
   if (!WriteWholeFile(path, absl::StrCat(object, Fingerprint({key, object}))).ok()) return;
-  written_since_look_ += static_cast<int64_t>(object.size());
-  if (written_since_look_ <= file_bytes_ / 8) return;
+  const auto size = static_cast<int64_t>(object.size());
+  if (written_since_look_.fetch_add(size) + size <= file_bytes_ / 8) return;
   written_since_look_ = 0;
   RemoveOldFiles();
 }

@@ -3,6 +3,7 @@
 #ifndef KILN_CPU_OBJECT_CACHE_H_
 #define KILN_CPU_OBJECT_CACHE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <list>
 #include <memory>
@@ -61,8 +62,9 @@ class ObjectCache {
   absl::flat_hash_map<std::string, std::list<Entry>::iterator> by_key_ ABSL_GUARDED_BY(mutex_);
   int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t to_write_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Bytes; the writer's own. Begins anywhere, so that of many short processes only some look the directory over.
-  int64_t written_since_look_;
+  // Bytes. Begins anywhere, so that of many short processes only some look the directory over. A write that blocks lets
+  // the next one begin beside it.
+  std::atomic<int64_t> written_since_look_;
   std::unique_ptr<JobQueue> writer_;  // null without a directory
 };
 

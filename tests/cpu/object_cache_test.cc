@@ -6,7 +6,10 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
+#include <vector>
 
+#include "absl/strings/str_format.h"
 #include "gtest/gtest.h"
 
 namespace kiln::cpu {
@@ -72,6 +75,32 @@ TEST_F(ObjectCacheTest, AnotherProcessFindsTheFile) {
   }
   ObjectCache cache(directory_ + "/new", kMany, kMany);
   EXPECT_EQ(Text(cache.Find("ab12")), "code");
+}
+
+TEST_F(ObjectCacheTest, ManyThreadsMayWriteAtOnce) {
+  constexpr int kThreads = 4, kEach = 16;
+  {
+    ObjectCache cache(directory_, kMany, kMany);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < kThreads; ++i) {
+      threads.emplace_back([&, i] {
+        for (int j = 0; j < kEach; ++j) {
+          // Half of the keys are everybody's.
+          const std::string key = absl::StrFormat("aa%02d%02d", j % 2 == 0 ? 0 : i, j);
+          cache.Insert(key, Made(key + std::string(2000, 'x')));
+          EXPECT_NE(cache.Find(key), nullptr);
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+  ObjectCache again(directory_, kMany, kMany);
+  for (int i = 0; i < kThreads; ++i) {
+    for (int j = 1; j < kEach; j += 2) {
+      const std::string key = absl::StrFormat("aa%02d%02d", i, j);
+      EXPECT_EQ(Text(again.Find(key)), key + std::string(2000, 'x'));
+    }
+  }
 }
 
 TEST_F(ObjectCacheTest, ADamagedFileCountsAsAbsent) {
