@@ -77,6 +77,9 @@ constexpr CpuTuning kWide = {
                  .block_lhs_pack_work = 20,
                  .block_store_work = 16,
                  .block_task_work = 40e3,
+                 // Not measured: what Intel says of its first servers with AMX, less what loads take.
+                 .amx_extent = 16,
+                 .amx_gain = 6,
                  .window_gain = 0.8,
                  .window_channels = 32,
                  .window_transform_cycles = 50,

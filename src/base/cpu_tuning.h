@@ -87,6 +87,8 @@ struct ProductTuning {
   double block_lhs_pack_work;  // and to pack it
   double block_store_work;     // to store a result
   double block_task_work;      // to begin a task
+  int64_t amx_extent;          // rows, columns and steps that repay registers of sixteen,
+  double amx_gain;             // and how many times as fast these multiply and add as vectors
   // Convolutions in Winograd's form (cpu/winograd.h). bench convolution
   double window_gain;              // the part of the direct products' time that it may take at most
   int64_t window_channels;         // that tiles' sums have at least

@@ -122,6 +122,7 @@ struct GemmSchedule {
   // Steps of k that one instruction multiplies and adds: 2 for bf16, 4 for bytes, where the host can. Both sides are in
   // memory as groups of them then: rhs packed, lhs packed or contiguous along a k that is a multiple of it.
   int depth = 1;
+  bool amx = false;  // kBlocks: sixteen rows, columns and steps with one instruction
   bool pack_lhs = false;
   bool pack_rhs = false;
   int64_t m_block = 0;  // of a task; a multiple of rows, to which m is rounded up where there are outer rows

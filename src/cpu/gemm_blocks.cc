@@ -1,6 +1,7 @@
 #include "src/cpu/gemm_blocks.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <memory>
 
@@ -286,8 +287,26 @@ char* ThreadMemory(int64_t bytes) {
   return AlignTo64(memory.get());
 }
 
+namespace {
+
+constinit std::atomic<bool> pretend_amx{false};
+
+bool HasAmx(GemmKernelKind kind) {
+  return kind == GemmKernelKind::kAmxBrain ? Host().matrix_brain_dot : Host().matrix_byte_dot;
+}
+
+}  // namespace
+
+bool MultipliesWithAmx(GemmKernelKind kind) { return HasAmx(kind) || pretend_amx.load(); }
+
+void PretendAmxForTest(bool pretend) { pretend_amx.store(pretend); }
+
 const GemmKernels* FindGemmKernels(GemmKernelKind kind) {
   const HostIsa& host = Host();
+  if (IsAmx(kind)) {
+    const GemmKernels* kernels = HasAmx(kind) ? GemmKernelsAmx(kind) : nullptr;
+    return kernels != nullptr ? kernels : GemmKernelsPlainAmx(kind);
+  }
   const bool brain = kind == GemmKernelKind::kBrain,
              plain = kind == GemmKernelKind::kF32 || kind == GemmKernelKind::kF64;
   if (!plain && !(brain ? host.brain_dot : host.byte_dot)) return nullptr;

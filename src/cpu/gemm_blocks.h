@@ -77,6 +77,9 @@ int64_t AttentionBytes(const AttentionBlocks& blocks, const GemmBlocks& scores, 
 // Whether there are kernels for the product and the schedule's tile.
 bool SupportsGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule,
                         const GemmArithmetic& arithmetic);
+// Makes the schedule's tile one of AMX where that is there for the product, which is large enough to fill it.
+bool ChooseAmxTile(const GemmSpec& spec, const GemmProblem& problem, const GemmArithmetic& arithmetic,
+                   GemmSchedule& schedule);
 // Whether a kernel's sums are the result as it is stored.
 bool IsDirectResult(const GemmSpec& spec, const GemmArithmetic& arithmetic);
 // Whether it is large enough for them.

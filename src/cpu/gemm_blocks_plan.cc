@@ -18,8 +18,8 @@ using hlo::PrimitiveType;
 // Panels of rhs hold whole runs.
 constexpr int64_t kMaxRuns = 4096, kMaxRunSteps = 8192;
 
-std::optional<GemmKernelKind> KindOf(const GemmSpec& spec, const GemmProblem& problem,
-                                     const GemmArithmetic& arithmetic) {
+std::optional<GemmKernelKind> VectorKindOf(const GemmSpec& spec, const GemmProblem& problem,
+                                           const GemmArithmetic& arithmetic) {
   if (arithmetic.parts() != 1) return std::nullopt;
   if (problem.depth == 2) return GemmKernelKind::kBrain;
   if (problem.depth == 4) {
@@ -32,6 +32,13 @@ std::optional<GemmKernelKind> KindOf(const GemmSpec& spec, const GemmProblem& pr
   if (arithmetic.native_type() == PrimitiveType::kF32) return GemmKernelKind::kF32;
   if (arithmetic.native_type() == PrimitiveType::kF64) return GemmKernelKind::kF64;
   return std::nullopt;
+}
+
+std::optional<GemmKernelKind> KindOf(const GemmSpec& spec, const GemmProblem& problem, const GemmArithmetic& arithmetic,
+                                     const GemmSchedule& schedule) {
+  const std::optional<GemmKernelKind> kind = VectorKindOf(spec, problem, arithmetic);
+  if (!kind.has_value() || !schedule.amx) return kind;
+  return problem.depth > 1 ? std::optional(AmxKindOf(*kind)) : std::nullopt;
 }
 
 int64_t CountOf(const std::vector<GemmBatchDimension>& dimensions) {
@@ -50,7 +57,7 @@ bool IsDirectResult(const GemmSpec& spec, const GemmArithmetic& arithmetic) {
 
 bool SupportsGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule,
                         const GemmArithmetic& arithmetic) {
-  const std::optional<GemmKernelKind> kind = KindOf(spec, problem, arithmetic);
+  const std::optional<GemmKernelKind> kind = KindOf(spec, problem, arithmetic, schedule);
   const GemmKernels* kernels = kind.has_value() ? FindGemmKernels(*kind) : nullptr;
   if (kernels == nullptr || schedule.lanes != kernels->lanes || schedule.rows > kMaxTileRows ||
       schedule.vectors > kMaxTileVectors || kernels->tiles[schedule.vectors - 1][schedule.rows - 1] == nullptr ||
@@ -62,6 +69,22 @@ bool SupportsGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const 
   return (along_n || along_k) && whole_lhs && problem.out_n == 1 && problem.k_outer <= kMaxRuns &&
          CountOf(problem.batch) <= GemmBlocks::kMaxDimensions &&
          CountOf(problem.outer_rows) <= GemmBlocks::kMaxDimensions;
+}
+
+bool ChooseAmxTile(const GemmSpec& spec, const GemmProblem& problem, const GemmArithmetic& arithmetic,
+                   GemmSchedule& schedule) {
+  GemmSchedule chosen = schedule;
+  chosen.amx = true;
+  const std::optional<GemmKernelKind> kind = KindOf(spec, problem, arithmetic, chosen);
+  if (!kind.has_value() || !MultipliesWithAmx(*kind)) return false;
+  if (std::min({problem.m, problem.n, problem.k}) < Tuning().products.amx_extent) return false;
+  const GemmKernels& kernels = *FindGemmKernels(*kind);
+  chosen.lanes = static_cast<int>(kernels.lanes);
+  chosen.rows = static_cast<int>(std::min<int64_t>(problem.m, kMaxTileRows));
+  chosen.vectors = static_cast<int>(std::min<int64_t>(CeilDivide(problem.n, kernels.lanes), kMaxAmxVectors));
+  if (!SupportsGemmBlocks(spec, problem, chosen, arithmetic)) return false;
+  schedule = chosen;
+  return true;
 }
 
 bool IsWorthGemmBlocks(const GemmProblem& problem, const GemmSchedule& schedule) {
@@ -108,6 +131,7 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
   const double rhs_element = schedule.pack_rhs ? costs.block_pack_work : costs.block_rhs_work;
   const double rhs_row = wide_rows ? costs.block_row_work : 0.0;
   const double lhs_element = schedule.pack_lhs ? costs.block_lhs_pack_work : costs.block_lhs_work;
+  const double gain = schedule.amx ? costs.amx_gain : 1.0;
   double best = std::numeric_limits<double>::infinity();
   const int64_t least_parts = CeilDivide(column_panels, max_columns);
   for (int64_t n_parts = least_parts; n_parts <= std::min(column_panels, least_parts + 4 * threads); ++n_parts) {
@@ -122,7 +146,7 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
                            static_cast<double>(CeilDivide(column_panels, n_panels) * CeilDivide(row_panels, m_panels));
       const double m = static_cast<double>(m_panels * rows), n = static_cast<double>(n_panels * columns);
       const double steps = static_cast<double>(all_steps);
-      const double task = m * n * steps + steps * (rhs_element * n + rhs_row + lhs_element * m) +
+      const double task = m * n * steps / gain + steps * (rhs_element * n + rhs_row + lhs_element * m) +
                           costs.block_store_work * m * n + costs.block_task_work;
       // The last tasks to end leave other threads idle, the more so the larger they are.
       const double cost = (std::ceil(tasks / threads) + (threads > 1 ? 0.1 : 0.0)) * task;
@@ -143,7 +167,7 @@ std::vector<int64_t> DescribeGemmBlocks(const GemmSpec& spec, const GemmProblem&
   const absl::StatusOr<GemmArithmetic> arithmetic =
       GemmArithmetic::Make(spec.lhs.type, spec.rhs.type, spec.result_type);
   GemmBlocks g;
-  g.kind = *KindOf(spec, problem, *arithmetic);
+  g.kind = *KindOf(spec, problem, *arithmetic, schedule);
   g.m = problem.m;
   g.n = problem.n;
   g.rows = schedule.rows;

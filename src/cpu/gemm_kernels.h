@@ -8,11 +8,30 @@
 namespace kiln::cpu {
 
 // What a step of k multiplies and adds: one element, a pair of bf16 or four bytes, into sums of 32 or 64 bits. Bytes
-// are told apart by the signs of lhs and rhs.
-enum class GemmKernelKind : int64_t { kF32, kF64, kBrain, kSignedBytes, kSignedUnsigned, kUnsignedSigned };
+// are told apart by the signs of lhs and rhs. Those of AMX take sixteen rows, columns and steps with one instruction.
+enum class GemmKernelKind : int64_t {
+  kF32,
+  kF64,
+  kBrain,
+  kSignedBytes,
+  kSignedUnsigned,
+  kUnsignedSigned,
+  kAmxBrain,
+  kAmxSignedBytes,
+  kAmxSignedUnsigned,
+  kAmxUnsignedSigned,
+};
 
-inline constexpr int kMaxTileRows = 14;
+// The kind for the same types that multiplies with AMX, and whether this one does. Plain f32 and f64 have none.
+constexpr GemmKernelKind AmxKindOf(GemmKernelKind kind) {
+  return static_cast<GemmKernelKind>(static_cast<int64_t>(kind) + 4);
+}
+constexpr bool IsAmx(GemmKernelKind kind) { return kind >= GemmKernelKind::kAmxBrain; }
+
+inline constexpr int kMaxTileRows = 32;        // of any kernel,
+inline constexpr int kMaxVectorTileRows = 14;  // and of those that broadcast lhs against vectors
 inline constexpr int kMaxTileVectors = 4;
+inline constexpr int kMaxAmxVectors = 2;
 
 // Strides in bytes. rhs lies along the sum's lanes.
 struct GemmTileStrides {
@@ -52,8 +71,16 @@ struct GemmKernels {
 // Those for vectors of 64 and 32 bytes; null where this build or the width has none.
 const GemmKernels* GemmKernels512(GemmKernelKind kind);
 const GemmKernels* GemmKernels256(GemmKernelKind kind);
-// The host's, or null.
+// With AMX, null where this build has none, and the same in plain code, on any host.
+const GemmKernels* GemmKernelsAmx(GemmKernelKind kind);
+const GemmKernels* GemmKernelsPlainAmx(GemmKernelKind kind);
+// The host's, or null. Code from a cache may ask for AMX where the system did not permit this process to use it: it
+// gets plain code.
 const GemmKernels* FindGemmKernels(GemmKernelKind kind);
+
+// Whether products of that kind, which has to be one of AMX, are worth it: the host has them, or a test says so.
+bool MultipliesWithAmx(GemmKernelKind kind);
+void PretendAmxForTest(bool pretend);
 
 }  // namespace kiln::cpu
 

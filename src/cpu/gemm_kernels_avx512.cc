@@ -11,25 +11,6 @@
 namespace kiln::cpu {
 namespace {
 
-// Pairs of bf16, or four bytes, as lanes of 32 bits.
-template <typename T, typename SumScalar>
-struct GroupArithmetic {
-  using Element = T;
-  using Scalar = uint32_t;
-  using Vector = uint32_t __attribute__((ext_vector_type(16)));
-  using Sum = SumScalar __attribute__((ext_vector_type(16)));
-  static constexpr int64_t kLanes = 16;
-  static constexpr int64_t kDepth = 4 / sizeof(T);
-  static constexpr int64_t kSumBytes = 4;
-  static constexpr bool kOffset = false;
-  static constexpr int kRegisters = 32;
-  static Vector Broadcast(uint32_t x) { return static_cast<Vector>(x); }
-  static Sum Offset(Vector, Sum sum) { return sum; }
-  static void StoreCut(char* to, Sum total, int64_t count, bool resume) {
-    PlainArithmetic<SumScalar, 64, 32>::StoreCut(to, total, count, resume);
-  }
-};
-
 struct BrainArithmetic : GroupArithmetic<uint16_t, float> {
   static Sum MultiplyAdd(Vector x, Vector y, Sum sum) {
     return (Sum)_mm512_dpbf16_ps((__m512)sum, (__m512bh)x, (__m512bh)y);

@@ -81,7 +81,7 @@ void Tile(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& s
 
 template <typename A, int kVectors, int kRow = 0>
 constexpr void FillTiles(GemmKernels& kernels) {
-  if constexpr (kRow < kMaxTileRows) {
+  if constexpr (kRow < kMaxVectorTileRows) {
     constexpr int kRows = kRow + 1;
     if constexpr (kRows * kVectors + kVectors + 1 <= A::kRegisters) {
       kernels.tiles[kVectors - 1][kRow] = &Tile<A, kRows, kVectors>;
@@ -240,6 +240,25 @@ struct PlainArithmetic {
     if (resume) __builtin_memcpy(&before, to, bytes);
     total += before;
     __builtin_memcpy(to, &total, bytes);
+  }
+};
+
+// Pairs of bf16, or four bytes, as lanes of 32 bits: how they are packed.
+template <typename T, typename SumScalar>
+struct GroupArithmetic {
+  using Element = T;
+  using Scalar = uint32_t;
+  using Vector = uint32_t __attribute__((ext_vector_type(16)));
+  using Sum = SumScalar __attribute__((ext_vector_type(16)));
+  static constexpr int64_t kLanes = 16;
+  static constexpr int64_t kDepth = 4 / sizeof(T);
+  static constexpr int64_t kSumBytes = 4;
+  static constexpr bool kOffset = false;
+  static constexpr int kRegisters = 32;
+  static Vector Broadcast(uint32_t x) { return static_cast<Vector>(x); }
+  static Sum Offset(Vector, Sum sum) { return sum; }
+  static void StoreCut(char* to, Sum total, int64_t count, bool resume) {
+    PlainArithmetic<SumScalar, 64, 32>::StoreCut(to, total, count, resume);
   }
 };
 

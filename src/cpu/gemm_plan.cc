@@ -148,8 +148,10 @@ void ChooseTile(const GemmProblem& problem, const GemmArithmetic& arithmetic, in
 bool ChooseCompiled(const GemmSpec& spec, const GemmProblem& problem, const GemmArithmetic& arithmetic, int threads,
                     GemmSchedule& schedule) {
   if (!SupportsGemmBlocks(spec, problem, schedule, arithmetic) || !IsWorthGemmBlocks(problem, schedule)) return false;
-  ChooseTile(problem, arithmetic, schedule.lanes, kMaxTileRows, kMaxTileVectors, schedule);
-  if (!SupportsGemmBlocks(spec, problem, schedule, arithmetic)) return false;
+  if (!ChooseAmxTile(spec, problem, arithmetic, schedule)) {
+    ChooseTile(problem, arithmetic, schedule.lanes, kMaxVectorTileRows, kMaxTileVectors, schedule);
+    if (!SupportsGemmBlocks(spec, problem, schedule, arithmetic)) return false;
+  }
   schedule.kind = Kind::kBlocks;
   schedule.padded_bytes = Tuning().products.packed_bytes;
   ChooseGemmBlocks(spec, problem, arithmetic, threads, schedule);
@@ -279,7 +281,7 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
       ChooseGroupBlocks(MakeGemmProblem(spec, /*swapped=*/false, 1), threads, schedule);
     } else {
       schedule.lanes = full_lanes;
-      ChooseTile(WinogradTileProblem(spec), arithmetic, full_lanes, kMaxTileRows, kMaxTileVectors, schedule);
+      ChooseTile(WinogradTileProblem(spec), arithmetic, full_lanes, kMaxVectorTileRows, kMaxTileVectors, schedule);
       ChooseWinogradBlocks(spec, threads, schedule);
     }
     KILN_RETURN_IF_ERROR(FinishGemmPlan(spec, name, plan));
@@ -399,8 +401,9 @@ absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPl
                        arithmetic.element_bytes();
   const double used = std::min<double>(1.0, static_cast<double>(std::max<int64_t>(problem.n, 1)) / lanes);
   const double parts = arithmetic.parts();
-  const double multiplied =
-      schedule.kind == Kind::kWinograd ? plan.multiply_adds * costs.window_gain / 2 : plan.multiply_adds;
+  const double multiplied = schedule.kind == Kind::kWinograd ? plan.multiply_adds * costs.window_gain / 2
+                            : schedule.amx                   ? plan.multiply_adds / costs.amx_gain
+                                                             : plan.multiply_adds;
   plan.estimated_nanoseconds = static_cast<int64_t>(
       20 +
       multiplied * parts * parts /

@@ -1,5 +1,6 @@
 #include "src/cpu/host_isa.h"
 
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,16 @@
 
 namespace kiln::cpu {
 namespace {
+
+// Linux keeps the registers of AMX only for processes that have asked for them.
+bool MayUseMatrixRegisters() {
+#if defined(__linux__) && defined(__x86_64__)
+  constexpr int kRequestPermission = 0x1023, kMatrixData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequestPermission, kMatrixData) == 0;
+#else
+  return false;
+#endif
+}
 
 HostIsa Detect() {
   HostIsa isa;
@@ -34,6 +45,10 @@ HostIsa Detect() {
     isa.masked_moves = true;
     isa.brain_dot = has("avx512bf16");
     isa.byte_dot = has("avx512vnni");
+    if (has("amx-tile") && (has("amx-bf16") || has("amx-int8")) && MayUseMatrixRegisters()) {
+      isa.matrix_brain_dot = has("amx-bf16");
+      isa.matrix_byte_dot = has("amx-int8");
+    }
   } else if (has("avx")) {
     isa.vector_bytes = 32;
     if (has("avx2") && isa.fma) isa.compiled_vector_bytes = 32;

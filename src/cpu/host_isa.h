@@ -21,6 +21,9 @@ struct HostIsa {
   bool half_conversions = false;  // f16 <-> f32 in vectors
   bool brain_dot = false;         // products of bf16 pairs added to f32 (AVX512-BF16)
   bool byte_dot = false;          // products of four unsigned with four signed bytes added to s32 (AVX512-VNNI)
+  // The same for matrices of 16 by 16 sums at once (AMX), where the system permits this process to use them.
+  bool matrix_brain_dot = false;
+  bool matrix_byte_dot = false;
   int64_t l1_bytes = 32 << 10;    // data caches of one core
   int64_t l2_bytes = 512 << 10;
 };

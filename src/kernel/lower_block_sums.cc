@@ -103,8 +103,8 @@ absl::Status NestLowering::AddSumArrays(const Reduce& reduce, int lanes, const s
       std::vector<Value> values;
       for (const Value& place : places) {
         llvm::Type* type = piece.RegisterType(place.type);
-        values.push_back(MapParts(
-            place, [&](llvm::Value* part) { return b_.CreateAlignedLoad(type, part, llvm::Align(width)); }));
+        values.push_back(
+            MapParts(place, [&](llvm::Value* part) { return b_.CreateAlignedLoad(type, part, llvm::Align(width)); }));
       }
       return values;
     };

@@ -502,7 +502,12 @@ TEST_F(GemmTest, BlockSchedules) {
                                Mixture{T::kBF16, T::kBF16, T::kF32, GemmKernelKind::kBrain},
                                Mixture{T::kS8, T::kS8, T::kS32, GemmKernelKind::kSignedBytes},
                                Mixture{T::kS8, T::kU8, T::kS32, GemmKernelKind::kSignedUnsigned},
-                               Mixture{T::kU8, T::kS8, T::kS8, GemmKernelKind::kUnsignedSigned}}) {
+                               Mixture{T::kU8, T::kS8, T::kS8, GemmKernelKind::kUnsignedSigned},
+                               Mixture{T::kBF16, T::kBF16, T::kBF16, GemmKernelKind::kAmxBrain},
+                               Mixture{T::kBF16, T::kBF16, T::kF32, GemmKernelKind::kAmxBrain},
+                               Mixture{T::kS8, T::kS8, T::kS32, GemmKernelKind::kAmxSignedBytes},
+                               Mixture{T::kS8, T::kU8, T::kS32, GemmKernelKind::kAmxSignedUnsigned},
+                               Mixture{T::kU8, T::kS8, T::kS8, GemmKernelKind::kAmxUnsignedSigned}}) {
     const GemmKernels* kernels = FindGemmKernels(types.kind);
     if (kernels == nullptr) continue;
     for (int i = 0; i < 30; ++i) {
@@ -512,6 +517,7 @@ TEST_F(GemmTest, BlockSchedules) {
                            rhs_layout, 0);
       Check(spec, [&](GemmSchedule& s) {
         s.kind = GemmSchedule::Kind::kBlocks;
+        s.amx = IsAmx(types.kind);
         s.depth = static_cast<int>(kernels->depth);
         s.swapped = false;
         s.lanes = static_cast<int>(kernels->lanes);
@@ -529,6 +535,32 @@ TEST_F(GemmTest, BlockSchedules) {
       if (HasFatalFailure()) return;
     }
   }
+}
+
+// Where AMX is, or a test says so, products that fill its registers are made with it, and others are not.
+TEST_F(GemmTest, AmxSchedules) {
+  using T = PrimitiveType;
+  if (FindGemmKernels(GemmKernelKind::kBrain) == nullptr) GTEST_SKIP() << "bf16 is not multiplied in pairs here";
+  struct Wanted {
+    T type, result;
+    int64_t m, n, k;
+    bool amx;
+  };
+  PretendAmxForTest(true);
+  for (const Wanted& w :
+       {Wanted{T::kBF16, T::kBF16, 100, 90, 300, true}, Wanted{T::kBF16, T::kF32, 48, 33, 70, true},
+        Wanted{T::kS8, T::kS32, 64, 64, 128, true}, Wanted{T::kF32, T::kF32, 100, 90, 300, false},
+        Wanted{T::kBF16, T::kF32, 100, 9, 300, false}, Wanted{T::kBF16, T::kF32, 100, 90, 8, false}}) {
+    const GemmSpec spec = Make(w.type, w.type, w.result, w.m, w.n, w.k, 0, 0, 0);
+    const auto plan = PlanGemm(spec, "gemm", 2);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_EQ(plan->schedule.amx, w.amx) << w.m << "x" << w.n << "x" << w.k;
+    Check(spec);
+    if (HasFatalFailure()) break;
+  }
+  PretendAmxForTest(false);
+  const auto plan = PlanGemm(Make(T::kBF16, T::kBF16, T::kBF16, 100, 90, 300, 0, 0, 0), "gemm", 2);
+  EXPECT_EQ(plan->schedule.amx, Host().matrix_brain_dot);
 }
 
 TEST_F(GemmTest, DotSchedules) {
