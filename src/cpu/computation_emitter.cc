@@ -8,9 +8,11 @@
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/Intrinsics.h"
 #include "src/base/status.h"
 #include "src/cpu/gemm.h"
 #include "src/cpu/llvm_loop.h"
+#include "src/cpu/nest_groups.h"
 #include "src/cpu/op_emitters.h"
 #include "src/cpu/parallel_emitter.h"
 #include "src/cpu/program_abi.h"
@@ -338,29 +340,46 @@ absl::Status ComputationEmitter::EmitKernel(const Instruction& instruction, cons
   for (size_t i = arrays.size(); i < kernel.parameters.size() && kernel.parameters[i].constant.has_value(); ++i) {
     arrays.push_back(ConstantPointer(*kernel.parameters[i].constant));
   }
-  for (size_t n = 0; n < kernel.nests.size(); ++n) {
+  for (const NestGroup& group : NestGroups(scheduled)) {
+    const size_t n = group.first;
     const kernel::NestSchedule& schedule = scheduled.schedules[n];
-    auto lower = [&](llvm::IRBuilder<>* builder, absl::Span<llvm::Value* const> parameters, llvm::Value* begin,
-                     llvm::Value* end) {
-      return kernel::LowerNest(builder, kernel, kernel.nests[n], schedule, program_.target_, parameters, begin, end);
+    auto lower = [&](llvm::IRBuilder<>* builder, size_t nest, absl::Span<llvm::Value* const> parameters,
+                     llvm::Value* begin, llvm::Value* end) {
+      return kernel::LowerNest(builder, kernel, kernel.nests[nest], scheduled.schedules[nest], program_.target_,
+                               parameters, begin, end);
     };
-    if (WorkOf(kernel, kernel.nests[n]) <= kInlineWork) {
-      KILN_RETURN_IF_ERROR(lower(&b_, arrays, nullptr, nullptr));
+    const bool is_alone = group.last - n == 1;
+    if (is_alone && WorkOf(kernel, kernel.nests[n]) <= kInlineWork) {
+      KILN_RETURN_IF_ERROR(lower(&b_, n, arrays, nullptr, nullptr));
       continue;
     }
+    double nanoseconds = 0;  // of a task
+    for (size_t i = n; i < group.last; ++i) nanoseconds += scheduled.schedules[i].task_nanoseconds;
     llvm::Function*& shared = tasks_[{&scheduled, n}];
     if (shared != nullptr) {
       program_.functions_[&instruction].push_back(shared->getName().str());
-      ParallelTask(&b_, shared, arrays).Call(function_->getArg(0), schedule.task_count, schedule.task_nanoseconds);
+      ParallelTask(&b_, shared, arrays).Call(function_->getArg(0), schedule.task_count, nanoseconds);
       continue;
     }
     ParallelTask task(&b_, n == 0 ? kernel.name : absl::StrCat(kernel.name, ".", n), arrays, &code_.ForKernel());
     std::vector<llvm::Value*> parameters;
     for (size_t i = 0; i < arrays.size(); ++i) parameters.push_back(task.closure(i));
-    KILN_RETURN_IF_ERROR(lower(&task.body(), parameters, task.begin(), task.end()));
+    llvm::IRBuilder<>& body = task.body();
+    if (is_alone) {
+      KILN_RETURN_IF_ERROR(lower(&body, n, parameters, task.begin(), task.end()));
+    } else {
+      absl::Status status;
+      EmitLoop(body, task.begin(), task.end(), group.block, "block", [&](llvm::Value* begin) {
+        llvm::Value* end = body.CreateBinaryIntrinsic(
+            llvm::Intrinsic::smin, body.CreateAdd(begin, body.getInt64(static_cast<uint64_t>(group.block))),
+            task.end());
+        for (size_t i = n; i < group.last; ++i) status.Update(lower(&body, i, parameters, begin, end));
+      });
+      KILN_RETURN_IF_ERROR(status);
+    }
     shared = task.function();
     program_.functions_[&instruction].push_back(shared->getName().str());
-    task.Call(function_->getArg(0), schedule.task_count, schedule.task_nanoseconds);
+    task.Call(function_->getArg(0), schedule.task_count, nanoseconds);
   }
   return absl::OkStatus();
 }

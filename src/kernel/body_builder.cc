@@ -76,6 +76,31 @@ ValueId BodyBuilder::AddOp(Op op) {
   return id;
 }
 
+bool BodyBuilder::Implies(ValueId predicate, const IndexExpr& expr) const {
+  if (predicate == kNoValue) return false;
+  const Op& op = kernel_.ops[predicate];
+  const bool is_conjunction = op.kind == OpKind::kElementwise && op.opcode == Opcode::kAnd;
+  if (op.kind != OpKind::kCondition && !is_conjunction) return false;
+  return absl::c_any_of(op.conditions,
+                        [&](const Condition& c) { return c.low == 0 && c.high == 1 && c.expr == expr; }) ||
+         absl::c_any_of(op.operands, [&](ValueId operand) { return Implies(operand, expr); });
+}
+
+IndexExpr BodyBuilder::WhereHolds(ValueId predicate, IndexExpr offset) {
+  if (predicate == kNoValue) return offset;
+  for (const auto& [number, coefficient] : IndexExpr(offset).terms) {
+    const IndexTerms::Term term = kernel_.terms.term(number);
+    if (term.kind != IndexTerms::Kind::kFloorDiv || coefficient % term.divisor != 0 ||
+        !Implies(predicate, kernel_.terms.Mod(term.inner, term.divisor))) {
+      continue;
+    }
+    IndexExpr quotient;
+    quotient.terms.emplace_back(number, coefficient);
+    offset = offset - quotient + term.inner * (coefficient / term.divisor);
+  }
+  return offset;
+}
+
 ValueId BodyBuilder::AddLoad(int parameter, const Index& index, ValueId predicate) {
   const Parameter& p = kernel_.parameters[parameter];
   return AddOp({.kind = OpKind::kLoad,
@@ -83,7 +108,7 @@ ValueId BodyBuilder::AddLoad(int parameter, const Index& index, ValueId predicat
                 // What is also written is read anew in every iteration.
                 .loops = p.is_updated ? open_[0].loops : 0,
                 .parameter = parameter,
-                .offset = kernel_.terms.Recombine(Linearize(index, p.dimensions)),
+                .offset = WhereHolds(predicate, kernel_.terms.Recombine(Linearize(index, p.dimensions))),
                 .predicate = predicate});
 }
 

@@ -82,6 +82,11 @@ class BodyBuilder {
   // Component `component` of where window `batch` begins.
   absl::StatusOr<ValueId> EmitStart(const hlo::Instruction* indices, const Index& batch, int64_t index_vector,
                                     size_t component);
+  // Whether the predicate says that `expr` is zero.
+  bool Implies(ValueId predicate, const IndexExpr& expr) const;
+  // `offset` as it is where the predicate holds: of what it says to be a multiple of d no quotient by d is taken, so
+  // that elements apart are loaded from where they go to.
+  IndexExpr WhereHolds(ValueId predicate, IndexExpr offset);
   ValueId AddLoad(int parameter, const Index& index, ValueId predicate);
   ValueId AddElementwise(hlo::Opcode opcode, hlo::PrimitiveType type, std::vector<ValueId> operands,
                          const hlo::Instruction* instruction = nullptr);

@@ -26,6 +26,12 @@ llvm::Value* NestLowering::CombineMasks(llvm::Value* a, llvm::Value* b) {
   return b == nullptr ? a : b_.CreateAnd(a, b);
 }
 
+llvm::Value* NestLowering::LanesBelow(llvm::Value* count, int lanes) {
+  std::vector<llvm::Constant*> numbers;
+  for (int lane = 0; lane < lanes; ++lane) numbers.push_back(b_.getInt64(static_cast<uint64_t>(lane)));
+  return b_.CreateICmpSLT(llvm::ConstantVector::get(numbers), b_.CreateVectorSplat(lanes, count));
+}
+
 absl::Status NestLowering::LowerStatement(const Block::Statement& statement) {
   switch (statement.kind) {
     case Block::Kind::kOp: {
@@ -39,6 +45,7 @@ absl::Status NestLowering::LowerStatement(const Block::Statement& statement) {
       return LowerReduce(statement.index);
     case Block::Kind::kStore: {
       const Store& store = kernel_.stores[statement.index];
+      if (StoreToRowTile(statement.index)) return absl::OkStatus();
       if (threads_ == nullptr && vector_ != nullptr && LowerInterleaved(statement.index)) return absl::OkStatus();
       if (!WrittenByOneOfGroup()) return LowerStore(store);
       return EmitIf(CombineMasks(threads_->IsFirstOfGroup(), active_), [&] { return LowerStore(store); });
@@ -190,6 +197,7 @@ bool NestLowering::HoldsForRuns(ValueId predicate) const {
 Value NestLowering::LowerLoad(ValueId id) {
   const Op& op = kernel_.ops[id];
   if (auto staged = staged_.find(id); staged != staged_.end()) return LoadFromTile(op, staged->second);
+  if (Value value; LoadFromRowTile(id, &value)) return value;
   llvm::Value* base = ArrayOf(op.parameter);
   if (!Varies(op.loops)) {
     MemoryAccess memory(&scalar_, &scalar_);

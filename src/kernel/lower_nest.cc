@@ -285,11 +285,13 @@ absl::Status NestLowering::InVector(int loop, int lanes, const Innermost& body) 
 
 absl::Status NestLowering::LowerVectorLoop(int loop, int lanes, bool is_task_loop, const Innermost& body) {
   const int64_t extent = kernel_.loops[loop].extent;
-  const int64_t whole = extent / lanes * lanes;
+  const bool has_row_tiles = loop == schedule_.vector_loop && !schedule_.row_tiles.empty();
+  // Tiles of rows have copies of those that fill no vector.
+  const int64_t whole = has_row_tiles ? extent : extent / lanes * lanes;
   llvm::Value* step = b_.getInt64(lanes);
   auto at = [&](llvm::Value* variable) {
     index_.SetLoop(loop, variable);
-    return body();
+    return has_row_tiles ? WithRowTiles(variable, body) : body();
   };
   return InVector(loop, lanes, [&]() -> absl::Status {
     if (!is_task_loop) {

@@ -132,6 +132,17 @@ absl::Status NestLowering::LowerReduce(int number) {
                      : emitter->Constant(CombinerIdentity(reduce.combine_opcodes[i], inits[i].type), 0);
     }
   }
+  // The larger of two numbers takes several instructions, of two keys one.
+  const auto is_max = [&](size_t i) { return reduce.combine_opcodes[i] == hlo::Opcode::kMaximum; };
+  const auto has_keys = [&](size_t i) {
+    return threads_ == nullptr && reduce.combiner == nullptr &&
+           emitter->HasExtremeKeys(reduce.combine_opcodes[i], inits[i].type);
+  };
+  const auto to_keys = [&](ScalarEmitter* of, std::vector<Value>* values) {
+    for (size_t i = 0; i < count; ++i) {
+      if (has_keys(i)) (*values)[i] = of->ExtremeKey((*values)[i], is_max(i));
+    }
+  };
   using Slots = std::vector<Value>;  // where the parts are
   auto store = [&](const std::vector<Value>& values, const Slots& to) {
     for (size_t i = 0; i < count; ++i) {
@@ -151,6 +162,7 @@ absl::Status NestLowering::LowerReduce(int number) {
   for (int first = 0; first < all_lanes; first += lanes) {
     std::vector<Value> own = start;
     for (Value& value : own) value = split ? value : Lanes(value, first, lanes);
+    to_keys(emitter, &own);
     parts.push_back(new_slots(own));
   }
   llvm::AllocaInst* empty = nullptr;
@@ -186,6 +198,7 @@ absl::Status NestLowering::LowerReduce(int number) {
       for (ValueId element : reduce.elements) {
         elements.push_back(Lanes(Get(element, own_vector || outer_vector), lane, lanes));
       }
+      to_keys(emitter, &elements);
       std::vector<Value> combined;
       if (grow) {
         combined = KeepBest(reduce, emitter, current, elements);
@@ -259,6 +272,10 @@ absl::Status NestLowering::LowerReduce(int number) {
     llvm::Value* has = takes_first ? b_.CreateNot(b_.CreateLoad(b_.getInt1Ty(), empty)) : nullptr;
     KILN_ASSIGN_OR_RETURN(results, CombineGroup(reduce, std::move(results), has));
   }
+  ScalarEmitter* of_results = own_vector ? &scalar_ : emitter;
+  for (size_t i = 0; i < count; ++i) {
+    if (has_keys(i)) results[i] = of_results->OfExtremeKey(results[i], inits[i].type, is_max(i));
+  }
   if (split && !grow) {
     KILN_ASSIGN_OR_RETURN(results, Combine(reduce, &scalar_, inits, results));
   }
@@ -296,7 +313,7 @@ absl::StatusOr<std::vector<Value>> NestLowering::CombineLanes(const Reduce& redu
   bool extremes = reduce.combiner == nullptr && lanes > 2;
   int width = 1;
   for (size_t i = 0; extremes && i < values.size(); ++i) {
-    extremes = ScalarEmitter::HasExtremeLane(reduce.combine_opcodes[i], values[i].type);
+    extremes = ScalarEmitter::HasExtremeLane(reduce.combine_opcodes[i], kernel_.ops[reduce.inits[i]].type);
     width = std::max(width, hlo::ByteWidth(values[i].type));
   }
   // Extremes are found in one register: the work on more of them would be the same several times.
@@ -305,7 +322,12 @@ absl::StatusOr<std::vector<Value>> NestLowering::CombineLanes(const Reduce& redu
     if (extremes && lanes <= together) {
       ScalarEmitter all(&b_, lanes, target_.target);
       for (size_t i = 0; i < values.size(); ++i) {
-        values[i] = all.ExtremeLane(values[i], reduce.combine_opcodes[i] == hlo::Opcode::kMaximum);
+        const bool is_max = reduce.combine_opcodes[i] == hlo::Opcode::kMaximum;
+        const PrimitiveType type = values[i].type;
+        // The accumulators may be keys already.
+        if (hlo::IsFloating(type)) values[i] = all.ExtremeKey(values[i], is_max);
+        values[i] = all.ExtremeLane(values[i], is_max);
+        if (hlo::IsFloating(type)) values[i] = scalar_.OfExtremeKey(values[i], type, is_max);
       }
       return values;
     }

@@ -7,27 +7,13 @@
 #include "llvm/IR/Intrinsics.h"
 #include "src/base/status.h"
 #include "src/kernel/nest_lowering.h"
+#include "src/kernel/transposition.h"
 
 namespace kiln::kernel {
 namespace {
 
 // Longer bodies are loops over the rows of a tile.
 constexpr size_t kMaxUnrolledStatements = 8;
-
-// Square: element i of vector j becomes element j of vector i. Each round interleaves the halves of the rows.
-std::vector<llvm::Value*> Transposed(llvm::IRBuilder<>& b, std::vector<llvm::Value*> rows) {
-  const int size = static_cast<int>(rows.size());
-  for (int round = 1; round < size; round *= 2) {
-    std::vector<llvm::Value*> next(size);
-    for (int i = 0; i < size; ++i) {
-      std::vector<int> interleave(size);
-      for (int lane = 0; lane < size; ++lane) interleave[lane] = lane % 2 * size + (i % 2 * size + lane) / 2;
-      next[i] = b.CreateShuffleVector(rows[i / 2], rows[i / 2 + size / 2], interleave);
-    }
-    rows = std::move(next);
-  }
-  return rows;
-}
 
 }  // namespace
 
@@ -75,11 +61,6 @@ absl::Status NestLowering::LowerRegisterTile(llvm::Value* load_base, llvm::Value
   const int size = tile.size;
   llvm::Value* load_rest = b_.CreateSub(b_.getInt64(kernel_.loops[tile.load_loop].extent), load_base);
   llvm::Value* store_rest = b_.CreateSub(b_.getInt64(kernel_.loops[tile.store_loop].extent), store_base);
-  auto lanes_below = [&](llvm::Value* count) {
-    std::vector<llvm::Constant*> lanes;
-    for (int lane = 0; lane < size; ++lane) lanes.push_back(b_.getInt64(static_cast<uint64_t>(lane)));
-    return b_.CreateICmpSLT(llvm::ConstantVector::get(lanes), b_.CreateVectorSplat(size, count));
-  };
   index_.SetLoop(tile.load_loop, load_base);
   for (ValueId load : tile.loads) {
     const Op& op = kernel_.ops[load];
@@ -95,7 +76,7 @@ absl::Status NestLowering::LowerRegisterTile(llvm::Value* load_base, llvm::Value
       llvm::Value* pointer = b_.CreateGEP(element, parameters_[op.parameter], index_.Scalar(op.offset));
       const llvm::Align align(static_cast<uint64_t>(width));
       rows.push_back(whole ? static_cast<llvm::Value*>(b_.CreateAlignedLoad(vector, pointer, align))
-                           : b_.CreateMaskedLoad(vector, pointer, align, lanes_below(load_rest),
+                           : b_.CreateMaskedLoad(vector, pointer, align, LanesBelow(load_rest, size),
                                                  llvm::Constant::getNullValue(vector)));
     }
     rows = Transposed(b_, std::move(rows));
@@ -115,7 +96,7 @@ absl::Status NestLowering::LowerRegisterTile(llvm::Value* load_base, llvm::Value
     return absl::OkStatus();
   }
   llvm::Value* outer_mask = mask_;
-  if (!whole) mask_ = lanes_below(store_rest);
+  if (!whole) mask_ = LanesBelow(store_rest, size);
   llvm::Value* rows = b_.getInt64(static_cast<uint64_t>(size));
   if (!whole) rows = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, rows, load_rest);
   const absl::Status status = EmitLoop(b_.getInt64(0), rows, b_.getInt64(1), at_row);

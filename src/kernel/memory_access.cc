@@ -78,6 +78,17 @@ llvm::Value* MemoryAccess::LaneOffsets(const Access& access) {
   return b_.CreateAdd(b_.CreateVectorSplat(lanes, access.offset), lane_steps);
 }
 
+llvm::Value* MemoryAccess::OffsetOfLane(llvm::Value* offsets, int lane) {
+  auto* type = llvm::cast<llvm::FixedVectorType>(offsets->getType());
+  if (!type->getElementType()->isIntegerTy(32) || type->getNumElements() % 2 != 0) {
+    return b_.CreateExtractElement(offsets, b_.getInt64(lane));
+  }
+  // Two at once: not negative, since elements are in bounds.
+  llvm::Type* pairs = llvm::FixedVectorType::get(b_.getInt64Ty(), type->getNumElements() / 2);
+  llvm::Value* pair = b_.CreateExtractElement(b_.CreateBitCast(offsets, pairs), b_.getInt64(lane / 2));
+  return lane % 2 == 0 ? b_.CreateAnd(pair, b_.getInt64(UINT32_MAX)) : b_.CreateLShr(pair, 32);
+}
+
 llvm::Value* MemoryAccess::LoadSpread(llvm::Type* part, llvm::Value* pointer, const Spread& spread,
                                       llvm::Value* mask) {
   const int lanes = vector_.lanes();
@@ -183,10 +194,9 @@ Value MemoryAccess::LoadVector(hlo::PrimitiveType type, llvm::Value* base, const
         if (parts == 2) value.imaginary = value.value;
         for (int i = 0; i < lanes; ++i) {
           const int64_t step = access.kind == Access::Kind::kSpread ? access.spread.At(i) : access.stride * i;
-          llvm::Value* offset =
-              access.kind != Access::Kind::kIndexed
-                  ? b_.CreateAdd(access.offset, b_.getInt64(static_cast<uint64_t>(step)))
-                  : b_.CreateSExt(b_.CreateExtractElement(access.offsets, b_.getInt64(i)), b_.getInt64Ty());
+          llvm::Value* offset = access.kind != Access::Kind::kIndexed
+                                    ? b_.CreateAdd(access.offset, b_.getInt64(static_cast<uint64_t>(step)))
+                                    : OffsetOfLane(access.offsets, i);
           llvm::Value* pointer = ElementPointer(part, parts, base, offset);
           value.value = b_.CreateInsertElement(value.value, b_.CreateLoad(part, pointer), b_.getInt64(i));
           if (parts == 2) {

@@ -55,6 +55,8 @@ class MemoryAccess {
  private:
   llvm::Value* ElementPointer(llvm::Type* part, int parts, llvm::Value* base, llvm::Value* offset);
   llvm::Value* LaneOffsets(const Access& access);
+  // i64, of an element that is there.
+  llvm::Value* OffsetOfLane(llvm::Value* offsets, int lane);
   // A mask of all lanes where there is none.
   llvm::Value* AllLanes(llvm::Value* mask);
   // Each lane twice; null stays null.

@@ -140,6 +140,31 @@ class NestLowering {
 
   Value LoadFromTile(const Op& op, const Staged& staged);
 
+  // ---- Tiles of rows (lower_row_tiles.cc) ----
+
+  // A tile and the rows it is of: those of the array or, where the last vector has fewer rows than lanes, a copy of
+  // them.
+  struct PlacedRowTile {
+    llvm::Type* element = nullptr;
+    llvm::Value* places = nullptr;
+    llvm::Value* rows = nullptr;
+    llvm::Value* array = nullptr;  // where there may be such a copy,
+    llvm::Value* copy = nullptr;   // which has a row for every lane
+  };
+
+  // `body` between filling the tiles that are read and emptying those that are written, at the vector loop's iterations
+  // from `base` on.
+  absl::Status WithRowTiles(llvm::Value* base, const Innermost& body);
+
+  // Fills or empties it.
+  absl::Status MoveRowTile(const RowTile& tile, const PlacedRowTile& placed);
+
+  llvm::Value* PlaceInRowTile(const RowTile& tile, const PlacedRowTile& placed, const IndexExpr& offset);
+
+  // False where the access goes through no tile.
+  bool LoadFromRowTile(ValueId id, Value* value);
+  bool StoreToRowTile(int number);
+
   // ---- Vector loops (lower_nest.cc) ----
 
   // Runs `body` with iterations of `loop` as lanes.
@@ -158,6 +183,9 @@ class NestLowering {
   Value Get(ValueId id, bool vector);
 
   llvm::Value* CombineMasks(llvm::Value* a, llvm::Value* b);
+
+  // A mask of those of `lanes` lanes whose number is below `count`.
+  llvm::Value* LanesBelow(llvm::Value* count, int lanes);
 
   absl::Status LowerStatement(const Block::Statement& statement);
 
@@ -271,6 +299,7 @@ class NestLowering {
   absl::flat_hash_map<int, Blocks> blocks_;              // by loop
   bool aligned_runs_ = true;                             // vectors begin at multiples of their lanes
   absl::flat_hash_map<ValueId, Staged> staged_;
+  std::vector<PlacedRowTile> row_tiles_;  // as in the schedule, inside its vector loop
   llvm::Value* tile_row_ = nullptr;
   llvm::Value* tile_column_ = nullptr;
 };

@@ -1,6 +1,7 @@
 // Compare, select, clamp, minimum and maximum.
 #include <numeric>
 
+#include "src/base/isa_level.h"
 #include "src/hlo/elements.h"
 #include "src/kernel/scalar_emitter.h"
 
@@ -40,7 +41,7 @@ Integer TotalOrder(const VectorBuilder& b, PrimitiveType type, llvm::Value* valu
   }
   if (bits > hlo::BitWidth(type)) code = code.Shl(bits - hlo::BitWidth(type));
   // Negative: all bits but the sign are flipped, so that a larger magnitude is smaller.
-  return code ^ code.Sar(bits - 1).Shr(1);
+  return code ^ (code.Sar(bits - 1) & (INT64_MAX >> (64 - bits)));
 }
 
 Value ScalarEmitter::Select(llvm::Value* predicate, const Value& on_true, const Value& on_false) {
@@ -161,13 +162,41 @@ bool ScalarEmitter::HasExtremeLane(hlo::Opcode opcode, PrimitiveType type) {
   return is_extreme && hlo::IsFloating(type) && hlo::BitWidth(type) >= 16;
 }
 
-Value ScalarEmitter::ExtremeLane(const Value& value, bool is_max) {
-  const PrimitiveType type = value.type;
+bool ScalarEmitter::HasExtremeKeys(hlo::Opcode opcode, PrimitiveType type) const {
+  // Without AVX-512 there is no instruction for the larger of two integers of 64 bits.
+  return b_.target == Target::kCpu && HasExtremeLane(opcode, type) && (hlo::BitWidth(type) < 64 || HasAvx512());
+}
+
+namespace {
+
+// What total orders are moved by, so that NaNs of either sign are beyond the infinity that loses to them, together.
+int64_t KeyOffset(PrimitiveType type, bool is_max) {
   const int bits = hlo::BitWidth(type);
-  // As integers that are ordered like the numbers, of which one instruction finds the larger. NaN is beyond all of
-  // them.
-  Integer codes = TotalOrder(b_, type, value.value);
-  llvm::Value* keys = kernel::Select(Widen(value).IsNan(), (is_max ? INT64_MAX : INT64_MIN) >> (64 - bits), codes);
+  const int mantissa = type == PrimitiveType::kF16    ? 10
+                       : type == PrimitiveType::kBF16 ? 7
+                       : type == PrimitiveType::kF32  ? 23
+                                                      : 52;
+  const int64_t infinity = ((int64_t{1} << (bits - 1 - mantissa)) - 1) << mantissa;
+  return is_max ? -infinity - 1 : infinity + 1;
+}
+
+}  // namespace
+
+Value ScalarEmitter::ExtremeKey(const Value& value, bool is_max) {
+  const int bits = hlo::BitWidth(value.type);
+  const PrimitiveType key = bits == 16 ? PrimitiveType::kU16 : bits == 32 ? PrimitiveType::kU32 : PrimitiveType::kU64;
+  return Of(key, TotalOrder(b_, value.type, value.value) - KeyOffset(value.type, is_max));
+}
+
+Value ScalarEmitter::OfExtremeKey(const Value& key, PrimitiveType type, bool is_max) {
+  // The order of the bits is its own inverse.
+  const Integer order = IntegerOf(key) + KeyOffset(type, is_max);
+  return Of(type, b_.ir.CreateBitCast(TotalOrder(b_, type, order), RegisterType(type)));
+}
+
+Value ScalarEmitter::ExtremeLane(const Value& key, bool is_max) {
+  const int bits = hlo::BitWidth(key.type);
+  llvm::Value* keys = key.value;
   for (int half = b_.lanes / 2; half > 0; half /= 2) {
     // Vectors as wide as the smallest register keep their lanes.
     const bool shrinks = half * bits >= 128;
@@ -176,15 +205,11 @@ Value ScalarEmitter::ExtremeLane(const Value& value, bool is_max) {
     llvm::SmallVector<int, 64> high(low.size(), -1);
     std::iota(low.begin(), low.end(), 0);
     std::iota(high.begin(), high.begin() + half, half);
-    keys = b_.ir.CreateBinaryIntrinsic(is_max ? llvm::Intrinsic::smax : llvm::Intrinsic::smin,
+    keys = b_.ir.CreateBinaryIntrinsic(is_max ? llvm::Intrinsic::umax : llvm::Intrinsic::umin,
                                        shrinks ? b_.ir.CreateShuffleVector(keys, low) : keys,
                                        b_.ir.CreateShuffleVector(keys, high));
   }
-  const VectorBuilder scalar{b_.ir, 1, b_.target};
-  // The order of the bits is its own inverse.
-  llvm::Value* best = b_.ir.CreateExtractElement(keys, b_.ir.getInt64(0));
-  llvm::Type* register_type = RegisterType(type)->getScalarType();
-  return {type, b_.ir.CreateBitCast(TotalOrder(scalar, type, best), register_type)};
+  return {key.type, b_.ir.CreateExtractElement(keys, b_.ir.getInt64(0))};
 }
 
 }  // namespace kiln::kernel

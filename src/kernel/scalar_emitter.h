@@ -70,11 +70,16 @@ class ScalarEmitter {
   // naming the instruction when an opcode is not defined for its type.
   absl::StatusOr<Value> Elementwise(const hlo::Instruction& instruction, absl::Span<const Value> operands);
 
-  // The maximum (or minimum) of all lanes, a power of two of them, of floats of 16 bits or more: a scalar, NaN where a
-  // lane is NaN.
-  Value ExtremeLane(const Value& value, bool is_max);
+  // Unsigned integers that are ordered like floats of 16 bits or more: zeros by their signs, NaN above all numbers for
+  // a maximum and below all for a minimum. One instruction finds the larger of two, which the float is found of again.
+  Value ExtremeKey(const Value& value, bool is_max);
+  Value OfExtremeKey(const Value& key, hlo::PrimitiveType type, bool is_max);
+  // The largest (or smallest) key of all lanes, a power of two of them: a scalar.
+  Value ExtremeLane(const Value& key, bool is_max);
   // Whether that is how lanes of this type are combined by this opcode.
   static bool HasExtremeLane(hlo::Opcode opcode, hlo::PrimitiveType type);
+  // Whether accumulators had better be keys as well.
+  bool HasExtremeKeys(hlo::Opcode opcode, hlo::PrimitiveType type) const;
 
   Value Convert(const Value& operand, hlo::PrimitiveType to);
   Value Select(llvm::Value* predicate, const Value& on_true, const Value& on_false);

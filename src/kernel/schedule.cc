@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/base/cpu_tuning.h"
@@ -147,6 +148,7 @@ class Scheduler {
           best_lanes = lanes;
         }
       }
+      for (int loop : nest_.loops) ConsiderRowTiles(loop, &best, &best_lanes, &best_cost, &schedule.row_tiles);
     }
     // What a reduce does not depend on runs inside the loops that it depends on, and not around them.
     std::stable_sort(schedule.order.begin(), schedule.order.end(),
@@ -162,12 +164,55 @@ class Scheduler {
       }
     }
     for (int number : reduces_) ScheduleReduce(number, best, &schedule.reduces[number]);
-    if (vectors) best_cost = ScheduleTiles(best_cost, &schedule);
+    if (vectors && schedule.row_tiles.empty()) best_cost = ScheduleTiles(best_cost, &schedule);
     DivideIntoTasks(best_cost, &schedule);
     return schedule;
   }
 
  private:
+  // Iterations of `loop` as lanes where tiles of rows make that the cheapest.
+  void ConsiderRowTiles(int loop, int* best, int* best_lanes, double* best_cost, std::vector<RowTile>* best_tiles) {
+    if (reduces_.empty() || has_scalar_loop_ || nest_.repeat_loop >= 0 ||
+        kernel_.loops[loop].kind != LoopKind::kParallel) {
+      return;
+    }
+    const int lanes = target_.vector_bytes / WidthAlong(loop);
+    if (lanes < 4 || kernel_.loops[loop].extent < lanes || LocalBytes(loop) * lanes > kMaxLocalBytes) return;
+    uint64_t outside = 0;
+    for (int other : nest_.loops) {
+      if (other != loop && ReducesOver(other) >= ReducesOver(loop)) outside |= uint64_t{1} << other;
+    }
+    row_tiles_ = FindRowTiles(kernel_, nest_, loop, lanes, outside);
+    if (!row_tiles_.empty()) {
+      const double cost = Cost(loop, lanes) + RowTileCost(loop, lanes, outside) / Fill(loop, lanes);
+      if (cost < *best_cost) {
+        *best = loop;
+        *best_lanes = lanes;
+        *best_cost = cost;
+        *best_tiles = row_tiles_;
+      }
+    }
+    row_tiles_.clear();
+  }
+
+  // Instructions per element of the whole parallel space that fill and empty the tiles: pieces of rows are loaded, put
+  // together, interleaved and stored.
+  double RowTileCost(int loop, int lanes, uint64_t outside) const {
+    double cost = 0;
+    for (const RowTile& tile : row_tiles_) {
+      const int piece = tile.PieceOf(hlo::ByteWidth(kernel_.parameters[tile.parameter].type), lanes);
+      const double in_pieces = static_cast<double>(lanes) / piece + std::log2(piece);
+      const double one_by_one = tile.store >= 0 ? 2.0 : AccessCost(tile.first, loop, lanes);
+      const int64_t places = (tile.size + piece - 1) / piece * piece;
+      cost += static_cast<double>(places) * (1 + (piece == 1 ? one_by_one : in_pieces));
+    }
+    double elements = lanes;
+    for (int other : nest_.loops) {
+      if (other != loop && (outside >> other & 1) == 0) elements *= static_cast<double>(kernel_.loops[other].extent);
+    }
+    return cost / elements;
+  }
+
   // Square tiles of vectors where some loads run along another loop than the stores; gives the cost of an element.
   double ScheduleTiles(double best_cost, NestSchedule* schedule) {
     // Elements of a task's tiles along either loop: some neighbouring cache lines of every row.
@@ -266,6 +311,19 @@ class Scheduler {
     return bytes;
   }
 
+  // Bytes of an element of the widest type that the loop touches: where little is as wide as that, it takes two
+  // registers, and the rest is in full ones.
+  int WidthAlong(int loop) const {
+    int width = 1;
+    double of_width[9] = {};  // in types of so many bytes
+    for (const Weighted& w : ops_) {
+      if ((w.op->loops >> loop & 1) == 0) continue;
+      width = std::max(width, ComputeWidth(*w.op));
+      of_width[std::min(ComputeWidth(*w.op), 8)] += OpCost(*w.op);
+    }
+    return width == 8 && !reduces_.empty() && of_width[4] > of_width[8] ? 4 : width;
+  }
+
   // Full registers of the widest type that the loop touches; several registers at once where a loop-carried
   // accumulator would otherwise wait for itself.
   int LanesFor(int loop) const {
@@ -274,15 +332,11 @@ class Scheduler {
     if (has_scalar_loop_) return 1;
     const Loop& info = kernel_.loops[loop];
     const uint64_t bit = uint64_t{1} << loop;
-    int width = 1;
     double cost = 0, reduced = 0;  // of an element, and what its reduces do with it
-    double of_width[9] = {};       // in types of so many bytes
     bool far_apart = false;        // elements that a load picks out of several vectors
     for (const Weighted& w : ops_) {
       if ((w.op->loops & bit) == 0) continue;
-      width = std::max(width, ComputeWidth(*w.op));
       cost += OpCost(*w.op);
-      of_width[std::min(ComputeWidth(*w.op), 8)] += OpCost(*w.op);
       if (w.reduce >= 0) reduced += OpCost(*w.op);
       int64_t stride;
       far_apart |= w.op->kind == OpKind::kLoad && LinearStride(kernel_.terms, w.op->offset, loop, 1, &stride) &&
@@ -298,8 +352,7 @@ class Scheduler {
         if (!Contiguous(store->offset, loop)) return 1;
       }
     }
-    // Where little is as wide as that, it takes two registers, and the rest is in full ones.
-    if (width == 8 && !reduces_.empty() && of_width[4] > of_width[8]) width = 4;
+    const int width = WidthAlong(loop);
     int lanes = std::max(1, target_.vector_bytes / width);
     const bool carried = info.kind == LoopKind::kReduce || !reduces_.empty();
     int most = 64;
@@ -331,7 +384,7 @@ class Scheduler {
     double cost = 0;
     const double fill = loop < 0 ? 1 : Fill(loop, lanes);
     for (const Weighted& w : ops_) {
-      double lane_cost = OpCost(*w.op);
+      double lane_cost = OpCost(*w.op) + RoundingCost(*w.op);
       int by = loop, by_lanes = lanes;
       double by_fill = fill;
       if ((loop < 0 || (w.op->loops >> loop & 1) == 0) && w.reduce >= 0) {
@@ -348,6 +401,7 @@ class Scheduler {
         cost += lane_cost * w.times;
         continue;
       }
+      if (w.reduce < 0 && by == loop) lane_cost /= IterationsBehind(loop, w.op->loops);
       const double registers = std::max(1.0, by_lanes * ComputeWidth(*w.op) / double(target_.vector_bytes));
       if ((w.op->loops >> by & 1) == 0) {
         // Uniform: once per vector, wherever it is emitted.
@@ -356,7 +410,10 @@ class Scheduler {
         // A load, the rounds of shuffles, and the way through memory.
         cost += (3.0 + std::log2(by_lanes)) * w.times / (by_lanes * by_fill);
       } else if (w.op->kind == OpKind::kLoad) {
-        cost += AccessCost(w.op->offset, by, by_lanes) * w.times / (by_lanes * by_fill);
+        const ValueId id = static_cast<ValueId>(w.op - kernel_.ops.data());
+        const bool in_tile =
+            absl::c_any_of(row_tiles_, [&](const RowTile& t) { return absl::c_linear_search(t.loads, id); });
+        cost += (in_tile ? 1.0 : AccessCost(w.op->offset, by, by_lanes)) * w.times / (by_lanes * by_fill);
       } else {
         cost += lane_cost * registers * w.times / (by_lanes * by_fill);
       }
@@ -369,21 +426,45 @@ class Scheduler {
     }
     for (const Store* store : stores_) {
       const int number = static_cast<int>(store - kernel_.stores.data());
+      if (absl::c_any_of(row_tiles_, [&](const RowTile& tile) { return tile.store == number; })) {
+        cost += 1.0 / (lanes * fill);
+        continue;
+      }
       const bool interleaved = loop >= 0 && !InterleavedStores(kernel_, nest_, number, loop, lanes).empty();
       cost += loop < 0 ? 1.0 : (interleaved ? 2.0 : StoreCost(*store, loop, lanes)) / (lanes * fill);
     }
     return cost;
   }
 
+  // Of the loops behind `vector_loop` that are not among `loops`: what depends on those alone runs once for them all.
+  double IterationsBehind(int vector_loop, uint64_t loops) const {
+    double iterations = 1;
+    for (int loop : nest_.loops) {
+      const bool behind = loop != vector_loop && ReducesOver(loop) < ReducesOver(vector_loop);
+      if (behind && (loops >> loop & 1) == 0) iterations *= static_cast<double>(kernel_.loops[loop].extent);
+    }
+    return iterations;
+  }
+
+  // Of computing in f32 and rounding, instructions beside the operation's own.
+  double RoundingCost(const Op& op) const {
+    constexpr double kOfRounding = 5;
+    const bool rounds = op.kind == OpKind::kElementwise && hlo::IsFloating(op.type) && hlo::BitWidth(op.type) < 32;
+    return rounds ? kOfRounding : 0;
+  }
+
   // Of combining the lanes of a reduce's accumulators: each halving is a shuffle and a combination.
   double LanesCost(const Reduce& reduce, int lanes) const {
-    constexpr double kOfComputation = 8, kOrderOfFloats = 8;  // the latter before and behind all halvings
+    constexpr double kOfComputation = 8, kOfRounding = 6;
+    constexpr double kOrderOfFloats = 8;  // before and behind all halvings
     const double halvings = std::log2(lanes);
     if (reduce.combiner != nullptr) return halvings * (1 + kOfComputation);
     double cost = 0;
     for (size_t i = 0; i < reduce.inits.size(); ++i) {
-      const bool ordered = ScalarEmitter::HasExtremeLane(reduce.combine_opcodes[i], kernel_.ops[reduce.inits[i]].type);
-      cost += 2 * halvings + (ordered ? kOrderOfFloats : 0);
+      const PrimitiveType type = kernel_.ops[reduce.inits[i]].type;
+      const bool ordered = ScalarEmitter::HasExtremeLane(reduce.combine_opcodes[i], type);
+      const bool rounded = hlo::IsFloating(type) && hlo::BitWidth(type) < 32 && !ordered;
+      cost += (rounded ? 2 + kOfRounding : 2) * halvings + (ordered ? kOrderOfFloats : 0);
     }
     return cost;
   }
@@ -561,6 +642,7 @@ class Scheduler {
   std::vector<const Store*> stores_;
   std::vector<int> reduces_;
   std::vector<double> reduce_times_;  // as Weighted::times, of each of them
+  std::vector<RowTile> row_tiles_;    // that Cost takes to be there
   std::vector<ValueId> tiled_;        // loads that Cost takes to go through tiles
 };
 
@@ -587,6 +669,10 @@ std::string ToString(const NestSchedule& schedule) {
                     schedule.tile.together > 1 ? absl::StrCat(" in squares of ", schedule.tile.together) : "", " for ",
                     absl::StrJoin(schedule.tile.loads, " ",
                                   [](std::string* out, ValueId load) { absl::StrAppend(out, "v", load); }));
+  }
+  for (const RowTile& tile : schedule.row_tiles) {
+    absl::StrAppend(&text, "; ", tile.store >= 0 ? "stored" : "loaded", " rows of ", tile.size, " of p", tile.parameter,
+                    " through a tile");
   }
   if (schedule.streaming_stores) text += "; streaming stores";
   for (size_t i = 0; i < schedule.reduces.size(); ++i) {

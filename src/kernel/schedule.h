@@ -47,6 +47,24 @@ struct TileSchedule {
 bool FindTile(const Kernel& kernel, const Nest& nest, const std::vector<int>& order, int64_t min_extent, int max_width,
               int64_t max_bytes, TileSchedule* tile);
 
+// Rows of an array that the lanes of a vector have one each of: what they read or write of it goes through a local
+// array, in which the elements of one place in the rows lie side by side. They are brought there, or from there to the
+// array, by shuffles of pieces of rows. Behind the vector loop only loops over places in a row are in its offsets.
+struct RowTile {
+  int parameter = -1;
+  IndexExpr first;             // of a row's elements
+  int64_t pitch = 0;           // from the row of a lane to that of the next
+  int64_t size = 0;            // elements of a row
+  std::vector<ValueId> loads;  // or
+  int store = -1;              // the only one to the array
+
+  // Elements of a row that are moved together, so that as many rows are a square; 1: they are picked one by one.
+  int PieceOf(int element_bytes, int lanes) const;
+};
+
+// Tiles for what the lanes of `vector_loop` read and write in rows; `outside`: loops around it.
+std::vector<RowTile> FindRowTiles(const Kernel& kernel, const Nest& nest, int vector_loop, int lanes, uint64_t outside);
+
 struct NestSchedule {
   std::vector<int> order;  // the nest's loops, outermost first
   // -1, or the last of those of `order` that as many reduces depend on: behind it are loops that need their results.
@@ -64,6 +82,7 @@ struct NestSchedule {
   // it.
   bool over_groups = false;
   TileSchedule tile;
+  std::vector<RowTile> row_tiles;
   std::vector<ReduceSchedule> reduces;  // by number in the kernel; those of other nests are empty
 };
 
