@@ -14,6 +14,7 @@
 #include "src/kernel/transposition.h"
 
 namespace kiln::kernel {
+
 using hlo::PrimitiveType;
 
 absl::Status NestLowering::WithRowTiles(llvm::Value* base, const Innermost& body) {
