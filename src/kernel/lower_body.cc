@@ -27,9 +27,12 @@ llvm::Value* NestLowering::CombineMasks(llvm::Value* a, llvm::Value* b) {
 }
 
 llvm::Value* NestLowering::LanesBelow(llvm::Value* count, int lanes) {
+  // In 32 bits, which are one register.
   std::vector<llvm::Constant*> numbers;
-  for (int lane = 0; lane < lanes; ++lane) numbers.push_back(b_.getInt64(static_cast<uint64_t>(lane)));
-  return b_.CreateICmpSLT(llvm::ConstantVector::get(numbers), b_.CreateVectorSplat(lanes, count));
+  for (int lane = 0; lane < lanes; ++lane) numbers.push_back(b_.getInt32(static_cast<uint32_t>(lane)));
+  llvm::Value* most = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, count, b_.getInt64(lanes));
+  return b_.CreateICmpSLT(llvm::ConstantVector::get(numbers),
+                          b_.CreateVectorSplat(lanes, b_.CreateTrunc(most, b_.getInt32Ty())));
 }
 
 absl::Status NestLowering::LowerStatement(const Block::Statement& statement) {

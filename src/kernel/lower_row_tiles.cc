@@ -14,6 +14,7 @@
 #include "src/kernel/transposition.h"
 
 namespace kiln::kernel {
+
 using hlo::PrimitiveType;
 
 absl::Status NestLowering::WithRowTiles(llvm::Value* base, const Innermost& body) {
@@ -100,12 +101,12 @@ absl::Status NestLowering::MoveRowTile(const RowTile& tile, const PlacedRowTile&
   llvm::Type* part = llvm::FixedVectorType::get(placed.element, piece);
   llvm::Type* vector = llvm::FixedVectorType::get(placed.element, lanes);
   const auto move = [&](llvm::Value* start) {
+    llvm::Value* rows = b_.CreateGEP(placed.element, placed.rows, start);
+    llvm::Value* places = b_.CreateGEP(vector, placed.places, start);
     const auto in_row = [&](int row) {
-      return b_.CreateGEP(placed.element, placed.rows, b_.CreateAdd(start, b_.getInt64(row * tile.pitch)));
+      return b_.CreateConstGEP1_64(placed.element, rows, static_cast<uint64_t>(row * tile.pitch));
     };
-    const auto in_tile = [&](int place) {
-      return b_.CreateGEP(vector, placed.places, b_.CreateAdd(start, b_.getInt64(place)));
-    };
+    const auto in_tile = [&](int place) { return b_.CreateConstGEP1_64(vector, places, static_cast<uint64_t>(place)); };
     std::vector<llvm::Value*> square;
     for (int i = 0; i < piece; ++i) {
       if (tile.store >= 0) {

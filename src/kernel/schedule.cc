@@ -494,7 +494,8 @@ class Scheduler {
     constexpr int64_t kLine = 64;
     int64_t stride;
     const int64_t width = hlo::ByteWidth(kernel_.parameters[store.parameter].type);
-    const bool far = LinearStride(kernel_.terms, store.offset, loop, lanes, &stride) && std::abs(stride) * width >= kLine;
+    const bool far =
+        LinearStride(kernel_.terms, store.offset, loop, lanes, &stride) && std::abs(stride) * width >= kLine;
     return far ? 3.0 * lanes : AccessCost(store.offset, loop, lanes);
   }
 
