@@ -36,6 +36,7 @@ absl::StatusOr<bool> ScheduleRows(const Instruction& fusion, const Attention& at
   kernel::ShareStages(&step->rows);
   if (step->rows.nests.size() != 1) return false;
   target.streaming_bytes = 0;
+  target.has_row_tiles = false;  // a row to a task
   step->schedule = kernel::ScheduleNest(step->rows, step->rows.nests[0], target);
   kernel::NestSchedule& schedule = step->schedule;
   const std::vector<int>& order = schedule.order;

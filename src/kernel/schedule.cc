@@ -172,7 +172,7 @@ class Scheduler {
  private:
   // Iterations of `loop` as lanes where tiles of rows make that the cheapest.
   void ConsiderRowTiles(int loop, int* best, int* best_lanes, double* best_cost, std::vector<RowTile>* best_tiles) {
-    if (reduces_.empty() || has_scalar_loop_ || nest_.repeat_loop >= 0 ||
+    if (!target_.has_row_tiles || reduces_.empty() || has_scalar_loop_ || nest_.repeat_loop >= 0 ||
         kernel_.loops[loop].kind != LoopKind::kParallel) {
       return;
     }

@@ -18,6 +18,8 @@ struct TargetInfo {
   int vector_bytes = 64;  // width of a vector register
   // Outputs of at least this size bypass the cache; 0: never.
   int64_t streaming_bytes = Tuning().kernels.streaming_bytes;
+  // Rows may go through tiles, so that lanes have one each.
+  bool has_row_tiles = true;
 };
 
 // The innermost loop of a reduce as vector lanes, each lane with its own accumulator.
