@@ -233,6 +233,10 @@ class Planner {
               through.map = absl::HashOf(path.map, user->id());
             }
           }
+          if (user->opcode() == Opcode::kConcatenate && analysis::IsCutWith(*group.root, *user)) {
+            through.evaluations = path.evaluations * static_cast<double>(producer.shape().element_count()) /
+                                  static_cast<double>(user->shape().element_count());
+          }
           if (std::none_of(paths.begin(), paths.end(), [&](const IndexPath& p) { return p.map == through.map; })) {
             paths.push_back(through);
           }
