@@ -176,6 +176,10 @@ class GroupFinder {
       Instruction* candidate = order_[candidates.top()];
       candidates.pop();
       if (!IsStagePart(*candidate) || !TakesUsers(candidate)) continue;
+      // Of a square, columns are no rows: what is spread along them would be made again for each row.
+      if (candidate->opcode() == Opcode::kBroadcast && IsFull(candidate->shape()) && !IsRowBroadcast(*candidate)) {
+        given_.insert(candidate->operand(0));
+      }
       members_.insert(candidate);
       group.members.push_back(candidate);
       add_operands(candidate);
