@@ -108,6 +108,9 @@ class BufferAssigner {
           // What a branch or a call gives is written inside, in a value of its own or by a copy at its end.
           const bool inside = IsControlFlow(instruction->opcode()) && instruction->opcode() != Opcode::kWhile;
           info.first = inside ? done_[instruction] : start_[instruction];
+          if (const auto joined = joined_from_.find(instruction); joined != joined_from_.end()) {
+            info.first = joined->second;
+          }
           info.last = std::max(info.last, done_[instruction]);
           info.home = computation;
         }
@@ -198,7 +201,15 @@ class BufferAssigner {
       default:
         break;
     }
-    for (int64_t i = 0; i < leaves; ++i) definition_[{instruction, i}] = {instruction, i};
+    for (int64_t i = 0; i < leaves; ++i) {
+      definition_[{instruction, i}] = {instruction, i};
+      BufferAssignment::Part part;
+      if (const Instruction* join = JoinOf(*instruction, i, &part.offset)) {
+        definition_[{instruction, i}] = {join, 0};
+        result_->parts_[{instruction, i}] = part;
+        joined_from_.insert({join, start_[instruction]});
+      }
+    }
   }
 
   static int64_t BranchOf(const Instruction* conditional, const Computation* branch) {
@@ -368,6 +379,7 @@ class BufferAssigner {
     std::vector<Instruction*> instructions = computation->instructions();
     for (auto it = instructions.rbegin(); it != instructions.rend(); ++it) {
       const Instruction* instruction = *it;
+      if (IsJoinedInPlace(*instruction)) PlaceAlone({instruction, 0});
       if (IsView(*instruction)) continue;
       for (int64_t leaf = 0, leaves = instruction->shape().leaf_count(); leaf < leaves; ++leaf) {
         Value value{instruction, leaf};
@@ -628,6 +640,7 @@ class BufferAssigner {
   absl::flat_hash_map<const Computation*, const Instruction*> caller_;
   absl::flat_hash_map<const Instruction*, int64_t> start_, done_;
   absl::flat_hash_map<const Computation*, int64_t> computation_end_;
+  absl::flat_hash_map<const Instruction*, int64_t> joined_from_;  // position where the first piece is made
   absl::flat_hash_map<Value, Value> definition_;
   absl::flat_hash_map<Value, ValueInfo> values_;
   absl::flat_hash_map<Value, std::vector<UseRecord>> uses_;

@@ -132,4 +132,74 @@ bool IsPartOfMemory(const hlo::Instruction& instruction) {
          MayStay(*instruction.operand(0), to.byte_count()) && !IsGiven(instruction);
 }
 
+namespace {
+
+// Whether code that may write anywhere makes `value`, an array that only its user reads.
+bool IsMadeForItsUser(const hlo::Instruction& value) {
+  if (value.users().size() != 1 || value.IsRoot() || !HasPlainShape(value)) return false;
+  switch (value.opcode()) {
+    case hlo::Opcode::kReshape:
+    case hlo::Opcode::kBitcast:
+      return IsMadeForItsUser(*value.operand(0));
+    case hlo::Opcode::kGetTupleElement: {
+      const hlo::Instruction& tuple = *value.operand(0);
+      return tuple.opcode() == hlo::Opcode::kFusion && tuple.users().size() <= kMaxUsers &&
+             tuple.called_computation()->root()->opcode() == hlo::Opcode::kTuple &&
+             UpdatedOperand(*tuple.called_computation()->root()->operand(value.tuple_index())) < 0 &&
+             std::count_if(tuple.users().begin(), tuple.users().end(), [&](const hlo::Instruction* user) {
+               return user->opcode() != hlo::Opcode::kGetTupleElement || user->tuple_index() == value.tuple_index();
+             }) == 1;
+    }
+    case hlo::Opcode::kFusion:
+    case hlo::Opcode::kDot:
+    case hlo::Opcode::kConvolution:
+      return UpdatedOperand(value) < 0;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+bool IsJoinedInPlace(const hlo::Instruction& instruction) {
+  if (instruction.opcode() != hlo::Opcode::kConcatenate || !HasPlainShape(instruction)) return false;
+  for (int64_t d = 0; d < instruction.dimensions()[0]; ++d) {
+    if (instruction.shape().dimensions(d) != 1) return false;
+  }
+  int64_t offset = 0;
+  for (const hlo::Instruction* piece : instruction.operands()) {
+    const int64_t bytes = piece->shape().byte_count();
+    if (offset % kPartAlignment != 0 || bytes < kMinPartBytes || !IsMadeForItsUser(*piece)) return false;
+    offset += bytes;
+  }
+  return true;
+}
+
+const hlo::Instruction* JoinOf(const hlo::Instruction& instruction, int64_t leaf, int64_t* offset) {
+  const bool is_fusion = instruction.opcode() == hlo::Opcode::kFusion;
+  if (!is_fusion && instruction.opcode() != hlo::Opcode::kDot && instruction.opcode() != hlo::Opcode::kConvolution) {
+    return nullptr;
+  }
+  const hlo::Instruction* value = &instruction;
+  if (!instruction.shape().IsArray()) {
+    const auto user = std::find_if(value->users().begin(), value->users().end(), [&](const hlo::Instruction* user) {
+      return user->opcode() == hlo::Opcode::kGetTupleElement && user->tuple_index() == leaf;
+    });
+    if (user == value->users().end()) return nullptr;
+    value = *user;
+  }
+  while (value->users().size() == 1) {
+    const hlo::Instruction* user = value->users()[0];
+    if (user->opcode() == hlo::Opcode::kConcatenate) {
+      if (!IsJoinedInPlace(*user)) return nullptr;
+      *offset = 0;
+      for (int64_t i = 0; user->operand(i) != value; ++i) *offset += user->operand(i)->shape().byte_count();
+      return user;
+    }
+    if (user->opcode() != hlo::Opcode::kReshape && user->opcode() != hlo::Opcode::kBitcast) return nullptr;
+    value = user;
+  }
+  return nullptr;
+}
+
 }  // namespace kiln::analysis

@@ -32,12 +32,19 @@ int64_t PartOffset(const hlo::Instruction& slice);
 // A conversion of bits: the same bytes in the same places as another type.
 bool IsSameMemory(const hlo::Instruction& instruction);
 
+// A concatenation of large arrays that lie one behind the other and are made for it alone: the code that makes them
+// writes them where they are joined.
+bool IsJoinedInPlace(const hlo::Instruction& instruction);
+// The concatenation in whose memory leaf `leaf` of an instruction is written, and where in it, in bytes; null: none.
+const hlo::Instruction* JoinOf(const hlo::Instruction& instruction, int64_t leaf, int64_t* offset);
+
 // The operand in whose memory `instruction` writes its result, an array of which it changes a part; -1 where there is
 // none.
 int64_t UpdatedOperand(const hlo::Instruction& instruction);
 
 inline bool IsView(const hlo::Instruction& instruction) {
-  return IsView(instruction.opcode()) || IsSameMemory(instruction) || IsPartOfMemory(instruction);
+  return IsView(instruction.opcode()) || IsSameMemory(instruction) || IsPartOfMemory(instruction) ||
+         IsJoinedInPlace(instruction);
 }
 
 // Views, values that are there before the program runs, and marks of order.
@@ -47,7 +54,7 @@ inline bool RunsNoCode(hlo::Opcode opcode) {
 }
 
 inline bool RunsNoCode(const hlo::Instruction& instruction) {
-  return RunsNoCode(instruction.opcode()) || IsSameMemory(instruction) || IsPartOfMemory(instruction);
+  return RunsNoCode(instruction.opcode()) || IsView(instruction);
 }
 
 // Decides which of its computations run, and how often.

@@ -9,6 +9,7 @@
 #include "absl/hash/hash.h"
 #include "src/analysis/arithmetic_cost.h"
 #include "src/analysis/combiner.h"
+#include "src/analysis/kept_blocks.h"
 #include "src/hlo/module.h"
 
 namespace kiln::analysis {
@@ -237,6 +238,68 @@ bool CheaperAsPieces(const Instruction& concatenate, int64_t max_pieces) {
     if (operand->shape().element_count() < kMinPieceElements) return false;
   }
   return true;
+}
+
+namespace {
+
+constexpr int kMaxCuts = 2;      // concatenates behind one another
+constexpr size_t kMaxBoxes = 4;  // of each piece
+
+// What a piece is a part of without steps, and where in it the part begins; null where that is no concatenate.
+const Instruction* JoinedBefore(const Instruction& piece, hlo::DimensionVector* start) {
+  const Instruction* value = &piece;
+  if (value->opcode() == Opcode::kSlice) {
+    const auto& slice = value->Get<hlo::SliceAttributes>();
+    if (absl::c_any_of(slice.stride, [](int64_t stride) { return stride != 1; })) return nullptr;
+    *start = slice.start;
+    value = value->operand(0);
+  } else {
+    start->assign(piece.shape().rank(), 0);
+  }
+  return value->opcode() == Opcode::kConcatenate && value->operand_count() <= static_cast<int64_t>(kMaxBoxes) ? value
+                                                                                                              : nullptr;
+}
+
+// Cuts a box of `value` where one of what it joins ends and the next begins.
+void Cut(const Instruction& value, const hlo::DimensionVector& inside, const Box& box, int cuts,
+         std::vector<Box>* boxes) {
+  hlo::DimensionVector offset;
+  const Instruction* joined = cuts > 0 ? JoinedBefore(value, &offset) : nullptr;
+  if (joined == nullptr) return boxes->push_back(box);
+  const int64_t d = joined->dimensions()[0];
+  int64_t begin = 0;
+  for (const Instruction* part : joined->operands()) {
+    const int64_t end = begin + part->shape().dimensions(d), first = offset[d] + inside[d];
+    const int64_t low = std::max(begin, first), high = std::min(end, first + box.sizes[d]);
+    if (low < high) {
+      Box cut = box;
+      hlo::DimensionVector in_part = inside;
+      for (size_t i = 0; i < in_part.size(); ++i) in_part[i] += offset[i];
+      cut.start[d] += low - first;
+      cut.sizes[d] = high - low;
+      in_part[d] = low - begin;
+      Cut(*part, in_part, cut, cuts - 1, boxes);
+    }
+    begin = end;
+  }
+}
+
+}  // namespace
+
+std::vector<Box> BoxesOf(const Instruction& piece, const hlo::DimensionVector& start) {
+  const Box whole = {start, piece.shape().dimensions()};
+  std::vector<Box> boxes;
+  Cut(piece, hlo::DimensionVector(start.size(), 0), whole, kMaxCuts, &boxes);
+  if (boxes.size() > kMaxBoxes) boxes = {whole};
+  return boxes;
+}
+
+bool IsCutWith(const Instruction& root, const Instruction& concatenate) {
+  if (root.opcode() != Opcode::kConcatenate || !CheaperAsPieces(root) || MakesPiecesTogether(root)) return false;
+  return absl::c_any_of(root.operands(), [&](const Instruction* piece) {
+    hlo::DimensionVector start;
+    return JoinedBefore(*piece, &start) == &concatenate;
+  });
 }
 
 bool PiecesShareWork(const Instruction& concatenate) {

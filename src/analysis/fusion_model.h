@@ -45,6 +45,18 @@ bool JoinsColumns(const hlo::Instruction& instruction);
 // Whether what it joins, of so many pieces at most, had better be stored in a loop for each of them.
 bool CheaperAsPieces(const hlo::Instruction& concatenate, int64_t max_pieces = 32);
 
+// A part of an array: where it begins and how large it is.
+struct Box {
+  hlo::DimensionVector start, sizes;
+};
+
+// The parts of a piece of what is joined that are loops of their own, each met by one piece of what is joined before:
+// an array that is rolled along several dimensions comes from its corners. The piece begins at `start`.
+std::vector<Box> BoxesOf(const hlo::Instruction& piece, const hlo::DimensionVector& start);
+
+// Whether a fusion with this root that goes by pieces goes by those of `concatenate` as well.
+bool IsCutWith(const hlo::Instruction& root, const hlo::Instruction& concatenate);
+
 // Whether several of the pieces that it joins are made of something expensive.
 bool PiecesShareWork(const hlo::Instruction& concatenate);
 

@@ -59,12 +59,16 @@ KeyCode CodeOf(const Instruction& instruction, analysis::SortOrder order) {
   return code;
 }
 
-// Whether the second of two arrays is the positions in the rows.
-bool CarriesPositions(const Instruction& sort) {
-  if (sort.operand_count() != 2) return false;
-  const Instruction& positions = *sort.operand(1);
-  return positions.opcode() == Opcode::kIota && positions.dimensions()[0] == positions.shape().rank() - 1 &&
-         hlo::IsIntegral(positions.shape().element_type()) && hlo::ByteWidth(positions.shape().element_type()) == 4;
+// The array beside the keys that is the positions in the rows; 0: none.
+int64_t PositionsOf(const Instruction& sort) {
+  for (int64_t i = sort.operand_count() - 1; i > 0; --i) {
+    const Instruction& positions = *sort.operand(i);
+    if (positions.opcode() == Opcode::kIota && positions.dimensions()[0] == positions.shape().rank() - 1 &&
+        hlo::IsIntegral(positions.shape().element_type()) && hlo::ByteWidth(positions.shape().element_type()) == 4) {
+      return i;
+    }
+  }
+  return 0;
 }
 
 RowSortShape SortShape(const Instruction& sort, const std::vector<int64_t>& widths) {
@@ -73,7 +77,7 @@ RowSortShape SortShape(const Instruction& sort, const std::vector<int64_t>& widt
           .key_width = widths[0],
           .array_count = static_cast<int64_t>(widths.size()),
           .code = CodeOf(sort, *analysis::DirectOrder(sort)),
-          .positions = CarriesPositions(sort),
+          .positions = PositionsOf(sort),
           .inner = Inner(sort),
           .threads = ThreadPool::AvailableCpus(),
           .widths = widths.data()};
@@ -110,7 +114,7 @@ double KeySortNanoseconds(const Instruction& instruction) {
 
 bool KeySortMayShare(const Instruction& instruction, int64_t leaf, int64_t operand) {
   if (instruction.opcode() != Opcode::kSort) return false;
-  if (operand == 1 && CarriesPositions(instruction)) return true;
+  if (operand > 0 && operand == PositionsOf(instruction)) return true;
   const std::vector<int64_t> widths = Widths(instruction);
   return operand == leaf && SortsInPlace(SortShape(instruction, widths), operand);
 }

@@ -87,11 +87,18 @@ int64_t RoomBytes(const RowSortShape& shape) {
   return std::min(Aligned(shape.size / kBucketRoom * item), kMaxRoomBytes);
 }
 
-// The array whose sorted elements are gathered last, since the positions are in their memory; 0: none has room.
+// The array whose sorted elements are gathered last, since the positions are in their memory, or are what is asked for;
+// 0: none has room.
 int64_t PositionsArray(const RowSortShape& shape) {
+  if (shape.positions != 0) return shape.positions;
   int64_t array = shape.array_count - 1;
   while (array > 0 && shape.widths[array] < 4) --array;
   return array;
+}
+
+// Whether elements of other arrays are gathered by position.
+bool Gathers(const RowSortShape& shape) {
+  return CarryOf(shape) == Carry::kPosition && (shape.positions == 0 || shape.array_count > 2);
 }
 
 int64_t RowBytes(const RowSortShape& shape) { return Aligned(shape.size * shape.key_width); }
@@ -104,14 +111,14 @@ int64_t SpareBytes(const RowSortShape& shape) {
 
 // A row of any other array than the keys, which are gathered by position from there where they are in the way.
 int64_t MovedBytes(const RowSortShape& shape) {
-  if (CarryOf(shape) != Carry::kPosition || shape.positions != 0) return 0;
+  if (!Gathers(shape)) return 0;
   const int64_t bytes = Aligned(shape.size * *std::max_element(shape.widths + 1, shape.widths + shape.array_count));
-  const int64_t others = SpareBytes(shape) + Aligned(4 * shape.size) + RowBytes(shape);
+  const int64_t others = SpareBytes(shape) + (shape.positions == 0 ? Aligned(4 * shape.size) : 0) + RowBytes(shape);
   return bytes + others <= analysis::kMaxWorkspaceBytes ? bytes : 0;
 }
 
 int64_t PositionBytes(const RowSortShape& shape) {
-  if (CarryOf(shape) != Carry::kPosition || shape.positions != 0) return 0;
+  if (!Gathers(shape) || shape.positions != 0) return 0;
   return PositionsArray(shape) == 0 || MovedBytes(shape) > 0 ? Aligned(4 * shape.size) : 0;
 }
 
@@ -625,7 +632,7 @@ void GatherRow(ProgramContext* context, int chunks, int64_t width, const void* f
 template <typename Key, typename Value>
 void SortAll(ProgramContext* context, const RowSortShape& shape, const void* const* arrays, char* scratch) {
   using Sorter = RadixSorter<Key, Value>;
-  const bool by_position = CarryOf(shape) == Carry::kPosition && shape.positions == 0;
+  const bool by_position = Gathers(shape);
   const int chunks = DividesRows(shape) ? static_cast<int>(std::min<int64_t>(Threads(*context), kMaxChunks)) : 1;
   const int64_t stripes = Stripes(shape), spare_bytes = SpareBytes(shape), host = PositionsArray(shape);
   auto at = [&](int64_t array, int64_t row) {
@@ -702,7 +709,7 @@ void SortAll(ProgramContext* context, const RowSortShape& shape, const void* con
         for (int64_t array = 1; array < shape.array_count; ++array) {
           if (array != host) gather(array);
         }
-        if (host > 0) gather(host);
+        if (host > 0 && shape.positions == 0) gather(host);
       } else {
         sorter.Sort(keys, nullptr, sorted_keys, nullptr, copy);
       }

@@ -18,7 +18,7 @@ struct RowSortShape {
   int64_t key_width = 0;    // bytes: 1, 2, 4 or 8
   int64_t array_count = 0;  // the keys counted in
   KeyCode code;
-  int64_t positions = 0;  // not 0: array 1 of two holds each element's place in its row, and is not read
+  int64_t positions = 0;  // not 0: the array that holds each element's place in its row, and is not read
   // Not 1: of nothing but keys, elements of a row are so far apart, and so many rows lie side by side.
   int64_t inner = 1;
   // Threads that there are: rows that may be under way at once take memory.

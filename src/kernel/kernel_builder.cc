@@ -13,6 +13,7 @@
 
 namespace kiln::kernel {
 
+using analysis::Box;
 using hlo::Instruction;
 using hlo::Opcode;
 using hlo::PrimitiveType;
@@ -166,7 +167,20 @@ absl::Status EmitConcatenatePieces(BodyBuilder* body, const Instruction* root, c
   std::vector<std::pair<ValueId, Index>> values;
   for (const Instruction* operand : concatenate->operands()) {
     if (operand->shape().element_count() == 0) continue;
-    if (start == 0 || !together) {
+    if (!together) {
+      hlo::DimensionVector from(operand->shape().rank(), 0);
+      from[dimension] = start;
+      for (const Box& box : analysis::BoxesOf(*operand, from)) {
+        KILN_ASSIGN_OR_RETURN(Index at, body->BeginNest(box.sizes, LoopKind::kParallel));
+        for (size_t d = 0; d < at.size(); ++d) at[d] = at[d] + box.start[d];
+        KILN_ASSIGN_OR_RETURN(ValueId value, body->Emit(root, at));
+        body->AddStore(output, at, value);
+        body->EndNest();
+      }
+      start += operand->shape().dimensions(dimension);
+      continue;
+    }
+    if (start == 0) {
       KILN_ASSIGN_OR_RETURN(index, body->BeginNest(operand->shape().dimensions(), LoopKind::kParallel));
     }
     Index at = index;
@@ -174,11 +188,10 @@ absl::Status EmitConcatenatePieces(BodyBuilder* body, const Instruction* root, c
     KILN_ASSIGN_OR_RETURN(ValueId value, body->Emit(root, at));
     values.emplace_back(value, std::move(at));
     start += operand->shape().dimensions(dimension);
-    if (together && start < concatenate->shape().dimensions(dimension)) continue;
-    for (const auto& [piece, place] : values) body->AddStore(output, place, piece);
-    values.clear();
-    body->EndNest();
   }
+  if (!together) return absl::OkStatus();
+  for (const auto& [value, at] : values) body->AddStore(output, at, value);
+  body->EndNest();
   return absl::OkStatus();
 }
 

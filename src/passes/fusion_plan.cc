@@ -62,6 +62,7 @@ class Planner {
   // What is written and read as well is read from where it was written.
   static void ReadUpdatesBack(hlo::Computation* computation) {
     absl::flat_hash_set<const Instruction*> before;  // the update, which may depend on it
+    bool leaves_dead = false;
     for (Instruction* update : computation->PostOrder()) {
       before.insert(update);
       if (update->operand_count() < 2 || !IsShared(*update->operand(1), *update)) continue;
@@ -76,17 +77,29 @@ class Planner {
       Instruction* slice = nullptr;
       const std::vector<Instruction*> users(value->users().begin(), value->users().end());
       for (Instruction* user : users) {
-        if (before.contains(user) || !hlo::IsElementwise(user->opcode())) continue;
+        if (before.contains(user)) continue;
+        if (user->opcode() == Opcode::kSlice) {
+          hlo::SliceAttributes part = user->Get<hlo::SliceAttributes>();
+          for (size_t d = 0; d < part.start.size(); ++d) {
+            part.start[d] += window.start[d];
+            part.limit[d] += window.start[d];
+          }
+          user->ReplaceAllUsesWith(hlo::Builder(computation, update).Slice(update, part));
+          leaves_dead = true;
+          continue;
+        }
+        if (!hlo::IsElementwise(user->opcode())) continue;
         if (slice == nullptr) slice = hlo::Builder(computation, update).Slice(update, window);
         for (int64_t i = 0; i < user->operand_count(); ++i) {
           if (user->operand(i) == value) user->ReplaceOperand(i, slice);
         }
       }
     }
+    if (leaves_dead) computation->RemoveDeadInstructions();
   }
 
   std::vector<FusionGroup> Plan() {
-    for (Instruction* instruction : order_) ClaimEpilogue(instruction);
+    for (Instruction* instruction : DeepestProductsFirst()) ClaimEpilogue(instruction);
     for (auto it = order_.rbegin(); it != order_.rend(); ++it) Place(*it);
     EvictBoundaryReshapes();
     std::reverse(groups_.begin(), groups_.end());
@@ -95,6 +108,24 @@ class Planner {
 
  private:
   using Groups = absl::InlinedVector<int64_t, 2>;  // ascending
+
+  // Of products that meet in an epilogue the one that waits for most others runs it: what those are made of is gone by
+  // then.
+  std::vector<Instruction*> DeepestProductsFirst() const {
+    absl::flat_hash_map<const Instruction*, int64_t> depth;
+    for (const Instruction* instruction : order_) {
+      int64_t most = 0;
+      for (const Instruction* operand : instruction->operands()) {
+        most = std::max(most, depth.at(operand) + (analysis::IsContraction(*operand) ? 1 : 0));
+      }
+      depth[instruction] = most;
+    }
+    std::vector<Instruction*> result = order_;
+    absl::c_sort(result, [&](const Instruction* a, const Instruction* b) {
+      return std::pair(-depth[a], position_.at(a)) < std::pair(-depth[b], position_.at(b));
+    });
+    return result;
+  }
 
   // Finds what may run behind `hero` in its kernel. Grows a set of elementwise users, the earliest first; whenever all
   // values in it but one are only read inside, that one is a possible exit.
@@ -233,6 +264,10 @@ class Planner {
               through.map = absl::HashOf(path.map, user->id());
             }
           }
+          if (user->opcode() == Opcode::kConcatenate && analysis::IsCutWith(*group.root, *user)) {
+            through.evaluations = path.evaluations * static_cast<double>(producer.shape().element_count()) /
+                                  static_cast<double>(user->shape().element_count());
+          }
           if (std::none_of(paths.begin(), paths.end(), [&](const IndexPath& p) { return p.map == through.map; })) {
             paths.push_back(through);
           }
@@ -348,11 +383,18 @@ class Planner {
     return true;
   }
 
+  // Whether it is stored whatever else becomes of it: a result, or a loop's next state.
+  static bool IsGiven(const Instruction& value) {
+    return absl::c_any_of(value.users(),
+                          [](const Instruction* user) { return user->opcode() == Opcode::kTuple && user->IsRoot(); });
+  }
+
   // Whether what may be fused into `value` reads `written`: elements, other ones than `update` overwrites.
   static bool Reads(const Instruction& value, const Instruction& written, const Instruction* update = nullptr) {
     constexpr size_t kMaxValues = 64;
     std::vector<const Instruction*> values = {&value};
     for (size_t i = 0; i < values.size() && values.size() < kMaxValues; ++i) {
+      if (i > 0 && IsGiven(*values[i])) continue;
       if (!analysis::IsLoopProducer(*values[i]) || (update != nullptr && IsWindowOf(*update, *values[i]))) continue;
       for (const Instruction* operand : values[i]->operands()) {
         if (Buffer(operand) == &written) return true;

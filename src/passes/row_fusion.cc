@@ -61,8 +61,15 @@ struct RowSpace {
 };
 
 bool ReducesRows(const Instruction& reduce) {
-  return reduce.opcode() == Opcode::kReduce && reduce.operand_count() == 2 && reduce.operand(1)->IsConstant() &&
-         !reduce.dimensions().empty() && analysis::IsReduction(reduce);
+  if (reduce.opcode() != Opcode::kReduce || reduce.dimensions().empty() || !analysis::IsReduction(reduce)) return false;
+  const auto starts = reduce.operands().subspan(reduce.operand_count() / 2);
+  return absl::c_all_of(starts, [](const Instruction* start) { return start->IsConstant(); });
+}
+
+// The one that is used of several results of a reduce, as where a row's maximum stands.
+bool IsOfSeveral(const Instruction& element) {
+  return element.opcode() == Opcode::kGetTupleElement && element.operand(0)->users().size() == 1 &&
+         ReducesRows(*element.operand(0));
 }
 
 // Computed from indices and constants alone, in few steps: every kernel makes it anew.
@@ -128,7 +135,7 @@ class GroupFinder {
       if (ReducesRows(*order[i])) {
         reduce = order[i];
       } else if (hlo::IsElementwise(opcode) || opcode == Opcode::kBroadcast || opcode == Opcode::kReshape ||
-                 opcode == Opcode::kGather) {
+                 opcode == Opcode::kGather || IsOfSeveral(*order[i])) {
         for (const Instruction* operand : order[i]->operands()) follow(reduce_before_[operand]);
       }
       reduce_before_[order[i]] = reduce;
@@ -139,8 +146,9 @@ class GroupFinder {
   RowGroup Find(size_t root_position) {
     Instruction* root = order_[root_position];
     const Instruction* reduce = reduce_before_[root];
-    if (taken_.contains(root) || kept_.contains(root) || reduce == nullptr || !hlo::IsElementwise(root->opcode()) ||
-        !root->shape().IsArray() || root->users().empty() == !root->IsRoot()) {
+    if (taken_.contains(root) || kept_.contains(root) || reduce == nullptr ||
+        (!hlo::IsElementwise(root->opcode()) && !IsOfSeveral(*root)) || !root->shape().IsArray() ||
+        root->users().empty() == !root->IsRoot()) {
       return {};
     }
     space_ = std::make_unique<RowSpace>(*reduce);
@@ -168,11 +176,19 @@ class GroupFinder {
       Instruction* candidate = order_[candidates.top()];
       candidates.pop();
       if (!IsStagePart(*candidate) || !TakesUsers(candidate)) continue;
+      // Of a square, columns are no rows: what is spread along them would be made again for each row.
+      if (candidate->opcode() == Opcode::kBroadcast && IsFull(candidate->shape()) && !IsRowBroadcast(*candidate)) {
+        given_.insert(candidate->operand(0));
+      }
       members_.insert(candidate);
       group.members.push_back(candidate);
       add_operands(candidate);
     }
     absl::c_reverse(group.members);
+    const auto lacks_reduce = [&](const Instruction* member) {
+      return IsOfSeveral(*member) && !members_.contains(member->operand(0));
+    };
+    if (absl::c_any_of(group.members, lacks_reduce)) return {};
     if (!IsWorthIt(group.members)) return {};
     for (const bool full : {true, false}) {
       for (Instruction* output : outputs_) {
@@ -216,10 +232,16 @@ class GroupFinder {
     return true;
   }
 
+  bool TakesReduce(const Instruction& candidate) const {
+    return ReducesRows(candidate) && IsFull(candidate.operand(0)->shape()) &&
+           RowSpace(candidate).reduced == space_->reduced;
+  }
+
   bool IsStagePart(const Instruction& candidate) const {
     if (taken_.contains(&candidate) || kept_.contains(&candidate) || given_.contains(&candidate) ||
         candidate.IsRoot() || !candidate.control_predecessors().empty())
       return false;
+    if (candidate.shape().IsTuple()) return TakesReduce(candidate);
     if (!IsFull(candidate.shape()) && !IsRow(candidate.shape())) return false;
     switch (candidate.opcode()) {
       case Opcode::kBroadcast:
@@ -229,8 +251,9 @@ class GroupFinder {
       case Opcode::kReshape:
         return IsRow(candidate.shape()) && IsRow(candidate.operand(0)->shape());
       case Opcode::kReduce:
-        return ReducesRows(candidate) && IsFull(candidate.operand(0)->shape()) &&
-               RowSpace(candidate).reduced == space_->reduced;
+        return TakesReduce(candidate);
+      case Opcode::kGetTupleElement:
+        return IsOfSeveral(candidate) && TakesReduce(*candidate.operand(0));
       case Opcode::kGather:
         return PicksFromRows(candidate);
       default:

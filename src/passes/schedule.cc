@@ -6,10 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "src/analysis/code_kinds.h"
+#include "src/passes/fusion_body.h"
 
 namespace kiln::passes {
 namespace {
@@ -38,6 +40,9 @@ using Peaks = absl::flat_hash_map<const Computation*, int64_t>;
 // Numbers of instructions; most have few.
 using Edges = absl::InlinedVector<int, 4>;
 
+// How much is spent on improving an order: lengths of orders that are tried, together.
+constexpr int64_t kMaxSteps = 1 << 16;
+
 // One computation as a graph of numbers: positions in its post order.
 class Graph {
  public:
@@ -49,18 +54,26 @@ class Graph {
     before_.resize(n);
     after_.resize(n);
     bytes_.resize(n);
+    freed_.resize(n);
     inside_.resize(n);
     reads_.resize(n);
     readers_.resize(n);
     std::vector<Edges> sources(n);  // of views: the values that they name
     for (size_t i = 0; i < n; ++i) {
       bytes_[i] = ResultBytes(*order_[i]);
+      // Several results of a fusion are made at once and free one by one.
+      freed_[i] = IsFreedInParts(*order_[i]) ? 0 : bytes_[i];
+      const bool is_part = order_[i]->opcode() == Opcode::kGetTupleElement && IsFreedInParts(*order_[i]->operand(0));
+      if (is_part) freed_[i] = order_[i]->shape().byte_count();
       for (const Computation* callee : order_[i]->called_computations()) {
+        if (!analysis::IsControlFlow(order_[i]->opcode())) break;  // values of a fusion take no memory
         const auto peak = peaks.find(callee);
         if (peak != peaks.end()) inside_[i] = std::max(inside_[i], peak->second);
       }
       Edges& named = analysis::IsView(*order_[i]) ? sources[i] : reads_[i];
+      if (is_part) named = {static_cast<int>(i)};
       for (const Instruction* operand : order_[i]->operands()) {
+        if (is_part) break;
         const int o = number.at(operand);
         if (analysis::IsView(*operand)) {
           named.insert(named.end(), sources[o].begin(), sources[o].end());
@@ -81,9 +94,14 @@ class Graph {
       for (int r : reads_[i]) readers_[r].push_back(static_cast<int>(i));
     }
     root_ = number.at(computation.root());
-    // Results and the next state of a loop have memory of their own.
-    bytes_[root_] = 0;
-    for (int result : sources[root_]) bytes_[result] = 0;
+    // The next state of a loop, and what becomes of an argument's memory, have memory of their own. So have other
+    // results, but temporaries are there before them: written, they are as temporaries that stay.
+    for (int result : sources[root_]) {
+      MakerBytes(result, number) -= freed_[result];
+      freed_[result] = 0;
+    }
+    bytes_[root_] = freed_[root_] = 0;
+    if (&computation == computation.parent()->entry()) CountResults(computation, number, sources);
     for (size_t i = 0; i < n; ++i) {
       const int64_t updated = analysis::UpdatedOperand(*order_[i]);
       if (updated >= 0) ReadersFirst(*order_[i]->operand(updated), static_cast<int>(i), number);
@@ -136,7 +154,7 @@ class Graph {
     auto gain = [&](int node) {
       int64_t bytes = -bytes_[node];
       for (int operand : reads_[node]) {
-        if (unread[operand] == 1) bytes += bytes_[operand];
+        if (unread[operand] == 1) bytes += freed_[operand];
       }
       return bytes;
     };
@@ -168,24 +186,31 @@ class Graph {
   }
 
   int64_t PeakBytes(const std::vector<int>& order) const {
-    std::vector<int> unread(order_.size(), 0);
-    for (const auto& reads : reads_) {
-      for (int operand : reads) ++unread[operand];
-    }
-    int64_t live = 0, peak = 0;
-    for (int node : order) {
-      live += bytes_[node];
-      int64_t taken_over = 0;
-      int64_t freed = 0;
-      for (int operand : reads_[node]) {
-        if (--unread[operand] > 0) continue;
-        freed += bytes_[operand];
-        if (bytes_[operand] == bytes_[node] && TakesOver(*order_[node])) taken_over = bytes_[operand];
+    const std::vector<int64_t> live = LiveBytes(order);
+    return live.empty() ? 0 : *absl::c_max_element(live);
+  }
+
+  // The order with instructions moved out of the way of its peak: those behind it that free more than they make to
+  // before it, and those before it that make more than they free to behind it.
+  std::vector<int> Relieved(std::vector<int> order) const {
+    const int64_t n = static_cast<int64_t>(order.size());
+    int64_t tries = kMaxSteps / std::max<int64_t>(n, 1);
+    std::vector<int64_t> live = LiveBytes(order), place(order.size());
+    for (bool moved = true; moved;) {
+      const int64_t at = absl::c_max_element(live) - live.begin();
+      for (int64_t i = 0; i < n; ++i) place[order[i]] = i;
+      moved = false;
+      const auto try_move = [&](int64_t from, int64_t to) {
+        if (!moved && --tries >= 0) moved = MoveIfLess(from, to, at, &order, &live);
+      };
+      for (int64_t i = at + 1; i < n && !moved; ++i) {
+        if (const int64_t to = EarliestGain(order[i], place); to <= at) try_move(i, to);
       }
-      peak = std::max(peak, live - taken_over + inside_[node]);
-      live -= freed;
+      for (int64_t i = at - 1; i >= 0 && !moved; --i) {
+        if (const int64_t to = LatestGain(order[i], place); to >= at) try_move(i, to);
+      }
     }
-    return peak;
+    return order;
   }
 
   // The order that the computation had, where it keeps all edges, otherwise nothing.
@@ -206,18 +231,120 @@ class Graph {
   }
 
  private:
+  // The bytes of temporaries while each instruction of an order runs.
+  std::vector<int64_t> LiveBytes(const std::vector<int>& order) const {
+    std::vector<int> unread(order_.size(), 0);
+    for (const auto& reads : reads_) {
+      for (int operand : reads) ++unread[operand];
+    }
+    int64_t live = 0;
+    std::vector<int64_t> result;
+    result.reserve(order.size());
+    for (int node : order) {
+      live += bytes_[node];
+      int64_t taken_over = 0;
+      int64_t freed = 0;
+      for (int operand : reads_[node]) {
+        if (--unread[operand] > 0) continue;
+        freed += freed_[operand];
+        if (freed_[operand] == bytes_[node] && TakesOver(*order_[node])) taken_over = bytes_[node];
+      }
+      result.push_back(live - taken_over + inside_[node]);
+      live -= freed;
+    }
+    return result;
+  }
+
+  // The first place for `node` where it frees as much as at its own, if that is more than it makes.
+  int64_t EarliestGain(int node, const std::vector<int64_t>& place) const {
+    int64_t first = 0, gain = -bytes_[node];
+    for (int b : before_[node]) first = std::max(first, place[b] + 1);
+    for (int operand : reads_[node]) {
+      if (freed_[operand] == 0) continue;
+      int64_t others = 0;
+      for (int reader : readers_[operand]) {
+        if (reader != node) others = std::max(others, place[reader] + 1);
+      }
+      if (others > place[node]) continue;
+      gain += freed_[operand];
+      first = std::max(first, others);
+    }
+    return gain > 0 ? first : place[node];
+  }
+
+  // The last place for `node`, if it makes more than it frees at its own.
+  int64_t LatestGain(int node, const std::vector<int64_t>& place) const {
+    int64_t last = static_cast<int64_t>(order_.size()) - 1, gain = bytes_[node];
+    for (int a : after_[node]) last = std::min(last, place[a] - 1);
+    for (int operand : reads_[node]) {
+      if (absl::c_all_of(readers_[operand], [&](int reader) { return place[reader] <= place[node]; })) {
+        gain -= freed_[operand];
+      }
+    }
+    return gain > 0 ? last : place[node];
+  }
+
+  // Moves what stands at `from` to `to` where less is live at `at` then, and nowhere more than there was.
+  bool MoveIfLess(int64_t from, int64_t to, int64_t at, std::vector<int>* order, std::vector<int64_t>* live) const {
+    std::vector<int> other = *order;
+    const auto begin = other.begin();
+    if (to < from) std::rotate(begin + to, begin + from, begin + from + 1);
+    if (to > from) std::rotate(begin + from, begin + from + 1, begin + to + 1);
+    std::vector<int64_t> bytes = LiveBytes(other);
+    const int64_t peak = (*live)[at], now_at = std::find(begin, other.end(), (*order)[at]) - begin;
+    if (bytes[now_at] >= peak || *absl::c_max_element(bytes) > peak) return false;
+    *order = std::move(other);
+    *live = std::move(bytes);
+    return true;
+  }
+
   using Numbers = absl::flat_hash_map<const Instruction*, int>;
+
+  void CountResults(const Computation& entry, const Numbers& number, const std::vector<Edges>& sources) {
+    const auto count = [&](const Instruction& result, const Edges& values) {
+      if (values.size() != 1) return;
+      const Instruction& made = *order_[values[0]];
+      if (made.IsParameter() || made.IsConstant() || analysis::UpdatedOperand(made) >= 0) return;
+      MakerBytes(values[0], number) += result.shape().byte_count();
+    };
+    const Instruction* root = entry.root();
+    if (root->opcode() != Opcode::kTuple) {
+      if (!analysis::IsView(*root) && entry.parent()->aliases().empty()) count(*root, {root_});
+      return;
+    }
+    for (int64_t i = 0; i < root->operand_count(); ++i) {
+      const bool is_argument = absl::c_any_of(entry.parent()->aliases(), [&](const hlo::InputOutputAlias& alias) {
+        return !alias.output_index.empty() && alias.output_index[0] == i;
+      });
+      const int operand = number.at(root->operand(i));
+      if (is_argument) continue;
+      count(*root->operand(i), analysis::IsView(*root->operand(i)) ? sources[operand] : Edges{operand});
+    }
+  }
+
+  static bool IsFreedInParts(const Instruction& instruction) {
+    if (instruction.opcode() != Opcode::kFusion || !instruction.shape().IsTuple()) return false;
+    absl::flat_hash_set<int64_t> parts;
+    return absl::c_all_of(instruction.users(), [&](const Instruction* user) {
+      return user->opcode() == Opcode::kGetTupleElement && parts.insert(user->tuple_index()).second;
+    });
+  }
+
+  // The bytes of what makes a value, or the value that it is a part of.
+  int64_t& MakerBytes(int value, const Numbers& number) {
+    return bytes_[order_[value]->opcode() == Opcode::kGetTupleElement ? number.at(order_[value]->operand(0)) : value];
+  }
 
   // Operands by the rule of Sethi and Ullman: what needs more than it leaves comes first.
   std::vector<Edges> ByNeed() const {
     std::vector<Edges> edges = before_;
     std::vector<int64_t> need(order_.size(), 0);
     for (size_t i = 0; i < order_.size(); ++i) {
-      absl::c_stable_sort(edges[i], [&](int a, int b) { return need[a] - bytes_[a] > need[b] - bytes_[b]; });
+      absl::c_stable_sort(edges[i], [&](int a, int b) { return need[a] - freed_[a] > need[b] - freed_[b]; });
       int64_t held = 0;
       for (int operand : edges[i]) {
         need[i] = std::max(need[i], held + need[operand]);
-        held += bytes_[operand];
+        held += freed_[operand];
       }
       need[i] = std::max(need[i], held + bytes_[i] + inside_[i]);
     }
@@ -266,7 +393,8 @@ class Graph {
   std::vector<Edges> before_, after_;  // all edges
   std::vector<Edges> reads_;           // values that are read, through views; views themselves read none
   std::vector<Edges> readers_;
-  std::vector<int64_t> bytes_;
+  std::vector<int64_t> bytes_;   // that are taken when an instruction runs
+  std::vector<int64_t> freed_;   // that are free again when the last reader of a value has run
   std::vector<int64_t> inside_;  // temporaries of what an instruction calls
   int root_ = 0;
 };
@@ -276,6 +404,8 @@ class Graph {
 absl::StatusOr<bool> ScheduleModule(Module* module) {
   absl::flat_hash_set<const Computation*> bodies;
   Peaks peaks;
+  const std::vector<Computation*> with_code = ControlComputations(*module);
+  const absl::flat_hash_set<const Computation*> runs(with_code.begin(), with_code.end());
   for (const Computation* computation : module->PostOrder()) {
     if (!computation->MayContain(Opcode::kWhile)) continue;
     for (const Instruction* instruction : computation->instructions()) {
@@ -286,15 +416,19 @@ absl::StatusOr<bool> ScheduleModule(Module* module) {
     const Graph graph(*computation, bodies.contains(computation), peaks);
     std::vector<int> best;
     int64_t& peak = peaks[computation];
-    for (std::vector<int> order :
-         {graph.DepthFirst(/*by_need=*/false), graph.DepthFirst(/*by_need=*/true), graph.Greedy(), graph.AsItWas()}) {
-      if (order.size() != static_cast<size_t>(computation->instruction_count())) continue;
+    const auto consider = [&](std::vector<int> order) {
+      if (order.size() != static_cast<size_t>(computation->instruction_count())) return;
       const int64_t bytes = graph.PeakBytes(order);
       // Orders that hardly differ stay as they are.
-      if (!best.empty() && bytes + bytes / 64 >= peak) continue;
+      if (!best.empty() && bytes + bytes / 64 >= peak) return;
       peak = bytes;
       best = std::move(order);
-    }
+    };
+    consider(graph.DepthFirst(/*by_need=*/false));
+    consider(graph.DepthFirst(/*by_need=*/true));
+    consider(graph.Greedy());
+    consider(graph.AsItWas());
+    if (runs.contains(computation)) consider(graph.Relieved(best));
     if (best.empty()) return absl::InternalError("the schedule lost instructions");
     computation->SetOrder(graph.Instructions(best));
   }

@@ -1,6 +1,7 @@
 #include "src/passes/sort_keys.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -166,6 +167,45 @@ void ChainSorts(Builder* builder, const std::vector<OrderTerm>& terms, std::vect
   }
 }
 
+// Whether positions alone may be sorted by one key after the other, the keys read where they lead: of one row whose
+// sorted keys nothing asks for, other arrays than the positions would only be moved about.
+bool SortsPositions(const Instruction& sort, const std::vector<OrderTerm>& terms, const std::vector<bool>& used) {
+  const Shape& shape = sort.operand(0)->shape();
+  return shape.rank() == 1 && shape.dimensions(0) <= std::numeric_limits<int32_t>::max() &&
+         absl::c_none_of(terms, [&](const OrderTerm& term) { return used[term.operand]; });
+}
+
+void ChainPositions(Builder* builder, const std::vector<OrderTerm>& terms, const std::vector<bool>& used,
+                    std::vector<Instruction*>* rows) {
+  const int64_t size = (*rows)[0]->shape().dimensions(0);
+  Instruction* positions = Iota(builder, PrimitiveType::kS32, {size}, 0).instruction();
+  bool moved = false;
+  const auto in_order = [&](Instruction* row) {
+    if (!moved) return row;
+    hlo::GatherAttributes gather;
+    gather.collapsed_slice_dims = {0};
+    gather.start_index_map = {0};
+    gather.index_vector_dim = 1;
+    gather.slice_sizes = {1};
+    return builder->Add(Opcode::kGather, row->shape(), {row, builder->Reshape(positions, {size, 1})}, gather);
+  };
+  for (auto term = terms.rbegin(); term != terms.rend(); ++term) {
+    const std::vector<Shape> shapes = {(*rows)[term->operand]->shape(), positions->shape()};
+    Instruction* sorted =
+        builder->Add(Opcode::kSort, Shape::Tuple(shapes), {in_order((*rows)[term->operand]), positions},
+                     hlo::SortAttributes{.dimension = 0, .is_stable = true},
+                     {FirstOrder(positions->parent()->parent(), shapes, &*term)});
+    positions = builder->GetTupleElement(sorted, 1);
+    moved = true;
+  }
+  for (size_t i = 0; i < rows->size(); ++i) {
+    if (!used[i]) continue;
+    const Instruction& row = *(*rows)[i];
+    const bool is_positions = row.opcode() == Opcode::kIota && row.shape() == positions->shape();
+    (*rows)[i] = is_positions ? positions : in_order((*rows)[i]);
+  }
+}
+
 Instruction* ExpandSort(Instruction* sort) {
   const std::vector<OrderTerm> terms = analysis::OrderTerms(*sort);
   const int64_t dimension = sort->Get<hlo::SortAttributes>().dimension;
@@ -176,7 +216,11 @@ Instruction* ExpandSort(Instruction* sort) {
   std::vector<Instruction*> rows;
   for (Instruction* operand : sort->operands()) rows.push_back(builder.Transpose(operand, swap));
   if (IsChain(*sort, terms, used)) {
-    ChainSorts(&builder, terms, used, &rows);
+    if (SortsPositions(*sort, terms, used)) {
+      ChainPositions(&builder, terms, used, &rows);
+    } else {
+      ChainSorts(&builder, terms, used, &rows);
+    }
     for (Instruction*& row : rows) row = builder.Transpose(row, swap);
     return builder.Tuple(std::move(rows));
   }

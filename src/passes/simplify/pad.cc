@@ -79,34 +79,60 @@ Instruction* ElementwiseOfPads(const Match& match, Builder& builder) {
                      s.attributes());
 }
 
-// What one adds to the other's padding, at other places along one dimension.
-Instruction* PadsSideBySide(const Match& match, Builder& builder) {
-  const PadAttributes &s = PadOf(*match['s']), &t = PadOf(*match['t']);
-  if (!AllZero(s.interior) || !AllZero(t.interior) || AnyBelowZero(s.low) || AnyBelowZero(s.high) ||
-      AnyBelowZero(t.low) || AnyBelowZero(t.high)) {
-    return nullptr;
-  }
+bool AnyInside(const PadAttributes& pad) { return AnyBelowZero(pad.low) || AnyBelowZero(pad.high); }
+
+// Every other element along one dimension is of one, those between them of the other.
+Instruction* Interleaved(Instruction* s, Instruction* t, const DimensionVector& sizes, int64_t along,
+                         Builder& builder) {
+  DimensionVector columns = sizes;
+  columns.insert(columns.begin() + along + 1, 1);
+  Instruction* joined = builder.Concatenate({builder.Reshape(s, columns), builder.Reshape(t, columns)}, along + 1);
+  DimensionVector both = sizes;
+  both[along] *= 2;
+  return builder.Reshape(joined, both);
+}
+
+// What one of two pads adds to the other's padding, at other places along one dimension: one behind the other, or in
+// turns.
+Instruction* JoinPads(Instruction* first, Instruction* second, Builder& builder) {
+  if (AnyInside(PadOf(*first)) || AnyInside(PadOf(*second))) return nullptr;
   int64_t along = -1;
-  for (size_t i = 0; i < s.low.size(); ++i) {
-    if (s.low[i] == t.low[i] && s.high[i] == t.high[i]) continue;
+  for (size_t i = 0; i < PadOf(*first).low.size(); ++i) {
+    const PadAttributes &s = PadOf(*first), &t = PadOf(*second);
+    if (s.low[i] == t.low[i] && s.high[i] == t.high[i] && s.interior[i] == t.interior[i]) continue;
     if (along >= 0) return nullptr;
     along = static_cast<int64_t>(i);
   }
   if (along < 0) return nullptr;
-  Instruction *first = match['x'], *second = match['y'];
-  const bool is_second = s.low[along] > t.low[along];
-  if (is_second) std::swap(first, second);
-  PadAttributes both = is_second ? t : s;
-  both.high[along] = (is_second ? s : t).high[along];
-  DimensionVector gap = first->shape().dimensions();
-  gap[along] = (is_second ? s : t).low[along] - both.low[along] - first->shape().dimensions(along);
-  if (gap[along] < 0) return nullptr;
-  Instruction* padding = match['s']->operands()[1];
-  std::vector<Instruction*> pieces = {first, second};
-  if (gap[along] > 0) pieces.insert(pieces.begin() + 1, builder.BroadcastScalar(padding, gap));
-  Instruction* joined = builder.Concatenate(pieces, along);
-  if (AllZero(both.low) && AllZero(both.high)) return joined;
-  return builder.Add(Opcode::kPad, match.root()->shape(), {joined, padding}, std::move(both));
+  if (PadOf(*first).low[along] > PadOf(*second).low[along]) std::swap(first, second);
+  const PadAttributes &s = PadOf(*first), &t = PadOf(*second);
+  Instruction *x = first->operands()[0], *y = second->operands()[0], *padding = first->operands()[1], *joined;
+  PadAttributes both = s;
+  both.high[along] = t.high[along];
+  if (s.interior[along] == 1 && t.interior[along] == 1) {
+    const DimensionVector& sizes = x->shape().dimensions();
+    if (t.low[along] != s.low[along] + 1 || sizes != y->shape().dimensions()) return nullptr;
+    both.interior[along] = 0;
+    joined = Interleaved(x, y, sizes, along, builder);
+  } else {
+    DimensionVector gap = x->shape().dimensions();
+    gap[along] = t.low[along] - s.low[along] - gap[along];
+    if (s.interior[along] != 0 || t.interior[along] != 0 || gap[along] < 0) return nullptr;
+    std::vector<Instruction*> pieces = {x, y};
+    if (gap[along] > 0) pieces.insert(pieces.begin() + 1, builder.BroadcastScalar(padding, gap));
+    joined = builder.Concatenate(pieces, along);
+  }
+  if (AllZero(both.low) && AllZero(both.high) && AllZero(both.interior)) return joined;
+  return builder.Add(Opcode::kPad, first->shape(), {joined, padding}, std::move(both));
+}
+
+Instruction* PadsSideBySide(const Match& match, Builder& builder) { return JoinPads(match['s'], match['t'], builder); }
+
+// Where one is added to, the other adds nothing.
+Instruction* SumOfPads(const Match& match, Builder& builder) {
+  Instruction* joined = JoinPads(match['s'], match['t'], builder);
+  if (joined == nullptr) return nullptr;
+  return builder.Add(Opcode::kAdd, match.root()->shape(), {match['x'], joined});
 }
 
 // Along dimensions that only x has.
@@ -143,6 +169,8 @@ constexpr Rule kRules[] = {
      ElementwiseOfPads},
     {"add(s:pad'(x, 0), t:pad'(y, 0))", "pad(concatenate(x, y), 0), of what lies side by side", PadsSideBySide,
      SignlessZero},
+    {"add(add'(x, s:pad'(_, 0)), t:pad'(_, 0))", "add(x, pad(concatenate(...), 0)), of what lies side by side",
+     SumOfPads, SignlessZero},
     {"or(s:pad'(x, 0), t:pad'(y, 0))", "pad(concatenate(x, y), 0), of what lies side by side", PadsSideBySide},
     {"maximum(s:pad'(x, lowest), t:pad'(y, lowest))", "pad(concatenate(x, y), lowest), of what lies side by side",
      PadsSideBySide, NotComplex},
