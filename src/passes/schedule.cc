@@ -84,9 +84,12 @@ class Graph {
     // Results and the next state of a loop have memory of their own.
     bytes_[root_] = 0;
     for (int result : sources[root_]) bytes_[result] = 0;
+    // One of those that update a value can take its memory over; the others copy it.
+    absl::flat_hash_set<const Instruction*> taken_over;
     for (size_t i = 0; i < n; ++i) {
       const int64_t updated = analysis::UpdatedOperand(*order_[i]);
-      if (updated >= 0) ReadersFirst(*order_[i]->operand(updated), static_cast<int>(i), number);
+      if (updated < 0 || !taken_over.insert(order_[i]->operand(updated)).second) continue;
+      ReadersFirst(*order_[i]->operand(updated), static_cast<int>(i), number);
     }
     if (is_loop_body) NextStateLast(computation, number);
   }
