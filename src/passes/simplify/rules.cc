@@ -32,6 +32,7 @@ absl::Span<const RuleGroup> AllRules() {
       {"windows of windows", JoinedWindowRules()},
       {"dot", DotRules()},
       {"dot, joined", JoinedDotRules()},
+      {"cholesky", CholeskyRules()},
       {"convolution", ConvolutionRules()},
       {"sort", SortRules()},
       {"control", ControlRules()},

@@ -31,6 +31,7 @@ absl::Span<const Rule> ReduceWindowRules();
 absl::Span<const Rule> JoinedWindowRules();
 absl::Span<const Rule> JoinedDotRules();
 absl::Span<const Rule> DotRules();
+absl::Span<const Rule> CholeskyRules();
 absl::Span<const Rule> ConvolutionRules();
 absl::Span<const Rule> SortRules();
 absl::Span<const Rule> ControlRules();
