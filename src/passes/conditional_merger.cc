@@ -1,5 +1,6 @@
 #include "src/passes/conditional_merger.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -10,44 +11,56 @@
 namespace kiln::passes {
 namespace {
 
-// Between the two, in an order of operands before users.
+// Between one and the next, in an order of operands before users.
 constexpr size_t kMaxDistance = 256;
+// In which the next may be.
+constexpr size_t kMaxOpenGroups = 4;
+// Of all branches that become one.
+constexpr int64_t kMaxInstructions = 256;
 
-bool IsPartOf(const Instruction& value, const Instruction& first) {
-  return &value == &first || (value.opcode() == Opcode::kGetTupleElement && value.operand(0) == &first);
-}
-
-class Pair {
+// Conditionals that become one: each asks the same, and its branches need nothing that the ones before it have a part
+// in, save their results.
+class Group {
  public:
-  // `between`: what stands between the two in an order of operands before users.
-  Pair(Instruction* first, Instruction* second, absl::Span<Instruction* const> between)
-      : first_(first), second_(second) {
-    depends_.insert(first);
+  explicit Group(Instruction* first) { Take(first); }
+
+  const Instruction& first() const { return *members_[0]; }
+  bool HasSeveral() const { return members_.size() > 1; }
+
+  // To be told what stands behind the last member, in an order of operands before users.
+  void Note(const Instruction& instruction) {
     const auto depends = [&](const Instruction* operand) { return depends_.contains(operand); };
-    for (const Instruction* instruction : between) {
-      if (absl::c_any_of(instruction->operands(), depends) ||
-          absl::c_any_of(instruction->control_predecessors(), depends)) {
-        depends_.insert(instruction);
-      }
+    if (absl::c_any_of(instruction.operands(), depends) ||
+        absl::c_any_of(instruction.control_predecessors(), depends)) {
+      depends_.insert(&instruction);
     }
   }
 
-  bool MayMerge() const {
-    const auto operands = second_->operands();
-    return absl::c_all_of(operands.subspan(1), [&](const Instruction* operand) {
-      if (!depends_.contains(operand) || IsPartOf(*operand, *first_)) return true;
-      return operand->opcode() == Opcode::kTuple &&
-             absl::c_all_of(operand->operands(), [&](const Instruction* element) {
-               return !depends_.contains(element) || IsPartOf(*element, *first_);
-             });
-    });
+  bool MayTake(const Instruction& next) const {
+    const auto operands = next.operands();
+    return next.operand(0) == first().operand(0) &&
+           next.called_computations().size() == first().called_computations().size() &&
+           instructions_ + InstructionsOf(next) <= kMaxInstructions && !depends_.contains(next.operand(0)) &&
+           absl::c_all_of(operands.subspan(1), [&](const Instruction* operand) {
+             const auto is_known = [&](const Instruction* part) {
+               return !depends_.contains(part) || MemberOf(*part) >= 0;
+             };
+             return is_known(operand) ||
+                    (operand->opcode() == Opcode::kTuple && absl::c_all_of(operand->operands(), is_known));
+           });
+  }
+
+  void Take(Instruction* next) {
+    members_.push_back(next);
+    depends_.insert(next);
+    instructions_ += InstructionsOf(*next);
   }
 
   void Merge() {
-    Builder outer(second_->parent(), first_);
+    Builder outer(first().parent(), &first());
     std::vector<Computation*> branches;
-    std::vector<Instruction*> operands = {first_->operands()[0]};
-    for (int64_t b = 0; b < static_cast<int64_t>(first_->called_computations().size()); ++b) {
+    std::vector<Instruction*> operands = {members_[0]->operands()[0]};
+    for (size_t b = 0; b < first().called_computations().size(); ++b) {
       std::vector<Instruction*> given;
       branches.push_back(Branch(b, outer, &given));
       operands.push_back(outer.Tuple(std::move(given)));
@@ -55,41 +68,58 @@ class Pair {
     Instruction* merged =
         outer.Add(Opcode::kConditional, branches[0]->root()->shape(), std::move(operands), {}, branches);
     int64_t next = 0;
-    for (Instruction* conditional : {first_, second_}) {
-      conditional->ReplaceAllUsesWith(Taken(conditional->shape(), merged, &next, outer));
-    }
+    for (Instruction* member : members_) member->ReplaceAllUsesWith(Taken(member->shape(), merged, &next, outer));
   }
 
  private:
-  // What a branch computes of both; `given` gets what it needs from outside.
-  Computation* Branch(int64_t b, Builder& outer, std::vector<Instruction*>* given) {
-    Instruction *of_first = first_->operands()[b + 1], *of_second = second_->operands()[b + 1];
-    Append(of_first, outer, given);
-    const bool is_split = of_second->opcode() == Opcode::kTuple && depends_.contains(of_second);
-    const absl::Span<Instruction* const> parts =
-        is_split ? of_second->operands() : second_->operands().subspan(b + 1, 1);
-    for (Instruction* part : parts) {
-      if (!depends_.contains(part)) Append(part, outer, given);
+  static int64_t InstructionsOf(const Instruction& conditional) {
+    int64_t count = 0;
+    for (const Computation* branch : conditional.called_computations()) count += branch->instruction_count();
+    return count;
+  }
+
+  // The member that `value` is the result of, or an element of its result; -1 where it is none.
+  int64_t MemberOf(const Instruction& value) const {
+    const Instruction* result = value.opcode() == Opcode::kGetTupleElement ? value.operand(0) : &value;
+    const auto found = absl::c_find(members_, result);
+    return found == members_.end() ? -1 : found - members_.begin();
+  }
+
+  // What of a member's operand stands by itself: its elements, where one depends on members.
+  absl::Span<Instruction* const> Parts(const Instruction& member, size_t b) const {
+    const Instruction& operand = *member.operand(b + 1);
+    const bool is_split = depends_.contains(&operand) && MemberOf(operand) < 0;
+    return is_split ? operand.operands() : member.operands().subspan(b + 1, 1);
+  }
+
+  // What a branch computes of all members; `given` gets what it needs from outside.
+  Computation* Branch(size_t b, Builder& outer, std::vector<Instruction*>* given) {
+    for (const Instruction* member : members_) {
+      for (Instruction* part : Parts(*member, b)) {
+        if (MemberOf(*part) < 0) Append(part, outer, given);
+      }
     }
     std::vector<Shape> shapes;
     for (const Instruction* value : *given) shapes.push_back(value->shape());
-    const Computation& before = *first_->called_computation(b);
-    Computation* branch = second_->parent()->parent()->AddComputation(before.name());
+    Computation* branch = first().parent()->parent()->AddComputation(first().called_computation(b)->name());
     Instruction* state = branch->AddParameter(0, Shape::Tuple(std::move(shapes)));
-    Builder inner(branch, second_);
+    Builder inner(branch, &first());
     int64_t next = 0;
-    Instruction* result = inner.Inline(before, {Taken(of_first->shape(), state, &next, inner)});
-    std::vector<Instruction*> arguments;
-    for (const Instruction* part : parts) {
-      arguments.push_back(part == first_            ? result
-                          : depends_.contains(part) ? inner.GetTupleElement(result, part->tuple_index())
-                                                    : Taken(part->shape(), state, &next, inner));
+    std::vector<Instruction*> results, elements;
+    for (const Instruction* member : members_) {
+      std::vector<Instruction*> arguments;
+      for (const Instruction* part : Parts(*member, b)) {
+        const int64_t of = MemberOf(*part);
+        arguments.push_back(of < 0                 ? Taken(part->shape(), state, &next, inner)
+                            : part == members_[of] ? results[of]
+                                                   : inner.GetTupleElement(results[of], part->tuple_index()));
+      }
+      const bool is_whole = Parts(*member, b).data() == &member->operands()[b + 1];
+      Instruction* argument = is_whole ? arguments[0] : inner.Tuple(std::move(arguments));
+      results.push_back(inner.Inline(*member->called_computation(b), {argument}));
+      Append(results.back(), inner, &elements);
     }
-    Instruction* argument = is_split ? inner.Tuple(std::move(arguments)) : arguments[0];
-    std::vector<Instruction*> results;
-    Append(result, inner, &results);
-    Append(inner.Inline(*second_->called_computation(b), {argument}), inner, &results);
-    branch->set_root(inner.Tuple(std::move(results)));
+    branch->set_root(inner.Tuple(std::move(elements)));
     return branch;
   }
 
@@ -109,39 +139,61 @@ class Pair {
     return builder.Tuple(std::move(elements));
   }
 
-  Instruction *first_, *second_;
-  absl::flat_hash_set<const Instruction*> depends_;  // on the first
+  std::vector<Instruction*> members_;
+  absl::flat_hash_set<const Instruction*> depends_;  // on members, which are among them
+  int64_t instructions_ = 0;
 };
+
+// Groups that members may still join, and where they begin and end.
+struct OpenGroup {
+  Group group;
+  size_t first, last;
+};
+
+// Merges in one go what may be, save groups that stand among each other: they might need each other.
+bool MergeIn(Computation* computation, absl::Span<Instruction* const> candidates) {
+  const absl::flat_hash_set<const Instruction*> is_candidate(candidates.begin(), candidates.end());
+  const std::vector<Instruction*> order = computation->PostOrder();
+  std::vector<OpenGroup> groups;
+  size_t first_open = 0;  // of the last few
+  for (size_t i = 0; i < order.size(); ++i) {
+    bool is_taken = !is_candidate.contains(order[i]);
+    first_open = std::max(first_open, groups.size() - std::min(groups.size(), kMaxOpenGroups));
+    for (size_t g = first_open; g < groups.size(); ++g) {
+      if (i - groups[g].last > kMaxDistance) continue;
+      if (!is_taken && groups[g].group.MayTake(*order[i])) {
+        groups[g].group.Take(order[i]);
+        groups[g].last = i;
+        is_taken = true;
+      } else {
+        groups[g].group.Note(*order[i]);
+      }
+    }
+    if (!is_taken) groups.push_back({Group(order[i]), i, i});
+  }
+  bool changed = false;
+  size_t end = 0;
+  for (OpenGroup& open : groups) {
+    if (!open.group.HasSeveral() || (changed && open.first < end)) continue;
+    open.group.Merge();
+    end = open.last;
+    changed = true;
+  }
+  if (changed) computation->RemoveDeadInstructions();
+  return changed;
+}
 
 }  // namespace
 
 absl::StatusOr<bool> MergeConditionals(Module* module) {
-  absl::flat_hash_map<Computation*, std::vector<Instruction*>> conditionals;
+  absl::flat_hash_map<const Computation*, std::vector<Instruction*>> conditionals;
   for (Instruction* conditional : analysis::OwnersOfCallees(*module, Opcode::kConditional)) {
     if (!conditional->HasSideEffect()) conditionals[conditional->parent()].push_back(conditional);
   }
   bool changed = false;
-  for (auto& [computation, candidates] : conditionals) {
-    if (candidates.size() < 2) continue;
-    const absl::flat_hash_set<const Instruction*> is_candidate(candidates.begin(), candidates.end());
-    const std::vector<Instruction*> order = computation->PostOrder();
-    absl::flat_hash_map<const Instruction*, size_t> last;  // by what is asked: where the last one stands
-    size_t settled = 0;                                    // what stands before is no longer as it was
-    for (size_t i = 0; i < order.size(); ++i) {
-      if (!is_candidate.contains(order[i])) continue;
-      const auto [it, inserted] = last.try_emplace(order[i]->operand(0), i);
-      const size_t before = std::exchange(it->second, i);
-      if (inserted || before < settled || i - before > kMaxDistance ||
-          order[before]->called_computations().size() != order[i]->called_computations().size()) {
-        continue;
-      }
-      Pair pair(order[before], order[i], absl::MakeConstSpan(order).subspan(before + 1, i - before - 1));
-      if (!pair.MayMerge()) continue;
-      pair.Merge();
-      settled = i + 1;
-      changed = true;
-    }
-    if (changed) computation->RemoveDeadInstructions();
+  for (Computation* computation : module->PostOrder()) {
+    const auto found = conditionals.find(computation);
+    if (found != conditionals.end() && found->second.size() > 1) changed |= MergeIn(computation, found->second);
   }
   if (changed) module->RemoveUnusedComputations();
   return changed;
