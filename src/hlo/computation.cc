@@ -14,20 +14,19 @@ namespace {
 // A set of the instructions of one computation: flags by number where the numbers are dense.
 class InstructionSet {
  public:
-  // `instructions` are pointers, owned or not.
-  template <typename Instructions>
-  explicit InstructionSet(const Instructions& instructions) {
-    if (instructions.empty()) return;
-    int64_t last = 0;
-    first_ = INT64_MAX;
-    for (const auto& instruction : instructions) {
-      first_ = std::min(first_, instruction->id());
+  // Of `count` instructions with numbers from `first` to `last`.
+  InstructionSet(int64_t first, int64_t last, size_t count) : first_(first) {
+    constexpr int64_t kFlagsPerInstruction = 64;
+    if (last - first < kFlagsPerInstruction * static_cast<int64_t>(count)) flags_.resize(last - first + 1);
+    if (flags_.empty()) others_.reserve(count);
+  }
+  static InstructionSet Of(absl::Span<Instruction* const> instructions) {
+    int64_t first = INT64_MAX, last = 0;
+    for (const Instruction* instruction : instructions) {
+      first = std::min(first, instruction->id());
       last = std::max(last, instruction->id());
     }
-    constexpr int64_t kFlagsPerInstruction = 64;
-    if (last - first_ < kFlagsPerInstruction * static_cast<int64_t>(instructions.size()))
-      flags_.resize(last - first_ + 1);
-    if (flags_.empty()) others_.reserve(instructions.size());
+    return InstructionSet(instructions.empty() ? 0 : first, last, instructions.size());
   }
   bool Insert(const Instruction* instruction) {
     const uint64_t place = static_cast<uint64_t>(instruction->id() - first_);
@@ -65,7 +64,7 @@ std::vector<Computation*> Computation::Callees() const {
 }
 
 const Instruction* FirstOutOfOrder(absl::Span<Instruction* const> order) {
-  InstructionSet seen(order);
+  InstructionSet seen = InstructionSet::Of(order);
   auto is_seen = [&](const Instruction* instruction) { return seen.Contains(instruction); };
   for (const Instruction* instruction : order) {
     const auto& before = instruction->control_predecessors();
@@ -108,7 +107,7 @@ std::vector<Computation*> CalleesFirst(absl::Span<Computation* const> starts) {
 std::vector<Instruction*> Computation::PostOrder() const {
   std::vector<Instruction*> order;
   order.reserve(instructions_.size());
-  InstructionSet visited(instructions_);
+  InstructionSet visited(first_id_, last_id_, instructions_.size());
   struct Frame {
     Instruction* instruction;
     int64_t next;
@@ -147,6 +146,8 @@ Instruction* Computation::Add(Opcode opcode, Shape shape, std::vector<Instructio
   if (!called.empty()) NoteCalls();
   opcodes_.set(static_cast<size_t>(opcode));
   instruction->id_ = parent_->NextInstructionId();
+  if (instructions_.empty()) first_id_ = instruction->id_;
+  last_id_ = instruction->id_;
   instruction->name_ = parent_->UniqueInstructionName(name.empty() ? std::string(OpcodeName(opcode)) : name);
   instruction->operands_.assign(operands.begin(), operands.end());
   for (Instruction* operand : instruction->operands_) operand->AddUser(instruction.get());
@@ -207,7 +208,7 @@ void Computation::Remove(Instruction* instruction) {
 }
 
 int64_t Computation::RemoveDeadInstructions() {
-  InstructionSet live(instructions_);
+  InstructionSet live(first_id_, last_id_, instructions_.size());
   int64_t live_count = 0;
   std::vector<const Instruction*> work;
   auto mark = [&](const Instruction* instruction) {

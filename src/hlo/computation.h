@@ -77,6 +77,7 @@ class Computation {
   Instruction* root_ = nullptr;
   std::bitset<kOpcodeCount> opcodes_;  // of all instructions that it ever had
   bool may_call_ = false;
+  int64_t first_id_ = 0, last_id_ = -1;  // between these are the numbers of its instructions
 };
 
 // The first of `order` that stands before an operand or a control predecessor of its own; null when none does.

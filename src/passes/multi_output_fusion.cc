@@ -98,29 +98,31 @@ std::optional<std::string> IterationSpace(const Instruction& instruction) {
   return space;
 }
 
-// Whether each element of `user`, a kernel, needs of its operand `value` that at its own index alone.
-bool ReadsAtIdentity(const Instruction& user, const Instruction* value) {
-  if (user.opcode() != Opcode::kFusion) return analysis::IsElementwiseLike(user);
-  absl::flat_hash_set<const Instruction*> at_identity = {user.called_computation()->root()};
-  std::vector<const Instruction*> work(at_identity.begin(), at_identity.end());
+// Of each operand of `kernel` whether an element of the result needs that at its own index alone.
+std::vector<bool> OperandsAtIdentity(const Instruction& kernel) {
+  if (kernel.opcode() != Opcode::kFusion) {
+    return std::vector<bool>(kernel.operand_count(), analysis::IsElementwiseLike(kernel));
+  }
+  const Computation& body = *kernel.called_computation();
+  absl::flat_hash_set<const Instruction*> at_identity = {body.root()};
+  std::vector<const Instruction*> work = {body.root()};
   while (!work.empty()) {
     const Instruction* instruction = work.back();
     work.pop_back();
     if (!analysis::IsElementwiseLike(*instruction)) continue;
     for (const Instruction* operand : instruction->operands()) {
-      if (hlo::Shape::SameDimensions(operand->shape(), user.shape()) && at_identity.insert(operand).second) {
+      if (hlo::Shape::SameDimensions(operand->shape(), kernel.shape()) && at_identity.insert(operand).second) {
         work.push_back(operand);
       }
     }
   }
-  for (int64_t i = 0; i < user.operand_count(); ++i) {
-    if (user.operand(i) != value) continue;
-    const Instruction* parameter = user.called_computation()->parameter(i);
-    for (const Instruction* reader : parameter->users()) {
-      if (!at_identity.contains(reader) || !analysis::IsElementwiseLike(*reader)) return false;
-    }
+  std::vector<bool> result;
+  for (int64_t i = 0; i < kernel.operand_count(); ++i) {
+    result.push_back(absl::c_all_of(body.parameter(i)->users(), [&](const Instruction* reader) {
+      return at_identity.contains(reader) && analysis::IsElementwiseLike(*reader);
+    }));
   }
-  return true;
+  return result;
 }
 
 // Whether `reduces`, a fusion of them, can compute `value`, a kernel that nothing else reads and each element of which
@@ -286,6 +288,16 @@ class Merger {
     return true;
   }
 
+  // Whether each element of `user`, a kernel, needs of its operand `value` that at its own index alone.
+  bool ReadsAtIdentity(const Instruction& user, const Instruction* value) {
+    const auto [it, inserted] = at_identity_.try_emplace(&user);
+    if (inserted) it->second = OperandsAtIdentity(user);
+    for (int64_t i = 0; i < user.operand_count(); ++i) {
+      if (user.operand(i) == value && !it->second[i]) return false;
+    }
+    return true;
+  }
+
   bool Emit() {
     std::vector<Group*> merged;
     for (Group& group : groups_) {
@@ -328,6 +340,7 @@ class Merger {
   absl::flat_hash_map<const Instruction*, int64_t> position_;
   absl::flat_hash_map<const Instruction*, std::string> spaces_;
   absl::flat_hash_map<const Instruction*, size_t> group_of_;
+  absl::flat_hash_map<const Instruction*, std::vector<bool>> at_identity_;  // by operand
   std::vector<Group> groups_;
 };
 

@@ -11,6 +11,7 @@
 #include "src/passes/cholesky_expander.h"
 #include "src/passes/condition_propagation.h"
 #include "src/passes/conditional_code_motion.h"
+#include "src/passes/conditional_merger.h"
 #include "src/passes/conditional_simplifier.h"
 #include "src/passes/constant_folding.h"
 #include "src/passes/cse.h"
@@ -54,6 +55,7 @@
 #include "src/passes/while_loop_simplifier.h"
 #include "src/passes/while_loop_trip_count_annotator.h"
 #include "src/passes/while_loop_unroller.h"
+#include "src/passes/while_loop_widening.h"
 
 namespace kiln::passes {
 namespace {
@@ -83,8 +85,10 @@ std::vector<Step> Steps(bool fast_math) {
                              {{"condition-propagation", PropagateConditions},
                               {"while-loop-constant-sinking", SinkLoopConstants},
                               {"while-loop-simplifier", SimplifyLoops},
+                              {"while-loop-widening", WidenLoops},
                               {"while-loop-unroller", UnrollLoops},
                               {"conditional-simplifier", SimplifyConditionals},
+                              {"conditional-merger", MergeConditionals},
                               {"conditional-code-motion", MoveConditionalCode},
                               {"algebraic-simplifier", [](Module* module) { return SimplifyAlgebra(module); }},
                               constants,

@@ -70,11 +70,24 @@ class Expansion {
   std::array<ArrayValue, 2> bits_;
 };
 
+bool IsZeroConstant(const Instruction& value) { return value.IsConstant() && hlo::IsSplatOf(value.literal(), 0); }
+
+// From a number to that number, or around a mean without deviation.
+bool IsSpreadAlike(const Instruction& rng, bool normal) {
+  const Instruction &a = *rng.operand(0), &b = *rng.operand(1);
+  if (normal) return IsZeroConstant(b);
+  return &a == &b || (a.IsConstant() && b.IsConstant() && a.literal() == b.literal());
+}
+
 absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
   const PrimitiveType type = instruction->shape().element_type();
   const bool normal = instruction->Get<hlo::RngAttributes>().distribution == hlo::RngDistribution::kNormal;
   if (hlo::IsComplex(type) || type == PrimitiveType::kPred || (normal && !hlo::IsFloating(type))) {
     return Unimplemented(instruction->Describe(), ": random numbers of ", hlo::PrimitiveTypeName(type));
+  }
+  if (IsSpreadAlike(*instruction, normal)) {
+    Builder builder(instruction->parent(), instruction);
+    return builder.BroadcastScalar(instruction->operand(0), instruction->shape().dimensions());
   }
   Expansion expansion(instruction);
   return normal ? expansion.Normal() : expansion.Uniform();

@@ -27,8 +27,11 @@ constexpr int64_t kMinRowElements = 2;
 constexpr int64_t kMaxEmittedOps = 400;
 constexpr size_t kMaxMembers = 128;
 constexpr size_t kMaxParameters = 48;
+// What is read more often is no part of a group: every group near it would look at all who read it.
+constexpr size_t kMaxUsers = 1 << 10;
 constexpr size_t kMaxOutputs = 8;
 constexpr int64_t kMaxFullOutputs = 3;
+constexpr int64_t kNoSpread = int64_t{1} << 40;
 
 // The arrays that a group of stages works on: those dimensions that are not reduced count rows.
 struct RowSpace {
@@ -139,6 +142,7 @@ class GroupFinder {
         for (const Instruction* operand : order[i]->operands()) follow(reduce_before_[operand]);
       }
       reduce_before_[order[i]] = reduce;
+      steps_to_spread_.push_back(StepsToSpread(*order[i]));
     }
   }
 
@@ -146,8 +150,10 @@ class GroupFinder {
   RowGroup Find(size_t root_position) {
     Instruction* root = order_[root_position];
     const Instruction* reduce = reduce_before_[root];
-    if (taken_.contains(root) || kept_.contains(root) || reduce == nullptr ||
-        (!hlo::IsElementwise(root->opcode()) && !IsOfSeveral(*root)) || !root->shape().IsArray() ||
+    const bool is_of_several = IsOfSeveral(*root);
+    if (reduce == nullptr || (!hlo::IsElementwise(root->opcode()) && !is_of_several) ||
+        (!is_of_several && steps_to_spread_[root_position] > static_cast<int64_t>(kMaxMembers)) ||
+        taken_.contains(root) || kept_.contains(root) || !root->shape().IsArray() ||
         root->users().empty() == !root->IsRoot()) {
       return {};
     }
@@ -206,6 +212,23 @@ class GroupFinder {
   }
 
  private:
+  // How many operands lie at least between `value` and rows that are spread behind a reduce: a group has them all.
+  int64_t StepsToSpread(const Instruction& value) const {
+    int64_t steps = kNoSpread;
+    if (value.operand_count() == 0 || !value.shape().IsArray()) return steps;
+    if (value.opcode() == Opcode::kBroadcast) {
+      if (const auto it = reduce_before_.find(value.operand(0)); it != reduce_before_.end() && it->second != nullptr) {
+        return 0;
+      }
+    }
+    for (const Instruction* operand : value.operands()) {
+      if (const auto it = position_.find(operand); it != position_.end()) {
+        steps = std::min(steps, steps_to_spread_[it->second] + 1);
+      }
+    }
+    return steps;
+  }
+
   bool IsFull(const Shape& shape) const { return shape.IsArray() && shape.dimensions() == space_->full; }
   bool IsRow(const Shape& shape) const { return shape.IsArray() && WithoutOnes(shape.dimensions()) == rows_; }
 
@@ -275,6 +298,7 @@ class GroupFinder {
       if (absl::c_any_of(candidate->users(), is_elsewhere)) copied_.insert(candidate);
       return true;
     }
+    if (candidate->users().size() > kMaxUsers) return false;
     bool outside = false, computes_again = analysis::CostOf(*candidate) != analysis::EvaluationCost::kExpensive;
     for (const Instruction* user : candidate->users()) {
       if (copied_.contains(user)) outside = true;
@@ -325,6 +349,7 @@ class GroupFinder {
   const std::vector<Instruction*>& order_;
   absl::flat_hash_map<const Instruction*, size_t> position_;
   absl::flat_hash_map<const Instruction*, const Instruction*> reduce_before_;
+  std::vector<int64_t> steps_to_spread_;           // by position
   absl::flat_hash_set<const Instruction*> taken_;  // by groups found before
   absl::flat_hash_set<const Instruction*> kept_;   // copied into those; what remains runs behind them
   std::unique_ptr<RowSpace> space_;

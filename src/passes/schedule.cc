@@ -102,9 +102,12 @@ class Graph {
     }
     bytes_[root_] = freed_[root_] = 0;
     if (&computation == computation.parent()->entry()) CountResults(computation, number, sources);
+    // One of those that update a value can take its memory over; the others copy it.
+    absl::flat_hash_set<const Instruction*> taken_over;
     for (size_t i = 0; i < n; ++i) {
       const int64_t updated = analysis::UpdatedOperand(*order_[i]);
-      if (updated >= 0) ReadersFirst(*order_[i]->operand(updated), static_cast<int>(i), number);
+      if (updated < 0 || !taken_over.insert(order_[i]->operand(updated)).second) continue;
+      ReadersFirst(*order_[i]->operand(updated), static_cast<int>(i), number);
     }
     if (is_loop_body) NextStateLast(computation, number);
   }

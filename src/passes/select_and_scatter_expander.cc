@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/analysis/combiner.h"
 #include "src/base/status.h"
 #include "src/passes/array_value.h"
 #include "src/passes/replace_ops.h"
@@ -150,7 +151,29 @@ class Expansion {
   ArrayValue places_;  // linear index of every element of the operand
 };
 
+// Windows of one element choose it: what is scattered comes to it, at the distances of the windows.
+Instruction* ScatterOfOnes(Instruction* instruction) {
+  const std::optional<Opcode> combiner = analysis::CombinerOpcode(*instruction->called_computation(1));
+  Instruction *source = instruction->operands()[1], *init = instruction->operands()[2];
+  if (!combiner || instruction->shape().element_count() == 0 || source->shape().element_count() == 0) return nullptr;
+  hlo::PadAttributes pad;
+  const hlo::Window& window = instruction->Get<hlo::WindowAttributes>().window;
+  for (size_t i = 0; i < window.size(); ++i) {
+    const hlo::WindowDimension& d = window[i];
+    if (d.size != 1 || d.padding_low != 0 || d.padding_high != 0 || d.base_dilation != 1) return nullptr;
+    pad.low.push_back(0);
+    pad.interior.push_back(d.stride - 1);
+    pad.high.push_back(instruction->shape().dimensions(i) - (source->shape().dimensions(i) - 1) * d.stride - 1);
+  }
+  Builder builder(instruction->parent(), instruction);
+  Instruction* combined =
+      builder.Binary(*combiner, builder.BroadcastScalar(init, source->shape().dimensions()), source);
+  return builder.Add(Opcode::kPad, Shape(instruction->shape().element_type(), instruction->shape().dimensions()),
+                     {combined, init}, std::move(pad));
+}
+
 absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
+  if (Instruction* scattered = ScatterOfOnes(instruction)) return scattered;
   // Dimensions without a window go last, where they become lanes: windows along lanes cost more than transposes.
   const hlo::Window window = instruction->Get<hlo::WindowAttributes>().window;
   const DimensionVector& sizes = instruction->shape().dimensions();

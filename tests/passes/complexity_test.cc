@@ -209,6 +209,21 @@ std::string Slices(int64_t n) {
                       "), dimensions={0}\n", slices, SumTree(names, "f32[2]"));
 }
 
+// Scatters that all update one value, which one of them may do in place.
+std::string Scatters(int64_t n) {
+  std::string text = absl::StrCat(kHeader, kEntry, "  i = s32[64] iota(), iota_dimension=0\n  v = f32[64] sine(x)\n",
+                                  "  places = s32[64] multiply(i, i)\n");
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < n / 4; ++i) {
+    absl::StrAppend(&text, "  k", i, " = f32[] constant(", i, ")\n  b", i, " = f32[64] broadcast(k", i,
+                    "), dimensions={}\n  s", i, " = f32[64] scatter(v, places, b", i,
+                    "), update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, ",
+                    "index_vector_dim=1, to_apply=sum\n");
+    names.push_back(absl::StrCat("s", i));
+  }
+  return text + SumTree(names, "f32[64]");
+}
+
 // Many arrays made of nothing, by broadcasts, that one loop changes.
 std::string MadeState(int64_t n) {
   const int64_t size = n / 2;
@@ -288,7 +303,8 @@ INSTANTIATE_TEST_SUITE_P(Forms, ComplexityTest,
                                          Form{"Constants", Constants}, Form{"Whiles", Whiles},
                                          Form{"NestedWhiles", NestedWhiles}, Form{"Calls", Calls},
                                          Form{"DeepState", DeepState}, Form{"Conditionals", Conditionals},
-                                         Form{"Slices", Slices}, Form{"MadeState", MadeState}),
+                                         Form{"Slices", Slices}, Form{"MadeState", MadeState},
+                                         Form{"Scatters", Scatters}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

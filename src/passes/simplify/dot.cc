@@ -22,8 +22,6 @@ bool IsDiagonal(const Instruction& compare) {
          hlo::IsIntegral(type) && hlo::BitWidth(type) >= 32;
 }
 
-namespace {
-
 // As a constant, or as frameworks write it: ones where the indices are equal.
 bool IsIdentityMatrix(const Instruction& matrix) {
   constexpr int64_t kMaxSize = 1024;
@@ -41,6 +39,8 @@ bool IsIdentityMatrix(const Instruction& matrix) {
   }
   return true;
 }
+
+namespace {
 
 // A product over one dimension of each side, without batch dimensions, of at most matrices.
 struct Product {

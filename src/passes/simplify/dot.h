@@ -19,6 +19,8 @@ inline constexpr Guard SmallProduct{"a product no larger than x", IsSmallProduct
 
 // Where the two counts of a comparison for equality run along different dimensions of a square.
 bool IsDiagonal(const Instruction& compare);
+// Ones there and zeros elsewhere: a constant, or such a comparison converted.
+bool IsIdentityMatrix(const Instruction& matrix);
 
 // dot(x, m) where m is zero beside its diagonal, over one dimension and of at most matrices: x times the diagonal.
 Instruction* DotWithDiagonal(const Match& match, Builder& builder);

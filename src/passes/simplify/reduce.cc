@@ -1,4 +1,6 @@
 // Reduce with one operand and a combiner that is one op. Partial results may be combined in any order.
+#include <utility>
+#include <vector>
 
 #include "src/analysis/combiner.h"
 #include "src/passes/simplify/rules.h"
@@ -260,7 +262,32 @@ Instruction* CombinedReduces(const Match& match, Builder& builder) {
                         s.called_computation());
 }
 
+// Several reduces at once that have nothing to do with each other.
+Instruction* ApartReduces(const Match& match, Builder& builder) {
+  const Instruction& root = *match.root();
+  const Computation& combiner = *root.called_computation();
+  const Instruction& results = *combiner.root();
+  const int64_t count = root.operand_count() / 2;
+  if (!root.shape().IsTuple() || results.opcode() != Opcode::kTuple) return nullptr;
+  for (int64_t k = 0; k < count; ++k) {
+    const Instruction& op = *results.operand(k);
+    const Instruction *a = combiner.parameter(k), *b = combiner.parameter(count + k);
+    if (op.operand_count() != 2 || !analysis::IdentityOf(op.opcode(), op.shape().element_type()) ||
+        !((op.operand(0) == a && op.operand(1) == b) || (op.operand(0) == b && op.operand(1) == a))) {
+      return nullptr;
+    }
+  }
+  std::vector<Instruction*> parts;
+  for (int64_t k = 0; k < count; ++k) {
+    parts.push_back(builder.Reduce(root.operands()[k], root.operands()[count + k], root.dimensions(),
+                                   results.operand(k)->opcode()));
+  }
+  return builder.Tuple(std::move(parts));
+}
+
 constexpr Rule kRules[] = {
+    {"reduce(_, _, _, _, ...)", "tuple(reduce(x, i), reduce(y, j), ...), of reduces apart from each other",
+     ApartReduces},
     {"reduce(x, i)", "broadcast(i)", EmptyX},
     {"reduce(x, i)", "combine(reshape(x), i), of dimensions of size 1", ReduceUnitDimensions},
     {"reduce(t:reduce'(x, _), _)", "reduce(x), by one combiner", ReduceOfReduce, AnyOrder},

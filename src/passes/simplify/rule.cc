@@ -1,6 +1,7 @@
 #include "src/passes/simplify/rule.h"
 
-#include <bitset>
+#include <bit>
+#include <cstdint>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
@@ -281,32 +282,68 @@ struct RuleSet::Compiled {
   const Rule* rule;
   Node pattern;
   Node replacement;
-  std::array<std::bitset<hlo::kOpcodeCount>, 2> firsts = {};  // opcodes that the first operands may have
 
-  // Whether the operands' opcodes allow a match: most rules end here.
-  bool MayMatch(const Instruction& instruction) const {
-    const auto fits = [&](int64_t place, int64_t operand) {
-      return operand >= instruction.operand_count() ||
-             firsts[place][static_cast<size_t>(instruction.operand(operand)->opcode())];
-    };
-    return (fits(0, 0) && fits(1, 1)) ||
-           ((pattern.direction || hlo::IsCommutative(pattern.opcode)) && fits(0, 1) && fits(1, 0));
+  bool MayBeSwapped() const { return pattern.direction || hlo::IsCommutative(pattern.opcode); }
+};
+
+// The rules of one opcode in their order, and which of them the opcodes of the first two operands allow: most rules are
+// ruled out there.
+struct RuleSet::Family {
+  using Word = uint64_t;
+  static constexpr size_t kBits = 64;
+  static constexpr size_t kNoOperand = hlo::kOpcodeCount;
+
+  std::vector<Compiled> rules;
+  size_t words = 0;
+  // A bit per rule, in words.
+  std::vector<Word> may_be_swapped;
+  std::array<std::vector<Word>, 2> allowed;  // by the operand's place; the words of each opcode
+
+  void Index() {
+    words = (rules.size() + kBits - 1) / kBits;
+    may_be_swapped.assign(words, 0);
+    for (size_t place = 0; place < allowed.size(); ++place) {
+      std::vector<Word>& table = allowed[place];
+      table.assign((hlo::kOpcodeCount + 1) * words, 0);
+      std::vector<Word> anything(words, 0), elementwise(words, 0), splat(words, 0);
+      for (size_t r = 0; r < rules.size(); ++r) {
+        const size_t word = r / kBits;
+        const Word bit = Word{1} << (r % kBits);
+        if (rules[r].MayBeSwapped()) may_be_swapped[word] |= bit;
+        table[kNoOperand * words + word] |= bit;
+        const std::vector<Node>& operands = rules[r].pattern.operands;
+        const NodeKind kind = place < operands.size() ? operands[place].kind : NodeKind::kAny;
+        if (kind == NodeKind::kOpcode) {
+          table[static_cast<size_t>(operands[place].opcode) * words + word] |= bit;
+        } else {
+          const bool any = kind == NodeKind::kAny || kind == NodeKind::kVariable;
+          (any ? anything : kind == NodeKind::kElementwise ? elementwise : splat)[word] |= bit;
+        }
+      }
+      for (size_t o = 0; o < kNoOperand; ++o) {
+        const Opcode opcode = static_cast<Opcode>(o);
+        for (size_t w = 0; w < words; ++w) {
+          table[o * words + w] |=
+              anything[w] | (hlo::IsElementwise(opcode) ? elementwise[w] : 0) | (MayBeSplat(opcode) ? splat[w] : 0);
+        }
+      }
+    }
   }
 
-  static std::bitset<hlo::kOpcodeCount> OpcodesOf(const Node& node) {
-    std::bitset<hlo::kOpcodeCount> set;
-    for (int i = 0; i < hlo::kOpcodeCount; ++i) {
-      const Opcode opcode = static_cast<Opcode>(i);
-      set[i] = node.kind == NodeKind::kAny || node.kind == NodeKind::kVariable ||
-               (node.kind == NodeKind::kOpcode      ? opcode == node.opcode
-                : node.kind == NodeKind::kElementwise ? hlo::IsElementwise(opcode)
-                                                      : MayBeSplat(opcode));
-    }
-    return set;
+  static size_t OpcodeOf(const Instruction& instruction, int64_t operand) {
+    return operand < instruction.operand_count() ? static_cast<size_t>(instruction.operand(operand)->opcode())
+                                                 : kNoOperand;
+  }
+
+  // Those of word `w` that operands of these opcodes allow, in this order or the other.
+  Word Candidates(size_t first, size_t second, size_t w) const {
+    const auto& [at_first, at_second] = allowed;
+    return (at_first[first * words + w] & at_second[second * words + w]) |
+           (may_be_swapped[w] & at_first[second * words + w] & at_second[first * words + w]);
   }
 };
 
-RuleSet::RuleSet() : by_opcode_(hlo::kOpcodeCount) {}
+RuleSet::RuleSet() : families_(hlo::kOpcodeCount) {}
 RuleSet::~RuleSet() = default;
 RuleSet::RuleSet(RuleSet&&) = default;
 RuleSet& RuleSet::operator=(RuleSet&&) = default;
@@ -320,44 +357,55 @@ absl::StatusOr<RuleSet> RuleSet::Compile(absl::Span<const RuleGroup> groups) {
       if (rule.rewrite == nullptr) {
         KILN_ASSIGN_OR_RETURN(compiled.replacement, Parser(rule.right, /*is_pattern=*/false).Parse());
       }
-      for (size_t i = 0; i < compiled.firsts.size(); ++i) {
-        const std::vector<Node>& operands = compiled.pattern.operands;
-        compiled.firsts[i] = Compiled::OpcodesOf(i < operands.size() ? operands[i] : Node());
-      }
       if (compiled.pattern.kind == NodeKind::kOpcode) {
-        set.by_opcode_[static_cast<size_t>(compiled.pattern.opcode)].push_back(std::move(compiled));
+        set.families_[static_cast<size_t>(compiled.pattern.opcode)].rules.push_back(std::move(compiled));
       } else if (compiled.pattern.kind == NodeKind::kElementwise) {
         for (int i = 0; i < hlo::kOpcodeCount; ++i) {
-          if (hlo::IsElementwise(static_cast<Opcode>(i))) set.by_opcode_[i].push_back(compiled);
+          if (hlo::IsElementwise(static_cast<Opcode>(i))) set.families_[i].rules.push_back(compiled);
         }
       } else {
         return Internal("rule '", rule.left, "': no opcode at its root");
       }
     }
   }
+  for (Family& family : set.families_) {
+    if (!family.rules.empty()) family.Index();
+  }
   return set;
 }
 
 Instruction* RuleSet::Apply(Instruction* instruction, Builder& builder, Facts& facts, const Rule** applied) const {
-  for (const Compiled& compiled : by_opcode_[static_cast<size_t>(instruction->opcode())]) {
-    if (!compiled.MayMatch(*instruction)) continue;
-    const Rule& rule = *compiled.rule;
-    Match match(instruction, &facts);
-    if (!Matcher::Matches(compiled.pattern, instruction, &match)) continue;
-    bool holds = true;
-    for (const Guard& guard : rule.guards) holds = holds && (guard.holds == nullptr || guard.holds(match));
-    if (!holds) continue;
-    Instruction* replacement = rule.rewrite != nullptr
-                                   ? rule.rewrite(match, builder)
-                                   : RightSide(match, builder).Build(compiled.replacement, instruction->shape());
-    if (replacement == nullptr || replacement == instruction ||
-        !Shape::Compatible(replacement->shape(), instruction->shape())) {
-      continue;
+  const Family& family = families_[static_cast<size_t>(instruction->opcode())];
+  if (family.rules.empty()) return nullptr;
+  const size_t first = Family::OpcodeOf(*instruction, 0), second = Family::OpcodeOf(*instruction, 1);
+  for (size_t w = 0; w < family.words; ++w) {
+    Family::Word candidates = family.Candidates(first, second, w);
+    for (; candidates != 0; candidates &= candidates - 1) {
+      const Compiled& compiled = family.rules[w * Family::kBits + std::countr_zero(candidates)];
+      if (Instruction* replacement = ApplyRule(compiled, instruction, builder, facts)) {
+        if (applied != nullptr) *applied = compiled.rule;
+        return replacement;
+      }
     }
-    if (applied != nullptr) *applied = &rule;
-    return replacement;
   }
   return nullptr;
+}
+
+Instruction* RuleSet::ApplyRule(const Compiled& compiled, Instruction* instruction, Builder& builder, Facts& facts) {
+  const Rule& rule = *compiled.rule;
+  Match match(instruction, &facts);
+  if (!Matcher::Matches(compiled.pattern, instruction, &match)) return nullptr;
+  for (const Guard& guard : rule.guards) {
+    if (guard.holds != nullptr && !guard.holds(match)) return nullptr;
+  }
+  Instruction* replacement = rule.rewrite != nullptr
+                                 ? rule.rewrite(match, builder)
+                                 : RightSide(match, builder).Build(compiled.replacement, instruction->shape());
+  if (replacement == nullptr || replacement == instruction ||
+      !Shape::Compatible(replacement->shape(), instruction->shape())) {
+    return nullptr;
+  }
+  return replacement;
 }
 
 }  // namespace kiln::passes::simplify

@@ -114,12 +114,15 @@ class RuleSet {
  private:
   struct Node;
   struct Compiled;
+  struct Family;
   class Parser;
   class Matcher;
   class RightSide;
   RuleSet();
 
-  std::vector<std::vector<Compiled>> by_opcode_;
+  static Instruction* ApplyRule(const Compiled& compiled, Instruction* instruction, Builder& builder, Facts& facts);
+
+  std::vector<Family> families_;  // by opcode
 };
 
 }  // namespace kiln::passes::simplify

@@ -1,6 +1,7 @@
 // Sort: what is in order already.
 
 #include "absl/container/flat_hash_map.h"
+#include "src/analysis/combiner.h"
 #include "src/analysis/sort_order.h"
 #include "src/analysis/value_numbers.h"
 #include "src/passes/simplify/indices.h"
@@ -164,7 +165,24 @@ Instruction* ReverseOfSort(const Match& match, Builder& builder) {
   return builder.Add(Opcode::kSort, sort.shape(), {match['x']}, sort.attributes(), {comparator});
 }
 
+// The first of the largest, where its place does not matter. NaN counts as largest, so that the smallest of floats may
+// be another than the minimum.
+Instruction* ExtremeOfTop(const Match& match, Builder& builder) {
+  const Instruction &root = *match.root(), &top = *match['t'];
+  const auto& attributes = top.Get<hlo::TopKAttributes>();
+  const Shape& shape = match['x']->shape();
+  if (root.tuple_index() != 0 || attributes.k != 1 || (!attributes.largest && hlo::IsFloating(shape.element_type()))) {
+    return nullptr;
+  }
+  const Opcode opcode = attributes.largest ? Opcode::kMaximum : Opcode::kMinimum;
+  const std::optional<Literal> init = analysis::IdentityOf(opcode, shape.element_type());
+  if (!init) return nullptr;
+  return builder.Reshape(builder.Reduce(match['x'], builder.Constant(*init), {shape.rank() - 1}, opcode),
+                         root.shape().dimensions());
+}
+
 constexpr Rule kRules[] = {
+    {"get-tuple-element(t:topk'(x))", "reduce.maximum(x, lowest) or its like, of one number of each row", ExtremeOfTop},
     {"sort(...)", "its operands, where no key changes along rows", SortOfCopies},
     {"sort(...)", "its operands or their reverse, by a count", SortOfCount},
     {"sort(...)", "sort(...), with no operand twice", SortEachOnce},
