@@ -303,7 +303,7 @@ absl::Status NestLowering::LowerVectorLoop(int loop, int lanes, bool is_task_loo
       if (blocks.empty()) return LowerTail(whole, extent - whole, lanes, at);
       blocks.front().begin();
       KILN_RETURN_IF_ERROR(LowerTail(whole, extent - whole, lanes, at));
-      return blocks.front().finish();
+      return blocks.front().finish_rest();
     }
     llvm::Value* begin = begin_ != nullptr ? b_.CreateMul(begin_, b_.getInt64(schedule_.block)) : b_.getInt64(0);
     llvm::Value* end = end_ != nullptr ? b_.CreateMul(end_, b_.getInt64(schedule_.block)) : b_.getInt64(extent);

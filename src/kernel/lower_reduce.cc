@@ -236,13 +236,15 @@ absl::Status NestLowering::LowerReduce(int number) {
     const auto begin = [&, level, from = levels[level]] {
       if (level == 0 || !in_memory) store(nothing, from);
     };
-    const auto finish = [&, level, from = levels[level], to = levels[level + 1]]() -> absl::Status {
+    const auto add = [&, level](const Slots& from, const Slots& to) -> absl::Status {
       if (in_memory) return AddSumArrays(reduce, lanes, level == 0 ? SumArrays(load(from)) : from, to, level > 0);
       KILN_ASSIGN_OR_RETURN(std::vector<Value> sums, Combine(reduce, emitter, load(to), load(from)));
       store(sums, to);
       return absl::OkStatus();
     };
-    blocks_[blocked].push_back({sizes[level], begin, finish});
+    const auto finish = [&, add, level] { return add(levels[level], levels[level + 1]); };
+    const auto finish_rest = [&, add] { return add(levels.front(), levels.back()); };
+    blocks_[blocked].push_back({sizes[level], begin, finish, finish_rest});
   }
   const absl::Status lowered = LowerLevel(*reduce.block, loops, 0, innermost);
   if (!sizes.empty()) blocks_.erase(blocked);

@@ -67,11 +67,12 @@ class NestLowering {
     int lanes = 1;
   };
 
-  // So many iterations of a loop, and what is done before and behind each such block.
+  // So many iterations of a loop, and what is done before and behind each such block, or behind what is left when all
+  // blocks are done.
   struct LoopBlock {
     int64_t size;
     std::function<void()> begin;
-    std::function<absl::Status()> finish;
+    std::function<absl::Status()> finish, finish_rest;
   };
   using Blocks = std::vector<LoopBlock>;  // innermost first
 

@@ -150,10 +150,8 @@ class GroupFinder {
   RowGroup Find(size_t root_position) {
     Instruction* root = order_[root_position];
     const Instruction* reduce = reduce_before_[root];
-    const bool is_of_several = IsOfSeveral(*root);
-    if (reduce == nullptr || (!hlo::IsElementwise(root->opcode()) && !is_of_several) ||
-        (!is_of_several && steps_to_spread_[root_position] > static_cast<int64_t>(kMaxMembers)) ||
-        taken_.contains(root) || kept_.contains(root) || !root->shape().IsArray() ||
+    if (reduce == nullptr || steps_to_spread_[root_position] > static_cast<int64_t>(kMaxMembers) ||
+        (!hlo::IsElementwise(root->opcode()) && !IsOfSeveral(*root)) || taken_.contains(root) || kept_.contains(root) || !root->shape().IsArray() ||
         root->users().empty() == !root->IsRoot()) {
       return {};
     }
@@ -215,7 +213,7 @@ class GroupFinder {
   // How many operands lie at least between `value` and rows that are spread behind a reduce: a group has them all.
   int64_t StepsToSpread(const Instruction& value) const {
     int64_t steps = kNoSpread;
-    if (value.operand_count() == 0 || !value.shape().IsArray()) return steps;
+    if (value.operand_count() == 0) return steps;
     if (value.opcode() == Opcode::kBroadcast) {
       if (const auto it = reduce_before_.find(value.operand(0)); it != reduce_before_.end() && it->second != nullptr) {
         return 0;
