@@ -13,10 +13,18 @@ namespace {
 
 // Between one and the next, in an order of operands before users.
 constexpr size_t kMaxDistance = 256;
+// Of what the second is given and gives: when they are one, it is all there at once.
+constexpr int64_t kMaxBytes = 64 << 10;
 // In which the next may be.
 constexpr size_t kMaxOpenGroups = 4;
 // Of all branches that become one.
 constexpr int64_t kMaxInstructions = 256;
+
+int64_t BytesOf(const Instruction& conditional) {
+  int64_t bytes = conditional.shape().byte_count();
+  for (const Instruction* operand : conditional.operands().subspan(1)) bytes += operand->shape().byte_count();
+  return bytes;
+}
 
 // Conditionals that become one: each asks the same, and its branches need nothing that the ones before it have a part
 // in, save their results.
@@ -39,7 +47,7 @@ class Group {
   bool MayTake(const Instruction& next) const {
     const auto operands = next.operands();
     return next.operand(0) == first().operand(0) &&
-           next.called_computations().size() == first().called_computations().size() &&
+           next.called_computations().size() == first().called_computations().size() && BytesOf(next) <= kMaxBytes &&
            instructions_ + InstructionsOf(next) <= kMaxInstructions && !depends_.contains(next.operand(0)) &&
            absl::c_all_of(operands.subspan(1), [&](const Instruction* operand) {
              const auto is_known = [&](const Instruction* part) {
