@@ -79,6 +79,7 @@ int64_t AliasedOperand(const Instruction& call, int64_t leaf) {
 ProgramEmitter::ProgramEmitter(const hlo::Module& module, int threads, const CustomCallNumbers* custom_calls)
     : module_(module), threads_(threads), custom_calls_(custom_calls), operations_(module) {
   target_.vector_bytes = Host().vector_bytes;
+  target_.vector_registers = Host().vector_registers;
 }
 
 const ScheduledKernel* ProgramEmitter::KernelOf(const Instruction& instruction) const {

@@ -48,9 +48,7 @@ bool NestLowering::SumsExceedRegisters(const Reduce& reduce, int lanes, size_t l
   for (ValueId init : reduce.inits) {
     bytes += std::max<int64_t>(int64_t{lanes} * hlo::ByteWidth(kernel_.ops[init].type), target_.vector_bytes);
   }
-  // Processors with the widest vectors have twice as many.
-  const int registers = target_.vector_bytes >= 64 ? 32 : 16;
-  return lanes > 1 && bytes * static_cast<int64_t>(levels) > int64_t{registers} * target_.vector_bytes;
+  return lanes > 1 && bytes * static_cast<int64_t>(levels) > int64_t{target_.vector_registers} * target_.vector_bytes;
 }
 
 std::vector<Value> NestLowering::SumIdentities(const Reduce& reduce, const ScalarEmitter& emitter) const {

@@ -243,8 +243,8 @@ absl::Status NestLowering::LowerReduce(int number) {
       return absl::OkStatus();
     };
     const auto finish = [&, add, level] { return add(levels[level], levels[level + 1]); };
-    const auto finish_rest = [&, add] { return add(levels.front(), levels.back()); };
-    blocks_[blocked].push_back({sizes[level], begin, finish, finish_rest});
+    blocks_[blocked].push_back({sizes[level], begin, finish, nullptr});
+    if (level == 0) blocks_[blocked][0].finish_rest = [&, add] { return add(levels.front(), levels.back()); };
   }
   const absl::Status lowered = LowerLevel(*reduce.block, loops, 0, innermost);
   if (!sizes.empty()) blocks_.erase(blocked);

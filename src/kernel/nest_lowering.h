@@ -67,8 +67,8 @@ class NestLowering {
     int lanes = 1;
   };
 
-  // So many iterations of a loop, and what is done before and behind each such block, or behind what is left when all
-  // blocks are done.
+  // So many iterations of a loop, and what is done before and behind each such block. Of innermost blocks also what is
+  // done behind iterations that are left when all blocks are.
   struct LoopBlock {
     int64_t size;
     std::function<void()> begin;

@@ -16,6 +16,7 @@ namespace kiln::kernel {
 struct TargetInfo {
   Target target = Target::kCpu;
   int vector_bytes = 64;  // width of a vector register
+  int vector_registers = 32;
   // Outputs of at least this size bypass the cache; 0: never.
   int64_t streaming_bytes = Tuning().kernels.streaming_bytes;
   // Rows may go through tiles, so that lanes have one each.
