@@ -1,6 +1,7 @@
 #include "src/analysis/sort_order.h"
 
 #include <cmath>
+#include <limits>
 
 #include "absl/container/flat_hash_map.h"
 #include "src/analysis/structure.h"
@@ -156,6 +157,25 @@ bool IsNumberOf(const Instruction& value) {
   return zeros && nans && rest->IsParameter();
 }
 
+// Whether `value` is a float's bits as the signed integer of the same rank in the total order: negative ones with all
+// bits but the sign turned. XLA writes comparisons of total order so.
+bool IsTotalRankOf(const Instruction& value) {
+  if (value.opcode() != Opcode::kSelect) return false;
+  const Instruction &negative = *value.operand(0), &turned = *value.operand(1), &bits = *value.operand(2);
+  const PrimitiveType type = value.shape().element_type();
+  if (bits.opcode() != Opcode::kBitcastConvert || !bits.operand(0)->IsParameter() || !hlo::IsSignedIntegral(type) ||
+      !IsFloating(bits.operand(0)->shape().element_type()) || negative.opcode() != Opcode::kCompare ||
+      turned.opcode() != Opcode::kXor) {
+    return false;
+  }
+  const int64_t largest = std::numeric_limits<int64_t>::max() >> (64 - hlo::BitWidth(type));
+  const int side = turned.operand(0) == &bits ? 0 : 1;
+  const Instruction& mask = *turned.operand(1 - side);
+  return negative.comparison().direction == ComparisonDirection::kLt && negative.operand(0) == &bits &&
+         IsConstantOf(*negative.operand(1), 0) && turned.operand(side) == &bits && mask.IsConstant() &&
+         hlo::ElementAsInt64(mask.literal(), 0) == largest;
+}
+
 }  // namespace
 
 PrimitiveType KeyType(PrimitiveType type) {
@@ -183,6 +203,7 @@ int64_t KeyBits(const std::vector<OrderTerm>& terms) {
 std::optional<KeyOrder> KeyOrderOf(const OrderTerm& term) {
   const PrimitiveType type = term.value->shape().element_type();
   if (!term.value->IsParameter()) {
+    if (IsTotalRankOf(*term.value)) return KeyOrder::kTotal;
     if (!IsFloating(type) || !term.total_order || !IsNumberOf(*term.value)) return std::nullopt;
     return KeyOrder::kNumbers;
   }

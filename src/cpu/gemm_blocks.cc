@@ -311,7 +311,7 @@ const GemmKernels* FindGemmKernels(GemmKernelKind kind) {
              plain = kind == GemmKernelKind::kF32 || kind == GemmKernelKind::kF64;
   if (!plain && !(brain ? host.brain_dot : host.byte_dot)) return nullptr;
   if (host.compiled_vector_bytes == 64) return GemmKernels512(kind);
-  return host.compiled_vector_bytes == 32 ? GemmKernels256(kind) : nullptr;
+  return host.compiled_vector_bytes == 32 ? GemmKernels256(kind) : GemmKernels128(kind);
 }
 
 void RunGemmBlocks(const GemmBlocks* blocks, const char* lhs, const char* rhs, char* out, void* const* extra,

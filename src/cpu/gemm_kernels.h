@@ -68,9 +68,10 @@ struct GemmKernels {
   GemmPack* pack_columns = nullptr;  // along k, in whole steps
 };
 
-// Those for vectors of 64 and 32 bytes; null where this build or the width has none.
+// Those for vectors of 64, 32 and 16 bytes (AVX-512, AVX2, NEON); null where this build or the width has none.
 const GemmKernels* GemmKernels512(GemmKernelKind kind);
 const GemmKernels* GemmKernels256(GemmKernelKind kind);
+const GemmKernels* GemmKernels128(GemmKernelKind kind);
 // With AMX, null where this build has none, and the same in plain code, on any host.
 const GemmKernels* GemmKernelsAmx(GemmKernelKind kind);
 const GemmKernels* GemmKernelsPlainAmx(GemmKernelKind kind);

@@ -8,6 +8,13 @@
 
 #include "src/cpu/gemm_kernels.h"
 
+// A vector register, for the compiler's assembly.
+#if defined(__aarch64__)
+#define KILN_VECTOR_REGISTER "+w"
+#else
+#define KILN_VECTOR_REGISTER "+v"
+#endif
+
 namespace kiln::cpu {
 namespace {
 
@@ -55,7 +62,7 @@ void Tile(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& s
         for (int v = 0; v < kVectors; ++v) {
           sum[row][v] = A::MultiplyAdd(x, y[v], sum[row][v]);
           // Row by row, as it stands here: there are no registers for elements of later ones.
-          __asm__ volatile("" : "+v"(sum[row][v])::"memory");
+          __asm__ volatile("" : KILN_VECTOR_REGISTER(sum[row][v])::"memory");
         }
       }
       for (int v = 0; A::kOffset && v < kVectors; ++v) offset[v] = A::Offset(y[v], offset[v]);

@@ -32,9 +32,10 @@ struct GroupKernels {
   OfSize groups[kSizes] = {};
 };
 
-// Those for vectors of 64 and 32 bytes; null where this build has none.
+// Those for vectors of 64, 32 and 16 bytes (AVX-512, AVX2, NEON); null where this build has none.
 const GroupKernels* GroupKernels512();
 const GroupKernels* GroupKernels256();
+const GroupKernels* GroupKernels128();
 // The host's, or null.
 const GroupKernels* FindGroupKernels();
 

@@ -115,7 +115,7 @@ class GroupRunner {
 
 const GroupKernels* FindGroupKernels() {
   const int bytes = Host().compiled_vector_bytes;
-  return bytes == 64 ? GroupKernels512() : bytes == 32 ? GroupKernels256() : nullptr;
+  return bytes == 64 ? GroupKernels512() : bytes == 32 ? GroupKernels256() : GroupKernels128();
 }
 
 void RunGroupProduct(const GroupProduct* product, const char* lhs, const char* rhs, char* out, void* const* extra,

@@ -283,7 +283,7 @@ class WinogradRunner {
 
 const WinogradKernels* FindWinogradKernels() {
   const int bytes = Host().compiled_vector_bytes;
-  return bytes == 64 ? WinogradKernels512() : bytes == 32 ? WinogradKernels256() : nullptr;
+  return bytes == 64 ? WinogradKernels512() : bytes == 32 ? WinogradKernels256() : WinogradKernels128();
 }
 
 void TransformWinogradWeights(const WinogradProduct* product, const char* rhs, char* scratch, int64_t begin,

@@ -33,9 +33,10 @@ struct WinogradKernels {
                     int64_t bytes) = nullptr;
 };
 
-// Those for vectors of 64 and 32 bytes; null where this build has none.
+// Those for vectors of 64, 32 and 16 bytes (AVX-512, AVX2, NEON); null where this build has none.
 const WinogradKernels* WinogradKernels512();
 const WinogradKernels* WinogradKernels256();
+const WinogradKernels* WinogradKernels128();
 // The host's, or null.
 const WinogradKernels* FindWinogradKernels();
 

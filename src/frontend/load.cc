@@ -51,7 +51,7 @@ Encoding Sniff(absl::string_view bytes) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<hlo::Module>> Load(absl::string_view bytes, absl::string_view format,
-                                                  absl::string_view name) {
+                                                  absl::string_view name, hlo_text::ElidedConstants* elided) {
   const DefaultFloatEnvironment environment;
   const bool wants_mlir = format == "mlir";
   if (!format.empty() && !wants_mlir && format != "hlo" && format != "hlo_with_config") {
@@ -70,7 +70,7 @@ absl::StatusOr<std::unique_ptr<hlo::Module>> Load(absl::string_view bytes, absl:
       return stablehlo::Import(*module);
     }
     case Encoding::kHloText:
-      return hlo_text::ParseHloText(bytes, name);
+      return hlo_text::ParseHloText(bytes, name, {.elided = elided});
     case Encoding::kHloProto:
       return hlo_proto::ReadModule(bytes);
     case Encoding::kProtoText:

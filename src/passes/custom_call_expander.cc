@@ -5,6 +5,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "src/base/status.h"
+#include "src/passes/array_value.h"
 #include "src/passes/replace_ops.h"
 
 namespace kiln::passes {
@@ -47,6 +48,21 @@ bool IsGreater(const Computation& comparator) {
   return straight && compare->direction == ComparisonDirection::kGt;
 }
 
+// The same by the call's comparator, of values and of positions; sort-to-top-k selects where that gives an order.
+Instruction* FirstOfSorted(Builder* builder, Instruction* call, int64_t k) {
+  const ArrayValue values(builder, call->operand(0));
+  const int64_t last = values.shape().rank() - 1;
+  const ArrayValue positions = Iota(builder, PrimitiveType::kS32, values.shape().dimensions(), last);
+  Instruction* sorted = builder->Add(
+      Opcode::kSort, Shape::Tuple({values.shape(), positions.shape()}),
+      {values.instruction(), positions.instruction()}, hlo::SortAttributes{.dimension = last, .is_stable = true},
+      {call->called_computation()});
+  const auto first = [&](int64_t index) {
+    return ArrayValue(builder, builder->GetTupleElement(sorted, index)).Slice(last, 0, k).instruction();
+  };
+  return builder->Tuple({first(0), first(1)});
+}
+
 absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
   const auto* call = instruction->GetIf<hlo::CustomCallAttributes>();
   if (call == nullptr) return nullptr;
@@ -71,9 +87,6 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
                            result.ToString(false),
                            ", expected an array of numbers, and its largest values and their positions");
   }
-  if (!instruction->called_computations().empty() && !IsGreater(*instruction->called_computation())) {
-    return Unimplemented(instruction->Describe(), ": a comparator other than 'greater'");
-  }
   const int64_t last = operand.rank() - 1, k = result.tuple_shapes(0).dimensions(last);
   Shape values = operand;
   values.ResetLayout();
@@ -82,6 +95,9 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
   if (k > operand.dimensions(last) || !Shape::Compatible(wanted, result)) {
     return InvalidArgument(instruction->Describe(), ": gives ", result.ToString(false), " of ", operand.ToString(false),
                            ", expected ", wanted.ToString(false));
+  }
+  if (!instruction->called_computations().empty() && !IsGreater(*instruction->called_computation())) {
+    return FirstOfSorted(&builder, instruction, k);
   }
   return builder.Add(Opcode::kTopK, wanted, {instruction->operand(0)}, hlo::TopKAttributes{.k = k});
 }

@@ -48,6 +48,7 @@
 #include "src/passes/simplify/algebraic_simplifier.h"
 #include "src/passes/single_device_collectives.h"
 #include "src/passes/sort_keys.h"
+#include "src/passes/sort_to_top_k.h"
 #include "src/passes/transpose_folding.h"
 #include "src/passes/triangular_solve_expander.h"
 #include "src/passes/while_loop_constant_sinking.h"
@@ -133,6 +134,7 @@ std::vector<Step> Steps(bool fast_math) {
       {{"scalar-flattening", FlattenScalarComputations}},
       {{"reduce-window-to-scan", MakeWindowsScans}, kCpu},
       {{"scan-expander", ExpandScans}},
+      {{"sort-to-top-k", SelectInsteadOfSorting}},
       {{"sort-keys", MakeSortKeys}},
       {{"dot-merger", MergeDots}, kCpu},
       {{"dot-canonicalization", CanonicalizeDots}},

@@ -60,21 +60,6 @@ ArrayValue TermKey(Builder* builder, const OrderTerm& term, Instruction* operand
   return term.descending ? key.Unary(Opcode::kNot) : key;
 }
 
-// All terms in one key, the first in the highest bits.
-ArrayValue CombinedKey(Builder* builder, const std::vector<OrderTerm>& terms,
-                       const std::vector<Instruction*>& operands) {
-  ArrayValue key = TermKey(builder, terms[0], operands[terms[0].operand]);
-  int64_t bits = hlo::BitWidth(key.type());
-  for (size_t i = 1; i < terms.size(); ++i) {
-    const ArrayValue next = TermKey(builder, terms[i], operands[terms[i].operand]);
-    const int64_t more = hlo::BitWidth(next.type());
-    bits += more;
-    const PrimitiveType wide = UnsignedOf(bits <= 16 ? 16 : bits <= 32 ? 32 : 64);
-    key = (key.Convert(wide) << more) | next.Convert(wide);
-  }
-  return key;
-}
-
 // pred (a0, b0, a1, b1, ...) -> a0 before b0, for arrays of these types: the order of `term`, null for unsigned keys.
 Computation* FirstOrder(Module* module, const std::vector<Shape>& shapes, const OrderTerm* term) {
   Computation* order = module->AddComputation(term == nullptr ? "unsigned_order" : "order");
@@ -99,14 +84,6 @@ Computation* FirstOrder(Module* module, const std::vector<Shape>& shapes, const 
   }
   order->set_root(before);
   return order;
-}
-
-// Swaps dimension `dimension` with the last.
-std::vector<int64_t> SwapWithLast(int64_t rank, int64_t dimension) {
-  std::vector<int64_t> permutation(rank);
-  absl::c_iota(permutation, 0);
-  std::swap(permutation[dimension], permutation[rank - 1]);
-  return permutation;
 }
 
 // Which results of a sort anything reads.
@@ -252,9 +229,6 @@ Instruction* ExpandSort(Instruction* sort) {
   return sort->shape().IsTuple() ? builder.Tuple(std::move(results)) : results[0];
 }
 
-// Past this share of a row, sorting all of it is cheaper than keeping candidates.
-bool SortsWhole(int64_t k, int64_t size) { return k > Tuning().rows.selection_size && k > size / 16; }
-
 Instruction* FirstOfSorted(Builder* builder, const Instruction& top_k, ArrayValue key) {
   const Shape& positions = top_k.shape().tuple_shapes(1);
   const int64_t last = key.shape().rank() - 1;
@@ -284,6 +258,29 @@ Instruction* ExpandTopK(Instruction* top_k) {
 }
 
 }  // namespace
+
+ArrayValue CombinedKey(Builder* builder, const std::vector<OrderTerm>& terms,
+                       const std::vector<Instruction*>& operands) {
+  ArrayValue key = TermKey(builder, terms[0], operands[terms[0].operand]);
+  int64_t bits = hlo::BitWidth(key.type());
+  for (size_t i = 1; i < terms.size(); ++i) {
+    const ArrayValue next = TermKey(builder, terms[i], operands[terms[i].operand]);
+    const int64_t more = hlo::BitWidth(next.type());
+    bits += more;
+    const PrimitiveType wide = UnsignedOf(bits <= 16 ? 16 : bits <= 32 ? 32 : 64);
+    key = (key.Convert(wide) << more) | next.Convert(wide);
+  }
+  return key;
+}
+
+std::vector<int64_t> SwapWithLast(int64_t rank, int64_t dimension) {
+  std::vector<int64_t> permutation(rank);
+  absl::c_iota(permutation, 0);
+  std::swap(permutation[dimension], permutation[rank - 1]);
+  return permutation;
+}
+
+bool SortsWhole(int64_t k, int64_t size) { return k > Tuning().rows.selection_size && k > size / 16; }
 
 absl::StatusOr<bool> MakeSortKeys(Module* module) {
   return ReplaceOps(module, {Opcode::kSort, Opcode::kTopK}, [](Instruction* instruction) -> Instruction* {

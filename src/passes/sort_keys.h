@@ -2,7 +2,11 @@
 #ifndef KILN_PASSES_SORT_KEYS_H_
 #define KILN_PASSES_SORT_KEYS_H_
 
+#include <vector>
+
 #include "absl/status/statusor.h"
+#include "src/analysis/sort_order.h"
+#include "src/passes/array_value.h"
 #include "src/passes/ir.h"
 
 namespace kiln::passes {
@@ -15,6 +19,17 @@ namespace kiln::passes {
 // all results, or too long for one integer, are sorted by one after the other, the last one first. Results that nothing
 // reads go.
 absl::StatusOr<bool> MakeSortKeys(Module* module);
+
+// Unsigned integers in the order of `terms`, of which a sort by the first is the highest bits; 64 of them at most
+// (analysis::KeyBits).
+ArrayValue CombinedKey(Builder* builder, const std::vector<analysis::OrderTerm>& terms,
+                       const std::vector<Instruction*>& operands);
+
+// Whether sorting a row of `size` elements is cheaper than keeping the first `k` as candidates.
+bool SortsWhole(int64_t k, int64_t size);
+
+// Swaps dimension `dimension` with the last.
+std::vector<int64_t> SwapWithLast(int64_t rank, int64_t dimension);
 
 }  // namespace kiln::passes
 

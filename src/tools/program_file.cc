@@ -36,7 +36,12 @@ absl::Status WriteFile(const std::string& path, absl::string_view bytes) {
 absl::StatusOr<std::unique_ptr<hlo::Module>> LoadProgram(const std::string& path) {
   KILN_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path));
   const std::string name = path == "-" ? "standard input" : path;
-  absl::StatusOr<std::unique_ptr<hlo::Module>> module = frontend::Load(bytes, /*format=*/"", name);
+  hlo_text::ElidedConstants elided;
+  absl::StatusOr<std::unique_ptr<hlo::Module>> module = frontend::Load(bytes, /*format=*/"", name, &elided);
+  if (elided.count > 0) {
+    std::fprintf(stderr, "kiln: %s: %lld constants were printed without their values; made-up numbers stand for them\n",
+                 name.c_str(), static_cast<long long>(elided.count));
+  }
   if (module.ok() || absl::StartsWith(module.status().message(), absl::StrCat(name, ":"))) return module;
   return Annotate(module.status(), name);
 }

@@ -127,7 +127,8 @@ TEST(HloProtoWriterTest, InstructionsAgreeWithXla) {
     text.replace_extension(".txt");
     if (!std::filesystem::exists(text)) continue;
     SCOPED_TRACE(file);
-    auto module = hlo_text::ParseHloText(ReadFile(text), "sample", {.allow_elided = true});
+    hlo_text::ElidedConstants elided;
+    auto module = hlo_text::ParseHloText(ReadFile(text), "sample", {.elided = &elided});
     ASSERT_TRUE(module.ok()) << module.status();
     const std::map<std::string, Fields> expected = InstructionsOf(ReadFile(file));
     const std::map<std::string, Fields> found = InstructionsOf(WriteModule(**module));
@@ -163,7 +164,8 @@ TEST(HloProtoWriterTest, InstructionsAgreeWithXla) {
 TEST(HloProtoWriterTest, IdsResolve) {
   for (const auto& file : DataFiles(".hlo.txt")) {
     SCOPED_TRACE(file);
-    auto module = hlo_text::ParseHloText(ReadFile(file), "sample", {.allow_elided = true});
+    hlo_text::ElidedConstants elided;
+    auto module = hlo_text::ParseHloText(ReadFile(file), "sample", {.elided = &elided});
     ASSERT_TRUE(module.ok()) << module.status();
     Fields proto = FieldsOf(WriteModule(**module));
     std::map<int64_t, int> ids;

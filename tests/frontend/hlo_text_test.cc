@@ -36,7 +36,8 @@ TEST(HloTextTest, FilesReadPrintAndReadAgainToTheSameText) {
   EXPECT_GE(files.size(), 75u);
   for (const auto& file : files) {
     SCOPED_TRACE(file);
-    auto module = ParseHloText(ReadFile(file), file.filename().string(), {.allow_elided = true});
+    ElidedConstants elided;
+    auto module = ParseHloText(ReadFile(file), file.filename().string(), {.elided = &elided});
     ASSERT_TRUE(module.ok()) << module.status();
     ExpectRoundTrip(**module);
   }
@@ -309,12 +310,21 @@ TEST(HloTextTest, LongLinesShowOnlyTheirMiddle) {
   EXPECT_LT(status.message().size(), 500u);
 }
 
-TEST(HloTextTest, ElidedConstantsReadAsZerosWhenAllowed) {
-  auto module = ParseHloText("c = f32[3] constant({...})", "f", {.allow_elided = true});
+TEST(HloTextTest, ElidedConstantsAreMadeUpWhenAllowed) {
+  ElidedConstants elided;
+  auto module = ParseHloText("a = f32[3] constant({...}) b = s32[5] constant({...}) ROOT t = tuple(a, b)", "f",
+                             {.elided = &elided});
   ASSERT_TRUE(module.ok()) << module.status();
-  EXPECT_EQ(hlo::ToString((*module)->entry()->root()->Get<hlo::ConstantAttributes>().literal), "{0, 0, 0}");
-  auto huge = ParseHloText("c = f32[1000000000] constant({...})", "f", {.allow_elided = true});
-  EXPECT_EQ(huge.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(elided.count, 2);
+  EXPECT_EQ(elided.bytes, 32);
+  const hlo::Instruction* root = (*module)->entry()->root();
+  EXPECT_EQ(hlo::ToString(root->operand(0)->literal()), "{-1, -0.125, 0.75}");
+  EXPECT_EQ(hlo::ToString(root->operand(1)->literal()), "{3, 2, 1, 0, 3}");
+  EXPECT_THAT(std::string(ParseError("c = f32[3] constant({...})").message()), HasSubstr("were left out"));
+  const std::string half = "f32[150000000] constant({...})";  // of a gigabyte, and more
+  for (const std::string& text : {std::string("c = f32[1000000000] constant({...})"), "a = " + half + " b = " + half}) {
+    EXPECT_EQ(ParseHloText(text, "f", {.elided = &elided}).status().code(), absl::StatusCode::kResourceExhausted);
+  }
 }
 
 TEST(HloTextTest, HostileSizesEndInErrors) {

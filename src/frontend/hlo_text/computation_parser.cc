@@ -145,7 +145,7 @@ absl::Status ComputationParser::ParseArguments(ParsedInstruction* instruction, P
     if (!instruction->shape.has_value()) {
       return lexer_.Error(at, "the shape of a constant must be written: name = f32[] constant(1)");
     }
-    KILN_ASSIGN_OR_RETURN(constant->literal, ParseLiteral(lexer_, *instruction->shape, allow_elided_));
+    KILN_ASSIGN_OR_RETURN(constant->literal, ParseLiteral(lexer_, *instruction->shape, elided_));
     return lexer_.Expect(")");
   }
   return lexer_.List("(", ")", [&] { return ParseOperand(instruction, computation, depth); });

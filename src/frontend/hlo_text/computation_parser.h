@@ -4,15 +4,16 @@
 
 #include "src/frontend/hlo_text/attribute_parser.h"
 #include "src/frontend/hlo_text/lexer.h"
+#include "src/frontend/hlo_text/literal_parser.h"
 #include "src/frontend/hlo_text/syntax.h"
 
 namespace kiln::hlo_text {
 
 class ComputationParser {
  public:
-  // `frames` must outlive the parser.
-  ComputationParser(Lexer& lexer, const StackFrames& frames, bool allow_elided)
-      : lexer_(lexer), attributes_(lexer, frames), allow_elided_(allow_elided) {}
+  // `frames` and `elided`, which may be null (ParseLiteral), must outlive the parser.
+  ComputationParser(Lexer& lexer, const StackFrames& frames, ElidedConstants* elided)
+      : lexer_(lexer), attributes_(lexer, frames), elided_(elided) {}
 
   // [ENTRY] name [(signature)] { instructions }
   absl::StatusOr<ParsedComputation> ParseComputation();
@@ -31,7 +32,7 @@ class ComputationParser {
 
   Lexer& lexer_;
   AttributeParser attributes_;
-  const bool allow_elided_;
+  ElidedConstants* const elided_;
 };
 
 }  // namespace kiln::hlo_text

@@ -287,18 +287,33 @@ class ArrayReader {
   std::vector<std::byte> bytes_;
 };
 
-absl::StatusOr<Literal> ElidedLiteral(Lexer& lexer, size_t start, const Shape& shape, bool allow_elided) {
-  if (!allow_elided) return lexer.Error(start, "the values of this constant were left out when it was printed");
-  constexpr int64_t kMaxElidedBytes = int64_t{64} << 20;
-  if (shape.byte_count() > kMaxElidedBytes) {
+absl::StatusOr<Literal> ElidedLiteral(Lexer& lexer, size_t start, const Shape& shape, ElidedConstants* elided) {
+  if (elided == nullptr) return lexer.Error(start, "the values of this constant were left out when it was printed");
+  constexpr int64_t kMaxElidedBytes = int64_t{1} << 30;
+  if (shape.byte_count() > kMaxElidedBytes - elided->bytes) {
     return lexer.Locate(start, ResourceExhausted("a constant without values of ", shape.byte_count(), " bytes"));
   }
-  return Literal(shape);
+  elided->bytes += shape.byte_count();
+  const int64_t constant = elided->count++;
+  // A row of numbers again and again: -1 to 7/8, or for integers, which may be indices, 0 to 3.
+  constexpr int64_t kNumbers = 16;
+  const bool has_fractions = !hlo::IsIntegral(shape.element_type()) && shape.element_type() != PrimitiveType::kPred;
+  std::vector<std::byte> numbers;
+  for (int64_t i = 0; i < kNumbers; ++i) {
+    const int64_t place = (7 * i + 3 * constant) % kNumbers;
+    const double number = has_fractions ? static_cast<double>(place - 8) / 8 : static_cast<double>(place % 4);
+    const Literal scalar = hlo::LiteralOf(Shape::Scalar(shape.element_type()), number);
+    numbers.insert(numbers.end(), scalar.bytes().begin(), scalar.bytes().end());
+  }
+  Literal literal(shape);
+  const absl::Span<std::byte> bytes = literal.mutable_bytes();
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = numbers[i % numbers.size()];
+  return literal;
 }
 
 }  // namespace
 
-absl::StatusOr<Literal> ParseLiteral(Lexer& lexer, const Shape& shape, bool allow_elided) {
+absl::StatusOr<Literal> ParseLiteral(Lexer& lexer, const Shape& shape, ElidedConstants* elided) {
   const size_t start = lexer.offset();
   if (shape.IsTuple()) {
     // Recursion is bounded by the depth of the shape.
@@ -306,7 +321,7 @@ absl::StatusOr<Literal> ParseLiteral(Lexer& lexer, const Shape& shape, bool allo
     std::vector<Literal> elements;
     for (const Shape& element_shape : shape.tuple_shapes()) {
       if (!elements.empty()) KILN_RETURN_IF_ERROR(lexer.Expect(","));
-      KILN_ASSIGN_OR_RETURN(Literal element, ParseLiteral(lexer, element_shape, allow_elided));
+      KILN_ASSIGN_OR_RETURN(Literal element, ParseLiteral(lexer, element_shape, elided));
       elements.push_back(std::move(element));
     }
     KILN_RETURN_IF_ERROR(lexer.Expect(")"));
@@ -314,7 +329,7 @@ absl::StatusOr<Literal> ParseLiteral(Lexer& lexer, const Shape& shape, bool allo
     return literal;
   }
   if (!shape.IsArray()) return lexer.Error(start, absl::StrCat("no constant has the shape ", shape.ToString()));
-  if (lexer.Consume("{...}")) return ElidedLiteral(lexer, start, shape, allow_elided);
+  if (lexer.Consume("{...}")) return ElidedLiteral(lexer, start, shape, elided);
   return ArrayReader(lexer, shape).Read();
 }
 

@@ -7,9 +7,16 @@
 
 namespace kiln::hlo_text {
 
-// Reads a literal of `shape` (valid). Memory grows with the text, never with the shape. "{...}" (elided values) is an
-// error unless `allow_elided`, which gives zeros for shapes of at most 64 MiB.
-absl::StatusOr<hlo::Literal> ParseLiteral(Lexer& lexer, const hlo::Shape& shape, bool allow_elided);
+// Constants that were printed without their values, "{...}".
+struct ElidedConstants {
+  int64_t count = 0;
+  int64_t bytes = 0;
+};
+
+// Reads a literal of `shape` (valid). Memory grows with the text, never with the shape. "{...}" is an error unless
+// `elided`, which counts it: small numbers stand for its values then, other ones for each constant, and the same
+// whenever the text is read. Together they may take a gigabyte.
+absl::StatusOr<hlo::Literal> ParseLiteral(Lexer& lexer, const hlo::Shape& shape, ElidedConstants* elided);
 
 }  // namespace kiln::hlo_text
 

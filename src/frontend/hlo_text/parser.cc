@@ -18,7 +18,7 @@ absl::StatusOr<std::unique_ptr<hlo::Module>> ParseHloText(absl::string_view text
   KILN_ASSIGN_OR_RETURN(parsed.header, ParseHeader(lexer));
   StackFrames frames;
   KILN_RETURN_IF_ERROR(frames.Parse(lexer));
-  ComputationParser parser(lexer, frames, options.allow_elided);
+  ComputationParser parser(lexer, frames, options.elided);
   if (!lexer.AtEnd() && parser.AtInstruction()) {
     // A bare list of instructions is the entry.
     ParsedComputation entry;

@@ -6,13 +6,14 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "src/frontend/hlo_text/literal_parser.h"
 #include "src/hlo/module.h"
 
 namespace kiln::hlo_text {
 
 struct ParseOptions {
-  // Constants printed as {...} read as zeros instead of failing.
-  bool allow_elided = false;
+  // Constants printed as {...} are counted here and get made-up values (ParseLiteral); null: they are an error.
+  ElidedConstants* elided = nullptr;
   // Runs hlo::Verify on the result.
   bool verify = true;
 };

@@ -1,0 +1,40 @@
+// Kernels for NEON, which every 64-bit ARM processor has.
+#include "src/cpu/gemm_kernels.h"
+#include "src/cpu/group_kernels.h"
+#include "src/cpu/winograd_kernels.h"
+
+#if defined(__aarch64__)
+
+#include "src/cpu/gemm_kernels_template.h"
+#include "src/cpu/group_kernels_template.h"
+#include "src/cpu/winograd_kernels_template.h"
+
+namespace kiln::cpu {
+
+const GemmKernels* GemmKernels128(GemmKernelKind kind) {
+  static constexpr GemmKernels kF32 = MakeGemmKernels<PlainArithmetic<float, 16, 32>>();
+  static constexpr GemmKernels kF64 = MakeGemmKernels<PlainArithmetic<double, 16, 32>>();
+  return kind == GemmKernelKind::kF32 ? &kF32 : kind == GemmKernelKind::kF64 ? &kF64 : nullptr;
+}
+
+const GroupKernels* GroupKernels128() {
+  static constexpr GroupKernels kKernels = MakeGroupKernels<PlainArithmetic<float, 16, 32>>();
+  return &kKernels;
+}
+
+const WinogradKernels* WinogradKernels128() {
+  static constexpr WinogradKernels kKernels = MakeWinogradKernels<PlainArithmetic<float, 16, 32>>();
+  return &kKernels;
+}
+
+}  // namespace kiln::cpu
+
+#else
+
+namespace kiln::cpu {
+const GemmKernels* GemmKernels128(GemmKernelKind) { return nullptr; }
+const GroupKernels* GroupKernels128() { return nullptr; }
+const WinogradKernels* WinogradKernels128() { return nullptr; }
+}  // namespace kiln::cpu
+
+#endif
