@@ -14,7 +14,7 @@ struct HostIsa {
   int vector_bytes = 16;  // widest vector register that arithmetic should use
   int vector_registers = 16;
   // Of functions compiled with Kiln that are chosen by the host: 64 (AVX-512), 32 (AVX2 with FMA), or what every
-  // processor has.
+  // processor has (of ARM's, NEON).
   int compiled_vector_bytes = 16;
   bool fma = false;
   bool masked_moves = false;      // masked loads and stores cost no more than plain ones (AVX-512)

@@ -54,9 +54,8 @@ Instruction* FirstOfSorted(Builder* builder, Instruction* call, int64_t k) {
   const int64_t last = values.shape().rank() - 1;
   const ArrayValue positions = Iota(builder, PrimitiveType::kS32, values.shape().dimensions(), last);
   Instruction* sorted = builder->Add(
-      Opcode::kSort, Shape::Tuple({values.shape(), positions.shape()}),
-      {values.instruction(), positions.instruction()}, hlo::SortAttributes{.dimension = last, .is_stable = true},
-      {call->called_computation()});
+      Opcode::kSort, Shape::Tuple({values.shape(), positions.shape()}), {values.instruction(), positions.instruction()},
+      hlo::SortAttributes{.dimension = last, .is_stable = true}, {call->called_computation()});
   const auto first = [&](int64_t index) {
     return ArrayValue(builder, builder->GetTupleElement(sorted, index)).Slice(last, 0, k).instruction();
   };

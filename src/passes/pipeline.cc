@@ -26,6 +26,7 @@
 #include "src/passes/flatten_call_graph.h"
 #include "src/passes/float_normalization.h"
 #include "src/passes/fusion.h"
+#include "src/passes/lapack_expander.h"
 #include "src/passes/layout_normalization.h"
 #include "src/passes/multi_output_fusion.h"
 #include "src/passes/operand_sinking.h"
@@ -99,6 +100,7 @@ std::vector<Step> Steps(bool fast_math) {
   return {
       {{"side-effect-order", OrderSideEffects}},
       {{"call-inliner", InlineCalls}},
+      {{"lapack-expander", ExpandLapack}},
       {{"custom-call-flattening", FlattenCustomCalls}},
       {{"dynamic-padder", PadDynamicDimensions}},
       {{"float-normalization", NormalizeFloats}},

@@ -102,10 +102,10 @@ bool Select(Instruction* sort, bool at_end) {
   Shape keys = key.shape();
   keys.set_dimensions(last, k);
   const Shape positions_shape(PrimitiveType::kS32, keys.dimensions());
-  Instruction* top_k =
-      builder.Add(Opcode::kTopK, Shape::Tuple({keys, positions_shape}), {key.instruction()},
-                  hlo::TopKAttributes{.k = k, .largest = descending != at_end});
-  ArrayValue values(&builder, builder.GetTupleElement(top_k, 0)), positions(&builder, builder.GetTupleElement(top_k, 1));
+  Instruction* top_k = builder.Add(Opcode::kTopK, Shape::Tuple({keys, positions_shape}), {key.instruction()},
+                                   hlo::TopKAttributes{.k = k, .largest = descending != at_end});
+  ArrayValue values(&builder, builder.GetTupleElement(top_k, 0)),
+      positions(&builder, builder.GetTupleElement(top_k, 1));
   if (at_end) {
     values = Reverse(values);
     positions = Reverse(positions.Number(size - 1) - positions);

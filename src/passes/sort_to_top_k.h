@@ -7,9 +7,9 @@
 
 namespace kiln::passes {
 
-// Rewrites sorts of whose results only a few first, or last, elements are read, all by slices, as selections of these (top-k): the
-// sort's order has to be one of keys' bits, as for sort-keys. What follows the keys is gathered, or is the positions
-// themselves. `jnp.argsort(x)[:k]` and the top-k of PyTorch/XLA are such sorts.
+// Rewrites sorts of whose results only a few first, or last, elements are read, all by slices, as selections of these
+// (top-k): the sort's order has to be one of keys' bits, as for sort-keys. What follows the keys is gathered, or is the
+// positions themselves. `jnp.argsort(x)[:k]` and the top-k of PyTorch/XLA are such sorts.
 absl::StatusOr<bool> SelectInsteadOfSorting(Module* module);
 
 }  // namespace kiln::passes

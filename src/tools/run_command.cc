@@ -11,7 +11,6 @@
 #include "absl/strings/match.h"
 #include "src/base/thread_pool.h"
 #include "src/cpu/executable.h"
-#include "src/hlo/evaluator.h"
 #include "src/hlo/printer.h"
 #include "src/inspect/dump.h"
 #include "src/passes/pipeline.h"
@@ -21,6 +20,7 @@
 #include "src/tools/program_file.h"
 #include "src/tools/program_timer.h"
 #include "src/tools/random_literal.h"
+#include "src/tools/reference.h"
 
 namespace kiln::tools {
 namespace {
@@ -168,7 +168,7 @@ absl::StatusOr<int> Run(const RunOptions& options) {
   if (!options.output.empty()) KILN_RETURN_IF_ERROR(WriteResults(results, options.output));
   if (!options.reference) return 0;
 
-  KILN_ASSIGN_OR_RETURN(hlo::Literal expected, hlo::Evaluate(*original->entry(), arguments));
+  KILN_ASSIGN_OR_RETURN(hlo::Literal expected, EvaluateReference(original.get(), arguments));
   const std::vector<const hlo::Literal*> expected_leaves = Leaves(expected);
   int exit_code = 0;
   for (size_t i = 0; i < expected_leaves.size(); ++i) {

@@ -13,9 +13,9 @@
 #include "gtest/gtest.h"
 #include "src/cpu/executable.h"
 #include "src/frontend/load.h"
-#include "src/hlo/evaluator.h"
 #include "src/tools/compare_literals.h"
 #include "src/tools/random_literal.h"
+#include "src/tools/reference.h"
 #include "tests/cpu/differential.h"
 
 namespace kiln::testing {
@@ -69,7 +69,7 @@ std::string Outcome(const std::string& name) {
   std::unique_ptr<hlo::Module> original = (*module)->Clone();
   auto compiled = CompiledProgram::Compile(*std::move(module), {});
   if (!compiled.ok()) return failed("compile", compiled.status());
-  auto expected = hlo::Evaluate(*original->entry(), arguments, {.max_operations = 400'000'000});
+  auto expected = tools::EvaluateReference(original.get(), arguments, {.max_operations = 400'000'000});
   if (!expected.ok()) return failed("evaluate", expected.status());
   Random random(1);
   auto results = (*compiled)->Run(leaves, /*donate=*/false, /*threads=*/2, &random);
