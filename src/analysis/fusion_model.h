@@ -38,6 +38,10 @@ bool IsRematerialized(const hlo::Instruction& instruction);
 bool IsReduction(const hlo::Instruction& instruction);
 bool IsContraction(const hlo::Instruction& instruction);
 
+// Whether a dot may make operand number `index` where it reads it, block by block: of matrices of floats that are as
+// large as its kernels' tiles at least.
+bool MakesOperand(const hlo::Instruction& dot, int64_t index);
+
 // A concatenate of columns, each element of which is evaluated where its column is known: as one code for all columns,
 // where elements are stored in their order (ColumnsOf), or in a gather that reads indices so.
 bool JoinsColumns(const hlo::Instruction& instruction);

@@ -277,8 +277,8 @@ class Planner {
     return paths;
   }
 
-  static bool Accepts(const FusionGroup& group, const Instruction& producer,
-                      const std::vector<const Instruction*>& users, const std::vector<IndexPath>& paths) {
+  bool Accepts(const FusionGroup& group, const Instruction& producer, const std::vector<const Instruction*>& users,
+               const std::vector<IndexPath>& paths) const {
     for (const Instruction* user : users) {
       if (!TakesOperand(*user, producer)) return false;
     }
@@ -299,6 +299,12 @@ class Planner {
     // What is made of columns is code once per column.
     if (ops > kMaxColumnOps && group.emitted_ops > kMaxOpsPerColumn) return false;
     if (group.kind == FusionKind::kOutput) {
+      // In front of the product is what makes its operands, at the cost of little and for it alone.
+      const bool in_front = IsInFront(group, *users[0]);
+      if (absl::c_any_of(users, [&](const Instruction* user) { return IsInFront(group, *user) != in_front; })) {
+        return analysis::IsRematerialized(producer);
+      }
+      if (in_front) return MayMakeOperand(producer);
       // The epilogue works on tiles of the result: only what is read at the same index, or broadcast to it.
       if (!same_index || (!analysis::IsElementwiseLike(producer) && producer.opcode() != Opcode::kBroadcast &&
                           producer.opcode() != Opcode::kIota)) {
@@ -320,11 +326,27 @@ class Planner {
     return group.parameters.size() - 1 + added <= kMaxParameters + room;
   }
 
+  static bool IsInFront(const FusionGroup& group, const Instruction& member) {
+    return &member == group.hero || group.in_front.contains(&member);
+  }
+
+  // Functions are evaluated once.
+  static bool MayMakeOperand(const Instruction& producer) {
+    switch (producer.opcode()) {
+      case Opcode::kBroadcast:
+      case Opcode::kReshape:
+      case Opcode::kIota:
+        return true;
+      default:
+        return analysis::IsElementwiseLike(producer) && analysis::CostOf(producer) != EvaluationCost::kExpensive;
+    }
+  }
+
   // Operands of some ops are read by the kernel itself and stay parameters.
-  static bool TakesOperand(const Instruction& user, const Instruction& producer) {
-    if (analysis::IsContraction(user)) return false;
+  bool TakesOperand(const Instruction& user, const Instruction& producer) const {
     for (int64_t i = 0; i < user.operand_count(); ++i) {
       if (user.operand(i) != &producer) continue;
+      if (analysis::IsContraction(user) && !(costs_.makes_operands && analysis::MakesOperand(user, i))) return false;
       const bool is_init = user.opcode() == Opcode::kReduce && i >= user.operand_count() / 2;
       if (is_init && !producer.IsConstant()) return false;
       const bool is_update = user.opcode() == Opcode::kDynamicUpdateSlice || user.opcode() == Opcode::kScatter;
@@ -549,6 +571,9 @@ class Planner {
     group.parameters.erase(producer);
     if (!producer->IsConstant()) group.emitted_ops += static_cast<int64_t>(paths.size());
     group.members[producer] = std::move(paths);
+    if (absl::c_any_of(producer->users(), [&](const Instruction* user) { return IsInFront(group, *user); })) {
+      group.in_front.insert(producer);
+    }
     AddParameters(*producer, &group);
   }
 
