@@ -259,6 +259,38 @@ bool MakesOperand(const Instruction& dot, int64_t index) {
          OtherExtent(dot, 1) > 1;
 }
 
+std::optional<double> BytesMadeOf(const Instruction& value, bool cheap) {
+  constexpr size_t kMaxValues = 64;
+  std::vector<const Instruction*> values = {&value};
+  double bytes = 0;
+  bool computes = false;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Instruction& part = *values[i];
+    if (values.size() > kMaxValues) return std::nullopt;
+    const bool is_array = part.shape().element_count() >= value.shape().element_count();
+    const bool computed = IsElementwiseLike(part) && part.operand_count() > 0;
+    const bool goes_on = part.opcode() == Opcode::kReshape || part.opcode() == Opcode::kBroadcast ||
+                         part.opcode() == Opcode::kIota ||
+                         (computed && !(cheap && CostOf(part) == EvaluationCost::kExpensive));
+    if (!goes_on) {
+      const bool is_own_product = IsContraction(part) && part.users().size() == 1;
+      if (is_array && (IsLoopProducer(part) || IsReduction(part) || is_own_product)) return std::nullopt;
+      if (is_array) bytes += static_cast<double>(part.shape().byte_count());
+      continue;
+    }
+    computes |= is_array && computed;
+    // Steps on the way are read on the way alone.
+    if (is_array && i > 0 && !IsRematerialized(part) &&
+        absl::c_any_of(part.users(), [&](const Instruction* user) { return !absl::c_linear_search(values, user); })) {
+      return std::nullopt;
+    }
+    for (const Instruction* operand : part.operands()) {
+      if (!absl::c_linear_search(values, operand)) values.push_back(operand);
+    }
+  }
+  return computes ? std::optional(bytes) : std::nullopt;
+}
+
 bool JoinsColumns(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kConcatenate &&
          instruction.dimensions()[0] == instruction.shape().rank() - 1 &&

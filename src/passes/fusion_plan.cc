@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
@@ -304,7 +305,7 @@ class Planner {
       if (absl::c_any_of(users, [&](const Instruction* user) { return IsInFront(group, *user) != in_front; })) {
         return analysis::IsRematerialized(producer);
       }
-      if (in_front) return MayMakeOperand(producer);
+      if (in_front) return MayMakeOperand(producer) && (users[0] != group.hero || IsWorthMaking(producer, paths));
       // The epilogue works on tiles of the result: only what is read at the same index, or broadcast to it.
       if (!same_index || (!analysis::IsElementwiseLike(producer) && producer.opcode() != Opcode::kBroadcast &&
                           producer.opcode() != Opcode::kIota)) {
@@ -328,6 +329,16 @@ class Planner {
 
   static bool IsInFront(const FusionGroup& group, const Instruction& member) {
     return &member == group.hero || group.in_front.contains(&member);
+  }
+
+  // Whether a product had better read what `operand` is made of, some of it several times, than what a kernel stored.
+  static bool IsWorthMaking(const Instruction& operand, const std::vector<IndexPath>& paths) {
+    const std::optional<double> read = analysis::BytesMadeOf(operand, /*cheap=*/true);
+    const double elements = static_cast<double>(std::max<int64_t>(1, operand.shape().element_count()));
+    const double own = static_cast<double>(operand.shape().byte_count());
+    double times = 0;
+    for (const IndexPath& path : paths) times += path.evaluations / elements;
+    return read.has_value() && *read * times <= *read + (1 + times) * own;
   }
 
   // Functions are evaluated once.

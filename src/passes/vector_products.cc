@@ -1,8 +1,5 @@
 #include "src/passes/vector_products.h"
 
-#include <algorithm>
-#include <vector>
-
 #include "src/analysis/fusion_model.h"
 #include "src/passes/replace_ops.h"
 
@@ -11,27 +8,6 @@ namespace {
 
 // What is smaller is in the caches anyway.
 constexpr int64_t kMinBytes = 32 << 10;
-constexpr size_t kMaxValues = 64;
-
-// Whether `matrix` is made elementwise, of arrays that are there: what another product gives is stored by that.
-bool IsMade(const Instruction& matrix) {
-  std::vector<const Instruction*> values = {&matrix};
-  bool computes = false;
-  for (size_t i = 0; i < values.size(); ++i) {
-    const Instruction& value = *values[i];
-    if (analysis::IsContraction(value) || analysis::IsReduction(value) || values.size() > kMaxValues) return false;
-    const bool is_elementwise = analysis::IsElementwiseLike(value) && value.operand_count() > 0;
-    if (!is_elementwise && value.opcode() != Opcode::kReshape && value.opcode() != Opcode::kBroadcast) continue;
-    if (value.shape().element_count() == matrix.shape().element_count()) {
-      if (value.users().size() != 1 && !analysis::IsRematerialized(value)) return false;
-      computes |= is_elementwise;
-    }
-    for (const Instruction* operand : value.operands()) {
-      if (!absl::c_linear_search(values, operand)) values.push_back(operand);
-    }
-  }
-  return computes;
-}
 
 // The type that products are summed in; of floats narrower than that they are exact.
 PrimitiveType SumType(PrimitiveType type) {
@@ -52,7 +28,8 @@ Instruction* Expand(Instruction* dot) {
   if (vector->shape().dimensions().size() != batch + 1 || matrix->shape().dimensions().size() != batch + 2 ||
       matrix->shape().byte_count() < kMinBytes || hlo::IsComplex(type) ||
       hlo::BitWidth(sum) < hlo::BitWidth(matrix->shape().element_type()) ||
-      hlo::IsFloating(type) != hlo::IsFloating(matrix->shape().element_type()) || !IsMade(*matrix)) {
+      hlo::IsFloating(type) != hlo::IsFloating(matrix->shape().element_type()) || matrix->users().size() != 1 ||
+      !analysis::BytesMadeOf(*matrix, /*cheap=*/false).has_value()) {
     return nullptr;
   }
   DimensionVector places(batch + 1, contracted);
