@@ -10,6 +10,8 @@
 #include "src/analysis/arithmetic_cost.h"
 #include "src/analysis/combiner.h"
 #include "src/analysis/kept_blocks.h"
+#include "src/base/isa_level.h"
+#include "src/base/rounding.h"
 #include "src/hlo/module.h"
 
 namespace kiln::analysis {
@@ -217,6 +219,78 @@ bool FindsRows(const Instruction& gather) {
 
 }  // namespace
 
+namespace {
+
+// Of a product's result, along the side of the other operand: what is made for a block is made again for the next.
+constexpr int64_t kBlockExtent = 512;
+
+int64_t OtherExtent(const Instruction& dot, int64_t index) {
+  const auto& attributes = dot.Get<hlo::DotAttributes>();
+  const Instruction& other = *dot.operand(1 - index);
+  int64_t extent = other.shape().element_count();
+  for (const hlo::DimensionVector* taken : {index == 0 ? &attributes.rhs_batch : &attributes.lhs_batch,
+                                            index == 0 ? &attributes.rhs_contracting : &attributes.lhs_contracting}) {
+    for (int64_t d : *taken) extent /= std::max<int64_t>(other.shape().dimensions(d), 1);
+  }
+  return extent;
+}
+
+}  // namespace
+
+bool MakesOperand(const Instruction& dot, int64_t index) {
+  constexpr int64_t kMinExtent = 16, kMinBytes = 32 << 10;
+  if (dot.opcode() != Opcode::kDot || !IsContraction(dot)) return false;
+  const auto& attributes = dot.Get<hlo::DotAttributes>();
+  const hlo::Shape &lhs = dot.operand(0)->shape(), &rhs = dot.operand(1)->shape();
+  const size_t matrix = attributes.lhs_batch.size() + 2;
+  const hlo::PrimitiveType type = lhs.element_type();
+  const bool has_kernels =
+      type == hlo::PrimitiveType::kBF16
+          ? HasBrainKernels()
+          : (type == hlo::PrimitiveType::kF32 || type == hlo::PrimitiveType::kF64) && HasProductKernels();
+  if (!has_kernels || rhs.element_type() != type || attributes.lhs_contracting.size() != 1 ||
+      lhs.dimensions().size() != matrix || rhs.dimensions().size() != matrix) {
+    return false;
+  }
+  const hlo::Shape& shape = index == 0 ? lhs : rhs;
+  const hlo::DimensionVector& batch = index == 0 ? attributes.lhs_batch : attributes.rhs_batch;
+  return !absl::c_linear_search(batch, shape.rank() - 1) && shape.byte_count() >= kMinBytes &&
+         lhs.dimensions(attributes.lhs_contracting[0]) >= kMinExtent && OtherExtent(dot, 0) >= kMinExtent &&
+         OtherExtent(dot, 1) > 1;
+}
+
+std::optional<double> BytesMadeOf(const Instruction& value, bool cheap) {
+  constexpr size_t kMaxValues = 64;
+  std::vector<const Instruction*> values = {&value};
+  double bytes = 0;
+  bool computes = false;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Instruction& part = *values[i];
+    if (values.size() > kMaxValues) return std::nullopt;
+    const bool is_array = part.shape().element_count() >= value.shape().element_count();
+    const bool computed = IsElementwiseLike(part) && part.operand_count() > 0;
+    const bool goes_on = part.opcode() == Opcode::kReshape || part.opcode() == Opcode::kBroadcast ||
+                         part.opcode() == Opcode::kIota ||
+                         (computed && !(cheap && CostOf(part) == EvaluationCost::kExpensive));
+    if (!goes_on) {
+      const bool is_own_product = IsContraction(part) && part.users().size() == 1;
+      if (is_array && (IsLoopProducer(part) || IsReduction(part) || is_own_product)) return std::nullopt;
+      if (is_array) bytes += static_cast<double>(part.shape().byte_count());
+      continue;
+    }
+    computes |= is_array && computed;
+    // Steps on the way are read on the way alone.
+    if (is_array && i > 0 && !IsRematerialized(part) &&
+        absl::c_any_of(part.users(), [&](const Instruction* user) { return !absl::c_linear_search(values, user); })) {
+      return std::nullopt;
+    }
+    for (const Instruction* operand : part.operands()) {
+      if (!absl::c_linear_search(values, operand)) values.push_back(operand);
+    }
+  }
+  return computes ? std::optional(bytes) : std::nullopt;
+}
+
 bool JoinsColumns(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kConcatenate &&
          instruction.dimensions()[0] == instruction.shape().rank() - 1 &&
@@ -383,7 +457,12 @@ IndexPath PathOfOperand(const Instruction& user, int64_t index, IndexPath path) 
       result.repeats = static_cast<double>(first);
     }
   }
-  if (user.opcode() == Opcode::kReduce) {
+  if (IsContraction(user)) {
+    result.evaluations = static_cast<double>(from.element_count());
+    if (user.opcode() == Opcode::kDot) {
+      result.evaluations *= static_cast<double>(CeilDivide(OtherExtent(user, index), kBlockExtent));
+    }
+  } else if (user.opcode() == Opcode::kReduce) {
     // All elements that are reduced, for each element of the result.
     const hlo::Shape& to = user.shape().IsTuple() ? user.shape().tuple_shapes(0) : user.shape();
     const double results = static_cast<double>(std::max<int64_t>(1, to.element_count()));

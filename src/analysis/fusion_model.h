@@ -4,6 +4,7 @@
 #define KILN_ANALYSIS_FUSION_MODEL_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "src/hlo/instruction.h"
 
@@ -37,6 +38,14 @@ bool IsRematerialized(const hlo::Instruction& instruction);
 // The work of a kernel of its own, around which fusions form: reduce, dot, convolution.
 bool IsReduction(const hlo::Instruction& instruction);
 bool IsContraction(const hlo::Instruction& instruction);
+
+// Whether a dot may make operand number `index` where it reads it, block by block: of matrices of floats that are as
+// large as its kernels' tiles at least.
+bool MakesOperand(const hlo::Instruction& dot, int64_t index);
+
+// The bytes of arrays that `value` is made of elementwise, by steps that nothing else reads; nothing where it is no
+// such value, or is made of what a kernel makes that would store `value` as well. `cheap`: without functions.
+std::optional<double> BytesMadeOf(const hlo::Instruction& value, bool cheap);
 
 // A concatenate of columns, each element of which is evaluated where its column is known: as one code for all columns,
 // where elements are stored in their order (ColumnsOf), or in a gather that reads indices so.

@@ -22,7 +22,8 @@ constexpr CpuTuning kWide = {
                .cached_bytes_per_nanosecond = 72,
                .elements_per_nanosecond = 35,
                // Half the first-level cache.
-               .kept_bytes = 16 * kKilobyte},
+               .kept_bytes = 16 * kKilobyte,
+               .makes_operands = true},
     .threads = {.wake_nanoseconds = 20000,
                 .range_nanoseconds = 10000,
                 // Bridges the gap between two kernels of one program, and costs no battery.

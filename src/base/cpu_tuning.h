@@ -26,6 +26,7 @@ struct FusionCosts {
   double cached_bytes_per_nanosecond;
   double elements_per_nanosecond;  // of one cheap operation on f32
   int64_t kept_bytes;              // of a block of rows that a task makes before what reads it; 0: none; bench rope
+  bool makes_operands;             // of products, where their blocks are read; bench 'low precision'
 };
 
 // When work is divided over threads, and in which pieces. bench 'dispatch|math|matmul|sort'

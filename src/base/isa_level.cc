@@ -83,6 +83,22 @@ bool HasFma() {
 #endif
 }
 
+bool HasProductKernels() {
+#if defined(__x86_64__)
+  return HasAvx512() || (HasFma() && IsFeatureAllowed("avx2") && __builtin_cpu_supports("avx2"));
+#else
+  return false;
+#endif
+}
+
+bool HasBrainKernels() {
+#if defined(__x86_64__)
+  return HasAvx512() && IsFeatureAllowed("avx512bf16") && __builtin_cpu_supports("avx512bf16");
+#else
+  return false;
+#endif
+}
+
 bool HalvesVectors() {
 #if defined(__x86_64__)
   // AMD's first processors with AVX-512; what came after them has this as well.

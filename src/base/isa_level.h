@@ -28,6 +28,10 @@ bool HasAvx512();
 // Whether limit and processor allow a product and a sum in one instruction.
 bool HasFma();
 
+// Whether there are kernels compiled with Kiln for products of f32 and f64, or of bf16 (cpu/gemm_kernels.h).
+bool HasProductKernels();
+bool HasBrainKernels();
+
 // Whether the processor computes vectors of 64 bytes in two halves.
 bool HalvesVectors();
 

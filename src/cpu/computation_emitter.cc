@@ -390,19 +390,24 @@ absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instructio
   llvm::Value* result = PointerTo(&instruction, 0);
   for (const MatrixProduct::Part& part : product.parts) {
     const bool is_new = !tasks_.contains({&part, 0});
-    std::vector<llvm::Value*> closure = {operands[product.lhs_operand], operands[product.rhs_operand], result,
+    // What is made has no address.
+    const auto side = [&](int64_t operand) { return operand < 0 ? result : operands[operand]; };
+    std::vector<llvm::Value*> closure = {side(product.lhs_operand), side(product.rhs_operand), result,
                                          scratch < 0 ? nullptr : BufferPointer(scratch)};
     // The first task of the round, where there are several.
     constexpr size_t kRoundSlot = 4;
     const bool in_rounds = part.plan.rounds > 1;
     if (in_rounds) closure.push_back(nullptr);
-    // The epilogue's arrays stand at the end of the closure, which serves as their table.
+    // The kernels' arrays stand at the end of the closure, which serves as their table.
     const size_t extra = closure.size();
-    if (part.epilogue != nullptr) {
+    const std::vector<const kernel::Kernel*> kernels = part.kernels();
+    if (!kernels.empty()) {
       closure.insert(closure.end(), operands.begin(), operands.end());
       closure.push_back(result);
-      for (size_t i = closure.size() - extra; i < part.epilogue->parameters.size(); ++i) {
-        closure.push_back(ConstantPointer(*part.epilogue->parameters[i].constant));
+    }
+    for (const kernel::Kernel* kernel : kernels) {
+      for (size_t i = operands.size() + 1; i < kernel->parameters.size(); ++i) {
+        closure.push_back(ConstantPointer(*kernel->parameters[i].constant));
       }
     }
     absl::Status status;

@@ -53,6 +53,22 @@ struct GemmEpilogueArguments {
 using GemmEpilogue =
     std::function<absl::StatusOr<kernel::Value>(const GemmEpilogueArguments& arguments, const kernel::Value& result)>;
 
+// A piece of an operand that is made where it is packed or read: `outer_count` rows from row `outer` on, of
+// `inner_count` elements from `inner` on. Rows are the operand's in memory if it were there: along k or along the side.
+struct GemmOperandArguments {
+  llvm::IRBuilder<>* builder = nullptr;
+  llvm::Value *to = nullptr, *extra = nullptr, *batch_index = nullptr;
+  llvm::Value *outer = nullptr, *inner = nullptr, *outer_count = nullptr, *inner_count = nullptr;
+};
+using GemmOperand = std::function<absl::Status(const GemmOperandArguments& arguments)>;
+
+// How the pieces are laid out: rows `pitch` elements apart or, where there are panels, in micro-tiles of `panel`
+// columns each, `panel_stride` elements apart. Along rows, pieces begin at multiples of `run`.
+struct GemmOperandPlace {
+  int64_t pitch = 0, panel = 0, panel_stride = 0;
+  int64_t run = 1;
+};
+
 // One dimension of an lhs that is copied first, with zeros before, behind and between its elements. Innermost ones are
 // contiguous.
 struct GemmPadding {
@@ -101,6 +117,10 @@ struct GemmSpec {
   // wrapped to it once. Differs from out.type only with an epilogue.
   hlo::PrimitiveType result_type = hlo::PrimitiveType::kF32;
   GemmEpilogue epilogue;  // may be empty
+  // Operands that are no arrays: multiply-adds that stand for making an element, 0 of an array; and once the product is
+  // planned, the code. Their strides are those of the array that they would be.
+  double lhs_work = 0, rhs_work = 0;
+  GemmOperand make_lhs, make_rhs;
 };
 
 // The choices, as data: PlanGemm fills it in. A test may change it as far as the members say, and then calls
@@ -171,14 +191,18 @@ std::optional<GemmPlan> PlanGemmBlocks(const GemmSpec& spec, absl::string_view n
 // Recomputes everything in the plan that follows from its schedule.
 absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPlan& plan);
 
-// Of a plan of kernels compiled with Kiln: its description as it stands in memory, and the function from sums to
-// results, which is added to `module`; null where sums are the results.
+// Of a plan of kernels compiled with Kiln: its description as it stands in memory, and functions, which are added to
+// `module`: from sums to results, null where sums are the results,
 struct GemmBlocksParts {
   std::vector<int64_t> description;
   llvm::Function* finish = nullptr;
+  llvm::Function *make_lhs = nullptr, *make_rhs = nullptr;  // of operands that are made
 };
 absl::StatusOr<GemmBlocksParts> EmitGemmBlocks(const GemmSpec& spec, const GemmPlan& plan, absl::string_view name,
                                                llvm::Module& module);
+
+// Of a plan with operands that are made: where their pieces go.
+GemmOperandPlace PlaceOfOperand(const GemmSpec& spec, const GemmPlan& plan, bool is_lhs);
 
 // Whether the phase only calls code that is compiled with Kiln: then it is not worth a module of its own.
 bool IsOneCall(const GemmSpec& spec, const GemmPlan& plan, size_t phase);

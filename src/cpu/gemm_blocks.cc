@@ -73,13 +73,16 @@ class RhsPrefetch {
 class BlockRunner {
  public:
   // With `keeps_rhs`, all of it is packed at once, for RunRows; sums are made in one go then or are the result.
-  BlockRunner(const GemmBlocks& blocks, void* const* extra, GemmFinish* finish, bool keeps_rhs = false)
+  BlockRunner(const GemmBlocks& blocks, void* const* extra, GemmFinish* finish, bool keeps_rhs = false,
+              GemmMake* make_lhs = nullptr, GemmMake* make_rhs = nullptr)
       : g_(blocks),
         kernels_(*FindGemmKernels(blocks.kind)),
         runs_lhs_(reinterpret_cast<const int64_t*>(&blocks + 1)),
         runs_rhs_(runs_lhs_ + blocks.runs),
         extra_(extra),
         finish_(finish),
+        make_lhs_(make_lhs),
+        make_rhs_(make_rhs),
         vectors_(blocks.columns / kernels_.lanes),
         step_bytes_(blocks.columns * kernels_.sum_bytes) {
     const int64_t steps = g_.runs > 1 ? std::min(g_.run_block, g_.runs) * g_.steps : std::min(g_.step_block, g_.steps);
@@ -89,16 +92,21 @@ class BlockRunner {
     stretch_bytes_ = panels * panel_bytes_;
     sums_row_ = g_.direct ? g_.out_row : step_bytes_;
     rhs_bytes_ = g_.pack_rhs ? stretch_bytes_ * (keeps_rhs ? CeilDivide(g_.steps, steps) : 1) : 0;
-    lhs_bytes_ = g_.pack_lhs ? CeilDivide(steps * g_.rows * kernels_.sum_bytes, 64) * 64 : 0;
+    lhs_bytes_ = g_.pack_lhs ? RoundUp(steps * g_.rows * kernels_.sum_bytes, 64) : 0;
+    if (make_lhs != nullptr) lhs_bytes_ = RoundUp((LhsIsAlongK() ? g_.rows : steps) * g_.lhs_pitch, 64);
+    if (make_rhs != nullptr) {
+      piece_bytes_ = RoundUp((RhsIsAlongN() ? steps * kernels_.depth : g_.columns) * g_.rhs_pitch, 64);
+    }
     sums_bytes_ = g_.direct ? 0 : (in_parts_ ? g_.tile_block * panels : 1) * g_.rows * step_bytes_;
   }
 
   // Of the memory that the runner works in, which has to be aligned to 64.
-  int64_t bytes() const { return rhs_bytes_ + lhs_bytes_ + sums_bytes_; }
+  int64_t bytes() const { return rhs_bytes_ + lhs_bytes_ + piece_bytes_ + sums_bytes_; }
   void UseMemory(char* memory) {
     packed_rhs_ = memory;
     packed_lhs_ = packed_rhs_ + rhs_bytes_;
-    sums_ = packed_lhs_ + lhs_bytes_;
+    piece_ = packed_lhs_ + lhs_bytes_;
+    sums_ = piece_ + piece_bytes_;
   }
 
   void RunTask(int64_t task, const char* lhs, const char* rhs, char* out) {
@@ -132,13 +140,15 @@ class BlockRunner {
     for (int64_t step = 0; step < g_.steps; step += g_.step_block) {
       const int64_t count = std::min(g_.step_block, g_.steps - step);
       const char* from = rhs + step * kernels_.depth * g_.rhs_k;
-      if (g_.pack_rhs) {
-        const int64_t left = g_.k_elements - step * kernels_.depth;
+      const int64_t left = g_.k_elements - step * kernels_.depth;
+      if (make_rhs_ != nullptr) {
+        MakeRhs(batch, step * kernels_.depth, std::min(count * kernels_.depth, left), n_begin, n_end);
+      } else if (g_.pack_rhs) {
         Pack(from, packed_rhs_, std::min(count * kernels_.depth, left), n_end - n_begin);
       }
       PrefetchNext(from + count * kernels_.depth * g_.rhs_k, runs_rhs_, g_.steps * kernels_.depth,
                    std::min(count, g_.steps - step - count) * kernels_.depth, last_tile - first_tile, n_end - n_begin);
-      Multiply({lhs + step * g_.lhs_step, runs_lhs_, nullptr, 1, count, step > 0, step + count == g_.steps},
+      Multiply({lhs + step * g_.lhs_step, runs_lhs_, nullptr, 1, count, step > 0, step + count == g_.steps, step},
                g_.pack_rhs ? packed_rhs_ : from, first_tile, last_tile, n_begin, n_end, out, batch);
     }
   }
@@ -181,6 +191,7 @@ class BlockRunner {
     const int64_t *lhs_runs, *rhs_runs;
     int64_t run_count, steps;
     bool resume, last;
+    int64_t first = 0;  // step, of a single run
   };
 
   int64_t OuterCount() const {
@@ -189,22 +200,50 @@ class BlockRunner {
     return count;
   }
 
+  bool RhsIsAlongN() const { return g_.rhs_n * kernels_.depth == kernels_.sum_bytes; }
+  bool LhsIsAlongK() const { return g_.lhs_step == kernels_.sum_bytes; }
+
   void Pack(const char* from, char* to, int64_t elements, int64_t columns) {
+    Pack(from, to, elements, columns, g_.rhs_k, g_.rhs_n);
+  }
+  void Pack(const char* from, char* to, int64_t elements, int64_t columns, int64_t k_stride, int64_t n_stride) {
     GemmPacking packing;
-    packing.k_stride = g_.rhs_k;
-    packing.n_stride = g_.rhs_n;
+    packing.k_stride = k_stride;
+    packing.n_stride = n_stride;
     packing.panel_columns = g_.columns;
     packing.panel_bytes = panel_bytes_;
-    const bool along_n = g_.rhs_n * kernels_.depth == kernels_.sum_bytes;
-    (along_n ? kernels_.pack_rows : kernels_.pack_columns)(from, to, packing, elements, columns);
+    (RhsIsAlongN() ? kernels_.pack_rows : kernels_.pack_columns)(from, to, packing, elements, columns);
+  }
+
+  // Packs a block of an rhs that is made: in its panels, or in a piece of the size of a panel.
+  void MakeRhs(int64_t batch, int64_t k, int64_t elements, int64_t n_begin, int64_t n_end) {
+    if (g_.rhs_pitch == 0) return make_rhs_(packed_rhs_, extra_, batch, k, n_begin, elements, n_end - n_begin);
+    char* panel = packed_rhs_;
+    for (int64_t n = n_begin; n < n_end; n += g_.columns, panel += panel_bytes_) {
+      const int64_t columns = std::min(g_.columns, n_end - n);
+      if (RhsIsAlongN()) {
+        make_rhs_(piece_, extra_, batch, k, n, elements, columns);
+        Pack(piece_, panel, elements, columns, g_.rhs_pitch, g_.rhs_n);
+      } else {
+        make_rhs_(piece_, extra_, batch, n, k, columns, elements);
+        Pack(piece_, panel, elements, columns, g_.rhs_k, g_.rhs_pitch);
+      }
+    }
+  }
+
+  // The rows from `m` on of an lhs that is made.
+  void MakeLhs(const Stretch& k, int64_t batch, int64_t m, int64_t rows) {
+    const int64_t first = k.first * kernels_.depth, count = k.steps * kernels_.depth;
+    LhsIsAlongK() ? make_lhs_(packed_lhs_, extra_, batch, m, first, rows, count)
+                  : make_lhs_(packed_lhs_, extra_, batch, first, m, count, rows);
   }
 
   // `rows` follow in rhs.
   void PrefetchNext(const char* rhs, const int64_t* runs, int64_t steps, int64_t rows, int64_t tiles, int64_t columns) {
-    const bool along_n = g_.rhs_n * kernels_.depth == kernels_.sum_bytes;
+    const bool from_memory = RhsIsAlongN() && make_rhs_ == nullptr;
     // With few tiles the products are no slower than the loads, and asking would be in their way.
     constexpr int64_t kMinTiles = 4;
-    prefetch_.Begin(rhs, runs, steps, along_n && tiles >= kMinTiles ? rows : 0, g_.rhs_k, columns * g_.rhs_n,
+    prefetch_.Begin(rhs, runs, steps, from_memory && tiles >= kMinTiles ? rows : 0, g_.rhs_k, columns * g_.rhs_n,
                     tiles * CeilDivide(columns, g_.columns));
   }
 
@@ -213,6 +252,8 @@ class BlockRunner {
     if (g_.pack_lhs) {
       strides.lhs_row = kernels_.sum_bytes;
       strides.lhs_step = g_.rows * kernels_.sum_bytes;
+    } else if (make_lhs_ != nullptr) {
+      (LhsIsAlongK() ? strides.lhs_row : strides.lhs_step) = g_.lhs_pitch;
     }
     return strides;
   }
@@ -247,6 +288,9 @@ class BlockRunner {
       if (g_.pack_lhs) {
         PackTile(lhs, packed_lhs_, g_.lhs_step, k.steps, rows * kernels_.sum_bytes, strides.lhs_step);
         lhs = packed_lhs_;
+      } else if (make_lhs_ != nullptr) {
+        MakeLhs(k, batch, m, rows);
+        lhs = packed_lhs_;
       }
       const char* panel = rhs;
       for (int64_t n = n_begin; n < n_end; n += g_.columns, panel += panel_stride) {
@@ -264,14 +308,15 @@ class BlockRunner {
   const int64_t* const runs_rhs_;
   void* const* const extra_;
   GemmFinish* const finish_;
+  GemmMake *const make_lhs_, *const make_rhs_;
   const int64_t vectors_;
   const int64_t step_bytes_;                     // of a packed step of a panel, and of a row of sums
   bool in_parts_ = false;                        // sums are made in several goes, and kept for the whole block
   int64_t panel_bytes_ = 0, stretch_bytes_ = 0;  // of a panel, and of all panels of a stretch of k
   int64_t sums_row_ = 0;
-  int64_t rhs_bytes_ = 0, lhs_bytes_ = 0, sums_bytes_ = 0;  // of memory
+  int64_t rhs_bytes_ = 0, lhs_bytes_ = 0, piece_bytes_ = 0, sums_bytes_ = 0;  // of memory
   RhsPrefetch prefetch_;
-  char *packed_rhs_ = nullptr, *packed_lhs_ = nullptr, *sums_ = nullptr;
+  char *packed_rhs_ = nullptr, *packed_lhs_ = nullptr, *piece_ = nullptr, *sums_ = nullptr;
 };
 
 }  // namespace
@@ -315,9 +360,9 @@ const GemmKernels* FindGemmKernels(GemmKernelKind kind) {
 }
 
 void RunGemmBlocks(const GemmBlocks* blocks, const char* lhs, const char* rhs, char* out, void* const* extra,
-                   int64_t begin, int64_t end, GemmFinish* finish) {
+                   int64_t begin, int64_t end, GemmFinish* finish, GemmMake* make_lhs, GemmMake* make_rhs) {
   const FlushedFloatEnvironment environment;
-  BlockRunner runner(*blocks, extra, finish);
+  BlockRunner runner(*blocks, extra, finish, /*keeps_rhs=*/false, make_lhs, make_rhs);
   runner.UseMemory(ThreadMemory(runner.bytes()));
   for (int64_t task = begin; task < end; ++task) runner.RunTask(task, lhs, rhs, out);
 }

@@ -31,6 +31,8 @@ struct GemmBlocks {
   int64_t rhs_k = 0, rhs_n = 0;          // bytes between elements
   int64_t out_row = 0, out_element = 0;  // bytes
   int64_t pack_lhs = 0, pack_rhs = 0;
+  // Of operands that are made: bytes from row to row of a piece, 0 of an rhs that is made in panels.
+  int64_t lhs_pitch = 0, rhs_pitch = 0;
   int64_t direct = 0;                          // sums are the result as it is stored
   int64_t run_block = 0, step_block = 0;       // of k at a time: whole runs, or steps of the only one
   int64_t tile_block = 0, column_block = 0;    // of a task: tiles along m, columns
@@ -46,8 +48,11 @@ struct GemmBlocks {
 // already: rows `row_bytes` apart, `out` being where row 0 of the outer iteration `batch` begins.
 using GemmFinish = void(const char* sums, char* out, void* const* extra, int64_t batch, int64_t m, int64_t n,
                         int64_t rows, int64_t columns);
+// Makes a piece of an operand (GemmOperandArguments); null where the operand is an array.
+using GemmMake = void(char* to, void* const* extra, int64_t batch, int64_t outer, int64_t inner, int64_t outer_count,
+                      int64_t inner_count);
 void RunGemmBlocks(const GemmBlocks* blocks, const char* lhs, const char* rhs, char* out, void* const* extra,
-                   int64_t begin, int64_t end, GemmFinish* finish);
+                   int64_t begin, int64_t end, GemmFinish* finish, GemmMake* make_lhs, GemmMake* make_rhs);
 inline constexpr char kGemmBlocksName[] = "kiln_gemm_blocks";
 
 // Memory of this thread, aligned to 64, until its next call.
@@ -87,6 +92,7 @@ bool IsWorthGemmBlocks(const GemmProblem& problem, const GemmSchedule& schedule)
 // Packing and the blocks of a schedule of that kind, whose tile is chosen.
 void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmArithmetic& arithmetic, int threads,
                       GemmSchedule& schedule);
+GemmOperandPlace PlaceOfOperand(const GemmProblem& problem, const GemmSchedule& schedule, bool is_lhs);
 // The description as it stands in memory.
 std::vector<int64_t> DescribeGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule,
                                         const GemmLayout& layout);

@@ -27,6 +27,12 @@ absl::StatusOr<GemmBlocksParts> GemmEmitter::EmitBlocksParts(const std::string& 
   name_ = name;
   const bool direct = IsDirectResult(spec_, arithmetic_);
   GemmBlocksParts parts;
+  if (spec_.make_lhs) {
+    KILN_ASSIGN_OR_RETURN(parts.make_lhs, EmitMake(name_ + ".lhs", spec_.make_lhs));
+  }
+  if (spec_.make_rhs) {
+    KILN_ASSIGN_OR_RETURN(parts.make_rhs, EmitMake(name_ + ".rhs", spec_.make_rhs));
+  }
   switch (schedule_.kind) {
     case GemmSchedule::Kind::kGroups:
       parts.description = DescribeGroupProduct(spec_, problem_, schedule_, layout_, direct);
@@ -48,7 +54,7 @@ bool IsOneCall(const GemmSpec& spec, const GemmPlan& plan, size_t phase) {
   const absl::StatusOr<GemmArithmetic> arithmetic =
       GemmArithmetic::Make(spec.lhs.type, spec.rhs.type, spec.result_type);
   return phase + 1 == plan.phases.size() && plan.schedule.IsCompiled() && arithmetic.ok() &&
-         IsDirectResult(spec, *arithmetic);
+         IsDirectResult(spec, *arithmetic) && !spec.make_lhs && !spec.make_rhs;
 }
 
 absl::StatusOr<GemmBlocksParts> EmitGemmBlocks(const GemmSpec& spec, const GemmPlan& plan, absl::string_view name,
@@ -68,10 +74,29 @@ absl::Status GemmEmitter::EmitBlocks(const Entry& entry) {
   }
   llvm::Value* lhs = entry.lhs;
   if (layout_.lhs.padded) lhs = At(entry.scratch, layout_.lhs.scratch_offset + spec_.lhs_offset * LhsBytes());
-  CallCompiled(schedule_.kind == GemmSchedule::Kind::kGroups ? kGroupProductName : kGemmBlocksName, parts.description,
-               {lhs, entry.rhs, entry.out, entry.extra, entry.begin, entry.end, parts.finish});
+  std::vector<llvm::Value*> arguments = {lhs, entry.rhs, entry.out, entry.extra, entry.begin, entry.end, parts.finish};
+  const bool groups = schedule_.kind == GemmSchedule::Kind::kGroups;
+  if (!groups) arguments.insert(arguments.end(), {parts.make_lhs, parts.make_rhs});
+  CallCompiled(groups ? kGroupProductName : kGemmBlocksName, parts.description, std::move(arguments));
   b_.CreateRetVoid();
   return absl::OkStatus();
+}
+
+// A GemmMake.
+absl::StatusOr<llvm::Function*> GemmEmitter::EmitMake(const std::string& name, const GemmOperand& make) {
+  llvm::Type* pointer = b_.getPtrTy();
+  llvm::Type* i64 = b_.getInt64Ty();
+  auto* type = llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, i64, i64, i64, i64, i64}, false);
+  llvm::Function* function = llvm::Function::Create(type, llvm::Function::InternalLinkage, name, module_);
+  llvm::IRBuilder<>::InsertPointGuard guard(b_);
+  b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", function));
+  GemmOperandArguments arguments{&b_};
+  llvm::Value** const values[] = {&arguments.to,    &arguments.extra,       &arguments.batch_index, &arguments.outer,
+                                  &arguments.inner, &arguments.outer_count, &arguments.inner_count};
+  for (unsigned i = 0; i < 7; ++i) *values[i] = function->getArg(i);
+  KILN_RETURN_IF_ERROR(make(arguments));
+  b_.CreateRetVoid();
+  return function;
 }
 
 // A GemmFinish. The epilogue is there once for whole vectors, and for what the last columns leave.

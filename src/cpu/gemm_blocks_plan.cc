@@ -17,6 +17,8 @@ using hlo::PrimitiveType;
 
 // Panels of rhs hold whole runs.
 constexpr int64_t kMaxRuns = 4096, kMaxRunSteps = 8192;
+// Pieces of operands that are made begin at multiples of so many steps, whole vectors of any type.
+constexpr int64_t kMadeSteps = 64;
 
 std::optional<GemmKernelKind> VectorKindOf(const GemmSpec& spec, const GemmProblem& problem,
                                            const GemmArithmetic& arithmetic) {
@@ -109,8 +111,10 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
 
   // Rows of rhs that lie close together are as good as packed.
   const bool wide_rows = problem.rhs_k * element >= costs.wide_row_bytes;
-  schedule.pack_rhs = MustPack(problem, schedule) || (wide_rows && problem.m * problem.m_outer >= costs.placed_rows);
-  schedule.pack_lhs = problem.lhs_m == 1 && problem.k_outer == 1 && problem.lhs_k * element >= 256;
+  schedule.pack_rhs = MustPack(problem, schedule) || spec.rhs_work > 0 ||
+                      (wide_rows && problem.m * problem.m_outer >= costs.placed_rows);
+  schedule.pack_lhs =
+      spec.lhs_work == 0 && problem.lhs_m == 1 && problem.k_outer == 1 && problem.lhs_k * element >= 256;
 
   // All of k in one go while a packed panel of rhs takes little of the second-level cache, the more so where sums would
   // have to be kept aside; else stretches.
@@ -119,7 +123,7 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
                      all_steps * step_bytes <= Host().l2_bytes / (direct ? 8 : 4);
   const double stretch = costs.panel_part * static_cast<double>(Host().l1_bytes) / static_cast<double>(step_bytes);
   const auto parts = std::max<int64_t>(std::llround(static_cast<double>(all_steps) / stretch), 1);
-  const int64_t unit = problem.k_outer > 1 ? problem.k : 8;
+  const int64_t unit = problem.k_outer > 1 ? problem.k : spec.lhs_work + spec.rhs_work > 0 ? kMadeSteps : 8;
   schedule.k_block = whole ? all_steps : std::min(CeilDivide(CeilDivide(all_steps, parts), unit) * unit, all_steps);
   // Rows a multiple of a power of two apart share few sets of the second-level cache, which keeps no more of them.
   const int64_t row_bytes = problem.rhs_k * element;
@@ -128,9 +132,9 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
 
   const int64_t max_columns = std::max<int64_t>(Host().l2_bytes / 4 / (schedule.k_block * step_bytes), 1);
   const int64_t max_sums = Host().l2_bytes / 2 / (rows * step_bytes);  // tiles
-  const double rhs_element = schedule.pack_rhs ? costs.block_pack_work : costs.block_rhs_work;
+  const double rhs_element = spec.rhs_work + (schedule.pack_rhs ? costs.block_pack_work : costs.block_rhs_work);
   const double rhs_row = wide_rows ? costs.block_row_work : 0.0;
-  const double lhs_element = schedule.pack_lhs ? costs.block_lhs_pack_work : costs.block_lhs_work;
+  const double lhs_element = spec.lhs_work + (schedule.pack_lhs ? costs.block_lhs_pack_work : costs.block_lhs_work);
   const double gain = schedule.amx ? costs.amx_gain : 1.0;
   double best = std::numeric_limits<double>::infinity();
   const int64_t least_parts = CeilDivide(column_panels, max_columns);
@@ -160,6 +164,20 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
   schedule.m_chunk = padded.units > 0 ? row_panels * rows : 0;
 }
 
+GemmOperandPlace PlaceOfOperand(const GemmProblem& problem, const GemmSchedule& schedule, bool is_lhs) {
+  const int64_t steps = std::min(schedule.k_block, problem.k_total()), elements = steps * problem.depth;
+  const int64_t columns = int64_t{schedule.vectors} * schedule.lanes;
+  if (is_lhs && problem.lhs_m == 1) return {.pitch = schedule.rows};
+  if (is_lhs || problem.rhs_n != 1) return {.pitch = elements, .run = kMadeSteps};
+  if (problem.depth > 1) return {.pitch = columns, .run = columns};
+  // Of one element per step, panels are made as they are packed.
+  return {columns, columns, steps * columns, columns};
+}
+
+GemmOperandPlace PlaceOfOperand(const GemmSpec& spec, const GemmPlan& plan, bool is_lhs) {
+  return PlaceOfOperand(MakeGemmProblem(spec, plan.schedule.swapped, plan.schedule.depth), plan.schedule, is_lhs);
+}
+
 std::vector<int64_t> DescribeGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule,
                                         const GemmLayout& layout) {
   const auto stored = [](PrimitiveType type) { return int64_t{GemmArithmetic::StoredBytes(type)}; };
@@ -184,6 +202,11 @@ std::vector<int64_t> DescribeGemmBlocks(const GemmSpec& spec, const GemmProblem&
   g.out_element = out;
   g.pack_lhs = schedule.pack_lhs ? 1 : 0;
   g.pack_rhs = schedule.pack_rhs ? 1 : 0;
+  if (spec.lhs_work > 0) g.lhs_pitch = PlaceOfOperand(problem, schedule, /*is_lhs=*/true).pitch * lhs;
+  if (spec.rhs_work > 0) {
+    const GemmOperandPlace place = PlaceOfOperand(problem, schedule, /*is_lhs=*/false);
+    g.rhs_pitch = place.panel > 0 ? 0 : place.pitch * rhs;
+  }
   g.direct = IsDirectResult(spec, *arithmetic) ? 1 : 0;
   g.run_block = std::max<int64_t>(schedule.k_block / problem.k, 1);
   g.step_block = schedule.k_block;

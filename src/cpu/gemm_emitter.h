@@ -83,6 +83,7 @@ class GemmEmitter {
   void CallCompiled(const char* name, const std::vector<int64_t>& description, std::vector<llvm::Value*> arguments);
   absl::Status EmitBlocks(const Entry& entry);
   absl::StatusOr<llvm::Function*> EmitFinish();
+  absl::StatusOr<llvm::Function*> EmitMake(const std::string& name, const GemmOperand& make);
 
   // gemm_micro_kernel.cc
   absl::StatusOr<llvm::Function*> MicroKernel(int64_t rows, int64_t columns);

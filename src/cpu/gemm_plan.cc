@@ -147,7 +147,10 @@ void ChooseTile(const GemmProblem& problem, const GemmArithmetic& arithmetic, in
 // Makes it a schedule of kernels compiled with Kiln, where there are some for the product and it is large enough.
 bool ChooseCompiled(const GemmSpec& spec, const GemmProblem& problem, const GemmArithmetic& arithmetic, int threads,
                     GemmSchedule& schedule) {
-  if (!SupportsGemmBlocks(spec, problem, schedule, arithmetic) || !IsWorthGemmBlocks(problem, schedule)) return false;
+  const bool is_made = spec.lhs_work > 0 || spec.rhs_work > 0;
+  if (!SupportsGemmBlocks(spec, problem, schedule, arithmetic) || (!is_made && !IsWorthGemmBlocks(problem, schedule))) {
+    return false;
+  }
   if (!ChooseAmxTile(spec, problem, arithmetic, schedule)) {
     ChooseTile(problem, arithmetic, schedule.lanes, kMaxVectorTileRows, kMaxTileVectors, schedule);
     if (!SupportsGemmBlocks(spec, problem, schedule, arithmetic)) return false;
@@ -287,7 +290,8 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
     KILN_RETURN_IF_ERROR(FinishGemmPlan(spec, name, plan));
     return plan;
   }
-  schedule.swapped = ShouldSwap(spec, full_lanes);
+  const bool is_made = spec.lhs_work > 0 || spec.rhs_work > 0;
+  schedule.swapped = !is_made && ShouldSwap(spec, full_lanes);
   const bool plain = spec.outer_rows.empty() && spec.outer_steps.empty() && spec.padding.empty() && !HasOffset(spec) &&
                      spec.column_group == 0;
   GemmProblem problem = MakeGemmProblem(spec, schedule.swapped, 1);
@@ -296,7 +300,7 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
   schedule.lanes = static_cast<int>(std::min<int64_t>(full_lanes, PowerOfTwoAtLeast(std::max<int64_t>(n, 1))));
 
   const bool rhs_along_k = problem.rhs_k == 1 && problem.rhs_n != 1;
-  if (plain && parts == 1 && rhs_along_k && m >= 1 && m <= 8 && k >= full_lanes && k * n > 256) {
+  if (!is_made && plain && parts == 1 && rhs_along_k && m >= 1 && m <= 8 && k >= full_lanes && k * n > 256) {
     // Packing rhs would cost more than the product.
     schedule.kind = Kind::kDot;
     schedule.lanes = full_lanes;
@@ -323,6 +327,7 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
       KILN_RETURN_IF_ERROR(FinishGemmPlan(spec, name, plan));
       return plan;
     }
+    if (is_made) return Unimplemented("an operand that is made, of a product without compiled kernels");
     ChooseTile(problem, arithmetic, schedule.lanes, 28, 8, schedule);
     const int64_t columns = int64_t{schedule.vectors} * schedule.lanes;
     const int64_t row_panels = CeilDivide(m, schedule.rows) * problem.m_outer;

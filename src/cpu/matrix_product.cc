@@ -5,7 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "src/analysis/fusion_model.h"
 #include "src/base/status.h"
 #include "src/cpu/convolution_spec.h"
 #include "src/cpu/dot_spec.h"
@@ -41,6 +43,89 @@ int64_t ParameterNumber(const Instruction* operand) {
   return operand->IsParameter() ? operand->parameter_number() : -1;
 }
 
+// Rough multiply-adds that stand for making an element of `value`.
+double WorkOf(const Instruction& value) {
+  constexpr double kWorkPerOperation = 2;
+  std::vector<const Instruction*> reached = {&value};
+  double work = kWorkPerOperation;  // to store it
+  for (size_t i = 0; i < reached.size(); ++i) {
+    if (!reached[i]->IsParameter() && analysis::CostOf(*reached[i]) != analysis::EvaluationCost::kFree) {
+      work += kWorkPerOperation;
+    }
+    for (const Instruction* operand : reached[i]->operands()) {
+      if (!absl::c_linear_search(reached, operand)) reached.push_back(operand);
+    }
+  }
+  return work;
+}
+
+llvm::Value* PointerAt(llvm::IRBuilder<>& b, llvm::Value* table, size_t number) {
+  return b.CreateLoad(b.getPtrTy(), b.CreateConstGEP1_64(b.getPtrTy(), table, number));
+}
+
+// The dimension of a dot's operand along which it lies in memory, and the other one of its matrices.
+kernel::OperandPlace DimensionsOf(const Instruction& dot, bool is_lhs) {
+  const auto& attributes = dot.Get<hlo::DotAttributes>();
+  const hlo::DimensionVector& batch = is_lhs ? attributes.lhs_batch : attributes.rhs_batch;
+  kernel::OperandPlace place{-1, -1};
+  for (int64_t d = 0; d < dot.operand(is_lhs ? 0 : 1)->shape().rank(); ++d) {
+    if (absl::c_linear_search(batch, d)) continue;
+    place.outer = std::exchange(place.inner, d);
+  }
+  return place;
+}
+
+GemmOperand MakeOperand(const kernel::Kernel* kernel, const kernel::TargetInfo& target, const Instruction& dot,
+                        bool is_lhs, const kernel::OperandPlace& place, int64_t run, size_t first_constant) {
+  const auto& attributes = dot.Get<hlo::DotAttributes>();
+  const hlo::DimensionVector batch = is_lhs ? attributes.lhs_batch : attributes.rhs_batch;
+  const hlo::DimensionVector dimensions = dot.operand(is_lhs ? 0 : 1)->shape().dimensions();
+  // Behind the inputs stand the place and constants.
+  const auto output =
+      static_cast<size_t>(absl::c_find_if(kernel->parameters, [](const kernel::Parameter& p) { return p.is_output; }) -
+                          kernel->parameters.begin());
+  return [=, &target](const GemmOperandArguments& arguments) -> absl::Status {
+    llvm::IRBuilder<>& b = *arguments.builder;
+    // Where element (0, 0) of the operand would be.
+    const int64_t bytes = hlo::ByteWidth(kernel->parameters[output].type);
+    llvm::Value* offset = b.CreateAdd(b.CreateMul(arguments.outer, b.getInt64(place.pitch)), arguments.inner);
+    if (place.panel > 0) {
+      llvm::Value* panel = b.CreateUDiv(arguments.inner, b.getInt64(place.panel));
+      offset = b.CreateAdd(b.CreateMul(arguments.outer, b.getInt64(place.pitch)),
+                           b.CreateMul(panel, b.getInt64(place.panel_stride)));
+    }
+    std::vector<llvm::Value*> parameters;
+    for (size_t i = 0; i < kernel->parameters.size(); ++i) {
+      parameters.push_back(
+          i == output ? b.CreateGEP(b.getInt8Ty(), arguments.to, b.CreateNeg(b.CreateMul(offset, b.getInt64(bytes))))
+                      : PointerAt(b, arguments.extra, i < output ? i : i - output - 1 + first_constant));
+    }
+    std::vector<kernel::LoopRange> box(dimensions.size());
+    box[place.outer] = {-1, arguments.outer, b.CreateAdd(arguments.outer, arguments.outer_count)};
+    box[place.inner] = {-1, arguments.inner, b.CreateAdd(arguments.inner, arguments.inner_count)};
+    llvm::Value* rest = arguments.batch_index;
+    for (size_t i = batch.size(); i-- > 0;) {
+      llvm::Value* size = b.getInt64(dimensions[batch[i]]);
+      llvm::Value* at = i == 0 ? rest : b.CreateURem(rest, size);
+      rest = b.CreateUDiv(rest, size);
+      box[batch[i]] = {-1, at, b.CreateAdd(at, b.getInt64(1))};
+    }
+    std::vector<kernel::LoopRange> ranges;
+    size_t next = 0;
+    for (size_t d = 0; d < dimensions.size(); ++d) {
+      if (dimensions[d] == 1) continue;
+      ranges.push_back(box[d]);
+      ranges.back().loop = kernel->nests[0].loops[next++];
+    }
+    // Several vectors share the work of finding their places.
+    constexpr int kMaxVectors = 4;
+    const int vector = std::max<int>(target.vector_bytes / std::max<int>(static_cast<int>(bytes), 4), 1);
+    int lanes = vector;
+    while (lanes < kMaxVectors * vector && run % (2 * lanes) == 0) lanes *= 2;
+    return kernel::LowerBox(&b, *kernel, target, parameters, ranges, lanes, /*aligned=*/run % lanes == 0);
+  };
+}
+
 GemmEpilogue MakeEpilogue(const kernel::Kernel* kernel, const kernel::TargetInfo& target,
                           const std::vector<kernel::EpilogueLoop>& loops) {
   // Of batch dimensions, outer rows, m and n.
@@ -51,7 +136,7 @@ GemmEpilogue MakeEpilogue(const kernel::Kernel* kernel, const kernel::TargetInfo
     llvm::IRBuilder<>& b = *arguments.builder;
     std::vector<llvm::Value*> parameters;
     for (size_t i = 0; i < kernel->parameters.size(); ++i) {
-      parameters.push_back(b.CreateLoad(b.getPtrTy(), b.CreateConstGEP1_64(b.getPtrTy(), arguments.extra, i)));
+      parameters.push_back(PointerAt(b, arguments.extra, i));
     }
     const size_t outer = sizes.size() - 2;
     std::vector<llvm::Value*> values(sizes.size());
@@ -76,7 +161,37 @@ GemmEpilogue MakeEpilogue(const kernel::Kernel* kernel, const kernel::TargetInfo
   };
 }
 
+// Adds the kernel of a side that is made; false where there is none.
+absl::StatusOr<bool> MakeSide(const Instruction& fusion, const Instruction& dot, bool is_lhs,
+                              const kernel::TargetInfo& target, MatrixProduct::Part* part) {
+  const GemmOperandPlace planned = PlaceOfOperand(part->spec, part->plan, is_lhs);
+  kernel::OperandPlace place = DimensionsOf(dot, is_lhs);
+  place.pitch = planned.pitch;
+  place.panel = planned.panel;
+  place.panel_stride = planned.panel_stride;
+  auto kernel = kernel::BuildOperand(fusion, *dot.operand(is_lhs ? 0 : 1), place);
+  if (absl::IsUnimplemented(kernel.status())) return false;
+  KILN_RETURN_IF_ERROR(kernel.status());
+  size_t first_constant = static_cast<size_t>(fusion.operand_count()) + 1;
+  for (const kernel::Kernel* before : part->kernels()) {
+    first_constant += before->parameters.size() - static_cast<size_t>(fusion.operand_count()) - 1;
+  }
+  auto& own = is_lhs ? part->lhs : part->rhs;
+  own = std::make_unique<kernel::Kernel>(*std::move(kernel));
+  (is_lhs ? part->spec.make_lhs : part->spec.make_rhs) =
+      MakeOperand(own.get(), target, dot, is_lhs, place, planned.run, first_constant);
+  return true;
+}
+
 }  // namespace
+
+std::vector<const kernel::Kernel*> MatrixProduct::Part::kernels() const {
+  std::vector<const kernel::Kernel*> kernels;
+  for (const auto* kernel : {&epilogue, &lhs, &rhs}) {
+    if (*kernel != nullptr) kernels.push_back(kernel->get());
+  }
+  return kernels;
+}
 
 absl::StatusOr<std::optional<MatrixProduct>> FindMatrixProduct(const Instruction& instruction,
                                                                const kernel::TargetInfo& target, int threads) {
@@ -105,12 +220,13 @@ absl::StatusOr<std::optional<MatrixProduct>> FindMatrixProduct(const Instruction
   if (&instruction != product.hero) {
     product.lhs_operand = ParameterNumber(product.hero->operand(0));
     product.rhs_operand = ParameterNumber(product.hero->operand(1));
-    if (product.lhs_operand < 0 || product.rhs_operand < 0) return std::nullopt;
+    const bool is_made = product.lhs_operand < 0 || product.rhs_operand < 0;
+    if (is_made && product.hero->opcode() != Opcode::kDot) return std::nullopt;
   }
   for (ConvolutionSpec& one : products) {
     MatrixProduct::Part part;
     part.spec = std::move(one.gemm);
-    if (&instruction != product.hero) {
+    if (&instruction != product.hero && instruction.called_computation()->root() != product.hero) {
       auto epilogue = kernel::BuildEpilogue(instruction, *product.hero, one.loops);
       if (absl::IsUnimplemented(epilogue.status())) return std::nullopt;
       KILN_RETURN_IF_ERROR(epilogue.status());
@@ -118,12 +234,19 @@ absl::StatusOr<std::optional<MatrixProduct>> FindMatrixProduct(const Instruction
       part.spec.out.type = instruction.shape().element_type();
       part.spec.epilogue = MakeEpilogue(part.epilogue.get(), target, one.loops);
     }
+    if (product.lhs_operand < 0) part.spec.lhs_work = WorkOf(*product.hero->operand(0));
+    if (product.rhs_operand < 0) part.spec.rhs_work = WorkOf(*product.hero->operand(1));
     std::string name(instruction.name());
     if (products.size() > 1) absl::StrAppend(&name, ".", product.parts.size());
     auto plan = PlanGemm(part.spec, name, threads);
     if (absl::IsUnimplemented(plan.status())) return std::nullopt;
     if (!plan.ok()) return Annotate(plan.status(), instruction.Describe());
     part.plan = *std::move(plan);
+    for (const bool is_lhs : {true, false}) {
+      if ((is_lhs ? product.lhs_operand : product.rhs_operand) >= 0) continue;
+      KILN_ASSIGN_OR_RETURN(const bool made, MakeSide(instruction, *product.hero, is_lhs, target, &part));
+      if (!made) return std::nullopt;
+    }
     product.parts.push_back(std::move(part));
   }
   return product;

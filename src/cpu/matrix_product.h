@@ -16,13 +16,17 @@ namespace kiln::cpu {
 
 struct MatrixProduct {
   const hlo::Instruction* hero = nullptr;  // the dot or convolution
-  // Operands of the instruction that the product's sides are.
+  // Operands of the instruction that the product's sides are; -1: made of them in front of the product.
   int64_t lhs_operand = 0;
   int64_t rhs_operand = 1;
   // Run one after the other, in the same scratch memory.
   struct Part {
     std::unique_ptr<kernel::Kernel> epilogue;  // null: the hero alone
-    GemmSpec spec;                             // refers to `epilogue` and to the target info it was made with
+    std::unique_ptr<kernel::Kernel> lhs, rhs;  // of sides that are made
+    GemmSpec spec;                             // refers to the kernels and to the target info it was made with
+
+    // In the order in which their constants stand behind operands and result in `extra`.
+    std::vector<const kernel::Kernel*> kernels() const;
     GemmPlan plan;
   };
   std::vector<Part> parts;
@@ -31,8 +35,9 @@ struct MatrixProduct {
   int64_t estimated_nanoseconds() const;  // on one thread
 };
 
-// The product that `instruction` is, or nothing when it is none that generated matrix products know; then a plain kernel
-// computes it. In generated code `extra` of the epilogue is an array of pointers, one per epilogue parameter.
+// The product that `instruction` is, or nothing when it is none that generated matrix products know; then a plain
+// kernel computes it. In generated code `extra` is an array of pointers: to the operands, the result, and the constants
+// of all kernels.
 absl::StatusOr<std::optional<MatrixProduct>> FindMatrixProduct(const hlo::Instruction& instruction,
                                                                const kernel::TargetInfo& target, int threads);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DerivedTypes.h"
@@ -111,12 +112,15 @@ bool ProgramEmitter::MayShare(const Instruction& instruction, int64_t leaf, int6
   }
   const int output = static_cast<int>(instruction.operand_count() + leaf);
   if (const auto found = products_.find(&instruction); found != products_.end()) {
-    // What the epilogue reads where it writes.
+    // What the epilogue alone reads, where it writes.
     const MatrixProduct& product = *found->second;
     return operand != product.lhs_operand && operand != product.rhs_operand &&
            std::all_of(product.parts.begin(), product.parts.end(), [&](const MatrixProduct::Part& part) {
-             return part.epilogue != nullptr &&
-                    kernel::MayShareBuffer(*part.epilogue, {}, static_cast<int>(operand), output);
+             return part.epilogue != nullptr && absl::c_all_of(part.kernels(), [&](const kernel::Kernel* kernel) {
+                      // Sides that are made are read again by other tasks.
+                      const int stored = kernel == part.epilogue.get() ? output : -1;
+                      return kernel::MayShareBuffer(*kernel, {}, static_cast<int>(operand), stored);
+                    });
            });
   }
   const ScheduledKernel* scheduled = KernelOf(instruction);

@@ -7,6 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "src/analysis/fusion_model.h"
 #include "src/analysis/kept_blocks.h"
+#include "src/base/rounding.h"
 #include "src/base/status.h"
 #include "src/kernel/blocked_nest.h"
 #include "src/kernel/body_builder.h"
@@ -319,6 +320,32 @@ absl::StatusOr<Kernel> BuildEpilogue(const Instruction& fusion, const Instructio
   body.AddStore(output, index, value);
   body.EndNest();
   if (!kernel.reduces.empty()) return Unimplemented(fusion.Describe(), ": the epilogue of its product reduces");
+  return kernel;
+}
+
+absl::StatusOr<Kernel> BuildOperand(const Instruction& fusion, const Instruction& value, const OperandPlace& place) {
+  Kernel kernel;
+  kernel.name = fusion.name();
+  BodyBuilder body(&kernel);
+  for (int64_t i = 0; i < fusion.operand_count(); ++i) {
+    body.BindInput(fusion.called_computation()->parameter(i),
+                   AddParameter(&kernel, fusion.operand(i)->shape(), /*is_output=*/false));
+  }
+  const int output = AddParameter(&kernel, value.shape(), /*is_output=*/true);
+  const auto size = [&](int64_t dimension) { return value.shape().dimensions(dimension); };
+  kernel.parameters[output].dimensions = {size(place.outer), place.pitch};
+  KILN_ASSIGN_OR_RETURN(const Index index, body.BeginNest(value.shape().dimensions(), LoopKind::kParallel));
+  KILN_ASSIGN_OR_RETURN(ValueId element, body.Emit(&value, index));
+  Index at = {index[place.outer], index[place.inner]};
+  if (place.panel > 0) {
+    const int64_t panels = CeilDivide(size(place.inner), place.panel);
+    kernel.parameters[output].dimensions = {panels, place.panel_stride / place.panel, place.panel};
+    const Index in_panel = Delinearize(&kernel.terms, index[place.inner], std::vector<int64_t>{panels, place.panel});
+    at = {in_panel[0], index[place.outer], in_panel[1]};
+  }
+  body.AddStore(output, at, element);
+  body.EndNest();
+  if (!kernel.reduces.empty()) return Unimplemented(fusion.Describe(), ": an operand of its product reduces");
   return kernel;
 }
 

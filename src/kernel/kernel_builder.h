@@ -42,6 +42,20 @@ struct EpilogueLoop {
 absl::StatusOr<Kernel> BuildEpilogue(const hlo::Instruction& fusion, const hlo::Instruction& hero,
                                      absl::Span<const EpilogueLoop> loops);
 
+// Where the elements of a product's operand go that is made piece by piece: `inner` runs along a row of the piece, rows
+// are `pitch` elements apart and `outer` goes through them. With panels of `panel` elements of a row each, which is
+// then the pitch, they are `panel_stride` elements apart.
+struct OperandPlace {
+  int64_t outer = 0, inner = 0;  // dimensions of the operand
+  int64_t pitch = 0;
+  int64_t panel = 0, panel_stride = 0;
+};
+
+// How `value`, inside a fusion, is made: a kernel of one nest of its dimensions (those of size 1 left out) that stores
+// to such a place. Inputs are the fusion's operands. Fails with UNIMPLEMENTED for what is more than one loop.
+absl::StatusOr<Kernel> BuildOperand(const hlo::Instruction& fusion, const hlo::Instruction& value,
+                                    const OperandPlace& place);
+
 // The operand number whose buffer output leaf `leaf` starts from, or -1.
 int64_t InPlaceOperand(const hlo::Instruction& instruction, int64_t leaf);
 

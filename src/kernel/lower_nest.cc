@@ -44,6 +44,17 @@ absl::StatusOr<Value> NestLowering::RunOnce(absl::Span<llvm::Value* const> loops
   return Get(store->value, /*vector=*/lanes > 1);
 }
 
+absl::Status NestLowering::RunBox(absl::Span<const LoopRange> box, int lanes, bool aligned) {
+  std::vector<int> order;
+  for (const LoopRange& range : box) {
+    box_[range.loop] = range;
+    order.push_back(range.loop);
+  }
+  aligned_runs_ = aligned;
+  const Loops loops{order, {}, order.empty() ? -1 : order.back(), lanes};
+  return LowerLevel(nest_.body, loops, 0, [] { return absl::OkStatus(); });
+}
+
 absl::Status NestLowering::EmitLoop(llvm::Value* first, llvm::Value* limit, llvm::Value* step, const LoopBody& body,
                                     bool is_some) {
   llvm::Function* function = b_.GetInsertBlock()->getParent();
@@ -100,6 +111,7 @@ absl::Status NestLowering::EmitBlocks(const Blocks& blocks, size_t levels, llvm:
 }
 
 std::pair<llvm::Value*, llvm::Value*> NestLowering::BoundsOf(int loop) {
+  if (const auto range = box_.find(loop); range != box_.end()) return {range->second.first, range->second.limit};
   llvm::Value* first = b_.getInt64(0);
   llvm::Value* limit = b_.getInt64(kernel_.loops[loop].extent);
   auto bounds = bounds_.find(loop);
@@ -294,6 +306,18 @@ absl::Status NestLowering::LowerVectorLoop(int loop, int lanes, bool is_task_loo
     return has_row_tiles ? WithRowTiles(variable, body) : body();
   };
   return InVector(loop, lanes, [&]() -> absl::Status {
+    if (box_.contains(loop)) {
+      const auto [first, limit] = BoundsOf(loop);
+      llvm::Value* last =
+          b_.CreateAdd(first, b_.CreateAnd(b_.CreateSub(limit, first), b_.getInt64(static_cast<uint64_t>(-lanes))));
+      KILN_RETURN_IF_ERROR(EmitLoop(first, last, step, at));
+      return EmitIf(b_.CreateICmpSLT(last, limit), [&, limit = limit] {
+        llvm::Value* outer = std::exchange(mask_, LanesBelow(b_.CreateSub(limit, last), lanes));
+        absl::Status status = at(last);
+        mask_ = outer;
+        return status;
+      });
+    }
     if (!is_task_loop) {
       if (whole > 0) {
         KILN_RETURN_IF_ERROR(EmitBlocks(loop, b_.getInt64(0), b_.getInt64(whole), step, at));
@@ -332,6 +356,14 @@ absl::StatusOr<Value> LowerEpilogue(llvm::IRBuilder<>* builder, const Kernel& ke
   const NestSchedule schedule;
   return NestLowering(builder, kernel, kernel.nests[0], schedule, target, parameters, /*threads=*/nullptr)
       .RunOnce(loops, vector_loop, lanes, external);
+}
+
+absl::Status LowerBox(llvm::IRBuilder<>* builder, const Kernel& kernel, const TargetInfo& target,
+                      absl::Span<llvm::Value* const> parameters, absl::Span<const LoopRange> box, int lanes,
+                      bool aligned) {
+  const NestSchedule schedule;
+  return NestLowering(builder, kernel, kernel.nests[0], schedule, target, parameters, /*threads=*/nullptr)
+      .RunBox(box, lanes, aligned);
 }
 
 absl::Status LowerNest(llvm::IRBuilder<>* builder, const Kernel& kernel, const Nest& nest, const NestSchedule& schedule,

@@ -27,6 +27,18 @@ absl::StatusOr<Value> LowerEpilogue(llvm::IRBuilder<>* builder, const Kernel& ke
                                     absl::Span<llvm::Value* const> parameters, absl::Span<llvm::Value* const> loops,
                                     int vector_loop, int lanes, const Value& external);
 
+// Iterations [first, limit) of a loop, i64.
+struct LoopRange {
+  int loop = -1;
+  llvm::Value *first = nullptr, *limit = nullptr;
+};
+
+// Emits the iterations of the kernel's only nest that are in all ranges, of which there is one for each of its loops,
+// outermost first. Lanes are those of the last range; where it is `aligned`, they begin at a multiple of `lanes`.
+absl::Status LowerBox(llvm::IRBuilder<>* builder, const Kernel& kernel, const TargetInfo& target,
+                      absl::Span<llvm::Value* const> parameters, absl::Span<const LoopRange> box, int lanes,
+                      bool aligned);
+
 }  // namespace kiln::kernel
 
 #endif  // KILN_KERNEL_LOWER_NEST_H_

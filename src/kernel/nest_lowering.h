@@ -16,6 +16,7 @@
 #include "llvm/IR/Instructions.h"
 #include "src/kernel/index_lowering.h"
 #include "src/kernel/kernel.h"
+#include "src/kernel/lower_nest.h"
 #include "src/kernel/memory_access.h"
 #include "src/kernel/scalar_emitter.h"
 #include "src/kernel/schedule.h"
@@ -45,6 +46,9 @@ class NestLowering {
   // The body once, at given iterations, instead of loops around it.
   absl::StatusOr<Value> RunOnce(absl::Span<llvm::Value* const> loops, int vector_loop, int lanes,
                                 const Value& external);
+
+  // What LowerBox says.
+  absl::Status RunBox(absl::Span<const LoopRange> box, int lanes, bool aligned);
 
  private:
   using Innermost = std::function<absl::Status()>;
@@ -298,6 +302,7 @@ class NestLowering {
   absl::flat_hash_map<ValueId, uint64_t> enforced_;
   absl::flat_hash_map<int, std::vector<Bound>> bounds_;  // by loop
   absl::flat_hash_map<int, Blocks> blocks_;              // by loop
+  absl::flat_hash_map<int, LoopRange> box_;              // by loop, in RunBox
   bool aligned_runs_ = true;                             // vectors begin at multiples of their lanes
   absl::flat_hash_map<ValueId, Staged> staged_;
   std::vector<PlacedRowTile> row_tiles_;  // as in the schedule, inside its vector loop

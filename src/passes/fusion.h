@@ -14,7 +14,8 @@ namespace kiln::passes {
 //            exactly the elements overwritten, each before its write
 //   kInput   one reduce (its init values scalar constants or parameters), producers inside, elementwise ops of the
 //            result's dimensions behind
-//   kOutput  one dot or convolution over parameters, elementwise ops of the result's dimensions behind
+//   kOutput  one dot or convolution, elementwise ops of the result's dimensions behind; in front of a dot what its
+//            operands are made of at little cost, for products alone
 // See fusion_plan.h for the choice. A producer goes into all its users or none, unless it is made from nothing.
 // Reshapes at the border of a fusion stay outside as its parameters: between row-major arrays they are another view of
 // one buffer.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
@@ -277,8 +278,8 @@ class Planner {
     return paths;
   }
 
-  static bool Accepts(const FusionGroup& group, const Instruction& producer,
-                      const std::vector<const Instruction*>& users, const std::vector<IndexPath>& paths) {
+  bool Accepts(const FusionGroup& group, const Instruction& producer, const std::vector<const Instruction*>& users,
+               const std::vector<IndexPath>& paths) const {
     for (const Instruction* user : users) {
       if (!TakesOperand(*user, producer)) return false;
     }
@@ -299,6 +300,12 @@ class Planner {
     // What is made of columns is code once per column.
     if (ops > kMaxColumnOps && group.emitted_ops > kMaxOpsPerColumn) return false;
     if (group.kind == FusionKind::kOutput) {
+      // In front of the product is what makes its operands, at the cost of little and for it alone.
+      const bool in_front = IsInFront(group, *users[0]);
+      if (absl::c_any_of(users, [&](const Instruction* user) { return IsInFront(group, *user) != in_front; })) {
+        return analysis::IsRematerialized(producer);
+      }
+      if (in_front) return MayMakeOperand(producer) && (users[0] != group.hero || IsWorthMaking(producer, paths));
       // The epilogue works on tiles of the result: only what is read at the same index, or broadcast to it.
       if (!same_index || (!analysis::IsElementwiseLike(producer) && producer.opcode() != Opcode::kBroadcast &&
                           producer.opcode() != Opcode::kIota)) {
@@ -320,11 +327,37 @@ class Planner {
     return group.parameters.size() - 1 + added <= kMaxParameters + room;
   }
 
+  static bool IsInFront(const FusionGroup& group, const Instruction& member) {
+    return &member == group.hero || group.in_front.contains(&member);
+  }
+
+  // Whether a product had better read what `operand` is made of, some of it several times, than what a kernel stored.
+  static bool IsWorthMaking(const Instruction& operand, const std::vector<IndexPath>& paths) {
+    const std::optional<double> read = analysis::BytesMadeOf(operand, /*cheap=*/true);
+    const double elements = static_cast<double>(std::max<int64_t>(1, operand.shape().element_count()));
+    const double own = static_cast<double>(operand.shape().byte_count());
+    double times = 0;
+    for (const IndexPath& path : paths) times += path.evaluations / elements;
+    return read.has_value() && *read * times <= *read + (1 + times) * own;
+  }
+
+  // Functions are evaluated once.
+  static bool MayMakeOperand(const Instruction& producer) {
+    switch (producer.opcode()) {
+      case Opcode::kBroadcast:
+      case Opcode::kReshape:
+      case Opcode::kIota:
+        return true;
+      default:
+        return analysis::IsElementwiseLike(producer) && analysis::CostOf(producer) != EvaluationCost::kExpensive;
+    }
+  }
+
   // Operands of some ops are read by the kernel itself and stay parameters.
-  static bool TakesOperand(const Instruction& user, const Instruction& producer) {
-    if (analysis::IsContraction(user)) return false;
+  bool TakesOperand(const Instruction& user, const Instruction& producer) const {
     for (int64_t i = 0; i < user.operand_count(); ++i) {
       if (user.operand(i) != &producer) continue;
+      if (analysis::IsContraction(user) && !(costs_.makes_operands && analysis::MakesOperand(user, i))) return false;
       const bool is_init = user.opcode() == Opcode::kReduce && i >= user.operand_count() / 2;
       if (is_init && !producer.IsConstant()) return false;
       const bool is_update = user.opcode() == Opcode::kDynamicUpdateSlice || user.opcode() == Opcode::kScatter;
@@ -549,6 +582,9 @@ class Planner {
     group.parameters.erase(producer);
     if (!producer->IsConstant()) group.emitted_ops += static_cast<int64_t>(paths.size());
     group.members[producer] = std::move(paths);
+    if (absl::c_any_of(producer->users(), [&](const Instruction* user) { return IsInFront(group, *user); })) {
+      group.in_front.insert(producer);
+    }
     AddParameters(*producer, &group);
   }
 

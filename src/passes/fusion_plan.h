@@ -23,6 +23,8 @@ struct FusionGroup {
   absl::flat_hash_map<const hlo::Instruction*, std::vector<analysis::IndexPath>> members;
   // Operands of members that are no members, inline constants aside.
   absl::flat_hash_set<const hlo::Instruction*> parameters;
+  // Members that only a product's operands are made of.
+  absl::flat_hash_set<const hlo::Instruction*> in_front;
   // Members that are made once per block of rows (analysis/kept_blocks.h).
   absl::flat_hash_set<const hlo::Instruction*> kept;
   // Has members that are dear, and made once since the first loop runs inside the lanes.

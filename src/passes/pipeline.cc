@@ -52,6 +52,7 @@
 #include "src/passes/sort_to_top_k.h"
 #include "src/passes/transpose_folding.h"
 #include "src/passes/triangular_solve_expander.h"
+#include "src/passes/vector_products.h"
 #include "src/passes/while_loop_constant_sinking.h"
 #include "src/passes/while_loop_invariant_code_motion.h"
 #include "src/passes/while_loop_simplifier.h"
@@ -147,6 +148,7 @@ std::vector<Step> Steps(bool fast_math) {
       {{"while-loop-trip-count-annotator", AnnotateTripCounts}},
       {flatten},
       // A thread of a GPU has no whole rows, and a group of them no several results.
+      {{"vector-products", ExpandVectorProducts}, kCpu},
       {{"short-reductions", ExpandShortReductions}, kCpu},
       {{"reduction-splitter", SplitReductions}, kCpu},
       {{"attention-fusion", FuseAttention}, kCpu},

@@ -254,6 +254,7 @@ const std::vector<Family>& Families() {
       {"dot", WriteDot, 6},
       {"convolution", WriteConvolution, 5},
       {"epilogue", WriteEpilogue, 6},
+      {"operand", WriteOperand, 4},
       {"map", WriteMap, 8},
       {"dynamic_slice", WriteDynamicSlice, 16},
       {"dynamic_update_slice", WriteDynamicUpdateSlice, 16},

@@ -52,6 +52,9 @@ void WriteRows(ProgramWriter* writer);
 // random_epilogues.cc
 void WriteEpilogue(ProgramWriter* writer);
 
+// random_operands.cc
+void WriteOperand(ProgramWriter* writer);
+
 // All of the above.
 const std::vector<Family>& Families();
 

@@ -62,6 +62,16 @@ constexpr Program kPrograms[] = {
        ROOT r = f32[1500] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} })"},
     {"vector_times_matrix", R"(ENTRY main { x = f32[1501] parameter(0) y = f32[1501,1500] parameter(1)
        ROOT r = f32[1500] dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={0} })"},
+    {"product_of_bytes", R"(ENTRY main { x = f32[70,700] parameter(0) w = s8[700,500] parameter(1)
+       s = f32[500] parameter(2) c = f32[700,500] convert(w) b = f32[700,500] broadcast(s), dimensions={1}
+       y = f32[700,500] multiply(c, b) ROOT r = f32[70,500] dot(x, y), lhs_contracting_dims={1},
+       rhs_contracting_dims={0} })"},
+    {"product_of_masked", R"(ENTRY main { x = f32[300,700] parameter(0) p = f32[300,700] parameter(1)
+       y = f32[500,700] parameter(2) l = f32[300,700] multiply(x, p) ROOT r = f32[300,500] dot(l, y),
+       lhs_contracting_dims={1}, rhs_contracting_dims={1} })"},
+    {"vector_times_bytes", R"(ENTRY main { x = f32[1501] parameter(0) w = s8[1501,1500] parameter(1)
+       y = f32[1501,1500] convert(w)
+       ROOT r = f32[1500] dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={0} })"},
     {"batched_product", R"(ENTRY main { x = f32[40,64,65] parameter(0) y = f32[40,65,66] parameter(1)
        ROOT r = f32[40,64,66] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2},
        rhs_contracting_dims={1} })"},
@@ -107,7 +117,8 @@ constexpr Program kPrograms[] = {
        i = s32[200,200] iota(), iota_dimension=0 j = s32[200,200] iota(), iota_dimension=1
        e = pred[200,200] compare(i, j), direction=EQ d = f32[200,200] select(e, nb, zb) s = f32[200,200] add(p, d)
        ROOT c = f32[200,200] cholesky(s), lower=true })"},
-    {"sum_of_products", R"(ENTRY main { x = f32[2000000] parameter(0) y = f32[2000000] parameter(1) z = f32[] constant(0)
+    {"sum_of_products",
+     R"(ENTRY main { x = f32[2000000] parameter(0) y = f32[2000000] parameter(1) z = f32[] constant(0)
        p = f32[2000000] multiply(x, y) ROOT r = f32[] reduce(p, z), dimensions={0}, to_apply=add })"},
 };
 
@@ -166,7 +177,14 @@ TEST_P(ThreadCountTest, BitsDoNotDependOnIt) {
     for (const hlo::Shape& leaf : (*executable)->parameter_leaves()) {
       AlignedBytes& bytes = arguments.emplace_back(leaf.byte_count());
       auto* values = reinterpret_cast<float*>(bytes.data);
-      for (int64_t i = 0; i < leaf.element_count(); ++i) values[i] = next();
+      const bool is_bytes = leaf.element_type() == hlo::PrimitiveType::kS8;
+      for (int64_t i = 0; i < leaf.element_count(); ++i) {
+        if (is_bytes) {
+          bytes.data[i] = static_cast<char>(256 * next() - 128);
+        } else {
+          values[i] = next();
+        }
+      }
       argument_pointers.push_back(bytes.data);
     }
     const AlignedBytes arena((*executable)->arena_bytes());

@@ -1,0 +1,15 @@
+#ifndef KILN_PASSES_VECTOR_PRODUCTS_H_
+#define KILN_PASSES_VECTOR_PRODUCTS_H_
+
+#include "absl/status/statusor.h"
+#include "src/passes/ir.h"
+
+namespace kiln::passes {
+
+// A vector times a matrix that is made elementwise for this alone, as weights that are stored in bytes, becomes a sum of
+// products: its kernel makes the matrix where it reads it, element by element.
+absl::StatusOr<bool> ExpandVectorProducts(Module* module);
+
+}  // namespace kiln::passes
+
+#endif  // KILN_PASSES_VECTOR_PRODUCTS_H_
