@@ -27,30 +27,34 @@ double EvaluationNanoseconds(const FusionCosts& costs, const hlo::Instruction& i
   return 0;
 }
 
-bool IsWorthRepeating(const FusionCosts& costs, const hlo::Instruction& producer, double evaluations, double reads) {
+bool IsWorthRepeating(const FusionCosts& costs, const hlo::Instruction& producer, double evaluations,
+                      absl::Span<const double> reads) {
   const auto width = [](const hlo::Instruction& value) {
     return static_cast<double>(hlo::ByteWidth(value.shape().element_type()));
   };
   const double elements = static_cast<double>(std::max<int64_t>(1, producer.shape().element_count()));
   // Scalars and splats are at hand.
-  double operand_width = 0;
-  for (const hlo::Instruction* operand : producer.operands()) {
-    if (operand == producer.operand(0) && operand_width > 0) continue;  // squares, and tests for NaN
+  double repeated_bytes = 0, once_bytes = 0;
+  for (int64_t i = 0; i < producer.operand_count(); ++i) {
+    const hlo::Instruction* operand = producer.operand(i);
+    if (operand == producer.operand(0) && once_bytes > 0) continue;  // squares, and tests for NaN
     if (operand->opcode() == hlo::Opcode::kBroadcast || operand->shape().IsScalar() || IsRematerialized(*operand))
       continue;
-    operand_width += width(*operand);
+    const double bytes =
+        width(*operand) * (producer.opcode() == hlo::Opcode::kTranspose ? costs.transposed_traffic : 1);
+    repeated_bytes += reads[i] * bytes;
+    once_bytes += elements * bytes;
   }
-  if (producer.opcode() == hlo::Opcode::kTranspose) operand_width *= costs.transposed_traffic;
   // Both ways read from the same memory: small arrays from caches.
   const double rate =
       elements * width(producer) <= costs.cached_bytes ? costs.cached_bytes_per_nanosecond : costs.bytes_per_nanosecond;
-  const auto evaluate = [&](double count, double read) {
-    return EvaluationNanoseconds(costs, producer, count) + read * operand_width / rate;
+  const auto evaluate = [&](double count, double bytes) {
+    return EvaluationNanoseconds(costs, producer, count) + bytes / rate;
   };
   // Few elements stand in the code around them, where what counts is its size.
   const double launch = elements > kInlineElements ? costs.launch_nanoseconds : 0;
-  const double stored = launch + evaluate(elements, elements) + (elements + evaluations) * width(producer) / rate;
-  return evaluate(evaluations, reads) <= stored;
+  const double stored = launch + evaluate(elements, once_bytes) + (elements + evaluations) * width(producer) / rate;
+  return evaluate(evaluations, repeated_bytes) <= stored;
 }
 
 bool IsWorthMerging(const FusionCosts& costs, double saved_bytes) {

@@ -152,8 +152,7 @@ int64_t IndexTerms::DivisorWithRest(const IndexExpr& expr, int64_t divisor, Inde
     SplitByDivisor(expr, d, quotient, rest);
     const IndexRange range = RangeOf(*rest);
     // Sums of loops alone may become one loop.
-    const bool loops = absl::c_all_of(rest->terms, [&](const auto& part) { return term(part.first).kind == Kind::kLoop; });
-    if (!loops && range.low >= 0 && range.high < d) return d;
+    if ((loops_are_apart_ || !IsSumOfLoops(*rest)) && range.low >= 0 && range.high < d) return d;
   }
   return 1;
 }
@@ -216,6 +215,20 @@ IndexExpr IndexTerms::Recombine(IndexExpr expr) {
     i = 0;
   }
   return expr;
+}
+
+bool IndexTerms::IsSumOfLoops(const IndexExpr& expr) const {
+  return absl::c_all_of(expr.terms, [&](const auto& part) { return term(part.first).kind == Kind::kLoop; });
+}
+
+IndexExpr IndexTerms::WithLoopsApart(const IndexExpr& expr) {
+  if (IsSumOfLoops(expr)) return expr;
+  loops_are_apart_ = true;
+  const IndexExpr apart = Recombine(Replace(this, expr, [&](const Term& term) {
+    return term.kind == Kind::kLoop ? Loop(term.id, term.range.high + 1) : Symbol(term.id, term.range, term.loops);
+  }));
+  loops_are_apart_ = false;
+  return IsSumOfLoops(apart) ? apart : expr;
 }
 
 bool IndexTerms::CanCollapse(const IndexExpr& expr, int outer_loop, int inner_loop, int64_t inner_extent) const {

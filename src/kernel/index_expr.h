@@ -74,6 +74,10 @@ class IndexTerms {
   // `expr` with (x floordiv d) * d + x mod d written as x.
   IndexExpr Recombine(IndexExpr expr);
 
+  // `expr` as a sum of loops alone, if it is one where no loops become one any more: otherwise as it is. Sums of loops
+  // in quotients and remainders are taken apart for this: (64*i0 + i1) floordiv 1024 is i0 floordiv 16.
+  IndexExpr WithLoopsApart(const IndexExpr& expr);
+
   IndexRange RangeOf(const IndexExpr& expr) const;
   uint64_t LoopsOf(const IndexExpr& expr) const;
   // Terms of `expr` written out; what computing it costs.
@@ -109,7 +113,9 @@ class IndexTerms {
   // none.
   int64_t DivisorWithRest(const IndexExpr& expr, int64_t divisor, IndexExpr* quotient, IndexExpr* rest) const;
   IndexExpr Single(int term) const;
+  bool IsSumOfLoops(const IndexExpr& expr) const;
 
+  bool loops_are_apart_ = false;
   std::vector<Term> terms_;
   absl::flat_hash_map<std::tuple<int, int, int64_t, IndexExpr>, int> numbers_;
 };

@@ -204,6 +204,7 @@ std::string ToString(const Kernel& kernel) { return Printer(kernel).Print(); }
 void CollapseLoops(Kernel* kernel) {
   for (Nest& nest : kernel->nests) CollapseAdjacent(kernel, &nest.loops);
   for (Reduce& reduce : kernel->reduces) CollapseAdjacent(kernel, &reduce.loops);
+  ForEachExpr(kernel, [&](IndexExpr* expr) { *expr = kernel->terms.WithLoopsApart(*expr); });
 }
 
 }  // namespace kiln::kernel

@@ -489,14 +489,47 @@ class Planner {
     return static_cast<int64_t>(reached.size());
   }
 
-  // Whether `value` is in the group anyway, or is made of what is there in so many cheap steps.
-  static bool IsReadIn(const FusionGroup& group, const Instruction& value, int steps) {
+  // Whether it costs little to read what `value` is made of in its place: no steps, no lookups.
+  static bool IsReadAsOperands(const Instruction& value) {
+    if (value.opcode() == Opcode::kSlice) {
+      return absl::c_all_of(value.Get<hlo::SliceAttributes>().stride, [](int64_t stride) { return stride == 1; });
+    }
+    const EvaluationCost cost = analysis::CostOf(value);
+    return analysis::IsLoopProducer(value) &&
+           (cost == EvaluationCost::kFree || (cost == EvaluationCost::kCheap && analysis::IsElementwiseLike(value)));
+  }
+
+  // Whether `value` is an array, and not made again for each who reads it.
+  static bool IsStored(const Instruction& value) {
+    return !analysis::IsLoopProducer(value) || analysis::CostOf(value) == EvaluationCost::kExpensive;
+  }
+
+  // Whether `value` is in the group anyway: a chain that `producer` is not part of leads from it to a member.
+  static bool IsReadIn(const FusionGroup& group, const Instruction& value, const Instruction& producer) {
+    constexpr size_t kMaxValues = 64;
     if (group.parameters.contains(&value) || group.members.contains(&value) || analysis::IsRematerialized(value)) {
       return true;
     }
+    // Updates go one by one, where operations count.
+    if (!IsStored(value) || group.root->opcode() == Opcode::kScatter) return false;
+    std::vector<const Instruction*> reached = {&value};
+    absl::flat_hash_set<const Instruction*> seen = {&value, &producer};
+    for (size_t i = 0; i < reached.size() && i < kMaxValues; ++i) {
+      for (const Instruction* user : reached[i]->users()) {
+        if (!seen.insert(user).second) continue;
+        if (group.members.contains(user)) return true;
+        if (IsReadAsOperands(*user)) reached.push_back(user);
+      }
+    }
+    return false;
+  }
+
+  // Whether `value` is read in the group beside `producer`, or is made of what is in so many cheap steps.
+  static bool IsAtHand(const FusionGroup& group, const Instruction& value, const Instruction& producer, int steps) {
+    if (IsReadIn(group, value, producer)) return true;
     return steps > 0 && analysis::IsElementwiseLike(value) && analysis::CostOf(value) == EvaluationCost::kCheap &&
            absl::c_all_of(value.operands(),
-                          [&](const Instruction* operand) { return IsReadIn(group, *operand, steps - 1); });
+                          [&](const Instruction* operand) { return IsAtHand(group, *operand, producer, steps - 1); });
   }
 
   // Weighs evaluating `producer` along all these paths against storing it once.
@@ -504,12 +537,12 @@ class Planner {
                         const std::vector<std::vector<IndexPath>>& paths) {
     if (analysis::IsInlineConstant(producer)) return true;
     if (paths.size() > kMaxGroupsPerInstruction) return false;
-    double evaluations = 0, reads = 0;
+    double evaluations = 0;
+    std::vector<double> evaluations_in;  // by group
     bool repeats_rows = false;
     for (size_t i = 0; i < groups.size(); ++i) {
       const FusionGroup& group = groups_[groups[i]];
-      const bool are_read = absl::c_all_of(
-          producer.operands(), [&](const Instruction* operand) { return IsReadIn(group, *operand, /*steps=*/2); });
+      double& in_group = evaluations_in.emplace_back(0);
       // Dear values that the first loop does not change are computed once for all of its iterations.
       const bool once = group.kind == FusionKind::kLoop && groups.size() == 1 && group.kept.empty() &&
                         analysis::IsElementwiseLike(*group.root) &&
@@ -517,10 +550,9 @@ class Planner {
       for (const IndexPath& path : paths[i]) {
         const double count = once ? path.evaluations / path.repeats : path.evaluations;
         repeats_rows |= count < path.evaluations;
-        evaluations += count;
-        // What the group reads anyway costs nothing.
-        reads += are_read ? 0 : count;
+        in_group += count;
       }
+      evaluations += in_group;
     }
     const double elements = static_cast<double>(std::max<int64_t>(1, producer.shape().element_count()));
     const double ratio = evaluations / elements;
@@ -537,7 +569,22 @@ class Planner {
       return true;
     }
     if (analysis::CostOf(producer) == EvaluationCost::kFree) return true;
-    if (ratio > kMaxRatio || !analysis::IsWorthRepeating(costs_, producer, evaluations, reads)) return false;
+    if (ratio > kMaxRatio) return false;
+    std::vector<double> reads(producer.operand_count(), 0);
+    for (size_t i = 0; i < groups.size(); ++i) {
+      const FusionGroup& group = groups_[groups[i]];
+      // What the group reads anyway costs nothing.
+      if (absl::c_all_of(producer.operands(), [&](const Instruction* operand) {
+            return IsAtHand(group, *operand, producer, /*steps=*/2);
+          })) {
+        continue;
+      }
+      for (int64_t k = 0; k < producer.operand_count(); ++k) {
+        const Instruction& operand = *producer.operand(k);
+        if (!IsStored(operand) || !IsReadIn(group, operand, producer)) reads[k] += evaluations_in[i];
+      }
+    }
+    if (!analysis::IsWorthRepeating(costs_, producer, evaluations, reads)) return false;
     int64_t depth = 1;
     for (const Instruction* user : producer.users()) {
       auto repeated = repeated_depth_.find(user);

@@ -125,10 +125,13 @@ std::vector<bool> OperandsAtIdentity(const Instruction& kernel) {
   return result;
 }
 
-// Whether `reduces`, a fusion of them, can compute `value`, a kernel that nothing else reads and each element of which
-// it needs at that place of the reduced array alone.
-bool TakesIn(const Instruction& reduces, const Instruction& value) {
-  if (value.users().size() != 1 || value.opcode() != Opcode::kFusion || value.IsRoot() ||
+// Whether `reduces`, a fusion of them, can compute its operand `read`, a kernel that nothing else reads, or one under
+// another name, and each element of which it needs at that place of the reduced array alone.
+bool TakesIn(const Instruction& reduces, const Instruction& read) {
+  const Instruction& value = *SourceOf(&read);
+  if (value.users().size() != 1 || value.opcode() != Opcode::kFusion || value.IsRoot() || read.users().size() != 1 ||
+      (&read != &value && (read.operand(0) != &value ||
+                           WithoutOnes(read.shape().dimensions()) != WithoutOnes(value.shape().dimensions()))) ||
       value.called_computation()->instruction_count() + reduces.called_computation()->instruction_count() > kMaxOps ||
       value.operand_count() + reduces.operand_count() > static_cast<int64_t>(kMaxOperands)) {
     return false;
@@ -143,11 +146,11 @@ bool TakesIn(const Instruction& reduces, const Instruction& value) {
     const bool reads =
         inner.opcode() == Opcode::kReduce || (reaching.contains(&inner) && analysis::IsElementwiseLike(inner));
     for (const Instruction* operand : inner.operands()) {
-      if (reads && operand->shape().dimensions() == value.shape().dimensions()) reaching.insert(operand);
+      if (reads && operand->shape().dimensions() == read.shape().dimensions()) reaching.insert(operand);
     }
   }
   for (int64_t i = 0; i < reduces.operand_count(); ++i) {
-    if (reduces.operand(i) != &value) continue;
+    if (reduces.operand(i) != &read) continue;
     for (const Instruction* reader : body.parameter(i)->users()) {
       const bool reduce = reader->opcode() == Opcode::kReduce && reader->operand(0) == body.parameter(i);
       if (!reduce && !(reaching.contains(reader) && analysis::IsElementwiseLike(*reader))) return false;
@@ -328,7 +331,9 @@ class Merger {
     for (Instruction* fusion : reducing) {
       const std::vector<Instruction*> operands(fusion->operands().begin(), fusion->operands().end());
       for (const Instruction* operand : operands) {
-        if (TakesIn(*fusion, *operand)) SinkInto(*operand, fusion);
+        if (!TakesIn(*fusion, *operand)) continue;
+        SinkInto(*operand, fusion);
+        if (IsReshape(*operand)) SinkInto(*SourceOf(operand), fusion);
       }
     }
     if (!reducing.empty()) computation_->RemoveDeadInstructions();

@@ -92,9 +92,11 @@ TEST(IndexExprTest, RandomExpressionsHaveTheValuesOfTheirParts) {
           break;
       }
       const IndexRange range = terms.RangeOf(result.expr);
+      const IndexExpr apart = terms.WithLoopsApart(result.expr);
       for (size_t i = 0; i < points.size(); ++i) {
         ASSERT_EQ(Value(terms, result.expr, points[i]), result.values[i])
             << terms.ToString(result.expr) << " in round " << round << ", step " << step;
+        ASSERT_EQ(Value(terms, apart, points[i]), result.values[i]) << terms.ToString(apart);
         ASSERT_LE(range.low, result.values[i]) << terms.ToString(result.expr);
         ASSERT_GE(range.high, result.values[i]) << terms.ToString(result.expr);
       }
@@ -140,6 +142,17 @@ TEST(IndexExprTest, SimplifiesWhatReshapesMake) {
   EXPECT_EQ(terms.Mod(terms.Mod(i, 8), 4), terms.Mod(i, 4));
   EXPECT_EQ(terms.ToString(terms.Mod(i, 4)), "((i0) mod 4)");
   EXPECT_EQ(terms.Mod(i * 9, 1), IndexExpr());
+}
+
+TEST(IndexExprTest, TakesLoopsApart) {
+  IndexTerms terms;
+  const IndexExpr i = terms.Loop(0, 12), j = terms.Loop(1, 8);
+  const IndexExpr inner = terms.Mod(i, 4), outer = terms.FloorDiv(i * 8 + j, 32), row = inner + outer * 4;
+  EXPECT_EQ(terms.ToString(row), "((i0) mod 4) + 4*((8*i0 + i1) floordiv 32)");
+  EXPECT_EQ(terms.WithLoopsApart(row), i);
+  // What stays a remainder stays as it is: loops in it may lie in rows.
+  const IndexExpr rest = terms.Mod(i * 8 + j, 32);
+  EXPECT_EQ(terms.WithLoopsApart(rest), rest);
 }
 
 }  // namespace
