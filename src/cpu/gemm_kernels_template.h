@@ -44,7 +44,7 @@ void Tile(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& s
   constexpr int64_t kBytes = sizeof(Vector);
   constexpr auto kHalfLanes = std::make_integer_sequence<int, A::kLanes / 2>();
   constexpr int kWhole = kHalf ? kVectors - 1 : kVectors;
-  // Of few vectors a half is much.
+  // Half of one vector is much where there are few.
   if constexpr (A::kHasHalves && !kHalf && kVectors < kMaxTileVectors) {
     if (columns - (kVectors - 1) * A::kLanes <= A::kLanes / 2) {
       return Tile<A, kRows, kVectors, true>(lhs, rhs, sums, strides, lhs_runs, rhs_runs, run_count, steps, columns,
