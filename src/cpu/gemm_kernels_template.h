@@ -30,20 +30,41 @@ void Store(char* to, const T& value) {
   __builtin_memcpy(to, &value, sizeof(T));
 }
 
+template <typename V, int... i>
+auto LowHalf(V value, std::integer_sequence<int, i...>) {
+  return __builtin_shufflevector(value, value, i...);
+}
+
+template <typename V, typename Half, int... i>
+V WithLowHalf(Half value, std::integer_sequence<int, i...>) {
+  return __builtin_shufflevector(value, Half{}, i...);
+}
+
 // An arithmetic has: Scalar and Vector of kLanes of them, in memory; Sum, a vector of sums; kDepth; kOffset, whether
-// lhs has 128 added, whose products Offset(y, sum) collects; MultiplyAdd(x, y, sum), x being the broadcast of a scalar.
-template <typename A, int kRows, int kVectors>
+// lhs has 128 added, whose products Offset(y, sum) collects; MultiplyAdd(x, y, sum), x being the broadcast of a scalar;
+// kHasHalves, whether it multiplies halves of vectors as well. `kHalf`: no more of the last vector is asked for.
+template <typename A, int kRows, int kVectors, bool kHalf = false>
 void Tile(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& strides, const int64_t* lhs_runs,
           const int64_t* rhs_runs, int64_t run_count, int64_t steps, int64_t columns, bool resume) {
   using Vector = typename A::Vector;
   using Sum = typename A::Sum;
   constexpr int64_t kBytes = sizeof(Vector);
+  constexpr auto kHalfLanes = std::make_integer_sequence<int, A::kLanes / 2>();
+  constexpr int kWhole = kHalf ? kVectors - 1 : kVectors;
+  // Half of one vector is much where there are few.
+  if constexpr (A::kHasHalves && !kHalf && kVectors < kMaxTileVectors) {
+    if (columns - (kVectors - 1) * A::kLanes <= A::kLanes / 2) {
+      return Tile<A, kRows, kVectors, true>(lhs, rhs, sums, strides, lhs_runs, rhs_runs, run_count, steps, columns,
+                                            resume);
+    }
+  }
   // Rows are five to a pointer, whose distances an address can hold; one pointer for all would be a chain of additions
   // longer than the products.
   constexpr int kGroup = 5;
   constexpr int kPointers = (kRows + kGroup - 1) / kGroup;
   const int64_t lhs_row = strides.lhs_row, lhs_step = strides.lhs_step, rhs_step = strides.rhs_step;
   Sum sum[kRows][kVectors] = {};
+  decltype(LowHalf(Sum{}, kHalfLanes)) half_sum[kRows] = {};
   Sum offset[kVectors] = {};
   const char* y_from = rhs;
   for (int64_t run = 0; run < run_count; ++run) {
@@ -55,14 +76,21 @@ void Tile(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& s
     }
     for (int64_t step = steps; step > 0; --step, y_from += rhs_step) {
       Vector y[kVectors];
-      for (int v = 0; v < kVectors; ++v) y[v] = Load<Vector>(y_from + v * kBytes);
+      for (int v = 0; v < kWhole; ++v) y[v] = Load<Vector>(y_from + v * kBytes);
+      const auto half = Load<decltype(LowHalf(Vector{}, kHalfLanes))>(y_from + (kVectors - 1) * kBytes);
 #pragma clang loop unroll(full)
       for (int row = 0; row < kRows; ++row) {
-        const Vector x = A::Broadcast(Load<typename A::Scalar>(x_from[row / kGroup] + row % kGroup * lhs_row));
-        for (int v = 0; v < kVectors; ++v) {
+        Vector x = A::Broadcast(Load<typename A::Scalar>(x_from[row / kGroup] + row % kGroup * lhs_row));
+        // Keeps the compiler from broadcasting a half first.
+        if constexpr (kHalf && kWhole > 0) __asm__("" : KILN_VECTOR_REGISTER(x));
+        for (int v = 0; v < kWhole; ++v) {
           sum[row][v] = A::MultiplyAdd(x, y[v], sum[row][v]);
           // Row by row, as it stands here: there are no registers for elements of later ones.
           __asm__ volatile("" : KILN_VECTOR_REGISTER(sum[row][v])::"memory");
+        }
+        if constexpr (kHalf) {
+          half_sum[row] = A::MultiplyAdd(LowHalf(x, kHalfLanes), half, half_sum[row]);
+          __asm__ volatile("" : KILN_VECTOR_REGISTER(half_sum[row])::"memory");
         }
       }
       for (int v = 0; A::kOffset && v < kVectors; ++v) offset[v] = A::Offset(y[v], offset[v]);
@@ -72,6 +100,9 @@ void Tile(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& s
   const int64_t left = columns - (kVectors - 1) * A::kLanes;  // of the last vector
 #pragma clang loop unroll(full)
   for (int row = 0; row < kRows; ++row, sums += strides.sums_row) {
+    if constexpr (kHalf) {
+      sum[row][kVectors - 1] = WithLowHalf<Sum>(half_sum[row], std::make_integer_sequence<int, A::kLanes>());
+    }
     for (int v = 0; v < kVectors; ++v) {
       Sum total = sum[row][v];
       if (A::kOffset) total -= offset[v];
@@ -239,7 +270,12 @@ struct PlainArithmetic {
   static constexpr bool kOffset = false;
   static constexpr int kRegisters = kRegisterCount;
   static Vector Broadcast(T x) { return static_cast<Vector>(x); }
-  static Sum MultiplyAdd(Vector x, Vector y, Sum sum) { return __builtin_elementwise_fma(x, y, sum); }
+  // Wider vectors are computed in halves, or halves are as fast.
+  static constexpr bool kHasHalves = kBytes == 64;
+  template <typename V>
+  static V MultiplyAdd(V x, V y, V sum) {
+    return __builtin_elementwise_fma(x, y, sum);
+  }
   static Sum Offset(Vector, Sum sum) { return sum; }
   static void StoreCut(char* to, Sum total, int64_t count, bool resume) {
     Sum before = {};
@@ -261,6 +297,7 @@ struct GroupArithmetic {
   static constexpr int64_t kDepth = 4 / sizeof(T);
   static constexpr int64_t kSumBytes = 4;
   static constexpr bool kOffset = false;
+  static constexpr bool kHasHalves = false;
   static constexpr int kRegisters = 32;
   static Vector Broadcast(uint32_t x) { return static_cast<Vector>(x); }
   static Sum Offset(Vector, Sum sum) { return sum; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/base/call_once.h"
 #include "src/base/rounding.h"
 #include "src/base/thread_pool.h"
 #include "src/cpu/dense_solver.h"
@@ -10,6 +11,7 @@
 #include "src/cpu/group_product.h"
 #include "src/cpu/jit_symbols.h"
 #include "src/cpu/radix_sort.h"
+#include "src/cpu/row_tile_moves.h"
 #include "src/cpu/run_profile.h"
 #include "src/cpu/top_rows.h"
 #include "src/cpu/winograd.h"
@@ -37,18 +39,22 @@ bool RunCustomCall(ProgramContext* context, int32_t stage, int64_t number, void*
 void MarkProfile(ProgramContext* context, int64_t instruction) { context->profile->Mark(instruction); }
 
 void RegisterProgramSymbols() {
-  AddRuntimeSymbol(kProfileName, reinterpret_cast<void*>(&MarkProfile));
-  AddRuntimeSymbol(kParallelForName, reinterpret_cast<void*>(&ParallelFor));
-  AddRuntimeSymbol(kCustomCallName, reinterpret_cast<void*>(&RunCustomCall));
-  AddRuntimeSymbol(kSortRowsName, reinterpret_cast<void*>(&SortRows));
-  AddRuntimeSymbol(kTopRowsName, reinterpret_cast<void*>(&TopRows));
-  AddRuntimeSymbol(kDenseSolveName, reinterpret_cast<void*>(&RunDenseSolve));
-  AddRuntimeSymbol(kGemmBlocksName, reinterpret_cast<void*>(&RunGemmBlocks));
-  AddRuntimeSymbol(kGroupProductName, reinterpret_cast<void*>(&RunGroupProduct));
-  AddRuntimeSymbol(kWinogradWeightsName, reinterpret_cast<void*>(&TransformWinogradWeights));
-  AddRuntimeSymbol(kWinogradName, reinterpret_cast<void*>(&RunWinograd));
-  AddRuntimeSymbol(kAttentionBlocksName, reinterpret_cast<void*>(&RunAttentionBlocks));
-  AddRuntimeSymbol(kGemmPadName, reinterpret_cast<void*>(&PadGemmRows));
+  static absl::once_flag once;
+  absl::call_once(once, [] {
+    AddRuntimeSymbol(kProfileName, reinterpret_cast<void*>(&MarkProfile));
+    AddRuntimeSymbol(kParallelForName, reinterpret_cast<void*>(&ParallelFor));
+    AddRuntimeSymbol(kCustomCallName, reinterpret_cast<void*>(&RunCustomCall));
+    AddRuntimeSymbol(kSortRowsName, reinterpret_cast<void*>(&SortRows));
+    AddRuntimeSymbol(kTopRowsName, reinterpret_cast<void*>(&TopRows));
+    AddRuntimeSymbol(kDenseSolveName, reinterpret_cast<void*>(&RunDenseSolve));
+    AddRuntimeSymbol(kGemmBlocksName, reinterpret_cast<void*>(&RunGemmBlocks));
+    AddRuntimeSymbol(kGroupProductName, reinterpret_cast<void*>(&RunGroupProduct));
+    AddRuntimeSymbol(kWinogradWeightsName, reinterpret_cast<void*>(&TransformWinogradWeights));
+    AddRuntimeSymbol(kWinogradName, reinterpret_cast<void*>(&RunWinograd));
+    AddRuntimeSymbol(kAttentionBlocksName, reinterpret_cast<void*>(&RunAttentionBlocks));
+    AddRuntimeSymbol(kGemmPadName, reinterpret_cast<void*>(&PadGemmRows));
+    AddRowTileMoves();
+  });
 }
 
 }  // namespace kiln::cpu

@@ -147,22 +147,18 @@ class NestLowering {
 
   // ---- Tiles of rows (lower_row_tiles.cc) ----
 
-  // A tile and the rows it is of: those of the array or, where the last vector has fewer rows than lanes, a copy of
-  // them.
   struct PlacedRowTile {
     llvm::Type* element = nullptr;
     llvm::Value* places = nullptr;
-    llvm::Value* rows = nullptr;
-    llvm::Value* array = nullptr;  // where there may be such a copy,
-    llvm::Value* copy = nullptr;   // which has a row for every lane
+    llvm::Value* rows = nullptr;  // in the array
   };
 
   // `body` between filling the tiles that are read and emptying those that are written, at the vector loop's iterations
   // from `base` on.
   absl::Status WithRowTiles(llvm::Value* base, const Innermost& body);
 
-  // Fills or empties it.
-  absl::Status MoveRowTile(const RowTile& tile, const PlacedRowTile& placed);
+  // Fills or empties it; `rest`: rows from the first on, or null for as many as lanes at least.
+  absl::Status MoveRowTile(const RowTile& tile, const PlacedRowTile& placed, llvm::Value* rest);
 
   llvm::Value* PlaceInRowTile(const RowTile& tile, const PlacedRowTile& placed, const IndexExpr& offset);
 
