@@ -252,11 +252,14 @@ bool MakesOperand(const Instruction& dot, int64_t index) {
       lhs.dimensions().size() != matrix || rhs.dimensions().size() != matrix) {
     return false;
   }
+  const int64_t contracting = attributes.lhs_contracting[0], steps = lhs.dimensions(contracting);
+  // Kernels read pairs of bf16 from rows of lhs.
+  if (type == hlo::PrimitiveType::kBF16 && (contracting != lhs.rank() - 1 || steps % 2 != 0)) return false;
   const hlo::Shape& shape = index == 0 ? lhs : rhs;
   const hlo::DimensionVector& batch = index == 0 ? attributes.lhs_batch : attributes.rhs_batch;
-  return !absl::c_linear_search(batch, shape.rank() - 1) && shape.byte_count() >= kMinBytes &&
-         lhs.dimensions(attributes.lhs_contracting[0]) >= kMinExtent && OtherExtent(dot, 0) >= kMinExtent &&
-         OtherExtent(dot, 1) > 1;
+  return !absl::c_linear_search(batch, shape.rank() - 1) &&
+         !absl::c_linear_search(attributes.rhs_batch, rhs.rank() - 1) && shape.byte_count() >= kMinBytes &&
+         steps >= kMinExtent && OtherExtent(dot, 0) >= kMinExtent && OtherExtent(dot, 1) > 1;
 }
 
 std::optional<double> BytesMadeOf(const Instruction& value, bool cheap) {
