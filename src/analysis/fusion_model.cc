@@ -238,6 +238,8 @@ int64_t OtherExtent(const Instruction& dot, int64_t index) {
 }  // namespace
 
 bool MakesOperand(const Instruction& dot, int64_t index) {
+  // Shorter rows are not made in whole vectors: some took five times as long as rows that are stored first.
+  constexpr int64_t kMinRow = 64;
   constexpr int64_t kMinExtent = 16, kMinBytes = 32 << 10;
   if (dot.opcode() != Opcode::kDot || !IsContraction(dot)) return false;
   const auto& attributes = dot.Get<hlo::DotAttributes>();
@@ -259,7 +261,8 @@ bool MakesOperand(const Instruction& dot, int64_t index) {
   const hlo::DimensionVector& batch = index == 0 ? attributes.lhs_batch : attributes.rhs_batch;
   return !absl::c_linear_search(batch, shape.rank() - 1) &&
          !absl::c_linear_search(attributes.rhs_batch, rhs.rank() - 1) && shape.byte_count() >= kMinBytes &&
-         steps >= kMinExtent && OtherExtent(dot, 0) >= kMinExtent && OtherExtent(dot, 1) > 1;
+         shape.dimensions(shape.rank() - 1) >= kMinRow && steps >= kMinExtent && OtherExtent(dot, 0) >= kMinExtent &&
+         OtherExtent(dot, 1) > 1;
 }
 
 std::optional<double> BytesMadeOf(const Instruction& value, bool cheap) {
