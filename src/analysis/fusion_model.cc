@@ -217,10 +217,6 @@ bool FindsRows(const Instruction& gather) {
          offsets[0] == gather.shape().rank() - static_cast<int64_t>(offsets.size());
 }
 
-}  // namespace
-
-namespace {
-
 // Of a product's result, along the side of the other operand: what is made for a block is made again for the next.
 constexpr int64_t kBlockExtent = 512;
 

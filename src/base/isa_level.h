@@ -28,7 +28,8 @@ bool HasAvx512();
 // Whether limit and processor allow a product and a sum in one instruction.
 bool HasFma();
 
-// Whether there are kernels compiled with Kiln for products of f32 and f64, or of bf16 (cpu/gemm_kernels.h).
+// Whether there are kernels compiled with Kiln for products of f32 and f64, or of bf16 (cpu/gemm_kernels.h), on x86:
+// operands that are made have not been tried with those of ARM.
 bool HasProductKernels();
 bool HasBrainKernels();
 

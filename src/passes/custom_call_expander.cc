@@ -43,12 +43,23 @@ std::optional<Opcode> FunctionOf(const Instruction& instruction) {
 bool IsGreater(const Computation& comparator) {
   const Instruction* root = comparator.root();
   const auto* compare = root->GetIf<hlo::CompareAttributes>();
-  if (compare == nullptr || root->operand_count() != 2) return false;
+  if (compare == nullptr || root->operand_count() != 2 || comparator.parameter_count() < 2) return false;
   const bool straight = root->operand(0) == comparator.parameter(0) && root->operand(1) == comparator.parameter(1);
   return straight && compare->direction == ComparisonDirection::kGt;
 }
 
-// The same by the call's comparator, of values and of positions; sort-to-top-k selects where that gives an order.
+// Whether it compares two values and their positions, as a sort of both would.
+bool ComparesPairs(const Computation& comparator, PrimitiveType type) {
+  constexpr int64_t kPairs = 2;
+  if (comparator.parameter_count() != 2 * kPairs) return false;
+  for (int64_t i = 0; i < 2 * kPairs; ++i) {
+    const Shape wanted = Shape::Scalar(i < kPairs ? type : PrimitiveType::kS32);
+    if (!Shape::Compatible(comparator.parameter(i)->shape(), wanted)) return false;
+  }
+  return Shape::Compatible(comparator.root()->shape(), Shape::Scalar(PrimitiveType::kPred));
+}
+
+// The first by the call's comparator, of values and of positions; sort-to-top-k selects where that gives an order.
 Instruction* FirstOfSorted(Builder* builder, Instruction* call, int64_t k) {
   const ArrayValue values(builder, call->operand(0));
   const int64_t last = values.shape().rank() - 1;
@@ -95,8 +106,12 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
     return InvalidArgument(instruction->Describe(), ": gives ", result.ToString(false), " of ", operand.ToString(false),
                            ", expected ", wanted.ToString(false));
   }
-  if (!instruction->called_computations().empty() && !IsGreater(*instruction->called_computation())) {
-    return FirstOfSorted(&builder, instruction, k);
+  const absl::Span<Computation* const> comparators = instruction->called_computations();
+  if (comparators.size() > 1) return InvalidArgument(instruction->Describe(), ": has several comparators");
+  if (!comparators.empty() && !IsGreater(*comparators[0])) {
+    if (ComparesPairs(*comparators[0], operand.element_type())) return FirstOfSorted(&builder, instruction, k);
+    return Unimplemented(instruction->Describe(),
+                         ": a comparator other than 'greater' has to take two values and their positions");
   }
   return builder.Add(Opcode::kTopK, wanted, {instruction->operand(0)}, hlo::TopKAttributes{.k = k});
 }

@@ -506,7 +506,7 @@ class Planner {
 
   // Whether `value` is in the group anyway: a chain that `producer` is not part of leads from it to a member.
   static bool IsReadIn(const FusionGroup& group, const Instruction& value, const Instruction& producer) {
-    constexpr size_t kMaxValues = 64;
+    constexpr size_t kMaxValues = 64;  // looked at
     if (group.parameters.contains(&value) || group.members.contains(&value) || analysis::IsRematerialized(value)) {
       return true;
     }
@@ -514,8 +514,9 @@ class Planner {
     if (!IsStored(value) || group.root->opcode() == Opcode::kScatter) return false;
     std::vector<const Instruction*> reached = {&value};
     absl::flat_hash_set<const Instruction*> seen = {&value, &producer};
-    for (size_t i = 0; i < reached.size() && i < kMaxValues; ++i) {
+    for (size_t i = 0; i < reached.size(); ++i) {
       for (const Instruction* user : reached[i]->users()) {
+        if (seen.size() > kMaxValues) return false;
         if (!seen.insert(user).second) continue;
         if (group.members.contains(user)) return true;
         if (IsReadAsOperands(*user)) reached.push_back(user);

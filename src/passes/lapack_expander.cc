@@ -116,11 +116,16 @@ Instruction* ExpandSolve(Builder* builder, const LapackCall& call) {
   const char side = LetterOf(call, "side"), uplo = LetterOf(call, "uplo"), transposed = LetterOf(call, "trans_x"),
              diagonal = LetterOf(call, "diag");
   const auto is_one_of = [](char letter, absl::string_view letters) { return absl::c_linear_search(letters, letter); };
-  if (call.instruction->operand_count() != 2 || !is_one_of(side, "LR") || !is_one_of(uplo, "LU") ||
-      !is_one_of(transposed, "NTC") || !is_one_of(diagonal, "UN") ||
-      !call.Gives(call.instruction->operand(1)->shape())) {
+  if (call.instruction->operand_count() != 2 || call.m != call.n || !is_one_of(side, "LR") || !is_one_of(uplo, "LU") ||
+      !is_one_of(transposed, "NTC") || !is_one_of(diagonal, "UN")) {
     return nullptr;
   }
+  const Shape& given = call.instruction->operand(1)->shape();
+  if (!given.IsArray() || given.rank() != call.rank()) return nullptr;
+  Shape sides = call.shape();
+  const int64_t free = call.rank() - (side == 'L' ? 1 : 2);
+  sides.set_dimensions(free, given.dimensions(free));
+  if (!Shape::Compatible(sides, given) || !call.Gives(given)) return nullptr;
   hlo::TriangularSolveAttributes solve{
       .left_side = side == 'L', .lower = uplo == 'L', .unit_diagonal = diagonal == 'U'};
   solve.transpose_a = transposed == 'N'   ? hlo::TransposeKind::kNoTranspose

@@ -247,6 +247,22 @@ std::string MadeState(int64_t n) {
                       absl::StrJoin(start, ", "), ")\n  ROOT w = ", shape, " while(u), condition=cond, body=body\n}\n");
 }
 
+// One array that all read, with what is made of it read at two places each.
+std::string SharedOperand(int64_t n) {
+  std::string text = absl::StrCat(kHeader, kEntry, "  y = f32[100000] parameter(2)\n  q = f32[100000] parameter(3)\n");
+  std::vector<std::string> values, shapes;
+  for (int64_t i = 0; i < n / 6; ++i) {
+    absl::StrAppend(&text, "  c", i, " = f32[] constant(", i, ".5)\n  b", i, " = f32[100000] broadcast(c", i,
+                    "), dimensions={}\n  m", i, " = f32[100000] multiply(y, b", i, ")\n  s", i,
+                    " = f32[100000] subtract(m", i, ", q)\n  e", i, " = f32[100000] exponential(s", i, ")\n  k", i,
+                    " = f32[99999] slice(m", i, "), slice={[1:100000]}\n");
+    values.insert(values.end(), {absl::StrCat("e", i), absl::StrCat("k", i)});
+    shapes.insert(shapes.end(), {"f32[100000]", "f32[99999]"});
+  }
+  return absl::StrCat(text, "  ROOT r = (", absl::StrJoin(shapes, ", "), ") tuple(", absl::StrJoin(values, ", "),
+                      ")\n}\n");
+}
+
 struct Form {
   const char* name;
   std::string (*make)(int64_t);
@@ -304,7 +320,8 @@ INSTANTIATE_TEST_SUITE_P(Forms, ComplexityTest,
                                          Form{"NestedWhiles", NestedWhiles}, Form{"Calls", Calls},
                                          Form{"DeepState", DeepState}, Form{"Conditionals", Conditionals},
                                          Form{"Slices", Slices}, Form{"MadeState", MadeState},
-                                         Form{"Scatters", Scatters}),
+                                         Form{"Scatters", Scatters},
+                                         Form{"SharedOperand", SharedOperand}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
