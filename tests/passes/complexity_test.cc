@@ -320,8 +320,7 @@ INSTANTIATE_TEST_SUITE_P(Forms, ComplexityTest,
                                          Form{"NestedWhiles", NestedWhiles}, Form{"Calls", Calls},
                                          Form{"DeepState", DeepState}, Form{"Conditionals", Conditionals},
                                          Form{"Slices", Slices}, Form{"MadeState", MadeState},
-                                         Form{"Scatters", Scatters},
-                                         Form{"SharedOperand", SharedOperand}),
+                                         Form{"Scatters", Scatters}, Form{"SharedOperand", SharedOperand}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
