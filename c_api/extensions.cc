@@ -1,4 +1,5 @@
 // The Layouts, MemoryDescriptions and FFI extensions.
+#include <limits>
 #include <utility>
 
 #include "c_api/functions.h"
@@ -8,6 +9,24 @@
 struct PJRT_Layouts_SerializedLayout : kiln::c_api::Bytes {};
 
 namespace kiln::c_api {
+namespace {
+
+// The default layout follows from the rank alone. A dimension may be open: where a module declares results without
+// sizes, JAX asks for the layout of arrays of -2^63 elements.
+template <typename Args>
+absl::Status GiveDefaultLayout(Args& args) {
+  if (args.num_dims != 0) KILN_REQUIRE_POINTER(args, dims);
+  hlo::DimensionVector dims(args.dims, args.dims + args.num_dims);
+  for (int64_t& size : dims) {
+    if (size == std::numeric_limits<int64_t>::min()) size = 1;
+  }
+  KILN_ASSIGN_OR_RETURN(RefPtr<const runtime::BufferType> type,
+                        BufferTypeFrom(args.type, dims.data(), dims.size(), nullptr));
+  args.layout = new PJRT_Layouts_MemoryLayout{LayoutText(*type)};
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 void Call(PJRT_Layouts_MemoryLayout_Destroy_Args& args) { delete args.layout; }
 
@@ -16,19 +35,9 @@ void Call(PJRT_Layouts_MemoryLayout_Serialize_Args& args) {
             &args.serialized_layout_deleter);
 }
 
-absl::Status Call(PJRT_Layouts_PJRT_Client_GetDefaultLayout_Args& args) {
-  KILN_ASSIGN_OR_RETURN(RefPtr<const runtime::BufferType> type,
-                        BufferTypeFrom(args.type, args.dims, args.num_dims, nullptr));
-  args.layout = new PJRT_Layouts_MemoryLayout{LayoutText(*type)};
-  return absl::OkStatus();
-}
+absl::Status Call(PJRT_Layouts_PJRT_Client_GetDefaultLayout_Args& args) { return GiveDefaultLayout(args); }
 
-absl::Status Call(PJRT_Layouts_PJRT_Topology_GetDefaultLayout_Args& args) {
-  KILN_ASSIGN_OR_RETURN(RefPtr<const runtime::BufferType> type,
-                        BufferTypeFrom(args.type, args.dims, args.num_dims, nullptr));
-  args.layout = new PJRT_Layouts_MemoryLayout{LayoutText(*type)};
-  return absl::OkStatus();
-}
+absl::Status Call(PJRT_Layouts_PJRT_Topology_GetDefaultLayout_Args& args) { return GiveDefaultLayout(args); }
 
 void Call(PJRT_Layouts_PJRT_Buffer_MemoryLayout_Args& args) {
   args.layout = new PJRT_Layouts_MemoryLayout{LayoutText(Unwrap(args.buffer)->type())};

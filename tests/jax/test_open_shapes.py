@@ -8,7 +8,7 @@ from conftest import PLATFORM
 from jax import export
 from jax._src.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir
-from stablehlo_programs import main, run
+from stablehlo_programs import load, main, run
 
 pytestmark = pytest.mark.skipif(PLATFORM == "cpu", reason="exports for Kiln")
 
@@ -165,3 +165,11 @@ def test_real_dynamic_ops_with_constant_sizes(device):
     wanted = np.arange(4, dtype=np.float32) + x[0][:, None]
     np.testing.assert_array_equal(padded, np.pad(wanted, ((1, 0), (3, 0))))
     np.testing.assert_array_equal(turned, wanted.T)
+
+
+def test_memory_profile_counts_results_declared_open(device):
+    """JAX takes such an array's shape from the module, so that it is open there."""
+    body = ["%n = stablehlo.constant dense<[4, 3]> : tensor<2xi32>", "%r = stablehlo.dynamic_iota %n, dim = 1 : (tensor<2xi32>) -> tensor<?x?xf32>"]
+    results = load(device, main(body, [], [("%r", "tensor<?x?xf32>")])).execute_sharded([]).disassemble_into_single_device_arrays()
+    np.testing.assert_array_equal(results[0][0], np.tile(np.arange(3, dtype=np.float32), (4, 1)))
+    assert jax.profiler.device_memory_profile()
