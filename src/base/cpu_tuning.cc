@@ -25,7 +25,8 @@ constexpr CpuTuning kWide = {
                .kept_bytes = 16 * kKilobyte,
                .makes_operands = true},
     .threads = {.wake_nanoseconds = 20000,
-                .range_nanoseconds = 10000,
+                .share_nanoseconds = 5000,
+                .range_nanoseconds = 2500,
                 // Bridges the gap between two kernels of one program, and costs no battery.
                 .spin_nanoseconds = 40000,
                 // Of one thread. Runs that wait in a queue share processors with those that enqueue, and each has
@@ -53,7 +54,7 @@ constexpr CpuTuning kWide = {
                  .latency_cycles = 4,
                  .lane_products_per_nanosecond = 7,
                  .bytes_per_nanosecond = 16,
-                 .task_work = 256 << 10,  // some ten microseconds
+                 .task_work = 64 << 10,  // some microseconds
                  .range_work = 64 << 10,
                  .move_work = 8,
                  .store_work = 16,

@@ -32,6 +32,7 @@ struct FusionCosts {
 // When work is divided over threads, and in which pieces. bench 'dispatch|math|matmul|sort'
 struct ThreadTuning {
   double wake_nanoseconds;     // less work than this is not worth waking a thread for
+  double share_nanoseconds;    // nor this one sharing with a thread that is awake
   double range_nanoseconds;    // what one range of a divided loop should take at least
   int64_t spin_nanoseconds;    // how long a thread looks for more work before it sleeps; bench 'dispatch|models'
   int64_t inline_nanoseconds;  // programs up to here run in the calling thread; bench 'dispatch|models'
