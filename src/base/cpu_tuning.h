@@ -74,7 +74,7 @@ struct ProductTuning {
   int64_t short_dot_vectors;            // along k: sums that are short beside what is done with them
   double l2_load_cycles;                // of a vector of rhs from the L2 cache, beyond one from the L1 cache
   double l3_load_cycles;                // and from behind the L2 cache
-  int64_t far_bytes;                    // rhs of this size comes from memory
+  int64_t far_bytes;                    // rhs, and rows that are summed, of this size come from memory; bench reduce
   // Kernels compiled with Kiln (cpu/gemm_blocks.h).
   int64_t block_rows;          // fewer rows do not repay the call,
   int64_t packed_rows;         // packing rhs,
