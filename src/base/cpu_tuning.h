@@ -50,7 +50,9 @@ struct KernelTuning {
   double gather_operations;           // per lane of an access without a stride; bench 'indexing|layout'
   double kept_operations;             // work per vector from which on a row's values are kept in an array; bench norm
   int64_t tile_bytes;                 // of the squares that a transpose stages: part of the L1 cache; bench layout
+  int64_t group_bytes;                // of rows that are joined of pieces, a piece of each at a time; bench layout/conc
   int64_t streaming_bytes;            // results of at least this size bypass the cache; bench 'memory|math|layout'
+  int64_t streamed_bytes;             // where a kernel goes over this much at least; bench layout/tile
   int64_t streaming_temporary_bytes;  // and temporaries, which are read soon; bench 'memory|training'
   int64_t row_elements;               // of a row that several stages go over at most; bench 'norm|losses'
   int64_t single_row_elements;        // where there is but one; bench 'norm|losses'
