@@ -173,7 +173,8 @@ absl::StatusOr<Shape> InferScan(const InferenceQuery& query) {
   }
   int64_t length = -1;
   // `slice` is what the computation sees of `whole`.
-  const auto check = [&](const Shape& whole, const Shape& slice, bool is_carry, absl::string_view what) -> absl::Status {
+  const auto check = [&](const Shape& whole, const Shape& slice, bool is_carry,
+                         absl::string_view what) -> absl::Status {
     Shape expected = whole;
     if (!is_carry) {
       if (!whole.IsArray()) return query.Fail(what, " ", whole.ToString(false), " is no array");
@@ -191,8 +192,7 @@ absl::StatusOr<Shape> InferScan(const InferenceQuery& query) {
                       expected.ToString(false));
   };
   for (int64_t i = 0; i < operand_count; ++i) {
-    KILN_RETURN_IF_ERROR(
-        check(query.operand(i), computation.parameter(i)->shape(), i >= input_count, "parameter"));
+    KILN_RETURN_IF_ERROR(check(query.operand(i), computation.parameter(i)->shape(), i >= input_count, "parameter"));
   }
   for (int64_t i = 0; i < output_count + scan.num_carries; ++i) {
     KILN_RETURN_IF_ERROR(check(results[i], given[i], i >= output_count, "result"));
