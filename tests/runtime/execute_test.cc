@@ -7,6 +7,7 @@
 #include <set>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -39,6 +40,13 @@ class ExecuteTest : public ::testing::Test {
           }
           return absl::OkStatus();
         });
+  }
+  // Is there when `definition` is set.
+  RefPtr<Buffer> Pending(float value, RefPtr<Event> definition) {
+    RefPtr<Buffer> buffer = *client_->CreateUninitialized(*BufferType::Create(PrimitiveType::kF32, {kSize}),
+                                                          client_->device(0)->default_memory(), std::move(definition));
+    std::fill_n(static_cast<float*>(buffer->data()), kSize, value);
+    return buffer;
   }
   RefPtr<LoadedExecutable> Load(std::unique_ptr<FakeExecutable> fake, bool portable = false) {
     return *LoadedExecutable::Load(client_.get(), std::move(fake), client_->device(0), portable, "fake");
@@ -82,8 +90,7 @@ TEST_F(ExecuteTest, LongProgramsAndPendingInputsRunLater) {
   RefPtr<LoadedExecutable> slow = Load(std::move(fake));
   RefPtr<LoadedExecutable> quick = Load(Add());
   RefPtr<Event> definition = Event::Create();
-  RefPtr<Buffer> pending = *client_->CreateUninitialized(*BufferType::Create(PrimitiveType::kF32, {kSize}),
-                                                         client_->device(0)->default_memory(), definition);
+  RefPtr<Buffer> pending = Pending(0, definition);
   RefPtr<Buffer> one = Make(1);
   RefPtr<Event> done;
   RefPtr<Buffer> first = *Run(quick.get(), {pending.get(), one.get()}, {}, &done);
@@ -132,9 +139,7 @@ TEST_F(ExecuteTest, QueuedRunsUseMemoryAgain) {
   fake->Slow();
   RefPtr<LoadedExecutable> add = Load(std::move(fake));
   RefPtr<Event> definition = Event::Create();
-  RefPtr<Buffer> pending = *client_->CreateUninitialized(*BufferType::Create(PrimitiveType::kF32, {kSize}),
-                                                         client_->device(0)->default_memory(), definition);
-  std::fill_n(static_cast<float*>(pending->data()), kSize, 4);
+  RefPtr<Buffer> pending = Pending(4, definition);
   RefPtr<Buffer> one = Make(1);
   RefPtr<Buffer> sum = *Run(add.get(), {pending.get(), one.get()});
   for (int i = 0; i < 9; ++i) sum = *Run(add.get(), {sum.get(), one.get()});
@@ -156,9 +161,7 @@ TEST_F(ExecuteTest, ResultsOfRunsThatHaveNotBegunAreDonated) {
   RefPtr<LoadedExecutable> add_in_place = Load(std::move(in_place));
   for (const bool asked_before : {false, true}) {
     RefPtr<Event> definition = Event::Create();
-    RefPtr<Buffer> pending = *client_->CreateUninitialized(*BufferType::Create(PrimitiveType::kF32, {kSize}),
-                                                           client_->device(0)->default_memory(), definition);
-    std::fill_n(static_cast<float*>(pending->data()), kSize, 4);
+    RefPtr<Buffer> pending = Pending(4, definition);
     RefPtr<Buffer> one = Make(1);
     RefPtr<Buffer> sum = *Run(add.get(), {pending.get(), one.get()});
     const void* place = asked_before ? sum->data() : nullptr;
