@@ -80,6 +80,36 @@ def test_second_process_compiles_nothing_and_damage_is_survived(tmp_path):
     assert hits == "0" and int(warned) >= 2
 
 
+KEYS = """
+    import sys
+    import jax
+    from jax._src import compilation_cache
+
+    made = []
+    make = compilation_cache.get_cache_key
+    compilation_cache.get_cache_key = lambda *args, **kwargs: made.append(make(*args, **kwargs)) or made[-1]
+    jax.jit(lambda x: x + 1).lower(1.0).compile()
+    print(len(made))
+    jax.config.update("jax_compilation_cache_dir", sys.argv[1])
+    jax.jit(lambda x: x + 2).lower(1.0).compile()
+    print(len(made))
+"""
+
+
+def test_keys_are_made_where_a_directory_is_set(tmp_path):
+    environment = {name: value for name, value in os.environ.items() if name != "JAX_COMPILATION_CACHE_DIR"}
+    environment |= {
+        "JAX_PLATFORMS": "kiln,cpu",
+        "JAX_ENABLE_COMPILATION_CACHE": "1",
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    }
+    command = [sys.executable, "-c", textwrap.dedent(KEYS), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["0", "1"]
+    assert len(list(tmp_path.glob("*-cache"))) == 1
+
+
 def compiled_and_inputs():
     function = jax.jit(lambda x, y: (jnp.tanh(x @ y), jnp.cumsum(x, 0), jnp.argsort(y, 1)), donate_argnums=0)
     inputs = [np.random.default_rng(i).standard_normal((40, 40)).astype(np.float32) for i in range(2)]

@@ -45,11 +45,19 @@ class _CachedBackend:
 @hook
 def allow_persistent_cache() -> None:
     import jax
-    from jax._src import compilation_cache
+    from jax._src import compilation_cache, config
+
+    find_cache = compilation_cache._get_cache
+    share_binary_between_hosts = config.share_binary_between_hosts
 
     @wrap(compilation_cache, "is_cache_used")
     def is_cache_used(original, backend):
-        return original(_CachedBackend(backend) if backend.platform == PLATFORM else backend)
+        if backend.platform != PLATFORM:
+            return original(backend)
+        # A key costs a fifth of what a small program takes to compile, so none is made where nothing would ask for it.
+        if find_cache(backend) is None and not share_binary_between_hosts.value:
+            return False
+        return original(_CachedBackend(backend))
 
     @wrap(compilation_cache, "put_executable_and_time")
     def put_executable_and_time(original, *args, **kwargs):
