@@ -59,7 +59,10 @@ void JobQueue::Push(std::function<void()> job) {
 }
 
 bool JobQueue::EnsureWatcher() {
-  if (idle_ > 0) {
+  if (!idle_.empty()) {
+    if (beside_caller_) {
+      for (Sleeper* sleeper : idle_) sleeper->KeepOffCaller();
+    }
     changed_.notify_one();
     return true;
   }
@@ -88,25 +91,33 @@ JobQueue::Clock::time_point JobQueue::Due() const {
   return last_progress_ + kPatience * (1 << std::clamp(beyond, 0, kMaxDoublings));
 }
 
+void JobQueue::Sleep(std::unique_lock<std::mutex>& lock, Sleeper* sleeper, Clock::time_point until) {
+  idle_.push_back(sleeper);
+  if (until == Clock::time_point::max()) {
+    changed_.wait(lock);
+  } else {
+    changed_.wait_until(lock, until);
+  }
+  idle_.erase(std::find(idle_.begin(), idle_.end(), sleeper));
+}
+
 void JobQueue::Serve() {
+  Sleeper sleeper;
+  sleeper.Begin();
   clockid_t clock = CLOCK_THREAD_CPUTIME_ID;
   pthread_getcpuclockid(pthread_self(), &clock);
   std::unique_lock<std::mutex> lock(mutex_);
   while (true) {
     if (queue_.empty()) {
       if (stopping_) return;
-      ++idle_;
-      changed_.wait(lock);
-      --idle_;
+      Sleep(lock, &sleeper, Clock::time_point::max());
       continue;
     }
     if (running_.size() >= static_cast<size_t>(concurrency_)) {
       const Clock::time_point due = Due(), now = Clock::now();
       const Clock::time_point last = last_progress_ + (due - last_progress_) * kBusyPatience;
       if (now < due || (now < last && KeepsBusy(now))) {
-        ++idle_;
-        changed_.wait_until(lock, std::max(due, now + kPatience));
-        --idle_;
+        Sleep(lock, &sleeper, std::max(due, now + kPatience));
         continue;
       }
     }
@@ -116,6 +127,7 @@ void JobQueue::Serve() {
     last_progress_ = last_look_ = Clock::now();
     if (!queue_.empty()) EnsureWatcher();
     lock.unlock();
+    sleeper.Roam();
     work();
     work = nullptr;  // What the closure owns dies before the job counts as done.
     lock.lock();

@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "src/base/cpu_placement.h"
+
 namespace kiln {
 
 // Starts a thread with every signal blocked, so that the host's handlers run on the host's threads. Returns a thread
@@ -26,7 +28,10 @@ std::thread StartThread(const char* name, std::function<void()> body);
 // so that jobs that are merely long do not crowd the CPUs. Thread-safe.
 class JobQueue {
  public:
-  explicit JobQueue(int concurrency) : concurrency_(concurrency) {}
+  // Where `beside_caller`, threads that sleep are woken on other CPUs than that of the caller of Push, who goes on with
+  // work of its own; a caller that then waits for the job has its CPU to give.
+  explicit JobQueue(int concurrency, bool beside_caller = false)
+      : concurrency_(concurrency), beside_caller_(beside_caller) {}
   ~JobQueue();  // Runs what is queued and waits for it.
 
   void Push(std::function<void()> job);
@@ -52,7 +57,11 @@ class JobQueue {
   // Makes sure that a thread watches the queue, which must not be empty. Needs mutex_. False when there is no thread.
   bool EnsureWatcher();
 
+  // Until there may be something to do, or `until`. Needs `lock` on mutex_.
+  void Sleep(std::unique_lock<std::mutex>& lock, Sleeper* sleeper, Clock::time_point until);
+
   const int concurrency_;
+  const bool beside_caller_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> queue_;
@@ -60,7 +69,7 @@ class JobQueue {
   std::vector<std::thread> threads_;
   std::list<Job> running_;  // in progress
   Clock::time_point last_look_;
-  int idle_ = 0;  // threads that wait on changed_
+  std::vector<Sleeper*> idle_;  // threads that wait on changed_
   bool stopping_ = false;
 };
 

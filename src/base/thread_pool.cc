@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "src/base/cpu_placement.h"
 #include "src/base/cpu_tuning.h"
 #include "src/base/float_environment.h"
 #include "src/base/job_queue.h"
@@ -22,6 +23,9 @@ namespace {
 
 // Of one call; more threads than that begin in the shares of others.
 constexpr int kMaxShares = 64;
+
+// Threads of a pool that says where its workers wake up.
+constexpr int kMaxPlaces = 16;
 
 void FutexWait(std::atomic<uint32_t>& word, uint32_t expected) {
   syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
@@ -92,7 +96,12 @@ struct alignas(64) Slot {
 
 struct ThreadPool::State {
   explicit State(int threads)
-      : threads(threads), spin(AvailableCpus() >= threads), parts(threads), lone_jobs(1), jobs(threads) {
+      : threads(threads),
+        spin(AvailableCpus() >= threads),
+        places(threads <= kMaxPlaces ? threads : 0),
+        parts(threads),
+        lone_jobs(1),
+        jobs(threads) {
     for (Slot& slot : slots) slot.shares = std::vector<Share>(std::min(threads, kMaxShares));
   }
 
@@ -104,6 +113,7 @@ struct ThreadPool::State {
   std::atomic<int64_t> short_work{0};  // nanoseconds of it that found no worker awake
   std::atomic<bool> stopping{false};
   std::vector<std::thread> workers;
+  std::vector<Sleeper> places;  // of workers by their numbers; empty where there are too many to go through
   JobQueue parts;  // outlives those that push to it
   JobQueue lone_jobs;
   JobQueue jobs;
@@ -123,17 +133,19 @@ struct ThreadPool::State {
   void Worker(uint32_t number) {
     // Threads begin with the environment of the one that starts them.
     const DefaultFloatEnvironment environment;
+    if (number < places.size()) places[number].Begin();
     while (true) {
       // First the epoch, then the flag: whoever sets the flag advances the epoch after it, so a worker that misses the
       // flag holds an old epoch and does not fall asleep on it.
       const uint32_t seen = epoch.load(std::memory_order_seq_cst);
-      if (stopping.load(std::memory_order_seq_cst)) return;
+      if (stopping.load(std::memory_order_seq_cst)) break;
       for (Slot& slot : slots) Help(slot, number);
       if (SpinUntil(spin, [&] { return epoch.load(std::memory_order_relaxed) != seen; })) continue;
       sleepers.fetch_add(1, std::memory_order_seq_cst);
       FutexWait(epoch, seen);
       sleepers.fetch_sub(1, std::memory_order_seq_cst);
     }
+    if (number < places.size()) places[number].End();
   }
 
   Slot* Claim() {
@@ -204,6 +216,7 @@ void ThreadPool::ParallelFor(int64_t count, int64_t grain, RangeTask task, void*
   state.epoch.fetch_add(1, std::memory_order_seq_cst);
   const uint32_t sleepers = state.sleepers.load(std::memory_order_seq_cst);
   if (wakes && sleepers > 0) {
+    for (Sleeper& place : state.places) place.KeepOffCaller();
     FutexWake(state.epoch, static_cast<int>(std::min<uint64_t>(sleepers, chunks - 1)));
   }
 

@@ -47,6 +47,34 @@ TEST(ThreadPool, CoversEveryIndexOnce) {
   }
 }
 
+TEST(ThreadPool, WorkersWakeUpOnOtherCpusThanCallers) {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
+  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "the process may use one CPU alone";
+  ThreadPool pool(2);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the worker sleeps then
+  const int cpu = sched_getcpu();
+  cpu_set_t here;
+  CPU_ZERO(&here);
+  CPU_SET(cpu, &here);
+  ASSERT_EQ(sched_setaffinity(0, sizeof(here), &here), 0);
+  std::atomic<int> begun{0};
+  std::atomic<bool> worker_avoids_cpu{false};
+  const std::thread::id caller = std::this_thread::get_id();
+  For(pool, 2, 1, [&](int64_t, int64_t) {
+    if (std::this_thread::get_id() != caller) {
+      cpu_set_t allowed;
+      CPU_ZERO(&allowed);
+      sched_getaffinity(0, sizeof(allowed), &allowed);
+      worker_avoids_cpu = !CPU_ISSET(cpu, &allowed);
+    }
+    for (begun.fetch_add(1); begun < 2;) std::this_thread::yield();  // so that each thread has one
+  });
+  sched_setaffinity(0, sizeof(all), &all);
+  EXPECT_TRUE(worker_avoids_cpu);
+}
+
 TEST(ThreadPool, NegativeCountRunsNothing) {
   ThreadPool pool(2);
   For(pool, -5, 1, [](int64_t, int64_t) { ADD_FAILURE(); });
