@@ -1,6 +1,6 @@
 // Wakes threads on other CPUs than their wakers'. Schedulers do so where they see which CPUs are idle; in a virtual
-// machine Linux takes a CPU that the hypervisor has put to sleep for a busy one, and has a thread that is woken wait for
-// its turn on the waker's CPU, for a millisecond and more, while another CPU has nothing to do.
+// machine Linux takes a CPU that the hypervisor has put to sleep for a busy one, and has a thread that is woken wait
+// for its turn on the waker's CPU, for a millisecond and more, while another CPU has nothing to do.
 #ifndef KILN_BASE_CPU_PLACEMENT_H_
 #define KILN_BASE_CPU_PLACEMENT_H_
 

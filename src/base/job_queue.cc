@@ -18,6 +18,9 @@ int64_t CpuNanoseconds(clockid_t clock) {
 
 }  // namespace
 
+thread_local JobQueue* JobQueue::queue_of_thread = nullptr;
+thread_local JobQueue::Job* JobQueue::job_of_thread = nullptr;
+
 std::thread StartThread(const char* name, std::function<void()> body) {
   sigset_t all, before;
   sigfillset(&all);
@@ -58,9 +61,16 @@ void JobQueue::Push(std::function<void()> job) {
   work();
 }
 
+void JobQueue::MayBlock() {
+  if (job_of_thread == nullptr || job_of_thread->may_block) return;
+  const std::lock_guard<std::mutex> lock(queue_of_thread->mutex_);
+  job_of_thread->may_block = true;
+  if (!queue_of_thread->queue_.empty()) queue_of_thread->EnsureWatcher();
+}
+
 bool JobQueue::EnsureWatcher() {
   if (!idle_.empty()) {
-    if (beside_caller_) {
+    if (options_.beside_caller) {
       for (Sleeper* sleeper : idle_) sleeper->KeepOffCaller();
     }
     changed_.notify_one();
@@ -72,6 +82,10 @@ bool JobQueue::EnsureWatcher() {
   }
   // A busy thread looks at the queue again when its job ends.
   return !threads_.empty() || !running_.empty();
+}
+
+bool JobQueue::Computes() const {
+  return std::count_if(running_.begin(), running_.end(), [](const Job& job) { return !job.may_block; }) >= concurrency_;
 }
 
 bool JobQueue::KeepsBusy(Clock::time_point now) {
@@ -114,6 +128,10 @@ void JobQueue::Serve() {
       continue;
     }
     if (running_.size() >= static_cast<size_t>(concurrency_)) {
+      if (Computes()) {
+        Sleep(lock, &sleeper, Clock::time_point::max());
+        continue;
+      }
       const Clock::time_point due = Due(), now = Clock::now();
       const Clock::time_point last = last_progress_ + (due - last_progress_) * kBusyPatience;
       if (now < due || (now < last && KeepsBusy(now))) {
@@ -123,7 +141,10 @@ void JobQueue::Serve() {
     }
     std::function<void()> work = std::move(queue_.front());
     queue_.pop_front();
-    const auto job = running_.insert(running_.end(), {.clock = clock, .nanoseconds = CpuNanoseconds(clock)});
+    const auto job = running_.insert(
+        running_.end(), {.clock = clock, .nanoseconds = CpuNanoseconds(clock), .may_block = options_.may_block});
+    queue_of_thread = this;
+    job_of_thread = &*job;
     last_progress_ = last_look_ = Clock::now();
     if (!queue_.empty()) EnsureWatcher();
     lock.unlock();
@@ -131,6 +152,7 @@ void JobQueue::Serve() {
     work();
     work = nullptr;  // What the closure owns dies before the job counts as done.
     lock.lock();
+    job_of_thread = nullptr;
     running_.erase(job);
     last_progress_ = last_look_ = Clock::now();
   }

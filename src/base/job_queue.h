@@ -22,19 +22,27 @@ namespace kiln {
 // that is not joinable when the system has none to give.
 std::thread StartThread(const char* name, std::function<void()> body);
 
-// Runs jobs in order of submission, `concurrency` at once. When none has started or ended for a while and one is
-// queued, the running ones are taken for blocked, and it gets a thread beyond that number: jobs may wait for jobs that
-// were pushed later. The while doubles with each further thread, and is longer when as many as may run keep a CPU busy,
-// so that jobs that are merely long do not crowd the CPUs. Thread-safe.
+// Runs jobs in order of submission, `concurrency` at once. Where jobs may block, and none has started or ended for a
+// while and one is queued, the running ones are taken for blocked, and it gets a thread beyond that number: jobs may
+// wait for jobs that were pushed later. The while doubles with each further thread, and is longer when as many as may
+// run keep a CPU busy, so that jobs that are merely long do not crowd the CPUs. Thread-safe.
 class JobQueue {
  public:
-  // Where `beside_caller`, threads that sleep are woken on other CPUs than that of the caller of Push, who goes on with
-  // work of its own; a caller that then waits for the job has its CPU to give.
-  explicit JobQueue(int concurrency, bool beside_caller = false)
-      : concurrency_(concurrency), beside_caller_(beside_caller) {}
+  struct Options {
+    // Whether jobs may wait for anything but a CPU. Otherwise no more than `concurrency` run, up to MayBlock.
+    bool may_block = true;
+    // Whether threads that sleep are woken on other CPUs than that of the caller of Push, who goes on with work of its
+    // own.
+    bool beside_caller = false;
+  };
+  explicit JobQueue(int concurrency) : JobQueue(concurrency, Options()) {}
+  JobQueue(int concurrency, const Options& options) : concurrency_(concurrency), options_(options) {}
   ~JobQueue();  // Runs what is queued and waits for it.
 
   void Push(std::function<void()> job);
+
+  // By a job: from here on it may block, if it may not anyway.
+  static void MayBlock();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -47,10 +55,17 @@ class JobQueue {
   struct Job {
     clockid_t clock;          // of its thread's CPU time
     int64_t nanoseconds = 0;  // on that clock, when last looked at
+    bool may_block = true;
   };
+
+  // What the calling thread works for and on; null when it is no thread of a queue, or between jobs.
+  static thread_local JobQueue* queue_of_thread;
+  static thread_local Job* job_of_thread;
 
   // When the job at the head may start. Needs mutex_.
   Clock::time_point Due() const;
+  // Whether as many jobs as may run cannot block. Needs mutex_.
+  bool Computes() const;
   // Whether as many jobs as may run have used a CPU since this was last asked. Needs mutex_.
   bool KeepsBusy(Clock::time_point now);
   void Serve();
@@ -61,7 +76,7 @@ class JobQueue {
   void Sleep(std::unique_lock<std::mutex>& lock, Sleeper* sleeper, Clock::time_point until);
 
   const int concurrency_;
-  const bool beside_caller_;
+  const Options options_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> queue_;

@@ -101,7 +101,8 @@ struct ThreadPool::State {
         places(threads <= kMaxPlaces ? threads : 0),
         parts(threads),
         lone_jobs(1),
-        jobs(threads) {
+        jobs(threads),
+        computations(threads, {.may_block = false}) {
     for (Slot& slot : slots) slot.shares = std::vector<Share>(std::min(threads, kMaxShares));
   }
 
@@ -117,6 +118,8 @@ struct ThreadPool::State {
   JobQueue parts;  // outlives those that push to it
   JobQueue lone_jobs;
   JobQueue jobs;
+  std::atomic<int> computing{0};  // jobs of the queue below that run
+  JobQueue computations;
 
   void Help(Slot& slot, uint32_t number) {
     if (!slot.open.load(std::memory_order_relaxed)) return;
@@ -179,6 +182,15 @@ ThreadPool::~ThreadPool() {
 int ThreadPool::threads() const { return state_->threads; }
 
 void ThreadPool::Schedule(std::function<void()> work) { state_->jobs.Push(std::move(work)); }
+void ThreadPool::ScheduleComputation(std::function<void()> work, std::function<void()> then) {
+  state_->computations.Push([state = state_.get(), work = std::move(work), then = std::move(then)] {
+    state->computing.fetch_add(1, std::memory_order_relaxed);
+    work();
+    state->computing.fetch_sub(1, std::memory_order_relaxed);
+    JobQueue::MayBlock();
+    then();
+  });
+}
 void ThreadPool::ScheduleAlone(std::function<void()> work) { state_->lone_jobs.Push(std::move(work)); }
 void ThreadPool::SchedulePart(std::function<void()> work) { state_->parts.Push(std::move(work)); }
 
@@ -190,6 +202,8 @@ void ThreadPool::ParallelFor(int64_t count, int64_t grain, RangeTask task, void*
   const uint64_t pieces = static_cast<uint64_t>(state.threads) * 8;
   const uint64_t chunk = std::max<uint64_t>(std::clamp<int64_t>(grain, 1, count), (total + pieces - 1) / pieces);
   if (chunk >= total || state.workers.empty()) return task(closure, 0, count);
+  const int helpers = state.threads - std::max(state.computing.load(std::memory_order_relaxed), 1);
+  if (helpers <= 0) return task(closure, 0, count);
   bool wakes = true;
   if (const auto worth = static_cast<int64_t>(Tuning().threads.wake_nanoseconds); nanoseconds < worth) {
     const bool any_awake = state.sleepers.load(std::memory_order_relaxed) < state.workers.size();
@@ -217,7 +231,8 @@ void ThreadPool::ParallelFor(int64_t count, int64_t grain, RangeTask task, void*
   const uint32_t sleepers = state.sleepers.load(std::memory_order_seq_cst);
   if (wakes && sleepers > 0) {
     for (Sleeper& place : state.places) place.KeepOffCaller();
-    FutexWake(state.epoch, static_cast<int>(std::min<uint64_t>(sleepers, chunks - 1)));
+    FutexWake(state.epoch,
+              static_cast<int>(std::min<uint64_t>({sleepers, chunks - 1, static_cast<uint64_t>(helpers)})));
   }
 
   slot->Work(0);

@@ -28,6 +28,10 @@ class ThreadPool {
   // scheduled after it. Never runs it inline, so a caller that holds locks is safe; the one exception is a process that
   // cannot start a single thread.
   void Schedule(std::function<void()> work);
+  // As Schedule, on further threads, for work that waits for nothing: never more than threads() at once, and
+  // ParallelFor shares work with as many threads as these leave, since two computations beside each other on two CPUs
+  // take less time than one after the other on both. `then` follows on the same thread, and may block.
+  void ScheduleComputation(std::function<void()> work, std::function<void()> then);
   // As Schedule, on further threads: for work that brings threads of its own, as libraries do, and gains nothing from
   // another of its kind beside it. One at a time, unless that seems to block.
   void ScheduleAlone(std::function<void()> work);

@@ -132,7 +132,8 @@ absl::StatusOr<std::unique_ptr<JitCompiler>> JitCompiler::Create() {
 JitCompiler::JitCompiler(const llvm::TargetMachine& machine)
     : triple_(machine.getTargetTriple().str()), data_layout_(machine.createDataLayout().getStringRepresentation()) {
   const int cpus = ThreadPool::AvailableCpus();
-  if (cpus > 1) workers_ = std::make_unique<JobQueue>(cpus, /*beside_caller=*/true);
+  if (cpus > 1)
+    workers_ = std::make_unique<JobQueue>(cpus, JobQueue::Options{.may_block = false, .beside_caller = true});
 }
 JitCompiler::~JitCompiler() = default;
 

@@ -68,6 +68,7 @@ struct LoadedExecutable::Run {
   SmallVector<void*> results;
   SmallVector<RefPtr<Event>> definitions;  // of the arguments that were not ready
   std::atomic<int64_t> waiting{1};
+  absl::Status status;
 
   void Wait() {
     waiting.store(static_cast<int64_t>(definitions.size()) + 2, std::memory_order_relaxed);
@@ -84,12 +85,16 @@ struct LoadedExecutable::Run {
     if (waiting.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     ThreadPool& pool = *executable->client_->pool();
     // What is called is often a library with threads of its own.
-    if (executable->executable_->custom_call_count() > 0) return pool.ScheduleAlone([this] { Execute(); });
-    pool.Schedule([this] { Execute(); });
+    if (executable->executable_->custom_call_count() > 0) {
+      return pool.ScheduleAlone([this] {
+        Execute();
+        End();
+      });
+    }
+    pool.ScheduleComputation([this] { Execute(); }, [this] { End(); });
   }
 
   void Execute() {
-    absl::Status status;
     for (const RefPtr<Event>& event : definitions) {
       if (status.ok()) status = event->status();
     }
@@ -102,6 +107,10 @@ struct LoadedExecutable::Run {
       if (results[i] == nullptr) status = ResourceExhausted("Out of memory: the system has none left for results");
     }
     if (status.ok()) status = executable->RunNow(arguments, results, *device, user_data);
+  }
+
+  // Tells whoever waits.
+  void End() {
     for (Buffer* buffer : held) {
       if (buffer == nullptr) continue;
       buffer->Drop();
@@ -114,8 +123,9 @@ struct LoadedExecutable::Run {
     }
     Client* client = executable->client_;
     RefPtr<Event> finished = std::move(done);
+    absl::Status outcome = std::move(status);
     delete this;
-    finished->Set(std::move(status));
+    finished->Set(std::move(outcome));
     client->EndWork();
   }
 };

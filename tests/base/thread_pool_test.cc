@@ -321,6 +321,75 @@ TEST(ThreadPool, JobsMayWaitForLaterJobs) {
   EXPECT_EQ(done[0].get_future().wait_for(std::chrono::seconds(30)), std::future_status::ready);
 }
 
+TEST(ThreadPool, ComputationsLeaveCpusToEachOther) {
+  ThreadPool pool(2);
+  std::atomic<int> running{0}, most{0}, alone{0}, ended{0};
+  std::promise<void> last;
+  constexpr int kCount = 6;
+  for (int i = 0; i < kCount; ++i) {
+    const auto compute = [&] {
+      const int now = ++running;
+      for (int before = most; before < now && !most.compare_exchange_weak(before, now);) {
+      }
+      // Longer than a job that may block may keep others waiting.
+      const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+      while (std::chrono::steady_clock::now() < end) std::this_thread::yield();
+      --running;
+    };
+    pool.ScheduleComputation(compute, [&] {
+      if (++ended == kCount) last.set_value();
+    });
+  }
+  last.get_future().wait();
+  EXPECT_EQ(most, 2);
+
+  std::atomic<int> begun{0}, shared{0}, done{0};
+  std::promise<void> both;
+  const auto compute = [&] {
+    for (++begun; begun < 2;) std::this_thread::yield();
+    const std::thread::id caller = std::this_thread::get_id();
+    For(pool, 100, 1, [&](int64_t, int64_t) {
+      if (std::this_thread::get_id() == caller) {
+        ++alone;
+      } else {
+        ++shared;
+      }
+    });
+    for (++done; done < 2;) std::this_thread::yield();
+  };
+  pool.ScheduleComputation(compute, [] {});
+  pool.ScheduleComputation(compute, [&] { both.set_value(); });
+  both.get_future().wait();
+  EXPECT_EQ(alone, 2);  // each in one piece
+  EXPECT_EQ(shared, 0);
+
+  // What is alone has all CPUs.
+  std::atomic<int> arrived{0};
+  std::promise<void> end;
+  const auto meet = [&] {
+    For(pool, 2, 1, [&](int64_t begin, int64_t end) {
+      for (arrived += static_cast<int>(end - begin); arrived < 2;) std::this_thread::yield();
+    });
+  };
+  pool.ScheduleComputation(meet, [&] { end.set_value(); });
+  EXPECT_EQ(end.get_future().wait_for(std::chrono::seconds(30)), std::future_status::ready);
+}
+
+TEST(ThreadPool, EndsOfComputationsMayWaitForLaterOnes) {
+  ThreadPool pool(2);
+  constexpr int kDepth = 4;
+  std::vector<std::promise<void>> done(kDepth + 1);
+  for (int i = 0; i < kDepth; ++i) {
+    pool.ScheduleComputation([] {},
+                             [&, i] {
+                               done[i + 1].get_future().wait();
+                               done[i].set_value();
+                             });
+  }
+  pool.ScheduleComputation([] {}, [&] { done[kDepth].set_value(); });
+  EXPECT_EQ(done[0].get_future().wait_for(std::chrono::seconds(30)), std::future_status::ready);
+}
+
 TEST(ThreadPool, BlockedJobsDoNotStarveParallelFor) {
   ThreadPool pool(2);
   std::promise<void> gate;
