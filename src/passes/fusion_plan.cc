@@ -586,7 +586,7 @@ class Planner {
       return true;
     }
     if (analysis::CostOf(producer) == EvaluationCost::kFree) return true;
-    if (ratio > kMaxRatio) return false;
+    if (ratio > kMaxRatio || analysis::IsMadeOfMore(producer)) return false;
     std::vector<double> reads(producer.operand_count(), 0);
     for (size_t i = 0; i < groups.size(); ++i) {
       const FusionGroup& group = groups_[groups[i]];
