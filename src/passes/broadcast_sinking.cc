@@ -174,29 +174,27 @@ absl::StatusOr<bool> SinkBroadcasts(Module* module) {
   bool changed = false;
   for (Computation* computation : module->PostOrder()) {
     if (fused.contains(computation)) continue;
-    // Backwards, so that a chain of them goes in as a whole; again, for what has been given what it is made of.
-    for (bool again = true; again;) {
-      again = false;
-      std::vector<Instruction*> order = computation->PostOrder();
-      WrittenOperands written;
-      for (auto it = order.rbegin(); it != order.rend(); ++it) {
-        Instruction* producer = *it;
-        if (!IsMadeFromLittle(*producer)) continue;
-        changed |= SpreadOverWriters(producer, &written);
-        const std::vector<Instruction*> users(producer->users().begin(), producer->users().end());
-        if (!absl::c_all_of(users, [&](const Instruction* user) {
-              return MayTake(*user, *producer) && calls[user->called_computation()] == 1;
-            })) {
-          continue;
-        }
-        for (Instruction* user : users) {
-          SinkInto(*producer, user);
-          again |= IsMadeFromLittle(*user);
-        }
-        changed = true;
+    // Backwards, so that a chain of them goes in as a whole; and again what has been given what it is made of.
+    std::vector<Instruction*> order = computation->PostOrder();
+    WrittenOperands written;
+    while (!order.empty()) {
+      Instruction* producer = order.back();
+      order.pop_back();
+      if (producer->users().empty() || !IsMadeFromLittle(*producer)) continue;
+      changed |= SpreadOverWriters(producer, &written);
+      const std::vector<Instruction*> users(producer->users().begin(), producer->users().end());
+      if (!absl::c_all_of(users, [&](const Instruction* user) {
+            return MayTake(*user, *producer) && calls[user->called_computation()] == 1;
+          })) {
+        continue;
       }
-      if (changed) computation->RemoveDeadInstructions();
+      for (Instruction* user : users) {
+        SinkInto(*producer, user);
+        order.push_back(user);
+      }
+      changed = true;
     }
+    if (changed) computation->RemoveDeadInstructions();
   }
   if (changed) module->RemoveUnusedComputations();
   return changed;
