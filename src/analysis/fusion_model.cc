@@ -293,6 +293,26 @@ std::optional<double> BytesMadeOf(const Instruction& value, bool cheap) {
   return computes ? std::optional(bytes) : std::nullopt;
 }
 
+bool IsMadeOfMore(const Instruction& value) {
+  constexpr size_t kMaxValues = 64;
+  std::vector<const Instruction*> steps = {&value};
+  absl::flat_hash_map<const Instruction*, size_t> readers;  // among the steps
+  int64_t bytes = 0;
+  for (size_t i = 0; i < steps.size() && steps.size() <= kMaxValues; ++i) {
+    for (int64_t k = 0; k < std::min<int64_t>(steps[i]->operand_count(), kMaxValues); ++k) {
+      const Instruction* operand = steps[i]->operand(k);
+      if (absl::c_linear_search(steps[i]->operands().first(k), operand)) continue;
+      if (++readers[operand] < operand->users().size() || operand->IsRoot() || !IsLoopProducer(*operand)) continue;
+      if (CostOf(*operand) != EvaluationCost::kExpensive) {
+        steps.push_back(operand);
+      } else if (operand->shape().IsArray()) {
+        bytes += operand->shape().byte_count();
+      }
+    }
+  }
+  return 2 * bytes > 3 * value.shape().byte_count();
+}
+
 bool JoinsColumns(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kConcatenate &&
          instruction.dimensions()[0] == instruction.shape().rank() - 1 &&

@@ -114,6 +114,17 @@ Place PlaceOfOperand(const Instruction& user, int64_t index, const Place& place)
     case Opcode::kReverse:
       result.in_steps = true;
       return result;
+    case Opcode::kGather: {
+      // Where slices are taken from; which elements of them, no loop of the indices says.
+      const auto& gather = user.Get<hlo::GatherAttributes>();
+      if (index != 1) return result;
+      for (int64_t d = 0, to_d = 0; d < shape.rank(); ++d) {
+        if (d == gather.index_vector_dim) continue;
+        while (absl::c_linear_search(gather.offset_dims, to_d)) ++to_d;
+        result.loops[d] = place.loops[to_d++];
+      }
+      return result;
+    }
     default:
       if ((IsElementwiseLike(user) || user.opcode() == Opcode::kOptBarrier) && shape.rank() == to.rank()) {
         result.loops = place.loops;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "src/analysis/buffer_assignment.h"
 #include "src/base/rounding.h"
 #include "src/cpu/dot_spec.h"
 #include "src/cpu/gemm_types.h"
@@ -165,11 +166,22 @@ class Splitter {
     std::vector<ConvolutionSpec> specs;
     std::vector<Phase> phases(spaces_.size());
     AddPhases(0, &phases, &specs);
-    for (ConvolutionSpec& spec : specs) spec.gemm.padding_is_shared = specs.size() > 1;
+    // A large copy is made a part at a time, for each phase.
+    const bool is_shared = specs.size() > 1 && PaddedBytes() <= analysis::kMaxWorkspaceBytes;
+    for (size_t i = 0; i < specs.size(); ++i) {
+      specs[i].gemm.padding_is_shared = is_shared;
+      specs[i].gemm.padded_before = is_shared && i > 0;
+    }
     return specs;
   }
 
  private:
+  int64_t PaddedBytes() const {
+    int64_t bytes = hlo::ByteWidth(lhs_.element_type());
+    for (const GemmPadding& d : common_.padding) bytes *= d.padded;
+    return bytes;
+  }
+
   static bool IsF32(const Shape& shape) { return shape.element_type() == hlo::PrimitiveType::kF32; }
 
   void FindStrides() {
@@ -288,7 +300,6 @@ class Splitter {
       return;
     }
     specs->push_back(Product(*phases));
-    specs->back().gemm.padded_before = specs->size() > 1;
   }
 
   ConvolutionSpec Product(const std::vector<Phase>& phases) const {

@@ -328,7 +328,13 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
       return plan;
     }
     if (is_made) return Unimplemented("an operand that is made, of a product without compiled kernels");
-    ChooseTile(problem, arithmetic, schedule.lanes, 28, 8, schedule);
+    // A padded copy is made of as many rows as a tile has: where those are whole images, of few.
+    int64_t max_rows = 28;
+    if (!spec.padding.empty() && problem.outer_rows.empty() && problem.column_group > 0) {
+      const int64_t row_bytes = std::max<int64_t>(problem.lhs_m * PaddedElementBytes(problem, arithmetic), 1);
+      max_rows = std::clamp<int64_t>(Tuning().products.packed_bytes / row_bytes, 1, max_rows);
+    }
+    ChooseTile(problem, arithmetic, schedule.lanes, max_rows, 8, schedule);
     const int64_t columns = int64_t{schedule.vectors} * schedule.lanes;
     const int64_t row_panels = CeilDivide(m, schedule.rows) * problem.m_outer;
     const int64_t column_panels = CeilDivide(n, columns);

@@ -174,12 +174,13 @@ absl::StatusOr<bool> SinkBroadcasts(Module* module) {
   bool changed = false;
   for (Computation* computation : module->PostOrder()) {
     if (fused.contains(computation)) continue;
-    // Backwards, so that a chain of them goes in as a whole.
+    // Backwards, so that a chain of them goes in as a whole; and again what has been given what it is made of.
     std::vector<Instruction*> order = computation->PostOrder();
     WrittenOperands written;
-    for (auto it = order.rbegin(); it != order.rend(); ++it) {
-      Instruction* producer = *it;
-      if (!IsMadeFromLittle(*producer)) continue;
+    while (!order.empty()) {
+      Instruction* producer = order.back();
+      order.pop_back();
+      if (producer->users().empty() || !IsMadeFromLittle(*producer)) continue;
       changed |= SpreadOverWriters(producer, &written);
       const std::vector<Instruction*> users(producer->users().begin(), producer->users().end());
       if (!absl::c_all_of(users, [&](const Instruction* user) {
@@ -187,7 +188,10 @@ absl::StatusOr<bool> SinkBroadcasts(Module* module) {
           })) {
         continue;
       }
-      for (Instruction* user : users) SinkInto(*producer, user);
+      for (Instruction* user : users) {
+        SinkInto(*producer, user);
+        order.push_back(user);
+      }
       changed = true;
     }
     if (changed) computation->RemoveDeadInstructions();

@@ -114,20 +114,34 @@ class Planner {
 
   // Of products that meet in an epilogue the one that waits for most others runs it: what those are made of is gone by
   // then.
-  std::vector<Instruction*> DeepestProductsFirst() const {
-    absl::flat_hash_map<const Instruction*, int64_t> depth;
+  std::vector<Instruction*> DeepestProductsFirst() {
     for (const Instruction* instruction : order_) {
       int64_t most = 0;
       for (const Instruction* operand : instruction->operands()) {
-        most = std::max(most, depth.at(operand) + (analysis::IsContraction(*operand) ? 1 : 0));
+        most = std::max(most, depth_.at(operand) + (analysis::IsContraction(*operand) ? 1 : 0));
       }
-      depth[instruction] = most;
+      depth_[instruction] = most;
     }
     std::vector<Instruction*> result = order_;
     absl::c_sort(result, [&](const Instruction* a, const Instruction* b) {
-      return std::pair(-depth[a], position_.at(a)) < std::pair(-depth[b], position_.at(b));
+      return std::pair(-depth_[a], position_.at(a)) < std::pair(-depth_[b], position_.at(b));
     });
     return result;
+  }
+
+  // Whether `member` of an epilogue would have `hero`, a product of large arrays with a small result, wait for products
+  // that it does not need, while those arrays stay.
+  bool HoldsUp(const Instruction& hero, const Instruction& member,
+               const absl::flat_hash_set<const Instruction*>& inside) const {
+    constexpr int64_t kMinGain = 8;
+    int64_t bytes = 0;
+    for (const Instruction* operand : hero.operands()) {
+      if (!operand->IsParameter() && !operand->IsConstant()) bytes += operand->shape().byte_count();
+    }
+    return hero.shape().IsArray() && bytes >= kMinGain * hero.shape().byte_count() &&
+           absl::c_any_of(member.operands(), [&](const Instruction* operand) {
+             return !inside.contains(operand) && depth_.at(operand) > depth_.at(&hero);
+           });
   }
 
   // Finds what may run behind `hero` in its kernel. Grows a set of elementwise users, the earliest first; whenever all
@@ -147,7 +161,8 @@ class Planner {
         }
       }
       if (next == nullptr || !analysis::IsElementwiseLike(*next) || claimed_.contains(next) ||
-          ordered_.contains(next) || !hlo::Shape::SameDimensions(next->shape(), hero->shape())) {
+          ordered_.contains(next) || !hlo::Shape::SameDimensions(next->shape(), hero->shape()) ||
+          HoldsUp(*hero, *next, inside)) {
         break;
       }
       set.push_back(next);
@@ -586,7 +601,7 @@ class Planner {
       return true;
     }
     if (analysis::CostOf(producer) == EvaluationCost::kFree) return true;
-    if (ratio > kMaxRatio) return false;
+    if (ratio > kMaxRatio || analysis::IsMadeOfMore(producer)) return false;
     std::vector<double> reads(producer.operand_count(), 0);
     for (size_t i = 0; i < groups.size(); ++i) {
       const FusionGroup& group = groups_[groups[i]];
@@ -680,6 +695,7 @@ class Planner {
   const analysis::FusionCosts& costs_;
   std::vector<Instruction*> order_;
   absl::flat_hash_map<const Instruction*, int64_t> position_;
+  absl::flat_hash_map<const Instruction*, int64_t> depth_;              // products behind it, one after the other
   absl::flat_hash_set<const Instruction*> ordered_;                     // takes part in control dependencies
   absl::flat_hash_map<const Instruction*, Instruction*> claimed_;       // part of an epilogue -> its exit
   absl::flat_hash_map<const Instruction*, Instruction*> hero_of_exit_;  // exit -> hero

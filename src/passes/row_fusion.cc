@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <queue>
 #include <string>
@@ -11,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "src/analysis/arithmetic_cost.h"
 #include "src/analysis/fusion_model.h"
 #include "src/base/cpu_tuning.h"
 #include "src/passes/fusion_body.h"
@@ -21,6 +23,9 @@ namespace {
 // A row must fit the second-level cache several times over. Rows that are worked on as lanes share few sets of it where
 // strides are powers of two.
 constexpr int64_t kMaxStridedRowElements = 1 << 7;
+// Of large arrays with functions in them also those that are near: a softmax over the second of 32 by 256 by 1024
+// numbers takes half of the time; norms by mean and variance took 1.4 times as long.
+constexpr int64_t kMaxNearRowElements = 1 << 8, kMaxNearStride = 4 << 10, kMinNearBytes = 4 << 20;
 constexpr int64_t kMinLaneRows = 16;
 constexpr int64_t kMinRowElements = 2;
 // Ops emitted in all stages together, and bounds on one kernel.
@@ -37,9 +42,12 @@ constexpr int64_t kNoSpread = int64_t{1} << 40;
 struct RowSpace {
   DimensionVector full;
   std::vector<bool> reduced;
+  int64_t element_bytes;
 
   explicit RowSpace(const Instruction& reduce)
-      : full(reduce.operand(0)->shape().dimensions()), reduced(full.size(), false) {
+      : full(reduce.operand(0)->shape().dimensions()),
+        reduced(full.size(), false),
+        element_bytes(hlo::ByteWidth(reduce.operand(0)->shape().element_type())) {
     for (int64_t d : reduce.dimensions()) reduced[d] = true;
   }
 
@@ -51,6 +59,22 @@ struct RowSpace {
     return rows;
   }
 
+  // Whether rows lie across a large array, with elements close together.
+  bool IsNear() const {
+    int64_t bytes = element_bytes, stride = element_bytes;
+    for (size_t d = 0; d < full.size(); ++d) {
+      bytes *= full[d];
+      stride = reduced[d] ? element_bytes : stride * full[d];
+    }
+    return stride <= kMaxNearStride && bytes >= kMinNearBytes;
+  }
+
+  bool NeedsFunctions() const {
+    int64_t elements = 1;
+    for (size_t d = 0; d < full.size(); ++d) elements *= reduced[d] ? full[d] : 1;
+    return !reduced.back() && elements > kMaxStridedRowElements;
+  }
+
   bool Fits() const {
     int64_t elements = 1, minor = -1;
     for (size_t d = 0; d < full.size(); ++d) {
@@ -58,7 +82,9 @@ struct RowSpace {
       if (full[d] != 1) minor = static_cast<int64_t>(d);
     }
     if (minor < 0 || elements < kMinRowElements) return false;
-    if (!reduced[minor]) return elements <= kMaxStridedRowElements && full[minor] >= kMinLaneRows;
+    if (!reduced[minor]) {
+      return elements <= (IsNear() ? kMaxNearRowElements : kMaxStridedRowElements) && full[minor] >= kMinLaneRows;
+    }
     return elements <= (Rows().empty() ? Tuning().kernels.single_row_elements : Tuning().kernels.row_elements);
   }
 };
@@ -157,7 +183,7 @@ class GroupFinder {
     }
     space_ = std::make_unique<RowSpace>(*reduce);
     rows_ = space_->Rows();
-    if (!space_->Fits() || (!IsFull(root->shape()) && !IsRow(root->shape()))) return {};
+    if (!space_->Fits() || (!IsFull(root->shape()) && !IsRow(root->shape())) || IsSpreadForReduce(*root)) return {};
     root_position_ = root_position;
     members_ = {root};
     copied_.clear();
@@ -176,7 +202,11 @@ class GroupFinder {
       }
     };
     add_operands(root);
-    while (!candidates.empty() && members_.size() < kMaxMembers) {
+    while (!candidates.empty()) {
+      if (members_.size() >= kMaxMembers) {
+        Trim(&group);
+        break;
+      }
       Instruction* candidate = order_[candidates.top()];
       candidates.pop();
       if (!IsStagePart(*candidate) || !TakesUsers(candidate)) continue;
@@ -241,6 +271,42 @@ class GroupFinder {
     return true;
   }
 
+  // Made of rows and of other small arrays at little cost, to be reduced to something else than rows: what reduces
+  // makes it, of the rows.
+  bool IsSpreadForReduce(const Instruction& root) const {
+    constexpr size_t kMaxValues = 16;
+    constexpr int64_t kMinGrowth = 8;
+    const auto reduces_others = [&](const Instruction* user) {
+      return ReducesRows(*user) && RowSpace(*user).reduced != space_->reduced;
+    };
+    if (!IsFull(root.shape()) || root.users().empty() || !absl::c_all_of(root.users(), reduces_others)) return false;
+    std::vector<const Instruction*> values = {&root};
+    for (size_t i = 0; i < values.size(); ++i) {
+      const Instruction& value = *values[i];
+      if (value.opcode() == Opcode::kBroadcast &&
+          value.operand(0)->shape().byte_count() * kMinGrowth <= value.shape().byte_count()) {
+        continue;
+      }
+      if (values.size() > kMaxValues || !hlo::IsElementwise(value.opcode()) ||
+          analysis::CostOf(value) == analysis::EvaluationCost::kExpensive) {
+        return false;
+      }
+      for (const Instruction* operand : value.operands()) {
+        if (!absl::c_linear_search(values, operand)) values.push_back(operand);
+      }
+    }
+    return true;
+  }
+
+  static bool IsSplat(const Instruction& value) {
+    return value.opcode() == Opcode::kBroadcast && value.operand(0)->shape().IsScalar();
+  }
+
+  // Cut out of an array that no group over these rows makes.
+  bool IsPartOfOthers(const Instruction& value) const {
+    return value.opcode() == Opcode::kSlice && !IsFull(value.operand(0)->shape()) && !IsRow(value.operand(0)->shape());
+  }
+
   // One element of each row, as the label's of a cross entropy.
   bool PicksFromRows(const Instruction& gather) const {
     const auto& attributes = gather.Get<hlo::GatherAttributes>();
@@ -286,6 +352,37 @@ class GroupFinder {
     return value.opcode() == Opcode::kBroadcast && given_.contains(value.operand(0));
   }
 
+  // Takes out members found last, behind which there are no stages yet, so that the least is read of what is made
+  // before.
+  void Trim(RowGroup* group) {
+    absl::flat_hash_set<const Instruction*> inside;
+    absl::flat_hash_map<const Instruction*, int64_t> read;  // bytes
+    int64_t bytes = 0, least = std::numeric_limits<int64_t>::max();
+    size_t best = group->members.size();
+    for (size_t i = 0; i < group->members.size(); ++i) {
+      const Instruction* member = group->members[i];
+      inside.insert(member);
+      if (const auto node = read.extract(member); !node.empty()) bytes -= node.mapped();
+      for (const Instruction* operand : member->operands()) {
+        if (inside.contains(operand) || operand->IsParameter() || IsMadeFromNothing(*operand)) continue;
+        const int64_t of_operand = operand->shape().IsArray() ? operand->shape().byte_count() : 0;
+        if (read.emplace(operand, of_operand).second) bytes += of_operand;
+      }
+      // All that is left out is elementwise.
+      const bool may_leave =
+          (hlo::IsElementwise(member->opcode()) && IsFull(member->shape())) || IsMadeFromNothing(*member);
+      if (may_leave && bytes > least) continue;
+      least = bytes;
+      best = i + 1;
+    }
+    for (size_t i = best; i < group->members.size(); ++i) {
+      members_.erase(group->members[i]);
+      copied_.erase(group->members[i]);
+      std::erase(outputs_, group->members[i]);
+    }
+    group->members.resize(best);
+  }
+
   // Whether the group can serve the users of `candidate` outside of it, if any: by an output, or, where computing it
   // again there is cheap, by the rows that it is made from.
   bool TakesUsers(Instruction* candidate) {
@@ -306,7 +403,7 @@ class GroupFinder {
       const auto position = position_.find(user);
       if (position != position_.end() && position->second < root_position_ && !kept_.contains(user)) {
         // Rows that are spread there as well are read here as rows.
-        if (!IsRowBroadcast(*candidate)) return false;
+        if (!IsRowBroadcast(*candidate) && !IsSplat(*candidate) && !IsPartOfOthers(*candidate)) return false;
         given_.insert(candidate->operand(0));
         copied_.insert(candidate);
         return true;
@@ -315,7 +412,8 @@ class GroupFinder {
     }
     if (!outside) return true;
     const bool is_full = IsFull(candidate->shape());
-    if ((is_full || candidate->opcode() == Opcode::kSlice) && computes_again) {
+    computes_again &= is_full ? !analysis::IsMadeOfMore(*candidate) : candidate->opcode() == Opcode::kSlice;
+    if (IsSplat(*candidate) || computes_again) {
       copied_.insert(candidate);
       return true;
     }
@@ -341,6 +439,10 @@ class GroupFinder {
       feeds |= IsRowBroadcast(*member) && after_reduce.contains(member->operand(0));
       (IsFull(member->shape()) ? full_ops : row_ops) += 1;
     }
+    const auto is_function = [&](const Instruction* member) {
+      return IsFull(member->shape()) && analysis::IsTranscendental(member->opcode());
+    };
+    if (space_->NeedsFunctions() && absl::c_none_of(group, is_function)) return false;
     return feeds && (reduces + 1) * full_ops + row_ops <= kMaxEmittedOps && parameters.size() <= kMaxParameters;
   }
 
