@@ -80,6 +80,9 @@ bool ShouldSwap(const GemmSpec& spec, int lanes) {
   if (spec.n == 1 && spec.m > 1) return true;
   if (spec.m == 1) return false;
   if (!n_contiguous && m_contiguous) return true;
+  // So that an lhs along m is read in vectors: 1024 by 1024 times 12 columns take 0.3 of the time, 24 columns 0.7.
+  const bool lies_along_m = spec.lhs.row_stride == 1 && spec.lhs.column_stride != 1;
+  if (lies_along_m && 2 * spec.n <= 3 * lanes && spec.m >= 8 * spec.n && spec.k >= 16) return true;
   // Few columns leave most lanes idle; storing one lane at a time costs less than that once the sum is long enough.
   return 2 * spec.n <= lanes && spec.m >= 4 * spec.n && spec.k >= 16;
 }
@@ -155,7 +158,8 @@ void ChooseTile(const GemmProblem& problem, const GemmArithmetic& arithmetic, in
 bool ChooseCompiled(const GemmSpec& spec, const GemmProblem& problem, const GemmArithmetic& arithmetic, int threads,
                     GemmSchedule& schedule) {
   const bool is_made = spec.lhs_work > 0 || spec.rhs_work > 0;
-  if (!SupportsGemmBlocks(spec, problem, schedule, arithmetic) || (!is_made && !IsWorthGemmBlocks(problem, schedule))) {
+  if (!SupportsGemmBlocks(spec, problem, schedule, arithmetic) ||
+      (!is_made && !IsWorthGemmBlocks(spec, problem, schedule))) {
     return false;
   }
   if (!ChooseAmxTile(spec, problem, arithmetic, schedule)) {

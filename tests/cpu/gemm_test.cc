@@ -18,6 +18,7 @@
 #include "gtest/gtest.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "src/base/cpu_tuning.h"
 #include "src/base/status.h"
 #include "src/base/thread_pool.h"
 #include "src/cpu/gemm_kernels.h"
@@ -625,6 +626,24 @@ TEST_F(GemmTest, RowSchedules) {
   EXPECT_EQ(kind(7, 1000, 300, 1), GemmSchedule::Kind::kRows);
   EXPECT_NE(kind(7, 1000, 300, 0), GemmSchedule::Kind::kRows);
   EXPECT_NE(kind(1000, 2 * FindRowKernels(GemmKernelKind::kF32)->lanes, 300, 0), GemmSchedule::Kind::kRows);
+}
+
+// Few rows times a matrix that comes from memory, which is read where it lies, a few of its rows at a time.
+TEST_F(GemmTest, StreamedMatrices) {
+  using T = PrimitiveType;
+  if (FindGemmKernels(GemmKernelKind::kF32) == nullptr) GTEST_SKIP() << "no kernels for this host";
+  const int64_t n = 4096, k = Tuning().products.far_bytes / 4 / n + 7;
+  for (const int64_t m : {1, 3, 13}) {
+    for (const int lhs_layout : {0, 1}) {
+      const GemmSpec spec = Make(T::kF32, T::kF32, T::kF32, m, n, k, lhs_layout, 0, 0);
+      const auto plan = PlanGemm(spec, "gemm", 2);
+      ASSERT_TRUE(plan.ok()) << plan.status();
+      EXPECT_EQ(plan->schedule.kind, GemmSchedule::Kind::kBlocks) << Describe(spec, *plan);
+      EXPECT_FALSE(plan->schedule.pack_rhs) << Describe(spec, *plan);
+      EXPECT_LE(plan->schedule.k_block, 32) << Describe(spec, *plan);
+    }
+  }
+  Check(Make(T::kF32, T::kF32, T::kF32, 3, n, k, 0, 0, 0));
 }
 
 // max(product + bias[n] + residual[m, n], 0), with the residual in the place of the result.
