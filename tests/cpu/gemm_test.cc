@@ -644,6 +644,12 @@ TEST_F(GemmTest, StreamedMatrices) {
     }
   }
   Check(Make(T::kF32, T::kF32, T::kF32, 3, n, k, 0, 0, 0));
+  // One that stays in the caches is not packed either.
+  const GemmSpec cached = Make(T::kF32, T::kF32, T::kF32, 16, 1024, 1024, 0, 0, 0);
+  const auto plan = PlanGemm(cached, "gemm", 2);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_FALSE(plan->schedule.pack_rhs) << Describe(cached, *plan);
+  EXPECT_EQ(plan->schedule.k_block, 1024) << Describe(cached, *plan);
 }
 
 // max(product + bias[n] + residual[m, n], 0), with the residual in the place of the result.
