@@ -71,6 +71,7 @@ constexpr CpuTuning kWide = {
                  // Columns in stretches of a page: 4096 by 4096 numbers take 2.1 ms instead of 3.0 (Zen 4).
                  .far_bytes = 32 * kMegabyte,
                  .block_rows = 10,
+                 .few_rows = 32,
                  .packed_rows = 24,
                  .placed_rows = 400,
                  .wide_row_bytes = 2 * kKilobyte,

@@ -79,6 +79,7 @@ struct ProductTuning {
   int64_t far_bytes;                    // rhs, and rows that are summed, of this size come from memory; bench reduce
   // Kernels compiled with Kiln (cpu/gemm_blocks.h).
   int64_t block_rows;          // fewer rows do not repay the call,
+  int64_t few_rows;            // so many at most, times rows that lie along k as well: cpu/row_product.h
   int64_t packed_rows;         // packing rhs,
   int64_t placed_rows;         // and packing an rhs that can be read where it lies
   int64_t wide_row_bytes;      // rows of rhs from here on lie on pages of their own

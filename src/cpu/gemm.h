@@ -131,6 +131,7 @@ struct GemmSchedule {
     kBlocks,    // the same, of kernels compiled with Kiln, packed by each task (gemm_blocks.h); blocks nest k, m, n
     kGroups,    // lanes are columns with lhs elements of their group, of kernels compiled with Kiln (group_product.h)
     kWinograd,  // tiles of transformed inputs times transformed weights (winograd.h); blocks nest n, m
+    kRows,      // vectors along k, of kernels compiled with Kiln (row_product.h): lhs has the few rows
     kDot,       // vectors along k, summed across lanes in the end: few rows, rhs contiguous in k
   };
   Kind kind = Kind::kTile;
@@ -155,7 +156,7 @@ struct GemmSchedule {
   int64_t k_block = 0;       // all steps when the sum is made in one go; a multiple of k where there are outer ones
 
   // Whether its loops are compiled with Kiln.
-  bool IsCompiled() const { return kind == Kind::kBlocks || kind == Kind::kGroups || kind == Kind::kWinograd; }
+  bool IsCompiled() const { return kind != Kind::kTile && kind != Kind::kDot; }
 };
 
 // All phases have this signature. lhs, rhs, out and extra as the spec says, scratch of plan.scratch_bytes aligned to 64

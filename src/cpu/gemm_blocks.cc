@@ -243,7 +243,8 @@ class BlockRunner {
     const bool from_memory = RhsIsAlongN() && make_rhs_ == nullptr;
     // With few tiles the products are no slower than the loads, and asking would be in their way.
     constexpr int64_t kMinTiles = 4;
-    prefetch_.Begin(rhs, runs, steps, from_memory && tiles >= kMinTiles ? rows : 0, g_.rhs_k, columns * g_.rhs_n,
+    const bool asks = from_memory && (g_.streams || tiles >= kMinTiles);
+    prefetch_.Begin(rhs, runs, steps, asks ? rows : 0, g_.rhs_k, columns * g_.rhs_n,
                     tiles * CeilDivide(columns, g_.columns));
   }
 

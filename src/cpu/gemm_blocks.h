@@ -34,6 +34,7 @@ struct GemmBlocks {
   // Of operands that are made: bytes from row to row of a piece, 0 of an rhs that is made in panels.
   int64_t lhs_pitch = 0, rhs_pitch = 0;
   int64_t direct = 0;                          // sums are the result as it is stored
+  int64_t streams = 0;                         // rhs comes from memory row by row
   int64_t run_block = 0, step_block = 0;       // of k at a time: whole runs, or steps of the only one
   int64_t tile_block = 0, column_block = 0;    // of a task: tiles along m, columns
   int64_t tile_blocks = 0, column_blocks = 0;  // of a round
@@ -88,7 +89,7 @@ bool ChooseAmxTile(const GemmSpec& spec, const GemmProblem& problem, const GemmA
 // Whether a kernel's sums are the result as it is stored.
 bool IsDirectResult(const GemmSpec& spec, const GemmArithmetic& arithmetic);
 // Whether it is large enough for them.
-bool IsWorthGemmBlocks(const GemmProblem& problem, const GemmSchedule& schedule);
+bool IsWorthGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule);
 // Packing and the blocks of a schedule of that kind, whose tile is chosen.
 void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmArithmetic& arithmetic, int threads,
                       GemmSchedule& schedule);

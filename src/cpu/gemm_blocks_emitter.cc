@@ -6,6 +6,7 @@
 #include "src/cpu/gemm_emitter.h"
 #include "src/cpu/group_product.h"
 #include "src/cpu/llvm_loop.h"
+#include "src/cpu/row_product.h"
 #include "src/cpu/runtime_call.h"
 #include "src/cpu/winograd.h"
 
@@ -36,6 +37,9 @@ absl::StatusOr<GemmBlocksParts> GemmEmitter::EmitBlocksParts(const std::string& 
   switch (schedule_.kind) {
     case GemmSchedule::Kind::kGroups:
       parts.description = DescribeGroupProduct(spec_, problem_, schedule_, layout_, direct);
+      break;
+    case GemmSchedule::Kind::kRows:
+      parts.description = DescribeRowProduct(spec_, problem_, schedule_, layout_);
       break;
     case GemmSchedule::Kind::kWinograd:
       parts.description = DescribeWinograd(MakeWinogradProduct(spec_, schedule_, direct));
@@ -75,9 +79,12 @@ absl::Status GemmEmitter::EmitBlocks(const Entry& entry) {
   llvm::Value* lhs = entry.lhs;
   if (layout_.lhs.padded) lhs = At(entry.scratch, layout_.lhs.scratch_offset + spec_.lhs_offset * LhsBytes());
   std::vector<llvm::Value*> arguments = {lhs, entry.rhs, entry.out, entry.extra, entry.begin, entry.end, parts.finish};
-  const bool groups = schedule_.kind == GemmSchedule::Kind::kGroups;
-  if (!groups) arguments.insert(arguments.end(), {parts.make_lhs, parts.make_rhs});
-  CallCompiled(groups ? kGroupProductName : kGemmBlocksName, parts.description, std::move(arguments));
+  const bool blocks = schedule_.kind == GemmSchedule::Kind::kBlocks;
+  if (blocks) arguments.insert(arguments.end(), {parts.make_lhs, parts.make_rhs});
+  CallCompiled(blocks                                        ? kGemmBlocksName
+               : schedule_.kind == GemmSchedule::Kind::kRows ? kRowProductName
+                                                             : kGroupProductName,
+               parts.description, std::move(arguments));
   b_.CreateRetVoid();
   return absl::OkStatus();
 }

@@ -51,6 +51,21 @@ bool MustPack(const GemmProblem& problem, const GemmSchedule& schedule) {
   return problem.rhs_n != 1 || problem.depth > 1 || problem.n % schedule.lanes != 0;
 }
 
+// Whether few rows are multiplied with an rhs whose rows are wide: no tile of them repays packing it.
+bool HasFewRows(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule) {
+  const ProductTuning& costs = Tuning().products;
+  return spec.lhs_work + spec.rhs_work == 0 && spec.padding.empty() && !MustPack(problem, schedule) &&
+         problem.k_outer == 1 && problem.m * problem.m_outer <= std::min(costs.few_rows, costs.placed_rows - 1) &&
+         problem.rhs_k * GemmArithmetic::StoredBytes(problem.rhs_type) >= costs.wide_row_bytes;
+}
+
+// Whether such an rhs comes from memory: it is read row by row, some rows at a time, each far along, while the next
+// ones are asked for.
+bool StreamsRhs(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule) {
+  return HasFewRows(spec, problem, schedule) &&
+         problem.k * problem.rhs_k * GemmArithmetic::StoredBytes(problem.rhs_type) >= Tuning().products.far_bytes;
+}
+
 }  // namespace
 
 bool IsDirectResult(const GemmSpec& spec, const GemmArithmetic& arithmetic) {
@@ -89,10 +104,11 @@ bool ChooseAmxTile(const GemmSpec& spec, const GemmProblem& problem, const GemmA
   return true;
 }
 
-bool IsWorthGemmBlocks(const GemmProblem& problem, const GemmSchedule& schedule) {
+bool IsWorthGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule) {
   const ProductTuning& costs = Tuning().products;
   const double work = static_cast<double>(problem.m * problem.m_outer) * static_cast<double>(problem.n) *
                       static_cast<double>(problem.k_total());
+  if (StreamsRhs(spec, problem, schedule)) return true;
   return problem.m * problem.m_outer >= (MustPack(problem, schedule) ? costs.packed_rows : costs.block_rows) &&
          work >= costs.block_work;
 }
@@ -126,9 +142,13 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
   const auto parts = std::max<int64_t>(std::llround(static_cast<double>(all_steps) / stretch), 1);
   const int64_t unit = problem.k_outer > 1 ? problem.k : spec.lhs_work + spec.rhs_work > 0 ? kMadeSteps : 8;
   schedule.k_block = whole ? all_steps : std::min(CeilDivide(CeilDivide(all_steps, parts), unit) * unit, all_steps);
+  const bool few = HasFewRows(spec, problem, schedule), streams = StreamsRhs(spec, problem, schedule);
+  if (few) schedule.k_block = problem.k;
+  constexpr int64_t kStreamRows = 32, kFewStreamRows = 16;
+  if (streams) schedule.k_block = std::min(problem.k, problem.m * problem.m_outer <= 4 ? kFewStreamRows : kStreamRows);
   // Rows a multiple of a power of two apart share few sets of the second-level cache, which keeps no more of them.
   const int64_t row_bytes = problem.rhs_k * element;
-  schedule.pack_rhs |= wide_rows && schedule.k_block * (row_bytes & -row_bytes) > Host().l2_bytes / 2;
+  schedule.pack_rhs |= !few && wide_rows && schedule.k_block * (row_bytes & -row_bytes) > Host().l2_bytes / 2;
   const bool in_parts = schedule.k_block < all_steps;
 
   const int64_t max_columns = std::max<int64_t>(Host().l2_bytes / 4 / (schedule.k_block * step_bytes), 1);
@@ -209,6 +229,7 @@ std::vector<int64_t> DescribeGemmBlocks(const GemmSpec& spec, const GemmProblem&
     g.rhs_pitch = place.panel > 0 ? 0 : place.pitch * rhs;
   }
   g.direct = IsDirectResult(spec, *arithmetic) ? 1 : 0;
+  g.streams = StreamsRhs(spec, problem, schedule) && !schedule.pack_rhs ? 1 : 0;
   g.run_block = std::max<int64_t>(schedule.k_block / problem.k, 1);
   g.step_block = schedule.k_block;
   g.tile_block = schedule.m_block / g.rows;

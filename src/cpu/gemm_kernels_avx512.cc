@@ -6,6 +6,7 @@
 
 #include "src/cpu/gemm_kernels_template.h"
 #include "src/cpu/group_kernels_template.h"
+#include "src/cpu/row_kernels_template.h"
 #include "src/cpu/winograd_kernels_template.h"
 
 namespace kiln::cpu {
@@ -56,6 +57,12 @@ const GroupKernels* GroupKernels512() {
   return &kKernels;
 }
 
+const RowKernels* RowKernels512(GemmKernelKind kind) {
+  static constexpr RowKernels kF32 = MakeRowKernels<PlainArithmetic<float, 64, 32>>();
+  static constexpr RowKernels kF64 = MakeRowKernels<PlainArithmetic<double, 64, 32>>();
+  return kind == GemmKernelKind::kF32 ? &kF32 : kind == GemmKernelKind::kF64 ? &kF64 : nullptr;
+}
+
 const WinogradKernels* WinogradKernels512() {
   static constexpr WinogradKernels kKernels = MakeWinogradKernels<PlainArithmetic<float, 64, 32>>();
   return &kKernels;
@@ -67,11 +74,13 @@ const WinogradKernels* WinogradKernels512() {
 
 #include "src/cpu/gemm_kernels.h"
 #include "src/cpu/group_kernels.h"
+#include "src/cpu/row_kernels.h"
 #include "src/cpu/winograd_kernels.h"
 
 namespace kiln::cpu {
 const GemmKernels* GemmKernels512(GemmKernelKind) { return nullptr; }
 const GroupKernels* GroupKernels512() { return nullptr; }
+const RowKernels* RowKernels512(GemmKernelKind) { return nullptr; }
 const WinogradKernels* WinogradKernels512() { return nullptr; }
 }  // namespace kiln::cpu
 

@@ -1,12 +1,14 @@
 // Kernels for NEON, which every 64-bit ARM processor has.
 #include "src/cpu/gemm_kernels.h"
 #include "src/cpu/group_kernels.h"
+#include "src/cpu/row_kernels.h"
 #include "src/cpu/winograd_kernels.h"
 
 #if defined(__aarch64__)
 
 #include "src/cpu/gemm_kernels_template.h"
 #include "src/cpu/group_kernels_template.h"
+#include "src/cpu/row_kernels_template.h"
 #include "src/cpu/winograd_kernels_template.h"
 
 namespace kiln::cpu {
@@ -22,6 +24,12 @@ const GroupKernels* GroupKernels128() {
   return &kKernels;
 }
 
+const RowKernels* RowKernels128(GemmKernelKind kind) {
+  static constexpr RowKernels kF32 = MakeRowKernels<PlainArithmetic<float, 16, 32>>();
+  static constexpr RowKernels kF64 = MakeRowKernels<PlainArithmetic<double, 16, 32>>();
+  return kind == GemmKernelKind::kF32 ? &kF32 : kind == GemmKernelKind::kF64 ? &kF64 : nullptr;
+}
+
 const WinogradKernels* WinogradKernels128() {
   static constexpr WinogradKernels kKernels = MakeWinogradKernels<PlainArithmetic<float, 16, 32>>();
   return &kKernels;
@@ -34,6 +42,7 @@ const WinogradKernels* WinogradKernels128() {
 namespace kiln::cpu {
 const GemmKernels* GemmKernels128(GemmKernelKind) { return nullptr; }
 const GroupKernels* GroupKernels128() { return nullptr; }
+const RowKernels* RowKernels128(GemmKernelKind) { return nullptr; }
 const WinogradKernels* WinogradKernels128() { return nullptr; }
 }  // namespace kiln::cpu
 

@@ -129,7 +129,8 @@ GemmLayout MakeGemmLayout(const GemmProblem& problem, const GemmSchedule& schedu
   GemmLayout layout;
   const int64_t element = arithmetic.element_bytes();
   const bool dot = schedule.kind == GemmSchedule::Kind::kDot;
-  const bool own_packing = schedule.kind == GemmSchedule::Kind::kBlocks;  // by tasks, in memory of their threads
+  // By tasks, in memory of their threads.
+  const bool own_packing = schedule.kind == GemmSchedule::Kind::kBlocks || schedule.kind == GemmSchedule::Kind::kRows;
   const int64_t rows = schedule.rows;
   const int64_t columns = dot ? schedule.vectors : int64_t{schedule.vectors} * schedule.lanes;
   int64_t offset = 0;

@@ -11,6 +11,7 @@
 #include "src/cpu/group_product.h"
 #include "src/cpu/jit_symbols.h"
 #include "src/cpu/radix_sort.h"
+#include "src/cpu/row_product.h"
 #include "src/cpu/row_tile_moves.h"
 #include "src/cpu/run_profile.h"
 #include "src/cpu/top_rows.h"
@@ -50,6 +51,7 @@ void RegisterProgramSymbols() {
     AddRuntimeSymbol(kDenseSolveName, reinterpret_cast<void*>(&RunDenseSolve));
     AddRuntimeSymbol(kGemmBlocksName, reinterpret_cast<void*>(&RunGemmBlocks));
     AddRuntimeSymbol(kGroupProductName, reinterpret_cast<void*>(&RunGroupProduct));
+    AddRuntimeSymbol(kRowProductName, reinterpret_cast<void*>(&RunRowProduct));
     AddRuntimeSymbol(kWinogradWeightsName, reinterpret_cast<void*>(&TransformWinogradWeights));
     AddRuntimeSymbol(kWinogradName, reinterpret_cast<void*>(&RunWinograd));
     AddRuntimeSymbol(kAttentionBlocksName, reinterpret_cast<void*>(&RunAttentionBlocks));

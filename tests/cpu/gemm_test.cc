@@ -1,6 +1,5 @@
 // Matrix products of every type, size, layout and schedule against sums in long double and in integers.
 #include "src/cpu/gemm.h"
-#include "src/cpu/gemm_kernels.h"
 
 #include <algorithm>
 #include <bit>
@@ -19,11 +18,14 @@
 #include "gtest/gtest.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "src/base/cpu_tuning.h"
 #include "src/base/status.h"
 #include "src/base/thread_pool.h"
+#include "src/cpu/gemm_kernels.h"
 #include "src/cpu/host_isa.h"
 #include "src/cpu/jit.h"
 #include "src/cpu/program_abi.h"
+#include "src/cpu/row_product.h"
 #include "tests/cpu/guarded_memory.h"
 #include "tests/cpu/isa_limit.h"
 
@@ -588,10 +590,81 @@ TEST_F(GemmTest, DotSchedules) {
   }
 }
 
+// Few rows times many that lie along k, of kernels that are compiled with Kiln, in blocks of all sizes.
+TEST_F(GemmTest, RowSchedules) {
+  for (PrimitiveType type : {PrimitiveType::kF32, PrimitiveType::kF64}) {
+    const RowKernels* kernels =
+        FindRowKernels(type == PrimitiveType::kF32 ? GemmKernelKind::kF32 : GemmKernelKind::kF64);
+    if (kernels == nullptr) GTEST_SKIP() << "no kernels for this host";
+    for (int i = 0; i < 60; ++i) {
+      const bool swapped = random_() % 2 == 1;
+      const int64_t few = 1 + random_() % 20, many = 1 + random_() % 90, k = 2 * kernels->lanes + random_() % 90;
+      GemmSpec spec = swapped ? Make(type, type, type, many, few, k, 0, random_() % 4, random_() % 3)
+                              : Make(type, type, type, few, many, k, random_() % 4, 1, random_() % 3);
+      Check(spec, [&](GemmSchedule& s) {
+        s = GemmSchedule();
+        s.kind = GemmSchedule::Kind::kRows;
+        s.swapped = swapped;
+        s.lanes = static_cast<int>(kernels->lanes);
+        s.rows = static_cast<int>(few);
+        s.vectors = 1 + random_() % 6;
+        s.pack_lhs = (swapped ? spec.rhs.row_stride : spec.lhs.column_stride) != 1 || random_() % 2;
+        s.m_block = few;
+        s.n_block = 1 + random_() % 60;
+        s.k_block = random_() % 2 ? k : kernels->lanes + random_() % 40;
+      });
+      if (HasFatalFailure()) return;
+    }
+  }
+  // Chosen for either side that is few, and not for columns that fill vectors.
+  const auto kind = [&](int64_t m, int64_t n, int64_t k, int rhs_layout) {
+    const GemmSpec spec =
+        Make(PrimitiveType::kF32, PrimitiveType::kF32, PrimitiveType::kF32, m, n, k, 0, rhs_layout, 0);
+    return PlanGemm(spec, "gemm", 2)->schedule.kind;
+  };
+  EXPECT_EQ(kind(1000, 7, 300, 0), GemmSchedule::Kind::kRows);
+  EXPECT_EQ(kind(7, 1000, 300, 1), GemmSchedule::Kind::kRows);
+  EXPECT_NE(kind(7, 1000, 300, 0), GemmSchedule::Kind::kRows);
+  EXPECT_NE(kind(1000, 2 * FindRowKernels(GemmKernelKind::kF32)->lanes, 300, 0), GemmSchedule::Kind::kRows);
+}
+
+// Few rows times a matrix that comes from memory, which is read where it lies, a few of its rows at a time.
+TEST_F(GemmTest, StreamedMatrices) {
+  using T = PrimitiveType;
+  if (FindGemmKernels(GemmKernelKind::kF32) == nullptr) GTEST_SKIP() << "no kernels for this host";
+  const int64_t n = 4096, k = Tuning().products.far_bytes / 4 / n + 7;
+  for (const int64_t m : {1, 3, 13}) {
+    for (const int lhs_layout : {0, 1}) {
+      const GemmSpec spec = Make(T::kF32, T::kF32, T::kF32, m, n, k, lhs_layout, 0, 0);
+      const auto plan = PlanGemm(spec, "gemm", 2);
+      ASSERT_TRUE(plan.ok()) << plan.status();
+      EXPECT_EQ(plan->schedule.kind, GemmSchedule::Kind::kBlocks) << Describe(spec, *plan);
+      EXPECT_FALSE(plan->schedule.pack_rhs) << Describe(spec, *plan);
+      EXPECT_LE(plan->schedule.k_block, 32) << Describe(spec, *plan);
+    }
+  }
+  Check(Make(T::kF32, T::kF32, T::kF32, 3, n, k, 0, 0, 0));
+  // One that stays in the caches is not packed either.
+  const GemmSpec cached = Make(T::kF32, T::kF32, T::kF32, 16, 1024, 1024, 0, 0, 0);
+  const auto plan = PlanGemm(cached, "gemm", 2);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_FALSE(plan->schedule.pack_rhs) << Describe(cached, *plan);
+  EXPECT_EQ(plan->schedule.k_block, 1024) << Describe(cached, *plan);
+}
+
 // max(product + bias[n] + residual[m, n], 0), with the residual in the place of the result.
 TEST_F(GemmTest, EpilogueRunsOnRegisters) {
-  for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{
-           {5, 37, 11}, {60, 133, 40}, {37, 1, 20}, {1, 100, 64}, {6, 3, 5000}, {3, 5, 0}, {60, 128, 700}, {31, 47, 5000}}) {
+  for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{{5, 37, 11},
+                                                                   {60, 133, 40},
+                                                                   {37, 1, 20},
+                                                                   {1, 100, 64},
+                                                                   {6, 3, 5000},
+                                                                   {3, 5, 0},
+                                                                   {60, 128, 700},
+                                                                   {31, 47, 5000},
+                                                                   {200, 5, 700},
+                                                                   {600, 1, 64},
+                                                                   {500, 20, 100}}) {
     for (int out_layout = 0; out_layout < 2; ++out_layout) {
       GemmSpec spec = Make(PrimitiveType::kF32, PrimitiveType::kF32, PrimitiveType::kF32, m, n, k, 0, 0, out_layout);
       std::vector<float> lhs(m * k), rhs(k * n), bias(n), residual(m * n);
@@ -617,7 +690,16 @@ TEST_F(GemmTest, EpilogueRunsOnRegisters) {
         }
         llvm::Value* at = b.CreateAdd(b.CreateMul(a.m_index, b.getInt64(spec.out.row_stride)),
                                       b.CreateMul(a.n_index, b.getInt64(spec.out.column_stride)));
-        llvm::Value* sum = b.CreateFAdd(b.CreateFAdd(result.value, bias_value), load(1, at, a.lanes));
+        const int64_t step = a.lanes_along_m ? spec.out.row_stride : spec.out.column_stride;
+        llvm::Value* residual_value = load(1, at, step == 1 ? a.lanes : 1);
+        if (step != 1 && a.lanes > 1) {
+          residual_value = llvm::PoisonValue::get(result.value->getType());
+          for (int lane = 0; lane < a.lanes; ++lane) {
+            llvm::Value* element = load(1, b.CreateAdd(at, b.getInt64(lane * step)), 1);
+            residual_value = b.CreateInsertElement(residual_value, element, static_cast<uint64_t>(lane));
+          }
+        }
+        llvm::Value* sum = b.CreateFAdd(b.CreateFAdd(result.value, bias_value), residual_value);
         kernel::Value value = result;
         value.value = b.CreateMaxNum(sum, llvm::Constant::getNullValue(sum->getType()));
         return value;

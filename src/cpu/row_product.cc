@@ -1,0 +1,231 @@
+#include "src/cpu/row_product.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "src/base/cpu_tuning.h"
+#include "src/base/float_environment.h"
+#include "src/base/rounding.h"
+#include "src/cpu/host_isa.h"
+
+namespace kiln::cpu {
+namespace {
+
+using hlo::PrimitiveType;
+
+// In front of packed rows, which tails reach back over.
+constexpr int64_t kLeadBytes = 64;
+
+std::optional<GemmKernelKind> KindOf(const GemmProblem& problem, const GemmArithmetic& arithmetic) {
+  if (arithmetic.parts() != 1 || !arithmetic.IsNative(problem.lhs_type) || !arithmetic.IsNative(problem.rhs_type)) {
+    return std::nullopt;
+  }
+  if (arithmetic.native_type() == PrimitiveType::kF32) return GemmKernelKind::kF32;
+  if (arithmetic.native_type() == PrimitiveType::kF64) return GemmKernelKind::kF64;
+  return std::nullopt;
+}
+
+// Many rows that come from memory, in a stream each; asking ahead for what a cache holds takes longer.
+bool IsFar(int64_t n, int64_t stride) { return n * stride >= Tuning().products.far_bytes; }
+
+// The largest tile of `few` rows by up to `limit` of `n` that lie `stride` apart. In a cache, those that share a set of
+// the first level, which holds some eight lines, are few as well: 0.92 of the time.
+int64_t MostMany(const RowKernels& kernels, int64_t few, int64_t limit, int64_t n, int64_t stride) {
+  const bool share_set = stride % 4096 == 0 && few <= 2 && !IsFar(n, stride);
+  int64_t many = std::min<int64_t>(limit, share_set ? 4 : RowKernels::kMaxMany);
+  while (kernels.tiles[few - 1][many - 1] == nullptr) --many;
+  return many;
+}
+
+class RowRunner {
+ public:
+  RowRunner(const RowProduct& product, void* const* extra, GemmFinish* finish)
+      : g_(product),
+        kernels_(*FindRowKernels(product.kind)),
+        extra_(extra),
+        finish_(finish),
+        groups_(CeilDivide(g_.m, kernels_.most_few)),
+        group_(CeilDivide(g_.m, groups_)),
+        many_(MostMany(kernels_, group_, RowKernels::kMaxMany, g_.n, g_.rhs_column)),
+        ahead_(CeilDivide(many_, groups_)) {
+    asks_ahead_ = IsFar(g_.n, g_.rhs_column);
+    // Whole lines, an odd number of them apart: rows of a power of two would share a few cache sets.
+    packed_row_ = RoundUp(std::min(g_.k_block, g_.k) * kernels_.element_bytes, 128) + 64;
+    packed_bytes_ = g_.pack_lhs ? kLeadBytes + g_.m * packed_row_ : 0;
+    const int64_t kept = g_.k_block < g_.k ? RoundUp(std::min(g_.column_block, g_.n), g_.columns) : g_.columns;
+    sums_bytes_ = g_.direct ? 0 : g_.m * kept * kernels_.element_bytes;
+  }
+
+  int64_t bytes() const { return packed_bytes_ + sums_bytes_; }
+  void UseMemory(char* memory) {
+    sums_ = memory;
+    packed_ = memory + sums_bytes_ + kLeadBytes;
+  }
+
+  void RunTask(int64_t task, const char* lhs, const char* rhs, char* out) {
+    const int64_t n_begin = task % g_.column_blocks * g_.column_block;
+    const int64_t n_end = std::min(n_begin + g_.column_block, g_.n);
+    int64_t batch = task / g_.column_blocks, rest = batch;
+    for (int64_t i = g_.batch_count; i-- > 0; rest /= g_.batch[i].size) {
+      const int64_t position = rest % g_.batch[i].size;
+      lhs += position * g_.batch[i].lhs;
+      rhs += position * g_.batch[i].rhs;
+      out += position * g_.batch[i].out;
+    }
+    for (int64_t k = 0; k < g_.k; k += g_.k_block) {
+      const int64_t elements = std::min(g_.k_block, g_.k - k);
+      const char* few = lhs + k * g_.lhs_step;
+      if (g_.pack_lhs) {
+        if (packed_from_ != few) {
+          kernels_.pack(few, packed_, g_.lhs_step, g_.lhs_row, packed_row_, elements, g_.m);
+        }
+        packed_from_ = few;
+        few = packed_;
+      }
+      char* sums = sums_;
+      for (int64_t n = n_begin; n < n_end; n += g_.columns) {
+        const int64_t end = std::min(n + g_.columns, n_end);
+        MultiplyColumns(few, rhs + k * kernels_.element_bytes, g_.direct ? out : sums, n, end, n_end, elements, k > 0);
+        if (g_.direct) continue;
+        if (k + elements == g_.k) finish_(sums, out, extra_, batch, 0, n, g_.m, end - n);
+        if (g_.k_block < g_.k) sums += g_.m * g_.columns * kernels_.element_bytes;
+      }
+    }
+  }
+
+ private:
+  // Columns [n, end) of a task that ends with `n_end`.
+  void MultiplyColumns(const char* few, const char* rhs, char* sums, int64_t n, int64_t end, int64_t n_end,
+                       int64_t elements, bool resume) {
+    RowTileStrides strides{g_.pack_lhs ? packed_row_ : g_.lhs_row, g_.rhs_column, g_.out_row, g_.out_column};
+    if (g_.direct) {
+      sums += n * g_.out_column;
+    } else {
+      strides.sums_few = g_.columns * kernels_.element_bytes;
+      strides.sums_many = kernels_.element_bytes;
+    }
+    while (n < end) {
+      const int64_t many = MostMany(kernels_, group_, end - n, g_.n, g_.rhs_column);
+      // A single group of few rows goes over all tiles, several take turns: each reads its columns from the cache where
+      // the first one left them, and asks for a part of the next ones. The last tile has none to ask for.
+      const bool asks = asks_ahead_ && many == many_ && n + 2 * many <= n_end;
+      const int64_t tiles = groups_ > 1 ? 1 : std::max<int64_t>((asks ? end - many : end) - n, many) / many;
+      for (int64_t group = 0; group < groups_; ++group) {
+        const int64_t m = group * group_, first = group * ahead_;
+        RowKernel* kernel = kernels_.tiles[std::min(group_, g_.m - m) - 1][many - 1];
+        kernel(few + m * strides.few, rhs + n * g_.rhs_column, sums + m * strides.sums_few, strides, elements, tiles,
+               rhs + (n + many + first) * g_.rhs_column, asks ? std::clamp<int64_t>(many - first, 0, ahead_) : 0,
+               resume);
+      }
+      sums += tiles * many * strides.sums_many;
+      n += tiles * many;
+    }
+  }
+
+  const RowProduct& g_;
+  const RowKernels& kernels_;
+  void* const* const extra_;
+  GemmFinish* const finish_;
+  const int64_t groups_, group_;  // of few rows
+  const int64_t many_;            // of a tile
+  const int64_t ahead_;           // of them that each group asks for
+  bool asks_ahead_ = false;
+  int64_t packed_row_ = 0, packed_bytes_ = 0, sums_bytes_ = 0;
+  const char* packed_from_ = nullptr;
+  char *sums_ = nullptr, *packed_ = nullptr;
+};
+
+}  // namespace
+
+const RowKernels* FindRowKernels(GemmKernelKind kind) {
+  const int bytes = Host().compiled_vector_bytes;
+  return bytes == 64 ? RowKernels512(kind) : bytes == 32 ? RowKernels256(kind) : RowKernels128(kind);
+}
+
+void RunRowProduct(const RowProduct* product, const char* lhs, const char* rhs, char* out, void* const* extra,
+                   int64_t begin, int64_t end, GemmFinish* finish) {
+  const FlushedFloatEnvironment environment;
+  RowRunner runner(*product, extra, finish);
+  runner.UseMemory(ThreadMemory(runner.bytes()));
+  for (int64_t task = begin; task < end; ++task) runner.RunTask(task, lhs, rhs, out);
+}
+
+bool ChooseRowProduct(const GemmSpec& spec, const GemmProblem& problem, const GemmArithmetic& arithmetic, int threads,
+                      GemmSchedule& schedule) {
+  const ProductTuning& costs = Tuning().products;
+  const std::optional<GemmKernelKind> kind = KindOf(problem, arithmetic);
+  const RowKernels* kernels = kind.has_value() ? FindRowKernels(*kind) : nullptr;
+  if (kernels == nullptr || problem.rhs_k != 1 || (problem.rhs_n == 0 && problem.n > 1)) return false;
+  const double work = static_cast<double>(problem.m * problem.n) * static_cast<double>(problem.k);
+  if (problem.k < 2 * kernels->lanes || work < costs.block_work) return false;
+  // Few columns that fill vectors need not be packed as rows.
+  if (problem.lhs_m == 1 && problem.m % kernels->lanes == 0 && problem.m > 1) return false;
+  int64_t dimensions = 0;
+  for (const GemmBatchDimension& d : problem.batch) dimensions += d.size != 1;
+  if (dimensions > GemmBlocks::kMaxDimensions) return false;
+
+  schedule.kind = GemmSchedule::Kind::kRows;
+  schedule.depth = 1;
+  int lanes = 1;
+  while (lanes < kernels->lanes && lanes < problem.n) lanes *= 2;
+  schedule.lanes = lanes;
+  schedule.rows = static_cast<int>(problem.m);
+  schedule.vectors = RowKernels::kMaxMany;
+  schedule.pack_lhs = problem.lhs_k != 1;
+  schedule.pack_rhs = false;
+  schedule.m_block = problem.m;
+  // Few rows stay in the second-level cache.
+  const int64_t element = arithmetic.element_bytes();
+  const int64_t parts = CeilDivide(problem.m * problem.k * element, int64_t{Host().l2_bytes} / 2);
+  schedule.k_block = parts > 1 ? RoundUp(CeilDivide(problem.k, parts), 64) : problem.k;
+  // Equal parts for all threads.
+  const int64_t columns = int64_t{schedule.vectors} * lanes;
+  const double task = work / costs.task_work;
+  const int64_t tasks_per_thread = schedule.pack_lhs ? 2 : 8;
+  const int64_t tasks =
+      threads == 1 ? 1
+                   : std::clamp<int64_t>(static_cast<int64_t>(std::min(task, 1e6)), 1,
+                                         std::max<int64_t>(CeilDivide(tasks_per_thread * threads, problem.batches), 1));
+  // Whole tiles, or whole vectors.
+  const int64_t groups = CeilDivide(problem.m, kernels->most_few);
+  const int64_t tile = MostMany(*kernels, CeilDivide(problem.m, groups), RowKernels::kMaxMany, problem.n,
+                                problem.rhs_n * arithmetic.element_bytes());
+  const int64_t unit = IsDirectResult(spec, arithmetic) ? tile : columns;
+  schedule.n_block = std::max<int64_t>(std::min(RoundUp(CeilDivide(problem.n, tasks), unit), problem.n), 1);
+  return true;
+}
+
+std::vector<int64_t> DescribeRowProduct(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule,
+                                        const GemmLayout& layout) {
+  const absl::StatusOr<GemmArithmetic> arithmetic =
+      GemmArithmetic::Make(spec.lhs.type, spec.rhs.type, spec.result_type);
+  const int64_t element = arithmetic->element_bytes(), out = GemmArithmetic::StoredBytes(problem.out_type);
+  RowProduct g;
+  g.kind = *KindOf(problem, *arithmetic);
+  g.m = problem.m;
+  g.n = problem.n;
+  g.k = problem.k;
+  g.lhs_row = problem.lhs_m * element;
+  g.lhs_step = problem.lhs_k * element;
+  g.rhs_column = problem.rhs_n * element;
+  g.out_row = problem.out_m * out;
+  g.out_column = problem.out_n * out;
+  g.pack_lhs = schedule.pack_lhs ? 1 : 0;
+  g.direct = IsDirectResult(spec, *arithmetic) ? 1 : 0;
+  g.k_block = schedule.k_block;
+  g.columns = int64_t{schedule.vectors} * schedule.lanes;
+  g.column_block = schedule.n_block;
+  g.column_blocks = layout.n_blocks;
+  for (const GemmBatchDimension& d : problem.batch) {
+    if (d.size != 1) {
+      g.batch[g.batch_count++] = {d.size, d.lhs_stride * element, d.rhs_stride * element, d.out_stride * out};
+    }
+  }
+  static_assert(sizeof(RowProduct) % sizeof(int64_t) == 0);
+  std::vector<int64_t> words(sizeof(RowProduct) / sizeof(int64_t));
+  std::memcpy(words.data(), &g, sizeof(RowProduct));
+  return words;
+}
+
+}  // namespace kiln::cpu
