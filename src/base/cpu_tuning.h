@@ -117,7 +117,7 @@ struct FourierTuning {
   double shuffle_cycles;         // where results change lanes, per halving
   double number_cycles;          // or per number that is moved alone
   double transpose_cycles;
-  double row_cycles;         // calls of a row's own
+  double row_cycles;         // of each step of a row's own
   int64_t row_bytes;         // longer rows are transformed in four steps
   int64_t lone_row_bytes;    // those that are alone, since threads would have nothing to do
   int64_t transposed_bytes;  // rows whose block takes more are not transposed

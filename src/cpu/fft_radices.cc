@@ -5,17 +5,15 @@
 #include <cmath>
 #include <limits>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "src/base/cpu_tuning.h"
 #include "src/base/rounding.h"
+#include "src/cpu/fft_kernels.h"
 #include "src/cpu/host_isa.h"
 
 namespace kiln::cpu {
 namespace {
-
-// Larger ones that are no primes take LLVM longer and run no faster.
-constexpr int64_t kRadices[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 17, 19, 23, 29, 31};
-constexpr int64_t kLargestPrime = 31;
 
 double LegCycles(int64_t radix) {
   const FourierTuning& costs = Tuning().fourier;
@@ -56,14 +54,12 @@ class Search {
     const double legs = static_cast<double>(length_);
     if (columns_) return legs * LegCycles(radix);
     const int64_t extent = neighbours == 1 ? length_ / radix : neighbours;
-    const int64_t lanes = FftLanes(vector_lanes_, extent);
-    const double vectors = legs / static_cast<double>(extent) * static_cast<double>(CeilDivide(extent, lanes));
+    const double vectors = legs / static_cast<double>(extent) * static_cast<double>(CeilDivide(extent, vector_lanes_));
     const FourierTuning& costs = Tuning().fourier;
     double moves = 0;
-    if (neighbours == 1 && lanes > 1) {
-      moves = std::has_single_bit(static_cast<uint64_t>(radix))
-                  ? costs.shuffle_cycles * std::log2(static_cast<double>(radix))
-                  : costs.number_cycles * static_cast<double>(2 * lanes);
+    if (neighbours == 1) {
+      moves = IsFftPrime(radix) ? costs.number_cycles * static_cast<double>(2 * vector_lanes_)
+                                : costs.shuffle_cycles * std::ceil(std::log2(static_cast<double>(radix)));
     }
     return vectors * (LegCycles(radix) + moves);
   }
@@ -72,11 +68,13 @@ class Search {
     if (neighbours == length_) return 0;
     if (const auto found = best_.find(neighbours); found != best_.end()) return found->second.cycles;
     Choice best;
-    for (int64_t radix : kRadices) {
-      if (length_ / neighbours % radix != 0) continue;
+    auto consider = [&](int64_t radix) {
+      if (length_ / neighbours % radix != 0) return;
       const double cycles = PassCycles(neighbours, radix) + Best(neighbours * radix);
       if (cycles < best.cycles) best = {radix, cycles};
-    }
+    };
+    for (int64_t radix : kFftRadices) consider(radix);
+    for (int64_t radix : kFftPrimes) consider(radix);
     best_[neighbours] = best;
     return best.cycles;
   }
@@ -94,8 +92,10 @@ int64_t FftLanes(int64_t vector_lanes, int64_t extent) {
   return lanes;
 }
 
+bool IsFftPrime(int64_t radix) { return absl::c_linear_search(kFftPrimes, radix); }
+
 bool IsSmooth(int64_t length) {
-  for (int64_t p = 2; p <= kLargestPrime; ++p) {
+  for (int64_t p = 2; p <= kFftLargestRadix; ++p) {
     while (length % p == 0) length /= p;
   }
   return length == 1;

@@ -17,6 +17,9 @@ struct FftRadices {
 // The largest power of two that is at most `vector_lanes` and `extent`; at least 1.
 int64_t FftLanes(int64_t vector_lanes, int64_t extent);
 
+// A radix of the code for any prime.
+bool IsFftPrime(int64_t radix);
+
 // True when `length` has prime factors that passes exist for alone.
 bool IsSmooth(int64_t length);
 
