@@ -120,7 +120,8 @@ KILN_INLINE void Butterfly(Complex<V>* x) {
     }
     KILN_UNROLLED for (int i = 0; i < p; ++i) {
       Complex<V> outer[q];
-      KILN_UNROLLED for (int j = 0; j < q; ++j) outer[j] = kCoprime ? inner[j][i] : Turned<T, kSize>(inner[j][i], i * j);
+      KILN_UNROLLED for (int j = 0; j < q; ++j) outer[j] =
+          kCoprime ? inner[j][i] : Turned<T, kSize>(inner[j][i], i * j);
       Butterfly<T, q>(outer);
       KILN_UNROLLED for (int to = 0; to < kSize; ++to) {
         if (to % p == i) x[to] = outer[kCoprime ? to % q : to / p];

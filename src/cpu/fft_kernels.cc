@@ -1,6 +1,5 @@
 #include "src/cpu/fft_kernels.h"
 
-
 namespace kiln::cpu {
 namespace {
 
@@ -22,8 +21,9 @@ void RunUnit(const FftUnits& units, const FftStep* steps, char* const* pointers,
   T* buffers[kFftBuffers];
   for (int i = 0; i < kFftBuffers; ++i) {
     const bool scratch = i >= static_cast<int>(FftBuffer::kScratch0);
-    buffers[i] = reinterpret_cast<T*>(pointers[i]) +
-                 (scratch ? slot * units.slot_numbers : outer * units.strides[i].outer + start * units.strides[i].block);
+    buffers[i] =
+        reinterpret_cast<T*>(pointers[i]) +
+        (scratch ? slot * units.slot_numbers : outer * units.strides[i].outer + start * units.strides[i].block);
   }
   auto table = [&](int64_t number) -> const T* {
     return number < 0 ? nullptr : reinterpret_cast<const T*>(pointers[kFftBuffers + number]);
@@ -31,12 +31,12 @@ void RunUnit(const FftUnits& units, const FftStep* steps, char* const* pointers,
   for (const FftStep* step = steps; step < steps + units.steps; ++step) {
     const FftKernels& kernels = KernelsOf(step->vector_bytes);
     (kernels.*run)(*step, {.source = buffers[static_cast<int>(step->from)] + step->from_begin,
-                .destination = buffers[static_cast<int>(step->to)] + step->to_begin,
-                .table = table(step->table),
-                .bases = step->bases < 0 ? nullptr : table(step->bases) + block * step->bases_per_block,
-                .prime_roots = table(step->prime_roots),
-                .start = start,
-                .width = width});
+                           .destination = buffers[static_cast<int>(step->to)] + step->to_begin,
+                           .table = table(step->table),
+                           .bases = step->bases < 0 ? nullptr : table(step->bases) + block * step->bases_per_block,
+                           .prime_roots = table(step->prime_roots),
+                           .start = start,
+                           .width = width});
   }
 }
 

@@ -30,8 +30,8 @@ const FftKernels& FftKernels256();
 const FftKernels& FftKernels128();
 
 // Radices that have code of their own, and those that share the code for any prime.
-inline constexpr int64_t kFftRadices[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 16};
-inline constexpr int64_t kFftPrimes[] = {11, 13, 17, 19, 23, 29, 31};
+inline constexpr int64_t kFftRadices[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13};
+inline constexpr int64_t kFftPrimes[] = {17, 19, 23, 29, 31};
 inline constexpr int kFftLargestRadix = 31;
 
 // Slots [begin, end) of a phase's units. `description` is FftUnits and so many FftStep, `pointers` the buffers, as far

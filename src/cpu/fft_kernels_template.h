@@ -188,8 +188,9 @@ struct FftCode {
       work.lanes.roots = 1;
     }
     if (step.inverse) {
-      for (auto [leg, first] : {std::pair(&work.from_leg, &work.from_first), std::pair(&work.root_leg, &work.root_first),
-                                std::pair(&work.base_leg, &work.base_first)}) {
+      for (auto [leg, first] :
+           {std::pair(&work.from_leg, &work.from_first), std::pair(&work.root_leg, &work.root_first),
+            std::pair(&work.base_leg, &work.base_first)}) {
         *first = radix * *leg;
         *leg = -*leg;
       }
@@ -396,9 +397,9 @@ struct FftCode {
         T* to = at.destination + lane;
         Ends<Wide>(step, from, to);
         for (int64_t k = 1; k < count; ++k) {
-          const auto both = Pair<V>(to_real, Wide::Load(source.plane, from + k * source.pitch),
-                                    Wide::Load(source.plane, from + (m - k) * source.pitch),
-                                    Wide::SplatNumber(at.table + 2 * k));
+          const auto both =
+              Pair<V>(to_real, Wide::Load(source.plane, from + k * source.pitch),
+                      Wide::Load(source.plane, from + (m - k) * source.pitch), Wide::SplatNumber(at.table + 2 * k));
           Wide::Store(destination.plane, to + k * destination.pitch, both.one);
           Wide::Store(destination.plane, to + (m - k) * destination.pitch, both.other);
         }

@@ -48,19 +48,19 @@ struct FftStep {
   FftBuffer from = FftBuffer::kScratch0, to = FftBuffer::kScratch0;
   int64_t from_begin = 0, to_begin = 0;  // behind where the unit begins
   FftSide source, destination;
-  int64_t table = -1;           // of those of the plan
-  int64_t bases = -1;           // of step roots: a table of which each block of columns has a part
+  int64_t table = -1;  // of those of the plan
+  int64_t bases = -1;  // of step roots: a table of which each block of columns has a part
   int64_t bases_per_block = 0;
-  int64_t prime_roots = -1;     // of a radix that is a large prime
-  int64_t length = 0;           // of the transform; m; of rows that become columns
+  int64_t prime_roots = -1;  // of a radix that is a large prime
+  int64_t length = 0;        // of the transform; m; of rows that become columns
   int64_t radix = 1;
-  int64_t neighbours = 1;       // the product of the radices before
-  int64_t inverse = 0;          // legs are counted backwards
-  int64_t step_roots = 0;       // of a large transform's rows, as columns, in the first pass: roots times bases
-  int64_t extent = 0;           // how many lanes are meant; 0: the unit's columns
-  int64_t vector_bytes = 0;     // of the code that is meant
-  int64_t begin = 0;            // of zeros
-  int64_t row = 0;              // from one row to the next; with kUnpairedColumns the number of columns
+  int64_t neighbours = 1;    // the product of the radices before
+  int64_t inverse = 0;       // legs are counted backwards
+  int64_t step_roots = 0;    // of a large transform's rows, as columns, in the first pass: roots times bases
+  int64_t extent = 0;        // how many lanes are meant; 0: the unit's columns
+  int64_t vector_bytes = 0;  // of the code that is meant
+  int64_t begin = 0;         // of zeros
+  int64_t row = 0;           // from one row to the next; with kUnpairedColumns the number of columns
   double scale = 1;
 };
 

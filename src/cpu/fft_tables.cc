@@ -57,15 +57,14 @@ std::vector<double> FftTableValues(const FftTable& table) {
     return values;
   };
   switch (table.kind) {
-    case FftTable::kTwiddles:
-      {
-        auto leg = [&](int64_t r) { return table.inverse ? a - r : r; };
-        if (table.by_row) return rows_of_roots(a * b, 0, b, a - 1, [&](int64_t k, int64_t r) { return leg(r + 1) * k; });
-        std::vector<double> values = rows_of_roots(a * b, 1, a, b, [&](int64_t r, int64_t k) { return leg(r) * k; });
-        // What a vector of few neighbours reads behind them.
-        values.resize(values.size() + kVectorBytes / sizeof(float));
-        return values;
-      }
+    case FftTable::kTwiddles: {
+      auto leg = [&](int64_t r) { return table.inverse ? a - r : r; };
+      if (table.by_row) return rows_of_roots(a * b, 0, b, a - 1, [&](int64_t k, int64_t r) { return leg(r + 1) * k; });
+      std::vector<double> values = rows_of_roots(a * b, 1, a, b, [&](int64_t r, int64_t k) { return leg(r) * k; });
+      // What a vector of few neighbours reads behind them.
+      values.resize(values.size() + kVectorBytes / sizeof(float));
+      return values;
+    }
     case FftTable::kHalfTurns:
       return rows_of_roots(2 * a, 0, 1, a / 2 + 1, [](int64_t, int64_t k) { return k; });
     case FftTable::kChirp:

@@ -75,7 +75,8 @@ KILN_INLINE void StorePieces(typename Several<T, kLanes>::Type pieces, T* row, i
   }
 }
 
-// Elements i of `kLanes` rows to place i, or back. Registers of `kWidth` bytes. Vector number q of a square has pieces of the rows q, q + piece, q + 2 * piece...
+// Elements i of `kLanes` rows to place i, or back. Registers of `kWidth` bytes. Vector number q of a square has pieces
+// of the rows q, q + piece, q + 2 * piece...
 template <typename T, int kLanes, int kPiece, int kWidth, bool kFill>
 KILN_INLINE void MoveSquares(char* rows, char* places, int64_t pitch, int64_t size, int64_t place_pitch = kLanes) {
   constexpr int kOwn = std::min<int>(kLanes, kWidth / sizeof(T));
