@@ -32,6 +32,7 @@ struct FusionCosts {
 // When work is divided over threads, and in which pieces. bench 'dispatch|math|matmul|sort'
 struct ThreadTuning {
   double wake_nanoseconds;     // less work than this is not worth waking a thread for
+  double share_nanoseconds;    // nor this one sharing with a thread that is awake
   double range_nanoseconds;    // what one range of a divided loop should take at least
   int64_t spin_nanoseconds;    // how long a thread looks for more work before it sleeps; bench 'dispatch|models'
   int64_t inline_nanoseconds;  // programs up to here run in the calling thread; bench 'dispatch|models'
@@ -49,7 +50,9 @@ struct KernelTuning {
   double gather_operations;           // per lane of an access without a stride; bench 'indexing|layout'
   double kept_operations;             // work per vector from which on a row's values are kept in an array; bench norm
   int64_t tile_bytes;                 // of the squares that a transpose stages: part of the L1 cache; bench layout
+  int64_t group_bytes;                // of rows that are joined of pieces, a piece of each at a time; bench layout/conc
   int64_t streaming_bytes;            // results of at least this size bypass the cache; bench 'memory|math|layout'
+  int64_t streamed_bytes;             // where a kernel goes over this much at least; bench layout/tile
   int64_t streaming_temporary_bytes;  // and temporaries, which are read soon; bench 'memory|training'
   int64_t row_elements;               // of a row that several stages go over at most; bench 'norm|losses'
   int64_t single_row_elements;        // where there is but one; bench 'norm|losses'
@@ -73,7 +76,7 @@ struct ProductTuning {
   int64_t short_dot_vectors;            // along k: sums that are short beside what is done with them
   double l2_load_cycles;                // of a vector of rhs from the L2 cache, beyond one from the L1 cache
   double l3_load_cycles;                // and from behind the L2 cache
-  int64_t far_bytes;                    // rhs of this size comes from memory
+  int64_t far_bytes;                    // rhs, and rows that are summed, of this size come from memory; bench reduce
   // Kernels compiled with Kiln (cpu/gemm_blocks.h).
   int64_t block_rows;          // fewer rows do not repay the call,
   int64_t packed_rows;         // packing rhs,

@@ -101,6 +101,7 @@ struct ThreadPool::State {
   std::array<Slot, 32> slots;                  // more calls than this at once run on their callers alone
   alignas(64) std::atomic<uint32_t> epoch{0};  // counts ParallelFor calls: what workers wait on
   alignas(64) std::atomic<uint32_t> sleepers{0};
+  std::atomic<int64_t> short_work{0};  // nanoseconds of it that found no worker awake
   std::atomic<bool> stopping{false};
   std::vector<std::thread> workers;
   JobQueue parts;  // outlives those that push to it
@@ -169,7 +170,7 @@ void ThreadPool::Schedule(std::function<void()> work) { state_->jobs.Push(std::m
 void ThreadPool::ScheduleAlone(std::function<void()> work) { state_->lone_jobs.Push(std::move(work)); }
 void ThreadPool::SchedulePart(std::function<void()> work) { state_->parts.Push(std::move(work)); }
 
-void ThreadPool::ParallelFor(int64_t count, int64_t grain, RangeTask task, void* closure) {
+void ThreadPool::ParallelFor(int64_t count, int64_t grain, RangeTask task, void* closure, int64_t nanoseconds) {
   if (count <= 0) return;
   State& state = *state_;
   const uint64_t total = static_cast<uint64_t>(count);
@@ -177,6 +178,15 @@ void ThreadPool::ParallelFor(int64_t count, int64_t grain, RangeTask task, void*
   const uint64_t pieces = static_cast<uint64_t>(state.threads) * 8;
   const uint64_t chunk = std::max<uint64_t>(std::clamp<int64_t>(grain, 1, count), (total + pieces - 1) / pieces);
   if (chunk >= total || state.workers.empty()) return task(closure, 0, count);
+  bool wakes = true;
+  if (const auto worth = static_cast<int64_t>(Tuning().threads.wake_nanoseconds); nanoseconds < worth) {
+    const bool any_awake = state.sleepers.load(std::memory_order_relaxed) < state.workers.size();
+    // A lost addition only delays the next wake-up.
+    const int64_t gone_by = state.short_work.load(std::memory_order_relaxed) + nanoseconds;
+    wakes = !any_awake && gone_by >= worth;
+    state.short_work.store(any_awake || wakes ? 0 : gone_by, std::memory_order_relaxed);
+    if (!any_awake && !wakes) return task(closure, 0, count);
+  }
   Slot* slot = state.Claim();
   if (slot == nullptr) return task(closure, 0, count);
 
@@ -193,7 +203,7 @@ void ThreadPool::ParallelFor(int64_t count, int64_t grain, RangeTask task, void*
   slot->open.store(true, std::memory_order_seq_cst);
   state.epoch.fetch_add(1, std::memory_order_seq_cst);
   const uint32_t sleepers = state.sleepers.load(std::memory_order_seq_cst);
-  if (sleepers > 0) {
+  if (wakes && sleepers > 0) {
     FutexWake(state.epoch, static_cast<int>(std::min<uint64_t>(sleepers, chunks - 1)));
   }
 

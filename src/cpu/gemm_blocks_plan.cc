@@ -106,8 +106,9 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
   const int64_t column_panels = CeilDivide(problem.n, columns);
   int64_t row_panels = CeilDivide(problem.m, rows) * problem.m_outer;
   const bool direct = IsDirectResult(spec, arithmetic);
-  const PaddedRound padded = CutPadding(problem, spec, PaddedElementBytes(problem, arithmetic), schedule.padded_bytes);
-  if (padded.units > 0) row_panels = row_panels / problem.outer_rows.front().size * padded.units;
+  const PaddedRound padded =
+      CutPadding(problem, spec, PaddedElementBytes(problem, arithmetic), schedule.padded_bytes, rows);
+  if (padded.units > 0) row_panels = padded.row_panels;
 
   // Rows of rhs that lie close together are as good as packed.
   const bool wide_rows = problem.rhs_k * element >= costs.wide_row_bytes;

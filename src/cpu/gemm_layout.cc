@@ -74,30 +74,38 @@ int64_t PaddedElementBytes(const GemmProblem& problem, const GemmArithmetic& ari
                            : arithmetic.element_bytes();
 }
 
-PaddedRound CutPadding(const GemmProblem& problem, const GemmSpec& spec, int64_t element_bytes, int64_t max_bytes) {
+PaddedRound CutPadding(const GemmProblem& problem, const GemmSpec& spec, int64_t element_bytes, int64_t max_bytes,
+                       int64_t tile_rows) {
   PaddedRound round;
-  if (spec.padding.empty() || spec.padding_is_shared || problem.outer_rows.empty()) return round;
+  if (spec.padding.empty() || spec.padding_is_shared) return round;
   const std::vector<GemmPadding> merged = MergePadding(spec.padding);
   const int64_t inner = merged.back().padded;
   int64_t all_rows = 1;
   for (size_t i = 0; i + 1 < merged.size(); ++i) all_rows *= merged[i].padded;
-  const GemmBatchDimension& outermost = problem.outer_rows.front();
+  const bool along_m = problem.outer_rows.empty();
+  const GemmBatchDimension outermost =
+      along_m ? GemmBatchDimension{.size = problem.m, .lhs_stride = problem.lhs_m} : problem.outer_rows.front();
   if (outermost.size == 1 || outermost.lhs_stride == 0 || outermost.lhs_stride % inner != 0) return round;
   // The elements from the first that a unit reads to the last.
-  int64_t extent = spec.lhs_offset + (problem.m - 1) * problem.lhs_m + (problem.k - 1) * problem.lhs_k + problem.depth;
+  int64_t extent = spec.lhs_offset + (problem.k - 1) * problem.lhs_k + problem.depth;
+  if (!along_m) extent += (problem.m - 1) * problem.lhs_m;
   for (const auto* dimensions : {&problem.outer_rows, &problem.outer_steps, &problem.batch}) {
     for (const GemmBatchDimension& d : *dimensions) {
-      if (&d != &outermost) extent += (d.size - 1) * d.lhs_stride;
+      if (&d != problem.outer_rows.data()) extent += (d.size - 1) * d.lhs_stride;
     }
   }
   if (problem.column_group > 0) extent += (problem.n - 1) / problem.column_group * problem.column_group_stride;
   round.row_bytes = inner * element_bytes;
   round.unit_rows = outermost.lhs_stride / inner;
   const int64_t overlap = std::max<int64_t>(CeilDivide(extent, inner) - round.unit_rows, 0);
-  const int64_t units = std::max<int64_t>((max_bytes / round.row_bytes - overlap) / round.unit_rows, 1);
+  // Rounds begin with whole tiles.
+  const int64_t step = along_m ? tile_rows : 1;
+  const int64_t units = std::max((max_bytes / round.row_bytes - overlap) / round.unit_rows, step);
   // Copying the overlap again must stay cheap.
   if (units >= outermost.size || 4 * overlap > units * round.unit_rows) return round;
-  round.units = CeilDivide(outermost.size, CeilDivide(outermost.size, units));
+  round.units = RoundUp(CeilDivide(outermost.size, CeilDivide(outermost.size, units)), step);
+  round.row_panels = CeilDivide(along_m ? round.units : problem.m, tile_rows);
+  if (!along_m) round.row_panels *= problem.m_outer / outermost.size * round.units;
   round.rows = std::min(all_rows, round.units * round.unit_rows + overlap);
   return round;
 }
@@ -167,7 +175,7 @@ GemmLayout MakeGemmLayout(const GemmProblem& problem, const GemmSchedule& schedu
     }
     lhs.panels = lhs.tasks;
     if (layout.m_rounds > 1) {
-      const PaddedRound round = CutPadding(problem, spec, lhs.element_bytes, schedule.padded_bytes);
+      const PaddedRound round = CutPadding(problem, spec, lhs.element_bytes, schedule.padded_bytes, rows);
       lhs.tasks = round.rows;
       lhs.round_rows = round.units * round.unit_rows;
       elements = round.rows * (round.row_bytes / lhs.element_bytes);

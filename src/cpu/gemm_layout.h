@@ -66,15 +66,18 @@ struct GemmLayout {
   int64_t rounds() const { return batch_rounds * m_rounds * n_rounds; }
 };
 
-// What the rounds of a padded lhs work on, cut along outer rows: `units` of the outermost of them each.
+// What the rounds of a padded lhs work on, cut along the outermost of the outer rows, or along m where there are none:
+// `units` of it each.
 struct PaddedRound {
-  int64_t units = 0;      // 0: it cannot be cut
-  int64_t unit_rows = 0;  // rows of the padded copy from one unit to the next
-  int64_t rows = 0;       // of the padded copy that a round reads
+  int64_t units = 0;       // 0: it cannot be cut
+  int64_t row_panels = 0;  // of all of these
+  int64_t unit_rows = 0;   // rows of the padded copy from one unit to the next
+  int64_t rows = 0;        // of the padded copy that a round reads
   int64_t row_bytes = 0;
 };
 int64_t PaddedElementBytes(const GemmProblem& problem, const GemmArithmetic& arithmetic);
-PaddedRound CutPadding(const GemmProblem& problem, const GemmSpec& spec, int64_t element_bytes, int64_t max_bytes);
+PaddedRound CutPadding(const GemmProblem& problem, const GemmSpec& spec, int64_t element_bytes, int64_t max_bytes,
+                       int64_t tile_rows);
 
 // The dimensions of a padded copy with those that only make longer rows together merged; one at least.
 std::vector<GemmPadding> MergePadding(const std::vector<GemmPadding>& padding);

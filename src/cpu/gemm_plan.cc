@@ -187,8 +187,8 @@ void ChooseBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmAr
   if (split_m) row_panels = share(row_panels, std::max<int64_t>(costs.packed_bytes / lhs_panel, 24));
   if (split_n) column_panels = share(column_panels, std::max<int64_t>(costs.packed_bytes / rhs_panel, 4));
   const int64_t padded_element = PaddedElementBytes(problem, arithmetic);
-  const PaddedRound padded = CutPadding(problem, spec, padded_element, costs.packed_bytes);
-  if (padded.units > 0) row_panels = row_panels / problem.outer_rows.front().size * padded.units;
+  const PaddedRound padded = CutPadding(problem, spec, padded_element, costs.packed_bytes, rows);
+  if (padded.units > 0) row_panels = padded.row_panels;
   const int64_t batch_bytes =
       (problem.LhsRepeats() ? 0 : row_panels * lhs_panel) + (problem.RhsRepeats() ? 0 : column_panels * rhs_panel);
   if (batches > 1 && batches * batch_bytes > costs.packed_bytes) {

@@ -59,8 +59,7 @@ std::vector<NestGroup> NestGroups(const ScheduledKernel& scheduled) {
     for (size_t n = group.first; n < group.last; ++n) {
       bytes += ElementsOfTask(kernel, scheduled.schedules[n]) * hlo::ByteWidth(output->type);
     }
-    // Half for what is written, the other for what is read.
-    group.block = std::max<int64_t>(Tuning().kernels.tile_bytes / 2 / std::max<int64_t>(bytes, 1), 1);
+    group.block = std::max<int64_t>(Tuning().kernels.group_bytes / std::max<int64_t>(bytes, 1), 1);
   }
   return groups;
 }

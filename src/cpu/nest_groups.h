@@ -11,7 +11,7 @@
 namespace kiln::cpu {
 
 // Nests that one task after the other goes through, `block` tasks of each at a time: the pieces of the same rows, whose
-// lines of the cache are then written while they are there.
+// lines of the cache are then written while they are there, from the first to the last.
 struct NestGroup {
   size_t first = 0;
   size_t last = 0;  // behind the group

@@ -76,8 +76,10 @@ void ParallelTask::Call(llvm::Value* context, int64_t count, double nanoseconds_
   const double nanoseconds = nanoseconds_per_iteration * static_cast<double>(count);
   const double range = Tuning().threads.range_nanoseconds / std::max(nanoseconds_per_iteration, 1e-3);
   const int64_t grain = std::max(min_grain, static_cast<int64_t>(std::min(range, 1e15)));
-  if (nanoseconds >= Tuning().threads.wake_nanoseconds && count > grain) {
-    CallRuntime(outer_, kParallelForName, {context, function_, table, outer_.getInt64(count), outer_.getInt64(grain)});
+  if (nanoseconds >= Tuning().threads.share_nanoseconds && count > grain) {
+    CallRuntime(outer_, kParallelForName,
+                {context, function_, table, outer_.getInt64(count), outer_.getInt64(grain),
+                 outer_.getInt64(static_cast<int64_t>(std::min(nanoseconds, 1e15)))});
   } else {
     outer_.CreateCall(function_, {table, outer_.getInt64(0), outer_.getInt64(count)});
   }

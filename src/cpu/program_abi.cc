@@ -19,7 +19,8 @@
 
 namespace kiln::cpu {
 
-void ParallelFor(ProgramContext* context, TaskFunction* task, void* closure, int64_t count, int64_t grain) {
+void ParallelFor(ProgramContext* context, TaskFunction* task, void* closure, int64_t count, int64_t grain,
+                 int64_t nanoseconds) {
   if (context->pool == nullptr || count <= grain) {
     task(closure, 0, count);
     return;
@@ -28,7 +29,7 @@ void ParallelFor(ProgramContext* context, TaskFunction* task, void* closure, int
     // Fewer, larger ranges keep other workers out.
     grain = std::max(grain, CeilDivide(count, context->max_parallelism));
   }
-  context->pool->ParallelFor(count, grain, task, closure);
+  context->pool->ParallelFor(count, grain, task, closure, nanoseconds);
 }
 
 bool RunCustomCall(ProgramContext* context, int32_t stage, int64_t number, void* const* buffers, int64_t buffer_count) {

@@ -3,6 +3,7 @@
 #define KILN_CPU_PROGRAM_ABI_H_
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 
 #include "absl/status/status.h"
@@ -35,8 +36,10 @@ inline constexpr char kProgramName[] = "kiln_program";
 // Work that is divided over threads: iterations [begin, end). `closure` is an array of pointers that the program made.
 using TaskFunction = void(void* closure, int64_t begin, int64_t end);
 
-// Symbol "kiln_parallel_for": runs `task` over [0, count) in ranges of at least `grain`.
-void ParallelFor(ProgramContext* context, TaskFunction* task, void* closure, int64_t count, int64_t grain);
+// Symbol "kiln_parallel_for": runs `task` over [0, count) in ranges of at least `grain`; `nanoseconds` is what all of
+// them take one thread.
+void ParallelFor(ProgramContext* context, TaskFunction* task, void* closure, int64_t count, int64_t grain,
+                 int64_t nanoseconds = std::numeric_limits<int64_t>::max());
 inline constexpr char kParallelForName[] = "kiln_parallel_for";
 
 // Runs function(i) for i in [0, count), on the threads of the run.

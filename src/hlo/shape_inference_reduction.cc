@@ -154,24 +154,54 @@ absl::StatusOr<Shape> InferTopK(const InferenceQuery& query) {
 absl::StatusOr<Shape> InferScan(const InferenceQuery& query) {
   const auto& scan = query.Get<ScanAttributes>();
   const int64_t operand_count = static_cast<int64_t>(query.operands.size());
-  if (scan.num_carries < 0 || scan.num_carries > operand_count) {
+  const int64_t input_count = operand_count - scan.num_carries;
+  if (scan.num_carries < 0 || input_count < 0) {
     return query.Fail("num_carries = ", scan.num_carries, " with ", operand_count, " operands");
   }
+  KILN_ASSIGN_OR_RETURN(const Shape declared, RequireDeclared(query));
   const Computation& computation = *query.called[0];
-  if (computation.parameter_count() != operand_count) {
+  const auto leaves_of = [](const Shape& shape) {
+    return shape.IsTuple() ? absl::MakeConstSpan(shape.tuple_shapes()) : absl::MakeConstSpan(&shape, 1);
+  };
+  const absl::Span<const Shape> results = leaves_of(declared), given = leaves_of(computation.root()->shape());
+  const int64_t output_count = static_cast<int64_t>(results.size()) - scan.num_carries;
+  if (computation.parameter_count() != operand_count || given.size() != results.size() || output_count < 0 ||
+      input_count + output_count == 0) {
     return query.Fail("computation ", computation.name(), " takes ", computation.parameter_count(),
-                      " parameters, expected ", operand_count);
+                      " parameters and gives ", given.size(), " results, expected ", operand_count, " and ",
+                      results.size(), ", of which ", scan.num_carries, " are carries, and an input or output besides");
   }
   int64_t length = -1;
-  for (int64_t i = 0; i < operand_count - scan.num_carries; ++i) {
-    const Shape& input = query.operand(i);
-    KILN_RETURN_IF_ERROR(CheckDimensionList(query, {scan.dimension}, input.rank(), "dimensions"));
-    if (length >= 0 && input.dimensions(scan.dimension) != length) {
-      return query.Fail("inputs have different sizes along dimension ", scan.dimension);
+  // `slice` is what the computation sees of `whole`.
+  const auto check = [&](const Shape& whole, const Shape& slice, bool is_carry,
+                         absl::string_view what) -> absl::Status {
+    Shape expected = whole;
+    if (!is_carry) {
+      if (!whole.IsArray()) return query.Fail(what, " ", whole.ToString(false), " is no array");
+      KILN_RETURN_IF_ERROR(CheckDimensionList(query, {scan.dimension}, whole.rank(), "dimensions"));
+      if (length >= 0 && whole.dimensions(scan.dimension) != length) {
+        return query.Fail("inputs and outputs have different sizes along dimension ", scan.dimension);
+      }
+      length = whole.dimensions(scan.dimension);
+      DimensionVector dimensions = whole.dimensions();
+      dimensions.erase(dimensions.begin() + scan.dimension);
+      expected = Shape(whole.element_type(), dimensions);
     }
-    length = input.dimensions(scan.dimension);
+    if (Shape::Compatible(slice, expected)) return absl::OkStatus();
+    return query.Fail("computation ", computation.name(), " has the ", what, " ", slice.ToString(false), ", expected ",
+                      expected.ToString(false));
+  };
+  for (int64_t i = 0; i < operand_count; ++i) {
+    KILN_RETURN_IF_ERROR(check(query.operand(i), computation.parameter(i)->shape(), i >= input_count, "parameter"));
   }
-  return RequireDeclared(query);
+  for (int64_t i = 0; i < output_count + scan.num_carries; ++i) {
+    KILN_RETURN_IF_ERROR(check(results[i], given[i], i >= output_count, "result"));
+    if (i >= output_count && !Shape::Compatible(results[i], query.operand(input_count + i - output_count))) {
+      return query.Fail("a carry of ", query.operand(input_count + i - output_count).ToString(false), " ends as ",
+                        results[i].ToString(false));
+    }
+  }
+  return declared;
 }
 
 }  // namespace kiln::hlo

@@ -626,13 +626,15 @@ class Scheduler {
       }
     }
     schedule->task_nanoseconds = nanoseconds / static_cast<double>(schedule->task_count);
-    int64_t written = 0;
+    const auto bytes = [](const Parameter& p) { return p.is_local ? 0 : p.element_count() * hlo::ByteWidth(p.type); };
+    int64_t written = 0, moved = 0;
     for (const Store* store : stores_) {
       const Parameter& parameter = kernel_.parameters[store->parameter];
-      if (!parameter.is_updated && !parameter.is_local)
-        written += parameter.element_count() * hlo::ByteWidth(parameter.type);
+      if (!parameter.is_updated) written += bytes(parameter);
     }
-    schedule->streaming_stores = target_.streaming_bytes > 0 && written >= target_.streaming_bytes;
+    for (const Parameter& parameter : kernel_.parameters) moved += bytes(parameter);
+    schedule->streaming_stores =
+        target_.streaming_bytes > 0 && written >= target_.streaming_bytes && moved >= target_.streamed_bytes;
   }
 
   const Kernel& kernel_;

@@ -19,6 +19,7 @@ struct TargetInfo {
   int vector_registers = 32;
   // Outputs of at least this size bypass the cache; 0: never.
   int64_t streaming_bytes = Tuning().kernels.streaming_bytes;
+  int64_t streamed_bytes = Tuning().kernels.streamed_bytes;
   // Rows may go through tiles, so that lanes have one each.
   bool has_row_tiles = true;
 };

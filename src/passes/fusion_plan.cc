@@ -36,6 +36,8 @@ constexpr int64_t kMaxColumnOps = 32;
 constexpr int64_t kMaxOpsPerColumn = 64;
 // Length of a chain of cheap ops that is evaluated more than once.
 constexpr int64_t kMaxRepeatedDepth = 8;
+// Of a scatter of single elements, which has no lanes.
+constexpr int64_t kMaxScalarOps = 16;
 // Of what a kernel makes by blocks: values, and bytes of each from which on it is worth loops of its own.
 constexpr size_t kMaxKept = 8;
 constexpr int64_t kMinKeptBytes = 4 << 10;
@@ -315,7 +317,7 @@ class Planner {
     if (group.root->opcode() == Opcode::kDynamicUpdateSlice && !MayRunBesideUpdate(*group.root, producer, paths)) {
       return false;
     }
-    if (group.root->opcode() == Opcode::kScatter && !MayRunInScatter(*group.root, producer)) return false;
+    if (group.root->opcode() == Opcode::kScatter && !MayRunInScatter(group, producer)) return false;
     size_t added = 0;
     for (const Instruction* operand : producer.operands()) {
       added += !analysis::IsInlineConstant(*operand) && !group.members.contains(operand) &&
@@ -467,26 +469,40 @@ class Planner {
   }
 
   // Updates meet their places one after the other, in one thread and often without lanes: what is dear to compute is
-  // computed before. Elements of the array that is updated are read before as well.
-  static bool MayRunInScatter(const Instruction& scatter, const Instruction& producer) {
-    const Instruction* written = Buffer(scatter.operand(0));
+  // computed before, and so is what takes many ops where the updates are single elements. Elements of the array that is
+  // updated are read before as well.
+  static bool MayRunInScatter(const FusionGroup& group, const Instruction& producer) {
+    const Instruction* written = Buffer(group.root->operand(0));
+    if (group.emitted_ops >= kMaxScalarOps && analysis::IsElementwiseLike(producer) && !producer.shape().IsScalar() &&
+        group.root->Get<hlo::ScatterAttributes>().update_window_dims.empty()) {
+      return false;
+    }
     return (producer.opcode() == Opcode::kGather || analysis::CostOf(producer) != EvaluationCost::kExpensive) &&
            absl::c_none_of(producer.operands(), [&](const Instruction* operand) { return Buffer(operand) == written; });
   }
 
-  // Of columns that are joined, how many ops make them, as far as they may be in one kernel; 0 for all else.
+  // Of columns that are joined, how many ops make them, as far as they may be in one kernel; 0 for all else. Columns
+  // among these are made of code once per column again.
   static int64_t ColumnOps(const Instruction& value) {
     if (!analysis::JoinsColumns(value)) return 0;
-    std::vector<const Instruction*> reached = {&value};
+    struct Op {
+      const Instruction* instruction;
+      int64_t times;
+    };
+    std::vector<Op> reached = {{&value, 1}};
     absl::flat_hash_set<const Instruction*> seen;
-    for (size_t i = 0; i < reached.size() && static_cast<int64_t>(i) < kMaxEmittedOps; ++i) {
-      for (const Instruction* operand : reached[i]->operands()) {
+    int64_t ops = 1;
+    for (size_t i = 0; i < reached.size() && ops <= kMaxEmittedOps; ++i) {
+      const auto [op, of_op] = reached[i];
+      const int64_t times = of_op * (i > 0 && analysis::JoinsColumns(*op) ? op->operand_count() : 1);
+      for (const Instruction* operand : op->operands()) {
         if (analysis::IsLoopProducer(*operand) && !operand->shape().IsScalar() && seen.insert(operand).second) {
-          reached.push_back(operand);
+          reached.push_back({operand, times});
+          ops += times;
         }
       }
     }
-    return static_cast<int64_t>(reached.size());
+    return ops;
   }
 
   // Whether it costs little to read what `value` is made of in its place: no steps, no lookups.

@@ -21,6 +21,8 @@ constexpr int64_t kEnoughParts = 32;
 constexpr int64_t kResultsOfVector = 64;
 // Columns that a task without parts adds up side by side.
 constexpr int64_t kColumnsOfTask = 256;
+// Rows of sums that are added one by one where they lie apart.
+constexpr int64_t kFarRowBytes = 2048;
 
 bool IsSplittable(const Instruction& reduce) {
   if (!analysis::IsReduction(reduce) || !reduce.control_predecessors().empty()) return false;
@@ -42,6 +44,21 @@ struct Split {
   int64_t parts = 1;
 };
 
+// Of sums of rows that lie far apart, as those of the channels of images: each row for itself, in the order of memory.
+// Tasks that go from one row of a sum to the next get half of memory's bandwidth where rows are a page long.
+Split RowsOf(const Instruction& reduce) {
+  const Shape& from = reduce.operand(0)->shape();
+  int64_t d = from.rank() - 1, row = 1;
+  while (d >= 0 && Contains(reduce.dimensions(), d)) row *= from.dimensions(d--);
+  std::vector<int64_t> others;
+  for (int64_t other : reduce.dimensions()) {
+    if (other < d) others.push_back(other);
+  }
+  const int64_t bytes = from.element_count() * hlo::ByteWidth(from.element_type());
+  const bool is_far = bytes >= Tuning().products.far_bytes && row * hlo::ByteWidth(from.element_type()) >= kFarRowBytes;
+  return is_far && others.size() == 1 ? Split{others[0], from.dimensions(others[0])} : Split();
+}
+
 Split SplitOf(const Instruction& reduce) {
   const Shape& from = reduce.operand(0)->shape();
   const int64_t elements = from.element_count();
@@ -52,7 +69,7 @@ Split SplitOf(const Instruction& reduce) {
   for (int64_t d : reduce.dimensions()) reduced[d] = true;
   const bool columns = !reduced.back();
   const int64_t tasks = columns ? (results + kResultsOfVector - 1) / kResultsOfVector : results;
-  if (tasks >= kEnoughParts) return {};
+  if (tasks >= kEnoughParts) return columns ? Split() : RowsOf(reduce);
   // A part of columns goes through whole rows, one task for all of them. What the parts give fits the stack; so many
   // columns that fewer parts do than tasks over columns are left whole.
   int64_t bytes = 0;

@@ -38,16 +38,8 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
   std::vector<Shape> leaves = {instruction->shape()};
   if (!single) leaves = instruction->shape().tuple_shapes();
   const int64_t output_count = static_cast<int64_t>(leaves.size()) - scan.num_carries;
-  // The length of the scanned dimension is that of an input or else of an output.
-  if (output_count < 0 || input_count + output_count == 0) {
-    return InvalidArgument(instruction->Describe(), ": found ", leaves.size(), " results and ", scan.num_carries,
-                           " carries: expected an input or an output besides");
-  }
+  // An input or else an output has the length of the scanned dimension.
   const Shape& whole = input_count > 0 ? instruction->operand(0)->shape() : leaves[0];
-  if (!whole.IsArray() || scan.dimension >= whole.rank()) {
-    return InvalidArgument(instruction->Describe(), ": there is no dimension ", scan.dimension, " in ",
-                           whole.ToString());
-  }
   const int64_t length = whole.dimensions(scan.dimension);
   Builder builder(instruction->parent(), instruction);
   // Carried through the loop: inputs, outputs, carries.

@@ -79,52 +79,61 @@ Allocator::FreeBlock* Allocator::Pop(int size_class) {
   return block;
 }
 
-absl::StatusOr<void*> Allocator::Allocate(size_t bytes) {
+absl::Status Allocator::Reserve(size_t bytes) {
   if (bytes > kLargestBlock) {
     return ResourceExhausted("Out of memory allocating ", bytes, " bytes: larger than any block");
   }
-  const int size_class = ClassOf(bytes);
-  const int64_t size = static_cast<int64_t>(ClassBytes(size_class));
+  const int64_t size = static_cast<int64_t>(ClassBytes(ClassOf(bytes)));
   const int64_t in_use = in_use_.fetch_add(size, std::memory_order_relaxed) + size;
   if (in_use > limit_) {
     in_use_.fetch_sub(size, std::memory_order_relaxed);
     return ResourceExhausted("Out of memory allocating ", bytes, " bytes: ", in_use - size, " of ", limit_,
                              " are in use");
   }
-  void* block = Pop(size_class);
-  if (block == nullptr) {
-    block = SystemAllocate(size, bytes);
-    if (block == nullptr) {
-      EvictTo(0);
-      block = SystemAllocate(size, bytes);
-    }
-    if (block == nullptr) {
-      in_use_.fetch_sub(size, std::memory_order_relaxed);
-      return ResourceExhausted("Out of memory allocating ", bytes, " bytes: the system has no memory left");
-    }
-  }
   AddRef();
   RaiseTo(&peak_, in_use);
   RaiseTo(&largest_, size);
   count_.fetch_add(1, std::memory_order_relaxed);
-  return block;
+  return absl::OkStatus();
+}
+
+void* Allocator::Take(size_t bytes) {
+  const int size_class = ClassOf(bytes);
+  if (FreeBlock* block = Pop(size_class)) return block;
+  void* block = SystemAllocate(ClassBytes(size_class), bytes);
+  if (block != nullptr) return block;
+  EvictTo(0);
+  return SystemAllocate(ClassBytes(size_class), bytes);
+}
+
+absl::StatusOr<void*> Allocator::Allocate(size_t bytes) {
+  KILN_RETURN_IF_ERROR(Reserve(bytes));
+  void* block = Take(bytes);
+  if (block != nullptr) return block;
+  Unreserve(bytes);
+  return ResourceExhausted("Out of memory allocating ", bytes, " bytes: the system has no memory left");
+}
+
+void Allocator::Return(void* block, size_t bytes) {
+  const int size_class = ClassOf(bytes);
+  const int64_t size = static_cast<int64_t>(ClassBytes(size_class));
+  if (size > cache_limit_) return std::free(block);
+  if (cached_.fetch_add(size, std::memory_order_relaxed) + size > cache_limit_) EvictTo(cache_limit_);
+  SizeClass& entry = classes_[size_class];
+  FreeBlock* free_block = static_cast<FreeBlock*>(block);
+  absl::MutexLock lock(&entry.mutex);
+  free_block->next = entry.head;
+  entry.head = free_block;
+}
+
+void Allocator::Unreserve(size_t bytes) {
+  in_use_.fetch_sub(static_cast<int64_t>(ClassBytes(ClassOf(bytes))), std::memory_order_relaxed);
+  Release();
 }
 
 void Allocator::Deallocate(void* block, size_t bytes) {
-  const int size_class = ClassOf(bytes);
-  const int64_t size = static_cast<int64_t>(ClassBytes(size_class));
-  in_use_.fetch_sub(size, std::memory_order_relaxed);
-  if (size > cache_limit_) {
-    std::free(block);
-  } else {
-    if (cached_.fetch_add(size, std::memory_order_relaxed) + size > cache_limit_) EvictTo(cache_limit_);
-    SizeClass& entry = classes_[size_class];
-    FreeBlock* free_block = static_cast<FreeBlock*>(block);
-    absl::MutexLock lock(&entry.mutex);
-    free_block->next = entry.head;
-    entry.head = free_block;
-  }
-  Release();
+  Return(block, bytes);
+  Unreserve(bytes);
 }
 
 void Allocator::EvictTo(int64_t target) {

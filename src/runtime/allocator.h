@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "src/base/ref_counted.h"
@@ -41,6 +42,13 @@ class Allocator : public RefCounted<Allocator> {
   absl::StatusOr<void*> Allocate(size_t bytes);
   // `bytes` as given to Allocate.
   void Deallocate(void* block, size_t bytes);
+
+  // Allocate in two steps: counts the bytes as in use, and takes the block later (null when the system has no memory).
+  absl::Status Reserve(size_t bytes);
+  void* Take(size_t bytes);
+  // Deallocate in two steps.
+  void Return(void* block, size_t bytes);
+  void Unreserve(size_t bytes);
 
   AllocatorStatistics statistics() const;
   // Sets the peaks to the present values.

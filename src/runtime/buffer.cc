@@ -50,7 +50,8 @@ void Buffer::FreeIfUnheld() {
 }
 
 std::optional<MemoryBlock> Buffer::Donate() {
-  if (block_.writable() && block_.is_aligned()) {
+  // A producer that has not begun yet finds the address in the block that is left behind.
+  if (block_.writable() && block_.is_aligned() && block_.data() != nullptr) {
     uint64_t expected = state_.load(std::memory_order_acquire);
     while ((expected & ~kProduced) == kHold) {
       const uint64_t taken = (expected & kProduced) | kDeleted | kFreed;

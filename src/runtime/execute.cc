@@ -62,7 +62,7 @@ struct LoadedExecutable::Run {
   RefPtr<Event> done;
   const Device* device = nullptr;
   std::shared_ptr<const ffi::UserData> user_data;
-  SmallVector<Buffer*> held;     // one hold and one reference each
+  SmallVector<Buffer*> held;     // per argument: one hold and one reference each; null where an output took the memory
   SmallVector<Buffer*> outputs;  // in production, one reference each
   SmallVector<const void*> arguments;
   SmallVector<void*> results;
@@ -93,8 +93,17 @@ struct LoadedExecutable::Run {
     for (const RefPtr<Event>& event : definitions) {
       if (status.ok()) status = event->status();
     }
+    // What was not there when this was enqueued has its memory now, and so have results.
+    for (size_t i = 0; i < held.size() && status.ok(); ++i) {
+      if (held[i] != nullptr) arguments[i] = held[i]->data();
+    }
+    for (size_t i = 0; i < outputs.size() && status.ok(); ++i) {
+      results[i] = outputs[i]->data();
+      if (results[i] == nullptr) status = ResourceExhausted("Out of memory: the system has none left for results");
+    }
     if (status.ok()) status = executable->RunNow(arguments, results, *device, user_data);
     for (Buffer* buffer : held) {
+      if (buffer == nullptr) continue;
       buffer->Drop();
       buffer->Release();
     }
@@ -172,7 +181,6 @@ absl::Status LoadedExecutable::Execute(absl::Span<Buffer* const> arguments, cons
                              arguments[i]->type().ToString(), ": Buffer has been deleted or donated");
     }
     KILN_RETURN_IF_ERROR(CheckArgument(i, *arguments[i], device));
-    argument_data[i] = arguments[i]->data();
     const Event* definition = arguments[i]->definition().get();
     if (definition == nullptr) continue;
     if (!definition->IsSettled()) {
@@ -198,6 +206,7 @@ absl::Status LoadedExecutable::Execute(absl::Span<Buffer* const> arguments, cons
                              parameter, " of ", name_, " is another argument as well");
     }
   }
+  const auto make = run_inline ? MemoryBlock::Allocate : MemoryBlock::Reserve;
   // Donations come last: where memory runs out before, the caller keeps what it would have given up.
   for (const bool donates : {false, true}) {
     for (size_t i = 0; i < output_count && failure == nullptr; ++i) {
@@ -208,7 +217,8 @@ absl::Status LoadedExecutable::Execute(absl::Span<Buffer* const> arguments, cons
       if (block.has_value()) {
         holds.SetTaken(parameter);
         blocks[i] = *std::move(block);
-      } else if (auto made = MemoryBlock::Allocate(client_->allocator(), output_types_[i]->byte_count()); made.ok()) {
+        argument_data[parameter] = blocks[i].data();
+      } else if (auto made = make(client_->allocator(), output_types_[i]->byte_count()); made.ok()) {
         blocks[i] = *std::move(made);
       } else {
         for (size_t j = 0; j < output_count; ++j) {
@@ -217,7 +227,6 @@ absl::Status LoadedExecutable::Execute(absl::Span<Buffer* const> arguments, cons
         }
         return made.status();
       }
-      results[i] = blocks[i].data();
     }
   }
 
@@ -235,6 +244,8 @@ absl::Status LoadedExecutable::Execute(absl::Span<Buffer* const> arguments, cons
   }
 
   if (run_inline) {
+    for (size_t i = 0; i < arguments.size(); ++i) argument_data[i] = arguments[i]->data();
+    for (size_t i = 0; i < output_count; ++i) results[i] = blocks[i].data();
     absl::Status status = RunNow(argument_data, results, *device, options.user_data);
     for (size_t i = 0; i < output_count; ++i) {
       outputs[i] = status.ok() ? new Buffer(output_types_[i], memory(i), std::move(blocks[i]), nullptr)
@@ -252,9 +263,8 @@ absl::Status LoadedExecutable::Execute(absl::Span<Buffer* const> arguments, cons
   for (size_t i = 0; i < arguments.size(); ++i) {
     const RefPtr<Event>& definition = arguments[i]->definition();
     if (definition && !(definition->IsSettled() && definition->status().ok())) run->definitions.push_back(definition);
-    if (holds.IsTaken(i)) continue;
-    arguments[i]->AddRef();
-    run->held.push_back(arguments[i]);
+    run->held.push_back(holds.IsTaken(i) ? nullptr : arguments[i]);
+    if (!holds.IsTaken(i)) arguments[i]->AddRef();
   }
   holds.PassOn();
   run->arguments = std::move(argument_data);

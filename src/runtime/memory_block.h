@@ -2,11 +2,15 @@
 #ifndef KILN_RUNTIME_MEMORY_BLOCK_H_
 #define KILN_RUNTIME_MEMORY_BLOCK_H_
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <utility>
 
+#include "absl/base/attributes.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "src/base/status.h"
 #include "src/runtime/allocator.h"
 
 namespace kiln::runtime {
@@ -30,6 +34,15 @@ class MemoryBlock {
     block.allocator_ = allocator;
     return block;
   }
+  // Memory that is taken when somebody asks for its address, such as the program that writes it: what runs one after
+  // the other then finds the memory of what has ended, still in the cache.
+  static absl::StatusOr<MemoryBlock> Reserve(Allocator* allocator, size_t bytes) {
+    KILN_RETURN_IF_ERROR(allocator->Reserve(bytes));
+    MemoryBlock block;
+    block.bytes_ = bytes;
+    block.allocator_ = allocator;
+    return block;
+  }
   // `writable`: donation may hand the memory to an output.
   static MemoryBlock Borrow(void* data, size_t bytes, bool writable, std::unique_ptr<ForeignMemory> owner) {
     MemoryBlock block;
@@ -43,7 +56,7 @@ class MemoryBlock {
   MemoryBlock& operator=(MemoryBlock&& other) noexcept {
     if (this == &other) return *this;
     Reset();
-    data_ = std::exchange(other.data_, nullptr);
+    data_.store(other.data_.load(std::memory_order_relaxed), std::memory_order_release);
     bytes_ = std::exchange(other.bytes_, 0);
     writable_ = other.writable_;
     allocator_ = std::exchange(other.allocator_, nullptr);
@@ -52,20 +65,37 @@ class MemoryBlock {
   }
   ~MemoryBlock() { Reset(); }
 
-  void* data() const { return data_; }
+  // Null when reserved memory cannot be had. A block that has been moved from still says where it was.
+  void* data() const {
+    void* data = data_.load(std::memory_order_acquire);
+    return data != nullptr ? data : Take();
+  }
   size_t bytes() const { return bytes_; }
   bool writable() const { return writable_; }
-  bool is_aligned() const { return reinterpret_cast<uintptr_t>(data_) % Allocator::kAlignment == 0; }
+  bool is_aligned() const { return reinterpret_cast<uintptr_t>(data()) % Allocator::kAlignment == 0; }
 
   void Reset() {
-    if (allocator_ != nullptr) std::exchange(allocator_, nullptr)->Deallocate(data_, bytes_);
+    void* data = data_.exchange(nullptr, std::memory_order_relaxed);
+    if (allocator_ != nullptr) {
+      if (data != nullptr) allocator_->Return(data, bytes_);
+      std::exchange(allocator_, nullptr)->Unreserve(bytes_);
+    }
     foreign_.reset();
-    data_ = nullptr;
     bytes_ = 0;
   }
 
  private:
-  void* data_ = nullptr;
+  // Producers ask while others may give the memory away, after they have asked as well (Buffer::Donate).
+  void* Take() const {
+    absl::MutexLock lock(&taking_);
+    if (data_.load(std::memory_order_relaxed) == nullptr && allocator_ != nullptr) {
+      data_.store(allocator_->Take(bytes_), std::memory_order_release);
+    }
+    return data_.load(std::memory_order_relaxed);
+  }
+
+  ABSL_CONST_INIT static inline absl::Mutex taking_{absl::kConstInit};
+  mutable std::atomic<void*> data_{nullptr};
   size_t bytes_ = 0;
   bool writable_ = true;
   Allocator* allocator_ = nullptr;

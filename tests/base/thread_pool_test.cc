@@ -15,15 +15,17 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "src/base/cpu_tuning.h"
 
 namespace kiln {
 namespace {
 
 template <typename Function>
-void For(ThreadPool& pool, int64_t count, int64_t grain, Function function) {
+void For(ThreadPool& pool, int64_t count, int64_t grain, Function function,
+         int64_t nanoseconds = std::numeric_limits<int64_t>::max()) {
   pool.ParallelFor(
       count, grain, [](void* closure, int64_t begin, int64_t end) { (*static_cast<Function*>(closure))(begin, end); },
-      &function);
+      &function, nanoseconds);
 }
 
 TEST(ThreadPool, CoversEveryIndexOnce) {
@@ -75,6 +77,42 @@ TEST(ThreadPool, WorkersTakePart) {
     }
   });
   EXPECT_EQ(arrived, 2);
+}
+
+// Whether two threads meet in work of so many nanoseconds; the first waits for the second for up to `patience`.
+bool IsShared(ThreadPool& pool, int64_t nanoseconds, std::chrono::milliseconds patience) {
+  std::atomic<int> arrived{0};
+  std::atomic<bool> met{false};
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto meet = [&](int64_t, int64_t) {
+    ++arrived;
+    while (!met && std::chrono::steady_clock::now() < deadline) {
+      if (arrived == 2) met = true;
+      sched_yield();
+    }
+    --arrived;
+  };
+  For(pool, 2, 1, meet, nanoseconds);
+  return met;
+}
+
+TEST(ThreadPool, ShortWorkWakesNobodyUntilThereIsMuchOfIt) {
+  ThreadPool pool(2);
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // the worker falls asleep
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(IsShared(pool, 0, std::chrono::milliseconds(1)));
+  const auto half = static_cast<int64_t>(Tuning().threads.wake_nanoseconds / 2);
+  EXPECT_FALSE(IsShared(pool, half, std::chrono::milliseconds(1)));
+  EXPECT_TRUE(IsShared(pool, half, std::chrono::seconds(20)));
+}
+
+TEST(ThreadPool, ShortWorkIsSharedWithWorkersThatAreAwake) {
+  ThreadPool pool(2);
+  bool shared = false;
+  for (int i = 0; i < 1000 && !shared; ++i) {
+    ASSERT_TRUE(IsShared(pool, std::numeric_limits<int64_t>::max(), std::chrono::seconds(20)));
+    shared = IsShared(pool, 0, std::chrono::milliseconds(1));
+  }
+  EXPECT_TRUE(shared);
 }
 
 TEST(ThreadPool, ThreadsBeginInSharesOfTheirOwn) {

@@ -30,6 +30,7 @@ pair { x = f32[2,3] parameter(0) y = s32[] parameter(1) r = tuple(y, x) }
 step { t = (s32[], f32[2,3]) parameter(0) i = get-tuple-element(t), index=0 x = get-tuple-element(t), index=1 r = tuple(add(i, i), x) }
 go { t = (s32[], f32[2,3]) parameter(0) i = get-tuple-element(t), index=0 r = compare(i, i), direction=LT }
 flat { x = f32[2,3] parameter(0) r = f32[6] reshape(x) }
+sums { x = f32[3] parameter(0) c = f32[3] parameter(1) s = f32[3] add(x, c) r = tuple(s, s) }
 )";
 
 // Parameters that the cases use, by name.
@@ -339,6 +340,13 @@ constexpr Case kReduction[] = {
     {"topk(x), k=2", "(f32[2,2], s32[2,2])"},
     {"topk(x), k=4", "is not within"},
     {"topk(f), k=1", "with a dimension"},
+    {"(f32[2,3], f32[3]) scan(x, w), dimensions={0}, num_carries=1, to_apply=sums", "(f32[2,3], f32[3])"},
+    {"(f32[2,3], f32[2]) scan(x, w), dimensions={1}, num_carries=1, to_apply=sums", "has the parameter f32[3]"},
+    {"(f32[2,3], f32[3]) scan(x, w), dimensions={2}, num_carries=1, to_apply=sums", "dimensions"},
+    {"(f32[3,3], f32[3]) scan(x, w), dimensions={0}, num_carries=1, to_apply=sums", "different sizes"},
+    {"(f32[2,3], f32[2]) scan(x, w), dimensions={0}, num_carries=1, to_apply=sums", "has the result f32[3]"},
+    {"(f32[2,3], f32[3]) scan(w, w), dimensions={0}, num_carries=2, to_apply=sums", "an input or output besides"},
+    {"f32[2,3] scan(x, w), dimensions={0}, num_carries=1, to_apply=sums", "gives 2 results, expected 2 and 1"},
 };
 INSTANTIATE_TEST_SUITE_P(Reduction, InferenceTest, ::testing::ValuesIn(kReduction));
 

@@ -1,10 +1,13 @@
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstring>
 #include <future>
 #include <new>
+#include <set>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -26,16 +29,24 @@ class ExecuteTest : public ::testing::Test {
   ExecuteTest() : client_(*Client::Create(ClientOptions{.device_count = 2, .max_threads = 2})) {}
 
   static Shape F32() { return Shape(PrimitiveType::kF32, {kSize}); }
-  // output = a + b, element by element.
-  static std::unique_ptr<FakeExecutable> Add() {
-    return std::make_unique<FakeExecutable>(std::vector<Shape>{F32(), F32()}, std::vector<Shape>{F32()},
-                                            [](absl::Span<const void* const> in, absl::Span<void* const> out, void*) {
-                                              for (int64_t i = 0; i < kSize; ++i) {
-                                                static_cast<float*>(out[0])[i] = static_cast<const float*>(in[0])[i] +
-                                                                                 static_cast<const float*>(in[1])[i];
-                                              }
-                                              return absl::OkStatus();
-                                            });
+  // output = a + b, element by element. Says where it writes.
+  static std::unique_ptr<FakeExecutable> Add(std::set<const void*>* places = nullptr) {
+    return std::make_unique<FakeExecutable>(
+        std::vector<Shape>{F32(), F32()}, std::vector<Shape>{F32()},
+        [places](absl::Span<const void* const> in, absl::Span<void* const> out, void*) {
+          if (places != nullptr) places->insert(out[0]);
+          for (int64_t i = 0; i < kSize; ++i) {
+            static_cast<float*>(out[0])[i] = static_cast<const float*>(in[0])[i] + static_cast<const float*>(in[1])[i];
+          }
+          return absl::OkStatus();
+        });
+  }
+  // Is there when `definition` is set.
+  RefPtr<Buffer> Pending(float value, RefPtr<Event> definition) {
+    RefPtr<Buffer> buffer = *client_->CreateUninitialized(*BufferType::Create(PrimitiveType::kF32, {kSize}),
+                                                          client_->device(0)->default_memory(), std::move(definition));
+    std::fill_n(static_cast<float*>(buffer->data()), kSize, value);
+    return buffer;
   }
   RefPtr<LoadedExecutable> Load(std::unique_ptr<FakeExecutable> fake, bool portable = false) {
     return *LoadedExecutable::Load(client_.get(), std::move(fake), client_->device(0), portable, "fake");
@@ -79,8 +90,7 @@ TEST_F(ExecuteTest, LongProgramsAndPendingInputsRunLater) {
   RefPtr<LoadedExecutable> slow = Load(std::move(fake));
   RefPtr<LoadedExecutable> quick = Load(Add());
   RefPtr<Event> definition = Event::Create();
-  RefPtr<Buffer> pending = *client_->CreateUninitialized(*BufferType::Create(PrimitiveType::kF32, {kSize}),
-                                                         client_->device(0)->default_memory(), definition);
+  RefPtr<Buffer> pending = Pending(0, definition);
   RefPtr<Buffer> one = Make(1);
   RefPtr<Event> done;
   RefPtr<Buffer> first = *Run(quick.get(), {pending.get(), one.get()}, {}, &done);
@@ -120,6 +130,50 @@ TEST_F(ExecuteTest, LongChainsKeepTheirOrder) {
   RefPtr<Buffer> sum = Make(0);
   for (int i = 0; i < 2000; ++i) sum = *Run(add.get(), {sum.get(), one.get()});
   EXPECT_EQ(First(sum.get()), 2000);
+}
+
+// Results get their memory when their run begins, so that a queue of runs needs no more than what is alive at once.
+TEST_F(ExecuteTest, QueuedRunsUseMemoryAgain) {
+  std::set<const void*> places;
+  auto fake = Add(&places);
+  fake->Slow();
+  RefPtr<LoadedExecutable> add = Load(std::move(fake));
+  RefPtr<Event> definition = Event::Create();
+  RefPtr<Buffer> pending = Pending(4, definition);
+  RefPtr<Buffer> one = Make(1);
+  RefPtr<Buffer> sum = *Run(add.get(), {pending.get(), one.get()});
+  for (int i = 0; i < 9; ++i) sum = *Run(add.get(), {sum.get(), one.get()});
+  const int64_t in_use = client_->allocator()->statistics().bytes_in_use;
+  EXPECT_EQ(in_use, 12 * kSize * static_cast<int64_t>(sizeof(float)));  // the limit counts what is promised
+  definition->Set(absl::OkStatus());
+  EXPECT_EQ(First(sum.get()), 14);
+  EXPECT_EQ(places.size(), 2);
+  EXPECT_TRUE(places.contains(sum->data()));
+}
+
+TEST_F(ExecuteTest, ResultsOfRunsThatHaveNotBegunAreDonated) {
+  std::set<const void*> places;
+  auto fake = Add(&places);
+  fake->Slow();
+  RefPtr<LoadedExecutable> add = Load(std::move(fake));
+  auto in_place = Add();
+  in_place->Alias(0, 0).Slow();
+  RefPtr<LoadedExecutable> add_in_place = Load(std::move(in_place));
+  for (const bool asked_before : {false, true}) {
+    RefPtr<Event> definition = Event::Create();
+    RefPtr<Buffer> pending = Pending(4, definition);
+    RefPtr<Buffer> one = Make(1);
+    RefPtr<Buffer> sum = *Run(add.get(), {pending.get(), one.get()});
+    const void* place = asked_before ? sum->data() : nullptr;
+    RefPtr<Buffer> next = *Run(add_in_place.get(), {sum.get(), one.get()});
+    EXPECT_TRUE(sum->IsDeleted());
+    definition->Set(absl::OkStatus());
+    EXPECT_EQ(First(next.get()), 6);
+    EXPECT_TRUE(places.contains(next->data()));
+    if (asked_before) EXPECT_EQ(place, next->data());
+    places.clear();
+  }
+  EXPECT_EQ(client_->allocator()->statistics().bytes_in_use, 0);
 }
 
 TEST_F(ExecuteTest, FailuresReachOutputsAndTheirUsers) {

@@ -360,6 +360,8 @@ constexpr Rule kRules[] = {
     {"t:dot(y, multiply'(x, c))", "multiply(t(y, x), c)", ExactReciprocal, ArgumentX, NoOverflowBetween},
     {"add(t:dot'(x, y), u:dot'(x, z))", "t(x, add(y, z))", Integer, Like, Unwidened},
     {"add(t:dot'(x, y), u:dot'(z, y))", "t(add(x, z), y)", Integer, Like, Unwidened},
+    {"dot(t:dot'(x, y), z)", "dot(dot(y, x), z), where columns of t are batches", DotOfColumns},
+    {"dot(z, t:dot'(x, y))", "dot(z, dot(y, x)), where columns of t are batches", DotOfColumns},
     {"dot(t:dot'(x, y), z)", "dot(x, dot(y, z)), where that is cheaper", DotToTheRight, Integer},
     {"dot(x, t:dot'(y, z))", "dot(dot(x, y), z), where that is cheaper", DotToTheLeft, Integer},
 };

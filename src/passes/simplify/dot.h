@@ -26,6 +26,8 @@ bool IsIdentityMatrix(const Instruction& matrix);
 Instruction* DotWithDiagonal(const Match& match, Builder& builder);
 // dot of t:pad(x, 0) and y: of what is not padded.
 Instruction* DotOfPad(const Match& match, Builder& builder);
+// dot of t:dot(x, y) and z, where what y leaves is counted by batches: of dot(y, x), in which batches stand apart.
+Instruction* DotOfColumns(const Match& match, Builder& builder);
 // The sum of t:dot(x, y) over batches, or of integers over rows or columns.
 Instruction* ReduceOfDot(const Match& match, Builder& builder);
 

@@ -137,6 +137,36 @@ Instruction* DotOfPad(const Match& match, Builder& builder) {
   return builder.Add(Opcode::kPad, root.shape(), {dot, zero}, rest);
 }
 
+Instruction* DotOfColumns(const Match& match, Builder& builder) {
+  const Instruction &root = *match.root(), &dot = *match['t'];
+  if (!IsPlain(dot) || root.operand_count() != 2 || root.operand(0) == root.operand(1)) return nullptr;
+  DotAttributes a = root.Get<DotAttributes>(), swapped = dot.Get<DotAttributes>();
+  const int64_t rank = dot.shape().rank(), batches = static_cast<int64_t>(swapped.lhs_batch.size()),
+                of_y = match['y']->shape().rank() - batches - static_cast<int64_t>(swapped.rhs_contracting.size()),
+                of_x = rank - batches - of_y;
+  const bool is_left = root.operand(0) == &dot;
+  DimensionVector &batch = is_left ? a.lhs_batch : a.rhs_batch,
+                  &contracting = is_left ? a.lhs_contracting : a.rhs_contracting;
+  const auto is_batch = [&](int64_t dimension) { return Contains(batch, dimension); };
+  for (int64_t i = batches; i < rank; ++i) {
+    if (is_batch(i) != (i >= batches + of_x)) return nullptr;
+  }
+  if (of_x == 0 || of_y == 0) return nullptr;
+  for (DimensionVector* dimensions : {&batch, &contracting}) {
+    for (int64_t& dimension : *dimensions) {
+      if (dimension >= batches) dimension += dimension < batches + of_x ? of_y : -of_x;
+    }
+  }
+  std::swap(swapped.lhs_batch, swapped.rhs_batch);
+  std::swap(swapped.lhs_contracting, swapped.rhs_contracting);
+  if (swapped.operand_precision.size() == 2) std::swap(swapped.operand_precision[0], swapped.operand_precision[1]);
+  Instruction *x = match['x'], *y = match['y'];
+  const Shape shape = ShapeOfDot(dot.shape().element_type(), y->shape(), x->shape(), swapped);
+  Instruction* columns = builder.Add(Opcode::kDot, shape, {y, x}, std::move(swapped));
+  Instruction *lhs = is_left ? columns : match['z'], *rhs = is_left ? match['z'] : columns;
+  return builder.Add(Opcode::kDot, root.shape(), {lhs, rhs}, std::move(a));
+}
+
 Instruction* ReduceOfDot(const Match& match, Builder& builder) {
   const Instruction &root = *match.root(), &dot = *match['t'];
   DotAttributes a = dot.Get<DotAttributes>();

@@ -39,6 +39,7 @@ inline constexpr Guard Unsigned{"unsigned integers", TypeIs<hlo::IsUnsignedInteg
 inline constexpr Guard Predicates{"pred", TypeIs<IsPred>};
 inline constexpr Guard IntegralX{"x of integers or pred", TypeIs<'x', IsIntegralOrPred>};
 inline constexpr Guard IntegerX{"x of integers", TypeIs<'x', hlo::IsIntegral>};
+inline constexpr Guard SignedX{"x of signed integers", TypeIs<'x', hlo::IsSignedIntegral>};
 inline constexpr Guard PredicateP{"p of pred", TypeIs<'p', IsPred>};
 inline constexpr Guard PredicateQ{"q of pred", TypeIs<'q', IsPred>};
 inline constexpr Guard PredicateX{"x of pred", TypeIs<'x', IsPred>};

@@ -74,6 +74,8 @@ constexpr Rule kRules[] = {
     {"and(x, or(not(x), y))", "and(x, y)"},
     {"and(x, xor(x, y))", "and(x, not(y))"},
     {"and(or(x, y), not(and(x, y)))", "xor(x, y)"},
+    {"and(t:compare.lt(subtract(x, y), 0), compare.ne(x, y))", "t", IntegerX},
+    {"and(compare.ne(sign(x), 1), compare.ne(t:remainder(x, y), 0))", "compare.lt(t, 0)", SignedX},
     {"and(convert(p), convert(q))", "convert(and(p, q))", PredicateP, PredicateQ},
     {"and(x, c)", "x, 0 or c, by what digits are known", KnownAnd},
     {"and(t:or(_, _), c)", "and(x, c), where the other has no digit of c", OfOneOperand},

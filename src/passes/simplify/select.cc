@@ -45,6 +45,18 @@ Instruction* SelectWithin(const Match& match, Builder& builder) {
   return is_first ? builder.Select(match['p'], taken, match['x']) : builder.Select(match['p'], match['x'], taken);
 }
 
+uint64_t Bits(const Match& match, char letter) {
+  return static_cast<uint64_t>(hlo::ElementAsInt64(*SplatValue(*match[letter]), 0));
+}
+bool IsMaskBelowD(const Match& match) {
+  return Bits(match, 'd') == Bits(match, 'c') + 1 && (Bits(match, 'd') & Bits(match, 'c')) == 0;
+}
+constexpr Guard MaskBelowD{"d a power of two, c = d - 1", IsMaskBelowD};
+bool IsMaskOfDBits(const Match& match) {
+  return Bits(match, 'd') < 63 && Bits(match, 'c') == (uint64_t{1} << Bits(match, 'd')) - 1;
+}
+constexpr Guard MaskOfDBits{"c = 2^d - 1", IsMaskOfDBits};
+
 constexpr Rule kRules[] = {
     {"select(true, x, y)", "x"},
     {"select(false, x, y)", "y"},
@@ -91,6 +103,12 @@ constexpr Rule kRules[] = {
      Integer},
     {"select(s:compare(x, c), d, x)", "minimum(x, d) or maximum(x, d), of c and its neighbour d", SelectOfNeighbours,
      Integer},
+    // Remainders and quotients by powers of two, rounded down.
+    {"select(compare.lt(t:subtract(and(add(v, m:and(shift-right-arithmetic(v, highest), c)), c), m), 0), add(t, d), t)",
+     "and(v, c)", Signed, MaskBelowD},
+    {"select(and(compare.ne(sign(v), 1), compare.ne(and(v, c), 0)), subtract(t, 1), "
+     "t:shift-right-arithmetic(add(v, and(shift-right-arithmetic(v, highest), c)), d))",
+     "shift-right-arithmetic(v, d)", Signed, MaskOfDBits},
     {"select(compare.lt(x, 0), negate(x), x)", "abs(x)", Signed},
     {"select(compare.lt(x, 0), x, negate(x))", "negate(abs(x))", Signed},
     {"select(compare.ge(x, 0), x, negate(x))", "abs(x)", Signed},
