@@ -8,7 +8,14 @@
 
 #include "src/cpu/vector_lanes.h"
 
+// Of lambdas.
+#define KILN_INLINE_BODY __attribute__((always_inline))
+#define KILN_ROLLED _Pragma("clang loop unroll(disable)")
+#if KILN_FFT_SHORT
+#define KILN_UNROLLED KILN_ROLLED
+#else
 #define KILN_UNROLLED _Pragma("clang loop unroll(full)")
+#endif
 #pragma clang fp contract(fast)
 
 namespace kiln::cpu {
@@ -100,34 +107,45 @@ constexpr int FactorOf(int n) {
   return p;
 }
 
-// The forward transform of values in order.
-template <typename T, int kSize, typename V>
-KILN_INLINE void Butterfly(Complex<V>* x) {
+// The forward transform of the values that `load` gives in order, each to `store`: as late and as early as can be, so that
+// few of them are in registers.
+template <typename T, int kSize, typename V, typename Load, typename Store>
+KILN_INLINE void Through(const Load& load, const Store& store) {
   constexpr int p = FactorOf(kSize), q = kSize / p;
   if constexpr (kSize == 2) {
-    const Complex<V> first = x[0];
-    x[0] = Sum(first, x[1]);
-    x[1] = Difference(first, x[1]);
+    const Complex<V> first = load(0), second = load(1);
+    store(0, Sum(first, second));
+    store(1, Difference(first, second));
   } else if constexpr (q == 1) {
+    Complex<V> x[kSize];
+    KILN_UNROLLED for (int i = 0; i < kSize; ++i) x[i] = load(i);
     OddPrime<T, kSize>(x);
+    KILN_UNROLLED for (int i = 0; i < kSize; ++i) store(i, x[i]);
   } else {
     // Coprime factors need no roots between them: elements are numbered by their remainders then.
     constexpr bool kCoprime = std::gcd(p, q) == 1;
     Complex<V> inner[q][p];
     KILN_UNROLLED for (int j = 0; j < q; ++j) {
-      KILN_UNROLLED for (int i = 0; i < p; ++i) inner[j][i] = x[kCoprime ? (i * q + j * p) % kSize : i * q + j];
-      Butterfly<T, p>(inner[j]);
+      Through<T, p, V>([&](int i) KILN_INLINE_BODY { return load(kCoprime ? (i * q + j * p) % kSize : i * q + j); },
+                       [&](int i, Complex<V> x) KILN_INLINE_BODY {
+                         inner[j][i] = kCoprime ? x : Turned<T, kSize>(x, i * j);
+                       });
     }
     KILN_UNROLLED for (int i = 0; i < p; ++i) {
-      Complex<V> outer[q];
-      KILN_UNROLLED for (int j = 0; j < q; ++j) outer[j] =
-          kCoprime ? inner[j][i] : Turned<T, kSize>(inner[j][i], i * j);
-      Butterfly<T, q>(outer);
-      KILN_UNROLLED for (int to = 0; to < kSize; ++to) {
-        if (to % p == i) x[to] = outer[kCoprime ? to % q : to / p];
-      }
+      Through<T, q, V>([&](int j) KILN_INLINE_BODY { return inner[j][i]; },
+                       [&](int k, Complex<V> x) KILN_INLINE_BODY {
+                         KILN_UNROLLED for (int to = 0; to < kSize; ++to) {
+                           if (to % p == i && k == (kCoprime ? to % q : to / p)) store(to, x);
+                         }
+                       });
     }
   }
+}
+
+template <typename T, int kSize, typename V>
+KILN_INLINE void Butterfly(Complex<V>* x) {
+  Through<T, kSize, V>([&](int i) KILN_INLINE_BODY { return x[i]; },
+                       [&](int i, Complex<V> value) KILN_INLINE_BODY { x[i] = value; });
 }
 
 // The same of a prime that is not known before, with its roots as [re, im][k < p].

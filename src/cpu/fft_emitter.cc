@@ -73,14 +73,15 @@ class FftEmitter {
   }
 
  private:
-  llvm::Value* Array(FftBuffer buffer) const {
+  llvm::Value* Array(FftBuffer buffer, const FftPhase& phase) const {
     switch (buffer) {
       case FftBuffer::kInput:
         return arrays_.operands[0];
       case FftBuffer::kOutput:
         return arrays_.results[0];
       default:
-        return b_.CreateConstGEP1_64(b_.getInt8Ty(), arrays_.scratch, static_cast<uint64_t>(plan_.OffsetOf(buffer)));
+        return b_.CreateConstGEP1_64(b_.getInt8Ty(), arrays_.scratch,
+                                     static_cast<uint64_t>(plan_.OffsetOf(buffer, phase)));
     }
   }
 
@@ -88,7 +89,7 @@ class FftEmitter {
     const FftUnits units = plan_.UnitsOf(phase);
     std::vector<llvm::Value*> closure;
     for (int i = 0; i < kFftBuffers; ++i) {
-      llvm::Value* array = Array(static_cast<FftBuffer>(i));
+      llvm::Value* array = Array(static_cast<FftBuffer>(i), phase);
       if (const int64_t bytes = units.strides[i].round * number_bytes_; bytes != 0) {
         array = b_.CreateGEP(b_.getInt8Ty(), array, b_.CreateMul(round, b_.getInt64(static_cast<uint64_t>(bytes))));
       }

@@ -87,6 +87,17 @@ struct Lanes {
   static KILN_INLINE Complex<V> SplatNumber(const T* from) { return {Splat(from[0]), Splat(from[1])}; }
 };
 
+// By what the legs of a pass are multiplied.
+enum class Roots { kNone, kAlong, kSplat, kSteps };
+
+// What is known of a pass when it is compiled; what is kAny is seen when it runs.
+enum class Form { kInterleaved, kSplit, kAcross, kAny };
+struct Shape {
+  Form from = Form::kAny, to = Form::kAny;
+  Roots roots = Roots::kNone;
+  constexpr bool operator==(const Shape&) const = default;
+};
+
 template <typename T, int kBytes>
 struct FftCode {
   static constexpr int kLanes = kBytes / sizeof(T);
@@ -115,24 +126,17 @@ struct FftCode {
     }
   }
 
-  // All legs of a lane, then those of the next.
+  // One part of all legs of a lane, then that of the next; of complex legs.
   template <int kRadix>
-  static KILN_INLINE void StoreAcross(const Complex<V>* x, T* to, int64_t plane) {
+  static KILN_INLINE void StoreAcross(const V* x, T* to) {
     constexpr int kPiece = std::min<int>(kLanes, std::bit_ceil(unsigned{kRadix})), kChunks = (kRadix - 1) / kPiece + 1;
-    KILN_UNROLLED for (int part = 0; part < 2; ++part) {
-      V pieces[kChunks][kPiece];
-      KILN_UNROLLED for (int c = 0; c < kChunks; ++c) {
-        KILN_UNROLLED for (int i = 0; i < kPiece; ++i) {
-          const Complex<V>& leg = x[std::min(c * kPiece + i, kRadix - 1)];
-          pieces[c][i] = part == 0 ? leg.re : leg.im;
-        }
-        Transpose<T, kLanes, kPiece>(pieces[c]);
-      }
-      StorePieces<kRadix, kPiece, kChunks>(pieces, to + part * plane);
+    V pieces[kChunks][kPiece];
+    KILN_UNROLLED for (int c = 0; c < kChunks; ++c) {
+      KILN_UNROLLED for (int i = 0; i < kPiece; ++i) pieces[c][i] = x[2 * std::min(c * kPiece + i, kRadix - 1)];
+      Transpose<T, kLanes, kPiece>(pieces[c]);
     }
+    StorePieces<kRadix, kPiece, kChunks>(pieces, to);
   }
-
-  enum class Roots { kNone, kAlong, kSplat, kSteps };
 
   // A direction in which transforms are counted.
   struct Direction {
@@ -145,7 +149,7 @@ struct FftCode {
     T* to;
     int64_t from_plane, from_leg, from_first = 0, to_plane, to_leg;
     int64_t root_plane = 0, root_leg = 0, root_first = 0, base_leg = 0, base_first = 0;
-    Direction outer, middle, lanes;
+    Direction rows, outer, middle, lanes;
     Roots kind = Roots::kNone;
     bool across;
     T scale;
@@ -165,6 +169,7 @@ struct FftCode {
                  .from_leg = step.length / radix * source.pitch,
                  .to_plane = destination.plane,
                  .to_leg = neighbours * destination.pitch,
+                 .rows = {at.rows, at.source_row, at.destination_row},
                  .outer = {groups, neighbours * source.pitch, neighbours * radix * destination.pitch},
                  .middle = {step.columns ? neighbours : 1, source.pitch, destination.pitch},
                  .lanes = {step.extent > 0 ? step.extent : at.width, source.step(), destination.step()},
@@ -204,37 +209,31 @@ struct FftCode {
     return stride;
   }
 
-  // With kRadix = 0 for any prime.
+  // With kRadix = 0 for any prime. By way of the stack, which makes the code of rare shapes and radices short.
   template <int kRadix>
-  static KILN_INLINE void Transform(const Work& work, const T* from, T* to, const T* roots, const T* bases) {
+  static KILN_INLINE void AnyTransform(const Work& work, const T* from, T* to, const T* roots, const T* bases) {
     const int radix = kRadix == 0 ? work.radix : kRadix;
     Complex<V> x[kRadix == 0 ? kFftLargestRadix : kRadix];
-    const int64_t from_leg = Fresh(work.from_leg), to_leg = Fresh(work.to_leg);
-    const T* others = from + work.from_first;
-    if (work.from_plane == 1) {
-      x[0] = Wide::LoadInterleaved(from);
-      KILN_UNROLLED for (int r = 1; r < radix; ++r) x[r] = Wide::LoadInterleaved(others + r * from_leg);
-    } else {
-      x[0] = {LoadLanes<V>(from), LoadLanes<V>(from + work.from_plane)};
-      const T* imaginary = others + work.from_plane;
-      KILN_UNROLLED for (int r = 1; r < radix; ++r) {
-        x[r] = {LoadLanes<V>(others + r * from_leg), LoadLanes<V>(imaginary + r * from_leg)};
+    const T* base = bases;
+    const T* step_root = roots;
+    KILN_ROLLED for (int r = 0; r < radix; ++r) {
+      // Seen anew for each leg, lest the compiler makes a loop of each kind.
+      const auto kind = static_cast<Roots>(Fresh(static_cast<int64_t>(work.kind)));
+      Complex<V> leg = Wide::Load(Fresh(work.from_plane), from);
+      from += r == 0 ? work.from_first + work.from_leg : work.from_leg;
+      if (kind == Roots::kSteps) {
+        leg = Product(leg, Product({LoadLanes<V>(step_root), LoadLanes<V>(step_root + work.root_plane)},
+                                   Wide::SplatNumber(base)));
+        step_root += r == 0 ? work.root_first + work.root_leg : work.root_leg;
+        base += r == 0 ? work.base_first + work.base_leg : work.base_leg;
+      } else if (r > 0 && kind == Roots::kAlong) {
+        leg = Product(leg, {LoadLanes<V>(roots), LoadLanes<V>(roots + work.root_plane)});
+        roots += 2 * work.root_plane;
+      } else if (r > 0 && kind == Roots::kSplat) {
+        leg = Product(leg, Wide::SplatNumber(roots));
+        roots += 2;
       }
-    }
-    if (work.kind == Roots::kAlong) {
-      const int64_t plane = Fresh(work.root_plane);
-      KILN_UNROLLED for (int r = 1; r < radix; ++r) {
-        x[r] = Product(x[r], {LoadLanes<V>(roots + (2 * r - 2) * plane), LoadLanes<V>(roots + (2 * r - 1) * plane)});
-      }
-    } else if (work.kind == Roots::kSplat) {
-      KILN_UNROLLED for (int r = 1; r < radix; ++r) x[r] = Product(x[r], Wide::SplatNumber(roots + 2 * (r - 1)));
-    } else if (work.kind == Roots::kSteps) {
-      const int64_t root_leg = Fresh(work.root_leg), base_leg = Fresh(work.base_leg);
-      KILN_UNROLLED for (int r = 0; r < radix; ++r) {
-        const T* root = roots + (r > 0 ? work.root_first + r * root_leg : 0);
-        const Complex<V> base = Wide::SplatNumber(bases + (r > 0 ? work.base_first + r * base_leg : 0));
-        x[r] = Product(x[r], Product({LoadLanes<V>(root), LoadLanes<V>(root + work.root_plane)}, base));
-      }
+      x[r] = leg;
     }
     if constexpr (kRadix == 0) {
       PrimeButterfly(x, radix, work.prime_roots);
@@ -243,7 +242,7 @@ struct FftCode {
     }
     if (work.scale != 1) {
       const V scale = Wide::Splat(work.scale);
-      KILN_UNROLLED for (int r = 0; r < radix; ++r) x[r] = {x[r].re * scale, x[r].im * scale};
+      KILN_ROLLED for (int r = 0; r < radix; ++r) x[r] = {x[r].re * scale, x[r].im * scale};
     }
     if (work.across) {
       if constexpr (kRadix == 0) {
@@ -252,37 +251,105 @@ struct FftCode {
           to[work.to_plane] = x[i % radix].im[i / radix];
         }
       } else {
-        StoreAcross<kRadix>(x, to, work.to_plane);
+        KILN_ROLLED for (int part = 0; part < 2; ++part) StoreAcross<kRadix>(&x[0].re + part, to + part * work.to_plane);
       }
-    } else if (work.to_plane == 1) {
-      KILN_UNROLLED for (int r = 0; r < radix; ++r) Wide::StoreInterleaved(to + r * to_leg, x[r]);
-    } else {
-      // In order: what narrow rows have too many the next one overwrites.
-      T* imaginary = to + work.to_plane;
-      KILN_UNROLLED for (int r = 0; r < radix; ++r) {
-        StoreLanes(to + r * to_leg, x[r].re);
-        StoreLanes(imaginary + r * to_leg, x[r].im);
-      }
+      return;
+    }
+    // In order: what narrow rows have too many the next one overwrites.
+    KILN_ROLLED for (int r = 0; r < radix; ++r, to += work.to_leg) Wide::Store(Fresh(work.to_plane), to, x[r]);
+  }
+
+  // The same of a known shape, whose legs are read and written one by one. Narrow rows have no such code.
+  template <int kRadix, Shape kShape>
+  static KILN_INLINE void Transform(const Work& work, const T* from, T* to, const T* roots, const T* bases, V scale) {
+    const int64_t from_leg = Fresh(work.from_leg), to_leg = Fresh(work.to_leg), plane = Fresh(work.root_plane);
+    const int64_t root_leg = kShape.roots == Roots::kSteps ? Fresh(work.root_leg) : 0;
+    const int64_t base_leg = kShape.roots == Roots::kSteps ? Fresh(work.base_leg) : 0;
+    const T* others = from + work.from_first;
+    const T* imaginary = others + work.from_plane;
+    const T* first_imaginary = from + work.from_plane;
+    T* to_imaginary = to + work.to_plane;
+    V across[2 * kRadix];
+    Through<T, kRadix, V>(
+        [&](int r) KILN_INLINE_BODY -> Complex<V> {
+          const T* leg = r == 0 ? from : others + r * from_leg;
+          Complex<V> x;
+          if constexpr (kShape.from == Form::kInterleaved) {
+            x = Wide::LoadInterleaved(leg);
+          } else {
+            x = {LoadLanes<V>(leg), LoadLanes<V>(r == 0 ? first_imaginary : imaginary + r * from_leg)};
+          }
+          if constexpr (kShape.roots == Roots::kSteps) {
+            const T* root = r == 0 ? roots : roots + work.root_first + r * root_leg;
+            const T* base = r == 0 ? bases : bases + work.base_first + r * base_leg;
+            return Product(x, Product({LoadLanes<V>(root), LoadLanes<V>(root + plane)}, Wide::SplatNumber(base)));
+          }
+          if (r == 0 || kShape.roots == Roots::kNone) return x;
+          if constexpr (kShape.roots == Roots::kSplat) return Product(x, Wide::SplatNumber(roots + 2 * (r - 1)));
+          return Product(x, {LoadLanes<V>(roots + (2 * r - 2) * plane), LoadLanes<V>(roots + (2 * r - 1) * plane)});
+        },
+        [&](int r, Complex<V> x) KILN_INLINE_BODY {
+          if constexpr (kShape.to == Form::kAcross) {
+            across[2 * r] = x.re, across[2 * r + 1] = x.im;
+          } else if constexpr (kShape.to == Form::kInterleaved) {
+            Wide::StoreInterleaved(to + r * to_leg, {x.re * scale, x.im * scale});
+          } else {
+            StoreLanes(to + r * to_leg, x.re);
+            StoreLanes(to_imaginary + r * to_leg, x.im);
+          }
+        });
+    if constexpr (kShape.to == Form::kAcross) {
+      StoreAcross<kRadix>(across, to);
+      StoreAcross<kRadix>(across + 1, to_imaginary);
     }
   }
 
-  template <int kRadix>
-  static void Pass(const Work& work) {
+  template <int kRadix, Shape kShape>
+  static void Pass(const Work& given) {
+    // What is stored could change the original, as far as the compiler knows.
+    const Work work = given;
     const Direction &lanes = work.lanes, &middle = work.middle, &outer = work.outer;
     const int64_t last = std::max<int64_t>(0, lanes.count - kLanes);
-    for (int64_t a = 0; a < outer.count; ++a) {
-      const T *from = work.from + a * outer.from, *roots = work.roots + a * outer.roots;
-      T* to = work.to + a * outer.to;
-      for (int64_t k = 0; k < middle.count; ++k, from += middle.from, to += middle.to, roots += middle.roots) {
-        for (int64_t i = 0; i < lanes.count; i += kLanes) {
-          // The last vector begins earlier where it would not fit.
-          const int64_t lane = std::min(i, last);
-          Transform<kRadix>(work, from + lane * lanes.from, to + lane * lanes.to, roots + lane * lanes.roots,
-                            work.bases + a * outer.bases);
+    const V scale = Wide::Splat(work.scale);
+    for (int64_t row = 0; row < work.rows.count; ++row) {
+      for (int64_t a = 0; a < outer.count; ++a) {
+        const T *from = work.from + row * work.rows.from + a * outer.from, *roots = work.roots + a * outer.roots;
+        T* to = work.to + row * work.rows.to + a * outer.to;
+        for (int64_t k = 0; k < middle.count; ++k, from += middle.from, to += middle.to, roots += middle.roots) {
+          for (int64_t i = 0; i < lanes.count; i += kLanes) {
+            // The last vector begins earlier where it would not fit.
+            const int64_t lane = std::min(i, last);
+            const T *source = from + lane * lanes.from, *root = roots + lane * lanes.roots;
+            T* destination = to + lane * lanes.to;
+            const T* base = work.bases + a * outer.bases;
+            if constexpr (kShape == Shape{}) {
+              AnyTransform<kRadix>(work, source, destination, root, base);
+            } else {
+              Transform<kRadix, kShape>(work, source, destination, root, base, scale);
+            }
+          }
         }
       }
     }
   }
+
+  // Shapes that have code of their own for radices that most lengths are made of.
+#if KILN_FFT_SHORT
+  static constexpr std::size_t kCommonRadices = 0;
+#else
+  static constexpr std::size_t kCommonRadices = std::size(kFftCommonRadices);
+#endif
+  static constexpr Shape kCommonShapes[] = {
+      {Form::kInterleaved, Form::kAcross, Roots::kNone},  // rows
+      {Form::kSplit, Form::kAcross, Roots::kNone},
+      {Form::kSplit, Form::kSplit, Roots::kAlong},
+      {Form::kSplit, Form::kInterleaved, Roots::kAlong},
+      {Form::kInterleaved, Form::kSplit, Roots::kNone},  // columns
+      {Form::kSplit, Form::kSplit, Roots::kNone},
+      {Form::kSplit, Form::kSplit, Roots::kSplat},
+      {Form::kSplit, Form::kInterleaved, Roots::kSplat},
+      {Form::kInterleaved, Form::kSplit, Roots::kSteps},
+  };
 
   using PassFunction = void(const Work&);
 
@@ -292,13 +359,15 @@ struct FftCode {
     std::fill_n(parts[0], work.radix * 2 * kLanes, T{0});
     const std::size_t bytes = static_cast<std::size_t>(2 * work.lanes.count) * sizeof(T);
     Work one = work;
-    one.outer.count = one.middle.count = 1;
+    one.rows.count = one.outer.count = one.middle.count = 1;
     if (work.from_plane == 1) one.from = parts[0], one.from_leg = 2 * kLanes, one.from_first = 0;
     if (work.to_plane == 1) one.to = parts[1], one.to_leg = 2 * kLanes;
-    for (int64_t a = 0; a < work.outer.count; ++a) {
+    const int64_t groups = work.outer.count;
+    for (int64_t all = 0; all < work.rows.count * groups; ++all) {
+      const int64_t row = all / groups, a = all % groups;
       for (int64_t k = 0; k < work.middle.count; ++k) {
-        const T* from = work.from + a * work.outer.from + k * work.middle.from;
-        T* to = work.to + a * work.outer.to + k * work.middle.to;
+        const T* from = work.from + row * work.rows.from + a * work.outer.from + k * work.middle.from;
+        T* to = work.to + row * work.rows.to + a * work.outer.to + k * work.middle.to;
         if (one.from != parts[0]) one.from = from;
         if (one.to != parts[1]) one.to = to;
         one.roots = work.roots + a * work.outer.roots + k * work.middle.roots;
@@ -315,16 +384,46 @@ struct FftCode {
     }
   }
 
+  static constexpr bool Has(int64_t radix) {
+#if KILN_FFT_SHORT
+    return radix < 16;
+#else
+    return radix < 16 || kBytes != 32;
+#endif
+  }
+
   template <std::size_t... i>
-  static PassFunction* PassOf(int64_t radix, std::index_sequence<i...>) {
-    PassFunction* found = &Pass<0>;
-    ((found = kFftRadices[i] == radix ? &Pass<kFftRadices[i]> : found), ...);
+  static PassFunction* AnyPassOf(int64_t radix, std::index_sequence<i...>) {
+    PassFunction* found = &Pass<0, Shape{}>;
+    ((found = kFftRadices[i] == radix ? &Pass<Has(kFftRadices[i]) ? kFftRadices[i] : 0, Shape{}> : found), ...);
     return found;
   }
 
+  template <int kRadix, std::size_t... i>
+  static PassFunction* ShapedPassOf(const Shape& shape, std::index_sequence<i...>) {
+    PassFunction* found = nullptr;
+    if constexpr (Has(kRadix)) ((found = kCommonShapes[i] == shape ? &Pass<kRadix, kCommonShapes[i]> : found), ...);
+    return found;
+  }
+
+  template <std::size_t... i>
+  static PassFunction* PassOf(const Work& work, std::index_sequence<i...>) {
+    Shape shape = {work.from_plane == 1 ? Form::kInterleaved : Form::kSplit,
+                   work.across          ? Form::kAcross
+                   : work.to_plane == 1 ? Form::kInterleaved
+                                        : Form::kSplit,
+                   work.kind};
+    PassFunction* found = nullptr;
+    constexpr auto kShapes = std::make_index_sequence<std::size(kCommonShapes)>();
+    if (work.lanes.count >= kLanes && (work.scale == 1 || shape.to == Form::kInterleaved)) {
+      ((found = kFftCommonRadices[i] == work.radix ? ShapedPassOf<kFftCommonRadices[i]>(shape, kShapes) : found), ...);
+    }
+    return found != nullptr ? found : AnyPassOf(work.radix, std::make_index_sequence<std::size(kFftRadices)>());
+  }
+
   static void RunPass(const FftStep& step, const Arrays& at) {
-    PassFunction* pass = PassOf(step.radix, std::make_index_sequence<std::size(kFftRadices)>());
     const Work work = WorkOf(step, at);
+    PassFunction* pass = PassOf(work, std::make_index_sequence<kCommonRadices>());
     const bool narrow = work.lanes.count < kLanes && (work.from_plane == 1 || (work.to_plane == 1 && !work.across));
     return narrow ? NarrowPass(work, pass) : pass(work);
   }
@@ -338,7 +437,7 @@ struct FftCode {
       T* to = at.destination + row * destination.pitch;
       OverLanes(0, extent, [&](int64_t i, auto lanes) {
         using L = decltype(lanes);
-        auto x = L::Load(source.plane, from + i * source.step());
+        auto x = L::Load(Fresh(source.plane), from + i * source.step());
         if (at.table != nullptr) {
           const T* root = at.table + (step.columns ? 2 * row : i);
           if (step.columns) {
@@ -347,7 +446,7 @@ struct FftCode {
             x = Product(x, {LoadLanes<typename L::V>(root), LoadLanes<typename L::V>(root + step.length)});
           }
         }
-        L::Store(destination.plane, to + i * destination.step(), {x.re * scale, x.im * scale});
+        L::Store(Fresh(destination.plane), to + i * destination.step(), {x.re * scale, x.im * scale});
       });
     }
   }
@@ -424,6 +523,11 @@ struct FftCode {
     };
     // Vectors as long as both directions do not meet.
     while (k + kLanes <= std::min(end, m - k - kLanes + 1)) pairs(Wide());
+    if (k < end && end > kLanes && at.source != at.destination) {
+      // The last vector begins earlier where the source is still there.
+      k = end - kLanes;
+      pairs(Wide());
+    }
     while (k < end) pairs(Lanes<T, 1>());
   }
 
@@ -479,9 +583,17 @@ struct FftCode {
   }
 
   static void Run(const FftStep& step, const Arrays& at) {
+    if (step.operation == FftOperation::kPass) return RunPass(step, at);
+    Arrays row = at;
+    for (int64_t i = 0; i < at.rows; ++i, row.source += at.source_row, row.destination += at.destination_row) {
+      RunRow(step, row);
+    }
+  }
+
+  static void RunRow(const FftStep& step, const Arrays& at) {
     switch (step.operation) {
       case FftOperation::kPass:
-        return RunPass(step, at);
+        return;
       case FftOperation::kCopy:
         return Copy(step, at);
       case FftOperation::kPairs:

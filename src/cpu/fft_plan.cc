@@ -19,6 +19,8 @@ using hlo::FftType;
 // Pairs of one unit.
 constexpr int64_t kPairsPerUnit = 8192;
 
+constexpr int64_t kMostTogether = 32;
+
 // Complex numbers, elements so many of them apart.
 FftSide Interleaved(int64_t pitch = 1) { return {.plane = 1, .pitch = 2 * pitch}; }
 
@@ -86,7 +88,8 @@ class Planner {
     for (FftGroup& group : plan_.groups) {
       for (FftPhase& phase : group.phases) {
         plan_.nanoseconds += phase.nanoseconds * static_cast<double>(group.rounds);
-        units = std::max(units, phase.units.outer * phase.units.blocks());
+        units = std::max(units, phase.units.count());
+        plan_.slot_numbers = std::max(plan_.slot_numbers, 2 * phase.scratch_numbers * phase.units.together);
       }
     }
     plan_.slots = std::min<int64_t>(ThreadPool::AvailableCpus(), units);
@@ -95,12 +98,33 @@ class Planner {
 
  private:
   // Columns have both parts of an element beside each other, rows far apart.
-  FftSide Scratch(int64_t length, bool columns, int64_t pitch) {
+  FftSide Scratch(FftPhase* phase, int64_t length, bool columns, int64_t pitch) {
+    const int64_t line = 64 / number_bytes_;
     // Of rows some more, which passes write behind their end, and lest both parts fall to the same places in the cache.
-    const int64_t row = std::max(length, vector_lanes_ * kFftLargestRadix);
-    const int64_t plane = columns ? pitch : RoundUp(row, 64 / number_bytes_) + 64 / number_bytes_;
-    plan_.scratch_numbers = std::max(plan_.scratch_numbers, 2 * plane * (columns ? length : 1));
+    int64_t row = length + vector_lanes_;
+    if (const FftRadices found = RowRadices(length, vector_lanes_); !columns && !found.radices.empty()) {
+      const int64_t radix = found.radices.front();
+      row = std::max(row, LanesFor(length / radix) * radix);
+    }
+    const int64_t plane = columns ? pitch : RoundUp(row, line) + line;
+    int64_t numbers = 2 * plane * (columns ? length : 1);
+    // Both arrays as well.
+    const int64_t page = 4096 / number_bytes_;
+    if (numbers * 2 > page) numbers = RoundUp(numbers - page / 2, page) + page / 2 + line;
+    phase->scratch_numbers = std::max(phase->scratch_numbers, numbers);
     return {.plane = plane, .pitch = columns ? 2 * pitch : 1};
+  }
+
+  int64_t Together(int64_t numbers, int64_t outer) const {
+    const int64_t fitting = 2 * Host().l1_bytes / (number_bytes_ * std::max<int64_t>(numbers, 1));
+    return std::clamp<int64_t>(std::min(fitting, outer / 8), 1, kMostTogether);
+  }
+
+  // Several rows or groups of columns together, as far as the cache has place for them: short ones are worth no call of
+  // each step.
+  void SetTogether(FftPhase* phase) const {
+    FftUnits& units = phase->units;
+    if (units.blocks() == 1) units.together = Together(2 * phase->scratch_numbers, units.outer);
   }
 
   static FftBuffer OtherScratch(FftBuffer buffer) {
@@ -143,7 +167,8 @@ class Planner {
               std::optional<End> to, double scale) {
     const FftUnits& units = phase->units;
     if (length > 1 && !IsSmooth(length)) return Convolution(phase, length, columns, pitch, inverse, from, to, scale);
-    const FftRadices found = columns ? ColumnRadices(length, vector_lanes_) : RowRadices(length, vector_lanes_);
+    const FftRadices found = columns ? ColumnRadices(length, vector_lanes_, std::min(units.block, units.extent) >= vector_lanes_)
+                                     : RowRadices(length, vector_lanes_);
     const double vectors =
         columns ? static_cast<double>(units.extent) / static_cast<double>(vector_lanes_ * units.blocks()) : 1;
     phase->nanoseconds += static_cast<double>(units.outer * units.blocks()) * std::max(vectors, 1.0) * found.cycles /
@@ -151,12 +176,13 @@ class Planner {
     End at = from;
     int64_t neighbours = 1;
     const size_t count = found.radices.size();
-    // One pass, or none, in place goes by way of the scratch: its vectors overlap.
-    const bool direct = to.has_value() && (to->buffer != from.buffer || count > 1);
+    // One pass, or none, in place goes by way of the scratch where its vectors overlap.
+    const bool whole = columns && units.blocks() == 1 && units.extent % FftLanes(vector_lanes_, units.extent) == 0;
+    const bool direct = to.has_value() && (to->buffer != from.buffer || count > 1 || (count == 1 && whole));
     for (size_t i = 0; i < count; ++i) {
       const int64_t radix = found.radices[i];
       const bool last = i + 1 == count;
-      const End next = last && direct ? *to : End{OtherScratch(at.buffer), Scratch(length, columns, pitch)};
+      const End next = last && direct ? *to : End{OtherScratch(at.buffer), Scratch(phase, length, columns, pitch)};
       // A row's only pass is one of columns of which there is one.
       FftStep& step = Add(phase, FftOperation::kPass, columns || count == 1, length, at, next);
       step.radix = radix;
@@ -164,14 +190,14 @@ class Planner {
       step.inverse = inverse;
       step.scale = last ? scale : 1;
       if (!columns) step.extent = count == 1 ? 1 : i == 0 ? length / radix : neighbours;
-      step.vector_bytes = VectorBytes(step, columns ? std::min(units.block, units.extent) : step.extent);
+      step.vector_bytes = LanesFor(columns ? std::min(units.block, units.extent) : step.extent) * number_bytes_;
       if (neighbours > 1) step.table = Table({FftTable::kTwiddles, columns, inverse, radix, neighbours});
       if (IsFftPrime(radix)) step.prime_roots = Table({FftTable::kPrimeRoots, false, false, radix});
       neighbours *= radix;
       at = next;
     }
     if (count == 0 && !direct) {
-      const End next = {OtherScratch(at.buffer), Scratch(length, columns, pitch)};
+      const End next = {OtherScratch(at.buffer), Scratch(phase, length, columns, pitch)};
       Copy(phase, length, columns, at, next, -1, scale);
       at = next;
     }
@@ -188,7 +214,7 @@ class Planner {
     const int64_t size = ConvolutionLength(length, columns, vector_lanes_);
     const int chirp = Table({FftTable::kChirp, columns, inverse, length});
     const int spectrum = Table({FftTable::kChirpSpectrum, columns, inverse, length, size});
-    const FftSide scratch = Scratch(size, columns, pitch);
+    const FftSide scratch = Scratch(phase, size, columns, pitch);
     End at = {OtherScratch(from.buffer), scratch};
     Copy(phase, length, columns, from, at, chirp, 1);
     Add(phase, FftOperation::kZero, columns, size, at, at).begin = length;
@@ -201,12 +227,9 @@ class Planner {
     return result;
   }
 
-  // Vectors that few lanes fill: none for numbers outside the scratch, which are not to be touched.
-  int64_t VectorBytes(const FftStep& step, int64_t extent) const {
-    const bool inside = !step.source.interleaved() && (!step.destination.interleaved());
-    int64_t lanes = FftLanes(vector_lanes_, extent);
-    if (inside && lanes < extent) lanes = std::min(2 * lanes, vector_lanes_);
-    return std::max<int64_t>(lanes * number_bytes_, 16);
+  // Of the vectors for so many lanes: those that they fill, or the narrowest.
+  int64_t LanesFor(int64_t extent) const {
+    return std::max(FftLanes(vector_lanes_, extent), std::min<int64_t>(CompiledVectorBytes(), 32) / number_bytes_);
   }
 
   int64_t RowCount() const { return shape_.element_count() / dimensions_.back(); }
@@ -244,6 +267,7 @@ class Planner {
     Complex(&phase, length, /*columns=*/true, Pitch(phase.units), inverse, {from.buffer, Interleaved(from_pitch)},
             End{to.buffer, Interleaved(to_pitch)}, scale);
     phase.steps.front().from_begin = 2 * from.begin;
+    SetTogether(&phase);
     plan_.groups.push_back({between == 1 ? 1 : before, {std::move(phase)}});
   }
 
@@ -302,7 +326,7 @@ class Planner {
       units.strides[result].outer = result_row;
     }
     const int64_t pitch = transposed ? units.block : 1;
-    const FftSide scratch = Scratch(complex_length + (halved ? 1 : 0), transposed, pitch);
+    const FftSide scratch = Scratch(&phase, complex_length + (halved ? 1 : 0), transposed, pitch);
     auto copy = [&](int64_t count, int64_t row, const End& begin, const End& end) {
       if (transposed) {
         Transposition(&phase, FftOperation::kToColumns, count, row, begin, end);
@@ -350,6 +374,7 @@ class Planner {
         Transposition(&phase, FftOperation::kToRows, forward_real ? kept : complex_length, result_row, at, out);
       }
     }
+    if (!transposed) SetTogether(&phase);
     plan_.groups.push_back({1, {std::move(phase)}});
   }
 
@@ -391,7 +416,9 @@ class Planner {
                            2 * Tuning().fourier.transpose_cycles * static_cast<double>(length) / lanes;
     const FftRadices row = RowRadices(size, vector_lanes_);
     const double steps = static_cast<double>(row.radices.size()) + 1;
-    return columns < (row.cycles + Tuning().fourier.row_cycles * steps) * (smooth ? 1 : 2);
+    const double together = static_cast<double>(Together(4 * length, rows));
+    const FourierTuning& costs = Tuning().fourier;
+    return columns < (row.cycles + (costs.row_cycles + costs.step_cycles / together) * steps) * (smooth ? 1 : 2);
   }
 
   // How many vectors of rows make a block: short ones are worth no call of each step.
@@ -438,7 +465,7 @@ class Planner {
     first.units.strides[static_cast<int>(to.buffer)].block = 2 * n1;
     End source = {from.buffer, Interleaved(n2)};
     if (pairs) {
-      const End unpaired = {FftBuffer::kScratch0, Scratch(n1, true, first.units.block)};
+      const End unpaired = {FftBuffer::kScratch0, Scratch(&first, n1, true, first.units.block)};
       FftStep& step = Add(&first, FftOperation::kUnpairedColumns, true, length, from, unpaired);
       step.row = n2;
       step.table = Table({FftTable::kStepRoots, false, false, 2, length, n2});
@@ -474,21 +501,22 @@ class Planner {
 }  // namespace
 
 int64_t FftPlan::ScratchBytes() const {
-  return OffsetOf(FftBuffer::kScratch0) + 2 * slots * scratch_numbers * (is_double ? 8 : 4);
+  return OffsetOf(FftBuffer::kScratch0, FftPhase()) + slots * slot_numbers * (is_double ? 8 : 4);
 }
 
-int64_t FftPlan::OffsetOf(FftBuffer buffer) const {
+int64_t FftPlan::OffsetOf(FftBuffer buffer, const FftPhase& phase) const {
   const int64_t bytes = is_double ? 8 : 4;
   int64_t offset = 0;
   if (buffer == FftBuffer::kTemporary) return offset;
   offset += RoundUp(temporary_numbers * bytes, 64);
-  return buffer == FftBuffer::kScratch1 ? offset + scratch_numbers * bytes : offset;
+  return buffer == FftBuffer::kScratch1 ? offset + phase.scratch_numbers * bytes : offset;
 }
 
 FftUnits FftPlan::UnitsOf(const FftPhase& phase) const {
   FftUnits units = phase.units;
-  units.slots = std::min(slots, units.outer * units.blocks());
-  units.slot_numbers = 2 * scratch_numbers;
+  units.slots = std::min(slots, units.count());
+  units.slot_numbers = slot_numbers;
+  units.row_numbers = 2 * phase.scratch_numbers;
   units.is_double = is_double;
   units.steps = static_cast<int64_t>(phase.steps.size());
   return units;

@@ -47,6 +47,7 @@ std::vector<double> FftTableValues(const FftTable& table);
 struct FftPhase {
   FftUnits units;  // with what the plan says of all of them (FftPlan::UnitsOf)
   std::vector<FftStep> steps;
+  int64_t scratch_numbers = 0;  // of each of two arrays, for each of those that are together
   double nanoseconds = 0;  // of all units on one thread
 };
 
@@ -60,9 +61,9 @@ struct FftPlan {
   bool is_double = false;
   std::vector<FftTable> tables;
   std::vector<FftGroup> groups;
-  // Each slot is one thread's: two arrays of scratch_numbers.
+  // Each slot is one thread's.
   int64_t slots = 1;
-  int64_t scratch_numbers = 0;
+  int64_t slot_numbers = 0;
   int64_t temporary_numbers = 0;  // of FftBuffer::kTemporary
   double nanoseconds = 0;
 
@@ -70,7 +71,7 @@ struct FftPlan {
   // All that a phase's units say.
   FftUnits UnitsOf(const FftPhase& phase) const;
   // Where they stand in the scratch memory, in bytes.
-  int64_t OffsetOf(FftBuffer buffer) const;
+  int64_t OffsetOf(FftBuffer buffer, const FftPhase& phase) const;
 };
 
 // The plan for an fft instruction; its arrays are not empty.

@@ -25,8 +25,8 @@ bool IsSmooth(int64_t length);
 
 // Lanes run along the transform.
 FftRadices RowRadices(int64_t length, int64_t vector_lanes);
-// Lanes are other transforms.
-FftRadices ColumnRadices(int64_t length, int64_t vector_lanes);
+// Lanes are other transforms, which fill whole vectors or less.
+FftRadices ColumnRadices(int64_t length, int64_t vector_lanes, bool whole = true);
 
 // The length of the convolution that a transform of another length becomes.
 int64_t ConvolutionLength(int64_t length, bool columns, int64_t vector_lanes);

@@ -69,14 +69,16 @@ struct FftStrides {
   int64_t round = 0, outer = 0, block = 0;
 };
 
-// Units are [outer][blocks of an extent]. All are independent of each other.
+// Units are [outer][blocks of an extent], or several of `outer` where there are no blocks. All are independent of each other.
 struct FftUnits {
   int64_t outer = 1;
+  int64_t together = 1;    // of `outer`, in one unit
   int64_t extent = 1;      // what is divided into blocks: columns, or rows that are transposed
   int64_t block = 1;       // the last block has the remainder as well, up to twice as much
   int64_t overlapped = 0;  // all blocks are of `block`: the last one begins earlier instead
   int64_t slots = 1;       // what threads share, each with scratch of its own
   int64_t slot_numbers = 0;
+  int64_t row_numbers = 0;  // of a slot, for each of those that are together
   int64_t is_double = 0;
   int64_t steps = 0;
   FftStrides strides[kFftBuffers];
@@ -85,6 +87,7 @@ struct FftUnits {
     if (overlapped) return (extent + block - 1) / block;
     return extent / block > 1 ? extent / block : 1;
   }
+  int64_t count() const { return (outer + together - 1) / together * blocks(); }
 };
 
 }  // namespace kiln::cpu

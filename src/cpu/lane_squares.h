@@ -9,6 +9,8 @@
 
 #include "src/cpu/vector_lanes.h"
 
+#define KILN_FULLY_UNROLLED _Pragma("clang loop unroll(full)")
+
 namespace kiln::cpu {
 namespace {
 
@@ -17,26 +19,46 @@ struct Several {
   typedef T Type __attribute__((vector_size(kCount * sizeof(T))));
 };
 
-// Elements 0, 0', 1, 1'... of the first or second half of each stretch of `kSize`.
-template <int kSize, int kHalf, typename V, int... i>
+// Pieces of `kPiece` elements 0, 0', 1, 1'... of the first or second half of each stretch of `kSize`.
+template <int kPiece, int kSize, int kHalf, typename V, int... i>
 KILN_INLINE V Interleaved(V a, V b, std::integer_sequence<int, i...>) {
   constexpr int kLanes = sizeof...(i);
-  return __builtin_shufflevector(a, b, (i % 2 * kLanes + i / kSize * kSize + (kHalf * kSize + i % kSize) / 2)...);
+  return __builtin_shufflevector(a, b,
+                                 (i / kPiece % 2 * kLanes + i / kSize * kSize +
+                                  (kHalf * (kSize / kPiece) + i % kSize / kPiece) / 2 * kPiece + i % kPiece)...);
 }
 
-// In each stretch of `kSize` lanes element i of vector j becomes element j of vector i.
+// In each stretch of `kSize` lanes element i of vector j becomes element j of vector i. First within 16 bytes each, where
+// processors have the cheapest shuffles, and then pieces of so many.
 template <typename T, int kLanes, int kSize>
 KILN_INLINE void Transpose(typename Several<T, kLanes>::Type (&rows)[kSize]) {
+  using V = typename Several<T, kLanes>::Type;
   constexpr auto kNumbers = std::make_integer_sequence<int, kLanes>();
-#pragma clang loop unroll(full)
-  for (int round = 1; round < kSize; round *= 2) {
-    typename Several<T, kLanes>::Type next[kSize];
-#pragma clang loop unroll(full)
-    for (int i = 0; i < kSize / 2; ++i) {
-      next[2 * i] = Interleaved<kSize, 0>(rows[i], rows[i + kSize / 2], kNumbers);
-      next[2 * i + 1] = Interleaved<kSize, 1>(rows[i], rows[i + kSize / 2], kNumbers);
+  constexpr int kInner = std::min<int>(kSize, 16 / sizeof(T)), kOuter = kSize / kInner;
+  V groups[kOuter][kInner];
+  KILN_FULLY_UNROLLED for (int g = 0; g < kOuter; ++g) {
+    std::copy(rows + g * kInner, rows + (g + 1) * kInner, groups[g]);
+    KILN_FULLY_UNROLLED for (int round = 1; round < kInner; round *= 2) {
+      V next[kInner];
+      KILN_FULLY_UNROLLED for (int i = 0; i < kInner / 2; ++i) {
+        next[2 * i] = Interleaved<1, kInner, 0>(groups[g][i], groups[g][i + kInner / 2], kNumbers);
+        next[2 * i + 1] = Interleaved<1, kInner, 1>(groups[g][i], groups[g][i + kInner / 2], kNumbers);
+      }
+      std::copy(next, next + kInner, groups[g]);
     }
-    std::copy(next, next + kSize, rows);
+  }
+  KILN_FULLY_UNROLLED for (int c = 0; c < kInner; ++c) {
+    V column[kOuter];
+    KILN_FULLY_UNROLLED for (int g = 0; g < kOuter; ++g) column[g] = groups[g][c];
+    KILN_FULLY_UNROLLED for (int round = 1; round < kOuter; round *= 2) {
+      V next[kOuter];
+      KILN_FULLY_UNROLLED for (int i = 0; i < kOuter / 2; ++i) {
+        next[2 * i] = Interleaved<kInner, kSize, 0>(column[i], column[i + kOuter / 2], kNumbers);
+        next[2 * i + 1] = Interleaved<kInner, kSize, 1>(column[i], column[i + kOuter / 2], kNumbers);
+      }
+      std::copy(next, next + kOuter, column);
+    }
+    KILN_FULLY_UNROLLED for (int g = 0; g < kOuter; ++g) rows[g * kInner + c] = column[g];
   }
 }
 
