@@ -107,8 +107,8 @@ constexpr int FactorOf(int n) {
   return p;
 }
 
-// The forward transform of the values that `load` gives in order, each to `store`: as late and as early as can be, so that
-// few of them are in registers.
+// The forward transform of the values that `load` gives in order, each to `store`: as late and as early as can be, so
+// that few of them are in registers.
 template <typename T, int kSize, typename V, typename Load, typename Store>
 KILN_INLINE void Through(const Load& load, const Store& store) {
   constexpr int p = FactorOf(kSize), q = kSize / p;
@@ -127,9 +127,8 @@ KILN_INLINE void Through(const Load& load, const Store& store) {
     Complex<V> inner[q][p];
     KILN_UNROLLED for (int j = 0; j < q; ++j) {
       Through<T, p, V>([&](int i) KILN_INLINE_BODY { return load(kCoprime ? (i * q + j * p) % kSize : i * q + j); },
-                       [&](int i, Complex<V> x) KILN_INLINE_BODY {
-                         inner[j][i] = kCoprime ? x : Turned<T, kSize>(x, i * j);
-                       });
+                       [&](int i, Complex<V> x)
+                           KILN_INLINE_BODY { inner[j][i] = kCoprime ? x : Turned<T, kSize>(x, i * j); });
     }
     KILN_UNROLLED for (int i = 0; i < p; ++i) {
       Through<T, q, V>([&](int j) KILN_INLINE_BODY { return inner[j][i]; },

@@ -31,10 +31,10 @@ const FftKernels& FftKernels512();
 const FftKernels& FftKernels256();
 const FftKernels& FftKernels128();
 
-// Radices that have code for each shape of a pass, that have code of their own, and those that share the code for any prime.
-// 16 needs 32 vector registers: the functions for 32 bytes do not have it.
+// Radices that have code for each shape of a pass, that have code of their own, and those that share the code for any
+// prime. 16 needs 32 vector registers: the functions for 32 bytes do not have it.
 inline constexpr int64_t kFftCommonRadices[] = {3, 4, 5, 8, 16};
-inline constexpr int64_t kFftRadices[] = {2, 3, 4, 5, 7, 8, 11, 13, 16};
+inline constexpr int64_t kFftRadices[] = {2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16};
 inline constexpr int64_t kFftPrimes[] = {17, 19, 23, 29, 31};
 inline constexpr int kFftLargestRadix = 31;
 

@@ -251,7 +251,8 @@ struct FftCode {
           to[work.to_plane] = x[i % radix].im[i / radix];
         }
       } else {
-        KILN_ROLLED for (int part = 0; part < 2; ++part) StoreAcross<kRadix>(&x[0].re + part, to + part * work.to_plane);
+        KILN_ROLLED for (int part = 0; part < 2; ++part)
+            StoreAcross<kRadix>(&x[0].re + part, to + part * work.to_plane);
       }
       return;
     }
@@ -341,14 +342,14 @@ struct FftCode {
 #endif
   static constexpr Shape kCommonShapes[] = {
       {Form::kInterleaved, Form::kAcross, Roots::kNone},  // rows
-      {Form::kSplit, Form::kAcross, Roots::kNone},
       {Form::kSplit, Form::kSplit, Roots::kAlong},
       {Form::kSplit, Form::kInterleaved, Roots::kAlong},
       {Form::kInterleaved, Form::kSplit, Roots::kNone},  // columns
       {Form::kSplit, Form::kSplit, Roots::kNone},
       {Form::kSplit, Form::kSplit, Roots::kSplat},
       {Form::kSplit, Form::kInterleaved, Roots::kSplat},
-      {Form::kInterleaved, Form::kSplit, Roots::kSteps},
+      {Form::kInterleaved, Form::kSplit, Roots::kSteps},  // large rows, real rows
+      {Form::kSplit, Form::kAcross, Roots::kNone},
   };
 
   using PassFunction = void(const Work&);
@@ -395,14 +396,19 @@ struct FftCode {
   template <std::size_t... i>
   static PassFunction* AnyPassOf(int64_t radix, std::index_sequence<i...>) {
     PassFunction* found = &Pass<0, Shape{}>;
-    ((found = kFftRadices[i] == radix ? &Pass<Has(kFftRadices[i]) ? kFftRadices[i] : 0, Shape{}> : found), ...);
+    ((found = kFftRadices[i] == radix ? &Pass < Has(kFftRadices[i]) ? kFftRadices[i] : 0, Shape{} > : found), ...);
     return found;
   }
 
   template <int kRadix, std::size_t... i>
   static PassFunction* ShapedPassOf(const Shape& shape, std::index_sequence<i...>) {
     PassFunction* found = nullptr;
-    if constexpr (Has(kRadix)) ((found = kCommonShapes[i] == shape ? &Pass<kRadix, kCommonShapes[i]> : found), ...);
+    // The last two are rare where lengths are odd.
+    constexpr std::size_t kShapes = std::size(kCommonShapes) - (kRadix % 2 ? 2 : 0);
+    if constexpr (Has(kRadix)) {
+      ((found = i < kShapes && kCommonShapes[i] == shape ? &Pass<kRadix, kCommonShapes[i < kShapes ? i : 0]> : found),
+       ...);
+    }
     return found;
   }
 
@@ -421,14 +427,14 @@ struct FftCode {
     return found != nullptr ? found : AnyPassOf(work.radix, std::make_index_sequence<std::size(kFftRadices)>());
   }
 
-  static void RunPass(const FftStep& step, const Arrays& at) {
+  [[gnu::noinline]] static void RunPass(const FftStep& step, const Arrays& at) {
     const Work work = WorkOf(step, at);
     PassFunction* pass = PassOf(work, std::make_index_sequence<kCommonRadices>());
     const bool narrow = work.lanes.count < kLanes && (work.from_plane == 1 || (work.to_plane == 1 && !work.across));
     return narrow ? NarrowPass(work, pass) : pass(work);
   }
 
-  static void Copy(const FftStep& step, const Arrays& at) {
+  [[gnu::noinline]] static void Copy(const FftStep& step, const Arrays& at) {
     const FftSide &source = step.source, &destination = step.destination;
     const T scale = static_cast<T>(step.scale);
     const int64_t rows = step.columns ? step.length : 1, extent = step.columns ? at.width : step.length;
@@ -486,7 +492,16 @@ struct FftCode {
     }
   }
 
-  static void Pairs(const FftStep& step, const Arrays& at) {
+  // Columns are in the scratch.
+  static KILN_INLINE Complex<V> SplitLanes(const FftSide& side, const T* from) {
+    return {LoadLanes<V>(from), LoadLanes<V>(from + side.plane)};
+  }
+  static KILN_INLINE void StoreSplit(const FftSide& side, T* to, Complex<V> x) {
+    StoreLanes(to, x.re);
+    StoreLanes(to + side.plane, x.im);
+  }
+
+  [[gnu::noinline]] static void Pairs(const FftStep& step, const Arrays& at) {
     const bool to_real = step.operation == FftOperation::kPairsToReal;
     const FftSide &source = step.source, &destination = step.destination;
     const int64_t m = step.length, count = m / 2 + 1;
@@ -497,10 +512,10 @@ struct FftCode {
         Ends<Wide>(step, from, to);
         for (int64_t k = 1; k < count; ++k) {
           const auto both =
-              Pair<V>(to_real, Wide::Load(source.plane, from + k * source.pitch),
-                      Wide::Load(source.plane, from + (m - k) * source.pitch), Wide::SplatNumber(at.table + 2 * k));
-          Wide::Store(destination.plane, to + k * destination.pitch, both.one);
-          Wide::Store(destination.plane, to + (m - k) * destination.pitch, both.other);
+              Pair<V>(to_real, SplitLanes(source, from + k * source.pitch),
+                      SplitLanes(source, from + (m - k) * source.pitch), Wide::SplatNumber(at.table + 2 * k));
+          StoreSplit(destination, to + k * destination.pitch, both.one);
+          StoreSplit(destination, to + (m - k) * destination.pitch, both.other);
         }
       }
       return;
@@ -531,7 +546,7 @@ struct FftCode {
     while (k < end) pairs(Lanes<T, 1>());
   }
 
-  static void UnpairedColumns(const FftStep& step, const Arrays& at) {
+  [[gnu::noinline]] static void UnpairedColumns(const FftStep& step, const Arrays& at) {
     const int64_t columns = step.row, plane = step.destination.plane;
     for (int64_t row = 0; row < step.length / columns; ++row) {
       for (int64_t lane = 0; lane < plane; lane += kLanes) {
@@ -549,8 +564,19 @@ struct FftCode {
     at.destination[0] = x + y, at.destination[plane] = x - y;
   }
 
-  static void Mirror(const FftStep& step, const Arrays& at) {
-    const int64_t plane = step.source.plane;
+  [[gnu::noinline]] static void Mirror(const FftStep& step, const Arrays& at) {
+    const int64_t plane = step.source.plane, pitch = step.source.pitch;
+    if (step.columns) {
+      std::memset(at.destination + plane, 0, static_cast<std::size_t>(plane) * sizeof(T));
+      for (int64_t k = 1; k <= step.length / 2; ++k) {
+        T* to = at.destination + (step.length - k) * pitch;
+        for (int64_t lane = 0; lane < at.width; lane += kLanes) {
+          const Complex<V> x = SplitLanes(step.source, at.source + k * pitch + lane);
+          StoreSplit(step.source, to + lane, {x.re, -x.im});
+        }
+      }
+      return;
+    }
     at.destination[plane] = 0;
     OverLanes(1, step.length / 2 + 1, [&](int64_t i, auto lanes) {
       using L = decltype(lanes);
@@ -560,8 +586,11 @@ struct FftCode {
   }
 
   template <bool kToColumns, int kPiece = kLanes>
-  static void Transposition(const FftStep& step, T* rows, T* columns, int64_t count) {
-    const int64_t numbers = 2 * step.length, pitch = (kToColumns ? step.destination : step.source).plane;
+  [[gnu::noinline]] static void Transposition(const FftStep& step, T* rows, T* columns, int64_t count) {
+    // Real rows are the real parts of columns.
+    const bool real = (kToColumns ? step.source : step.destination).plane == 0;
+    const FftSide& side = kToColumns ? step.destination : step.source;
+    const int64_t numbers = real ? step.length : 2 * step.length, pitch = real ? side.pitch : side.plane;
     if constexpr (kPiece > 2) {
       if (numbers < kPiece) return Transposition<kToColumns, kPiece / 2>(step, rows, columns, count);
     }

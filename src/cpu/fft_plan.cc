@@ -167,8 +167,9 @@ class Planner {
               std::optional<End> to, double scale) {
     const FftUnits& units = phase->units;
     if (length > 1 && !IsSmooth(length)) return Convolution(phase, length, columns, pitch, inverse, from, to, scale);
-    const FftRadices found = columns ? ColumnRadices(length, vector_lanes_, std::min(units.block, units.extent) >= vector_lanes_)
-                                     : RowRadices(length, vector_lanes_);
+    const FftRadices found =
+        columns ? ColumnRadices(length, vector_lanes_, std::min(units.block, units.extent) >= vector_lanes_)
+                : RowRadices(length, vector_lanes_);
     const double vectors =
         columns ? static_cast<double>(units.extent) / static_cast<double>(vector_lanes_ * units.blocks()) : 1;
     phase->nanoseconds += static_cast<double>(units.outer * units.blocks()) * std::max(vectors, 1.0) * found.cycles /
@@ -313,7 +314,8 @@ class Planner {
 
     FftPhase phase;
     FftUnits& units = phase.units;
-    const bool transposed = !odd_real && TransposeRows(complex_length, rows);
+    // Transpositions are of two numbers at least.
+    const bool transposed = TransposeRows(complex_length, rows) && !(odd_real && length == 1);
     if (transposed) {
       units.extent = rows;
       units.block = vector_lanes_ * TransposedVectors(complex_length, rows);
@@ -335,7 +337,12 @@ class Planner {
       }
     };
     End at = in;
-    if (odd_real && forward_real) {
+    if (odd_real && transposed) {
+      at = {FftBuffer::kScratch0, scratch};
+      if (forward_real) Add(&phase, FftOperation::kZero, true, length, at, at);
+      Transposition(&phase, FftOperation::kToColumns, forward_real ? length : kept, source_row,
+                    {from, forward_real ? kReal : Interleaved()}, at);
+    } else if (odd_real && forward_real) {
       at = {FftBuffer::kScratch0, scratch};
       Copy(&phase, length, false, {from, kReal}, at, -1, 1);
     } else if (transposed || in_place) {
@@ -356,8 +363,8 @@ class Planner {
       at = next;
     } else if (to_real) {
       at = {FftBuffer::kScratch0, scratch};
-      Copy(&phase, kept, false, in, at, -1, 1);
-      Add(&phase, FftOperation::kMirror, false, length, at, at);
+      if (!transposed) Copy(&phase, kept, false, in, at, -1, 1);
+      Add(&phase, FftOperation::kMirror, transposed, length, at, at);
     }
     if (!transposed && !forward_real && !odd_real) {
       Complex(&phase, complex_length, false, pitch, inverse, at, out, scale);
@@ -367,11 +374,12 @@ class Planner {
         const End next = transposed ? End{OtherScratch(at.buffer), scratch} : out;
         Pairs(&phase, FftOperation::kPairs, transposed, complex_length, at, next);
         at = next;
-      } else if (odd_real) {
+      } else if (odd_real && !transposed) {
         Copy(&phase, to_real ? length : kept, false, at, to_real ? End{out.buffer, kReal} : out, -1, 1);
       }
       if (transposed) {
-        Transposition(&phase, FftOperation::kToRows, forward_real ? kept : complex_length, result_row, at, out);
+        const End rows_of = odd_real && to_real ? End{out.buffer, kReal} : out;
+        Transposition(&phase, FftOperation::kToRows, forward_real ? kept : complex_length, result_row, at, rows_of);
       }
     }
     if (!transposed) SetTogether(&phase);

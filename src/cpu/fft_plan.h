@@ -48,7 +48,7 @@ struct FftPhase {
   FftUnits units;  // with what the plan says of all of them (FftPlan::UnitsOf)
   std::vector<FftStep> steps;
   int64_t scratch_numbers = 0;  // of each of two arrays, for each of those that are together
-  double nanoseconds = 0;  // of all units on one thread
+  double nanoseconds = 0;       // of all units on one thread
 };
 
 // Phases one after the other, all of it once per round.

@@ -33,9 +33,11 @@ enum class FftOperation : int64_t {
   kPairsToReal,
   // The latter before a complex transform of length rows x columns: some of its columns.
   kUnpairedColumns,
-  // The conjugate second half of a spectrum of odd length, whose first element is made real as well; in place.
+  // The conjugate second half of a spectrum of odd length, whose first element is made real as well; in place, along
+  // rows
+  // or columns.
   kMirror,
-  // Rows to columns of the scratch, or back.
+  // Rows to columns of the scratch, or back; of real rows the real parts alone.
   kToColumns,
   kToRows,
   // Elements from `begin` to `length` become zero.
@@ -69,7 +71,8 @@ struct FftStrides {
   int64_t round = 0, outer = 0, block = 0;
 };
 
-// Units are [outer][blocks of an extent], or several of `outer` where there are no blocks. All are independent of each other.
+// Units are [outer][blocks of an extent], or several of `outer` where there are no blocks. All are independent of each
+// other.
 struct FftUnits {
   int64_t outer = 1;
   int64_t together = 1;    // of `outer`, in one unit

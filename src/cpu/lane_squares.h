@@ -28,8 +28,8 @@ KILN_INLINE V Interleaved(V a, V b, std::integer_sequence<int, i...>) {
                                   (kHalf * (kSize / kPiece) + i % kSize / kPiece) / 2 * kPiece + i % kPiece)...);
 }
 
-// In each stretch of `kSize` lanes element i of vector j becomes element j of vector i. First within 16 bytes each, where
-// processors have the cheapest shuffles, and then pieces of so many.
+// In each stretch of `kSize` lanes element i of vector j becomes element j of vector i. First within 16 bytes each,
+// where processors have the cheapest shuffles, and then pieces of so many.
 template <typename T, int kLanes, int kSize>
 KILN_INLINE void Transpose(typename Several<T, kLanes>::Type (&rows)[kSize]) {
   using V = typename Several<T, kLanes>::Type;
