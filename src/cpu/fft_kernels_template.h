@@ -295,6 +295,7 @@ struct FftCode {
           } else if constexpr (kShape.to == Form::kInterleaved) {
             Wide::StoreInterleaved(to + r * to_leg, {x.re * scale, x.im * scale});
           } else {
+            if constexpr (kShape.roots != Roots::kAlong) x = {x.re * scale, x.im * scale};
             StoreLanes(to + r * to_leg, x.re);
             StoreLanes(to_imaginary + r * to_leg, x.im);
           }
@@ -419,9 +420,10 @@ struct FftCode {
                    : work.to_plane == 1 ? Form::kInterleaved
                                         : Form::kSplit,
                    work.kind};
+    const bool scales = shape.to == Form::kInterleaved || (shape.to == Form::kSplit && shape.roots != Roots::kAlong);
     PassFunction* found = nullptr;
     constexpr auto kShapes = std::make_index_sequence<std::size(kCommonShapes)>();
-    if (work.lanes.count >= kLanes && (work.scale == 1 || shape.to == Form::kInterleaved)) {
+    if (work.lanes.count >= kLanes && (work.scale == 1 || scales)) {
       ((found = kFftCommonRadices[i] == work.radix ? ShapedPassOf<kFftCommonRadices[i]>(shape, kShapes) : found), ...);
     }
     return found != nullptr ? found : AnyPassOf(work.radix, std::make_index_sequence<std::size(kFftRadices)>());
