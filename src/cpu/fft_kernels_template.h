@@ -386,11 +386,12 @@ struct FftCode {
     }
   }
 
+  // Large primes of doubles are rare: the code for any prime does.
   static constexpr bool Has(int64_t radix) {
 #if KILN_FFT_SHORT
-    return radix < 16;
+    return radix < 11;
 #else
-    return radix < 16 || kBytes != 32;
+    return radix < 11 || (radix == 16 ? kBytes != 32 : sizeof(T) == 4);
 #endif
   }
 
@@ -406,7 +407,8 @@ struct FftCode {
     PassFunction* found = nullptr;
     // The last two are rare where lengths are odd.
     constexpr std::size_t kShapes = std::size(kCommonShapes) - (kRadix % 2 ? 2 : 0);
-    if constexpr (Has(kRadix)) {
+    // Few transforms of doubles have odd radices, which the code is too long for.
+    if constexpr (Has(kRadix) && (kRadix % 2 == 0 || sizeof(T) == 4)) {
       ((found = i < kShapes && kCommonShapes[i] == shape ? &Pass<kRadix, kCommonShapes[i < kShapes ? i : 0]> : found),
        ...);
     }

@@ -193,7 +193,7 @@ class Planner {
       if (!columns) step.extent = count == 1 ? 1 : i == 0 ? length / radix : neighbours;
       step.vector_bytes = LanesFor(columns ? std::min(units.block, units.extent) : step.extent) * number_bytes_;
       if (neighbours > 1) step.table = Table({FftTable::kTwiddles, columns, inverse, radix, neighbours});
-      if (IsFftPrime(radix)) step.prime_roots = Table({FftTable::kPrimeRoots, false, false, radix});
+      if (radix % 2 != 0 && radix > 10) step.prime_roots = Table({FftTable::kPrimeRoots, false, false, radix});
       neighbours *= radix;
       at = next;
     }
