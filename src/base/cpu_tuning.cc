@@ -94,14 +94,19 @@ constexpr CpuTuning kWide = {
                  .window_weight_bytes = 4 * kMegabyte},
     .attention = {.rows = 24, .columns = 16, .score_bytes = 64 * kKilobyte, .block_part = 2, .block_rows = 128},
     .fourier = {.cycles_per_nanosecond = 3.5,
-                .move_cycles = 3,
-                .halving_cycles = 0.9,
-                .prime_cycles = 0.5,
-                .spill_cycles = 1,
-                .shuffle_cycles = 2,
+                .move_cycles = 5.5,
+                .halving_cycles = 1.3,
+                .prime_cycles = 0.8,
+                .spill_cycles = 0.5,
+                .shuffle_cycles = 1.5,
+                .rare_cycles = 4,
+                .unaligned_cycles = 2.5,
                 .number_cycles = 0.5,
-                .transpose_cycles = 14,
-                .row_cycles = 60,
+                .half_vector = 0.9,
+                .narrow_vector = 4,
+                .transpose_cycles = 12,
+                .step_cycles = 60,
+                .row_cycles = 20,
                 .row_bytes = 256 * kKilobyte,
                 .lone_row_bytes = 64 * kKilobyte,
                 .transposed_bytes = 128 * kKilobyte,
@@ -134,6 +139,7 @@ constexpr CpuTuning MakeHalved() {
   CpuTuning row = kWide;
   row.name = "zen4";
   row.description = "vectors of 64 bytes that are computed in halves: a Zen 4 server, two cores, 1 MB of L2 cache each";
+  row.fourier.half_vector = 0.8;
   row.products.products_per_cycle = 1;
   row.products.loads_per_cycle = 1;
   row.products.lane_products_per_nanosecond = 3.6;

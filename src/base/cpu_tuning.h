@@ -119,9 +119,14 @@ struct FourierTuning {
   double prime_cycles;           // per odd prime factor and unit of it
   double spill_cycles;           // once a pass has more numbers than there are registers
   double shuffle_cycles;         // where results change lanes, per halving
+  double rare_cycles;            // of radices that have no code for each shape of a pass
+  double unaligned_cycles;       // where vectors do not end with rows
   double number_cycles;          // or per number that is moved alone
+  double half_vector;    // what one of 32 bytes costs, of one of 64
+  double narrow_vector;  // what one costs that lanes do not fill and goes by way of the stack
   double transpose_cycles;
-  double row_cycles;         // calls of a row's own
+  double step_cycles;        // of the call of each step
+  double row_cycles;         // of each step of a row
   int64_t row_bytes;         // longer rows are transformed in four steps
   int64_t lone_row_bytes;    // those that are alone, since threads would have nothing to do
   int64_t transposed_bytes;  // rows whose block takes more are not transposed

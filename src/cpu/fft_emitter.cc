@@ -1,16 +1,19 @@
-// Fourier transforms: a plan as calls of generated functions.
+// Fourier transforms: a plan as calls of one function of the runtime.
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "llvm/IR/Function.h"
 #include "src/base/status.h"
-#include "src/cpu/fft_code.h"
+#include "src/cpu/fft_kernels.h"
 #include "src/cpu/fft_plan.h"
 #include "src/cpu/llvm_loop.h"
 #include "src/cpu/op_emitters.h"
 #include "src/cpu/parallel_emitter.h"
+#include "src/cpu/runtime_call.h"
 
 namespace kiln::cpu {
 
@@ -35,6 +38,12 @@ hlo::Literal TableLiteral(const FftTable& table, bool is_double) {
     std::copy(values.begin(), values.end(), literal.mutable_data<float>().begin());
   }
   return literal;
+}
+
+template <typename Struct>
+void AppendNumbers(const Struct& all, std::vector<int64_t>* numbers) {
+  const auto words = std::bit_cast<std::array<int64_t, sizeof(Struct) / sizeof(int64_t)>>(all);
+  numbers->insert(numbers->end(), words.begin(), words.end());
 }
 
 class FftEmitter {
@@ -64,74 +73,36 @@ class FftEmitter {
   }
 
  private:
-  llvm::Value* Array(FftBuffer buffer) const {
+  llvm::Value* Array(FftBuffer buffer, const FftPhase& phase) const {
     switch (buffer) {
       case FftBuffer::kInput:
         return arrays_.operands[0];
       case FftBuffer::kOutput:
         return arrays_.results[0];
       default:
-        return b_.CreateConstGEP1_64(b_.getInt8Ty(), arrays_.scratch, static_cast<uint64_t>(plan_.OffsetOf(buffer)));
+        return b_.CreateConstGEP1_64(b_.getInt8Ty(), arrays_.scratch,
+                                     static_cast<uint64_t>(plan_.OffsetOf(buffer, phase)));
     }
-  }
-
-  llvm::Value* Advanced(llvm::IRBuilder<>& b, llvm::Value* pointer, llvm::Value* index, int64_t numbers) const {
-    if (numbers == 0) return pointer;
-    llvm::Value* bytes = b.CreateMul(index, b.getInt64(static_cast<uint64_t>(numbers * number_bytes_)));
-    return b.CreateGEP(b.getInt8Ty(), pointer, bytes);
   }
 
   void EmitPhase(const FftPhase& phase, llvm::Value* round) {
+    const FftUnits units = plan_.UnitsOf(phase);
     std::vector<llvm::Value*> closure;
     for (int i = 0; i < kFftBuffers; ++i) {
-      closure.push_back(Advanced(b_, Array(static_cast<FftBuffer>(i)), round, phase.strides[i].round));
+      llvm::Value* array = Array(static_cast<FftBuffer>(i), phase);
+      if (const int64_t bytes = units.strides[i].round * number_bytes_; bytes != 0) {
+        array = b_.CreateGEP(b_.getInt8Ty(), array, b_.CreateMul(round, b_.getInt64(static_cast<uint64_t>(bytes))));
+      }
+      closure.push_back(array);
     }
     closure.insert(closure.end(), tables_.begin(), tables_.end());
-    std::vector<llvm::Function*> code;
-    for (const FftStep& step : phase.steps) {
-      code.push_back(
-          arrays_.program->Function(FftCodeName(step, plan_.is_double), FftCodeType,
-                                    [&](llvm::Function* function) { EmitFftCode(function, step, plan_.is_double); }));
-    }
+    std::vector<int64_t> description;
+    AppendNumbers(units, &description);
+    for (const FftStep& step : phase.steps) AppendNumbers(step, &description);
     ParallelTask task(&b_, "fft.phase", std::move(closure));
-    llvm::IRBuilder<>& b = task.body();
-    auto constant = [&](int64_t value) { return b.getInt64(static_cast<uint64_t>(value)); };
-    const int64_t blocks = phase.blocks(), units = phase.outer * blocks, slots = std::min(plan_.slots, units);
-    EmitLoop(b, task.begin(), task.end(), 1, "slot", [&](llvm::Value* slot) {
-      auto bound = [&](llvm::Value* of) { return b.CreateUDiv(b.CreateMul(of, constant(units)), constant(slots)); };
-      EmitLoop(b, bound(slot), bound(b.CreateAdd(slot, constant(1))), 1, "unit", [&](llvm::Value* unit) {
-        llvm::Value* outer = blocks == 1 ? unit : b.CreateUDiv(unit, constant(blocks));
-        llvm::Value* block = blocks == 1 ? constant(0) : b.CreateSub(unit, b.CreateMul(outer, constant(blocks)));
-        llvm::Value *start = b.CreateMul(block, constant(phase.block)), *width = constant(phase.block);
-        llvm::Value* is_last = b.CreateICmpEQ(block, constant(blocks - 1));
-        const int64_t last_start = phase.overlapped ? phase.extent - phase.block : (blocks - 1) * phase.block;
-        if (phase.overlapped) {
-          start = b.CreateSelect(is_last, constant(last_start), start);
-        } else {
-          width = b.CreateSelect(is_last, constant(phase.extent - last_start), width);
-        }
-        auto at = [&](FftBuffer buffer) -> llvm::Value* {
-          const int i = static_cast<int>(buffer);
-          if (buffer == FftBuffer::kScratch0 || buffer == FftBuffer::kScratch1) {
-            return Advanced(b, task.closure(i), slot, 2 * plan_.scratch_numbers);
-          }
-          llvm::Value* pointer = Advanced(b, task.closure(i), outer, phase.strides[i].outer);
-          return Advanced(b, pointer, start, phase.strides[i].block);
-        };
-        for (size_t s = 0; s < phase.steps.size(); ++s) {
-          const FftStep& step = phase.steps[s];
-          auto table = [&](int number) -> llvm::Value* {
-            if (number < 0) return llvm::ConstantPointerNull::get(b.getPtrTy());
-            return task.closure(static_cast<size_t>(kFftBuffers + number));
-          };
-          llvm::Value* bases = Advanced(b, table(step.bases), block, step.bases_per_block);
-          b.CreateCall(code[s], {Advanced(b, at(step.source), constant(step.source_begin), 1),
-                                 Advanced(b, at(step.destination), constant(step.destination_begin), 1),
-                                 table(step.table), bases, start, width});
-        }
-      });
-    });
-    task.Call(arrays_.context, slots, phase.nanoseconds / static_cast<double>(slots));
+    CallRuntime(task.body(), kFftPhaseName,
+                {ConstantStruct(task.body(), description), task.ClosureSlot(0), task.begin(), task.end()});
+    task.Call(arrays_.context, units.slots, phase.nanoseconds / static_cast<double>(units.slots));
   }
 
   llvm::IRBuilder<>& b_;

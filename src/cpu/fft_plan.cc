@@ -7,8 +7,9 @@
 #include "src/base/cpu_tuning.h"
 #include "src/base/rounding.h"
 #include "src/base/thread_pool.h"
+#include "src/cpu/fft_kernels.h"
 #include "src/cpu/fft_radices.h"
-#include "src/cpu/host_isa.h"
+#include "src/cpu/vector_clones.h"
 
 namespace kiln::cpu {
 namespace {
@@ -18,14 +19,12 @@ using hlo::FftType;
 // Pairs of one unit.
 constexpr int64_t kPairsPerUnit = 8192;
 
-FftSide Interleaved(bool swapped, int64_t pitch = 1) {
-  return {.form = FftSide::kInterleaved, .swapped = swapped, .pitch = pitch};
-}
+constexpr int64_t kMostTogether = 32;
 
-FftSide Swapped(FftSide side, bool swapped) {
-  side.swapped ^= swapped;
-  return side;
-}
+// Complex numbers, elements so many of them apart.
+FftSide Interleaved(int64_t pitch = 1) { return {.plane = 1, .pitch = 2 * pitch}; }
+
+constexpr FftSide kReal = {.plane = 0, .pitch = 1};
 
 // One side of a step: which array, and how it is seen.
 struct End {
@@ -44,7 +43,7 @@ class Planner {
                           (hlo::IsComplex(fft.operand(0)->shape().element_type()) ? 2 : 1) ==
                       8;
     number_bytes_ = plan_.is_double ? 8 : 4;
-    vector_lanes_ = std::max<int64_t>(1, Host().vector_bytes / number_bytes_);
+    vector_lanes_ = CompiledVectorBytes() / number_bytes_;
   }
 
   FftPlan Run() && {
@@ -89,7 +88,8 @@ class Planner {
     for (FftGroup& group : plan_.groups) {
       for (FftPhase& phase : group.phases) {
         plan_.nanoseconds += phase.nanoseconds * static_cast<double>(group.rounds);
-        units = std::max(units, phase.outer * phase.blocks());
+        units = std::max(units, phase.units.count());
+        plan_.slot_numbers = std::max(plan_.slot_numbers, 2 * phase.scratch_numbers * phase.units.together);
       }
     }
     plan_.slots = std::min<int64_t>(ThreadPool::AvailableCpus(), units);
@@ -97,12 +97,34 @@ class Planner {
   }
 
  private:
-  FftSide Scratch(int64_t length, int64_t pitch) {
-    // Some more, lest both parts fall to the same places in the cache.
+  // Columns have both parts of an element beside each other, rows far apart.
+  FftSide Scratch(FftPhase* phase, int64_t length, bool columns, int64_t pitch) {
     const int64_t line = 64 / number_bytes_;
-    const int64_t plane = RoundUp(length * pitch, line) + line;
-    plan_.scratch_numbers = std::max(plan_.scratch_numbers, 2 * plane);
-    return {.form = FftSide::kSplit, .plane = plane, .pitch = pitch};
+    // Of rows some more, which passes write behind their end, and lest both parts fall to the same places in the cache.
+    int64_t row = length + vector_lanes_;
+    if (const FftRadices found = RowRadices(length, vector_lanes_); !columns && !found.radices.empty()) {
+      const int64_t radix = found.radices.front();
+      row = std::max(row, LanesFor(length / radix) * radix);
+    }
+    const int64_t plane = columns ? pitch : RoundUp(row, line) + line;
+    int64_t numbers = 2 * plane * (columns ? length : 1);
+    // Both arrays as well.
+    const int64_t page = 4096 / number_bytes_;
+    if (numbers * 2 > page) numbers = RoundUp(numbers - page / 2, page) + page / 2 + line;
+    phase->scratch_numbers = std::max(phase->scratch_numbers, numbers);
+    return {.plane = plane, .pitch = columns ? 2 * pitch : 1};
+  }
+
+  int64_t Together(int64_t numbers, int64_t outer) const {
+    const int64_t fitting = 2 * Host().l1_bytes / (number_bytes_ * std::max<int64_t>(numbers, 1));
+    return std::clamp<int64_t>(std::min(fitting, outer / 8), 1, kMostTogether);
+  }
+
+  // Several rows or groups of columns together, as far as the cache has place for them: short ones are worth no call of
+  // each step.
+  void SetTogether(FftPhase* phase) const {
+    FftUnits& units = phase->units;
+    if (units.blocks() == 1) units.together = Together(2 * phase->scratch_numbers, units.outer);
   }
 
   static FftBuffer OtherScratch(FftBuffer buffer) {
@@ -118,97 +140,97 @@ class Planner {
     return static_cast<int>(plan_.tables.size()) - 1;
   }
 
-  template <typename Code>
-  static FftStep& Add(FftPhase* phase, Code code, FftBuffer source, FftBuffer destination, int lanes) {
-    phase->steps.push_back({.code = std::move(code), .source = source, .destination = destination, .lanes = lanes});
+  static FftStep& Add(FftPhase* phase, FftOperation operation, bool columns, int64_t length, const End& from,
+                      const End& to) {
+    phase->steps.push_back({.operation = operation,
+                            .columns = columns,
+                            .from = from.buffer,
+                            .to = to.buffer,
+                            .source = from.side,
+                            .destination = to.side,
+                            .length = length,
+                            .vector_bytes = CompiledVectorBytes()});
     return phase->steps.back();
   }
 
-  // A copy or, with a table, a product, of `length` elements.
-  FftStep& Pointwise(FftPhase* phase, int64_t length, bool columns, const End& from, const End& to, int table,
-                     double scale) {
-    FftPass pass = {.lanes_run = columns ? FftPass::kColumns : FftPass::kAlong,
-                    .length = length,
-                    .neighbours = length,
-                    .twiddles = table >= 0,
-                    .scale = scale,
-                    .source = from.side,
-                    .destination = to.side};
-    FftStep& step = Add(phase, pass, from.buffer, to.buffer, LanesOf(*phase, columns, length));
+  // A copy or, with a table, a product.
+  static void Copy(FftPhase* phase, int64_t length, bool columns, const End& from, const End& to, int table,
+                   double scale) {
+    FftStep& step = Add(phase, FftOperation::kCopy, columns, length, from, to);
     step.table = table;
-    return step;
+    step.scale = scale;
   }
 
-  int LanesOf(const FftPhase& phase, bool columns, int64_t extent) const {
-    return static_cast<int>(FftLanes(vector_lanes_, columns ? std::min(phase.block, phase.extent) : extent));
-  }
-
-  // Steps of one complex transform, to `to` or to any scratch array; gives where the result is. The scratch's elements
+  // Steps of one complex transform, to `to` or to any scratch array; gives where the result is. The scratch's columns
   // are `pitch` apart.
-  End Complex(FftPhase* phase, int64_t length, bool columns, int64_t pitch, const End& from, std::optional<End> to,
-              double scale) {
-    const double units = static_cast<double>(phase->outer * phase->blocks());
-    if (length > 1 && !IsSmooth(length)) return Convolution(phase, length, columns, pitch, from, to, scale);
-    const FftRadices found = columns ? ColumnRadices(length, vector_lanes_) : RowRadices(length, vector_lanes_);
+  End Complex(FftPhase* phase, int64_t length, bool columns, int64_t pitch, bool inverse, const End& from,
+              std::optional<End> to, double scale) {
+    const FftUnits& units = phase->units;
+    if (length > 1 && !IsSmooth(length)) return Convolution(phase, length, columns, pitch, inverse, from, to, scale);
+    const FftRadices found =
+        columns ? ColumnRadices(length, vector_lanes_, std::min(units.block, units.extent) >= vector_lanes_)
+                : RowRadices(length, vector_lanes_);
     const double vectors =
-        columns ? static_cast<double>(phase->extent) / static_cast<double>(vector_lanes_ * phase->blocks()) : 1;
-    phase->nanoseconds += units * std::max(vectors, 1.0) * found.cycles / Tuning().fourier.cycles_per_nanosecond;
+        columns ? static_cast<double>(units.extent) / static_cast<double>(vector_lanes_ * units.blocks()) : 1;
+    phase->nanoseconds += static_cast<double>(units.outer * units.blocks()) * std::max(vectors, 1.0) * found.cycles /
+                          Tuning().fourier.cycles_per_nanosecond;
     End at = from;
     int64_t neighbours = 1;
-    // One pass, or none, in place goes by way of the scratch: its vectors overlap.
-    const bool direct = to.has_value() && (to->buffer != from.buffer || found.radices.size() > 1);
-    for (size_t i = 0; i < found.radices.size(); ++i) {
+    const size_t count = found.radices.size();
+    // One pass, or none, in place goes by way of the scratch where its vectors overlap.
+    const bool whole = columns && units.blocks() == 1 && units.extent % FftLanes(vector_lanes_, units.extent) == 0;
+    const bool direct = to.has_value() && (to->buffer != from.buffer || count > 1 || (count == 1 && whole));
+    for (size_t i = 0; i < count; ++i) {
       const int64_t radix = found.radices[i];
-      const bool last = i + 1 == found.radices.size() && direct;
-      const End next = last ? *to : End{OtherScratch(at.buffer), Scratch(length, pitch)};
-      FftPass pass = {.lanes_run = columns  ? FftPass::kColumns
-                                   : i == 0 ? FftPass::kAcrossGroups
-                                            : FftPass::kAlong,
-                      .length = length,
-                      .radix = radix,
-                      .neighbours = neighbours,
-                      .twiddles = neighbours > 1,
-                      .scale = last ? scale : 1,
-                      .source = at.side,
-                      .destination = next.side};
-      FftStep& step =
-          Add(phase, pass, at.buffer, next.buffer, LanesOf(*phase, columns, i == 0 ? length / radix : neighbours));
-      if (neighbours > 1) {
-        step.table = Table({FftTable::kTwiddles, columns, radix, neighbours});
-      }
+      const bool last = i + 1 == count;
+      const End next = last && direct ? *to : End{OtherScratch(at.buffer), Scratch(phase, length, columns, pitch)};
+      // A row's only pass is one of columns of which there is one.
+      FftStep& step = Add(phase, FftOperation::kPass, columns || count == 1, length, at, next);
+      step.radix = radix;
+      step.neighbours = neighbours;
+      step.inverse = inverse;
+      step.scale = last ? scale : 1;
+      if (!columns) step.extent = count == 1 ? 1 : i == 0 ? length / radix : neighbours;
+      step.vector_bytes = LanesFor(columns ? std::min(units.block, units.extent) : step.extent) * number_bytes_;
+      if (neighbours > 1) step.table = Table({FftTable::kTwiddles, columns, inverse, radix, neighbours});
+      if (radix % 2 != 0 && radix > 10) step.prime_roots = Table({FftTable::kPrimeRoots, false, false, radix});
       neighbours *= radix;
       at = next;
     }
-    if (found.radices.empty() && !direct) {
-      const End next = {OtherScratch(at.buffer), Scratch(length, pitch)};
-      Pointwise(phase, length, columns, at, next, -1, 1);
+    if (count == 0 && !direct) {
+      const End next = {OtherScratch(at.buffer), Scratch(phase, length, columns, pitch)};
+      Copy(phase, length, columns, at, next, -1, scale);
       at = next;
     }
-    if (to.has_value() && (found.radices.empty() || !direct)) {
-      Pointwise(phase, length, columns, at, *to, -1, scale);
+    if (to.has_value() && (count == 0 || !direct)) {
+      Copy(phase, length, columns, at, *to, -1, count == 0 && direct ? scale : 1);
       at = *to;
     }
     return at;
   }
 
   // X[k] = w[k] sum_j (x[j] w[j]) conj(w[k - j]) with the chirp w: a cyclic convolution of zero-padded rows.
-  End Convolution(FftPhase* phase, int64_t length, bool columns, int64_t pitch, const End& from,
+  End Convolution(FftPhase* phase, int64_t length, bool columns, int64_t pitch, bool inverse, const End& from,
                   const std::optional<End>& to, double scale) {
     const int64_t size = ConvolutionLength(length, columns, vector_lanes_);
-    const int chirp = Table({FftTable::kChirp, columns, length});
-    const int spectrum = Table({FftTable::kChirpSpectrum, columns, length, size});
-    const FftSide scratch = Scratch(size, pitch);
+    const int chirp = Table({FftTable::kChirp, columns, inverse, length});
+    const int spectrum = Table({FftTable::kChirpSpectrum, columns, inverse, length, size});
+    const FftSide scratch = Scratch(phase, size, columns, pitch);
     End at = {OtherScratch(from.buffer), scratch};
-    Pointwise(phase, length, columns, from, at, chirp, 1);
-    Add(phase, FftZero{length, size, scratch}, at.buffer, at.buffer, 1);
-    at = Complex(phase, size, columns, pitch, at, std::nullopt, 1);
+    Copy(phase, length, columns, from, at, chirp, 1);
+    Add(phase, FftOperation::kZero, columns, size, at, at).begin = length;
+    at = Complex(phase, size, columns, pitch, /*inverse=*/false, at, std::nullopt, 1);
     const End product = {OtherScratch(at.buffer), scratch};
-    Pointwise(phase, size, columns, at, product, spectrum, 1);
-    at = Complex(phase, size, columns, pitch, {product.buffer, Swapped(scratch, true)}, std::nullopt, 1);
-    at.side = Swapped(at.side, true);
+    Copy(phase, size, columns, at, product, spectrum, 1);
+    at = Complex(phase, size, columns, pitch, /*inverse=*/true, product, std::nullopt, 1);
     const End result = to.has_value() ? *to : End{OtherScratch(at.buffer), scratch};
-    Pointwise(phase, length, columns, at, result, chirp, scale);
+    Copy(phase, length, columns, at, result, chirp, scale);
     return result;
+  }
+
+  // Of the vectors for so many lanes: those that they fill, or the narrowest.
+  int64_t LanesFor(int64_t extent) const {
+    return std::max(FftLanes(vector_lanes_, extent), std::min<int64_t>(CompiledVectorBytes(), 32) / number_bytes_);
   }
 
   int64_t RowCount() const { return shape_.element_count() / dimensions_.back(); }
@@ -217,7 +239,7 @@ class Planner {
   bool EndsInResult() const {
     const int64_t length = dimensions_.back(), half = length / 2, rows = RowCount();
     return length % 2 == 0 && half >= vector_lanes_ && LongRowSplit(half, rows) == 0 &&
-           (rows % vector_lanes_ == 0 || !TransposeRows(half, rows));
+           (rows % (vector_lanes_ * TransposedVectors(half, rows)) == 0 || !TransposeRows(half, rows));
   }
 
   // Where rows of so many elements are, and from which element on they are meant.
@@ -236,30 +258,31 @@ class Planner {
     const int64_t from_pitch = between * from.length, to_pitch = between * to.length;
     if (from.length == width && to.length == width) width *= std::exchange(between, 1);
     FftPhase phase;
-    phase.outer = between == 1 ? before : between;
-    SetBlocks(&phase, width, length);
+    phase.units.outer = between == 1 ? before : between;
+    SetBlocks(&phase.units, width, length);
     for (const auto& [place, pitch] : {std::pair(&from, from_pitch), std::pair(&to, to_pitch)}) {
       const int64_t all = 2 * length * pitch;
-      phase.strides[static_cast<int>(place->buffer)] = {
+      phase.units.strides[static_cast<int>(place->buffer)] = {
           .round = between == 1 ? 0 : all, .outer = between == 1 ? all : 2 * place->length, .block = 2};
     }
-    Complex(&phase, length, /*columns=*/true, Pitch(phase), {from.buffer, Interleaved(inverse, from_pitch)},
-            End{to.buffer, Interleaved(inverse, to_pitch)}, scale);
-    phase.steps.front().source_begin = 2 * from.begin;
+    Complex(&phase, length, /*columns=*/true, Pitch(phase.units), inverse, {from.buffer, Interleaved(from_pitch)},
+            End{to.buffer, Interleaved(to_pitch)}, scale);
+    phase.steps.front().from_begin = 2 * from.begin;
+    SetTogether(&phase);
     plan_.groups.push_back({between == 1 ? 1 : before, {std::move(phase)}});
   }
 
-  void SetBlocks(FftPhase* phase, int64_t columns, int64_t length) const {
+  void SetBlocks(FftUnits* units, int64_t columns, int64_t length) const {
     const int64_t fitting =
         Host().l2_bytes / Tuning().fourier.block_part / (2 * number_bytes_ * std::max<int64_t>(length, 1));
-    phase->extent = columns;
-    phase->block = std::min(columns, std::max(vector_lanes_, FftLanes(4 * vector_lanes_, fitting)));
+    units->extent = columns;
+    units->block = std::min(columns, std::max(vector_lanes_, FftLanes(4 * vector_lanes_, fitting)));
   }
 
   // From one element of the transforms of a block to the next.
-  int64_t Pitch(const FftPhase& phase) const {
-    const int64_t widest = phase.overlapped ? phase.block : phase.extent - (phase.blocks() - 1) * phase.block;
-    return RoundUp(widest, FftLanes(vector_lanes_, widest));
+  int64_t Pitch(const FftUnits& units) const {
+    const int64_t widest = units.overlapped ? units.block : units.extent - (units.blocks() - 1) * units.block;
+    return RoundUp(widest, vector_lanes_);
   }
 
   // Along the last dimension, to the result.
@@ -275,115 +298,116 @@ class Planner {
     const int64_t result_row = forward_real ? 2 * kept : to_real ? length : 2 * length;
     const int source = static_cast<int>(from), result = static_cast<int>(FftBuffer::kOutput);
     const bool odd_real = (forward_real || to_real) && !halved;
-    const End in = {from, Interleaved(inverse)}, out = {FftBuffer::kOutput, Interleaved(inverse)};
+    const End in = {from, Interleaved()}, out = {FftBuffer::kOutput, Interleaved()};
 
     if (const int64_t split = odd_real ? 0 : LongRowSplit(complex_length, rows); split > 0) {
       FftGroup group = {.rounds = rows};
-      FourSteps(&group, complex_length, split, in, out, /*pairs=*/to_real, scale);
-      if (forward_real) group.phases.push_back(PairsPhase(complex_length, out.buffer));
+      FourSteps(&group, complex_length, split, inverse, in, out, /*pairs=*/to_real, scale);
+      if (forward_real) group.phases.push_back(PairsPhase(complex_length, out));
       for (FftPhase& phase : group.phases) {
-        phase.strides[source].round = source_row;
-        phase.strides[result].round = result_row;
+        phase.units.strides[source].round = source_row;
+        phase.units.strides[result].round = result_row;
       }
       plan_.groups.push_back(std::move(group));
       return;
     }
 
     FftPhase phase;
-    const bool transposed = !odd_real && TransposeRows(complex_length, rows);
+    FftUnits& units = phase.units;
+    // Transpositions are of two numbers at least.
+    const bool transposed = TransposeRows(complex_length, rows) && !(odd_real && length == 1);
     if (transposed) {
-      phase.extent = rows;
-      phase.block = vector_lanes_;
-      phase.overlapped = true;
-      phase.strides[source].block = source_row;
-      phase.strides[result].block = result_row;
+      units.extent = rows;
+      units.block = vector_lanes_ * TransposedVectors(complex_length, rows);
+      units.overlapped = true;
+      units.strides[source].block = source_row;
+      units.strides[result].block = result_row;
     } else {
-      phase.outer = rows;
-      phase.strides[source].outer = source_row;
-      phase.strides[result].outer = result_row;
+      units.outer = rows;
+      units.strides[source].outer = source_row;
+      units.strides[result].outer = result_row;
     }
-    const int64_t pitch = transposed ? vector_lanes_ : 1;
-    const int64_t scratch_length = complex_length + (halved ? 1 : 0);
-    const FftSide scratch = Scratch(scratch_length, pitch);
+    const int64_t pitch = transposed ? units.block : 1;
+    const FftSide scratch = Scratch(&phase, complex_length + (halved ? 1 : 0), transposed, pitch);
+    auto copy = [&](int64_t count, int64_t row, const End& begin, const End& end) {
+      if (transposed) {
+        Transposition(&phase, FftOperation::kToColumns, count, row, begin, end);
+      } else {
+        Copy(&phase, count, false, begin, end, -1, 1);
+      }
+    };
     End at = in;
-    if (odd_real && forward_real) at.side.form = FftSide::kReal;
-    if (transposed || in_place) {
+    if (odd_real && transposed) {
       at = {FftBuffer::kScratch0, scratch};
-      // What is swapped is so from here on.
-      auto move = [&](FftBuffer buffer, int64_t count, int64_t row) {
-        const End begin = {buffer, Interleaved(inverse && !to_real)};
-        if (transposed) {
-          Transposition(&phase, false, count, row, begin, at, 1);
-        } else {
-          Pointwise(&phase, count, false, begin, at, -1, 1);
-        }
-      };
-      move(from, to_real && !in_place ? kept : complex_length, source_row);
+      if (forward_real) Add(&phase, FftOperation::kZero, true, length, at, at);
+      Transposition(&phase, FftOperation::kToColumns, forward_real ? length : kept, source_row,
+                    {from, forward_real ? kReal : Interleaved()}, at);
+    } else if (odd_real && forward_real) {
+      at = {FftBuffer::kScratch0, scratch};
+      Copy(&phase, length, false, {from, kReal}, at, -1, 1);
+    } else if (transposed || in_place) {
+      at = {FftBuffer::kScratch0, scratch};
+      copy(to_real && !in_place ? kept : complex_length, source_row, in, at);
       if (in_place) {
         const int64_t row = 2 * vector_lanes_;
-        move(FftBuffer::kTemporary, 1, row);
-        phase.steps.back().source_begin = row - 2;
-        phase.steps.back().destination_begin = complex_length * pitch;
-        FftStrides& strides = phase.strides[static_cast<int>(FftBuffer::kTemporary)];
+        copy(1, row, {FftBuffer::kTemporary, Interleaved()}, at);
+        phase.steps.back().from_begin = row - 2;
+        phase.steps.back().to_begin = complex_length * scratch.pitch;
+        FftStrides& strides = units.strides[static_cast<int>(FftBuffer::kTemporary)];
         (transposed ? strides.block : strides.outer) = row;
       }
     }
     if (to_real && halved) {
       const End next = {OtherScratch(at.buffer), scratch};
-      Pairs(&phase, true, transposed, complex_length, {at.buffer, Swapped(at.side, at.side.swapped)}, next);
-      at = {next.buffer, Swapped(scratch, true)};
+      Pairs(&phase, FftOperation::kPairsToReal, transposed, complex_length, at, next);
+      at = next;
     } else if (to_real) {
-      const End next = {FftBuffer::kScratch0, scratch};
-      Pointwise(&phase, kept, false, {in.buffer, Interleaved(false)}, next, -1, 1);
-      Add(&phase, FftMirror{length, scratch}, next.buffer, next.buffer, LanesOf(phase, false, kept - 1));
-      at = {next.buffer, Swapped(scratch, true)};
+      at = {FftBuffer::kScratch0, scratch};
+      if (!transposed) Copy(&phase, kept, false, in, at, -1, 1);
+      Add(&phase, FftOperation::kMirror, transposed, length, at, at);
     }
-    if (!transposed && !forward_real) {
-      End end = out;
-      if (odd_real) end.side.form = FftSide::kReal;
-      Complex(&phase, complex_length, false, pitch, at, end, scale);
+    if (!transposed && !forward_real && !odd_real) {
+      Complex(&phase, complex_length, false, pitch, inverse, at, out, scale);
     } else {
-      at = Complex(&phase, complex_length, transposed, pitch, at, std::nullopt, 1);
+      at = Complex(&phase, complex_length, transposed, pitch, inverse, at, std::nullopt, scale);
       if (forward_real && halved) {
         const End next = transposed ? End{OtherScratch(at.buffer), scratch} : out;
-        Pairs(&phase, false, transposed, complex_length, at, next);
+        Pairs(&phase, FftOperation::kPairs, transposed, complex_length, at, next);
         at = next;
-      } else if (forward_real) {
-        Pointwise(&phase, kept, false, at, out, -1, 1);
+      } else if (odd_real && !transposed) {
+        Copy(&phase, to_real ? length : kept, false, at, to_real ? End{out.buffer, kReal} : out, -1, 1);
       }
       if (transposed) {
-        Transposition(&phase, true, forward_real ? kept : complex_length, result_row, at, out, scale);
+        const End rows_of = odd_real && to_real ? End{out.buffer, kReal} : out;
+        Transposition(&phase, FftOperation::kToRows, forward_real ? kept : complex_length, result_row, at, rows_of);
       }
     }
+    if (!transposed) SetTogether(&phase);
     plan_.groups.push_back({1, {std::move(phase)}});
   }
 
-  void Transposition(FftPhase* phase, bool into_rows, int64_t length, int64_t row, const End& from, const End& to,
-                     double scale) {
-    Add(phase,
-        FftTransposition{into_rows, phase->block, length, row, scale, into_rows ? to.side : from.side,
-                         into_rows ? from.side : to.side},
-        from.buffer, to.buffer, static_cast<int>(vector_lanes_));
+  void Transposition(FftPhase* phase, FftOperation operation, int64_t length, int64_t row, const End& from,
+                     const End& to) {
+    Add(phase, operation, true, length, from, to).row = row;
     phase->nanoseconds += Tuning().fourier.transpose_cycles *
-                          static_cast<double>(phase->blocks() * length * phase->block / vector_lanes_) /
+                          static_cast<double>(phase->units.blocks() * length * phase->units.block / vector_lanes_) /
                           Tuning().fourier.cycles_per_nanosecond;
   }
 
-  void Pairs(FftPhase* phase, bool to_real, bool columns, int64_t half, const End& from, const End& to,
-             bool pieces = false) {
-    FftStep& step = Add(phase, FftPairs{to_real, columns, pieces, half, from.side, to.side}, from.buffer, to.buffer,
-                        LanesOf(*phase, columns, std::max<int64_t>(1, half / 2)));
-    step.table = Table({FftTable::kHalfTurns, columns, half});
-    const double vectors = static_cast<double>(half) * static_cast<double>(columns ? 1 : 1.0 / step.lanes);
-    phase->nanoseconds +=
-        5 * vectors * static_cast<double>(phase->outer * phase->blocks()) / Tuning().fourier.cycles_per_nanosecond;
+  void Pairs(FftPhase* phase, FftOperation operation, bool columns, int64_t half, const End& from, const End& to) {
+    Add(phase, operation, columns, half, from, to).table = Table({FftTable::kHalfTurns, columns, false, half});
+    const double vectors = static_cast<double>(half) / static_cast<double>(columns ? 1 : vector_lanes_);
+    phase->nanoseconds += 5 * vectors * static_cast<double>(phase->units.outer * phase->units.blocks()) /
+                          Tuning().fourier.cycles_per_nanosecond;
   }
 
-  // From one long row, by pieces.
-  FftPhase PairsPhase(int64_t half, FftBuffer row) {
-    FftPhase phase = {.extent = half / 2 + 1, .block = kPairsPerUnit};
-    Pairs(&phase, false, false, half, {row, Interleaved(false)}, {row, Interleaved(false)}, /*pieces=*/true);
-    phase.nanoseconds /= static_cast<double>(phase.blocks());
+  // In place, of one long row, by pieces.
+  FftPhase PairsPhase(int64_t half, const End& row) {
+    FftPhase phase;
+    phase.units.extent = half / 2 + 1;
+    phase.units.block = kPairsPerUnit;
+    Pairs(&phase, FftOperation::kPairsOfUnit, false, half, row, row);
+    phase.nanoseconds /= static_cast<double>(phase.units.blocks());
     return phase;
   }
 
@@ -398,8 +422,17 @@ class Planner {
     const double lanes = static_cast<double>(vector_lanes_);
     const double columns = ColumnRadices(size, vector_lanes_).cycles * (smooth ? 1 : 2) / lanes +
                            2 * Tuning().fourier.transpose_cycles * static_cast<double>(length) / lanes;
-    const double row = RowRadices(size, vector_lanes_).cycles * (smooth ? 1 : 2);
-    return columns < row + Tuning().fourier.row_cycles;
+    const FftRadices row = RowRadices(size, vector_lanes_);
+    const double steps = static_cast<double>(row.radices.size()) + 1;
+    const double together = static_cast<double>(Together(4 * length, rows));
+    const FourierTuning& costs = Tuning().fourier;
+    return columns < (row.cycles + (costs.row_cycles + costs.step_cycles / together) * steps) * (smooth ? 1 : 2);
+  }
+
+  // How many vectors of rows make a block: short ones are worth no call of each step.
+  int64_t TransposedVectors(int64_t length, int64_t rows) const {
+    const int64_t fitting = Host().l1_bytes / (8 * number_bytes_ * length * vector_lanes_);
+    return std::clamp<int64_t>(std::min(fitting, rows / (4 * vector_lanes_)), 1, 8);
   }
 
   // How many rows the matrix has that a long row is taken for; 0 for rows that are transformed at once.
@@ -429,43 +462,38 @@ class Planner {
 
   // A row as [n1][n2]: its columns are transformed and become rows of [n2][n1], whose columns are multiplied by roots
   // and transformed in place, which leaves them in order.
-  void FourSteps(FftGroup* group, int64_t length, int64_t n1, const End& from, const End& to, bool pairs,
+  void FourSteps(FftGroup* group, int64_t length, int64_t n1, bool inverse, const End& from, const End& to, bool pairs,
                  double scale) {
     const int64_t n2 = length / n1;
     FftPhase first;
-    SetBlocks(&first, n2, n1);
-    first.block = first.block / vector_lanes_ * vector_lanes_;
-    first.overlapped = true;
-    first.strides[static_cast<int>(from.buffer)].block = pairs ? 0 : 2;
-    first.strides[static_cast<int>(to.buffer)].block = 2 * n1;
-    End source = from;
-    source.side.pitch = n2;
-    const FftSide scratch = Scratch(n1, first.block);
+    SetBlocks(&first.units, n2, n1);
+    first.units.block = first.units.block / vector_lanes_ * vector_lanes_;
+    first.units.overlapped = true;
+    first.units.strides[static_cast<int>(from.buffer)].block = pairs ? 0 : 2;
+    first.units.strides[static_cast<int>(to.buffer)].block = 2 * n1;
+    End source = {from.buffer, Interleaved(n2)};
     if (pairs) {
-      FftStep& step = Add(&first, FftUnpairedColumns{n1, n2, Interleaved(false), scratch}, from.buffer,
-                          FftBuffer::kScratch0, static_cast<int>(vector_lanes_));
-      step.table = Table({FftTable::kStepRoots, false, 2, length, n2});
-      step.bases = Table({FftTable::kStepBases, true, 2, length, n2});
-      source = {FftBuffer::kScratch0, Swapped(scratch, source.side.swapped)};
+      const End unpaired = {FftBuffer::kScratch0, Scratch(&first, n1, true, first.units.block)};
+      FftStep& step = Add(&first, FftOperation::kUnpairedColumns, true, length, from, unpaired);
+      step.row = n2;
+      step.table = Table({FftTable::kStepRoots, false, false, 2, length, n2});
+      step.bases = Table({FftTable::kStepBases, true, false, 2, length, n2});
+      source = unpaired;
     }
-    const End columns = Complex(&first, n1, true, first.block, source, std::nullopt, 1);
-    FftSide rows = to.side;
-    rows.swapped = false;
-    Transposition(&first, true, n1, 2 * n1, columns, {to.buffer, rows}, 1);
+    const End columns = Complex(&first, n1, true, first.units.block, inverse, source, std::nullopt, 1);
+    Transposition(&first, FftOperation::kToRows, n1, 2 * n1, columns, to);
     group->phases.push_back(std::move(first));
 
     FftPhase second;
-    SetBlocks(&second, n1, n2);
-    second.strides[static_cast<int>(to.buffer)].block = 2;
-    rows.pitch = n1;
-    End result = to;
-    result.side.pitch = n1;
-    const int64_t pitch = Pitch(second);
-    Complex(&second, n2, true, pitch, {to.buffer, rows}, result, scale);
+    SetBlocks(&second.units, n1, n2);
+    second.units.strides[static_cast<int>(to.buffer)].block = 2;
+    const End result = {to.buffer, Interleaved(n1)};
+    const int64_t pitch = Pitch(second.units);
+    Complex(&second, n2, true, pitch, inverse, result, result, scale);
     FftStep& step = second.steps.front();
-    std::get<FftPass>(step.code).step_twiddles = true;
-    step.table = Table({FftTable::kStepRoots, false, n2, n1, pitch});
-    step.bases = Table({FftTable::kStepBases, true, n2, n1, second.block});
+    step.step_roots = true;
+    step.table = Table({FftTable::kStepRoots, false, inverse, n2, n1, pitch});
+    step.bases = Table({FftTable::kStepBases, true, inverse, n2, n1, second.units.block});
     step.bases_per_block = 2 * n2;
     group->phases.push_back(std::move(second));
   }
@@ -480,21 +508,26 @@ class Planner {
 
 }  // namespace
 
-int64_t FftPhase::blocks() const {
-  if (overlapped) return CeilDivide(extent, block);
-  return std::max<int64_t>(1, extent / block);
-}
-
 int64_t FftPlan::ScratchBytes() const {
-  return OffsetOf(FftBuffer::kScratch0) + 2 * slots * scratch_numbers * (is_double ? 8 : 4);
+  return OffsetOf(FftBuffer::kScratch0, FftPhase()) + slots * slot_numbers * (is_double ? 8 : 4);
 }
 
-int64_t FftPlan::OffsetOf(FftBuffer buffer) const {
+int64_t FftPlan::OffsetOf(FftBuffer buffer, const FftPhase& phase) const {
   const int64_t bytes = is_double ? 8 : 4;
   int64_t offset = 0;
   if (buffer == FftBuffer::kTemporary) return offset;
   offset += RoundUp(temporary_numbers * bytes, 64);
-  return buffer == FftBuffer::kScratch1 ? offset + scratch_numbers * bytes : offset;
+  return buffer == FftBuffer::kScratch1 ? offset + phase.scratch_numbers * bytes : offset;
+}
+
+FftUnits FftPlan::UnitsOf(const FftPhase& phase) const {
+  FftUnits units = phase.units;
+  units.slots = std::min(slots, units.count());
+  units.slot_numbers = slot_numbers;
+  units.row_numbers = 2 * phase.scratch_numbers;
+  units.is_double = is_double;
+  units.steps = static_cast<int64_t>(phase.steps.size());
+  return units;
 }
 
 FftPlan PlanFft(const hlo::Instruction& fft) { return Planner(fft).Run(); }

@@ -17,13 +17,16 @@ struct FftRadices {
 // The largest power of two that is at most `vector_lanes` and `extent`; at least 1.
 int64_t FftLanes(int64_t vector_lanes, int64_t extent);
 
+// A radix of the code for any prime.
+bool IsFftPrime(int64_t radix);
+
 // True when `length` has prime factors that passes exist for alone.
 bool IsSmooth(int64_t length);
 
 // Lanes run along the transform.
 FftRadices RowRadices(int64_t length, int64_t vector_lanes);
-// Lanes are other transforms.
-FftRadices ColumnRadices(int64_t length, int64_t vector_lanes);
+// Lanes are other transforms, which fill whole vectors or less.
+FftRadices ColumnRadices(int64_t length, int64_t vector_lanes, bool whole = true);
 
 // The length of the convolution that a transform of another length becomes.
 int64_t ConvolutionLength(int64_t length, bool columns, int64_t vector_lanes);

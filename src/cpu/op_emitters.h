@@ -53,7 +53,7 @@ struct OpEmitter {
 extern const OpEmitter kKeySortEmitter, kSortEmitter;
 // Scans whose bodies are formulas of elements (src/passes/scan_expander.h), as loops of vectors.
 extern const OpEmitter kScanEmitter;
-// Fourier transforms: a plan (fft_plan.h) as calls of generated functions (fft_code.h).
+// Fourier transforms: a plan (fft_plan.h) as calls of functions compiled with Kiln (fft_kernels.h).
 extern const OpEmitter kFftEmitter;
 // Cholesky, triangular solves, and custom calls "LuDecomposition", which give factors, pivots and permutation, of f32
 // and f64: calls of dense_solver.h.

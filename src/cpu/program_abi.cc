@@ -6,6 +6,7 @@
 #include "src/base/rounding.h"
 #include "src/base/thread_pool.h"
 #include "src/cpu/dense_solver.h"
+#include "src/cpu/fft_kernels.h"
 #include "src/cpu/gemm_blocks.h"
 #include "src/cpu/gemm_pad.h"
 #include "src/cpu/group_product.h"
@@ -55,6 +56,7 @@ void RegisterProgramSymbols() {
     AddRuntimeSymbol(kWinogradWeightsName, reinterpret_cast<void*>(&TransformWinogradWeights));
     AddRuntimeSymbol(kWinogradName, reinterpret_cast<void*>(&RunWinograd));
     AddRuntimeSymbol(kAttentionBlocksName, reinterpret_cast<void*>(&RunAttentionBlocks));
+    AddRuntimeSymbol(kFftPhaseName, reinterpret_cast<void*>(&RunFftPhase));
     AddRuntimeSymbol(kGemmPadName, reinterpret_cast<void*>(&PadGemmRows));
     AddRowTileMoves();
   });

@@ -1,113 +1,12 @@
-// Squares of pieces of rows, transposed in registers.
 #include "src/cpu/row_tile_moves.h"
 
-#include <algorithm>
-#include <cstring>
-#include <utility>
-
 #include "src/cpu/jit_symbols.h"
+#include "src/cpu/lane_squares.h"
 #include "src/cpu/vector_clones.h"
-#include "src/cpu/vector_lanes.h"
 #include "src/kernel/row_tile_moves.h"
 
 namespace kiln::cpu {
 namespace {
-
-template <typename T, int kCount>
-struct Several {
-  typedef T Type __attribute__((vector_size(kCount * sizeof(T))));
-};
-
-// Elements 0, 0', 1, 1'... of the first or second half of each stretch of `kSize`.
-template <int kSize, int kHalf, typename V, int... i>
-KILN_INLINE V Interleaved(V a, V b, std::integer_sequence<int, i...>) {
-  constexpr int kLanes = sizeof...(i);
-  return __builtin_shufflevector(a, b, (i % 2 * kLanes + i / kSize * kSize + (kHalf * kSize + i % kSize) / 2)...);
-}
-
-// In each stretch of `kSize` lanes element i of vector j becomes element j of vector i.
-template <typename T, int kLanes, int kSize>
-KILN_INLINE void Transpose(typename Several<T, kLanes>::Type (&rows)[kSize]) {
-  constexpr auto kNumbers = std::make_integer_sequence<int, kLanes>();
-#pragma clang loop unroll(full)
-  for (int round = 1; round < kSize; round *= 2) {
-    typename Several<T, kLanes>::Type next[kSize];
-#pragma clang loop unroll(full)
-    for (int i = 0; i < kSize / 2; ++i) {
-      next[2 * i] = Interleaved<kSize, 0>(rows[i], rows[i + kSize / 2], kNumbers);
-      next[2 * i + 1] = Interleaved<kSize, 1>(rows[i], rows[i + kSize / 2], kNumbers);
-    }
-    std::copy(next, next + kSize, rows);
-  }
-}
-
-template <typename V, int... i>
-KILN_INLINE auto Joined(V a, V b, std::integer_sequence<int, i...>) {
-  return __builtin_shufflevector(a, b, i...);
-}
-
-template <int kFirst, typename V, int... i>
-KILN_INLINE auto Part(V a, std::integer_sequence<int, i...>) {
-  return __builtin_shufflevector(a, a, (kFirst + i)...);
-}
-
-// Pieces of rows that are `step` elements apart, one behind the other.
-template <typename T, int kLanes, int kPiece>
-KILN_INLINE typename Several<T, kLanes>::Type LoadPieces(const T* row, int64_t step) {
-  if constexpr (kLanes == kPiece) {
-    typename Several<T, kLanes>::Type piece;
-    std::memcpy(&piece, row, sizeof(piece));
-    return piece;
-  } else {
-    return Joined(LoadPieces<T, kLanes / 2, kPiece>(row, step),
-                  LoadPieces<T, kLanes / 2, kPiece>(row + kLanes / 2 / kPiece * step, step),
-                  std::make_integer_sequence<int, kLanes>());
-  }
-}
-
-template <typename T, int kLanes, int kPiece>
-KILN_INLINE void StorePieces(typename Several<T, kLanes>::Type pieces, T* row, int64_t step) {
-  if constexpr (kLanes == kPiece) {
-    std::memcpy(row, &pieces, sizeof(pieces));
-  } else {
-    constexpr auto kHalf = std::make_integer_sequence<int, kLanes / 2>();
-    StorePieces<T, kLanes / 2, kPiece>(Part<0>(pieces, kHalf), row, step);
-    StorePieces<T, kLanes / 2, kPiece>(Part<kLanes / 2>(pieces, kHalf), row + kLanes / 2 / kPiece * step, step);
-  }
-}
-
-// Registers of `kWidth` bytes. Vector number q of a square has pieces of the rows q, q + piece, q + 2 * piece...
-template <typename T, int kLanes, int kPiece, int kWidth, bool kFill>
-KILN_INLINE void MoveSquares(char* rows, char* places, int64_t pitch, int64_t size) {
-  constexpr int kOwn = std::min<int>(kLanes, kWidth / sizeof(T));
-  using V = typename Several<T, kOwn>::Type;
-  for (int64_t start = 0; start < size; start += kPiece) {
-    // The last one may overlap the one before.
-    const int64_t first = std::min(start, size - kPiece);
-    T* row = reinterpret_cast<T*>(rows) + first;
-    T* place = reinterpret_cast<T*>(places) + first * kLanes;
-    for (int lane = 0; lane < kLanes; lane += kOwn, row += kOwn * pitch, place += kOwn) {
-      V square[kPiece];
-#pragma clang loop unroll(full)
-      for (int i = 0; i < kPiece; ++i) {
-        if constexpr (kFill) {
-          square[i] = LoadPieces<T, kOwn, kPiece>(row + i * pitch, kPiece * pitch);
-        } else {
-          std::memcpy(&square[i], place + i * kLanes, sizeof(V));
-        }
-      }
-      Transpose<T, kOwn, kPiece>(square);
-#pragma clang loop unroll(full)
-      for (int i = 0; i < kPiece; ++i) {
-        if constexpr (kFill) {
-          std::memcpy(place + i * kLanes, &square[i], sizeof(V));
-        } else {
-          StorePieces<T, kOwn, kPiece>(square[i], row + i * pitch, kPiece * pitch);
-        }
-      }
-    }
-  }
-}
 
 template <typename T, int kLanes, bool kFill>
 void MoveElements(char* rows, char* places, int64_t pitch, int64_t size, int64_t count) {
