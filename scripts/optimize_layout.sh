@@ -36,8 +36,10 @@ if [[ ! -s "$folder/profile" || "$0" -nt "$folder/profile" || scripts/layout_wor
   mv "$folder/counts" "$folder/profile"
 fi
 say "laying out $library"
-"$bolt" "$movable" -o "$folder/ordered.so" --data="$folder/profile" --lite=0 --use-old-text --reorder-blocks=ext-tsp \
-  --reorder-functions=cdsort --split-functions --split-all-cold --split-eh --icf=1 >"$log" 2>&1
+# Sections begin on usual pages: on those of two megabytes, which files are not read in, the library has two more.
+"$bolt" "$movable" -o "$folder/ordered.so" --data="$folder/profile" --lite=0 --use-old-text --no-huge-pages \
+  --reorder-blocks=ext-tsp --reorder-functions=cdsort --split-functions --split-all-cold --split-eh --icf=1 \
+  >"$log" 2>&1
 llvm-strip-19 "$folder/ordered.so"
 if grep -q 'too small to fit' "$log"; then
   say "$library stays as it is linked: laid out it does not fit where the code was ($log)"
