@@ -34,8 +34,7 @@ enum class FftOperation : int64_t {
   // The latter before a complex transform of length rows x columns: some of its columns.
   kUnpairedColumns,
   // The conjugate second half of a spectrum of odd length, whose first element is made real as well; in place, along
-  // rows
-  // or columns.
+  // rows or columns.
   kMirror,
   // Rows to columns of the scratch, or back; of real rows the real parts alone.
   kToColumns,
