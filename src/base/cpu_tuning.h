@@ -122,8 +122,8 @@ struct FourierTuning {
   double rare_cycles;            // of radices that have no code for each shape of a pass
   double unaligned_cycles;       // where vectors do not end with rows
   double number_cycles;          // or per number that is moved alone
-  double half_vector;    // what one of 32 bytes costs, of one of 64
-  double narrow_vector;  // what one costs that lanes do not fill and goes by way of the stack
+  double half_vector;            // what one of 32 bytes costs, of one of 64
+  double narrow_vector;          // what one costs that lanes do not fill and goes by way of the stack
   double transpose_cycles;
   double step_cycles;        // of the call of each step
   double row_cycles;         // of each step of a row

@@ -65,10 +65,10 @@ void JobQueue::MayBlock() {
   if (job_of_thread == nullptr || job_of_thread->may_block) return;
   const std::lock_guard<std::mutex> lock(queue_of_thread->mutex_);
   job_of_thread->may_block = true;
-  if (!queue_of_thread->queue_.empty()) queue_of_thread->EnsureWatcher();
 }
 
 bool JobQueue::EnsureWatcher() {
+  if (polling_ > 0 && Computes()) return true;
   if (!idle_.empty()) {
     if (options_.beside_caller) {
       for (Sleeper* sleeper : idle_) sleeper->KeepOffCaller();
@@ -129,7 +129,10 @@ void JobQueue::Serve() {
     }
     if (running_.size() >= static_cast<size_t>(concurrency_)) {
       if (Computes()) {
-        Sleep(lock, &sleeper, Clock::time_point::max());
+        // Who computes takes the next job. That it blocks at its end is seen soon enough: nobody is woken for it.
+        ++polling_;
+        Sleep(lock, &sleeper, Clock::now() + kBusyPatience * kPatience);
+        --polling_;
         continue;
       }
       const Clock::time_point due = Due(), now = Clock::now();

@@ -85,6 +85,7 @@ class JobQueue {
   std::list<Job> running_;  // in progress
   Clock::time_point last_look_;
   std::vector<Sleeper*> idle_;  // threads that wait on changed_
+  int polling_ = 0;             // of these, those that look again in a while
   bool stopping_ = false;
 };
 
