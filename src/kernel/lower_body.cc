@@ -168,12 +168,11 @@ Access NestLowering::AccessFor(const IndexExpr& offset, bool of_lanes) {
             .offset = b_.CreateMul(index_.Scalar(offset), b_.getInt64(vector_->lanes()))};
   }
   int64_t stride;
-  Spread spread;
-  if (aligned_runs_ && IsSpread(kernel_.terms, offset, vector_loop_, vector_->lanes(), &spread)) {
-    return {.kind = Access::Kind::kSpread, .offset = index_.Scalar(offset), .spread = spread};
-  }
   if (!LinearStride(kernel_.terms, offset, vector_loop_, vector_->lanes(), &stride) ||
       (!aligned_runs_ && !IsPlainSum(offset))) {
+    if (Spread spread; aligned_runs_ && IsSpread(kernel_.terms, offset, vector_loop_, vector_->lanes(), &spread)) {
+      return {.kind = Access::Kind::kSpread, .offset = index_.Scalar(spread.shared), .spread = std::move(spread)};
+    }
     return {.kind = Access::Kind::kIndexed, .offsets = index_.Vector(offset)};
   }
   const Access::Kind kind = stride == 0    ? Access::Kind::kUniform
@@ -213,13 +212,13 @@ Value NestLowering::LowerLoad(ValueId id) {
   llvm::Value* mask = mask_;
   Access access = AccessFor(op.offset, IsLocalOfLanes(op.parameter, op.loops, op.offset));
   if (op.predicate != kNoValue) {
-    const bool spread = access.kind == Access::Kind::kSpread;
+    const bool spread = access.kind == Access::Kind::kSpread && access.spread.is_quotient;
     const bool varies = spread ? !HoldsForRuns(op.predicate) : Varies(kernel_.ops[op.predicate].loops);
     llvm::Value* holds = Get(op.predicate, true).value;
     const auto* always = llvm::dyn_cast<llvm::Constant>(holds);
     if (always == nullptr || !always->isAllOnesValue()) {
       // Where no lane reads, the first elements are as good as any, and there where some lane may read at all.
-      const int64_t run = spread ? access.spread.At(vector_->lanes() - 1) + 1 : vector_->lanes();
+      const int64_t run = spread ? access.spread.high - access.spread.low + 1 : vector_->lanes();
       const bool none_or_all = !varies && (spread || access.kind == Access::Kind::kContiguous) &&
                                kernel_.parameters[op.parameter].element_count() >= run;
       if (!none_or_all) mask = CombineMasks(mask, holds);
@@ -228,10 +227,18 @@ Value NestLowering::LowerLoad(ValueId id) {
         // that a masked load of a page that is not there does not fault.
         llvm::Value* any = values_[op.predicate].value;
         if (any->getType()->isVectorTy()) any = b_.CreateOrReduce(holds);
-        const int64_t inside = access.kind == Access::Kind::kReversed ? vector_->lanes() - 1 : 0;
+        const int64_t inside = access.kind == Access::Kind::kReversed ? vector_->lanes() - 1
+                               : access.kind == Access::Kind::kSpread ? -access.spread.low
+                                                                      : 0;
         access.offset = b_.CreateSelect(any, access.offset, b_.getInt64(static_cast<uint64_t>(inside)));
       }
     }
+  }
+  if (access.kind == Access::Kind::kSpread && op.predicate == kNoValue) {
+    const Spread& spread = access.spread;
+    const int64_t lanes = vector_->lanes(), first = spread.low & -lanes, last = spread.high & -lanes;
+    access.reads_around = last - first <= lanes && spread.range.low + first >= 0 &&
+                          spread.range.high + last + lanes <= kernel_.parameters[op.parameter].element_count();
   }
   return memory.LoadVector(op.type, base, access, mask);
 }
