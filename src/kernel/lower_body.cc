@@ -98,6 +98,7 @@ absl::StatusOr<Value> NestLowering::LowerOp(ValueId id) {
     case OpKind::kToIndex:
       return LowerToIndex(op, vector);
     case OpKind::kElementwise: {
+      if (Value value; LoadChosen(op, &value)) return value;
       std::vector<Value> operands;
       for (ValueId operand : op.operands) operands.push_back(Get(operand, vector));
       if (op.opcode == hlo::Opcode::kWhile) {
@@ -241,6 +242,21 @@ Value NestLowering::LowerLoad(ValueId id) {
                           spread.range.high + last + lanes <= kernel_.parameters[op.parameter].element_count();
   }
   return memory.LoadVector(op.type, base, access, mask);
+}
+
+bool NestLowering::LoadChosen(const Op& op, Value* value) {
+  if (op.opcode != hlo::Opcode::kSelect || !Varies(op.loops) || Varies(kernel_.ops[op.operands[0]].loops)) return false;
+  const Op &a = kernel_.ops[op.operands[1]], &b = kernel_.ops[op.operands[2]];
+  const auto is_plain = [&](ValueId id) {
+    const Op& load = kernel_.ops[id];
+    return load.kind == OpKind::kLoad && load.predicate == kNoValue && !staged_.contains(id) &&
+           !kernel_.parameters[load.parameter].is_local;
+  };
+  if (!is_plain(op.operands[1]) || !is_plain(op.operands[2]) || a.offset != b.offset || a.type != b.type) return false;
+  if (!schedule_.row_tiles.empty()) return false;
+  llvm::Value* array = b_.CreateSelect(values_[op.operands[0]].value, ArrayOf(a.parameter), ArrayOf(b.parameter));
+  *value = MemoryAccess(&scalar_, vector_.get()).LoadVector(op.type, array, AccessFor(a.offset), mask_);
+  return true;
 }
 
 bool NestLowering::WrittenByOneOfGroup() const {
