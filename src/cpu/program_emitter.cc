@@ -22,6 +22,7 @@
 #include "src/kernel/kernel_builder.h"
 #include "src/kernel/narrow_rows.h"
 #include "src/kernel/repeated_rows.h"
+#include "src/kernel/shared_places.h"
 #include "src/kernel/stage_sharing.h"
 
 namespace kiln::cpu {
@@ -199,6 +200,7 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
     scheduled->kernel = *std::move(kernel);
     kernel::ShareStages(&scheduled->kernel);
     kernel::RepeatInsideLanes(&scheduled->kernel);
+    kernel::SharePlaces(&scheduled->kernel);
     kernel::TargetInfo target = target_;
     if (IsReadAgain(*instruction)) target.streaming_bytes = Tuning().kernels.streaming_temporary_bytes;
     kernel::WidenNarrowRows(&scheduled->kernel, target);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_map.h"
+#include "src/kernel/body_copies.h"
 
 namespace kiln::kernel {
 namespace {
@@ -240,58 +240,13 @@ class NarrowRows {
     nest_.loops.pop_back();
   }
 
-  // Replaces what depends on the place in the row by `count` copies with what `index` has for loops.
+  // Copies of what depends on the place in the row; `index` is told whether the loop is in an index that LiesInRows.
   template <typename Index>
   void MakeCopies(int64_t count, const Index& index) {
-    IndexTerms terms;
-    absl::flat_hash_map<ValueId, ValueId> copied;
-    const auto name = [&](ValueId id) {
-      const auto found = copied.find(id);
-      return found == copied.end() ? id : found->second;
-    };
-    const auto rewritten = [&](const IndexExpr& expr, int64_t copy) {
-      const bool in_rows = LiesInRows(expr);
-      return kernel_.terms.Replace(&terms, expr, [&](const IndexTerms::Term& term) {
-        if (term.kind == IndexTerms::Kind::kLoop) return index(copy, &terms, term, in_rows);
-        return terms.Symbol(name(term.id), term.range, kernel_.ops[term.id].loops);
-      });
-    };
-    const auto rewrite = [&](Op* op, int64_t copy) {
-      if (op->kind == OpKind::kLoad || op->kind == OpKind::kIndex) op->offset = rewritten(op->offset, copy);
-      for (Condition& condition : op->conditions) condition.expr = rewritten(condition.expr, copy);
-      for (ValueId& operand : op->operands) operand = name(operand);
-      if (op->predicate != kNoValue) op->predicate = name(op->predicate);
-    };
-    const std::vector<Block::Statement> body = std::exchange(nest_.body.statements, {});
-    std::vector<Op> originals = kernel_.ops;
-    std::vector<Store> stores = kernel_.stores;
-    // The first copy is the original, as is all that is not of these rows.
-    for (int64_t copy = 0; copy < count; ++copy) {
-      copied.clear();
-      if (copy == 0) {
-        for (Op& op : kernel_.ops) rewrite(&op, 0);
-        for (Store& store : kernel_.stores) store.offset = rewritten(store.offset, 0);
-        nest_.body.statements = body;
-        continue;
-      }
-      for (const Block::Statement& statement : body) {
-        if (statement.kind == Block::Kind::kStore) {
-          Store store = stores[statement.index];
-          store.offset = rewritten(store.offset, copy);
-          store.value = name(store.value);
-          if (store.predicate != kNoValue) store.predicate = name(store.predicate);
-          nest_.body.statements.push_back({statement.kind, static_cast<int>(kernel_.stores.size())});
-          kernel_.stores.push_back(std::move(store));
-        } else if (statement.kind == Block::Kind::kOp && (originals[statement.index].loops >> row_ & 1) != 0) {
-          Op op = originals[statement.index];
-          rewrite(&op, copy);
-          copied[statement.index] = static_cast<ValueId>(kernel_.ops.size());
-          nest_.body.statements.push_back({statement.kind, static_cast<int>(kernel_.ops.size())});
-          kernel_.ops.push_back(std::move(op));
-        }
-      }
-    }
-    kernel_.terms = std::move(terms);
+    CopyBody(&kernel_, &nest_, row_, count,
+             [&](int64_t copy, IndexTerms* terms, const IndexTerms::Term& loop, const IndexExpr& expr) {
+               return index(copy, terms, loop, LiesInRows(expr));
+             });
   }
 
   Kernel& kernel_;
