@@ -20,6 +20,7 @@
 #include "src/cpu/program_abi.h"
 #include "src/kernel/buffer_sharing.h"
 #include "src/kernel/kernel_builder.h"
+#include "src/kernel/loop_direction.h"
 #include "src/kernel/narrow_rows.h"
 #include "src/kernel/repeated_rows.h"
 #include "src/kernel/shared_places.h"
@@ -199,6 +200,7 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
     KILN_RETURN_IF_ERROR(kernel.status());
     scheduled->kernel = *std::move(kernel);
     kernel::ShareStages(&scheduled->kernel);
+    kernel::TurnLoops(&scheduled->kernel);
     kernel::RepeatInsideLanes(&scheduled->kernel);
     kernel::SharePlaces(&scheduled->kernel);
     kernel::TargetInfo target = target_;

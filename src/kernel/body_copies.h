@@ -10,8 +10,8 @@
 namespace kiln::kernel {
 
 // What `loop` is in copy number `copy`, where it stands in `expr`; in the terms of `terms`.
-using CopyIndex = std::function<IndexExpr(int64_t copy, IndexTerms* terms, const IndexTerms::Term& loop,
-                                          const IndexExpr& expr)>;
+using CopyIndex =
+    std::function<IndexExpr(int64_t copy, IndexTerms* terms, const IndexTerms::Term& loop, const IndexExpr& expr)>;
 
 // Replaces what depends on `loop` in the body of `nest` by `count` copies, and all loops everywhere by what `index` has
 // for them. Loops' extents, and which loops ops depend on, are for the caller to change.
