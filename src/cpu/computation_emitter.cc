@@ -10,6 +10,7 @@
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Intrinsics.h"
 #include "src/base/status.h"
+#include "src/cpu/array_copy.h"
 #include "src/cpu/gemm.h"
 #include "src/cpu/llvm_loop.h"
 #include "src/cpu/nest_groups.h"
@@ -228,18 +229,26 @@ void ComputationEmitter::EmitCopies(const std::vector<analysis::BufferCopy>& cop
     llvm::Value* source = BufferPointer(copy.from);
     if (copy.offset > 0) source = b_.CreateConstGEP1_64(b_.getInt8Ty(), source, static_cast<uint64_t>(copy.offset));
     llvm::Value* destination = BufferPointer(copy.to);
+    const auto move = [&, bytes = to.bytes] {
+      if (bytes < kDividedCopyBytes) {
+        b_.CreateMemCpy(destination, llvm::Align(1), source, llvm::Align(1), static_cast<uint64_t>(bytes));
+      } else {
+        CallRuntime(b_, kCopyArrayName,
+                    {function_->getArg(0), destination, source, b_.getInt64(static_cast<uint64_t>(bytes))});
+      }
+    };
     if (from.storage == Storage::kArgument && to.storage == Storage::kResult) {
       // A donated argument's memory may be the result's: then the value is there already.
-      llvm::BasicBlock* move = llvm::BasicBlock::Create(output_.getContext(), "move", function_);
+      llvm::BasicBlock* needed = llvm::BasicBlock::Create(output_.getContext(), "move", function_);
       llvm::BasicBlock* done = llvm::BasicBlock::Create(output_.getContext(), "moved", function_);
-      b_.CreateCondBr(b_.CreateICmpEQ(source, destination), done, move);
-      b_.SetInsertPoint(move);
-      b_.CreateMemCpy(destination, llvm::Align(1), source, llvm::Align(1), to.bytes);
+      b_.CreateCondBr(b_.CreateICmpEQ(source, destination), done, needed);
+      b_.SetInsertPoint(needed);
+      move();
       b_.CreateBr(done);
       b_.SetInsertPoint(done);
       continue;
     }
-    b_.CreateMemCpy(destination, llvm::Align(1), source, llvm::Align(1), to.bytes);
+    move();
   }
 }
 

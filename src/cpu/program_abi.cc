@@ -5,6 +5,7 @@
 #include "absl/base/call_once.h"
 #include "src/base/rounding.h"
 #include "src/base/thread_pool.h"
+#include "src/cpu/array_copy.h"
 #include "src/cpu/dense_solver.h"
 #include "src/cpu/fft_kernels.h"
 #include "src/cpu/gemm_blocks.h"
@@ -47,6 +48,7 @@ void RegisterProgramSymbols() {
     AddRuntimeSymbol(kProfileName, reinterpret_cast<void*>(&MarkProfile));
     AddRuntimeSymbol(kParallelForName, reinterpret_cast<void*>(&ParallelFor));
     AddRuntimeSymbol(kCustomCallName, reinterpret_cast<void*>(&RunCustomCall));
+    AddRuntimeSymbol(kCopyArrayName, reinterpret_cast<void*>(&CopyArray));
     AddRuntimeSymbol(kSortRowsName, reinterpret_cast<void*>(&SortRows));
     AddRuntimeSymbol(kTopRowsName, reinterpret_cast<void*>(&TopRows));
     AddRuntimeSymbol(kDenseSolveName, reinterpret_cast<void*>(&RunDenseSolve));

@@ -269,18 +269,20 @@ IndexExpr IndexTerms::Replace(IndexTerms* to, const IndexExpr& expr,
 }
 
 int64_t IndexTerms::PhaseOf(const Term& term, int loop, int lanes) const {
-  if ((term.kind != Kind::kFloorDiv && term.kind != Kind::kMod) || lanes % term.divisor != 0) return -1;
-  bool moves = false;
+  if (term.kind != Kind::kFloorDiv && term.kind != Kind::kMod) return -1;
+  bool moves = false, is_one_run = false;
   for (const auto& [number, coefficient] : term.inner.terms) {
     const Term& inner = this->term(number);
     if (inner.kind == Kind::kLoop && inner.id == loop) {
       if (coefficient != 1) return -1;
       moves = true;
+      is_one_run = inner.range.high == lanes - 1;
     } else if ((inner.loops >> loop & 1) != 0 || coefficient % term.divisor != 0) {
       return -1;
     }
   }
-  return moves ? (term.inner.constant % term.divisor + term.divisor) % term.divisor : -1;
+  if (!moves || (lanes % term.divisor != 0 && !is_one_run)) return -1;
+  return (term.inner.constant % term.divisor + term.divisor) % term.divisor;
 }
 
 void IndexTerms::ForEachSymbol(const IndexExpr& expr, const std::function<void(int)>& visit) const {

@@ -95,7 +95,7 @@ class IndexTerms {
   // `expr` in the terms of `to`, each loop and symbol in it replaced by what `leaf` gives for its term.
   IndexExpr Replace(IndexTerms* to, const IndexExpr& expr, const std::function<IndexExpr(const Term&)>& leaf) const;
   // For x floordiv d and x mod d, where x moves by 1 with `loop`, from a multiple of `lanes` on: what x mod d begins
-  // with, when that is the same for all such runs and `lanes` is a multiple of d. Else -1.
+  // with, when that is the same for all such runs: `lanes` is a multiple of d, or the loop is one run. Else -1.
   int64_t PhaseOf(const Term& term, int loop, int lanes) const;
   // Calls `visit` for the value of each symbol in `expr`.
   void ForEachSymbol(const IndexExpr& expr, const std::function<void(int)>& visit) const;

@@ -98,6 +98,7 @@ absl::StatusOr<Value> NestLowering::LowerOp(ValueId id) {
     case OpKind::kToIndex:
       return LowerToIndex(op, vector);
     case OpKind::kElementwise: {
+      if (Value value; LoadChosen(op, &value)) return value;
       std::vector<Value> operands;
       for (ValueId operand : op.operands) operands.push_back(Get(operand, vector));
       if (op.opcode == hlo::Opcode::kWhile) {
@@ -173,12 +174,11 @@ Access NestLowering::AccessFor(const IndexExpr& offset, bool of_lanes) {
             .offset = b_.CreateMul(index_.Scalar(offset), b_.getInt64(vector_->lanes()))};
   }
   int64_t stride;
-  Spread spread;
-  if (aligned_runs_ && IsSpread(kernel_.terms, offset, vector_loop_, vector_->lanes(), &spread)) {
-    return {.kind = Access::Kind::kSpread, .offset = index_.Scalar(offset), .spread = spread};
-  }
   if (!LinearStride(kernel_.terms, offset, vector_loop_, vector_->lanes(), &stride) ||
       (!aligned_runs_ && !IsPlainSum(offset))) {
+    if (Spread spread; aligned_runs_ && IsSpread(kernel_.terms, offset, vector_loop_, vector_->lanes(), &spread)) {
+      return {.kind = Access::Kind::kSpread, .offset = index_.Scalar(spread.shared), .spread = std::move(spread)};
+    }
     return {.kind = Access::Kind::kIndexed, .offsets = index_.Vector(offset)};
   }
   const Access::Kind kind = stride == 0    ? Access::Kind::kUniform
@@ -218,13 +218,13 @@ Value NestLowering::LowerLoad(ValueId id) {
   llvm::Value* mask = mask_;
   Access access = AccessFor(op.offset, IsLocalOfLanes(op.parameter, op.loops, op.offset));
   if (op.predicate != kNoValue) {
-    const bool spread = access.kind == Access::Kind::kSpread;
+    const bool spread = access.kind == Access::Kind::kSpread && access.spread.is_quotient;
     const bool varies = spread ? !HoldsForRuns(op.predicate) : Varies(kernel_.ops[op.predicate].loops);
     llvm::Value* holds = Get(op.predicate, true).value;
     const auto* always = llvm::dyn_cast<llvm::Constant>(holds);
     if (always == nullptr || !always->isAllOnesValue()) {
       // Where no lane reads, the first elements are as good as any, and there where some lane may read at all.
-      const int64_t run = spread ? access.spread.At(vector_->lanes() - 1) + 1 : vector_->lanes();
+      const int64_t run = spread ? access.spread.high - access.spread.low + 1 : vector_->lanes();
       const bool none_or_all = !varies && (spread || access.kind == Access::Kind::kContiguous) &&
                                kernel_.parameters[op.parameter].element_count() >= run;
       if (!none_or_all) mask = CombineMasks(mask, holds);
@@ -233,12 +233,35 @@ Value NestLowering::LowerLoad(ValueId id) {
         // that a masked load of a page that is not there does not fault.
         llvm::Value* any = values_[op.predicate].value;
         if (any->getType()->isVectorTy()) any = b_.CreateOrReduce(holds);
-        const int64_t inside = access.kind == Access::Kind::kReversed ? vector_->lanes() - 1 : 0;
+        const int64_t inside = access.kind == Access::Kind::kReversed ? vector_->lanes() - 1
+                               : access.kind == Access::Kind::kSpread ? -access.spread.low
+                                                                      : 0;
         access.offset = b_.CreateSelect(any, access.offset, b_.getInt64(static_cast<uint64_t>(inside)));
       }
     }
   }
+  if (access.kind == Access::Kind::kSpread && op.predicate == kNoValue) {
+    const Spread& spread = access.spread;
+    const int64_t lanes = vector_->lanes(), first = spread.low & -lanes, last = spread.high & -lanes;
+    access.reads_around = last - first <= lanes && spread.range.low + first >= 0 &&
+                          spread.range.high + last + lanes <= kernel_.parameters[op.parameter].element_count();
+  }
   return memory.LoadVector(op.type, base, access, mask);
+}
+
+bool NestLowering::LoadChosen(const Op& op, Value* value) {
+  if (op.opcode != hlo::Opcode::kSelect || !Varies(op.loops) || Varies(kernel_.ops[op.operands[0]].loops)) return false;
+  const Op &a = kernel_.ops[op.operands[1]], &b = kernel_.ops[op.operands[2]];
+  const auto is_plain = [&](ValueId id) {
+    const Op& load = kernel_.ops[id];
+    return load.kind == OpKind::kLoad && load.predicate == kNoValue && !staged_.contains(id) &&
+           !kernel_.parameters[load.parameter].is_local;
+  };
+  if (!is_plain(op.operands[1]) || !is_plain(op.operands[2]) || a.offset != b.offset || a.type != b.type) return false;
+  if (!schedule_.row_tiles.empty()) return false;
+  llvm::Value* array = b_.CreateSelect(values_[op.operands[0]].value, ArrayOf(a.parameter), ArrayOf(b.parameter));
+  *value = MemoryAccess(&scalar_, vector_.get()).LoadVector(op.type, array, AccessFor(a.offset), mask_);
+  return true;
 }
 
 bool NestLowering::WrittenByOneOfGroup() const {

@@ -84,8 +84,7 @@ llvm::Value* MemoryAccess::LaneOffsets(const Access& access) {
   }
   std::vector<uint64_t> steps(lanes);
   for (int i = 0; i < lanes; ++i) {
-    const bool spread = access.kind == Access::Kind::kSpread;
-    steps[i] = static_cast<uint64_t>(spread ? access.spread.At(i) : access.stride * i);
+    steps[i] = static_cast<uint64_t>(access.StepOf(i));
   }
   llvm::Constant* lane_steps = llvm::ConstantDataVector::get(b_.getContext(), steps);
   return b_.CreateAdd(b_.CreateVectorSplat(lanes, access.offset), lane_steps);
@@ -102,33 +101,44 @@ llvm::Value* MemoryAccess::OffsetOfLane(llvm::Value* offsets, int lane) {
   return lane % 2 == 0 ? b_.CreateAnd(pair, b_.getInt64(UINT32_MAX)) : b_.CreateLShr(pair, 32);
 }
 
-llvm::Value* MemoryAccess::LoadSpread(llvm::Type* part, llvm::Value* pointer, const Spread& spread,
-                                      llvm::Value* mask) {
+llvm::Value* MemoryAccess::LoadSpread(llvm::Type* part, llvm::Value* pointer, const Access& access, llvm::Value* mask) {
   const int lanes = vector_.lanes();
-  const int count = static_cast<int>(spread.At(lanes - 1)) + 1;
-  const int width = std::min(static_cast<int>(std::bit_floor(static_cast<unsigned>(count))), lanes);
-  // The second run ends with the last element, so that nothing behind it is touched.
-  std::vector<int> starts = {0};
-  if (count > width) starts.push_back(count - width);
+  const Spread& spread = access.spread;
+  const auto count = static_cast<unsigned>(spread.high - spread.low + 1);
+  int width = std::min(static_cast<int>(std::bit_floor(count)), lanes);
+  std::vector<int64_t> starts = {spread.low};
+  if (mask == nullptr && access.reads_around) {
+    // Other accesses have the same vectors then, and none crosses a line of the cache more than the array itself does.
+    width = lanes;
+    starts[0] = spread.low & -int64_t{lanes};
+    if (spread.high >= starts[0] + lanes) starts.push_back(starts[0] + lanes);
+  } else if (count > static_cast<unsigned>(width)) {
+    // The second run ends with the last element, so that nothing behind it is touched.
+    starts.push_back(spread.high + 1 - width);
+  }
   std::vector<llvm::Value*> runs;
-  for (int start : starts) {
+  for (int64_t start : starts) {
     llvm::Value* wanted = nullptr;
-    for (int64_t repeat = 0; mask != nullptr && repeat < spread.period; ++repeat) {
-      // Some lane that has the element wants it.
+    llvm::SmallVector<bool, 64> done(lanes, mask == nullptr);
+    while (llvm::is_contained(done, false)) {
+      // Some lane that has the element wants it: of those with one element a lane at a time.
       llvm::SmallVector<int, 64> from(width, lanes);
       for (int lane = 0; lane < lanes; ++lane) {
-        const int64_t at = spread.At(lane) - start;
-        if (at >= 0 && at < width && (lane + spread.phase) % spread.period == repeat) from[at] = lane;
+        const int64_t at = spread.places[lane] - start;
+        const bool is_here = at >= 0 && at < width;
+        if (done[lane] || (is_here && from[at] != lanes)) continue;
+        done[lane] = true;
+        if (is_here) from[at] = lane;
       }
       llvm::Value* some = b_.CreateShuffleVector(mask, llvm::Constant::getNullValue(mask->getType()), from);
       wanted = wanted == nullptr ? some : b_.CreateOr(wanted, some);
     }
-    runs.push_back(LoadRun(part, width, b_.CreateConstGEP1_64(part, pointer, start), wanted));
+    runs.push_back(LoadRun(part, width, b_.CreateConstGEP1_64(part, pointer, static_cast<uint64_t>(start)), wanted));
   }
   llvm::SmallVector<int, 64> chosen;
-  for (int lane = 0; lane < lanes; ++lane) {
-    const int at = static_cast<int>(spread.At(lane));
-    chosen.push_back(at < width ? at : width + at - starts.back());
+  for (int64_t place : spread.places) {
+    const auto at = static_cast<int>(place - starts[0]);
+    chosen.push_back(at < width ? at : width + static_cast<int>(place - starts.back()));
   }
   return b_.CreateShuffleVector(runs.front(), runs.back(), chosen);
 }
@@ -193,7 +203,7 @@ Value MemoryAccess::LoadVector(hlo::PrimitiveType type, llvm::Value* base, const
     case Access::Kind::kStrided:
       if (parts == 1 && access.kind == Access::Kind::kSpread) {
         llvm::Value* pointer = ElementPointer(part, 1, base, access.offset);
-        return {type, vector_.FromMemory(type, LoadSpread(part, pointer, access.spread, mask))};
+        return {type, vector_.FromMemory(type, LoadSpread(part, pointer, access, mask))};
       }
       if (parts == 1 && IsNearby(access.stride, lanes)) {
         llvm::Value* pointer = ElementPointer(part, 1, base, access.offset);
@@ -206,9 +216,8 @@ Value MemoryAccess::LoadVector(hlo::PrimitiveType type, llvm::Value* base, const
         value.value = llvm::PoisonValue::get(vector);
         if (parts == 2) value.imaginary = value.value;
         for (int i = 0; i < lanes; ++i) {
-          const int64_t step = access.kind == Access::Kind::kSpread ? access.spread.At(i) : access.stride * i;
           llvm::Value* offset = access.kind != Access::Kind::kIndexed
-                                    ? b_.CreateAdd(access.offset, b_.getInt64(static_cast<uint64_t>(step)))
+                                    ? b_.CreateAdd(access.offset, b_.getInt64(static_cast<uint64_t>(access.StepOf(i))))
                                     : OffsetOfLane(access.offsets, i);
           llvm::Value* pointer = ElementPointer(part, parts, base, offset);
           value.value = b_.CreateInsertElement(value.value, b_.CreateLoad(part, pointer), b_.getInt64(i));

@@ -18,7 +18,7 @@ struct Access {
     kContiguous,  // lane l element offset + l
     kReversed,    // lane l element offset - l
     kStrided,     // lane l element offset + l * stride
-    kSpread,      // lane l element offset + spread.At(l)
+    kSpread,      // lane l element offset + spread.places[l]
     kIndexed,     // lane l element offsets[l]
   };
   Kind kind = Kind::kUniform;
@@ -26,6 +26,13 @@ struct Access {
   llvm::Value* offsets = nullptr;  // <lanes x i32 or i64>, kIndexed
   int64_t stride = 0;
   Spread spread;
+  // Elements of the array may be read that no lane has: all vectors of a kSpread that begin at multiples of `lanes`.
+  bool reads_around = false;
+
+  // From `offset` to the element of a lane; not for kIndexed.
+  int64_t StepOf(int lane) const {
+    return kind == Kind::kSpread ? spread.places[static_cast<size_t>(lane)] : stride * lane;
+  }
 };
 
 // Whether lanes `stride` elements apart are picked out of whole vectors, instead of loaded one by one.
@@ -65,8 +72,8 @@ class MemoryAccess {
   llvm::Value* LoadRun(llvm::Type* part, int count, llvm::Value* pointer, llvm::Value* mask);
   // A whole vector to consecutive elements.
   void StoreRun(llvm::Value* run, llvm::Value* pointer, llvm::Align align, llvm::Value* mask, bool streaming);
-  // Elements of one part as `spread` tells, from `pointer` on, out of one or two runs.
-  llvm::Value* LoadSpread(llvm::Type* part, llvm::Value* pointer, const Spread& spread, llvm::Value* mask);
+  // Elements of one part as `access.spread` tells, out of one or two runs; `pointer`: to the element that lanes share.
+  llvm::Value* LoadSpread(llvm::Type* part, llvm::Value* pointer, const Access& access, llvm::Value* mask);
   // Elements of one part `stride` apart from `pointer` on, out of whole vectors.
   llvm::Value* LoadNearby(llvm::Type* part, llvm::Value* pointer, int stride, llvm::Value* mask);
 

@@ -29,7 +29,7 @@ class NarrowRows {
     if (!IsPlain()) return;
     if (RepeatsElements()) {
       JoinLoops();
-    } else if (DependsOnPlacesOnly() && ChooseBlock()) {
+    } else if (DependsOnPlacesAndRows() && ChooseBlock() && !IsCheaperAcross()) {
       JoinRows();
     } else if (IsWrittenAcross()) {
       UnrollRow();
@@ -42,11 +42,17 @@ class NarrowRows {
   // The index goes through rows that lie one behind the other.
   bool LiesInRows(const IndexExpr& expr) const { return kernel_.terms.CanCollapse(expr, outer_, row_, width_); }
 
-  // No reduces and loops inside, and results in rows.
+  // What is computed for all rows at once, as a stage that keeps a value of each.
+  bool IsOutside(const Block::Statement& statement) const {
+    return statement.kind == Block::Kind::kReduce &&
+           (kernel_.reduces[statement.index].outer_loops & SetOf({outer_, row_})) == 0;
+  }
+
+  // No reduces and loops inside of these, and results in rows.
   bool IsPlain() const {
     if (nest_.body.statements.size() > kMaxStatements) return false;
     return absl::c_all_of(nest_.body.statements, [&](const Block::Statement& statement) {
-      if (statement.kind == Block::Kind::kReduce) return false;
+      if (statement.kind == Block::Kind::kReduce) return IsOutside(statement);
       if (statement.kind == Block::Kind::kOp) return kernel_.ops[statement.index].opcode != hlo::Opcode::kWhile;
       const Store& store = kernel_.stores[statement.index];
       const Parameter& parameter = kernel_.parameters[store.parameter];
@@ -54,15 +60,49 @@ class NarrowRows {
     });
   }
 
-  // Each index is one of rows, or of a place in the row alone.
-  bool DependsOnPlacesOnly() const {
+  // The index goes through rows of any width, and through their elements with any stride or none.
+  bool LiesAlongRows(const IndexExpr& expr) const {
+    return expr.Coefficient(kernel_.terms.LoopTerm(outer_)) > 0 && absl::c_all_of(expr.terms, [&](const auto& part) {
+             const IndexTerms::Term& term = kernel_.terms.term(part.first);
+             return term.kind == IndexTerms::Kind::kLoop || (term.loops & SetOf({outer_, row_})) == 0;
+           });
+  }
+
+  // Each index is one of rows, or of a place in the row alone, or that of a load out of other rows.
+  bool DependsOnPlacesAndRows() const {
     const auto fits = [&](const IndexExpr& expr) { return LiesInRows(expr) || !DependsOn(expr, outer_); };
     return absl::c_all_of(nest_.body.statements, [&](const Block::Statement& statement) {
-      if (statement.kind == Block::Kind::kStore) return true;
+      if (statement.kind != Block::Kind::kOp) return true;
       const Op& op = kernel_.ops[statement.index];
-      return fits(op.offset) &&
+      const bool is_of_other_rows =
+          op.kind == OpKind::kLoad && op.predicate == kNoValue && !hlo::IsComplex(op.type) && LiesAlongRows(op.offset);
+      return (fits(op.offset) || is_of_other_rows) &&
              absl::c_all_of(op.conditions, [&](const Condition& condition) { return fits(condition.expr); });
     });
+  }
+
+  // Whether copies for the places of a row take less than copies for vectors: what depends on the row alone is there
+  // once then, but all other accesses pick lanes out of as many vectors as a row has places.
+  bool IsCheaperAcross() const {
+    constexpr double kOtherRows = 1.5;  // shuffles and loads for a vector of other rows
+    if (!IsWrittenAcross()) return false;
+    const auto width = static_cast<double>(width_);
+    double across = 0, together = 0;
+    for (const Block::Statement& statement : nest_.body.statements) {
+      if (statement.kind == Block::Kind::kStore) {
+        across += width * (width - 1);
+        continue;
+      }
+      const Op& op = kernel_.ops[statement.index];
+      if (op.kind != OpKind::kLoad) {
+        if ((op.loops & SetOf({outer_, row_})) == uint64_t{1} << outer_) together += (width - 1) * OpCost(op);
+      } else if (DependsOn(op.offset, outer_)) {
+        const int64_t pitch = op.offset.Coefficient(kernel_.terms.LoopTerm(outer_));
+        across += (DependsOn(op.offset, row_) ? width : 1) * static_cast<double>(pitch == 1 ? 0 : pitch);
+        if (!LiesInRows(op.offset)) together += width * kOtherRows;
+      }
+    }
+    return across < together;
   }
 
   // Whole rows make a vector, and what is loaded is of rows or goes along the loop outside, but for what is uniform.
@@ -70,7 +110,7 @@ class NarrowRows {
     if (Lanes(SetOf({outer_, row_})) % width_ != 0) return false;
     bool repeats = false;
     for (const Block::Statement& statement : nest_.body.statements) {
-      if (statement.kind == Block::Kind::kStore) continue;
+      if (statement.kind != Block::Kind::kOp) continue;
       const Op& op = kernel_.ops[statement.index];
       if (op.kind == OpKind::kToIndex || !op.conditions.empty()) return false;
       if ((op.kind != OpKind::kLoad && op.kind != OpKind::kIndex) || LiesInRows(op.offset)) continue;
@@ -114,12 +154,12 @@ class NarrowRows {
     constexpr double kEnoughGain = 1.25;   // in lanes that are at work
     constexpr int64_t kMaxStretch = 4096;  // elements
     constexpr int64_t kMinRepeats = 16;    // that make what is computed once for all of them worth its instructions
-    const int64_t all_lanes = Lanes(SetOf({row_})), rows = kernel_.loops[outer_].extent;
+    const int64_t all_lanes = Lanes(SetOf({outer_, row_})), rows = kernel_.loops[outer_].extent;
     const double fill = static_cast<double>(width_) / static_cast<double>((width_ + all_lanes - 1) / all_lanes);
     for (lanes_ = all_lanes; lanes_ >= 4; lanes_ /= 2) {
       const int64_t together = lanes_ / std::gcd(lanes_, width_);
       copies_ = together * width_ / lanes_;
-      if (rows % together != 0) continue;
+      if (rows % together != 0 || !AreInVectors()) continue;
       if (width_ >= all_lanes || copies_ > kMaxCopies || static_cast<double>(lanes_) < kEnoughGain * fill) return false;
       const int64_t blocks = rows / together;
       repeats_ = std::min(blocks, kMaxStretch / (copies_ * lanes_));
@@ -130,6 +170,27 @@ class NarrowRows {
     return false;
   }
 
+  // Whether what each vector loads out of other rows lies within two.
+  bool AreInVectors() const {
+    return absl::c_all_of(nest_.body.statements, [&](const Block::Statement& statement) {
+      if (statement.kind != Block::Kind::kOp || kernel_.ops[statement.index].kind != OpKind::kLoad) return true;
+      const IndexExpr& offset = kernel_.ops[statement.index].offset;
+      if (LiesInRows(offset) || !DependsOn(offset, outer_)) return true;
+      const int64_t pitch = offset.Coefficient(kernel_.terms.LoopTerm(outer_));
+      const int64_t step = offset.Coefficient(kernel_.terms.LoopTerm(row_));
+      const auto element = [&](int64_t place) { return place / width_ * pitch + place % width_ * step; };
+      for (int64_t begin = 0; begin < copies_ * lanes_; begin += lanes_) {
+        int64_t low = element(begin), high = low;
+        for (int64_t place = begin; place < begin + lanes_; ++place) {
+          low = std::min(low, element(place));
+          high = std::max(high, element(place));
+        }
+        if (high - low >= 2 * lanes_) return false;
+      }
+      return true;
+    });
+  }
+
   void JoinRows() {
     const int repeat = static_cast<int>(kernel_.loops.size());
     for (Op& op : kernel_.ops) {
@@ -137,11 +198,11 @@ class NarrowRows {
     }
     const int64_t block = copies_ * lanes_;
     MakeCopies(copies_, [&](int64_t copy, IndexTerms* terms, const IndexTerms::Term& loop, bool in_rows) {
-      if (loop.id == outer_) return IndexExpr();
-      if (loop.id != row_) return terms->Loop(loop.id, loop.range.high + 1);
+      if (loop.id != outer_ && loop.id != row_) return terms->Loop(loop.id, loop.range.high + 1);
       const IndexExpr place = terms->Loop(row_, lanes_) + copy * lanes_;
-      if (!in_rows) return terms->Mod(place, width_);
-      return terms->Loop(outer_, stretches_) * (repeats_ * block) + terms->Loop(repeat, repeats_) * block + place;
+      const IndexExpr first = (terms->Loop(outer_, stretches_) * repeats_ + terms->Loop(repeat, repeats_)) * block;
+      if (in_rows) return loop.id == outer_ ? IndexExpr() : first + place;
+      return loop.id == row_ ? terms->Mod(place, width_) : terms->FloorDiv(first + place, width_);
     });
     kernel_.loops[outer_].extent = stretches_;
     kernel_.loops[row_].extent = lanes_;
@@ -161,6 +222,7 @@ class NarrowRows {
         if (store.predicate != kNoValue || hlo::IsComplex(kernel_.parameters[store.parameter].type)) return false;
         continue;
       }
+      if (statement.kind == Block::Kind::kReduce) return false;
       const Op& op = kernel_.ops[statement.index];
       int64_t stride;
       // Or through rows of another width or order, whose places are picked out of vectors.
@@ -220,7 +282,7 @@ class NarrowRows {
           if (store.predicate != kNoValue) store.predicate = name(store.predicate);
           nest_.body.statements.push_back({statement.kind, static_cast<int>(kernel_.stores.size())});
           kernel_.stores.push_back(std::move(store));
-        } else if ((originals[statement.index].loops >> row_ & 1) != 0) {
+        } else if (statement.kind == Block::Kind::kOp && (originals[statement.index].loops >> row_ & 1) != 0) {
           Op op = originals[statement.index];
           rewrite(&op, copy);
           copied[statement.index] = static_cast<ValueId>(kernel_.ops.size());

@@ -7,8 +7,8 @@
 
 namespace kiln::kernel {
 
-// Makes whole vectors of the loads and stores of narrow rows, in three kinds of nests. Of two it puts copies of the body
-// side by side.
+// Makes whole vectors of the loads and stores of narrow rows, in three kinds of nests. Of two it puts copies of the
+// body side by side.
 //
 // Where rows repeat what the loop outside goes through, and whole rows make a vector, both loops become one:
 //
@@ -17,9 +17,10 @@ namespace kiln::kernel {
 //     store p1[2*i0 + i1] = v0                        store p1[i1] = v0
 //
 // Over rows that lie one behind the other but whose loops do not collapse, since something depends on the place in the
-// row alone: so many rows as fill whole vectors are a block, with one copy of the body for each vector. The lanes are a
-// loop, and Nest::repeat_loop goes from block to block inside of it, so that what depends on the place in the row is
-// there once for all blocks.
+// row alone, or is loaded from rows of another width (one element in place of each row's, a pixel's fourth channel): so
+// many rows as fill whole vectors are a block, with one copy of the body for each vector. The lanes are a loop, and
+// Nest::repeat_loop goes from block to block inside of it, so that what depends on the place in the row is there once
+// for all blocks.
 //
 //   nest parallel i0 in 1024 parallel i1 in 3       nest parallel i1 in 16 parallel i2 in 64
 //     v0 = load p0[3*i0 + i1]                         v0 = load p0[48*i2 + i1], v3 = load p0[48*i2 + i1 + 16], ...

@@ -216,6 +216,10 @@ class NestLowering {
   bool HoldsForRuns(ValueId predicate) const;
   Value LowerLoad(ValueId id);
 
+  // A select between elements of two arrays that is the same for all lanes: of one array nothing is read. False where
+  // it is none. (The loads of both are there already, and are dropped for want of a use.)
+  bool LoadChosen(const Op& op, Value* value);
+
   // All threads of a group have the task's values, and no loop is left that they would divide.
   bool WrittenByOneOfGroup() const;
 

@@ -45,15 +45,34 @@ bool LinearStride(const IndexTerms& terms, const IndexExpr& expr, int loop, int 
 }
 
 bool IsSpread(const IndexTerms& terms, const IndexExpr& expr, int loop, int lanes, Spread* spread) {
-  spread->stride = 0;
+  // Constants are of the places, so that accesses next to each other share their offset.
+  *spread = {.places = std::vector<int64_t>(static_cast<size_t>(lanes), expr.constant), .is_quotient = true};
+  int patterns = 0;
   for (const auto& [number, coefficient] : expr.terms) {
     const IndexTerms::Term& term = terms.term(number);
-    if ((term.loops >> loop & 1) == 0) continue;
-    const int64_t phase = terms.PhaseOf(term, loop, lanes);
-    if (spread->stride != 0 || term.kind != IndexTerms::Kind::kFloorDiv || phase < 0 || coefficient <= 0) return false;
-    *spread = {coefficient, term.divisor, phase};
+    IndexRange range = term.range;
+    if ((term.loops >> loop & 1) != 0) {
+      const bool is_loop = term.kind == IndexTerms::Kind::kLoop, is_rest = term.kind == IndexTerms::Kind::kMod;
+      const int64_t phase = is_loop ? 0 : terms.PhaseOf(term, loop, lanes);
+      if (phase < 0) return false;
+      const auto step = [&](int64_t lane) {
+        return is_loop ? lane : is_rest ? (lane + phase) % term.divisor : (lane + phase) / term.divisor;
+      };
+      for (int lane = 0; lane < lanes; ++lane) spread->places[static_cast<size_t>(lane)] += coefficient * step(lane);
+      patterns += is_loop ? 0 : 1;
+      spread->is_quotient &= !is_loop && !is_rest && coefficient > 0;
+      if (is_rest) continue;
+      if (!is_loop) range.high -= step(lanes - 1);
+    }
+    spread->shared.terms.push_back({number, coefficient});
+    const auto [low, high] = std::minmax(coefficient * range.low, coefficient * range.high);
+    spread->range.low += low;
+    spread->range.high += high;
   }
-  return spread->stride > 0 && spread->At(lanes - 1) < 2 * int64_t{lanes};
+  const auto [low, high] = absl::c_minmax_element(spread->places);
+  spread->low = *low;
+  spread->high = *high;
+  return patterns > 0 && *high - *low < 2 * int64_t{lanes};
 }
 
 namespace {
@@ -477,10 +496,10 @@ class Scheduler {
   // Instructions to read or write `lanes` elements.
   double AccessCost(const IndexExpr& offset, int loop, int lanes) const {
     int64_t stride;
-    Spread spread;
-    if (IsSpread(kernel_.terms, offset, loop, lanes, &spread)) return 3;
     if (!LinearStride(kernel_.terms, offset, loop, lanes, &stride)) {
-      return Tuning().kernels.gather_operations * lanes;
+      Spread spread;
+      const bool is_spread = IsSpread(kernel_.terms, offset, loop, lanes, &spread);
+      return is_spread ? 3 : Tuning().kernels.gather_operations * lanes;
     }
     if (stride == 0 || stride == 1) return 1;
     if (stride == -1) return 2;

@@ -114,13 +114,19 @@ std::vector<int> InterleavedStores(const Kernel& kernel, const Nest& nest, int n
 // it over aligned runs of `lanes` iterations. False when neither.
 bool LinearStride(const IndexTerms& terms, const IndexExpr& expr, int loop, int lanes, int64_t* stride);
 
-// Iteration l of an aligned run of `lanes` of them has the value of `expr` at iteration 0 and stride * ((l + phase) /
-// period) more: elements that are repeated, or that come with gaps for others. False when that is not so, or when the
-// elements of a run are not within two vectors.
+// Which elements the lanes of an access have where a pattern of the lane alone tells: elements that are repeated, that
+// come with gaps for others, or those of short rows. Lane l has the element shared + places[l], where `shared` is what
+// the offset has without the pattern, at lane 0.
 struct Spread {
-  int64_t stride = 0, period = 1, phase = 0;
-  int64_t At(int64_t lane) const { return (lane + phase) / period * stride; }
+  IndexExpr shared;
+  IndexRange range;  // of it
+  std::vector<int64_t> places;
+  int64_t low = 0, high = 0;  // of the places
+  // A quotient of the loop alone moves it, so that all lanes have elements wherever one has.
+  bool is_quotient = false;
 };
+// False when `expr` over aligned runs of `lanes` iterations of `loop` is none, or when the elements of a run are not
+// within two vectors.
 bool IsSpread(const IndexTerms& terms, const IndexExpr& expr, int loop, int lanes, Spread* spread);
 
 }  // namespace kiln::kernel

@@ -148,6 +148,11 @@ def complex_normals(*shapes):
     return lambda rng: tuple((rng.standard_normal(s) + 1j * rng.standard_normal(s)).astype(np.complex64) for s in shapes)
 
 
+def _of_wider_rows(x, y):
+    width = x.shape[1]
+    return x * y[:, 1 : width + 1] + y[:, width - 1 :: -1] * y[:, -1:], x - y[:, :1]
+
+
 def _of_rows(x, b):
     return x * b + 1, jnp.exp(x) - b
 
@@ -236,6 +241,14 @@ CASES = [
     Case("narrow_rows_places", lambda x: jnp.where(jnp.arange(6) % 2 == 0, x, -x) + jnp.arange(6.0), normal(900, 6)),
     Case("narrow_rows_padded", lambda x, b: jnp.pad(x, ((0, 0), (1, 1))) * b, normals((1600, 3), (5,))),
     Case("narrow_rows_taken", lambda x, b, i: x * b[i], together(normals((1600, 3), (9,)), integers((3,), low=0, high=9))),
+    # ... or loaded from rows of another width or order.
+    *[Case(f"narrow_rows_scaled_{width}", lambda x, m: x * m[:, None] - (1 - m)[:, None], normals((1600, width), (1600,))) for width in (2, 3, 5, 6, 7, 10, 12, 15)],
+    *[Case(f"narrow_rows_of_wider_{width}", _of_wider_rows, normals((1601 if width == 9 else 1600, width), (1601 if width == 9 else 1600, width + 2))) for width in (2, 3, 5, 6, 9, 10)],
+    Case("narrow_rows_scaled_bytes", lambda x, m: jnp.where(m[..., None], x[..., ::-1], 255 - x), together(integers((2, 32, 48, 3), low=0, high=256, dtype=np.uint8), booleans((2, 32, 48)))),
+    Case("narrow_rows_scaled_bfloat16", lambda x, m: x.astype(jnp.bfloat16) * m.astype(jnp.bfloat16)[:, None], normals((1600, 3), (1600,))),
+    Case("narrow_rows_scaled_complex", lambda x, m: x * m[:, None], complex_normals((1600, 3), (1600,))),
+    Case("narrow_rows_of_last_rows", lambda x: x[16:, :3] * x[:-16, 3:] + x[7:-9, 1:4], normal(1616, 4)),
+    Case("narrow_rows_staged", lambda x, m: x * jnp.exp(m)[:, None], normals((40000, 3), (40000,))),
     *[Case(f"channels_last_{width}", lambda x, b: jnp.moveaxis(x * x, 1, -1) + b, normals((3, width, 20, 33), (width,))) for width in (2, 3, 4, 5, 6, 7, 8)],
     *[Case(f"transposed_to_{width}", lambda x: x.T, normal(width, 1003)) for width in (2, 3, 4, 5, 6, 7, 8)],
     Case("transposed_bytes", lambda x: x.T + 1, integers((3, 1003), low=0, high=200, dtype=np.uint8)),
