@@ -422,6 +422,8 @@ const Instruction* ColumnsOf(const Instruction& root) {
     if (!IsLoopProducer(*at) || reached.size() > kMaxReached) continue;
     for (int64_t k = 0; k < at->operand_count(); ++k) {
       const Instruction* operand = at->operand(k);
+      // Columns of a place, one for each dimension, are for one element.
+      if (at->opcode() == Opcode::kGather && operand->shape().element_count() > at->shape().element_count()) continue;
       const IndexPath through = PathOfOperand(*at, k, path);
       if (through.ordered_map == 0 && !operand->shape().IsScalar() &&
           absl::c_none_of(reached, [&](const auto& other) { return other.first == operand; })) {

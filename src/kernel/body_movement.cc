@@ -52,7 +52,7 @@ absl::StatusOr<ValueId> BodyBuilder::EmitConcatenate(const Instruction* instruct
   if (pieces.empty()) return Internal(instruction->Describe(), ": index outside of every operand");
   auto at = [&](const Piece& piece) {
     Index from = index;
-    from[dimension] = index[dimension] + -piece.start;
+    from[dimension] = piece.end - piece.start == 1 ? IndexExpr() : index[dimension] + -piece.start;
     return from;
   };
   if (pieces.size() == 1) return Emit(pieces[0].operand, at(pieces[0]));

@@ -197,34 +197,32 @@ absl::Status EmitConcatenatePieces(BodyBuilder* body, const Instruction* root, c
 }
 
 // What is made of columns goes by blocks of one element from each: what makes the columns is computed once per block,
-// and stores alternate. Elements that fill no block come last.
-absl::Status EmitColumns(BodyBuilder* body, IndexTerms* terms, const Instruction* root, int64_t columns, int output) {
+// and stores alternate. Elements that fill no block come last, those of each row where `by_rows`.
+absl::Status EmitColumns(BodyBuilder* body, IndexTerms* terms, const Instruction* root, int64_t columns, bool by_rows,
+                         int output) {
   const hlo::DimensionVector& dimensions = root->shape().dimensions();
-  const int64_t count = root->shape().element_count();
-  const bool fits = dimensions.back() % columns == 0;
-  hlo::DimensionVector blocks = {count / columns};
-  if (fits) {
-    blocks = dimensions;
-    blocks.back() /= columns;
-  }
-  KILN_ASSIGN_OR_RETURN(const Index block, body->BeginNest(blocks, LoopKind::kParallel));
-  std::vector<std::pair<ValueId, Index>> values;
-  for (int64_t column = 0; column < columns; ++column) {
-    Index at = block;
-    at.back() = at.back() * columns + column;
-    if (!fits) at = Delinearize(terms, at[0], dimensions);
-    KILN_ASSIGN_OR_RETURN(ValueId value, body->Emit(root, at));
-    values.emplace_back(value, std::move(at));
-  }
-  for (const auto& [value, at] : values) body->AddStore(output, at, value);
-  body->EndNest();
-  if (fits || count % columns == 0) return absl::OkStatus();
-  KILN_ASSIGN_OR_RETURN(const Index rest, body->BeginNest({count % columns}, LoopKind::kParallel));
-  const Index at = Delinearize(terms, rest[0] + count / columns * columns, dimensions);
-  KILN_ASSIGN_OR_RETURN(ValueId value, body->Emit(root, at));
-  body->AddStore(output, at, value);
-  body->EndNest();
-  return absl::OkStatus();
+  by_rows |= dimensions.back() % columns == 0;
+  hlo::DimensionVector blocks = by_rows ? dimensions : hlo::DimensionVector{root->shape().element_count()};
+  const int64_t rest = blocks.back() % columns, full = blocks.back() - rest;
+  const auto emit = [&](int64_t first, int64_t size) -> absl::Status {
+    KILN_ASSIGN_OR_RETURN(const Index block, body->BeginNest(blocks, LoopKind::kParallel));
+    std::vector<std::pair<ValueId, Index>> values;
+    for (int64_t column = first; column < first + size; ++column) {
+      Index at = block;
+      at.back() = at.back() * columns + column;
+      if (!by_rows) at = Delinearize(terms, at[0], dimensions);
+      KILN_ASSIGN_OR_RETURN(ValueId value, body->Emit(root, at));
+      values.emplace_back(value, std::move(at));
+    }
+    for (const auto& [value, at] : values) body->AddStore(output, at, value);
+    body->EndNest();
+    return absl::OkStatus();
+  };
+  blocks.back() = full / columns;
+  KILN_RETURN_IF_ERROR(emit(0, columns));
+  if (rest == 0) return absl::OkStatus();
+  blocks.back() = 1;
+  return emit(full, rest);
 }
 
 // The concatenate whose pieces `root` had better be computed by; null when there is none.
@@ -253,6 +251,38 @@ const Instruction* PiecesOf(const Instruction* root) {
     if (reached.size() > kMaxInstructions) return nullptr;
   }
   return found;
+}
+
+// How many elements beside each other an op makes of one that it has holes behind: which of them meet a hole is known
+// where they are blocks. 1 where none has.
+int64_t DilationOf(const Instruction& instruction) {
+  constexpr int64_t kMaxDilation = 8;
+  const int64_t rank = instruction.shape().IsArray() ? instruction.shape().rank() : 0;
+  int64_t dilation = 1;
+  if (instruction.opcode() == Opcode::kPad && rank > 0) {
+    dilation = instruction.Get<hlo::PadAttributes>().interior.back() + 1;
+  } else if (instruction.opcode() == Opcode::kReduceWindow && rank > 0) {
+    const hlo::WindowDimension& last = instruction.Get<hlo::WindowAttributes>().window.back();
+    if (last.stride == 1) dilation = last.base_dilation;
+  }
+  return dilation > 1 && dilation <= std::min(kMaxDilation, instruction.shape().dimensions().back()) ? dilation : 1;
+}
+
+// That of what `root` is made of elementwise.
+int64_t DilationBehind(const Instruction* root) {
+  constexpr size_t kMaxInstructions = 32;
+  std::vector<const Instruction*> reached = {root};
+  for (size_t i = 0; i < reached.size() && reached.size() <= kMaxInstructions; ++i) {
+    const Instruction* at = reached[i];
+    if (const int64_t dilation = DilationOf(*at); dilation > 1) return dilation;
+    if (!hlo::IsElementwise(at->opcode())) continue;
+    for (const Instruction* operand : at->operands()) {
+      if (hlo::Shape::SameDimensions(operand->shape(), root->shape()) && !absl::c_linear_search(reached, operand)) {
+        reached.push_back(operand);
+      }
+    }
+  }
+  return 1;
 }
 
 // Beside elementwise ops and data movement.
@@ -395,7 +425,12 @@ absl::StatusOr<Kernel> BuildKernel(const Instruction& instruction) {
     const Instruction* columns =
         is_fused && leaf->opcode() != Opcode::kConcatenate ? analysis::ColumnsOf(*leaf) : nullptr;
     if (columns != nullptr && columns->operand_count() <= leaf->shape().element_count()) {
-      KILN_RETURN_IF_ERROR(EmitColumns(&body, &kernel.terms, leaf, columns->operand_count(), output));
+      KILN_RETURN_IF_ERROR(
+          EmitColumns(&body, &kernel.terms, leaf, columns->operand_count(), /*by_rows=*/false, output));
+      continue;
+    }
+    if (const int64_t dilation = leaves.size() == 1 ? DilationBehind(leaf) : 1; dilation > 1) {
+      KILN_RETURN_IF_ERROR(EmitColumns(&body, &kernel.terms, leaf, dilation, /*by_rows=*/true, output));
       continue;
     }
     // Results beside each other share nests instead, unless they are concatenates themselves.

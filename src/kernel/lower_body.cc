@@ -150,17 +150,22 @@ llvm::Value* NestLowering::ArrayOf(int parameter) {
   // A local array, which is written before it is read.
   const Parameter& local = kernel_.parameters[number];
   int64_t bytes = local.element_count() * hlo::ByteWidth(local.type);
-  for (const Store& store : kernel_.stores) {
-    if (store.parameter != parameter) continue;
-    const uint64_t outer = kernel_.ops[store.value].loops & ~kernel_.terms.LoopsOf(store.offset);
-    if (schedule_.vector_loop >= 0 && (outer >> schedule_.vector_loop & 1) != 0) bytes *= schedule_.lanes;
-  }
+  if (HoldsLanes(parameter)) bytes *= schedule_.lanes;
   llvm::Type* type = llvm::ArrayType::get(b_.getInt8Ty(), static_cast<uint64_t>(bytes));
   return parameters_[number] = Slot(type, /*alignment=*/64);
 }
 
+bool NestLowering::HoldsLanes(int parameter) const {
+  return schedule_.vector_loop >= 0 && absl::c_any_of(kernel_.stores, [&](const Store& store) {
+           const uint64_t left_out = kernel_.ops[store.value].loops & ~kernel_.terms.LoopsOf(store.offset);
+           return store.parameter == parameter && (left_out >> schedule_.vector_loop & 1) != 0;
+         });
+}
+
 bool NestLowering::IsLocalOfLanes(int parameter, uint64_t loops, const IndexExpr& offset) const {
-  return kernel_.parameters[parameter].is_local && Varies(loops) && !Varies(kernel_.terms.LoopsOf(offset));
+  // A load's loops are also those of its predicate.
+  return kernel_.parameters[parameter].is_local && Varies(loops) && !Varies(kernel_.terms.LoopsOf(offset)) &&
+         HoldsLanes(parameter);
 }
 
 Access NestLowering::AccessFor(const IndexExpr& offset, bool of_lanes) {

@@ -21,6 +21,19 @@ llvm::SmallVector<int, 64> LaneSequence(int lanes, int first, int step) {
   return mask;
 }
 
+// How many lanes a mask that is known when code is made lets through, if those are the first ones; 0: anything else.
+int FirstLanes(llvm::Value* mask, int lanes) {
+  const auto* bits = llvm::dyn_cast<llvm::Constant>(mask);
+  if (bits == nullptr) return 0;
+  int first = 0;
+  for (int i = 0; i < lanes; ++i) {
+    const llvm::Constant* bit = bits->getAggregateElement(static_cast<unsigned>(i));
+    if (bit == nullptr || (!bit->isNullValue() && !bit->isOneValue()) || (bit->isOneValue() && first < i)) return 0;
+    first += bit->isOneValue() ? 1 : 0;
+  }
+  return first;
+}
+
 }  // namespace
 
 llvm::Value* MemoryAccess::ElementPointer(llvm::Type* part, int parts, llvm::Value* base, llvm::Value* offset) {
@@ -231,6 +244,18 @@ Value MemoryAccess::LoadVector(hlo::PrimitiveType type, llvm::Value* base, const
 
 void MemoryAccess::StoreRun(llvm::Value* run, llvm::Value* pointer, llvm::Align align, llvm::Value* mask,
                             bool streaming) {
+  const int lanes = static_cast<int>(llvm::cast<llvm::FixedVectorType>(run->getType())->getNumElements());
+  if (const int first = mask == nullptr ? 0 : FirstLanes(mask, lanes); first > 0) {
+    // A load of what lies behind the last lane would wait for a masked store as if that wrote there: rows of 20 that
+    // are updated in place took three times as long. The second of two stores ends with the last lane.
+    const int width = static_cast<int>(std::bit_floor(static_cast<unsigned>(first)));
+    b_.CreateAlignedStore(b_.CreateShuffleVector(run, LaneSequence(width, 0, 1)), pointer, align);
+    if (width == first) return;
+    llvm::Type* part = llvm::cast<llvm::VectorType>(run->getType())->getElementType();
+    b_.CreateAlignedStore(b_.CreateShuffleVector(run, LaneSequence(width, first - width, 1)),
+                          b_.CreateConstGEP1_64(part, pointer, static_cast<uint64_t>(first - width)), align);
+    return;
+  }
   if (mask != nullptr) {
     b_.CreateMaskedStore(run, pointer, align, mask);
     return;

@@ -12,7 +12,7 @@ namespace kiln::kernel {
 namespace {
 
 constexpr int64_t kMaxCopies = 8;
-constexpr size_t kMaxStatements = 32;
+constexpr int64_t kMaxCopied = 32;  // statements
 
 class NarrowRows {
  public:
@@ -48,9 +48,16 @@ class NarrowRows {
            (kernel_.reduces[statement.index].outer_loops & SetOf({outer_, row_})) == 0;
   }
 
+  // Depends on the place in the row.
+  bool IsCopied(const Block::Statement& statement) const {
+    return statement.kind == Block::Kind::kStore ||
+           (statement.kind == Block::Kind::kOp && (kernel_.ops[statement.index].loops >> row_ & 1) != 0);
+  }
+
   // No reduces and loops inside of these, and results in rows.
   bool IsPlain() const {
-    if (nest_.body.statements.size() > kMaxStatements) return false;
+    if (absl::c_count_if(nest_.body.statements, [&](const auto& at) { return IsCopied(at); }) > kMaxCopied)
+      return false;
     return absl::c_all_of(nest_.body.statements, [&](const Block::Statement& statement) {
       if (statement.kind == Block::Kind::kReduce) return IsOutside(statement);
       if (statement.kind == Block::Kind::kOp) return kernel_.ops[statement.index].opcode != hlo::Opcode::kWhile;

@@ -202,6 +202,9 @@ class NestLowering {
   // `of_lanes`: element `offset` of an array that holds one for each lane.
   Access AccessFor(const IndexExpr& offset, bool of_lanes = false);
 
+  // A local array has an element for each lane in the place of one: what is stored there differs between them.
+  bool HoldsLanes(int parameter) const;
+
   // An element of a local array stands for `loops`, of which its offset leaves out the one that runs as lanes.
   bool IsLocalOfLanes(int parameter, uint64_t loops, const IndexExpr& offset) const;
 

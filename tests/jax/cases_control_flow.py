@@ -18,6 +18,14 @@ def _collatz(n):
     return lax.while_loop(lambda state: state[0] != 1, step, (n, jnp.int32(0)))
 
 
+def _rows_in_place(x, y):
+    # Rows of all widths around a vector's, each of which ends where the next begins.
+    def run(width):
+        return lax.fori_loop(0, 3, lambda i, z: z * y[:width] + i, x.reshape(-1)[: 40 // width * width * 3].reshape(-1, width))
+
+    return [run(width) for width in range(1, 40)]
+
+
 def _newton(x):
     return lax.while_loop(lambda s: jnp.abs(s * s - x) > 1e-3 * x, lambda s: 0.5 * (s + x / s), x)
 
@@ -133,6 +141,9 @@ CASES = [
     Case("scan_vmapped", jax.vmap(lambda x: lax.scan(lambda c, v: (c * 0.5 + v, c), jnp.float32(0), x)), normal(3, 10)),
     Case("scan_checkpointed", jax.grad(lambda x: lax.scan(jax.checkpoint(lambda c, v: (jnp.sin(c * v), None)), jnp.float32(1), x)[0]), normal(12)),
     Case("map", lambda x: lax.map(lambda row: row / row.sum(), x), lambda rng: (np.float32(rng.uniform(1, 2, (6, 9))),)),
+    Case("rows_in_place", _rows_in_place, normals((40, 40), (40,))),
+    Case("rows_of_halves_in_place", _rows_in_place, normals((40, 40), (40,), dtype=np.float16)),
+    Case("rows_of_bytes_in_place", _rows_in_place, integers((40, 40), (40,), dtype=np.uint8, low=0, high=9)),
     Case("cond_true", lambda x: lax.cond(x.sum() > -1e9, jnp.sin, jnp.cos, x), normal(9)),
     Case("cond_false", lambda x: lax.cond(x.sum() > 1e9, jnp.sin, jnp.cos, x), normal(9)),
     Case("cond_nested", lambda x: [_nested_cond(p, q, x) for p in (x[0] > 9, x[0] < 9) for q in (x[1] > 9, x[1] < 9)], normal(9)),

@@ -57,6 +57,8 @@ CASES = [
     Case("gather_windows", lambda x, i: jax.vmap(lambda s: lax.dynamic_slice(x, (s, 0), (3, 4)))(i), together(TABLE, values(np.int32([0, 5, 18])))),
     Case("gather_batched", lambda x, i: jax.vmap(lambda r, j: r[j])(x, i), together(TABLE, integers((20, 4), low=0, high=6))),
     Case("choose", lambda a, b, i: jnp.choose(i, [a, b], mode="clip"), together(normals((9,), (9,)), integers((9,), low=0, high=2))),
+    Case("choose_rows", lambda a, b, c, i: jnp.choose(i, [a, b, c], mode="wrap"), together(normals(*[(9, 37)] * 3), integers((9, 37), low=-5, high=9))),
+    Case("one_of_each_row", lambda x, i: (x[jnp.arange(20), i], x.at[jnp.arange(20), i].add(2), x[i, jnp.arange(20) % 6]), together(TABLE, integers((20,), low=0, high=6))),
     Case("select_conditions", lambda x: jnp.select([x < -1, x < 0, x < 1], [x, x * 2, x * 3], 7.0), TABLE),
     Case("piecewise", lambda x: jnp.piecewise(x, [x < 0, x >= 0], [lambda v: -v, lambda v: v * v]), TABLE),
     Case("dynamic_slice", lambda x, i, j: lax.dynamic_slice(x, (i, j), (4, 3)), together(TABLE, values(*START))),

@@ -11,6 +11,10 @@ TIES = integers((6, 50), low=0, high=6)
 DISTINCT = lambda rng: (rng.permutation(120).astype(np.float32).reshape(4, 30),)
 
 
+def _sums_among_holes(x):
+    return [lax.reduce_window(x, np.float32(0), lax.add, (2, n), (1, 1), "SAME", (1, gap)) for gap in (2, 3, 8, 9) for n in (2, 3, 9)]
+
+
 def window(operation, start, size, stride, padding="VALID"):
     return lambda x: lax.reduce_window(x, np.float32(start), operation, size, stride, padding)
 
@@ -109,6 +113,7 @@ CASES = [
     Case("max_pool", window(lax.max, -np.inf, (1, 2, 2, 1), (1, 2, 2, 1)), normal(2, 8, 6, 3)),
     Case("max_pool_same_padding", window(lax.max, -np.inf, (1, 3, 3, 1), (1, 2, 2, 1), "SAME"), normal(2, 7, 6, 3)),
     Case("average_pool", window(lax.add, 0, (1, 2, 2, 1), (1, 1, 1, 1)), normal(2, 8, 6, 3)),
+    Case("sum_among_holes", _sums_among_holes, normal(5, 67)),
     Case("max_pool_gradient", jax.grad(lambda x: jnp.sum(window(lax.max, -np.inf, (2, 2), (2, 2))(x) ** 2)), normal(8, 6)),
     Case("interp", lambda x, xp, fp: jnp.interp(x, xp, fp), lambda rng: (np.float32(rng.uniform(0, 9, 40)), np.arange(10, dtype=np.float32), np.float32(rng.standard_normal(10)))),
     Case("covariance", jnp.cov, normal(5, 60)),
