@@ -155,6 +155,7 @@ PROGRAMS = {
     ),
     "best of columns": (lambda a: jnp.argmax(a, 0), (shape(300, 2048),)),
     "mask of a loss": (jax.grad(huber), (shape(1024, 256), shape(1024, 256))),
+    "sort of complex numbers": (jnp.sort, (shape(100000, dtype=jnp.complex64),)),
     "linear attention": (linear_attention, (shape(2, 8, 1024, 64),) * 3),
     "whitening": (whitened, (shape(500, 32),)),
     "exponential of a matrix": (jax.scipy.linalg.expm, (shape(256, 256),)),
