@@ -129,6 +129,14 @@ bool IsMadeFromNothing(const Instruction& value, int steps) {
                         [&](const Instruction* operand) { return IsMadeFromNothing(*operand, steps - 1); });
 }
 
+bool IsMadeFromArguments(const Instruction& value, int steps) {
+  return hlo::IsElementwise(value.opcode()) && value.operand_count() > 0 && steps > 0 &&
+         CostOf(value) != EvaluationCost::kExpensive &&
+         std::all_of(value.operands().begin(), value.operands().end(), [&](const Instruction* operand) {
+           return operand->IsParameter() || IsRematerialized(*operand) || IsMadeFromArguments(*operand, steps - 1);
+         });
+}
+
 bool IsLoopProducer(const Instruction& instruction) {
   if (!HasPlainShape(instruction)) return false;
   for (const Instruction* operand : instruction.operands()) {

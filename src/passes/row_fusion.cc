@@ -102,15 +102,6 @@ bool IsOfSeveral(const Instruction& element) {
          ReducesRows(*element.operand(0));
 }
 
-// Computed from arguments in a cheap step: every kernel makes it anew, of memory that is taken anyway.
-bool IsMadeFromArguments(const Instruction& value) {
-  return hlo::IsElementwise(value.opcode()) && value.operand_count() > 0 &&
-         analysis::CostOf(value) != analysis::EvaluationCost::kExpensive &&
-         absl::c_all_of(value.operands(), [](const Instruction* operand) {
-           return operand->IsParameter() || analysis::IsRematerialized(*operand);
-         });
-}
-
 // Computed from arguments, and from small arrays that are spread, in few cheap steps.
 bool IsMadeFromLittle(const Instruction& value, int steps = 4) {
   constexpr int64_t kMinGrowth = 8;
@@ -248,7 +239,8 @@ class GroupFinder {
     for (const Instruction* member : group.members) {
       if (!copied_.contains(member)) {
         taken_.insert(member);
-      } else if (!analysis::IsMadeFromNothing(*member) && !IsMadeFromArguments(*member) && !SpreadsGiven(*member)) {
+      } else if (!analysis::IsMadeFromNothing(*member) && !analysis::IsMadeFromArguments(*member, /*steps=*/1) &&
+                 !SpreadsGiven(*member)) {
         kept_.insert(member);
       }
     }
@@ -421,7 +413,7 @@ class GroupFinder {
       // What comes before the root might lead back into the group.
       const auto position = position_.find(user);
       if (position != position_.end() && position->second < root_position_ && !kept_.contains(user)) {
-        if (IsMadeFromArguments(*candidate)) {
+        if (analysis::IsMadeFromArguments(*candidate, /*steps=*/1)) {
           copied_.insert(candidate);
           return true;
         }
