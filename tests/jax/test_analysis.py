@@ -156,6 +156,10 @@ PROGRAMS = {
     "best of columns": (lambda a: jnp.argmax(a, 0), (shape(300, 2048),)),
     "mask of a loss": (jax.grad(huber), (shape(1024, 256), shape(1024, 256))),
     "sort of complex numbers": (jnp.sort, (shape(100000, dtype=jnp.complex64),)),
+    "gradient of a kernel of pairs": (
+        jax.grad(lambda x, y: jnp.exp(-((x[:, None] - y[None]) ** 2).sum(-1)).sum()),
+        (shape(256, 8), shape(256, 8)),
+    ),
     "linear attention": (linear_attention, (shape(2, 8, 1024, 64),) * 3),
     "whitening": (whitened, (shape(500, 32),)),
     "exponential of a matrix": (jax.scipy.linalg.expm, (shape(256, 256),)),
