@@ -94,15 +94,19 @@ int64_t PackInOrder(const std::vector<size_t>& order, const std::vector<FreeSpac
   return arena;
 }
 
-// The most bytes of the arena that are live at one time.
-int64_t PeakBytes(const std::vector<LiveRange>& ranges, int64_t positions) {
+// The most bytes that are live at one time, less those of spaces that are free then: no arena is smaller.
+int64_t PeakBytes(const std::vector<LiveRange>& ranges, const std::vector<FreeSpace>& spaces, int64_t positions) {
   std::vector<int64_t> change(static_cast<size_t>(positions) + 1, 0);
+  int64_t live = 0, peak = 0;
+  for (const FreeSpace& space : spaces) {
+    live -= space.bytes;
+    change[static_cast<size_t>(std::clamp<int64_t>(space.until, 0, positions))] += space.bytes;
+  }
   for (const LiveRange& range : ranges) {
-    if (range.space >= 0 || range.last < range.first) continue;
+    if (range.last < range.first) continue;
     change[static_cast<size_t>(range.first)] += range.bytes;
     change[static_cast<size_t>(range.last) + 1] -= range.bytes;
   }
-  int64_t live = 0, peak = 0;
   for (int64_t bytes : change) peak = std::max(peak, live += bytes);
   return peak;
 }
@@ -125,8 +129,8 @@ int64_t PackArena(std::vector<LiveRange>* ranges, const std::vector<FreeSpace>& 
     return PackInOrder(order, spaces, positions, ranges);
   };
   int64_t arena = in_order_of([](const LiveRange& r) { return -r.bytes; });
-  // What is lost between buffers may be less in other orders.
-  if (ranges->size() > kMaxTries || arena <= PeakBytes(*ranges, positions) + kArenaAlignment) return arena;
+  // What is lost between buffers, and what spaces have no room for, may be less in other orders.
+  if (ranges->size() > kMaxTries || arena <= PeakBytes(*ranges, spaces, positions) + kArenaAlignment) return arena;
   const auto improve = [&](auto key) {
     std::vector<LiveRange> best = *ranges;
     const int64_t other = in_order_of(key);

@@ -120,6 +120,23 @@ bool IsRematerialized(const Instruction& instruction) {
   }
 }
 
+bool IsMadeFromNothing(const Instruction& value, int steps) {
+  if (value.operand_count() == 0) return IsRematerialized(value);
+  const bool is_step =
+      hlo::IsElementwise(value.opcode()) || value.opcode() == Opcode::kBroadcast || value.opcode() == Opcode::kReshape;
+  return is_step && steps > 0 && CostOf(value) != EvaluationCost::kExpensive &&
+         absl::c_all_of(value.operands(),
+                        [&](const Instruction* operand) { return IsMadeFromNothing(*operand, steps - 1); });
+}
+
+bool IsMadeFromArguments(const Instruction& value, int steps) {
+  return hlo::IsElementwise(value.opcode()) && value.operand_count() > 0 && steps > 0 &&
+         CostOf(value) != EvaluationCost::kExpensive &&
+         std::all_of(value.operands().begin(), value.operands().end(), [&](const Instruction* operand) {
+           return operand->IsParameter() || IsRematerialized(*operand) || IsMadeFromArguments(*operand, steps - 1);
+         });
+}
+
 bool IsLoopProducer(const Instruction& instruction) {
   if (!HasPlainShape(instruction)) return false;
   for (const Instruction* operand : instruction.operands()) {
@@ -302,7 +319,10 @@ bool IsMadeOfMore(const Instruction& value) {
     for (int64_t k = 0; k < std::min<int64_t>(steps[i]->operand_count(), kMaxValues); ++k) {
       const Instruction* operand = steps[i]->operand(k);
       if (absl::c_linear_search(steps[i]->operands().first(k), operand)) continue;
-      if (++readers[operand] < operand->users().size() || operand->IsRoot() || !IsLoopProducer(*operand)) continue;
+      if (IsRematerialized(*operand) || ++readers[operand] < operand->users().size() || operand->IsRoot() ||
+          !IsLoopProducer(*operand)) {
+        continue;
+      }
       if (CostOf(*operand) != EvaluationCost::kExpensive) {
         steps.push_back(operand);
       } else if (operand->shape().IsArray()) {

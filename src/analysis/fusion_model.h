@@ -35,6 +35,13 @@ bool IsInlineConstant(const hlo::Instruction& instruction);
 // Made anew in every fusion that wants it, whatever other users it has: inline constants, iota, splats.
 bool IsRematerialized(const hlo::Instruction& instruction);
 
+// Computed from indices and constants alone, in few steps: every kernel makes it anew.
+bool IsMadeFromNothing(const hlo::Instruction& value, int steps = 4);
+
+// Computed elementwise from arguments, in so many cheap steps at most: made anew it needs no memory but what is taken
+// anyway.
+bool IsMadeFromArguments(const hlo::Instruction& value, int steps);
+
 // The work of a kernel of its own, around which fusions form: reduce, dot, convolution.
 bool IsReduction(const hlo::Instruction& instruction);
 bool IsContraction(const hlo::Instruction& instruction);

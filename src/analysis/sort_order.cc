@@ -141,20 +141,32 @@ bool IsNan(const Instruction& value) {
   return value.IsConstant() && value.literal() == hlo::LiteralOf(value.shape(), std::nan(""));
 }
 
-// Whether `value` is a parameter with zeros made one, and NaNs as well, by selects in either order.
-bool IsNumberOf(const Instruction& value) {
+// What `value` is with zeros made one, and NaNs as well, by selects in either order; null where it is something else.
+const Instruction* NumberBehind(const Instruction& value) {
   bool zeros = false, nans = false;
-  const Instruction* rest = &value;
+  const Instruction *rest = &value, *tested[2];
   for (int step = 0; step < 2; ++step) {
-    if (rest->opcode() != Opcode::kSelect) return false;
+    if (rest->opcode() != Opcode::kSelect) return nullptr;
     const Instruction &test = *rest->operand(0), &chosen = *rest->operand(1);
-    if (test.opcode() != Opcode::kCompare || !test.operand(0)->IsParameter()) return false;
+    if (test.opcode() != Opcode::kCompare) return nullptr;
+    tested[step] = test.operand(0);
     const ComparisonDirection direction = test.comparison().direction;
     zeros |= direction == ComparisonDirection::kEq && IsConstantOf(*test.operand(1), 0) && IsConstantOf(chosen, 0);
     nans |= direction == ComparisonDirection::kNe && test.operand(1) == test.operand(0) && IsNan(chosen);
     rest = rest->operand(2);
   }
-  return zeros && nans && rest->IsParameter();
+  return zeros && nans && tested[0] == rest && tested[1] == rest ? rest : nullptr;
+}
+
+// Whether the terms are numbers, of the parts of one complex operand in their order.
+bool IsComplexOrder(const std::vector<OrderTerm>& terms) {
+  const auto goes_by = [&](size_t i, Opcode part) {
+    const Instruction* number = terms[i].total_order ? NumberBehind(*terms[i].value) : nullptr;
+    return number != nullptr && number->opcode() == part && number->operand(0)->IsParameter() &&
+           number->operand(0)->shape().element_type() == PrimitiveType::kC64;
+  };
+  return terms.size() == 2 && terms[0].operand == terms[1].operand && terms[0].descending == terms[1].descending &&
+         goes_by(0, Opcode::kReal) && goes_by(1, Opcode::kImag);
 }
 
 // Whether `value` is a float's bits as the signed integer of the same rank in the total order: negative ones with all
@@ -204,7 +216,9 @@ std::optional<KeyOrder> KeyOrderOf(const OrderTerm& term) {
   const PrimitiveType type = term.value->shape().element_type();
   if (!term.value->IsParameter()) {
     if (IsTotalRankOf(*term.value)) return KeyOrder::kTotal;
-    if (!IsFloating(type) || !term.total_order || !IsNumberOf(*term.value)) return std::nullopt;
+    if (!IsFloating(type) || !term.total_order) return std::nullopt;
+    const Instruction* number = NumberBehind(*term.value);
+    if (number == nullptr || !number->IsParameter()) return std::nullopt;
     return KeyOrder::kNumbers;
   }
   return IsFloating(type) && !term.total_order ? KeyOrder::kZerosEqual : TotalKeyOrder(type);
@@ -228,6 +242,11 @@ std::optional<SortOrder> DirectOrder(const Instruction& sort) {
   if (sort.opcode() != Opcode::kSort ||
       (sort.operand_count() > 1 && sort.Get<hlo::SortAttributes>().dimension != sort.operand(0)->shape().rank() - 1)) {
     return std::nullopt;
+  }
+  if (sort.operand_count() == 1 && sort.operand(0)->shape().element_type() == PrimitiveType::kC64) {
+    const std::vector<OrderTerm> terms = OrderTerms(sort);
+    if (!IsComplexOrder(terms)) return std::nullopt;
+    return SortOrder{KeyOrder::kComplex, terms[0].descending};
   }
   const std::optional<LeadingKey> key = LeadingKeyOf(sort);
   if (!key || key->operand != 0 || OrderTerms(sort).size() > 1) return std::nullopt;

@@ -33,6 +33,7 @@ enum class KeyOrder : int64_t {
   kTotal,       // the total order of floats
   kZerosEqual,  // but zeros of both signs are equal
   kNumbers,     // and NaNs are equal, behind all numbers: JAX's order
+  kComplex,     // complex numbers by such an order of the real parts, then of the imaginary ones
 };
 struct SortOrder {
   KeyOrder keys = KeyOrder::kUnsigned;

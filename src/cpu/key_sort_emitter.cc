@@ -49,7 +49,8 @@ std::vector<int64_t> Widths(const Instruction& sort) {
 }
 
 KeyCode CodeOf(const Instruction& instruction, analysis::SortOrder order) {
-  const hlo::PrimitiveType type = instruction.operand(0)->shape().element_type();
+  hlo::PrimitiveType type = instruction.operand(0)->shape().element_type();
+  if (type == hlo::PrimitiveType::kC64) type = hlo::PrimitiveType::kF32;
   KeyCode code{order.keys, order.descending, 0};
   if (hlo::IsFloating(type)) {
     // Of the 16-bit types as of the wider ones the largest literal is infinity.

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <memory>
 #include <numeric>
 #include <type_traits>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "src/base/rounding.h"
 #include "src/base/thread_pool.h"
 #include "src/cpu/bucket_sort.h"
+#include "src/cpu/key_coder.h"
 #include "src/cpu/vector_sort.h"
 
 namespace kiln::cpu {
@@ -182,7 +184,7 @@ class RadixSorter {
       : context_(context),
         chunks_(chunks),
         size_(size),
-        masks_(code),
+        coder_(code),
         spare_bytes_(spare_bytes),
         spare_{reinterpret_cast<Item*>(spare), reinterpret_cast<Item*>(spare + spare_bytes / 2)} {}
 
@@ -200,11 +202,11 @@ class RadixSorter {
     sorted_values_ = sorted_values;
     const bool in_place = elements == sorted;
     Merged merged;
-    if (in_place && masks_.zero == 0) merged = MergedOf(elements);
+    if (in_place && coder_.merges()) merged = MergedOf(elements);
     std::array<Key, kMaxChunks> changed{};
     ForEachChunk([&](int64_t chunk) {
       const auto [begin, end] = Chunk(chunk);
-      changed[chunk] = ToKeys(elements + begin, end - begin, masks_, sorted + begin);
+      changed[chunk] = coder_.ToKeys(elements + begin, end - begin, sorted + begin);
     });
     const Key* keys = keys_;
     if (size_ >= Tuning().rows.sort_divided_size) {
@@ -213,22 +215,20 @@ class RadixSorter {
       keys = SortKeys();
     }
     const bool restore = std::any_of(changed.begin(), changed.end(), [](Key bits) { return bits != 0; });
-    std::array<std::pair<const Key*, const Key*>, 2> runs{};
-    if (restore) runs = {RunOf(keys, 0), RunOf(keys, masks_.nan)};
-    const std::array<int64_t, 2> places = {runs[0].first - keys, runs[1].first - keys};
+    const auto places = restore ? coder_.PlacesIn(keys, size_) : typename KeyCoder<Key>::Places{};
     ForEachChunk([&](int64_t chunk) {
       const auto [begin, end] = Chunk(chunk);
-      FromKeys(keys + begin, end - begin, masks_, sorted + begin);
+      coder_.FromKeys(keys + begin, end - begin, sorted + begin);
     });
-    if (restore) in_place ? Restore(merged, sorted, places) : Restore(elements, sorted, places);
+    if (!restore) return;
+    if (!in_place && !coder_.is_complex()) return coder_.Restore(elements, sorted, size_, places);
+    if (!in_place) merged = coder_.MergedOf(elements, size_);
+    SortByKeys(&merged.complex);
+    coder_.Restore(merged, sorted, size_, places);
   }
 
  private:
-  // Elements whose keys are those of others as well, in their order.
-  struct Merged {
-    std::vector<bool> zeros;  // whether negative
-    std::vector<Key> nans;
-  };
+  using Merged = typename KeyCoder<Key>::Merged;
 
   // Nothing where none would lose bits.
   Merged MergedOf(const Key* elements) {
@@ -237,22 +237,28 @@ class RadixSorter {
       const auto [begin, end] = Chunk(chunk);
       std::array<Key, 8 * kKeyBlock> keys;
       for (int64_t i = begin; i < end; i += keys.size()) {
-        changed[chunk] |= ToKeys(elements + i, std::min<int64_t>(keys.size(), end - i), masks_, keys.data());
+        changed[chunk] |= coder_.ToKeys(elements + i, std::min<int64_t>(keys.size(), end - i), keys.data());
       }
     });
-    Merged merged;
-    if (std::all_of(changed.begin(), changed.end(), [](Key bits) { return bits == 0; })) return merged;
-    for (int64_t i = 0; i < size_; ++i) {
-      const Key magnitude = elements[i] & ~masks_.sign;
-      if (magnitude == masks_.zero) merged.zeros.push_back(elements[i] != magnitude);
-      if (magnitude > masks_.infinity) merged.nans.push_back(elements[i]);
-    }
-    return merged;
+    const bool loses = std::any_of(changed.begin(), changed.end(), [](Key bits) { return bits != 0; });
+    return loses ? coder_.MergedOf(elements, size_) : Merged();
   }
 
-  void Restore(const Merged& merged, Key* sorted, std::array<int64_t, 2> places) const {
-    for (const bool negative : merged.zeros) sorted[places[0]++] = negative ? masks_.sign : Key{0};
-    std::copy(merged.nans.begin(), merged.nans.end(), sorted + places[1]);
+  // Sorts complex numbers by their keys, by position as the keys alone would merge them again.
+  void SortByKeys(std::vector<Key>* elements) {
+    const auto size = static_cast<int64_t>(elements->size());
+    if constexpr (sizeof(Key) == 8) {
+      if (size == 0) return;
+      std::vector<Key> keys(size), sorted(size);
+      std::vector<uint32_t> positions(size);
+      coder_.ToKeys(elements->data(), size, keys.data());
+      const int64_t spare_bytes = Aligned(2 * size * static_cast<int64_t>(sizeof(Element<Key, uint32_t>)));
+      const std::unique_ptr<char[]> spare(new char[spare_bytes]);
+      RadixSorter<Key, uint32_t>(context_, chunks_, size, KeyCode(), spare.get(), spare_bytes)
+          .Sort(keys.data(), nullptr, sorted.data(), positions.data());
+      for (int64_t i = 0; i < size; ++i) sorted[i] = (*elements)[positions[i]];
+      *elements = std::move(sorted);
+    }
   }
 
   Item Source(int64_t i) const {
@@ -348,7 +354,7 @@ class RadixSorter {
     std::array<Key, kTogether> keys;
     for (int64_t i = begin; i < end; i += kTogether) {
       const int64_t count = std::min(kTogether, end - i);
-      ToKeys(elements + i, count, masks_, keys.data());
+      coder_.ToKeys(elements + i, count, keys.data());
       function(keys.data(), count);
     }
   }
@@ -521,22 +527,6 @@ class RadixSorter {
     });
   }
 
-  // The sorted keys of the value with these bits.
-  std::pair<const Key*, const Key*> RunOf(const Key* keys, Key bits) const {
-    Key key;
-    ToKeys(&bits, 1, masks_, &key);
-    return std::equal_range(keys, keys + size_, key);
-  }
-
-  // Elements that were made zero or NaN, in their order, from these places on.
-  void Restore(const Key* elements, Key* sorted, std::array<int64_t, 2> places) const {
-    for (int64_t i = 0; i < size_; ++i) {
-      const Key magnitude = elements[i] & ~masks_.sign;
-      if (magnitude == masks_.zero) sorted[places[0]++] = elements[i];
-      if (magnitude > masks_.infinity) sorted[places[1]++] = elements[i];
-    }
-  }
-
   std::pair<int64_t, int64_t> Chunk(int64_t chunk) const {
     return {size_ * chunk / chunks_, size_ * (chunk + 1) / chunks_};
   }
@@ -592,7 +582,7 @@ class RadixSorter {
   ProgramContext* context_;
   const int chunks_;
   const int64_t size_;
-  const KeyMasks<Key> masks_;
+  const KeyCoder<Key> coder_;
   const int64_t spare_bytes_;
   Item* const spare_[2];
   Key* keys_ = nullptr;

@@ -9,7 +9,31 @@ namespace {
 
 constexpr int64_t kVectorBytes = 64;
 
+inline uint32_t PartOfKey(uint32_t key, const KeyMasks<uint32_t>& masks) {
+  const uint32_t bits = key ^ masks.all;
+  return bits ^ (-(bits >> 31) & masks.of_negative);
+}
+
 }  // namespace
+
+KILN_VECTOR_CLONES(uint64_t, ToComplexKeys,
+                   (const uint64_t* row, int64_t size, KeyMasks<uint32_t> masks, uint64_t* keys),
+                   (row, size, masks, keys)) {
+  uint32_t changed = 0;
+  for (int64_t i = 0; i < size; ++i) {
+    const uint64_t real = KeyOfPart(static_cast<uint32_t>(row[i]), masks, &changed);
+    keys[i] = real << 32 | KeyOfPart(static_cast<uint32_t>(row[i] >> 32), masks, &changed);
+  }
+  return changed;
+}
+
+KILN_VECTOR_CLONES(void, FromComplexKeys, (const uint64_t* keys, int64_t size, KeyMasks<uint32_t> masks, uint64_t* row),
+                   (keys, size, masks, row)) {
+  for (int64_t i = 0; i < size; ++i) {
+    const uint64_t imaginary = PartOfKey(static_cast<uint32_t>(keys[i]), masks);
+    row[i] = imaginary << 32 | PartOfKey(static_cast<uint32_t>(keys[i] >> 32), masks);
+  }
+}
 
 // One clone per instruction set of what vectors make several times faster.
 #define KILN_KEY_LOOPS(Key)                                                                           \

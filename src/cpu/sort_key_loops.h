@@ -12,7 +12,7 @@ namespace kiln::cpu {
 struct KeyCode {
   analysis::KeyOrder order = analysis::KeyOrder::kUnsigned;
   int64_t descending = 0;  // or selects the smallest
-  int64_t infinity = 0;    // its bits, for floats
+  int64_t infinity = 0;    // its bits, for floats and parts of complex numbers
 };
 
 // How bits become keys: bits that are one value take its form first, then `all` turns, and of negative numbers
@@ -28,7 +28,7 @@ struct KeyMasks {
     if (code.order != KeyOrder::kUnsigned) all = sign;
     if (code.order >= KeyOrder::kTotal) of_negative = static_cast<Key>(~sign);
     if (code.order >= KeyOrder::kZerosEqual) zero = 0;
-    if (code.order == KeyOrder::kNumbers) {
+    if (code.order >= KeyOrder::kNumbers) {
       infinity = static_cast<Key>(code.infinity);
       // The first bit behind the exponent.
       nan = static_cast<Key>(infinity | (infinity & (~infinity + 1)) >> 1);
@@ -55,6 +55,18 @@ KILN_KEY_LOOPS(uint16_t)
 KILN_KEY_LOOPS(uint32_t)
 KILN_KEY_LOOPS(uint64_t)
 #undef KILN_KEY_LOOPS
+
+// The key of a part of a complex number, and the bits that it loses.
+inline uint32_t KeyOfPart(uint32_t bits, const KeyMasks<uint32_t>& masks, uint32_t* changed) {
+  const uint32_t magnitude = bits & ~masks.sign;
+  const uint32_t one = magnitude == 0 ? 0 : magnitude > masks.infinity ? masks.nan : bits;
+  *changed |= bits ^ one;
+  return one ^ masks.all ^ (-(one >> 31) & masks.of_negative);
+}
+
+// ToKeys and FromKeys of complex numbers, whose real part is in the lower half; masks are those of a part.
+uint64_t ToComplexKeys(const uint64_t* row, int64_t size, KeyMasks<uint32_t> masks, uint64_t* keys);
+void FromComplexKeys(const uint64_t* keys, int64_t size, KeyMasks<uint32_t> masks, uint64_t* row);
 
 // function(Key{}) for the unsigned integers of `width` bytes: 1, 2, 4 or 8.
 template <typename Function>

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "src/analysis/call_graph.h"
+#include "src/analysis/fusion_model.h"
 #include "src/analysis/value_numbers.h"
 #include "src/base/status.h"
 #include "src/passes/branch_operands.h"
@@ -45,7 +46,8 @@ class CommonCode {
       const auto users = instruction->users();
       const bool is_read = instruction->IsRoot() ||
                            absl::c_any_of(users, [&](const Instruction* user) { return inside.contains(user); });
-      const bool is_carried = is_read && !IsFree(*instruction) && instruction->shape().IsArray();
+      const bool is_carried = is_read && !IsFree(*instruction) && !analysis::IsMadeFromNothing(*instruction) &&
+                              instruction->shape().IsArray();
       if (!is_carried && !needed.contains(instruction)) {
         inside.insert(instruction);
         continue;

@@ -36,6 +36,7 @@ constexpr size_t kMaxParameters = 48;
 constexpr size_t kMaxUsers = 1 << 10;
 constexpr size_t kMaxOutputs = 8;
 constexpr int64_t kMaxFullOutputs = 3;
+constexpr int64_t kMinSharedElements = 1 << 12;
 constexpr int64_t kNoSpread = int64_t{1} << 40;
 
 // The arrays that a group of stages works on: those dimensions that are not reduced count rows.
@@ -101,14 +102,17 @@ bool IsOfSeveral(const Instruction& element) {
          ReducesRows(*element.operand(0));
 }
 
-// Computed from indices and constants alone, in few steps: every kernel makes it anew.
-bool IsMadeFromNothing(const Instruction& value, int steps = 4) {
-  if (value.operand_count() == 0) return analysis::IsRematerialized(value);
-  const bool is_step =
-      hlo::IsElementwise(value.opcode()) || value.opcode() == Opcode::kBroadcast || value.opcode() == Opcode::kReshape;
-  return is_step && steps > 0 && analysis::CostOf(value) != analysis::EvaluationCost::kExpensive &&
+// Computed from arguments, and from small arrays that are spread, in few cheap steps.
+bool IsMadeFromLittle(const Instruction& value, int steps = 4) {
+  constexpr int64_t kMinGrowth = 8;
+  if (value.IsParameter() || analysis::IsRematerialized(value)) return true;
+  if (value.opcode() == Opcode::kBroadcast) {
+    return value.operand(0)->shape().byte_count() * kMinGrowth <= value.shape().byte_count();
+  }
+  return hlo::IsElementwise(value.opcode()) && steps > 0 &&
+         analysis::CostOf(value) != analysis::EvaluationCost::kExpensive &&
          absl::c_all_of(value.operands(),
-                        [&](const Instruction* operand) { return IsMadeFromNothing(*operand, steps - 1); });
+                        [&](const Instruction* operand) { return IsMadeFromLittle(*operand, steps - 1); });
 }
 
 // Operands before users, of several operands those with the longest way behind them first: what hangs off a chain comes
@@ -203,10 +207,7 @@ class GroupFinder {
     };
     add_operands(root);
     while (!candidates.empty()) {
-      if (members_.size() >= kMaxMembers) {
-        Trim(&group);
-        break;
-      }
+      if (members_.size() >= kMaxMembers) break;
       Instruction* candidate = order_[candidates.top()];
       candidates.pop();
       if (!IsStagePart(*candidate) || !TakesUsers(candidate)) continue;
@@ -218,6 +219,12 @@ class GroupFinder {
       group.members.push_back(candidate);
       add_operands(candidate);
     }
+    // What others read as well is made once, and by threads that share it.
+    is_shared_ = absl::c_any_of(outputs_, [&](const Instruction* output) {
+      return rows_.empty() && IsFull(output->shape()) && output->shape().element_count() >= kMinSharedElements &&
+             reduce_before_.at(output) == nullptr;
+    });
+    if (!candidates.empty() || is_shared_) Trim(&group);
     absl::c_reverse(group.members);
     const auto lacks_reduce = [&](const Instruction* member) {
       return IsOfSeveral(*member) && !members_.contains(member->operand(0));
@@ -232,7 +239,8 @@ class GroupFinder {
     for (const Instruction* member : group.members) {
       if (!copied_.contains(member)) {
         taken_.insert(member);
-      } else if (!IsMadeFromNothing(*member) && !SpreadsGiven(*member)) {
+      } else if (!analysis::IsMadeFromNothing(*member) && !analysis::IsMadeFromArguments(*member, /*steps=*/1) &&
+                 !SpreadsGiven(*member)) {
         kept_.insert(member);
       }
     }
@@ -353,25 +361,28 @@ class GroupFinder {
   }
 
   // Takes out members found last, behind which there are no stages yet, so that the least is read of what is made
-  // before.
+  // before; functions are taken out where their values are shared.
   void Trim(RowGroup* group) {
     absl::flat_hash_set<const Instruction*> inside;
     absl::flat_hash_map<const Instruction*, int64_t> read;  // bytes
     int64_t bytes = 0, least = std::numeric_limits<int64_t>::max();
     size_t best = group->members.size();
+    bool at_functions = false;
     for (size_t i = 0; i < group->members.size(); ++i) {
       const Instruction* member = group->members[i];
+      at_functions |=
+          is_shared_ && analysis::IsTranscendental(member->opcode()) && reduce_before_.at(member) == nullptr;
       inside.insert(member);
       if (const auto node = read.extract(member); !node.empty()) bytes -= node.mapped();
       for (const Instruction* operand : member->operands()) {
-        if (inside.contains(operand) || operand->IsParameter() || IsMadeFromNothing(*operand)) continue;
+        if (inside.contains(operand) || operand->IsParameter() || analysis::IsMadeFromNothing(*operand)) continue;
         const int64_t of_operand = operand->shape().IsArray() ? operand->shape().byte_count() : 0;
         if (read.emplace(operand, of_operand).second) bytes += of_operand;
       }
       // All that is left out is elementwise.
       const bool may_leave =
-          (hlo::IsElementwise(member->opcode()) && IsFull(member->shape())) || IsMadeFromNothing(*member);
-      if (may_leave && bytes > least) continue;
+          (hlo::IsElementwise(member->opcode()) && IsFull(member->shape())) || analysis::IsMadeFromNothing(*member);
+      if (may_leave && (at_functions || bytes > least)) continue;
       least = bytes;
       best = i + 1;
     }
@@ -386,7 +397,7 @@ class GroupFinder {
   // Whether the group can serve the users of `candidate` outside of it, if any: by an output, or, where computing it
   // again there is cheap, by the rows that it is made from.
   bool TakesUsers(Instruction* candidate) {
-    if (IsMadeFromNothing(*candidate)) {
+    if (analysis::IsMadeFromNothing(*candidate)) {
       const auto is_elsewhere = [&](const Instruction* user) {
         return !members_.contains(user) || copied_.contains(user);
       };
@@ -402,6 +413,10 @@ class GroupFinder {
       // What comes before the root might lead back into the group.
       const auto position = position_.find(user);
       if (position != position_.end() && position->second < root_position_ && !kept_.contains(user)) {
+        if (analysis::IsMadeFromArguments(*candidate, /*steps=*/1)) {
+          copied_.insert(candidate);
+          return true;
+        }
         // Rows that are spread there as well are read here as rows.
         if (!IsRowBroadcast(*candidate) && !IsSplat(*candidate) && !IsPartOfOthers(*candidate)) return false;
         given_.insert(candidate->operand(0));
@@ -417,6 +432,8 @@ class GroupFinder {
       copied_.insert(candidate);
       return true;
     }
+    // Those that read it make it later on (broadcast_sinking.h).
+    if (is_full && reduce_before_.at(candidate) == nullptr && IsMadeFromLittle(*candidate)) return false;
     if (outputs_.size() >= kMaxOutputs || (is_full && ++full_outputs_ > kMaxFullOutputs)) return false;
     outputs_.push_back(candidate);
     return true;
@@ -459,6 +476,7 @@ class GroupFinder {
   absl::flat_hash_set<const Instruction*> copied_;  // members that remain for users outside
   absl::flat_hash_set<const Instruction*> given_;   // rows that stay outside
   std::vector<Instruction*> outputs_;
+  bool is_shared_ = false;  // what the only row is made of is a result as well
   int64_t full_outputs_ = 0;
 };
 

@@ -419,19 +419,19 @@ absl::StatusOr<bool> ScheduleModule(Module* module) {
     const Graph graph(*computation, bodies.contains(computation), peaks);
     std::vector<int> best;
     int64_t& peak = peaks[computation];
-    const auto consider = [&](std::vector<int> order) {
+    // Orders that are not better by so much stay as they are.
+    const auto consider = [&](std::vector<int> order, int64_t slack) {
       if (order.size() != static_cast<size_t>(computation->instruction_count())) return;
       const int64_t bytes = graph.PeakBytes(order);
-      // Orders that hardly differ stay as they are.
-      if (!best.empty() && bytes + bytes / 64 >= peak) return;
+      if (!best.empty() && bytes + slack >= peak) return;
       peak = bytes;
       best = std::move(order);
     };
-    consider(graph.DepthFirst(/*by_need=*/false));
-    consider(graph.DepthFirst(/*by_need=*/true));
-    consider(graph.Greedy());
-    consider(graph.AsItWas());
-    if (runs.contains(computation)) consider(graph.Relieved(best));
+    consider(graph.DepthFirst(/*by_need=*/false), 0);
+    consider(graph.DepthFirst(/*by_need=*/true), peak / 64);
+    consider(graph.Greedy(), peak / 64);
+    consider(graph.AsItWas(), peak / 64);
+    if (runs.contains(computation)) consider(graph.Relieved(best), /*slack=*/0);
     if (best.empty()) return absl::InternalError("the schedule lost instructions");
     computation->SetOrder(graph.Instructions(best));
   }

@@ -13,6 +13,9 @@ namespace kiln::passes {
 namespace {
 
 constexpr int64_t kMaxComponents = 4;
+// Where a weight of each pair is made of its components and goes back to them, which would be stored in between. Others
+// take 2 to 3 times as long, with loads that are so far apart.
+constexpr int64_t kMaxWeightedComponents = 8;
 // What has components is at most this part of the pairs.
 constexpr int64_t kMinGrowth = 8;
 constexpr int64_t kMinElements = 1 << 12;
@@ -37,6 +40,23 @@ bool IsMadeOfPairs(const Instruction& value) {
     }
   }
   return true;
+}
+
+// Whether a value of each pair is spread over the components in what `value` is made of, or in what `value` goes to.
+bool HasWeights(const Instruction& value, const Shape& components, bool users) {
+  std::vector<const Instruction*> values = {&value};
+  for (size_t i = 0; i < values.size() && values.size() <= kMaxValues; ++i) {
+    const auto next = users ? values[i]->users() : values[i]->operands();
+    for (const Instruction* other : next) {
+      const bool is_weight = other->opcode() == Opcode::kBroadcast &&
+                             hlo::Shape::SameDimensions(other->shape(), components) &&
+                             other->operand(0)->shape().rank() == components.rank() - 1 &&
+                             !Contains(other->dimensions(), components.rank() - 1);
+      if (is_weight) return true;
+      if (hlo::IsElementwise(other->opcode()) && !absl::c_linear_search(values, other)) values.push_back(other);
+    }
+  }
+  return false;
 }
 
 // Component `c` of such a value and of what it is made from.
@@ -85,9 +105,12 @@ Instruction* Expand(Instruction* reduce) {
   const std::optional<Opcode> opcode = analysis::CombinerOpcode(*reduce->called_computation());
   const bool joins = reduce->dimensions() == DimensionVector{from.rank() - 1};
   if (!opcode || !analysis::IsIdentityOf(*opcode, reduce->operand(1)->literal()) || from.rank() < 3 ||
-      from.dimensions().back() < 2 || from.dimensions().back() > kMaxComponents ||
+      from.dimensions().back() < 2 || from.dimensions().back() > kMaxWeightedComponents ||
       (!joins && Contains(reduce->dimensions(), from.rank() - 1)) || from.element_count() < kMinElements ||
       !IsMadeOfPairs(*reduce->operand(0))) {
+    return nullptr;
+  }
+  if (from.dimensions().back() > kMaxComponents && !HasWeights(joins ? *reduce : *reduce->operand(0), from, joins)) {
     return nullptr;
   }
   Builder builder(reduce->parent(), reduce);

@@ -9,6 +9,10 @@ namespace {
 // What is smaller is in the caches anyway.
 constexpr int64_t kMinBytes = 32 << 10;
 
+// Sums of so few products are made as others of the same rows are.
+constexpr int64_t kFewProducts = 16;
+constexpr int kMaxSteps = 4;
+
 // The type that products are summed in; of floats narrower than that they are exact.
 PrimitiveType SumType(PrimitiveType type) {
   return hlo::IsFloating(type) && hlo::BitWidth(type) < 32 ? PrimitiveType::kF32 : type;
@@ -28,10 +32,16 @@ Instruction* Expand(Instruction* dot) {
   if (vector->shape().dimensions().size() != batch + 1 || matrix->shape().dimensions().size() != batch + 2 ||
       matrix->shape().byte_count() < kMinBytes || hlo::IsComplex(type) ||
       hlo::BitWidth(sum) < hlo::BitWidth(matrix->shape().element_type()) ||
-      hlo::IsFloating(type) != hlo::IsFloating(matrix->shape().element_type()) || matrix->users().size() != 1 ||
-      !analysis::BytesMadeOf(*matrix, /*cheap=*/false).has_value()) {
+      hlo::IsFloating(type) != hlo::IsFloating(matrix->shape().element_type())) {
     return nullptr;
   }
+  // Others may read the matrix as well where all make it again at little cost.
+  const Instruction* rows = matrix;
+  while (rows->opcode() == Opcode::kReshape) rows = rows->operand(0);
+  const bool is_made_again = matrix->shape().dimensions(contracted) <= kFewProducts &&
+                             contracted + 1 < matrix->shape().rank() && analysis::IsMadeFromArguments(*rows, kMaxSteps);
+  const bool is_made = matrix->users().size() == 1 && analysis::BytesMadeOf(*matrix, /*cheap=*/false).has_value();
+  if (!is_made && !is_made_again) return nullptr;
   DimensionVector places(batch + 1, contracted);
   for (size_t i = 0; i < batch; ++i) {
     if (of_matrix[i] != static_cast<int64_t>(i)) return nullptr;

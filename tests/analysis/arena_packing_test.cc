@@ -71,6 +71,12 @@ TEST(ArenaPackingTest, UsesFreeSpacesWhileTheyAreFree) {
   }
 }
 
+// One that lives long goes there in place of one that does not, whose memory in the arena another takes over.
+TEST(ArenaPackingTest, TriesWhatElseSpacesHaveRoomFor) {
+  std::vector<LiveRange> ranges = {{640, 2, 3}, {640, 1, 8}, {640, 8, 9}};
+  EXPECT_EQ(PackArena(&ranges, {{640, 9}}), 640);
+}
+
 TEST(ArenaPackingTest, ManyShortRangesArePackedFast) {
   std::vector<LiveRange> ranges(200000);
   for (size_t i = 0; i < ranges.size(); ++i) {

@@ -197,6 +197,48 @@ INSTANTIATE_TEST_SUITE_P(Orders, KeyCodeTest,
                                                           analysis::KeyOrder::kNumbers),
                                           testing::Bool(), testing::Values(50, 1000, 70000)));
 
+// Complex numbers by their parts: with zeros and NaNs of any kind, and where all zeros are alike.
+TEST(ComplexSortTest, OrdersByRealPartsThenByImaginaryOnes) {
+  constexpr uint32_t kSpecial[] = {0, 0x80000000, 0x7FC00000, 0xFFC00000, 0x7F800000, 0xFF800000, 0x3F800000};
+  std::mt19937_64 random(9);
+  const auto rank = [](uint64_t part) -> int64_t {
+    const uint32_t bits = static_cast<uint32_t>(part), magnitude = bits & 0x7FFFFFFF;
+    if (magnitude > 0x7F800000) return int64_t{1} << 32;
+    return magnitude == 0 ? 0 : bits >> 31 != 0 ? -int64_t{magnitude} : int64_t{magnitude};
+  };
+  for (const int64_t size : {5, 50, 1000, 70000}) {
+    for (const bool descending : {false, true}) {
+      for (const bool alike : {false, true}) {
+        std::vector<uint64_t> elements(size), result(size);
+        for (uint64_t& element : elements) {
+          const auto part = [&] {
+            return random() % 2 == 0 ? kSpecial[random() % 7] : static_cast<uint32_t>(random());
+          };
+          element = alike ? uint64_t{0x80000000} << 32 | (random() & 0x3FFFFFFF) : uint64_t{part()} << 32 | part();
+        }
+        std::vector<uint64_t> expected = elements;
+        std::stable_sort(expected.begin(), expected.end(), [&](uint64_t a, uint64_t b) {
+          if (descending) std::swap(a, b);
+          return std::pair(rank(a), rank(a >> 32)) < std::pair(rank(b), rank(b >> 32));
+        });
+        constexpr int64_t kWidths[] = {8};
+        const RowSortShape shape = {1, size, 8, 1,      {analysis::KeyOrder::kComplex, descending, 0x7F800000},
+                                    0, 1,    2, kWidths};
+        std::vector<uint64_t> scratch((RowSortScratchBytes(shape) + 64) / 8);
+        ThreadPool pool(3);
+        ProgramContext context;
+        context.pool = &pool;
+        const void* pointers[] = {elements.data(), result.data()};
+        SortRows(&context, &shape, pointers, scratch.data());
+        EXPECT_EQ(result, expected) << size << " elements, alike " << alike << ", descending " << descending;
+        pointers[1] = elements.data();
+        SortRows(&context, &shape, pointers, scratch.data());
+        EXPECT_EQ(elements, expected) << size << " elements in place, alike " << alike;
+      }
+    }
+  }
+}
+
 class TopRowsTest : public testing::TestWithParam<std::tuple<int64_t, int64_t, int64_t, int64_t, uint64_t>> {};
 
 TEST_P(TopRowsTest, SelectsTheLargestAndOfEqualOnesTheFirst) {

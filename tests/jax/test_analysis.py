@@ -112,6 +112,23 @@ def rotary(x):
     return x * jnp.cos(angles) + turned * jnp.sin(angles)
 
 
+def linear_attention(q, k, v):
+    q, k = jax.nn.elu(q) + 1, jax.nn.elu(k) + 1
+    return jnp.einsum("bhqd,bhde->bhqe", q, jnp.einsum("bhkd,bhke->bhde", k, v)) / (jnp.einsum("bhqd,bhd->bhq", q, k.sum(2))[..., None] + 1e-6)
+
+
+def whitened(x):
+    centered = x - x.mean(0)
+    values, vectors = jnp.linalg.eigh(jnp.cov(centered.T))
+    return (centered @ vectors / jnp.sqrt(values + 1e-5)) @ vectors.T
+
+
+def graph_attention(x, w, a, b, adjacent):
+    h = x @ w
+    weights = jax.nn.softmax(jnp.where(adjacent > 0, jax.nn.leaky_relu((h @ a)[:, None] + (h @ b)[None]), -1e9))
+    return (jax.nn.elu(weights @ h) ** 2).sum()
+
+
 PROGRAMS = {
     "training step": (lambda a, b, c, x: mlp_step((a, b, c), x), (shape(256, 512), shape(512, 512), shape(512, 256), shape(64, 256))),
     "wide product": (lambda x, w: x @ w.T, (shape(64, 512), shape(8000, 512))),
@@ -138,6 +155,18 @@ PROGRAMS = {
     ),
     "best of columns": (lambda a: jnp.argmax(a, 0), (shape(300, 2048),)),
     "mask of a loss": (jax.grad(huber), (shape(1024, 256), shape(1024, 256))),
+    "sort of complex numbers": (jnp.sort, (shape(100000, dtype=jnp.complex64),)),
+    "gradient of a kernel of pairs": (
+        jax.grad(lambda x, y: jnp.exp(-((x[:, None] - y[None]) ** 2).sum(-1)).sum()),
+        (shape(256, 8), shape(256, 8)),
+    ),
+    "linear attention": (linear_attention, (shape(2, 8, 1024, 64),) * 3),
+    "whitening": (whitened, (shape(500, 32),)),
+    "exponential of a matrix": (jax.scipy.linalg.expm, (shape(256, 256),)),
+    "graph attention": (
+        jax.grad(graph_attention, (0, 1, 2, 3)),
+        (shape(512, 64), shape(64, 32), shape(32), shape(32), shape(512, 512)),
+    ),
     "cond": (lambda p, x: lax.cond(p, jnp.sin, lambda y: y @ y, x), (shape(dtype=jnp.bool_), shape(64, 64))),
 }
 
