@@ -8,10 +8,11 @@
 namespace kiln::cpu {
 
 // What a step of k multiplies and adds: one element, a pair of bf16 or four bytes, into sums of 32 or 64 bits. Bytes
-// are told apart by the signs of lhs and rhs. Those of AMX take sixteen rows, columns and steps with one instruction.
+// are told apart by the signs of lhs and rhs; f16 counts as one element. Those of AMX take sixteen rows, columns and steps with one instruction.
 enum class GemmKernelKind : int64_t {
   kF32,
   kF64,
+  kHalf,  // of rows alone (row_kernels.h)
   kBrain,
   kSignedBytes,
   kSignedUnsigned,

@@ -43,6 +43,7 @@ V WithLowHalf(Half value, std::integer_sequence<int, i...>) {
 // An arithmetic has: Scalar and Vector of kLanes of them, in memory; Sum, a vector of sums; kDepth; kOffset, whether
 // lhs has 128 added, whose products Offset(y, sum) collects; MultiplyAdd(x, y, sum), x being the broadcast of a scalar;
 // kHasHalves, whether it multiplies halves of vectors as well. `kHalf`: no more of the last vector is asked for.
+// For rows (row_kernels_template.h): Stored, elements as they lie in memory, and Many(x) and Few(y), vectors of them.
 template <typename A, int kRows, int kVectors, bool kHalf = false>
 void Tile(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& strides, const int64_t* lhs_runs,
           const int64_t* rhs_runs, int64_t run_count, int64_t steps, int64_t columns, bool resume) {
@@ -198,13 +199,22 @@ void TransposeGroups(V (&v)[2]) {
   v[0] = low;
 }
 
+// A vector of 128 bits of every `stride`-th row of memory from `from` on.
+template <typename V>
+V LoadGroups(const char* from, int64_t stride) {
+  V whole;
+  for (uint64_t group = 0; group < sizeof(V) / 16; ++group) {
+    __builtin_memcpy(reinterpret_cast<char*>(&whole) + 16 * group, from + static_cast<int64_t>(group) * stride, 16);
+  }
+  return whole;
+}
+
 // A block of lanes columns by 128 bits of steps at a time; the last block of steps reaches back over the one before.
 template <typename A>
 void PackColumns(const char* from, char* to, const GemmPacking& packing, int64_t elements, int64_t columns) {
   using Vector = typename A::Vector;
   using Scalar = typename A::Scalar;
   constexpr int64_t kQuad = 16 / A::kSumBytes;
-  constexpr int64_t kGroups = A::kLanes / kQuad;
   const int64_t steps = elements / A::kDepth;
   const int64_t end = (columns + packing.panel_columns - 1) / packing.panel_columns * packing.panel_columns;
   for (int64_t n = 0; n < end; n += A::kLanes) {
@@ -226,15 +236,7 @@ void PackColumns(const char* from, char* to, const GemmPacking& packing, int64_t
       // Vector i holds the steps of columns i, i + kQuad and so on, one group of 128 bits each.
       Vector v[kQuad];
       for (int64_t i = 0; i < kQuad; ++i) {
-        union {
-          Vector whole;
-          char pieces[kGroups][16];
-        } both;
-        for (int64_t group = 0; group < kGroups; ++group) {
-          __builtin_memcpy(both.pieces[group], source + (group * kQuad + i) * packing.n_stride + first * A::kSumBytes,
-                           16);
-        }
-        v[i] = both.whole;
+        v[i] = LoadGroups<Vector>(source + i * packing.n_stride + first * A::kSumBytes, kQuad * packing.n_stride);
       }
       TransposeGroups(v);
       for (int64_t i = 0; i < kQuad; ++i) Store(panel + (first + i) * row_bytes, v[i]);
@@ -277,6 +279,9 @@ struct PlainArithmetic {
     return __builtin_elementwise_fma(x, y, sum);
   }
   static Sum Offset(Vector, Sum sum) { return sum; }
+  using Stored = Vector;
+  static Vector Many(Stored x) { return x; }
+  static Vector Few(Stored y) { return y; }
   static void StoreCut(char* to, Sum total, int64_t count, bool resume) {
     Sum before = {};
     const auto bytes = static_cast<uint64_t>(count) * sizeof(T);
@@ -301,6 +306,9 @@ struct GroupArithmetic {
   static constexpr int kRegisters = 32;
   static Vector Broadcast(uint32_t x) { return static_cast<Vector>(x); }
   static Sum Offset(Vector, Sum sum) { return sum; }
+  using Stored = Vector;
+  static Vector Many(Stored x) { return x; }
+  static Vector Few(Stored y) { return y; }
   static void StoreCut(char* to, Sum total, int64_t count, bool resume) {
     PlainArithmetic<SumScalar, 64, 32>::StoreCut(to, total, count, resume);
   }
