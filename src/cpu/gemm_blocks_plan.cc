@@ -16,7 +16,7 @@ namespace {
 using hlo::PrimitiveType;
 
 // Panels of rhs hold whole runs.
-constexpr int64_t kMaxRuns = 4096, kMaxRunSteps = 8192;
+constexpr int64_t kMaxRunSteps = 8192;
 // Pieces of operands that are made begin at multiples of so many steps, whole vectors of any type.
 constexpr int64_t kMadeSteps = 64;
 
@@ -72,6 +72,11 @@ bool IsDirectResult(const GemmSpec& spec, const GemmArithmetic& arithmetic) {
   return !spec.epilogue && arithmetic.IsNative(spec.out.type) && spec.out.type == spec.result_type;
 }
 
+// Whether kernels may store sums where the result is.
+static bool IsStoredDirectly(const GemmSpec& spec, const GemmProblem& problem, const GemmArithmetic& arithmetic) {
+  return IsDirectResult(spec, arithmetic) && problem.out_n == 1;
+}
+
 bool SupportsGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule,
                         const GemmArithmetic& arithmetic) {
   const std::optional<GemmKernelKind> kind = KindOf(spec, problem, arithmetic, schedule);
@@ -82,8 +87,11 @@ bool SupportsGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const 
     return false;
   }
   const bool along_n = problem.rhs_n == 1, along_k = problem.rhs_k == problem.depth && problem.rhs_n > 0;
+  const bool packs = along_n || along_k || (problem.depth == 1 && spec.rhs_work == 0 && problem.rhs_n > 0);
+  const bool stores = problem.out_n == 1 || (kernels->store_columns != nullptr &&
+                                             GemmArithmetic::StoredBytes(problem.out_type) == kernels->sum_bytes);
   const bool whole_lhs = problem.depth == 1 || (problem.lhs_k == problem.depth && problem.k_left == 0);
-  return (along_n || along_k) && whole_lhs && problem.out_n == 1 && problem.k_outer <= kMaxRuns &&
+  return packs && stores && whole_lhs && problem.k_outer <= kMaxGemmRuns &&
          CountOf(problem.batch) <= GemmBlocks::kMaxDimensions &&
          CountOf(problem.outer_rows) <= GemmBlocks::kMaxDimensions;
 }
@@ -121,7 +129,7 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
   const int64_t all_steps = problem.k_total();
   const int64_t column_panels = CeilDivide(problem.n, columns);
   int64_t row_panels = CeilDivide(problem.m, rows) * problem.m_outer;
-  const bool direct = IsDirectResult(spec, arithmetic);
+  const bool direct = IsStoredDirectly(spec, problem, arithmetic);
   const PaddedRound padded =
       CutPadding(problem, spec, PaddedElementBytes(problem, arithmetic), schedule.padded_bytes, rows);
   if (padded.units > 0) row_panels = padded.row_panels;
@@ -220,7 +228,7 @@ std::vector<int64_t> DescribeGemmBlocks(const GemmSpec& spec, const GemmProblem&
   g.rhs_k = problem.rhs_k / problem.depth * rhs;
   g.rhs_n = problem.rhs_n * rhs;
   g.out_row = problem.out_m * out;
-  g.out_element = out;
+  g.out_column = problem.out_n * out;
   g.pack_lhs = schedule.pack_lhs ? 1 : 0;
   g.pack_rhs = schedule.pack_rhs ? 1 : 0;
   if (spec.lhs_work > 0) g.lhs_pitch = PlaceOfOperand(problem, schedule, /*is_lhs=*/true).pitch * lhs;
@@ -228,7 +236,8 @@ std::vector<int64_t> DescribeGemmBlocks(const GemmSpec& spec, const GemmProblem&
     const GemmOperandPlace place = PlaceOfOperand(problem, schedule, /*is_lhs=*/false);
     g.rhs_pitch = place.panel > 0 ? 0 : place.pitch * rhs;
   }
-  g.direct = IsDirectResult(spec, *arithmetic) ? 1 : 0;
+  g.direct = IsStoredDirectly(spec, problem, *arithmetic) ? 1 : 0;
+  g.transposed = problem.out_n != 1 ? 1 : 0;
   g.streams = StreamsRhs(spec, problem, schedule) && !schedule.pack_rhs ? 1 : 0;
   g.run_block = std::max<int64_t>(schedule.k_block / problem.k, 1);
   g.step_block = schedule.k_block;

@@ -4,6 +4,7 @@
 #ifndef KILN_CPU_GEMM_KERNELS_TEMPLATE_H_
 #define KILN_CPU_GEMM_KERNELS_TEMPLATE_H_
 
+#include <type_traits>
 #include <utility>
 
 #include "src/cpu/gemm_kernels.h"
@@ -221,6 +222,17 @@ void PackColumns(const char* from, char* to, const GemmPacking& packing, int64_t
     char* panel = to + n / packing.panel_columns * packing.panel_bytes + n % packing.panel_columns * A::kSumBytes;
     const char* source = from + n * packing.n_stride;
     const int64_t row_bytes = packing.panel_columns * A::kSumBytes;
+    if (A::kDepth == 1 && packing.k_stride != A::kSumBytes) {
+      // Lane by lane, as rhs lies there.
+      for (int64_t lane = 0; lane < A::kLanes; ++lane) {
+        const char* column = source + lane * packing.n_stride;
+        char* row = panel + lane * A::kSumBytes;
+        for (int64_t k = 0; k < steps; ++k, column += packing.k_stride, row += row_bytes) {
+          Store(row, n + lane < columns ? Load<Scalar>(column) : Scalar{0});
+        }
+      }
+      continue;
+    }
     if (n + A::kLanes > columns || steps < kQuad) {
       for (int64_t k = 0; k < steps; ++k) {
         for (int64_t lane = 0; lane < A::kLanes; ++lane) {
@@ -244,6 +256,38 @@ void PackColumns(const char* from, char* to, const GemmPacking& packing, int64_t
   }
 }
 
+// 128 bits of neighbouring rows by a vector of columns at a time; the last rows reach back over those before.
+template <typename A>
+void StoreColumns(const char* sums, char* to, int64_t sums_row, int64_t out_row, int64_t out_column, int64_t rows,
+                  int64_t columns) {
+  using Sum = typename A::Sum;
+  using Scalar = std::remove_cvref_t<decltype(Sum{}[0])>;
+  constexpr int64_t kElement = sizeof(Scalar), kQuad = 16 / kElement;
+  const int64_t in_vectors = rows >= kQuad ? columns / A::kLanes * A::kLanes : 0;
+  for (int64_t n = 0; n < in_vectors; n += A::kLanes) {
+    for (int64_t row = 0; row < rows; row += kQuad) {
+      const int64_t first = row + kQuad <= rows ? row : rows - kQuad;
+      Sum v[kQuad];
+      for (int64_t i = 0; i < kQuad; ++i) v[i] = Load<Sum>(sums + (first + i) * sums_row + n * kElement);
+      TransposeGroups(v);
+      char* column = to + first * out_row + n * out_column;
+      for (int64_t lane = 0; lane < A::kLanes; ++lane, column += out_column) {
+        const char* piece = reinterpret_cast<const char*>(&v[lane % kQuad]) + lane / kQuad * 16;
+        if (out_row == kElement) {
+          __builtin_memcpy(column, piece, 16);
+          continue;
+        }
+        for (int64_t i = 0; i < kQuad; ++i) __builtin_memcpy(column + i * out_row, piece + i * kElement, kElement);
+      }
+    }
+  }
+  for (int64_t n = in_vectors; n < columns; ++n) {
+    for (int64_t row = 0; row < rows; ++row) {
+      Store(to + row * out_row + n * out_column, Load<Scalar>(sums + row * sums_row + n * kElement));
+    }
+  }
+}
+
 template <typename A>
 constexpr GemmKernels MakeGemmKernels() {
   GemmKernels kernels;
@@ -256,6 +300,7 @@ constexpr GemmKernels MakeGemmKernels() {
   FillTiles<A, 4>(kernels);
   kernels.pack_rows = &PackRows<A>;
   kernels.pack_columns = &PackColumns<A>;
+  kernels.store_columns = &StoreColumns<A>;
   return kernels;
 }
 

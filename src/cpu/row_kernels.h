@@ -14,9 +14,9 @@ struct RowTileStrides {
   int64_t sums_few = 0, sums_many = 0;
 };
 
-// sums[i][j] = the sum over `bytes` of elements of few[i] * many[j], on top of what is there if `resume`, for so many tiles of
-// many rows. What is left behind whole vectors is taken with the elements before it, of which there have to be some,
-// and these are masked. Asks for as much of `ahead_count` rows from `ahead` on, which moves on with the tiles:
+// sums[i][j] = the sum over `bytes` of elements of few[i] * many[j], on top of what is there if `resume`, for so many
+// tiles of many rows. What is left behind whole vectors is taken with the elements before it, of which there have to be
+// some, and these are masked. Asks for as much of `ahead_count` rows from `ahead` on, which moves on with the tiles:
 // where many rows come from memory, the next ones come while these are multiplied.
 using RowKernel = void(const char* few, const char* many, char* sums, const RowTileStrides& strides, int64_t bytes,
                        int64_t tiles, const char* ahead, int64_t ahead_count, bool resume);

@@ -206,8 +206,8 @@ bool ChooseRowProduct(const GemmSpec& spec, const GemmProblem& problem, const Ge
                                          std::max<int64_t>(CeilDivide(tasks_per_thread * threads, problem.batches), 1));
   // Whole tiles, or whole vectors.
   const int64_t groups = CeilDivide(problem.m, kernels->most_few);
-  const int64_t tile = MostMany(*kernels, CeilDivide(problem.m, groups), RowKernels::kMaxMany, problem.n,
-                                problem.rhs_n * element);
+  const int64_t tile =
+      MostMany(*kernels, CeilDivide(problem.m, groups), RowKernels::kMaxMany, problem.n, problem.rhs_n * element);
   const int64_t unit = IsDirectResult(spec, arithmetic) ? tile : columns;
   schedule.n_block = std::max<int64_t>(std::min(RoundUp(CeilDivide(problem.n, tasks), unit), problem.n), 1);
   return true;

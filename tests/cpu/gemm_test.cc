@@ -514,9 +514,12 @@ TEST_F(GemmTest, BlockSchedules) {
     if (kernels == nullptr) continue;
     for (int i = 0; i < 30; ++i) {
       const int64_t k = kernels->depth * (1 + random_() % 70);
-      const int rhs_layout = random_() % 2, lhs_layout = kernels->depth > 1 ? 0 : random_() % 2;
+      // Sides of one element may lie anywhere, and results that are as wide as sums.
+      const int rhs_layout = random_() % (kernels->depth > 1 ? 2 : 4),
+                lhs_layout = kernels->depth > 1 ? 0 : random_() % 4;
+      const bool any_place = kernels->store_columns != nullptr && Bytes(types.result) == kernels->sum_bytes;
       GemmSpec spec = Make(types.lhs, types.rhs, types.result, 1 + random_() % 70, 1 + random_() % 90, k, lhs_layout,
-                           rhs_layout, 0);
+                           rhs_layout, any_place ? random_() % 4 : 0);
       Check(spec, [&](GemmSchedule& s) {
         s.kind = GemmSchedule::Kind::kBlocks;
         s.amx = IsAmx(types.kind);
@@ -597,9 +600,7 @@ TEST_F(GemmTest, RowSchedules) {
     T type, result;
     GemmKernelKind kind;
   };
-  const auto has = [](T type) {
-    return type == T::kBF16 ? Host().brain_dot : type == T::kS8 ? Host().byte_dot : true;
-  };
+  const auto has = [](T type) { return type == T::kBF16 ? Host().brain_dot : type == T::kS8 ? Host().byte_dot : true; };
   if (FindRowKernels(GemmKernelKind::kF32) == nullptr) GTEST_SKIP() << "no kernels for this host";
   for (const auto& [type, result, kernel_kind] :
        {Mixture{T::kF32, T::kF32, GemmKernelKind::kF32}, Mixture{T::kF64, T::kF64, GemmKernelKind::kF64},
@@ -682,9 +683,9 @@ TEST_F(GemmTest, EpilogueRunsOnRegisters) {
                                                                    {200, 5, 700},
                                                                    {600, 1, 64},
                                                                    {500, 20, 100}}) {
-    for (int out_layout = 0; out_layout < 2; ++out_layout) {
+    for (const int out_layout : {0, 1, 3}) {
       GemmSpec spec = Make(PrimitiveType::kF32, PrimitiveType::kF32, PrimitiveType::kF32, m, n, k, 0, 0, out_layout);
-      std::vector<float> lhs(m * k), rhs(k * n), bias(n), residual(m * n);
+      std::vector<float> lhs(m * k), rhs(k * n), bias(n), residual(3 * m * n);
       for (auto* values : {&lhs, &rhs, &bias, &residual}) {
         for (float& value : *values) value = static_cast<float>(random_() % 17) - 8;
       }
