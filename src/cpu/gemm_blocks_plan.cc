@@ -51,18 +51,23 @@ bool MustPack(const GemmProblem& problem, const GemmSchedule& schedule) {
   return problem.rhs_n != 1 || problem.depth > 1 || problem.n % schedule.lanes != 0;
 }
 
-// Whether few rows are multiplied with an rhs whose rows are wide: no tile of them repays packing it.
-bool HasFewRows(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule) {
+// Whether few rows are multiplied with an rhs whose rows are wide.
+bool IsFewTimesWide(const GemmSpec& spec, const GemmProblem& problem) {
   const ProductTuning& costs = Tuning().products;
-  return spec.lhs_work + spec.rhs_work == 0 && spec.padding.empty() && !MustPack(problem, schedule) &&
-         problem.k_outer == 1 && problem.m * problem.m_outer <= std::min(costs.few_rows, costs.placed_rows - 1) &&
+  return spec.lhs_work + spec.rhs_work == 0 && spec.padding.empty() && problem.rhs_n == 1 && problem.k_outer == 1 &&
+         problem.m * problem.m_outer <= std::min(costs.few_rows, costs.placed_rows - 1) &&
          problem.rhs_k * GemmArithmetic::StoredBytes(problem.rhs_type) >= costs.wide_row_bytes;
 }
 
-// Whether such an rhs comes from memory: it is read row by row, some rows at a time, each far along, while the next
-// ones are asked for.
+// No tile of so few rows repays packing an rhs that can be read where it lies.
+bool HasFewRows(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule) {
+  return IsFewTimesWide(spec, problem) && !MustPack(problem, schedule);
+}
+
+// Whether such an rhs, or one that is packed in groups, comes from memory: it is read row by row, some rows at a time,
+// each far along, while the next ones are asked for.
 bool StreamsRhs(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule) {
-  return HasFewRows(spec, problem, schedule) &&
+  return IsFewTimesWide(spec, problem) && (problem.depth > 1 || !MustPack(problem, schedule)) &&
          problem.k * problem.rhs_k * GemmArithmetic::StoredBytes(problem.rhs_type) >= Tuning().products.far_bytes;
 }
 
@@ -117,8 +122,11 @@ bool IsWorthGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const G
   const double work = static_cast<double>(problem.m * problem.m_outer) * static_cast<double>(problem.n) *
                       static_cast<double>(problem.k_total());
   if (StreamsRhs(spec, problem, schedule)) return true;
-  return problem.m * problem.m_outer >= (MustPack(problem, schedule) ? costs.packed_rows : costs.block_rows) &&
-         work >= costs.block_work;
+  // Generated kernels pack groups of k as well.
+  const int64_t least_rows = problem.depth > 1             ? costs.group_rows
+                             : MustPack(problem, schedule) ? costs.packed_rows
+                                                           : costs.block_rows;
+  return problem.m * problem.m_outer >= least_rows && work >= costs.block_work;
 }
 
 void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmArithmetic& arithmetic, int threads,
@@ -238,7 +246,7 @@ std::vector<int64_t> DescribeGemmBlocks(const GemmSpec& spec, const GemmProblem&
   }
   g.direct = IsStoredDirectly(spec, problem, *arithmetic) ? 1 : 0;
   g.transposed = problem.out_n != 1 ? 1 : 0;
-  g.streams = StreamsRhs(spec, problem, schedule) && !schedule.pack_rhs ? 1 : 0;
+  g.streams = StreamsRhs(spec, problem, schedule) ? 1 : 0;
   g.run_block = std::max<int64_t>(schedule.k_block / problem.k, 1);
   g.step_block = schedule.k_block;
   g.tile_block = schedule.m_block / g.rows;

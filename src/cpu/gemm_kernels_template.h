@@ -130,6 +130,20 @@ constexpr void FillTiles(GemmKernels& kernels) {
   }
 }
 
+// The processor's interleaving of the low or high halves of each group of `group` lanes, `run` lanes at a time.
+template <int group, int run, bool high, typename V, int... i>
+V Interleave(V a, V b, std::integer_sequence<int, i...>) {
+  constexpr int kLanes = sizeof...(i);
+  return __builtin_shufflevector(a, b,
+                                 (i / group * group + (high ? group / 2 : 0) + i % group / (2 * run) * run + i % run +
+                                  i % group / run % 2 * kLanes)...);
+}
+
+template <int group, int run, bool high, typename V>
+V Interleave(V a, V b) {
+  return Interleave<group, run, high>(a, b, std::make_integer_sequence<int, sizeof(V) * group / 16>());
+}
+
 // Steps of one vector of columns, elements of a step gathered from `depth` rows. Narrow elements are widened to 32
 // bits.
 template <typename A>
@@ -139,11 +153,27 @@ void PackRows(const char* from, char* to, const GemmPacking& packing, int64_t el
   using Row = Element __attribute__((ext_vector_type(A::kLanes)));
   for (int64_t k = 0; k < elements; k += A::kDepth, to += packing.panel_columns * A::kSumBytes) {
     char* panel = to;
-    for (int64_t n = 0, in_panel = 0; n < columns; n += A::kLanes, in_panel += A::kLanes) {
+    int64_t n = 0, in_panel = 0;
+    const auto store = [&](Vector value) {
+      Store(panel + in_panel * A::kSumBytes, value);
+      n += A::kLanes;
+      in_panel += A::kLanes;
       if (in_panel == packing.panel_columns) {
         panel += packing.panel_bytes;
         in_panel = 0;
       }
+    };
+    if constexpr (A::kDepth == 2) {
+      using Pair = Element __attribute__((ext_vector_type(2 * A::kLanes)));
+      constexpr auto kPair = std::make_integer_sequence<int, 2 * A::kLanes>();
+      while (n + 2 * A::kLanes <= columns && k + 1 < elements) {
+        const char* row_from = from + k * packing.k_stride + n * static_cast<int64_t>(sizeof(Element));
+        const auto first = Load<Pair>(row_from), second = Load<Pair>(row_from + packing.k_stride);
+        store((Vector)Interleave<2 * A::kLanes, 1, false>(first, second, kPair));
+        store((Vector)Interleave<2 * A::kLanes, 1, true>(first, second, kPair));
+      }
+    }
+    while (n < columns) {
       Vector value = {};
       for (int64_t i = 0; i < A::kDepth && k + i < elements; ++i) {
         const char* row_from = from + (k + i) * packing.k_stride + n * static_cast<int64_t>(sizeof(Element));
@@ -159,7 +189,7 @@ void PackRows(const char* from, char* to, const GemmPacking& packing, int64_t el
           value |= __builtin_convertvector(row, Vector) << static_cast<int>(i * 8 * sizeof(Element));
         }
       }
-      Store(panel + in_panel * A::kSumBytes, value);
+      store(value);
     }
     // What is left of the last panel holds zeros.
     const int64_t begin = (columns + A::kLanes - 1) / A::kLanes * A::kLanes;
@@ -168,20 +198,6 @@ void PackRows(const char* from, char* to, const GemmPacking& packing, int64_t el
       Store(panel + n % packing.panel_columns * A::kSumBytes, Vector{});
     }
   }
-}
-
-// The processor's interleaving of the low or high halves of each group of `group` lanes, `run` lanes at a time.
-template <int group, int run, bool high, typename V, int... i>
-V Interleave(V a, V b, std::integer_sequence<int, i...>) {
-  constexpr int kLanes = sizeof...(i);
-  return __builtin_shufflevector(a, b,
-                                 (i / group * group + (high ? group / 2 : 0) + i % group / (2 * run) * run + i % run +
-                                  i % group / run % 2 * kLanes)...);
-}
-
-template <int group, int run, bool high, typename V>
-V Interleave(V a, V b) {
-  return Interleave<group, run, high>(a, b, std::make_integer_sequence<int, sizeof(V) * group / 16>());
 }
 
 // Exchanges vector number and position inside each group of 128 bits.

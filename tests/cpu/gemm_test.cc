@@ -662,6 +662,14 @@ TEST_F(GemmTest, StreamedMatrices) {
     }
   }
   Check(Make(T::kF32, T::kF32, T::kF32, 3, n, k, 0, 0, 0));
+  // Pairs of bf16 are packed as they stream.
+  if (FindGemmKernels(GemmKernelKind::kBrain) != nullptr) {
+    const GemmSpec pairs = Make(T::kBF16, T::kBF16, T::kF32, 8, 2 * n, k + k % 2, 0, 0, 0);
+    const auto plan = PlanGemm(pairs, "gemm", 2);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_EQ(plan->schedule.kind, GemmSchedule::Kind::kBlocks) << Describe(pairs, *plan);
+    EXPECT_LE(plan->schedule.k_block, 32) << Describe(pairs, *plan);
+  }
   // One that stays in the caches is not packed either.
   const GemmSpec cached = Make(T::kF32, T::kF32, T::kF32, 16, 1024, 1024, 0, 0, 0);
   const auto plan = PlanGemm(cached, "gemm", 2);
