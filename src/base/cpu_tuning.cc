@@ -73,6 +73,7 @@ constexpr CpuTuning kWide = {
                  .block_rows = 10,
                  .few_rows = 32,
                  .packed_rows = 24,
+                 .group_rows = 8,
                  .placed_rows = 400,
                  .wide_row_bytes = 2 * kKilobyte,
                  .panel_part = 0.5,

@@ -81,6 +81,7 @@ struct ProductTuning {
   int64_t block_rows;          // fewer rows do not repay the call,
   int64_t few_rows;            // so many at most, times rows that lie along k as well: cpu/row_product.h
   int64_t packed_rows;         // packing rhs,
+  int64_t group_rows;          // packing it in groups of k, which generated kernels do as well,
   int64_t placed_rows;         // and packing an rhs that can be read where it lies
   int64_t wide_row_bytes;      // rows of rhs from here on lie on pages of their own
   double panel_part;           // of packed rhs in one stretch of a long k, in L1 caches

@@ -5,12 +5,14 @@
 #include <cstdlib>
 #include <functional>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "src/analysis/buffer_assignment.h"
 #include "src/base/rounding.h"
 #include "src/cpu/dot_spec.h"
+#include "src/cpu/gemm_kernels.h"
 #include "src/cpu/gemm_types.h"
 #include "src/cpu/group_product.h"
 #include "src/cpu/winograd.h"
@@ -367,9 +369,10 @@ class Splitter {
     }
     const Dimension inner_row = windows ? Take(rows.size() - 1, &rows) : TakeInner(&rows);
     // Lanes of their own elements are loads for every step: those that follow each other should be neighbours.
-    const Dimension inner_step = tiles                                     ? Take(0, &steps)
-                                 : gemm.column_group > 0 && !steps.empty() ? Take(steps.size() - 1, &steps)
-                                                                           : TakeInner(&steps);
+    const bool last_step = !steps.empty() && (gemm.column_group > 0 || StepsAreNeighbours(steps));
+    const Dimension inner_step = tiles       ? Take(0, &steps)
+                                 : last_step ? Take(steps.size() - 1, &steps)
+                                             : TakeInner(&steps);
     gemm.m = inner_row.step.size;
     gemm.n = columns.step.size;
     gemm.k = inner_step.step.size;
@@ -401,6 +404,18 @@ class Splitter {
     spec.loops.push_back(columns.loop);
     for (size_t s = 0; s < phases.size(); ++s) AddOffset(a_.output_spatial[s], phases[s].result_start, &spec);
     return spec;
+  }
+
+  // Whether weights lie in the order of the steps, for kernels compiled with Kiln, which then pack them in one go.
+  bool StepsAreNeighbours(const std::vector<Dimension>& steps) const {
+    const int64_t runs = std::accumulate(steps.begin(), std::prev(steps.end()), int64_t{1},
+                                         [](int64_t count, const Dimension& d) { return count * d.step.size; });
+    int64_t next = 1;
+    for (size_t i = steps.size(); i-- > 0; next *= steps[i].step.size) {
+      if (steps[i].step.rhs_stride != next) return false;
+    }
+    return runs <= kMaxGemmRuns && IsF32(lhs_) && IsF32(rhs_) && features_ >= lanes_ &&
+           FindGemmKernels(GemmKernelKind::kF32) != nullptr;
   }
 
   // The index of `dimension` starts at `offset`.

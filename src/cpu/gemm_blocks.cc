@@ -126,8 +126,11 @@ class BlockRunner {
     if (g_.runs > 1) {
       for (int64_t run = 0; run < g_.runs; run += g_.run_block) {
         const int64_t count = std::min(g_.run_block, g_.runs - run);
-        for (int64_t i = 0; g_.pack_rhs && i < count; ++i) {
-          Pack(rhs + runs_rhs_[run + i], packed_rhs_ + i * g_.steps * step_bytes_, g_.k_elements, n_end - n_begin);
+        for (int64_t i = 0, next; g_.pack_rhs && i < count; i = next) {
+          // Runs that follow each other in memory at once.
+          const int64_t from = runs_rhs_[run + i], run_bytes = g_.k_elements * g_.rhs_k;
+          for (next = i + 1; next < count && runs_rhs_[run + next] == from + (next - i) * run_bytes;) ++next;
+          Pack(rhs + from, packed_rhs_ + i * g_.steps * step_bytes_, (next - i) * g_.k_elements, n_end - n_begin);
         }
         PrefetchNext(rhs, runs_rhs_ + run + count, g_.steps, std::min(count, g_.runs - run - count) * g_.steps,
                      last_tile - first_tile, n_end - n_begin);
@@ -267,12 +270,16 @@ class BlockRunner {
     const int64_t vectors = columns == g_.columns ? vectors_ : CeilDivide(columns, kernels_.lanes);
     GemmTileKernel* kernel = kernels_.tiles[vectors - 1][rows - 1];
     if (g_.direct) {
-      kernel(lhs, panel, out + m * g_.out_row + n * g_.out_element, strides, k.lhs_runs, k.rhs_runs, k.run_count,
+      kernel(lhs, panel, out + m * g_.out_row + n * g_.out_column, strides, k.lhs_runs, k.rhs_runs, k.run_count,
              k.steps, columns, k.resume);
       return;
     }
     kernel(lhs, panel, sums, strides, k.lhs_runs, k.rhs_runs, k.run_count, k.steps, vectors * kernels_.lanes, k.resume);
-    if (k.last) finish_(sums, out, extra_, outer, m, n, rows, columns);
+    if (!k.last) return;
+    if (finish_ != nullptr) finish_(sums, out, extra_, outer, m, n, rows, columns);
+    if (!g_.transposed) return;
+    kernels_.store_columns(sums, out + m * g_.out_row + n * g_.out_column, step_bytes_, g_.out_row, g_.out_column, rows,
+                           columns);
   }
 
   void Multiply(const Stretch& k, const char* rhs, int64_t first_tile, int64_t last_tile, int64_t n_begin,

@@ -29,11 +29,12 @@ struct GemmBlocks {
   int64_t k_elements = 0;                // of a run
   int64_t lhs_row = 0, lhs_step = 0;     // bytes
   int64_t rhs_k = 0, rhs_n = 0;          // bytes between elements
-  int64_t out_row = 0, out_element = 0;  // bytes
+  int64_t out_row = 0, out_column = 0;   // bytes
   int64_t pack_lhs = 0, pack_rhs = 0;
   // Of operands that are made: bytes from row to row of a piece, 0 of an rhs that is made in panels.
   int64_t lhs_pitch = 0, rhs_pitch = 0;
   int64_t direct = 0;                          // sums are the result as it is stored
+  int64_t transposed = 0;                      // columns are no neighbours in the result: tiles are stored aside first
   int64_t streams = 0;                         // rhs comes from memory row by row
   int64_t run_block = 0, step_block = 0;       // of k at a time: whole runs, or steps of the only one
   int64_t tile_block = 0, column_block = 0;    // of a task: tiles along m, columns
@@ -46,9 +47,10 @@ struct GemmBlocks {
 };
 
 // Symbol "kiln_gemm_blocks": runs tasks [begin, end). `finish` takes a tile's sums to the result, unless they are that
-// already: rows `row_bytes` apart, `out` being where row 0 of the outer iteration `batch` begins.
-using GemmFinish = void(const char* sums, char* out, void* const* extra, int64_t batch, int64_t m, int64_t n,
-                        int64_t rows, int64_t columns);
+// already: rows `row_bytes` apart, `out` being where row 0 of the outer iteration `batch` begins. Where tiles are
+// transposed, it leaves results in the place of the sums.
+using GemmFinish = void(char* sums, char* out, void* const* extra, int64_t batch, int64_t m, int64_t n, int64_t rows,
+                        int64_t columns);
 // Makes a piece of an operand (GemmOperandArguments); null where the operand is an array.
 using GemmMake = void(char* to, void* const* extra, int64_t batch, int64_t outer, int64_t inner, int64_t outer_count,
                       int64_t inner_count);
@@ -86,7 +88,7 @@ bool SupportsGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const 
 // Makes the schedule's tile one of AMX where that is there for the product, which is large enough to fill it.
 bool ChooseAmxTile(const GemmSpec& spec, const GemmProblem& problem, const GemmArithmetic& arithmetic,
                    GemmSchedule& schedule);
-// Whether a kernel's sums are the result as it is stored.
+// Whether a kernel's sums are the result, but for where these are stored.
 bool IsDirectResult(const GemmSpec& spec, const GemmArithmetic& arithmetic);
 // Whether it is large enough for them.
 bool IsWorthGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule);

@@ -117,6 +117,13 @@ absl::StatusOr<llvm::Function*> GemmEmitter::EmitFinish() {
   llvm::Value *m = function->getArg(4), *n = function->getArg(5), *columns = function->getArg(7);
   Tile tile{};
   tile.out = function->getArg(1);
+  if (schedule_.kind == GemmSchedule::Kind::kBlocks && problem_.out_n != 1) {
+    // Transposed later: results take the place of the sums.
+    problem_.out_m = TileColumns();
+    problem_.out_n = 1;
+    tile.out =
+        At(function->getArg(0), b_.CreateNeg(b_.CreateAdd(Scale(m, TileColumns()), n)), arithmetic_.part_bytes());
+  }
   tile.extra = function->getArg(2);
   tile.batch = function->getArg(3);
   const int lanes = schedule_.lanes;

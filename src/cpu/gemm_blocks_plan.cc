@@ -16,7 +16,7 @@ namespace {
 using hlo::PrimitiveType;
 
 // Panels of rhs hold whole runs.
-constexpr int64_t kMaxRuns = 4096, kMaxRunSteps = 8192;
+constexpr int64_t kMaxRunSteps = 8192;
 // Pieces of operands that are made begin at multiples of so many steps, whole vectors of any type.
 constexpr int64_t kMadeSteps = 64;
 
@@ -51,18 +51,23 @@ bool MustPack(const GemmProblem& problem, const GemmSchedule& schedule) {
   return problem.rhs_n != 1 || problem.depth > 1 || problem.n % schedule.lanes != 0;
 }
 
-// Whether few rows are multiplied with an rhs whose rows are wide: no tile of them repays packing it.
-bool HasFewRows(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule) {
+// Whether few rows are multiplied with an rhs whose rows are wide.
+bool IsFewTimesWide(const GemmSpec& spec, const GemmProblem& problem) {
   const ProductTuning& costs = Tuning().products;
-  return spec.lhs_work + spec.rhs_work == 0 && spec.padding.empty() && !MustPack(problem, schedule) &&
-         problem.k_outer == 1 && problem.m * problem.m_outer <= std::min(costs.few_rows, costs.placed_rows - 1) &&
+  return spec.lhs_work + spec.rhs_work == 0 && spec.padding.empty() && problem.rhs_n == 1 && problem.k_outer == 1 &&
+         problem.m * problem.m_outer <= std::min(costs.few_rows, costs.placed_rows - 1) &&
          problem.rhs_k * GemmArithmetic::StoredBytes(problem.rhs_type) >= costs.wide_row_bytes;
 }
 
-// Whether such an rhs comes from memory: it is read row by row, some rows at a time, each far along, while the next
-// ones are asked for.
+// No tile of so few rows repays packing an rhs that can be read where it lies.
+bool HasFewRows(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule) {
+  return IsFewTimesWide(spec, problem) && !MustPack(problem, schedule);
+}
+
+// Whether such an rhs, or one that is packed in groups, comes from memory: it is read row by row, some rows at a time,
+// each far along, while the next ones are asked for.
 bool StreamsRhs(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule) {
-  return HasFewRows(spec, problem, schedule) &&
+  return IsFewTimesWide(spec, problem) && (problem.depth > 1 || !MustPack(problem, schedule)) &&
          problem.k * problem.rhs_k * GemmArithmetic::StoredBytes(problem.rhs_type) >= Tuning().products.far_bytes;
 }
 
@@ -70,6 +75,11 @@ bool StreamsRhs(const GemmSpec& spec, const GemmProblem& problem, const GemmSche
 
 bool IsDirectResult(const GemmSpec& spec, const GemmArithmetic& arithmetic) {
   return !spec.epilogue && arithmetic.IsNative(spec.out.type) && spec.out.type == spec.result_type;
+}
+
+// Whether kernels may store sums where the result is.
+static bool IsStoredDirectly(const GemmSpec& spec, const GemmProblem& problem, const GemmArithmetic& arithmetic) {
+  return IsDirectResult(spec, arithmetic) && problem.out_n == 1;
 }
 
 bool SupportsGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule,
@@ -82,8 +92,11 @@ bool SupportsGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const 
     return false;
   }
   const bool along_n = problem.rhs_n == 1, along_k = problem.rhs_k == problem.depth && problem.rhs_n > 0;
+  const bool packs = along_n || along_k || (problem.depth == 1 && spec.rhs_work == 0 && problem.rhs_n > 0);
+  const bool stores = problem.out_n == 1 || (kernels->store_columns != nullptr &&
+                                             GemmArithmetic::StoredBytes(problem.out_type) == kernels->sum_bytes);
   const bool whole_lhs = problem.depth == 1 || (problem.lhs_k == problem.depth && problem.k_left == 0);
-  return (along_n || along_k) && whole_lhs && problem.out_n == 1 && problem.k_outer <= kMaxRuns &&
+  return packs && stores && whole_lhs && problem.k_outer <= kMaxGemmRuns &&
          CountOf(problem.batch) <= GemmBlocks::kMaxDimensions &&
          CountOf(problem.outer_rows) <= GemmBlocks::kMaxDimensions;
 }
@@ -109,8 +122,11 @@ bool IsWorthGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const G
   const double work = static_cast<double>(problem.m * problem.m_outer) * static_cast<double>(problem.n) *
                       static_cast<double>(problem.k_total());
   if (StreamsRhs(spec, problem, schedule)) return true;
-  return problem.m * problem.m_outer >= (MustPack(problem, schedule) ? costs.packed_rows : costs.block_rows) &&
-         work >= costs.block_work;
+  // Generated kernels pack groups of k as well.
+  const int64_t least_rows = problem.depth > 1             ? costs.group_rows
+                             : MustPack(problem, schedule) ? costs.packed_rows
+                                                           : costs.block_rows;
+  return problem.m * problem.m_outer >= least_rows && work >= costs.block_work;
 }
 
 void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmArithmetic& arithmetic, int threads,
@@ -121,7 +137,7 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
   const int64_t all_steps = problem.k_total();
   const int64_t column_panels = CeilDivide(problem.n, columns);
   int64_t row_panels = CeilDivide(problem.m, rows) * problem.m_outer;
-  const bool direct = IsDirectResult(spec, arithmetic);
+  const bool direct = IsStoredDirectly(spec, problem, arithmetic);
   const PaddedRound padded =
       CutPadding(problem, spec, PaddedElementBytes(problem, arithmetic), schedule.padded_bytes, rows);
   if (padded.units > 0) row_panels = padded.row_panels;
@@ -220,7 +236,7 @@ std::vector<int64_t> DescribeGemmBlocks(const GemmSpec& spec, const GemmProblem&
   g.rhs_k = problem.rhs_k / problem.depth * rhs;
   g.rhs_n = problem.rhs_n * rhs;
   g.out_row = problem.out_m * out;
-  g.out_element = out;
+  g.out_column = problem.out_n * out;
   g.pack_lhs = schedule.pack_lhs ? 1 : 0;
   g.pack_rhs = schedule.pack_rhs ? 1 : 0;
   if (spec.lhs_work > 0) g.lhs_pitch = PlaceOfOperand(problem, schedule, /*is_lhs=*/true).pitch * lhs;
@@ -228,8 +244,9 @@ std::vector<int64_t> DescribeGemmBlocks(const GemmSpec& spec, const GemmProblem&
     const GemmOperandPlace place = PlaceOfOperand(problem, schedule, /*is_lhs=*/false);
     g.rhs_pitch = place.panel > 0 ? 0 : place.pitch * rhs;
   }
-  g.direct = IsDirectResult(spec, *arithmetic) ? 1 : 0;
-  g.streams = StreamsRhs(spec, problem, schedule) && !schedule.pack_rhs ? 1 : 0;
+  g.direct = IsStoredDirectly(spec, problem, *arithmetic) ? 1 : 0;
+  g.transposed = problem.out_n != 1 ? 1 : 0;
+  g.streams = StreamsRhs(spec, problem, schedule) ? 1 : 0;
   g.run_block = std::max<int64_t>(schedule.k_block / problem.k, 1);
   g.step_block = schedule.k_block;
   g.tile_block = schedule.m_block / g.rows;

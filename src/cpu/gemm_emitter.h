@@ -212,7 +212,7 @@ class GemmEmitter {
   const GemmSpec& spec_;
   const GemmSchedule schedule_;
   const GemmArithmetic arithmetic_;
-  const GemmProblem problem_;
+  GemmProblem problem_;
   const GemmLayout layout_;
   const bool dot_;
   llvm::Module& module_;

@@ -8,10 +8,12 @@
 namespace kiln::cpu {
 
 // What a step of k multiplies and adds: one element, a pair of bf16 or four bytes, into sums of 32 or 64 bits. Bytes
-// are told apart by the signs of lhs and rhs. Those of AMX take sixteen rows, columns and steps with one instruction.
+// are told apart by the signs of lhs and rhs; f16 counts as one element. Those of AMX take sixteen rows, columns and
+// steps with one instruction.
 enum class GemmKernelKind : int64_t {
   kF32,
   kF64,
+  kHalf,  // of rows alone (row_kernels.h)
   kBrain,
   kSignedBytes,
   kSignedUnsigned,
@@ -32,6 +34,7 @@ inline constexpr int kMaxTileRows = 32;        // of any kernel,
 inline constexpr int kMaxVectorTileRows = 14;  // and of those that broadcast lhs against vectors
 inline constexpr int kMaxTileVectors = 4;
 inline constexpr int kMaxAmxVectors = 2;
+inline constexpr int64_t kMaxGemmRuns = 4096;  // of steps that are not as far apart as each other
 
 // Strides in bytes. rhs lies along the sum's lanes.
 struct GemmTileStrides {
@@ -58,6 +61,10 @@ struct GemmPacking {
 };
 using GemmPack = void(const char* from, char* to, const GemmPacking& packing, int64_t elements, int64_t columns);
 
+// Stores a tile of sums, as they are, where neighbours in memory are rows or none are; strides in bytes.
+using GemmStore = void(const char* sums, char* to, int64_t sums_row, int64_t out_row, int64_t out_column, int64_t rows,
+                       int64_t columns);
+
 struct GemmKernels {
   int64_t lanes = 0;
   int64_t depth = 0;      // elements of k in a step
@@ -65,7 +72,8 @@ struct GemmKernels {
   // Null where registers do not suffice.
   GemmTileKernel* tiles[kMaxTileVectors][kMaxTileRows] = {};
   GemmPack* pack_rows = nullptr;     // rhs contiguous along n
-  GemmPack* pack_columns = nullptr;  // along k, in whole steps
+  GemmPack* pack_columns = nullptr;  // along k, in whole steps; of one element also with any strides
+  GemmStore* store_columns = nullptr;
 };
 
 // Those for vectors of 64, 32 and 16 bytes (AVX-512, AVX2, NEON); null where this build or the width has none.

@@ -33,11 +33,20 @@ struct SignedBytesArithmetic : GroupArithmetic<uint8_t, int32_t> {
   static constexpr bool kOffset = true;
   // The offset's sums and constant need registers as well.
   static constexpr int kRegisters = 27;
-  static Vector Broadcast(uint32_t x) { return static_cast<Vector>(x ^ 0x80808080u); }
+  static Vector Broadcast(uint32_t x) { return Many(static_cast<Vector>(x)); }
+  static Vector Many(Vector x) { return x ^ 0x80808080u; }
   static Sum MultiplyAdd(Vector x, Vector y, Sum sum) { return UnsignedSignedArithmetic::MultiplyAdd(x, y, sum); }
   static Sum Offset(Vector y, Sum sum) {
     return UnsignedSignedArithmetic::MultiplyAdd(static_cast<Vector>(0x80808080u), y, sum);
   }
+};
+
+// Of rows alone: f16 is widened as it is loaded.
+struct HalfArithmetic : PlainArithmetic<float, 64, 32> {
+  using Element = uint16_t;
+  using Stored = Element __attribute__((ext_vector_type(16)));
+  static Vector Many(Stored x) { return (Vector)_mm512_cvtph_ps((__m256i)x); }
+  static Vector Few(Stored y) { return Many(y); }
 };
 
 }  // namespace
@@ -45,6 +54,7 @@ struct SignedBytesArithmetic : GroupArithmetic<uint8_t, int32_t> {
 const GemmKernels* GemmKernels512(GemmKernelKind kind) {
   static constexpr GemmKernels kKernels[] = {MakeGemmKernels<PlainArithmetic<float, 64, 32>>(),
                                              MakeGemmKernels<PlainArithmetic<double, 64, 32>>(),
+                                             GemmKernels(),
                                              MakeGemmKernels<BrainArithmetic>(),
                                              MakeGemmKernels<SignedBytesArithmetic>(),
                                              MakeGemmKernels<SignedUnsignedArithmetic>(),
@@ -60,7 +70,23 @@ const GroupKernels* GroupKernels512() {
 const RowKernels* RowKernels512(GemmKernelKind kind) {
   static constexpr RowKernels kF32 = MakeRowKernels<PlainArithmetic<float, 64, 32>>();
   static constexpr RowKernels kF64 = MakeRowKernels<PlainArithmetic<double, 64, 32>>();
-  return kind == GemmKernelKind::kF32 ? &kF32 : kind == GemmKernelKind::kF64 ? &kF64 : nullptr;
+  static constexpr RowKernels kHalf = MakeRowKernels<HalfArithmetic>();
+  static constexpr RowKernels kBrain = MakeRowKernels<BrainArithmetic>();
+  static constexpr RowKernels kSignedBytes = MakeRowKernels<SignedBytesArithmetic>();
+  switch (kind) {
+    case GemmKernelKind::kF32:
+      return &kF32;
+    case GemmKernelKind::kF64:
+      return &kF64;
+    case GemmKernelKind::kHalf:
+      return &kHalf;
+    case GemmKernelKind::kBrain:
+      return &kBrain;
+    case GemmKernelKind::kSignedBytes:
+      return &kSignedBytes;
+    default:
+      return nullptr;
+  }
 }
 
 const WinogradKernels* WinogradKernels512() {

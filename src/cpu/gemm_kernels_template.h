@@ -4,6 +4,7 @@
 #ifndef KILN_CPU_GEMM_KERNELS_TEMPLATE_H_
 #define KILN_CPU_GEMM_KERNELS_TEMPLATE_H_
 
+#include <type_traits>
 #include <utility>
 
 #include "src/cpu/gemm_kernels.h"
@@ -43,6 +44,7 @@ V WithLowHalf(Half value, std::integer_sequence<int, i...>) {
 // An arithmetic has: Scalar and Vector of kLanes of them, in memory; Sum, a vector of sums; kDepth; kOffset, whether
 // lhs has 128 added, whose products Offset(y, sum) collects; MultiplyAdd(x, y, sum), x being the broadcast of a scalar;
 // kHasHalves, whether it multiplies halves of vectors as well. `kHalf`: no more of the last vector is asked for.
+// For rows (row_kernels_template.h): Stored, elements as they lie in memory, and Many(x) and Few(y), vectors of them.
 template <typename A, int kRows, int kVectors, bool kHalf = false>
 void Tile(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& strides, const int64_t* lhs_runs,
           const int64_t* rhs_runs, int64_t run_count, int64_t steps, int64_t columns, bool resume) {
@@ -128,6 +130,20 @@ constexpr void FillTiles(GemmKernels& kernels) {
   }
 }
 
+// The processor's interleaving of the low or high halves of each group of `group` lanes, `run` lanes at a time.
+template <int group, int run, bool high, typename V, int... i>
+V Interleave(V a, V b, std::integer_sequence<int, i...>) {
+  constexpr int kLanes = sizeof...(i);
+  return __builtin_shufflevector(a, b,
+                                 (i / group * group + (high ? group / 2 : 0) + i % group / (2 * run) * run + i % run +
+                                  i % group / run % 2 * kLanes)...);
+}
+
+template <int group, int run, bool high, typename V>
+V Interleave(V a, V b) {
+  return Interleave<group, run, high>(a, b, std::make_integer_sequence<int, sizeof(V) * group / 16>());
+}
+
 // Steps of one vector of columns, elements of a step gathered from `depth` rows. Narrow elements are widened to 32
 // bits.
 template <typename A>
@@ -137,11 +153,27 @@ void PackRows(const char* from, char* to, const GemmPacking& packing, int64_t el
   using Row = Element __attribute__((ext_vector_type(A::kLanes)));
   for (int64_t k = 0; k < elements; k += A::kDepth, to += packing.panel_columns * A::kSumBytes) {
     char* panel = to;
-    for (int64_t n = 0, in_panel = 0; n < columns; n += A::kLanes, in_panel += A::kLanes) {
+    int64_t n = 0, in_panel = 0;
+    const auto store = [&](Vector value) {
+      Store(panel + in_panel * A::kSumBytes, value);
+      n += A::kLanes;
+      in_panel += A::kLanes;
       if (in_panel == packing.panel_columns) {
         panel += packing.panel_bytes;
         in_panel = 0;
       }
+    };
+    if constexpr (A::kDepth == 2) {
+      using Pair = Element __attribute__((ext_vector_type(2 * A::kLanes)));
+      constexpr auto kPair = std::make_integer_sequence<int, 2 * A::kLanes>();
+      while (n + 2 * A::kLanes <= columns && k + 1 < elements) {
+        const char* row_from = from + k * packing.k_stride + n * static_cast<int64_t>(sizeof(Element));
+        const auto first = Load<Pair>(row_from), second = Load<Pair>(row_from + packing.k_stride);
+        store((Vector)Interleave<2 * A::kLanes, 1, false>(first, second, kPair));
+        store((Vector)Interleave<2 * A::kLanes, 1, true>(first, second, kPair));
+      }
+    }
+    while (n < columns) {
       Vector value = {};
       for (int64_t i = 0; i < A::kDepth && k + i < elements; ++i) {
         const char* row_from = from + (k + i) * packing.k_stride + n * static_cast<int64_t>(sizeof(Element));
@@ -157,7 +189,7 @@ void PackRows(const char* from, char* to, const GemmPacking& packing, int64_t el
           value |= __builtin_convertvector(row, Vector) << static_cast<int>(i * 8 * sizeof(Element));
         }
       }
-      Store(panel + in_panel * A::kSumBytes, value);
+      store(value);
     }
     // What is left of the last panel holds zeros.
     const int64_t begin = (columns + A::kLanes - 1) / A::kLanes * A::kLanes;
@@ -166,20 +198,6 @@ void PackRows(const char* from, char* to, const GemmPacking& packing, int64_t el
       Store(panel + n % packing.panel_columns * A::kSumBytes, Vector{});
     }
   }
-}
-
-// The processor's interleaving of the low or high halves of each group of `group` lanes, `run` lanes at a time.
-template <int group, int run, bool high, typename V, int... i>
-V Interleave(V a, V b, std::integer_sequence<int, i...>) {
-  constexpr int kLanes = sizeof...(i);
-  return __builtin_shufflevector(a, b,
-                                 (i / group * group + (high ? group / 2 : 0) + i % group / (2 * run) * run + i % run +
-                                  i % group / run % 2 * kLanes)...);
-}
-
-template <int group, int run, bool high, typename V>
-V Interleave(V a, V b) {
-  return Interleave<group, run, high>(a, b, std::make_integer_sequence<int, sizeof(V) * group / 16>());
 }
 
 // Exchanges vector number and position inside each group of 128 bits.
@@ -198,19 +216,39 @@ void TransposeGroups(V (&v)[2]) {
   v[0] = low;
 }
 
+// A vector of 128 bits of every `stride`-th row of memory from `from` on.
+template <typename V>
+V LoadGroups(const char* from, int64_t stride) {
+  V whole;
+  for (uint64_t group = 0; group < sizeof(V) / 16; ++group) {
+    __builtin_memcpy(reinterpret_cast<char*>(&whole) + 16 * group, from + static_cast<int64_t>(group) * stride, 16);
+  }
+  return whole;
+}
+
 // A block of lanes columns by 128 bits of steps at a time; the last block of steps reaches back over the one before.
 template <typename A>
 void PackColumns(const char* from, char* to, const GemmPacking& packing, int64_t elements, int64_t columns) {
   using Vector = typename A::Vector;
   using Scalar = typename A::Scalar;
   constexpr int64_t kQuad = 16 / A::kSumBytes;
-  constexpr int64_t kGroups = A::kLanes / kQuad;
   const int64_t steps = elements / A::kDepth;
   const int64_t end = (columns + packing.panel_columns - 1) / packing.panel_columns * packing.panel_columns;
   for (int64_t n = 0; n < end; n += A::kLanes) {
     char* panel = to + n / packing.panel_columns * packing.panel_bytes + n % packing.panel_columns * A::kSumBytes;
     const char* source = from + n * packing.n_stride;
     const int64_t row_bytes = packing.panel_columns * A::kSumBytes;
+    if (A::kDepth == 1 && packing.k_stride != A::kSumBytes) {
+      // Lane by lane, as rhs lies there.
+      for (int64_t lane = 0; lane < A::kLanes; ++lane) {
+        const char* column = source + lane * packing.n_stride;
+        char* row = panel + lane * A::kSumBytes;
+        for (int64_t k = 0; k < steps; ++k, column += packing.k_stride, row += row_bytes) {
+          Store(row, n + lane < columns ? Load<Scalar>(column) : Scalar{0});
+        }
+      }
+      continue;
+    }
     if (n + A::kLanes > columns || steps < kQuad) {
       for (int64_t k = 0; k < steps; ++k) {
         for (int64_t lane = 0; lane < A::kLanes; ++lane) {
@@ -226,18 +264,42 @@ void PackColumns(const char* from, char* to, const GemmPacking& packing, int64_t
       // Vector i holds the steps of columns i, i + kQuad and so on, one group of 128 bits each.
       Vector v[kQuad];
       for (int64_t i = 0; i < kQuad; ++i) {
-        union {
-          Vector whole;
-          char pieces[kGroups][16];
-        } both;
-        for (int64_t group = 0; group < kGroups; ++group) {
-          __builtin_memcpy(both.pieces[group], source + (group * kQuad + i) * packing.n_stride + first * A::kSumBytes,
-                           16);
-        }
-        v[i] = both.whole;
+        v[i] = LoadGroups<Vector>(source + i * packing.n_stride + first * A::kSumBytes, kQuad * packing.n_stride);
       }
       TransposeGroups(v);
       for (int64_t i = 0; i < kQuad; ++i) Store(panel + (first + i) * row_bytes, v[i]);
+    }
+  }
+}
+
+// 128 bits of neighbouring rows by a vector of columns at a time; the last rows reach back over those before.
+template <typename A>
+void StoreColumns(const char* sums, char* to, int64_t sums_row, int64_t out_row, int64_t out_column, int64_t rows,
+                  int64_t columns) {
+  using Sum = typename A::Sum;
+  using Scalar = std::remove_cvref_t<decltype(Sum{}[0])>;
+  constexpr int64_t kElement = sizeof(Scalar), kQuad = 16 / kElement;
+  const int64_t in_vectors = rows >= kQuad ? columns / A::kLanes * A::kLanes : 0;
+  for (int64_t n = 0; n < in_vectors; n += A::kLanes) {
+    for (int64_t row = 0; row < rows; row += kQuad) {
+      const int64_t first = row + kQuad <= rows ? row : rows - kQuad;
+      Sum v[kQuad];
+      for (int64_t i = 0; i < kQuad; ++i) v[i] = Load<Sum>(sums + (first + i) * sums_row + n * kElement);
+      TransposeGroups(v);
+      char* column = to + first * out_row + n * out_column;
+      for (int64_t lane = 0; lane < A::kLanes; ++lane, column += out_column) {
+        const char* piece = reinterpret_cast<const char*>(&v[lane % kQuad]) + lane / kQuad * 16;
+        if (out_row == kElement) {
+          __builtin_memcpy(column, piece, 16);
+          continue;
+        }
+        for (int64_t i = 0; i < kQuad; ++i) __builtin_memcpy(column + i * out_row, piece + i * kElement, kElement);
+      }
+    }
+  }
+  for (int64_t n = in_vectors; n < columns; ++n) {
+    for (int64_t row = 0; row < rows; ++row) {
+      Store(to + row * out_row + n * out_column, Load<Scalar>(sums + row * sums_row + n * kElement));
     }
   }
 }
@@ -254,6 +316,7 @@ constexpr GemmKernels MakeGemmKernels() {
   FillTiles<A, 4>(kernels);
   kernels.pack_rows = &PackRows<A>;
   kernels.pack_columns = &PackColumns<A>;
+  kernels.store_columns = &StoreColumns<A>;
   return kernels;
 }
 
@@ -277,6 +340,9 @@ struct PlainArithmetic {
     return __builtin_elementwise_fma(x, y, sum);
   }
   static Sum Offset(Vector, Sum sum) { return sum; }
+  using Stored = Vector;
+  static Vector Many(Stored x) { return x; }
+  static Vector Few(Stored y) { return y; }
   static void StoreCut(char* to, Sum total, int64_t count, bool resume) {
     Sum before = {};
     const auto bytes = static_cast<uint64_t>(count) * sizeof(T);
@@ -301,6 +367,9 @@ struct GroupArithmetic {
   static constexpr int kRegisters = 32;
   static Vector Broadcast(uint32_t x) { return static_cast<Vector>(x); }
   static Sum Offset(Vector, Sum sum) { return sum; }
+  using Stored = Vector;
+  static Vector Many(Stored x) { return x; }
+  static Vector Few(Stored y) { return y; }
   static void StoreCut(char* to, Sum total, int64_t count, bool resume) {
     PlainArithmetic<SumScalar, 64, 32>::StoreCut(to, total, count, resume);
   }

@@ -163,7 +163,11 @@ bool ChooseCompiled(const GemmSpec& spec, const GemmProblem& problem, const Gemm
     return false;
   }
   if (!ChooseAmxTile(spec, problem, arithmetic, schedule)) {
-    ChooseTile(problem, arithmetic, schedule.lanes, kMaxVectorTileRows, kMaxTileVectors, schedule);
+    // Columns that are no neighbours are streams, which often share a set of the first-level cache.
+    constexpr int kMostStreams = 16;
+    const int streams = std::clamp(kMostStreams / schedule.lanes, 1, kMaxTileVectors);
+    ChooseTile(problem, arithmetic, schedule.lanes, kMaxVectorTileRows, problem.out_n == 1 ? kMaxTileVectors : streams,
+               schedule);
     if (!SupportsGemmBlocks(spec, problem, schedule, arithmetic)) return false;
   }
   schedule.kind = Kind::kBlocks;
@@ -412,8 +416,8 @@ std::optional<GemmPlan> PlanGemmBlocks(const GemmSpec& spec, absl::string_view n
   plan.schedule.lanes = std::max(Host().vector_bytes / arithmetic->part_bytes(), 1);
   plan.schedule.depth = ChooseDepth(spec, *arithmetic, /*swapped=*/false, /*plain=*/true);
   const GemmProblem problem = MakeGemmProblem(spec, /*swapped=*/false, plan.schedule.depth);
-  if (problem.n < plan.schedule.lanes || !ChooseCompiled(spec, problem, *arithmetic, threads, plan.schedule) ||
-      !FinishGemmPlan(spec, name, plan).ok()) {
+  if (problem.n < plan.schedule.lanes || problem.out_n != 1 ||
+      !ChooseCompiled(spec, problem, *arithmetic, threads, plan.schedule) || !FinishGemmPlan(spec, name, plan).ok()) {
     return std::nullopt;
   }
   return plan;

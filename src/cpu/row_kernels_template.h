@@ -39,12 +39,21 @@ auto SumAcrossLanes(V (&v)[2]) {
   return SumAcrossGroups(Interleave<2, 1, false>(v[0], v[1]) + Interleave<2, 1, true>(v[0], v[1]));
 }
 
+template <typename Mask>
+struct TailMasks {
+  Mask zeros = 0, ones = -1;
+};
+template <typename Mask>
+constexpr TailMasks<Mask> kTailMasks;
+
 template <typename A, int kFew, int kMany>
-void RowTiles(const char* few, const char* many, char* sums, const RowTileStrides& strides, int64_t elements,
+void RowTiles(const char* few, const char* many, char* sums, const RowTileStrides& strides, int64_t bytes,
               int64_t tiles, const char* ahead, int64_t ahead_count, bool resume) {
   using Vector = typename A::Vector;
-  using Scalar = typename A::Scalar;
-  constexpr int64_t kBytes = sizeof(Vector);
+  using Stored = typename A::Stored;
+  using Sum = typename A::Sum;
+  using Scalar = std::remove_cvref_t<decltype(Sum{}[0])>;
+  constexpr int64_t kBytes = sizeof(Stored);
   // Pointers as in Tile.
   constexpr int kGroup = 5;
   constexpr int kPointers = (kMany + kGroup - 1) / kGroup;
@@ -64,47 +73,48 @@ void RowTiles(const char* few, const char* many, char* sums, const RowTileStride
     }
     const char* y_from = few;
     const char* ahead_from = ahead;
-    Vector sum[kMany][kFew] = {};
+    Sum sum[kMany][kFew] = {};
+    Sum offset[kFew] = {};
     const auto multiply = [&](auto load) __attribute__((always_inline)) {
       Vector y[kFew];
-      for (int j = 0; j < kFew; ++j) y[j] = load(y_from + j * few_row);
+      for (int j = 0; j < kFew; ++j) y[j] = A::Few(load(y_from + j * few_row));
 #pragma clang loop unroll(full)
       for (int i = 0; i < kMany; ++i) {
-        const Vector x = load(x_from[i / kGroup] + i % kGroup * many_row);
+        const Vector x = A::Many(load(x_from[i / kGroup] + i % kGroup * many_row));
         for (int j = 0; j < kFew; ++j) {
           sum[i][j] = A::MultiplyAdd(x, y[j], sum[i][j]);
           __asm__ volatile("" : KILN_VECTOR_REGISTER(sum[i][j])::"memory");
         }
       }
+      for (int j = 0; A::kOffset && j < kFew; ++j) offset[j] = A::Offset(y[j], offset[j]);
     };
-    const auto advance = [&](int64_t bytes) __attribute__((always_inline)) {
-      y_from += bytes;
-      for (int i = 0; i < kPointers; ++i) x_from[i] += bytes;
+    const auto advance = [&](int64_t distance) __attribute__((always_inline)) {
+      y_from += distance;
+      for (int i = 0; i < kPointers; ++i) x_from[i] += distance;
     };
-    for (int64_t step = elements / A::kLanes; step > 0; --step) {
-      multiply([](const char* from) { return Load<Vector>(from); });
+    for (int64_t step = bytes / kBytes; step > 0; --step) {
+      multiply([](const char* from) { return Load<Stored>(from); });
       const char* line = ahead_from;
       for (int64_t i = 0; i < ahead_count; ++i, line += many_row) __builtin_prefetch(line, 0, 2);
       ahead_from += kBytes;
       advance(kBytes);
     }
-    if (const int64_t left = elements % A::kLanes; left > 0) {
-      using Bits = std::conditional_t<sizeof(Scalar) == 4, int32_t, int64_t>;
-      using Mask = Bits __attribute__((ext_vector_type(A::kLanes)));
-      Mask mask;
-      for (int i = 0; i < A::kLanes; ++i) mask[i] = i >= A::kLanes - left ? -1 : 0;
-      advance((left - A::kLanes) * static_cast<int64_t>(sizeof(Scalar)));
-      multiply([&](const char* from) { return (Vector)(Load<Mask>(from) & mask); });
+    if (const int64_t left = bytes % kBytes; left > 0) {
+      using Mask = int8_t __attribute__((ext_vector_type(kBytes)));
+      const Mask mask = Load<Mask>(reinterpret_cast<const char*>(&kTailMasks<Mask>) + left);
+      advance(left - kBytes);
+      multiply([&](const char* from) { return (Stored)(Load<Mask>(from) & mask); });
     }
     char* outer_sums = sums;
 #pragma clang loop unroll(full)
     for (int outer = 0; outer < kOuter; ++outer, outer_sums += outer_step) {
 #pragma clang loop unroll(full)
       for (int inner = 0; inner < kInner; inner += kQuad) {
-        Vector group[kQuad];
+        Sum group[kQuad];
         for (int q = 0; q < kQuad; ++q) {
           const int at = inner + q < kInner ? inner + q : inner;
           group[q] = kAlongFew ? sum[outer][at] : sum[at][outer];
+          if (A::kOffset) group[q] -= offset[kAlongFew ? at : outer];
         }
         Quad total = SumAcrossLanes(group);
         char* to = outer_sums + inner * inner_step;
@@ -125,41 +135,33 @@ void RowTiles(const char* few, const char* many, char* sums, const RowTileStride
 template <typename A>
 void PackRowColumns(const char* from, char* to, int64_t k_stride, int64_t row_stride, int64_t to_row, int64_t elements,
                     int64_t rows) {
-  using Vector = typename A::Vector;
-  using Scalar = typename A::Scalar;
-  constexpr int64_t kQuad = 16 / sizeof(Scalar), kGroups = A::kLanes / kQuad;
-  constexpr int64_t kElement = sizeof(Scalar);
-  const bool in_vectors = row_stride == kElement && rows >= kQuad;
+  using Element = typename A::Element;
+  constexpr int64_t kElement = sizeof(Element), kQuad = 16 / kElement;
   int64_t k = 0;
-  for (; in_vectors && k + A::kLanes <= elements; k += A::kLanes) {
-    for (int64_t row = 0; row < rows; row += kQuad) {
-      const int64_t first = row + kQuad <= rows ? row : rows - kQuad;
-      const char* source = from + k * k_stride + first * kElement;
-      Vector v[kQuad];
-      for (int64_t i = 0; i < kQuad; ++i) {
-        union {
-          Vector whole;
-          char pieces[kGroups][16];
-        } both;
-        for (int64_t group = 0; group < kGroups; ++group) {
-          __builtin_memcpy(both.pieces[group], source + (group * kQuad + i) * k_stride, 16);
-        }
-        v[i] = both.whole;
+  if constexpr (kElement >= 4) {
+    using Vector = typename A::Vector;
+    const bool in_vectors = row_stride == kElement && rows >= kQuad;
+    for (; in_vectors && k + A::kLanes <= elements; k += A::kLanes) {
+      for (int64_t row = 0; row < rows; row += kQuad) {
+        const int64_t first = row + kQuad <= rows ? row : rows - kQuad;
+        const char* source = from + k * k_stride + first * kElement;
+        Vector v[kQuad];
+        for (int64_t i = 0; i < kQuad; ++i) v[i] = LoadGroups<Vector>(source + i * k_stride, kQuad * k_stride);
+        TransposeGroups(v);
+        for (int64_t i = 0; i < kQuad; ++i) Store(to + (first + i) * to_row + k * kElement, v[i]);
       }
-      TransposeGroups(v);
-      for (int64_t i = 0; i < kQuad; ++i) Store(to + (first + i) * to_row + k * kElement, v[i]);
     }
   }
   for (; k < elements; ++k) {
     for (int64_t row = 0; row < rows; ++row) {
-      Store(to + row * to_row + k * kElement, Load<Scalar>(from + k * k_stride + row * row_stride));
+      Store(to + row * to_row + k * kElement, Load<Element>(from + k * k_stride + row * row_stride));
     }
   }
 }
 
 template <typename A, int kFew, int kMany>
 constexpr void FillRowTile(RowKernels& kernels) {
-  if constexpr (kFew * kMany + kFew + 1 <= A::kRegisters) {
+  if constexpr (kFew * kMany + (A::kOffset ? 2 : 1) * kFew + 1 <= A::kRegisters) {
     kernels.tiles[kFew - 1][kMany - 1] = &RowTiles<A, kFew, kMany>;
     if (kernels.most_few < kFew) kernels.most_few = kFew;
   }
@@ -178,7 +180,9 @@ template <typename A>
 constexpr RowKernels MakeRowKernels() {
   RowKernels kernels;
   kernels.lanes = A::kLanes;
-  kernels.element_bytes = sizeof(typename A::Scalar);
+  kernels.element_bytes = sizeof(typename A::Element);
+  kernels.sum_bytes = A::kSumBytes;
+  kernels.vector_bytes = sizeof(typename A::Stored);
   FillRowTiles<A, 1>(kernels);
   FillRowTiles<A, 2>(kernels);
   FillRowTiles<A, 3>(kernels);

@@ -18,12 +18,22 @@ using hlo::PrimitiveType;
 constexpr int64_t kLeadBytes = 64;
 
 std::optional<GemmKernelKind> KindOf(const GemmProblem& problem, const GemmArithmetic& arithmetic) {
-  if (arithmetic.parts() != 1 || !arithmetic.IsNative(problem.lhs_type) || !arithmetic.IsNative(problem.rhs_type)) {
-    return std::nullopt;
+  if (problem.lhs_type != problem.rhs_type) return std::nullopt;
+  const PrimitiveType sum = arithmetic.native_type();
+  switch (problem.lhs_type) {
+    case PrimitiveType::kF32:
+      return sum == PrimitiveType::kF32 ? std::optional(GemmKernelKind::kF32) : std::nullopt;
+    case PrimitiveType::kF64:
+      return GemmKernelKind::kF64;
+    case PrimitiveType::kF16:
+      return sum == PrimitiveType::kF32 ? std::optional(GemmKernelKind::kHalf) : std::nullopt;
+    case PrimitiveType::kBF16:
+    case PrimitiveType::kS8:
+      if (arithmetic.MaxDepth(problem.lhs_type, problem.rhs_type) == 1) return std::nullopt;
+      return problem.lhs_type == PrimitiveType::kS8 ? GemmKernelKind::kSignedBytes : GemmKernelKind::kBrain;
+    default:
+      return std::nullopt;
   }
-  if (arithmetic.native_type() == PrimitiveType::kF32) return GemmKernelKind::kF32;
-  if (arithmetic.native_type() == PrimitiveType::kF64) return GemmKernelKind::kF64;
-  return std::nullopt;
 }
 
 // Many rows that come from memory, in a stream each; asking ahead for what a cache holds takes longer.
@@ -54,7 +64,7 @@ class RowRunner {
     packed_row_ = RoundUp(std::min(g_.k_block, g_.k) * kernels_.element_bytes, 128) + 64;
     packed_bytes_ = g_.pack_lhs ? kLeadBytes + g_.m * packed_row_ : 0;
     const int64_t kept = g_.k_block < g_.k ? RoundUp(std::min(g_.column_block, g_.n), g_.columns) : g_.columns;
-    sums_bytes_ = g_.direct ? 0 : g_.m * kept * kernels_.element_bytes;
+    sums_bytes_ = g_.direct ? 0 : g_.m * kept * kernels_.sum_bytes;
   }
 
   int64_t bytes() const { return packed_bytes_ + sums_bytes_; }
@@ -86,10 +96,11 @@ class RowRunner {
       char* sums = sums_;
       for (int64_t n = n_begin; n < n_end; n += g_.columns) {
         const int64_t end = std::min(n + g_.columns, n_end);
-        MultiplyColumns(few, rhs + k * kernels_.element_bytes, g_.direct ? out : sums, n, end, n_end, elements, k > 0);
+        MultiplyColumns(few, rhs + k * kernels_.element_bytes, g_.direct ? out : sums, n, end, n_end,
+                        elements * kernels_.element_bytes, k > 0);
         if (g_.direct) continue;
         if (k + elements == g_.k) finish_(sums, out, extra_, batch, 0, n, g_.m, end - n);
-        if (g_.k_block < g_.k) sums += g_.m * g_.columns * kernels_.element_bytes;
+        if (g_.k_block < g_.k) sums += g_.m * g_.columns * kernels_.sum_bytes;
       }
     }
   }
@@ -97,13 +108,13 @@ class RowRunner {
  private:
   // Columns [n, end) of a task that ends with `n_end`.
   void MultiplyColumns(const char* few, const char* rhs, char* sums, int64_t n, int64_t end, int64_t n_end,
-                       int64_t elements, bool resume) {
+                       int64_t bytes, bool resume) {
     RowTileStrides strides{g_.pack_lhs ? packed_row_ : g_.lhs_row, g_.rhs_column, g_.out_row, g_.out_column};
     if (g_.direct) {
       sums += n * g_.out_column;
     } else {
-      strides.sums_few = g_.columns * kernels_.element_bytes;
-      strides.sums_many = kernels_.element_bytes;
+      strides.sums_few = g_.columns * kernels_.sum_bytes;
+      strides.sums_many = kernels_.sum_bytes;
     }
     while (n < end) {
       const int64_t many = MostMany(kernels_, group_, end - n, g_.n, g_.rhs_column);
@@ -114,7 +125,7 @@ class RowRunner {
       for (int64_t group = 0; group < groups_; ++group) {
         const int64_t m = group * group_, first = group * ahead_;
         RowKernel* kernel = kernels_.tiles[std::min(group_, g_.m - m) - 1][many - 1];
-        kernel(few + m * strides.few, rhs + n * g_.rhs_column, sums + m * strides.sums_few, strides, elements, tiles,
+        kernel(few + m * strides.few, rhs + n * g_.rhs_column, sums + m * strides.sums_few, strides, bytes, tiles,
                rhs + (n + many + first) * g_.rhs_column, asks ? std::clamp<int64_t>(many - first, 0, ahead_) : 0,
                resume);
       }
@@ -158,7 +169,13 @@ bool ChooseRowProduct(const GemmSpec& spec, const GemmProblem& problem, const Ge
   const RowKernels* kernels = kind.has_value() ? FindRowKernels(*kind) : nullptr;
   if (kernels == nullptr || problem.rhs_k != 1 || (problem.rhs_n == 0 && problem.n > 1)) return false;
   const double work = static_cast<double>(problem.m * problem.n) * static_cast<double>(problem.k);
-  if (problem.k < 2 * kernels->lanes || work < costs.block_work) return false;
+  if (*kind >= GemmKernelKind::kBrain && MultipliesWithAmx(AmxKindOf(*kind)) &&
+      std::min({problem.m, problem.n, problem.k}) >= costs.amx_extent) {
+    return false;
+  }
+  // Bytes are multiplied so fast that more rows repay packing.
+  if (*kind == GemmKernelKind::kSignedBytes && problem.m > costs.few_rows / 4) return false;
+  if (problem.k * kernels->element_bytes < 2 * kernels->vector_bytes || work < costs.block_work) return false;
   // Few columns that fill vectors need not be packed as rows.
   if (problem.lhs_m == 1 && problem.m % kernels->lanes == 0 && problem.m > 1) return false;
   int64_t dimensions = 0;
@@ -176,7 +193,7 @@ bool ChooseRowProduct(const GemmSpec& spec, const GemmProblem& problem, const Ge
   schedule.pack_rhs = false;
   schedule.m_block = problem.m;
   // Few rows stay in the second-level cache.
-  const int64_t element = arithmetic.element_bytes();
+  const int64_t element = kernels->element_bytes;
   const int64_t parts = CeilDivide(problem.m * problem.k * element, int64_t{Host().l2_bytes} / 2);
   schedule.k_block = parts > 1 ? RoundUp(CeilDivide(problem.k, parts), 64) : problem.k;
   // Equal parts for all threads.
@@ -189,8 +206,8 @@ bool ChooseRowProduct(const GemmSpec& spec, const GemmProblem& problem, const Ge
                                          std::max<int64_t>(CeilDivide(tasks_per_thread * threads, problem.batches), 1));
   // Whole tiles, or whole vectors.
   const int64_t groups = CeilDivide(problem.m, kernels->most_few);
-  const int64_t tile = MostMany(*kernels, CeilDivide(problem.m, groups), RowKernels::kMaxMany, problem.n,
-                                problem.rhs_n * arithmetic.element_bytes());
+  const int64_t tile =
+      MostMany(*kernels, CeilDivide(problem.m, groups), RowKernels::kMaxMany, problem.n, problem.rhs_n * element);
   const int64_t unit = IsDirectResult(spec, arithmetic) ? tile : columns;
   schedule.n_block = std::max<int64_t>(std::min(RoundUp(CeilDivide(problem.n, tasks), unit), problem.n), 1);
   return true;
@@ -200,7 +217,8 @@ std::vector<int64_t> DescribeRowProduct(const GemmSpec& spec, const GemmProblem&
                                         const GemmLayout& layout) {
   const absl::StatusOr<GemmArithmetic> arithmetic =
       GemmArithmetic::Make(spec.lhs.type, spec.rhs.type, spec.result_type);
-  const int64_t element = arithmetic->element_bytes(), out = GemmArithmetic::StoredBytes(problem.out_type);
+  const int64_t element = GemmArithmetic::StoredBytes(problem.lhs_type);
+  const int64_t out = GemmArithmetic::StoredBytes(problem.out_type);
   RowProduct g;
   g.kind = *KindOf(problem, *arithmetic);
   g.m = problem.m;

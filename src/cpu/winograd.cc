@@ -225,10 +225,10 @@ class WinogradRunner {
       const int64_t y = tile.y + i * down.dilation;
       if (y >= down.places) break;
       char* row = out + tile.batch * g_.out_batch + y * down.out;
-      const char* from = results_ + i * results_row;
+      char* from = results_ + i * results_row;
       if (g_.direct) {
-        kernels_.transpose(from, sums_row_, row + tile.x * across.out + feature * g_.out_feature, g_.out_feature,
-                           places, columns * kElement);
+        gemm_.store_columns(from, row + tile.x * across.out + feature * g_.out_feature, sums_row_, kElement,
+                            g_.out_feature, places, columns);
       } else if (together) {
         finish_(from, row, extra_, tile.batch * down.places + y, tile.x, feature, places, columns);
       } else {

@@ -28,9 +28,6 @@ struct WinogradKernels {
   void (*inputs)(const char* const* from, char* to, int64_t to_element, int64_t bytes) = nullptr;
   // `bytes` of features of one tile, to a pointer for each result. Whether all results are finite.
   bool (*results)(const char* from, int64_t from_element, char* const* to, int64_t bytes) = nullptr;
-  // `bytes` of features of each of so many places, to where places are neighbours.
-  void (*transpose)(const char* from, int64_t from_place, char* to, int64_t to_feature, int64_t places,
-                    int64_t bytes) = nullptr;
 };
 
 // Those for vectors of 64, 32 and 16 bytes (AVX-512, AVX2, NEON); null where this build has none.

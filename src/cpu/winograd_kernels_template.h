@@ -110,45 +110,8 @@ bool WinogradResults(const char* from, int64_t from_element, char* const* to, in
 }
 
 template <typename A>
-void WinogradTranspose(const char* from, int64_t from_place, char* to, int64_t to_feature, int64_t places,
-                       int64_t bytes) {
-  using Vector = typename A::Vector;
-  constexpr int kQuad = 4;
-  constexpr int64_t kElement = sizeof(float);
-  for (int64_t at = 0; at < bytes; at += sizeof(Vector), to += A::kLanes * to_feature) {
-    if (places < kQuad) {
-      for (int64_t place = 0; place < places; ++place) {
-        for (int64_t lane = 0; lane < A::kLanes; ++lane) {
-          Store(to + lane * to_feature + place * kElement,
-                Load<float>(from + place * from_place + at + lane * kElement));
-        }
-      }
-      continue;
-    }
-    // The last four places reach back over those before.
-    for (int64_t place = 0; place < places; place += kQuad) {
-      const int64_t first = place + kQuad <= places ? place : places - kQuad;
-      Vector v[kQuad];
-      for (int i = 0; i < kQuad; ++i) v[i] = Load<Vector>(from + (first + i) * from_place + at);
-      TransposeGroups(v);
-      for (int i = 0; i < kQuad; ++i) {
-        // Features i, i + 4 and so on.
-        union {
-          Vector whole;
-          char pieces[sizeof(Vector) / 16][16];
-        } both = {v[i]};
-        for (int64_t group = 0; group < A::kLanes / kQuad; ++group) {
-          __builtin_memcpy(to + (group * kQuad + i) * to_feature + first * kElement, both.pieces[group], 16);
-        }
-      }
-    }
-  }
-}
-
-template <typename A>
 constexpr WinogradKernels MakeWinogradKernels() {
-  return {A::kLanes,          &WinogradWeights<A>, &WinogradWholeInputs<A>,
-          &WinogradInputs<A>, &WinogradResults<A>, &WinogradTranspose<A>};
+  return {A::kLanes, &WinogradWeights<A>, &WinogradWholeInputs<A>, &WinogradInputs<A>, &WinogradResults<A>};
 }
 
 }  // namespace

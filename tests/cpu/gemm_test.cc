@@ -514,9 +514,12 @@ TEST_F(GemmTest, BlockSchedules) {
     if (kernels == nullptr) continue;
     for (int i = 0; i < 30; ++i) {
       const int64_t k = kernels->depth * (1 + random_() % 70);
-      const int rhs_layout = random_() % 2, lhs_layout = kernels->depth > 1 ? 0 : random_() % 2;
+      // Sides of one element may lie anywhere, and results that are as wide as sums.
+      const int rhs_layout = random_() % (kernels->depth > 1 ? 2 : 4),
+                lhs_layout = kernels->depth > 1 ? 0 : random_() % 4;
+      const bool any_place = kernels->store_columns != nullptr && Bytes(types.result) == kernels->sum_bytes;
       GemmSpec spec = Make(types.lhs, types.rhs, types.result, 1 + random_() % 70, 1 + random_() % 90, k, lhs_layout,
-                           rhs_layout, 0);
+                           rhs_layout, any_place ? random_() % 4 : 0);
       Check(spec, [&](GemmSchedule& s) {
         s.kind = GemmSchedule::Kind::kBlocks;
         s.amx = IsAmx(types.kind);
@@ -592,15 +595,26 @@ TEST_F(GemmTest, DotSchedules) {
 
 // Few rows times many that lie along k, of kernels that are compiled with Kiln, in blocks of all sizes.
 TEST_F(GemmTest, RowSchedules) {
-  for (PrimitiveType type : {PrimitiveType::kF32, PrimitiveType::kF64}) {
-    const RowKernels* kernels =
-        FindRowKernels(type == PrimitiveType::kF32 ? GemmKernelKind::kF32 : GemmKernelKind::kF64);
-    if (kernels == nullptr) GTEST_SKIP() << "no kernels for this host";
+  using T = PrimitiveType;
+  struct Mixture {
+    T type, result;
+    GemmKernelKind kind;
+  };
+  const auto has = [](T type) { return type == T::kBF16 ? Host().brain_dot : type == T::kS8 ? Host().byte_dot : true; };
+  if (FindRowKernels(GemmKernelKind::kF32) == nullptr) GTEST_SKIP() << "no kernels for this host";
+  for (const auto& [type, result, kernel_kind] :
+       {Mixture{T::kF32, T::kF32, GemmKernelKind::kF32}, Mixture{T::kF64, T::kF64, GemmKernelKind::kF64},
+        Mixture{T::kF16, T::kF16, GemmKernelKind::kHalf}, Mixture{T::kBF16, T::kF32, GemmKernelKind::kBrain},
+        Mixture{T::kBF16, T::kBF16, GemmKernelKind::kBrain}, Mixture{T::kS8, T::kS32, GemmKernelKind::kSignedBytes},
+        Mixture{T::kS8, T::kS8, GemmKernelKind::kSignedBytes}}) {
+    const RowKernels* kernels = FindRowKernels(kernel_kind);
+    if (kernels == nullptr || !has(type)) continue;
+    const int64_t vector = kernels->vector_bytes / kernels->element_bytes;
     for (int i = 0; i < 60; ++i) {
       const bool swapped = random_() % 2 == 1;
-      const int64_t few = 1 + random_() % 20, many = 1 + random_() % 90, k = 2 * kernels->lanes + random_() % 90;
-      GemmSpec spec = swapped ? Make(type, type, type, many, few, k, 0, random_() % 4, random_() % 3)
-                              : Make(type, type, type, few, many, k, random_() % 4, 1, random_() % 3);
+      const int64_t few = 1 + random_() % 20, many = 1 + random_() % 90, k = 2 * vector + random_() % 190;
+      GemmSpec spec = swapped ? Make(type, type, result, many, few, k, 0, random_() % 4, random_() % 3)
+                              : Make(type, type, result, few, many, k, random_() % 4, 1, random_() % 3);
       Check(spec, [&](GemmSchedule& s) {
         s = GemmSchedule();
         s.kind = GemmSchedule::Kind::kRows;
@@ -610,22 +624,26 @@ TEST_F(GemmTest, RowSchedules) {
         s.vectors = 1 + random_() % 6;
         s.pack_lhs = (swapped ? spec.rhs.row_stride : spec.lhs.column_stride) != 1 || random_() % 2;
         s.m_block = few;
-        s.n_block = 1 + random_() % 60;
-        s.k_block = random_() % 2 ? k : kernels->lanes + random_() % 40;
+        // What is not stored as it is summed takes whole vectors to the end.
+        s.n_block = Bytes(result) < 4 ? s.vectors * s.lanes * (1 + random_() % 3) : 1 + random_() % 60;
+        s.k_block = random_() % 2 ? k : vector + random_() % 40;
       });
       if (HasFatalFailure()) return;
     }
   }
   // Chosen for either side that is few, and not for columns that fill vectors.
-  const auto kind = [&](int64_t m, int64_t n, int64_t k, int rhs_layout) {
-    const GemmSpec spec =
-        Make(PrimitiveType::kF32, PrimitiveType::kF32, PrimitiveType::kF32, m, n, k, 0, rhs_layout, 0);
-    return PlanGemm(spec, "gemm", 2)->schedule.kind;
+  const auto kind = [&](int64_t m, int64_t n, int64_t k, int rhs_layout, T type = T::kF32) {
+    return PlanGemm(Make(type, type, type, m, n, k, 0, rhs_layout, 0), "gemm", 2)->schedule.kind;
   };
   EXPECT_EQ(kind(1000, 7, 300, 0), GemmSchedule::Kind::kRows);
   EXPECT_EQ(kind(7, 1000, 300, 1), GemmSchedule::Kind::kRows);
   EXPECT_NE(kind(7, 1000, 300, 0), GemmSchedule::Kind::kRows);
   EXPECT_NE(kind(1000, 2 * FindRowKernels(GemmKernelKind::kF32)->lanes, 300, 0), GemmSchedule::Kind::kRows);
+  for (const T type : {T::kF16, T::kBF16, T::kS8}) {
+    if (FindRowKernels(GemmKernelKind::kHalf) == nullptr || !has(type)) continue;
+    EXPECT_EQ(kind(7, 1000, 300, 1, type), GemmSchedule::Kind::kRows);
+    EXPECT_EQ(kind(1000, 1, 300, 0, type), GemmSchedule::Kind::kRows);
+  }
 }
 
 // Few rows times a matrix that comes from memory, which is read where it lies, a few of its rows at a time.
@@ -644,6 +662,14 @@ TEST_F(GemmTest, StreamedMatrices) {
     }
   }
   Check(Make(T::kF32, T::kF32, T::kF32, 3, n, k, 0, 0, 0));
+  // Pairs of bf16 are packed as they stream.
+  if (FindGemmKernels(GemmKernelKind::kBrain) != nullptr) {
+    const GemmSpec pairs = Make(T::kBF16, T::kBF16, T::kF32, 8, 2 * n, k + k % 2, 0, 0, 0);
+    const auto plan = PlanGemm(pairs, "gemm", 2);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_EQ(plan->schedule.kind, GemmSchedule::Kind::kBlocks) << Describe(pairs, *plan);
+    EXPECT_LE(plan->schedule.k_block, 32) << Describe(pairs, *plan);
+  }
   // One that stays in the caches is not packed either.
   const GemmSpec cached = Make(T::kF32, T::kF32, T::kF32, 16, 1024, 1024, 0, 0, 0);
   const auto plan = PlanGemm(cached, "gemm", 2);
@@ -665,9 +691,9 @@ TEST_F(GemmTest, EpilogueRunsOnRegisters) {
                                                                    {200, 5, 700},
                                                                    {600, 1, 64},
                                                                    {500, 20, 100}}) {
-    for (int out_layout = 0; out_layout < 2; ++out_layout) {
+    for (const int out_layout : {0, 1, 3}) {
       GemmSpec spec = Make(PrimitiveType::kF32, PrimitiveType::kF32, PrimitiveType::kF32, m, n, k, 0, 0, out_layout);
-      std::vector<float> lhs(m * k), rhs(k * n), bias(n), residual(m * n);
+      std::vector<float> lhs(m * k), rhs(k * n), bias(n), residual(3 * m * n);
       for (auto* values : {&lhs, &rhs, &bias, &residual}) {
         for (float& value : *values) value = static_cast<float>(random_() % 17) - 8;
       }
