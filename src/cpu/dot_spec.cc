@@ -37,6 +37,15 @@ bool IsMatrixProduct(const Instruction& dot) {
       !IsProductType(dot.shape().element_type())) {
     return false;
   }
+  // Rows of a complex matrix times a vector: the matrix would be packed for one use.
+  const auto are_rows_by_vector = [&](const Shape& rows, int64_t contracted, const Shape& vector) {
+    return vector.rank() == batch + contracting && contracted == rows.rank() - 1;
+  };
+  if (contracting == 1 && hlo::IsComplex(dot.shape().element_type()) &&
+      (are_rows_by_vector(lhs, attributes.lhs_contracting[0], rhs) ||
+       are_rows_by_vector(rhs, attributes.rhs_contracting[0], lhs))) {
+    return false;
+  }
   return dot.shape().element_count() > 0;
 }
 

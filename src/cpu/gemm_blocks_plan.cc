@@ -71,15 +71,15 @@ bool StreamsRhs(const GemmSpec& spec, const GemmProblem& problem, const GemmSche
          problem.k * problem.rhs_k * GemmArithmetic::StoredBytes(problem.rhs_type) >= Tuning().products.far_bytes;
 }
 
+// Whether kernels may store sums where the result is.
+bool IsStoredDirectly(const GemmSpec& spec, const GemmProblem& problem, const GemmArithmetic& arithmetic) {
+  return IsDirectResult(spec, arithmetic) && problem.out_n == 1;
+}
+
 }  // namespace
 
 bool IsDirectResult(const GemmSpec& spec, const GemmArithmetic& arithmetic) {
   return !spec.epilogue && arithmetic.IsNative(spec.out.type) && spec.out.type == spec.result_type;
-}
-
-// Whether kernels may store sums where the result is.
-static bool IsStoredDirectly(const GemmSpec& spec, const GemmProblem& problem, const GemmArithmetic& arithmetic) {
-  return IsDirectResult(spec, arithmetic) && problem.out_n == 1;
 }
 
 bool SupportsGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule,
