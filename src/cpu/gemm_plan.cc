@@ -73,7 +73,7 @@ bool IsPlain(const GemmSpec& spec) {
 }
 
 // Whether lanes should run along m. Stores along a contiguous side come first, then full vectors.
-bool ShouldSwap(const GemmSpec& spec, int lanes) {
+bool ShouldSwap(const GemmSpec& spec, int lanes, int parts) {
   const bool n_contiguous = spec.out.column_stride == 1 || spec.n == 1;
   const bool m_contiguous = spec.out.row_stride == 1 || spec.m == 1;
   if (!spec.outer_rows.empty() || !spec.padding.empty() || HasOffset(spec) || spec.column_group > 0) return false;
@@ -83,6 +83,8 @@ bool ShouldSwap(const GemmSpec& spec, int lanes) {
   // So that an lhs along m is read in vectors: 1024 by 1024 times 12 columns take 0.3 of the time, 24 columns 0.7.
   const bool lies_along_m = spec.lhs.row_stride == 1 && spec.lhs.column_stride != 1;
   if (lies_along_m && 2 * spec.n <= 3 * lanes && spec.m >= 8 * spec.n && spec.k >= 16) return true;
+  // Complex rows would be packed: there are no kernels that multiply them as they lie.
+  if (parts == 2 && spec.lhs.column_stride == 1) return false;
   // Few columns leave most lanes idle; storing one lane at a time costs less than that once the sum is long enough.
   return 2 * spec.n <= lanes && spec.m >= 4 * spec.n && spec.k >= 16;
 }
@@ -324,7 +326,7 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
     KILN_RETURN_IF_ERROR(FinishGemmPlan(spec, name, plan));
     return plan;
   }
-  schedule.swapped = !is_made && ShouldSwap(spec, full_lanes);
+  schedule.swapped = !is_made && ShouldSwap(spec, full_lanes, parts);
   const bool plain = IsPlain(spec);
   GemmProblem problem = MakeGemmProblem(spec, schedule.swapped, 1);
   const int64_t m = problem.m, n = problem.n;
