@@ -48,6 +48,7 @@ absl::Status NestLowering::LowerStatement(const Block::Statement& statement) {
       return LowerReduce(statement.index);
     case Block::Kind::kStore: {
       const Store& store = kernel_.stores[statement.index];
+      has_stored_ = true;
       if (StoreToRowTile(statement.index)) return absl::OkStatus();
       if (threads_ == nullptr && vector_ != nullptr && LowerInterleaved(statement.index)) return absl::OkStatus();
       if (!WrittenByOneOfGroup()) return LowerStore(store);
@@ -255,10 +256,13 @@ bool NestLowering::LoadChosen(const Op& op, Value* value) {
   const auto is_plain = [&](ValueId id) {
     const Op& load = kernel_.ops[id];
     return load.kind == OpKind::kLoad && load.predicate == kNoValue && !staged_.contains(id) &&
-           !kernel_.parameters[load.parameter].is_local;
+           !kernel_.parameters[load.parameter].is_local && !kernel_.parameters[load.parameter].is_updated;
   };
-  if (!is_plain(op.operands[1]) || !is_plain(op.operands[2]) || a.offset != b.offset || a.type != b.type) return false;
-  if (!schedule_.row_tiles.empty()) return false;
+  // What was stored meanwhile may be in the place of what is read.
+  if (has_stored_ || !schedule_.row_tiles.empty() || !is_plain(op.operands[1]) || !is_plain(op.operands[2]) ||
+      a.offset != b.offset || a.type != b.type) {
+    return false;
+  }
   llvm::Value* array = b_.CreateSelect(values_[op.operands[0]].value, ArrayOf(a.parameter), ArrayOf(b.parameter));
   *value = MemoryAccess(&scalar_, vector_.get()).LoadVector(op.type, array, AccessFor(a.offset), mask_);
   return true;

@@ -306,6 +306,7 @@ class NestLowering {
   absl::flat_hash_map<int, std::vector<Bound>> bounds_;  // by loop
   absl::flat_hash_map<int, Blocks> blocks_;              // by loop
   absl::flat_hash_map<int, LoopRange> box_;              // by loop, in RunBox
+  bool has_stored_ = false;                              // by code that was emitted before
   bool aligned_runs_ = true;                             // vectors begin at multiples of their lanes
   absl::flat_hash_map<ValueId, Staged> staged_;
   std::vector<PlacedRowTile> row_tiles_;  // as in the schedule, inside its vector loop
