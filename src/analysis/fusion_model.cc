@@ -133,7 +133,7 @@ bool IsMadeFromArguments(const Instruction& value, int steps) {
   return hlo::IsElementwise(value.opcode()) && value.operand_count() > 0 && steps > 0 &&
          CostOf(value) != EvaluationCost::kExpensive &&
          std::all_of(value.operands().begin(), value.operands().end(), [&](const Instruction* operand) {
-           return operand->IsParameter() || IsRematerialized(*operand) || IsMadeFromArguments(*operand, steps - 1);
+           return operand->IsParameter() || IsMadeFromNothing(*operand) || IsMadeFromArguments(*operand, steps - 1);
          });
 }
 

@@ -51,6 +51,26 @@ bool ReadsOwnRow(const Kernel& kernel, const NestSchedule& schedule, const Reduc
          load_inside == store_inside;
 }
 
+// Whether each element is written by one iteration, or again only after what that iteration reads is in registers: the
+// loops that the place depends on come first, and tasks divide no others. Rows that are made again for each column are
+// written by every task.
+bool WritesOnce(const Kernel& kernel, absl::Span<const NestSchedule> schedules, const Store& store) {
+  uint64_t rest = kernel.terms.LoopsOf(store.offset), again = 0;
+  for (int loop : kernel.nests[0].loops) {
+    const uint64_t bit = uint64_t{1} << loop;
+    if (kernel.loops[loop].extent > 1 && (rest & bit) == 0) again |= bit;
+  }
+  if (again == 0) return true;
+  if (schedules.size() != 1 || schedules[0].over_groups) return false;
+  for (size_t i = 0; i < schedules[0].order.size() && rest != 0; ++i) {
+    const uint64_t bit = uint64_t{1} << schedules[0].order[i];
+    if ((again & bit) != 0) return false;
+    rest &= ~bit;
+  }
+  return absl::c_all_of(absl::MakeConstSpan(schedules[0].order).first(schedules[0].task_loops),
+                        [&](int loop) { return (again >> loop & 1) == 0; });
+}
+
 }  // namespace
 
 bool MayShareBuffer(const Kernel& kernel, absl::Span<const NestSchedule> schedules, int input, int output) {
@@ -75,6 +95,7 @@ bool MayShareBuffer(const Kernel& kernel, absl::Span<const NestSchedule> schedul
   int64_t harmless = 0;
   for (auto it = statements.rbegin(); it != statements.rend(); ++it) {
     if (it->kind == Block::Kind::kStore && kernel.stores[it->index].parameter == output) {
+      if (!WritesOnce(kernel, schedules, kernel.stores[it->index])) return false;
       if (store == nullptr) store = &kernel.stores[it->index];
       stored.insert(kernel.stores[it->index].offset);
     }

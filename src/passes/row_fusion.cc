@@ -181,7 +181,8 @@ class GroupFinder {
     Instruction* root = order_[root_position];
     const Instruction* reduce = reduce_before_[root];
     if (reduce == nullptr || steps_to_spread_[root_position] > static_cast<int64_t>(kMaxMembers) ||
-        (!hlo::IsElementwise(root->opcode()) && !IsOfSeveral(*root)) || taken_.contains(root) || kept_.contains(root) || !root->shape().IsArray() ||
+        (!hlo::IsElementwise(root->opcode()) && !IsOfSeveral(*root)) || taken_.contains(root) ||
+        kept_.contains(root) || !root->shape().IsArray() ||
         root->users().empty() == !root->IsRoot()) {
       return {};
     }
@@ -240,7 +241,7 @@ class GroupFinder {
       if (!copied_.contains(member)) {
         taken_.insert(member);
       } else if (!analysis::IsMadeFromNothing(*member) && !analysis::IsMadeFromArguments(*member, /*steps=*/1) &&
-                 !SpreadsGiven(*member)) {
+                 !IsMadeOfGiven(*member)) {
         kept_.insert(member);
       }
     }
@@ -356,8 +357,10 @@ class GroupFinder {
     }
   }
 
-  bool SpreadsGiven(const Instruction& value) const {
-    return value.opcode() == Opcode::kBroadcast && given_.contains(value.operand(0));
+  // Copied though what it remains for may come before the group.
+  bool IsMadeOfGiven(const Instruction& value) const {
+    return (value.opcode() == Opcode::kBroadcast || value.opcode() == Opcode::kSlice) &&
+           given_.contains(value.operand(0));
   }
 
   // Takes out members found last, behind which there are no stages yet, so that the least is read of what is made

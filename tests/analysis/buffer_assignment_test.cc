@@ -32,7 +32,7 @@ Assigned Assign(const std::string& text) {
 
 TEST(BufferAssignmentTest, LiveBuffersOfTheArenaDoNotMeet) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
-    const Assigned assigned = Assign(testing::WriteGraph(seed, static_cast<int>(seed % 4)).text);
+    const Assigned assigned = Assign(testing::WriteGraph(seed, static_cast<int>(seed % 4), 30).text);
     ASSERT_NE(assigned.buffers, nullptr);
     const std::vector<Buffer>& buffers = assigned.buffers->buffers();
     for (size_t i = 0; i < buffers.size(); ++i) {

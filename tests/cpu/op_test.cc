@@ -8,6 +8,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
+#include "src/base/catch_exceptions.h"
 #include "tests/cpu/differential.h"
 #include "tests/cpu/random_programs.h"
 
@@ -84,15 +85,15 @@ TEST_P(OpTest, AgreesWithTheEvaluator) {
 INSTANTIATE_TEST_SUITE_P(Families, OpTest, ::testing::ValuesIn(Families()),
                          [](const auto& info) { return std::string(info.param.name); });
 
-void CheckGraphs(int nesting, int programs) {
+void CheckGraphs(int nesting, int programs, int64_t steps = 30) {
   int failures = 0;
   ForSeeds(programs, [&](uint64_t seed) {
-    const Program program = WriteGraph(seed, nesting);
+    const Program program = WriteGraph(seed, nesting, steps);
     CheckOptions options;
     options.fused = seed % 4 != 0;
     options.donate = seed % 2 == 0;
     options.threads = seed % 3 == 0 ? 3 : 1;
-    const absl::Status status = Check(program, seed, options);
+    const absl::Status status = CatchExceptions([&] { return Check(program, seed, options); });
     if (status.ok()) return true;
     ADD_FAILURE() << "seed " << seed << (options.fused ? "" : ", not fused") << (options.donate ? ", donated" : "")
                   << ": " << status << "\n"
@@ -104,6 +105,8 @@ void CheckGraphs(int nesting, int programs) {
 TEST(GraphTest, FlatGraphsAgreeWithTheEvaluator) { CheckGraphs(0, 40); }
 TEST(GraphTest, GraphsWithLoopsAgreeWithTheEvaluator) { CheckGraphs(1, 40); }
 TEST(GraphTest, GraphsWithNestedLoopsAgreeWithTheEvaluator) { CheckGraphs(3, 25); }
+// Fusions next to each other that read each other's results.
+TEST(GraphTest, LongGraphsAgreeWithTheEvaluator) { CheckGraphs(1, 200, 150); }
 
 }  // namespace
 }  // namespace kiln::testing

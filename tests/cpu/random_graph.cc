@@ -421,7 +421,7 @@ class GraphWriter {
 
 }  // namespace
 
-Program WriteGraph(uint64_t seed, int nesting) {
+Program WriteGraph(uint64_t seed, int nesting, int64_t steps) {
   Random random(seed);
   ModuleWriter module;
   ProgramWriter writer(&module, &random);
@@ -437,7 +437,7 @@ Program WriteGraph(uint64_t seed, int nesting) {
     graph.AddValue(writer.Parameter(random.Of(types), dims));
   }
   graph.AddValue(writer.Parameter(PrimitiveType::kS32, {}, {Data::Kind::kSmall, -3, 9}));
-  graph.Grow(random.In(5, 30));
+  graph.Grow(random.In(5, steps));
   // Results that can be written over an argument, when that is donated.
   std::vector<std::string> aliases;
   std::vector<bool> taken(writer.parameters().size(), false);

@@ -205,7 +205,6 @@ constexpr Rule kRules[] = {
     {"negate(shift-right-arithmetic'(x, c))", "shift-right-logical(x, c)", Signed, SignPlace},
     {"negate(shift-right-logical'(x, c))", "shift-right-arithmetic(x, c)", Signed, SignPlace},
     {"abs(t:abs(x))", "t"},
-    {"abs(negate(x))", "abs(x)"},
     {"abs(x)", "x", NonNegativeX},
     {"sign(t:sign(x))", "t", NotComplex},
 };

@@ -33,6 +33,7 @@ bool IsSmall(const Match& match) {
 bool IsEven(const Match& match) {
   switch (match['t']->opcode()) {
     case Opcode::kAbs:
+      return !hlo::IsUnsignedIntegral(match['x']->shape().element_type());
     case Opcode::kCos:
     case Opcode::kCosh:
     case Opcode::kIsFinite:
