@@ -685,6 +685,12 @@ TEST_F(GemmTest, StreamedMatrices) {
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_FALSE(plan->schedule.pack_rhs) << Describe(cached, *plan);
   EXPECT_EQ(plan->schedule.k_block, 1024) << Describe(cached, *plan);
+  // Rows of rhs that share sets of the second-level cache are packed where rows are many.
+  if (Host().l2_bytes > 1 << 20) return;
+  for (const int64_t m : {64, 384}) {
+    const GemmSpec sharing = Make(T::kF32, T::kF32, T::kF32, m, 2048, 512, 0, 0, 0);
+    EXPECT_EQ(PlanGemm(sharing, "gemm", 2)->schedule.pack_rhs, m >= Tuning().products.sharing_rows) << m;
+  }
 }
 
 // max(product + bias[n] + residual[m, n], 0), with the residual in the place of the result.
