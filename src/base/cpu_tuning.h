@@ -54,6 +54,7 @@ struct KernelTuning {
   int64_t streaming_bytes;            // results of at least this size bypass the cache; bench 'memory|math|layout'
   int64_t streamed_bytes;             // where a kernel goes over this much at least; bench layout/tile
   int64_t streaming_temporary_bytes;  // and temporaries, which are read soon; bench 'memory|training'
+  int64_t ahead_bytes;                // how far reductions of arrays from memory ask ahead; 0: not; bench reduce/.*16m
   int64_t row_elements;               // of a row that several stages go over at most; bench 'norm|losses'
   int64_t single_row_elements;        // where there is but one; bench 'norm|losses'
   bool scales_to_subnormals;  // AVX-512's instruction that scales takes no longer to give subnormals; bench math
@@ -77,12 +78,14 @@ struct ProductTuning {
   double l2_load_cycles;                // of a vector of rhs from the L2 cache, beyond one from the L1 cache
   double l3_load_cycles;                // and from behind the L2 cache
   int64_t far_bytes;                    // rhs, and rows that are summed, of this size come from memory; bench reduce
+  int64_t vector_product_bytes;         // a vector times such a matrix is a sum of products; bench matmul/.*4096
   // Kernels compiled with Kiln (cpu/gemm_blocks.h).
   int64_t block_rows;          // fewer rows do not repay the call,
   int64_t few_rows;            // so many at most, times rows that lie along k as well: cpu/row_product.h
   int64_t packed_rows;         // packing rhs,
   int64_t group_rows;          // packing it in groups of k, which generated kernels do as well,
-  int64_t placed_rows;         // and packing an rhs that can be read where it lies
+  int64_t placed_rows;         // packing an rhs that can be read where it lies,
+  int64_t sharing_rows;        // and one whose rows share few sets of the L2 cache
   int64_t wide_row_bytes;      // rows of rhs from here on lie on pages of their own
   double panel_part;           // of packed rhs in one stretch of a long k, in L1 caches
   double block_work;           // less does not repay the call

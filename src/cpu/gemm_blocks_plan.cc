@@ -164,7 +164,8 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
   if (streams) schedule.k_block = std::min(problem.k, problem.m * problem.m_outer <= 4 ? kFewStreamRows : kStreamRows);
   // Rows a multiple of a power of two apart share few sets of the second-level cache, which keeps no more of them.
   const int64_t row_bytes = problem.rhs_k * element;
-  schedule.pack_rhs |= !few && wide_rows && schedule.k_block * (row_bytes & -row_bytes) > Host().l2_bytes / 2;
+  schedule.pack_rhs |= !few && wide_rows && problem.m * problem.m_outer >= costs.sharing_rows &&
+                       schedule.k_block * (row_bytes & -row_bytes) > Host().l2_bytes / 2;
   const bool in_parts = schedule.k_block < all_steps;
 
   const int64_t max_columns = std::max<int64_t>(Host().l2_bytes / 4 / (schedule.k_block * step_bytes), 1);

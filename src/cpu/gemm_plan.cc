@@ -192,6 +192,17 @@ bool ChooseRows(const GemmSpec& spec, const GemmArithmetic& arithmetic, int thre
   return false;
 }
 
+// Whether few rows times an rhs that lies along k are summed across lanes, which costs each result about as much as
+// gathering a step of k costs a vector of results; packing rhs would cost more than either.
+bool IsWorthDot(const GemmProblem& problem, const GemmArithmetic& arithmetic, int full_lanes) {
+  constexpr int64_t kGathered = 256;  // elements of rhs, which is packed where there are more
+  const int64_t m = problem.m, k = problem.k;
+  if (m < 1 || m > 8 || problem.rhs_k != 1 || problem.rhs_n == 1) return false;
+  if (k * problem.n > kGathered) return k >= full_lanes;
+  if (m > 4 || problem.n < 2) return false;
+  return k >= (!arithmetic.IsNative(problem.rhs_type) ? 8 : m > 2 ? 4 : 2);
+}
+
 // Whether lhs is too long to stay in the first-level cache next to the columns of a dot kernel.
 bool IsLongForDot(const GemmProblem& problem, const GemmArithmetic& arithmetic) {
   return problem.m * problem.k * arithmetic.element_bytes() > Host().l1_bytes * 3 / 4;
@@ -333,20 +344,18 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
   int64_t k = problem.k_total();
   schedule.lanes = static_cast<int>(std::min<int64_t>(full_lanes, PowerOfTwoAtLeast(std::max<int64_t>(n, 1))));
 
-  const bool rhs_along_k = problem.rhs_k == 1 && problem.rhs_n != 1;
-  if (!is_made && plain && parts == 1 && rhs_along_k && m >= 1 && m <= 8 && k >= full_lanes && k * n > 256) {
-    // Packing rhs would cost more than the product.
+  if (!is_made && plain && parts == 1 && IsWorthDot(problem, arithmetic, full_lanes)) {
     schedule.kind = Kind::kDot;
-    schedule.lanes = full_lanes;
+    schedule.lanes = static_cast<int>(std::min<int64_t>(full_lanes, PowerOfTwoAtLeast(k)));
     // Two bands of rows are better than one of eight once lhs and a few columns exceed the first-level cache.
     const bool bands = m > 4 && IsLongForDot(problem, arithmetic);
     schedule.rows = static_cast<int>(bands ? (m + 1) / 2 : m);
     int64_t columns = schedule.rows <= 4 ? 4 : 2;
     // Behind short sums the epilogue is what takes time, and it has as many lanes as there are columns.
     if (spec.epilogue && k <= Tuning().products.short_dot_vectors * full_lanes) {
-      columns = std::max(columns, full_lanes / PowerOfTwoAtLeast(schedule.rows));
+      columns = std::max(columns, schedule.lanes / PowerOfTwoAtLeast(schedule.rows));
     }
-    schedule.vectors = static_cast<int>(std::min<int64_t>({columns, PowerOfTwoAtLeast(n), full_lanes}));
+    schedule.vectors = static_cast<int>(std::min<int64_t>({columns, PowerOfTwoAtLeast(n), schedule.lanes}));
     const bool convert = !arithmetic.IsNative(problem.lhs_type);
     schedule.pack_lhs = problem.lhs_k != 1 || (convert && n >= 4 * columns);
     schedule.unroll = std::clamp(8 / (schedule.rows * schedule.vectors), 1, 8);

@@ -7,6 +7,7 @@
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/Intrinsics.h"
+#include "src/base/cpu_tuning.h"
 #include "src/base/status.h"
 #include "src/kernel/nest_lowering.h"
 #include "src/kernel/scalar_computation.h"
@@ -247,7 +248,31 @@ Value NestLowering::LowerLoad(ValueId id) {
     access.reads_around = last - first <= lanes && spread.range.low + first >= 0 &&
                           spread.range.high + last + lanes <= kernel_.parameters[op.parameter].element_count();
   }
+  if (mask == nullptr && access.kind == Access::Kind::kContiguous && !hlo::IsComplex(op.type)) {
+    AskAhead(op, base, access.offset);
+  }
   return memory.LoadVector(op.type, base, access, mask);
+}
+
+void NestLowering::AskAhead(const Op& op, llvm::Value* base, llvm::Value* offset) {
+  constexpr int64_t kLineBytes = 64;
+  const int64_t ahead = Tuning().kernels.ahead_bytes, width = hlo::ByteWidth(op.type);
+  const auto is_far = [](const Parameter& p) {
+    return p.element_count() * hlo::ByteWidth(p.type) >= Tuning().products.far_bytes;
+  };
+  const bool is_of_reduce = threads_ == nullptr && vector_loop_ != schedule_.vector_loop;
+  // What reads several arrays has as many streams already, and is slower with more requests.
+  if (ahead == 0 || !is_of_reduce || !is_far(kernel_.parameters[op.parameter]) ||
+      absl::c_count_if(kernel_.parameters, is_far) > 1) {
+    return;
+  }
+  llvm::Type* element = scalar_.MemoryType(op.type);
+  for (int64_t at = ahead; at < ahead + vector_->lanes() * width; at += kLineBytes) {
+    llvm::Value* pointer =
+        b_.CreateConstGEP1_64(b_.getInt8Ty(), b_.CreateGEP(element, base, offset), static_cast<uint64_t>(at));
+    b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {pointer->getType()},
+                       {pointer, b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
+  }
 }
 
 bool NestLowering::LoadChosen(const Op& op, Value* value) {

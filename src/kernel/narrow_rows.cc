@@ -67,9 +67,9 @@ class NarrowRows {
     });
   }
 
-  // The index goes through rows of any width, and through their elements with any stride or none.
+  // The index goes through rows of any width, either way, and through their elements with any stride or none.
   bool LiesAlongRows(const IndexExpr& expr) const {
-    return expr.Coefficient(kernel_.terms.LoopTerm(outer_)) > 0 && absl::c_all_of(expr.terms, [&](const auto& part) {
+    return expr.Coefficient(kernel_.terms.LoopTerm(outer_)) != 0 && absl::c_all_of(expr.terms, [&](const auto& part) {
              const IndexTerms::Term& term = kernel_.terms.term(part.first);
              return term.kind == IndexTerms::Kind::kLoop || (term.loops & SetOf({outer_, row_})) == 0;
            });
@@ -160,7 +160,7 @@ class NarrowRows {
   bool ChooseBlock() {
     constexpr double kEnoughGain = 1.25;   // in lanes that are at work
     constexpr int64_t kMaxStretch = 4096;  // elements
-    constexpr int64_t kMinRepeats = 16;    // that make what is computed once for all of them worth its instructions
+    constexpr int64_t kMinRepeats = 4;     // that make what is computed once for all of them worth its instructions
     const int64_t all_lanes = Lanes(SetOf({outer_, row_})), rows = kernel_.loops[outer_].extent;
     const double fill = static_cast<double>(width_) / static_cast<double>((width_ + all_lanes - 1) / all_lanes);
     for (lanes_ = all_lanes; lanes_ >= 4; lanes_ /= 2) {

@@ -215,6 +215,8 @@ class NestLowering {
   // for none.
   bool HoldsForRuns(ValueId predicate) const;
   Value LowerLoad(ValueId id);
+  // Asks for what a reduction along the lanes will load from memory some iterations on.
+  void AskAhead(const Op& op, llvm::Value* base, llvm::Value* offset);
 
   // A select between elements of two arrays that is the same for all lanes: of one array nothing is read. False where
   // it is none. (The loads of both are there already, and are dropped for want of a use.)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "src/analysis/arithmetic_cost.h"
 #include "src/analysis/buffer_assignment.h"
 #include "src/analysis/combiner.h"
 #include "src/analysis/fusion_model.h"
@@ -21,6 +22,8 @@ constexpr int64_t kEnoughParts = 32;
 constexpr int64_t kResultsOfVector = 64;
 // Columns that a task without parts adds up side by side.
 constexpr int64_t kColumnsOfTask = 256;
+// Fewer are not worth looking at.
+constexpr int64_t kLeastElements = 4096;
 // Rows of sums that are added one by one where they lie apart.
 constexpr int64_t kFarRowBytes = 2048;
 
@@ -59,12 +62,33 @@ Split RowsOf(const Instruction& reduce) {
   return is_far && others.size() == 1 ? Split{others[0], from.dimensions(others[0])} : Split();
 }
 
+// What an element takes beside one that is loaded and added: functions that are fused with the reduction.
+int64_t WorkOfElement(const Instruction& reduce) {
+  constexpr size_t kMostOps = 64;
+  const int64_t elements = reduce.operand(0)->shape().element_count();
+  std::vector<const Instruction*> ops = {reduce.operand(0)};
+  double work = 1;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    if (!hlo::IsElementwise(ops[i]->opcode())) continue;
+    if (analysis::IsTranscendental(ops[i]->opcode())) work += Tuning().fusion.function_operations / 4;
+    for (const Instruction* operand : ops[i]->operands()) {
+      const bool is_new = operand->shape().IsArray() && operand->shape().element_count() == elements &&
+                          !absl::c_linear_search(ops, operand);
+      if (is_new && ops.size() < kMostOps) ops.push_back(operand);
+    }
+  }
+  return static_cast<int64_t>(work);
+}
+
 Split SplitOf(const Instruction& reduce) {
   const Shape& from = reduce.operand(0)->shape();
   const int64_t elements = from.element_count();
   int64_t results = std::max<int64_t>(1, elements);
   for (int64_t d : reduce.dimensions()) results /= std::max<int64_t>(1, from.dimensions(d));
-  if (elements < Tuning().threads.split_elements) return {};
+  if (elements < kLeastElements) return {};
+  constexpr int64_t kMany = int64_t{1} << 40;
+  const int64_t work = std::min(elements, kMany) * WorkOfElement(reduce);
+  if (work < Tuning().threads.split_elements) return {};
   std::vector<bool> reduced(from.rank(), false);
   for (int64_t d : reduce.dimensions()) reduced[d] = true;
   const bool columns = !reduced.back();
@@ -81,7 +105,7 @@ Split SplitOf(const Instruction& reduce) {
     return user->opcode() == Opcode::kReduce && user->dimensions() == reduce.dimensions();
   });
   const int64_t wanted = std::min({columns ? kEnoughParts : (kEnoughParts + tasks - 1) / tasks,
-                                   elements / Tuning().threads.part_elements, analysis::kMaxFrameBytes / bytes});
+                                   work / Tuning().threads.part_elements, analysis::kMaxFrameBytes / bytes});
   if (columns && wanted <= results / kColumnsOfTask) return {};
   Split best;
   for (int64_t d = 0; d < from.rank(); ++d) {

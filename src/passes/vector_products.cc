@@ -1,6 +1,7 @@
 #include "src/passes/vector_products.h"
 
 #include "src/analysis/fusion_model.h"
+#include "src/base/cpu_tuning.h"
 #include "src/passes/replace_ops.h"
 
 namespace kiln::passes {
@@ -41,7 +42,10 @@ Instruction* Expand(Instruction* dot) {
   const bool is_made_again = matrix->shape().dimensions(contracted) <= kFewProducts &&
                              contracted + 1 < matrix->shape().rank() && analysis::IsMadeFromArguments(*rows, kMaxSteps);
   const bool is_made = matrix->users().size() == 1 && analysis::BytesMadeOf(*matrix, /*cheap=*/false).has_value();
-  if (!is_made && !is_made_again) return nullptr;
+  // One that comes from memory streams through the kernel.
+  const bool is_far = sum == matrix->shape().element_type() && hlo::IsFloating(sum) &&
+                      matrix->shape().byte_count() >= Tuning().products.vector_product_bytes;
+  if (!is_made && !is_made_again && !is_far) return nullptr;
   DimensionVector places(batch + 1, contracted);
   for (size_t i = 0; i < batch; ++i) {
     if (of_matrix[i] != static_cast<int64_t>(i)) return nullptr;

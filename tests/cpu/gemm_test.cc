@@ -591,6 +591,15 @@ TEST_F(GemmTest, DotSchedules) {
       if (HasFatalFailure()) return;
     }
   }
+  // Chosen for few rows times a small matrix along k, rather than gathering its columns.
+  const auto kind = [&](int64_t m, int64_t n, int64_t k) {
+    const GemmSpec spec = Make(PrimitiveType::kF32, PrimitiveType::kF32, PrimitiveType::kF32, m, n, k, 0, 1, 0);
+    Check(spec);
+    return PlanGemm(spec, "gemm", 2)->schedule.kind;
+  };
+  for (const int64_t k : {3, 8, 16}) EXPECT_EQ(kind(1, 16, k), GemmSchedule::Kind::kDot) << k;
+  EXPECT_EQ(kind(4, 16, 16), GemmSchedule::Kind::kDot);
+  EXPECT_NE(kind(8, 16, 16), GemmSchedule::Kind::kDot);
 }
 
 // Few rows times many that lie along k, of kernels that are compiled with Kiln, in blocks of all sizes.
@@ -676,6 +685,12 @@ TEST_F(GemmTest, StreamedMatrices) {
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_FALSE(plan->schedule.pack_rhs) << Describe(cached, *plan);
   EXPECT_EQ(plan->schedule.k_block, 1024) << Describe(cached, *plan);
+  // Rows of rhs that share sets of the second-level cache are packed where rows are many.
+  if (Host().l2_bytes > 1 << 20) return;
+  for (const int64_t m : {64, 384}) {
+    const GemmSpec sharing = Make(T::kF32, T::kF32, T::kF32, m, 2048, 512, 0, 0, 0);
+    EXPECT_EQ(PlanGemm(sharing, "gemm", 2)->schedule.pack_rhs, m >= Tuning().products.sharing_rows) << m;
+  }
 }
 
 // max(product + bias[n] + residual[m, n], 0), with the residual in the place of the result.

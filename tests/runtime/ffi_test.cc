@@ -10,6 +10,7 @@
 #include "src/runtime/client.h"
 #include "src/runtime/ffi/api.h"
 #include "src/runtime/ffi/attributes.h"
+#include "src/runtime/ffi/blas_threads.h"
 #include "src/runtime/ffi/registry.h"
 #include "src/runtime/loaded_executable.h"
 
@@ -325,6 +326,38 @@ ENTRY e {
   ROOT c = f32[4] custom-call(t), custom_call_target="ffi_test.add_in_place", api_version=API_VERSION_TYPED_FFI, output_to_operand_aliasing={{}: (0, {1})}
 })"),
               ::testing::ElementsAre(11, 22, 33, 44));
+}
+
+int blas_threads = 2;
+XLA_FFI_Error* WriteBlasThreads(XLA_FFI_CallFrame* frame) {
+  if (frame->extension_start != nullptr) return nullptr;
+  const auto* result = static_cast<const XLA_FFI_Buffer*>(frame->rets.rets[0]);
+  for (int64_t i = 0; i < 4; ++i) static_cast<float*>(result->data)[i] = static_cast<float>(blas_threads);
+  return nullptr;
+}
+
+TEST_F(ProgramTest, SmallLapackCallsTakeOneThread) {
+  SetBlasControlForTest({[] { return blas_threads; }, [](int threads) { blas_threads = threads; }});
+  for (const std::string name : {"lapack_test", "ffi_test.blas"}) {
+    ASSERT_TRUE(RegisterHandler(name, "host", {.execute = WriteBlasThreads}, 0).ok());
+    for (const int64_t size : {16, 600}) {
+      const bool is_limited = size == 16 && name == "lapack_test";
+      const std::string made = absl::StrCat("f32[3,", size, ",", size, "] broadcast(x), dimensions={}");
+      const std::string call = absl::StrCat("custom_call_target=\"", name, "\", api_version=API_VERSION_TYPED_FFI");
+      EXPECT_THAT(
+          *Run(absl::StrCat("HloModule m\nENTRY e {\n  p = f32[4] parameter(0)\n  x = f32[] constant(1)\n  a = ", made,
+                            "\n  ROOT c = f32[4] custom-call(p, a), ", call, "\n}")),
+          ::testing::Each(is_limited ? 1 : 2))
+          << name << size;
+      EXPECT_EQ(blas_threads, 2);
+    }
+  }
+  {
+    const OneBlasThread outer(true), none(false), inner(true);
+    EXPECT_EQ(blas_threads, 1);
+  }
+  EXPECT_EQ(blas_threads, 2);
+  SetBlasControlForTest({});
 }
 
 TEST_F(ProgramTest, RefusesWithTheNameOfTheOp) {

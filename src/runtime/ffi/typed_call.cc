@@ -1,16 +1,27 @@
 // Calls of typed handlers: the call frame is laid out once, each call fills in the addresses.
+#include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/strings/match.h"
 #include "src/base/status.h"
 #include "src/runtime/ffi/api.h"
 #include "src/runtime/ffi/attributes.h"
+#include "src/runtime/ffi/blas_threads.h"
 #include "src/runtime/ffi/calls.h"
 
 namespace kiln::runtime::ffi {
 namespace {
 
 using Stage = cpu::CustomCall::Stage;
+
+// Of a batch, each.
+bool HasSmallMatrices(const XLA_FFI_Buffer& buffer) {
+  int64_t elements = 1;
+  for (int64_t i = std::max<int64_t>(buffer.rank - 2, 0); i < buffer.rank; ++i) elements *= buffer.dims[i];
+  return elements <= kOneThreadElements;
+}
 
 class TypedCall : public cpu::CustomCall {
  public:
@@ -29,6 +40,8 @@ class TypedCall : public cpu::CustomCall {
     for (const hlo::Shape* leaf : instruction.shape().Leaves()) AddBuffer(*leaf);
     // Only now do the dimensions stay where they are.
     for (size_t i = 0; i < buffers_.size(); ++i) buffers_[i].dims = dimensions_[i].data();
+    is_small_lapack_ = absl::StartsWith(instruction.Get<hlo::CustomCallAttributes>().target, "lapack_") &&
+                       absl::c_all_of(buffers_, HasSmallMatrices);
     argument_types_.assign(argument_count_, XLA_FFI_ArgType_BUFFER);
     result_types_.assign(buffers_.size() - argument_count_, XLA_FFI_RetType_BUFFER);
   }
@@ -37,7 +50,10 @@ class TypedCall : public cpu::CustomCall {
     if (bundle_.instantiate == nullptr) return absl::OkStatus();
     XLA_FFI_ExecutionContext context = {.instantiate_state = &state_};
     XLA_FFI_CallFrame frame = Frame(XLA_FFI_ExecutionStage_INSTANTIATE, &context);
-    return Annotate(Invoke(bundle_.instantiate, &frame), absl::StrCat(context_, " (instantiate)"));
+    const absl::Status status = Invoke(bundle_.instantiate, &frame);
+    // The library is loaded by now.
+    if (is_small_lapack_) FindBlasControl();
+    return Annotate(status, absl::StrCat(context_, " (instantiate)"));
   }
 
   bool HasStage(Stage stage) const override { return HandlerOf(stage) != nullptr; }
@@ -62,6 +78,7 @@ class TypedCall : public cpu::CustomCall {
     frame.rets.size = static_cast<int64_t>(buffers.size() - argument_count_);
     frame.rets.types = const_cast<XLA_FFI_RetType*>(result_types_.data());
     frame.rets.rets = addresses.data() + argument_count_;
+    const OneBlasThread limit(is_small_lapack_);
     return Annotate(Invoke(HandlerOf(stage), &frame), context_);
   }
 
@@ -103,6 +120,7 @@ class TypedCall : public cpu::CustomCall {
   std::vector<XLA_FFI_Buffer> buffers_;  // operand leaves, then result leaves, without data
   std::vector<std::vector<int64_t>> dimensions_;
   size_t argument_count_ = 0;
+  bool is_small_lapack_ = false;
   std::vector<XLA_FFI_ArgType> argument_types_;
   std::vector<XLA_FFI_RetType> result_types_;
 };
