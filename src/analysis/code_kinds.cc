@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_set.h"
 #include "src/analysis/fusion_model.h"
 #include "src/hlo/module.h"
 
@@ -167,9 +168,13 @@ bool IsJoinedInPlace(const hlo::Instruction& instruction) {
     if (instruction.shape().dimensions(d) != 1) return false;
   }
   int64_t offset = 0;
+  absl::flat_hash_set<const hlo::Instruction*> pieces;  // none stands twice, since code writes it once
   for (const hlo::Instruction* piece : instruction.operands()) {
     const int64_t bytes = piece->shape().byte_count();
-    if (offset % kPartAlignment != 0 || bytes < kMinPartBytes || !IsMadeForItsUser(*piece)) return false;
+    if (offset % kPartAlignment != 0 || bytes < kMinPartBytes || !IsMadeForItsUser(*piece) ||
+        !pieces.insert(piece).second) {
+      return false;
+    }
     offset += bytes;
   }
   return true;

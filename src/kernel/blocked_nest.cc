@@ -98,13 +98,15 @@ class BlockedNest {
     const Instruction* made = kept.value;
     while (made->opcode() == Opcode::kOptBarrier) made = made->operand(0);
     const hlo::DimensionVector local = kept.KeptDimensions(blocks_.blocked, blocks_.rows);
-    BodyBuilder::Kept known{body_.AddLocal(made->shape().element_type(), local)};
+    BodyBuilder::Kept place{body_.AddLocal(made->shape().element_type(), local)};
     for (size_t d = 0; d < kept.loops.size(); ++d) {
       const int64_t loop = kept.loops[d];
-      known.left_out.push_back(loop >= 0 && loop != blocks_.blocked);
-      known.origin.push_back(loop == blocks_.blocked ? first_row_ + kept.first : IndexExpr());
-      if (loop >= 0) known.loops |= loops_[loop];
+      place.left_out.push_back(loop >= 0 && loop != blocks_.blocked);
+      place.origin.push_back(loop == blocks_.blocked ? first_row_ + kept.first : IndexExpr());
+      if (loop >= 0) place.loops |= loops_[loop];
     }
+    // Bound before it is made, since tables that this takes move local arrays.
+    const BodyBuilder::Kept& known = body_.BindKept(kept.value, std::move(place));
     if (made->opcode() == Opcode::kConcatenate && kept.loops[made->dimensions()[0]] < 0 &&
         analysis::CheaperAsPieces(*made)) {
       const bool together = analysis::MakesPiecesTogether(*made);
@@ -125,7 +127,6 @@ class BlockedNest {
       for (int64_t column = 0; column < columns; ++column) pieces.values.push_back({made, column, column});
       KILN_RETURN_IF_ERROR(EmitStage(kept, known, pieces));
     }
-    body_.BindKept(kept.value, std::move(known));
     return absl::OkStatus();
   }
 

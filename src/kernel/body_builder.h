@@ -64,7 +64,9 @@ class BodyBuilder {
     std::vector<bool> left_out;
     uint64_t loops = 0;
   };
-  void BindKept(const hlo::Instruction* instruction, Kept kept) { kept_[instruction] = std::move(kept); }
+  const Kept& BindKept(const hlo::Instruction* instruction, Kept kept) {
+    return kept_[instruction] = std::move(kept);
+  }
   int AddLocal(hlo::PrimitiveType type, hlo::DimensionVector dimensions);
 
   // Element `index` of leaf `leaf` of `instruction`.

@@ -34,10 +34,11 @@ bool IndicesGrow(const Kernel& kernel, const Reduce& reduce) {
   const Op &index = kernel.ops[reduce.elements[1]], &init = kernel.ops[reduce.inits[1]];
   if (index.kind != OpKind::kIndex || init.kind != OpKind::kConstant) return false;
   const IndexRange range = kernel.terms.RangeOf(index.offset);
+  const int64_t extent = kernel.loops[reduce.loops[0]].extent;
   int64_t stride = 0;
-  return hlo::ByteWidth(index.type) >= 4 && range.high <= INT32_MAX &&
+  return hlo::ByteWidth(index.type) >= 4 && extent <= INT32_MAX && range.high <= INT32_MAX &&
          range.low >= hlo::ElementAsInt64(init.literal, init.literal_index) &&
-         LinearStride(kernel.terms, index.offset, reduce.loops[0], 1, &stride) && stride > 0;
+         LinearStride(kernel.terms, index.offset, reduce.loops[0], static_cast<int>(extent), &stride) && stride > 0;
 }
 
 }  // namespace

@@ -343,6 +343,8 @@ class Scheduler {
     return width == 8 && !reduces_.empty() && of_width[4] > of_width[8] ? 4 : width;
   }
 
+  static constexpr int kMostLanes = 64;  // but for sums of columns
+
   // Full registers of the widest type that the loop touches; several registers at once where a loop-carried
   // accumulator would otherwise wait for itself.
   int LanesFor(int loop) const {
@@ -374,10 +376,10 @@ class Scheduler {
     const int width = WidthAlong(loop);
     int lanes = std::max(1, target_.vector_bytes / width);
     const bool carried = info.kind == LoopKind::kReduce || !reduces_.empty();
-    int most = 64;
+    int most = kMostLanes;
     if (carried && cost <= 16 && !far_apart) {
       int registers = 4;
-      if (info.kind != LoopKind::kReduce && reduced <= kPlainSum && target_.target == Target::kCpu) {
+      if (info.kind == LoopKind::kParallel && reduced <= kPlainSum && target_.target == Target::kCpu) {
         // Columns: long stretches of each row, in as many sums as half the registers hold.
         const int sums = ColumnSums(loop);
         if (sums > 0) {
@@ -392,9 +394,10 @@ class Scheduler {
     return info.extent == 1 ? 1 : lanes;
   }
 
+  // Elements of a vector are neighbours, however many lanes it has.
   bool Contiguous(const IndexExpr& offset, int loop) const {
     int64_t stride;
-    return LinearStride(kernel_.terms, offset, loop, 1, &stride) && stride == 1;
+    return LinearStride(kernel_.terms, offset, loop, kMostLanes, &stride) && stride == 1;
   }
 
   // Relative cost of an element when `loop` (-1: none) becomes `lanes` lanes. Reduces vectorize by themselves where

@@ -7,9 +7,10 @@
 namespace kiln::kernel {
 namespace {
 
-bool HasStride(const Kernel& kernel, const IndexExpr& offset, int loop, int64_t wanted) {
+// Over each run of so many iterations from a multiple of that on.
+bool HasStride(const Kernel& kernel, const IndexExpr& offset, int loop, int64_t wanted, int run = 1) {
   int64_t stride;
-  return LinearStride(kernel.terms, offset, loop, 1, &stride) && stride == wanted;
+  return LinearStride(kernel.terms, offset, loop, run, &stride) && stride == wanted;
 }
 
 bool ReadsSymbols(const Kernel& kernel, const IndexExpr& expr) {
@@ -45,7 +46,7 @@ bool FindTile(const Kernel& kernel, const Nest& nest, const std::vector<int>& or
     }
     for (int loop : order) {
       if (loop == tile->store_loop || kernel.loops[loop].extent < min_extent ||
-          !HasStride(kernel, op.offset, loop, 1) || (tile->load_loop >= 0 && tile->load_loop != loop)) {
+          !HasStride(kernel, op.offset, loop, 1, tile->size) || (tile->load_loop >= 0 && tile->load_loop != loop)) {
         continue;
       }
       const int64_t more = int64_t{hlo::ByteWidth(op.type)} * tile->size * (tile->size + 1);

@@ -54,11 +54,12 @@ class Widening {
     // The counter has values behind the last round and before the first, none of which wraps around.
     const PrimitiveType type = loop_->shape().tuple_shapes(counter->element).element_type();
     if (!Fits(counter->init + counter->step * rounds_, type)) return false;
+    counter_ = {counter->step, counter->init};
     roles_.assign(invariant.size(), Role::kInvariant);
     for (const Instruction* element : body_.parameter(0)->users()) {
       if (element->opcode() != Opcode::kGetTupleElement) return false;
       const int64_t index = element->tuple_index();
-      if (index == counter->element) counts_[element] = {counter->step, counter->init};
+      if (index == counter->element) counts_[element] = counter_;
     }
     for (Instruction* instruction : body_.PostOrder()) {
       NoteCount(*instruction);
@@ -100,11 +101,9 @@ class Widening {
         case Role::kInvariant:
           results.push_back(start);
           break;
-        case Role::kCounter: {
-          const Count count = counts_.at(ElementOf(index));
-          results.push_back(builder_.Constant(hlo::LiteralOf(start->shape(), count.first + count.slope * rounds_)));
+        case Role::kCounter:
+          results.push_back(builder_.Constant(hlo::LiteralOf(start->shape(), counter_.first + counter_.slope * rounds_)));
           break;
-        }
         case Role::kRows:
           results.push_back(WriteRows(start, next));
           break;
@@ -485,6 +484,7 @@ class Widening {
   const int64_t rounds_;
   Builder builder_;
   std::vector<Role> roles_;  // of each element of the state
+  Count counter_;
   absl::flat_hash_map<const Instruction*, Count> counts_;
   absl::flat_hash_set<const Instruction*> fixed_;      // numbers
   absl::flat_hash_map<const Instruction*, Row> rows_;  // of dynamic slices and updates
