@@ -65,7 +65,8 @@ std::optional<std::string> IterationSpace(const Instruction& instruction) {
   const Instruction* root = &instruction;
   const bool is_fusion = instruction.opcode() == Opcode::kFusion;
   if (is_fusion) {
-    if (instruction.Get<hlo::FusionAttributes>().kind == hlo::FusionKind::kOutput) return std::nullopt;
+    const hlo::FusionKind kind = instruction.Get<hlo::FusionAttributes>().kind;
+    if (kind != hlo::FusionKind::kLoop && kind != hlo::FusionKind::kInput) return std::nullopt;
     root = instruction.called_computation()->root();
   }
   // A nest per piece, or per block of columns.
