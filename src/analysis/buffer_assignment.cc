@@ -371,7 +371,8 @@ class BufferAssigner {
       // What reads it last does not write there: that would have taken it over.
       const ValueInfo& info = values_.at(value);
       const bool is_free = absl::c_none_of(placed_[buffer], [&](const Value& other) {
-        return !IsOldContent(buffer, other) && values_.at(other).first <= info.last && info.first <= values_.at(other).last;
+        const ValueInfo& placed = values_.at(other);
+        return !IsOldContent(buffer, other) && placed.first <= info.last && info.first <= placed.last;
       });
       if (is_free && TryPlace(value, buffer, value.first->parent())) return true;
     }
