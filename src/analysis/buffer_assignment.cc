@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "absl/algorithm/container.h"
 #include "src/analysis/arena_packing.h"
 #include "src/analysis/code_kinds.h"
 #include "src/analysis/while_loop.h"
@@ -359,8 +360,28 @@ class BufferAssigner {
     return std::any_of(old->second.begin(), old->second.end(), [&](const auto& entry) { return entry.first == value; });
   }
 
+  // What is made of a loop's state element by element, where nothing reads that later, stands in its memory until the
+  // next state is written there.
+  bool TryPlaceInState(Value value) {
+    if (LeafShape(value).byte_count() <= kStackBytes) return false;
+    for (const Instruction* operand : value.first->operands()) {
+      if (!operand->shape().IsArray() || IsPart({operand, 0})) continue;
+      const int buffer = BufferOf({operand, 0});
+      if (buffer < 0 || !old_content_.contains(buffer)) continue;
+      // What reads it last does not write there: that would have taken it over.
+      const ValueInfo& info = values_.at(value);
+      const bool is_free = absl::c_none_of(placed_[buffer], [&](const Value& other) {
+        const ValueInfo& placed = values_.at(other);
+        return !IsOldContent(buffer, other) && placed.first <= info.last && info.first <= placed.last;
+      });
+      if (is_free && TryPlace(value, buffer, value.first->parent())) return true;
+    }
+    return false;
+  }
+
   void PlaceAlone(Value value) {
     if (result_->buffer_of_.contains(value) || !LeafShape(value).IsArray()) return;
+    if (TryPlaceInState(value)) return;
     const Shape& shape = LeafShape(value);
     Storage storage = shape.byte_count() <= kStackBytes ? Storage::kStack : Storage::kArena;
     int buffer = NewBuffer(shape, storage, 0);

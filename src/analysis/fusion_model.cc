@@ -312,22 +312,30 @@ std::optional<double> BytesMadeOf(const Instruction& value, bool cheap) {
 
 bool IsMadeOfMore(const Instruction& value) {
   constexpr size_t kMaxValues = 64;
-  std::vector<const Instruction*> steps = {&value};
-  absl::flat_hash_map<const Instruction*, size_t> readers;  // among the steps
+  struct Step {
+    const Instruction* value;
+    bool behind;  // a dear value, which would be stored
+  };
+  std::vector<Step> steps = {{&value, false}};
+  struct Readers {
+    size_t count = 0;      // among the steps
+    bool directly = false;  // one that is not behind a dear value
+  };
+  absl::flat_hash_map<const Instruction*, Readers> readers;
   int64_t bytes = 0;
   for (size_t i = 0; i < steps.size() && steps.size() <= kMaxValues; ++i) {
-    for (int64_t k = 0; k < std::min<int64_t>(steps[i]->operand_count(), kMaxValues); ++k) {
-      const Instruction* operand = steps[i]->operand(k);
-      if (absl::c_linear_search(steps[i]->operands().first(k), operand)) continue;
-      if (IsRematerialized(*operand) || ++readers[operand] < operand->users().size() || operand->IsRoot() ||
-          !IsLoopProducer(*operand)) {
-        continue;
-      }
-      if (CostOf(*operand) != EvaluationCost::kExpensive) {
-        steps.push_back(operand);
-      } else if (operand->shape().IsArray()) {
+    const auto [step, behind] = steps[i];
+    for (int64_t k = 0; k < std::min<int64_t>(step->operand_count(), kMaxValues); ++k) {
+      const Instruction* operand = step->operand(k);
+      if (absl::c_linear_search(step->operands().first(k), operand) || IsRematerialized(*operand)) continue;
+      Readers& of = readers[operand];
+      of.directly |= !behind;
+      if (++of.count < operand->users().size() || operand->IsRoot()) continue;
+      const bool dear = CostOf(*operand) == EvaluationCost::kExpensive;
+      if (operand->shape().IsArray() && of.directly && (IsLoopProducer(*operand) ? dear : IsContraction(*operand))) {
         bytes += operand->shape().byte_count();
       }
+      if (IsLoopProducer(*operand)) steps.push_back({operand, dear || !of.directly});
     }
   }
   return 2 * bytes > 3 * value.shape().byte_count();

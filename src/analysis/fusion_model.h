@@ -54,8 +54,8 @@ bool MakesOperand(const hlo::Instruction& dot, int64_t index);
 // such value, or is made of what a kernel makes that would store `value` as well. `cheap`: without functions.
 std::optional<double> BytesMadeOf(const hlo::Instruction& value, bool cheap);
 
-// Whether dear values that only `value` is made of, at cheap steps, are more bytes than it is: whoever makes it again
-// has them stored in its place.
+// Whether dear values and products that only `value` is made of, at cheap steps, are more bytes than it is: whoever
+// makes it again has them stored in its place.
 bool IsMadeOfMore(const hlo::Instruction& value);
 
 // A concatenate of columns, each element of which is evaluated where its column is known: as one code for all columns,

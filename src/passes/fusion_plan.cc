@@ -325,7 +325,8 @@ class Planner {
       if (in_front) return MayMakeOperand(producer) && (users[0] != group.hero || IsWorthMaking(producer, paths));
       // The epilogue works on tiles of the result: only what is read at the same index, or broadcast to it.
       if (!same_index || (!analysis::IsElementwiseLike(producer) && producer.opcode() != Opcode::kBroadcast &&
-                          producer.opcode() != Opcode::kIota)) {
+                          producer.opcode() != Opcode::kIota) ||
+          IsMadeOfMoved(producer)) {
         return false;
       }
     }
@@ -342,6 +343,27 @@ class Planner {
     // Parameters that are yet to be placed may still become members, as long as there is room.
     const size_t room = static_cast<size_t>(std::max<int64_t>(kMaxEmittedOps - group.emitted_ops, 0)) / 2;
     return group.parameters.size() - 1 + added <= kMaxParameters + room;
+  }
+
+  // Whether an epilogue that computes `producer` would have several arrays stored that its own kernel reads elsewhere.
+  static bool IsMadeOfMoved(const Instruction& producer) {
+    constexpr size_t kMaxValues = 64;
+    std::vector<const Instruction*> values = {&producer};
+    int64_t moved = 0;
+    for (size_t i = 0; i < values.size() && values.size() <= kMaxValues && moved < 2; ++i) {
+      for (const Instruction* operand : values[i]->operands()) {
+        if (!analysis::IsLoopProducer(*operand) || analysis::IsRematerialized(*operand) ||
+            operand->opcode() == Opcode::kBroadcast || absl::c_linear_search(values, operand)) {
+          continue;
+        }
+        if (analysis::IsElementwiseLike(*operand)) {
+          values.push_back(operand);
+        } else {
+          moved += operand->opcode() != Opcode::kReshape && !analysis::IsPartOfMemory(*operand) ? 1 : 0;
+        }
+      }
+    }
+    return moved > 1;
   }
 
   static bool IsInFront(const FusionGroup& group, const Instruction& member) {

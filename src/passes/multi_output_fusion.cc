@@ -66,7 +66,7 @@ std::optional<std::string> IterationSpace(const Instruction& instruction) {
   const bool is_fusion = instruction.opcode() == Opcode::kFusion;
   if (is_fusion) {
     const hlo::FusionKind kind = instruction.Get<hlo::FusionAttributes>().kind;
-    if (kind == hlo::FusionKind::kOutput || kind == hlo::FusionKind::kCustom) return std::nullopt;
+    if (kind != hlo::FusionKind::kLoop && kind != hlo::FusionKind::kInput) return std::nullopt;
     root = instruction.called_computation()->root();
   }
   // A nest per piece, or per block of columns.

@@ -288,16 +288,22 @@ class GroupFinder {
     const auto reduces_others = [&](const Instruction* user) {
       return ReducesRows(*user) && RowSpace(*user).reduced != space_->reduced;
     };
-    if (!IsFull(root.shape()) || root.users().empty() || !absl::c_all_of(root.users(), reduces_others)) return false;
-    std::vector<const Instruction*> values = {&root};
+    const Instruction* last = &root;
+    while (last->users().size() == 1 && hlo::IsElementwise((*last->users().begin())->opcode())) {
+      last = *last->users().begin();
+    }
+    if (!IsFull(last->shape()) || last->users().empty() || !absl::c_all_of(last->users(), reduces_others)) return false;
+    std::vector<const Instruction*> values = {last};
     for (size_t i = 0; i < values.size(); ++i) {
       const Instruction& value = *values[i];
       if (value.opcode() == Opcode::kBroadcast &&
           value.operand(0)->shape().byte_count() * kMinGrowth <= value.shape().byte_count()) {
         continue;
       }
+      // What is read once is evaluated once, wherever that is.
+      const bool again = last->users().size() > 1 || value.users().size() > 1;
       if (values.size() > kMaxValues || !hlo::IsElementwise(value.opcode()) ||
-          analysis::CostOf(value) == analysis::EvaluationCost::kExpensive) {
+          (again && analysis::CostOf(value) == analysis::EvaluationCost::kExpensive)) {
         return false;
       }
       for (const Instruction* operand : value.operands()) {

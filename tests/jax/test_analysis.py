@@ -129,6 +129,22 @@ def graph_attention(x, w, a, b, adjacent):
     return (jax.nn.elu(weights @ h) ** 2).sum()
 
 
+def residuals(x, *weights):
+    for w in weights:
+        x = x + jax.nn.gelu(jax.nn.standardize(x) @ w)
+    return x
+
+
+def branches(x, w):
+    pooled = lax.reduce_window(x, -jnp.inf, lax.max, (1, 3, 3, 1), (1, 1, 1, 1), "SAME")
+    product = lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    return (jnp.concatenate([pooled, product], -1) ** 2).sum()
+
+
+def waves(x):
+    return lax.fori_loop(0, 9, lambda _, y: jnp.fft.ifft2(jnp.fft.fft2(y * jnp.exp(1j * jnp.abs(y))) * 0.9), x)
+
+
 PROGRAMS = {
     "training step": (lambda a, b, c, x: mlp_step((a, b, c), x), (shape(256, 512), shape(512, 512), shape(512, 256), shape(64, 256))),
     "wide product": (lambda x, w: x @ w.T, (shape(64, 512), shape(8000, 512))),
@@ -167,6 +183,10 @@ PROGRAMS = {
         jax.grad(graph_attention, (0, 1, 2, 3)),
         (shape(512, 64), shape(64, 32), shape(32), shape(32), shape(512, 512)),
     ),
+    "median of shifts": (lambda x: jnp.median(jnp.stack([jnp.roll(x, i, -1) for i in range(5)]), 0), (shape(8, 8192),)),
+    "residual blocks": (residuals, (shape(256, 256),) * 5),
+    "pools beside products": (jax.grad(branches, (0, 1)), (shape(4, 28, 28, 64), shape(3, 3, 64, 64))),
+    "loop over transforms": (waves, (shape(256, 256, dtype=jnp.complex64),)),
     "cond": (lambda p, x: lax.cond(p, jnp.sin, lambda y: y @ y, x), (shape(dtype=jnp.bool_), shape(64, 64))),
 }
 

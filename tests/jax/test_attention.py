@@ -56,6 +56,12 @@ def merged(x, heads=4):
     return softmax_attention(split(q), split(k), split(v)).reshape(q.shape)
 
 
+def along_columns(x, w):
+    """Of an image, with what is moved back in a kernel of its own."""
+    q, k, v = jnp.split(x.swapaxes(1, 2) @ w, 3, axis=-1)
+    return x + (jax.nn.softmax(q @ k.mT / 8) @ v).swapaxes(1, 2)
+
+
 def qkv(*q, k=None):
     return (q, k or q, k or q)
 
@@ -88,6 +94,7 @@ CASES = {
     "jax_grouped": (functools.partial(dot_product, is_causal=True), qkv(2, 100, 6, 32, k=(2, 100, 2, 32)), True),
     "jax_window": (functools.partial(dot_product, local_window_size=(20, 3)), qkv(2, 100, 4, 32), True),
     "merged": (merged, ((2, 90, 3 * 4 * 32),), True),
+    "along_columns": (along_columns, ((2, 32, 32, 64), (64, 192)), True),
     "rms": (rms, qkv(2, 128, 4, 32), True),
 }
 
