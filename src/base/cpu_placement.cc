@@ -7,8 +7,7 @@ namespace kiln {
 void Sleeper::Begin() { thread_.store(gettid(), std::memory_order_release); }
 void Sleeper::End() { thread_.store(0, std::memory_order_release); }
 
-void Sleeper::KeepOffCaller() {
-  const int cpu = sched_getcpu();
+void Sleeper::KeepOff(int cpu) {
   const pid_t thread = thread_.load(std::memory_order_acquire);
   // Who finds somebody at it leaves the thread as it is, which may be slower but is never wrong.
   if (thread == 0 || cpu < 0 || cpu >= CPU_SETSIZE || avoided_.load(std::memory_order_relaxed) == cpu) return;

@@ -56,6 +56,7 @@ class JobQueue {
     clockid_t clock;          // of its thread's CPU time
     int64_t nanoseconds = 0;  // on that clock, when last looked at
     bool may_block = true;
+    int cpu = -1;  // where it began
   };
 
   // What the calling thread works for and on; null when it is no thread of a queue, or between jobs.

@@ -142,6 +142,7 @@ struct ThreadPool::State {
       // flag holds an old epoch and does not fall asleep on it.
       const uint32_t seen = epoch.load(std::memory_order_seq_cst);
       if (stopping.load(std::memory_order_seq_cst)) break;
+      if (number < places.size()) places[number].Look();
       for (Slot& slot : slots) Help(slot, number);
       if (SpinUntil(spin, [&] { return epoch.load(std::memory_order_relaxed) != seen; })) continue;
       sleepers.fetch_add(1, std::memory_order_seq_cst);
@@ -225,6 +226,9 @@ void ThreadPool::ParallelFor(int64_t count, int64_t grain, RangeTask task, void*
     // Whole chunks.
     slot->shares[i].next.store(chunks * i / slot->share_count * chunk, std::memory_order_relaxed);
     slot->shares[i].end = std::min(chunks * (i + 1) / slot->share_count * chunk, total);
+  }
+  for (Sleeper& place : state.places) {
+    if (place.IsOnCallersCpu()) place.KeepOffCaller();
   }
   slot->open.store(true, std::memory_order_seq_cst);
   state.epoch.fetch_add(1, std::memory_order_seq_cst);

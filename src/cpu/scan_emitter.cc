@@ -44,8 +44,8 @@ constexpr int64_t kPlainVectors = 8;
 constexpr int64_t kCheapBody = 4;
 // Elements of a column that are summed one after the other.
 constexpr int64_t kColumnBlock = 16;
-// Lanes of a column scan in registers; several hide the latency of the body.
-constexpr int kColumnRegisters = 4;
+// Lanes of a column scan in registers; several hide the latency of the body, and many read more of a row at a time.
+constexpr int64_t kColumnRegisters = 4;
 
 // Whether the order of combining shows in the result: all but selections and integers.
 bool Rounds(const hlo::Computation& body) {
@@ -102,7 +102,8 @@ struct ScanShape {
     if (along_rows()) return lanes;
     if (inner == 1) return 1;
     // Fewer registers where threads would have none of the columns.
-    int64_t together = int64_t{kColumnRegisters} * lanes;
+    const int64_t registers = Host().vector_registers / 4 / std::max<int64_t>(carries, 1);
+    int64_t together = std::max(kColumnRegisters, registers) * lanes;
     while (together > lanes && outer * CeilDivide(inner, together) < ThreadPool::AvailableCpus()) together /= 2;
     return static_cast<int>(std::min(together, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(inner)))));
   }

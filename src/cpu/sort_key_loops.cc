@@ -37,10 +37,12 @@ KILN_VECTOR_CLONES(void, FromComplexKeys, (const uint64_t* keys, int64_t size, K
 
 // One clone per instruction set of what vectors make several times faster.
 #define KILN_KEY_LOOPS(Key)                                                                           \
-  KILN_VECTOR_CLONES(bool, AnyAbove, (const Key* keys, Key bound), (keys, bound)) {                   \
-    Key above = 0;                                                                                    \
-    for (int64_t i = 0; i < kKeyBlock; ++i) above |= keys[i] > bound ? 1 : 0;                         \
-    return above != 0;                                                                                \
+  KILN_VECTOR_CLONES(uint64_t, Above, (const Key* keys, Key bound), (keys, bound)) {                  \
+    typedef Key Block __attribute__((ext_vector_type(kKeyBlock)));                                    \
+    typedef bool Bits __attribute__((ext_vector_type(kKeyBlock)));                                    \
+    Block block;                                                                                      \
+    std::memcpy(&block, keys, sizeof(block));                                                         \
+    return __builtin_bit_cast(uint64_t, __builtin_convertvector(block > bound, Bits));                \
   }                                                                                                   \
   KILN_VECTOR_CLONES(Key, ToKeys, (const Key* row, int64_t size, KeyMasks<Key> masks, Key* keys),     \
                      (row, size, masks, keys)) {                                                      \

@@ -42,11 +42,11 @@ inline constexpr int64_t kRankedSize = 64;
 // Keys that are looked at together.
 inline constexpr int64_t kKeyBlock = 64;
 
-// Of each type of keys. AnyAbove: whether one of kKeyBlock keys is above `bound`. ToKeys: the keys of elements; not 0
-// when some lost bits by it. FromKeys: the inverse. RankRow: where each key of a row of at most kRankedSize goes in a
-// stable sort of it.
+// Of each type of keys. Above: a bit for each of kKeyBlock keys, set where it is above `bound`. ToKeys: the keys of
+// elements; not 0 when some lost bits by it. FromKeys: the inverse. RankRow: where each key of a row of at most
+// kRankedSize goes in a stable sort of it.
 #define KILN_KEY_LOOPS(Key)                                                    \
-  bool AnyAbove(const Key* keys, Key bound);                                   \
+  uint64_t Above(const Key* keys, Key bound);                                  \
   Key ToKeys(const Key* row, int64_t size, KeyMasks<Key> masks, Key* keys);    \
   void FromKeys(const Key* keys, int64_t size, KeyMasks<Key> masks, Key* row); \
   void RankRow(const Key* row, int64_t size, Key* ranks);

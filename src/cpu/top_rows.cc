@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "src/base/cpu_tuning.h"
 #include "src/base/rounding.h"
@@ -43,11 +44,17 @@ void TopRow(int64_t size, int64_t k, const Key* elements, KeyMasks<Key> masks, C
   std::array<Key, kTogether> made;
   for (int64_t begin = 0; begin < size; begin += kKeyBlock) {
     const int64_t block = std::min(kKeyBlock, size - begin);
-    const Key* keys = &made[begin % kTogether];
+    Key* keys = &made[begin % kTogether];
     if (begin % kTogether == 0) ToKeys(elements + begin, std::min(kTogether, size - begin), masks, made.data());
-    if (bounded && block == kKeyBlock && !AnyAbove(keys, bound)) continue;
-    for (int64_t i = 0; i < block; ++i) {
-      // Later elements lose against equal ones.
+    uint64_t left = ~uint64_t{0};
+    if (block < kKeyBlock) {
+      left = (uint64_t{1} << block) - 1;
+      std::fill(keys + block, keys + kKeyBlock, Key{0});
+    }
+    if (bounded) left &= Above(keys, bound);
+    for (; left != 0; left &= left - 1) {
+      const int i = std::countr_zero(left);
+      // Later elements lose against equal ones; the bound may have risen.
       if (bounded && keys[i] <= bound) continue;
       candidates[count++] = {keys[i], static_cast<int32_t>(begin + i)};
       if (count == room) keep();

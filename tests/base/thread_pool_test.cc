@@ -47,32 +47,33 @@ TEST(ThreadPool, CoversEveryIndexOnce) {
   }
 }
 
-TEST(ThreadPool, WorkersWakeUpOnOtherCpusThanCallers) {
+TEST(ThreadPool, WorkersRunOnOtherCpusThanCallers) {
   cpu_set_t all;
   CPU_ZERO(&all);
   ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
   if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "the process may use one CPU alone";
+  std::vector<int> cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &all)) cpus.push_back(cpu);
+  }
   ThreadPool pool(2);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the worker sleeps then
-  const int cpu = sched_getcpu();
-  cpu_set_t here;
-  CPU_ZERO(&here);
-  CPU_SET(cpu, &here);
-  ASSERT_EQ(sched_setaffinity(0, sizeof(here), &here), 0);
-  std::atomic<int> begun{0};
-  std::atomic<bool> worker_avoids_cpu{false};
   const std::thread::id caller = std::this_thread::get_id();
-  For(pool, 2, 1, [&](int64_t, int64_t) {
-    if (std::this_thread::get_id() != caller) {
-      cpu_set_t allowed;
-      CPU_ZERO(&allowed);
-      sched_getaffinity(0, sizeof(allowed), &allowed);
-      worker_avoids_cpu = !CPU_ISSET(cpu, &allowed);
-    }
-    for (begun.fetch_add(1); begun < 2;) std::this_thread::yield();  // so that each thread has one
-  });
+  for (int round = 0; round < 20; ++round) {  // and is awake from the second round on
+    const int cpu = cpus[round % 2];
+    cpu_set_t here;
+    CPU_ZERO(&here);
+    CPU_SET(cpu, &here);
+    ASSERT_EQ(sched_setaffinity(0, sizeof(here), &here), 0);
+    std::atomic<int> begun{0};
+    std::atomic<int> worker_cpu{cpu};
+    For(pool, 2, 1, [&](int64_t, int64_t) {
+      if (std::this_thread::get_id() != caller) worker_cpu = sched_getcpu();
+      for (begun.fetch_add(1); begun < 2;) std::this_thread::yield();  // so that each thread has one
+    });
+    EXPECT_NE(worker_cpu, cpu) << round;
+  }
   sched_setaffinity(0, sizeof(all), &all);
-  EXPECT_TRUE(worker_avoids_cpu);
 }
 
 TEST(ThreadPool, NegativeCountRunsNothing) {
@@ -373,6 +374,31 @@ TEST(ThreadPool, ComputationsLeaveCpusToEachOther) {
   };
   pool.ScheduleComputation(meet, [&] { end.set_value(); });
   EXPECT_EQ(end.get_future().wait_for(std::chrono::seconds(30)), std::future_status::ready);
+}
+
+TEST(ThreadPool, ComputationsBeginOnCpusOfTheirOwn) {
+  if (ThreadPool::AvailableCpus() < 2) GTEST_SKIP() << "the process may use one CPU alone";
+  ThreadPool pool(2);
+  constexpr int kRounds = 50;
+  int own = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    std::atomic<int> cpus[2] = {-1, -1}, begun{0}, ended{0};
+    std::promise<void> both;
+    for (std::atomic<int>& cpu : cpus) {
+      const auto compute = [&] {
+        cpu = sched_getcpu();
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+        for (++begun; begun < 2 && std::chrono::steady_clock::now() < end;) {  // so that each thread has one
+        }
+      };
+      pool.ScheduleComputation(compute, [&] {
+        if (++ended == 2) both.set_value();
+      });
+    }
+    both.get_future().wait();
+    own += cpus[0] != cpus[1] ? 1 : 0;
+  }
+  EXPECT_GE(own, kRounds * 3 / 4);  // others may move them in between
 }
 
 TEST(ThreadPool, EndsOfComputationsMayWaitForLaterOnes) {
