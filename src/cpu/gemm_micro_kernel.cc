@@ -13,9 +13,10 @@
 namespace kiln::cpu {
 namespace {
 
-// Sums this small are written out without a loop.
+// Sums this small are written out without a loop. LLVM takes some thirty microseconds for each product.
 constexpr int64_t kMaxStraightSteps = 16;
-constexpr int64_t kMaxStraightProducts = 64;
+constexpr int64_t kMaxStraightProducts = 36;
+constexpr int64_t kMaxInlinedProducts = 64;
 
 }  // namespace
 
@@ -35,7 +36,7 @@ absl::StatusOr<llvm::Function*> GemmEmitter::MicroKernel(int64_t rows, int64_t c
     function->addParamAttr(i, llvm::Attribute::ReadOnly);
   }
   const int64_t products = rows * VectorsOf(columns) * problem_.k_total();
-  const bool small = products <= kMaxStraightProducts && !InParts();
+  const bool small = products <= kMaxInlinedProducts && !InParts();
   function->addFnAttr(small ? llvm::Attribute::AlwaysInline : llvm::Attribute::NoInline);
 
   llvm::IRBuilder<>::InsertPointGuard guard(b_);
@@ -264,7 +265,7 @@ GemmEmitter::Sums GemmEmitter::EmitInnerSum(llvm::Value* lhs, llvm::Value* rhs, 
   const auto step = [&](llvm::Value* lhs, llvm::Value* rhs, int64_t u, Sums& sums) {
     EmitTileStep(lhs, rhs, u, rows, columns, sums);
   };
-  const int64_t unroll = schedule_.unroll;
+  const int64_t unroll = problem_.k <= kMaxStraightSteps ? 1 : schedule_.unroll;
   const int64_t products = static_cast<int64_t>(sums.size()) * problem_.k;
   int64_t straight = problem_.k;
   if (problem_.k > kMaxStraightSteps || products > kMaxStraightProducts) {
