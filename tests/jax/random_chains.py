@@ -195,7 +195,12 @@ def stack(draw, x, values):
 
 @operation()
 def movement(draw, x, values):
-    moves = [jnp.flip, lambda v, axis: jnp.roll(v, draw.randint(-3, 3), axis), lambda v, axis: jnp.repeat(v, 2, axis)]
+    moves = [
+        jnp.flip,
+        lambda v, axis: jnp.roll(v, draw.randint(-3, 3), axis),
+        lambda v, axis: jnp.repeat(v, 2, axis),
+        lambda v, axis: jnp.moveaxis(jnp.tile(jnp.moveaxis(v, axis, -1), 3), -1, axis),
+    ]
     return [draw.choice(moves)(x, draw.axis(x))]
 
 
