@@ -21,12 +21,11 @@ class Sleeper {
   // And while it is awake and looks for work.
   void Look() { cpu_.store(sched_getcpu(), std::memory_order_relaxed); }
 
-  // By any thread: whether this one, awake, waits for its turn on the caller's CPU.
-  bool IsOnCallersCpu() const { return cpu_.load(std::memory_order_relaxed) == sched_getcpu(); }
+  // By any thread: whether this one looked for work there, where it now waits for its turn behind who runs there.
+  bool IsOn(int cpu) const { return cpu_.load(std::memory_order_relaxed) == cpu; }
   // By any thread, before it wakes this one, which then may run on all CPUs that the host program allows it but `cpu`;
   // on that as well when there is no other. Two system calls where it is not the last call's.
   void KeepOff(int cpu);
-  void KeepOffCaller() { KeepOff(sched_getcpu()); }
   // By the thread itself, when it is awake: lets it run on the avoided CPU again.
   void Roam();
 

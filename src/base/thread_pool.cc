@@ -227,14 +227,15 @@ void ThreadPool::ParallelFor(int64_t count, int64_t grain, RangeTask task, void*
     slot->shares[i].next.store(chunks * i / slot->share_count * chunk, std::memory_order_relaxed);
     slot->shares[i].end = std::min(chunks * (i + 1) / slot->share_count * chunk, total);
   }
+  const int cpu = sched_getcpu();
   for (Sleeper& place : state.places) {
-    if (place.IsOnCallersCpu()) place.KeepOffCaller();
+    if (place.IsOn(cpu)) place.KeepOff(cpu);
   }
   slot->open.store(true, std::memory_order_seq_cst);
   state.epoch.fetch_add(1, std::memory_order_seq_cst);
   const uint32_t sleepers = state.sleepers.load(std::memory_order_seq_cst);
   if (wakes && sleepers > 0) {
-    for (Sleeper& place : state.places) place.KeepOffCaller();
+    for (Sleeper& place : state.places) place.KeepOff(cpu);
     FutexWake(state.epoch,
               static_cast<int>(std::min<uint64_t>({sleepers, chunks - 1, static_cast<uint64_t>(helpers)})));
   }

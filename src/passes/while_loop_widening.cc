@@ -102,7 +102,8 @@ class Widening {
           results.push_back(start);
           break;
         case Role::kCounter:
-          results.push_back(builder_.Constant(hlo::LiteralOf(start->shape(), counter_.first + counter_.slope * rounds_)));
+          results.push_back(
+              builder_.Constant(hlo::LiteralOf(start->shape(), counter_.first + counter_.slope * rounds_)));
           break;
         case Role::kRows:
           results.push_back(WriteRows(start, next));

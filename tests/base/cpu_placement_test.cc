@@ -67,7 +67,7 @@ class CpuPlacement : public testing::Test {
     step_ = kStop;
     step_.notify_all();
     thread_.join();
-    sleeper_.KeepOffCaller();  // of a thread that has ended: nothing happens
+    sleeper_.KeepOff(sched_getcpu());  // of a thread that has ended: nothing happens
     EXPECT_EQ(Cpus(AllowedCpus(0)), std::vector<int>({all_[0]}));
     sched_setaffinity(0, sizeof(before_), &before_);
   }
@@ -92,12 +92,12 @@ class CpuPlacement : public testing::Test {
 };
 
 TEST_F(CpuPlacement, AvoidsTheCallersCpuUntilItRoams) {
-  sleeper_.KeepOffCaller();
+  sleeper_.KeepOff(sched_getcpu());
   EXPECT_EQ(ThreadCpus(), Without(all_, all_[0]));
-  sleeper_.KeepOffCaller();
+  sleeper_.KeepOff(sched_getcpu());
   EXPECT_EQ(ThreadCpus(), Without(all_, all_[0]));
   RunOn(0, {all_[1]});
-  sleeper_.KeepOffCaller();
+  sleeper_.KeepOff(sched_getcpu());
   EXPECT_EQ(ThreadCpus(), Without(all_, all_[1]));
   RunOn(0, {all_[0]});
   Roam();
@@ -107,13 +107,13 @@ TEST_F(CpuPlacement, AvoidsTheCallersCpuUntilItRoams) {
 }
 
 TEST_F(CpuPlacement, ObeysTheHostProgram) {
-  sleeper_.KeepOffCaller();
+  sleeper_.KeepOff(sched_getcpu());
   RunOn(id_, {all_[0]});
   RunOn(0, {all_[1]});
-  sleeper_.KeepOffCaller();
+  sleeper_.KeepOff(sched_getcpu());
   EXPECT_EQ(ThreadCpus(), std::vector<int>({all_[0]}));
   RunOn(0, {all_[0]});
-  sleeper_.KeepOffCaller();  // there is no other
+  sleeper_.KeepOff(sched_getcpu());  // there is no other
   EXPECT_EQ(ThreadCpus(), std::vector<int>({all_[0]}));
   RunOn(id_, all_);
   Roam();

@@ -58,8 +58,8 @@ void WriteOperand(ProgramWriter* writer);
 // All of the above.
 const std::vector<Family>& Families();
 
-// random_graph.cc: whole programs of 5 to `steps` ops that use each other's results, whose values are exact in any order of
-// computation; with loops, branches and calls to that depth of nesting.
+// random_graph.cc: whole programs of 5 to `steps` ops that use each other's results, whose values are exact in any
+// order of computation; with loops, branches and calls to that depth of nesting.
 Program WriteGraph(uint64_t seed, int nesting, int64_t steps);
 
 // Element types.
