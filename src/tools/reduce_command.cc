@@ -1,5 +1,4 @@
 // kiln reduce: a smaller program with the same fault.
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -10,10 +9,12 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/time/time.h"
 #include "src/hlo/printer.h"
 #include "src/tools/commands.h"
 #include "src/tools/program_file.h"
 #include "src/tools/reducer.h"
+#include "src/tools/timed_command.h"
 
 namespace kiln::tools {
 namespace {
@@ -23,6 +24,7 @@ struct ReduceOptions {
   std::string check;
   std::string output;
   int64_t max_checks = 10000;
+  double check_seconds = 60;
   bool quiet = false;
 };
 
@@ -52,17 +54,11 @@ absl::Status Run(const ReduceOptions& options) {
   const TemporaryFile file;
   if (file.path().empty()) return Internal("cannot make a temporary file");
   const bool has_place = options.check.find("{}") != std::string::npos;
-  const std::string command = absl::StrCat("(",
-                                           has_place ? absl::StrReplaceAll(options.check, {{"{}", file.path()}})
-                                                     : absl::StrCat(options.check, " ", file.path()),
-                                           ") >/dev/null 2>&1");
+  const std::string command = has_place ? absl::StrReplaceAll(options.check, {{"{}", file.path()}})
+                                        : absl::StrCat(options.check, " ", file.path());
   const auto fails = [&](const hlo::Module& candidate) -> absl::StatusOr<bool> {
     KILN_RETURN_IF_ERROR(WriteFile(file.path(), hlo::ToString(candidate)));
-    const int code = std::system(command.c_str());
-    if (code == -1) return Internal("cannot run the check");
-    // An interrupted check ends the reduction, not one candidate.
-    if (WIFSIGNALED(code) && WTERMSIG(code) == SIGINT) return absl::CancelledError("interrupted");
-    return WIFEXITED(code) && WEXITSTATUS(code) == 0;
+    return Succeeds(command, absl::Seconds(options.check_seconds));
   };
   const bool terminal = isatty(STDERR_FILENO) != 0;
   std::pair<int64_t, int64_t> reported;
@@ -100,6 +96,11 @@ void AddReduceCommand(CLI::App* app, int* exit_code) {
   command->add_option("-o,--output", options->output, "Where to write the result; standard output when left out");
   command->add_option("--max-checks", options->max_checks, "Stop after so many runs of the check")
       ->check(CLI::Range(1, 1000000000));
+  command->add_option("--check-seconds", options->check_seconds,
+                      "A check that takes longer is stopped and counts as one without the fault: candidates may loop "
+                      "forever")
+      ->check(CLI::Range(0.01, 1e6))
+      ->capture_default_str();
   command->add_flag("--quiet", options->quiet, "Do not print progress");
   command->callback([options, exit_code] { *exit_code = ExitCode(Run(*options)); });
 }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "src/base/status.h"
@@ -138,6 +139,20 @@ class Reducer {
     module->set_is_scheduled(false);
   }
 
+  // What combines elements (of a reduce, a scatter, a sort) stays whole: a result that depends on their order says
+  // nothing.
+  static bool Combines(const Computation* callee) {
+    for (const Computation* computation : callee->parent()->PostOrder()) {
+      for (const Instruction* caller : computation->instructions()) {
+        const Opcode opcode = caller->opcode();
+        const bool one_order = opcode == Opcode::kCall || opcode == Opcode::kFusion || opcode == Opcode::kWhile ||
+                                  opcode == Opcode::kConditional || opcode == Opcode::kMap;
+        if (!one_order && absl::c_linear_search(caller->called_computations(), callee)) return true;
+      }
+    }
+    return false;
+  }
+
   // Edits a copy, which becomes the best program when it is valid, no larger and still fails. False also when the edit
   // says that it has nothing to do. With `growth` the program may grow by so many instructions.
   bool Try(const Edit& edit, int64_t growth = 0) {
@@ -212,7 +227,7 @@ class Reducer {
   void ReplaceChunks() {
     for (const bool by_parameters : {false, true}) {
       for (size_t c = 0; c < best_->PostOrder().size(); ++c) {
-        if (by_parameters && At(best_.get(), c) != best_->entry()) continue;
+        if (by_parameters ? At(best_.get(), c) != best_->entry() : Combines(At(best_.get(), c))) continue;
         size_t length = std::max<size_t>(At(best_.get(), c)->PostOrder().size() / 2, 1);
         while (true) {
           size_t count = At(best_.get(), c)->PostOrder().size();
@@ -281,7 +296,7 @@ class Reducer {
   // Tries `edit` on every instruction, users first; true when it changed something.
   void ForEachInstruction(const std::function<bool(Computation*, Instruction*)>& edit, int64_t growth = 0) {
     for (size_t c = best_->PostOrder().size(); c > 0; --c) {
-      if (c > best_->PostOrder().size()) continue;
+      if (c > best_->PostOrder().size() || Combines(At(best_.get(), c - 1))) continue;
       for (size_t i = At(best_.get(), c - 1)->PostOrder().size(); i > 0; --i) {
         Try(
             [&](hlo::Module* module) {
