@@ -36,6 +36,7 @@ def options_of(arguments):
     parser.add_argument("--without-xla", action="store_true", help="measure Kiln alone")
     parser.add_argument("--json", metavar="FILE", type=pathlib.Path, help="write all figures to FILE")
     parser.add_argument("--page", metavar="FILE", type=pathlib.Path, default=pathlib.Path("build/benchmarks.html"), help="where the plots go (default: %(default)s)")
+    parser.add_argument("--chart", metavar="FILE", type=pathlib.Path, help="write the means of the groups as a picture (SVG) to FILE")
     parser.add_argument("--list", action="store_true", help="print the names of the programs and stop")
     parser.add_argument("--check", action="store_true", help="exit with code 1 when a program fails or is behind 0.9x")
     options = parser.parse_args(arguments)
@@ -84,6 +85,8 @@ def main(arguments=None):
     print("\n" + report.summary(rows))
     if options.json:
         report.write_json(options.json, rows, machine)
+    if options.chart:
+        report.write_chart(options.chart, rows, machine)
     if options.page.parent.is_dir():
         report.write_page(options.page, rows, machine)
         print(f"\nplots: {options.page}")

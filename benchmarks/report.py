@@ -111,6 +111,46 @@ def _bars(rows, field, low=1 / 8, high=64):
     return f'<svg width="{left + width + 20}" height="{24 + height * len(rows)}" role="img">{"".join(parts)}</svg>'
 
 
+_CHART_STYLE = """
+text { font: 12px system-ui, sans-serif; fill: #222; } .title { font-weight: bold; font-size: 14px; } .axis { stroke: #8886; } .one { stroke: #888; }
+.run { fill: #2a7; } .compile { fill: #48c; } .memory { fill: #a86; }
+@media (prefers-color-scheme: dark) { text { fill: #ddd; } }
+"""
+
+
+def write_chart(path, rows, machine):
+    """A picture of one screen, for documents: three bars per group on a logarithmic scale, how many times less Kiln needs."""
+    groups = {}
+    for row in rows:
+        groups.setdefault(row.group, []).append(row)
+    fields = {"run": "run time", "compile": "compile time", "memory": "memory of the first run"}
+    left, width, step, bar, top, low, high = 110, 560, 21, 6, 66, 1 / 2, 64
+
+    def x(ratio):
+        return left + width * math.log(min(max(ratio, low), high) / low) / math.log(high / low)
+
+    bottom = top + step * (len(groups) + 1)
+    parts = [f'<text class="title" x="{left}" y="18">How many times less Kiln needs than XLA:CPU, geometric means</text>']
+    parts.append(f'<text x="{left}" y="36">{len(rows)} JAX programs on {html.escape(machine["processor"])}, {machine["processors"]} processors</text>')
+    for index, (field, title) in enumerate(fields.items()):
+        title = f"{title}: {geometric_mean([row.ratio(field) for row in rows]):.1f}x"
+        parts.append(f'<rect class="{field}" x="{left + 170 * index}" y="45" width="10" height="10"/><text x="{left + 14 + 170 * index}" y="54">{title}</text>')
+    for power in range(round(math.log2(low)), round(math.log2(high)) + 1):
+        at = x(2.0**power)
+        parts.append(f'<line class="{"axis" if power else "one"}" x1="{at:.1f}" x2="{at:.1f}" y1="{top}" y2="{bottom}"/>')
+        parts.append(f'<text x="{at:.1f}" y="{bottom + 14}" text-anchor="middle">{2.0**power:g}x</text>')
+    for index, (name, members) in enumerate([("all", rows), *sorted(groups.items())]):
+        y = top + step * index
+        parts.append(f'<text x="{left - 6}" y="{y + 13}" text-anchor="end">{html.escape(name)}</text>')
+        for place, field in enumerate(fields):
+            mean = geometric_mean([row.ratio(field) for row in members])
+            if math.isnan(mean):
+                continue
+            begin, end = sorted((x(1), x(mean)))
+            parts.append(f'<rect class="{field}" x="{begin:.1f}" y="{y + 1 + bar * place}" width="{max(end - begin, 1):.1f}" height="{bar - 1}"><title>{html.escape(name)}, {fields[field]}: {times(mean)}</title></rect>')
+    path.write_text(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + width + 20} {bottom + 22}" role="img"><style>{_CHART_STYLE}</style>{"".join(parts)}</svg>\n')
+
+
 def write_page(path, rows, machine):
     """A page that needs nothing else: the means, then speed, compile time and memory as bars."""
     cells = [text.split() for text in summary(rows).split("\n\n")[0].splitlines()]
