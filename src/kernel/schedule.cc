@@ -343,7 +343,8 @@ class Scheduler {
     return width == 8 && !reduces_.empty() && of_width[4] > of_width[8] ? 4 : width;
   }
 
-  static constexpr int kMostLanes = 64;  // but for sums of columns
+  static constexpr int kMostLanes = 64;         // but for sums of columns
+  static constexpr double kOfComputation = 8;  // to combine two elements by one
 
   // Full registers of the widest type that the loop touches; several registers at once where a loop-carried
   // accumulator would otherwise wait for itself.
@@ -445,6 +446,13 @@ class Scheduler {
       ReduceSchedule own;
       ScheduleReduce(reduces_[i], loop, &own);
       if (own.vector_loop >= 0) cost += reduce_times_[i] * LanesCost(reduce, own.lanes);
+      if (own.vector_loop < 0 && reduce.combiner != nullptr) {
+        // Each combination waits for the one before.
+        double elements = reduce_times_[i];
+        for (const int l : reduce.loops) elements *= static_cast<double>(kernel_.loops[l].extent);
+        const bool in_lanes = loop >= 0 && (reduce.outer_loops >> loop & 1) != 0;
+        cost += elements * kOfComputation / (in_lanes ? lanes * fill : 1);
+      }
     }
     for (const Store* store : stores_) {
       const int number = static_cast<int>(store - kernel_.stores.data());
@@ -477,7 +485,7 @@ class Scheduler {
 
   // Of combining the lanes of a reduce's accumulators: each halving is a shuffle and a combination.
   double LanesCost(const Reduce& reduce, int lanes) const {
-    constexpr double kOfComputation = 8, kOfRounding = 6;
+    constexpr double kOfRounding = 6;
     constexpr double kOrderOfFloats = 8;  // before and behind all halvings
     const double halvings = std::log2(lanes);
     if (reduce.combiner != nullptr) return halvings * (1 + kOfComputation);
