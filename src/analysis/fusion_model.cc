@@ -25,6 +25,7 @@ constexpr int64_t kMaxInlineConstantElements = 64;
 
 // The map of all scalars that are read from loops over more than one element.
 constexpr uint64_t kScalarMap = 0x5ca1a7;
+constexpr uint64_t kNoMap = 0xb10c;
 
 // Operands of a fused concatenate: each is a branch of the generated code.
 constexpr int64_t kMaxConcatenatedPieces = 8;
@@ -496,6 +497,8 @@ IndexPath PathOfOperand(const Instruction& user, int64_t index, IndexPath path) 
                            path.block_row % user.operand_count() == 0;
     if (user.opcode() == Opcode::kConcatenate && (gathers || by_blocks)) {
       result.evaluations /= static_cast<double>(user.operand_count());
+      // Columns of columns are no blocks: each is evaluated for all of them, and selected.
+      if (!gathers) result.block_map = kNoMap;
     }
     const uint64_t dimensions = HashOfDimensions(from);
     result.map = dimensions == path.ordered_dimensions ? path.ordered_map : absl::HashOf(path.ordered_map, dimensions);

@@ -55,7 +55,10 @@ constexpr CpuTuning kWide = {
                 .ahead_bytes = 8 * kKilobyte,
                 .row_elements = 64 * kKilobyte,
                 .single_row_elements = 16 * kKilobyte,
-                .scales_to_subnormals = true},  // seen of Zen 4 only: 2 cycles, whatever the result is
+                .scales_to_subnormals = true,  // seen of Zen 4 only: 2 cycles, whatever the result is
+                // A million logarithms take 0.82 of the time that one register at a time takes, sines 0.77, acosh 0.7,
+                // tanh of softplus 0.59.
+                .function_registers = 4},
     .products = {.products_per_cycle = 2,
                  .loads_per_cycle = 2,
                  .latency_cycles = 4,
@@ -149,6 +152,7 @@ constexpr CpuTuning kWide = {
 constexpr CpuTuning MakeOlder() {
   CpuTuning row = kWide;
   row.kernels.ahead_bytes = 0;
+  row.kernels.function_registers = 1;
   row.products.vector_product_bytes = std::numeric_limits<int64_t>::max();
   row.products.sharing_rows = 0;
   return row;

@@ -58,6 +58,7 @@ struct KernelTuning {
   int64_t row_elements;               // of a row that several stages go over at most; bench 'norm|losses'
   int64_t single_row_elements;        // where there is but one; bench 'norm|losses'
   bool scales_to_subnormals;  // AVX-512's instruction that scales takes no longer to give subnormals; bench math
+  int64_t function_registers;  // in which lanes of functions go side by side: bench math
 };
 
 // Matrix products and convolutions. Work is in multiply-adds. gemm_bench TYPE M N K, bench 'matmul|convolution'

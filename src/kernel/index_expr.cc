@@ -228,7 +228,9 @@ IndexExpr IndexTerms::WithLoopsApart(const IndexExpr& expr) {
     return term.kind == Kind::kLoop ? Loop(term.id, term.range.high + 1) : Symbol(term.id, term.range, term.loops);
   }));
   loops_are_apart_ = false;
-  return IsSumOfLoops(apart) ? apart : expr;
+  const bool has_remainder =
+      absl::c_any_of(apart.terms, [&](const auto& part) { return term(part.first).kind == Kind::kMod; });
+  return IsSumOfLoops(apart) || (!has_remainder && SizeOf(apart) < SizeOf(expr)) ? apart : expr;
 }
 
 bool IndexTerms::CanCollapse(const IndexExpr& expr, int outer_loop, int inner_loop, int64_t inner_extent) const {

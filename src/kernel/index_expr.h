@@ -74,8 +74,8 @@ class IndexTerms {
   // `expr` with (x floordiv d) * d + x mod d written as x.
   IndexExpr Recombine(IndexExpr expr);
 
-  // `expr` as a sum of loops alone, if it is one where no loops become one any more: otherwise as it is. Sums of loops
-  // in quotients and remainders are taken apart for this: (64*i0 + i1) floordiv 1024 is i0 floordiv 16.
+  // `expr` where no loops become one any more: sums of loops in quotients and remainders are taken apart, so that
+  // (64*i0 + i1) floordiv 1024 is i0 floordiv 16. As it is where a remainder stays: loops in it may lie in rows.
   IndexExpr WithLoopsApart(const IndexExpr& expr);
 
   IndexRange RangeOf(const IndexExpr& expr) const;

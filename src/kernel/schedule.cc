@@ -113,7 +113,6 @@ double OpCost(const Op& op) {
     case Opcode::kAtan2:
       return 30;
     case Opcode::kErfc:
-    case Opcode::kPower:
     case Opcode::kTan:
     case Opcode::kSinh:
     case Opcode::kCosh:
@@ -123,6 +122,8 @@ double OpCost(const Op& op) {
     case Opcode::kAcosh:
     case Opcode::kAtanh:
       return 50;
+    case Opcode::kPower:
+      return 130;
     case Opcode::kDivide:
     case Opcode::kRemainder:
       return hlo::IsIntegral(op.type) ? 30 : 5;
@@ -343,7 +344,8 @@ class Scheduler {
     return width == 8 && !reduces_.empty() && of_width[4] > of_width[8] ? 4 : width;
   }
 
-  static constexpr int kMostLanes = 64;  // but for sums of columns
+  static constexpr int kMostLanes = 64;         // but for sums of columns
+  static constexpr double kOfComputation = 8;  // to combine two elements by one
 
   // Full registers of the widest type that the loop touches; several registers at once where a loop-carried
   // accumulator would otherwise wait for itself.
@@ -353,11 +355,12 @@ class Scheduler {
     if (has_scalar_loop_) return 1;
     const Loop& info = kernel_.loops[loop];
     const uint64_t bit = uint64_t{1} << loop;
-    double cost = 0, reduced = 0;  // of an element, and what its reduces do with it
-    bool far_apart = false;        // elements that a load picks out of several vectors
+    double cost = 0, reduced = 0, dearest = 0;  // of an element, what its reduces do with it, and the dearest of all
+    bool far_apart = false;                     // elements that a load picks out of several vectors
     for (const Weighted& w : ops_) {
       if ((w.op->loops & bit) == 0) continue;
       cost += OpCost(*w.op);
+      dearest = std::max(dearest, OpCost(*w.op));
       if (w.reduce >= 0) reduced += OpCost(*w.op);
       int64_t stride;
       far_apart |= w.op->kind == OpKind::kLoad && LinearStride(kernel_.terms, w.op->offset, loop, 1, &stride) &&
@@ -388,6 +391,12 @@ class Scheduler {
         }
       }
       while (lanes * width < registers * target_.vector_bytes && info.extent >= 2 * lanes) lanes *= 2;
+    }
+    // The steps of a function wait for each other, and code behind it begins too late: several vectors go side by side.
+    constexpr double kFunction = 15, kManyOperations = 100;
+    if (dearest >= kFunction && cost <= kManyOperations && !far_apart && info.kind != LoopKind::kSerial) {
+      const int64_t together = Tuning().kernels.function_registers * target_.vector_bytes;
+      while (lanes * width < together && (info.extent % (2 * lanes) == 0 || info.extent >= 16 * lanes)) lanes *= 2;
     }
     lanes = std::min(lanes, most);
     while (lanes > 1 && lanes / 2 >= info.extent) lanes /= 2;
@@ -445,6 +454,13 @@ class Scheduler {
       ReduceSchedule own;
       ScheduleReduce(reduces_[i], loop, &own);
       if (own.vector_loop >= 0) cost += reduce_times_[i] * LanesCost(reduce, own.lanes);
+      if (own.vector_loop < 0 && reduce.combiner != nullptr) {
+        // Each combination waits for the one before.
+        double elements = reduce_times_[i];
+        for (const int l : reduce.loops) elements *= static_cast<double>(kernel_.loops[l].extent);
+        const bool in_lanes = loop >= 0 && (reduce.outer_loops >> loop & 1) != 0;
+        cost += elements * kOfComputation / (in_lanes ? lanes * fill : 1);
+      }
     }
     for (const Store* store : stores_) {
       const int number = static_cast<int>(store - kernel_.stores.data());
@@ -477,7 +493,7 @@ class Scheduler {
 
   // Of combining the lanes of a reduce's accumulators: each halving is a shuffle and a combination.
   double LanesCost(const Reduce& reduce, int lanes) const {
-    constexpr double kOfComputation = 8, kOfRounding = 6;
+    constexpr double kOfRounding = 6;
     constexpr double kOrderOfFloats = 8;  // before and behind all halvings
     const double halvings = std::log2(lanes);
     if (reduce.combiner != nullptr) return halvings * (1 + kOfComputation);

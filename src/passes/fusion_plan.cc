@@ -506,12 +506,14 @@ class Planner {
   }
 
   // Updates meet their places one after the other, in one thread and often without lanes: what is dear to compute is
-  // computed before, and so is what takes many ops where the updates are single elements. Elements of the array that is
-  // updated are read before as well.
+  // computed before, and so is what takes many ops where the updates are single elements, as integers of floats do, with
+  // their bounds. Elements of the array that is updated are read before as well.
   static bool MayRunInScatter(const FusionGroup& group, const Instruction& producer) {
     const Instruction* written = Buffer(group.root->operand(0));
-    if (group.emitted_ops >= kMaxScalarOps && analysis::IsElementwiseLike(producer) && !producer.shape().IsScalar() &&
-        group.root->Get<hlo::ScatterAttributes>().update_window_dims.empty()) {
+    const bool rounds = producer.opcode() == Opcode::kConvert && hlo::IsIntegral(producer.shape().element_type()) &&
+                        hlo::IsFloating(producer.operand(0)->shape().element_type());
+    if ((rounds || group.emitted_ops >= kMaxScalarOps) && analysis::IsElementwiseLike(producer) &&
+        !producer.shape().IsScalar() && group.root->Get<hlo::ScatterAttributes>().update_window_dims.empty()) {
       return false;
     }
     return (producer.opcode() == Opcode::kGather || analysis::CostOf(producer) != EvaluationCost::kExpensive) &&

@@ -132,7 +132,15 @@ def flax_case(name, module, shape, tolerance=None):
     return Case(f"flax_{name}", function, inputs, tolerance)
 
 
+def patches(x, w, labels):
+    return lax.conv_general_dilated(x, w, (w.shape[labels[1].index("H")],) * 2, "VALID", dimension_numbers=labels)
+
+
 CASES = [
+    *[Case(f"gradient_of_images_by_patches_{labels[0]}", lambda x, w, g, labels=labels: jax.vjp(lambda x, w: patches(x, w, labels), x, w)[1](g), normals(*shapes))
+      for labels, *shapes in ((("NHWC", "HWIO", "NHWC"), (2, 24, 16, 3), (8, 8, 3, 10), (2, 3, 2, 10)), (("NCHW", "OIHW", "NCHW"), (2, 3, 13, 17), (7, 3, 6, 6), (2, 7, 2, 2)))],  # fmt: skip
+    Case("upsampling_by_8", lambda x, w: lax.conv_transpose(x, w, (8,), "SAME"), normals((2, 9, 6), (16, 6, 4))),
+    Case("upsampling_by_6_and_5", lambda x, w: lax.conv_transpose(x, w, (6, 5), "VALID"), normals((2, 4, 3, 6), (12, 5, 6, 4))),
     Case("softmax", jax.nn.softmax, normal(9, 40, scale=5)),
     Case("softmax_first_axis", lambda x: jax.nn.softmax(x, axis=0), normal(9, 40)),
     Case("softmax_masked", lambda x, m: jax.nn.softmax(x, where=m, axis=-1), together(normal(5, 8), booleans((5, 8)))),

@@ -150,6 +150,8 @@ TEST(IndexExprTest, TakesLoopsApart) {
   const IndexExpr inner = terms.Mod(i, 4), outer = terms.FloorDiv(i * 8 + j, 32), row = inner + outer * 4;
   EXPECT_EQ(terms.ToString(row), "((i0) mod 4) + 4*((8*i0 + i1) floordiv 32)");
   EXPECT_EQ(terms.WithLoopsApart(row), i);
+  // A quotient of the outer loop alone, beside the inner one: rows that are read twice.
+  EXPECT_EQ(terms.WithLoopsApart(terms.FloorDiv(i * 8 + j, 16) * 8 + j), terms.FloorDiv(i, 2) * 8 + j);
   // What stays a remainder stays as it is: loops in it may lie in rows.
   const IndexExpr rest = terms.Mod(i * 8 + j, 32);
   EXPECT_EQ(terms.WithLoopsApart(rest), rest);

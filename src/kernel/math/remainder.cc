@@ -47,9 +47,20 @@ llvm::Value* EmitFmod(VectorBuilder& b, Real x, Real y) {
   return Select(valid, CopySign(Real(b, result_phi), x), x.Nan());
 }
 
+// Whether y is a constant power of two of 1 and more: quotients then end exactly, or below 1.
+bool IsWholePowerOfTwo(const Real& y) {
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(y.value());
+  if (constant != nullptr && constant->getType()->isVectorTy()) constant = constant->getSplatValue();
+  const auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
+  if (number == nullptr || !number->getValueAPF().isFinite()) return false;
+  const int exponent = number->getValueAPF().getExactLog2();
+  return exponent >= 0;
+}
+
 }  // namespace
 
 Real Fmod(Real x, Real y) {
+  if (IsWholePowerOfTwo(y)) return CopySign(x - Trunc(x / y) * y, x);
   const VectorBuilder& outer = x.builder();
   Real wide_x = x.To(64), wide_y = y.To(64);
   Real result(outer, outer.CallHelper("fmod.f64", wide_x.value()->getType(), {wide_x, wide_y},

@@ -1,5 +1,7 @@
 // Convolution.
 #include <algorithm>
+#include <cstdlib>
+#include <limits>
 #include <utility>
 
 #include "src/passes/simplify/rules.h"
@@ -94,6 +96,96 @@ Instruction* ConvolutionIsDot(const Match& match, Builder& builder) {
   return builder.Add(Opcode::kDot, root.shape(), {match['x'], builder.Reshape(match['w'], matrix)}, std::move(dot));
 }
 
+// Places that lie far apart, with windows of whole multiples of the distance, as for the gradient of an image by the
+// embedding of its patches: what is between two places becomes features of one, which then move to where they belong.
+// In y[p] = sum over t of w[t] x[(p + t - low) / b], p + shift = b u + r and t = b e + b - 1 - r, so that e is the tap.
+Instruction* SpreadPlacesAreFeatures(const Match& match, Builder& builder) {
+  constexpr int64_t kFar = 5;  // nearer ones are convolutions of parts of the result (cpu/convolution_spec.h)
+  const Instruction& root = *match.root();
+  const auto& a = root.Get<ConvolutionAttributes>();
+  const Shape &input = match['x']->shape(), &kernel = match['w']->shape(), &shape = root.shape();
+  const int64_t spaces = static_cast<int64_t>(a.window.size()), features = shape.dimensions(a.output_feature);
+  if (a.feature_group_count != 1 || a.batch_group_count != 1 || shape.element_count() == 0 ||
+      kernel.element_count() == 0 ||
+      absl::c_none_of(a.window, [](const WindowDimension& d) { return d.base_dilation >= kFar; })) {
+    return nullptr;
+  }
+  ConvolutionAttributes inner = a;
+  // Of the weights as (taps, places between)..., ..., of what comes of them, and which part of the result is wanted.
+  DimensionVector split(static_cast<size_t>(kernel.rank() + spaces)), reversed, order, weights, between, mixed, moved;
+  hlo::SliceAttributes slice;
+  slice.start.assign(shape.rank(), 0);
+  slice.limit.assign(shape.dimensions().begin(), shape.dimensions().end());
+  slice.stride.assign(shape.rank(), 1);
+  int64_t all_between = 1;
+  mixed.push_back(shape.dimensions(a.output_batch));
+  const auto place = [&](int64_t dimension) {  // where a dimension of the kernel begins in `split`
+    return dimension + absl::c_count_if(a.kernel_spatial, [&](int64_t other) { return other < dimension; });
+  };
+  for (int64_t i = 0; i < spaces; ++i) {
+    WindowDimension& d = inner.window[i];
+    const int64_t b = d.base_dilation, size = input.dimensions(a.input_spatial[i]);
+    if (d.size % b != 0 || std::abs(d.padding_low) > std::numeric_limits<int32_t>::max() ||
+        (b > 1 && (d.stride != 1 || d.window_dilation != 1 || d.reversal))) {
+      return nullptr;
+    }
+    const int64_t at = place(a.kernel_spatial[i]);
+    split[at] = d.size / b;
+    split[at + 1] = b;
+    if (b > 1) reversed.push_back(at + 1);
+    order.push_back(at);
+    weights.push_back(d.size / b);
+    between.push_back(b);
+    all_between *= b;
+    inner.kernel_spatial[i] = i;
+    inner.output_spatial[i] = i + 1;
+    const int64_t out = shape.dimensions(a.output_spatial[i]);
+    if (b > 1) {
+      const int64_t shift = ((b - 1 - d.padding_low) % b + b) % b, low = (d.padding_low + shift - (b - 1)) / b;
+      const int64_t places = (out + shift + b - 1) / b;
+      d = {.size = d.size / b, .padding_low = low, .padding_high = places - 1 + d.size / b - low - size};
+      slice.start[a.output_spatial[i]] = shift;
+      slice.limit[a.output_spatial[i]] = shift + out;
+      mixed.push_back(places);
+    } else {
+      mixed.push_back(out);
+    }
+  }
+  absl::c_sort(reversed);
+  split[place(a.kernel_input_feature)] = kernel.dimensions(a.kernel_input_feature);
+  split[place(a.kernel_output_feature)] = features;
+  order.push_back(place(a.kernel_input_feature));
+  weights.push_back(kernel.dimensions(a.kernel_input_feature));
+  for (int64_t i = 0; i < spaces; ++i) order.push_back(order[i] + 1);
+  order.push_back(place(a.kernel_output_feature));
+  weights.push_back(all_between * features);
+  inner.kernel_input_feature = spaces;
+  inner.kernel_output_feature = inner.output_feature = spaces + 1;
+  inner.output_batch = 0;
+  Instruction* w = builder.Reshape(match['w'], split);
+  w = builder.Add(Opcode::kReverse, w->shape(), {w}, hlo::DimensionsAttributes{reversed});
+  w = builder.Reshape(builder.Transpose(w, order), weights);
+  DimensionVector result = mixed;
+  result.push_back(all_between * features);
+  Instruction* y =
+      builder.Add(Opcode::kConvolution, Shape(shape.element_type(), result), {match['x'], w}, std::move(inner));
+  mixed.insert(mixed.end(), between.begin(), between.end());
+  mixed.push_back(features);
+  DimensionVector whole(shape.dimensions().begin(), shape.dimensions().end());
+  for (int64_t dimension = 0; dimension < shape.rank(); ++dimension) {
+    const auto space = absl::c_find(a.output_spatial, dimension);
+    if (space == a.output_spatial.end()) {
+      moved.push_back(dimension == a.output_batch ? 0 : 2 * spaces + 1);
+      continue;
+    }
+    const int64_t i = space - a.output_spatial.begin();
+    moved.insert(moved.end(), {1 + i, 1 + spaces + i});
+    whole[dimension] = mixed[1 + i] * between[i];
+  }
+  y = builder.Reshape(builder.Transpose(builder.Reshape(y, mixed), moved), whole);
+  return builder.Slice(y, slice);
+}
+
 // A window that is the whole input: a matrix product over all but batch and output features.
 Instruction* WholeWindowIsDot(const Match& match, Builder& builder) {
   const Instruction& root = *match.root();
@@ -152,6 +244,7 @@ constexpr Rule kRules[] = {
     {"convolution(x, t:pad(w, 0))", "convolution(x, w), with a dilated window", ConvolutionOfSpreadKernel,
      PaddingIsNoFactor},
     {"convolution(x, w)", "convolution(x, reverse(w)), of reversed windows", ReversedWindows},
+    {"convolution(x, w)", "slice(transpose(convolution(x, w))), of places far apart", SpreadPlacesAreFeatures, AnyOrder},
     {"convolution(x, w)", "dot(x, w), of windows with one element", ConvolutionIsDot},
     {"convolution(x, w)", "multiply(x, broadcast(w)), of windows with one element of one feature", ConvolutionIsProduct,
      AnyOrder, SignlessZero},
