@@ -593,8 +593,13 @@ class Scheduler {
     for (int number : reduces_) {
       const Reduce& reduce = kernel_.reduces[number];
       if ((reduce.outer_loops & behind) != 0) continue;
-      // Stages are there because what they make is dear.
-      if (reduce.results.empty()) return std::numeric_limits<double>::infinity();
+      // Stages are there because what they make is dear; what they keep in a result must be kept once.
+      const auto keeps = [&](const Block::Statement& s) {
+        return s.kind == Block::Kind::kStore && kernel_.parameters[kernel_.stores[s.index].parameter].is_output;
+      };
+      if (reduce.results.empty() || absl::c_any_of(reduce.block->statements, keeps)) {
+        return std::numeric_limits<double>::infinity();
+      }
       double iterations = 1;
       for (int loop : reduce.loops) iterations *= static_cast<double>(kernel_.loops[loop].extent);
       work += iterations;
@@ -652,7 +657,10 @@ class Scheduler {
     int64_t written = 0, moved = 0;
     for (const Store* store : stores_) {
       const Parameter& parameter = kernel_.parameters[store->parameter];
-      if (!parameter.is_updated) written += bytes(parameter);
+      const bool is_read = absl::c_any_of(ops_, [&](const Weighted& w) {
+        return w.op->kind == OpKind::kLoad && w.op->parameter == store->parameter;
+      });
+      if (!parameter.is_updated && !is_read) written += bytes(parameter);
     }
     for (const Parameter& parameter : kernel_.parameters) moved += bytes(parameter);
     schedule->streaming_stores =
