@@ -79,6 +79,7 @@ struct ProductTuning {
   double l2_load_cycles;                // of a vector of rhs from the L2 cache, beyond one from the L1 cache
   double l3_load_cycles;                // and from behind the L2 cache
   int64_t far_bytes;                    // rhs, and rows that are summed, of this size come from memory; bench reduce
+  bool asks_for_rows;                   // rows from memory are asked for a tile ahead; bench 'low precision/.*4096'
   int64_t vector_product_bytes;         // a vector times such a matrix is a sum of products; bench matmul/.*4096
   // Kernels compiled with Kiln (cpu/gemm_blocks.h).
   int64_t block_rows;          // fewer rows do not repay the call,

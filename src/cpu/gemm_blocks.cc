@@ -98,15 +98,18 @@ class BlockRunner {
       piece_bytes_ = RoundUp((RhsIsAlongN() ? steps * kernels_.depth : g_.columns) * g_.rhs_pitch, 64);
     }
     sums_bytes_ = g_.direct ? 0 : (in_parts_ ? g_.tile_block * panels : 1) * g_.rows * step_bytes_;
+    stretch_offsets_ = kernels_.has_offset ? panels * step_bytes_ : 0;
+    offset_bytes_ = stretch_offsets_ * (keeps_rhs ? CeilDivide(g_.steps, steps) : 1);
   }
 
   // Of the memory that the runner works in, which has to be aligned to 64.
-  int64_t bytes() const { return rhs_bytes_ + lhs_bytes_ + piece_bytes_ + sums_bytes_; }
+  int64_t bytes() const { return rhs_bytes_ + lhs_bytes_ + piece_bytes_ + sums_bytes_ + offset_bytes_; }
   void UseMemory(char* memory) {
     packed_rhs_ = memory;
     packed_lhs_ = packed_rhs_ + rhs_bytes_;
     piece_ = packed_lhs_ + lhs_bytes_;
     sums_ = piece_ + piece_bytes_;
+    offsets_ = sums_ + sums_bytes_;
   }
 
   void RunTask(int64_t task, const char* lhs, const char* rhs, char* out) {
@@ -170,9 +173,13 @@ class BlockRunner {
         from = packed;
       }
       const Stretch k = {lhs + step * g_.lhs_step, runs_lhs_, nullptr, 1, count, step > 0, step + count == g_.steps};
+      GemmTileStrides strides = Strides();
+      char* offsets = offsets_ + step / g_.step_block * stretch_offsets_;
+      if (is_new_rhs) MakeOffsets(k, from, 0, g_.n, offsets);
       const auto tile = [&](int64_t m, int64_t n) {
-        MultiplyTile(k, Strides(), k.lhs + m * g_.lhs_row, from + n / g_.columns * panel_stride, out, sums_, batch, m,
-                     n, std::min(g_.rows, m_end - m), std::min(g_.columns, g_.n - n));
+        if (kernels_.has_offset) strides.offsets = offsets + n * kernels_.sum_bytes;
+        MultiplyTile(k, strides, k.lhs + m * g_.lhs_row, from + n / g_.columns * panel_stride, out, sums_, batch, m, n,
+                     std::min(g_.rows, m_end - m), std::min(g_.columns, g_.n - n));
       };
       // Few steps leave room in the first-level cache for all rows beside a panel.
       if (count * kernels_.sum_bytes * (m_end - m_begin) <= Host().l1_bytes) {
@@ -282,9 +289,28 @@ class BlockRunner {
                            columns);
   }
 
+  // The offsets of columns [n_begin, n_end), of which rhs has the panels.
+  void MakeOffsets(const Stretch& k, const char* rhs, int64_t n_begin, int64_t n_end, char* offsets) {
+    if (!kernels_.has_offset) return;
+    constexpr uint64_t kZeros = 0;
+    constexpr int64_t kNoDistance = 0;
+    GemmTileStrides strides = Strides();
+    strides.lhs_step = 0;
+    for (int64_t n = n_begin; n < n_end; n += g_.columns, rhs += PanelStride(), offsets += step_bytes_) {
+      const int64_t vectors = CeilDivide(std::min(g_.columns, n_end - n), kernels_.lanes);
+      GemmTileKernel* kernel = kernels_.tiles[vectors - 1][0];
+      for (int64_t run = 0; run < k.run_count; ++run) {
+        kernel(reinterpret_cast<const char*>(&kZeros),
+               rhs + (k.rhs_runs != nullptr ? k.rhs_runs[run] : run * k.steps * strides.rhs_step), offsets, strides,
+               &kNoDistance, nullptr, 1, k.steps, vectors * kernels_.lanes, run > 0);
+      }
+    }
+  }
+
   void Multiply(const Stretch& k, const char* rhs, int64_t first_tile, int64_t last_tile, int64_t n_begin,
                 int64_t n_end, char* out, int64_t batch) {
-    const GemmTileStrides strides = Strides();
+    GemmTileStrides strides = Strides();
+    MakeOffsets(k, rhs, n_begin, n_end, offsets_);
     const int64_t panel_stride = PanelStride();
     char* sums = sums_;
     for (int64_t tile = first_tile; tile < last_tile; ++tile) {
@@ -303,6 +329,7 @@ class BlockRunner {
       const char* panel = rhs;
       for (int64_t n = n_begin; n < n_end; n += g_.columns, panel += panel_stride) {
         prefetch_.Advance();
+        if (kernels_.has_offset) strides.offsets = offsets_ + (n - n_begin) * kernels_.sum_bytes;
         MultiplyTile(k, strides, lhs, panel, out + offset.out, sums, batch * OuterCount() + outer, m, n, rows,
                      std::min(g_.columns, n_end - n));
         if (in_parts_) sums += g_.rows * step_bytes_;
@@ -322,9 +349,10 @@ class BlockRunner {
   bool in_parts_ = false;                        // sums are made in several goes, and kept for the whole block
   int64_t panel_bytes_ = 0, stretch_bytes_ = 0;  // of a panel, and of all panels of a stretch of k
   int64_t sums_row_ = 0;
-  int64_t rhs_bytes_ = 0, lhs_bytes_ = 0, piece_bytes_ = 0, sums_bytes_ = 0;  // of memory
+  int64_t rhs_bytes_ = 0, lhs_bytes_ = 0, piece_bytes_ = 0, sums_bytes_ = 0, offset_bytes_ = 0;  // of memory
+  int64_t stretch_offsets_ = 0;  // bytes of the offsets of a stretch of k
   RhsPrefetch prefetch_;
-  char *packed_rhs_ = nullptr, *packed_lhs_ = nullptr, *piece_ = nullptr, *sums_ = nullptr;
+  char *packed_rhs_ = nullptr, *packed_lhs_ = nullptr, *piece_ = nullptr, *sums_ = nullptr, *offsets_ = nullptr;
 };
 
 }  // namespace

@@ -42,6 +42,8 @@ struct GemmTileStrides {
   int64_t lhs_step = 0;
   int64_t rhs_step = 0;
   int64_t sums_row = 0;
+  // What `has_offset` has too much of each column, to be taken off; null: it stays.
+  const char* offsets = nullptr;
 };
 
 // sums[row][column] = the sum over all runs and their steps of lhs * rhs, on top of what is there if `resume`. Run
@@ -69,6 +71,8 @@ struct GemmKernels {
   int64_t lanes = 0;
   int64_t depth = 0;      // elements of k in a step
   int64_t sum_bytes = 0;  // of one sum, and of one step of one column
+  // lhs has 128 added to its bytes, so that what comes of a row of zeros is to be taken off the others.
+  bool has_offset = false;
   // Null where registers do not suffice.
   GemmTileKernel* tiles[kMaxTileVectors][kMaxTileRows] = {};
   GemmPack* pack_rows = nullptr;     // rhs contiguous along n

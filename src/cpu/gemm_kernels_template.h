@@ -42,8 +42,8 @@ V WithLowHalf(Half value, std::integer_sequence<int, i...>) {
 }
 
 // An arithmetic has: Scalar and Vector of kLanes of them, in memory; Sum, a vector of sums; kDepth; kOffset, whether
-// lhs has 128 added, whose products Offset(y, sum) collects; MultiplyAdd(x, y, sum), x being the broadcast of a scalar;
-// kHasHalves, whether it multiplies halves of vectors as well. `kHalf`: no more of the last vector is asked for.
+// lhs has 128 added (of rows, whose products Offset(y, sum) collects); MultiplyAdd(x, y, sum), x being the broadcast of a
+// scalar; kHasHalves, whether it multiplies halves of vectors as well. `kHalf`: no more of the last vector is asked for.
 // For rows (row_kernels_template.h): Stored, elements as they lie in memory, and Many(x) and Few(y), vectors of them.
 template <typename A, int kRows, int kVectors, bool kHalf = false>
 void Tile(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& strides, const int64_t* lhs_runs,
@@ -67,7 +67,6 @@ void Tile(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& s
   const int64_t lhs_row = strides.lhs_row, lhs_step = strides.lhs_step, rhs_step = strides.rhs_step;
   Sum sum[kRows][kVectors] = {};
   decltype(LowHalf(Sum{}, kHalfLanes)) half_sum[kRows] = {};
-  Sum offset[kVectors] = {};
   const char* y_from = rhs;
   for (int64_t run = 0; run < run_count; ++run) {
     if (rhs_runs != nullptr) y_from = rhs + rhs_runs[run];
@@ -95,7 +94,6 @@ void Tile(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& s
           __asm__ volatile("" : KILN_VECTOR_REGISTER(half_sum[row])::"memory");
         }
       }
-      for (int v = 0; A::kOffset && v < kVectors; ++v) offset[v] = A::Offset(y[v], offset[v]);
       for (int i = 0; i < kPointers; ++i) x_from[i] += lhs_step;
     }
   }
@@ -107,7 +105,7 @@ void Tile(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& s
     }
     for (int v = 0; v < kVectors; ++v) {
       Sum total = sum[row][v];
-      if (A::kOffset) total -= offset[v];
+      if (A::kOffset && strides.offsets != nullptr) total -= Load<Sum>(strides.offsets + v * kBytes);
       char* to = sums + v * kBytes;
       if (v + 1 < kVectors || left >= A::kLanes) {
         if (resume) total += Load<Sum>(to);
@@ -310,6 +308,7 @@ constexpr GemmKernels MakeGemmKernels() {
   kernels.lanes = A::kLanes;
   kernels.depth = A::kDepth;
   kernels.sum_bytes = A::kSumBytes;
+  kernels.has_offset = A::kOffset;
   FillTiles<A, 1>(kernels);
   FillTiles<A, 2>(kernels);
   FillTiles<A, 3>(kernels);

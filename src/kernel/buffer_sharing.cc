@@ -93,6 +93,24 @@ bool MayShareBuffer(const Kernel& kernel, absl::Span<const NestSchedule> schedul
   const std::vector<Block::Statement>& statements = kernel.nests[0].body.statements;
   absl::flat_hash_set<IndexExpr> stored;
   int64_t harmless = 0;
+  // Behind the stage that keeps what it makes of a row in the output the row of the input is gone.
+  bool is_gone = false;
+  for (const Block::Statement& statement : statements) {
+    if (statement.kind != Block::Kind::kReduce) continue;
+    const Block& block = *kernel.reduces[statement.index].block;
+    if (is_gone && reads_in(block) > 0) return false;
+    for (const Block::Statement& inside : block.statements) {
+      if (inside.kind != Block::Kind::kStore || kernel.stores[inside.index].parameter != output) continue;
+      is_gone = true;
+      for (const Block::Statement& other : block.statements) {
+        if (other.kind == Block::Kind::kOp && reads_input(other.index) &&
+            kernel.ops[other.index].offset != kernel.stores[inside.index].offset) {
+          return false;
+        }
+      }
+    }
+  }
+  if (is_gone && reads_in(kernel.nests[0].body) > 0) return false;
   for (auto it = statements.rbegin(); it != statements.rend(); ++it) {
     if (it->kind == Block::Kind::kStore && kernel.stores[it->index].parameter == output) {
       if (!WritesOnce(kernel, schedules, kernel.stores[it->index])) return false;

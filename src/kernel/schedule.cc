@@ -352,15 +352,15 @@ class Scheduler {
   int LanesFor(int loop) const {
     constexpr int64_t kMaxNearbyStride = 4;
     constexpr double kPlainSum = 6;  // of an element: its load and little else
+    constexpr double kPlain = 16, kFunction = 15;
     if (has_scalar_loop_) return 1;
     const Loop& info = kernel_.loops[loop];
     const uint64_t bit = uint64_t{1} << loop;
-    double cost = 0, reduced = 0, dearest = 0;  // of an element, what its reduces do with it, and the dearest of all
-    bool far_apart = false;                     // elements that a load picks out of several vectors
+    double cost = 0, reduced = 0;  // of an element, and what its reduces do with it
+    bool far_apart = false;        // elements that a load picks out of several vectors
     for (const Weighted& w : ops_) {
       if ((w.op->loops & bit) == 0) continue;
       cost += OpCost(*w.op);
-      dearest = std::max(dearest, OpCost(*w.op));
       if (w.reduce >= 0) reduced += OpCost(*w.op);
       int64_t stride;
       far_apart |= w.op->kind == OpKind::kLoad && LinearStride(kernel_.terms, w.op->offset, loop, 1, &stride) &&
@@ -380,7 +380,7 @@ class Scheduler {
     int lanes = std::max(1, target_.vector_bytes / width);
     const bool carried = info.kind == LoopKind::kReduce || !reduces_.empty();
     int most = kMostLanes;
-    if (carried && cost <= 16 && !far_apart) {
+    if (carried && cost <= kPlain && !far_apart) {
       int registers = 4;
       if (info.kind == LoopKind::kParallel && reduced <= kPlainSum && target_.target == Target::kCpu) {
         // Columns: long stretches of each row, in as many sums as half the registers hold.
@@ -392,15 +392,32 @@ class Scheduler {
       }
       while (lanes * width < registers * target_.vector_bytes && info.extent >= 2 * lanes) lanes *= 2;
     }
-    // The steps of a function wait for each other, and code behind it begins too late: several vectors go side by side.
-    constexpr double kFunction = 15, kManyOperations = 100;
-    if (dearest >= kFunction && cost <= kManyOperations && !far_apart && info.kind != LoopKind::kSerial) {
-      const int64_t together = Tuning().kernels.function_registers * target_.vector_bytes;
+    if (!far_apart && info.kind != LoopKind::kSerial) {
+      const int64_t together = RegistersOfChains(loop, cost, carried ? kPlain : kFunction) * target_.vector_bytes;
       while (lanes * width < together && (info.extent % (2 * lanes) == 0 || info.extent >= 16 * lanes)) lanes *= 2;
     }
     lanes = std::min(lanes, most);
     while (lanes > 1 && lanes / 2 >= info.extent) lanes /= 2;
     return info.extent == 1 ? 1 : lanes;
+  }
+
+  // Vectors that go side by side where what is made of an element waits for itself: processors look some hundred
+  // instructions ahead, which is few elements of the polynomial of a function, and of a chain that rounds to a narrow type
+  // after each op. They take longer to compile, which few elements do not repay. Of `cost` operations per element.
+  int64_t RegistersOfChains(int loop, double cost, double function) const {
+    constexpr double kMinElements = 1 << 18, kManyOperations = 100, kManyRounded = 40;
+    double elements = 0, dearest = 0;
+    bool rounds = false;
+    for (const Weighted& w : ops_) {
+      if ((w.op->loops >> loop & 1) == 0) continue;
+      rounds |= RoundingCost(*w.op) > 0;
+      dearest = std::max(dearest, OpCost(*w.op));
+      elements = std::max(elements, w.times);
+    }
+    for (int l : nest_.loops) elements *= static_cast<double>(kernel_.loops[l].extent);
+    if (target_.target != Target::kCpu || elements < kMinElements) return 1;
+    if (rounds && cost > function && cost <= kManyRounded) return target_.vector_registers / 8;
+    return dearest >= function && cost <= kManyOperations ? Tuning().kernels.function_registers : 1;
   }
 
   // Elements of a vector are neighbours, however many lanes it has.
@@ -609,8 +626,13 @@ class Scheduler {
     for (int number : reduces_) {
       const Reduce& reduce = kernel_.reduces[number];
       if ((reduce.outer_loops & behind) != 0) continue;
-      // Stages are there because what they make is dear.
-      if (reduce.results.empty()) return std::numeric_limits<double>::infinity();
+      // Stages are there because what they make is dear; what they keep in a result must be kept once.
+      const auto keeps = [&](const Block::Statement& s) {
+        return s.kind == Block::Kind::kStore && kernel_.parameters[kernel_.stores[s.index].parameter].is_output;
+      };
+      if (reduce.results.empty() || absl::c_any_of(reduce.block->statements, keeps)) {
+        return std::numeric_limits<double>::infinity();
+      }
       double iterations = 1;
       for (int loop : reduce.loops) iterations *= static_cast<double>(kernel_.loops[loop].extent);
       work += iterations;
@@ -668,7 +690,10 @@ class Scheduler {
     int64_t written = 0, moved = 0;
     for (const Store* store : stores_) {
       const Parameter& parameter = kernel_.parameters[store->parameter];
-      if (!parameter.is_updated) written += bytes(parameter);
+      const bool is_read = absl::c_any_of(ops_, [&](const Weighted& w) {
+        return w.op->kind == OpKind::kLoad && w.op->parameter == store->parameter;
+      });
+      if (!parameter.is_updated && !is_read) written += bytes(parameter);
     }
     for (const Parameter& parameter : kernel_.parameters) moved += bytes(parameter);
     schedule->streaming_stores =

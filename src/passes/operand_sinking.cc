@@ -84,6 +84,22 @@ bool IsBehindProduct(const Instruction& value) {
   return false;
 }
 
+// Elementwise ops over sums of the same rows, spread over them again: a norm.
+bool IsBehindRows(const Instruction& value) {
+  std::vector<const Instruction*> reached = {&value};
+  for (size_t i = 0; i < reached.size() && reached.size() <= kMaxReached; ++i) {
+    if (reached[i]->opcode() == Opcode::kReduce) {
+      if (Shape::SameDimensions(reached[i]->operand(0)->shape(), value.shape())) return true;
+      continue;
+    }
+    if (!hlo::IsElementwise(reached[i]->opcode()) && reached[i]->opcode() != Opcode::kBroadcast) continue;
+    for (const Instruction* operand : reached[i]->operands()) {
+      if (std::find(reached.begin(), reached.end(), operand) == reached.end()) reached.push_back(operand);
+    }
+  }
+  return false;
+}
+
 // Whether rows of what elementwise ops make of `op` are reduced: row fusion wants them as they are.
 bool ReachesRows(const Instruction& op) {
   std::vector<const Instruction*> reached = {&op};
@@ -101,32 +117,34 @@ bool ReachesRows(const Instruction& op) {
   return false;
 }
 
-// Where the dimensions along which `spread`, a broadcast, runs are among others of as many elements: dimensions of
-// equal size and stride. Nothing where one of them is not there.
+// Where the dimensions along which `spread`, a broadcast, runs are among others of as many elements: runs of dimensions
+// of together equal size and stride. Nothing where one of them is not there.
 std::optional<DimensionVector> SpreadAmong(const Instruction& spread, const DimensionVector& others) {
-  const auto stride = [](const DimensionVector& sizes, size_t dimension) {
-    return std::accumulate(sizes.begin() + static_cast<int64_t>(dimension) + 1, sizes.end(), int64_t{1},
-                           std::multiplies<>());
+  const auto stride = [](const DimensionVector& sizes, int64_t dimension) {
+    return std::accumulate(sizes.begin() + dimension + 1, sizes.end(), int64_t{1}, std::multiplies<>());
   };
   const DimensionVector& sizes = spread.shape().dimensions();
   DimensionVector result;
   for (const int64_t dimension : spread.dimensions()) {
-    size_t other = 0;
-    while (other < others.size() && (others[other] == 1 || others[other] != sizes[dimension] ||
-                                     stride(others, other) != stride(sizes, static_cast<size_t>(dimension)))) {
-      ++other;
+    const int64_t begin = stride(sizes, dimension), end = begin * sizes[dimension];
+    int64_t found = 1;
+    for (int64_t other = 0; other < static_cast<int64_t>(others.size()); ++other) {
+      const int64_t at = stride(others, other);
+      if (others[other] == 1 || at < begin || at * others[other] > end) continue;
+      found *= others[other];
+      result.push_back(other);
     }
-    if (other == others.size()) return std::nullopt;
-    result.push_back(static_cast<int64_t>(other));
+    if (found != sizes[dimension]) return std::nullopt;
   }
   return result;
 }
 
-// The reshape of a product, or of elementwise ops behind one, that is an operand of `op`, where `op` can stand before
-// it and so run in the product's kernel; or null.
-const Instruction* ReshapeOfProduct(const Instruction& op) {
+// The reshape of a product or a norm, or of elementwise ops behind one, that is an operand of `op`, where `op` can stand
+// before it and so run in the same kernel; or null.
+const Instruction* ReshapeOfKernel(const Instruction& op) {
   const auto is_move = [](const Instruction* operand) {
-    return operand->opcode() == Opcode::kReshape && IsMove(*operand) && IsBehindProduct(*operand->operand(0));
+    return operand->opcode() == Opcode::kReshape && IsMove(*operand) &&
+           (IsBehindProduct(*operand->operand(0)) || IsBehindRows(*operand->operand(0)));
   };
   const auto& operands = op.operands();
   const auto found = std::find_if(operands.begin(), operands.end(), is_move);
@@ -152,7 +170,12 @@ Instruction* Before(Instruction* operand, const Instruction& move, Builder& buil
   if (IsSplat(*operand)) return builder.BroadcastScalar(operand->operand(0), dimensions);
   if (SameMove(*operand, move)) return operand->operand(0);
   if (operand->opcode() != Opcode::kBroadcast) return builder.Reshape(operand, dimensions);
-  return builder.Broadcast(operand->operand(0), dimensions, *SpreadAmong(*operand, dimensions));
+  const DimensionVector along = *SpreadAmong(*operand, dimensions);
+  DimensionVector sizes;
+  for (const int64_t dimension : along) sizes.push_back(dimensions[dimension]);
+  Instruction* source = operand->operand(0);
+  if (source->shape().dimensions() != sizes) source = builder.Reshape(source, sizes);
+  return builder.Broadcast(source, dimensions, along);
 }
 
 // `op` before `move`, and the move after it.
@@ -188,7 +211,7 @@ absl::StatusOr<bool> SinkMoves(Module* module) {
       return nullptr;
     }
     const Instruction* move = CommonMove(*op);
-    if (move == nullptr) move = ReshapeOfProduct(*op);
+    if (move == nullptr) move = ReshapeOfKernel(*op);
     if (move == nullptr) return nullptr;
     Builder builder(op->parent(), op);
     return Sink(*op, *move, builder);
