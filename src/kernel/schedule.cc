@@ -406,6 +406,7 @@ class Scheduler {
   // after each op. They take longer to compile, which few elements do not repay. Of `cost` operations per element.
   int64_t RegistersOfChains(int loop, double cost, double function) const {
     constexpr double kMinElements = 1 << 18, kManyOperations = 100, kManyRounded = 40;
+    constexpr double kBehindMemory = 20;  // operations that f32 takes no longer to compute than to load and store
     double elements = 0, dearest = 0;
     bool rounds = false;
     for (const Weighted& w : ops_) {
@@ -417,7 +418,7 @@ class Scheduler {
     for (int l : nest_.loops) elements *= static_cast<double>(kernel_.loops[l].extent);
     if (target_.target != Target::kCpu || elements < kMinElements) return 1;
     if (rounds && cost > function && cost <= kManyRounded) return target_.vector_registers / 8;
-    return dearest >= function && cost <= kManyOperations ? Tuning().kernels.function_registers : 1;
+    return dearest >= function && cost >= kBehindMemory && cost <= kManyOperations ? Tuning().kernels.function_registers : 1;
   }
 
   // Elements of a vector are neighbours, however many lanes it has.
