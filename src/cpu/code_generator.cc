@@ -27,6 +27,7 @@
 #include "llvm/Transforms/Scalar/SROA.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
 #include "src/cpu/host_isa.h"
+#include "src/cpu/object_passes.h"
 
 namespace kiln::cpu {
 namespace {
@@ -125,8 +126,8 @@ absl::StatusOr<std::unique_ptr<CodeGenerator>> CodeGenerator::Create(int level) 
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, MakeTargetMachine(level));
   auto pipelines = std::make_unique<Pipelines>(std::move(machine));
   pipelines->object_passes = std::make_unique<llvm::legacy::PassManager>();
-  if (pipelines->machine->addPassesToEmitFile(*pipelines->object_passes, pipelines->stream, nullptr,
-                                              llvm::CodeGenFileType::ObjectFile, /*DisableVerify=*/true)) {
+  if (!AddObjectPasses(*pipelines->machine, llvm::CodeGenFileType::ObjectFile, pipelines->stream,
+                       pipelines->object_passes.get())) {
     return Internal("LLVM's target machine emits no objects.");
   }
   return std::unique_ptr<CodeGenerator>(new CodeGenerator(std::move(pipelines)));
@@ -145,6 +146,7 @@ void CodeGenerator::Optimize(llvm::Module& module) {
 
 llvm::StringRef CodeGenerator::EmitObject(llvm::Module& module) {
   pipelines_->output.clear();
+  ChoosePasses(module);
   pipelines_->object_passes->run(module);
   return {pipelines_->output.data(), pipelines_->output.size()};
 }
@@ -153,8 +155,8 @@ absl::StatusOr<std::string> CodeGenerator::EmitAssembly(llvm::Module& module) {
   llvm::SmallVector<char, 0> text;
   llvm::raw_svector_ostream stream(text);
   llvm::legacy::PassManager passes;
-  if (pipelines_->machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile,
-                                               /*DisableVerify=*/true)) {
+  ChoosePasses(module);
+  if (!AddObjectPasses(*pipelines_->machine, llvm::CodeGenFileType::AssemblyFile, stream, &passes)) {
     return Internal("LLVM's target machine emits no assembly.");
   }
   passes.run(module);
