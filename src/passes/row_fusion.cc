@@ -441,8 +441,10 @@ class GroupFinder {
       copied_.insert(candidate);
       return true;
     }
-    // Those that read it make it later on (broadcast_sinking.h).
-    if (is_full && reduce_before_.at(candidate) == nullptr && IsMadeFromLittle(*candidate)) return false;
+    // Those that read it make it later on (broadcast_sinking.h), unless it is written anyway.
+    const bool is_result =
+        absl::c_any_of(candidate->users(), [](const Instruction* user) { return user->opcode() == Opcode::kTuple; });
+    if (is_full && !is_result && reduce_before_.at(candidate) == nullptr && IsMadeFromLittle(*candidate)) return false;
     if (outputs_.size() >= kMaxOutputs || (is_full && ++full_outputs_ > kMaxFullOutputs)) return false;
     outputs_.push_back(candidate);
     return true;
