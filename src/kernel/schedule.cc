@@ -338,8 +338,11 @@ class Scheduler {
     double of_width[9] = {};  // in types of so many bytes
     for (const Weighted& w : ops_) {
       if ((w.op->loops >> loop & 1) == 0) continue;
-      width = std::max(width, ComputeWidth(*w.op));
-      of_width[std::min(ComputeWidth(*w.op), 8)] += OpCost(*w.op);
+      // Narrow floats that are moved alone are no wider than they are.
+      const bool is_moved = w.op->kind == OpKind::kLoad && hlo::IsFloating(w.op->type);
+      const int own = is_moved ? hlo::ByteWidth(w.op->type) : ComputeWidth(*w.op);
+      width = std::max(width, own);
+      of_width[std::min(own, 8)] += OpCost(*w.op);
     }
     return width == 8 && !reduces_.empty() && of_width[4] > of_width[8] ? 4 : width;
   }
