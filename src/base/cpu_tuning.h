@@ -108,7 +108,7 @@ struct ProductTuning {
   int64_t window_weight_bytes;     // of weights that are transformed in one round
 };
 
-// Attention as one step: passes/attention_fusion.h, cpu/attention_plan.h. bench 'attention|models'
+// Attention as one step: passes/attention_fusion.h, cpu/row_chain.h. bench 'attention|models'
 struct AttentionTuning {
   int64_t rows;         // of the same keys and values that repay packing these
   int64_t columns;      // of scores, and of the result, which are vectors,

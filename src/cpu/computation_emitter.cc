@@ -286,8 +286,8 @@ absl::Status ComputationEmitter::EmitCode(const Instruction& instruction) {
   if (const ScheduledKernel* scheduled = program_.KernelOf(instruction)) return EmitKernel(instruction, *scheduled);
   auto product = program_.products_.find(&instruction);
   if (product != program_.products_.end()) return EmitMatrixProduct(instruction, *product->second);
-  auto attention = program_.attentions_.find(&instruction);
-  if (attention != program_.attentions_.end()) return EmitAttention(instruction, *attention->second);
+  auto chain = program_.chains_.find(&instruction);
+  if (chain != program_.chains_.end()) return EmitRowChain(instruction, *chain->second);
   if (const OpEmitter* op = FindOpEmitter(instruction)) return EmitLibraryOp(instruction, *op);
   if (instruction.opcode() == Opcode::kCustomCall) return EmitCustomCall(instruction);
   // The others are names for other values' memory.

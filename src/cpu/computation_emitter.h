@@ -25,8 +25,8 @@ class ComputationEmitter : private OpProgram {
   absl::Status EmitConditional(const hlo::Instruction& instruction);
   absl::Status EmitKernel(const hlo::Instruction& instruction, const ScheduledKernel& scheduled);
   absl::Status EmitMatrixProduct(const hlo::Instruction& instruction, const MatrixProduct& product);
-  // attention_emitter.cc
-  absl::Status EmitAttention(const hlo::Instruction& instruction, const AttentionStep& step);
+  // row_chain_emitter.cc
+  absl::Status EmitRowChain(const hlo::Instruction& instruction, const RowChainPlan& chain);
   absl::Status EmitLibraryOp(const hlo::Instruction& instruction, const OpEmitter& op);
   // Notes the call for EmitStages.
   absl::Status EmitCustomCall(const hlo::Instruction& instruction);

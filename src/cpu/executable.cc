@@ -324,7 +324,7 @@ class NativeExecutable : public Executable {
   absl::Status EmitProgram(ProgramCode* code) {
     auto probe = std::make_unique<ProgramEmitter>(*module_, Threads(), &custom_call_numbers_);
     KILN_RETURN_IF_ERROR(probe->Prepare());
-    if (!probe->oversized().empty()) {
+    while (!probe->oversized().empty()) {
       KILN_RETURN_IF_ERROR(TakeApart(probe->oversized()));
       probe = std::make_unique<ProgramEmitter>(*module_, Threads(), &custom_call_numbers_);
       KILN_RETURN_IF_ERROR(probe->Prepare());

@@ -186,8 +186,9 @@ struct GemmPlan {
 absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, int threads);
 
 // The plan of a plain product of kernels compiled with Kiln (gemm_blocks.h), not swapped; nothing where there are none
-// for it or it is too small for them.
-std::optional<GemmPlan> PlanGemmBlocks(const GemmSpec& spec, absl::string_view name, int threads);
+// for it or, unless it may have `any_size`, it is too small for them.
+std::optional<GemmPlan> PlanGemmBlocks(const GemmSpec& spec, absl::string_view name, int threads,
+                                       bool any_size = false);
 
 // Recomputes everything in the plan that follows from its schedule.
 absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPlan& plan);

@@ -4,7 +4,9 @@
 #include <atomic>
 #include <cstring>
 #include <memory>
+#include <optional>
 
+#include "absl/container/inlined_vector.h"
 #include "src/base/float_environment.h"
 #include "src/base/rounding.h"
 #include "src/cpu/host_isa.h"
@@ -148,7 +150,7 @@ class BlockRunner {
       const char* from = rhs + step * kernels_.depth * g_.rhs_k;
       const int64_t left = g_.k_elements - step * kernels_.depth;
       if (make_rhs_ != nullptr) {
-        MakeRhs(batch, step * kernels_.depth, std::min(count * kernels_.depth, left), n_begin, n_end);
+        MakeRhs(batch, step * kernels_.depth, std::min(count * kernels_.depth, left), n_begin, n_end, packed_rhs_);
       } else if (g_.pack_rhs) {
         Pack(from, packed_rhs_, std::min(count * kernels_.depth, left), n_end - n_begin);
       }
@@ -169,25 +171,32 @@ class BlockRunner {
       if (g_.pack_rhs) {
         char* packed = packed_rhs_ + step / g_.step_block * stretch_bytes_;
         const int64_t left = g_.k_elements - step * kernels_.depth;
-        if (is_new_rhs) Pack(from, packed, std::min(count * kernels_.depth, left), g_.n);
+        if (is_new_rhs && make_rhs_ != nullptr) {
+          MakeRhs(batch, step * kernels_.depth, std::min(count * kernels_.depth, left), 0, g_.n, packed);
+        } else if (is_new_rhs) {
+          Pack(from, packed, std::min(count * kernels_.depth, left), g_.n);
+        }
         from = packed;
       }
-      const Stretch k = {lhs + step * g_.lhs_step, runs_lhs_, nullptr, 1, count, step > 0, step + count == g_.steps};
+      const Stretch k = {lhs + step * g_.lhs_step, runs_lhs_, nullptr, 1, count, step > 0,
+                         step + count == g_.steps, step};
       GemmTileStrides strides = Strides();
       char* offsets = offsets_ + step / g_.step_block * stretch_offsets_;
       if (is_new_rhs) MakeOffsets(k, from, 0, g_.n, offsets);
       const auto tile = [&](int64_t m, int64_t n) {
         if (kernels_.has_offset) strides.offsets = offsets + n * kernels_.sum_bytes;
-        MultiplyTile(k, strides, k.lhs + m * g_.lhs_row, from + n / g_.columns * panel_stride, out, sums_, batch, m, n,
+        const char* rows = make_lhs_ != nullptr ? packed_lhs_ : k.lhs + m * g_.lhs_row;
+        MultiplyTile(k, strides, rows, from + n / g_.columns * panel_stride, out, sums_, batch, m, n,
                      std::min(g_.rows, m_end - m), std::min(g_.columns, g_.n - n));
       };
       // Few steps leave room in the first-level cache for all rows beside a panel.
-      if (count * kernels_.sum_bytes * (m_end - m_begin) <= Host().l1_bytes) {
+      if (make_lhs_ == nullptr && count * kernels_.sum_bytes * (m_end - m_begin) <= Host().l1_bytes) {
         for (int64_t n = 0; n < g_.n; n += g_.columns) {
           for (int64_t m = m_begin; m < m_end; m += g_.rows) tile(m, n);
         }
       } else {
         for (int64_t m = m_begin; m < m_end; m += g_.rows) {
+          if (make_lhs_ != nullptr) MakeLhs(k, batch, m, std::min(g_.rows, m_end - m));
           for (int64_t n = 0; n < g_.n; n += g_.columns) tile(m, n);
         }
       }
@@ -226,9 +235,8 @@ class BlockRunner {
   }
 
   // Packs a block of an rhs that is made: in its panels, or in a piece of the size of a panel.
-  void MakeRhs(int64_t batch, int64_t k, int64_t elements, int64_t n_begin, int64_t n_end) {
-    if (g_.rhs_pitch == 0) return make_rhs_(packed_rhs_, extra_, batch, k, n_begin, elements, n_end - n_begin);
-    char* panel = packed_rhs_;
+  void MakeRhs(int64_t batch, int64_t k, int64_t elements, int64_t n_begin, int64_t n_end, char* panel) {
+    if (g_.rhs_pitch == 0) return make_rhs_(panel, extra_, batch, k, n_begin, elements, n_end - n_begin);
     for (int64_t n = n_begin; n < n_end; n += g_.columns, panel += panel_bytes_) {
       const int64_t columns = std::min(g_.columns, n_end - n);
       if (RhsIsAlongN()) {
@@ -403,41 +411,117 @@ void RunGemmBlocks(const GemmBlocks* blocks, const char* lhs, const char* rhs, c
   for (int64_t task = begin; task < end; ++task) runner.RunTask(task, lhs, rhs, out);
 }
 
-int64_t AttentionBytes(const AttentionBlocks& blocks, const GemmBlocks& scores, const GemmBlocks& out) {
-  const BlockRunner first(scores, nullptr, nullptr, /*keeps_rhs=*/true), second(out, nullptr, nullptr, true);
-  return RoundUp(first.bytes(), 64) + RoundUp(second.bytes(), 64) + RoundUp(blocks.block * blocks.score_row, 64) +
-         (blocks.in_place ? 0 : blocks.block * blocks.weight_row);
+namespace {
+
+const RowChainValue* ValuesOf(const RowChainBlocks& chain) {
+  return reinterpret_cast<const RowChainValue*>(&chain + 1);
 }
 
-void RunAttentionBlocks(const AttentionBlocks* blocks, const char* query, const char* key, const char* value, char* out,
-                        void* const* extra, int64_t begin, int64_t end, AttentionRows* rows, GemmFinish* finish_scores,
-                        GemmFinish* finish_out) {
+const RowChainStep* FirstStep(const RowChainBlocks& chain) {
+  return reinterpret_cast<const RowChainStep*>(ValuesOf(chain) + chain.values);
+}
+
+const RowChainStep* NextStep(const RowChainStep* step) {
+  return reinterpret_cast<const RowChainStep*>(reinterpret_cast<const int64_t*>(step) + step->words);
+}
+
+const int64_t* PointersOf(const RowChainStep& step) { return reinterpret_cast<const int64_t*>(&step + 1); }
+
+const GemmBlocks& ProductOf(const RowChainStep& step) {
+  return *reinterpret_cast<const GemmBlocks*>(PointersOf(step) + step.pointers);
+}
+
+// On either side of the values there is as much memory as a group has: vectors of a kernel may begin before the array's
+// part that is there, lanes that nobody asks for among them.
+int64_t GuardBytes(const RowChainBlocks& chain) {
+  int64_t bytes = 0;
+  for (int64_t i = 0; i < chain.values; ++i) bytes = std::max(bytes, ValuesOf(chain)[i].group_bytes);
+  return RoundUp(bytes, 64) + int64_t{4096};
+}
+
+int64_t ValueBytes(const RowChainBlocks& chain) {
+  int64_t bytes = 0;
+  for (int64_t i = 0; i < chain.values; ++i) {
+    const RowChainValue& value = ValuesOf(chain)[i];
+    bytes = std::max(bytes, value.place + RoundUp(chain.block * value.group_bytes, 64));
+  }
+  return bytes + 2 * GuardBytes(chain);
+}
+
+}  // namespace
+
+int64_t RowChainBytes(const RowChainBlocks* chain) {
+  int64_t bytes = ValueBytes(*chain) + RoundUp(chain->pointers * static_cast<int64_t>(sizeof(void*)), 64);
+  const RowChainStep* step = FirstStep(*chain);
+  for (int64_t i = 0; i < chain->steps; ++i, step = NextStep(step)) {
+    if (step->is_product == 0) continue;
+    // Sides that are made take room whatever the function.
+    GemmMake* const make = [](char*, void* const*, int64_t, int64_t, int64_t, int64_t, int64_t) {};
+    const GemmBlocks& product = ProductOf(*step);
+    const BlockRunner runner(product, nullptr, nullptr, /*keeps_rhs=*/true, product.lhs_pitch != 0 ? make : nullptr,
+                             product.rhs_pitch != 0 ? make : nullptr);
+    bytes += RoundUp(runner.bytes(), 64);
+  }
+  return bytes;
+}
+
+void RunRowChain(const RowChainBlocks* blocks, void* const* arrays, void* const* functions, int64_t begin,
+                 int64_t end) {
   const FlushedFloatEnvironment environment;
-  const AttentionBlocks& a = *blocks;
-  const auto& first_blocks = *reinterpret_cast<const GemmBlocks*>(blocks + 1);
-  const auto& second_blocks =
-      *reinterpret_cast<const GemmBlocks*>(reinterpret_cast<const int64_t*>(&first_blocks + 1) + 2);
-  BlockRunner first(first_blocks, extra, finish_scores, /*keeps_rhs=*/true);
-  BlockRunner second(second_blocks, extra, finish_out, /*keeps_rhs=*/true);
+  const RowChainBlocks& chain = *blocks;
+  const RowChainValue* const values = ValuesOf(chain);
   // What is much is not kept.
-  const int64_t bytes = AttentionBytes(a, first_blocks, second_blocks);
+  const int64_t bytes = RowChainBytes(&chain);
   const std::unique_ptr<char[]> own(bytes > kMaxKeptBytes ? new char[static_cast<size_t>(bytes + 64)] : nullptr);
   char* memory = own != nullptr ? AlignTo64(own.get()) : ThreadMemory(bytes);
-  first.UseMemory(memory);
-  second.UseMemory(memory += RoundUp(first.bytes(), 64));
-  char* scores = memory + RoundUp(second.bytes(), 64);
-  char* weights = a.in_place ? scores : scores + RoundUp(a.block * a.score_row, 64);
-  int64_t key_at = -1, value_at = -1;
+  char* const places = memory + GuardBytes(chain);
+  memory += ValueBytes(chain);
+  void** const pointers = reinterpret_cast<void**>(memory);
+  memory += RoundUp(chain.pointers * static_cast<int64_t>(sizeof(void*)), 64);
+  struct Step {
+    const RowChainStep& data;
+    void* const* functions;
+    void** pointers;
+    std::optional<BlockRunner> product;
+    int64_t packed_rhs = -1;
+  };
+  absl::InlinedVector<Step, 4> steps;
+  steps.reserve(static_cast<size_t>(chain.steps));
+  const RowChainStep* data = FirstStep(chain);
+  for (int64_t i = 0, used = 0; i < chain.steps; used += data->pointers, ++i, data = NextStep(data)) {
+    Step& step = steps.emplace_back(Step{*data, functions + 3 * i, pointers + used});
+    if (data->is_product == 0) continue;
+    step.product.emplace(ProductOf(*data), step.pointers, reinterpret_cast<GemmFinish*>(step.functions[0]),
+                         /*keeps_rhs=*/true, reinterpret_cast<GemmMake*>(step.functions[1]),
+                         reinterpret_cast<GemmMake*>(step.functions[2]));
+    step.product->UseMemory(memory);
+    memory += RoundUp(step.product->bytes(), 64);
+  }
   for (int64_t task = begin; task < end; ++task) {
-    const int64_t batch = task / a.blocks, m = task % a.blocks * a.block, m_end = std::min(m + a.block, a.rows);
-    const int64_t row = batch * a.rows + m;
-    const GemmBlockDimension at = OffsetOf(first_blocks.batch, first_blocks.batch_count, batch);
-    const GemmBlockDimension to = OffsetOf(second_blocks.batch, second_blocks.batch_count, batch);
-    first.RunRows(query + at.lhs, key + at.rhs, scores - m * a.score_row, batch, m, m_end, at.rhs != key_at);
-    rows(scores - row * a.score_row, weights - row * a.weight_row, extra, row, row + m_end - m);
-    second.RunRows(weights - m * a.weight_row, value + to.rhs, out + to.out, batch, m, m_end, to.rhs != value_at);
-    key_at = at.rhs;
-    value_at = to.rhs;
+    const int64_t in_batch = task % chain.blocks * chain.block;
+    const int64_t first = task / chain.blocks * chain.groups + in_batch;
+    const int64_t count = std::min(chain.block, chain.groups - in_batch);
+    const auto array = [&](int64_t number) {
+      if (number < chain.arrays) return static_cast<char*>(arrays[number]);
+      const RowChainValue& value = values[number - chain.arrays];
+      return places + value.place - first * value.group_bytes;
+    };
+    for (Step& step : steps) {
+      for (int64_t i = 0; i < step.data.pointers; ++i) step.pointers[i] = array(PointersOf(step.data)[i]);
+      if (!step.product.has_value()) {
+        const int64_t group = step.data.group, per_task = step.data.groups_of_task;
+        reinterpret_cast<RowChainKernel*>(step.functions[0])(step.pointers, first * group / per_task,
+                                                             CeilDivide((first + count) * group, per_task));
+        continue;
+      }
+      const GemmBlocks& product = ProductOf(step.data);
+      const int64_t row = first * step.data.group, batch = row / product.m, m = row % product.m;
+      const GemmBlockDimension at = OffsetOf(product.batch, product.batch_count, batch);
+      step.product->RunRows(array(step.data.lhs) + step.data.lhs_offset + at.lhs,
+                            array(step.data.rhs) + step.data.rhs_offset + at.rhs, array(step.data.out) + at.out, batch,
+                            m, m + count * step.data.group, at.rhs != step.packed_rhs);
+      step.packed_rhs = at.rhs;
+    }
   }
 }
 

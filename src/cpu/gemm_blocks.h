@@ -23,13 +23,13 @@ struct GemmBlocks {
   static constexpr int kMaxDimensions = 5;
   GemmKernelKind kind = GemmKernelKind::kF32;
   int64_t m = 0, n = 0;
-  int64_t rows = 0, columns = 0;         // of a tile
-  int64_t row_tiles = 0;                 // of m
-  int64_t runs = 1, steps = 0;           // of a run
-  int64_t k_elements = 0;                // of a run
-  int64_t lhs_row = 0, lhs_step = 0;     // bytes
-  int64_t rhs_k = 0, rhs_n = 0;          // bytes between elements
-  int64_t out_row = 0, out_column = 0;   // bytes
+  int64_t rows = 0, columns = 0;        // of a tile
+  int64_t row_tiles = 0;                // of m
+  int64_t runs = 1, steps = 0;          // of a run
+  int64_t k_elements = 0;               // of a run
+  int64_t lhs_row = 0, lhs_step = 0;    // bytes
+  int64_t rhs_k = 0, rhs_n = 0;         // bytes between elements
+  int64_t out_row = 0, out_column = 0;  // bytes
   int64_t pack_lhs = 0, pack_rhs = 0;
   // Of operands that are made: bytes from row to row of a piece, 0 of an rhs that is made in panels.
   int64_t lhs_pitch = 0, rhs_pitch = 0;
@@ -61,26 +61,38 @@ inline constexpr char kGemmBlocksName[] = "kiln_gemm_blocks";
 // Memory of this thread, aligned to 64, until its next call.
 char* ThreadMemory(int64_t bytes);
 
-// Attention in blocks of rows: a task computes its block of scores, lets `rows` make weights of them, and multiplies
-// these, all in memory of its thread; keys and values are packed where the task before had others. Two descriptions
-// follow in memory, with their runs, of which there is one: of query times key into scores, and of weights times value.
-// Their batches are the same; their m, and where scores and weights lie, are of a block.
-struct AttentionBlocks {
-  int64_t rows = 0;                       // of a batch
-  int64_t block = 0, blocks = 0;          // rows of a task, and tasks of a batch
-  int64_t score_row = 0, weight_row = 0;  // bytes
-  int64_t in_place = 0;                   // weights are written over scores
+// A chain of products and kernels over groups of rows (row_chain.h): a task takes a block of groups through all steps,
+// whose values in between are in memory of its thread; what products need of rhs is packed once per batch and thread.
+// In memory a place for each of these values follows, then the steps.
+struct RowChainBlocks {
+  int64_t groups = 0;             // that blocks do not reach beyond
+  int64_t block = 0, blocks = 0;  // groups of a task, and tasks of so many groups
+  int64_t arrays = 0;             // of the caller; numbers from here on are values in between
+  int64_t values = 0, steps = 0;
+  int64_t pointers = 0;  // that all steps read
+};
+struct RowChainValue {
+  int64_t group_bytes = 0;
+  int64_t place = 0;  // bytes
+};
+// A product, whose description follows behind the numbers of the arrays that its functions are given, or a kernel.
+struct RowChainStep {
+  int64_t words = 0;  // of this step
+  int64_t is_product = 0;
+  int64_t group = 0;                       // rows or tasks of a group
+  int64_t groups_of_task = 1;              // of a kernel; or one group has several tasks
+  int64_t lhs = 0, rhs = 0, out = 0;       // arrays of a product
+  int64_t lhs_offset = 0, rhs_offset = 0;  // bytes before their first elements
+  int64_t pointers = 0;
 };
 
-// Rows [begin, end) of all, counted over batches; both arrays as if they began with row 0.
-using AttentionRows = void(const char* scores, char* weights, void* const* extra, int64_t begin, int64_t end);
-// Symbol "kiln_attention_blocks".
-void RunAttentionBlocks(const AttentionBlocks* blocks, const char* query, const char* key, const char* value, char* out,
-                        void* const* extra, int64_t begin, int64_t end, AttentionRows* rows, GemmFinish* finish_scores,
-                        GemmFinish* finish_out);
-inline constexpr char kAttentionBlocksName[] = "kiln_attention_blocks";
-// Memory that it takes of a thread.
-int64_t AttentionBytes(const AttentionBlocks& blocks, const GemmBlocks& scores, const GemmBlocks& out);
+// Tasks [begin, end) of a kernel, arrays as if they began with the first one.
+using RowChainKernel = void(void* const* arrays, int64_t begin, int64_t end);
+// Symbol "kiln_row_chain". Three functions for each step: a kernel, or a product's finish, make_lhs and make_rhs.
+void RunRowChain(const RowChainBlocks* chain, void* const* arrays, void* const* functions, int64_t begin, int64_t end);
+inline constexpr char kRowChainName[] = "kiln_row_chain";
+// Memory that it takes of a thread; the chain as above.
+int64_t RowChainBytes(const RowChainBlocks* chain);
 
 // Whether there are kernels for the product and the schedule's tile.
 bool SupportsGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule,

@@ -158,10 +158,10 @@ void ChooseTile(const GemmProblem& problem, const GemmArithmetic& arithmetic, in
 
 // Makes it a schedule of kernels compiled with Kiln, where there are some for the product and it is large enough.
 bool ChooseCompiled(const GemmSpec& spec, const GemmProblem& problem, const GemmArithmetic& arithmetic, int threads,
-                    GemmSchedule& schedule) {
-  const bool is_made = spec.lhs_work > 0 || spec.rhs_work > 0;
+                    GemmSchedule& schedule, bool any_size = false) {
+  any_size |= spec.lhs_work > 0 || spec.rhs_work > 0;
   if (!SupportsGemmBlocks(spec, problem, schedule, arithmetic) ||
-      (!is_made && !IsWorthGemmBlocks(spec, problem, schedule))) {
+      (!any_size && !IsWorthGemmBlocks(spec, problem, schedule))) {
     return false;
   }
   if (!ChooseAmxTile(spec, problem, arithmetic, schedule)) {
@@ -419,7 +419,7 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
   return plan;
 }
 
-std::optional<GemmPlan> PlanGemmBlocks(const GemmSpec& spec, absl::string_view name, int threads) {
+std::optional<GemmPlan> PlanGemmBlocks(const GemmSpec& spec, absl::string_view name, int threads, bool any_size) {
   const absl::StatusOr<GemmArithmetic> arithmetic =
       GemmArithmetic::Make(spec.lhs.type, spec.rhs.type, spec.result_type);
   if (!CheckSpec(spec).ok() || !arithmetic.ok()) return std::nullopt;
@@ -427,8 +427,9 @@ std::optional<GemmPlan> PlanGemmBlocks(const GemmSpec& spec, absl::string_view n
   plan.schedule.lanes = std::max(Host().vector_bytes / arithmetic->part_bytes(), 1);
   plan.schedule.depth = ChooseDepth(spec, *arithmetic, /*swapped=*/false, /*plain=*/true);
   const GemmProblem problem = MakeGemmProblem(spec, /*swapped=*/false, plan.schedule.depth);
-  if (problem.n < plan.schedule.lanes || problem.out_n != 1 ||
-      !ChooseCompiled(spec, problem, *arithmetic, threads, plan.schedule) || !FinishGemmPlan(spec, name, plan).ok()) {
+  if ((!any_size && problem.n < plan.schedule.lanes) || problem.out_n != 1 ||
+      !ChooseCompiled(spec, problem, *arithmetic, threads, plan.schedule, any_size) ||
+      !FinishGemmPlan(spec, name, plan).ok()) {
     return std::nullopt;
   }
   return plan;

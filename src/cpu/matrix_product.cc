@@ -194,7 +194,8 @@ std::vector<const kernel::Kernel*> MatrixProduct::Part::kernels() const {
 }
 
 absl::StatusOr<std::optional<MatrixProduct>> FindMatrixProduct(const Instruction& instruction,
-                                                               const kernel::TargetInfo& target, int threads) {
+                                                               const kernel::TargetInfo& target, int threads,
+                                                               const GemmPlanner& planner) {
   MatrixProduct product;
   const auto is_contraction = [](const Instruction& i) {
     return i.opcode() == Opcode::kDot || i.opcode() == Opcode::kConvolution;
@@ -238,7 +239,7 @@ absl::StatusOr<std::optional<MatrixProduct>> FindMatrixProduct(const Instruction
     if (product.rhs_operand < 0) part.spec.rhs_work = WorkOf(*product.hero->operand(1));
     std::string name(instruction.name());
     if (products.size() > 1) absl::StrAppend(&name, ".", product.parts.size());
-    auto plan = PlanGemm(part.spec, name, threads);
+    auto plan = planner ? planner(part.spec, name) : PlanGemm(part.spec, name, threads);
     if (absl::IsUnimplemented(plan.status())) return std::nullopt;
     if (!plan.ok()) return Annotate(plan.status(), instruction.Describe());
     part.plan = *std::move(plan);

@@ -1,9 +1,12 @@
-// Matrix products of a program: a dot or convolution, or a fusion around one whose epilogue runs on the product's registers.
+// Matrix products of a program: a dot or convolution, or a fusion around one whose epilogue runs on the product's
+// registers.
 #ifndef KILN_CPU_MATRIX_PRODUCT_H_
 #define KILN_CPU_MATRIX_PRODUCT_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -37,9 +40,11 @@ struct MatrixProduct {
 
 // The product that `instruction` is, or nothing when it is none that generated matrix products know; then a plain
 // kernel computes it. In generated code `extra` is an array of pointers: to the operands, the result, and the constants
-// of all kernels.
+// of all kernels. `planner` plans in the place of PlanGemm.
+using GemmPlanner = std::function<absl::StatusOr<GemmPlan>(const GemmSpec& spec, const std::string& name)>;
 absl::StatusOr<std::optional<MatrixProduct>> FindMatrixProduct(const hlo::Instruction& instruction,
-                                                               const kernel::TargetInfo& target, int threads);
+                                                               const kernel::TargetInfo& target, int threads,
+                                                               const GemmPlanner& planner = nullptr);
 
 }  // namespace kiln::cpu
 

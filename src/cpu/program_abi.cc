@@ -57,7 +57,7 @@ void RegisterProgramSymbols() {
     AddRuntimeSymbol(kRowProductName, reinterpret_cast<void*>(&RunRowProduct));
     AddRuntimeSymbol(kWinogradWeightsName, reinterpret_cast<void*>(&TransformWinogradWeights));
     AddRuntimeSymbol(kWinogradName, reinterpret_cast<void*>(&RunWinograd));
-    AddRuntimeSymbol(kAttentionBlocksName, reinterpret_cast<void*>(&RunAttentionBlocks));
+    AddRuntimeSymbol(kRowChainName, reinterpret_cast<void*>(&RunRowChain));
     AddRuntimeSymbol(kFftPhaseName, reinterpret_cast<void*>(&RunFftPhase));
     AddRuntimeSymbol(kGemmPadName, reinterpret_cast<void*>(&PadGemmRows));
     AddRowTileMoves();

@@ -85,7 +85,7 @@ llvm::Module& ProgramCode::ForKernel() {
 }
 
 void ProgramCode::Seal(CodeUnit* unit) {
-  llvm::Function* kernel = nullptr;
+  std::vector<llvm::Function*> kernels;
   for (llvm::Function& function : *unit->module) {
     if (function.isDeclaration()) continue;
     const std::string name = function.getName().str();
@@ -95,19 +95,24 @@ void ProgramCode::Seal(CodeUnit* unit) {
     } else if (function.hasLocalLinkage()) {
       function.setName("");
     } else {
-      kernel = &function;
+      kernels.push_back(&function);
     }
   }
   for (llvm::GlobalVariable& variable : unit->module->globals()) {
     if (variable.hasLocalLinkage()) variable.setName("");
   }
-  if (kernel == nullptr) return;
-  const std::string name = kernel->getName().str();
-  kernel->setName("kernel");
+  if (kernels.empty()) return;
+  for (llvm::Function* kernel : kernels) {
+    renamed_.emplace_back(kernel->getName().str(), "");
+    kernel->setName("kernel");
+  }
   compiler_->PrepareModule(*unit->module);
   unit->key = KeyOf(*unit);
-  renamed_.emplace_back(name, absl::StrCat("kernel.", unit->key));
-  kernel->setName(renamed_.back().second);
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    std::string& name = renamed_[renamed_.size() - kernels.size() + i].second;
+    name = absl::StrCat("kernel.", unit->key, i == 0 ? "" : absl::StrCat(".", i));
+    kernels[i]->setName(name);
+  }
 }
 
 std::string ProgramCode::KeyOf(const CodeUnit& unit) const {

@@ -30,8 +30,8 @@ class ProgramCode {
 
   // With the program function in it.
   llvm::Module& program() { return *program_.module; }
-  // Where the next kernel goes, as one function with external linkage that calls nothing of the program's; what came
-  // before is complete. The program calls it by the name that it has by the end of its emission.
+  // Where the next kernel goes, as functions with external linkage that call nothing of the program's; what came before
+  // is complete. The program calls them by the names that they have by the end of their emission.
   llvm::Module& ForKernel();
 
   // The code, once nothing more comes; ready then or later.

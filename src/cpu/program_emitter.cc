@@ -11,6 +11,7 @@
 #include "llvm/IR/Function.h"
 #include "src/analysis/attention.h"
 #include "src/analysis/code_kinds.h"
+#include "src/analysis/row_groups.h"
 #include "src/analysis/while_loop.h"
 #include "src/base/cpu_tuning.h"
 #include "src/base/status.h"
@@ -166,14 +167,17 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
       continue;
     }
     if (ShareCode(*instruction, *operations_.FirstLike(*instruction), times)) continue;
-    if (analysis::FindAttentionParts(*instruction).has_value()) {
-      KILN_ASSIGN_OR_RETURN(std::shared_ptr<const AttentionStep> step, PlanAttention(*instruction, target_, threads_));
-      if (step == nullptr) {
+    const bool attention = analysis::FindAttentionParts(*instruction).has_value();
+    if (attention || !analysis::FindRowChain(*instruction).steps.empty()) {
+      KILN_ASSIGN_OR_RETURN(
+          std::shared_ptr<const RowChainPlan> chain,
+          attention ? PlanAttention(*instruction, target_, threads_) : PlanRowChain(*instruction, target_, threads_));
+      if (chain == nullptr) {
         oversized_.push_back(instruction);
         continue;
       }
-      estimated_nanoseconds_ += times * step->nanoseconds;
-      attentions_.emplace(instruction, std::move(step));
+      estimated_nanoseconds_ += times * chain->nanoseconds;
+      chains_.emplace(instruction, std::move(chain));
       ++kernel_count_;
       continue;
     }
@@ -226,13 +230,10 @@ std::vector<CompiledOperation> ProgramEmitter::Operations() const {
       if (const auto product = products_.find(instruction); product != products_.end()) {
         operation.kind = "matrix product";
         operation.nanoseconds = static_cast<double>(product->second->estimated_nanoseconds());
-      } else if (const auto attention = attentions_.find(instruction); attention != attentions_.end()) {
-        const AttentionStep& step = *attention->second;
-        operation.kind = "attention";
-        operation.nanoseconds = step.nanoseconds;
-        operation.schedule = absl::StrCat("blocks of ", step.blocks.block, " rows, ", step.tasks, " tasks",
-                                          step.blocks.in_place != 0 ? ", weights in the place of scores" : "", "\n",
-                                          kernel::ToString(step.rows), kernel::ToString(step.schedule), "\n");
+      } else if (const auto chain = chains_.find(instruction); chain != chains_.end()) {
+        operation.kind = analysis::FindAttentionParts(*instruction).has_value() ? "attention" : "row chain";
+        operation.nanoseconds = chain->second->nanoseconds;
+        operation.schedule = ToString(*chain->second);
       } else if (const ScheduledKernel* scheduled = KernelOf(*instruction)) {
         operation.kind = "kernel";
         operation.nanoseconds = scheduled->nanoseconds;
@@ -270,9 +271,9 @@ bool ProgramEmitter::ShareCode(const Instruction& instruction, const Instruction
   if (auto product = products_.find(&other); product != products_.end()) {
     estimated_nanoseconds_ += times * static_cast<double>(product->second->estimated_nanoseconds());
     products_.emplace(&instruction, std::shared_ptr(product->second));
-  } else if (auto attention = attentions_.find(&other); attention != attentions_.end()) {
-    estimated_nanoseconds_ += times * attention->second->nanoseconds;
-    attentions_.emplace(&instruction, std::shared_ptr(attention->second));
+  } else if (auto chain = chains_.find(&other); chain != chains_.end()) {
+    estimated_nanoseconds_ += times * chain->second->nanoseconds;
+    chains_.emplace(&instruction, std::shared_ptr(chain->second));
   } else if (auto kernel = kernels_.find(&other); kernel != kernels_.end()) {
     estimated_nanoseconds_ += times * kernel->second->nanoseconds;
     kernels_.emplace(&instruction, std::shared_ptr(kernel->second));

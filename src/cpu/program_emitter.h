@@ -14,11 +14,11 @@
 #include "llvm/IR/Module.h"
 #include "src/analysis/buffer_assignment.h"
 #include "src/analysis/structure.h"
-#include "src/cpu/attention_step.h"
 #include "src/cpu/custom_call.h"
 #include "src/cpu/executable.h"
 #include "src/cpu/matrix_product.h"
 #include "src/cpu/program_code.h"
+#include "src/cpu/row_chain.h"
 #include "src/hlo/module.h"
 #include "src/kernel/kernel.h"
 #include "src/kernel/schedule.h"
@@ -88,7 +88,7 @@ class ProgramEmitter {
   analysis::OperationClasses operations_;
   absl::flat_hash_map<const hlo::Instruction*, std::shared_ptr<const ScheduledKernel>> kernels_;
   absl::flat_hash_map<const hlo::Instruction*, std::shared_ptr<const MatrixProduct>> products_;
-  absl::flat_hash_map<const hlo::Instruction*, std::shared_ptr<const AttentionStep>> attentions_;
+  absl::flat_hash_map<const hlo::Instruction*, std::shared_ptr<const RowChainPlan>> chains_;
   std::vector<const hlo::Literal*> table_constants_;
   std::vector<std::unique_ptr<hlo::Literal>> tables_;
   std::vector<const hlo::Instruction*> oversized_;

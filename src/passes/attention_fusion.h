@@ -11,7 +11,7 @@ namespace kiln::passes {
 // Makes fusions of kind kCustom of a dot, what is done with the rows of its result (as a fusion inside, of kind kInput)
 // and the dot that reads them, with the moves (reshape, transpose, broadcast, slice) around these. The scores and what
 // becomes of them must have no other readers, and their rows must be so many that packing keys and values is repaid
-// (AttentionTuning). Comes before other fusion; for targets that run such fusions (cpu/attention_step.h).
+// (AttentionTuning). Comes before other fusion; for targets that run such fusions (cpu/row_chain.h).
 absl::StatusOr<bool> FuseAttention(hlo::Module* module);
 
 }  // namespace kiln::passes

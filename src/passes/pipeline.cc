@@ -39,6 +39,7 @@
 #include "src/passes/rematerialization.h"
 #include "src/passes/rng_bit_generator_expander.h"
 #include "src/passes/rng_expander.h"
+#include "src/passes/row_chain_fusion.h"
 #include "src/passes/row_fusion.h"
 #include "src/passes/scalar_flattening.h"
 #include "src/passes/scan_expander.h"
@@ -157,6 +158,7 @@ std::vector<Step> Steps(bool fast_math) {
       {{"fusion", [](Module* module) { return FuseInstructions(module, analysis::kGpuFusionCosts); }}, kGpu},
       {{"broadcast-sinking", SinkBroadcasts}},
       {{"multi-output-fusion", MergeKernels}, kCpu},
+      {{"row-chain-fusion", FuseRowChains}, kCpu},
       {{"schedule", ScheduleModule}},
   };
 }

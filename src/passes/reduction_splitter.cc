@@ -80,7 +80,50 @@ int64_t WorkOfElement(const Instruction& reduce) {
   return static_cast<int64_t>(work);
 }
 
+// The dot that an operand is made of elementwise, read by nothing but this reduction and others like it.
+const Instruction* ProductBehind(const Instruction& reduce) {
+  constexpr int kMostSteps = 16;
+  const Instruction* value = reduce.operand(0);
+  const bool is_read_alike = absl::c_all_of(value->users(), [&](const Instruction* user) {
+    return user->opcode() == Opcode::kReduce && user->dimensions() == reduce.dimensions();
+  });
+  const int64_t elements = value->shape().element_count();
+  for (int step = 0; step < kMostSteps && is_read_alike; ++step) {
+    if (value->opcode() == Opcode::kDot) return value;
+    if (!hlo::IsElementwise(value->opcode()) && value->opcode() != Opcode::kReshape) break;
+    const auto operands = value->operands();
+    const auto next = absl::c_find_if(operands, [&](const Instruction* operand) {
+      return operand->shape().IsArray() && operand->shape().element_count() == elements &&
+             operand->users().size() == 1 && !operand->IsParameter() && operand->opcode() != Opcode::kBroadcast;
+    });
+    if (next == operands.end()) break;
+    value = *next;
+  }
+  return nullptr;
+}
+
+// Of sums along the columns of a product, and of all of it: blocks of its rows, each of which may be summed before the
+// next one is computed (passes/row_chain_fusion.h).
+Split BlocksOf(const Instruction& reduce) {
+  constexpr int64_t kLeastBytes = int64_t{128} << 10, kBlockBytes = int64_t{256} << 10;
+  constexpr int64_t kLeastBlocks = 16, kLeastGain = 8;
+  const Shape& from = reduce.operand(0)->shape();
+  const int64_t bytes = from.element_count() * hlo::ByteWidth(from.element_type());
+  if (bytes < kLeastBytes || ProductBehind(reduce) == nullptr) return {};
+  int64_t d = 0, blocks = 1, results = from.element_count();
+  for (; !Contains(reduce.dimensions(), d); ++d) blocks *= from.dimensions(d);
+  if (d + 1 == from.rank()) return {};
+  for (int64_t reduced : reduce.dimensions()) results /= from.dimensions(reduced);
+  int64_t parts = 1;
+  while (parts < from.dimensions(d) &&
+         (from.dimensions(d) % parts != 0 || blocks * parts < kLeastBlocks || bytes / (blocks * parts) > kBlockBytes)) {
+    ++parts;
+  }
+  return parts < from.dimensions(d) && results * parts <= from.element_count() / kLeastGain ? Split{d, parts} : Split();
+}
+
 Split SplitOf(const Instruction& reduce) {
+  if (const Split blocks = BlocksOf(reduce); blocks.parts > 1) return blocks;
   const Shape& from = reduce.operand(0)->shape();
   const int64_t elements = from.element_count();
   int64_t results = std::max<int64_t>(1, elements);

@@ -187,6 +187,15 @@ PROGRAMS = {
     "residual blocks": (residuals, (shape(256, 256),) * 5),
     "pools beside products": (jax.grad(branches, (0, 1)), (shape(4, 28, 28, 64), shape(3, 3, 64, 64))),
     "loop over transforms": (waves, (shape(256, 256, dtype=jnp.complex64),)),
+    "maxima of layers over sets": (
+        lambda x, a, b: jax.nn.relu(jax.nn.relu(x @ a) @ b).max(1),
+        (shape(64, 128, 3), shape(3, 64), shape(64, 256)),
+    ),
+    "quadratic forms": (lambda x, m: jnp.sqrt((x @ m * x).sum(-1)), (shape(4096, 128), shape(128, 128))),
+    "loss of layers": (
+        lambda x, a, b, c, y: ((jax.nn.silu(jax.nn.silu(x @ a) @ b) @ c - y) ** 2).mean(),
+        (shape(1024, 64), shape(64, 256), shape(256, 256), shape(256, 64), shape(1024, 64)),
+    ),
     "cond": (lambda p, x: lax.cond(p, jnp.sin, lambda y: y @ y, x), (shape(dtype=jnp.bool_), shape(64, 64))),
 }
 

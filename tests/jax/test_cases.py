@@ -8,6 +8,7 @@ import cases_neural
 import cases_programs
 import cases_random
 import cases_reductions
+import cases_row_chains
 import cases_transforms
 import cases_types
 import pytest
@@ -17,6 +18,7 @@ TABLES = [
     cases_elementwise,
     cases_types,
     cases_reductions,
+    cases_row_chains,
     cases_linear,
     cases_indexing,
     cases_control_flow,
