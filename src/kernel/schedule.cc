@@ -350,7 +350,7 @@ class Scheduler {
   int LanesFor(int loop) const {
     constexpr int64_t kMaxNearbyStride = 4;
     constexpr double kPlainSum = 6;  // of an element: its load and little else
-    constexpr double kPlain = 16, kFunction = 15, kLongest = 40;
+    constexpr double kPlain = 16, kFunction = 15;
     if (has_scalar_loop_) return 1;
     const Loop& info = kernel_.loops[loop];
     const uint64_t bit = uint64_t{1} << loop;
@@ -390,7 +390,7 @@ class Scheduler {
       }
       while (lanes * width < registers * target_.vector_bytes && info.extent >= 2 * lanes) lanes *= 2;
     }
-    if (!far_apart && cost > (carried ? kPlain : kFunction) && cost <= kLongest && IsLatencyBound(loop)) {
+    if (!far_apart && cost > (carried ? kPlain : kFunction) && IsLatencyBound(loop)) {
       while (lanes * width < target_.vector_registers / 8 * target_.vector_bytes && info.extent >= 2 * lanes) lanes *= 2;
     }
     lanes = std::min(lanes, most);
@@ -400,18 +400,20 @@ class Scheduler {
 
   // Whether functions along the loop wait for themselves: processors look some hundred instructions ahead, which is few
   // elements of a chain that long, as there is where each op rounds to a narrow type. Several registers side by side then
-  // take 0.65 to 0.9 of the time, but longer to compile, which few elements do not repay. Of f32 they gain little.
+  // take 0.75 to 0.9 of the time, but longer to compile, which few elements do not repay, nor long chains: gelu of bf16 takes
+  // 0.65 of the time and twice as long to compile. Of f32 they gain little.
   bool IsLatencyBound(int loop) const {
-    constexpr double kMinElements = 1 << 18;
-    double elements = 0;
+    constexpr double kMinElements = 1 << 18, kMostWork = 40;
+    double elements = 0, work = 0;
     bool rounds = false;
     for (const Weighted& w : ops_) {
       if ((w.op->loops >> loop & 1) == 0) continue;
       rounds |= RoundingCost(*w.op) > 0;
+      work += OpCost(*w.op) + RoundingCost(*w.op);
       elements = std::max(elements, w.times);
     }
     for (int l : nest_.loops) elements *= static_cast<double>(kernel_.loops[l].extent);
-    return target_.target == Target::kCpu && rounds && elements >= kMinElements;
+    return target_.target == Target::kCpu && rounds && elements >= kMinElements && work <= kMostWork;
   }
 
   // Elements of a vector are neighbours, however many lanes it has.
