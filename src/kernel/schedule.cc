@@ -391,7 +391,8 @@ class Scheduler {
       while (lanes * width < registers * target_.vector_bytes && info.extent >= 2 * lanes) lanes *= 2;
     }
     if (!far_apart && cost > (carried ? kPlain : kFunction) && IsLatencyBound(loop)) {
-      while (lanes * width < target_.vector_registers / 8 * target_.vector_bytes && info.extent >= 2 * lanes) lanes *= 2;
+      const int bytes = target_.vector_registers / 8 * target_.vector_bytes;
+      while (lanes * width < bytes && info.extent >= 2 * lanes) lanes *= 2;
     }
     lanes = std::min(lanes, most);
     while (lanes > 1 && lanes / 2 >= info.extent) lanes /= 2;
@@ -399,9 +400,9 @@ class Scheduler {
   }
 
   // Whether functions along the loop wait for themselves: processors look some hundred instructions ahead, which is few
-  // elements of a chain that long, as there is where each op rounds to a narrow type. Several registers side by side then
-  // take 0.75 to 0.9 of the time, but longer to compile, which few elements do not repay, nor long chains: gelu of bf16 takes
-  // 0.65 of the time and twice as long to compile. Of f32 they gain little.
+  // elements of a chain that long, as there is where each op rounds to a narrow type. Several registers side by side
+  // then take 0.75 to 0.9 of the time, but longer to compile, which few elements do not repay, nor long chains: gelu of
+  // bf16 takes 0.65 of the time and twice as long to compile. Of f32 they gain little.
   bool IsLatencyBound(int loop) const {
     constexpr double kMinElements = 1 << 18, kMostWork = 40;
     double elements = 0, work = 0;
