@@ -315,8 +315,8 @@ class Sharer {
     return Linearize(index, extents);
   }
 
-  // The array that stage `stage` puts its `value` in: a result that `last` writes over it, or a local one; -1 when there
-  // is no room for it.
+  // The array that stage `stage` puts its `value` in: a result that `last` writes over it, or a local one; -1 when
+  // there is no room for it.
   int LocalOf(ValueId value, Stage& stage, const Stage& last) {
     const auto [it, inserted] = locals_.emplace(value, -1);
     if (!inserted) return it->second;

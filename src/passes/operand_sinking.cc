@@ -139,8 +139,8 @@ std::optional<DimensionVector> SpreadAmong(const Instruction& spread, const Dime
   return result;
 }
 
-// The reshape of a product or a norm, or of elementwise ops behind one, that is an operand of `op`, where `op` can stand
-// before it and so run in the same kernel; or null.
+// The reshape of a product or a norm, or of elementwise ops behind one, that is an operand of `op`, where `op` can
+// stand before it and so run in the same kernel; or null.
 const Instruction* ReshapeOfKernel(const Instruction& op) {
   const auto is_move = [](const Instruction* operand) {
     return operand->opcode() == Opcode::kReshape && IsMove(*operand) &&
