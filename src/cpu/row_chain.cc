@@ -52,6 +52,8 @@ bool DivideByGroups(const kernel::Kernel& kernel, int64_t groups, kernel::NestSc
     const int64_t elements = count / groups;
     *unit = std::max<int64_t>(CeilDivide(schedule->lanes, elements), 1);
     schedule->block = elements * *unit;
+    // Tiles of rows are whole ones.
+    if (!schedule->row_tiles.empty() && schedule->block % schedule->lanes != 0) return false;
     count = CeilDivide(groups, *unit);
   }
   const double nanoseconds = schedule->task_nanoseconds * static_cast<double>(schedule->task_count);

@@ -306,17 +306,20 @@ absl::Status NestLowering::LowerVectorLoop(int loop, int lanes, bool is_task_loo
     return has_row_tiles ? WithRowTiles(variable, body) : body();
   };
   return InVector(loop, lanes, [&]() -> absl::Status {
-    if (box_.contains(loop)) {
-      const auto [first, limit] = BoundsOf(loop);
+    const auto emit_range = [&](llvm::Value* first, llvm::Value* limit) -> absl::Status {
       llvm::Value* last =
           b_.CreateAdd(first, b_.CreateAnd(b_.CreateSub(limit, first), b_.getInt64(static_cast<uint64_t>(-lanes))));
       KILN_RETURN_IF_ERROR(EmitLoop(first, last, step, at));
-      return EmitIf(b_.CreateICmpSLT(last, limit), [&, limit = limit] {
+      return EmitIf(b_.CreateICmpSLT(last, limit), [&] {
         llvm::Value* outer = std::exchange(mask_, LanesBelow(b_.CreateSub(limit, last), lanes));
         absl::Status status = at(last);
         mask_ = outer;
         return status;
       });
+    };
+    if (box_.contains(loop)) {
+      const auto [first, limit] = BoundsOf(loop);
+      return emit_range(first, limit);
     }
     if (!is_task_loop) {
       if (whole > 0) {
@@ -331,6 +334,10 @@ absl::Status NestLowering::LowerVectorLoop(int loop, int lanes, bool is_task_loo
     }
     llvm::Value* begin = begin_ != nullptr ? b_.CreateMul(begin_, b_.getInt64(schedule_.block)) : b_.getInt64(0);
     llvm::Value* end = end_ != nullptr ? b_.CreateMul(end_, b_.getInt64(schedule_.block)) : b_.getInt64(extent);
+    if (begin_ != nullptr && !has_row_tiles && schedule_.block % lanes != 0) {
+      // Tasks begin and end amid vectors.
+      return emit_range(begin, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, b_.getInt64(extent)));
+    }
     llvm::Value* limit = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, b_.getInt64(whole));
     if (whole > 0) KILN_RETURN_IF_ERROR(EmitLoop(begin, limit, step, at));
     if (whole == extent) return absl::OkStatus();
