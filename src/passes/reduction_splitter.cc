@@ -12,6 +12,7 @@
 #include "src/analysis/combiner.h"
 #include "src/analysis/fusion_model.h"
 #include "src/base/cpu_tuning.h"
+#include "src/base/rounding.h"
 #include "src/passes/fusion_body.h"
 
 namespace kiln::passes {
@@ -106,7 +107,7 @@ const Instruction* ProductBehind(const Instruction& reduce) {
 // next one is computed (passes/row_chain_fusion.h).
 Split BlocksOf(const Instruction& reduce) {
   constexpr int64_t kLeastBytes = int64_t{128} << 10, kBlockBytes = int64_t{256} << 10;
-  constexpr int64_t kLeastBlocks = 16, kLeastGain = 8;
+  constexpr int64_t kLeastBlocks = 16, kLeastGain = 8, kMostTried = 4096;
   const Shape& from = reduce.operand(0)->shape();
   const int64_t bytes = from.element_count() * hlo::ByteWidth(from.element_type());
   if (bytes < kLeastBytes || ProductBehind(reduce) == nullptr) return {};
@@ -114,11 +115,11 @@ Split BlocksOf(const Instruction& reduce) {
   for (; !Contains(reduce.dimensions(), d); ++d) blocks *= from.dimensions(d);
   if (d + 1 == from.rank()) return {};
   for (int64_t reduced : reduce.dimensions()) results /= from.dimensions(reduced);
-  int64_t parts = 1;
-  while (parts < from.dimensions(d) &&
-         (from.dimensions(d) % parts != 0 || blocks * parts < kLeastBlocks || bytes / (blocks * parts) > kBlockBytes)) {
-    ++parts;
-  }
+  // The fewest that divide the rows: sizes without a divisor nearby stay whole.
+  const int64_t least = std::max(CeilDivide(kLeastBlocks, blocks), CeilDivide(bytes, blocks * kBlockBytes));
+  int64_t parts = least;
+  while (parts < from.dimensions(d) && from.dimensions(d) % parts != 0 && parts - least < kMostTried) ++parts;
+  if (from.dimensions(d) % parts != 0) return {};
   return parts < from.dimensions(d) && results * parts <= from.element_count() / kLeastGain ? Split{d, parts} : Split();
 }
 

@@ -145,9 +145,9 @@ class Reducer {
     for (const Computation* computation : callee->parent()->PostOrder()) {
       for (const Instruction* caller : computation->instructions()) {
         const Opcode opcode = caller->opcode();
-        const bool one_order = opcode == Opcode::kCall || opcode == Opcode::kFusion || opcode == Opcode::kWhile ||
-                                  opcode == Opcode::kConditional || opcode == Opcode::kMap;
-        if (!one_order && absl::c_linear_search(caller->called_computations(), callee)) return true;
+        const bool runs_it = opcode == Opcode::kCall || opcode == Opcode::kFusion || opcode == Opcode::kWhile ||
+                             opcode == Opcode::kConditional || opcode == Opcode::kMap;
+        if (!runs_it && absl::c_linear_search(caller->called_computations(), callee)) return true;
       }
     }
     return false;
