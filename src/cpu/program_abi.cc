@@ -16,6 +16,7 @@
 #include "src/cpu/row_product.h"
 #include "src/cpu/row_tile_moves.h"
 #include "src/cpu/run_profile.h"
+#include "src/cpu/square_transposition.h"
 #include "src/cpu/top_rows.h"
 #include "src/cpu/winograd.h"
 
@@ -61,6 +62,7 @@ void RegisterProgramSymbols() {
     AddRuntimeSymbol(kFftPhaseName, reinterpret_cast<void*>(&RunFftPhase));
     AddRuntimeSymbol(kGemmPadName, reinterpret_cast<void*>(&PadGemmRows));
     AddRowTileMoves();
+    AddSquareTranspositions();
   });
 }
 

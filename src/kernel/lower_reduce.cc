@@ -8,6 +8,7 @@
 #include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Function.h"
+#include "llvm/IR/Module.h"
 #include "src/analysis/combiner.h"
 #include "src/base/status.h"
 #include "src/kernel/nest_lowering.h"
@@ -378,6 +379,15 @@ llvm::AllocaInst* NestLowering::Slot(llvm::Type* type, uint64_t alignment) {
   llvm::AllocaInst* slot = at_entry.CreateAlloca(type);
   if (alignment > 0) slot->setAlignment(llvm::Align(alignment));
   return slot;
+}
+
+void NestLowering::CallByName(absl::string_view name, absl::Span<llvm::Value* const> arguments) {
+  std::vector<llvm::Type*> types;
+  for (llvm::Value* argument : arguments) types.push_back(argument->getType());
+  b_.CreateCall(b_.GetInsertBlock()->getModule()->getOrInsertFunction(
+                    llvm::StringRef(name.data(), name.size()),
+                    llvm::FunctionType::get(b_.getVoidTy(), types, /*isVarArg=*/false)),
+                llvm::ArrayRef(arguments.data(), arguments.size()));
 }
 
 }  // namespace kiln::kernel

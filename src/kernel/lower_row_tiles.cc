@@ -6,7 +6,6 @@
 #include "absl/algorithm/container.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DerivedTypes.h"
-#include "llvm/IR/Module.h"
 #include "src/base/status.h"
 #include "src/kernel/nest_lowering.h"
 #include "src/kernel/row_tile_moves.h"
@@ -52,12 +51,7 @@ absl::Status NestLowering::MoveRowTile(const RowTile& tile, const PlacedRowTile&
   const auto call = [&] {
     llvm::Value* arguments[] = {placed.rows, placed.places, b_.getInt64(static_cast<uint64_t>(tile.pitch)),
                                 b_.getInt64(static_cast<uint64_t>(tile.size)), rest != nullptr ? rest : all};
-    std::vector<llvm::Type*> types;
-    for (llvm::Value* argument : arguments) types.push_back(argument->getType());
-    b_.CreateCall(b_.GetInsertBlock()->getModule()->getOrInsertFunction(
-                      RowTileMoveName(/*fill=*/tile.store < 0, hlo::ByteWidth(type), lanes, piece),
-                      llvm::FunctionType::get(b_.getVoidTy(), types, /*isVarArg=*/false)),
-                  arguments);
+    CallByName(RowTileMoveName(/*fill=*/tile.store < 0, hlo::ByteWidth(type), lanes, piece), arguments);
     return absl::OkStatus();
   };
   if (piece > 1) return call();

@@ -7,6 +7,7 @@
 
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DerivedTypes.h"
+#include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/Metadata.h"
 
 namespace kiln::kernel {
@@ -88,6 +89,14 @@ llvm::Value* MemoryAccess::LaneOffsets(const Access& access) {
   }
   llvm::Constant* lane_steps = llvm::ConstantDataVector::get(b_.getContext(), steps);
   return b_.CreateAdd(b_.CreateVectorSplat(lanes, access.offset), lane_steps);
+}
+
+llvm::Value* MemoryAccess::Fenced(llvm::Value* vector) {
+  auto* type = llvm::cast<llvm::FixedVectorType>(vector->getType());
+  llvm::Type* element = type->getElementType()->isIntegerTy(32) ? b_.getFloatTy() : b_.getDoubleTy();
+  llvm::Type* floats = llvm::FixedVectorType::get(element, type->getNumElements());
+  llvm::Value* fence = b_.CreateUnaryIntrinsic(llvm::Intrinsic::arithmetic_fence, b_.CreateBitCast(vector, floats));
+  return b_.CreateBitCast(fence, type);
 }
 
 llvm::Value* MemoryAccess::OffsetOfLane(llvm::Value* offsets, int lane) {
@@ -213,12 +222,13 @@ Value MemoryAccess::LoadVector(hlo::PrimitiveType type, llvm::Value* base, const
     case Access::Kind::kIndexed: {
       if (mask == nullptr && lanes <= 16) {
         // Separate loads beat the gather instructions of most machines.
+        llvm::Value* offsets = access.kind == Access::Kind::kIndexed ? Fenced(access.offsets) : nullptr;
         value.value = llvm::PoisonValue::get(vector);
         if (parts == 2) value.imaginary = value.value;
         for (int i = 0; i < lanes; ++i) {
           llvm::Value* offset = access.kind != Access::Kind::kIndexed
                                     ? b_.CreateAdd(access.offset, b_.getInt64(static_cast<uint64_t>(access.StepOf(i))))
-                                    : OffsetOfLane(access.offsets, i);
+                                    : OffsetOfLane(offsets, i);
           llvm::Value* pointer = ElementPointer(part, parts, base, offset);
           value.value = b_.CreateInsertElement(value.value, b_.CreateLoad(part, pointer), b_.getInt64(i));
           if (parts == 2) {

@@ -63,6 +63,7 @@ class MemoryAccess {
   llvm::Value* ElementPointer(llvm::Type* part, int parts, llvm::Value* base, llvm::Value* offset);
   llvm::Value* LaneOffsets(const Access& access);
   // i64, of an element that is there.
+  llvm::Value* Fenced(llvm::Value* vector);
   llvm::Value* OffsetOfLane(llvm::Value* offsets, int lane);
   // A mask of all lanes where there is none.
   llvm::Value* AllLanes(llvm::Value* mask);

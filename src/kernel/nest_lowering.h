@@ -132,6 +132,13 @@ class NestLowering {
   // store loop.
   absl::Status LowerRegisterTiles(const Segment& segment, const std::function<absl::Status(int)>& deeper);
 
+  // The store of a nest that does nothing but transpose, and by how much rows lie apart where they are read and written;
+  // null for other nests.
+  const Store* TransposedStore(int64_t* from_pitch, int64_t* to_pitch) const;
+  // Calls what transposes the square with these numbers (square_transposition.h).
+  void TransposeSquare(const Store& store, int64_t from_pitch, int64_t to_pitch, llvm::Value* load_number,
+                       llvm::Value* store_number);
+
   // The tile at these iterations; `whole`: none of it is beyond the loops' ends.
   absl::Status LowerRegisterTile(llvm::Value* load_base, llvm::Value* store_base, bool whole, const Innermost& body);
 
@@ -281,6 +288,8 @@ class NestLowering {
 
   // A stack slot in the function's entry, which becomes a register.
   llvm::AllocaInst* Slot(llvm::Type* type, uint64_t alignment = 0);
+  // Calls a function that is compiled with Kiln and returns nothing.
+  void CallByName(absl::string_view name, absl::Span<llvm::Value* const> arguments);
 
   llvm::IRBuilder<>& b_;
   const Kernel& kernel_;
