@@ -150,6 +150,7 @@ std::optional<KeptBlocks> BlocksOver(int64_t blocked, const DimensionVector& ext
       const bool outside =
           loop >= 0 && loop < blocked && place.low[loop] == 0 && place.high[loop] == 0 && size == extents[loop];
       goes |= loop == blocked;
+      if (loop + 1 == static_cast<int64_t>(extents.size())) own.lane_dimension = d;
       if (outside || loop == blocked) continue;
       own.loops[d] = -1;
       row *= size;

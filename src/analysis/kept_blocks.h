@@ -21,6 +21,7 @@ struct KeptValue {
   std::vector<int64_t> loops;
   // Where its rows begin, from the first row of the block, and how many more they are.
   int64_t first = 0, halo = 0;
+  int64_t lane_dimension = -1;  // its dimension that the last loop goes along
 
   // The dimensions of what is kept while a block of so many rows is made.
   hlo::DimensionVector KeptDimensions(int64_t blocked, int64_t rows) const;

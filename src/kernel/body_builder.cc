@@ -37,9 +37,10 @@ absl::StatusOr<Index> BodyBuilder::NewLoops(absl::Span<const int64_t> extents, L
   return variables;
 }
 
-absl::StatusOr<Index> BodyBuilder::BeginNest(absl::Span<const int64_t> extents, LoopKind kind) {
+absl::StatusOr<Index> BodyBuilder::BeginNest(absl::Span<const int64_t> extents, LoopKind kind, int parallel) {
   Nest nest;
   KILN_ASSIGN_OR_RETURN(Index variables, NewLoops(extents, kind, &nest.loops));
+  for (int i = 0; i < parallel; ++i) kernel_.loops[nest.loops[i]].kind = LoopKind::kParallel;
   const uint64_t set = SetOf(nest.loops);
   kernel_.nests.push_back(std::move(nest));
   open_.assign(1, OpenBlock{&kernel_.nests.back().body, set});

@@ -47,8 +47,8 @@ class BodyBuilder {
   // Call it inside the nest.
   void BindExternal(const hlo::Instruction* instruction, const Index& index);
 
-  // Opens a nest with one loop per dimension and returns its loop variables.
-  absl::StatusOr<Index> BeginNest(absl::Span<const int64_t> extents, LoopKind kind);
+  // Opens a nest with one loop per dimension and returns its loop variables. The first `parallel` are so in any case.
+  absl::StatusOr<Index> BeginNest(absl::Span<const int64_t> extents, LoopKind kind, int parallel = 0);
   void EndNest();
 
   // Opens a stage of the nest: loops of these extents, run before what stands behind it in `outer_loops`, that store to

@@ -91,7 +91,20 @@ absl::Status EmitUpdateInPlace(BodyBuilder* body, const Instruction* update_slic
   return absl::OkStatus();
 }
 
-// A loop over the updates in order; each is combined with the element that it meets, if that exists.
+// Of the scatter's updates the dimensions that go along batches of its operand.
+std::vector<int64_t> BatchDimensionsOfUpdates(const hlo::ScatterAttributes& attributes, int64_t rank) {
+  std::vector<int64_t> scattered, batches;
+  for (int64_t i = 0; i < rank; ++i) {
+    if (!absl::c_linear_search(attributes.update_window_dims, i)) scattered.push_back(i);
+  }
+  for (int64_t d : attributes.scatter_indices_batching_dims) {
+    batches.push_back(scattered[d > attributes.index_vector_dim ? d - 1 : d]);
+  }
+  return batches;
+}
+
+// A loop over the updates in order; each is combined with the element that it meets, if that exists. Batches, in front,
+// do not meet.
 absl::Status EmitScatter(BodyBuilder* body, const Instruction* scatter, int first_output) {
   const auto& attributes = scatter->Get<hlo::ScatterAttributes>();
   const int64_t count = (scatter->operand_count() - 1) / 2;
@@ -99,15 +112,19 @@ absl::Status EmitScatter(BodyBuilder* body, const Instruction* scatter, int firs
   const hlo::Shape& updates = scatter->operand(count + 1)->shape();
   if (operand.element_count() == 0 || updates.element_count() == 0) return absl::OkStatus();
   // One whole window after the other, so that of windows that meet the last one stays.
-  std::vector<int64_t> order;
+  std::vector<int64_t> order = BatchDimensionsOfUpdates(attributes, updates.rank());
+  const size_t batches = order.size();
   for (bool window : {false, true}) {
     for (int64_t i = 0; i < updates.rank(); ++i) {
-      if (absl::c_linear_search(attributes.update_window_dims, i) == window) order.push_back(i);
+      if (absl::c_linear_search(attributes.update_window_dims, i) == window &&
+          std::find(order.begin(), order.begin() + batches, i) == order.begin() + batches) {
+        order.push_back(i);
+      }
     }
   }
   std::vector<int64_t> extents;
   for (int64_t d : order) extents.push_back(updates.dimensions(d));
-  KILN_ASSIGN_OR_RETURN(Index variables, body->BeginNest(extents, LoopKind::kSerial));
+  KILN_ASSIGN_OR_RETURN(Index variables, body->BeginNest(extents, LoopKind::kSerial, static_cast<int>(batches)));
   Index index(variables.size());
   for (size_t i = 0; i < order.size(); ++i) index[order[i]] = variables[i];
   auto [at, batch, dimensions] =

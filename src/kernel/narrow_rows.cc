@@ -245,6 +245,9 @@ class NarrowRows {
     });
     for (Op& op : kernel_.ops) op.loops &= ~(uint64_t{1} << row_);
     nest_.loops.pop_back();
+    // Loads and stores that lie side by side become one, where none of the others is between.
+    const auto is_store = [](const Block::Statement& at) { return at.kind == Block::Kind::kStore; };
+    absl::c_stable_sort(nest_.body.statements, [&](const auto& a, const auto& b) { return is_store(a) < is_store(b); });
   }
 
   // Copies of what depends on the place in the row; `index` is told whether the loop is in an index that LiesInRows.

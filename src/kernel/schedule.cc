@@ -147,6 +147,7 @@ class Scheduler {
         std::any_of(kernel.ops.begin(), kernel.ops.end(), [](const Op& op) { return op.opcode == Opcode::kWhile; }) ||
         std::any_of(kernel.reduces.begin(), kernel.reduces.end(),
                     [](const Reduce& reduce) { return reduce.combiner != nullptr && HasLoop(*reduce.combiner); });
+    is_serial_ = absl::c_any_of(nest.loops, [&](int loop) { return kernel.loops[loop].kind == LoopKind::kSerial; });
   }
 
   NestSchedule Run() {
@@ -192,8 +193,7 @@ class Scheduler {
  private:
   // Iterations of `loop` as lanes where tiles of rows make that the cheapest.
   void ConsiderRowTiles(int loop, int* best, int* best_lanes, double* best_cost, std::vector<RowTile>* best_tiles) {
-    if (!target_.has_row_tiles || reduces_.empty() || has_scalar_loop_ || nest_.repeat_loop >= 0 ||
-        kernel_.loops[loop].kind != LoopKind::kParallel) {
+    if (!target_.has_row_tiles || reduces_.empty() || has_scalar_loop_ || nest_.repeat_loop >= 0 || is_serial_) {
       return;
     }
     const int lanes = target_.vector_bytes / WidthAlong(loop);
@@ -237,10 +237,7 @@ class Scheduler {
   double ScheduleTiles(double best_cost, NestSchedule* schedule) {
     // Elements of a task's tiles along either loop: some neighbouring cache lines of every row.
     constexpr int kSpan = 64;
-    if (nest_.loops.size() < 2 || has_scalar_loop_ || nest_.repeat_loop >= 0) return best_cost;
-    for (int loop : nest_.loops) {
-      if (kernel_.loops[loop].kind != LoopKind::kParallel) return best_cost;
-    }
+    if (nest_.loops.size() < 2 || has_scalar_loop_ || nest_.repeat_loop >= 0 || is_serial_) return best_cost;
     int width = 2;
     for (const Weighted& w : ops_) {
       width = std::max({width, ComputeWidth(*w.op), w.op->kind == OpKind::kLoad ? hlo::ByteWidth(w.op->type) : 1});
@@ -356,8 +353,9 @@ class Scheduler {
     constexpr int64_t kMaxNearbyStride = 4;
     constexpr double kPlainSum = 6;  // of an element: its load and little else
     constexpr double kPlain = 16, kFunction = 15;
-    if (has_scalar_loop_) return 1;
     const Loop& info = kernel_.loops[loop];
+    // Around loops that keep their order are tasks alone.
+    if (has_scalar_loop_ || (is_serial_ && info.kind == LoopKind::kParallel)) return 1;
     const uint64_t bit = uint64_t{1} << loop;
     double cost = 0, reduced = 0;  // of an element, and what its reduces do with it
     bool far_apart = false;        // elements that a load picks out of several vectors
@@ -683,6 +681,7 @@ class Scheduler {
       schedule->task_count = 1;
       double inside = space;  // iterations of the loops behind
       for (size_t i = 0; i < limit && schedule->task_count < kEnoughTasks; ++i) {
+        if (kernel_.loops[schedule->order[i]].kind == LoopKind::kSerial) break;
         inside /= static_cast<double>(kernel_.loops[schedule->order[i]].extent);
         // A task makes the reduces of the loops around it again.
         if (RepeatedWork(*schedule, i) > inside) break;
@@ -707,7 +706,7 @@ class Scheduler {
 
   const Kernel& kernel_;
   const Nest& nest_;
-  bool has_scalar_loop_ = false;
+  bool has_scalar_loop_ = false, is_serial_ = false;
   const TargetInfo& target_;
   std::vector<Weighted> ops_;
   std::vector<const Store*> stores_;

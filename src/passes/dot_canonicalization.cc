@@ -173,15 +173,18 @@ Instruction* MultiplyBroadcasts(const Side& lhs, const Side& rhs, PrimitiveType 
                         spread(rhs, lhs.batch.size() + lhs.free.size()));
 }
 
-// The sum over two long vectors: reductions divide it among threads and round less than a product's loop over steps
-// does.
-bool IsLongSum(const Instruction& dot) {
+// The sum over two vectors. Of long ones reductions are divided among threads and round less than a product's loop over
+// steps does; short ones fill registers, where the steps of a product would wait for each other, and are one kernel with
+// what is made of the sum.
+bool IsSumOfVectors(const Instruction& dot) {
+  constexpr int64_t kFewest = 8, kShort = 512;
   const hlo::PrimitiveType type = dot.shape().element_type();
   for (const Instruction* operand : dot.operands()) {
     if (operand->shape().rank() != 1 || operand->shape().element_type() != type) return false;
   }
-  return (type == hlo::PrimitiveType::kF32 || type == hlo::PrimitiveType::kF64) && dot.shape().rank() == 0 &&
-         dot.operand(0)->shape().element_count() >= Tuning().threads.dot_elements;
+  if ((type != hlo::PrimitiveType::kF32 && type != hlo::PrimitiveType::kF64) || dot.shape().rank() != 0) return false;
+  const int64_t count = dot.operand(0)->shape().element_count();
+  return count >= Tuning().threads.dot_elements || (count >= kFewest && count <= kShort);
 }
 
 bool HasFreeDimensions(const Side& side) {
@@ -218,7 +221,7 @@ Instruction* Canonicalize(Instruction* dot) {
            FreeDimensions(*dot->operand(0), attributes.lhs_batch, attributes.lhs_contracting)};
   Side rhs{dot->operand(1), attributes.rhs_batch, attributes.rhs_contracting,
            FreeDimensions(*dot->operand(1), attributes.rhs_batch, attributes.rhs_contracting)};
-  if (IsLongSum(*dot)) {
+  if (IsSumOfVectors(*dot)) {
     hlo::Builder builder(dot->parent(), dot);
     Instruction* products = builder.Binary(Opcode::kMultiply, lhs.operand, rhs.operand);
     return builder.Reduce(products, builder.Scalar(dot->shape().element_type(), 0), {0}, Opcode::kAdd);

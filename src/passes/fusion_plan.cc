@@ -251,7 +251,7 @@ class Planner {
           groups_of_[instruction] = std::move(own);
           return;
         }
-      } else if (everywhere && all_users && own.size() == 1 && Keep(instruction, own[0])) {
+      } else if (everywhere && all_users && own.size() == 1 && Keep(instruction, own[0], paths[0])) {
         groups_of_[instruction] = std::move(own);
         return;
       } else {
@@ -651,8 +651,8 @@ class Planner {
     return true;
   }
 
-  // Makes `producer` in the group for each block of its rows, where that can be.
-  bool Keep(Instruction* producer, int64_t index) {
+  // Makes `producer`, which would be evaluated along `paths`, in the group for each block of its rows, where that can be.
+  bool Keep(Instruction* producer, int64_t index, const std::vector<IndexPath>& paths) {
     FusionGroup& group = groups_[index];
     if (costs_.kept_bytes == 0 || group.kind != FusionKind::kLoop || group.repeats_rows ||
         !analysis::IsLoopRoot(*group.root) || group.kept.size() >= kMaxKept ||
@@ -660,7 +660,7 @@ class Planner {
       return false;
     }
     std::vector<const Instruction*> members = {producer};
-    for (const auto& [member, paths] : group.members) members.push_back(member);
+    for (const auto& [member, their_paths] : group.members) members.push_back(member);
     std::sort(members.begin(), members.end(),
               [&](const Instruction* a, const Instruction* b) { return position_[a] < position_[b]; });
     group.kept.insert(producer);
@@ -671,7 +671,15 @@ class Planner {
     }
     double evaluations = static_cast<double>(producer->shape().element_count());
     for (const analysis::KeptValue& kept : blocks->values) {
-      if (kept.value == producer) evaluations *= 1 + static_cast<double>(kept.halo) / static_cast<double>(blocks->rows);
+      if (kept.value != producer) continue;
+      // A transpose that another undoes: lanes run along what it reads, and across what would be kept.
+      if (producer->opcode() == Opcode::kTranspose && kept.lane_dimension >= 0 &&
+          producer->dimensions()[kept.lane_dimension] + 1 == producer->shape().rank()) {
+        group.kept.erase(producer);
+        Join(producer, index, paths);
+        return true;
+      }
+      evaluations *= 1 + static_cast<double>(kept.halo) / static_cast<double>(blocks->rows);
     }
     IndexPath path = IndexPath::Whole(producer->shape());
     path.evaluations = evaluations;

@@ -43,6 +43,7 @@
 #include "src/passes/row_fusion.h"
 #include "src/passes/scalar_flattening.h"
 #include "src/passes/scan_expander.h"
+#include "src/passes/scatter_splitter.h"
 #include "src/passes/schedule.h"
 #include "src/passes/select_and_scatter_expander.h"
 #include "src/passes/short_reductions.h"
@@ -151,6 +152,7 @@ std::vector<Step> Steps(bool fast_math) {
       // A thread of a GPU has no whole rows, and a group of them no several results.
       {{"vector-products", ExpandVectorProducts}, kCpu},
       {{"short-reductions", ExpandShortReductions}, kCpu},
+      {{"scatter-splitter", SplitScatters}, kCpu},
       {{"reduction-splitter", SplitReductions}, kCpu},
       {{"attention-fusion", FuseAttention}, kCpu},
       {{"row-fusion", FuseRows}},

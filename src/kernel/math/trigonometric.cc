@@ -125,7 +125,7 @@ Reduced Reduce(const VectorBuilder& b, Real x) {
   const bool f32 = IsF32(x);
   llvm::IRBuilder<>& ir = b.ir;
   Reduced moderate = ReduceModerate(x);
-  Mask large = !(x.Abs() < (f32 ? 10000.0 : 1e9));
+  Mask large = !(x.Abs() < (f32 ? 0x1p20 : 1e9));
   llvm::Function* function = ir.GetInsertBlock()->getParent();
   llvm::BasicBlock* entry = ir.GetInsertBlock();
   auto* loop = llvm::BasicBlock::Create(b.context(), "large.lane", function);

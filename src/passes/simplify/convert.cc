@@ -137,6 +137,18 @@ Instruction* NarrowArithmetic(const Match& match, Builder& builder) {
   return builder.Add(t.opcode(), match.root()->shape(), std::move(operands), t.attributes());
 }
 
+// The same of a sum.
+Instruction* NarrowSum(const Match& match, Builder& builder) {
+  const PrimitiveType type = match.root()->shape().element_type();
+  const PrimitiveType wide = match['t']->shape().element_type(), from = match['x']->shape().element_type();
+  if (!hlo::IsIntegral(type) || !hlo::IsIntegral(wide) || hlo::BitWidth(type) >= hlo::BitWidth(wide) ||
+      !(hlo::IsIntegral(from) || from == PrimitiveType::kPred) || hlo::BitWidth(from) > hlo::BitWidth(type)) {
+    return nullptr;
+  }
+  return builder.Reduce(builder.Convert(match['x'], type), builder.Scalar(type, 0), match['t']->dimensions(),
+                        Opcode::kAdd);
+}
+
 // What was only moved on the way is moved as it was.
 Instruction* ConvertBack(const Match& match, Builder& builder) {
   const Instruction& moved = *match['x'];
@@ -253,6 +265,7 @@ constexpr Rule kRules[] = {
     {"convert(x)", "x"},
     {"convert(convert(x))", "convert(x), where nothing is lost between", ConvertChain},
     {"convert(t:elementwise'(...))", "t(x, y), of what was widened and is cut again", NarrowArithmetic},
+    {"convert(t:reduce.add'(convert(x), 0))", "reduce(convert(x), 0), where digits above are cut off", NarrowSum},
     {"convert(x)", "x moved before its conversion, where nothing is lost by it", ConvertBack},
     {"convert(t:iota())", "iota(), where its numbers fit", ConvertIota},
     {"convert(t:reduce-precision(x))", "convert(x), to bf16", RoundOnce},

@@ -56,6 +56,26 @@ bool IsShiftedPast(const Match& match) {
   return shift < 64 && (BitsOf(*match['x'], kStepsOfShifts).maybe << shift) << (64 - width) == 0;
 }
 
+// A predicate that was made a number, and then moved.
+Instruction* ShiftOfPredicate(const Match& match, Builder& builder) {
+  constexpr size_t kMaxMoves = 3;
+  std::vector<const Instruction*> moves;
+  Instruction* p = match['x'];
+  for (; moves.size() < kMaxMoves && (p->opcode() == Opcode::kReshape || p->opcode() == Opcode::kTranspose);
+       p = p->operands()[0]) {
+    moves.push_back(p);
+  }
+  if (p->opcode() != Opcode::kConvert || p->operand(0)->shape().element_type() != PrimitiveType::kPred) return nullptr;
+  p = p->operands()[0];
+  for (; !moves.empty(); moves.pop_back()) {
+    const Instruction& move = *moves.back();
+    p = builder.Add(move.opcode(), Shape(PrimitiveType::kPred, move.shape().dimensions()), {p}, move.attributes());
+  }
+  const Shape& shape = match.root()->shape();
+  return builder.Select(p, builder.Binary(Opcode::kShiftLeft, builder.Splat(shape, 1), match['y']),
+                        builder.Splat(shape, 0));
+}
+
 constexpr Rule kRules[] = {
     {"and(x, x)", "x"},
     {"and(x, 0)", "0"},
@@ -140,6 +160,7 @@ constexpr Rule kRules[] = {
 
     {"shift-left(x, 0)", "x"},
     {"shift-left(0, x)", "0"},
+    {"shift-left(x, y)", "select(p, shift-left(1, y), 0), where x is a predicate p", ShiftOfPredicate},
     {"shift-left(x, c)", "0", PastWidth},
     {"shift-left(x, c)", "0", Guard{"all of x shifted out", IsShiftedPast}},
     {"shift-left(shift-left(v, c), d)", "shift-left(v, add(c, d))", Shifts},

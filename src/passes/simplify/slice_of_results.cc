@@ -97,8 +97,11 @@ Instruction* SliceOfWindows(const Match& match, Builder& builder) {
   hlo::WindowAttributes attributes = windows.Get<hlo::WindowAttributes>();
   SliceAttributes slice = WholeOf(match['x']->shape());
   for (int64_t i = 0; i < match['x']->shape().rank(); ++i) {
-    if (!SliceWindow(match, i, match['x']->shape().dimensions(i), &attributes.window[i], &slice.start[i],
-                     &slice.limit[i])) {
+    const int64_t size = match['x']->shape().dimensions(i);
+    // Windows over all of it grow along the dimension: with a stride they would be no scan.
+    const bool is_running = attributes.window[i].size >= size && match.root()->shape().dimensions(i) > 1;
+    if ((is_running && SliceOf(match).stride[i] != 1) ||
+        !SliceWindow(match, i, size, &attributes.window[i], &slice.start[i], &slice.limit[i])) {
       return nullptr;
     }
   }
