@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
+#include "absl/container/inlined_vector.h"
 #include "src/analysis/fusion_model.h"
 
 namespace kiln::analysis {
@@ -35,13 +37,20 @@ bool IsWorthRepeating(const FusionCosts& costs, const hlo::Instruction& producer
   const double elements = static_cast<double>(std::max<int64_t>(1, producer.shape().element_count()));
   // Scalars and splats are at hand.
   double repeated_bytes = 0, once_bytes = 0;
+  absl::InlinedVector<const hlo::Instruction*, 4> sources;
   for (int64_t i = 0; i < producer.operand_count(); ++i) {
     const hlo::Instruction* operand = producer.operand(i);
-    if (operand == producer.operand(0) && once_bytes > 0) continue;  // squares, and tests for NaN
     if (operand->opcode() == hlo::Opcode::kBroadcast || operand->shape().IsScalar() || IsRematerialized(*operand))
       continue;
-    const double bytes =
-        width(*operand) * (producer.opcode() == hlo::Opcode::kTranspose ? costs.transposed_traffic : 1);
+    // Squares, tests for NaN, and differences of neighbours read one array.
+    const hlo::Instruction* source = operand->opcode() == hlo::Opcode::kSlice ? operand->operand(0) : operand;
+    if (absl::c_linear_search(sources, source)) continue;
+    double bytes = width(*operand) * (producer.opcode() == hlo::Opcode::kTranspose ? costs.transposed_traffic : 1);
+    if (producer.opcode() == hlo::Opcode::kConcatenate) {
+      bytes *= static_cast<double>(operand->shape().element_count()) / elements;
+    } else {
+      sources.push_back(source);
+    }
     repeated_bytes += reads[i] * bytes;
     once_bytes += elements * bytes;
   }

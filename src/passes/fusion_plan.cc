@@ -36,6 +36,8 @@ constexpr int64_t kMaxColumnOps = 32;
 constexpr int64_t kMaxOpsPerColumn = 64;
 // Length of a chain of cheap ops that is evaluated more than once.
 constexpr int64_t kMaxRepeatedDepth = 8;
+// Cheap steps from what a kernel reads anyway, which store and load no array.
+constexpr int kMaxStepsAtHand = 4;
 // Of a scatter of single elements, which has no lanes.
 constexpr int64_t kMaxScalarOps = 16;
 // Of what a kernel makes by blocks: values, and bytes of each from which on it is worth loops of its own.
@@ -631,7 +633,7 @@ class Planner {
       const FusionGroup& group = groups_[groups[i]];
       // What the group reads anyway costs nothing.
       if (absl::c_all_of(producer.operands(), [&](const Instruction* operand) {
-            return IsAtHand(group, *operand, producer, /*steps=*/2);
+            return IsAtHand(group, *operand, producer, kMaxStepsAtHand);
           })) {
         continue;
       }
