@@ -31,7 +31,8 @@ bool TakesOver(const Instruction& instruction) {
     const hlo::FusionKind kind = instruction.Get<hlo::FusionAttributes>().kind;
     return kind == hlo::FusionKind::kLoop || kind == hlo::FusionKind::kInput;
   }
-  return hlo::IsElementwise(instruction.opcode()) || instruction.opcode() == Opcode::kSort;
+  return hlo::IsElementwise(instruction.opcode()) || instruction.opcode() == Opcode::kSort ||
+         instruction.opcode() == Opcode::kFft;
 }
 
 // The most bytes of temporaries in computations that were scheduled before.
