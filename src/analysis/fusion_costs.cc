@@ -11,6 +11,21 @@ namespace {
 
 constexpr double kInlineElements = 64;
 
+// A slice of all but the ends.
+bool IsMostOf(const hlo::Instruction& slice) {
+  return slice.opcode() == hlo::Opcode::kSlice &&
+         absl::c_all_of(slice.Get<hlo::SliceAttributes>().stride, [](int64_t stride) { return stride == 1; }) &&
+         8 * slice.shape().element_count() >= 7 * slice.operand(0)->shape().element_count();
+}
+
+// A concatenate that is no border around an array: an element is one of a piece's, and few loops are cut.
+bool JoinsLarge(const hlo::Instruction& value) {
+  constexpr int64_t kMostPieces = 16;
+  return value.opcode() == hlo::Opcode::kConcatenate && absl::c_all_of(value.operands(), [&](const auto* piece) {
+           return kMostPieces * piece->shape().element_count() >= value.shape().element_count();
+         });
+}
+
 }  // namespace
 
 double TrafficNanoseconds(const FusionCosts& costs, double bytes) {
@@ -43,10 +58,10 @@ bool IsWorthRepeating(const FusionCosts& costs, const hlo::Instruction& producer
     if (operand->opcode() == hlo::Opcode::kBroadcast || operand->shape().IsScalar() || IsRematerialized(*operand))
       continue;
     // Squares, tests for NaN, and differences of neighbours read one array.
-    const hlo::Instruction* source = operand->opcode() == hlo::Opcode::kSlice ? operand->operand(0) : operand;
+    const hlo::Instruction* source = IsMostOf(*operand) ? operand->operand(0) : operand;
     if (absl::c_linear_search(sources, source)) continue;
     double bytes = width(*operand) * (producer.opcode() == hlo::Opcode::kTranspose ? costs.transposed_traffic : 1);
-    if (producer.opcode() == hlo::Opcode::kConcatenate) {
+    if (JoinsLarge(producer)) {
       bytes *= static_cast<double>(operand->shape().element_count()) / elements;
     } else {
       sources.push_back(source);
