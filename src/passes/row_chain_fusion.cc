@@ -52,6 +52,11 @@ bool HasKernels(const Instruction& dot) {
          dot.shape().dimensions(batches) >= Tuning().attention.rows;
 }
 
+// Windows of elements that lie apart, as gradients of pools have: of blocks of rows they took twice as long.
+bool IsSpread(const hlo::Window& window) {
+  return absl::c_any_of(window, [](const hlo::WindowDimension& of_one) { return of_one.base_dilation != 1; });
+}
+
 // What may be a step: code that gives arrays, a loop over their elements or a product.
 bool IsStep(const Instruction& instruction) {
   if (!instruction.control_predecessors().empty() || analysis::RunsNoCode(instruction)) return false;
@@ -61,7 +66,8 @@ bool IsStep(const Instruction& instruction) {
   if (instruction.opcode() == Opcode::kDot) return HasKernels(instruction);
   if (instruction.opcode() != Opcode::kFusion) {
     return analysis::IsReduction(instruction) || analysis::IsElementwiseLike(instruction) ||
-           (instruction.opcode() == Opcode::kReduceWindow && analysis::HasPlainShape(instruction));
+           (instruction.opcode() == Opcode::kReduceWindow && analysis::HasPlainShape(instruction) &&
+            !IsSpread(instruction.Get<hlo::WindowAttributes>().window));
   }
   if (instruction.Get<hlo::FusionAttributes>().kind == hlo::FusionKind::kCustom) return false;
   for (const Instruction* member : instruction.called_computation()->instructions()) {
@@ -124,9 +130,20 @@ class Chain {
     }
   }
 
-  // Leaves out those taken in last as long as what they pack is not worth what they keep. False where all would go.
+  // Leaves out those taken in last as long as what they pack is not worth what they keep, and what is made of more than
+  // it is that stays outside. False where all would go.
   bool MakeWorthIt() {
-    while (members_.size() > 1 && !IsWorthIt()) members_.pop_back();
+    absl::flat_hash_set<const Instruction*> left_out;
+    const auto is_made_of_more = [&](const Instruction& step) {
+      return absl::c_any_of(step.operands(), [&](const Instruction* operand) {
+        const Instruction* value = analysis::BehindViews(operand);
+        return left_out.contains(value) && BytesOf(*value) > BytesOf(step);
+      });
+    };
+    while (members_.size() > 1 && (!IsWorthIt() || is_made_of_more(*members_.back()))) {
+      left_out.insert(members_.back());
+      members_.pop_back();
+    }
     return members_.size() > 1;
   }
 
