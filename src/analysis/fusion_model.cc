@@ -280,6 +280,11 @@ bool MakesOperand(const Instruction& dot, int64_t index) {
          OtherExtent(dot, 1) > 1;
 }
 
+bool MakesOnce(const Instruction& dot, const Instruction& operand) {
+  return dot.opcode() == Opcode::kDot && (dot.operand(0) == &operand) != (dot.operand(1) == &operand) &&
+         OtherExtent(dot, dot.operand(0) == &operand ? 0 : 1) <= kBlockExtent;
+}
+
 std::optional<double> BytesMadeOf(const Instruction& value, bool cheap) {
   constexpr size_t kMaxValues = 64;
   std::vector<const Instruction*> values = {&value};
@@ -292,7 +297,7 @@ std::optional<double> BytesMadeOf(const Instruction& value, bool cheap) {
     const bool computed = IsElementwiseLike(part) && part.operand_count() > 0;
     const bool goes_on = part.opcode() == Opcode::kReshape || part.opcode() == Opcode::kBroadcast ||
                          part.opcode() == Opcode::kIota ||
-                         (computed && !(cheap && CostOf(part) == EvaluationCost::kExpensive));
+                         (computed && !(cheap && i > 0 && CostOf(part) == EvaluationCost::kExpensive));
     if (!goes_on) {
       const bool is_own_product = IsContraction(part) && part.users().size() == 1;
       if (is_array && (IsLoopProducer(part) || IsReduction(part) || is_own_product)) return std::nullopt;
