@@ -130,17 +130,17 @@ class Chain {
     }
   }
 
-  // Leaves out those taken in last as long as what they pack is not worth what they keep, and what is made of more than
-  // it is that stays outside. False where all would go.
+  // Leaves out those taken in last as long as what they pack is not worth what they keep, and what is made of as much
+  // that stays outside, in whose place it could be. False where all would go.
   bool MakeWorthIt() {
     absl::flat_hash_set<const Instruction*> left_out;
-    const auto is_made_of_more = [&](const Instruction& step) {
+    const auto is_made_of_as_much = [&](const Instruction& step) {
       return absl::c_any_of(step.operands(), [&](const Instruction* operand) {
         const Instruction* value = analysis::BehindViews(operand);
-        return left_out.contains(value) && BytesOf(*value) > BytesOf(step);
+        return left_out.contains(value) && BytesOf(*value) >= BytesOf(step);
       });
     };
-    while (members_.size() > 1 && (!IsWorthIt() || is_made_of_more(*members_.back()))) {
+    while (members_.size() > 1 && (!IsWorthIt() || is_made_of_as_much(*members_.back()))) {
       left_out.insert(members_.back());
       members_.pop_back();
     }
