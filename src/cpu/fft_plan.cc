@@ -313,7 +313,8 @@ class Planner {
       return;
     }
 
-    const int64_t size = from != FftBuffer::kTemporary && !(to_real && halved) ? LongConvolution(complex_length, rows) : 0;
+    const bool may_share = from != FftBuffer::kTemporary && !(to_real && halved);
+    const int64_t size = may_share ? LongConvolution(complex_length, rows) : 0;
     if (size > 0) {
       FftGroup group = {.rounds = rows};
       const End source_end = {from, odd_real && forward_real ? kReal : Interleaved()};
@@ -515,8 +516,8 @@ class Planner {
     group->phases.push_back(std::move(second));
   }
 
-  // The smooth length of the convolution that a row of `length` is where threads had better share it, since two arrays of
-  // it for each would be much memory; 0: none.
+  // The smooth length of the convolution that a row of `length` is where threads had better share it, since two arrays
+  // of it for each would be much memory; 0: none.
   int64_t LongConvolution(int64_t length, int64_t rows) const {
     if (length < 2 || IsSmooth(length)) return 0;
     int64_t best = 0;
@@ -542,8 +543,8 @@ class Planner {
     group->phases.push_back(std::move(phase));
   }
 
-  // Convolution, of a long row, whose transforms are in four steps. With `mirrored` the first so many elements are those
-  // of a spectrum of real numbers. The first `count` elements are written.
+  // Convolution, of a long row, whose transforms are in four steps. With `mirrored` the first so many elements are
+  // those of a spectrum of real numbers. The first `count` elements are written.
   void LongRow(FftGroup* group, int64_t length, int64_t size, bool inverse, End from, const End& to, int64_t mirrored,
                int64_t count, double scale) {
     const int chirp = Table({FftTable::kChirp, false, inverse, length});
