@@ -2,12 +2,29 @@
 
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
+#include "absl/container/inlined_vector.h"
 #include "src/analysis/fusion_model.h"
 
 namespace kiln::analysis {
 namespace {
 
 constexpr double kInlineElements = 64;
+
+// A slice of all but the ends.
+bool IsMostOf(const hlo::Instruction& slice) {
+  return slice.opcode() == hlo::Opcode::kSlice &&
+         absl::c_all_of(slice.Get<hlo::SliceAttributes>().stride, [](int64_t stride) { return stride == 1; }) &&
+         8 * slice.shape().element_count() >= 7 * slice.operand(0)->shape().element_count();
+}
+
+// A concatenate that is no border around an array: an element is one of a piece's, and few loops are cut.
+bool JoinsLarge(const hlo::Instruction& value) {
+  constexpr int64_t kMostPieces = 16;
+  return value.opcode() == hlo::Opcode::kConcatenate && absl::c_all_of(value.operands(), [&](const auto* piece) {
+           return kMostPieces * piece->shape().element_count() >= value.shape().element_count();
+         });
+}
 
 }  // namespace
 
@@ -35,13 +52,20 @@ bool IsWorthRepeating(const FusionCosts& costs, const hlo::Instruction& producer
   const double elements = static_cast<double>(std::max<int64_t>(1, producer.shape().element_count()));
   // Scalars and splats are at hand.
   double repeated_bytes = 0, once_bytes = 0;
+  absl::InlinedVector<const hlo::Instruction*, 4> sources;
   for (int64_t i = 0; i < producer.operand_count(); ++i) {
     const hlo::Instruction* operand = producer.operand(i);
-    if (operand == producer.operand(0) && once_bytes > 0) continue;  // squares, and tests for NaN
     if (operand->opcode() == hlo::Opcode::kBroadcast || operand->shape().IsScalar() || IsRematerialized(*operand))
       continue;
-    const double bytes =
-        width(*operand) * (producer.opcode() == hlo::Opcode::kTranspose ? costs.transposed_traffic : 1);
+    // Squares, tests for NaN, and differences of neighbours read one array.
+    const hlo::Instruction* source = IsMostOf(*operand) ? operand->operand(0) : operand;
+    if (absl::c_linear_search(sources, source)) continue;
+    double bytes = width(*operand) * (producer.opcode() == hlo::Opcode::kTranspose ? costs.transposed_traffic : 1);
+    if (JoinsLarge(producer)) {
+      bytes *= static_cast<double>(operand->shape().element_count()) / elements;
+    } else {
+      sources.push_back(source);
+    }
     repeated_bytes += reads[i] * bytes;
     once_bytes += elements * bytes;
   }

@@ -6,6 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
 #include "src/analysis/arithmetic_cost.h"
 #include "src/analysis/combiner.h"
@@ -279,6 +280,11 @@ bool MakesOperand(const Instruction& dot, int64_t index) {
          OtherExtent(dot, 1) > 1;
 }
 
+bool MakesOnce(const Instruction& dot, const Instruction& operand) {
+  return dot.opcode() == Opcode::kDot && (dot.operand(0) == &operand) != (dot.operand(1) == &operand) &&
+         OtherExtent(dot, dot.operand(0) == &operand ? 0 : 1) <= kBlockExtent;
+}
+
 std::optional<double> BytesMadeOf(const Instruction& value, bool cheap) {
   constexpr size_t kMaxValues = 64;
   std::vector<const Instruction*> values = {&value};
@@ -291,7 +297,7 @@ std::optional<double> BytesMadeOf(const Instruction& value, bool cheap) {
     const bool computed = IsElementwiseLike(part) && part.operand_count() > 0;
     const bool goes_on = part.opcode() == Opcode::kReshape || part.opcode() == Opcode::kBroadcast ||
                          part.opcode() == Opcode::kIota ||
-                         (computed && !(cheap && CostOf(part) == EvaluationCost::kExpensive));
+                         (computed && !(cheap && i > 0 && CostOf(part) == EvaluationCost::kExpensive));
     if (!goes_on) {
       const bool is_own_product = IsContraction(part) && part.users().size() == 1;
       if (is_array && (IsLoopProducer(part) || IsReduction(part) || is_own_product)) return std::nullopt;
@@ -311,6 +317,23 @@ std::optional<double> BytesMadeOf(const Instruction& value, bool cheap) {
   return computes ? std::optional(bytes) : std::nullopt;
 }
 
+namespace {
+
+// What `value` is made of, as far as it is looked at.
+absl::flat_hash_set<const Instruction*> ValuesBefore(const Instruction& value) {
+  constexpr size_t kMaxBefore = 256;
+  absl::flat_hash_set<const Instruction*> before = {&value};
+  std::vector<const Instruction*> work = {&value};
+  for (size_t i = 0; i < work.size() && work.size() < kMaxBefore; ++i) {
+    for (const Instruction* operand : work[i]->operands()) {
+      if (before.insert(operand).second) work.push_back(operand);
+    }
+  }
+  return before;
+}
+
+}  // namespace
+
 bool IsMadeOfMore(const Instruction& value) {
   constexpr size_t kMaxValues = 64;
   struct Step {
@@ -323,6 +346,7 @@ bool IsMadeOfMore(const Instruction& value) {
     bool directly = false;  // one that is not behind a dear value
   };
   absl::flat_hash_map<const Instruction*, Readers> readers;
+  std::vector<const Instruction*> read_elsewhere;  // arrays that some step reads directly
   int64_t bytes = 0;
   for (size_t i = 0; i < steps.size() && steps.size() <= kMaxValues; ++i) {
     const auto [step, behind] = steps[i];
@@ -331,13 +355,30 @@ bool IsMadeOfMore(const Instruction& value) {
       if (absl::c_linear_search(step->operands().first(k), operand) || IsRematerialized(*operand)) continue;
       Readers& of = readers[operand];
       of.directly |= !behind;
-      if (++of.count < operand->users().size() || operand->IsRoot()) continue;
+      const bool is_array = operand->shape().IsArray() && of.directly;
       const bool dear = CostOf(*operand) == EvaluationCost::kExpensive;
-      if (operand->shape().IsArray() && of.directly && (IsLoopProducer(*operand) ? dear : IsContraction(*operand))) {
-        bytes += operand->shape().byte_count();
+      const bool is_stored =
+          IsLoopProducer(*operand) ? dear : IsContraction(*operand) || operand->opcode() == Opcode::kReduceWindow;
+      if (++of.count < operand->users().size() || operand->IsRoot()) {
+        if (is_array && is_stored && !operand->IsRoot()) read_elsewhere.push_back(operand);
+        continue;
       }
+      if (is_array && is_stored) bytes += operand->shape().byte_count();
       if (IsLoopProducer(*operand)) steps.push_back({operand, dear || !of.directly});
     }
+  }
+  if (2 * bytes > 3 * value.shape().byte_count()) return true;
+  // What reads them elsewhere, but before the value, keeps none of them.
+  std::erase_if(read_elsewhere, [&](const Instruction* array) {
+    return readers[array].count == array->users().size();  // counted above
+  });
+  if (read_elsewhere.empty()) return false;
+  const absl::flat_hash_set<const Instruction*> before = ValuesBefore(value);
+  absl::c_sort(read_elsewhere);
+  read_elsewhere.erase(std::unique(read_elsewhere.begin(), read_elsewhere.end()), read_elsewhere.end());
+  for (const Instruction* array : read_elsewhere) {
+    const bool ends = absl::c_all_of(array->users(), [&](const Instruction* user) { return before.contains(user); });
+    if (ends) bytes += array->shape().byte_count();
   }
   return 2 * bytes > 3 * value.shape().byte_count();
 }

@@ -50,8 +50,12 @@ bool IsContraction(const hlo::Instruction& instruction);
 // large as its kernels' tiles at least.
 bool MakesOperand(const hlo::Instruction& dot, int64_t index);
 
+// Whether a dot that makes `operand` makes each element once: the other side is one block.
+bool MakesOnce(const hlo::Instruction& dot, const hlo::Instruction& operand);
+
 // The bytes of arrays that `value` is made of elementwise, by steps that nothing else reads; nothing where it is no
-// such value, or is made of what a kernel makes that would store `value` as well. `cheap`: without functions.
+// such value, or is made of what a kernel makes that would store `value` as well. `cheap`: without functions before the
+// last step.
 std::optional<double> BytesMadeOf(const hlo::Instruction& value, bool cheap);
 
 // Whether dear values and products that only `value` is made of, at cheap steps, are more bytes than it is: whoever

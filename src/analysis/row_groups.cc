@@ -79,6 +79,15 @@ bool KeepsGroups(const Instruction& instruction, int64_t index, int64_t groups) 
       return keeps(instruction.dimensions());
     case Opcode::kReduce:
       return index < instruction.operand_count() / 2 && spares(instruction.dimensions());
+    case Opcode::kReduceWindow: {
+      const hlo::Window& window = instruction.Get<hlo::WindowAttributes>().window;
+      if (!std::all_of(window.begin(), window.begin() + leading,
+                       [](const hlo::WindowDimension& of_one) { return of_one == hlo::WindowDimension{}; })) {
+        return false;
+      }
+      return index == 0 && instruction.operand_count() == 2 &&
+             LeadingDimensions(instruction.shape(), groups) == leading;
+    }
     case Opcode::kReverse:
       return spares(instruction.dimensions());
     case Opcode::kConcatenate:

@@ -117,6 +117,10 @@ int64_t FftScratchBytes(const Instruction& fft) { return IsEmpty(fft) ? 0 : Plan
 
 double FftNanoseconds(const Instruction& fft) { return IsEmpty(fft) ? 0 : PlanFft(fft).nanoseconds; }
 
+bool MayShareFft(const Instruction& fft, int64_t leaf, int64_t operand) {
+  return leaf == 0 && operand == 0 && !IsEmpty(fft) && PlanFft(fft).MayRunInPlace();
+}
+
 absl::Status EmitFft(llvm::IRBuilder<>* builder, const Instruction& fft, const OpArrays& arrays) {
   if (!IsEmpty(fft)) return FftEmitter(builder, fft, arrays).Emit();
   builder->CreateMemSet(arrays.results[0], builder->getInt8(0), static_cast<uint64_t>(fft.shape().byte_count()),
@@ -127,6 +131,6 @@ absl::Status EmitFft(llvm::IRBuilder<>* builder, const Instruction& fft, const O
 }  // namespace
 
 constexpr OpEmitter kFftEmitter = {[](const Instruction& i) { return i.opcode() == hlo::Opcode::kFft; },
-                                   FftScratchBytes, FftNanoseconds, EmitFft};
+                                   FftScratchBytes, FftNanoseconds, EmitFft, MayShareFft};
 
 }  // namespace kiln::cpu

@@ -441,7 +441,9 @@ struct FftCode {
   [[gnu::noinline]] static void Copy(const FftStep& step, const Arrays& at) {
     const FftSide &source = step.source, &destination = step.destination;
     const T scale = static_cast<T>(step.scale);
-    const int64_t rows = step.columns ? step.length : 1, extent = step.columns ? at.width : step.length;
+    const bool is_part = step.columns || step.operation == FftOperation::kCopyOfUnit;
+    const int64_t rows = step.columns ? step.length : 1, extent = is_part ? at.width : step.length;
+    const int64_t first = step.operation == FftOperation::kCopyOfUnit ? at.start : 0;
     for (int64_t row = 0; row < rows; ++row) {
       const T* from = at.source + row * source.pitch;
       T* to = at.destination + row * destination.pitch;
@@ -449,7 +451,7 @@ struct FftCode {
         using L = decltype(lanes);
         auto x = L::Load(Fresh(source.plane), from + i * source.step());
         if (at.table != nullptr) {
-          const T* root = at.table + (step.columns ? 2 * row : i);
+          const T* root = at.table + (step.columns ? 2 * row : first + i);
           if (step.columns) {
             x = Product(x, L::SplatNumber(root));
           } else {
@@ -628,6 +630,7 @@ struct FftCode {
       case FftOperation::kPass:
         return;
       case FftOperation::kCopy:
+      case FftOperation::kCopyOfUnit:
         return Copy(step, at);
       case FftOperation::kPairs:
       case FftOperation::kPairsOfUnit:

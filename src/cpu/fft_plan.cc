@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "src/base/cpu_tuning.h"
 #include "src/base/rounding.h"
 #include "src/base/thread_pool.h"
@@ -312,6 +313,23 @@ class Planner {
       return;
     }
 
+    const bool may_share = from != FftBuffer::kTemporary && !(to_real && halved);
+    const int64_t size = may_share ? LongConvolution(complex_length, rows) : 0;
+    if (size > 0) {
+      FftGroup group = {.rounds = rows};
+      const End source_end = {from, odd_real && forward_real ? kReal : Interleaved()};
+      const End result_end = {FftBuffer::kOutput, odd_real && to_real ? kReal : Interleaved()};
+      LongRow(&group, complex_length, size, inverse, source_end, result_end,
+              /*mirrored=*/odd_real && to_real ? kept : 0, odd_real && forward_real ? kept : complex_length, scale);
+      if (halved) group.phases.push_back(PairsPhase(complex_length, out));
+      for (FftPhase& phase : group.phases) {
+        phase.units.strides[source].round = source_row;
+        phase.units.strides[result].round = result_row;
+      }
+      plan_.groups.push_back(std::move(group));
+      return;
+    }
+
     FftPhase phase;
     FftUnits& units = phase.units;
     // Transpositions are of two numbers at least.
@@ -498,6 +516,63 @@ class Planner {
     group->phases.push_back(std::move(second));
   }
 
+  // The smooth length of the convolution that a row of `length` is where threads had better share it, since two arrays
+  // of it for each would be much memory; 0: none.
+  int64_t LongConvolution(int64_t length, int64_t rows) const {
+    if (length < 2 || IsSmooth(length)) return 0;
+    int64_t best = 0;
+    for (int64_t odd : {1, 3, 5, 9, 15}) {
+      int64_t size = odd;
+      while (size < 2 * length - 1) size *= 2;
+      if (best == 0 || size < best) best = size;
+    }
+    return LongRowSplit(best, rows) > 0 ? best : 0;
+  }
+
+  // Elements of a row by pieces, times those of a table of `table_length`.
+  void Pieces(FftGroup* group, int64_t length, const End& from, const End& to, int table, int64_t table_length,
+              double scale) {
+    FftPhase phase;
+    phase.units.extent = length;
+    phase.units.block = kPairsPerUnit;
+    for (const End& end : {from, to}) phase.units.strides[static_cast<int>(end.buffer)].block = end.side.step();
+    FftStep& step = Add(&phase, FftOperation::kCopyOfUnit, false, table_length, from, to);
+    step.table = table;
+    step.scale = scale;
+    phase.nanoseconds = 3 * static_cast<double>(length / vector_lanes_) / Tuning().fourier.cycles_per_nanosecond;
+    group->phases.push_back(std::move(phase));
+  }
+
+  // Convolution, of a long row, whose transforms are in four steps. With `mirrored` the first so many elements are
+  // those of a spectrum of real numbers. The first `count` elements are written.
+  void LongRow(FftGroup* group, int64_t length, int64_t size, bool inverse, End from, const End& to, int64_t mirrored,
+               int64_t count, double scale) {
+    const int chirp = Table({FftTable::kChirp, false, inverse, length});
+    const int spectrum = Table({FftTable::kChirpSpectrum, false, inverse, length, size});
+    const End one = {FftBuffer::kTemporary, Interleaved()}, other = {FftBuffer::kOther, Interleaved()};
+    plan_.temporary_numbers = plan_.other_numbers = 2 * size;
+    const auto on_one_thread = [&](FftOperation operation, bool columns, const End& at) -> FftStep& {
+      FftPhase& phase = group->phases.emplace_back();
+      phase.nanoseconds = static_cast<double>(length / vector_lanes_) / Tuning().fourier.cycles_per_nanosecond;
+      return Add(&phase, operation, columns, length, at, at);
+    };
+    if (mirrored > 0) {
+      const End split = {FftBuffer::kOther, {.plane = size, .pitch = 1}};
+      Pieces(group, mirrored, from, split, -1, length, 1);
+      on_one_thread(FftOperation::kMirror, false, split);
+      from = split;
+    }
+    Pieces(group, length, from, one, chirp, length, 1);
+    FftStep& zero = on_one_thread(FftOperation::kZero, true, one);
+    zero.begin = length;
+    zero.length = size;
+    const int64_t split = LongRowSplit(size, /*rows=*/1);
+    FourSteps(group, size, split, /*inverse=*/false, one, other, /*pairs=*/false, 1);
+    Pieces(group, size, other, other, spectrum, size, 1);
+    FourSteps(group, size, split, /*inverse=*/true, other, one, /*pairs=*/false, 1);
+    Pieces(group, count, one, to, chirp, length, scale);
+  }
+
   const FftType type_;
   const hlo::Shape& shape_;  // of the side that is not halved
   const hlo::DimensionVector& dimensions_;
@@ -517,7 +592,31 @@ int64_t FftPlan::OffsetOf(FftBuffer buffer, const FftPhase& phase) const {
   int64_t offset = 0;
   if (buffer == FftBuffer::kTemporary) return offset;
   offset += RoundUp(temporary_numbers * bytes, 64);
+  if (buffer == FftBuffer::kOther) return offset;
+  offset += RoundUp(other_numbers * bytes, 64);
   return buffer == FftBuffer::kScratch1 ? offset + phase.scratch_numbers * bytes : offset;
+}
+
+bool FftPlan::MayRunInPlace() const {
+  for (size_t g = 0; g < groups.size(); ++g) {
+    for (const FftPhase& phase : groups[g].phases) {
+      if (absl::c_none_of(phase.steps, [](const FftStep& step) { return step.from == FftBuffer::kInput; })) continue;
+      const FftUnits& units = phase.units;
+      const FftStrides &in = units.strides[static_cast<int>(FftBuffer::kInput)],
+                       &out = units.strides[static_cast<int>(FftBuffer::kOutput)];
+      const bool overlaps = units.overlapped != 0 && units.extent % units.block != 0;
+      if (g > 0 || groups[g].phases.size() > 1 || overlaps || in.round != out.round || in.outer != out.outer ||
+          in.block != out.block) {
+        return false;
+      }
+      bool is_written = false;
+      for (const FftStep& step : phase.steps) {
+        is_written |= step.to == FftBuffer::kOutput;
+        if (step.from == FftBuffer::kInput && is_written) return false;
+      }
+    }
+  }
+  return true;
 }
 
 FftUnits FftPlan::UnitsOf(const FftPhase& phase) const {

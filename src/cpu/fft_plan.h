@@ -7,7 +7,8 @@
 // - over columns, for dimensions that are not the last,
 // - over rows, which are transposed block by block on their way into the scratch and out of it, where they are short.
 // A long row is a matrix of which first the columns and then the rows are transformed (four steps), all in the result.
-// Lengths with a large prime factor become a convolution of a smooth length (Bluestein). An inverse transform counts
+// Lengths with a large prime factor become a convolution of a smooth length (Bluestein), whose transforms are in four
+// steps where rows are long. An inverse transform counts
 // legs backwards and takes conjugate roots. A real transform of even length is a complex one of half the length.
 #ifndef KILN_CPU_FFT_PLAN_H_
 #define KILN_CPU_FFT_PLAN_H_
@@ -65,9 +66,12 @@ struct FftPlan {
   int64_t slots = 1;
   int64_t slot_numbers = 0;
   int64_t temporary_numbers = 0;  // of FftBuffer::kTemporary
+  int64_t other_numbers = 0;      // of FftBuffer::kOther
   double nanoseconds = 0;
 
   int64_t ScratchBytes() const;
+  // Whether the result may be the operand's memory: every unit has read all that it reads there before it writes.
+  bool MayRunInPlace() const;
   // All that a phase's units say.
   FftUnits UnitsOf(const FftPhase& phase) const;
   // Where they stand in the scratch memory, in bytes.

@@ -7,8 +7,9 @@
 
 namespace kiln::cpu {
 
-enum class FftBuffer : int64_t { kInput, kOutput, kTemporary, kScratch0, kScratch1 };
-inline constexpr int kFftBuffers = 5;
+// What all threads share is kTemporary and kOther.
+enum class FftBuffer : int64_t { kInput, kOutput, kTemporary, kOther, kScratch0, kScratch1 };
+inline constexpr int kFftBuffers = 6;
 
 // How code sees an array.
 struct FftSide {
@@ -24,8 +25,10 @@ struct FftSide {
 enum class FftOperation : int64_t {
   // Legs, roots, a transform of `radix` within registers.
   kPass,
-  // The first `length` elements, times a table's.
+  // The first `length` elements, times a table's; or, of a table for `length` elements, those of the phase's extent that
+  // the unit is.
   kCopy,
+  kCopyOfUnit,
   // Between a real transform of length 2 m and a complex one of length m, elements k and m - k together. Forward, and
   // for rows alone of the part of the phase's extent that the unit is, or backward.
   kPairs,

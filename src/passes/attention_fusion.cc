@@ -29,6 +29,8 @@ constexpr int64_t kMaxHead = 256;
 // What is computed again for every row is made of arrays that are at most this part of the scores, in so many steps.
 constexpr int64_t kMinGrowth = 2;
 constexpr int kMaxSteps = 6;
+// What is read by several batches is computed for each of them of arrays that are this part of it.
+constexpr int64_t kMinOwnGrowth = 4;
 
 bool HasOneUser(const Instruction& value) { return value.users().size() == 1 && !value.IsRoot(); }
 
@@ -188,9 +190,10 @@ class RowOperation {
       work.pop_back();
       for (Instruction* operand : member->operands()) {
         if (operand == scores || members_.contains(operand) || analysis::IsInlineConstant(*operand)) continue;
-        // What is little itself and made of arrays had better be computed once.
-        if (IsMadeOf(*operand, /*of_arrays=*/false, kMaxSteps) ||
-            (!IsLittle(*operand) && IsMadeOf(*operand, /*of_arrays=*/true, kMaxSteps))) {
+        // What is little itself and made of arrays had better be computed once, unless these are little beside it.
+        const int64_t most = weights_->shape().element_count() / kMinGrowth, own = operand->shape().element_count();
+        if (IsMadeOf(*operand, /*of_at_most=*/0, kMaxSteps) ||
+            IsMadeOf(*operand, own > most ? most : own / kMinOwnGrowth, kMaxSteps)) {
           members_.insert(operand);
           work.push_back(operand);
         } else {
@@ -202,12 +205,8 @@ class RowOperation {
     return true;
   }
 
-  bool IsLittle(const Instruction& value) const {
-    return value.shape().element_count() <= weights_->shape().element_count() / kMinGrowth;
-  }
-
-  // Computed in a few cheap steps of indices and constants alone or, with `of_arrays`, of little arrays too.
-  bool IsMadeOf(const Instruction& value, bool of_arrays, int steps) const {
+  // Computed in a few cheap steps of indices and constants or of arrays of so many elements at most.
+  static bool IsMadeOf(const Instruction& value, int64_t of_at_most, int steps) {
     if (analysis::IsRematerialized(value)) return true;
     const bool is_step = analysis::IsElementwiseLike(value) || value.opcode() == Opcode::kBroadcast ||
                          value.opcode() == Opcode::kReshape;
@@ -216,7 +215,7 @@ class RowOperation {
       return false;
     }
     return absl::c_all_of(value.operands(), [&](const Instruction* operand) {
-      return (of_arrays && IsLittle(*operand)) || IsMadeOf(*operand, of_arrays, steps - 1);
+      return operand->shape().element_count() <= of_at_most || IsMadeOf(*operand, of_at_most, steps - 1);
     });
   }
 

@@ -1,5 +1,6 @@
 #include "src/passes/broadcast_sinking.h"
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "src/analysis/code_kinds.h"
 #include "src/analysis/fusion_model.h"
 #include "src/analysis/while_loop.h"
+#include "src/passes/fusion_body.h"
 
 namespace kiln::passes {
 namespace {
@@ -59,7 +61,14 @@ bool IsMadeFromLittle(const Instruction& producer) {
   });
 }
 
+// An instruction that is a kernel by itself.
+bool IsElementKernel(const Instruction& instruction) {
+  return analysis::IsElementwiseLike(instruction) && !analysis::RunsNoCode(instruction) &&
+         instruction.control_predecessors().empty();
+}
+
 bool MayTake(const Instruction& user, const Instruction& producer) {
+  if (IsElementKernel(user)) return true;
   return IsElementFusion(user) && user.called_computation()->instruction_count() <= kMaxUserOps &&
          user.operand_count() + producer.operand_count() <= kMaxParameters;
 }
@@ -184,11 +193,21 @@ absl::StatusOr<bool> SinkBroadcasts(Module* module) {
       changed |= SpreadOverWriters(producer, &written);
       const std::vector<Instruction*> users(producer->users().begin(), producer->users().end());
       if (!absl::c_all_of(users, [&](const Instruction* user) {
-            return MayTake(*user, *producer) && calls[user->called_computation()] == 1;
+            return MayTake(*user, *producer) &&
+                   (user->opcode() != Opcode::kFusion || calls[user->called_computation()] == 1);
           })) {
         continue;
       }
+      // Where there is no fusion yet, nothing is gained but for others.
+      if (absl::c_none_of(users, [](const Instruction* user) { return user->opcode() == Opcode::kFusion; })) continue;
       for (Instruction* user : users) {
+        if (user->opcode() != Opcode::kFusion) {
+          FusionBody body(module, "fused_" + std::string(hlo::OpcodeName(user->opcode())));
+          body.Add(*user);
+          Instruction* kernel = std::exchange(user, body.Finish({&user, 1}, hlo::FusionKind::kLoop, "loop_fusion"));
+          computation->Remove(kernel);
+          calls[user->called_computation()] = 1;
+        }
         SinkInto(*producer, user);
         order.push_back(user);
       }

@@ -36,6 +36,8 @@ constexpr int64_t kMaxColumnOps = 32;
 constexpr int64_t kMaxOpsPerColumn = 64;
 // Length of a chain of cheap ops that is evaluated more than once.
 constexpr int64_t kMaxRepeatedDepth = 8;
+// Cheap steps from what a kernel reads anyway, which store and load no array.
+constexpr int kMaxStepsAtHand = 4;
 // Of a scatter of single elements, which has no lanes.
 constexpr int64_t kMaxScalarOps = 16;
 // Of what a kernel makes by blocks: values, and bytes of each from which on it is worth loops of its own.
@@ -322,7 +324,9 @@ class Planner {
       if (absl::c_any_of(users, [&](const Instruction* user) { return IsInFront(group, *user) != in_front; })) {
         return analysis::IsRematerialized(producer);
       }
-      if (in_front) return MayMakeOperand(producer) && (users[0] != group.hero || IsWorthMaking(producer, paths));
+      if (in_front) {
+        return MayMakeOperand(*group.hero, producer) && (users[0] != group.hero || IsWorthMaking(producer, paths));
+      }
       // The epilogue works on tiles of the result: only what is read at the same index, or broadcast to it.
       if (!same_index || (!analysis::IsElementwiseLike(producer) && producer.opcode() != Opcode::kBroadcast &&
                           producer.opcode() != Opcode::kIota) ||
@@ -380,15 +384,17 @@ class Planner {
     return read.has_value() && *read * times <= *read + (1 + times) * own;
   }
 
-  // Functions are evaluated once.
-  static bool MayMakeOperand(const Instruction& producer) {
+  // Functions are evaluated by kernels, and divisions where that is once for each element.
+  static bool MayMakeOperand(const Instruction& hero, const Instruction& producer) {
     switch (producer.opcode()) {
       case Opcode::kBroadcast:
       case Opcode::kReshape:
       case Opcode::kIota:
         return true;
       default:
-        return analysis::IsElementwiseLike(producer) && analysis::CostOf(producer) != EvaluationCost::kExpensive;
+        return analysis::IsElementwiseLike(producer) &&
+               (analysis::CostOf(producer) != EvaluationCost::kExpensive ||
+                (producer.opcode() == Opcode::kDivide && analysis::MakesOnce(hero, producer)));
     }
   }
 
@@ -631,7 +637,7 @@ class Planner {
       const FusionGroup& group = groups_[groups[i]];
       // What the group reads anyway costs nothing.
       if (absl::c_all_of(producer.operands(), [&](const Instruction* operand) {
-            return IsAtHand(group, *operand, producer, /*steps=*/2);
+            return IsAtHand(group, *operand, producer, kMaxStepsAtHand);
           })) {
         continue;
       }

@@ -21,9 +21,9 @@ constexpr size_t kMaxSteps = 12;
 constexpr int64_t kMinGroups = 16;
 constexpr int64_t kMaxGroupBytes = int64_t{512} << 10;
 // What is kept out of memory: at least so much, and so many times what each thread packs. With twice as much, a decoder
-// of 1024 by 512 by 784 took 1.2 times as long.
+// of 1024 by 512 by 784 took 1.2 times as long; what stays in a second-level cache costs less.
 constexpr int64_t kMinBytes = int64_t{256} << 10;
-constexpr int64_t kMinGain = 4;
+constexpr int64_t kMinGain = 4, kMinCachedGain = 2, kCachedBytes = int64_t{512} << 10;
 // Columns of a product at least: fewer leave vectors empty.
 constexpr int64_t kMinColumns = 8;
 
@@ -52,6 +52,11 @@ bool HasKernels(const Instruction& dot) {
          dot.shape().dimensions(batches) >= Tuning().attention.rows;
 }
 
+// Windows of elements that lie apart, as gradients of pools have: of blocks of rows they took twice as long.
+bool IsSpread(const hlo::Window& window) {
+  return absl::c_any_of(window, [](const hlo::WindowDimension& of_one) { return of_one.base_dilation != 1; });
+}
+
 // What may be a step: code that gives arrays, a loop over their elements or a product.
 bool IsStep(const Instruction& instruction) {
   if (!instruction.control_predecessors().empty() || analysis::RunsNoCode(instruction)) return false;
@@ -60,7 +65,9 @@ bool IsStep(const Instruction& instruction) {
   }
   if (instruction.opcode() == Opcode::kDot) return HasKernels(instruction);
   if (instruction.opcode() != Opcode::kFusion) {
-    return analysis::IsReduction(instruction) || analysis::IsElementwiseLike(instruction);
+    return analysis::IsReduction(instruction) || analysis::IsElementwiseLike(instruction) ||
+           (instruction.opcode() == Opcode::kReduceWindow && analysis::HasPlainShape(instruction) &&
+            !IsSpread(instruction.Get<hlo::WindowAttributes>().window));
   }
   if (instruction.Get<hlo::FusionAttributes>().kind == hlo::FusionKind::kCustom) return false;
   for (const Instruction* member : instruction.called_computation()->instructions()) {
@@ -123,19 +130,21 @@ class Chain {
     }
   }
 
-  bool IsWorthIt() const {
-    std::vector<int64_t> bytes;
-    int64_t packed = 0, products = 0;
-    for (const Instruction* member : members_) {
-      if (const Instruction* dot = DotOf(*member)) packed += PackedBytes(*member, *dot), ++products;
-      if (member != members_[0]) bytes.push_back(BytesOf(*member));
+  // Leaves out those taken in last as long as what they pack is not worth what they keep, and what is made of as much
+  // that stays outside, in whose place it could be. False where all would go.
+  bool MakeWorthIt() {
+    absl::flat_hash_set<const Instruction*> left_out;
+    const auto is_made_of_as_much = [&](const Instruction& step) {
+      return absl::c_any_of(step.operands(), [&](const Instruction* operand) {
+        const Instruction* value = analysis::BehindViews(operand);
+        return left_out.contains(value) && BytesOf(*value) >= BytesOf(step);
+      });
+    };
+    while (members_.size() > 1 && (!IsWorthIt() || is_made_of_as_much(*members_.back()))) {
+      left_out.insert(members_.back());
+      members_.pop_back();
     }
-    if (bytes.empty()) return false;
-    // A value and the one made of it are there at once. A kernel would have written over what it read.
-    absl::c_sort(bytes, std::greater<>());
-    const int64_t kept = bytes[0] + (bytes.size() > 1 ? bytes[1] : 0);
-    const int64_t written_over = DotOf(*members_[0]) == nullptr ? BytesOf(*members_[0]) : 0;
-    return kept - written_over >= kMinBytes && kept >= kMinGain * packed;
+    return members_.size() > 1;
   }
 
   const std::vector<Instruction*>& members() const { return members_; }
@@ -155,6 +164,22 @@ class Chain {
   }
 
  private:
+  bool IsWorthIt() const {
+    std::vector<int64_t> bytes;
+    int64_t packed = 0, products = 0;
+    for (const Instruction* member : members_) {
+      if (const Instruction* dot = DotOf(*member)) packed += PackedBytes(*member, *dot), ++products;
+      if (member != members_[0]) bytes.push_back(BytesOf(*member));
+    }
+    if (bytes.empty()) return false;
+    // A value and the one made of it are there at once. A kernel would have written over what it read.
+    absl::c_sort(bytes, std::greater<>());
+    const int64_t kept = bytes[0] + (bytes.size() > 1 ? bytes[1] : 0);
+    const bool may_write_over = DotOf(*members_[0]) == nullptr && members_[0]->opcode() != Opcode::kReduceWindow;
+    const int64_t written_over = may_write_over ? BytesOf(*members_[0]) : 0;
+    return kept - written_over >= kMinBytes && kept >= (packed > kCachedBytes ? kMinGain : kMinCachedGain) * packed;
+  }
+
   bool IsReadByMembers(const Instruction& value) const {
     if (value.IsRoot() || value.users().empty()) return false;
     return absl::c_all_of(value.users(), [&](const Instruction* user) {
@@ -197,7 +222,7 @@ bool FuseComputation(Computation* computation) {
     if (taken.contains(order[i]) || !IsStep(*order[i])) continue;
     Chain chain(order[i], position);
     chain.Grow(taken);
-    if (!chain.IsWorthIt()) continue;
+    if (!chain.MakeWorthIt()) continue;
     chain.Fuse();
     taken.insert(chain.members().begin(), chain.members().end());
     changed = true;

@@ -31,7 +31,8 @@ bool TakesOver(const Instruction& instruction) {
     const hlo::FusionKind kind = instruction.Get<hlo::FusionAttributes>().kind;
     return kind == hlo::FusionKind::kLoop || kind == hlo::FusionKind::kInput;
   }
-  return hlo::IsElementwise(instruction.opcode()) || instruction.opcode() == Opcode::kSort;
+  return hlo::IsElementwise(instruction.opcode()) || instruction.opcode() == Opcode::kSort ||
+         instruction.opcode() == Opcode::kFft;
 }
 
 // The most bytes of temporaries in computations that were scheduled before.
@@ -42,6 +43,8 @@ using Edges = absl::InlinedVector<int, 4>;
 
 // How much is spent on improving an order: lengths of orders that are tried, together.
 constexpr int64_t kMaxSteps = 1 << 16;
+// Values made so far before the peak are looked at together with their readers.
+constexpr int64_t kMaxBeforePeak = 16;
 
 // One computation as a graph of numbers: positions in its post order.
 class Graph {
@@ -194,7 +197,8 @@ class Graph {
   }
 
   // The order with instructions moved out of the way of its peak: those behind it that free more than they make to
-  // before it, and those before it that make more than they free to behind it.
+  // before it, those before it that make more than they free to behind it, and values that are there with all their
+  // readers to before it.
   std::vector<int> Relieved(std::vector<int> order) const {
     const int64_t n = static_cast<int64_t>(order.size());
     int64_t tries = kMaxSteps / std::max<int64_t>(n, 1);
@@ -211,6 +215,9 @@ class Graph {
       }
       for (int64_t i = at - 1; i >= 0 && !moved; --i) {
         if (const int64_t to = LatestGain(order[i], place); to >= at) try_move(i, to);
+      }
+      for (int64_t i = at; i >= std::max<int64_t>(at - kMaxBeforePeak, 0) && !moved; --i) {
+        if (--tries >= 0) moved = MoveWithReadersIfLess(i, at, place, &order, &live);
       }
     }
     return order;
@@ -293,9 +300,48 @@ class Graph {
     const auto begin = other.begin();
     if (to < from) std::rotate(begin + to, begin + from, begin + from + 1);
     if (to > from) std::rotate(begin + from, begin + from + 1, begin + to + 1);
+    return TakeIfLess(std::move(other), at, /*slack=*/0, order, live);
+  }
+
+  // Moves what stands at `i` and its readers, with all before them that is made for these alone and with names of
+  // parameters, as far to the front as they may be, where less is live at `at` then, and nowhere more than there was.
+  bool MoveWithReadersIfLess(int64_t i, int64_t at, const std::vector<int64_t>& place, std::vector<int>* order,
+                             std::vector<int64_t>* live) const {
+    std::vector<bool> inside(order_.size(), false);
+    const auto is_inside = [&](int node) { return inside[node]; };
+    int64_t last = i, first = i, to = 0;
+    inside[(*order)[i]] = true;
+    for (int reader : readers_[(*order)[i]]) {
+      inside[reader] = true;
+      last = std::max(last, place[reader]);
+    }
+    if (last == i) return false;
+    for (int64_t k = last; k >= 0; --k) {
+      const int node = (*order)[k];
+      if (order_[node]->IsParameter() || after_[node].empty()) continue;
+      const bool is_name = analysis::IsView(*order_[node]) && order_[node]->operand_count() == 1 &&
+                           order_[node]->operand(0)->IsParameter();
+      inside[node] = inside[node] || absl::c_all_of(after_[node], is_inside) ||
+                     (is_name && absl::c_any_of(after_[node], is_inside));
+      if (inside[node]) first = k;
+    }
+    for (int64_t k = 0; k < last; ++k) {
+      const int node = (*order)[k];
+      if (!inside[node] && (order_[node]->IsParameter() || absl::c_any_of(after_[node], is_inside))) to = k + 1;
+    }
+    if (to > at || to >= first) return false;
+    std::vector<int> other = *order;
+    std::stable_partition(other.begin() + to, other.begin() + last + 1, is_inside);
+    return TakeIfLess(std::move(other), at, /*slack=*/(*live)[at] / 64, order, live);
+  }
+
+  // `other` in place of an order where less, by more than `slack`, is live at what stands at `at`, and nowhere more
+  // than there was.
+  bool TakeIfLess(std::vector<int> other, int64_t at, int64_t slack, std::vector<int>* order,
+                  std::vector<int64_t>* live) const {
     std::vector<int64_t> bytes = LiveBytes(other);
-    const int64_t peak = (*live)[at], now_at = std::find(begin, other.end(), (*order)[at]) - begin;
-    if (bytes[now_at] >= peak || *absl::c_max_element(bytes) > peak) return false;
+    const int64_t peak = (*live)[at], now_at = absl::c_find(other, (*order)[at]) - other.begin();
+    if (bytes[now_at] + slack >= peak || *absl::c_max_element(bytes) > peak) return false;
     *order = std::move(other);
     *live = std::move(bytes);
     return true;

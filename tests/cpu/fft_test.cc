@@ -128,6 +128,43 @@ TEST(Fft, LongRowsTakeLittleMemory) {
   }
 }
 
+TEST(Fft, LongRowsOfLargePrimeFactors) {
+  ExpectTransforms({}, {4099});
+  ExpectTransforms({}, {2053}, /*is_double=*/true);
+  ExpectTransforms({}, {2 * 2053}, /*is_double=*/true);
+}
+
+// Threads share the convolution of a long row.
+TEST(Fft, LongConvolutionsTakeTwoArrays) {
+  const std::unique_ptr<hlo::Module> module = ParseOrDie(
+      "HloModule m\nENTRY e {\n  x = c64[8,65537] parameter(0)\n"
+      "  ROOT r = c64[8,65537] fft(x), fft_type=FFT, fft_length={65537}\n}\n");
+  const cpu::FftPlan plan = cpu::PlanFft(*module->entry()->root());
+  EXPECT_LE(plan.ScratchBytes(), 16 * 150000 + plan.slots * (int64_t{1} << 18));
+}
+
+// Transforms of rows and of the dimensions before them, each in the memory of the one before.
+TEST(Fft, InPlace) {
+  const auto in_place = [](const std::string& shape, const std::string& lengths) {
+    const std::unique_ptr<hlo::Module> module =
+        ParseOrDie(absl::StrCat("HloModule m\nENTRY e {\n  x = ", shape, " parameter(0)\n  ROOT r = ", shape,
+                                " fft(x), fft_type=FFT, fft_length={", lengths, "}\n}\n"));
+    return cpu::PlanFft(*module->entry()->root()).MayRunInPlace();
+  };
+  EXPECT_TRUE(in_place("c64[64,1024]", "1024"));
+  EXPECT_TRUE(in_place("c64[16,64,60]", "64,60"));
+  EXPECT_FALSE(in_place("c64[2,1048576]", "1048576"));  // a long row's columns are all of it
+  for (const char* shape : {"64,1024", "100,30", "33,64", "5,4096", "3,17", "1000,8", "16,12,20"}) {
+    const std::string array = absl::StrCat("c64[", shape, "]");
+    const std::string length = std::string(shape).substr(std::string(shape).rfind(',') + 1);
+    ExpectAgrees(absl::StrCat("  x = ", array, " parameter(0)\n  y = ", array, " add(x, x)\n  f = ", array,
+                              " fft(y), fft_type=FFT, fft_length={", length, "}\n  g = ", array,
+                              " multiply(f, f)\n  h = ", array, " fft(g), fft_type=IFFT, fft_length={", length,
+                              "}\n  ROOT r = ", array, " add(h, x)\n"),
+                 1e-6);
+  }
+}
+
 TEST(Fft, SeveralDimensions) {
   const std::vector<std::vector<int64_t>> shapes = {{1, 1},     {4, 6},   {16, 1},     {1, 40},    {37, 20},
                                                     {2, 3, 34}, {64, 64}, {5, 7, 130}, {33, 32, 2}};
