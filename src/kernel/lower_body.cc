@@ -164,9 +164,8 @@ bool NestLowering::HoldsLanes(int parameter) const {
          });
 }
 
-bool NestLowering::IsLocalOfLanes(int parameter, uint64_t loops, const IndexExpr& offset) const {
-  // A load's loops are also those of its predicate.
-  return kernel_.parameters[parameter].is_local && Varies(loops) && !Varies(kernel_.terms.LoopsOf(offset)) &&
+bool NestLowering::IsLocalOfLanes(int parameter, const IndexExpr& offset) const {
+  return kernel_.parameters[parameter].is_local && vector_loop_ >= 0 && !Varies(kernel_.terms.LoopsOf(offset)) &&
          HoldsLanes(parameter);
 }
 
@@ -212,13 +211,14 @@ Value NestLowering::LowerLoad(ValueId id) {
   if (!Varies(op.loops)) {
     MemoryAccess memory(&scalar_, &scalar_);
     llvm::Value* offset = index_.Scalar(op.offset);
+    if (IsLocalOfLanes(op.parameter, op.offset)) offset = b_.CreateMul(offset, b_.getInt64(vector_->lanes()));
     // A guarded load reads element 0 where the guard fails; what it guards is then not used.
     if (op.predicate != kNoValue) offset = b_.CreateSelect(values_[op.predicate].value, offset, b_.getInt64(0));
     return memory.LoadScalar(op.type, base, offset);
   }
   MemoryAccess memory(&scalar_, vector_.get());
   llvm::Value* mask = mask_;
-  Access access = AccessFor(op.offset, IsLocalOfLanes(op.parameter, op.loops, op.offset));
+  Access access = AccessFor(op.offset, IsLocalOfLanes(op.parameter, op.offset));
   if (op.predicate != kNoValue) {
     const bool spread = access.kind == Access::Kind::kSpread && access.spread.is_quotient;
     const bool varies = spread ? !HoldsForRuns(op.predicate) : Varies(kernel_.ops[op.predicate].loops);
@@ -301,7 +301,9 @@ bool NestLowering::WrittenByOneOfGroup() const {
 absl::Status NestLowering::LowerStore(const Store& store) {
   llvm::Value* base = ArrayOf(store.parameter);
   const uint64_t loops = kernel_.terms.LoopsOf(store.offset);
-  if (!Varies(loops) && !Varies(kernel_.ops[store.value].loops)) {
+  // One value for all lanes goes to the element of each, where other parts of the array differ between them.
+  const bool of_lanes = IsLocalOfLanes(store.parameter, store.offset);
+  if (!of_lanes && !Varies(loops) && !Varies(kernel_.ops[store.value].loops)) {
     MemoryAccess memory(&scalar_, &scalar_);
     llvm::Value* offset = index_.Scalar(store.offset);
     if (store.predicate == kNoValue) {
@@ -313,7 +315,6 @@ absl::Status NestLowering::LowerStore(const Store& store) {
       return absl::OkStatus();
     });
   }
-  const bool of_lanes = IsLocalOfLanes(store.parameter, kernel_.ops[store.value].loops, store.offset);
   const Value value = Get(store.value, true);
   const Access access = AccessFor(store.offset, of_lanes);
   const auto write = [&](llvm::Value* mask) {

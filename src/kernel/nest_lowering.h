@@ -212,8 +212,8 @@ class NestLowering {
   // A local array has an element for each lane in the place of one: what is stored there differs between them.
   bool HoldsLanes(int parameter) const;
 
-  // An element of a local array stands for `loops`, of which its offset leaves out the one that runs as lanes.
-  bool IsLocalOfLanes(int parameter, uint64_t loops, const IndexExpr& offset) const;
+  // Such an array, at an offset that leaves out the loop that runs as lanes.
+  bool IsLocalOfLanes(int parameter, const IndexExpr& offset) const;
 
   // Where a parameter is; local arrays are allocated on first use.
   llvm::Value* ArrayOf(int parameter);

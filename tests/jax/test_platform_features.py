@@ -65,6 +65,26 @@ def test_platform_by_name():
     assert jax.local_devices(backend="kiln") == jax.devices("kiln")
 
 
+@pytest.mark.parametrize("first", ["import jax", "import jax; jax.devices()"])
+def test_simulators_that_list_platforms(tmp_path, first):
+    # MJX in the small: it chooses its implementation by names of platforms, and is imported before or after Kiln.
+    source = tmp_path / "mujoco" / "mjx" / "_src"
+    source.mkdir(parents=True)
+    (source / "types.py").write_text("class Impl:\n    JAX = 'jax'\n")
+    (source / "io.py").write_text(
+        "from . import types\n"
+        "def _resolve_impl(device):\n"
+        "    if device.platform == 'cpu':\n"
+        "        return 'for ' + device.platform\n"
+        "    raise ValueError(device)\n"
+        "def put_model(device):\n"
+        "    return _resolve_impl(device)\n"
+    )
+    program = f"{first}; from mujoco.mjx._src import io; print([io.put_model(jax.devices(p)[0]) for p in ('kiln', 'cpu')])"
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    assert run(program, PYTHONPATH=path, JAX_PLATFORMS="kiln,cpu").stdout == "['jax', 'for cpu']\n"
+
+
 # Donation.
 def test_donation_warns_like_xla_cpu(either):
     with warnings.catch_warnings():

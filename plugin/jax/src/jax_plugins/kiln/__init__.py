@@ -9,7 +9,7 @@ JAX finds this module by itself, through the entry point group and the namespace
 import os
 import pathlib
 
-from . import buffer_callbacks, callbacks, dlpack, ffi, gates, hooks, lapack, lowerings  # noqa: F401: each module of hooks announces its own
+from . import buffer_callbacks, callbacks, dlpack, ffi, gates, hooks, lapack, libraries, lowerings  # noqa: F401: each module of hooks announces its own
 from .hooks import PLATFORM
 
 # Where JAX_PLATFORMS is not set: before XLA:CPU (0), after TPUs (300) and GPUs (500).
