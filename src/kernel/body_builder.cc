@@ -40,7 +40,10 @@ absl::StatusOr<Index> BodyBuilder::NewLoops(absl::Span<const int64_t> extents, L
 absl::StatusOr<Index> BodyBuilder::BeginNest(absl::Span<const int64_t> extents, LoopKind kind, int parallel) {
   Nest nest;
   KILN_ASSIGN_OR_RETURN(Index variables, NewLoops(extents, kind, &nest.loops));
-  for (int i = 0; i < parallel; ++i) kernel_.loops[nest.loops[i]].kind = LoopKind::kParallel;
+  // Dimensions of one element have no loop.
+  const auto in_front = extents.first(static_cast<size_t>(parallel));
+  const auto loops = in_front.size() - static_cast<size_t>(absl::c_count(in_front, 1));
+  for (size_t i = 0; i < loops; ++i) kernel_.loops[nest.loops[i]].kind = LoopKind::kParallel;
   const uint64_t set = SetOf(nest.loops);
   kernel_.nests.push_back(std::move(nest));
   open_.assign(1, OpenBlock{&kernel_.nests.back().body, set});
