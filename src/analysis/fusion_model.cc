@@ -346,7 +346,7 @@ bool IsMadeOfMore(const Instruction& value) {
     bool directly = false;  // one that is not behind a dear value
   };
   absl::flat_hash_map<const Instruction*, Readers> readers;
-  std::vector<const Instruction*> read_elsewhere;  // arrays that some step reads directly
+  absl::flat_hash_set<const Instruction*> read_elsewhere;  // arrays that some step reads directly
   int64_t bytes = 0;
   for (size_t i = 0; i < steps.size() && steps.size() <= kMaxValues; ++i) {
     const auto [step, behind] = steps[i];
@@ -360,22 +360,18 @@ bool IsMadeOfMore(const Instruction& value) {
       const bool is_stored =
           IsLoopProducer(*operand) ? dear : IsContraction(*operand) || operand->opcode() == Opcode::kReduceWindow;
       if (++of.count < operand->users().size() || operand->IsRoot()) {
-        if (is_array && is_stored && !operand->IsRoot()) read_elsewhere.push_back(operand);
+        if (is_array && is_stored && !operand->IsRoot()) read_elsewhere.insert(operand);
         continue;
       }
+      read_elsewhere.erase(operand);
       if (is_array && is_stored) bytes += operand->shape().byte_count();
       if (IsLoopProducer(*operand)) steps.push_back({operand, dear || !of.directly});
     }
   }
   if (2 * bytes > 3 * value.shape().byte_count()) return true;
-  // What reads them elsewhere, but before the value, keeps none of them.
-  std::erase_if(read_elsewhere, [&](const Instruction* array) {
-    return readers[array].count == array->users().size();  // counted above
-  });
   if (read_elsewhere.empty()) return false;
+  // What reads them elsewhere, but before the value, keeps none of them.
   const absl::flat_hash_set<const Instruction*> before = ValuesBefore(value);
-  absl::c_sort(read_elsewhere);
-  read_elsewhere.erase(std::unique(read_elsewhere.begin(), read_elsewhere.end()), read_elsewhere.end());
   for (const Instruction* array : read_elsewhere) {
     const bool ends = absl::c_all_of(array->users(), [&](const Instruction* user) { return before.contains(user); });
     if (ends) bytes += array->shape().byte_count();

@@ -301,16 +301,19 @@ class Planner {
     const bool odd_real = (forward_real || to_real) && !halved;
     const End in = {from, Interleaved()}, out = {FftBuffer::kOutput, Interleaved()};
 
-    if (const int64_t split = odd_real ? 0 : LongRowSplit(complex_length, rows); split > 0) {
-      FftGroup group = {.rounds = rows};
-      FourSteps(&group, complex_length, split, inverse, in, out, /*pairs=*/to_real, scale);
-      if (forward_real) group.phases.push_back(PairsPhase(complex_length, out));
+    // A row after the other.
+    const auto add_rounds = [&](FftGroup group) {
+      if (forward_real && halved) group.phases.push_back(PairsPhase(complex_length, out));
       for (FftPhase& phase : group.phases) {
         phase.units.strides[source].round = source_row;
         phase.units.strides[result].round = result_row;
       }
       plan_.groups.push_back(std::move(group));
-      return;
+    };
+    if (const int64_t split = odd_real ? 0 : LongRowSplit(complex_length, rows); split > 0) {
+      FftGroup group = {.rounds = rows};
+      FourSteps(&group, complex_length, split, inverse, in, out, /*pairs=*/to_real, scale);
+      return add_rounds(std::move(group));
     }
 
     const bool may_share = from != FftBuffer::kTemporary && !(to_real && halved);
@@ -321,13 +324,7 @@ class Planner {
       const End result_end = {FftBuffer::kOutput, odd_real && to_real ? kReal : Interleaved()};
       LongRow(&group, complex_length, size, inverse, source_end, result_end,
               /*mirrored=*/odd_real && to_real ? kept : 0, odd_real && forward_real ? kept : complex_length, scale);
-      if (halved) group.phases.push_back(PairsPhase(complex_length, out));
-      for (FftPhase& phase : group.phases) {
-        phase.units.strides[source].round = source_row;
-        phase.units.strides[result].round = result_row;
-      }
-      plan_.groups.push_back(std::move(group));
-      return;
+      return add_rounds(std::move(group));
     }
 
     FftPhase phase;
@@ -520,13 +517,8 @@ class Planner {
   // of it for each would be much memory; 0: none.
   int64_t LongConvolution(int64_t length, int64_t rows) const {
     if (length < 2 || IsSmooth(length)) return 0;
-    int64_t best = 0;
-    for (int64_t odd : {1, 3, 5, 9, 15}) {
-      int64_t size = odd;
-      while (size < 2 * length - 1) size *= 2;
-      if (best == 0 || size < best) best = size;
-    }
-    return LongRowSplit(best, rows) > 0 ? best : 0;
+    const int64_t size = ConvolutionLength(length, /*columns=*/false, vector_lanes_);
+    return LongRowSplit(size, rows) > 0 ? size : 0;
   }
 
   // Elements of a row by pieces, times those of a table of `table_length`.

@@ -40,9 +40,9 @@ KILN_INLINE void TransposeTile(const Square<T>& square, int64_t row, int64_t col
 }
 
 template <typename T>
-void TransposeElements(const Square<T>& square, int64_t row, int64_t rows, int64_t column, int64_t columns) {
-  for (int64_t c = column; c < columns; ++c) {
-    for (int64_t r = row; r < rows; ++r) *square.Column(c, r) = *square.Row(r, c);
+void TransposeElements(const Square<T>& square, int64_t rows, int64_t columns) {
+  for (int64_t c = 0; c < columns; ++c) {
+    for (int64_t r = 0; r < rows; ++r) *square.Column(c, r) = *square.Row(r, c);
   }
 }
 
@@ -51,7 +51,7 @@ template <typename T, int kSide, bool kStreams>
 KILN_INLINE void TransposeTiles(const Square<T>& square, int64_t rows, int64_t columns) {
   if (rows < kSide || columns < kSide) {
     if constexpr (kSide > 4) return TransposeTiles<T, kSide / 2, /*kStreams=*/false>(square, rows, columns);
-    return TransposeElements(square, 0, rows, 0, columns);
+    return TransposeElements(square, rows, columns);
   }
   for (int64_t column = 0; column < columns; column += kSide) {
     const int64_t c = std::min(column, columns - kSide);

@@ -657,7 +657,8 @@ class Planner {
     return true;
   }
 
-  // Makes `producer`, which would be evaluated along `paths`, in the group for each block of its rows, where that can be.
+  // Makes `producer` in the group for each block of its rows, where that can be; a transpose that another undoes is
+  // evaluated along `paths`, where it is read.
   bool Keep(Instruction* producer, int64_t index, const std::vector<IndexPath>& paths) {
     FusionGroup& group = groups_[index];
     if (costs_.kept_bytes == 0 || group.kind != FusionKind::kLoop || group.repeats_rows ||
@@ -678,7 +679,7 @@ class Planner {
     double evaluations = static_cast<double>(producer->shape().element_count());
     for (const analysis::KeptValue& kept : blocks->values) {
       if (kept.value != producer) continue;
-      // A transpose that another undoes: lanes run along what it reads, and across what would be kept.
+      // Lanes run along what an undone transpose reads, and across what would be kept.
       if (producer->opcode() == Opcode::kTranspose && kept.lane_dimension >= 0 &&
           producer->dimensions()[kept.lane_dimension] + 1 == producer->shape().rank()) {
         group.kept.erase(producer);
