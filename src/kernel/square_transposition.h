@@ -1,5 +1,5 @@
 // What transposes squares of arrays that nothing else is done to. The functions are compiled with Kiln and called by
-// name: shuffles of a square take five times as long to compile as the rest of such a kernel.
+// name: shuffles of a square take four to five times as long to compile as the rest of such a kernel.
 #ifndef KILN_KERNEL_SQUARE_TRANSPOSITION_H_
 #define KILN_KERNEL_SQUARE_TRANSPOSITION_H_
 
