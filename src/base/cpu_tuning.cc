@@ -76,6 +76,7 @@ constexpr CpuTuning kWide = {
                  .l3_load_cycles = 0.3,
                  // Columns in stretches of a page: 4096 by 4096 numbers take 2.1 ms instead of 3.0 (Zen 4).
                  .far_bytes = 32 * kMegabyte,
+                 .multiplies_brain_pairs = true,
                  // `kiln run --repeat` of 1, 2, 4 and 8 rows times 4096 by 8192 bf16 or 4096 by 4096 f32: 0.8 to 1 of
                  // the time without, one row of bf16 0.85.
                  .asks_for_rows = false,
@@ -182,6 +183,9 @@ constexpr CpuTuning MakeIntel() {
   // Rows a page apart share a set of the L1 cache: `gemm_bench f32 M 1024 K` with M of 128 and 256 and K of 1024 and
   // 4096 takes 0.92 of the time where rhs is packed.
   row.products.placed_rows = 96;
+  // One pair every second cycle, where a cycle has two products of f32: 1024 by 1024 by 1024 take 12.4 ms in pairs and
+  // 7 widened.
+  row.products.multiplies_brain_pairs = false;
   // Not measured: its products take a hundred cycles where they are subnormal.
   row.kernels.scales_to_subnormals = false;
   return row;

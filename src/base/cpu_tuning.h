@@ -57,7 +57,7 @@ struct KernelTuning {
   int64_t ahead_bytes;                // how far reductions of arrays from memory ask ahead; 0: not; bench reduce/.*16m
   int64_t row_elements;               // of a row that several stages go over at most; bench 'norm|losses'
   int64_t single_row_elements;        // where there is but one; bench 'norm|losses'
-  bool scales_to_subnormals;  // AVX-512's instruction that scales takes no longer to give subnormals; bench math
+  bool scales_to_subnormals;   // AVX-512's instruction that scales takes no longer to give subnormals; bench math
   int64_t function_registers;  // in which lanes of functions go side by side: bench math
 };
 
@@ -79,6 +79,7 @@ struct ProductTuning {
   double l2_load_cycles;                // of a vector of rhs from the L2 cache, beyond one from the L1 cache
   double l3_load_cycles;                // and from behind the L2 cache
   int64_t far_bytes;                    // rhs, and rows that are summed, of this size come from memory; bench reduce
+  bool multiplies_brain_pairs;          // products of pairs of bf16 are faster than f32's; bench 'low precision/bf16'
   bool asks_for_rows;                   // rows from memory are asked for a tile ahead; bench 'low precision/.*4096'
   int64_t vector_product_bytes;         // a vector times such a matrix is a sum of products; bench matmul/.*4096
   // Kernels compiled with Kiln (cpu/gemm_blocks.h).

@@ -95,7 +95,12 @@ class BlockRunner {
     sums_row_ = g_.direct ? g_.out_row : step_bytes_;
     rhs_bytes_ = g_.pack_rhs ? stretch_bytes_ * (keeps_rhs ? CeilDivide(g_.steps, steps) : 1) : 0;
     lhs_bytes_ = g_.pack_lhs ? RoundUp(steps * g_.rows * kernels_.sum_bytes, 64) : 0;
+    if (g_.widen_lhs != GemmWidening::kNone && !g_.pack_lhs) {
+      widened_row_ = WidenedRow(steps);
+      lhs_bytes_ = RoundUp(g_.rows * widened_row_, 64);
+    }
     if (make_lhs != nullptr) lhs_bytes_ = RoundUp((LhsIsAlongK() ? g_.rows : steps) * g_.lhs_pitch, 64);
+    if (g_.widen_rhs != GemmWidening::kNone && !RhsIsAlongN()) piece_bytes_ = g_.columns * WidenedRow(steps);
     if (make_rhs != nullptr) {
       piece_bytes_ = RoundUp((RhsIsAlongN() ? steps * kernels_.depth : g_.columns) * g_.rhs_pitch, 64);
     }
@@ -183,20 +188,21 @@ class BlockRunner {
       GemmTileStrides strides = Strides();
       char* offsets = offsets_ + step / g_.step_block * stretch_offsets_;
       if (is_new_rhs) MakeOffsets(k, from, 0, g_.n, offsets);
+      const Stretch tile_k = OfTiles(k);
       const auto tile = [&](int64_t m, int64_t n) {
         if (kernels_.has_offset) strides.offsets = offsets + n * kernels_.sum_bytes;
-        const char* rows = make_lhs_ != nullptr ? packed_lhs_ : k.lhs + m * g_.lhs_row;
-        MultiplyTile(k, strides, rows, from + n / g_.columns * panel_stride, out, sums_, batch, m, n,
-                     std::min(g_.rows, m_end - m), std::min(g_.columns, g_.n - n));
+        MultiplyTile(tile_k, strides, HasOwnLhs() ? packed_lhs_ : k.lhs + m * g_.lhs_row,
+                     from + n / g_.columns * panel_stride, out, sums_, batch, m, n, std::min(g_.rows, m_end - m),
+                     std::min(g_.columns, g_.n - n));
       };
       // Few steps leave room in the first-level cache for all rows beside a panel.
-      if (make_lhs_ == nullptr && count * kernels_.sum_bytes * (m_end - m_begin) <= Host().l1_bytes) {
+      if (!HasOwnLhs() && count * kernels_.sum_bytes * (m_end - m_begin) <= Host().l1_bytes) {
         for (int64_t n = 0; n < g_.n; n += g_.columns) {
           for (int64_t m = m_begin; m < m_end; m += g_.rows) tile(m, n);
         }
       } else {
         for (int64_t m = m_begin; m < m_end; m += g_.rows) {
-          if (make_lhs_ != nullptr) MakeLhs(k, batch, m, std::min(g_.rows, m_end - m));
+          TakeLhs(k, k.lhs + m * g_.lhs_row, batch, m, std::min(g_.rows, m_end - m));
           for (int64_t n = 0; n < g_.n; n += g_.columns) tile(m, n);
         }
       }
@@ -219,10 +225,54 @@ class BlockRunner {
     return count;
   }
 
-  bool RhsIsAlongN() const { return g_.rhs_n * kernels_.depth == kernels_.sum_bytes; }
+  static constexpr int64_t kNarrowBytes = 2, kWideBytes = 4;  // of an element that is widened
+
+  bool RhsIsAlongN() const {
+    if (g_.widen_rhs != GemmWidening::kNone) return g_.rhs_n == kNarrowBytes;
+    return g_.rhs_n * kernels_.depth == kernels_.sum_bytes;
+  }
   bool LhsIsAlongK() const { return g_.lhs_step == kernels_.sum_bytes; }
+  // Whether tiles of lhs are made or copied, and how they lie in memory of the thread.
+  bool HasOwnLhs() const { return make_lhs_ != nullptr || g_.pack_lhs != 0 || g_.widen_lhs != GemmWidening::kNone; }
+  Stretch OfTiles(const Stretch& k) const {
+    if (widened_row_ == 0) return k;
+    static constexpr int64_t kNoDistance = 0;
+    Stretch tile = k;
+    tile.lhs_runs = &kNoDistance;
+    tile.steps *= tile.run_count;
+    tile.run_count = 1;
+    return tile;
+  }
+
+  // Bytes from one row of `elements` that are widened to the next: whole lines, an odd number of them, since rows of a
+  // power of two would share few cache sets.
+  static int64_t WidenedRow(int64_t elements) { return RoundUp(elements * kWideBytes, 128) + 64; }
+
+  void Widen(GemmWidening widening, const char* from, char* to, int64_t count) {
+    kernels_.widen[static_cast<int64_t>(widening)](from, to, count);
+  }
+
+  // Columns along n go to their panels, those along k to a piece of the size of a panel first.
+  void PackWidened(const char* from, char* panel, int64_t elements, int64_t columns) {
+    const int64_t pitch = WidenedRow(elements);
+    for (int64_t n = 0; n < columns; n += g_.columns, panel += panel_bytes_) {
+      const int64_t count = std::min(g_.columns, columns - n);
+      if (RhsIsAlongN()) {
+        for (int64_t k = 0; k < elements; ++k) {
+          char* to = panel + k * step_bytes_;
+          Widen(g_.widen_rhs, from + k * g_.rhs_k + n * kNarrowBytes, to, count);
+          std::memset(to + count * kWideBytes, 0, static_cast<size_t>((g_.columns - count) * kWideBytes));
+        }
+        continue;
+      }
+      for (int64_t i = 0; i < count; ++i) Widen(g_.widen_rhs, from + (n + i) * g_.rhs_n, piece_ + i * pitch, elements);
+      const GemmPacking packing = {kWideBytes, pitch, g_.columns, panel_bytes_};
+      kernels_.pack_columns(piece_, panel, packing, elements, count);
+    }
+  }
 
   void Pack(const char* from, char* to, int64_t elements, int64_t columns) {
+    if (g_.widen_rhs != GemmWidening::kNone) return PackWidened(from, to, elements, columns);
     Pack(from, to, elements, columns, g_.rhs_k, g_.rhs_n);
   }
   void Pack(const char* from, char* to, int64_t elements, int64_t columns, int64_t k_stride, int64_t n_stride) {
@@ -256,6 +306,28 @@ class BlockRunner {
                   : make_lhs_(packed_lhs_, extra_, batch, first, m, count, rows);
   }
 
+  // The rows from `m` on of an lhs that is not read where it lies, at `lhs`.
+  void TakeLhs(const Stretch& k, const char* lhs, int64_t batch, int64_t m, int64_t rows) {
+    if (make_lhs_ != nullptr) return MakeLhs(k, batch, m, rows);
+    if (widened_row_ != 0) {
+      const int64_t run_bytes = k.steps * kWideBytes;
+      for (int64_t run = 0; run < k.run_count; ++run) {
+        const char* from = lhs + k.lhs_runs[run];
+        char* to = packed_lhs_ + run * run_bytes;
+        for (int64_t row = 0; row < rows; ++row, from += g_.lhs_row, to += widened_row_) {
+          Widen(g_.widen_lhs, from, to, k.steps);
+        }
+      }
+    } else if (g_.widen_lhs != GemmWidening::kNone) {
+      char* to = packed_lhs_;
+      for (int64_t step = 0; step < k.steps; ++step, lhs += g_.lhs_step, to += g_.rows * kWideBytes) {
+        Widen(g_.widen_lhs, lhs, to, rows);
+      }
+    } else if (g_.pack_lhs) {
+      PackTile(lhs, packed_lhs_, g_.lhs_step, k.steps, rows * kernels_.sum_bytes, g_.rows * kernels_.sum_bytes);
+    }
+  }
+
   // `rows` follow in rhs.
   void PrefetchNext(const char* rhs, const int64_t* runs, int64_t steps, int64_t rows, int64_t tiles, int64_t columns) {
     const bool from_memory = RhsIsAlongN() && make_rhs_ == nullptr;
@@ -271,6 +343,9 @@ class BlockRunner {
     if (g_.pack_lhs) {
       strides.lhs_row = kernels_.sum_bytes;
       strides.lhs_step = g_.rows * kernels_.sum_bytes;
+    } else if (widened_row_ != 0) {
+      strides.lhs_row = widened_row_;
+      strides.lhs_step = kWideBytes;
     } else if (make_lhs_ != nullptr) {
       (LhsIsAlongK() ? strides.lhs_row : strides.lhs_step) = g_.lhs_pitch;
     }
@@ -291,7 +366,15 @@ class BlockRunner {
     }
     kernel(lhs, panel, sums, strides, k.lhs_runs, k.rhs_runs, k.run_count, k.steps, vectors * kernels_.lanes, k.resume);
     if (!k.last) return;
-    if (finish_ != nullptr) finish_(sums, out, extra_, outer, m, n, rows, columns);
+    if (finish_ != nullptr) {
+      finish_(sums, out, extra_, outer, m, n, rows, columns);
+    } else if (g_.narrow_out != GemmWidening::kNone) {
+      GemmNarrow* narrow = FindGemmKernels(GemmKernelKind::kF32)->narrow[static_cast<int64_t>(g_.narrow_out)];
+      out += m * g_.out_row + n * g_.out_column;
+      for (int64_t row = 0; row < rows; ++row, sums += step_bytes_, out += g_.out_row) {
+        narrow(sums, out, g_.out_column, columns);
+      }
+    }
     if (!g_.transposed) return;
     kernels_.store_columns(sums, out + m * g_.out_row + n * g_.out_column, step_bytes_, g_.out_row, g_.out_column, rows,
                            columns);
@@ -319,6 +402,7 @@ class BlockRunner {
                 int64_t n_end, char* out, int64_t batch) {
     GemmTileStrides strides = Strides();
     MakeOffsets(k, rhs, n_begin, n_end, offsets_);
+    const Stretch tile_k = OfTiles(k);
     const int64_t panel_stride = PanelStride();
     char* sums = sums_;
     for (int64_t tile = first_tile; tile < last_tile; ++tile) {
@@ -327,18 +411,15 @@ class BlockRunner {
       const int64_t rows = std::min(g_.rows, g_.m - m);
       const GemmBlockDimension offset = OffsetOf(g_.outer, g_.outer_count, outer);
       const char* lhs = k.lhs + offset.lhs + m * g_.lhs_row;
-      if (g_.pack_lhs) {
-        PackTile(lhs, packed_lhs_, g_.lhs_step, k.steps, rows * kernels_.sum_bytes, strides.lhs_step);
-        lhs = packed_lhs_;
-      } else if (make_lhs_ != nullptr) {
-        MakeLhs(k, batch, m, rows);
+      if (HasOwnLhs()) {
+        TakeLhs(k, lhs, batch, m, rows);
         lhs = packed_lhs_;
       }
       const char* panel = rhs;
       for (int64_t n = n_begin; n < n_end; n += g_.columns, panel += panel_stride) {
         prefetch_.Advance();
         if (kernels_.has_offset) strides.offsets = offsets_ + (n - n_begin) * kernels_.sum_bytes;
-        MultiplyTile(k, strides, lhs, panel, out + offset.out, sums, batch * OuterCount() + outer, m, n, rows,
+        MultiplyTile(tile_k, strides, lhs, panel, out + offset.out, sums, batch * OuterCount() + outer, m, n, rows,
                      std::min(g_.columns, n_end - n));
         if (in_parts_) sums += g_.rows * step_bytes_;
       }
@@ -358,6 +439,7 @@ class BlockRunner {
   int64_t panel_bytes_ = 0, stretch_bytes_ = 0;  // of a panel, and of all panels of a stretch of k
   int64_t sums_row_ = 0;
   int64_t rhs_bytes_ = 0, lhs_bytes_ = 0, piece_bytes_ = 0, sums_bytes_ = 0, offset_bytes_ = 0;  // of memory
+  int64_t widened_row_ = 0;      // bytes from row to row of a tile of lhs that is widened; 0 where it lies along m
   int64_t stretch_offsets_ = 0;  // bytes of the offsets of a stretch of k
   RhsPrefetch prefetch_;
   char *packed_rhs_ = nullptr, *packed_lhs_ = nullptr, *piece_ = nullptr, *sums_ = nullptr, *offsets_ = nullptr;

@@ -31,9 +31,11 @@ struct GemmBlocks {
   int64_t rhs_k = 0, rhs_n = 0;         // bytes between elements
   int64_t out_row = 0, out_column = 0;  // bytes
   int64_t pack_lhs = 0, pack_rhs = 0;
+  GemmWidening widen_lhs = GemmWidening::kNone, widen_rhs = GemmWidening::kNone;
   // Of operands that are made: bytes from row to row of a piece, 0 of an rhs that is made in panels.
   int64_t lhs_pitch = 0, rhs_pitch = 0;
-  int64_t direct = 0;                          // sums are the result as it is stored
+  int64_t direct = 0;                             // sums are the result as it is stored,
+  GemmWidening narrow_out = GemmWidening::kNone;  // or once they are rounded
   int64_t transposed = 0;                      // columns are no neighbours in the result: tiles are stored aside first
   int64_t streams = 0;                         // rhs comes from memory row by row
   int64_t run_block = 0, step_block = 0;       // of k at a time: whole runs, or steps of the only one
@@ -102,6 +104,8 @@ bool ChooseAmxTile(const GemmSpec& spec, const GemmProblem& problem, const GemmA
                    GemmSchedule& schedule);
 // Whether a kernel's sums are the result, but for where these are stored.
 bool IsDirectResult(const GemmSpec& spec, const GemmArithmetic& arithmetic);
+// How kernels of a schedule of blocks or rows make the result of its sums where that is all there is to do.
+GemmWidening ResultNarrowing(const GemmSpec& spec, const GemmArithmetic& arithmetic, const GemmSchedule& schedule);
 // Whether it is large enough for them.
 bool IsWorthGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule);
 // Packing and the blocks of a schedule of that kind, whose tile is chosen.

@@ -47,7 +47,7 @@ absl::StatusOr<GemmBlocksParts> GemmEmitter::EmitBlocksParts(const std::string& 
     default:
       parts.description = DescribeGemmBlocks(spec_, problem_, schedule_, layout_);
   }
-  if (!direct) {
+  if (!direct && ResultNarrowing(spec_, arithmetic_, schedule_) == GemmWidening::kNone) {
     KILN_ASSIGN_OR_RETURN(parts.finish, EmitFinish());
   }
   return parts;
@@ -57,8 +57,10 @@ bool IsOneCall(const GemmSpec& spec, const GemmPlan& plan, size_t phase) {
   if (plan.schedule.kind == GemmSchedule::Kind::kWinograd && phase == 0) return true;
   const absl::StatusOr<GemmArithmetic> arithmetic =
       GemmArithmetic::Make(spec.lhs.type, spec.rhs.type, spec.result_type);
-  return phase + 1 == plan.phases.size() && plan.schedule.IsCompiled() && arithmetic.ok() &&
-         IsDirectResult(spec, *arithmetic) && !spec.make_lhs && !spec.make_rhs;
+  return phase + 1 == plan.phases.size() && plan.schedule.IsCompiled() && arithmetic.ok() && !spec.make_lhs &&
+         !spec.make_rhs &&
+         (IsDirectResult(spec, *arithmetic) ||
+          ResultNarrowing(spec, *arithmetic, plan.schedule) != GemmWidening::kNone);
 }
 
 absl::StatusOr<GemmBlocksParts> EmitGemmBlocks(const GemmSpec& spec, const GemmPlan& plan, absl::string_view name,

@@ -20,6 +20,22 @@ constexpr int64_t kMaxRunSteps = 8192;
 // Pieces of operands that are made begin at multiples of so many steps, whole vectors of any type.
 constexpr int64_t kMadeSteps = 64;
 
+// How elements that lie in memory as `type` become the sum's f32; nothing where they are that, or cannot.
+GemmWidening WideningOf(PrimitiveType type, const GemmArithmetic& arithmetic) {
+  if (arithmetic.native_type() != PrimitiveType::kF32 || arithmetic.parts() != 1) return GemmWidening::kNone;
+  if (type == PrimitiveType::kBF16) return GemmWidening::kBrain;
+  return type == PrimitiveType::kF16 && Host().half_conversions ? GemmWidening::kHalf : GemmWidening::kNone;
+}
+
+// The padded copy of lhs is in the sum's type, and groups are of elements as they are.
+GemmWidening LhsWidening(const GemmSpec& spec, const GemmProblem& problem, const GemmArithmetic& arithmetic) {
+  return problem.depth > 1 || !spec.padding.empty() ? GemmWidening::kNone : WideningOf(problem.lhs_type, arithmetic);
+}
+
+GemmWidening RhsWidening(const GemmProblem& problem, const GemmArithmetic& arithmetic) {
+  return problem.depth > 1 ? GemmWidening::kNone : WideningOf(problem.rhs_type, arithmetic);
+}
+
 std::optional<GemmKernelKind> VectorKindOf(const GemmSpec& spec, const GemmProblem& problem,
                                            const GemmArithmetic& arithmetic) {
   if (arithmetic.parts() != 1) return std::nullopt;
@@ -28,9 +44,14 @@ std::optional<GemmKernelKind> VectorKindOf(const GemmSpec& spec, const GemmProbl
     if (problem.rhs_type != PrimitiveType::kS8) return GemmKernelKind::kSignedUnsigned;
     return problem.lhs_type == PrimitiveType::kS8 ? GemmKernelKind::kSignedBytes : GemmKernelKind::kUnsignedSigned;
   }
-  // The padded copy of lhs is in the sum's type.
-  if (!arithmetic.IsNative(problem.rhs_type)) return std::nullopt;
-  if (spec.padding.empty() && !arithmetic.IsNative(problem.lhs_type)) return std::nullopt;
+  const bool native_rhs = arithmetic.IsNative(problem.rhs_type);
+  const bool native_lhs = arithmetic.IsNative(problem.lhs_type) || !spec.padding.empty();
+  if (!native_rhs && RhsWidening(problem, arithmetic) == GemmWidening::kNone) return std::nullopt;
+  if (!native_lhs && LhsWidening(spec, problem, arithmetic) == GemmWidening::kNone) return std::nullopt;
+  // Operands that are made are in the sum's type, and others are widened a row or column at a time.
+  if (spec.lhs_work + spec.rhs_work > 0 && !(native_lhs && native_rhs)) return std::nullopt;
+  if (!native_rhs && problem.rhs_n != 1 && problem.rhs_k != 1) return std::nullopt;
+  if (!native_lhs && problem.lhs_k != 1 && (problem.lhs_m != 1 || problem.k_outer > 1)) return std::nullopt;
   if (arithmetic.native_type() == PrimitiveType::kF32) return GemmKernelKind::kF32;
   if (arithmetic.native_type() == PrimitiveType::kF64) return GemmKernelKind::kF64;
   return std::nullopt;
@@ -48,7 +69,8 @@ int64_t CountOf(const std::vector<GemmBatchDimension>& dimensions) {
 }
 
 bool MustPack(const GemmProblem& problem, const GemmSchedule& schedule) {
-  return problem.rhs_n != 1 || problem.depth > 1 || problem.n % schedule.lanes != 0;
+  const bool is_narrow = problem.rhs_type == PrimitiveType::kBF16 || problem.rhs_type == PrimitiveType::kF16;
+  return problem.rhs_n != 1 || problem.depth > 1 || problem.n % schedule.lanes != 0 || is_narrow;
 }
 
 // Whether few rows are multiplied with an rhs whose rows are wide.
@@ -80,6 +102,13 @@ bool IsStoredDirectly(const GemmSpec& spec, const GemmProblem& problem, const Ge
 
 bool IsDirectResult(const GemmSpec& spec, const GemmArithmetic& arithmetic) {
   return !spec.epilogue && arithmetic.IsNative(spec.out.type) && spec.out.type == spec.result_type;
+}
+
+GemmWidening ResultNarrowing(const GemmSpec& spec, const GemmArithmetic& arithmetic, const GemmSchedule& schedule) {
+  const bool narrows = schedule.kind == GemmSchedule::Kind::kBlocks || schedule.kind == GemmSchedule::Kind::kRows;
+  if (!narrows || spec.epilogue || spec.out.type != spec.result_type) return GemmWidening::kNone;
+  if (FindGemmKernels(GemmKernelKind::kF32) == nullptr) return GemmWidening::kNone;
+  return WideningOf(spec.out.type, arithmetic);
 }
 
 bool SupportsGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule,
@@ -144,10 +173,13 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
 
   // Rows of rhs that lie close together are as good as packed.
   const bool wide_rows = problem.rhs_k * element >= costs.wide_row_bytes;
-  schedule.pack_rhs = MustPack(problem, schedule) || spec.rhs_work > 0 ||
+  const bool widens_lhs = LhsWidening(spec, problem, arithmetic) != GemmWidening::kNone;
+  // Runs of an lhs that is widened become one.
+  schedule.pack_rhs = MustPack(problem, schedule) || spec.rhs_work > 0 || (widens_lhs && problem.k_outer > 1) ||
                       (wide_rows && problem.m * problem.m_outer >= costs.placed_rows);
   schedule.pack_lhs =
-      spec.lhs_work == 0 && problem.lhs_m == 1 && problem.k_outer == 1 && problem.lhs_k * element >= 256;
+      widens_lhs ? problem.lhs_k != 1
+                 : spec.lhs_work == 0 && problem.lhs_m == 1 && problem.k_outer == 1 && problem.lhs_k * element >= 256;
 
   // All of k in one go while a packed panel of rhs takes little of the second-level cache, the more so where sums would
   // have to be kept aside; else stretches.
@@ -172,7 +204,8 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
   const int64_t max_sums = Host().l2_bytes / 2 / (rows * step_bytes);  // tiles
   const double rhs_element = spec.rhs_work + (schedule.pack_rhs ? costs.block_pack_work : costs.block_rhs_work);
   const double rhs_row = wide_rows ? costs.block_row_work : 0.0;
-  const double lhs_element = spec.lhs_work + (schedule.pack_lhs ? costs.block_lhs_pack_work : costs.block_lhs_work);
+  const double lhs_element =
+      spec.lhs_work + (schedule.pack_lhs || widens_lhs ? costs.block_lhs_pack_work : costs.block_lhs_work);
   const double gain = schedule.amx ? costs.amx_gain : 1.0;
   double best = std::numeric_limits<double>::infinity();
   const int64_t least_parts = CeilDivide(column_panels, max_columns);
@@ -240,12 +273,15 @@ std::vector<int64_t> DescribeGemmBlocks(const GemmSpec& spec, const GemmProblem&
   g.out_column = problem.out_n * out;
   g.pack_lhs = schedule.pack_lhs ? 1 : 0;
   g.pack_rhs = schedule.pack_rhs ? 1 : 0;
+  g.widen_lhs = LhsWidening(spec, problem, *arithmetic);
+  g.widen_rhs = RhsWidening(problem, *arithmetic);
   if (spec.lhs_work > 0) g.lhs_pitch = PlaceOfOperand(problem, schedule, /*is_lhs=*/true).pitch * lhs;
   if (spec.rhs_work > 0) {
     const GemmOperandPlace place = PlaceOfOperand(problem, schedule, /*is_lhs=*/false);
     g.rhs_pitch = place.panel > 0 ? 0 : place.pitch * rhs;
   }
   g.direct = IsStoredDirectly(spec, problem, *arithmetic) ? 1 : 0;
+  g.narrow_out = ResultNarrowing(spec, *arithmetic, schedule);
   g.transposed = problem.out_n != 1 ? 1 : 0;
   g.streams = StreamsRhs(spec, problem, schedule) ? 1 : 0;
   g.run_block = std::max<int64_t>(schedule.k_block / problem.k, 1);

@@ -30,6 +30,10 @@ constexpr GemmKernelKind AmxKindOf(GemmKernelKind kind) {
 }
 constexpr bool IsAmx(GemmKernelKind kind) { return kind >= GemmKernelKind::kAmxBrain; }
 
+// What is f32 in kernels and narrower in memory: operands are widened where they are packed, and results rounded where
+// they are stored.
+enum class GemmWidening : int64_t { kNone, kBrain, kHalf };
+
 inline constexpr int kMaxTileRows = 32;        // of any kernel,
 inline constexpr int kMaxVectorTileRows = 14;  // and of those that broadcast lhs against vectors
 inline constexpr int kMaxTileVectors = 4;
@@ -67,6 +71,11 @@ using GemmPack = void(const char* from, char* to, const GemmPacking& packing, in
 using GemmStore = void(const char* sums, char* to, int64_t sums_row, int64_t out_row, int64_t out_column, int64_t rows,
                        int64_t columns);
 
+// Makes f32 of `count` bf16 or f16.
+using GemmWiden = void(const char* from, char* to, int64_t count);
+// Rounds `count` f32 to the nearest bf16 or f16, ties to even, which lie `stride` bytes apart.
+using GemmNarrow = void(const char* from, char* to, int64_t stride, int64_t count);
+
 struct GemmKernels {
   int64_t lanes = 0;
   int64_t depth = 0;      // elements of k in a step
@@ -78,6 +87,9 @@ struct GemmKernels {
   GemmPack* pack_rows = nullptr;     // rhs contiguous along n
   GemmPack* pack_columns = nullptr;  // along k, in whole steps; of one element also with any strides
   GemmStore* store_columns = nullptr;
+  // By GemmWidening; null of other types than f32.
+  GemmWiden* widen[3] = {};
+  GemmNarrow* narrow[3] = {};
 };
 
 // Those for vectors of 64, 32 and 16 bytes (AVX-512, AVX2, NEON); null where this build or the width has none.

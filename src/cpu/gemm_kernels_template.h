@@ -303,6 +303,80 @@ void StoreColumns(const char* sums, char* to, int64_t sums_row, int64_t out_row,
   }
 }
 
+// A vector at a time; the last one reaches back over the one before, where there is one.
+template <typename A, typename Widen>
+void WidenAll(const char* from, char* to, int64_t count, Widen widen) {
+  using Narrow = uint16_t __attribute__((ext_vector_type(A::kLanes)));
+  if (count < A::kLanes) {
+    Narrow narrow = {};
+    __builtin_memcpy(&narrow, from, static_cast<uint64_t>(count) * 2);
+    const typename A::Vector wide = widen(narrow);
+    __builtin_memcpy(to, &wide, static_cast<uint64_t>(count) * 4);
+    return;
+  }
+  for (int64_t i = 0; i < count; i += A::kLanes) {
+    const int64_t first = i + A::kLanes <= count ? i : count - A::kLanes;
+    Store(to + first * 4, widen(Load<Narrow>(from + first * 2)));
+  }
+}
+
+template <typename A>
+void WidenBrain(const char* from, char* to, int64_t count) {
+  WidenAll<A>(from, to, count, [](auto narrow) {
+    using Bits = uint32_t __attribute__((ext_vector_type(A::kLanes)));
+    return (typename A::Vector)(__builtin_convertvector(narrow, Bits) << 16);
+  });
+}
+
+template <typename A>
+void WidenHalf(const char* from, char* to, int64_t count) {
+  WidenAll<A>(from, to, count, [](auto narrow) {
+    using Half = _Float16 __attribute__((ext_vector_type(A::kLanes)));
+    return __builtin_convertvector((Half)narrow, typename A::Vector);
+  });
+}
+
+template <typename A, typename Narrow>
+void NarrowAll(const char* from, char* to, int64_t stride, int64_t count, Narrow narrow) {
+  for (int64_t i = 0; i < count; i += A::kLanes) {
+    const int64_t lanes = count - i < A::kLanes ? count - i : A::kLanes;
+    typename A::Vector wide = {};
+    if (lanes == A::kLanes) {
+      wide = Load<typename A::Vector>(from + i * 4);
+    } else {
+      __builtin_memcpy(&wide, from + i * 4, static_cast<uint64_t>(lanes) * 4);
+    }
+    const auto narrowed = narrow(wide);
+    if (stride == 2 && lanes == A::kLanes) {
+      Store(to + i * 2, narrowed);
+      continue;
+    }
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      __builtin_memcpy(to + (i + lane) * stride, reinterpret_cast<const char*>(&narrowed) + lane * 2, 2);
+    }
+  }
+}
+
+// In integers, as generated code does: the instruction flushes subnormal numbers.
+template <typename A>
+void NarrowToBrain(const char* from, char* to, int64_t stride, int64_t count) {
+  NarrowAll<A>(from, to, stride, count, [](auto wide) {
+    using Bits = uint32_t __attribute__((ext_vector_type(A::kLanes)));
+    using Narrow = uint16_t __attribute__((ext_vector_type(A::kLanes)));
+    const Bits bits = (Bits)wide, high = bits >> 16;
+    const Bits rounded = (bits + 0x7fffu + (high & 1u)) >> 16;
+    return __builtin_convertvector((Bits)(wide != wide) != 0u ? high | 0x40u : rounded, Narrow);
+  });
+}
+
+template <typename A>
+void NarrowToHalf(const char* from, char* to, int64_t stride, int64_t count) {
+  NarrowAll<A>(from, to, stride, count, [](auto wide) {
+    using Half = _Float16 __attribute__((ext_vector_type(A::kLanes)));
+    return __builtin_convertvector(wide, Half);
+  });
+}
+
 template <typename A>
 constexpr GemmKernels MakeGemmKernels() {
   GemmKernels kernels;
@@ -317,6 +391,12 @@ constexpr GemmKernels MakeGemmKernels() {
   kernels.pack_rows = &PackRows<A>;
   kernels.pack_columns = &PackColumns<A>;
   kernels.store_columns = &StoreColumns<A>;
+  if constexpr (std::is_same_v<typename A::Element, float>) {
+    kernels.widen[static_cast<int>(GemmWidening::kBrain)] = &WidenBrain<A>;
+    kernels.widen[static_cast<int>(GemmWidening::kHalf)] = &WidenHalf<A>;
+    kernels.narrow[static_cast<int>(GemmWidening::kBrain)] = &NarrowToBrain<A>;
+    kernels.narrow[static_cast<int>(GemmWidening::kHalf)] = &NarrowToHalf<A>;
+  }
   return kernels;
 }
 

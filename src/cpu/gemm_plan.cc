@@ -101,10 +101,17 @@ double TileCycles(int64_t rows, int64_t vectors, int parts, bool own_elements) {
 
 // How many steps of k one instruction can take together in a tile kernel over `spec`.
 int ChooseDepth(const GemmSpec& spec, const GemmArithmetic& arithmetic, bool swapped, bool plain) {
+  const ProductTuning& costs = Tuning().products;
   const int depth = arithmetic.MaxDepth(spec.lhs.type, spec.rhs.type);
   const int64_t m = swapped ? spec.n : spec.m, n = swapped ? spec.m : spec.n;
   if (depth == 1 || m < 3 || n < 3 || spec.k < 2 * depth || spec.column_group > 0) return 1;
   if (!plain && (swapped || spec.lhs.column_stride != 1 || spec.k % depth != 0)) return 1;
+  // Few rows wait for memory, whatever multiplies pairs.
+  int64_t rows = m;
+  for (const GemmBatchDimension& d : spec.outer_rows) rows *= d.size;
+  const bool widens = depth == 2 && !costs.multiplies_brain_pairs && rows > costs.few_rows &&
+                      !MultipliesWithAmx(GemmKernelKind::kAmxBrain);
+  if (widens && FindGemmKernels(GemmKernelKind::kF32) != nullptr) return 1;
   return depth;
 }
 

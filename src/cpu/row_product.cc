@@ -99,13 +99,21 @@ class RowRunner {
         MultiplyColumns(few, rhs + k * kernels_.element_bytes, g_.direct ? out : sums, n, end, n_end,
                         elements * kernels_.element_bytes, k > 0);
         if (g_.direct) continue;
-        if (k + elements == g_.k) finish_(sums, out, extra_, batch, 0, n, g_.m, end - n);
+        if (k + elements == g_.k) Finish(sums, out, batch, n, end - n);
         if (g_.k_block < g_.k) sums += g_.m * g_.columns * kernels_.sum_bytes;
       }
     }
   }
 
  private:
+  void Finish(char* sums, char* out, int64_t batch, int64_t n, int64_t columns) {
+    if (finish_ != nullptr) return finish_(sums, out, extra_, batch, 0, n, g_.m, columns);
+    GemmNarrow* narrow = FindGemmKernels(GemmKernelKind::kF32)->narrow[static_cast<int64_t>(g_.narrow_out)];
+    for (int64_t row = 0; row < g_.m; ++row, sums += g_.columns * kernels_.sum_bytes, out += g_.out_row) {
+      narrow(sums, out + n * g_.out_column, g_.out_column, columns);
+    }
+  }
+
   // Columns [n, end) of a task that ends with `n_end`.
   void MultiplyColumns(const char* few, const char* rhs, char* sums, int64_t n, int64_t end, int64_t n_end,
                        int64_t bytes, bool resume) {
@@ -231,6 +239,7 @@ std::vector<int64_t> DescribeRowProduct(const GemmSpec& spec, const GemmProblem&
   g.out_column = problem.out_n * out;
   g.pack_lhs = schedule.pack_lhs ? 1 : 0;
   g.direct = IsDirectResult(spec, *arithmetic) ? 1 : 0;
+  g.narrow_out = ResultNarrowing(spec, *arithmetic, schedule);
   g.k_block = schedule.k_block;
   g.columns = int64_t{schedule.vectors} * schedule.lanes;
   g.column_block = schedule.n_block;

@@ -20,10 +20,11 @@ struct RowProduct {
   int64_t m = 0, n = 0, k = 0;
   int64_t lhs_row = 0, lhs_step = 0, rhs_column = 0, out_row = 0, out_column = 0;
   int64_t pack_lhs = 0;
-  int64_t direct = 0;                           // sums are the result as it is stored
-  int64_t k_block = 0;                          // elements of k at a time
-  int64_t columns = 0;                          // that are finished at a time
-  int64_t column_block = 0, column_blocks = 0;  // of a task
+  int64_t direct = 0;                             // sums are the result as it is stored,
+  GemmWidening narrow_out = GemmWidening::kNone;  // or once they are rounded
+  int64_t k_block = 0;                            // elements of k at a time
+  int64_t columns = 0;                            // that are finished at a time
+  int64_t column_block = 0, column_blocks = 0;    // of a task
   int64_t batch_count = 0;
   GemmBlockDimension batch[GemmBlocks::kMaxDimensions];
 };

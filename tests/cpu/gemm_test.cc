@@ -397,9 +397,9 @@ TEST_F(GemmTest, VectorsAndSkinnyMatrices) {
 TEST_F(GemmTest, MixedTypes) {
   using T = PrimitiveType;
   const std::array<T, 3> kMixtures[] = {
-      {T::kBF16, T::kBF16, T::kF32}, {T::kF16, T::kF16, T::kF32},  {T::kF32, T::kBF16, T::kF32},
-      {T::kBF16, T::kF32, T::kBF16}, {T::kF32, T::kF64, T::kF64},  {T::kS8, T::kS8, T::kS32},
-      {T::kU8, T::kS8, T::kS32},     {T::kS8, T::kU8, T::kS16},    {T::kS16, T::kS16, T::kS64},
+      {T::kBF16, T::kBF16, T::kF32}, {T::kF16, T::kF16, T::kF32}, {T::kF32, T::kBF16, T::kF32},
+      {T::kBF16, T::kF32, T::kBF16}, {T::kF32, T::kF64, T::kF64}, {T::kS8, T::kS8, T::kS32},
+      {T::kU8, T::kS8, T::kS32},     {T::kS8, T::kU8, T::kS16},   {T::kS16, T::kS16, T::kS64},
       {T::kS64, T::kS64, T::kS32},   {T::kS8, T::kF32, T::kF32}};
   for (const auto& [lhs, rhs, result] : kMixtures) {
     for (int i = 0; i < 4; ++i) {
@@ -500,6 +500,10 @@ TEST_F(GemmTest, BlockSchedules) {
   };
   for (const Mixture& types : {Mixture{T::kF32, T::kF32, T::kF32, GemmKernelKind::kF32},
                                Mixture{T::kF64, T::kF64, T::kF64, GemmKernelKind::kF64},
+                               Mixture{T::kBF16, T::kBF16, T::kBF16, GemmKernelKind::kF32},
+                               Mixture{T::kBF16, T::kF32, T::kF32, GemmKernelKind::kF32},
+                               Mixture{T::kF16, T::kF16, T::kF16, GemmKernelKind::kF32},
+                               Mixture{T::kF32, T::kF16, T::kBF16, GemmKernelKind::kF32},
                                Mixture{T::kBF16, T::kBF16, T::kBF16, GemmKernelKind::kBrain},
                                Mixture{T::kBF16, T::kBF16, T::kF32, GemmKernelKind::kBrain},
                                Mixture{T::kS8, T::kS8, T::kS32, GemmKernelKind::kSignedBytes},
@@ -515,8 +519,9 @@ TEST_F(GemmTest, BlockSchedules) {
     for (int i = 0; i < 30; ++i) {
       const int64_t k = kernels->depth * (1 + random_() % 70);
       // Sides of one element may lie anywhere, and results that are as wide as sums.
-      const int rhs_layout = random_() % (kernels->depth > 1 ? 2 : 4),
-                lhs_layout = kernels->depth > 1 ? 0 : random_() % 4;
+      const auto is_narrow = [&](T type) { return kernels->depth == 1 && Bytes(type) < kernels->sum_bytes; };
+      const int rhs_layout = random_() % (kernels->depth > 1 || is_narrow(types.rhs) ? 2 : 4),
+                lhs_layout = kernels->depth > 1 ? 0 : random_() % (is_narrow(types.lhs) ? 2 : 4);
       const bool any_place = kernels->store_columns != nullptr && Bytes(types.result) == kernels->sum_bytes;
       GemmSpec spec = Make(types.lhs, types.rhs, types.result, 1 + random_() % 70, 1 + random_() % 90, k, lhs_layout,
                            rhs_layout, any_place ? random_() % 4 : 0);
@@ -530,8 +535,8 @@ TEST_F(GemmTest, BlockSchedules) {
           s.rows = 1 + random_() % kMaxTileRows;
           s.vectors = 1 + random_() % kMaxTileVectors;
         } while (kernels->tiles[s.vectors - 1][s.rows - 1] == nullptr);
-        s.pack_rhs = rhs_layout != 0 || s.depth > 1 || spec.n % s.lanes != 0 || random_() % 2;
-        s.pack_lhs = lhs_layout == 1 && random_() % 2;
+        s.pack_rhs = rhs_layout != 0 || s.depth > 1 || spec.n % s.lanes != 0 || is_narrow(types.rhs) || random_() % 2;
+        s.pack_lhs = lhs_layout == 1 && (is_narrow(types.lhs) || random_() % 2);
         s.m_block = s.rows * (1 + random_() % 4);
         s.n_block = s.vectors * s.lanes * (1 + random_() % 3);
         s.k_block = random_() % 2 ? k : 1 + random_() % k;
