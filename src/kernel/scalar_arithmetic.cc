@@ -269,6 +269,8 @@ absl::StatusOr<Value> ScalarEmitter::Floating(const hlo::Instruction& instructio
   if (opcode == Opcode::kReducePrecision) {
     return Narrow(ReducePrecision(a.AsInteger(), a.mantissa_bits(), instruction).AsReal(), type);
   }
+  if (type == PrimitiveType::kF16 && opcode == Opcode::kExp) return Narrow(math::ExpOfHalf(a), type);
+  if (type == PrimitiveType::kF16 && opcode == Opcode::kLogistic) return Narrow(math::LogisticOfHalf(a), type);
   if (opcode == Opcode::kErf && hlo::BitWidth(type) == 16) return Narrow(math::ErfOf16Bits(a), type);
   if (const UnaryFunction* unary = FunctionOf(opcode, kUnaryFunctions)) return Narrow(unary->real(a), type);
   if (const BinaryFunction* binary = FunctionOf(opcode, kBinaryFunctions)) {

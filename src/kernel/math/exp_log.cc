@@ -95,6 +95,11 @@ Real ExpBounded(Real x) {
   return Select(x.IsNan(), x, scaled);
 }
 
+// Past these bounds a half is infinity or 0.
+Real ExpOfHalf(Real x) { return ExpBounded(AtLeast(AtMost(x, 12.0), -18.0)); }
+
+Real LogisticOfHalf(Real x) { return 1.0 / (ExpBounded(-AtLeast(AtMost(x, 18.0), -18.0)) + 1.0); }
+
 Real Exp2(Real x) {
   const bool f32 = IsF32(x);
   Real clamped = AtLeast(AtMost(x, f32 ? 128.0 : 1025.0), f32 ? -151.0 : -1076.0);

@@ -28,6 +28,9 @@ Real Log2(Real x);
 Real Log1p(Real x);
 // 1 / (1 + e^-x)
 Real Logistic(Real x);
+// The same in f32 of what is a half in memory, whose results are not subnormal: fewer instructions.
+Real ExpOfHalf(Real x);
+Real LogisticOfHalf(Real x);
 
 // e^x * 2^shift, overflowing only where that does. `shift` is small.
 Real ExpShifted(Real x, int shift);
