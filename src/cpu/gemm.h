@@ -160,8 +160,8 @@ struct GemmSchedule {
 };
 
 // All phases have this signature. lhs, rhs, out and extra as the spec says, scratch of plan.scratch_bytes aligned to 64
-// (null when 0); runs tasks [begin, end). `out` may overlap no operand, but an epilogue may read the elements of `out`
-// that it replaces.
+// (null when 0); runs tasks [begin, end). `out` may overlap no operand, MayOverwriteOperand() aside, but an
+// epilogue may read the elements of `out` that it replaces.
 using GemmFunction = void(const void* lhs, const void* rhs, void* out, void* scratch, void* const* extra, int64_t begin,
                           int64_t end);
 
@@ -189,6 +189,9 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
 // for it or, unless it may have `any_size`, it is too small for them.
 std::optional<GemmPlan> PlanGemmBlocks(const GemmSpec& spec, absl::string_view name, int threads,
                                        bool any_size = false);
+
+// Whether the result may have the place of lhs or rhs, if its elements have as many bytes.
+bool MayOverwriteOperand(const GemmSpec& spec, const GemmPlan& plan);
 
 // Recomputes everything in the plan that follows from its schedule.
 absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPlan& plan);

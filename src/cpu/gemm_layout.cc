@@ -51,6 +51,12 @@ GemmProblem MakeGemmProblem(const GemmSpec& spec, bool swapped, int depth) {
   return problem;
 }
 
+bool IsSingleTile(const GemmProblem& problem, const GemmSchedule& schedule) {
+  return schedule.kind == GemmSchedule::Kind::kTile && !schedule.pack_lhs && !schedule.pack_rhs &&
+         problem.batches == 1 && problem.m_outer == 1 && problem.k_outer == 1 && problem.column_group == 0 &&
+         problem.m <= schedule.rows && problem.n <= schedule.lanes && problem.k <= schedule.k_block;
+}
+
 std::vector<GemmPadding> MergePadding(const std::vector<GemmPadding>& padding) {
   std::vector<GemmPadding> merged;
   for (const GemmPadding& d : padding) {

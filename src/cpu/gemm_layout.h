@@ -16,8 +16,8 @@ struct GemmProblem {
   std::vector<GemmBatchDimension> batch;
   int64_t m = 0, n = 0, k = 0;
   std::vector<GemmBatchDimension> outer_rows, outer_steps;
-  int depth = 1;         // elements of k in a step; `k` and the strides along it count steps
-  int64_t k_left = 0;    // elements in the last step when they are fewer, otherwise 0
+  int depth = 1;                     // elements of k in a step; `k` and the strides along it count steps
+  int64_t k_left = 0;                // elements in the last step when they are fewer, otherwise 0
   int64_t m_outer = 1, k_outer = 1;  // their iterations
   int64_t column_group = 0, column_group_stride = 0;
   hlo::PrimitiveType lhs_type, rhs_type, out_type;
@@ -32,23 +32,27 @@ struct GemmProblem {
 
 GemmProblem MakeGemmProblem(const GemmSpec& spec, bool swapped, int depth);
 
+// Whether one micro-tile is the whole product, of operands where they lie: these are read before anything is stored, so
+// that the result may have the place of one.
+bool IsSingleTile(const GemmProblem& problem, const GemmSchedule& schedule);
+
 // One operand as the kernels read it. Strides in elements of two parts or one.
 struct GemmOperandLayout {
   bool packed = false;
-  bool padded = false;       // packed by a copy with zeros; batches and outer dimensions have their strides in it
-  hlo::PrimitiveType type;   // in memory, when not packed; packed elements have the sum's own type
-  int64_t block_stride = 0;  // between neighbours along m or n, for indices that begin a micro-tile
+  bool padded = false;        // packed by a copy with zeros; batches and outer dimensions have their strides in it
+  hlo::PrimitiveType type;    // in memory, when not packed; packed elements have the sum's own type
+  int64_t block_stride = 0;   // between neighbours along m or n, for indices that begin a micro-tile
   int64_t element_bytes = 0;  // that strides count
-  int64_t inner_stride = 0;  // the same within a micro-tile
+  int64_t inner_stride = 0;   // the same within a micro-tile
   int64_t k_stride = 0;
   // Packed only:
   int64_t scratch_offset = 0;  // bytes
   int64_t batch_stride = 0;    // elements; 0 when all batches share it
   int64_t tasks = 0;           // of packing, in a round
   int64_t tasks_per_batch = 0;
-  int64_t panels = 0;          // micro-tiles of a batch, or padded rows, over all rounds
-  int64_t round_rows = 0;      // padded: rows from one round to the next, which overlap
-  int64_t round_stride = 0;    // elements of them
+  int64_t panels = 0;        // micro-tiles of a batch, or padded rows, over all rounds
+  int64_t round_rows = 0;    // padded: rows from one round to the next, which overlap
+  int64_t round_stride = 0;  // elements of them
 };
 
 struct GemmLayout {

@@ -32,7 +32,7 @@ absl::StatusOr<llvm::Function*> GemmEmitter::MicroKernel(int64_t rows, int64_t c
                              absl::StrCat(name_, ".", rows, "x", columns), module_);
   // Operands are only read; `out` may be read through `extra` by an epilogue.
   for (int i : {0, 1}) {
-    function->addParamAttr(i, llvm::Attribute::NoAlias);
+    if (!IsSingleTile(problem_, schedule_)) function->addParamAttr(i, llvm::Attribute::NoAlias);
     function->addParamAttr(i, llvm::Attribute::ReadOnly);
   }
   const int64_t products = rows * VectorsOf(columns) * problem_.k_total();

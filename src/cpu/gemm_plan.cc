@@ -442,6 +442,13 @@ std::optional<GemmPlan> PlanGemmBlocks(const GemmSpec& spec, absl::string_view n
   return plan;
 }
 
+bool MayOverwriteOperand(const GemmSpec& spec, const GemmPlan& plan) {
+  const GemmSchedule& schedule = plan.schedule;
+  return !spec.epilogue && IsPlain(spec) && spec.lhs_work + spec.rhs_work == 0 && plan.rounds == 1 &&
+         plan.phases.size() == 1 && plan.phases.front().tasks == 1 &&
+         IsSingleTile(MakeGemmProblem(spec, schedule.swapped, schedule.depth), schedule);
+}
+
 absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPlan& plan) {
   KILN_ASSIGN_OR_RETURN(const GemmArithmetic arithmetic,
                         GemmArithmetic::Make(spec.lhs.type, spec.rhs.type, spec.result_type));

@@ -117,14 +117,16 @@ bool ProgramEmitter::MayShare(const Instruction& instruction, int64_t leaf, int6
   if (const auto found = products_.find(&instruction); found != products_.end()) {
     // What the epilogue alone reads, where it writes.
     const MatrixProduct& product = *found->second;
-    return operand != product.lhs_operand && operand != product.rhs_operand &&
-           std::all_of(product.parts.begin(), product.parts.end(), [&](const MatrixProduct::Part& part) {
-             return part.epilogue != nullptr && absl::c_all_of(part.kernels(), [&](const kernel::Kernel* kernel) {
-                      // Sides that are made are read again by other tasks.
-                      const int stored = kernel == part.epilogue.get() ? output : -1;
-                      return kernel::MayShareBuffer(*kernel, {}, static_cast<int>(operand), stored);
-                    });
-           });
+    if (operand == product.lhs_operand || operand == product.rhs_operand) {
+      return product.parts.size() == 1 && MayOverwriteOperand(product.parts[0].spec, product.parts[0].plan);
+    }
+    return std::all_of(product.parts.begin(), product.parts.end(), [&](const MatrixProduct::Part& part) {
+      return part.epilogue != nullptr && absl::c_all_of(part.kernels(), [&](const kernel::Kernel* kernel) {
+               // Sides that are made are read again by other tasks.
+               const int stored = kernel == part.epilogue.get() ? output : -1;
+               return kernel::MayShareBuffer(*kernel, {}, static_cast<int>(operand), stored);
+             });
+    });
   }
   const ScheduledKernel* scheduled = KernelOf(instruction);
   if (scheduled == nullptr) {
