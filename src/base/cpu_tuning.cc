@@ -152,8 +152,8 @@ constexpr CpuTuning kWide = {
     .rates = {.function_cycles = 12, .memory_cores = 3},
 };
 
-// Without what was measured of Zen 5 alone. On the Intel server a vector times 4096 by 4096 takes 1.2 times as long where
-// it is made a sum of products.
+// Without what was measured of Zen 5 alone. On the Intel server a vector times 4096 by 4096 takes 1.2 times as long
+// where it is made a sum of products.
 constexpr CpuTuning MakeOlder() {
   CpuTuning row = kWide;
   row.kernels.ahead_bytes = 0;
