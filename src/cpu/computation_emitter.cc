@@ -34,6 +34,8 @@ constexpr int kMaxNesting = 200;
 constexpr int64_t kInlineConstantBytes = 64;
 // Nests of at most this many element computations are emitted in the program function itself.
 constexpr int64_t kInlineWork = 16;
+// Products from this size on count subnormals as zeros (base/float_environment.h).
+constexpr double kFlushedMultiplyAdds = 1 << 14;
 
 int64_t WorkOf(const kernel::Kernel& kernel, const kernel::Nest& nest) {
   int64_t work = static_cast<int64_t>(kernel.ops.size()) > 400 ? kInlineWork + 1 : 1;
@@ -374,6 +376,7 @@ absl::Status ComputationEmitter::EmitKernel(const Instruction& instruction, cons
     std::vector<llvm::Value*> parameters;
     for (size_t i = 0; i < arrays.size(); ++i) parameters.push_back(task.closure(i));
     llvm::IRBuilder<>& body = task.body();
+    if (kernel.flushes_subnormals) task.FlushSubnormals();
     if (is_alone) {
       KILN_RETURN_IF_ERROR(lower(&body, n, parameters, task.begin(), task.end()));
     } else {
@@ -434,7 +437,8 @@ absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instructio
           ParallelTask(&b_, shared, closure).Call(function_->getArg(0), phase.tasks, nanoseconds, phase.grain);
           continue;
         }
-        llvm::Module& module = IsOneCall(part.spec, part.plan, i) ? code_.program() : code_.ForKernel();
+        const bool is_one_call = IsOneCall(part.spec, part.plan, i);
+        llvm::Module& module = is_one_call ? code_.program() : code_.ForKernel();
         absl::StatusOr<llvm::Function*> emitted = EmitGemmPhase(part.spec, part.plan, i, module);
         status.Update(Annotate(emitted.status(), instruction.Describe()));
         if (!status.ok()) return;
@@ -444,6 +448,8 @@ absl::Status ComputationEmitter::EmitMatrixProduct(const Instruction& instructio
         function->addFnAttr(llvm::Attribute::AlwaysInline);
         ParallelTask task(&b_, absl::StrCat(phase.function, ".task"), closure, &module);
         llvm::IRBuilder<>& body = task.body();
+        // What is compiled with Kiln does it itself.
+        if (!is_one_call && part.plan.multiply_adds >= kFlushedMultiplyAdds) task.FlushSubnormals();
         std::vector<llvm::Value*> arguments;
         for (size_t k = 0; k < kRoundSlot; ++k) arguments.push_back(task.closure(k));
         arguments.push_back(task.ClosureSlot(extra));

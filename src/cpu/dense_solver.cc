@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "src/base/cpu_tuning.h"
+#include "src/base/float_environment.h"
 #include "src/base/rounding.h"
 #include "src/cpu/householder.h"
 #include "src/cpu/lane_matrices.h"
@@ -130,7 +132,11 @@ template <typename T>
 void RunStripes(ProgramContext* context, const StripeJob<T>& job) {
   const int64_t stripes = Stripes(job.n - job.end);
   if (context != nullptr && (job.m - job.end) * (job.n - job.end) >= Tuning().solver.parallel_elements) {
-    return ForEach(context, stripes, [&](int64_t i) { RunStripe(job, i); });
+    return ForEach(context, stripes, [&](int64_t i) {
+      std::optional<FlushedFloatEnvironment> environment;
+      if (job.phase <= StripeJob<T>::kCholeskyUpdate) environment.emplace();
+      RunStripe(job, i);
+    });
   }
   for (int64_t i = 0; i < stripes; ++i) RunStripe(job, i);
 }
@@ -330,6 +336,9 @@ void RunTasks(ProgramContext* context, const DenseSolve& solve, const void* cons
   const int64_t tasks = Tasks(solve), slots = Slots(solve), slot_bytes = SlotBytes(solve);
   const Job<T> job = {solve, arrays, tasks == 1 ? context : nullptr};
   const auto run = [&](int64_t slot) {
+    // Reflections find the norm of a column however small it is.
+    std::optional<FlushedFloatEnvironment> environment;
+    if (!IsReflection(solve)) environment.emplace();
     char* memory = scratch + slot * slot_bytes;
     for (int64_t task = slot; task < tasks; task += slots) {
       switch (solve.kind) {

@@ -7,6 +7,7 @@
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Module.h"
 #include "src/base/cpu_tuning.h"
+#include "src/cpu/float_environment_emitter.h"
 #include "src/cpu/program_abi.h"
 #include "src/cpu/runtime_call.h"
 
@@ -70,7 +71,10 @@ llvm::Value* ParallelTask::ClosureSlot(size_t index) {
   return body_.CreateConstGEP1_64(body_.getPtrTy(), definition_->getArg(0), index);
 }
 
+void ParallelTask::FlushSubnormals() { float_environment_ = kiln::cpu::FlushSubnormals(body_); }
+
 void ParallelTask::Call(llvm::Value* context, int64_t count, double nanoseconds_per_iteration, int64_t min_grain) {
+  if (float_environment_ != nullptr) RestoreFloatEnvironment(body_, float_environment_);
   if (definition_ != nullptr) body_.CreateRetVoid();
   llvm::Value* table = PointerTable(outer_, pointers_);
   const double nanoseconds = nanoseconds_per_iteration * static_cast<double>(count);

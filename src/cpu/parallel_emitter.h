@@ -32,6 +32,9 @@ class ParallelTask {
   // Where that pointer stands, inside the task: those from it on are an array of pointers.
   llvm::Value* ClosureSlot(size_t index);
 
+  // Lets the processor take subnormal numbers for zeros from here to the end of the task.
+  void FlushSubnormals();
+
   // Ends the task and emits the call over [0, count); small work stays on the calling thread. `context` is the
   // ProgramContext. A range has at least `min_grain` iterations.
   void Call(llvm::Value* context, int64_t count, double nanoseconds_per_iteration, int64_t min_grain = 1);
@@ -43,6 +46,7 @@ class ParallelTask {
   llvm::IRBuilder<> body_;
   std::vector<llvm::Value*> pointers_;
   std::vector<llvm::Value*> loaded_;
+  llvm::Value* float_environment_ = nullptr;  // before FlushSubnormals()
 };
 
 }  // namespace kiln::cpu

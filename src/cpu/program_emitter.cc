@@ -26,6 +26,7 @@
 #include "src/kernel/repeated_rows.h"
 #include "src/kernel/shared_places.h"
 #include "src/kernel/stage_sharing.h"
+#include "src/kernel/subnormals.h"
 
 namespace kiln::cpu {
 
@@ -212,6 +213,7 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
     kernel::TargetInfo target = target_;
     if (IsReadAgain(*instruction)) target.streaming_bytes = Tuning().kernels.streaming_temporary_bytes;
     kernel::WidenNarrowRows(&scheduled->kernel, target);
+    scheduled->kernel.flushes_subnormals = kernel::FlushesSubnormals(scheduled->kernel);
     for (const kernel::Nest& nest : scheduled->kernel.nests) {
       scheduled->schedules.push_back(kernel::ScheduleNest(scheduled->kernel, nest, target));
       const kernel::NestSchedule& schedule = scheduled->schedules.back();

@@ -7,6 +7,7 @@
 #include "src/analysis/combiner.h"
 #include "src/base/status.h"
 #include "src/kernel/scalar_computation.h"
+#include "src/kernel/scalar_emitter.h"
 
 namespace kiln::kernel {
 
@@ -21,6 +22,7 @@ constexpr size_t kMaxOps = 8192;
 constexpr int kMaxDepth = 2000;
 // Divisions of divisions, as reshapes between transposes make them, can double with every op.
 constexpr int64_t kMaxIndexTerms = 512;
+constexpr int64_t kMaxReciprocals = 1 << 14;
 
 }  // namespace
 
@@ -315,7 +317,33 @@ absl::StatusOr<ValueId> BodyBuilder::EmitElementwise(const Instruction* instruct
     KILN_ASSIGN_OR_RETURN(ValueId value, Emit(operand, scalar ? Index() : index));
     operands.push_back(value);
   }
+  if (instruction->opcode() == Opcode::kDivide) {
+    if (const ValueId reciprocal = ReciprocalOf(operands[1]); reciprocal != kNoValue) operands.push_back(reciprocal);
+  }
   return AddElementwise(instruction->opcode(), instruction->shape().element_type(), std::move(operands), instruction);
+}
+
+ValueId BodyBuilder::ReciprocalOf(ValueId divisor) {
+  Op op = kernel_.ops[divisor];
+  if (op.kind != OpKind::kLoad || !kernel_.parameters[op.parameter].constant.has_value() || op.predicate != kNoValue) {
+    return kNoValue;
+  }
+  const hlo::Literal& table = *kernel_.parameters[op.parameter].constant;
+  if (op.type != PrimitiveType::kF32 && op.type != PrimitiveType::kF64) return kNoValue;
+  if (table.element_count() > kMaxReciprocals) return kNoValue;
+  hlo::Literal reciprocals(table.shape());
+  for (int64_t i = 0; i < table.element_count(); ++i) {
+    const double value = hlo::ElementAsDouble(table, i);
+    if (!HasReciprocal(value, op.type == PrimitiveType::kF32 ? 23 : 52)) return kNoValue;
+    // f32: of a double quotient that is rounded again, which twice as many bits and more allow.
+    if (op.type == PrimitiveType::kF32) {
+      reciprocals.mutable_data<float>()[i] = static_cast<float>(1 / value);
+    } else {
+      reciprocals.mutable_data<double>()[i] = 1 / value;
+    }
+  }
+  op.parameter = AddTable(reciprocals);
+  return AddOp(std::move(op));
 }
 
 absl::StatusOr<ValueId> BodyBuilder::EmitConstant(const Instruction* instruction, const Index& index) {
@@ -323,7 +351,10 @@ absl::StatusOr<ValueId> BodyBuilder::EmitConstant(const Instruction* instruction
   if (literal.element_count() == 1 || literal.IsSplat()) return AddConstant(literal, 0);
   IndexExpr offset = Linearize(index, instruction->shape().dimensions());
   if (offset.IsConstant()) return AddConstant(literal, offset.constant);
-  // A table: a parameter that the kernel brings along.
+  return AddLoad(AddTable(literal), index, predicate_);
+}
+
+int BodyBuilder::AddTable(const hlo::Literal& literal) {
   auto table = absl::c_find_if(kernel_.parameters, [&](const Parameter& p) { return p.constant == literal; });
   if (table == kernel_.parameters.end()) {
     table = absl::c_find_if(kernel_.parameters, [](const Parameter& p) { return p.is_local; });
@@ -332,7 +363,7 @@ absl::StatusOr<ValueId> BodyBuilder::EmitConstant(const Instruction* instruction
         table,
         {.type = literal.shape().element_type(), .dimensions = literal.shape().dimensions(), .constant = literal});
   }
-  return AddLoad(static_cast<int>(table - kernel_.parameters.begin()), index, predicate_);
+  return static_cast<int>(table - kernel_.parameters.begin());
 }
 
 void BodyBuilder::MoveLocals(int first) {

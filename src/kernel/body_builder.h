@@ -106,6 +106,10 @@ class BodyBuilder {
   absl::StatusOr<ValueId> EmitUncached(const hlo::Instruction* instruction, const Index& index, int64_t leaf);
   absl::StatusOr<ValueId> EmitElementwise(const hlo::Instruction* instruction, const Index& index);
   absl::StatusOr<ValueId> EmitKept(const Kept& kept, const Index& index);
+  // Of floats that are loaded from a table, each of which has one that divisions can use: loaded from another.
+  ValueId ReciprocalOf(ValueId divisor);
+  // The parameter that is `literal`, which the kernel brings along.
+  int AddTable(const hlo::Literal& literal);
   absl::StatusOr<ValueId> EmitConstant(const hlo::Instruction* instruction, const Index& index);
   absl::StatusOr<ValueId> EmitPad(const hlo::Instruction* instruction, const Index& index);
   absl::StatusOr<ValueId> EmitConcatenate(const hlo::Instruction* instruction, const Index& index);

@@ -165,6 +165,8 @@ struct Kernel {
   std::vector<Store> stores;
   // Run one after the other.
   std::vector<Nest> nests;
+  // Subnormal numbers count as zeros (subnormals.h): the code runs where the processor takes them for that.
+  bool flushes_subnormals = false;
 };
 
 // Of one of `Reduce::combine_opcodes`: x combined with it is x, bit for bit.

@@ -25,7 +25,7 @@ absl::StatusOr<Value> NestLowering::RunOnce(absl::Span<llvm::Value* const> loops
     if (loops[loop] != nullptr) index_.SetLoop(static_cast<int>(loop), loops[loop]);
   }
   if (lanes > 1) {
-    vector_ = std::make_unique<ScalarEmitter>(&b_, lanes, target_.target);
+    vector_ = NewVector(lanes);
     vector_loop_ = vector_loop;
     // Vectors may begin anywhere.
     aligned_runs_ = false;
@@ -286,7 +286,7 @@ absl::Status NestLowering::LowerFlattened(const Loops& loops, const Segment& seg
 
 absl::Status NestLowering::InVector(int loop, int lanes, const Innermost& body) {
   const int outer_loop = std::exchange(vector_loop_, loop);
-  auto outer_vector = std::exchange(vector_, std::make_unique<ScalarEmitter>(&b_, lanes, target_.target));
+  auto outer_vector = std::exchange(vector_, NewVector(lanes));
   index_.SetVector(loop, lanes, aligned_runs_);
   absl::Status status = body();
   vector_ = std::move(outer_vector);

@@ -37,7 +37,7 @@ class NestLowering {
         target_(target),
         parameters_(parameters.begin(), parameters.end()),
         threads_(threads),
-        scalar_(builder, 1, target.target),
+        scalar_(builder, 1, target.target, kernel.flushes_subnormals),
         index_(builder, kernel.terms),
         values_(kernel.ops.size()) {}
 
@@ -53,6 +53,10 @@ class NestLowering {
  private:
   using Innermost = std::function<absl::Status()>;
   using LoopBody = std::function<absl::Status(llvm::Value*)>;
+
+  std::unique_ptr<ScalarEmitter> NewVector(int lanes) {
+    return std::make_unique<ScalarEmitter>(&b_, lanes, target_.target, kernel_.flushes_subnormals);
+  }
 
   // Neighbouring loops that run as one: those with first <= depth < last. Without a share all iterations are run.
   struct Segment {
@@ -299,7 +303,7 @@ class NestLowering {
   std::vector<llvm::Value*> parameters_;  // local arrays included
   ThreadMapping* const threads_;          // null: one thread runs the code
   ScalarEmitter scalar_;
-  std::unique_ptr<ScalarEmitter> vector_;  // while inside a vector loop
+  std::unique_ptr<ScalarEmitter> vector_;  // while inside a vector loop; from NewVector()
   int vector_loop_ = -1;
   llvm::Value* mask_ = nullptr;    // lanes inside the extent; null: all
   llvm::Value* active_ = nullptr;  // the thread's task is one of the nest; null: it always is

@@ -1,5 +1,6 @@
 // Arithmetic of pred, integers, floats and complex numbers.
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "src/base/isa_level.h"
@@ -117,27 +118,42 @@ absl::StatusOr<Value> ScalarEmitter::Integral(const hlo::Instruction& instructio
   }
 }
 
+bool HasReciprocal(double divisor, int mantissa_bits) {
+  constexpr int kMaxExponent = 20;
+  int exponent = 0;
+  const double mantissa = std::frexp(std::abs(divisor), &exponent);  // in [1/2, 1)
+  return divisor != 0 && std::isfinite(divisor) && std::abs(exponent) <= kMaxExponent &&
+         mantissa != 1 - std::ldexp(1.0, -mantissa_bits - 1);
+}
+
 namespace {
 
-// a / b. An integer divided by a constant is the product with the reciprocal, and the reciprocal of what that leaves
-// added: rounded as the quotient is (as Markstein shows for division by fused operations) but for divisors with all
-// bits of the mantissa set. Integers know neither infinity nor results that are subnormal.
+// a / b for b with HasReciprocal(), r = 1 / b rounded: the product, and the reciprocal of what that leaves added, is
+// rounded as the quotient is (as Markstein shows for division by fused operations). Where what is left may not be a
+// normal number (zeros and tiny a) or not be one at all (infinity), the product alone is the result.
+Real DivideByReciprocal(Real a, Real b, Real r) {
+  const Real quotient = a * r;
+  const Real corrected = Fma(Fma(-quotient, b, a), r, quotient);
+  // Integers know neither infinity nor tiny numbers.
+  if (llvm::isa<llvm::SIToFPInst>(a.value()) || llvm::isa<llvm::UIToFPInst>(a.value())) return corrected;
+  const int64_t least = a.bits() == 32 ? -80 : -800, most = -least;
+  // Magnitudes, twice their bits: those at least 2^least and below 2^most.
+  const auto twice = [&](int64_t exponent) { return (exponent + a.exponent_bias()) << (a.mantissa_bits() + 1); };
+  const Mask inside =
+      (a.AsInteger().Shl(1) - twice(least)).Below(a.AsInteger().Constant(twice(most) - twice(least)));
+  return Select(inside, corrected, quotient);
+}
+
 Real DivideReals(Real a, Real b) {
-  constexpr int kMaxExponent = 60;
   const auto* constant = llvm::dyn_cast<llvm::Constant>(b.value());
   if (constant != nullptr && constant->getType()->isVectorTy()) constant = constant->getSplatValue();
   const auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
-  if (number == nullptr || !number->getValueAPF().isFiniteNonZero() || !HasFma()) return a / b;
-  if (!llvm::isa<llvm::SIToFPInst>(a.value()) && !llvm::isa<llvm::UIToFPInst>(a.value())) return a / b;
+  if (number == nullptr || !HasFma()) return a / b;
   const llvm::APFloat& divisor = number->getValueAPF();
-  const uint64_t mantissa = (uint64_t{1} << a.mantissa_bits()) - 1;
-  const bool all_ones = (divisor.bitcastToAPInt().getZExtValue() & mantissa) == mantissa;
-  if (all_ones || divisor.getExactInverse(nullptr) || std::abs(ilogb(divisor)) > kMaxExponent) return a / b;
+  if (!HasReciprocal(divisor.convertToDouble(), a.mantissa_bits()) || divisor.getExactInverse(nullptr)) return a / b;
   llvm::APFloat inverse(divisor.getSemantics(), 1);
   inverse.divide(divisor, llvm::APFloat::rmNearestTiesToEven);
-  const Real reciprocal(a.builder(), llvm::ConstantFP::get(a.value()->getType(), inverse));
-  const Real quotient = a * reciprocal;
-  return Fma(Fma(-quotient, b, a), reciprocal, quotient);
+  return DivideByReciprocal(a, b, {a.builder(), llvm::ConstantFP::get(a.value()->getType(), inverse)});
 }
 
 // Rounds the mantissa to nearest even, then the exponent's range: too large becomes infinity, too small a signed zero.
@@ -273,6 +289,9 @@ absl::StatusOr<Value> ScalarEmitter::Floating(const hlo::Instruction& instructio
   if (type == PrimitiveType::kF16 && opcode == Opcode::kLogistic) return Narrow(math::LogisticOfHalf(a), type);
   if (opcode == Opcode::kErf && hlo::BitWidth(type) == 16) return Narrow(math::ErfOf16Bits(a), type);
   if (const UnaryFunction* unary = FunctionOf(opcode, kUnaryFunctions)) return Narrow(unary->real(a), type);
+  if (opcode == Opcode::kDivide && operands.size() == 3 && HasFma()) {
+    return Narrow(DivideByReciprocal(a, Widen(operands[1]), Widen(operands[2])), type);
+  }
   if (const BinaryFunction* binary = FunctionOf(opcode, kBinaryFunctions)) {
     return Narrow(binary->real(a, Widen(operands[1])), type);
   }

@@ -89,7 +89,8 @@ absl::StatusOr<Value> ScalarEmitter::Elementwise(const hlo::Instruction& instruc
   const Opcode opcode = instruction.opcode();
   const PrimitiveType to = instruction.shape().element_type();
   const int expected = hlo::GetOpcodeInfo(opcode).operand_count;
-  if (given.empty() || static_cast<int>(given.size()) != expected) {
+  const bool has_reciprocal = opcode == Opcode::kDivide && given.size() == 3 && hlo::IsFloating(given[0].type);
+  if (given.empty() || (static_cast<int>(given.size()) != expected && !has_reciprocal)) {
     return Internal(instruction.Describe(), ": ", hlo::OpcodeName(opcode), " is emitted over ", given.size(),
                     " operands, expected ", expected);
   }

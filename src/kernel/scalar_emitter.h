@@ -36,6 +36,10 @@ Value MapParts(const Value& value, F f) {
 // -NaN < -inf < ... < -0 < +0 < ... < +inf < NaN as signed integers, from a float in registers.
 Integer TotalOrder(const VectorBuilder& b, hlo::PrimitiveType type, llvm::Value* value);
 
+// Whether a float of so many bits of mantissa may be divided by this one as a product with its reciprocal, rounded, that
+// is corrected: it is neither so large or small that something overflows nor has all bits of the mantissa set.
+bool HasReciprocal(double divisor, int mantissa_bits);
+
 // The error of an opcode that has no meaning for elements of `type`.
 absl::Status Undefined(const hlo::Instruction& instruction, hlo::PrimitiveType type);
 
@@ -43,7 +47,8 @@ absl::Status Undefined(const hlo::Instruction& instruction, hlo::PrimitiveType t
 // functions) is added to the builder's module once per lane count. Not thread-safe; cheap to make.
 class ScalarEmitter {
  public:
-  ScalarEmitter(llvm::IRBuilder<>* builder, int lanes, Target target) : b_{*builder, lanes, target} {}
+  ScalarEmitter(llvm::IRBuilder<>* builder, int lanes, Target target, bool flushes_subnormals = false)
+      : b_{*builder, lanes, target, flushes_subnormals} {}
   ScalarEmitter(const ScalarEmitter&) = delete;
   ScalarEmitter& operator=(const ScalarEmitter&) = delete;
 
@@ -67,7 +72,8 @@ class ScalarEmitter {
 
   // Every elementwise opcode (convert, compare, select, clamp and bitcast-convert of equal width included) over
   // operands already in registers; operands of `instruction` only tell attributes and types. Fails with UNIMPLEMENTED
-  // naming the instruction when an opcode is not defined for its type.
+  // naming the instruction when an opcode is not defined for its type. A divide of floats may have a third operand: the
+  // reciprocal of the second, which HasReciprocal().
   absl::StatusOr<Value> Elementwise(const hlo::Instruction& instruction, absl::Span<const Value> operands);
 
   // Unsigned integers that are ordered like floats of 16 bits or more: zeros by their signs, NaN above all numbers for

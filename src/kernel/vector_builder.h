@@ -22,6 +22,7 @@ struct VectorBuilder {
   llvm::IRBuilder<>& ir;
   int lanes;
   Target target;
+  bool flushes_subnormals = false;  // the processor takes them for zeros where the code runs
 
   llvm::LLVMContext& context() const { return ir.getContext(); }
   llvm::Module* module() const { return ir.GetInsertBlock()->getModule(); }

@@ -30,3 +30,25 @@ def test_optimized_text_is_read_by_jax(device, name):
     # Functions that XLA's reader does not know are custom calls there.
     compiled = jax.jit(FUNCTIONS[name].call).lower(jax.device_put(np.float32(0.5), device)).compile()
     assert name in compiled.as_text()
+
+
+@pytest.mark.parametrize("divisor", [3.0, 255.0, 0.229, 0.1, 7e-5, -10.5, 1e6, 1.9999999, "table"])
+@pytest.mark.parametrize("form", ["float32", "float64"])
+def test_division_by_constants_is_that_of_the_processor(device, divisor, form):
+    """They are products with the reciprocal, and corrected: for all but tiny and huge numbers to the last bit."""
+    with jax.enable_x64(True), np.errstate(all="ignore"):
+        kind, exponents = np.dtype(form), (-80, 80) if form == "float32" else (-800, 800)
+        random = np.random.default_rng(1)
+        x = np.ldexp(random.choice([-1, 1], (4096, 24)) * random.uniform(1, 2, (4096, 24)), random.integers(*exponents, (4096, 24))).astype(kind)
+        x[0, :5] = 0.0, -0.0, np.inf, -np.inf, np.nan
+        c = random.uniform(0.1, 5, 24).astype(kind) if divisor == "table" else kind.type(divisor)
+        quotient = np.asarray(jax.jit(lambda x: x / c)(jax.device_put(x, device)))
+        bits = f"uint{8 * kind.itemsize}"
+        np.testing.assert_array_equal(quotient[1:].view(bits), (x / c)[1:].view(bits))
+        np.testing.assert_array_equal(quotient[0], (x / c)[0])
+        np.testing.assert_array_equal(np.signbit(quotient[0, :4]), np.signbit((x / c)[0, :4]))
+        far = np.array([5e-45, 1e-38, -3e-31, 3.3e38, -2e36] if form == "float32" else [5e-324, 1e-307, 1e305], kind)
+        if divisor != "table":
+            quotient = np.asarray(jax.jit(lambda x: x / c)(jax.device_put(far, device)))
+            limits = np.finfo(kind)
+            np.testing.assert_allclose(quotient, far / c, rtol=2 * limits.eps, atol=2 * limits.smallest_subnormal)

@@ -316,3 +316,19 @@ def test_products_leave_the_callers_subnormals_alone(device):
     product = np.asarray(jax.jit(jnp.matmul)(jax.device_put(tiny, device), jax.device_put(np.ones((128, 128), np.float32), device)))
     assert np.all(np.abs(product) <= 1.5e-38)
     assert np.float32(1e-30) * np.float32(1e-10) > 0
+
+
+@ON_KILN
+def test_elementwise_work_keeps_subnormals(device):
+    x = np.full(1 << 18, 1e-40, np.float32)
+    doubled, halved = jax.jit(lambda x: (x * 2, x / 3 * 1.5))(jax.device_put(x, device))
+    np.testing.assert_array_equal(np.asarray(doubled), x * 2)
+    np.testing.assert_allclose(np.asarray(halved), x / 2, rtol=1e-4)
+
+
+def test_weights_that_underflow_are_zeros_or_nearly(device):
+    """Sums of exponentials count subnormals as zeros where there are many."""
+    x = np.zeros((256, 512), np.float32)
+    x[:, 1:] = -95
+    weights = np.asarray(jax.jit(jax.nn.softmax)(jax.device_put(x, device)))
+    assert np.all(weights[:, 0] == 1) and np.all(weights[:, 1:] <= 1.5e-38)

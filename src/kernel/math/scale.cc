@@ -57,7 +57,10 @@ Real Scale(Real significand, Real n, Integer rounded) {
   Integer exponent = rounded + Select(tiny, rounded.Constant(149), 0);
   Real scaled = significand * exponent.Shl(n.mantissa_bits()).AsReal();
   // The largest number below 1/2: sums round to integers.
-  return Select(tiny, (scaled + 0x1.fffffep-2).ToSigned().AsReal(), scaled);
+  Integer count = (scaled + 0x1.fffffep-2).ToSigned();
+  // What is multiplied in another kernel, where subnormals count, takes no time there as a zero.
+  if (n.builder().flushes_subnormals) count = Select(count < 1 << n.mantissa_bits(), count.Constant(0), count);
+  return Select(tiny, count.AsReal(), scaled);
 }
 
 Real PowerOfTwo(Real n, Integer rounded) {

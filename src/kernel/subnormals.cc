@@ -1,0 +1,102 @@
+#include "src/kernel/subnormals.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "absl/algorithm/container.h"
+#include "src/hlo/opcode.h"
+#include "src/hlo/primitive_type.h"
+
+namespace kiln::kernel {
+namespace {
+
+using hlo::Opcode;
+using hlo::PrimitiveType;
+
+// Iterations of a kernel from which on it is worth writing a control register twice in each task.
+constexpr int64_t kMuchWork = int64_t{1} << 13;
+
+bool IsExponential(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kExp:
+    case Opcode::kExp2:
+    case Opcode::kLogistic:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Of floats: whether results other than subnormal ones hardly change where subnormal operands count as zeros.
+bool ToleratesFlushing(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAbs:
+    case Opcode::kAdd:
+    case Opcode::kCeil:
+    case Opcode::kClamp:
+    case Opcode::kCompare:
+    case Opcode::kConvert:
+    case Opcode::kCopy:
+    case Opcode::kDivide:
+    case Opcode::kErf:
+    case Opcode::kExpMinusOne:
+    case Opcode::kFloor:
+    case Opcode::kIsFinite:
+    case Opcode::kLogPlusOne:
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+    case Opcode::kMultiply:
+    case Opcode::kNegate:
+    case Opcode::kSelect:
+    case Opcode::kSubtract:
+    case Opcode::kTanh:
+      return true;
+    default:
+      return IsExponential(opcode);
+  }
+}
+
+
+// Of the whole kernel, as far as that is known before it runs; what is too large to count is the largest number.
+int64_t Iterations(const Kernel& kernel) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  const auto product = [&](int64_t iterations, const std::vector<int>& loops) {
+    for (int loop : loops) {
+      if (__builtin_mul_overflow(iterations, kernel.loops[loop].extent, &iterations)) return kMost;
+    }
+    return iterations;
+  };
+  int64_t most = 0;
+  for (const Nest& nest : kernel.nests) {
+    const int64_t outside = product(1, nest.loops);
+    most = std::max(most, outside);
+    for (const Reduce& reduce : kernel.reduces) most = std::max(most, product(outside, reduce.loops));
+  }
+  return most;
+}
+
+}  // namespace
+
+bool FlushesSubnormals(const Kernel& kernel) {
+  bool has_exponentials = false, has_products = false, has_sums = false;
+  for (const Op& op : kernel.ops) {
+    if (hlo::IsComplex(op.type) || op.type == PrimitiveType::kF64) return false;
+    if (op.kind != OpKind::kElementwise) continue;
+    const bool reads_floats =
+        absl::c_any_of(op.operands, [&](ValueId operand) { return hlo::IsFloating(kernel.ops[operand].type); });
+    if (!reads_floats && !hlo::IsFloating(op.type)) continue;
+    if (!ToleratesFlushing(op.opcode)) return false;
+    has_exponentials |= IsExponential(op.opcode);
+    has_products |= op.opcode == Opcode::kMultiply || op.opcode == Opcode::kDivide;
+  }
+  for (const Reduce& reduce : kernel.reduces) {
+    if (reduce.combiner != nullptr) return false;
+    for (size_t i = 0; i < reduce.combine_opcodes.size(); ++i) {
+      has_sums |= reduce.combine_opcodes[i] == Opcode::kAdd && hlo::IsFloating(kernel.ops[reduce.results[i]].type);
+    }
+  }
+  const bool gains = has_exponentials ? has_products || has_sums : has_products && has_sums;
+  return gains && Iterations(kernel) >= kMuchWork;
+}
+
+}  // namespace kiln::kernel
