@@ -462,8 +462,17 @@ class Planner {
       if (n1 > (int64_t{1} << 14)) break;
       if (length % n1 != 0) continue;
       const int64_t n2 = length / n1;
-      double its = ColumnRadices(n1, vector_lanes_).cycles / static_cast<double>(n1) +
-                   ColumnRadices(n2, vector_lanes_).cycles / static_cast<double>(n2);
+      // Lanes of a phase's columns are those of the other's rows; those past the last column do nothing.
+      const auto of_columns = [&](int64_t transformed, int64_t columns) {
+        return ColumnRadices(transformed, vector_lanes_).cycles / static_cast<double>(transformed) *
+               static_cast<double>(RoundUp(columns, vector_lanes_)) / static_cast<double>(columns);
+      };
+      double its = of_columns(n1, n2) + of_columns(n2, n1);
+      // Few columns are few blocks, which threads cannot share.
+      for (int64_t columns : {n1, n2}) {
+        if (columns < 8 * vector_lanes_) its += 2;
+        if (columns < 4 * vector_lanes_) its += 8;
+      }
       // Rows of the matrix that begin at odd places, and blocks that do not fit the second-level cache.
       if (n1 % vector_lanes_ != 0) its += 2;
       if (n2 % vector_lanes_ != 0) its += 2;

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "src/cpu/fft_plan.h"
+#include "src/cpu/fft_transform.h"
 #include "src/cpu/vector_lanes.h"
 #include "src/passes/roots_of_unity.h"
 
@@ -17,7 +18,7 @@ std::vector<Number> ChirpSpectrum(int64_t n, int64_t size, bool inverse) {
   std::vector<Number> kernel(size);
   for (int64_t k = 0; k < n; ++k)
     kernel[k] = kernel[(size - k) % size] = std::conj(chirp[k]) / static_cast<double>(size);
-  return passes::Transformed(std::move(kernel));
+  return Transformed(kernel);
 }
 
 // All real parts, then all imaginary ones; or in turns.
