@@ -69,14 +69,6 @@ bool IsElementwiseLike(const Instruction& instruction) {
   }
 }
 
-namespace {
-
-bool IsSpreadConstant(const Instruction& value) {
-  return value.IsConstant() || (value.opcode() == Opcode::kBroadcast && value.operand(0)->IsConstant());
-}
-
-}  // namespace
-
 EvaluationCost CostOf(const Instruction& instruction) {
   switch (instruction.opcode()) {
     case Opcode::kConstant:
@@ -100,8 +92,6 @@ EvaluationCost CostOf(const Instruction& instruction) {
     case Opcode::kTranspose:
       return EvaluationCost::kCheap;
     case Opcode::kDivide:
-      // By constants kernels multiply.
-      return IsSpreadConstant(*instruction.operand(1)) ? EvaluationCost::kCheap : EvaluationCost::kExpensive;
     case Opcode::kRemainder:
     case Opcode::kStochasticConvert:
       return EvaluationCost::kExpensive;
