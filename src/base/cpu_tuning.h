@@ -80,7 +80,8 @@ struct ProductTuning {
   double l3_load_cycles;                // and from behind the L2 cache
   int64_t far_bytes;                    // rhs, and rows that are summed, of this size come from memory; bench reduce
   bool multiplies_brain_pairs;          // products of pairs of bf16 are faster than f32's; bench 'low precision/bf16'
-  bool asks_for_rows;                   // rows from memory are asked for a tile ahead; bench 'low precision/.*4096'
+  int64_t asking_rows;                  // so many rows ask for those from memory that they meet, a tile ahead
+  bool asks_for_streams;                // so does a matrix that streams by a few rows; bench 'matmul/.*4096'
   int64_t vector_product_bytes;         // a vector times such a matrix is a sum of products; bench matmul/.*4096
   // Kernels compiled with Kiln (cpu/gemm_blocks.h).
   int64_t block_rows;          // fewer rows do not repay the call,

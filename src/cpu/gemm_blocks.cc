@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "absl/container/inlined_vector.h"
+#include "src/base/cpu_tuning.h"
 #include "src/base/float_environment.h"
 #include "src/base/rounding.h"
 #include "src/cpu/host_isa.h"
@@ -333,7 +334,7 @@ class BlockRunner {
     const bool from_memory = RhsIsAlongN() && make_rhs_ == nullptr;
     // With few tiles the products are no slower than the loads, and asking would be in their way.
     constexpr int64_t kMinTiles = 4;
-    const bool asks = from_memory && (g_.streams || tiles >= kMinTiles);
+    const bool asks = from_memory && (g_.streams ? Tuning().products.asks_for_streams : tiles >= kMinTiles);
     prefetch_.Begin(rhs, runs, steps, asks ? rows : 0, g_.rhs_k, columns * g_.rhs_n,
                     tiles * CeilDivide(columns, g_.columns));
   }

@@ -59,7 +59,7 @@ class RowRunner {
         group_(CeilDivide(g_.m, groups_)),
         many_(MostMany(kernels_, group_, RowKernels::kMaxMany, g_.n, g_.rhs_column)),
         ahead_(CeilDivide(many_, groups_)) {
-    asks_ahead_ = Tuning().products.asks_for_rows && IsFar(g_.n, g_.rhs_column);
+    asks_ahead_ = g_.m >= Tuning().products.asking_rows && IsFar(g_.n, g_.rhs_column);
     // Whole lines, an odd number of them apart: rows of a power of two would share a few cache sets.
     packed_row_ = RoundUp(std::min(g_.k_block, g_.k) * kernels_.element_bytes, 128) + 64;
     packed_bytes_ = g_.pack_lhs ? kLeadBytes + g_.m * packed_row_ : 0;
