@@ -19,8 +19,9 @@ namespace {
     std::thread([client, t] {
       for (int i = 0;; ++i) {
         const std::string type = "f32[" + std::to_string(100 + 2 * i + t) + "]";
-        Compile(client,
-                "HloModule m\nENTRY e { p = " + type + " parameter(0)\n ROOT r = " + type + " exponential(p) }");
+        PJRT_LoadedExecutable* executable = Compile(
+            client, "HloModule m\nENTRY e { p = " + type + " parameter(0)\n ROOT r = " + type + " exponential(p) }");
+        if (executable != nullptr) Destroy(executable);
       }
     }).detach();
   }
