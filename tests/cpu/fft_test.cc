@@ -128,6 +128,20 @@ TEST(Fft, LongRowsTakeLittleMemory) {
   }
 }
 
+// Neither the columns nor the rows of the matrix that a long row is taken for are one block alone.
+TEST(Fft, ThreadsShareBothHalvesOfLongRows) {
+  for (const char* length : {"44100", "65536", "100000", "1000000", "1594323"}) {
+    const std::string array = absl::StrCat("c64[", length, "]");
+    const std::unique_ptr<hlo::Module> module =
+        ParseOrDie(absl::StrCat("HloModule m\nENTRY e {\n  x = ", array, " parameter(0)\n  ROOT r = ", array,
+                                " fft(x), fft_type=FFT, fft_length={", length, "}\n}\n"));
+    const cpu::FftPlan plan = cpu::PlanFft(*module->entry()->root());
+    ASSERT_EQ(plan.groups.size(), 1u);
+    ASSERT_EQ(plan.groups[0].phases.size(), 2u) << length;
+    for (const cpu::FftPhase& phase : plan.groups[0].phases) EXPECT_GE(phase.units.count(), 2) << length;
+  }
+}
+
 TEST(Fft, LongRowsOfLargePrimeFactors) {
   ExpectTransforms({}, {4099});
   ExpectTransforms({}, {2053}, /*is_double=*/true);
