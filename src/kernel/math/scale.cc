@@ -32,7 +32,7 @@ llvm::Value* ScaleVector(llvm::IRBuilder<>& ir, llvm::Value* x, llvm::Value* n) 
 }  // namespace
 
 bool HasScaling(const VectorBuilder& b) {
-  return b.target == Target::kCpu && HasAvx512() && Tuning().kernels.scales_to_subnormals;
+  return b.target == Target::kCpu && HasAvx512() && (b.flushes_subnormals || Tuning().kernels.scales_to_subnormals);
 }
 
 Real ScaleByInstruction(Real x, Real n) {
@@ -52,16 +52,15 @@ Real Scale(Real significand, Real n, Integer rounded) {
   if (!IsF32(n) || n.builder().target == Target::kGpu) {
     return ScaleInTwo(Select(n < -1075.0, 0.0, significand), n, IsF32(n) ? rounded + n.exponent_bias() : rounded);
   }
-  Mask tiny = n < -125.0;
-  if (n.builder().flushes_subnormals) {
-    // Zero already below 2^-125.5, for fewer instructions.
-    return Select(tiny, 0.0, significand * rounded.Shl(n.mantissa_bits()).AsReal());
-  }
   // Counts of the smallest subnormal number are the bits of the result, be it subnormal or just normal.
+  Mask tiny = n < -125.0;
   Integer exponent = rounded + Select(tiny, rounded.Constant(149), 0);
   Real scaled = significand * exponent.Shl(n.mantissa_bits()).AsReal();
   // The largest number below 1/2: sums round to integers.
-  return Select(tiny, (scaled + 0x1.fffffep-2).ToSigned().AsReal(), scaled);
+  Integer count = (scaled + 0x1.fffffep-2).ToSigned();
+  // What reads it in another kernel, where subnormals count, takes no time there for a zero.
+  if (n.builder().flushes_subnormals) count = Select(count < 1 << n.mantissa_bits(), count.Constant(0), count);
+  return Select(tiny, count.AsReal(), scaled);
 }
 
 Real PowerOfTwo(Real n, Integer rounded) {
