@@ -28,9 +28,9 @@ Arguments: bit patterns at random, all magnitudes, the neighbourhood of zeros, o
 overflow and underflow; the special values; every value of the formats of 16 and 8 bits (every pair for 8 bits). A result
 rounded once has at most 0.5. "inf" is a wrong special value, or a wrong sign of zero.
 
-"Normal" leaves out subnormal arguments and results. Kiln keeps subnormals, but where much is summed up that exponentials
-or products made; XLA:CPU flushes them to zero everywhere, which is an error of millions of units. Kiln's bound is 2 in
-f32 and f64, held by `tests/jax/test_accuracy.py`.
+"Normal" leaves out subnormal arguments and results. Kiln keeps subnormals, but in much work that multiplies or
+sums up exponentials, or sums up products; XLA:CPU flushes them to zero everywhere, which is an error of millions of units.
+Kiln's bound is 2 in f32 and f64, held by `tests/jax/test_accuracy.py`.
 
 """
 COMPLEX_HEAD = """The error of the larger part in units of its last place. "inf" is a NaN or an infinity that should be none.

@@ -6,6 +6,13 @@
 
 namespace kiln {
 
+// In the processor's control register: subnormal operands and results count as zeros.
+#if defined(__x86_64__)
+inline constexpr uint64_t kFlushSubnormals = 0x8040;
+#elif defined(__aarch64__)
+inline constexpr uint64_t kFlushSubnormals = uint64_t{1} << 24;
+#endif
+
 // While it lives, arithmetic of this thread rounds to nearest, keeps subnormals and traps nothing, as generated code
 // and the evaluator expect. Costs one read of a control register where that is so already.
 class DefaultFloatEnvironment {
@@ -24,13 +31,11 @@ class DefaultFloatEnvironment {
 
 #if defined(__x86_64__)
   static constexpr uint64_t kDefault = 0x1f80;  // all exceptions masked
-  static constexpr uint64_t kFlush = 0x8040;    // of results and operands
   static constexpr uint64_t kFlags = 0x3f;      // exceptions that have happened
   static uint64_t Read() { return __builtin_ia32_stmxcsr(); }
   static void Write(uint64_t value) { __builtin_ia32_ldmxcsr(static_cast<unsigned>(value)); }
 #elif defined(__aarch64__)
   static constexpr uint64_t kDefault = 0;
-  static constexpr uint64_t kFlush = uint64_t{1} << 24;
   static constexpr uint64_t kFlags = 0;
   static uint64_t Read() { return __builtin_arm_rsr64("FPCR"); }
   static void Write(uint64_t value) { __builtin_arm_wsr64("FPCR", value); }
@@ -48,7 +53,7 @@ class DefaultFloatEnvironment {
 // them.
 class FlushedFloatEnvironment : public DefaultFloatEnvironment {
  public:
-  FlushedFloatEnvironment() : DefaultFloatEnvironment(kDefault | kFlush) {}
+  FlushedFloatEnvironment() : DefaultFloatEnvironment(kDefault | kFlushSubnormals) {}
 };
 
 }  // namespace kiln

@@ -95,6 +95,8 @@ struct StripeJob {
   T* a;
   int64_t stride, m, n, first, end;
   ReflectorBlock<T> block = {};  // of the last two
+
+  bool reflects() const { return phase == kReflect || phase == kReflectTransposed; }
 };
 
 template <typename T>
@@ -134,7 +136,7 @@ void RunStripes(ProgramContext* context, const StripeJob<T>& job) {
   if (context != nullptr && (job.m - job.end) * (job.n - job.end) >= Tuning().solver.parallel_elements) {
     return ForEach(context, stripes, [&](int64_t i) {
       std::optional<FlushedFloatEnvironment> environment;
-      if (job.phase <= StripeJob<T>::kCholeskyUpdate) environment.emplace();
+      if (!job.reflects()) environment.emplace();
       RunStripe(job, i);
     });
   }

@@ -21,7 +21,7 @@ using hlo::Instruction;
 
 namespace {
 
-// A chirp's transform takes the compiler half a second; longer ones are refused.
+// A chirp's transform takes the compiler up to two seconds; longer ones are refused.
 constexpr int64_t kMaxConvolution = int64_t{1} << 24;
 
 bool IsEmpty(const Instruction& fft) {

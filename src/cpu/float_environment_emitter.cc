@@ -5,6 +5,7 @@
 #include "llvm/IR/Function.h"
 #include "llvm/IR/IntrinsicsAArch64.h"
 #include "llvm/IR/IntrinsicsX86.h"
+#include "src/base/float_environment.h"
 
 namespace kiln::cpu {
 
@@ -12,13 +13,12 @@ namespace kiln::cpu {
 #if defined(__x86_64__)
 
 llvm::Value* FlushSubnormals(llvm::IRBuilder<>& builder) {
-  constexpr uint32_t kFlush = 0x8040;  // of results and operands
   llvm::Function* function = builder.GetInsertBlock()->getParent();
   llvm::IRBuilder<> entry(&function->getEntryBlock(), function->getEntryBlock().begin());
   llvm::Value* before = entry.CreateAlloca(entry.getInt32Ty());
   llvm::Value* changed = entry.CreateAlloca(entry.getInt32Ty());
   builder.CreateIntrinsic(llvm::Intrinsic::x86_sse_stmxcsr, {}, {before});
-  builder.CreateStore(builder.CreateOr(builder.CreateLoad(builder.getInt32Ty(), before), kFlush), changed);
+  builder.CreateStore(builder.CreateOr(builder.CreateLoad(builder.getInt32Ty(), before), kFlushSubnormals), changed);
   builder.CreateIntrinsic(llvm::Intrinsic::x86_sse_ldmxcsr, {}, {changed});
   return before;
 }
@@ -30,9 +30,8 @@ void RestoreFloatEnvironment(llvm::IRBuilder<>& builder, llvm::Value* before) {
 #elif defined(__aarch64__)
 
 llvm::Value* FlushSubnormals(llvm::IRBuilder<>& builder) {
-  constexpr uint64_t kFlush = uint64_t{1} << 24;
   llvm::Value* before = builder.CreateIntrinsic(llvm::Intrinsic::aarch64_get_fpcr, {}, {});
-  builder.CreateIntrinsic(llvm::Intrinsic::aarch64_set_fpcr, {}, {builder.CreateOr(before, kFlush)});
+  builder.CreateIntrinsic(llvm::Intrinsic::aarch64_set_fpcr, {}, {builder.CreateOr(before, kFlushSubnormals)});
   return before;
 }
 

@@ -6,8 +6,7 @@
 
 namespace kiln::cpu {
 
-// Makes the processor take subnormal numbers for zeros; gives what it did before, for RestoreFloatEnvironment(), or null
-// where the target is none that can be told. Arithmetic that the code generator moves past either is done with
+// Makes the processor take subnormal numbers for zeros; gives what it did before, for RestoreFloatEnvironment(). Arithmetic that the code generator moves past either is done with
 // subnormals or without, as it comes.
 llvm::Value* FlushSubnormals(llvm::IRBuilder<>& builder);
 void RestoreFloatEnvironment(llvm::IRBuilder<>& builder, llvm::Value* before);

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "src/base/float_environment.h"
 #include "src/base/rounding.h"
 #include "src/cpu/host_isa.h"
 
@@ -120,6 +121,7 @@ const GroupKernels* FindGroupKernels() {
 
 void RunGroupProduct(const GroupProduct* product, const char* lhs, const char* rhs, char* out, void* const* extra,
                      int64_t begin, int64_t end, GemmFinish* finish) {
+  const FlushedFloatEnvironment environment;
   const GroupProduct& g = *product;
   const GroupRunner runner(g, extra, finish);
   const int64_t limit = std::min(end * g.block, g.positions);

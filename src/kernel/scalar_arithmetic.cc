@@ -119,7 +119,7 @@ absl::StatusOr<Value> ScalarEmitter::Integral(const hlo::Instruction& instructio
 }
 
 bool HasReciprocal(double divisor, int mantissa_bits) {
-  constexpr int kMaxExponent = 20;
+  constexpr int kMaxExponent = 40;
   int exponent = 0;
   const double mantissa = std::frexp(std::abs(divisor), &exponent);  // in [1/2, 1)
   return divisor != 0 && std::isfinite(divisor) && std::abs(exponent) <= kMaxExponent &&

@@ -56,8 +56,7 @@ bool ToleratesFlushing(Opcode opcode) {
   }
 }
 
-
-// Of the whole kernel, as far as that is known before it runs; what is too large to count is the largest number.
+// Counted by shapes alone, lest results depend on the kind of machine. Of the whole kernel, as far as that is known before it runs; what is too large to count is the largest number.
 int64_t Iterations(const Kernel& kernel) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   const auto product = [&](int64_t iterations, const std::vector<int>& loops) {
