@@ -73,10 +73,7 @@ std::optional<ComparisonDirection> KeepsBest(const hlo::Computation& combiner) {
     return x->opcode() == opcode &&
            ((first(x->operand(0)) && second(x->operand(1))) || (first(x->operand(1)) && second(x->operand(0))));
   };
-  if (!is_select(root->operand(0), key, other_key) || !is_select(root->operand(1), index, other_index)) {
-    return std::nullopt;
-  }
-  const Instruction* better = root->operand(0)->operand(0);
+  if (!is_select(root->operand(1), index, other_index)) return std::nullopt;
   ComparisonDirection direction = ComparisonDirection::kEq;
   auto is_strict = [&](const Instruction* x) {
     if (!compares(x, key, other_key, {ComparisonDirection::kGt, ComparisonDirection::kLt})) return false;
@@ -85,8 +82,20 @@ std::optional<ComparisonDirection> KeepsBest(const hlo::Computation& combiner) {
   };
   auto is_nan = [&](const Instruction* x) { return compares(x, key, key, {ComparisonDirection::kNe}); };
   const bool may_be_nan = hlo::IsFloating(key->shape().element_type());
-  if (may_be_nan ? !joins(better, Opcode::kOr, is_strict, is_nan) : !is_strict(better)) return std::nullopt;
-  auto is_better = [&](const Instruction* x) { return x == better; };
+  auto is_better = [&](const Instruction* x) {
+    return may_be_nan ? joins(x, Opcode::kOr, is_strict, is_nan) : is_strict(x);
+  };
+  const Instruction* best = root->operand(0);
+  // Integers that are chosen so are maxima and minima to the simplifier.
+  auto is_key = [&](const Instruction* x) { return x == key; };
+  auto is_other_key = [&](const Instruction* x) { return x == other_key; };
+  const bool is_largest = !may_be_nan && joins(best, Opcode::kMaximum, is_key, is_other_key);
+  const bool is_least = !may_be_nan && joins(best, Opcode::kMinimum, is_key, is_other_key);
+  const bool is_chosen = is_select(best, key, other_key) && is_better(best->operand(0));
+  if (!is_largest && !is_least && !is_chosen) return std::nullopt;
+  const ComparisonDirection of_key = is_largest ? ComparisonDirection::kGt
+                                     : is_least ? ComparisonDirection::kLt
+                                                : direction;
   auto is_equal = [&](const Instruction* x) {
     return compares(x, key, other_key, {ComparisonDirection::kEq}) ||
            compares(x, other_key, key, {ComparisonDirection::kEq});
@@ -97,7 +106,7 @@ std::optional<ComparisonDirection> KeepsBest(const hlo::Computation& combiner) {
   };
   auto is_tie = [&](const Instruction* x) { return joins(x, Opcode::kAnd, is_equal, is_before); };
   if (!joins(root->operand(1)->operand(0), Opcode::kOr, is_better, is_tie)) return std::nullopt;
-  return direction;
+  return direction == of_key ? std::optional(direction) : std::nullopt;
 }
 
 std::optional<hlo::Literal> IdentityOf(Opcode opcode, hlo::PrimitiveType type) {

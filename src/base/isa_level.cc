@@ -83,6 +83,14 @@ bool HasFma() {
 #endif
 }
 
+bool HasHalfArithmetic() {
+#if defined(__x86_64__)
+  return HasAvx512() && IsFeatureAllowed("avx512fp16") && __builtin_cpu_supports("avx512fp16");
+#else
+  return false;
+#endif
+}
+
 bool HasProductKernels() {
 #if defined(__x86_64__)
   return HasAvx512() || (HasFma() && IsFeatureAllowed("avx2") && __builtin_cpu_supports("avx2"));

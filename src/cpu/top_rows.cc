@@ -26,20 +26,13 @@ struct Candidate {
 
 int64_t CandidateRoom(int64_t k) { return 2 * k + kSpareCandidates; }
 
-// Keeps candidates above the k-th largest seen so far; when their room is full, the k largest of them stay.
-template <typename Key>
-void TopRow(int64_t size, int64_t k, const Key* elements, KeyMasks<Key> masks, Candidate<Key>* candidates, Key* top,
-            int32_t* positions) {
-  const int64_t room = CandidateRoom(k);
-  int64_t count = 0;
-  bool bounded = false;
-  Key bound = 0;
-  auto keep = [&] {
-    std::nth_element(candidates, candidates + k - 1, candidates + count);
-    count = k;
-    bound = candidates[k - 1].key;
-    bounded = true;
-  };
+// Up to so many are kept in order: few elements of a row are among the largest before them.
+constexpr int64_t kMaxInOrder = 16;
+
+// Calls visit(key, position) for the elements of a row in their order, but perhaps not for those at most bound(), which
+// may rise meanwhile.
+template <typename Key, typename Bound, typename Visit>
+void ForEachAbove(int64_t size, const Key* elements, KeyMasks<Key> masks, const Bound& bound, const Visit& visit) {
   constexpr int64_t kTogether = 8 * kKeyBlock;
   std::array<Key, kTogether> made;
   for (int64_t begin = 0; begin < size; begin += kKeyBlock) {
@@ -51,17 +44,62 @@ void TopRow(int64_t size, int64_t k, const Key* elements, KeyMasks<Key> masks, C
       left = (uint64_t{1} << block) - 1;
       std::fill(keys + block, keys + kKeyBlock, Key{0});
     }
-    if (bounded) left &= Above(keys, bound);
+    if (const Key* least = bound()) left &= Above(keys, *least);
     for (; left != 0; left &= left - 1) {
       const int i = std::countr_zero(left);
-      // Later elements lose against equal ones; the bound may have risen.
-      if (bounded && keys[i] <= bound) continue;
-      candidates[count++] = {keys[i], static_cast<int32_t>(begin + i)};
-      if (count == room) keep();
+      visit(keys[i], static_cast<int32_t>(begin + i));
     }
-    if (!bounded && count >= k + kKeyBlock) keep();
   }
+}
+
+// The k largest in their order, of few.
+template <typename Key>
+void KeepInOrder(int64_t size, int64_t k, const Key* elements, KeyMasks<Key> masks, Candidate<Key>* best) {
+  int64_t count = 0;
+  const auto bound = [&] { return count == k ? &best[k - 1].key : nullptr; };
+  ForEachAbove(size, elements, masks, bound, [&](Key key, int32_t position) {
+    // Later elements lose against equal ones.
+    if (count == k && key <= best[k - 1].key) return;
+    int64_t at = count < k ? count++ : k - 1;
+    for (; at > 0 && best[at - 1].key < key; --at) best[at] = best[at - 1];
+    best[at] = {key, position};
+  });
+}
+
+// Keeps candidates above the k-th largest seen so far; when their room is full, the k largest of them stay.
+template <typename Key>
+void KeepCandidates(int64_t size, int64_t k, const Key* elements, KeyMasks<Key> masks, Candidate<Key>* candidates) {
+  const int64_t room = CandidateRoom(k);
+  int64_t count = 0;
+  bool bounded = false;
+  Key least = 0;
+  auto keep = [&] {
+    std::nth_element(candidates, candidates + k - 1, candidates + count);
+    count = k;
+    least = candidates[k - 1].key;
+    bounded = true;
+  };
+  // Asked for before each block.
+  const auto bound = [&] {
+    if (!bounded && count >= k + kKeyBlock) keep();
+    return bounded ? &least : nullptr;
+  };
+  ForEachAbove(size, elements, masks, bound, [&](Key key, int32_t position) {
+    if (bounded && key <= least) return;
+    candidates[count++] = {key, position};
+    if (count == room) keep();
+  });
   std::partial_sort(candidates, candidates + k, candidates + count);
+}
+
+template <typename Key>
+void TopRow(int64_t size, int64_t k, const Key* elements, KeyMasks<Key> masks, Candidate<Key>* candidates, Key* top,
+            int32_t* positions) {
+  if (k <= kMaxInOrder) {
+    KeepInOrder(size, k, elements, masks, candidates);
+  } else {
+    KeepCandidates(size, k, elements, masks, candidates);
+  }
   for (int64_t i = 0; i < k; ++i) {
     FromKeys(&candidates[i].key, 1, masks, &top[i]);
     positions[i] = candidates[i].position;

@@ -203,6 +203,43 @@ bool NestLowering::HoldsForRuns(ValueId predicate) const {
          });
 }
 
+void NestLowering::AddPlainLoads(const Block& block) {
+  for (const Block::Statement& at : block.statements) {
+    if (at.kind == Block::Kind::kReduce) AddPlainLoads(*kernel_.reduces[at.index].block);
+    if (at.kind != Block::Kind::kOp) continue;
+    const Op& op = kernel_.ops[at.index];
+    if (op.kind == OpKind::kLoad && op.predicate == kNoValue) plain_loads_.push_back(at.index);
+  }
+}
+
+void NestLowering::JoinNeighbours(const Op& op, Access* access) {
+  if (access->kind != Access::Kind::kStrided || !IsNearby(access->stride, vector_->lanes()) ||
+      op.predicate != kNoValue || hlo::IsComplex(op.type)) {
+    return;
+  }
+  if (plain_loads_.empty()) AddPlainLoads(nest_.body);
+  std::vector<int64_t> places;  // of loads in the same loops, which run for the same lanes
+  for (ValueId load : plain_loads_) {
+    const Op& other = kernel_.ops[load];
+    if (other.parameter == op.parameter && other.offset.terms == op.offset.terms) {
+      places.push_back(other.offset.constant);
+    }
+  }
+  // Stretches of `stride` elements from the first one on: all in one of them load the same vectors.
+  const int64_t first = *absl::c_min_element(places), own = (op.offset.constant - first) / access->stride;
+  int64_t low = op.offset.constant, high = low;
+  for (int64_t place : places) {
+    if ((place - first) / access->stride != own) continue;
+    low = std::min(low, place);
+    high = std::max(high, place);
+  }
+  IndexExpr shared = op.offset;
+  shared.constant = low;
+  access->offset = index_.Scalar(shared);
+  access->phase = op.offset.constant - low;
+  access->last_phase = high - low;
+}
+
 Value NestLowering::LowerLoad(ValueId id) {
   const Op& op = kernel_.ops[id];
   if (auto staged = staged_.find(id); staged != staged_.end()) return LoadFromTile(op, staged->second);
@@ -219,6 +256,7 @@ Value NestLowering::LowerLoad(ValueId id) {
   MemoryAccess memory(&scalar_, vector_.get());
   llvm::Value* mask = mask_;
   Access access = AccessFor(op.offset, IsLocalOfLanes(op.parameter, op.offset));
+  JoinNeighbours(op, &access);
   if (op.predicate != kNoValue) {
     const bool spread = access.kind == Access::Kind::kSpread && access.spread.is_quotient;
     const bool varies = spread ? !HoldsForRuns(op.predicate) : Varies(kernel_.ops[op.predicate].loops);

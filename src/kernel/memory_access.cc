@@ -152,18 +152,20 @@ llvm::Value* MemoryAccess::LoadSpread(llvm::Type* part, llvm::Value* pointer, co
   return b_.CreateShuffleVector(runs.front(), runs.back(), chosen);
 }
 
-llvm::Value* MemoryAccess::LoadNearby(llvm::Type* part, llvm::Value* pointer, int stride, llvm::Value* mask) {
-  const int lanes = vector_.lanes();
+llvm::Value* MemoryAccess::LoadNearby(llvm::Type* part, llvm::Value* pointer, const Access& access, llvm::Value* mask) {
+  const int lanes = vector_.lanes(), stride = static_cast<int>(access.stride);
+  const int last = static_cast<int>(access.last_phase), elements = stride * (lanes - 1) + last + 1;
+  const int pieces = (elements + lanes - 1) / lanes;
   llvm::Value* result = llvm::PoisonValue::get(llvm::FixedVectorType::get(part, lanes));
-  for (int piece = 0; piece < stride; ++piece) {
+  for (int piece = 0; piece < pieces; ++piece) {
     // The last piece ends with the last element, so that nothing behind it is touched.
-    const int start = piece + 1 < stride ? piece * lanes : stride * (lanes - 1) + 1 - lanes;
+    const int start = std::min(piece * lanes, elements - lanes);
     llvm::SmallVector<int, 64> wanted, chosen;
     for (int i = 0; i < lanes; ++i) {
       const int element = start + i;
-      wanted.push_back(element % stride == 0 ? element / stride : lanes);
-      const int from = i * stride;
-      const bool here = std::min(from / lanes, stride - 1) == piece;
+      wanted.push_back(element % stride <= last ? element / stride : lanes);
+      const int from = i * stride + static_cast<int>(access.phase);
+      const bool here = std::min(from / lanes, pieces - 1) == piece;
       chosen.push_back(here ? lanes + from - start : i);
     }
     llvm::Value* from = b_.CreateConstGEP1_64(part, pointer, start);
@@ -216,7 +218,7 @@ Value MemoryAccess::LoadVector(hlo::PrimitiveType type, llvm::Value* base, const
       }
       if (parts == 1 && IsNearby(access.stride, lanes)) {
         llvm::Value* pointer = ElementPointer(part, 1, base, access.offset);
-        return {type, vector_.FromMemory(type, LoadNearby(part, pointer, static_cast<int>(access.stride), mask))};
+        return {type, vector_.FromMemory(type, LoadNearby(part, pointer, access, mask))};
       }
       [[fallthrough]];
     case Access::Kind::kIndexed: {

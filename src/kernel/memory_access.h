@@ -17,7 +17,7 @@ struct Access {
     kUniform,     // all lanes element `offset`
     kContiguous,  // lane l element offset + l
     kReversed,    // lane l element offset - l
-    kStrided,     // lane l element offset + l * stride
+    kStrided,     // lane l element offset + phase + l * stride
     kSpread,      // lane l element offset + spread.places[l]
     kIndexed,     // lane l element offsets[l]
   };
@@ -25,13 +25,16 @@ struct Access {
   llvm::Value* offset = nullptr;   // i64
   llvm::Value* offsets = nullptr;  // <lanes x i32 or i64>, kIndexed
   int64_t stride = 0;
+  // Of a kStrided load beside others of the same elements' neighbours: those from `offset` to `last_phase` may be read
+  // for each lane, so that all of them load the same vectors. At most stride - 1.
+  int64_t phase = 0, last_phase = 0;
   Spread spread;
   // Elements of the array may be read that no lane has: all vectors of a kSpread that begin at multiples of `lanes`.
   bool reads_around = false;
 
   // From `offset` to the element of a lane; not for kIndexed.
   int64_t StepOf(int lane) const {
-    return kind == Kind::kSpread ? spread.places[static_cast<size_t>(lane)] : stride * lane;
+    return kind == Kind::kSpread ? spread.places[static_cast<size_t>(lane)] : phase + stride * lane;
   }
 };
 
@@ -77,8 +80,8 @@ class MemoryAccess {
   void StoreRun(llvm::Value* run, llvm::Value* pointer, llvm::Align align, llvm::Value* mask, bool streaming);
   // Elements of one part as `access.spread` tells, out of one or two runs; `pointer`: to the element that lanes share.
   llvm::Value* LoadSpread(llvm::Type* part, llvm::Value* pointer, const Access& access, llvm::Value* mask);
-  // Elements of one part `stride` apart from `pointer` on, out of whole vectors.
-  llvm::Value* LoadNearby(llvm::Type* part, llvm::Value* pointer, int stride, llvm::Value* mask);
+  // Elements of one part `access.stride` apart, out of whole vectors; `pointer`: to the one at `access.offset`.
+  llvm::Value* LoadNearby(llvm::Type* part, llvm::Value* pointer, const Access& access, llvm::Value* mask);
 
   ScalarEmitter& scalar_;
   ScalarEmitter& vector_;

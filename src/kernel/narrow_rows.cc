@@ -23,9 +23,9 @@ class NarrowRows {
     if (nest_.loops.size() < 2 || nest_.repeat_loop >= 0 || static_cast<int>(kernel_.loops.size()) + 1 >= kMaxLoops)
       return;
     if (!absl::c_all_of(nest_.loops, [&](int l) { return kernel_.loops[l].kind == LoopKind::kParallel; })) return;
-    outer_ = nest_.loops.end()[-2];
-    row_ = nest_.loops.back();
-    width_ = kernel_.loops[row_].extent;
+    ChooseLoops(nest_.loops.back(), nest_.loops.end()[-2]);
+    if (IsReadAcross()) return UnrollRow();
+    ChooseLoops(nest_.loops.end()[-2], nest_.loops.back());
     if (!IsPlain()) return;
     if (RepeatsElements()) {
       JoinLoops();
@@ -37,6 +37,12 @@ class NarrowRows {
   }
 
  private:
+  void ChooseLoops(int outer, int row) {
+    outer_ = outer;
+    row_ = row;
+    width_ = kernel_.loops[row].extent;
+  }
+
   bool DependsOn(const IndexExpr& expr, int loop) const { return (kernel_.terms.LoopsOf(expr) >> loop & 1) != 0; }
 
   // The index goes through rows that lie one behind the other.
@@ -54,10 +60,13 @@ class NarrowRows {
            (statement.kind == Block::Kind::kOp && (kernel_.ops[statement.index].loops >> row_ & 1) != 0);
   }
 
+  int64_t CopiedStatements() const {
+    return absl::c_count_if(nest_.body.statements, [&](const auto& at) { return IsCopied(at); });
+  }
+
   // No reduces and loops inside of these, and results in rows.
   bool IsPlain() const {
-    if (absl::c_count_if(nest_.body.statements, [&](const auto& at) { return IsCopied(at); }) > kMaxCopied)
-      return false;
+    if (CopiedStatements() > kMaxCopied) return false;
     return absl::c_all_of(nest_.body.statements, [&](const Block::Statement& statement) {
       if (statement.kind == Block::Kind::kReduce) return IsOutside(statement);
       if (statement.kind == Block::Kind::kOp) return kernel_.ops[statement.index].opcode != hlo::Opcode::kWhile;
@@ -239,12 +248,50 @@ class NarrowRows {
     return along_outer;
   }
 
+  // Rows of a few elements that are loaded, and stored each in another place: all loads pick places out of vectors,
+  // which are the same for all elements of a row.
+  bool IsReadAcross() const {
+    // Stores that change from one place to another are slow where they cross lines of the cache. Rows of two or three
+    // narrow elements that the cache holds are sooner read several times.
+    constexpr int64_t kFewNarrow = 3, kNarrowBytes = 2, kCachedBytes = 256 << 10;
+    if (width_ >= kMaxCopies || width_ * CopiedStatements() > kMaxCopied) return false;
+    bool across = false;
+    int64_t loaded = 0, stored_bytes = 0;
+    for (const Block::Statement& statement : nest_.body.statements) {
+      if (statement.kind == Block::Kind::kReduce) return false;
+      if (statement.kind == Block::Kind::kStore) {
+        const Store& store = kernel_.stores[statement.index];
+        const Parameter& parameter = kernel_.parameters[store.parameter];
+        int64_t stride;
+        if (store.predicate != kNoValue || parameter.is_updated || parameter.is_local ||
+            hlo::IsComplex(parameter.type) || !DependsOn(store.offset, row_) ||
+            !LinearStride(kernel_.terms, store.offset, outer_, 1, &stride) || stride != 1) {
+          return false;
+        }
+        stored_bytes = std::max<int64_t>(stored_bytes, hlo::ByteWidth(parameter.type));
+        continue;
+      }
+      const Op& op = kernel_.ops[statement.index];
+      if (op.opcode == hlo::Opcode::kWhile || op.kind == OpKind::kToIndex || !op.conditions.empty()) return false;
+      if (op.kind != OpKind::kLoad || !DependsOn(op.offset, row_)) continue;
+      const int64_t step = op.offset.Coefficient(kernel_.terms.LoopTerm(row_));
+      int64_t stride;
+      if (op.predicate != kNoValue || hlo::IsComplex(op.type) ||
+          !LinearStride(kernel_.terms, op.offset, outer_, 1, &stride) || stride < 0 || stride > kMaxCopies) {
+        return false;
+      }
+      loaded = std::max(loaded, stride * kernel_.loops[outer_].extent * hlo::ByteWidth(op.type));
+      across |= step > 0 && step * (width_ - 1) < stride;
+    }
+    return across && (width_ > kFewNarrow || stored_bytes > kNarrowBytes || loaded > kCachedBytes);
+  }
+
   void UnrollRow() {
     MakeCopies(width_, [&](int64_t copy, IndexTerms* terms, const IndexTerms::Term& loop, bool) {
       return loop.id == row_ ? IndexExpr::Constant(copy) : terms->Loop(loop.id, loop.range.high + 1);
     });
     for (Op& op : kernel_.ops) op.loops &= ~(uint64_t{1} << row_);
-    nest_.loops.pop_back();
+    nest_.loops.erase(absl::c_find(nest_.loops, row_));
     // Loads and stores that lie side by side become one, where none of the others is between.
     const auto is_store = [](const Block::Statement& at) { return at.kind == Block::Kind::kStore; };
     absl::c_stable_sort(nest_.body.statements, [&](const auto& a, const auto& b) { return is_store(a) < is_store(b); });

@@ -226,6 +226,9 @@ class NestLowering {
   // for none.
   bool HoldsForRuns(ValueId predicate) const;
   Value LowerLoad(ValueId id);
+  // Lets a strided load find its elements in the vectors that others load which begin beside it.
+  void JoinNeighbours(const Op& op, Access* access);
+  void AddPlainLoads(const Block& block);
   // Asks for what a reduction along the lanes will load from memory some iterations on.
   void AskAhead(const Op& op, llvm::Value* base, llvm::Value* offset);
 
@@ -324,6 +327,7 @@ class NestLowering {
   bool has_stored_ = false;                              // by code that was emitted before
   bool aligned_runs_ = true;                             // vectors begin at multiples of their lanes
   absl::flat_hash_map<ValueId, Staged> staged_;
+  std::vector<ValueId> plain_loads_;  // without a predicate, of the nest; found when one is strided
   std::vector<PlacedRowTile> row_tiles_;  // as in the schedule, inside its vector loop
   llvm::Value* tile_row_ = nullptr;
   llvm::Value* tile_column_ = nullptr;

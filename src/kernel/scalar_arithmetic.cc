@@ -1,8 +1,11 @@
 // Arithmetic of pred, integers, floats and complex numbers.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <iterator>
+#include <optional>
 
+#include "absl/algorithm/container.h"
 #include "src/base/isa_level.h"
 #include "src/kernel/integer_division.h"
 #include "src/kernel/math/complex_math.h"
@@ -139,21 +142,53 @@ Real DivideByReciprocal(Real a, Real b, Real r) {
   const int64_t least = a.bits() == 32 ? -80 : -800, most = -least;
   // Magnitudes, twice their bits: those at least 2^least and below 2^most.
   const auto twice = [&](int64_t exponent) { return (exponent + a.exponent_bias()) << (a.mantissa_bits() + 1); };
-  const Mask inside =
-      (a.AsInteger().Shl(1) - twice(least)).Below(a.AsInteger().Constant(twice(most) - twice(least)));
+  const Mask inside = (a.AsInteger().Shl(1) - twice(least)).Below(a.AsInteger().Constant(twice(most) - twice(least)));
   return Select(inside, corrected, quotient);
 }
 
-Real DivideReals(Real a, Real b) {
-  const auto* constant = llvm::dyn_cast<llvm::Constant>(b.value());
+// The number in all lanes of a constant.
+std::optional<llvm::APFloat> ConstantOf(Real x) {
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(x.value());
   if (constant != nullptr && constant->getType()->isVectorTy()) constant = constant->getSplatValue();
   const auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
-  if (number == nullptr || !HasFma()) return a / b;
-  const llvm::APFloat& divisor = number->getValueAPF();
-  if (!HasReciprocal(divisor.convertToDouble(), a.mantissa_bits()) || divisor.getExactInverse(nullptr)) return a / b;
-  llvm::APFloat inverse(divisor.getSemantics(), 1);
-  inverse.divide(divisor, llvm::APFloat::rmNearestTiesToEven);
+  return number == nullptr ? std::nullopt : std::optional(number->getValueAPF());
+}
+
+Real DivideReals(Real a, Real b) {
+  const std::optional<llvm::APFloat> divisor = HasFma() && a.bits() >= 32 ? ConstantOf(b) : std::nullopt;
+  if (!divisor.has_value() || !HasReciprocal(divisor->convertToDouble(), a.mantissa_bits()) ||
+      divisor->getExactInverse(nullptr)) {
+    return a / b;
+  }
+  llvm::APFloat inverse(divisor->getSemantics(), 1);
+  inverse.divide(*divisor, llvm::APFloat::rmNearestTiesToEven);
   return DivideByReciprocal(a, b, {a.builder(), llvm::ConstantFP::get(a.value()->getType(), inverse)});
+}
+
+bool IsHalf(float x) {
+  return (std::bit_cast<uint32_t>(x) & 0x1fff) == 0 && x * 0x1p24f == std::floor(x * 0x1p24f) && x <= 65504;
+}
+
+// Whether a product with the reciprocal in f32, rounded to the narrow type, is its quotient by `divisor` for every
+// dividend. No quotient of two such numbers is nearer to the middle between two of them than what the product may be
+// off by, nor is it such a middle, but amid the subnormal ones of f16.
+bool IsDividedByProduct(float divisor, PrimitiveType type) {
+  if (!HasReciprocal(divisor, 23)) return false;
+  if (type == PrimitiveType::kBF16) return true;
+  constexpr float kUnit = 0x1p-24f, kSubnormals = 1024;
+  const float magnitude = std::abs(divisor), reciprocal = 1 / magnitude;
+  for (float middle = 0.5f; middle < kSubnormals; middle += 1) {
+    const float dividend = middle * kUnit * magnitude;
+    if (IsHalf(dividend) && dividend * reciprocal != middle * kUnit) return false;
+  }
+  return true;
+}
+
+// Of numbers of a type of 16 bits.
+Real DivideNarrow(Real a, Real b, PrimitiveType type) {
+  const std::optional<llvm::APFloat> divisor = ConstantOf(b);
+  if (!divisor.has_value() || !IsDividedByProduct(divisor->convertToFloat(), type)) return DivideReals(a, b);
+  return a * (1 / divisor->convertToFloat());
 }
 
 // Rounds the mantissa to nearest even, then the exponent's range: too large becomes infinity, too small a signed zero.
@@ -261,6 +296,13 @@ auto FunctionOf(Opcode opcode, const Table& table) -> decltype(&table[0]) {
 
 }  // namespace
 
+bool HasHalfInstruction(Opcode opcode, PrimitiveType type) {
+  constexpr Opcode kInstructions[] = {Opcode::kAdd,     Opcode::kSubtract,        Opcode::kMultiply, Opcode::kDivide,
+                                      Opcode::kMaximum, Opcode::kMinimum,         Opcode::kSqrt,     Opcode::kFloor,
+                                      Opcode::kCeil,    Opcode::kRoundNearestEven};
+  return type == PrimitiveType::kF16 && HasHalfArithmetic() && absl::c_linear_search(kInstructions, opcode);
+}
+
 absl::StatusOr<Value> ScalarEmitter::Floating(const hlo::Instruction& instruction, absl::Span<const Value> operands) {
   const PrimitiveType type = operands[0].type;
   const Opcode opcode = instruction.opcode();
@@ -281,19 +323,27 @@ absl::StatusOr<Value> ScalarEmitter::Floating(const hlo::Instruction& instructio
                                                 : ReducePrecision(bits, 10, instruction);
     return Of(type, b_.ir.CreateBitCast(changed, RegisterType(type)));
   }
-  Real a = Widen(operands[0]);
+  // Constants are divided by in f32, where a product does.
+  const bool by_constant = opcode == Opcode::kDivide && llvm::isa<llvm::Constant>(operands[1].value);
+  const bool in_half = b_.target == Target::kCpu && !by_constant && HasHalfInstruction(opcode, type);
+  const auto real = [&](const Value& value) { return in_half ? Real(b_, value.value) : Widen(value); };
+  Real a = real(operands[0]);
   if (opcode == Opcode::kReducePrecision) {
     return Narrow(ReducePrecision(a.AsInteger(), a.mantissa_bits(), instruction).AsReal(), type);
   }
   if (type == PrimitiveType::kF16 && opcode == Opcode::kExp) return Narrow(math::ExpOfHalf(a), type);
   if (type == PrimitiveType::kF16 && opcode == Opcode::kLogistic) return Narrow(math::LogisticOfHalf(a), type);
   if (opcode == Opcode::kErf && hlo::BitWidth(type) == 16) return Narrow(math::ErfOf16Bits(a), type);
-  if (const UnaryFunction* unary = FunctionOf(opcode, kUnaryFunctions)) return Narrow(unary->real(a), type);
+  const auto narrow = [&](Real result) { return in_half ? Of(type, result) : Narrow(result, type); };
+  if (const UnaryFunction* unary = FunctionOf(opcode, kUnaryFunctions)) return narrow(unary->real(a));
   if (opcode == Opcode::kDivide && operands.size() == 3 && HasFma()) {
     return Narrow(DivideByReciprocal(a, Widen(operands[1]), Widen(operands[2])), type);
   }
+  if (opcode == Opcode::kDivide && hlo::BitWidth(type) == 16 && !in_half) {
+    return Narrow(DivideNarrow(a, Widen(operands[1]), type), type);
+  }
   if (const BinaryFunction* binary = FunctionOf(opcode, kBinaryFunctions)) {
-    return Narrow(binary->real(a, Widen(operands[1])), type);
+    return narrow(binary->real(a, real(operands[1])));
   }
   if (opcode != Opcode::kFma) return Undefined(instruction, type);
   return Narrow(Fma(a, Widen(operands[1]), Widen(operands[2])), type);

@@ -1,6 +1,8 @@
 // Compare, select, clamp, minimum and maximum.
 #include <numeric>
+#include <utility>
 
+#include "llvm/IR/IntrinsicsX86.h"
 #include "src/base/isa_level.h"
 #include "src/hlo/elements.h"
 #include "src/kernel/scalar_emitter.h"
@@ -27,6 +29,65 @@ CmpInst::Predicate IntegerPredicate(ComparisonDirection direction, bool is_signe
 }
 
 CmpInst::Predicate FloatPredicate(ComparisonDirection direction) { return kFloat[static_cast<int>(direction)]; }
+
+// Of f16 by its own instructions, but for those that compare: LLVM 19 exchanges the operands of one under a mask, to
+// load the other one, and keeps the direction. A difference is below zero where the first operand is less, which no
+// subnormal number is flushed for; that of equal infinities is NaN.
+Mask LessOfHalves(Real a, Real b) {
+  constexpr int64_t kBehindZero = 0x8001, kInfinity = 0x7c00;
+  const Integer difference = (a - b).AsInteger();
+  return (difference - kBehindZero).Below(difference.Constant(kInfinity));
+}
+
+Mask CompareHalves(ComparisonDirection direction, Real a, Real b) {
+  switch (direction) {
+    case ComparisonDirection::kEq:
+      return a == b;
+    case ComparisonDirection::kNe:
+      return a != b;
+    case ComparisonDirection::kLt:
+      return LessOfHalves(a, b);
+    case ComparisonDirection::kLe:
+      return LessOfHalves(a, b) | (a == b);
+    case ComparisonDirection::kGt:
+      return LessOfHalves(b, a);
+    case ComparisonDirection::kGe:
+      break;
+  }
+  return LessOfHalves(b, a) | (a == b);
+}
+
+// The larger (or smaller) of two halves in one instruction; the second where one is NaN or both are zeros.
+Real ExtremeOfHalves(Real a, Real b, bool is_max) {
+  const VectorBuilder& builder = a.builder();
+  const int lanes = builder.lanes > 16 ? 32 : builder.lanes > 8 ? 16 : 8;
+  using namespace llvm::Intrinsic;  // NOLINT(build/namespaces)
+  const ID id = lanes == 32   ? (is_max ? x86_avx512fp16_max_ph_512 : x86_avx512fp16_min_ph_512)
+                : lanes == 16 ? (is_max ? x86_avx512fp16_max_ph_256 : x86_avx512fp16_min_ph_256)
+                              : (is_max ? x86_avx512fp16_max_ph_128 : x86_avx512fp16_min_ph_128);
+  constexpr uint32_t kRoundAsElsewhere = 4;
+  return {builder, InPieces(builder, lanes, {a, b}, [&](llvm::ArrayRef<llvm::Value*> pieces) {
+            llvm::SmallVector<llvm::Value*, 3> arguments(pieces);
+            if (lanes == 32) arguments.push_back(builder.ir.getInt32(kRoundAsElsewhere));
+            return builder.ir.CreateIntrinsic(id, {}, arguments);
+          })};
+}
+
+// Whether `v` may come second where a tie gives the second operand: it is a constant other than the zero that loses.
+bool SettlesTies(const llvm::Value* v, bool is_max) {
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(v);
+  if (constant != nullptr && constant->getType()->isVectorTy()) constant = constant->getSplatValue();
+  const auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
+  return number != nullptr && !number->isNaN() && !(number->isZero() && number->isNegative() == is_max);
+}
+
+Real MinMaxOfHalves(Real x, Real y, bool is_max) {
+  if (SettlesTies(x, is_max)) std::swap(x, y);
+  const Real best = ExtremeOfHalves(x, y, is_max);
+  if (SettlesTies(y, is_max)) return kernel::Select(x.IsNan(), x, best);
+  const Integer i = best.AsInteger(), j = ExtremeOfHalves(y, x, is_max).AsInteger();
+  return kernel::Select(x.Compare(CmpInst::FCMP_UNO, y), x + y, (is_max ? i & j : i | j).AsReal());
+}
 
 }  // namespace
 
@@ -85,6 +146,9 @@ absl::StatusOr<Value> ScalarEmitter::Compare(const hlo::Instruction& instruction
         return pred(b_.ir.CreateICmp(IntegerPredicate(attributes.direction, true), TotalOrder(b_, type, lhs.value),
                                      TotalOrder(b_, type, rhs.value)));
       }
+      if (type == PrimitiveType::kF16 && b_.target == Target::kCpu && HasHalfArithmetic()) {
+        return pred(CompareHalves(attributes.direction, {b_, lhs.value}, {b_, rhs.value}));
+      }
       return pred(b_.ir.CreateFCmp(FloatPredicate(attributes.direction), Widen(lhs), Widen(rhs)));
     case TypeClass::kComplex:
       return pred(CompareComplex(attributes.direction, lhs, rhs));
@@ -113,6 +177,15 @@ Value ScalarEmitter::MinMax(const Value& a, const Value& b, bool is_max) {
     default:
       break;
   }
+  if (hlo::BitWidth(type) == 16 && b_.target == Target::kGpu) {
+    const Real best(b_, b_.Call(is_max ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, {Widen(a), Widen(b)}));
+    // Exact as it is: bf16 is the upper half.
+    if (type == PrimitiveType::kBF16) return Of(type, best.AsInteger().Shr(16).ZeroExtend(16));
+    return Narrow(best, type);
+  }
+  if (type == PrimitiveType::kF16 && HasHalfArithmetic()) {
+    return Of(type, MinMaxOfHalves({b_, a.value}, {b_, b.value}, is_max));
+  }
   if (hlo::BitWidth(type) == 16) {
     // In 16 bits: as many lanes again as wider ones, and the order of the bits tells zeros apart.
     Integer i = TotalOrder(b_, type, a.value), j = TotalOrder(b_, type, b.value);
@@ -137,19 +210,12 @@ Value ScalarEmitter::MinMax(const Value& a, const Value& b, bool is_max) {
   if (b_.target == Target::kGpu) {
     return Of(type, b_.Call(is_max ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, {x, y}));
   }
-  // Of equal numbers only zeros differ, in the sign: an operand that is a constant other than the zero that loses comes
-  // second, where it wins ties.
-  auto settles_ties = [&](llvm::Value* v) {
-    auto* constant = llvm::dyn_cast<llvm::Constant>(v);
-    if (constant != nullptr && constant->getType()->isVectorTy()) constant = constant->getSplatValue();
-    auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
-    return number != nullptr && !number->isNaN() && !(number->isZero() && number->isNegative() == is_max);
-  };
-  if (settles_ties(x)) {
+  // Of equal numbers only zeros differ, in the sign.
+  if (SettlesTies(x, is_max)) {
     std::swap(x, y);
     better = is_max ? x > y : x < y;
   }
-  if (settles_ties(y)) return Of(type, kernel::Select(x.IsNan(), x, kernel::Select(better, x, y)));
+  if (SettlesTies(y, is_max)) return Of(type, kernel::Select(x.IsNan(), x, kernel::Select(better, x, y)));
   // Either order gives the same bits but for zeros and NaN.
   Mask reversed = is_max ? y > x : y < x;
   Integer i = kernel::Select(better, x, y).AsInteger(), j = kernel::Select(reversed, y, x).AsInteger();

@@ -145,8 +145,10 @@ Real ScalarEmitter::Widen(const Value& value) const {
       return {b_, value.value};
     case PrimitiveType::kF16: {
       llvm::Value* wide = b_.ir.CreateFPExt(value.value, b_.FloatType());
-      // LLVM compares what was extended before it is extended, and CPUs without arithmetic on halves lane by lane then.
-      return {b_, b_.target == Target::kCpu ? b_.ir.CreateArithmeticFence(wide, wide->getType()) : wide};
+      // LLVM compares what was extended before it is extended: lane by lane on CPUs without arithmetic on halves, and
+      // with operands exchanged by mistake on others (LessOfHalves).
+      const bool is_fenced = b_.target == Target::kCpu && !llvm::isa<llvm::Constant>(wide);
+      return {b_, is_fenced ? b_.ir.CreateArithmeticFence(wide, wide->getType()) : wide};
     }
     default:
       return DecodeSmallFloat(value.type, IntegerOf(value));

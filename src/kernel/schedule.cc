@@ -85,9 +85,18 @@ int WidthOf(PrimitiveType type) {
   return hlo::ByteWidth(type);
 }
 
+// Of floats of 16 bits what is done in as many: on their bits, or where the processor has an instruction for it.
+bool IsInHalfWidth(const Op& op) {
+  if (op.kind != OpKind::kElementwise || !hlo::IsFloating(op.type) || hlo::BitWidth(op.type) != 16) return false;
+  return op.opcode == Opcode::kMaximum || op.opcode == Opcode::kMinimum || op.opcode == Opcode::kNegate ||
+         op.opcode == Opcode::kAbs || op.opcode == Opcode::kSelect || op.opcode == Opcode::kCopy ||
+         op.opcode == Opcode::kClamp ||
+         HasHalfInstruction(op.opcode, op.type);
+}
+
 }  // namespace
 
-int ComputeWidth(const Op& op) { return IsNarrowIndex(op) ? 4 : WidthOf(op.type); }
+int ComputeWidth(const Op& op) { return IsNarrowIndex(op) ? 4 : IsInHalfWidth(op) ? 2 : WidthOf(op.type); }
 
 bool IsNarrowIndex(const Op& op) {
   return op.kind == OpKind::kToIndex && op.clamp && op.range.low >= 0 && op.range.high < int64_t{1} << 30;
@@ -387,8 +396,11 @@ class Scheduler {
         // Columns: long stretches of each row, in as many sums as half the registers hold.
         const int sums = ColumnSums(loop);
         if (sums > 0) {
-          registers = std::max(4, 16 / sums);
-          most = 256;
+          // The longest gain a tenth where there is much to go through, and take twice as long to compile.
+          constexpr double kMuch = 1 << 22;
+          const bool much = ElementsAlong(loop) >= kMuch;
+          registers = std::max(4, (much ? 16 : 8) / sums);
+          most = much ? 256 : 128;
         }
       }
       while (lanes * width < registers * target_.vector_bytes && info.extent >= 2 * lanes) lanes *= 2;
@@ -402,6 +414,16 @@ class Scheduler {
     return info.extent == 1 ? 1 : lanes;
   }
 
+  // How often what depends on `loop` is computed at the most, in all of the nest.
+  double ElementsAlong(int loop) const {
+    double elements = 0;
+    for (const Weighted& w : ops_) {
+      if ((w.op->loops >> loop & 1) != 0) elements = std::max(elements, w.times);
+    }
+    for (int l : nest_.loops) elements *= static_cast<double>(kernel_.loops[l].extent);
+    return elements;
+  }
+
   // Vectors that go side by side where what is made of an element waits for itself: processors look some hundred
   // instructions ahead, which is few elements of the polynomial of a function, and of a chain that rounds to a narrow type
   // after each op. They take longer to compile, which few elements do not repay, nor long chains that round: gelu of bf16
@@ -409,15 +431,13 @@ class Scheduler {
   int64_t RegistersOfChains(int loop, double cost, double function) const {
     constexpr double kMinElements = 1 << 18, kManyOperations = 100, kManyRounded = 40;
     constexpr double kBehindMemory = 20;  // operations that f32 takes no longer to compute than to load and store
-    double elements = 0, dearest = 0, rounding = 0;
+    double dearest = 0, rounding = 0;
     for (const Weighted& w : ops_) {
       if ((w.op->loops >> loop & 1) == 0) continue;
       rounding += RoundingCost(*w.op);
       dearest = std::max(dearest, OpCost(*w.op));
-      elements = std::max(elements, w.times);
     }
-    for (int l : nest_.loops) elements *= static_cast<double>(kernel_.loops[l].extent);
-    if (target_.target != Target::kCpu || elements < kMinElements) return 1;
+    if (target_.target != Target::kCpu || ElementsAlong(loop) < kMinElements) return 1;
     if (rounding > 0) return cost > function && cost + rounding <= kManyRounded ? target_.vector_registers / 8 : 1;
     const bool pays = dearest >= function && cost >= kBehindMemory && cost <= kManyOperations;
     return pays ? Tuning().kernels.function_registers : 1;
@@ -508,7 +528,7 @@ class Scheduler {
   double RoundingCost(const Op& op) const {
     constexpr double kOfRounding = 5;
     const bool rounds = op.kind == OpKind::kElementwise && hlo::IsFloating(op.type) && hlo::BitWidth(op.type) < 32;
-    return rounds ? kOfRounding : 0;
+    return rounds && !IsInHalfWidth(op) ? kOfRounding : 0;
   }
 
   // Of combining the lanes of a reduce's accumulators: each halving is a shuffle and a combination.

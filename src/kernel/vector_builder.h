@@ -32,6 +32,7 @@ struct VectorBuilder {
   llvm::Type* IntType(int bits) const { return Vector(llvm::IntegerType::get(context(), bits)); }
   llvm::Type* HalfType() const { return Vector(llvm::Type::getHalfTy(context())); }
   llvm::Type* FloatType(int bits = 32) const {
+    if (bits == 16) return HalfType();
     return Vector(bits == 64 ? llvm::Type::getDoubleTy(context()) : llvm::Type::getFloatTy(context()));
   }
   llvm::Value* Call(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Value*> arguments) const {
@@ -119,12 +120,12 @@ class Integer : public Register {
   Mask Above(Integer o) const { return Compare(llvm::CmpInst::ICMP_UGT, o); }
   Integer ZeroExtend(int to) const { return {*b_, ir().CreateZExtOrTrunc(v_, b_->IntType(to))}; }
   Integer SignExtend(int to) const { return {*b_, ir().CreateSExtOrTrunc(v_, b_->IntType(to))}; }
-  Real AsReal() const;              // the same bits, 32 or 64
+  Real AsReal() const;              // the same bits, 16, 32 or 64
   Real SignedToReal(int to) const;  // the same number, to nearest
   Real UnsignedToReal(int to) const;
 };
 
-// f32 or f64.
+// f32 or f64; f16 where there are instructions for it, with the operators and comparisons alone.
 class Real : public Register {
  public:
   using Register::Register;

@@ -594,6 +594,16 @@ class Planner {
                           [&](const Instruction* operand) { return IsAtHand(group, *operand, producer, steps - 1); });
   }
 
+  // Whether `value` is made of no memory, in so many cheap steps: a mask of rows and columns.
+  static bool IsMadeOfIndices(const Instruction& value, int steps) {
+    const EvaluationCost cost = analysis::CostOf(value);
+    const bool is_cheap =
+        cost == EvaluationCost::kFree || (cost == EvaluationCost::kCheap && analysis::IsElementwiseLike(value));
+    return is_cheap && (steps > 0 || value.operands().empty()) && !value.IsParameter() &&
+           absl::c_all_of(value.operands(),
+                          [&](const Instruction* operand) { return IsMadeOfIndices(*operand, steps - 1); });
+  }
+
   // Weighs evaluating `producer` along all these paths against storing it once.
   bool IsWorthRepeating(const Instruction& producer, const Groups& groups,
                         const std::vector<std::vector<IndexPath>>& paths) {
@@ -630,7 +640,7 @@ class Planner {
       if (repeats_rows) groups_[groups[0]].repeats_rows = true;
       return true;
     }
-    if (analysis::CostOf(producer) == EvaluationCost::kFree) return true;
+    if (analysis::CostOf(producer) == EvaluationCost::kFree || IsMadeOfIndices(producer, kMaxStepsAtHand)) return true;
     if (ratio > kMaxRatio || analysis::IsMadeOfMore(producer)) return false;
     std::vector<double> reads(producer.operand_count(), 0);
     for (size_t i = 0; i < groups.size(); ++i) {

@@ -151,9 +151,10 @@ Split SplitOf(const Instruction& reduce) {
   const int64_t wanted = std::min({columns ? kEnoughParts : (kEnoughParts + tasks - 1) / tasks,
                                    work / Tuning().threads.part_elements, analysis::kMaxFrameBytes / bytes});
   if (columns && wanted <= results / kColumnsOfTask) return {};
+  // The outermost that gives about as many: its parts are the longest stretches of memory.
   Split best;
   for (int64_t d = 0; d < from.rank(); ++d) {
-    if (!reduced[d]) continue;
+    if (!reduced[d] || best.parts * 3 >= wanted) continue;
     int64_t parts = std::min(wanted, from.dimensions(d));
     while (parts > 1 && from.dimensions(d) % parts != 0) --parts;
     if (parts > best.parts) best = {d, parts};

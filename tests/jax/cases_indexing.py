@@ -35,6 +35,8 @@ POSITIVE = together(uniform(20, 6, low=0.5, high=2), uniform(5, 6, low=0.5, high
 CASES = [
     Case("slice_static", lambda x: (x[2:9], x[:, 1:5:2], x[::-1], x[-3:, ::-2]), TABLE),
     Case("slice_of_3d", lambda x: x[1:, ::2, 3:-1], normal(4, 9, 11)),
+    *[Case(f"narrow_rows_transposed_{width}_{np.dtype(form).name}", lambda x, y: (x.T, y.transpose(0, 2, 1), -x.T, [x[:, i] for i in range(x.shape[1])]), together(integers((3001, width), low=0, high=99, dtype=form), integers((3, 1111, width), low=0, high=99, dtype=form))) for width in (2, 3, 4, 5, 7, 8) for form in ("float32", "uint8", "int16")],
+    *[Case(f"neighbours_{stride}", lambda x, s=stride: [sum(x[:, i::s][:, : x.shape[1] // s] * (i + 1) for i in range(s)), x[:, ::s], x[:, s - 1 :: s] - x[:, :: s][:, : len(x[0]) // s], x[1:, 1::s]], normal(7, 1003)) for stride in (2, 3, 4, 6)],
     Case("slice_in_dim", lambda x: lax.slice_in_dim(x, 1, 19, 3, axis=0), TABLE),
     Case("index_int", lambda x: (x[3], x[-1, 2], x[:, 0]), TABLE),
     Case("index_new_axis_ellipsis", lambda x: (x[None, ..., 2], x[..., None]), TABLE),

@@ -51,6 +51,8 @@ CASES = [
     Case("argmax_of_nans", lambda x: (x.argmax(1), x.argmin(1)), values(np.where(np.arange(4 * 67).reshape(4, 67) % 7 == 5, np.nan, 1).astype(np.float32))),
     # Divided over threads; indices that fall; an initial value that is the best.
     Case("argmax_of_many", lambda x: (x.argmax(), x[::-1].argmin(), jnp.abs(x).argmax(), (x * 0).argmax(), jnp.where(x > 3, jnp.nan, x).argmin()), normal(262144)),
+    *[Case(f"argmax_of_integers_{form}", lambda x: (x.argmax(), x.argmin(1), x.argmax(0), x.ravel().argmin()), integers((300, 333), low=0, high=120, dtype=form)) for form in ("int32", "uint8", "int8", "uint32")],
+    Case("argmax_of_booleans", lambda x: (x.argmax(), x.argmin(1), x.argmax(0)), booleans((300, 333))),
     Case("argmax_of_infinities", lambda x: (x.argmax(1), (-x).argmin(0)), values(np.full((5, 300), -np.inf, np.float32))),
     Case("argmax_of_ties", lambda x: (x.argmax(1), x.argmin(1)), TIES),
     Case("mean_var_std", lambda x: (x.mean(0), x.var(1), x.std()), normal(20, 30)),

@@ -6,6 +6,7 @@ import pathlib
 import sys
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -52,3 +53,46 @@ def test_division_by_constants_is_that_of_the_processor(device, divisor, form):
             quotient = np.asarray(jax.jit(lambda x: x / c)(jax.device_put(far, device)))
             limits = np.finfo(kind)
             np.testing.assert_allclose(quotient, far / c, rtol=2 * limits.eps, atol=2 * limits.smallest_subnormal)
+
+
+@pytest.mark.parametrize("divisor", [3.0, 6.0, -10.5, 0.1, 255.0, 1.9921875, 0.0009, 3e-5, 60000.0, 0.0])
+@pytest.mark.parametrize("form", ["float16", "bfloat16"])
+def test_narrow_numbers_are_divided_by_constants_to_the_last_bit(device, divisor, form):
+    """All there are: a product in f32 rounds as the quotient does, and where it might not the quotient is made."""
+    with np.errstate(all="ignore"):
+        x = np.arange(65536, dtype=np.uint16).view(form)
+        c = np.asarray(divisor, form)
+        quotient = np.asarray(jax.jit(lambda x: x / c)(jax.device_put(x, device)))
+        expected = (x.astype(np.float32) / c.astype(np.float32)).astype(form)
+        numbers = ~np.isnan(expected)
+        np.testing.assert_array_equal(quotient[numbers].view(np.uint16), expected[numbers].view(np.uint16))
+        assert np.isnan(quotient[~numbers]).all()
+
+
+@pytest.mark.parametrize("form", ["float16", "bfloat16"])
+def test_narrow_numbers_are_compared_and_chosen_as_numbers(device, form):
+    """Zeros, subnormal numbers, infinities and NaN of both signs against each other, under a condition too."""
+    with np.errstate(all="ignore"):
+        special = np.array([0, 1, 2, 0x3C00, 0x3C01, 0x7BFF, 0x7C00, 0x7E00, 0x7F7F, 0x7F80, 0x7FC0], np.uint16)
+        special = np.concatenate([special, special | 0x8000]).view(form)
+        x, y = (part.ravel() for part in np.meshgrid(special, special))
+
+        def relations(x, y):
+            both = (x < y) & (x >= 0)
+            return x < y, x <= y, x > y, x >= y, x == y, x != y, both, (y > x) & (y <= 1)
+
+        results = jax.jit(relations)(jax.device_put(x, device), jax.device_put(y, device))
+        for result, expected in zip(results, relations(x.astype(np.float32), y.astype(np.float32))):
+            np.testing.assert_array_equal(np.asarray(result), expected)
+
+        def choices(x, y):
+            return jnp.maximum(x, y), jnp.minimum(x, y), jnp.maximum(x, 0), jnp.minimum(1, x), jnp.clip(x, -1, 2)
+
+        chosen = jax.jit(choices)(jax.device_put(x, device), jax.device_put(y, device))
+        a, b = x.astype(np.float32), y.astype(np.float32)
+        for result, expected in zip(chosen, (np.maximum(a, b), np.minimum(a, b), np.maximum(a, 0), np.minimum(1, a), np.clip(a, -1, 2))):
+            np.testing.assert_array_equal(np.asarray(result).astype(np.float32), expected)
+        # The larger of two zeros is positive, the smaller one negative.
+        zeros = (a == 0) & (b == 0)
+        np.testing.assert_array_equal(np.signbit(chosen[0])[zeros], (np.signbit(a) & np.signbit(b))[zeros])
+        np.testing.assert_array_equal(np.signbit(chosen[1])[zeros], (np.signbit(a) | np.signbit(b))[zeros])

@@ -150,6 +150,4 @@ Real Cbrt(Real x) {
   return CopySign(Select(itself, magnitude, result), x);
 }
 
-Real Rsqrt(Real x) { return 1.0 / Sqrt(x); }
-
 }  // namespace kiln::kernel::math

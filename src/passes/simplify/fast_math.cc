@@ -50,7 +50,6 @@ constexpr Rule kRules[] = {
     {"divide(divide'(x, y), z)", "divide(x, multiply(y, z))", Inexact},
     {"divide(x, divide'(y, z))", "divide(multiply(x, z), y)", Inexact},
     {"divide(multiply'(x, y), y)", "x", Inexact},
-    {"divide(x, sqrt(y))", "multiply(x, rsqrt(y))", Floating},
     {"divide(x, exponential(y))", "multiply(x, exponential(negate(y)))", Inexact},
     {"divide(x, power(y, z))", "multiply(x, power(y, negate(z)))", Floating},
     {"power(exponential(x), y)", "exponential(multiply(x, y))", Floating},

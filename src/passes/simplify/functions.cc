@@ -121,6 +121,8 @@ constexpr Rule kRules[] = {
     {"rsqrt(multiply(x, x))", "divide(1, abs(x))", WideRange, NoOverflowBetween},
     {"divide(1, sqrt(x))", "rsqrt(x)", WideFloat, Rounds},
     {"divide(x, rsqrt(y))", "multiply(x, sqrt(y))", WideFloat, Rounds},
+    {"divide(x, sqrt(y))", "multiply(x, rsqrt(y))", WideFloat, Rounds},
+    {"divide(x, t:broadcast(sqrt(y)))", "multiply(x, t(rsqrt(y)))", WideFloat, Rounds},
     {"divide(1, add'(1, exponential'(negate(x))))", "logistic(x)", WideFloat, Rounds},
     // 2^x as JAX writes it: the product's rounding error would be multiplied by the exponent.
     {"exponential(multiply(v, c))", "exp2(v)", WideFloat, Ln2, Rounds},
