@@ -43,10 +43,33 @@ bool IsSplittable(const Instruction& reduce) {
   return idempotent || analysis::IsIdentityOf(*opcode, reduce.operand(1)->literal());
 }
 
+// The dimension becomes `parts` of rows in groups of `beside`: first those in the same place of all groups are combined.
 struct Split {
   int64_t dimension = -1;
   int64_t parts = 1;
+  int64_t beside = 1;
 };
+
+// Of rows narrower than some vectors, how many make as many sums side by side as fill them: one narrow sum waits for
+// itself in each row. They divide the rows.
+int64_t RowsBeside(const Instruction& reduce, int64_t dimension) {
+  constexpr int64_t kNarrow = 32, kLeast = 64, kMost = 256, kWhole = 16;
+  const Shape& from = reduce.operand(0)->shape();
+  int64_t row = 1;
+  for (int64_t d = dimension + 1; d < from.rank(); ++d) {
+    if (Contains(reduce.dimensions(), d)) return 1;
+    row *= from.dimensions(d);
+  }
+  if (reduce.operand_count() != 2 || row == 0 || row >= kNarrow) return 1;
+  const int64_t rows = from.dimensions(dimension);
+  int64_t best = 1;
+  for (int64_t beside = CeilDivide(kLeast, row); beside * row <= kMost && beside <= rows; ++beside) {
+    if (rows % beside != 0) continue;
+    if (beside * row % kWhole == 0) return beside;
+    if (best == 1) best = beside;
+  }
+  return best;
+}
 
 // Of sums of rows that lie far apart, as those of the channels of images: each row for itself, in the order of memory.
 // Tasks that go from one row of a sum to the next get half of memory's bandwidth where rows are a page long.
@@ -154,11 +177,14 @@ Split SplitOf(const Instruction& reduce) {
   // The outermost that gives about as many: its parts are the longest stretches of memory.
   Split best;
   for (int64_t d = 0; d < from.rank(); ++d) {
-    if (!reduced[d] || best.parts * 3 >= wanted) continue;
-    int64_t parts = std::min(wanted, from.dimensions(d));
-    while (parts > 1 && from.dimensions(d) % parts != 0) --parts;
-    if (parts > best.parts) best = {d, parts};
+    if (!reduced[d]) continue;
+    const int64_t beside = RowsBeside(reduce, d), groups = from.dimensions(d) / beside;
+    int64_t parts = std::min(wanted, groups);
+    while (parts > 1 && groups % parts != 0) --parts;
+    const bool is_enough = parts * 3 >= wanted, was_enough = best.parts * 3 >= wanted;
+    if (was_enough ? is_enough && beside > best.beside : parts > best.parts) best = {d, parts, beside};
   }
+  if (best.dimension >= 0 && best.parts * best.beside == from.dimensions(best.dimension)) best.beside = 1;
   return best.parts * 4 >= wanted ? best : Split();
 }
 
@@ -174,20 +200,22 @@ bool SplitIn(Computation* computation) {
     Builder b(computation, reduce);
     std::vector<Instruction*> operands(reduce->operands().begin(), reduce->operands().end());
     const Instruction* operand = operands[0];
-    const int64_t size = operand->shape().dimensions(split.dimension);
+    const int64_t size = operand->shape().dimensions(split.dimension) / split.beside;
     std::vector<int64_t> dimensions(operand->shape().dimensions().begin(), operand->shape().dimensions().end());
-    std::vector<int64_t> inner, outer;
+    std::vector<int64_t> inner;
     int64_t position = 0;  // of the parts among what the first step leaves
     for (int64_t d = 0; d < operand->shape().rank(); ++d) {
       const bool is_reduced = Contains(reduce->dimensions(), d);
-      const int64_t shifted = d + (d >= split.dimension && split.parts < size ? 1 : 0);
+      const int64_t shifted = d + (d >= split.dimension && split.parts < size ? 1 : 0) +
+                              (d > split.dimension && split.beside > 1 ? 1 : 0);
       if (d < split.dimension) position += is_reduced ? 0 : 1;
       if (is_reduced && (d != split.dimension || split.parts < size)) inner.push_back(shifted);
     }
     if (inner.empty()) continue;
     if (split.parts < size) {
-      dimensions[split.dimension] = size / split.parts;
-      dimensions.insert(dimensions.begin() + split.dimension, split.parts);
+      dimensions[split.dimension] = split.parts;
+      dimensions.insert(dimensions.begin() + split.dimension + 1, size / split.parts);
+      if (split.beside > 1) dimensions.insert(dimensions.begin() + split.dimension + 2, split.beside);
       for (size_t i = 0; i < operands.size() / 2; ++i) {
         Instruction*& view = views[{operands[i], dimensions}];
         if (view == nullptr) view = b.Reshape(operands[i], dimensions);
@@ -199,7 +227,9 @@ bool SplitIn(Computation* computation) {
     for (size_t i = 0; i < operands.size() / 2; ++i) {
       operands[i] = operands.size() == 2 ? partial : b.GetTupleElement(partial, static_cast<int64_t>(i));
     }
-    reduce->ReplaceAllUsesWith(b.Reduce(std::move(operands), {position}, combiner));
+    std::vector<int64_t> outer = {position};
+    if (split.beside > 1) outer.push_back(position + 1);
+    reduce->ReplaceAllUsesWith(b.Reduce(std::move(operands), outer, combiner));
     changed = true;
   }
   if (changed) computation->RemoveDeadInstructions();

@@ -223,8 +223,8 @@ TEST(ThreadPool, ScheduleNeverRunsInline) {
 }
 
 TEST(ThreadPool, PartsDoNotQueueBehindOtherWork) {
-  ThreadPool pool(1);
   std::promise<void> release, waits;
+  ThreadPool pool(1);  // gone before what its job waits for
   pool.Schedule([&] {
     std::promise<void> part;
     // Stands in the queue, and may not run while this does.

@@ -15,6 +15,13 @@
 #include "llvm/TargetParser/Host.h"
 #include "src/base/status.h"
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#include <sanitizer/tsan_interface.h>
+#define KILN_THREAD_SANITIZER
+#endif
+#endif
+
 namespace kiln::gpu {
 namespace {
 
@@ -33,8 +40,29 @@ struct Warp {
   std::array<std::array<uint32_t, kWarpThreads>, 2> values;
 };
 
+// A stack's calls as ThreadSanitizer follows them, which must be told of each change of stacks.
+class ShadowStack {
+ public:
+#if defined(KILN_THREAD_SANITIZER)
+  explicit ShadowStack(bool is_own = false)
+      : fiber_(is_own ? __tsan_get_current_fiber() : __tsan_create_fiber(0)), is_own_(is_own) {}
+  ~ShadowStack() {
+    if (!is_own_) __tsan_destroy_fiber(fiber_);
+  }
+  void Enter() const { __tsan_switch_to_fiber(fiber_, 0); }
+
+ private:
+  void* fiber_;
+  bool is_own_;
+#else
+  explicit ShadowStack(bool = false) {}
+  void Enter() const {}
+#endif
+};
+
 struct Fiber {
   ucontext_t context;
+  ShadowStack shadow;
   bool done = false;
 };
 
@@ -47,6 +75,7 @@ struct BlockState {
   std::vector<Warp> warps;
   Meeting barrier;
   ucontext_t scheduler;
+  ShadowStack scheduler_shadow{/*is_own=*/true};
   uint64_t progress = 0;
   std::string error;
   void (*kernel)(void**) = nullptr;
@@ -55,7 +84,10 @@ struct BlockState {
 
 BlockState* g_block = nullptr;
 
-void Yield() { swapcontext(&g_block->fibers[g_block->thread].context, &g_block->scheduler); }
+void Yield() {
+  g_block->scheduler_shadow.Enter();
+  swapcontext(&g_block->fibers[g_block->thread].context, &g_block->scheduler);
+}
 
 void Meet(Meeting* meeting) {
   ++g_block->progress;
@@ -204,6 +236,7 @@ absl::Status BlockEmulator::Run(const Launch& launch, std::vector<void*> argumen
         if (state.fibers[t].done) continue;
         running = true;
         state.thread = t;
+        state.fibers[t].shadow.Enter();
         swapcontext(&state.scheduler, &state.fibers[t].context);
       }
       if (running && state.progress == before) state.error = "threads wait for each other forever";
