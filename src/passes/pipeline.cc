@@ -52,6 +52,7 @@
 #include "src/passes/single_device_collectives.h"
 #include "src/passes/sort_keys.h"
 #include "src/passes/sort_to_top_k.h"
+#include "src/passes/thin_products.h"
 #include "src/passes/transpose_folding.h"
 #include "src/passes/triangular_solve_expander.h"
 #include "src/passes/vector_products.h"
@@ -151,6 +152,7 @@ std::vector<Step> Steps(bool fast_math) {
       {flatten},
       // A thread of a GPU has no whole rows, and a group of them no several results.
       {{"vector-products", ExpandVectorProducts}, kCpu},
+      {{"thin-products", ExpandThinProducts}, kCpu},
       {{"short-reductions", ExpandShortReductions}, kCpu},
       {{"scatter-splitter", SplitScatters}, kCpu},
       {{"reduction-splitter", SplitReductions}, kCpu},

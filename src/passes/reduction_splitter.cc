@@ -60,7 +60,8 @@ int64_t RowsBeside(const Instruction& reduce, int64_t dimension) {
     if (Contains(reduce.dimensions(), d)) return 1;
     row *= from.dimensions(d);
   }
-  if (reduce.operand_count() != 2 || row == 0 || row >= kNarrow) return 1;
+  // Along rows lanes go by themselves.
+  if (reduce.operand_count() != 2 || dimension + 1 == from.rank() || row == 0 || row >= kNarrow) return 1;
   const int64_t rows = from.dimensions(dimension);
   int64_t best = 1;
   for (int64_t beside = CeilDivide(kLeast, row); beside * row <= kMost && beside <= rows; ++beside) {
