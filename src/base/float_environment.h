@@ -54,6 +54,9 @@ class DefaultFloatEnvironment {
 class FlushedFloatEnvironment : public DefaultFloatEnvironment {
  public:
   FlushedFloatEnvironment() : DefaultFloatEnvironment(kDefault | kFlushSubnormals) {}
+
+  // Whether subnormals count as zeros on this thread.
+  static bool IsHere() { return (Read() & kFlushSubnormals) == kFlushSubnormals; }
 };
 
 }  // namespace kiln

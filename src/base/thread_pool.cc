@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <climits>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -75,6 +76,7 @@ struct alignas(64) Slot {
   void* closure = nullptr;
   uint64_t chunk = 0;
   uint32_t share_count = 0;
+  bool flushes_subnormals = false;  // as the caller does
   std::vector<Share> shares;
 
   // A thread begins with a share of its own, which in the next kernel over the same arrays is the same again and in its
@@ -126,7 +128,11 @@ struct ThreadPool::State {
     // The caller closes the slot and then reads users; this adds itself and then reads open: one of them sees the
     // other.
     slot.users.fetch_add(1, std::memory_order_seq_cst);
-    if (slot.open.load(std::memory_order_seq_cst)) slot.Work(number);
+    if (slot.open.load(std::memory_order_seq_cst)) {
+      std::optional<FlushedFloatEnvironment> environment;
+      if (slot.flushes_subnormals) environment.emplace();
+      slot.Work(number);
+    }
     if (slot.users.fetch_sub(1, std::memory_order_seq_cst) == 1 && slot.caller_sleeps.load(std::memory_order_seq_cst)) {
       FutexWake(slot.users, 1);
     }
@@ -220,6 +226,7 @@ void ThreadPool::ParallelFor(int64_t count, int64_t grain, RangeTask task, void*
   slot->task = task;
   slot->closure = closure;
   slot->chunk = chunk;
+  slot->flushes_subnormals = FlushedFloatEnvironment::IsHere();
   const uint64_t chunks = (total + chunk - 1) / chunk;
   slot->share_count = static_cast<uint32_t>(std::min<uint64_t>(slot->shares.size(), chunks));
   for (uint64_t i = 0; i < slot->share_count; ++i) {

@@ -11,6 +11,7 @@
 #include "llvm/IR/Intrinsics.h"
 #include "src/base/status.h"
 #include "src/cpu/array_copy.h"
+#include "src/cpu/float_environment_emitter.h"
 #include "src/cpu/gemm.h"
 #include "src/cpu/llvm_loop.h"
 #include "src/cpu/nest_groups.h"
@@ -19,6 +20,7 @@
 #include "src/cpu/program_abi.h"
 #include "src/cpu/runtime_call.h"
 #include "src/kernel/lower_nest.h"
+#include "src/kernel/subnormals.h"
 
 namespace kiln::cpu {
 
@@ -303,6 +305,9 @@ absl::Status ComputationEmitter::EmitWhile(const Instruction& instruction) {
   llvm::BasicBlock* header = llvm::BasicBlock::Create(context, instruction.name() + ".condition", function_);
   llvm::BasicBlock* body = llvm::BasicBlock::Create(context, instruction.name() + ".body", function_);
   llvm::BasicBlock* exit = llvm::BasicBlock::Create(context, instruction.name() + ".exit", function_);
+  const bool flushes = !flushes_subnormals_ && kernel::LoopFlushesSubnormals(instruction);
+  llvm::Value* environment = flushes ? FlushSubnormals(b_) : nullptr;
+  flushes_subnormals_ |= flushes;
   b_.CreateBr(header);
   b_.SetInsertPoint(header);
   const hlo::Computation& condition = *instruction.called_computation(1);
@@ -313,6 +318,10 @@ absl::Status ComputationEmitter::EmitWhile(const Instruction& instruction) {
   KILN_RETURN_IF_ERROR(EmitComputation(*instruction.called_computation(0)));
   b_.CreateBr(header);
   b_.SetInsertPoint(exit);
+  if (flushes) {
+    RestoreFloatEnvironment(b_, environment);
+    flushes_subnormals_ = false;
+  }
   return absl::OkStatus();
 }
 

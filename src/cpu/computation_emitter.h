@@ -69,6 +69,7 @@ class ComputationEmitter : private OpProgram {
   std::vector<const hlo::Instruction*> custom_calls_;  // emitted so far
   llvm::BasicBlock* stopped_ = nullptr;                // where failed custom calls go; made on first use
   int nesting_ = 0;
+  bool flushes_subnormals_ = false;  // inside a loop that does
 };
 
 }  // namespace kiln::cpu

@@ -18,6 +18,16 @@ llvm::Value* GemmEmitter::LoadContiguous(llvm::Value* pointer, llvm::Type* scala
   if (lanes == 1) return b_.CreateAlignedLoad(scalar, pointer, align);
   auto* type = llvm::FixedVectorType::get(scalar, lanes);
   if (count == lanes) return b_.CreateAlignedLoad(type, pointer, align);
+  if (count == 3 && lanes == 4 && bytes >= 4) {
+    // A vector of three may have been written just before, by another step of a loop, in pieces: a load of all of it
+    // would wait until they are in the cache.
+    llvm::Value* value = llvm::Constant::getNullValue(type);
+    for (uint64_t lane = 0; lane < 3; ++lane) {
+      value = b_.CreateInsertElement(
+          value, b_.CreateAlignedLoad(scalar, At(pointer, static_cast<int64_t>(lane) * bytes), align), lane);
+    }
+    return value;
+  }
   if (Host().masked_moves && bytes >= 4) {
     return b_.CreateMaskedLoad(type, pointer, align, LaneMask(lanes, count), llvm::Constant::getNullValue(type));
   }

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "src/hlo/computation.h"
+#include "src/hlo/instruction.h"
 #include "src/hlo/opcode.h"
 #include "src/hlo/primitive_type.h"
 
@@ -74,7 +78,75 @@ int64_t Iterations(const Kernel& kernel) {
   return most;
 }
 
+// Of ops without arithmetic of their own, and those that sum up products.
+bool KeepsOrSums(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kBitcast:
+    case Opcode::kBroadcast:
+    case Opcode::kCall:
+    case Opcode::kConcatenate:
+    case Opcode::kConditional:
+    case Opcode::kConstant:
+    case Opcode::kConvolution:
+    case Opcode::kDot:
+    case Opcode::kDynamicSlice:
+    case Opcode::kDynamicUpdateSlice:
+    case Opcode::kFusion:
+    case Opcode::kGather:
+    case Opcode::kGetTupleElement:
+    case Opcode::kIota:
+    case Opcode::kOptBarrier:
+    case Opcode::kPad:
+    case Opcode::kParameter:
+    case Opcode::kReduce:
+    case Opcode::kReshape:
+    case Opcode::kReverse:
+    case Opcode::kSlice:
+    case Opcode::kTranspose:
+    case Opcode::kTuple:
+    case Opcode::kWhile:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsExact(const hlo::Shape& shape) {
+  return shape.IsArray() && (hlo::IsComplex(shape.element_type()) || shape.element_type() == PrimitiveType::kF64);
+}
+
+bool ToleratesFlushing(const hlo::Instruction& instruction) {
+  const auto is_float = [](const hlo::Shape& shape) { return shape.IsArray() && hlo::IsFloating(shape.element_type()); };
+  const auto operands = instruction.operands();
+  if (IsExact(instruction.shape()) ||
+      absl::c_any_of(operands, [](const hlo::Instruction* operand) { return IsExact(operand->shape()); })) {
+    return false;
+  }
+  if (KeepsOrSums(instruction.opcode())) return true;
+  if (!hlo::IsElementwise(instruction.opcode())) return false;
+  const bool has_floats = is_float(instruction.shape()) ||
+                          absl::c_any_of(operands, [&](const auto* operand) { return is_float(operand->shape()); });
+  return !has_floats || ToleratesFlushing(instruction.opcode());
+}
+
 }  // namespace
+
+bool LoopFlushesSubnormals(const hlo::Instruction& loop) {
+  std::vector<const hlo::Computation*> reached(loop.called_computations().begin(), loop.called_computations().end());
+  absl::flat_hash_set<const hlo::Computation*> seen(reached.begin(), reached.end());
+  bool has_products = false;
+  for (size_t i = 0; i < reached.size(); ++i) {
+    for (const hlo::Instruction* instruction : reached[i]->instructions()) {
+      if (!ToleratesFlushing(*instruction)) return false;
+      const bool is_product = instruction->opcode() == Opcode::kDot || instruction->opcode() == Opcode::kConvolution;
+      has_products |= is_product && hlo::IsFloating(instruction->shape().element_type());
+      for (const hlo::Computation* called : instruction->called_computations()) {
+        if (seen.insert(called).second) reached.push_back(called);
+      }
+    }
+  }
+  return has_products;
+}
 
 bool FlushesSubnormals(const Kernel& kernel) {
   bool has_exponentials = false, has_products = false, has_sums = false;

@@ -2,6 +2,7 @@
 #ifndef KILN_KERNEL_SUBNORMALS_H_
 #define KILN_KERNEL_SUBNORMALS_H_
 
+#include "src/hlo/instruction.h"
 #include "src/kernel/kernel.h"
 
 namespace kiln::kernel {
@@ -13,6 +14,11 @@ namespace kiln::kernel {
 // of other elementwise work keep subnormals, those of little work too, and all with an op whose result depends
 // on them: logarithms, roots, remainders, complex numbers, f64.
 bool FlushesSubnormals(const Kernel& kernel);
+
+// Whether all of a while loop may, for the sake of products too small to change the processor's ways for each: gradients
+// that go back through many steps, and powers of matrices, become subnormal and stay so. None of what it calls may
+// depend on them, as above.
+bool LoopFlushesSubnormals(const hlo::Instruction& loop);
 
 }  // namespace kiln::kernel
 

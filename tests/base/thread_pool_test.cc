@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "src/base/float_environment.h"
 #include "src/base/cpu_tuning.h"
 
 namespace kiln {
@@ -220,6 +221,25 @@ TEST(ThreadPool, ScheduleNeverRunsInline) {
     }
     EXPECT_NE(ran.get_future().get(), std::this_thread::get_id());
   }
+}
+
+TEST(ThreadPool, WorkersTakeSubnormalsForZerosWhereTheCallerDoes) {
+  ThreadPool pool(4);
+  const auto tasks_that_flush = [&] {
+    std::atomic<int> flushing = 0;
+    const auto task = [](void* closure, int64_t begin, int64_t end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // others come to help
+      if (FlushedFloatEnvironment::IsHere()) *static_cast<std::atomic<int>*>(closure) += static_cast<int>(end - begin);
+    };
+    pool.ParallelFor(32, 1, task, &flushing);
+    return flushing.load();
+  };
+  EXPECT_EQ(tasks_that_flush(), 0);
+  {
+    const FlushedFloatEnvironment environment;
+    EXPECT_EQ(tasks_that_flush(), 32);
+  }
+  EXPECT_EQ(tasks_that_flush(), 0);
 }
 
 TEST(ThreadPool, PartsDoNotQueueBehindOtherWork) {

@@ -335,3 +335,18 @@ def test_weights_that_underflow_are_zeros(device):
     weights = np.asarray(jax.jit(jax.nn.softmax)(jax.device_put(x, device)))
     assert np.all(weights[:, 0] == 1) and np.all(weights[:, 2:] == 0)
     np.testing.assert_allclose(weights[:, 1], np.exp(np.float64(x[0, 1])), rtol=1e-6)
+
+
+@ON_KILN
+def test_loops_with_products_count_subnormals_as_zeros(device):
+    """In all of their work, on all threads; and in nothing before or behind them."""
+
+    def program(w, x):
+        product, scaled = jax.lax.fori_loop(0, 40, lambda i, s: (w @ s[0], s[1] * 0.999), (jnp.ones(4), x))
+        return scaled, x * 0.5, product
+
+    x = np.full(1 << 20, 1e-38, np.float32)
+    inside, outside, product = jax.jit(program)(jax.device_put(np.eye(4, dtype=np.float32), device), jax.device_put(x, device))
+    assert np.all(np.asarray(inside) == 0)
+    np.testing.assert_array_equal(np.asarray(outside), x * np.float32(0.5))
+    np.testing.assert_array_equal(np.asarray(product), 1)
