@@ -49,7 +49,7 @@ std::optional<GemmKernelKind> VectorKindOf(const GemmSpec& spec, const GemmProbl
   if (!native_rhs && RhsWidening(problem, arithmetic) == GemmWidening::kNone) return std::nullopt;
   if (!native_lhs && LhsWidening(spec, problem, arithmetic) == GemmWidening::kNone) return std::nullopt;
   // Operands that are made are in the sum's type, and others are widened a row or column at a time.
-  if (spec.lhs_work + spec.rhs_work > 0 && !(native_lhs && native_rhs)) return std::nullopt;
+  if ((spec.lhs_work > 0 && !native_lhs) || (spec.rhs_work > 0 && !native_rhs)) return std::nullopt;
   if (!native_rhs && problem.rhs_n != 1 && problem.rhs_k != 1) return std::nullopt;
   if (!native_lhs && problem.lhs_k != 1 && (problem.lhs_m != 1 || problem.k_outer > 1)) return std::nullopt;
   if (arithmetic.native_type() == PrimitiveType::kF32) return GemmKernelKind::kF32;

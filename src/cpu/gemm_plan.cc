@@ -106,10 +106,11 @@ int ChooseDepth(const GemmSpec& spec, const GemmArithmetic& arithmetic, bool swa
   const int64_t m = swapped ? spec.n : spec.m, n = swapped ? spec.m : spec.n;
   if (depth == 1 || m < 3 || n < 3 || spec.k < 2 * depth || spec.column_group > 0) return 1;
   if (!plain && (swapped || spec.lhs.column_stride != 1 || spec.k % depth != 0)) return 1;
-  // Few rows wait for memory, whatever multiplies pairs.
+  // Few rows wait for memory, whatever multiplies pairs, but not for what is made of less.
   int64_t rows = m;
   for (const GemmBatchDimension& d : spec.outer_rows) rows *= d.size;
-  const bool widens = depth == 2 && !costs.multiplies_brain_pairs && rows > costs.few_rows &&
+  const bool is_made = spec.lhs_work > 0 || spec.rhs_work > 0;
+  const bool widens = depth == 2 && !costs.multiplies_brain_pairs && (is_made || rows > costs.few_rows) &&
                       !MultipliesWithAmx(GemmKernelKind::kAmxBrain);
   if (widens && FindGemmKernels(GemmKernelKind::kF32) != nullptr) return 1;
   return depth;
@@ -315,6 +316,13 @@ void ChooseBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmAr
 }
 
 }  // namespace
+
+hlo::PrimitiveType MadeType(const GemmSpec& spec, hlo::PrimitiveType type) {
+  if (type != hlo::PrimitiveType::kBF16) return type;
+  const auto arithmetic = GemmArithmetic::Make(spec.lhs.type, spec.rhs.type, spec.result_type);
+  const bool in_pairs = arithmetic.ok() && ChooseDepth(spec, *arithmetic, /*swapped=*/false, IsPlain(spec)) > 1;
+  return in_pairs ? type : hlo::PrimitiveType::kF32;
+}
 
 absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, int threads) {
   KILN_RETURN_IF_ERROR(CheckSpec(spec));

@@ -169,6 +169,8 @@ absl::StatusOr<bool> MakeSide(const Instruction& fusion, const Instruction& dot,
   place.pitch = planned.pitch;
   place.panel = planned.panel;
   place.panel_stride = planned.panel_stride;
+  const hlo::PrimitiveType type = (is_lhs ? part->spec.lhs : part->spec.rhs).type;
+  if (type != dot.operand(is_lhs ? 0 : 1)->shape().element_type()) place.type = type;
   auto kernel = kernel::BuildOperand(fusion, *dot.operand(is_lhs ? 0 : 1), place);
   if (absl::IsUnimplemented(kernel.status())) return false;
   KILN_RETURN_IF_ERROR(kernel.status());
@@ -237,6 +239,9 @@ absl::StatusOr<std::optional<MatrixProduct>> FindMatrixProduct(const Instruction
     }
     if (product.lhs_operand < 0) part.spec.lhs_work = WorkOf(*product.hero->operand(0));
     if (product.rhs_operand < 0) part.spec.rhs_work = WorkOf(*product.hero->operand(1));
+    const hlo::PrimitiveType made_type = MadeType(part.spec, part.spec.rhs.type);
+    if (product.lhs_operand < 0) part.spec.lhs.type = made_type;
+    if (product.rhs_operand < 0) part.spec.rhs.type = made_type;
     std::string name(instruction.name());
     if (products.size() > 1) absl::StrAppend(&name, ".", product.parts.size());
     auto plan = planner ? planner(part.spec, name) : PlanGemm(part.spec, name, threads);

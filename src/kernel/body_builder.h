@@ -96,6 +96,9 @@ class BodyBuilder {
   // The root of a scalar computation over values; its instructions must be elementwise or constants.
   absl::StatusOr<std::vector<ValueId>> Inline(const hlo::Computation& computation, absl::Span<const ValueId> arguments);
 
+  // `value` as a number of this type.
+  ValueId Converted(ValueId value, hlo::PrimitiveType type);
+
  private:
   struct OpenBlock {
     Block* block;
@@ -145,7 +148,6 @@ class BodyBuilder {
   // The outermost open block inside these loops.
   Block* BlockOf(uint64_t loops);
   ValueId AddOp(Op op);
-  ValueId Converted(ValueId value, hlo::PrimitiveType type);
   // Local arrays, the last parameters, from number `first` on make room for one.
   void MoveLocals(int first);
 

@@ -383,6 +383,10 @@ absl::StatusOr<Kernel> BuildOperand(const Instruction& fusion, const Instruction
   kernel.parameters[output].dimensions = {size(place.outer), place.pitch};
   KILN_ASSIGN_OR_RETURN(const Index index, body.BeginNest(value.shape().dimensions(), LoopKind::kParallel));
   KILN_ASSIGN_OR_RETURN(ValueId element, body.Emit(&value, index));
+  if (place.type != hlo::PrimitiveType::kInvalid) {
+    kernel.parameters[output].type = place.type;
+    element = body.Converted(element, place.type);
+  }
   Index at = {index[place.outer], index[place.inner]};
   if (place.panel > 0) {
     const int64_t panels = CeilDivide(size(place.inner), place.panel);

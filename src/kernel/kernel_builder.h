@@ -49,6 +49,7 @@ struct OperandPlace {
   int64_t outer = 0, inner = 0;  // dimensions of the operand
   int64_t pitch = 0;
   int64_t panel = 0, panel_stride = 0;
+  hlo::PrimitiveType type = hlo::PrimitiveType::kInvalid;  // it is converted to; kInvalid: its own
 };
 
 // How `value`, inside a fusion, is made: a kernel of one nest of its dimensions (those of size 1 left out) that stores
