@@ -106,11 +106,16 @@ int ChooseDepth(const GemmSpec& spec, const GemmArithmetic& arithmetic, bool swa
   const int64_t m = swapped ? spec.n : spec.m, n = swapped ? spec.m : spec.n;
   if (depth == 1 || m < 3 || n < 3 || spec.k < 2 * depth || spec.column_group > 0) return 1;
   if (!plain && (swapped || spec.lhs.column_stride != 1 || spec.k % depth != 0)) return 1;
-  // Few rows wait for memory, whatever multiplies pairs, but not for what is made of less.
+  // Where pairs are slow, elements are widened as rhs is packed. Some rows times an rhs from memory wait for that instead:
+  // 32 times 4096 by 4096 takes 1.4 times as long widened (Emerald Rapids), 16 or 64 no longer, and 8 by 1024 by 4096
+  // half as long.
+  constexpr int64_t kFewestThatWait = 17;
   int64_t rows = m;
   for (const GemmBatchDimension& d : spec.outer_rows) rows *= d.size;
   const bool is_made = spec.lhs_work > 0 || spec.rhs_work > 0;
-  const bool widens = depth == 2 && !costs.multiplies_brain_pairs && (is_made || rows > costs.few_rows) &&
+  const bool is_far = n * spec.k * GemmArithmetic::StoredBytes(spec.rhs.type) >= costs.far_bytes;
+  const bool waits = !is_made && is_far && rows >= kFewestThatWait && rows <= costs.few_rows;
+  const bool widens = depth == 2 && !costs.multiplies_brain_pairs && !waits &&
                       !MultipliesWithAmx(GemmKernelKind::kAmxBrain);
   if (widens && FindGemmKernels(GemmKernelKind::kF32) != nullptr) return 1;
   return depth;
