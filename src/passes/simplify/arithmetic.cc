@@ -155,6 +155,8 @@ constexpr Rule kRules[] = {
     {"divide(x, negate'(y))", "negate(divide(x, y))", Floating},
     {"divide(abs(x), abs'(y))", "abs(divide(x, y))", Floating},
     {"divide(x, c)", "multiply(x, divide(1, c))", Floating, ExactReciprocal},
+    // Gradients of maxima divide by two where both are equal.
+    {"divide(x, select(p, c, d))", "multiply(x, select(p, divide(1, c), divide(1, d)))", Floating, ExactReciprocals},
     {"divide(v, k)", "multiply(v, divide(1, k))", Floating, PowersK},
     {"divide(divide(v, c), d)", "divide(v, multiply(c, d))", Integer, ProductOfCD},
     {"divide(multiply'(v, c), d)", "multiply(v, divide(c, d))", WideRange, NormalQuotient, NoOverflowBetween},

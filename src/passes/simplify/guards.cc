@@ -83,6 +83,10 @@ bool HasExactReciprocal(const Match& match) {
   return IsPower(hlo::ElementAsDouble(ValueOf(match, 'c'), 0), TypeOf(match));
 }
 
+bool HaveExactReciprocals(const Match& match) {
+  return HasExactReciprocal(match) && IsPower(hlo::ElementAsDouble(ValueOf(match, 'd'), 0), TypeOf(match));
+}
+
 bool ArePowers(const Instruction& constant) {
   const Instruction& k = Source(constant);
   const PrimitiveType type = k.shape().element_type();

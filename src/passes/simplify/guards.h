@@ -83,6 +83,7 @@ inline constexpr Guard PowersK{"k constant powers of two", HoldsFor<'k', ArePowe
 // Of the constants c and d.
 bool IsPowerOfTwo(const Match& match);
 bool HasExactReciprocal(const Match& match);
+bool HaveExactReciprocals(const Match& match);
 bool IsZero(const Match& match);
 bool IsNotZero(const Match& match);
 bool IsMinusZero(const Match& match);
@@ -111,6 +112,7 @@ inline constexpr Guard OneSign{"c and d of one sign", HaveOneSign};
 inline constexpr Guard EvenC{"c whole and even, not 0", IsWholeAndEven};
 inline constexpr Guard OddC{"c whole and odd, above 0", IsWholeAndOdd};
 inline constexpr Guard ExactReciprocal{"1/c exact", HasExactReciprocal};
+inline constexpr Guard ExactReciprocals{"1/c and 1/d exact", HaveExactReciprocals};
 inline constexpr Guard Ordered{"c <= d", AreOrdered};
 inline constexpr Guard Ranges{"c <= f, d <= e", AreRanges};
 inline constexpr Guard ProductOfCD{"c * d not 0 and without overflow", ProductFits};
