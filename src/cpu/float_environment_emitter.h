@@ -6,8 +6,8 @@
 
 namespace kiln::cpu {
 
-// Makes the processor take subnormal numbers for zeros; gives what it did before, for RestoreFloatEnvironment(). Arithmetic that the code generator moves past either is done with
-// subnormals or without, as it comes.
+// Makes the processor take subnormal numbers for zeros; gives what it did before, for RestoreFloatEnvironment().
+// Arithmetic that the code generator moves past either is done with subnormals or without, as it comes.
 llvm::Value* FlushSubnormals(llvm::IRBuilder<>& builder);
 void RestoreFloatEnvironment(llvm::IRBuilder<>& builder, llvm::Value* before);
 

@@ -180,13 +180,13 @@ struct GemmPlan {
   int64_t estimated_nanoseconds = 0;  // on one thread
 };
 
+// The type in which operands that are made (lhs_work, rhs_work) are stored where elements have `type`: f32 for bf16
+// that is multiplied one by one, and not in pairs.
+hlo::PrimitiveType MadeType(const GemmSpec& spec, hlo::PrimitiveType type);
+
 // Chooses a schedule for the host, to be run by up to `threads` threads. `name` prefixes the functions' names. Fails
 // with UNIMPLEMENTED for element types without a product here (8-bit floats and narrower), and with INVALID_ARGUMENT
 // for negative sizes or strides, mixtures of types that no dot has, and sizes past 2^47 bytes.
-// The type in which operands of a product that are made are stored: f32 for bf16 whose elements are multiplied one by one,
-// and not in pairs.
-hlo::PrimitiveType MadeType(const GemmSpec& spec, hlo::PrimitiveType type);
-
 absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, int threads);
 
 // The plan of a plain product of kernels compiled with Kiln (gemm_blocks.h), not swapped; nothing where there are none

@@ -115,7 +115,7 @@ absl::StatusOr<ValueId> BodyBuilder::EmitReduce(const Instruction* instruction, 
   }
   const PrimitiveType type = kernel_.ops[elements[0]].type;
   // The largest of floats of a byte is found among f32 values: nothing rounds.
-  const bool widens = !windowed && IsNarrow(type) && hlo::BitWidth(type) < 16 &&
+  const bool widens = !windowed && hlo::IsFloating(type) && hlo::BitWidth(type) < 16 &&
                       (simple == Opcode::kMaximum || simple == Opcode::kMinimum);
   if (widens) {
     inits[0] = Converted(inits[0], PrimitiveType::kF32);

@@ -146,7 +146,7 @@ class NarrowRows {
     for (const Block::Statement& statement : nest_.body.statements) {
       if (statement.kind != Block::Kind::kOp) continue;
       const Op& op = kernel_.ops[statement.index];
-      if ((op.loops & loops) != 0) width = std::max(width, ComputeWidth(op));
+      if ((op.loops & loops) != 0) width = std::max(width, ComputeWidth(Target::kCpu, op));
     }
     return vector_bytes_ / width;
   }

@@ -136,8 +136,8 @@ class NestLowering {
   // store loop.
   absl::Status LowerRegisterTiles(const Segment& segment, const std::function<absl::Status(int)>& deeper);
 
-  // The store of a nest that does nothing but transpose, and by how much rows lie apart where they are read and written;
-  // null for other nests.
+  // The store of a nest that does nothing but transpose, and by how much rows lie apart where they are read and
+  // written; null for other nests.
   const Store* TransposedStore(int64_t* from_pitch, int64_t* to_pitch) const;
   // Calls what transposes the square with these numbers (square_transposition.h).
   void TransposeSquare(const Store& store, int64_t from_pitch, int64_t to_pitch, llvm::Value* load_number,
@@ -222,8 +222,8 @@ class NestLowering {
   // Where a parameter is; local arrays are allocated on first use.
   llvm::Value* ArrayOf(int parameter);
 
-  // Whether a predicate picks out lanes by their place in a period alone: elements of a Spread are there for all lanes or
-  // for none.
+  // Whether a predicate picks out lanes by their place in a period alone: elements of a Spread are there for all lanes
+  // or for none.
   bool HoldsForRuns(ValueId predicate) const;
   Value LowerLoad(ValueId id);
   // Lets a strided load find its elements in the vectors that others load which begin beside it.
@@ -327,7 +327,7 @@ class NestLowering {
   bool has_stored_ = false;                              // by code that was emitted before
   bool aligned_runs_ = true;                             // vectors begin at multiples of their lanes
   absl::flat_hash_map<ValueId, Staged> staged_;
-  std::vector<ValueId> plain_loads_;  // without a predicate, of the nest; found when one is strided
+  std::vector<ValueId> plain_loads_;      // without a predicate, of the nest; found when one is strided
   std::vector<PlacedRowTile> row_tiles_;  // as in the schedule, inside its vector loop
   llvm::Value* tile_row_ = nullptr;
   llvm::Value* tile_column_ = nullptr;

@@ -75,9 +75,7 @@ Real ExtremeOfHalves(Real a, Real b, bool is_max) {
 
 // Whether `v` may come second where a tie gives the second operand: it is a constant other than the zero that loses.
 bool SettlesTies(const llvm::Value* v, bool is_max) {
-  const auto* constant = llvm::dyn_cast<llvm::Constant>(v);
-  if (constant != nullptr && constant->getType()->isVectorTy()) constant = constant->getSplatValue();
-  const auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
+  const llvm::APFloat* number = ConstantOf(v);
   return number != nullptr && !number->isNaN() && !(number->isZero() && number->isNegative() == is_max);
 }
 

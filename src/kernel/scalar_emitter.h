@@ -40,9 +40,9 @@ Integer TotalOrder(const VectorBuilder& b, hlo::PrimitiveType type, llvm::Value*
 // is corrected: it is neither so large or small that something overflows nor has all bits of the mantissa set.
 bool HasReciprocal(double divisor, int mantissa_bits);
 
-// Whether CPUs with instructions for f16 (HasHalfArithmetic) have a fast one for this: they round as f32 does that is
-// rounded to f16 then.
-bool HasHalfInstruction(hlo::Opcode opcode, hlo::PrimitiveType type);
+// Whether the target has instructions for f16 (HasHalfArithmetic), and a fast one for this: they round as f32 does that
+// is rounded to f16 then.
+bool HasHalfInstruction(Target target, hlo::Opcode opcode, hlo::PrimitiveType type);
 
 // The error of an opcode that has no meaning for elements of `type`.
 absl::Status Undefined(const hlo::Instruction& instruction, hlo::PrimitiveType type);

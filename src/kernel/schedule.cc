@@ -86,17 +86,19 @@ int WidthOf(PrimitiveType type) {
 }
 
 // Of floats of 16 bits what is done in as many: on their bits, or where the processor has an instruction for it.
-bool IsInHalfWidth(const Op& op) {
+bool IsInHalfWidth(Target target, const Op& op) {
   if (op.kind != OpKind::kElementwise || !hlo::IsFloating(op.type) || hlo::BitWidth(op.type) != 16) return false;
   return op.opcode == Opcode::kMaximum || op.opcode == Opcode::kMinimum || op.opcode == Opcode::kNegate ||
          op.opcode == Opcode::kAbs || op.opcode == Opcode::kSelect || op.opcode == Opcode::kCopy ||
          op.opcode == Opcode::kClamp ||
-         HasHalfInstruction(op.opcode, op.type);
+         HasHalfInstruction(target, op.opcode, op.type);
 }
 
 }  // namespace
 
-int ComputeWidth(const Op& op) { return IsNarrowIndex(op) ? 4 : IsInHalfWidth(op) ? 2 : WidthOf(op.type); }
+int ComputeWidth(Target target, const Op& op) {
+  return IsNarrowIndex(op) ? 4 : IsInHalfWidth(target, op) ? 2 : WidthOf(op.type);
+}
 
 bool IsNarrowIndex(const Op& op) {
   return op.kind == OpKind::kToIndex && op.clamp && op.range.low >= 0 && op.range.high < int64_t{1} << 30;
@@ -249,7 +251,7 @@ class Scheduler {
     if (nest_.loops.size() < 2 || has_scalar_loop_ || nest_.repeat_loop >= 0 || is_serial_) return best_cost;
     int width = 2;
     for (const Weighted& w : ops_) {
-      width = std::max({width, ComputeWidth(*w.op), w.op->kind == OpKind::kLoad ? hlo::ByteWidth(w.op->type) : 1});
+      width = std::max({width, ComputeWidth(target_.target, *w.op), w.op->kind == OpKind::kLoad ? hlo::ByteWidth(w.op->type) : 1});
     }
     TileSchedule tile;
     tile.store_loop = nest_.loops.back();
@@ -346,7 +348,7 @@ class Scheduler {
       if ((w.op->loops >> loop & 1) == 0) continue;
       // Narrow floats that are moved alone are no wider than they are.
       const bool is_moved = w.op->kind == OpKind::kLoad && hlo::IsFloating(w.op->type);
-      const int own = is_moved ? hlo::ByteWidth(w.op->type) : ComputeWidth(*w.op);
+      const int own = is_moved ? hlo::ByteWidth(w.op->type) : ComputeWidth(target_.target, *w.op);
       width = std::max(width, own);
       of_width[std::min(own, 8)] += OpCost(*w.op);
     }
@@ -473,7 +475,7 @@ class Scheduler {
         continue;
       }
       if (w.reduce < 0 && by == loop) lane_cost /= IterationsBehind(loop, w.op->loops);
-      const double registers = std::max(1.0, by_lanes * ComputeWidth(*w.op) / double(target_.vector_bytes));
+      const double registers = std::max(1.0, by_lanes * ComputeWidth(target_.target, *w.op) / double(target_.vector_bytes));
       if ((w.op->loops >> by & 1) == 0) {
         // Uniform: once per vector, wherever it is emitted.
         cost += lane_cost * w.times / (by_lanes * by_fill) * 0.5;
@@ -528,7 +530,7 @@ class Scheduler {
   double RoundingCost(const Op& op) const {
     constexpr double kOfRounding = 5;
     const bool rounds = op.kind == OpKind::kElementwise && hlo::IsFloating(op.type) && hlo::BitWidth(op.type) < 32;
-    return rounds && !IsInHalfWidth(op) ? kOfRounding : 0;
+    return rounds && !IsInHalfWidth(target_.target, op) ? kOfRounding : 0;
   }
 
   // Of combining the lanes of a reduce's accumulators: each halving is a shuffle and a combination.

@@ -97,7 +97,7 @@ inline constexpr int64_t kMaxLocalBytes = int64_t{256} << 10;
 bool IsNarrowIndex(const Op& op);
 
 // Bytes that one lane of the op's result takes in a register.
-int ComputeWidth(const Op& op);
+int ComputeWidth(Target target, const Op& op);
 
 // Rough cost of one op on one vector, in units of a simple instruction.
 double OpCost(const Op& op);

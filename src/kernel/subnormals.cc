@@ -60,7 +60,8 @@ bool ToleratesFlushing(Opcode opcode) {
   }
 }
 
-// Counted by shapes alone, lest results depend on the kind of machine. Of the whole kernel, as far as that is known before it runs; what is too large to count is the largest number.
+// Counted by shapes alone, lest results depend on the kind of machine. Of the whole kernel, as far as that is known
+// before it runs; what is too large to count is the largest number.
 int64_t Iterations(const Kernel& kernel) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   const auto product = [&](int64_t iterations, const std::vector<int>& loops) {
@@ -116,7 +117,9 @@ bool IsExact(const hlo::Shape& shape) {
 }
 
 bool ToleratesFlushing(const hlo::Instruction& instruction) {
-  const auto is_float = [](const hlo::Shape& shape) { return shape.IsArray() && hlo::IsFloating(shape.element_type()); };
+  const auto is_float = [](const hlo::Shape& shape) {
+    return shape.IsArray() && hlo::IsFloating(shape.element_type());
+  };
   const auto operands = instruction.operands();
   if (IsExact(instruction.shape()) ||
       absl::c_any_of(operands, [](const hlo::Instruction* operand) { return IsExact(operand->shape()); })) {

@@ -79,6 +79,13 @@ llvm::Value* InPieces(const VectorBuilder& b, int lanes, llvm::ArrayRef<llvm::Va
   return total == b.lanes ? whole : lanes_of(whole, 0, b.lanes, total);
 }
 
+const llvm::APFloat* ConstantOf(const llvm::Value* value) {
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(value);
+  if (constant != nullptr && constant->getType()->isVectorTy()) constant = constant->getSplatValue();
+  const auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
+  return number == nullptr ? nullptr : &number->getValueAPF();
+}
+
 Real CopySign(Real a, Real s) {
   Integer sign_bit = a.AsInteger().Constant(a.bits() == 32 ? 0x80000000ll : INT64_MIN);
   return ((a.AsInteger() & ~sign_bit) | (s.AsInteger() & sign_bit)).AsReal();

@@ -200,6 +200,8 @@ inline Real RoundEven(Real a) { return {a.builder(), a.builder().Call(llvm::Intr
 // The smaller and the larger; `a` when it is NaN, `bound` is none. One instruction each.
 inline Real AtMost(Real a, double bound) { return Select(a > bound, bound, a); }
 inline Real AtLeast(Real a, double bound) { return Select(a < bound, bound, a); }
+// The number in all lanes of a constant; null of other values.
+const llvm::APFloat* ConstantOf(const llvm::Value* value);
 // Magnitude of a, sign of s.
 Real CopySign(Real a, Real s);
 // c[0] + c[1] x + c[2] x^2 + ...

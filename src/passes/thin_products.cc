@@ -47,13 +47,13 @@ Instruction* Expand(Instruction* dot) {
   const bool is_of_matrices = attributes.lhs_batch.empty() && attributes.lhs_contracting.size() == 1 &&
                               lhs->shape().rank() == 2 && rhs->shape().rank() == 2;
   // Vectors run along the columns of a result, and load those of rhs.
-  if (!analysis::HasPlainShape(*dot) || !is_of_matrices || attributes.rhs_contracting[0] != 0 ||
-      hlo::IsComplex(type)) {
+  if (!analysis::HasPlainShape(*dot) || !is_of_matrices || attributes.rhs_contracting[0] != 0 || hlo::IsComplex(type)) {
     return nullptr;
   }
   const int64_t terms = rhs->shape().dimensions(0);
-  if (terms < 1 || terms > (hlo::BitWidth(type) < 32 ? kMostNarrowTerms : kMostTerms) || rhs->shape().dimensions(1) < kMinColumns ||
-      dot->shape().element_count() < kMinElements || IsReadByProducts(*dot)) {
+  if (terms < 1 || terms > (hlo::BitWidth(type) < 32 ? kMostNarrowTerms : kMostTerms) ||
+      rhs->shape().dimensions(1) < kMinColumns || dot->shape().element_count() < kMinElements ||
+      IsReadByProducts(*dot)) {
     return nullptr;
   }
   // Narrow floats are summed up in f32 and rounded once.
@@ -65,7 +65,8 @@ Instruction* Expand(Instruction* dot) {
       Instruction* taken = b.Convert(TakeFrom(b, side, contracted, term), sum_type);
       return b.Broadcast(taken, dot->shape().dimensions(), {along});
     };
-    Instruction* product = b.Binary(Opcode::kMultiply, spread(lhs, attributes.lhs_contracting[0], 0), spread(rhs, 0, 1));
+    Instruction* product =
+        b.Binary(Opcode::kMultiply, spread(lhs, attributes.lhs_contracting[0], 0), spread(rhs, 0, 1));
     sum = sum == nullptr ? product : b.Binary(Opcode::kAdd, sum, product);
   }
   return b.Convert(sum, type);

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "src/base/float_environment.h"
 #include "src/base/cpu_tuning.h"
+#include "src/base/float_environment.h"
 
 namespace kiln {
 namespace {
