@@ -18,12 +18,14 @@
 #include "src/base/rounding.h"
 #include "src/base/status.h"
 #include "src/base/thread_pool.h"
+#include "src/cpu/float_environment_emitter.h"
 #include "src/cpu/host_isa.h"
 #include "src/cpu/llvm_loop.h"
 #include "src/cpu/op_emitters.h"
 #include "src/cpu/parallel_emitter.h"
 #include "src/kernel/memory_access.h"
 #include "src/kernel/scalar_computation.h"
+#include "src/kernel/subnormals.h"
 
 namespace kiln::cpu {
 
@@ -516,9 +518,8 @@ bool ScanMayShare(const Instruction& scan, int64_t leaf, int64_t operand) {
          hlo::ByteWidth(shape.types[operand]) == hlo::ByteWidth(shape.results[leaf]);
 }
 
-absl::Status EmitScan(llvm::IRBuilder<>* builder, const Instruction& scan, const OpArrays& arrays) {
-  const ScanShape shape(scan);
-  if (shape.outer * shape.inner == 0) return absl::OkStatus();
+absl::Status EmitTasks(llvm::IRBuilder<>* builder, const Instruction& scan, const ScanShape& shape,
+                       const OpArrays& arrays) {
   Pointers closure = arrays.All();
   int64_t scratch = 0;
   for (int64_t i = 0; shape.chunked() && i < shape.carries; ++i) {
@@ -601,6 +602,16 @@ absl::Status EmitScan(llvm::IRBuilder<>* builder, const Instruction& scan, const
   }));
   KILN_RETURN_IF_ERROR(chunk_task(chunks, true));
   return emit_task(shape.outer, 10, copy_last);
+}
+
+absl::Status EmitScan(llvm::IRBuilder<>* builder, const Instruction& scan, const OpArrays& arrays) {
+  const ScanShape shape(scan);
+  if (shape.outer * shape.inner == 0) return absl::OkStatus();
+  const bool flushes = kernel::LoopFlushesSubnormals(scan);
+  llvm::Value* environment = flushes ? FlushSubnormals(*builder) : nullptr;
+  KILN_RETURN_IF_ERROR(EmitTasks(builder, scan, shape, arrays));
+  if (flushes) RestoreFloatEnvironment(*builder, environment);
+  return absl::OkStatus();
 }
 
 }  // namespace

@@ -82,6 +82,12 @@ absl::StatusOr<Value> NestLowering::LowerOp(ValueId id) {
       for (size_t i = 0; i < op.conditions.size(); ++i) {
         if (i < 64 && (held >> i & 1) != 0) continue;
         const Condition& condition = op.conditions[i];
+        const Truth known = vector ? KnownInside(condition) : Truth::kUnknown;
+        if (known == Truth::kTrue) continue;
+        if (known == Truth::kFalse) {
+          all = b_.CreateVectorSplat(vector_->lanes(), b_.getFalse());
+          break;
+        }
         llvm::Value* position = vector ? index_.Vector(condition.expr) : index_.Scalar(condition.expr);
         // One unsigned comparison holds both bounds.
         llvm::Type* type = position->getType();

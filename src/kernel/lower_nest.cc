@@ -264,7 +264,8 @@ absl::Status NestLowering::LowerFlattened(const Loops& loops, const Segment& seg
     std::vector<llvm::Value*> variables = TakeApart(iteration, extents);
     if (vector) variables.back() = b_.CreateMul(variables.back(), b_.getInt64(lanes), "", true, true);
     for (size_t i = 0; i < variables.size(); ++i) index_.SetLoop(loops.order[segment.first + i], variables[i]);
-    absl::Status status = deeper(segment.last);
+    absl::Status status = vector ? LowerVectorBody(loops.vector_loop, variables.back(), [&] { return deeper(segment.last); })
+                                 : deeper(segment.last);
     active_ = outer_active;
     return status;
   };
@@ -301,7 +302,8 @@ absl::Status NestLowering::LowerVectorLoop(int loop, int lanes, bool is_task_loo
   // Tiles of rows have copies of those that fill no vector.
   const int64_t whole = has_row_tiles ? extent : extent / lanes * lanes;
   llvm::Value* step = b_.getInt64(lanes);
-  auto at = [&](llvm::Value* variable) {
+  auto at = [&](llvm::Value* variable) -> absl::Status {
+    if (!has_row_tiles && loop == schedule_.vector_loop) return LowerVectorBody(loop, variable, body);
     index_.SetLoop(loop, variable);
     return has_row_tiles ? WithRowTiles(variable, body) : body();
   };

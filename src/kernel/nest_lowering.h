@@ -187,6 +187,21 @@ class NestLowering {
 
   absl::Status LowerTail(int64_t first, int64_t count, int lanes, const LoopBody& at);
 
+  // ---- Interiors (lower_interior.cc) ----
+
+  // An iteration of the vector loop: `body` where nothing is known of its conditions, or where all is, as it turns out.
+  absl::Status LowerVectorBody(int loop, llvm::Value* variable, const Innermost& body);
+
+  // The iterations, a multiple of the lanes, in which each condition on `loop` alone is true or false throughout; none
+  // where they are too few to pay.
+  std::pair<int64_t, int64_t> FindInterior(int loop, int lanes) const;
+
+  // Whether the condition depends on the iteration of this loop and on nothing else.
+  bool IsOfLoop(const Condition& condition, int loop) const;
+
+  enum class Truth : uint8_t { kUnknown, kFalse, kTrue };
+  Truth KnownInside(const Condition& condition) const;
+
   // ---- Values (lower_body.cc) ----
 
   bool Varies(uint64_t loops) const { return vector_loop_ >= 0 && (loops >> vector_loop_ & 1) != 0; }
@@ -324,6 +339,7 @@ class NestLowering {
   absl::flat_hash_map<int, std::vector<Bound>> bounds_;  // by loop
   absl::flat_hash_map<int, Blocks> blocks_;              // by loop
   absl::flat_hash_map<int, LoopRange> box_;              // by loop, in RunBox
+  std::pair<int64_t, int64_t> interior_ = {0, 0};        // where the code is for this part of the vector loop alone
   bool has_stored_ = false;                              // by code that was emitted before
   bool aligned_runs_ = true;                             // vectors begin at multiples of their lanes
   absl::flat_hash_map<ValueId, Staged> staged_;

@@ -37,10 +37,12 @@ bool ToleratesFlushing(Opcode opcode) {
     case Opcode::kAbs:
     case Opcode::kAdd:
     case Opcode::kCeil:
+    case Opcode::kAtan2:
     case Opcode::kClamp:
     case Opcode::kCompare:
     case Opcode::kConvert:
     case Opcode::kCopy:
+    case Opcode::kCos:
     case Opcode::kDivide:
     case Opcode::kErf:
     case Opcode::kExpMinusOne:
@@ -52,12 +54,20 @@ bool ToleratesFlushing(Opcode opcode) {
     case Opcode::kMultiply:
     case Opcode::kNegate:
     case Opcode::kSelect:
+    case Opcode::kSin:
+    case Opcode::kSqrt:
     case Opcode::kSubtract:
+    case Opcode::kTan:
     case Opcode::kTanh:
       return true;
     default:
       return IsExponential(opcode);
   }
+}
+
+bool Multiplies(Opcode opcode) {
+  return opcode == Opcode::kMultiply || opcode == Opcode::kDivide || opcode == Opcode::kDot ||
+         opcode == Opcode::kConvolution || IsExponential(opcode);
 }
 
 // Counted by shapes alone, lest results depend on the kind of machine. Of the whole kernel, as far as that is known
@@ -101,7 +111,11 @@ bool KeepsOrSums(Opcode opcode) {
     case Opcode::kParameter:
     case Opcode::kReduce:
     case Opcode::kReshape:
+    case Opcode::kReduceWindow:
     case Opcode::kReverse:
+    case Opcode::kScan:
+    case Opcode::kScatter:
+    case Opcode::kSelectAndScatter:
     case Opcode::kSlice:
     case Opcode::kTranspose:
     case Opcode::kTuple:
@@ -125,6 +139,8 @@ bool ToleratesFlushing(const hlo::Instruction& instruction) {
       absl::c_any_of(operands, [](const hlo::Instruction* operand) { return IsExact(operand->shape()); })) {
     return false;
   }
+  // Bits of integers become floats in generators of random numbers; what has a float's bits may depend on all of them.
+  if (instruction.opcode() == Opcode::kBitcastConvert) return !is_float(instruction.operand(0)->shape());
   if (KeepsOrSums(instruction.opcode())) return true;
   if (!hlo::IsElementwise(instruction.opcode())) return false;
   const bool has_floats = is_float(instruction.shape()) ||
@@ -137,18 +153,17 @@ bool ToleratesFlushing(const hlo::Instruction& instruction) {
 bool LoopFlushesSubnormals(const hlo::Instruction& loop) {
   std::vector<const hlo::Computation*> reached(loop.called_computations().begin(), loop.called_computations().end());
   absl::flat_hash_set<const hlo::Computation*> seen(reached.begin(), reached.end());
-  bool has_products = false;
+  bool multiplies = false;
   for (size_t i = 0; i < reached.size(); ++i) {
     for (const hlo::Instruction* instruction : reached[i]->instructions()) {
       if (!ToleratesFlushing(*instruction)) return false;
-      const bool is_product = instruction->opcode() == Opcode::kDot || instruction->opcode() == Opcode::kConvolution;
-      has_products |= is_product && hlo::IsFloating(instruction->shape().element_type());
+      multiplies |= Multiplies(instruction->opcode()) && hlo::IsFloating(instruction->shape().element_type());
       for (const hlo::Computation* called : instruction->called_computations()) {
         if (seen.insert(called).second) reached.push_back(called);
       }
     }
   }
-  return has_products;
+  return multiplies;
 }
 
 bool FlushesSubnormals(const Kernel& kernel) {

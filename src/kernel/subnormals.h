@@ -15,9 +15,9 @@ namespace kiln::kernel {
 // on them: logarithms, roots, remainders, complex numbers, f64.
 bool FlushesSubnormals(const Kernel& kernel);
 
-// Whether all of a while loop may, for the sake of products too small to change the processor's ways for each: gradients
-// that go back through many steps, and powers of matrices, become subnormal and stay so. None of what it calls may
-// depend on them, as above.
+// Whether all of a while loop or scan does, as one that multiplies floats: what decays from step to step, oscillations,
+// averages, gradients that go back through many steps, becomes subnormal and stays so. None of what it calls may depend
+// on them, as above.
 bool LoopFlushesSubnormals(const hlo::Instruction& loop);
 
 }  // namespace kiln::kernel
