@@ -4,11 +4,13 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Intrinsics.h"
+#include "src/base/rounding.h"
 #include "src/base/status.h"
 #include "src/cpu/array_copy.h"
 #include "src/cpu/float_environment_emitter.h"
@@ -36,18 +38,28 @@ constexpr int kMaxNesting = 200;
 constexpr int64_t kInlineConstantBytes = 64;
 // Nests of at most this many element computations are emitted in the program function itself.
 constexpr int64_t kInlineWork = 16;
+// Within loops, where calls are many.
+constexpr int64_t kInlineWorkInLoop = 256;
+// Results up to this size are on the stack, or in registers, while they are the state of a loop.
+constexpr int64_t kMaxMovedBytes = 64;
 // Products from this size on count subnormals as zeros (base/float_environment.h).
 constexpr double kFlushedMultiplyAdds = 1 << 14;
 
-int64_t WorkOf(const kernel::Kernel& kernel, const kernel::Nest& nest) {
-  int64_t work = static_cast<int64_t>(kernel.ops.size()) > 400 ? kInlineWork + 1 : 1;
-  auto multiply = [&](int64_t extent) { work = work > kInlineWork ? work : work * extent; };
-  for (int loop : nest.loops) multiply(kernel.loops[loop].extent);
-  for (const kernel::Reduce& reduce : kernel.reduces) {
-    for (int loop : reduce.loops) multiply(kernel.loops[loop].extent);
-  }
-  return work;
+// Whether it is at most `most`.
+bool HasLittleWork(const kernel::Kernel& kernel, const kernel::Nest& nest, int64_t most) {
+  if (kernel.ops.size() > 400) return false;
+  const auto product = [&](int64_t work, const std::vector<int>& loops) {
+    for (int loop : loops) work = work > most ? work : work * kernel.loops[loop].extent;
+    return work;
+  };
+  const int64_t outside = product(1, nest.loops);
+  return outside <= most && absl::c_all_of(kernel.reduces, [&](const kernel::Reduce& reduce) {
+           return product(outside, reduce.loops) <= most;
+         });
 }
+
+// Bytes of a slot for an array on the stack: whole vectors, but for scalars.
+int64_t RoomOf(int64_t bytes) { return bytes > 8 ? RoundUp(bytes, 64) : bytes; }
 
 }  // namespace
 
@@ -158,12 +170,23 @@ llvm::Value* ComputationEmitter::BufferPointer(int number) {
         pointer = entry.CreateConstGEP1_64(entry.getInt8Ty(), Frame(), buffer.offset);
         break;
       }
-      pointer = StackSlot(b_, llvm::ArrayType::get(b_.getInt8Ty(), std::max<int64_t>(buffer.bytes, 1)),
-                          buffer.bytes >= 16 ? 64 : 16);
+      pointer = RoomySlot(buffer.bytes);
       break;
   }
   pointers_[number] = pointer;
   return pointer;
+}
+
+llvm::Value* ComputationEmitter::RoomySlot(int64_t bytes) {
+  const int64_t room = RoomOf(bytes);
+  llvm::AllocaInst* slot = StackSlot(b_, llvm::ArrayType::get(b_.getInt8Ty(), std::max<int64_t>(room, bytes)),
+                                     bytes > 8 ? 64 : 16);
+  // What is behind the array is computed with as well, and should be nothing that is slow.
+  if (room > bytes) {
+    llvm::IRBuilder<> entry(function_->getEntryBlock().getTerminator());
+    entry.CreateMemSet(slot, entry.getInt8(0), static_cast<uint64_t>(room), slot->getAlign());
+  }
+  return slot;
 }
 
 llvm::Value* ComputationEmitter::Frame() {
@@ -202,6 +225,22 @@ void ComputationEmitter::EmitPartStart(const Instruction& slice) {
     start = b_.CreateAdd(start, b_.CreateMul(index, b_.getInt64(static_cast<uint64_t>(stride))));
   }
   part_starts_[&slice] = start;
+}
+
+std::vector<int64_t> ComputationEmitter::Rooms(const Instruction& instruction, const kernel::Kernel& kernel) const {
+  std::vector<int64_t> rooms;
+  const auto add = [&](const Instruction* array) {
+    for (int64_t leaf = 0, leaves = array->shape().leaf_count(); leaf < leaves; ++leaf) {
+      const kernel::Parameter& parameter = kernel.parameters[rooms.size()];
+      const int number = buffers_.BufferOf(array, leaf);
+      const bool is_whole = number >= 0 && buffers_.PartOf(array, leaf).slice == nullptr &&
+                            buffers_.buffer(number).bytes == parameter.element_count() * hlo::ByteWidth(parameter.type);
+      rooms.push_back(is_whole && IsRoomy(number) ? RoomOf(buffers_.buffer(number).bytes) : 0);
+    }
+  };
+  for (const Instruction* operand : instruction.operands()) add(operand);
+  add(&instruction);
+  return rooms;
 }
 
 std::vector<llvm::Value*> ComputationEmitter::OperandPointers(const Instruction& instruction) {
@@ -299,8 +338,41 @@ absl::Status ComputationEmitter::EmitCode(const Instruction& instruction) {
   return absl::OkStatus();
 }
 
+std::vector<int> ComputationEmitter::MoveToStack(const Instruction& loop) {
+  std::vector<int> moved;
+  for (int64_t leaf = 0, leaves = loop.shape().leaf_count(); leaf < leaves; ++leaf) {
+    const int number = buffers_.BufferOf(&loop, leaf);
+    if (number < 0 || on_stack_.contains(number)) continue;
+    const Buffer& buffer = buffers_.buffer(number);
+    if (buffer.storage != Storage::kResult || buffer.bytes > kMaxMovedBytes || buffer.bytes == 0) continue;
+    llvm::Value* result = BufferPointer(number);
+    llvm::Value* slot = RoomySlot(buffer.bytes);
+    b_.CreateMemCpy(slot, llvm::Align(16), result, llvm::Align(1), static_cast<uint64_t>(buffer.bytes));
+    on_stack_.emplace(number, result);
+    pointers_[static_cast<size_t>(number)] = slot;
+    moved.push_back(number);
+  }
+  return moved;
+}
+
+void ComputationEmitter::MoveBack(absl::Span<const int> moved) {
+  for (int number : moved) {
+    llvm::Value*& pointer = pointers_[static_cast<size_t>(number)];
+    llvm::Value* slot = std::exchange(pointer, on_stack_.at(number));
+    b_.CreateMemCpy(pointer, llvm::Align(1), slot, llvm::Align(16),
+                    static_cast<uint64_t>(buffers_.buffer(number).bytes));
+    on_stack_.erase(number);
+  }
+}
+
+bool ComputationEmitter::IsRoomy(int number) const {
+  const Buffer& buffer = buffers_.buffer(number);
+  return on_stack_.contains(number) || (buffer.storage == Storage::kStack && !buffer.framed);
+}
+
 absl::Status ComputationEmitter::EmitWhile(const Instruction& instruction) {
   EmitCopies(buffers_.CopiesBefore(&instruction));
+  const std::vector<int> moved = MoveToStack(instruction);
   llvm::LLVMContext& context = output_.getContext();
   llvm::BasicBlock* header = llvm::BasicBlock::Create(context, instruction.name() + ".condition", function_);
   llvm::BasicBlock* body = llvm::BasicBlock::Create(context, instruction.name() + ".body", function_);
@@ -308,6 +380,7 @@ absl::Status ComputationEmitter::EmitWhile(const Instruction& instruction) {
   const bool flushes = !flushes_subnormals_ && kernel::LoopFlushesSubnormals(instruction);
   llvm::Value* environment = flushes ? FlushSubnormals(b_) : nullptr;
   flushes_subnormals_ |= flushes;
+  ++loops_;
   b_.CreateBr(header);
   b_.SetInsertPoint(header);
   const hlo::Computation& condition = *instruction.called_computation(1);
@@ -318,6 +391,8 @@ absl::Status ComputationEmitter::EmitWhile(const Instruction& instruction) {
   KILN_RETURN_IF_ERROR(EmitComputation(*instruction.called_computation(0)));
   b_.CreateBr(header);
   b_.SetInsertPoint(exit);
+  --loops_;
+  MoveBack(moved);
   if (flushes) {
     RestoreFloatEnvironment(b_, environment);
     flushes_subnormals_ = false;
@@ -360,16 +435,17 @@ absl::Status ComputationEmitter::EmitKernel(const Instruction& instruction, cons
   for (size_t i = arrays.size(); i < kernel.parameters.size() && kernel.parameters[i].constant.has_value(); ++i) {
     arrays.push_back(ConstantPointer(*kernel.parameters[i].constant));
   }
+  const std::vector<int64_t> rooms = Rooms(instruction, kernel), no_rooms;
   for (const NestGroup& group : NestGroups(scheduled)) {
     const size_t n = group.first;
     const kernel::NestSchedule& schedule = scheduled.schedules[n];
     auto lower = [&](llvm::IRBuilder<>* builder, size_t nest, absl::Span<llvm::Value* const> parameters,
                      llvm::Value* begin, llvm::Value* end) {
       return kernel::LowerNest(builder, kernel, kernel.nests[nest], scheduled.schedules[nest], program_.target_,
-                               parameters, begin, end);
+                               parameters, begin, end, /*threads=*/nullptr, begin == nullptr ? rooms : no_rooms);
     };
     const bool is_alone = group.last - n == 1;
-    if (is_alone && WorkOf(kernel, kernel.nests[n]) <= kInlineWork) {
+    if (is_alone && HasLittleWork(kernel, kernel.nests[n], loops_ > 0 ? kInlineWorkInLoop : kInlineWork)) {
       KILN_RETURN_IF_ERROR(lower(&b_, n, arrays, nullptr, nullptr));
       continue;
     }

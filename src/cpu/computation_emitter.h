@@ -41,6 +41,14 @@ class ComputationEmitter : private OpProgram {
   // How many bytes behind its operand's beginning the part of memory begins that `slice` is.
   void EmitPartStart(const hlo::Instruction& slice);
   llvm::Value* BufferPointer(int number);
+  // Memory on the stack for `bytes`, and for a whole vector from there on.
+  llvm::Value* RoomySlot(int64_t bytes);
+  // Puts the state of a loop on the stack that is small and a result; gives the numbers of the buffers.
+  std::vector<int> MoveToStack(const hlo::Instruction& loop);
+  void MoveBack(absl::Span<const int> moved);
+  // Of each array that the instruction's kernel is given, the bytes that nothing else is in.
+  std::vector<int64_t> Rooms(const hlo::Instruction& instruction, const kernel::Kernel& kernel) const;
+  bool IsRoomy(int number) const;
   // The memory of framed buffers.
   llvm::Value* Frame();
   llvm::Value* ConstantPointer(const hlo::Literal& literal);
@@ -62,6 +70,7 @@ class ComputationEmitter : private OpProgram {
   llvm::Function* function_ = nullptr;
   llvm::Value* frame_ = nullptr;
   std::vector<llvm::Value*> pointers_;  // by buffer number, made on first use in the entry block
+  absl::flat_hash_map<int, llvm::Value*> on_stack_;  // where the buffers of a loop's results are when it is done
   // Tasks of kernels and products, by their number within them: instructions that share code call the same ones.
   absl::flat_hash_map<std::pair<const void*, size_t>, llvm::Function*> tasks_;
   absl::flat_hash_map<std::string, llvm::Value*> op_tables_;
@@ -69,6 +78,7 @@ class ComputationEmitter : private OpProgram {
   std::vector<const hlo::Instruction*> custom_calls_;  // emitted so far
   llvm::BasicBlock* stopped_ = nullptr;                // where failed custom calls go; made on first use
   int nesting_ = 0;
+  int loops_ = 0;  // around what is emitted
   bool flushes_subnormals_ = false;  // inside a loop that does
 };
 

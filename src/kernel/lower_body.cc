@@ -195,6 +195,18 @@ Access NestLowering::AccessFor(const IndexExpr& offset, bool of_lanes) {
   return {.kind = kind, .offset = index_.Scalar(offset), .stride = stride};
 }
 
+bool NestLowering::HasRoom(int parameter, const Access& access) const {
+  const auto number = static_cast<size_t>(parameter);
+  if (number >= rooms_.size() || mask_ == nullptr || access.kind != Access::Kind::kContiguous) return false;
+  const Parameter& array = kernel_.parameters[number];
+  const auto* first = llvm::dyn_cast<llvm::ConstantInt>(access.offset);
+  if (first == nullptr || hlo::IsComplex(array.type)) return false;
+  // The tail is the array's: nothing of it is behind.
+  const int64_t lanes = vector_->lanes(), begin = first->getSExtValue();
+  return begin + kernel_.loops[vector_loop_].extent % lanes == array.element_count() &&
+         (begin + lanes) * hlo::ByteWidth(array.type) <= rooms_[number];
+}
+
 bool NestLowering::HoldsForRuns(ValueId predicate) const {
   const Op& op = kernel_.ops[predicate];
   if (!Varies(op.loops)) return true;
@@ -263,6 +275,7 @@ Value NestLowering::LowerLoad(ValueId id) {
   llvm::Value* mask = mask_;
   Access access = AccessFor(op.offset, IsLocalOfLanes(op.parameter, op.offset));
   JoinNeighbours(op, &access);
+  if (HasRoom(op.parameter, access)) mask = nullptr;
   if (op.predicate != kNoValue) {
     const bool spread = access.kind == Access::Kind::kSpread && access.spread.is_quotient;
     const bool varies = spread ? !HoldsForRuns(op.predicate) : Varies(kernel_.ops[op.predicate].loops);
@@ -366,7 +379,7 @@ absl::Status NestLowering::LowerStore(const Store& store) {
         .StoreVector(value, base, access, mask, schedule_.streaming_stores && StreamsAligned(store));
     return absl::OkStatus();
   };
-  if (store.predicate == kNoValue) return write(mask_);
+  if (store.predicate == kNoValue) return write(HasRoom(store.parameter, access) ? nullptr : mask_);
   if (Varies(kernel_.ops[store.predicate].loops)) return write(CombineMasks(mask_, Get(store.predicate, true).value));
   // All lanes or none: some processors take long for a store with a mask, and for loads of what it wrote.
   return EmitIf(values_[store.predicate].value, [&] { return write(mask_); });

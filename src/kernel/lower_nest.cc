@@ -377,8 +377,8 @@ absl::Status LowerBox(llvm::IRBuilder<>* builder, const Kernel& kernel, const Ta
 
 absl::Status LowerNest(llvm::IRBuilder<>* builder, const Kernel& kernel, const Nest& nest, const NestSchedule& schedule,
                        const TargetInfo& target, absl::Span<llvm::Value* const> parameters, llvm::Value* begin,
-                       llvm::Value* end, ThreadMapping* threads) {
-  return NestLowering(builder, kernel, nest, schedule, target, parameters, threads).Run(begin, end);
+                       llvm::Value* end, ThreadMapping* threads, absl::Span<const int64_t> rooms) {
+  return NestLowering(builder, kernel, nest, schedule, target, parameters, threads, rooms).Run(begin, end);
 }
 
 }  // namespace kiln::kernel

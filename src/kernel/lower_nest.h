@@ -17,9 +17,11 @@ namespace kiln::kernel {
 //
 // With `threads` the code is what every thread of a launch runs: the task loop, which may end with the vector loop
 // then, is divided as they say (`begin` and `end` are null), and loops behind it over the threads of a group.
+//
+// `rooms`: bytes from the beginning of each array on that no other array is in (0, or none: as many as it has).
 absl::Status LowerNest(llvm::IRBuilder<>* builder, const Kernel& kernel, const Nest& nest, const NestSchedule& schedule,
                        const TargetInfo& target, absl::Span<llvm::Value* const> parameters, llvm::Value* begin,
-                       llvm::Value* end, ThreadMapping* threads = nullptr);
+                       llvm::Value* end, ThreadMapping* threads = nullptr, absl::Span<const int64_t> rooms = {});
 
 // Emits the body of an epilogue (BuildEpilogue) once, without loops: `loops[l]` is the i64 value of loop l, `vector_loop` (or
 // -1) the one whose iterations are the `lanes` lanes of `external`, all of them inside the extent. Returns the value to store.

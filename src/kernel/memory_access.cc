@@ -75,6 +75,13 @@ llvm::Value* MemoryAccess::LoadRun(llvm::Type* part, int count, llvm::Value* poi
   const llvm::Align align(part->getScalarSizeInBits() / 8);
   llvm::Type* vector = llvm::FixedVectorType::get(part, count);
   if (mask == nullptr) return b_.CreateAlignedLoad(vector, pointer, align);
+  // A shorter vector, as StoreRun writes: a load of more than a store has written would wait for it.
+  if (const int first = FirstLanes(mask, count); std::has_single_bit(static_cast<unsigned>(first))) {
+    llvm::Value* run = b_.CreateAlignedLoad(llvm::FixedVectorType::get(part, first), pointer, align);
+    llvm::SmallVector<int, 64> lanes;
+    for (int lane = 0; lane < count; ++lane) lanes.push_back(std::min(lane, first));
+    return b_.CreateShuffleVector(run, llvm::Constant::getNullValue(run->getType()), lanes);
+  }
   return b_.CreateMaskedLoad(vector, pointer, align, mask, llvm::Constant::getNullValue(vector));
 }
 

@@ -29,13 +29,15 @@ namespace kiln::kernel {
 class NestLowering {
  public:
   NestLowering(llvm::IRBuilder<>* builder, const Kernel& kernel, const Nest& nest, const NestSchedule& schedule,
-               const TargetInfo& target, absl::Span<llvm::Value* const> parameters, ThreadMapping* threads)
+               const TargetInfo& target, absl::Span<llvm::Value* const> parameters, ThreadMapping* threads,
+               absl::Span<const int64_t> rooms = {})
       : b_(*builder),
         kernel_(kernel),
         nest_(nest),
         schedule_(schedule),
         target_(target),
         parameters_(parameters.begin(), parameters.end()),
+        rooms_(rooms.begin(), rooms.end()),
         threads_(threads),
         scalar_(builder, 1, target.target, kernel.flushes_subnormals),
         index_(builder, kernel.terms),
@@ -237,6 +239,9 @@ class NestLowering {
   // Where a parameter is; local arrays are allocated on first use.
   llvm::Value* ArrayOf(int parameter);
 
+  // Whether an access of the lanes that are left behind the last full vector may be one of all lanes: the others are in
+  // the array's room, behind its end. Processors hand what a store writes to a load where neither has a mask.
+  bool HasRoom(int parameter, const Access& access) const;
   // Whether a predicate picks out lanes by their place in a period alone: elements of a Spread are there for all lanes
   // or for none.
   bool HoldsForRuns(ValueId predicate) const;
@@ -319,6 +324,7 @@ class NestLowering {
   const NestSchedule& schedule_;
   const TargetInfo& target_;
   std::vector<llvm::Value*> parameters_;  // local arrays included
+  const std::vector<int64_t> rooms_;      // bytes that a parameter's array has for itself, beyond its end as well
   ThreadMapping* const threads_;          // null: one thread runs the code
   ScalarEmitter scalar_;
   std::unique_ptr<ScalarEmitter> vector_;  // while inside a vector loop; from NewVector()
