@@ -7,7 +7,9 @@
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/MDBuilder.h"
 #include "src/base/cpu_tuning.h"
+#include "src/base/isa_level.h"
 #include "src/base/status.h"
 #include "src/kernel/nest_lowering.h"
 #include "src/kernel/scalar_computation.h"
@@ -107,6 +109,7 @@ absl::StatusOr<Value> NestLowering::LowerOp(ValueId id) {
       return LowerToIndex(op, vector);
     case OpKind::kElementwise: {
       if (Value value; LoadChosen(op, &value)) return value;
+      if (IsDividedByOne(op)) return DivideByOne(op);
       std::vector<Value> operands;
       for (ValueId operand : op.operands) operands.push_back(Get(operand, vector));
       if (op.opcode == hlo::Opcode::kWhile) {
@@ -123,6 +126,38 @@ absl::StatusOr<Value> NestLowering::LowerOp(ValueId id) {
       return values_[id];
   }
   return Internal("unknown kernel op");
+}
+
+bool NestLowering::IsDividedByOne(const Op& op) const {
+  // Of 16 bits twice as many are divided at once as there are quotients in a vector.
+  const int64_t min_vectors = hlo::BitWidth(op.type) == 16 ? 4 : 16;
+  return op.opcode == hlo::Opcode::kDivide && op.operands.size() == 2 && HasFma() &&
+         target_.target == Target::kCpu && Varies(op.loops) && !Varies(kernel_.ops[op.operands[1]].loops) &&
+         kernel_.ops[op.operands[1]].kind != OpKind::kConstant && hlo::IsFloating(op.type) &&
+         hlo::BitWidth(op.type) >= 16 && kernel_.loops[vector_loop_].extent >= min_vectors * vector_->lanes();
+}
+
+absl::StatusOr<Value> NestLowering::DivideByOne(const Op& op) {
+  const Value dividend = Get(op.operands[0], /*vector=*/true), one = values_[op.operands[1]];
+  const Value divisor = vector_->Splat(one), reciprocal = vector_->Splat(scalar_.ReciprocalOf(one));
+  llvm::Function* function = b_.GetInsertBlock()->getParent();
+  const auto block = [&](const char* name) { return llvm::BasicBlock::Create(b_.getContext(), name, function); };
+  llvm::BasicBlock *product = block("product"), *quotient = block("quotient"), *divided = block("divided");
+  // As good as always, so that LLVM does not compute both.
+  b_.CreateCondBr(scalar_.HasReciprocalNow(one), product, quotient,
+                  llvm::MDBuilder(b_.getContext()).createLikelyBranchWeights());
+  b_.SetInsertPoint(product);
+  const Value by_product = vector_->DivideByReciprocal(dividend, divisor, reciprocal);
+  b_.CreateBr(divided);
+  b_.SetInsertPoint(quotient);
+  KILN_ASSIGN_OR_RETURN(const Value by_quotient,
+                        EmitElementwise(vector_.get(), op.opcode, op.instruction, op.type, {dividend, divisor}));
+  b_.CreateBr(divided);
+  b_.SetInsertPoint(divided);
+  llvm::PHINode* result = b_.CreatePHI(by_product.value->getType(), 2);
+  result->addIncoming(by_product.value, product);
+  result->addIncoming(by_quotient.value, quotient);
+  return Value{op.type, result};
 }
 
 absl::StatusOr<Value> NestLowering::LowerToIndex(const Op& op, bool vector) {

@@ -220,6 +220,10 @@ class NestLowering {
 
   absl::StatusOr<Value> LowerOp(ValueId id);
 
+  // A quotient of many vectors by one number: where that HasReciprocalNow(), which is found out once, by its reciprocal.
+  bool IsDividedByOne(const Op& op) const;
+  absl::StatusOr<Value> DivideByOne(const Op& op);
+
   absl::StatusOr<Value> LowerToIndex(const Op& op, bool vector);
 
   // ---- Memory (lower_body.cc) ----

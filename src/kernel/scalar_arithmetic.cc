@@ -120,8 +120,13 @@ absl::StatusOr<Value> ScalarEmitter::Integral(const hlo::Instruction& instructio
   }
 }
 
+namespace {
+
+constexpr int kMaxExponent = 40;  // of std::frexp
+
+}  // namespace
+
 bool HasReciprocal(double divisor, int mantissa_bits) {
-  constexpr int kMaxExponent = 40;
   int exponent = 0;
   const double mantissa = std::frexp(std::abs(divisor), &exponent);  // in [1/2, 1)
   return divisor != 0 && std::isfinite(divisor) && std::abs(exponent) <= kMaxExponent &&
@@ -133,7 +138,7 @@ namespace {
 // a / b for b with HasReciprocal(), r = 1 / b rounded: the product, and the reciprocal of what that leaves added, is
 // rounded as the quotient is (as Markstein shows for division by fused operations). Where what is left may not be a
 // normal number (zeros and tiny a) or not be one at all (infinity), the product alone is the result.
-Real DivideByReciprocal(Real a, Real b, Real r) {
+Real DivideCorrected(Real a, Real b, Real r) {
   const Real quotient = a * r;
   const Real corrected = Fma(Fma(-quotient, b, a), r, quotient);
   // Integers know neither infinity nor tiny numbers.
@@ -153,7 +158,7 @@ Real DivideReals(Real a, Real b) {
   }
   llvm::APFloat inverse(divisor->getSemantics(), 1);
   inverse.divide(*divisor, llvm::APFloat::rmNearestTiesToEven);
-  return DivideByReciprocal(a, b, {a.builder(), llvm::ConstantFP::get(a.value()->getType(), inverse)});
+  return DivideCorrected(a, b, {a.builder(), llvm::ConstantFP::get(a.value()->getType(), inverse)});
 }
 
 bool IsHalf(float x) {
@@ -296,6 +301,28 @@ bool HasHalfInstruction(Target target, Opcode opcode, PrimitiveType type) {
          absl::c_linear_search(kInstructions, opcode);
 }
 
+llvm::Value* ScalarEmitter::HasReciprocalNow(const Value& divisor) const {
+  const Real b = Widen(divisor);
+  const int width = b.mantissa_bits();
+  const int64_t mantissa = (int64_t{1} << width) - 1;
+  const auto least = [&](int exponent) { return int64_t{exponent - 1 + b.exponent_bias()} << width; };
+  const Integer bits = b.AsInteger(), magnitude = bits.Shl(1).Shr(1);
+  const int64_t low = least(-kMaxExponent), high = least(kMaxExponent + 1);
+  return (magnitude - low).Below(magnitude.Constant(high - low)) & ((bits & mantissa) != bits.Constant(mantissa));
+}
+
+Value ScalarEmitter::ReciprocalOf(const Value& divisor) const {
+  const Real b = Widen(divisor);
+  return Of(b.bits() == 64 ? PrimitiveType::kF64 : PrimitiveType::kF32, 1.0 / b);
+}
+
+Value ScalarEmitter::DivideByReciprocal(const Value& dividend, const Value& divisor, const Value& reciprocal) const {
+  const Real a = Widen(dividend), r(b_, reciprocal.value);
+  // IsDividedByProduct says why.
+  if (dividend.type == PrimitiveType::kBF16) return Narrow(a * r, dividend.type);
+  return Narrow(DivideCorrected(a, Widen(divisor), r), dividend.type);
+}
+
 absl::StatusOr<Value> ScalarEmitter::Floating(const hlo::Instruction& instruction, absl::Span<const Value> operands) {
   const PrimitiveType type = operands[0].type;
   const Opcode opcode = instruction.opcode();
@@ -328,7 +355,7 @@ absl::StatusOr<Value> ScalarEmitter::Floating(const hlo::Instruction& instructio
   const auto narrow = [&](Real result) { return in_half ? Of(type, result) : Narrow(result, type); };
   if (const UnaryFunction* unary = FunctionOf(opcode, kUnaryFunctions)) return narrow(unary->real(a));
   if (opcode == Opcode::kDivide && operands.size() == 3 && HasFma()) {
-    return Narrow(DivideByReciprocal(a, Widen(operands[1]), Widen(operands[2])), type);
+    return Narrow(DivideCorrected(a, Widen(operands[1]), Widen(operands[2])), type);
   }
   if (opcode == Opcode::kDivide && hlo::BitWidth(type) == 16) {
     return Narrow(DivideNarrow(a, Widen(operands[1]), type), type);

@@ -91,6 +91,12 @@ class ScalarEmitter {
   // Whether accumulators had better be keys as well.
   bool HasExtremeKeys(hlo::Opcode opcode, hlo::PrimitiveType type) const;
 
+  // Whether floats may be divided by this scalar as by a constant that HasReciprocal() says so of: an i1. Its
+  // reciprocal, f64's in f64 and others' in f32, and the quotient by it, which is rounded as others are.
+  llvm::Value* HasReciprocalNow(const Value& divisor) const;
+  Value ReciprocalOf(const Value& divisor) const;
+  Value DivideByReciprocal(const Value& dividend, const Value& divisor, const Value& reciprocal) const;
+
   Value Convert(const Value& operand, hlo::PrimitiveType to);
   Value Select(llvm::Value* predicate, const Value& on_true, const Value& on_false);
   // Signedness-free integer arithmetic for indices is done by callers with the builder itself.

@@ -86,6 +86,70 @@ TEST(ExpandedOps, DivisionByConstants) {
   }
 }
 
+// Rows divided by a number each: by all exponents of both signs, zero, infinity and NaN among them, with mantissas that
+// tell. Dividends of f32 keep away from where a product may be a unit off.
+TEST(ExpandedOps, DivisionOfRows) {
+  struct Format {
+    const char *type, *bits, *rows, *shift;
+    std::vector<const char*> mantissas;
+  };
+  const Format formats[] = {{"f32", "u32", "512", "23", {"0", "1", "4194304", "2796203", "8388606", "8388607"}},
+                            {"bf16", "u16", "512", "7", {"0", "1", "64", "43", "126", "127"}},
+                            {"f16", "u16", "64", "10", {"0", "1", "512", "341", "1022", "1023"}}};
+  for (const auto& [type, bits, rows, shift, mantissas] : formats) {
+    for (const char* mantissa : mantissas) {
+      const bool is_wide = absl::string_view(type) == "f32";
+      ExpectCompiledAgrees(
+          Entry(absl::StrReplaceAll(is_wide ? R"(
+  r = u32[512,200] parameter(0)
+  kept = u32[] constant(2155872255)
+  all_kept = u32[512,200] broadcast(kept), dimensions={}
+  least = u32[] constant(536870912)
+  all_least = u32[512,200] broadcast(least), dimensions={}
+  fraction = u32[512,200] and(r, all_kept)
+  one = u32[] constant(1)
+  ones = u32[512,200] broadcast(one), dimensions={}
+  half = u32[] constant(1056964608)
+  halves = u32[512,200] broadcast(half), dimensions={}
+  some = u32[512,200] and(r, halves)
+  low = u32[512,200] shift-right-logical(some, ones)
+  shifted = u32[512,200] add(low, all_least)
+  x_bits = u32[512,200] or(fraction, shifted)
+  row = u32[512] iota(), iota_dimension=0
+  shift = u32[] constant(SHIFT)
+  shifts = u32[512] broadcast(shift), dimensions={}
+  exponents = u32[512] shift-left(row, shifts)
+  mantissa = u32[] constant(MANTISSA)
+  mantissas = u32[512] broadcast(mantissa), dimensions={}
+  d_bits = u32[512] or(exponents, mantissas)
+  x = f32[512,200] bitcast-convert(x_bits)
+  d = f32[512] bitcast-convert(d_bits)
+  b = f32[512,200] broadcast(d), dimensions={0}
+  ROOT q = f32[512,200] divide(x, b)
+)"
+                                            : R"(
+  x_bits = u16[ROWS,1000] parameter(0)
+  row = u16[ROWS] iota(), iota_dimension=0
+  shift = u16[] constant(SHIFT)
+  shifts = u16[ROWS] broadcast(shift), dimensions={}
+  exponents = u16[ROWS] shift-left(row, shifts)
+  mantissa = u16[] constant(MANTISSA)
+  mantissas = u16[ROWS] broadcast(mantissa), dimensions={}
+  d_bits = u16[ROWS] or(exponents, mantissas)
+  x = TYPE[ROWS,1000] bitcast-convert(x_bits)
+  d = TYPE[ROWS] bitcast-convert(d_bits)
+  b = TYPE[ROWS,1000] broadcast(d), dimensions={0}
+  ROOT q = TYPE[ROWS,1000] divide(x, b)
+)",
+                                    {{"TYPE", type},
+                                     {"ROWS", rows},
+                                     {"SHIFT", shift},
+                                     {"MANTISSA", mantissa}})),
+          0);
+    }
+  }
+}
+
 TEST(ExpandedOps, RngBitGenerator) {
   for (const char* algorithm : {"rng_three_fry", "rng_philox"}) {
     for (const char* values : {"u32[1000]", "u64[77]", "u8[33,5]", "s16[7,3]", "u32[]"}) {
