@@ -129,12 +129,12 @@ absl::StatusOr<Value> NestLowering::LowerOp(ValueId id) {
 }
 
 bool NestLowering::IsDividedByOne(const Op& op) const {
-  // Of 16 bits twice as many are divided at once as there are quotients in a vector.
-  const int64_t min_vectors = hlo::BitWidth(op.type) == 16 ? 4 : 16;
+  // From where on it pays; quotients of 16 bits are divided as f32, in twice as many vectors.
+  const int64_t least = hlo::BitWidth(op.type) == 16 ? 64 : 256;
   return op.opcode == hlo::Opcode::kDivide && op.operands.size() == 2 && HasFma() &&
          target_.target == Target::kCpu && Varies(op.loops) && !Varies(kernel_.ops[op.operands[1]].loops) &&
          kernel_.ops[op.operands[1]].kind != OpKind::kConstant && hlo::IsFloating(op.type) &&
-         hlo::BitWidth(op.type) >= 16 && kernel_.loops[vector_loop_].extent >= min_vectors * vector_->lanes();
+         hlo::BitWidth(op.type) >= 16 && kernel_.loops[vector_loop_].extent >= least;
 }
 
 absl::StatusOr<Value> NestLowering::DivideByOne(const Op& op) {
