@@ -129,12 +129,11 @@ absl::StatusOr<Value> NestLowering::LowerOp(ValueId id) {
 }
 
 bool NestLowering::IsDividedByOne(const Op& op) const {
-  // From where on it pays; quotients of 16 bits are divided as f32, in twice as many vectors.
-  const int64_t least = hlo::BitWidth(op.type) == 16 ? 64 : 256;
+  constexpr int64_t kLeast = 256;  // elements of a row, from where on it pays
   return op.opcode == hlo::Opcode::kDivide && op.operands.size() == 2 && HasFma() &&
          target_.target == Target::kCpu && Varies(op.loops) && !Varies(kernel_.ops[op.operands[1]].loops) &&
          kernel_.ops[op.operands[1]].kind != OpKind::kConstant && hlo::IsFloating(op.type) &&
-         hlo::BitWidth(op.type) >= 16 && kernel_.loops[vector_loop_].extent >= least;
+         hlo::BitWidth(op.type) >= 16 && kernel_.loops[vector_loop_].extent >= kLeast;
 }
 
 absl::StatusOr<Value> NestLowering::DivideByOne(const Op& op) {
