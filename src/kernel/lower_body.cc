@@ -129,11 +129,16 @@ absl::StatusOr<Value> NestLowering::LowerOp(ValueId id) {
 }
 
 bool NestLowering::IsDividedByOne(const Op& op) const {
-  constexpr int64_t kLeast = 256;  // elements of a row, from where on it pays
-  return op.opcode == hlo::Opcode::kDivide && op.operands.size() == 2 && HasFma() &&
-         target_.target == Target::kCpu && Varies(op.loops) && !Varies(kernel_.ops[op.operands[1]].loops) &&
-         kernel_.ops[op.operands[1]].kind != OpKind::kConstant && hlo::IsFloating(op.type) &&
-         hlo::BitWidth(op.type) >= 16 && kernel_.loops[vector_loop_].extent >= kLeast;
+  if (op.opcode != hlo::Opcode::kDivide || op.operands.size() != 2 || !HasFma() || target_.target != Target::kCpu ||
+      !Varies(op.loops) || Varies(kernel_.ops[op.operands[1]].loops) || !hlo::IsFloating(op.type) ||
+      hlo::BitWidth(op.type) < 16 || kernel_.ops[op.operands[1]].kind == OpKind::kConstant) {
+    return false;
+  }
+  // From where on it pays for the time that the code takes to make; f16 is divided in twice as many vectors as it has.
+  constexpr int64_t kLeastOfRow = 256, kLeastOfAll = int64_t{1} << 18;
+  int64_t all = 1;
+  for (int loop : nest_.loops) all = std::min(kLeastOfAll, all * kernel_.loops[loop].extent);
+  return kernel_.loops[vector_loop_].extent >= kLeastOfRow && (op.type == PrimitiveType::kF16 || all >= kLeastOfAll);
 }
 
 absl::StatusOr<Value> NestLowering::DivideByOne(const Op& op) {

@@ -101,20 +101,20 @@ TEST(ExpandedOps, DivisionOfRows) {
       const bool is_wide = absl::string_view(type) == "f32";
       ExpectCompiledAgrees(
           Entry(absl::StrReplaceAll(is_wide ? R"(
-  r = u32[512,300] parameter(0)
+  r = u32[512,520] parameter(0)
   kept = u32[] constant(2155872255)
-  all_kept = u32[512,300] broadcast(kept), dimensions={}
+  all_kept = u32[512,520] broadcast(kept), dimensions={}
   least = u32[] constant(536870912)
-  all_least = u32[512,300] broadcast(least), dimensions={}
-  fraction = u32[512,300] and(r, all_kept)
+  all_least = u32[512,520] broadcast(least), dimensions={}
+  fraction = u32[512,520] and(r, all_kept)
   one = u32[] constant(1)
-  ones = u32[512,300] broadcast(one), dimensions={}
+  ones = u32[512,520] broadcast(one), dimensions={}
   half = u32[] constant(1056964608)
-  halves = u32[512,300] broadcast(half), dimensions={}
-  some = u32[512,300] and(r, halves)
-  low = u32[512,300] shift-right-logical(some, ones)
-  shifted = u32[512,300] add(low, all_least)
-  x_bits = u32[512,300] or(fraction, shifted)
+  halves = u32[512,520] broadcast(half), dimensions={}
+  some = u32[512,520] and(r, halves)
+  low = u32[512,520] shift-right-logical(some, ones)
+  shifted = u32[512,520] add(low, all_least)
+  x_bits = u32[512,520] or(fraction, shifted)
   row = u32[512] iota(), iota_dimension=0
   shift = u32[] constant(SHIFT)
   shifts = u32[512] broadcast(shift), dimensions={}
@@ -122,13 +122,13 @@ TEST(ExpandedOps, DivisionOfRows) {
   mantissa = u32[] constant(MANTISSA)
   mantissas = u32[512] broadcast(mantissa), dimensions={}
   d_bits = u32[512] or(exponents, mantissas)
-  x = f32[512,300] bitcast-convert(x_bits)
+  x = f32[512,520] bitcast-convert(x_bits)
   d = f32[512] bitcast-convert(d_bits)
-  b = f32[512,300] broadcast(d), dimensions={0}
-  ROOT q = f32[512,300] divide(x, b)
+  b = f32[512,520] broadcast(d), dimensions={0}
+  ROOT q = f32[512,520] divide(x, b)
 )"
                                             : R"(
-  x_bits = u16[ROWS,1000] parameter(0)
+  x_bits = u16[ROWS,4200] parameter(0)
   row = u16[ROWS] iota(), iota_dimension=0
   shift = u16[] constant(SHIFT)
   shifts = u16[ROWS] broadcast(shift), dimensions={}
@@ -136,10 +136,10 @@ TEST(ExpandedOps, DivisionOfRows) {
   mantissa = u16[] constant(MANTISSA)
   mantissas = u16[ROWS] broadcast(mantissa), dimensions={}
   d_bits = u16[ROWS] or(exponents, mantissas)
-  x = TYPE[ROWS,1000] bitcast-convert(x_bits)
+  x = TYPE[ROWS,4200] bitcast-convert(x_bits)
   d = TYPE[ROWS] bitcast-convert(d_bits)
-  b = TYPE[ROWS,1000] broadcast(d), dimensions={0}
-  ROOT q = TYPE[ROWS,1000] divide(x, b)
+  b = TYPE[ROWS,4200] broadcast(d), dimensions={0}
+  ROOT q = TYPE[ROWS,4200] divide(x, b)
 )",
                                     {{"TYPE", type},
                                      {"ROWS", rows},
