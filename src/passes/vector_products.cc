@@ -1,5 +1,8 @@
 #include "src/passes/vector_products.h"
 
+#include <algorithm>
+
+#include "absl/algorithm/container.h"
 #include "src/analysis/fusion_model.h"
 #include "src/base/cpu_tuning.h"
 #include "src/passes/replace_ops.h"
@@ -19,7 +22,79 @@ PrimitiveType SumType(PrimitiveType type) {
   return hlo::IsFloating(type) && hlo::BitWidth(type) < 32 ? PrimitiveType::kF32 : type;
 }
 
+// Of an operand of a product with one contracted dimension.
+struct Side {
+  Instruction* array;
+  const DimensionVector& batch;
+  int64_t contracted;
+  int64_t free = -1;  // its only other dimension, where it has one
+
+  Side(Instruction* operand, const DimensionVector& batch_dimensions, int64_t contracted_dimension)
+      : array(operand), batch(batch_dimensions), contracted(contracted_dimension) {
+    for (int64_t d = 0; d < rank(); ++d) {
+      if (d != contracted && !absl::c_linear_search(batch, d)) free = d;
+    }
+  }
+  int64_t rank() const { return array->shape().rank(); }
+  int64_t rows() const { return free < 0 ? 1 : array->shape().dimensions(free); }
+};
+
+// Batches side by side in memory, as columns of two arrays that are multiplied with each other: vectors run along them,
+// as in any sum of columns. Matrices would be read again for each row of the other side.
+Instruction* ExpandAlongBatches(Instruction* dot) {
+  constexpr int64_t kMinBatches = 16, kMinElements = 1 << 12, kMaxRows = 8;
+  const auto& attributes = dot->Get<hlo::DotAttributes>();
+  const int64_t batch = static_cast<int64_t>(attributes.lhs_batch.size());
+  const PrimitiveType type = dot->shape().element_type(), sum = SumType(type);
+  if (batch == 0 || attributes.lhs_contracting.size() != 1 || !analysis::HasPlainShape(*dot)) return nullptr;
+  const Side lhs(dot->operands()[0], attributes.lhs_batch, attributes.lhs_contracting[0]),
+      rhs(dot->operands()[1], attributes.rhs_batch, attributes.rhs_contracting[0]);
+  // The dimensions of the larger one, that of the other's rows among them, are those that are summed over.
+  const bool lhs_is_larger = lhs.array->shape().element_count() > rhs.array->shape().element_count();
+  const Side &large = lhs_is_larger ? lhs : rhs, &small = lhs_is_larger ? rhs : lhs;
+  const int64_t last = large.rank() - 1;
+  const auto innermost = absl::c_find(large.batch, last);
+  if (innermost == large.batch.end() || large.array->shape().dimensions(last) < kMinBatches ||
+      large.array->shape().element_count() < kMinElements || std::min(lhs.rows(), rhs.rows()) > kMaxRows) {
+    return nullptr;
+  }
+  for (const Side* side : {&large, &small}) {
+    const PrimitiveType element = side->array->shape().element_type();
+    if (side->rank() > batch + 2 || (element != sum && !(element == type && hlo::IsFloating(type)))) return nullptr;
+  }
+  if (small.free >= 0 && small.batch[innermost - large.batch.begin()] + 1 != small.rank()) return nullptr;
+  // Where each side's dimensions are in the product's.
+  const int64_t inserted = small.free >= 0 ? 1 : 0;
+  const auto place = [&](int64_t d) { return d < large.contracted ? d : d + inserted; };
+  DimensionVector dimensions = large.array->shape().dimensions();
+  if (inserted == 1) dimensions.insert(dimensions.begin() + large.contracted, small.rows());
+  DimensionVector of_large, of_small(small.rank(), large.contracted), order(small.rank());
+  for (int64_t d = 0; d < large.rank(); ++d) of_large.push_back(place(d));
+  for (int64_t i = 0; i < batch; ++i) of_small[small.batch[i]] = place(large.batch[i]);
+  of_small[small.contracted] = place(large.contracted);
+  absl::c_iota(order, 0);
+  absl::c_sort(order, [&](int64_t a, int64_t b) { return of_small[a] < of_small[b]; });
+  absl::c_sort(of_small);
+  // The sum's dimensions as the result has them: batches, rows of lhs, rows of rhs.
+  const int64_t summed = place(large.contracted);
+  DimensionVector wanted;
+  for (int64_t d : large.batch) wanted.push_back(place(d));
+  for (const Side* side : {&lhs, &rhs}) {
+    if (side->free >= 0) wanted.push_back(side == &large ? place(side->free) : large.contracted);
+  }
+  for (int64_t& d : wanted) d -= d > summed ? 1 : 0;
+  Builder b(dot->parent(), dot);
+  const auto spread = [&](Instruction* array, const DimensionVector& places) {
+    return b.Broadcast(b.Convert(array, sum), dimensions, places);
+  };
+  Instruction* products = b.Binary(Opcode::kMultiply, spread(large.array, of_large),
+                                   spread(b.Transpose(small.array, order), of_small));
+  Instruction* sums = b.Reduce(products, b.Scalar(sum, 0), {summed}, Opcode::kAdd);
+  return b.Convert(b.Transpose(sums, wanted), type);
+}
+
 Instruction* Expand(Instruction* dot) {
+  if (Instruction* columns = ExpandAlongBatches(dot); columns != nullptr) return columns;
   const auto& attributes = dot->Get<hlo::DotAttributes>();
   const size_t batch = attributes.lhs_batch.size();
   if (!analysis::HasPlainShape(*dot) || attributes.lhs_contracting.size() != 1) return nullptr;
