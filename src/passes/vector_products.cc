@@ -40,7 +40,8 @@ struct Side {
 };
 
 // Batches side by side in memory, as columns of two arrays that are multiplied with each other: vectors run along them,
-// as in any sum of columns. Matrices would be read again for each row of the other side.
+// as in any sum of columns, and the smaller array is transposed for that where it must be. Matrices are read again for
+// each row of the other side.
 Instruction* ExpandAlongBatches(Instruction* dot) {
   constexpr int64_t kMinBatches = 16, kMinElements = 1 << 12, kMaxRows = 8;
   const auto& attributes = dot->Get<hlo::DotAttributes>();
@@ -53,8 +54,7 @@ Instruction* ExpandAlongBatches(Instruction* dot) {
   const bool lhs_is_larger = lhs.array->shape().element_count() > rhs.array->shape().element_count();
   const Side &large = lhs_is_larger ? lhs : rhs, &small = lhs_is_larger ? rhs : lhs;
   const int64_t last = large.rank() - 1;
-  const auto innermost = absl::c_find(large.batch, last);
-  if (innermost == large.batch.end() || large.array->shape().dimensions(last) < kMinBatches ||
+  if (!absl::c_linear_search(large.batch, last) || large.array->shape().dimensions(last) < kMinBatches ||
       large.array->shape().element_count() < kMinElements || std::min(lhs.rows(), rhs.rows()) > kMaxRows) {
     return nullptr;
   }
@@ -62,7 +62,6 @@ Instruction* ExpandAlongBatches(Instruction* dot) {
     const PrimitiveType element = side->array->shape().element_type();
     if (side->rank() > batch + 2 || (element != sum && !(element == type && hlo::IsFloating(type)))) return nullptr;
   }
-  if (small.free >= 0 && small.batch[innermost - large.batch.begin()] + 1 != small.rank()) return nullptr;
   // Where each side's dimensions are in the product's.
   const int64_t inserted = small.free >= 0 ? 1 : 0;
   const auto place = [&](int64_t d) { return d < large.contracted ? d : d + inserted; };
@@ -90,7 +89,7 @@ Instruction* ExpandAlongBatches(Instruction* dot) {
   Instruction* products = b.Binary(Opcode::kMultiply, spread(large.array, of_large),
                                    spread(b.Transpose(small.array, order), of_small));
   Instruction* sums = b.Reduce(products, b.Scalar(sum, 0), {summed}, Opcode::kAdd);
-  return b.Convert(b.Transpose(sums, wanted), type);
+  return b.Transpose(b.Convert(sums, type), wanted);
 }
 
 Instruction* Expand(Instruction* dot) {
