@@ -69,7 +69,7 @@ class ComputationEmitter : private OpProgram {
   llvm::IRBuilder<> b_;
   llvm::Function* function_ = nullptr;
   llvm::Value* frame_ = nullptr;
-  std::vector<llvm::Value*> pointers_;  // by buffer number, made on first use in the entry block
+  std::vector<llvm::Value*> pointers_;               // by buffer number, made on first use in the entry block
   absl::flat_hash_map<int, llvm::Value*> on_stack_;  // where the buffers of a loop's results are when it is done
   // Tasks of kernels and products, by their number within them: instructions that share code call the same ones.
   absl::flat_hash_map<std::pair<const void*, size_t>, llvm::Function*> tasks_;
@@ -78,7 +78,7 @@ class ComputationEmitter : private OpProgram {
   std::vector<const hlo::Instruction*> custom_calls_;  // emitted so far
   llvm::BasicBlock* stopped_ = nullptr;                // where failed custom calls go; made on first use
   int nesting_ = 0;
-  int loops_ = 0;  // around what is emitted
+  int loops_ = 0;                    // around what is emitted
   bool flushes_subnormals_ = false;  // inside a loop that does
 };
 

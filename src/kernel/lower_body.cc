@@ -134,11 +134,14 @@ bool NestLowering::IsDividedByOne(const Op& op) const {
       hlo::BitWidth(op.type) < 16 || kernel_.ops[op.operands[1]].kind == OpKind::kConstant) {
     return false;
   }
-  // From where on it pays for the time that the code takes to make; f16 is divided in twice as many vectors as it has.
-  constexpr int64_t kLeastOfRow = 256, kLeastOfAll = int64_t{1} << 18;
+  // From where on it pays for the time that the code takes to make, and up to where memory is no slower than quotients
+  // of rows that stay in the first cache; f16 is divided in twice as many vectors as it has.
+  constexpr int64_t kLeastOfRow = 256, kLongRow = 1 << 13, kLeastOfAll = 1 << 18, kMostOfAll = 1 << 21;
+  const int64_t row = kernel_.loops[vector_loop_].extent;
   int64_t all = 1;
-  for (int loop : nest_.loops) all = std::min(kLeastOfAll, all * kernel_.loops[loop].extent);
-  return kernel_.loops[vector_loop_].extent >= kLeastOfRow && (op.type == PrimitiveType::kF16 || all >= kLeastOfAll);
+  for (int loop : nest_.loops) all = std::min(kMostOfAll, all * kernel_.loops[loop].extent);
+  const bool pays = op.type == PrimitiveType::kF16 || (all >= kLeastOfAll && all < kMostOfAll) || row >= kLongRow;
+  return row >= kLeastOfRow && pays;
 }
 
 absl::StatusOr<Value> NestLowering::DivideByOne(const Op& op) {

@@ -74,7 +74,8 @@ absl::Status NestLowering::LowerVectorBody(int loop, llvm::Value* variable, cons
 
 NestLowering::Truth NestLowering::KnownInside(const Condition& condition) const {
   if (interior_.first == interior_.second || !IsOfLoop(condition, vector_loop_)) return Truth::kUnknown;
-  const int64_t first = interior_.first + condition.expr.constant, last = interior_.second - 1 + condition.expr.constant;
+  const int64_t first = interior_.first + condition.expr.constant,
+                last = interior_.second - 1 + condition.expr.constant;
   if (first >= condition.low && last < condition.high) return Truth::kTrue;
   return last < condition.low || first >= condition.high ? Truth::kFalse : Truth::kUnknown;
 }

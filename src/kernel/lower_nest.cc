@@ -264,8 +264,9 @@ absl::Status NestLowering::LowerFlattened(const Loops& loops, const Segment& seg
     std::vector<llvm::Value*> variables = TakeApart(iteration, extents);
     if (vector) variables.back() = b_.CreateMul(variables.back(), b_.getInt64(lanes), "", true, true);
     for (size_t i = 0; i < variables.size(); ++i) index_.SetLoop(loops.order[segment.first + i], variables[i]);
-    absl::Status status = vector ? LowerVectorBody(loops.vector_loop, variables.back(), [&] { return deeper(segment.last); })
-                                 : deeper(segment.last);
+    absl::Status status =
+        vector ? LowerVectorBody(loops.vector_loop, variables.back(), [&] { return deeper(segment.last); })
+               : deeper(segment.last);
     active_ = outer_active;
     return status;
   };

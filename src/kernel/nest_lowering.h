@@ -220,7 +220,8 @@ class NestLowering {
 
   absl::StatusOr<Value> LowerOp(ValueId id);
 
-  // A quotient of many vectors by one number: where that HasReciprocalNow(), which is found out once, by its reciprocal.
+  // A quotient of many vectors by one number: where that HasReciprocalNow(), which is found out once, by its
+  // reciprocal.
   bool IsDividedByOne(const Op& op) const;
   absl::StatusOr<Value> DivideByOne(const Op& op);
 

@@ -86,8 +86,8 @@ Instruction* ExpandAlongBatches(Instruction* dot) {
   const auto spread = [&](Instruction* array, const DimensionVector& places) {
     return b.Broadcast(b.Convert(array, sum), dimensions, places);
   };
-  Instruction* products = b.Binary(Opcode::kMultiply, spread(large.array, of_large),
-                                   spread(b.Transpose(small.array, order), of_small));
+  Instruction* products =
+      b.Binary(Opcode::kMultiply, spread(large.array, of_large), spread(b.Transpose(small.array, order), of_small));
   Instruction* sums = b.Reduce(products, b.Scalar(sum, 0), {summed}, Opcode::kAdd);
   return b.Transpose(b.Convert(sums, type), wanted);
 }

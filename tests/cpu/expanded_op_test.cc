@@ -141,10 +141,7 @@ TEST(ExpandedOps, DivisionOfRows) {
   b = TYPE[ROWS,4200] broadcast(d), dimensions={0}
   ROOT q = TYPE[ROWS,4200] divide(x, b)
 )",
-                                    {{"TYPE", type},
-                                     {"ROWS", rows},
-                                     {"SHIFT", shift},
-                                     {"MANTISSA", mantissa}})),
+                                    {{"TYPE", type}, {"ROWS", rows}, {"SHIFT", shift}, {"MANTISSA", mantissa}})),
           0);
     }
   }
