@@ -289,8 +289,10 @@ absl::Status NestLowering::LowerFlattened(const Loops& loops, const Segment& seg
 absl::Status NestLowering::InVector(int loop, int lanes, const Innermost& body) {
   const int outer_loop = std::exchange(vector_loop_, loop);
   auto outer_vector = std::exchange(vector_, NewVector(lanes));
+  const auto outer_interior = std::exchange(interior_, {0, 0});
   index_.SetVector(loop, lanes, aligned_runs_);
   absl::Status status = body();
+  interior_ = outer_interior;
   vector_ = std::move(outer_vector);
   vector_loop_ = outer_loop;
   index_.SetVector(outer_loop, vector_ != nullptr ? vector_->lanes() : 1, aligned_runs_);
