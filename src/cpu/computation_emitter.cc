@@ -180,7 +180,7 @@ llvm::Value* ComputationEmitter::BufferPointer(int number) {
 llvm::Value* ComputationEmitter::RoomySlot(int64_t bytes) {
   const int64_t room = RoomOf(bytes);
   llvm::AllocaInst* slot =
-      StackSlot(b_, llvm::ArrayType::get(b_.getInt8Ty(), std::max<int64_t>(room, bytes)), bytes > 8 ? 64 : 16);
+      StackSlot(b_, llvm::ArrayType::get(b_.getInt8Ty(), std::max<int64_t>(room, 1)), bytes > 8 ? 64 : 16);
   // What is behind the array is computed with as well, and should be nothing that is slow.
   if (room > bytes) {
     llvm::IRBuilder<> entry(function_->getEntryBlock().getTerminator());

@@ -12,7 +12,7 @@ namespace kiln::kernel {
 // of them: weights of a softmax, kernels of a Gaussian process, and gradients through either. That is so of kernels of
 // much work that multiply or sum up exponentials, or sum up products, where such terms are lost beside any other. Kernels
 // of other elementwise work keep subnormals, those of little work too, and all with an op whose result depends
-// on them: logarithms, roots, remainders, complex numbers, f64.
+// on them: logarithms, inverse roots, remainders, complex numbers, f64.
 bool FlushesSubnormals(const Kernel& kernel);
 
 // Whether all of a while loop or scan does, as one that multiplies floats: what decays from step to step, oscillations,
