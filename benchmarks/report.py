@@ -39,9 +39,10 @@ def line(row):
         return f"{row.name:38}   kiln failed: {kiln.error if kiln else 'not measured'}"
     text = f"{row.name:38}{duration(kiln.run):>9}"
     if cpu is None or cpu.error:
-        return f"{text}{'-':>9}{'-':>9}{kiln.spread:5.0%}   {duration(kiln.compile):>9}" + (f"   XLA:CPU failed: {cpu.error}" if cpu else "")
-    text += f"{duration(cpu.run):>9}{times(row.ratio('run')):>9}{max(kiln.spread, cpu.spread):5.0%}   "
-    text += f"{duration(kiln.compile):>9}{duration(cpu.compile):>9}{times(row.ratio('compile')):>9}   {size(kiln.memory):>9}{size(cpu.memory):>9}"
+        text += f"{'-':>9}{'-':>9}{kiln.spread:5.0%}   {duration(kiln.compile):>9}" + (f"   XLA:CPU failed: {cpu.error}" if cpu else "")
+    else:
+        text += f"{duration(cpu.run):>9}{times(row.ratio('run')):>9}{max(kiln.spread, cpu.spread):5.0%}   "
+        text += f"{duration(kiln.compile):>9}{duration(cpu.compile):>9}{times(row.ratio('compile')):>9}   {size(kiln.memory):>9}{size(cpu.memory):>9}"
     for engine, figures in row.engines.items():
         if engine not in ("kiln", "cpu"):
             text += f"   {engine} " + (figures.error[:60] or f"{duration(figures.run)} ({times(row.ratio('run', reference=engine))})")

@@ -82,7 +82,7 @@ struct OutputLeaf {
 struct CompiledOperation {
   std::string instruction;
   std::string kind;                    // "kernel", "matrix product", or the opcode of what has an emitter of its own
-  std::string schedule;                // the kernel with the schedule of each nest, or empty
+  std::string schedule;                // of a kernel with its nests, a product, a chain; or empty
   std::vector<std::string> functions;  // symbols in the assembly; none: it stands in the program's own function
   double nanoseconds = 0;              // estimate for one thread; 0: none
 };

@@ -197,6 +197,9 @@ std::optional<GemmPlan> PlanGemmBlocks(const GemmSpec& spec, absl::string_view n
 // Whether the result may have the place of lhs or rhs, if its elements have as many bytes.
 bool MayOverwriteOperand(const GemmSpec& spec, const GemmPlan& plan);
 
+// For people: the sizes as the schedule has them, tile, task, phases.
+std::string ToString(const GemmSpec& spec, const GemmPlan& plan);
+
 // Recomputes everything in the plan that follows from its schedule.
 absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPlan& plan);
 

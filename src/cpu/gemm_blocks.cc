@@ -96,9 +96,10 @@ class BlockRunner {
     sums_row_ = g_.direct ? g_.out_row : step_bytes_;
     rhs_bytes_ = g_.pack_rhs ? stretch_bytes_ * (keeps_rhs ? CeilDivide(g_.steps, steps) : 1) : 0;
     lhs_bytes_ = g_.pack_lhs ? RoundUp(steps * g_.rows * kernels_.sum_bytes, 64) : 0;
-    if (g_.widen_lhs != GemmWidening::kNone && !g_.pack_lhs) {
-      widened_row_ = WidenedRow(steps);
-      lhs_bytes_ = RoundUp(g_.rows * widened_row_, 64);
+    if ((g_.widen_lhs != GemmWidening::kNone || kernels_.flip_signs != nullptr) && !g_.pack_lhs &&
+        make_lhs == nullptr) {
+      copied_row_ = WidenedRow(steps);
+      lhs_bytes_ = RoundUp(g_.rows * copied_row_, 64);
     }
     if (make_lhs != nullptr) lhs_bytes_ = RoundUp((LhsIsAlongK() ? g_.rows : steps) * g_.lhs_pitch, 64);
     if (g_.widen_rhs != GemmWidening::kNone && !RhsIsAlongN()) piece_bytes_ = g_.columns * WidenedRow(steps);
@@ -106,7 +107,7 @@ class BlockRunner {
       piece_bytes_ = RoundUp((RhsIsAlongN() ? steps * kernels_.depth : g_.columns) * g_.rhs_pitch, 64);
     }
     sums_bytes_ = g_.direct ? 0 : (in_parts_ ? g_.tile_block * panels : 1) * g_.rows * step_bytes_;
-    stretch_offsets_ = kernels_.has_offset ? panels * step_bytes_ : 0;
+    stretch_offsets_ = kernels_.flip_signs != nullptr ? panels * step_bytes_ : 0;
     offset_bytes_ = stretch_offsets_ * (keeps_rhs ? CeilDivide(g_.steps, steps) : 1);
   }
 
@@ -191,7 +192,7 @@ class BlockRunner {
       if (is_new_rhs) MakeOffsets(k, from, 0, g_.n, offsets);
       const Stretch tile_k = OfTiles(k);
       const auto tile = [&](int64_t m, int64_t n) {
-        if (kernels_.has_offset) strides.offsets = offsets + n * kernels_.sum_bytes;
+        if (kernels_.flip_signs != nullptr) strides.offsets = offsets + n * kernels_.sum_bytes;
         MultiplyTile(tile_k, strides, HasOwnLhs() ? packed_lhs_ : k.lhs + m * g_.lhs_row,
                      from + n / g_.columns * panel_stride, out, sums_, batch, m, n, std::min(g_.rows, m_end - m),
                      std::min(g_.columns, g_.n - n));
@@ -234,9 +235,12 @@ class BlockRunner {
   }
   bool LhsIsAlongK() const { return g_.lhs_step == kernels_.sum_bytes; }
   // Whether tiles of lhs are made or copied, and how they lie in memory of the thread.
-  bool HasOwnLhs() const { return make_lhs_ != nullptr || g_.pack_lhs != 0 || g_.widen_lhs != GemmWidening::kNone; }
+  bool HasOwnLhs() const {
+    return make_lhs_ != nullptr || g_.pack_lhs != 0 || g_.widen_lhs != GemmWidening::kNone ||
+           kernels_.flip_signs != nullptr;
+  }
   Stretch OfTiles(const Stretch& k) const {
-    if (widened_row_ == 0) return k;
+    if (copied_row_ == 0) return k;
     static constexpr int64_t kNoDistance = 0;
     Stretch tile = k;
     tile.lhs_runs = &kNoDistance;
@@ -309,14 +313,26 @@ class BlockRunner {
 
   // The rows from `m` on of an lhs that is not read where it lies, at `lhs`.
   void TakeLhs(const Stretch& k, const char* lhs, int64_t batch, int64_t m, int64_t rows) {
-    if (make_lhs_ != nullptr) return MakeLhs(k, batch, m, rows);
-    if (widened_row_ != 0) {
+    if (make_lhs_ != nullptr) {
+      MakeLhs(k, batch, m, rows);
+      if (kernels_.flip_signs != nullptr) {
+        const int64_t bytes = k.steps * kernels_.sum_bytes;
+        for (int64_t row = 0; row < rows; ++row) {
+          char* const made = packed_lhs_ + row * g_.lhs_pitch;
+          kernels_.flip_signs(made, made, bytes);
+        }
+      }
+    } else if (copied_row_ != 0) {
       const int64_t run_bytes = k.steps * kWideBytes;
       for (int64_t run = 0; run < k.run_count; ++run) {
         const char* from = lhs + k.lhs_runs[run];
         char* to = packed_lhs_ + run * run_bytes;
-        for (int64_t row = 0; row < rows; ++row, from += g_.lhs_row, to += widened_row_) {
-          Widen(g_.widen_lhs, from, to, k.steps);
+        for (int64_t row = 0; row < rows; ++row, from += g_.lhs_row, to += copied_row_) {
+          if (kernels_.flip_signs != nullptr) {
+            kernels_.flip_signs(from, to, run_bytes);
+          } else {
+            Widen(g_.widen_lhs, from, to, k.steps);
+          }
         }
       }
     } else if (g_.widen_lhs != GemmWidening::kNone) {
@@ -344,8 +360,8 @@ class BlockRunner {
     if (g_.pack_lhs) {
       strides.lhs_row = kernels_.sum_bytes;
       strides.lhs_step = g_.rows * kernels_.sum_bytes;
-    } else if (widened_row_ != 0) {
-      strides.lhs_row = widened_row_;
+    } else if (copied_row_ != 0) {
+      strides.lhs_row = copied_row_;
       strides.lhs_step = kWideBytes;
     } else if (make_lhs_ != nullptr) {
       (LhsIsAlongK() ? strides.lhs_row : strides.lhs_step) = g_.lhs_pitch;
@@ -383,8 +399,8 @@ class BlockRunner {
 
   // The offsets of columns [n_begin, n_end), of which rhs has the panels.
   void MakeOffsets(const Stretch& k, const char* rhs, int64_t n_begin, int64_t n_end, char* offsets) {
-    if (!kernels_.has_offset) return;
-    constexpr uint64_t kZeros = 0;
+    if (kernels_.flip_signs == nullptr) return;
+    constexpr uint32_t kFlippedZeros = 0x80808080;
     constexpr int64_t kNoDistance = 0;
     GemmTileStrides strides = Strides();
     strides.lhs_step = 0;
@@ -392,7 +408,7 @@ class BlockRunner {
       const int64_t vectors = CeilDivide(std::min(g_.columns, n_end - n), kernels_.lanes);
       GemmTileKernel* kernel = kernels_.tiles[vectors - 1][0];
       for (int64_t run = 0; run < k.run_count; ++run) {
-        kernel(reinterpret_cast<const char*>(&kZeros),
+        kernel(reinterpret_cast<const char*>(&kFlippedZeros),
                rhs + (k.rhs_runs != nullptr ? k.rhs_runs[run] : run * k.steps * strides.rhs_step), offsets, strides,
                &kNoDistance, nullptr, 1, k.steps, vectors * kernels_.lanes, run > 0);
       }
@@ -419,7 +435,7 @@ class BlockRunner {
       const char* panel = rhs;
       for (int64_t n = n_begin; n < n_end; n += g_.columns, panel += panel_stride) {
         prefetch_.Advance();
-        if (kernels_.has_offset) strides.offsets = offsets_ + (n - n_begin) * kernels_.sum_bytes;
+        if (kernels_.flip_signs != nullptr) strides.offsets = offsets_ + (n - n_begin) * kernels_.sum_bytes;
         MultiplyTile(tile_k, strides, lhs, panel, out + offset.out, sums, batch * OuterCount() + outer, m, n, rows,
                      std::min(g_.columns, n_end - n));
         if (in_parts_) sums += g_.rows * step_bytes_;
@@ -440,7 +456,7 @@ class BlockRunner {
   int64_t panel_bytes_ = 0, stretch_bytes_ = 0;  // of a panel, and of all panels of a stretch of k
   int64_t sums_row_ = 0;
   int64_t rhs_bytes_ = 0, lhs_bytes_ = 0, piece_bytes_ = 0, sums_bytes_ = 0, offset_bytes_ = 0;  // of memory
-  int64_t widened_row_ = 0;      // bytes from row to row of a tile of lhs that is widened; 0 where it lies along m
+  int64_t copied_row_ = 0;      // bytes from row to row of a tile of lhs that is widened or flipped; 0 where it lies along m
   int64_t stretch_offsets_ = 0;  // bytes of the offsets of a stretch of k
   RhsPrefetch prefetch_;
   char *packed_rhs_ = nullptr, *packed_lhs_ = nullptr, *piece_ = nullptr, *sums_ = nullptr, *offsets_ = nullptr;

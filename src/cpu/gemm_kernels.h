@@ -46,7 +46,7 @@ struct GemmTileStrides {
   int64_t lhs_step = 0;
   int64_t rhs_step = 0;
   int64_t sums_row = 0;
-  // What `has_offset` has too much of each column, to be taken off; null: it stays.
+  // What flipped signs have too much of each column, to be taken off; null: it stays.
   const char* offsets = nullptr;
 };
 
@@ -76,17 +76,20 @@ using GemmWiden = void(const char* from, char* to, int64_t count);
 // Rounds `count` f32 to the nearest bf16 or f16, ties to even, which lie `stride` bytes apart.
 using GemmNarrow = void(const char* from, char* to, int64_t stride, int64_t count);
 
+// Adds 128 to `bytes` signed bytes, which makes them unsigned ones; may work in place.
+using GemmFlipSigns = void(const char* from, char* to, int64_t bytes);
+
 struct GemmKernels {
   int64_t lanes = 0;
   int64_t depth = 0;      // elements of k in a step
   int64_t sum_bytes = 0;  // of one sum, and of one step of one column
-  // lhs has 128 added to its bytes, so that what comes of a row of zeros is to be taken off the others.
-  bool has_offset = false;
   // Null where registers do not suffice.
   GemmTileKernel* tiles[kMaxTileVectors][kMaxTileRows] = {};
   GemmPack* pack_rows = nullptr;     // rhs contiguous along n
   GemmPack* pack_columns = nullptr;  // along k, in whole steps; of one element also with any strides
   GemmStore* store_columns = nullptr;
+  // Null but of tiles that take a signed lhs as unsigned bytes: what comes of a row of zeros is to be taken off the others.
+  GemmFlipSigns* flip_signs = nullptr;
   // By GemmWidening; null of other types than f32.
   GemmWiden* widen[3] = {};
   GemmNarrow* narrow[3] = {};

@@ -29,11 +29,9 @@ struct SignedUnsignedArithmetic : GroupArithmetic<uint8_t, int32_t> {
   static Sum MultiplyAdd(Vector x, Vector y, Sum sum) { return UnsignedSignedArithmetic::MultiplyAdd(y, x, sum); }
 };
 
+// Of tiles, lhs comes with its signs flipped.
 struct SignedBytesArithmetic : GroupArithmetic<uint8_t, int32_t> {
   static constexpr bool kOffset = true;
-  // The offset needs one as well.
-  static constexpr int kRegisters = 31;
-  static Vector Broadcast(uint32_t x) { return Many(static_cast<Vector>(x)); }
   static Vector Many(Vector x) { return x ^ 0x80808080u; }
   static Sum MultiplyAdd(Vector x, Vector y, Sum sum) { return UnsignedSignedArithmetic::MultiplyAdd(x, y, sum); }
   static Sum Offset(Vector y, Sum sum) {

@@ -42,8 +42,8 @@ V WithLowHalf(Half value, std::integer_sequence<int, i...>) {
 }
 
 // An arithmetic has: Scalar and Vector of kLanes of them, in memory; Sum, a vector of sums; kDepth; kOffset, whether
-// lhs has 128 added (of rows, whose products Offset(y, sum) collects); MultiplyAdd(x, y, sum), x being the broadcast of
-// a scalar; kHasHalves, whether it multiplies halves of vectors as well. `kHalf`: no more of the last vector is asked
+// lhs has 128 added (to tiles by FlipSigns, to rows by Many(x), whose products Offset(y, sum) collects); MultiplyAdd(x,
+// y, sum), x being the broadcast of a scalar; kHasHalves, whether it multiplies halves of vectors as well. `kHalf`: no more of the last vector is asked
 // for.
 // For rows (row_kernels_template.h): Stored, elements as they lie in memory, and Many(x) and Few(y), vectors of them.
 template <typename A, int kRows, int kVectors, bool kHalf = false>
@@ -377,13 +377,23 @@ void NarrowToHalf(const char* from, char* to, int64_t stride, int64_t count) {
   });
 }
 
+// A vector at a time; the last one is cut.
+inline void FlipSigns(const char* from, char* to, int64_t bytes) {
+  using Bytes = uint8_t __attribute__((ext_vector_type(64)));
+  for (; bytes >= 64; from += 64, to += 64, bytes -= 64) Store(to, Load<Bytes>(from) ^ uint8_t{0x80});
+  Bytes rest = {};
+  __builtin_memcpy(&rest, from, static_cast<uint64_t>(bytes));
+  rest ^= uint8_t{0x80};
+  __builtin_memcpy(to, &rest, static_cast<uint64_t>(bytes));
+}
+
 template <typename A>
 constexpr GemmKernels MakeGemmKernels() {
   GemmKernels kernels;
   kernels.lanes = A::kLanes;
   kernels.depth = A::kDepth;
   kernels.sum_bytes = A::kSumBytes;
-  kernels.has_offset = A::kOffset;
+  if constexpr (A::kOffset) kernels.flip_signs = &FlipSigns;
   FillTiles<A, 1>(kernels);
   FillTiles<A, 2>(kernels);
   FillTiles<A, 3>(kernels);

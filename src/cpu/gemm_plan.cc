@@ -121,9 +121,9 @@ int ChooseDepth(const GemmSpec& spec, const GemmArithmetic& arithmetic, bool swa
   return depth;
 }
 
-// The micro-tile with the least estimated time over the whole [m, n].
+// The micro-tile with the least estimated time over the whole [m, n]; `is_compiled`, of kernels compiled with Kiln.
 void ChooseTile(const GemmProblem& problem, const GemmArithmetic& arithmetic, int lanes, int64_t most_rows,
-                int64_t most_vectors, GemmSchedule& schedule) {
+                int64_t most_vectors, bool is_compiled, GemmSchedule& schedule) {
   const int parts = arithmetic.parts();
   const int registers = Host().vector_registers;
   // A vector of rhs that comes from further away than the first-level cache takes part of a cycle more.
@@ -136,8 +136,8 @@ void ChooseTile(const GemmProblem& problem, const GemmArithmetic& arithmetic, in
   const int64_t max_rows =
       std::min<int64_t>(problem.lhs_k == problem.depth && lhs_row_bytes % 4096 == 0 ? 10 : 28, most_rows);
   double best = std::numeric_limits<double>::infinity();
-  // Signed bytes take sums of their own (GemmEmitter::AddsOffset).
-  const int offset_sums = problem.depth == 4 && problem.lhs_type == problem.rhs_type ? 1 : 0;
+  // Signed bytes take sums of their own (GemmEmitter::AddsOffset) where nobody flips their signs first.
+  const int offset_sums = !is_compiled && problem.depth == 4 && problem.lhs_type == problem.rhs_type ? 1 : 0;
   const int64_t all_vectors = CeilDivide(problem.n, lanes);
   for (int vectors = 1; vectors <= most_vectors && vectors <= all_vectors; ++vectors) {
     for (int rows = 1; rows <= max_rows && rows <= problem.m; ++rows) {
@@ -182,7 +182,7 @@ bool ChooseCompiled(const GemmSpec& spec, const GemmProblem& problem, const Gemm
     constexpr int kMostStreams = 16;
     const int streams = std::clamp(kMostStreams / schedule.lanes, 1, kMaxTileVectors);
     ChooseTile(problem, arithmetic, schedule.lanes, kMaxVectorTileRows, problem.out_n == 1 ? kMaxTileVectors : streams,
-               schedule);
+               /*is_compiled=*/true, schedule);
     if (!SupportsGemmBlocks(spec, problem, schedule, arithmetic)) return false;
   }
   schedule.kind = Kind::kBlocks;
@@ -346,7 +346,8 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
       ChooseGroupBlocks(MakeGemmProblem(spec, /*swapped=*/false, 1), threads, schedule);
     } else {
       schedule.lanes = full_lanes;
-      ChooseTile(WinogradTileProblem(spec), arithmetic, full_lanes, kMaxVectorTileRows, kMaxTileVectors, schedule);
+      ChooseTile(WinogradTileProblem(spec), arithmetic, full_lanes, kMaxVectorTileRows, kMaxTileVectors,
+                 /*is_compiled=*/true, schedule);
       ChooseWinogradBlocks(spec, threads, schedule);
     }
     KILN_RETURN_IF_ERROR(FinishGemmPlan(spec, name, plan));
@@ -397,7 +398,7 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
       const int64_t row_bytes = std::max<int64_t>(problem.lhs_m * PaddedElementBytes(problem, arithmetic), 1);
       max_rows = std::clamp<int64_t>(Tuning().products.packed_bytes / row_bytes, 1, max_rows);
     }
-    ChooseTile(problem, arithmetic, schedule.lanes, max_rows, 8, schedule);
+    ChooseTile(problem, arithmetic, schedule.lanes, max_rows, 8, /*is_compiled=*/false, schedule);
     const int64_t columns = int64_t{schedule.vectors} * schedule.lanes;
     const int64_t row_panels = CeilDivide(m, schedule.rows) * problem.m_outer;
     const int64_t column_panels = CeilDivide(n, columns);

@@ -234,6 +234,9 @@ std::vector<CompiledOperation> ProgramEmitter::Operations() const {
       if (const auto product = products_.find(instruction); product != products_.end()) {
         operation.kind = "matrix product";
         operation.nanoseconds = static_cast<double>(product->second->estimated_nanoseconds());
+        for (const MatrixProduct::Part& part : product->second->parts) {
+          absl::StrAppend(&operation.schedule, ToString(part.spec, part.plan));
+        }
       } else if (const auto chain = chains_.find(instruction); chain != chains_.end()) {
         operation.kind = analysis::FindAttentionParts(*instruction).has_value() ? "attention" : "row chain";
         operation.nanoseconds = chain->second->nanoseconds;
