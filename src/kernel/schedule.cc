@@ -257,8 +257,12 @@ class Scheduler {
     tile.store_loop = nest_.loops.back();
     tile.size = target_.vector_bytes / width;
     tile.together = std::max(kSpan / tile.size, 1);
+    // What squares are compiled with Kiln for (square_transposition.h) is divided into smaller ones at will.
+    constexpr int64_t kLeastSquare = 4;
+    const bool only_moves = ops_.size() == 1 && stores_.size() == 1;
+    const int64_t least = only_moves ? std::min<int64_t>(tile.size / 2, kLeastSquare) : tile.size / 2;
     if (tile.size < 4 ||
-        !FindTile(kernel_, nest_, nest_.loops, tile.size / 2, /*max_width=*/8, Tuning().kernels.tile_bytes, &tile)) {
+        !FindTile(kernel_, nest_, nest_.loops, least, /*max_width=*/8, Tuning().kernels.tile_bytes, &tile)) {
       return best_cost;
     }
     tiled_ = tile.loads;
@@ -574,9 +578,10 @@ class Scheduler {
     constexpr int64_t kLine = 64;
     int64_t stride;
     const int64_t width = hlo::ByteWidth(kernel_.parameters[store.parameter].type);
-    const bool far =
-        LinearStride(kernel_.terms, store.offset, loop, lanes, &stride) && std::abs(stride) * width >= kLine;
-    return far ? 3.0 * lanes : AccessCost(store.offset, loop, lanes);
+    if (!LinearStride(kernel_.terms, store.offset, loop, lanes, &stride) || std::abs(stride) <= 1) {
+      return AccessCost(store.offset, loop, lanes);
+    }
+    return (std::abs(stride) * width >= kLine ? 3.0 : 2.0) * lanes;
   }
 
   void ScheduleReduce(int number, int nest_vector_loop, ReduceSchedule* schedule) const {
