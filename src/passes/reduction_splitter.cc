@@ -25,8 +25,9 @@ constexpr int64_t kResultsOfVector = 64;
 constexpr int64_t kColumnsOfTask = 256;
 // Fewer are not worth looking at.
 constexpr int64_t kLeastElements = 4096;
-// Rows of sums that are added one by one where they lie apart.
-constexpr int64_t kFarRowBytes = 2048;
+// Rows of sums that are added one by one where they lie apart; of bytes twice as many. Shorter ones are transposed
+// first, which takes longer than what memory takes.
+constexpr int64_t kFarRowBytes = 256;
 
 bool IsSplittable(const Instruction& reduce) {
   if (!analysis::IsReduction(reduce) || !reduce.control_predecessors().empty()) return false;
@@ -72,8 +73,34 @@ int64_t RowsBeside(const Instruction& reduce, int64_t dimension) {
   return best;
 }
 
+// What is computed elementwise for each element of the operand, the operand itself first.
+std::vector<const Instruction*> OpsOfElement(const Instruction& reduce) {
+  constexpr size_t kMostOps = 64;
+  const int64_t elements = reduce.operand(0)->shape().element_count();
+  std::vector<const Instruction*> ops = {reduce.operand(0)};
+  for (size_t i = 0; i < ops.size(); ++i) {
+    if (!hlo::IsElementwise(ops[i]->opcode())) continue;
+    for (const Instruction* operand : ops[i]->operands()) {
+      const bool is_new = operand->shape().IsArray() && operand->shape().element_count() == elements &&
+                          !absl::c_linear_search(ops, operand);
+      if (is_new && ops.size() < kMostOps) ops.push_back(operand);
+    }
+  }
+  return ops;
+}
+
+// What an element takes beside one that is loaded and added: functions that are fused with the reduction.
+int64_t WorkOfElement(const Instruction& reduce) {
+  double work = 1;
+  for (const Instruction* op : OpsOfElement(reduce)) {
+    if (analysis::IsTranscendental(op->opcode())) work += Tuning().fusion.function_operations / 4;
+  }
+  return static_cast<int64_t>(work);
+}
+
 // Of sums of rows that lie far apart, as those of the channels of images: each row for itself, in the order of memory.
-// Tasks that go from one row of a sum to the next get half of memory's bandwidth where rows are a page long.
+// Tasks that go from one row of a sum to the next get half of memory's bandwidth where rows are a page long, and a
+// third where they are a quarter of one.
 Split RowsOf(const Instruction& reduce) {
   const Shape& from = reduce.operand(0)->shape();
   int64_t d = from.rank() - 1, row = 1;
@@ -83,26 +110,12 @@ Split RowsOf(const Instruction& reduce) {
     if (other < d) others.push_back(other);
   }
   const int64_t bytes = from.element_count() * hlo::ByteWidth(from.element_type());
-  const bool is_far = bytes >= Tuning().products.far_bytes && row * hlo::ByteWidth(from.element_type()) >= kFarRowBytes;
-  return is_far && others.size() == 1 ? Split{others[0], from.dimensions(others[0])} : Split();
-}
-
-// What an element takes beside one that is loaded and added: functions that are fused with the reduction.
-int64_t WorkOfElement(const Instruction& reduce) {
-  constexpr size_t kMostOps = 64;
-  const int64_t elements = reduce.operand(0)->shape().element_count();
-  std::vector<const Instruction*> ops = {reduce.operand(0)};
-  double work = 1;
-  for (size_t i = 0; i < ops.size(); ++i) {
-    if (!hlo::IsElementwise(ops[i]->opcode())) continue;
-    if (analysis::IsTranscendental(ops[i]->opcode())) work += Tuning().fusion.function_operations / 4;
-    for (const Instruction* operand : ops[i]->operands()) {
-      const bool is_new = operand->shape().IsArray() && operand->shape().element_count() == elements &&
-                          !absl::c_linear_search(ops, operand);
-      if (is_new && ops.size() < kMostOps) ops.push_back(operand);
-    }
+  if (others.size() != 1 || bytes < Tuning().products.far_bytes) return {};
+  int64_t width = hlo::ByteWidth(from.element_type());
+  for (const Instruction* op : OpsOfElement(reduce)) {
+    width = std::min<int64_t>(width, std::max(hlo::ByteWidth(op->shape().element_type()), 1));
   }
-  return static_cast<int64_t>(work);
+  return row * width >= (width == 1 ? 2 : 1) * kFarRowBytes ? Split{others[0], from.dimensions(others[0])} : Split();
 }
 
 // The dot that an operand is made of elementwise, read by nothing but this reduction and others like it.
