@@ -124,10 +124,11 @@ class BlockRunner {
   void RunTask(int64_t task, const char* lhs, const char* rhs, char* out) {
     const int64_t round = task / g_.tasks;
     task %= g_.tasks;
-    const int64_t first_tile = round * g_.round_tiles + task % g_.tile_blocks * g_.tile_block;
-    task /= g_.tile_blocks;
+    // Columns first: a thread goes on with rows that it has padded, or read.
     const int64_t n_begin = task % g_.column_blocks * g_.column_block;
-    const int64_t batch = task / g_.column_blocks;
+    task /= g_.column_blocks;
+    const int64_t first_tile = round * g_.round_tiles + task % g_.tile_blocks * g_.tile_block;
+    const int64_t batch = task / g_.tile_blocks;
     const int64_t all_tiles = g_.row_tiles * OuterCount();
     const int64_t last_tile = std::min(first_tile + g_.tile_block, all_tiles);
     const int64_t n_end = std::min(n_begin + g_.column_block, g_.n);

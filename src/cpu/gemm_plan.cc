@@ -186,7 +186,8 @@ bool ChooseCompiled(const GemmSpec& spec, const GemmProblem& problem, const Gemm
     if (!SupportsGemmBlocks(spec, problem, schedule, arithmetic)) return false;
   }
   schedule.kind = Kind::kBlocks;
-  schedule.padded_bytes = Tuning().products.packed_bytes;
+  // Few rounds: each ends with threads that wait for the last one.
+  schedule.padded_bytes = 2 * Tuning().products.packed_bytes;
   ChooseGemmBlocks(spec, problem, arithmetic, threads, schedule);
   return true;
 }
