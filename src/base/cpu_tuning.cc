@@ -30,11 +30,9 @@ constexpr CpuTuning kWide = {
                 .range_nanoseconds = 2500,
                 // Bridges the gap between two kernels of one program, and costs no battery.
                 .spin_nanoseconds = 40000,
-                // Of one thread. Handing a program over and back takes two sleeping threads' time to wake: a product of
-                // 512 by 512 takes 945 microseconds and 875 (two cores), one of 256 by 256 by 512 290 and 217. Runs
-                // that wait in a queue share processors with those that enqueue, and each has memory of its own for
-                // results. Behind two milliseconds that is a twentieth, and callers have work of their own.
-                .inline_nanoseconds = 2000000,
+                // Of one thread. Runs that wait in a queue share processors with those that enqueue, and each has
+                // memory of its own for results: at 100 microseconds a batch norm took 365 instead of 182.
+                .inline_nanoseconds = 250000,
                 .split_elements = 128 * kKilobyte,
                 .part_elements = 16 * kKilobyte,
                 .dot_elements = 128 * kKilobyte},

@@ -35,7 +35,7 @@ struct ThreadTuning {
   double share_nanoseconds;    // nor this one sharing with a thread that is awake
   double range_nanoseconds;    // what one range of a divided loop should take at least
   int64_t spin_nanoseconds;    // how long a thread looks for more work before it sleeps; bench 'dispatch|models'
-  int64_t inline_nanoseconds;  // programs up to here run in the calling thread; bench 'dispatch|models'
+  int64_t inline_nanoseconds;  // programs up to here run in the calling thread (RunsInline); bench 'dispatch|models'
   int64_t split_elements;      // reductions of fewer are not cut into parts for threads; bench reduce
   int64_t part_elements;       // of such a part at least; bench reduce
   int64_t dot_elements;        // products of two vectors this long are reductions; bench matmul/dot

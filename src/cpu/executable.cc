@@ -164,6 +164,7 @@ class NativeExecutable : public Executable {
   absl::Span<const int64_t> donated_parameters() const override { return image_.donated_parameters; }
   int64_t arena_bytes() const override { return image_.arena_bytes; }
   int64_t estimated_nanoseconds() const override { return image_.estimated_nanoseconds; }
+  int64_t lone_nanoseconds() const override { return image_.lone_nanoseconds; }
   int64_t custom_call_count() const override { return static_cast<int64_t>(custom_calls_.size()); }
   const CompileStatistics& statistics() const override {
     (void)AwaitCode();  // an error is Run's
@@ -342,6 +343,7 @@ class NativeExecutable : public Executable {
     }
     tables_ = emitter.TakeTables();
     image_.estimated_nanoseconds = static_cast<int64_t>(std::min(emitter.estimated_nanoseconds(), 1e18));
+    image_.lone_nanoseconds = static_cast<int64_t>(std::min(emitter.lone_nanoseconds(), 1e18));
     image_.statistics.kernel_count = emitter.kernel_count();
     return absl::OkStatus();
   }

@@ -135,6 +135,8 @@ class Executable {
   // Estimated nanoseconds of one run on one thread; the runtime runs short programs inline. Programs with loops whose
   // trip count is unknown report a large number.
   virtual int64_t estimated_nanoseconds() const = 0;
+  // Those of them that one thread takes whatever the number of threads: short operations, and those in loops.
+  virtual int64_t lone_nanoseconds() const = 0;
 
   // Custom calls that the program makes, each a call site.
   virtual int64_t custom_call_count() const = 0;

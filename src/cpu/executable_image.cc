@@ -32,6 +32,7 @@ enum Field : uint32_t {
   kDonated = 14,
   kCustomCall = 15,
   kWorkspaceBytes = 16,
+  kLoneNanoseconds = 17,
 };
 
 // Far above what a program on one machine can use, and far below where sums overflow.
@@ -43,6 +44,7 @@ auto NumbersOf(Image& image) {
   auto& statistics = image.statistics;
   return std::array{std::pair(kArenaBytes, &image.arena_bytes),
                     std::pair(kNanoseconds, &image.estimated_nanoseconds),
+                    std::pair(kLoneNanoseconds, &image.lone_nanoseconds),
                     std::pair(kParallelism, &image.max_parallelism),
                     std::pair(kKernels, &statistics.kernel_count),
                     std::pair(kFusedInstructions, &statistics.fused_instruction_count),

@@ -21,7 +21,7 @@ struct ExecutableImage {
   std::vector<int64_t> donated_parameters;
   std::vector<std::string> custom_calls;  // their instructions in the optimized program, by number
   int64_t arena_bytes = 0;
-  int64_t estimated_nanoseconds = 0;
+  int64_t estimated_nanoseconds = 0, lone_nanoseconds = 0;
   int64_t max_parallelism = 0;
   CompileStatistics statistics;
 };

@@ -106,17 +106,17 @@ int ChooseDepth(const GemmSpec& spec, const GemmArithmetic& arithmetic, bool swa
   const int64_t m = swapped ? spec.n : spec.m, n = swapped ? spec.m : spec.n;
   if (depth == 1 || m < 3 || n < 3 || spec.k < 2 * depth || spec.column_group > 0) return 1;
   if (!plain && (swapped || spec.lhs.column_stride != 1 || spec.k % depth != 0)) return 1;
-  // Where pairs are slow, elements are widened as rhs is packed. Some rows times an rhs from memory wait for that instead:
-  // 32 times 4096 by 4096 takes 1.4 times as long widened (Emerald Rapids), 16 or 64 no longer, and 8 by 1024 by 4096
-  // half as long.
+  // Where pairs are slow, elements are widened as rhs is packed. Some rows times an rhs from memory wait for that
+  // instead: 32 times 4096 by 4096 takes 1.4 times as long widened (Emerald Rapids), 16 or 64 no longer, and 8 by 1024
+  // by 4096 half as long.
   constexpr int64_t kFewestThatWait = 17;
   int64_t rows = m;
   for (const GemmBatchDimension& d : spec.outer_rows) rows *= d.size;
   const bool is_made = spec.lhs_work > 0 || spec.rhs_work > 0;
   const bool is_far = n * spec.k * GemmArithmetic::StoredBytes(spec.rhs.type) >= costs.far_bytes;
   const bool waits = !is_made && is_far && rows >= kFewestThatWait && rows <= costs.few_rows;
-  const bool widens = depth == 2 && !costs.multiplies_brain_pairs && !waits &&
-                      !MultipliesWithAmx(GemmKernelKind::kAmxBrain);
+  const bool widens =
+      depth == 2 && !costs.multiplies_brain_pairs && !waits && !MultipliesWithAmx(GemmKernelKind::kAmxBrain);
   if (widens && FindGemmKernels(GemmKernelKind::kF32) != nullptr) return 1;
   return depth;
 }
@@ -474,7 +474,8 @@ absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPl
   plan.rounds = std::max<int64_t>(layout.rounds(), 1);
   const double rows = static_cast<double>(problem.m * problem.m_outer), steps = static_cast<double>(problem.k_total());
   plan.multiply_adds = static_cast<double>(problem.batches) * rows * static_cast<double>(problem.n) * steps;
-  // Full vectors at full rate, and memory read once.
+  // Full vectors at full rate, and memory read once, or the second-level cache: in loops two threads that shared a
+  // product of two microseconds took 870 for a hundred steps, and one alone 567.
   const ProductTuning& costs = Tuning().products;
   const double lanes = std::max(Host().vector_bytes / arithmetic.part_bytes(), 1);
   const double columns = static_cast<double>(problem.n);
@@ -488,12 +489,14 @@ absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPl
   const double multiplied = schedule.kind == Kind::kWinograd ? plan.multiply_adds * costs.window_gain / 2
                             : schedule.amx                   ? plan.multiply_adds / costs.amx_gain
                                                              : plan.multiply_adds;
-  plan.estimated_nanoseconds =
-      static_cast<int64_t>(20 +
-                           multiplied * parts * parts /
-                               (costs.lane_products_per_nanosecond * lanes *
-                                (schedule.kind == Kind::kDot || schedule.kind == Kind::kRows ? 1.0 : used)) +
-                           bytes / (groups ? Tuning().kernels.bytes_per_nanosecond : costs.bytes_per_nanosecond));
+  plan.estimated_nanoseconds = static_cast<int64_t>(
+      20 +
+      multiplied * parts * parts /
+          (costs.lane_products_per_nanosecond * lanes *
+           (schedule.kind == Kind::kDot || schedule.kind == Kind::kRows ? 1.0 : used)) +
+      bytes / (groups                                              ? Tuning().kernels.bytes_per_nanosecond
+               : bytes <= static_cast<double>(Host().l2_bytes) / 4 ? Tuning().fusion.cached_bytes_per_nanosecond
+                                                                   : costs.bytes_per_nanosecond));
 
   plan.phases.clear();
   const auto grain = [&](double work, int64_t tasks) {

@@ -157,7 +157,7 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
       continue;
     }
     if (const OpEmitter* op = FindOpEmitter(*instruction)) {
-      estimated_nanoseconds_ += times * op->nanoseconds(*instruction);
+      CountWork(op->nanoseconds(*instruction), times);
       ++kernel_count_;
       continue;
     }
@@ -166,7 +166,7 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
         return Unimplemented(instruction->Describe(), ": no handler is known for the custom call target '",
                              custom_call->target, "'");
       }
-      estimated_nanoseconds_ += times * CustomCallNanoseconds(*instruction);
+      CountWork(CustomCallNanoseconds(*instruction), times, /*shares=*/false);
       continue;
     }
     if (ShareCode(*instruction, *operations_.FirstLike(*instruction), times)) continue;
@@ -179,14 +179,14 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
         oversized_.push_back(instruction);
         continue;
       }
-      estimated_nanoseconds_ += times * chain->nanoseconds;
+      CountWork(chain->nanoseconds, times);
       chains_.emplace(instruction, std::move(chain));
       ++kernel_count_;
       continue;
     }
     KILN_ASSIGN_OR_RETURN(std::optional<MatrixProduct> product, FindMatrixProduct(*instruction, target_, threads_));
     if (product.has_value()) {
-      estimated_nanoseconds_ += times * static_cast<double>(product->estimated_nanoseconds());
+      CountWork(static_cast<double>(product->estimated_nanoseconds()), times);
       products_.emplace(instruction, std::make_shared<const MatrixProduct>(*std::move(product)));
       ++kernel_count_;
       continue;
@@ -219,11 +219,16 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
       const kernel::NestSchedule& schedule = scheduled->schedules.back();
       scheduled->nanoseconds += schedule.task_nanoseconds * static_cast<double>(schedule.task_count);
     }
-    estimated_nanoseconds_ += times * scheduled->nanoseconds;
+    CountWork(scheduled->nanoseconds, times);
     ++kernel_count_;
     kernels_.emplace(instruction, std::move(scheduled));
   }
   return absl::OkStatus();
+}
+
+void ProgramEmitter::CountWork(double nanoseconds, double times, bool shares) {
+  estimated_nanoseconds_ += times * nanoseconds;
+  if (!shares || times > 1 || nanoseconds < Tuning().threads.wake_nanoseconds) lone_nanoseconds_ += times * nanoseconds;
 }
 
 std::vector<CompiledOperation> ProgramEmitter::Operations() const {
@@ -276,13 +281,13 @@ std::string ProgramEmitter::SchedulesText() const {
 
 bool ProgramEmitter::ShareCode(const Instruction& instruction, const Instruction& other, double times) {
   if (auto product = products_.find(&other); product != products_.end()) {
-    estimated_nanoseconds_ += times * static_cast<double>(product->second->estimated_nanoseconds());
+    CountWork(static_cast<double>(product->second->estimated_nanoseconds()), times);
     products_.emplace(&instruction, std::shared_ptr(product->second));
   } else if (auto chain = chains_.find(&other); chain != chains_.end()) {
-    estimated_nanoseconds_ += times * chain->second->nanoseconds;
+    CountWork(chain->second->nanoseconds, times);
     chains_.emplace(&instruction, std::shared_ptr(chain->second));
   } else if (auto kernel = kernels_.find(&other); kernel != kernels_.end()) {
-    estimated_nanoseconds_ += times * kernel->second->nanoseconds;
+    CountWork(kernel->second->nanoseconds, times);
     kernels_.emplace(&instruction, std::shared_ptr(kernel->second));
   } else {
     return false;

@@ -70,6 +70,7 @@ class ProgramEmitter {
   void set_profiled(std::vector<const hlo::Instruction*>* instructions) { profiled_ = instructions; }
   int64_t kernel_count() const { return kernel_count_; }
   double estimated_nanoseconds() const { return estimated_nanoseconds_; }
+  double lone_nanoseconds() const { return lone_nanoseconds_; }
 
  private:
   friend class ComputationEmitter;
@@ -77,6 +78,8 @@ class ProgramEmitter {
   absl::Status PrepareComputation(const hlo::Computation& computation, double times);
   // Takes over the code of an instruction that does the same; false when there is none yet.
   bool ShareCode(const hlo::Instruction& instruction, const hlo::Instruction& other, double times);
+  // Of an operation that runs `times` times; `shares`: it is divided over threads if it takes long enough.
+  void CountWork(double nanoseconds, double times, bool shares = true);
   const ScheduledKernel* KernelOf(const hlo::Instruction& instruction) const;
   bool MayShare(const hlo::Instruction& instruction, int64_t leaf, int64_t operand) const;
 
@@ -95,7 +98,7 @@ class ProgramEmitter {
   std::vector<const hlo::Instruction*>* profiled_ = nullptr;
   absl::flat_hash_map<const hlo::Instruction*, std::vector<std::string>> functions_;
   int64_t kernel_count_ = 0;
-  double estimated_nanoseconds_ = 0;
+  double estimated_nanoseconds_ = 0, lone_nanoseconds_ = 0;
 };
 
 }  // namespace kiln::cpu

@@ -60,6 +60,7 @@ class FakeExecutable : public cpu::Executable {
   absl::Span<const int64_t> donated_parameters() const override { return donated_; }
   int64_t arena_bytes() const override { return arena_bytes_; }
   int64_t estimated_nanoseconds() const override { return nanoseconds_; }
+  int64_t lone_nanoseconds() const override { return nanoseconds_; }
   int64_t custom_call_count() const override { return 0; }
   absl::Status Run(absl::Span<const void* const> arguments, absl::Span<void* const> results, void* arena,
                    ThreadPool*, cpu::CustomCallRun*) const override {
