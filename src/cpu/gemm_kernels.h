@@ -88,7 +88,8 @@ struct GemmKernels {
   GemmPack* pack_rows = nullptr;     // rhs contiguous along n
   GemmPack* pack_columns = nullptr;  // along k, in whole steps; of one element also with any strides
   GemmStore* store_columns = nullptr;
-  // Null but of tiles that take a signed lhs as unsigned bytes: what comes of a row of zeros is to be taken off the others.
+  // Null but of tiles that take a signed lhs as unsigned bytes: what comes of a row of zeros is to be taken off the
+  // others.
   GemmFlipSigns* flip_signs = nullptr;
   // By GemmWidening; null of other types than f32.
   GemmWiden* widen[3] = {};

@@ -43,9 +43,9 @@ V WithLowHalf(Half value, std::integer_sequence<int, i...>) {
 
 // An arithmetic has: Scalar and Vector of kLanes of them, in memory; Sum, a vector of sums; kDepth; kOffset, whether
 // lhs has 128 added (to tiles by FlipSigns, to rows by Many(x), whose products Offset(y, sum) collects); MultiplyAdd(x,
-// y, sum), x being the broadcast of a scalar; kHasHalves, whether it multiplies halves of vectors as well. `kHalf`: no more of the last vector is asked
-// for.
-// For rows (row_kernels_template.h): Stored, elements as they lie in memory, and Many(x) and Few(y), vectors of them.
+// y, sum), x being the broadcast of a scalar; kHasHalves, whether it multiplies halves of vectors as well. `kHalf`: no
+// more of the last vector is asked for. For rows (row_kernels_template.h): Stored, elements as they lie in memory, and
+// Many(x) and Few(y), vectors of them.
 template <typename A, int kRows, int kVectors, bool kHalf = false>
 void Tile(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& strides, const int64_t* lhs_runs,
           const int64_t* rhs_runs, int64_t run_count, int64_t steps, int64_t columns, bool resume) {

@@ -230,7 +230,8 @@ class NarrowRows {
 
   // Rows of a few elements; stores that can alternate, and loads that go along the loop outside.
   bool IsWrittenAcross() const {
-    if (width_ >= kMaxCopies) return false;  // those are transposed in tiles
+    // Those are transposed in tiles, and what is only moved already of eight.
+    if (width_ > kMaxCopies || (width_ == kMaxCopies && CopiedStatements() <= 2)) return false;
     bool along_outer = false;
     for (const Block::Statement& statement : nest_.body.statements) {
       if (statement.kind == Block::Kind::kStore) {

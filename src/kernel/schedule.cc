@@ -90,8 +90,7 @@ bool IsInHalfWidth(Target target, const Op& op) {
   if (op.kind != OpKind::kElementwise || !hlo::IsFloating(op.type) || hlo::BitWidth(op.type) != 16) return false;
   return op.opcode == Opcode::kMaximum || op.opcode == Opcode::kMinimum || op.opcode == Opcode::kNegate ||
          op.opcode == Opcode::kAbs || op.opcode == Opcode::kSelect || op.opcode == Opcode::kCopy ||
-         op.opcode == Opcode::kClamp ||
-         HasHalfInstruction(target, op.opcode, op.type);
+         op.opcode == Opcode::kClamp || HasHalfInstruction(target, op.opcode, op.type);
 }
 
 }  // namespace
@@ -251,7 +250,8 @@ class Scheduler {
     if (nest_.loops.size() < 2 || has_scalar_loop_ || nest_.repeat_loop >= 0 || is_serial_) return best_cost;
     int width = 2;
     for (const Weighted& w : ops_) {
-      width = std::max({width, ComputeWidth(target_.target, *w.op), w.op->kind == OpKind::kLoad ? hlo::ByteWidth(w.op->type) : 1});
+      width = std::max(
+          {width, ComputeWidth(target_.target, *w.op), w.op->kind == OpKind::kLoad ? hlo::ByteWidth(w.op->type) : 1});
     }
     TileSchedule tile;
     tile.store_loop = nest_.loops.back();
@@ -359,7 +359,7 @@ class Scheduler {
     return width == 8 && !reduces_.empty() && of_width[4] > of_width[8] ? 4 : width;
   }
 
-  static constexpr int kMostLanes = 64;         // but for sums of columns
+  static constexpr int kMostLanes = 64;        // but for sums of columns
   static constexpr double kOfComputation = 8;  // to combine two elements by one
 
   // Full registers of the widest type that the loop touches; several registers at once where a loop-carried
@@ -431,9 +431,9 @@ class Scheduler {
   }
 
   // Vectors that go side by side where what is made of an element waits for itself: processors look some hundred
-  // instructions ahead, which is few elements of the polynomial of a function, and of a chain that rounds to a narrow type
-  // after each op. They take longer to compile, which few elements do not repay, nor long chains that round: gelu of bf16
-  // would take 0.65 of the time and twice as long to compile. Of `cost` operations per element.
+  // instructions ahead, which is few elements of the polynomial of a function, and of a chain that rounds to a narrow
+  // type after each op. They take longer to compile, which few elements do not repay, nor long chains that round: gelu
+  // of bf16 would take 0.65 of the time and twice as long to compile. Of `cost` operations per element.
   int64_t RegistersOfChains(int loop, double cost, double function) const {
     constexpr double kMinElements = 1 << 18, kManyOperations = 100, kManyRounded = 40;
     constexpr double kBehindMemory = 20;  // operations that f32 takes no longer to compute than to load and store
@@ -479,7 +479,8 @@ class Scheduler {
         continue;
       }
       if (w.reduce < 0 && by == loop) lane_cost /= IterationsBehind(loop, w.op->loops);
-      const double registers = std::max(1.0, by_lanes * ComputeWidth(target_.target, *w.op) / double(target_.vector_bytes));
+      const double registers =
+          std::max(1.0, by_lanes * ComputeWidth(target_.target, *w.op) / double(target_.vector_bytes));
       if ((w.op->loops >> by & 1) == 0) {
         // Uniform: once per vector, wherever it is emitted.
         cost += lane_cost * w.times / (by_lanes * by_fill) * 0.5;
@@ -721,9 +722,8 @@ class Scheduler {
     int64_t written = 0, moved = 0;
     for (const Store* store : stores_) {
       const Parameter& parameter = kernel_.parameters[store->parameter];
-      const bool is_read = absl::c_any_of(ops_, [&](const Weighted& w) {
-        return w.op->kind == OpKind::kLoad && w.op->parameter == store->parameter;
-      });
+      const bool is_read = absl::c_any_of(
+          ops_, [&](const Weighted& w) { return w.op->kind == OpKind::kLoad && w.op->parameter == store->parameter; });
       if (!parameter.is_updated && !is_read) written += bytes(parameter);
     }
     for (const Parameter& parameter : kernel_.parameters) moved += bytes(parameter);

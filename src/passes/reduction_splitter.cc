@@ -44,7 +44,8 @@ bool IsSplittable(const Instruction& reduce) {
   return idempotent || analysis::IsIdentityOf(*opcode, reduce.operand(1)->literal());
 }
 
-// The dimension becomes `parts` of rows in groups of `beside`: first those in the same place of all groups are combined.
+// The dimension becomes `parts` of rows in groups of `beside`: first those in the same place of all groups are
+// combined.
 struct Split {
   int64_t dimension = -1;
   int64_t parts = 1;
@@ -220,8 +221,8 @@ bool SplitIn(Computation* computation) {
     int64_t position = 0;  // of the parts among what the first step leaves
     for (int64_t d = 0; d < operand->shape().rank(); ++d) {
       const bool is_reduced = Contains(reduce->dimensions(), d);
-      const int64_t shifted = d + (d >= split.dimension && split.parts < size ? 1 : 0) +
-                              (d > split.dimension && split.beside > 1 ? 1 : 0);
+      const int64_t shifted =
+          d + (d >= split.dimension && split.parts < size ? 1 : 0) + (d > split.dimension && split.beside > 1 ? 1 : 0);
       if (d < split.dimension) position += is_reduced ? 0 : 1;
       if (is_reduced && (d != split.dimension || split.parts < size)) inner.push_back(shifted);
     }
