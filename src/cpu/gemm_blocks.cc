@@ -457,8 +457,7 @@ class BlockRunner {
   int64_t panel_bytes_ = 0, stretch_bytes_ = 0;  // of a panel, and of all panels of a stretch of k
   int64_t sums_row_ = 0;
   int64_t rhs_bytes_ = 0, lhs_bytes_ = 0, piece_bytes_ = 0, sums_bytes_ = 0, offset_bytes_ = 0;  // of memory
-  int64_t copied_row_ =
-      0;  // bytes from row to row of a tile of lhs that is widened or flipped; 0 where it lies along m
+  int64_t copied_row_ = 0;       // bytes between rows of a tile of lhs that is widened or flipped; 0: it lies along m
   int64_t stretch_offsets_ = 0;  // bytes of the offsets of a stretch of k
   RhsPrefetch prefetch_;
   char *packed_rhs_ = nullptr, *packed_lhs_ = nullptr, *piece_ = nullptr, *sums_ = nullptr, *offsets_ = nullptr;

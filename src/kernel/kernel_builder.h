@@ -20,8 +20,10 @@ bool HasKernel(hlo::Opcode opcode);
 // no input for that operand's old value: the output parameter `is_updated`, and the caller puts the old value there first
 // (InPlaceOperand says which operand that is). All shapes must be row-major.
 //
+// `for_threads`: windows of large scatters are divided into parts for tasks, which one thread alone is slower with.
+//
 // Fails with UNIMPLEMENTED for an op without a kernel, RESOURCE_EXHAUSTED when the body would grow past a few thousand ops.
-absl::StatusOr<Kernel> BuildKernel(const hlo::Instruction& instruction);
+absl::StatusOr<Kernel> BuildKernel(const hlo::Instruction& instruction, bool for_threads = false);
 
 // A loop around an epilogue: it counts through all of `parts`, the first one slowest, and adds `offset` and `scale`
 // times the position in a part to the index of that dimension.

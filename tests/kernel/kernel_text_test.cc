@@ -9,9 +9,9 @@ namespace kiln::kernel {
 namespace {
 
 // The kernel of the root of `text`'s entry.
-std::string KernelText(const std::string& text) {
+std::string KernelText(const std::string& text, bool for_threads = false) {
   auto module = ParseOrDie(text);
-  auto kernel = BuildKernel(*module->entry()->root());
+  auto kernel = BuildKernel(*module->entry()->root(), for_threads);
   return kernel.ok() ? ToString(*kernel) : kernel.status().ToString();
 }
 
@@ -131,6 +131,39 @@ ENTRY main {
 })");
   EXPECT_NE(text.find("select"), std::string::npos) << text;
   EXPECT_EQ(text.find("nest"), text.rfind("nest")) << text;
+}
+
+// The nest of a scatter of 4096 rows of `columns`.
+std::string ScatterNest(int64_t columns, bool for_threads) {
+  const std::string row = std::to_string(columns);
+  const std::string text = KernelText(
+      R"(HloModule m
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] add(a, b)
+}
+ENTRY main {
+  x = f32[100,)" +
+          row + R"(] parameter(0)
+  i = s32[4096,1] parameter(1)
+  u = f32[4096,)" +
+          row + R"(] parameter(2)
+  ROOT y = f32[100,)" +
+          row +
+          R"(] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add
+})",
+      for_threads);
+  const size_t begin = text.find("nest");
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+TEST(KernelTextTest, ThreadsShareTheWindowsOfAScatter) {
+  EXPECT_EQ(ScatterNest(96, /*for_threads=*/true), "nest parallel i0 in 3 serial i1 in 4096 serial i2 in 32");
+  EXPECT_EQ(ScatterNest(96, /*for_threads=*/false), "nest serial i0 in 4096 serial i1 in 96");
+  // Too short, and with no part of as many lines.
+  EXPECT_EQ(ScatterNest(32, /*for_threads=*/true), "nest serial i0 in 4096 serial i1 in 32");
+  EXPECT_EQ(ScatterNest(67, /*for_threads=*/true), "nest serial i0 in 4096 serial i1 in 67");
 }
 
 }  // namespace
