@@ -25,7 +25,9 @@ absl::Status CompleteKinds(absl::string_view what, size_t count, std::vector<int
 bool RunsInline(const cpu::Executable& executable, const Client& client) {
   constexpr int64_t kShared = 8;
   const int64_t most = client.options().inline_nanoseconds, all = executable.estimated_nanoseconds();
-  const bool is_shared = client.pool()->threads() == 1 || executable.lone_nanoseconds() <= all / 4;
+  // Calls out may wait for others, which are not to wait for this thread.
+  const bool is_shared = executable.custom_call_count() == 0 &&
+                         (client.pool()->threads() == 1 || executable.lone_nanoseconds() <= all / 4);
   return all <= most || (is_shared && all / kShared <= most);
 }
 
