@@ -235,7 +235,8 @@ class BlockRunner {
     return g_.rhs_n * kernels_.depth == kernels_.sum_bytes;
   }
   bool LhsIsAlongK() const { return g_.lhs_step == kernels_.sum_bytes; }
-  // Whether tiles of lhs are made or copied, and how they lie in memory of the thread.
+  // Whether tiles of lhs are made or copied, and how they lie in memory of the thread. Bytes lie along k, so that those
+  // whose signs are flipped are never packed.
   bool HasOwnLhs() const {
     return make_lhs_ != nullptr || g_.pack_lhs != 0 || g_.widen_lhs != GemmWidening::kNone ||
            kernels_.flip_signs != nullptr;

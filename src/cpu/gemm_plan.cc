@@ -474,8 +474,8 @@ absl::Status FinishGemmPlan(const GemmSpec& spec, absl::string_view name, GemmPl
   plan.rounds = std::max<int64_t>(layout.rounds(), 1);
   const double rows = static_cast<double>(problem.m * problem.m_outer), steps = static_cast<double>(problem.k_total());
   plan.multiply_adds = static_cast<double>(problem.batches) * rows * static_cast<double>(problem.n) * steps;
-  // Full vectors at full rate, and memory read once, or the second-level cache: in loops two threads that shared a
-  // product of two microseconds took 870 for a hundred steps, and one alone 567.
+  // Full vectors at full rate, and memory read once, or the second-level cache: taken for what comes from memory,
+  // products of two microseconds were shared, and a hundred steps of a loop took 870 microseconds instead of 567.
   const ProductTuning& costs = Tuning().products;
   const double lanes = std::max(Host().vector_bytes / arithmetic.part_bytes(), 1);
   const double columns = static_cast<double>(problem.n);

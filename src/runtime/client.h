@@ -24,8 +24,8 @@ struct ClientOptions {
   int64_t memory_limit_bytes = 0;  // 0: the machine's memory
   int64_t cache_limit_bytes = 0;   // freed memory kept for reuse; 0: an eighth of the limit
   // Programs whose inputs are ready and that are estimated to run no longer than this on one thread run in the calling
-  // thread, and so do those of up to eight times as much that threads share; below 0: than the machine's tuning says
-  // (base/cpu_tuning.h).
+  // thread, and so do those of up to eight times as much that threads share and that do not call out; below 0: than the
+  // machine's tuning says (base/cpu_tuning.h).
   int64_t inline_nanoseconds = -1;
   // Makes the compiler ready in the background, for the process's first program. Not done where there is one CPU.
   bool warm_up = false;

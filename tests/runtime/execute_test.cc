@@ -84,6 +84,31 @@ TEST_F(ExecuteTest, RunsInlineWhenShortAndReady) {
   EXPECT_FALSE(a->IsDeleted());
 }
 
+TEST_F(ExecuteTest, RunsInlineUpToEightTimesAsLongWhereThreadsShare) {
+  const int64_t most = client_->options().inline_nanoseconds;
+  const auto runs_here = [&](int64_t nanoseconds, int64_t lone, bool calls_out = false) {
+    std::thread::id thread;
+    auto fake = std::make_unique<FakeExecutable>(std::vector<Shape>{}, std::vector<Shape>{F32()},
+                                                 [&](absl::Span<const void* const>, absl::Span<void* const>, void*) {
+                                                   thread = std::this_thread::get_id();
+                                                   return absl::OkStatus();
+                                                 });
+    fake->Takes(nanoseconds, lone);
+    if (calls_out) fake->CallsOut();
+    RefPtr<LoadedExecutable> executable = Load(std::move(fake));
+    RefPtr<Event> done;
+    RefPtr<Buffer> result = *Run(executable.get(), {}, {}, &done);
+    EXPECT_TRUE(done->Await().ok());
+    return thread == std::this_thread::get_id();
+  };
+  EXPECT_TRUE(runs_here(most, /*lone=*/most));
+  EXPECT_FALSE(runs_here(2 * most, /*lone=*/most));
+  EXPECT_TRUE(runs_here(8 * most, /*lone=*/2 * most));
+  EXPECT_FALSE(runs_here(8 * most, /*lone=*/2 * most + 1));
+  EXPECT_FALSE(runs_here(9 * most, /*lone=*/0));
+  EXPECT_FALSE(runs_here(8 * most, /*lone=*/0, /*calls_out=*/true));
+}
+
 TEST_F(ExecuteTest, LongProgramsAndPendingInputsRunLater) {
   auto fake = Add();
   fake->Slow();
@@ -347,8 +372,8 @@ TEST_F(ExecuteTest, FailedCallsGiveDonationsBack) {
 // Memory that was taken over while it is being written stays until that is over, although the call fails.
 TEST_F(ExecuteTest, FailedCallsKeepWhatIsBeingWritten) {
   auto small = *Client::Create(ClientOptions{.max_threads = 1, .memory_limit_bytes = 128});
-  auto fake = std::make_unique<FakeExecutable>(std::vector<Shape>{F32(), F32()}, std::vector<Shape>{F32(), F32()},
-                                               nullptr);
+  auto fake =
+      std::make_unique<FakeExecutable>(std::vector<Shape>{F32(), F32()}, std::vector<Shape>{F32(), F32()}, nullptr);
   fake->Alias(0, 0).Alias(1, 1);
   RefPtr<LoadedExecutable> program =
       *LoadedExecutable::Load(small.get(), std::move(fake), small->device(0), false, "fake");

@@ -37,8 +37,15 @@ class FakeExecutable : public cpu::Executable {
     arena_bytes_ = bytes;
     return *this;
   }
-  FakeExecutable& Slow() {
-    nanoseconds_ = int64_t{1} << 40;
+  FakeExecutable& Slow() { return Takes(int64_t{1} << 40, int64_t{1} << 40); }
+  // So many nanoseconds, `lone` of them of one thread.
+  FakeExecutable& Takes(int64_t nanoseconds, int64_t lone) {
+    nanoseconds_ = nanoseconds;
+    lone_nanoseconds_ = lone;
+    return *this;
+  }
+  FakeExecutable& CallsOut() {
+    custom_calls_ = 1;
     return *this;
   }
 
@@ -60,8 +67,8 @@ class FakeExecutable : public cpu::Executable {
   absl::Span<const int64_t> donated_parameters() const override { return donated_; }
   int64_t arena_bytes() const override { return arena_bytes_; }
   int64_t estimated_nanoseconds() const override { return nanoseconds_; }
-  int64_t lone_nanoseconds() const override { return nanoseconds_; }
-  int64_t custom_call_count() const override { return 0; }
+  int64_t lone_nanoseconds() const override { return lone_nanoseconds_; }
+  int64_t custom_call_count() const override { return custom_calls_; }
   absl::Status Run(absl::Span<const void* const> arguments, absl::Span<void* const> results, void* arena,
                    ThreadPool*, cpu::CustomCallRun*) const override {
     return body_(arguments, results, arena);
@@ -81,7 +88,7 @@ class FakeExecutable : public cpu::Executable {
   Body body_;
   hlo::Module module_;
   int64_t arena_bytes_ = 0;
-  int64_t nanoseconds_ = 100;
+  int64_t nanoseconds_ = 100, lone_nanoseconds_ = 100, custom_calls_ = 0;
   cpu::CompileStatistics statistics_;
   RefPtr<Event> ready_ = Event::Ready();
 };
