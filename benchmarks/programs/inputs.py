@@ -1,11 +1,13 @@
 """Makers of inputs: each returns a call without parameters that gives the same array every time."""
 
+import functools
 import zlib
 
 import ml_dtypes
 import numpy as np
 
-_TYPES = {"bf16": ml_dtypes.bfloat16, "f16": np.float16, "f32": np.float32, "f64": np.float64, "s8": np.int8, "u8": np.uint8, "s32": np.int32}
+_TYPES = {"bf16": ml_dtypes.bfloat16, "f16": np.float16, "f32": np.float32, "f64": np.float64, "c64": np.complex64, "pred": np.bool_,
+    "s8": np.int8, "u8": np.uint8, "s16": np.int16, "s32": np.int32, "u32": np.uint32, "s64": np.int64}  # fmt: skip
 
 
 def _rng(*key):
@@ -43,3 +45,14 @@ def ramp(size):
 
 def distinct(size, high):
     return lambda: _rng("distinct", size, high).permutation(high)[:size].astype(np.int32)
+
+
+@functools.lru_cache(maxsize=16)
+def of_type(type, shape, high=None, seed=0):
+    """The array itself: normal numbers, or integers below `high`; without it below 100, and above -100 where there are signs."""
+    if type == "c64":
+        return of_type("f32", shape, seed=seed) + 1j * of_type("f32", shape, seed=seed + 100)
+    if type in ("bf16", "f16", "f32", "f64"):
+        return normal(*shape, type=type, seed=seed)()
+    low = -100 if high is None and type.startswith("s") else 0
+    return integers(*shape, low=low, high=2 if type == "pred" else high or 100, type=type, seed=seed)()

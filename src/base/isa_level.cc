@@ -8,6 +8,7 @@ namespace kiln {
 namespace {
 
 constinit std::atomic<IsaLevel> limit{IsaLevel::kAmxFp16};
+constinit std::atomic<bool> is_assumed{false};
 
 struct Name {
   absl::string_view name;
@@ -46,6 +47,13 @@ constexpr Name kFeatures[] = {
     {"vpclmulqdq", IsaLevel::kAvx2},
 };
 
+// The compiler's function takes literals only.
+#if defined(__x86_64__)
+#define KILN_PROCESSOR_HAS(feature) (IsFeatureAllowed(feature) && (AssumesIsa() || __builtin_cpu_supports(feature)))
+#else
+#define KILN_PROCESSOR_HAS(feature) (IsFeatureAllowed(feature) && AssumesIsa())
+#endif
+
 }  // namespace
 
 std::optional<IsaLevel> ParseIsaLevel(absl::string_view name) {
@@ -59,6 +67,13 @@ absl::string_view IsaLevelNames() { return "SSE4_2, AVX, AVX2, AVX512, AVX512_VN
 
 void LimitIsa(IsaLevel level) { limit.store(level); }
 
+void AssumeIsa(IsaLevel level) {
+  limit.store(level);
+  is_assumed.store(true);
+}
+
+bool AssumesIsa() { return is_assumed.load(); }
+
 bool IsFeatureAllowed(absl::string_view feature) {
   for (const Name& known : kFeatures) {
     if (absl::StartsWith(feature, known.name)) return known.level <= limit.load();
@@ -67,50 +82,29 @@ bool IsFeatureAllowed(absl::string_view feature) {
 }
 
 bool HasAvx512() {
-#if defined(__x86_64__)
-  return limit.load() >= IsaLevel::kAvx512 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
-#else
-  return false;
-#endif
+  return KILN_PROCESSOR_HAS("avx512f") && KILN_PROCESSOR_HAS("avx512vl") && KILN_PROCESSOR_HAS("avx512bw") &&
+         KILN_PROCESSOR_HAS("avx512dq");
 }
 
 bool HasFma() {
 #if defined(__x86_64__)
-  return IsFeatureAllowed("fma") && __builtin_cpu_supports("fma");
+  return KILN_PROCESSOR_HAS("fma");
 #else
-  return true;
+  return !AssumesIsa() || KILN_PROCESSOR_HAS("fma");
 #endif
 }
 
-bool HasHalfArithmetic() {
-#if defined(__x86_64__)
-  return HasAvx512() && IsFeatureAllowed("avx512fp16") && __builtin_cpu_supports("avx512fp16");
-#else
-  return false;
-#endif
-}
+// No level brings them.
+bool HasHalfArithmetic() { return HasAvx512() && !AssumesIsa() && KILN_PROCESSOR_HAS("avx512fp16"); }
 
-bool HasProductKernels() {
-#if defined(__x86_64__)
-  return HasAvx512() || (HasFma() && IsFeatureAllowed("avx2") && __builtin_cpu_supports("avx2"));
-#else
-  return false;
-#endif
-}
+bool HasProductKernels() { return HasAvx512() || (HasFma() && KILN_PROCESSOR_HAS("avx2")); }
 
-bool HasBrainKernels() {
-#if defined(__x86_64__)
-  return HasAvx512() && IsFeatureAllowed("avx512bf16") && __builtin_cpu_supports("avx512bf16");
-#else
-  return false;
-#endif
-}
+bool HasBrainKernels() { return HasAvx512() && KILN_PROCESSOR_HAS("avx512bf16"); }
 
 bool HalvesVectors() {
 #if defined(__x86_64__)
   // AMD's first processors with AVX-512; what came after them has this as well.
-  return __builtin_cpu_is("amd") && !__builtin_cpu_supports("avx512vp2intersect");
+  return !AssumesIsa() && __builtin_cpu_is("amd") && !__builtin_cpu_supports("avx512vp2intersect");
 #else
   return false;
 #endif
@@ -118,7 +112,7 @@ bool HalvesVectors() {
 
 bool IsIntel() {
 #if defined(__x86_64__)
-  return __builtin_cpu_is("intel");
+  return !AssumesIsa() && __builtin_cpu_is("intel");
 #else
   return false;
 #endif

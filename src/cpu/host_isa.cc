@@ -23,10 +23,21 @@ bool MayUseMatrixRegisters() {
 #endif
 }
 
+// Of processors that code is only shown for: what Kiln asks for by name, and the rest as LLVM has it for the first
+// level.
+llvm::StringMap<bool> AssumedFeatures() {
+  llvm::StringMap<bool> map;
+  for (const char* name : {"avx", "f16c", "avx2", "fma", "evex512", "avx512f", "avx512bw", "avx512cd", "avx512dq",
+                           "avx512vl", "avx512vnni", "avx512bf16", "amx-tile", "amx-bf16", "amx-int8", "amx-fp16"}) {
+    map[name] = true;
+  }
+  return map;
+}
+
 HostIsa Detect() {
   HostIsa isa;
-  isa.cpu = llvm::sys::getHostCPUName().str();
-  llvm::StringMap<bool> map = llvm::sys::getHostCPUFeatures();
+  isa.cpu = AssumesIsa() ? "x86-64-v2" : llvm::sys::getHostCPUName().str();
+  llvm::StringMap<bool> map = AssumesIsa() ? AssumedFeatures() : llvm::sys::getHostCPUFeatures();
   for (auto& feature : map) {
     if (!IsFeatureAllowed(feature.first().str())) feature.second = false;
   }
@@ -45,7 +56,7 @@ HostIsa Detect() {
     isa.masked_moves = true;
     isa.brain_dot = has("avx512bf16");
     isa.byte_dot = has("avx512vnni");
-    if (has("amx-tile") && (has("amx-bf16") || has("amx-int8")) && MayUseMatrixRegisters()) {
+    if (has("amx-tile") && (has("amx-bf16") || has("amx-int8")) && (AssumesIsa() || MayUseMatrixRegisters())) {
       isa.matrix_brain_dot = has("amx-bf16");
       isa.matrix_byte_dot = has("amx-int8");
     }
@@ -59,6 +70,11 @@ HostIsa Detect() {
   isa.half_conversions = true;
 #endif
 
+  if (AssumesIsa()) {
+    isa.compiled_vector_bytes = 16;  // these functions do run here
+    isa.l2_bytes = 1 << 20;
+    return isa;
+  }
   const auto cache = [](int name, int64_t fallback) {
     const long bytes = sysconf(name);
     return bytes > 0 ? static_cast<int64_t>(bytes) : fallback;

@@ -65,6 +65,8 @@ struct Table {
     Bind("memmove", &std::memmove);
     Bind("fmod", static_cast<double (*)(double, double)>(&std::fmod));
     Bind("fmodf", static_cast<float (*)(float, float)>(&std::fmod));
+    // On processors without the instruction.
+    Bind("fma", static_cast<double (*)(double, double, double)>(&std::fma));
     // What LLVM makes of compare and select where it sees that neither side is NaN.
     Bind("fmin", static_cast<double (*)(double, double)>(&std::fmin));
     Bind("fminf", static_cast<float (*)(float, float)>(&std::fmin));

@@ -316,7 +316,7 @@ void PlanChainBlocks(int64_t groups, int64_t batch, int64_t group_rows, int thre
   const int64_t rows = group_rows == 0 ? batch : std::max<int64_t>(tuning.block_rows / group_rows, 1);
   const int64_t most = std::clamp<int64_t>(Host().l2_bytes / tuning.block_part / bytes, least, std::max(rows, least));
   blocks.groups = batch;
-  blocks.blocks = CeilDivide(batch, most);
+  blocks.blocks = std::min(CeilDivide(batch, most), std::max<int64_t>(batch / least, 1));
   while (threads > 1 && groups / batch * blocks.blocks < 2 * threads && batch >= 2 * (blocks.blocks + 1) * least) {
     ++blocks.blocks;
   }

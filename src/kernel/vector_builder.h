@@ -12,6 +12,7 @@
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"
+#include "src/base/isa_level.h"
 
 namespace kiln::kernel {
 
@@ -184,8 +185,14 @@ inline Integer Select(Mask m, Integer a, int64_t b) { return Select(m, a, a.Cons
 inline Integer Select(Mask m, int64_t a, Integer b) { return Select(m, b.Constant(a), b); }
 inline Mask Select(Mask m, Mask a, Mask b) { return {a.builder(), a.ir().CreateSelect(m, a, b)}; }
 
-// a * b + c rounded once: where the error of a product matters. A library call on processors without FMA.
-inline Real Fma(Real a, Real b, Real c) { return {a.builder(), a.builder().Call(llvm::Intrinsic::fma, {a, b, c})}; }
+// a * b + c rounded once: where the error of a product matters. Without the instruction f32 is computed in f64, where
+// the product is exact, and f64 calls a library.
+inline Real Fma(Real a, Real b, Real c) {
+  if (a.bits() == 32 && a.builder().target == Target::kCpu && !HasFma()) {
+    return (a.To(64) * b.To(64) + c.To(64)).To(32);
+  }
+  return {a.builder(), a.builder().Call(llvm::Intrinsic::fma, {a, b, c})};
+}
 inline Real Fma(Real a, double b, Real c) { return Fma(a, a.Constant(b), c); }
 // a * b + c rounded once or twice, whichever the target does fast.
 inline Real MulAdd(Real a, Real b, Real c) {

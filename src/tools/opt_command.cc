@@ -3,11 +3,13 @@
 #include <cstdio>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_join.h"
+#include "src/base/isa_level.h"
 #include "src/base/nearest_name.h"
 #include "src/cpu/executable.h"
 #include "src/gpu/kernel_emitter.h"
@@ -27,6 +29,7 @@ struct OptOptions {
   std::vector<std::string> passes;
   std::string target;
   std::string stage = "hlo";
+  std::string isa;
   std::vector<std::string> print_after;
   std::vector<std::string> disabled;
   int64_t memory_limit = 0;
@@ -150,6 +153,7 @@ absl::Status Check(OptOptions* given) {
 }
 
 absl::Status Run(const OptOptions& options) {
+  if (const std::optional<IsaLevel> level = ParseIsaLevel(options.isa)) AssumeIsa(*level);
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<hlo::Module> module, LoadProgram(options.file));
   Printer printer(options);
   if (options.target == "cpu" && (NeedsCpu(options) || options.time_passes)) {
@@ -178,6 +182,7 @@ void AddOptCommand(CLI::App* app, int* exit_code) {
       "  kiln opt f.hlo --time-passes                how long each pass took, and the rest of the compiler\n"
       "  kiln opt f.hlo --stage=memory               where every value lives\n"
       "  kiln opt f.hlo --stage=asm                  down to the machine's instructions\n"
+      "  kiln opt f.hlo --stage=llvm --isa=AVX2      what a processor without AVX-512 would run\n"
       "  kiln opt f.hlo --target=gpu --stage=ptx     the kernels of a GPU\n"
       "  kiln opt f.hlo --html f.html >/dev/null     all of it as a page for a browser\n"
       "  kiln opt f.hlo --print-after=all --disable-passes=cse | less");
@@ -198,6 +203,15 @@ void AddOptCommand(CLI::App* app, int* exit_code) {
           "What to print: the optimized HLO, its kernels with their schedules, the memory plan, or the code; all but "
           "hlo run the whole pipeline of their target")
       ->check(CLI::IsMember({"hlo", "schedule", "memory", "llvm", "asm", "ptx"}));
+  command
+      ->add_option("--isa", options->isa,
+                   absl::StrCat("Show what is made for a processor of x86 that has this and no more, whatever this "
+                                "machine is: ",
+                                IsaLevelNames()))
+      ->check([](const std::string& name) {
+        return ParseIsaLevel(name) ? std::string()
+                                   : absl::StrCat("there is no '", name, "'; levels are: ", IsaLevelNames());
+      });
   command->add_option("--print-after", options->print_after, "Print the module after these passes too, or after 'all'")
       ->delimiter(',');
   command->add_option("--disable-passes", options->disabled, "Passes of the pipeline to leave out")->delimiter(',');
