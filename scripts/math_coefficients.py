@@ -204,16 +204,19 @@ def main():
     table("kSinhF64", False, of_square(mp.sinh, lambda x: x, 3, 1e-9, 1, 7), "The same")
     table("kErfF32", True, of_square(mp.erf, lambda x: x, 1, 1e-9, 1, 7), "erf(x) / x - 1 in x^2, |x| <= 1")
     table("kErfF64", False, of_square(mp.erf, lambda x: x, 1, 1e-9, 1, 12), "The same")
-    # Where 16 intervals are looked up in registers: kernel/math/register_table.h.
-    pieces("kErfPieces", mp.erf, [mp.mpf(0)] + [(k + mp.mpf("0.5")) / mp.mpf("3.875") for k in range(16)], 6, range(16),
-           "erf, by powers of x - center, |x| <= 4; centers first; columns by 3.875 x to the nearest integer")
-    quarters = lambda step: [(mp.mpf(2) ** (k // 4) * (1 + mp.mpf(k % 4) / 4) - 1) / mp.mpf(step) for k in range(17)]
-    by_bits = [*range(4, 16), *range(4)]
-    pieces("kTanhPieces", mp.tanh, quarters("1.625"), 6, by_bits,
-           "tanh, by powers of x - center, |x| < 9.23; centers first; columns by the lowest bits of the exponent of\n"
-           "// 1 + 1.625 x and the highest of its fraction")
-    pieces("kErfcPieces", lambda x: mp.exp(x * x) * mp.erfc(x), quarters("1.375"), 6, by_bits,
-           "The same of e^(x^2) erfc(x) by 1 + 1.375 x, |x| < 10.9")
+    # Where 16 intervals, or 8, are looked up in registers: kernel/math/register_table.h.
+    for count, share, degree, octave, octave_degree in ((16, "Sixteenths", 6, "Quarters", 6), (8, "Eighths", 7, "Halves", 8)):
+        scale = mp.mpf(count - mp.mpf("0.5")) / 4
+        pieces(f"kErf{share}", mp.erf, [mp.mpf(0)] + [(k + mp.mpf("0.5")) / scale for k in range(count)], degree, range(count),
+               f"erf, by powers of x - center, |x| <= 4; centers first; columns by {mp.nstr(scale)} x to the nearest integer")
+        parts = count // 4
+        bounds = lambda step: [(mp.mpf(2) ** (k // parts) * (1 + mp.mpf(k % parts) / parts) - 1) / mp.mpf(step) for k in range(count + 1)]
+        by_bits = [*range(parts, count), *range(parts)]
+        pieces(f"kTanh{octave}", mp.tanh, bounds("1.625"), octave_degree, by_bits,
+               "tanh, by powers of x - center, |x| < 9.23; centers first; columns by the lowest bits of the exponent of\n"
+               "// 1 + 1.625 x and the highest of its fraction")
+        pieces(f"kErfc{octave}", lambda x: mp.exp(x * x) * mp.erfc(x), bounds("1.375"), octave_degree, by_bits,
+               "The same of e^(x^2) erfc(x) by 1 + 1.375 x, |x| < 10.9")
     ratio = lambda u: mp.erf(mp.sqrt((u + 1) * 3.92)) / mp.sqrt((u + 1) * 3.92)
     table("kErfOf16Bits", True, remez(ratio, lambda u: 1 / ratio(u), mp.mpf("-0.9999999"), 1, 12), "erf(x) / x in x^2 / 3.92 - 1, |x| <= 2.8")
     erfc_log = lambda x: mp.log(mp.erfc(x))

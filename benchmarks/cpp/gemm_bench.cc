@@ -3,6 +3,8 @@
 // schedule: rows=, vectors=, unroll=, pack_lhs=, pack_rhs=, m_block=, n_block=, k_block=, asm and ir (print them).
 #include <algorithm>
 #include <chrono>
+#include <sys/mman.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -121,8 +123,11 @@ int Main(int argc, char** argv) {
 
   const int64_t width = hlo::ByteWidth(*type);
   const auto allocate = [](int64_t bytes) {
-    const size_t whole = static_cast<size_t>((bytes + 63) / 64 * 64 + 64);
-    void* memory = std::aligned_alloc(64, whole);
+    // In large pages where the system has them, as programs' arrays are.
+    const size_t unit = bytes >= (1 << 20) ? 2 << 20 : 64;
+    const size_t whole = (static_cast<size_t>(bytes) + 64 + unit - 1) / unit * unit;
+    void* memory = std::aligned_alloc(unit, whole);
+    madvise(memory, whole, MADV_HUGEPAGE);
     std::memset(memory, 0x3c, whole);
     return std::unique_ptr<void, decltype(&std::free)>(memory, &std::free);
   };

@@ -92,6 +92,7 @@ struct ProductTuning {
   int64_t sharing_rows;        // and one whose rows share few sets of the L2 cache
   int64_t wide_row_bytes;      // rows of rhs from here on lie on pages of their own
   double panel_part;           // of packed rhs in one stretch of a long k, in L1 caches
+  double block_caches;         // L2 caches that the columns of a block fill, where rhs is packed
   double block_work;           // less does not repay the call
   double block_pack_work;      // to pack an element of rhs,
   double block_rhs_work;       // to fetch it from where it lies,

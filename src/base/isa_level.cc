@@ -86,6 +86,8 @@ bool HasAvx512() {
          KILN_PROCESSOR_HAS("avx512dq");
 }
 
+bool HasAvx2() { return KILN_PROCESSOR_HAS("avx2"); }
+
 bool HasFma() {
 #if defined(__x86_64__)
   return KILN_PROCESSOR_HAS("fma");
@@ -97,7 +99,7 @@ bool HasFma() {
 // No level brings them.
 bool HasHalfArithmetic() { return HasAvx512() && !AssumesIsa() && KILN_PROCESSOR_HAS("avx512fp16"); }
 
-bool HasProductKernels() { return HasAvx512() || (HasFma() && KILN_PROCESSOR_HAS("avx2")); }
+bool HasProductKernels() { return HasAvx512() || (HasFma() && HasAvx2()); }
 
 bool HasBrainKernels() { return HasAvx512() && KILN_PROCESSOR_HAS("avx512bf16"); }
 

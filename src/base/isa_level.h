@@ -29,6 +29,8 @@ bool IsFeatureAllowed(absl::string_view feature);
 // accelerators with less count as AVX2.
 bool HasAvx512();
 
+bool HasAvx2();
+
 // Whether limit and processor allow a product and a sum in one instruction.
 bool HasFma();
 

@@ -200,7 +200,8 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
                        schedule.k_block * (row_bytes & -row_bytes) > Host().l2_bytes / 2;
   const bool in_parts = schedule.k_block < all_steps;
 
-  const int64_t max_columns = std::max<int64_t>(Host().l2_bytes / 4 / (schedule.k_block * step_bytes), 1);
+  const double block_bytes = (schedule.pack_rhs ? costs.block_caches : 0.25) * static_cast<double>(Host().l2_bytes);
+  const auto max_columns = std::max<int64_t>(static_cast<int64_t>(block_bytes) / (schedule.k_block * step_bytes), 1);
   const int64_t max_sums = Host().l2_bytes / 2 / (rows * step_bytes);  // tiles
   const double rhs_element = spec.rhs_work + (schedule.pack_rhs ? costs.block_pack_work : costs.block_rhs_work);
   const double rhs_row = wide_rows ? costs.block_row_work : 0.0;

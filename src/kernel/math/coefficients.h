@@ -80,7 +80,7 @@ inline constexpr double kErfF64[] = {0x1.06eba8214db68p-3, -0x1.812746b0379bdp-2
     -0x1.b82ce311fa972p-6, 0x1.565bccf92b6c4p-8, -0x1.c02db03dd8fd2p-11, 0x1.f9a2baa896d02p-14, -0x1.f4ca4d61d5e77p-17,
     0x1.b97fd31eabcdcp-20, -0x1.5c07217b66f05p-23, 0x1.d71ae4527eb8fp-27, -0x1.abadbe8c0edf7p-31};
 // erf, by powers of x - center, |x| <= 4; centers first; columns by 3.875 x to the nearest integer; error 2^-29.94.
-inline constexpr float kErfPieces[8][16] = {
+inline constexpr float kErfSixteenths[8][16] = {
     {0x0p+0f, 0x1.0832cp-2f, 0x1.081ec8p-1f, 0x1.8c6228p-1f, 0x1.083ea4p+0f, 0x1.4a60fp+0f,
      0x1.8c6198p+0f, 0x1.ce72f8p+0f, 0x1.08419ep+1f, 0x1.2948a4p+1f, 0x1.4a462cp+1f, 0x1.6b56ep+1f,
      0x1.8c582ep+1f, 0x1.ad756ep+1f, 0x1.cfd592p+1f, 0x1.ea8f96p+1f},
@@ -107,7 +107,7 @@ inline constexpr float kErfPieces[8][16] = {
      -0x1.0beb5ap-11f, -0x1.5626bcp-13f, -0x1.64d796p-15f, -0x1.475356p-17f}};
 // tanh, by powers of x - center, |x| < 9.23; centers first; columns by the lowest bits of the exponent of
 // 1 + 1.625 x and the highest of its fraction; error 2^-29.16.
-inline constexpr float kTanhPieces[8][16] = {
+inline constexpr float kTanhQuarters[8][16] = {
     {0x1.89cf46p-1f, 0x1.13b64ap+0f, 0x1.627536p+0f, 0x1.b14104p+0f, 0x1.13b3cep+1f, 0x1.627552p+1f,
      0x1.b13c36p+1f, 0x1.00005ap+2f, 0x1.3b08c4p+2f, 0x1.89c0ep+2f, 0x1.d8707ap+2f, 0x1.154246p+3f,
      0x0p+0f, 0x1.d89f1ep-3f, 0x1.89d8a4p-2f, 0x1.13b636p-1f},
@@ -133,7 +133,7 @@ inline constexpr float kTanhPieces[8][16] = {
      -0x1.90c432p-13f, -0x1.ef032ap-15f, -0x1.49e782p-17f, -0x1.c3fbc4p-21f, -0x1.34a77p-24f, -0x1.9f320cp-28f,
      -0x1.8caecap-6f, -0x1.117d26p-4f, -0x1.189c48p-4f, -0x1.5b30c2p-5f}};
 // The same of e^(x^2) erfc(x) by 1 + 1.375 x, |x| < 10.9; error 2^-27.61.
-inline constexpr float kErfcPieces[8][16] = {
+inline constexpr float kErfcQuarters[8][16] = {
     {0x1.d172f4p-1f, 0x1.45ca72p+0f, 0x1.a2e914p+0f, 0x1.0000dp+1f, 0x1.45c8eap+1f, 0x1.a2ef42p+1f,
      0x1.ffec4p+1f, 0x1.2e8ea8p+2f, 0x1.745b1ep+2f, 0x1.d14dc6p+2f, 0x1.173712p+3f, 0x1.45de96p+3f,
      0x1.7455d6p-4f, 0x1.17620ep-2f, 0x1.d1812ap-2f, 0x1.45c668p-1f},
@@ -158,6 +158,71 @@ inline constexpr float kErfcPieces[8][16] = {
     {0x1.29aa62p-7f, 0x1.ba543ep-9f, 0x1.65eb5ap-10f, 0x1.38519p-11f, 0x1.9c30f4p-13f, 0x1.bd2ceap-15f,
      0x1.1e76bap-16f, 0x1.a763a6p-18f, 0x1.d9a9c8p-20f, 0x1.bf0f12p-22f, 0x1.0adf58p-23f, 0x1.7a3cf2p-25f,
      0x1.ef4aa2p-4f, 0x1.08db26p-4f, 0x1.23bc4p-5f, 0x1.4a6912p-6f}};
+// erf, by powers of x - center, |x| <= 4; centers first; columns by 1.875 x to the nearest integer; error 2^-27.28.
+inline constexpr float kErfEighths[9][8] = {
+    {0x0p+0f, 0x1.ecd6a2p-2f, 0x1.03bc6ap+0f, 0x1.8c4808p+0f, 0x1.0a6724p+1f, 0x1.4eabfcp+1f,
+     0x1.92e994p+1f, 0x1.d8788p+1f},
+    {0x0p+0f, 0x1.01ff8cp-1f, 0x1.b284fap-1f, 0x1.f15d56p-1f, 0x1.fe5674p-1f, 0x1.ffe37ap-1f,
+     0x1.fffee2p-1f, 0x1.fffffap-1f},
+    {0x1.20dd76p+0f, 0x1.ca465ep-1f, 0x1.9cc13ap-2f, 0x1.a4decap-4f, 0x1.e60a98p-7f, 0x1.3db8b4p-10f,
+     0x1.d6fc48p-15f, 0x1.6e8ff6p-20f},
+    {-0x1.7d7abep-26f, -0x1.b91fbap-2f, -0x1.a2c746p-2f, -0x1.45bf86p-3f, -0x1.f9cae2p-6f, -0x1.9f5c66p-9f,
+     -0x1.72a226p-13f, -0x1.52434ep-18f},
+    {-0x1.8126fp-2f, -0x1.47f056p-3f, 0x1.2356f2p-3f, 0x1.0a04fap-3f, 0x1.366784p-5f, 0x1.4f8702p-8f,
+     0x1.712b5cp-12f, 0x1.908716p-17f},
+    {-0x1.cbcedcp-16f, 0x1.74fa88p-3f, 0x1.06c9cp-4f, -0x1.853cbap-5f, -0x1.dd71dp-6f, -0x1.716b92p-8f,
+     -0x1.03a30cp-11f, -0x1.552474p-16f},
+    {0x1.cf4e2cp-4f, 0x1.9e366ap-7f, -0x1.18a13p-4f, -0x1.37a3dap-7f, 0x1.a4d04cp-7f, 0x1.1db4cp-8f,
+     0x1.11681ap-11f, 0x1.c317e4p-16f},
+    {-0x1.5dc96ap-10f, -0x1.992556p-5f, 0x1.7d0324p-8f, 0x1.1e4b22p-6f, -0x1.193d08p-10f, -0x1.2c593ep-9f,
+     -0x1.b7016ep-12f, -0x1.de5208p-16f},
+    {-0x1.8b7338p-6f, 0x1.f36c1p-8f, 0x1.8fb44ep-7f, -0x1.7dd0e6p-8f, -0x1.dce0cap-10f, 0x1.5d19dp-11f,
+     0x1.b5ce3p-13f, 0x1.38b58p-16f}};
+// tanh, by powers of x - center, |x| < 9.23; centers first; columns by the lowest bits of the exponent of
+// 1 + 1.625 x and the highest of its fraction; error 2^-28.5.
+inline constexpr float kTanhHalves[10][8] = {
+    {0x1.d8a5f6p-1f, 0x1.89d336p+0f, 0x1.3b0dap+1f, 0x1.d89e9p+1f, 0x1.6274d2p+2f, 0x1.fe2804p+2f,
+     0x0p+0f, 0x1.d8a4dap-2f},
+    {0x1.746b28p-1f, 0x1.d2ddbp-1f, 0x1.f8998ap-1f, 0x1.ff5d64p-1f, 0x1.fffbf2p-1f, 0x1.fffff8p-1f,
+     0x0p+0f, 0x1.b9b66ep-2f},
+    {0x1.e23866p-2f, 0x1.592856p-3f, 0x1.d63168p-6f, 0x1.450454p-9f, 0x1.037544p-14f, 0x1.ffedacp-22f,
+     0x1p+0f, 0x1.a0bb3ep-1f},
+    {-0x1.5ec1e8p-2f, -0x1.3abb2ap-3f, -0x1.cf659p-6f, -0x1.449d22p-9f, -0x1.037b0ap-14f, -0x1.0002dcp-21f,
+     0x1.df1fb4p-27f, -0x1.6785c4p-2f},
+    {0x1.799458p-4f, 0x1.57de64p-4f, 0x1.2bf382p-6f, 0x1.afc08ap-10f, 0x1.5aa08ap-15f, 0x1.55f74ap-22f,
+     -0x1.555596p-2f, -0x1.eaf31cp-4f},
+    {0x1.821356p-5f, -0x1.9ef112p-6f, -0x1.1a521ap-7f, -0x1.ad99aep-11f, -0x1.5a2d3ap-16f, -0x1.553c22p-23f,
+     0x1.b6f3eap-16f, 0x1.5991d2p-3f},
+    {-0x1.bf1f8cp-5f, -0x1.2cb742p-10f, 0x1.8df396p-9f, 0x1.53f326p-12f, 0x1.0e6a3ep-17f, 0x1.0b0abcp-24f,
+     0x1.105b9cp-3f, -0x1.e2bbbp-7f},
+    {0x1.0b9a1ap-6f, 0x1.8e2c6ap-8f, -0x1.858a36p-11f, -0x1.bc701cp-14f, -0x1.6bdaa8p-19f, -0x1.6b0318p-26f,
+     0x1.4931e6p-9f, -0x1.d89256p-5f},
+    {0x1.0298ap-7f, -0x1.db034ap-9f, 0x1.10d162p-15f, 0x1.f87fdcp-16f, 0x1.fadf4ap-21f, 0x1.f4192ep-28f,
+     -0x1.0726f2p-4f, 0x1.946928p-6f},
+    {-0x1.1ef7e8p-7f, 0x1.0735b2p-10f, 0x1.090374p-14f, -0x1.c57ffep-18f, -0x1.e732ep-23f, -0x1.cb6c28p-30f,
+     0x1.732e54p-6f, 0x1.a22286p-7f}};
+// The same of e^(x^2) erfc(x) by 1 + 1.375 x, |x| < 10.9; error 2^-28.19.
+inline constexpr float kErfcHalves[10][8] = {
+    {0x1.17465cp+0f, 0x1.d167fcp+0f, 0x1.745c6p+1f, 0x1.1741d6p+2f, 0x1.a2fap+2f, 0x1.2e89a8p+3f,
+     0x1.7463a8p-3f, 0x1.17371ep-1f},
+    {0x1.9da86ep-2f, 0x1.1af30ap-2f, 0x1.78fef8p-3f, 0x1.025716p-3f, 0x1.5d04b8p-4f, 0x1.e62bcep-5f,
+     0x1.a5d0c2p-1f, 0x1.2fb2fcp-1f},
+    {-0x1.f9daa6p-3f, -0x1.faa434p-4f, -0x1.d60608p-5f, -0x1.c386fep-6f, -0x1.a117bcp-7f, -0x1.96e842p-8f,
+     -0x1.a85506p-1f, -0x1.ecfaecp-2f},
+    {0x1.13788ap-3f, 0x1.a57434p-5f, 0x1.194e38p-6f, 0x1.821ee4p-8f, 0x1.ed2b0ep-10f, 0x1.52c05ap-11f,
+     0x1.58a8aap-1f, 0x1.528e2ap-2f},
+    {-0x1.11c916p-4f, -0x1.4971a8p-6f, -0x1.44912ep-8f, -0x1.4380acp-10f, -0x1.209376p-12f, -0x1.18887ap-14f,
+     -0x1.e23788p-2f, -0x1.9b22b2p-3f},
+    {0x1.f88884p-6f, 0x1.e7f6e2p-8f, 0x1.6a1e4ep-10f, 0x1.09d6f8p-12f, 0x1.4e560ep-15f, 0x1.ce3cb2p-18f,
+     0x1.2cd16ap-2f, 0x1.c4e6bp-4f},
+    {-0x1.b38296p-7f, -0x1.586b12p-9f, -0x1.86eda4p-12f, -0x1.aca754p-15f, -0x1.7e5eaep-18f, -0x1.7a9016p-21f,
+     -0x1.55fb44p-3f, -0x1.cc3264p-5f},
+    {0x1.63944cp-8f, 0x1.d1fb8ep-11f, 0x1.9b114ap-14f, 0x1.53d834p-17f, 0x1.b292fap-21f, 0x1.34be6ep-24f,
+     0x1.679a64p-4f, 0x1.b4865p-6f},
+    {-0x1.1f61bep-9f, -0x1.3806dcp-12f, -0x1.c5823ep-16f, -0x1.14dde6p-19f, -0x1.0d6358p-23f, -0x1.073fa8p-27f,
+     -0x1.66e742p-5f, -0x1.8aed9p-7f},
+    {0x1.a968d8p-11f, 0x1.86fcc4p-14f, 0x1.c34de8p-18f, 0x1.a8267cp-22f, 0x1.2c7d1ep-26f, 0x1.a8e5ep-31f,
+     0x1.4c061ep-6f, 0x1.4df538p-8f}};
 // erf(x) / x in x^2 / 3.92 - 1, |x| <= 2.8; error 2^-24.74.
 inline constexpr double kErfOf16Bits[] = {0x1.01470cp-1, -0x1.eba12cp-3, 0x1.43ca68p-3, -0x1.a6372ep-4, 0x1.fc9822p-5,
     -0x1.156ccp-5, 0x1.11ec9p-6, -0x1.e550d4p-8, 0x1.768d4p-9, -0x1.1c4456p-10, 0x1.013db6p-11, -0x1.2be7f4p-13};

@@ -7,11 +7,12 @@ namespace kiln::kernel::math {
 Real Erf(Real x) {
   const bool f32 = IsF32(x);
   Real magnitude = x.Abs();
-  if (f32 && HasRegisterTables(x.builder())) {
-    // Adding that rounds 3.875 x to an integer and leaves it in the lowest bits of the sum.
+  if (const int intervals = RegisterTableSize(x.builder()); f32 && intervals != 0) {
+    const bool sixteen = intervals == 16;
+    // Adding that rounds a multiple of x to an integer and leaves it in the lowest bits of the sum.
     Real bounded = AtMost(magnitude, 3.99);
-    Integer index = MulAdd(bounded, 3.875, bounded.Constant(0x1.8p23)).AsInteger();
-    return CopySign(PieceAt(bounded, index, kErfPieces), x);
+    Integer index = MulAdd(bounded, sixteen ? 3.875 : 1.875, bounded.Constant(0x1.8p23)).AsInteger();
+    return CopySign(PieceAt(bounded, index, sixteen ? Pieces(kErfSixteenths) : Pieces(kErfEighths)), x);
   }
   Real z = magnitude * magnitude;
   Real small = MulAdd(magnitude, Polynomial(z, kErfF32, kErfF64), magnitude);
@@ -43,8 +44,10 @@ Real Erfc(Real x) {
   // Past the bound the result is 0.
   Real magnitude = AtMost(x.Abs(), f32 ? 10.9 : 27.6);
   Mask negative = x < 0.0;
-  if (f32 && HasRegisterTables(x.builder())) {
-    ExactPiece scaled = ExactPieceAt(magnitude, QuarterOfOctave(magnitude, 1.375), kErfcPieces);
+  if (const int intervals = RegisterTableSize(x.builder()); f32 && intervals != 0) {
+    const bool quarters = intervals == 16;
+    const Pieces pieces = quarters ? Pieces(kErfcQuarters) : Pieces(kErfcHalves);
+    ExactPiece scaled = ExactPieceAt(magnitude, PartOfOctave(magnitude, 1.375, quarters ? 2 : 1), pieces);
     Real result = TimesGaussian(magnitude, scaled.value, scaled.low);
     return Select(negative, 2.0 - result, result);
   }

@@ -29,9 +29,11 @@ Real Cosh(Real x) {
 Real Tanh(Real x) {
   const bool f32 = IsF32(x);
   Real magnitude = x.Abs();
-  if (f32 && HasRegisterTables(x.builder())) {
+  if (const int intervals = RegisterTableSize(x.builder()); f32 && intervals != 0) {
     Real bounded = AtMost(magnitude, 9.2);
-    return CopySign(PieceAt(bounded, QuarterOfOctave(bounded, 1.625), kTanhPieces), x);
+    const bool quarters = intervals == 16;
+    const Pieces pieces = quarters ? Pieces(kTanhQuarters) : Pieces(kTanhHalves);
+    return CopySign(PieceAt(bounded, PartOfOctave(bounded, 1.625, quarters ? 2 : 1), pieces), x);
   }
   Real small = OddSeries(magnitude, kTanhF32, kTanhF64);
   // Past these the result rounds to 1.
