@@ -95,10 +95,7 @@ class GemmEmitter {
   Sums EmitTileSum(const Tile& tile, int64_t rows, int64_t columns, Sums sums);
   Sums EmitGoSum(const Tile& tile, int64_t rows, int64_t columns, Sums sums);
   // Whether the groups of lhs have 128 added (GemmArithmetic::MultiplyAddGroups).
-  bool AddsOffset() const {
-    return problem_.depth == 4 && problem_.lhs_type == hlo::PrimitiveType::kS8 &&
-           problem_.rhs_type == hlo::PrimitiveType::kS8;
-  }
+  bool AddsOffset() const { return GemmArithmetic::AddsOffset(problem_.lhs_type, problem_.rhs_type, problem_.depth); }
   // All of the innermost k.
   Sums EmitInnerSum(llvm::Value* lhs, llvm::Value* rhs, int64_t rows, int64_t columns, Sums sums);
   // sums = body(index, sums) for `count` >= 1 indices from `begin` on.

@@ -137,12 +137,14 @@ void ChooseTile(const GemmProblem& problem, const GemmArithmetic& arithmetic, in
       std::min<int64_t>(problem.lhs_k == problem.depth && lhs_row_bytes % 4096 == 0 ? 10 : 28, most_rows);
   double best = std::numeric_limits<double>::infinity();
   // Signed bytes take sums of their own (GemmEmitter::AddsOffset) where nobody flips their signs first.
-  const int offset_sums = !is_compiled && problem.depth == 4 && problem.lhs_type == problem.rhs_type ? 1 : 0;
+  const int offset_sums =
+      !is_compiled && GemmArithmetic::AddsOffset(problem.lhs_type, problem.rhs_type, problem.depth) ? 1 : 0;
+  const int copies = GemmArithmetic::MultipliesWords(problem.depth) ? 2 : 1;
   const int64_t all_vectors = CeilDivide(problem.n, lanes);
   for (int vectors = 1; vectors <= most_vectors && vectors <= all_vectors; ++vectors) {
     for (int rows = 1; rows <= max_rows && rows <= problem.m; ++rows) {
       // With one row, products take the rhs vectors straight from memory.
-      const int operands = (rows == 1 ? 1 : vectors * parts) + parts + offset_sums * (vectors + 2);
+      const int operands = copies * ((rows == 1 ? 1 : vectors * parts) + parts) + offset_sums * (vectors + 2);
       if (rows * vectors * parts + operands > registers) break;
       const int64_t columns = int64_t{vectors} * lanes;
       const int64_t row_tail = problem.m % rows;

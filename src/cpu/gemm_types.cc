@@ -162,8 +162,26 @@ int GemmArithmetic::MaxDepth(PrimitiveType lhs, PrimitiveType rhs) const {
   const auto is_byte = [](PrimitiveType type) { return type == PrimitiveType::kS8 || type == PrimitiveType::kU8; };
   const bool bytes = !is_float_ && bytes_ == 4 && is_byte(lhs) && is_byte(rhs) &&
                      (lhs == PrimitiveType::kS8 || rhs == PrimitiveType::kS8);
-  return bytes && Host().byte_dot ? 4 : 1;
+  return bytes && (Host().byte_dot || Host().word_dot) ? 4 : 1;
 }
+
+bool GemmArithmetic::MultipliesWords(int depth) { return depth == 4 && !Host().byte_dot; }
+
+bool GemmArithmetic::AddsOffset(PrimitiveType lhs, PrimitiveType rhs, int depth) {
+  return depth == 4 && lhs == PrimitiveType::kS8 && rhs == PrimitiveType::kS8 && !MultipliesWords(depth);
+}
+
+namespace {
+
+// The bytes of even or odd index among those of vectors of 32-bit lanes, as words.
+llvm::Value* WordsOf(llvm::IRBuilder<>& b, PrimitiveType type, llvm::Value* bytes, bool odd) {
+  const unsigned lanes = llvm::cast<llvm::FixedVectorType>(bytes->getType())->getNumElements();
+  llvm::Value* words = b.CreateBitCast(bytes, llvm::FixedVectorType::get(b.getInt16Ty(), 2 * lanes));
+  if (type == PrimitiveType::kU8) return odd ? b.CreateLShr(words, 8) : b.CreateAnd(words, 0xff);
+  return b.CreateAShr(odd ? words : b.CreateShl(words, 8), 8);
+}
+
+}  // namespace
 
 llvm::Value* GemmArithmetic::MultiplyAddGroups(llvm::IRBuilder<>& b, PrimitiveType lhs, PrimitiveType rhs,
                                                llvm::Value* x, llvm::Value* y, llvm::Value* sum) const {
@@ -177,6 +195,16 @@ llvm::Value* GemmArithmetic::MultiplyAddGroups(llvm::IRBuilder<>& b, PrimitiveTy
         pick(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_128, llvm::Intrinsic::x86_avx512bf16_dpbf16ps_256,
              llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512),
         {}, {sum, b.CreateBitCast(x, pairs), b.CreateBitCast(y, pairs)});
+  }
+  if (MultipliesWords(4)) {
+    for (const bool odd : {false, true}) {
+      llvm::Value* products =
+          b.CreateIntrinsic(pick(llvm::Intrinsic::x86_sse2_pmadd_wd, llvm::Intrinsic::x86_avx2_pmadd_wd,
+                                 llvm::Intrinsic::x86_avx512_pmaddw_d_512),
+                            {}, {WordsOf(b, lhs, x, odd), WordsOf(b, rhs, y, odd)});
+      sum = b.CreateAdd(sum, products);
+    }
+    return sum;
   }
   // The instruction takes unsigned bytes first, signed ones second.
   if (lhs == PrimitiveType::kS8 && rhs == PrimitiveType::kU8) std::swap(x, y);

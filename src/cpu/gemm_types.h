@@ -38,10 +38,13 @@ class GemmArithmetic {
   llvm::Value* FromStored(llvm::IRBuilder<>& b, hlo::PrimitiveType type, llvm::Value* stored) const;
   // GemmSchedule::depth that the host has for operands of these types; 1 when none.
   int MaxDepth(hlo::PrimitiveType lhs, hlo::PrimitiveType rhs) const;
-  // sum + the products of groups of `depth` elements in each 32-bit lane of x and y, which are of these types. Of two
-  // signed bytes, 128 is added to that of x: whoever calls takes the product of 128s and y off in the end.
+  // Whether groups of bytes are multiplied as words, of which all of rhs and of a row of lhs need registers twice.
+  static bool MultipliesWords(int depth);
+  // sum + the products of groups of `depth` elements in each 32-bit lane of x and y, which are of these types. Where
+  // AddsOffset(), 128 is added to the elements of x: whoever calls takes the product of 128s and y off in the end.
   llvm::Value* MultiplyAddGroups(llvm::IRBuilder<>& b, hlo::PrimitiveType lhs, hlo::PrimitiveType rhs, llvm::Value* x,
                                  llvm::Value* y, llvm::Value* sum) const;
+  static bool AddsOffset(hlo::PrimitiveType lhs, hlo::PrimitiveType rhs, int depth);
   // The sum, rounded or wrapped to `result` and in its register form.
   kernel::Value ToResult(llvm::IRBuilder<>& b, hlo::PrimitiveType result, const GemmValue& sum) const;
   // Register form to memory form, one part.

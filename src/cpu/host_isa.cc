@@ -56,12 +56,14 @@ HostIsa Detect() {
     isa.masked_moves = true;
     isa.brain_dot = has("avx512bf16");
     isa.byte_dot = has("avx512vnni");
+    isa.word_dot = true;
     if (has("amx-tile") && (has("amx-bf16") || has("amx-int8")) && (AssumesIsa() || MayUseMatrixRegisters())) {
       isa.matrix_brain_dot = has("amx-bf16");
       isa.matrix_byte_dot = has("amx-int8");
     }
   } else if (has("avx")) {
     isa.vector_bytes = 32;
+    isa.word_dot = has("avx2");
     if (has("avx2") && isa.fma) isa.compiled_vector_bytes = 32;
   }
 #if defined(__aarch64__)

@@ -21,6 +21,7 @@ struct HostIsa {
   bool half_conversions = false;  // f16 <-> f32 in vectors
   bool brain_dot = false;         // products of bf16 pairs added to f32 (AVX512-BF16)
   bool byte_dot = false;          // products of four unsigned with four signed bytes added to s32 (AVX512-VNNI)
+  bool word_dot = false;          // products of pairs of words of 16 bits added to s32 (AVX2)
   // The same for matrices of 16 by 16 sums at once (AMX), where the system permits this process to use them.
   bool matrix_brain_dot = false;
   bool matrix_byte_dot = false;

@@ -129,6 +129,10 @@ Real Expm1(Real x) {
 
 Real Logistic(Real x) {
   const bool f32 = IsF32(x);
+  if (f32 && x.builder().flushes_subnormals && !HasScaling(x.builder())) {
+    // At -88 it is subnormal, which the division flushes.
+    return 1.0 / (ExpBounded(-AtLeast(AtMost(x, 20.0), -88.0)) + 1.0);
+  }
   // With x = n ln 2 - r it is 2^n / (2^n + e^r). Past the bounds the result is 1 or 0.
   Real clamped = AtLeast(AtMost(x, f32 ? 20.0 : 40.0), f32 ? -105.0 : -747.0);
   ExpReduction e = ReduceExp(clamped, {.offset = ScaleOffset(x), .negates_rest = true});

@@ -29,6 +29,9 @@ llvm::Value* ScaleVector(llvm::IRBuilder<>& ir, llvm::Value* x, llvm::Value* n) 
   return ir.CreateIntrinsic(id, {}, arguments);
 }
 
+// Where the last product flushes what is subnormal, two of them are all there is to do.
+bool ScalesInTwo(Real x) { return !IsF32(x) || (x.builder().flushes_subnormals && x.builder().target == Target::kCpu); }
+
 }  // namespace
 
 bool HasScaling(const VectorBuilder& b) {
@@ -43,23 +46,21 @@ Real ScaleByInstruction(Real x, Real n) {
                       [&](llvm::ArrayRef<llvm::Value*> pieces) { return ScaleVector(b.ir, pieces[0], pieces[1]); })};
 }
 
-int ScaleOffset(Real x) { return IsF32(x) ? x.exponent_bias() - 1 : 2 * x.exponent_bias() - 1; }
+int ScaleOffset(Real x) { return (ScalesInTwo(x) ? 2 : 1) * x.exponent_bias() - 1; }
 
 double ScaleUnit(Real x) { return HasScaling(x.builder()) ? 1 : 2; }
 
 Real Scale(Real significand, Real n, Integer rounded) {
   if (HasScaling(n.builder())) return ScaleByInstruction(significand, n);
-  if (!IsF32(n) || n.builder().target == Target::kGpu) {
-    return ScaleInTwo(Select(n < -1075.0, 0.0, significand), n, IsF32(n) ? rounded + n.exponent_bias() : rounded);
-  }
+  if (!IsF32(n)) return ScaleInTwo(Select(n < -1075.0, 0.0, significand), n, rounded);
+  if (ScalesInTwo(n)) return ScaleInTwo(significand, n, rounded);
+  if (n.builder().target == Target::kGpu) return ScaleInTwo(significand, n, rounded + n.exponent_bias());
   // Counts of the smallest subnormal number are the bits of the result, be it subnormal or just normal.
   Mask tiny = n < -125.0;
   Integer exponent = rounded + Select(tiny, rounded.Constant(149), 0);
   Real scaled = significand * exponent.Shl(n.mantissa_bits()).AsReal();
   // The largest number below 1/2: sums round to integers.
   Integer count = (scaled + 0x1.fffffep-2).ToSigned();
-  // What reads it in another kernel, where subnormals count, takes no time there for a zero.
-  if (n.builder().flushes_subnormals) count = Select(count < 1 << n.mantissa_bits(), count.Constant(0), count);
   return Select(tiny, count.AsReal(), scaled);
 }
 
