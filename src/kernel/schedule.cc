@@ -437,7 +437,8 @@ class Scheduler {
   // type after each op. They take longer to compile, which few elements do not repay, nor long chains that round: gelu
   // of bf16 would take 0.65 of the time and twice as long to compile. Of `cost` operations per element.
   int64_t RegistersOfChains(int loop, double cost, double function) const {
-    constexpr double kMinElements = 1 << 18, kManyOperations = 100, kManyRounded = 40;
+    constexpr double kMinElements = 1 << 18, kManyRounded = 40;
+    constexpr double kLongFunction = 100, kManyOperations = 500;  // which have enough steps that do not wait
     constexpr double kBehindMemory = 20;  // operations that f32 takes no longer to compute than to load and store
     double dearest = 0, rounding = 0;
     for (const Weighted& w : ops_) {
@@ -447,7 +448,8 @@ class Scheduler {
     }
     if (target_.target != Target::kCpu || ElementsAlong(loop) < kMinElements) return 1;
     if (rounding > 0) return cost > function && cost + rounding <= kManyRounded ? target_.vector_registers / 8 : 1;
-    const bool pays = dearest >= function && cost >= kBehindMemory && cost <= kManyOperations;
+    const bool pays =
+        dearest >= function && dearest <= kLongFunction && cost >= kBehindMemory && cost <= kManyOperations;
     return pays ? Tuning().kernels.function_registers : 1;
   }
 

@@ -124,6 +124,9 @@ constexpr Rule kRules[] = {
     {"divide(x, sqrt(y))", "multiply(x, rsqrt(y))", WideFloat, Rounds},
     {"divide(x, t:broadcast(sqrt(y)))", "multiply(x, t(rsqrt(y)))", WideFloat, Rounds},
     {"divide(1, add'(1, exponential'(negate(x))))", "logistic(x)", WideFloat, Rounds},
+    // The normal distribution's as JAX writes it.
+    {"select(compare.lt(abs(x), c), add(1, erf(x)), select(compare.gt(x, 0), subtract(2, erfc(abs(x))), erfc(abs(x))))",
+     "erfc(negate(x))", WideFloat, Rounds},
     // 2^x as JAX writes it: the product's rounding error would be multiplied by the exponent.
     {"exponential(multiply(v, c))", "exp2(v)", WideFloat, Ln2, Rounds},
 
