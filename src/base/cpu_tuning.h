@@ -90,7 +90,9 @@ struct ProductTuning {
   int64_t group_rows;          // packing it in groups of k, which generated kernels do as well,
   int64_t placed_rows;         // packing an rhs that can be read where it lies,
   int64_t sharing_rows;        // and one whose rows share few sets of the L2 cache
+  int64_t close_rows;          // and one whose rows have from close_row_bytes on
   int64_t wide_row_bytes;      // rows of rhs from here on lie on pages of their own
+  int64_t close_row_bytes;
   double panel_part;           // of packed rhs in one stretch of a long k, in L1 caches
   double block_caches;         // L2 caches that the columns of a block fill, where rhs is packed
   double block_work;           // less does not repay the call

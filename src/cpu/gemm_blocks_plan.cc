@@ -176,7 +176,9 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
   const bool widens_lhs = LhsWidening(spec, problem, arithmetic) != GemmWidening::kNone;
   // Runs of an lhs that is widened become one.
   schedule.pack_rhs = MustPack(problem, schedule) || spec.rhs_work > 0 || (widens_lhs && problem.k_outer > 1) ||
-                      (wide_rows && problem.m * problem.m_outer >= costs.placed_rows);
+                      (wide_rows && problem.m * problem.m_outer >= costs.placed_rows) ||
+                      (problem.rhs_k * element >= costs.close_row_bytes &&
+                       problem.m * problem.m_outer >= costs.close_rows && all_steps >= costs.close_rows);
   schedule.pack_lhs =
       widens_lhs ? problem.lhs_k != 1
                  : spec.lhs_work == 0 && problem.lhs_m == 1 && problem.k_outer == 1 && problem.lhs_k * element >= 256;
@@ -186,7 +188,9 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
   const int64_t step_bytes = columns * element;
   const bool whole = (schedule.pack_rhs || !wide_rows) && !schedule.pack_lhs &&
                      all_steps * step_bytes <= Host().l2_bytes / (direct ? 8 : 4);
-  const double stretch = costs.panel_part * static_cast<double>(Host().l1_bytes) / static_cast<double>(step_bytes);
+  // What tiles of a transposed lhs share stays in the first-level cache.
+  const double panel_part = schedule.pack_lhs ? std::min(costs.panel_part, 0.5) : costs.panel_part;
+  const double stretch = panel_part * static_cast<double>(Host().l1_bytes) / static_cast<double>(step_bytes);
   const auto parts = std::max<int64_t>(std::llround(static_cast<double>(all_steps) / stretch), 1);
   const int64_t unit = problem.k_outer > 1 ? problem.k : spec.lhs_work + spec.rhs_work > 0 ? kMadeSteps : 8;
   schedule.k_block = whole ? all_steps : std::min(CeilDivide(CeilDivide(all_steps, parts), unit) * unit, all_steps);

@@ -106,8 +106,9 @@ std::vector<int64_t> BatchDimensionsOfUpdates(const hlo::ScatterAttributes& attr
 // Into how many parts the last dimension of the scatter's windows is divided, for tasks that each go over all updates:
 // windows that begin at its first element do not meet in different parts of it. 1 where it is too short, or there are
 // few updates. 100,000 rows of 64 take 0.75 of the time on two cores, and 1.5 times as long on one.
-int64_t PartsOfWindows(const hlo::ScatterAttributes& attributes, const hlo::Shape& operand, const hlo::Shape& updates) {
-  constexpr int64_t kLeastElements = int64_t{1} << 16, kPartBytes = 128, kMostParts = 16;
+int64_t PartsOfWindows(const hlo::ScatterAttributes& attributes, const hlo::Shape& operand, const hlo::Shape& updates,
+                       int threads) {
+  constexpr int64_t kLeastElements = int64_t{1} << 16, kPartBytes = 128;
   const int64_t last = updates.rank() - 1;
   if (attributes.update_window_dims.empty() || attributes.update_window_dims.back() != last ||
       absl::c_linear_search(attributes.inserted_window_dims, operand.rank() - 1) ||
@@ -117,14 +118,14 @@ int64_t PartsOfWindows(const hlo::ScatterAttributes& attributes, const hlo::Shap
     return 1;
   }
   const int64_t columns = updates.dimensions(last);
-  int64_t parts = std::min(columns * hlo::ByteWidth(operand.element_type()) / kPartBytes, kMostParts);
+  int64_t parts = std::min(columns * hlo::ByteWidth(operand.element_type()) / kPartBytes, int64_t{threads});
   while (parts > 1 && columns % parts != 0) --parts;
   return std::max<int64_t>(parts, 1);
 }
 
 // A loop over the updates in order; each is combined with the element that it meets, if that exists. Batches, in front,
 // do not meet, nor do parts of windows.
-absl::Status EmitScatter(BodyBuilder* body, const Instruction* scatter, int first_output, bool for_threads) {
+absl::Status EmitScatter(BodyBuilder* body, const Instruction* scatter, int first_output, int threads) {
   const auto& attributes = scatter->Get<hlo::ScatterAttributes>();
   const int64_t count = (scatter->operand_count() - 1) / 2;
   const hlo::Shape& operand = scatter->operand(0)->shape();
@@ -143,7 +144,7 @@ absl::Status EmitScatter(BodyBuilder* body, const Instruction* scatter, int firs
   }
   std::vector<int64_t> extents;
   for (int64_t d : order) extents.push_back(updates.dimensions(d));
-  const int64_t parts = for_threads ? PartsOfWindows(attributes, operand, updates) : 1;
+  const int64_t parts = PartsOfWindows(attributes, operand, updates, threads);
   const size_t parallel = batches + (parts > 1 ? 1 : 0);
   if (parts > 1) {
     extents.back() /= parts;
@@ -426,7 +427,7 @@ absl::StatusOr<Kernel> BuildOperand(const Instruction& fusion, const Instruction
   return kernel;
 }
 
-absl::StatusOr<Kernel> BuildKernel(const Instruction& instruction, bool for_threads) {
+absl::StatusOr<Kernel> BuildKernel(const Instruction& instruction, int threads) {
   Kernel kernel;
   kernel.name = instruction.name();
   BodyBuilder body(&kernel);
@@ -451,7 +452,7 @@ absl::StatusOr<Kernel> BuildKernel(const Instruction& instruction, bool for_thre
     if (leaf->opcode() == Opcode::kScatter) {
       end = i + static_cast<size_t>(leaf->shape().leaf_count());
       for (size_t k = i; k < end; ++k) kernel.parameters[first_output + k].is_updated = true;
-      KILN_RETURN_IF_ERROR(EmitScatter(&body, leaf, output, for_threads));
+      KILN_RETURN_IF_ERROR(EmitScatter(&body, leaf, output, threads));
       continue;
     }
     if (leaf->opcode() == Opcode::kDynamicUpdateSlice && InPlaceOperand(instruction, i) >= 0) {

@@ -9,9 +9,9 @@ namespace kiln::kernel {
 namespace {
 
 // The kernel of the root of `text`'s entry.
-std::string KernelText(const std::string& text, bool for_threads = false) {
+std::string KernelText(const std::string& text, int threads = 1) {
   auto module = ParseOrDie(text);
-  auto kernel = BuildKernel(*module->entry()->root(), for_threads);
+  auto kernel = BuildKernel(*module->entry()->root(), threads);
   return kernel.ok() ? ToString(*kernel) : kernel.status().ToString();
 }
 
@@ -134,7 +134,7 @@ ENTRY main {
 }
 
 // The nest of a scatter of 4096 rows of `columns`.
-std::string ScatterNest(int64_t columns, bool for_threads) {
+std::string ScatterNest(int64_t columns, int threads) {
   const std::string row = std::to_string(columns);
   const std::string text = KernelText(
       R"(HloModule m
@@ -153,17 +153,17 @@ ENTRY main {
           row +
           R"(] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add
 })",
-      for_threads);
+      threads);
   const size_t begin = text.find("nest");
   return text.substr(begin, text.find('\n', begin) - begin);
 }
 
 TEST(KernelTextTest, ThreadsShareTheWindowsOfAScatter) {
-  EXPECT_EQ(ScatterNest(96, /*for_threads=*/true), "nest parallel i0 in 3 serial i1 in 4096 serial i2 in 32");
-  EXPECT_EQ(ScatterNest(96, /*for_threads=*/false), "nest serial i0 in 4096 serial i1 in 96");
+  EXPECT_EQ(ScatterNest(96, /*threads=*/4), "nest parallel i0 in 3 serial i1 in 4096 serial i2 in 32");
+  EXPECT_EQ(ScatterNest(96, /*threads=*/1), "nest serial i0 in 4096 serial i1 in 96");
   // Too short, and with no part of as many lines.
-  EXPECT_EQ(ScatterNest(32, /*for_threads=*/true), "nest serial i0 in 4096 serial i1 in 32");
-  EXPECT_EQ(ScatterNest(67, /*for_threads=*/true), "nest serial i0 in 4096 serial i1 in 67");
+  EXPECT_EQ(ScatterNest(32, /*threads=*/4), "nest serial i0 in 4096 serial i1 in 32");
+  EXPECT_EQ(ScatterNest(67, /*threads=*/4), "nest serial i0 in 4096 serial i1 in 67");
 }
 
 }  // namespace
