@@ -227,6 +227,10 @@ bool ScalarEmitter::HasExtremeLane(hlo::Opcode opcode, PrimitiveType type) {
 }
 
 bool ScalarEmitter::HasExtremeKeys(hlo::Opcode opcode, PrimitiveType type) const {
+  // Without AVX-512 vectors of single bits are taken apart.
+  if (type == PrimitiveType::kPred) {
+    return b_.target == Target::kCpu && !HasAvx512() && (opcode == hlo::Opcode::kOr || opcode == hlo::Opcode::kAnd);
+  }
   // Without AVX-512 there is no instruction for the larger of two integers of 64 bits.
   return b_.target == Target::kCpu && HasExtremeLane(opcode, type) && (hlo::BitWidth(type) < 64 || HasAvx512());
 }
@@ -247,12 +251,16 @@ int64_t KeyOffset(PrimitiveType type, bool is_max) {
 }  // namespace
 
 Value ScalarEmitter::ExtremeKey(const Value& value, bool is_max) {
+  if (value.type == PrimitiveType::kPred) return {PrimitiveType::kU8, b_.ir.CreateSExt(value.value, b_.IntType(8))};
   const int bits = hlo::BitWidth(value.type);
   const PrimitiveType key = bits == 16 ? PrimitiveType::kU16 : bits == 32 ? PrimitiveType::kU32 : PrimitiveType::kU64;
   return Of(key, TotalOrder(b_, value.type, value.value) - KeyOffset(value.type, is_max));
 }
 
 Value ScalarEmitter::OfExtremeKey(const Value& key, PrimitiveType type, bool is_max) {
+  if (type == PrimitiveType::kPred) {
+    return {type, b_.ir.CreateICmpSLT(key.value, llvm::Constant::getNullValue(key.value->getType()))};
+  }
   // The order of the bits is its own inverse.
   const Integer order = IntegerOf(key) + KeyOffset(type, is_max);
   return Of(type, b_.ir.CreateBitCast(TotalOrder(b_, type, order), RegisterType(type)));

@@ -82,6 +82,7 @@ class ScalarEmitter {
 
   // Unsigned integers that are ordered like floats of 16 bits or more: zeros by their signs, NaN above all numbers for
   // a maximum and below all for a minimum. One instruction finds the larger of two, which the float is found of again.
+  // Of predicates bytes of ones or zeros.
   Value ExtremeKey(const Value& value, bool is_max);
   Value OfExtremeKey(const Value& key, hlo::PrimitiveType type, bool is_max);
   // The largest (or smallest) key of all lanes, a power of two of them: a scalar.
