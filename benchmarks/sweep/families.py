@@ -236,7 +236,7 @@ def loops():
         yield f"rows_{title}", lambda x: jax.lax.scan(lambda c, row: (c * 0.5 + row, c.max()), x[0], x), [(type, (steps, size))]
         yield f"until_{title}", lambda x, n=steps: jax.lax.while_loop(lambda s: (s[0] < n) & (s[1].sum() < 1e30), lambda s: (s[0] + 1, s[1] * 0.999), (0, x)), [vector]
         if size <= 256:
-            yield f"recurrent_{title}", lambda x, w, n=steps: jax.lax.fori_loop(0, n, lambda i, v: jnp.tanh(v @ w), x), [vector, (type, (size, size))]
+            yield f"recurrent_{title}", lambda x, w, n=steps: jax.lax.fori_loop(0, n, lambda i, v: jnp.tanh(v @ (w * 0.05)), x), [vector, (type, (size, size))]
             yield f"gradient_{title}", jax.grad(lambda w, x, n=steps: jax.lax.scan(lambda v, _: (jnp.tanh(v * w), None), x, None, n)[0].sum()), [vector, vector]
 
 
