@@ -63,6 +63,14 @@ def test_benchmark_runs(tmp_path):
     assert len(rows) == 2 and not any(row["mismatch"] or row["engines"][engine]["error"] for row in rows for engine in ("kiln", "cpu"))
 
 
-@pytest.mark.parametrize("script", [["examples/digits.py"], ["-m", "benchmarks"], ["scripts/run_tests.py"]])
+def test_sweep_runs(tmp_path):
+    results = tmp_path / "results.json"
+    output = run(sys.executable, "-m", "benchmarks.sweep", "--only", "(casts/f32_s32|unary/abs_f64)_1[0-9]*$", "--below", "1e9", "--json", results)
+    rows = [json.loads(line) for line in results.read_text().splitlines()]
+    assert {row["name"] for row in rows} == {"casts/f32_s32_16384", "unary/abs_f64_1000"} and "2 listed" in output
+    assert all(row["kiln"] > 0 and row["cpu"] > 0 and not row["differs"] for row in rows)
+
+
+@pytest.mark.parametrize("script", [["examples/digits.py"], ["-m", "benchmarks"], ["-m", "benchmarks.sweep"], ["scripts/run_tests.py"]])
 def test_help(script):
     assert "usage:" in run(sys.executable, *script, "--help")
