@@ -1,10 +1,10 @@
 // Rate of one matrix product: gemm_bench TYPE M N K [LAYOUTS [THREADS [BATCH]]].
 // TYPE is an HLO type name; LAYOUTS two letters of n and t (rhs "t": contiguous along k). Options after that change the
 // schedule: rows=, vectors=, unroll=, pack_lhs=, pack_rhs=, m_block=, n_block=, k_block=, asm and ir (print them).
-#include <algorithm>
-#include <chrono>
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -1,6 +1,6 @@
 """Times thousands of small programs on Kiln and on XLA:CPU in one process and lists those that Kiln is slower for.
 
-  python -m benchmarks.sweep                              every family: some 5,000 programs, about an hour
+  python -m benchmarks.sweep                              every family: some 5,000 programs, about 25 minutes
   python -m benchmarks.sweep --only 'products/f32_nn'     programs whose names FAMILY/NAME match
   python -m benchmarks.sweep --share 7 --threads 1        every seventh program, on one processor
   python -m benchmarks.sweep --below 0.9 --json out.json  lists those under 0.9; keeps all figures
@@ -32,7 +32,12 @@ def options_of(arguments):
     parser.add_argument("--below", type=float, default=0.95, help="list programs with a lower ratio (default: %(default)s)")
     parser.add_argument("--json", metavar="FILE", type=pathlib.Path, help="write the figures of every program to FILE, line by line")
     parser.add_argument("--list", action="store_true", help="print the names of the programs and stop")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    try:
+        re.compile(options.only)
+    except re.error as error:
+        parser.error(f"--only: {options.only!r} is no regular expression: {error}")
+    return parser, options
 
 
 class Engines:
@@ -94,7 +99,7 @@ def difference(ours, theirs, np):
 
 
 def main(arguments=None):
-    options = options_of(arguments)
+    parser, options = options_of(arguments)
     if options.threads:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.threads])  # before any engine counts processors
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -107,7 +112,9 @@ def main(arguments=None):
 
     warnings.filterwarnings("ignore")
     programs = [(f"{family.__name__}/{name}", function, specs) for family in FAMILIES for name, function, specs in family()]
-    programs = [program for program in programs if re.search(options.only, program[0])][:: options.share]
+    programs = [program for program in programs if re.search(options.only, program[0])][:: max(options.share, 1)]
+    if not programs:
+        parser.error(f"no program's name matches {options.only!r}; --list prints them")
     if options.list:
         print("\n".join(name for name, _, _ in programs))
         return 0
@@ -115,7 +122,7 @@ def main(arguments=None):
     ratios, listed = [], 0
     for name, function, specs in tqdm.tqdm(programs, unit="program", disable=not sys.stderr.isatty(), leave=False):
         try:
-            wide = any(type in ("f64", "s64", "c128") for type, *_ in specs) or re.search("_[fs]64_", name)
+            wide = any(type in ("f64", "s64") for type, *_ in specs) or re.search("_[fs]64_", name)
             with jax.enable_x64(bool(wide)):
                 arrays = tuple(inputs.of_type(*spec, seed=index) for index, spec in enumerate(specs))
                 engines = Engines(jax, function, arrays)

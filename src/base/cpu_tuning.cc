@@ -218,8 +218,8 @@ constexpr CpuTuning MakeNarrow() {
   // rows, and 1.18 for 48; with 64 columns it gains nothing.
   row.products.close_rows = 96;
   row.products.close_row_bytes = 384;
-  // `gemm_bench f32 M N K nn 1` on a Zen 3 server of 512 kB of L2 cache, of 100 GFLOP/s: 2048, 2048, 2048 85 instead of
-  // 77; 128, 3072, 768 87 instead of 63; 512, 512, 4096 93 instead of 79.
+  // `gemm_bench f32 M N K nn 1` of 99 GFLOP/s, the best of five in turns: 2048, 2048, 2048 87 instead of 72; 128, 3072,
+  // 768 79 instead of 55; 512, 512, 4096 88 instead of 83; 1024, 1024, 1024 90 instead of 87.
   row.products.panel_part = 2;
   row.products.block_caches = 2;
   // Eight lanes take fewer steps: of c64 rows of 12 to 1000, those of 32 to 60, 100, 243 and 343 take 1.1 to 1.5 times

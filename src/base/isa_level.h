@@ -28,7 +28,7 @@ bool IsFeatureAllowed(absl::string_view feature);
 // Whether limit, processor and operating system allow the AVX-512 of every server and desktop that has it; the first
 // accelerators with less count as AVX2.
 bool HasAvx512();
-
+// The same of AVX2.
 bool HasAvx2();
 
 // Whether limit and processor allow a product and a sum in one instruction.

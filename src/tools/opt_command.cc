@@ -153,7 +153,12 @@ absl::Status Check(OptOptions* given) {
 }
 
 absl::Status Run(const OptOptions& options) {
-  if (const std::optional<IsaLevel> level = ParseIsaLevel(options.isa)) AssumeIsa(*level);
+  if (const std::optional<IsaLevel> level = ParseIsaLevel(options.isa)) {
+#if !defined(__x86_64__)
+    return InvalidArgument("--isa=", options.isa, ": this build generates code for another kind of processor than x86");
+#endif
+    AssumeIsa(*level);
+  }
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<hlo::Module> module, LoadProgram(options.file));
   Printer printer(options);
   if (options.target == "cpu" && (NeedsCpu(options) || options.time_passes)) {

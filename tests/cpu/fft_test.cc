@@ -148,7 +148,7 @@ TEST(Fft, LongRowsOfLargePrimeFactors) {
   ExpectTransforms({}, {2 * 2053}, /*is_double=*/true);
 }
 
-// Threads share the convolution of a long row, of 135,000 to 153,000 numbers by what the vectors favor.
+// Threads share the convolution of a long row, of 131,073 numbers and up to 153,000 by what the vectors favor.
 TEST(Fft, LongConvolutionsTakeTwoArrays) {
   const std::unique_ptr<hlo::Module> module = ParseOrDie(
       "HloModule m\nENTRY e {\n  x = c64[8,65537] parameter(0)\n"
