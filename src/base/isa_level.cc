@@ -101,7 +101,9 @@ bool HasHalfArithmetic() { return HasAvx512() && !AssumesIsa() && KILN_PROCESSOR
 
 bool HasProductKernels() { return HasAvx512() || (HasFma() && HasAvx2()); }
 
-bool HasBrainKernels() { return HasAvx512() && KILN_PROCESSOR_HAS("avx512bf16"); }
+bool HasBrainConversions() { return HasAvx512() && KILN_PROCESSOR_HAS("avx512bf16"); }
+
+bool HasBrainKernels() { return HasBrainConversions(); }
 
 bool HalvesVectors() {
 #if defined(__x86_64__)

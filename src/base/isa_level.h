@@ -37,6 +37,9 @@ bool HasFma();
 // Whether there are instructions for f16 itself, which needs not be widened then.
 bool HasHalfArithmetic();
 
+// Whether one instruction rounds f32 to bf16.
+bool HasBrainConversions();
+
 // Whether there are kernels compiled with Kiln for products of f32 and f64, or of bf16 (cpu/gemm_kernels.h), on x86:
 // operands that are made have not been tried with those of ARM.
 bool HasProductKernels();

@@ -27,6 +27,7 @@
 #include "src/kernel/shared_places.h"
 #include "src/kernel/stage_sharing.h"
 #include "src/kernel/subnormals.h"
+#include "src/kernel/transposed_rows.h"
 
 namespace kiln::cpu {
 
@@ -212,6 +213,7 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
     kernel::SharePlaces(&scheduled->kernel);
     kernel::TargetInfo target = target_;
     if (IsReadAgain(*instruction)) target.streaming_bytes = Tuning().kernels.streaming_temporary_bytes;
+    kernel::JoinTransposedRows(&scheduled->kernel, target);
     kernel::WidenNarrowRows(&scheduled->kernel, target);
     scheduled->kernel.flushes_subnormals = kernel::FlushesSubnormals(scheduled->kernel);
     for (const kernel::Nest& nest : scheduled->kernel.nests) {

@@ -16,9 +16,10 @@ template <typename T>
 struct Square {
   const T* from;
   T* to;
-  int64_t from_pitch, to_pitch;
+  const int64_t* rows;
+  int64_t to_pitch;
 
-  const T* Row(int64_t row, int64_t column) const { return from + row * from_pitch + column; }
+  const T* Row(int64_t row, int64_t column) const { return from + rows[row] + column; }
   T* Column(int64_t column, int64_t row) const { return to + column * to_pitch + row; }
 };
 
@@ -46,9 +47,53 @@ void TransposeElements(const Square<T>& square, int64_t rows, int64_t columns) {
   }
 }
 
+// 16 bytes of each vector after the other, beginning with the first 16 of each.
+template <typename T, int kSide, int kRows, int... group, int... i>
+KILN_INLINE void StorePieces(const typename Several<T, kSide>::Type (&tile)[kRows], T* to,
+                             std::integer_sequence<int, group...>, std::integer_sequence<int, i...> piece) {
+  const auto store = [&]<int kFirst>() __attribute__((always_inline)) {
+    KILN_FULLY_UNROLLED for (int row = 0; row < kRows; ++row) {
+      const auto part = Part<kFirst>(tile[row], piece);
+      std::memcpy(to + kFirst * kRows + row * static_cast<int>(sizeof...(i)), &part, sizeof(part));
+    }
+  };
+  (store.template operator()<group* static_cast<int>(sizeof...(i))>(), ...);
+}
+
+// Few rows, of which columns lie one behind the other where they are written: vectors of them are interleaved.
+template <typename T, int kSide, int kRows>
+KILN_INLINE void InterleaveRows(const Square<T>& square, int64_t columns) {
+  using V = typename Several<T, kSide>::Type;
+  constexpr int kPiece = std::min<int>(16 / sizeof(T), kSide);
+  constexpr auto kNumbers = std::make_integer_sequence<int, kSide>();
+  constexpr auto kPieceNumbers = std::make_integer_sequence<int, kPiece>();
+  for (int64_t column = 0; column < columns; column += kSide) {
+    const int64_t c = std::min(column, columns - kSide);
+    V tile[kRows];
+    KILN_FULLY_UNROLLED for (int i = 0; i < kRows; ++i) std::memcpy(&tile[i], square.Row(i, c), sizeof(V));
+    // Each round interleaves halves of the rows, 16 bytes by themselves: piece g of vector i is then piece i of those
+    // of group g of columns.
+    KILN_FULLY_UNROLLED for (int round = 1; round < kRows; round *= 2) {
+      V next[kRows];
+      KILN_FULLY_UNROLLED for (int i = 0; i < kRows / 2; ++i) {
+        next[2 * i] = Interleaved<1, kPiece, 0>(tile[i], tile[i + kRows / 2], kNumbers);
+        next[2 * i + 1] = Interleaved<1, kPiece, 1>(tile[i], tile[i + kRows / 2], kNumbers);
+      }
+      std::copy(next, next + kRows, tile);
+    }
+    T* to = square.Column(c, 0);
+    StorePieces<T, kSide, kRows>(tile, to, std::make_integer_sequence<int, kSide / kPiece>(), kPieceNumbers);
+  }
+}
+
 // Goes along what is written first. The last tiles of a side overlap the ones before where the side has a whole one.
 template <typename T, int kSide, bool kStreams>
 KILN_INLINE void TransposeTiles(const Square<T>& square, int64_t rows, int64_t columns) {
+  if (rows < kSide && columns >= kSide && rows == square.to_pitch) {
+    if (rows == 2) return InterleaveRows<T, kSide, 2>(square, columns);
+    if (rows == 4) return InterleaveRows<T, kSide, 4>(square, columns);
+    if (rows == 8) return InterleaveRows<T, kSide, 8>(square, columns);
+  }
   if (rows < kSide || columns < kSide) {
     if constexpr (kSide > 4) return TransposeTiles<T, kSide / 2, /*kStreams=*/false>(square, rows, columns);
     return TransposeElements(square, rows, columns);
@@ -61,15 +106,15 @@ KILN_INLINE void TransposeTiles(const Square<T>& square, int64_t rows, int64_t c
   }
 }
 
-#define KILN_TRANSPOSE(name, width, attributes)                                                                  \
-  template <typename T>                                                                                          \
-  attributes void name(const char* from, char* to, int64_t from_pitch, int64_t to_pitch, int64_t rows,           \
-                       int64_t columns, int64_t streams) {                                                       \
-    constexpr int kSide = std::min<int>(width / sizeof(T), 32);                                                  \
-    const Square<T> square = {reinterpret_cast<const T*>(from), reinterpret_cast<T*>(to), from_pitch, to_pitch}; \
-    if (kSide * sizeof(T) == 64 && streams != 0)                                                                 \
-      return TransposeTiles<T, kSide, kSide * sizeof(T) == 64>(square, rows, columns);                           \
-    TransposeTiles<T, kSide, false>(square, rows, columns);                                                      \
+#define KILN_TRANSPOSE(name, width, attributes)                                                              \
+  template <typename T>                                                                                      \
+  attributes void name(const char* from, char* to, const int64_t* rows, int64_t to_pitch, int64_t row_count, \
+                       int64_t columns, int64_t streams) {                                                   \
+    constexpr int kSide = std::min<int>(width / sizeof(T), 32);                                              \
+    const Square<T> square = {reinterpret_cast<const T*>(from), reinterpret_cast<T*>(to), rows, to_pitch};   \
+    if (kSide * sizeof(T) == 64 && streams != 0)                                                             \
+      return TransposeTiles<T, kSide, kSide * sizeof(T) == 64>(square, row_count, columns);                  \
+    TransposeTiles<T, kSide, false>(square, row_count, columns);                                             \
   }
 KILN_TRANSPOSE(Transpose128, 16, )
 #if defined(__x86_64__)

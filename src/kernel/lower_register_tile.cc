@@ -18,7 +18,7 @@ constexpr size_t kMaxUnrolledStatements = 8;
 
 }  // namespace
 
-const Store* NestLowering::TransposedStore(int64_t* from_pitch, int64_t* to_pitch) const {
+const Store* NestLowering::TransposedStore(int64_t* pitch) const {
   const TileSchedule& tile = schedule_.tile;
   const std::vector<Block::Statement>& statements = nest_.body.statements;
   if (statements.size() != 2 || statements[0].kind != Block::Kind::kOp || statements[0].index != tile.loads[0] ||
@@ -31,37 +31,45 @@ const Store* NestLowering::TransposedStore(int64_t* from_pitch, int64_t* to_pitc
     return LinearStride(kernel_.terms, offset, loop, tile.size * tile.together, stride);
   };
   int64_t load_step, store_step;
-  const bool is_transposed =
-      store.value == tile.loads[0] && store.predicate == kNoValue && !kernel_.parameters[store.parameter].is_updated &&
-      has_stride(load.offset, tile.load_loop, &load_step) && load_step == 1 &&
-      has_stride(load.offset, tile.store_loop, from_pitch) && has_stride(store.offset, tile.store_loop, &store_step) &&
-      store_step == 1 && has_stride(store.offset, tile.load_loop, to_pitch);
+  const bool is_transposed = store.value == tile.loads[0] && store.predicate == kNoValue &&
+                             !kernel_.parameters[store.parameter].is_updated &&
+                             has_stride(load.offset, tile.load_loop, &load_step) && load_step == 1 &&
+                             has_stride(store.offset, tile.store_loop, &store_step) && store_step == 1 &&
+                             has_stride(store.offset, tile.load_loop, pitch);
   return is_transposed ? &store : nullptr;
 }
 
-void NestLowering::TransposeSquare(const Store& store, int64_t from_pitch, int64_t to_pitch, llvm::Value* load_number,
-                                   llvm::Value* store_number) {
+absl::Status NestLowering::TransposeSquare(const Store& store, int64_t pitch, llvm::Value* rows_begin,
+                                           llvm::Value* load_number, llvm::Value* store_number) {
   const TileSchedule& tile = schedule_.tile;
   const auto span = static_cast<uint64_t>(tile.size * tile.together);
-  const auto extent = [&](int loop, llvm::Value* number) {
-    llvm::Value* first = b_.CreateMul(number, b_.getInt64(span));
+  llvm::Value* first_row = b_.CreateMul(store_number, b_.getInt64(span));
+  llvm::Value* first_column = b_.CreateMul(load_number, b_.getInt64(span));
+  const auto extent = [&](int loop, llvm::Value* first) {
     index_.SetLoop(loop, first);
     llvm::Value* rest = b_.CreateSub(b_.getInt64(kernel_.loops[loop].extent), first);
     return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, rest, b_.getInt64(span));
   };
-  llvm::Value* columns = extent(tile.load_loop, load_number);
-  llvm::Value* rows = extent(tile.store_loop, store_number);
+  llvm::Value* columns = extent(tile.load_loop, first_column);
+  llvm::Value* rows = extent(tile.store_loop, first_row);
   const Op& load = kernel_.ops[tile.loads[0]];
   const int64_t width = hlo::ByteWidth(load.type);
   llvm::Type* element = b_.getIntNTy(static_cast<unsigned>(8 * width));
-  llvm::Value* arguments[] = {b_.CreateGEP(element, ArrayOf(load.parameter), index_.Scalar(load.offset)),
-                              b_.CreateGEP(element, ArrayOf(store.parameter), index_.Scalar(store.offset)),
-                              b_.getInt64(static_cast<uint64_t>(from_pitch)),
-                              b_.getInt64(static_cast<uint64_t>(to_pitch)),
+  llvm::Value* to = b_.CreateGEP(element, ArrayOf(store.parameter), index_.Scalar(store.offset));
+  KILN_RETURN_IF_ERROR(EmitLoop(b_.getInt64(0), rows, b_.getInt64(1), [&](llvm::Value* row) {
+    index_.SetLoop(tile.store_loop, b_.CreateAdd(first_row, row));
+    b_.CreateStore(index_.Scalar(load.offset), b_.CreateGEP(b_.getInt64Ty(), rows_begin, row));
+    return absl::OkStatus();
+  }));
+  llvm::Value* arguments[] = {ArrayOf(load.parameter),
+                              to,
+                              rows_begin,
+                              b_.getInt64(static_cast<uint64_t>(pitch)),
                               rows,
                               columns,
                               b_.getInt64(schedule_.streaming_stores && StreamsAligned(store) ? 1 : 0)};
   CallByName(SquareTranspositionName(width), arguments);
+  return absl::OkStatus();
 }
 
 absl::Status NestLowering::LowerRegisterTiles(const Segment& segment, const std::function<absl::Status(int)>& deeper) {
@@ -76,13 +84,13 @@ absl::Status NestLowering::LowerRegisterTiles(const Segment& segment, const std:
         b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(first, b_.getInt64(span)), b_.getInt64(extent));
     return EmitLoop(first, limit, step, body);
   };
-  int64_t from_pitch, to_pitch;
-  if (const Store* store = TransposedStore(&from_pitch, &to_pitch)) {
+  int64_t pitch;
+  if (const Store* store = TransposedStore(&pitch)) {
+    llvm::Value* rows = Slot(llvm::ArrayType::get(b_.getInt64Ty(), kMaxSquareRows), /*alignment=*/64);
     return InVector(tile.store_loop, static_cast<int>(size), [&] {
       return ForEachTile({begin_ != nullptr ? begin_ : b_.getInt64(0), b_.getInt64(1)}, end_, span,
                          [&](llvm::Value* load_number, llvm::Value* store_number) {
-                           TransposeSquare(*store, from_pitch, to_pitch, load_number, store_number);
-                           return absl::OkStatus();
+                           return TransposeSquare(*store, pitch, rows, load_number, store_number);
                          });
     });
   }

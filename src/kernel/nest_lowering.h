@@ -138,12 +138,12 @@ class NestLowering {
   // store loop.
   absl::Status LowerRegisterTiles(const Segment& segment, const std::function<absl::Status(int)>& deeper);
 
-  // The store of a nest that does nothing but transpose, and by how much rows lie apart where they are read and
-  // written; null for other nests.
-  const Store* TransposedStore(int64_t* from_pitch, int64_t* to_pitch) const;
-  // Calls what transposes the square with these numbers (square_transposition.h).
-  void TransposeSquare(const Store& store, int64_t from_pitch, int64_t to_pitch, llvm::Value* load_number,
-                       llvm::Value* store_number);
+  // The store of a nest that does nothing but transpose, and by how much what it writes lies apart; null for other
+  // nests.
+  const Store* TransposedStore(int64_t* pitch) const;
+  // Calls what transposes the square with these numbers (square_transposition.h), with room for the places of its rows.
+  absl::Status TransposeSquare(const Store& store, int64_t pitch, llvm::Value* rows_begin, llvm::Value* load_number,
+                               llvm::Value* store_number);
 
   // The tile at these iterations; `whole`: none of it is beyond the loops' ends.
   absl::Status LowerRegisterTile(llvm::Value* load_base, llvm::Value* store_base, bool whole, const Innermost& body);

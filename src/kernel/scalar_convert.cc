@@ -68,14 +68,46 @@ Real DecodeSmallFloat(PrimitiveType type, Integer bits) {
   return (value | sign).AsReal();
 }
 
-// f32 to the bits of such a type: to nearest even, special values as in base/small_float.h.
+// f32 rounded to the upper half of its bits, the lower half zero but for NaN.
+Integer RoundUpperHalf(Real f32) {
+  const Integer u = f32.AsInteger();
+  const Integer rounded = u + ((u.Shr(16) & 1) + 0x7fff);
+  return Select(f32.IsNan(), u.Constant(kF32Nan), rounded & ~int64_t{0xffff});
+}
+
+// The same in one instruction, as 16 bits. It takes subnormals for zeros: these are rounded as numbers of the next
+// exponent, whose mantissas mean the same.
+Integer ConvertToBrain(Real f32) {
+  const VectorBuilder& b = f32.builder();
+  const Integer u = f32.AsInteger();
+  const Mask is_subnormal = (u & kF32Infinity) == 0;
+  const Real number = b.flushes_subnormals ? f32 : Select(is_subnormal, u | 0x00800000, u).AsReal();
+  llvm::Value* brain = b.ir.CreateFPTrunc(number, b.Vector(llvm::Type::getBFloatTy(b.context())));
+  const Integer code(b, b.ir.CreateBitCast(brain, b.IntType(16)));
+  return b.flushes_subnormals ? code : Select(is_subnormal, code - 0x80, code);
+}
+
+Integer EncodeBrain(Real f32) {
+  const bool has_conversion = f32.builder().target == Target::kCpu && HasBrainConversions();
+  return has_conversion ? ConvertToBrain(f32) : RoundUpperHalf(f32).Shr(16).ZeroExtend(16);
+}
+
+// `f` of one number as that of a vector's first lane: from a processor's vector registers to the others and back takes
+// longer than what is done to it there.
+template <typename F>
+llvm::Value* InVectorRegister(Real f32, F f) {
+  constexpr int kLanes = 4;
+  const VectorBuilder& b = f32.builder();
+  if (b.target != Target::kCpu || b.lanes > 1 || llvm::isa<llvm::Constant>(f32.value())) return f(f32);
+  const VectorBuilder wide{b.ir, kLanes, b.target, b.flushes_subnormals};
+  llvm::Value* all = b.ir.CreateInsertElement(llvm::PoisonValue::get(wide.FloatType()), f32, uint64_t{0});
+  return b.ir.CreateExtractElement(f(Real(wide, all)), uint64_t{0});
+}
+
+// f32 to the bits of such a type other than bf16: to nearest even, special values as in base/small_float.h.
 Integer EncodeSmallFloat(PrimitiveType type, Real f32) {
   if (type == PrimitiveType::kF8E8M0FNU) return EncodeExponentOnly(f32);
   Integer u = f32.AsInteger();
-  if (type == PrimitiveType::kBF16) {
-    Integer rounded = u + ((u.Shr(16) & 1) + 0x7fff);
-    return Select(f32.IsNan(), kF32Nan, rounded).Shr(16).ZeroExtend(16);
-  }
   const FloatFormat format = *hlo::NarrowFormat(type);
   const int m = format.mantissa_bits;
   const int magnitude_bits = format.exponent_bits + m;
@@ -129,6 +161,20 @@ Real RoundToOddF32(Real f64) {
   return Select(inexact, truncated | 1, truncated).AsReal();
 }
 
+// `x` with bit `bit` set where a lower one was, and those cleared.
+Integer FoldBelow(Integer x, int bit) {
+  const int64_t lower = (int64_t{1} << bit) - 1;
+  return (x & ~lower) | (((x & lower) + lower) & (lower + 1));
+}
+
+// `x` with at most `kept` significant bits, the lowest of which is set where the value is not exact.
+Integer FoldInexact(Integer x, bool is_signed, int kept) {
+  const int bits = x.bits(), lost = bits - kept - (is_signed ? 1 : 0);
+  Integer top = is_signed ? x.Sar(kept) : x.Shr(kept);
+  Mask fits = is_signed ? ((top == 0) | (top == -1)) : (top == 0);
+  return Select(fits, x, FoldBelow(x, lost));
+}
+
 }  // namespace
 
 Integer ScalarEmitter::Wrap(PrimitiveType type, Integer value) const {
@@ -151,7 +197,9 @@ Real ScalarEmitter::Widen(const Value& value) const {
       return {b_, is_fenced ? b_.ir.CreateArithmeticFence(wide, wide->getType()) : wide};
     }
     default:
-      return DecodeSmallFloat(value.type, IntegerOf(value));
+      if (value.unrounded == nullptr) return DecodeSmallFloat(value.type, IntegerOf(value));
+      return {b_,
+              InVectorRegister({b_, value.unrounded}, [](Real f32) { return RoundUpperHalf(f32).AsReal().value(); })};
   }
 }
 
@@ -162,7 +210,10 @@ Value ScalarEmitter::Narrow(Real value, PrimitiveType to) const {
   // No code for zero: what is zero in f32 becomes NaN.
   if (to == PrimitiveType::kF8E8M0FNU && value.bits() == 64) single = kernel::Select(value.To(32) == 0.0, 0.0, single);
   if (to == PrimitiveType::kF16) return Of(to, b_.ir.CreateFPTrunc(single, b_.HalfType()));
-  return Of(to, EncodeSmallFloat(to, single));
+  if (to != PrimitiveType::kBF16) return Of(to, EncodeSmallFloat(to, single));
+  Value rounded = Of(to, InVectorRegister(single, [](Real f32) { return EncodeBrain(f32).value(); }));
+  rounded.unrounded = single;
+  return rounded;
 }
 
 Value ScalarEmitter::IntegerToFloat(const Value& operand, PrimitiveType to) const {
@@ -173,16 +224,11 @@ Value ScalarEmitter::IntegerToFloat(const Value& operand, PrimitiveType to) cons
   if (to == PrimitiveType::kF32) return Of(to, real(x, 32));
   // Up to 16 bits are exact in f32; f16 overflows before f32 starts to round.
   if (hlo::BitWidth(operand.type) <= 16 || to == PrimitiveType::kF16) return Narrow(real(x, 32), to);
-  if (hlo::BitWidth(operand.type) == 64) {
-    // Keep 53 significant bits: those below bit 11 only tell that the value is not exact. Values that f64 holds
-    // exactly stay as they are.
-    Integer sticky = x.Constant(0x7ff);
-    Integer folded = (x & ~sticky) | (((x & sticky) + sticky) & 0x800);
-    Integer top = is_signed ? x.Sar(53) : x.Shr(53);
-    Mask fits = is_signed ? ((top == 0) | (top == -1)) : (top == 0);
-    x = kernel::Select(fits, x, folded);
-  }
-  return Narrow(real(x, 64), to);
+  // f32 rounds no more where what is below the bits that it keeps only tells that the value is not exact.
+  const int bits = hlo::BitWidth(operand.type);
+  if (bits == 32) return Narrow(real(FoldInexact(x, is_signed, 24), 32), to);
+  Integer exact = real(FoldInexact(x, is_signed, 53), 64).AsInteger();
+  return Narrow(FoldBelow(exact, 29).AsReal().To(32), to);
 }
 
 Value ScalarEmitter::FloatToInteger(Real x, PrimitiveType to) const {

@@ -80,9 +80,8 @@ Value ScalarEmitter::Zero(PrimitiveType type) const {
 }
 
 Value ScalarEmitter::Splat(const Value& scalar) const {
-  return MapParts(scalar, [&](llvm::Value* part) {
-    return b_.lanes == 1 || part->getType()->isVectorTy() ? part : b_.ir.CreateVectorSplat(b_.lanes, part);
-  });
+  if (b_.lanes == 1 || scalar.value->getType()->isVectorTy()) return scalar;
+  return MapParts(scalar, [&](llvm::Value* part) { return b_.ir.CreateVectorSplat(b_.lanes, part); });
 }
 
 absl::StatusOr<Value> ScalarEmitter::Elementwise(const hlo::Instruction& instruction, absl::Span<const Value> given) {

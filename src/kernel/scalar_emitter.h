@@ -25,6 +25,9 @@ struct Value {
   hlo::PrimitiveType type = hlo::PrimitiveType::kInvalid;
   llvm::Value* value = nullptr;
   llvm::Value* imaginary = nullptr;
+  // Where a bf16 has just been computed, the f32 that was rounded: ops that read it round that again, which takes fewer
+  // instructions than to widen what is to be stored.
+  llvm::Value* unrounded = nullptr;
 };
 
 // `value` with `f` of its part or parts in their place.

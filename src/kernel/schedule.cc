@@ -11,6 +11,7 @@
 #include "src/base/cpu_tuning.h"
 #include "src/kernel/memory_access.h"
 #include "src/kernel/scalar_computation.h"
+#include "src/kernel/square_transposition.h"
 
 namespace kiln::kernel {
 
@@ -246,7 +247,7 @@ class Scheduler {
   // Square tiles of vectors where some loads run along another loop than the stores; gives the cost of an element.
   double ScheduleTiles(double best_cost, NestSchedule* schedule) {
     // Elements of a task's tiles along either loop: some neighbouring cache lines of every row.
-    constexpr int kSpan = 64;
+    constexpr int kSpan = kMaxSquareRows;
     if (nest_.loops.size() < 2 || has_scalar_loop_ || nest_.repeat_loop >= 0 || is_serial_) return best_cost;
     int width = 2;
     for (const Weighted& w : ops_) {

@@ -10,10 +10,13 @@
 
 namespace kiln::kernel {
 
-// Element c of row r, number r * from_pitch + c from `from` on, to number c * to_pitch + r from `to` on, for `rows`
-// rows of `columns` elements. `streams` (0 or 1): past the caches; whole vectors of what is written are aligned to 64
-// bytes then.
-using SquareTransposition = void(const char* from, char* to, int64_t from_pitch, int64_t to_pitch, int64_t rows,
+inline constexpr int64_t kMaxSquareRows = 64;
+inline constexpr int64_t kMaxSquareElementBytes = 8;
+
+// Element c of row r, number rows[r] + c from `from` on, to number c * to_pitch + r from `to` on, for `row_count` rows,
+// at most kMaxSquareRows, of `columns` elements. `streams` (0 or 1): past the caches; whole vectors of what is written
+// are aligned to 64 bytes then.
+using SquareTransposition = void(const char* from, char* to, const int64_t* rows, int64_t to_pitch, int64_t row_count,
                                  int64_t columns, int64_t streams);
 
 // For elements of 1, 2, 4 and 8 bytes.
