@@ -95,6 +95,7 @@ class BlockRunner {
     stretch_bytes_ = panels * panel_bytes_;
     sums_row_ = g_.direct ? g_.out_row : step_bytes_;
     rhs_bytes_ = g_.pack_rhs ? stretch_bytes_ * (keeps_rhs ? CeilDivide(g_.steps, steps) : 1) : 0;
+    if (g_.pack_tail) rhs_bytes_ = panel_bytes_;
     lhs_bytes_ = g_.pack_lhs ? RoundUp(steps * g_.rows * kernels_.sum_bytes, 64) : 0;
     if ((g_.widen_lhs != GemmWidening::kNone || kernels_.flip_signs != nullptr) && !g_.pack_lhs &&
         make_lhs == nullptr) {
@@ -136,14 +137,17 @@ class BlockRunner {
     lhs += offset.lhs - round * g_.round_lhs;
     rhs += offset.rhs + n_begin * g_.rhs_n;
     out += offset.out;
+    // The columns that are packed.
+    const int64_t first_packed = g_.pack_rhs ? n_begin : TailBegin(n_begin, n_end), packed = n_end - first_packed;
+    const char* to_pack = rhs + (first_packed - n_begin) * g_.rhs_n;
     if (g_.runs > 1) {
       for (int64_t run = 0; run < g_.runs; run += g_.run_block) {
         const int64_t count = std::min(g_.run_block, g_.runs - run);
-        for (int64_t i = 0, next; g_.pack_rhs && i < count; i = next) {
+        for (int64_t i = 0, next; packed > 0 && i < count; i = next) {
           // Runs that follow each other in memory at once.
           const int64_t from = runs_rhs_[run + i], run_bytes = g_.k_elements * g_.rhs_k;
           for (next = i + 1; next < count && runs_rhs_[run + next] == from + (next - i) * run_bytes;) ++next;
-          Pack(rhs + from, packed_rhs_ + i * g_.steps * step_bytes_, (next - i) * g_.k_elements, n_end - n_begin);
+          Pack(to_pack + from, packed_rhs_ + i * g_.steps * step_bytes_, (next - i) * g_.k_elements, packed);
         }
         PrefetchNext(rhs, runs_rhs_ + run + count, g_.steps, std::min(count, g_.runs - run - count) * g_.steps,
                      last_tile - first_tile, n_end - n_begin);
@@ -155,12 +159,13 @@ class BlockRunner {
     }
     for (int64_t step = 0; step < g_.steps; step += g_.step_block) {
       const int64_t count = std::min(g_.step_block, g_.steps - step);
-      const char* from = rhs + step * kernels_.depth * g_.rhs_k;
+      const int64_t place = step * kernels_.depth * g_.rhs_k;
+      const char* from = rhs + place;
       const int64_t left = g_.k_elements - step * kernels_.depth;
       if (make_rhs_ != nullptr) {
         MakeRhs(batch, step * kernels_.depth, std::min(count * kernels_.depth, left), n_begin, n_end, packed_rhs_);
-      } else if (g_.pack_rhs) {
-        Pack(from, packed_rhs_, std::min(count * kernels_.depth, left), n_end - n_begin);
+      } else if (packed > 0) {
+        Pack(to_pack + place, packed_rhs_, std::min(count * kernels_.depth, left), packed);
       }
       PrefetchNext(from + count * kernels_.depth * g_.rhs_k, runs_rhs_, g_.steps * kernels_.depth,
                    std::min(count, g_.steps - step - count) * kernels_.depth, last_tile - first_tile, n_end - n_begin);
@@ -371,6 +376,12 @@ class BlockRunner {
     return strides;
   }
 
+  // Where the columns begin that do not fill vectors and are packed where others are not; `n_end`: all do.
+  int64_t TailBegin(int64_t n_begin, int64_t n_end) const {
+    const int64_t columns = (n_end - n_begin) % g_.columns;
+    return g_.pack_tail && columns % kernels_.lanes != 0 ? n_end - columns : n_end;
+  }
+
   int64_t PanelStride() const { return g_.pack_rhs ? panel_bytes_ : g_.columns * g_.rhs_n; }
 
   // `out` is where row 0 of the outer iteration `outer` begins, `lhs` the tile's.
@@ -423,6 +434,11 @@ class BlockRunner {
     MakeOffsets(k, rhs, n_begin, n_end, offsets_);
     const Stretch tile_k = OfTiles(k);
     const int64_t panel_stride = PanelStride();
+    const int64_t tail = TailBegin(n_begin, n_end);
+    GemmTileStrides tail_strides = strides;
+    tail_strides.rhs_step = step_bytes_;
+    Stretch tail_k = tile_k;
+    tail_k.rhs_runs = nullptr;
     char* sums = sums_;
     for (int64_t tile = first_tile; tile < last_tile; ++tile) {
       const int64_t outer = tile / g_.row_tiles;
@@ -438,8 +454,9 @@ class BlockRunner {
       for (int64_t n = n_begin; n < n_end; n += g_.columns, panel += panel_stride) {
         prefetch_.Advance();
         if (kernels_.flip_signs != nullptr) strides.offsets = offsets_ + (n - n_begin) * kernels_.sum_bytes;
-        MultiplyTile(tile_k, strides, lhs, panel, out + offset.out, sums, batch * OuterCount() + outer, m, n, rows,
-                     std::min(g_.columns, n_end - n));
+        const bool in_tail = n >= tail;
+        MultiplyTile(in_tail ? tail_k : tile_k, in_tail ? tail_strides : strides, lhs, in_tail ? packed_rhs_ : panel,
+                     out + offset.out, sums, batch * OuterCount() + outer, m, n, rows, std::min(g_.columns, n_end - n));
         if (in_parts_) sums += g_.rows * step_bytes_;
       }
     }

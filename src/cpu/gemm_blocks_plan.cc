@@ -68,9 +68,14 @@ int64_t CountOf(const std::vector<GemmBatchDimension>& dimensions) {
   return std::count_if(dimensions.begin(), dimensions.end(), [](const GemmBatchDimension& d) { return d.size != 1; });
 }
 
-bool MustPack(const GemmProblem& problem, const GemmSchedule& schedule) {
+bool MustPackAll(const GemmProblem& problem) {
   const bool is_narrow = problem.rhs_type == PrimitiveType::kBF16 || problem.rhs_type == PrimitiveType::kF16;
-  return problem.rhs_n != 1 || problem.depth > 1 || problem.n % schedule.lanes != 0 || is_narrow;
+  return problem.rhs_n != 1 || problem.depth > 1 || is_narrow;
+}
+
+// All or the last columns.
+bool MustPack(const GemmProblem& problem, const GemmSchedule& schedule) {
+  return MustPackAll(problem) || problem.n % schedule.lanes != 0;
 }
 
 // Whether few rows are multiplied with an rhs whose rows are wide.
@@ -175,7 +180,8 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
   const bool wide_rows = problem.rhs_k * element >= costs.wide_row_bytes;
   const bool widens_lhs = LhsWidening(spec, problem, arithmetic) != GemmWidening::kNone;
   // Runs of an lhs that is widened become one.
-  schedule.pack_rhs = MustPack(problem, schedule) || spec.rhs_work > 0 || (widens_lhs && problem.k_outer > 1) ||
+  schedule.pack_rhs = MustPackAll(problem) || column_panels == 1 || spec.rhs_work > 0 ||
+                      (widens_lhs && problem.k_outer > 1) ||
                       (wide_rows && problem.m * problem.m_outer >= costs.placed_rows) ||
                       (problem.rhs_k * element >= costs.close_row_bytes &&
                        problem.m * problem.m_outer >= costs.close_rows && all_steps >= costs.close_rows);
@@ -278,6 +284,7 @@ std::vector<int64_t> DescribeGemmBlocks(const GemmSpec& spec, const GemmProblem&
   g.out_column = problem.out_n * out;
   g.pack_lhs = schedule.pack_lhs ? 1 : 0;
   g.pack_rhs = schedule.pack_rhs ? 1 : 0;
+  g.pack_tail = !schedule.pack_rhs && MustPack(problem, schedule) ? 1 : 0;
   g.widen_lhs = LhsWidening(spec, problem, *arithmetic);
   g.widen_rhs = RhsWidening(problem, *arithmetic);
   if (spec.lhs_work > 0) g.lhs_pitch = PlaceOfOperand(problem, schedule, /*is_lhs=*/true).pitch * lhs;

@@ -541,7 +541,7 @@ TEST_F(GemmTest, BlockSchedules) {
           s.rows = 1 + random_() % kMaxTileRows;
           s.vectors = 1 + random_() % kMaxTileVectors;
         } while (kernels->tiles[s.vectors - 1][s.rows - 1] == nullptr);
-        s.pack_rhs = rhs_layout != 0 || s.depth > 1 || spec.n % s.lanes != 0 || is_narrow(types.rhs) || random_() % 2;
+        s.pack_rhs = rhs_layout != 0 || s.depth > 1 || is_narrow(types.rhs) || random_() % 2;
         s.pack_lhs = lhs_layout == 1 && (is_narrow(types.lhs) || random_() % 2);
         s.m_block = s.rows * (1 + random_() % 4);
         s.n_block = s.vectors * s.lanes * (1 + random_() % 3);

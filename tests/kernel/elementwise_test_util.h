@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "llvm/TargetParser/Host.h"
 #include "src/base/small_float.h"
 #include "src/hlo/elements.h"
 #include "tests/kernel/jit_test_util.h"
