@@ -11,6 +11,8 @@
 #include "src/base/float_environment.h"
 #include "src/base/rounding.h"
 #include "src/cpu/host_isa.h"
+#include "src/cpu/square_transposition.h"
+#include "src/cpu/vector_lanes.h"
 
 namespace kiln::cpu {
 namespace {
@@ -103,7 +105,9 @@ class BlockRunner {
       lhs_bytes_ = RoundUp(g_.rows * copied_row_, 64);
     }
     if (make_lhs != nullptr) lhs_bytes_ = RoundUp((LhsIsAlongK() ? g_.rows : steps) * g_.lhs_pitch, 64);
-    if (g_.widen_rhs != GemmWidening::kNone && !RhsIsAlongN()) piece_bytes_ = g_.columns * WidenedRow(steps);
+    if (g_.widen_rhs != GemmWidening::kNone && !RhsIsAlongN()) {
+      piece_bytes_ = g_.columns * WidenedRow(steps) + RoundUp(steps * kNarrowBytes, 64);
+    }
     if (make_rhs != nullptr) {
       piece_bytes_ = RoundUp((RhsIsAlongN() ? steps * kernels_.depth : g_.columns) * g_.rhs_pitch, 64);
     }
@@ -264,7 +268,7 @@ class BlockRunner {
     kernels_.widen[static_cast<int64_t>(widening)](from, to, count);
   }
 
-  // Columns along n go to their panels, those along k to a piece of the size of a panel first.
+  // Columns along n go to their panels, others to a piece of the size of a panel first.
   void PackWidened(const char* from, char* panel, int64_t elements, int64_t columns) {
     const int64_t pitch = WidenedRow(elements);
     for (int64_t n = 0; n < columns; n += g_.columns, panel += panel_bytes_) {
@@ -277,7 +281,17 @@ class BlockRunner {
         }
         continue;
       }
-      for (int64_t i = 0; i < count; ++i) Widen(g_.widen_rhs, from + (n + i) * g_.rhs_n, piece_ + i * pitch, elements);
+      for (int64_t i = 0; i < count; ++i) {
+        const char* column = from + (n + i) * g_.rhs_n;
+        if (g_.rhs_k != kNarrowBytes) {
+          char* const together = piece_ + g_.columns * pitch;
+          for (int64_t k = 0; k < elements; ++k) {
+            std::memcpy(together + k * kNarrowBytes, column + k * g_.rhs_k, kNarrowBytes);
+          }
+          column = together;
+        }
+        Widen(g_.widen_rhs, column, piece_ + i * pitch, elements);
+      }
       const GemmPacking packing = {kWideBytes, pitch, g_.columns, panel_bytes_};
       kernels_.pack_columns(piece_, panel, packing, elements, count);
     }
@@ -396,18 +410,43 @@ class BlockRunner {
     }
     kernel(lhs, panel, sums, strides, k.lhs_runs, k.rhs_runs, k.run_count, k.steps, vectors * kernels_.lanes, k.resume);
     if (!k.last) return;
+    char* const place = out + m * g_.out_row + n * g_.out_column;
+    alignas(64) char narrow_sums[kMaxTileRows * kMaxTileVectors * kVectorBytes / 2];
+    const bool is_narrow = g_.transposed == kNarrowBytes;
+    char* results = sums;
+    int64_t results_row = step_bytes_;
     if (finish_ != nullptr) {
       finish_(sums, out, extra_, outer, m, n, rows, columns);
     } else if (g_.narrow_out != GemmWidening::kNone) {
       GemmNarrow* narrow = FindGemmKernels(GemmKernelKind::kF32)->narrow[static_cast<int64_t>(g_.narrow_out)];
-      out += m * g_.out_row + n * g_.out_column;
-      for (int64_t row = 0; row < rows; ++row, sums += step_bytes_, out += g_.out_row) {
-        narrow(sums, out, g_.out_column, columns);
+      if (is_narrow) results = narrow_sums, results_row = g_.columns * kNarrowBytes;
+      char* to = is_narrow ? results : place;
+      for (int64_t row = 0; row < rows; ++row, sums += step_bytes_, to += is_narrow ? results_row : g_.out_row) {
+        narrow(sums, to, is_narrow ? kNarrowBytes : g_.out_column, columns);
       }
     }
-    if (!g_.transposed) return;
-    kernels_.store_columns(sums, out + m * g_.out_row + n * g_.out_column, step_bytes_, g_.out_row, g_.out_column, rows,
-                           columns);
+    if (g_.transposed == 0) return;
+    if (!is_narrow) {
+      kernels_.store_columns(results, place, results_row, g_.out_row, g_.out_column, rows, columns);
+      return;
+    }
+    StoreNarrowColumns(results, place, results_row, rows, columns);
+  }
+
+  void StoreNarrowColumns(const char* results, char* place, int64_t results_row, int64_t rows, int64_t columns) const {
+    if (g_.out_row == kNarrowBytes) {
+      int64_t places[kMaxTileRows];
+      for (int64_t row = 0; row < rows; ++row) places[row] = row * results_row / kNarrowBytes;
+      SquareTranspositionOf(kNarrowBytes)(results, place, places, g_.out_column / kNarrowBytes, rows, columns,
+                                          /*streams=*/0);
+      return;
+    }
+    for (int64_t row = 0; row < rows; ++row) {
+      for (int64_t n = 0; n < columns; ++n) {
+        std::memcpy(place + row * g_.out_row + n * g_.out_column, results + row * results_row + n * kNarrowBytes,
+                    kNarrowBytes);
+      }
+    }
   }
 
   // The offsets of columns [n_begin, n_end), of which rhs has the panels.

@@ -38,7 +38,8 @@ struct GemmBlocks {
   int64_t lhs_pitch = 0, rhs_pitch = 0;
   int64_t direct = 0;                             // sums are the result as it is stored,
   GemmWidening narrow_out = GemmWidening::kNone;  // or once they are rounded
-  int64_t transposed = 0;                      // columns are no neighbours in the result: tiles are stored aside first
+  // Bytes of an element where columns are no neighbours in the result: tiles are stored aside first. 0: they are.
+  int64_t transposed = 0;
   int64_t streams = 0;                         // rhs comes from memory row by row
   int64_t run_block = 0, step_block = 0;       // of k at a time: whole runs, or steps of the only one
   int64_t tile_block = 0, column_block = 0;    // of a task: tiles along m, columns

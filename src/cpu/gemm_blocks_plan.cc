@@ -50,7 +50,6 @@ std::optional<GemmKernelKind> VectorKindOf(const GemmSpec& spec, const GemmProbl
   if (!native_lhs && LhsWidening(spec, problem, arithmetic) == GemmWidening::kNone) return std::nullopt;
   // Operands that are made are in the sum's type, and others are widened a row or column at a time.
   if ((spec.lhs_work > 0 && !native_lhs) || (spec.rhs_work > 0 && !native_rhs)) return std::nullopt;
-  if (!native_rhs && problem.rhs_n != 1 && problem.rhs_k != 1) return std::nullopt;
   if (!native_lhs && problem.lhs_k != 1 && (problem.lhs_m != 1 || problem.k_outer > 1)) return std::nullopt;
   if (arithmetic.native_type() == PrimitiveType::kF32) return GemmKernelKind::kF32;
   if (arithmetic.native_type() == PrimitiveType::kF64) return GemmKernelKind::kF64;
@@ -127,8 +126,9 @@ bool SupportsGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const 
   }
   const bool along_n = problem.rhs_n == 1, along_k = problem.rhs_k == problem.depth && problem.rhs_n > 0;
   const bool packs = along_n || along_k || (problem.depth == 1 && spec.rhs_work == 0 && problem.rhs_n > 0);
-  const bool stores = problem.out_n == 1 || (kernels->store_columns != nullptr &&
-                                             GemmArithmetic::StoredBytes(problem.out_type) == kernels->sum_bytes);
+  const int64_t out_bytes = GemmArithmetic::StoredBytes(problem.out_type);
+  const bool stores = problem.out_n == 1 || (kernels->store_columns != nullptr && out_bytes == kernels->sum_bytes) ||
+                      (out_bytes == 2 && kernels->sum_bytes == 4);
   const bool whole_lhs = problem.depth == 1 || (problem.lhs_k == problem.depth && problem.k_left == 0);
   return packs && stores && whole_lhs && problem.k_outer <= kMaxGemmRuns &&
          CountOf(problem.batch) <= GemmBlocks::kMaxDimensions &&
@@ -294,7 +294,7 @@ std::vector<int64_t> DescribeGemmBlocks(const GemmSpec& spec, const GemmProblem&
   }
   g.direct = IsStoredDirectly(spec, problem, *arithmetic) ? 1 : 0;
   g.narrow_out = ResultNarrowing(spec, *arithmetic, schedule);
-  g.transposed = problem.out_n != 1 ? 1 : 0;
+  g.transposed = problem.out_n != 1 ? out : 0;
   g.streams = StreamsRhs(spec, problem, schedule) ? 1 : 0;
   g.run_block = std::max<int64_t>(schedule.k_block / problem.k, 1);
   g.step_block = schedule.k_block;

@@ -180,9 +180,10 @@ bool ChooseCompiled(const GemmSpec& spec, const GemmProblem& problem, const Gemm
     return false;
   }
   if (!ChooseAmxTile(spec, problem, arithmetic, schedule)) {
-    // Columns that are no neighbours are streams, which often share a set of the first-level cache.
-    constexpr int kMostStreams = 16;
-    const int streams = std::clamp(kMostStreams / schedule.lanes, 1, kMaxTileVectors);
+    // Columns that are no neighbours are streams, which often share a set of the first-level cache; but tiles of one
+    // vector read lhs twice as often.
+    constexpr int kMostStreams = 16, kLeastVectors = 2;
+    const int streams = std::clamp(kMostStreams / schedule.lanes, kLeastVectors, kMaxTileVectors);
     ChooseTile(problem, arithmetic, schedule.lanes, kMaxVectorTileRows, problem.out_n == 1 ? kMaxTileVectors : streams,
                /*is_compiled=*/true, schedule);
     if (!SupportsGemmBlocks(spec, problem, schedule, arithmetic)) return false;

@@ -124,23 +124,34 @@ KILN_TRANSPOSE(Transpose512, 64, __attribute__((target("avx512f,avx512vl,avx512b
 #undef KILN_TRANSPOSE
 
 template <typename T>
-void Add() {
-  kernel::SquareTransposition* function = &Transpose128<T>;
+kernel::SquareTransposition* Choose() {
 #if defined(__x86_64__)
   const int width = CompiledVectorBytes();
-  if (width >= 32) function = &Transpose256<T>;
-  if (width >= 64) function = &Transpose512<T>;
+  if (width >= 64) return &Transpose512<T>;
+  if (width >= 32) return &Transpose256<T>;
 #endif
-  AddRuntimeSymbol(kernel::SquareTranspositionName(sizeof(T)), reinterpret_cast<void*>(function));
+  return &Transpose128<T>;
 }
 
 }  // namespace
 
+kernel::SquareTransposition* SquareTranspositionOf(int64_t element_bytes) {
+  switch (element_bytes) {
+    case 1:
+      return Choose<uint8_t>();
+    case 2:
+      return Choose<uint16_t>();
+    case 4:
+      return Choose<uint32_t>();
+    default:
+      return Choose<uint64_t>();
+  }
+}
+
 void AddSquareTranspositions() {
-  Add<uint8_t>();
-  Add<uint16_t>();
-  Add<uint32_t>();
-  Add<uint64_t>();
+  for (int64_t bytes = 1; bytes <= kernel::kMaxSquareElementBytes; bytes *= 2) {
+    AddRuntimeSymbol(kernel::SquareTranspositionName(bytes), reinterpret_cast<void*>(SquareTranspositionOf(bytes)));
+  }
 }
 
 }  // namespace kiln::cpu
