@@ -15,6 +15,7 @@
 #include "src/cpu/gemm_kernels.h"
 #include "src/cpu/gemm_types.h"
 #include "src/cpu/group_product.h"
+#include "src/cpu/host_isa.h"
 #include "src/cpu/winograd.h"
 
 namespace kiln::cpu {
@@ -369,7 +370,7 @@ class Splitter {
     }
     const Dimension inner_row = windows ? Take(rows.size() - 1, &rows) : TakeInner(&rows);
     // Lanes of their own elements are loads for every step: those that follow each other should be neighbours.
-    const bool last_step = !steps.empty() && (gemm.column_group > 0 || StepsAreNeighbours(steps));
+    const bool last_step = !steps.empty() && (gemm.column_group > 0 || StepsAreNeighbours(gemm, steps));
     const Dimension inner_step = tiles       ? Take(0, &steps)
                                  : last_step ? Take(steps.size() - 1, &steps)
                                              : TakeInner(&steps);
@@ -407,15 +408,20 @@ class Splitter {
   }
 
   // Whether weights lie in the order of the steps, for kernels compiled with Kiln, which then pack them in one go.
-  bool StepsAreNeighbours(const std::vector<Dimension>& steps) const {
+  bool StepsAreNeighbours(const GemmSpec& gemm, const std::vector<Dimension>& steps) const {
     const int64_t runs = std::accumulate(steps.begin(), std::prev(steps.end()), int64_t{1},
                                          [](int64_t count, const Dimension& d) { return count * d.step.size; });
     int64_t next = 1;
     for (size_t i = steps.size(); i-- > 0; next *= steps[i].step.size) {
       if (steps[i].step.rhs_stride != next) return false;
     }
-    return runs <= kMaxGemmRuns && IsF32(lhs_) && IsF32(rhs_) && features_ >= lanes_ &&
-           FindGemmKernels(GemmKernelKind::kF32) != nullptr;
+    // Narrow elements become f32 in the padded copy, and where weights are packed.
+    const auto widens = [](const Shape& shape) {
+      return shape.element_type() == hlo::PrimitiveType::kBF16 ||
+             (shape.element_type() == hlo::PrimitiveType::kF16 && Host().half_conversions);
+    };
+    return runs <= kMaxGemmRuns && (IsF32(lhs_) || (widens(lhs_) && !gemm.padding.empty())) &&
+           (IsF32(rhs_) || widens(rhs_)) && features_ >= lanes_ && FindGemmKernels(GemmKernelKind::kF32) != nullptr;
   }
 
   // The index of `dimension` starts at `offset`.
