@@ -1,8 +1,8 @@
-# Headers that most files of all rooms read, parsed once: compiling all takes a third of the time. Every file names what it
-# includes all the same; the debug preset compiles without, which shows what a file forgot.
+# Headers that most files of all rooms read, parsed once: compiling all takes a third of the time. Every file names what
+# it includes all the same; the debug preset compiles without, which shows what a file forgot.
 option(KILN_PRECOMPILED_HEADERS "Parse common headers once" ON)
-set(KILN_COMMON_HEADERS <algorithm> <array> <atomic> <bit> <cmath> <cstdint> <cstring> <functional> <limits> <map> <memory>
-  <numeric> <optional> <string> <utility> <vector> "absl/algorithm/container.h" "absl/container/flat_hash_map.h"
+set(KILN_COMMON_HEADERS <algorithm> <array> <atomic> <bit> <cmath> <cstdint> <cstring> <functional> <limits> <map>
+  <memory> <numeric> <optional> <string> <utility> <vector> "absl/algorithm/container.h" "absl/container/flat_hash_map.h"
   "absl/container/flat_hash_set.h" "absl/container/inlined_vector.h" "absl/status/status.h" "absl/status/statusor.h"
   "absl/strings/str_cat.h" "absl/strings/str_format.h" "absl/strings/str_join.h" "absl/strings/str_split.h"
   "absl/synchronization/mutex.h" "absl/types/span.h")

@@ -343,7 +343,8 @@ std::optional<GemmPlan> PlanChainProduct(const GemmSpec& spec, int64_t block, in
   schedule.k_block = direct && steps > 2 * stretch ? stretch : steps;
   // All rows of a batch share what is packed.
   const int64_t element = GemmArithmetic::StoredBytes(spec.rhs.type);
-  schedule.pack_rhs |= spec.rhs.row_stride * element >= Tuning().products.wide_row_bytes || spec.n % schedule.lanes != 0;
+  schedule.pack_rhs |=
+      spec.rhs.row_stride * element >= Tuning().products.wide_row_bytes || spec.n % schedule.lanes != 0;
   if (!FinishGemmPlan(spec, name, *plan).ok()) return std::nullopt;
   return plan;
 }

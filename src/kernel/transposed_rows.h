@@ -10,9 +10,13 @@ namespace kiln::kernel {
 // Where nothing is done but transpose, and the result's last loop is shorter than a square of tiles (schedule.h), the
 // loops behind the one that loads go along become one, so that squares are filled and whole lines of the cache written:
 //
-//   nest parallel i0 in 8192 parallel i1 in 12 parallel i2 in 4      nest parallel i0 in 8192 parallel i2 in 48
-//     v0 = load p0[i0 + 8192*i1 + 98304*i2]                      ->    v0 = load p0[i0 + 8192*(i2 floordiv 4) +
-//     98304*(i2 mod 4)] store p1[48*i0 + 4*i1 + i2] = v0                                 store p1[48*i0 + i2] = v0
+//   nest parallel i0 in 90 parallel i1 in 6 parallel i2 in 4
+//     v0 = load p0[i0 + 90*i1 + 540*i2]
+//     store p1[24*i0 + 4*i1 + i2] = v0
+// becomes
+//   nest parallel i0 in 90 parallel i2 in 24
+//     v0 = load p0[i0 + 90*(i2 floordiv 4) + 540*(i2 mod 4)]
+//     store p1[24*i0 + i2] = v0
 //
 // Call it after CollapseLoops, for targets with square tiles of vectors.
 void JoinTransposedRows(Kernel* kernel, const TargetInfo& target);
