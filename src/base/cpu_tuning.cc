@@ -95,6 +95,9 @@ constexpr CpuTuning kWide = {
                  .close_rows = std::numeric_limits<int64_t>::max(),
                  .wide_row_bytes = 2 * kKilobyte,
                  .close_row_bytes = 2 * kKilobyte,
+                 // `gemm_bench f32 M N K tn`: 240 GFLOP/s instead of 218 for 1024, 1024, 1024, 232 instead of 181 for
+                 // 2048, 2048, 2048, 241 instead of 195 for 64, 64, 16384, on two cores 461 instead of 314.
+                 .packs_transposed_lhs = false,
                  .panel_part = 0.5,
                  .block_caches = 0.25,
                  .block_work = 32 << 10,
@@ -165,6 +168,7 @@ constexpr CpuTuning MakeOlder() {
   row.products.vector_product_bytes = std::numeric_limits<int64_t>::max();
   row.products.sharing_rows = 0;
   row.products.asking_rows = 1;
+  row.products.packs_transposed_lhs = true;
   return row;
 }
 

@@ -93,6 +93,7 @@ struct ProductTuning {
   int64_t close_rows;          // and one whose rows have from close_row_bytes on
   int64_t wide_row_bytes;      // rows of rhs from here on lie on pages of their own
   int64_t close_row_bytes;
+  bool packs_transposed_lhs;   // tiles of an lhs that lies along m
   double panel_part;           // of packed rhs in one stretch of a long k, in L1 caches
   double block_caches;         // L2 caches that the columns of a block fill, where rhs is packed
   double block_work;           // less does not repay the call

@@ -185,14 +185,19 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
                       (wide_rows && problem.m * problem.m_outer >= costs.placed_rows) ||
                       (problem.rhs_k * element >= costs.close_row_bytes &&
                        problem.m * problem.m_outer >= costs.close_rows && all_steps >= costs.close_rows);
-  schedule.pack_lhs =
-      widens_lhs ? problem.lhs_k != 1
-                 : spec.lhs_work == 0 && problem.lhs_m == 1 && problem.k_outer == 1 && problem.lhs_k * element >= 256;
+  schedule.pack_lhs = widens_lhs ? problem.lhs_k != 1
+                                 : costs.packs_transposed_lhs && spec.lhs_work == 0 && problem.lhs_m == 1 &&
+                                       problem.k_outer == 1 && problem.lhs_k * element >= 256;
 
   // All of k in one go while a packed panel of rhs takes little of the second-level cache, the more so where sums would
   // have to be kept aside; else stretches.
   const int64_t step_bytes = columns * element;
-  const bool whole = (schedule.pack_rhs || !wide_rows) && !schedule.pack_lhs &&
+  // Neighbouring tiles of a transposed lhs share lines: those of a tile stay in the first-level cache, or all in the
+  // second.
+  constexpr int64_t kLine = 64;
+  const bool keeps_lines =
+      problem.lhs_m != 1 || all_steps * kLine <= Host().l1_bytes || problem.m * all_steps * element <= Host().l2_bytes;
+  const bool whole = (schedule.pack_rhs || !wide_rows) && !schedule.pack_lhs && keeps_lines &&
                      all_steps * step_bytes <= Host().l2_bytes / (direct ? 8 : 4);
   // What tiles of a transposed lhs share stays in the first-level cache.
   const double panel_part = schedule.pack_lhs ? std::min(costs.panel_part, 0.5) : costs.panel_part;
