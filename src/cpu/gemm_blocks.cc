@@ -409,7 +409,11 @@ class BlockRunner {
       return;
     }
     kernel(lhs, panel, sums, strides, k.lhs_runs, k.rhs_runs, k.run_count, k.steps, vectors * kernels_.lanes, k.resume);
-    if (!k.last) return;
+    if (k.last) StoreTile(sums, out, outer, m, n, rows, columns);
+  }
+
+  // Takes a tile's sums to the result, unless they are that already.
+  void StoreTile(char* sums, char* out, int64_t outer, int64_t m, int64_t n, int64_t rows, int64_t columns) {
     char* const place = out + m * g_.out_row + n * g_.out_column;
     alignas(64) char narrow_sums[kMaxTileRows * kMaxTileVectors * kVectorBytes / 2];
     const bool is_narrow = g_.transposed == kNarrowBytes;
@@ -419,7 +423,10 @@ class BlockRunner {
       finish_(sums, out, extra_, outer, m, n, rows, columns);
     } else if (g_.narrow_out != GemmWidening::kNone) {
       GemmNarrow* narrow = FindGemmKernels(GemmKernelKind::kF32)->narrow[static_cast<int64_t>(g_.narrow_out)];
-      if (is_narrow) results = narrow_sums, results_row = g_.columns * kNarrowBytes;
+      if (is_narrow) {
+        results = narrow_sums;
+        results_row = g_.columns * kNarrowBytes;
+      }
       char* to = is_narrow ? results : place;
       for (int64_t row = 0; row < rows; ++row, sums += step_bytes_, to += is_narrow ? results_row : g_.out_row) {
         narrow(sums, to, is_narrow ? kNarrowBytes : g_.out_column, columns);

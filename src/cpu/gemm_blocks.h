@@ -31,8 +31,8 @@ struct GemmBlocks {
   int64_t rhs_k = 0, rhs_n = 0;         // bytes between elements
   int64_t out_row = 0, out_column = 0;  // bytes
   int64_t pack_lhs = 0, pack_rhs = 0;
-  int64_t pack_tail =
-      0;  // of an rhs that is read where it lies the last columns, which do not fill vectors, are packed
+  // Of an rhs that is read where it lies, the last columns, which do not fill vectors, are packed.
+  int64_t pack_tail = 0;
   GemmWidening widen_lhs = GemmWidening::kNone, widen_rhs = GemmWidening::kNone;
   // Of operands that are made: bytes from row to row of a piece, 0 of an rhs that is made in panels.
   int64_t lhs_pitch = 0, rhs_pitch = 0;
