@@ -88,7 +88,9 @@ Integer ConvertToBrain(Real f32) {
 }
 
 Integer EncodeBrain(Real f32) {
-  const bool has_conversion = f32.builder().target == Target::kCpu && HasBrainConversions();
+  // Single numbers go by other registers, beside what is done to vectors.
+  const VectorBuilder& b = f32.builder();
+  const bool has_conversion = b.target == Target::kCpu && b.lanes > 1 && HasBrainConversions();
   return has_conversion ? ConvertToBrain(f32) : RoundUpperHalf(f32).Shr(16).ZeroExtend(16);
 }
 
@@ -211,7 +213,7 @@ Value ScalarEmitter::Narrow(Real value, PrimitiveType to) const {
   if (to == PrimitiveType::kF8E8M0FNU && value.bits() == 64) single = kernel::Select(value.To(32) == 0.0, 0.0, single);
   if (to == PrimitiveType::kF16) return Of(to, b_.ir.CreateFPTrunc(single, b_.HalfType()));
   if (to != PrimitiveType::kBF16) return Of(to, EncodeSmallFloat(to, single));
-  Value rounded = Of(to, InVectorRegister(single, [](Real f32) { return EncodeBrain(f32).value(); }));
+  Value rounded = Of(to, EncodeBrain(single));
   rounded.unrounded = single;
   return rounded;
 }
