@@ -35,6 +35,7 @@ function(kiln_library name)
   add_library(${name} STATIC ${sources})
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include)
   target_link_libraries(${name} PUBLIC ${ARGN})
+  # LLVM's headers are for the rooms that emit code, those of the command line for the commands.
   if(name STREQUAL kiln_tools)
     kiln_precompile(${name} kiln_tools ${KILN_COMMON_HEADERS} <CLI/CLI.hpp>)
   elseif(name MATCHES "kernel|cpu|gpu")

@@ -95,8 +95,8 @@ constexpr CpuTuning kWide = {
                  .close_rows = std::numeric_limits<int64_t>::max(),
                  .wide_row_bytes = 2 * kKilobyte,
                  .close_row_bytes = 2 * kKilobyte,
-                 // `gemm_bench f32 M N K tn`: 240 GFLOP/s instead of 218 for 1024, 1024, 1024, 232 instead of 181 for
-                 // 2048, 2048, 2048, 241 instead of 195 for 64, 64, 16384, on two cores 461 instead of 314.
+                 // `gemm_bench f32 M N K tn`: 247 GFLOP/s instead of 219 for 1024, 1024, 1024, 229 instead of 184 for
+                 // 2048, 2048, 2048, 234 instead of 193 for 64, 64, 16384, on two cores 450 instead of 310.
                  .packs_transposed_lhs = false,
                  .panel_part = 0.5,
                  .block_caches = 0.25,

@@ -412,7 +412,7 @@ class BlockRunner {
     if (k.last) StoreTile(sums, out, outer, m, n, rows, columns);
   }
 
-  // Takes a tile's sums to the result, unless they are that already.
+  // Takes a tile's sums to the result, of which kernels have not stored them directly.
   void StoreTile(char* sums, char* out, int64_t outer, int64_t m, int64_t n, int64_t rows, int64_t columns) {
     char* const place = out + m * g_.out_row + n * g_.out_column;
     alignas(64) char narrow_sums[kMaxTileRows * kMaxTileVectors * kVectorBytes / 2];

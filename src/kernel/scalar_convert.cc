@@ -94,16 +94,17 @@ Integer EncodeBrain(Real f32) {
   return has_conversion ? ConvertToBrain(f32) : RoundUpperHalf(f32).Shr(16).ZeroExtend(16);
 }
 
-// `f` of one number as that of a vector's first lane: from a processor's vector registers to the others and back takes
-// longer than what is done to it there.
-template <typename F>
-llvm::Value* InVectorRegister(Real f32, F f) {
+// f32 as bf16 and back, for ops that go on with it. One number is the first lane of a vector meanwhile: from a
+// processor's vector registers to the others and back takes longer than what is done to it there.
+Real RoundInPlace(Real f32) {
   constexpr int kLanes = 4;
   const VectorBuilder& b = f32.builder();
-  if (b.target != Target::kCpu || b.lanes > 1 || llvm::isa<llvm::Constant>(f32.value())) return f(f32);
-  const VectorBuilder wide{b.ir, kLanes, b.target, b.flushes_subnormals};
+  if (b.target != Target::kCpu || b.lanes > 1 || llvm::isa<llvm::Constant>(f32.value())) {
+    return RoundUpperHalf(f32).AsReal();
+  }
+  const VectorBuilder wide{b.ir, kLanes, b.target};
   llvm::Value* all = b.ir.CreateInsertElement(llvm::PoisonValue::get(wide.FloatType()), f32, uint64_t{0});
-  return b.ir.CreateExtractElement(f(Real(wide, all)), uint64_t{0});
+  return {b, b.ir.CreateExtractElement(RoundUpperHalf(Real(wide, all)).AsReal(), uint64_t{0})};
 }
 
 // f32 to the bits of such a type other than bf16: to nearest even, special values as in base/small_float.h.
@@ -200,8 +201,7 @@ Real ScalarEmitter::Widen(const Value& value) const {
     }
     default:
       if (value.unrounded == nullptr) return DecodeSmallFloat(value.type, IntegerOf(value));
-      return {b_,
-              InVectorRegister({b_, value.unrounded}, [](Real f32) { return RoundUpperHalf(f32).AsReal().value(); })};
+      return RoundInPlace({b_, value.unrounded});
   }
 }
 

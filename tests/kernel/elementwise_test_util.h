@@ -33,7 +33,7 @@ struct Configuration {
 };
 
 inline std::vector<Configuration> Configurations() {
-  std::vector<Configuration> configurations = {{1, ""}, {4, ""}, {16, ""}};
+  std::vector<Configuration> configurations = {{1, ""}, {2, ""}, {4, ""}, {16, ""}};
   // Without AVX512 masks, compares and conversions of vectors are quite other code.
   if (llvm::sys::getHostCPUFeatures().lookup("avx2")) configurations.push_back({8, "x86-64-v3"});
   return configurations;
