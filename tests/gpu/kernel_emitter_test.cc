@@ -1,10 +1,14 @@
-// Kernels of whole modules: run on the host's emulator against the evaluator, and assembled by ptxas where the CUDA
-// toolkit is present.
+// Kernels of whole modules: run on the host's emulator against the evaluator, on a device where there is one, and
+// assembled by ptxas where the CUDA toolkit is present.
 #include "src/gpu/kernel_emitter.h"
 
+#include <unistd.h>
+
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -20,6 +24,7 @@
 #include "src/passes/pipeline.h"
 #include "src/tools/compare_literals.h"
 #include "tests/gpu/block_emulator.h"
+#include "tests/gpu/cuda_device.h"
 #include "tests/hlo_test_util.h"
 
 namespace kiln::gpu {
@@ -72,6 +77,10 @@ class Arrays {
     leaves_[{to, to_leaf}] = leaves_.at({from, from_leaf});
   }
   std::byte* Data(const Instruction* instruction, int64_t leaf) { return leaves_.at({instruction, leaf})->data(); }
+  // With what is behind its end.
+  absl::Span<std::byte> Guarded(const Instruction* instruction, int64_t leaf) {
+    return {Data(instruction, leaf), leaves_.at({instruction, leaf})->size + kGuard};
+  }
   bool GuardsHold() const {
     for (const auto& array : all_) {
       for (size_t i = 0; i < kGuard; ++i) {
@@ -104,18 +113,21 @@ void Fill(Arrays* arrays, const Instruction* instruction, const Literal& value) 
   }
 }
 
-// Launches what the entry computation became, in order.
-absl::StatusOr<std::vector<Literal>> RunEmulated(const hlo::Module& module, const std::vector<Literal>& arguments) {
-  auto context = std::make_unique<llvm::LLVMContext>();
-  auto output = std::make_unique<llvm::Module>("emulated", *context);
-  KILN_ASSIGN_OR_RETURN(std::vector<EmittedInstruction> emitted, KernelEmitter(output.get()).EmitModule(module));
-  std::map<const Instruction*, const EmittedInstruction*> by_instruction;
+using RunLaunch = std::function<absl::Status(const Launch&, const std::vector<absl::Span<std::byte>>&)>;
+
+absl::StatusOr<std::vector<EmittedInstruction>> EmitAll(const hlo::Module& module, llvm::Module* output) {
+  KILN_ASSIGN_OR_RETURN(std::vector<EmittedInstruction> emitted, KernelEmitter(output).EmitModule(module));
   for (const EmittedInstruction& one : emitted) {
     if (!one.left_out.empty()) return Internal(one.instruction->name(), " is left out: ", one.left_out);
-    by_instruction[one.instruction] = &one;
   }
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<BlockEmulator> emulator,
-                        BlockEmulator::Create(std::move(context), std::move(output)));
+  return emitted;
+}
+
+// Launches what the entry computation became, in order.
+absl::StatusOr<std::vector<Literal>> RunEntry(const hlo::Module& module, const std::vector<Literal>& arguments,
+                                              const std::vector<EmittedInstruction>& emitted, const RunLaunch& run) {
+  std::map<const Instruction*, const EmittedInstruction*> by_instruction;
+  for (const EmittedInstruction& one : emitted) by_instruction[one.instruction] = &one;
   Arrays arrays;
   for (const Instruction* instruction : module.entry()->instructions()) {
     switch (instruction->opcode()) {
@@ -146,8 +158,8 @@ absl::StatusOr<std::vector<Literal>> RunEmulated(const hlo::Module& module, cons
       default:
         break;
     }
-    std::vector<void*> pointers;
-    for (const Instruction* operand : instruction->operands()) pointers.push_back(arrays.Data(operand, 0));
+    std::vector<absl::Span<std::byte>> launched;
+    for (const Instruction* operand : instruction->operands()) launched.push_back(arrays.Guarded(operand, 0));
     std::vector<const Shape*> leaves = instruction->shape().Leaves();
     for (size_t i = 0; i < leaves.size(); ++i) {
       const int64_t leaf = static_cast<int64_t>(i);
@@ -157,10 +169,10 @@ absl::StatusOr<std::vector<Literal>> RunEmulated(const hlo::Module& module, cons
         std::memcpy(arrays.Data(instruction, leaf), arrays.Data(instruction->operand(source), 0),
                     leaves[i]->byte_count());
       }
-      pointers.push_back(arrays.Data(instruction, leaf));
+      launched.push_back(arrays.Guarded(instruction, leaf));
     }
     for (const Launch& launch : by_instruction.at(instruction)->launches) {
-      KILN_RETURN_IF_ERROR(emulator->Run(launch, pointers));
+      KILN_RETURN_IF_ERROR(run(launch, launched));
       if (!arrays.GuardsHold()) return Internal(launch.entry, " wrote outside of its arrays");
     }
   }
@@ -173,6 +185,32 @@ absl::StatusOr<std::vector<Literal>> RunEmulated(const hlo::Module& module, cons
     results.push_back(std::move(leaf));
   }
   return results;
+}
+
+absl::StatusOr<std::vector<Literal>> RunEmulated(const hlo::Module& module, const std::vector<Literal>& arguments) {
+  auto context = std::make_unique<llvm::LLVMContext>();
+  auto output = std::make_unique<llvm::Module>("emulated", *context);
+  KILN_ASSIGN_OR_RETURN(std::vector<EmittedInstruction> emitted, EmitAll(module, output.get()));
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<BlockEmulator> emulator,
+                        BlockEmulator::Create(std::move(context), std::move(output)));
+  return RunEntry(module, arguments, emitted, [&](const Launch& launch, const auto& arrays) {
+    std::vector<void*> pointers;
+    for (const absl::Span<std::byte> array : arrays) pointers.push_back(array.data());
+    return emulator->Run(launch, std::move(pointers));
+  });
+}
+
+// NOT_FOUND where there is no device.
+absl::StatusOr<std::vector<Literal>> RunOnDevice(const hlo::Module& module, const std::vector<Literal>& arguments) {
+  KILN_RETURN_IF_ERROR(CudaDevice::IsPresent());
+  llvm::LLVMContext context;
+  llvm::Module output("device", context);
+  KILN_RETURN_IF_ERROR(SetNvptxTarget(output));
+  KILN_ASSIGN_OR_RETURN(std::vector<EmittedInstruction> emitted, EmitAll(module, &output));
+  KILN_ASSIGN_OR_RETURN(const std::string ptx, EmitPtx(output));
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<CudaDevice> device, CudaDevice::Create(ptx));
+  return RunEntry(module, arguments, emitted,
+                  [&](const Launch& launch, const auto& arrays) { return device->Run(launch, arrays); });
 }
 
 // The file, or "" where the toolkit is not installed.
@@ -189,7 +227,6 @@ std::string FindPtxas() {
 struct Case {
   std::string name;
   std::string text;  // TYPE stands for the element type
-  double tolerance = 0;
 };
 
 const Case kCases[] = {
@@ -322,11 +359,73 @@ ENTRY e {
   c = TYPE[88,96] concatenate(x, g), dimensions={0}
   ROOT r = (TYPE[24,96], TYPE[64,96], TYPE[64,96], TYPE[10,90], TYPE[88,96]) tuple(g, s, u, d, c)
 })"},
+    {"Functions", R"(HloModule functions
+ENTRY e {
+  i = s32[1500] iota(), iota_dimension=0
+  n = TYPE[1500] convert(i)
+  m = TYPE[] constant(750)
+  a = TYPE[] constant(0.0078125)
+  c = TYPE[] constant(0.01)
+  d = TYPE[] constant(0.16)
+  mb = TYPE[1500] broadcast(m), dimensions={}
+  ab = TYPE[1500] broadcast(a), dimensions={}
+  cb = TYPE[1500] broadcast(c), dimensions={}
+  db = TYPE[1500] broadcast(d), dimensions={}
+  l = TYPE[1500] subtract(n, mb)
+  x = TYPE[1500] multiply(l, ab)
+  s = TYPE[1500] abs(x)
+  p = TYPE[1500] add(s, cb)
+  u = TYPE[1500] multiply(x, db)
+  f0 = TYPE[1500] exponential(x)
+  f1 = TYPE[1500] exponential-minus-one(x)
+  f2 = TYPE[1500] exp2(x)
+  f3 = TYPE[1500] sine(x)
+  f4 = TYPE[1500] cosine(x)
+  f5 = TYPE[1500] tan(x)
+  f6 = TYPE[1500] tanh(x)
+  f7 = TYPE[1500] sinh(x)
+  f8 = TYPE[1500] cosh(x)
+  f9 = TYPE[1500] logistic(x)
+  f10 = TYPE[1500] erf(x)
+  f11 = TYPE[1500] erfc(x)
+  f12 = TYPE[1500] cbrt(x)
+  f13 = TYPE[1500] round-nearest-even(x)
+  f14 = TYPE[1500] sign(x)
+  f15 = TYPE[1500] asinh(x)
+  f16 = TYPE[1500] log(p)
+  f17 = TYPE[1500] log2(p)
+  f18 = TYPE[1500] log-plus-one(p)
+  f19 = TYPE[1500] sqrt(p)
+  f20 = TYPE[1500] rsqrt(p)
+  f21 = TYPE[1500] asin(u)
+  f22 = TYPE[1500] acos(u)
+  f23 = TYPE[1500] atanh(u)
+  f24 = TYPE[1500] power(p, x)
+  f25 = TYPE[1500] atan2(x, u)
+  f26 = TYPE[1500] remainder(x, u)
+  f27 = TYPE[1500] divide(x, p)
+  ROOT r = (TYPE[1500], TYPE[1500], TYPE[1500], TYPE[1500], TYPE[1500], TYPE[1500], TYPE[1500], TYPE[1500], TYPE[1500], TYPE[1500], TYPE[1500], TYPE[1500], TYPE[1500], TYPE[1500], TYPE[1500], TYPE[1500], TYPE[1500], TYPE[1500], TYPE[1500], TYPE[1500], TYPE[1500], TYPE[1500], TYPE[1500], TYPE[1500], TYPE[1500], TYPE[1500], TYPE[1500], TYPE[1500]) tuple(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17, f18, f19, f20, f21, f22, f23, f24, f25, f26, f27)
+})"},
 };
+
+// Behind the cases of all types, and of floats alone.
+constexpr int kFunctionsCase = static_cast<int>(std::size(kCases)) - 1;
 
 class KernelEmitterTest : public testing::TestWithParam<std::tuple<int, PrimitiveType>> {
  protected:
   static const Case& TheCase() { return kCases[std::get<0>(GetParam())]; }
+
+  // Functions may be off by some units of the last place, all else is exact.
+  static double Tolerance() {
+    constexpr double kUnits = 8;
+    if (std::get<0>(GetParam()) != kFunctionsCase) return 0;
+    const PrimitiveType type = std::get<1>(GetParam());
+    const int mantissa_bits = type == PrimitiveType::kF64   ? 52
+                              : type == PrimitiveType::kF32 ? 23
+                              : type == PrimitiveType::kF16 ? 10
+                                                            : 7;
+    return kUnits * std::ldexp(1.0, -mantissa_bits);
+  }
 
   static std::string Text() {
     const PrimitiveType type = std::get<1>(GetParam());
@@ -348,28 +447,34 @@ class KernelEmitterTest : public testing::TestWithParam<std::tuple<int, Primitiv
                                                          : logical ? "false"
                                                                    : "0"}});
   }
+
+  // What `run` makes of the optimized case against the evaluator.
+  template <typename Run>
+  static void Compare(const Run& run) {
+    std::unique_ptr<hlo::Module> reference = ParseOrDie(Text());
+    std::vector<Literal> arguments;
+    for (const Instruction* parameter : reference->entry()->parameters()) {
+      arguments.push_back(SmallNumbers(parameter->shape(), arguments.size() + 1));
+    }
+    std::unique_ptr<hlo::Module> module = ParseOrDie(Text());
+    absl::Status optimized = passes::RunPipeline(module.get(), passes::GpuPipeline());
+    ASSERT_TRUE(optimized.ok()) << optimized;
+    absl::StatusOr<std::vector<Literal>> results = run(*module, arguments);
+    if (absl::IsNotFound(results.status())) GTEST_SKIP() << results.status();
+    ASSERT_TRUE(results.ok()) << results.status();
+    absl::StatusOr<Literal> expected = hlo::Evaluate(*reference->entry(), arguments);
+    ASSERT_TRUE(expected.ok()) << expected.status();
+    std::vector<const Literal*> leaves = tools::Leaves(*expected);
+    ASSERT_EQ(results->size(), leaves.size());
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      EXPECT_LE(tools::LargestError((*results)[i], *leaves[i]), Tolerance()) << "result " << i;
+    }
+  }
 };
 
-TEST_P(KernelEmitterTest, ComputesWhatTheEvaluatorDoes) {
-  std::unique_ptr<hlo::Module> reference = ParseOrDie(Text());
-  std::vector<Literal> arguments;
-  for (const Instruction* parameter : reference->entry()->parameters()) {
-    arguments.push_back(SmallNumbers(parameter->shape(), arguments.size() + 1));
-  }
-  absl::StatusOr<Literal> expected = hlo::Evaluate(*reference->entry(), arguments);
-  ASSERT_TRUE(expected.ok()) << expected.status();
-  std::vector<const Literal*> leaves = tools::Leaves(*expected);
+TEST_P(KernelEmitterTest, ComputesWhatTheEvaluatorDoes) { Compare(RunEmulated); }
 
-  std::unique_ptr<hlo::Module> module = ParseOrDie(Text());
-  absl::Status optimized = passes::RunPipeline(module.get(), passes::GpuPipeline());
-  ASSERT_TRUE(optimized.ok()) << optimized;
-  absl::StatusOr<std::vector<Literal>> results = RunEmulated(*module, arguments);
-  ASSERT_TRUE(results.ok()) << results.status();
-  ASSERT_EQ(results->size(), leaves.size());
-  for (size_t i = 0; i < leaves.size(); ++i) {
-    EXPECT_LE(tools::LargestError((*results)[i], *leaves[i]), TheCase().tolerance) << "result " << i;
-  }
-}
+TEST_P(KernelEmitterTest, ComputesItOnADevice) { Compare(RunOnDevice); }
 
 TEST_P(KernelEmitterTest, IsAssembled) {
   std::unique_ptr<hlo::Module> module = ParseOrDie(Text());
@@ -380,24 +485,30 @@ TEST_P(KernelEmitterTest, IsAssembled) {
   EXPECT_THAT(*ptx, HasSubstr(".visible .entry k_"));
   const std::string ptxas = FindPtxas();
   if (ptxas.empty()) GTEST_SKIP() << "ptxas is not on the PATH: the PTX was not assembled";
-  const std::string path = absl::StrCat(testing::TempDir(), "kiln_kernels_", TheCase().name, "_",
-                                        hlo::PrimitiveTypeName(std::get<1>(GetParam())), ".ptx");
+  const std::string path = absl::StrCat(testing::TempDir(), "kiln_kernels_", getpid(), ".ptx");
   std::ofstream(path) << *ptx;
   const std::string command = absl::StrCat(ptxas, " -O1 -arch=sm_90 ", path, " -o /dev/null");
   EXPECT_EQ(std::system(command.c_str()), 0) << command;
   std::remove(path.c_str());
 }
 
+std::string NameOf(const testing::TestParamInfo<std::tuple<int, PrimitiveType>>& info) {
+  return absl::StrCat(kCases[std::get<0>(info.param)].name, "_", hlo::PrimitiveTypeName(std::get<1>(info.param)));
+}
+
 INSTANTIATE_TEST_SUITE_P(Cases, KernelEmitterTest,
-                         testing::Combine(testing::Range(0, static_cast<int>(std::size(kCases))),
+                         testing::Combine(testing::Range(0, kFunctionsCase),
                                           testing::Values(PrimitiveType::kPred, PrimitiveType::kS32,
                                                           PrimitiveType::kS64, PrimitiveType::kF16,
                                                           PrimitiveType::kBF16, PrimitiveType::kF32,
                                                           PrimitiveType::kF64, PrimitiveType::kC64)),
-                         [](const auto& info) {
-                           return absl::StrCat(kCases[std::get<0>(info.param)].name, "_",
-                                               hlo::PrimitiveTypeName(std::get<1>(info.param)));
-                         });
+                         NameOf);
+
+INSTANTIATE_TEST_SUITE_P(Functions, KernelEmitterTest,
+                         testing::Combine(testing::Values(kFunctionsCase),
+                                          testing::Values(PrimitiveType::kF16, PrimitiveType::kBF16,
+                                                          PrimitiveType::kF32, PrimitiveType::kF64)),
+                         NameOf);
 
 }  // namespace
 }  // namespace kiln::gpu

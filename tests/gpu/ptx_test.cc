@@ -1,6 +1,8 @@
 // PTX of elementwise kernels; assembled by ptxas where the CUDA toolkit is present.
 #include "src/gpu/ptx.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -102,7 +104,7 @@ TEST_P(PtxTest, SelectsEveryElementwiseOp) {
   EXPECT_THAT(*ptx, HasSubstr(".entry k0("));
   const char* ptxas = "/usr/local/cuda/bin/ptxas";
   if (std::ifstream(ptxas).good()) {
-    std::string path = absl::StrCat(testing::TempDir(), "kiln_", hlo::PrimitiveTypeName(GetParam()), ".ptx");
+    std::string path = absl::StrCat(testing::TempDir(), "kiln_", getpid(), ".ptx");
     std::ofstream(path) << *ptx;
     // Compile only the first level of optimization: the text's validity is what is tested.
     std::string command = absl::StrCat(ptxas, " -O1 -arch=sm_90 ", path, " -o /dev/null");
