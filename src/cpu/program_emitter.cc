@@ -24,6 +24,7 @@
 #include "src/kernel/loop_direction.h"
 #include "src/kernel/narrow_rows.h"
 #include "src/kernel/repeated_rows.h"
+#include "src/kernel/row_blocks.h"
 #include "src/kernel/shared_places.h"
 #include "src/kernel/stage_sharing.h"
 #include "src/kernel/subnormals.h"
@@ -215,6 +216,7 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
     if (IsReadAgain(*instruction)) target.streaming_bytes = Tuning().kernels.streaming_temporary_bytes;
     kernel::JoinTransposedRows(&scheduled->kernel, target);
     kernel::WidenNarrowRows(&scheduled->kernel, target);
+    kernel::BlockRows(&scheduled->kernel, target);
     scheduled->kernel.flushes_subnormals = kernel::FlushesSubnormals(scheduled->kernel);
     for (const kernel::Nest& nest : scheduled->kernel.nests) {
       scheduled->schedules.push_back(kernel::ScheduleNest(scheduled->kernel, nest, target));

@@ -152,7 +152,7 @@ class Scheduler {
  public:
   Scheduler(const Kernel& kernel, const Nest& nest, const TargetInfo& target)
       : kernel_(kernel), nest_(nest), target_(target) {
-    Collect(nest.body, -1, 1);
+    Collect(nest.body, -1, 1, SetOf(nest.loops));
     // Loops in scalar computations end at another round for each element.
     has_scalar_loop_ =
         std::any_of(kernel.ops.begin(), kernel.ops.end(), [](const Op& op) { return op.opcode == Opcode::kWhile; }) ||
@@ -285,7 +285,8 @@ class Scheduler {
     double times;  // executions per iteration of the whole parallel space
   };
 
-  void Collect(const Block& block, int inside, double times) {
+  // `loops`: those of the nest that `times` is as often as.
+  void Collect(const Block& block, int inside, double times, uint64_t loops) {
     for (const Block::Statement& statement : block.statements) {
       if (statement.kind == Block::Kind::kOp) {
         const Op& op = kernel_.ops[statement.index];
@@ -298,15 +299,15 @@ class Scheduler {
         const Reduce& reduce = kernel_.reduces[statement.index];
         double inner = times;
         for (int loop : reduce.loops) inner *= static_cast<double>(kernel_.loops[loop].extent);
-        // A reduce runs once for all iterations of the loops that it does not depend on.
+        // A reduce runs once for all iterations of the loops that it does not depend on, nor what it stands in.
         for (int loop : nest_.loops) {
-          if ((reduce.outer_loops >> loop & 1) == 0) inner /= static_cast<double>(kernel_.loops[loop].extent);
+          if ((loops & ~reduce.outer_loops) >> loop & 1) inner /= static_cast<double>(kernel_.loops[loop].extent);
         }
         reduces_.push_back(statement.index);
         double outer = inner;
         for (int loop : reduce.loops) outer /= static_cast<double>(kernel_.loops[loop].extent);
         reduce_times_.push_back(outer);
-        Collect(*reduce.block, statement.index, inner);
+        Collect(*reduce.block, statement.index, inner, loops & reduce.outer_loops);
       }
     }
   }
@@ -600,6 +601,9 @@ class Scheduler {
     if (target_.target == Target::kGpu || reduce.order == Reduce::Order::kOwn) return;
     // Lanes start with elements, which a predicate may leave out.
     if (reduce.predicate != kNoValue) return;
+    // What is reduced inside has lanes of its own.
+    const auto is_reduce = [](const Block::Statement& s) { return s.kind == Block::Kind::kReduce; };
+    if (reduce.results.empty() && absl::c_any_of(reduce.block->statements, is_reduce)) return;
     // Some elements alone are gone through sooner than code for lanes is made.
     constexpr int64_t kFewElements = 64;
     if (nest_.loops.empty() && reduce.combiner != nullptr && reduce.loops.size() == 1 &&

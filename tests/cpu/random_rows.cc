@@ -17,11 +17,14 @@ class RowWriter {
         PrimitiveType::kF32, PrimitiveType::kF32, PrimitiveType::kF64, PrimitiveType::kBF16, PrimitiveType::kF16};
     type_ = random_.Of(types);
     static const auto& sizes = *new std::vector<int64_t>{1, 2, 3, 5, 16, 17, 33, 64, 100};
-    const int64_t rank = random_.In(1, 3);
+    // Now and then so many short rows that they are taken in blocks.
+    const bool many = random_.Chance(0.15);
+    const int64_t rank = many ? 2 : random_.In(1, 3);
+    if (many) full_ = {random_.Chance(0.5) ? 256 : 272, random_.Chance(0.5) ? 64 : random_.In(65, 130)};
     while (static_cast<int64_t>(full_.size()) < rank) full_.push_back(random_.Of(sizes));
     if (ElementCount(full_) > 40000) full_[0] = 3;
     // Mostly the last dimensions are reduced.
-    const int64_t first = random_.In(0, rank - 1);
+    const int64_t first = many ? 1 : random_.In(0, rank - 1);
     for (int64_t d = 0; d < rank; ++d) {
       const bool reduced = random_.Chance(0.8) ? d >= first : random_.Chance(0.5);
       (reduced ? reduced_ : kept_).push_back(d);
