@@ -110,6 +110,7 @@ absl::StatusOr<Value> NestLowering::LowerOp(ValueId id) {
     case OpKind::kElementwise: {
       if (Value value; LoadChosen(op, &value)) return value;
       if (IsDividedByOne(op)) return DivideByOne(op);
+      if (in_pairs_ && vector && IsWidening(op)) return WidenPairs(Get(op.operands[0], vector));
       std::vector<Value> operands;
       for (ValueId operand : op.operands) operands.push_back(Get(operand, vector));
       if (op.opcode == hlo::Opcode::kWhile) {

@@ -213,7 +213,7 @@ absl::Status NestLowering::LowerReduce(int number) {
         combined = std::move(begun);
       }
       choose(holds, lane, &combined, current);
-      choose(own_vector ? mask_ : nullptr, lane, &combined, current);
+      choose(!own_vector || mask_ == nullptr ? nullptr : in_pairs_ ? InPairs(mask_) : mask_, lane, &combined, current);
       store(combined, parts[part]);
     }
     // Schedules give lanes only to reduces without a predicate, so that all lanes begin together.
@@ -248,7 +248,9 @@ absl::Status NestLowering::LowerReduce(int number) {
     blocks_[blocked].push_back({sizes[level], begin, finish, nullptr});
     if (level == 0) blocks_[blocked][0].finish_rest = [&, add] { return add(levels.front(), levels.back()); };
   }
+  const bool outer_pairs = std::exchange(in_pairs_, own_vector && TakesPairs(reduce, schedule));
   const absl::Status lowered = LowerLevel(*reduce.block, loops, 0, innermost);
+  in_pairs_ = outer_pairs;
   if (!sizes.empty()) blocks_.erase(blocked);
   KILN_RETURN_IF_ERROR(lowered);
   std::vector<Value> results = in_memory ? LoadSumArrays(*emitter, levels.back()) : load(levels.back());

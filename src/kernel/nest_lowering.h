@@ -309,6 +309,15 @@ class NestLowering {
   // same for all lanes. `vector_loop` is the reduce's own one.
   void BoundLoops(const Reduce& reduce, int vector_loop);
 
+  // ---- Lanes in pairs (lower_pairs.cc) ----
+
+  // Whether a reduce with lanes of its own takes what it loads in pairs: bf16 alone, which is widened at once.
+  bool TakesPairs(const Reduce& reduce, const ReduceSchedule& schedule) const;
+  bool IsWidening(const Op& op) const;  // of bf16 to f32
+  // bf16 as f32: first the even lanes, then the odd ones. A mask of lanes in that order.
+  Value WidenPairs(const Value& pairs);
+  llvm::Value* InPairs(llvm::Value* mask);
+
   // The accumulators of the group's threads; `has` (null: all do) tells whether this thread has any elements.
   absl::StatusOr<std::vector<Value>> CombineGroup(const Reduce& reduce, std::vector<Value> values, llvm::Value* has);
 
@@ -352,6 +361,7 @@ class NestLowering {
   absl::flat_hash_map<int, LoopRange> box_;              // by loop, in RunBox
   std::pair<int64_t, int64_t> interior_ = {0, 0};        // where the code is for this part of the vector loop alone
   bool has_stored_ = false;                              // by code that was emitted before
+  bool in_pairs_ = false;                                // inside of a reduce that TakesPairs
   bool aligned_runs_ = true;                             // vectors begin at multiples of their lanes
   absl::flat_hash_map<ValueId, Staged> staged_;
   std::vector<ValueId> plain_loads_;      // without a predicate, of the nest; found when one is strided
