@@ -22,7 +22,7 @@ constexpr int64_t kMinRow = 32, kMaxRow = 1024;
 constexpr int64_t kMaxBlockBytes = 24 << 10;
 // Operations of the chain that are worth a way through memory and other loops, and the time that these take to compile;
 // also beside those on the vectors of a row, and so many rows.
-constexpr double kMinChain = 12, kMinShare = 0.03;
+constexpr double kMinChain = 10, kMinShare = 0.03;
 constexpr int64_t kMinElements = 1 << 14;
 constexpr int kMostReduces = 3;  // of more the loops take long to compile
 // A short row stays in registers from one reduce to the next where they are not in other loops. With so many operations
