@@ -27,7 +27,7 @@ class NarrowRows {
     if (IsReadAcross()) return UnrollRow();
     ChooseLoops(nest_.loops.end()[-2], nest_.loops.back());
     if (!IsPlain()) return;
-    if (RepeatsElements()) {
+    if (RepeatsElements() || PicksElements()) {
       JoinLoops();
     } else if (DependsOnPlacesAndRows() && ChooseBlock() && !IsCheaperAcross()) {
       JoinRows();
@@ -140,6 +140,24 @@ class NarrowRows {
     return repeats;
   }
 
+  // Rows are shorter than a vector, and elements of others are picked by indices that lie in rows: each lane finds its
+  // own anyway.
+  bool PicksElements() const {
+    if (width_ >= Lanes(SetOf({outer_, row_}))) return false;
+    bool picks = false;
+    for (const Block::Statement& statement : nest_.body.statements) {
+      if (statement.kind != Block::Kind::kOp) continue;
+      const Op& op = kernel_.ops[statement.index];
+      if (op.kind != OpKind::kLoad) continue;
+      bool by_index = false;
+      kernel_.terms.ForEachSymbol(
+          op.offset, [&](ValueId index) { by_index |= (kernel_.ops[index].loops >> row_ & 1) != 0; });
+      if (!by_index && !LiesInRows(op.offset)) return false;
+      picks |= by_index;
+    }
+    return picks;
+  }
+
   // Of a vector of the widest type that the body computes in `loops`.
   int64_t Lanes(uint64_t loops) const {
     int width = 1;
@@ -158,7 +176,8 @@ class NarrowRows {
       if (loop.id != outer_ && loop.id != row_) return terms->Loop(loop.id, loop.range.high + 1);
       if (in_rows && loop.id == outer_) return IndexExpr();
       const IndexExpr place = terms->Loop(row_, extent);
-      return in_rows ? place : terms->FloorDiv(place, width_);
+      if (in_rows) return place;
+      return loop.id == outer_ ? terms->FloorDiv(place, width_) : terms->Mod(place, width_);
     });
     kernel_.loops[outer_].extent = 1;
     kernel_.loops[row_].extent = extent;

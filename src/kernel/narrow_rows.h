@@ -16,6 +16,8 @@ namespace kiln::kernel {
 //     v0 = load p0[i0]                          ->    v0 = load p0[i1 floordiv 2]
 //     store p1[2*i0 + i1] = v0                        store p1[i1] = v0
 //
+// So do they where indices in rows pick elements of other arrays, as of each row's experts: lanes find their own anyway.
+//
 // Over rows that lie one behind the other but whose loops do not collapse, since something depends on the place in the
 // row alone, or is loaded from rows of another width (one element in place of each row's, a pixel's fourth channel): so
 // many rows as fill whole vectors are a block, with one copy of the body for each vector. The lanes are a loop, and

@@ -8,11 +8,10 @@ Real Erf(Real x) {
   const bool f32 = IsF32(x);
   Real magnitude = x.Abs();
   if (const int intervals = RegisterTableSize(x.builder()); f32 && intervals != 0) {
-    const bool sixteen = intervals == 16;
-    // Adding that rounds a multiple of x to an integer and leaves it in the lowest bits of the sum.
+    constexpr auto kEven = Pieces::Spacing::kEven;
     Real bounded = AtMost(magnitude, 3.99);
-    Integer index = MulAdd(bounded, sixteen ? 3.875 : 1.875, bounded.Constant(0x1.8p23)).AsInteger();
-    return CopySign(PieceAt(bounded, index, sixteen ? Pieces(kErfSixteenths) : Pieces(kErfEighths)), x);
+    const Pieces pieces = intervals == 16 ? Pieces(kErfSixteenths, kEven, 3.875) : Pieces(kErfEighths, kEven, 1.875);
+    return CopySign(PieceAt(bounded, pieces), x);
   }
   Real z = magnitude * magnitude;
   Real small = MulAdd(magnitude, Polynomial(z, kErfF32, kErfF64), magnitude);
@@ -45,9 +44,11 @@ Real Erfc(Real x) {
   Real magnitude = AtMost(x.Abs(), f32 ? 10.9 : 27.6);
   Mask negative = x < 0.0;
   if (const int intervals = RegisterTableSize(x.builder()); f32 && intervals != 0) {
-    const bool quarters = intervals == 16;
-    const Pieces pieces = quarters ? Pieces(kErfcQuarters) : Pieces(kErfcHalves);
-    ExactPiece scaled = ExactPieceAt(magnitude, PartOfOctave(magnitude, 1.375, quarters ? 2 : 1), pieces);
+    constexpr auto kOctaves = Pieces::Spacing::kOctaves;
+    constexpr double kStep = 1.375;
+    const Pieces pieces =
+        intervals == 16 ? Pieces(kErfcQuarters, kOctaves, kStep) : Pieces(kErfcHalves, kOctaves, kStep);
+    ExactPiece scaled = ExactPieceAt(magnitude, pieces);
     Real result = TimesGaussian(magnitude, scaled.value, scaled.low);
     return Select(negative, 2.0 - result, result);
   }

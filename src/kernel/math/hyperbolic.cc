@@ -31,9 +31,11 @@ Real Tanh(Real x) {
   Real magnitude = x.Abs();
   if (const int intervals = RegisterTableSize(x.builder()); f32 && intervals != 0) {
     Real bounded = AtMost(magnitude, 9.2);
-    const bool quarters = intervals == 16;
-    const Pieces pieces = quarters ? Pieces(kTanhQuarters) : Pieces(kTanhHalves);
-    return CopySign(PieceAt(bounded, PartOfOctave(bounded, 1.625, quarters ? 2 : 1), pieces), x);
+    constexpr auto kOctaves = Pieces::Spacing::kOctaves;
+    constexpr double kStep = 1.625;
+    const Pieces pieces =
+        intervals == 16 ? Pieces(kTanhQuarters, kOctaves, kStep) : Pieces(kTanhHalves, kOctaves, kStep);
+    return CopySign(PieceAt(bounded, pieces), x);
   }
   Real small = OddSeries(magnitude, kTanhF32, kTanhF64);
   // Past these the result rounds to 1.

@@ -3,6 +3,9 @@
 #ifndef KILN_KERNEL_MATH_REGISTER_TABLE_H_
 #define KILN_KERNEL_MATH_REGISTER_TABLE_H_
 
+#include <cstddef>
+#include <cstdint>
+
 #include "absl/types/span.h"
 #include "src/kernel/vector_builder.h"
 
@@ -11,33 +14,37 @@ namespace kiln::kernel::math {
 // How many numbers of 32 bits one instruction of the target looks up in: 16 (AVX-512), 8 (AVX2), or 0.
 int RegisterTableSize(const VectorBuilder& b);
 
-// The interval of x >= 0 among those that are a half of an octave of 1 + step * x, or of `bits` = 2 a quarter: the
-// lowest bits of the exponent and the highest of the fraction.
-Integer PartOfOctave(Real x, double step, int bits);
-
-// A table by intervals: row 0 are their centers, row i + 1 the coefficients of the i-th power of x - center.
+// A table by intervals of x >= 0: row 0 are their centers, row i + 1 the coefficients of the i-th power of x - center.
+// Intervals are each a half of an octave of 1 + step * x where there are 8, a quarter of 16; or lie evenly, 1 / step
+// wide with multiples of that in the middle.
 class Pieces {
  public:
-  template <size_t kRows, size_t kIntervals>
-  explicit Pieces(const float (&numbers)[kRows][kIntervals])
-      : numbers_(&numbers[0][0], kRows * kIntervals), intervals_(kIntervals) {}
+  enum class Spacing : uint8_t { kOctaves, kEven };
 
+  template <size_t kRows, size_t kIntervals>
+  Pieces(const float (&numbers)[kRows][kIntervals], Spacing spacing, double step)
+      : numbers_(&numbers[0][0], kRows * kIntervals), intervals_(kIntervals), spacing_(spacing), step_(step) {}
+
+  // The number of the interval of x, mod that of all, in the lowest bits.
+  Integer IntervalOf(const VectorBuilder& b, llvm::Value* x) const;
   size_t rows() const { return numbers_.size() / intervals_; }
   absl::Span<const float> row(size_t i) const { return numbers_.subspan(i * intervals_, intervals_); }
 
  private:
   absl::Span<const float> numbers_;
   size_t intervals_;
+  Spacing spacing_;
+  double step_;
 };
 
-// The polynomial of the interval `index` (mod their number) at x. Only of as many as RegisterTableSize().
-Real PieceAt(Real x, Integer index, const Pieces& pieces);
+// The polynomial of x's interval (mod their number). Only of as many as RegisterTableSize().
+Real PieceAt(Real x, const Pieces& pieces);
 
 // The same, and what rounding lost of it.
 struct ExactPiece {
   Real value, low;
 };
-ExactPiece ExactPieceAt(Real x, Integer index, const Pieces& pieces);
+ExactPiece ExactPieceAt(Real x, const Pieces& pieces);
 
 }  // namespace kiln::kernel::math
 
