@@ -87,6 +87,28 @@ Real MinMaxOfHalves(Real x, Real y, bool is_max) {
   return kernel::Select(x.Compare(CmpInst::FCMP_UNO, y), x + y, (is_max ? i & j : i | j).AsReal());
 }
 
+// Compares bf16 by their bits where these tell: whether a number equals itself or a constant, or is on one side of zero.
+// Null where both are to be compared in f32. (Of f16 LLVM makes class tests of it, number by number.)
+llvm::Value* CompareBrains(const VectorBuilder& b, ComparisonDirection direction, llvm::Value* lhs, llvm::Value* rhs) {
+  constexpr int64_t kMagnitude = 0x7fff, kInfinity = 0x7f80, kSign = 0x8000;
+  Integer x(b, lhs), y(b, rhs);
+  const bool is_equality = direction == ComparisonDirection::kEq || direction == ComparisonDirection::kNe;
+  const auto equal = [&](Mask mask) { return direction == ComparisonDirection::kEq ? mask : !mask; };
+  if (lhs == rhs) return is_equality ? equal((x & kMagnitude).Below(x.Constant(kInfinity + 1))).value() : nullptr;
+  if (is_equality && llvm::isa<llvm::Constant>(lhs)) std::swap(x, y);
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(y.value());
+  if (constant != nullptr && constant->getType()->isVectorTy()) constant = constant->getSplatValue();
+  const auto* code = llvm::dyn_cast_or_null<llvm::ConstantInt>(constant);
+  if (code == nullptr) return nullptr;
+  const int64_t magnitude = static_cast<int64_t>(code->getZExtValue()) & kMagnitude;
+  // Numbers from the smallest one to infinity, of one sign.
+  const auto beyond = [&](int64_t zero) { return (x - (zero + 1)).Below(x.Constant(kInfinity)).value(); };
+  if (magnitude == 0 && direction == ComparisonDirection::kGt) return beyond(0);
+  if (magnitude == 0 && direction == ComparisonDirection::kLt) return beyond(kSign);
+  if (!is_equality || magnitude > kInfinity) return nullptr;
+  return equal(magnitude == 0 ? (x & kMagnitude) == 0 : x == y);
+}
+
 }  // namespace
 
 Integer TotalOrder(const VectorBuilder& b, PrimitiveType type, llvm::Value* value) {
@@ -146,6 +168,10 @@ absl::StatusOr<Value> ScalarEmitter::Compare(const hlo::Instruction& instruction
       }
       if (type == PrimitiveType::kF16 && b_.target == Target::kCpu && HasHalfArithmetic()) {
         return pred(CompareHalves(attributes.direction, {b_, lhs.value}, {b_, rhs.value}));
+      }
+      if (type == PrimitiveType::kBF16) {
+        llvm::Value* by_bits = CompareBrains(b_, attributes.direction, lhs.value, rhs.value);
+        if (by_bits != nullptr) return pred(by_bits);
       }
       return pred(b_.ir.CreateFCmp(FloatPredicate(attributes.direction), Widen(lhs), Widen(rhs)));
     case TypeClass::kComplex:
