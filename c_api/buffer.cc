@@ -5,6 +5,14 @@
 #include "c_api/handles.h"
 
 namespace kiln::c_api {
+namespace {
+
+// Whoever asks for the address will look at what is there.
+void WantContent(const runtime::Buffer& buffer) {
+  if (buffer.definition() != nullptr) buffer.definition()->Want();
+}
+
+}  // namespace
 
 void Call(PJRT_Buffer_Destroy_Args& args) {
   if (args.buffer == nullptr) return;
@@ -44,7 +52,10 @@ void Call(PJRT_Buffer_Device_Args& args) { args.device = HandleOf(Unwrap(args.bu
 
 void Call(PJRT_Buffer_Memory_Args& args) { args.memory = HandleOf(Unwrap(args.buffer)->memory()); }
 
-void Call(PJRT_Buffer_ReadyEvent_Args& args) { args.event = Wrap(Unwrap(args.buffer)->ReadyEvent()); }
+void Call(PJRT_Buffer_ReadyEvent_Args& args) {
+  WantContent(*Unwrap(args.buffer));
+  args.event = Wrap(Unwrap(args.buffer)->ReadyEvent());
+}
 
 absl::Status Call(PJRT_Buffer_UnsafePointer_Args& args) {
   runtime::BufferHold hold = runtime::BufferHold::Acquire(Unwrap(args.buffer));
@@ -54,7 +65,10 @@ absl::Status Call(PJRT_Buffer_UnsafePointer_Args& args) {
   return absl::OkStatus();
 }
 
-absl::Status Call(PJRT_Buffer_IncreaseExternalReferenceCount_Args& args) { return Unwrap(args.buffer)->AddPin(); }
+absl::Status Call(PJRT_Buffer_IncreaseExternalReferenceCount_Args& args) {
+  WantContent(*Unwrap(args.buffer));
+  return Unwrap(args.buffer)->AddPin();
+}
 
 absl::Status Call(PJRT_Buffer_DecreaseExternalReferenceCount_Args& args) { return Unwrap(args.buffer)->RemovePin(); }
 
@@ -63,6 +77,7 @@ absl::Status Call(PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args& args) {
   if (!hold && !Unwrap(args.buffer)->IsPinned()) {
     return InvalidArgument("PJRT_Buffer_OpaqueDeviceMemoryDataPointer: the buffer has been deleted or donated");
   }
+  WantContent(*Unwrap(args.buffer));
   args.device_memory_ptr = Unwrap(args.buffer)->data();
   return absl::OkStatus();
 }

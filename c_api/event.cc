@@ -10,7 +10,10 @@ void Call(PJRT_Event_Destroy_Args& args) {
   if (args.event != nullptr) Unwrap(args.event)->Release();
 }
 
-void Call(PJRT_Event_IsReady_Args& args) { args.is_ready = Unwrap(args.event)->IsSettled(); }
+void Call(PJRT_Event_IsReady_Args& args) {
+  Unwrap(args.event)->Want();
+  args.is_ready = Unwrap(args.event)->IsSettled();
+}
 
 absl::Status Call(PJRT_Event_Error_Args& args) {
   const runtime::Event* event = Unwrap(args.event);
@@ -20,6 +23,7 @@ absl::Status Call(PJRT_Event_Error_Args& args) {
 
 absl::Status Call(PJRT_Event_Await_Args& args) { return Unwrap(args.event)->Await(); }
 
+// Nobody waits here: frameworks call it for the end of every run.
 absl::Status Call(PJRT_Event_OnReady_Args& args) {
   KILN_REQUIRE_POINTER(args, callback);
   runtime::Event* event = Unwrap(args.event);

@@ -45,6 +45,9 @@ class Buffer : public RefCounted<Buffer> {
   // For a holder.
   void* data() const { return block_.data(); }
 
+  // For a holder: whether the content is in memory of somebody else.
+  bool is_foreign() const { return block_.is_foreign(); }
+
   // Marks the buffer deleted; the content goes with the last holder.
   void Delete();
   // How many hold the content at this moment.

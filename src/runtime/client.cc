@@ -79,6 +79,7 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Create(const ClientOptions& opti
 }
 
 Client::~Client() {
+  deferral_.Start();
   for (int64_t count; (count = work_in_flight_.load(std::memory_order_acquire)) != 0;) {
     work_in_flight_.wait(count, std::memory_order_acquire);
   }
@@ -94,6 +95,7 @@ Device* Client::device(int64_t id) const {
 }
 
 RefPtr<Event> Client::RunAfter(const RefPtr<Event>& dependency, bool quick, std::function<absl::Status()> work) {
+  if (dependency != nullptr) dependency->Want();
   const bool ready = dependency == nullptr || dependency->IsSettled();
   if (ready && dependency != nullptr && !dependency->status().ok()) return dependency;
   if (ready && quick) return Event::Settled(CatchExceptions(work));

@@ -14,6 +14,7 @@
 #include "src/runtime/allocator.h"
 #include "src/runtime/buffer.h"
 #include "src/runtime/debug_flags.h"
+#include "src/runtime/deferral.h"
 #include "src/runtime/device.h"
 
 namespace kiln::runtime {
@@ -56,6 +57,7 @@ class Client {
   Device* device(int64_t id) const;
   Allocator* allocator() const { return allocator_.get(); }
   ThreadPool* pool() const { return pool_.get(); }
+  Deferral* deferral() { return &deferral_; }
 
   // A buffer from host memory. `strides` are the host's, in bytes, or null for dense row-major; `done` is called once
   // when the host memory is no longer needed, possibly before this returns (null: not wanted). Host memory that is
@@ -78,7 +80,7 @@ class Client {
   // Copies raw bytes [offset, offset + size).
   absl::StatusOr<RefPtr<Event>> CopyRawToHost(Buffer* source, void* destination, int64_t offset, int64_t size);
 
-  // Runs `work` when `dependency` (null: now) has settled with success, and settles the returned event with its
+  // Wants `dependency` (null: nothing), and runs `work` when it has settled with success, and settles the returned event with its
   // outcome. Work that is `quick` runs in the calling thread if nothing has to be waited for.
   RefPtr<Event> RunAfter(const RefPtr<Event>& dependency, bool quick, std::function<absl::Status()> work);
 
@@ -94,6 +96,7 @@ class Client {
   std::unique_ptr<ThreadPool> pool_;
   std::vector<std::unique_ptr<Device>> devices_;
   std::atomic<int64_t> work_in_flight_{0};
+  Deferral deferral_;
 };
 
 }  // namespace kiln::runtime

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "src/runtime/deferral.h"
+
 namespace kiln::runtime {
 
 struct Event::Waiter {
@@ -14,7 +16,9 @@ Event::Waiter* Event::SettledMark() {
   return reinterpret_cast<Waiter*>(&mark);
 }
 
-RefPtr<Event> Event::Create() { return RefPtr<Event>::Adopt(new Event(/*immortal=*/false)); }
+RefPtr<Event> Event::Create(Deferral* deferral) {
+  return RefPtr<Event>::Adopt(new Event(/*immortal=*/false, deferral));
+}
 
 RefPtr<Event> Event::Ready() {
   static Event* const ready = [] {
@@ -69,7 +73,12 @@ bool Event::Set(absl::Status status) {
   return true;
 }
 
+void Event::Want() {
+  if (deferral_ != nullptr && !IsSettled()) deferral_->Start();
+}
+
 const absl::Status& Event::Await() {
+  Want();
   if (!IsSettled()) settled_.wait(0, std::memory_order_acquire);
   return status_;
 }

@@ -44,6 +44,9 @@ class ArgumentHolds {
   SmallVector<bool> taken_;
 };
 
+// Results that take a good deal of the cache, and long enough for what it costs to defer a run.
+constexpr int64_t kLargeResults = int64_t{2} << 20;
+
 bool Contains(absl::Span<const int64_t> list, int64_t value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
@@ -144,6 +147,19 @@ absl::Status LoadedExecutable::CheckArgument(size_t index, const Buffer& argumen
                          parameter_types_[index]->ToString());
 }
 
+bool LoadedExecutable::IsDeferred(absl::Span<Buffer* const> arguments, const ExecuteOptions& options) const {
+  if (result_bytes_ < kLargeResults) return false;
+  // What calls out may act on the world, and memory of somebody else may change once this call is back.
+  if (executable_->custom_call_count() > 0) return false;
+  if (std::any_of(arguments.begin(), arguments.end(), [](const Buffer* b) { return b->is_foreign(); })) return false;
+  int64_t bytes = 0;
+  for (size_t i = 0; i < output_types_.size(); ++i) {
+    const bool donated = donated_parameter_[i] >= 0 && !Contains(options.non_donatable, donated_parameter_[i]);
+    if (!donated) bytes += static_cast<int64_t>(output_types_[i]->byte_count());
+  }
+  return bytes >= kLargeResults;
+}
+
 absl::Status LoadedExecutable::RunNow(absl::Span<const void* const> arguments, absl::Span<void* const> results,
                                       const Device& device,
                                       const std::shared_ptr<const ffi::UserData>& user_data) const {
@@ -168,6 +184,8 @@ absl::Status LoadedExecutable::RunNow(absl::Span<const void* const> arguments, a
 
 absl::Status LoadedExecutable::Execute(absl::Span<Buffer* const> arguments, const ExecuteOptions& options,
                                        Buffer** outputs, RefPtr<Event>* complete) {
+  // Runs are in order, and this one's arguments may be what waits.
+  client_->deferral()->Start();
   if (IsDeleted()) return InvalidArgument("executable ", name_, " has been deleted");
   Device* device = options.device != nullptr ? options.device : device_;
   if (device != device_ && !portable_) {
@@ -201,7 +219,9 @@ absl::Status LoadedExecutable::Execute(absl::Span<Buffer* const> arguments, cons
   }
   // What calls out sees what its caller keeps per thread, so that such a program rather waits for its code here.
   const bool may_begin = executable_->HasCode() || executable_->custom_call_count() > 0;
-  const bool run_inline = ready && runs_inline_ && failure == nullptr && may_begin;
+  const bool in_this_thread = ready && runs_inline_ && failure == nullptr && may_begin;
+  const bool deferred = in_this_thread && IsDeferred(arguments, options);
+  const bool run_inline = in_this_thread && !deferred;
 
   // Donation: an output takes over the memory of its parameter when nobody else uses it.
   const size_t output_count = output_types_.size();
@@ -267,7 +287,7 @@ absl::Status LoadedExecutable::Execute(absl::Span<Buffer* const> arguments, cons
 
   Run* run = new Run;
   run->executable = RefPtr<LoadedExecutable>::Share(this);
-  run->done = Event::Create();
+  run->done = Event::Create(deferred ? client_->deferral() : nullptr);
   run->device = device;
   run->user_data = options.user_data;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -286,7 +306,14 @@ absl::Status LoadedExecutable::Execute(absl::Span<Buffer* const> arguments, cons
   }
   if (complete != nullptr) *complete = run->done;
   client_->BeginWork();
-  run->Wait();
+  if (deferred) {
+    client_->deferral()->Put([run] {
+      run->Execute();
+      run->End();
+    });
+  } else {
+    run->Wait();
+  }
   return absl::OkStatus();
 }
 

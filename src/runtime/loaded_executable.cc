@@ -48,6 +48,7 @@ absl::StatusOr<RefPtr<LoadedExecutable>> LoadedExecutable::Load(Client* client,
   }
   for (const hlo::Shape& leaf : executable->output_leaves()) {
     KILN_ASSIGN_OR_RETURN(RefPtr<const BufferType> type, BufferType::FromShape(leaf));
+    loaded->result_bytes_ += static_cast<int64_t>(type->byte_count());
     loaded->output_types_.push_back(std::move(type));
   }
   loaded->memory_kinds_ = std::move(kinds);

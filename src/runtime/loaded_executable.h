@@ -74,6 +74,9 @@ class LoadedExecutable : public RefCounted<LoadedExecutable> {
  private:
   friend class RefCounted<LoadedExecutable>;
   struct Run;
+  // Whether a run that may take this thread had better wait for somebody to want it (deferral.h): where memory for
+  // large results is to be found.
+  bool IsDeferred(absl::Span<Buffer* const> arguments, const ExecuteOptions& options) const;
   LoadedExecutable() = default;
   ~LoadedExecutable() = default;
 
@@ -90,6 +93,7 @@ class LoadedExecutable : public RefCounted<LoadedExecutable> {
   std::vector<RefPtr<const BufferType>> output_types_;
   MemoryKinds memory_kinds_;
   std::vector<int64_t> donated_parameter_;  // per output: the parameter it takes over, or -1
+  int64_t result_bytes_ = 0;
   bool runs_inline_ = false;
   std::atomic<bool> deleted_{false};
 };

@@ -72,6 +72,7 @@ class MemoryBlock {
   }
   size_t bytes() const { return bytes_; }
   bool writable() const { return writable_; }
+  bool is_foreign() const { return foreign_ != nullptr; }
   bool is_aligned() const { return reinterpret_cast<uintptr_t>(data()) % Allocator::kAlignment == 0; }
 
   void Reset() {
