@@ -18,16 +18,16 @@ namespace kiln::kernel {
 //     v4 = load p0[64*i0 + i1], v5 = multiply v4, v3
 //     store p1[64*i0 + i1] = v5
 // becomes
-//   nest parallel i3 in 128 parallel i6 in 32 parallel i1 in 64
-//     stage i4 in 32
+//   nest parallel i3 in 256 parallel i6 in 16 parallel i1 in 64
+//     stage i4 in 16
 //       reduce i2 in 64 -> v2 = add of v1 from v0
-//         v1 = load p0[64*(32*i3 + i4) + i2]
+//         v1 = load p0[64*(16*i3 + i4) + i2]
 //       store p2[i4] = v2
-//     stage i5 in 32
+//     stage i5 in 16
 //       v6 = load p2[i5], v3 = rsqrt v6
 //       store p3[i5] = v3
-//     v4 = load p0[64*(32*i3 + i6) + i1], v7 = load p3[i6], v5 = multiply v4, v7
-//     store p1[64*(32*i3 + i6) + i1] = v5
+//     v4 = load p0[64*(16*i3 + i6) + i1], v7 = load p3[i6], v5 = multiply v4, v7
+//     store p1[64*(16*i3 + i6) + i1] = v5
 //
 // Call it after ShareStages and WidenNarrowRows, for targets whose lanes are of one thread.
 void BlockRows(Kernel* kernel, const TargetInfo& target);
