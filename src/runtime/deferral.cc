@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
+#include "src/base/job_queue.h"
 
 namespace kiln::runtime {
 namespace {
@@ -24,15 +25,19 @@ Deferral::~Deferral() {
 }
 
 void Deferral::Put(Run run) {
+  bool has_watcher = false;
   {
     absl::MutexLock lock(&mutex_);
     std::swap(held_, run);
     holds_.store(true, std::memory_order_release);
     ++count_;
-    if (!watcher_.joinable()) watcher_ = std::thread([this] { Watch(); });
+    if (!watcher_.joinable()) watcher_ = StartThread("kiln-watcher", [this] { Watch(); });
     if (!watches_) wake_.Signal();
+    has_watcher = watcher_.joinable();
   }
   if (run) run();
+  // Nobody else would see to it.
+  if (!has_watcher) Start();
 }
 
 void Deferral::StartHeld() {
