@@ -80,8 +80,8 @@ class Client {
   // Copies raw bytes [offset, offset + size).
   absl::StatusOr<RefPtr<Event>> CopyRawToHost(Buffer* source, void* destination, int64_t offset, int64_t size);
 
-  // Wants `dependency` (null: nothing), and runs `work` when it has settled with success, and settles the returned event with its
-  // outcome. Work that is `quick` runs in the calling thread if nothing has to be waited for.
+  // Wants `dependency` (null: nothing), runs `work` when it has settled with success, and settles the returned event
+  // with the outcome. Work that is `quick` runs in the calling thread if nothing has to be waited for.
   RefPtr<Event> RunAfter(const RefPtr<Event>& dependency, bool quick, std::function<absl::Status()> work);
 
   // Work that is counted here is waited for when the client goes.
