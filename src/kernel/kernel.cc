@@ -193,6 +193,29 @@ void ReplaceLoop(int from, int to, uint64_t* set) {
   if ((*set >> from & 1) != 0) *set = (*set & ~(uint64_t{1} << from)) | uint64_t{1} << to;
 }
 
+void ForEachOperand(const Kernel& kernel, const Block::Statement& statement,
+                    const std::function<void(ValueId)>& visit) {
+  const auto visit_all = [&](const std::vector<ValueId>& ids, ValueId predicate) {
+    for (ValueId id : ids) visit(id);
+    if (predicate != kNoValue) visit(predicate);
+  };
+  if (statement.kind == Block::Kind::kOp) {
+    const Op& op = kernel.ops[statement.index];
+    if (op.kind == OpKind::kReduced) visit(statement.index);  // it names its reduce's result
+    visit_all(op.operands, op.predicate);
+    kernel.terms.ForEachSymbol(op.offset, visit);
+    for (const Condition& condition : op.conditions) kernel.terms.ForEachSymbol(condition.expr, visit);
+  } else if (statement.kind == Block::Kind::kStore) {
+    const Store& store = kernel.stores[statement.index];
+    visit_all({store.value}, store.predicate);
+    kernel.terms.ForEachSymbol(store.offset, visit);
+  } else {
+    const Reduce& reduce = kernel.reduces[statement.index];
+    visit_all(reduce.inits, reduce.predicate);
+    visit_all(reduce.elements, reduce.inside);
+  }
+}
+
 hlo::Literal CombinerIdentity(hlo::Opcode opcode, hlo::PrimitiveType type) {
   // 0 + -0 is not -0.
   if (opcode == hlo::Opcode::kAdd && hlo::IsFloating(type)) return hlo::LiteralOf(hlo::Shape::Scalar(type), -0.0);

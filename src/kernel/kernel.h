@@ -10,6 +10,7 @@
 #define KILN_KERNEL_KERNEL_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -168,6 +169,9 @@ struct Kernel {
   // Subnormal numbers count as zeros (subnormals.h): the code runs where the processor takes them for that.
   bool flushes_subnormals = false;
 };
+
+// Calls `visit` for what a statement reads itself: of a reduce not what its block reads, of its result the result.
+void ForEachOperand(const Kernel& kernel, const Block::Statement& statement, const std::function<void(ValueId)>& visit);
 
 // Of one of `Reduce::combine_opcodes`: x combined with it is x, bit for bit.
 hlo::Literal CombinerIdentity(hlo::Opcode opcode, hlo::PrimitiveType type);

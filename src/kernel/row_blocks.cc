@@ -101,7 +101,7 @@ class RowBlocks {
            reduce.inside == kNoValue && !reduce.loops.empty() && RunsAlong(reduce);
   }
 
-  // Elements of a row lie side by side, those of a column do not.
+  // Elements of a row lie side by side, those of a column do not. Takes down how wide rows are, and in which arrays.
   bool RunsAlong(const Reduce& reduce) {
     int64_t width = 1;
     for (int loop : reduce.loops) width *= kernel_.loops[loop].extent;
@@ -174,23 +174,17 @@ class RowBlocks {
   // What reduces need of the chain.
   absl::flat_hash_set<ValueId> NeededByReduces() const {
     absl::flat_hash_set<ValueId> needed;
-    const auto need = [&](const Op& op) {
-      needed.insert(op.operands.begin(), op.operands.end());
-      needed.insert(op.predicate);
+    const auto need = [&](const Statement& statement) {
+      ForEachOperand(kernel_, statement, [&](ValueId id) { needed.insert(id); });
     };
-    for (const Statement& statement : nest_.body.statements) {
-      if (statement.kind != Kind::kReduce) continue;
-      const Reduce& reduce = kernel_.reduces[statement.index];
-      needed.insert(reduce.inits.begin(), reduce.inits.end());
-      needed.insert(reduce.elements.begin(), reduce.elements.end());
-      for (const Statement& inner : reduce.block->statements) {
-        if (inner.kind == Kind::kOp) need(kernel_.ops[inner.index]);
-        if (inner.kind == Kind::kStore) needed.insert(kernel_.stores[inner.index].value);
-      }
-    }
     const std::vector<Statement>& body = nest_.body.statements;
     for (auto at = body.rbegin(); at != body.rend(); ++at) {
-      if (at->kind == Kind::kOp && needed.contains(at->index)) need(kernel_.ops[at->index]);
+      if (at->kind == Kind::kReduce) {
+        need(*at);
+        for (const Statement& inner : kernel_.reduces[at->index].block->statements) need(inner);
+      } else if (at->kind == Kind::kOp && needed.contains(at->index)) {
+        need(*at);
+      }
     }
     return needed;
   }

@@ -1,7 +1,6 @@
 #include "src/kernel/stage_sharing.h"
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <tuple>
 #include <utility>
@@ -30,29 +29,6 @@ constexpr int64_t kMinKeptInResult = 8 << 10;
 // behind what else there is of it.
 using OpKey = std::tuple<OpKind, hlo::PrimitiveType, hlo::Opcode, const hlo::Instruction*, int, ValueId, IndexExpr,
                          std::vector<ValueId>>;
-
-// Calls `visit` for what a statement reads itself: of a reduce not what its block reads.
-void ForEachOperand(const Kernel& kernel, const Statement& statement, const std::function<void(ValueId)>& visit) {
-  const auto visit_all = [&](const std::vector<ValueId>& ids, ValueId predicate) {
-    for (ValueId id : ids) visit(id);
-    if (predicate != kNoValue) visit(predicate);
-  };
-  if (statement.kind == Kind::kOp) {
-    const Op& op = kernel.ops[statement.index];
-    if (op.kind == OpKind::kReduced) visit(statement.index);  // it names its reduce's result
-    visit_all(op.operands, op.predicate);
-    kernel.terms.ForEachSymbol(op.offset, visit);
-    for (const Condition& condition : op.conditions) kernel.terms.ForEachSymbol(condition.expr, visit);
-  } else if (statement.kind == Kind::kStore) {
-    const Store& store = kernel.stores[statement.index];
-    visit_all({store.value}, store.predicate);
-    kernel.terms.ForEachSymbol(store.offset, visit);
-  } else {
-    const Reduce& reduce = kernel.reduces[statement.index];
-    visit_all(reduce.inits, reduce.predicate);
-    visit_all(reduce.elements, reduce.inside);
-  }
-}
 
 class Sharer {
  public:
