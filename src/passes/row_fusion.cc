@@ -103,7 +103,7 @@ bool IsOfSeveral(const Instruction& element) {
 }
 
 // Computed from arguments, and from small arrays that are spread, in few cheap steps.
-bool IsMadeFromLittle(const Instruction& value, int steps = 4) {
+bool IsMadeFromLittle(const Instruction& value, int steps) {
   constexpr int64_t kMinGrowth = 8;
   if (value.IsParameter() || analysis::IsRematerialized(value)) return true;
   if (value.opcode() == Opcode::kBroadcast) {
@@ -113,6 +113,13 @@ bool IsMadeFromLittle(const Instruction& value, int steps = 4) {
          analysis::CostOf(value) != analysis::EvaluationCost::kExpensive &&
          absl::c_all_of(value.operands(),
                         [&](const Instruction* operand) { return IsMadeFromLittle(*operand, steps - 1); });
+}
+
+// One such step, or a division.
+bool IsOneStepFromLittle(const Instruction& value) {
+  const bool divides = value.opcode() == Opcode::kDivide && hlo::IsFloating(value.shape().element_type());
+  return divides ? absl::c_all_of(value.operands(), [](const auto* operand) { return IsMadeFromLittle(*operand, 0); })
+                 : IsMadeFromLittle(value, /*steps=*/1);
 }
 
 // Operands before users, of several operands those with the longest way behind them first: what hangs off a chain comes
@@ -181,9 +188,8 @@ class GroupFinder {
     Instruction* root = order_[root_position];
     const Instruction* reduce = reduce_before_[root];
     if (reduce == nullptr || steps_to_spread_[root_position] > static_cast<int64_t>(kMaxMembers) ||
-        (!hlo::IsElementwise(root->opcode()) && !IsOfSeveral(*root)) || taken_.contains(root) ||
-        kept_.contains(root) || !root->shape().IsArray() ||
-        root->users().empty() == !root->IsRoot()) {
+        (!hlo::IsElementwise(root->opcode()) && !IsOfSeveral(*root)) || taken_.contains(root) || kept_.contains(root) ||
+        !root->shape().IsArray() || root->users().empty() == !root->IsRoot()) {
       return {};
     }
     space_ = std::make_unique<RowSpace>(*reduce);
@@ -192,6 +198,7 @@ class GroupFinder {
     root_position_ = root_position;
     members_ = {root};
     copied_.clear();
+    before_.clear();
     given_.clear();
     outputs_ = {root};
     full_outputs_ = IsFull(root->shape()) ? 1 : 0;
@@ -241,7 +248,7 @@ class GroupFinder {
       if (!copied_.contains(member)) {
         taken_.insert(member);
       } else if (!analysis::IsMadeFromNothing(*member) && !analysis::IsMadeFromArguments(*member, /*steps=*/1) &&
-                 !IsMadeOfGiven(*member)) {
+                 !before_.contains(member) && !IsMadeOfGiven(*member)) {
         kept_.insert(member);
       }
     }
@@ -417,13 +424,15 @@ class GroupFinder {
     bool outside = false, computes_again = analysis::CostOf(*candidate) != analysis::EvaluationCost::kExpensive;
     for (const Instruction* user : candidate->users()) {
       if (copied_.contains(user)) outside = true;
-      if (members_.contains(user) || taken_.contains(user)) continue;
+      const bool is_before = before_.contains(user);
+      if (!is_before && (members_.contains(user) || taken_.contains(user))) continue;
       outside = true;
       // What comes before the root might lead back into the group.
       const auto position = position_.find(user);
-      if (position != position_.end() && position->second < root_position_ && !kept_.contains(user)) {
-        if (analysis::IsMadeFromArguments(*candidate, /*steps=*/1)) {
+      if (is_before || (position != position_.end() && position->second < root_position_ && !kept_.contains(user))) {
+        if (hlo::IsElementwise(candidate->opcode()) && IsMadeFromLittle(*candidate, /*steps=*/2)) {
           copied_.insert(candidate);
+          before_.insert(candidate);
           return true;
         }
         // Rows that are spread there as well are read here as rows.
@@ -441,10 +450,17 @@ class GroupFinder {
       copied_.insert(candidate);
       return true;
     }
-    // Those that read it make it later on (broadcast_sinking.h), unless it is written anyway.
+    // Those that read it make it later on (broadcast_sinking.h), of the rows' results where it has them, unless it is
+    // written anyway.
     const bool is_result =
         absl::c_any_of(candidate->users(), [](const Instruction* user) { return user->opcode() == Opcode::kTuple; });
-    if (is_full && !is_result && reduce_before_.at(candidate) == nullptr && IsMadeFromLittle(*candidate)) return false;
+    if (is_full && !is_result) {
+      if (reduce_before_.at(candidate) == nullptr && IsMadeFromLittle(*candidate, /*steps=*/4)) return false;
+      if (reduce_before_.at(candidate) != nullptr && IsOneStepFromLittle(*candidate)) {
+        copied_.insert(candidate);
+        return true;
+      }
+    }
     if (outputs_.size() >= kMaxOutputs || (is_full && ++full_outputs_ > kMaxFullOutputs)) return false;
     outputs_.push_back(candidate);
     return true;
@@ -485,6 +501,7 @@ class GroupFinder {
   size_t root_position_ = 0;
   absl::flat_hash_set<const Instruction*> members_;
   absl::flat_hash_set<const Instruction*> copied_;  // members that remain for users outside
+  absl::flat_hash_set<const Instruction*> before_;  // of those what remains before the group
   absl::flat_hash_set<const Instruction*> given_;   // rows that stay outside
   std::vector<Instruction*> outputs_;
   bool is_shared_ = false;  // what the only row is made of is a result as well
