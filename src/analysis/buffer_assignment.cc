@@ -21,6 +21,9 @@ namespace {
 // Arrays up to this size live on the stack, where the code generator can keep them in registers.
 constexpr int64_t kStackBytes = 64;
 
+// Smaller state is copied.
+constexpr int64_t kMinRotatedBytes = 1 << 10;
+
 // Results that temporaries may use before they are written: few and large ones.
 constexpr int64_t kMinSpaceBytes = kArenaAlignment;
 constexpr size_t kMaxSpaces = 32;
@@ -38,8 +41,8 @@ int64_t LeafOffset(const Shape& shape, int64_t index) {
 // result is computed in the caller's buffer, loop state in the loop's, an updated array in that of its old value.
 class BufferAssigner {
  public:
-  BufferAssigner(const hlo::Module& module, const TargetHooks& hooks)
-      : module_(module), hooks_(hooks), result_(new BufferAssignment()) {}
+  BufferAssigner(const hlo::Module& module, const TargetHooks& hooks, bool rotates)
+      : module_(module), hooks_(hooks), rotates_(rotates), result_(new BufferAssignment()) {}
 
   absl::StatusOr<std::unique_ptr<BufferAssignment>> Run() {
     const Computation* entry = module_.entry();
@@ -588,6 +591,7 @@ class BufferAssigner {
         Buffer& written = result_->buffers_[target];
         written.first = std::min(written.first, computation_end_.at(computation));
       }
+      if (rotates_) TakeRotations(computation, &copies);
       result_->copies_at_end_[computation] = InOrder(std::move(copies));
     }
     constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
@@ -603,6 +607,35 @@ class BufferAssigner {
       buffer.borrowed = true;
       buffer.number = result_->buffers_[results[space]].number;
     });
+  }
+
+  // Makes rotations of copies from one buffer of a loop's state to the next, which begin with one of what a round makes.
+  void TakeRotations(const Computation* computation, std::vector<BufferCopy>* copies) {
+    const auto caller = caller_.find(computation);
+    if (caller == caller_.end() || caller->second->opcode() != Opcode::kWhile) return;
+    const auto is_whole = [&](const BufferCopy& copy) {
+      const int64_t bytes = result_->buffers_[copy.to].bytes;
+      return copy.offset == 0 && bytes >= kMinRotatedBytes && result_->buffers_[copy.from].bytes == bytes;
+    };
+    const auto is_of_round = [&](int buffer) {
+      const Buffer& b = result_->buffers_[buffer];
+      return b.storage == Storage::kArena && b.first > start_.at(caller->second) &&
+             b.last <= computation_end_.at(computation);
+    };
+    const auto next = [&](auto from) {
+      return absl::c_find_if(*copies, [&](const BufferCopy& copy) { return from(copy.from) && is_whole(copy); });
+    };
+    for (auto copy = next(is_of_round); copy != copies->end(); copy = next(is_of_round)) {
+      BufferRotation rotation = {copy->from};
+      for (; copy != copies->end(); copy = next([&](int buffer) { return buffer == rotation.back(); })) {
+        rotation.push_back(copy->to);
+        copies->erase(copy);
+      }
+      Buffer& first = result_->buffers_[rotation[0]];
+      first.first = start_.at(caller->second);
+      first.last = done_.at(caller->second);
+      result_->rotations_[caller->second].push_back(std::move(rotation));
+    }
   }
 
   // Gives buffers of the arena up to a size their offsets, and returns how many bytes it takes for those that found no
@@ -654,6 +687,7 @@ class BufferAssigner {
 
   const hlo::Module& module_;
   const TargetHooks& hooks_;
+  const bool rotates_;
   std::unique_ptr<BufferAssignment> result_;
   int64_t position_ = 0;
   int64_t end_ = 0;
@@ -677,7 +711,11 @@ class BufferAssigner {
 
 absl::StatusOr<std::unique_ptr<BufferAssignment>> BufferAssignment::Run(const hlo::Module& module,
                                                                         const TargetHooks& hooks) {
-  return BufferAssigner(module, hooks).Run();
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<BufferAssignment> assignment, BufferAssigner(module, hooks, true).Run());
+  if (assignment->rotations_.empty()) return assignment;
+  // Memory that is kept through a loop is not to cost more memory.
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<BufferAssignment> copying, BufferAssigner(module, hooks, false).Run());
+  return copying->arena_bytes_ < assignment->arena_bytes_ ? std::move(copying) : std::move(assignment);
 }
 
 int BufferAssignment::BufferOf(const Instruction* instruction, int64_t leaf) const {
@@ -701,6 +739,12 @@ const std::vector<BufferCopy>& BufferAssignment::CopiesBefore(const Instruction*
   static const std::vector<BufferCopy>* const kNone = new std::vector<BufferCopy>();
   auto it = copies_before_.find(instruction);
   return it == copies_before_.end() ? *kNone : it->second;
+}
+
+const std::vector<BufferRotation>& BufferAssignment::RotationsOf(const Instruction* loop) const {
+  static const std::vector<BufferRotation>* const kNone = new std::vector<BufferRotation>();
+  auto it = rotations_.find(loop);
+  return it == rotations_.end() ? *kNone : it->second;
 }
 
 const std::vector<BufferCopy>& BufferAssignment::CopiesAtEnd(const Computation* computation) const {

@@ -50,6 +50,10 @@ struct BufferCopy {
   int64_t offset = 0;  // in `from`
 };
 
+// Buffers of one size that pass their memory on at the end of a loop's rounds: each has that of the one before it, the
+// first that of the last. The first holds what a round makes, the others are state.
+using BufferRotation = std::vector<int>;
+
 // What a target knows about its kernels.
 struct TargetHooks {
   // The operand whose old value output leaf `leaf` of an instruction starts from, updated in place; or -1.
@@ -103,6 +107,8 @@ class BufferAssignment {
   // Copies to make, in this order, after the last instruction of `computation`: new loop state, branch results; for the
   // entry, results that are arguments, constants or other results.
   const std::vector<BufferCopy>& CopiesAtEnd(const hlo::Computation* computation) const;
+  // What happens behind these copies in each round of `loop`. Behind the loop, all state is to be in its own place.
+  const std::vector<BufferRotation>& RotationsOf(const hlo::Instruction* loop) const;
 
  private:
   friend class BufferAssigner;
@@ -119,6 +125,7 @@ class BufferAssignment {
   std::vector<Step> steps_ = {{}};
   absl::flat_hash_map<const hlo::Instruction*, std::vector<BufferCopy>> copies_before_;
   absl::flat_hash_map<const hlo::Computation*, std::vector<BufferCopy>> copies_at_end_;
+  absl::flat_hash_map<const hlo::Instruction*, std::vector<BufferRotation>> rotations_;
   int64_t arena_bytes_ = 0;
   int64_t frame_bytes_ = 0;
   int64_t workspace_bytes_ = 0;

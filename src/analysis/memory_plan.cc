@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 
 namespace kiln::analysis {
 
@@ -92,6 +93,9 @@ MemoryPlan MakeMemoryPlan(const hlo::Module& module, const BufferAssignment& ass
     }
     if (step.instruction == nullptr || step.ends) continue;
     copy(assignment.CopiesBefore(step.instruction), position);
+    for (const BufferRotation& rotation : assignment.RotationsOf(step.instruction)) {
+      plan.rotations.push_back({position, rotation});
+    }
     const std::vector<const hlo::Shape*> leaves = step.instruction->shape().Leaves();
     for (size_t leaf = 0; leaf < leaves.size(); ++leaf) {
       if (!assignment.Makes(step.instruction, static_cast<int64_t>(leaf))) continue;
@@ -178,6 +182,12 @@ std::string MemoryPlan::ToString() const {
   for (size_t i = 0; i < copies.size() && i < kListedBuffers; ++i) {
     absl::StrAppendFormat(&text, "  %12d bytes before %s: %s to %s\n", copies[i].bytes, steps[copies[i].step],
                           Place(buffers[copies[i].from]), Place(buffers[copies[i].to]));
+  }
+  if (!rotations.empty()) text += "\nmemory that is passed on at the end of each round, to the next and from the last to the first\n";
+  for (size_t i = 0; i < rotations.size() && i < kListedBuffers; ++i) {
+    const auto place = [&](std::string* out, int buffer) { out->append(Place(buffers[buffer])); };
+    absl::StrAppendFormat(&text, "  %12d bytes of %s: %s\n", buffers[rotations[i].buffers[0]].bytes,
+                          steps[rotations[i].step], absl::StrJoin(rotations[i].buffers, ", ", place));
   }
   return text;
 }

@@ -31,11 +31,18 @@ struct PlannedCopy {
   int64_t bytes = 0;
 };
 
+// `BufferRotation` of the loop at a step.
+struct PlannedRotation {
+  int64_t step = 0;
+  std::vector<int> buffers;  // indices into `buffers`
+};
+
 struct MemoryPlan {
   std::string module;
   std::vector<std::string> steps;  // what happens at each position of the schedule, loops and branches inlined
   std::vector<PlannedBuffer> buffers;
   std::vector<PlannedCopy> copies;
+  std::vector<PlannedRotation> rotations;
   int64_t argument_bytes = 0;
   int64_t result_bytes = 0;
   int64_t alias_bytes = 0;  // of results that take over an argument's memory

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "src/base/cpu_tuning.h"
 #include "src/base/rounding.h"
 #include "src/cpu/vector_clones.h"
@@ -44,6 +46,21 @@ void CopyArray(ProgramContext* context, void* to, const void* from, int64_t byte
   };
   const double nanoseconds = 2 * static_cast<double>(bytes) / Tuning().fusion.cached_bytes_per_nanosecond;
   ParallelFor(context, task, &copy, CeilDivide(bytes, kBlockBytes), 1, static_cast<int64_t>(nanoseconds));
+}
+
+void PutBack(ProgramContext* context, void* const* pointers, int64_t count, int64_t bytes) {
+  absl::InlinedVector<void*, 8> now(pointers, pointers + count);
+  void* const* own = pointers + count;
+  while (true) {
+    // To the free place goes the array whose own it is, or any that is not in its own.
+    int64_t next = 0;
+    for (int64_t i = 1; i < count; ++i) {
+      if (now[i] != own[i] && (next == 0 || own[i] == now[0])) next = i;
+    }
+    if (next == 0) return;
+    CopyArray(context, now[0], now[next], bytes);
+    std::swap(now[0], now[next]);
+  }
 }
 
 }  // namespace kiln::cpu

@@ -15,6 +15,11 @@ inline constexpr int64_t kDividedCopyBytes = int64_t{128} << 10;
 void CopyArray(ProgramContext* context, void* to, const void* from, int64_t bytes);
 inline constexpr char kCopyArrayName[] = "kiln_copy_array";
 
+// Symbol "kiln_put_back": puts `count` arrays of `bytes` bytes, which are in each other's places, into their own.
+// `pointers` has where they are, then where they belong. The first array's elements are lost.
+void PutBack(ProgramContext* context, void* const* pointers, int64_t count, int64_t bytes);
+inline constexpr char kPutBackName[] = "kiln_put_back";
+
 }  // namespace kiln::cpu
 
 #endif  // KILN_CPU_ARRAY_COPY_H_

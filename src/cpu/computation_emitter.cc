@@ -370,6 +370,53 @@ bool ComputationEmitter::IsRoomy(int number) const {
   return on_stack_.contains(number) || (buffer.storage == Storage::kStack && !buffer.framed);
 }
 
+std::vector<std::vector<llvm::PHINode*>> ComputationEmitter::BeginRotations(const Instruction& loop,
+                                                                            llvm::BasicBlock* header) {
+  for (const analysis::BufferRotation& rotation : buffers_.RotationsOf(&loop)) {
+    for (int number : rotation) BufferPointer(number);
+  }
+  llvm::BasicBlock* before = b_.GetInsertBlock();
+  b_.CreateBr(header);
+  b_.SetInsertPoint(header);
+  std::vector<std::vector<llvm::PHINode*>> rotations;
+  for (const analysis::BufferRotation& rotation : buffers_.RotationsOf(&loop)) {
+    rotations.emplace_back();
+    for (int number : rotation) {
+      llvm::Value*& pointer = pointers_[static_cast<size_t>(number)];
+      rotations.back().push_back(b_.CreatePHI(b_.getPtrTy(), 2));
+      rotations.back().back()->addIncoming(pointer, before);
+      pointer = rotations.back().back();
+    }
+  }
+  return rotations;
+}
+
+void ComputationEmitter::Rotate(absl::Span<const std::vector<llvm::PHINode*>> rotations) {
+  for (const std::vector<llvm::PHINode*>& pointers : rotations) {
+    llvm::PHINode* before = pointers.back();
+    for (llvm::PHINode* pointer : pointers) {
+      pointer->addIncoming(before, b_.GetInsertBlock());
+      before = pointer;
+    }
+  }
+}
+
+void ComputationEmitter::EndRotations(const Instruction& loop,
+                                      absl::Span<const std::vector<llvm::PHINode*>> rotations) {
+  for (size_t i = 0; i < rotations.size(); ++i) {
+    const analysis::BufferRotation& rotation = buffers_.RotationsOf(&loop)[i];
+    std::vector<llvm::Value*> pointers(rotations[i].begin(), rotations[i].end());
+    for (size_t j = 0; j < rotation.size(); ++j) {
+      llvm::Value* own = rotations[i][j]->getIncomingValue(0);
+      pointers_[static_cast<size_t>(rotation[j])] = own;
+      pointers.push_back(own);
+    }
+    CallRuntime(b_, kPutBackName,
+                {function_->getArg(0), PointerTable(b_, pointers), b_.getInt64(rotation.size()),
+                 b_.getInt64(static_cast<uint64_t>(buffers_.buffer(rotation[0]).bytes))});
+  }
+}
+
 absl::Status ComputationEmitter::EmitWhile(const Instruction& instruction) {
   EmitCopies(buffers_.CopiesBefore(&instruction));
   const std::vector<int> moved = MoveToStack(instruction);
@@ -381,16 +428,17 @@ absl::Status ComputationEmitter::EmitWhile(const Instruction& instruction) {
   llvm::Value* environment = flushes ? FlushSubnormals(b_) : nullptr;
   flushes_subnormals_ |= flushes;
   ++loops_;
-  b_.CreateBr(header);
-  b_.SetInsertPoint(header);
+  const auto rotations = BeginRotations(instruction, header);
   const hlo::Computation& condition = *instruction.called_computation(1);
   KILN_RETURN_IF_ERROR(EmitComputation(condition));
   llvm::Value* goes_on = LoadScalar(condition.root(), b_.getInt8Ty());
   b_.CreateCondBr(b_.CreateICmpNE(goes_on, b_.getInt8(0)), body, exit);
   b_.SetInsertPoint(body);
   KILN_RETURN_IF_ERROR(EmitComputation(*instruction.called_computation(0)));
+  Rotate(rotations);
   b_.CreateBr(header);
   b_.SetInsertPoint(exit);
+  EndRotations(instruction, rotations);
   --loops_;
   MoveBack(moved);
   if (flushes) {

@@ -46,6 +46,11 @@ class ComputationEmitter : private OpProgram {
   // Puts the state of a loop on the stack that is small and a result; gives the numbers of the buffers.
   std::vector<int> MoveToStack(const hlo::Instruction& loop);
   void MoveBack(absl::Span<const int> moved);
+  // Makes the pointers of a loop's rotations those of a round. At the end of the condition's first block.
+  std::vector<std::vector<llvm::PHINode*>> BeginRotations(const hlo::Instruction& loop, llvm::BasicBlock* header);
+  // Behind the last instruction of the body.
+  void Rotate(absl::Span<const std::vector<llvm::PHINode*>> rotations);
+  void EndRotations(const hlo::Instruction& loop, absl::Span<const std::vector<llvm::PHINode*>> rotations);
   // Of each array that the instruction's kernel is given, the bytes that nothing else is in.
   std::vector<int64_t> Rooms(const hlo::Instruction& instruction, const kernel::Kernel& kernel) const;
   bool IsRoomy(int number) const;
