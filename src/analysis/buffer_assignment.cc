@@ -21,7 +21,7 @@ namespace {
 // Arrays up to this size live on the stack, where the code generator can keep them in registers.
 constexpr int64_t kStackBytes = 64;
 
-// Smaller state is copied.
+// Smaller arrays are copied as they are.
 constexpr int64_t kMinRotatedBytes = 1 << 10;
 
 // Results that temporaries may use before they are written: few and large ones.
@@ -462,7 +462,7 @@ class BufferAssigner {
           if (j != i && readers[j] > 0 && MayOverlap(source, copies[j].to)) settle(j);
         }
         copies[i].from = SetAside(source);
-        ordered.push_back({source, copies[i].from});
+        ordered.push_back({.from = source, .to = copies[i].from});
         ++circle;
         continue;
       }
@@ -507,7 +507,7 @@ class BufferAssigner {
            (LastUse(init) <= start_.at(loop) && CountUsesAt(init, loop) == 1 && TryPlace(init, buffer, region)))) {
         continue;
       }
-      inits_.push_back({loop, start, buffer});
+      inits_.push_back({loop, start, buffer, std::nullopt});
     }
     Assign(body, state);
     for (size_t i = 1; i < loop->called_computations().size(); ++i) {
@@ -546,8 +546,17 @@ class BufferAssigner {
         bool may_share = CountUsesAt(old, instruction) == 1 && hooks_.may_share(*instruction, leaf, operand);
         if (LastUse(old) <= start_.at(instruction) && may_share && TryPlace(old, buffer, region)) continue;
       }
-      inits_.push_back({instruction, name, buffer});
+      inits_.push_back({instruction, name, buffer, BoxWorthLeavingOut(*instruction, leaf)});
     }
+  }
+
+  // Most of the array, which an update writes.
+  std::optional<Box> BoxWorthLeavingOut(const Instruction& update, int64_t leaf) const {
+    std::optional<Box> box = hooks_.written_box(update, leaf);
+    if (!box.has_value() || LeafShape({&update, leaf}).byte_count() < kMinRotatedBytes) return std::nullopt;
+    int64_t written = 2;
+    for (int64_t size : box->sizes) written *= size;
+    return written < LeafShape({&update, leaf}).element_count() ? std::nullopt : std::move(box);
   }
 
   // A result computed element by element stands where an operand of its size stood that nobody reads afterwards.
@@ -578,16 +587,17 @@ class BufferAssigner {
   }
 
   void Pack() {
-    for (const auto& [instruction, value, buffer] : inits_) {
+    for (const auto& [instruction, value, buffer, but] : inits_) {
       int from = BufferOf(value);
       const int64_t offset = result_->PartOf(value.first, value.second).offset;
-      if (from != buffer) result_->copies_before_[instruction].push_back({from, buffer, offset});
+      if (from != buffer)
+        result_->copies_before_[instruction].push_back({from, buffer, offset, LeafShape(value).dimensions(), but});
     }
     for (const auto& [computation, values] : end_copies_) {
       std::vector<BufferCopy> copies;
       for (const auto& [value, target] : values) {
         if (BufferOf(value) == target) continue;
-        copies.push_back({BufferOf(value), target, result_->PartOf(value.first, value.second).offset});
+        copies.push_back({BufferOf(value), target, result_->PartOf(value.first, value.second).offset, {}, {}});
         Buffer& written = result_->buffers_[target];
         written.first = std::min(written.first, computation_end_.at(computation));
       }
@@ -609,33 +619,47 @@ class BufferAssigner {
     });
   }
 
-  // Makes rotations of copies from one buffer of a loop's state to the next, which begin with one of what a round makes.
+  // Makes rotations of copies from one buffer of a loop's state to the next, which begin with one of what a round makes
+  // or end where they began.
   void TakeRotations(const Computation* computation, std::vector<BufferCopy>* copies) {
     const auto caller = caller_.find(computation);
     if (caller == caller_.end() || caller->second->opcode() != Opcode::kWhile) return;
-    const auto is_whole = [&](const BufferCopy& copy) {
-      const int64_t bytes = result_->buffers_[copy.to].bytes;
-      return copy.offset == 0 && bytes >= kMinRotatedBytes && result_->buffers_[copy.from].bytes == bytes;
+    const int64_t start = start_.at(caller->second);
+    const auto add = [&](std::vector<int> state, int spare, bool spare_turns) {
+      if (state.empty()) return;
+      result_->rotations_[caller->second].push_back({std::move(state), spare, spare_turns});
+      result_->buffers_[spare].first = start;
+      result_->buffers_[spare].last = done_.at(caller->second);
     };
-    const auto is_of_round = [&](int buffer) {
-      const Buffer& b = result_->buffers_[buffer];
-      return b.storage == Storage::kArena && b.first > start_.at(caller->second) &&
-             b.last <= computation_end_.at(computation);
-    };
-    const auto next = [&](auto from) {
-      return absl::c_find_if(*copies, [&](const BufferCopy& copy) { return from(copy.from) && is_whole(copy); });
-    };
-    for (auto copy = next(is_of_round); copy != copies->end(); copy = next(is_of_round)) {
-      BufferRotation rotation = {copy->from};
-      for (; copy != copies->end(); copy = next([&](int buffer) { return buffer == rotation.back(); })) {
-        rotation.push_back(copy->to);
-        copies->erase(copy);
-      }
-      Buffer& first = result_->buffers_[rotation[0]];
-      first.first = start_.at(caller->second);
-      first.last = done_.at(caller->second);
-      result_->rotations_[caller->second].push_back(std::move(rotation));
+    for (const BufferCopy& copy : std::vector<BufferCopy>(*copies)) {
+      const Buffer& made = result_->buffers_[copy.from];
+      const bool is_of_round = made.first > start && made.last <= computation_end_.at(computation);
+      if (made.storage == Storage::kArena && is_of_round) add(TakePath(copy.from, false, copies), copy.from, true);
     }
+    for (const BufferCopy& copy : std::vector<BufferCopy>(*copies)) {
+      if (std::vector<int> circle = TakePath(copy.from, true, copies); !circle.empty()) {
+        add(std::move(circle), SetAside(copy.from), false);
+      }
+    }
+  }
+
+  // Where copies of whole arrays lead from a buffer, one after the other, and takes these out; if only to where they
+  // began.
+  std::vector<int> TakePath(int from, bool is_circle, std::vector<BufferCopy>* copies) const {
+    std::vector<BufferCopy> rest = *copies;
+    std::vector<int> path;
+    const int64_t bytes = result_->buffers_[from].bytes;
+    for (int at = from; bytes >= kMinRotatedBytes && (path.empty() || at != from);) {
+      const auto next = absl::c_find_if(rest, [&](const BufferCopy& copy) {
+        return copy.from == at && copy.offset == 0 && result_->buffers_[copy.to].bytes == bytes;
+      });
+      if (next == rest.end()) break;
+      path.push_back(at = next->to);
+      rest.erase(next);
+    }
+    if (path.empty() || (is_circle && path.back() != from)) return {};
+    *copies = std::move(rest);
+    return path;
   }
 
   // Gives buffers of the arena up to a size their offsets, and returns how many bytes it takes for those that found no
@@ -683,6 +707,7 @@ class BufferAssigner {
     const Instruction* instruction;
     Value value;
     int buffer;
+    std::optional<Box> but;
   };
 
   const hlo::Module& module_;

@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "src/analysis/box.h"
 #include "src/hlo/module.h"
 
 namespace kiln::analysis {
@@ -43,21 +45,29 @@ struct Buffer {
   int64_t last = -1;
 };
 
-// All of `to`.
+// All of `to`, or all but a box of it that is written next.
 struct BufferCopy {
   int from = 0;
   int to = 0;
-  int64_t offset = 0;  // in `from`
+  int64_t offset = 0;               // in `from`
+  hlo::DimensionVector dimensions;  // with a box
+  std::optional<Box> but;
 };
 
 // Buffers of one size that pass their memory on at the end of a loop's rounds: each has that of the one before it, the
-// first that of the last. The first holds what a round makes, the others are state.
-using BufferRotation = std::vector<int>;
+// first that of the last.
+struct BufferRotation {
+  std::vector<int> state;
+  int spare = -1;            // what nothing is in behind the loop
+  bool spare_turns = false;  // it holds what a round makes, and comes before the first
+};
 
 // What a target knows about its kernels.
 struct TargetHooks {
   // The operand whose old value output leaf `leaf` of an instruction starts from, updated in place; or -1.
   std::function<int64_t(const hlo::Instruction&, int64_t leaf)> in_place_operand;
+  // What an update in place writes, where that is known.
+  std::function<std::optional<Box>(const hlo::Instruction&, int64_t leaf)> written_box;
   // Output leaf `leaf` may be written to the memory of operand `operand`: each element is read, if at all, before and
   // at no other place than where it is written.
   std::function<bool(const hlo::Instruction&, int64_t leaf, int64_t operand)> may_share;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "src/analysis/box.h"
 #include "src/hlo/instruction.h"
 
 namespace kiln::analysis {
@@ -68,11 +69,6 @@ bool JoinsColumns(const hlo::Instruction& instruction);
 
 // Whether what it joins, of so many pieces at most, had better be stored in a loop for each of them.
 bool CheaperAsPieces(const hlo::Instruction& concatenate, int64_t max_pieces = 32);
-
-// A part of an array: where it begins and how large it is.
-struct Box {
-  hlo::DimensionVector start, sizes;
-};
 
 // The parts of a piece of what is joined that are loops of their own, each met by one piece of what is joined before:
 // an array that is rolled along several dimensions comes from its corners. The piece begins at `start`.

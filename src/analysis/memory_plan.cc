@@ -41,6 +41,15 @@ std::string Place(const PlannedBuffer& buffer) {
   return "";
 }
 
+int64_t CopiedBytes(const BufferCopy& copy, const BufferAssignment& assignment) {
+  const int64_t bytes = assignment.buffer(copy.to).bytes;
+  if (!copy.but.has_value()) return bytes;
+  int64_t elements = 1, left_out = 1;
+  for (int64_t size : copy.dimensions) elements *= size;
+  for (int64_t size : copy.but->sizes) left_out *= size;
+  return bytes / elements * (elements - left_out);
+}
+
 std::string Contents(const PlannedBuffer& buffer) {
   if (buffer.values.empty()) return "set aside for a copy";
   std::string text;
@@ -83,7 +92,7 @@ MemoryPlan MakeMemoryPlan(const hlo::Module& module, const BufferAssignment& ass
     if (buffer.storage == Storage::kConstant) plan.constant_bytes += buffer.bytes;
   }
   const auto copy = [&](const std::vector<BufferCopy>& copies, int64_t step) {
-    for (const BufferCopy& c : copies) plan.copies.push_back({step, c.from, c.to, assignment.buffer(c.to).bytes});
+    for (const BufferCopy& c : copies) plan.copies.push_back({step, c.from, c.to, CopiedBytes(c, assignment)});
   };
   for (const BufferAssignment::Step& step : assignment.steps()) {
     const int64_t position = static_cast<int64_t>(plan.steps.size());
@@ -94,7 +103,7 @@ MemoryPlan MakeMemoryPlan(const hlo::Module& module, const BufferAssignment& ass
     if (step.instruction == nullptr || step.ends) continue;
     copy(assignment.CopiesBefore(step.instruction), position);
     for (const BufferRotation& rotation : assignment.RotationsOf(step.instruction)) {
-      plan.rotations.push_back({position, rotation});
+      plan.rotations.push_back({rotation, position});
     }
     const std::vector<const hlo::Shape*> leaves = step.instruction->shape().Leaves();
     for (size_t leaf = 0; leaf < leaves.size(); ++leaf) {
@@ -183,11 +192,14 @@ std::string MemoryPlan::ToString() const {
     absl::StrAppendFormat(&text, "  %12d bytes before %s: %s to %s\n", copies[i].bytes, steps[copies[i].step],
                           Place(buffers[copies[i].from]), Place(buffers[copies[i].to]));
   }
-  if (!rotations.empty()) text += "\nmemory that is passed on at the end of each round, to the next and from the last to the first\n";
+  if (!rotations.empty())
+    text += "\nmemory that is passed on at the end of each round, to the next and from the last to the first\n";
   for (size_t i = 0; i < rotations.size() && i < kListedBuffers; ++i) {
     const auto place = [&](std::string* out, int buffer) { out->append(Place(buffers[buffer])); };
-    absl::StrAppendFormat(&text, "  %12d bytes of %s: %s\n", buffers[rotations[i].buffers[0]].bytes,
-                          steps[rotations[i].step], absl::StrJoin(rotations[i].buffers, ", ", place));
+    absl::StrAppendFormat(&text, "  %12d bytes of %s: %s; %s %s\n", buffers[rotations[i].spare].bytes,
+                          steps[rotations[i].step], absl::StrJoin(rotations[i].state, ", ", place),
+                          rotations[i].spare_turns ? "by way of" : "put back by way of",
+                          Place(buffers[rotations[i].spare]));
   }
   return text;
 }

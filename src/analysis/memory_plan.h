@@ -32,9 +32,8 @@ struct PlannedCopy {
 };
 
 // `BufferRotation` of the loop at a step.
-struct PlannedRotation {
+struct PlannedRotation : BufferRotation {
   int64_t step = 0;
-  std::vector<int> buffers;  // indices into `buffers`
 };
 
 struct MemoryPlan {

@@ -35,6 +35,33 @@ KILN_VECTOR_CLONES(void, CopyBlock, (const Copy& copy, int64_t begin, int64_t en
   std::memcpy(copy.to + at, copy.from + at, static_cast<size_t>(end - at));
 }
 
+// Of the dimensions from one on.
+struct Ring {
+  const int64_t* sizes;
+  const int64_t* starts;
+  const int64_t* box_sizes;
+  int64_t rank;
+};
+
+// What is before and behind the box along the first dimension is in one piece.
+void CopyRing(ProgramContext* context, char* to, const char* from, int64_t bytes, const Ring& ring) {
+  if (ring.rank == 0) return;
+  const int64_t step = bytes / ring.sizes[0], begin = ring.starts[0], end = begin + ring.box_sizes[0];
+  const auto copy = [&](int64_t first, int64_t last) {
+    if ((last - first) * step < kDividedCopyBytes) {
+      std::memcpy(to + first * step, from + first * step, static_cast<size_t>((last - first) * step));
+    } else {
+      CopyArray(context, to + first * step, from + first * step, (last - first) * step);
+    }
+  };
+  copy(0, begin);
+  copy(end, ring.sizes[0]);
+  const Ring inner = {ring.sizes + 1, ring.starts + 1, ring.box_sizes + 1, ring.rank - 1};
+  bool is_whole = true;
+  for (int64_t d = 0; d < inner.rank; ++d) is_whole &= inner.box_sizes[d] == inner.sizes[d];
+  for (int64_t i = is_whole ? end : begin; i < end; ++i) CopyRing(context, to + i * step, from + i * step, step, inner);
+}
+
 }  // namespace
 
 void CopyArray(ProgramContext* context, void* to, const void* from, int64_t bytes) {
@@ -46,6 +73,14 @@ void CopyArray(ProgramContext* context, void* to, const void* from, int64_t byte
   };
   const double nanoseconds = 2 * static_cast<double>(bytes) / Tuning().fusion.cached_bytes_per_nanosecond;
   ParallelFor(context, task, &copy, CeilDivide(bytes, kBlockBytes), 1, static_cast<int64_t>(nanoseconds));
+}
+
+void CopyAround(ProgramContext* context, void* to, const void* from, const int64_t* box) {
+  const int64_t rank = box[0];
+  const int64_t *sizes = box + 2, *starts = sizes + rank, *box_sizes = starts + rank;
+  int64_t bytes = box[1];
+  for (int64_t d = 0; d < rank; ++d) bytes *= sizes[d];
+  CopyRing(context, static_cast<char*>(to), static_cast<const char*>(from), bytes, {sizes, starts, box_sizes, rank});
 }
 
 void PutBack(ProgramContext* context, void* const* pointers, int64_t count, int64_t bytes) {

@@ -15,8 +15,13 @@ inline constexpr int64_t kDividedCopyBytes = int64_t{128} << 10;
 void CopyArray(ProgramContext* context, void* to, const void* from, int64_t bytes);
 inline constexpr char kCopyArrayName[] = "kiln_copy_array";
 
+// Symbol "kiln_copy_around": copies an array but for a box of it. `box`: rank, bytes of an element, and of each dimension
+// its size, then where the box begins, then the box's size.
+void CopyAround(ProgramContext* context, void* to, const void* from, const int64_t* box);
+inline constexpr char kCopyAroundName[] = "kiln_copy_around";
+
 // Symbol "kiln_put_back": puts `count` arrays of `bytes` bytes, which are in each other's places, into their own.
-// `pointers` has where they are, then where they belong. The first array's elements are lost.
+// `pointers` has where they are, then where they belong. The first is memory to do it with.
 void PutBack(ProgramContext* context, void* const* pointers, int64_t count, int64_t bytes);
 inline constexpr char kPutBackName[] = "kiln_put_back";
 

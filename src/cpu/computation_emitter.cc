@@ -273,7 +273,15 @@ void ComputationEmitter::EmitCopies(const std::vector<analysis::BufferCopy>& cop
     if (copy.offset > 0) source = b_.CreateConstGEP1_64(b_.getInt8Ty(), source, static_cast<uint64_t>(copy.offset));
     llvm::Value* destination = BufferPointer(copy.to);
     const auto move = [&, bytes = to.bytes] {
-      if (bytes < kDividedCopyBytes) {
+      if (copy.but.has_value()) {
+        int64_t elements = 1;
+        for (int64_t size : copy.dimensions) elements *= size;
+        std::vector<int64_t> numbers = {static_cast<int64_t>(copy.dimensions.size()), bytes / elements};
+        for (const hlo::DimensionVector* of : {&copy.dimensions, &copy.but->start, &copy.but->sizes}) {
+          numbers.insert(numbers.end(), of->begin(), of->end());
+        }
+        CallRuntime(b_, kCopyAroundName, {function_->getArg(0), destination, source, ConstantStruct(b_, numbers)});
+      } else if (bytes < kDividedCopyBytes) {
         b_.CreateMemCpy(destination, llvm::Align(1), source, llvm::Align(1), static_cast<uint64_t>(bytes));
       } else {
         CallRuntime(b_, kCopyArrayName,
@@ -372,16 +380,19 @@ bool ComputationEmitter::IsRoomy(int number) const {
 
 std::vector<std::vector<llvm::PHINode*>> ComputationEmitter::BeginRotations(const Instruction& loop,
                                                                             llvm::BasicBlock* header) {
+  std::vector<std::vector<int>> turning;
   for (const analysis::BufferRotation& rotation : buffers_.RotationsOf(&loop)) {
-    for (int number : rotation) BufferPointer(number);
+    turning.push_back(rotation.state);
+    if (rotation.spare_turns) turning.back().push_back(rotation.spare);
+    for (int number : turning.back()) BufferPointer(number);
   }
   llvm::BasicBlock* before = b_.GetInsertBlock();
   b_.CreateBr(header);
   b_.SetInsertPoint(header);
   std::vector<std::vector<llvm::PHINode*>> rotations;
-  for (const analysis::BufferRotation& rotation : buffers_.RotationsOf(&loop)) {
+  for (const std::vector<int>& numbers : turning) {
     rotations.emplace_back();
-    for (int number : rotation) {
+    for (int number : numbers) {
       llvm::Value*& pointer = pointers_[static_cast<size_t>(number)];
       rotations.back().push_back(b_.CreatePHI(b_.getPtrTy(), 2));
       rotations.back().back()->addIncoming(pointer, before);
@@ -405,15 +416,21 @@ void ComputationEmitter::EndRotations(const Instruction& loop,
                                       absl::Span<const std::vector<llvm::PHINode*>> rotations) {
   for (size_t i = 0; i < rotations.size(); ++i) {
     const analysis::BufferRotation& rotation = buffers_.RotationsOf(&loop)[i];
-    std::vector<llvm::Value*> pointers(rotations[i].begin(), rotations[i].end());
-    for (size_t j = 0; j < rotation.size(); ++j) {
-      llvm::Value* own = rotations[i][j]->getIncomingValue(0);
-      pointers_[static_cast<size_t>(rotation[j])] = own;
-      pointers.push_back(own);
+    llvm::Value* spare = rotation.spare_turns ? rotations[i].back() : BufferPointer(rotation.spare);
+    std::vector<llvm::Value*> now = {spare}, own;
+    for (size_t j = 0; j < rotations[i].size(); ++j) {
+      const bool is_spare = j == rotation.state.size();
+      const int number = is_spare ? rotation.spare : rotation.state[j];
+      pointers_[static_cast<size_t>(number)] = rotations[i][j]->getIncomingValue(0);
+      if (is_spare) continue;
+      now.push_back(rotations[i][j]);
+      own.push_back(pointers_[static_cast<size_t>(number)]);
     }
+    now.push_back(BufferPointer(rotation.spare));
+    now.insert(now.end(), own.begin(), own.end());
     CallRuntime(b_, kPutBackName,
-                {function_->getArg(0), PointerTable(b_, pointers), b_.getInt64(rotation.size()),
-                 b_.getInt64(static_cast<uint64_t>(buffers_.buffer(rotation[0]).bytes))});
+                {function_->getArg(0), PointerTable(b_, now), b_.getInt64(own.size() + 1),
+                 b_.getInt64(static_cast<uint64_t>(buffers_.buffer(rotation.spare).bytes))});
   }
 }
 

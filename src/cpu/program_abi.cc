@@ -50,6 +50,7 @@ void RegisterProgramSymbols() {
     AddRuntimeSymbol(kParallelForName, reinterpret_cast<void*>(&ParallelFor));
     AddRuntimeSymbol(kCustomCallName, reinterpret_cast<void*>(&RunCustomCall));
     AddRuntimeSymbol(kCopyArrayName, reinterpret_cast<void*>(&CopyArray));
+    AddRuntimeSymbol(kCopyAroundName, reinterpret_cast<void*>(&CopyAround));
     AddRuntimeSymbol(kPutBackName, reinterpret_cast<void*>(&PutBack));
     AddRuntimeSymbol(kSortRowsName, reinterpret_cast<void*>(&SortRows));
     AddRuntimeSymbol(kTopRowsName, reinterpret_cast<void*>(&TopRows));

@@ -100,6 +100,9 @@ analysis::TargetHooks ProgramEmitter::Hooks() {
     if (instruction.opcode() == Opcode::kCustomCall) return AliasedOperand(instruction, leaf);
     return kernels_.contains(&instruction) ? kernel::InPlaceOperand(instruction, leaf) : -1;
   };
+  hooks.written_box = [this](const Instruction& instruction, int64_t leaf) {
+    return kernels_.contains(&instruction) ? kernel::WrittenBox(instruction, leaf) : std::nullopt;
+  };
   hooks.may_share = [this](const Instruction& instruction, int64_t leaf, int64_t operand) {
     return MayShare(instruction, leaf, operand);
   };

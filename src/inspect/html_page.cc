@@ -47,6 +47,10 @@ void WriteMemory(OStream& out, const cpu::Executable& executable) {
     for (const analysis::PlannedCopy& copy : plan->copies)
       out.value(llvm::json::Array{copy.step, copy.from, copy.to, copy.bytes});
   });
+  out.attributeArray("rotations", [&] {
+    for (const analysis::PlannedRotation& rotation : plan->rotations)
+      out.value(llvm::json::Array{rotation.step, llvm::json::Array(rotation.state), rotation.spare});
+  });
   // [storage, number, offset, bytes, first, last, scratch, values]
   out.attributeArray("buffers", [&] {
     for (const analysis::PlannedBuffer& buffer : plan->buffers) {

@@ -3,10 +3,12 @@
 #define KILN_KERNEL_KERNEL_BUILDER_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "src/analysis/box.h"
 #include "src/hlo/instruction.h"
 #include "src/kernel/kernel.h"
 
@@ -17,13 +19,14 @@ bool HasKernel(hlo::Opcode opcode);
 
 // The kernel of `instruction`: a fusion's computation, or the instruction itself. Inputs are its operands in order,
 // outputs the leaves of its shape in order. A root that updates its first operand (scatter, dynamic-update-slice) has
-// no input for that operand's old value: the output parameter `is_updated`, and the caller puts the old value there first
-// (InPlaceOperand says which operand that is). All shapes must be row-major.
+// no input for that operand's old value: the output parameter `is_updated`, and the caller puts the old value there
+// first (InPlaceOperand says which operand that is). All shapes must be row-major.
 //
 // `threads`: into how many parts windows of large scatters are divided at the most, for tasks; each part goes over all
 // updates, which more parts than threads are slower with.
 //
-// Fails with UNIMPLEMENTED for an op without a kernel, RESOURCE_EXHAUSTED when the body would grow past a few thousand ops.
+// Fails with UNIMPLEMENTED for an op without a kernel, RESOURCE_EXHAUSTED when the body would grow past a few thousand
+// ops.
 absl::StatusOr<Kernel> BuildKernel(const hlo::Instruction& instruction, int threads = 1);
 
 // A loop around an epilogue: it counts through all of `parts`, the first one slowest, and adds `offset` and `scale`
@@ -62,6 +65,9 @@ absl::StatusOr<Kernel> BuildOperand(const hlo::Instruction& fusion, const hlo::I
 
 // The operand number whose buffer output leaf `leaf` starts from, or -1.
 int64_t InPlaceOperand(const hlo::Instruction& instruction, int64_t leaf);
+
+// Of such a leaf what is written, where that does not depend on data.
+std::optional<analysis::Box> WrittenBox(const hlo::Instruction& instruction, int64_t leaf);
 
 }  // namespace kiln::kernel
 

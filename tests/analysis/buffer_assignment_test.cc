@@ -1,6 +1,7 @@
 // Values that live at one time have places of their own, and loops work in place.
 #include "src/analysis/buffer_assignment.h"
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "src/analysis/memory_plan.h"
 #include "src/cpu/program_emitter.h"
@@ -67,24 +68,28 @@ int64_t CopiesInLoop(const Assigned& assigned) {
 
 // A loop with state (s32[], STATE...), run 100 times.
 std::string Loop(const std::string& state, const std::string& body, const std::string& entry) {
-  return absl::StrCat("HloModule loop\nb {\n  p = ", state, " parameter(0)\n  i = s32[] get-tuple-element(p), index=0\n",
-                      "  one = s32[] constant(1)\n  j = s32[] add(i, one)\n", body, "}\nc {\n  p = ", state,
-                      " parameter(0)\n  i = s32[] get-tuple-element(p), index=0\n  n = s32[] constant(100)\n",
-                      "  ROOT r = pred[] compare(i, n), direction=LT\n}\nENTRY main {\n  z = s32[] constant(0)\n", entry, "}\n");
+  return absl::StrCat(
+      "HloModule loop\nb {\n  p = ", state, " parameter(0)\n  i = s32[] get-tuple-element(p), index=0\n",
+      "  one = s32[] constant(1)\n  j = s32[] add(i, one)\n", body, "}\nc {\n  p = ", state,
+      " parameter(0)\n  i = s32[] get-tuple-element(p), index=0\n  n = s32[] constant(100)\n",
+      "  ROOT r = pred[] compare(i, n), direction=LT\n}\nENTRY main {\n  z = s32[] constant(0)\n", entry, "}\n");
 }
 
 TEST(BufferAssignmentTest, ScanWritesItsRowsInPlace) {
   const std::string state = "(s32[], f32[64], f32[100,64], f32[100,64])";
-  const Assigned assigned = Assign(Loop(
-      state,
-      absl::StrCat("  h = f32[64] get-tuple-element(p), index=1\n  xs = f32[100,64] get-tuple-element(p), index=2\n"
-                   "  ys = f32[100,64] get-tuple-element(p), index=3\n  zero = s32[] constant(0)\n"
-                   "  row = f32[1,64] dynamic-slice(xs, i, zero), dynamic_slice_sizes={1,64}\n  x = f32[64] reshape(row)\n"
-                   "  s = f32[64] add(h, x)\n  t = f32[64] tanh(s)\n  u = f32[1,64] reshape(t)\n"
-                   "  zs = f32[100,64] dynamic-update-slice(ys, u, i, zero)\n  ROOT r = ", state, " tuple(j, t, xs, zs)\n"),
-      absl::StrCat("  h = f32[64] parameter(0)\n  xs = f32[100,64] parameter(1)\n  f = f32[] constant(0)\n"
-                   "  ys = f32[100,64] broadcast(f), dimensions={}\n  t = ", state, " tuple(z, h, xs, ys)\n  w = ", state,
-                   " while(t), condition=c, body=b\n  ROOT r = f32[100,64] get-tuple-element(w), index=3\n")));
+  const Assigned assigned = Assign(
+      Loop(state,
+           absl::StrCat(
+               "  h = f32[64] get-tuple-element(p), index=1\n  xs = f32[100,64] get-tuple-element(p), index=2\n"
+               "  ys = f32[100,64] get-tuple-element(p), index=3\n  zero = s32[] constant(0)\n"
+               "  row = f32[1,64] dynamic-slice(xs, i, zero), dynamic_slice_sizes={1,64}\n  x = f32[64] reshape(row)\n"
+               "  s = f32[64] add(h, x)\n  t = f32[64] tanh(s)\n  u = f32[1,64] reshape(t)\n"
+               "  zs = f32[100,64] dynamic-update-slice(ys, u, i, zero)\n  ROOT r = ",
+               state, " tuple(j, t, xs, zs)\n"),
+           absl::StrCat("  h = f32[64] parameter(0)\n  xs = f32[100,64] parameter(1)\n  f = f32[] constant(0)\n"
+                        "  ys = f32[100,64] broadcast(f), dimensions={}\n  t = ",
+                        state, " tuple(z, h, xs, ys)\n  w = ", state,
+                        " while(t), condition=c, body=b\n  ROOT r = f32[100,64] get-tuple-element(w), index=3\n")));
   ASSERT_NE(assigned.buffers, nullptr);
   EXPECT_EQ(CopiesInLoop(assigned), 0) << MakeMemoryPlan(*assigned.module, *assigned.buffers).ToString();
 }
@@ -94,10 +99,11 @@ TEST(BufferAssignmentTest, ElementwiseStateIsUpdatedInPlace) {
   const Assigned assigned = Assign(Loop(
       state,
       absl::StrCat("  x = f32[1000] get-tuple-element(p), index=1\n  a = f32[] get-tuple-element(p), index=2\n"
-                   "  b = f32[1000] broadcast(a), dimensions={}\n  y = f32[1000] multiply(x, b)\n  q = f32[] sine(a)\n  ROOT r = ",
+                   "  b = f32[1000] broadcast(a), dimensions={}\n  y = f32[1000] multiply(x, b)\n  q = f32[] sine(a)\n "
+                   " ROOT r = ",
                    state, " tuple(j, y, q)\n"),
-      absl::StrCat("  x = f32[1000] parameter(0)\n  a = f32[] parameter(1)\n  t = ", state, " tuple(z, x, a)\n  w = ", state,
-                   " while(t), condition=c, body=b\n  ROOT r = f32[1000] get-tuple-element(w), index=1\n")));
+      absl::StrCat("  x = f32[1000] parameter(0)\n  a = f32[] parameter(1)\n  t = ", state, " tuple(z, x, a)\n  w = ",
+                   state, " while(t), condition=c, body=b\n  ROOT r = f32[1000] get-tuple-element(w), index=1\n")));
   ASSERT_NE(assigned.buffers, nullptr);
   int64_t array_copies = 0;
   for (const hlo::Computation* computation : assigned.module->computations()) {
@@ -133,6 +139,16 @@ ENTRY main {
 })");
   ASSERT_NE(assigned.buffers, nullptr);
   EXPECT_LE(assigned.buffers->arena_bytes(), 8192 * 4);
+  // The sum is made where the array before was.
+  for (const hlo::Instruction* instruction : assigned.module->entry()->instructions()) {
+    if (instruction->opcode() != hlo::Opcode::kWhile) continue;
+    const std::vector<BufferRotation>& rotations = assigned.buffers->RotationsOf(instruction);
+    ASSERT_EQ(rotations.size(), 1u);
+    EXPECT_FALSE(rotations[0].spare_turns);
+    EXPECT_THAT(rotations[0].state, ::testing::UnorderedElementsAre(assigned.buffers->BufferOf(instruction, 1),
+                                                                    assigned.buffers->BufferOf(instruction, 2)));
+  }
+  EXPECT_EQ(CopiesInLoop(assigned), 0);
 }
 
 TEST(BufferAssignmentTest, UnchangedStateStaysWhereItIs) {
@@ -153,14 +169,16 @@ TEST(BufferAssignmentTest, UnchangedStateStaysWhereItIs) {
 TEST(BufferAssignmentTest, SwappedStateIsNotLost) {
   // Two arrays that change places need memory for one more, and not more than that.
   const std::string state = "(s32[], f32[1000], f32[1000])";
-  const Assigned assigned = Assign(
-      Loop(state,
-           absl::StrCat("  x = f32[1000] get-tuple-element(p), index=1\n  y = f32[1000] get-tuple-element(p), index=2\n  ROOT r = ",
-                        state, " tuple(j, y, x)\n"),
-           absl::StrCat("  x = f32[1000] parameter(0)\n  y = f32[1000] parameter(1)\n  t = ", state, " tuple(z, x, y)\n  ROOT w = ",
-                        state, " while(t), condition=c, body=b\n")));
+  const Assigned assigned = Assign(Loop(
+      state,
+      absl::StrCat(
+          "  x = f32[1000] get-tuple-element(p), index=1\n  y = f32[1000] get-tuple-element(p), index=2\n  ROOT r = ",
+          state, " tuple(j, y, x)\n"),
+      absl::StrCat("  x = f32[1000] parameter(0)\n  y = f32[1000] parameter(1)\n  t = ", state,
+                   " tuple(z, x, y)\n  ROOT w = ", state, " while(t), condition=c, body=b\n")));
   ASSERT_NE(assigned.buffers, nullptr);
-  EXPECT_LE(assigned.buffers->arena_bytes(), 2 * 4032) << MakeMemoryPlan(*assigned.module, *assigned.buffers).ToString();
+  EXPECT_LE(assigned.buffers->arena_bytes(), 2 * 4032)
+      << MakeMemoryPlan(*assigned.module, *assigned.buffers).ToString();
 }
 
 // A slice whose elements lie together is a place in its operand, which outlives it; one at an odd place is copied.
@@ -181,7 +199,8 @@ ENTRY main {
   EXPECT_EQ(assigned.buffers->BufferOf(product.operand(1), 0),
             assigned.buffers->BufferOf(assigned.module->entry()->parameter(0), 0));
   EXPECT_EQ(assigned.buffers->PartOf(product.operand(1), 0).offset, 3 * 64 * 64 * 4);
-  EXPECT_LE(assigned.buffers->arena_bytes(), 64 * 64 * 4) << MakeMemoryPlan(*assigned.module, *assigned.buffers).ToString();
+  EXPECT_LE(assigned.buffers->arena_bytes(), 64 * 64 * 4)
+      << MakeMemoryPlan(*assigned.module, *assigned.buffers).ToString();
 }
 
 // What is written over an array must not be in the way of a part of it that is read at other places.
@@ -189,11 +208,12 @@ TEST(BufferAssignmentTest, PartsAreNotOverwritten) {
   const std::string state = "(s32[], f32[64,32])";
   const Assigned assigned = Assign(
       Loop(state,
-           absl::StrCat("  x = f32[64,32] get-tuple-element(p), index=1\n  s = f32[32,32] slice(x), slice={[32:64], [0:32]}\n",
-                        "  d = f32[32,32] dot(s, s), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n",
-                        "  zero = s32[] constant(0)\n  e = f32[32,32] sort(s), dimensions={1}, to_apply=before\n",
-                        "  f = f32[32,32] add(d, e)\n  y = f32[64,32] dynamic-update-slice(x, f, zero, zero)\n  ROOT r = ", state,
-                        " tuple(j, y)\n"),
+           absl::StrCat(
+               "  x = f32[64,32] get-tuple-element(p), index=1\n  s = f32[32,32] slice(x), slice={[32:64], [0:32]}\n",
+               "  d = f32[32,32] dot(s, s), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n",
+               "  zero = s32[] constant(0)\n  e = f32[32,32] sort(s), dimensions={1}, to_apply=before\n",
+               "  f = f32[32,32] add(d, e)\n  y = f32[64,32] dynamic-update-slice(x, f, zero, zero)\n  ROOT r = ",
+               state, " tuple(j, y)\n"),
            absl::StrCat("  x = f32[64,32] parameter(0)\n  t = ", state, " tuple(z, x)\n  ROOT w = ", state,
                         " while(t), condition=c, body=b\n")) +
       "before { u = f32[] parameter(0)  v = f32[] parameter(1)  ROOT r = pred[] compare(u, v), direction=LT }\n");

@@ -442,6 +442,7 @@ function memory() {
   here.append(h('details', {}, h('summary', {}, `Buffers (${plan.buffers.length}), largest first`), table(['bytes', 'size', 'live from', 'to', 'place', 'values'],
     largest.map(([b]) => [b[3], bytes(b[3]), b[4], b[5], place(b[0], b[1], b[2]), short(b[7].join(', '), 200)]), (i) => i < 4)));
   if (plan.copies.length) here.append(h('details', {}, h('summary', {}, `Copies (${plan.copies.length})`), table(['before step', 'bytes', 'from', 'to'], plan.copies.slice(0, 500).map(([step, from, to, n]) => [step, n, describeBuffer(from), describeBuffer(to)]), (i) => i < 2)));
+  if (plan.rotations.length) here.append(h('details', {}, h('summary', {}, `Memory that a loop's rounds pass on (${plan.rotations.length})`), table(['loop', 'bytes', 'each has that of the one before, the first that of the last', 'by way of'], plan.rotations.map(([step, state, spare]) => [plan.steps[step], plan.buffers[spare][3], state.map(describeBuffer).join(', '), describeBuffer(spare)]), (i) => i === 1)));
 }
 
 // ---- Kernels.
