@@ -5,7 +5,9 @@
 
 #include "absl/algorithm/container.h"
 #include "src/analysis/arena_packing.h"
+#include "src/analysis/buffer_rotation.h"
 #include "src/analysis/code_kinds.h"
+#include "src/analysis/fusion_model.h"
 #include "src/analysis/while_loop.h"
 #include "src/base/status.h"
 
@@ -21,8 +23,8 @@ namespace {
 // Arrays up to this size live on the stack, where the code generator can keep them in registers.
 constexpr int64_t kStackBytes = 64;
 
-// Smaller arrays are copied as they are.
-constexpr int64_t kMinRotatedBytes = 1 << 10;
+// Loops copy their state where it would add more than a part of a program's memory to pass it on.
+constexpr int64_t kRotatedPart = 4;
 
 // Results that temporaries may use before they are written: few and large ones.
 constexpr int64_t kMinSpaceBytes = kArenaAlignment;
@@ -314,9 +316,17 @@ class BufferAssigner {
     b.last = std::max(b.last, info.last);
   }
 
-  // Puts `value` into `buffer` when it is made in `region`, has no place yet, and nothing that it would overwrite is
-  // read after.
+  // Puts `value` into `buffer` if it may be there.
   bool TryPlace(Value value, int buffer, const Computation* region) {
+    if (!MayPlace(value, buffer, region)) return false;
+    placed_[buffer].push_back(value);
+    Bind(value, buffer);
+    return true;
+  }
+
+  // Whether `value` is made in `region`, has no place yet, and nothing that it would overwrite in `buffer` is read
+  // after.
+  bool MayPlace(Value value, int buffer, const Computation* region) {
     if (result_->buffer_of_.contains(value)) return false;
     const ValueInfo& info = values_.at(value);
     if (info.home != region || value.first->IsParameter() || value.first->IsConstant()) return false;
@@ -346,9 +356,33 @@ class BufferAssigner {
       const ValueInfo& other_info = values_.at(other);
       if (other_info.first < info.last && info.first < other_info.last) return false;
     }
-    placed_[buffer].push_back(value);
-    Bind(value, buffer);
     return true;
+  }
+
+  // Whether updates in place end in `value` that begin with an array which may not be in `buffer`: all are to be where
+  // that is, which then becomes the state's memory.
+  bool BeginsElsewhere(Value value, int buffer, const Computation* region) {
+    const auto caller = caller_.find(region);
+    if (!rotates_ || caller == caller_.end() || caller->second->opcode() != Opcode::kWhile) return false;
+    while (LeafShape(value).byte_count() >= kMinRotatedBytes) {
+      const Instruction* update = value.first;
+      const int64_t operand = hooks_.in_place_operand(*update, value.second);
+      if (operand < 0 || IsPart({update->operand(operand), 0})) return false;
+      const Value old = definition_.at({update->operand(operand), 0});
+      if (BufferOf(old) >= 0 || !values_.contains(old) || values_.at(old).home != region ||
+          !TakesOver(*update, value.second, operand))
+        return false;
+      if (!MayPlace(old, buffer, region)) return true;
+      value = old;
+    }
+    return false;
+  }
+
+  // Whether an update may be in the memory of what it updates.
+  bool TakesOver(const Instruction& update, int64_t leaf, int64_t operand) const {
+    const Value old = definition_.at({update.operand(operand), 0});
+    return LastUse(old) <= start_.at(&update) && CountUsesAt(old, &update) == 1 &&
+           hooks_.may_share(update, leaf, operand);
   }
 
   // Whether `value` is an update in place of something else than `old`, which is copied there before `old` is read.
@@ -396,8 +430,11 @@ class BufferAssigner {
     for (size_t i = 0; i < targets.size(); ++i) {
       if (targets[i] < 0) continue;
       const Value value = {computation->root(), static_cast<int64_t>(i)};
-      if (!IsPart(value) && (BufferOf(value) == targets[i] || TryPlace(definition_.at(value), targets[i], computation)))
-        continue;
+      if (!IsPart(value)) {
+        const Value made = definition_.at(value);
+        if (BufferOf(value) == targets[i]) continue;
+        if (!BeginsElsewhere(made, targets[i], computation) && TryPlace(made, targets[i], computation)) continue;
+      }
       end_copies_[computation].push_back({value, targets[i]});
     }
     std::vector<Instruction*> instructions = computation->instructions();
@@ -543,8 +580,7 @@ class BufferAssigner {
       const Value name = {instruction->operand(operand), 0}, old = definition_.at(name);
       if (!IsPart(name)) {
         if (BufferOf(old) == buffer) continue;
-        bool may_share = CountUsesAt(old, instruction) == 1 && hooks_.may_share(*instruction, leaf, operand);
-        if (LastUse(old) <= start_.at(instruction) && may_share && TryPlace(old, buffer, region)) continue;
+        if (TakesOver(*instruction, leaf, operand) && TryPlace(old, buffer, region)) continue;
       }
       inits_.push_back({instruction, name, buffer, BoxWorthLeavingOut(*instruction, leaf)});
     }
@@ -553,10 +589,9 @@ class BufferAssigner {
   // Most of the array, which an update writes.
   std::optional<Box> BoxWorthLeavingOut(const Instruction& update, int64_t leaf) const {
     std::optional<Box> box = hooks_.written_box(update, leaf);
-    if (!box.has_value() || LeafShape({&update, leaf}).byte_count() < kMinRotatedBytes) return std::nullopt;
-    int64_t written = 2;
-    for (int64_t size : box->sizes) written *= size;
-    return written < LeafShape({&update, leaf}).element_count() ? std::nullopt : std::move(box);
+    const Shape& shape = LeafShape({&update, leaf});
+    const bool is_worth_it = box.has_value() && shape.byte_count() >= kMinRotatedBytes && UpdatesMost(*box, shape);
+    return is_worth_it ? std::move(box) : std::nullopt;
   }
 
   // A result computed element by element stands where an operand of its size stood that nobody reads afterwards.
@@ -601,7 +636,7 @@ class BufferAssigner {
         Buffer& written = result_->buffers_[target];
         written.first = std::min(written.first, computation_end_.at(computation));
       }
-      if (rotates_) TakeRotations(computation, &copies);
+      if (rotates_) TakeLoopRotations(computation, &copies);
       result_->copies_at_end_[computation] = InOrder(std::move(copies));
     }
     constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
@@ -619,47 +654,21 @@ class BufferAssigner {
     });
   }
 
-  // Makes rotations of copies from one buffer of a loop's state to the next, which begin with one of what a round makes
-  // or end where they began.
-  void TakeRotations(const Computation* computation, std::vector<BufferCopy>* copies) {
+  // What its rounds pass on is no longer copied.
+  void TakeLoopRotations(const Computation* computation, std::vector<BufferCopy>* copies) {
     const auto caller = caller_.find(computation);
     if (caller == caller_.end() || caller->second->opcode() != Opcode::kWhile) return;
     const int64_t start = start_.at(caller->second);
-    const auto add = [&](std::vector<int> state, int spare, bool spare_turns) {
-      if (state.empty()) return;
-      result_->rotations_[caller->second].push_back({std::move(state), spare, spare_turns});
-      result_->buffers_[spare].first = start;
-      result_->buffers_[spare].last = done_.at(caller->second);
+    const auto is_of_round = [&](const Buffer& buffer) {
+      return buffer.storage == Storage::kArena && buffer.first > start &&
+             buffer.last <= computation_end_.at(computation);
     };
-    for (const BufferCopy& copy : std::vector<BufferCopy>(*copies)) {
-      const Buffer& made = result_->buffers_[copy.from];
-      const bool is_of_round = made.first > start && made.last <= computation_end_.at(computation);
-      if (made.storage == Storage::kArena && is_of_round) add(TakePath(copy.from, false, copies), copy.from, true);
+    for (BufferRotation& rotation : TakeRotations(result_->buffers_, is_of_round, copies)) {
+      if (rotation.spare < 0) rotation.spare = SetAside(rotation.state.back());
+      result_->buffers_[rotation.spare].first = start;
+      result_->buffers_[rotation.spare].last = done_.at(caller->second);
+      result_->rotations_[caller->second].push_back(std::move(rotation));
     }
-    for (const BufferCopy& copy : std::vector<BufferCopy>(*copies)) {
-      if (std::vector<int> circle = TakePath(copy.from, true, copies); !circle.empty()) {
-        add(std::move(circle), SetAside(copy.from), false);
-      }
-    }
-  }
-
-  // Where copies of whole arrays lead from a buffer, one after the other, and takes these out; if only to where they
-  // began.
-  std::vector<int> TakePath(int from, bool is_circle, std::vector<BufferCopy>* copies) const {
-    std::vector<BufferCopy> rest = *copies;
-    std::vector<int> path;
-    const int64_t bytes = result_->buffers_[from].bytes;
-    for (int at = from; bytes >= kMinRotatedBytes && (path.empty() || at != from);) {
-      const auto next = absl::c_find_if(rest, [&](const BufferCopy& copy) {
-        return copy.from == at && copy.offset == 0 && result_->buffers_[copy.to].bytes == bytes;
-      });
-      if (next == rest.end()) break;
-      path.push_back(at = next->to);
-      rest.erase(next);
-    }
-    if (path.empty() || (is_circle && path.back() != from)) return {};
-    *copies = std::move(rest);
-    return path;
   }
 
   // Gives buffers of the arena up to a size their offsets, and returns how many bytes it takes for those that found no
@@ -738,9 +747,15 @@ absl::StatusOr<std::unique_ptr<BufferAssignment>> BufferAssignment::Run(const hl
                                                                         const TargetHooks& hooks) {
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<BufferAssignment> assignment, BufferAssigner(module, hooks, true).Run());
   if (assignment->rotations_.empty()) return assignment;
-  // Memory that is kept through a loop is not to cost more memory.
+  // Memory that is kept through a loop is to cost a part of the program's at most.
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<BufferAssignment> copying, BufferAssigner(module, hooks, false).Run());
-  return copying->arena_bytes_ < assignment->arena_bytes_ ? std::move(copying) : std::move(assignment);
+  int64_t bytes = copying->arena_bytes_;
+  for (const Buffer& buffer : copying->buffers_) {
+    const bool is_result = buffer.storage == Storage::kResult && !buffer.borrowed;
+    if (buffer.storage == Storage::kArgument || is_result) bytes += buffer.bytes;
+  }
+  const bool is_much = assignment->arena_bytes_ - copying->arena_bytes_ > bytes / kRotatedPart;
+  return is_much ? std::move(copying) : std::move(assignment);
 }
 
 int BufferAssignment::BufferOf(const Instruction* instruction, int64_t leaf) const {

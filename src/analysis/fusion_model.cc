@@ -334,6 +334,24 @@ absl::flat_hash_set<const Instruction*> ValuesBefore(const Instruction& value) {
 
 }  // namespace
 
+std::optional<Box> UpdatedBox(const Instruction& update, const Instruction* fusion) {
+  Box box = {.start = {}, .sizes = update.operand(1)->shape().dimensions()};
+  for (int64_t d = 0; d < update.shape().rank(); ++d) {
+    const Instruction* start = update.operand(d + 2);
+    if (start->IsParameter() && fusion != nullptr) start = fusion->operand(start->parameter_number());
+    if (!start->IsConstant()) return std::nullopt;
+    const int64_t most = update.shape().dimensions(d) - box.sizes[d];
+    box.start.push_back(std::clamp<int64_t>(hlo::ElementAsInt64(start->literal(), 0), 0, most));
+  }
+  return box;
+}
+
+bool UpdatesMost(const Box& box, const hlo::Shape& array) {
+  int64_t updated = 1;
+  for (int64_t size : box.sizes) updated *= size;
+  return 2 * updated >= array.element_count();
+}
+
 bool IsMadeOfMore(const Instruction& value) {
   constexpr size_t kMaxValues = 64;
   struct Step {

@@ -70,6 +70,13 @@ bool JoinsColumns(const hlo::Instruction& instruction);
 // Whether what it joins, of so many pieces at most, had better be stored in a loop for each of them.
 bool CheaperAsPieces(const hlo::Instruction& concatenate, int64_t max_pieces = 32);
 
+// What a dynamic-update-slice writes, where its start is known; of one in a fusion, `fusion`.
+std::optional<Box> UpdatedBox(const hlo::Instruction& update, const hlo::Instruction* fusion = nullptr);
+
+// Whether that is at least half of the array: to write it elsewhere, with a copy of what is around it, costs little
+// more than to write it in place.
+bool UpdatesMost(const Box& box, const hlo::Shape& array);
+
 // The parts of a piece of what is joined that are loops of their own, each met by one piece of what is joined before:
 // an array that is rolled along several dimensions comes from its corners. The piece begins at `start`.
 std::vector<Box> BoxesOf(const hlo::Instruction& piece, const hlo::DimensionVector& start);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -71,11 +73,43 @@ bool WritesOnce(const Kernel& kernel, absl::Span<const NestSchedule> schedules, 
                         [&](int loop) { return (again >> loop & 1) == 0; });
 }
 
+// The values of `offset` that are left over from multiples of `modulus`, if that is one range without a carry.
+std::optional<IndexRange> Remainders(const Kernel& kernel, IndexExpr offset, int64_t modulus) {
+  offset.terms.erase(std::remove_if(offset.terms.begin(), offset.terms.end(),
+                                    [&](const auto& term) { return term.second % modulus == 0; }),
+                     offset.terms.end());
+  const IndexRange range = kernel.terms.RangeOf(offset);
+  const int64_t low = (range.low % modulus + modulus) % modulus, high = low + (range.high - range.low);
+  if (high >= modulus) return std::nullopt;
+  return IndexRange{low, high};
+}
+
+// Whether two offsets are never the same, in whatever iterations: one behind the other, or in other columns.
+bool NeverMeet(const Kernel& kernel, const IndexExpr& a, const IndexExpr& b) {
+  const auto apart = [](const IndexRange& x, const IndexRange& y) { return x.high < y.low || y.high < x.low; };
+  if (apart(kernel.terms.RangeOf(a), kernel.terms.RangeOf(b))) return true;
+  for (const auto& [number, coefficient] : a.terms) {
+    const int64_t modulus = std::abs(coefficient);
+    const std::optional<IndexRange> of_a = Remainders(kernel, a, modulus), of_b = Remainders(kernel, b, modulus);
+    if (of_a.has_value() && of_b.has_value() && apart(*of_a, *of_b)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool MayShareBuffer(const Kernel& kernel, absl::Span<const NestSchedule> schedules, int input, int output) {
+  const bool is_same_width =
+      hlo::ByteWidth(kernel.parameters[input].type) == hlo::ByteWidth(kernel.parameters[output].type);
+  const auto is_written = [&](const IndexExpr& offset) {
+    return !is_same_width || absl::c_any_of(kernel.stores, [&](const Store& store) {
+      return store.parameter == output && !NeverMeet(kernel, offset, store.offset);
+    });
+  };
+  // What nothing writes may be read at any time.
   auto reads_input = [&](ValueId value) {
-    return kernel.ops[value].kind == OpKind::kLoad && kernel.ops[value].parameter == input;
+    const Op& op = kernel.ops[value];
+    return op.kind == OpKind::kLoad && op.parameter == input && is_written(op.offset);
   };
   // Ops that no block holds any more are not read.
   auto reads_in = [&](const Block& block) {
@@ -119,10 +153,7 @@ bool MayShareBuffer(const Kernel& kernel, absl::Span<const NestSchedule> schedul
     }
     harmless += it->kind == Block::Kind::kOp && reads_input(it->index) && stored.contains(kernel.ops[it->index].offset);
   }
-  if (store == nullptr ||
-      hlo::ByteWidth(kernel.parameters[input].type) != hlo::ByteWidth(kernel.parameters[output].type)) {
-    return false;
-  }
+  if (store == nullptr || !is_same_width) return false;
   if (schedules.size() == 1 && kernel.parameters[input].element_count() == kernel.parameters[output].element_count()) {
     for (const Block::Statement& statement : kernel.nests[0].body.statements) {
       if (statement.kind != Block::Kind::kReduce) continue;

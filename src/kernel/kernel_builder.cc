@@ -361,15 +361,7 @@ std::optional<Box> WrittenBox(const Instruction& instruction, int64_t leaf) {
   if (InPlaceOperand(instruction, leaf) < 0) return std::nullopt;
   const Instruction* updater = RootLeaves(RootOf(instruction))[leaf].instruction;
   if (updater->opcode() != Opcode::kDynamicUpdateSlice) return std::nullopt;
-  Box box = {.start = {}, .sizes = updater->operand(1)->shape().dimensions()};
-  for (size_t d = 0; d < box.sizes.size(); ++d) {
-    const Instruction* start = updater->operand(static_cast<int64_t>(d) + 2);
-    if (start->IsParameter() && updater != &instruction) start = instruction.operand(start->parameter_number());
-    if (!start->IsConstant()) return std::nullopt;
-    const int64_t most = updater->shape().dimensions(static_cast<int64_t>(d)) - box.sizes[d];
-    box.start.push_back(std::clamp<int64_t>(hlo::ElementAsInt64(start->literal(), 0), 0, most));
-  }
-  return box;
+  return analysis::UpdatedBox(*updater, updater == &instruction ? nullptr : &instruction);
 }
 
 int64_t EpilogueLoop::size() const {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "src/passes/fusion_body.h"
 #include "src/passes/fusion_plan.h"
+#include "src/passes/update_in_place.h"
 
 namespace kiln::passes {
 namespace {

@@ -10,6 +10,7 @@
 #include "src/analysis/kept_blocks.h"
 #include "src/hlo/builder.h"
 #include "src/hlo/module.h"
+#include "src/passes/update_in_place.h"
 
 namespace kiln::passes {
 namespace {
@@ -62,45 +63,6 @@ class Planner {
       ordered_.insert(instruction);
       ordered_.insert(instruction->control_predecessors().begin(), instruction->control_predecessors().end());
     }
-  }
-
-  // What is written and read as well is read from where it was written.
-  static void ReadUpdatesBack(hlo::Computation* computation) {
-    absl::flat_hash_set<const Instruction*> before;  // the update, which may depend on it
-    bool leaves_dead = false;
-    for (Instruction* update : computation->PostOrder()) {
-      before.insert(update);
-      if (update->operand_count() < 2 || !IsShared(*update->operand(1), *update)) continue;
-      Instruction* value = update->operands()[1];
-      hlo::SliceAttributes window{{}, {}, hlo::DimensionVector(value->shape().rank(), 1)};
-      for (int64_t d = 0; d < value->shape().rank() && update->operand(d + 2)->IsConstant(); ++d) {
-        const int64_t size = value->shape().dimensions(d), room = update->shape().dimensions(d) - size;
-        window.start.push_back(std::clamp<int64_t>(hlo::ElementAsInt64(update->operand(d + 2)->literal(), 0), 0, room));
-        window.limit.push_back(window.start.back() + size);
-      }
-      if (static_cast<int64_t>(window.start.size()) < value->shape().rank()) continue;
-      Instruction* slice = nullptr;
-      const std::vector<Instruction*> users(value->users().begin(), value->users().end());
-      for (Instruction* user : users) {
-        if (before.contains(user)) continue;
-        if (user->opcode() == Opcode::kSlice) {
-          hlo::SliceAttributes part = user->Get<hlo::SliceAttributes>();
-          for (size_t d = 0; d < part.start.size(); ++d) {
-            part.start[d] += window.start[d];
-            part.limit[d] += window.start[d];
-          }
-          user->ReplaceAllUsesWith(hlo::Builder(computation, update).Slice(update, part));
-          leaves_dead = true;
-          continue;
-        }
-        if (!hlo::IsElementwise(user->opcode())) continue;
-        if (slice == nullptr) slice = hlo::Builder(computation, update).Slice(update, window);
-        for (int64_t i = 0; i < user->operand_count(); ++i) {
-          if (user->operand(i) == value) user->ReplaceOperand(i, slice);
-        }
-      }
-    }
-    if (leaves_dead) computation->RemoveDeadInstructions();
   }
 
   std::vector<FusionGroup> Plan() {
@@ -328,8 +290,9 @@ class Planner {
         return MayMakeOperand(*group.hero, producer) && (users[0] != group.hero || IsWorthMaking(producer, paths));
       }
       // The epilogue works on tiles of the result: only what is read at the same index, or broadcast to it.
-      if (!same_index || (!analysis::IsElementwiseLike(producer) && producer.opcode() != Opcode::kBroadcast &&
-                          producer.opcode() != Opcode::kIota) ||
+      if (!same_index ||
+          (!analysis::IsElementwiseLike(producer) && producer.opcode() != Opcode::kBroadcast &&
+           producer.opcode() != Opcode::kIota) ||
           IsMadeOfMoved(producer)) {
         return false;
       }
@@ -415,105 +378,9 @@ class Planner {
     return true;
   }
 
-  static bool IsReshape(const Instruction& instruction) {
-    return instruction.opcode() == Opcode::kReshape || instruction.opcode() == Opcode::kBitcast;
-  }
-
-  // What names the same memory as `instruction`.
-  static const Instruction* Buffer(const Instruction* instruction) {
-    while (IsReshape(*instruction)) instruction = instruction->operand(0);
-    return instruction;
-  }
-
-  // Whether the old value outlives everything in its computation, so that updates work on a copy.
-  static bool IsKept(const Instruction& value) {
-    const hlo::Computation& computation = *value.parent();
-    if (value.IsParameter() && &computation == computation.parent()->entry()) {
-      const auto& aliases = computation.parent()->aliases();
-      return std::none_of(aliases.begin(), aliases.end(), [&](const hlo::InputOutputAlias& alias) {
-        return alias.parameter == value.parameter_number();
-      });
-    }
-    return value.opcode() != Opcode::kConstant &&
-           std::find(value.users().begin(), value.users().end(), computation.root()) != value.users().end() &&
-           computation.root()->opcode() == Opcode::kTuple;
-  }
-
-  // Whether `slice` is what `update` overwrites.
-  static bool IsWindowOf(const Instruction& update, const Instruction& slice) {
-    if ((slice.opcode() != Opcode::kDynamicSlice && slice.opcode() != Opcode::kSlice) ||
-        slice.operand(0) != update.operand(0) ||
-        !hlo::Shape::SameDimensions(slice.shape(), update.operand(1)->shape())) {
-      return false;
-    }
-    for (int64_t d = 0; d < slice.shape().rank(); ++d) {
-      const Instruction& start = *update.operand(d + 2);
-      if (slice.opcode() == Opcode::kDynamicSlice) {
-        if (slice.operand(d + 1) != &start) return false;
-        continue;
-      }
-      const auto& attributes = slice.Get<hlo::SliceAttributes>();
-      if (attributes.stride[d] != 1 || !start.IsConstant() ||
-          !hlo::IsSplatOf(start.literal(), static_cast<double>(attributes.start[d]))) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  // Whether it is stored whatever else becomes of it: a result, or a loop's next state.
-  static bool IsGiven(const Instruction& value) {
-    return absl::c_any_of(value.users(),
-                          [](const Instruction* user) { return user->opcode() == Opcode::kTuple && user->IsRoot(); });
-  }
-
-  // Whether what may be fused into `value` reads `written`: elements, other ones than `update` overwrites.
-  static bool Reads(const Instruction& value, const Instruction& written, const Instruction* update = nullptr) {
-    constexpr size_t kMaxValues = 64;
-    std::vector<const Instruction*> values = {&value};
-    for (size_t i = 0; i < values.size() && values.size() < kMaxValues; ++i) {
-      if (i > 0 && IsGiven(*values[i])) continue;
-      if (!analysis::IsLoopProducer(*values[i]) || (update != nullptr && IsWindowOf(*update, *values[i]))) continue;
-      for (const Instruction* operand : values[i]->operands()) {
-        if (Buffer(operand) == &written) return true;
-        if (!absl::c_linear_search(values, operand)) values.push_back(operand);
-      }
-    }
-    return false;
-  }
-
-  // Whether `value` is read elsewhere as well, where it would be made of what `update` overwrites with it.
-  static bool IsShared(const Instruction& value, const Instruction& update) {
-    if (value.users().size() < 2 || update.opcode() != Opcode::kDynamicUpdateSlice || update.operand(1) != &value) {
-      return false;
-    }
-    const Instruction* written = Buffer(update.operand(0));
-    return !IsKept(*written) && Reads(value, *written);
-  }
-  static bool IsSharedUpdate(const Instruction& value) {
-    return absl::c_any_of(value.users(), [&](const Instruction* user) { return IsShared(value, *user); });
-  }
-
-  // A dynamic-update-slice writes into its first operand in place. What is read from it in the same kernel must be the
-  // very elements that are overwritten, each before its own write.
-  static bool MayRunBesideUpdate(const Instruction& update, const Instruction& producer,
-                                 const std::vector<IndexPath>& paths) {
-    const Instruction* written = Buffer(update.operand(0));
-    if (IsKept(*written)) return true;
-    // What reads around the window is computed before, as one array and not as what it reads.
-    if (&producer == update.operand(1) && Reads(producer, *written, &update)) return false;
-    if (std::none_of(producer.operands().begin(), producer.operands().end(),
-                     [&](const Instruction* operand) { return Buffer(operand) == written; })) {
-      return true;
-    }
-    if (!IsWindowOf(update, producer)) return false;
-    const IndexPath at_update = analysis::PathOfOperand(update, 1, IndexPath{0, 0});
-    return paths.size() == 1 && paths[0].map == at_update.map;
-  }
-
   // Updates meet their places one after the other, in one thread and often without lanes: what is dear to compute is
-  // computed before, and so is what takes many ops where the updates are single elements, as integers of floats do, with
-  // their bounds. Elements of the array that is updated are read before as well.
+  // computed before, and so is what takes many ops where the updates are single elements, as integers of floats do,
+  // with their bounds. Elements of the array that is updated are read before as well.
   static bool MayRunInScatter(const FusionGroup& group, const Instruction& producer) {
     const Instruction* written = Buffer(group.root->operand(0));
     const bool rounds = producer.opcode() == Opcode::kConvert && hlo::IsIntegral(producer.shape().element_type()) &&
@@ -754,8 +621,6 @@ class Planner {
 };
 
 }  // namespace
-
-void ReadUpdatesBack(hlo::Computation* computation) { Planner::ReadUpdatesBack(computation); }
 
 std::vector<FusionGroup> PlanFusion(const hlo::Computation& computation, const analysis::FusionCosts& costs) {
   return Planner(computation, costs).Plan();

@@ -32,10 +32,6 @@ struct FusionGroup {
   int64_t emitted_ops = 0;
 };
 
-// Where a value that updates an array in place is read as well, reads it from the updated array: it would otherwise be
-// made again, of an array that is no more. Call it before planning.
-void ReadUpdatesBack(hlo::Computation* computation);
-
 // The groups of `computation`, roots in post order; groups of one member included. Every instruction that some
 // instruction outside its groups reads is the root of a group, or stands alone.
 std::vector<FusionGroup> PlanFusion(const hlo::Computation& computation, const analysis::FusionCosts& costs);

@@ -37,7 +37,7 @@ std::string WriteLoop(uint64_t seed, int64_t* state_size) {
     const std::string x = absl::StrCat("x", random.In(0, count - 1)), y = absl::StrCat("x", random.In(0, count - 1));
     const std::string made = absl::StrCat("y", i);
     std::string name = made;
-    switch (random.In(0, 3)) {
+    switch (random.In(0, 4)) {
       case 0:
         name = x;
         break;
@@ -53,6 +53,26 @@ std::string WriteLoop(uint64_t seed, int64_t* state_size) {
                         "a = s32[] constant(", random.In(-1, 2), ")\n  ", made, "b = s32[] constant(", random.In(0, 5),
                         ")\n  ", made, " = ", array, " dynamic-update-slice(", x, ", ", made, "s, ", made, "a, ", made,
                         "b)\n");
+        break;
+      }
+      case 3: {
+        // Borders, one after the other, each of what is beside it now or was before the first.
+        std::string last = x;
+        for (int64_t n = random.In(1, 3); n > 0; --n) {
+          const bool is_row = random.Chance(0.5);
+          const int64_t from = random.In(0, is_row ? rows - 1 : columns - 1),
+                        to = random.In(0, is_row ? rows - 1 : columns - 1);
+          const std::string border = is_row ? absl::StrCat("s32[1,", columns, "]") : absl::StrCat("s32[", rows, ",1]");
+          const std::string at = absl::StrCat(made, "n", n);
+          const std::string range = absl::StrCat("[", from, ":", from + 1, "]");
+          absl::StrAppend(&body, "  ", at, "z = s32[] constant(0)\n  ", at, "t = s32[] constant(", to, ")\n  ", at,
+                          "s = ", border, " slice(", random.Chance(0.5) ? x : last, "), slice={",
+                          is_row ? absl::StrCat(range, ", [0:", columns, "]") : absl::StrCat("[0:", rows, "], ", range),
+                          "}\n  ", at, " = ", array, " dynamic-update-slice(", last, ", ", at, "s, ", at,
+                          is_row ? "t, " : "z, ", at, is_row ? "z)\n" : "t)\n");
+          last = at;
+        }
+        name = last;
         break;
       }
       default:
@@ -112,7 +132,7 @@ std::string Nested(const std::string& loop) {
 }
 
 TEST(LoopStateTest, AgreesWithTheEvaluator) {
-  for (uint64_t seed = 1; seed <= 120; ++seed) {
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
     int64_t arrays = 0;
     const std::string loop = WriteLoop(seed, &arrays);
     Program program;
