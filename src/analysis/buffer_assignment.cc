@@ -23,6 +23,8 @@ namespace {
 // Arrays up to this size live on the stack, where the code generator can keep them in registers.
 constexpr int64_t kStackBytes = 64;
 
+// Smaller arrays are copied whole.
+constexpr int64_t kMinBoxBytes = 8 << 10;
 // Loops copy their state where it would add more than a part of a program's memory to pass it on.
 constexpr int64_t kRotatedPart = 4;
 
@@ -590,7 +592,7 @@ class BufferAssigner {
   std::optional<Box> BoxWorthLeavingOut(const Instruction& update, int64_t leaf) const {
     std::optional<Box> box = hooks_.written_box(update, leaf);
     const Shape& shape = LeafShape({&update, leaf});
-    const bool is_worth_it = box.has_value() && shape.byte_count() >= kMinRotatedBytes && UpdatesMost(*box, shape);
+    const bool is_worth_it = box.has_value() && shape.byte_count() >= kMinBoxBytes && UpdatesMost(*box, shape);
     return is_worth_it ? std::move(box) : std::nullopt;
   }
 

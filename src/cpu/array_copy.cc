@@ -14,6 +14,7 @@ namespace kiln::cpu {
 namespace {
 
 constexpr int64_t kBlockBytes = int64_t{64} << 10;
+constexpr int64_t kFewBytes = 16;
 
 struct Copy {
   char* to;
@@ -43,12 +44,21 @@ struct Ring {
   int64_t rank;
 };
 
+// Few elements, faster than memcpy copies a number of bytes that it does not know.
+void CopyFew(char* to, const char* from, int64_t bytes) {
+  int64_t at = 0;
+  for (; at + 4 <= bytes; at += 4) std::memcpy(to + at, from + at, 4);
+  for (; at < bytes; ++at) to[at] = from[at];
+}
+
 // What is before and behind the box along the first dimension is in one piece.
 void CopyRing(ProgramContext* context, char* to, const char* from, int64_t bytes, const Ring& ring) {
   if (ring.rank == 0) return;
   const int64_t step = bytes / ring.sizes[0], begin = ring.starts[0], end = begin + ring.box_sizes[0];
   const auto copy = [&](int64_t first, int64_t last) {
-    if ((last - first) * step < kDividedCopyBytes) {
+    if ((last - first) * step <= kFewBytes) {
+      CopyFew(to + first * step, from + first * step, (last - first) * step);
+    } else if ((last - first) * step < kDividedCopyBytes) {
       std::memcpy(to + first * step, from + first * step, static_cast<size_t>((last - first) * step));
     } else {
       CopyArray(context, to + first * step, from + first * step, (last - first) * step);

@@ -195,11 +195,20 @@ class NestLowering {
   absl::Status LowerVectorBody(int loop, llvm::Value* variable, const Innermost& body);
 
   // The iterations, a multiple of the lanes, in which each condition on `loop` alone is true or false throughout; none
-  // where they are too few to pay.
+  // where they are too few to pay. All where conditions are on the loops around it.
   std::pair<int64_t, int64_t> FindInterior(int loop, int lanes) const;
 
   // Whether the condition depends on the iteration of this loop and on nothing else.
   bool IsOfLoop(const Condition& condition, int loop) const;
+
+  // Whether it depends on loops around `loop` and on nothing else.
+  bool IsOutside(const Condition& condition, int loop) const;
+
+  // Whether it holds for more values of its expression than not.
+  bool HoldsMostly(const Condition& condition) const;
+
+  // Whether all such conditions are in this iteration what they mostly are; null where there are none.
+  llvm::Value* IsUsualOutside(int loop);
 
   enum class Truth : uint8_t { kUnknown, kFalse, kTrue };
   Truth KnownInside(const Condition& condition) const;
