@@ -243,8 +243,7 @@ absl::StatusOr<ValueId> BodyBuilder::EmitUncached(const Instruction* instruction
     case Opcode::kReshape:
     case Opcode::kBitcast:
       if (operand->shape().element_type() != instruction->shape().element_type()) break;
-      return Emit(operand, Delinearize(&terms, terms.Recombine(Linearize(index, instruction->shape().dimensions())),
-                                       operand->shape().dimensions()));
+      return Emit(operand, Reshaped(&terms, index, instruction->shape().dimensions(), operand->shape().dimensions()));
     case Opcode::kTranspose: {
       Index from(index.size());
       for (size_t i = 0; i < index.size(); ++i) from[instruction->dimensions()[i]] = index[i];

@@ -115,8 +115,8 @@ uint64_t IndexTerms::LoopsOf(const IndexExpr& expr) const {
 
 namespace {
 
-// expr = divisor * quotient + rest, where rest has the terms whose coefficients divisor does not divide and a constant in
-// [0, divisor).
+// expr = divisor * quotient + rest, where rest has the terms whose coefficients divisor does not divide and a constant
+// in [0, divisor).
 void SplitByDivisor(const IndexExpr& expr, int64_t divisor, IndexExpr* quotient, IndexExpr* rest) {
   quotient->constant = FloorDivide(expr.constant, divisor);
   rest->constant = expr.constant - quotient->constant * divisor;
@@ -343,6 +343,43 @@ std::vector<IndexExpr> Delinearize(IndexTerms* terms, const IndexExpr& linear, a
     stride *= dimensions[i];
   }
   return index;
+}
+
+std::vector<IndexExpr> Reshaped(IndexTerms* terms, absl::Span<const IndexExpr> index, absl::Span<const int64_t> from,
+                                absl::Span<const int64_t> to) {
+  std::vector<IndexExpr> result(to.size());
+  for (size_t i = 0, j = 0; i < from.size() && j < to.size();) {
+    if (from[i] == 1) {
+      ++i;
+      continue;
+    }
+    if (to[j] == 1) {
+      ++j;
+      continue;
+    }
+    // The fewest dimensions of both that have as many elements together.
+    size_t last_i = i + 1, last_j = j + 1;
+    int64_t in_from = from[i], in_to = to[j];
+    while (in_from != in_to) {
+      if (in_from < in_to && last_i < from.size()) {
+        in_from *= from[last_i++];
+      } else if (last_j < to.size()) {
+        in_to *= to[last_j++];
+      } else {
+        break;
+      }
+    }
+    if (last_i == i + 1 && last_j == j + 1) {
+      result[j] = index[i];
+    } else {
+      const IndexExpr linear = terms->Recombine(Linearize(index.subspan(i, last_i - i), from.subspan(i, last_i - i)));
+      const std::vector<IndexExpr> inside = Delinearize(terms, linear, to.subspan(j, last_j - j));
+      absl::c_copy(inside, result.begin() + static_cast<int64_t>(j));
+    }
+    i = last_i;
+    j = last_j;
+  }
+  return result;
 }
 
 }  // namespace kiln::kernel

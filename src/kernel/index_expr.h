@@ -125,6 +125,11 @@ IndexExpr Linearize(absl::Span<const IndexExpr> index, absl::Span<const int64_t>
 // The inverse, for 0 <= linear < the product of the dimensions.
 std::vector<IndexExpr> Delinearize(IndexTerms* terms, const IndexExpr& linear, absl::Span<const int64_t> dimensions);
 
+// Where the element of an array of dimensions `from` at `index` is in one of dimensions `to` with the same elements in the
+// same order. A dimension that is one of the other array as well keeps its index, also one that leads outside.
+std::vector<IndexExpr> Reshaped(IndexTerms* terms, absl::Span<const IndexExpr> index, absl::Span<const int64_t> from,
+                                absl::Span<const int64_t> to);
+
 }  // namespace kiln::kernel
 
 #endif  // KILN_KERNEL_INDEX_EXPR_H_
