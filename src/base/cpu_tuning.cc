@@ -85,6 +85,7 @@ constexpr CpuTuning kWide = {
                  // 0.55, 4096 by 1024 0.67, what lies along the vector 0.9; of 1024 by 1024 and below there is no gain.
                  .vector_product_bytes = 16 * kMegabyte,
                  .block_rows = 10,
+                 .few_features = 8,
                  .few_rows = 32,
                  .packed_rows = 24,
                  .group_rows = 8,

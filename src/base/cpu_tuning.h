@@ -85,6 +85,7 @@ struct ProductTuning {
   int64_t vector_product_bytes;         // a vector times such a matrix is a sum of products; bench matmul/.*4096
   // Kernels compiled with Kiln (cpu/gemm_blocks.h).
   int64_t block_rows;          // fewer rows do not repay the call,
+  int64_t few_features;        // of a convolution, whose lanes are then along the inputs: cpu/row_product.h
   int64_t few_rows;            // so many at most, times rows that lie along k as well: cpu/row_product.h
   int64_t packed_rows;         // packing rhs,
   int64_t group_rows;          // packing it in groups of k, which generated kernels do as well,

@@ -131,7 +131,7 @@ struct GemmSchedule {
     kBlocks,    // the same, of kernels compiled with Kiln, packed by each task (gemm_blocks.h); blocks nest k, m, n
     kGroups,    // lanes are columns with lhs elements of their group, of kernels compiled with Kiln (group_product.h)
     kWinograd,  // tiles of transformed inputs times transformed weights (winograd.h); blocks nest n, m
-    kRows,      // vectors along k, of kernels compiled with Kiln (row_product.h): lhs has the few rows
+    kRows,      // vectors along k, of kernels compiled with Kiln (row_product.h): lhs has the few rows, or `few_columns`
     kDot,       // vectors along k, summed across lanes in the end: few rows, rhs contiguous in k
   };
   Kind kind = Kind::kTile;
@@ -143,6 +143,7 @@ struct GemmSchedule {
   // Steps of k that one instruction multiplies and adds: 2 for bf16, 4 for bytes, where the host can. Both sides are in
   // memory as groups of them then: rhs packed, lhs packed or contiguous along a k that is a multiple of it.
   int depth = 1;
+  bool few_columns = false;  // kRows: rhs has few columns
   bool amx = false;  // kBlocks: sixteen rows, columns and steps with one instruction
   bool pack_lhs = false;
   bool pack_rhs = false;

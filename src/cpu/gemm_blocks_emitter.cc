@@ -1,4 +1,6 @@
 // The generated part of a product that RunGemmBlocks runs: its description, and the way from sums to the result.
+#include <utility>
+
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Function.h"
 #include "src/base/status.h"
@@ -80,7 +82,9 @@ absl::Status GemmEmitter::EmitBlocks(const Entry& entry) {
   }
   llvm::Value* lhs = entry.lhs;
   if (layout_.lhs.padded) lhs = At(entry.scratch, layout_.lhs.scratch_offset + spec_.lhs_offset * LhsBytes());
-  std::vector<llvm::Value*> arguments = {lhs, entry.rhs, entry.out, entry.extra, entry.begin, entry.end, parts.finish};
+  llvm::Value* rhs = entry.rhs;
+  if (schedule_.few_columns) std::swap(lhs, rhs);
+  std::vector<llvm::Value*> arguments = {lhs, rhs, entry.out, entry.extra, entry.begin, entry.end, parts.finish};
   const bool blocks = schedule_.kind == GemmSchedule::Kind::kBlocks;
   if (blocks) arguments.insert(arguments.end(), {parts.make_lhs, parts.make_rhs});
   CallCompiled(blocks                                        ? kGemmBlocksName

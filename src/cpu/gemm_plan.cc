@@ -362,6 +362,10 @@ absl::StatusOr<GemmPlan> PlanGemm(const GemmSpec& spec, absl::string_view name, 
     KILN_RETURN_IF_ERROR(FinishGemmPlan(spec, name, plan));
     return plan;
   }
+  if (!is_made && !IsPlain(spec) && ChooseColumnProduct(spec, MakeGemmProblem(spec, false, 1), arithmetic, schedule)) {
+    KILN_RETURN_IF_ERROR(FinishGemmPlan(spec, name, plan));
+    return plan;
+  }
   schedule.swapped = !is_made && ShouldSwap(spec, full_lanes, parts);
   const bool plain = IsPlain(spec);
   GemmProblem problem = MakeGemmProblem(spec, schedule.swapped, 1);

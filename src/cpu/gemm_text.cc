@@ -19,7 +19,7 @@ std::string KindName(const GemmSchedule& schedule) {
     case GemmSchedule::Kind::kWinograd:
       return "transformed tiles";
     case GemmSchedule::Kind::kRows:
-      return "few rows along k";
+      return schedule.few_columns ? "few columns along k" : "few rows along k";
     case GemmSchedule::Kind::kDot:
       return "dots along k";
   }

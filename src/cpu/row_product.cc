@@ -1,6 +1,7 @@
 #include "src/cpu/row_product.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <optional>
 
@@ -13,6 +14,9 @@ namespace kiln::cpu {
 namespace {
 
 using hlo::PrimitiveType;
+
+// Many rows that are finished at a time where columns are few.
+constexpr int64_t kColumnRows = 128;
 
 // In front of packed rows, which tails reach back over.
 constexpr int64_t kLeadBytes = 64;
@@ -59,12 +63,13 @@ class RowRunner {
         group_(CeilDivide(g_.m, groups_)),
         many_(MostMany(kernels_, group_, RowKernels::kMaxMany, g_.n, g_.rhs_column)),
         ahead_(CeilDivide(many_, groups_)) {
-    asks_ahead_ = g_.m >= Tuning().products.asking_rows && IsFar(g_.n, g_.rhs_column);
+    asks_ahead_ = !g_.few_columns && g_.m >= Tuning().products.asking_rows && IsFar(g_.n, g_.rhs_column);
     // Whole lines, an odd number of them apart: rows of a power of two would share a few cache sets.
-    packed_row_ = RoundUp(std::min(g_.k_block, g_.k) * kernels_.element_bytes, 128) + 64;
+    packed_row_ = RoundUp(g_.runs * std::min(g_.k_block, g_.k) * kernels_.element_bytes, 128) + 64;
     packed_bytes_ = g_.pack_lhs ? kLeadBytes + g_.m * packed_row_ : 0;
     const int64_t kept = g_.k_block < g_.k ? RoundUp(std::min(g_.column_block, g_.n), g_.columns) : g_.columns;
-    sums_bytes_ = g_.direct ? 0 : g_.m * kept * kernels_.sum_bytes;
+    const auto few = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(g_.m)));
+    sums_bytes_ = g_.direct ? 0 : few * kept * kernels_.sum_bytes;
   }
 
   int64_t bytes() const { return packed_bytes_ + sums_bytes_; }
@@ -74,15 +79,14 @@ class RowRunner {
   }
 
   void RunTask(int64_t task, const char* lhs, const char* rhs, char* out) {
+    if (g_.few_columns) return RunColumns(task, lhs, rhs, out);
     const int64_t n_begin = task % g_.column_blocks * g_.column_block;
     const int64_t n_end = std::min(n_begin + g_.column_block, g_.n);
-    int64_t batch = task / g_.column_blocks, rest = batch;
-    for (int64_t i = g_.batch_count; i-- > 0; rest /= g_.batch[i].size) {
-      const int64_t position = rest % g_.batch[i].size;
-      lhs += position * g_.batch[i].lhs;
-      rhs += position * g_.batch[i].rhs;
-      out += position * g_.batch[i].out;
-    }
+    const int64_t batch = task / g_.column_blocks;
+    const GemmBlockDimension offset = OffsetOf(batch);
+    lhs += offset.lhs;
+    rhs += offset.rhs;
+    out += offset.out;
     for (int64_t k = 0; k < g_.k; k += g_.k_block) {
       const int64_t elements = std::min(g_.k_block, g_.k - k);
       const char* few = lhs + k * g_.lhs_step;
@@ -105,8 +109,52 @@ class RowRunner {
     }
   }
 
+  // As many rows of a part of a batch's as a task has.
+  void RunColumns(int64_t task, const char* lhs, const char* rhs, char* out) {
+    const int64_t round = task / g_.round_tasks, in_round = task % g_.round_tasks;
+    const int64_t block = round * g_.round_blocks + in_round % g_.round_blocks;
+    const int64_t outer = block * g_.column_block / g_.outer_columns,
+                  first = block * g_.column_block % g_.outer_columns;
+    const int64_t end = std::min(first + g_.column_block, g_.n);
+    if (outer >= g_.outer || first >= end) return;  // behind the last one's end
+    const int64_t batch = in_round / g_.round_blocks * g_.outer + outer;
+    const GemmBlockDimension offset = OffsetOf(batch);
+    lhs += offset.lhs;
+    rhs += offset.rhs - round * g_.round_rhs;
+    out += offset.out;
+    const auto* few_offsets = reinterpret_cast<const int64_t*>(&g_ + 1);
+    const int64_t* many_offsets = few_offsets + g_.runs;
+    const int64_t bytes = g_.k * kernels_.element_bytes;
+    if (packed_from_ != lhs) {
+      for (int64_t run = 0; run < g_.runs; ++run) {
+        kernels_.pack(lhs + few_offsets[run], packed_ + run * bytes, g_.lhs_step, g_.lhs_row, packed_row_, g_.k, g_.m);
+      }
+      packed_from_ = lhs;
+    }
+    for (int64_t n = first; n < end; n += g_.columns) {
+      const int64_t limit = std::min(n + g_.columns, end);
+      for (int64_t run = 0; run < g_.runs; ++run) {
+        MultiplyColumns(packed_ + run * bytes, rhs + many_offsets[run], g_.direct ? out : sums_, n, limit, end, bytes,
+                        run > 0);
+      }
+      if (!g_.direct) Finish(sums_, out, batch, n, limit - n);
+    }
+  }
+
  private:
+  GemmBlockDimension OffsetOf(int64_t batch) const {
+    GemmBlockDimension offset;
+    for (int64_t i = g_.batch_count; i-- > 0; batch /= g_.batch[i].size) {
+      const int64_t position = batch % g_.batch[i].size;
+      offset.lhs += position * g_.batch[i].lhs;
+      offset.rhs += position * g_.batch[i].rhs;
+      offset.out += position * g_.batch[i].out;
+    }
+    return offset;
+  }
+
   void Finish(char* sums, char* out, int64_t batch, int64_t n, int64_t columns) {
+    if (finish_ != nullptr && g_.few_columns) return finish_(sums, out, extra_, batch, n, 0, columns, g_.m);
     if (finish_ != nullptr) return finish_(sums, out, extra_, batch, 0, n, g_.m, columns);
     GemmNarrow* narrow = FindGemmKernels(GemmKernelKind::kF32)->narrow[static_cast<int64_t>(g_.narrow_out)];
     for (int64_t row = 0; row < g_.m; ++row, sums += g_.columns * kernels_.sum_bytes, out += g_.out_row) {
@@ -120,6 +168,9 @@ class RowRunner {
     RowTileStrides strides{g_.pack_lhs ? packed_row_ : g_.lhs_row, g_.rhs_column, g_.out_row, g_.out_column};
     if (g_.direct) {
       sums += n * g_.out_column;
+    } else if (g_.few_columns) {
+      strides.sums_few = kernels_.sum_bytes;
+      strides.sums_many = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(g_.m))) * kernels_.sum_bytes;
     } else {
       strides.sums_few = g_.columns * kernels_.sum_bytes;
       strides.sums_many = kernels_.sum_bytes;
@@ -154,6 +205,62 @@ class RowRunner {
   const char* packed_from_ = nullptr;
   char *sums_ = nullptr, *packed_ = nullptr;
 };
+
+std::vector<int64_t> WordsOf(const RowProduct& product) {
+  static_assert(sizeof(RowProduct) % sizeof(int64_t) == 0);
+  std::vector<int64_t> words(sizeof(RowProduct) / sizeof(int64_t));
+  std::memcpy(words.data(), &product, sizeof(RowProduct));
+  return words;
+}
+
+// `g` has its kind.
+std::vector<int64_t> DescribeColumnProduct(const GemmSpec& spec, const GemmProblem& problem,
+                                           const GemmSchedule& schedule, const GemmLayout& layout, RowProduct g) {
+  const absl::StatusOr<GemmArithmetic> arithmetic =
+      GemmArithmetic::Make(spec.lhs.type, spec.rhs.type, spec.result_type);
+  const int64_t element = GemmArithmetic::StoredBytes(problem.lhs_type);
+  const int64_t out = GemmArithmetic::StoredBytes(problem.out_type);
+  g.few_columns = 1;
+  g.m = problem.n;
+  g.n = problem.m;
+  g.k = g.k_block = problem.k;
+  g.lhs_row = problem.rhs_n * element;
+  g.lhs_step = problem.rhs_k * element;
+  g.rhs_column = problem.lhs_m * element;
+  g.out_row = problem.out_n * out;
+  g.out_column = problem.out_m * out;
+  g.pack_lhs = 1;
+  g.direct = IsDirectResult(spec, *arithmetic) ? 1 : 0;
+  g.narrow_out = ResultNarrowing(spec, *arithmetic, schedule);
+  g.columns = kColumnRows;
+  g.column_block = schedule.m_block;
+  g.outer = problem.m_outer;
+  g.outer_columns = layout.m_padded;
+  g.round_blocks = layout.m_blocks;
+  g.round_tasks = layout.batches * layout.m_blocks;
+  g.round_rhs = layout.lhs.round_stride * element;
+  for (const std::vector<GemmBatchDimension>* dimensions : {&problem.batch, &problem.outer_rows}) {
+    for (const GemmBatchDimension& d : *dimensions) {
+      if (d.size != 1) {
+        g.batch[g.batch_count++] = {d.size, d.rhs_stride * element, d.lhs_stride * element, d.out_stride * out};
+      }
+    }
+  }
+  g.runs = problem.k_outer;
+  std::vector<int64_t> words = WordsOf(g);
+  for (const bool of_few : {true, false}) {
+    for (int64_t run = 0; run < g.runs; ++run) {
+      int64_t offset = 0, rest = run;
+      for (size_t i = problem.outer_steps.size(); i-- > 0;) {
+        const GemmBatchDimension& d = problem.outer_steps[i];
+        offset += rest % d.size * (of_few ? d.rhs_stride : d.lhs_stride) * element;
+        rest /= d.size;
+      }
+      words.push_back(offset);
+    }
+  }
+  return words;
+}
 
 }  // namespace
 
@@ -221,6 +328,49 @@ bool ChooseRowProduct(const GemmSpec& spec, const GemmProblem& problem, const Ge
   return true;
 }
 
+bool ChooseColumnProduct(const GemmSpec& spec, const GemmProblem& problem, const GemmArithmetic& arithmetic,
+                         GemmSchedule& schedule) {
+  const ProductTuning& costs = Tuning().products;
+  const std::optional<GemmKernelKind> kind = KindOf(problem, arithmetic);
+  // A padded copy has the sum's type.
+  if (kind != GemmKernelKind::kF32 && kind != GemmKernelKind::kF64) return false;
+  const RowKernels* kernels = FindRowKernels(*kind);
+  if (kernels == nullptr || problem.n > costs.few_features || problem.column_group > 0 || problem.lhs_k != 1)
+    return false;
+  const int64_t element = kernels->element_bytes, steps = problem.k_total();
+  const double work = static_cast<double>(problem.m * problem.m_outer * problem.n) * static_cast<double>(steps);
+  if (problem.k * element < 2 * kernels->vector_bytes || work < costs.block_work ||
+      problem.n * steps * element > Host().l2_bytes / 2) {
+    return false;
+  }
+  int64_t dimensions = 0;
+  for (const GemmBatchDimension& d : problem.batch) dimensions += d.size != 1;
+  for (const GemmBatchDimension& d : problem.outer_rows) dimensions += d.size != 1;
+  if (dimensions > GemmBlocks::kMaxDimensions) return false;
+
+  schedule.kind = GemmSchedule::Kind::kRows;
+  schedule.few_columns = true;
+  schedule.depth = 1;
+  schedule.lanes = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(problem.n)));
+  schedule.vectors = 1;
+  schedule.rows = RowKernels::kMaxMany;
+  schedule.pack_lhs = false;
+  schedule.pack_rhs = true;
+  schedule.k_block = steps;
+  schedule.n_block = schedule.lanes;
+  // Places that lie in a row, or a part of them.
+  const int64_t rows = RoundUp(problem.m, schedule.rows);
+  schedule.m_block = problem.m_outer > 1 ? rows : std::min(rows, int64_t{kColumnRows});
+  schedule.padded_bytes = 2 * costs.packed_bytes;
+  const PaddedRound padded =
+      CutPadding(problem, spec, PaddedElementBytes(problem, arithmetic), schedule.padded_bytes, schedule.rows);
+  if (padded.units > 0) {
+    schedule.m_chunk = padded.row_panels * schedule.rows;
+    while (schedule.m_chunk % schedule.m_block != 0) schedule.m_block -= schedule.rows;
+  }
+  return true;
+}
+
 std::vector<int64_t> DescribeRowProduct(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule,
                                         const GemmLayout& layout) {
   const absl::StatusOr<GemmArithmetic> arithmetic =
@@ -229,6 +379,7 @@ std::vector<int64_t> DescribeRowProduct(const GemmSpec& spec, const GemmProblem&
   const int64_t out = GemmArithmetic::StoredBytes(problem.out_type);
   RowProduct g;
   g.kind = *KindOf(problem, *arithmetic);
+  if (schedule.few_columns) return DescribeColumnProduct(spec, problem, schedule, layout, g);
   g.m = problem.m;
   g.n = problem.n;
   g.k = problem.k;
@@ -249,10 +400,7 @@ std::vector<int64_t> DescribeRowProduct(const GemmSpec& spec, const GemmProblem&
       g.batch[g.batch_count++] = {d.size, d.lhs_stride * element, d.rhs_stride * element, d.out_stride * out};
     }
   }
-  static_assert(sizeof(RowProduct) % sizeof(int64_t) == 0);
-  std::vector<int64_t> words(sizeof(RowProduct) / sizeof(int64_t));
-  std::memcpy(words.data(), &g, sizeof(RowProduct));
-  return words;
+  return WordsOf(g);
 }
 
 }  // namespace kiln::cpu

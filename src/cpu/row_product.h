@@ -14,7 +14,7 @@
 namespace kiln::cpu {
 
 // All 64-bit integers, so that a module holds it as an array of them; strides in bytes. lhs has the few rows, rhs as
-// many as the product has columns.
+// many as the product has columns; with `few_columns` lhs is the product's rhs here, and rows are its columns.
 struct RowProduct {
   GemmKernelKind kind = GemmKernelKind::kF32;
   int64_t m = 0, n = 0, k = 0;
@@ -27,6 +27,13 @@ struct RowProduct {
   int64_t column_block = 0, column_blocks = 0;    // of a task
   int64_t batch_count = 0;
   GemmBlockDimension batch[GemmBlocks::kMaxDimensions];
+  int64_t few_columns = 0;
+  // Only with few columns: outer parts of k, whose offsets follow in memory, `runs` of lhs and then of rhs; parts of
+  // the rows, which are batch dimensions as well, and how far they are apart, counted in rows; and rounds of tasks.
+  int64_t runs = 1;
+  int64_t outer = 1, outer_columns = 0;
+  int64_t round_tasks = 0, round_blocks = 0;  // of a batch
+  int64_t round_rhs = 0;                      // bytes of a padded copy from one round to the next
 };
 
 // Symbol "kiln_row_product": runs tasks [begin, end). `finish` as for RunGemmBlocks.
@@ -38,6 +45,9 @@ inline constexpr char kRowProductName[] = "kiln_row_product";
 // schedule swaps it.
 bool ChooseRowProduct(const GemmSpec& spec, const GemmProblem& problem, const GemmArithmetic& arithmetic, int threads,
                       GemmSchedule& schedule);
+// The same for few columns, with outer parts of rows and of k and a padded lhs, as convolutions of few features have.
+bool ChooseColumnProduct(const GemmSpec& spec, const GemmProblem& problem, const GemmArithmetic& arithmetic,
+                         GemmSchedule& schedule);
 // The description as it stands in memory.
 std::vector<int64_t> DescribeRowProduct(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule,
                                         const GemmLayout& layout);
