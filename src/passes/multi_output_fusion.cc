@@ -105,24 +105,22 @@ std::vector<bool> OperandsAtIdentity(const Instruction& kernel) {
     return std::vector<bool>(kernel.operand_count(), analysis::IsElementwiseLike(kernel));
   }
   const Computation& body = *kernel.called_computation();
-  absl::flat_hash_set<const Instruction*> at_identity = {body.root()};
-  std::vector<const Instruction*> work = {body.root()};
-  while (!work.empty()) {
-    const Instruction* instruction = work.back();
-    work.pop_back();
-    if (!analysis::IsElementwiseLike(*instruction)) continue;
-    for (const Instruction* operand : instruction->operands()) {
-      if (hlo::Shape::SameDimensions(operand->shape(), kernel.shape()) && at_identity.insert(operand).second) {
-        work.push_back(operand);
-      }
+  // Whoever reads them does so at their own index, and is read so itself.
+  absl::flat_hash_set<const Instruction*> at_identity;
+  const std::vector<Instruction*> order = body.PostOrder();
+  const auto is_read_at_identity = [&](const Instruction& value) {
+    return absl::c_all_of(value.users(), [&](const Instruction* reader) {
+      return at_identity.contains(reader) && analysis::IsElementwiseLike(*reader);
+    });
+  };
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    const Instruction& value = **it;
+    if (value.IsRoot() || (hlo::Shape::SameDimensions(value.shape(), kernel.shape()) && is_read_at_identity(value))) {
+      at_identity.insert(&value);
     }
   }
   std::vector<bool> result;
-  for (int64_t i = 0; i < kernel.operand_count(); ++i) {
-    result.push_back(absl::c_all_of(body.parameter(i)->users(), [&](const Instruction* reader) {
-      return at_identity.contains(reader) && analysis::IsElementwiseLike(*reader);
-    }));
-  }
+  for (int64_t i = 0; i < kernel.operand_count(); ++i) result.push_back(is_read_at_identity(*body.parameter(i)));
   return result;
 }
 
