@@ -41,6 +41,8 @@ constexpr int64_t kMaxRepeatedDepth = 8;
 constexpr int kMaxStepsAtHand = 4;
 // Of a scatter of single elements, which has no lanes.
 constexpr int64_t kMaxScalarOps = 16;
+// Of an index of rows, along which the lanes run.
+constexpr size_t kMaxIndexOps = 64;
 // Of what a kernel makes by blocks: values, and bytes of each from which on it is worth loops of its own.
 constexpr size_t kMaxKept = 8;
 constexpr int64_t kMinKeptBytes = 4 << 10;
@@ -361,6 +363,28 @@ class Planner {
     }
   }
 
+  static bool GathersRows(const Instruction& gather) {
+    constexpr int64_t kMinRow = 8;
+    int64_t row = 1;
+    for (int64_t d : gather.Get<hlo::GatherAttributes>().offset_dims) row *= gather.shape().dimensions(d);
+    return row >= kMinRow;
+  }
+
+  // As random indices do, which are computed in lanes and stored before.
+  static bool TakesManyOps(const Instruction& index) {
+    std::vector<const Instruction*> reached = {&index};
+    for (size_t i = 0; i < reached.size() && reached.size() <= kMaxIndexOps; ++i) {
+      if (!analysis::IsLoopProducer(*reached[i])) continue;
+      for (const Instruction* operand : reached[i]->operands()) {
+        if (!operand->shape().IsScalar() && !analysis::IsRematerialized(*operand) &&
+            !absl::c_linear_search(reached, operand)) {
+          reached.push_back(operand);
+        }
+      }
+    }
+    return reached.size() > kMaxIndexOps;
+  }
+
   // Operands of some ops are read by the kernel itself and stay parameters.
   bool TakesOperand(const Instruction& user, const Instruction& producer) const {
     for (int64_t i = 0; i < user.operand_count(); ++i) {
@@ -374,6 +398,7 @@ class Planner {
           (user.opcode() == Opcode::kGather && i == 1) || (user.opcode() == Opcode::kDynamicSlice && i > 0) ||
           (user.opcode() == Opcode::kDynamicUpdateSlice && i > 1) || (user.opcode() == Opcode::kScatter && i == 1);
       if (is_index && analysis::CostOf(producer) == EvaluationCost::kExpensive) return false;
+      if (is_index && user.opcode() == Opcode::kGather && GathersRows(user) && TakesManyOps(producer)) return false;
     }
     return true;
   }
