@@ -38,6 +38,8 @@ add("sort", "lexsort", lambda a, b: jnp.lexsort((a, b)), integers(1 << 17, high=
 add("random", "bits_threefry_16m", lambda key: jax.random.bits(jax.random.wrap_key_data(key), (1 << 24,)), lambda: np.array([1, 2], np.uint32))
 add("random", "uniform_1m", lambda key: jax.random.uniform(jax.random.wrap_key_data(key), (1 << 20,)), lambda: np.array([1, 2], np.uint32))
 add("random", "normal_1m", lambda key: jax.random.normal(jax.random.wrap_key_data(key), (1 << 20,)), lambda: np.array([1, 2], np.uint32))
+add("random", "bootstrap", lambda key, x: x[jax.random.randint(jax.random.wrap_key_data(key), (100, 1000), 0, 1000)].mean(1).std(0),
+    lambda: np.array([1, 2], np.uint32), normal(1000, 20), tolerance=1e-3)  # fmt: skip
 add("random", "dropout", lambda key, x: jnp.where(jax.random.bernoulli(jax.random.wrap_key_data(key), 0.9, x.shape), x / 0.9, 0),
     lambda: np.array([1, 2], np.uint32), normal(1024, 1024))  # fmt: skip
 add("random", "categorical", lambda key, x: jax.random.categorical(jax.random.wrap_key_data(key), x), lambda: np.array([1, 2], np.uint32),

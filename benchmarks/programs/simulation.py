@@ -79,6 +79,88 @@ def wave_interior():
     return (lambda u: jax.lax.fori_loop(0, 50, step, (u, u))), (normal(256, 256)(),)
 
 
+@program("simulation", tolerance=1e-3)
+def gray_scott():
+    def around(a):
+        return jnp.roll(a, 1, 0) + jnp.roll(a, -1, 0) + jnp.roll(a, 1, 1) + jnp.roll(a, -1, 1) - 4 * a
+
+    def step(i, state):
+        u, v = state
+        reaction = u * v * v
+        return u + 0.16 * around(u) - reaction + 0.06 * (1 - u), v + 0.08 * around(v) + reaction - 0.122 * v
+
+    return (lambda u, v: jax.lax.fori_loop(0, 50, step, (u, v))), (uniform(256, 256)(), uniform(256, 256, seed=1)())
+
+
+@program("simulation", tolerance=1e-3)
+def jacobi_until():
+    def run(start, source):
+        def step(state):
+            p, rounds, _ = state
+            inside = 0.25 * (p[2:, 1:-1] + p[:-2, 1:-1] + p[1:-1, 2:] + p[1:-1, :-2] - source[1:-1, 1:-1])
+            q = p.at[1:-1, 1:-1].set(inside)
+            return q, rounds + 1, jnp.max(jnp.abs(q - p))
+
+        return jax.lax.while_loop(lambda s: (s[1] < 100) & (s[2] > 1e-8), step, (start, 0, jnp.float32(1)))[0]
+
+    return run, (uniform(256, 256)(), uniform(256, 256, seed=1)())
+
+
+@program("simulation", tolerance=1e-3)
+def cavity_flow():
+    def across(a):
+        return a[1:-1, 2:] - a[1:-1, :-2]
+
+    def along(a):
+        return a[2:, 1:-1] - a[:-2, 1:-1]
+
+    def around(a):
+        return a[1:-1, 2:] + a[1:-1, :-2] + a[2:, 1:-1] + a[:-2, 1:-1] - 4 * a[1:-1, 1:-1]
+
+    def step(i, state):
+        u, v, p = state
+        mean = 0.25 * (p[2:, 1:-1] + p[:-2, 1:-1] + p[1:-1, 2:] + p[1:-1, :-2])
+        p = p.at[1:-1, 1:-1].set(mean - 0.025 * (across(u) + along(v)))
+        p = p.at[:, -1].set(p[:, -2]).at[0, :].set(p[1, :]).at[:, 0].set(p[:, 1]).at[-1, :].set(0.0)
+
+        def moved(a, pressure):
+            carried = u[1:-1, 1:-1] * across(a) + v[1:-1, 1:-1] * along(a)
+            return a.at[1:-1, 1:-1].add(0.01 * (around(a) - carried - pressure))
+
+        new_u, new_v = moved(u, across(p)), moved(v, along(p))
+        new_u = new_u.at[0, :].set(0).at[:, 0].set(0).at[:, -1].set(0).at[-1, :].set(1)
+        new_v = new_v.at[0, :].set(0).at[-1, :].set(0).at[:, 0].set(0).at[:, -1].set(0)
+        return new_u, new_v, p
+
+    arrays = tuple(uniform(128, 128, seed=seed)() for seed in range(3))
+    return (lambda u, v, p: jax.lax.fori_loop(0, 50, step, (u, v, p))), arrays
+
+
+@program("simulation", tolerance=1e-3)
+def heat_3d():
+    def step(u, _):
+        inside = u[1:-1, 1:-1, 1:-1]
+        sides = u[2:, 1:-1, 1:-1] + u[:-2, 1:-1, 1:-1] + u[1:-1, 2:, 1:-1] + u[1:-1, :-2, 1:-1]
+        sides += u[1:-1, 1:-1, 2:] + u[1:-1, 1:-1, :-2]
+        return u + 0.1 * jnp.pad(sides - 6 * inside, 1), u.sum()
+
+    return (lambda u: jax.lax.scan(step, u, None, length=30)), (normal(64, 64, 64)(),)
+
+
+@program("simulation", tolerance=1e-3)
+def maxwell():
+    def curl(f, s):
+        parts = ((1, 1, 2), (1, 2, 0), (1, 0, 1))
+        return jnp.stack([a * (s * (jnp.roll(f[k], -s, j) - f[k]) - s * (jnp.roll(f[j], -s, k) - f[j])) for a, j, k in parts])
+
+    def step(i, fields):
+        e, h = fields
+        e = e + 0.1 * curl(h, -1)
+        return e, h - 0.1 * curl(e, 1)
+
+    return (lambda e, h: jax.lax.fori_loop(0, 10, step, (e, h))), (normal(3, 48, 48, 48)(), normal(3, 48, 48, 48, seed=1)())
+
+
 @program("simulation")
 def game_of_life():
     def step(i, board):
