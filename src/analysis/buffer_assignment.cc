@@ -326,8 +326,7 @@ class BufferAssigner {
     return true;
   }
 
-  // Whether `value` is made in `region`, has no place yet, and nothing that it would overwrite in `buffer` is read
-  // after.
+  // Whether `value`, made in `region`, has no place yet and would overwrite nothing in `buffer` that is read after.
   bool MayPlace(Value value, int buffer, const Computation* region) {
     if (result_->buffer_of_.contains(value)) return false;
     const ValueInfo& info = values_.at(value);
@@ -432,11 +431,10 @@ class BufferAssigner {
     for (size_t i = 0; i < targets.size(); ++i) {
       if (targets[i] < 0) continue;
       const Value value = {computation->root(), static_cast<int64_t>(i)};
-      if (!IsPart(value)) {
-        const Value made = definition_.at(value);
-        if (BufferOf(value) == targets[i]) continue;
-        if (!BeginsElsewhere(made, targets[i], computation) && TryPlace(made, targets[i], computation)) continue;
-      }
+      const Value made = definition_.at(value);
+      if (!IsPart(value) && BufferOf(value) == targets[i]) continue;
+      if (!IsPart(value) && !BeginsElsewhere(made, targets[i], computation) && TryPlace(made, targets[i], computation))
+        continue;
       end_copies_[computation].push_back({value, targets[i]});
     }
     std::vector<Instruction*> instructions = computation->instructions();
@@ -630,9 +628,13 @@ class BufferAssigner {
       if (from != buffer)
         result_->copies_before_[instruction].push_back({from, buffer, offset, LeafShape(value).dimensions(), but});
     }
-    for (const auto& [computation, values] : end_copies_) {
+    std::vector<const Computation*> ends;
+    for (const auto& [computation, values] : end_copies_) ends.push_back(computation);
+    // What is set aside is numbered alike in every process.
+    absl::c_sort(ends, [&](const auto* a, const auto* b) { return computation_end_.at(a) < computation_end_.at(b); });
+    for (const Computation* computation : ends) {
       std::vector<BufferCopy> copies;
-      for (const auto& [value, target] : values) {
+      for (const auto& [value, target] : end_copies_.at(computation)) {
         if (BufferOf(value) == target) continue;
         copies.push_back({BufferOf(value), target, result_->PartOf(value.first, value.second).offset, {}, {}});
         Buffer& written = result_->buffers_[target];
