@@ -15,7 +15,8 @@ Instruction* SliceOfSlice(const Match& match, Builder& builder) {
   hlo::SliceAttributes both = outer;
   for (size_t i = 0; i < both.start.size(); ++i) {
     const int64_t size = match.root()->shape().dimensions(i);
-    both.start[i] = inner.start[i] + outer.start[i] * inner.stride[i];
+    // Nothing may be taken from behind the end of what has a stride.
+    both.start[i] = size == 0 ? 0 : inner.start[i] + outer.start[i] * inner.stride[i];
     both.stride[i] = inner.stride[i] * outer.stride[i];
     // One past the last element taken.
     both.limit[i] = size == 0 ? both.start[i] : both.start[i] + (size - 1) * both.stride[i] + 1;
