@@ -21,6 +21,7 @@
 #include "src/cpu/parallel_emitter.h"
 #include "src/cpu/program_abi.h"
 #include "src/cpu/runtime_call.h"
+#include "src/kernel/kernel_builder.h"
 #include "src/kernel/lower_nest.h"
 #include "src/kernel/subnormals.h"
 
@@ -264,7 +265,36 @@ llvm::Value* ComputationEmitter::LoadScalar(const Instruction* instruction, llvm
   return b_.CreateLoad(type, PointerTo(instruction, 0));
 }
 
-void ComputationEmitter::EmitCopies(const std::vector<analysis::BufferCopy>& copies) {
+int64_t ComputationEmitter::RoundsThatCopy(const Instruction& update, const analysis::BufferCopy& copy) const {
+  const hlo::Computation& body = *update.parent();
+  if (!copy.but.has_value() || !rounds_.contains(&body) || !update.shape().IsArray()) return -1;
+  const Instruction* root = body.root();
+  const Instruction* updated = update.operand(kernel::InPlaceOperand(update, 0));
+  if (root->opcode() != Opcode::kTuple || updated->opcode() != Opcode::kGetTupleElement ||
+      !updated->operand(0)->IsParameter() || root->operand(updated->tuple_index()) != &update ||
+      absl::c_any_of(root->operands(), [](const Instruction* element) { return !element->shape().IsArray(); })) {
+    return -1;
+  }
+  const Instruction* loop = loop_of_.at(&body);
+  for (const analysis::BufferRotation& rotation : buffers_.RotationsOf(loop)) {
+    if (!rotation.spare_turns || rotation.spare != copy.to || rotation.state.front() != copy.from) continue;
+    // What else is made in the loop may take the place of state that nobody reads any more.
+    bool is_inside = false;
+    for (const analysis::BufferAssignment::Step& step : buffers_.steps()) {
+      const Instruction* made = step.instruction;
+      if (made == loop) is_inside = !step.ends;
+      if (!is_inside || made == nullptr || made == loop || made == &update || step.ends) continue;
+      for (int64_t leaf = 0, leaves = made->shape().leaf_count(); leaf < leaves; ++leaf) {
+        const int number = buffers_.Makes(made, leaf) ? buffers_.BufferOf(made, leaf) : -1;
+        if (number == rotation.spare || absl::c_linear_search(rotation.state, number)) return -1;
+      }
+    }
+    return static_cast<int64_t>(rotation.state.size());
+  }
+  return -1;
+}
+
+void ComputationEmitter::EmitCopies(const std::vector<analysis::BufferCopy>& copies, const Instruction* before) {
   for (const analysis::BufferCopy& copy : copies) {
     const Buffer& from = buffers_.buffer(copy.from);
     const Buffer& to = buffers_.buffer(copy.to);
@@ -272,6 +302,17 @@ void ComputationEmitter::EmitCopies(const std::vector<analysis::BufferCopy>& cop
     llvm::Value* source = BufferPointer(copy.from);
     if (copy.offset > 0) source = b_.CreateConstGEP1_64(b_.getInt8Ty(), source, static_cast<uint64_t>(copy.offset));
     llvm::Value* destination = BufferPointer(copy.to);
+    if (const int64_t rounds = before == nullptr ? -1 : RoundsThatCopy(*before, copy); rounds >= 0) {
+      llvm::BasicBlock* needed = llvm::BasicBlock::Create(output_.getContext(), "surround", function_);
+      llvm::BasicBlock* done = llvm::BasicBlock::Create(output_.getContext(), "surrounded", function_);
+      llvm::Value* round = rounds_.at(before->parent());
+      b_.CreateCondBr(b_.CreateICmpULT(round, b_.getInt64(static_cast<uint64_t>(rounds))), needed, done);
+      b_.SetInsertPoint(needed);
+      EmitCopies({copy});
+      b_.CreateBr(done);
+      b_.SetInsertPoint(done);
+      continue;
+    }
     const auto move = [&, bytes = to.bytes] {
       if (copy.but.has_value()) {
         int64_t elements = 1;
@@ -390,6 +431,12 @@ std::vector<std::vector<llvm::PHINode*>> ComputationEmitter::BeginRotations(cons
   b_.CreateBr(header);
   b_.SetInsertPoint(header);
   std::vector<std::vector<llvm::PHINode*>> rotations;
+  if (!turning.empty()) {
+    llvm::PHINode* round = b_.CreatePHI(b_.getInt64Ty(), 2);
+    round->addIncoming(b_.getInt64(0), before);
+    rounds_[loop.called_computation(0)] = round;
+    loop_of_[loop.called_computation(0)] = &loop;
+  }
   for (const std::vector<int>& numbers : turning) {
     rotations.emplace_back();
     for (int number : numbers) {
@@ -402,7 +449,10 @@ std::vector<std::vector<llvm::PHINode*>> ComputationEmitter::BeginRotations(cons
   return rotations;
 }
 
-void ComputationEmitter::Rotate(absl::Span<const std::vector<llvm::PHINode*>> rotations) {
+void ComputationEmitter::Rotate(const Instruction& loop, absl::Span<const std::vector<llvm::PHINode*>> rotations) {
+  if (const auto round = rounds_.find(loop.called_computation(0)); round != rounds_.end()) {
+    round->second->addIncoming(b_.CreateAdd(round->second, b_.getInt64(1)), b_.GetInsertBlock());
+  }
   for (const std::vector<llvm::PHINode*>& pointers : rotations) {
     llvm::PHINode* before = pointers.back();
     for (llvm::PHINode* pointer : pointers) {
@@ -452,7 +502,7 @@ absl::Status ComputationEmitter::EmitWhile(const Instruction& instruction) {
   b_.CreateCondBr(b_.CreateICmpNE(goes_on, b_.getInt8(0)), body, exit);
   b_.SetInsertPoint(body);
   KILN_RETURN_IF_ERROR(EmitComputation(*instruction.called_computation(0)));
-  Rotate(rotations);
+  Rotate(instruction, rotations);
   b_.CreateBr(header);
   b_.SetInsertPoint(exit);
   EndRotations(instruction, rotations);
@@ -493,7 +543,7 @@ absl::Status ComputationEmitter::EmitConditional(const Instruction& instruction)
 }
 
 absl::Status ComputationEmitter::EmitKernel(const Instruction& instruction, const ScheduledKernel& scheduled) {
-  EmitCopies(buffers_.CopiesBefore(&instruction));
+  EmitCopies(buffers_.CopiesBefore(&instruction), &instruction);
   const kernel::Kernel& kernel = scheduled.kernel;
   std::vector<llvm::Value*> arrays = OperandPointers(instruction);
   for (llvm::Value* pointer : ResultPointers(instruction)) arrays.push_back(pointer);

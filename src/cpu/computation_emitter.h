@@ -34,7 +34,10 @@ class ComputationEmitter : private OpProgram {
                            CustomCall::Stage stage);
   // What custom calls want to hear of before the program begins, at the end of the entry block.
   void EmitStages();
-  void EmitCopies(const std::vector<analysis::BufferCopy>& copies);
+  void EmitCopies(const std::vector<analysis::BufferCopy>& copies, const hlo::Instruction* before = nullptr);
+  // How many rounds of the loop around `update` make what is around its box in the memory that it is given; later ones
+  // find it there, from when that was the state's. -1: all.
+  int64_t RoundsThatCopy(const hlo::Instruction& update, const analysis::BufferCopy& copy) const;
 
   // The leaf's memory; null for tokens.
   llvm::Value* PointerTo(const hlo::Instruction* instruction, int64_t leaf);
@@ -46,10 +49,11 @@ class ComputationEmitter : private OpProgram {
   // Puts the state of a loop on the stack that is small and a result; gives the numbers of the buffers.
   std::vector<int> MoveToStack(const hlo::Instruction& loop);
   void MoveBack(absl::Span<const int> moved);
-  // Makes the pointers of a loop's rotations those of a round. At the end of the condition's first block.
+  // Makes the pointers of a loop's rotations those of a round, and counts rounds. At the end of the condition's first
+  // block.
   std::vector<std::vector<llvm::PHINode*>> BeginRotations(const hlo::Instruction& loop, llvm::BasicBlock* header);
   // Behind the last instruction of the body.
-  void Rotate(absl::Span<const std::vector<llvm::PHINode*>> rotations);
+  void Rotate(const hlo::Instruction& loop, absl::Span<const std::vector<llvm::PHINode*>> rotations);
   void EndRotations(const hlo::Instruction& loop, absl::Span<const std::vector<llvm::PHINode*>> rotations);
   // Of each array that the instruction's kernel is given, the bytes that nothing else is in.
   std::vector<int64_t> Rooms(const hlo::Instruction& instruction, const kernel::Kernel& kernel) const;
@@ -82,6 +86,8 @@ class ComputationEmitter : private OpProgram {
   absl::flat_hash_map<const hlo::Instruction*, llvm::Value*> part_starts_;
   std::vector<const hlo::Instruction*> custom_calls_;  // emitted so far
   llvm::BasicBlock* stopped_ = nullptr;                // where failed custom calls go; made on first use
+  absl::flat_hash_map<const hlo::Computation*, llvm::PHINode*> rounds_;  // of bodies with rotations: those gone by
+  absl::flat_hash_map<const hlo::Computation*, const hlo::Instruction*> loop_of_;
   int nesting_ = 0;
   int loops_ = 0;                    // around what is emitted
   bool flushes_subnormals_ = false;  // inside a loop that does
