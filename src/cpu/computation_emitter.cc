@@ -275,7 +275,7 @@ int64_t ComputationEmitter::RoundsThatCopy(const Instruction& update, const anal
       absl::c_any_of(root->operands(), [](const Instruction* element) { return !element->shape().IsArray(); })) {
     return -1;
   }
-  const Instruction* loop = loop_of_.at(&body);
+  const Instruction* loop = rounds_.at(&body).loop;
   for (const analysis::BufferRotation& rotation : buffers_.RotationsOf(loop)) {
     if (!rotation.spare_turns || rotation.spare != copy.to || rotation.state.front() != copy.from) continue;
     // What else is made in the loop may take the place of state that nobody reads any more.
@@ -305,7 +305,7 @@ void ComputationEmitter::EmitCopies(const std::vector<analysis::BufferCopy>& cop
     if (const int64_t rounds = before == nullptr ? -1 : RoundsThatCopy(*before, copy); rounds >= 0) {
       llvm::BasicBlock* needed = llvm::BasicBlock::Create(output_.getContext(), "surround", function_);
       llvm::BasicBlock* done = llvm::BasicBlock::Create(output_.getContext(), "surrounded", function_);
-      llvm::Value* round = rounds_.at(before->parent());
+      llvm::Value* round = rounds_.at(before->parent()).gone_by;
       b_.CreateCondBr(b_.CreateICmpULT(round, b_.getInt64(static_cast<uint64_t>(rounds))), needed, done);
       b_.SetInsertPoint(needed);
       EmitCopies({copy});
@@ -434,8 +434,7 @@ std::vector<std::vector<llvm::PHINode*>> ComputationEmitter::BeginRotations(cons
   if (!turning.empty()) {
     llvm::PHINode* round = b_.CreatePHI(b_.getInt64Ty(), 2);
     round->addIncoming(b_.getInt64(0), before);
-    rounds_[loop.called_computation(0)] = round;
-    loop_of_[loop.called_computation(0)] = &loop;
+    rounds_[loop.called_computation(0)] = {&loop, round};
   }
   for (const std::vector<int>& numbers : turning) {
     rotations.emplace_back();
@@ -451,7 +450,8 @@ std::vector<std::vector<llvm::PHINode*>> ComputationEmitter::BeginRotations(cons
 
 void ComputationEmitter::Rotate(const Instruction& loop, absl::Span<const std::vector<llvm::PHINode*>> rotations) {
   if (const auto round = rounds_.find(loop.called_computation(0)); round != rounds_.end()) {
-    round->second->addIncoming(b_.CreateAdd(round->second, b_.getInt64(1)), b_.GetInsertBlock());
+    llvm::PHINode* gone_by = round->second.gone_by;
+    gone_by->addIncoming(b_.CreateAdd(gone_by, b_.getInt64(1)), b_.GetInsertBlock());
   }
   for (const std::vector<llvm::PHINode*>& pointers : rotations) {
     llvm::PHINode* before = pointers.back();

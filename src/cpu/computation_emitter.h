@@ -86,8 +86,11 @@ class ComputationEmitter : private OpProgram {
   absl::flat_hash_map<const hlo::Instruction*, llvm::Value*> part_starts_;
   std::vector<const hlo::Instruction*> custom_calls_;  // emitted so far
   llvm::BasicBlock* stopped_ = nullptr;                // where failed custom calls go; made on first use
-  absl::flat_hash_map<const hlo::Computation*, llvm::PHINode*> rounds_;  // of bodies with rotations: those gone by
-  absl::flat_hash_map<const hlo::Computation*, const hlo::Instruction*> loop_of_;
+  struct Rounds {
+    const hlo::Instruction* loop;
+    llvm::PHINode* gone_by;
+  };
+  absl::flat_hash_map<const hlo::Computation*, Rounds> rounds_;  // by the body, of loops with rotations
   int nesting_ = 0;
   int loops_ = 0;                    // around what is emitted
   bool flushes_subnormals_ = false;  // inside a loop that does

@@ -39,17 +39,20 @@ bool NestLowering::HoldsMostly(const Condition& condition) const {
   return 2 * (std::min(condition.high, range.high + 1) - std::max(condition.low, range.low)) > range.high - range.low;
 }
 
+bool NestLowering::IsUsual(const Condition& condition) const {
+  return absl::c_any_of(usual_, [&](const Condition* other) {
+    return other->expr == condition.expr && other->low == condition.low && other->high == condition.high;
+  });
+}
+
 llvm::Value* NestLowering::IsUsualOutside(int loop) {
-  std::vector<const Condition*> conditions;
+  usual_.clear();
   llvm::Value* all = nullptr;
   for (const Block::Statement& statement : nest_.body.statements) {
     if (statement.kind != Block::Kind::kOp) continue;
     for (const Condition& condition : kernel_.ops[statement.index].conditions) {
-      const auto is_same = [&](const Condition* other) {
-        return other->expr == condition.expr && other->low == condition.low && other->high == condition.high;
-      };
-      if (!IsOutside(condition, loop) || absl::c_any_of(conditions, is_same)) continue;
-      conditions.push_back(&condition);
+      if (!IsOutside(condition, loop) || IsUsual(condition)) continue;
+      usual_.push_back(&condition);
       llvm::Value* distance =
           b_.CreateSub(index_.Scalar(condition.expr), b_.getInt64(static_cast<uint64_t>(condition.low)));
       llvm::Value* holds =
@@ -116,7 +119,7 @@ absl::Status NestLowering::LowerVectorBody(int loop, llvm::Value* variable, cons
 
 NestLowering::Truth NestLowering::KnownInside(const Condition& condition) const {
   if (interior_.first == interior_.second) return Truth::kUnknown;
-  if (IsOutside(condition, vector_loop_)) return HoldsMostly(condition) ? Truth::kTrue : Truth::kFalse;
+  if (IsUsual(condition)) return HoldsMostly(condition) ? Truth::kTrue : Truth::kFalse;
   if (!IsOfLoop(condition, vector_loop_)) return Truth::kUnknown;
   const int64_t first = interior_.first + condition.expr.constant,
                 last = interior_.second - 1 + condition.expr.constant;

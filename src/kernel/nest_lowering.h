@@ -207,8 +207,10 @@ class NestLowering {
   // Whether it holds for more values of its expression than not.
   bool HoldsMostly(const Condition& condition) const;
 
-  // Whether all such conditions are in this iteration what they mostly are; null where there are none.
+  // Whether all such conditions of the nest's own ops are in this iteration what they mostly are; null where there are
+  // none. These are usual then; a reduce may have others.
   llvm::Value* IsUsualOutside(int loop);
+  bool IsUsual(const Condition& condition) const;
 
   enum class Truth : uint8_t { kUnknown, kFalse, kTrue };
   Truth KnownInside(const Condition& condition) const;
@@ -368,7 +370,8 @@ class NestLowering {
   absl::flat_hash_map<int, std::vector<Bound>> bounds_;  // by loop
   absl::flat_hash_map<int, Blocks> blocks_;              // by loop
   absl::flat_hash_map<int, LoopRange> box_;              // by loop, in RunBox
-  std::pair<int64_t, int64_t> interior_ = {0, 0};        // where the code is for this part of the vector loop alone
+  std::pair<int64_t, int64_t> interior_ = {0, 0};        // where the code is for this part of the vector loop alone,
+  std::vector<const Condition*> usual_;                  // and these are what they mostly are
   bool has_stored_ = false;                              // by code that was emitted before
   bool in_pairs_ = false;                                // inside of a reduce that TakesPairs
   bool aligned_runs_ = true;                             // vectors begin at multiples of their lanes

@@ -23,6 +23,15 @@ std::vector<Computation*> ControlComputations(const Module& module) {
   return result;
 }
 
+bool IsReshape(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kReshape || instruction.opcode() == Opcode::kBitcast;
+}
+
+const Instruction* SourceOf(const Instruction* operand) {
+  while (IsReshape(*operand)) operand = operand->operand(0);
+  return operand;
+}
+
 DimensionVector WithoutOnes(absl::Span<const int64_t> dimensions) {
   DimensionVector result;
   for (int64_t size : dimensions) {

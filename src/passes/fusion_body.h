@@ -15,6 +15,11 @@ namespace kiln::passes {
 // Computations whose instructions run one by one: the entry and what control flow calls.
 std::vector<Computation*> ControlComputations(const Module& module);
 
+bool IsReshape(const Instruction& instruction);
+
+// The value whose memory `operand` names.
+const Instruction* SourceOf(const Instruction* operand);
+
 // The others, in order: what of a shape tells rows from columns.
 DimensionVector WithoutOnes(absl::Span<const int64_t> dimensions);
 

@@ -10,6 +10,7 @@
 #include "src/analysis/kept_blocks.h"
 #include "src/hlo/builder.h"
 #include "src/hlo/module.h"
+#include "src/passes/fusion_body.h"
 #include "src/passes/update_in_place.h"
 
 namespace kiln::passes {
@@ -407,7 +408,7 @@ class Planner {
   // computed before, and so is what takes many ops where the updates are single elements, as integers of floats do,
   // with their bounds. Elements of the array that is updated are read before as well.
   static bool MayRunInScatter(const FusionGroup& group, const Instruction& producer) {
-    const Instruction* written = Buffer(group.root->operand(0));
+    const Instruction* written = SourceOf(group.root->operand(0));
     const bool rounds = producer.opcode() == Opcode::kConvert && hlo::IsIntegral(producer.shape().element_type()) &&
                         hlo::IsFloating(producer.operand(0)->shape().element_type());
     if ((rounds || group.emitted_ops >= kMaxScalarOps) && analysis::IsElementwiseLike(producer) &&
@@ -415,7 +416,7 @@ class Planner {
       return false;
     }
     return (producer.opcode() == Opcode::kGather || analysis::CostOf(producer) != EvaluationCost::kExpensive) &&
-           absl::c_none_of(producer.operands(), [&](const Instruction* operand) { return Buffer(operand) == written; });
+           absl::c_none_of(producer.operands(), [&](const Instruction* operand) { return SourceOf(operand) == written; });
   }
 
   // Of columns that are joined, how many ops make them, as far as they may be in one kernel; 0 for all else. Columns

@@ -35,16 +35,6 @@ constexpr size_t kMaxUsers = 64;
 constexpr size_t kMaxOpenGroups = 4;
 constexpr int kMaxSweeps = 3;
 
-bool IsReshape(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kReshape || instruction.opcode() == Opcode::kBitcast;
-}
-
-// The value whose memory `operand` names.
-const Instruction* SourceOf(const Instruction* operand) {
-  while (IsReshape(*operand)) operand = operand->operand(0);
-  return operand;
-}
-
 // A kernel or several that will be one.
 struct Group {
   std::vector<Instruction*> members;

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "src/hlo/builder.h"
 #include "src/hlo/module.h"
+#include "src/passes/fusion_body.h"
 
 namespace kiln::passes {
 
@@ -66,7 +67,7 @@ bool Reads(const Instruction& value, const Instruction& written, const Instructi
     if (i > 0 && IsGiven(*values[i])) continue;
     if (!analysis::IsLoopProducer(*values[i]) || (update != nullptr && IsWindowOf(*update, *values[i]))) continue;
     for (const Instruction* operand : values[i]->operands()) {
-      if (Buffer(operand) == &written) return true;
+      if (SourceOf(operand) == &written) return true;
       if (!absl::c_linear_search(values, operand)) values.push_back(operand);
     }
   }
@@ -78,9 +79,10 @@ bool IsShared(const Instruction& value, const Instruction& update) {
   if (value.users().size() < 2 || update.opcode() != Opcode::kDynamicUpdateSlice || update.operand(1) != &value) {
     return false;
   }
-  const Instruction* written = Buffer(update.operand(0));
+  const Instruction* written = SourceOf(update.operand(0));
   return !IsKept(*written) && Reads(value, *written);
 }
+
 // Has parts of the operand of `update` that it leaves as they are read from its result, where it needs none of them.
 void ReadBeside(Instruction* update) {
   Instruction* old = update->operands()[0];
@@ -115,11 +117,12 @@ void ReadBeside(Instruction* update) {
 // Whether `producer` is a small part of what `written` was before it was updated, which would have to be kept.
 bool ReadsOlder(const Instruction& written, const Instruction& producer) {
   constexpr int64_t kMinKept = 8;
+  constexpr int kMaxUpdates = 64;
   if (producer.opcode() != Opcode::kSlice) return false;
   const Instruction* older = &written;
-  while (older->opcode() == Opcode::kDynamicUpdateSlice) {
-    older = Buffer(older->operand(0));
-    if (older == Buffer(producer.operand(0))) {
+  for (int i = 0; i < kMaxUpdates && older->opcode() == Opcode::kDynamicUpdateSlice; ++i) {
+    older = SourceOf(older->operand(0));
+    if (older == SourceOf(producer.operand(0))) {
       return !IsKept(*older) && producer.shape().element_count() * kMinKept <= older->shape().element_count();
     }
   }
@@ -128,28 +131,19 @@ bool ReadsOlder(const Instruction& written, const Instruction& producer) {
 
 }  // namespace
 
-bool IsReshape(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kReshape || instruction.opcode() == Opcode::kBitcast;
-}
-
-const Instruction* Buffer(const Instruction* instruction) {
-  while (IsReshape(*instruction)) instruction = instruction->operand(0);
-  return instruction;
-}
-
 bool IsSharedUpdate(const Instruction& value) {
   return absl::c_any_of(value.users(), [&](const Instruction* user) { return IsShared(value, *user); });
 }
 
 bool MayRunBesideUpdate(const Instruction& update, const Instruction& producer, const std::vector<IndexPath>& paths) {
-  const Instruction* written = Buffer(update.operand(0));
+  const Instruction* written = SourceOf(update.operand(0));
   const std::optional<analysis::Box> box = analysis::UpdatedBox(update);
   if (IsKept(*written) || (box.has_value() && analysis::UpdatesMost(*box, update.shape()))) return true;
   // What reads around the window is computed before, as one array and not as what it reads.
   if (&producer == update.operand(1) && Reads(producer, *written, &update)) return false;
   if (ReadsOlder(*written, producer)) return false;
   if (std::none_of(producer.operands().begin(), producer.operands().end(),
-                   [&](const Instruction* operand) { return Buffer(operand) == written; })) {
+                   [&](const Instruction* operand) { return SourceOf(operand) == written; })) {
     return true;
   }
   if (!IsWindowOf(update, producer)) return false;
@@ -165,13 +159,10 @@ void ReadUpdatesBack(hlo::Computation* computation) {
     if (update->opcode() == Opcode::kDynamicUpdateSlice) ReadBeside(update);
     if (update->operand_count() < 2 || !IsShared(*update->operand(1), *update)) continue;
     Instruction* value = update->operands()[1];
-    hlo::SliceAttributes window{{}, {}, hlo::DimensionVector(value->shape().rank(), 1)};
-    for (int64_t d = 0; d < value->shape().rank() && update->operand(d + 2)->IsConstant(); ++d) {
-      const int64_t size = value->shape().dimensions(d), room = update->shape().dimensions(d) - size;
-      window.start.push_back(std::clamp<int64_t>(hlo::ElementAsInt64(update->operand(d + 2)->literal(), 0), 0, room));
-      window.limit.push_back(window.start.back() + size);
-    }
-    if (static_cast<int64_t>(window.start.size()) < value->shape().rank()) continue;
+    const std::optional<analysis::Box> box = analysis::UpdatedBox(*update);
+    if (!box.has_value()) continue;
+    hlo::SliceAttributes window{box->start, box->start, hlo::DimensionVector(value->shape().rank(), 1)};
+    for (size_t d = 0; d < box->sizes.size(); ++d) window.limit[d] += box->sizes[d];
     Instruction* slice = nullptr;
     const std::vector<Instruction*> users(value->users().begin(), value->users().end());
     for (Instruction* user : users) {

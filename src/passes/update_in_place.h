@@ -9,11 +9,6 @@
 
 namespace kiln::passes {
 
-bool IsReshape(const hlo::Instruction& instruction);
-
-// What names the same memory as `instruction`.
-const hlo::Instruction* Buffer(const hlo::Instruction* instruction);
-
 // Whether `value` updates an array and is read elsewhere as well, where it would be made of what it overwrites.
 bool IsSharedUpdate(const hlo::Instruction& value);
 

@@ -1,28 +1,18 @@
 // Convolutions of few features, whose sums run along the inputs, against the evaluator: padded, with strides, dilated,
 // transposed, in groups, along one to three dimensions, followed by other ops. Data are small integers, so that sums
 // are exact whatever their order.
+#include <cstdint>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "tests/cpu/convolution_case.h"
 #include "tests/cpu/differential.h"
 #include "tests/cpu/isa_limit.h"
-#include "tests/cpu/program_writer.h"
 
 namespace kiln::testing {
 namespace {
 
-struct Case {
-  const char* name;
-  const char* input;
-  const char* kernel;
-  const char* output;
-  const char* window;
-  const char* labels;
-  int groups = 1;
-};
-
-constexpr Case kCases[] = {
+constexpr ConvolutionCase kCases[] = {
     {"one", "2,13,21,40", "3,3,40,1", "2,13,21,1", "size=3x3 pad=1_1x1_1", "b01f_01io->b01f"},
     {"three", "2,13,21,40", "3,3,40,3", "2,13,21,3", "size=3x3 pad=1_1x1_1", "b01f_01io->b01f"},
     {"five", "2,13,21,40", "3,3,40,5", "2,13,21,5", "size=3x3 pad=1_1x1_1", "b01f_01io->b01f"},
@@ -42,28 +32,13 @@ constexpr Case kCases[] = {
     {"space", "1,6,9,11,16", "3,3,3,16,1", "1,6,9,11,1", "size=3x3x3 pad=1_1x1_1x1_1", "b012f_012io->b012f"},
 };
 
-class FewFeaturesTest : public ::testing::TestWithParam<Case> {};
+class FewFeaturesTest : public ::testing::TestWithParam<ConvolutionCase> {};
 
 TEST_P(FewFeaturesTest, GivesWhatTheEvaluatorDoes) {
-  const Case& c = GetParam();
   uint64_t seed = 1;
   for (const char* type : {"f32", "f64"}) {
     for (const bool has_epilogue : {false, true}) {
-      const std::string result = absl::StrCat(type, "[", c.output, "]");
-      Program program;
-      program.text = absl::StrCat("HloModule m\n\nENTRY main {\n  x = ", type, "[", c.input,
-                                  "] parameter(0)\n  w = ", type, "[", c.kernel, "] parameter(1)\n",
-                                  has_epilogue ? "  " : "  ROOT ", "y = ", result, " convolution(x, w), window={",
-                                  c.window, "}, dim_labels=", c.labels, ", feature_group_count=", c.groups, "\n");
-      if (has_epilogue) {
-        absl::StrAppend(&program.text, "  z = ", result, " parameter(2)\n  s = ", result, " add(y, z)\n  zero = ", type,
-                        "[] constant(0)\n  zeros = ", result, " broadcast(zero), dimensions={}\n  ROOT r = ", result,
-                        " maximum(s, zeros)\n");
-        program.data.push_back(Data{});
-      }
-      absl::StrAppend(&program.text, "}\n");
-      program.data.insert(program.data.end(), 2, Data{});
-      program.tolerances = {Tolerance{}};
+      const Program program = WriteConvolution(GetParam(), type, type, has_epilogue);
       for (const int threads : {1, 2}) {
         CheckOptions options;
         options.threads = threads;

@@ -1,5 +1,6 @@
 // Loops whose state changes places, compiled, against the evaluator: what is moved, made anew, updated in part, and
 // handed out twice, over none to nine rounds, alone and inside another loop.
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>

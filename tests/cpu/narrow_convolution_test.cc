@@ -1,26 +1,17 @@
 // Convolutions of bf16 and f16 whose features are no neighbours, against the evaluator: padded, with strides, followed
 // by other ops, with results of few places. Data are small integers, so that sums are exact whatever their order.
+#include <cstdint>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "tests/cpu/convolution_case.h"
 #include "tests/cpu/differential.h"
 #include "tests/cpu/isa_limit.h"
-#include "tests/cpu/program_writer.h"
 
 namespace kiln::testing {
 namespace {
 
-struct Case {
-  const char* name;
-  const char* input;
-  const char* kernel;
-  const char* output;
-  const char* window;
-  const char* labels;
-};
-
-constexpr Case kCases[] = {
+constexpr ConvolutionCase kCases[] = {
     {"padded", "2,24,17,13", "40,24,3,3", "2,40,17,13", "size=3x3 pad=1_1x1_1", "bf01_oi01->bf01"},
     {"valid", "2,24,17,13", "40,24,3,3", "2,40,15,11", "size=3x3", "bf01_oi01->bf01"},
     {"strided", "3,16,19,19", "32,16,3,3", "3,32,10,10", "size=3x3 stride=2x2 pad=1_1x1_1", "bf01_oi01->bf01"},
@@ -31,27 +22,14 @@ constexpr Case kCases[] = {
     {"weights_last", "2,24,17,13", "3,3,24,40", "2,40,17,13", "size=3x3 pad=1_1x1_1", "bf01_01io->bf01"},
 };
 
-class NarrowConvolutionTest : public ::testing::TestWithParam<Case> {};
+class NarrowConvolutionTest : public ::testing::TestWithParam<ConvolutionCase> {};
 
 TEST_P(NarrowConvolutionTest, GivesWhatTheEvaluatorDoes) {
-  const Case& c = GetParam();
   uint64_t seed = 1;
   for (const char* type : {"bf16", "f16"}) {
     for (const bool has_epilogue : {false, true}) {
       for (const char* out : {type, "f32"}) {
-        const std::string result = absl::StrCat(out, "[", c.output, "]");
-        Program program;
-        program.text =
-            absl::StrCat("HloModule m\n\nENTRY main {\n  x = ", type, "[", c.input, "] parameter(0)\n  w = ", type, "[",
-                         c.kernel, "] parameter(1)\n", has_epilogue ? "  " : "  ROOT ", "y = ", result,
-                         " convolution(x, w), window={", c.window, "}, dim_labels=", c.labels, "\n");
-        if (has_epilogue) {
-          absl::StrAppend(&program.text, "  zero = ", out, "[] constant(0)\n  zeros = ", result,
-                          " broadcast(zero), dimensions={}\n  ROOT r = ", result, " maximum(y, zeros)\n");
-        }
-        absl::StrAppend(&program.text, "}\n");
-        program.data = {Data{}, Data{}};
-        program.tolerances = {Tolerance{}};
+        const Program program = WriteConvolution(GetParam(), type, out, has_epilogue);
         for (const int threads : {1, 2}) {
           CheckOptions options;
           options.threads = threads;
