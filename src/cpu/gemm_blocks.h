@@ -115,6 +115,8 @@ bool IsWorthGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const G
 void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmArithmetic& arithmetic, int threads,
                       GemmSchedule& schedule);
 GemmOperandPlace PlaceOfOperand(const GemmProblem& problem, const GemmSchedule& schedule, bool is_lhs);
+// Appends where lhs or rhs begins for each value of all outer steps, in bytes.
+void AppendRunOffsets(const GemmProblem& problem, bool is_lhs, int64_t element_bytes, std::vector<int64_t>* words);
 // The description as it stands in memory.
 std::vector<int64_t> DescribeGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule,
                                         const GemmLayout& layout);

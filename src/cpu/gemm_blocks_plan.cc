@@ -265,6 +265,18 @@ GemmOperandPlace PlaceOfOperand(const GemmSpec& spec, const GemmPlan& plan, bool
   return PlaceOfOperand(MakeGemmProblem(spec, plan.schedule.swapped, plan.schedule.depth), plan.schedule, is_lhs);
 }
 
+void AppendRunOffsets(const GemmProblem& problem, bool is_lhs, int64_t element_bytes, std::vector<int64_t>* words) {
+  for (int64_t run = 0; run < problem.k_outer; ++run) {
+    int64_t offset = 0, rest = run;
+    for (size_t i = problem.outer_steps.size(); i-- > 0;) {
+      const GemmBatchDimension& d = problem.outer_steps[i];
+      offset += rest % d.size * (is_lhs ? d.lhs_stride : d.rhs_stride) * element_bytes;
+      rest /= d.size;
+    }
+    words->push_back(offset);
+  }
+}
+
 std::vector<int64_t> DescribeGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule,
                                         const GemmLayout& layout) {
   const auto stored = [](PrimitiveType type) { return int64_t{GemmArithmetic::StoredBytes(type)}; };
@@ -320,17 +332,8 @@ std::vector<int64_t> DescribeGemmBlocks(const GemmSpec& spec, const GemmProblem&
   static_assert(sizeof(GemmBlocks) % sizeof(int64_t) == 0);
   std::vector<int64_t> words(sizeof(GemmBlocks) / sizeof(int64_t));
   std::memcpy(words.data(), &g, sizeof(GemmBlocks));
-  for (const bool of_lhs : {true, false}) {
-    for (int64_t run = 0; run < g.runs; ++run) {
-      int64_t offset = 0, rest = run;
-      for (size_t i = problem.outer_steps.size(); i-- > 0;) {
-        const GemmBatchDimension& d = problem.outer_steps[i];
-        offset += rest % d.size * (of_lhs ? d.lhs_stride * lhs : d.rhs_stride * rhs);
-        rest /= d.size;
-      }
-      words.push_back(offset);
-    }
-  }
+  AppendRunOffsets(problem, /*is_lhs=*/true, lhs, &words);
+  AppendRunOffsets(problem, /*is_lhs=*/false, rhs, &words);
   return words;
 }
 

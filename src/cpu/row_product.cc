@@ -68,8 +68,7 @@ class RowRunner {
     packed_row_ = RoundUp(g_.runs * std::min(g_.k_block, g_.k) * kernels_.element_bytes, 128) + 64;
     packed_bytes_ = g_.pack_lhs ? kLeadBytes + g_.m * packed_row_ : 0;
     const int64_t kept = g_.k_block < g_.k ? RoundUp(std::min(g_.column_block, g_.n), g_.columns) : g_.columns;
-    const auto few = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(g_.m)));
-    sums_bytes_ = g_.direct ? 0 : few * kept * kernels_.sum_bytes;
+    sums_bytes_ = g_.direct ? 0 : (g_.few_columns ? ColumnPitch() : g_.m) * kept * kernels_.sum_bytes;
   }
 
   int64_t bytes() const { return packed_bytes_ + sums_bytes_; }
@@ -142,6 +141,9 @@ class RowRunner {
   }
 
  private:
+  // Of few columns' sums, from row to row: as many as the schedule has lanes.
+  int64_t ColumnPitch() const { return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(g_.m))); }
+
   GemmBlockDimension OffsetOf(int64_t batch) const {
     GemmBlockDimension offset;
     for (int64_t i = g_.batch_count; i-- > 0; batch /= g_.batch[i].size) {
@@ -170,7 +172,7 @@ class RowRunner {
       sums += n * g_.out_column;
     } else if (g_.few_columns) {
       strides.sums_few = kernels_.sum_bytes;
-      strides.sums_many = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(g_.m))) * kernels_.sum_bytes;
+      strides.sums_many = ColumnPitch() * kernels_.sum_bytes;
     } else {
       strides.sums_few = g_.columns * kernels_.sum_bytes;
       strides.sums_many = kernels_.sum_bytes;
@@ -248,17 +250,7 @@ std::vector<int64_t> DescribeColumnProduct(const GemmSpec& spec, const GemmProbl
   }
   g.runs = problem.k_outer;
   std::vector<int64_t> words = WordsOf(g);
-  for (const bool of_few : {true, false}) {
-    for (int64_t run = 0; run < g.runs; ++run) {
-      int64_t offset = 0, rest = run;
-      for (size_t i = problem.outer_steps.size(); i-- > 0;) {
-        const GemmBatchDimension& d = problem.outer_steps[i];
-        offset += rest % d.size * (of_few ? d.rhs_stride : d.lhs_stride) * element;
-        rest /= d.size;
-      }
-      words.push_back(offset);
-    }
-  }
+  for (const bool is_lhs : {false, true}) AppendRunOffsets(problem, is_lhs, element, &words);
   return words;
 }
 
