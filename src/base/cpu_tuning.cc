@@ -27,6 +27,9 @@ constexpr CpuTuning kWide = {
                .makes_operands = true},
     .threads = {.wake_nanoseconds = 20000,
                 .share_nanoseconds = 5000,
+                // Seen within one last-level cache: 80 to 180, between two 280 to 400.
+                .share_far_nanoseconds = 40000,
+                .near_nanoseconds = 240,
                 .range_nanoseconds = 2500,
                 // Bridges the gap between two kernels of one program, and costs no battery.
                 .spin_nanoseconds = 40000,
@@ -183,11 +186,11 @@ constexpr CpuTuning MakeHalved() {
   row.products.lane_products_per_nanosecond = 3.6;
   // `gemm_bench f32 2048 2048 2048 nn 1`: 91 to 95 instead of 81 to 86 GFLOP/s, of 115.
   row.products.panel_part = 2;
-  // `gemm_bench f32 M N K nn 2`: 64 by 4096 by 4096 198 instead of 186 GFLOP/s, 128 by 512 by 512 231 and 221, 256 by 512
-  // by 512 232 and 226; of 512 rows 211 instead of 213.
+  // `gemm_bench f32 M N K nn 2`: 64 by 4096 by 4096 198 instead of 186 GFLOP/s, 128 by 512 by 512 231 and 221, 256 by
+  // 512 by 512 232 and 226; of 512 rows 211 instead of 213.
   row.products.sharing_rows = 300;
-  // `gemm_bench f32 M N K tn 1`: 33 by 1500 by 1500 take 1.42 ms instead of 2.65, 1500 by 33 by 1500 2.07 and 2.88, 4096
-  // by 512 by 1024 41 and 45, 1500 each 64.7 and 69; powers of two as long as before, 1024 each 1.02 times.
+  // `gemm_bench f32 M N K tn 1`: 33 by 1500 by 1500 take 1.42 ms instead of 2.65, 1500 by 33 by 1500 2.07 and 2.88,
+  // 4096 by 512 by 1024 41 and 45, 1500 each 64.7 and 69; powers of two as long as before, 1024 each 1.02 times.
   row.products.packs_transposed_lhs = false;
   return row;
 }
@@ -225,8 +228,8 @@ constexpr CpuTuning MakeNarrow() {
   // A tile of two vectors takes one line of each row of rhs, which then is a page's only one: `gemm_bench f32 M N K`
   // with M of 24 to 300 and N of 1024 and 4096 takes 1.2 to 1.45 times as long without packing.
   row.products.placed_rows = 24;
-  // `gemm_bench f32 M N 512 nn 1`: with rows of 100 to 300 columns packing takes 0.75 to 0.95 of the time for 512 and 128
-  // rows, and 1.18 for 48; with 64 columns it gains nothing.
+  // `gemm_bench f32 M N 512 nn 1`: with rows of 100 to 300 columns packing takes 0.75 to 0.95 of the time for 512 and
+  // 128 rows, and 1.18 for 48; with 64 columns it gains nothing.
   row.products.close_rows = 96;
   row.products.close_row_bytes = 384;
   // `gemm_bench f32 M N K nn 1` of 99 GFLOP/s, the best of five in turns: 2048, 2048, 2048 87 instead of 72; 128, 3072,

@@ -31,14 +31,16 @@ struct FusionCosts {
 
 // When work is divided over threads, and in which pieces. bench 'dispatch|math|matmul|sort'
 struct ThreadTuning {
-  double wake_nanoseconds;     // less work than this is not worth waking a thread for
-  double share_nanoseconds;    // nor this one sharing with a thread that is awake
-  double range_nanoseconds;    // what one range of a divided loop should take at least
-  int64_t spin_nanoseconds;    // how long a thread looks for more work before it sleeps; bench 'dispatch|models'
-  int64_t inline_nanoseconds;  // programs up to here run in the calling thread (RunsInline); bench 'dispatch|models'
-  int64_t split_elements;      // reductions of fewer are not cut into parts for threads; bench reduce
-  int64_t part_elements;       // of such a part at least; bench reduce
-  int64_t dot_elements;        // products of two vectors this long are reductions; bench matmul/dot
+  double wake_nanoseconds;        // less work than this is not worth waking a thread for
+  double share_nanoseconds;       // nor this one sharing with a thread that is awake and near,
+  int64_t share_far_nanoseconds;  // nor this one with a thread that is not;
+  int64_t near_nanoseconds;       // one is near that begins with work this soon: Handover; bench 'recurrent|simulation'
+  double range_nanoseconds;       // what one range of a divided loop should take at least
+  int64_t spin_nanoseconds;       // how long a thread looks for more work before it sleeps; bench 'dispatch|models'
+  int64_t inline_nanoseconds;     // programs up to here run in the calling thread (RunsInline); bench 'dispatch|models'
+  int64_t split_elements;         // reductions of fewer are not cut into parts for threads; bench reduce
+  int64_t part_elements;          // of such a part at least; bench reduce
+  int64_t dot_elements;           // products of two vectors this long are reductions; bench matmul/dot
 };
 
 // Loop nests of the kernel language: kernel/schedule.h.
@@ -84,15 +86,15 @@ struct ProductTuning {
   bool asks_for_streams;                // so does a matrix that streams by a few rows; bench 'matmul/.*4096'
   int64_t vector_product_bytes;         // a vector times such a matrix is a sum of products; bench matmul/.*4096
   // Kernels compiled with Kiln (cpu/gemm_blocks.h).
-  int64_t block_rows;          // fewer rows do not repay the call,
-  int64_t few_features;        // of a convolution, whose lanes are then along the inputs: cpu/row_product.h
-  int64_t few_rows;            // so many at most, times rows that lie along k as well: cpu/row_product.h
-  int64_t packed_rows;         // packing rhs,
-  int64_t group_rows;          // packing it in groups of k, which generated kernels do as well,
-  int64_t placed_rows;         // packing an rhs that can be read where it lies,
-  int64_t sharing_rows;        // and one whose rows share few sets of the L2 cache
-  int64_t close_rows;          // and one whose rows have from close_row_bytes on
-  int64_t wide_row_bytes;      // rows of rhs from here on lie on pages of their own
+  int64_t block_rows;      // fewer rows do not repay the call,
+  int64_t few_features;    // of a convolution, whose lanes are then along the inputs: cpu/row_product.h
+  int64_t few_rows;        // so many at most, times rows that lie along k as well: cpu/row_product.h
+  int64_t packed_rows;     // packing rhs,
+  int64_t group_rows;      // packing it in groups of k, which generated kernels do as well,
+  int64_t placed_rows;     // packing an rhs that can be read where it lies,
+  int64_t sharing_rows;    // and one whose rows share few sets of the L2 cache
+  int64_t close_rows;      // and one whose rows have from close_row_bytes on
+  int64_t wide_row_bytes;  // rows of rhs from here on lie on pages of their own
   int64_t close_row_bytes;
   bool packs_transposed_lhs;   // tiles of an lhs that lies along m
   double panel_part;           // of packed rhs in one stretch of a long k, in L1 caches

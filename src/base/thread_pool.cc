@@ -17,6 +17,7 @@
 #include "src/base/cpu_placement.h"
 #include "src/base/cpu_tuning.h"
 #include "src/base/float_environment.h"
+#include "src/base/handover.h"
 #include "src/base/job_queue.h"
 
 namespace kiln {
@@ -75,6 +76,7 @@ struct alignas(64) Slot {
   ThreadPool::RangeTask task = nullptr;
   void* closure = nullptr;
   uint64_t chunk = 0;
+  int64_t put_out = 0;  // when it was opened, as Handover::Now tells
   uint32_t share_count = 0;
   bool flushes_subnormals = false;  // as the caller does
   std::vector<Share> shares;
@@ -114,21 +116,23 @@ struct ThreadPool::State {
   alignas(64) std::atomic<uint32_t> epoch{0};  // counts ParallelFor calls: what workers wait on
   alignas(64) std::atomic<uint32_t> sleepers{0};
   std::atomic<int64_t> short_work{0};  // nanoseconds of it that found no worker awake
+  Handover handover;                   // to workers that are awake
   std::atomic<bool> stopping{false};
   std::vector<std::thread> workers;
   std::vector<Sleeper> places;  // of workers by their numbers; empty where there are too many to go through
-  JobQueue parts;  // outlives those that push to it
+  JobQueue parts;               // outlives those that push to it
   JobQueue lone_jobs;
   JobQueue jobs;
   std::atomic<int> computing{0};  // jobs of the queue below that run
   JobQueue computations;
 
-  void Help(Slot& slot, uint32_t number) {
+  void Help(Slot& slot, uint32_t number, bool was_awake) {
     if (!slot.open.load(std::memory_order_relaxed)) return;
     // The caller closes the slot and then reads users; this adds itself and then reads open: one of them sees the
     // other.
     slot.users.fetch_add(1, std::memory_order_seq_cst);
     if (slot.open.load(std::memory_order_seq_cst)) {
+      if (was_awake) handover.Note(slot.put_out);
       std::optional<FlushedFloatEnvironment> environment;
       if (slot.flushes_subnormals) environment.emplace();
       slot.Work(number);
@@ -143,14 +147,16 @@ struct ThreadPool::State {
     // Threads begin with the environment of the one that starts them.
     const DefaultFloatEnvironment environment;
     if (number < places.size()) places[number].Begin();
+    bool was_awake = false;
     while (true) {
       // First the epoch, then the flag: whoever sets the flag advances the epoch after it, so a worker that misses the
       // flag holds an old epoch and does not fall asleep on it.
       const uint32_t seen = epoch.load(std::memory_order_seq_cst);
       if (stopping.load(std::memory_order_seq_cst)) break;
       if (number < places.size()) places[number].Look();
-      for (Slot& slot : slots) Help(slot, number);
-      if (SpinUntil(spin, [&] { return epoch.load(std::memory_order_relaxed) != seen; })) continue;
+      for (Slot& slot : slots) Help(slot, number, was_awake);
+      was_awake = SpinUntil(spin, [&] { return epoch.load(std::memory_order_relaxed) != seen; });
+      if (was_awake) continue;
       sleepers.fetch_add(1, std::memory_order_seq_cst);
       FutexWait(epoch, seen);
       sleepers.fetch_sub(1, std::memory_order_seq_cst);
@@ -187,6 +193,7 @@ ThreadPool::~ThreadPool() {
 }
 
 int ThreadPool::threads() const { return state_->threads; }
+int64_t ThreadPool::handover_nanoseconds() const { return state_->handover.nanoseconds(); }
 
 void ThreadPool::Schedule(std::function<void()> work) { state_->jobs.Push(std::move(work)); }
 void ThreadPool::ScheduleComputation(std::function<void()> work, std::function<void()> then) {
@@ -210,7 +217,7 @@ void ThreadPool::ParallelFor(int64_t count, int64_t grain, RangeTask task, void*
   const uint64_t chunk = std::max<uint64_t>(std::clamp<int64_t>(grain, 1, count), (total + pieces - 1) / pieces);
   if (chunk >= total || state.workers.empty()) return task(closure, 0, count);
   const int helpers = state.threads - std::max(state.computing.load(std::memory_order_relaxed), 1);
-  if (helpers <= 0) return task(closure, 0, count);
+  if (helpers <= 0 || !state.handover.IsWorthwhile(nanoseconds)) return task(closure, 0, count);
   bool wakes = true;
   if (const auto worth = static_cast<int64_t>(Tuning().threads.wake_nanoseconds); nanoseconds < worth) {
     const bool any_awake = state.sleepers.load(std::memory_order_relaxed) < state.workers.size();
@@ -238,6 +245,7 @@ void ThreadPool::ParallelFor(int64_t count, int64_t grain, RangeTask task, void*
   for (Sleeper& place : state.places) {
     if (place.IsOn(cpu)) place.KeepOff(cpu);
   }
+  slot->put_out = Handover::Now();
   slot->open.store(true, std::memory_order_seq_cst);
   state.epoch.fetch_add(1, std::memory_order_seq_cst);
   const uint32_t sleepers = state.sleepers.load(std::memory_order_seq_cst);

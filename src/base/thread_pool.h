@@ -43,13 +43,17 @@ class ThreadPool {
   // the last, from the calling thread and idle workers, and returns when all are done. May be called from inside a task
   // (nested calls share the same workers and cannot deadlock: the caller always makes progress by itself).
   // `nanoseconds` is what all of it takes one thread: work shorter than waking a thread is shared with workers that are
-  // still awake, and wakes them only now and then, when much of it has gone by.
+  // still awake, and wakes them only now and then, when much of it has gone by. Workers that begin late, since their
+  // CPUs are far from the caller's (Handover), have no part in short work.
   using RangeTask = void (*)(void* closure, int64_t begin, int64_t end);
   void ParallelFor(int64_t count, int64_t grain, RangeTask task, void* closure,
                    int64_t nanoseconds = std::numeric_limits<int64_t>::max());
 
-  // CPUs this process may use: the smaller of the affinity mask and the cgroup's quota rounded up, at least 1. The quota
-  // is that of the first call.
+  // How long it took lately until a worker that was awake began with a call, in nanoseconds; 0 before any did.
+  int64_t handover_nanoseconds() const;
+
+  // CPUs this process may use: the smaller of the affinity mask and the cgroup's quota rounded up, at least 1. The
+  // quota is that of the first call.
   static int AvailableCpus();
 
  private:
