@@ -27,6 +27,7 @@
 #include "src/kernel/row_blocks.h"
 #include "src/kernel/shared_places.h"
 #include "src/kernel/stage_sharing.h"
+#include "src/kernel/streamed_columns.h"
 #include "src/kernel/subnormals.h"
 #include "src/kernel/transposed_rows.h"
 
@@ -220,6 +221,7 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
     kernel::JoinTransposedRows(&scheduled->kernel, target);
     kernel::WidenNarrowRows(&scheduled->kernel, target);
     kernel::BlockRows(&scheduled->kernel, target);
+    kernel::StreamColumns(&scheduled->kernel);
     scheduled->kernel.flushes_subnormals = kernel::FlushesSubnormals(scheduled->kernel);
     for (const kernel::Nest& nest : scheduled->kernel.nests) {
       scheduled->schedules.push_back(kernel::ScheduleNest(scheduled->kernel, nest, target));

@@ -10,6 +10,7 @@
 #include "llvm/IR/MDBuilder.h"
 #include "src/base/cpu_tuning.h"
 #include "src/base/isa_level.h"
+#include "src/base/rounding.h"
 #include "src/base/status.h"
 #include "src/kernel/nest_lowering.h"
 #include "src/kernel/scalar_computation.h"
@@ -194,13 +195,18 @@ bool NestLowering::IsPlainSum(const IndexExpr& offset) const {
   });
 }
 
+// Bytes of a local array: whole vectors, as many as go side by side.
+int64_t NestLowering::RoomOfLocal(const Parameter& local) const {
+  return RoundUp(local.element_count() * hlo::ByteWidth(local.type), int64_t{4} * target_.vector_bytes);
+}
+
 llvm::Value* NestLowering::ArrayOf(int parameter) {
   const auto number = static_cast<size_t>(parameter);
   if (number >= parameters_.size()) parameters_.resize(kernel_.parameters.size());
   if (parameters_[number] != nullptr) return parameters_[number];
   // A local array, which is written before it is read.
   const Parameter& local = kernel_.parameters[number];
-  int64_t bytes = local.element_count() * hlo::ByteWidth(local.type);
+  int64_t bytes = RoomOfLocal(local);
   if (HoldsLanes(parameter)) bytes *= schedule_.lanes;
   llvm::Type* type = llvm::ArrayType::get(b_.getInt8Ty(), static_cast<uint64_t>(bytes));
   return parameters_[number] = Slot(type, /*alignment=*/64);
@@ -240,14 +246,16 @@ Access NestLowering::AccessFor(const IndexExpr& offset, bool of_lanes) {
 
 bool NestLowering::HasRoom(int parameter, const Access& access) const {
   const auto number = static_cast<size_t>(parameter);
-  if (number >= rooms_.size() || mask_ == nullptr || access.kind != Access::Kind::kContiguous) return false;
   const Parameter& array = kernel_.parameters[number];
+  const bool is_known = array.is_local ? !HoldsLanes(parameter) : number < rooms_.size();
+  if (!is_known || mask_ == nullptr || access.kind != Access::Kind::kContiguous) return false;
+  const int64_t room = array.is_local ? RoomOfLocal(array) : rooms_[number];
   const auto* first = llvm::dyn_cast<llvm::ConstantInt>(access.offset);
   if (first == nullptr || hlo::IsComplex(array.type)) return false;
   // The tail is the array's: nothing of it is behind.
   const int64_t lanes = vector_->lanes(), begin = first->getSExtValue();
   return begin + kernel_.loops[vector_loop_].extent % lanes == array.element_count() &&
-         (begin + lanes) * hlo::ByteWidth(array.type) <= rooms_[number];
+         (begin + lanes) * hlo::ByteWidth(array.type) <= room;
 }
 
 bool NestLowering::HoldsForRuns(ValueId predicate) const {

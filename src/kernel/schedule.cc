@@ -686,8 +686,9 @@ class Scheduler {
     for (int loop : schedule->order) space *= static_cast<double>(kernel_.loops[loop].extent);
     const double nanoseconds =
         std::max(space * element_cost * costs.nanoseconds_per_operation, Traffic(space) / costs.bytes_per_nanosecond);
-    if (schedule->order.empty() || kernel_.loops[schedule->order[0]].kind == LoopKind::kSerial) {
-      // One task: a serial nest keeps its order.
+    const bool is_whole = schedule->order.empty() || std::isinf(RepeatedWork(*schedule, 0));
+    if (is_whole || kernel_.loops[schedule->order[0]].kind == LoopKind::kSerial) {
+      // One task: a serial nest keeps its order, and stages run once.
       schedule->task_nanoseconds = nanoseconds;
       return;
     }

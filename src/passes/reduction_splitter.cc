@@ -11,6 +11,7 @@
 #include "src/analysis/buffer_assignment.h"
 #include "src/analysis/combiner.h"
 #include "src/analysis/fusion_model.h"
+#include "src/analysis/streamed_columns.h"
 #include "src/base/cpu_tuning.h"
 #include "src/base/rounding.h"
 #include "src/passes/fusion_body.h"
@@ -23,6 +24,8 @@ constexpr int64_t kEnoughParts = 32;
 constexpr int64_t kResultsOfVector = 64;
 // Columns that a task without parts adds up side by side.
 constexpr int64_t kColumnsOfTask = 256;
+// What parts of streamed columns give, beyond the stack.
+constexpr int64_t kStreamedPartBytes = 64 << 10;
 // Fewer are not worth looking at.
 constexpr int64_t kLeastElements = 4096;
 // Rows of sums that are added one by one where they lie apart; of bytes twice as many. Shorter ones are transposed
@@ -161,6 +164,22 @@ Split BlocksOf(const Instruction& reduce) {
   return parts < from.dimensions(d) && results * parts <= from.element_count() / kLeastGain ? Split{d, parts} : Split();
 }
 
+// Parts of the rows of columns that are streamed, whose sums have `bytes` in all.
+Split StreamsOf(const Instruction& reduce, int64_t results, int64_t bytes, int64_t most_parts) {
+  const Shape& from = reduce.operand(0)->shape();
+  const auto rank = static_cast<int64_t>(reduce.dimensions().size());  // what is reduced lies before all that is not
+  if (reduce.operand_count() != 2 || !absl::c_all_of(reduce.dimensions(), [&](int64_t d) { return d < rank; }) ||
+      !analysis::AreStreamed(results, bytes / results, from.element_count() * (bytes / results))) {
+    return {};
+  }
+  for (int64_t d = 0; d < rank; ++d) {
+    int64_t parts = std::min({most_parts, from.dimensions(d), kStreamedPartBytes / bytes});
+    while (parts > 1 && from.dimensions(d) % parts != 0) --parts;
+    if (parts >= analysis::kLeastStreams && (parts < from.dimensions(d) || rank > 1)) return {d, parts, 1};
+  }
+  return {};
+}
+
 Split SplitOf(const Instruction& reduce) {
   if (const Split blocks = BlocksOf(reduce); blocks.parts > 1) return blocks;
   const Shape& from = reduce.operand(0)->shape();
@@ -175,7 +194,7 @@ Split SplitOf(const Instruction& reduce) {
   for (int64_t d : reduce.dimensions()) reduced[d] = true;
   const bool columns = !reduced.back();
   const int64_t tasks = columns ? (results + kResultsOfVector - 1) / kResultsOfVector : results;
-  if (tasks >= kEnoughParts) return columns ? Split() : RowsOf(reduce);
+  if (tasks >= kEnoughParts && !columns) return RowsOf(reduce);
   // A part of columns goes through whole rows, one task for all of them. What the parts give fits the stack; so many
   // columns that fewer parts do than tasks over columns are left whole.
   int64_t bytes = 0;
@@ -186,6 +205,11 @@ Split SplitOf(const Instruction& reduce) {
   bytes *= absl::c_count_if(reduce.operand(0)->users(), [&](const Instruction* user) {
     return user->opcode() == Opcode::kReduce && user->dimensions() == reduce.dimensions();
   });
+  if (columns) {
+    const int64_t most = std::min(kEnoughParts, work / Tuning().threads.part_elements);
+    if (const Split streams = StreamsOf(reduce, results, bytes, most); streams.parts > 1) return streams;
+    if (tasks >= kEnoughParts) return {};
+  }
   const int64_t wanted = std::min({columns ? kEnoughParts : (kEnoughParts + tasks - 1) / tasks,
                                    work / Tuning().threads.part_elements, analysis::kMaxFrameBytes / bytes});
   if (columns && wanted <= results / kColumnsOfTask) return {};
