@@ -13,6 +13,8 @@ add("reduce", "sum_middle", lambda x: x.sum(1), normal(64, 256, 512))
 add("reduce", "mean_var_rows", lambda x: (x.mean(1), x.var(1)), normal(4096, 1024), tolerance=1e-3)
 add("reduce", "max_16m", jnp.max, normal(1 << 24))
 add("reduce", "min_max_columns", lambda x: (x.min(0), x.max(0)), normal(4096, 1024))
+add("reduce", "max_columns_of_3000", lambda x: x.max(0), normal(8192, 3000))
+add("reduce", "sum_columns_of_100", lambda x: x.sum(0), normal(1 << 17, 100), tolerance=1e-3)
 add("reduce", "norm_4m", jnp.linalg.norm, normal(1 << 22))
 add("reduce", "any_16m", lambda x: jnp.any(x > 6), normal(1 << 24))
 add("reduce", "sum_small_rows", lambda x: x.sum(1), normal(1 << 18, 8))
@@ -45,6 +47,7 @@ add("norm", "layer_norm_grad", jax.grad(lambda x, s, b: (layer_norm(x, s, b) ** 
     normal(768, seed=2), tolerance=1e-3)  # fmt: skip
 add("norm", "rms_norm", rms_norm, normal(4096, 768), normal(768, seed=1))
 add("norm", "batch_norm_nhwc", lambda x: (x - x.mean((0, 1, 2))) * jax.lax.rsqrt(x.var((0, 1, 2)) + 1e-5), normal(16, 28, 28, 128), tolerance=1e-3)
+add("norm", "standardize_columns", lambda x: (x - x.mean(0)) / (x.std(0) + 1e-6), normal(32768, 200), tolerance=1e-3)
 
 
 def group_norm(x, scale, bias, groups=32):

@@ -407,9 +407,11 @@ class Scheduler {
         const int sums = ColumnSums(loop);
         if (sums > 0) {
           // The longest gain a tenth where there is much to go through, and take twice as long to compile.
-          constexpr double kMuch = 1 << 22;
-          const bool much = ElementsAlong(loop) >= kMuch;
-          registers = std::max(4, (much ? 16 : 8) * (kWidest / target_.vector_bytes) / sums);
+          constexpr double kMuch = 1 << 22, kLittle = 1 << 16;
+          const double elements = ElementsAlong(loop);
+          const bool much = elements >= kMuch;
+          const int together = much ? 16 : elements >= kLittle ? 8 : 4;
+          registers = std::max(4, together * (kWidest / target_.vector_bytes) / sums);
           most = much ? 256 : 128;
         }
       }
