@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "src/cpu/vector_lanes.h"
@@ -97,12 +98,46 @@ KILN_INLINE void StorePieces(typename Several<T, kLanes>::Type pieces, T* row, i
   }
 }
 
+template <int kPiece, int kRows, typename V, int... i>
+KILN_INLINE V InPlaces(V rows, std::integer_sequence<int, i...>) {
+  constexpr int kLane = kPiece * kRows;
+  return __builtin_shufflevector(rows, rows, (i / kLane * kLane + i % kRows * kPiece + i % kLane / kRows)...);
+}
+
+// The square of `kLanes` rows of no more than `kPiece` elements, so short that 16 bytes hold several: these are turned
+// round among themselves, and what they have of a place moves as one element.
+template <typename T, int kLanes, int kPiece>
+KILN_INLINE void FillFromShortRows(const T* rows, T* places, int64_t place_pitch) {
+  constexpr int kRows = 16 / (kPiece * sizeof(T)), kBytes = kRows * sizeof(T), kUnits = kLanes / kRows;
+  using Unit = std::conditional_t<kBytes == 2, uint16_t, uint32_t>;
+  using V = typename Several<T, kLanes>::Type;
+  using Units = typename Several<Unit, kUnits>::Type;
+  Units square[kPiece];
+#pragma clang loop unroll(full)
+  for (int i = 0; i < kPiece; ++i) {
+    const V some = LoadPieces<T, kLanes, kRows * kPiece>(rows + i * kRows * kPiece, kPiece * kRows * kPiece);
+    square[i] = reinterpret_cast<Units>(InPlaces<kPiece, kRows>(some, std::make_integer_sequence<int, kLanes>()));
+  }
+  Transpose<Unit, kUnits, kPiece>(square);
+#pragma clang loop unroll(full)
+  for (int i = 0; i < kPiece; ++i) std::memcpy(places + i * place_pitch, &square[i], sizeof(V));
+}
+
 // Elements i of `kLanes` rows to place i, or back. Registers of `kWidth` bytes. Vector number q of a square has pieces
 // of the rows q, q + piece, q + 2 * piece...
 template <typename T, int kLanes, int kPiece, int kWidth, bool kFill>
 KILN_INLINE void MoveSquares(char* rows, char* places, int64_t pitch, int64_t size, int64_t place_pitch = kLanes) {
   constexpr int kOwn = std::min<int>(kLanes, kWidth / sizeof(T));
   using V = typename Several<T, kOwn>::Type;
+  if constexpr (kFill && kPiece * sizeof(T) < 16 && kPiece >= 4 && kOwn * sizeof(T) >= 16) {
+    if (pitch == kPiece && size == kPiece) {
+      for (int lane = 0; lane < kLanes; lane += kOwn) {
+        FillFromShortRows<T, kOwn, kPiece>(reinterpret_cast<T*>(rows) + lane * kPiece,
+                                           reinterpret_cast<T*>(places) + lane, place_pitch);
+      }
+      return;
+    }
+  }
   for (int64_t start = 0; start < size; start += kPiece) {
     // The last one may overlap the one before.
     const int64_t first = std::min(start, size - kPiece);
