@@ -30,10 +30,12 @@ class Handover {
  private:
   static constexpr int64_t kUnknown = std::numeric_limits<int64_t>::max();
 
-  std::atomic<int64_t> nanoseconds_{0};
-  std::atomic<int64_t> least_{kUnknown};  // of the measurement in progress
+  // Read by who puts out work each time, and seldom written.
+  alignas(64) std::atomic<int64_t> nanoseconds_{0};
+  std::atomic<int64_t> kept_{0};  // nanoseconds of work that was not put out since the last measurement
+  // By who finds it: of the measurement in progress.
+  alignas(64) std::atomic<int64_t> least_{kUnknown};
   std::atomic<int> notes_{0};
-  std::atomic<int64_t> kept_{0};  // nanoseconds of work that was not put out since the last one
 };
 
 }  // namespace kiln

@@ -195,9 +195,10 @@ bool NestLowering::IsPlainSum(const IndexExpr& offset) const {
   });
 }
 
-// Bytes of a local array: whole vectors, as many as go side by side.
-int64_t NestLowering::RoomOfLocal(const Parameter& local) const {
-  return RoundUp(local.element_count() * hlo::ByteWidth(local.type), int64_t{4} * target_.vector_bytes);
+int64_t NestLowering::RoomOfLocal(int parameter) const {
+  const Parameter& local = kernel_.parameters[parameter];
+  const int64_t bytes = local.element_count() * hlo::ByteWidth(local.type);
+  return HoldsLanes(parameter) ? bytes * schedule_.lanes : RoundUp(bytes, int64_t{4} * target_.vector_bytes);
 }
 
 llvm::Value* NestLowering::ArrayOf(int parameter) {
@@ -205,10 +206,7 @@ llvm::Value* NestLowering::ArrayOf(int parameter) {
   if (number >= parameters_.size()) parameters_.resize(kernel_.parameters.size());
   if (parameters_[number] != nullptr) return parameters_[number];
   // A local array, which is written before it is read.
-  const Parameter& local = kernel_.parameters[number];
-  int64_t bytes = RoomOfLocal(local);
-  if (HoldsLanes(parameter)) bytes *= schedule_.lanes;
-  llvm::Type* type = llvm::ArrayType::get(b_.getInt8Ty(), static_cast<uint64_t>(bytes));
+  llvm::Type* type = llvm::ArrayType::get(b_.getInt8Ty(), static_cast<uint64_t>(RoomOfLocal(parameter)));
   return parameters_[number] = Slot(type, /*alignment=*/64);
 }
 
@@ -249,7 +247,7 @@ bool NestLowering::HasRoom(int parameter, const Access& access) const {
   const Parameter& array = kernel_.parameters[number];
   const bool is_known = array.is_local ? !HoldsLanes(parameter) : number < rooms_.size();
   if (!is_known || mask_ == nullptr || access.kind != Access::Kind::kContiguous) return false;
-  const int64_t room = array.is_local ? RoomOfLocal(array) : rooms_[number];
+  const int64_t room = array.is_local ? RoomOfLocal(parameter) : rooms_[number];
   const auto* first = llvm::dyn_cast<llvm::ConstantInt>(access.offset);
   if (first == nullptr || hlo::IsComplex(array.type)) return false;
   // The tail is the array's: nothing of it is behind.

@@ -252,7 +252,8 @@ class NestLowering {
   // Such an array, at an offset that leaves out the loop that runs as lanes.
   bool IsLocalOfLanes(int parameter, const IndexExpr& offset) const;
 
-  int64_t RoomOfLocal(const Parameter& local) const;
+  // Bytes of a local array: whole vectors, as many as go side by side.
+  int64_t RoomOfLocal(int parameter) const;
   // Where a parameter is; local arrays are allocated on first use.
   llvm::Value* ArrayOf(int parameter);
 
