@@ -1,6 +1,6 @@
 """Times thousands of small programs on Kiln and on XLA:CPU in one process and lists those that Kiln is slower for.
 
-  python -m benchmarks.sweep                              every family: some 5,000 programs, about 25 minutes
+  python -m benchmarks.sweep                              every family: some 5,100 programs, about 30 minutes
   python -m benchmarks.sweep --only 'products/f32_nn'     programs whose names FAMILY/NAME match
   python -m benchmarks.sweep --share 7 --threads 1        every seventh program, on one processor
   python -m benchmarks.sweep --below 0.9 --json out.json  lists those under 0.9; keeps all figures

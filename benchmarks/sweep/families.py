@@ -68,6 +68,14 @@ def reductions():
         yield f"{name}_{type}_{_by(shape)}_{_by(axes)}", lambda x, f=function, a=axis: f(x, axis=a), [(type, shape)]
 
 
+def large():
+    """Arrays from memory."""
+    functions = {f.__name__: f for f in (jnp.sum, jnp.max, jnp.argmax, jnp.var, jax.nn.logsumexp, jax.nn.softmax, jnp.cumsum)}
+    shapes = ((1 << 17, 100), (8192, 3000), (1000, 1 << 15))
+    for (name, function), type, shape, axis in itertools.product(functions.items(), ("f32", "bf16"), shapes, (0, 1)):
+        yield f"{name}_{type}_{_by(shape)}_{axis}", lambda x, f=function, a=axis: f(x, axis=a), [(type, shape)]
+
+
 def norms():
     def layer(x):
         return (x - x.mean(-1, keepdims=True)) * jax.lax.rsqrt(x.var(-1, keepdims=True) + 1e-5)
@@ -240,4 +248,4 @@ def loops():
             yield f"gradient_{title}", jax.grad(lambda w, x, n=steps: jax.lax.scan(lambda v, _: (jnp.tanh(v * w), None), x, None, n)[0].sum()), [vector, vector]
 
 
-FAMILIES = (unary, binary, casts, reductions, norms, layout, indexing, sorts, products, convolutions, numerics, loops)
+FAMILIES = (unary, binary, casts, reductions, large, norms, layout, indexing, sorts, products, convolutions, numerics, loops)

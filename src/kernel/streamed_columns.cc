@@ -25,6 +25,8 @@ constexpr int64_t kMostRows = 128;
 // Longer ones are better, up to what accumulators may take of the second cache.
 constexpr int64_t kStretchBytes = 32 << 10, kLeastStretchBytes = 4 << 10;
 constexpr int64_t kRowsTogether = 4;
+// Of accumulators that are compared in f32, which takes so long that shorter rows wait for those before.
+constexpr int64_t kLeastNarrowBytes = 1 << 10;
 // With more to do for an element memory is not what it waits for.
 constexpr size_t kMostStatements = 32;
 
@@ -116,8 +118,9 @@ class StreamedColumns {
     if (RowsOf(reduce) < kLeastRows || RowsOfBlock(reduce) < std::min(RowsOf(reduce), kLeastRows)) return false;
     for (ValueId id : reduce.inits) {
       const Op& init = kernel_.ops[id];
+      const bool is_narrow = hlo::IsFloating(init.type) && hlo::BitWidth(init.type) < 32;
       if (OfColumns(init.loops) || hlo::IsComplex(init.type) ||
-          (hlo::IsFloating(init.type) && hlo::BitWidth(init.type) < 32)) {
+          (is_narrow && (Grows(reduce) || Extent(columns_) * hlo::ByteWidth(init.type) < kLeastNarrowBytes))) {
         return false;
       }
       width_ += hlo::ByteWidth(init.type);
