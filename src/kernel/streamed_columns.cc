@@ -95,19 +95,20 @@ class StreamedColumns {
     columns_ = nest_.loops.back();
     all_columns_ = Extent(columns_);
     if (!absl::c_all_of(nest_.loops, [&](int l) { return kernel_.loops[l].kind == LoopKind::kParallel; })) return false;
-    bool any = false;
     for (const Statement& statement : nest_.body.statements) {
       if (statement.kind == Kind::kReduce) {
         if (!IsOfColumns(kernel_.reduces[statement.index])) return false;
-        any = true;
+        ++reduces_;
       } else if (statement.kind == Kind::kStore) {
         const Parameter& parameter = kernel_.parameters[kernel_.stores[statement.index].parameter];
         if (parameter.is_updated || parameter.is_local) return false;
-      } else if (kernel_.ops[statement.index].kind == OpKind::kExternal) {
-        return false;
+      } else {
+        // What indices are computed of is not repeated for rows.
+        const Op& op = kernel_.ops[statement.index];
+        if (op.kind == OpKind::kExternal || (op.kind == OpKind::kToIndex && OfColumns(op.loops))) return false;
       }
     }
-    return any && analysis::AreStreamed(Extent(columns_), width_, far_bytes_);
+    return reduces_ > 0 && analysis::AreStreamed(Extent(columns_), width_, far_bytes_);
   }
 
   bool IsOfColumns(const Reduce& reduce) {
@@ -126,6 +127,7 @@ class StreamedColumns {
       width_ += hlo::ByteWidth(init.type);
     }
     const std::vector<Statement>& statements = reduce.block->statements;
+    if (!absl::c_all_of(reduce.elements, [&](ValueId id) { return MayBeRead(id, reduce); })) return false;
     return statements.size() <= kMostStatements && absl::c_all_of(statements, [&](const Statement& statement) {
              return statement.kind == Kind::kOp && Fits(kernel_.ops[statement.index], reduce);
            });
@@ -134,10 +136,8 @@ class StreamedColumns {
   // An op of a reduce's block. Takes down whether one reads a large array along the rows.
   bool Fits(const Op& op, const Reduce& reduce) {
     if (op.kind == OpKind::kToIndex || op.kind == OpKind::kExternal || op.opcode == hlo::Opcode::kWhile) return false;
-    const auto fits = [&](ValueId id) {
-      return id == kNoValue || !OfColumns(kernel_.ops[id].loops) || IsIn(*reduce.block, id) || IsCheap(id);
-    };
-    if (!absl::c_all_of(op.operands, fits) || !fits(op.predicate)) return false;
+    const auto may_be_read = [&](ValueId id) { return MayBeRead(id, reduce); };
+    if (!absl::c_all_of(op.operands, may_be_read) || !may_be_read(op.predicate)) return false;
     if (op.kind != OpKind::kLoad || !OfColumns(op.loops)) return true;
     int64_t stride;
     if (!LinearStride(kernel_.terms, op.offset, columns_, 1, &stride) || stride > 1 || stride < 0) return false;
@@ -146,6 +146,11 @@ class StreamedColumns {
       far_bytes_ = std::max(far_bytes_, parameter.element_count() * hlo::ByteWidth(parameter.type));
     }
     return true;
+  }
+
+  // By the rows of a reduce.
+  bool MayBeRead(ValueId id, const Reduce& reduce) const {
+    return id == kNoValue || !OfColumns(kernel_.ops[id].loops) || IsIn(*reduce.block, id) || IsCheap(id);
   }
 
   // A value of each column that may as well be found again for each row.
@@ -171,10 +176,11 @@ class StreamedColumns {
     block_ = columns;
     if (!is_divided || columns * width_ > kStretchBytes) {
       const int64_t stretches = is_divided ? 1 : analysis::kLeastStreams;
-      int64_t most = std::max(columns / stretches, kLeastStretchBytes / width_);
+      const int64_t most = std::max(columns / stretches, kLeastStretchBytes / width_);
       block_ = LargestDivisor(columns, std::min({most, kStretchBytes / width_, columns}));
     }
-    const size_t loops = kernel_.loops.size() + 6 * nest_.body.statements.size() + 2;
+    constexpr size_t kLoopsOfReduce = 6;
+    const size_t loops = kernel_.loops.size() + kLoopsOfReduce * reduces_ + 2;
     return loops <= kMaxLoops && block_ * width_ >= std::min(kLeastStretchBytes / 2, columns * width_);
   }
 
@@ -196,14 +202,13 @@ class StreamedColumns {
   }
 
   static void Replace(uint64_t* loops, const Indices& indices) {
-    const uint64_t before = *loops;
+    uint64_t out = 0, in = 0;
     for (const auto& [loop, index] : indices) {
-      if ((before >> loop & 1) == 0) continue;
-      *loops &= ~(uint64_t{1} << loop);
+      if ((*loops >> loop & 1) == 0) continue;
+      out |= uint64_t{1} << loop;
+      in |= index.loops;
     }
-    for (const auto& [loop, index] : indices) {
-      if ((before >> loop & 1) != 0) *loops |= index.loops;
-    }
+    *loops = (*loops & ~out) | in;
   }
 
   void Replace(Op* op, const Indices& indices) {
@@ -291,19 +296,19 @@ class StreamedColumns {
   void AddBeginning(Block* in, int arrays, const std::vector<ValueId>& values, uint64_t outer) {
     const int column = NewLoop(block_, LoopKind::kReduce);
     Block* block = NewStage(in, {column}, outer);
-    for (size_t i = 0; i < values.size(); ++i)
+    for (size_t i = 0; i < values.size(); ++i) {
       AddStore(block, arrays + static_cast<int>(i), IndexOf(column), values[i]);
+    }
   }
 
-  // The reduce's ops for `together` rows at once, added to the arrays: iterations of `row` in place of the reduce's
-  // last loop, beside what `indices` has.
-  void AddRows(Block* in, int number, int arrays, std::vector<int> loops, const Index& first_row, Indices indices,
-               int64_t together, uint64_t outer) {
+  // The reduce's ops for `together` rows at once, from `first_row` of the reduce's last loop on, added to the arrays.
+  void AddRows(Block* in, int number, int arrays, std::vector<int> loops, const Index& first_row, int64_t together,
+               uint64_t outer) {
     const int column = NewLoop(block_, LoopKind::kReduce);
     const uint64_t inside = outer | SetOf(loops) | uint64_t{1} << column;
     loops.push_back(column);
     Block* block = NewStage(in, std::move(loops), outer);
-    indices[columns_] = IndexOf(column);
+    Indices indices = {{columns_, IndexOf(column)}};
     const int row = kernel_.reduces[number].loops.back();
     const std::vector<ValueId>& elements = kernel_.reduces[number].elements;
     const size_t count = elements.size();
@@ -375,7 +380,7 @@ class StreamedColumns {
     AddBeginning(&nest_.body, sums, inits, outer);
     if (!has_blocks) {
       loops.push_back(in_block);
-      AddRows(&nest_.body, number, sums, std::move(loops), row, {}, together, outer);
+      AddRows(&nest_.body, number, sums, std::move(loops), row, together, outer);
     } else {
       const uint64_t around = outer | SetOf(loops);
       Block* block = NewStage(&nest_.body, std::move(loops), outer);
@@ -387,7 +392,7 @@ class StreamedColumns {
         nothing.push_back(AddOp(block, std::move(identity)));
       }
       AddBeginning(block, parts, nothing, around);
-      AddRows(block, number, parts, {in_block}, row, {}, together, around);
+      AddRows(block, number, parts, {in_block}, row, together, around);
       AddSums(block, number, parts, sums, around);
     }
     for (size_t i = 0; i < inits.size(); ++i) {
@@ -404,6 +409,7 @@ class StreamedColumns {
   Nest& nest_;
   int columns_ = -1;
   int64_t all_columns_ = 0;
+  size_t reduces_ = 0;
   int64_t width_ = 0;      // bytes of a column's accumulators
   int64_t block_ = 0;      // columns that are taken together
   int64_t far_bytes_ = 0;  // of the largest array that is read along the rows
