@@ -31,16 +31,19 @@ struct FusionCosts {
 
 // When work is divided over threads, and in which pieces. bench 'dispatch|math|matmul|sort'
 struct ThreadTuning {
-  double wake_nanoseconds;        // less work than this is not worth waking a thread for
-  double share_nanoseconds;       // nor this one sharing with a thread that is awake and near,
-  int64_t share_far_nanoseconds;  // nor this one with a thread that is not;
-  int64_t near_nanoseconds;       // one is near that begins with work this soon: Handover; bench 'recurrent|simulation'
-  double range_nanoseconds;       // what one range of a divided loop should take at least
-  int64_t spin_nanoseconds;       // how long a thread looks for more work before it sleeps; bench 'dispatch|models'
-  int64_t inline_nanoseconds;     // programs up to here run in the calling thread (RunsInline); bench 'dispatch|models'
-  int64_t split_elements;         // reductions of fewer are not cut into parts for threads; bench reduce
-  int64_t part_elements;          // of such a part at least; bench reduce
-  int64_t dot_elements;           // products of two vectors this long are reductions; bench matmul/dot
+  double wake_nanoseconds;          // less work than this is not worth waking a thread for
+  double wake_each_nanoseconds;     // what it takes its waker
+  double share_nanoseconds;         // less is not worth sharing with a thread that is awake and near,
+  double share_far_nanoseconds;     // nor this with one that is far, and between them what lies between;
+  int64_t near_nanoseconds;         // a thread that begins with work this soon is near,
+  int64_t far_nanoseconds;          // and one this late far: Handover; bench 'recurrent|simulation'
+  double far_bytes_per_nanosecond;  // one thread's traffic with what its own caches do not hold; bench memory
+  double range_nanoseconds;         // what one range of a divided loop should take at least
+  int64_t spin_nanoseconds;         // how long a thread looks for more work before it sleeps; bench 'dispatch|models'
+  int64_t inline_nanoseconds;  // programs up to here run in the calling thread (RunsInline); bench 'dispatch|models'
+  int64_t split_elements;      // reductions of fewer are not cut into parts for threads; bench reduce
+  int64_t part_elements;       // of such a part at least; bench reduce
+  int64_t dot_elements;        // products of two vectors this long are reductions; bench matmul/dot
 };
 
 // Loop nests of the kernel language: kernel/schedule.h.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "src/base/cpu_tuning.h"
 
@@ -33,13 +34,23 @@ void Handover::Note(int64_t put_out) {
   kept_.store(0, std::memory_order_relaxed);
 }
 
-bool Handover::IsWorthwhile(int64_t nanoseconds) {
+int Handover::Helpers(int64_t nanoseconds, int most) {
   const ThreadTuning& tuning = Tuning().threads;
-  if (nanoseconds >= tuning.share_far_nanoseconds || this->nanoseconds() <= tuning.near_nanoseconds) return true;
+  const int64_t measured = this->nanoseconds();
+  // Each thread begins, and ends, after the one before: of n the last has its part after n handovers.
+  const auto each = static_cast<double>(measured > 0 ? measured : tuning.near_nanoseconds);
+  const auto threads = std::sqrt(static_cast<double>(nanoseconds) / each);
+  const int helpers = std::clamp(static_cast<int>(std::min(threads, 1e6)) - 1, 1, most);
+  if (measured <= tuning.near_nanoseconds) return helpers;
+  const double distance = std::min(1.0, static_cast<double>(measured - tuning.near_nanoseconds) /
+                                            static_cast<double>(tuning.far_nanoseconds - tuning.near_nanoseconds));
+  const double least = tuning.share_nanoseconds + distance * (tuning.share_far_nanoseconds - tuning.share_nanoseconds);
+  // Of two threads' work each keeps a half, of many threads' hardly any.
+  if (static_cast<double>(nanoseconds) * 2 * helpers / (helpers + 1) >= least) return helpers;
   const int64_t kept = kept_.load(std::memory_order_relaxed) + nanoseconds;
-  if (kept >= kKeptNanoseconds) return true;  // until the next measurement is done
+  if (kept >= kKeptNanoseconds) return helpers;  // until the next measurement is done
   kept_.store(kept, std::memory_order_relaxed);
-  return false;
+  return 0;
 }
 
 }  // namespace kiln

@@ -20,9 +20,10 @@ class Handover {
   // By a thread that was awake when it found work, which was put out at `put_out` on that clock.
   void Note(int64_t put_out);
 
-  // By a thread that may put out work that takes it `nanoseconds` alone: whether it takes less with others. True as
-  // well while nobody knows, and now and then, so that others note.
-  bool IsWorthwhile(int64_t nanoseconds);
+  // By a thread that may put out work that takes it `nanoseconds` alone: how many of at most `most` others should have
+  // a part in it, so that it takes least; 0: it takes less without any. Some as well while nobody knows, and now and
+  // then, so that others note.
+  int Helpers(int64_t nanoseconds, int most);
 
   // As last measured; 0 before.
   int64_t nanoseconds() const { return nanoseconds_.load(std::memory_order_relaxed); }

@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <climits>
+#include <cmath>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -29,13 +31,24 @@ constexpr int kMaxShares = 64;
 // Threads of a pool that says where its workers wake up.
 constexpr int kMaxPlaces = 16;
 
-void FutexWait(std::atomic<uint32_t>& word, uint32_t expected) {
-  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+// Who waits says which of 32 groups it is in, and who wakes which groups it means.
+constexpr uint32_t kAllGroups = ~uint32_t{0};
+
+void FutexWait(std::atomic<uint32_t>& word, uint32_t expected, uint32_t group = kAllGroups) {
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAIT_BITSET_PRIVATE, expected, nullptr, nullptr, group);
 }
 
-void FutexWake(std::atomic<uint32_t>& word, int threads) {
-  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
+void FutexWake(std::atomic<uint32_t>& word, int threads, uint32_t groups = kAllGroups) {
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAKE_BITSET_PRIVATE, threads, nullptr, nullptr, groups);
 }
+
+// Workers are groups of their own while there are groups enough; the rest is the last one.
+constexpr uint32_t kLastGroup = 31;
+
+uint32_t GroupOf(uint32_t worker) { return uint32_t{1} << std::min(worker, kLastGroup); }
+
+// Of the workers with numbers up to `last`.
+uint32_t GroupsUpTo(uint32_t last) { return last >= kLastGroup ? kAllGroups : (uint32_t{2} << last) - 1; }
 
 void Pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -45,12 +58,16 @@ void Pause() {
 #endif
 }
 
+using Time = std::chrono::steady_clock::time_point;
+
+// When a thread sleeps that finds nothing to do from now on.
+Time TimeToSleep() {
+  return std::chrono::steady_clock::now() + std::chrono::nanoseconds(Tuning().threads.spin_nanoseconds);
+}
+
 // Polls `done` until it holds or it is time to sleep, giving the CPU away now and then. Returns done's last answer.
 template <typename Predicate>
-bool SpinUntil(bool spin, Predicate done) {
-  if (done()) return true;
-  if (!spin) return false;
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(Tuning().threads.spin_nanoseconds);
+bool SpinUntil(Time deadline, Predicate done) {
   while (true) {
     for (int i = 0; i < 64; ++i) {
       if (done()) return true;
@@ -73,6 +90,7 @@ struct alignas(64) Slot {
   std::atomic<bool> open{false};     // the fields below hold a job that workers may join
   std::atomic<uint32_t> users{0};    // workers inside; the caller waits for zero before it gives the slot back
   std::atomic<uint32_t> caller_sleeps{0};
+  std::atomic<uint32_t> helpers{0};  // the last worker that has a part
   ThreadPool::RangeTask task = nullptr;
   void* closure = nullptr;
   uint64_t chunk = 0;
@@ -114,7 +132,9 @@ struct ThreadPool::State {
   const bool spin;
   std::array<Slot, 32> slots;                  // more calls than this at once run on their callers alone
   alignas(64) std::atomic<uint32_t> epoch{0};  // counts ParallelFor calls: what workers wait on
+  std::atomic<uint32_t> wanted{0};             // the last worker that the last call has a part for
   alignas(64) std::atomic<uint32_t> sleepers{0};
+  std::atomic<uint32_t> sleeping{0};   // the groups of those that are alone in theirs
   std::atomic<int64_t> short_work{0};  // nanoseconds of it that found no worker awake
   Handover handover;                   // to workers that are awake
   std::atomic<bool> stopping{false};
@@ -126,12 +146,16 @@ struct ThreadPool::State {
   std::atomic<int> computing{0};  // jobs of the queue below that run
   JobQueue computations;
 
-  void Help(Slot& slot, uint32_t number, bool was_awake) {
-    if (!slot.open.load(std::memory_order_relaxed)) return;
+  // Whether the worker had a part.
+  bool Help(Slot& slot, uint32_t number, bool was_awake) {
+    if (!slot.open.load(std::memory_order_relaxed) || number > slot.helpers.load(std::memory_order_relaxed)) {
+      return false;
+    }
     // The caller closes the slot and then reads users; this adds itself and then reads open: one of them sees the
     // other.
     slot.users.fetch_add(1, std::memory_order_seq_cst);
-    if (slot.open.load(std::memory_order_seq_cst)) {
+    const bool is_open = slot.open.load(std::memory_order_seq_cst);
+    if (is_open) {
       if (was_awake) handover.Note(slot.put_out);
       std::optional<FlushedFloatEnvironment> environment;
       if (slot.flushes_subnormals) environment.emplace();
@@ -140,6 +164,22 @@ struct ThreadPool::State {
     if (slot.users.fetch_sub(1, std::memory_order_seq_cst) == 1 && slot.caller_sleeps.load(std::memory_order_seq_cst)) {
       FutexWake(slot.users, 1);
     }
+    return is_open;
+  }
+
+  // Workers with numbers up to `last` that sleep.
+  uint32_t SleepersUpTo(uint32_t last) const {
+    if (last >= kLastGroup) return sleepers.load(std::memory_order_seq_cst);
+    return static_cast<uint32_t>(std::popcount(sleeping.load(std::memory_order_seq_cst) & GroupsUpTo(last)));
+  }
+
+  void Sleep(uint32_t number, uint32_t seen) {
+    const uint32_t group = GroupOf(number), own = number < kLastGroup ? group : 0;
+    sleepers.fetch_add(1, std::memory_order_seq_cst);
+    sleeping.fetch_or(own, std::memory_order_seq_cst);
+    FutexWait(epoch, seen, group);
+    sleeping.fetch_and(~own, std::memory_order_seq_cst);
+    sleepers.fetch_sub(1, std::memory_order_seq_cst);
   }
 
   // The caller counts as thread 0.
@@ -148,18 +188,23 @@ struct ThreadPool::State {
     const DefaultFloatEnvironment environment;
     if (number < places.size()) places[number].Begin();
     bool was_awake = false;
+    Time deadline = TimeToSleep();
     while (true) {
       // First the epoch, then the flag: whoever sets the flag advances the epoch after it, so a worker that misses the
       // flag holds an old epoch and does not fall asleep on it.
       const uint32_t seen = epoch.load(std::memory_order_seq_cst);
       if (stopping.load(std::memory_order_seq_cst)) break;
       if (number < places.size()) places[number].Look();
-      for (Slot& slot : slots) Help(slot, number, was_awake);
-      was_awake = SpinUntil(spin, [&] { return epoch.load(std::memory_order_relaxed) != seen; });
-      if (was_awake) continue;
-      sleepers.fetch_add(1, std::memory_order_seq_cst);
-      FutexWait(epoch, seen);
-      sleepers.fetch_sub(1, std::memory_order_seq_cst);
+      // Of calls for fewer threads it has no part, and need not stay awake.
+      bool has_part = !was_awake || number <= wanted.load(std::memory_order_relaxed);
+      for (Slot& slot : slots) has_part |= Help(slot, number, was_awake);
+      const auto is_new = [&] { return epoch.load(std::memory_order_relaxed) != seen; };
+      was_awake = is_new();
+      if (!was_awake && spin) {
+        if (has_part) deadline = TimeToSleep();
+        was_awake = SpinUntil(deadline, is_new);
+      }
+      if (!was_awake) Sleep(number, seen);
     }
     if (number < places.size()) places[number].End();
   }
@@ -212,15 +257,17 @@ void ThreadPool::ParallelFor(int64_t count, int64_t grain, RangeTask task, void*
   if (count <= 0) return;
   State& state = *state_;
   const uint64_t total = static_cast<uint64_t>(count);
+  const uint64_t least = static_cast<uint64_t>(std::clamp<int64_t>(grain, 1, count));
+  const int free = state.threads - std::max(state.computing.load(std::memory_order_relaxed), 1);
+  if (least >= total || state.workers.empty() || free <= 0) return task(closure, 0, count);
+  const auto helpers = static_cast<uint32_t>(state.handover.Helpers(nanoseconds, state.threads - 1));
+  if (helpers == 0) return task(closure, 0, count);
   // Eight chunks per thread even out threads of unequal speed at the price of a few atomic additions.
-  const uint64_t pieces = static_cast<uint64_t>(state.threads) * 8;
-  const uint64_t chunk = std::max<uint64_t>(std::clamp<int64_t>(grain, 1, count), (total + pieces - 1) / pieces);
-  if (chunk >= total || state.workers.empty()) return task(closure, 0, count);
-  const int helpers = state.threads - std::max(state.computing.load(std::memory_order_relaxed), 1);
-  if (helpers <= 0 || !state.handover.IsWorthwhile(nanoseconds)) return task(closure, 0, count);
+  const uint64_t pieces = (uint64_t{helpers} + 1) * 8;
+  const uint64_t chunk = std::max(least, (total + pieces - 1) / pieces);
   bool wakes = true;
   if (const auto worth = static_cast<int64_t>(Tuning().threads.wake_nanoseconds); nanoseconds < worth) {
-    const bool any_awake = state.sleepers.load(std::memory_order_relaxed) < state.workers.size();
+    const bool any_awake = state.SleepersUpTo(helpers) < helpers;
     // A lost addition only delays the next wake-up.
     const int64_t gone_by = state.short_work.load(std::memory_order_relaxed) + nanoseconds;
     wakes = !any_awake && gone_by >= worth;
@@ -235,7 +282,7 @@ void ThreadPool::ParallelFor(int64_t count, int64_t grain, RangeTask task, void*
   slot->chunk = chunk;
   slot->flushes_subnormals = FlushedFloatEnvironment::IsHere();
   const uint64_t chunks = (total + chunk - 1) / chunk;
-  slot->share_count = static_cast<uint32_t>(std::min<uint64_t>(slot->shares.size(), chunks));
+  slot->share_count = static_cast<uint32_t>(std::min<uint64_t>({slot->shares.size(), chunks, uint64_t{helpers} + 1}));
   for (uint64_t i = 0; i < slot->share_count; ++i) {
     // Whole chunks.
     slot->shares[i].next.store(chunks * i / slot->share_count * chunk, std::memory_order_relaxed);
@@ -246,19 +293,23 @@ void ThreadPool::ParallelFor(int64_t count, int64_t grain, RangeTask task, void*
     if (place.IsOn(cpu)) place.KeepOff(cpu);
   }
   slot->put_out = Handover::Now();
+  slot->helpers.store(helpers, std::memory_order_relaxed);
+  state.wanted.store(helpers, std::memory_order_relaxed);
   slot->open.store(true, std::memory_order_seq_cst);
   state.epoch.fetch_add(1, std::memory_order_seq_cst);
-  const uint32_t sleepers = state.sleepers.load(std::memory_order_seq_cst);
-  if (wakes && sleepers > 0) {
-    for (Sleeper& place : state.places) place.KeepOff(cpu);
-    FutexWake(state.epoch,
-              static_cast<int>(std::min<uint64_t>({sleepers, chunks - 1, static_cast<uint64_t>(helpers)})));
+  if (const uint64_t sleepers = wakes ? state.SleepersUpTo(helpers) : 0; sleepers > 0) {
+    // One after the other is woken, and the caller begins after the last.
+    const double each = Tuning().threads.wake_each_nanoseconds;
+    const auto paid = static_cast<uint64_t>(std::max(std::sqrt(static_cast<double>(nanoseconds) / each), 1.0));
+    const auto wake = static_cast<uint32_t>(std::min({sleepers, chunks - 1, static_cast<uint64_t>(free), paid}));
+    for (uint32_t i = 1; i < state.places.size() && i <= helpers; ++i) state.places[i].KeepOff(cpu);
+    FutexWake(state.epoch, static_cast<int>(wake), GroupsUpTo(helpers));
   }
 
   slot->Work(0);
   slot->open.store(false, std::memory_order_seq_cst);
   const auto left = [&] { return slot->users.load(std::memory_order_seq_cst) == 0; };
-  if (!SpinUntil(state.spin, left)) {
+  if (!left() && !(state.spin && SpinUntil(TimeToSleep(), left))) {
     slot->caller_sleeps.store(1, std::memory_order_seq_cst);
     for (uint32_t users; (users = slot->users.load(std::memory_order_seq_cst)) != 0;) FutexWait(slot->users, users);
     slot->caller_sleeps.store(0, std::memory_order_relaxed);

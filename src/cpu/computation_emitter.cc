@@ -565,7 +565,7 @@ absl::Status ComputationEmitter::EmitKernel(const Instruction& instruction, cons
       continue;
     }
     double nanoseconds = 0;  // of a task
-    for (size_t i = n; i < group.last; ++i) nanoseconds += scheduled.schedules[i].task_nanoseconds;
+    for (size_t i = n; i < group.last; ++i) nanoseconds += scheduled.schedules[i].far_task_nanoseconds;
     llvm::Function*& shared = tasks_[{&scheduled, n}];
     if (shared != nullptr) {
       program_.functions_[&instruction].push_back(shared->getName().str());

@@ -686,14 +686,16 @@ class Scheduler {
     const KernelTuning& costs = Tuning().kernels;
     double space = 1;
     for (int loop : schedule->order) space *= static_cast<double>(kernel_.loops[loop].extent);
+    const double traffic = Traffic(space);
     const double nanoseconds =
-        std::max(space * element_cost * costs.nanoseconds_per_operation, Traffic(space) / costs.bytes_per_nanosecond);
-    const bool is_whole = schedule->order.empty() || std::isinf(RepeatedWork(*schedule, 0));
-    if (is_whole || kernel_.loops[schedule->order[0]].kind == LoopKind::kSerial) {
-      // One task: a serial nest keeps its order, and stages run once.
-      schedule->task_nanoseconds = nanoseconds;
-      return;
+        std::max(space * element_cost * costs.nanoseconds_per_operation, traffic / costs.bytes_per_nanosecond);
+    schedule->task_nanoseconds = schedule->far_task_nanoseconds = nanoseconds;
+    if (traffic > Tuning().fusion.cached_bytes) {
+      schedule->far_task_nanoseconds = std::max(nanoseconds, traffic / Tuning().threads.far_bytes_per_nanosecond);
     }
+    const bool is_whole = schedule->order.empty() || std::isinf(RepeatedWork(*schedule, 0));
+    // One task: a serial nest keeps its order, and stages run once.
+    if (is_whole || kernel_.loops[schedule->order[0]].kind == LoopKind::kSerial) return;
     if (schedule->tile.store_loop >= 0) {
       const int64_t span = int64_t{schedule->tile.size} * schedule->tile.together;
       schedule->task_loops = static_cast<int>(schedule->order.size());
@@ -729,7 +731,8 @@ class Scheduler {
         schedule->task_loops = static_cast<int>(i) + 1;
       }
     }
-    schedule->task_nanoseconds = nanoseconds / static_cast<double>(schedule->task_count);
+    schedule->task_nanoseconds /= static_cast<double>(schedule->task_count);
+    schedule->far_task_nanoseconds /= static_cast<double>(schedule->task_count);
     const auto bytes = [](const Parameter& p) { return p.is_local ? 0 : p.element_count() * hlo::ByteWidth(p.type); };
     int64_t written = 0, moved = 0;
     for (const Store* store : stores_) {

@@ -80,8 +80,9 @@ struct NestSchedule {
   int64_t task_count = 1;
   int64_t block = 1;
   bool streaming_stores = false;
-  // Estimated time of one iteration of the task loop on one thread.
-  double task_nanoseconds = 0;
+  // Estimated time of one iteration of the task loop on one thread: with arrays in its nearest caches, and, to decide
+  // how many threads share it, from where so much memory is.
+  double task_nanoseconds = 0, far_task_nanoseconds = 0;
   // With a ThreadMapping: an iteration of the task loop belongs to a group of threads, which divide the loops behind
   // it.
   bool over_groups = false;
