@@ -11,6 +11,7 @@
 #include <future>
 #include <limits>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -143,6 +144,30 @@ TEST(ThreadPool, ShortWorkIsSharedWithWorkersThatAreAwake) {
     shared = IsShared(pool, 0, std::chrono::milliseconds(1));
   }
   EXPECT_TRUE(shared);
+}
+
+// Threads that had a part in some work of so many nanoseconds, of which each index takes a millisecond.
+size_t ThreadsWithAPart(ThreadPool& pool, int64_t nanoseconds) {
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  for (int i = 0; i < 5; ++i) {
+    For(
+        pool, pool.threads(), 1,
+        [&](int64_t, int64_t) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          const std::lock_guard<std::mutex> lock(mutex);
+          threads.insert(std::this_thread::get_id());
+        },
+        nanoseconds);
+  }
+  return threads.size();
+}
+
+TEST(ThreadPool, ShortWorkIsForFewThreads) {
+  // More than there are groups of sleepers. How many depends on how soon they begin, which takes 25 ns and more.
+  ThreadPool pool(64);
+  EXPECT_LE(ThreadsWithAPart(pool, static_cast<int64_t>(Tuning().threads.wake_nanoseconds)), 30);
+  EXPECT_GT(ThreadsWithAPart(pool, std::numeric_limits<int64_t>::max()), 32);
 }
 
 TEST(ThreadPool, ThreadsBeginInSharesOfTheirOwn) {
