@@ -215,11 +215,51 @@ absl::Status NestLowering::LowerLevel(const Block& block, const Loops& loops, in
   if (loop == loops.vector_loop) {
     return LowerVectorLoop(loop, loops.lanes, /*is_task_loop=*/false, [&] { return deeper(depth + 1); });
   }
-  const auto [first, limit] = BoundsOf(loop);
-  return EmitBlocks(loop, first, limit, b_.getInt64(1), [&](llvm::Value* variable) {
+  const auto at = [&](llvm::Value* variable) {
     index_.SetLoop(loop, variable);
     return deeper(depth + 1);
-  });
+  };
+  if (IsShortUpdate(block, loops, depth)) return EmitUpdates(kernel_.loops[loop].extent, at);
+  const auto [first, limit] = BoundsOf(loop);
+  return EmitBlocks(loop, first, limit, b_.getInt64(1), at);
+}
+
+bool NestLowering::IsShortUpdate(const Block& block, const Loops& loops, int depth) const {
+  constexpr size_t kMostStatements = 24;
+  if (target_.target != Target::kCpu || &block != &nest_.body || block.statements.size() > kMostStatements ||
+      box_.contains(loops.order[depth])) {
+    return false;
+  }
+  // Behind the loop there is none, or one vector.
+  const int behind = static_cast<int>(loops.order.size()) - depth - 1;
+  if (behind > 1 || (behind == 1 && (loops.order.back() != loops.vector_loop ||
+                                     kernel_.loops[loops.vector_loop].extent != loops.lanes))) {
+    return false;
+  }
+  bool updates = false;
+  for (const Block::Statement& statement : block.statements) {
+    if (statement.kind == Block::Kind::kReduce) return false;
+    if (statement.kind == Block::Kind::kStore) {
+      const Store& store = kernel_.stores[statement.index];
+      updates |= kernel_.parameters[store.parameter].is_updated && store.predicate != kNoValue;
+    }
+  }
+  return updates;
+}
+
+absl::Status NestLowering::EmitUpdates(int64_t count, const LoopBody& body) {
+  constexpr int64_t kTogether = 4;
+  const int64_t whole = count / kTogether * kTogether;
+  if (whole > 0) {
+    const auto some = [&](llvm::Value* first) -> absl::Status {
+      for (int64_t i = 0; i < kTogether; ++i) {
+        KILN_RETURN_IF_ERROR(body(i == 0 ? first : b_.CreateAdd(first, b_.getInt64(i), "", true, true)));
+      }
+      return absl::OkStatus();
+    };
+    KILN_RETURN_IF_ERROR(EmitLoop(b_.getInt64(0), b_.getInt64(whole), b_.getInt64(kTogether), some, /*is_some=*/true));
+  }
+  return whole == count ? absl::OkStatus() : EmitLoop(b_.getInt64(whole), b_.getInt64(count), b_.getInt64(1), body);
 }
 
 std::vector<llvm::Value*> NestLowering::TakeApart(llvm::Value* number, absl::Span<const int64_t> extents) {

@@ -115,6 +115,11 @@ class NestLowering {
   // Emits what stands at `depth` of `block`, then the loop below it.
   absl::Status LowerLevel(const Block& block, const Loops& loops, int depth, const Innermost& innermost);
 
+  // Whether loop number `depth` has a body of some instructions that updates an array where indices say. These are
+  // emitted several at a time: their loop would take as many.
+  bool IsShortUpdate(const Block& block, const Loops& loops, int depth) const;
+  absl::Status EmitUpdates(int64_t count, const LoopBody& body);
+
   // The parts of `number`, which counts through `extents`, outermost first.
   std::vector<llvm::Value*> TakeApart(llvm::Value* number, absl::Span<const int64_t> extents);
 

@@ -10,14 +10,25 @@ namespace kiln::passes {
 namespace {
 
 constexpr int64_t kMaxParts = 4;             // each a load of the kernel that combines them
-constexpr int64_t kMinUpdates = 4096;        // of a part, some microseconds,
+constexpr int64_t kMinUpdates = 16 << 10;    // of a part, some fifteen microseconds,
 constexpr int64_t kUpdatesPerElement = 2;    // of its array, which is filled and read once more
-constexpr int64_t kMaxPartBytes = 64 << 10;  // of all parts
+constexpr int64_t kMaxPartBytes = 64 << 10;  // of all parts, or else so small a part of the updates
+constexpr int64_t kPartShare = 8;
+constexpr int64_t kMinPartBytes = 64;  // neighbours in one line would take it from each other
 
-// Whether any order gives the same bits.
-bool IsExact(Opcode combiner, PrimitiveType type) {
+// Whether any order gives the same bits, or sums that are rounded as often at most. Halves would keep more of small
+// updates than one after the other does, and differ.
+bool MayBeDivided(Opcode combiner, PrimitiveType type) {
   if (combiner == Opcode::kMaximum || combiner == Opcode::kMinimum) return !hlo::IsComplex(type);
-  return hlo::IsIntegral(type) || type == PrimitiveType::kPred;
+  if (hlo::IsIntegral(type) || type == PrimitiveType::kPred) return true;
+  return combiner == Opcode::kAdd && (type == PrimitiveType::kF32 || type == PrimitiveType::kF64);
+}
+
+// What elements of parts without updates hold.
+std::optional<Literal> NeutralOf(Opcode combiner, PrimitiveType type) {
+  // Zero would make zero of a negative one.
+  if (combiner == Opcode::kAdd && hlo::IsFloating(type)) return hlo::LiteralOf(Shape::Scalar(type), -0.0);
+  return analysis::IdentityOf(combiner, type);
 }
 
 void ShiftFrom(int64_t first, DimensionVector* dimensions) {
@@ -33,22 +44,23 @@ Instruction* Split(Instruction* scatter) {
   const Shape &to = scatter->shape(), &indices = scatter->operand(1)->shape(), &updates = scatter->operand(2)->shape();
   const PrimitiveType type = to.element_type();
   const std::optional<Opcode> combiner = analysis::CombinerOpcode(*scatter->called_computation());
-  if (!combiner || !IsExact(*combiner, type)) return nullptr;
-  const std::optional<Literal> identity = analysis::IdentityOf(*combiner, type);
+  if (!combiner || !MayBeDivided(*combiner, type)) return nullptr;
+  const std::optional<Literal> neutral = NeutralOf(*combiner, type);
   int64_t along = 0;  // the updates' first dimension that the indices have
   while (along < updates.rank() && Contains(attributes.update_window_dims, along)) ++along;
-  if (!identity || along == updates.rank() || indices.rank() == 0) return nullptr;
+  if (!neutral || along == updates.rank() || indices.rank() == 0) return nullptr;
   int64_t windows = 1;
   for (int64_t d = 0; d < updates.rank(); ++d) {
     if (!Contains(attributes.update_window_dims, d)) windows *= updates.dimensions(d);
   }
+  const int64_t most_bytes = std::max(kMaxPartBytes, updates.byte_count() / kPartShare);
   int64_t parts = kMaxParts;
   while (parts > 1 && (updates.dimensions(along) % parts != 0 || windows < parts * kMinUpdates ||
                        updates.element_count() < parts * to.element_count() * kUpdatesPerElement ||
-                       parts * to.byte_count() > kMaxPartBytes)) {
+                       parts * to.byte_count() > most_bytes)) {
     --parts;
   }
-  if (parts == 1) return nullptr;
+  if (parts == 1 || to.byte_count() < kMinPartBytes) return nullptr;
 
   Builder builder(scatter->parent(), scatter);
   const auto divided = [&](int64_t operand, int64_t dimension) {
@@ -67,7 +79,7 @@ Instruction* Split(Instruction* scatter) {
   attributes.indices_are_sorted = attributes.unique_indices = false;
   const Shape shape(type, dimensions);
   Instruction* made =
-      builder.Add(Opcode::kScatter, shape, {builder.Splat(shape, *identity), divided(1, 0), divided(2, along)},
+      builder.Add(Opcode::kScatter, shape, {builder.Splat(shape, *neutral), divided(1, 0), divided(2, along)},
                   std::move(attributes), scatter->called_computations());
   Instruction* combined = scatter->operands()[0];
   hlo::SliceAttributes part{DimensionVector(dimensions.size(), 0), dimensions, DimensionVector(dimensions.size(), 1)};

@@ -6,8 +6,9 @@
 
 namespace kiln::passes {
 
-// Divides many updates of a small array, in whatever order they give the same, into parts with arrays of their own,
-// which are combined: histograms, and shortest ways to the nodes of a graph. By the shapes alone.
+// Divides many updates of a small array, in whatever order they give the same or are sums of f32 or f64, into parts
+// with arrays of their own, which are combined: histograms, sums of segments, shortest ways to the nodes of a graph. By
+// the shapes alone, so that sums do not depend on threads.
 absl::StatusOr<bool> SplitScatters(Module* module);
 
 }  // namespace kiln::passes
