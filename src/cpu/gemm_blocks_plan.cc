@@ -226,7 +226,7 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
   // More threads than its time repays will not share it (FinishGemmPlan), and operands are packed for each task.
   const double alone = static_cast<double>(problem.batches * problem.m * problem.m_outer * problem.n) *
                        static_cast<double>(all_steps) / (gain * costs.lane_products_per_nanosecond * schedule.lanes);
-  threads = static_cast<int>(std::min<double>(threads, std::ceil(alone / Tuning().threads.range_nanoseconds)));
+  threads = static_cast<int>(std::clamp<double>(std::ceil(alone / Tuning().threads.range_nanoseconds), 1, threads));
   double best = std::numeric_limits<double>::infinity();
   const int64_t least_parts = CeilDivide(column_panels, max_columns);
   for (int64_t n_parts = least_parts; n_parts <= std::min(column_panels, least_parts + 4 * threads); ++n_parts) {
