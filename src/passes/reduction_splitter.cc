@@ -24,8 +24,8 @@ constexpr int64_t kEnoughParts = 32;
 constexpr int64_t kResultsOfVector = 64;
 // Columns that a task without parts adds up side by side.
 constexpr int64_t kColumnsOfTask = 256;
-// What parts of streamed columns give, beyond the stack, or else so small a part of the array.
-constexpr int64_t kStreamedPartBytes = 64 << 10, kStreamedShare = 512;
+// What parts of streamed columns give, beyond the stack.
+constexpr int64_t kStreamedPartBytes = 64 << 10;
 // Fewer are not worth looking at.
 constexpr int64_t kLeastElements = 4096;
 // Rows of sums that are added one by one where they lie apart; of bytes twice as many. Shorter ones are transposed
@@ -172,10 +172,8 @@ Split StreamsOf(const Instruction& reduce, int64_t results, int64_t bytes, int64
       !analysis::AreStreamed(results, bytes / results, from.element_count() * (bytes / results))) {
     return {};
   }
-  const int64_t room =
-      std::max(kStreamedPartBytes, from.element_count() * hlo::ByteWidth(from.element_type()) / kStreamedShare);
   for (int64_t d = 0; d < rank; ++d) {
-    int64_t parts = std::min({most_parts, from.dimensions(d), room / bytes});
+    int64_t parts = std::min({most_parts, from.dimensions(d), kStreamedPartBytes / bytes});
     while (parts > 1 && from.dimensions(d) % parts != 0) --parts;
     if (parts >= analysis::kLeastStreams && (parts < from.dimensions(d) || rank > 1)) return {d, parts, 1};
   }

@@ -12,9 +12,8 @@ namespace {
 constexpr int64_t kMaxParts = 4;             // each a load of the kernel that combines them
 constexpr int64_t kMinUpdates = 16 << 10;    // of a part, some fifteen microseconds,
 constexpr int64_t kUpdatesPerElement = 2;    // of its array, which is filled and read once more
-constexpr int64_t kMaxPartBytes = 64 << 10;  // of all parts, or else so small a part of the updates
-constexpr int64_t kPartShare = 8;
-constexpr int64_t kMinPartBytes = 64;  // neighbours in one line would take it from each other
+constexpr int64_t kMaxPartBytes = 64 << 10;  // of all parts
+constexpr int64_t kMinPartBytes = 64;        // neighbours in one line would take it from each other
 
 // Whether any order gives the same bits, or sums that are rounded as often at most. Halves would keep more of small
 // updates than one after the other does, and differ.
@@ -53,11 +52,10 @@ Instruction* Split(Instruction* scatter) {
   for (int64_t d = 0; d < updates.rank(); ++d) {
     if (!Contains(attributes.update_window_dims, d)) windows *= updates.dimensions(d);
   }
-  const int64_t most_bytes = std::max(kMaxPartBytes, updates.byte_count() / kPartShare);
   int64_t parts = kMaxParts;
   while (parts > 1 && (updates.dimensions(along) % parts != 0 || windows < parts * kMinUpdates ||
                        updates.element_count() < parts * to.element_count() * kUpdatesPerElement ||
-                       parts * to.byte_count() > most_bytes)) {
+                       parts * to.byte_count() > kMaxPartBytes)) {
     --parts;
   }
   if (parts == 1 || to.byte_count() < kMinPartBytes) return nullptr;
