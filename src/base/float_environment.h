@@ -49,8 +49,8 @@ class DefaultFloatEnvironment {
 };
 
 // The same, but subnormals count as zeros: for sums of products, where they are lost beside any other term. Processors
-// take a hundred cycles and more for each, and weights of a softmax or gradients through saturated functions are full
-// of them.
+// take a hundred cycles and more for each, and weights of a softmax or gradients through saturated functions are full of
+// them.
 class FlushedFloatEnvironment : public DefaultFloatEnvironment {
  public:
   FlushedFloatEnvironment() : DefaultFloatEnvironment(kDefault | kFlushSubnormals) {}

@@ -19,8 +19,8 @@ absl::string_view IsaLevelNames();
 
 // Lets the process use nothing above `level`. Only before anything is compiled.
 void LimitIsa(IsaLevel level);
-// Lets the process compile as for a processor of x86 that has all of `level` and nothing else, whatever this one is:
-// the code must not be run. Only before anything is compiled.
+// Lets the process compile as for a processor of x86 that has all of `level` and nothing else, whatever this one is: the
+// code must not be run. Only before anything is compiled.
 void AssumeIsa(IsaLevel level);
 bool AssumesIsa();
 // Whether the limit allows the feature of that name, as LLVM calls it.

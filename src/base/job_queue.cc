@@ -71,9 +71,8 @@ bool JobQueue::EnsureWatcher() {
   if (polling_ > 0 && Computes()) return true;
   if (!idle_.empty()) {
     // Off the caller's CPU, or that of the last job that computes, which it would wait for.
-    const int busy = options_.beside_caller                   ? sched_getcpu()
-                     : options_.may_block || running_.empty() ? -1
-                                                              : running_.back().cpu;
+    const int busy = options_.beside_caller ? sched_getcpu()
+                     : options_.may_block || running_.empty() ? -1 : running_.back().cpu;
     for (Sleeper* sleeper : idle_) sleeper->KeepOff(busy);
     changed_.notify_one();
     return true;
@@ -146,9 +145,10 @@ void JobQueue::Serve() {
     }
     std::function<void()> work = std::move(queue_.front());
     queue_.pop_front();
-    const auto job = running_.insert(
-        running_.end(),
-        {.clock = clock, .nanoseconds = CpuNanoseconds(clock), .may_block = options_.may_block, .cpu = sched_getcpu()});
+    const auto job = running_.insert(running_.end(), {.clock = clock,
+                                                      .nanoseconds = CpuNanoseconds(clock),
+                                                      .may_block = options_.may_block,
+                                                      .cpu = sched_getcpu()});
     queue_of_thread = this;
     job_of_thread = &*job;
     last_progress_ = last_look_ = Clock::now();

@@ -57,7 +57,8 @@ class SharedVariant {
  public:
   SharedVariant() = default;
   template <typename T>
-  requires(std::is_same_v<T, Members> || ...) SharedVariant(T member) : stored_(Stored<T>(std::move(member))) {}
+    requires(std::is_same_v<T, Members> || ...)
+  SharedVariant(T member) : stored_(Stored<T>(std::move(member))) {}
 
   template <typename T>
   bool Holds() const {

@@ -78,9 +78,11 @@ double DecodeFloat(const FloatFormat& format, uint32_t bits) {
     double special = mantissa == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
     return std::copysign(special, negative ? -1.0 : 1.0);
   }
-  double magnitude = exponent == 0 ? std::ldexp(static_cast<double>(mantissa), 1 - format.bias - format.mantissa_bits)
-                                   : std::ldexp(static_cast<double>(mantissa + (1u << format.mantissa_bits)),
-                                                exponent - format.bias - format.mantissa_bits);
+  double magnitude =
+      exponent == 0
+          ? std::ldexp(static_cast<double>(mantissa), 1 - format.bias - format.mantissa_bits)
+          : std::ldexp(static_cast<double>(mantissa + (1u << format.mantissa_bits)),
+                       exponent - format.bias - format.mantissa_bits);
   return negative ? -magnitude : magnitude;
 }
 

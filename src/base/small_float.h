@@ -8,10 +8,10 @@ namespace kiln {
 
 // How a format spends its top codes.
 enum class FloatSpecials : uint8_t {
-  kIeee,       // exponent all ones: infinity and NaNs
-  kFinite,     // "fn": no infinity; NaN is the all-ones code of either sign
+  kIeee,     // exponent all ones: infinity and NaNs
+  kFinite,   // "fn": no infinity; NaN is the all-ones code of either sign
   kUnsigned0,  // "fnuz": no infinity, no negative zero; its code is the only NaN
-  kNone,       // f4e2m1fn: neither; overflow saturates, NaN becomes negative zero as ml_dtypes does
+  kNone,     // f4e2m1fn: neither; overflow saturates, NaN becomes negative zero as ml_dtypes does
 };
 
 struct FloatFormat {

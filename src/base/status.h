@@ -45,10 +45,10 @@ absl::Status Annotate(const absl::Status& status, absl::string_view context);
 #define KILN_STATUS_CONCAT(a, b) KILN_STATUS_CONCAT_INNER(a, b)
 
 // Returns from the enclosing function when `expr` (an absl::Status) is not OK.
-#define KILN_RETURN_IF_ERROR(expr)               \
-  do {                                           \
-    absl::Status kiln_status_ = (expr);          \
-    if (!kiln_status_.ok()) return kiln_status_; \
+#define KILN_RETURN_IF_ERROR(expr)                     \
+  do {                                                 \
+    absl::Status kiln_status_ = (expr);                \
+    if (!kiln_status_.ok()) return kiln_status_;       \
   } while (false)
 
 // KILN_ASSIGN_OR_RETURN(auto x, F()): assigns the value of a StatusOr, or returns its error.
