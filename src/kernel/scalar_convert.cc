@@ -70,9 +70,14 @@ Real DecodeSmallFloat(PrimitiveType type, Integer bits) {
 
 // f32 rounded to the upper half of its bits, the lower half zero but for NaN.
 Integer RoundUpperHalf(Real f32) {
+  const VectorBuilder& b = f32.builder();
   const Integer u = f32.AsInteger();
-  const Integer rounded = u + ((u.Shr(16) & 1) + 0x7fff);
-  return Select(f32.IsNan(), u.Constant(kF32Nan), rounded & ~int64_t{0xffff});
+  // Half a unit, or a little less where the upper half is even. Masks make five instructions of all this instead of
+  // seven: bf16 gelu takes 0.94 of the time.
+  const bool has_masks = b.target == Target::kCpu && b.lanes >= 16 && HasAvx512();
+  const Integer half =
+      has_masks ? Select((u & 0x10000) == 0, u.Constant(0x7fff), u.Constant(0x8000)) : (u.Shr(16) & 1) + 0x7fff;
+  return Select(f32 == f32, (u + half) & ~int64_t{0xffff}, u.Constant(kF32Nan));
 }
 
 // The same in one instruction, as 16 bits. It takes subnormals for zeros: these are rounded as numbers of the next
