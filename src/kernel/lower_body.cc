@@ -119,7 +119,9 @@ absl::StatusOr<Value> NestLowering::LowerOp(ValueId id) {
         KILN_ASSIGN_OR_RETURN(const std::vector<Value> state, EmitScalarLoop(&emitter, *op.instruction, operands));
         return state[op.literal_index];
       }
-      return EmitElementwise(&emitter, op.opcode, op.instruction, op.type, operands);
+      KILN_ASSIGN_OR_RETURN(Value value, EmitElementwise(&emitter, op.opcode, op.instruction, op.type, operands));
+      if (IsExactProduct(op)) MayJoinSum(value.value);
+      return value;
     }
     case OpKind::kExternal:
       return external_;

@@ -42,6 +42,21 @@ bool NestLowering::IsWidening(const Op& op) const {
          kernel_.ops[op.operands[0]].type == PrimitiveType::kBF16;
 }
 
+bool NestLowering::IsExactProduct(const Op& op) const {
+  return op.opcode == hlo::Opcode::kMultiply && op.type == PrimitiveType::kF32 &&
+         absl::c_all_of(op.operands, [&](ValueId id) { return IsWidening(kernel_.ops[id]); });
+}
+
+void NestLowering::MayJoinSum(llvm::Value* value) {
+  auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+  if (instruction != nullptr) instruction->setHasAllowContract(true);
+}
+
+bool NestLowering::JoinsSum(llvm::Value* value) {
+  const auto* product = llvm::dyn_cast<llvm::BinaryOperator>(value);
+  return product != nullptr && product->getOpcode() == llvm::Instruction::FMul && product->hasAllowContract();
+}
+
 Value NestLowering::WidenPairs(const Value& pairs) {
   constexpr uint64_t kHalf = 16;
   auto* words_type = llvm::FixedVectorType::get(b_.getInt32Ty(), static_cast<unsigned>(vector_->lanes() / 2));

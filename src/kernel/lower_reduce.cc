@@ -52,6 +52,7 @@ absl::StatusOr<std::vector<Value>> NestLowering::Combine(const Reduce& reduce, S
     for (size_t i = 0; i < elements.size(); ++i) {
       KILN_ASSIGN_OR_RETURN(Value one, EmitElementwise(emitter, reduce.combine_opcodes[i], nullptr,
                                                        accumulators[i].type, {accumulators[i], elements[i]}));
+      if (reduce.combine_opcodes[i] == hlo::Opcode::kAdd && JoinsSum(elements[i].value)) MayJoinSum(one.value);
       combined.push_back(one);
     }
     return combined;

@@ -332,6 +332,12 @@ class NestLowering {
   // Whether a reduce with lanes of its own takes what it loads in pairs: bf16 alone, which is widened at once.
   bool TakesPairs(const Reduce& reduce, const ReduceSchedule& schedule) const;
   bool IsWidening(const Op& op) const;  // of bf16 to f32
+
+  // A product of two bf16 in f32 is exact: adding it in one instruction rounds as two do. Both have to say that they
+  // may.
+  bool IsExactProduct(const Op& op) const;
+  static void MayJoinSum(llvm::Value* value);
+  static bool JoinsSum(llvm::Value* value);
   // bf16 as f32: first the even lanes, then the odd ones. A mask of lanes in that order.
   Value WidenPairs(const Value& pairs);
   llvm::Value* InPairs(llvm::Value* mask);
