@@ -705,16 +705,6 @@ TEST_F(GemmTest, StreamedMatrices) {
   }
 }
 
-TEST_F(GemmTest, SmallProductsAreNotCutForManyThreads) {
-  const auto tasks = [&](int64_t size, int threads) {
-    const GemmSpec spec = Make(PrimitiveType::kF32, PrimitiveType::kF32, PrimitiveType::kF32, size, size, size, 0, 0, 0);
-    return PlanGemm(spec, "gemm", threads)->phases.back().tasks;
-  };
-  // Each of 16 tasks packed all of rhs, for some microseconds' work that one or two threads do.
-  EXPECT_LE(tasks(64, 16), 4);
-  EXPECT_GE(tasks(1024, 16), 16);
-}
-
 // max(product + bias[n] + residual[m, n], 0), with the residual in the place of the result.
 TEST_F(GemmTest, EpilogueRunsOnRegisters) {
   for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{{5, 37, 11},
