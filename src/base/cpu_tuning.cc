@@ -201,12 +201,12 @@ constexpr CpuTuning MakeHalved() {
 constexpr CpuTuning MakeIntel() {
   CpuTuning row = MakeOlder();
   row.name = "intel";
+  row.description = "vectors of 64 bytes: an Emerald Rapids server, two cores, 2 MB of L2 cache each";
   // Three megabytes added up take one thread 200 to 230 microseconds, and 14 to 22 once each has its part in its cache.
   row.threads.far_bytes_per_nanosecond = 15;
   // Of sixteen CPUs every two are 75 ns apart, and a worker begins after 400 though it is no farther: sharing_bench, a
   // stencil of 6.5 microseconds takes two threads 5.7, one of 14 takes them 10, one of 24 16.
   row.threads.share_far_nanoseconds = 6000;
-  row.description = "vectors of 64 bytes: an Emerald Rapids server, two cores, 2 MB of L2 cache each";
   // Rows a page apart share a set of the L1 cache: `gemm_bench f32 M 1024 K` with M of 128 and 256 and K of 1024 and
   // 4096 takes 0.92 of the time where rhs is packed.
   row.products.placed_rows = 96;
