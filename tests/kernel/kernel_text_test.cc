@@ -1,6 +1,8 @@
 // Kernels of a few instructions and fusions as text: what the index maps of ops make of each other.
 #include <string>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gtest/gtest.h"
 #include "src/kernel/kernel_builder.h"
 #include "tests/hlo_test_util.h"
@@ -134,36 +136,33 @@ ENTRY main {
 }
 
 // The nest of a scatter of 4096 rows of `columns`.
-std::string ScatterNest(int64_t columns, int threads) {
-  const std::string row = std::to_string(columns);
-  const std::string text = KernelText(
-      R"(HloModule m
+std::string ScatterNest(absl::string_view type, int64_t columns, int threads) {
+  const std::string text = KernelText(absl::StrReplaceAll(R"(HloModule m
 add {
-  a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT r = f32[] add(a, b)
+  a = TYPE[] parameter(0)
+  b = TYPE[] parameter(1)
+  ROOT r = TYPE[] add(a, b)
 }
 ENTRY main {
-  x = f32[100,)" +
-          row + R"(] parameter(0)
+  x = TYPE[100,ROW] parameter(0)
   i = s32[4096,1] parameter(1)
-  u = f32[4096,)" +
-          row + R"(] parameter(2)
-  ROOT y = f32[100,)" +
-          row +
-          R"(] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add
+  u = TYPE[4096,ROW] parameter(2)
+  ROOT y = TYPE[100,ROW] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add
 })",
-      threads);
+                                                          {{"TYPE", type}, {"ROW", absl::StrCat(columns)}}),
+                                      threads);
   const size_t begin = text.find("nest");
   return text.substr(begin, text.find('\n', begin) - begin);
 }
 
 TEST(KernelTextTest, ThreadsShareTheWindowsOfAScatter) {
-  EXPECT_EQ(ScatterNest(96, /*threads=*/4), "nest parallel i0 in 3 serial i1 in 4096 serial i2 in 32");
-  EXPECT_EQ(ScatterNest(96, /*threads=*/1), "nest serial i0 in 4096 serial i1 in 96");
+  EXPECT_EQ(ScatterNest("bf16", 192, /*threads=*/4), "nest parallel i0 in 3 serial i1 in 4096 serial i2 in 64");
+  EXPECT_EQ(ScatterNest("bf16", 192, /*threads=*/1), "nest serial i0 in 4096 serial i1 in 192");
   // Too short, and with no part of as many lines.
-  EXPECT_EQ(ScatterNest(32, /*threads=*/4), "nest serial i0 in 4096 serial i1 in 32");
-  EXPECT_EQ(ScatterNest(67, /*threads=*/4), "nest serial i0 in 4096 serial i1 in 67");
+  EXPECT_EQ(ScatterNest("bf16", 64, /*threads=*/4), "nest serial i0 in 4096 serial i1 in 64");
+  EXPECT_EQ(ScatterNest("bf16", 131, /*threads=*/4), "nest serial i0 in 4096 serial i1 in 131");
+  // Memory's traffic and little else.
+  EXPECT_EQ(ScatterNest("f32", 96, /*threads=*/4), "nest serial i0 in 4096 serial i1 in 96");
 }
 
 }  // namespace
