@@ -43,8 +43,9 @@ class ThreadPool {
   // the last, from the calling thread and idle workers, and returns when all are done. May be called from inside a task
   // (nested calls share the same workers and cannot deadlock: the caller always makes progress by itself).
   // `nanoseconds` is what all of it takes one thread: work shorter than waking a thread is shared with workers that are
-  // still awake, and wakes them only now and then, when much of it has gone by. Workers that begin late, since their
-  // CPUs are far from the caller's (Handover), have no part in short work.
+  // still awake, and wakes them only now and then, when much of it has gone by. As many workers have a part in it as it
+  // repays, the first ones by number, and none in short work where they begin late since their CPUs are far from the
+  // caller's (Handover).
   using RangeTask = void (*)(void* closure, int64_t begin, int64_t end);
   void ParallelFor(int64_t count, int64_t grain, RangeTask task, void* closure,
                    int64_t nanoseconds = std::numeric_limits<int64_t>::max());

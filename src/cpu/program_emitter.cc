@@ -205,7 +205,7 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
       return Unimplemented(instruction->Describe(), ": no code is generated for this operation");
     }
     auto scheduled = std::make_shared<ScheduledKernel>();
-    absl::StatusOr<kernel::Kernel> kernel = kernel::BuildKernel(*instruction, threads_);
+    absl::StatusOr<kernel::Kernel> kernel = kernel::BuildKernel(*instruction);
     if (absl::IsResourceExhausted(kernel.status()) && instruction->opcode() == Opcode::kFusion) {
       oversized_.push_back(instruction);
       continue;

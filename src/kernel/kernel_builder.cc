@@ -103,32 +103,9 @@ std::vector<int64_t> BatchDimensionsOfUpdates(const hlo::ScatterAttributes& attr
   return batches;
 }
 
-// Into how many parts the last dimension of the scatter's windows is divided, for tasks that each go over all updates:
-// windows that begin at its first element do not meet in different parts of it. 1 where it is too short, there are few
-// updates, or these are no more than memory's traffic: what one thread asks ahead of its part of a row is the next
-// one's, so that 32,768 rows of 128 f32 took 1.25 times as long in two parts, and 4 times while CPUs were far. Rows of
-// 768 bf16, which are rounded, take 0.73 of the time.
-int64_t PartsOfWindows(const hlo::ScatterAttributes& attributes, const hlo::Shape& operand, const hlo::Shape& updates,
-                       int threads) {
-  constexpr int64_t kLeastElements = int64_t{1} << 16, kPartBytes = 128;
-  const int64_t last = updates.rank() - 1;
-  if (attributes.update_window_dims.empty() || attributes.update_window_dims.back() != last ||
-      absl::c_linear_search(attributes.inserted_window_dims, operand.rank() - 1) ||
-      absl::c_linear_search(attributes.input_batching_dims, operand.rank() - 1) ||
-      absl::c_linear_search(attributes.scatter_dims_to_operand_dims, operand.rank() - 1) ||
-      updates.element_count() < kLeastElements || !hlo::IsFloating(operand.element_type()) ||
-      hlo::BitWidth(operand.element_type()) >= 32) {
-    return 1;
-  }
-  const int64_t columns = updates.dimensions(last);
-  int64_t parts = std::min(columns * hlo::ByteWidth(operand.element_type()) / kPartBytes, int64_t{threads});
-  while (parts > 1 && columns % parts != 0) --parts;
-  return std::max<int64_t>(parts, 1);
-}
-
 // A loop over the updates in order; each is combined with the element that it meets, if that exists. Batches, in front,
-// do not meet, nor do parts of windows.
-absl::Status EmitScatter(BodyBuilder* body, const Instruction* scatter, int first_output, int threads) {
+// do not meet.
+absl::Status EmitScatter(BodyBuilder* body, const Instruction* scatter, int first_output) {
   const auto& attributes = scatter->Get<hlo::ScatterAttributes>();
   const int64_t count = (scatter->operand_count() - 1) / 2;
   const hlo::Shape& operand = scatter->operand(0)->shape();
@@ -147,16 +124,9 @@ absl::Status EmitScatter(BodyBuilder* body, const Instruction* scatter, int firs
   }
   std::vector<int64_t> extents;
   for (int64_t d : order) extents.push_back(updates.dimensions(d));
-  const int64_t parts = PartsOfWindows(attributes, operand, updates, threads);
-  const size_t parallel = batches + (parts > 1 ? 1 : 0);
-  if (parts > 1) {
-    extents.back() /= parts;
-    extents.insert(extents.begin() + static_cast<int64_t>(batches), parts);
-  }
-  KILN_ASSIGN_OR_RETURN(Index variables, body->BeginNest(extents, LoopKind::kSerial, static_cast<int>(parallel)));
+  KILN_ASSIGN_OR_RETURN(Index variables, body->BeginNest(extents, LoopKind::kSerial, static_cast<int>(batches)));
   Index index(order.size());
-  for (size_t i = 0; i < order.size(); ++i) index[order[i]] = variables[i + (i < batches ? 0 : parallel - batches)];
-  if (parts > 1) index[order.back()] = index[order.back()] + variables[batches] * extents.back();
+  for (size_t i = 0; i < order.size(); ++i) index[order[i]] = variables[i];
   auto [at, batch, dimensions] =
       PlaceInWindow({attributes.update_window_dims, attributes.inserted_window_dims, attributes.input_batching_dims,
                      attributes.scatter_indices_batching_dims, attributes.index_vector_dim},
@@ -437,7 +407,7 @@ absl::StatusOr<Kernel> BuildOperand(const Instruction& fusion, const Instruction
   return kernel;
 }
 
-absl::StatusOr<Kernel> BuildKernel(const Instruction& instruction, int threads) {
+absl::StatusOr<Kernel> BuildKernel(const Instruction& instruction) {
   Kernel kernel;
   kernel.name = instruction.name();
   BodyBuilder body(&kernel);
@@ -462,7 +432,7 @@ absl::StatusOr<Kernel> BuildKernel(const Instruction& instruction, int threads) 
     if (leaf->opcode() == Opcode::kScatter) {
       end = i + static_cast<size_t>(leaf->shape().leaf_count());
       for (size_t k = i; k < end; ++k) kernel.parameters[first_output + k].is_updated = true;
-      KILN_RETURN_IF_ERROR(EmitScatter(&body, leaf, output, threads));
+      KILN_RETURN_IF_ERROR(EmitScatter(&body, leaf, output));
       continue;
     }
     if (leaf->opcode() == Opcode::kDynamicUpdateSlice && InPlaceOperand(instruction, i) >= 0) {

@@ -22,12 +22,9 @@ bool HasKernel(hlo::Opcode opcode);
 // no input for that operand's old value: the output parameter `is_updated`, and the caller puts the old value there
 // first (InPlaceOperand says which operand that is). All shapes must be row-major.
 //
-// `threads`: into how many parts windows of large scatters are divided at the most, for tasks; each part goes over all
-// updates, which more parts than threads are slower with.
-//
 // Fails with UNIMPLEMENTED for an op without a kernel, RESOURCE_EXHAUSTED when the body would grow past a few thousand
 // ops.
-absl::StatusOr<Kernel> BuildKernel(const hlo::Instruction& instruction, int threads = 1);
+absl::StatusOr<Kernel> BuildKernel(const hlo::Instruction& instruction);
 
 // A loop around an epilogue: it counts through all of `parts`, the first one slowest, and adds `offset` and `scale`
 // times the position in a part to the index of that dimension.

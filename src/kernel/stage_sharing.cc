@@ -32,9 +32,11 @@ using OpKey = std::tuple<OpKind, hlo::PrimitiveType, hlo::Opcode, const hlo::Ins
 
 // Instructions that round to bf16 beside the op's own, less those that narrow and widen what is kept: at all five of
 // them keeping centred rows took 1.12 of the time, at three log-softmax takes 0.91 and unit vectors 0.94.
-double RoundingCost(const Op& op) {
+double RoundingSaved(const Op& op) {
   constexpr double kOfRounding = 3;
-  return op.kind == OpKind::kElementwise && op.type == hlo::PrimitiveType::kBF16 ? kOfRounding : 0;
+  const bool rounds = op.kind == OpKind::kElementwise && op.type == hlo::PrimitiveType::kBF16 &&
+                      ComputeWidth(Target::kCpu, op) > hlo::ByteWidth(op.type);
+  return rounds ? kOfRounding : 0;
 }
 
 class Sharer {
@@ -238,7 +240,7 @@ class Sharer {
       for (const Statement& statement : stages[s].block->statements) {
         if (statement.kind != Kind::kOp || (kernel_.ops[statement.index].loops & own) == 0) continue;
         const Op& op = kernel_.ops[statement.index];
-        double cost = OpCost(op) + RoundingCost(op);
+        double cost = OpCost(op) + RoundingSaved(op);
         for (ValueId operand : op.operands) {
           if (const auto it = cost_.find(operand); it != cost_.end()) cost += it->second;
         }

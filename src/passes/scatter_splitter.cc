@@ -10,7 +10,7 @@ namespace kiln::passes {
 namespace {
 
 constexpr int64_t kMaxParts = 4;             // each a load of the kernel that combines them
-constexpr int64_t kMinUpdates = 16 << 10;    // of a part, some fifteen microseconds,
+constexpr int64_t kMinUpdates = 4096;        // of a part, some microseconds,
 constexpr int64_t kUpdatesPerElement = 2;    // of its array, which is filled and read once more
 constexpr int64_t kMaxPartBytes = 64 << 10;  // of all parts
 constexpr int64_t kMinPartBytes = 64;        // neighbours in one line would take it from each other

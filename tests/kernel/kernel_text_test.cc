@@ -1,8 +1,6 @@
 // Kernels of a few instructions and fusions as text: what the index maps of ops make of each other.
 #include <string>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "gtest/gtest.h"
 #include "src/kernel/kernel_builder.h"
 #include "tests/hlo_test_util.h"
@@ -11,9 +9,9 @@ namespace kiln::kernel {
 namespace {
 
 // The kernel of the root of `text`'s entry.
-std::string KernelText(const std::string& text, int threads = 1) {
+std::string KernelText(const std::string& text) {
   auto module = ParseOrDie(text);
-  auto kernel = BuildKernel(*module->entry()->root(), threads);
+  auto kernel = BuildKernel(*module->entry()->root());
   return kernel.ok() ? ToString(*kernel) : kernel.status().ToString();
 }
 
@@ -133,36 +131,6 @@ ENTRY main {
 })");
   EXPECT_NE(text.find("select"), std::string::npos) << text;
   EXPECT_EQ(text.find("nest"), text.rfind("nest")) << text;
-}
-
-// The nest of a scatter of 4096 rows of `columns`.
-std::string ScatterNest(absl::string_view type, int64_t columns, int threads) {
-  const std::string text = KernelText(absl::StrReplaceAll(R"(HloModule m
-add {
-  a = TYPE[] parameter(0)
-  b = TYPE[] parameter(1)
-  ROOT r = TYPE[] add(a, b)
-}
-ENTRY main {
-  x = TYPE[100,ROW] parameter(0)
-  i = s32[4096,1] parameter(1)
-  u = TYPE[4096,ROW] parameter(2)
-  ROOT y = TYPE[100,ROW] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add
-})",
-                                                          {{"TYPE", type}, {"ROW", absl::StrCat(columns)}}),
-                                      threads);
-  const size_t begin = text.find("nest");
-  return text.substr(begin, text.find('\n', begin) - begin);
-}
-
-TEST(KernelTextTest, ThreadsShareTheWindowsOfAScatter) {
-  EXPECT_EQ(ScatterNest("bf16", 192, /*threads=*/4), "nest parallel i0 in 3 serial i1 in 4096 serial i2 in 64");
-  EXPECT_EQ(ScatterNest("bf16", 192, /*threads=*/1), "nest serial i0 in 4096 serial i1 in 192");
-  // Too short, and with no part of as many lines.
-  EXPECT_EQ(ScatterNest("bf16", 64, /*threads=*/4), "nest serial i0 in 4096 serial i1 in 64");
-  EXPECT_EQ(ScatterNest("bf16", 131, /*threads=*/4), "nest serial i0 in 4096 serial i1 in 131");
-  // Memory's traffic and little else.
-  EXPECT_EQ(ScatterNest("f32", 96, /*threads=*/4), "nest serial i0 in 4096 serial i1 in 96");
 }
 
 }  // namespace
