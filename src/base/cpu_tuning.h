@@ -161,11 +161,13 @@ struct RowTuning {
   double sort_byte_nanoseconds;
   double vector_sort_byte_nanoseconds;  // the same where keys alone are sorted in registers,
   double rank_nanoseconds;              // per element that it is compared with in a short row,
+  double network_nanoseconds;           // per comparison of vectors in a network for rows side by side,
+  double network_moved_nanoseconds;     // and per element that goes to them and back,
   double gather_nanoseconds;            // per array that follows the keys,
   double merge_base_nanoseconds;        // and where a comparator is called
   double merge_level_nanoseconds;
   double selection_nanoseconds;  // per element that a selection looks at,
-  double selected_nanoseconds;   // and per element that it gives
+  double selected_nanoseconds;   // and per element that it gives, and one more
   int64_t selection_size;        // more of a row than this are selected by sorting it, if they are a sixteenth of it
 };
 

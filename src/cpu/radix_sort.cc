@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -17,29 +18,21 @@
 #include "src/base/thread_pool.h"
 #include "src/cpu/bucket_sort.h"
 #include "src/cpu/key_coder.h"
+#include "src/cpu/row_network.h"
+#include "src/cpu/row_sort_plan.h"
 #include "src/cpu/vector_sort.h"
 
 namespace kiln::cpu {
 namespace {
 
-constexpr int64_t kMaxStripes = 16;
 constexpr int64_t kMaxChunks = 16;
 // Buckets that a long row is divided into: by so many bits at most.
 constexpr int kMaxBucketBits = 12;
-// Buckets get a quarter of the row to be sorted in, divided among threads, but not more than this.
-constexpr int64_t kBucketRoom = 4;
-constexpr int64_t kMaxRoomBytes = int64_t{2} << 20;
 // Where elements are in the way of the sorted ones, there are fewer, and keys go there so many at a time.
 constexpr int kMaxInPlaceBits = 10;
 constexpr int64_t kBlock = 128;
-// Bytes of neighbouring columns that are sorted together, and the share of the array that their copies take.
-constexpr int64_t kColumnBytes = 32;
-constexpr int64_t kColumnShare = 8;
 // Shorter stretches are gathered by one thread.
 constexpr int64_t kMinGathered = 1 << 12;
-constexpr int64_t kAlignment = 64;
-
-int64_t Aligned(int64_t bytes) { return RoundUp(bytes, kAlignment); }
 
 // What moves together: a key, and either the element of the only other array or the position in the row.
 template <typename Key, typename Value>
@@ -52,115 +45,6 @@ template <typename Key>
 struct Element<Key, void> {
   Key key;
 };
-
-// How the arrays beside the keys follow them.
-enum class Carry { kNothing, kWord, kDoubleWord, kPosition };
-
-// Long rows go by buckets.
-bool ByBuckets(const RowSortShape& shape) { return shape.size >= Tuning().rows.sort_divided_size; }
-
-Carry CarryOf(const RowSortShape& shape) {
-  if (shape.array_count == 1) return Carry::kNothing;
-  if (ByBuckets(shape)) return Carry::kPosition;
-  if (shape.array_count == 2 && shape.widths[1] == 4) return Carry::kWord;
-  if (shape.array_count == 2 && shape.widths[1] == 8) return Carry::kDoubleWord;
-  return Carry::kPosition;
-}
-
-int64_t ElementBytes(const RowSortShape& shape) {
-  switch (CarryOf(shape)) {
-    case Carry::kNothing:
-      return shape.key_width;
-    case Carry::kDoubleWord:
-      return 16;
-    default:
-      return shape.key_width == 8 ? 16 : 8;
-  }
-}
-
-bool DividesRows(const RowSortShape& shape) { return shape.inner == 1 && ByBuckets(shape) && shape.rows < kMaxStripes; }
-
-// Whether keys do not tell elements of different bits apart.
-bool Merges(const RowSortShape& shape) { return shape.code.order >= analysis::KeyOrder::kZerosEqual; }
-
-// Where buckets are sorted: keys, or two words for each with its position.
-int64_t RoomBytes(const RowSortShape& shape) {
-  const int64_t item = CarryOf(shape) == Carry::kNothing ? shape.key_width : 16;
-  return std::min(Aligned(shape.size / kBucketRoom * item), kMaxRoomBytes);
-}
-
-// The array whose sorted elements are gathered last, since the positions are in their memory, or are what is asked for;
-// 0: none has room.
-int64_t PositionsArray(const RowSortShape& shape) {
-  if (shape.positions != 0) return shape.positions;
-  int64_t array = shape.array_count - 1;
-  while (array > 0 && shape.widths[array] < 4) --array;
-  return array;
-}
-
-// Whether elements of other arrays are gathered by position.
-bool Gathers(const RowSortShape& shape) {
-  return CarryOf(shape) == Carry::kPosition && (shape.positions == 0 || shape.array_count > 2);
-}
-
-int64_t RowBytes(const RowSortShape& shape) { return Aligned(shape.size * shape.key_width); }
-
-// Where elements move: two rows of them, one where only keys do, room for buckets of long rows.
-int64_t SpareBytes(const RowSortShape& shape) {
-  if (ByBuckets(shape)) return RoomBytes(shape);
-  return Aligned(shape.size * ElementBytes(shape)) * (CarryOf(shape) == Carry::kNothing ? 1 : 2);
-}
-
-// A row of any other array than the keys, which are gathered by position from there where they are in the way.
-int64_t MovedBytes(const RowSortShape& shape) {
-  if (!Gathers(shape)) return 0;
-  const int64_t bytes = Aligned(shape.size * *std::max_element(shape.widths + 1, shape.widths + shape.array_count));
-  const int64_t others = SpareBytes(shape) + (shape.positions == 0 ? Aligned(4 * shape.size) : 0) + RowBytes(shape);
-  return bytes + others <= analysis::kMaxWorkspaceBytes ? bytes : 0;
-}
-
-int64_t PositionBytes(const RowSortShape& shape) {
-  if (!Gathers(shape) || shape.positions != 0) return 0;
-  return PositionsArray(shape) == 0 || MovedBytes(shape) > 0 ? Aligned(4 * shape.size) : 0;
-}
-
-// The elements of a row that is sorted in place and that are needed afterwards, or in the way, where that is little.
-int64_t CopyBytes(const RowSortShape& shape) {
-  const bool fits =
-      RoomBytes(shape) + PositionBytes(shape) + MovedBytes(shape) + RowBytes(shape) <= analysis::kMaxWorkspaceBytes;
-  const bool needed = shape.inner > 1 || (ByBuckets(shape) ? fits : Merges(shape));
-  return needed ? RowBytes(shape) : 0;
-}
-
-// Columns that are sorted in copies side by side; none where rows are contiguous.
-int64_t ColumnsTogether(const RowSortShape& shape) {
-  return shape.inner == 1 ? 0 : std::min(kColumnBytes / shape.key_width, shape.inner);
-}
-
-// From one to the next, not a multiple of a page.
-int64_t ColumnBytes(const RowSortShape& shape) { return RowBytes(shape) + kAlignment; }
-
-// The spare rows, the positions where no result has room for them, a row of another array, the columns, and a copy.
-int64_t StripeBytes(const RowSortShape& shape) {
-  return SpareBytes(shape) + PositionBytes(shape) + MovedBytes(shape) + ColumnsTogether(shape) * ColumnBytes(shape) +
-         CopyBytes(shape);
-}
-
-// What is sorted at a time: rows, or columns side by side.
-int64_t Groups(const RowSortShape& shape) {
-  if (shape.inner == 1) return shape.rows;
-  const int64_t together = ColumnsTogether(shape);
-  return shape.rows / shape.inner * CeilDivide(shape.inner, together);
-}
-
-// Rows that may be under way at once.
-int64_t Stripes(const RowSortShape& shape) {
-  if (shape.rows == 0 || DividesRows(shape) || RowSortNanoseconds(shape) < Tuning().threads.wake_nanoseconds) return 1;
-  int64_t most = analysis::kMaxWorkspaceBytes;
-  if (shape.inner > 1) most = std::min(most, shape.rows * shape.size * shape.key_width / kColumnShare);
-  const int64_t fitting = std::max<int64_t>(most / std::max<int64_t>(StripeBytes(shape), 1), 1);
-  return std::min({Groups(shape), kMaxStripes, 2 * shape.threads, fitting});
-}
 
 int Threads(const ProgramContext& context) {
   if (context.pool == nullptr) return 1;
@@ -252,7 +136,7 @@ class RadixSorter {
       std::vector<Key> keys(size), sorted(size);
       std::vector<uint32_t> positions(size);
       coder_.ToKeys(elements->data(), size, keys.data());
-      const int64_t spare_bytes = Aligned(2 * size * static_cast<int64_t>(sizeof(Element<Key, uint32_t>)));
+      const int64_t spare_bytes = SortAligned(2 * size * static_cast<int64_t>(sizeof(Element<Key, uint32_t>)));
       const std::unique_ptr<char[]> spare(new char[spare_bytes]);
       RadixSorter<Key, uint32_t>(context_, chunks_, size, KeyCode(), spare.get(), spare_bytes)
           .Sort(keys.data(), nullptr, sorted.data(), positions.data());
@@ -407,7 +291,8 @@ class RadixSorter {
       const int64_t begin = blocks * chunk / chunks_ * kBlock;
       const int64_t end = chunk + 1 == chunks_ ? size_ : blocks * (chunk + 1) / chunks_ * kBlock;
       Collected& own = collected[chunk];
-      char* memory = reinterpret_cast<char*>(spare_[0]) + chunk * (spare_bytes_ / chunks_ / kAlignment * kAlignment);
+      char* memory =
+          reinterpret_cast<char*>(spare_[0]) + chunk * (spare_bytes_ / chunks_ / kSortAlignment * kSortAlignment);
       own = {reinterpret_cast<Key*>(memory), reinterpret_cast<uint32_t*>(memory + collected_keys * sizeof(Word)),
              std::vector<uint32_t>(buckets)};
       for (int64_t i = begin, written = begin; i < end; ++i) {
@@ -619,6 +504,34 @@ void GatherRow(ProgramContext* context, int chunks, int64_t width, const void* f
   }
 }
 
+// Rows from `row` on by the network; false where keys lose bits.
+template <typename Key, typename At>
+bool SortTogether(ProgramContext* context, const RowSortShape& shape, const RowNetwork& network, int64_t row,
+                  int64_t count, At at) {
+  std::array<uint32_t, kMaxNetworkRows * kNetworkSize> positions;
+  if (!SortRowBlock(network, {count, 1}, KeyMasks<Key>(shape.code), reinterpret_cast<const Key*>(at(0, row)),
+                    reinterpret_cast<Key*>(at(shape.array_count, row)),
+                    shape.array_count > 1 ? positions.data() : nullptr)) {
+    return false;
+  }
+  for (int64_t array = 1; array < shape.array_count; ++array) {
+    const int64_t width = shape.widths[array], bytes = shape.size * width;
+    for (int64_t r = 0; r < count; ++r) {
+      const uint32_t* own = positions.data() + r * shape.size;
+      const char* from = at(array, row + r);
+      char* to = at(shape.array_count + array, row + r);
+      std::array<char, kNetworkSize * sizeof(DoubleQuadWord)> moved;
+      if (array == shape.positions) {
+        std::memcpy(to, own, bytes);
+        continue;
+      }
+      if (from == to) from = static_cast<char*>(std::memcpy(moved.data(), from, bytes));
+      GatherRow(context, 1, width, from, to, own, shape.size);
+    }
+  }
+  return true;
+}
+
 template <typename Key, typename Value>
 void SortAll(ProgramContext* context, const RowSortShape& shape, const void* const* arrays, char* scratch) {
   using Sorter = RadixSorter<Key, Value>;
@@ -629,6 +542,8 @@ void SortAll(ProgramContext* context, const RowSortShape& shape, const void* con
     const int64_t width = shape.widths[array % shape.array_count];
     return static_cast<char*>(const_cast<void*>(arrays[array])) + row * shape.size * width;
   };
+  std::optional<RowNetwork> network;
+  if (ByNetwork(shape)) network.emplace(shape.size);
   auto columns = [&](int64_t index) {
     if constexpr (!Sorter::kCarries) {
       char* spare = scratch + index * StripeBytes(shape);
@@ -643,6 +558,10 @@ void SortAll(ProgramContext* context, const RowSortShape& shape, const void* con
         const int64_t offset = group / across * shape.size * shape.inner + first;
         const Key* source = static_cast<const Key*>(arrays[0]) + offset;
         Key* result = static_cast<Key*>(const_cast<void*>(arrays[1])) + offset;
+        if (network &&
+            SortRowBlock(*network, {count, shape.inner}, KeyMasks<Key>(shape.code), source, result, nullptr)) {
+          continue;
+        }
         auto load = [&](auto columns) {
           for (int64_t i = 0; i < shape.size; ++i) {
             for (int64_t c = 0; c < columns; ++c) rows[c * stride + i] = source[i * shape.inner + c];
@@ -669,7 +588,7 @@ void SortAll(ProgramContext* context, const RowSortShape& shape, const void* con
   auto stripe = [&](int64_t index) {
     char* memory = scratch + index * StripeBytes(shape);
     Sorter sorter(context, chunks, shape.size, shape.code, memory, spare_bytes);
-    for (int64_t row = shape.rows * index / stripes; row < shape.rows * (index + 1) / stripes; ++row) {
+    const auto sort = [&](int64_t row) {
       const auto* keys = reinterpret_cast<const Key*>(at(0, row));
       auto* sorted_keys = reinterpret_cast<Key*>(at(shape.array_count, row));
       Key* copy = nullptr;
@@ -685,7 +604,7 @@ void SortAll(ProgramContext* context, const RowSortShape& shape, const void* con
                               : at(shape.array_count + host, row) + (shape.widths[host] - 4) * shape.size;
         }
         sorter.Sort(keys, values, sorted_keys, reinterpret_cast<Value*>(sorted_values), copy);
-        if (!by_position) continue;
+        if (!by_position) return;
         auto gather = [&](int64_t array) {
           char *from = at(array, row), *to = at(shape.array_count + array, row);
           if (from == to) {
@@ -703,6 +622,12 @@ void SortAll(ProgramContext* context, const RowSortShape& shape, const void* con
       } else {
         sorter.Sort(keys, nullptr, sorted_keys, nullptr, copy);
       }
+    };
+    const int64_t end = shape.rows * (index + 1) / stripes, together = network ? RowsTogether(shape) : 1;
+    for (int64_t row = shape.rows * index / stripes; row < end; row += together) {
+      const int64_t count = std::min(together, end - row);
+      if (network && SortTogether<Key>(context, shape, *network, row, count, at)) continue;
+      for (int64_t r = 0; r < count; ++r) sort(row + r);
     }
   };
   if (stripes == 1) return stripe(0);
@@ -722,27 +647,6 @@ void SortAll(ProgramContext* context, const RowSortShape& shape, const void* con
 }
 
 }  // namespace
-
-bool SortsInPlace(const RowSortShape& shape, int64_t array) {
-  return array == 0 || CarryOf(shape) != Carry::kPosition || MovedBytes(shape) > 0;
-}
-
-int64_t RowSortScratchBytes(const RowSortShape& shape) { return Stripes(shape) * StripeBytes(shape); }
-
-double RowSortNanoseconds(const RowSortShape& shape) {
-  const RowTuning& costs = Tuning().rows;
-  if (CarryOf(shape) == Carry::kNothing && shape.key_width >= 4 && SortsInVectors()) {
-    return static_cast<double>(shape.rows) * static_cast<double>(shape.size) * costs.vector_sort_byte_nanoseconds *
-           static_cast<double>(shape.key_width);
-  }
-  const double per_element =
-      costs.sort_nanoseconds + (shape.size <= kRankedSize
-                                    ? costs.rank_nanoseconds * static_cast<double>(shape.size)
-                                    : costs.sort_byte_nanoseconds * static_cast<double>(shape.key_width));
-  const double gathered =
-      CarryOf(shape) == Carry::kPosition ? costs.gather_nanoseconds * static_cast<double>(shape.array_count) : 0.0;
-  return static_cast<double>(shape.rows) * static_cast<double>(shape.size) * (per_element + gathered);
-}
 
 void SortRows(ProgramContext* context, const RowSortShape* shape, const void* const* arrays, void* scratch) {
   ForKeysOf(shape->key_width,

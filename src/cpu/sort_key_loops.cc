@@ -2,12 +2,70 @@
 
 #include <cstring>
 
+#include "src/cpu/lane_squares.h"
 #include "src/cpu/vector_clones.h"
 
 namespace kiln::cpu {
 namespace {
 
-constexpr int64_t kVectorBytes = 64;
+constexpr int64_t kKeyVectorBytes = 64;
+
+template <typename Key>
+inline constexpr int kLanesOf = kKeyVectorBytes / sizeof(Key);
+template <typename Key>
+using Lanes = typename Several<Key, kLanesOf<Key>>::Type;
+
+// All bits of lanes whose highest one is set.
+template <typename V>
+KILN_INLINE V Negative(V bits) {
+  constexpr int kSign = 8 * sizeof(bits[0]) - 1;
+  return V{} - (bits >> kSign);
+}
+
+// function(vector) of vectors of `from` to `to`, which may be the same; the last one is filled up with zeros.
+template <typename Key, typename Function>
+KILN_INLINE void ForEachVector(const Key* from, int64_t size, Key* to, Function function) {
+  int64_t i = 0;
+  for (; i + kLanesOf<Key> <= size; i += kLanesOf<Key>) {
+    Lanes<Key> vector;
+    std::memcpy(&vector, from + i, kKeyVectorBytes);
+    vector = function(vector);
+    std::memcpy(to + i, &vector, kKeyVectorBytes);
+  }
+  if (i == size) return;
+  Lanes<Key> vector = {};
+  std::memcpy(&vector, from + i, (size - i) * sizeof(Key));
+  vector = function(vector);
+  std::memcpy(to + i, &vector, (size - i) * sizeof(Key));
+}
+
+template <typename Key>
+KILN_INLINE Key KeysOfVectors(const Key* row, int64_t size, const KeyMasks<Key>& masks, Key* keys) {
+  using V = Lanes<Key>;
+  V changed = {};
+  ForEachVector(
+      row, size, keys, [&](V bits) __attribute__((always_inline)) {
+        const V magnitude = bits & static_cast<Key>(~masks.sign);
+        const auto lost = reinterpret_cast<V>((magnitude == masks.zero) | (magnitude > masks.infinity));
+        const V one = reinterpret_cast<V>(magnitude != 0) & masks.nan;
+        changed |= lost & (bits ^ one);
+        bits = (lost & one) | (~lost & bits);
+        return bits ^ masks.all ^ (Negative(bits) & masks.of_negative);
+      });
+  Key any = 0;
+  for (int lane = 0; lane < kLanesOf<Key>; ++lane) any |= changed[lane];
+  return any;
+}
+
+template <typename Key>
+KILN_INLINE void VectorsOfKeys(const Key* keys, int64_t size, const KeyMasks<Key>& masks, Key* row) {
+  using V = Lanes<Key>;
+  ForEachVector(
+      keys, size, row, [&](V key) __attribute__((always_inline)) {
+        const V bits = key ^ masks.all;
+        return bits ^ (Negative(bits) & masks.of_negative);
+      });
+}
 
 inline uint32_t PartOfKey(uint32_t key, const KeyMasks<uint32_t>& masks) {
   const uint32_t bits = key ^ masks.all;
@@ -46,45 +104,27 @@ KILN_VECTOR_CLONES(void, FromComplexKeys, (const uint64_t* keys, int64_t size, K
   }                                                                                                   \
   KILN_VECTOR_CLONES(Key, ToKeys, (const Key* row, int64_t size, KeyMasks<Key> masks, Key* keys),     \
                      (row, size, masks, keys)) {                                                      \
-    constexpr int kSign = 8 * sizeof(Key) - 1;                                                        \
-    Key changed = 0;                                                                                  \
-    for (int64_t i = 0; i < size; ++i) {                                                              \
-      Key bits = row[i];                                                                              \
-      const Key magnitude = bits & ~masks.sign;                                                       \
-      if (magnitude == masks.zero || magnitude > masks.infinity) {                                    \
-        const Key one = magnitude == 0 ? Key{0} : masks.nan;                                          \
-        changed |= bits ^ one;                                                                        \
-        bits = one;                                                                                   \
-      }                                                                                               \
-      const Key negative = static_cast<Key>(-static_cast<Key>(bits >> kSign));                        \
-      keys[i] = bits ^ masks.all ^ (negative & masks.of_negative);                                    \
-    }                                                                                                 \
-    return changed;                                                                                   \
+    return KeysOfVectors(row, size, masks, keys);                                                     \
   }                                                                                                   \
   KILN_VECTOR_CLONES(void, FromKeys, (const Key* keys, int64_t size, KeyMasks<Key> masks, Key* row),  \
                      (keys, size, masks, row)) {                                                      \
-    constexpr int kSign = 8 * sizeof(Key) - 1;                                                        \
-    for (int64_t i = 0; i < size; ++i) {                                                              \
-      const Key bits = keys[i] ^ masks.all;                                                           \
-      const Key negative = static_cast<Key>(-static_cast<Key>(bits >> kSign));                        \
-      row[i] = bits ^ (negative & masks.of_negative);                                                 \
-    }                                                                                                 \
+    VectorsOfKeys(keys, size, masks, row);                                                            \
   }                                                                                                   \
   KILN_VECTOR_CLONES(void, RankRow, (const Key* row, int64_t size, Key* ranks), (row, size, ranks)) { \
-    typedef Key Vector __attribute__((vector_size(kVectorBytes)));                                    \
-    constexpr int kLanes = kVectorBytes / sizeof(Key);                                                \
+    typedef Key Vector __attribute__((vector_size(kKeyVectorBytes)));                                 \
+    constexpr int kLanes = kKeyVectorBytes / sizeof(Key);                                             \
     Key keys[kRankedSize] = {};                                                                       \
     std::memcpy(keys, row, size * sizeof(Key));                                                       \
     Vector places;                                                                                    \
     for (int lane = 0; lane < kLanes; ++lane) places[lane] = static_cast<Key>(lane);                  \
     for (int64_t begin = 0; begin < size; begin += kLanes, places += static_cast<Key>(kLanes)) {      \
       Vector own, before = {};                                                                        \
-      std::memcpy(&own, keys + begin, kVectorBytes);                                                  \
+      std::memcpy(&own, keys + begin, kKeyVectorBytes);                                               \
       for (int64_t j = 0; j < size; ++j) {                                                            \
         const Vector other = Vector{} + keys[j], place = Vector{} + static_cast<Key>(j);              \
         before -= reinterpret_cast<Vector>((other < own) | ((other == own) & (place < places)));      \
       }                                                                                               \
-      std::memcpy(ranks + begin, &before, kVectorBytes);                                              \
+      std::memcpy(ranks + begin, &before, kKeyVectorBytes);                                           \
     }                                                                                                 \
   }
 KILN_KEY_LOOPS(uint8_t)

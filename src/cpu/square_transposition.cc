@@ -93,6 +93,9 @@ KILN_INLINE void TransposeTiles(const Square<T>& square, int64_t rows, int64_t c
     if (rows == 2) return InterleaveRows<T, kSide, 2>(square, columns);
     if (rows == 4) return InterleaveRows<T, kSide, 4>(square, columns);
     if (rows == 8) return InterleaveRows<T, kSide, 8>(square, columns);
+    if constexpr (kSide > 16) {
+      if (rows == 16) return InterleaveRows<T, kSide, 16>(square, columns);
+    }
   }
   if (rows < kSide || columns < kSide) {
     if constexpr (kSide > 4) return TransposeTiles<T, kSide / 2, /*kStreams=*/false>(square, rows, columns);

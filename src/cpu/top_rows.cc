@@ -3,14 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <optional>
 
 #include "src/base/cpu_tuning.h"
 #include "src/base/rounding.h"
+#include "src/cpu/row_network.h"
 
 namespace kiln::cpu {
 namespace {
 
 constexpr int64_t kMaxStripes = 16;
+// Fewer rows are not sorted together.
+constexpr int64_t kMinNetworkRows = 4;
 
 // Few, so that the bound rises early.
 constexpr int64_t kSpareCandidates = 128;
@@ -101,9 +105,42 @@ void TopRow(int64_t size, int64_t k, const Key* elements, KeyMasks<Key> masks, C
     KeepCandidates(size, k, elements, masks, candidates);
   }
   for (int64_t i = 0; i < k; ++i) {
-    FromKeys(&candidates[i].key, 1, masks, &top[i]);
+    top[i] = candidates[i].key;
     positions[i] = candidates[i].position;
   }
+  FromKeys(top, k, masks, top);
+}
+
+double SelectionNanoseconds(const TopRowsShape& shape) {
+  const RowTuning& costs = Tuning().rows;
+  return costs.selection_nanoseconds * static_cast<double>(shape.size) +
+         costs.selected_nanoseconds * static_cast<double>(shape.k + 1);
+}
+
+double SortNanoseconds(const TopRowsShape& shape) {
+  return NetworkNanoseconds(shape.size, shape.key_width, /*with_positions=*/true);
+}
+
+// Short rows are sorted as a whole, many together, where that is no slower than to look for some.
+bool SortsRows(const TopRowsShape& shape) {
+  return shape.size > 1 && shape.size <= kNetworkSize && shape.rows >= kMinNetworkRows &&
+         SortNanoseconds(shape) < SelectionNanoseconds(shape);
+}
+
+// Of so many rows, which lie one behind the other. False where keys lose bits.
+template <typename Key>
+bool TopOfSorted(const RowNetwork& network, int64_t count, int64_t k, const Key* elements, KeyMasks<Key> masks,
+                 Key* top, int32_t* positions) {
+  std::array<Key, kMaxNetworkRows * kNetworkSize> sorted;
+  std::array<uint32_t, kMaxNetworkRows * kNetworkSize> order;
+  // The largest come first.
+  masks.all = static_cast<Key>(~masks.all);
+  if (!SortRowBlock(network, {count, 1}, masks, elements, sorted.data(), order.data())) return false;
+  for (int64_t row = 0; row < count; ++row) {
+    std::copy_n(sorted.data() + row * network.size(), k, top + row * k);
+    std::copy_n(order.data() + row * network.size(), k, positions + row * k);
+  }
+  return true;
 }
 
 int64_t CandidateBytes(int64_t key_width, int64_t k) {
@@ -119,12 +156,22 @@ void TopAll(ProgramContext* context, const TopRowsShape& shape, const void* keys
             char* scratch) {
   const int64_t stripes = TopStripes(shape);
   const KeyMasks<Key> masks(shape.code);
+  std::optional<RowNetwork> network;
+  if (SortsRows(shape)) network.emplace(shape.size);
+  const int64_t together = network ? NetworkRows(shape.key_width, /*with_positions=*/true) : 1;
   ForEach(context, stripes, [&](int64_t stripe) {
     char* memory = scratch + stripe * CandidateBytes(shape.key_width, shape.k);
-    for (int64_t row = shape.rows * stripe / stripes; row < shape.rows * (stripe + 1) / stripes; ++row) {
-      TopRow(shape.size, shape.k, static_cast<const Key*>(keys) + row * shape.size, masks,
-             reinterpret_cast<Candidate<Key>*>(memory), static_cast<Key*>(top) + row * shape.k,
-             positions + row * shape.k);
+    const int64_t end = shape.rows * (stripe + 1) / stripes;
+    for (int64_t first = shape.rows * stripe / stripes; first < end; first += together) {
+      const int64_t count = std::min(together, end - first);
+      const Key* rows = static_cast<const Key*>(keys) + first * shape.size;
+      Key* best = static_cast<Key*>(top) + first * shape.k;
+      int32_t* places = positions + first * shape.k;
+      if (network && TopOfSorted(*network, count, shape.k, rows, masks, best, places)) continue;
+      for (int64_t i = 0; i < count; ++i) {
+        TopRow(shape.size, shape.k, rows + i * shape.size, masks, reinterpret_cast<Candidate<Key>*>(memory),
+               best + i * shape.k, places + i * shape.k);
+      }
     }
   });
 }
@@ -136,9 +183,7 @@ int64_t TopRowsScratchBytes(const TopRowsShape& shape) {
 }
 
 double TopRowsNanoseconds(const TopRowsShape& shape) {
-  const RowTuning& costs = Tuning().rows;
-  return static_cast<double>(shape.rows) * (costs.selection_nanoseconds * static_cast<double>(shape.size) +
-                                            costs.selected_nanoseconds * static_cast<double>(shape.k));
+  return static_cast<double>(shape.rows) * (SortsRows(shape) ? SortNanoseconds(shape) : SelectionNanoseconds(shape));
 }
 
 void TopRows(ProgramContext* context, const TopRowsShape* shape, const void* keys, void* top, int32_t* positions,

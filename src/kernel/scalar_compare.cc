@@ -87,26 +87,46 @@ Real MinMaxOfHalves(Real x, Real y, bool is_max) {
   return kernel::Select(x.Compare(CmpInst::FCMP_UNO, y), x + y, (is_max ? i & j : i | j).AsReal());
 }
 
-// Compares bf16 by their bits where these tell: whether a number equals itself or a constant, or is on one side of zero.
-// Null where both are to be compared in f32. (Of f16 LLVM makes class tests of it, number by number.)
-llvm::Value* CompareBrains(const VectorBuilder& b, ComparisonDirection direction, llvm::Value* lhs, llvm::Value* rhs) {
-  constexpr int64_t kMagnitude = 0x7fff, kInfinity = 0x7f80, kSign = 0x8000;
-  Integer x(b, lhs), y(b, rhs);
+// The bits of halves or of bf16. Of f16 that it sees through, LLVM makes class tests number by number, so vectors of it
+// are fenced, and as pairs: infinity is nothing special there.
+Integer BitsOf(const VectorBuilder& b, PrimitiveType type, llvm::Value* value) {
+  if (type == PrimitiveType::kF16 && b.lanes > 1 && !llvm::isa<llvm::Constant>(value)) {
+    const int pairs = b.lanes / 2;
+    value = b.ir.CreateBitCast(value, llvm::FixedVectorType::get(b.ir.getFloatTy(), pairs));
+    value = b.ir.CreateArithmeticFence(value, value->getType());
+  }
+  return {b, b.ir.CreateBitCast(value, b.IntType(16))};
+}
+
+// Compares bf16 or f16 by their bits where these tell: whether a number equals itself or a constant, or is on one side
+// of zero. Null where both are to be compared in f32.
+llvm::Value* CompareByBits(const VectorBuilder& b, PrimitiveType type, ComparisonDirection direction, llvm::Value* lhs,
+                           llvm::Value* rhs) {
+  constexpr int64_t kMagnitude = 0x7fff, kSign = 0x8000;
+  const int64_t infinity = type == PrimitiveType::kF16 ? 0x7c00 : 0x7f80;
   const bool is_equality = direction == ComparisonDirection::kEq || direction == ComparisonDirection::kNe;
   const auto equal = [&](Mask mask) { return direction == ComparisonDirection::kEq ? mask : !mask; };
-  if (lhs == rhs) return is_equality ? equal((x & kMagnitude).Below(x.Constant(kInfinity + 1))).value() : nullptr;
-  if (is_equality && llvm::isa<llvm::Constant>(lhs)) std::swap(x, y);
-  const auto* constant = llvm::dyn_cast<llvm::Constant>(y.value());
+  if (lhs == rhs) {
+    if (!is_equality) return nullptr;
+    const Integer x = BitsOf(b, type, lhs);
+    return equal((x & kMagnitude).Below(x.Constant(infinity + 1))).value();
+  }
+  if (is_equality && llvm::isa<llvm::Constant>(lhs)) std::swap(lhs, rhs);
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(BitsOf(b, type, rhs).value());
   if (constant != nullptr && constant->getType()->isVectorTy()) constant = constant->getSplatValue();
   const auto* code = llvm::dyn_cast_or_null<llvm::ConstantInt>(constant);
   if (code == nullptr) return nullptr;
   const int64_t magnitude = static_cast<int64_t>(code->getZExtValue()) & kMagnitude;
   // Numbers from the smallest one to infinity, of one sign.
-  const auto beyond = [&](int64_t zero) { return (x - (zero + 1)).Below(x.Constant(kInfinity)).value(); };
+  const auto beyond = [&](int64_t zero) {
+    const Integer x = BitsOf(b, type, lhs);
+    return (x - (zero + 1)).Below(x.Constant(infinity)).value();
+  };
   if (magnitude == 0 && direction == ComparisonDirection::kGt) return beyond(0);
   if (magnitude == 0 && direction == ComparisonDirection::kLt) return beyond(kSign);
-  if (!is_equality || magnitude > kInfinity) return nullptr;
-  return equal(magnitude == 0 ? (x & kMagnitude) == 0 : x == y);
+  if (!is_equality || magnitude > infinity) return nullptr;
+  const Integer x = BitsOf(b, type, lhs);
+  return equal(magnitude == 0 ? (x & kMagnitude) == 0 : x == static_cast<int64_t>(code->getSExtValue())).value();
 }
 
 }  // namespace
@@ -169,8 +189,8 @@ absl::StatusOr<Value> ScalarEmitter::Compare(const hlo::Instruction& instruction
       if (type == PrimitiveType::kF16 && b_.target == Target::kCpu && HasHalfArithmetic()) {
         return pred(CompareHalves(attributes.direction, {b_, lhs.value}, {b_, rhs.value}));
       }
-      if (type == PrimitiveType::kBF16) {
-        llvm::Value* by_bits = CompareBrains(b_, attributes.direction, lhs.value, rhs.value);
+      if (type == PrimitiveType::kBF16 || (type == PrimitiveType::kF16 && b_.target == Target::kCpu)) {
+        llvm::Value* by_bits = CompareByBits(b_, type, attributes.direction, lhs.value, rhs.value);
         if (by_bits != nullptr) return pred(by_bits);
       }
       return pred(b_.ir.CreateFCmp(FloatPredicate(attributes.direction), Widen(lhs), Widen(rhs)));

@@ -1,6 +1,8 @@
 // Conversions between all element types, the narrow floats among them by integer operations that keep subnormals.
 #include <cmath>
 
+#include "llvm/IR/IntrinsicsX86.h"
+#include "src/base/isa_level.h"
 #include "src/hlo/elements.h"
 #include "src/kernel/scalar_emitter.h"
 
@@ -82,21 +84,22 @@ Integer RoundUpperHalf(Real f32) {
 
 // The same in one instruction, as 16 bits. It takes subnormals for zeros: these are rounded as numbers of the next
 // exponent, whose mantissas mean the same.
-Integer ConvertToBrain(Real f32) {
+Integer ConvertToBrain(Real f32, bool may_be_subnormal) {
   const VectorBuilder& b = f32.builder();
   const Integer u = f32.AsInteger();
   const Mask is_subnormal = (u & kF32Infinity) == 0;
-  const Real number = b.flushes_subnormals ? f32 : Select(is_subnormal, u | 0x00800000, u).AsReal();
+  const Real number = may_be_subnormal ? Select(is_subnormal, u | 0x00800000, u).AsReal() : f32;
   llvm::Value* brain = b.ir.CreateFPTrunc(number, b.Vector(llvm::Type::getBFloatTy(b.context())));
   const Integer code(b, b.ir.CreateBitCast(brain, b.IntType(16)));
-  return b.flushes_subnormals ? code : Select(is_subnormal, code - 0x80, code);
+  return may_be_subnormal ? Select(is_subnormal, code - 0x80, code) : code;
 }
 
-Integer EncodeBrain(Real f32) {
+Integer EncodeBrain(Real f32, bool is_whole = false) {
   // Single numbers go by other registers, beside what is done to vectors.
   const VectorBuilder& b = f32.builder();
   const bool has_conversion = b.target == Target::kCpu && b.lanes > 1 && HasBrainConversions();
-  return has_conversion ? ConvertToBrain(f32) : RoundUpperHalf(f32).Shr(16).ZeroExtend(16);
+  return has_conversion ? ConvertToBrain(f32, !b.flushes_subnormals && !is_whole)
+                        : RoundUpperHalf(f32).Shr(16).ZeroExtend(16);
 }
 
 // f32 as bf16 and back, for ops that go on with it. One number is the first lane of a vector meanwhile: from a
@@ -183,6 +186,25 @@ Integer FoldInexact(Integer x, bool is_signed, int kept) {
   return Select(fits, x, FoldBelow(x, lost));
 }
 
+// An integer of 64 bits as f32, the lowest bit set when inexact: rounded towards zero, which the way back tells.
+Real RoundToOddF32(Integer x, bool is_signed) {
+  constexpr int kLanes = 8;
+  constexpr uint32_t kTowardsZero = 11;
+  const VectorBuilder& builder = x.builder();
+  const llvm::Intrinsic::ID id =
+      is_signed ? llvm::Intrinsic::x86_avx512_sitofp_round : llvm::Intrinsic::x86_avx512_uitofp_round;
+  const Real truncated(
+      builder, InPieces(builder, kLanes, {x}, [&](llvm::ArrayRef<llvm::Value*> pieces) {
+        llvm::IRBuilderBase& ir = builder.ir;
+        llvm::Type* floats = llvm::FixedVectorType::get(ir.getFloatTy(), kLanes);
+        return ir.CreateIntrinsic(id, {floats, pieces[0]->getType()}, {pieces[0], ir.getInt32(kTowardsZero)});
+      }));
+  llvm::Value* back = is_signed ? builder.ir.CreateFPToSI(truncated, x.value()->getType())
+                                : builder.ir.CreateFPToUI(truncated, x.value()->getType());
+  const Integer code = truncated.AsInteger();
+  return Select(Integer(builder, back) == x, code, code | 1).AsReal();
+}
+
 }  // namespace
 
 Integer ScalarEmitter::Wrap(PrimitiveType type, Integer value) const {
@@ -233,9 +255,16 @@ Value ScalarEmitter::IntegerToFloat(const Value& operand, PrimitiveType to) cons
   if (hlo::BitWidth(operand.type) <= 16 || to == PrimitiveType::kF16) return Narrow(real(x, 32), to);
   // f32 rounds no more where what is below the bits that it keeps only tells that the value is not exact.
   const int bits = hlo::BitWidth(operand.type);
-  if (bits == 32) return Narrow(real(FoldInexact(x, is_signed, 24), 32), to);
-  Integer exact = real(FoldInexact(x, is_signed, 53), 64).AsInteger();
-  return Narrow(FoldBelow(exact, 29).AsReal().To(32), to);
+  const auto fold = [&]() -> Real {
+    if (bits == 32) return real(FoldInexact(x, is_signed, 24), 32);
+    if (b_.target == Target::kCpu && b_.lanes > 1 && HasAvx512()) return RoundToOddF32(x, is_signed);
+    return FoldBelow(real(FoldInexact(x, is_signed, 53), 64).AsInteger(), 29).AsReal().To(32);
+  };
+  const Real folded = fold();
+  if (to != PrimitiveType::kBF16) return Narrow(folded, to);
+  Value rounded = Of(to, EncodeBrain(folded, /*is_whole=*/true));
+  rounded.unrounded = folded;
+  return rounded;
 }
 
 Value ScalarEmitter::FloatToInteger(Real x, PrimitiveType to) const {

@@ -52,9 +52,8 @@ TEST_P(SortRowsTest, SortsStablyAndCarriesTheOtherArrays) {
     sources.push_back(RandomBytes(random, bytes, i == 0 ? c.mask : ~uint64_t{0}));
     results.emplace_back(bytes + 16, 0xAA);
   }
-  const RowSortShape shape = {c.rows, c.size, c.widths[0], static_cast<int64_t>(c.widths.size()),
-                              {},     0,      1,           2,
-                              c.widths.data()};
+  const RowSortShape shape = {c.rows, c.size, c.widths[0],    static_cast<int64_t>(c.widths.size()), {}, 0,
+                              1,      2,      c.widths.data()};
   std::vector<const void*> arrays;
   for (auto& source : sources) arrays.push_back(source.data());
   for (auto& result : results) arrays.push_back(result.data());
@@ -107,7 +106,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{1, 300000, {4, 8}, 0x00ffffff00ffffff}, Case{1, 600000, {4, 4}, 0xc00000ffc00000ff},
         Case{1, 500000, {8, 4, 16}, 0x80000000000fffff}, Case{2, 70000, {8, 2}, kAll},
         Case{1, 400000, {8, 8}, 0xe0ffffffffffffff}, Case{17, 66000, {4, 1}, kAll}, Case{1, 70000, {2, 4}, kAll},
-        Case{64, 64, {1}, kAll}, Case{9, 17, {2, 16}, 0x0101010101010101}));
+        Case{64, 64, {1}, kAll}, Case{9, 17, {2, 16}, 0x0101010101010101},
+        // Many short rows.
+        Case{1000, 10, {1}, kAll}, Case{333, 2, {8, 8}, 0x0303030303030303},
+        Case{70, 31, {4, 1, 16}, 0x0707070707070707}, Case{130, 48, {4, 4}, 0x0f0f0f0f0f0f0f0f},
+        Case{67, 64, {8, 2}, 0x0707070707070707}));
 
 // Columns, in place and not.
 TEST(SortColumnsTest, SortsThemAsRows) {
@@ -126,8 +129,8 @@ TEST(SortColumnsTest, SortsThemAsRows) {
         for (int64_t i = 0; i < size; ++i) expected[at(i)] = column[i];
       }
       constexpr int64_t kWidths[] = {4};
-      const RowSortShape shape = {outer * inner, size,   4, 1, {analysis::KeyOrder::kNumbers, 0, 0x7FFFFFFF}, 0,
-                                  inner,         2,      kWidths};
+      const RowSortShape shape = {outer * inner, size, 4,      1, {analysis::KeyOrder::kNumbers, 0, 0x7FFFFFFF}, 0,
+                                  inner,         2,    kWidths};
       const void* pointers[] = {source.data(), in_place ? source.data() : result.data()};
       std::vector<uint64_t> scratch((RowSortScratchBytes(shape) + 64) / 8);
       ThreadPool pool(3);
@@ -270,7 +273,10 @@ INSTANTIATE_TEST_SUITE_P(Shapes, TopRowsTest,
                          testing::Values(std::tuple(1, 1, 4, 1, kAll), std::tuple(3, 100000, 4, 10, kAll),
                                          std::tuple(100, 999, 2, 7, kAll), std::tuple(2, 5000, 1, 100, kAll),
                                          std::tuple(2, 5000, 8, 5000, kAll),
-                                         std::tuple(4, 3000, 4, 64, 0x0303030303030303)));
+                                         std::tuple(4, 3000, 4, 64, 0x0303030303030303),
+                                         std::tuple(1000, 10, 4, 5, 0x0303030303030303),
+                                         std::tuple(77, 16, 1, 16, 0x0303030303030303), std::tuple(20, 2, 8, 1, kAll),
+                                         std::tuple(50, 64, 2, 30, kAll)));
 
 }  // namespace
 }  // namespace kiln::cpu

@@ -55,6 +55,15 @@ TEST(ScalarEmitterTest, ConvertsBetweenAllTypes) {
           x.push_back(real ? i % codes : from == PrimitiveType::kPred ? i & 1 : FromInteger(from, i));
         }
       }
+      // Beside the middle between two bf16, where rounding twice goes wrong.
+      if (hlo::IsIntegral(from) && hlo::BitWidth(from) >= 32) {
+        size_t place = 0;
+        for (int shift = 1; shift < hlo::BitWidth(from) - 9; ++shift) {
+          for (Wide middle : {0x101, 0x103, 0x17f, 0x181, -0x101, -0x1fd}) {
+            for (int beside : {-1, 0, 1}) x[place++] = FromInteger(from, (middle << shift) + beside);
+          }
+        }
+      }
       for (PrimitiveType to : types) {
         cases.push_back({absl::StrCat(Name(from), "_to_", Name(to)),
                          MakeElementwise(&module, Opcode::kConvert, to, {from}),
