@@ -20,8 +20,10 @@ using hlo::Opcode;
 constexpr int64_t kMaxPieces = 4;
 // Of a value in one block; fewer are not worth a loop.
 constexpr int64_t kMinBlockElements = 64;
-// Blocks are no larger than that, where they are fewer than that: threads share them.
+// Blocks, or what is made of them, are no larger than that, where they are fewer than that: threads share them.
 constexpr int64_t kLargeBlockElements = 512, kManyBlocks = 16;
+// Of a row of the result, where blocks cut those: a page, at a time.
+constexpr int64_t kPieceBytes = 4 << 10;
 // Rows made twice, as a part of all.
 constexpr int64_t kMaxHaloPart = 4;
 
@@ -134,7 +136,7 @@ Place PlaceOfOperand(const Instruction& user, int64_t index, const Place& place)
 }
 
 // The blocks over loop `blocked`; nothing where they cannot be.
-std::optional<KeptBlocks> BlocksOver(int64_t blocked, const DimensionVector& extents,
+std::optional<KeptBlocks> BlocksOver(int64_t blocked, const DimensionVector& extents, int64_t element_bytes,
                                      const std::vector<std::pair<const Instruction*, Place>>& kept) {
   const int64_t most_bytes = Tuning().fusion.kept_bytes;
   KeptBlocks blocks;
@@ -165,7 +167,11 @@ std::optional<KeptBlocks> BlocksOver(int64_t blocked, const DimensionVector& ext
   }
   int64_t least_rows = CeilDivide(kMinBlockElements, least_row);
   for (const KeptValue& value : blocks.values) least_rows = std::max(least_rows, value.halo * kMaxHaloPart);
-  const int64_t shared = std::max(extents[blocked] / kManyBlocks, CeilDivide(kLargeBlockElements, least_row));
+  int64_t made = 1;  // elements of the result that are made of a row
+  for (const int64_t extent : extents) made *= extent;
+  made /= std::max<int64_t>(extents[blocked], 1);
+  int64_t shared = std::max(extents[blocked] / kManyBlocks, CeilDivide(kLargeBlockElements, std::max(least_row, made)));
+  if (blocks.CutsRows()) shared = std::max(shared, kPieceBytes / element_bytes);
   const int64_t most =
       std::min({extents[blocked], (most_bytes - halo_bytes) / row_bytes, std::max(shared, least_rows)});
   for (blocks.rows = most; blocks.rows >= least_rows && blocks.rows > 0; --blocks.rows) {
@@ -187,6 +193,8 @@ DimensionVector KeptValue::KeptDimensions(int64_t blocked, int64_t rows) const {
   }
   return dimensions;
 }
+
+bool KeptBlocks::CutsRows() const { return blocked > 0 && blocked + 1 == static_cast<int64_t>(extents.size()); }
 
 int64_t ColumnsInRows(const Instruction& value) {
   if (value.opcode() == Opcode::kConcatenate) return 1;
@@ -246,9 +254,10 @@ std::optional<KeptBlocks> PlanKeptBlocks(const Instruction& root, absl::Span<con
   }
   if (found.size() != kept.size()) return std::nullopt;
   std::reverse(found.begin(), found.end());
+  const int64_t element_bytes = hlo::ByteWidth(root.shape().element_type());
   for (size_t loop = 0; loop < extents.size(); ++loop) {
     if (extents[loop] == 1) continue;
-    if (auto blocks = BlocksOver(static_cast<int64_t>(loop), extents, found)) {
+    if (auto blocks = BlocksOver(static_cast<int64_t>(loop), extents, element_bytes, found)) {
       blocks->columns = columns;
       return blocks;
     }

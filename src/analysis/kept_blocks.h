@@ -35,6 +35,9 @@ struct KeptBlocks {
   int64_t blocked = 0;
   int64_t rows = 1;               // in a block; divides the loop's extent
   std::vector<KeptValue> values;  // operands before users
+
+  // Whether blocks make pieces of rows of the result.
+  bool CutsRows() const;
 };
 
 // How many columns the elements of `value` are made of in their order, if its rows have as many of each; 1 otherwise.

@@ -46,6 +46,10 @@ struct GemmTileStrides {
   int64_t lhs_step = 0;
   int64_t rhs_step = 0;
   int64_t sums_row = 0;
+  // Tiles side by side, of whole vectors, and from one to the next.
+  int64_t tiles = 1;
+  int64_t rhs_tile = 0;
+  int64_t sums_tile = 0;
   // What flipped signs have too much of each column, to be taken off; null: it stays.
   const char* offsets = nullptr;
 };
@@ -85,6 +89,7 @@ struct GemmKernels {
   int64_t sum_bytes = 0;  // of one sum, and of one step of one column
   // Null where registers do not suffice.
   GemmTileKernel* tiles[kMaxTileVectors][kMaxTileRows] = {};
+  bool take_several = false;         // they look at GemmTileStrides::tiles
   GemmPack* pack_rows = nullptr;     // rhs contiguous along n
   GemmPack* pack_columns = nullptr;  // along k, in whole steps; of one element also with any strides
   GemmStore* store_columns = nullptr;

@@ -66,53 +66,56 @@ void Tile(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& s
   constexpr int kGroup = 5;
   constexpr int kPointers = (kRows + kGroup - 1) / kGroup;
   const int64_t lhs_row = strides.lhs_row, lhs_step = strides.lhs_step, rhs_step = strides.rhs_step;
-  Sum sum[kRows][kVectors] = {};
-  decltype(LowHalf(Sum{}, kHalfLanes)) half_sum[kRows] = {};
-  const char* y_from = rhs;
-  for (int64_t run = 0; run < run_count; ++run) {
-    if (rhs_runs != nullptr) y_from = rhs + rhs_runs[run];
-    const char* x_from[kPointers];
-    for (int i = 0; i < kPointers; ++i) {
-      x_from[i] = lhs + lhs_runs[run] + i * kGroup * lhs_row;
-      __asm__("" : "+r"(x_from[i]));  // keeps the compiler from deriving it from the others
-    }
-    for (int64_t step = steps; step > 0; --step, y_from += rhs_step) {
-      Vector y[kVectors];
-      for (int v = 0; v < kWhole; ++v) y[v] = Load<Vector>(y_from + v * kBytes);
-      const auto half = Load<decltype(LowHalf(Vector{}, kHalfLanes))>(y_from + (kVectors - 1) * kBytes);
-#pragma clang loop unroll(full)
-      for (int row = 0; row < kRows; ++row) {
-        Vector x = A::Broadcast(Load<typename A::Scalar>(x_from[row / kGroup] + row % kGroup * lhs_row));
-        // Keeps the compiler from broadcasting a half first.
-        if constexpr (kHalf && kWhole > 0) __asm__("" : KILN_VECTOR_REGISTER(x));
-        for (int v = 0; v < kWhole; ++v) {
-          sum[row][v] = A::MultiplyAdd(x, y[v], sum[row][v]);
-          // Row by row, as it stands here: there are no registers for elements of later ones.
-          __asm__ volatile("" : KILN_VECTOR_REGISTER(sum[row][v])::"memory");
-        }
-        if constexpr (kHalf) {
-          half_sum[row] = A::MultiplyAdd(LowHalf(x, kHalfLanes), half, half_sum[row]);
-          __asm__ volatile("" : KILN_VECTOR_REGISTER(half_sum[row])::"memory");
-        }
+  for (int64_t tile = strides.tiles; tile > 0; --tile, rhs += strides.rhs_tile, sums += strides.sums_tile) {
+    Sum sum[kRows][kVectors] = {};
+    decltype(LowHalf(Sum{}, kHalfLanes)) half_sum[kRows] = {};
+    const char* y_from = rhs;
+    for (int64_t run = 0; run < run_count; ++run) {
+      if (rhs_runs != nullptr) y_from = rhs + rhs_runs[run];
+      const char* x_from[kPointers];
+      for (int i = 0; i < kPointers; ++i) {
+        x_from[i] = lhs + lhs_runs[run] + i * kGroup * lhs_row;
+        __asm__("" : "+r"(x_from[i]));  // keeps the compiler from deriving it from the others
       }
-      for (int i = 0; i < kPointers; ++i) x_from[i] += lhs_step;
-    }
-  }
-  const int64_t left = columns - (kVectors - 1) * A::kLanes;  // of the last vector
+      for (int64_t step = steps; step > 0; --step, y_from += rhs_step) {
+        Vector y[kVectors];
+        for (int v = 0; v < kWhole; ++v) y[v] = Load<Vector>(y_from + v * kBytes);
+        const auto half = Load<decltype(LowHalf(Vector{}, kHalfLanes))>(y_from + (kVectors - 1) * kBytes);
 #pragma clang loop unroll(full)
-  for (int row = 0; row < kRows; ++row, sums += strides.sums_row) {
-    if constexpr (kHalf) {
-      sum[row][kVectors - 1] = WithLowHalf<Sum>(half_sum[row], std::make_integer_sequence<int, A::kLanes>());
+        for (int row = 0; row < kRows; ++row) {
+          Vector x = A::Broadcast(Load<typename A::Scalar>(x_from[row / kGroup] + row % kGroup * lhs_row));
+          // Keeps the compiler from broadcasting a half first.
+          if constexpr (kHalf && kWhole > 0) __asm__("" : KILN_VECTOR_REGISTER(x));
+          for (int v = 0; v < kWhole; ++v) {
+            sum[row][v] = A::MultiplyAdd(x, y[v], sum[row][v]);
+            // Row by row, as it stands here: there are no registers for elements of later ones.
+            __asm__ volatile("" : KILN_VECTOR_REGISTER(sum[row][v])::"memory");
+          }
+          if constexpr (kHalf) {
+            half_sum[row] = A::MultiplyAdd(LowHalf(x, kHalfLanes), half, half_sum[row]);
+            __asm__ volatile("" : KILN_VECTOR_REGISTER(half_sum[row])::"memory");
+          }
+        }
+        for (int i = 0; i < kPointers; ++i) x_from[i] += lhs_step;
+      }
     }
-    for (int v = 0; v < kVectors; ++v) {
-      Sum total = sum[row][v];
-      if (A::kOffset && strides.offsets != nullptr) total -= Load<Sum>(strides.offsets + v * kBytes);
-      char* to = sums + v * kBytes;
-      if (v + 1 < kVectors || left >= A::kLanes) {
-        if (resume) total += Load<Sum>(to);
-        Store(to, total);
-      } else {
-        A::StoreCut(to, total, left, resume);
+    const int64_t left = columns - (kVectors - 1) * A::kLanes;  // of the last vector
+    char* sums_at = sums;
+#pragma clang loop unroll(full)
+    for (int row = 0; row < kRows; ++row, sums_at += strides.sums_row) {
+      if constexpr (kHalf) {
+        sum[row][kVectors - 1] = WithLowHalf<Sum>(half_sum[row], std::make_integer_sequence<int, A::kLanes>());
+      }
+      for (int v = 0; v < kVectors; ++v) {
+        Sum total = sum[row][v];
+        if (A::kOffset && strides.offsets != nullptr) total -= Load<Sum>(strides.offsets + v * kBytes);
+        char* to = sums_at + v * kBytes;
+        if (v + 1 < kVectors || left >= A::kLanes) {
+          if (resume) total += Load<Sum>(to);
+          Store(to, total);
+        } else {
+          A::StoreCut(to, total, left, resume);
+        }
       }
     }
   }
@@ -123,6 +126,7 @@ constexpr void FillTiles(GemmKernels& kernels) {
   if constexpr (kRow < kMaxVectorTileRows) {
     constexpr int kRows = kRow + 1;
     if constexpr (kRows * kVectors + kVectors + 1 <= A::kRegisters) {
+      kernels.take_several = true;
       kernels.tiles[kVectors - 1][kRow] = &Tile<A, kRows, kVectors>;
       FillTiles<A, kVectors, kRow + 1>(kernels);
     }
