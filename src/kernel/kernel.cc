@@ -93,6 +93,10 @@ class Printer {
                             op.range.high, "]");
       case OpKind::kExternal:
         return "external";
+      case OpKind::kKey:
+        return absl::StrCat("key of ", Values(op.operands), " for ", hlo::OpcodeName(op.opcode));
+      case OpKind::kOfKey:
+        return absl::StrCat("of key ", Values(op.operands), " for ", hlo::OpcodeName(op.opcode));
       case OpKind::kReduced:
         return absl::StrCat("result ", op.offset.constant, " of reduce ", op.reduce);
     }

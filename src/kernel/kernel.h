@@ -60,6 +60,8 @@ enum class OpKind : uint8_t {
   kCondition,    // pred: all of `conditions`, and operand 0 where there is one
   kToIndex,      // operand 0, an integer, as an index: clamped to `range` when `clamp`; only used through symbols
   kExternal,     // a value that whoever lowers the body supplies, at the nest's own indices: a matrix product's sum
+  kKey,          // operand 0, a float, as an integer that `opcode`, a maximum or minimum, orders like it
+  kOfKey,        // the float of such an integer
   kReduced,      // result number `offset.constant` of the reduce `reduce`
 };
 

@@ -123,6 +123,10 @@ absl::StatusOr<Value> NestLowering::LowerOp(ValueId id) {
       if (IsExactProduct(op)) MayJoinSum(value.value);
       return value;
     }
+    case OpKind::kKey:
+      return emitter.ExtremeKey(Get(op.operands[0], vector), op.opcode == hlo::Opcode::kMaximum);
+    case OpKind::kOfKey:
+      return emitter.OfExtremeKey(Get(op.operands[0], vector), op.type, op.opcode == hlo::Opcode::kMaximum);
     case OpKind::kExternal:
       return external_;
     case OpKind::kReduced:

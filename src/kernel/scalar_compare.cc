@@ -277,8 +277,17 @@ bool ScalarEmitter::HasExtremeKeys(hlo::Opcode opcode, PrimitiveType type) const
   if (type == PrimitiveType::kPred) {
     return b_.target == Target::kCpu && !HasAvx512() && (opcode == hlo::Opcode::kOr || opcode == hlo::Opcode::kAnd);
   }
+  return b_.target == Target::kCpu && FloatsHaveExtremeKeys(opcode, type);
+}
+
+bool ScalarEmitter::FloatsHaveExtremeKeys(hlo::Opcode opcode, PrimitiveType type) {
   // Without AVX-512 there is no instruction for the larger of two integers of 64 bits.
-  return b_.target == Target::kCpu && HasExtremeLane(opcode, type) && (hlo::BitWidth(type) < 64 || HasAvx512());
+  return HasExtremeLane(opcode, type) && (hlo::BitWidth(type) < 64 || HasAvx512());
+}
+
+PrimitiveType ScalarEmitter::TypeOfKey(PrimitiveType type) {
+  const int bits = hlo::BitWidth(type);
+  return bits == 16 ? PrimitiveType::kU16 : bits == 32 ? PrimitiveType::kU32 : PrimitiveType::kU64;
 }
 
 namespace {
@@ -298,9 +307,7 @@ int64_t KeyOffset(PrimitiveType type, bool is_max) {
 
 Value ScalarEmitter::ExtremeKey(const Value& value, bool is_max) {
   if (value.type == PrimitiveType::kPred) return {PrimitiveType::kU8, b_.ir.CreateSExt(value.value, b_.IntType(8))};
-  const int bits = hlo::BitWidth(value.type);
-  const PrimitiveType key = bits == 16 ? PrimitiveType::kU16 : bits == 32 ? PrimitiveType::kU32 : PrimitiveType::kU64;
-  return Of(key, TotalOrder(b_, value.type, value.value) - KeyOffset(value.type, is_max));
+  return Of(TypeOfKey(value.type), TotalOrder(b_, value.type, value.value) - KeyOffset(value.type, is_max));
 }
 
 Value ScalarEmitter::OfExtremeKey(const Value& key, PrimitiveType type, bool is_max) {

@@ -92,7 +92,9 @@ class ScalarEmitter {
   Value ExtremeLane(const Value& key, bool is_max);
   // Whether that is how lanes of this type are combined by this opcode.
   static bool HasExtremeLane(hlo::Opcode opcode, hlo::PrimitiveType type);
-  // Whether accumulators had better be keys as well.
+  static hlo::PrimitiveType TypeOfKey(hlo::PrimitiveType type);
+  // Whether accumulators had better be keys as well, of floats on a CPU or of what this is for.
+  static bool FloatsHaveExtremeKeys(hlo::Opcode opcode, hlo::PrimitiveType type);
   bool HasExtremeKeys(hlo::Opcode opcode, hlo::PrimitiveType type) const;
 
   // Whether floats may be divided by this scalar as by a constant that HasReciprocal() says so of: an i1. Its

@@ -10,6 +10,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "src/analysis/streamed_columns.h"
+#include "src/kernel/scalar_emitter.h"
 #include "src/kernel/schedule.h"
 
 namespace kiln::kernel {
@@ -25,8 +26,6 @@ constexpr int64_t kMostRows = 128;
 // Longer ones are better, up to what accumulators may take of the second cache.
 constexpr int64_t kStretchBytes = 32 << 10, kLeastStretchBytes = 4 << 10;
 constexpr int64_t kRowsTogether = 4;
-// Of accumulators that are compared in f32, which takes so long that shorter rows wait for those before.
-constexpr int64_t kLeastNarrowBytes = 1 << 10;
 // With more to do for an element memory is not what it waits for.
 constexpr size_t kMostStatements = 32;
 
@@ -120,10 +119,7 @@ class StreamedColumns {
     for (ValueId id : reduce.inits) {
       const Op& init = kernel_.ops[id];
       const bool is_narrow = hlo::IsFloating(init.type) && hlo::BitWidth(init.type) < 32;
-      if (OfColumns(init.loops) || hlo::IsComplex(init.type) ||
-          (is_narrow && (Grows(reduce) || Extent(columns_) * hlo::ByteWidth(init.type) < kLeastNarrowBytes))) {
-        return false;
-      }
+      if (OfColumns(init.loops) || hlo::IsComplex(init.type) || (is_narrow && Grows(reduce))) return false;
       width_ += hlo::ByteWidth(init.type);
     }
     const std::vector<Statement>& statements = reduce.block->statements;
@@ -277,27 +273,46 @@ class StreamedColumns {
     return AddOp(block, std::move(op));
   }
 
+  // Whether an accumulator of result `i` is a key, of which one instruction finds the larger.
+  bool HasKeys(int number, size_t i) const {
+    const Reduce& reduce = kernel_.reduces[number];
+    return ScalarEmitter::FloatsHaveExtremeKeys(reduce.combine_opcodes[i], kernel_.ops[reduce.inits[i]].type);
+  }
+
+  // What is accumulated of a value.
+  ValueId Accumulated(Block* block, int number, size_t i, ValueId value) {
+    if (!HasKeys(number, i)) return value;
+    Op key{OpKind::kKey, ScalarEmitter::TypeOfKey(kernel_.ops[value].type), kernel_.ops[value].loops};
+    key.opcode = kernel_.reduces[number].combine_opcodes[i];
+    key.operands = {value};
+    return AddOp(block, std::move(key));
+  }
+
   void AddStore(Block* block, int parameter, const Index& at, ValueId value) {
     block->statements.push_back({Kind::kStore, static_cast<int>(kernel_.stores.size())});
     kernel_.stores.push_back({parameter, at.expr, value, kNoValue});
   }
 
   // Accumulators of a block's columns, for each result of a reduce.
-  int AddArrays(const std::vector<ValueId>& values) {
+  int AddArrays(int number) {
     const auto first = static_cast<int>(kernel_.parameters.size());
-    for (ValueId value : values) {
-      Parameter local{kernel_.ops[value].type, {block_}};
+    const std::vector<ValueId>& values = kernel_.reduces[number].inits;
+    for (size_t i = 0; i < values.size(); ++i) {
+      const hlo::PrimitiveType type = kernel_.ops[values[i]].type;
+      Parameter local{HasKeys(number, i) ? ScalarEmitter::TypeOfKey(type) : type, {block_}};
       local.is_local = true;
       kernel_.parameters.push_back(std::move(local));
     }
     return first;
   }
 
-  void AddBeginning(Block* in, int arrays, const std::vector<ValueId>& values, uint64_t outer) {
+  void AddBeginning(Block* in, int number, int arrays, const std::vector<ValueId>& values, uint64_t outer) {
+    std::vector<ValueId> accumulated;
+    for (size_t i = 0; i < values.size(); ++i) accumulated.push_back(Accumulated(in, number, i, values[i]));
     const int column = NewLoop(block_, LoopKind::kReduce);
     Block* block = NewStage(in, {column}, outer);
     for (size_t i = 0; i < values.size(); ++i) {
-      AddStore(block, arrays + static_cast<int>(i), IndexOf(column), values[i]);
+      AddStore(block, arrays + static_cast<int>(i), IndexOf(column), accumulated[i]);
     }
   }
 
@@ -341,7 +356,8 @@ class StreamedColumns {
         copies[statement.index] = AddOp(block, std::move(op));
       }
       for (size_t i = 0; i < count; ++i) {
-        sums[i] = AddCombined(block, kernel_.reduces[number].combine_opcodes[i], sums[i], name(elements[i]));
+        const ValueId element = Accumulated(block, number, i, name(elements[i]));
+        sums[i] = AddCombined(block, kernel_.reduces[number].combine_opcodes[i], sums[i], element);
       }
     }
     for (size_t i = 0; i < count; ++i) AddStore(block, arrays + static_cast<int>(i), at, sums[i]);
@@ -376,31 +392,40 @@ class StreamedColumns {
       const Index block = IndexOf(loops.back());
       row = {block.expr * rows_of_block + row.expr, block.loops | row.loops};
     }
-    const int sums = AddArrays(inits);
-    AddBeginning(&nest_.body, sums, inits, outer);
+    const int sums = AddArrays(number);
+    AddBeginning(&nest_.body, number, sums, inits, outer);
     if (!has_blocks) {
       loops.push_back(in_block);
       AddRows(&nest_.body, number, sums, std::move(loops), row, together, outer);
     } else {
       const uint64_t around = outer | SetOf(loops);
       Block* block = NewStage(&nest_.body, std::move(loops), outer);
-      const int parts = AddArrays(inits);
+      const int parts = AddArrays(number);
       std::vector<ValueId> nothing;
       for (size_t i = 0; i < inits.size(); ++i) {
         Op identity{OpKind::kConstant, kernel_.ops[inits[i]].type};
         identity.literal = CombinerIdentity(kernel_.reduces[number].combine_opcodes[i], identity.type);
         nothing.push_back(AddOp(block, std::move(identity)));
       }
-      AddBeginning(block, parts, nothing, around);
+      AddBeginning(block, number, parts, nothing, around);
       AddRows(block, number, parts, {in_block}, row, together, around);
       AddSums(block, number, parts, sums, around);
     }
     for (size_t i = 0; i < inits.size(); ++i) {
-      Op& result = kernel_.ops[kernel_.reduces[number].results[i]];
-      Op load{OpKind::kLoad, result.type, result.loops};
-      load.parameter = sums + static_cast<int>(i);
+      const ValueId id = kernel_.reduces[number].results[i];
+      const hlo::PrimitiveType type = kernel_.ops[id].type;
+      const int array = sums + static_cast<int>(i);
+      Op load{OpKind::kLoad, kernel_.parameters[array].type, kernel_.ops[id].loops};
+      load.parameter = array;
       load.offset = IndexOf(columns_).expr;
-      result = std::move(load);
+      if (HasKeys(number, i)) {
+        Op number_of_key{OpKind::kOfKey, type, load.loops};
+        number_of_key.opcode = kernel_.reduces[number].combine_opcodes[i];
+        number_of_key.operands = {AddOp(&nest_.body, std::move(load))};
+        kernel_.ops[id] = std::move(number_of_key);
+      } else {
+        kernel_.ops[id] = std::move(load);
+      }
     }
     kernel_.reduces[number].block->statements.clear();
   }
