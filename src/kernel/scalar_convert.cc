@@ -251,19 +251,19 @@ Value ScalarEmitter::IntegerToFloat(const Value& operand, PrimitiveType to) cons
   auto real = [&](Integer i, int bits) { return is_signed ? i.SignedToReal(bits) : i.UnsignedToReal(bits); };
   if (to == PrimitiveType::kF64) return Of(to, real(x, 64));
   if (to == PrimitiveType::kF32) return Of(to, real(x, 32));
-  // Up to 16 bits are exact in f32; f16 overflows before f32 starts to round.
-  if (hlo::BitWidth(operand.type) <= 16 || to == PrimitiveType::kF16) return Narrow(real(x, 32), to);
-  // f32 rounds no more where what is below the bits that it keeps only tells that the value is not exact.
+  // Up to 16 bits are exact in f32; f16 overflows before f32 starts to round. f32 rounds no more where what is below
+  // the bits that it keeps only tells that the value is not exact.
   const int bits = hlo::BitWidth(operand.type);
-  const auto fold = [&]() -> Real {
+  const auto single = [&]() -> Real {
+    if (bits <= 16 || to == PrimitiveType::kF16) return real(x, 32);
     if (bits == 32) return real(FoldInexact(x, is_signed, 24), 32);
     if (b_.target == Target::kCpu && b_.lanes > 1 && HasAvx512()) return RoundToOddF32(x, is_signed);
     return FoldBelow(real(FoldInexact(x, is_signed, 53), 64).AsInteger(), 29).AsReal().To(32);
   };
-  const Real folded = fold();
-  if (to != PrimitiveType::kBF16) return Narrow(folded, to);
-  Value rounded = Of(to, EncodeBrain(folded, /*is_whole=*/true));
-  rounded.unrounded = folded;
+  const Real whole = single();
+  if (to != PrimitiveType::kBF16) return Narrow(whole, to);
+  Value rounded = Of(to, EncodeBrain(whole, /*is_whole=*/true));
+  rounded.unrounded = whole;
   return rounded;
 }
 

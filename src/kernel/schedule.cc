@@ -246,8 +246,6 @@ class Scheduler {
 
   // Square tiles of vectors where some loads run along another loop than the stores; gives the cost of an element.
   double ScheduleTiles(double best_cost, NestSchedule* schedule) {
-    // Elements of a task's tiles along either loop: some neighbouring cache lines of every row.
-    constexpr int kSpan = kMaxSquareRows;
     if (nest_.loops.size() < 2 || has_scalar_loop_ || nest_.repeat_loop >= 0 || is_serial_) return best_cost;
     int width = 2;
     for (const Weighted& w : ops_) {
@@ -257,7 +255,6 @@ class Scheduler {
     TileSchedule tile;
     tile.store_loop = nest_.loops.back();
     tile.size = target_.vector_bytes / width;
-    tile.together = std::max(kSpan / tile.size, 1);
     // What squares are compiled with Kiln for (square_transposition.h) is divided into smaller ones at will.
     constexpr int64_t kLeastSquare = 4;
     const bool only_moves = ops_.size() == 1 && stores_.size() == 1;
@@ -266,13 +263,12 @@ class Scheduler {
         !FindTile(kernel_, nest_, nest_.loops, least, /*max_width=*/8, Tuning().kernels.tile_bytes, &tile)) {
       return best_cost;
     }
+    tile.together = TilesTogether(kernel_, tile, only_moves);
     tiled_ = tile.loads;
     const double cost = Cost(tile.store_loop, tile.size);
     tiled_.clear();
     if (cost >= best_cost) return best_cost;
-    schedule->order = nest_.loops;
-    std::erase(schedule->order, tile.load_loop);
-    schedule->order.insert(schedule->order.end() - 1, tile.load_loop);
+    schedule->order = TileOrder(kernel_, nest_, tile);
     schedule->vector_loop = tile.store_loop;
     schedule->lanes = tile.size;
     schedule->tile = std::move(tile);

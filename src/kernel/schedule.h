@@ -51,6 +51,14 @@ struct TileSchedule {
 bool FindTile(const Kernel& kernel, const Nest& nest, const std::vector<int>& order, int64_t min_extent, int max_width,
               int64_t max_bytes, TileSchedule* tile);
 
+// How many of its tiles along either loop a task has: some neighbouring cache lines of every row, and more of few rows
+// that nothing is done to but to move them.
+int TilesTogether(const Kernel& kernel, const TileSchedule& tile, bool only_moves);
+
+// The loops of `nest` with those of its tiles last. The others go along what is read where a tile writes longer runs than
+// it reads: processors ask ahead of what they read.
+std::vector<int> TileOrder(const Kernel& kernel, const Nest& nest, const TileSchedule& tile);
+
 // Rows of an array that the lanes of a vector have one each of: what they read or write of it goes through a local
 // array, in which the elements of one place in the rows lie side by side. They are brought there, or from there to the
 // array, by shuffles of pieces of rows. Behind the vector loop only loops over places in a row are in its offsets.

@@ -3,6 +3,7 @@
 
 #include "absl/algorithm/container.h"
 #include "src/kernel/schedule.h"
+#include "src/kernel/square_transposition.h"
 
 namespace kiln::kernel {
 namespace {
@@ -58,6 +59,42 @@ bool FindTile(const Kernel& kernel, const Nest& nest, const std::vector<int>& or
     }
   }
   return has_store && tile->load_loop >= 0;
+}
+
+int TilesTogether(const Kernel& kernel, const TileSchedule& tile, bool only_moves) {
+  constexpr int64_t kSpan = kMaxSquareRows;
+  const int64_t rows = kernel.loops[tile.store_loop].extent;
+  int64_t span = kSpan;
+  while (only_moves && 2 * span * rows <= kSpan * kSpan) span *= 2;
+  return static_cast<int>(std::max<int64_t>(span / tile.size, 1));
+}
+
+std::vector<int> TileOrder(const Kernel& kernel, const Nest& nest, const TileSchedule& tile) {
+  constexpr int64_t kLongRun = 1 << 10;
+  std::vector<int> order;
+  std::vector<std::pair<int64_t, int>> by_stride;
+  const Op& load = kernel.ops[tile.loads[0]];
+  const int64_t width = hlo::ByteWidth(load.type), read = kernel.loops[tile.load_loop].extent;
+  const int64_t written = kernel.loops[tile.store_loop].extent * read;
+  bool along_reads = tile.loads.size() == 1 && written * width >= kLongRun && read * width < kLongRun;
+  for (const Block::Statement& statement : nest.body.statements) {
+    // Runs of what is written go on from one row of the tile to the next.
+    along_reads &=
+        statement.kind != Block::Kind::kStore ||
+        HasStride(kernel, kernel.stores[statement.index].offset, tile.load_loop, kernel.loops[tile.store_loop].extent);
+  }
+  for (const int loop : nest.loops) {
+    if (loop == tile.load_loop || loop == tile.store_loop) continue;
+    int64_t stride = 0;
+    along_reads &= LinearStride(kernel.terms, load.offset, loop, 1, &stride);
+    by_stride.emplace_back(-stride, loop);
+  }
+  if (along_reads)
+    std::stable_sort(by_stride.begin(), by_stride.end(), [](auto a, auto b) { return a.first < b.first; });
+  for (const auto& [stride, loop] : by_stride) order.push_back(loop);
+  order.push_back(tile.load_loop);
+  order.push_back(tile.store_loop);
+  return order;
 }
 
 namespace {
