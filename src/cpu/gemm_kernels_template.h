@@ -66,7 +66,10 @@ void Tile(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& s
   constexpr int kGroup = 5;
   constexpr int kPointers = (kRows + kGroup - 1) / kGroup;
   const int64_t lhs_row = strides.lhs_row, lhs_step = strides.lhs_step, rhs_step = strides.rhs_step;
-  for (int64_t tile = strides.tiles; tile > 0; --tile, rhs += strides.rhs_tile, sums += strides.sums_tile) {
+  for (int64_t tile = kHalf ? 1 : strides.tiles; tile > 0;
+       --tile, rhs += strides.rhs_tile, sums += strides.sums_tile) {
+    // No loop of its own for each answer to what is asked of every tile.
+    __asm__ volatile("" : "+r"(rhs_runs), "+r"(run_count), "+r"(columns), "+r"(resume));
     Sum sum[kRows][kVectors] = {};
     decltype(LowHalf(Sum{}, kHalfLanes)) half_sum[kRows] = {};
     const char* y_from = rhs;
