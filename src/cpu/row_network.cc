@@ -6,6 +6,7 @@
 
 #include "src/base/cpu_tuning.h"
 #include "src/cpu/lane_squares.h"
+#include "src/cpu/row_tile_moves.h"
 #include "src/cpu/vector_clones.h"
 
 namespace kiln::cpu {
@@ -45,42 +46,31 @@ KILN_INLINE void SortPairs(const RowNetwork& network, uint64_t* keys, uint64_t* 
 }
 
 // Rows of `size` elements to vectors of their elements, or back.
-template <bool kFill, int kRows, int kWidth, typename T>
-KILN_INLINE void Move(T* rows, T* places, int64_t count, int64_t inner, int64_t size) {
-  const auto squares = [&]<int kPiece>() __attribute__((always_inline)) {
-    MoveSquares<T, kRows, kPiece, kWidth, kFill>(reinterpret_cast<char*>(rows), reinterpret_cast<char*>(places), size,
-                                                 size);
-  };
+template <bool kFill, int kRows, typename T>
+void Move(T* rows, T* places, int64_t count, int64_t inner, int64_t size) {
   constexpr int kMost = 16 / sizeof(T);
+  const auto by_pieces = [&]<int kPiece>() {
+    HostRowTileMove<T, kRows, kPiece, kFill>()(reinterpret_cast<char*>(rows), reinterpret_cast<char*>(places), size,
+                                               size, count);
+  };
   if (inner > 1) {
     for (int64_t i = 0; i < size; ++i) {
       T *row = rows + i * inner, *place = places + i * kRows;
-      // Usually as many as the compiler knows.
-      const size_t bytes = count * sizeof(T);
-      constexpr size_t kAll = kRows * sizeof(T);
-      if (count == kRows) {
-        std::memcpy(kFill ? place : row, kFill ? row : place, kAll);
-      } else {
-        std::memcpy(kFill ? place : row, kFill ? row : place, bytes);
-      }
-    }
-  } else if (count < kRows || size < std::min(kMost, 4)) {
-    for (int64_t r = 0; r < count; ++r) {
-      for (int64_t i = 0; i < size; ++i) {
-        T &element = rows[r * size + i], &place = places[i * kRows + r];
-        (kFill ? place : element) = kFill ? element : place;
-      }
+      std::memcpy(kFill ? place : row, kFill ? row : place, static_cast<size_t>(count) * sizeof(T));
     }
   } else if (size >= kMost) {
-    squares.template operator()<kMost>();
-  } else if (size >= kMost / 2 || kMost <= 4) {
-    squares.template operator()<std::max(kMost / 2, 2)>();
+    by_pieces.template operator()<kMost>();
+  } else if constexpr (kMost == 16) {
+    if (size >= 8) return by_pieces.template operator()<8>();
+    size >= 4 ? by_pieces.template operator()<4>() : by_pieces.template operator()<1>();
+  } else if constexpr (kMost == 8) {
+    size >= 4 ? by_pieces.template operator()<4>() : by_pieces.template operator()<1>();
   } else {
-    squares.template operator()<std::max(kMost / 4, 2)>();
+    by_pieces.template operator()<1>();
   }
 }
 
-template <typename Key, bool kPositions, int kWidth>
+template <typename Key, bool kPositions>
 KILN_INLINE bool SortBlock(const RowNetwork& network, RowBlock block, const KeyMasks<Key>& masks, const Key* rows,
                            Key* sorted, uint32_t* positions) {
   using Word = Wider<Key>;
@@ -88,7 +78,7 @@ KILN_INLINE bool SortBlock(const RowNetwork& network, RowBlock block, const KeyM
   const int64_t size = network.size(), elements = size * kRows;
   alignas(kVectorBytes) Key keys[kNetworkSize * kRows];
   if (block.count < kRows) std::memset(keys, 0, elements * sizeof(Key));
-  Move<true, kRows, kWidth>(const_cast<Key*>(rows), keys, block.count, block.inner, size);
+  Move<true, kRows>(const_cast<Key*>(rows), keys, block.count, block.inner, size);
   if (ToKeys(keys, elements, masks, keys) != 0) return false;
   if constexpr (!kPositions) {
     SortWords(network, keys);
@@ -110,23 +100,23 @@ KILN_INLINE bool SortBlock(const RowNetwork& network, RowBlock block, const KeyM
       SortPairs(network, keys, words);
       for (int64_t i = 0; i < elements; ++i) places[i] = static_cast<uint32_t>(words[i]);
     }
-    Move<false, kRows, kWidth>(positions, places, block.count, /*inner=*/1, size);
+    Move<false, kRows>(positions, places, block.count, /*inner=*/1, size);
   }
   FromKeys(keys, elements, masks, keys);
-  Move<false, kRows, kWidth>(sorted, keys, block.count, block.inner, size);
+  Move<false, kRows>(sorted, keys, block.count, block.inner, size);
   return true;
 }
 
-#define KILN_SORT_BLOCK(name, width, attributes)                                                               \
+#define KILN_SORT_BLOCK(name, attributes)                                                                      \
   template <typename Key, bool kPositions>                                                                     \
   attributes bool name(const RowNetwork& network, RowBlock block, const KeyMasks<Key>& masks, const Key* rows, \
                        Key* sorted, uint32_t* positions) {                                                     \
-    return SortBlock<Key, kPositions, width>(network, block, masks, rows, sorted, positions);                  \
+    return SortBlock<Key, kPositions>(network, block, masks, rows, sorted, positions);                         \
   }
-KILN_SORT_BLOCK(SortBlock128, 16, )
+KILN_SORT_BLOCK(SortBlock128, )
 #if defined(__x86_64__)
-KILN_SORT_BLOCK(SortBlock256, 32, __attribute__((target("avx2"))))
-KILN_SORT_BLOCK(SortBlock512, 64, __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq"))))
+KILN_SORT_BLOCK(SortBlock256, __attribute__((target("avx2"))))
+KILN_SORT_BLOCK(SortBlock512, __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq"))))
 #endif
 #undef KILN_SORT_BLOCK
 

@@ -30,40 +30,77 @@ KILN_MOVE(Move512, 64, __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq
 #endif
 #undef KILN_MOVE
 
+}  // namespace
+
 template <typename T, int kLanes, int kPiece, bool kFill>
-void AddMove() {
-  kernel::RowTileMove* move = &Move128<T, kLanes, kPiece, kFill>;
+kernel::RowTileMove* HostRowTileMove() {
   if constexpr (kPiece == 1) {
-    move = &MoveElements<T, kLanes, kFill>;
+    return &MoveElements<T, kLanes, kFill>;
   } else {
 #if defined(__x86_64__)
     const int width = CompiledVectorBytes();
-    if (width >= 32) move = &Move256<T, kLanes, kPiece, kFill>;
-    if (width >= 64) move = &Move512<T, kLanes, kPiece, kFill>;
+    if (width >= 64) return &Move512<T, kLanes, kPiece, kFill>;
+    if (width >= 32) return &Move256<T, kLanes, kPiece, kFill>;
 #endif
+    return &Move128<T, kLanes, kPiece, kFill>;
   }
-  AddRuntimeSymbol(kernel::RowTileMoveName(kFill, sizeof(T), kLanes, kPiece), reinterpret_cast<void*>(move));
 }
 
-template <typename T, int kPiece, int... kLanes>
-void AddMoves() {
-  (AddMove<T, kLanes, kPiece, true>(), ...);
-  (AddMove<T, kLanes, kPiece, false>(), ...);
-}
+// Types of elements, lanes, and pieces of rows.
+#define KILN_ALL_MOVES          \
+  KILN_MOVE_OF(uint8_t, 4, 1)   \
+  KILN_MOVE_OF(uint8_t, 8, 1)   \
+  KILN_MOVE_OF(uint8_t, 16, 1)  \
+  KILN_MOVE_OF(uint8_t, 32, 1)  \
+  KILN_MOVE_OF(uint8_t, 64, 1)  \
+  KILN_MOVE_OF(uint8_t, 4, 4)   \
+  KILN_MOVE_OF(uint8_t, 32, 4)  \
+  KILN_MOVE_OF(uint8_t, 64, 4)  \
+  KILN_MOVE_OF(uint8_t, 8, 8)   \
+  KILN_MOVE_OF(uint8_t, 16, 8)  \
+  KILN_MOVE_OF(uint8_t, 32, 8)  \
+  KILN_MOVE_OF(uint8_t, 64, 8)  \
+  KILN_MOVE_OF(uint8_t, 16, 16) \
+  KILN_MOVE_OF(uint8_t, 32, 16) \
+  KILN_MOVE_OF(uint8_t, 64, 16) \
+  KILN_MOVE_OF(uint16_t, 4, 1)  \
+  KILN_MOVE_OF(uint16_t, 8, 1)  \
+  KILN_MOVE_OF(uint16_t, 16, 1) \
+  KILN_MOVE_OF(uint16_t, 32, 1) \
+  KILN_MOVE_OF(uint16_t, 4, 4)  \
+  KILN_MOVE_OF(uint16_t, 16, 4) \
+  KILN_MOVE_OF(uint16_t, 32, 4) \
+  KILN_MOVE_OF(uint16_t, 8, 8)  \
+  KILN_MOVE_OF(uint16_t, 16, 8) \
+  KILN_MOVE_OF(uint16_t, 32, 8) \
+  KILN_MOVE_OF(uint32_t, 4, 1)  \
+  KILN_MOVE_OF(uint32_t, 8, 1)  \
+  KILN_MOVE_OF(uint32_t, 16, 1) \
+  KILN_MOVE_OF(uint32_t, 32, 1) \
+  KILN_MOVE_OF(uint32_t, 4, 4)  \
+  KILN_MOVE_OF(uint32_t, 8, 4)  \
+  KILN_MOVE_OF(uint32_t, 16, 4) \
+  KILN_MOVE_OF(uint32_t, 32, 4) \
+  KILN_MOVE_OF(uint64_t, 8, 1)  \
+  KILN_MOVE_OF(uint64_t, 4, 2)  \
+  KILN_MOVE_OF(uint64_t, 8, 2)  \
+  KILN_MOVE_OF(uint64_t, 16, 2)
 
-}  // namespace
+#define KILN_MOVE_OF(T, lanes, piece)                                     \
+  template kernel::RowTileMove* HostRowTileMove<T, lanes, piece, true>(); \
+  template kernel::RowTileMove* HostRowTileMove<T, lanes, piece, false>();
+KILN_ALL_MOVES
+#undef KILN_MOVE_OF
 
 void AddRowTileMoves() {
-  AddMoves<uint8_t, 1, 4, 8, 16, 32, 64>();
-  AddMoves<uint8_t, 4, 4>();
-  AddMoves<uint8_t, 8, 8, 16, 32, 64>();
-  AddMoves<uint8_t, 16, 16, 32, 64>();
-  AddMoves<uint16_t, 1, 4, 8, 16, 32>();
-  AddMoves<uint16_t, 4, 4>();
-  AddMoves<uint16_t, 8, 8, 16, 32>();
-  AddMoves<uint32_t, 1, 4, 8, 16>();
-  AddMoves<uint32_t, 4, 4, 8, 16>();
-  AddMoves<uint64_t, 2, 4, 8, 16>();
+  const auto add = [](bool fill, int64_t element_bytes, int lanes, int piece, kernel::RowTileMove* move) {
+    AddRuntimeSymbol(kernel::RowTileMoveName(fill, element_bytes, lanes, piece), reinterpret_cast<void*>(move));
+  };
+#define KILN_MOVE_OF(T, lanes, piece)                                           \
+  add(true, sizeof(T), lanes, piece, HostRowTileMove<T, lanes, piece, true>()); \
+  add(false, sizeof(T), lanes, piece, HostRowTileMove<T, lanes, piece, false>());
+  KILN_ALL_MOVES
+#undef KILN_MOVE_OF
 }
 
 }  // namespace kiln::cpu
