@@ -129,6 +129,16 @@ llvm::Value* CompareByBits(const VectorBuilder& b, PrimitiveType type, Compariso
   return equal(magnitude == 0 ? (x & kMagnitude) == 0 : x == static_cast<int64_t>(code->getSExtValue())).value();
 }
 
+// The same, of which LLVM knows nothing. It makes masks of signs that fill lanes, of which processors have few.
+Integer Opaque(Integer x) {
+  const VectorBuilder& b = x.builder();
+  const int64_t bits = int64_t{x.bits()} * b.lanes;
+  if (b.target != Target::kCpu || b.lanes == 1 || bits % 128 != 0) return x;
+  llvm::Type* floats = llvm::FixedVectorType::get(b.ir.getFloatTy(), static_cast<unsigned>(bits / 32));
+  llvm::Value* fenced = b.ir.CreateArithmeticFence(b.ir.CreateBitCast(x.value(), floats), floats);
+  return {b, b.ir.CreateBitCast(fenced, x.value()->getType())};
+}
+
 }  // namespace
 
 Integer TotalOrder(const VectorBuilder& b, PrimitiveType type, llvm::Value* value) {
@@ -142,7 +152,7 @@ Integer TotalOrder(const VectorBuilder& b, PrimitiveType type, llvm::Value* valu
   }
   if (bits > hlo::BitWidth(type)) code = code.Shl(bits - hlo::BitWidth(type));
   // Negative: all bits but the sign are flipped, so that a larger magnitude is smaller.
-  return code ^ (code.Sar(bits - 1) & (INT64_MAX >> (64 - bits)));
+  return code ^ (Opaque(code.Sar(bits - 1)) & (INT64_MAX >> (64 - bits)));
 }
 
 Value ScalarEmitter::Select(llvm::Value* predicate, const Value& on_true, const Value& on_false) {
