@@ -161,11 +161,11 @@ namespace {
 // a / b for b with HasReciprocal(), r = 1 / b rounded: the product, and the reciprocal of what that leaves added, is
 // rounded as the quotient is (as Markstein shows for division by fused operations). Where what is left may not be a
 // normal number (zeros and tiny a) or not be one at all (infinity), the product alone is the result.
-Real DivideCorrected(Real a, Real b, Real r) {
+Real DivideCorrected(Real a, Real b, Real r, bool is_moderate) {
   const Real quotient = a * r;
   const Real corrected = Fma(Fma(-quotient, b, a), r, quotient);
   // Integers know neither infinity nor tiny numbers.
-  if (llvm::isa<llvm::SIToFPInst>(a.value()) || llvm::isa<llvm::UIToFPInst>(a.value())) return corrected;
+  if (is_moderate || llvm::isa<llvm::SIToFPInst>(a.value()) || llvm::isa<llvm::UIToFPInst>(a.value())) return corrected;
   const int64_t least = a.bits() == 32 ? -80 : -800, most = -least;
   // Magnitudes, twice their bits: those at least 2^least and below 2^most.
   const auto twice = [&](int64_t exponent) { return (exponent + a.exponent_bias()) << (a.mantissa_bits() + 1); };
@@ -173,7 +173,7 @@ Real DivideCorrected(Real a, Real b, Real r) {
   return Select(inside, corrected, quotient);
 }
 
-Real DivideReals(Real a, Real b) {
+Real DivideReals(Real a, Real b, bool is_moderate) {
   const llvm::APFloat* divisor = HasFma() ? ConstantOf(b) : nullptr;
   if (divisor == nullptr || !HasReciprocal(divisor->convertToDouble(), a.mantissa_bits()) ||
       divisor->getExactInverse(nullptr)) {
@@ -181,7 +181,7 @@ Real DivideReals(Real a, Real b) {
   }
   llvm::APFloat inverse(divisor->getSemantics(), 1);
   inverse.divide(*divisor, llvm::APFloat::rmNearestTiesToEven);
-  return DivideCorrected(a, b, {a.builder(), llvm::ConstantFP::get(a.value()->getType(), inverse)});
+  return DivideCorrected(a, b, {a.builder(), llvm::ConstantFP::get(a.value()->getType(), inverse)}, is_moderate);
 }
 
 bool IsHalf(float x) {
@@ -206,7 +206,7 @@ bool IsDividedByProduct(float divisor, PrimitiveType type) {
 // Of numbers of a type of 16 bits.
 Real DivideNarrow(Real a, Real b, PrimitiveType type) {
   const llvm::APFloat* divisor = ConstantOf(b);
-  if (divisor == nullptr || !IsDividedByProduct(divisor->convertToFloat(), type)) return DivideReals(a, b);
+  if (divisor == nullptr || !IsDividedByProduct(divisor->convertToFloat(), type)) return DivideReals(a, b, false);
   return a * (1 / divisor->convertToFloat());
 }
 
@@ -298,7 +298,7 @@ constexpr UnaryFunction kUnaryFunctions[] = {
 constexpr BinaryFunction kBinaryFunctions[] = {
     {Opcode::kAdd,       [](Real a, Real b) { return a + b; }, math::operator+},
     {Opcode::kAtan2,     math::Atan2,                          math::Atan2},
-    {Opcode::kDivide,    DivideReals,                          math::Divide},
+    {Opcode::kDivide,    [](Real a, Real b) { return a / b; }, math::Divide},
     {Opcode::kMultiply,  [](Real a, Real b) { return a * b; }, math::Multiply},
     {Opcode::kPower,     math::Pow,                            math::Pow},
     {Opcode::kRemainder, math::Fmod},
@@ -343,7 +343,7 @@ Value ScalarEmitter::DivideByReciprocal(const Value& dividend, const Value& divi
   const Real a = Widen(dividend), r(b_, reciprocal.value);
   // IsDividedByProduct says why.
   if (dividend.type == PrimitiveType::kBF16) return Narrow(a * r, dividend.type);
-  return Narrow(DivideCorrected(a, Widen(divisor), r), dividend.type);
+  return Narrow(DivideCorrected(a, Widen(divisor), r, dividend.is_moderate), dividend.type);
 }
 
 absl::StatusOr<Value> ScalarEmitter::Floating(const hlo::Instruction& instruction, absl::Span<const Value> operands) {
@@ -378,11 +378,12 @@ absl::StatusOr<Value> ScalarEmitter::Floating(const hlo::Instruction& instructio
   const auto narrow = [&](Real result) { return in_half ? Of(type, result) : Narrow(result, type); };
   if (const UnaryFunction* unary = FunctionOf(opcode, kUnaryFunctions)) return narrow(unary->real(a));
   if (opcode == Opcode::kDivide && operands.size() == 3 && HasFma()) {
-    return Narrow(DivideCorrected(a, Widen(operands[1]), Widen(operands[2])), type);
+    return Narrow(DivideCorrected(a, Widen(operands[1]), Widen(operands[2]), operands[0].is_moderate), type);
   }
   if (opcode == Opcode::kDivide && hlo::BitWidth(type) == 16) {
     return Narrow(DivideNarrow(a, Widen(operands[1]), type), type);
   }
+  if (opcode == Opcode::kDivide) return Narrow(DivideReals(a, Widen(operands[1]), operands[0].is_moderate), type);
   if (const BinaryFunction* binary = FunctionOf(opcode, kBinaryFunctions)) {
     return narrow(binary->real(a, real(operands[1])));
   }

@@ -28,6 +28,8 @@ struct Value {
   // Where a bf16 has just been computed, the f32 that was rounded: ops that read it round that again, which takes fewer
   // instructions than to widen what is to be stored.
   llvm::Value* unrounded = nullptr;
+  // Of a dividend: that it is zero, or of a magnitude far from those at which floats end (number_range.h).
+  bool is_moderate = false;
 };
 
 // `value` with `f` of its part or parts in their place.
