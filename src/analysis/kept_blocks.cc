@@ -22,7 +22,7 @@ constexpr int64_t kMaxPieces = 4;
 constexpr int64_t kMinBlockElements = 64;
 // Blocks, or what is made of them, are no larger than that, where they are fewer than that: threads share them.
 constexpr int64_t kLargeBlockElements = 512, kManyBlocks = 16;
-// Of a row of the result, where blocks cut those: a page, at a time.
+// Of a row of the result, where blocks cut those and little is kept of it: a page, at a time.
 constexpr int64_t kPieceBytes = 4 << 10;
 // Rows made twice, as a part of all.
 constexpr int64_t kMaxHaloPart = 4;
@@ -171,7 +171,10 @@ std::optional<KeptBlocks> BlocksOver(int64_t blocked, const DimensionVector& ext
   for (const int64_t extent : extents) made *= extent;
   made /= std::max<int64_t>(extents[blocked], 1);
   int64_t shared = std::max(extents[blocked] / kManyBlocks, CeilDivide(kLargeBlockElements, std::max(least_row, made)));
-  if (blocks.CutsRows()) shared = std::max(shared, kPieceBytes / element_bytes);
+  int64_t kept_bytes = 0;
+  for (const auto& [value, place] : kept) kept_bytes += value->shape().byte_count();
+  const bool is_table = kept_bytes <= extents[blocked] * made * element_bytes / kTablePart;
+  if (blocks.CutsRows() && is_table) shared = std::max(shared, kPieceBytes / element_bytes);
   const int64_t most =
       std::min({extents[blocked], (most_bytes - halo_bytes) / row_bytes, std::max(shared, least_rows)});
   for (blocks.rows = most; blocks.rows >= least_rows && blocks.rows > 0; --blocks.rows) {

@@ -14,6 +14,9 @@
 
 namespace kiln::analysis {
 
+// What is no more than this part of the result is as well stored as kept.
+inline constexpr int64_t kTablePart = 8;
+
 struct KeptValue {
   const hlo::Instruction* value = nullptr;
   // Of each of its dimensions the loop of the fusion that it goes along, for those outside of the block and the blocked
