@@ -22,8 +22,9 @@ constexpr int64_t kMaxPieces = 4;
 constexpr int64_t kMinBlockElements = 64;
 // Blocks, or what is made of them, are no larger than that, where they are fewer than that: threads share them.
 constexpr int64_t kLargeBlockElements = 512, kManyBlocks = 16;
-// Of a row of the result, where blocks cut those and little is kept of it: a page, at a time.
-constexpr int64_t kPieceBytes = 4 << 10;
+// What is no more than this part of the result is a table. Where it is kept by blocks that cut rows of the result,
+// these had better make a page of one, and anything short of this is slower to write than the table is to be stored.
+constexpr int64_t kTablePart = 8, kPieceBytes = 4 << 10, kShortPieceBytes = 3 << 10;
 // Rows made twice, as a part of all.
 constexpr int64_t kMaxHaloPart = 4;
 
@@ -135,8 +136,10 @@ Place PlaceOfOperand(const Instruction& user, int64_t index, const Place& place)
   }
 }
 
-// The blocks over loop `blocked`; nothing where they cannot be.
-std::optional<KeptBlocks> BlocksOver(int64_t blocked, const DimensionVector& extents, int64_t element_bytes,
+// The blocks over loop `blocked`; nothing where they cannot be. A step of the last loop makes `step_bytes` of a row of
+// the result.
+std::optional<KeptBlocks> BlocksOver(int64_t blocked, const DimensionVector& extents, const hlo::Shape& result,
+                                     int64_t step_bytes,
                                      const std::vector<std::pair<const Instruction*, Place>>& kept) {
   const int64_t most_bytes = Tuning().fusion.kept_bytes;
   KeptBlocks blocks;
@@ -167,18 +170,19 @@ std::optional<KeptBlocks> BlocksOver(int64_t blocked, const DimensionVector& ext
   }
   int64_t least_rows = CeilDivide(kMinBlockElements, least_row);
   for (const KeptValue& value : blocks.values) least_rows = std::max(least_rows, value.halo * kMaxHaloPart);
-  int64_t made = 1;  // elements of the result that are made of a row
-  for (const int64_t extent : extents) made *= extent;
-  made /= std::max<int64_t>(extents[blocked], 1);
+  const int64_t made = result.element_count() / std::max<int64_t>(extents[blocked], 1);  // of one row
   int64_t shared = std::max(extents[blocked] / kManyBlocks, CeilDivide(kLargeBlockElements, std::max(least_row, made)));
   int64_t kept_bytes = 0;
   for (const auto& [value, place] : kept) kept_bytes += value->shape().byte_count();
-  const bool is_table = kept_bytes <= extents[blocked] * made * element_bytes / kTablePart;
-  if (blocks.CutsRows() && is_table) shared = std::max(shared, kPieceBytes / element_bytes);
+  const bool cuts_rows = blocked > 0 && blocked + 1 == static_cast<int64_t>(extents.size());
+  const bool cuts_for_table = cuts_rows && kept_bytes <= result.byte_count() / kTablePart;
+  if (cuts_for_table) shared = std::max(shared, kPieceBytes / step_bytes);
   const int64_t most =
       std::min({extents[blocked], (most_bytes - halo_bytes) / row_bytes, std::max(shared, least_rows)});
   for (blocks.rows = most; blocks.rows >= least_rows && blocks.rows > 0; --blocks.rows) {
-    if (extents[blocked] % blocks.rows == 0) return blocks;
+    if (extents[blocked] % blocks.rows != 0) continue;
+    blocks.has_short_pieces = cuts_for_table && blocks.rows * step_bytes < kShortPieceBytes;
+    return blocks;
   }
   return std::nullopt;
 }
@@ -196,8 +200,6 @@ DimensionVector KeptValue::KeptDimensions(int64_t blocked, int64_t rows) const {
   }
   return dimensions;
 }
-
-bool KeptBlocks::CutsRows() const { return blocked > 0 && blocked + 1 == static_cast<int64_t>(extents.size()); }
 
 int64_t ColumnsInRows(const Instruction& value) {
   if (value.opcode() == Opcode::kConcatenate) return 1;
@@ -257,10 +259,10 @@ std::optional<KeptBlocks> PlanKeptBlocks(const Instruction& root, absl::Span<con
   }
   if (found.size() != kept.size()) return std::nullopt;
   std::reverse(found.begin(), found.end());
-  const int64_t element_bytes = hlo::ByteWidth(root.shape().element_type());
+  const int64_t step_bytes = columns * hlo::ByteWidth(root.shape().element_type());
   for (size_t loop = 0; loop < extents.size(); ++loop) {
     if (extents[loop] == 1) continue;
-    if (auto blocks = BlocksOver(static_cast<int64_t>(loop), extents, element_bytes, found)) {
+    if (auto blocks = BlocksOver(static_cast<int64_t>(loop), extents, root.shape(), step_bytes, found)) {
       blocks->columns = columns;
       return blocks;
     }

@@ -14,9 +14,6 @@
 
 namespace kiln::analysis {
 
-// What is no more than this part of the result is as well stored as kept.
-inline constexpr int64_t kTablePart = 8;
-
 struct KeptValue {
   const hlo::Instruction* value = nullptr;
   // Of each of its dimensions the loop of the fusion that it goes along, for those outside of the block and the blocked
@@ -38,9 +35,8 @@ struct KeptBlocks {
   int64_t blocked = 0;
   int64_t rows = 1;               // in a block; divides the loop's extent
   std::vector<KeptValue> values;  // operands before users
-
-  // Whether blocks make pieces of rows of the result.
-  bool CutsRows() const;
+  // Rows of the result are made in short pieces, of little that all rows read: it had better be stored.
+  bool has_short_pieces = false;
 };
 
 // How many columns the elements of `value` are made of in their order, if its rows have as many of each; 1 otherwise.

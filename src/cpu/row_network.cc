@@ -156,16 +156,16 @@ double NetworkNanoseconds(int64_t size, int64_t key_width, bool with_positions) 
          moving * costs.network_moved_nanoseconds * static_cast<double>(size);
 }
 
-#define KILN_SORT_ROW_BLOCK(Key)                                                                            \
-  bool SortRowBlock(const RowNetwork& network, RowBlock block, const KeyMasks<Key>& masks, const Key* rows, \
-                    Key* sorted, uint32_t* positions) {                                                     \
-    if (positions == nullptr) return SortHere<Key, false>(network, block, masks, rows, sorted, positions);  \
-    return SortHere<Key, true>(network, block, masks, rows, sorted, positions);                             \
-  }
-KILN_SORT_ROW_BLOCK(uint8_t)
-KILN_SORT_ROW_BLOCK(uint16_t)
-KILN_SORT_ROW_BLOCK(uint32_t)
-KILN_SORT_ROW_BLOCK(uint64_t)
-#undef KILN_SORT_ROW_BLOCK
+template <typename Key>
+bool SortRowBlock(const RowNetwork& network, RowBlock block, const KeyMasks<Key>& masks, const Key* rows, Key* sorted,
+                  uint32_t* positions) {
+  const auto sort = positions == nullptr ? &SortHere<Key, false> : &SortHere<Key, true>;
+  return sort(network, block, masks, rows, sorted, positions);
+}
+
+template decltype(SortRowBlock<uint8_t>) SortRowBlock<uint8_t>;
+template decltype(SortRowBlock<uint16_t>) SortRowBlock<uint16_t>;
+template decltype(SortRowBlock<uint32_t>) SortRowBlock<uint32_t>;
+template decltype(SortRowBlock<uint64_t>) SortRowBlock<uint64_t>;
 
 }  // namespace kiln::cpu

@@ -14,6 +14,8 @@ namespace kiln::cpu {
 // Elements of a row at most, and rows that are sorted together at most.
 inline constexpr int64_t kNetworkSize = 64;
 inline constexpr int64_t kMaxNetworkRows = 64;
+// Fewer rows are as well sorted one by one.
+inline constexpr int64_t kMinNetworkRows = 4;
 
 // The comparisons that sort `size` elements, which is from 1 to kNetworkSize: the lesser element goes to `first`.
 class RowNetwork {
@@ -52,14 +54,10 @@ struct RowBlock {
 // Sorts rows of the network's size to `sorted`, which has the same places and may be `rows`. `positions` not null:
 // where each sorted element was in its row, row by row; equal elements keep their order. False where keys lose bits, by
 // which elements would have to be told apart afterwards: nothing is written then.
-#define KILN_SORT_ROW_BLOCK(Key)                                                                            \
-  bool SortRowBlock(const RowNetwork& network, RowBlock block, const KeyMasks<Key>& masks, const Key* rows, \
-                    Key* sorted, uint32_t* positions);
-KILN_SORT_ROW_BLOCK(uint8_t)
-KILN_SORT_ROW_BLOCK(uint16_t)
-KILN_SORT_ROW_BLOCK(uint32_t)
-KILN_SORT_ROW_BLOCK(uint64_t)
-#undef KILN_SORT_ROW_BLOCK
+// Of keys uint8_t, uint16_t, uint32_t and uint64_t.
+template <typename Key>
+bool SortRowBlock(const RowNetwork& network, RowBlock block, const KeyMasks<Key>& masks, const Key* rows, Key* sorted,
+                  uint32_t* positions);
 
 }  // namespace kiln::cpu
 

@@ -16,8 +16,6 @@ constexpr int64_t kBucketRoom = 4;
 constexpr int64_t kMaxRoomBytes = int64_t{2} << 20;
 // The share of the array that copies of columns take.
 constexpr int64_t kColumnShare = 8;
-// Fewer rows are sorted one by one.
-constexpr int64_t kMinNetworkRows = 4;
 
 // Long rows go by buckets.
 bool ByBuckets(const RowSortShape& shape) { return shape.size >= Tuning().rows.sort_divided_size; }

@@ -13,8 +13,6 @@ namespace kiln::cpu {
 namespace {
 
 constexpr int64_t kMaxStripes = 16;
-// Fewer rows are not sorted together.
-constexpr int64_t kMinNetworkRows = 4;
 
 // Few, so that the bound rises early.
 constexpr int64_t kSpareCandidates = 128;

@@ -115,7 +115,7 @@ absl::StatusOr<Value> NestLowering::LowerOp(ValueId id) {
       if (in_pairs_ && vector && IsWidening(op)) return WidenPairs(Get(op.operands[0], vector));
       std::vector<Value> operands;
       for (ValueId operand : op.operands) operands.push_back(Get(operand, vector));
-      if (op.opcode == hlo::Opcode::kDivide) operands[0].is_moderate = MayBeCorrected(kernel_, op.operands[0]);
+      if (op.opcode == hlo::Opcode::kDivide) operands[0].is_moderate = MayCorrectQuotient(kernel_, op);
       if (op.opcode == hlo::Opcode::kWhile) {
         // Each result has a call of its own; they are equal calls without side effects.
         KILN_ASSIGN_OR_RETURN(const std::vector<Value> state, EmitScalarLoop(&emitter, *op.instruction, operands));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "src/hlo/elements.h"
 
@@ -11,12 +12,18 @@ namespace {
 using hlo::Opcode;
 using hlo::PrimitiveType;
 
-constexpr int kMaxDepth = 8;
-constexpr int64_t kMaxElements = 4096;
+constexpr int kMaxDepth = 8;          // of the ops that make a dividend
+constexpr int64_t kMaxElements = 64;  // of a table, which is looked through each time
 
 int MantissaBits(PrimitiveType type) { return type == PrimitiveType::kF32 ? 23 : 52; }
 // Magnitudes whose products with others of the kind neither overflow nor lose bits.
 int MostExponent(PrimitiveType type) { return type == PrimitiveType::kF32 ? 79 : 799; }
+
+struct NumberRange {
+  int exponent = 0;  // the value is zero or of a magnitude from 2^-exponent to 2^exponent
+  bool may_be_negative = false;
+  bool may_be_negative_zero = false;
+};
 
 class Ranges {
  public:
@@ -120,10 +127,10 @@ class Ranges {
 
 }  // namespace
 
-std::optional<NumberRange> RangeOf(const Kernel& kernel, ValueId id) { return Ranges(kernel).Of(id, kMaxDepth); }
-
-bool MayBeCorrected(const Kernel& kernel, ValueId id) {
-  const std::optional<NumberRange> range = RangeOf(kernel, id);
+bool MayCorrectQuotient(const Kernel& kernel, const Op& divide) {
+  // With the reciprocals of a table, or of a constant.
+  if (divide.operands.size() < 3 && kernel.ops[divide.operands[1]].kind != OpKind::kConstant) return false;
+  const std::optional<NumberRange> range = Ranges(kernel).Of(divide.operands[0], kMaxDepth);
   return range.has_value() && !range->may_be_negative_zero;
 }
 

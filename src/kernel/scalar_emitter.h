@@ -94,6 +94,7 @@ class ScalarEmitter {
   Value ExtremeLane(const Value& key, bool is_max);
   // Whether that is how lanes of this type are combined by this opcode.
   static bool HasExtremeLane(hlo::Opcode opcode, hlo::PrimitiveType type);
+  // The type of a float's key.
   static hlo::PrimitiveType TypeOfKey(hlo::PrimitiveType type);
   // Whether accumulators had better be keys as well, of floats on a CPU or of what this is for.
   static bool FloatsHaveExtremeKeys(hlo::Opcode opcode, hlo::PrimitiveType type);

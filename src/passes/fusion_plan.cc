@@ -47,8 +47,6 @@ constexpr size_t kMaxIndexOps = 64;
 // Of what a kernel makes by blocks: values, and bytes of each from which on it is worth loops of its own.
 constexpr size_t kMaxKept = 8;
 constexpr int64_t kMinKeptBytes = 4 << 10;
-// Blocks that cut rows of the result into shorter pieces are slower to write than a table for all rows is to be stored.
-constexpr int64_t kMinPieceBytes = 3 << 10;
 
 // The elementwise instructions behind a reduce or contraction that run in its kernel: a set closed but for one exit.
 struct Epilogue {
@@ -593,9 +591,7 @@ class Planner {
       }
       evaluations *= 1 + static_cast<double>(kept.halo) / static_cast<double>(blocks->rows);
     }
-    const int64_t piece_bytes = blocks->rows * blocks->columns * hlo::ByteWidth(group.root->shape().element_type());
-    const bool is_table = producer->shape().byte_count() <= group.root->shape().byte_count() / analysis::kTablePart;
-    if (blocks->CutsRows() && is_table && piece_bytes < kMinPieceBytes) {
+    if (blocks->has_short_pieces) {
       group.kept.erase(producer);
       return false;
     }
