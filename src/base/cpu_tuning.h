@@ -101,6 +101,7 @@ struct ProductTuning {
   int64_t close_row_bytes;
   bool packs_transposed_lhs;   // tiles of an lhs that lies along m
   double panel_part;           // of packed rhs in one stretch of a long k, in L1 caches
+  double placed_part;          // of an rhs that is read where it lies, in L2 caches,
   double block_caches;         // L2 caches that the columns of a block fill, where rhs is packed
   double block_work;           // less does not repay the call
   double block_pack_work;      // to pack an element of rhs,
@@ -110,7 +111,8 @@ struct ProductTuning {
   double block_lhs_pack_work;  // and to pack it
   double block_store_work;     // to store a result
   double block_task_work;      // to begin a task
-  int64_t amx_extent;          // rows, columns and steps that repay registers of sixteen,
+  int64_t amx_rows;            // rows that repay registers of sixteen,
+  int64_t amx_extent;          // and columns and steps; bench 'low precision', sweep products/s8
   double amx_gain;             // and how many times as fast these multiply and add as vectors
   // Convolutions in Winograd's form (cpu/winograd.h). bench convolution
   double window_gain;              // the part of the direct products' time that it may take at most

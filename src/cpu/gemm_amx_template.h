@@ -23,30 +23,32 @@ struct AmxShapes {
   uint8_t rows[16] = {};
 };
 
-// Up to two by two registers of sums: numbers 0 to 3, of lhs 4 and 5, of rhs 6 and 7. R has kDepth, Configure(shapes),
-// Zero<i>(), Read<i>(from, stride), Write<i>(to, stride), MultiplyAdd<sum, lhs, rhs>() and Release().
+// Registers of a tile: up to two by two of sums, numbers 0 to 3, of lhs 4 and 5, of rhs 6 and 7.
+inline AmxShapes ShapesOf(int64_t rows, int64_t columns) {
+  const int high = rows > kAmxRows ? 2 : 1, wide = columns > kAmxColumns ? 2 : 1;
+  AmxShapes shapes;
+  for (int row = 0; row < high; ++row) {
+    const int64_t here = rows - row * kAmxRows < kAmxRows ? rows - row * kAmxRows : kAmxRows;
+    shapes.rows[4 + row] = static_cast<uint8_t>(here);
+    shapes.row_bytes[4 + row] = kAmxBytes;
+    for (int column = 0; column < wide; ++column) {
+      const int64_t left = columns - column * kAmxColumns;
+      const auto bytes = static_cast<uint16_t>(4 * (left < kAmxColumns ? left : kAmxColumns));
+      shapes.rows[row * wide + column] = static_cast<uint8_t>(here);
+      shapes.row_bytes[row * wide + column] = bytes;
+      shapes.rows[6 + column] = kAmxSteps;
+      shapes.row_bytes[6 + column] = bytes;
+    }
+  }
+  return shapes;
+}
+
+// R has kDepth, kIsConfigured, or else Configure(shapes), Zero<i>(), Read<i>(from, stride), Write<i>(to, stride) and
+// MultiplyAdd<sum, lhs, rhs>().
 template <typename R, int kHigh, int kWide>
 struct AmxTile {
   template <int kRow, int kColumn>
   static constexpr int kSum = kRow* kWide + kColumn;
-
-  static AmxShapes Shapes(int rows, int64_t columns) {
-    AmxShapes shapes;
-    for (int row = 0; row < kHigh; ++row) {
-      const int here = rows - row * kAmxRows < kAmxRows ? rows - row * kAmxRows : kAmxRows;
-      shapes.rows[4 + row] = static_cast<uint8_t>(here);
-      shapes.row_bytes[4 + row] = kAmxBytes;
-      for (int column = 0; column < kWide; ++column) {
-        const int64_t left = columns - column * kAmxColumns;
-        const auto bytes = static_cast<uint16_t>(4 * (left < kAmxColumns ? left : kAmxColumns));
-        shapes.rows[row * kWide + column] = static_cast<uint8_t>(here);
-        shapes.row_bytes[row * kWide + column] = bytes;
-        shapes.rows[6 + column] = kAmxSteps;
-        shapes.row_bytes[6 + column] = bytes;
-      }
-    }
-    return shapes;
-  }
 
   // A register's worth of steps.
   static void Multiply(R& r, const char* lhs, int64_t lhs_row, const char* rhs, int64_t rhs_step) {
@@ -75,8 +77,11 @@ struct AmxTile {
                                     const GemmTileStrides& strides, const int64_t* lhs_runs, const int64_t* rhs_runs,
                                     int64_t run_count, int64_t steps, int64_t columns, bool resume) {
     R r;
-    const AmxShapes shapes = Shapes(rows, columns);
-    r.Configure(shapes);
+    if constexpr (!R::kIsConfigured) r.Configure(ShapesOf(rows, columns));
+    // The lines of the result arrive while the products are made, a few at a time.
+    const int64_t rounds = (steps + kAmxSteps - 1) / kAmxSteps * run_count;
+    const int64_t asked_at_once = (rows + rounds - 1) / rounds;
+    int64_t asked = resume ? rows : 0;
     ForSums(strides.sums_row, [&]<int i>(int64_t offset) {
       if (resume) {
         r.template Read<i>(sums + offset, strides.sums_row);
@@ -88,10 +93,19 @@ struct AmxTile {
     const char* y = rhs;
     for (int64_t run = 0; run < run_count; ++run) {
       const char* x = lhs + lhs_runs[run];
+      const char* next = strides.next_lhs + lhs_runs[run];
       if (rhs_runs != nullptr) y = rhs + rhs_runs[run];
       for (int64_t step = 0; step < whole; step += kAmxSteps) {
         Multiply(r, x + step * 4, strides.lhs_row, y, strides.rhs_step);
         y += kAmxSteps * strides.rhs_step;
+        for (const int64_t end = asked + asked_at_once < rows ? asked + asked_at_once : rows; asked < end; ++asked) {
+          const char* const line = sums + asked * strides.sums_row;
+          __builtin_prefetch(line, 1);
+          if constexpr (kWide > 1) __builtin_prefetch(line + kAmxBytes, 1);
+        }
+        for (int64_t row = 0; row < strides.next_rows; ++row) {
+          __builtin_prefetch(next + row * strides.lhs_row + step * 4, 0, 2);
+        }
       }
       if (left == 0) continue;
       // What is left is filled up with zeros on both sides: what lies behind may be NaN, or nobody's.
@@ -106,7 +120,6 @@ struct AmxTile {
       Multiply(r, last_lhs[0], kAmxBytes, last_rhs[0], kWide * kAmxBytes);
     }
     ForSums(strides.sums_row, [&]<int i>(int64_t offset) { r.template Write<i>(sums + offset, strides.sums_row); });
-    r.Release();
   }
 };
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "absl/container/inlined_vector.h"
 #include "src/base/cpu_tuning.h"
@@ -75,12 +76,36 @@ class RhsPrefetch {
   int64_t steps_ = 0, rows_ = 0, stride_ = 0, bytes_ = 0, lines_per_call_ = 0, run_ = 0, step_ = 0, at_ = 0;
 };
 
+// What registers of this thread were last told (GemmKernels::configure), until they are given back.
+class TileRegisters {
+ public:
+  TileRegisters() = default;
+  TileRegisters(const TileRegisters&) = delete;
+  TileRegisters& operator=(const TileRegisters&) = delete;
+  ~TileRegisters() {
+    if (release_ != nullptr) release_();
+  }
+
+  void Configure(const GemmKernels& kernels, int64_t rows, int64_t columns) {
+    if (kernels.configure == nullptr || (rows == rows_ && columns == columns_)) return;
+    kernels.configure(rows, columns);
+    rows_ = rows, columns_ = columns;
+    release_ = kernels.release;
+  }
+
+ private:
+  int64_t rows_ = 0, columns_ = 0;
+  void (*release_)() = nullptr;
+};
+
 class BlockRunner {
  public:
   // With `keeps_rhs`, all of it is packed at once, for RunRows; sums are made in one go then or are the result.
-  BlockRunner(const GemmBlocks& blocks, void* const* extra, GemmFinish* finish, bool keeps_rhs = false,
-              GemmMake* make_lhs = nullptr, GemmMake* make_rhs = nullptr)
+  // `registers` are those of all runners of this thread.
+  BlockRunner(const GemmBlocks& blocks, TileRegisters& registers, void* const* extra, GemmFinish* finish,
+              bool keeps_rhs = false, GemmMake* make_lhs = nullptr, GemmMake* make_rhs = nullptr)
       : g_(blocks),
+        registers_(registers),
         kernels_(*FindGemmKernels(blocks.kind)),
         runs_lhs_(reinterpret_cast<const int64_t*>(&blocks + 1)),
         runs_rhs_(runs_lhs_ + blocks.runs),
@@ -111,7 +136,7 @@ class BlockRunner {
     if (make_rhs != nullptr) {
       piece_bytes_ = RoundUp((RhsIsAlongN() ? steps * kernels_.depth : g_.columns) * g_.rhs_pitch, 64);
     }
-    sums_bytes_ = g_.direct ? 0 : (in_parts_ ? g_.tile_block * panels : 1) * g_.rows * step_bytes_;
+    sums_bytes_ = g_.direct ? 0 : (in_parts_ ? g_.tile_block * panels : 2) * g_.rows * step_bytes_;
     stretch_offsets_ = kernels_.flip_signs != nullptr ? panels * step_bytes_ : 0;
     offset_bytes_ = stretch_offsets_ * (keeps_rhs ? CeilDivide(g_.steps, steps) : 1);
   }
@@ -218,6 +243,7 @@ class BlockRunner {
           for (int64_t n = 0; n < g_.n; n += g_.columns) tile(m, n);
         }
       }
+      StoreWaiting();
     }
   }
 
@@ -410,13 +436,33 @@ class BlockRunner {
                     char* sums, int64_t outer, int64_t m, int64_t n, int64_t rows, int64_t columns) {
     const int64_t vectors = columns == g_.columns ? vectors_ : CeilDivide(columns, kernels_.lanes);
     GemmTileKernel* kernel = kernels_.tiles[vectors - 1][rows - 1];
+    registers_.Configure(kernels_, rows, g_.direct ? columns : vectors * kernels_.lanes);
     if (g_.direct) {
       kernel(lhs, panel, out + m * g_.out_row + n * g_.out_column, strides, k.lhs_runs, k.rhs_runs, k.run_count,
              k.steps, columns, k.resume);
       return;
     }
+    // Sums that are no longer wanted once they are stored lie in one of two places.
+    if (!in_parts_) {
+      sums += is_second_ ? g_.rows * step_bytes_ : 0;
+      is_second_ = !is_second_;
+    }
     kernel(lhs, panel, sums, strides, k.lhs_runs, k.rhs_runs, k.run_count, k.steps, vectors * kernels_.lanes, k.resume);
-    if (k.last) StoreTile(sums, out, outer, m, n, rows, columns);
+    if (!k.last) return;
+    StoreWaiting();
+    waiting_ = {sums, out, outer, m, n, rows, columns};
+    if (kernels_.configure == nullptr) StoreWaiting();
+  }
+
+  // Sums of matrix registers are read much later than they are written: only the next tile's behind it.
+  struct Sums {
+    char* sums = nullptr;
+    char* out = nullptr;
+    int64_t outer = 0, m = 0, n = 0, rows = 0, columns = 0;
+  };
+  void StoreWaiting() {
+    const Sums w = std::exchange(waiting_, {});
+    if (w.sums != nullptr) StoreTile(w.sums, w.out, w.outer, w.m, w.n, w.rows, w.columns);
   }
 
   // Takes a tile's sums to the result, of which kernels have not stored them directly.
@@ -503,6 +549,16 @@ class BlockRunner {
         TakeLhs(k, lhs, batch, m, rows);
         lhs = packed_lhs_;
       }
+      // The next tile's rows, some for each panel.
+      const int64_t next_tile = tile + 1;
+      const char* next_lhs = nullptr;
+      int64_t next_rows = 0, rows_per_panel = 0;
+      if (kernels_.configure != nullptr && !HasOwnLhs() && next_tile < last_tile) {
+        const int64_t next_m = next_tile % g_.row_tiles * g_.rows;
+        next_lhs = k.lhs + OffsetOf(g_.outer, g_.outer_count, next_tile / g_.row_tiles).lhs + next_m * g_.lhs_row;
+        next_rows = std::min(g_.rows, g_.m - next_m);
+        rows_per_panel = CeilDivide(next_rows, CeilDivide(n_end - n_begin, g_.columns));
+      }
       const char* panel = rhs;
       int64_t n = n_begin;
       if (const int64_t tiles = TilesTogether(k, n_begin, tail); tiles > 1) {
@@ -520,14 +576,20 @@ class BlockRunner {
         prefetch_.Advance();
         if (kernels_.flip_signs != nullptr) strides.offsets = offsets_ + (n - n_begin) * kernels_.sum_bytes;
         const bool in_tail = n >= tail;
+        strides.next_lhs = next_lhs;
+        strides.next_rows = std::min(rows_per_panel, next_rows);
+        next_lhs += strides.next_rows * g_.lhs_row;
+        next_rows -= strides.next_rows;
         MultiplyTile(in_tail ? tail_k : tile_k, in_tail ? tail_strides : strides, lhs, in_tail ? packed_rhs_ : panel,
                      out + offset.out, sums, batch * OuterCount() + outer, m, n, rows, std::min(g_.columns, n_end - n));
         if (in_parts_) sums += g_.rows * step_bytes_;
       }
     }
+    StoreWaiting();
   }
 
   const GemmBlocks& g_;
+  TileRegisters& registers_;
   const GemmKernels& kernels_;
   const int64_t* const runs_lhs_;
   const int64_t* const runs_rhs_;
@@ -543,6 +605,8 @@ class BlockRunner {
   int64_t copied_row_ = 0;       // bytes between rows of a tile of lhs that is widened or flipped; 0: it lies along m
   int64_t stretch_offsets_ = 0;  // bytes of the offsets of a stretch of k
   RhsPrefetch prefetch_;
+  Sums waiting_;
+  bool is_second_ = false;
   char *packed_rhs_ = nullptr, *packed_lhs_ = nullptr, *piece_ = nullptr, *sums_ = nullptr, *offsets_ = nullptr;
 };
 
@@ -589,7 +653,8 @@ const GemmKernels* FindGemmKernels(GemmKernelKind kind) {
 void RunGemmBlocks(const GemmBlocks* blocks, const char* lhs, const char* rhs, char* out, void* const* extra,
                    int64_t begin, int64_t end, GemmFinish* finish, GemmMake* make_lhs, GemmMake* make_rhs) {
   const FlushedFloatEnvironment environment;
-  BlockRunner runner(*blocks, extra, finish, /*keeps_rhs=*/false, make_lhs, make_rhs);
+  TileRegisters registers;
+  BlockRunner runner(*blocks, registers, extra, finish, /*keeps_rhs=*/false, make_lhs, make_rhs);
   runner.UseMemory(ThreadMemory(runner.bytes()));
   for (int64_t task = begin; task < end; ++task) runner.RunTask(task, lhs, rhs, out);
 }
@@ -641,7 +706,8 @@ int64_t RowChainBytes(const RowChainBlocks* chain) {
     // Sides that are made take room whatever the function.
     GemmMake* const make = [](char*, void* const*, int64_t, int64_t, int64_t, int64_t, int64_t) {};
     const GemmBlocks& product = ProductOf(*step);
-    const BlockRunner runner(product, nullptr, nullptr, /*keeps_rhs=*/true, product.lhs_pitch != 0 ? make : nullptr,
+    TileRegisters registers;
+    const BlockRunner runner(product, registers, nullptr, nullptr, /*keeps_rhs=*/true, product.lhs_pitch != 0 ? make : nullptr,
                              product.rhs_pitch != 0 ? make : nullptr);
     bytes += RoundUp(runner.bytes(), 64);
   }
@@ -668,13 +734,14 @@ void RunRowChain(const RowChainBlocks* blocks, void* const* arrays, void* const*
     std::optional<BlockRunner> product;
     int64_t packed_rhs = -1;
   };
+  TileRegisters registers;
   absl::InlinedVector<Step, 4> steps;
   steps.reserve(static_cast<size_t>(chain.steps));
   const RowChainStep* data = FirstStep(chain);
   for (int64_t i = 0, used = 0; i < chain.steps; used += data->pointers, ++i, data = NextStep(data)) {
     Step& step = steps.emplace_back(Step{*data, functions + 3 * i, pointers + used});
     if (data->is_product == 0) continue;
-    step.product.emplace(ProductOf(*data), step.pointers, reinterpret_cast<GemmFinish*>(step.functions[0]),
+    step.product.emplace(ProductOf(*data), registers, step.pointers, reinterpret_cast<GemmFinish*>(step.functions[0]),
                          /*keeps_rhs=*/true, reinterpret_cast<GemmMake*>(step.functions[1]),
                          reinterpret_cast<GemmMake*>(step.functions[2]));
     step.product->UseMemory(memory);

@@ -141,7 +141,8 @@ bool ChooseAmxTile(const GemmSpec& spec, const GemmProblem& problem, const GemmA
   chosen.amx = true;
   const std::optional<GemmKernelKind> kind = KindOf(spec, problem, arithmetic, chosen);
   if (!kind.has_value() || !MultipliesWithAmx(*kind)) return false;
-  if (std::min({problem.m, problem.n, problem.k}) < Tuning().products.amx_extent) return false;
+  const ProductTuning& costs = Tuning().products;
+  if (problem.m < costs.amx_rows || std::min(problem.n, problem.k) < costs.amx_extent) return false;
   const GemmKernels& kernels = *FindGemmKernels(*kind);
   chosen.lanes = static_cast<int>(kernels.lanes);
   chosen.rows = static_cast<int>(std::min<int64_t>(problem.m, kMaxTileRows));
@@ -197,11 +198,16 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
   constexpr int64_t kLine = 64;
   const bool keeps_lines =
       problem.lhs_m != 1 || all_steps * kLine <= Host().l1_bytes || problem.m * all_steps * element <= Host().l2_bytes;
+  const double placed_bytes =
+      schedule.pack_rhs ? 0.0 : static_cast<double>(all_steps) * static_cast<double>(problem.rhs_k * element);
+  const double most_placed = costs.placed_part * static_cast<double>(Host().l2_bytes);
   const bool whole = (schedule.pack_rhs || !wide_rows) && !schedule.pack_lhs && keeps_lines &&
-                     all_steps * step_bytes <= Host().l2_bytes / (direct ? 8 : 4);
+                     all_steps * step_bytes <= Host().l2_bytes / (direct ? 8 : 4) && placed_bytes <= most_placed;
   // What tiles of a transposed lhs share stays in the first-level cache.
   const double panel_part = schedule.pack_lhs ? std::min(costs.panel_part, 0.5) : costs.panel_part;
-  const double stretch = panel_part * static_cast<double>(Host().l1_bytes) / static_cast<double>(step_bytes);
+  const double stretch = placed_bytes > most_placed && !wide_rows
+                             ? most_placed / static_cast<double>(problem.rhs_k * element)
+                             : panel_part * static_cast<double>(Host().l1_bytes) / static_cast<double>(step_bytes);
   const auto parts = std::max<int64_t>(std::llround(static_cast<double>(all_steps) / stretch), 1);
   const int64_t unit = problem.k_outer > 1 ? problem.k : spec.lhs_work + spec.rhs_work > 0 ? kMadeSteps : 8;
   schedule.k_block = whole ? all_steps : std::min(CeilDivide(CeilDivide(all_steps, parts), unit) * unit, all_steps);

@@ -50,6 +50,9 @@ struct GemmTileStrides {
   int64_t tiles = 1;
   int64_t rhs_tile = 0;
   int64_t sums_tile = 0;
+  // Rows of an lhs that is wanted next, which kernels of matrix registers ask for meanwhile: nothing else foretells it.
+  const char* next_lhs = nullptr;
+  int64_t next_rows = 0;
   // What flipped signs have too much of each column, to be taken off; null: it stays.
   const char* offsets = nullptr;
 };
@@ -89,6 +92,10 @@ struct GemmKernels {
   int64_t sum_bytes = 0;  // of one sum, and of one step of one column
   // Null where registers do not suffice.
   GemmTileKernel* tiles[kMaxTileVectors][kMaxTileRows] = {};
+  // Of registers that have to be told their shapes before a tile of other rows and columns than the last one, which takes
+  // longer than a small tile, and given back in the end; else null.
+  void (*configure)(int64_t rows, int64_t columns) = nullptr;
+  void (*release)() = nullptr;
   bool take_several = false;         // they look at GemmTileStrides::tiles
   GemmPack* pack_rows = nullptr;     // rhs contiguous along n
   GemmPack* pack_columns = nullptr;  // along k, in whole steps; of one element also with any strides

@@ -11,7 +11,7 @@ namespace {
 
 // The processor's registers: a thread's, so that an object of this holds nothing.
 struct AmxRegisters {
-  static void Configure(const AmxShapes& shapes) { _tile_loadconfig(&shapes); }
+  static constexpr bool kIsConfigured = true;
   template <int i>
   static void Zero() {
     _tile_zero(i);
@@ -24,8 +24,22 @@ struct AmxRegisters {
   static void Write(char* to, int64_t stride) {
     _tile_stored(i, to, stride);
   }
-  static void Release() { _tile_release(); }
 };
+
+void Configure(int64_t rows, int64_t columns) {
+  const AmxShapes shapes = ShapesOf(rows, columns);
+  _tile_loadconfig(&shapes);
+}
+
+void Release() { _tile_release(); }
+
+template <typename R>
+constexpr GemmKernels MakeKernels() {
+  GemmKernels kernels = MakeAmxKernels<R>();
+  kernels.configure = &Configure;
+  kernels.release = &Release;
+  return kernels;
+}
 
 struct Brain : AmxRegisters {
   using Element = uint16_t;
@@ -62,8 +76,8 @@ struct UnsignedSigned : SignedBytes {
 }  // namespace
 
 const GemmKernels* GemmKernelsAmx(GemmKernelKind kind) {
-  static constexpr GemmKernels kKernels[] = {MakeAmxKernels<Brain>(), MakeAmxKernels<SignedBytes>(),
-                                             MakeAmxKernels<SignedUnsigned>(), MakeAmxKernels<UnsignedSigned>()};
+  static constexpr GemmKernels kKernels[] = {MakeKernels<Brain>(), MakeKernels<SignedBytes>(), MakeKernels<SignedUnsigned>(),
+                                             MakeKernels<UnsignedSigned>()};
   return &kKernels[static_cast<int64_t>(kind) - static_cast<int64_t>(GemmKernelKind::kAmxBrain)];
 }
 

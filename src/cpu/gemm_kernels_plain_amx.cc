@@ -6,6 +6,7 @@ namespace kiln::cpu {
 namespace {
 
 struct PlainRegisters {
+  static constexpr bool kIsConfigured = false;
   void Configure(const AmxShapes& shapes) { shapes_ = shapes; }
   template <int i>
   void Zero() {
@@ -24,7 +25,6 @@ struct PlainRegisters {
       __builtin_memcpy(to + row * stride, bytes_[i][row], shapes_.row_bytes[i]);
     }
   }
-  void Release() {}
 
  protected:
   // sum[row][column] = add(sum, step of lhs's row, step of rhs's column), steps in order.

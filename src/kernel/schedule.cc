@@ -111,10 +111,11 @@ double OpCost(const Op& op) {
     case Opcode::kExp:
     case Opcode::kExp2:
     case Opcode::kTanh:
-    case Opcode::kLogistic:
     case Opcode::kLog:
     case Opcode::kLog2:
       return 15;
+    case Opcode::kLogistic:
+      return 20;
     case Opcode::kLogPlusOne:
     case Opcode::kExpMinusOne:
     case Opcode::kErf:

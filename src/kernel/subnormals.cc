@@ -167,7 +167,7 @@ bool LoopFlushesSubnormals(const hlo::Instruction& loop) {
 }
 
 bool FlushesSubnormals(const Kernel& kernel) {
-  bool has_exponentials = false, has_products = false, has_sums = false;
+  bool has_exponentials = false, has_products = false, has_sums = false, has_long_products = false;
   for (const Op& op : kernel.ops) {
     if (hlo::IsComplex(op.type) || op.type == PrimitiveType::kF64) return false;
     if (op.kind != OpKind::kElementwise) continue;
@@ -181,10 +181,13 @@ bool FlushesSubnormals(const Kernel& kernel) {
   for (const Reduce& reduce : kernel.reduces) {
     if (reduce.combiner != nullptr) return false;
     for (size_t i = 0; i < reduce.combine_opcodes.size(); ++i) {
-      has_sums |= reduce.combine_opcodes[i] == Opcode::kAdd && hlo::IsFloating(kernel.ops[reduce.results[i]].type);
+      if (!hlo::IsFloating(kernel.ops[reduce.results[i]].type)) continue;
+      has_sums |= reduce.combine_opcodes[i] == Opcode::kAdd;
+      has_long_products |= reduce.combine_opcodes[i] == Opcode::kMultiply;
     }
   }
-  const bool gains = has_exponentials ? has_products || has_sums : has_products && has_sums;
+  const bool gains =
+      has_long_products || (has_exponentials ? has_products || has_sums : has_products && has_sums);
   return gains && Iterations(kernel) >= kMuchWork;
 }
 

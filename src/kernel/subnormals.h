@@ -10,8 +10,8 @@ namespace kiln::kernel {
 // Whether `kernel` may take subnormal numbers for zeros, and gains by it. Processors take a hundred cycles and more to
 // multiply where an operand or a result is subnormal, and what exponential functions make of large differences is full
 // of them: weights of a softmax, kernels of a Gaussian process, and gradients through either. That is so of kernels of
-// much work that multiply or sum up exponentials, or sum up products, where such terms are lost beside any other. Kernels
-// of other elementwise work keep subnormals, those of little work too, and all with an op whose result depends
+// much work that multiply or sum up exponentials, or sum up products, where such terms are lost beside any other, and of
+// reductions that multiply, which end there as soon as their factors are small. Kernels of other elementwise work keep subnormals, those of little work too, and all with an op whose result depends
 // on them: logarithms, inverse roots, remainders, complex numbers, f64.
 bool FlushesSubnormals(const Kernel& kernel);
 

@@ -95,6 +95,12 @@ Real ExpBounded(Real x) {
   return Select(x.IsNan(), x, scaled);
 }
 
+Real Expm1Bounded(Real x) {
+  ExpReduction e = ReduceExp(x, {.offset = x.exponent_bias()});
+  Real power = e.rounded.Shl(x.mantissa_bits()).AsReal();
+  return MulAdd(MulAdd(e.r * e.r, e.q, e.r), power, power - 1.0);
+}
+
 // Past these bounds a half is infinity or 0.
 Real ExpOfHalf(Real x) { return ExpBounded(AtLeast(AtMost(x, 12.0), -18.0)); }
 

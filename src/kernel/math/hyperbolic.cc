@@ -37,9 +37,14 @@ Real Tanh(Real x) {
         intervals == 16 ? Pieces(kTanhQuarters, kOctaves, kStep) : Pieces(kTanhHalves, kOctaves, kStep);
     return CopySign(PieceAt(bounded, pieces), x);
   }
-  Real small = OddSeries(magnitude, kTanhF32, kTanhF64);
   // Past these the result rounds to 1.
-  Real e = ExpBounded(AtMost(magnitude, f32 ? 10.0 : 20.0) * 2.0);
+  Real twice = AtMost(magnitude, f32 ? 10.0 : 20.0) * 2.0;
+  if (!f32) {
+    Real em1 = Expm1Bounded(twice);
+    return CopySign(em1 / (em1 + 2.0), x);
+  }
+  Real small = OddSeries(magnitude, kTanhF32, {});
+  Real e = ExpBounded(twice);
   Real large = 1.0 - 2.0 / (e + 1.0);
   return CopySign(Select(magnitude < 0.55, small, large), x);
 }
