@@ -17,6 +17,9 @@ namespace {
 constexpr int64_t kMaxStraightSteps = 16;
 constexpr int64_t kMaxStraightProducts = 36;
 constexpr int64_t kMaxInlinedProducts = 64;
+// Two products a cycle, each of which takes four, keep so many sums busy.
+constexpr int64_t kSumsAtOnce = 8;
+constexpr int64_t kMaxSplit = 4;
 
 }  // namespace
 
@@ -262,18 +265,36 @@ GemmEmitter::Sums GemmEmitter::EmitOuterSum(llvm::Value* begin, llvm::Value* cou
 
 GemmEmitter::Sums GemmEmitter::EmitInnerSum(llvm::Value* lhs, llvm::Value* rhs, int64_t rows, int64_t columns,
                                             Sums sums) {
-  const auto step = [&](llvm::Value* lhs, llvm::Value* rhs, int64_t u, Sums& sums) {
-    EmitTileStep(lhs, rhs, u, rows, columns, sums);
-  };
   const int64_t unroll = problem_.k <= kMaxStraightSteps ? 1 : schedule_.unroll;
   const int64_t products = static_cast<int64_t>(sums.size()) * problem_.k;
+  const bool loops = problem_.k > kMaxStraightSteps || products > kMaxStraightProducts;
+  // A few sums wait for each other's last product: every so many steps they are others, and added up in the end.
+  const auto count = static_cast<int64_t>(sums.size());
+  int64_t ways = problem_.k_outer == 1 && (!loops || unroll >= kMaxSplit) ? kMaxSplit : 1;
+  while (ways > 1 && (ways * count > kSumsAtOnce || problem_.k < 2 * ways)) ways /= 2;
+  const Sums zeros = ZeroSums((ways - 1) * count);
+  sums.insert(sums.end(), zeros.begin(), zeros.end());
+  const auto step = [&](llvm::Value* lhs, llvm::Value* rhs, int64_t u, Sums& all) {
+    const auto first = all.begin() + u % ways * count;
+    Sums own(first, first + count);
+    EmitTileStep(lhs, rhs, u, rows, columns, own);
+    std::copy(own.begin(), own.end(), first);
+  };
   int64_t straight = problem_.k;
-  if (problem_.k > kMaxStraightSteps || products > kMaxStraightProducts) {
+  if (loops) {
     straight = problem_.k % unroll;
     sums = EmitSumLoop(Int(problem_.k / unroll), unroll, lhs, rhs, std::move(sums), step,
                        layout_.lhs.k_stride * LhsBytes(), layout_.rhs.k_stride * RhsBytes());
   }
   for (int64_t u = 0; u < straight; ++u) step(lhs, rhs, u, sums);
+  for (; ways > 1; ways /= 2) {
+    for (int64_t i = 0; i < ways / 2 * count; ++i) {
+      for (int part = 0; part < arithmetic_.parts(); ++part) {
+        sums[i].part[part] = arithmetic_.Add(b_, sums[i].part[part], sums[ways / 2 * count + i].part[part]);
+      }
+    }
+  }
+  sums.resize(count);
   return sums;
 }
 

@@ -11,6 +11,7 @@
 #include "src/base/status.h"
 #include "src/cpu/convolution_spec.h"
 #include "src/cpu/dot_spec.h"
+#include "src/kernel/iterations.h"
 #include "src/kernel/kernel_builder.h"
 #include "src/kernel/lower_nest.h"
 
@@ -234,6 +235,7 @@ absl::StatusOr<std::optional<MatrixProduct>> FindMatrixProduct(const Instruction
       if (absl::IsUnimplemented(epilogue.status())) return std::nullopt;
       KILN_RETURN_IF_ERROR(epilogue.status());
       part.epilogue = std::make_unique<kernel::Kernel>(*std::move(epilogue));
+      part.epilogue->has_few_elements = kernel::HasFewElements(*part.epilogue);
       part.spec.out.type = instruction.shape().element_type();
       part.spec.epilogue = MakeEpilogue(part.epilogue.get(), target, one.loops);
     }

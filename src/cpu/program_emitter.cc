@@ -20,6 +20,7 @@
 #include "src/cpu/op_emitters.h"
 #include "src/cpu/program_abi.h"
 #include "src/kernel/buffer_sharing.h"
+#include "src/kernel/iterations.h"
 #include "src/kernel/kernel_builder.h"
 #include "src/kernel/loop_direction.h"
 #include "src/kernel/narrow_rows.h"
@@ -223,6 +224,7 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
     kernel::BlockRows(&scheduled->kernel, target);
     kernel::StreamColumns(&scheduled->kernel);
     scheduled->kernel.flushes_subnormals = kernel::FlushesSubnormals(scheduled->kernel);
+    scheduled->kernel.has_few_elements = kernel::HasFewElements(scheduled->kernel);
     for (const kernel::Nest& nest : scheduled->kernel.nests) {
       scheduled->schedules.push_back(kernel::ScheduleNest(scheduled->kernel, nest, target));
       const kernel::NestSchedule& schedule = scheduled->schedules.back();

@@ -170,6 +170,8 @@ struct Kernel {
   std::vector<Nest> nests;
   // Subnormal numbers count as zeros (subnormals.h): the code runs where the processor takes them for that.
   bool flushes_subnormals = false;
+  // So few that what is made of one is waited for (HasFewElements).
+  bool has_few_elements = false;
 };
 
 // Calls `visit` for what a statement reads itself: of a reduce not what its block reads, of its result the result.

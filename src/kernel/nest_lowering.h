@@ -39,7 +39,7 @@ class NestLowering {
         parameters_(parameters.begin(), parameters.end()),
         rooms_(rooms.begin(), rooms.end()),
         threads_(threads),
-        scalar_(builder, 1, target.target, kernel.flushes_subnormals),
+        scalar_(builder, 1, target.target, kernel.flushes_subnormals, kernel.has_few_elements),
         index_(builder, kernel.terms),
         values_(kernel.ops.size()) {}
 
@@ -57,7 +57,8 @@ class NestLowering {
   using LoopBody = std::function<absl::Status(llvm::Value*)>;
 
   std::unique_ptr<ScalarEmitter> NewVector(int lanes) {
-    return std::make_unique<ScalarEmitter>(&b_, lanes, target_.target, kernel_.flushes_subnormals);
+    return std::make_unique<ScalarEmitter>(&b_, lanes, target_.target, kernel_.flushes_subnormals,
+                                           kernel_.has_few_elements);
   }
 
   // Neighbouring loops that run as one: those with first <= depth < last. Without a share all iterations are run.

@@ -70,7 +70,7 @@ absl::StatusOr<std::vector<Value>> EmitScalarLoop(ScalarEmitter* emitter, const 
       current.push_back(b.CreatePHI(value->getType(), 2));
       current.back()->addIncoming(value, entry);
     }
-    ScalarEmitter inner(&b, 1, body.target);
+    ScalarEmitter inner(&b, 1, body.target, /*flushes_subnormals=*/false, /*few_elements=*/true);
     const std::vector<Value> values = values_of([&](unsigned i) { return current[i]; });
     const auto goes_on = EmitScalarComputation(&inner, *loop.called_computation(1), values);
     if (goes_on.ok()) {

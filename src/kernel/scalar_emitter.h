@@ -56,8 +56,9 @@ absl::Status Undefined(const hlo::Instruction& instruction, hlo::PrimitiveType t
 // functions) is added to the builder's module once per lane count. Not thread-safe; cheap to make.
 class ScalarEmitter {
  public:
-  ScalarEmitter(llvm::IRBuilder<>* builder, int lanes, Target target, bool flushes_subnormals = false)
-      : b_{*builder, lanes, target, flushes_subnormals} {}
+  ScalarEmitter(llvm::IRBuilder<>* builder, int lanes, Target target, bool flushes_subnormals = false,
+                bool few_elements = false)
+      : b_{*builder, lanes, target, flushes_subnormals, few_elements} {}
   ScalarEmitter(const ScalarEmitter&) = delete;
   ScalarEmitter& operator=(const ScalarEmitter&) = delete;
 

@@ -1,7 +1,5 @@
 #include "src/kernel/subnormals.h"
 
-#include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -10,6 +8,7 @@
 #include "src/hlo/instruction.h"
 #include "src/hlo/opcode.h"
 #include "src/hlo/primitive_type.h"
+#include "src/kernel/iterations.h"
 
 namespace kiln::kernel {
 namespace {
@@ -70,25 +69,6 @@ bool Multiplies(Opcode opcode) {
          opcode == Opcode::kConvolution || IsExponential(opcode);
 }
 
-// Counted by shapes alone, lest results depend on the kind of machine. Of the whole kernel, as far as that is known
-// before it runs; what is too large to count is the largest number.
-int64_t Iterations(const Kernel& kernel) {
-  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-  const auto product = [&](int64_t iterations, const std::vector<int>& loops) {
-    for (int loop : loops) {
-      if (__builtin_mul_overflow(iterations, kernel.loops[loop].extent, &iterations)) return kMost;
-    }
-    return iterations;
-  };
-  int64_t most = 0;
-  for (const Nest& nest : kernel.nests) {
-    const int64_t outside = product(1, nest.loops);
-    most = std::max(most, outside);
-    for (const Reduce& reduce : kernel.reduces) most = std::max(most, product(outside, reduce.loops));
-  }
-  return most;
-}
-
 // Of ops without arithmetic of their own, and those that sum up products.
 bool KeepsOrSums(Opcode opcode) {
   switch (opcode) {
@@ -126,17 +106,15 @@ bool KeepsOrSums(Opcode opcode) {
   }
 }
 
-bool IsExact(const hlo::Shape& shape) {
-  return shape.IsArray() && (hlo::IsComplex(shape.element_type()) || shape.element_type() == PrimitiveType::kF64);
-}
+bool IsComplexArray(const hlo::Shape& shape) { return shape.IsArray() && hlo::IsComplex(shape.element_type()); }
 
 bool ToleratesFlushing(const hlo::Instruction& instruction) {
   const auto is_float = [](const hlo::Shape& shape) {
     return shape.IsArray() && hlo::IsFloating(shape.element_type());
   };
   const auto operands = instruction.operands();
-  if (IsExact(instruction.shape()) ||
-      absl::c_any_of(operands, [](const hlo::Instruction* operand) { return IsExact(operand->shape()); })) {
+  if (IsComplexArray(instruction.shape()) ||
+      absl::c_any_of(operands, [](const hlo::Instruction* operand) { return IsComplexArray(operand->shape()); })) {
     return false;
   }
   // Bits of integers become floats in generators of random numbers; what has a float's bits may depend on all of them.

@@ -16,8 +16,8 @@ namespace kiln::kernel {
 bool FlushesSubnormals(const Kernel& kernel);
 
 // Whether all of a while loop or scan does, as one that multiplies floats: what decays from step to step, oscillations,
-// averages, gradients that go back through many steps, becomes subnormal and stays so. None of what it calls may depend
-// on them, as above.
+// averages, gradients that go back through many steps, becomes subnormal and stays so, or passes through them on its way
+// to zero. None of what it calls may depend on them, as above, but f64 counts like f32 there.
 bool LoopFlushesSubnormals(const hlo::Instruction& loop);
 
 }  // namespace kiln::kernel

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/Function.h"
@@ -24,7 +25,7 @@ bool IsHelper(const llvm::Function& function) {
 llvm::Value* VectorBuilder::CallHelper(
     const std::string& name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments,
     absl::FunctionRef<llvm::Value*(VectorBuilder&, llvm::ArrayRef<llvm::Value*>)> emit) const {
-  const std::string full_name = absl::StrCat(kPrefix.str(), name, ".x", lanes);
+  const std::string full_name = absl::StrCat(kPrefix.str(), name, few_elements ? ".few" : "", ".x", lanes);
   llvm::Function* function = module()->getFunction(full_name);
   if (function == nullptr) {
     std::vector<llvm::Type*> types;
@@ -42,7 +43,7 @@ llvm::Value* VectorBuilder::CallHelper(
     function->setWillReturn();
     function->addFnAttr(llvm::Attribute::NoInline);
     llvm::IRBuilder<> inner(llvm::BasicBlock::Create(context(), "entry", function));
-    VectorBuilder body{inner, lanes, target};
+    VectorBuilder body{inner, lanes, target, /*flushes_subnormals=*/false, few_elements};
     std::vector<llvm::Value*> parameters;
     for (llvm::Argument& parameter : function->args()) parameters.push_back(&parameter);
     llvm::Value* returned = emit(body, parameters);
@@ -91,7 +92,34 @@ Real CopySign(Real a, Real s) {
   return ((a.AsInteger() & ~sign_bit) | (s.AsInteger() & sign_bit)).AsReal();
 }
 
+namespace {
+
+// Terms together by twos, these by twos: as many steps wait for each other as the number of terms has digits.
+Real BalancedPolynomial(Real x, absl::Span<const double> coefficients) {
+  absl::InlinedVector<Real, 16> terms;
+  for (size_t i = 0; i < coefficients.size(); i += 2) {
+    const bool is_pair = i + 1 < coefficients.size();
+    terms.push_back(is_pair ? MulAdd(x, x.Constant(coefficients[i + 1]), coefficients[i])
+                            : x.Constant(coefficients[i]));
+  }
+  for (Real power = x; terms.size() > 1;) {
+    power = power * power;
+    size_t pairs = 0;
+    for (size_t i = 0; i < terms.size(); i += 2, ++pairs) {
+      terms[pairs] = i + 1 < terms.size() ? MulAdd(terms[i + 1], power, terms[i]) : terms[i];
+    }
+    terms.erase(terms.begin() + static_cast<int64_t>(pairs), terms.end());
+  }
+  return terms[0];
+}
+
+}  // namespace
+
 Real Polynomial(Real x, absl::Span<const double> coefficients) {
+  // The first term, which is most of the sum, is added last, so that it is rounded but once.
+  if (x.builder().few_elements && coefficients.size() > 3) {
+    return MulAdd(BalancedPolynomial(x, coefficients.subspan(1)), x, coefficients[0]);
+  }
   Real sum = x.Constant(coefficients.back());
   for (size_t i = coefficients.size() - 1; i-- > 0;) sum = MulAdd(sum, x, coefficients[i]);
   return sum;

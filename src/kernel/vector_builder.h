@@ -24,6 +24,7 @@ struct VectorBuilder {
   int lanes;
   Target target;
   bool flushes_subnormals = false;  // the processor takes them for zeros where the code runs
+  bool few_elements = false;        // formulas are waited for: short chains count, not how many instructions there are
 
   llvm::LLVMContext& context() const { return ir.getContext(); }
   llvm::Module* module() const { return ir.GetInsertBlock()->getModule(); }

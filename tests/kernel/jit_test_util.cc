@@ -14,8 +14,8 @@
 
 namespace kiln::kernel {
 
-ElementwiseJit::ElementwiseJit(int lanes, Target target, const std::string& cpu)
-    : lanes_(lanes), target_(target), cpu_(cpu), context_(std::make_unique<llvm::LLVMContext>()) {
+ElementwiseJit::ElementwiseJit(int lanes, Target target, const std::string& cpu, bool few_elements)
+    : lanes_(lanes), target_(target), cpu_(cpu), few_elements_(few_elements), context_(std::make_unique<llvm::LLVMContext>()) {
   if (!cpu_.empty()) LimitIsa(IsaLevel::kAvx2);
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
@@ -36,7 +36,7 @@ absl::Status ElementwiseJit::Add(const std::string& name, const hlo::Instruction
   auto* loop = llvm::BasicBlock::Create(*context_, "loop", function);
   auto* done = llvm::BasicBlock::Create(*context_, "done", function);
   b.SetInsertPoint(entry);
-  ScalarEmitter emitter(&b, lanes_, target_);
+  ScalarEmitter emitter(&b, lanes_, target_, /*flushes_subnormals=*/false, few_elements_);
   auto plane = [&](int argument, int index) {
     return b.CreateLoad(pointer, b.CreateConstInBoundsGEP1_64(pointer, function->getArg(argument), index));
   };

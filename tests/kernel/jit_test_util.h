@@ -36,8 +36,10 @@ inline hlo::Instruction* MakeElementwise(hlo::Module* module, hlo::Opcode opcode
 // Functions of one LLVM module. Arrays are given as planes: one per operand part, real parts before imaginary ones.
 class ElementwiseJit {
  public:
-  // For the host's processor, or for `cpu`, the x86-64 level that is AVX2, when it is not empty.
-  explicit ElementwiseJit(int lanes, Target target = Target::kCpu, const std::string& cpu = "");
+  // For the host's processor, or for `cpu`, the x86-64 level that is AVX2, when it is not empty. `few_elements` as the
+  // emitter has it.
+  explicit ElementwiseJit(int lanes, Target target = Target::kCpu, const std::string& cpu = "",
+                          bool few_elements = false);
   ~ElementwiseJit();
   ElementwiseJit(const ElementwiseJit&) = delete;
   ElementwiseJit& operator=(const ElementwiseJit&) = delete;
@@ -54,6 +56,7 @@ class ElementwiseJit {
   int lanes_;
   Target target_;
   std::string cpu_;
+  bool few_elements_;
   std::unique_ptr<llvm::LLVMContext> context_;
   std::unique_ptr<llvm::Module> module_;
   std::unique_ptr<llvm::orc::LLJIT> jit_;

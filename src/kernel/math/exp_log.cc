@@ -98,7 +98,10 @@ Real ExpBounded(Real x) {
 Real Expm1Bounded(Real x) {
   ExpReduction e = ReduceExp(x, {.offset = x.exponent_bias()});
   Real power = e.rounded.Shl(x.mantissa_bits()).AsReal();
-  return MulAdd(MulAdd(e.r * e.r, e.q, e.r), power, power - 1.0);
+  // The remainder's larger part is exact: where it cancels, only the smaller one has been rounded.
+  Real high = MulAdd(e.n, -kLn2F64[0], x);
+  Real tail = MulAdd(e.r * e.r, e.q, e.n * -kLn2F64[1]);
+  return MulAdd(tail, power, MulAdd(high, power, power - 1.0));
 }
 
 // Past these bounds a half is infinity or 0.

@@ -37,14 +37,15 @@ Real Tanh(Real x) {
         intervals == 16 ? Pieces(kTanhQuarters, kOctaves, kStep) : Pieces(kTanhHalves, kOctaves, kStep);
     return CopySign(PieceAt(bounded, pieces), x);
   }
-  // Past these the result rounds to 1.
-  Real twice = AtMost(magnitude, f32 ? 10.0 : 20.0) * 2.0;
   if (!f32) {
+    // Small ones of their negatives: the divisor is below 2 then, where it is rounded half as much. Past 20 it is 1.
+    Real twice = AtMost(magnitude, 20.0) * Select(magnitude < 0.17, x.Constant(-2.0), x.Constant(2.0));
     Real em1 = Expm1Bounded(twice);
     return CopySign(em1 / (em1 + 2.0), x);
   }
   Real small = OddSeries(magnitude, kTanhF32, {});
-  Real e = ExpBounded(twice);
+  // Past this the result rounds to 1.
+  Real e = ExpBounded(AtMost(magnitude, 10.0) * 2.0);
   Real large = 1.0 - 2.0 / (e + 1.0);
   return CopySign(Select(magnitude < 0.55, small, large), x);
 }

@@ -40,7 +40,7 @@ Real ExpTimes(Real x, Real factor, int shift = 0);
 Real ExpTimes(Real x, Real low, Real factor, Real factor_low);
 // e^x where |x| is below 80 (f32) or 700 (f64) and the result is normal: fewer instructions. NaN stays NaN.
 Real ExpBounded(Real x);
-// e^x - 1 for x as above from 0 on, within two units.
+// e^x - 1 for x of f64 from -40 to 40.
 Real Expm1Bounded(Real x);
 // log(x) for finite x > 0 plus shift * ln 2; anything for other x.
 Real LogPositive(Real x, Real shift);

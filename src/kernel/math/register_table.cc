@@ -70,6 +70,11 @@ Integer Pieces::IntervalOf(const VectorBuilder& b, llvm::Value* x) const {
 Real PieceAt(Real x, const Pieces& pieces) {
   const LookUp look_up(x, pieces);
   Real r = x - look_up(0);
+  // Waited for, the linear term goes with the value, which rounds it once more: not where it is the result and inexact.
+  const bool is_exact = pieces.row(1)[0] != 0 || pieces.row(2)[0] == 1;
+  if (x.builder().few_elements && is_exact) {
+    return MulAdd(Rest(r, look_up, pieces.rows()), r * r, MulAdd(r, look_up(2), look_up(1)));
+  }
   // The linear term is rounded with those above: next to a zero it is the result, and elsewhere smaller than that.
   Real slope = MulAdd(r, look_up(2), Rest(r, look_up, pieces.rows()) * (r * r));
   return look_up(1) + slope;
