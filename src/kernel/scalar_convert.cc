@@ -172,6 +172,23 @@ Real RoundToOddF32(Real f64) {
   return Select(inexact, truncated | 1, truncated).AsReal();
 }
 
+constexpr uint32_t kTowardsZero = 11;
+
+// The same of vectors, in fewer instructions, but for what is subnormal in f32: that is only rounded towards zero.
+Real RoundToOddNormalF32(Real f64) {
+  constexpr int kLanes = 8;
+  const VectorBuilder& builder = f64.builder();
+  const Real truncated(builder, InPieces(builder, kLanes, {f64}, [&](llvm::ArrayRef<llvm::Value*> pieces) {
+                         llvm::IRBuilderBase& ir = builder.ir;
+                         llvm::Type* floats = llvm::FixedVectorType::get(ir.getFloatTy(), kLanes);
+                         return ir.CreateIntrinsic(
+                             llvm::Intrinsic::x86_avx512_mask_cvtpd2ps_512, {},
+                             {pieces[0], llvm::PoisonValue::get(floats), ir.getInt8(0xff), ir.getInt32(kTowardsZero)});
+                       }));
+  const Integer code = truncated.AsInteger();
+  return Select((f64.AsInteger() & 0x1fffffff) != 0, code | 1, code).AsReal();
+}
+
 // `x` with bit `bit` set where a lower one was, and those cleared.
 Integer FoldBelow(Integer x, int bit) {
   const int64_t lower = (int64_t{1} << bit) - 1;
@@ -189,7 +206,6 @@ Integer FoldInexact(Integer x, bool is_signed, int kept) {
 // An integer of 64 bits as f32, the lowest bit set when inexact: rounded towards zero, which the way back tells.
 Real RoundToOddF32(Integer x, bool is_signed) {
   constexpr int kLanes = 8;
-  constexpr uint32_t kTowardsZero = 11;
   const VectorBuilder& builder = x.builder();
   const llvm::Intrinsic::ID id =
       is_signed ? llvm::Intrinsic::x86_avx512_sitofp_round : llvm::Intrinsic::x86_avx512_uitofp_round;
@@ -235,7 +251,12 @@ Real ScalarEmitter::Widen(const Value& value) const {
 Value ScalarEmitter::Narrow(Real value, PrimitiveType to) const {
   if (to == PrimitiveType::kF64) return Of(to, value.To(64));
   if (to == PrimitiveType::kF32) return Of(to, value.To(32));
-  Real single = value.bits() == 64 ? RoundToOddF32(value) : value;
+  // All numbers of these that are not zero are normal in f32.
+  const bool is_normal = to != PrimitiveType::kBF16 && to != PrimitiveType::kF8E8M0FNU;
+  const bool in_vectors = b_.target == Target::kCpu && b_.lanes > 1 && HasAvx512();
+  Real single = value.bits() == 32         ? value
+                : is_normal && in_vectors ? RoundToOddNormalF32(value)
+                                           : RoundToOddF32(value);
   // No code for zero: what is zero in f32 becomes NaN.
   if (to == PrimitiveType::kF8E8M0FNU && value.bits() == 64) single = kernel::Select(value.To(32) == 0.0, 0.0, single);
   if (to == PrimitiveType::kF16) return Of(to, b_.ir.CreateFPTrunc(single, b_.HalfType()));
