@@ -116,8 +116,9 @@ constexpr CpuTuning kWide = {
                  .block_lhs_pack_work = 20,
                  .block_store_work = 16,
                  .block_task_work = 40e3,
-                 // The gain is not measured: what Intel says of its first servers with AMX, less what loads take. Eight
-                 // rows of s8 times 1500 by 512 take 65 us instead of 79, eight columns longer than by rows.
+                 // The gain is what Intel says of its first servers with AMX, less what loads take: estimates of large
+                 // products are 0.7 to 0.8 of the time (Granite Rapids). Eight rows of s8 times 1500 by 512 take 65 us
+                 // instead of 79, eight columns longer than by rows.
                  .amx_rows = 8,
                  .amx_extent = 16,
                  .amx_gain = 6,
@@ -215,10 +216,11 @@ constexpr CpuTuning MakeIntel() {
   // Rows of an rhs that is read in place lie farther apart than a panel's, and share sets: `gemm_bench f64 M 128 1500
   // nn 1` takes 0.74 of the time for 1500 rows, 0.88 for 128, f32 0.94 for 512 and for 128 rows of 256 columns.
   row.products.placed_part = 0.25;
-  // The last cache is as slow as other machines' memory (Granite Rapids, 100 ns and 30 GB/s a core): `kiln run` of maxima
-  // and minima of the columns of 4096 by 1024 takes 0.83 of the time, means and variances of its rows 0.83, `gemm_bench
-  // f32 32 768 3072 nn 1` 0.49, 1500 by 8 by 1500 0.82, s8 8 by 4096 by 1024 0.76. bf16 32 by 1024 by 4096 takes two
-  // threads 1.16 times as long; with 2 MB 768 by 768, which two threads' caches hold, would take 1.5 times as long.
+  // The last cache is as slow as other machines' memory (Granite Rapids, 100 ns and 30 GB/s a core): `kiln run` of
+  // maxima and minima of the columns of 4096 by 1024 takes 0.83 of the time, means and variances of its rows 0.83,
+  // `gemm_bench f32 32 768 3072 nn 1` 0.49, 1500 by 8 by 1500 0.82, s8 8 by 4096 by 1024 0.76. bf16 32 by 1024 by 4096
+  // takes two threads 1.16 times as long; with 2 MB 768 by 768, which two threads' caches hold, would take 1.5 times as
+  // long.
   row.products.far_bytes = 4 * kMegabyte;
   // `gemm_bench f32 M N K nn 1` with tiles of 14 rows instead of 8: 0.94 of the time for 128, 512, 512 and 256 each.
   row.products.l2_load_cycles = 0.5;

@@ -93,7 +93,7 @@ struct AmxTile {
     const char* y = rhs;
     for (int64_t run = 0; run < run_count; ++run) {
       const char* x = lhs + lhs_runs[run];
-      const char* next = strides.next_lhs + lhs_runs[run];
+      const char* next = strides.next_rows > 0 ? strides.next_lhs + lhs_runs[run] : nullptr;
       if (rhs_runs != nullptr) y = rhs + rhs_runs[run];
       for (int64_t step = 0; step < whole; step += kAmxSteps) {
         Multiply(r, x + step * 4, strides.lhs_row, y, strides.rhs_step);
@@ -142,6 +142,7 @@ template <typename R>
 constexpr GemmKernels MakeAmxKernels() {
   using Packed = GroupArithmetic<typename R::Element, typename R::Sum>;
   GemmKernels kernels;
+  kernels.has_matrix_registers = true;
   kernels.lanes = kAmxColumns;
   kernels.depth = Packed::kDepth;
   kernels.sum_bytes = Packed::kSumBytes;

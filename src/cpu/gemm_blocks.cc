@@ -451,7 +451,7 @@ class BlockRunner {
     if (!k.last) return;
     StoreWaiting();
     waiting_ = {sums, out, outer, m, n, rows, columns};
-    if (kernels_.configure == nullptr) StoreWaiting();
+    if (!kernels_.has_matrix_registers) StoreWaiting();
   }
 
   // Sums of matrix registers are read much later than they are written: only the next tile's behind it.
@@ -553,7 +553,7 @@ class BlockRunner {
       const int64_t next_tile = tile + 1;
       const char* next_lhs = nullptr;
       int64_t next_rows = 0, rows_per_panel = 0;
-      if (kernels_.configure != nullptr && !HasOwnLhs() && next_tile < last_tile) {
+      if (kernels_.has_matrix_registers && !HasOwnLhs() && next_tile < last_tile) {
         const int64_t next_m = next_tile % g_.row_tiles * g_.rows;
         next_lhs = k.lhs + OffsetOf(g_.outer, g_.outer_count, next_tile / g_.row_tiles).lhs + next_m * g_.lhs_row;
         next_rows = std::min(g_.rows, g_.m - next_m);
@@ -707,8 +707,8 @@ int64_t RowChainBytes(const RowChainBlocks* chain) {
     GemmMake* const make = [](char*, void* const*, int64_t, int64_t, int64_t, int64_t, int64_t) {};
     const GemmBlocks& product = ProductOf(*step);
     TileRegisters registers;
-    const BlockRunner runner(product, registers, nullptr, nullptr, /*keeps_rhs=*/true, product.lhs_pitch != 0 ? make : nullptr,
-                             product.rhs_pitch != 0 ? make : nullptr);
+    const BlockRunner runner(product, registers, nullptr, nullptr, /*keeps_rhs=*/true,
+                             product.lhs_pitch != 0 ? make : nullptr, product.rhs_pitch != 0 ? make : nullptr);
     bytes += RoundUp(runner.bytes(), 64);
   }
   return bytes;

@@ -92,7 +92,8 @@ struct GemmKernels {
   int64_t sum_bytes = 0;  // of one sum, and of one step of one column
   // Null where registers do not suffice.
   GemmTileKernel* tiles[kMaxTileVectors][kMaxTileRows] = {};
-  // Of registers that have to be told their shapes before a tile of other rows and columns than the last one, which takes
+  bool has_matrix_registers = false;
+  // Where these have to be told their shapes before a tile of other rows and columns than the last one, which takes
   // longer than a small tile, and given back in the end; else null.
   void (*configure)(int64_t rows, int64_t columns) = nullptr;
   void (*release)() = nullptr;

@@ -76,8 +76,8 @@ struct UnsignedSigned : SignedBytes {
 }  // namespace
 
 const GemmKernels* GemmKernelsAmx(GemmKernelKind kind) {
-  static constexpr GemmKernels kKernels[] = {MakeKernels<Brain>(), MakeKernels<SignedBytes>(), MakeKernels<SignedUnsigned>(),
-                                             MakeKernels<UnsignedSigned>()};
+  static constexpr GemmKernels kKernels[] = {MakeKernels<Brain>(), MakeKernels<SignedBytes>(),
+                                             MakeKernels<SignedUnsigned>(), MakeKernels<UnsignedSigned>()};
   return &kKernels[static_cast<int64_t>(kind) - static_cast<int64_t>(GemmKernelKind::kAmxBrain)];
 }
 

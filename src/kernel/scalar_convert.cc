@@ -254,9 +254,9 @@ Value ScalarEmitter::Narrow(Real value, PrimitiveType to) const {
   // All numbers of these that are not zero are normal in f32.
   const bool is_normal = to != PrimitiveType::kBF16 && to != PrimitiveType::kF8E8M0FNU;
   const bool in_vectors = b_.target == Target::kCpu && b_.lanes > 1 && HasAvx512();
-  Real single = value.bits() == 32         ? value
+  Real single = value.bits() == 32        ? value
                 : is_normal && in_vectors ? RoundToOddNormalF32(value)
-                                           : RoundToOddF32(value);
+                                          : RoundToOddF32(value);
   // No code for zero: what is zero in f32 becomes NaN.
   if (to == PrimitiveType::kF8E8M0FNU && value.bits() == 64) single = kernel::Select(value.To(32) == 0.0, 0.0, single);
   if (to == PrimitiveType::kF16) return Of(to, b_.ir.CreateFPTrunc(single, b_.HalfType()));

@@ -41,8 +41,8 @@ Value MapParts(const Value& value, F f) {
 // -NaN < -inf < ... < -0 < +0 < ... < +inf < NaN as signed integers, from a float in registers.
 Integer TotalOrder(const VectorBuilder& b, hlo::PrimitiveType type, llvm::Value* value);
 
-// Whether a float of so many bits of mantissa may be divided by this one as a product with its reciprocal, rounded, that
-// is corrected: it is neither so large or small that something overflows nor has all bits of the mantissa set.
+// Whether a float of so many bits of mantissa may be divided by this one as a product with its reciprocal, rounded,
+// that is corrected: it is neither so large or small that something overflows nor has all bits of the mantissa set.
 bool HasReciprocal(double divisor, int mantissa_bits);
 
 // Whether the target has instructions for f16 (HasHalfArithmetic), and a fast one for this: they round as f32 does that

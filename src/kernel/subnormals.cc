@@ -164,8 +164,7 @@ bool FlushesSubnormals(const Kernel& kernel) {
       has_long_products |= reduce.combine_opcodes[i] == Opcode::kMultiply;
     }
   }
-  const bool gains =
-      has_long_products || (has_exponentials ? has_products || has_sums : has_products && has_sums);
+  const bool gains = has_long_products || (has_exponentials ? has_products || has_sums : has_products && has_sums);
   return gains && Iterations(kernel) >= kMuchWork;
 }
 

@@ -15,7 +15,11 @@
 namespace kiln::kernel {
 
 ElementwiseJit::ElementwiseJit(int lanes, Target target, const std::string& cpu, bool few_elements)
-    : lanes_(lanes), target_(target), cpu_(cpu), few_elements_(few_elements), context_(std::make_unique<llvm::LLVMContext>()) {
+    : lanes_(lanes),
+      target_(target),
+      cpu_(cpu),
+      few_elements_(few_elements),
+      context_(std::make_unique<llvm::LLVMContext>()) {
   if (!cpu_.empty()) LimitIsa(IsaLevel::kAvx2);
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();

@@ -35,10 +35,6 @@ inline constexpr double kPowLogF64[] = {0x1.9999999999b2fp-2, 0x1.2492492458003p
     0x1.745ce9f64dbe3p-3, 0x1.3b1ee8b95865bp-3, 0x1.0f803506eaa8p-3, 0x1.0e3fffd92085bp-3};
 // (tanh(x) - x) / x^3 in x^2, |x| <= 0.55; error 2^-29.84.
 inline constexpr double kTanhF32[] = {-0x1.55554ap-2, 0x1.110d26p-3, -0x1.b9287ep-5, 0x1.593d24p-6, -0x1.9b30f2p-8};
-// The same; error 2^-60.59.
-inline constexpr double kTanhF64[] = {-0x1.555555555554fp-2, 0x1.111111111079fp-3, -0x1.ba1ba1b97d8f7p-5,
-    0x1.664f485972066p-6, -0x1.226e2f14a8691p-7, 0x1.d6d29b9e5a114p-9, -0x1.7d8fd41292a0dp-10, 0x1.3483b200b2603p-11,
-    -0x1.e96feadc43eb9p-13, 0x1.5d74c9c6ba78p-14, -0x1.47122b5a6408dp-16};
 // (sin(r) - r) / r^3 in r^2, |r| <= pi/4; error 2^-27.96.
 inline constexpr double kSinF32[] = {-0x1.555546p-3, 0x1.110732p-7, -0x1.994074p-13};
 // The same; error 2^-68.72.
