@@ -1,6 +1,7 @@
 // Values, loads and stores of a nest.
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -375,9 +376,13 @@ void NestLowering::AskAhead(const Op& op, llvm::Value* base, llvm::Value* offset
     return p.element_count() * hlo::ByteWidth(p.type) >= Tuning().products.far_bytes;
   };
   const bool is_of_reduce = threads_ == nullptr && vector_loop_ != schedule_.vector_loop;
-  // What reads several arrays has as many streams already, and is slower with more requests.
+  const auto is_other_stream = [&](const Op& other) {
+    return other.kind == OpKind::kLoad && other.parameter == op.parameter && other.offset.terms == op.offset.terms &&
+           std::abs(other.offset.constant - op.offset.constant) * width > ahead;
+  };
+  // What reads several arrays, or long rows side by side, has as many streams already, and is slower with more requests.
   if (ahead == 0 || !is_of_reduce || !is_far(kernel_.parameters[op.parameter]) ||
-      absl::c_count_if(kernel_.parameters, is_far) > 1) {
+      absl::c_count_if(kernel_.parameters, is_far) > 1 || absl::c_any_of(kernel_.ops, is_other_stream)) {
     return;
   }
   llvm::Type* element = scalar_.MemoryType(op.type);
