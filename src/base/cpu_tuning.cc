@@ -41,6 +41,7 @@ constexpr CpuTuning kWide = {
                 .inline_nanoseconds = 250000,
                 .split_elements = 128 * kKilobyte,
                 .part_elements = 16 * kKilobyte,
+                .far_rows_bytes = 32 * kMegabyte,
                 .dot_elements = 128 * kKilobyte},
     // Bytes as from the nearest caches: at half that rate programs of 100 microseconds left the calling thread, and an
     // embedding took 99 instead of 55.

@@ -43,6 +43,7 @@ struct ThreadTuning {
   int64_t inline_nanoseconds;  // programs up to here run in the calling thread (RunsInline); bench 'dispatch|models'
   int64_t split_elements;      // reductions of fewer are not cut into parts for threads; bench reduce
   int64_t part_elements;       // of such a part at least; bench reduce
+  int64_t far_rows_bytes;      // of so much, sums of rows that lie far apart take each for itself; bench reduce
   int64_t dot_elements;        // products of two vectors this long are reductions; bench matmul/dot
 };
 

@@ -205,7 +205,8 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
                      all_steps * step_bytes <= Host().l2_bytes / (direct ? 8 : 4) && placed_bytes <= most_placed;
   // What tiles of a transposed lhs share stays in the first-level cache.
   const double panel_part = schedule.pack_lhs ? std::min(costs.panel_part, 0.5) : costs.panel_part;
-  const double stretch = placed_bytes > most_placed && !wide_rows
+  const bool cuts_placed = placed_bytes > most_placed && !wide_rows && !schedule.pack_lhs && keeps_lines;
+  const double stretch = cuts_placed
                              ? most_placed / static_cast<double>(problem.rhs_k * element)
                              : panel_part * static_cast<double>(Host().l1_bytes) / static_cast<double>(step_bytes);
   const auto parts = std::max<int64_t>(std::llround(static_cast<double>(all_steps) / stretch), 1);

@@ -369,6 +369,32 @@ Value NestLowering::LowerLoad(ValueId id) {
   return memory.LoadVector(op.type, base, access, mask);
 }
 
+// How many neighbours in memory the loops around a load read before they go elsewhere: those of the reduction, and
+// where these read all of a row, those around them.
+int64_t NestLowering::StretchOf(const Op& op) const {
+  int64_t stretch =
+      kernel_.loops[vector_loop_].extent * absl::c_count_if(kernel_.ops, [&](const Op& other) {
+        return other.kind == OpKind::kLoad && other.parameter == op.parameter && other.offset.terms == op.offset.terms;
+      });
+  std::vector<int> rest;
+  for (int loop = 0; loop < static_cast<int>(kernel_.loops.size()); ++loop) {
+    if (loop != vector_loop_ && (op.loops >> loop & 1) != 0 && kernel_.loops[loop].extent > 1) rest.push_back(loop);
+  }
+  for (const bool is_parallel : {false, true}) {
+    const auto is_next = [&](int loop) {
+      int64_t stride = 0;
+      return (kernel_.loops[loop].kind == LoopKind::kParallel) == is_parallel &&
+             LinearStride(kernel_.terms, op.offset, loop, 1, &stride) && stride == stretch;
+    };
+    for (auto next = absl::c_find_if(rest, is_next); next != rest.end(); next = absl::c_find_if(rest, is_next)) {
+      stretch *= kernel_.loops[*next].extent;
+      rest.erase(next);
+    }
+    if (absl::c_any_of(rest, [&](int loop) { return kernel_.loops[loop].kind != LoopKind::kParallel; })) break;
+  }
+  return stretch;
+}
+
 void NestLowering::AskAhead(const Op& op, llvm::Value* base, llvm::Value* offset) {
   constexpr int64_t kLineBytes = 64;
   const int64_t ahead = Tuning().kernels.ahead_bytes, width = hlo::ByteWidth(op.type);
@@ -380,9 +406,11 @@ void NestLowering::AskAhead(const Op& op, llvm::Value* base, llvm::Value* offset
     return other.kind == OpKind::kLoad && other.parameter == op.parameter && other.offset.terms == op.offset.terms &&
            std::abs(other.offset.constant - op.offset.constant) * width > ahead;
   };
-  // What reads several arrays, or long rows side by side, has as many streams already, and is slower with more requests.
+  // What reads several arrays, or long rows side by side, has as many streams already, and is slower with more
+  // requests.
   if (ahead == 0 || !is_of_reduce || !is_far(kernel_.parameters[op.parameter]) ||
-      absl::c_count_if(kernel_.parameters, is_far) > 1 || absl::c_any_of(kernel_.ops, is_other_stream)) {
+      absl::c_count_if(kernel_.parameters, is_far) > 1 || absl::c_any_of(kernel_.ops, is_other_stream) ||
+      StretchOf(op) * width < 2 * ahead) {
     return;
   }
   llvm::Type* element = scalar_.MemoryType(op.type);

@@ -275,6 +275,7 @@ class NestLowering {
   void AddPlainLoads(const Block& block);
   // Asks for what a reduction along the lanes will load from memory some iterations on.
   void AskAhead(const Op& op, llvm::Value* base, llvm::Value* offset);
+  int64_t StretchOf(const Op& op) const;
 
   // A select between elements of two arrays that is the same for all lanes: of one array nothing is read. False where
   // it is none. (The loads of both are there already, and are dropped for want of a use.)

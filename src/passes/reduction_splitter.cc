@@ -114,7 +114,7 @@ Split RowsOf(const Instruction& reduce) {
     if (other < d) others.push_back(other);
   }
   const int64_t bytes = from.element_count() * hlo::ByteWidth(from.element_type());
-  if (others.size() != 1 || bytes < Tuning().products.far_bytes) return {};
+  if (others.size() != 1 || bytes < Tuning().threads.far_rows_bytes) return {};
   int64_t width = hlo::ByteWidth(from.element_type());
   for (const Instruction* op : OpsOfElement(reduce)) {
     width = std::min<int64_t>(width, std::max(hlo::ByteWidth(op->shape().element_type()), 1));
