@@ -692,11 +692,11 @@ TEST_F(GemmTest, StreamedMatrices) {
     EXPECT_LE(plan->schedule.k_block, 32) << Describe(pairs, *plan);
   }
   // One that stays in the caches is not packed either.
-  const GemmSpec cached = Make(T::kF32, T::kF32, T::kF32, 16, 1024, 1024, 0, 0, 0);
+  const GemmSpec cached = Make(T::kF32, T::kF32, T::kF32, 16, 1024, 768, 0, 0, 0);
   const auto plan = PlanGemm(cached, "gemm", 2);
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_FALSE(plan->schedule.pack_rhs) << Describe(cached, *plan);
-  EXPECT_EQ(plan->schedule.k_block, 1024) << Describe(cached, *plan);
+  EXPECT_EQ(plan->schedule.k_block, 768) << Describe(cached, *plan);
   // Rows of rhs that share sets of the second-level cache are packed where rows are many.
   if (Host().l2_bytes > 1 << 20) return;
   for (const int64_t m : {64, 384}) {
