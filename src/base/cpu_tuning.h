@@ -102,7 +102,7 @@ struct ProductTuning {
   int64_t close_row_bytes;
   bool packs_transposed_lhs;   // tiles of an lhs that lies along m
   double panel_part;           // of packed rhs in one stretch of a long k, in L1 caches
-  double placed_part;          // of an rhs that is read where it lies, in L2 caches,
+  double placed_part;          // of an rhs that is read where it lies, in a stretch, in L2 caches
   double block_caches;         // L2 caches that the columns of a block fill, where rhs is packed
   double block_work;           // less does not repay the call
   double block_pack_work;      // to pack an element of rhs,

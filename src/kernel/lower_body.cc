@@ -369,13 +369,20 @@ Value NestLowering::LowerLoad(ValueId id) {
   return memory.LoadVector(op.type, base, access, mask);
 }
 
+namespace {
+
+// Whether a load reads the same array as another, some elements beside it.
+bool IsBeside(const Op& op, const Op& other) {
+  return other.kind == OpKind::kLoad && other.parameter == op.parameter && other.offset.terms == op.offset.terms;
+}
+
+}  // namespace
+
 // How many neighbours in memory the loops around a load read before they go elsewhere: those of the reduction, and
 // where these read all of a row, those around them.
 int64_t NestLowering::StretchOf(const Op& op) const {
-  int64_t stretch =
-      kernel_.loops[vector_loop_].extent * absl::c_count_if(kernel_.ops, [&](const Op& other) {
-        return other.kind == OpKind::kLoad && other.parameter == op.parameter && other.offset.terms == op.offset.terms;
-      });
+  int64_t stretch = kernel_.loops[vector_loop_].extent *
+                    absl::c_count_if(kernel_.ops, [&](const Op& other) { return IsBeside(op, other); });
   std::vector<int> rest;
   for (int loop = 0; loop < static_cast<int>(kernel_.loops.size()); ++loop) {
     if (loop != vector_loop_ && (op.loops >> loop & 1) != 0 && kernel_.loops[loop].extent > 1) rest.push_back(loop);
@@ -403,8 +410,7 @@ void NestLowering::AskAhead(const Op& op, llvm::Value* base, llvm::Value* offset
   };
   const bool is_of_reduce = threads_ == nullptr && vector_loop_ != schedule_.vector_loop;
   const auto is_other_stream = [&](const Op& other) {
-    return other.kind == OpKind::kLoad && other.parameter == op.parameter && other.offset.terms == op.offset.terms &&
-           std::abs(other.offset.constant - op.offset.constant) * width > ahead;
+    return IsBeside(op, other) && std::abs(other.offset.constant - op.offset.constant) * width > ahead;
   };
   // What reads several arrays, or long rows side by side, has as many streams already, and is slower with more
   // requests.

@@ -64,6 +64,19 @@ TEST(ScalarEmitterTest, ConvertsBetweenAllTypes) {
           }
         }
       }
+      // The same of f64, between two of the narrower floats, those that are subnormal among them.
+      if (from == PrimitiveType::kF64) {
+        size_t place = 0;
+        for (int exponent : {-150, -135, -134, -133, -127, -26, -25, -24, -17, -15, -14, -10, -8, -1, 0, 3, 7, 15}) {
+          for (int mantissa_bits : {0, 1, 2, 3, 7, 10}) {
+            const double middle = std::ldexp(1 + std::ldexp(3, -mantissa_bits - 1), exponent);
+            for (double number : {middle, std::nextafter(middle, 0), std::nextafter(middle, 1e9)}) {
+              x[place++] = std::bit_cast<uint64_t>(number);
+              x[place++] = std::bit_cast<uint64_t>(-number);
+            }
+          }
+        }
+      }
       for (PrimitiveType to : types) {
         cases.push_back({absl::StrCat(Name(from), "_to_", Name(to)),
                          MakeElementwise(&module, Opcode::kConvert, to, {from}),
