@@ -91,6 +91,7 @@ constexpr CpuTuning kWide = {
                  // `kiln run --repeat` of one product: a vector times 4096 by 4096 takes 0.6 of the time, by 11008
                  // 0.55, 4096 by 1024 0.67, what lies along the vector 0.9; of 1024 by 1024 and below there is no gain.
                  .vector_product_bytes = 16 * kMegabyte,
+                 .row_vector_product_bytes = 16 * kMegabyte,
                  .block_rows = 10,
                  .few_features = 8,
                  .few_rows = 32,
@@ -179,7 +180,7 @@ constexpr CpuTuning MakeOlder() {
   CpuTuning row = kWide;
   row.kernels.ahead_bytes = 0;
   row.kernels.function_registers = 1;
-  row.products.vector_product_bytes = std::numeric_limits<int64_t>::max();
+  row.products.vector_product_bytes = row.products.row_vector_product_bytes = std::numeric_limits<int64_t>::max();
   row.products.sharing_rows = 0;
   row.products.asking_rows = 1;
   row.products.packs_transposed_lhs = true;
@@ -266,6 +267,11 @@ constexpr CpuTuning MakeNarrow() {
   // Eight lanes take fewer steps: of c64 rows of 12 to 1000, those of 32 to 60, 100, 243 and 343 take 1.1 to 1.5 times
   // as long with the other row's estimate, none is slower (`kiln run --repeat` of one FFT).
   row.fourier.transpose_cycles = 8;
+  // `kiln run --repeat` with one and two threads: a vector times 4096 by 4096 takes 0.81 and 0.74 of the time, by 11008
+  // 0.61 and 0.64; 16 MB take 1.15 to 1.3 and 0.62 to 0.9, and what lies along the vector 1.38 and 1.06.
+  row.products.vector_product_bytes = 32 * kMegabyte;
+  // 4096 by 4096 times one, two, four and eight vectors with asking: 1.3, 1.03, 0.95 and 0.9 of the time without.
+  row.products.asking_rows = 4;
   // `kiln run --repeat --threads 1` of triangular-solve: 4000 systems of 8 by 8 with 8 right-hand sides take 310 us
   // instead of 107, one of 300 by 300 with 200 takes 273 us instead of 117.
   row.solver.lane_products_per_nanosecond = 4;

@@ -89,6 +89,7 @@ struct ProductTuning {
   int64_t asking_rows;                  // so many rows ask for those from memory that they meet, a tile ahead
   bool asks_for_streams;                // so does a matrix that streams by a few rows; bench 'matmul/.*4096'
   int64_t vector_product_bytes;         // a vector times such a matrix is a sum of products; bench matmul/.*4096
+  int64_t row_vector_product_bytes;     // and one that lies along the matrix's rows
   // Kernels compiled with Kiln (cpu/gemm_blocks.h).
   int64_t block_rows;      // fewer rows do not repay the call,
   int64_t few_features;    // of a convolution, whose lanes are then along the inputs: cpu/row_product.h
