@@ -120,8 +120,8 @@ Instruction* Expand(Instruction* dot) {
   const ProductTuning& costs = Tuning().products;
   const int64_t far_bytes =
       contracted + 1 < matrix->shape().rank() ? costs.vector_product_bytes : costs.row_vector_product_bytes;
-  const bool is_far = sum == matrix->shape().element_type() && hlo::IsFloating(sum) &&
-                      matrix->shape().byte_count() >= far_bytes;
+  const bool is_far =
+      sum == matrix->shape().element_type() && hlo::IsFloating(sum) && matrix->shape().byte_count() >= far_bytes;
   if (!is_made && !is_made_again && !is_far) return nullptr;
   DimensionVector places(batch + 1, contracted);
   for (size_t i = 0; i < batch; ++i) {
