@@ -483,6 +483,9 @@ bool IsCutWith(const Instruction& root, const Instruction& concatenate) {
 }
 
 bool PiecesShareWork(const Instruction& concatenate) {
+  // Cheap ops that are worth a loop for all pieces.
+  constexpr int kMinSharedOps = 4;
+  int shared_ops = 0;
   absl::flat_hash_map<const Instruction*, const Instruction*> piece_of;
   for (const Instruction* piece : concatenate.operands()) {
     std::vector<const Instruction*> reached = {piece};
@@ -492,6 +495,7 @@ bool PiecesShareWork(const Instruction& concatenate) {
       const auto [known, is_new] = piece_of.emplace(at, piece);
       if (!is_new && known->second == piece) continue;
       if (!is_new && CostOf(*at) == EvaluationCost::kExpensive) return true;
+      if (!is_new && hlo::IsElementwise(at->opcode()) && ++shared_ops == kMinSharedOps) return true;
       reached.insert(reached.end(), at->operands().begin(), at->operands().end());
     }
   }

@@ -84,7 +84,7 @@ std::vector<Box> BoxesOf(const hlo::Instruction& piece, const hlo::DimensionVect
 // Whether a fusion with this root that goes by pieces goes by those of `concatenate` as well.
 bool IsCutWith(const hlo::Instruction& root, const hlo::Instruction& concatenate);
 
-// Whether several of the pieces that it joins are made of something expensive.
+// Whether several of the pieces that it joins are made of something expensive, or of some cheap ops.
 bool PiecesShareWork(const hlo::Instruction& concatenate);
 
 // A dimension of so many elements may run inside the lanes, where what does not depend on it is computed once. Rows of

@@ -246,7 +246,7 @@ class Planner {
             through.evaluations = static_cast<double>(producer.shape().element_count());
             if (analysis::MakesPiecesTogether(*user) &&
                 (group.kept.contains(user) || analysis::PiecesShareWork(*user))) {
-              through.map = absl::HashOf(path.map, user->id());
+              through.map = through.ordered_map = absl::HashOf(path.map, user->id());
             }
           }
           if (user->opcode() == Opcode::kConcatenate && analysis::IsCutWith(*group.root, *user)) {

@@ -31,6 +31,7 @@
 #include "src/passes/multi_output_fusion.h"
 #include "src/passes/operand_sinking.h"
 #include "src/passes/opt_barrier_remover.h"
+#include "src/passes/part_flattening.h"
 #include "src/passes/qr_expander.h"
 #include "src/passes/ragged_dot_expander.h"
 #include "src/passes/real_fft.h"
@@ -147,6 +148,7 @@ std::vector<Step> Steps(bool fast_math) {
       {simplification("dot-simplification")},
       {{"transpose-folding", FoldTransposes}},
       {{"opt-barrier-remover", RemoveOptBarriers}},
+      {{"part-flattening", FlattenParts}},
       {simplification("final-simplification")},
       {{"while-loop-trip-count-annotator", AnnotateTripCounts}},
       {flatten},
