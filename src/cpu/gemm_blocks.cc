@@ -11,6 +11,7 @@
 #include "src/base/cpu_tuning.h"
 #include "src/base/float_environment.h"
 #include "src/base/rounding.h"
+#include "src/cpu/gemm_tile_packing.h"
 #include "src/cpu/host_isa.h"
 #include "src/cpu/square_transposition.h"
 #include "src/cpu/vector_lanes.h"
@@ -32,15 +33,6 @@ GemmBlockDimension OffsetOf(const GemmBlockDimension* dimensions, int64_t count,
     offset.out += position * dimensions[i].out;
   }
   return offset;
-}
-
-// Micro-tile [step][rows] of an lhs that is contiguous along m.
-void PackTile(const char* from, char* to, int64_t step_stride, int64_t steps, int64_t row_bytes, int64_t tile_bytes) {
-  for (int64_t step = 0; step < steps; ++step, from += step_stride, to += tile_bytes) {
-    int64_t at = 0;
-    for (; at + 16 <= row_bytes; at += 16) std::memcpy(to + at, from + at, 16);
-    for (; at < row_bytes; at += 4) std::memcpy(to + at, from + at, 4);
-  }
 }
 
 // Asks for the rows of rhs that the next stretch of k will need, a few lines before every tile of this one: where they
@@ -123,7 +115,9 @@ class BlockRunner {
     sums_row_ = g_.direct ? g_.out_row : step_bytes_;
     rhs_bytes_ = g_.pack_rhs ? stretch_bytes_ * (keeps_rhs ? CeilDivide(g_.steps, steps) : 1) : 0;
     if (g_.pack_tail) rhs_bytes_ = panel_bytes_;
-    lhs_bytes_ = g_.pack_lhs ? RoundUp(steps * g_.rows * kernels_.sum_bytes, 64) : 0;
+    packed_tile_bytes_ = g_.pack_lhs ? RoundUp(steps * g_.rows * kernels_.sum_bytes, 64) : 0;
+    packed_tiles_ = std::max<int64_t>(kPackedRowBytes / (g_.rows * kernels_.sum_bytes), 1);
+    lhs_bytes_ = packed_tiles_ * packed_tile_bytes_;
     if ((g_.widen_lhs != GemmWidening::kNone || kernels_.flip_signs != nullptr) && !g_.pack_lhs &&
         make_lhs == nullptr) {
       copied_row_ = WidenedRow(steps);
@@ -276,6 +270,10 @@ class BlockRunner {
     return make_lhs_ != nullptr || g_.pack_lhs != 0 || g_.widen_lhs != GemmWidening::kNone ||
            kernels_.flip_signs != nullptr;
   }
+  // Whether tiles are packed several at a time: all of them are rows that follow each other.
+  bool PacksTiles() const {
+    return g_.pack_lhs != 0 && make_lhs_ == nullptr && g_.widen_lhs == GemmWidening::kNone && g_.outer_count == 0;
+  }
   Stretch OfTiles(const Stretch& k) const {
     if (copied_row_ == 0) return k;
     static constexpr int64_t kNoDistance = 0;
@@ -388,7 +386,8 @@ class BlockRunner {
         Widen(g_.widen_lhs, lhs, to, rows);
       }
     } else if (g_.pack_lhs) {
-      PackTile(lhs, packed_lhs_, g_.lhs_step, k.steps, rows * kernels_.sum_bytes, g_.rows * kernels_.sum_bytes);
+      PackTiles(lhs, packed_lhs_, g_.lhs_step, k.steps, rows * kernels_.sum_bytes, g_.rows * kernels_.sum_bytes,
+                packed_tile_bytes_);
     }
   }
 
@@ -545,7 +544,14 @@ class BlockRunner {
       const int64_t rows = std::min(g_.rows, g_.m - m);
       const GemmBlockDimension offset = OffsetOf(g_.outer, g_.outer_count, outer);
       const char* lhs = k.lhs + offset.lhs + m * g_.lhs_row;
-      if (HasOwnLhs()) {
+      if (PacksTiles()) {
+        const int64_t packed_tile = (tile - first_tile) % packed_tiles_;
+        if (packed_tile == 0) {
+          const int64_t tiles = std::min(packed_tiles_, last_tile - tile);
+          TakeLhs(k, lhs, batch, m, std::min(tiles * g_.rows, g_.m - m));
+        }
+        lhs = packed_lhs_ + packed_tile * packed_tile_bytes_;
+      } else if (HasOwnLhs()) {
         TakeLhs(k, lhs, batch, m, rows);
         lhs = packed_lhs_;
       }
@@ -602,8 +608,10 @@ class BlockRunner {
   int64_t panel_bytes_ = 0, stretch_bytes_ = 0;  // of a panel, and of all panels of a stretch of k
   int64_t sums_row_ = 0;
   int64_t rhs_bytes_ = 0, lhs_bytes_ = 0, piece_bytes_ = 0, sums_bytes_ = 0, offset_bytes_ = 0;  // of memory
-  int64_t copied_row_ = 0;       // bytes between rows of a tile of lhs that is widened or flipped; 0: it lies along m
-  int64_t stretch_offsets_ = 0;  // bytes of the offsets of a stretch of k
+  int64_t packed_tiles_ = 1;       // of an lhs, that are packed together
+  int64_t packed_tile_bytes_ = 0;  // of one
+  int64_t copied_row_ = 0;         // bytes between rows of a tile of lhs that is widened or flipped; 0: it lies along m
+  int64_t stretch_offsets_ = 0;    // bytes of the offsets of a stretch of k
   RhsPrefetch prefetch_;
   Sums waiting_;
   bool is_second_ = false;
