@@ -81,8 +81,8 @@ class Groups {
       }
     }
     for (Instruction* op : order) {
-      if (const auto found = group_of_.find(op); found != group_of_.end())
-        groups_[Find(found->second)].ops.push_back(op);
+      const auto found = group_of_.find(op);
+      if (found != group_of_.end()) groups_[Find(found->second)].ops.push_back(op);
     }
   }
 
@@ -205,11 +205,13 @@ class Flattening {
       slice.limit[cut_.dimension] -= cut_.places[*part];
       user->ReplaceAllUsesWith(builder.Slice(Whole(parts[*part], *part, builder), slice));
     }
-    // Ops of the group read it too until these are replaced, and are dead then.
     if (!is_wanted) return;
-    std::vector<Instruction*> joined;
-    for (size_t part = 0; part < parts.size(); ++part) joined.push_back(Whole(parts[part], part, builder));
-    op->ReplaceAllUsesWith(builder.Concatenate(joined, cut_.dimension));
+    std::vector<Instruction*> wholes;
+    for (size_t part = 0; part < parts.size(); ++part) wholes.push_back(Whole(parts[part], part, builder));
+    Instruction* joined = builder.Concatenate(wholes, cut_.dimension);
+    op->ReplaceAllUsesWith(joined);
+    // Ops of the group that are yet to come read it too, and take its parts.
+    parts_[joined] = parts;
   }
 
   Instruction* Whole(Instruction* part, size_t number, Builder& builder) {
