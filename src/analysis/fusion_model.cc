@@ -486,14 +486,14 @@ bool PiecesShareWork(const Instruction& concatenate) {
   // Cheap ops that are worth a loop for all pieces.
   constexpr int kMinSharedOps = 4;
   int shared_ops = 0;
-  absl::flat_hash_map<const Instruction*, const Instruction*> piece_of;
+  absl::flat_hash_map<const Instruction*, const Instruction*> piece_of;  // the last that reached an op
   for (const Instruction* piece : concatenate.operands()) {
     std::vector<const Instruction*> reached = {piece};
     for (size_t i = 0; i < reached.size() && reached.size() <= kMaxReached; ++i) {
       const Instruction* at = reached[i];
       if (!IsLoopProducer(*at) || at->shape().IsScalar()) continue;
       const auto [known, is_new] = piece_of.emplace(at, piece);
-      if (!is_new && known->second == piece) continue;
+      if (!is_new && std::exchange(known->second, piece) == piece) continue;
       if (!is_new && CostOf(*at) == EvaluationCost::kExpensive) return true;
       if (!is_new && hlo::IsElementwise(at->opcode()) && ++shared_ops == kMinSharedOps) return true;
       reached.insert(reached.end(), at->operands().begin(), at->operands().end());

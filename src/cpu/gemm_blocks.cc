@@ -116,8 +116,8 @@ class BlockRunner {
     rhs_bytes_ = g_.pack_rhs ? stretch_bytes_ * (keeps_rhs ? CeilDivide(g_.steps, steps) : 1) : 0;
     if (g_.pack_tail) rhs_bytes_ = panel_bytes_;
     packed_tile_bytes_ = g_.pack_lhs ? RoundUp(steps * g_.rows * kernels_.sum_bytes, 64) : 0;
-    packed_tiles_ = std::max<int64_t>(kPackedRowBytes / (g_.rows * kernels_.sum_bytes), 1);
-    lhs_bytes_ = packed_tiles_ * packed_tile_bytes_;
+    if (PacksTiles()) taken_tiles_ = std::max<int64_t>(kPackedRowBytes / (g_.rows * kernels_.sum_bytes), 1);
+    lhs_bytes_ = taken_tiles_ * packed_tile_bytes_;
     if ((g_.widen_lhs != GemmWidening::kNone || kernels_.flip_signs != nullptr) && !g_.pack_lhs &&
         make_lhs == nullptr) {
       copied_row_ = WidenedRow(steps);
@@ -544,16 +544,11 @@ class BlockRunner {
       const int64_t rows = std::min(g_.rows, g_.m - m);
       const GemmBlockDimension offset = OffsetOf(g_.outer, g_.outer_count, outer);
       const char* lhs = k.lhs + offset.lhs + m * g_.lhs_row;
-      if (PacksTiles()) {
-        const int64_t packed_tile = (tile - first_tile) % packed_tiles_;
-        if (packed_tile == 0) {
-          const int64_t tiles = std::min(packed_tiles_, last_tile - tile);
-          TakeLhs(k, lhs, batch, m, std::min(tiles * g_.rows, g_.m - m));
-        }
-        lhs = packed_lhs_ + packed_tile * packed_tile_bytes_;
-      } else if (HasOwnLhs()) {
-        TakeLhs(k, lhs, batch, m, rows);
-        lhs = packed_lhs_;
+      if (HasOwnLhs()) {
+        const int64_t place = (tile - first_tile) % taken_tiles_;
+        const int64_t tiles = std::min(taken_tiles_, last_tile - tile);
+        if (place == 0) TakeLhs(k, lhs, batch, m, std::min(tiles * g_.rows, g_.m - m));
+        lhs = packed_lhs_ + place * packed_tile_bytes_;
       }
       // The next tile's rows, some for each panel.
       const int64_t next_tile = tile + 1;
@@ -608,8 +603,8 @@ class BlockRunner {
   int64_t panel_bytes_ = 0, stretch_bytes_ = 0;  // of a panel, and of all panels of a stretch of k
   int64_t sums_row_ = 0;
   int64_t rhs_bytes_ = 0, lhs_bytes_ = 0, piece_bytes_ = 0, sums_bytes_ = 0, offset_bytes_ = 0;  // of memory
-  int64_t packed_tiles_ = 1;       // of an lhs, that are packed together
-  int64_t packed_tile_bytes_ = 0;  // of one
+  int64_t taken_tiles_ = 1;        // of an lhs that is made, copied or packed, at a time
+  int64_t packed_tile_bytes_ = 0;  // of one that is packed
   int64_t copied_row_ = 0;         // bytes between rows of a tile of lhs that is widened or flipped; 0: it lies along m
   int64_t stretch_offsets_ = 0;    // bytes of the offsets of a stretch of k
   RhsPrefetch prefetch_;

@@ -52,10 +52,6 @@ std::optional<Cut> CutOf(const Instruction& concatenation) {
   return cut;
 }
 
-bool IsSplat(const Instruction& value) {
-  return value.opcode() == Opcode::kBroadcast && value.operand(0)->shape().IsScalar();
-}
-
 // Concatenations that are cut alike and elementwise ops over them, each after its operands.
 struct Group {
   Cut cut;
@@ -171,15 +167,11 @@ class Flattening {
     std::vector<Instruction*>& parts = parts_[operand];
     parts.resize(cut_.parts());
     if (parts[part] == nullptr) {
-      if (IsSplat(*operand)) {
-        parts[part] = builder.BroadcastScalar(operand->operands()[0], cut_.KeptDimensionsOf(part));
-      } else {
-        hlo::SliceAttributes slice{DimensionVector(cut_.whole.size(), 0), cut_.whole,
-                                   DimensionVector(cut_.whole.size(), 1)};
-        slice.start[cut_.dimension] = cut_.places[part];
-        slice.limit[cut_.dimension] = cut_.places[part + 1];
-        parts[part] = builder.Reshape(builder.Slice(operand, slice), cut_.KeptDimensionsOf(part));
-      }
+      hlo::SliceAttributes slice{DimensionVector(cut_.whole.size(), 0), cut_.whole,
+                                 DimensionVector(cut_.whole.size(), 1)};
+      slice.start[cut_.dimension] = cut_.places[part];
+      slice.limit[cut_.dimension] = cut_.places[part + 1];
+      parts[part] = builder.Reshape(builder.Slice(operand, slice), cut_.KeptDimensionsOf(part));
     }
     return parts[part];
   }
