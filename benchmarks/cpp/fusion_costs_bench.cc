@@ -38,8 +38,10 @@ std::string Chain(int64_t elements, int kernels, int operations) {
 absl::StatusOr<double> PerKernel(int64_t elements, int kernels, int operations, int threads = 1) {
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<hlo::Module> module,
                         hlo_text::ParseHloText(Chain(elements, kernels, operations), "chain"));
+  cpu::CompileOptions options;
+  options.max_parallelism = threads;
   KILN_ASSIGN_OR_RETURN(const tools::ProgramTimer timer,
-                        tools::ProgramTimer::Create(std::move(module), threads, /*as_it_is=*/true));
+                        tools::ProgramTimer::Create(std::move(module), tools::AsItIs(options)));
   ThreadPool pool(threads);
   KILN_ASSIGN_OR_RETURN(const double seconds, timer.MedianSeconds(&pool, kBudget));
   return seconds / kernels * 1e9;

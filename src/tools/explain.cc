@@ -104,7 +104,7 @@ class Explainer {
   Explainer(const ExplainOptions& options, const ExplainProgress& progress)
       : options_(options),
         progress_(progress),
-        threads_(options.threads > 0 ? options.threads : ThreadPool::AvailableCpus()),
+        threads_(options.compile.max_parallelism > 0 ? options.compile.max_parallelism : ThreadPool::AvailableCpus()),
         pool_(threads_),
         costs_(cpu::HostRates(threads_)) {}
 
@@ -113,8 +113,7 @@ class Explainer {
     Explanation result;
     result.module = module->name();
     progress_("the whole program", 0, 1);
-    KILN_ASSIGN_OR_RETURN(const ProgramTimer program,
-                          ProgramTimer::Create(std::move(module), threads_, /*as_it_is=*/false));
+    KILN_ASSIGN_OR_RETURN(const ProgramTimer program, ProgramTimer::Create(std::move(module), options_.compile));
     KILN_ASSIGN_OR_RETURN(result.measured_seconds, program.MedianSeconds(&pool_, options_.seconds_for_program));
     KILN_ASSIGN_OR_RETURN(const analysis::MemoryPlan memory, program.executable().PlannedMemory());
     result.argument_bytes = memory.argument_bytes;
@@ -200,7 +199,8 @@ class Explainer {
     double& seconds = (*known)[first];
     seconds = -1;
     if (first->HasSideEffect()) return seconds;
-    absl::StatusOr<ProgramTimer> timer = ProgramTimer::Create(Isolate(*first), threads_, as_it_is);
+    absl::StatusOr<ProgramTimer> timer =
+        ProgramTimer::Create(Isolate(*first), as_it_is ? AsItIs(options_.compile) : options_.compile);
     if (!timer.ok()) return seconds;
     const absl::StatusOr<double> median = timer->MedianSeconds(&pool_, options_.seconds_per_kernel);
     if (median.ok()) seconds = *median;

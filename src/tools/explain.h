@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "src/cpu/executable.h"
 #include "src/hlo/module.h"
 
 namespace kiln::tools {
@@ -40,7 +41,7 @@ struct Explanation {
 };
 
 struct ExplainOptions {
-  int threads = 0;  // 0: as many as there are
+  cpu::CompileOptions compile;
   bool op_by_op = true;
   double seconds_per_kernel = 0.02;
   double seconds_for_program = 1;

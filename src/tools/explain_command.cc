@@ -6,6 +6,7 @@
 #include <string>
 
 #include "CLI/CLI.hpp"
+#include "src/runtime/debug_flags.h"
 #include "src/tools/commands.h"
 #include "src/tools/explain.h"
 #include "src/tools/program_file.h"
@@ -33,6 +34,10 @@ absl::Status Run(const CommandOptions& options) {
                  what.c_str());
   };
   ExplainOptions explain = options.explain;
+  runtime::DebugFlags flags;
+  KILN_RETURN_IF_ERROR(runtime::ReadAllFlags(/*debug_options=*/"", &flags));
+  runtime::ApplyFlags(flags, &explain.compile);
+  explain.compile.profile = false;  // Its kernels are measured already.
   explain.op_by_op = !options.no_op_by_op;
   const absl::StatusOr<Explanation> explanation = Explain(std::move(module), explain, progress);
   if (shows_progress) std::fputs("\r\033[K", stderr);
@@ -64,7 +69,8 @@ void AddExplainCommand(CLI::App* app, int* exit_code) {
   command->add_option("file", options->file, "The program; '-' for standard input")->required();
   command->add_flag("--json", options->json, "Print JSON: seconds and bytes as plain numbers");
   command->add_flag("--no-op-by-op", options->no_op_by_op, "Do not run the program an operation at a time");
-  command->add_option("--threads", options->explain.threads, "Threads to run on; 0: as many as there are")
+  command
+      ->add_option("--threads", options->explain.compile.max_parallelism, "Threads to run on; 0: as many as there are")
       ->check(CLI::Range(0, 1024));
   command->add_option("--seconds", options->explain.seconds_per_kernel, "How long to measure each kernel")
       ->check(CLI::Range(0.0001, 1000.0));

@@ -15,13 +15,6 @@ namespace {
 
 constexpr int kMostRuns = 25;
 
-// Everything that rewrites; what is left puts instructions in order.
-std::vector<std::string> RewritingPasses() {
-  std::vector<std::string> names = passes::PassNames();
-  std::erase_if(names, [](const std::string& name) { return name == "schedule" || name == "flatten-call-graph"; });
-  return names;
-}
-
 }  // namespace
 
 std::unique_ptr<hlo::Module> Isolate(const hlo::Instruction& instruction) {
@@ -44,6 +37,14 @@ std::unique_ptr<hlo::Module> Isolate(const hlo::Instruction& instruction) {
   entry->set_root(root);
   module->set_entry(entry);
   return module;
+}
+
+cpu::CompileOptions AsItIs(cpu::CompileOptions options) {
+  // What does not rewrite puts instructions in order.
+  options.disabled_passes = passes::PassNames();
+  std::erase_if(options.disabled_passes,
+                [](const std::string& name) { return name == "schedule" || name == "flatten-call-graph"; });
+  return options;
 }
 
 absl::StatusOr<void*> ProgramTimer::Allocate(int64_t bytes) {
@@ -70,10 +71,8 @@ absl::StatusOr<ProgramTimer> ProgramTimer::Create(std::unique_ptr<cpu::Executabl
   return timer;
 }
 
-absl::StatusOr<ProgramTimer> ProgramTimer::Create(std::unique_ptr<hlo::Module> module, int threads, bool as_it_is) {
-  cpu::CompileOptions options;
-  options.max_parallelism = threads;
-  if (as_it_is) options.disabled_passes = RewritingPasses();
+absl::StatusOr<ProgramTimer> ProgramTimer::Create(std::unique_ptr<hlo::Module> module,
+                                                  const cpu::CompileOptions& options) {
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<cpu::Executable> executable,
                         cpu::Executable::Compile(std::move(module), options));
   std::vector<hlo::Literal> inputs;

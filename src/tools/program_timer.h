@@ -17,6 +17,9 @@ namespace kiln::tools {
 // A module of its own whose entry is `instruction`: its operands are the parameters, constants among them apart.
 std::unique_ptr<hlo::Module> Isolate(const hlo::Instruction& instruction);
 
+// `options` for a piece of an optimized program, which is only scheduled and compiled.
+cpu::CompileOptions AsItIs(cpu::CompileOptions options);
+
 // A compiled program with memory for its inputs and results.
 class ProgramTimer {
  public:
@@ -24,8 +27,7 @@ class ProgramTimer {
   static absl::StatusOr<ProgramTimer> Create(std::unique_ptr<cpu::Executable> executable,
                                              const std::vector<const hlo::Literal*>& inputs);
   // Over random inputs.
-  // `as_it_is`: `module` is a piece of an optimized program, and is only scheduled and compiled.
-  static absl::StatusOr<ProgramTimer> Create(std::unique_ptr<hlo::Module> module, int threads, bool as_it_is);
+  static absl::StatusOr<ProgramTimer> Create(std::unique_ptr<hlo::Module> module, const cpu::CompileOptions& options);
 
   // The time of one run.
   absl::StatusOr<double> RunSeconds(ThreadPool* pool) const;
