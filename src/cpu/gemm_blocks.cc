@@ -103,6 +103,9 @@ class BlockRunner {
         runs_rhs_(runs_lhs_ + blocks.runs),
         extra_(extra),
         finish_(finish),
+        narrow_(blocks.narrow_out == GemmWidening::kNone
+                    ? nullptr
+                    : FindGemmKernels(GemmKernelKind::kF32)->narrow[static_cast<int64_t>(blocks.narrow_out)]),
         make_lhs_(make_lhs),
         make_rhs_(make_rhs),
         vectors_(blocks.columns / kernels_.lanes),
@@ -473,15 +476,13 @@ class BlockRunner {
     int64_t results_row = step_bytes_;
     if (finish_ != nullptr) {
       finish_(sums, out, extra_, outer, m, n, rows, columns);
-    } else if (g_.narrow_out != GemmWidening::kNone) {
-      GemmNarrow* narrow = FindGemmKernels(GemmKernelKind::kF32)->narrow[static_cast<int64_t>(g_.narrow_out)];
+    } else if (narrow_ != nullptr) {
       if (is_narrow) {
         results = narrow_sums;
         results_row = g_.columns * kNarrowBytes;
-      }
-      char* to = is_narrow ? results : place;
-      for (int64_t row = 0; row < rows; ++row, sums += step_bytes_, to += is_narrow ? results_row : g_.out_row) {
-        narrow(sums, to, is_narrow ? kNarrowBytes : g_.out_column, columns);
+        narrow_(sums, results, step_bytes_, results_row, kNarrowBytes, rows, columns);
+      } else {
+        narrow_(sums, place, step_bytes_, g_.out_row, g_.out_column, rows, columns);
       }
     }
     if (g_.transposed == 0) return;
@@ -596,6 +597,7 @@ class BlockRunner {
   const int64_t* const runs_rhs_;
   void* const* const extra_;
   GemmFinish* const finish_;
+  GemmStore* const narrow_;
   GemmMake *const make_lhs_, *const make_rhs_;
   const int64_t vectors_;
   const int64_t step_bytes_;                     // of a packed step of a panel, and of a row of sums

@@ -74,14 +74,12 @@ struct GemmPacking {
 };
 using GemmPack = void(const char* from, char* to, const GemmPacking& packing, int64_t elements, int64_t columns);
 
-// Stores a tile of sums, as they are, where neighbours in memory are rows or none are; strides in bytes.
+// Stores a tile of sums, strides in bytes.
 using GemmStore = void(const char* sums, char* to, int64_t sums_row, int64_t out_row, int64_t out_column, int64_t rows,
                        int64_t columns);
 
 // Makes f32 of `count` bf16 or f16.
 using GemmWiden = void(const char* from, char* to, int64_t count);
-// Rounds `count` f32 to the nearest bf16 or f16, ties to even, which lie `stride` bytes apart.
-using GemmNarrow = void(const char* from, char* to, int64_t stride, int64_t count);
 
 // Adds 128 to `bytes` signed bytes, which makes them unsigned ones; may work in place.
 using GemmFlipSigns = void(const char* from, char* to, int64_t bytes);
@@ -97,16 +95,17 @@ struct GemmKernels {
   // longer than a small tile, and given back in the end; else null.
   void (*configure)(int64_t rows, int64_t columns) = nullptr;
   void (*release)() = nullptr;
-  bool take_several = false;         // they look at GemmTileStrides::tiles
-  GemmPack* pack_rows = nullptr;     // rhs contiguous along n
-  GemmPack* pack_columns = nullptr;  // along k, in whole steps; of one element also with any strides
-  GemmStore* store_columns = nullptr;
+  bool take_several = false;           // they look at GemmTileStrides::tiles
+  GemmPack* pack_rows = nullptr;       // rhs contiguous along n
+  GemmPack* pack_columns = nullptr;    // along k, in whole steps; of one element also with any strides
+  GemmStore* store_columns = nullptr;  // where neighbours in memory are rows or none are
   // Null but of tiles that take a signed lhs as unsigned bytes: what comes of a row of zeros is to be taken off the
   // others.
   GemmFlipSigns* flip_signs = nullptr;
   // By GemmWidening; null of other types than f32.
   GemmWiden* widen[3] = {};
-  GemmNarrow* narrow[3] = {};
+  // Rounded to the nearest bf16 or f16, ties to even.
+  GemmStore* narrow[3] = {};
 };
 
 // Those for vectors of 64, 32 and 16 bytes (AVX-512, AVX2, NEON); null where this build or the width has none.

@@ -66,8 +66,7 @@ void Tile(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& s
   constexpr int kGroup = 5;
   constexpr int kPointers = (kRows + kGroup - 1) / kGroup;
   const int64_t lhs_row = strides.lhs_row, lhs_step = strides.lhs_step, rhs_step = strides.rhs_step;
-  for (int64_t tile = kHalf ? 1 : strides.tiles; tile > 0;
-       --tile, rhs += strides.rhs_tile, sums += strides.sums_tile) {
+  for (int64_t tile = kHalf ? 1 : strides.tiles; tile > 0; --tile, rhs += strides.rhs_tile, sums += strides.sums_tile) {
     // No loop of its own for each answer to what is asked of every tile.
     __asm__ volatile("" : "+r"(rhs_runs), "+r"(run_count), "+r"(columns), "+r"(resume));
     Sum sum[kRows][kVectors] = {};
@@ -343,45 +342,54 @@ void WidenHalf(const char* from, char* to, int64_t count) {
   });
 }
 
-template <typename A, typename Narrow>
-void NarrowAll(const char* from, char* to, int64_t stride, int64_t count, Narrow narrow) {
-  for (int64_t i = 0; i < count; i += A::kLanes) {
-    const int64_t lanes = count - i < A::kLanes ? count - i : A::kLanes;
-    typename A::Vector wide = {};
-    if (lanes == A::kLanes) {
-      wide = Load<typename A::Vector>(from + i * 4);
-    } else {
-      __builtin_memcpy(&wide, from + i * 4, static_cast<uint64_t>(lanes) * 4);
+// In integers, as generated code does: the instruction flushes subnormal numbers.
+struct ToBrain {
+  template <int64_t kLanes>
+  static auto Narrow(const char* from) {
+    using Float = float __attribute__((ext_vector_type(kLanes)));
+    using Bits = uint32_t __attribute__((ext_vector_type(kLanes)));
+    const auto wide = Load<Float>(from);
+    const Bits bits = (Bits)wide, high = bits >> 16;
+    Bits narrow = (bits + 0x7fffu + (high & 1u)) >> 16;
+    const Bits is_nan = (Bits)(wide != wide);
+    if (__builtin_reduce_or(is_nan) != 0u) [[unlikely]]
+      narrow = is_nan != 0u ? high | 0x40u : narrow;
+    return __builtin_convertvector(narrow, uint16_t __attribute__((ext_vector_type(kLanes))));
+  }
+};
+
+struct ToHalf {
+  template <int64_t kLanes>
+  static auto Narrow(const char* from) {
+    return __builtin_convertvector(Load<float __attribute__((ext_vector_type(kLanes)))>(from),
+                                   _Float16 __attribute__((ext_vector_type(kLanes))));
+  }
+};
+
+// Two vectors at a time where there are as many, which one of narrow elements holds.
+template <typename A, typename To>
+void NarrowAll(const char* sums, char* to, int64_t sums_row, int64_t out_row, int64_t out_column, int64_t rows,
+               int64_t columns) {
+  constexpr int64_t kLanes = A::kLanes, kWide = sizeof(float), kNarrow = sizeof(uint16_t);
+  for (int64_t row = 0; row < rows; ++row, sums += sums_row, to += out_row) {
+    int64_t n = 0;
+    if (out_column == kNarrow) {
+      for (; n + 2 * kLanes <= columns; n += 2 * kLanes) {
+        Store(to + n * kNarrow, To::template Narrow<2 * kLanes>(sums + n * kWide));
+      }
+      for (; n + kLanes <= columns; n += kLanes) Store(to + n * kNarrow, To::template Narrow<kLanes>(sums + n * kWide));
     }
-    const auto narrowed = narrow(wide);
-    if (stride == 2 && lanes == A::kLanes) {
-      Store(to + i * 2, narrowed);
-      continue;
-    }
-    for (int64_t lane = 0; lane < lanes; ++lane) {
-      __builtin_memcpy(to + (i + lane) * stride, reinterpret_cast<const char*>(&narrowed) + lane * 2, 2);
+    for (; n < columns; n += kLanes) {
+      const int64_t count = columns - n < kLanes ? columns - n : kLanes;
+      typename A::Vector wide = {};
+      __builtin_memcpy(&wide, sums + n * kWide, static_cast<uint64_t>(count * kWide));
+      const auto narrow = To::template Narrow<kLanes>(reinterpret_cast<const char*>(&wide));
+      for (int64_t lane = 0; lane < count; ++lane) {
+        __builtin_memcpy(to + (n + lane) * out_column, reinterpret_cast<const char*>(&narrow) + lane * kNarrow,
+                         kNarrow);
+      }
     }
   }
-}
-
-// In integers, as generated code does: the instruction flushes subnormal numbers.
-template <typename A>
-void NarrowToBrain(const char* from, char* to, int64_t stride, int64_t count) {
-  NarrowAll<A>(from, to, stride, count, [](auto wide) {
-    using Bits = uint32_t __attribute__((ext_vector_type(A::kLanes)));
-    using Narrow = uint16_t __attribute__((ext_vector_type(A::kLanes)));
-    const Bits bits = (Bits)wide, high = bits >> 16;
-    const Bits rounded = (bits + 0x7fffu + (high & 1u)) >> 16;
-    return __builtin_convertvector((Bits)(wide != wide) != 0u ? high | 0x40u : rounded, Narrow);
-  });
-}
-
-template <typename A>
-void NarrowToHalf(const char* from, char* to, int64_t stride, int64_t count) {
-  NarrowAll<A>(from, to, stride, count, [](auto wide) {
-    using Half = _Float16 __attribute__((ext_vector_type(A::kLanes)));
-    return __builtin_convertvector(wide, Half);
-  });
 }
 
 // A vector at a time; the last one is cut.
@@ -411,8 +419,8 @@ constexpr GemmKernels MakeGemmKernels() {
   if constexpr (std::is_same_v<typename A::Element, float>) {
     kernels.widen[static_cast<int>(GemmWidening::kBrain)] = &WidenBrain<A>;
     kernels.widen[static_cast<int>(GemmWidening::kHalf)] = &WidenHalf<A>;
-    kernels.narrow[static_cast<int>(GemmWidening::kBrain)] = &NarrowToBrain<A>;
-    kernels.narrow[static_cast<int>(GemmWidening::kHalf)] = &NarrowToHalf<A>;
+    kernels.narrow[static_cast<int>(GemmWidening::kBrain)] = &NarrowAll<A, ToBrain>;
+    kernels.narrow[static_cast<int>(GemmWidening::kHalf)] = &NarrowAll<A, ToHalf>;
   }
   return kernels;
 }

@@ -158,10 +158,8 @@ class RowRunner {
   void Finish(char* sums, char* out, int64_t batch, int64_t n, int64_t columns) {
     if (finish_ != nullptr && g_.few_columns) return finish_(sums, out, extra_, batch, n, 0, columns, g_.m);
     if (finish_ != nullptr) return finish_(sums, out, extra_, batch, 0, n, g_.m, columns);
-    GemmNarrow* narrow = FindGemmKernels(GemmKernelKind::kF32)->narrow[static_cast<int64_t>(g_.narrow_out)];
-    for (int64_t row = 0; row < g_.m; ++row, sums += g_.columns * kernels_.sum_bytes, out += g_.out_row) {
-      narrow(sums, out + n * g_.out_column, g_.out_column, columns);
-    }
+    GemmStore* narrow = FindGemmKernels(GemmKernelKind::kF32)->narrow[static_cast<int64_t>(g_.narrow_out)];
+    narrow(sums, out + n * g_.out_column, g_.columns * kernels_.sum_bytes, g_.out_row, g_.out_column, g_.m, columns);
   }
 
   // Columns [n, end) of a task that ends with `n_end`.
