@@ -101,6 +101,7 @@ struct ProductTuning {
   int64_t close_rows;      // and one whose rows have from close_row_bytes on
   int64_t wide_row_bytes;  // rows of rhs from here on lie on pages of their own
   int64_t close_row_bytes;
+  int64_t pack_ahead_rows;     // of rhs that are asked for while one is packed; 0: none
   bool packs_transposed_lhs;   // tiles of an lhs that lies along m
   double panel_part;           // of packed rhs in one stretch of a long k, in L1 caches
   double placed_part;          // of an rhs that is read where it lies, in a stretch, in L2 caches

@@ -334,6 +334,7 @@ class BlockRunner {
     packing.n_stride = n_stride;
     packing.panel_columns = g_.columns;
     packing.panel_bytes = panel_bytes_;
+    packing.rows_ahead = Tuning().products.pack_ahead_rows;
     (RhsIsAlongN() ? kernels_.pack_rows : kernels_.pack_columns)(from, to, packing, elements, columns);
   }
 

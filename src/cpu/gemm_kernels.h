@@ -71,6 +71,7 @@ struct GemmPacking {
   int64_t n_stride = 0;
   int64_t panel_columns = 0;
   int64_t panel_bytes = 0;
+  int64_t rows_ahead = 0;  // of what lies along n, row k + rows_ahead is asked for with row k; 0: none is
 };
 using GemmPack = void(const char* from, char* to, const GemmPacking& packing, int64_t elements, int64_t columns);
 

@@ -157,6 +157,12 @@ void PackRows(const char* from, char* to, const GemmPacking& packing, int64_t el
   using Vector = typename A::Vector;
   using Row = Element __attribute__((ext_vector_type(A::kLanes)));
   for (int64_t k = 0; k < elements; k += A::kDepth, to += packing.panel_columns * A::kSumBytes) {
+    if (packing.rows_ahead > 0 && k + packing.rows_ahead < elements) {
+      const char* ahead = from + (k + packing.rows_ahead) * packing.k_stride;
+      for (int64_t at = 0; at < columns * static_cast<int64_t>(sizeof(Element)); at += 64) {
+        __builtin_prefetch(ahead + at, 0, 2);
+      }
+    }
     char* panel = to;
     int64_t n = 0, in_panel = 0;
     const auto store = [&](Vector value) {
