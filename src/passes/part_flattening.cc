@@ -118,9 +118,9 @@ class Flattening {
   bool Pays() const {
     if (ops_.size() * cut_.parts() > kMaxPartOps) return false;
     int64_t joined = 0;
-    bool is_read_in_parts = false;
+    bool goes_away = false;
     for (const Instruction* op : ops_) {
-      bool is_wanted = op->IsRoot();
+      bool is_wanted = op->IsRoot(), is_read_in_parts = false;
       for (const Instruction* user : op->users()) {
         if (members_.contains(user)) continue;
         if (user->opcode() != Opcode::kSlice) {
@@ -128,16 +128,17 @@ class Flattening {
         } else if (!cut_.PartOf(user->Get<hlo::SliceAttributes>()).has_value()) {
           return false;
         } else {
-          is_read_in_parts |= op->opcode() != Opcode::kConcatenate;
+          is_read_in_parts = true;
         }
       }
       if (op->opcode() == Opcode::kConcatenate) {
         joined -= is_wanted ? 0 : 1;
       } else {
         joined += is_wanted ? 1 : 0;
+        goes_away |= is_read_in_parts && !is_wanted;
       }
     }
-    return is_read_in_parts && joined <= 0;
+    return goes_away && joined <= 0;
   }
 
   void Run() {
