@@ -95,7 +95,8 @@ void Tile(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& s
           __asm__("" : "+r"(x_from[i]));
         }
       };
-      const auto multiply = [&](int64_t at) __attribute__((always_inline)) {
+      // One step, whose elements of lhs lie `at` bytes ahead, for a whole tile that is packed beside each other.
+      const auto multiply = [&]<bool kPacked = false>(int64_t at) __attribute__((always_inline)) {
         for (int64_t line = 0; kBytes <= 32 && line < kVectors * kBytes; line += kLine) {
           __builtin_prefetch(y_from + kAhead + line);
         }
@@ -105,7 +106,8 @@ void Tile(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& s
 #pragma clang loop unroll(full)
         for (int row = 0; row < kRows; ++row) {
           const int64_t row_at = row % kGroup == 3 ? three_rows : row % kGroup * lhs_row;
-          Vector x = A::Broadcast(Load<typename A::Scalar>(x_from[row / kGroup] + row_at + at));
+          const char* from = kPacked ? x_from[0] + row * kScalarBytes : x_from[row / kGroup] + row_at;
+          Vector x = A::Broadcast(Load<typename A::Scalar>(from + at));
           // Keeps the compiler from broadcasting a half first.
           if constexpr (kHalf && kWhole > 0) __asm__("" : KILN_VECTOR_REGISTER(x));
           for (int v = 0; v < kWhole; ++v) {
@@ -126,6 +128,14 @@ void Tile(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& s
 #pragma clang loop unroll(full)
           for (int64_t i = 0; i < kUnrolled; ++i) multiply(i * kScalarBytes);
           advance(kUnrolled * kScalarBytes);
+        }
+      }
+      if constexpr (kUnrolls && !A::kHasHalves) {
+        constexpr int64_t kStepBytes = kRows * kScalarBytes;
+        for (; lhs_row == kScalarBytes && lhs_step == kStepBytes && step >= kUnrolled; step -= kUnrolled) {
+#pragma clang loop unroll(full)
+          for (int64_t i = 0; i < kUnrolled; ++i) multiply.template operator()<true>(i * kStepBytes);
+          advance(kUnrolled * kStepBytes);
         }
       }
       for (; step > 0; --step) {
