@@ -68,14 +68,14 @@ void Tile(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& s
   const int64_t lhs_row = strides.lhs_row, lhs_step = strides.lhs_step, rhs_step = strides.rhs_step;
   int64_t three_rows = 3 * lhs_row;
   __asm__("" : "+r"(three_rows));
-  // Two threads of a core have half of its instructions each: where lhs lies along k, several steps share additions to
-  // pointers. Not of single vectors, whose tiles leave no registers for what the compiler would keep, nor of few rows,
-  // the last ones. Lines of rhs are asked for ahead where vectors are narrow. A Zen 3 core of which another guest has a
-  // part takes 0.83 of the time for 512 by 512 by 512, and the same on its own.
+  // Two threads of a core have half of its instructions each: where lhs lies along k, or is packed, several steps share
+  // additions to pointers. Not of single vectors, whose tiles leave no registers for what the compiler would keep, nor
+  // of few rows, the last ones. Lines of rhs are asked for ahead where vectors are narrow. A Zen 3 core that is shared
+  // takes 0.83 of the time for 512 by 512 by 512, and the same on its own.
   constexpr int64_t kLine = 64, kAhead = 512;
   constexpr int64_t kScalarBytes = sizeof(typename A::Scalar);
   constexpr bool kUnrolls = !kHalf && kVectors > 1 && kRows >= 4 && std::is_floating_point_v<typename A::Scalar>;
-  constexpr int64_t kUnrolled = !kUnrolls ? 1 : A::kHasHalves ? 2 : 4;
+  constexpr int64_t kUnrolled = A::kHasHalves ? 2 : 4;
   for (int64_t tile = kHalf ? 1 : strides.tiles; tile > 0; --tile, rhs += strides.rhs_tile, sums += strides.sums_tile) {
     // No loop of its own for each answer to what is asked of every tile.
     __asm__ volatile("" : "+r"(rhs_runs), "+r"(run_count), "+r"(columns), "+r"(resume));
@@ -95,7 +95,7 @@ void Tile(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& s
           __asm__("" : "+r"(x_from[i]));
         }
       };
-      // One step, whose elements of lhs lie `at` bytes ahead, for a whole tile that is packed beside each other.
+      // One step, whose elements of lhs lie `at` bytes ahead; of a whole tile that is packed they follow each other.
       const auto multiply = [&]<bool kPacked = false>(int64_t at) __attribute__((always_inline)) {
         for (int64_t line = 0; kBytes <= 32 && line < kVectors * kBytes; line += kLine) {
           __builtin_prefetch(y_from + kAhead + line);
@@ -123,19 +123,19 @@ void Tile(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& s
         y_from += rhs_step;
       };
       int64_t step = steps;
-      if (kUnrolled > 1 && lhs_step == kScalarBytes) {
+      const auto multiply_several = [&]<bool kPacked, int64_t kStepBytes>() __attribute__((always_inline)) {
         for (; step >= kUnrolled; step -= kUnrolled) {
 #pragma clang loop unroll(full)
-          for (int64_t i = 0; i < kUnrolled; ++i) multiply(i * kScalarBytes);
-          advance(kUnrolled * kScalarBytes);
+          for (int64_t i = 0; i < kUnrolled; ++i) multiply.template operator()<kPacked>(i * kStepBytes);
+          advance(kUnrolled * kStepBytes);
         }
+      };
+      if constexpr (kUnrolls) {
+        if (lhs_step == kScalarBytes) multiply_several.template operator()<false, kScalarBytes>();
       }
       if constexpr (kUnrolls && !A::kHasHalves) {
-        constexpr int64_t kStepBytes = kRows * kScalarBytes;
-        for (; lhs_row == kScalarBytes && lhs_step == kStepBytes && step >= kUnrolled; step -= kUnrolled) {
-#pragma clang loop unroll(full)
-          for (int64_t i = 0; i < kUnrolled; ++i) multiply.template operator()<true>(i * kStepBytes);
-          advance(kUnrolled * kStepBytes);
+        if (lhs_row == kScalarBytes && lhs_step == kRows * kScalarBytes) {
+          multiply_several.template operator()<true, kRows * kScalarBytes>();
         }
       }
       for (; step > 0; --step) {
