@@ -2,7 +2,8 @@
 
 #include <bit>
 #include <cmath>
-#include <cstring>
+#include <cstdint>
+#include <iterator>
 #include <random>
 #include <vector>
 
