@@ -41,6 +41,7 @@ say "laying out $library"
   --reorder-blocks=ext-tsp --reorder-functions=cdsort --split-functions --split-all-cold --split-eh --icf=1 \
   >"$log" 2>&1
 llvm-strip-19 "$folder/ordered.so"
+"$python" scripts/drop_moved_sections.py "$folder/ordered.so" || say "$library keeps what has moved, three megabytes"
 if grep -q 'too small to fit' "$log"; then
   say "$library stays as it is linked: laid out it does not fit where the code was ($log)"
   exit 0

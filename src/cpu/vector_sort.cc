@@ -27,14 +27,21 @@ void Sort(const VectorSortKernels<Key>& kernels, Key* keys, Key* spare, int64_t 
   kernels.sort_short(keys, size);
 }
 
+// Null: none.
+template <typename Key>
+const VectorSortKernels<Key>* Kernels(Key key) {
+  const int vector_bytes = Host().compiled_vector_bytes;
+  return vector_bytes == 64 ? VectorSortKernels512(key) : vector_bytes == 32 ? VectorSortKernels256(key) : nullptr;
+}
+
 template <typename Key>
 void Sort(Key* keys, Key* spare, int64_t size) {
-  Sort(*VectorSortKernels512(Key{}), keys, spare, size, 2 * std::bit_width(static_cast<uint64_t>(size)));
+  Sort(*Kernels(Key{}), keys, spare, size, 2 * std::bit_width(static_cast<uint64_t>(size)));
 }
 
 }  // namespace
 
-bool SortsInVectors() { return Host().compiled_vector_bytes == 64 && VectorSortKernels512(uint32_t{}) != nullptr; }
+bool SortsInVectors() { return Kernels(uint32_t{}) != nullptr; }
 
 void SortInVectors(uint32_t* keys, uint32_t* spare, int64_t size) { Sort(keys, spare, size); }
 void SortInVectors(uint64_t* keys, uint64_t* spare, int64_t size) { Sort(keys, spare, size); }

@@ -26,7 +26,9 @@ struct VectorSortKernels {
   int64_t (*partition)(Key* keys, Key* spare, int64_t size, Key pivot);
 };
 
-// For AVX-512; null where this build has none.
+// For AVX2 and for AVX-512; null where this build has none.
+const VectorSortKernels<uint32_t>* VectorSortKernels256(uint32_t);
+const VectorSortKernels<uint64_t>* VectorSortKernels256(uint64_t);
 const VectorSortKernels<uint32_t>* VectorSortKernels512(uint32_t);
 const VectorSortKernels<uint64_t>* VectorSortKernels512(uint64_t);
 
