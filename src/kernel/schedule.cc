@@ -415,7 +415,7 @@ class Scheduler {
       while (lanes * width < registers * target_.vector_bytes && info.extent >= 2 * lanes) lanes *= 2;
     }
     if (!far_apart && info.kind != LoopKind::kSerial) {
-      const int64_t together = RegistersOfChains(loop, cost, carried ? kPlain : kFunction) * target_.vector_bytes;
+      const int64_t together = RegistersOfChains(loop, cost, kFunction, carried) * target_.vector_bytes;
       while (lanes * width < together && (info.extent % (2 * lanes) == 0 || info.extent >= 16 * lanes)) lanes *= 2;
     }
     lanes = std::min(lanes, most);
@@ -437,10 +437,12 @@ class Scheduler {
   // instructions ahead, which is few elements of the polynomial of a function, and of a chain that rounds to a narrow
   // type after each op. They take longer to compile, which few elements do not repay, nor long chains that round: gelu
   // of bf16 would take 0.65 of the time and twice as long to compile. Of `cost` operations per element.
-  int64_t RegistersOfChains(int loop, double cost, double function) const {
+  int64_t RegistersOfChains(int loop, double cost, double function, bool carried) const {
     constexpr double kMinElements = 1 << 18, kManyRounded = 40;
     constexpr double kLongFunction = 100, kManyOperations = 500;  // which have enough steps that do not wait
-    constexpr double kBehindMemory = 20;  // operations that f32 takes no longer to compute than to load and store
+    // Operations that f32 takes no longer to compute than to load and store; what is reduced is loaded alone, and often
+    // from the cache.
+    const double behind_memory = carried ? 0 : 20;
     double dearest = 0, rounding = 0;
     for (const Weighted& w : ops_) {
       if ((w.op->loops >> loop & 1) == 0) continue;
@@ -450,7 +452,7 @@ class Scheduler {
     if (target_.target != Target::kCpu || ElementsAlong(loop) < kMinElements) return 1;
     if (rounding > 0) return cost > function && cost + rounding <= kManyRounded ? target_.vector_registers / 8 : 1;
     const bool pays =
-        dearest >= function && dearest <= kLongFunction && cost >= kBehindMemory && cost <= kManyOperations;
+        dearest >= function && dearest <= kLongFunction && cost >= behind_memory && cost <= kManyOperations;
     return pays ? Tuning().kernels.function_registers : 1;
   }
 
