@@ -20,6 +20,9 @@ using hlo::PrimitiveType;
 
 namespace {
 
+// Vectors of which bits are kept (ScalarEmitter::ExtremeBits): what is made of them at last takes as long as some.
+constexpr int64_t kLongRow = 4;
+
 // How many lanes of a reduce's accumulators are combined at once. Combiners compare, and masks of more lanes than a
 // register has are packed and taken apart again at each use.
 int LanesTogether(const Kernel& kernel, const Reduce& reduce, const TargetInfo& target, int lanes) {
@@ -146,9 +149,12 @@ absl::Status NestLowering::LowerReduce(int number) {
       if (has_keys(i)) (*values)[i] = of->ExtremeKey((*values)[i], is_max(i));
     }
   };
+  // Of long rows bits are kept instead, three for a float, until its key is made of them.
+  const bool in_bits = own_vector && count == 1 && has_keys(0) && ScalarEmitter::HasExtremeBits(inits[0].type) &&
+                       kernel_.loops[schedule.vector_loop].extent >= kLongRow * all_lanes;
   using Slots = std::vector<Value>;  // where the parts are
   auto store = [&](const std::vector<Value>& values, const Slots& to) {
-    for (size_t i = 0; i < count; ++i) {
+    for (size_t i = 0; i < values.size(); ++i) {
       b_.CreateStore(values[i].value, to[i].value);
       if (to[i].imaginary != nullptr) b_.CreateStore(values[i].imaginary, to[i].imaginary);
     }
@@ -165,7 +171,11 @@ absl::Status NestLowering::LowerReduce(int number) {
   for (int first = 0; first < all_lanes; first += lanes) {
     std::vector<Value> own = start;
     for (Value& value : own) value = split ? value : Lanes(value, first, lanes);
-    to_keys(emitter, &own);
+    if (in_bits) {
+      own = emitter->ExtremeBits(own[0]);
+    } else {
+      to_keys(emitter, &own);
+    }
     parts.push_back(new_slots(own));
   }
   llvm::AllocaInst* empty = nullptr;
@@ -192,7 +202,7 @@ absl::Status NestLowering::LowerReduce(int number) {
     const auto choose = [&](llvm::Value* mask, int lane, std::vector<Value>* values, const std::vector<Value>& others) {
       if (mask == nullptr) return;
       if (mask->getType()->isVectorTy()) mask = Lanes({PrimitiveType::kPred, mask}, lane, lanes).value;
-      for (size_t i = 0; i < count; ++i) (*values)[i] = emitter->Select(mask, (*values)[i], others[i]);
+      for (size_t i = 0; i < values->size(); ++i) (*values)[i] = emitter->Select(mask, (*values)[i], others[i]);
     };
     for (size_t part = 0; part < parts.size(); ++part) {
       const int lane = static_cast<int>(part) * lanes;
@@ -201,9 +211,11 @@ absl::Status NestLowering::LowerReduce(int number) {
       for (ValueId element : reduce.elements) {
         elements.push_back(Lanes(Get(element, own_vector || outer_vector), lane, lanes));
       }
-      to_keys(emitter, &elements);
+      if (!in_bits) to_keys(emitter, &elements);
       std::vector<Value> combined;
-      if (grow) {
+      if (in_bits) {
+        combined = emitter->KeepExtremeBits(current, emitter->ExtremeBits(elements[0]));
+      } else if (grow) {
         combined = KeepBest(reduce, emitter, current, elements);
       } else {
         KILN_ASSIGN_OR_RETURN(combined, Combine(reduce, emitter, current, elements));
@@ -259,7 +271,8 @@ absl::Status NestLowering::LowerReduce(int number) {
     for (size_t part = 1; part < parts.size(); ++part) {
       KILN_ASSIGN_OR_RETURN(results, CombineParts(reduce, emitter, std::move(results), load(parts[part])));
     }
-    KILN_ASSIGN_OR_RETURN(results, CombineLanes(reduce, std::move(results), lanes));
+    const int left = in_bits ? KeyOfBits(inits[0].type, is_max(0), lanes, &results) : lanes;
+    KILN_ASSIGN_OR_RETURN(results, CombineLanes(reduce, std::move(results), left));
   }
   if (!own_vector && parts.size() > 1) {
     std::vector<llvm::SmallVector<llvm::Value*, 16>> values(count), imaginary(count);
@@ -288,6 +301,22 @@ absl::Status NestLowering::LowerReduce(int number) {
   }
   for (size_t i = 0; i < count; ++i) values_[reduce.results[i]] = results[i];
   return absl::OkStatus();
+}
+
+int NestLowering::KeyOfBits(PrimitiveType type, bool is_max, int lanes, std::vector<Value>* values) {
+  const int together = std::max(target_.vector_bytes / hlo::ByteWidth(type), 1);
+  while (lanes > together) {
+    lanes /= 2;
+    std::vector<Value> low, high;
+    for (const Value& value : *values) {
+      low.push_back(Lanes(value, 0, lanes));
+      high.push_back(Lanes(value, lanes, lanes));
+    }
+    *values = ScalarEmitter(&b_, lanes, target_.target).KeepExtremeBits(low, high);
+  }
+  ScalarEmitter rest(&b_, lanes, target_.target);
+  *values = {rest.ExtremeKey(rest.OfExtremeBits(*values, type, is_max), is_max)};
+  return lanes;
 }
 
 absl::StatusOr<std::vector<Value>> NestLowering::CombineGroup(const Reduce& reduce, std::vector<Value> values,

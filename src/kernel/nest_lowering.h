@@ -350,6 +350,10 @@ class NestLowering {
   // Lanes [first, first + count) of a vector.
   Value Lanes(const Value& value, int first, int count);
 
+  // The key of an extreme whose bits are kept (ScalarEmitter::ExtremeBits) in so many lanes, in no more than a register
+  // has, which it returns.
+  int KeyOfBits(hlo::PrimitiveType type, bool is_max, int lanes, std::vector<Value>* values);
+
   // Halves the vectors until one lane is left.
   absl::StatusOr<std::vector<Value>> CombineLanes(const Reduce& reduce, std::vector<Value> values, int lanes);
 

@@ -302,16 +302,18 @@ PrimitiveType ScalarEmitter::TypeOfKey(PrimitiveType type) {
 
 namespace {
 
-// What total orders are moved by, so that NaNs of either sign are beyond the infinity that loses to them, together.
-int64_t KeyOffset(PrimitiveType type, bool is_max) {
+// The bits of infinity.
+int64_t InfinityBits(PrimitiveType type) {
   const int bits = hlo::BitWidth(type);
   const int mantissa = type == PrimitiveType::kF16    ? 10
                        : type == PrimitiveType::kBF16 ? 7
                        : type == PrimitiveType::kF32  ? 23
                                                       : 52;
-  const int64_t infinity = ((int64_t{1} << (bits - 1 - mantissa)) - 1) << mantissa;
-  return is_max ? -infinity - 1 : infinity + 1;
+  return ((int64_t{1} << (bits - 1 - mantissa)) - 1) << mantissa;
 }
+
+// What total orders are moved by, so that NaNs of either sign are beyond the infinity that loses to them, together.
+int64_t KeyOffset(PrimitiveType type, bool is_max) { return is_max ? -InfinityBits(type) - 1 : InfinityBits(type) + 1; }
 
 }  // namespace
 
@@ -327,6 +329,42 @@ Value ScalarEmitter::OfExtremeKey(const Value& key, PrimitiveType type, bool is_
   // The order of the bits is its own inverse.
   const Integer order = IntegerOf(key) + KeyOffset(type, is_max);
   return Of(type, b_.ir.CreateBitCast(TotalOrder(b_, type, order), RegisterType(type)));
+}
+
+bool ScalarEmitter::HasExtremeBits(PrimitiveType type) {
+  return hlo::IsFloating(type) && (hlo::BitWidth(type) == 16 || hlo::BitWidth(type) == 32);
+}
+
+std::vector<Value> ScalarEmitter::ExtremeBits(const Value& value) const {
+  const Value bits = Of(TypeOfKey(value.type), b_.ir.CreateBitCast(value.value, b_.IntType(hlo::BitWidth(value.type))));
+  return {bits, bits, bits};
+}
+
+std::vector<Value> ScalarEmitter::KeepExtremeBits(const std::vector<Value>& a, const std::vector<Value>& b) const {
+  constexpr llvm::Intrinsic::ID kKeeps[] = {llvm::Intrinsic::smax, llvm::Intrinsic::umax, llvm::Intrinsic::umin};
+  std::vector<Value> kept;
+  for (size_t i = 0; i < a.size(); ++i) {
+    kept.push_back(Of(a[i].type, b_.ir.CreateBinaryIntrinsic(kKeeps[i], a[i].value, b[i].value)));
+  }
+  return kept;
+}
+
+Value ScalarEmitter::OfExtremeBits(const std::vector<Value>& kept, PrimitiveType type, bool is_max) const {
+  llvm::Value *largest = kept[0].value, *largest_magnitude = kept[1].value, *smallest_magnitude = kept[2].value;
+  const auto constant = [&](int64_t bits) { return llvm::ConstantInt::getSigned(largest->getType(), bits); };
+  llvm::Value* result;
+  if (is_max) {
+    result = b_.ir.CreateSelect(b_.ir.CreateICmpSLT(largest, constant(0)), smallest_magnitude, largest);
+    // Of a NaN with a sign.
+    const int64_t sign = int64_t{-1} << (hlo::BitWidth(type) - 1);
+    llvm::Value* is_nan = b_.ir.CreateICmpUGT(largest_magnitude, constant(sign | InfinityBits(type)));
+    result = b_.ir.CreateSelect(is_nan, largest_magnitude, result);
+  } else {
+    result =
+        b_.ir.CreateSelect(b_.ir.CreateICmpSLT(largest_magnitude, constant(0)), largest_magnitude, smallest_magnitude);
+    result = b_.ir.CreateSelect(b_.ir.CreateICmpSGT(largest, constant(InfinityBits(type))), largest, result);
+  }
+  return Of(type, b_.ir.CreateBitCast(result, RegisterType(type)));
 }
 
 Value ScalarEmitter::ExtremeLane(const Value& key, bool is_max) {

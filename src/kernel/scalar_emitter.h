@@ -91,6 +91,14 @@ class ScalarEmitter {
   // Of predicates bytes of ones or zeros.
   Value ExtremeKey(const Value& value, bool is_max);
   Value OfExtremeKey(const Value& key, hlo::PrimitiveType type, bool is_max);
+  // The same of many floats in fewer instructions each: of their bits the largest as a signed integer, the largest and
+  // the smallest as an unsigned one. The first is that of a number that is not negative, if there is one, or of a NaN;
+  // the second that of the negative number of the largest magnitude, or of a NaN; the third that of the smallest
+  // magnitude, of a negative number where all are negative.
+  static bool HasExtremeBits(hlo::PrimitiveType type);
+  std::vector<Value> ExtremeBits(const Value& value) const;  // of one float
+  std::vector<Value> KeepExtremeBits(const std::vector<Value>& a, const std::vector<Value>& b) const;
+  Value OfExtremeBits(const std::vector<Value>& kept, hlo::PrimitiveType type, bool is_max) const;
   // The largest (or smallest) key of all lanes, a power of two of them: a scalar.
   Value ExtremeLane(const Value& key, bool is_max);
   // Whether that is how lanes of this type are combined by this opcode.
