@@ -9,8 +9,6 @@
 
 #include <immintrin.h>
 
-#include <array>
-
 namespace kiln::cpu {
 namespace {
 
@@ -82,36 +80,37 @@ struct Lanes<uint64_t> {
 
 // For each set of lanes, words of eight lanes in the order of Divide.
 template <int kSets, int kLanes>
-constexpr std::array<std::array<uint8_t, 8>, kSets> DividedLanes() {
-  constexpr int kWords = 8 / kLanes;
-  std::array<std::array<uint8_t, 8>, kSets> result{};
-  for (int bits = 0; bits < kSets; ++bits) {
-    int next = 0;
-    for (int wanted : {1, 0}) {
-      for (int lane = 0; lane < kLanes; ++lane) {
-        if ((bits >> lane & 1) != wanted) continue;
-        for (int word = 0; word < kWords; ++word) result[bits][next++] = static_cast<uint8_t>(lane * kWords + word);
+struct DividedLanes {
+  uint8_t words[kSets][8] = {};
+
+  constexpr DividedLanes() {
+    constexpr int kWords = 8 / kLanes;
+    for (int bits = 0; bits < kSets; ++bits) {
+      int next = 0;
+      for (int wanted = 1; wanted >= 0; --wanted) {
+        for (int lane = 0; lane < kLanes; ++lane) {
+          if ((bits >> lane & 1) != wanted) continue;
+          for (int word = 0; word < kWords; ++word) words[bits][next++] = static_cast<uint8_t>(lane * kWords + word);
+        }
       }
     }
   }
-  return result;
-}
-constexpr auto kDividedWords = DividedLanes<256, 8>();
-constexpr auto kDividedDoubleWords = DividedLanes<16, 4>();
+};
+constexpr DividedLanes<256, 8> kDividedWords;
+constexpr DividedLanes<16, 4> kDividedDoubleWords;
 
-__m256i DivideBy(__m256i value, const std::array<uint8_t, 8>& lanes) {
-  const __m256i words = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)lanes.data()));
-  return _mm256_permutevar8x32_epi32(value, words);
+__m256i DivideBy(__m256i value, const uint8_t* words) {
+  return _mm256_permutevar8x32_epi32(value, _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)words)));
 }
 
 Lanes<uint32_t>::Vector Lanes<uint32_t>::Divide(Vector value, int bits) {
-  return (Vector)DivideBy((__m256i)value, kDividedWords[bits]);
+  return (Vector)DivideBy((__m256i)value, kDividedWords.words[bits]);
 }
 Lanes<uint64_t>::Vector Lanes<uint64_t>::Divide(Vector value, int bits) {
-  return (Vector)DivideBy((__m256i)value, kDividedDoubleWords[bits]);
+  return (Vector)DivideBy((__m256i)value, kDividedDoubleWords.words[bits]);
 }
 
-// Networks that sort 2, 4 and 8 rows, by Batcher's odd-even merges.
+// Batcher's odd-even merge sort of the rows of each column; kRows is a power of two.
 template <typename Key, int kRows>
 __attribute__((always_inline)) inline void SortColumns(typename Lanes<Key>::Vector* v) {
 #pragma unroll
