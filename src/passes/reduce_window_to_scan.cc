@@ -12,8 +12,9 @@
 namespace kiln::passes {
 namespace {
 
-// Shorter dimensions are read again and again from the first-level cache, and the window fuses with its neighbours.
-constexpr int64_t kMinSize = 16;
+// Rows of 4 to 12 numbers take 0.1 to 0.9 of the time, columns of as many 0.4 to 0.85; rows of 3 floats would take 2.5
+// times as long (Zen 3, one thread).
+constexpr int64_t kMinSize = 4;
 
 // A dimension whose windows grow from nothing, or little, to all of it.
 struct Scanned {
