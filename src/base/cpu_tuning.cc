@@ -268,8 +268,8 @@ constexpr CpuTuning MakeNarrow() {
   // `gemm_bench f32 M N K nn 1` and with two threads: 128, 4096, 1024 1.07 and 1.09 of the speed without, 128, 3072,
   // 768 1.01 to 1.05, cubes of 256, 512 and 1024 the same; 2, 4 and 16 rows do as well.
   row.products.pack_ahead_rows = 8;
-  // `kiln run --repeat --threads 1` of a sort: rows of 64 to 1024 keys of 32 bits take 3.5 to 5 ns per key, of 64 bits
-  // 5 to 11.
+  // `kiln run --repeat --threads 1` of a sort: rows of 64 to 1024 keys of 32 bits take 3.5 to 6 ns per key, of 64 bits
+  // 5 to 13.
   row.rows.vector_sort_byte_nanoseconds = 1.2;
   // Eight lanes take fewer steps: of c64 rows of 12 to 1000, those of 32 to 60, 100, 243 and 343 take 1.1 to 1.5 times
   // as long with the other row's estimate, none is slower (`kiln run --repeat` of one FFT).

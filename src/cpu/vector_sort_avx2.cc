@@ -12,15 +12,23 @@
 namespace kiln::cpu {
 namespace {
 
+// What is the same for both widths of keys.
+template <typename Key>
+struct Register {
+  static constexpr int kCount = 32 / sizeof(Key);
+  using Vector = Key __attribute__((ext_vector_type(kCount)));
+  static Vector Load(const Key* from) { return (Vector)_mm256_loadu_si256((const __m256i*)from); }
+  static void Store(Key* to, Vector value) { _mm256_storeu_si256((__m256i*)to, (__m256i)value); }
+  // The lanes with a bit first, then the others.
+  static Vector Divide(Vector value, int bits);
+};
+
 template <typename Key>
 struct Lanes;
 
 template <>
-struct Lanes<uint32_t> {
-  static constexpr int kCount = 8;
-  using Vector = uint32_t __attribute__((ext_vector_type(8)));
-  static Vector Load(const uint32_t* from) { return (Vector)_mm256_loadu_si256((const __m256i*)from); }
-  static void Store(uint32_t* to, Vector value) { _mm256_storeu_si256((__m256i*)to, (__m256i)value); }
+struct Lanes<uint32_t> : Register<uint32_t> {
+  using Register::Load, Register::Store;
   static Vector Load(const uint32_t* from, Vector mask, Vector otherwise) {
     const __m256i loaded = _mm256_maskload_epi32((const int*)from, (__m256i)mask);
     return (Vector)_mm256_blendv_epi8((__m256i)otherwise, loaded, (__m256i)mask);
@@ -44,16 +52,11 @@ struct Lanes<uint32_t> {
     const __m256i low = _mm256_cmpeq_epi32((__m256i)__builtin_elementwise_min(value, bound), (__m256i)value);
     return _mm256_movemask_ps((__m256)low);
   }
-  // The lanes with a bit first, then the others.
-  static Vector Divide(Vector value, int bits);
 };
 
 template <>
-struct Lanes<uint64_t> {
-  static constexpr int kCount = 4;
-  using Vector = uint64_t __attribute__((ext_vector_type(4)));
-  static Vector Load(const uint64_t* from) { return (Vector)_mm256_loadu_si256((const __m256i*)from); }
-  static void Store(uint64_t* to, Vector value) { _mm256_storeu_si256((__m256i*)to, (__m256i)value); }
+struct Lanes<uint64_t> : Register<uint64_t> {
+  using Register::Load, Register::Store;
   static Vector Load(const uint64_t* from, Vector mask, Vector otherwise) {
     const __m256i loaded = _mm256_maskload_epi64((const long long*)from, (__m256i)mask);
     return (Vector)_mm256_blendv_epi8((__m256i)otherwise, loaded, (__m256i)mask);
@@ -75,7 +78,6 @@ struct Lanes<uint64_t> {
     const __m256i above = _mm256_cmpgt_epi64((__m256i)Ordered(value), (__m256i)Ordered(bound));
     return _mm256_movemask_pd((__m256d)above) ^ 0xF;
   }
-  static Vector Divide(Vector value, int bits);
 };
 
 // For each set of lanes, words of eight lanes in the order of Divide.
@@ -99,15 +101,11 @@ struct DividedLanes {
 constexpr DividedLanes<256, 8> kDividedWords;
 constexpr DividedLanes<16, 4> kDividedDoubleWords;
 
-__m256i DivideBy(__m256i value, const uint8_t* words) {
-  return _mm256_permutevar8x32_epi32(value, _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)words)));
-}
-
-Lanes<uint32_t>::Vector Lanes<uint32_t>::Divide(Vector value, int bits) {
-  return (Vector)DivideBy((__m256i)value, kDividedWords.words[bits]);
-}
-Lanes<uint64_t>::Vector Lanes<uint64_t>::Divide(Vector value, int bits) {
-  return (Vector)DivideBy((__m256i)value, kDividedDoubleWords.words[bits]);
+template <typename Key>
+typename Register<Key>::Vector Register<Key>::Divide(Vector value, int bits) {
+  const uint8_t* words = kCount == 8 ? kDividedWords.words[bits] : kDividedDoubleWords.words[bits];
+  const __m256i order = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)words));
+  return (Vector)_mm256_permutevar8x32_epi32((__m256i)value, order);
 }
 
 // Batcher's odd-even merge sort of the rows of each column; kRows is a power of two.

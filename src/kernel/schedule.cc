@@ -366,7 +366,7 @@ class Scheduler {
   int LanesFor(int loop) const {
     constexpr int64_t kMaxNearbyStride = 4;
     constexpr double kPlainSum = 6;  // of an element: its load and little else
-    constexpr double kPlain = 16, kFunction = 15;
+    constexpr double kPlain = 16;
     const Loop& info = kernel_.loops[loop];
     // Around loops that keep their order are tasks alone.
     if (has_scalar_loop_ || (is_serial_ && info.kind == LoopKind::kParallel)) return 1;
@@ -415,7 +415,7 @@ class Scheduler {
       while (lanes * width < registers * target_.vector_bytes && info.extent >= 2 * lanes) lanes *= 2;
     }
     if (!far_apart && info.kind != LoopKind::kSerial) {
-      const int64_t together = RegistersOfChains(loop, cost, kFunction, carried) * target_.vector_bytes;
+      const int64_t together = RegistersOfChains(loop, cost, carried) * target_.vector_bytes;
       while (lanes * width < together && (info.extent % (2 * lanes) == 0 || info.extent >= 16 * lanes)) lanes *= 2;
     }
     lanes = std::min(lanes, most);
@@ -437,7 +437,8 @@ class Scheduler {
   // instructions ahead, which is few elements of the polynomial of a function, and of a chain that rounds to a narrow
   // type after each op. They take longer to compile, which few elements do not repay, nor long chains that round: gelu
   // of bf16 would take 0.65 of the time and twice as long to compile. Of `cost` operations per element.
-  int64_t RegistersOfChains(int loop, double cost, double function, bool carried) const {
+  int64_t RegistersOfChains(int loop, double cost, bool carried) const {
+    constexpr double kFunction = 15;
     constexpr double kMinElements = 1 << 18, kManyRounded = 40;
     constexpr double kLongFunction = 100, kManyOperations = 500;  // which have enough steps that do not wait
     // Operations that f32 takes no longer to compute than to load and store; what is reduced is loaded alone, and often
@@ -450,9 +451,9 @@ class Scheduler {
       dearest = std::max(dearest, OpCost(*w.op));
     }
     if (target_.target != Target::kCpu || ElementsAlong(loop) < kMinElements) return 1;
-    if (rounding > 0) return cost > function && cost + rounding <= kManyRounded ? target_.vector_registers / 8 : 1;
+    if (rounding > 0) return cost > kFunction && cost + rounding <= kManyRounded ? target_.vector_registers / 8 : 1;
     const bool pays =
-        dearest >= function && dearest <= kLongFunction && cost >= behind_memory && cost <= kManyOperations;
+        dearest >= kFunction && dearest <= kLongFunction && cost >= behind_memory && cost <= kManyOperations;
     return pays ? Tuning().kernels.function_registers : 1;
   }
 
