@@ -81,7 +81,11 @@ bool IsWorthRepeating(const FusionCosts& costs, const hlo::Instruction& producer
   };
   // Few elements stand in the code around them, where what counts is its size.
   const double launch = elements > kInlineElements ? costs.launch_nanoseconds : 0;
-  const double stored = launch + evaluate(elements, once_bytes) + (elements + evaluations) * width(producer) / rate;
+  const double moved = elements + evaluations;
+  double stored = launch + evaluate(elements, once_bytes) + moved * width(producer) / rate;
+  // Masks are packed into bytes and unpacked again. What they are made of would live on instead, if it is not at hand.
+  const bool is_mask = producer.shape().element_type() == hlo::PrimitiveType::kPred;
+  if (is_mask && repeated_bytes == 0) stored += moved / costs.elements_per_nanosecond;
   return evaluate(evaluations, repeated_bytes) <= stored;
 }
 
