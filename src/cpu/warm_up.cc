@@ -7,6 +7,7 @@
 #include "src/cpu/executable.h"
 #include "src/hlo/builder.h"
 #include "src/hlo/module.h"
+#include "src/passes/simplify/algebraic_simplifier.h"
 
 namespace kiln::cpu {
 namespace {
@@ -30,6 +31,7 @@ std::unique_ptr<hlo::Module> SmallProgram() {
 absl::Status WarmUpCompiler() {
   static std::atomic<bool> begun = false;
   if (begun.exchange(true, std::memory_order_relaxed)) return absl::OkStatus();
+  KILN_RETURN_IF_ERROR(passes::ParseSimplifierRules());
   CompileOptions options;
   options.reuse_code = false;  // nobody asks for these kernels
   return Executable::Compile(SmallProgram(), options).status();

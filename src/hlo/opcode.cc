@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "absl/container/flat_hash_map.h"
+
 namespace kiln::hlo {
 namespace {
 
@@ -16,10 +18,14 @@ constexpr std::array<OpcodeInfo, kOpcodeCount> kTable = {{
 const OpcodeInfo& GetOpcodeInfo(Opcode opcode) { return kTable[static_cast<size_t>(opcode)]; }
 
 std::optional<Opcode> ParseOpcode(absl::string_view name) {
-  for (int i = 0; i < kOpcodeCount; ++i) {
-    if (kTable[i].name == name) return static_cast<Opcode>(i);
-  }
-  return std::nullopt;
+  static const auto* const opcodes = [] {
+    auto* result = new absl::flat_hash_map<absl::string_view, Opcode>();
+    for (int i = 0; i < kOpcodeCount; ++i) result->emplace(kTable[i].name, static_cast<Opcode>(i));
+    return result;
+  }();
+  const auto it = opcodes->find(name);
+  if (it == opcodes->end()) return std::nullopt;
+  return it->second;
 }
 
 bool IsCommutative(Opcode opcode) {

@@ -17,9 +17,9 @@ using hlo::Opcode;
 using hlo::PrimitiveType;
 
 // `rule` must outlive the set.
-absl::StatusOr<RuleSet> CompileOne(const Rule& rule) {
+RuleSet SetOf(const Rule& rule) {
   const RuleGroup group{"one", {&rule, 1}};
-  return RuleSet::Compile({&group, 1});
+  return RuleSet({&group, 1});
 }
 
 class RuleTest : public testing::Test {
@@ -31,10 +31,10 @@ class RuleTest : public testing::Test {
   }
 
   hlo::Instruction* Apply(const Rule& rule, hlo::Instruction* instruction) {
-    absl::StatusOr<RuleSet> rules = CompileOne(rule);
-    EXPECT_EQ(rules.status(), absl::OkStatus());
     Facts facts;
-    return rules->Apply(instruction, builder_, facts);
+    const absl::StatusOr<hlo::Instruction*> replacement = SetOf(rule).Apply(instruction, builder_, facts);
+    EXPECT_EQ(replacement.status(), absl::OkStatus());
+    return replacement.value_or(nullptr);
   }
 
   const hlo::Shape shape_{PrimitiveType::kF32, {2, 3}};
@@ -143,16 +143,26 @@ TEST(RuleSet, RefusesWhatDoesNotParse) {
   for (const char* pattern : {"add(x)", "no-such-op(x)", "add(x, y", "add(x, y) z", "x", "add(x, yy)", "t:x",
                               "compare.less(x, y)", "add.lt(x, y)", "add(..., x)"}) {
     const Rule rule(pattern, "x");
-    EXPECT_FALSE(CompileOne(rule).ok()) << pattern;
+    EXPECT_FALSE(SetOf(rule).ParseAll().ok()) << pattern;
   }
   for (const char* right : {"transpose(x)", "abs'(x)", "t:abs(x)", "compare(x, x)", "add(x, ...)", "elementwise(x)"}) {
     const Rule rule("negate(x)", right);
-    EXPECT_FALSE(CompileOne(rule).ok()) << right;
+    EXPECT_FALSE(SetOf(rule).ParseAll().ok()) << right;
   }
 }
 
-TEST(RuleSet, AllRulesCompileAndAreListed) {
-  ASSERT_EQ(RuleSet::Compile(AllRules()).status(), absl::OkStatus());
+// Found where an instruction of the opcode is met, and nowhere else.
+TEST_F(RuleTest, WhatDoesNotParseFailsForItsOpcode) {
+  const Rule rule("negate(1x)", "x");
+  const RuleSet rules = SetOf(rule);
+  Facts facts;
+  EXPECT_EQ(rules.Apply(builder_.Unary(Opcode::kAbs, x_), builder_, facts).value(), nullptr);
+  EXPECT_THAT(std::string(rules.Apply(builder_.Unary(Opcode::kNegate, x_), builder_, facts).status().message()),
+              testing::HasSubstr("rule 'negate(1x)'"));
+}
+
+TEST(RuleSet, AllRulesParseAndAreListed) {
+  ASSERT_EQ(RuleSet(AllRules()).ParseAll(), absl::OkStatus());
   size_t count = 0;
   for (const RuleGroup& group : AllRules()) count += group.rules.size();
   EXPECT_GT(count, 300);

@@ -29,14 +29,15 @@ class Simplifier {
     budget_ = 64 * static_cast<int64_t>(work_.size()) + 1024;
   }
 
-  bool Run() {
+  absl::StatusOr<bool> Run() {
     bool changed = false;
     while (budget_ > 0 && !(work_.empty() && later_.empty())) {
       std::vector<Instruction*>& next = work_.empty() ? later_ : work_;
       Instruction* instruction = next.back();
       next.pop_back();
       queued_.erase(instruction);
-      changed |= Visit(instruction);
+      KILN_ASSIGN_OR_RETURN(const bool has_changed, Visit(instruction));
+      changed |= has_changed;
     }
     if (changed) computation_->RemoveDeadInstructions();
     return changed;
@@ -45,11 +46,11 @@ class Simplifier {
  private:
   bool IsUnused(const Instruction& instruction) const { return instruction.users().empty() && !instruction.IsRoot(); }
 
-  bool Visit(Instruction* instruction) {
+  absl::StatusOr<bool> Visit(Instruction* instruction) {
     if (IsUnused(*instruction) || IsDynamic(*instruction) || !instruction->control_predecessors().empty()) return false;
     Builder builder(computation_, instruction);
     const simplify::Rule* rule = nullptr;
-    Instruction* replacement = rules_.Apply(instruction, builder, facts_, &rule);
+    KILN_ASSIGN_OR_RETURN(Instruction* const replacement, rules_.Apply(instruction, builder, facts_, &rule));
     if (replacement == nullptr) return false;
     // A root keeps its exact shape: its layout may be the caller's.
     if (instruction->IsRoot() && !(replacement->shape() == instruction->shape())) return false;
@@ -103,21 +104,24 @@ class Simplifier {
   int64_t budget_ = 0;
 };
 
-// All rules but the last groups, `kLeftOut` of them. Compiled once per process and never destroyed.
+// All rules but the last groups, `kLeftOut` of them. Never destroyed.
 template <size_t kLeftOut>
-const absl::StatusOr<RuleSet>& Compiled() {
-  static const auto* const rules = new absl::StatusOr<RuleSet>(
-      RuleSet::Compile(simplify::AllRules().subspan(0, simplify::AllRules().size() - kLeftOut)));
+const RuleSet& Rules() {
+  static const auto* const rules = new RuleSet(simplify::AllRules().subspan(0, simplify::AllRules().size() - kLeftOut));
   return *rules;
 }
 
 }  // namespace
 
+absl::Status ParseSimplifierRules() { return Rules<1>().ParseAll(); }
+
 absl::StatusOr<bool> SimplifyAlgebra(Module* module, bool fast_math, const RuleObserver& observer) {
-  const absl::StatusOr<RuleSet>& rules = fast_math ? Compiled<0>() : Compiled<1>();
-  KILN_RETURN_IF_ERROR(rules.status());
+  const RuleSet& rules = fast_math ? Rules<0>() : Rules<1>();
   bool changed = false;
-  for (Computation* computation : module->PostOrder()) changed |= Simplifier(computation, *rules, observer).Run();
+  for (Computation* computation : module->PostOrder()) {
+    KILN_ASSIGN_OR_RETURN(const bool has_changed, Simplifier(computation, rules, observer).Run());
+    changed |= has_changed;
+  }
   if (changed) module->RemoveUnusedComputations();
   return changed;
 }

@@ -16,6 +16,9 @@ using RuleObserver = std::function<void(const simplify::Rule&, const Instruction
 // shapes is a reshape. Instructions of bounded dynamic shape are left alone.
 absl::StatusOr<bool> SimplifyAlgebra(Module* module, bool fast_math = false, const RuleObserver& observer = nullptr);
 
+// Parses all rules that hold without fast math; else those of an opcode are when a module has the first of it.
+absl::Status ParseSimplifierRules();
+
 }  // namespace kiln::passes
 
 #endif  // KILN_PASSES_SIMPLIFY_ALGEBRAIC_SIMPLIFIER_H_

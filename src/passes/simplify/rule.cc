@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "absl/base/call_once.h"
 #include "absl/container/inlined_vector.h"
 #include "src/analysis/combiner.h"
 #include "src/analysis/structure.h"
@@ -279,7 +280,7 @@ class RuleSet::RightSide {
 };
 
 struct RuleSet::Compiled {
-  const Rule* rule;
+  const Rule* rule = nullptr;
   Node pattern;
   Node replacement;
 
@@ -288,33 +289,62 @@ struct RuleSet::Compiled {
 
 // The rules of one opcode in their order, and which of them the opcodes of the first two operands allow: most rules are
 // ruled out there.
-struct RuleSet::Family {
+class RuleSet::Family {
+ public:
+  void Add(const Rule& rule) { sources_.push_back(&rule); }
+
+  absl::Status ParseOnce() {
+    absl::call_once(once_, [this] { status_ = Parse(); });
+    return status_;
+  }
+
+  // The first rule that may apply to `instruction` and for which `try_rule` gives a replacement.
+  template <typename TryRule>
+  Instruction* FirstOf(const Instruction& instruction, TryRule try_rule) const {
+    const size_t first = OpcodeOf(instruction, 0), second = OpcodeOf(instruction, 1);
+    for (size_t w = 0; w < words_; ++w) {
+      Word candidates = Candidates(first, second, w);
+      for (; candidates != 0; candidates &= candidates - 1) {
+        if (Instruction* replacement = try_rule(rules_[w * kBits + std::countr_zero(candidates)])) return replacement;
+      }
+    }
+    return nullptr;
+  }
+
+ private:
   using Word = uint64_t;
   static constexpr size_t kBits = 64;
   static constexpr size_t kNoOperand = hlo::kOpcodeCount;
 
-  std::vector<Compiled> rules;
-  size_t words = 0;
-  // A bit per rule, in words.
-  std::vector<Word> may_be_swapped;
-  std::array<std::vector<Word>, 2> allowed;  // by the operand's place; the words of each opcode
+  absl::Status Parse() {
+    rules_.reserve(sources_.size());
+    for (const Rule* rule : sources_) {
+      Compiled& compiled = rules_.emplace_back();
+      compiled.rule = rule;
+      KILN_ASSIGN_OR_RETURN(compiled.pattern, Parser(rule->left, /*is_pattern=*/true).Parse());
+      if (rule->rewrite != nullptr) continue;
+      KILN_ASSIGN_OR_RETURN(compiled.replacement, Parser(rule->right, /*is_pattern=*/false).Parse());
+    }
+    Index();
+    return absl::OkStatus();
+  }
 
   void Index() {
-    words = (rules.size() + kBits - 1) / kBits;
-    may_be_swapped.assign(words, 0);
-    for (size_t place = 0; place < allowed.size(); ++place) {
-      std::vector<Word>& table = allowed[place];
-      table.assign((hlo::kOpcodeCount + 1) * words, 0);
-      std::vector<Word> anything(words, 0), elementwise(words, 0), splat(words, 0);
-      for (size_t r = 0; r < rules.size(); ++r) {
+    words_ = (rules_.size() + kBits - 1) / kBits;
+    may_be_swapped_.assign(words_, 0);
+    for (size_t place = 0; place < allowed_.size(); ++place) {
+      std::vector<Word>& table = allowed_[place];
+      table.assign((hlo::kOpcodeCount + 1) * words_, 0);
+      std::vector<Word> anything(words_, 0), elementwise(words_, 0), splat(words_, 0);
+      for (size_t r = 0; r < rules_.size(); ++r) {
         const size_t word = r / kBits;
         const Word bit = Word{1} << (r % kBits);
-        if (rules[r].MayBeSwapped()) may_be_swapped[word] |= bit;
-        table[kNoOperand * words + word] |= bit;
-        const std::vector<Node>& operands = rules[r].pattern.operands;
+        if (rules_[r].MayBeSwapped()) may_be_swapped_[word] |= bit;
+        table[kNoOperand * words_ + word] |= bit;
+        const std::vector<Node>& operands = rules_[r].pattern.operands;
         const NodeKind kind = place < operands.size() ? operands[place].kind : NodeKind::kAny;
         if (kind == NodeKind::kOpcode) {
-          table[static_cast<size_t>(operands[place].opcode) * words + word] |= bit;
+          table[static_cast<size_t>(operands[place].opcode) * words_ + word] |= bit;
         } else {
           const bool any = kind == NodeKind::kAny || kind == NodeKind::kVariable;
           (any ? anything : kind == NodeKind::kElementwise ? elementwise : splat)[word] |= bit;
@@ -322,8 +352,8 @@ struct RuleSet::Family {
       }
       for (size_t o = 0; o < kNoOperand; ++o) {
         const Opcode opcode = static_cast<Opcode>(o);
-        for (size_t w = 0; w < words; ++w) {
-          table[o * words + w] |=
+        for (size_t w = 0; w < words_; ++w) {
+          table[o * words_ + w] |=
               anything[w] | (hlo::IsElementwise(opcode) ? elementwise[w] : 0) | (MayBeSplat(opcode) ? splat[w] : 0);
         }
       }
@@ -337,58 +367,64 @@ struct RuleSet::Family {
 
   // Those of word `w` that operands of these opcodes allow, in this order or the other.
   Word Candidates(size_t first, size_t second, size_t w) const {
-    const auto& [at_first, at_second] = allowed;
-    return (at_first[first * words + w] & at_second[second * words + w]) |
-           (may_be_swapped[w] & at_first[second * words + w] & at_second[first * words + w]);
+    const auto& [at_first, at_second] = allowed_;
+    return (at_first[first * words_ + w] & at_second[second * words_ + w]) |
+           (may_be_swapped_[w] & at_first[second * words_ + w] & at_second[first * words_ + w]);
   }
+
+  std::vector<const Rule*> sources_;
+  absl::once_flag once_;
+  absl::Status status_;
+  std::vector<Compiled> rules_;
+  size_t words_ = 0;
+  // A bit per rule, in words.
+  std::vector<Word> may_be_swapped_;
+  std::array<std::vector<Word>, 2> allowed_;  // by the operand's place; the words of each opcode
 };
 
-RuleSet::RuleSet() : families_(hlo::kOpcodeCount) {}
-RuleSet::~RuleSet() = default;
-RuleSet::RuleSet(RuleSet&&) = default;
-RuleSet& RuleSet::operator=(RuleSet&&) = default;
-
-absl::StatusOr<RuleSet> RuleSet::Compile(absl::Span<const RuleGroup> groups) {
-  RuleSet set;
+RuleSet::RuleSet(absl::Span<const RuleGroup> groups) : families_(hlo::kOpcodeCount) {
+  const auto add = [this](int opcode, const Rule& rule) {
+    std::unique_ptr<Family>& family = families_[opcode];
+    if (family == nullptr) family = std::make_unique<Family>();
+    family->Add(rule);
+  };
   for (const RuleGroup& group : groups) {
     for (const Rule& rule : group.rules) {
-      Compiled compiled{&rule, {}, {}};
-      KILN_ASSIGN_OR_RETURN(compiled.pattern, Parser(rule.left, /*is_pattern=*/true).Parse());
-      if (rule.rewrite == nullptr) {
-        KILN_ASSIGN_OR_RETURN(compiled.replacement, Parser(rule.right, /*is_pattern=*/false).Parse());
-      }
-      if (compiled.pattern.kind == NodeKind::kOpcode) {
-        set.families_[static_cast<size_t>(compiled.pattern.opcode)].rules.push_back(std::move(compiled));
-      } else if (compiled.pattern.kind == NodeKind::kElementwise) {
-        for (int i = 0; i < hlo::kOpcodeCount; ++i) {
-          if (hlo::IsElementwise(static_cast<Opcode>(i))) set.families_[i].rules.push_back(compiled);
-        }
+      const absl::StatusOr<Node> root = Parser(rule.left, /*is_pattern=*/true).ParseRoot();
+      if (!root.ok()) {
+        status_.Update(root.status());
+      } else if (root->kind == NodeKind::kOpcode) {
+        add(static_cast<int>(root->opcode), rule);
       } else {
-        return Internal("rule '", rule.left, "': no opcode at its root");
+        for (int i = 0; i < hlo::kOpcodeCount; ++i) {
+          if (hlo::IsElementwise(static_cast<Opcode>(i))) add(i, rule);
+        }
       }
     }
   }
-  for (Family& family : set.families_) {
-    if (!family.rules.empty()) family.Index();
-  }
-  return set;
 }
 
-Instruction* RuleSet::Apply(Instruction* instruction, Builder& builder, Facts& facts, const Rule** applied) const {
-  const Family& family = families_[static_cast<size_t>(instruction->opcode())];
-  if (family.rules.empty()) return nullptr;
-  const size_t first = Family::OpcodeOf(*instruction, 0), second = Family::OpcodeOf(*instruction, 1);
-  for (size_t w = 0; w < family.words; ++w) {
-    Family::Word candidates = family.Candidates(first, second, w);
-    for (; candidates != 0; candidates &= candidates - 1) {
-      const Compiled& compiled = family.rules[w * Family::kBits + std::countr_zero(candidates)];
-      if (Instruction* replacement = ApplyRule(compiled, instruction, builder, facts)) {
-        if (applied != nullptr) *applied = compiled.rule;
-        return replacement;
-      }
-    }
+RuleSet::~RuleSet() = default;
+
+absl::Status RuleSet::ParseAll() const {
+  KILN_RETURN_IF_ERROR(status_);
+  for (const std::unique_ptr<Family>& family : families_) {
+    if (family != nullptr) KILN_RETURN_IF_ERROR(family->ParseOnce());
   }
-  return nullptr;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Instruction*> RuleSet::Apply(Instruction* instruction, Builder& builder, Facts& facts,
+                                            const Rule** applied) const {
+  KILN_RETURN_IF_ERROR(status_);
+  Family* family = families_[static_cast<size_t>(instruction->opcode())].get();
+  if (family == nullptr) return nullptr;
+  KILN_RETURN_IF_ERROR(family->ParseOnce());
+  return family->FirstOf(*instruction, [&](const Compiled& compiled) {
+    Instruction* replacement = ApplyRule(compiled, instruction, builder, facts);
+    if (replacement != nullptr && applied != nullptr) *applied = compiled.rule;
+    return replacement;
+  });
 }
 
 Instruction* RuleSet::ApplyRule(const Compiled& compiled, Instruction* instruction, Builder& builder, Facts& facts) {

@@ -31,6 +31,7 @@
 #define KILN_PASSES_SIMPLIFY_RULE_H_
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -98,31 +99,34 @@ struct RuleGroup {
 // The single value that `instruction` has in all elements, as a scalar literal; nothing when it is no such constant.
 std::optional<Literal> SplatValue(const Instruction& instruction);
 
-// Rules ready for matching. Immutable and safe to share between threads; the rules themselves must outlive it.
+// Rules ready for matching, which must outlive it. Those of an opcode are parsed when the first instruction of it is
+// met: most programs have few opcodes. Safe to share between threads.
 class RuleSet {
  public:
-  // Fails with the rule that does not parse.
-  static absl::StatusOr<RuleSet> Compile(absl::Span<const RuleGroup> groups);
+  explicit RuleSet(absl::Span<const RuleGroup> groups);
   ~RuleSet();
-  RuleSet(RuleSet&&);
-  RuleSet& operator=(RuleSet&&);
+
+  // Parses all that are left. Fails with a rule that does not parse.
+  absl::Status ParseAll() const;
 
   // What the first rule that applies makes of `instruction`: an instruction of compatible shape, maybe new ones behind
-  // it (see builder.added()); null when none applies. `applied` (may be null) gets the rule.
-  Instruction* Apply(Instruction* instruction, Builder& builder, Facts& facts, const Rule** applied = nullptr) const;
+  // it (see builder.added()); null when none applies. `applied` (may be null) gets the rule. Fails where one of the
+  // opcode's rules does not parse.
+  absl::StatusOr<Instruction*> Apply(Instruction* instruction, Builder& builder, Facts& facts,
+                                     const Rule** applied = nullptr) const;
 
  private:
   struct Node;
   struct Compiled;
-  struct Family;
+  class Family;
   class Parser;
   class Matcher;
   class RightSide;
-  RuleSet();
 
   static Instruction* ApplyRule(const Compiled& compiled, Instruction* instruction, Builder& builder, Facts& facts);
 
-  std::vector<Family> families_;  // by opcode
+  std::vector<std::unique_ptr<Family>> families_;  // by opcode
+  absl::Status status_;                            // of what rules have at their roots
 };
 
 }  // namespace kiln::passes::simplify

@@ -43,6 +43,8 @@ class RuleSet::Parser {
  public:
   Parser(absl::string_view text, bool is_pattern) : text_(text), rest_(text), is_pattern_(is_pattern) {}
   absl::StatusOr<Node> Parse();
+  // The operation that the text starts with, without operands.
+  absl::StatusOr<Node> ParseRoot();
 
  private:
   absl::Status Error(absl::string_view what) const;

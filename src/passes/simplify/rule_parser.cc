@@ -28,6 +28,14 @@ absl::StatusOr<RuleSet::Node> RuleSet::Parser::Parse() {
   return node;
 }
 
+absl::StatusOr<RuleSet::Node> RuleSet::Parser::ParseRoot() {
+  absl::string_view word = Word();
+  if (Accept(":")) word = Word();
+  Node node;
+  KILN_RETURN_IF_ERROR(NameOperation(word, &node));
+  return node;
+}
+
 absl::Status RuleSet::Parser::Error(absl::string_view what) const {
   return Internal("rule '", text_, "' at '", rest_, "': ", what);
 }
