@@ -5,6 +5,8 @@
 #include <iterator>
 
 #include "absl/algorithm/container.h"
+#include "src/analysis/shifted_rows.h"
+#include "src/analysis/value_range.h"
 #include "src/base/isa_level.h"
 #include "src/kernel/integer_division.h"
 #include "src/kernel/math/complex_math.h"
@@ -373,6 +375,12 @@ absl::StatusOr<Value> ScalarEmitter::Floating(const hlo::Instruction& instructio
     return Narrow(ReducePrecision(a.AsInteger(), a.mantissa_bits(), instruction).AsReal(), type);
   }
   if (type == PrimitiveType::kF16 && opcode == Opcode::kExp) return Narrow(math::ExpOfHalf(a), type);
+  if (opcode == Opcode::kExp && analysis::RangeOf(*instruction.operand(0)).high <= 0) {
+    return Narrow(math::ExpFlushed(a, /*may_be_large=*/false), type);
+  }
+  if (opcode == Opcode::kExp && analysis::RowShiftOf(*instruction.operand(0)) != analysis::RowShift::kNone) {
+    return Narrow(math::ExpFlushed(a, /*may_be_large=*/true), type);
+  }
   if (type == PrimitiveType::kF16 && opcode == Opcode::kLogistic) return Narrow(math::LogisticOfHalf(a), type);
   if (opcode == Opcode::kErf && hlo::BitWidth(type) == 16) return Narrow(math::ErfOf16Bits(a), type);
   const auto narrow = [&](Real result) { return in_half ? Of(type, result) : Narrow(result, type); };

@@ -4,6 +4,8 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
+#include "src/analysis/shifted_rows.h"
+#include "src/analysis/value_range.h"
 #include "src/hlo/computation.h"
 #include "src/hlo/instruction.h"
 #include "src/hlo/opcode.h"
@@ -145,15 +147,21 @@ bool LoopFlushesSubnormals(const hlo::Instruction& loop) {
 }
 
 bool FlushesSubnormals(const Kernel& kernel) {
-  bool has_exponentials = false, has_products = false, has_sums = false, has_long_products = false;
+  bool has_exponentials = false, has_short_exponentials = false, has_products = false, has_sums = false,
+       has_long_products = false;
   for (const Op& op : kernel.ops) {
     if (hlo::IsComplex(op.type) || op.type == PrimitiveType::kF64) return false;
     if (op.kind != OpKind::kElementwise) continue;
     const bool reads_floats =
         absl::c_any_of(op.operands, [&](ValueId operand) { return hlo::IsFloating(kernel.ops[operand].type); });
     if (!reads_floats && !hlo::IsFloating(op.type)) continue;
-    if (!ToleratesFlushing(op.opcode)) return false;
+    // A logarithm of what may be subnormal does not.
+    const bool is_log_of_shifted = op.opcode == Opcode::kLog && op.instruction != nullptr &&
+                                   analysis::IsSumOfShiftedExponentials(*op.instruction->operand(0));
+    if (!ToleratesFlushing(op.opcode) && !is_log_of_shifted) return false;
     has_exponentials |= IsExponential(op.opcode);
+    has_short_exponentials |= op.opcode == Opcode::kExp && op.instruction != nullptr &&
+                              analysis::RangeOf(*op.instruction->operand(0)).high <= 0;
     has_products |= op.opcode == Opcode::kMultiply || op.opcode == Opcode::kDivide;
   }
   for (const Reduce& reduce : kernel.reduces) {
@@ -164,7 +172,8 @@ bool FlushesSubnormals(const Kernel& kernel) {
       has_long_products |= reduce.combine_opcodes[i] == Opcode::kMultiply;
     }
   }
-  const bool gains = has_long_products || (has_exponentials ? has_products || has_sums : has_products && has_sums);
+  const bool gains = has_long_products || has_short_exponentials ||
+                     (has_exponentials ? has_products || has_sums : has_products && has_sums);
   return gains && Iterations(kernel) >= kMuchWork;
 }
 

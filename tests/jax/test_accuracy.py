@@ -96,3 +96,38 @@ def test_narrow_numbers_are_compared_and_chosen_as_numbers(device, form):
         zeros = (a == 0) & (b == 0)
         np.testing.assert_array_equal(np.signbit(chosen[0])[zeros], (np.signbit(a) & np.signbit(b))[zeros])
         np.testing.assert_array_equal(np.signbit(chosen[1])[zeros], (np.signbit(a) | np.signbit(b))[zeros])
+
+
+@pytest.mark.parametrize("form", ["float32", "bfloat16"])
+def test_exponentials_of_rows_end_as_they_should(device, form):
+    """Rows less their maximum, down to where results are subnormal, and with infinities and NaN, against f64."""
+    with jax.enable_x64(True), np.errstate(all="ignore"):
+        x = np.random.default_rng(1).uniform(-120, 0, (64, 256))
+        x[:, 7] = 0  # the largest, but for what follows
+        x[1, 9:200] = -np.inf
+        x[2, 9], x[3, 9], x[4] = np.nan, np.inf, -np.inf
+        x[3, 10] = 88.5  # its exponential is finite, and past half the largest power of two
+        x[5], x[5, 3] = -87.25, 0
+        x = np.asarray(x, form)
+        wide = x.astype(np.float64)
+        limits = np.finfo(np.float32) if form == "float32" else jnp.finfo(jnp.bfloat16)
+        largest = wide.max(1, keepdims=True)
+        powers = np.exp(wide - largest)
+        sums = powers.sum(1, keepdims=True)
+        guard = np.where(np.isfinite(largest), largest, 0)
+        log_sums = np.log(np.exp(wide - guard).sum(1)) + guard[:, 0]
+        expected = powers / sums, wide - largest - np.log(sums), log_sums
+        functions = [lambda x: jax.nn.softmax(x, 1), lambda x: jax.nn.log_softmax(x, 1), lambda x: jax.nn.logsumexp(x, 1)]
+        # Sums of which the logarithm is taken are rounded to 16 bits before.
+        eps = float(limits.eps)
+        tolerance = {"rtol": 40 * eps, "atol": float(limits.tiny)} if form == "float32" else {"rtol": 3 * eps, "atol": eps}
+        for function, of in zip(functions, expected):
+            result = np.asarray(jax.jit(function)(jax.device_put(x, device))).astype(np.float64)
+            np.testing.assert_allclose(result, of, **tolerance)
+        # Numbers that are no longer subnormal are not lost, and what masks leave out is zero.
+        powers_there = np.asarray(jax.jit(lambda x: jnp.exp(x - x.max(1, keepdims=True)))(jax.device_put(x, device))).astype(np.float64)
+        normal = powers >= float(limits.tiny)
+        np.testing.assert_allclose(powers_there[normal], powers[normal], rtol=2 * eps)
+        assert (powers_there[1, 9:200] == 0).all()
+        slope = np.asarray(jax.jit(jax.grad(lambda x: jax.nn.logsumexp(x, 1).sum()))(jax.device_put(x, device)))
+        assert slope[3, 10] == 0 and np.isnan(slope[3, 9])

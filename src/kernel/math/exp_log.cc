@@ -95,6 +95,17 @@ Real ExpBounded(Real x) {
   return Select(x.IsNan(), x, scaled);
 }
 
+Real ExpFlushed(Real x, bool may_be_large) {
+  if (!IsF32(x) || !x.builder().flushes_subnormals || x.builder().target != Target::kCpu || HasScaling(x.builder())) {
+    return Exp(x);
+  }
+  // At the least x the bits of the power are those of zero. The largest power is infinite, and half of it is not.
+  const int halved = may_be_large ? 1 : 0;
+  Real clamped = AtLeast(may_be_large ? AtMost(x, 89.0) : x, may_be_large ? -87.3 : -88.0);
+  ExpReduction e = ReduceExp(clamped, {.offset = x.exponent_bias() - halved, .unit = std::ldexp(1.0, halved)});
+  return e.Significand() * e.rounded.Shl(x.mantissa_bits()).AsReal();
+}
+
 Real Expm1Bounded(Real x) {
   ExpReduction e = ReduceExp(x, {.offset = x.exponent_bias()});
   Real power = e.rounded.Shl(x.mantissa_bits()).AsReal();

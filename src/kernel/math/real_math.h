@@ -40,6 +40,10 @@ Real ExpTimes(Real x, Real factor, int shift = 0);
 Real ExpTimes(Real x, Real low, Real factor, Real factor_low);
 // e^x where |x| is below 80 (f32) or 700 (f64) and the result is normal: fewer instructions. NaN stays NaN.
 Real ExpBounded(Real x);
+// e^x where what is subnormal, or with `may_be_large` less than twice the smallest normal number, may be zero: fewer
+// instructions where the processor flushes subnormal results and has none that scales. Without `may_be_large` x is at
+// most 80, or NaN.
+Real ExpFlushed(Real x, bool may_be_large);
 // e^x - 1 for x of f64 from -40 to 40.
 Real Expm1Bounded(Real x);
 // log(x) for finite x > 0 plus shift * ln 2; anything for other x.

@@ -1,60 +1,10 @@
 // Type conversions.
 #include <limits>
 
+#include "src/hlo/float_range.h"
 #include "src/passes/simplify/rules.h"
 
 namespace kiln::passes::simplify {
-namespace {
-
-// Digits of precision and exponent range of the types whose conversions are looked at.
-struct FloatRange {
-  int mantissa_bits;  // without the leading one
-  int min_exponent;   // of the smallest subnormal
-  int max_exponent;
-};
-
-std::optional<FloatRange> RangeOf(PrimitiveType type) {
-  switch (type) {
-    case PrimitiveType::kF16:
-      return FloatRange{10, -24, 15};
-    case PrimitiveType::kBF16:
-      return FloatRange{7, -133, 127};
-    case PrimitiveType::kF32:
-      return FloatRange{23, -149, 127};
-    case PrimitiveType::kF64:
-      return FloatRange{52, -1074, 1023};
-    case PrimitiveType::kF8E5M2:
-      return FloatRange{2, -16, 15};
-    case PrimitiveType::kF8E4M3FN:
-      return FloatRange{3, -9, 8};
-    case PrimitiveType::kF8E4M3:
-      return FloatRange{3, -9, 7};
-    default:
-      return std::nullopt;
-  }
-}
-
-}  // namespace
-
-bool IsLossless(PrimitiveType from, PrimitiveType to) {
-  if (from == to) return true;
-  if (hlo::IsComplex(to) || hlo::IsComplex(from)) return false;
-  if (from == PrimitiveType::kPred) return to != PrimitiveType::kF8E8M0FNU && hlo::BitWidth(to) >= 4;
-  if (to == PrimitiveType::kPred) return false;
-  const std::optional<FloatRange> from_range = RangeOf(from), to_range = RangeOf(to);
-  if (from_range && to_range) {
-    return from_range->mantissa_bits <= to_range->mantissa_bits && from_range->min_exponent >= to_range->min_exponent &&
-           from_range->max_exponent <= to_range->max_exponent;
-  }
-  const int value_bits = hlo::BitWidth(from) - (hlo::IsSignedIntegral(from) ? 1 : 0);
-  if (hlo::IsIntegral(from) && to_range) {
-    return value_bits <= to_range->mantissa_bits + 1 && value_bits <= to_range->max_exponent;
-  }
-  if (!hlo::IsIntegral(from) || !hlo::IsIntegral(to)) return false;
-  if (hlo::IsSignedIntegral(from) && hlo::IsUnsignedIntegral(to)) return false;
-  return value_bits <= hlo::BitWidth(to) - (hlo::IsSignedIntegral(to) ? 1 : 0);
-}
-
 namespace {
 
 // convert(convert(x)): the first one loses nothing, or both only cut integers. Integers wrap to others, reals do not.
@@ -191,11 +141,12 @@ bool HasNoMoreDigits(const Match& match) {
   const Instruction& x = *match['x'];
   const PrimitiveType type = x.shape().element_type();
   const bool was_narrower = x.opcode() == Opcode::kConvert && IsLossless(x.operand(0)->shape().element_type(), type);
-  const std::optional<FloatRange> range = RangeOf(was_narrower ? x.operand(0)->shape().element_type() : type);
+  const std::optional<hlo::FloatRange> range =
+      hlo::FloatRangeOf(was_narrower ? x.operand(0)->shape().element_type() : type);
   if (!range || precision.exponent_bits < 1 || precision.exponent_bits > 30) return false;
   const int64_t max_exponent = (int64_t{1} << (precision.exponent_bits - 1)) - 1;
   // What is subnormal with fewer exponents than the type's becomes zero.
-  const bool flushes = max_exponent < RangeOf(type)->max_exponent && 1 - max_exponent > range->min_exponent;
+  const bool flushes = max_exponent < hlo::FloatRangeOf(type)->max_exponent && 1 - max_exponent > range->min_exponent;
   return !flushes && max_exponent >= range->max_exponent && precision.mantissa_bits >= range->mantissa_bits;
 }
 
@@ -204,12 +155,12 @@ Instruction* ConvertIota(const Match& match, Builder& builder) {
   const Shape& shape = match.root()->shape();
   const Instruction& iota = *match['t'];
   const int64_t count = shape.dimensions(iota.dimensions()[0]);
-  const std::optional<FloatRange> range = RangeOf(shape.element_type());
+  const std::optional<hlo::FloatRange> range = hlo::FloatRangeOf(shape.element_type());
   const bool fits = hlo::IsIntegral(shape.element_type()) ? hlo::BitWidth(shape.element_type()) >= 32
                                                           : range && hlo::BitWidth(shape.element_type()) >= 16 &&
                                                                 count <= int64_t{1} << range->mantissa_bits;
   const PrimitiveType from = iota.shape().element_type();
-  const std::optional<FloatRange> counted = RangeOf(from);
+  const std::optional<hlo::FloatRange> counted = hlo::FloatRangeOf(from);
   const bool is_exact = hlo::IsIntegral(from)
                             ? hlo::BitWidth(from) >= 32 && count <= std::numeric_limits<int32_t>::max()
                             : counted && hlo::BitWidth(from) >= 16 && count <= int64_t{1} << counted->mantissa_bits;

@@ -26,7 +26,7 @@ uint64_t UnsignedValue(const Match& match, char letter) {
 template <auto kValueOf = hlo::ElementAsDouble, typename Holds>
 bool IsConstantOf(const Instruction& x, Holds holds) {
   if (!x.IsConstant() || !x.shape().IsArray() || hlo::IsComplex(x.shape().element_type()) ||
-      x.shape().element_count() > kMaxElements) {
+      x.shape().element_count() > analysis::kMaxConstantElements) {
     return false;
   }
   for (int64_t i = 0; i < x.literal().element_count(); ++i) {
@@ -88,7 +88,7 @@ bool HaveExactReciprocals(const Match& match) {
 }
 
 bool ArePowers(const Instruction& constant) {
-  const Instruction& k = Source(constant);
+  const Instruction& k = analysis::Source(constant);
   const PrimitiveType type = k.shape().element_type();
   if (!hlo::IsIntegral(type)) return IsConstantOf(k, [&](double value) { return IsPower(value, type); });
   return IsConstantOf<hlo::ElementAsInt64>(k, [&](int64_t value) {

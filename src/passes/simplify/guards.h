@@ -2,10 +2,15 @@
 #ifndef KILN_PASSES_SIMPLIFY_GUARDS_H_
 #define KILN_PASSES_SIMPLIFY_GUARDS_H_
 
+#include "src/analysis/value_range.h"
+#include "src/hlo/float_range.h"
 #include "src/passes/simplify/rule.h"
-#include "src/passes/simplify/value_range.h"
 
 namespace kiln::passes::simplify {
+
+using analysis::RangeOf;
+using analysis::ValueRange;
+using hlo::IsLossless;
 
 // Of the root, or of the first operand where the root is a comparison.
 PrimitiveType TypeOf(const Match& match);
@@ -66,8 +71,8 @@ template <bool (*kHolds)(const ValueRange&, const ValueRange&), char kX = 'x', c
 bool HoldsForBoth(const Match& match) {
   return kHolds(RangeOf(*match[kX]), RangeOf(*match[kY]));
 }
-inline constexpr Guard NeverBelowY{"x never below y", HoldsForBoth<IsNeverBelow>};
-inline constexpr Guard NeverAboveY{"x never above y", HoldsForBoth<IsNeverAbove>};
+inline constexpr Guard NeverBelowY{"x never below y", HoldsForBoth<analysis::IsNeverBelow>};
+inline constexpr Guard NeverAboveY{"x never above y", HoldsForBoth<analysis::IsNeverAbove>};
 inline constexpr Guard NonNegativeX{"x >= 0", HoldsFor<'x', IsNonNegative>};
 inline constexpr Guard NonNegativeV{"v >= 0", HoldsFor<'v', IsNonNegative>};
 inline constexpr Guard NeverNanX{"x never NaN", HoldsFor<'x', IsNeverNan>};
@@ -124,9 +129,6 @@ inline constexpr Guard Ln2{"c = ln 2", IsLn2};
 // `p`, and `q` where the rule has it, have the root's dimensions.
 bool HavePredicateShape(const Match& match);
 inline constexpr Guard SameShape{"p and q not spread", HavePredicateShape};
-
-// Whether every value of `from` is a value of `to`.
-bool IsLossless(PrimitiveType from, PrimitiveType to);
 
 // Notes: what is not bit for bit the same. XLA makes the same exceptions.
 inline constexpr Guard SignlessZero{"-0 is 0"};

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "src/analysis/value_range.h"
 #include "src/passes/simplify/rule.h"
-#include "src/passes/simplify/value_range.h"
 
 namespace kiln::passes::simplify {
 namespace {
@@ -112,15 +112,15 @@ KnownBits OfOp(const Instruction& x, uint64_t mask, int steps) {
 }  // namespace
 
 KnownBits BitsOf(const Instruction& moved, int steps) {
-  const Instruction& x = Source(moved);
+  const Instruction& x = analysis::Source(moved);
   if (!x.shape().IsArray() || !IsOfDigits(x.shape().element_type())) return {~uint64_t{0}, 0};
   const uint64_t mask = MaskOf(x.shape().element_type());
   if (x.opcode() == Opcode::kConstant) {
     const int64_t count = x.literal().element_count();
-    return count == 0 || count > kMaxElements ? KnownBits{mask, 0} : OfConstant(x.literal(), mask);
+    return count == 0 || count > analysis::kMaxConstantElements ? KnownBits{mask, 0} : OfConstant(x.literal(), mask);
   }
   KnownBits bits = steps == 0 || x.operand_count() == 0 ? KnownBits{mask, 0} : OfOp(x, mask, steps);
-  const ValueRange range = RangeOf(x, std::min(steps, 1));
+  const analysis::ValueRange range = analysis::RangeOf(x, std::min(steps, 1));
   if (range.low >= 0) bits.maybe &= DigitsUpTo(static_cast<uint64_t>(range.high));
   return bits;
 }

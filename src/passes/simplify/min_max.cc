@@ -6,12 +6,12 @@ namespace {
 
 Instruction* Greater(const Match& match, Builder&) {
   const ValueRange x = RangeOf(*match['x']), y = RangeOf(*match['y']);
-  return IsNeverBelow(x, y) ? match['x'] : IsNeverBelow(y, x) ? match['y'] : nullptr;
+  return analysis::IsNeverBelow(x, y) ? match['x'] : analysis::IsNeverBelow(y, x) ? match['y'] : nullptr;
 }
 
 Instruction* Less(const Match& match, Builder&) {
   const ValueRange x = RangeOf(*match['x']), y = RangeOf(*match['y']);
-  return IsNeverAbove(x, y) ? match['x'] : IsNeverAbove(y, x) ? match['y'] : nullptr;
+  return analysis::IsNeverAbove(x, y) ? match['x'] : analysis::IsNeverAbove(y, x) ? match['y'] : nullptr;
 }
 
 bool AreNotOrdered(const Match& match) { return !AreOrdered(match); }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "src/passes/simplify/value_range.h"
+#include "src/analysis/value_range.h"
 
 namespace kiln::passes::simplify {
 namespace {
@@ -33,7 +33,7 @@ struct Rising {
     const std::optional<Number> second = is_clamp ? NumberOf(*op.operand(2)) : first;
     if (!first || !second) return std::nullopt;
     const PrimitiveType type = op.shape().element_type();
-    const ValueRange range = RangeOf(*op.operand(argument));
+    const analysis::ValueRange range = analysis::RangeOf(*op.operand(argument));
     const Rising rising = {
         &op, argument, *first, *second, static_cast<Number>(range.low), static_cast<Number>(range.high)};
     const bool is_shift = *first >= 0 && *first < hlo::BitWidth(type);

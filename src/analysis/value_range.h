@@ -1,16 +1,16 @@
 // What is known of the elements of an array without running the program.
-#ifndef KILN_PASSES_SIMPLIFY_VALUE_RANGE_H_
-#define KILN_PASSES_SIMPLIFY_VALUE_RANGE_H_
+#ifndef KILN_ANALYSIS_VALUE_RANGE_H_
+#define KILN_ANALYSIS_VALUE_RANGE_H_
 
 #include <cstdint>
 #include <limits>
 
-#include "src/passes/ir.h"
+#include "src/hlo/instruction.h"
 
-namespace kiln::passes::simplify {
+namespace kiln::analysis {
 
 // Rules are tried again and again: constants of more elements, which take long to look at, are left alone.
-inline constexpr int64_t kMaxElements = 1 << 12;
+inline constexpr int64_t kMaxConstantElements = 1 << 12;
 
 // All elements are from `low` to `high`, but for those that the flags allow besides.
 struct ValueRange {
@@ -25,15 +25,15 @@ struct ValueRange {
 static_assert(std::numeric_limits<long double>::digits >= 64, "has all integers of 64 bits");
 
 // Of an array; looks so many steps back. Nothing is known of complex numbers.
-ValueRange RangeOf(const Instruction& x, int steps = 3);
+ValueRange RangeOf(const hlo::Instruction& x, int steps = 3);
 
 // No element of x is below, or above, that of y: the maximum, or minimum, of both is x. y is never NaN.
 bool IsNeverBelow(const ValueRange& x, const ValueRange& y);
 bool IsNeverAbove(const ValueRange& x, const ValueRange& y);
 
 // Where the elements of `moved` come from, some steps back.
-const Instruction& Source(const Instruction& moved);
+const hlo::Instruction& Source(const hlo::Instruction& moved);
 
-}  // namespace kiln::passes::simplify
+}  // namespace kiln::analysis
 
-#endif  // KILN_PASSES_SIMPLIFY_VALUE_RANGE_H_
+#endif  // KILN_ANALYSIS_VALUE_RANGE_H_

@@ -1,14 +1,20 @@
-#include "src/passes/simplify/value_range.h"
+#include "src/analysis/value_range.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 
 #include "src/analysis/combiner.h"
-#include "src/passes/simplify/guards.h"
+#include "src/analysis/shifted_rows.h"
+#include "src/hlo/elements.h"
+#include "src/hlo/float_range.h"
 
-namespace kiln::passes::simplify {
+namespace kiln::analysis {
 namespace {
+
+using hlo::Instruction;
+using hlo::Opcode;
+using hlo::PrimitiveType;
 
 constexpr long double kInfinity = ValueRange::kInfinity;
 constexpr int64_t kMaxOperands = 8;
@@ -47,8 +53,8 @@ ValueRange SignsOf(const ValueRange& a, bool has_nan) {
   return {a.low >= 0 ? 0 : -kInfinity, a.high <= 0 ? 0 : kInfinity, a.has_minus_zero || a.low < 0, has_nan};
 }
 
-ValueRange OfConstant(const Literal& literal, const ValueRange& all) {
-  if (literal.element_count() == 0 || literal.element_count() > kMaxElements) return all;
+ValueRange OfConstant(const hlo::Literal& literal, const ValueRange& all) {
+  if (literal.element_count() == 0 || literal.element_count() > kMaxConstantElements) return all;
   const PrimitiveType type = literal.shape().element_type();
   ValueRange range = {kInfinity, -kInfinity, false, false};
   for (int64_t i = 0; i < literal.element_count(); ++i) {
@@ -68,7 +74,7 @@ ValueRange OfConvert(const Instruction& x, const ValueRange& a, const ValueRange
   const PrimitiveType from = x.operand(0)->shape().element_type(), to = x.shape().element_type();
   if (hlo::IsComplex(from) || to == PrimitiveType::kPred) return all;
   if (hlo::IsIntegral(to)) return a.has_nan ? all : Unwrapped(std::trunc(a.low), std::trunc(a.high), all);
-  if (IsLossless(from, to)) return a;
+  if (hlo::IsLossless(from, to)) return a;
   ValueRange signs = SignsOf(a, a.has_nan);
   if (hlo::IsFloating(from)) return signs;
   signs.has_minus_zero = false;
@@ -88,14 +94,19 @@ ValueRange OfArithmetic(const Instruction& x, const ValueRange& a, const ValueRa
       return non_negative ? ValueRange{0, kInfinity, a.has_minus_zero && b.has_minus_zero, a.has_nan || b.has_nan}
                           : all;
     case Opcode::kSubtract:
-      return is_float ? all : Unwrapped(a.low - b.high, a.high - b.low, all);
+      if (!is_float) return Unwrapped(a.low - b.high, a.high - b.low, all);
+      return RowShiftOf(x) == RowShift::kMaximum ? ValueRange{-kInfinity, 0, true, true} : all;
     case Opcode::kMultiply: {
       if (is_float && x.operand(0) == x.operand(1)) return {0, kInfinity, false, a.has_nan};
+      if (is_float && (a.high <= 0) != (b.high <= 0) && (a.high <= 0 || a.low >= 0) && (b.high <= 0 || b.low >= 0)) {
+        return {-kInfinity, 0, true, true};
+      }
       if (is_float) return non_negative ? SignsOf(Minimum(a, b), /*has_nan=*/true) : all;
       const auto [low, high] = std::minmax({a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high});
       return Unwrapped(low, high, all);
     }
     case Opcode::kDivide:
+      if (is_float && a.high <= 0 && b.IsNonNegative()) return {-kInfinity, 0, true, true};
       if (is_float) return a.IsNonNegative() && b.IsNonNegative() ? ValueRange{0, kInfinity, false, true} : all;
       // By zero it is -1.
       return b.low > 0 ? ValueRange{std::min(0.0L, std::trunc(a.low / b.low)),
@@ -227,7 +238,7 @@ ValueRange RangeOf(const Instruction& moved, int steps) {
     }
     case Opcode::kReduce: {
       const std::optional<Opcode> combiner =
-          x.operand_count() == 2 ? analysis::CombinerOpcode(*x.called_computation()) : std::nullopt;
+          x.operand_count() == 2 ? CombinerOpcode(*x.called_computation()) : std::nullopt;
       if (combiner == Opcode::kMaximum || combiner == Opcode::kMinimum) return Union(of(0), of(1));
       if (combiner != Opcode::kAdd || !hlo::IsFloating(type)) return all;
       const ValueRange terms = Union(of(0), of(1));
@@ -250,4 +261,4 @@ bool IsNeverAbove(const ValueRange& x, const ValueRange& y) {
   return !y.has_nan && (x.high < y.low || (x.high == y.low && (x.high != 0 || !y.has_minus_zero)));
 }
 
-}  // namespace kiln::passes::simplify
+}  // namespace kiln::analysis
