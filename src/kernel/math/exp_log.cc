@@ -88,11 +88,9 @@ Real ExpTimes(Real x, Real low, Real factor, Real factor_low) {
 }
 
 Real ExpBounded(Real x) {
-  ExpReduction e = ReduceExp(x, {});
+  ExpReduction e = ReduceExp(x, {.offset = x.exponent_bias()});
   if (HasScaling(x.builder())) return ScaleByInstruction(e.Significand(), e.n);
-  Real significand = e.Significand();
-  Real scaled = (significand.AsInteger() + e.rounded.Shl(x.mantissa_bits())).AsReal();
-  return Select(x.IsNan(), x, scaled);
+  return e.Significand() * e.rounded.Shl(x.mantissa_bits()).AsReal();
 }
 
 Real ExpFlushed(Real x, bool may_be_large) {
