@@ -283,6 +283,7 @@ absl::StatusOr<bool> PlanChainKernel(const Instruction& instruction, int64_t gro
   if (absl::IsResourceExhausted(kernel.status()) || absl::IsUnimplemented(kernel.status())) return false;
   KILN_RETURN_IF_ERROR(kernel.status());
   step->kernel = *std::move(kernel);
+  step->kernel.flushes_subnormals = true;  // as RunRowChain does
   kernel::ShareStages(&step->kernel);
   if (absl::c_any_of(step->kernel.parameters, [](const kernel::Parameter& p) { return p.is_updated; })) return false;
   target.streaming_bytes = 0;
