@@ -94,9 +94,12 @@ Real ExpBounded(Real x) {
 }
 
 Real ExpFlushed(Real x, bool may_be_large) {
-  if (!IsF32(x) || !x.builder().flushes_subnormals || x.builder().target != Target::kCpu || HasScaling(x.builder())) {
-    return Exp(x);
+  const VectorBuilder& b = x.builder();
+  if (HasScaling(b) && !may_be_large) {
+    ExpReduction e = ReduceExp(AtLeast(x, IsF32(x) ? -105.0 : -747.0), {});
+    return ScaleByInstruction(e.Significand(), e.n);
   }
+  if (!IsF32(x) || !b.flushes_subnormals || b.target != Target::kCpu || HasScaling(b)) return Exp(x);
   // At the least x the bits of the power are those of zero. The largest power is infinite, and half of it is not.
   const int halved = may_be_large ? 1 : 0;
   Real clamped = AtLeast(may_be_large ? AtMost(x, 89.0) : x, may_be_large ? -87.3 : -88.0);

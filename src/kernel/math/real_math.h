@@ -41,8 +41,8 @@ Real ExpTimes(Real x, Real low, Real factor, Real factor_low);
 // e^x where |x| is below 80 (f32) or 700 (f64) and the result is normal: fewer instructions. NaN stays NaN.
 Real ExpBounded(Real x);
 // e^x where what is subnormal, or with `may_be_large` less than twice the smallest normal number, may be zero: fewer
-// instructions where the processor flushes subnormal results and has none that scales. Without `may_be_large` x is at
-// most 80, or NaN.
+// instructions where the processor flushes subnormal results. Without `may_be_large` x is at most 80, or NaN: fewer
+// where an instruction scales, too.
 Real ExpFlushed(Real x, bool may_be_large);
 // e^x - 1 for x of f64 from -40 to 40.
 Real Expm1Bounded(Real x);
