@@ -13,6 +13,7 @@
 #include "src/base/rounding.h"
 #include "src/cpu/gemm_tile_packing.h"
 #include "src/cpu/host_isa.h"
+#include "src/cpu/rhs_prefetch.h"
 #include "src/cpu/square_transposition.h"
 #include "src/cpu/vector_lanes.h"
 
@@ -35,39 +36,6 @@ GemmBlockDimension OffsetOf(const GemmBlockDimension* dimensions, int64_t count,
   return offset;
 }
 
-// Asks for the rows of rhs that the next stretch of k will need, a few lines before every tile of this one: where they
-// come from memory, nothing else foretells them.
-class RhsPrefetch {
- public:
-  // `rows` of `bytes` each, `stride` apart and `steps` to a run; spread over `calls` of Advance().
-  void Begin(const char* rhs, const int64_t* runs, int64_t steps, int64_t rows, int64_t stride, int64_t bytes,
-             int64_t calls) {
-    rhs_ = rhs, runs_ = runs, steps_ = steps, rows_ = rows, stride_ = stride, bytes_ = bytes;
-    lines_per_call_ = CeilDivide(rows * CeilDivide(bytes, kLine), std::max<int64_t>(calls, 1));
-    run_ = step_ = at_ = 0;
-  }
-
-  void Advance() {
-    for (int64_t line = 0; line < lines_per_call_ && rows_ > 0; ++line) {
-      __builtin_prefetch(rhs_ + runs_[run_] + step_ * stride_ + at_, 0, 2);
-      at_ += kLine;
-      if (at_ < bytes_) continue;
-      at_ = 0;
-      --rows_;
-      if (++step_ == steps_) {
-        step_ = 0;
-        ++run_;
-      }
-    }
-  }
-
- private:
-  static constexpr int64_t kLine = 64;
-  const char* rhs_ = nullptr;
-  const int64_t* runs_ = nullptr;
-  int64_t steps_ = 0, rows_ = 0, stride_ = 0, bytes_ = 0, lines_per_call_ = 0, run_ = 0, step_ = 0, at_ = 0;
-};
-
 // What registers of this thread were last told (GemmKernels::configure), until they are given back.
 class TileRegisters {
  public:
@@ -89,6 +57,9 @@ class TileRegisters {
   int64_t rows_ = 0, columns_ = 0;
   void (*release_)() = nullptr;
 };
+
+// Tiles side by side, or below each other, whose sums stay in the first-level cache.
+constexpr int64_t kFinishedTogether = 4;
 
 class BlockRunner {
  public:
@@ -133,7 +104,12 @@ class BlockRunner {
     if (make_rhs != nullptr) {
       piece_bytes_ = RoundUp((RhsIsAlongN() ? steps * kernels_.depth : g_.columns) * g_.rhs_pitch, 64);
     }
-    sums_bytes_ = g_.direct ? 0 : (in_parts_ ? g_.tile_block * panels : 2) * g_.rows * step_bytes_;
+    // What is finished, by the description alone: RowChainBytes() has no functions.
+    const bool finishes = !g_.direct && narrow_ == nullptr && g_.transposed == 0;
+    if (finishes && !in_parts_ && kernels_.take_several && kernels_.flip_signs == nullptr) {
+      finished_together_ = kFinishedTogether;
+    }
+    sums_bytes_ = g_.direct ? 0 : (in_parts_ ? g_.tile_block * panels : 2 * finished_together_) * g_.rows * step_bytes_;
     stretch_offsets_ = kernels_.flip_signs != nullptr ? panels * step_bytes_ : 0;
     offset_bytes_ = stretch_offsets_ * (keeps_rhs ? CeilDivide(g_.steps, steps) : 1);
   }
@@ -223,21 +199,24 @@ class BlockRunner {
       char* offsets = offsets_ + step / g_.step_block * stretch_offsets_;
       if (is_new_rhs) MakeOffsets(k, from, 0, g_.n, offsets);
       const Stretch tile_k = OfTiles(k);
-      const auto tile = [&](int64_t m, int64_t n) {
+      const auto multiply = [&](int64_t m, int64_t n, int64_t tiles) {
         if (kernels_.flip_signs != nullptr) strides.offsets = offsets + n * kernels_.sum_bytes;
-        MultiplyTile(tile_k, strides, HasOwnLhs() ? packed_lhs_ : k.lhs + m * g_.lhs_row,
-                     from + n / g_.columns * panel_stride, out, sums_, batch, m, n, std::min(g_.rows, m_end - m),
-                     std::min(g_.columns, g_.n - n));
+        MultiplyTile(tile_k, tiles > 1 ? SideBySide(strides, tiles) : strides,
+                     HasOwnLhs() ? packed_lhs_ : k.lhs + m * g_.lhs_row, from + n / g_.columns * panel_stride, out,
+                     sums_, batch, m, n, std::min(g_.rows, m_end - m), std::min(g_.columns, g_.n - n));
       };
       // Few steps leave room in the first-level cache for all rows beside a panel.
       if (!HasOwnLhs() && count * kernels_.sum_bytes * (m_end - m_begin) <= Host().l1_bytes) {
         for (int64_t n = 0; n < g_.n; n += g_.columns) {
-          for (int64_t m = m_begin; m < m_end; m += g_.rows) tile(m, n);
+          for (int64_t m = m_begin; m < m_end; m += g_.rows) multiply(m, n, 1);
         }
       } else {
         for (int64_t m = m_begin; m < m_end; m += g_.rows) {
           TakeLhs(k, k.lhs + m * g_.lhs_row, batch, m, std::min(g_.rows, m_end - m));
-          for (int64_t n = 0; n < g_.n; n += g_.columns) tile(m, n);
+          for (int64_t n = 0, tiles; n < g_.n; n += tiles * g_.columns) {
+            tiles = std::clamp<int64_t>((g_.n - n) / g_.columns, 1, finished_together_);
+            multiply(m, n, tiles);
+          }
         }
       }
       StoreWaiting();
@@ -425,11 +404,21 @@ class BlockRunner {
     return g_.pack_tail && columns % kernels_.lanes != 0 ? n_end - columns : n_end;
   }
 
-  // Tiles from `n_begin` on that one call of a kernel computes: calls are a fourth of the time of tiles of eight steps.
-  int64_t TilesTogether(const Stretch& k, int64_t n_begin, int64_t tail) const {
+  // Tiles from `n` on that one call of a kernel computes: calls are a fourth of the time of tiles of eight steps, and
+  // of finish take up to a tenth of a microsecond.
+  int64_t TilesTogether(const Stretch& k, int64_t n, int64_t tail) const {
     constexpr int64_t kFewSteps = 64;
-    const bool takes_several = kernels_.take_several && kernels_.flip_signs == nullptr;
-    return takes_several && g_.direct && k.steps <= kFewSteps ? (tail - n_begin) / g_.columns : 1;
+    const int64_t tiles = (tail - n) / g_.columns;
+    if (!g_.direct) return std::min(finished_together_, tiles);
+    return kernels_.take_several && kernels_.flip_signs == nullptr && k.steps <= kFewSteps ? tiles : 1;
+  }
+
+  GemmTileStrides SideBySide(GemmTileStrides strides, int64_t tiles) const {
+    strides.tiles = tiles;
+    strides.rhs_tile = PanelStride();
+    strides.sums_tile = g_.direct ? g_.columns * g_.out_column : step_bytes_;
+    if (!g_.direct) strides.sums_row = tiles * step_bytes_;
+    return strides;
   }
 
   int64_t PanelStride() const { return g_.pack_rhs ? panel_bytes_ : g_.columns * g_.rhs_n; }
@@ -445,38 +434,53 @@ class BlockRunner {
              k.steps, columns, k.resume);
       return;
     }
-    // Sums that are no longer wanted once they are stored lie in one of two places.
-    if (!in_parts_) {
-      sums += is_second_ ? g_.rows * step_bytes_ : 0;
+    const bool goes_on = k.last && strides.tiles == 1 && GoesOn(out, outer, m, n, rows, columns);
+    if (goes_on) {
+      sums = waiting_.sums + waiting_.rows * step_bytes_;
+    } else if (!in_parts_) {
+      // Sums that are no longer wanted once they are stored lie in one of two places.
+      sums += is_second_ ? g_.rows * finished_together_ * step_bytes_ : 0;
       is_second_ = !is_second_;
     }
     kernel(lhs, panel, sums, strides, k.lhs_runs, k.rhs_runs, k.run_count, k.steps, vectors * kernels_.lanes, k.resume);
     if (!k.last) return;
+    if (goes_on) {
+      waiting_.rows += rows;
+      return;
+    }
     StoreWaiting();
-    waiting_ = {sums, out, outer, m, n, rows, columns};
-    if (!kernels_.has_matrix_registers) StoreWaiting();
+    waiting_ = {sums, out, outer, m, n, rows, columns * strides.tiles, strides.sums_row};
+    if (finished_together_ == 1 && !kernels_.has_matrix_registers) StoreWaiting();
+  }
+
+  // Whether a tile goes on below those whose sums wait, and is finished with them.
+  bool GoesOn(const char* out, int64_t outer, int64_t m, int64_t n, int64_t rows, int64_t columns) const {
+    const Sums& w = waiting_;
+    return finished_together_ > 1 && w.sums != nullptr && w.out == out && w.outer == outer && w.n == n &&
+           w.m + w.rows == m && w.columns == columns && w.rows + rows <= finished_together_ * g_.rows;
   }
 
   // Sums of matrix registers are read much later than they are written: only the next tile's behind it.
   struct Sums {
     char* sums = nullptr;
     char* out = nullptr;
-    int64_t outer = 0, m = 0, n = 0, rows = 0, columns = 0;
+    int64_t outer = 0, m = 0, n = 0, rows = 0, columns = 0, row_bytes = 0;
   };
   void StoreWaiting() {
     const Sums w = std::exchange(waiting_, {});
-    if (w.sums != nullptr) StoreTile(w.sums, w.out, w.outer, w.m, w.n, w.rows, w.columns);
+    if (w.sums != nullptr) StoreTile(w);
   }
 
   // Takes a tile's sums to the result, of which kernels have not stored them directly.
-  void StoreTile(char* sums, char* out, int64_t outer, int64_t m, int64_t n, int64_t rows, int64_t columns) {
+  void StoreTile(const Sums& tile) {
+    const auto& [sums, out, outer, m, n, rows, columns, row_bytes] = tile;
     char* const place = out + m * g_.out_row + n * g_.out_column;
     alignas(64) char narrow_sums[kMaxTileRows * kMaxTileVectors * kVectorBytes / 2];
     const bool is_narrow = g_.transposed == kNarrowBytes;
     char* results = sums;
     int64_t results_row = step_bytes_;
     if (finish_ != nullptr) {
-      finish_(sums, out, extra_, outer, m, n, rows, columns);
+      finish_(sums, out, extra_, outer, m, n, rows, columns, row_bytes);
     } else if (narrow_ != nullptr) {
       if (is_narrow) {
         results = narrow_sums;
@@ -564,14 +568,10 @@ class BlockRunner {
       }
       const char* panel = rhs;
       int64_t n = n_begin;
-      if (const int64_t tiles = TilesTogether(k, n_begin, tail); tiles > 1) {
+      for (int64_t tiles = 0; (tiles = TilesTogether(k, n, tail)) > 1;) {
         for (int64_t i = 0; i < tiles; ++i) prefetch_.Advance();
-        GemmTileStrides side_by_side = strides;
-        side_by_side.tiles = tiles;
-        side_by_side.rhs_tile = panel_stride;
-        side_by_side.sums_tile = g_.columns * g_.out_column;
-        MultiplyTile(tile_k, side_by_side, lhs, panel, out + offset.out, sums, batch * OuterCount() + outer, m, n, rows,
-                     g_.columns);
+        MultiplyTile(tile_k, SideBySide(strides, tiles), lhs, panel, out + offset.out, sums,
+                     batch * OuterCount() + outer, m, n, rows, g_.columns);
         n += tiles * g_.columns;
         panel += tiles * panel_stride;
       }
@@ -605,6 +605,7 @@ class BlockRunner {
   bool in_parts_ = false;                        // sums are made in several goes, and kept for the whole block
   int64_t panel_bytes_ = 0, stretch_bytes_ = 0;  // of a panel, and of all panels of a stretch of k
   int64_t sums_row_ = 0;
+  int64_t finished_together_ = 1;  // tiles side by side whose sums are stored before they are finished
   int64_t rhs_bytes_ = 0, lhs_bytes_ = 0, piece_bytes_ = 0, sums_bytes_ = 0, offset_bytes_ = 0;  // of memory
   int64_t taken_tiles_ = 1;        // of an lhs that is made, copied or packed, at a time
   int64_t packed_tile_bytes_ = 0;  // of one that is packed

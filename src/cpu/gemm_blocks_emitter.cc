@@ -116,7 +116,8 @@ absl::StatusOr<llvm::Function*> GemmEmitter::EmitMake(const std::string& name, c
 absl::StatusOr<llvm::Function*> GemmEmitter::EmitFinish() {
   llvm::Type* pointer = b_.getPtrTy();
   llvm::Type* i64 = b_.getInt64Ty();
-  auto* type = llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, pointer, i64, i64, i64, i64, i64}, false);
+  auto* type =
+      llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, pointer, i64, i64, i64, i64, i64, i64}, false);
   llvm::Function* function = llvm::Function::Create(type, llvm::Function::InternalLinkage, name_ + ".finish", module_);
   llvm::IRBuilder<>::InsertPointGuard guard(b_);
   b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", function));
@@ -138,7 +139,7 @@ absl::StatusOr<llvm::Function*> GemmEmitter::EmitFinish() {
   absl::Status status;
   EmitLoop(b_, Int(0), function->getArg(6), 1, "row", [&](llvm::Value* row) {
     tile.m = b_.CreateAdd(m, row);
-    llvm::Value* sums = At(function->getArg(0), row, TileColumns() * arithmetic_.part_bytes());
+    llvm::Value* sums = At(function->getArg(0), b_.CreateMul(row, function->getArg(8)), 1);
     const auto load = [&](llvm::Value* column) {
       tile.n = b_.CreateAdd(n, column);
       tile.partial = At(sums, column, arithmetic_.part_bytes());

@@ -94,7 +94,7 @@ class GroupRunner {
             char* to = sums_ + place * taps.sums_place;  // whole vectors again
             std::memmove(to, to + (channel - first) * element, static_cast<size_t>(columns * element));
           }
-          finish_(sums_, out, extra_, row, m, channel, places, columns);
+          finish_(sums_, out, extra_, row, m, channel, places, columns, taps.sums_place);
         }
         m += places;
       }

@@ -156,8 +156,12 @@ class RowRunner {
   }
 
   void Finish(char* sums, char* out, int64_t batch, int64_t n, int64_t columns) {
-    if (finish_ != nullptr && g_.few_columns) return finish_(sums, out, extra_, batch, n, 0, columns, g_.m);
-    if (finish_ != nullptr) return finish_(sums, out, extra_, batch, 0, n, g_.m, columns);
+    if (finish_ != nullptr && g_.few_columns) {
+      return finish_(sums, out, extra_, batch, n, 0, columns, g_.m, ColumnPitch() * kernels_.sum_bytes);
+    }
+    if (finish_ != nullptr) {
+      return finish_(sums, out, extra_, batch, 0, n, g_.m, columns, g_.columns * kernels_.sum_bytes);
+    }
     GemmStore* narrow = FindGemmKernels(GemmKernelKind::kF32)->narrow[static_cast<int64_t>(g_.narrow_out)];
     narrow(sums, out + n * g_.out_column, g_.columns * kernels_.sum_bytes, g_.out_row, g_.out_column, g_.m, columns);
   }

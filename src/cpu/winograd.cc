@@ -230,11 +230,11 @@ class WinogradRunner {
         gemm_.store_columns(from, row + tile.x * across.out + feature * g_.out_feature, sums_row_, kElement,
                             g_.out_feature, places, columns);
       } else if (together) {
-        finish_(from, row, extra_, tile.batch * down.places + y, tile.x, feature, places, columns);
+        finish_(from, row, extra_, tile.batch * down.places + y, tile.x, feature, places, columns, sums_row_);
       } else {
         for (int64_t j = 0; j < std::min<int64_t>(places, kWinogradResults); ++j) {
           finish_(from + j * sums_row_, row, extra_, tile.batch * down.places + y, tile.x + j * across.dilation,
-                  feature, 1, columns);
+                  feature, 1, columns, sums_row_);
         }
       }
     }
