@@ -123,6 +123,11 @@ struct ProductTuning {
   double window_transform_cycles;  // of a vector of inputs or results of a tile,
   double weight_transform_cycles;  // and of one of weights
   int64_t window_weight_bytes;     // of weights that are transformed in one round
+
+  // Whether `rows` times an rhs whose rows are no wide ones, but have so many bytes, repay packing that.
+  bool PacksCloseRows(int64_t rows, int64_t row_bytes, int64_t steps) const {
+    return row_bytes >= close_row_bytes && rows >= close_rows && steps >= close_rows;
+  }
 };
 
 // Attention as one step: passes/attention_fusion.h, cpu/row_chain.h. bench 'attention|models'

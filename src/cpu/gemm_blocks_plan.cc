@@ -184,8 +184,7 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
   schedule.pack_rhs = MustPackAll(problem) || column_panels == 1 || spec.rhs_work > 0 ||
                       (widens_lhs && problem.k_outer > 1) ||
                       (wide_rows && problem.m * problem.m_outer >= costs.placed_rows) ||
-                      (problem.rhs_k * element >= costs.close_row_bytes &&
-                       problem.m * problem.m_outer >= costs.close_rows && all_steps >= costs.close_rows);
+                      costs.PacksCloseRows(problem.m * problem.m_outer, problem.rhs_k * element, all_steps);
   schedule.pack_lhs = widens_lhs ? problem.lhs_k != 1
                                  : costs.packs_transposed_lhs && spec.lhs_work == 0 && problem.lhs_m == 1 &&
                                        problem.k_outer == 1 && problem.lhs_k * element >= 256;

@@ -342,10 +342,11 @@ std::optional<GemmPlan> PlanChainProduct(const GemmSpec& spec, int64_t block, in
   const bool direct =
       GemmArithmetic::Make(spec.lhs.type, spec.rhs.type, spec.result_type)->IsNative(spec.out.type) && !spec.epilogue;
   schedule.k_block = direct && steps > 2 * stretch ? stretch : steps;
-  // All rows of a batch share what is packed.
-  const int64_t element = GemmArithmetic::StoredBytes(spec.rhs.type);
-  schedule.pack_rhs |=
-      spec.rhs.row_stride * element >= Tuning().products.wide_row_bytes || spec.n % schedule.lanes != 0;
+  // A thread's rows of a batch share what is packed, not a block's alone.
+  const int64_t row_bytes = spec.rhs.row_stride * GemmArithmetic::StoredBytes(spec.rhs.type);
+  const ProductTuning& costs = Tuning().products;
+  schedule.pack_rhs |= row_bytes >= costs.wide_row_bytes || spec.n % schedule.lanes != 0 ||
+                       costs.PacksCloseRows(spec.m / threads, row_bytes, steps);
   if (!FinishGemmPlan(spec, name, *plan).ok()) return std::nullopt;
   return plan;
 }

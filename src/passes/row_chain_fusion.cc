@@ -101,8 +101,12 @@ int64_t PackedBytes(const Instruction& step, const Instruction& dot) {
   const Shape& rhs = dot.operand(1)->shape();
   const int64_t row_bytes = rhs.dimensions().back() * hlo::ByteWidth(rhs.element_type());
   const bool is_made = &step != &dot && !dot.operand(1)->IsParameter();
+  const int64_t rows = dot.shape().dimensions(dot.shape().rank() - 2);
+  const int64_t steps = rhs.dimensions(attributes.rhs_contracting[0]);
+  const ProductTuning& costs = Tuning().products;
   const bool is_packed = is_made || attributes.rhs_contracting[0] == rhs.rank() - 1 ||
-                         row_bytes >= Tuning().products.wide_row_bytes || rhs.element_type() == PrimitiveType::kBF16;
+                         row_bytes >= costs.wide_row_bytes || costs.PacksCloseRows(rows, row_bytes, steps) ||
+                         rhs.element_type() == PrimitiveType::kBF16;
   int64_t batches = 1;
   for (int64_t d : attributes.rhs_batch) batches *= rhs.dimensions(d);
   return is_packed ? rhs.byte_count() / batches : 0;
