@@ -321,6 +321,11 @@ void PlanChainBlocks(int64_t groups, int64_t batch, int64_t group_rows, int thre
   while (threads > 1 && groups / batch * blocks.blocks < 2 * threads && batch >= 2 * (blocks.blocks + 1) * least) {
     ++blocks.blocks;
   }
+  // As many for each thread, where one more would be waited for long.
+  constexpr int64_t kFewTurns = 16;
+  if (groups == batch && blocks.blocks < kFewTurns * threads) {
+    blocks.blocks = std::min(RoundUp(blocks.blocks, threads), std::max<int64_t>(batch / least, 1));
+  }
   blocks.block = RoundUp(CeilDivide(batch, blocks.blocks), plan->unit);
   blocks.blocks = CeilDivide(batch, blocks.block);
   plan->tasks = groups / batch * blocks.blocks;
