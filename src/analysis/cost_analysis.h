@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/node_hash_map.h"
 #include "src/hlo/module.h"
 
 namespace kiln::analysis {
@@ -42,7 +42,8 @@ struct MachineRates {
   double Seconds(double flops, double transcendentals, double bytes) const;
 };
 
-// Costs of the instructions of a module, whatever passes have run. Results are kept, so that asking is linear in all.
+// Costs of the instructions of a module, whatever passes have run. Results are kept, so that asking is linear in all;
+// what was returned stays where it is.
 class CostAnalysis {
  public:
   explicit CostAnalysis(MachineRates rates = {}) : rates_(rates) {}
@@ -58,8 +59,8 @@ class CostAnalysis {
   Cost Compute(const hlo::Instruction& instruction);
 
   const MachineRates rates_;
-  absl::flat_hash_map<const hlo::Instruction*, Cost> instructions_;
-  absl::flat_hash_map<const hlo::Computation*, Cost> computations_;
+  absl::node_hash_map<const hlo::Instruction*, Cost> instructions_;
+  absl::node_hash_map<const hlo::Computation*, Cost> computations_;
 };
 
 // Names and values as JAX shows them: "flops", "bytes accessed", "bytes accessed0{}", "bytes accessedout{}",

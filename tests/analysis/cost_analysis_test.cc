@@ -1,6 +1,7 @@
 // Costs against counts by hand.
 #include "src/analysis/cost_analysis.h"
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "tests/hlo_test_util.h"
 
@@ -14,6 +15,18 @@ Cost CostOfEntry(const std::string& body, const std::string& callees = "") {
 }
 
 constexpr char kSum[] = "sum {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT r = f32[] add(a, b)\n}\n";
+
+// `kiln explain` holds on to a fusion's costs while it asks for those of its parts.
+TEST(CostAnalysisTest, CostsStayWhereTheyAre) {
+  std::string body = "  x0 = f32[8] parameter(0)\n";
+  for (int i = 1; i < 100; ++i) body += absl::StrCat("  x", i, " = f32[8] negate(x", i - 1, ")\n");
+  const std::unique_ptr<hlo::Module> module =
+      ParseOrDie("HloModule m\nENTRY e {\n" + body + "  ROOT r = f32[8] abs(x99)\n}\n");
+  CostAnalysis costs;
+  const Cost& first = costs.Of(*module->entry()->root());
+  costs.Of(*module->entry());
+  EXPECT_EQ(&costs.Of(*module->entry()->root()), &first);
+}
 
 TEST(CostAnalysisTest, Dot) {
   const Cost cost = CostOfEntry(
