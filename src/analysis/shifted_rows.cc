@@ -16,7 +16,7 @@ struct Shift {
 
 bool IsReduceBy(const Instruction& value, Opcode opcode) {
   return value.opcode() == Opcode::kReduce && value.operand_count() == 2 &&
-         CombinerOpcode(*value.called_computations()[0]) == opcode;
+         CombinerOpcode(*value.called_computation()) == opcode;
 }
 
 bool IsZero(const Instruction& value) {

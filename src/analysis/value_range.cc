@@ -98,10 +98,11 @@ ValueRange OfArithmetic(const Instruction& x, const ValueRange& a, const ValueRa
       return RowShiftOf(x) == RowShift::kMaximum ? ValueRange{-kInfinity, 0, true, true} : all;
     case Opcode::kMultiply: {
       if (is_float && x.operand(0) == x.operand(1)) return {0, kInfinity, false, a.has_nan};
-      if (is_float && (a.high <= 0) != (b.high <= 0) && (a.high <= 0 || a.low >= 0) && (b.high <= 0 || b.low >= 0)) {
-        return {-kInfinity, 0, true, true};
+      if (is_float && non_negative) return SignsOf(Minimum(a, b), /*has_nan=*/true);
+      if (is_float) {
+        const bool opposite = (a.high <= 0 && b.low >= 0) || (a.low >= 0 && b.high <= 0);
+        return opposite ? ValueRange{-kInfinity, 0, true, true} : all;
       }
-      if (is_float) return non_negative ? SignsOf(Minimum(a, b), /*has_nan=*/true) : all;
       const auto [low, high] = std::minmax({a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high});
       return Unwrapped(low, high, all);
     }

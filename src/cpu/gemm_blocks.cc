@@ -434,7 +434,7 @@ class BlockRunner {
              k.steps, columns, k.resume);
       return;
     }
-    const bool goes_on = k.last && strides.tiles == 1 && GoesOn(out, outer, m, n, rows, columns);
+    const bool goes_on = strides.tiles == 1 && GoesOn(out, outer, m, n, rows, columns);
     if (goes_on) {
       sums = waiting_.sums + waiting_.rows * step_bytes_;
     } else if (!in_parts_) {
@@ -460,7 +460,8 @@ class BlockRunner {
            w.m + w.rows == m && w.columns == columns && w.rows + rows <= finished_together_ * g_.rows;
   }
 
-  // Sums of matrix registers are read much later than they are written: only the next tile's behind it.
+  // Those of matrix registers are read much later than they are written: only the next tile's behind it. Others wait
+  // for tiles below that are finished with them.
   struct Sums {
     char* sums = nullptr;
     char* out = nullptr;
@@ -605,7 +606,7 @@ class BlockRunner {
   bool in_parts_ = false;                        // sums are made in several goes, and kept for the whole block
   int64_t panel_bytes_ = 0, stretch_bytes_ = 0;  // of a panel, and of all panels of a stretch of k
   int64_t sums_row_ = 0;
-  int64_t finished_together_ = 1;  // tiles side by side whose sums are stored before they are finished
+  int64_t finished_together_ = 1;  // tiles whose sums are stored before they are finished
   int64_t rhs_bytes_ = 0, lhs_bytes_ = 0, piece_bytes_ = 0, sums_bytes_ = 0, offset_bytes_ = 0;  // of memory
   int64_t taken_tiles_ = 1;        // of an lhs that is made, copied or packed, at a time
   int64_t packed_tile_bytes_ = 0;  // of one that is packed

@@ -51,9 +51,9 @@ struct GemmBlocks {
   GemmBlockDimension batch[kMaxDimensions];
 };
 
-// Symbol "kiln_gemm_blocks": runs tasks [begin, end). `finish` takes a tile's sums to the result, unless they are that
-// already: rows `sums_row` bytes apart, `out` being where row 0 of the outer iteration `batch` begins. Where tiles are
-// transposed, it leaves results in the place of the sums.
+// Symbol "kiln_gemm_blocks": runs tasks [begin, end). `finish` takes the sums of a tile, or of several side by side or
+// below each other, to the result, unless they are that already: rows `sums_row` bytes apart, `out` being where row 0
+// of the outer iteration `batch` begins. Where tiles are transposed, it leaves results in the place of the sums.
 using GemmFinish = void(char* sums, char* out, void* const* extra, int64_t batch, int64_t m, int64_t n, int64_t rows,
                         int64_t columns, int64_t sums_row);
 // Makes a piece of an operand (GemmOperandArguments); null where the operand is an array.

@@ -250,10 +250,8 @@ absl::StatusOr<std::optional<MatrixProduct>> FindMatrixProduct(const Instruction
     if (absl::IsUnimplemented(plan.status())) return std::nullopt;
     if (!plan.ok()) return Annotate(plan.status(), instruction.Describe());
     part.plan = *std::move(plan);
-    // As the functions compiled with Kiln do.
-    const GemmSchedule::Kind kind = part.plan.schedule.kind;
-    const bool is_compiled = kind != GemmSchedule::Kind::kTile && kind != GemmSchedule::Kind::kDot;
-    if (part.epilogue != nullptr) part.epilogue->flushes_subnormals = is_compiled;
+    // As kernels compiled with Kiln do.
+    if (part.epilogue != nullptr) part.epilogue->flushes_subnormals = part.plan.schedule.IsCompiled();
     for (const bool is_lhs : {true, false}) {
       if ((is_lhs ? product.lhs_operand : product.rhs_operand) >= 0) continue;
       KILN_ASSIGN_OR_RETURN(const bool made, MakeSide(instruction, *product.hero, is_lhs, target, &part));

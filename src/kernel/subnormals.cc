@@ -147,7 +147,7 @@ bool LoopFlushesSubnormals(const hlo::Instruction& loop) {
 }
 
 bool FlushesSubnormals(const Kernel& kernel) {
-  bool has_exponentials = false, has_short_exponentials = false, has_products = false, has_sums = false,
+  bool has_exponentials = false, has_small_exponentials = false, has_products = false, has_sums = false,
        has_long_products = false;
   for (const Op& op : kernel.ops) {
     if (hlo::IsComplex(op.type) || op.type == PrimitiveType::kF64) return false;
@@ -160,7 +160,7 @@ bool FlushesSubnormals(const Kernel& kernel) {
                                    analysis::IsSumOfShiftedExponentials(*op.instruction->operand(0));
     if (!ToleratesFlushing(op.opcode) && !is_log_of_shifted) return false;
     has_exponentials |= IsExponential(op.opcode);
-    has_short_exponentials |= op.opcode == Opcode::kExp && op.instruction != nullptr &&
+    has_small_exponentials |= op.opcode == Opcode::kExp && op.instruction != nullptr &&
                               analysis::RangeOf(*op.instruction->operand(0)).high <= 0;
     has_products |= op.opcode == Opcode::kMultiply || op.opcode == Opcode::kDivide;
   }
@@ -172,7 +172,7 @@ bool FlushesSubnormals(const Kernel& kernel) {
       has_long_products |= reduce.combine_opcodes[i] == Opcode::kMultiply;
     }
   }
-  const bool gains = has_long_products || has_short_exponentials ||
+  const bool gains = has_long_products || has_small_exponentials ||
                      (has_exponentials ? has_products || has_sums : has_products && has_sums);
   return gains && Iterations(kernel) >= kMuchWork;
 }

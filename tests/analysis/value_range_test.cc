@@ -16,6 +16,7 @@ std::unique_ptr<hlo::Module> Program(const std::string& operation) {
       "ENTRY main { x = f32[8,8] parameter(0) y = f32[8,8] parameter(1) i = f32[] parameter(2)\n"
       "  zero = f32[] constant(0) lowest = f32[] constant(-inf) two = f32[] constant(-2)\n"
       "  zeros = f32[8] broadcast(zero), dimensions={} twos = f32[8,8] broadcast(two), dimensions={}\n"
+      "  nothing = f32[8,8] broadcast(zero), dimensions={}\n"
       "  most = f32[8] reduce(x, i), dimensions={1}, to_apply=max  finite = pred[8] is-finite(most)\n"
       "  guarded = f32[8] select(finite, most, zeros)  guards = f32[8,8] broadcast(guarded), dimensions={0}\n"
       "  along = f32[8,8] broadcast(most), dimensions={0}  across = f32[8,8] broadcast(most), dimensions={1}\n"
@@ -37,6 +38,7 @@ TEST(ValueRangeTest, SignsOfProductsAndQuotients) {
     EXPECT_EQ(range.high, 0) << below;
     EXPECT_TRUE(range.has_minus_zero && range.has_nan) << below;
   }
+  EXPECT_EQ(RangeOfRoot("f32[8,8] multiply(size, nothing)").low, 0);
   EXPECT_GT(RangeOfRoot("f32[8,8] multiply(x, twos)").high, 0);
   EXPECT_GT(RangeOfRoot("f32[8,8] multiply(away, away)").high, 0);
   EXPECT_GT(RangeOfRoot("f32[8,8] multiply(away, twos)").high, 0);

@@ -382,7 +382,8 @@ Instruction* UpdatesThatCover(const Match& match, Builder& builder) {
   const Shape& shape = match.root()->shape();
   std::vector<std::pair<int64_t, Instruction*>> updates;  // by their starts
   int64_t along = -1, covered = 0;
-  for (const Instruction* root = match.root(); root->opcode() == Opcode::kDynamicUpdateSlice; root = root->operand(0)) {
+  for (const Instruction* root = match.root(); root->opcode() == Opcode::kDynamicUpdateSlice;
+       root = root->operand(0)) {
     Instruction* update = root->operands()[1];
     const auto starts = ConstantStarts(*root, 2, shape, update->shape().dimensions());
     if (!starts || updates.size() == kMaxUpdates || (!updates.empty() && root->users().size() > 1)) return nullptr;
