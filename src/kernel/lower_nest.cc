@@ -219,6 +219,10 @@ absl::Status NestLowering::LowerLevel(const Block& block, const Loops& loops, in
     index_.SetLoop(loop, variable);
     return deeper(depth + 1);
   };
+  if (loops.are_unrolled) {
+    for (int64_t i = 0; i < kernel_.loops[loop].extent; ++i) KILN_RETURN_IF_ERROR(at(b_.getInt64(i)));
+    return absl::OkStatus();
+  }
   if (IsShortUpdate(block, loops, depth)) return EmitUpdates(kernel_.loops[loop].extent, at);
   const auto [first, limit] = BoundsOf(loop);
   return EmitBlocks(loop, first, limit, b_.getInt64(1), at);

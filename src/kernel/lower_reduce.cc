@@ -238,6 +238,7 @@ absl::Status NestLowering::LowerReduce(int number) {
   if (!over_group) BoundLoops(reduce, own_vector ? schedule.vector_loop : -1);
   // A mask of the outer vector does not concern the accumulators: lanes past the end are never stored.
   Loops loops{schedule.order, {}, own_vector ? schedule.vector_loop : -1, all_lanes};
+  loops.are_unrolled = ReadsUnrolledRowTile(reduce);
   if (over_group) loops.segments.push_back({0, static_cast<int>(schedule.order.size()), threads_->OverGroup()});
   const auto [blocked, sizes] = BlockSums(reduce, schedule.order, loops.vector_loop, all_lanes);
   // What each level adds up, innermost first. Between blocks all hold nothing but the last, which begins as the first

@@ -4,11 +4,13 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DerivedTypes.h"
 #include "src/base/status.h"
 #include "src/kernel/nest_lowering.h"
 #include "src/kernel/row_tile_moves.h"
+#include "src/kernel/transposition.h"
 
 namespace kiln::kernel {
 
@@ -23,7 +25,8 @@ absl::Status NestLowering::WithRowTiles(llvm::Value* base, const Innermost& body
     llvm::Type* element = scalar_.MemoryType(kernel_.parameters[tile.parameter].type);
     llvm::Type* places = llvm::ArrayType::get(element, static_cast<uint64_t>(tile.size * lanes));
     row_tiles_.push_back({element, Slot(places, /*alignment=*/64),
-                          b_.CreateGEP(element, ArrayOf(tile.parameter), index_.Scalar(tile.first))});
+                          b_.CreateGEP(element, ArrayOf(tile.parameter), index_.Scalar(tile.first)),
+                          tile.is_unrolled && rest != nullptr ? Slot(places, /*alignment=*/64) : nullptr});
   }
   const auto move = [&](bool stored) -> absl::Status {
     for (size_t i = 0; i < row_tiles_.size(); ++i) {
@@ -49,13 +52,24 @@ absl::Status NestLowering::MoveRowTile(const RowTile& tile, const PlacedRowTile&
   const int piece = tile.PieceOf(hlo::ByteWidth(type), lanes);
   llvm::Value* all = b_.getInt64(static_cast<uint64_t>(lanes));
   const auto call = [&] {
-    llvm::Value* arguments[] = {placed.rows, placed.places, b_.getInt64(static_cast<uint64_t>(tile.pitch)),
+    llvm::Value* to = placed.rest != nullptr ? placed.rest : placed.places;
+    llvm::Value* arguments[] = {placed.rows, to, b_.getInt64(static_cast<uint64_t>(tile.pitch)),
                                 b_.getInt64(static_cast<uint64_t>(tile.size)), rest != nullptr ? rest : all};
     CallByName(RowTileMoveName(/*fill=*/tile.store < 0, hlo::ByteWidth(type), lanes, piece), arguments);
+    if (placed.rest == nullptr) return absl::OkStatus();
+    llvm::Type* vector = llvm::FixedVectorType::get(placed.element, lanes);
+    for (int64_t place = 0; place < tile.size; ++place) {
+      llvm::Value* from = b_.CreateGEP(vector, to, b_.getInt64(place));
+      b_.CreateStore(b_.CreateLoad(vector, from), b_.CreateGEP(vector, placed.places, b_.getInt64(place)));
+    }
     return absl::OkStatus();
   };
-  if (piece > 1) return call();
+  if (piece > 1 && !tile.is_unrolled) return call();
   const auto pick = [&] {
+    if (piece > 1) {
+      FillUnrolled(tile, placed, piece);
+      return absl::OkStatus();
+    }
     MemoryAccess memory(&scalar_, vector_.get());
     std::vector<Value> places;
     for (int64_t place = 0; place < tile.size; ++place) {
@@ -77,6 +91,40 @@ absl::Status NestLowering::MoveRowTile(const RowTile& tile, const PlacedRowTile&
   llvm::Value* whole = b_.CreateICmpSGE(rest, all);
   KILN_RETURN_IF_ERROR(EmitIf(whole, pick));
   return EmitIf(b_.CreateNot(whole), call);
+}
+
+void NestLowering::FillUnrolled(const RowTile& tile, const PlacedRowTile& placed, int piece) {
+  const int lanes = vector_->lanes();
+  llvm::Type* part = llvm::FixedVectorType::get(placed.element, piece);
+  llvm::Type* vector = llvm::FixedVectorType::get(placed.element, lanes);
+  const llvm::Align alignment(placed.element->getPrimitiveSizeInBits() / 8);
+  for (int64_t start = 0; start < tile.size; start += piece) {
+    // The last one may overlap the one before.
+    const int64_t first = std::min(start, tile.size - piece);
+    std::vector<llvm::Value*> square;
+    for (int row = 0; row < piece; ++row) {
+      llvm::SmallVector<llvm::Value*, 16> parts;
+      for (int lane = row; lane < lanes; lane += piece) {
+        llvm::Value* from = b_.CreateGEP(placed.element, placed.rows, b_.getInt64(lane * tile.pitch + first));
+        parts.push_back(b_.CreateAlignedLoad(part, from, alignment));
+      }
+      square.push_back(llvm::concatenateVectors(b_, parts));
+    }
+    square = Transposed(b_, std::move(square));
+    for (int64_t place = start; place < first + piece; ++place) {
+      b_.CreateStore(square[static_cast<size_t>(place - first)],
+                     b_.CreateGEP(vector, placed.places, b_.getInt64(place)));
+    }
+  }
+}
+
+bool NestLowering::ReadsUnrolledRowTile(const Reduce& reduce) const {
+  return absl::c_any_of(reduce.block->statements, [&](const Block::Statement& statement) {
+    return statement.kind == Block::Kind::kOp && !row_tiles_.empty() &&
+           absl::c_any_of(schedule_.row_tiles, [&](const RowTile& tile) {
+             return tile.is_unrolled && absl::c_linear_search(tile.loads, statement.index);
+           });
+  });
 }
 
 llvm::Value* NestLowering::PlaceInRowTile(const RowTile& tile, const PlacedRowTile& placed, const IndexExpr& offset) {

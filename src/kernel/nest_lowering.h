@@ -76,6 +76,7 @@ class NestLowering {
     absl::InlinedVector<Segment, 2> segments;
     int vector_loop = -1;
     int lanes = 1;
+    bool are_unrolled = false;
   };
 
   // So many iterations of a loop, and what is done before and behind each such block. Of innermost blocks also what is
@@ -170,6 +171,8 @@ class NestLowering {
     llvm::Type* element = nullptr;
     llvm::Value* places = nullptr;
     llvm::Value* rows = nullptr;  // in the array
+    // Of a tile that is unrolled what a function fills instead where rows are fewer than lanes.
+    llvm::Value* rest = nullptr;
   };
 
   // `body` between filling the tiles that are read and emptying those that are written, at the vector loop's iterations
@@ -178,6 +181,12 @@ class NestLowering {
 
   // Fills or empties it; `rest`: rows from the first on, or null for as many as lanes at least.
   absl::Status MoveRowTile(const RowTile& tile, const PlacedRowTile& placed, llvm::Value* rest);
+
+  // With shuffles that are compiled here.
+  void FillUnrolled(const RowTile& tile, const PlacedRowTile& placed, int piece);
+
+  // Whether the reduce reads a tile whose places are to be registers.
+  bool ReadsUnrolledRowTile(const Reduce& reduce) const;
 
   llvm::Value* PlaceInRowTile(const RowTile& tile, const PlacedRowTile& placed, const IndexExpr& offset);
 

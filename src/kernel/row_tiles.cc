@@ -22,14 +22,14 @@ class RowTiles {
   RowTiles(const Kernel& kernel, int vector_loop, int lanes, uint64_t outside)
       : kernel_(kernel), vector_loop_(vector_loop), lanes_(lanes), outside_(outside) {}
 
-  void Collect(const Block& block, bool in_reduce) {
+  void Collect(const Block& block, const Reduce* reduce) {
     for (const Block::Statement& statement : block.statements) {
       if (statement.kind == Block::Kind::kOp) {
-        AddLoad(statement.index);
+        AddLoad(statement.index, reduce != nullptr && IsShortRow(kernel_, *reduce));
       } else if (statement.kind == Block::Kind::kReduce) {
-        Collect(*kernel_.reduces[statement.index].block, /*in_reduce=*/true);
+        Collect(*kernel_.reduces[statement.index].block, &kernel_.reduces[statement.index]);
       } else {
-        AddStore(statement.index, in_reduce);
+        AddStore(statement.index, /*in_reduce=*/reduce != nullptr);
       }
     }
   }
@@ -77,7 +77,7 @@ class RowTiles {
            !hlo::IsComplex(parameter.type);
   }
 
-  void AddLoad(ValueId id) {
+  void AddLoad(ValueId id, bool in_short_row) {
     const Op& op = kernel_.ops[id];
     Part part;
     if (op.kind != OpKind::kLoad || op.predicate != kNoValue || !IsTileable(op.parameter) ||
@@ -96,10 +96,13 @@ class RowTiles {
       tile.first.constant += low;
       tile.size = high - low;
       tile.loads.push_back(id);
+      tile.is_unrolled &= in_short_row;
       return;
     }
     if (part.span > part.pitch) return;
-    tiles_.push_back({op.parameter, part.first, part.pitch, part.span, {id}});
+    constexpr int kLeastBytes = 4;  // whose squares are a few shuffles
+    in_short_row &= hlo::ByteWidth(op.type) >= kLeastBytes;
+    tiles_.push_back({op.parameter, part.first, part.pitch, part.span, {id}, /*store=*/-1, in_short_row});
   }
 
   void AddStore(int number, bool in_reduce) {
@@ -142,10 +145,24 @@ int RowTile::PieceOf(int element_bytes, int lanes) const {
   return piece * element_bytes < kPieceBytes && size < kFew ? 1 : piece;
 }
 
+bool IsShortRow(const Kernel& kernel, const Reduce& reduce) {
+  constexpr int64_t kMostIterations = 16;  // as many as there are vector registers
+  constexpr double kMostOperations = 64;
+  if (reduce.loops.size() != 1 || reduce.inside != kNoValue || reduce.predicate != kNoValue) return false;
+  const int64_t extent = kernel.loops[reduce.loops[0]].extent;
+  if (extent > kMostIterations) return false;
+  double operations = 0;
+  for (const Block::Statement& statement : reduce.block->statements) {
+    if (statement.kind != Block::Kind::kOp) return false;
+    operations += OpCost(kernel.ops[statement.index]);
+  }
+  return operations * static_cast<double>(extent) <= kMostOperations;
+}
+
 std::vector<RowTile> FindRowTiles(const Kernel& kernel, const Nest& nest, int vector_loop, int lanes,
                                   uint64_t outside) {
   RowTiles tiles(kernel, vector_loop, lanes, outside);
-  tiles.Collect(nest.body, /*in_reduce=*/false);
+  tiles.Collect(nest.body, /*reduce=*/nullptr);
   return tiles.Take();
 }
 

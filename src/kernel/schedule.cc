@@ -784,7 +784,7 @@ std::string ToString(const NestSchedule& schedule) {
   }
   for (const RowTile& tile : schedule.row_tiles) {
     absl::StrAppend(&text, "; ", tile.store >= 0 ? "stored" : "loaded", " rows of ", tile.size, " of p", tile.parameter,
-                    " through a tile");
+                    " through a tile", tile.is_unrolled ? " in registers" : "");
   }
   if (schedule.streaming_stores) text += "; streaming stores";
   for (size_t i = 0; i < schedule.reduces.size(); ++i) {

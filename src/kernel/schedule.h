@@ -69,6 +69,8 @@ struct RowTile {
   int64_t size = 0;            // elements of a row
   std::vector<ValueId> loads;  // or
   int store = -1;              // the only one to the array
+  // Only short loops of reduces read it, which are unrolled, so that its places are registers.
+  bool is_unrolled = false;
 
   // Elements of a row that are moved together, so that as many rows are a square; 1: they are picked one by one.
   int PieceOf(int element_bytes, int lanes) const;
@@ -76,6 +78,9 @@ struct RowTile {
 
 // Tiles for what the lanes of `vector_loop` read and write in rows; `outside`: loops around it.
 std::vector<RowTile> FindRowTiles(const Kernel& kernel, const Nest& nest, int vector_loop, int lanes, uint64_t outside);
+
+// Whether a reduce's loop is so short that a copy of its block for each iteration is little code.
+bool IsShortRow(const Kernel& kernel, const Reduce& reduce);
 
 struct NestSchedule {
   std::vector<int> order;  // the nest's loops, outermost first
