@@ -26,6 +26,7 @@
 #include "src/kernel/narrow_rows.h"
 #include "src/kernel/repeated_rows.h"
 #include "src/kernel/row_blocks.h"
+#include "src/kernel/rows_together.h"
 #include "src/kernel/shared_places.h"
 #include "src/kernel/stage_sharing.h"
 #include "src/kernel/streamed_columns.h"
@@ -223,6 +224,7 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
     kernel::WidenNarrowRows(&scheduled->kernel, target);
     kernel::BlockRows(&scheduled->kernel, target);
     kernel::StreamColumns(&scheduled->kernel);
+    kernel::ReduceRowsTogether(&scheduled->kernel, threads_);
     scheduled->kernel.flushes_subnormals = kernel::FlushesSubnormals(scheduled->kernel);
     scheduled->kernel.has_few_elements = kernel::HasFewElements(scheduled->kernel);
     for (const kernel::Nest& nest : scheduled->kernel.nests) {

@@ -114,6 +114,7 @@ struct Reduce {
     kOwn,
   };
   Order order = Order::kAny;
+  int64_t rows = 1;          // side by side in it (rows_together.h)
   uint64_t outer_loops = 0;  // loops outside this reduce that its block depends on
   std::unique_ptr<Block> block;
 };

@@ -18,64 +18,6 @@ namespace kiln::kernel {
 using hlo::Opcode;
 using hlo::PrimitiveType;
 
-bool LinearStride(const IndexTerms& terms, const IndexExpr& expr, int loop, int lanes, int64_t* stride) {
-  const uint64_t bit = uint64_t{1} << loop;
-  *stride = 0;
-  for (const auto& [number, coefficient] : expr.terms) {
-    const IndexTerms::Term& term = terms.term(number);
-    if ((term.loops & bit) == 0) continue;
-    if (term.kind == IndexTerms::Kind::kLoop) {
-      *stride += coefficient;
-      continue;
-    }
-    if (term.kind == IndexTerms::Kind::kSymbol) return false;
-    // (c*i + rest) floordiv d and mod d keep their quotient over a run of `lanes` iterations when every run starts at a
-    // multiple of c*lanes that divides d.
-    int64_t inner;
-    if (!LinearStride(terms, term.inner, loop, lanes, &inner) || inner <= 0) return false;
-    const int64_t run = inner * lanes;
-    if (term.divisor % run != 0 || term.inner.constant % run != 0) return false;
-    for (const auto& [inner_number, inner_coefficient] : term.inner.terms) {
-      const IndexTerms::Term& inner_term = terms.term(inner_number);
-      if (inner_term.kind == IndexTerms::Kind::kLoop && inner_term.id == loop) continue;
-      if ((inner_term.loops & bit) != 0 || inner_coefficient % run != 0) return false;
-    }
-    if (term.kind == IndexTerms::Kind::kMod) *stride += coefficient * inner;
-  }
-  return true;
-}
-
-bool IsSpread(const IndexTerms& terms, const IndexExpr& expr, int loop, int lanes, Spread* spread) {
-  // Constants are of the places, so that accesses next to each other share their offset.
-  *spread = {.places = std::vector<int64_t>(static_cast<size_t>(lanes), expr.constant), .is_quotient = true};
-  int patterns = 0;
-  for (const auto& [number, coefficient] : expr.terms) {
-    const IndexTerms::Term& term = terms.term(number);
-    IndexRange range = term.range;
-    if ((term.loops >> loop & 1) != 0) {
-      const bool is_loop = term.kind == IndexTerms::Kind::kLoop, is_rest = term.kind == IndexTerms::Kind::kMod;
-      const int64_t phase = is_loop ? 0 : terms.PhaseOf(term, loop, lanes);
-      if (phase < 0) return false;
-      const auto step = [&](int64_t lane) {
-        return is_loop ? lane : is_rest ? (lane + phase) % term.divisor : (lane + phase) / term.divisor;
-      };
-      for (int lane = 0; lane < lanes; ++lane) spread->places[static_cast<size_t>(lane)] += coefficient * step(lane);
-      patterns += is_loop ? 0 : 1;
-      spread->is_quotient &= !is_loop && !is_rest && coefficient > 0;
-      if (is_rest) continue;
-      if (!is_loop) range.high -= step(lanes - 1);
-    }
-    spread->shared.terms.push_back({number, coefficient});
-    const auto [low, high] = std::minmax(coefficient * range.low, coefficient * range.high);
-    spread->range.low += low;
-    spread->range.high += high;
-  }
-  const auto [low, high] = absl::c_minmax_element(spread->places);
-  spread->low = *low;
-  spread->high = *high;
-  return patterns > 0 && *high - *low < 2 * int64_t{lanes};
-}
-
 namespace {
 
 // Bytes that one lane takes in a register while computing.
@@ -622,6 +564,8 @@ class Scheduler {
       // Without an identity the first vector must be full.
       const bool simple = reduce.combiner == nullptr;
       while (!simple && lanes > kernel_.loops[loop].extent) lanes /= 2;
+      // Of rows side by side each has fewer.
+      for (int64_t r = 1; r < reduce.rows && lanes * WidthAlong(loop) > target_.vector_bytes; r *= 2) lanes /= 2;
       double score = 0;
       for (const Weighted& w : ops_) {
         if (w.op->kind != OpKind::kLoad || (w.op->loops >> loop & 1) == 0) continue;
