@@ -59,7 +59,7 @@ constexpr CpuTuning kWide = {
                 .streamed_bytes = 32 * kMegabyte,
                 .streaming_temporary_bytes = 32 * kMegabyte,
                 .streams = 1,
-                .stream_bytes = 4 * kMegabyte,
+                .stream_bytes = 8 * kMegabyte,
                 // The maximum of 16M takes 0.6 of the time, 4096 by 4096 times a vector 0.75, a sum as long as without.
                 .ahead_bytes = 8 * kKilobyte,
                 .row_elements = 64 * kKilobyte,
@@ -257,7 +257,7 @@ constexpr CpuTuning MakeNarrow() {
   row.kernels.function_registers = 2;
   row.fusion.elements_per_nanosecond = 17;  // fusion_costs_bench; all else there is as above
   // `kiln run --repeat` of sums and maxima of rows with one thread and with two: 64 MB take 0.6 and 0.75 of the time of
-  // one row at a time, 16 MB 0.45 and 0.6, 8 MB 0.8 and 1, 4 MB 0.95 and 1; neighbouring rows gain half as much.
+  // one row at a time, 16 MB 0.45 and 0.6, 8 MB 0.8 and 1; neighbouring rows gain half as much.
   row.kernels.streams = 4;
   // A tile of two vectors takes one line of each row of rhs, which then is a page's only one: `gemm_bench f32 M N K`
   // with M of 24 to 300 and N of 1024 and 4096 takes 1.2 to 1.45 times as long without packing.

@@ -472,7 +472,7 @@ absl::Status NestLowering::LowerStore(const Store& store) {
   const Access access = AccessFor(store.offset, of_lanes);
   const auto write = [&](llvm::Value* mask) {
     MemoryAccess(&scalar_, vector_.get())
-        .StoreVector(value, base, access, mask, schedule_.streaming_stores && StreamsAligned(store));
+        .StoreVector(value, base, access, mask, schedule_.streaming_stores ? StreamingAlignment(store) : 0);
     return absl::OkStatus();
   };
   if (store.predicate == kNoValue) return write(HasRoom(store.parameter, access) ? nullptr : mask_);
@@ -492,20 +492,27 @@ bool NestLowering::LowerInterleaved(int number) {
   const Store& first = kernel_.stores[group[0]];
   MemoryAccess(&scalar_, vector_.get())
       .StoreInterleaved(values, ArrayOf(first.parameter), index_.Scalar(first.offset), mask_,
-                        schedule_.streaming_stores && StreamsAligned(first));
+                        schedule_.streaming_stores ? StreamingAlignment(first) : 0);
   return true;
 }
 
-bool NestLowering::StreamsAligned(const Store& store) const {
+int64_t NestLowering::StreamingAlignment(const Store& store) const {
+  constexpr int64_t kLine = 64, kLeast = 32;
   const Parameter& parameter = kernel_.parameters[store.parameter];
-  const int64_t width = hlo::ByteWidth(parameter.type);
-  if (parameter.is_updated || parameter.is_local || store.offset.constant * width % 64 != 0) return false;
+  const int64_t width = hlo::ByteWidth(parameter.type), run = vector_->lanes() * width;
+  // Of a tile each row goes to another line, which is to be whole.
+  const int64_t least = schedule_.tile.store_loop >= 0 ? kLine : kLeast;
+  const int64_t alignment = run % kLine == 0 ? std::clamp<int64_t>(target_.vector_bytes, least, kLine) : least;
+  if (parameter.is_updated || parameter.is_local || run % alignment != 0 ||
+      store.offset.constant * width % alignment != 0) {
+    return 0;
+  }
   for (const auto& [number, coefficient] : store.offset.terms) {
     const IndexTerms::Term& term = kernel_.terms.term(number);
     const bool is_vector_loop = term.kind == IndexTerms::Kind::kLoop && term.id == vector_loop_;
-    if ((is_vector_loop ? vector_->lanes() : coefficient) * width % 64 != 0) return false;
+    if ((is_vector_loop ? vector_->lanes() : coefficient) * width % alignment != 0) return 0;
   }
-  return true;
+  return alignment;
 }
 
 }  // namespace kiln::kernel

@@ -67,7 +67,7 @@ absl::Status NestLowering::TransposeSquare(const Store& store, int64_t pitch, ll
                               b_.getInt64(static_cast<uint64_t>(pitch)),
                               rows,
                               columns,
-                              b_.getInt64(schedule_.streaming_stores && StreamsAligned(store) ? 1 : 0)};
+                              b_.getInt64(schedule_.streaming_stores && StreamingAlignment(store) == 64 ? 1 : 0)};
   CallByName(SquareTranspositionName(width), arguments);
   return absl::OkStatus();
 }

@@ -80,10 +80,10 @@ absl::Status NestLowering::MoveRowTile(const RowTile& tile, const PlacedRowTile&
       }
       const Access in_rows = {.kind = Access::Kind::kStrided, .offset = b_.getInt64(place), .stride = tile.pitch};
       memory.StoreVector(memory.LoadVector(type, placed.rows, in_rows, /*mask=*/nullptr), placed.places, in_tile,
-                         /*mask=*/nullptr, /*streaming=*/false);
+                         /*mask=*/nullptr, /*streaming=*/0);
     }
     if (tile.store >= 0) {
-      memory.StoreInterleaved(places, placed.rows, b_.getInt64(0), /*mask=*/nullptr, /*streaming=*/false);
+      memory.StoreInterleaved(places, placed.rows, b_.getInt64(0), /*mask=*/nullptr, /*streaming=*/0);
     }
     return absl::OkStatus();
   };
@@ -153,7 +153,7 @@ bool NestLowering::StoreToRowTile(int number) {
     const Access access = {.kind = Access::Kind::kContiguous, .offset = b_.getInt64(0)};
     MemoryAccess(&scalar_, vector_.get())
         .StoreVector(Get(store.value, true), PlaceInRowTile(tile, row_tiles_[i], store.offset), access,
-                     /*mask=*/nullptr, /*streaming=*/false);
+                     /*mask=*/nullptr, /*streaming=*/0);
     return true;
   }
   return false;

@@ -13,9 +13,6 @@
 namespace kiln::kernel {
 namespace {
 
-// Streaming stores must be aligned to the register; narrower ones are ordinary.
-constexpr uint64_t kStreamingAlignment = 64;
-
 llvm::SmallVector<int, 64> LaneSequence(int lanes, int first, int step) {
   llvm::SmallVector<int, 64> mask;
   for (int i = 0; i < lanes; ++i) mask.push_back(first + i * step);
@@ -262,7 +259,7 @@ Value MemoryAccess::LoadVector(hlo::PrimitiveType type, llvm::Value* base, const
 }
 
 void MemoryAccess::StoreRun(llvm::Value* run, llvm::Value* pointer, llvm::Align align, llvm::Value* mask,
-                            bool streaming) {
+                            int64_t streaming) {
   const int lanes = static_cast<int>(llvm::cast<llvm::FixedVectorType>(run->getType())->getNumElements());
   if (const int first = mask == nullptr ? 0 : FirstLanes(mask, lanes); first > 0) {
     // A load of what lies behind the last lane would wait for a masked store as if that wrote there: rows of 20 that
@@ -279,17 +276,16 @@ void MemoryAccess::StoreRun(llvm::Value* run, llvm::Value* pointer, llvm::Align 
     b_.CreateMaskedStore(run, pointer, align, mask);
     return;
   }
-  const uint64_t bytes = run->getType()->getPrimitiveSizeInBits() / 8;
-  if (!streaming || bytes % kStreamingAlignment != 0) {
+  if (streaming == 0) {
     b_.CreateAlignedStore(run, pointer, align);
     return;
   }
-  llvm::StoreInst* store = b_.CreateAlignedStore(run, pointer, llvm::Align(kStreamingAlignment));
+  llvm::StoreInst* store = b_.CreateAlignedStore(run, pointer, llvm::Align(static_cast<uint64_t>(streaming)));
   store->setMetadata("nontemporal", llvm::MDNode::get(b_.getContext(), llvm::ConstantAsMetadata::get(b_.getInt32(1))));
 }
 
 void MemoryAccess::StoreInterleaved(absl::Span<const Value> values, llvm::Value* base, llvm::Value* offset,
-                                    llvm::Value* mask, bool streaming) {
+                                    llvm::Value* mask, int64_t streaming) {
   const int lanes = vector_.lanes(), count = static_cast<int>(values.size());
   llvm::Type* part = scalar_.MemoryType(values[0].type);
   llvm::Value* pointer = ElementPointer(part, 1, base, offset);
@@ -315,7 +311,7 @@ void MemoryAccess::StoreInterleaved(absl::Span<const Value> values, llvm::Value*
 }
 
 void MemoryAccess::StoreVector(const Value& value, llvm::Value* base, const Access& access, llvm::Value* mask,
-                               bool streaming) {
+                               int64_t streaming) {
   const int lanes = vector_.lanes();
   llvm::Type* part = scalar_.MemoryType(value.type);
   const int parts = value.imaginary != nullptr ? 2 : 1;

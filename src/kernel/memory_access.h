@@ -54,19 +54,20 @@ class MemoryAccess {
   Value LoadScalar(hlo::PrimitiveType type, llvm::Value* base, llvm::Value* offset);
   void StoreScalar(const Value& value, llvm::Value* base, llvm::Value* offset);
 
-  // Lanes where `mask` (<lanes x i1>, null: all) is false are not touched and have unspecified values.
+  // Lanes where `mask` (<lanes x i1>, null: all) is false are not touched and have unspecified values. `streaming`:
+  // what runs are aligned to that go past the caches; 0: they do not.
   Value LoadVector(hlo::PrimitiveType type, llvm::Value* base, const Access& access, llvm::Value* mask);
-  void StoreVector(const Value& value, llvm::Value* base, const Access& access, llvm::Value* mask, bool streaming);
+  void StoreVector(const Value& value, llvm::Value* base, const Access& access, llvm::Value* mask, int64_t streaming);
 
   // Lane l of value i goes to element offset + l * values.size() + i. No complex numbers.
   void StoreInterleaved(absl::Span<const Value> values, llvm::Value* base, llvm::Value* offset, llvm::Value* mask,
-                        bool streaming);
+                        int64_t streaming);
 
  private:
   llvm::Value* ElementPointer(llvm::Type* part, int parts, llvm::Value* base, llvm::Value* offset);
   llvm::Value* LaneOffsets(const Access& access);
-  // The same, and nothing that LLVM looks through: for every lane that is taken out it would follow, again and again, how
-  // the vector is computed, which was a third of all compile time of four gathers.
+  // The same, and nothing that LLVM looks through: for every lane that is taken out it would follow, again and again,
+  // how the vector is computed, which was a third of all compile time of four gathers.
   llvm::Value* Fenced(llvm::Value* vector);
   // i64, of an element that is there.
   llvm::Value* OffsetOfLane(llvm::Value* offsets, int lane);
@@ -77,7 +78,7 @@ class MemoryAccess {
   // `count` consecutive parts.
   llvm::Value* LoadRun(llvm::Type* part, int count, llvm::Value* pointer, llvm::Value* mask);
   // A whole vector to consecutive elements.
-  void StoreRun(llvm::Value* run, llvm::Value* pointer, llvm::Align align, llvm::Value* mask, bool streaming);
+  void StoreRun(llvm::Value* run, llvm::Value* pointer, llvm::Align align, llvm::Value* mask, int64_t streaming);
   // Elements of one part as `access.spread` tells, out of one or two runs; `pointer`: to the element that lanes share.
   llvm::Value* LoadSpread(llvm::Type* part, llvm::Value* pointer, const Access& access, llvm::Value* mask);
   // Elements of one part `access.stride` apart, out of whole vectors; `pointer`: to the one at `access.offset`.

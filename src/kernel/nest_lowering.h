@@ -298,8 +298,9 @@ class NestLowering {
   // Writes store `number` with others that it alternates with (InterleavedStores); false where there are none.
   bool LowerInterleaved(int number);
 
-  // Every full vector of the store begins at a multiple of 64 bytes, given that the array does.
-  bool StreamsAligned(const Store& store) const;
+  // The multiple of bytes at which every full vector of the store begins, given that the array does: of a register, and
+  // 32 at least; 0: they begin at others.
+  int64_t StreamingAlignment(const Store& store) const;
 
   // ---- Reductions (lower_reduce.cc) ----
 

@@ -1,6 +1,7 @@
 #include "src/kernel/rows_together.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -22,19 +23,27 @@ class RowsTogether {
   void Run() {
     if (!OnlyReducesRows() || !ChooseCount()) return;
     copies_.resize(static_cast<size_t>(count_));
-    outer_ = static_cast<int>(kernel_.loops.size());
-    kernel_.loops.push_back({kernel_.loops[row_].extent / count_, LoopKind::kParallel});
+    const int64_t rows = kernel_.loops[row_].extent / count_;
+    const int64_t blocks = std::gcd(rows, int64_t{threads_});
+    block_ = NewLoop(blocks);
+    outer_ = NewLoop(rows / blocks);
     std::vector<Statement> together;
     for (const Statement& statement : nest_.body.statements) Copy(statement, &together);
     nest_.body.statements = std::move(together);
-    nest_.loops.back() = outer_;
+    nest_.loops.back() = block_;
+    nest_.loops.push_back(outer_);
   }
 
  private:
+  int NewLoop(int64_t extent) {
+    kernel_.loops.push_back({extent, LoopKind::kParallel});
+    return static_cast<int>(kernel_.loops.size()) - 1;
+  }
+
   bool IsOfRow(uint64_t loops) const { return (loops >> row_ & 1) != 0; }
 
   bool OnlyReducesRows() {
-    if (nest_.loops.empty() || nest_.repeat_loop >= 0 || static_cast<int>(kernel_.loops.size()) >= kMaxLoops)
+    if (nest_.loops.empty() || nest_.repeat_loop >= 0 || static_cast<int>(kernel_.loops.size()) + 2 > kMaxLoops)
       return false;
     row_ = nest_.loops.back();
     if (kernel_.loops[row_].kind != LoopKind::kParallel) return false;
@@ -95,9 +104,16 @@ class RowsTogether {
   IndexExpr Rewritten(const IndexExpr& expr, int64_t copy) {
     return kernel_.terms.Replace(&kernel_.terms, expr, [&](const IndexTerms::Term& term) {
       if (term.id != row_) return kernel_.terms.Loop(term.id, term.range.high + 1);
-      const int64_t extent = kernel_.loops[outer_].extent;
-      return kernel_.terms.Loop(outer_, extent) + copy * extent;
+      const int64_t extent = kernel_.loops[outer_].extent, blocks = kernel_.loops[block_].extent;
+      return kernel_.terms.Loop(block_, blocks) * (count_ * extent) + kernel_.terms.Loop(outer_, extent) +
+             copy * extent;
     });
+  }
+
+  void RewriteLoops(uint64_t* loops) const {
+    if (!IsOfRow(*loops)) return;
+    ReplaceLoop(row_, outer_, loops);
+    *loops |= uint64_t{1} << block_;
   }
 
   ValueId Named(ValueId id, int64_t copy) const {
@@ -122,7 +138,7 @@ class RowsTogether {
     if (!IsOfRow(original.loops)) return;
     for (int64_t copy = 0; copy < count_; ++copy) {
       Op op = original;
-      ReplaceLoop(row_, outer_, &op.loops);
+      RewriteLoops(&op.loops);
       if (op.kind == OpKind::kReduced) {
         if (copy > 0) to->push_back({Kind::kOp, Named(id, copy)});
       } else {
@@ -138,13 +154,13 @@ class RowsTogether {
     std::vector<Statement> together;
     for (const Statement& statement : reduce->block->statements) Copy(statement, &together);
     reduce->block->statements = std::move(together);
-    ReplaceLoop(row_, outer_, &reduce->outer_loops);
+    RewriteLoops(&reduce->outer_loops);
     const size_t width = reduce->elements.size();
     reduce->rows = count_;
     for (int64_t copy = 1; copy < count_; ++copy) {
       for (size_t i = 0; i < width; ++i) {
         Op result = kernel_.ops[reduce->results[i]];
-        ReplaceLoop(row_, outer_, &result.loops);
+        RewriteLoops(&result.loops);
         result.offset = IndexExpr::Constant(copy * static_cast<int64_t>(width) + static_cast<int64_t>(i));
         reduce->results.push_back(AddCopy(reduce->results[i], copy, std::move(result)));
         reduce->elements.push_back(Named(reduce->elements[i], copy));
@@ -172,9 +188,10 @@ class RowsTogether {
   Kernel& kernel_;
   Nest& nest_;
   const int threads_;
-  int row_ = -1, outer_ = -1;  // the loop over rows, and the one over as many as are taken together
-  int streams_ = 0;            // of a row
-  int64_t count_ = 1;          // of rows together
+  int row_ = -1;                 // the loop over rows,
+  int block_ = -1, outer_ = -1;  // those over blocks, and over a block's rows that are taken together
+  int streams_ = 0;              // of a row
+  int64_t count_ = 1;            // of rows together
   std::vector<absl::flat_hash_map<ValueId, ValueId>> copies_;
 };
 

@@ -15,12 +15,14 @@ namespace kiln::kernel {
 //       v1 = load p0[3000*i0 + i1]
 //     store p1[i0] = v2
 // becomes
-//   nest parallel i2 in 2048
+//   nest parallel i2 in 2 parallel i3 in 1024
 //     reduce i1 in 3000 -> v2, v4 = add of v1, v3 from v0, v0
-//       v1 = load p0[3000*i2 + i1]
-//       v3 = load p0[3000*i2 + i1 + 6144000]
-//     store p1[i2] = v2
-//     store p1[i2 + 2048] = v4
+//       v1 = load p0[6144000*i2 + 3000*i3 + i1]
+//       v3 = load p0[6144000*i2 + 3000*i3 + i1 + 3072000]
+//     store p1[2048*i2 + i3] = v2
+//     store p1[2048*i2 + i3 + 1024] = v4
+//
+// Each thread has a block, so that it reads what is in its caches from the kernel before.
 //
 // Call it after all that looks for rows, for targets whose lanes are of one thread.
 void ReduceRowsTogether(Kernel* kernel, int threads);

@@ -10,6 +10,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "src/analysis/streamed_columns.h"
+#include "src/base/cpu_tuning.h"
 #include "src/kernel/scalar_emitter.h"
 #include "src/kernel/schedule.h"
 
@@ -318,7 +319,7 @@ class StreamedColumns {
 
   // The reduce's ops for `together` rows at once, from `first_row` of the reduce's last loop on, added to the arrays.
   void AddRows(Block* in, int number, int arrays, std::vector<int> loops, const Index& first_row, int64_t together,
-               uint64_t outer) {
+               int64_t apart, uint64_t outer) {
     const int column = NewLoop(block_, LoopKind::kReduce);
     const uint64_t inside = outer | SetOf(loops) | uint64_t{1} << column;
     loops.push_back(column);
@@ -342,7 +343,7 @@ class StreamedColumns {
       return of_columns[id] = AddOp(block, std::move(op));
     };
     for (int64_t copy = 0; copy < together; ++copy) {
-      indices[row] = {first_row.expr + copy, first_row.loops};
+      indices[row] = {first_row.expr + copy * apart, first_row.loops};
       absl::flat_hash_map<ValueId, ValueId> copies;
       const auto name = [&](ValueId id) {
         const auto found = copies.find(id);
@@ -381,12 +382,16 @@ class StreamedColumns {
     const int64_t rows = Extent(kernel_.reduces[number].loops.back()),
                   rows_of_block = RowsOfBlock(kernel_.reduces[number]);
     const bool has_blocks = Grows(kernel_.reduces[number]) && RowsOf(kernel_.reduces[number]) > kMostRows;
-    const int64_t together = block_ < all_columns_ ? std::gcd(rows_of_block, kRowsTogether) : 1;
+    const bool has_streams = far_bytes_ >= Tuning().kernels.stream_bytes;
+    const int64_t together = block_ < all_columns_ ? std::gcd(rows_of_block, kRowsTogether)
+                             : has_streams         ? std::gcd(rows_of_block, int64_t{Tuning().kernels.streams})
+                                                   : 1;
     std::vector<int> loops = kernel_.reduces[number].loops;  // around those of a block
     loops.pop_back();
     const int in_block = NewLoop(rows_of_block / together, LoopKind::kReduce);
     Index row = IndexOf(in_block);
-    row.expr = row.expr * together;
+    const int64_t apart = has_streams && Tuning().kernels.streams > 1 ? rows_of_block / together : 1;
+    if (apart == 1) row.expr = row.expr * together;
     if (rows_of_block < rows) {
       loops.push_back(NewLoop(rows / rows_of_block, LoopKind::kReduce));
       const Index block = IndexOf(loops.back());
@@ -396,7 +401,7 @@ class StreamedColumns {
     AddBeginning(&nest_.body, number, sums, inits, outer);
     if (!has_blocks) {
       loops.push_back(in_block);
-      AddRows(&nest_.body, number, sums, std::move(loops), row, together, outer);
+      AddRows(&nest_.body, number, sums, std::move(loops), row, together, apart, outer);
     } else {
       const uint64_t around = outer | SetOf(loops);
       Block* block = NewStage(&nest_.body, std::move(loops), outer);
@@ -408,7 +413,7 @@ class StreamedColumns {
         nothing.push_back(AddOp(block, std::move(identity)));
       }
       AddBeginning(block, number, parts, nothing, around);
-      AddRows(block, number, parts, {in_block}, row, together, around);
+      AddRows(block, number, parts, {in_block}, row, together, apart, around);
       AddSums(block, number, parts, sums, around);
     }
     for (size_t i = 0; i < inits.size(); ++i) {
