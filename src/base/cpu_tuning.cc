@@ -109,8 +109,9 @@ constexpr CpuTuning kWide = {
                  .pack_ahead_rows = 0,
                  // `gemm_bench f32 M N K tn`: 247 GFLOP/s instead of 219 for 1024, 1024, 1024, 229 instead of 184 for
                  // 2048, 2048, 2048, 234 instead of 193 for 64, 64, 16384, on two cores 450 instead of 310.
-                 .packs_transposed_lhs = false,
+                 .packed_lhs_columns = std::numeric_limits<int64_t>::max(),
                  .panel_part = 0.5,
+                 .lying_panel_part = 0.5,
                  .placed_part = std::numeric_limits<double>::infinity(),
                  .block_caches = 0.25,
                  .block_work = 32 << 10,
@@ -118,6 +119,7 @@ constexpr CpuTuning kWide = {
                  .block_rhs_work = 12,
                  .block_row_work = 1000,
                  .block_lhs_work = 3,
+                 .block_lying_lhs_work = 3,
                  .block_lhs_pack_work = 20,
                  .block_store_work = 16,
                  .block_task_work = 40e3,
@@ -186,7 +188,7 @@ constexpr CpuTuning MakeOlder() {
   row.products.vector_product_bytes = row.products.row_vector_product_bytes = std::numeric_limits<int64_t>::max();
   row.products.sharing_rows = 0;
   row.products.asking_rows = 1;
-  row.products.packs_transposed_lhs = true;
+  row.products.packed_lhs_columns = 0;
   return row;
 }
 
@@ -199,13 +201,13 @@ constexpr CpuTuning MakeHalved() {
   row.products.loads_per_cycle = 1;
   row.products.lane_products_per_nanosecond = 3.6;
   // `gemm_bench f32 2048 2048 2048 nn 1`: 91 to 95 instead of 81 to 86 GFLOP/s, of 115.
-  row.products.panel_part = 2;
+  row.products.panel_part = row.products.lying_panel_part = 2;
   // `gemm_bench f32 M N K nn 2`: 64 by 4096 by 4096 198 instead of 186 GFLOP/s, 128 by 512 by 512 231 and 221, 256 by
   // 512 by 512 232 and 226; of 512 rows 211 instead of 213.
   row.products.sharing_rows = 300;
   // `gemm_bench f32 M N K tn 1`: 33 by 1500 by 1500 take 1.42 ms instead of 2.65, 1500 by 33 by 1500 2.07 and 2.88,
   // 4096 by 512 by 1024 41 and 45, 1500 each 64.7 and 69; powers of two as long as before, 1024 each 1.02 times.
-  row.products.packs_transposed_lhs = false;
+  row.products.packed_lhs_columns = std::numeric_limits<int64_t>::max();
   return row;
 }
 
@@ -273,6 +275,11 @@ constexpr CpuTuning MakeNarrow() {
   // `gemm_bench f32 M N K nn 1` and with two threads: 128, 4096, 1024 1.07 and 1.09 of the speed without, 128, 3072,
   // 768 1.01 to 1.05, cubes of 256, 512 and 1024 the same; 2, 4 and 16 rows do as well.
   row.products.pack_ahead_rows = 8;
+  // `gemm_bench f32 M N K tn` with one thread and with two: 1500, 33, 128 take 0.6 of the time without packing, 64, 64,
+  // 4096 0.6, 128, 64, 2048 0.45, 128, 128, 1000 0.8, 784, 128, 1024 as long, 512 each 1.15, 4096, 512, 1024 1.45. With
+  // two threads 144, 64, 16384 takes 3.7 ms where they share rows, and 5.5 where they share columns.
+  row.products.packed_lhs_columns = 160;
+  row.products.block_lying_lhs_work = 20;
   // `kiln run --repeat --threads 1` of a sort: rows of 64 to 1024 keys of 32 bits take 3.5 to 6 ns per key, of 64 bits
   // 5 to 13.
   row.rows.vector_sort_byte_nanoseconds = 1.2;

@@ -103,22 +103,24 @@ struct ProductTuning {
   int64_t close_rows;      // and one whose rows have from close_row_bytes on
   int64_t wide_row_bytes;  // rows of rhs from here on lie on pages of their own
   int64_t close_row_bytes;
-  int64_t pack_ahead_rows;     // of rhs that are asked for while one is packed; 0: none
-  bool packs_transposed_lhs;   // tiles of an lhs that lies along m
-  double panel_part;           // of packed rhs in one stretch of a long k, in L1 caches
-  double placed_part;          // of an rhs that is read where it lies, in a stretch, in L2 caches
-  double block_caches;         // L2 caches that the columns of a block fill, where rhs is packed
-  double block_work;           // less does not repay the call
-  double block_pack_work;      // to pack an element of rhs,
-  double block_rhs_work;       // to fetch it from where it lies,
-  double block_row_work;       // and to go to a row of it on a page of its own
-  double block_lhs_work;       // to fetch an element of lhs from the L2 cache,
-  double block_lhs_pack_work;  // and to pack it
-  double block_store_work;     // to store a result
-  double block_task_work;      // to begin a task
-  int64_t amx_rows;            // rows that repay registers of sixteen,
-  int64_t amx_extent;          // and columns and steps; bench 'low precision', sweep products/s8
-  double amx_gain;             // and how many times as fast these multiply and add as vectors
+  int64_t pack_ahead_rows;      // of rhs that are asked for while one is packed; 0: none
+  int64_t packed_lhs_columns;   // results of so many columns pack tiles of an lhs that lies along m
+  double panel_part;            // of packed rhs in one stretch of a long k, in L1 caches
+  double lying_panel_part;      // and where an lhs that lies along m is not packed
+  double placed_part;           // of an rhs that is read where it lies, in a stretch, in L2 caches
+  double block_caches;          // L2 caches that the columns of a block fill, where rhs is packed
+  double block_work;            // less does not repay the call
+  double block_pack_work;       // to pack an element of rhs,
+  double block_rhs_work;        // to fetch it from where it lies,
+  double block_row_work;        // and to go to a row of it on a page of its own
+  double block_lhs_work;        // to fetch an element of lhs from the L2 cache,
+  double block_lying_lhs_work;  // where it lies along m
+  double block_lhs_pack_work;   // and to pack it
+  double block_store_work;      // to store a result
+  double block_task_work;       // to begin a task
+  int64_t amx_rows;             // rows that repay registers of sixteen,
+  int64_t amx_extent;           // and columns and steps; bench 'low precision', sweep products/s8
+  double amx_gain;              // and how many times as fast these multiply and add as vectors
   // Convolutions in Winograd's form (cpu/winograd.h). bench convolution
   double window_gain;              // the part of the direct products' time that it may take at most
   int64_t window_channels;         // that tiles' sums have at least

@@ -186,7 +186,7 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
                       (wide_rows && problem.m * problem.m_outer >= costs.placed_rows) ||
                       costs.PacksCloseRows(problem.m * problem.m_outer, problem.rhs_k * element, all_steps);
   schedule.pack_lhs = widens_lhs ? problem.lhs_k != 1
-                                 : costs.packs_transposed_lhs && spec.lhs_work == 0 && problem.lhs_m == 1 &&
+                                 : problem.n >= costs.packed_lhs_columns && spec.lhs_work == 0 && problem.lhs_m == 1 &&
                                        problem.k_outer == 1 && problem.lhs_k * element >= 256;
 
   // All of k in one go while a packed panel of rhs takes little of the second-level cache, the more so where sums would
@@ -203,7 +203,9 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
   const bool whole = (schedule.pack_rhs || !wide_rows) && !schedule.pack_lhs && keeps_lines &&
                      all_steps * step_bytes <= Host().l2_bytes / (direct ? 8 : 4) && placed_bytes <= most_placed;
   // What tiles of a transposed lhs share stays in the first-level cache.
-  const double panel_part = schedule.pack_lhs ? std::min(costs.panel_part, 0.5) : costs.panel_part;
+  const double panel_part = schedule.pack_lhs    ? std::min(costs.panel_part, 0.5)
+                            : problem.lhs_m == 1 ? costs.lying_panel_part
+                                                 : costs.panel_part;
   const bool cuts_placed = placed_bytes > most_placed && !wide_rows && !schedule.pack_lhs && keeps_lines;
   const double stretch = cuts_placed
                              ? most_placed / static_cast<double>(problem.rhs_k * element)
@@ -226,8 +228,9 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
   const int64_t max_sums = Host().l2_bytes / 2 / (rows * step_bytes);  // tiles
   const double rhs_element = spec.rhs_work + (schedule.pack_rhs ? costs.block_pack_work : costs.block_rhs_work);
   const double rhs_row = wide_rows ? costs.block_row_work : 0.0;
-  const double lhs_element =
-      spec.lhs_work + (schedule.pack_lhs || widens_lhs ? costs.block_lhs_pack_work : costs.block_lhs_work);
+  const double lhs_element = spec.lhs_work + (schedule.pack_lhs || widens_lhs ? costs.block_lhs_pack_work
+                                              : problem.lhs_m == 1            ? costs.block_lying_lhs_work
+                                                                              : costs.block_lhs_work);
   const double gain = schedule.amx ? costs.amx_gain : 1.0;
   // More threads than its time repays will not share it (FinishGemmPlan), and operands are packed for each task.
   const double alone = static_cast<double>(problem.batches * problem.m * problem.m_outer * problem.n) *
