@@ -503,7 +503,7 @@ int64_t NestLowering::StreamingAlignment(const Store& store) const {
   // Of a tile each row goes to another line, which is to be whole.
   const int64_t least = schedule_.tile.store_loop >= 0 ? kLine : kLeast;
   const int64_t alignment = run % kLine == 0 ? std::clamp<int64_t>(target_.vector_bytes, least, kLine) : least;
-  if (parameter.is_updated || parameter.is_local || run % alignment != 0 ||
+  if (!aligned_runs_ || parameter.is_updated || parameter.is_local || run % alignment != 0 ||
       store.offset.constant * width % alignment != 0) {
     return 0;
   }

@@ -17,15 +17,31 @@ struct Part {
   int64_t count = 1;  // places
 };
 
+// Whether the reduce's loop is so short that a copy of its block for each iteration is little code.
+bool IsShortRow(const Kernel& kernel, const Reduce& reduce) {
+  constexpr int64_t kMostIterations = 16;  // as many as there are vector registers
+  constexpr double kMostOperations = 64;
+  if (reduce.loops.size() != 1 || reduce.inside != kNoValue || reduce.predicate != kNoValue) return false;
+  const int64_t extent = kernel.loops[reduce.loops[0]].extent;
+  if (extent > kMostIterations) return false;
+  double operations = 0;
+  for (const Block::Statement& statement : reduce.block->statements) {
+    if (statement.kind != Block::Kind::kOp) return false;
+    operations += OpCost(kernel.ops[statement.index]);
+  }
+  return operations * static_cast<double>(extent) <= kMostOperations;
+}
+
 class RowTiles {
  public:
   RowTiles(const Kernel& kernel, int vector_loop, int lanes, uint64_t outside)
       : kernel_(kernel), vector_loop_(vector_loop), lanes_(lanes), outside_(outside) {}
 
   void Collect(const Block& block, const Reduce* reduce) {
+    const bool in_short_row = reduce != nullptr && IsShortRow(kernel_, *reduce);
     for (const Block::Statement& statement : block.statements) {
       if (statement.kind == Block::Kind::kOp) {
-        AddLoad(statement.index, reduce != nullptr && IsShortRow(kernel_, *reduce));
+        AddLoad(statement.index, in_short_row);
       } else if (statement.kind == Block::Kind::kReduce) {
         Collect(*kernel_.reduces[statement.index].block, &kernel_.reduces[statement.index]);
       } else {
@@ -143,20 +159,6 @@ int RowTile::PieceOf(int element_bytes, int lanes) const {
   while (piece > size) piece /= 2;
   // A few short pieces are picked out of vectors sooner.
   return piece * element_bytes < kPieceBytes && size < kFew ? 1 : piece;
-}
-
-bool IsShortRow(const Kernel& kernel, const Reduce& reduce) {
-  constexpr int64_t kMostIterations = 16;  // as many as there are vector registers
-  constexpr double kMostOperations = 64;
-  if (reduce.loops.size() != 1 || reduce.inside != kNoValue || reduce.predicate != kNoValue) return false;
-  const int64_t extent = kernel.loops[reduce.loops[0]].extent;
-  if (extent > kMostIterations) return false;
-  double operations = 0;
-  for (const Block::Statement& statement : reduce.block->statements) {
-    if (statement.kind != Block::Kind::kOp) return false;
-    operations += OpCost(kernel.ops[statement.index]);
-  }
-  return operations * static_cast<double>(extent) <= kMostOperations;
 }
 
 std::vector<RowTile> FindRowTiles(const Kernel& kernel, const Nest& nest, int vector_loop, int lanes,

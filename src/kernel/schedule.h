@@ -79,9 +79,6 @@ struct RowTile {
 // Tiles for what the lanes of `vector_loop` read and write in rows; `outside`: loops around it.
 std::vector<RowTile> FindRowTiles(const Kernel& kernel, const Nest& nest, int vector_loop, int lanes, uint64_t outside);
 
-// Whether a reduce's loop is so short that a copy of its block for each iteration is little code.
-bool IsShortRow(const Kernel& kernel, const Reduce& reduce);
-
 struct NestSchedule {
   std::vector<int> order;  // the nest's loops, outermost first
   // -1, or the last of those of `order` that as many reduces depend on: behind it are loops that need their results.

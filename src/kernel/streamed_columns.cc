@@ -317,7 +317,8 @@ class StreamedColumns {
     }
   }
 
-  // The reduce's ops for `together` rows at once, from `first_row` of the reduce's last loop on, added to the arrays.
+  // The reduce's ops for `together` rows at once, `first_row` of the reduce's last loop and those that are `apart` from
+  // one another behind it, added to the arrays.
   void AddRows(Block* in, int number, int arrays, std::vector<int> loops, const Index& first_row, int64_t together,
                int64_t apart, uint64_t outer) {
     const int column = NewLoop(block_, LoopKind::kReduce);
@@ -325,7 +326,7 @@ class StreamedColumns {
     loops.push_back(column);
     Block* block = NewStage(in, std::move(loops), outer);
     // Half as many lanes take a third less to compile, and a tenth more to run.
-    if (apart > 1) kernel_.reduces.back().rows = 2;
+    if (together > 1 && apart > 1) kernel_.reduces.back().rows = 2;
     Indices indices = {{columns_, IndexOf(column)}};
     const int row = kernel_.reduces[number].loops.back();
     const std::vector<ValueId>& elements = kernel_.reduces[number].elements;
