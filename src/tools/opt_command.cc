@@ -18,6 +18,7 @@
 #include "src/inspect/recorder.h"
 #include "src/passes/pipeline.h"
 #include "src/passes/simplify/rules.h"
+#include "src/runtime/debug_flags.h"
 #include "src/tools/commands.h"
 #include "src/tools/program_file.h"
 
@@ -34,6 +35,7 @@ struct OptOptions {
   std::vector<std::string> disabled;
   int64_t memory_limit = 0;
   bool fast_math = false;
+  int optimization_level = cpu::CompileOptions().optimization_level;
   bool time_passes = false;
   bool verify = false;
   bool metadata = false;
@@ -109,6 +111,7 @@ absl::Status Compile(std::unique_ptr<hlo::Module> module, const OptOptions& opti
   compile_options.disabled_passes = options.disabled;
   compile_options.verify_each_pass |= options.verify;
   compile_options.fast_math = options.fast_math;
+  compile_options.optimization_level = options.optimization_level;
   compile_options.observer = printer;
   compile_options.memory_limit = options.memory_limit;
   compile_options.reuse_code = !options.time_passes;
@@ -152,7 +155,23 @@ absl::Status Check(OptOptions* given) {
   return absl::OkStatus();
 }
 
-absl::Status Run(const OptOptions& options) {
+// What XLA_FLAGS and KILN_FLAGS ask for besides, as a program that is run obeys them. A list of passes is as it was
+// given.
+absl::Status ObeyEnvironment(OptOptions* options) {
+  runtime::DebugFlags flags;
+  KILN_RETURN_IF_ERROR(runtime::ReadAllFlags(/*debug_options=*/"", &flags));
+  flags.Complete();
+  cpu::CompileOptions asked;
+  runtime::ApplyFlags(flags, &asked);
+  options->fast_math |= asked.fast_math;
+  options->optimization_level = asked.optimization_level;
+  if (!options->passes.empty()) return absl::OkStatus();
+  options->disabled.insert(options->disabled.end(), asked.disabled_passes.begin(), asked.disabled_passes.end());
+  return absl::OkStatus();
+}
+
+absl::Status Run(OptOptions options) {
+  KILN_RETURN_IF_ERROR(ObeyEnvironment(&options));
   if (const std::optional<IsaLevel> level = ParseIsaLevel(options.isa)) {
 #if !defined(__x86_64__)
     return InvalidArgument("--isa=", options.isa, ": this build generates code for another kind of processor than x86");
@@ -190,7 +209,9 @@ void AddOptCommand(CLI::App* app, int* exit_code) {
       "  kiln opt f.hlo --stage=llvm --isa=AVX2      what a processor without AVX-512 would run\n"
       "  kiln opt f.hlo --target=gpu --stage=ptx     the kernels of a GPU\n"
       "  kiln opt f.hlo --html f.html >/dev/null     all of it as a page for a browser\n"
-      "  kiln opt f.hlo --print-after=all --disable-passes=cse | less");
+      "  kiln opt f.hlo --print-after=all --disable-passes=cse | less\n"
+      "XLA_FLAGS and KILN_FLAGS are obeyed: --xla_disable_hlo_passes, --xla_cpu_enable_fast_math and others "
+      "(docs/debugging.md).");
   CLI::Option* file = command->add_option("file", options->file, "The program; '-' for standard input");
   CLI::Option* list_rules = command->add_flag("--list-rules", options->list_rules,
                                               "Print the rules of the algebraic simplifier, and no program");
