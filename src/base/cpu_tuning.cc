@@ -260,6 +260,8 @@ constexpr CpuTuning MakeNarrow() {
   row.fusion.elements_per_nanosecond = 17;  // fusion_costs_bench; all else there is as above
   // `kiln run --repeat` of sums and maxima of rows with one thread and with two: 64 MB take 0.6 and 0.75 of the time of
   // one row at a time, 16 MB 0.45 and 0.6, 8 MB 0.8 and 1; neighbouring rows gain half as much.
+  // Asking for the next rows while rows are in the caches: softmax of 4096 rows of 1024 takes 0.65 of the time, of 64
+  // rows of 50257 0.89, cross entropy over as many classes 0.78, logsumexp 0.62, a layer norm 0.75, an RMS norm 0.9.
   row.kernels.streams = 4;
   // A tile of two vectors takes one line of each row of rhs, which then is a page's only one: `gemm_bench f32 M N K`
   // with M of 24 to 300 and N of 1024 and 4096 takes 1.2 to 1.45 times as long without packing.

@@ -60,7 +60,8 @@ struct KernelTuning {
   int64_t streaming_bytes;            // results of at least this size bypass the cache; bench 'memory|math|layout'
   int64_t streamed_bytes;             // where a kernel goes over this much at least; bench layout/tile
   int64_t streaming_temporary_bytes;  // and temporaries, which are read soon; bench 'memory|training'
-  int streams;                        // rows that a thread reads side by side (rows_together.h); bench reduce
+  int streams;                        // rows that a thread reads side by side (rows_together.h); 1: nor does a task ask
+                                      // for the rows of the next one; bench 'reduce|norm|losses'
   int64_t stream_bytes;               // from arrays of this size at least
   int64_t ahead_bytes;                // how far reductions of arrays from memory ask ahead; 0: not; bench reduce/.*16m
   int64_t row_elements;               // of a row that several stages go over at most; bench 'norm|losses'

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -402,9 +403,43 @@ int64_t NestLowering::StretchOf(const Op& op) const {
   return stretch;
 }
 
+int64_t NestLowering::NextRows(const Op& op) const {
+  constexpr size_t kMostOps = 256;
+  constexpr int64_t kMostBytes = 256 << 10;  // half of the second-level cache
+  const int64_t width = hlo::ByteWidth(op.type);
+  if (Tuning().kernels.streams <= 1 || threads_ != nullptr || kernel_.ops.size() > kMostOps ||
+      schedule_.task_loops == 0 || absl::c_any_of(kernel_.reduces, [](const Reduce& r) { return r.rows > 1; }) ||
+      kernel_.parameters[op.parameter].element_count() * width < Tuning().kernels.stream_bytes) {
+    return 0;
+  }
+  // Loads in all of the nest's loops run behind those in reduces.
+  const uint64_t all = SetOf(nest_.loops);
+  const auto is_late = [&](const Op& load) { return (load.loops & all) == all; };
+  const Op* last = nullptr;
+  int loads = 0;
+  const std::function<void(const Block&)> visit = [&](const Block& block) {
+    for (const Block::Statement& statement : block.statements) {
+      if (statement.kind == Block::Kind::kReduce) visit(*kernel_.reduces[statement.index].block);
+      if (statement.kind != Block::Kind::kOp) continue;
+      const Op& load = kernel_.ops[statement.index];
+      if (load.kind != OpKind::kLoad || load.parameter != op.parameter) continue;
+      ++loads;
+      if (last == nullptr || is_late(load) || !is_late(*last)) last = &load;
+    }
+  };
+  visit(nest_.body);
+  const int rows = schedule_.order[static_cast<size_t>(schedule_.task_loops - 1)];
+  int64_t stride = 0;
+  if (loads < 2 || last != &op || rows == vector_loop_ || !LinearStride(kernel_.terms, op.offset, rows, 1, &stride)) {
+    return 0;
+  }
+  return stride * width <= kMostBytes ? stride * width : 0;
+}
+
 void NestLowering::AskAhead(const Op& op, llvm::Value* base, llvm::Value* offset) {
   constexpr int64_t kLineBytes = 64;
-  const int64_t ahead = Tuning().kernels.ahead_bytes, width = hlo::ByteWidth(op.type);
+  const int64_t next = NextRows(op);
+  const int64_t ahead = next > 0 ? next : Tuning().kernels.ahead_bytes, width = hlo::ByteWidth(op.type);
   const auto is_far = [](const Parameter& p) {
     return p.element_count() * hlo::ByteWidth(p.type) >= Tuning().products.far_bytes;
   };
@@ -414,9 +449,9 @@ void NestLowering::AskAhead(const Op& op, llvm::Value* base, llvm::Value* offset
   };
   // What reads several arrays, or long rows side by side, has as many streams already, and is slower with more
   // requests.
-  if (ahead == 0 || !is_of_reduce || !is_far(kernel_.parameters[op.parameter]) ||
-      absl::c_count_if(kernel_.parameters, is_far) > 1 || absl::c_any_of(kernel_.ops, is_other_stream) ||
-      StretchOf(op) * width < 2 * ahead) {
+  if (next <= 0 && (ahead == 0 || !is_of_reduce || !is_far(kernel_.parameters[op.parameter]) ||
+                    absl::c_count_if(kernel_.parameters, is_far) > 1 || absl::c_any_of(kernel_.ops, is_other_stream) ||
+                    StretchOf(op) * width < 2 * ahead)) {
     return;
   }
   llvm::Type* element = scalar_.MemoryType(op.type);
