@@ -294,9 +294,8 @@ constexpr CpuTuning MakeNarrow() {
   // 4096 by 4096 times one, two, four and eight vectors with asking: 1.3, 1.03, 0.95 and 0.9 of the time without.
   row.products.asking_rows = 4;
   // `kiln run --repeat --threads 1` of triangular-solve: 4000 systems of 8 by 8 with 8 right-hand sides take 310 us
-  // instead of 107, one of 300 by 300 with 200 takes 273 us instead of 117.
+  // instead of 107.
   row.solver.lane_products_per_nanosecond = 4;
-  row.solver.row_products_per_nanosecond = 13;
   return row;
 }
 

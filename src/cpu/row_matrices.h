@@ -10,6 +10,7 @@
 
 #include "src/base/rounding.h"
 #include "src/cpu/lane_matrices.h"
+#include "src/cpu/vector_clones.h"
 #include "src/cpu/vector_lanes.h"
 
 namespace kiln::cpu {
@@ -103,7 +104,13 @@ KILN_INLINE void SubtractProduct(T* c, int64_t c_stride, const T* a, MatrixStrid
     }
   };
   int64_t i = 0;
-  for (; i + 8 <= m; i += 8) rows(std::integral_constant<int, 8>(), std::integral_constant<int, 2>(), i);
+  // Sums that the registers hold: a vector takes two of AVX2's sixteen.
+  if (CompiledVectorBytes() == kVectorBytes) {
+    for (; i + 8 <= m; i += 8) rows(std::integral_constant<int, 8>(), std::integral_constant<int, 2>(), i);
+  } else {
+    for (; i + 6 <= m; i += 6) rows(std::integral_constant<int, 6>(), std::integral_constant<int, 1>(), i);
+    for (; i + 2 <= m; i += 2) rows(std::integral_constant<int, 2>(), std::integral_constant<int, 2>(), i);
+  }
   for (; i < m; ++i) rows(std::integral_constant<int, 1>(), std::integral_constant<int, 4>(), i);
 }
 

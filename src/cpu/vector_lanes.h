@@ -47,7 +47,8 @@ KILN_INLINE void StoreVector(T* to, Vector<T> value) {
 
 template <typename T>
 KILN_INLINE Vector<T> Splat(T value) {
-  return Vector<T>{} + value;
+  // Less zero, which compiles to nothing: plus zero is an addition, since it makes zero of a negative one.
+  return value - Vector<T>{};
 }
 
 template <typename T>

@@ -306,6 +306,18 @@ TYPED_TEST(DenseSolverTest, Triangular) {
 }
 
 // One large matrix is divided over threads, and gives the same bits on any number of them.
+// As by the division of scalars: a zero on the diagonal has a sign.
+TYPED_TEST(DenseSolverTest, TriangularWithZeroOnTheDiagonal) {
+  using T = TypeParam;
+  constexpr int64_t kColumns = 20;
+  Solver<T> solver(1);
+  const std::vector<T> a = {-T{0}, 0, 0, 1}, b(2 * kColumns, T{3});
+  Guarded<T> x(2 * kColumns);
+  solver.Run({.kind = DenseSolve::kTriangular, .count = 1, .rows = 2, .columns = kColumns, .flags = DenseSolve::kLower},
+             {a.data(), b.data(), x.values.data()});
+  for (int64_t c = 0; c < kColumns; ++c) EXPECT_EQ(x.values[c], -std::numeric_limits<T>::infinity());
+}
+
 TYPED_TEST(DenseSolverTest, LargeMatricesDoNotDependOnThreads) {
   const int64_t n = 300;
   std::vector<TypeParam> a = Random<TypeParam>(n * n, 1);
