@@ -198,7 +198,7 @@ KILN_INLINE void FactorizeCholesky(const Job<T>& job, int64_t task, char* memory
   const int64_t stride = PaddedRow<T>(n);
   T* a = reinterpret_cast<T*>(memory);
   const T* given = job.In(0, task * n * n);
-  lower ? CopyTransposed(a, stride, given, n, n, n) : CopyRows(a, stride, given, n, n, n);
+  lower ? CopyLowerToUpper(a, stride, given, n, n) : CopyRows(a, stride, given, n, n, n);
   bool fine = true;
   for (int64_t first = 0; first < n; first += kPanel) {
     const int64_t end = std::min(first + kPanel, n);
@@ -208,7 +208,7 @@ KILN_INLINE void FactorizeCholesky(const Job<T>& job, int64_t task, char* memory
     RunStripes<T>(job.context, {StripeJob<T>::kCholeskyUpdate, a, stride, n, n, first, end});
   }
   T* result = job.Out(1, task * n * n);
-  lower ? CopyTransposed(result, n, a, stride, n, n) : CopyRows(result, n, a, stride, n, n);
+  lower ? CopyUpperToLower(result, n, a, stride, n) : CopyRows(result, n, a, stride, n, n);
   for (int64_t i = 0; i < n; ++i) {
     T* row = result + i * n;
     lower ? std::fill(row + i + 1, row + n, T{0}) : std::fill(row, row + i, T{0});

@@ -63,6 +63,25 @@ KILN_INLINE void CopyTransposed(T* to, int64_t to_stride, const T* from, int64_t
   }
 }
 
+// The triangle above the diagonal of `to`, n x n, is the transpose of the one below it of `from`, with the diagonal and
+// some elements on its other side.
+template <typename T>
+KILN_INLINE void CopyLowerToUpper(T* to, int64_t to_stride, const T* from, int64_t from_stride, int64_t n) {
+  for (int64_t i = 0; i < n; i += kLanes<T>) {
+    CopyTransposed(to + i * (to_stride + 1), to_stride, from + i * (from_stride + 1), from_stride,
+                   std::min(kLanes<T>, n - i), n - i);
+  }
+}
+
+// The other way round.
+template <typename T>
+KILN_INLINE void CopyUpperToLower(T* to, int64_t to_stride, const T* from, int64_t from_stride, int64_t n) {
+  for (int64_t i = 0; i < n; i += kLanes<T>) {
+    const int64_t rows = std::min(kLanes<T>, n - i);
+    CopyTransposed(to + i * to_stride, to_stride, from + i, from_stride, rows, i + rows);
+  }
+}
+
 template <typename T, int rows, int vectors>
 KILN_INLINE void SubtractTile(T* c, int64_t c_stride, const T* a, MatrixStrides as, const T* b, int64_t b_stride,
                               int64_t count) {
