@@ -282,10 +282,10 @@ class NestLowering {
   // Lets a strided load find its elements in the vectors that others load which begin beside it.
   void JoinNeighbours(const Op& op, Access* access);
   void AddPlainLoads(const Block& block);
-  // Asks for what a reduction along the lanes will load from memory some iterations on.
   // Bytes from what the load reads to what it will with the next task, if it is the last of several that go over the same
   // rows of a large array: while they are in the caches the next ones come; 0: none.
   int64_t NextRows(const Op& op) const;
+  // Asks for what a reduction along the lanes will load from memory some iterations on, or for the next task's rows.
   void AskAhead(const Op& op, llvm::Value* base, llvm::Value* offset);
   int64_t StretchOf(const Op& op) const;
 

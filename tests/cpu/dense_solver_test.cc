@@ -305,7 +305,6 @@ TYPED_TEST(DenseSolverTest, Triangular) {
   }
 }
 
-// One large matrix is divided over threads, and gives the same bits on any number of them.
 // As by the division of scalars: a zero on the diagonal has a sign.
 TYPED_TEST(DenseSolverTest, TriangularWithZeroOnTheDiagonal) {
   using T = TypeParam;
@@ -318,6 +317,7 @@ TYPED_TEST(DenseSolverTest, TriangularWithZeroOnTheDiagonal) {
   for (int64_t c = 0; c < kColumns; ++c) EXPECT_EQ(x.values[c], -std::numeric_limits<T>::infinity());
 }
 
+// One large matrix is divided over threads, and gives the same bits on any number of them.
 TYPED_TEST(DenseSolverTest, LargeMatricesDoNotDependOnThreads) {
   const int64_t n = 300;
   std::vector<TypeParam> a = Random<TypeParam>(n * n, 1);
