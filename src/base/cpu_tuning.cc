@@ -70,6 +70,7 @@ constexpr CpuTuning kWide = {
                 .function_registers = 2},
     .products = {.products_per_cycle = 2,
                  .loads_per_cycle = 2,
+                 .broadcasts_per_cycle = 2,
                  .latency_cycles = 4,
                  .lane_products_per_nanosecond = 7,
                  .bytes_per_nanosecond = 16,
@@ -105,6 +106,7 @@ constexpr CpuTuning kWide = {
                  .sharing_rows = 160,
                  .close_rows = std::numeric_limits<int64_t>::max(),
                  .wide_row_bytes = 2 * kKilobyte,
+                 .sharing_row_bytes = 2 * kKilobyte,
                  .close_row_bytes = 2 * kKilobyte,
                  .pack_ahead_rows = 0,
                  // `gemm_bench f32 M N K tn`: 247 GFLOP/s instead of 219 for 1024, 1024, 1024, 229 instead of 184 for
@@ -266,6 +268,14 @@ constexpr CpuTuning MakeNarrow() {
   // A tile of two vectors takes one line of each row of rhs, which then is a page's only one: `gemm_bench f32 M N K`
   // with M of 24 to 300 and N of 1024 and 4096 takes 1.2 to 1.45 times as long without packing.
   row.products.placed_rows = 24;
+  // Packing rows of a kilobyte or 1.5 as well: 32, 256, 784 takes 0.57 of the time, 64, 384, 784 0.68, 64, 256, 100
+  // 0.57; rows of 1200 and 1792 bytes, which share no sets, take up to 1.28 times as long for 24 and 32 of lhs.
+  row.products.sharing_row_bytes = kKilobyte;
+  // Tiles of 6 by 2 instead of 4 by 2 or 4 by 3: 32, 480, 512 takes 0.78 of the time, 64, 300, 256 0.79, 16, 448, 256
+  // 0.76; of 8 by 1 instead of 4 by 2, 8, 128, 256 takes twice as long.
+  row.products.broadcasts_per_cycle = 1;
+  row.products.l2_load_cycles = 0.75;
+  row.products.l3_load_cycles = 1;
   // `gemm_bench f32 M N 512 nn 1`: with rows of 100 to 300 columns packing takes 0.75 to 0.95 of the time for 512 and
   // 128 rows, and 1.18 for 48; with 64 columns it gains nothing.
   row.products.close_rows = 96;

@@ -74,6 +74,7 @@ struct KernelTuning {
 struct ProductTuning {
   double products_per_cycle;            // multiply-adds of vectors, what a micro-tile is chosen by, as are
   double loads_per_cycle;               // loads,
+  double broadcasts_per_cycle;          // those of one number for all lanes among them,
   double latency_cycles;                // and how long a sum waits until it can take its next product
   double lane_products_per_nanosecond;  // multiply-adds of one lane of a vector: the estimate of a product's time
   double bytes_per_nanosecond;          // of operands and result in that estimate
@@ -102,7 +103,8 @@ struct ProductTuning {
   int64_t placed_rows;     // packing an rhs that can be read where it lies,
   int64_t sharing_rows;    // and one whose rows share few sets of the L2 cache
   int64_t close_rows;      // and one whose rows have from close_row_bytes on
-  int64_t wide_row_bytes;  // rows of rhs from here on lie on pages of their own
+  int64_t wide_row_bytes;  // rows of rhs from here on lie on pages of their own,
+  int64_t sharing_row_bytes;  // and are as costly from here on where they share few sets of the L1 cache
   int64_t close_row_bytes;
   int64_t pack_ahead_rows;      // of rhs that are asked for while one is packed; 0: none
   int64_t packed_lhs_columns;   // results of so many columns pack tiles of an lhs that lies along m
@@ -129,6 +131,11 @@ struct ProductTuning {
   double weight_transform_cycles;  // and of one of weights
   int64_t window_weight_bytes;     // of weights that are transformed in one round
 
+  // Whether rows of rhs lie so that each costs a page or a set of the caches.
+  bool HasWideRows(int64_t row_bytes) const {
+    constexpr int64_t kSharing = 512;  // eight sets of 64
+    return row_bytes >= wide_row_bytes || (row_bytes >= sharing_row_bytes && row_bytes % kSharing == 0);
+  }
   // Whether `rows` times an rhs whose rows are no wide ones, but have so many bytes, repay packing that.
   bool PacksCloseRows(int64_t rows, int64_t row_bytes, int64_t steps) const {
     return row_bytes >= close_row_bytes && rows >= close_rows && steps >= close_rows;

@@ -265,6 +265,16 @@ absl::StatusOr<llvm::Function*> GemmEmitter::EmitProduct(const std::string& name
                      origin.outer_step = b_.CreateUDiv(k0, Int(p.k));
                    }
                  }
+                 if (schedule_.rows_first) {
+                   EmitTiles("m", m_range.first, m_range.second, p.m, schedule_.rows,
+                             [&](llvm::Value* m0, int64_t rows) {
+                               EmitTiles("n", n_range.first, n_range.second, p.n, TileColumns(),
+                                         [&](llvm::Value* n0, int64_t columns) {
+                                           status.Update(CallMicroKernel(origin, m0, n0, k0, rows, columns));
+                                         });
+                             });
+                   return;
+                 }
                  EmitTiles("n", n_range.first, n_range.second, p.n, TileColumns(),
                            [&](llvm::Value* n0, int64_t columns) {
                              status.Update(EmitColumnPanel(origin, n0, columns, m_range.first, m_range.second, k0));

@@ -147,6 +147,7 @@ struct GemmSchedule {
   bool amx = false;  // kBlocks: sixteen rows, columns and steps with one instruction
   bool pack_lhs = false;
   bool pack_rhs = false;
+  bool rows_first = false;  // kTile: each tile of rows passes by all columns of a task, as the result lies in memory
   int64_t m_block = 0;  // of a task; a multiple of rows, to which m is rounded up where there are outer rows
   int64_t n_block = 0;  // of a task; a multiple of vectors * lanes
   // What one round packs and multiplies, so that scratch memory stays small; 0: all. Multiples of the block.

@@ -178,7 +178,7 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
   if (padded.units > 0) row_panels = padded.row_panels;
 
   // Rows of rhs that lie close together are as good as packed.
-  const bool wide_rows = problem.rhs_k * element >= costs.wide_row_bytes;
+  const bool wide_rows = costs.HasWideRows(problem.rhs_k * element);
   const bool widens_lhs = LhsWidening(spec, problem, arithmetic) != GemmWidening::kNone;
   // Runs of an lhs that is widened become one.
   schedule.pack_rhs = MustPackAll(problem) || column_panels == 1 || spec.rhs_work > 0 ||

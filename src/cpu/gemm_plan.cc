@@ -96,7 +96,8 @@ double TileCycles(int64_t rows, int64_t vectors, int parts, bool own_elements) {
   const double arithmetic = accumulators * parts / costs.products_per_cycle;
   const double loads =
       static_cast<double>(((own_elements ? rows * vectors : rows) + vectors) * parts) / costs.loads_per_cycle;
-  return std::max({arithmetic, loads, costs.latency_cycles * parts}) + 0.05 * loads;
+  const double broadcasts = own_elements ? 0.0 : static_cast<double>(rows * parts) / costs.broadcasts_per_cycle;
+  return std::max({arithmetic, loads, broadcasts, costs.latency_cycles * parts}) + 0.05 * loads;
 }
 
 // How many steps of k one instruction can take together in a tile kernel over `spec`.
@@ -295,6 +296,11 @@ void ChooseBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmAr
       n_panels = std::clamp<int64_t>(tiles / m_panels, 1, n_panels);
     }
   }
+  // Where all of rhs is at hand in the first-level cache anyway, a large result is stored along its rows.
+  const int64_t out_bytes = problem.m * problem.m_outer * problem.n * GemmArithmetic::StoredBytes(problem.out_type);
+  schedule.rows_first = schedule.kind == Kind::kTile && problem.outer_rows.empty() && problem.out_n == 1 &&
+                        schedule.k_block == all_steps && out_bytes > Host().l2_bytes &&
+                        problem.n * all_steps * element <= Host().l1_bytes / 2;
   const double panel_work = static_cast<double>(rows * columns) * static_cast<double>(all_steps);
   const auto tasks = [&] { return batches * CeilDivide(row_panels, m_panels) * CeilDivide(column_panels, n_panels); };
   // What comes from memory, and is read once, comes in stretches of a page.
@@ -303,7 +309,8 @@ void ChooseBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmAr
   while (threads > 1 && tasks() < 6 * int64_t{threads} && (m_panels > 1 || n_panels > 1) &&
          n_panels * columns > least_columns &&
          panel_work * static_cast<double>(m_panels * n_panels) > 2 * costs.task_work) {
-    if (n_panels > 1 && (n_panels * columns >= m_panels * rows || m_panels == 1)) {
+    const bool along_n = n_panels * columns >= m_panels * rows && !schedule.rows_first;
+    if (n_panels > 1 && (along_n || m_panels == 1)) {
       n_panels = CeilDivide(n_panels, 2);
     } else {
       m_panels = CeilDivide(m_panels, 2);

@@ -43,7 +43,7 @@ std::string ToString(const GemmSpec& spec, const GemmPlan& plan) {
                     schedule.k_block * schedule.depth);
   }
   absl::StrAppend(&text, schedule.pack_lhs ? ", packs lhs" : "", schedule.pack_rhs ? ", packs rhs" : "",
-                  spec.epilogue ? ", with epilogue" : "", "\n  ");
+                  schedule.rows_first ? ", rows first" : "", spec.epilogue ? ", with epilogue" : "", "\n  ");
   for (const GemmPhase& phase : plan.phases) absl::StrAppend(&text, phase.tasks, " tasks, grain ", phase.grain, "; ");
   absl::StrAppend(&text, plan.rounds > 1 ? absl::StrCat(plan.rounds, " rounds; ") : "", plan.scratch_bytes,
                   " bytes of scratch\n");

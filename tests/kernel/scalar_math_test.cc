@@ -44,7 +44,7 @@ std::vector<Function> Functions() {
       {Opcode::kAcos, [](L x, L) { return acosl(x); }, 1.5, 1.5},
       {Opcode::kSinh, [](L x, L) { return sinhl(x); }, 2, 2},
       {Opcode::kCosh, [](L x, L) { return coshl(x); }, 2, 2},
-      {Opcode::kTanh, [](L x, L) { return tanhl(x); }, 1.5, 2},
+      {Opcode::kTanh, [](L x, L) { return tanhl(x); }, 2, 2},
       {Opcode::kAsinh, [](L x, L) { return asinhl(x); }, 2, 2},
       {Opcode::kAcosh, [](L x, L) { return acoshl(x); }, 2, 2},
       {Opcode::kAtanh, [](L x, L) { return atanhl(x); }, 2, 2},

@@ -33,8 +33,6 @@ inline constexpr double kLogReducedF64[] = {0x1.555554fddea41p-1, 0x1.999a7a1df3
 // (2 atanh(s) - 2s - 2s^3/3) / s^5 in s^2; error 2^-66.29.
 inline constexpr double kPowLogF64[] = {0x1.9999999999b2fp-2, 0x1.2492492458003p-2, 0x1.c71c722d2d402p-3,
     0x1.745ce9f64dbe3p-3, 0x1.3b1ee8b95865bp-3, 0x1.0f803506eaa8p-3, 0x1.0e3fffd92085bp-3};
-// (tanh(x) - x) / x^3 in x^2, |x| <= 0.55; error 2^-29.84.
-inline constexpr double kTanhF32[] = {-0x1.55554ap-2, 0x1.110d26p-3, -0x1.b9287ep-5, 0x1.593d24p-6, -0x1.9b30f2p-8};
 // (sin(r) - r) / r^3 in r^2, |r| <= pi/4; error 2^-27.96.
 inline constexpr double kSinF32[] = {-0x1.555546p-3, 0x1.110732p-7, -0x1.994074p-13};
 // The same; error 2^-68.72.

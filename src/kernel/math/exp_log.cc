@@ -27,6 +27,8 @@ struct ExpReductionOptions {
   int offset = 0;
   double unit = 1;
   bool negates_rest = false;  // x = n ln 2 - r
+  // With an n of a few bits: of f32, ln 2 is one number then, whose error counts for little.
+  bool has_small_n = false;
 };
 
 std::vector<double> Times(absl::Span<const double> coefficients, double unit) {
@@ -41,8 +43,9 @@ ExpReduction ReduceExp(Real x, const ExpReductionOptions& options, const Real* l
   const double rounder = Rounder(x) + options.offset, sign = options.negates_rest ? -1 : 1;
   Real z = MulAdd(x, f32 ? kLog2EF32[0] : kLog2EF64[0], x.Constant(rounder));
   Real n = z - rounder;
-  Real r = MulAdd(n, -sign * (f32 ? kLn2F32[0] : kLn2F64[0]), options.negates_rest ? -x : x);
-  r = MulAdd(n, -sign * (f32 ? kLn2F32[1] : kLn2F64[1]), r);
+  const bool in_one = f32 && options.has_small_n;
+  Real r = MulAdd(n, -sign * (in_one ? kLn2FullF32[0] : f32 ? kLn2F32[0] : kLn2F64[0]), options.negates_rest ? -x : x);
+  if (!in_one) r = MulAdd(n, -sign * (f32 ? kLn2F32[1] : kLn2F64[1]), r);
   if (low != nullptr) r = r + *low;
   Real q = Polynomial(r, Times(kExpF32, options.unit), Times(kExpF64, options.unit));
   return {z.AsInteger(), n, r, q, options.unit};
@@ -107,13 +110,14 @@ Real ExpFlushed(Real x, bool may_be_large) {
   return e.Significand() * e.rounded.Shl(x.mantissa_bits()).AsReal();
 }
 
-Real Expm1Bounded(Real x) {
-  ExpReduction e = ReduceExp(x, {.offset = x.exponent_bias()});
+Real TanhOfHalf(Real x) {
+  ExpReduction e = ReduceExp(x, {.offset = x.exponent_bias(), .has_small_n = true});
   Real power = e.rounded.Shl(x.mantissa_bits()).AsReal();
-  // The remainder's larger part is exact: where it cancels, only the smaller one has been rounded.
-  Real high = MulAdd(e.n, -kLn2F64[0], x);
-  Real tail = MulAdd(e.r * e.r, e.q, e.n * -kLn2F64[1]);
-  return MulAdd(tail, power, MulAdd(high, power, power - 1.0));
+  // Of f64 the remainder's larger part is exact, and e^r - 1 rounded once.
+  Real em1 =
+      IsF32(x) ? MulAdd(e.r * e.r, e.q, e.r) : MulAdd(e.r * e.r, e.q, e.n * -kLn2F64[1]) + MulAdd(e.n, -kLn2F64[0], x);
+  // Dividend and divisor apart are rounded once each: from one to the other errors would add.
+  return MulAdd(em1, power, power - 1.0) / MulAdd(em1, power, power + 1.0);
 }
 
 // Past these bounds a half is infinity or 0.

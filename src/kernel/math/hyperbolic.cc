@@ -27,27 +27,18 @@ Real Cosh(Real x) {
 }
 
 Real Tanh(Real x) {
-  const bool f32 = IsF32(x);
   Real magnitude = x.Abs();
-  if (const int intervals = RegisterTableSize(x.builder()); f32 && intervals != 0) {
-    Real bounded = AtMost(magnitude, 9.2);
+  // Larger tables are faster than a division, and shorter ones where it is waited for.
+  const int intervals = IsF32(x) ? RegisterTableSize(x.builder()) : 0;
+  if (intervals == 16 || (intervals != 0 && x.builder().few_elements)) {
     constexpr auto kOctaves = Pieces::Spacing::kOctaves;
     constexpr double kStep = 1.625;
     const Pieces pieces =
         intervals == 16 ? Pieces(kTanhQuarters, kOctaves, kStep) : Pieces(kTanhHalves, kOctaves, kStep);
-    return CopySign(PieceAt(bounded, pieces), x);
+    return CopySign(PieceAt(AtMost(magnitude, 9.2), pieces), x);
   }
-  if (!f32) {
-    // Small ones of their negatives: the divisor is below 2 then, where it is rounded half as much. Past 20 it is 1.
-    Real twice = AtMost(magnitude, 20.0) * Select(magnitude < 0.17, x.Constant(-2.0), x.Constant(2.0));
-    Real em1 = Expm1Bounded(twice);
-    return CopySign(em1 / (em1 + 2.0), x);
-  }
-  Real small = OddSeries(magnitude, kTanhF32, {});
-  // Past this the result rounds to 1.
-  Real e = ExpBounded(AtMost(magnitude, 10.0) * 2.0);
-  Real large = 1.0 - 2.0 / (e + 1.0);
-  return CopySign(Select(magnitude < 0.55, small, large), x);
+  // Past the bound the result is 1. Of what is negative the divisor is below 2, where it is rounded half as much.
+  return CopySign(TanhOfHalf(AtMost(magnitude, IsF32(x) ? 9.2 : 20.0) * -2.0), x);
 }
 
 Real Asinh(Real x) {

@@ -44,8 +44,8 @@ Real ExpBounded(Real x);
 // instructions where the processor flushes subnormal results. Without `may_be_large` x is at most 80, or NaN: fewer
 // where an instruction scales, too.
 Real ExpFlushed(Real x, bool may_be_large);
-// e^x - 1 for x of f64 from -40 to 40.
-Real Expm1Bounded(Real x);
+// tanh(x / 2) = (e^x - 1) / (e^x + 1) for x from -40 to 0.
+Real TanhOfHalf(Real x);
 // log(x) for finite x > 0 plus shift * ln 2; anything for other x.
 Real LogPositive(Real x, Real shift);
 // log(1 + x + low) for finite x > -1 plus shift * ln 2, `low` below a unit of x; anything for other x.
