@@ -90,13 +90,15 @@ bool ShouldSwap(const GemmSpec& spec, int lanes, int parts) {
 }
 
 // Cycles per step of k for one micro-tile.
-double TileCycles(int64_t rows, int64_t vectors, int parts, bool own_elements) {
+double TileCycles(int64_t rows, int64_t vectors, int parts, bool own_elements, bool only_vector) {
   const ProductTuning& costs = Tuning().products;
   const double accumulators = static_cast<double>(rows * vectors * parts);
   const double arithmetic = accumulators * parts / costs.products_per_cycle;
   const double loads =
       static_cast<double>(((own_elements ? rows * vectors : rows) + vectors) * parts) / costs.loads_per_cycle;
-  const double broadcasts = own_elements ? 0.0 : static_cast<double>(rows * parts) / costs.broadcasts_per_cycle;
+  // Of one vector each row takes a broadcast, however many there are.
+  const double broadcasts =
+      own_elements || only_vector ? 0.0 : static_cast<double>(rows * parts) / costs.broadcasts_per_cycle;
   return std::max({arithmetic, loads, broadcasts, costs.latency_cycles * parts}) + 0.05 * loads;
 }
 
@@ -151,7 +153,8 @@ void ChooseTile(const GemmProblem& problem, const GemmArithmetic& arithmetic, in
       const int64_t row_tail = problem.m % rows;
       const int64_t vector_tail = CeilDivide(problem.n % columns, lanes);
       const auto tile = [&](int64_t r, int64_t v) {
-        return TileCycles(r, v, parts, problem.column_group > 0) + distance * static_cast<double>(v * parts);
+        return TileCycles(r, v, parts, problem.column_group > 0, all_vectors == 1) +
+               distance * static_cast<double>(v * parts);
       };
       const auto band = [&](int64_t v) {
         return static_cast<double>(problem.m / rows) * tile(rows, v) + (row_tail > 0 ? tile(row_tail, v) : 0.0);
