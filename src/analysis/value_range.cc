@@ -166,7 +166,7 @@ ValueRange OfFunction(const Instruction& x, const ValueRange& a, const ValueRang
       return {std::floor(a.low), std::ceil(a.high), a.has_minus_zero || a.low < 0, a.has_nan};
     case Opcode::kExp:
     case Opcode::kExp2:
-      return {0, kInfinity, false, a.has_nan};
+      return {a.low >= 0 ? 1.0L : 0, a.high <= 0 ? 1.0L : kInfinity, false, a.has_nan};
     case Opcode::kLogistic:
       return {0, 1, false, a.has_nan};
     case Opcode::kTanh:

@@ -147,6 +147,12 @@ absl::StatusOr<Value> ScalarEmitter::Integral(const hlo::Instruction& instructio
 
 namespace {
 
+// Between 0 and 1, as e^-|x| is, or NaN.
+bool IsOfUnit(const hlo::Instruction& x) {
+  const analysis::ValueRange range = analysis::RangeOf(x);
+  return range.IsNonNegative() && range.high <= 1;
+}
+
 constexpr int kMaxExponent = 40;  // of std::frexp
 
 }  // namespace
@@ -381,6 +387,7 @@ absl::StatusOr<Value> ScalarEmitter::Floating(const hlo::Instruction& instructio
   if (opcode == Opcode::kExp && analysis::RowShiftOf(*instruction.operand(0)) != analysis::RowShift::kNone) {
     return Narrow(math::ExpFlushed(a, /*may_be_large=*/true), type);
   }
+  if (opcode == Opcode::kLogPlusOne && IsOfUnit(*instruction.operand(0))) return Narrow(math::Log1pOfUnit(a), type);
   if (type == PrimitiveType::kF16 && opcode == Opcode::kLogistic) return Narrow(math::LogisticOfHalf(a), type);
   if (opcode == Opcode::kErf && hlo::BitWidth(type) == 16) return Narrow(math::ErfOf16Bits(a), type);
   const auto narrow = [&](Real result) { return in_half ? Of(type, result) : Narrow(result, type); };

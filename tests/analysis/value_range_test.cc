@@ -46,6 +46,15 @@ TEST(ValueRangeTest, SignsOfProductsAndQuotients) {
   EXPECT_GT(RangeOfRoot("f32[8,8] divide(away, twos)").high, 0);
 }
 
+TEST(ValueRangeTest, Powers) {
+  EXPECT_EQ(RangeOfRoot("f32[8,8] exponential(away)").high, 1);
+  EXPECT_TRUE(RangeOfRoot("f32[8,8] exponential(away)").has_nan);
+  EXPECT_EQ(RangeOfRoot("f32[8,8] exponential(away)").low, 0);
+  EXPECT_EQ(RangeOfRoot("f32[8,8] exponential(size)").low, 1);
+  EXPECT_EQ(RangeOfRoot("f32[8,8] exponential(x)").low, 0);
+  EXPECT_GT(RangeOfRoot("f32[8,8] exponential(x)").high, 1);
+}
+
 TEST(ValueRangeTest, RowsLessTheirLargestElement) {
   EXPECT_EQ(RangeOfRoot("f32[8,8] subtract(x, along)").high, 0);
   EXPECT_TRUE(RangeOfRoot("f32[8,8] subtract(x, along)").has_nan);

@@ -131,3 +131,29 @@ def test_exponentials_of_rows_end_as_they_should(device, form):
         assert (powers_there[1, 9:200] == 0).all()
         slope = np.asarray(jax.jit(jax.grad(lambda x: jax.nn.logsumexp(x, 1).sum()))(jax.device_put(x, device)))
         assert slope[3, 10] == 0 and np.isnan(slope[3, 9])
+
+
+@pytest.mark.parametrize("form", ["float32", "float64"])
+def test_functions_of_log_plus_exp(device, form):
+    """log(1 + e^x) as JAX writes it: its parts and its derivative are formulas of their own."""
+    with jax.enable_x64(True), np.errstate(all="ignore"):
+        kind, random = np.dtype(form), np.random.default_rng(1)
+        special = [np.inf, -np.inf, np.nan, 0.0, -0.0, 100.0, -100.0, 800.0, -800.0, 0.41421356, 1.0]
+        x = np.concatenate([special, random.normal(size=40_000) * 10, random.uniform(-17.5, -16, 20_000)]).astype(kind)
+        wide, tail = x.astype(np.longdouble), np.exp(-np.abs(x.astype(np.longdouble)))
+
+        def check(function, want, bound=2.0):
+            got = np.asarray(jax.jit(function)(jax.device_put(x, device)))
+            np.testing.assert_array_equal(np.isnan(got), np.isnan(x))
+            is_number = np.isfinite(want.astype(kind))
+            np.testing.assert_array_equal(got[~is_number], want[~is_number].astype(kind))
+            is_number &= np.abs(want) >= np.finfo(kind).tiny  # others may be flushed
+            units = np.abs(got[is_number] - want[is_number]) / np.spacing(np.abs(want[is_number]).astype(kind)).astype(np.longdouble)
+            assert units.max() <= bound, f"{units.max()} units off at {x[is_number][units.argmax()]}"
+
+        check(jax.grad(lambda x: jax.nn.softplus(x).sum()), np.where(wide < 0, tail, 1) / (1 + tail))
+        check(jax.grad(lambda x: jax.nn.log_sigmoid(x).sum()), np.where(wide < 0, 1, tail) / (1 + tail))
+        check(jax.grad(lambda x: jnp.logaddexp(0.0, x).sum()), np.where(wide < 0, tail, 1) / (1 + tail))
+        check(jax.grad(lambda x: jnp.logaddexp(-x, 0.0).sum()), np.where(wide < 0, -1, -tail) / (1 + tail))
+        check(lambda x: jnp.log1p(jnp.clip(jnp.abs(x), 0.0, 1.0)), np.log1p(np.clip(np.abs(wide), 0, 1)))
+        check(jax.nn.softplus, np.maximum(wide, 0) + np.log1p(tail), bound=3.0)

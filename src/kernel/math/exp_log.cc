@@ -154,19 +154,28 @@ Real Expm1(Real x) {
 
 Real Logistic(Real x) {
   const bool f32 = IsF32(x);
-  if (f32 && x.builder().flushes_subnormals && !HasScaling(x.builder())) {
-    // At -88 it is subnormal, which the division flushes.
-    return 1.0 / (ExpBounded(-AtLeast(AtMost(x, 20.0), -88.0)) + 1.0);
-  }
-  // With x = n ln 2 - r it is 2^n / (2^n + e^r). Past the bounds the result is 1 or 0.
+  // Past the bounds the result is 1 or 0.
   Real clamped = AtLeast(AtMost(x, f32 ? 20.0 : 40.0), f32 ? -105.0 : -747.0);
-  ExpReduction e = ReduceExp(clamped, {.offset = ScaleOffset(x), .negates_rest = true});
-  Real power = PowerOfTwo(e.n, e.rounded);
-  Real rest = e.r + e.Tail();  // of e^r, beside 1
-  // 2^n + 1 is exact unless n is so small that their sum loses bits, and so large that they do not matter.
-  Mask small = e.n < -20.0;
-  Real divisor = Select(small, x.Constant(1.0), power + 1.0) + Select(small, rest + power, rest);
-  return Scale(ScaleUnit(x) / divisor, e.n, e.rounded);
+  if (HasScaling(x.builder())) {
+    // With x = n ln 2 - r it is 2^n / (2^n + e^r).
+    ExpReduction e = ReduceExp(clamped, {.negates_rest = true});
+    Real power = ScaleByInstruction(clamped.Constant(1.0), e.n);
+    Real rest = e.r + e.Tail();  // of e^r, beside 1
+    // 2^n + 1 is exact unless n is so small that their sum loses bits, and so large that they do not matter.
+    Mask small = e.n < -20.0;
+    Real divisor = Select(small, x.Constant(1.0), power + 1.0) + Select(small, rest + power, rest);
+    return ScaleByInstruction(1.0 / divisor, e.n);
+  }
+  // Dividend and divisor are so much smaller than 1 and 1 + e^-x that the divisor stays finite where the quotient is
+  // subnormal.
+  const int shift = f32 ? 30 : 60;
+  const double unit = std::ldexp(1.0, -shift);
+  ExpReduction e = ReduceExp(-clamped, {.offset = x.exponent_bias() - shift});
+  Real power = e.rounded.Shl(x.mantissa_bits()).AsReal();
+  // What would be less than half of the smallest number is zero at once (scale.h).
+  Real dividend = Select(x < (f32 ? -104.0 : -745.2), 0.0, x.Constant(unit));
+  // The power last: a 1 beside it would be lost where it is large.
+  return dividend / (MulAdd(e.r + e.Tail(), power, x.Constant(unit)) + power);
 }
 
 namespace {
@@ -266,6 +275,14 @@ Real Log1p(Real x) {
   Mask tiny = x.Abs() < 0x1p-60;
   Real result = Log1pPositive(Select(tiny, 0.0, x), x.Constant(0.0), x.Constant(0.0));
   return Select(tiny, x, LogSpecials(x, -1.0, result));
+}
+
+Real Log1pOfUnit(Real x) {
+  // Half of 1 + x, and that less 1, are exact.
+  Mask above = x > 0x1.a8279ap-2;
+  Real e = Select(above, x.Constant(1.0), x.Constant(0.0));
+  Real f = Select(above, x * 0.5 - 0.5, x);
+  return Combine(e, f, LogTail(Select(x < 0x1p-60, 0.0, f)));
 }
 
 }  // namespace kiln::kernel::math

@@ -26,6 +26,8 @@ Real Expm1(Real x);
 Real Log(Real x);
 Real Log2(Real x);
 Real Log1p(Real x);
+// The same for x from 0 to 1, or NaN: fewer instructions.
+Real Log1pOfUnit(Real x);
 // 1 / (1 + e^-x)
 Real Logistic(Real x);
 // The same in f32 of what is a half in memory, whose results are not subnormal: fewer instructions.

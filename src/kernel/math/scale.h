@@ -1,6 +1,7 @@
 // Multiplying by powers of two where the result may be subnormal. Some processors take a hundred cycles to multiply
 // where a result is subnormal, or so small that it becomes zero: what exponential functions give for much of their
-// domain, as behind a mask. Nothing here makes such products, but for subnormal f64 without an instruction that scales.
+// domain, as behind a mask. Nothing here makes such products, but for subnormal f64 without an instruction that scales,
+// and no quotients, but for subnormal ones of the logistic function.
 #ifndef KILN_KERNEL_MATH_SCALE_H_
 #define KILN_KERNEL_MATH_SCALE_H_
 

@@ -258,6 +258,7 @@ constexpr Rule kRules[] = {
     {"compare.lt(x, x)", "false"},
     {"compare.eq(x, true)", "x"},
     {"compare.eq(x, false)", "not(x)"},
+    {"compare.ne(subtract(0, x), subtract(0, x))", "compare.ne(x, x)", Floating},
     {"compare.ne(x, true)", "not(x)"},
     {"compare.ne(x, false)", "x"},
     {"compare.ne(x, y)", "xor(x, y)", PredicateX},

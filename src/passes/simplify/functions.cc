@@ -77,6 +77,7 @@ constexpr Rule kRules[] = {
     {"round-nearest-afz(x)", "x", WholeX},
     {"t:elementwise(negate(x))", "t(x)", Guard{"t even", IsEven}},
     {"t:elementwise(abs(x))", "t(x)", Guard{"t even", IsEven}, RealX},
+    {"t:elementwise(subtract(0, x))", "t(x)", Guard{"t even", IsEven}},
     {"t:elementwise(negate'(x))", "negate(t(x))", OddT},
     {"negate(t:elementwise(negate(x)))", "t(x)", OddT},
     {"negate(floor'(negate(x)))", "ceil(x)"},
@@ -124,6 +125,15 @@ constexpr Rule kRules[] = {
     {"divide(x, sqrt(y))", "multiply(x, rsqrt(y))", WideFloat, Rounds},
     {"divide(x, t:broadcast(sqrt(y)))", "multiply(x, t(rsqrt(y)))", WideFloat, Rounds},
     {"divide(1, add'(1, exponential'(negate(x))))", "logistic(x)", WideFloat, Rounds},
+    // log(1 + e^x) as JAX writes it passes NaN on by itself, and its derivative is a function of its own.
+    {"select(compare.ne(x, x), x, add(maximum(x, 0), w))", "add(maximum(x, 0), w)", Floating},
+    {"select(compare.ne(x, x), negate(x), add(maximum(negate(x), 0), w))", "add(maximum(negate(x), 0), w)", Floating},
+    {"exponential(subtract(select(compare.eq(x, highest), 0, x), select(compare.eq(s:add(maximum(x, 0), "
+     "log-plus-one(exponential(negate(abs(x))))), highest), 0, s)))",
+     "logistic(x)", WideFloat, Rounds},
+    {"exponential(subtract(select(compare.eq(x, lowest), 0, negate(x)), select(compare.eq(s:add(maximum(negate(x), 0), "
+     "log-plus-one(exponential(negate(abs(x))))), highest), 0, s)))",
+     "logistic(negate(x))", WideFloat, Rounds},
     // The normal distribution's as JAX writes it.
     {"select(compare.lt(abs(x), c), add(1, erf(x)), select(compare.gt(x, 0), subtract(2, erfc(abs(x))), erfc(abs(x))))",
      "erfc(negate(x))", WideFloat, Rounds},
