@@ -147,6 +147,11 @@ absl::StatusOr<Value> ScalarEmitter::Integral(const hlo::Instruction& instructio
 
 namespace {
 
+bool IsFieldOperation(Opcode opcode) {
+  return opcode == Opcode::kAdd || opcode == Opcode::kSubtract || opcode == Opcode::kMultiply ||
+         opcode == Opcode::kDivide || opcode == Opcode::kFma;
+}
+
 // Between 0 and 1, as e^-|x| is, or NaN.
 bool IsOfUnit(const hlo::Instruction& x) {
   const analysis::ValueRange range = analysis::RangeOf(x);
@@ -350,7 +355,8 @@ Value ScalarEmitter::ReciprocalOf(const Value& divisor) const {
 Value ScalarEmitter::DivideByReciprocal(const Value& dividend, const Value& divisor, const Value& reciprocal) const {
   const Real a = Widen(dividend), r(b_, reciprocal.value);
   // IsDividedByProduct says why.
-  if (dividend.type == PrimitiveType::kBF16) return Narrow(a * r, dividend.type);
+  if (dividend.type == PrimitiveType::kBF16)
+    return Narrow(a * r, dividend.type, /*has_plain_nan=*/b_.target == Target::kCpu);
   return Narrow(DivideCorrected(a, Widen(divisor), r, dividend.is_moderate), dividend.type);
 }
 
@@ -380,30 +386,32 @@ absl::StatusOr<Value> ScalarEmitter::Floating(const hlo::Instruction& instructio
   if (opcode == Opcode::kReducePrecision) {
     return Narrow(ReducePrecision(a.AsInteger(), a.mantissa_bits(), instruction).AsReal(), type);
   }
-  if (type == PrimitiveType::kF16 && opcode == Opcode::kExp) return Narrow(math::ExpOfHalf(a), type);
+  const bool has_plain_nan = b_.target == Target::kCpu && (operands.size() == 1 || IsFieldOperation(opcode));
+  const auto rounded = [&](Real result) { return Narrow(result, type, has_plain_nan); };
+  if (type == PrimitiveType::kF16 && opcode == Opcode::kExp) return rounded(math::ExpOfHalf(a));
   if (opcode == Opcode::kExp && analysis::RangeOf(*instruction.operand(0)).high <= 0) {
-    return Narrow(math::ExpFlushed(a, /*may_be_large=*/false), type);
+    return rounded(math::ExpFlushed(a, /*may_be_large=*/false));
   }
   if (opcode == Opcode::kExp && analysis::RowShiftOf(*instruction.operand(0)) != analysis::RowShift::kNone) {
-    return Narrow(math::ExpFlushed(a, /*may_be_large=*/true), type);
+    return rounded(math::ExpFlushed(a, /*may_be_large=*/true));
   }
-  if (opcode == Opcode::kLogPlusOne && IsOfUnit(*instruction.operand(0))) return Narrow(math::Log1pOfUnit(a), type);
-  if (type == PrimitiveType::kF16 && opcode == Opcode::kLogistic) return Narrow(math::LogisticOfHalf(a), type);
-  if (opcode == Opcode::kErf && hlo::BitWidth(type) == 16) return Narrow(math::ErfOf16Bits(a), type);
-  const auto narrow = [&](Real result) { return in_half ? Of(type, result) : Narrow(result, type); };
+  if (opcode == Opcode::kLogPlusOne && IsOfUnit(*instruction.operand(0))) return rounded(math::Log1pOfUnit(a));
+  if (type == PrimitiveType::kF16 && opcode == Opcode::kLogistic) return rounded(math::LogisticOfHalf(a));
+  if (opcode == Opcode::kErf && hlo::BitWidth(type) == 16) return rounded(math::ErfOf16Bits(a));
+  const auto narrow = [&](Real result) { return in_half ? Of(type, result) : rounded(result); };
   if (const UnaryFunction* unary = FunctionOf(opcode, kUnaryFunctions)) return narrow(unary->real(a));
   if (opcode == Opcode::kDivide && operands.size() == 3 && HasFma()) {
-    return Narrow(DivideCorrected(a, Widen(operands[1]), Widen(operands[2]), operands[0].is_moderate), type);
+    return rounded(DivideCorrected(a, Widen(operands[1]), Widen(operands[2]), operands[0].is_moderate));
   }
   if (opcode == Opcode::kDivide && hlo::BitWidth(type) == 16) {
-    return Narrow(DivideNarrow(a, Widen(operands[1]), type), type);
+    return rounded(DivideNarrow(a, Widen(operands[1]), type));
   }
-  if (opcode == Opcode::kDivide) return Narrow(DivideReals(a, Widen(operands[1]), operands[0].is_moderate), type);
+  if (opcode == Opcode::kDivide) return rounded(DivideReals(a, Widen(operands[1]), operands[0].is_moderate));
   if (const BinaryFunction* binary = FunctionOf(opcode, kBinaryFunctions)) {
     return narrow(binary->real(a, real(operands[1])));
   }
   if (opcode != Opcode::kFma) return Undefined(instruction, type);
-  return Narrow(Fma(a, Widen(operands[1]), Widen(operands[2])), type);
+  return rounded(Fma(a, Widen(operands[1]), Widen(operands[2])));
 }
 
 absl::StatusOr<Value> ScalarEmitter::Complex(const hlo::Instruction& instruction, absl::Span<const Value> operands) {

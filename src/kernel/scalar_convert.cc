@@ -70,8 +70,8 @@ Real DecodeSmallFloat(PrimitiveType type, Integer bits) {
   return (value | sign).AsReal();
 }
 
-// f32 rounded to the upper half of its bits, the lower half zero but for NaN.
-Integer RoundUpperHalf(Real f32) {
+// f32 rounded to the upper half of its bits, the lower half zero but for NaN. Of a plain NaN it is zero before.
+Integer RoundUpperHalf(Real f32, bool has_plain_nan) {
   const VectorBuilder& b = f32.builder();
   const Integer u = f32.AsInteger();
   // Half a unit, or a little less where the upper half is even. Masks make five instructions of all this instead of
@@ -79,7 +79,8 @@ Integer RoundUpperHalf(Real f32) {
   const bool has_masks = b.target == Target::kCpu && b.lanes >= 16 && HasAvx512();
   const Integer half =
       has_masks ? Select((u & 0x10000) == 0, u.Constant(0x7fff), u.Constant(0x8000)) : (u.Shr(16) & 1) + 0x7fff;
-  return Select(f32 == f32, (u + half) & ~int64_t{0xffff}, u.Constant(kF32Nan));
+  const Integer rounded = (u + half) & ~int64_t{0xffff};
+  return has_plain_nan ? rounded : Select(f32 == f32, rounded, u.Constant(kF32Nan));
 }
 
 // The same in one instruction, as 16 bits. It takes subnormals for zeros: these are rounded as numbers of the next
@@ -94,25 +95,25 @@ Integer ConvertToBrain(Real f32, bool may_be_subnormal) {
   return may_be_subnormal ? Select(is_subnormal, code - 0x80, code) : code;
 }
 
-Integer EncodeBrain(Real f32, bool is_whole = false) {
+Integer EncodeBrain(Real f32, bool is_whole, bool has_plain_nan) {
   // Single numbers go by other registers, beside what is done to vectors.
   const VectorBuilder& b = f32.builder();
   const bool has_conversion = b.target == Target::kCpu && b.lanes > 1 && HasBrainConversions();
   return has_conversion ? ConvertToBrain(f32, !b.flushes_subnormals && !is_whole)
-                        : RoundUpperHalf(f32).Shr(16).ZeroExtend(16);
+                        : RoundUpperHalf(f32, has_plain_nan).Shr(16).ZeroExtend(16);
 }
 
 // f32 as bf16 and back, for ops that go on with it. One number is the first lane of a vector meanwhile: from a
 // processor's vector registers to the others and back takes longer than what is done to it there.
-Real RoundInPlace(Real f32) {
+Real RoundInPlace(Real f32, bool has_plain_nan) {
   constexpr int kLanes = 4;
   const VectorBuilder& b = f32.builder();
   if (b.target != Target::kCpu || b.lanes > 1 || llvm::isa<llvm::Constant>(f32.value())) {
-    return RoundUpperHalf(f32).AsReal();
+    return RoundUpperHalf(f32, has_plain_nan).AsReal();
   }
   const VectorBuilder wide{b.ir, kLanes, b.target};
   llvm::Value* all = b.ir.CreateInsertElement(llvm::PoisonValue::get(wide.FloatType()), f32, uint64_t{0});
-  return {b, b.ir.CreateExtractElement(RoundUpperHalf(Real(wide, all)).AsReal(), uint64_t{0})};
+  return {b, b.ir.CreateExtractElement(RoundUpperHalf(Real(wide, all), has_plain_nan).AsReal(), uint64_t{0})};
 }
 
 // f32 to the bits of such a type other than bf16: to nearest even, special values as in base/small_float.h.
@@ -244,11 +245,11 @@ Real ScalarEmitter::Widen(const Value& value) const {
     }
     default:
       if (value.unrounded == nullptr) return DecodeSmallFloat(value.type, IntegerOf(value));
-      return RoundInPlace({b_, value.unrounded});
+      return RoundInPlace({b_, value.unrounded}, value.has_plain_nan);
   }
 }
 
-Value ScalarEmitter::Narrow(Real value, PrimitiveType to) const {
+Value ScalarEmitter::Narrow(Real value, PrimitiveType to, bool has_plain_nan) const {
   if (to == PrimitiveType::kF64) return Of(to, value.To(64));
   if (to == PrimitiveType::kF32) return Of(to, value.To(32));
   // All numbers of these that are not zero are normal in f32.
@@ -261,8 +262,9 @@ Value ScalarEmitter::Narrow(Real value, PrimitiveType to) const {
   if (to == PrimitiveType::kF8E8M0FNU && value.bits() == 64) single = kernel::Select(value.To(32) == 0.0, 0.0, single);
   if (to == PrimitiveType::kF16) return Of(to, b_.ir.CreateFPTrunc(single, b_.HalfType()));
   if (to != PrimitiveType::kBF16) return Of(to, EncodeSmallFloat(to, single));
-  Value rounded = Of(to, EncodeBrain(single));
+  Value rounded = Of(to, EncodeBrain(single, /*is_whole=*/false, has_plain_nan));
   rounded.unrounded = single;
+  rounded.has_plain_nan = has_plain_nan;
   return rounded;
 }
 
@@ -283,8 +285,9 @@ Value ScalarEmitter::IntegerToFloat(const Value& operand, PrimitiveType to) cons
   };
   const Real whole = single();
   if (to != PrimitiveType::kBF16) return Narrow(whole, to);
-  Value rounded = Of(to, EncodeBrain(whole, /*is_whole=*/true));
+  Value rounded = Of(to, EncodeBrain(whole, /*is_whole=*/true, /*has_plain_nan=*/true));
   rounded.unrounded = whole;
+  rounded.has_plain_nan = true;
   return rounded;
 }
 

@@ -28,6 +28,7 @@ struct Value {
   // Where a bf16 has just been computed, the f32 that was rounded: ops that read it round that again, which takes fewer
   // instructions than to widen what is to be stored.
   llvm::Value* unrounded = nullptr;
+  bool has_plain_nan = false;  // that, where it is NaN (ScalarEmitter::Narrow)
   // Of a dividend: that it is zero, or of a magnitude far from those at which floats end (number_range.h).
   bool is_moderate = false;
 };
@@ -141,8 +142,9 @@ class ScalarEmitter {
   Integer Wrap(Type type, Integer value) const;
   // Any float type as f32, f64 as itself; exact.
   Real Widen(const Value& value) const;
-  // f32 or f64 to any float type, rounded once.
-  Value Narrow(Real value, Type to) const;
+  // f32 or f64 to any float type, rounded once. Plain NaN is one that processors make of numbers or pass on of operands
+  // whose lower halves are zero, as those of bf16: its own is, and rounding keeps it as it is.
+  Value Narrow(Real value, Type to, bool has_plain_nan = false) const;
   Value IntegerToFloat(const Value& operand, Type to) const;
   Value FloatToInteger(Real operand, Type to) const;
 

@@ -99,6 +99,62 @@ TEST(ScalarEmitterTest, Floats) {
   }
 }
 
+// A bf16 is rounded without a look at whether it is NaN, which has to stay that, whatever its bits.
+TEST(ScalarEmitterTest, NanOfAllBitsStaysNan) {
+  constexpr PrimitiveType kType = PrimitiveType::kBF16;
+  const std::vector<Opcode> unary = {Opcode::kAbs,
+                                     Opcode::kAcos,
+                                     Opcode::kAcosh,
+                                     Opcode::kAsin,
+                                     Opcode::kAsinh,
+                                     Opcode::kAtanh,
+                                     Opcode::kCbrt,
+                                     Opcode::kCeil,
+                                     Opcode::kCos,
+                                     Opcode::kCosh,
+                                     Opcode::kErf,
+                                     Opcode::kErfc,
+                                     Opcode::kExp,
+                                     Opcode::kExp2,
+                                     Opcode::kExpMinusOne,
+                                     Opcode::kFloor,
+                                     Opcode::kLog,
+                                     Opcode::kLog2,
+                                     Opcode::kLogistic,
+                                     Opcode::kLogPlusOne,
+                                     Opcode::kNegate,
+                                     Opcode::kRoundNearestAfz,
+                                     Opcode::kRoundNearestEven,
+                                     Opcode::kRsqrt,
+                                     Opcode::kSign,
+                                     Opcode::kSin,
+                                     Opcode::kSinh,
+                                     Opcode::kSqrt,
+                                     Opcode::kTan,
+                                     Opcode::kTanh};
+  const std::vector<Opcode> binary = {Opcode::kAdd, Opcode::kSubtract, Opcode::kMultiply, Opcode::kDivide};
+  Plane nans, ones;
+  for (uint64_t bits = 0x7f81; bits <= 0x7fff; ++bits) {
+    nans.insert(nans.end(), {bits, bits | 0x8000});
+    ones.insert(ones.end(), {0x3f80, 0x7f80});
+  }
+  nans.resize(nans.size() / 16 * 16), ones.resize(nans.size());
+  for (const Configuration& configuration : Configurations()) {
+    hlo::Module module("m");
+    std::vector<Case> cases;
+    const auto nan = [](size_t) -> std::vector<uint64_t> { return {0x7fc0}; };
+    for (Opcode opcode : unary) {
+      cases.push_back({Name(opcode), MakeElementwise(&module, opcode, kType, {kType}), {nans}, nan});
+    }
+    for (Opcode opcode : binary) {
+      cases.push_back({Name(opcode), MakeElementwise(&module, opcode, kType, {kType, kType}), {nans, ones}, nan});
+      cases.push_back(
+          {Name(opcode) + "_to", MakeElementwise(&module, opcode, kType, {kType, kType}), {ones, nans}, nan});
+    }
+    RunCases(cases, configuration);
+  }
+}
+
 TEST(ScalarEmitterTest, ReducesPrecision) {
   for (const Configuration& configuration : Configurations()) {
     hlo::Module module("m");
