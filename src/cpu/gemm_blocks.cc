@@ -105,7 +105,7 @@ class BlockRunner {
       piece_bytes_ = RoundUp((RhsIsAlongN() ? steps * kernels_.depth : g_.columns) * g_.rhs_pitch, 64);
     }
     // What is finished, by the description alone: RowChainBytes() has no functions.
-    const bool finishes = !g_.direct && narrow_ == nullptr && g_.transposed == 0;
+    const bool finishes = !g_.direct && g_.transposed == 0;
     if (finishes && !in_parts_ && kernels_.take_several && kernels_.flip_signs == nullptr) {
       finished_together_ = kFinishedTogether;
     }
@@ -488,7 +488,7 @@ class BlockRunner {
         results_row = g_.columns * kNarrowBytes;
         narrow_(sums, results, step_bytes_, results_row, kNarrowBytes, rows, columns);
       } else {
-        narrow_(sums, place, step_bytes_, g_.out_row, g_.out_column, rows, columns);
+        narrow_(sums, place, row_bytes, g_.out_row, g_.out_column, rows, columns);
       }
     }
     if (g_.transposed == 0) return;
