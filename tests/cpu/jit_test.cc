@@ -112,6 +112,10 @@ TEST_F(JitTest, CodeGeneratorsKnowEveryFeatureOfTheHost) {
   }
 }
 
+#if defined(__x86_64__)
+TEST_F(JitTest, InstructionsThatHaveNoFormForAvxAreNotUsed) { EXPECT_THAT(Host().features, HasSubstr("-sse4a")); }
+#endif
+
 TEST_F(JitTest, CallsRegisteredFunctionsOnly) {
   const std::string text = R"(
 declare i32 @kiln_test_twice(i32)
