@@ -399,8 +399,13 @@ class Scheduler {
       rounding += RoundingCost(*w.op);
       dearest = std::max(dearest, OpCost(*w.op));
     }
+    // Of an op or two between loads and stores, which are of whole registers then: sums of f16 take 0.77 of the time,
+    // of bf16 0.93 (Zen 3).
+    constexpr double kSome = 1 << 16, kPlain = 8;
     const double elements = ElementsAlong(loop);
-    if (target_.target != Target::kCpu || elements < kMinElements) return 1;
+    if (target_.target != Target::kCpu) return 1;
+    if (rounding > 0 && cost <= kPlain && !carried && elements >= kSome) return 4;
+    if (elements < kMinElements) return 1;
     if (rounding > 0) {
       const double most = elements >= kMuch ? kMostRounded : kManyRounded;
       return cost > kFunction && cost + rounding <= most ? target_.vector_registers / 8 : 1;
