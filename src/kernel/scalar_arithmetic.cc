@@ -355,8 +355,9 @@ Value ScalarEmitter::ReciprocalOf(const Value& divisor) const {
 Value ScalarEmitter::DivideByReciprocal(const Value& dividend, const Value& divisor, const Value& reciprocal) const {
   const Real a = Widen(dividend), r(b_, reciprocal.value);
   // IsDividedByProduct says why.
-  if (dividend.type == PrimitiveType::kBF16)
+  if (dividend.type == PrimitiveType::kBF16) {
     return Narrow(a * r, dividend.type, /*has_plain_nan=*/b_.target == Target::kCpu);
+  }
   return Narrow(DivideCorrected(a, Widen(divisor), r, dividend.is_moderate), dividend.type);
 }
 

@@ -64,12 +64,6 @@ Real Scale(Real significand, Real n, Integer rounded) {
   return Select(tiny, count.AsReal(), scaled);
 }
 
-Real PowerOfTwo(Real n, Integer rounded) {
-  if (HasScaling(n.builder())) return ScaleByInstruction(n.Constant(1), n);
-  Real power = (rounded + (n.exponent_bias() - ScaleOffset(n))).Shl(n.mantissa_bits()).AsReal();
-  return Select(n < -100.0, 0.0, power);
-}
-
 Real ScaleInTwo(Real significand, Real n, Integer rounded) {
   if (HasScaling(n.builder())) return ScaleByInstruction(significand, n);
   const int m = significand.mantissa_bits();

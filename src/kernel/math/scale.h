@@ -22,9 +22,6 @@ double ScaleUnit(Real x);
 // and 4 where n is below -100, and n is at most 129 and at least -270 (f32), 1026 and -1100 (f64).
 Real Scale(Real significand, Real n, Integer rounded);
 
-// 2^n for the same `rounded` and n of at most 100; no more than 2^-100, perhaps 0, where n is below -100.
-Real PowerOfTwo(Real n, Integer rounded);
-
 // significand * 2^n for n + 2 bias in the lowest bits of `rounded`, in two steps where there is no instruction, so that
 // the result may be subnormal or overflow by itself.
 Real ScaleInTwo(Real significand, Real n, Integer rounded);
