@@ -3,6 +3,7 @@
 
 #include "gtest/gtest.h"
 #include "src/cpu/gemm.h"
+#include "src/cpu/host_isa.h"
 
 namespace kiln::cpu {
 namespace {
@@ -28,6 +29,24 @@ TEST(GemmPlan, SmallProductsAreNotCutForManyThreads) {
   EXPECT_GE(Tasks(64, 16), 1);
   EXPECT_LE(Tasks(64, 16), 4);
   EXPECT_GE(Tasks(1024, 16), 16);
+}
+
+TEST(GemmPlan, LinesOfATransposedLhsLeaveThePanelRoom) {
+  // A line of each step, and as many bytes of rhs, would fill a first-level cache of 32 KB twice.
+  constexpr int64_t kLine = 64, kColumns = 128;
+  const int64_t steps = Host().l1_bytes / kLine, rows = 2 * Host().l2_bytes / (steps * 4);
+  GemmSpec spec;
+  spec.m = rows;
+  spec.n = kColumns;
+  spec.k = steps;
+  spec.lhs = {PrimitiveType::kF32, 1, rows};
+  spec.rhs = {PrimitiveType::kF32, kColumns, 1};
+  spec.out = {PrimitiveType::kF32, kColumns, 1};
+  spec.result_type = PrimitiveType::kF32;
+  const auto plan = PlanGemm(spec, "gemm", 1);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  if (plan->schedule.kind != GemmSchedule::Kind::kBlocks) GTEST_SKIP() << "no kernels compiled with Kiln";
+  EXPECT_LT(plan->schedule.k_block, steps);
 }
 
 }  // namespace
