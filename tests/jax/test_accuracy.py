@@ -157,6 +157,9 @@ def test_functions_of_log_plus_exp(device, form):
         check(jax.grad(lambda x: jnp.logaddexp(-x, 0.0).sum()), np.where(wide < 0, -1, -tail) / (1 + tail))
         check(lambda x: jnp.log1p(jnp.clip(jnp.abs(x), 0.0, 1.0)), np.log1p(np.clip(np.abs(wide), 0, 1)))
         check(jax.nn.softplus, np.maximum(wide, 0) + np.log1p(tail), bound=3.0)
+        above = np.where(wide < 0, tail * (tail + 2), 1 + 2 * tail)
+        tanh = above / (above + np.where(wide < 0, 2, 2 * tail * tail))
+        check(lambda x: jnp.tanh(jax.nn.softplus(x)), tanh, bound=4.0)
 
 
 def test_nan_of_all_bits_stays_nan_through_bfloat16(device):

@@ -134,6 +134,11 @@ constexpr Rule kRules[] = {
     {"exponential(subtract(select(compare.eq(x, lowest), 0, negate(x)), select(compare.eq(s:add(maximum(negate(x), 0), "
      "log-plus-one(exponential(negate(abs(x))))), highest), 0, s)))",
      "logistic(negate(x))", WideFloat, Rounds},
+    // With u = e^x it is (u^2 + 2u) / (u^2 + 2u + 2), and with s = 1 / u (1 + 2s) / (1 + 2s + 2s^2).
+    {"tanh(add(maximum(x, 0), log-plus-one(s:exponential(negate(abs(x))))))",
+     "divide(select(compare.lt(x, 0), multiply(s, add(s, 2)), add(multiply(s, 2), 1)), add(select(compare.lt(x, 0), "
+     "multiply(s, add(s, 2)), add(multiply(s, 2), 1)), select(compare.lt(x, 0), 2, multiply(multiply(s, s), 2))))",
+     Precise, Rounds},
     // The normal distribution's as JAX writes it.
     {"select(compare.lt(abs(x), c), add(1, erf(x)), select(compare.gt(x, 0), subtract(2, erfc(abs(x))), erfc(abs(x))))",
      "erfc(negate(x))", WideFloat, Rounds},
