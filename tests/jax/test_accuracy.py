@@ -175,6 +175,7 @@ def test_nan_of_all_bits_stays_nan_through_bfloat16(device):
         lambda x: jax.nn.gelu(x) * jnp.exp(-x) + jnp.tanh(x + 1),
         lambda x: jnp.sqrt(x * 2) - jnp.log(x + x),
         lambda x: jax.nn.sigmoid(x - x) * x,
+        lambda x: jax.nn.softplus(x) * 2,
     ]:
         got, want = (np.asarray(jax.jit(of_bits(function))(jax.device_put(bits, d))) for d in (device, jax.devices("cpu")[0]))
         with np.errstate(all="ignore"):

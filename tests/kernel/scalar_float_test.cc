@@ -138,7 +138,8 @@ TEST(ScalarEmitterTest, NanOfAllBitsStaysNan) {
     nans.insert(nans.end(), {bits, bits | 0x8000});
     ones.insert(ones.end(), {0x3f80, 0x7f80});
   }
-  nans.resize(nans.size() / 16 * 16), ones.resize(nans.size());
+  // Whole vectors of sixteen; those with most bits set are what rounding up would make a zero of.
+  nans.resize(256, 0x7fff), ones.resize(256, 0x3f80);
   for (const Configuration& configuration : Configurations()) {
     hlo::Module module("m");
     std::vector<Case> cases;
