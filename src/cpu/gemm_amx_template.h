@@ -140,12 +140,13 @@ constexpr void FillAmxTiles(GemmKernels& kernels) {
 
 template <typename R>
 constexpr GemmKernels MakeAmxKernels() {
-  using Packed = GroupArithmetic<typename R::Element, typename R::Sum>;
+  using Packed = GroupArithmetic<typename R::Element, typename R::Sum, 64, 32>;
   GemmKernels kernels;
   kernels.has_matrix_registers = true;
   kernels.lanes = kAmxColumns;
   kernels.depth = Packed::kDepth;
   kernels.sum_bytes = Packed::kSumBytes;
+  kernels.lhs_bytes = Packed::kSumBytes;
   FillAmxTiles<R, 1>(kernels);
   FillAmxTiles<R, 2>(kernels);
   kernels.pack_rows = &PackRows<Packed>;

@@ -92,25 +92,24 @@ class BlockRunner {
     packed_tile_bytes_ = g_.pack_lhs ? RoundUp(steps * g_.rows * kernels_.sum_bytes, 64) : 0;
     if (PacksTiles()) taken_tiles_ = std::max<int64_t>(kPackedRowBytes / (g_.rows * kernels_.sum_bytes), 1);
     lhs_bytes_ = taken_tiles_ * packed_tile_bytes_;
-    if ((g_.widen_lhs != GemmWidening::kNone || kernels_.flip_signs != nullptr) && !g_.pack_lhs &&
-        make_lhs == nullptr) {
-      copied_row_ = WidenedRow(steps);
+    if ((g_.widen_lhs != GemmWidening::kNone || kernels_.take_row != nullptr) && !g_.pack_lhs && make_lhs == nullptr) {
+      copied_row_ = PitchOf(steps * kernels_.lhs_bytes);
       lhs_bytes_ = RoundUp(g_.rows * copied_row_, 64);
     }
     if (make_lhs != nullptr) lhs_bytes_ = RoundUp((LhsIsAlongK() ? g_.rows : steps) * g_.lhs_pitch, 64);
     if (g_.widen_rhs != GemmWidening::kNone && !RhsIsAlongN()) {
-      piece_bytes_ = g_.columns * WidenedRow(steps) + RoundUp(steps * kNarrowBytes, 64);
+      piece_bytes_ = g_.columns * PitchOf(steps * kWideBytes) + RoundUp(steps * kNarrowBytes, 64);
     }
     if (make_rhs != nullptr) {
       piece_bytes_ = RoundUp((RhsIsAlongN() ? steps * kernels_.depth : g_.columns) * g_.rhs_pitch, 64);
     }
     // What is finished, by the description alone: RowChainBytes() has no functions.
     const bool finishes = !g_.direct && g_.transposed == 0;
-    if (finishes && !in_parts_ && kernels_.take_several && kernels_.flip_signs == nullptr) {
+    if (finishes && !in_parts_ && kernels_.take_several && !kernels_.has_offsets) {
       finished_together_ = kFinishedTogether;
     }
     sums_bytes_ = g_.direct ? 0 : (in_parts_ ? g_.tile_block * panels : 2 * finished_together_) * g_.rows * step_bytes_;
-    stretch_offsets_ = kernels_.flip_signs != nullptr ? panels * step_bytes_ : 0;
+    stretch_offsets_ = kernels_.has_offsets ? panels * step_bytes_ : 0;
     offset_bytes_ = stretch_offsets_ * (keeps_rhs ? CeilDivide(g_.steps, steps) : 1);
   }
 
@@ -200,7 +199,7 @@ class BlockRunner {
       if (is_new_rhs) MakeOffsets(k, from, 0, g_.n, offsets);
       const Stretch tile_k = OfTiles(k);
       const auto multiply = [&](int64_t m, int64_t n, int64_t tiles) {
-        if (kernels_.flip_signs != nullptr) strides.offsets = offsets + n * kernels_.sum_bytes;
+        if (kernels_.has_offsets) strides.offsets = offsets + n * kernels_.sum_bytes;
         MultiplyTile(tile_k, tiles > 1 ? SideBySide(strides, tiles) : strides,
                      HasOwnLhs() ? packed_lhs_ : k.lhs + m * g_.lhs_row, from + n / g_.columns * panel_stride, out,
                      sums_, batch, m, n, std::min(g_.rows, m_end - m), std::min(g_.columns, g_.n - n));
@@ -247,10 +246,10 @@ class BlockRunner {
   }
   bool LhsIsAlongK() const { return g_.lhs_step == kernels_.sum_bytes; }
   // Whether tiles of lhs are made or copied, and how they lie in memory of the thread. Bytes lie along k, so that those
-  // whose signs are flipped are never packed.
+  // in another form are never packed.
   bool HasOwnLhs() const {
     return make_lhs_ != nullptr || g_.pack_lhs != 0 || g_.widen_lhs != GemmWidening::kNone ||
-           kernels_.flip_signs != nullptr;
+           kernels_.take_row != nullptr;
   }
   // Whether tiles are packed several at a time: all of them are rows that follow each other.
   bool PacksTiles() const {
@@ -266,9 +265,9 @@ class BlockRunner {
     return tile;
   }
 
-  // Bytes from one row of `elements` that are widened to the next: whole lines, an odd number of them, since rows of a
-  // power of two would share few cache sets.
-  static int64_t WidenedRow(int64_t elements) { return RoundUp(elements * kWideBytes, 128) + 64; }
+  // From one row of so many bytes to the next: whole lines, an odd number of them, since rows of a power of two would
+  // share few cache sets.
+  static int64_t PitchOf(int64_t bytes) { return RoundUp(bytes, 128) + 64; }
 
   void Widen(GemmWidening widening, const char* from, char* to, int64_t count) {
     kernels_.widen[static_cast<int64_t>(widening)](from, to, count);
@@ -276,7 +275,7 @@ class BlockRunner {
 
   // Columns along n go to their panels, others to a piece of the size of a panel first.
   void PackWidened(const char* from, char* panel, int64_t elements, int64_t columns) {
-    const int64_t pitch = WidenedRow(elements);
+    const int64_t pitch = PitchOf(elements * kWideBytes);
     for (int64_t n = 0; n < columns; n += g_.columns, panel += panel_bytes_) {
       const int64_t count = std::min(g_.columns, columns - n);
       if (RhsIsAlongN()) {
@@ -343,21 +342,17 @@ class BlockRunner {
   void TakeLhs(const Stretch& k, const char* lhs, int64_t batch, int64_t m, int64_t rows) {
     if (make_lhs_ != nullptr) {
       MakeLhs(k, batch, m, rows);
-      if (kernels_.flip_signs != nullptr) {
-        const int64_t bytes = k.steps * kernels_.sum_bytes;
-        for (int64_t row = 0; row < rows; ++row) {
-          char* const made = packed_lhs_ + row * g_.lhs_pitch;
-          kernels_.flip_signs(made, made, bytes);
-        }
+      for (int64_t row = 0; kernels_.take_row != nullptr && row < rows; ++row) {
+        char* const made = packed_lhs_ + row * g_.lhs_pitch;
+        kernels_.take_row(made, made, k.steps * kernels_.lhs_bytes);
       }
     } else if (copied_row_ != 0) {
-      const int64_t run_bytes = k.steps * kWideBytes;
       for (int64_t run = 0; run < k.run_count; ++run) {
         const char* from = lhs + k.lhs_runs[run];
-        char* to = packed_lhs_ + run * run_bytes;
+        char* to = packed_lhs_ + run * k.steps * kernels_.lhs_bytes;
         for (int64_t row = 0; row < rows; ++row, from += g_.lhs_row, to += copied_row_) {
-          if (kernels_.flip_signs != nullptr) {
-            kernels_.flip_signs(from, to, run_bytes);
+          if (kernels_.take_row != nullptr) {
+            kernels_.take_row(from, to, k.steps * kernels_.sum_bytes);
           } else {
             Widen(g_.widen_lhs, from, to, k.steps);
           }
@@ -391,7 +386,7 @@ class BlockRunner {
       strides.lhs_step = g_.rows * kernels_.sum_bytes;
     } else if (copied_row_ != 0) {
       strides.lhs_row = copied_row_;
-      strides.lhs_step = kWideBytes;
+      strides.lhs_step = kernels_.lhs_bytes;
     } else if (make_lhs_ != nullptr) {
       (LhsIsAlongK() ? strides.lhs_row : strides.lhs_step) = g_.lhs_pitch;
     }
@@ -410,7 +405,7 @@ class BlockRunner {
     constexpr int64_t kFewSteps = 64;
     const int64_t tiles = (tail - n) / g_.columns;
     if (!g_.direct) return std::min(finished_together_, tiles);
-    return kernels_.take_several && kernels_.flip_signs == nullptr && k.steps <= kFewSteps ? tiles : 1;
+    return kernels_.take_several && !kernels_.has_offsets && k.steps <= kFewSteps ? tiles : 1;
   }
 
   GemmTileStrides SideBySide(GemmTileStrides strides, int64_t tiles) const {
@@ -517,7 +512,7 @@ class BlockRunner {
 
   // The offsets of columns [n_begin, n_end), of which rhs has the panels.
   void MakeOffsets(const Stretch& k, const char* rhs, int64_t n_begin, int64_t n_end, char* offsets) {
-    if (kernels_.flip_signs == nullptr) return;
+    if (!kernels_.has_offsets) return;
     constexpr uint32_t kFlippedZeros = 0x80808080;
     constexpr int64_t kNoDistance = 0;
     GemmTileStrides strides = Strides();
@@ -578,7 +573,7 @@ class BlockRunner {
       }
       for (; n < n_end; n += g_.columns, panel += panel_stride) {
         prefetch_.Advance();
-        if (kernels_.flip_signs != nullptr) strides.offsets = offsets_ + (n - n_begin) * kernels_.sum_bytes;
+        if (kernels_.has_offsets) strides.offsets = offsets_ + (n - n_begin) * kernels_.sum_bytes;
         const bool in_tail = n >= tail;
         strides.next_lhs = next_lhs;
         strides.next_rows = std::min(rows_per_panel, next_rows);
@@ -610,7 +605,7 @@ class BlockRunner {
   int64_t rhs_bytes_ = 0, lhs_bytes_ = 0, piece_bytes_ = 0, sums_bytes_ = 0, offset_bytes_ = 0;  // of memory
   int64_t taken_tiles_ = 1;        // of an lhs that is made, copied or packed, at a time
   int64_t packed_tile_bytes_ = 0;  // of one that is packed
-  int64_t copied_row_ = 0;         // bytes between rows of a tile of lhs that is widened or flipped; 0: it lies along m
+  int64_t copied_row_ = 0;         // bytes between rows of a tile of lhs in another form; 0: it lies along m
   int64_t stretch_offsets_ = 0;    // bytes of the offsets of a stretch of k
   RhsPrefetch prefetch_;
   Sums waiting_;
@@ -641,6 +636,11 @@ bool HasAmx(GemmKernelKind kind) {
 
 }  // namespace
 
+bool HasGroups(GemmKernelKind kind) {
+  if (kind == GemmKernelKind::kBrain) return Host().brain_dot;
+  return kind < GemmKernelKind::kBrain || Host().byte_dot;
+}
+
 bool MultipliesWithAmx(GemmKernelKind kind) { return HasAmx(kind) || pretend_amx.load(); }
 
 void PretendAmxForTest(bool pretend) { pretend_amx.store(pretend); }
@@ -651,10 +651,7 @@ const GemmKernels* FindGemmKernels(GemmKernelKind kind) {
     const GemmKernels* kernels = HasAmx(kind) ? GemmKernelsAmx(kind) : nullptr;
     return kernels != nullptr ? kernels : GemmKernelsPlainAmx(kind);
   }
-  const bool brain = kind == GemmKernelKind::kBrain,
-             plain = kind == GemmKernelKind::kF32 || kind == GemmKernelKind::kF64;
-  if (!plain && !(brain ? host.brain_dot : host.byte_dot)) return nullptr;
-  if (host.compiled_vector_bytes == 64) return GemmKernels512(kind);
+  if (host.compiled_vector_bytes == 64) return HasGroups(kind) ? GemmKernels512(kind) : nullptr;
   return host.compiled_vector_bytes == 32 ? GemmKernels256(kind) : GemmKernels128(kind);
 }
 

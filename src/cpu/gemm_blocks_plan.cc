@@ -121,7 +121,8 @@ bool SupportsGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const 
   const GemmKernels* kernels = kind.has_value() ? FindGemmKernels(*kind) : nullptr;
   if (kernels == nullptr || schedule.lanes != kernels->lanes || schedule.rows > kMaxTileRows ||
       schedule.vectors > kMaxTileVectors || kernels->tiles[schedule.vectors - 1][schedule.rows - 1] == nullptr ||
-      problem.column_group > 0 || problem.k_total() == 0 || (problem.k_outer > 1 && problem.k > kMaxRunSteps)) {
+      (spec.lhs_work > 0 && kernels->lhs_bytes != kernels->sum_bytes) || problem.column_group > 0 ||
+      problem.k_total() == 0 || (problem.k_outer > 1 && problem.k > kMaxRunSteps)) {
     return false;
   }
   const bool along_n = problem.rhs_n == 1, along_k = problem.rhs_k == problem.depth && problem.rhs_n > 0;

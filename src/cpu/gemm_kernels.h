@@ -82,13 +82,14 @@ using GemmStore = void(const char* sums, char* to, int64_t sums_row, int64_t out
 // Makes f32 of `count` bf16 or f16.
 using GemmWiden = void(const char* from, char* to, int64_t count);
 
-// Adds 128 to `bytes` signed bytes, which makes them unsigned ones; may work in place.
-using GemmFlipSigns = void(const char* from, char* to, int64_t bytes);
+// Takes `bytes` of a row of lhs to the form that tiles multiply.
+using GemmTakeRow = void(const char* from, char* to, int64_t bytes);
 
 struct GemmKernels {
   int64_t lanes = 0;
   int64_t depth = 0;      // elements of k in a step
   int64_t sum_bytes = 0;  // of one sum, and of one step of one column
+  int64_t lhs_bytes = 0;  // of one step of one row, as tiles multiply it
   // Null where registers do not suffice.
   GemmTileKernel* tiles[kMaxTileVectors][kMaxTileRows] = {};
   bool has_matrix_registers = false;
@@ -100,9 +101,11 @@ struct GemmKernels {
   GemmPack* pack_rows = nullptr;       // rhs contiguous along n
   GemmPack* pack_columns = nullptr;    // along k, in whole steps; of one element also with any strides
   GemmStore* store_columns = nullptr;  // where neighbours in memory are rows or none are
-  // Null but of tiles that take a signed lhs as unsigned bytes: what comes of a row of zeros is to be taken off the
-  // others.
-  GemmFlipSigns* flip_signs = nullptr;
+  // Null but of tiles that multiply lhs in another form than it has in memory. One of as many bytes may be made in
+  // place.
+  GemmTakeRow* take_row = nullptr;
+  // That form has 128 added to signed bytes: what comes of a row of zeros is to be taken off the others.
+  bool has_offsets = false;
   // By GemmWidening; null of other types than f32.
   GemmWiden* widen[3] = {};
   // Rounded to the nearest bf16 or f16, ties to even.
@@ -116,6 +119,8 @@ const GemmKernels* GemmKernels128(GemmKernelKind kind);
 // With AMX, null where this build has none, and the same in plain code, on any host.
 const GemmKernels* GemmKernelsAmx(GemmKernelKind kind);
 const GemmKernels* GemmKernelsPlainAmx(GemmKernelKind kind);
+// Whether the host has the instructions that kernels of 64 bytes are made of.
+bool HasGroups(GemmKernelKind kind);
 // The host's, or null. Code from a cache may ask for AMX where the system did not permit this process to use it: it
 // gets plain code.
 const GemmKernels* FindGemmKernels(GemmKernelKind kind);

@@ -1,17 +1,94 @@
 // Kernels for AVX2 with FMA, for which the whole file is compiled (see CMakeLists.txt).
 #if defined(__AVX2__)
 
+#include <immintrin.h>
+
 #include "src/cpu/gemm_kernels_template.h"
 #include "src/cpu/group_kernels_template.h"
 #include "src/cpu/row_kernels_template.h"
 #include "src/cpu/winograd_kernels_template.h"
 
 namespace kiln::cpu {
+namespace {
+
+// Bytes of even and of odd index as words, whose products the instruction adds in pairs.
+template <bool kSigned, typename Vector>
+Halves<Vector> SplitWords(Vector bytes) {
+  using Unsigned = uint16_t __attribute__((ext_vector_type(16)));
+  using Signed = int16_t __attribute__((ext_vector_type(16)));
+  const auto words = (Unsigned)bytes;
+  if constexpr (kSigned) return {(Vector)((Signed)(words << 8) >> 8), (Vector)((Signed)words >> 8)};
+  return {(Vector)(words & uint16_t{0xff}), (Vector)(words >> 8)};
+}
+
+// Bytes without an instruction that multiplies four. Rows of lhs are split once, vectors of rhs for each tile.
+template <bool kSignedLhs, bool kSignedRhs>
+struct WordArithmetic : GroupArithmetic<uint8_t, int32_t, 32, 16> {
+  static constexpr int kParts = 2;
+  static Halves<Vector> Many(Vector x) { return SplitWords<kSignedLhs>(x); }
+  static Halves<Vector> Few(Vector y) { return SplitWords<kSignedRhs>(y); }
+  static Sum MultiplyAdd(Vector x, Vector y, Sum sum) { return sum + (Sum)_mm256_madd_epi16((__m256i)x, (__m256i)y); }
+
+  // The even and the odd words of a step follow each other. A vector at a time; the last one is cut.
+  static void TakeRow(const char* from, char* to, int64_t bytes) {
+    constexpr int64_t kBytes = sizeof(Vector);
+    struct Pair {
+      Vector first, second;
+    };
+    const auto split = [](Vector row) {
+      const Halves<Vector> words = Many(row);
+      const Vector even = words.half[0], odd = words.half[1];
+      return Pair{__builtin_shufflevector(even, odd, 0, 8, 1, 9, 2, 10, 3, 11),
+                  __builtin_shufflevector(even, odd, 4, 12, 5, 13, 6, 14, 7, 15)};
+    };
+    for (; bytes >= kBytes; from += kBytes, to += 2 * kBytes, bytes -= kBytes) Store(to, split(Load<Vector>(from)));
+    if (bytes == 0) return;
+    Vector rest = {};
+    __builtin_memcpy(&rest, from, static_cast<uint64_t>(bytes));
+    const Pair pair = split(rest);
+    __builtin_memcpy(to, &pair, 2 * static_cast<uint64_t>(bytes));
+  }
+  static constexpr GemmTakeRow* kTakeRow = &TakeRow;
+};
+
+// Of rows alone: f16 is widened as it is loaded.
+struct HalfArithmetic : PlainArithmetic<float, 32, 16> {
+  using Element = uint16_t;
+  using Stored = Element __attribute__((ext_vector_type(8)));
+  static Vector Many(Stored x) { return (Vector)_mm256_cvtph_ps((__m128i)x); }
+  static Vector Few(Stored y) { return Many(y); }
+};
+
+// bf16 is the first half of f32: those of even index move there, those of odd index lie there.
+struct BrainArithmetic : GroupArithmetic<uint16_t, float, 32, 16> {
+  static constexpr int kParts = 2;
+  static Halves<Sum> Many(Vector x) { return {(Sum)(x << 16), (Sum)(x & 0xffff0000u)}; }
+  static Halves<Sum> Few(Vector y) { return Many(y); }
+  static Sum MultiplyAdd(Sum x, Sum y, Sum sum) { return __builtin_elementwise_fma(x, y, sum); }
+};
+
+}  // namespace
 
 const GemmKernels* GemmKernels256(GemmKernelKind kind) {
   static constexpr GemmKernels kF32 = MakeGemmKernels<PlainArithmetic<float, 32, 16>>();
   static constexpr GemmKernels kF64 = MakeGemmKernels<PlainArithmetic<double, 32, 16>>();
-  return kind == GemmKernelKind::kF32 ? &kF32 : kind == GemmKernelKind::kF64 ? &kF64 : nullptr;
+  static constexpr GemmKernels kSignedBytes = MakeGemmKernels<WordArithmetic<true, true>>();
+  static constexpr GemmKernels kSignedUnsigned = MakeGemmKernels<WordArithmetic<true, false>>();
+  static constexpr GemmKernels kUnsignedSigned = MakeGemmKernels<WordArithmetic<false, true>>();
+  switch (kind) {
+    case GemmKernelKind::kF32:
+      return &kF32;
+    case GemmKernelKind::kF64:
+      return &kF64;
+    case GemmKernelKind::kSignedBytes:
+      return &kSignedBytes;
+    case GemmKernelKind::kSignedUnsigned:
+      return &kSignedUnsigned;
+    case GemmKernelKind::kUnsignedSigned:
+      return &kUnsignedSigned;
+    default:
+      return nullptr;
+  }
 }
 
 const GroupKernels* GroupKernels256() {
@@ -22,7 +99,23 @@ const GroupKernels* GroupKernels256() {
 const RowKernels* RowKernels256(GemmKernelKind kind) {
   static constexpr RowKernels kF32 = MakeRowKernels<PlainArithmetic<float, 32, 16>>();
   static constexpr RowKernels kF64 = MakeRowKernels<PlainArithmetic<double, 32, 16>>();
-  return kind == GemmKernelKind::kF32 ? &kF32 : kind == GemmKernelKind::kF64 ? &kF64 : nullptr;
+  static constexpr RowKernels kHalf = MakeRowKernels<HalfArithmetic>();
+  static constexpr RowKernels kBrain = MakeRowKernels<BrainArithmetic>();
+  static constexpr RowKernels kSignedBytes = MakeRowKernels<WordArithmetic<true, true>>();
+  switch (kind) {
+    case GemmKernelKind::kF32:
+      return &kF32;
+    case GemmKernelKind::kF64:
+      return &kF64;
+    case GemmKernelKind::kHalf:
+      return &kHalf;
+    case GemmKernelKind::kBrain:
+      return &kBrain;
+    case GemmKernelKind::kSignedBytes:
+      return &kSignedBytes;
+    default:
+      return nullptr;
+  }
 }
 
 const WinogradKernels* WinogradKernels256() {

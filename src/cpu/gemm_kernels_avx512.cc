@@ -12,26 +12,27 @@
 namespace kiln::cpu {
 namespace {
 
-struct BrainArithmetic : GroupArithmetic<uint16_t, float> {
+struct BrainArithmetic : GroupArithmetic<uint16_t, float, 64, 32> {
   static Sum MultiplyAdd(Vector x, Vector y, Sum sum) {
     return (Sum)_mm512_dpbf16_ps((__m512)sum, (__m512bh)x, (__m512bh)y);
   }
 };
 
 // The instruction takes unsigned bytes first.
-struct UnsignedSignedArithmetic : GroupArithmetic<uint8_t, int32_t> {
+struct UnsignedSignedArithmetic : GroupArithmetic<uint8_t, int32_t, 64, 32> {
   static Sum MultiplyAdd(Vector x, Vector y, Sum sum) {
     return (Sum)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)x, (__m512i)y);
   }
 };
 
-struct SignedUnsignedArithmetic : GroupArithmetic<uint8_t, int32_t> {
+struct SignedUnsignedArithmetic : GroupArithmetic<uint8_t, int32_t, 64, 32> {
   static Sum MultiplyAdd(Vector x, Vector y, Sum sum) { return UnsignedSignedArithmetic::MultiplyAdd(y, x, sum); }
 };
 
 // Of tiles, lhs comes with its signs flipped.
-struct SignedBytesArithmetic : GroupArithmetic<uint8_t, int32_t> {
+struct SignedBytesArithmetic : GroupArithmetic<uint8_t, int32_t, 64, 32> {
   static constexpr bool kOffset = true;
+  static constexpr GemmTakeRow* kTakeRow = &FlipSigns;
   static Vector Many(Vector x) { return x ^ 0x80808080u; }
   static Sum MultiplyAdd(Vector x, Vector y, Sum sum) { return UnsignedSignedArithmetic::MultiplyAdd(x, y, sum); }
   static Sum Offset(Vector y, Sum sum) {

@@ -16,6 +16,9 @@
 #define KILN_VECTOR_REGISTER "+v"
 #endif
 
+// Nothing that takes vectors is called from elsewhere, so that it does not matter how they would be passed.
+#pragma clang diagnostic ignored "-Wpsabi"
+
 namespace kiln::cpu {
 namespace {
 
@@ -43,11 +46,26 @@ V WithLowHalf(Half value, std::integer_sequence<int, i...>) {
   return __builtin_shufflevector(value, Half{}, i...);
 }
 
-// An arithmetic has: Scalar and Vector of kLanes of them, in memory; Sum, a vector of sums; kDepth; kOffset, whether
-// lhs has 128 added (to tiles by FlipSigns, to rows by Many(x), whose products Offset(y, sum) collects); MultiplyAdd(x,
-// y, sum), x being the broadcast of a scalar; kHasHalves, whether it multiplies halves of vectors as well. `kHalf`: no
-// more of the last vector is asked for. For rows (row_kernels_template.h): Stored, elements as they lie in memory, and
-// Many(x) and Few(y), vectors of them.
+// What registers hold of a vector that is multiplied in several parts; a vector is its only one.
+template <typename V>
+struct Halves {
+  V half[2];
+};
+template <typename V>
+const V& PartOf(const V& vector, int) {
+  return vector;
+}
+template <typename V>
+const V& PartOf(const Halves<V>& vector, int part) {
+  return vector.half[part];
+}
+
+// An arithmetic has: Scalar and Vector of kLanes of them, in memory; Sum, a vector of sums; kDepth; Broadcast(from) of
+// an element of lhs; Few(y), what a vector of rhs is in registers, kParts of them; MultiplyAdd(x, y, sum) of parts;
+// kTakeRow, which makes as many scalars of one of lhs where tiles do not read it as it is; kOffset, whether that has
+// 128 added (to rows by Many(x), whose products Offset(y, sum) collects); kHasHalves, whether it multiplies halves of
+// vectors as well. `kHalf`: no more of the last vector is asked for. For rows (row_kernels_template.h): Stored,
+// elements as they lie in memory, and Many(x) and Few(y), vectors of them.
 template <typename A, int kRows, int kVectors, bool kHalf = false>
 void Tile(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& strides, const int64_t* lhs_runs,
           const int64_t* rhs_runs, int64_t run_count, int64_t steps, int64_t columns, bool resume) {
@@ -102,24 +120,27 @@ void Tile(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& s
         for (int64_t line = 0; kBytes <= 32 && line < kVectors * kBytes; line += kLine) {
           __builtin_prefetch(y_from + kAhead + line);
         }
-        Vector y[kVectors];
-        for (int v = 0; v < kWhole; ++v) y[v] = Load<Vector>(y_from + v * kBytes);
+        decltype(A::Few(Vector{})) y[kVectors];
+        for (int v = 0; v < kWhole; ++v) y[v] = A::Few(Load<Vector>(y_from + v * kBytes));
         const auto half = Load<decltype(LowHalf(Vector{}, kHalfLanes))>(y_from + (kVectors - 1) * kBytes);
 #pragma clang loop unroll(full)
         for (int row = 0; row < kRows; ++row) {
           const int64_t row_at = row % kGroup == 3 ? three_rows : row % kGroup * lhs_row;
           const char* from = kPacked ? x_from[0] + row * kScalarBytes : x_from[row / kGroup] + row_at;
-          Vector x = A::Broadcast(Load<typename A::Scalar>(from + at));
-          // Keeps the compiler from broadcasting a half first.
-          if constexpr (kHalf && kWhole > 0) __asm__("" : KILN_VECTOR_REGISTER(x));
-          for (int v = 0; v < kWhole; ++v) {
-            sum[row][v] = A::MultiplyAdd(x, y[v], sum[row][v]);
-            // Row by row, as it stands here: there are no registers for elements of later ones.
-            __asm__ volatile("" : KILN_VECTOR_REGISTER(sum[row][v])::"memory");
-          }
-          if constexpr (kHalf) {
-            half_sum[row] = A::MultiplyAdd(LowHalf(x, kHalfLanes), half, half_sum[row]);
-            __asm__ volatile("" : KILN_VECTOR_REGISTER(half_sum[row])::"memory");
+#pragma clang loop unroll(full)
+          for (int part = 0; part < A::kParts; ++part) {
+            Vector x = A::Broadcast(Load<typename A::Scalar>(from + at + part * kScalarBytes));
+            // Keeps the compiler from broadcasting a half first.
+            if constexpr (kHalf && kWhole > 0) __asm__("" : KILN_VECTOR_REGISTER(x));
+            for (int v = 0; v < kWhole; ++v) {
+              sum[row][v] = A::MultiplyAdd(x, PartOf(y[v], part), sum[row][v]);
+              // Row by row, as it stands here: there are no registers for elements of later ones.
+              __asm__ volatile("" : KILN_VECTOR_REGISTER(sum[row][v])::"memory");
+            }
+            if constexpr (kHalf) {
+              half_sum[row] = A::MultiplyAdd(LowHalf(x, kHalfLanes), half, half_sum[row]);
+              __asm__ volatile("" : KILN_VECTOR_REGISTER(half_sum[row])::"memory");
+            }
           }
         }
         y_from += rhs_step;
@@ -171,7 +192,8 @@ template <typename A, int kVectors, int kRow = 0>
 constexpr void FillTiles(GemmKernels& kernels) {
   if constexpr (kRow < kMaxVectorTileRows) {
     constexpr int kRows = kRow + 1;
-    if constexpr (kRows * kVectors + kVectors + 1 <= A::kRegisters) {
+    // Products of parts are added one after the other, with a register in between.
+    if constexpr (kRows * kVectors + A::kParts * (kVectors + 2) - 1 <= A::kRegisters) {
       kernels.take_several = true;
       kernels.tiles[kVectors - 1][kRow] = &Tile<A, kRows, kVectors>;
       FillTiles<A, kVectors, kRow + 1>(kernels);
@@ -191,6 +213,21 @@ V Interleave(V a, V b, std::integer_sequence<int, i...>) {
 template <int group, int run, bool high, typename V>
 V Interleave(V a, V b) {
   return Interleave<group, run, high>(a, b, std::make_integer_sequence<int, sizeof(V) * group / 16>());
+}
+
+template <typename Mask>
+struct TailMasks {
+  Mask zeros_before = 0, ones = -1, zeros_behind = 0;
+};
+template <typename Mask>
+constexpr TailMasks<Mask> kTailMasks;
+
+// Zeros in place of the lanes from `count` on.
+template <typename V>
+V FirstLanes(V vector, int64_t count) {
+  using Mask = int8_t __attribute__((ext_vector_type(sizeof(V))));
+  const auto bytes = count * static_cast<int64_t>(sizeof(vector[0]));
+  return (V)((Mask)vector & Load<Mask>(reinterpret_cast<const char*>(&kTailMasks<Mask>.zeros_behind) - bytes));
 }
 
 // Steps of one vector of columns, elements of a step gathered from `depth` rows. Narrow elements are widened to 32
@@ -228,6 +265,22 @@ void PackRows(const char* from, char* to, const GemmPacking& packing, int64_t el
         store((Vector)Interleave<2 * A::kLanes, 1, true>(first, second, kPair));
       }
     }
+    if constexpr (A::kDepth == 4) {
+      constexpr int kColumns = 16;
+      using Bytes = uint8_t __attribute__((ext_vector_type(kColumns)));
+      while (n + kColumns <= columns && k + 3 < elements) {
+        const char* row_from = from + k * packing.k_stride + n;
+        const auto first = Load<Bytes>(row_from), second = Load<Bytes>(row_from + packing.k_stride),
+                   third = Load<Bytes>(row_from + 2 * packing.k_stride),
+                   fourth = Load<Bytes>(row_from + 3 * packing.k_stride);
+        const Bytes a = Interleave<kColumns, 1, false>(first, second),
+                    b = Interleave<kColumns, 1, false>(third, fourth);
+        const Bytes c = Interleave<kColumns, 1, true>(first, second), d = Interleave<kColumns, 1, true>(third, fourth);
+        const Bytes steps[] = {Interleave<kColumns, 2, false>(a, b), Interleave<kColumns, 2, true>(a, b),
+                               Interleave<kColumns, 2, false>(c, d), Interleave<kColumns, 2, true>(c, d)};
+        for (int64_t i = 0; i < kColumns; i += A::kLanes) store(Load<Vector>(steps + i / 4));
+      }
+    }
     while (n < columns) {
       Vector value = {};
       for (int64_t i = 0; i < A::kDepth && k + i < elements; ++i) {
@@ -235,6 +288,9 @@ void PackRows(const char* from, char* to, const GemmPacking& packing, int64_t el
         Row row = {};
         if (n + A::kLanes <= columns) {
           row = Load<Row>(row_from);
+        } else if (k + i + 1 < elements && packing.k_stride >= static_cast<int64_t>(sizeof(Row))) {
+          // The last vector reads on into the next row.
+          row = FirstLanes(Load<Row>(row_from), columns - n);
         } else {
           __builtin_memcpy(&row, row_from, static_cast<uint64_t>(columns - n) * sizeof(Element));
         }
@@ -442,7 +498,7 @@ void NarrowAll(const char* sums, char* to, int64_t sums_row, int64_t out_row, in
   }
 }
 
-// A vector at a time; the last one is cut.
+// Adds 128 to signed bytes, which makes them unsigned ones. A vector at a time; the last one is cut.
 inline void FlipSigns(const char* from, char* to, int64_t bytes) {
   using Bytes = uint8_t __attribute__((ext_vector_type(64)));
   for (; bytes >= 64; from += 64, to += 64, bytes -= 64) Store(to, Load<Bytes>(from) ^ uint8_t{0x80});
@@ -458,7 +514,9 @@ constexpr GemmKernels MakeGemmKernels() {
   kernels.lanes = A::kLanes;
   kernels.depth = A::kDepth;
   kernels.sum_bytes = A::kSumBytes;
-  if constexpr (A::kOffset) kernels.flip_signs = &FlipSigns;
+  kernels.lhs_bytes = A::kParts * A::kSumBytes;
+  kernels.has_offsets = A::kOffset;
+  kernels.take_row = A::kTakeRow;
   FillTiles<A, 1>(kernels);
   FillTiles<A, 2>(kernels);
   FillTiles<A, 3>(kernels);
@@ -486,7 +544,8 @@ struct PlainArithmetic {
   static constexpr int64_t kDepth = 1;
   static constexpr int64_t kSumBytes = sizeof(T);
   static constexpr bool kOffset = false;
-  static constexpr int kRegisters = kRegisterCount;
+  static constexpr GemmTakeRow* kTakeRow = nullptr;
+  static constexpr int kRegisters = kRegisterCount, kParts = 1;
   static Vector Broadcast(T x) { return static_cast<Vector>(x); }
   // Wider vectors are computed in halves, or halves are as fast.
   static constexpr bool kHasHalves = kBytes == 64;
@@ -494,7 +553,6 @@ struct PlainArithmetic {
   static V MultiplyAdd(V x, V y, V sum) {
     return __builtin_elementwise_fma(x, y, sum);
   }
-  static Sum Offset(Vector, Sum sum) { return sum; }
   using Stored = Vector;
   static Vector Many(Stored x) { return x; }
   static Vector Few(Stored y) { return y; }
@@ -508,25 +566,25 @@ struct PlainArithmetic {
 };
 
 // Pairs of bf16, or four bytes, as lanes of 32 bits: how they are packed.
-template <typename T, typename SumScalar>
+template <typename T, typename SumScalar, int kBytes, int kRegisterCount>
 struct GroupArithmetic {
   using Element = T;
   using Scalar = uint32_t;
-  using Vector = uint32_t __attribute__((ext_vector_type(16)));
-  using Sum = SumScalar __attribute__((ext_vector_type(16)));
-  static constexpr int64_t kLanes = 16;
+  using Vector = uint32_t __attribute__((ext_vector_type(kBytes / 4)));
+  using Sum = SumScalar __attribute__((ext_vector_type(kBytes / 4)));
+  static constexpr int64_t kLanes = kBytes / 4;
   static constexpr int64_t kDepth = 4 / sizeof(T);
   static constexpr int64_t kSumBytes = 4;
   static constexpr bool kOffset = false;
+  static constexpr GemmTakeRow* kTakeRow = nullptr;
   static constexpr bool kHasHalves = false;
-  static constexpr int kRegisters = 32;
+  static constexpr int kRegisters = kRegisterCount, kParts = 1;
   static Vector Broadcast(uint32_t x) { return static_cast<Vector>(x); }
-  static Sum Offset(Vector, Sum sum) { return sum; }
   using Stored = Vector;
   static Vector Many(Stored x) { return x; }
   static Vector Few(Stored y) { return y; }
   static void StoreCut(char* to, Sum total, int64_t count, bool resume) {
-    PlainArithmetic<SumScalar, 64, 32>::StoreCut(to, total, count, resume);
+    PlainArithmetic<SumScalar, kBytes, kRegisterCount>::StoreCut(to, total, count, resume);
   }
 };
 

@@ -147,7 +147,8 @@ void ChooseTile(const GemmProblem& problem, const GemmArithmetic& arithmetic, in
   for (int vectors = 1; vectors <= most_vectors && vectors <= all_vectors; ++vectors) {
     for (int rows = 1; rows <= max_rows && rows <= problem.m; ++rows) {
       // With one row, products take the rhs vectors straight from memory.
-      const int operands = copies * ((rows == 1 ? 1 : vectors * parts) + parts) + offset_sums * (vectors + 2);
+      const int operands = copies * ((rows == 1 ? 1 : vectors * parts) + parts) + offset_sums * (vectors + 2) +
+                           (is_compiled ? copies - 1 : 0);
       if (rows * vectors * parts + operands > registers) break;
       const int64_t columns = int64_t{vectors} * lanes;
       const int64_t row_tail = problem.m % rows;

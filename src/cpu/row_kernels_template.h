@@ -39,17 +39,9 @@ auto SumAcrossLanes(V (&v)[2]) {
   return SumAcrossGroups(Interleave<2, 1, false>(v[0], v[1]) + Interleave<2, 1, true>(v[0], v[1]));
 }
 
-template <typename Mask>
-struct TailMasks {
-  Mask zeros = 0, ones = -1;
-};
-template <typename Mask>
-constexpr TailMasks<Mask> kTailMasks;
-
 template <typename A, int kFew, int kMany>
 void RowTiles(const char* few, const char* many, char* sums, const RowTileStrides& strides, int64_t bytes,
               int64_t tiles, const char* ahead, int64_t ahead_count, bool resume) {
-  using Vector = typename A::Vector;
   using Stored = typename A::Stored;
   using Sum = typename A::Sum;
   using Scalar = std::remove_cvref_t<decltype(Sum{}[0])>;
@@ -76,17 +68,22 @@ void RowTiles(const char* few, const char* many, char* sums, const RowTileStride
     Sum sum[kMany][kFew] = {};
     Sum offset[kFew] = {};
     const auto multiply = [&](auto load) __attribute__((always_inline)) {
-      Vector y[kFew];
+      decltype(A::Few(Stored{})) y[kFew];
       for (int j = 0; j < kFew; ++j) y[j] = A::Few(load(y_from + j * few_row));
 #pragma clang loop unroll(full)
       for (int i = 0; i < kMany; ++i) {
-        const Vector x = A::Many(load(x_from[i / kGroup] + i % kGroup * many_row));
-        for (int j = 0; j < kFew; ++j) {
-          sum[i][j] = A::MultiplyAdd(x, y[j], sum[i][j]);
-          __asm__ volatile("" : KILN_VECTOR_REGISTER(sum[i][j])::"memory");
+        const auto x = A::Many(load(x_from[i / kGroup] + i % kGroup * many_row));
+#pragma clang loop unroll(full)
+        for (int part = 0; part < A::kParts; ++part) {
+          for (int j = 0; j < kFew; ++j) {
+            sum[i][j] = A::MultiplyAdd(PartOf(x, part), PartOf(y[j], part), sum[i][j]);
+            __asm__ volatile("" : KILN_VECTOR_REGISTER(sum[i][j])::"memory");
+          }
         }
       }
-      for (int j = 0; A::kOffset && j < kFew; ++j) offset[j] = A::Offset(y[j], offset[j]);
+      if constexpr (A::kOffset) {
+        for (int j = 0; j < kFew; ++j) offset[j] = A::Offset(y[j], offset[j]);
+      }
     };
     const auto advance = [&](int64_t distance) __attribute__((always_inline)) {
       y_from += distance;
@@ -161,7 +158,7 @@ void PackRowColumns(const char* from, char* to, int64_t k_stride, int64_t row_st
 
 template <typename A, int kFew, int kMany>
 constexpr void FillRowTile(RowKernels& kernels) {
-  if constexpr (kFew * kMany + (A::kOffset ? 2 : 1) * kFew + 1 <= A::kRegisters) {
+  if constexpr (kFew * kMany + A::kParts * (kFew + 1) + (A::kOffset ? kFew : 0) <= A::kRegisters) {
     kernels.tiles[kFew - 1][kMany - 1] = &RowTiles<A, kFew, kMany>;
     if (kernels.most_few < kFew) kernels.most_few = kFew;
   }

@@ -1,5 +1,6 @@
 // Plans of matrix products, which are not run.
 #include <cstdint>
+#include <utility>
 
 #include "gtest/gtest.h"
 #include "src/cpu/gemm.h"
@@ -47,6 +48,27 @@ TEST(GemmPlan, LinesOfATransposedLhsLeaveThePanelRoom) {
   ASSERT_TRUE(plan.ok()) << plan.status();
   if (plan->schedule.kind != GemmSchedule::Kind::kBlocks) GTEST_SKIP() << "no kernels compiled with Kiln";
   EXPECT_LT(plan->schedule.k_block, steps);
+}
+
+// AVX2 has no instructions for pairs of bf16 or four bytes, but kernels that do without.
+TEST(GemmPlan, NarrowTypesHaveCompiledKernelsWithAvx2) {
+  using T = PrimitiveType;
+  if (Host().compiled_vector_bytes != 32) GTEST_SKIP() << "no AVX2, or more than that";
+  GemmSpec spec = Square(200);
+  spec.result_type = spec.out.type = T::kS32;
+  for (const auto& [lhs, rhs] : {std::pair(T::kS8, T::kS8), std::pair(T::kS8, T::kU8), std::pair(T::kU8, T::kS8)}) {
+    spec.lhs.type = lhs;
+    spec.rhs.type = rhs;
+    EXPECT_EQ(PlanGemm(spec, "gemm", 2)->schedule.kind, GemmSchedule::Kind::kBlocks);
+  }
+  for (const T type : {T::kF16, T::kBF16, T::kS8}) {
+    GemmSpec few = Square(200);
+    few.m = 7;
+    few.rhs = {type, 1, few.k};
+    few.lhs.type = type;
+    few.result_type = few.out.type = type == T::kS8 ? T::kS32 : T::kF32;
+    EXPECT_EQ(PlanGemm(few, "gemm", 2)->schedule.kind, GemmSchedule::Kind::kRows);
+  }
 }
 
 }  // namespace
