@@ -1,32 +1,63 @@
 // Reshape, bitcast and copy.
+#include <algorithm>
+#include <vector>
+
 #include "src/passes/simplify/rules.h"
 
 namespace kiln::passes::simplify {
 namespace {
 
-// A reshape that only adds or drops dimensions of size 1 maps every other dimension to one of its size: those of a
-// broadcast's operand stay dimensions of the result.
-Instruction* UnitReshapeOfBroadcast(const Match& match, Builder& builder) {
+// Dimensions [from, from_end) of an array that a reshape makes [to, to_end) of, as few as there can be.
+struct ReshapedGroup {
+  size_t from, from_end, to, to_end;
+};
+
+std::vector<ReshapedGroup> ReshapedGroups(const Shape& from, const Shape& to) {
+  std::vector<ReshapedGroup> groups;
+  size_t i = 0, j = 0;
+  const auto sizes = from.dimensions().size(), new_sizes = to.dimensions().size();
+  while (i < sizes || j < new_sizes) {
+    ReshapedGroup group{i, i, j, j};
+    int64_t product = i < sizes ? from.dimensions()[i++] : 1, new_product = j < new_sizes ? to.dimensions()[j++] : 1;
+    while (product != new_product) {
+      product < new_product ? product *= from.dimensions()[i++] : new_product *= to.dimensions()[j++];
+    }
+    group.from_end = i, group.to_end = j;
+    groups.push_back(group);
+  }
+  return groups;
+}
+
+// Of dimensions that a reshape makes others of together, all have to be the operand's or new.
+Instruction* ReshapeOfBroadcast(const Match& match, Builder& builder) {
   const Instruction& broadcast = *match.root()->operand(0);
-  const auto& from = broadcast.shape().dimensions();
-  const auto& to = match.root()->shape().dimensions();
-  std::vector<int64_t> position(from.size(), -1);  // of a broadcast dimension in the result
-  size_t j = 0;
-  for (size_t i = 0; i < from.size(); ++i) {
-    if (from[i] == 1) continue;
-    while (j < to.size() && to[j] == 1) ++j;
-    if (j == to.size() || to[j] != from[i]) return nullptr;
-    position[i] = static_cast<int64_t>(j++);
+  const Shape& from = broadcast.shape();
+  const Shape& to = match.root()->shape();
+  if (from.element_count() == 0) return nullptr;
+  const auto kept = broadcast.dimensions();
+  DimensionVector map, sizes;
+  size_t next = 0;  // of the operand's dimensions
+  const auto skip_units = [&] {
+    while (next < kept.size() && from.dimensions(kept[next]) == 1) ++next;
+  };
+  std::vector<ReshapedGroup> groups = ReshapedGroups(from, to);
+  for (skip_units(); next < kept.size(); skip_units()) {
+    const auto is_here = [&](const ReshapedGroup& g) {
+      return static_cast<size_t>(kept[next]) >= g.from && static_cast<size_t>(kept[next]) < g.from_end;
+    };
+    const auto group = std::find_if(groups.begin(), groups.end(), is_here);
+    for (size_t i = group->from; i < group->from_end; ++i) {
+      if (from.dimensions()[i] == 1) continue;
+      if (next == kept.size() || static_cast<size_t>(kept[next]) != i) return nullptr;
+      ++next;
+      skip_units();
+    }
+    for (size_t j = group->to; j < group->to_end; ++j) {
+      map.push_back(static_cast<int64_t>(j));
+      sizes.push_back(to.dimensions()[j]);
+    }
   }
-  while (j < to.size() && to[j] == 1) ++j;
-  if (j != to.size()) return nullptr;
-  DimensionVector map, kept;
-  for (int64_t dimension : broadcast.dimensions()) {
-    if (position[dimension] < 0) continue;
-    map.push_back(position[dimension]);
-    kept.push_back(from[dimension]);
-  }
-  return builder.Broadcast(builder.Reshape(match['x'], kept), to, map);
+  return builder.Broadcast(builder.Reshape(match['x'], sizes), to.dimensions(), map);
 }
 
 // With row-major layouts on both sides a bitcast is a reshape.
@@ -62,7 +93,8 @@ constexpr Rule kRules[] = {
     {"reshape(x)", "x"},
     {"reshape(reshape(x))", "reshape(x)"},
     {"reshape(broadcast(x))", "broadcast(x)", ScalarX},
-    {"reshape(broadcast(x))", "broadcast(reshape(x)), where sizes of 1 come and go", UnitReshapeOfBroadcast},
+    {"reshape(broadcast(x))", "broadcast(reshape(x)), where no dimensions of x and others become one",
+     ReshapeOfBroadcast},
     {"reshape(iota())", "iota(), where the counted dimension stays", ReshapeOfIota},
     {"bitcast(x)", "reshape(x), where layouts are row-major", BitcastIsReshape},
 };
