@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Callable
 
 import jax
+import jax.numpy as jnp
 import mpmath
 import numpy as np
 import scipy.special
@@ -101,6 +102,7 @@ FUNCTIONS = {
         _unary("exp2", lax.exp2, lambda x: mpmath.power(2, x), span=(-1080, 1030), points=(128, -126, -149, 1024, -1022)),
         _unary("expm1", lax.expm1, span=(-50, 720), points=(88.7228, 709.7827, -17, -37, 0.3466, -0.3466)),
         _unary("log", lax.log, _log, span=(0.4, 3)),
+        _unary("log2", jnp.log2, lambda x: _log(x, lambda x: mpmath.log(x, 2)), span=(0.4, 3), points=(2.0, 1024.0, 2.0**-20)),
         _unary("log1p", lax.log1p, _log1p, span=(-1, 3), points=(-1,)),
         _unary("sin", lax.sin, span=(-300, 300), points=ZEROS_OF_TRIGONOMETRY),
         _unary("cos", lax.cos, span=(-300, 300), points=ZEROS_OF_TRIGONOMETRY),

@@ -29,24 +29,20 @@ struct WordArithmetic : GroupArithmetic<uint8_t, int32_t, 32, 16> {
   static Halves<Vector> Few(Vector y) { return SplitWords<kSignedRhs>(y); }
   static Sum MultiplyAdd(Vector x, Vector y, Sum sum) { return sum + (Sum)_mm256_madd_epi16((__m256i)x, (__m256i)y); }
 
-  // The even and the odd words of a step follow each other. A vector at a time; the last one is cut.
+  // The even and the odd words of a step follow each other. A vector at a time, then a step.
   static void TakeRow(const char* from, char* to, int64_t bytes) {
-    constexpr int64_t kBytes = sizeof(Vector);
-    struct Pair {
-      Vector first, second;
-    };
-    const auto split = [](Vector row) {
-      const Halves<Vector> words = Many(row);
+    constexpr int64_t kBytes = sizeof(Vector), kStep = sizeof(uint32_t);
+    for (; bytes >= kBytes; from += kBytes, to += 2 * kBytes, bytes -= kBytes) {
+      const Halves<Vector> words = Many(Load<Vector>(from));
       const Vector even = words.half[0], odd = words.half[1];
-      return Pair{__builtin_shufflevector(even, odd, 0, 8, 1, 9, 2, 10, 3, 11),
-                  __builtin_shufflevector(even, odd, 4, 12, 5, 13, 6, 14, 7, 15)};
-    };
-    for (; bytes >= kBytes; from += kBytes, to += 2 * kBytes, bytes -= kBytes) Store(to, split(Load<Vector>(from)));
-    if (bytes == 0) return;
-    Vector rest = {};
-    __builtin_memcpy(&rest, from, static_cast<uint64_t>(bytes));
-    const Pair pair = split(rest);
-    __builtin_memcpy(to, &pair, 2 * static_cast<uint64_t>(bytes));
+      Store(to, __builtin_shufflevector(even, odd, 0, 8, 1, 9, 2, 10, 3, 11));
+      Store(to + kBytes, __builtin_shufflevector(even, odd, 4, 12, 5, 13, 6, 14, 7, 15));
+    }
+    for (; bytes > 0; from += kStep, to += 2 * kStep, bytes -= kStep) {
+      const Halves<Vector> words = Many(Vector{Load<uint32_t>(from)});
+      Store(to, words.half[0][0]);
+      Store(to + kStep, words.half[1][0]);
+    }
   }
   static constexpr GemmTakeRow* kTakeRow = &TakeRow;
 };

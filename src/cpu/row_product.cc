@@ -259,10 +259,10 @@ std::vector<int64_t> DescribeColumnProduct(const GemmSpec& spec, const GemmProbl
 }  // namespace
 
 const RowKernels* FindRowKernels(GemmKernelKind kind) {
-  const int bytes = Host().compiled_vector_bytes;
-  return bytes == 64   ? (HasGroups(kind) ? RowKernels512(kind) : nullptr)
-         : bytes == 32 ? RowKernels256(kind)
-                       : RowKernels128(kind);
+  const HostIsa& host = Host();
+  if (kind == GemmKernelKind::kHalf && !host.half_conversions) return nullptr;
+  if (host.compiled_vector_bytes == 64) return HasGroups(kind) ? RowKernels512(kind) : nullptr;
+  return host.compiled_vector_bytes == 32 ? RowKernels256(kind) : RowKernels128(kind);
 }
 
 void RunRowProduct(const RowProduct* product, const char* lhs, const char* rhs, char* out, void* const* extra,

@@ -380,6 +380,18 @@ class Scheduler {
     return elements;
   }
 
+  // Registers of which the narrowest result along `loop` fills one, where it is narrower than what it is made of.
+  int64_t PackedRegisters(int loop) const {
+    constexpr int kMost = 4;
+    const int width = WidthAlong(loop);
+    int narrowest = width;
+    for (const Store* store : stores_) {
+      if (!Contiguous(store->offset, loop)) continue;
+      narrowest = std::min(narrowest, hlo::ByteWidth(kernel_.parameters[store->parameter].type));
+    }
+    return std::min(width / narrowest, kMost);
+  }
+
   // Vectors that go side by side where what is made of an element waits for itself: processors look some hundred
   // instructions ahead, which is few elements of the polynomial of a function, and of a chain that rounds to a narrow
   // type after each op. They take longer to compile, which few elements do not repay, and long chains that round only
@@ -402,10 +414,13 @@ class Scheduler {
     }
     // Of an op or two between loads and stores, which are of whole registers then: sums of f16 take 0.77 of the time,
     // of bf16 0.93 (Zen 3).
-    constexpr double kSome = 1 << 16, kPlain = 8;
+    constexpr double kSome = 1 << 16, kFew = 1 << 13, kPlain = 8;
     const double elements = ElementsAlong(loop);
     if (target_.target != Target::kCpu) return 1;
     if (rounding > 0 && cost <= kPlain && !carried && elements >= kSome) return 4;
+    if (cost <= kPlain && !carried && elements >= kFew) {
+      if (const int64_t registers = PackedRegisters(loop); registers > 1) return registers;
+    }
     if (elements < kMinElements) return 1;
     if (rounding > 0) {
       const double most = elements >= kMuch ? kMostRounded : kManyRounded;

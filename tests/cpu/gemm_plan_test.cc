@@ -71,5 +71,25 @@ TEST(GemmPlan, NarrowTypesHaveCompiledKernelsWithAvx2) {
   }
 }
 
+// Sums across lanes take longer than packing where there are few steps for many rows.
+TEST(GemmPlan, ShortSumsOfSomeRowsArePacked) {
+  using Kind = GemmSchedule::Kind;
+  if (Host().vector_bytes < 32) GTEST_SKIP() << "measured with vectors of 32 bytes and more";
+  const auto kind = [](int64_t m, int64_t k) {
+    GemmSpec spec = Square(1500);
+    spec.m = m;
+    spec.k = k;
+    spec.lhs = {PrimitiveType::kF32, k, 1};
+    spec.rhs = {PrimitiveType::kF32, 1, k};
+    return PlanGemm(spec, "gemm", 1)->schedule.kind;
+  };
+  const auto is_summed = [&](int64_t m, int64_t k) { return kind(m, k) == Kind::kDot || kind(m, k) == Kind::kRows; };
+  EXPECT_TRUE(is_summed(1, 64));
+  EXPECT_TRUE(is_summed(2, 128));
+  EXPECT_FALSE(is_summed(8, 8));
+  EXPECT_FALSE(is_summed(8, 32));
+  EXPECT_TRUE(is_summed(8, 256));
+}
+
 }  // namespace
 }  // namespace kiln::cpu

@@ -26,7 +26,7 @@ def test_within_bound(device, name, form, bound):
     assert worst.error <= bound, f"{name} of {form} is {worst.error} units off at {worst.arguments}: got {worst.got}"
 
 
-@pytest.mark.parametrize("name", ["exp2", "erfc", "logistic"])
+@pytest.mark.parametrize("name", ["exp2", "log2", "erfc", "logistic"])
 def test_optimized_text_is_read_by_jax(device, name):
     # Functions that XLA's reader does not know are custom calls there.
     compiled = jax.jit(FUNCTIONS[name].call).lower(jax.device_put(np.float32(0.5), device)).compile()

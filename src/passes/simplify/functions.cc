@@ -144,6 +144,8 @@ constexpr Rule kRules[] = {
      "erfc(negate(x))", WideFloat, Rounds},
     // 2^x as JAX writes it: the product's rounding error would be multiplied by the exponent.
     {"exponential(multiply(v, c))", "exp2(v)", WideFloat, Ln2, Rounds},
+    // As JAX writes it; powers of two are exact.
+    {"divide(log(x), c)", "log2(x)", WideFloat, Ln2, Rounds},
 
     {"real(complex(x, y))", "x"},
     {"imag(complex(x, y))", "y"},
