@@ -60,12 +60,12 @@ const V& PartOf(const Halves<V>& vector, int part) {
   return vector.half[part];
 }
 
-// An arithmetic has: Scalar and Vector of kLanes of them, in memory; Sum, a vector of sums; kDepth; Broadcast(from) of
-// an element of lhs; Few(y), what a vector of rhs is in registers, kParts of them; MultiplyAdd(x, y, sum) of parts;
-// kTakeRow, which makes as many scalars of one of lhs where tiles do not read it as it is; kOffset, whether that has
-// 128 added (to rows by Many(x), whose products Offset(y, sum) collects); kHasHalves, whether it multiplies halves of
-// vectors as well. `kHalf`: no more of the last vector is asked for. For rows (row_kernels_template.h): Stored,
-// elements as they lie in memory, and Many(x) and Few(y), vectors of them.
+// An arithmetic has: Scalar and Vector of kLanes of them, in memory; Sum, a vector of sums; kDepth; Broadcast(x) of a
+// scalar of lhs; Few(y), what a vector of rhs is in registers, of kParts; MultiplyAdd(x, y, sum) of parts; kTakeRow,
+// which makes as many scalars of one of lhs where tiles do not read it as it is; kOffset, whether that has 128 added
+// (to rows by Many(x), whose products Offset(y, sum) collects); kHasHalves, whether it multiplies halves of vectors as
+// well. `kHalf`: no more of the last vector is asked for. For rows (row_kernels_template.h): Stored, elements as they
+// lie in memory, and Many(x) and Few(y), vectors of them.
 template <typename A, int kRows, int kVectors, bool kHalf = false>
 void Tile(const char* lhs, const char* rhs, char* sums, const GemmTileStrides& strides, const int64_t* lhs_runs,
           const int64_t* rhs_runs, int64_t run_count, int64_t steps, int64_t columns, bool resume) {
