@@ -66,25 +66,8 @@ struct BrainArithmetic : GroupArithmetic<uint16_t, float, 32, 16> {
 }  // namespace
 
 const GemmKernels* GemmKernels256(GemmKernelKind kind) {
-  static constexpr GemmKernels kF32 = MakeGemmKernels<PlainArithmetic<float, 32, 16>>();
-  static constexpr GemmKernels kF64 = MakeGemmKernels<PlainArithmetic<double, 32, 16>>();
-  static constexpr GemmKernels kSignedBytes = MakeGemmKernels<WordArithmetic<true, true>>();
-  static constexpr GemmKernels kSignedUnsigned = MakeGemmKernels<WordArithmetic<true, false>>();
-  static constexpr GemmKernels kUnsignedSigned = MakeGemmKernels<WordArithmetic<false, true>>();
-  switch (kind) {
-    case GemmKernelKind::kF32:
-      return &kF32;
-    case GemmKernelKind::kF64:
-      return &kF64;
-    case GemmKernelKind::kSignedBytes:
-      return &kSignedBytes;
-    case GemmKernelKind::kSignedUnsigned:
-      return &kSignedUnsigned;
-    case GemmKernelKind::kUnsignedSigned:
-      return &kUnsignedSigned;
-    default:
-      return nullptr;
-  }
+  return GemmKernelsOf<PlainArithmetic<float, 32, 16>, PlainArithmetic<double, 32, 16>, void, void,
+                       WordArithmetic<true, true>, WordArithmetic<true, false>, WordArithmetic<false, true>>(kind);
 }
 
 const GroupKernels* GroupKernels256() {
@@ -93,25 +76,8 @@ const GroupKernels* GroupKernels256() {
 }
 
 const RowKernels* RowKernels256(GemmKernelKind kind) {
-  static constexpr RowKernels kF32 = MakeRowKernels<PlainArithmetic<float, 32, 16>>();
-  static constexpr RowKernels kF64 = MakeRowKernels<PlainArithmetic<double, 32, 16>>();
-  static constexpr RowKernels kHalf = MakeRowKernels<HalfArithmetic>();
-  static constexpr RowKernels kBrain = MakeRowKernels<BrainArithmetic>();
-  static constexpr RowKernels kSignedBytes = MakeRowKernels<WordArithmetic<true, true>>();
-  switch (kind) {
-    case GemmKernelKind::kF32:
-      return &kF32;
-    case GemmKernelKind::kF64:
-      return &kF64;
-    case GemmKernelKind::kHalf:
-      return &kHalf;
-    case GemmKernelKind::kBrain:
-      return &kBrain;
-    case GemmKernelKind::kSignedBytes:
-      return &kSignedBytes;
-    default:
-      return nullptr;
-  }
+  return RowKernelsOf<PlainArithmetic<float, 32, 16>, PlainArithmetic<double, 32, 16>, HalfArithmetic, BrainArithmetic,
+                      WordArithmetic<true, true>>(kind);
 }
 
 const WinogradKernels* WinogradKernels256() {

@@ -51,14 +51,8 @@ struct HalfArithmetic : PlainArithmetic<float, 64, 32> {
 }  // namespace
 
 const GemmKernels* GemmKernels512(GemmKernelKind kind) {
-  static constexpr GemmKernels kKernels[] = {MakeGemmKernels<PlainArithmetic<float, 64, 32>>(),
-                                             MakeGemmKernels<PlainArithmetic<double, 64, 32>>(),
-                                             GemmKernels(),
-                                             MakeGemmKernels<BrainArithmetic>(),
-                                             MakeGemmKernels<SignedBytesArithmetic>(),
-                                             MakeGemmKernels<SignedUnsignedArithmetic>(),
-                                             MakeGemmKernels<UnsignedSignedArithmetic>()};
-  return &kKernels[static_cast<int64_t>(kind)];
+  return GemmKernelsOf<PlainArithmetic<float, 64, 32>, PlainArithmetic<double, 64, 32>, void, BrainArithmetic,
+                       SignedBytesArithmetic, SignedUnsignedArithmetic, UnsignedSignedArithmetic>(kind);
 }
 
 const GroupKernels* GroupKernels512() {
@@ -67,25 +61,8 @@ const GroupKernels* GroupKernels512() {
 }
 
 const RowKernels* RowKernels512(GemmKernelKind kind) {
-  static constexpr RowKernels kF32 = MakeRowKernels<PlainArithmetic<float, 64, 32>>();
-  static constexpr RowKernels kF64 = MakeRowKernels<PlainArithmetic<double, 64, 32>>();
-  static constexpr RowKernels kHalf = MakeRowKernels<HalfArithmetic>();
-  static constexpr RowKernels kBrain = MakeRowKernels<BrainArithmetic>();
-  static constexpr RowKernels kSignedBytes = MakeRowKernels<SignedBytesArithmetic>();
-  switch (kind) {
-    case GemmKernelKind::kF32:
-      return &kF32;
-    case GemmKernelKind::kF64:
-      return &kF64;
-    case GemmKernelKind::kHalf:
-      return &kHalf;
-    case GemmKernelKind::kBrain:
-      return &kBrain;
-    case GemmKernelKind::kSignedBytes:
-      return &kSignedBytes;
-    default:
-      return nullptr;
-  }
+  return RowKernelsOf<PlainArithmetic<float, 64, 32>, PlainArithmetic<double, 64, 32>, HalfArithmetic, BrainArithmetic,
+                      SignedBytesArithmetic>(kind);
 }
 
 const WinogradKernels* WinogradKernels512() {

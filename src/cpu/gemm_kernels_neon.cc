@@ -14,9 +14,7 @@
 namespace kiln::cpu {
 
 const GemmKernels* GemmKernels128(GemmKernelKind kind) {
-  static constexpr GemmKernels kF32 = MakeGemmKernels<PlainArithmetic<float, 16, 32>>();
-  static constexpr GemmKernels kF64 = MakeGemmKernels<PlainArithmetic<double, 16, 32>>();
-  return kind == GemmKernelKind::kF32 ? &kF32 : kind == GemmKernelKind::kF64 ? &kF64 : nullptr;
+  return GemmKernelsOf<PlainArithmetic<float, 16, 32>, PlainArithmetic<double, 16, 32>>(kind);
 }
 
 const GroupKernels* GroupKernels128() {
@@ -25,9 +23,7 @@ const GroupKernels* GroupKernels128() {
 }
 
 const RowKernels* RowKernels128(GemmKernelKind kind) {
-  static constexpr RowKernels kF32 = MakeRowKernels<PlainArithmetic<float, 16, 32>>();
-  static constexpr RowKernels kF64 = MakeRowKernels<PlainArithmetic<double, 16, 32>>();
-  return kind == GemmKernelKind::kF32 ? &kF32 : kind == GemmKernelKind::kF64 ? &kF64 : nullptr;
+  return RowKernelsOf<PlainArithmetic<float, 16, 32>, PlainArithmetic<double, 16, 32>>(kind);
 }
 
 const WinogradKernels* WinogradKernels128() {

@@ -533,6 +533,20 @@ constexpr GemmKernels MakeGemmKernels() {
   return kernels;
 }
 
+template <typename A>
+constexpr GemmKernels kGemmKernels = MakeGemmKernels<A>();
+template <typename A>
+constexpr const GemmKernels* kGemmKernelsOrNull = &kGemmKernels<A>;
+template <>
+constexpr const GemmKernels* kGemmKernelsOrNull<void> = nullptr;
+
+// Of the arithmetic of each kind, as GemmKernelKind counts them, void where there is none; null of those behind.
+template <typename... A>
+const GemmKernels* GemmKernelsOf(GemmKernelKind kind) {
+  static constexpr const GemmKernels* kKernels[] = {kGemmKernelsOrNull<A>...};
+  return static_cast<size_t>(kind) < sizeof...(A) ? kKernels[static_cast<size_t>(kind)] : nullptr;
+}
+
 // Products of elements as they are.
 template <typename T, int kBytes, int kRegisterCount>
 struct PlainArithmetic {

@@ -189,6 +189,13 @@ constexpr RowKernels MakeRowKernels() {
   return kernels;
 }
 
+// Of the arithmetic of each kind, as GemmKernelKind counts them; null of those behind.
+template <typename... A>
+const RowKernels* RowKernelsOf(GemmKernelKind kind) {
+  static constexpr RowKernels kKernels[] = {MakeRowKernels<A>()...};
+  return static_cast<size_t>(kind) < sizeof...(A) ? &kKernels[static_cast<size_t>(kind)] : nullptr;
+}
+
 }  // namespace
 }  // namespace kiln::cpu
 

@@ -26,6 +26,14 @@ def test_within_bound(device, name, form, bound):
     assert worst.error <= bound, f"{name} of {form} is {worst.error} units off at {worst.arguments}: got {worst.got}"
 
 
+@pytest.mark.parametrize("form, least, most", [("float32", -149, 127), ("float64", -1074, 1023)])
+def test_log2_of_powers_of_two_is_exact(device, form, least, most):
+    with jax.enable_x64(True):
+        exponents = np.arange(least, most + 1)
+        powers = jax.device_put(np.ldexp(1.0, exponents).astype(form), device)
+        np.testing.assert_array_equal(np.asarray(jax.jit(jnp.log2)(powers)), exponents)
+
+
 @pytest.mark.parametrize("name", ["exp2", "log2", "erfc", "logistic"])
 def test_optimized_text_is_read_by_jax(device, name):
     # Functions that XLA's reader does not know are custom calls there.
