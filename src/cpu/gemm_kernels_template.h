@@ -544,7 +544,7 @@ constexpr const GemmKernels* kGemmKernelsOrNull<void> = nullptr;
 template <typename... A>
 const GemmKernels* GemmKernelsOf(GemmKernelKind kind) {
   static constexpr const GemmKernels* kKernels[] = {kGemmKernelsOrNull<A>...};
-  return static_cast<size_t>(kind) < sizeof...(A) ? kKernels[static_cast<size_t>(kind)] : nullptr;
+  return static_cast<int64_t>(kind) < int64_t{sizeof...(A)} ? kKernels[static_cast<int64_t>(kind)] : nullptr;
 }
 
 // Products of elements as they are.

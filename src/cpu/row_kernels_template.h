@@ -193,7 +193,7 @@ constexpr RowKernels MakeRowKernels() {
 template <typename... A>
 const RowKernels* RowKernelsOf(GemmKernelKind kind) {
   static constexpr RowKernels kKernels[] = {MakeRowKernels<A>()...};
-  return static_cast<size_t>(kind) < sizeof...(A) ? &kKernels[static_cast<size_t>(kind)] : nullptr;
+  return static_cast<int64_t>(kind) < int64_t{sizeof...(A)} ? &kKernels[static_cast<int64_t>(kind)] : nullptr;
 }
 
 }  // namespace
