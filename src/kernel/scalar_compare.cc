@@ -129,16 +129,6 @@ llvm::Value* CompareByBits(const VectorBuilder& b, PrimitiveType type, Compariso
   return equal(magnitude == 0 ? (x & kMagnitude) == 0 : x == static_cast<int64_t>(code->getSExtValue())).value();
 }
 
-// The same, of which LLVM knows nothing. It makes masks of signs that fill lanes, of which processors have few.
-Integer Opaque(Integer x) {
-  const VectorBuilder& b = x.builder();
-  const int64_t bits = int64_t{x.bits()} * b.lanes;
-  if (b.target != Target::kCpu || b.lanes == 1 || bits % 128 != 0) return x;
-  llvm::Type* floats = llvm::FixedVectorType::get(b.ir.getFloatTy(), static_cast<unsigned>(bits / 32));
-  llvm::Value* fenced = b.ir.CreateArithmeticFence(b.ir.CreateBitCast(x.value(), floats), floats);
-  return {b, b.ir.CreateBitCast(fenced, x.value()->getType())};
-}
-
 }  // namespace
 
 Integer TotalOrder(const VectorBuilder& b, PrimitiveType type, llvm::Value* value) {
@@ -151,8 +141,9 @@ Integer TotalOrder(const VectorBuilder& b, PrimitiveType type, llvm::Value* valu
     return kernel::Select(code < 0, kernel::Select(code == -128, code, -(code & 0x7f)), code);
   }
   if (bits > hlo::BitWidth(type)) code = code.Shl(bits - hlo::BitWidth(type));
-  // Negative: all bits but the sign are flipped, so that a larger magnitude is smaller.
-  return code ^ (Opaque(code.Sar(bits - 1)) & (INT64_MAX >> (64 - bits)));
+  // Negative: all bits but the sign are flipped, so that a larger magnitude is smaller. Of signs that fill lanes, if it
+  // knew of them, LLVM would make masks, of which processors have few.
+  return code ^ (code.Sar(bits - 1).Opaque() & (INT64_MAX >> (64 - bits)));
 }
 
 Value ScalarEmitter::Select(llvm::Value* predicate, const Value& on_true, const Value& on_false) {

@@ -6,9 +6,33 @@
 
 namespace kiln::kernel {
 
+namespace {
+
+llvm::Value* Fenced(llvm::IRBuilder<>& b, llvm::Value* vector) {
+  const unsigned bits = vector->getType()->getPrimitiveSizeInBits().getFixedValue();
+  llvm::Type* floats = llvm::FixedVectorType::get(b.getFloatTy(), bits / 32);
+  llvm::Value* fence = b.CreateArithmeticFence(b.CreateBitCast(vector, floats), floats);
+  return b.CreateBitCast(fence, vector->getType());
+}
+
+}  // namespace
+
 std::vector<llvm::Value*> Transposed(llvm::IRBuilder<>& b, std::vector<llvm::Value*> rows) {
-  const int size = static_cast<int>(rows.size());
+  const int size = static_cast<int>(rows.size()), half = size / 2;
   const int lanes = static_cast<int>(llvm::cast<llvm::FixedVectorType>(rows[0]->getType())->getNumElements());
+  const int width = size * static_cast<int>(rows[0]->getType()->getScalarSizeInBits());
+  if (width == 256 && lanes == size) {
+    // The low halves of two rows side by side, and the high ones: then all stays within halves of registers.
+    std::vector<llvm::Value*> columns;
+    for (int part : {0, half}) {
+      std::vector<int> halves(lanes);
+      for (int lane = 0; lane < lanes; ++lane) halves[lane] = part + lane % half + (lane < half ? 0 : lanes);
+      std::vector<llvm::Value*> pairs(half);
+      for (int i = 0; i < half; ++i) pairs[i] = Fenced(b, b.CreateShuffleVector(rows[i], rows[i + half], halves));
+      for (llvm::Value* column : Transposed(b, std::move(pairs))) columns.push_back(column);
+    }
+    return columns;
+  }
   // Each round interleaves the halves of the rows.
   for (int round = 1; round < size; round *= 2) {
     std::vector<llvm::Value*> next(size);
@@ -18,7 +42,8 @@ std::vector<llvm::Value*> Transposed(llvm::IRBuilder<>& b, std::vector<llvm::Val
         const int at = lane % size;
         interleave[lane] = lane % 2 * lanes + (lane - at) + (i % 2 * size + at) / 2;
       }
-      next[i] = b.CreateShuffleVector(rows[i / 2], rows[i / 2 + size / 2], interleave);
+      next[i] = b.CreateShuffleVector(rows[i / 2], rows[i / 2 + half], interleave);
+      if (width <= 128 && 2 * round < size) next[i] = Fenced(b, next[i]);
     }
     rows = std::move(next);
   }

@@ -22,6 +22,15 @@ bool IsHelper(const llvm::Function& function) {
   return function.getName().starts_with(kPrefix) && function.hasFnAttribute(llvm::Attribute::NoInline);
 }
 
+Integer Integer::Opaque() const {
+  const int width = bits() * b_->lanes;
+  if (b_->target != Target::kCpu || b_->lanes == 1 || width % 64 != 0 || llvm::isa<llvm::Constant>(v_)) return *this;
+  // Floats are what fences are for; as one number half a register stays one.
+  llvm::Type* floats = ir().getDoubleTy();
+  if (width != 64) floats = llvm::FixedVectorType::get(ir().getFloatTy(), static_cast<unsigned>(width / 32));
+  return {*b_, ir().CreateBitCast(ir().CreateArithmeticFence(ir().CreateBitCast(v_, floats), floats), v_->getType())};
+}
+
 llvm::Value* VectorBuilder::CallHelper(
     const std::string& name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments,
     absl::FunctionRef<llvm::Value*(VectorBuilder&, llvm::ArrayRef<llvm::Value*>)> emit) const {

@@ -122,6 +122,8 @@ class Integer : public Register {
   Mask Above(Integer o) const { return Compare(llvm::CmpInst::ICMP_UGT, o); }
   Integer ZeroExtend(int to) const { return {*b_, ir().CreateZExtOrTrunc(v_, b_->IntType(to))}; }
   Integer SignExtend(int to) const { return {*b_, ir().CreateSExtOrTrunc(v_, b_->IntType(to))}; }
+  // The same number in a vector on the CPU, of which LLVM knows nothing: a fence that makes no code.
+  Integer Opaque() const;
   Real AsReal() const;              // the same bits, 16, 32 or 64
   Real SignedToReal(int to) const;  // the same number, to nearest
   Real UnsignedToReal(int to) const;
@@ -178,13 +180,20 @@ inline Real Integer::AsReal() const { return {*b_, ir().CreateBitCast(v_, b_->Fl
 inline Real Integer::SignedToReal(int to) const { return {*b_, ir().CreateSIToFP(v_, b_->FloatType(to))}; }
 inline Real Integer::UnsignedToReal(int to) const { return {*b_, ir().CreateUIToFP(v_, b_->FloatType(to))}; }
 
-inline Real Select(Mask m, Real a, Real b) { return {a.builder(), a.ir().CreateSelect(m, a, b)}; }
+// A condition that is known chooses here: LLVM's builder only folds selections among constants.
+inline llvm::Value* SelectValue(Mask m, Register a, Register b) {
+  const auto* known = llvm::dyn_cast<llvm::Constant>(m.value());
+  if (known != nullptr && known->isAllOnesValue()) return a;
+  if (known != nullptr && known->isNullValue()) return b;
+  return m.ir().CreateSelect(m, a, b);
+}
+inline Real Select(Mask m, Real a, Real b) { return {a.builder(), SelectValue(m, a, b)}; }
 inline Real Select(Mask m, Real a, double b) { return Select(m, a, a.Constant(b)); }
 inline Real Select(Mask m, double a, Real b) { return Select(m, b.Constant(a), b); }
-inline Integer Select(Mask m, Integer a, Integer b) { return {a.builder(), a.ir().CreateSelect(m, a, b)}; }
+inline Integer Select(Mask m, Integer a, Integer b) { return {a.builder(), SelectValue(m, a, b)}; }
 inline Integer Select(Mask m, Integer a, int64_t b) { return Select(m, a, a.Constant(b)); }
 inline Integer Select(Mask m, int64_t a, Integer b) { return Select(m, b.Constant(a), b); }
-inline Mask Select(Mask m, Mask a, Mask b) { return {a.builder(), a.ir().CreateSelect(m, a, b)}; }
+inline Mask Select(Mask m, Mask a, Mask b) { return {a.builder(), SelectValue(m, a, b)}; }
 
 // a * b + c rounded once: where the error of a product matters. Without the instruction f32 is computed in f64, where
 // the product is exact, and f64 calls a library.

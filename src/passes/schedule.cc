@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
 #include "src/analysis/code_kinds.h"
 #include "src/passes/fusion_body.h"
 
@@ -198,29 +199,19 @@ class Graph {
 
   // The order with instructions moved out of the way of its peak: those behind it that free more than they make to
   // before it, those before it that make more than they free to behind it, and values that are there with all their
-  // readers to before it.
+  // readers to before it. Moves that only make a peak of another place lead on now and then, so that each instruction
+  // makes one of these, lest two undo each other for ever.
   std::vector<int> Relieved(std::vector<int> order) const {
-    const int64_t n = static_cast<int64_t>(order.size());
-    int64_t tries = kMaxSteps / std::max<int64_t>(n, 1);
-    std::vector<int64_t> live = LiveBytes(order), place(order.size());
-    for (bool moved = true; moved;) {
-      const int64_t at = absl::c_max_element(live) - live.begin();
-      for (int64_t i = 0; i < n; ++i) place[order[i]] = i;
-      moved = false;
-      const auto try_move = [&](int64_t from, int64_t to) {
-        if (!moved && --tries >= 0) moved = MoveIfLess(from, to, at, &order, &live);
-      };
-      for (int64_t i = at + 1; i < n && !moved; ++i) {
-        if (const int64_t to = EarliestGain(order[i], place); to <= at) try_move(i, to);
-      }
-      for (int64_t i = at - 1; i >= 0 && !moved; --i) {
-        if (const int64_t to = LatestGain(order[i], place); to >= at) try_move(i, to);
-      }
-      for (int64_t i = at; i >= std::max<int64_t>(at - kMaxBeforePeak, 0) && !moved; --i) {
-        if (--tries >= 0) moved = MoveWithReadersIfLess(i, at, place, &order, &live);
+    int64_t tries = kMaxSteps / std::max<int64_t>(static_cast<int64_t>(order.size()), 1);
+    std::vector<int64_t> live = LiveBytes(order);
+    std::vector<bool> may_trade(order.size(), true);
+    while (true) {
+      if (RelieveOnce(/*may_trade=*/nullptr, &tries, &order, &live)) {
+        may_trade.assign(order.size(), true);
+      } else if (!RelieveOnce(&may_trade, &tries, &order, &live)) {
+        return order;
       }
     }
-    return order;
   }
 
   // The order that the computation had, where it keeps all edges, otherwise nothing.
@@ -294,19 +285,49 @@ class Graph {
     return gain > 0 ? last : place[node];
   }
 
+  // One move that takes something from a peak, if there is one within so many `tries`; one that makes another peak of
+  // it where the instruction `may_trade`.
+  bool RelieveOnce(std::vector<bool>* may_trade, int64_t* tries, std::vector<int>* order,
+                   std::vector<int64_t>* live) const {
+    const int64_t n = static_cast<int64_t>(order->size()), at = absl::c_max_element(*live) - live->begin();
+    std::vector<int64_t> place(order->size());
+    for (int64_t i = 0; i < n; ++i) place[(*order)[i]] = i;
+    const bool trades = may_trade != nullptr;
+    // Whether `move` moves the instruction at `i`.
+    const auto moves = [&](int64_t i, absl::FunctionRef<bool()> move) {
+      const int node = (*order)[i];
+      if ((trades && !(*may_trade)[node]) || --*tries < 0 || !move()) return false;
+      if (trades) (*may_trade)[node] = false;
+      return true;
+    };
+    for (int64_t i = at + 1; i < n; ++i) {
+      const int64_t to = EarliestGain((*order)[i], place);
+      if (to <= at && moves(i, [&] { return MoveIfLess(i, to, at, trades, order, live); })) return true;
+    }
+    for (int64_t i = at - 1; i >= 0; --i) {
+      const int64_t to = LatestGain((*order)[i], place);
+      if (to >= at && moves(i, [&] { return MoveIfLess(i, to, at, trades, order, live); })) return true;
+    }
+    for (int64_t i = at; i >= std::max<int64_t>(at - kMaxBeforePeak, 0); --i) {
+      if (moves(i, [&] { return MoveWithReadersIfLess(i, at, place, trades, order, live); })) return true;
+    }
+    return false;
+  }
+
   // Moves what stands at `from` to `to` where less is live at `at` then, and nowhere more than there was.
-  bool MoveIfLess(int64_t from, int64_t to, int64_t at, std::vector<int>* order, std::vector<int64_t>* live) const {
+  bool MoveIfLess(int64_t from, int64_t to, int64_t at, bool trades, std::vector<int>* order,
+                  std::vector<int64_t>* live) const {
     std::vector<int> other = *order;
     const auto begin = other.begin();
     if (to < from) std::rotate(begin + to, begin + from, begin + from + 1);
     if (to > from) std::rotate(begin + from, begin + from + 1, begin + to + 1);
-    return TakeIfLess(std::move(other), at, /*slack=*/0, order, live);
+    return TakeIfLess(std::move(other), at, /*slack=*/0, trades, order, live);
   }
 
   // Moves what stands at `i` and its readers, with all before them that is made for these alone and with names of
   // parameters, as far to the front as they may be, where less is live at `at` then, and nowhere more than there was.
-  bool MoveWithReadersIfLess(int64_t i, int64_t at, const std::vector<int64_t>& place, std::vector<int>* order,
-                             std::vector<int64_t>* live) const {
+  bool MoveWithReadersIfLess(int64_t i, int64_t at, const std::vector<int64_t>& place, bool trades,
+                             std::vector<int>* order, std::vector<int64_t>* live) const {
     std::vector<bool> inside(order_.size(), false);
     const auto is_inside = [&](int node) { return inside[node]; };
     int64_t last = i, first = i, to = 0;
@@ -332,16 +353,17 @@ class Graph {
     if (to > at || to >= first) return false;
     std::vector<int> other = *order;
     std::stable_partition(other.begin() + to, other.begin() + last + 1, is_inside);
-    return TakeIfLess(std::move(other), at, /*slack=*/(*live)[at] / 64, order, live);
+    return TakeIfLess(std::move(other), at, /*slack=*/(*live)[at] / 64, trades, order, live);
   }
 
   // `other` in place of an order where less, by more than `slack`, is live at what stands at `at`, and nowhere more
-  // than there was.
-  bool TakeIfLess(std::vector<int> other, int64_t at, int64_t slack, std::vector<int>* order,
+  // than there was; where peaks are not traded for others, as much at fewer places.
+  bool TakeIfLess(std::vector<int> other, int64_t at, int64_t slack, bool trades, std::vector<int>* order,
                   std::vector<int64_t>* live) const {
     std::vector<int64_t> bytes = LiveBytes(other);
     const int64_t peak = (*live)[at], now_at = absl::c_find(other, (*order)[at]) - other.begin();
     if (bytes[now_at] + slack >= peak || *absl::c_max_element(bytes) > peak) return false;
+    if (!trades && absl::c_count(bytes, peak) >= absl::c_count(*live, peak)) return false;
     *order = std::move(other);
     *live = std::move(bytes);
     return true;
