@@ -112,6 +112,7 @@ constexpr CpuTuning kWide = {
                  // `gemm_bench f32 M N K tn`: 247 GFLOP/s instead of 219 for 1024, 1024, 1024, 229 instead of 184 for
                  // 2048, 2048, 2048, 234 instead of 193 for 64, 64, 16384, on two cores 450 instead of 310.
                  .packed_lhs_columns = std::numeric_limits<int64_t>::max(),
+                 .packed_lhs_reach = 0,
                  .panel_part = 0.5,
                  .lying_panel_part = 0.5,
                  .placed_part = std::numeric_limits<double>::infinity(),
@@ -287,10 +288,15 @@ constexpr CpuTuning MakeNarrow() {
   // `gemm_bench f32 M N K nn 1` and with two threads: 128, 4096, 1024 1.07 and 1.09 of the speed without, 128, 3072,
   // 768 1.01 to 1.05, cubes of 256, 512 and 1024 the same; 2, 4 and 16 rows do as well.
   row.products.pack_ahead_rows = 8;
-  // `gemm_bench f32 M N K tn` with one thread and with two: 1500, 33, 128 take 0.6 of the time without packing, 64, 64,
-  // 4096 0.6, 128, 64, 2048 0.45, 128, 128, 1000 0.8, 784, 128, 1024 as long, 512 each 1.15, 4096, 512, 1024 1.45. With
-  // two threads 144, 64, 16384 takes 3.7 ms where they share rows, and 5.5 where they share columns.
-  row.products.packed_lhs_columns = 160;
+  // `gemm_bench f32 M N K tn` with packing, with one thread: 1500, 33, 128 take 1.76 of the time without, 1500, 64,
+  // 1500 1.05, 512, 100, 512 0.92, 128, 128, 1000 0.76, 1500, 128, 512 0.91; with little between steps 128, 128, 512
+  // takes 1.03, with two threads 1.1, 128, 256, 512 0.98 and 1.04.
+  row.products.packed_lhs_columns = 96;
+  row.products.packed_lhs_reach = 128 * kKilobyte;
+  // Seven times more of 1024 by 1024 packed for 1024, 1024, 1024 take 1.3 ms of lhs and 2.6 of rhs, all in all 24.2.
+  row.products.block_lhs_pack_work = 10;
+  row.products.block_pack_work = 18;
+  // With two threads 144, 64, 16384 takes 3.7 ms where they share rows of lhs, and 5.5 where they share columns.
   row.products.block_lying_lhs_work = 20;
   // `kiln run --repeat --threads 1` of a sort: rows of 64 to 1024 keys of 32 bits take 3.5 to 6 ns per key, of 64 bits
   // 5 to 13.

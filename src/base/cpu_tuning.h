@@ -95,19 +95,20 @@ struct ProductTuning {
   int64_t vector_product_bytes;         // a vector times such a matrix is a sum of products; bench matmul/.*4096
   int64_t row_vector_product_bytes;     // and one that lies along the matrix's rows
   // Kernels compiled with Kiln (cpu/gemm_blocks.h).
-  int64_t block_rows;      // fewer rows do not repay the call,
-  int64_t few_features;    // of a convolution, whose lanes are then along the inputs: cpu/row_product.h
-  int64_t few_rows;        // so many at most, times rows that lie along k as well: cpu/row_product.h
-  int64_t packed_rows;     // packing rhs,
-  int64_t group_rows;      // packing it in groups of k, which generated kernels do as well,
-  int64_t placed_rows;     // packing an rhs that can be read where it lies,
-  int64_t sharing_rows;    // and one whose rows share few sets of the L2 cache
-  int64_t close_rows;      // and one whose rows have from close_row_bytes on
-  int64_t wide_row_bytes;  // rows of rhs from here on lie on pages of their own,
+  int64_t block_rows;         // fewer rows do not repay the call,
+  int64_t few_features;       // of a convolution, whose lanes are then along the inputs: cpu/row_product.h
+  int64_t few_rows;           // so many at most, times rows that lie along k as well: cpu/row_product.h
+  int64_t packed_rows;        // packing rhs,
+  int64_t group_rows;         // packing it in groups of k, which generated kernels do as well,
+  int64_t placed_rows;        // packing an rhs that can be read where it lies,
+  int64_t sharing_rows;       // and one whose rows share few sets of the L2 cache
+  int64_t close_rows;         // and one whose rows have from close_row_bytes on
+  int64_t wide_row_bytes;     // rows of rhs from here on lie on pages of their own,
   int64_t sharing_row_bytes;  // and are as costly from here on where they share few sets of the L1 cache
   int64_t close_row_bytes;
   int64_t pack_ahead_rows;      // of rhs that are asked for while one is packed; 0: none
-  int64_t packed_lhs_columns;   // results of so many columns pack tiles of an lhs that lies along m
+  int64_t packed_lhs_columns;   // results of so many columns pack tiles of an lhs that lies along m,
+  int64_t packed_lhs_reach;     // if these, times the bytes between its steps, are so many
   double panel_part;            // of packed rhs in one stretch of a long k, in L1 caches
   double lying_panel_part;      // and where an lhs that lies along m is not packed
   double placed_part;           // of an rhs that is read where it lies, in a stretch, in L2 caches

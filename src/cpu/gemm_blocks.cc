@@ -364,8 +364,9 @@ class BlockRunner {
         Widen(g_.widen_lhs, lhs, to, rows);
       }
     } else if (g_.pack_lhs) {
-      PackTiles(lhs, packed_lhs_, g_.lhs_step, k.steps, rows * kernels_.sum_bytes, g_.rows * kernels_.sum_bytes,
-                packed_tile_bytes_);
+      const TilePacking packing = {g_.lhs_step, k.steps, g_.rows * kernels_.sum_bytes, packed_tile_bytes_,
+                                   Tuning().products.pack_ahead_rows};
+      PackTiles(lhs, packed_lhs_, packing, rows * kernels_.sum_bytes);
     }
   }
 

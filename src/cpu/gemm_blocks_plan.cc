@@ -190,9 +190,11 @@ void ChooseGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const Ge
                       (widens_lhs && problem.k_outer > 1) ||
                       (wide_rows && problem.m * problem.m_outer >= costs.placed_rows) ||
                       costs.PacksCloseRows(problem.m * problem.m_outer, problem.rhs_k * element, all_steps);
+  const int64_t lhs_step_bytes = problem.lhs_k * element;
   schedule.pack_lhs = widens_lhs ? problem.lhs_k != 1
-                                 : problem.n >= costs.packed_lhs_columns && spec.lhs_work == 0 && problem.lhs_m == 1 &&
-                                       problem.k_outer == 1 && problem.lhs_k * element >= 256;
+                                 : problem.n >= costs.packed_lhs_columns &&
+                                       problem.n * lhs_step_bytes >= costs.packed_lhs_reach && spec.lhs_work == 0 &&
+                                       problem.lhs_m == 1 && problem.k_outer == 1 && lhs_step_bytes >= 256;
 
   // All of k in one go while a packed panel of rhs takes little of the second-level cache, the more so where sums would
   // have to be kept aside; else stretches.

@@ -12,23 +12,59 @@ namespace kiln::cpu {
 // tile at a time, 1500, 1500, 128 0.88, 1024 each 1.04; with half as many bytes 0.7, 0.92 and 1.07 (Zen 3).
 constexpr int64_t kPackedRowBytes = 384;
 
-// Micro-tiles [step][rows] of an lhs that is contiguous along m, of `bytes` of it together. Several at a time, since
-// its rows may lie on pages of their own, and in few sets of the caches: lines would be gone before the next tile's
-// turn.
-inline void PackTiles(const char* from, char* to, int64_t step_stride, int64_t steps, int64_t bytes, int64_t tile_bytes,
-                      int64_t tile_stride) {
-  for (int64_t step = 0; step < steps; ++step, from += step_stride, to += tile_bytes) {
-    for (int64_t tile = 0; tile * tile_bytes < bytes; ++tile) {
-      const char* source = from + tile * tile_bytes;
-      char* place = to + tile * tile_stride;
-      const int64_t row_bytes = std::min(bytes - tile * tile_bytes, tile_bytes);
-      int64_t at = 0;
-      for (; at + 16 <= row_bytes; at += 16) std::memcpy(place + at, source + at, 16);
-      if (at < row_bytes && at >= 16) {
-        std::memcpy(place + row_bytes - 16, source + row_bytes - 16, 16);
-      } else {
-        for (; at < row_bytes; at += 4) std::memcpy(place + at, source + at, 4);
+// Micro-tiles [step][rows] of an lhs that is contiguous along m.
+struct TilePacking {
+  int64_t step_stride, steps;
+  int64_t tile_bytes, tile_stride;  // of a step of a tile; of a tile
+  int64_t steps_ahead;              // asked for beside each step, 0: none
+};
+
+// So many whole tiles, of which a step takes `kPieces` of 16 bytes; the last two of them overlap.
+template <int kPieces>
+void PackWholeTiles(const char* from, char* to, const TilePacking& packing, int64_t tiles) {
+  constexpr int64_t kPiece = 16, kLine = 64;
+  const int64_t last = packing.tile_bytes - kPiece;
+  for (int64_t step = 0; step < packing.steps; ++step, from += packing.step_stride, to += packing.tile_bytes) {
+    if (step + packing.steps_ahead < packing.steps && packing.steps_ahead > 0) {
+      const char* const ahead = from + packing.steps_ahead * packing.step_stride;
+      for (int64_t at = 0; at < tiles * packing.tile_bytes; at += kLine) __builtin_prefetch(ahead + at);
+    }
+    const char* source = from;
+    char* place = to;
+    for (int64_t tile = 0; tile < tiles; ++tile, source += packing.tile_bytes, place += packing.tile_stride) {
+      for (int piece = 0; piece < kPieces - 1; ++piece) {
+        std::memcpy(place + piece * kPiece, source + piece * kPiece, kPiece);
       }
+      std::memcpy(place + last, source + last, kPiece);
+    }
+  }
+}
+
+// `bytes` of each step. Several tiles together, since rows of lhs may lie on pages of their own, and in few sets of the
+// caches: lines would be gone before the next tile's turn.
+inline void PackTiles(const char* from, char* to, const TilePacking& packing, int64_t bytes) {
+  int64_t whole = bytes / packing.tile_bytes;
+  switch (packing.tile_bytes < 16 ? 0 : (packing.tile_bytes + 15) / 16) {
+    case 1:
+      PackWholeTiles<1>(from, to, packing, whole);
+      break;
+    case 2:
+      PackWholeTiles<2>(from, to, packing, whole);
+      break;
+    case 3:
+      PackWholeTiles<3>(from, to, packing, whole);
+      break;
+    case 4:
+      PackWholeTiles<4>(from, to, packing, whole);
+      break;
+    default:
+      whole = 0;
+  }
+  for (int64_t at = whole * packing.tile_bytes; at < bytes; at += packing.tile_bytes, ++whole) {
+    const auto row_bytes = static_cast<size_t>(std::min(bytes - at, packing.tile_bytes));
+    for (int64_t step = 0; step < packing.steps; ++step) {
+      std::memcpy(to + whole * packing.tile_stride + step * packing.tile_bytes, from + at + step * packing.step_stride,
+                  row_bytes);
     }
   }
 }

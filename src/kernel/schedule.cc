@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/base/cpu_tuning.h"
+#include "src/base/isa_level.h"
 #include "src/kernel/memory_access.h"
 #include "src/kernel/scalar_computation.h"
 #include "src/kernel/square_transposition.h"
@@ -443,7 +444,7 @@ class Scheduler {
     double cost = 0;
     const double fill = loop < 0 ? 1 : Fill(loop, lanes);
     for (const Weighted& w : ops_) {
-      double lane_cost = OpCost(*w.op) + RoundingCost(*w.op);
+      double lane_cost = OpCost(*w.op) + RoundingCost(*w.op) + ConversionCost(*w.op);
       int by = loop, by_lanes = lanes;
       double by_fill = fill;
       if ((loop < 0 || (w.op->loops >> loop & 1) == 0) && w.reduce >= 0) {
@@ -518,6 +519,17 @@ class Scheduler {
     constexpr double kOfRounding = 5;
     const bool rounds = op.kind == OpKind::kElementwise && hlo::IsFloating(op.type) && hlo::BitWidth(op.type) < 32;
     return rounds && !IsInHalfWidth(target_.target, op) ? kOfRounding : 0;
+  }
+
+  // Of conversions without an instruction for vectors: with AVX2 numbers of 64 bits go to integers one by one, and to
+  // 16 bits by way of f32 with a look at what that loses.
+  double ConversionCost(const Op& op) const {
+    if (op.kind != OpKind::kElementwise || op.opcode != Opcode::kConvert || HasAvx512()) return 0;
+    const PrimitiveType from = kernel_.ops[op.operands[0]].type;
+    const auto is_long = [](PrimitiveType type) { return hlo::IsIntegral(type) && hlo::BitWidth(type) == 64; };
+    if (hlo::IsFloating(from) && is_long(op.type)) return 24;
+    if (is_long(from) && hlo::IsFloating(op.type)) return hlo::BitWidth(op.type) == 64 ? 6 : 12;
+    return from == PrimitiveType::kF64 && hlo::IsFloating(op.type) && hlo::BitWidth(op.type) < 32 ? 12 : 0;
   }
 
   // Of combining the lanes of a reduce's accumulators: each halving is a shuffle and a combination.

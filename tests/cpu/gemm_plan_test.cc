@@ -71,6 +71,23 @@ TEST(GemmPlan, NarrowTypesHaveCompiledKernelsWithAvx2) {
   }
 }
 
+// Where columns read it often, an lhs whose rows lie across is packed, unless its lines stay in the caches.
+TEST(GemmPlan, TransposedLhsIsPackedForSomeColumns) {
+  if (Host().compiled_vector_bytes != 32) GTEST_SKIP() << "measured with AVX2";
+  const auto is_packed = [](int64_t m, int64_t n) {
+    GemmSpec spec = Square(512);
+    spec.m = m;
+    spec.n = n;
+    spec.lhs = {PrimitiveType::kF32, 1, m};
+    spec.rhs = spec.out = {PrimitiveType::kF32, n, 1};
+    return PlanGemm(spec, "gemm", 1)->schedule.pack_lhs;
+  };
+  EXPECT_TRUE(is_packed(1500, 128));
+  EXPECT_TRUE(is_packed(512, 512));
+  EXPECT_FALSE(is_packed(1500, 64));
+  EXPECT_FALSE(is_packed(128, 128));
+}
+
 // Sums across lanes take longer than packing where there are few steps for many rows.
 TEST(GemmPlan, ShortSumsOfSomeRowsArePacked) {
   using Kind = GemmSchedule::Kind;

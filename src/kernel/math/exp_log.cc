@@ -186,15 +186,16 @@ struct LogReduction {
   Real e, f;
 };
 
-LogReduction ReduceLog(Real x) {
+// The exponent counts `shift` more.
+LogReduction ReduceLog(Real x, Real shift) {
   const int m = x.mantissa_bits();
   const int64_t root_half = IsF32(x) ? 0x3f3504f3 : 0x3fe6a09e667f3bcd;
   Integer shifted = x.AsInteger() - root_half;
   Integer exponent = shifted.Sar(m);
   Integer mantissa = (shifted & ((int64_t{1} << m) - 1)) + root_half;
-  const double rounder = Rounder(x);
   // A small integer becomes a float by landing in the lowest bits of one.
-  Real e = (exponent + x.Constant(rounder).AsInteger()).AsReal() - rounder;
+  const Real rounder = x.Constant(Rounder(x));
+  Real e = (exponent + rounder.AsInteger()).AsReal() - (rounder - shift);
   return {exponent, e, mantissa.AsReal() - 1.0};
 }
 
@@ -209,9 +210,15 @@ Real LogTail(Real f) {
   return s * (half_square + series) - half_square;
 }
 
-Real Combine(Real e, Real f, Real tail) {
+// e log(2) + log(1 + f); `g` is f, or 0 where squares of f count for nothing.
+Real LogOf(Real e, Real f, Real g) {
   const bool f32 = IsF32(f);
-  Real low = MulAdd(e, f32 ? kLn2F32[1] : kLn2F64[1], tail);
+  if (f32 && (f.builder().target != Target::kCpu || HasFma())) {
+    // What is multiplied and added at once keeps the product: log(2) in f32 is off by a twentieth of a unit, and what
+    // is rounded before is no larger than the result.
+    return Fma(e, kLn2FullF32[0], Fma(g * g, MulAdd(g, Polynomial(g, kLogF32), -0.5), f));
+  }
+  const Real low = MulAdd(e, f32 ? kLn2F32[1] : kLn2F64[1], LogTail(g));
   return MulAdd(e, f32 ? kLn2F32[0] : kLn2F64[0], f + low);
 }
 
@@ -231,15 +238,17 @@ Scaled ScaleSubnormal(Real x) {
 // Results of log at 0 (-infinity), below (NaN), at infinity and NaN (themselves); `x` is what 1 was added to or not.
 Real LogSpecials(Real x, double zero_at, Real result) {
   result = Select(x.Compare(llvm::CmpInst::FCMP_UGE, x.Infinity()), x, result);
-  result = Select(x == zero_at, -x.Infinity(), result);
-  return Select(x < zero_at, x.Nan(), result);
+  const auto at_zero = [&](Real other) { return Select(x == zero_at, -x.Infinity(), other); };
+  // Below 0 is what has a sign, which chooses without a comparison, -0 and NaN as well.
+  if (zero_at == 0) return at_zero(Select(x.AsInteger() < 0, x.Nan(), result));
+  return Select(x < zero_at, x.Nan(), at_zero(result));
 }
 
 }  // namespace
 
 Real LogPositive(Real x, Real shift) {
-  LogReduction reduced = ReduceLog(x);
-  return Combine(reduced.e + shift, reduced.f, LogTail(reduced.f));
+  LogReduction reduced = ReduceLog(x, shift);
+  return LogOf(reduced.e, reduced.f, reduced.f);
 }
 
 Real Log(Real x) {
@@ -250,11 +259,11 @@ Real Log(Real x) {
 Real Log2(Real x) {
   const bool f32 = IsF32(x);
   Scaled scaled = ScaleSubnormal(x);
-  LogReduction reduced = ReduceLog(scaled.x);
+  LogReduction reduced = ReduceLog(scaled.x, scaled.shift);
   const double high = f32 ? kLog2EF32[0] : kLog2EF64[0];
   const double low = f32 ? kLog2EF32[1] : kLog2EF64[1];
   Real tail = MulAdd(reduced.f, low, LogTail(reduced.f) * high);
-  return LogSpecials(x, 0.0, MulAdd(reduced.f, high, tail) + (reduced.e + scaled.shift));
+  return LogSpecials(x, 0.0, MulAdd(reduced.f, high, tail) + reduced.e);
 }
 
 Real Log1pPositive(Real x, Real low, Real shift) {
@@ -262,12 +271,12 @@ Real Log1pPositive(Real x, Real low, Real shift) {
   // What rounding lost of 1 + x + low.
   Real one = u - x;
   Real lost = (1.0 - one) + (x - (u - one)) + low;
-  LogReduction reduced = ReduceLog(u);
+  LogReduction reduced = ReduceLog(u, shift);
   Real unscale = (reduced.exponent.Constant(x.exponent_bias()) - reduced.exponent).Shl(x.mantissa_bits()).AsReal();
   // For large exponents it does not matter, and the scale may be out of range.
   Real correction = Select(reduced.exponent > 64, 0.0, lost * unscale);
   Real f = reduced.f + correction;
-  return Combine(reduced.e + shift, f, LogTail(f));
+  return LogOf(reduced.e, f, f);
 }
 
 Real Log1p(Real x) {
@@ -282,7 +291,7 @@ Real Log1pOfUnit(Real x) {
   Mask above = x > 0x1.a8279ap-2;
   Real e = Select(above, x.Constant(1.0), x.Constant(0.0));
   Real f = Select(above, x * 0.5 - 0.5, x);
-  return Combine(e, f, LogTail(Select(x < 0x1p-60, 0.0, f)));
+  return LogOf(e, f, Select(x < 0x1p-60, 0.0, f));
 }
 
 }  // namespace kiln::kernel::math
