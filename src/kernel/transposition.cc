@@ -8,6 +8,7 @@ namespace kiln::kernel {
 
 namespace {
 
+// Of whole registers: LLVM knows nothing of what it is made of, and leaves each shuffle one.
 llvm::Value* Fenced(llvm::IRBuilder<>& b, llvm::Value* vector) {
   const unsigned bits = vector->getType()->getPrimitiveSizeInBits().getFixedValue();
   llvm::Type* floats = llvm::FixedVectorType::get(b.getFloatTy(), bits / 32);
@@ -20,7 +21,7 @@ llvm::Value* Fenced(llvm::IRBuilder<>& b, llvm::Value* vector) {
 std::vector<llvm::Value*> Transposed(llvm::IRBuilder<>& b, std::vector<llvm::Value*> rows) {
   const int size = static_cast<int>(rows.size()), half = size / 2;
   const int lanes = static_cast<int>(llvm::cast<llvm::FixedVectorType>(rows[0]->getType())->getNumElements());
-  const int width = size * static_cast<int>(rows[0]->getType()->getScalarSizeInBits());
+  const int bits = static_cast<int>(rows[0]->getType()->getScalarSizeInBits()), width = size * bits;
   if (width == 256 && lanes == size) {
     // The low halves of two rows side by side, and the high ones: then all stays within halves of registers.
     std::vector<llvm::Value*> columns;
@@ -43,7 +44,7 @@ std::vector<llvm::Value*> Transposed(llvm::IRBuilder<>& b, std::vector<llvm::Val
         interleave[lane] = lane % 2 * lanes + (lane - at) + (i % 2 * size + at) / 2;
       }
       next[i] = b.CreateShuffleVector(rows[i / 2], rows[i / 2 + half], interleave);
-      if (width <= 128 && 2 * round < size) next[i] = Fenced(b, next[i]);
+      if (width <= 128 && lanes * bits % 128 == 0 && 2 * round < size) next[i] = Fenced(b, next[i]);
     }
     rows = std::move(next);
   }
