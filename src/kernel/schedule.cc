@@ -381,7 +381,8 @@ class Scheduler {
     return elements;
   }
 
-  // Registers of which the narrowest result along `loop` fills one, where it is narrower than what it is made of.
+  // Registers of which the narrowest result or operand along `loop` fills one, where it is narrower than what is
+  // computed. But for masks: 65,536 pred to f32 take 1.26 of the time so, where s8 to s32 take 0.65.
   int64_t PackedRegisters(int loop) const {
     constexpr int kMost = 4;
     const int width = WidthAlong(loop);
@@ -389,6 +390,11 @@ class Scheduler {
     for (const Store* store : stores_) {
       if (!Contiguous(store->offset, loop)) continue;
       narrowest = std::min(narrowest, hlo::ByteWidth(kernel_.parameters[store->parameter].type));
+    }
+    for (const Weighted& w : ops_) {
+      if (w.op->kind != OpKind::kLoad || w.op->type == PrimitiveType::kPred) continue;
+      if (!Contiguous(w.op->offset, loop)) continue;
+      narrowest = std::min(narrowest, hlo::ByteWidth(w.op->type));
     }
     return std::min(width / narrowest, kMost);
   }
