@@ -300,11 +300,16 @@ Value ScalarEmitter::FloatToInteger(Real x, PrimitiveType to) const {
     llvm::Value* v = signed_cast ? b_.ir.CreateFPToSI(r, b_.IntType(bits)) : b_.ir.CreateFPToUI(r, b_.IntType(bits));
     return Integer(b_, v);
   };
-  if (to_bits < 32) {
-    // The bounds are exact in f32: clamp first, cast through i32, which processors have in vectors.
-    Real clamped = AtLeast(AtMost(x, limit - 1), low);
-    clamped = kernel::Select(x.IsNan(), 0.0, clamped);
-    return Of(to, cast(clamped, 32, true).SignExtend(hlo::ByteWidth(to) * 8));
+  if (to_bits < 32 || (to_bits == 32 && x.bits() == 64)) {
+    // The bounds are exact: clamp first, cast through i32, which processors have in vectors.
+    const Real above = is_signed ? AtLeast(x, low) : kernel::Select(x > 0.0, x, 0.0);
+    const Real clamped = AtMost(above, limit - 1);
+    const Real number = is_signed ? kernel::Select(x.IsNan(), 0.0, clamped) : clamped;
+    if (to_bits < 32) return Of(to, cast(number, 32, true).SignExtend(hlo::ByteWidth(to) * 8));
+    if (is_signed || b_.target != Target::kCpu || b_.lanes == 1 || HasAvx512())
+      return Of(to, cast(number, 32, is_signed));
+    // Where signed casts alone are in vectors: in the lowest bits of a sum.
+    return Of(to, (Trunc(number) + 0x1p52).AsInteger().ZeroExtend(32));
   }
   // Out of range the cast gives anything; freeze makes that harmless, and the selects replace it.
   Integer any = cast(x, to_bits, is_signed);
