@@ -306,10 +306,9 @@ Value ScalarEmitter::FloatToInteger(Real x, PrimitiveType to) const {
     const Real clamped = AtMost(above, limit - 1);
     const Real number = is_signed ? kernel::Select(x.IsNan(), 0.0, clamped) : clamped;
     if (to_bits < 32) return Of(to, cast(number, 32, true).SignExtend(hlo::ByteWidth(to) * 8));
-    if (is_signed || b_.target != Target::kCpu || b_.lanes == 1 || HasAvx512())
-      return Of(to, cast(number, 32, is_signed));
-    // Where signed casts alone are in vectors: in the lowest bits of a sum.
-    return Of(to, (Trunc(number) + 0x1p52).AsInteger().ZeroExtend(32));
+    // Where only signed casts are in vectors: in the lowest bits of a sum.
+    const bool is_sum = !is_signed && b_.target == Target::kCpu && b_.lanes > 1 && !HasAvx512();
+    return Of(to, is_sum ? (Trunc(number) + 0x1p52).AsInteger().ZeroExtend(32) : cast(number, 32, is_signed));
   }
   // Out of range the cast gives anything; freeze makes that harmless, and the selects replace it.
   Integer any = cast(x, to_bits, is_signed);
