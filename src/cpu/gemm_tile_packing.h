@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 
 namespace kiln::cpu {
 
@@ -41,24 +42,17 @@ void PackWholeTiles(const char* from, char* to, const TilePacking& packing, int6
 }
 
 // `bytes` of each step. Several tiles together, since rows of lhs may lie on pages of their own, and in few sets of the
-// caches: lines would be gone before the next tile's turn.
+// caches: lines would be gone before the next tile's turn. The widest tiles are 14 rows of f64.
 inline void PackTiles(const char* from, char* to, const TilePacking& packing, int64_t bytes) {
-  int64_t whole = bytes / packing.tile_bytes;
-  switch (packing.tile_bytes < 16 ? 0 : (packing.tile_bytes + 15) / 16) {
-    case 1:
-      PackWholeTiles<1>(from, to, packing, whole);
-      break;
-    case 2:
-      PackWholeTiles<2>(from, to, packing, whole);
-      break;
-    case 3:
-      PackWholeTiles<3>(from, to, packing, whole);
-      break;
-    case 4:
-      PackWholeTiles<4>(from, to, packing, whole);
-      break;
-    default:
-      whole = 0;
+  using Packer = void(const char*, char*, const TilePacking&, int64_t);
+  static constexpr Packer* kPackers[] = {nullptr,           PackWholeTiles<1>, PackWholeTiles<2>,
+                                         PackWholeTiles<3>, PackWholeTiles<4>, PackWholeTiles<5>,
+                                         PackWholeTiles<6>, PackWholeTiles<7>, PackWholeTiles<8>};
+  const int64_t pieces = packing.tile_bytes < 16 ? 0 : (packing.tile_bytes + 15) / 16;
+  int64_t whole = 0;
+  if (pieces > 0 && pieces < static_cast<int64_t>(std::size(kPackers))) {
+    whole = bytes / packing.tile_bytes;
+    kPackers[pieces](from, to, packing, whole);
   }
   for (int64_t at = whole * packing.tile_bytes; at < bytes; at += packing.tile_bytes, ++whole) {
     const auto row_bytes = static_cast<size_t>(std::min(bytes - at, packing.tile_bytes));

@@ -95,14 +95,6 @@ llvm::Value* MemoryAccess::LaneOffsets(const Access& access) {
   return b_.CreateAdd(b_.CreateVectorSplat(lanes, access.offset), lane_steps);
 }
 
-llvm::Value* MemoryAccess::Fenced(llvm::Value* vector) {
-  auto* type = llvm::cast<llvm::FixedVectorType>(vector->getType());
-  llvm::Type* element = type->getElementType()->isIntegerTy(32) ? b_.getFloatTy() : b_.getDoubleTy();
-  llvm::Type* floats = llvm::FixedVectorType::get(element, type->getNumElements());
-  llvm::Value* fence = b_.CreateUnaryIntrinsic(llvm::Intrinsic::arithmetic_fence, b_.CreateBitCast(vector, floats));
-  return b_.CreateBitCast(fence, type);
-}
-
 llvm::Value* MemoryAccess::OffsetOfLane(llvm::Value* offsets, int lane) {
   auto* type = llvm::cast<llvm::FixedVectorType>(offsets->getType());
   if (!type->getElementType()->isIntegerTy(32) || type->getNumElements() % 2 != 0) {
@@ -228,7 +220,7 @@ Value MemoryAccess::LoadVector(hlo::PrimitiveType type, llvm::Value* base, const
     case Access::Kind::kIndexed: {
       if (mask == nullptr && lanes <= 16) {
         // Separate loads beat the gather instructions of most machines.
-        llvm::Value* offsets = access.kind == Access::Kind::kIndexed ? Fenced(access.offsets) : nullptr;
+        llvm::Value* offsets = access.kind == Access::Kind::kIndexed ? Fenced(b_, access.offsets) : nullptr;
         value.value = llvm::PoisonValue::get(vector);
         if (parts == 2) value.imaginary = value.value;
         for (int i = 0; i < lanes; ++i) {

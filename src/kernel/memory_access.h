@@ -66,9 +66,6 @@ class MemoryAccess {
  private:
   llvm::Value* ElementPointer(llvm::Type* part, int parts, llvm::Value* base, llvm::Value* offset);
   llvm::Value* LaneOffsets(const Access& access);
-  // The same, and nothing that LLVM looks through: for every lane that is taken out it would follow, again and again,
-  // how the vector is computed, which was a third of all compile time of four gathers.
-  llvm::Value* Fenced(llvm::Value* vector);
   // i64, of an element that is there.
   llvm::Value* OffsetOfLane(llvm::Value* offsets, int lane);
   // A mask of all lanes where there is none.

@@ -42,7 +42,7 @@ Integer ShiftWithSign(Integer x, Integer amount) {
 }
 
 // Whether only sums and shifts read it, as in hashes. LLVM follows every bit of each sum and shift back through several
-// rounds, all paths anew, to find nothing: half of the time that a ThreeFry takes to compile.
+// rounds, all paths anew, to find nothing: a quarter of the time that a ThreeFry takes to compile.
 bool IsMixedOn(const hlo::Instruction& exclusive_or) {
   const auto& users = exclusive_or.users();
   return !users.empty() && absl::c_all_of(users, [](const hlo::Instruction* user) {

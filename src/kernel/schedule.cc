@@ -530,7 +530,8 @@ class Scheduler {
   // Of conversions without an instruction for vectors: with AVX2 numbers of 64 bits go to integers one by one, and to
   // 16 bits by way of f32 with a look at what that loses.
   double ConversionCost(const Op& op) const {
-    if (op.kind != OpKind::kElementwise || op.opcode != Opcode::kConvert || HasAvx512()) return 0;
+    if (op.kind != OpKind::kElementwise || op.opcode != Opcode::kConvert) return 0;
+    if (target_.target != Target::kCpu || HasAvx512()) return 0;
     const PrimitiveType from = kernel_.ops[op.operands[0]].type;
     const auto is_long = [](PrimitiveType type) { return hlo::IsIntegral(type) && hlo::BitWidth(type) == 64; };
     if (hlo::IsFloating(from) && is_long(op.type)) return 24;

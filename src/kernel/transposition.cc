@@ -3,20 +3,9 @@
 #include <utility>
 
 #include "llvm/IR/DerivedTypes.h"
+#include "src/kernel/vector_builder.h"
 
 namespace kiln::kernel {
-
-namespace {
-
-// Of whole registers: LLVM knows nothing of what it is made of, and leaves each shuffle one.
-llvm::Value* Fenced(llvm::IRBuilder<>& b, llvm::Value* vector) {
-  const unsigned bits = vector->getType()->getPrimitiveSizeInBits().getFixedValue();
-  llvm::Type* floats = llvm::FixedVectorType::get(b.getFloatTy(), bits / 32);
-  llvm::Value* fence = b.CreateArithmeticFence(b.CreateBitCast(vector, floats), floats);
-  return b.CreateBitCast(fence, vector->getType());
-}
-
-}  // namespace
 
 std::vector<llvm::Value*> Transposed(llvm::IRBuilder<>& b, std::vector<llvm::Value*> rows) {
   const int size = static_cast<int>(rows.size()), half = size / 2;

@@ -22,13 +22,22 @@ bool IsHelper(const llvm::Function& function) {
   return function.getName().starts_with(kPrefix) && function.hasFnAttribute(llvm::Attribute::NoInline);
 }
 
-Integer Integer::Opaque() const {
-  const int width = bits() * b_->lanes;
-  if (b_->target != Target::kCpu || b_->lanes == 1 || width % 64 != 0 || llvm::isa<llvm::Constant>(v_)) return *this;
+llvm::Value* Fenced(llvm::IRBuilder<>& b, llvm::Value* vector) {
+  constexpr unsigned kSingle = 32, kDouble = 64;
+  llvm::Type* type = vector->getType();
+  const auto bits = static_cast<unsigned>(type->getPrimitiveSizeInBits().getFixedValue());
+  if (bits % kDouble != 0 || llvm::isa<llvm::Constant>(vector)) return vector;
   // Floats are what fences are for; as one number half a register stays one.
-  llvm::Type* floats = ir().getDoubleTy();
-  if (width != 64) floats = llvm::FixedVectorType::get(ir().getFloatTy(), static_cast<unsigned>(width / 32));
-  return {*b_, ir().CreateBitCast(ir().CreateArithmeticFence(ir().CreateBitCast(v_, floats), floats), v_->getType())};
+  llvm::Type* floats = b.getDoubleTy();
+  if (bits > kDouble) {
+    floats = type->getScalarSizeInBits() == kDouble ? llvm::FixedVectorType::get(floats, bits / kDouble)
+                                                    : llvm::FixedVectorType::get(b.getFloatTy(), bits / kSingle);
+  }
+  return b.CreateBitCast(b.CreateArithmeticFence(b.CreateBitCast(vector, floats), floats), type);
+}
+
+Integer Integer::Opaque() const {
+  return b_->target == Target::kCpu && b_->lanes > 1 ? Integer(*b_, Fenced(ir(), v_)) : *this;
 }
 
 llvm::Value* VectorBuilder::CallHelper(

@@ -59,6 +59,10 @@ llvm::Value* InPieces(const VectorBuilder& b, int lanes, llvm::ArrayRef<llvm::Va
 // Whether VectorBuilder::CallHelper made it: such functions of one name are the same in all modules of a process.
 bool IsHelper(const llvm::Function& function);
 
+// The same vector, and nothing that LLVM looks through, which makes no code: for each operation or lane that is taken
+// out it would follow, again and again, how the vector is computed, which was up to half of all compile time.
+llvm::Value* Fenced(llvm::IRBuilder<>& b, llvm::Value* vector);
+
 // One value in registers.
 class Register {
  public:
@@ -122,7 +126,7 @@ class Integer : public Register {
   Mask Above(Integer o) const { return Compare(llvm::CmpInst::ICMP_UGT, o); }
   Integer ZeroExtend(int to) const { return {*b_, ir().CreateZExtOrTrunc(v_, b_->IntType(to))}; }
   Integer SignExtend(int to) const { return {*b_, ir().CreateSExtOrTrunc(v_, b_->IntType(to))}; }
-  // The same number in a vector on the CPU, of which LLVM knows nothing: a fence that makes no code.
+  // Fenced, where it is a vector on the CPU.
   Integer Opaque() const;
   Real AsReal() const;              // the same bits, 16, 32 or 64
   Real SignedToReal(int to) const;  // the same number, to nearest

@@ -11,7 +11,7 @@ namespace {
 // Whole tiles and a part of one, of all widths: every byte is where it belongs, and nothing else is touched.
 TEST(GemmTilePacking, PacksEveryByteAndNoOther) {
   constexpr char kUntouched = -1;
-  for (int64_t tile_bytes = 4; tile_bytes <= 84; tile_bytes += 4) {
+  for (int64_t tile_bytes = 4; tile_bytes <= 140; tile_bytes += 4) {
     for (const int64_t steps : {1, 3, 20}) {
       for (const int64_t bytes : {tile_bytes, 3 * tile_bytes, 2 * tile_bytes + 4}) {
         const TilePacking packing = {.step_stride = bytes + 5,
