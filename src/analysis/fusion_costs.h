@@ -22,9 +22,10 @@ double EvaluationNanoseconds(const FusionCosts& costs, const hlo::Instruction& i
 
 // Whether to evaluate `evaluations` elements of `producer`, more than it has, where they are needed, rather than to
 // store it once and read it there: what that costs in operations and reads of operands against a kernel, a write and
-// the reads. For `reads[i]` of them operand i is read for this alone.
+// the reads. For `reads[i]` of them operand i is read for this alone; `steps` is how many cheap operations make
+// operands for this alone.
 bool IsWorthRepeating(const FusionCosts& costs, const hlo::Instruction& producer, double evaluations,
-                      absl::Span<const double> reads);
+                      absl::Span<const double> reads, double steps);
 
 // Whether two kernels over the same iterations should be one when that saves moving `saved_bytes`: what is saved must
 // be worth more than the longer body costs to compile and to keep in registers.

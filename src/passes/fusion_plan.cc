@@ -416,7 +416,8 @@ class Planner {
       return false;
     }
     return (producer.opcode() == Opcode::kGather || analysis::CostOf(producer) != EvaluationCost::kExpensive) &&
-           absl::c_none_of(producer.operands(), [&](const Instruction* operand) { return SourceOf(operand) == written; });
+           absl::c_none_of(producer.operands(),
+                           [&](const Instruction* operand) { return SourceOf(operand) == written; });
   }
 
   // Of columns that are joined, how many ops make them, as far as they may be in one kernel; 0 for all else. Columns
@@ -458,14 +459,10 @@ class Planner {
     return !analysis::IsLoopProducer(value) || analysis::CostOf(value) == EvaluationCost::kExpensive;
   }
 
-  // Whether `value` is in the group anyway: a chain that `producer` is not part of leads from it to a member.
-  static bool IsReadIn(const FusionGroup& group, const Instruction& value, const Instruction& producer) {
+  // Whether a chain that `producer` is not part of leads from `value` to a member of the group; `openly`: past nothing
+  // that is made elsewhere.
+  bool LeadsInto(const FusionGroup& group, const Instruction& value, const Instruction& producer, bool openly) const {
     constexpr size_t kMaxValues = 64;  // looked at
-    if (group.parameters.contains(&value) || group.members.contains(&value) || analysis::IsRematerialized(value)) {
-      return true;
-    }
-    // Updates go one by one, where operations count.
-    if (!IsStored(value) || group.root->opcode() == Opcode::kScatter) return false;
     std::vector<const Instruction*> reached = {&value};
     absl::flat_hash_set<const Instruction*> seen = {&value, &producer};
     for (size_t i = 0; i < reached.size(); ++i) {
@@ -473,18 +470,69 @@ class Planner {
         if (seen.size() > kMaxValues) return false;
         if (!seen.insert(user).second) continue;
         if (group.members.contains(user)) return true;
-        if (IsReadAsOperands(*user)) reached.push_back(user);
+        if (IsReadAsOperands(*user) && !(openly && groups_of_.contains(user))) reached.push_back(user);
       }
     }
     return false;
   }
 
-  // Whether `value` is read in the group beside `producer`, or is made of what is in so many cheap steps.
-  static bool IsAtHand(const FusionGroup& group, const Instruction& value, const Instruction& producer, int steps) {
+  // Whether `value` is in the group anyway.
+  bool IsReadIn(const FusionGroup& group, const Instruction& value, const Instruction& producer) const {
+    if (group.parameters.contains(&value) || group.members.contains(&value) || analysis::IsRematerialized(value)) {
+      return true;
+    }
+    // Updates go one by one, where operations count.
+    return IsStored(value) && group.root->opcode() != Opcode::kScatter && LeadsInto(group, value, producer, false);
+  }
+
+  // Whether `value` is an array for one who reads no values that are made in its kernel.
+  bool IsReadAsArray(const Instruction& value) const {
+    return value.IsRoot() || absl::c_any_of(value.users(), [&](const Instruction* user) {
+             return !TakesOperand(*user, value) || !(analysis::IsLoopProducer(*user) || CanRoot(*user));
+           });
+  }
+
+  using Made = absl::InlinedVector<const Instruction*, 8>;
+
+  // Whether `value` is read in the group beside `producer`, or is made of what is in so many cheap steps. With `made`,
+  // to which it adds those steps, also of what is broadcast from a cache.
+  bool IsAtHand(const FusionGroup& group, const Instruction& value, const Instruction& producer, int steps,
+                Made* made) const {
     if (IsReadIn(group, value, producer)) return true;
+    if (made != nullptr) {
+      if (value.opcode() == Opcode::kBroadcast || absl::c_linear_search(*made, &value)) return true;
+      if (IsReadAsArray(value)) return false;
+      if (!LeadsInto(group, value, producer, true)) made->push_back(&value);
+    }
     return steps > 0 && analysis::IsElementwiseLike(value) && analysis::CostOf(value) == EvaluationCost::kCheap &&
-           absl::c_all_of(value.operands(),
-                          [&](const Instruction* operand) { return IsAtHand(group, *operand, producer, steps - 1); });
+           absl::c_all_of(value.operands(), [&](const Instruction* operand) {
+             return IsAtHand(group, *operand, producer, steps - 1, made);
+           });
+  }
+
+  // Weighs evaluating `producer` so often in each of these groups. `made`: its operands too, in groups that read none
+  // of them.
+  bool IsCheaperThanStored(const Instruction& producer, const Groups& groups, absl::Span<const double> evaluations_in,
+                           bool made) const {
+    std::vector<double> reads(producer.operand_count(), 0);
+    double evaluations = 0, steps = 0;
+    for (size_t i = 0; i < groups.size(); ++i) {
+      const FusionGroup& group = groups_[groups[i]];
+      evaluations += evaluations_in[i];
+      // What the group reads anyway costs nothing.
+      Made made_in;
+      if (absl::c_all_of(producer.operands(), [&](const Instruction* operand) {
+            return IsAtHand(group, *operand, producer, kMaxStepsAtHand, made ? &made_in : nullptr);
+          })) {
+        steps += evaluations_in[i] * static_cast<double>(made_in.size());
+        continue;
+      }
+      for (int64_t k = 0; k < producer.operand_count(); ++k) {
+        const Instruction& operand = *producer.operand(k);
+        if (!IsStored(operand) || !IsReadIn(group, operand, producer)) reads[k] += evaluations_in[i];
+      }
+    }
+    return analysis::IsWorthRepeating(costs_, producer, evaluations, reads, steps);
   }
 
   // Whether `value` is made of no memory, in so many cheap steps: a mask of rows and columns.
@@ -535,21 +583,11 @@ class Planner {
     }
     if (analysis::CostOf(producer) == EvaluationCost::kFree || IsMadeOfIndices(producer, kMaxStepsAtHand)) return true;
     if (ratio > kMaxRatio || analysis::IsMadeOfMore(producer)) return false;
-    std::vector<double> reads(producer.operand_count(), 0);
-    for (size_t i = 0; i < groups.size(); ++i) {
-      const FusionGroup& group = groups_[groups[i]];
-      // What the group reads anyway costs nothing.
-      if (absl::c_all_of(producer.operands(), [&](const Instruction* operand) {
-            return IsAtHand(group, *operand, producer, kMaxStepsAtHand);
-          })) {
-        continue;
-      }
-      for (int64_t k = 0; k < producer.operand_count(); ++k) {
-        const Instruction& operand = *producer.operand(k);
-        if (!IsStored(operand) || !IsReadIn(group, operand, producer)) reads[k] += evaluations_in[i];
-      }
+    const bool is_cheap = analysis::CostOf(producer) == EvaluationCost::kCheap;
+    if (!IsCheaperThanStored(producer, groups, evaluations_in, false) &&
+        !(is_cheap && IsCheaperThanStored(producer, groups, evaluations_in, true))) {
+      return false;
     }
-    if (!analysis::IsWorthRepeating(costs_, producer, evaluations, reads)) return false;
     int64_t depth = 1;
     for (const Instruction* user : producer.users()) {
       auto repeated = repeated_depth_.find(user);
