@@ -189,10 +189,10 @@ Real DivideCorrected(Real a, Real b, Real r, bool is_moderate) {
   const Real corrected = Fma(Fma(-quotient, b, a), r, quotient);
   // Integers know neither infinity nor tiny numbers.
   if (is_moderate || llvm::isa<llvm::SIToFPInst>(a.value()) || llvm::isa<llvm::UIToFPInst>(a.value())) return corrected;
-  const int64_t least = a.bits() == 32 ? -80 : -800, most = -least;
-  // Magnitudes, twice their bits: those at least 2^least and below 2^most.
-  const auto twice = [&](int64_t exponent) { return (exponent + a.exponent_bias()) << (a.mantissa_bits() + 1); };
-  const Mask inside = (a.AsInteger().Shl(1) - twice(least)).Below(a.AsInteger().Constant(twice(most) - twice(least)));
+  // Magnitudes, twice their bits, less those of the least such: half of all have no sign, which is what is selected by.
+  const int64_t least = a.bits() == 32 ? -64 : -512;
+  const Integer above = a.AsInteger().Shl(1) - ((least + a.exponent_bias()) << (a.mantissa_bits() + 1));
+  const Mask inside = above.Constant(-1) < above;
   return Select(inside, corrected, quotient);
 }
 
