@@ -39,25 +39,10 @@ constexpr int kMaxNesting = 200;
 constexpr int64_t kInlineConstantBytes = 64;
 // Nests of at most this many element computations are emitted in the program function itself.
 constexpr int64_t kInlineWork = 16;
-// Within loops, where calls are many.
-constexpr int64_t kInlineWorkInLoop = 256;
 // Results up to this size are on the stack, or in registers, while they are the state of a loop.
 constexpr int64_t kMaxMovedBytes = 64;
 // Products from this size on count subnormals as zeros (base/float_environment.h).
 constexpr double kFlushedMultiplyAdds = 1 << 14;
-
-// Whether it is at most `most`.
-bool HasLittleWork(const kernel::Kernel& kernel, const kernel::Nest& nest, int64_t most) {
-  if (kernel.ops.size() > 400) return false;
-  const auto product = [&](int64_t work, const std::vector<int>& loops) {
-    for (int loop : loops) work = work > most ? work : work * kernel.loops[loop].extent;
-    return work;
-  };
-  const int64_t outside = product(1, nest.loops);
-  return outside <= most && absl::c_all_of(kernel.reduces, [&](const kernel::Reduce& reduce) {
-           return product(outside, reduce.loops) <= most;
-         });
-}
 
 // Bytes of a slot for an array on the stack: whole vectors, but for scalars.
 int64_t RoomOf(int64_t bytes) { return bytes > 8 ? RoundUp(bytes, 64) : bytes; }
@@ -462,57 +447,75 @@ void ComputationEmitter::Rotate(const Instruction& loop, absl::Span<const std::v
   }
 }
 
-void ComputationEmitter::EndRotations(const Instruction& loop,
-                                      absl::Span<const std::vector<llvm::PHINode*>> rotations) {
+std::vector<llvm::Value*> ComputationEmitter::EndRotations(const Instruction& loop,
+                                                           absl::Span<const std::vector<llvm::PHINode*>> rotations) {
+  std::vector<llvm::Value*> now;
   for (size_t i = 0; i < rotations.size(); ++i) {
     const analysis::BufferRotation& rotation = buffers_.RotationsOf(&loop)[i];
-    llvm::Value* spare = rotation.spare_turns ? rotations[i].back() : BufferPointer(rotation.spare);
-    std::vector<llvm::Value*> now = {spare}, own;
     for (size_t j = 0; j < rotations[i].size(); ++j) {
-      const bool is_spare = j == rotation.state.size();
-      const int number = is_spare ? rotation.spare : rotation.state[j];
+      const int number = j == rotation.state.size() ? rotation.spare : rotation.state[j];
       pointers_[static_cast<size_t>(number)] = rotations[i][j]->getIncomingValue(0);
-      if (is_spare) continue;
       now.push_back(rotations[i][j]);
-      own.push_back(pointers_[static_cast<size_t>(number)]);
     }
-    now.push_back(BufferPointer(rotation.spare));
-    now.insert(now.end(), own.begin(), own.end());
+  }
+  return now;
+}
+
+void ComputationEmitter::PutBack(const Instruction& loop, absl::Span<llvm::Value* const> now) {
+  for (const analysis::BufferRotation& rotation : buffers_.RotationsOf(&loop)) {
+    const size_t count = rotation.state.size();
+    std::vector<llvm::Value*> places = {rotation.spare_turns ? now[count] : BufferPointer(rotation.spare)};
+    places.insert(places.end(), now.begin(), now.begin() + static_cast<std::ptrdiff_t>(count));
+    places.push_back(BufferPointer(rotation.spare));
+    for (int number : rotation.state) places.push_back(BufferPointer(number));
     CallRuntime(b_, kPutBackName,
-                {function_->getArg(0), PointerTable(b_, now), b_.getInt64(own.size() + 1),
+                {function_->getArg(0), PointerTable(b_, places), b_.getInt64(count + 1),
                  b_.getInt64(static_cast<uint64_t>(buffers_.buffer(rotation.spare).bytes))});
+    now.remove_prefix(count + (rotation.spare_turns ? 1 : 0));
   }
 }
 
 absl::Status ComputationEmitter::EmitWhile(const Instruction& instruction) {
   EmitCopies(buffers_.CopiesBefore(&instruction));
+  const bool wants_flush = kernel::LoopFlushesSubnormals(instruction), flushes = wants_flush && !flushes_subnormals_;
+  const auto kernel_of = [this](const Instruction& inside) { return program_.KernelOf(inside); };
+  // Within one instruction of a profile no other ends.
+  if (program_.profiled_ == nullptr) {
+    if (const auto plan = PlanBlockLoop(instruction, buffers_, kernel_of, program_.threads_)) {
+      return EmitBlockLoop(instruction, *plan, wants_flush);
+    }
+  }
   const std::vector<int> moved = MoveToStack(instruction);
-  llvm::LLVMContext& context = output_.getContext();
-  llvm::BasicBlock* header = llvm::BasicBlock::Create(context, instruction.name() + ".condition", function_);
-  llvm::BasicBlock* body = llvm::BasicBlock::Create(context, instruction.name() + ".body", function_);
-  llvm::BasicBlock* exit = llvm::BasicBlock::Create(context, instruction.name() + ".exit", function_);
-  const bool flushes = !flushes_subnormals_ && kernel::LoopFlushesSubnormals(instruction);
   llvm::Value* environment = flushes ? FlushSubnormals(b_) : nullptr;
   flushes_subnormals_ |= flushes;
-  ++loops_;
-  const auto rotations = BeginRotations(instruction, header);
-  const hlo::Computation& condition = *instruction.called_computation(1);
-  KILN_RETURN_IF_ERROR(EmitComputation(condition));
-  llvm::Value* goes_on = LoadScalar(condition.root(), b_.getInt8Ty());
-  b_.CreateCondBr(b_.CreateICmpNE(goes_on, b_.getInt8(0)), body, exit);
-  b_.SetInsertPoint(body);
-  KILN_RETURN_IF_ERROR(EmitComputation(*instruction.called_computation(0)));
-  Rotate(instruction, rotations);
-  b_.CreateBr(header);
-  b_.SetInsertPoint(exit);
-  EndRotations(instruction, rotations);
-  --loops_;
+  KILN_ASSIGN_OR_RETURN(const std::vector<llvm::Value*> rotated, EmitRounds(instruction));
+  PutBack(instruction, rotated);
   MoveBack(moved);
   if (flushes) {
     RestoreFloatEnvironment(b_, environment);
     flushes_subnormals_ = false;
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<llvm::Value*>> ComputationEmitter::EmitRounds(const Instruction& loop) {
+  llvm::LLVMContext& context = output_.getContext();
+  llvm::BasicBlock* header = llvm::BasicBlock::Create(context, loop.name() + ".condition", function_);
+  llvm::BasicBlock* body = llvm::BasicBlock::Create(context, loop.name() + ".body", function_);
+  llvm::BasicBlock* exit = llvm::BasicBlock::Create(context, loop.name() + ".exit", function_);
+  ++loops_;
+  const auto rotations = BeginRotations(loop, header);
+  const hlo::Computation& condition = *loop.called_computation(1);
+  KILN_RETURN_IF_ERROR(EmitComputation(condition));
+  llvm::Value* goes_on = LoadScalar(condition.root(), b_.getInt8Ty());
+  b_.CreateCondBr(b_.CreateICmpNE(goes_on, b_.getInt8(0)), body, exit);
+  b_.SetInsertPoint(body);
+  KILN_RETURN_IF_ERROR(EmitComputation(*loop.called_computation(0)));
+  Rotate(loop, rotations);
+  b_.CreateBr(header);
+  b_.SetInsertPoint(exit);
+  --loops_;
+  return EndRotations(loop, rotations);
 }
 
 absl::Status ComputationEmitter::EmitConditional(const Instruction& instruction) {
@@ -559,17 +562,24 @@ absl::Status ComputationEmitter::EmitKernel(const Instruction& instruction, cons
       return kernel::LowerNest(builder, kernel, kernel.nests[nest], scheduled.schedules[nest], program_.target_,
                                parameters, begin, end, /*threads=*/nullptr, begin == nullptr ? rooms : no_rooms);
     };
-    const bool is_alone = group.last - n == 1;
-    if (is_alone && HasLittleWork(kernel, kernel.nests[n], loops_ > 0 ? kInlineWorkInLoop : kInlineWork)) {
+    const bool is_alone = group.last - n == 1,
+               by_blocks = block_loop_ != nullptr && block_loop_->kernels.contains(&instruction);
+    const auto call = [&](ParallelTask& task) {
+      if (by_blocks) return task.CallOver(block_begin_, block_end_);
+      double nanoseconds = 0;  // of a task
+      for (size_t i = n; i < group.last; ++i) nanoseconds += scheduled.schedules[i].far_task_nanoseconds;
+      task.Call(function_->getArg(0), schedule.task_count, nanoseconds);
+    };
+    if (is_alone && !by_blocks &&
+        HasLittleWork(kernel, kernel.nests[n], loops_ > 0 ? kInlineWorkInLoop : kInlineWork)) {
       KILN_RETURN_IF_ERROR(lower(&b_, n, arrays, nullptr, nullptr));
       continue;
     }
-    double nanoseconds = 0;  // of a task
-    for (size_t i = n; i < group.last; ++i) nanoseconds += scheduled.schedules[i].far_task_nanoseconds;
     llvm::Function*& shared = tasks_[{&scheduled, n}];
     if (shared != nullptr) {
       program_.functions_[&instruction].push_back(shared->getName().str());
-      ParallelTask(&b_, shared, arrays).Call(function_->getArg(0), schedule.task_count, nanoseconds);
+      ParallelTask known(&b_, shared, arrays);
+      call(known);
       continue;
     }
     ParallelTask task(&b_, n == 0 ? kernel.name : absl::StrCat(kernel.name, ".", n), arrays, &code_.ForKernel());
@@ -591,7 +601,7 @@ absl::Status ComputationEmitter::EmitKernel(const Instruction& instruction, cons
     }
     shared = task.function();
     program_.functions_[&instruction].push_back(shared->getName().str());
-    task.Call(function_->getArg(0), schedule.task_count, nanoseconds);
+    call(task);
   }
   return absl::OkStatus();
 }

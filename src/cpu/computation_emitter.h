@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "llvm/IR/IRBuilder.h"
+#include "src/cpu/block_loop.h"
 #include "src/cpu/op_emitters.h"
 #include "src/cpu/program_emitter.h"
 
@@ -22,6 +23,10 @@ class ComputationEmitter : private OpProgram {
   absl::Status EmitInstruction(const hlo::Instruction& instruction);
   absl::Status EmitCode(const hlo::Instruction& instruction);
   absl::Status EmitWhile(const hlo::Instruction& instruction);
+  // The condition and the body as control flow; gives what EndRotations() does.
+  absl::StatusOr<std::vector<llvm::Value*>> EmitRounds(const hlo::Instruction& loop);
+  // block_loop_emitter.cc
+  absl::Status EmitBlockLoop(const hlo::Instruction& loop, const BlockLoop& plan, bool flushes_subnormals);
   absl::Status EmitConditional(const hlo::Instruction& instruction);
   absl::Status EmitKernel(const hlo::Instruction& instruction, const ScheduledKernel& scheduled);
   absl::Status EmitMatrixProduct(const hlo::Instruction& instruction, const MatrixProduct& product);
@@ -54,7 +59,11 @@ class ComputationEmitter : private OpProgram {
   std::vector<std::vector<llvm::PHINode*>> BeginRotations(const hlo::Instruction& loop, llvm::BasicBlock* header);
   // Behind the last instruction of the body.
   void Rotate(const hlo::Instruction& loop, absl::Span<const std::vector<llvm::PHINode*>> rotations);
-  void EndRotations(const hlo::Instruction& loop, absl::Span<const std::vector<llvm::PHINode*>> rotations);
+  // Behind the loop; gives the pointers of its rotations after the last round.
+  std::vector<llvm::Value*> EndRotations(const hlo::Instruction& loop,
+                                         absl::Span<const std::vector<llvm::PHINode*>> rotations);
+  // Brings what is there to where it belongs.
+  void PutBack(const hlo::Instruction& loop, absl::Span<llvm::Value* const> now);
   // Of each array that the instruction's kernel is given, the bytes that nothing else is in.
   std::vector<int64_t> Rooms(const hlo::Instruction& instruction, const kernel::Kernel& kernel) const;
   bool IsRoomy(int number) const;
@@ -91,6 +100,9 @@ class ComputationEmitter : private OpProgram {
     llvm::PHINode* gone_by;
   };
   absl::flat_hash_map<const hlo::Computation*, Rounds> rounds_;  // by the body, of loops with rotations
+  // Around what is emitted, and the blocks of a call.
+  const BlockLoop* block_loop_ = nullptr;
+  llvm::Value *block_begin_ = nullptr, *block_end_ = nullptr;
   int nesting_ = 0;
   int loops_ = 0;                    // around what is emitted
   bool flushes_subnormals_ = false;  // inside a loop that does

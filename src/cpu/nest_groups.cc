@@ -64,4 +64,16 @@ std::vector<NestGroup> NestGroups(const ScheduledKernel& scheduled) {
   return groups;
 }
 
+bool HasLittleWork(const kernel::Kernel& kernel, const kernel::Nest& nest, int64_t most) {
+  if (kernel.ops.size() > 400) return false;
+  const auto product = [&](int64_t work, const std::vector<int>& loops) {
+    for (int loop : loops) work = work > most ? work : work * kernel.loops[loop].extent;
+    return work;
+  };
+  const int64_t outside = product(1, nest.loops);
+  return outside <= most && absl::c_all_of(kernel.reduces, [&](const kernel::Reduce& reduce) {
+           return product(outside, reduce.loops) <= most;
+         });
+}
+
 }  // namespace kiln::cpu

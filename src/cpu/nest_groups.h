@@ -21,6 +21,12 @@ struct NestGroup {
 // All nests of the kernel in their order.
 std::vector<NestGroup> NestGroups(const ScheduledKernel& scheduled);
 
+// Within loops, where calls are many, nests of at most so many element computations are emitted where they are called.
+inline constexpr int64_t kInlineWorkInLoop = 256;
+
+// Whether a nest has at most `most` of them.
+bool HasLittleWork(const kernel::Kernel& kernel, const kernel::Nest& nest, int64_t most);
+
 }  // namespace kiln::cpu
 
 #endif  // KILN_CPU_NEST_GROUPS_H_

@@ -73,9 +73,18 @@ llvm::Value* ParallelTask::ClosureSlot(size_t index) {
 
 void ParallelTask::FlushSubnormals() { float_environment_ = kiln::cpu::FlushSubnormals(body_); }
 
-void ParallelTask::Call(llvm::Value* context, int64_t count, double nanoseconds_per_iteration, int64_t min_grain) {
+void ParallelTask::End() {
   if (float_environment_ != nullptr) RestoreFloatEnvironment(body_, float_environment_);
   if (definition_ != nullptr) body_.CreateRetVoid();
+}
+
+void ParallelTask::CallOver(llvm::Value* begin, llvm::Value* end) {
+  End();
+  outer_.CreateCall(function_, {PointerTable(outer_, pointers_), begin, end});
+}
+
+void ParallelTask::Call(llvm::Value* context, int64_t count, double nanoseconds_per_iteration, int64_t min_grain) {
+  End();
   llvm::Value* table = PointerTable(outer_, pointers_);
   const double nanoseconds = nanoseconds_per_iteration * static_cast<double>(count);
   const double range = Tuning().threads.range_nanoseconds / std::max(nanoseconds_per_iteration, 1e-3);

@@ -10,12 +10,12 @@
 
 namespace kiln::cpu {
 
-// Emit the work of iterations [begin(), end()) with body(), then Call(). Values of the surrounding function reach the task
-// through the closure only.
+// Emit the work of iterations [begin(), end()) with body(), then Call(). Values of the surrounding function reach the
+// task through the closure only.
 class ParallelTask {
  public:
-  // `builder` is where the call will stand; `pointers` become the closure. The task goes into `module`, in whose context
-  // body() then makes its values, or, when that is null, to where the builder is.
+  // `builder` is where the call will stand; `pointers` become the closure. The task goes into `module`, in whose
+  // context body() then makes its values, or, when that is null, to where the builder is.
   ParallelTask(llvm::IRBuilder<>* builder, const std::string& name, std::vector<llvm::Value*> pointers,
                llvm::Module* module = nullptr);
   // Another call of a task that was ended with Call() before, over other pointers: only Call() is left to do.
@@ -38,8 +38,13 @@ class ParallelTask {
   // Ends the task and emits the call over [0, count); small work stays on the calling thread. `context` is the
   // ProgramContext. A range has at least `min_grain` iterations.
   void Call(llvm::Value* context, int64_t count, double nanoseconds_per_iteration, int64_t min_grain = 1);
+  // Ends the task and emits the call over [begin, end), on the calling thread.
+  void CallOver(llvm::Value* begin, llvm::Value* end);
 
  private:
+  // Behind what the task does.
+  void End();
+
   llvm::IRBuilder<>& outer_;
   llvm::Function* definition_;  // null for another call
   llvm::Function* function_;

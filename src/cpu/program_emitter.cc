@@ -15,6 +15,7 @@
 #include "src/analysis/while_loop.h"
 #include "src/base/cpu_tuning.h"
 #include "src/base/status.h"
+#include "src/cpu/block_loop.h"
 #include "src/cpu/computation_emitter.h"
 #include "src/cpu/host_isa.h"
 #include "src/cpu/op_emitters.h"
@@ -220,6 +221,7 @@ absl::Status ProgramEmitter::PrepareComputation(const hlo::Computation& computat
     kernel::SharePlaces(&scheduled->kernel);
     kernel::TargetInfo target = target_;
     if (IsReadAgain(*instruction)) target.streaming_bytes = Tuning().kernels.streaming_temporary_bytes;
+    if (times > 1) target.block_elements = kLoopBlock;
     kernel::JoinTransposedRows(&scheduled->kernel, target);
     kernel::WidenNarrowRows(&scheduled->kernel, target);
     kernel::BlockRows(&scheduled->kernel, target);

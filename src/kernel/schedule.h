@@ -20,6 +20,8 @@ struct TargetInfo {
   // Outputs of at least this size bypass the cache; 0: never.
   int64_t streaming_bytes = Tuning().kernels.streaming_bytes;
   int64_t streamed_bytes = Tuning().kernels.streamed_bytes;
+  // Iterations of the vector loop in a block, whatever they cost; 0: by that.
+  int64_t block_elements = 0;
   // Rows may go through tiles, so that lanes have one each.
   bool has_row_tiles = true;
 };
@@ -55,8 +57,8 @@ bool FindTile(const Kernel& kernel, const Nest& nest, const std::vector<int>& or
 // that nothing is done to but to move them.
 int TilesTogether(const Kernel& kernel, const TileSchedule& tile, bool only_moves);
 
-// The loops of `nest` with those of its tiles last. The others go along what is read where a tile writes longer runs than
-// it reads: processors ask ahead of what they read.
+// The loops of `nest` with those of its tiles last. The others go along what is read where a tile writes longer runs
+// than it reads: processors ask ahead of what they read.
 std::vector<int> TileOrder(const Kernel& kernel, const Nest& nest, const TileSchedule& tile);
 
 // Rows of an array that the lanes of a vector have one each of: what they read or write of it goes through a local
