@@ -21,12 +21,14 @@ struct PowerOfTwo {
 };
 
 PowerOfTwo ScaleOf(Real x) {
-  const int64_t twice_bias = 2 * x.exponent_bias();
-  Integer field = x.AsInteger().Shr(x.mantissa_bits());
-  field = Select(field < 1, 1, Select(field > twice_bias - 1, twice_bias - 1, field));
-  Real exponent = (field - x.exponent_bias()).SignedToReal(x.bits());
-  return {(field.Constant(twice_bias) - field).Shl(x.mantissa_bits()).AsReal(), field.Shl(x.mantissa_bits()).AsReal(),
-          exponent};
+  const int64_t one = int64_t{1} << x.mantissa_bits(), twice_bias = 2 * x.exponent_bias();
+  // Brought into range before it loses its fraction, where each bound is one instruction.
+  Integer bits = x.AsInteger();
+  bits = Select(bits < one, one, bits);
+  bits = Select(bits > (twice_bias - 1) * one, (twice_bias - 1) * one, bits);
+  Integer up = bits & (twice_bias + 1) * one;
+  Real exponent = (up.Shr(x.mantissa_bits()) - x.exponent_bias()).SignedToReal(x.bits());
+  return {(up.Constant(twice_bias * one) - up).AsReal(), up.AsReal(), exponent};
 }
 
 // (1 + p)^2 + n^2 - 1, accurate where it cancels.
