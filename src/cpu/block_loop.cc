@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
@@ -9,7 +11,6 @@
 #include "src/analysis/while_loop.h"
 #include "src/base/cpu_tuning.h"
 #include "src/cpu/nest_groups.h"
-#include "src/kernel/kernel_builder.h"
 
 namespace kiln::cpu {
 namespace {
@@ -23,6 +24,8 @@ using kernel::NestSchedule;
 
 // Buffers of at most so many bytes are each block's own.
 constexpr int64_t kMaxOwnBytes = 64;
+// Of which each is compared with each.
+constexpr size_t kMaxBuffers = 256;
 constexpr double kAssumedRounds = 10;
 // Time of a round of a block from which on its calls do not count.
 constexpr double kMinRoundNanoseconds = 500;
@@ -125,6 +128,7 @@ class Planner {
     std::vector<int> arrays;
     if (!ForEachBuffer(instruction, [&](int number) { arrays.push_back(number); })) return false;
     for (int number : arrays) Use(number);
+    if (result_.shared.size() + result_.temporaries.size() > kMaxBuffers) return false;
     const size_t results = static_cast<size_t>(instruction.shape().leaf_count());
     const auto first_result = arrays.end() - static_cast<std::ptrdiff_t>(results);
     if (std::all_of(first_result, arrays.end(), [&](int number) { return IsOwn(number); })) {
@@ -210,13 +214,16 @@ class Planner {
 
   // Whether no block's part of an array is in the memory of another block's part of another one.
   bool AreApart() const {
+    // What offsets count from.
     const auto place = [&](int number) {
       const Buffer& buffer = buffers_.buffer(number);
-      return std::tuple(buffer.storage, buffer.storage == analysis::Storage::kArena ? 0 : buffer.number, buffer.framed);
+      const bool is_one = buffer.storage == analysis::Storage::kArena || buffer.framed;
+      return std::tuple(buffer.storage, is_one ? 0 : buffer.number, buffer.framed);
     };
     return absl::c_all_of(result_.shared, [&](int a) {
       return absl::c_all_of(result_.shared, [&](int b) {
-        if (a == b || (!IsArray(a) && !IsArray(b)) || place(a) != place(b)) return true;
+        const bool are_written = IsArray(a) || IsArray(b);
+        if (a == b || !are_written || place(a) != place(b)) return true;
         const Buffer &x = buffers_.buffer(a), &y = buffers_.buffer(b);
         if (x.storage == analysis::Storage::kStack && !x.framed) return true;  // slots of their own
         if (x.offset + x.bytes <= y.offset || y.offset + y.bytes <= x.offset) return true;
