@@ -14,8 +14,8 @@
 
 namespace kiln::cpu {
 
-// Elements of a block of what kernels in loops do along one dimension: the same for all of them, and few, so that few
-// elements are some blocks.
+// Elements of a block of what kernels in loops do along one dimension, if that is not much: the same for all of them,
+// and few, so that few elements are some blocks.
 inline constexpr int64_t kLoopBlock = 128;
 
 // A while loop that every block of its arrays can go through alone, from the first round to the last: what a round

@@ -704,9 +704,9 @@ class Scheduler {
       // Blocks of the vector loop, a whole number of vectors each; smaller ones where an iteration is long.
       const int64_t extent = kernel_.loops[schedule->vector_loop].extent;
       schedule->task_loops = 1;
-      const bool is_given = target_.block_elements > 0;
-      schedule->block = std::max<int64_t>(is_given ? target_.block_elements : costs.block_elements, schedule->lanes);
-      while (!is_given && schedule->block > schedule->lanes &&
+      const int64_t most = target_.block_elements > 0 ? target_.block_elements : costs.block_elements;
+      schedule->block = std::max<int64_t>(most, schedule->lanes);
+      while (schedule->block > schedule->lanes &&
              nanoseconds / static_cast<double>(extent) * static_cast<double>(schedule->block / 2) >
                  costs.block_nanoseconds) {
         schedule->block /= 2;

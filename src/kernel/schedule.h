@@ -20,7 +20,7 @@ struct TargetInfo {
   // Outputs of at least this size bypass the cache; 0: never.
   int64_t streaming_bytes = Tuning().kernels.streaming_bytes;
   int64_t streamed_bytes = Tuning().kernels.streamed_bytes;
-  // Iterations of the vector loop in a block, whatever they cost; 0: by that.
+  // Iterations of the vector loop in a block, if they are short; 0: as the tuning says.
   int64_t block_elements = 0;
   // Rows may go through tiles, so that lanes have one each.
   bool has_row_tiles = true;
