@@ -101,16 +101,16 @@ class Planner {
       written_.insert(rotation.state.begin(), rotation.state.end());
       written_.insert(rotation.spare);
     }
+    for (int64_t leaf = 0, leaves = loop_.shape().leaf_count(); leaf < leaves; ++leaf) {
+      const int number = buffers_.BufferOf(&loop_, leaf);
+      if (number < 0) return false;
+      if (IsOwn(number) && !absl::c_linear_search(result_.state, number)) result_.state.push_back(number);
+    }
     // What is copied is small.
     for (const analysis::BufferCopy* copy : copies_) {
       if (!IsOwn(copy->to) || IsArray(copy->from) || copy->but.has_value()) return false;
       Use(copy->to);
       Use(copy->from);
-    }
-    for (int64_t leaf = 0, leaves = loop_.shape().leaf_count(); leaf < leaves; ++leaf) {
-      const int number = buffers_.BufferOf(&loop_, leaf);
-      if (number < 0) return false;
-      if (IsOwn(number) && !absl::c_linear_search(result_.state, number)) result_.state.push_back(number);
     }
     const int goes_on = buffers_.BufferOf(loop_.called_computation(1)->root(), 0);
     if (goes_on < 0 || IsArray(goes_on)) return false;

@@ -566,6 +566,7 @@ absl::Status ComputationEmitter::EmitKernel(const Instruction& instruction, cons
                by_blocks = block_loop_ != nullptr && block_loop_->kernels.contains(&instruction);
     const auto call = [&](ParallelTask& task) {
       if (by_blocks) return task.CallOver(block_begin_, block_end_);
+      if (block_loop_ != nullptr) return task.CallOver(b_.getInt64(0), b_.getInt64(schedule.task_count));
       double nanoseconds = 0;  // of a task
       for (size_t i = n; i < group.last; ++i) nanoseconds += scheduled.schedules[i].far_task_nanoseconds;
       task.Call(function_->getArg(0), schedule.task_count, nanoseconds);
