@@ -243,9 +243,9 @@ std::optional<KeptBlocks> PlanKeptBlocks(const Instruction& root, absl::Span<con
     if (at == places.end()) continue;
     Place place = at->second;
     if (kept.contains(*it)) {
-      // Steps are many instructions, which only functions are worth.
+      // Steps are many instructions, which only functions are worth, and pieces that vectors would choose from.
       const Instruction* made = (*it)->opcode() == Opcode::kOptBarrier ? (*it)->operand(0) : *it;
-      if (place.in_steps && !IsTranscendental(made->opcode())) return std::nullopt;
+      if (place.in_steps && !IsTranscendental(made->opcode()) && !MakesPiecesTogether(*made)) return std::nullopt;
       found.emplace_back(*it, place);
       place.in_steps = false;
     }

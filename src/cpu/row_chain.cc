@@ -214,6 +214,9 @@ class ChainPlanner {
     if (!product.has_value() || product->parts.size() != 1) return false;
     step->product = std::make_unique<MatrixProduct::Part>(std::move(product->parts[0]));
     const GemmSpec& spec = step->product->spec;
+    for (kernel::Kernel* kernel : {step->product->epilogue.get(), step->product->lhs.get(), step->product->rhs.get()}) {
+      if (kernel != nullptr) kernel->has_rows_alone = true;
+    }
     for (const Instruction* operand : instruction.operands()) step->pointers.push_back(ArrayOf(operand));
     const size_t operands = step->pointers.size();
     AddResults(instruction, step);
@@ -284,6 +287,7 @@ absl::StatusOr<bool> PlanChainKernel(const Instruction& instruction, int64_t gro
   KILN_RETURN_IF_ERROR(kernel.status());
   step->kernel = *std::move(kernel);
   step->kernel.flushes_subnormals = true;  // as RunRowChain does
+  step->kernel.has_rows_alone = true;
   kernel::ShareStages(&step->kernel);
   if (absl::c_any_of(step->kernel.parameters, [](const kernel::Parameter& p) { return p.is_updated; })) return false;
   target.streaming_bytes = 0;

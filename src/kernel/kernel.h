@@ -171,6 +171,8 @@ struct Kernel {
   std::vector<Nest> nests;
   // Subnormal numbers count as zeros (subnormals.h): the code runs where the processor takes them for that.
   bool flushes_subnormals = false;
+  // Of its arrays only the rows are there that a call is for (cpu/row_chain.h): element 0 may not be.
+  bool has_rows_alone = false;
   // So few that what is made of one is waited for (HasFewElements).
   bool has_few_elements = false;
 };

@@ -317,6 +317,23 @@ void NestLowering::JoinNeighbours(const Op& op, Access* access) {
   access->last_phase = high - low;
 }
 
+llvm::Value* NestLowering::ArrayIfAsked(llvm::Value* asked, int parameter, llvm::Value* base) {
+  const Parameter& array = kernel_.parameters[parameter];
+  if (!kernel_.has_rows_alone || array.is_local || array.constant.has_value()) return base;
+  // As much as any access without a mask reads.
+  constexpr uint64_t kBytes = 2048;
+  constexpr llvm::StringLiteral kName = "kiln.nothing";
+  llvm::Module& module = *b_.GetInsertBlock()->getModule();
+  llvm::GlobalVariable* nothing = module.getNamedGlobal(kName);
+  if (nothing == nullptr) {
+    llvm::Type* type = llvm::ArrayType::get(b_.getInt8Ty(), kBytes);
+    nothing = new llvm::GlobalVariable(module, type, /*isConstant=*/true, llvm::GlobalValue::InternalLinkage,
+                                       llvm::Constant::getNullValue(type), kName);
+    nothing->setAlignment(llvm::Align(64));
+  }
+  return b_.CreateSelect(asked, base, nothing);
+}
+
 Value NestLowering::LowerLoad(ValueId id) {
   const Op& op = kernel_.ops[id];
   if (auto staged = staged_.find(id); staged != staged_.end()) return LoadFromTile(op, staged->second);
@@ -327,7 +344,11 @@ Value NestLowering::LowerLoad(ValueId id) {
     llvm::Value* offset = index_.Scalar(op.offset);
     if (IsLocalOfLanes(op.parameter, op.offset)) offset = b_.CreateMul(offset, b_.getInt64(vector_->lanes()));
     // A guarded load reads element 0 where the guard fails; what it guards is then not used.
-    if (op.predicate != kNoValue) offset = b_.CreateSelect(values_[op.predicate].value, offset, b_.getInt64(0));
+    if (op.predicate != kNoValue) {
+      llvm::Value* holds = values_[op.predicate].value;
+      offset = b_.CreateSelect(holds, offset, b_.getInt64(0));
+      base = ArrayIfAsked(holds, op.parameter, base);
+    }
     return memory.LoadScalar(op.type, base, offset);
   }
   MemoryAccess memory(&scalar_, vector_.get());
@@ -355,6 +376,10 @@ Value NestLowering::LowerLoad(ValueId id) {
                                : access.kind == Access::Kind::kSpread ? -access.spread.low
                                                                       : 0;
         access.offset = b_.CreateSelect(any, access.offset, b_.getInt64(static_cast<uint64_t>(inside)));
+        base = ArrayIfAsked(any, op.parameter, base);
+      }
+      if (access.kind == Access::Kind::kUniform && mask != nullptr) {
+        base = ArrayIfAsked(b_.CreateOrReduce(mask), op.parameter, base);
       }
     }
   }

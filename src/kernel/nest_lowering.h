@@ -271,6 +271,8 @@ class NestLowering {
   int64_t RoomOfLocal(int parameter) const;
   // Where a parameter is; local arrays are allocated on first use.
   llvm::Value* ArrayOf(int parameter);
+  // `base` of the array where `asked` holds, else where something can be read in its stead from element 0 on.
+  llvm::Value* ArrayIfAsked(llvm::Value* asked, int parameter, llvm::Value* base);
 
   // Whether an access of the lanes that are left behind the last full vector may be one of all lanes: the others are in
   // the array's room, behind its end. Processors hand what a store writes to a load where neither has a mask.

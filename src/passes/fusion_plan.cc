@@ -212,7 +212,8 @@ class Planner {
         paths.push_back(std::move(in_group));
       }
       const bool everywhere = own.size() == users_in.size();
-      if (partly || (everywhere && IsWorthRepeating(*instruction, own, paths))) {
+      const bool divided = IsDividedOtherwise(*instruction);
+      if (partly || (everywhere && !divided && IsWorthRepeating(*instruction, own, paths))) {
         for (size_t i = 0; i < own.size(); ++i) Join(instruction, own[i], std::move(paths[i]));
         if (all_users && everywhere) {
           groups_of_[instruction] = std::move(own);
@@ -596,6 +597,30 @@ class Planner {
     if (depth > kMaxRepeatedDepth) return false;
     repeated_depth_[&producer] = depth;
     return true;
+  }
+
+  // Whether those who read a concatenate of equal pieces divide it again, otherwise: vectors of theirs would be of
+  // several pieces, under conditions.
+  static bool IsDividedOtherwise(const Instruction& concatenate) {
+    if (!analysis::MakesPiecesTogether(concatenate) || concatenate.shape().byte_count() < kMinKeptBytes) return false;
+    // What others read as well is an array, which pieces are read from as they are.
+    for (const Instruction* piece : concatenate.operands()) {
+      while (piece->opcode() == Opcode::kReshape && piece->users().size() == 1) piece = piece->operand(0);
+      if (piece->users().size() > 1 || !analysis::IsLoopProducer(*piece)) return false;
+    }
+    const int64_t dimension = concatenate.dimensions()[0];
+    const auto sizes = [](const Instruction& value) {  // beside ones
+      hlo::DimensionVector sizes;
+      absl::c_copy_if(value.shape().dimensions(), std::back_inserter(sizes), [](int64_t size) { return size != 1; });
+      return sizes;
+    };
+    return absl::c_all_of(concatenate.users(), [&](const Instruction* user) {
+      if (user->opcode() == Opcode::kSlice) {
+        return dimension + 1 == concatenate.shape().rank() && user->Get<hlo::SliceAttributes>().stride[dimension] > 1;
+      }
+      return user->opcode() == Opcode::kReshape && user->users().size() > 1 && sizes(*user) != sizes(concatenate) &&
+             absl::c_all_of(user->users(), [](const Instruction* part) { return part->opcode() == Opcode::kSlice; });
+    });
   }
 
   // Makes `producer` in the group for each block of its rows, where that can be; a transpose that another undoes is

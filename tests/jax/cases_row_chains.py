@@ -46,5 +46,8 @@ CASES = [
     # Sums over 70 products of halves.
     Case("row_chain_halves", half(lambda x, a: jnp.abs(x @ a).max(-1)), normals((3000, 70), (70, 96)), Tolerance(2e-2, 2e-2)),
     Case("row_chain_doubles", lambda x, a: jnp.square(x @ a).sum(-1), normals((2000, 30), (30, 50), dtype=np.float64), x64=True),
+    # Rows of which only a part is read.
+    Case("row_chain_padded", lambda x, a, b: (jnp.pad((x @ a).reshape(600, 8, 16), ((0, 0), (1, 2), (3, 0))).reshape(600, -1) * 2) @ (b / 99), normals((600, 40), (40, 128), (209, 24))),
+    Case("row_chain_joined", lambda x, a, b: jnp.concatenate([x[:, :1], jnp.tanh(x @ a), x[:, -1:]], -1) @ (b / 9), normals((1100, 48), (48, 126), (128, 20))),
     Case("row_chain_in_a_loop", lambda x, a, b: lax.fori_loop(0, 3, lambda i, y: jnp.tanh(layers(y, a / 9, b / 9)) + x, x), normals((1100, 40), (40, 120), (120, 40))),
 ]

@@ -1,5 +1,6 @@
 """Every case of every table, on the device under test against the reference."""
 
+import cases_butterflies
 import cases_control_flow
 import cases_elementwise
 import cases_indexing
@@ -19,6 +20,7 @@ TABLES = [
     cases_types,
     cases_reductions,
     cases_row_chains,
+    cases_butterflies,
     cases_linear,
     cases_indexing,
     cases_control_flow,
