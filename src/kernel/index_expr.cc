@@ -127,6 +127,20 @@ void SplitByDivisor(const IndexExpr& expr, int64_t divisor, IndexExpr* quotient,
   }
 }
 
+// As well, with the multiples of the divisor that lie nearest to the coefficients and a constant to begin with a rest
+// of [0, divisor): 255*i + j is 256*i + (j - i).
+void SplitByNearest(const IndexTerms& terms, const IndexExpr& expr, int64_t divisor, IndexExpr* quotient,
+                    IndexExpr* rest) {
+  rest->constant = expr.constant;
+  for (const auto& [number, coefficient] : expr.terms) {
+    const int64_t nearest = FloorDivide(coefficient + divisor / 2, divisor);
+    if (nearest != 0) quotient->terms.push_back({number, nearest});
+    if (coefficient != nearest * divisor) rest->terms.push_back({number, coefficient - nearest * divisor});
+  }
+  quotient->constant = FloorDivide(terms.RangeOf(*rest).low, divisor);
+  rest->constant -= quotient->constant * divisor;
+}
+
 // The largest g that divides the divisor and all coefficients of the terms of `expr`.
 int64_t CommonDivisor(const IndexExpr& expr, int64_t divisor) {
   int64_t g = divisor;
@@ -164,6 +178,9 @@ IndexExpr IndexTerms::FloorDiv(const IndexExpr& expr, int64_t divisor) {
   IndexRange range = RangeOf(rest);
   if (range.low >= 0 && range.high < divisor) return quotient;
   if (rest.terms.empty()) return quotient;
+  SplitByNearest(*this, rest, divisor, &whole_part, &small_part);
+  if (RangeOf(small_part).high < divisor) return quotient + whole_part;
+  whole_part = small_part = IndexExpr();
   // floor((g*x + c) / (g*d)) = floor((x + floor(c/g)) / d): the rest of the constant never carries.
   int64_t g = CommonDivisor(rest, divisor);
   if (g > 1) return quotient + FloorDiv(DivideCoefficients(rest, g), divisor / g);
@@ -186,6 +203,9 @@ IndexExpr IndexTerms::Mod(const IndexExpr& expr, int64_t divisor) {
   IndexRange range = RangeOf(rest);
   if (range.low >= 0 && range.high < divisor) return rest;
   if (rest.terms.empty()) return IndexExpr::Constant(rest.constant);
+  SplitByNearest(*this, rest, divisor, &whole_part, &small_part);
+  if (RangeOf(small_part).high < divisor) return small_part;
+  whole_part = small_part = IndexExpr();
   // (g*x + c) mod (g*d) = g * ((x + floor(c/g)) mod d) + c mod g.
   int64_t g = CommonDivisor(rest, divisor);
   if (g > 1) {

@@ -94,4 +94,7 @@ CASES = [
     Case("inverse_permutation", lambda p: jnp.zeros_like(p).at[p].set(jnp.arange(p.size)), lambda rng: (rng.permutation(40).astype(np.int32),)),
     Case("put_along_axis", lambda x, i: jnp.put_along_axis(x, i, 9.0, axis=1, inplace=False), together(TABLE, integers((20, 1), low=0, high=6))),
     Case("insert_delete", lambda x: (jnp.insert(x, 3, 9.0), jnp.delete(x, 4)), normal(9)),
+    # Rows that begin an element later each, by way of rows that are one element longer.
+    Case("rows_shifted_back", lambda x: jnp.pad(x, ((0, 0), (0, 0), (1, 0))).reshape(3, 18, 9)[:, 1:].reshape(3, 9, 17)[:, :, :9], normal(3, 9, 17)),
+    Case("rows_shifted_forth", lambda x: jnp.pad(x, ((0, 0), (0, 20))).reshape(-1)[: 20 * 25].reshape(20, 25)[:, :20], normal(20, 6)),
 ]

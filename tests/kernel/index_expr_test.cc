@@ -144,6 +144,15 @@ TEST(IndexExprTest, SimplifiesWhatReshapesMake) {
   EXPECT_EQ(terms.Mod(i * 9, 1), IndexExpr());
 }
 
+TEST(IndexExprTest, RowsThatAreOneElementShorterHaveNoRemainder) {
+  IndexTerms terms;
+  const IndexExpr i = terms.Loop(0, 128), j = terms.Loop(1, 128);
+  EXPECT_EQ(terms.FloorDiv(i * 255 + j + 128, 256), i);
+  EXPECT_EQ(terms.Mod(i * 255 + j + 128, 256), j - i + 128);
+  EXPECT_EQ(terms.FloorDiv(i * 257 + j + 300, 256), terms.FloorDiv(i * 257 + j + 44, 256) + 1);  // j + i carries
+  EXPECT_EQ(terms.FloorDiv(i * -1 + j + 127, 255), IndexExpr());
+}
+
 TEST(IndexExprTest, TakesLoopsApart) {
   IndexTerms terms;
   const IndexExpr i = terms.Loop(0, 12), j = terms.Loop(1, 8);
