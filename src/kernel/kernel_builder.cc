@@ -7,6 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "src/analysis/fusion_model.h"
 #include "src/analysis/kept_blocks.h"
+#include "src/analysis/scatter_windows.h"
 #include "src/base/rounding.h"
 #include "src/base/status.h"
 #include "src/kernel/blocked_nest.h"
@@ -104,7 +105,8 @@ std::vector<int64_t> BatchDimensionsOfUpdates(const hlo::ScatterAttributes& attr
 }
 
 // A loop over the updates in order; each is combined with the element that it meets, if that exists. Batches, in front,
-// do not meet.
+// do not meet, and neither do elements of windows in dimensions that no index goes along: where these are outside of
+// the updates in memory they are in front as well.
 absl::Status EmitScatter(BodyBuilder* body, const Instruction* scatter, int first_output) {
   const auto& attributes = scatter->Get<hlo::ScatterAttributes>();
   const int64_t count = (scatter->operand_count() - 1) / 2;
@@ -113,18 +115,20 @@ absl::Status EmitScatter(BodyBuilder* body, const Instruction* scatter, int firs
   if (operand.element_count() == 0 || updates.element_count() == 0) return absl::OkStatus();
   // One whole window after the other, so that of windows that meet the last one stays.
   std::vector<int64_t> order = BatchDimensionsOfUpdates(attributes, updates.rank());
-  const size_t batches = order.size();
+  const int64_t outside = analysis::WindowsOutside(attributes, operand.rank());
+  for (int64_t d = 0; d < outside; ++d) order.push_back(d);
+  const size_t apart = order.size();
   for (bool window : {false, true}) {
     for (int64_t i = 0; i < updates.rank(); ++i) {
       if (absl::c_linear_search(attributes.update_window_dims, i) == window &&
-          std::find(order.begin(), order.begin() + batches, i) == order.begin() + batches) {
+          std::find(order.begin(), order.begin() + apart, i) == order.begin() + apart) {
         order.push_back(i);
       }
     }
   }
   std::vector<int64_t> extents;
   for (int64_t d : order) extents.push_back(updates.dimensions(d));
-  KILN_ASSIGN_OR_RETURN(Index variables, body->BeginNest(extents, LoopKind::kSerial, static_cast<int>(batches)));
+  KILN_ASSIGN_OR_RETURN(Index variables, body->BeginNest(extents, LoopKind::kSerial, static_cast<int>(apart)));
   Index index(order.size());
   for (size_t i = 0; i < order.size(); ++i) index[order[i]] = variables[i];
   auto [at, batch, dimensions] =

@@ -8,6 +8,7 @@
 #include "absl/container/inlined_vector.h"
 #include "src/analysis/code_kinds.h"
 #include "src/analysis/kept_blocks.h"
+#include "src/analysis/scatter_windows.h"
 #include "src/hlo/builder.h"
 #include "src/hlo/module.h"
 #include "src/passes/fusion_body.h"
@@ -401,6 +402,11 @@ class Planner {
           (user.opcode() == Opcode::kDynamicUpdateSlice && i > 1) || (user.opcode() == Opcode::kScatter && i == 1);
       if (is_index && analysis::CostOf(producer) == EvaluationCost::kExpensive) return false;
       if (is_index && user.opcode() == Opcode::kGather && GathersRows(user) && TakesManyOps(producer)) return false;
+      // They would be made again for each element of these windows.
+      if (is_index && user.opcode() == Opcode::kScatter && analysis::IsElementwiseLike(producer) &&
+          analysis::WindowsOutside(user.Get<hlo::ScatterAttributes>(), user.operand(0)->shape().rank()) > 0) {
+        return false;
+      }
     }
     return true;
   }

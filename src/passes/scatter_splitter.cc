@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "src/analysis/combiner.h"
+#include "src/analysis/scatter_windows.h"
 #include "src/passes/replace_ops.h"
 
 namespace kiln::passes {
@@ -48,6 +49,10 @@ Instruction* Split(Instruction* scatter) {
   int64_t along = 0;  // the updates' first dimension that the indices have
   while (along < updates.rank() && Contains(attributes.update_window_dims, along)) ++along;
   if (!neutral || along == updates.rank() || indices.rank() == 0) return nullptr;
+  // Threads share elements of windows instead.
+  int64_t outside = 1;
+  for (int64_t d = analysis::WindowsOutside(attributes, to.rank()); d-- > 0;) outside *= updates.dimensions(d);
+  if (outside >= kMaxParts) return nullptr;
   int64_t windows = 1;
   for (int64_t d = 0; d < updates.rank(); ++d) {
     if (!Contains(attributes.update_window_dims, d)) windows *= updates.dimensions(d);

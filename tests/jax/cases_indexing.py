@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from harness import Case, booleans, integers, normal, normals, together, uniform, values
+from harness import Case, Tolerance, booleans, integers, normal, normals, together, uniform, values
 from jax import lax
 
 TABLE = normal(20, 6)
@@ -31,6 +31,9 @@ def at(form, index):
 # No row twice: the order of updates to one place is not defined, and for `set` it shows.
 UNIQUE = np.int32([3, 0, 19, 8, 7])
 POSITIVE = together(uniform(20, 6, low=0.5, high=2), uniform(5, 6, low=0.5, high=2))
+
+COLUMNS = np.random.default_rng(0).integers(-3, 40, 500)
+TRIANGLE = np.triu_indices(24)
 
 CASES = [
     Case("slice_static", lambda x: (x[2:9], x[:, 1:5:2], x[::-1], x[-3:, ::-2]), TABLE),
@@ -97,4 +100,10 @@ CASES = [
     # Rows that begin an element later each, by way of rows that are one element longer.
     Case("rows_shifted_back", lambda x: jnp.pad(x, ((0, 0), (0, 0), (1, 0))).reshape(3, 18, 9)[:, 1:].reshape(3, 9, 17)[:, :, :9], normal(3, 9, 17)),
     Case("rows_shifted_forth", lambda x: jnp.pad(x, ((0, 0), (0, 20))).reshape(-1)[: 20 * 25].reshape(20, 25)[:, :20], normal(20, 6)),
+    # Updates of columns, whose rows never meet.
+    Case("columns_gradient", jax.grad(lambda x: (jnp.sin(x[:, COLUMNS]) * jnp.arange(COLUMNS.size)).sum()), normal(70, 50), Tolerance(1e-4, 1e-4)),
+    Case("columns_replaced", lambda x, u: x.at[:, COLUMNS].set(u), normals((33, 50), (33, COLUMNS.size))),
+    Case("columns_of_pages", lambda x, u: x.at[:, :, COLUMNS].add(u, mode="drop"), normals((3, 4, 30, 5), (3, 4, COLUMNS.size, 5)), Tolerance(1e-5, 1e-5)),
+    Case("triangles_gradient", jax.grad(lambda x: (jnp.tanh(x[:, TRIANGLE[0], TRIANGLE[1]]) ** 2).sum()), normal(16, 24, 24)),
+    Case("triangles_filled", lambda u: jnp.zeros((16, 24, 24)).at[:, TRIANGLE[0], TRIANGLE[1]].set(u), normal(16, 300)),
 ]
