@@ -373,11 +373,12 @@ class Planner {
     return row >= kMinRow;
   }
 
-  // As random indices do, which are computed in lanes and stored before.
+  // As random indices do, and functions: these are computed in lanes and stored before.
   static bool TakesManyOps(const Instruction& index) {
     std::vector<const Instruction*> reached = {&index};
     for (size_t i = 0; i < reached.size() && reached.size() <= kMaxIndexOps; ++i) {
       if (!analysis::IsLoopProducer(*reached[i])) continue;
+      if (analysis::CostOf(*reached[i]) == EvaluationCost::kExpensive) return true;
       for (const Instruction* operand : reached[i]->operands()) {
         if (!operand->shape().IsScalar() && !analysis::IsRematerialized(*operand) &&
             !absl::c_linear_search(reached, operand)) {
