@@ -214,13 +214,14 @@ class Planner {
       }
       const bool everywhere = own.size() == users_in.size();
       const bool divided = IsDividedOtherwise(*instruction);
-      if (partly || (everywhere && !divided && IsWorthRepeating(*instruction, own, paths))) {
+      const bool stored = own.size() == 1 && IsFunctionOfRowIndices(groups_[own[0]], *instruction);
+      if (partly || (everywhere && !divided && !stored && IsWorthRepeating(*instruction, own, paths))) {
         for (size_t i = 0; i < own.size(); ++i) Join(instruction, own[i], std::move(paths[i]));
         if (all_users && everywhere) {
           groups_of_[instruction] = std::move(own);
           return;
         }
-      } else if (everywhere && all_users && own.size() == 1 && Keep(instruction, own[0], paths[0])) {
+      } else if (everywhere && all_users && own.size() == 1 && !stored && Keep(instruction, own[0], paths[0])) {
         groups_of_[instruction] = std::move(own);
         return;
       } else {
@@ -373,12 +374,11 @@ class Planner {
     return row >= kMinRow;
   }
 
-  // As random indices do, and functions: these are computed in lanes and stored before.
+  // As random indices do, which are computed in lanes and stored before.
   static bool TakesManyOps(const Instruction& index) {
     std::vector<const Instruction*> reached = {&index};
     for (size_t i = 0; i < reached.size() && reached.size() <= kMaxIndexOps; ++i) {
       if (!analysis::IsLoopProducer(*reached[i])) continue;
-      if (analysis::CostOf(*reached[i]) == EvaluationCost::kExpensive) return true;
       for (const Instruction* operand : reached[i]->operands()) {
         if (!operand->shape().IsScalar() && !analysis::IsRematerialized(*operand) &&
             !absl::c_linear_search(reached, operand)) {
@@ -387,6 +387,24 @@ class Planner {
       }
     }
     return reached.size() > kMaxIndexOps;
+  }
+
+  // Whether rows are gathered in the group by what is made of `function`: one at a time, where lanes go along the rows.
+  static bool IsFunctionOfRowIndices(const FusionGroup& group, const Instruction& function) {
+    if (analysis::CostOf(function) != EvaluationCost::kExpensive || !analysis::IsElementwiseLike(function) ||
+        function.shape().byte_count() < kMinKeptBytes) {
+      return false;
+    }
+    std::vector<const Instruction*> reached = {&function};
+    for (size_t i = 0; i < reached.size() && reached.size() <= kMaxIndexOps; ++i) {
+      for (const Instruction* user : reached[i]->users()) {
+        if (!group.members.contains(user) || group.kept.contains(user) || absl::c_linear_search(reached, user))
+          continue;
+        if (user->opcode() == Opcode::kGather && user->operand(1) == reached[i] && GathersRows(*user)) return true;
+        if (user->opcode() != Opcode::kGather) reached.push_back(user);
+      }
+    }
+    return false;
   }
 
   // Operands of some ops are read by the kernel itself and stay parameters.
@@ -623,7 +641,9 @@ class Planner {
     };
     return absl::c_all_of(concatenate.users(), [&](const Instruction* user) {
       if (user->opcode() == Opcode::kSlice) {
-        return dimension + 1 == concatenate.shape().rank() && user->Get<hlo::SliceAttributes>().stride[dimension] > 1;
+        const auto& stride = user->Get<hlo::SliceAttributes>().stride;
+        return (dimension + 1 == concatenate.shape().rank() && stride[dimension] > 1) ||
+               (concatenate.users().size() > 1 && absl::c_any_of(stride, [](int64_t step) { return step > 1; }));
       }
       return user->opcode() == Opcode::kReshape && user->users().size() > 1 && sizes(*user) != sizes(concatenate) &&
              absl::c_all_of(user->users(), [](const Instruction* part) { return part->opcode() == Opcode::kSlice; });
