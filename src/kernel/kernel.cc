@@ -1,7 +1,9 @@
 #include "src/kernel/kernel.h"
 
 #include <utility>
+#include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "src/analysis/combiner.h"
@@ -224,6 +226,31 @@ hlo::Literal CombinerIdentity(hlo::Opcode opcode, hlo::PrimitiveType type) {
   // 0 + -0 is not -0.
   if (opcode == hlo::Opcode::kAdd && hlo::IsFloating(type)) return hlo::LiteralOf(hlo::Shape::Scalar(type), -0.0);
   return *analysis::IdentityOf(opcode, type);
+}
+
+void RemoveUnread(Kernel* kernel) {
+  absl::flat_hash_set<ValueId> read;
+  std::vector<ValueId> work;
+  const auto mark = [&](ValueId id) {
+    if (read.insert(id).second) work.push_back(id);
+  };
+  for (size_t i = 0; i < kernel->stores.size(); ++i)
+    ForEachOperand(*kernel, {Block::Kind::kStore, static_cast<int>(i)}, mark);
+  for (size_t i = 0; i < kernel->reduces.size(); ++i) {
+    ForEachOperand(*kernel, {Block::Kind::kReduce, static_cast<int>(i)}, mark);
+  }
+  while (!work.empty()) {
+    const ValueId id = work.back();
+    work.pop_back();
+    ForEachOperand(*kernel, {Block::Kind::kOp, id}, mark);
+  }
+  const auto clean = [&](Block& block) {
+    std::erase_if(block.statements, [&](const Block::Statement& s) {
+      return s.kind == Block::Kind::kOp && kernel->ops[s.index].kind != OpKind::kReduced && !read.contains(s.index);
+    });
+  };
+  for (Nest& nest : kernel->nests) clean(nest.body);
+  for (Reduce& reduce : kernel->reduces) clean(*reduce.block);
 }
 
 std::string ToString(const Kernel& kernel) { return Printer(kernel).Print(); }

@@ -183,6 +183,9 @@ void ForEachOperand(const Kernel& kernel, const Block::Statement& statement, con
 // Of one of `Reduce::combine_opcodes`: x combined with it is x, bit for bit.
 hlo::Literal CombinerIdentity(hlo::Opcode opcode, hlo::PrimitiveType type);
 
+// Takes ops out of blocks whose values nothing reads.
+void RemoveUnread(Kernel* kernel);
+
 std::string ToString(const Kernel& kernel);
 
 // Merges adjacent parallel loops wherever every access allows it, so that elementwise work over any shape becomes one

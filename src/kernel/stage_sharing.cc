@@ -359,30 +359,6 @@ class Sharer {
   absl::flat_hash_map<ValueId, int> locals_;
 };
 
-void RemoveUnread(Kernel* kernel) {
-  absl::flat_hash_set<ValueId> read;
-  std::vector<ValueId> work;
-  const auto mark = [&](ValueId id) {
-    if (read.insert(id).second) work.push_back(id);
-  };
-  for (size_t i = 0; i < kernel->stores.size(); ++i) ForEachOperand(*kernel, {Kind::kStore, static_cast<int>(i)}, mark);
-  for (size_t i = 0; i < kernel->reduces.size(); ++i) {
-    ForEachOperand(*kernel, {Kind::kReduce, static_cast<int>(i)}, mark);
-  }
-  while (!work.empty()) {
-    const ValueId id = work.back();
-    work.pop_back();
-    ForEachOperand(*kernel, {Kind::kOp, id}, mark);
-  }
-  const auto clean = [&](Block& block) {
-    std::erase_if(block.statements, [&](const Statement& s) {
-      return s.kind == Kind::kOp && kernel->ops[s.index].kind != OpKind::kReduced && !read.contains(s.index);
-    });
-  };
-  for (Nest& nest : kernel->nests) clean(nest.body);
-  for (Reduce& reduce : kernel->reduces) clean(*reduce.block);
-}
-
 }  // namespace
 
 void ShareStages(Kernel* kernel) {

@@ -9,6 +9,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "src/analysis/streamed_columns.h"
 #include "src/base/cpu_tuning.h"
 #include "src/kernel/scalar_emitter.h"
@@ -57,6 +58,7 @@ class StreamedColumns {
         nest_.body.statements.push_back(statement);
       }
     }
+    KeepDear();
   }
 
  private:
@@ -150,13 +152,16 @@ class StreamedColumns {
     return id == kNoValue || !OfColumns(kernel_.ops[id].loops) || IsIn(*reduce.block, id) || IsCheap(id);
   }
 
-  // A value of each column that may as well be found again for each row.
+  // A value of each column that may as well be found again for each row. What a reduce before gives is loaded.
   bool IsCheap(ValueId id) const {
+    const auto is_loaded = [&](ValueId value) {
+      return kernel_.ops[value].kind == OpKind::kLoad || kernel_.ops[value].kind == OpKind::kReduced;
+    };
     const Op& op = kernel_.ops[id];
-    const bool is_cheap = op.kind == OpKind::kConstant || op.kind == OpKind::kLoad ||
+    const bool is_cheap = op.kind == OpKind::kConstant || is_loaded(id) ||
                           (op.kind == OpKind::kElementwise && OpCost(op) <= 1 && op.operands.size() <= 2);
     return is_cheap && op.predicate == kNoValue && absl::c_all_of(op.operands, [&](ValueId operand) {
-             return kernel_.ops[operand].kind == OpKind::kLoad || !OfColumns(kernel_.ops[operand].loops);
+             return is_loaded(operand) || !OfColumns(kernel_.ops[operand].loops);
            });
   }
 
@@ -381,6 +386,7 @@ class StreamedColumns {
   // In place of reduce `number`; its results are loaded where they were.
   void AddStages(int number) {
     const uint64_t outer = kernel_.reduces[number].outer_loops & ~(uint64_t{1} << columns_);
+    outer_ |= outer;
     const std::vector<ValueId> inits = kernel_.reduces[number].inits;
     const int64_t rows = Extent(kernel_.reduces[number].loops.back()),
                   rows_of_block = RowsOfBlock(kernel_.reduces[number]);
@@ -438,6 +444,80 @@ class StreamedColumns {
     kernel_.reduces[number].block->statements.clear();
   }
 
+  // ---- What is made of the columns' sums ----
+
+  // What is computed of a column at some expense, for all rows of the result alike, is kept in an array as the sums
+  // are.
+  void KeepDear() {
+    const uint64_t of_column = outer_ | uint64_t{1} << columns_;
+    const bool has_rows =
+        absl::c_any_of(nest_.loops, [&](int loop) { return (of_column >> loop & 1) == 0 && Extent(loop) > 1; });
+    if (!has_rows) return;
+    const auto is_of_column = [&](ValueId id) {
+      return id != kNoValue && OfColumns(kernel_.ops[id].loops) && (kernel_.ops[id].loops & ~of_column) == 0;
+    };
+    absl::flat_hash_map<ValueId, double> cost;  // of those that may be computed elsewhere
+    absl::flat_hash_set<ValueId> read;          // by what is computed for each row
+    for (const Statement& statement : nest_.body.statements) {
+      if (statement.kind == Kind::kOp && is_of_column(statement.index)) {
+        const Op& op = kernel_.ops[statement.index];
+        double own = op.kind == OpKind::kElementwise ? OpCost(op) : 0;
+        bool known = op.predicate == kNoValue && op.opcode != hlo::Opcode::kWhile &&
+                     (op.kind == OpKind::kElementwise || op.kind == OpKind::kLoad || op.kind == OpKind::kIndex ||
+                      op.kind == OpKind::kOfKey);
+        for (ValueId operand : op.operands) {
+          if (!is_of_column(operand)) continue;
+          const auto found = cost.find(operand);
+          known &= found != cost.end();
+          if (known) own += found->second;
+        }
+        if (known) cost[statement.index] = own;
+        continue;
+      }
+      ForEachOperand(kernel_, statement, [&](ValueId id) { read.insert(id); });
+    }
+    bool keeps = false;
+    for (const Statement& statement : std::exchange(nest_.body.statements, {})) {
+      nest_.body.statements.push_back(statement);
+      if (statement.kind != Kind::kOp || !read.contains(statement.index)) continue;
+      const auto found = cost.find(statement.index);
+      if (found == cost.end() || found->second < Tuning().kernels.kept_operations) continue;
+      if (kernel_.loops.size() >= kMaxLoops) break;
+      KeepColumn(statement.index);
+      keeps = true;
+    }
+    if (keeps) RemoveUnread(&kernel_);
+  }
+
+  // Computes value `id` in a stage of its own, before where it is read from then on.
+  void KeepColumn(ValueId id) {
+    const auto array = static_cast<int>(kernel_.parameters.size());
+    Parameter local{kernel_.ops[id].type, {block_}};
+    local.is_local = true;
+    kernel_.parameters.push_back(std::move(local));
+    const int column = NewLoop(block_, LoopKind::kReduce);
+    Block* block = NewStage(&nest_.body, {column}, outer_);
+    const Indices indices = {{columns_, IndexOf(column)}};
+    absl::flat_hash_map<ValueId, ValueId> copies;
+    const std::function<ValueId(ValueId)> copy = [&](ValueId value) {
+      if (!OfColumns(kernel_.ops[value].loops)) return value;
+      if (const auto found = copies.find(value); found != copies.end()) return found->second;
+      Op op = kernel_.ops[value];
+      Replace(&op, indices);
+      for (ValueId& operand : op.operands) operand = copy(operand);
+      return copies[value] = AddOp(block, std::move(op));
+    };
+    AddStore(block, array, IndexOf(column), copy(id));
+    // The stage stands before the op, which is a load now.
+    const Statement stage = nest_.body.statements.back();
+    nest_.body.statements.pop_back();
+    nest_.body.statements.insert(nest_.body.statements.end() - 1, stage);
+    Op load{OpKind::kLoad, kernel_.ops[id].type, kernel_.ops[id].loops};
+    load.parameter = array;
+    load.offset = IndexOf(columns_).expr;
+    kernel_.ops[id] = std::move(load);
+  }
+
   Kernel& kernel_;
   Nest& nest_;
   int columns_ = -1;
@@ -446,6 +526,7 @@ class StreamedColumns {
   int64_t width_ = 0;      // bytes of a column's accumulators
   int64_t block_ = 0;      // columns that are taken together
   int64_t far_bytes_ = 0;  // of the largest array that is read along the rows
+  uint64_t outer_ = 0;     // loops around the columns' stages
 };
 
 }  // namespace

@@ -25,6 +25,7 @@ namespace kiln::kernel {
 //     v2 = load p2[i1]
 //     store p1[3000*i0 + i1] = v2
 //
+// What is computed of v2 for each row of a result, at some expense, is kept in an array of its own by a further stage.
 // Where the row of the tuning table says so, some rows at a time that lie far apart, as rows_together.h has it. Of
 // columns too many for a cache, blocks are taken. For targets whose lanes are of one thread.
 void StreamColumns(Kernel* kernel);
