@@ -454,11 +454,12 @@ class Scheduler {
       int by = loop, by_lanes = lanes;
       double by_fill = fill;
       if ((loop < 0 || (w.op->loops >> loop & 1) == 0) && w.reduce >= 0) {
-        // Its reduce may be vectorized by itself.
+        // Its reduce may be vectorized by itself, or not at all.
         ReduceSchedule reduce;
         ScheduleReduce(w.reduce, loop, &reduce);
-        if (reduce.vector_loop >= 0) {
-          by = reduce.vector_loop;
+        const bool is_inside = loop >= 0 && (kernel_.reduces[w.reduce].outer_loops >> loop & 1) != 0;
+        if (!is_inside) by = reduce.vector_loop;
+        if (!is_inside && by >= 0) {
           by_lanes = reduce.lanes;
           by_fill = Fill(by, by_lanes);
         }
