@@ -28,6 +28,8 @@ constexpr int64_t kMostRows = 128;
 // Longer ones are better, up to what accumulators may take of the second cache.
 constexpr int64_t kStretchBytes = 32 << 10, kLeastStretchBytes = 4 << 10;
 constexpr int64_t kRowsTogether = 4;
+// Arrays of which the result is rows as well are in the first cache with all else up to here.
+constexpr int64_t kLeastArrayBytes = 16 << 10;
 // With more to do for an element memory is not what it waits for.
 constexpr size_t kMostStatements = 32;
 
@@ -71,12 +73,12 @@ class StreamedColumns {
     return rows;
   }
 
+  static bool Adds(hlo::Opcode opcode) { return opcode == hlo::Opcode::kAdd || opcode == hlo::Opcode::kMultiply; }
+
   // Whether rounding errors grow with the rows.
   bool Grows(const Reduce& reduce) const {
     for (size_t i = 0; i < reduce.inits.size(); ++i) {
-      const hlo::Opcode opcode = reduce.combine_opcodes[i];
-      const bool adds = opcode == hlo::Opcode::kAdd || opcode == hlo::Opcode::kMultiply;
-      if (adds && hlo::IsFloating(kernel_.ops[reduce.inits[i]].type)) return true;
+      if (Adds(reduce.combine_opcodes[i]) && hlo::IsFloating(kernel_.ops[reduce.inits[i]].type)) return true;
     }
     return false;
   }
@@ -100,6 +102,7 @@ class StreamedColumns {
     for (const Statement& statement : nest_.body.statements) {
       if (statement.kind == Kind::kReduce) {
         if (!IsOfColumns(kernel_.reduces[statement.index])) return false;
+        around_ |= kernel_.reduces[statement.index].outer_loops;
         ++reduces_;
       } else if (statement.kind == Kind::kStore) {
         const Parameter& parameter = kernel_.parameters[kernel_.stores[statement.index].parameter];
@@ -110,7 +113,13 @@ class StreamedColumns {
         if (op.kind == OpKind::kExternal || (op.kind == OpKind::kToIndex && OfColumns(op.loops))) return false;
       }
     }
-    return reduces_ > 0 && analysis::AreStreamed(Extent(columns_), width_, far_bytes_);
+    // Rows of the result that are all made of the same sums read these again and again; and rows that lie a power of
+    // two
+    // apart have few places in the first-level cache.
+    has_rows_ = absl::c_any_of(nest_.loops, [&](int loop) { return (around_ >> loop & 1) == 0 && Extent(loop) > 1; });
+    return reduces_ > 0 &&
+           (has_rows_ ? far_bytes_ >= kLeastArrayBytes && Extent(columns_) * width_ >= analysis::kLeastStreamedBytes
+                      : analysis::AreStreamed(Extent(columns_), width_, far_bytes_));
   }
 
   bool IsOfColumns(const Reduce& reduce) {
@@ -119,10 +128,12 @@ class StreamedColumns {
       return false;
     }
     if (RowsOf(reduce) < kLeastRows || RowsOfBlock(reduce) < std::min(RowsOf(reduce), kLeastRows)) return false;
-    for (ValueId id : reduce.inits) {
-      const Op& init = kernel_.ops[id];
+    for (size_t i = 0; i < reduce.inits.size(); ++i) {
+      const Op& init = kernel_.ops[reduce.inits[i]];
       const bool is_narrow = hlo::IsFloating(init.type) && hlo::BitWidth(init.type) < 32;
-      if (OfColumns(init.loops) || hlo::IsComplex(init.type) || (is_narrow && Grows(reduce))) return false;
+      if (OfColumns(init.loops) || hlo::IsComplex(init.type) || (is_narrow && Adds(reduce.combine_opcodes[i]))) {
+        return false;
+      }
       width_ += hlo::ByteWidth(init.type);
     }
     const std::vector<Statement>& statements = reduce.block->statements;
@@ -173,7 +184,7 @@ class StreamedColumns {
   bool ChooseBlock() {
     const int64_t columns = Extent(columns_);
     int64_t outside = 1;
-    for (int loop : nest_.loops) outside *= loop == columns_ ? 1 : Extent(loop);
+    for (int loop : nest_.loops) outside *= loop == columns_ || (around_ >> loop & 1) == 0 ? 1 : Extent(loop);
     const bool is_divided = outside >= analysis::kLeastStreams;
     block_ = columns;
     if (!is_divided || columns * width_ > kStretchBytes) {
@@ -449,10 +460,8 @@ class StreamedColumns {
   // What is computed of a column at some expense, for all rows of the result alike, is kept in an array as the sums
   // are.
   void KeepDear() {
+    if (!has_rows_) return;
     const uint64_t of_column = outer_ | uint64_t{1} << columns_;
-    const bool has_rows =
-        absl::c_any_of(nest_.loops, [&](int loop) { return (of_column >> loop & 1) == 0 && Extent(loop) > 1; });
-    if (!has_rows) return;
     const auto is_of_column = [&](ValueId id) {
       return id != kNoValue && OfColumns(kernel_.ops[id].loops) && (kernel_.ops[id].loops & ~of_column) == 0;
     };
@@ -526,6 +535,8 @@ class StreamedColumns {
   int64_t width_ = 0;      // bytes of a column's accumulators
   int64_t block_ = 0;      // columns that are taken together
   int64_t far_bytes_ = 0;  // of the largest array that is read along the rows
+  uint64_t around_ = 0;    // loops that the reduces depend on
+  bool has_rows_ = false;  // the result has others
   uint64_t outer_ = 0;     // loops around the columns' stages
 };
 

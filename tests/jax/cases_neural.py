@@ -152,10 +152,10 @@ CASES = [
     Case("layer_norm_gradient", jax.grad(lambda *a: jnp.sum(jnp.sin(layer_norm(*a))), (0, 1, 2)), normals((7, 32), (32,), (32,))),
     Case("rms_norm", rms_norm, normals((7, 32), (32,))),
     Case("batch_norm", batch_norm, normals((30, 8), (8,), (8,))),
-    # Over channels, of images that are large enough to be read row by row.
+    # Over channels, which are read row by row.
     *(
         Case(f"channels_{name}_{'x'.join(map(str, shape))}", f, normals(shape), Tolerance(1e-5, 1e-5))
-        for shape in ((8, 64, 32, 32), (3, 50, 90, 41))
+        for shape in ((8, 64, 32, 32), (3, 50, 90, 41), (4, 64, 16, 16))
         for name, f in {
             "norm": lambda x: (x - x.mean(1, keepdims=True)) * lax.rsqrt(x.var(1, keepdims=True) + 1e-5),
             "log_softmax": lambda x: jax.nn.log_softmax(x, 1),
@@ -164,6 +164,7 @@ CASES = [
             "several": lambda x: jnp.tanh(x.sum(1, keepdims=True)) * x + jnp.exp(-x.max(1, keepdims=True)),
         }.items()
     ),
+    Case("channels_gate_of_halves", lambda x: (lambda y: y * jax.nn.sigmoid(y.max(1, keepdims=True)))(x.astype(jnp.bfloat16)).astype(jnp.float32), normals((8, 64, 32, 32)), Tolerance(1e-2, 1e-2)),
     Case("batch_norm_gradient", jax.grad(lambda *a: jnp.sum(jnp.sin(batch_norm(*a))), (0, 1, 2)), normals((30, 8), (8,), (8,))),
     Case("group_norm", lambda x: jax.nn.standardize(x.reshape(4, 3, 8), axis=-1).reshape(4, 24), normal(4, 24)),
     Case("attention_causal", attention, QKV),
