@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from . import add
 from .inputs import distinct, integers, normal, ramp, uniform
@@ -33,8 +34,30 @@ add("layout", "scale_up_nchw", lambda x, y: jnp.repeat(jnp.repeat(x, 2, 2), 2, 3
 add("layout", "resize_nearest_nchw", lambda x: jax.image.resize(x, (4, 32, 64, 64), "nearest"), normal(4, 32, 32, 32))
 add("layout", "alpha_blend", lambda a, b: a[..., :3] * a[..., 3:] + b * (1 - a[..., 3:]), uniform(512, 512, 4), uniform(512, 512, 3, seed=1))
 
+
+
+def relative_shift(x):
+    """Transformer-XL's: row i begins i elements earlier, by way of rows that are one element longer."""
+    batch, queries, keys = x.shape
+    return jnp.pad(x, ((0, 0), (0, 0), (1, 0))).reshape(batch, keys + 1, queries)[:, 1:].reshape(x.shape)[..., :queries]
+
+
+add("layout", "relative_shift", relative_shift, normal(16, 256, 511))
+
+
+def hadamard(x):
+    for _ in range(10):
+        x = x.reshape(len(x), -1, 2)
+        x = jnp.concatenate([x[..., 0] + x[..., 1], x[..., 0] - x[..., 1]], -1)
+    return x
+
+
+add("layout", "hadamard", hadamard, normal(256, 1024))
+
 add("indexing", "embedding", lambda table, ids: table[ids], normal(50257, 256), integers(4096, high=50257))
 add("indexing", "embedding_grad", jax.grad(lambda table, ids: (table[ids] ** 2).sum()), normal(10000, 128), integers(2048, high=10000))
+add("indexing", "columns_grad", jax.grad(lambda x, i: (x[:, i] ** 2).sum()), normal(512, 1024), integers(1024, high=1024))
+add("indexing", "triangles_grad", jax.grad(lambda x: (x[:, *np.triu_indices(64)] ** 2).sum()), normal(64, 64, 64))
 add("indexing", "gather_scalars_1m", lambda x, i: x[i], normal(1 << 20), integers(1 << 20, high=1 << 20))
 add("indexing", "take_along_axis", lambda x, i: jnp.take_along_axis(x, i, 1), normal(1024, 512), integers(1024, 512, high=512))
 add("indexing", "scatter_add_1m", lambda x, i, u: x.at[i].add(u), normal(1 << 16), integers(1 << 20, high=1 << 16), normal(1 << 20))

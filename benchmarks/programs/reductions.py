@@ -50,6 +50,14 @@ add("norm", "batch_norm_nhwc", lambda x: (x - x.mean((0, 1, 2))) * jax.lax.rsqrt
 add("norm", "standardize_columns", lambda x: (x - x.mean(0)) / (x.std(0) + 1e-6), normal(32768, 200), tolerance=1e-3)
 
 
+def norm_channels(x):
+    return (x - x.mean(1, keepdims=True)) * jax.lax.rsqrt(x.var(1, keepdims=True) + 1e-5)
+
+
+add("norm", "layer_norm_channels", norm_channels, normal(8, 64, 32, 32), tolerance=1e-3)
+add("norm", "log_softmax_channels", lambda x: jax.nn.log_softmax(x, 1), normal(8, 64, 32, 32))
+
+
 def group_norm(x, scale, bias, groups=32):
     grouped = x.reshape(*x.shape[:-1], groups, -1)
     variance = grouped.var((1, 2, 4), keepdims=True)

@@ -164,6 +164,7 @@ CASES = [
             "several": lambda x: jnp.tanh(x.sum(1, keepdims=True)) * x + jnp.exp(-x.max(1, keepdims=True)),
         }.items()
     ),
+    # Two roundings to bf16.
     Case("channels_gate_of_halves", lambda x: (lambda y: y * jax.nn.sigmoid(y.max(1, keepdims=True)))(x.astype(jnp.bfloat16)).astype(jnp.float32), normals((8, 64, 32, 32)), Tolerance(1e-2, 1e-2)),
     Case("batch_norm_gradient", jax.grad(lambda *a: jnp.sum(jnp.sin(batch_norm(*a))), (0, 1, 2)), normals((30, 8), (8,), (8,))),
     Case("group_norm", lambda x: jax.nn.standardize(x.reshape(4, 3, 8), axis=-1).reshape(4, 24), normal(4, 24)),
