@@ -506,6 +506,8 @@ class StreamedColumns {
     kernel_.parameters.push_back(std::move(local));
     const int column = NewLoop(block_, LoopKind::kReduce);
     Block* block = NewStage(&nest_.body, {column}, outer_);
+    // Functions of one register of lanes: several take longer to compile than they gain, once for each column.
+    kernel_.reduces.back().rows = kRowsTogether;
     const Indices indices = {{columns_, IndexOf(column)}};
     absl::flat_hash_map<ValueId, ValueId> copies;
     const std::function<ValueId(ValueId)> copy = [&](ValueId value) {
