@@ -234,8 +234,9 @@ void RemoveUnread(Kernel* kernel) {
   const auto mark = [&](ValueId id) {
     if (read.insert(id).second) work.push_back(id);
   };
-  for (size_t i = 0; i < kernel->stores.size(); ++i)
+  for (size_t i = 0; i < kernel->stores.size(); ++i) {
     ForEachOperand(*kernel, {Block::Kind::kStore, static_cast<int>(i)}, mark);
+  }
   for (size_t i = 0; i < kernel->reduces.size(); ++i) {
     ForEachOperand(*kernel, {Block::Kind::kReduce, static_cast<int>(i)}, mark);
   }

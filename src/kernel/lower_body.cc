@@ -321,7 +321,7 @@ llvm::Value* NestLowering::ArrayIfAsked(llvm::Value* asked, int parameter, llvm:
   const Parameter& array = kernel_.parameters[parameter];
   if (!kernel_.has_rows_alone || array.is_local || array.constant.has_value()) return base;
   // As much as any access without a mask reads.
-  constexpr uint64_t kBytes = 2048;
+  constexpr uint64_t kBytes = 4096;
   constexpr llvm::StringLiteral kName = "kiln.nothing";
   llvm::Module& module = *b_.GetInsertBlock()->getModule();
   llvm::GlobalVariable* nothing = module.getNamedGlobal(kName);

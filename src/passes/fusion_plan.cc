@@ -398,8 +398,8 @@ class Planner {
     std::vector<const Instruction*> reached = {&function};
     for (size_t i = 0; i < reached.size() && reached.size() <= kMaxIndexOps; ++i) {
       for (const Instruction* user : reached[i]->users()) {
-        if (!group.members.contains(user) || group.kept.contains(user) || absl::c_linear_search(reached, user))
-          continue;
+        const bool is_inside = group.members.contains(user) && !group.kept.contains(user);
+        if (!is_inside || absl::c_linear_search(reached, user)) continue;
         if (user->opcode() == Opcode::kGather && user->operand(1) == reached[i] && GathersRows(*user)) return true;
         if (user->opcode() != Opcode::kGather) reached.push_back(user);
       }
