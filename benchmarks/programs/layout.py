@@ -35,7 +35,6 @@ add("layout", "resize_nearest_nchw", lambda x: jax.image.resize(x, (4, 32, 64, 6
 add("layout", "alpha_blend", lambda a, b: a[..., :3] * a[..., 3:] + b * (1 - a[..., 3:]), uniform(512, 512, 4), uniform(512, 512, 3, seed=1))
 
 
-
 def relative_shift(x):
     """Transformer-XL's: row i begins i elements earlier, by way of rows that are one element longer."""
     batch, queries, keys = x.shape

@@ -114,8 +114,9 @@ struct Reduce {
     kOwn,
   };
   Order order = Order::kAny;
-  int64_t rows = 1;          // side by side in it (rows_together.h)
-  uint64_t outer_loops = 0;  // loops outside this reduce that its block depends on
+  int64_t rows = 1;           // side by side in it (rows_together.h)
+  bool one_register = false;  // of lanes: it runs so seldom that more take longer to compile than they gain
+  uint64_t outer_loops = 0;   // loops outside this reduce that its block depends on
   std::unique_ptr<Block> block;
 };
 

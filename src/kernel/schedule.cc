@@ -617,7 +617,8 @@ class Scheduler {
       const bool simple = reduce.combiner == nullptr;
       while (!simple && lanes > kernel_.loops[loop].extent) lanes /= 2;
       // Of rows side by side each has fewer.
-      for (int64_t r = 1; r < reduce.rows && lanes * WidthAlong(loop) > target_.vector_bytes; r *= 2) lanes /= 2;
+      const auto has_more = [&] { return lanes * WidthAlong(loop) > target_.vector_bytes; };
+      for (int64_t r = 1; (r < reduce.rows || reduce.one_register) && has_more(); r *= 2) lanes /= 2;
       double score = 0;
       for (const Weighted& w : ops_) {
         if (w.op->kind != OpKind::kLoad || (w.op->loops >> loop & 1) == 0) continue;

@@ -113,9 +113,8 @@ class StreamedColumns {
         if (op.kind == OpKind::kExternal || (op.kind == OpKind::kToIndex && OfColumns(op.loops))) return false;
       }
     }
-    // Rows of the result that are all made of the same sums read these again and again; and rows that lie a power of
-    // two
-    // apart have few places in the first-level cache.
+    // Rows of the result that are made of the same sums read these sums' rows again, which have few places in the
+    // first-level cache where they lie a power of two apart.
     has_rows_ = absl::c_any_of(nest_.loops, [&](int loop) { return (around_ >> loop & 1) == 0 && Extent(loop) > 1; });
     return reduces_ > 0 &&
            (has_rows_ ? far_bytes_ >= kLeastArrayBytes && Extent(columns_) * width_ >= analysis::kLeastStreamedBytes
@@ -457,8 +456,7 @@ class StreamedColumns {
 
   // ---- What is made of the columns' sums ----
 
-  // What is computed of a column at some expense, for all rows of the result alike, is kept in an array as the sums
-  // are.
+  // What is computed of a column at some expense, for all rows of the result, is kept in an array as the sums are.
   void KeepDear() {
     if (!has_rows_) return;
     const uint64_t of_column = outer_ | uint64_t{1} << columns_;
@@ -506,8 +504,7 @@ class StreamedColumns {
     kernel_.parameters.push_back(std::move(local));
     const int column = NewLoop(block_, LoopKind::kReduce);
     Block* block = NewStage(&nest_.body, {column}, outer_);
-    // Functions of one register of lanes: several take longer to compile than they gain, once for each column.
-    kernel_.reduces.back().rows = kRowsTogether;
+    kernel_.reduces.back().one_register = true;  // once for each column
     const Indices indices = {{columns_, IndexOf(column)}};
     absl::flat_hash_map<ValueId, ValueId> copies;
     const std::function<ValueId(ValueId)> copy = [&](ValueId value) {

@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from harness import Case, Tolerance, booleans, integers, normal, normals, together, uniform, values
+from harness import Case, booleans, integers, normal, normals, together, uniform, values
 from jax import lax
 
 TABLE = normal(20, 6)
@@ -101,9 +101,9 @@ CASES = [
     Case("rows_shifted_back", lambda x: jnp.pad(x, ((0, 0), (0, 0), (1, 0))).reshape(3, 18, 9)[:, 1:].reshape(3, 9, 17)[:, :, :9], normal(3, 9, 17)),
     Case("rows_shifted_forth", lambda x: jnp.pad(x, ((0, 0), (0, 20))).reshape(-1)[: 20 * 25].reshape(20, 25)[:, :20], normal(20, 6)),
     # Updates of columns, whose rows never meet.
-    Case("columns_gradient", jax.grad(lambda x: (jnp.sin(x[:, COLUMNS]) * jnp.arange(COLUMNS.size)).sum()), normal(70, 50), Tolerance(1e-4, 1e-4)),
+    Case("columns_gradient", jax.grad(lambda x: (jnp.sin(x[:, COLUMNS]) * jnp.arange(COLUMNS.size)).sum()), normal(70, 50)),
     Case("columns_replaced", lambda x, u: x.at[:, COLUMNS].set(u), normals((33, 50), (33, COLUMNS.size))),
-    Case("columns_of_pages", lambda x, u: x.at[:, :, COLUMNS].add(u, mode="drop"), normals((3, 4, 30, 5), (3, 4, COLUMNS.size, 5)), Tolerance(1e-5, 1e-5)),
+    Case("columns_of_pages", lambda x, u: x.at[:, :, COLUMNS].add(u, mode="drop"), normals((3, 4, 30, 5), (3, 4, COLUMNS.size, 5))),
     Case("triangles_gradient", jax.grad(lambda x: (jnp.tanh(x[:, TRIANGLE[0], TRIANGLE[1]]) ** 2).sum()), normal(16, 24, 24)),
     Case("triangles_filled", lambda u: jnp.zeros((16, 24, 24)).at[:, TRIANGLE[0], TRIANGLE[1]].set(u), normal(16, 300)),
 ]
