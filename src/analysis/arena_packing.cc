@@ -10,6 +10,12 @@ namespace {
 // Of more ranges one order has to do.
 constexpr size_t kMaxTries = 20000;
 
+// Ranges of whole pages begin in one set of the first cache, which has room for that many lines; where more of them are
+// live at a time, kernels evict what they are about to read. A line between them, where it costs little, helps: sums of
+// 12 arrays take 0.6 of the time, six of six 0.22 (Zen 3).
+constexpr int64_t kPage = 4096, kLine = 64, kWays = 8;
+constexpr int64_t kPartOfArena = 60;
+
 int64_t RoundUp(int64_t bytes) { return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment; }
 
 // Ranges by time: a tree over positions, each range at the few nodes that together are its life.
@@ -58,21 +64,24 @@ class TimeIndex {
   std::vector<Node> nodes_;  // none before the first range
 };
 
-// The lowest offset where `range` meets none of `others`.
-int64_t LowestOffset(const LiveRange& range, std::vector<const LiveRange*>* others) {
+bool HasWholePages(const LiveRange& range) { return range.bytes > 0 && range.bytes % kPage == 0; }
+
+// The lowest offset where `range` meets none of `others`, which have `between` bytes behind them if they are of pages.
+int64_t LowestOffset(const LiveRange& range, int64_t between, std::vector<const LiveRange*>* others) {
+  const auto size = [&](const LiveRange& r) { return RoundUp(r.bytes) + (HasWholePages(r) ? between : 0); };
   std::sort(others->begin(), others->end(),
             [](const LiveRange* a, const LiveRange* b) { return a->offset < b->offset; });
   int64_t offset = 0;
   for (const LiveRange* other : *others) {
-    if (offset + RoundUp(range.bytes) <= other->offset) break;
-    offset = std::max(offset, other->offset + RoundUp(other->bytes));
+    if (offset + size(range) <= other->offset) break;
+    offset = std::max(offset, other->offset + size(*other));
   }
   return offset;
 }
 
-// Places ranges in this order and returns the arena's size.
+// Places ranges in this order, `between` bytes between those of the arena that are of pages, and returns its size.
 int64_t PackInOrder(const std::vector<size_t>& order, const std::vector<FreeSpace>& spaces, int64_t positions,
-                    std::vector<LiveRange>* ranges) {
+                    int64_t between, std::vector<LiveRange>* ranges) {
   std::vector<TimeIndex> placed(spaces.size() + 1, TimeIndex(positions));  // the last one is the arena
   int64_t arena = 0;
   std::vector<const LiveRange*> others;
@@ -83,7 +92,7 @@ int64_t PackInOrder(const std::vector<size_t>& order, const std::vector<FreeSpac
       if (!in_arena && (range.bytes > spaces[space].bytes || range.last >= spaces[space].until)) continue;
       others.clear();
       placed[space].Find(range.first, range.last, &others);
-      range.offset = LowestOffset(range, &others);
+      range.offset = LowestOffset(range, in_arena ? between : 0, &others);
       if (!in_arena && range.offset + range.bytes > spaces[space].bytes) continue;
       range.space = in_arena ? -1 : static_cast<int>(space);
       placed[space].Insert(&range);
@@ -111,26 +120,36 @@ int64_t PeakBytes(const std::vector<LiveRange>& ranges, const std::vector<FreeSp
   return peak;
 }
 
-}  // namespace
+// How many ranges of whole pages are live at one time, at the most.
+int64_t MostOfPages(const std::vector<LiveRange>& ranges, int64_t positions) {
+  std::vector<int64_t> change(static_cast<size_t>(positions) + 1, 0);
+  for (const LiveRange& range : ranges) {
+    if (range.last < range.first || range.space >= 0 || !HasWholePages(range)) continue;
+    ++change[static_cast<size_t>(range.first)];
+    --change[static_cast<size_t>(range.last) + 1];
+  }
+  int64_t live = 0, most = 0;
+  for (int64_t ranges_more : change) most = std::max(most, live += ranges_more);
+  return most;
+}
 
-int64_t PackArena(std::vector<LiveRange>* ranges, const std::vector<FreeSpace>& spaces) {
+// As PackArena, of ranges that begin at position 0 or later.
+int64_t PackWith(int64_t between, int64_t positions, const std::vector<FreeSpace>& spaces,
+                 std::vector<LiveRange>* ranges) {
   std::vector<size_t> order(ranges->size());
   std::iota(order.begin(), order.end(), 0);
-  int64_t positions = 1;
-  for (LiveRange& range : *ranges) {
-    range.first = std::max<int64_t>(range.first, 0);
-    positions = std::max(positions, range.last + 1);
-  }
   const auto in_order_of = [&](auto key) {
     std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
       const auto x = key((*ranges)[a]), y = key((*ranges)[b]);
       return x != y ? x < y : a < b;
     });
-    return PackInOrder(order, spaces, positions, ranges);
+    return PackInOrder(order, spaces, positions, between, ranges);
   };
   int64_t arena = in_order_of([](const LiveRange& r) { return -r.bytes; });
   // What is lost between buffers, and what spaces have no room for, may be less in other orders.
-  if (ranges->size() > kMaxTries || arena <= PeakBytes(*ranges, spaces, positions) + kArenaAlignment) return arena;
+  const int64_t least =
+      PeakBytes(*ranges, spaces, positions) + kArenaAlignment + between * MostOfPages(*ranges, positions);
+  if (ranges->size() > kMaxTries || arena <= least) return arena;
   const auto improve = [&](auto key) {
     std::vector<LiveRange> best = *ranges;
     const int64_t other = in_order_of(key);
@@ -141,6 +160,23 @@ int64_t PackArena(std::vector<LiveRange>* ranges, const std::vector<FreeSpace>& 
   improve([](const LiveRange& r) { return std::pair(r.first, -r.bytes); });
   improve([](const LiveRange& r) { return std::pair(-r.last, -r.bytes); });
   return arena;
+}
+
+}  // namespace
+
+int64_t PackArena(std::vector<LiveRange>* ranges, const std::vector<FreeSpace>& spaces) {
+  int64_t positions = 1;
+  for (LiveRange& range : *ranges) {
+    range.first = std::max<int64_t>(range.first, 0);
+    positions = std::max(positions, range.last + 1);
+  }
+  const int64_t arena = PackWith(0, positions, spaces, ranges);
+  if (MostOfPages(*ranges, positions) <= kWays) return arena;
+  std::vector<LiveRange> apart = *ranges;
+  const int64_t of_apart = PackWith(kLine, positions, spaces, &apart);
+  if (of_apart > arena + arena / kPartOfArena) return arena;
+  *ranges = std::move(apart);
+  return of_apart;
 }
 
 }  // namespace kiln::analysis

@@ -333,8 +333,10 @@ void PlanChainBlocks(int64_t groups, int64_t batch, int64_t group_rows, int thre
   blocks.block = RoundUp(CeilDivide(batch, blocks.blocks), plan->unit);
   blocks.blocks = CeilDivide(batch, blocks.block);
   plan->tasks = groups / batch * blocks.blocks;
+  // Values a line of the cache further than their sizes say are in different sets of it.
+  constexpr int64_t kLine = 64;
   std::vector<int64_t> starts = {0};
-  for (int64_t slot : slots) starts.push_back(starts.back() + RoundUp(slot * blocks.block, 64));
+  for (int64_t slot : slots) starts.push_back(starts.back() + RoundUp(slot * blocks.block, kLine) + kLine);
   for (size_t v = 0; v < plan->values.size(); ++v) {
     plan->places.push_back({plan->values[v].group_bytes, starts[slot_of[v]]});
   }

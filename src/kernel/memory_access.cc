@@ -5,10 +5,12 @@
 #include <numeric>
 #include <vector>
 
+#include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/Metadata.h"
+#include "src/base/isa_level.h"
 
 namespace kiln::kernel {
 namespace {
@@ -79,7 +81,23 @@ llvm::Value* MemoryAccess::LoadRun(llvm::Type* part, int count, llvm::Value* poi
     for (int lane = 0; lane < count; ++lane) lanes.push_back(std::min(lane, first));
     return b_.CreateShuffleVector(run, llvm::Constant::getNullValue(run->getType()), lanes);
   }
-  return b_.CreateMaskedLoad(vector, pointer, align, mask, llvm::Constant::getNullValue(vector));
+  const auto masked = [&](llvm::Type* type, llvm::Value* from, llvm::Value* asked) {
+    return b_.CreateMaskedLoad(type, from, align, asked, llvm::Constant::getNullValue(type));
+  };
+  // Where LLVM 19 divides a masked load into registers of AVX2 twice, it reads those without the mask of which it knows
+  // that no lane is asked: 32 lanes of 4 bytes at the end of an array, and of a page.
+  constexpr unsigned kRegisterBits = 256;
+  const unsigned bits = part->getScalarSizeInBits();
+  const bool has_masks = bits >= 32 && vector_.target() == Target::kCpu && !HasAvx512();
+  if (!has_masks || static_cast<unsigned>(count) * bits < 4 * kRegisterBits) return masked(vector, pointer, mask);
+  const int lanes = static_cast<int>(kRegisterBits / bits);
+  llvm::SmallVector<llvm::Value*, 16> registers;
+  for (int first = 0; first < count; first += lanes) {
+    llvm::Value* asked = b_.CreateShuffleVector(mask, LaneSequence(lanes, first, 1));
+    registers.push_back(masked(llvm::FixedVectorType::get(part, lanes),
+                               b_.CreateConstGEP1_64(part, pointer, static_cast<uint64_t>(first)), asked));
+  }
+  return llvm::concatenateVectors(b_, registers);
 }
 
 llvm::Value* MemoryAccess::LaneOffsets(const Access& access) {

@@ -15,6 +15,7 @@ namespace kiln::runtime {
 namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kPage = 4096;
 constexpr size_t kLargestBlock = size_t{1} << 48;
 
 // The smaller of the machine's memory and the cgroup's limit (version 2).
@@ -59,11 +60,19 @@ size_t Allocator::ClassBytes(int size_class) {
 }
 
 void* Allocator::SystemAllocate(size_t bytes, size_t wanted) {
-  const size_t alignment = bytes >= kHugePage ? kHugePage : kAlignment;
-  void* block = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  if (bytes < kHugePage) return std::aligned_alloc(kAlignment, bytes);
+  const size_t size = (bytes + kPage + kHugePage - 1) / kHugePage * kHugePage;
+  void* memory = std::aligned_alloc(kHugePage, size);
+  if (memory == nullptr) return nullptr;
   // What is left behind the last whole huge page would take one of its own.
-  if (block != nullptr && wanted >= kHugePage) madvise(block, wanted / kHugePage * kHugePage, MADV_HUGEPAGE);
-  return block;
+  if (wanted >= kHugePage) madvise(memory, wanted / kHugePage * kHugePage, MADV_HUGEPAGE);
+  const uint32_t turn = large_blocks_.fetch_add(1, std::memory_order_relaxed);
+  return static_cast<char*>(memory) + (kPage - kAlignment - turn * kAlignment % kPage);
+}
+
+void Allocator::SystemFree(void* block, int size_class) {
+  const size_t into = ClassBytes(size_class) < kHugePage ? 0 : reinterpret_cast<uintptr_t>(block) % kHugePage;
+  std::free(static_cast<char*>(block) - into);
 }
 
 Allocator::FreeBlock* Allocator::Pop(int size_class) {
@@ -117,7 +126,7 @@ absl::StatusOr<void*> Allocator::Allocate(size_t bytes) {
 void Allocator::Return(void* block, size_t bytes) {
   const int size_class = ClassOf(bytes);
   const int64_t size = static_cast<int64_t>(ClassBytes(size_class));
-  if (size > cache_limit_) return std::free(block);
+  if (size > cache_limit_) return SystemFree(block, size_class);
   if (cached_.fetch_add(size, std::memory_order_relaxed) + size > cache_limit_) EvictTo(cache_limit_);
   SizeClass& entry = classes_[size_class];
   FreeBlock* free_block = static_cast<FreeBlock*>(block);
@@ -144,7 +153,7 @@ void Allocator::EvictTo(int64_t target) {
     while (cached_.load(std::memory_order_relaxed) > target) {
       FreeBlock* block = Pop(size_class);
       if (block == nullptr) break;
-      std::free(block);
+      SystemFree(block, size_class);
     }
   }
 }

@@ -25,7 +25,8 @@ struct AllocatorStatistics {
 };
 
 // Thread-safe. Freed blocks stay in their class, four classes per power of two, until the cache is full; then blocks of
-// other classes go back to the system. Blocks are aligned to 64 bytes, large ones to huge pages.
+// other classes go back to the system. Blocks are aligned to 64 bytes, large ones consist of huge
+// pages.
 class Allocator : public RefCounted<Allocator> {
  public:
   static constexpr size_t kAlignment = 64;
@@ -66,8 +67,13 @@ class Allocator : public RefCounted<Allocator> {
 
   static int ClassOf(size_t bytes);
   static size_t ClassBytes(int size_class);
-  // A block of `bytes`; huge pages are for the first `wanted` of them.
-  static void* SystemAllocate(size_t bytes, size_t wanted);
+  // A block of `bytes`; huge pages are for the first `wanted` of them. Of large blocks each begins a line of the cache
+  // nearer to the start of a page than the one before it. Were they to begin at pages, what a kernel reads and writes
+  // at a time would be in one set of the first cache, which has room for 8 to 12 lines. What is allocated later is
+  // written, mostly: were it further into a page, loads would wait for stores in which they take part by their lowest
+  // bits alone.
+  void* SystemAllocate(size_t bytes, size_t wanted);
+  static void SystemFree(void* block, int size_class);
   FreeBlock* Pop(int size_class);
   // Returns cached blocks to the system, class by class, until at most `target` bytes are cached.
   void EvictTo(int64_t target);
@@ -80,6 +86,7 @@ class Allocator : public RefCounted<Allocator> {
   std::atomic<int64_t> largest_{0};
   std::atomic<int64_t> cached_{0};
   std::atomic<uint32_t> eviction_cursor_{0};
+  std::atomic<uint32_t> large_blocks_{0};
   std::array<SizeClass, kClassCount> classes_;
 };
 

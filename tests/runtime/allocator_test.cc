@@ -1,6 +1,7 @@
 #include "src/runtime/allocator.h"
 
 #include <cstring>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -26,6 +27,26 @@ TEST(AllocatorTest, BlocksAreAlignedAndUsable) {
   for (auto [block, bytes] : blocks) allocator->Deallocate(block, bytes);
   EXPECT_EQ(allocator->statistics().bytes_in_use, 0);
   EXPECT_GT(allocator->statistics().cached_bytes, 0);
+}
+
+// Kernels read and write several arrays at a time, each at the same place.
+TEST(AllocatorTest, LargeBlocksBeginAtDifferentLines) {
+  constexpr size_t kBytes = 4 << 20;
+  RefPtr<Allocator> allocator = MakeRef<Allocator>(Allocator::Options{.cache_limit = 1});
+  std::set<uintptr_t> lines;
+  std::vector<void*> blocks;
+  for (int i = 0; i < 16; ++i) {
+    auto block = allocator->Allocate(kBytes);
+    ASSERT_TRUE(block.ok()) << block.status();
+    const uintptr_t line = reinterpret_cast<uintptr_t>(*block) % 4096;
+    EXPECT_EQ(line % Allocator::kAlignment, 0u);
+    lines.insert(line);
+    std::memset(*block, i, kBytes);
+    blocks.push_back(*block);
+  }
+  EXPECT_EQ(lines.size(), 16u);
+  for (void* block : blocks) allocator->Deallocate(block, kBytes);
+  EXPECT_EQ(allocator->statistics().bytes_in_use, 0);
 }
 
 // Every size up to a few hundred thousand lands in a class that is at least as large and at most a quarter larger.

@@ -147,6 +147,15 @@ Instruction* SliceOfUnitReshape(const Match& match, Builder& builder) {
   return builder.Reshape(builder.Slice(match['x'], inner), match.root()->shape().dimensions());
 }
 
+// Whether `update`, which is large and made for the array `updated` alone, may be computed in that array's place: it has
+// no memory of its own unless something else reads it.
+bool IsMadeInPlace(const Instruction& update, const Instruction& updated) {
+  constexpr int64_t kMinElements = 64;
+  const bool stays = absl::c_any_of(updated.users(), [](const auto* user) { return user->opcode() != Opcode::kSlice; });
+  return stays && update.users().size() == 1 && update.operand_count() > 0 &&
+         update.shape().element_count() >= kMinElements;
+}
+
 // Within the update, or beside it.
 Instruction* SliceOfUpdate(const Match& match, Builder& builder) {
   hlo::SliceAttributes slice = SliceOf(*match.root());
@@ -162,7 +171,7 @@ Instruction* SliceOfUpdate(const Match& match, Builder& builder) {
     is_inside &= slice.start[i] >= begin && last < end;
   }
   if (is_beside) return builder.Slice(match['x'], slice);
-  if (!is_inside) return nullptr;
+  if (!is_inside || IsMadeInPlace(*update, *match['t'])) return nullptr;
   for (size_t i = 0; i < starts->size(); ++i) {
     slice.limit[i] = Last(slice, match.root()->shape(), i) + 1 - (*starts)[i];
     slice.start[i] -= (*starts)[i];
