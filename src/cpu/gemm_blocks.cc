@@ -253,7 +253,7 @@ class BlockRunner {
   }
   // Whether tiles are packed several at a time: all of them are rows that follow each other.
   bool PacksTiles() const {
-    return g_.pack_lhs != 0 && make_lhs_ == nullptr && g_.widen_lhs == GemmWidening::kNone && g_.outer_count == 0;
+    return g_.pack_lhs != 0 && make_lhs_ == nullptr && g_.outer_count == 0;
   }
   Stretch OfTiles(const Stretch& k) const {
     if (copied_row_ == 0) return k;
@@ -359,14 +359,26 @@ class BlockRunner {
         }
       }
     } else if (g_.widen_lhs != GemmWidening::kNone) {
-      char* to = packed_lhs_;
-      for (int64_t step = 0; step < k.steps; ++step, lhs += g_.lhs_step, to += g_.rows * kWideBytes) {
-        Widen(g_.widen_lhs, lhs, to, rows);
-      }
+      WidenTiles(k, lhs, rows);
     } else if (g_.pack_lhs) {
       const TilePacking packing = {g_.lhs_step, k.steps, g_.rows * kernels_.sum_bytes, packed_tile_bytes_,
                                    Tuning().products.pack_ahead_rows};
       PackTiles(lhs, packed_lhs_, packing, rows * kernels_.sum_bytes);
+    }
+  }
+
+  // Rows of several tiles at once, some steps of which are in the first-level cache when they are packed.
+  void WidenTiles(const Stretch& k, const char* lhs, int64_t rows) {
+    constexpr int64_t kSteps = 16;
+    alignas(64) char wide[kSteps * kPackedRowBytes];
+    for (int64_t step = 0; step < k.steps; step += kSteps) {
+      const int64_t steps = std::min(kSteps, k.steps - step);
+      for (int64_t i = 0; i < steps; ++i) {
+        Widen(g_.widen_lhs, lhs + (step + i) * g_.lhs_step, wide + i * kPackedRowBytes, rows);
+      }
+      const int64_t tile_bytes = g_.rows * kWideBytes;
+      PackTiles(wide, packed_lhs_ + step * tile_bytes, {kPackedRowBytes, steps, tile_bytes, packed_tile_bytes_, 0},
+                rows * kWideBytes);
     }
   }
 

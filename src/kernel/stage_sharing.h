@@ -11,6 +11,9 @@ namespace kiln::kernel {
 // it again; what is cheap is computed again. Call it after CollapseLoops, for targets that give each thread whole rows.
 void ShareStages(Kernel* kernel);
 
+// Instructions that round to bf16 beside the op's own, less those that narrow and widen what is kept.
+double RoundingSaved(const Op& op);
+
 }  // namespace kiln::kernel
 
 #endif  // KILN_KERNEL_STAGE_SHARING_H_

@@ -14,6 +14,7 @@
 #include "src/base/cpu_tuning.h"
 #include "src/kernel/scalar_emitter.h"
 #include "src/kernel/schedule.h"
+#include "src/kernel/stage_sharing.h"
 
 namespace kiln::kernel {
 namespace {
@@ -468,7 +469,7 @@ class StreamedColumns {
     for (const Statement& statement : nest_.body.statements) {
       if (statement.kind == Kind::kOp && is_of_column(statement.index)) {
         const Op& op = kernel_.ops[statement.index];
-        double own = op.kind == OpKind::kElementwise ? OpCost(op) : 0;
+        double own = op.kind == OpKind::kElementwise ? OpCost(op) + RoundingSaved(op) : 0;
         bool known = op.predicate == kNoValue && op.opcode != hlo::Opcode::kWhile &&
                      (op.kind == OpKind::kElementwise || op.kind == OpKind::kLoad || op.kind == OpKind::kIndex ||
                       op.kind == OpKind::kOfKey);

@@ -40,7 +40,8 @@ void RaiseTo(std::atomic<int64_t>* peak, int64_t value) {
 
 Allocator::Allocator(const Options& options)
     : limit_(options.limit > 0 ? options.limit : AvailableMemory()),
-      cache_limit_(options.cache_limit > 0 ? options.cache_limit : limit_ / 8) {}
+      cache_limit_(options.cache_limit > 0 ? options.cache_limit : limit_ / 8),
+      guarded_(options.guarded) {}
 
 Allocator::~Allocator() { EvictTo(0); }
 
@@ -107,6 +108,7 @@ absl::Status Allocator::Reserve(size_t bytes) {
 }
 
 void* Allocator::Take(size_t bytes) {
+  if (guarded_ != GuardedEnd::kNone) return AllocateGuarded(bytes, guarded_);
   const int size_class = ClassOf(bytes);
   if (FreeBlock* block = Pop(size_class)) return block;
   void* block = SystemAllocate(ClassBytes(size_class), bytes);
@@ -124,6 +126,7 @@ absl::StatusOr<void*> Allocator::Allocate(size_t bytes) {
 }
 
 void Allocator::Return(void* block, size_t bytes) {
+  if (guarded_ != GuardedEnd::kNone) return FreeGuarded(block, bytes, guarded_);
   const int size_class = ClassOf(bytes);
   const int64_t size = static_cast<int64_t>(ClassBytes(size_class));
   if (size > cache_limit_) return SystemFree(block, size_class);

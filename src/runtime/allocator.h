@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "src/base/ref_counted.h"
+#include "src/runtime/guarded_block.h"
 
 namespace kiln::runtime {
 
@@ -32,8 +33,9 @@ class Allocator : public RefCounted<Allocator> {
   static constexpr size_t kAlignment = 64;
 
   struct Options {
-    int64_t limit = 0;        // bytes in use; 0: the memory of the machine or of the cgroup
-    int64_t cache_limit = 0;  // bytes kept for reuse; 0: an eighth of `limit`
+    int64_t limit = 0;                       // bytes in use; 0: the memory of the machine or of the cgroup
+    int64_t cache_limit = 0;                 // bytes kept for reuse; 0: an eighth of `limit`
+    GuardedEnd guarded = GuardedEnd::kNone;  // otherwise nothing is kept for reuse
   };
   explicit Allocator(const Options& options);
   ~Allocator();
@@ -80,6 +82,7 @@ class Allocator : public RefCounted<Allocator> {
 
   const int64_t limit_;
   const int64_t cache_limit_;
+  const GuardedEnd guarded_;
   std::atomic<int64_t> in_use_{0};
   std::atomic<int64_t> peak_{0};
   std::atomic<int64_t> count_{0};

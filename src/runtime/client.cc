@@ -48,6 +48,7 @@ Client::Client(const ClientOptions& options) : options_(options) {
   if (options_.inline_nanoseconds < 0) options_.inline_nanoseconds = Tuning().threads.inline_nanoseconds;
   allocator_options.limit = options.memory_limit_bytes;
   allocator_options.cache_limit = options.cache_limit_bytes;
+  allocator_options.guarded = GuardedMemory();
   allocator_ = MakeRef<Allocator>(allocator_options);
 }
 

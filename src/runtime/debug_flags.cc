@@ -63,6 +63,7 @@ constexpr Row kRows[] = {
     {"xla_embed_ir_in_executable", 0, kNoEffect},
     {"xla_cpu_max_isa", 0, &DebugFlags::max_isa},
     {"kiln_tuning", 0, &DebugFlags::tuning},
+    {"kiln_guarded_memory", 0, &DebugFlags::guarded_memory},
 };
 
 // False where `value` is none of the member's type.
@@ -240,6 +241,16 @@ void ApplyProcessFlags() {
     WarnOnce(absl::StrCat("--kiln_tuning: there is no '", flags.tuning.substr(0, 100), "'; ",
                           absl::StrJoin(CpuTunings(), ", ", name)));
   });
+}
+
+GuardedEnd GuardedMemory() {
+  const std::string& end = EnvironmentFlags().guarded_memory;
+  if (end == "last") return GuardedEnd::kLast;
+  if (end == "first") return GuardedEnd::kFirst;
+  if (!end.empty()) {
+    WarnOnce(absl::StrCat("--kiln_guarded_memory: there is no '", end.substr(0, 100), "'; last, first"));
+  }
+  return GuardedEnd::kNone;
 }
 
 std::string CodeFlags() {

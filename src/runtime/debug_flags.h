@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "src/cpu/executable.h"
+#include "src/runtime/guarded_block.h"
 
 namespace kiln::runtime {
 
@@ -33,8 +34,9 @@ struct DebugFlags {
   int64_t optimization_level = -1;  // of LLVM's code generator; below 0: as usual
   int64_t host_device_count = 0;    // 0: not set
   // Of the environment alone, for the whole process; empty: as the processor is.
-  std::string max_isa;  // base/isa_level.h
-  std::string tuning;   // a row of base/cpu_tuning.h
+  std::string max_isa;         // base/isa_level.h
+  std::string tuning;          // a row of base/cpu_tuning.h
+  std::string guarded_memory;  // "last" or "first", as GuardedEnd
 
   // Some file is wanted.
   bool Dumps() const { return dump_text || dump_proto || dump_dot || dump_html; }
@@ -51,6 +53,8 @@ absl::Status ReadAllFlags(absl::string_view debug_options, DebugFlags* flags);
 // Makes the process use no instructions and no tuning but those that the environment's flags name, the first time that
 // it is called; what asks for code calls it first.
 void ApplyProcessFlags();
+// What the environment's flags ask of the memory of buffers and arenas.
+GuardedEnd GuardedMemory();
 // What the environment's flags change about generated code, as text, for the keys of caches.
 std::string CodeFlags();
 // One flag by its name without dashes; false when there is none that has an effect, an error where the value is of

@@ -49,6 +49,23 @@ TEST(AllocatorTest, LargeBlocksBeginAtDifferentLines) {
   EXPECT_EQ(allocator->statistics().bytes_in_use, 0);
 }
 
+TEST(AllocatorTest, GuardedBlocksEndTheProcessThatLeavesThem) {
+  for (const size_t bytes : {64, 4096, 10048}) {
+    RefPtr<Allocator> last = MakeRef<Allocator>(Allocator::Options{.guarded = GuardedEnd::kLast});
+    char* block = static_cast<char*>(*last->Allocate(bytes));
+    std::memset(block, 1, bytes);
+    EXPECT_DEATH(block[bytes] = 1, "");
+    last->Deallocate(block, bytes);
+    EXPECT_DEATH(block[0] = 1, "");
+    RefPtr<Allocator> first = MakeRef<Allocator>(Allocator::Options{.guarded = GuardedEnd::kFirst});
+    block = static_cast<char*>(*first->Allocate(bytes));
+    std::memset(block, 1, bytes);
+    EXPECT_DEATH(block[-1] = 1, "");
+    first->Deallocate(block, bytes);
+    EXPECT_EQ(first->statistics().cached_bytes, 0);
+  }
+}
+
 // Every size up to a few hundred thousand lands in a class that is at least as large and at most a quarter larger.
 TEST(AllocatorTest, ClassesWasteAtMostAQuarter) {
   RefPtr<Allocator> allocator = MakeRef<Allocator>(Allocator::Options{});
