@@ -11,7 +11,7 @@ namespace kiln::kernel {
 // it again; what is cheap is computed again. Call it after CollapseLoops, for targets that give each thread whole rows.
 void ShareStages(Kernel* kernel);
 
-// Instructions that round to bf16 beside the op's own, less those that narrow and widen what is kept.
+// Instructions that round to bf16 or f16 beside the op's own, less those that narrow and widen what is kept.
 double RoundingSaved(const Op& op);
 
 }  // namespace kiln::kernel
