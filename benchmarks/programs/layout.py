@@ -57,6 +57,24 @@ add("indexing", "embedding", lambda table, ids: table[ids], normal(50257, 256), 
 add("indexing", "embedding_grad", jax.grad(lambda table, ids: (table[ids] ** 2).sum()), normal(10000, 128), integers(2048, high=10000))
 add("indexing", "columns_grad", jax.grad(lambda x, i: (x[:, i] ** 2).sum()), normal(512, 1024), integers(1024, high=1024))
 add("indexing", "triangles_grad", jax.grad(lambda x: (x[:, *np.triu_indices(64)] ** 2).sum()), normal(64, 64, 64))
+
+
+def hash_grid(x, tables):
+    """Encodes points by interpolation between eight entries of a hashed table for each of eight resolutions."""
+    primes, levels = jnp.array([1, 2654435761, 805459861], jnp.uint32), []
+    for level, table in enumerate(tables):
+        place = x * (16 * 1.5**level)
+        cell = jnp.floor(place)
+        weights, sums = place - cell, 0
+        for corner in np.ndindex(2, 2, 2):
+            hashed = (cell.astype(jnp.uint32) + np.array(corner, np.uint32)) * primes
+            weight = jnp.where(np.array(corner) == 1, weights, 1 - weights).prod(-1, keepdims=True)
+            sums += weight * table[(hashed[:, 0] ^ hashed[:, 1] ^ hashed[:, 2]) % len(table)]
+        levels.append(sums)
+    return jnp.concatenate(levels, -1)
+
+
+add("indexing", "hash_grid", hash_grid, uniform(8192, 3), normal(8, 16384, 2), tolerance=1e-3)
 add("indexing", "gather_scalars_1m", lambda x, i: x[i], normal(1 << 20), integers(1 << 20, high=1 << 20))
 add("indexing", "take_along_axis", lambda x, i: jnp.take_along_axis(x, i, 1), normal(1024, 512), integers(1024, 512, high=512))
 add("indexing", "scatter_add_1m", lambda x, i, u: x.at[i].add(u), normal(1 << 16), integers(1 << 20, high=1 << 16), normal(1 << 20))

@@ -25,6 +25,8 @@ add("matmul", "mlp_3_layers", lambda x, a, b, c: jax.nn.relu(jax.nn.relu(x @ a) 
 add("low precision", "bf16_1024", jnp.matmul, normal(1024, 1024, type="bf16"), normal(1024, 1024, type="bf16", seed=1), tolerance=2e-2)
 add("low precision", "bf16_f32_out", lambda a, b: jnp.matmul(a, b, preferred_element_type=jnp.float32), normal(512, 1024, type="bf16"),
     normal(1024, 512, type="bf16", seed=1), tolerance=2e-2)  # fmt: skip
+add("low precision", "bf16_transposed_512", lambda a, b: a.T @ b, normal(512, 512, type="bf16"), normal(512, 512, type="bf16", seed=1), tolerance=2e-2)
+add("low precision", "f16_transposed_1024", lambda a, b: a.T @ b, normal(1024, 1024, type="f16"), normal(1024, 1024, type="f16", seed=1), tolerance=1e-2)
 add("low precision", "bf16_matvec_4096", jnp.matmul, normal(4096, 4096, type="bf16"), normal(4096, type="bf16", seed=1), tolerance=2e-2)
 add("low precision", "f16_512", jnp.matmul, normal(512, 512, type="f16"), normal(512, 512, type="f16", seed=1), tolerance=1e-2)
 add("low precision", "int8_1024", lambda a, b: jax.lax.dot(a, b, preferred_element_type=jnp.int32), integers(1024, 1024, low=-127, type="s8"),
@@ -40,6 +42,14 @@ add("low precision", "bf16_gelu_4m", jax.nn.gelu, normal(1 << 22, type="bf16"), 
 add("low precision", "bf16_softmax", jax.nn.softmax, normal(1024, 1024, type="bf16"), tolerance=2e-2)
 add("low precision", "bf16_layer_norm", lambda x: (x - x.mean(-1, keepdims=True)) * jax.lax.rsqrt(x.var(-1, keepdims=True) + 1e-5),
     normal(1024, 768, type="bf16"), tolerance=3e-2)  # fmt: skip
+
+
+def rescale(x):
+    low, high = x.min(1, keepdims=True), x.max(1, keepdims=True)
+    return (x - low) / (high - low + 1e-3)
+
+
+add("low precision", "bf16_rescale", rescale, normal(256, 128, 64, type="bf16"), tolerance=2e-2)
 
 
 def attention(q, k, v, causal=False):

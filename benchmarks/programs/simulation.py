@@ -162,6 +162,21 @@ def maxwell():
 
 
 @program("simulation")
+def maxwell_yee():
+    """A wave between walls, where the fields have places of their own (Yee), with a source and a point that is watched."""
+
+    def step(fields, t):
+        e, x, y = fields
+        x = x.at[:, :-1].add(-0.5 * (e[:, 1:] - e[:, :-1]))
+        y = y.at[:-1].add(0.5 * (e[1:] - e[:-1]))
+        e = e.at[1:, 1:].add(0.5 * (y[1:, 1:] - y[:-1, 1:] - x[1:, 1:] + x[1:, :-1]))
+        e = e.at[128, 128].add(jnp.sin(0.1 * t))
+        return (e, x, y), e[64, 64]
+
+    return (lambda *fields: jax.lax.scan(step, fields, jnp.arange(50.0))), tuple(normal(256, 256, seed=i)() for i in range(3))
+
+
+@program("simulation")
 def game_of_life():
     def step(i, board):
         count = sum(jnp.roll(board, (a, b), (0, 1)) for a in (-1, 0, 1) for b in (-1, 0, 1) if a or b)

@@ -24,12 +24,15 @@ constexpr llvm::Align kArrayAlignment = llvm::Align::Constant<64>();
 std::pair<int, std::vector<int64_t>> NestLowering::BlockSums(const Reduce& reduce, const std::vector<int>& order,
                                                              int vector_loop, int lanes) {
   if (reduce.combiner != nullptr || threads_ != nullptr || reduce.inits.empty()) return {};
+  bool has_sums = false;
   for (size_t i = 0; i < reduce.inits.size(); ++i) {
     const PrimitiveType type = kernel_.ops[reduce.inits[i]].type;
     const hlo::Opcode opcode = reduce.combine_opcodes[i];
-    if (!hlo::IsFloating(type) && !hlo::IsComplex(type)) return {};
-    if (opcode != hlo::Opcode::kAdd && opcode != hlo::Opcode::kMultiply) return {};
+    has_sums |= (hlo::IsFloating(type) || hlo::IsComplex(type)) &&
+                (opcode == hlo::Opcode::kAdd || opcode == hlo::Opcode::kMultiply);
   }
+  // What is found beside sums goes from block to block with them.
+  if (!has_sums) return {};
   int64_t inside = 1;
   for (size_t i = order.size(); i-- > 0;) {
     const int64_t iterations = kernel_.loops[order[i]].extent / (order[i] == vector_loop ? lanes : 1);
@@ -51,11 +54,14 @@ bool NestLowering::SumsExceedRegisters(const Reduce& reduce, int lanes, size_t l
   return lanes > 1 && bytes * static_cast<int64_t>(levels) > int64_t{target_.vector_registers} * target_.vector_bytes;
 }
 
-std::vector<Value> NestLowering::SumIdentities(const Reduce& reduce, const ScalarEmitter& emitter) const {
+std::vector<Value> NestLowering::SumIdentities(const Reduce& reduce, ScalarEmitter* emitter) const {
   std::vector<Value> identities;
   for (size_t i = 0; i < reduce.inits.size(); ++i) {
     const PrimitiveType type = kernel_.ops[reduce.inits[i]].type;
-    identities.push_back(emitter.Constant(CombinerIdentity(reduce.combine_opcodes[i], type), 0));
+    const hlo::Opcode opcode = reduce.combine_opcodes[i];
+    const Value identity = emitter->Constant(CombinerIdentity(opcode, type), 0);
+    const bool has_key = emitter->HasExtremeKeys(opcode, type);
+    identities.push_back(has_key ? emitter->ExtremeKey(identity, opcode == hlo::Opcode::kMaximum) : identity);
   }
   return identities;
 }
@@ -87,7 +93,7 @@ absl::Status NestLowering::AddSumArrays(const Reduce& reduce, int lanes, const s
   int width = 1;
   for (const Value& array : to) width = std::max(width, hlo::ByteWidth(array.type));
   ScalarEmitter piece(&b_, std::clamp(target_.vector_bytes / width, 1, lanes), target_.target);
-  const std::vector<Value> identities = SumIdentities(reduce, piece);
+  const std::vector<Value> identities = SumIdentities(reduce, &piece);
   const LoopBody add = [&](llvm::Value* number) -> absl::Status {
     const auto at = [&](const std::vector<Value>& arrays) {
       std::vector<Value> places;

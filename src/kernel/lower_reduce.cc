@@ -245,7 +245,7 @@ absl::Status NestLowering::LowerReduce(int number) {
   // would without them.
   std::vector<Slots> levels = {parts[0]};
   const bool in_memory = !sizes.empty() && SumsExceedRegisters(reduce, all_lanes, sizes.size() + 1);
-  const std::vector<Value> nothing = sizes.empty() ? std::vector<Value>() : SumIdentities(reduce, *emitter);
+  const std::vector<Value> nothing = sizes.empty() ? std::vector<Value>() : SumIdentities(reduce, emitter);
   for (size_t level = 0; level < sizes.size(); ++level) {
     const std::vector<Value> first = level + 1 < sizes.size() ? nothing : load(parts[0]);
     levels.push_back(in_memory ? SumArrays(first) : new_slots(first));

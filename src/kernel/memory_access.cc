@@ -35,10 +35,23 @@ int FirstLanes(llvm::Value* mask, int lanes) {
   return first;
 }
 
-// Whether it is what some condition leaves of the lanes that are there at all.
-bool IsOfTail(llvm::Value* mask) {
+// The lanes that a mask may let through, as far as that is known when code is made: those of a tail, of which some
+// condition leaves a part. Null: any.
+const llvm::Constant* KnownLanes(llvm::Value* mask) {
+  if (const auto* all = llvm::dyn_cast<llvm::Constant>(mask)) return all;
   const auto* both = llvm::dyn_cast<llvm::BinaryOperator>(mask);
-  return both != nullptr && llvm::any_of(both->operands(), [](llvm::Value* v) { return llvm::isa<llvm::Constant>(v); });
+  if (both == nullptr || both->getOpcode() != llvm::Instruction::And) return nullptr;
+  for (llvm::Value* operand : both->operands()) {
+    if (const auto* known = llvm::dyn_cast<llvm::Constant>(operand)) return known;
+  }
+  return nullptr;
+}
+
+bool HasLane(const llvm::Constant& known, int first, int count) {
+  for (int lane = first; lane < first + count; ++lane) {
+    if (!known.getAggregateElement(static_cast<unsigned>(lane))->isNullValue()) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -72,6 +85,10 @@ llvm::Value* MemoryAccess::AllLanes(llvm::Value* mask) {
 
 llvm::Value* MemoryAccess::ForBothParts(llvm::Value* mask) {
   if (mask == nullptr) return nullptr;
+  // What is known of its lanes stays known.
+  if (auto* both = llvm::dyn_cast<llvm::BinaryOperator>(mask); both != nullptr && KnownLanes(mask) != nullptr) {
+    return b_.CreateAnd(ForBothParts(both->getOperand(0)), ForBothParts(both->getOperand(1)));
+  }
   llvm::SmallVector<int, 128> twice;
   for (int i = 0; i < vector_.lanes(); ++i) twice.append({i, i});
   return b_.CreateShuffleVector(mask, twice);
@@ -91,21 +108,23 @@ llvm::Value* MemoryAccess::LoadRun(llvm::Type* part, int count, llvm::Value* poi
   const auto masked = [&](llvm::Type* type, llvm::Value* from, llvm::Value* asked) {
     return b_.CreateMaskedLoad(type, from, align, asked, llvm::Constant::getNullValue(type));
   };
-  // Where LLVM 19 divides a masked load into registers of AVX2 twice, it reads those without the mask of which it knows
-  // that no lane is asked: 32 lanes of 4 bytes at the end of an array, and of a page. Of other masks loads that are
-  // divided here take longer, a filter over images with borders 1.15 of the time.
+  // Registers of which no lane is asked are not loaded. LLVM 19 does so, without the mask, where it finds out by itself
+  // and has masked loads of AVX2: behind the end of an array, where there may be no page.
   constexpr unsigned kRegisterBits = 256;
   const unsigned bits = part->getScalarSizeInBits();
-  const bool has_masks = bits >= 32 && vector_.target() == Target::kCpu && !HasAvx512();
-  if (!has_masks || static_cast<unsigned>(count) * bits < 4 * kRegisterBits || !IsOfTail(mask)) {
-    return masked(vector, pointer, mask);
-  }
   const int lanes = static_cast<int>(kRegisterBits / bits);
+  const llvm::Constant* known = KnownLanes(mask);
+  const bool has_masks = bits >= 32 && vector_.target() == Target::kCpu && !HasAvx512();
+  if (!has_masks || known == nullptr || count <= lanes || count % lanes != 0) return masked(vector, pointer, mask);
   llvm::SmallVector<llvm::Value*, 16> registers;
+  llvm::Type* type = llvm::FixedVectorType::get(part, lanes);
   for (int first = 0; first < count; first += lanes) {
-    llvm::Value* asked = b_.CreateShuffleVector(mask, LaneSequence(lanes, first, 1));
-    registers.push_back(masked(llvm::FixedVectorType::get(part, lanes),
-                               b_.CreateConstGEP1_64(part, pointer, static_cast<uint64_t>(first)), asked));
+    llvm::Value* loaded = llvm::Constant::getNullValue(type);
+    if (HasLane(*known, first, lanes)) {
+      loaded = masked(type, b_.CreateConstGEP1_64(part, pointer, static_cast<uint64_t>(first)),
+                      b_.CreateShuffleVector(mask, LaneSequence(lanes, first, 1)));
+    }
+    registers.push_back(loaded);
   }
   return llvm::concatenateVectors(b_, registers);
 }

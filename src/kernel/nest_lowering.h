@@ -332,7 +332,7 @@ class NestLowering {
   // Whether so many levels of sums, of `lanes` lanes each, want more registers than there are. All but the innermost
   // are arrays then, which take part a vector at a time.
   bool SumsExceedRegisters(const Reduce& reduce, int lanes, size_t levels) const;
-  std::vector<Value> SumIdentities(const Reduce& reduce, const ScalarEmitter& emitter) const;
+  std::vector<Value> SumIdentities(const Reduce& reduce, ScalarEmitter* emitter) const;
   std::vector<Value> SumArrays(const std::vector<Value>& values);  // arrays on the stack that hold `values`
   std::vector<Value> LoadSumArrays(const ScalarEmitter& emitter, const std::vector<Value>& arrays);
 

@@ -2,7 +2,6 @@
 // touch (guarded_memory.h): loads under conditions read no more than lanes ask for.
 #include <cstdint>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/substitute.h"
 #include "gtest/gtest.h"
 #include "tests/cpu/differential.h"
@@ -29,6 +28,18 @@ ENTRY main {
   ROOT r = $0[2,16384] subtract(d, p)
 })";
 
+// Windows of which each iteration of the reduction leaves out others.
+constexpr char kWindows[] = R"(
+HloModule m
+
+f { a = $0[] parameter(0)  b = $0[] parameter(1)  ROOT r = $0[] minimum(a, b) }
+
+ENTRY main {
+  x = $0[$1] parameter(0)
+  zero = $0[] constant(0)
+  ROOT w = $0[$2] reduce-window(x, zero), window={size=2 pad=2_1 rhs_dilate=2}, to_apply=f
+})";
+
 class ArrayEndsTest : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(ArrayEndsTest, NothingBehindThemIsRead) {
@@ -43,7 +54,18 @@ TEST_P(ArrayEndsTest, NothingBehindThemIsRead) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ArrayEndsTest, ::testing::Values("f32", "f64", "s32"),
+TEST_P(ArrayEndsTest, NothingBehindWindowsIsRead) {
+  for (const int64_t size : {19, 35, 40, 67, 130}) {
+    Program program;
+    program.text = absl::Substitute(kWindows, GetParam(), size, size + 1);
+    program.data = {Data{}};
+    for (uint64_t seed = 1; seed <= 8; ++seed) {
+      ASSERT_EQ(Check(program, seed, CheckOptions{}), absl::OkStatus()) << program.text;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ArrayEndsTest, ::testing::Values("f32", "f64", "s32", "bf16"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace
