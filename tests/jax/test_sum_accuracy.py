@@ -68,3 +68,40 @@ def test_reduce(device, name):
     for element in ELEMENTS:
         result, value = run(device, function, shape, "float32", element)
         assert relative_error(result, value * count) <= additions * ROUNDING["float32"], element
+
+
+def test_reduce_beside_maximum(device):
+    """One loop makes both."""
+    count = 1 << 22
+    for element in ELEMENTS:
+        (result, largest), value = run(device, lambda x: (x.sum(), x.max()), (count,), "float32", element)
+        assert largest == np.float32(element)
+        assert relative_error(result, value * count) <= (128 + 32 * math.log(count, 16)) * ROUNDING["float32"], element
+
+
+def add(x, dimensions):
+    return lax.reduce(x, np.zeros((), x.dtype), lax.add, dimensions)
+
+
+def windows(x, size):
+    return lax.reduce_window(x, np.zeros((), x.dtype), lax.add, size, (1,) * x.ndim, "VALID")
+
+
+NARROW = {
+    "rows": ((16, 4096), lambda x: add(x, (1,)), 4096),
+    "columns": ((4096, 16), lambda x: add(x, (0,)), 4096),
+    "middle": ((3, 64, 40), lambda x: add(x, (1,)), 64),
+    "all": ((60, 70), lambda x: add(x, (0, 1)), 4200),
+    "beside a maximum": ((2000,), lambda x: add(x, (0,)) + 0 * lax.reduce_max(x, (0,)), 2000),
+    "windows": ((2, 20, 20, 8), lambda x: windows(x, (1, 7, 7, 1)), 49),
+}
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("name", NARROW)
+def test_narrow(device, name, dtype):
+    """Sums of 16 numbers and more are made in f32 and rounded once."""
+    shape, function, count = NARROW[name]
+    for element in ELEMENTS:
+        result, value = run(device, function, shape, dtype, element)
+        assert relative_error(result, value * count) <= 1.01 * ROUNDING[dtype], element
