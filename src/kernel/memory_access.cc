@@ -35,23 +35,31 @@ int FirstLanes(llvm::Value* mask, int lanes) {
   return first;
 }
 
-// The lanes that a mask may let through, as far as that is known when code is made: those of a tail, of which some
-// condition leaves a part. Null: any.
-const llvm::Constant* KnownLanes(llvm::Value* mask) {
-  if (const auto* all = llvm::dyn_cast<llvm::Constant>(mask)) return all;
-  const auto* both = llvm::dyn_cast<llvm::BinaryOperator>(mask);
-  if (both == nullptr || both->getOpcode() != llvm::Instruction::And) return nullptr;
-  for (llvm::Value* operand : both->operands()) {
-    if (const auto* known = llvm::dyn_cast<llvm::Constant>(operand)) return known;
+// Which lanes a mask may let through, as far as that is known when code is made: those of a tail, of which conditions
+// leave a part, in the order in which they are read.
+llvm::SmallVector<bool, 64> LanesThatMayBeAsked(llvm::Value* mask, int depth = 0) {
+  constexpr int kMostDepth = 8;
+  const unsigned count = llvm::cast<llvm::FixedVectorType>(mask->getType())->getNumElements();
+  llvm::SmallVector<bool, 64> asked(count, true);
+  if (const auto* constant = llvm::dyn_cast<llvm::Constant>(mask)) {
+    for (unsigned i = 0; i < count; ++i) asked[i] = !constant->getAggregateElement(i)->isNullValue();
+    return asked;
   }
-  return nullptr;
-}
-
-bool HasLane(const llvm::Constant& known, int first, int count) {
-  for (int lane = first; lane < first + count; ++lane) {
-    if (!known.getAggregateElement(static_cast<unsigned>(lane))->isNullValue()) return true;
+  auto* made = llvm::dyn_cast<llvm::Instruction>(mask);
+  const bool is_both = made != nullptr && made->getOpcode() == llvm::Instruction::And;
+  const auto* moved = llvm::dyn_cast<llvm::ShuffleVectorInst>(mask);
+  if ((!is_both && moved == nullptr) || depth == kMostDepth) return asked;
+  const auto first = LanesThatMayBeAsked(made->getOperand(0), depth + 1);
+  const auto second = LanesThatMayBeAsked(made->getOperand(1), depth + 1);
+  for (unsigned i = 0; i < count; ++i) {
+    if (is_both) {
+      asked[i] = first[i] && second[i];
+    } else if (const int from = moved->getMaskValue(i); from >= 0) {
+      const auto lane = static_cast<size_t>(from);
+      asked[i] = lane < first.size() ? first[lane] : second[lane - first.size()];
+    }
   }
-  return false;
+  return asked;
 }
 
 }  // namespace
@@ -85,10 +93,6 @@ llvm::Value* MemoryAccess::AllLanes(llvm::Value* mask) {
 
 llvm::Value* MemoryAccess::ForBothParts(llvm::Value* mask) {
   if (mask == nullptr) return nullptr;
-  // What is known of its lanes stays known.
-  if (auto* both = llvm::dyn_cast<llvm::BinaryOperator>(mask); both != nullptr && KnownLanes(mask) != nullptr) {
-    return b_.CreateAnd(ForBothParts(both->getOperand(0)), ForBothParts(both->getOperand(1)));
-  }
   llvm::SmallVector<int, 128> twice;
   for (int i = 0; i < vector_.lanes(); ++i) twice.append({i, i});
   return b_.CreateShuffleVector(mask, twice);
@@ -113,16 +117,18 @@ llvm::Value* MemoryAccess::LoadRun(llvm::Type* part, int count, llvm::Value* poi
   constexpr unsigned kRegisterBits = 256;
   const unsigned bits = part->getScalarSizeInBits();
   const int lanes = static_cast<int>(kRegisterBits / bits);
-  const llvm::Constant* known = KnownLanes(mask);
   const bool has_masks = bits >= 32 && vector_.target() == Target::kCpu && !HasAvx512();
-  if (!has_masks || known == nullptr || count <= lanes || count % lanes != 0) return masked(vector, pointer, mask);
+  if (!has_masks || (count > lanes && count % lanes != 0)) return masked(vector, pointer, mask);
+  const llvm::SmallVector<bool, 64> asked = LanesThatMayBeAsked(mask);
+  if (!llvm::is_contained(asked, false)) return masked(vector, pointer, mask);
+  const int together = std::min(lanes, count);
   llvm::SmallVector<llvm::Value*, 16> registers;
-  llvm::Type* type = llvm::FixedVectorType::get(part, lanes);
-  for (int first = 0; first < count; first += lanes) {
+  llvm::Type* type = llvm::FixedVectorType::get(part, together);
+  for (int first = 0; first < count; first += together) {
     llvm::Value* loaded = llvm::Constant::getNullValue(type);
-    if (HasLane(*known, first, lanes)) {
+    if (llvm::is_contained(llvm::ArrayRef(asked).slice(first, together), true)) {
       loaded = masked(type, b_.CreateConstGEP1_64(part, pointer, static_cast<uint64_t>(first)),
-                      b_.CreateShuffleVector(mask, LaneSequence(lanes, first, 1)));
+                      b_.CreateShuffleVector(mask, LaneSequence(together, first, 1)));
     }
     registers.push_back(loaded);
   }

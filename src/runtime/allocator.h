@@ -26,8 +26,7 @@ struct AllocatorStatistics {
 };
 
 // Thread-safe. Freed blocks stay in their class, four classes per power of two, until the cache is full; then blocks of
-// other classes go back to the system. Blocks are aligned to 64 bytes, large ones consist of huge
-// pages.
+// other classes go back to the system. Blocks are aligned to 64 bytes, large ones consist of huge pages.
 class Allocator : public RefCounted<Allocator> {
  public:
   static constexpr size_t kAlignment = 64;
@@ -71,9 +70,8 @@ class Allocator : public RefCounted<Allocator> {
   static size_t ClassBytes(int size_class);
   // A block of `bytes`; huge pages are for the first `wanted` of them. Of large blocks each begins a line of the cache
   // nearer to the start of a page than the one before it. Were they to begin at pages, what a kernel reads and writes
-  // at a time would be in one set of the first cache, which has room for 8 to 12 lines. What is allocated later is
-  // written, mostly: were it further into a page, loads would wait for stores in which they take part by their lowest
-  // bits alone.
+  // at a time would be in one set of the first cache, which has room for 8 to 12 lines. Nearer, since what is allocated
+  // later is mostly written: Intel's processors let loads wait for stores before them whose addresses end alike.
   void* SystemAllocate(size_t bytes, size_t wanted);
   static void SystemFree(void* block, int size_class);
   FreeBlock* Pop(int size_class);

@@ -40,6 +40,18 @@ ENTRY main {
   ROOT w = $0[$2] reduce-window(x, zero), window={size=2 pad=2_1 rhs_dilate=2}, to_apply=f
 })";
 
+// Elements of which lanes take every third, where there are any.
+constexpr char kSpreadWindows[] = R"(
+HloModule m
+
+f { a = $0[] parameter(0)  b = $0[] parameter(1)  ROOT r = $0[] minimum(a, b) }
+
+ENTRY main {
+  x = $0[6,5,4,3] parameter(0)
+  zero = $0[] constant(0)
+  ROOT w = $0[11,5,4,1] reduce-window(x, zero), window={size=1x1x1x4 pad=0_0x0_0x0_0x0_-1 lhs_dilate=2x1x1x2}, to_apply=f
+})";
+
 class ArrayEndsTest : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(ArrayEndsTest, NothingBehindThemIsRead) {
@@ -62,6 +74,15 @@ TEST_P(ArrayEndsTest, NothingBehindWindowsIsRead) {
     for (uint64_t seed = 1; seed <= 8; ++seed) {
       ASSERT_EQ(Check(program, seed, CheckOptions{}), absl::OkStatus()) << program.text;
     }
+  }
+}
+
+TEST_P(ArrayEndsTest, NothingBehindSpreadElementsIsRead) {
+  Program program;
+  program.text = absl::Substitute(kSpreadWindows, GetParam());
+  program.data = {Data{}};
+  for (uint64_t seed = 1; seed <= 16; ++seed) {
+    ASSERT_EQ(Check(program, seed, CheckOptions{}), absl::OkStatus()) << program.text;
   }
 }
 
