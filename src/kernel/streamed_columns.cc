@@ -459,6 +459,7 @@ class StreamedColumns {
 
   // What is computed of a column at some expense, for all rows of the result, is kept in an array as the sums are.
   void KeepDear() {
+    constexpr double kOfKey = 6;  // from the key of an extreme to its value
     if (!has_rows_) return;
     const uint64_t of_column = outer_ | uint64_t{1} << columns_;
     const auto is_of_column = [&](ValueId id) {
@@ -469,7 +470,9 @@ class StreamedColumns {
     for (const Statement& statement : nest_.body.statements) {
       if (statement.kind == Kind::kOp && is_of_column(statement.index)) {
         const Op& op = kernel_.ops[statement.index];
-        double own = op.kind == OpKind::kElementwise ? OpCost(op) + RoundingSaved(op) : 0;
+        double own = op.kind == OpKind::kElementwise ? OpCost(op) + RoundingSaved(op)
+                     : op.kind == OpKind::kOfKey     ? kOfKey
+                                                     : 0;
         bool known = op.predicate == kNoValue && op.opcode != hlo::Opcode::kWhile &&
                      (op.kind == OpKind::kElementwise || op.kind == OpKind::kLoad || op.kind == OpKind::kIndex ||
                       op.kind == OpKind::kOfKey);
