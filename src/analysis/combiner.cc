@@ -109,6 +109,11 @@ std::optional<ComparisonDirection> KeepsBest(const hlo::Computation& combiner) {
   return direction == of_key ? std::optional(direction) : std::nullopt;
 }
 
+bool AddUpInF32(hlo::PrimitiveType type, int64_t count) {
+  constexpr int64_t kMany = 16;
+  return count >= kMany && (type == hlo::PrimitiveType::kBF16 || type == hlo::PrimitiveType::kF16);
+}
+
 std::optional<hlo::Literal> IdentityOf(Opcode opcode, hlo::PrimitiveType type) {
   switch (opcode) {
     case Opcode::kAdd:

@@ -2,6 +2,7 @@
 #ifndef KILN_ANALYSIS_COMBINER_H_
 #define KILN_ANALYSIS_COMBINER_H_
 
+#include <cstdint>
 #include <optional>
 
 #include "src/hlo/computation.h"
@@ -18,6 +19,10 @@ bool IsUnordered(const hlo::Computation& combiner);
 // better or NaN; the first pair when both keys are NaN, the lower index when they are equal. The direction in which a
 // key is better than another: kGt or kLt.
 std::optional<hlo::ComparisonDirection> KeepsBest(const hlo::Computation& combiner);
+
+// Whether so many numbers of a narrow type are added up in f32, so that their sum is rounded once: XLA:CPU rounds at
+// each step, in an order of its own, and its error grows with them.
+bool AddUpInF32(hlo::PrimitiveType type, int64_t count);
 
 // The scalar that leaves the other operand of such an op as it is; complex numbers have no least and largest.
 std::optional<hlo::Literal> IdentityOf(hlo::Opcode opcode, hlo::PrimitiveType type);

@@ -116,14 +116,13 @@ absl::StatusOr<ValueId> BodyBuilder::EmitReduce(const Instruction* instruction, 
     }
   }
   const PrimitiveType type = kernel_.ops[elements[0]].type;
-  // The largest of floats of a byte is found among f32 values: nothing rounds. Sums of many narrow floats are rounded
-  // once, as float-normalization has it for those that are no windows.
-  constexpr int64_t kMany = 16;
+  // The largest of floats of a byte is found among f32 values: nothing rounds. Sums that are no windows have been
+  // widened before (sum-widening).
   const bool finds = simple == Opcode::kMaximum || simple == Opcode::kMinimum;
-  const bool adds = simple == Opcode::kAdd || simple == Opcode::kMultiply;
-  const bool widens =
-      windowed ? adds && IsNarrow(type) && absl::c_accumulate(extents, int64_t{1}, std::multiplies<>()) >= kMany
-               : finds && hlo::IsFloating(type) && hlo::BitWidth(type) < 16;
+  const bool widens = windowed
+                          ? simple == Opcode::kAdd &&
+                                analysis::AddUpInF32(type, absl::c_accumulate(extents, int64_t{1}, std::multiplies<>()))
+                          : finds && hlo::IsFloating(type) && hlo::BitWidth(type) < 16;
   if (widens) {
     inits[0] = Converted(inits[0], PrimitiveType::kF32);
     elements[0] = Converted(elements[0], PrimitiveType::kF32);

@@ -1,9 +1,6 @@
 #include "src/passes/float_normalization.h"
 
-#include <optional>
 #include <vector>
-
-#include "src/analysis/combiner.h"
 
 namespace kiln::passes {
 namespace {
@@ -60,28 +57,6 @@ bool IsWrittenOut(const Instruction& instruction) {
   return IsBf16(&instruction) && (opcode == Opcode::kErfc || opcode == Opcode::kSinh || opcode == Opcode::kCosh);
 }
 
-// Sums and products of many narrow numbers, each of which would be rounded.
-bool Accumulates(const Instruction& instruction) {
-  constexpr int64_t kMany = 16;
-  if (instruction.opcode() != Opcode::kReduce || instruction.operand_count() != 2) return false;
-  const Shape &operand = instruction.operand(0)->shape(), &result = instruction.shape();
-  const std::optional<Opcode> opcode = analysis::CombinerOpcode(*instruction.called_computation());
-  return (result.element_type() == PrimitiveType::kBF16 || result.element_type() == PrimitiveType::kF16) &&
-         (opcode == Opcode::kAdd || opcode == Opcode::kMultiply) &&
-         operand.element_count() >= kMany * result.element_count();
-}
-
-// `narrow`, a reduce, with results that are rounded once.
-void AccumulateInF32(Instruction* narrow) {
-  Builder builder(narrow->parent(), narrow);
-  Instruction* wide = narrow->parent()->AddClone(*narrow, {builder.Convert(narrow->operand(0), PrimitiveType::kF32),
-                                                           builder.Convert(narrow->operand(1), PrimitiveType::kF32)});
-  const Opcode opcode = *analysis::CombinerOpcode(*narrow->called_computation());
-  wide->set_called_computation(0, hlo::AddCombiner(narrow->parent()->parent(), opcode, PrimitiveType::kF32));
-  wide->mutable_shape()->set_element_type(PrimitiveType::kF32);
-  narrow->ReplaceAllUsesWith(builder.Convert(wide, narrow->shape().element_type()));
-}
-
 }  // namespace
 
 absl::StatusOr<bool> NormalizeFloats(Module* module) {
@@ -96,9 +71,6 @@ absl::StatusOr<bool> NormalizeFloats(Module* module) {
     // Operands first: converts that are made here come behind the values that they would widen.
     for (Instruction* instruction : computation->PostOrder()) {
       if (Rounds(*instruction)) rewritten |= Widen(instruction);
-      if (!Accumulates(*instruction)) continue;
-      AccumulateInF32(instruction);
-      rewritten = true;
     }
     if (rewritten) computation->RemoveDeadInstructions();
     changed |= rewritten;

@@ -10,12 +10,8 @@ namespace kiln::passes {
 // whose results the program converts to f32 give those f32 results themselves; every other use reads the rounded value.
 // This is all the excess precision that XLA:CPU keeps, whatever it fuses: its numbers are met bit for bit by rounding
 // everywhere else, and results do not depend on fusion. Values that the program itself rounds (convert to bf16,
-// reduce-precision) stay rounded, and so do other f16 and 8-bit floats. Functions that XLA's front-end writes out in
-// f32 (erfc and the like) count as such converts.
-//
-// Sums and products of 16 numbers and more of bf16 or f16 (reduce) are made in f32 and rounded once: XLA:CPU rounds
-// each step, in an order of its own, and its error grows with them. Runs before simplification, on the program's own
-// converts.
+// reduce-precision) stay rounded, and so do f16 and 8-bit floats. Functions that XLA's front-end writes out in f32
+// (erfc and the like) count as such converts. Runs before simplification, on the program's own converts.
 absl::StatusOr<bool> NormalizeFloats(Module* module);
 
 }  // namespace kiln::passes

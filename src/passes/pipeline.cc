@@ -53,6 +53,7 @@
 #include "src/passes/single_device_collectives.h"
 #include "src/passes/sort_keys.h"
 #include "src/passes/sort_to_top_k.h"
+#include "src/passes/sum_widening.h"
 #include "src/passes/thin_products.h"
 #include "src/passes/transpose_folding.h"
 #include "src/passes/triangular_solve_expander.h"
@@ -109,6 +110,7 @@ std::vector<Step> Steps(bool fast_math) {
       {{"custom-call-flattening", FlattenCustomCalls}},
       {{"dynamic-padder", PadDynamicDimensions}},
       {{"float-normalization", NormalizeFloats}},
+      {{"sum-widening", WidenSums}},
       {{"layout-normalization", NormalizeLayouts}},
       {dce},
       // Scans have generated code on CPUs alone.

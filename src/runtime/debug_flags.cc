@@ -286,8 +286,11 @@ void ApplyFlags(const DebugFlags& flags, cpu::CompileOptions* options) {
   options->fast_math = flags.fast_math;
   options->profile = flags.profile;
   const DebugFlags& process = EnvironmentFlags();
-  if (flags.max_isa != process.max_isa || flags.tuning != process.tuning) {
-    WarnOnce("--xla_cpu_max_isa and --kiln_tuning are for a whole process: they go in XLA_FLAGS or KILN_FLAGS");
+  if (flags.max_isa != process.max_isa || flags.tuning != process.tuning ||
+      flags.guarded_memory != process.guarded_memory) {
+    WarnOnce(
+        "--xla_cpu_max_isa, --kiln_tuning and --kiln_guarded_memory are for a whole process: they go in XLA_FLAGS or "
+        "KILN_FLAGS");
   }
 }
 

@@ -124,7 +124,7 @@ absl::StatusOr<int> Run(const RunOptions& options) {
     // The evaluator knows no dynamic sizes and rounds every result: with it, the passes that give programs their
     // meaning.
     passes::PassList passes;
-    for (const char* name : {"call-inliner", "dynamic-padder", "float-normalization"}) {
+    for (const char* name : {"call-inliner", "dynamic-padder", "float-normalization", "sum-widening"}) {
       passes.push_back(*passes::FindPass(name));
     }
     passes::PipelineOptions pipeline_options;

@@ -300,7 +300,9 @@ absl::Status CheckModule(std::unique_ptr<hlo::Module> module, const std::vector<
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<CompiledProgram> compiled,
                         CompiledProgram::Compile(std::move(module), compile_options));
   // Says where bf16 is not rounded.
-  KILN_RETURN_IF_ERROR(passes::FindPass("float-normalization")->run(original.get()).status());
+  for (const char* pass : {"float-normalization", "sum-widening"}) {
+    KILN_RETURN_IF_ERROR(passes::FindPass(pass)->run(original.get()).status());
+  }
   KILN_ASSIGN_OR_RETURN(Literal expected, hlo::Evaluate(*original->entry(), arguments));
   const std::vector<const Literal*> expected_leaves = tools::Leaves(expected);
   for (int threads : {1, options.threads}) {

@@ -190,7 +190,7 @@ constexpr Rule kRules[] = {
     {"slice(t:reverse'(x))", "reverse(slice(x))", SliceOfReverse},
     {"slice(t:iota())", "add(multiply(iota(), stride), start)", SliceOfIota},
     {"slice(reshape'(x))", "reshape(slice(x)), where sizes of 1 come and go", SliceOfUnitReshape},
-    {"slice(t:dynamic-update-slice(x, y, ...))", "slice(y) within, slice(x) beside", SliceOfUpdate},
+    {"slice(t:dynamic-update-slice(x, y, ...))", "slice(y) within, unless y is made in place, slice(x) beside", SliceOfUpdate},
 };
 
 }  // namespace
