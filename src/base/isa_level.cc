@@ -9,6 +9,7 @@ namespace {
 
 constinit std::atomic<IsaLevel> limit{IsaLevel::kAmxFp16};
 constinit std::atomic<bool> is_assumed{false};
+constinit std::atomic<bool> is_emulated{false};
 
 struct Name {
   absl::string_view name;
@@ -74,6 +75,13 @@ void AssumeIsa(IsaLevel level) {
 
 bool AssumesIsa() { return is_assumed.load(); }
 
+void EmulateIsa(IsaLevel level) {
+  AssumeIsa(level);
+  is_emulated.store(true);
+}
+
+bool EmulatesIsa() { return is_emulated.load(); }
+
 bool IsFeatureAllowed(absl::string_view feature) {
   for (const Name& known : kFeatures) {
     if (absl::StartsWith(feature, known.name)) return known.level <= limit.load();
@@ -103,7 +111,7 @@ bool HasProductKernels() { return HasAvx512() || (HasFma() && HasAvx2()); }
 
 bool HasBrainConversions() { return HasAvx512() && KILN_PROCESSOR_HAS("avx512bf16"); }
 
-bool HasBrainKernels() { return HasBrainConversions(); }
+bool HasBrainKernels() { return HasBrainConversions() && !EmulatesIsa(); }
 
 bool HalvesVectors() {
 #if defined(__x86_64__)

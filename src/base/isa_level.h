@@ -19,10 +19,14 @@ absl::string_view IsaLevelNames();
 
 // Lets the process use nothing above `level`. Only before anything is compiled.
 void LimitIsa(IsaLevel level);
-// Lets the process compile as for a processor of x86 that has all of `level` and nothing else, whatever this one is: the
-// code must not be run. Only before anything is compiled.
+// Lets the process compile as for a processor of x86 that has all of `level` and nothing else, whatever this one is:
+// the code must not be run. Only before anything is compiled.
 void AssumeIsa(IsaLevel level);
 bool AssumesIsa();
+// The same for code that is run, with those instructions that this processor lacks made of others
+// (cpu/isa_emulation.h); functions compiled with Kiln stay those for this processor.
+void EmulateIsa(IsaLevel level);
+bool EmulatesIsa();
 // Whether the limit allows the feature of that name, as LLVM calls it.
 bool IsFeatureAllowed(absl::string_view feature);
 // Whether limit, processor and operating system allow the AVX-512 of every server and desktop that has it; the first
@@ -40,8 +44,8 @@ bool HasHalfArithmetic();
 // Whether one instruction rounds f32 to bf16.
 bool HasBrainConversions();
 
-// Whether there are kernels compiled with Kiln for products of f32 and f64, or of bf16 (cpu/gemm_kernels.h), on x86:
-// operands that are made have not been tried with those of ARM.
+// Whether there are kernels compiled with Kiln for products of f32 and f64, or of bf16 (cpu/gemm_kernels.h), that run
+// on this processor, of x86: operands that are made have not been tried with those of ARM.
 bool HasProductKernels();
 bool HasBrainKernels();
 

@@ -29,7 +29,7 @@ double LegCycles(int64_t radix) {
     rest /= p;
   }
   if (!absl::c_linear_search(kFftCommonRadices, radix)) cycles += costs.rare_cycles;
-  for (int64_t held = Host().vector_registers / 4; held < radix; held *= 2) cycles += costs.spill_cycles;
+  for (int64_t held = Host().compiled_vector_registers / 4; held < radix; held *= 2) cycles += costs.spill_cycles;
   return cycles;
 }
 
@@ -60,7 +60,7 @@ class Search {
 
   bool Has(int64_t neighbours, int64_t radix) const {
     if (length_ / neighbours % radix != 0) return false;
-    return radix != 16 || (Host().vector_registers >= 32 && !Halves(Extent(neighbours, radix)));
+    return radix != 16 || (Host().compiled_vector_registers >= 32 && !Halves(Extent(neighbours, radix)));
   }
 
   int64_t Extent(int64_t neighbours, int64_t radix) const { return neighbours == 1 ? length_ / radix : neighbours; }

@@ -34,10 +34,17 @@ llvm::StringMap<bool> AssumedFeatures() {
   return map;
 }
 
+int WidestCompiledVector(const llvm::StringMap<bool>& features) {
+  const auto has = [&](const char* name) { return features.lookup(name); };
+  if (has("avx512f") && has("avx512vl") && has("avx512bw") && has("avx512dq")) return 64;
+  return has("avx2") && has("fma") ? 32 : 16;
+}
+
 HostIsa Detect() {
   HostIsa isa;
-  isa.cpu = AssumesIsa() ? "x86-64-v2" : llvm::sys::getHostCPUName().str();
-  llvm::StringMap<bool> map = AssumesIsa() ? AssumedFeatures() : llvm::sys::getHostCPUFeatures();
+  const bool is_shown = AssumesIsa() && !EmulatesIsa();
+  isa.cpu = is_shown ? "x86-64-v2" : llvm::sys::getHostCPUName().str();
+  llvm::StringMap<bool> map = is_shown ? AssumedFeatures() : llvm::sys::getHostCPUFeatures();
   for (auto& feature : map) {
     if (!IsFeatureAllowed(feature.first().str())) feature.second = false;
   }
@@ -50,17 +57,24 @@ HostIsa Detect() {
   std::sort(features.begin(), features.end());
   for (const std::string& feature : features) isa.features += (isa.features.empty() ? "" : ",") + feature;
 
+  const int compiled_vector_bytes = WidestCompiledVector(map);
+  if (EmulatesIsa()) {
+    map = AssumedFeatures();
+    for (auto& feature : map) feature.second = IsFeatureAllowed(feature.first().str());
+  }
   const auto has = [&](const char* name) { return map.lookup(name); };
   isa.fma = has("fma");
   isa.half_conversions = has("f16c");
   if (HasAvx512()) {
     isa.vector_bytes = isa.compiled_vector_bytes = 64;
-    isa.vector_registers = 32;
+    isa.vector_registers = isa.compiled_vector_registers = 32;
     isa.masked_moves = true;
     isa.brain_dot = has("avx512bf16");
     isa.byte_dot = has("avx512vnni");
     isa.word_dot = true;
-    if (has("amx-tile") && (has("amx-bf16") || has("amx-int8")) && (AssumesIsa() || MayUseMatrixRegisters())) {
+    // Kernels of matrix registers are functions compiled with Kiln.
+    if (!EmulatesIsa() && has("amx-tile") && (has("amx-bf16") || has("amx-int8")) &&
+        (AssumesIsa() || MayUseMatrixRegisters())) {
       isa.matrix_brain_dot = has("amx-bf16");
       isa.matrix_byte_dot = has("amx-int8");
     }
@@ -70,13 +84,14 @@ HostIsa Detect() {
     if (has("avx2") && isa.fma) isa.compiled_vector_bytes = 32;
   }
 #if defined(__aarch64__)
-  isa.vector_registers = 32;
+  isa.vector_registers = isa.compiled_vector_registers = 32;
   isa.fma = true;
   isa.half_conversions = true;
 #endif
 
   if (AssumesIsa()) {
-    isa.compiled_vector_bytes = 16;  // these functions do run here
+    isa.compiled_vector_bytes = EmulatesIsa() ? compiled_vector_bytes : 16;  // these functions do run here
+    isa.compiled_vector_registers = isa.compiled_vector_bytes == 64 ? 32 : 16;
     isa.l2_bytes = 1 << 20;
     return isa;
   }

@@ -16,6 +16,7 @@ struct HostIsa {
   // Of functions compiled with Kiln that are chosen by the host: 64 (AVX-512), 32 (AVX2 with FMA), or what every
   // processor has (of ARM's, NEON).
   int compiled_vector_bytes = 16;
+  int compiled_vector_registers = 16;
   bool fma = false;
   bool masked_moves = false;      // masked loads and stores cost no more than plain ones (AVX-512)
   bool half_conversions = false;  // f16 <-> f32 in vectors

@@ -13,11 +13,13 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Utils/Cloning.h"
+#include "src/base/isa_level.h"
 #include "src/base/job_queue.h"
 #include "src/base/status.h"
 #include "src/base/thread_pool.h"
 #include "src/cpu/code_generator.h"
 #include "src/cpu/host_isa.h"
+#include "src/cpu/isa_emulation.h"
 #include "src/cpu/jit_memory.h"
 #include "src/cpu/jit_symbols.h"
 #include "src/cpu/llvm_guard.h"
@@ -180,6 +182,7 @@ absl::StatusOr<Object> JitCompiler::MakeObject(CodeUnit* unit, CompileTimes* tim
         StageClock clock;
         KILN_RETURN_IF_ERROR(Verify(*unit->module));
         times->verify += clock.Lap();
+        if (EmulatesIsa()) KILN_RETURN_IF_ERROR(ReplaceForeignInstructions(unit->module.get()));
         if (unit->level > 0) generator->Optimize(*unit->module);
         times->optimize += clock.Lap();
         *object = generator->EmitObject(*unit->module).str();
@@ -255,6 +258,7 @@ absl::StatusOr<std::string> JitCompiler::EmitAssembly(const llvm::Module& module
   absl::Status status = GuardLlvm(
       [&]() -> absl::Status {
         KILN_RETURN_IF_ERROR(Verify(*copy));
+        if (EmulatesIsa()) KILN_RETURN_IF_ERROR(ReplaceForeignInstructions(copy.get()));
         generator->Optimize(*copy);
         KILN_ASSIGN_OR_RETURN(text, generator->EmitAssembly(*copy));
         return absl::OkStatus();

@@ -117,7 +117,7 @@ llvm::Value* MemoryAccess::LoadRun(llvm::Type* part, int count, llvm::Value* poi
   constexpr unsigned kRegisterBits = 256;
   const unsigned bits = part->getScalarSizeInBits();
   const int lanes = static_cast<int>(kRegisterBits / bits);
-  const bool has_masks = bits >= 32 && vector_.target() == Target::kCpu && !HasAvx512();
+  const bool has_masks = bits >= 32 && vector_.target() == Target::kCpu && (!HasAvx512() || EmulatesIsa());
   if (!has_masks || (count > lanes && count % lanes != 0)) return masked(vector, pointer, mask);
   const llvm::SmallVector<bool, 64> asked = LanesThatMayBeAsked(mask);
   if (!llvm::is_contained(asked, false)) return masked(vector, pointer, mask);

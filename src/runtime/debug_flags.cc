@@ -62,6 +62,7 @@ constexpr Row kRows[] = {
     {"xla_force_host_platform_device_count", 102, &DebugFlags::host_device_count},
     {"xla_embed_ir_in_executable", 0, kNoEffect},
     {"xla_cpu_max_isa", 0, &DebugFlags::max_isa},
+    {"kiln_emulated_isa", 0, &DebugFlags::emulated_isa},
     {"kiln_tuning", 0, &DebugFlags::tuning},
     {"kiln_guarded_memory", 0, &DebugFlags::guarded_memory},
 };
@@ -224,18 +225,21 @@ const DebugFlags& EnvironmentFlags() {
   return *flags;
 }
 
+void UseIsa(absl::string_view flag, const std::string& name, void (*use)(IsaLevel)) {
+  if (name.empty()) return;
+  const std::optional<IsaLevel> level = ParseIsaLevel(name);
+  if (level.has_value()) return use(*level);
+  WarnOnce(absl::StrCat(flag, ": there is no '", name.substr(0, 100), "'; ", IsaLevelNames()));
+}
+
 }  // namespace
 
 void ApplyProcessFlags() {
   static absl::once_flag once;
   absl::call_once(once, [] {
     const DebugFlags& flags = EnvironmentFlags();
-    const std::optional<IsaLevel> level = ParseIsaLevel(flags.max_isa);
-    if (level.has_value()) {
-      LimitIsa(*level);
-    } else if (!flags.max_isa.empty()) {
-      WarnOnce(absl::StrCat("--xla_cpu_max_isa: there is no '", flags.max_isa.substr(0, 100), "'; ", IsaLevelNames()));
-    }
+    UseIsa("--xla_cpu_max_isa", flags.max_isa, LimitIsa);
+    UseIsa("--kiln_emulated_isa", flags.emulated_isa, EmulateIsa);
     if (flags.tuning.empty() || UseCpuTuning(flags.tuning)) return;
     const auto name = [](std::string* out, const CpuTuning& row) { out->append(row.name); };
     WarnOnce(absl::StrCat("--kiln_tuning: there is no '", flags.tuning.substr(0, 100), "'; ",
@@ -286,11 +290,11 @@ void ApplyFlags(const DebugFlags& flags, cpu::CompileOptions* options) {
   options->fast_math = flags.fast_math;
   options->profile = flags.profile;
   const DebugFlags& process = EnvironmentFlags();
-  if (flags.max_isa != process.max_isa || flags.tuning != process.tuning ||
-      flags.guarded_memory != process.guarded_memory) {
+  if (flags.max_isa != process.max_isa || flags.emulated_isa != process.emulated_isa ||
+      flags.tuning != process.tuning || flags.guarded_memory != process.guarded_memory) {
     WarnOnce(
-        "--xla_cpu_max_isa, --kiln_tuning and --kiln_guarded_memory are for a whole process: they go in XLA_FLAGS or "
-        "KILN_FLAGS");
+        "--xla_cpu_max_isa, --kiln_emulated_isa, --kiln_tuning and --kiln_guarded_memory are for a whole process: they "
+        "go in XLA_FLAGS or KILN_FLAGS");
   }
 }
 

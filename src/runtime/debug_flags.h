@@ -35,6 +35,7 @@ struct DebugFlags {
   int64_t host_device_count = 0;    // 0: not set
   // Of the environment alone, for the whole process; empty: as the processor is, and memory as usual.
   std::string max_isa;         // base/isa_level.h
+  std::string emulated_isa;    // likewise
   std::string tuning;          // a row of base/cpu_tuning.h
   std::string guarded_memory;  // "last" or "first", as GuardedEnd
 

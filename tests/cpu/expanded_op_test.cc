@@ -13,6 +13,7 @@
 #include "src/tools/compare_literals.h"
 #include "src/tools/random_literal.h"
 #include "tests/cpu/differential.h"
+#include "tests/cpu/isa_limit.h"
 #include "tests/hlo_test_util.h"
 
 namespace kiln::testing {

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "src/frontend/hlo_text/parser.h"
 #include "tests/cpu/differential.h"
+#include "tests/cpu/isa_limit.h"
 
 namespace kiln::testing {
 namespace {

@@ -1,5 +1,5 @@
 // Lets KILN_FLAGS=--xla_cpu_max_isa=AVX2 or SSE4_2 try the code for processors without AVX-512 or AVX in the test that
-// includes it.
+// includes it, and --kiln_emulated_isa=AVX512_BF16 that for processors with it.
 #ifndef KILN_TESTS_CPU_ISA_LIMIT_H_
 #define KILN_TESTS_CPU_ISA_LIMIT_H_
 

@@ -13,6 +13,7 @@
 #include "src/base/thread_pool.h"
 #include "src/cpu/array_copy.h"
 #include "tests/cpu/differential.h"
+#include "tests/cpu/isa_limit.h"
 #include "tests/cpu/program_writer.h"
 
 namespace kiln::testing {

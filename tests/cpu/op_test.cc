@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "src/base/catch_exceptions.h"
 #include "tests/cpu/differential.h"
+#include "tests/cpu/isa_limit.h"
 #include "tests/cpu/random_programs.h"
 
 namespace kiln::testing {

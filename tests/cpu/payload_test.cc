@@ -17,6 +17,7 @@
 #include "src/tools/random_literal.h"
 #include "src/tools/reference.h"
 #include "tests/cpu/differential.h"
+#include "tests/cpu/isa_limit.h"
 
 namespace kiln::testing {
 namespace {

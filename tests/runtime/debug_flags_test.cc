@@ -93,6 +93,7 @@ TEST(DebugFlagsTest, WhatHoldsForTheProcessIsNoProgramsOwn) {
   const DebugFlags flags = Read("--xla_cpu_max_isa=AVX2 --kiln_tuning=avx2");
   EXPECT_EQ(flags.max_isa, "AVX2");
   EXPECT_EQ(flags.tuning, "avx2");
+  EXPECT_EQ(Read("--kiln_emulated_isa=AVX512").emulated_isa, "AVX512");
   testing::internal::CaptureStderr();
   ApplyFlags(flags, &options);
   EXPECT_NE(testing::internal::GetCapturedStderr().find("for a whole process"), std::string::npos);
