@@ -53,7 +53,13 @@ def pool(x, combine, start, window=2, stride=2, padding="VALID"):
     return jax.lax.reduce_window(x, start, combine, (1, window, window, 1), (1, stride, stride, 1), padding)
 
 
+def pool_rows(x, combine, start, window, stride):
+    return jax.lax.reduce_window(x, start, combine, (1, 1, window, window), (1, 1, stride, stride), "SAME")
+
+
 add("pooling", "max_3x3_s2", lambda x: pool(x, jax.lax.max, -jnp.inf, 3, 2, "SAME"), normal(8, 112, 112, 64))
+add("pooling", "max_nchw", lambda x: pool_rows(x, jax.lax.max, -jnp.inf, 3, 2), normal(8, 64, 112, 112))
+add("pooling", "average_nchw", lambda x: pool_rows(x, jax.lax.add, 0.0, 3, 1) / 9, normal(8, 64, 56, 56))
 add("pooling", "average_2x2", lambda x: pool(x, jax.lax.add, 0.0) / 4, normal(8, 56, 56, 128))
 add("pooling", "max_grad", jax.grad(lambda x: (pool(x, jax.lax.max, -jnp.inf) ** 2).sum()), normal(8, 56, 56, 64))
 add("pooling", "global_average", lambda x: x.mean((1, 2)), normal(32, 7, 7, 2048))

@@ -64,9 +64,7 @@ class BodyBuilder {
     std::vector<bool> left_out;
     uint64_t loops = 0;
   };
-  const Kept& BindKept(const hlo::Instruction* instruction, Kept kept) {
-    return kept_[instruction] = std::move(kept);
-  }
+  const Kept& BindKept(const hlo::Instruction* instruction, Kept kept) { return kept_[instruction] = std::move(kept); }
   int AddLocal(hlo::PrimitiveType type, hlo::DimensionVector dimensions);
 
   // Element `index` of leaf `leaf` of `instruction`.
@@ -122,6 +120,10 @@ class BodyBuilder {
   absl::StatusOr<ValueId> EmitGather(const hlo::Instruction* instruction, const Index& index);
   absl::StatusOr<ValueId> EmitMap(const hlo::Instruction* instruction, const Index& index);
   absl::StatusOr<ValueId> EmitReduce(const hlo::Instruction* instruction, const Index& index, int64_t leaf);
+  // Whether a window is small and goes along rows that are loaded: with an operation for each of its elements, what of
+  // it lies in the padding is known inside of a row (lower_interior.cc).
+  bool IsWrittenOut(const hlo::Instruction& reduce_window) const;
+  absl::StatusOr<ValueId> EmitWrittenOut(const hlo::Instruction* instruction, const Index& index);
   absl::StatusOr<ValueId> EmitDot(const hlo::Instruction* instruction, const Index& index);
   absl::StatusOr<ValueId> EmitConvolution(const hlo::Instruction* instruction, const Index& index);
 

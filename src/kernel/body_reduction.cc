@@ -36,6 +36,15 @@ int64_t ElementsOfBlock(const Instruction& reduce) {
   return 1;
 }
 
+// Windows of as many elements are written out where they lie along rows.
+constexpr int64_t kMaxWrittenOut = 27;
+
+int64_t ElementsOf(const hlo::Window& window) {
+  int64_t elements = 1;
+  for (const hlo::WindowDimension& w : window) elements *= w.size;
+  return elements;
+}
+
 }  // namespace
 
 absl::StatusOr<ValueId> BodyBuilder::EmitMap(const Instruction* instruction, const Index& index) {
@@ -48,10 +57,53 @@ absl::StatusOr<ValueId> BodyBuilder::EmitMap(const Instruction* instruction, con
   return results[0];
 }
 
+bool BodyBuilder::IsWrittenOut(const Instruction& reduce_window) const {
+  if (reduce_window.operand_count() != 2 || !inputs_.contains(reduce_window.operand(0))) return false;
+  const hlo::Window& window = reduce_window.Get<hlo::WindowAttributes>().window;
+  return !window.empty() && window.back().size > 1 && reduce_window.shape().dimensions().back() > 1 &&
+         absl::c_all_of(window, [](const hlo::WindowDimension& w) { return w.base_dilation == 1; }) &&
+         ElementsOf(window) <= kMaxWrittenOut && SimpleCombiner(*reduce_window.called_computation()).has_value();
+}
+
+absl::StatusOr<ValueId> BodyBuilder::EmitWrittenOut(const Instruction* instruction, const Index& index) {
+  const Instruction* operand = instruction->operand(0);
+  const hlo::Window& window = instruction->Get<hlo::WindowAttributes>().window;
+  const Opcode combiner = *SimpleCombiner(*instruction->called_computation());
+  const PrimitiveType type = operand->shape().element_type();
+  const int64_t elements = ElementsOf(window);
+  const bool widens = combiner == Opcode::kAdd && analysis::AddUpInF32(type, elements);
+  const PrimitiveType made = widens ? PrimitiveType::kF32 : type;
+  KILN_ASSIGN_OR_RETURN(ValueId result, Emit(instruction->operand(1), {}));
+  result = Converted(result, made);
+  for (int64_t number = 0; number < elements; ++number) {
+    Index from(window.size());
+    std::vector<Condition> conditions;
+    int64_t rest = number;
+    for (size_t d = window.size(); d-- > 0; rest /= window[d].size) {
+      const hlo::WindowDimension& w = window[d];
+      const int64_t offset = rest % w.size * w.window_dilation - w.padding_low;
+      from[d] = Undilate(index[d] * w.stride + offset, operand->shape().dimensions(static_cast<int64_t>(d)),
+                         /*dilation=*/1, &conditions);
+    }
+    bool never;
+    const ValueId inside = AddCondition(std::move(conditions), kNoValue, &never);
+    if (never) continue;
+    KILN_ASSIGN_OR_RETURN(ValueId element, EmitGuarded(Guard(inside), operand, from));
+    element = Converted(element, made);
+    if (inside != kNoValue) {
+      element =
+          AddElementwise(Opcode::kSelect, made, {inside, element, AddConstant(CombinerIdentity(combiner, made), 0)});
+    }
+    result = AddElementwise(combiner, made, {result, element});
+  }
+  return Converted(result, type);
+}
+
 absl::StatusOr<ValueId> BodyBuilder::EmitReduce(const Instruction* instruction, const Index& index, int64_t leaf) {
   const int64_t count = instruction->operand_count() / 2;
   const hlo::Shape& input = instruction->operand(0)->shape();
   const bool windowed = instruction->opcode() == Opcode::kReduceWindow;
+  if (windowed && IsWrittenOut(*instruction)) return EmitWrittenOut(instruction, index);
   std::vector<ValueId> inits, elements;
   for (int64_t i = 0; i < count; ++i) {
     KILN_ASSIGN_OR_RETURN(ValueId init, Emit(instruction->operand(count + i), {}));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "src/base/rounding.h"
 #include "src/kernel/nest_lowering.h"
 
 namespace kiln::kernel {
@@ -19,7 +20,7 @@ constexpr size_t kMaxOps = 200;
 }  // namespace
 
 bool NestLowering::IsOfLoop(const Condition& condition, int loop) const {
-  if (condition.expr.terms.size() != 1 || condition.expr.terms[0].second != 1) return false;
+  if (condition.expr.terms.size() != 1 || condition.expr.terms[0].second <= 0) return false;
   const IndexTerms::Term& term = kernel_.terms.term(condition.expr.terms[0].first);
   return term.kind == IndexTerms::Kind::kLoop && term.id == loop;
 }
@@ -76,7 +77,8 @@ std::pair<int64_t, int64_t> NestLowering::FindInterior(int loop, int lanes) cons
       has_outside |= IsOutside(condition, loop);
       if (!IsOfLoop(condition, loop)) continue;
       for (int64_t bound : {condition.low, condition.high}) {
-        bounds.push_back(std::clamp<int64_t>(bound - condition.expr.constant, 0, extent));
+        bounds.push_back(std::clamp<int64_t>(
+            CeilDivide(bound - condition.expr.constant, condition.expr.terms[0].second), 0, extent));
       }
     }
   }
@@ -121,8 +123,9 @@ NestLowering::Truth NestLowering::KnownInside(const Condition& condition) const 
   if (interior_.first == interior_.second) return Truth::kUnknown;
   if (IsUsual(condition)) return HoldsMostly(condition) ? Truth::kTrue : Truth::kFalse;
   if (!IsOfLoop(condition, vector_loop_)) return Truth::kUnknown;
-  const int64_t first = interior_.first + condition.expr.constant,
-                last = interior_.second - 1 + condition.expr.constant;
+  const int64_t step = condition.expr.terms[0].second;
+  const int64_t first = interior_.first * step + condition.expr.constant,
+                last = (interior_.second - 1) * step + condition.expr.constant;
   if (first >= condition.low && last < condition.high) return Truth::kTrue;
   return last < condition.low || first >= condition.high ? Truth::kFalse : Truth::kUnknown;
 }
