@@ -91,13 +91,15 @@ int IndexTerms::LoopTerm(int loop) const {
 }
 
 IndexRange IndexTerms::RangeOf(const IndexExpr& expr) const {
-  IndexRange range{expr.constant, expr.constant};
+  // Indices that come from data may be anything, and times a row's length more than that.
+  constexpr __int128 kFar = int64_t{1} << 60;
+  __int128 low = expr.constant, high = expr.constant;
   for (const auto& [number, coefficient] : expr.terms) {
     const IndexRange& term = terms_[number].range;
-    range.low += coefficient * (coefficient > 0 ? term.low : term.high);
-    range.high += coefficient * (coefficient > 0 ? term.high : term.low);
+    low += __int128{coefficient} * (coefficient > 0 ? term.low : term.high);
+    high += __int128{coefficient} * (coefficient > 0 ? term.high : term.low);
   }
-  return range;
+  return {static_cast<int64_t>(std::clamp(low, -kFar, kFar)), static_cast<int64_t>(std::clamp(high, -kFar, kFar))};
 }
 
 int64_t IndexTerms::SizeOf(const IndexExpr& expr) const {

@@ -713,6 +713,8 @@ class Scheduler {
                  costs.block_nanoseconds) {
         schedule->block /= 2;
       }
+      // Each block makes the reduces beside the loop again.
+      while (static_cast<double>(schedule->block) < std::min(RepeatedWork(*schedule, 0), space)) schedule->block *= 2;
       schedule->task_count = (extent + schedule->block - 1) / schedule->block;
     } else {
       constexpr int64_t kEnoughTasks = 256;

@@ -432,8 +432,14 @@ class Planner {
 
   // Updates meet their places one after the other, in one thread and often without lanes: what is dear to compute is
   // computed before, and so is what takes many ops where the updates are single elements, as integers of floats do,
-  // with their bounds. Elements of the array that is updated are read before as well.
+  // with their bounds. Elements of the array that is updated are read before as well. A large transpose goes by tiles
+  // elsewhere, here it would fetch a cache line for each element.
   static bool MayRunInScatter(const FusionGroup& group, const Instruction& producer) {
+    constexpr int64_t kLargeElements = 1 << 14;
+    if (producer.opcode() == Opcode::kTranspose && producer.dimensions().back() + 1 != producer.shape().rank() &&
+        producer.shape().element_count() >= kLargeElements) {
+      return false;
+    }
     const Instruction* written = SourceOf(group.root->operand(0));
     const bool rounds = producer.opcode() == Opcode::kConvert && hlo::IsIntegral(producer.shape().element_type()) &&
                         hlo::IsFloating(producer.operand(0)->shape().element_type());

@@ -105,6 +105,18 @@ TEST(IndexExprTest, RandomExpressionsHaveTheValuesOfTheirParts) {
   }
 }
 
+TEST(IndexExprTest, RangesOfFarPlacesContainThem) {
+  IndexTerms terms;
+  constexpr int64_t kFar = int64_t{1} << 62;
+  const IndexExpr place = terms.Symbol(0, {-kFar, kFar}, 0);
+  for (const int64_t row : {1, 10, 1000, -3}) {
+    const IndexRange range = terms.RangeOf(place * row + 5);
+    EXPECT_LT(range.low, -1000000) << row;
+    EXPECT_GT(range.high, 1000000) << row;
+    EXPECT_GT(range.high - range.low, 1000000) << row;
+  }
+}
+
 TEST(IndexExprTest, DelinearizeInvertsLinearize) {
   std::mt19937 random(2);
   for (int round = 0; round < 300; ++round) {
