@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "src/analysis/combiner.h"
 #include "src/hlo/evaluator.h"
 #include "src/passes/array_formula.h"
@@ -39,7 +40,7 @@ std::optional<Scanned> FindScanned(const Instruction& reduce) {
   for (int64_t i = 0; i < operand.rank(); ++i) {
     const hlo::WindowDimension& w = window[i];
     if (w.stride != 1 || w.window_dilation != 1 || w.base_dilation != 1) return std::nullopt;
-    if (w.size == 1 && w.padding_low == 0 && w.padding_high == 0) continue;
+    if (w.size == 1) continue;  // padded behind, if it is
     const int64_t last = result.dimensions(i) - 1;
     if (scanned || std::min(operand.dimensions(i), last + 1) < LeastSize(reduce, i)) return std::nullopt;
     if (last <= w.padding_low && w.padding_high <= 0) {
@@ -115,11 +116,16 @@ absl::StatusOr<Instruction*> Expand(Instruction* instruction) {
     starts.push_back(builder.Broadcast(instruction->operand(count + i), slice, {}));
   }
   std::vector<Instruction*> whole = AddScan(&builder, std::move(inputs), starts, dimension, reverse, body);
-  for (int64_t i = 0; i < count && (low != 0 || high != 0); ++i) {
-    hlo::PadAttributes pad;
-    pad.low = pad.high = pad.interior = DimensionVector(whole[i]->shape().rank(), 0);
-    pad.low[dimension] = low;
-    pad.high[dimension] = high;
+  hlo::PadAttributes pad;
+  for (const hlo::WindowDimension& w : instruction->Get<hlo::WindowAttributes>().window) {
+    pad.low.push_back(w.padding_low);
+    pad.high.push_back(w.padding_high);
+    pad.interior.push_back(0);
+  }
+  pad.low[dimension] = low;
+  pad.high[dimension] = high;
+  const auto is_zero = [](int64_t size) { return size == 0; };
+  for (int64_t i = 0; i < count && !(absl::c_all_of(pad.low, is_zero) && absl::c_all_of(pad.high, is_zero)); ++i) {
     const Shape& shape = instruction->shape().IsTuple() ? instruction->shape().tuple_shapes(i) : instruction->shape();
     whole[i] = builder.Add(Opcode::kPad, shape, {whole[i], instruction->operand(count + i)}, pad);
   }
