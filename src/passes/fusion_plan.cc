@@ -432,11 +432,13 @@ class Planner {
 
   // Updates meet their places one after the other, in one thread and often without lanes: what is dear to compute is
   // computed before, and so is what takes many ops where the updates are single elements, as integers of floats do,
-  // with their bounds. Elements of the array that is updated are read before as well. A large transpose goes by tiles
-  // elsewhere, here it would fetch a cache line for each element.
+  // with their bounds. Elements of the array that is updated are read before as well. Rows that a large transpose
+  // makes go by tiles elsewhere, here they would fetch a cache line for each element.
   static bool MayRunInScatter(const FusionGroup& group, const Instruction& producer) {
     constexpr int64_t kLargeElements = 1 << 14;
-    if (producer.opcode() == Opcode::kTranspose && producer.dimensions().back() + 1 != producer.shape().rank() &&
+    const bool has_rows = !group.root->Get<hlo::ScatterAttributes>().update_window_dims.empty();
+    if (has_rows && producer.opcode() == Opcode::kTranspose &&
+        producer.dimensions().back() + 1 != producer.shape().rank() &&
         producer.shape().element_count() >= kLargeElements) {
       return false;
     }
