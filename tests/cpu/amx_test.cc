@@ -8,7 +8,6 @@
 #include "src/cpu/gemm_kernels.h"
 #include "src/cpu/host_isa.h"
 #include "tests/cpu/differential.h"
-#include "tests/cpu/isa_limit.h"
 #include "tests/hlo_test_util.h"
 
 namespace kiln::testing {
