@@ -126,7 +126,7 @@ absl::StatusOr<llvm::Function*> GemmEmitter::EmitFinish() {
   tile.out = function->getArg(1);
   if (schedule_.kind == GemmSchedule::Kind::kBlocks && problem_.out_n != 1) {
     // Transposed later: results take the place of the sums, narrow ones the first part of a row's.
-    const int64_t bytes = GemmArithmetic::StoredBytes(problem_.out_type);
+    const int64_t bytes = hlo::ByteWidth(problem_.out_type);
     problem_.out_m = TileColumns() * arithmetic_.part_bytes() / bytes;
     problem_.out_n = 1;
     tile.out = At(function->getArg(0), b_.CreateNeg(b_.CreateAdd(Scale(m, problem_.out_m), n)), bytes);

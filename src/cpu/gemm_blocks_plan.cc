@@ -127,7 +127,7 @@ bool SupportsGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const 
   }
   const bool along_n = problem.rhs_n == 1, along_k = problem.rhs_k == problem.depth && problem.rhs_n > 0;
   const bool packs = along_n || along_k || (problem.depth == 1 && spec.rhs_work == 0 && problem.rhs_n > 0);
-  const int64_t out_bytes = GemmArithmetic::StoredBytes(problem.out_type);
+  const int64_t out_bytes = hlo::ByteWidth(problem.out_type);
   const bool stores = problem.out_n == 1 || (kernels->store_columns != nullptr && out_bytes == kernels->sum_bytes) ||
                       (out_bytes == 2 && kernels->sum_bytes == 4);
   const bool whole_lhs = problem.depth == 1 || (problem.lhs_k == problem.depth && problem.k_left == 0);
@@ -301,7 +301,7 @@ void AppendRunOffsets(const GemmProblem& problem, bool is_lhs, int64_t element_b
 std::vector<int64_t> DescribeGemmBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmSchedule& schedule,
                                         const GemmLayout& layout) {
   const auto stored = [](PrimitiveType type) { return int64_t{GemmArithmetic::StoredBytes(type)}; };
-  const int64_t lhs = layout.lhs.element_bytes, rhs = stored(problem.rhs_type), out = stored(problem.out_type);
+  const int64_t lhs = layout.lhs.element_bytes, rhs = stored(problem.rhs_type), out = hlo::ByteWidth(problem.out_type);
   const absl::StatusOr<GemmArithmetic> arithmetic =
       GemmArithmetic::Make(spec.lhs.type, spec.rhs.type, spec.result_type);
   GemmBlocks g;

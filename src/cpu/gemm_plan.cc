@@ -315,7 +315,7 @@ void ChooseBlocks(const GemmSpec& spec, const GemmProblem& problem, const GemmAr
     }
   }
   // Where all of rhs is at hand in the first-level cache anyway, a large result is stored along its rows.
-  const int64_t out_bytes = problem.m * problem.m_outer * problem.n * GemmArithmetic::StoredBytes(problem.out_type);
+  const int64_t out_bytes = problem.m * problem.m_outer * problem.n * hlo::ByteWidth(problem.out_type);
   schedule.rows_first = schedule.kind == Kind::kTile && problem.outer_rows.empty() && problem.out_n == 1 &&
                         schedule.k_block == all_steps && out_bytes > Host().l2_bytes &&
                         problem.n * all_steps * element <= Host().l1_bytes / 2;

@@ -142,7 +142,7 @@ absl::Status GemmEmitter::EmitStores(const Tile& tile, int64_t rows, int64_t col
   const int64_t vectors = VectorsOf(columns);
   // Rows that are neighbours in memory, columns that are not.
   const bool transpose = problem_.out_m == 1 && problem_.out_n != 1 && rows >= kGroup && lanes % kGroup == 0 &&
-                         arithmetic_.parts() == 1 && GemmArithmetic::StoredBytes(problem_.out_type) == 4;
+                         arithmetic_.parts() == 1 && hlo::ByteWidth(problem_.out_type) == 4;
   if (!transpose && (!spec_.epilogue || rows < kGroup)) {
     for (int64_t row = 0; row < rows; ++row) {
       KILN_RETURN_IF_ERROR(EmitRowStores(tile, row, 0, columns, &sums[row * vectors]));

@@ -151,7 +151,7 @@ void ChooseGroupBlocks(const GemmProblem& problem, int threads, GemmSchedule& sc
 std::vector<int64_t> DescribeGroupProduct(const GemmSpec& spec, const GemmProblem& problem,
                                           const GemmSchedule& schedule, const GemmLayout& layout, bool direct) {
   const auto lhs = static_cast<int64_t>(sizeof(float)), rhs = lhs;
-  const int64_t out = GemmArithmetic::StoredBytes(problem.out_type);
+  const int64_t out = hlo::ByteWidth(problem.out_type);
   GroupProduct g;
   g.group = problem.column_group;
   g.channels = problem.n;

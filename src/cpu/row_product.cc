@@ -223,7 +223,7 @@ std::vector<int64_t> DescribeColumnProduct(const GemmSpec& spec, const GemmProbl
   const absl::StatusOr<GemmArithmetic> arithmetic =
       GemmArithmetic::Make(spec.lhs.type, spec.rhs.type, spec.result_type);
   const int64_t element = GemmArithmetic::StoredBytes(problem.lhs_type);
-  const int64_t out = GemmArithmetic::StoredBytes(problem.out_type);
+  const int64_t out = hlo::ByteWidth(problem.out_type);
   g.few_columns = 1;
   g.m = problem.n;
   g.n = problem.m;
@@ -375,7 +375,7 @@ std::vector<int64_t> DescribeRowProduct(const GemmSpec& spec, const GemmProblem&
   const absl::StatusOr<GemmArithmetic> arithmetic =
       GemmArithmetic::Make(spec.lhs.type, spec.rhs.type, spec.result_type);
   const int64_t element = GemmArithmetic::StoredBytes(problem.lhs_type);
-  const int64_t out = GemmArithmetic::StoredBytes(problem.out_type);
+  const int64_t out = hlo::ByteWidth(problem.out_type);
   RowProduct g;
   g.kind = *KindOf(problem, *arithmetic);
   if (schedule.few_columns) return DescribeColumnProduct(spec, problem, schedule, layout, g);

@@ -85,7 +85,7 @@ void ChooseWinogradBlocks(const GemmSpec& spec, int threads, GemmSchedule& sched
 
 WinogradProduct MakeWinogradProduct(const GemmSpec& spec, const GemmSchedule& schedule, bool direct) {
   const GemmBatchDimension& batch = spec.outer_rows.front();
-  const int64_t out = GemmArithmetic::StoredBytes(spec.out.type);
+  const int64_t out = hlo::ByteWidth(spec.out.type);
   WinogradProduct g;
   g.batches = batch.size;
   g.channels = spec.k;

@@ -256,11 +256,13 @@ Value ScalarEmitter::MinMax(const Value& a, const Value& b, bool is_max) {
     return Of(type, b_.Call(is_max ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, {x, y}));
   }
   // Of equal numbers only zeros differ, in the sign.
-  if (SettlesTies(x, is_max)) {
-    std::swap(x, y);
-    better = is_max ? x > y : x < y;
+  if (SettlesTies(x, is_max)) std::swap(x, y);
+  if (SettlesTies(y, is_max)) {
+    // One comparison, true of a NaN: two, of which one is of a magnitude with zero, LLVM 19 joins to one without regard
+    // to the sign.
+    better = x.Compare(is_max ? CmpInst::FCMP_UGT : CmpInst::FCMP_ULT, y);
+    return Of(type, kernel::Select(better, x, y));
   }
-  if (SettlesTies(y, is_max)) return Of(type, kernel::Select(x.IsNan(), x, kernel::Select(better, x, y)));
   // Either order gives the same bits but for zeros and NaN.
   Mask reversed = is_max ? y > x : y < x;
   Integer i = kernel::Select(better, x, y).AsInteger(), j = kernel::Select(reversed, y, x).AsInteger();

@@ -221,6 +221,7 @@ CASES = [
     Case("shift_right_arithmetic", lax.shift_right_arithmetic, NONZERO),
     Case("shift_past_width", lambda a: (lax.shift_left(a, jnp.full_like(a, 32)), lax.shift_right_logical(a, jnp.full_like(a, 40))), WORDS),
     Case("rotate_bits", lambda x: (x << 13) | (x >> 19), WORDS),
+    Case("positive_part_of_magnitude", lambda b: jax.nn.relu(jnp.tanh(b.astype(jnp.float32))), booleans((70,))),
     Case("bitcast_float_to_int", lambda x: lax.bitcast_convert_type(x, jnp.int32), normal(64)),
     Case("bitcast_narrower", lambda x: lax.bitcast_convert_type(x, jnp.uint8), WORDS),
     Case("bitcast_wider", lambda x: lax.bitcast_convert_type(x, jnp.uint32), integers((16, 4), low=0, high=256, dtype=np.uint8)),

@@ -18,6 +18,17 @@ def einsum(formula, *shapes):
     return Case(f"einsum {formula}", lambda *operands: jnp.einsum(formula, *operands), normals(*shapes), LONG_SUM)
 
 
+def _to_complex(name, function, *shapes):
+    return Case(f"{name}_to_complex", lambda *a: lax.complex(jnp.tanh(function(*a)), function(*a) + 1), normals(*shapes), LONG_SUM)
+
+
+def _convolution_to_complex(name, x, w, groups=1, stride=1, labels=("NHWC", "HWIO", "NHWC")):
+    def convolution(x, w):
+        return lax.conv_general_dilated(x, w, (stride, stride), "SAME", dimension_numbers=labels, feature_group_count=groups)
+
+    return _to_complex(f"convolution_{name}", convolution, x, w)
+
+
 def _padded_with_gaps(x):
     # Gaps that divide a vector's lanes and gaps that do not, with edges that begin and end anywhere among them.
     edges = ((0, 0), (1, 2), (5, 0), (-1, 3), (-3, -2))
@@ -64,6 +75,18 @@ CASES = [
     Case("matmul_highest_precision", lambda a, b: jnp.matmul(a, b, precision="highest"), normals((20, 30), (30, 10))),
     Case("matmul_gradient", jax.grad(lambda a, b: jnp.sum(jnp.tanh(a @ b)), (0, 1)), normals((9, 14), (14, 6))),
     Case("matmul_bias_relu", lambda x, w, b: jax.nn.relu(x @ w + b), normals((33, 40), (40, 21), (21,))),
+    # One element of the result is two numbers: in blocks, by batch, by rows of an image, transposed.
+    _to_complex("matmul", jnp.matmul, (96, 64), (64, 80)),
+    _to_complex("matmul_batched", jnp.matmul, (8, 64, 64), (8, 64, 64)),
+    _to_complex("matmul_transposed", lambda a, b: jnp.einsum("bij,bjk->bki", a, b), (4, 64, 64), (4, 64, 48)),
+    _to_complex("matrix_vector", jnp.matmul, (300, 200), (200,)),
+    _convolution_to_complex("few_channels", (2, 20, 20, 3), (3, 3, 3, 8)),
+    _convolution_to_complex("strided", (2, 32, 32, 8), (3, 3, 8, 16), stride=2),
+    _convolution_to_complex("winograd", (1, 56, 56, 64), (3, 3, 64, 64)),
+    _convolution_to_complex("depthwise", (2, 20, 20, 16), (3, 3, 1, 16), groups=16),
+    _convolution_to_complex("grouped", (2, 20, 20, 32), (3, 3, 8, 32), groups=4),
+    _convolution_to_complex("few_channels_first", (2, 3, 20, 20), (8, 3, 3, 3), labels=("NCHW", "OIHW", "NCHW")),
+    _convolution_to_complex("channels_first", (2, 32, 20, 20), (16, 32, 3, 3), labels=("NCHW", "OIHW", "NCHW")),
     Case("matmul_chain", lambda a, b, c: a @ b @ c, normals((9, 10), (10, 11), (11, 12)), LONG_SUM),
     Case("vector_dot", jnp.dot, normals((200,), (200,)), LONG_SUM),
     Case("matrix_vector", jnp.dot, normals((60, 80), (80,))),
