@@ -14,6 +14,7 @@ add("layout", "nhwc_to_nchw", lambda x: x.transpose(0, 3, 1, 2) + 0, normal(8, 1
 add("layout", "heads_split", lambda x: x.reshape(8, 512, 12, 64).transpose(0, 2, 1, 3) + 0, normal(8, 512, 768))
 add("layout", "patchify", lambda x: x.reshape(16, 14, 16, 14, 16, 3).transpose(0, 1, 3, 2, 4, 5).reshape(16, 196, 768), normal(16, 224, 224, 3))
 add("layout", "concatenate_rows", lambda a, b: jnp.concatenate([a, b]), normal(1 << 22), normal(1 << 22, seed=1))
+add("layout", "concatenate_transposed", lambda a, b: jnp.concatenate([a, b * 2], 1).T, normal(1000, 1000), normal(1000, 1000, seed=1))
 add("layout", "concatenate_columns", lambda a, b, c: jnp.concatenate([a, b, c], 1), normal(4096, 300), normal(4096, 200), normal(4096, 100))
 add("layout", "stack_last", lambda a, b: jnp.stack([a, b], -1), normal(1 << 21), normal(1 << 21, seed=1))
 add("layout", "pad_2d", lambda x: jnp.pad(x, 3), normal(2048, 2048))

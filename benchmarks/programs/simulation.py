@@ -26,6 +26,7 @@ add("linalg", "power_iteration", lambda a, v: jax.lax.fori_loop(0, 100, lambda i
 add("fft", "fft_4096_rows", lambda x: jnp.abs(jnp.fft.fft(x)), normal(256, 4096), tolerance=1e-3)
 add("fft", "rfft_2d", lambda x: jnp.abs(jnp.fft.rfft2(x)), normal(512, 512), tolerance=1e-3)
 add("fft", "fft_prime", lambda x: jnp.abs(jnp.fft.fft(x)), normal(64, 1009), tolerance=1e-3)
+add("fft", "fft_columns", lambda x: jnp.abs(jnp.fft.fft(x, axis=0)), normal(64, 64, 64), tolerance=1e-3)
 add("fft", "convolve", lambda x, k: jax.scipy.signal.fftconvolve(x, k, "same"), normal(1 << 16), normal(501), tolerance=1e-3)
 
 

@@ -22,6 +22,7 @@
 #include "src/passes/dot_merger.h"
 #include "src/passes/dynamic_padder.h"
 #include "src/passes/eigh_expander.h"
+#include "src/passes/fft_dimensions.h"
 #include "src/passes/fft_expander.h"
 #include "src/passes/flatten_call_graph.h"
 #include "src/passes/float_normalization.h"
@@ -135,6 +136,7 @@ std::vector<Step> Steps(bool fast_math) {
       {{"custom-call-expander", ExpandCustomCalls}},
       {{"single-device-collectives", ExpandCollectives}},
       {{"ragged-dot-expander", ExpandRaggedDots}},
+      {{"fft-dimensions", DropFftDimensions}},
       {{"real-fft", HalveRealFfts}, kCpu},
       {{"fft-expander", ExpandFfts}, kGpu},
       {simplification("simplification")},

@@ -81,8 +81,8 @@ TEST_F(IsaEmulationTest, ScalesOfF32) {
       "<16 x float>", {x, n}, result);
   ASSERT_TRUE(status_.ok()) << status_;
   for (int i = 0; i < 16; ++i) {
-    const int steps = static_cast<int>(std::clamp(std::floor(n[i]), -1000.0F, 1000.0F));
-    const float expected = i == 7 ? 0 : std::isnan(n[i]) ? n[i] : std::ldexp(x[i], steps);
+    const float steps = std::isnan(n[i]) ? 0 : std::clamp(std::floor(n[i]), -1000.0F, 1000.0F);
+    const float expected = i == 7 ? 0 : std::isnan(n[i]) ? n[i] : std::ldexp(x[i], static_cast<int>(steps));
     EXPECT_TRUE(IsSame(result[i], expected)) << x[i] << " " << n[i] << ": " << result[i] << ", not " << expected;
   }
 }

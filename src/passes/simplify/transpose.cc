@@ -122,19 +122,31 @@ Instruction* TransposeIsReshape(const Match& match, Builder& builder) {
   return builder.Reshape(match['x'], match.root()->shape().dimensions());
 }
 
-// Stacks along a new last dimension.
+// Products read their operands in any order.
+bool IsReadByProducts(const Instruction& transpose) {
+  const auto is_product = [](const Instruction* user) {
+    return user->opcode() == Opcode::kDot || user->opcode() == Opcode::kConvolution;
+  };
+  return absl::c_any_of(transpose.users(), [&](const Instruction* user) {
+    return is_product(user) || (user->opcode() == Opcode::kReshape && absl::c_any_of(user->users(), is_product));
+  });
+}
+
+// Pieces by themselves are transposed in squares, where rows come to lie across; few, since each is an op of its own.
+// Those whose order stays, as in stacks along a new last dimension, cost nothing.
 Instruction* TransposeOfConcatenate(const Match& match, Builder& builder) {
+  constexpr int64_t kMaxPieces = 8;
   const auto& permutation = match.root()->dimensions();
   const Instruction& concatenate = *match['t'];
   const auto moves_nothing = [&](const Instruction* operand) { return MovesNothing(operand->shape(), permutation); };
-  if (!absl::c_all_of(concatenate.operands(), moves_nothing)) return nullptr;
-  std::vector<Instruction*> reshaped;
-  for (Instruction* operand : concatenate.operands()) {
-    DimensionVector dimensions;
-    for (int64_t dimension : permutation) dimensions.push_back(operand->shape().dimensions(dimension));
-    reshaped.push_back(builder.Reshape(operand, dimensions));
+  const bool moves_rows = permutation.back() == concatenate.shape().rank() - 1;
+  if ((moves_rows || concatenate.operand_count() > kMaxPieces || IsReadByProducts(*match.root())) &&
+      !absl::c_all_of(concatenate.operands(), moves_nothing)) {
+    return nullptr;
   }
-  return builder.Concatenate(reshaped, absl::c_find(permutation, concatenate.dimensions()[0]) - permutation.begin());
+  std::vector<Instruction*> pieces;
+  for (Instruction* operand : concatenate.operands()) pieces.push_back(builder.Transpose(operand, permutation));
+  return builder.Concatenate(pieces, absl::c_find(permutation, concatenate.dimensions()[0]) - permutation.begin());
 }
 
 Instruction* AddReverse(Instruction* x, const DimensionVector& dimensions, Builder& builder) {
@@ -237,8 +249,7 @@ constexpr Rule kRules[] = {
      TransposeOfReshapedTranspose},
     {"transpose(x)", "reshape(x), where only sizes of 1 move", TransposeIsReshape},
     {"transpose(broadcast(x))", "broadcast(x)", TransposeOfBroadcast},
-    {"transpose(t:concatenate'(...))", "concatenate(reshape(p), reshape(q), ...), of operands whose order stays",
-     TransposeOfConcatenate},
+    {"transpose(t:concatenate'(...))", "concatenate(transpose(p), transpose(q), ...)", TransposeOfConcatenate},
     {"transpose(iota())", "iota()", TransposeOfIota},
     {"iota()", "0", Guard{"it counts to 1", CountsToOne}},
     {"reverse(x)", "reverse(x), without dimensions of size 1", DropReversedDimensions},
