@@ -49,6 +49,7 @@ constexpr CpuTuning kWide = {
                 .bytes_per_nanosecond = 128,
                 .block_elements = 1024,
                 .block_nanoseconds = 2000,
+                .task_nanoseconds = 500,
                 .gather_operations = 4,
                 .kept_operations = 6,
                 .tile_bytes = 16 * kKilobyte,

@@ -53,6 +53,7 @@ struct KernelTuning {
   double bytes_per_nanosecond;        // of memory traffic beside it; bench 'indexing|layout|memory'
   int64_t block_elements;             // one iteration of a task along the vector loop; bench 'math|memory'
   double block_nanoseconds;           // and what it takes at most; bench math
+  double task_nanoseconds;            // of a task of several loops at most, where it is to be of fewer
   double gather_operations;           // per lane of an access without a stride; bench 'indexing|layout'
   double kept_operations;             // work per vector from which on a row's values are kept in an array; bench norm
   int64_t tile_bytes;                 // of the squares that a transpose stages: part of the L1 cache; bench layout

@@ -691,8 +691,7 @@ class Scheduler {
       schedule->far_task_nanoseconds = std::max(nanoseconds, traffic / Tuning().threads.far_bytes_per_nanosecond);
     }
     const bool is_whole = schedule->order.empty() || std::isinf(RepeatedWork(*schedule, 0));
-    // One task: a serial nest keeps its order, and stages run once.
-    if (is_whole || kernel_.loops[schedule->order[0]].kind == LoopKind::kSerial) return;
+    if (is_whole || kernel_.loops[schedule->order[0]].kind == LoopKind::kSerial) return;  // as it is, stages once
     if (schedule->tile.store_loop >= 0) {
       const int64_t span = int64_t{schedule->tile.size} * schedule->tile.together;
       schedule->task_loops = static_cast<int>(schedule->order.size());
@@ -718,11 +717,12 @@ class Scheduler {
       schedule->task_count = (extent + schedule->block - 1) / schedule->block;
     } else {
       constexpr int64_t kEnoughTasks = 256;
-      const size_t limit = static_cast<size_t>(
-          std::find(schedule->order.begin(), schedule->order.end(), schedule->vector_loop) - schedule->order.begin());
+      const int64_t limit = absl::c_find(schedule->order, schedule->vector_loop) - schedule->order.begin();
       schedule->task_count = 1;
       double inside = space;  // iterations of the loops behind
-      for (size_t i = 0; i < limit && schedule->task_count < kEnoughTasks; ++i) {
+      for (int64_t i = 0; i < limit && schedule->task_count < kEnoughTasks; ++i) {
+        // Short tasks of more loops would only be numbers to divide.
+        if (i > 0 && nanoseconds < costs.task_nanoseconds * static_cast<double>(schedule->task_count)) break;
         if (kernel_.loops[schedule->order[i]].kind == LoopKind::kSerial) break;
         inside /= static_cast<double>(kernel_.loops[schedule->order[i]].extent);
         // A task makes the reduces of the loops around it again.

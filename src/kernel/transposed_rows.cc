@@ -30,9 +30,8 @@ bool HasUnitStride(const Kernel& kernel, const IndexExpr& expr, int loop) {
   return LinearStride(kernel.terms, expr, loop, 1, &stride) && stride == 1;
 }
 
-// The last two loops as one, whose number is the last one's.
-void JoinLastLoops(Kernel* kernel, Nest* nest) {
-  const int outer = nest->loops.end()[-2], inner = nest->loops.back();
+// Two loops as one, whose number is the inner one's.
+void JoinLoops(Kernel* kernel, Nest* nest, int outer, int inner) {
   const int64_t width = kernel->loops[inner].extent, extent = kernel->loops[outer].extent * width;
   for (Op& op : kernel->ops) ReplaceLoop(outer, inner, &op.loops);
   CopyBody(kernel, nest, inner, 1,
@@ -44,7 +43,18 @@ void JoinLastLoops(Kernel* kernel, Nest* nest) {
            });
   kernel->loops[outer].extent = 1;
   kernel->loops[inner].extent = extent;
-  nest->loops.erase(nest->loops.end() - 2);
+  nest->loops.erase(absl::c_find(nest->loops, outer));
+}
+
+// The loop that the load goes on along behind `along`, other than the last one, or -1.
+int LoopBehind(const Kernel& kernel, const Nest& nest, const Op& load, int along) {
+  for (int loop : nest.loops) {
+    if (loop != along && loop != nest.loops.back() &&
+        kernel.terms.CanCollapse(load.offset, loop, along, kernel.loops[along].extent)) {
+      return loop;
+    }
+  }
+  return -1;
 }
 
 void JoinRows(Kernel* kernel, Nest* nest, const TargetInfo& target) {
@@ -52,13 +62,21 @@ void JoinRows(Kernel* kernel, Nest* nest, const TargetInfo& target) {
   if (load == nullptr || nest->loops.size() < 3 || nest->repeat_loop >= 0 ||
       target.vector_bytes / hlo::ByteWidth(load->type) < kLeastLanes ||
       hlo::ByteWidth(load->type) > kMaxSquareElementBytes ||
-      kernel->loops[nest->loops.back()].extent >= kMaxSquareRows ||
       !absl::c_all_of(nest->loops, [&](int l) { return kernel->loops[l].kind == LoopKind::kParallel; })) {
     return;
   }
   const auto along = absl::c_find_if(nest->loops, [&](int l) { return HasUnitStride(*kernel, load->offset, l); });
-  if (along == nest->loops.end() || kernel->loops[*along].extent < kLeastLanes) return;
+  if (along == nest->loops.end()) return;
   const int store = nest->body.statements[1].index;
+  if (kernel->loops[*along].extent < kLeastLanes) {
+    const int read = *along, behind = LoopBehind(*kernel, *nest, *load, read);
+    if (behind >= 0 && read != nest->loops.back() && kernel->loops[nest->loops.back()].extent >= kLeastLanes &&
+        HasUnitStride(*kernel, kernel->stores[store].offset, nest->loops.back())) {
+      JoinLoops(kernel, nest, behind, read);
+    }
+    return;
+  }
+  if (kernel->loops[nest->loops.back()].extent >= kMaxSquareRows) return;
   for (auto behind = nest->loops.end() - along - 1; behind > 1; --behind) {
     const int outer = nest->loops.end()[-2], inner = nest->loops.back();
     const IndexExpr& place = kernel->stores[store].offset;
@@ -66,7 +84,7 @@ void JoinRows(Kernel* kernel, Nest* nest, const TargetInfo& target) {
         !kernel->terms.CanCollapse(place, outer, inner, kernel->loops[inner].extent)) {
       return;
     }
-    JoinLastLoops(kernel, nest);
+    JoinLoops(kernel, nest, outer, inner);
   }
 }
 
