@@ -1,6 +1,5 @@
 #include "src/passes/fft_dimensions.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
