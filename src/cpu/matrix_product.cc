@@ -246,7 +246,14 @@ absl::StatusOr<std::optional<MatrixProduct>> FindMatrixProduct(const Instruction
     if (product.rhs_operand < 0) part.spec.rhs.type = made_type;
     std::string name(instruction.name());
     if (products.size() > 1) absl::StrAppend(&name, ".", product.parts.size());
-    auto plan = planner ? planner(part.spec, name) : PlanGemm(part.spec, name, threads);
+    const auto planned = [&] { return planner ? planner(part.spec, name) : PlanGemm(part.spec, name, threads); };
+    auto plan = planned();
+    // A padded copy for groups of elements is of another type than one for single elements.
+    if (plan.ok() && part.spec.padded_before &&
+        (plan->schedule.depth > 1) != (product.parts.back().plan.schedule.depth > 1)) {
+      part.spec.padded_before = false;
+      plan = planned();
+    }
     if (absl::IsUnimplemented(plan.status())) return std::nullopt;
     if (!plan.ok()) return Annotate(plan.status(), instruction.Describe());
     part.plan = *std::move(plan);
