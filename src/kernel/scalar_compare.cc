@@ -244,13 +244,10 @@ Value ScalarEmitter::MinMax(const Value& a, const Value& b, bool is_max) {
     return Of(type, b_.ir.CreateBitCast(kernel::Select(is_nan(a.value), bits(a.value), number), RegisterType(type)));
   }
   Real x = Widen(a), y = Widen(b);
-  // The choice is y when y is NaN, since the comparison is false then; x when x is NaN by the mask.
-  Mask better = is_max ? x > y : x < y;
   if (type != PrimitiveType::kF32 && type != PrimitiveType::kF64) {
     // The order of the bits tells zeros apart.
     Integer i = TotalOrder(b_, type, a.value), j = TotalOrder(b_, type, b.value);
-    better = is_max ? i > j : i < j;
-    return Select((better & !y.IsNan()) | x.IsNan(), a, b);
+    return Select(((is_max ? i > j : i < j) & !y.IsNan()) | x.IsNan(), a, b);
   }
   if (b_.target == Target::kGpu) {
     return Of(type, b_.Call(is_max ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, {x, y}));
@@ -260,11 +257,10 @@ Value ScalarEmitter::MinMax(const Value& a, const Value& b, bool is_max) {
   if (SettlesTies(y, is_max)) {
     // One comparison, true of a NaN: two, of which one is of a magnitude with zero, LLVM 19 joins to one without regard
     // to the sign.
-    better = x.Compare(is_max ? CmpInst::FCMP_UGT : CmpInst::FCMP_ULT, y);
-    return Of(type, kernel::Select(better, x, y));
+    return Of(type, kernel::Select(x.Compare(is_max ? CmpInst::FCMP_UGT : CmpInst::FCMP_ULT, y), x, y));
   }
   // Either order gives the same bits but for zeros and NaN.
-  Mask reversed = is_max ? y > x : y < x;
+  Mask better = is_max ? x > y : x < y, reversed = is_max ? y > x : y < x;
   Integer i = kernel::Select(better, x, y).AsInteger(), j = kernel::Select(reversed, y, x).AsInteger();
   Mask unordered = x.Compare(CmpInst::FCMP_UNO, y);
   return Of(type, kernel::Select(unordered, x + y, (is_max ? i & j : i | j).AsReal()));

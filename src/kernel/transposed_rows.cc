@@ -46,15 +46,16 @@ void JoinLoops(Kernel* kernel, Nest* nest, int outer, int inner) {
   nest->loops.erase(absl::c_find(nest->loops, outer));
 }
 
-// The loop that the load goes on along behind `along`, other than the last one, or -1.
-int LoopBehind(const Kernel& kernel, const Nest& nest, const Op& load, int along) {
-  for (int loop : nest.loops) {
-    if (loop != along && loop != nest.loops.back() &&
-        kernel.terms.CanCollapse(load.offset, loop, along, kernel.loops[along].extent)) {
-      return loop;
-    }
-  }
-  return -1;
+// `along`, which is read along and is short, with the loop that reading goes on in, where rows are written that are
+// not.
+void JoinShortReads(Kernel* kernel, Nest* nest, const Op& load, const Store& store, int along) {
+  const int last = nest->loops.back();
+  if (along == last || kernel->loops[last].extent < kLeastLanes || !HasUnitStride(*kernel, store.offset, last)) return;
+  const auto behind = absl::c_find_if(nest->loops, [&](int loop) {
+    return loop != along && loop != last &&
+           kernel->terms.CanCollapse(load.offset, loop, along, kernel->loops[along].extent);
+  });
+  if (behind != nest->loops.end()) JoinLoops(kernel, nest, *behind, along);
 }
 
 void JoinRows(Kernel* kernel, Nest* nest, const TargetInfo& target) {
@@ -69,12 +70,7 @@ void JoinRows(Kernel* kernel, Nest* nest, const TargetInfo& target) {
   if (along == nest->loops.end()) return;
   const int store = nest->body.statements[1].index;
   if (kernel->loops[*along].extent < kLeastLanes) {
-    const int read = *along, behind = LoopBehind(*kernel, *nest, *load, read);
-    if (behind >= 0 && read != nest->loops.back() && kernel->loops[nest->loops.back()].extent >= kLeastLanes &&
-        HasUnitStride(*kernel, kernel->stores[store].offset, nest->loops.back())) {
-      JoinLoops(kernel, nest, behind, read);
-    }
-    return;
+    return JoinShortReads(kernel, nest, *load, kernel->stores[store], *along);
   }
   if (kernel->loops[nest->loops.back()].extent >= kMaxSquareRows) return;
   for (auto behind = nest->loops.end() - along - 1; behind > 1; --behind) {
