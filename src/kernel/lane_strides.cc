@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "src/kernel/memory_access.h"
 #include "src/kernel/schedule.h"
 
 namespace kiln::kernel {
@@ -33,6 +34,28 @@ bool LinearStride(const IndexTerms& terms, const IndexExpr& expr, int loop, int 
     if (term.kind == IndexTerms::Kind::kMod) *stride += coefficient * inner;
   }
   return true;
+}
+
+int LoopsOfLines(const Kernel& kernel, const std::vector<const Store*>& stores, const std::vector<int>& order,
+                 int vector_loop, int lanes) {
+  constexpr int64_t kLine = 64;
+  int64_t filled = 0;  // bytes, gaps among them
+  const auto fills = [&](int loop) {
+    filled = kLine;
+    return absl::c_all_of(stores, [&](const Store* store) {
+      int64_t stride, apart;
+      if (!LinearStride(kernel.terms, store->offset, loop, 1, &stride) || stride == 0) return false;
+      if (!LinearStride(kernel.terms, store->offset, vector_loop, lanes, &apart)) return false;
+      // Elements that a few vectors hold are shuffled.
+      if (std::abs(apart) <= std::abs(stride) || apart == 1 || IsNearby(apart, lanes)) return false;
+      const int64_t width = hlo::ByteWidth(kernel.parameters[store->parameter].type);
+      filled = std::min(filled, std::abs(stride) * kernel.loops[loop].extent * width);
+      return true;
+    });
+  };
+  int count = 0;
+  for (auto loop = order.rbegin(); loop != order.rend() && filled < kLine && fills(*loop); ++loop) ++count;
+  return count;
 }
 
 bool IsSpread(const IndexTerms& terms, const IndexExpr& expr, int loop, int lanes, Spread* spread) {

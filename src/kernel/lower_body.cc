@@ -16,6 +16,7 @@
 #include "src/base/status.h"
 #include "src/kernel/nest_lowering.h"
 #include "src/kernel/number_range.h"
+#include "src/kernel/op_cost.h"
 #include "src/kernel/scalar_computation.h"
 
 namespace kiln::kernel {

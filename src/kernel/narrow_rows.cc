@@ -7,6 +7,7 @@
 
 #include "absl/algorithm/container.h"
 #include "src/kernel/body_copies.h"
+#include "src/kernel/op_cost.h"
 
 namespace kiln::kernel {
 namespace {

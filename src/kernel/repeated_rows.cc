@@ -4,7 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "src/analysis/fusion_model.h"
-#include "src/kernel/schedule.h"
+#include "src/kernel/op_cost.h"
 
 namespace kiln::kernel {
 namespace {

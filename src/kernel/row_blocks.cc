@@ -9,6 +9,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "src/kernel/op_cost.h"
 
 namespace kiln::kernel {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "src/base/cpu_tuning.h"
+#include "src/kernel/op_cost.h"
 #include "src/kernel/schedule.h"
 
 namespace kiln::kernel {

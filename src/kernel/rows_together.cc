@@ -8,6 +8,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "src/base/cpu_tuning.h"
+#include "src/kernel/op_cost.h"
 #include "src/kernel/schedule.h"
 
 namespace kiln::kernel {

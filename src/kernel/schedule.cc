@@ -11,6 +11,7 @@
 #include "src/base/cpu_tuning.h"
 #include "src/base/isa_level.h"
 #include "src/kernel/memory_access.h"
+#include "src/kernel/op_cost.h"
 #include "src/kernel/scalar_computation.h"
 #include "src/kernel/square_transposition.h"
 
@@ -18,77 +19,6 @@ namespace kiln::kernel {
 
 using hlo::Opcode;
 using hlo::PrimitiveType;
-
-namespace {
-
-// Bytes that one lane takes in a register while computing.
-int WidthOf(PrimitiveType type) {
-  if (type == PrimitiveType::kPred) return 1;
-  if (hlo::IsFloating(type)) return std::max(4, hlo::ByteWidth(type));
-  if (hlo::IsComplex(type)) return hlo::ByteWidth(type) / 2;
-  return hlo::ByteWidth(type);
-}
-
-// Of floats of 16 bits what is done in as many: on their bits, or where the processor has an instruction for it.
-bool IsInHalfWidth(Target target, const Op& op) {
-  if (op.kind != OpKind::kElementwise || !hlo::IsFloating(op.type) || hlo::BitWidth(op.type) != 16) return false;
-  return op.opcode == Opcode::kMaximum || op.opcode == Opcode::kMinimum || op.opcode == Opcode::kNegate ||
-         op.opcode == Opcode::kAbs || op.opcode == Opcode::kSelect || op.opcode == Opcode::kCopy ||
-         op.opcode == Opcode::kClamp || HasHalfInstruction(target, op.opcode, op.type);
-}
-
-}  // namespace
-
-int ComputeWidth(Target target, const Op& op) {
-  return IsNarrowIndex(op) ? 4 : IsInHalfWidth(target, op) ? 2 : WidthOf(op.type);
-}
-
-bool IsNarrowIndex(const Op& op) {
-  return op.kind == OpKind::kToIndex && op.clamp && op.range.low >= 0 && op.range.high < int64_t{1} << 30;
-}
-
-double OpCost(const Op& op) {
-  if (op.kind == OpKind::kLoad) return 1;
-  if (op.kind != OpKind::kElementwise) return 0.5;
-  switch (op.opcode) {
-    case Opcode::kExp:
-    case Opcode::kExp2:
-    case Opcode::kTanh:
-    case Opcode::kLog:
-    case Opcode::kLog2:
-      return 15;
-    case Opcode::kLogistic:
-      return 20;
-    case Opcode::kLogPlusOne:
-    case Opcode::kExpMinusOne:
-    case Opcode::kErf:
-    case Opcode::kSin:
-    case Opcode::kCos:
-    case Opcode::kCbrt:
-    case Opcode::kAtan2:
-      return 30;
-    case Opcode::kErfc:
-    case Opcode::kTan:
-    case Opcode::kSinh:
-    case Opcode::kCosh:
-    case Opcode::kAsin:
-    case Opcode::kAcos:
-    case Opcode::kAsinh:
-    case Opcode::kAcosh:
-    case Opcode::kAtanh:
-      return 50;
-    case Opcode::kPower:
-      return 130;
-    case Opcode::kDivide:
-    case Opcode::kRemainder:
-      return hlo::IsIntegral(op.type) ? 30 : 5;
-    case Opcode::kSqrt:
-    case Opcode::kRsqrt:
-      return 6;
-    default:
-      return 1;
-  }
-}
 
 namespace {
 
@@ -134,9 +64,9 @@ class Scheduler {
       schedule.lanes = best_lanes;
       if (nest_.repeat_loop < 0) {
         std::erase(schedule.order, best);
-        schedule.order.insert(std::find_if(schedule.order.begin(), schedule.order.end(),
-                                           [&](int loop) { return ReducesOver(loop) < ReducesOver(best); }),
-                              best);
+        auto place = absl::c_find_if(schedule.order, [&](int loop) { return ReducesOver(loop) < ReducesOver(best); });
+        if (reduces_.empty()) place -= LoopsOfLines(kernel_, stores_, schedule.order, best, best_lanes);
+        schedule.order.insert(place, best);
       }
     }
     for (int number : reduces_) ScheduleReduce(number, best, &schedule.reduces[number]);
@@ -416,7 +346,7 @@ class Scheduler {
     double dearest = 0, rounding = 0;
     for (const Weighted& w : ops_) {
       if ((w.op->loops >> loop & 1) == 0) continue;
-      rounding += RoundingCost(*w.op);
+      rounding += RoundingCost(target_.target, *w.op);
       dearest = std::max(dearest, OpCost(*w.op));
     }
     // Of an op or two between loads and stores, which are of whole registers then: sums of f16 take 0.77 of the time,
@@ -450,7 +380,8 @@ class Scheduler {
     double cost = 0;
     const double fill = loop < 0 ? 1 : Fill(loop, lanes);
     for (const Weighted& w : ops_) {
-      double lane_cost = OpCost(*w.op) + RoundingCost(*w.op) + ConversionCost(*w.op);
+      double lane_cost =
+          OpCost(*w.op) + RoundingCost(target_.target, *w.op) + ConversionCost(kernel_, target_.target, *w.op);
       int by = loop, by_lanes = lanes;
       double by_fill = fill;
       if ((loop < 0 || (w.op->loops >> loop & 1) == 0) && w.reduce >= 0) {
@@ -519,25 +450,6 @@ class Scheduler {
       if (behind && (loops >> loop & 1) == 0) iterations *= static_cast<double>(kernel_.loops[loop].extent);
     }
     return iterations;
-  }
-
-  // Of computing in f32 and rounding, instructions beside the operation's own.
-  double RoundingCost(const Op& op) const {
-    constexpr double kOfRounding = 5;
-    const bool rounds = op.kind == OpKind::kElementwise && hlo::IsFloating(op.type) && hlo::BitWidth(op.type) < 32;
-    return rounds && !IsInHalfWidth(target_.target, op) ? kOfRounding : 0;
-  }
-
-  // Of conversions without an instruction for vectors: with AVX2 numbers of 64 bits go to integers one by one, and to
-  // 16 bits by way of f32 with a look at what that loses.
-  double ConversionCost(const Op& op) const {
-    if (op.kind != OpKind::kElementwise || op.opcode != Opcode::kConvert) return 0;
-    if (target_.target != Target::kCpu || HasAvx512()) return 0;
-    const PrimitiveType from = kernel_.ops[op.operands[0]].type;
-    const auto is_long = [](PrimitiveType type) { return hlo::IsIntegral(type) && hlo::BitWidth(type) == 64; };
-    if (hlo::IsFloating(from) && is_long(op.type)) return 24;
-    if (is_long(from) && hlo::IsFloating(op.type)) return hlo::BitWidth(op.type) == 64 ? 6 : 12;
-    return from == PrimitiveType::kF64 && hlo::IsFloating(op.type) && hlo::BitWidth(op.type) < 32 ? 12 : 0;
   }
 
   // Of combining the lanes of a reduce's accumulators: each halving is a shuffle and a combination.

@@ -106,15 +106,6 @@ struct NestSchedule {
 // Memory that the local arrays of a nest take at most, all lanes together.
 inline constexpr int64_t kMaxLocalBytes = int64_t{256} << 10;
 
-// Whether an index (kToIndex) is clamped to so few elements that 32 bits hold it.
-bool IsNarrowIndex(const Op& op);
-
-// Bytes that one lane of the op's result takes in a register.
-int ComputeWidth(Target target, const Op& op);
-
-// Rough cost of one op on one vector, in units of a simple instruction.
-double OpCost(const Op& op);
-
 NestSchedule ScheduleNest(const Kernel& kernel, const Nest& nest, const TargetInfo& target);
 
 std::string ToString(const NestSchedule& schedule);
@@ -126,6 +117,12 @@ std::vector<int> InterleavedStores(const Kernel& kernel, const Nest& nest, int n
 // How the value of `expr` moves with one step of `loop`: 0 when it does not depend on it, the step when it is linear in
 // it over aligned runs of `lanes` iterations. False when neither.
 bool LinearStride(const IndexTerms& terms, const IndexExpr& expr, int loop, int lanes, int64_t* stride);
+
+// How many of the last loops of `order` run inside each vector of `vector_loop`, since the stores put what they make
+// closer together than the vector's elements: as many as fill a line of the cache, that it is written at once, and by
+// one thread.
+int LoopsOfLines(const Kernel& kernel, const std::vector<const Store*>& stores, const std::vector<int>& order,
+                 int vector_loop, int lanes);
 
 // Which elements the lanes of an access have where a pattern of the lane alone tells: elements that are repeated, that
 // come with gaps for others, or those of short rows. Lane l has the element shared + places[l], where `shared` is what

@@ -4,7 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "src/kernel/body_copies.h"
-#include "src/kernel/schedule.h"
+#include "src/kernel/op_cost.h"
 
 namespace kiln::kernel {
 namespace {

@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "src/base/cpu_tuning.h"
+#include "src/kernel/op_cost.h"
 #include "src/kernel/schedule.h"
 
 namespace kiln::kernel {

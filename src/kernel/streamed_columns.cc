@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "src/analysis/streamed_columns.h"
 #include "src/base/cpu_tuning.h"
+#include "src/kernel/op_cost.h"
 #include "src/kernel/scalar_emitter.h"
 #include "src/kernel/schedule.h"
 #include "src/kernel/stage_sharing.h"
