@@ -6,6 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "src/analysis/combiner.h"
 #include "src/base/status.h"
+#include "src/kernel/counted_index.h"
 #include "src/kernel/scalar_computation.h"
 #include "src/kernel/scalar_emitter.h"
 
@@ -157,12 +158,10 @@ IndexExpr BodyBuilder::ToIndex(ValueId value, IndexRange range, bool clamp) {
   if (const Op& op = kernel_.ops[value]; clamp && op.kind == OpKind::kConstant && hlo::IsSignedIntegral(op.type)) {
     return IndexExpr::Constant(std::clamp(hlo::ElementAsInt64(op.literal, op.literal_index), range.low, range.high));
   }
-  // What counts along a loop is the place itself: loads along it stay contiguous.
-  if (const Op& op = kernel_.ops[value]; op.kind == OpKind::kIndex && hlo::IsSignedIntegral(op.type)) {
-    const IndexRange counted = kernel_.terms.RangeOf(op.offset);
-    if (counted.low >= range.low && counted.high <= range.high && counted.high >> (hlo::BitWidth(op.type) - 1) == 0) {
-      return op.offset;
-    }
+  // What counts along loops is the place itself: loads along them stay contiguous.
+  if (const std::optional<IndexExpr> counted = CountedIndex(&kernel_, value); counted.has_value()) {
+    const IndexRange places = kernel_.terms.RangeOf(*counted);
+    if (places.low >= range.low && places.high <= range.high) return *counted;
   }
   // One symbol for equal indices, so that equal places are seen to be equal.
   auto [it, inserted] = symbols_.try_emplace(std::make_tuple(value, range.low, range.high, clamp), kNoValue);

@@ -492,6 +492,8 @@ absl::StatusOr<Kernel> BuildKernel(const Instruction& instruction) {
     }
     body.EndNest();
   }
+  // Counters that became places (CountedIndex).
+  RemoveUnread(&kernel);
   CollapseLoops(&kernel);
   return kernel;
 }

@@ -89,4 +89,17 @@ bool IsSpread(const IndexTerms& terms, const IndexExpr& expr, int loop, int lane
   return patterns > 0 && *high - *low < 2 * int64_t{lanes};
 }
 
+bool IsWrapped(const IndexTerms& terms, const IndexExpr& expr, int loop, int lanes, Wrapped* wrapped) {
+  *wrapped = {};
+  for (const auto& [number, coefficient] : expr.terms) {
+    const IndexTerms::Term& term = terms.term(number);
+    if ((term.loops >> loop & 1) == 0) continue;
+    if (wrapped->term >= 0 || term.kind != IndexTerms::Kind::kMod || term.divisor < lanes) return false;
+    if (!LinearStride(terms, term.inner, loop, lanes, &wrapped->step)) return false;
+    wrapped->term = number;
+    wrapped->stride = coefficient * wrapped->step;
+  }
+  return std::abs(wrapped->step) == 1 && std::abs(wrapped->stride) == 1;
+}
+
 }  // namespace kiln::kernel

@@ -352,6 +352,7 @@ Value NestLowering::LowerLoad(ValueId id) {
     }
     return memory.LoadScalar(op.type, base, offset);
   }
+  if (Value value; LowerWrapped(op, base, &value)) return value;
   MemoryAccess memory(&scalar_, vector_.get());
   llvm::Value* mask = mask_;
   Access access = AccessFor(op.offset, IsLocalOfLanes(op.parameter, op.offset));

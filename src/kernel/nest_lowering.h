@@ -281,6 +281,8 @@ class NestLowering {
   // or for none.
   bool HoldsForRuns(ValueId predicate) const;
   Value LowerLoad(ValueId id);
+  // A load that goes round the ends of rows (IsWrapped); false when `op` is none.
+  bool LowerWrapped(const Op& op, llvm::Value* base, Value* value);
   // Lets a strided load find its elements in the vectors that others load which begin beside it.
   void JoinNeighbours(const Op& op, Access* access);
   void AddPlainLoads(const Block& block);

@@ -478,8 +478,9 @@ class Scheduler {
     int64_t stride;
     if (!LinearStride(kernel_.terms, offset, loop, lanes, &stride)) {
       Spread spread;
-      const bool is_spread = IsSpread(kernel_.terms, offset, loop, lanes, &spread);
-      return is_spread ? 3 : Tuning().kernels.gather_operations * lanes;
+      if (IsSpread(kernel_.terms, offset, loop, lanes, &spread)) return 3;
+      Wrapped wrapped;
+      return IsWrapped(kernel_.terms, offset, loop, lanes, &wrapped) ? 4 : Tuning().kernels.gather_operations * lanes;
     }
     if (stride == 0 || stride == 1) return 1;
     if (stride == -1) return 2;

@@ -139,6 +139,15 @@ struct Spread {
 // within two vectors.
 bool IsSpread(const IndexTerms& terms, const IndexExpr& expr, int loop, int lanes, Spread* spread);
 
+// A place that goes on at the other end of a row: the remainder `term`, which moves by `step` with each iteration, as
+// the place does by `stride`; each is 1 or -1. Lanes are neighbours but where they come to an end.
+struct Wrapped {
+  int term = -1;
+  int64_t step = 0, stride = 0;
+};
+// False when `expr` is no such place, or when `lanes` may come to more than one end.
+bool IsWrapped(const IndexTerms& terms, const IndexExpr& expr, int loop, int lanes, Wrapped* wrapped);
+
 }  // namespace kiln::kernel
 
 #endif  // KILN_KERNEL_SCHEDULE_H_

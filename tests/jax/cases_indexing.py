@@ -105,5 +105,17 @@ CASES = [
     Case("columns_replaced", lambda x, u: x.at[:, COLUMNS].set(u), normals((33, 50), (33, COLUMNS.size))),
     Case("columns_of_pages", lambda x, u: x.at[:, :, COLUMNS].add(u, mode="drop"), normals((3, 4, 30, 5), (3, 4, COLUMNS.size, 5))),
     Case("triangles_gradient", jax.grad(lambda x: (jnp.tanh(x[:, TRIANGLE[0], TRIANGLE[1]]) ** 2).sum()), normal(16, 24, 24)),
+    # Places that counters tell: frames, rows that go on at their beginning, neighbours on a ring.
+    Case("frames", lambda x: x[:, jnp.arange(0, 900, 60)[:, None] + jnp.arange(100)], normal(3, 1000)),
+    Case("windows_2d", lambda x: x[:, jnp.arange(15)[:, None, None, None] * 2 + jnp.arange(3)[:, None], jnp.arange(15)[:, None, None] * 2 + jnp.arange(3)], normal(4, 31, 31)),
+    Case("circulant", lambda x: tuple(x[(jnp.arange(x.size)[:, None] * k - jnp.arange(x.size)) % x.size] for k in (1, 2, 3)), normal(37)),
+    Case("circulant_types", lambda *xs: tuple(x[(jnp.arange(77)[:, None] + jnp.arange(50)) % 77] for x in xs), values(np.arange(77, dtype=np.int8), np.arange(77) % 3 == 0, np.arange(77) * (1 + 2j), np.arange(77).astype(np.float16), np.arange(77))),
+    Case("rolled_rows", lambda x: x[jnp.arange(33)[:, None], (jnp.arange(33)[:, None] - jnp.arange(40)) % 40], normal(33, 40)),
+    Case("ring_product", lambda x, y: (x[(jnp.arange(129)[:, None] - jnp.arange(129)) % 129] * y).sum(1), normals((129,), (129,))),
+    Case("ring_gradient", jax.grad(lambda x: ((x[:, (jnp.arange(65) + 1) % 65] - x) ** 2 * x[:, (jnp.arange(65) - 2) % 65]).sum()), normal(9, 65)),
+    Case("ring_of_rows", lambda x: x[(jnp.arange(65) + 1) % 65] - 2 * x + x[(jnp.arange(65) - 1) % 65], normal(65, 9)),
+    Case("ring_updates", lambda x, u: (x.at[:, (jnp.arange(40) - 3) % 40].add(u), x.at[:, (jnp.arange(40) + 7) % 40].set(u), x.at[:, (jnp.arange(30) + 20) % 40].max(u[:, :30])), normals((5, 40), (5, 40))),
+    Case("columns_in_pieces", lambda x: (x[:, np.r_[0:40:2, 1:40:2]], x[:, np.r_[39:20:-1, 5, 5, 5, 0:5]], x[np.r_[2, 0, 4, 1, 3]]), normal(5, 40)),
+    Case("clipped_counters", lambda x: (x[jnp.clip(jnp.arange(-3, 50), 0, 39)], x[jnp.abs(jnp.arange(-20, 20))], x[jnp.arange(40) ^ 1], x[jnp.arange(40) // 3 * 2]), normal(40)),
     Case("triangles_filled", lambda u: jnp.zeros((16, 24, 24)).at[:, TRIANGLE[0], TRIANGLE[1]].set(u), normal(16, 300)),
 ]

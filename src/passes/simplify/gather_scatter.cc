@@ -222,35 +222,86 @@ std::optional<Steps> StepsOf(const Instruction& places, int64_t size) {
   return steps;
 }
 
+// Elements `begin` to `end` of places that are known: at equal distances, the first at `place`.
+struct Piece {
+  int64_t begin, end, place, step;
+};
+// A few pieces, of places each within so many; or none.
+std::vector<Piece> PiecesOf(const Instruction& places, int64_t size) {
+  constexpr size_t kMaxPieces = 4;
+  constexpr int kMaxOps = 100;
+  const int64_t count = places.shape().element_count();
+  int ops = kMaxOps;
+  const std::optional<Literal> known = count < 2 ? std::nullopt : KnownElements(places, &ops);
+  if (!known) return {};
+  const auto place = [&](int64_t i) { return hlo::ElementAsInt64(*known, i); };
+  const auto is_within = [&](int64_t i) { return place(i) >= 0 && place(i) < size; };
+  std::vector<Piece> pieces;
+  for (int64_t begin = 0, end = 0; begin < count; begin = end) {
+    end = begin + 1;
+    int64_t step = 1;
+    // Two places are always at an equal distance.
+    if (end + 1 < count && place(end + 1) - place(end) == place(end) - place(begin)) {
+      step = place(end) - place(begin);
+      while (end < count && place(end) - place(end - 1) == step) ++end;
+    }
+    if (pieces.size() == kMaxPieces || !is_within(begin) || !is_within(end - 1)) return {};
+    pieces.push_back({begin, end, place(begin), step});
+  }
+  return pieces;
+}
+
+// `count` slices of x of one element along a dimension, the first of them and a distance apart.
+Instruction* TakeSteps(Instruction* x, int64_t along, int64_t first, int64_t step, int64_t count, Builder& builder) {
+  const Shape& operand = x->shape();
+  const int64_t last = first + (count - 1) * step;
+  hlo::SliceAttributes slice;
+  slice.start = DimensionVector(operand.rank(), 0);
+  slice.limit = operand.dimensions();
+  slice.stride = DimensionVector(operand.rank(), 1);
+  slice.start[along] = std::min(first, last);
+  slice.limit[along] = std::max(first, last) + 1;
+  slice.stride[along] = std::max<int64_t>(std::abs(step), 1);
+  Instruction* taken = builder.Slice(x, slice);
+  if (step < 0) {
+    return builder.Add(Opcode::kReverse, taken->shape(), {taken}, hlo::DimensionsAttributes{{along}});
+  }
+  if (step > 0 || count == 1) return taken;
+  DimensionVector kept = taken->shape().dimensions(), repeated = kept, map;
+  repeated[along] = count;
+  kept.erase(kept.begin() + along);
+  for (int64_t i = 0; i < operand.rank(); ++i) {
+    if (i != along) map.push_back(i);
+  }
+  return builder.Broadcast(builder.Reshape(taken, kept), repeated, map);
+}
+
 Instruction* GatherOfSteps(const Match& match, Builder& builder) {
   const Shape& operand = match['x']->shape();
   const int64_t along = DimensionOfRows(*match.root(), operand);
   const std::optional<Steps> steps = along < 0 ? std::nullopt : StepsOf(*match['i'], operand.dimensions(along));
   if (!steps) return nullptr;
   const int64_t count = match.root()->shape().dimensions(along) / steps->repeats;
-  const int64_t last = steps->first + (count - 1) * steps->step;
-  hlo::SliceAttributes slice;
-  slice.start = DimensionVector(operand.rank(), 0);
-  slice.limit = operand.dimensions();
-  slice.stride = DimensionVector(operand.rank(), 1);
-  slice.start[along] = std::min(steps->first, last);
-  slice.limit[along] = std::max(steps->first, last) + 1;
-  slice.stride[along] = std::max<int64_t>(std::abs(steps->step), 1);
-  Instruction* taken = builder.Slice(match['x'], slice);
-  if (steps->step < 0) {
-    taken = builder.Add(Opcode::kReverse, taken->shape(), {taken}, hlo::DimensionsAttributes{{along}});
+  Instruction* taken = TakeSteps(match['x'], along, steps->first, steps->step, count, builder);
+  if (steps->repeats == 1) return taken;
+  DimensionVector repeated = taken->shape().dimensions(), map;
+  repeated.insert(repeated.begin() + along + 1, steps->repeats);
+  for (int64_t i = 0; i < operand.rank(); ++i) map.push_back(i <= along ? i : i + 1);
+  return builder.Reshape(builder.Broadcast(taken, repeated, map), match.root()->shape().dimensions());
+}
+
+// Rows that are rolled, or those of even and then those of odd numbers.
+Instruction* GatherOfPieces(const Match& match, Builder& builder) {
+  const Shape& operand = match['x']->shape();
+  const int64_t along = DimensionOfRows(*match.root(), operand);
+  if (along < 0) return nullptr;
+  const std::vector<Piece> pieces = PiecesOf(*match['i'], operand.dimensions(along));
+  if (pieces.empty()) return nullptr;
+  std::vector<Instruction*> taken;
+  for (const Piece& piece : pieces) {
+    taken.push_back(TakeSteps(match['x'], along, piece.place, piece.step, piece.end - piece.begin, builder));
   }
-  if (steps->repeats > 1) {
-    DimensionVector repeated = taken->shape().dimensions(), map;
-    repeated.insert(repeated.begin() + along + 1, steps->repeats);
-    for (int64_t i = 0; i < operand.rank(); ++i) map.push_back(i <= along ? i : i + 1);
-    return builder.Reshape(builder.Broadcast(taken, repeated, map), match.root()->shape().dimensions());
-  }
-  if (steps->step != 0) return taken;
-  DimensionVector kept = taken->shape().dimensions();
-  kept.erase(kept.begin() + along);
-  return builder.Broadcast(builder.Reshape(taken, kept), match.root()->shape().dimensions(),
-                           match.root()->Get<GatherAttributes>().offset_dims);
+  return builder.Add(Opcode::kConcatenate, match.root()->shape(), taken, hlo::DimensionsAttributes{{along}});
 }
 
 // The combination of what is there and the update: by one op, or the update alone.
@@ -260,38 +311,58 @@ std::optional<Opcode> ScatterCombiner(const Instruction& scatter, bool* overwrit
   return analysis::CombinerOpcode(combiner);
 }
 
-// An update of places side by side along one dimension, in order or in the opposite one.
+// The dimension of which a scatter updates whole slices, each by what lies along the same dimension; or -1.
+int64_t DimensionOfUpdates(const Instruction& root, const Shape& shape, const Shape& update) {
+  const auto& scatter = root.Get<ScatterAttributes>();
+  if (scatter.scatter_dims_to_operand_dims.size() != 1 || !scatter.input_batching_dims.empty() ||
+      scatter.inserted_window_dims != scatter.scatter_dims_to_operand_dims || update.rank() != shape.rank()) {
+    return -1;
+  }
+  const int64_t along = scatter.inserted_window_dims[0];
+  for (int64_t i = 0; i < shape.rank(); ++i) {
+    if (i != along && update.dimensions(i) != shape.dimensions(i)) return -1;
+  }
+  return Contains(scatter.update_window_dims, along) ? -1 : along;
+}
+
+// x with `update` where `piece` is, places side by side: combined with what is there, or instead of that.
+Instruction* UpdateSteps(Instruction* x, Instruction* update, int64_t along, const Piece& piece,
+                         std::optional<Opcode> combiner, Builder& builder) {
+  const int64_t first = piece.step > 0 ? piece.place : piece.place - (piece.end - piece.begin - 1);
+  std::vector<Instruction*> starts;
+  for (int64_t i = 0; i < x->shape().rank(); ++i) {
+    starts.push_back(builder.Constant(hlo::LiteralOf(Shape::Scalar(PrimitiveType::kS64), i == along ? first : 0)));
+  }
+  if (piece.step < 0) {
+    update = builder.Add(Opcode::kReverse, update->shape(), {update}, hlo::DimensionsAttributes{{along}});
+  }
+  if (combiner) {
+    update = builder.Binary(*combiner, AddDynamicSlice(x, starts, update->shape().dimensions(), builder), update);
+  }
+  return AddDynamicUpdateSlice(x, update, starts, builder);
+}
+
+// An update of places side by side along one dimension, in order or in the opposite one; or of a few such pieces.
 Instruction* ScatterOfSteps(const Match& match, Builder& builder) {
-  const auto& scatter = match.root()->Get<ScatterAttributes>();
   const Shape &shape = match['x']->shape(), &update = match['u']->shape();
   bool overwrites = false;
   const std::optional<Opcode> combiner = ScatterCombiner(*match.root(), &overwrites);
-  if ((!overwrites && !combiner) || scatter.scatter_dims_to_operand_dims.size() != 1 ||
-      scatter.inserted_window_dims != scatter.scatter_dims_to_operand_dims || !scatter.input_batching_dims.empty()) {
-    return nullptr;
+  const int64_t along = DimensionOfUpdates(*match.root(), shape, update);
+  if ((!overwrites && !combiner) || along < 0) return nullptr;
+  const int64_t count = update.dimensions(along);
+  std::vector<Piece> pieces;
+  if (const auto steps = StepsOf(*match['i'], shape.dimensions(along)); steps.has_value()) {
+    if (steps->repeats == 1) pieces.push_back({0, count, steps->first, steps->step});
+  } else {
+    pieces = PiecesOf(*match['i'], shape.dimensions(along));
   }
-  const int64_t along = scatter.inserted_window_dims[0];
-  const std::optional<Steps> steps = StepsOf(*match['i'], shape.dimensions(along));
-  if (!steps || std::abs(steps->step) != 1 || steps->repeats != 1 || update.rank() != shape.rank() ||
-      Contains(scatter.update_window_dims, along)) {
-    return nullptr;
+  if (pieces.empty() || absl::c_any_of(pieces, [](const Piece& p) { return std::abs(p.step) != 1; })) return nullptr;
+  Instruction* result = match['x'];
+  for (const Piece& piece : pieces) {
+    Instruction* part = TakeSteps(match['u'], along, piece.begin, /*step=*/1, piece.end - piece.begin, builder);
+    result = UpdateSteps(result, part, along, piece, combiner, builder);
   }
-  std::vector<Instruction*> starts;
-  for (int64_t i = 0; i < shape.rank(); ++i) {
-    if (i != along && update.dimensions(i) != shape.dimensions(i)) return nullptr;
-  }
-  const int64_t first = steps->step > 0 ? steps->first : steps->first - (update.dimensions(along) - 1);
-  for (int64_t i = 0; i < shape.rank(); ++i) {
-    starts.push_back(builder.Constant(hlo::LiteralOf(Shape::Scalar(PrimitiveType::kS64), i == along ? first : 0)));
-  }
-  Instruction* value = match['u'];
-  if (steps->step < 0) {
-    value = builder.Add(Opcode::kReverse, value->shape(), {value}, hlo::DimensionsAttributes{{along}});
-  }
-  if (combiner) {
-    value = builder.Binary(*combiner, AddDynamicSlice(match['x'], starts, update.dimensions(), builder), value);
-  }
-  return AddDynamicUpdateSlice(match['x'], value, starts, builder);
+  return result;
 }
 
 // Whether all starts are within 0 and `most`: a scalar predicate, null where that is known, which is `known` then.
@@ -403,13 +474,14 @@ constexpr Rule kRules[] = {
     {"gather(x, i)", "broadcast(x), where slices are the whole of it", GatherOfWhole},
     {"gather(x, i)", "dynamic-slice(x, i), of one place", GatherOfOne},
     {"gather(x, i)", "slice(x), reversed or repeated, of known places at equal distances", GatherOfSteps},
+    {"gather(x, i)", "concatenate(slice(x)...), reversed or repeated, of known places in pieces", GatherOfPieces},
     {"gather(x, t:broadcast(i))", "broadcast(dynamic-slice(x, i)), of one place", GatherOfOnePlace},
     {"gather(t:gather'(x, i), j)", "gather(x, gather(i, j)), of rows", GatherOfGather},
     {"scatter(x, i, u)", "x", EmptyU},
     {"add(x, t:scatter'(0, i, u))", "t(x, i, u)", AddingT, AnyOrder, SignlessZero},
     {"scatter(x, i, c)", "x", IdentityC, SignlessZero},
     {"scatter(c, i, u)", "select(equal(i, iota()), combine(c, u), c), of one element per row", ScatterOfElements},
-    {"scatter(x, i, u)", "dynamic-update-slice(x, combine(slice(x), u)), of places side by side", ScatterOfSteps},
+    {"scatter(x, i, u)", "dynamic-update-slice(x, combine(slice(x), u))..., of places side by side", ScatterOfSteps},
     {"scatter(x, i, u)", "dynamic-update-slice(x, combine(dynamic-slice(x, i), u), i), of one place", ScatterOfOne},
 };
 
