@@ -190,117 +190,97 @@ std::optional<Literal> KnownElements(const Instruction& x, int* steps) {
   return value.ok() ? std::optional<Literal>(*std::move(value)) : std::nullopt;
 }
 
-// The first of places at equal distances that are known, each within so many, the distance, and how often each is there
-// in a row; or nothing.
-struct Steps {
-  int64_t first = 0, step = 0, repeats = 1;
+// Elements `begin` to `end` of places that are known: `repeats` times the first one, `place`, then as often the one
+// that is `step` further, and so on.
+struct Piece {
+  int64_t begin, end, place, step, repeats = 1;
 };
-std::optional<Steps> StepsOf(const Instruction& places, int64_t size) {
-  constexpr int kMaxOps = 100;  // each as often as it is used
-  const int64_t count = places.shape().element_count();
-  if (count < 2) return std::nullopt;
-  if (const std::optional<int64_t> first = FirstOfCount(Unshaped(places)); first && *first + count <= size) {
-    return Steps{*first, 1};
-  }
-  int ops = kMaxOps;
-  const std::optional<Literal> same = SplatValue(places);
-  const std::optional<Literal> known = same ? std::nullopt : KnownElements(places, &ops);
-  if (!same && !known) return std::nullopt;
-  const auto place = [&](int64_t i) { return hlo::ElementAsInt64(same ? *same : *known, same ? 0 : i); };
-  Steps steps = {place(0), 0};
-  while (steps.repeats < count && place(steps.repeats) == steps.first) ++steps.repeats;
-  if (steps.repeats == count) {
-    steps.repeats = 1;
+
+// All of the places as one piece; nothing where they are none.
+std::optional<Piece> WholePiece(absl::Span<const int64_t> places) {
+  const int64_t count = static_cast<int64_t>(places.size());
+  Piece piece = {0, count, places[0], 0};
+  while (piece.repeats < count && places[piece.repeats] == piece.place) ++piece.repeats;
+  if (piece.repeats == count) {
+    piece.repeats = 1;
   } else {
-    steps.step = place(steps.repeats) - steps.first;
+    piece.step = places[piece.repeats] - piece.place;
   }
-  if (count % steps.repeats != 0) return std::nullopt;
+  if (count % piece.repeats != 0) return std::nullopt;
   for (int64_t i = 0; i < count; ++i) {
-    const int64_t at = steps.first + i / steps.repeats * steps.step;
-    if (at < 0 || at >= size || place(i) != at) return std::nullopt;
+    if (places[i] != piece.place + i / piece.repeats * piece.step) return std::nullopt;
   }
-  return steps;
+  return piece;
 }
 
-// Elements `begin` to `end` of places that are known: at equal distances, the first at `place`.
-struct Piece {
-  int64_t begin, end, place, step;
-};
-// A few pieces, of places each within so many; or none.
-std::vector<Piece> PiecesOf(const Instruction& places, int64_t size) {
+// The places in a few pieces, each within so many; none where they are not known, or are more.
+std::vector<Piece> PiecesOf(const Instruction& indices, int64_t size) {
   constexpr size_t kMaxPieces = 4;
-  constexpr int kMaxOps = 100;
-  const int64_t count = places.shape().element_count();
+  constexpr int kMaxOps = 100;  // each as often as it is used
+  const int64_t count = indices.shape().element_count();
+  if (count < 2) return {};
+  if (const std::optional<int64_t> first = FirstOfCount(Unshaped(indices)); first && *first + count <= size) {
+    return {{0, count, *first, 1}};
+  }
   int ops = kMaxOps;
-  const std::optional<Literal> known = count < 2 ? std::nullopt : KnownElements(places, &ops);
-  if (!known) return {};
-  const auto place = [&](int64_t i) { return hlo::ElementAsInt64(*known, i); };
-  const auto is_within = [&](int64_t i) { return place(i) >= 0 && place(i) < size; };
+  const std::optional<Literal> same = SplatValue(indices);
+  const std::optional<Literal> known = same ? std::nullopt : KnownElements(indices, &ops);
+  if (!same && !known) return {};
+  std::vector<int64_t> places;
+  for (int64_t i = 0; i < count; ++i) {
+    places.push_back(hlo::ElementAsInt64(same ? *same : *known, same ? 0 : i));
+    if (places[i] < 0 || places[i] >= size) return {};
+  }
+  if (const std::optional<Piece> whole = WholePiece(places)) return {*whole};
   std::vector<Piece> pieces;
   for (int64_t begin = 0, end = 0; begin < count; begin = end) {
     end = begin + 1;
     int64_t step = 1;
     // Two places are always at an equal distance.
-    if (end + 1 < count && place(end + 1) - place(end) == place(end) - place(begin)) {
-      step = place(end) - place(begin);
-      while (end < count && place(end) - place(end - 1) == step) ++end;
+    if (end + 1 < count && places[end + 1] - places[end] == places[end] - places[begin]) {
+      step = places[end] - places[begin];
+      while (end < count && places[end] - places[end - 1] == step) ++end;
     }
-    if (pieces.size() == kMaxPieces || !is_within(begin) || !is_within(end - 1)) return {};
-    pieces.push_back({begin, end, place(begin), step});
+    if (pieces.size() == kMaxPieces) return {};
+    pieces.push_back({begin, end, places[begin], step});
   }
   return pieces;
 }
 
-// `count` slices of x of one element along a dimension, the first of them and a distance apart.
-Instruction* TakeSteps(Instruction* x, int64_t along, int64_t first, int64_t step, int64_t count, Builder& builder) {
+// The slices of x of one element along a dimension that lie at the places.
+Instruction* TakePiece(Instruction* x, int64_t along, const Piece& piece, Builder& builder) {
   const Shape& operand = x->shape();
-  const int64_t last = first + (count - 1) * step;
+  const int64_t count = (piece.end - piece.begin) / piece.repeats, last = piece.place + (count - 1) * piece.step;
   hlo::SliceAttributes slice;
   slice.start = DimensionVector(operand.rank(), 0);
   slice.limit = operand.dimensions();
   slice.stride = DimensionVector(operand.rank(), 1);
-  slice.start[along] = std::min(first, last);
-  slice.limit[along] = std::max(first, last) + 1;
-  slice.stride[along] = std::max<int64_t>(std::abs(step), 1);
+  slice.start[along] = std::min(piece.place, last);
+  slice.limit[along] = std::max(piece.place, last) + 1;
+  slice.stride[along] = std::max<int64_t>(std::abs(piece.step), 1);
   Instruction* taken = builder.Slice(x, slice);
-  if (step < 0) {
-    return builder.Add(Opcode::kReverse, taken->shape(), {taken}, hlo::DimensionsAttributes{{along}});
+  if (piece.step < 0) {
+    taken = builder.Add(Opcode::kReverse, taken->shape(), {taken}, hlo::DimensionsAttributes{{along}});
   }
-  if (step > 0 || count == 1) return taken;
-  DimensionVector kept = taken->shape().dimensions(), repeated = kept, map;
-  repeated[along] = count;
-  kept.erase(kept.begin() + along);
-  for (int64_t i = 0; i < operand.rank(); ++i) {
-    if (i != along) map.push_back(i);
-  }
-  return builder.Broadcast(builder.Reshape(taken, kept), repeated, map);
-}
-
-Instruction* GatherOfSteps(const Match& match, Builder& builder) {
-  const Shape& operand = match['x']->shape();
-  const int64_t along = DimensionOfRows(*match.root(), operand);
-  const std::optional<Steps> steps = along < 0 ? std::nullopt : StepsOf(*match['i'], operand.dimensions(along));
-  if (!steps) return nullptr;
-  const int64_t count = match.root()->shape().dimensions(along) / steps->repeats;
-  Instruction* taken = TakeSteps(match['x'], along, steps->first, steps->step, count, builder);
-  if (steps->repeats == 1) return taken;
-  DimensionVector repeated = taken->shape().dimensions(), map;
-  repeated.insert(repeated.begin() + along + 1, steps->repeats);
+  const int64_t copies = piece.step == 0 ? count : piece.repeats;
+  if (copies == 1) return taken;
+  // Copies of each element are a dimension behind its own.
+  DimensionVector result = taken->shape().dimensions(), repeated = result, map;
+  result[along] *= copies;
+  repeated.insert(repeated.begin() + along + 1, copies);
   for (int64_t i = 0; i < operand.rank(); ++i) map.push_back(i <= along ? i : i + 1);
-  return builder.Reshape(builder.Broadcast(taken, repeated, map), match.root()->shape().dimensions());
+  return builder.Reshape(builder.Broadcast(taken, repeated, map), result);
 }
 
-// Rows that are rolled, or those of even and then those of odd numbers.
 Instruction* GatherOfPieces(const Match& match, Builder& builder) {
   const Shape& operand = match['x']->shape();
   const int64_t along = DimensionOfRows(*match.root(), operand);
   if (along < 0) return nullptr;
-  const std::vector<Piece> pieces = PiecesOf(*match['i'], operand.dimensions(along));
-  if (pieces.empty()) return nullptr;
   std::vector<Instruction*> taken;
-  for (const Piece& piece : pieces) {
-    taken.push_back(TakeSteps(match['x'], along, piece.place, piece.step, piece.end - piece.begin, builder));
+  for (const Piece& piece : PiecesOf(*match['i'], operand.dimensions(along))) {
+    taken.push_back(TakePiece(match['x'], along, piece, builder));
   }
+  if (taken.size() < 2) return taken.empty() ? nullptr : taken[0];
   return builder.Add(Opcode::kConcatenate, match.root()->shape(), taken, hlo::DimensionsAttributes{{along}});
 }
 
@@ -325,42 +305,32 @@ int64_t DimensionOfUpdates(const Instruction& root, const Shape& shape, const Sh
   return Contains(scatter.update_window_dims, along) ? -1 : along;
 }
 
-// x with `update` where `piece` is, places side by side: combined with what is there, or instead of that.
-Instruction* UpdateSteps(Instruction* x, Instruction* update, int64_t along, const Piece& piece,
-                         std::optional<Opcode> combiner, Builder& builder) {
-  const int64_t first = piece.step > 0 ? piece.place : piece.place - (piece.end - piece.begin - 1);
-  std::vector<Instruction*> starts;
-  for (int64_t i = 0; i < x->shape().rank(); ++i) {
-    starts.push_back(builder.Constant(hlo::LiteralOf(Shape::Scalar(PrimitiveType::kS64), i == along ? first : 0)));
-  }
-  if (piece.step < 0) {
-    update = builder.Add(Opcode::kReverse, update->shape(), {update}, hlo::DimensionsAttributes{{along}});
-  }
-  if (combiner) {
-    update = builder.Binary(*combiner, AddDynamicSlice(x, starts, update->shape().dimensions(), builder), update);
-  }
-  return AddDynamicUpdateSlice(x, update, starts, builder);
-}
-
 // An update of places side by side along one dimension, in order or in the opposite one; or of a few such pieces.
-Instruction* ScatterOfSteps(const Match& match, Builder& builder) {
-  const Shape &shape = match['x']->shape(), &update = match['u']->shape();
+Instruction* ScatterOfPieces(const Match& match, Builder& builder) {
+  const Shape &shape = match['x']->shape(), &updates = match['u']->shape();
   bool overwrites = false;
   const std::optional<Opcode> combiner = ScatterCombiner(*match.root(), &overwrites);
-  const int64_t along = DimensionOfUpdates(*match.root(), shape, update);
+  const int64_t along = DimensionOfUpdates(*match.root(), shape, updates);
   if ((!overwrites && !combiner) || along < 0) return nullptr;
-  const int64_t count = update.dimensions(along);
-  std::vector<Piece> pieces;
-  if (const auto steps = StepsOf(*match['i'], shape.dimensions(along)); steps.has_value()) {
-    if (steps->repeats == 1) pieces.push_back({0, count, steps->first, steps->step});
-  } else {
-    pieces = PiecesOf(*match['i'], shape.dimensions(along));
-  }
-  if (pieces.empty() || absl::c_any_of(pieces, [](const Piece& p) { return std::abs(p.step) != 1; })) return nullptr;
+  const std::vector<Piece> pieces = PiecesOf(*match['i'], shape.dimensions(along));
+  const auto is_run = [](const Piece& piece) { return std::abs(piece.step) == 1 && piece.repeats == 1; };
+  if (pieces.empty() || !absl::c_all_of(pieces, is_run)) return nullptr;
   Instruction* result = match['x'];
   for (const Piece& piece : pieces) {
-    Instruction* part = TakeSteps(match['u'], along, piece.begin, /*step=*/1, piece.end - piece.begin, builder);
-    result = UpdateSteps(result, part, along, piece, combiner, builder);
+    const int64_t count = piece.end - piece.begin;
+    const int64_t first = piece.step > 0 ? piece.place : piece.place - (count - 1);
+    // In the order of the places.
+    const int64_t part = piece.step > 0 ? piece.begin : piece.end - 1;
+    Instruction* update = TakePiece(match['u'], along, {0, count, part, piece.step}, builder);
+    std::vector<Instruction*> starts;
+    for (int64_t i = 0; i < shape.rank(); ++i) {
+      starts.push_back(builder.Constant(hlo::LiteralOf(Shape::Scalar(PrimitiveType::kS64), i == along ? first : 0)));
+    }
+    if (combiner) {
+      update =
+          builder.Binary(*combiner, AddDynamicSlice(result, starts, update->shape().dimensions(), builder), update);
+    }
+    result = AddDynamicUpdateSlice(result, update, starts, builder);
   }
   return result;
 }
@@ -473,15 +443,15 @@ constexpr Rule kRules[] = {
     {"gather(t:iota(), i)", "clamp(0, i, size - 1)", GatherOfIota},
     {"gather(x, i)", "broadcast(x), where slices are the whole of it", GatherOfWhole},
     {"gather(x, i)", "dynamic-slice(x, i), of one place", GatherOfOne},
-    {"gather(x, i)", "slice(x), reversed or repeated, of known places at equal distances", GatherOfSteps},
-    {"gather(x, i)", "concatenate(slice(x)...), reversed or repeated, of known places in pieces", GatherOfPieces},
+    {"gather(x, i)", "slice(x), reversed or repeated, of known places at equal distances in a few pieces",
+     GatherOfPieces},
     {"gather(x, t:broadcast(i))", "broadcast(dynamic-slice(x, i)), of one place", GatherOfOnePlace},
     {"gather(t:gather'(x, i), j)", "gather(x, gather(i, j)), of rows", GatherOfGather},
     {"scatter(x, i, u)", "x", EmptyU},
     {"add(x, t:scatter'(0, i, u))", "t(x, i, u)", AddingT, AnyOrder, SignlessZero},
     {"scatter(x, i, c)", "x", IdentityC, SignlessZero},
     {"scatter(c, i, u)", "select(equal(i, iota()), combine(c, u), c), of one element per row", ScatterOfElements},
-    {"scatter(x, i, u)", "dynamic-update-slice(x, combine(slice(x), u))..., of places side by side", ScatterOfSteps},
+    {"scatter(x, i, u)", "dynamic-update-slice(x, combine(slice(x), u))..., of places side by side", ScatterOfPieces},
     {"scatter(x, i, u)", "dynamic-update-slice(x, combine(dynamic-slice(x, i), u), i), of one place", ScatterOfOne},
 };
 
