@@ -66,6 +66,8 @@ void JoinRows(Kernel* kernel, Nest* nest, const TargetInfo& target) {
       !absl::c_all_of(nest->loops, [&](int l) { return kernel->loops[l].kind == LoopKind::kParallel; })) {
     return;
   }
+  // Overlapping rows are read along as they are written.
+  if (HasUnitStride(*kernel, load->offset, nest->loops.back())) return;
   const auto along = absl::c_find_if(nest->loops, [&](int l) { return HasUnitStride(*kernel, load->offset, l); });
   if (along == nest->loops.end()) return;
   const int store = nest->body.statements[1].index;
