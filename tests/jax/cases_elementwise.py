@@ -144,6 +144,10 @@ COMPLEX_UNARY = [
 ]
 
 
+# No NaN: beside an infinity the magnitude is infinite here as in C, and NaN with XLA:CPU.
+SPECIAL_PARTS = (0.0, -0.0, 1.0, -2.0, 1e-30, 1e30, np.inf, -np.inf)
+
+
 def complex_normals(*shapes):
     return lambda rng: tuple((rng.standard_normal(s) + 1j * rng.standard_normal(s)).astype(np.complex64) for s in shapes)
 
@@ -227,6 +231,10 @@ CASES = [
     Case("bitcast_wider", lambda x: lax.bitcast_convert_type(x, jnp.uint32), integers((16, 4), low=0, high=256, dtype=np.uint8)),
     Case("pack_and_unpack_bits", lambda x: jnp.unpackbits(jnp.packbits(x)), booleans((64,))),
     *[Case(f"complex_{name}", function, complex_normals((101,))) for name, function in COMPLEX_UNARY],
+    # Magnitudes of which the square matters: powers of spectra, and bounds that orbits leave.
+    Case("complex_power", lambda z: (jnp.abs(z) ** 2, jnp.abs(z) * jnp.abs(z), jnp.abs(z) ** 4, 10 * jnp.log10(jnp.abs(z) ** 2)), complex_normals((101,))),
+    Case("complex_bounds", lambda z: (jnp.abs(z) < 1, jnp.abs(z) <= 0.5, jnp.abs(z) > 1.5, 2 >= jnp.abs(z), jnp.abs(z) > 1e30, jnp.abs(z) == 0), complex_normals((101,))),
+    Case("complex_special_bounds", lambda z: (jnp.abs(z) ** 2, jnp.abs(z) < 2, jnp.abs(z) >= 2), values(np.array([complex(a, b) for a in SPECIAL_PARTS for b in SPECIAL_PARTS], np.complex64)), finite=False),
     Case("complex_add_multiply", lambda a, b: (a + b, a * b, a - b), complex_normals((50,), (50,))),
     Case("complex_divide", jnp.divide, complex_normals((50,), (50,))),
     Case("complex_power", lambda z: z**3, complex_normals((50,))),

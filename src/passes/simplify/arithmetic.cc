@@ -131,7 +131,7 @@ constexpr Rule kRules[] = {
     {"multiply(minimum(x, y), maximum(x, y))", "multiply(x, y)", NotComplex},
     {"multiply(shift-left(v, c), d)", "multiply(v, shift-left(d, c))", Integer},
     {"multiply(abs(x), abs(x))", "multiply(x, x)", NotComplex},
-    {"multiply(abs(x), abs'(y))", "abs(multiply(x, y))", Floating},
+    {"multiply(abs(x), abs'(y))", "abs(multiply(x, y))", Floating, RealX},
     {"multiply(sign(x), abs(x))", "x", NotComplex},
     {"multiply(sign(x), x)", "abs(x)", Signed},
     {"multiply(sign(x), x)", "abs(x)", Floating},
@@ -153,7 +153,7 @@ constexpr Rule kRules[] = {
     {"divide(negate(v), c)", "divide(v, negate(c))", Floating},
     {"divide(negate'(x), y)", "negate(divide(x, y))", Floating},
     {"divide(x, negate'(y))", "negate(divide(x, y))", Floating},
-    {"divide(abs(x), abs'(y))", "abs(divide(x, y))", Floating},
+    {"divide(abs(x), abs'(y))", "abs(divide(x, y))", Floating, RealX},
     {"divide(x, c)", "multiply(x, divide(1, c))", Floating, ExactReciprocal},
     // Gradients of maxima divide by two where both are equal.
     {"divide(x, select(p, c, d))", "multiply(x, select(p, divide(1, c), divide(1, d)))", Floating, ExactReciprocals},

@@ -13,6 +13,7 @@ absl::Span<const RuleGroup> AllRules() {
       {"arithmetic", ArithmeticRules()},
       {"minimum, maximum, clamp", MinMaxRules()},
       {"functions", FunctionRules()},
+      {"magnitudes", MagnitudeRules()},
       {"logic", LogicRules()},
       {"compare", CompareRules()},
       {"select", SelectRules()},

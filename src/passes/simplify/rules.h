@@ -12,6 +12,7 @@ namespace kiln::passes::simplify {
 absl::Span<const Rule> ArithmeticRules();
 absl::Span<const Rule> MinMaxRules();
 absl::Span<const Rule> FunctionRules();
+absl::Span<const Rule> MagnitudeRules();
 absl::Span<const Rule> LogicRules();
 absl::Span<const Rule> CompareRules();
 absl::Span<const Rule> SelectRules();
