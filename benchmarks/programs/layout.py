@@ -76,6 +76,23 @@ def hash_grid(x, tables):
 
 
 add("indexing", "hash_grid", hash_grid, uniform(8192, 3), normal(8, 16384, 2), tolerance=1e-3)
+
+
+def ring_neighbours(x):
+    """A stencil whose neighbours round the edges are found by index."""
+    after, before = (jnp.arange(len(x)) + 1) % len(x), (jnp.arange(len(x)) - 1) % len(x)
+    return x[after] + x[before] + x[:, after] + x[:, before] - 4 * x
+
+
+def frame_pitch(x):
+    """Differences between the beginning of each frame of a signal and what follows it, by index."""
+    frames = x[jnp.arange(0, len(x) - 1024, 256)[:, None] + jnp.arange(1024)]
+    shifted = frames[:, jnp.arange(256)[:, None] + jnp.arange(768)]
+    return ((shifted - frames[:, None, :768]) ** 2).sum(-1)
+
+
+add("indexing", "ring_neighbours", ring_neighbours, normal(512, 512))
+add("indexing", "frame_pitch", frame_pitch, normal(16384), tolerance=1e-3)
 add("indexing", "gather_scalars_1m", lambda x, i: x[i], normal(1 << 20), integers(1 << 20, high=1 << 20))
 add("indexing", "take_along_axis", lambda x, i: jnp.take_along_axis(x, i, 1), normal(1024, 512), integers(1024, 512, high=512))
 add("indexing", "scatter_add_1m", lambda x, i, u: x.at[i].add(u), normal(1 << 16), integers(1 << 20, high=1 << 16), normal(1 << 20))
