@@ -34,6 +34,14 @@ POSITIVE = together(uniform(20, 6, low=0.5, high=2), uniform(5, 6, low=0.5, high
 
 COLUMNS = np.random.default_rng(0).integers(-3, 40, 500)
 TRIANGLE = np.triu_indices(24)
+GRIDS = [
+    lambda i, j: (i, (j + 1) % 6),
+    lambda i, j: (jnp.clip(i - 2, 0, 19), j),
+    lambda i, j: (19 - i, j // 2),
+    lambda i, j: (i % 4 * 5, 5 - j),
+    lambda i, j: (i, (i + j) % 6),
+    lambda i, j: (i ^ 1, j),
+]
 
 CASES = [
     Case("slice_static", lambda x: (x[2:9], x[:, 1:5:2], x[::-1], x[-3:, ::-2]), TABLE),
@@ -117,5 +125,11 @@ CASES = [
     Case("ring_updates", lambda x, u: (x.at[:, (jnp.arange(40) - 3) % 40].add(u), x.at[:, (jnp.arange(40) + 7) % 40].set(u), x.at[:, (jnp.arange(30) + 20) % 40].max(u[:, :30])), normals((5, 40), (5, 40))),
     Case("columns_in_pieces", lambda x: (x[:, np.r_[0:40:2, 1:40:2]], x[:, np.r_[39:20:-1, 5, 5, 5, 0:5]], x[np.r_[2, 0, 4, 1, 3]]), normal(5, 40)),
     Case("clipped_counters", lambda x: (x[jnp.clip(jnp.arange(-3, 50), 0, 39)], x[jnp.abs(jnp.arange(-20, 20))], x[jnp.arange(40) ^ 1], x[jnp.arange(40) // 3 * 2]), normal(40)),
+    # Grids of places.
+    Case("grid_rolled", lambda x: x[jnp.ix_((jnp.arange(20) + 3) % 20, (jnp.arange(6) - 1) % 6)], TABLE),
+    Case("grid_of_meshes", lambda x: [x[f(*jnp.meshgrid(jnp.arange(20), jnp.arange(6), indexing="ij"))] for f in GRIDS], TABLE),
+    Case("grid_enlarged", lambda x: (x[jnp.arange(40)[:, None] // 2, jnp.arange(18) // 3], x[jnp.arange(0, 20, 2)[:, None], jnp.arange(0, 6, 3)]), TABLE),
+    Case("grid_transposed", lambda x: (x[jnp.arange(20), jnp.arange(6)[:, None]], x[19 - jnp.arange(20), jnp.arange(6)[:, None]]), TABLE),
+    Case("grid_of_pages", lambda x: (x[(jnp.arange(5) + 1)[:, None] % 5, :, jnp.arange(4)[::-1]], x[:, jnp.arange(7)[:, None], (jnp.arange(4) + 2) % 4], x[jnp.arange(5)[:, None, None], jnp.arange(7)[:, None] // 2, 3 - jnp.arange(4)]), normal(5, 7, 4)),
     Case("triangles_filled", lambda u: jnp.zeros((16, 24, 24)).at[:, TRIANGLE[0], TRIANGLE[1]].set(u), normal(16, 300)),
 ]

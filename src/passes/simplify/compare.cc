@@ -314,6 +314,10 @@ constexpr Rule kRules[] = {
     {"s:compare(sign(x), c)", "s(x, c)", NotComplex, ZeroC},
     {"compare.eq(sign(x), 1)", "compare.gt(x, 0)", NotComplex},
     {"compare.eq(sign(x), -1)", "compare.lt(x, 0)", NotComplex},
+    {"compare.ne(sign(x), 1)", "compare.eq(x, 0)", IntegralX, NonNegativeX},
+    // Quotients that are rounded down differ from those rounded towards 0 below it.
+    {"and(compare.eq(x, 0), compare.ne(and(x, c), 0))", "false", IntegralX},
+    {"and(compare.eq(x, 0), compare.ne(remainder(x, c), 0))", "false", IntegralX, NonZeroC},
     {"s:compare(subtract(x, c), 0)", "s(x, c)", WideFloat, FiniteC, Numeric},
     {"s:compare(subtract(c, x), 0)", "s(c, x)", WideFloat, FiniteC, Numeric},
     {"s:compare(add(x, c), 0)", "s(x, negate(c))", WideFloat, FiniteC, Numeric},

@@ -6,6 +6,7 @@
 #include "src/analysis/combiner.h"
 #include "src/hlo/evaluator.h"
 #include "src/passes/simplify/indices.h"
+#include "src/passes/simplify/known_places.h"
 #include "src/passes/simplify/rules.h"
 
 namespace kiln::passes::simplify {
@@ -150,8 +151,6 @@ int64_t DimensionOfRows(const Instruction& root, const Shape& operand) {
   return in_place ? along : -1;
 }
 
-const Instruction& Unshaped(const Instruction& x) { return x.opcode() == Opcode::kReshape ? *x.operand(0) : x; }
-
 // Rows of rows: the places of places are few.
 Instruction* GatherOfGather(const Match& match, Builder& builder) {
   const Instruction &outer = *match.root(), &inner = *match['t'];
@@ -169,82 +168,6 @@ Instruction* GatherOfGather(const Match& match, Builder& builder) {
   Instruction* i = builder.Add(Opcode::kGather, Shape(match['i']->shape().element_type(), {count}),
                                {match['i'], match['j']}, std::move(places));
   return builder.Add(Opcode::kGather, outer.shape(), {match['x'], i}, inner.attributes());
-}
-
-// Some elements that `steps` ops at most compute of counts and constants.
-std::optional<Literal> KnownElements(const Instruction& x, int* steps) {
-  constexpr int64_t kMaxElements = 4096;
-  const bool is_plain = hlo::IsElementwise(x.opcode()) || x.opcode() == Opcode::kIota ||
-                        x.opcode() == Opcode::kBroadcast || x.opcode() == Opcode::kReshape;
-  if (x.IsConstant()) return x.literal();
-  if (!is_plain || !x.shape().IsArray() || x.shape().element_count() > kMaxElements || --*steps < 0) {
-    return std::nullopt;
-  }
-  std::vector<Literal> operands;
-  for (const Instruction* operand : x.operands()) {
-    std::optional<Literal> known = KnownElements(*operand, steps);
-    if (!known) return std::nullopt;
-    operands.push_back(*std::move(known));
-  }
-  absl::StatusOr<Literal> value = hlo::EvaluateInstruction(x, operands);
-  return value.ok() ? std::optional<Literal>(*std::move(value)) : std::nullopt;
-}
-
-// Elements `begin` to `end` of places that are known: `repeats` times the first one, `place`, then as often the one
-// that is `step` further, and so on.
-struct Piece {
-  int64_t begin, end, place, step, repeats = 1;
-};
-
-// All of the places as one piece; nothing where they are none.
-std::optional<Piece> WholePiece(absl::Span<const int64_t> places) {
-  const int64_t count = static_cast<int64_t>(places.size());
-  Piece piece = {0, count, places[0], 0};
-  while (piece.repeats < count && places[piece.repeats] == piece.place) ++piece.repeats;
-  if (piece.repeats == count) {
-    piece.repeats = 1;
-  } else {
-    piece.step = places[piece.repeats] - piece.place;
-  }
-  if (count % piece.repeats != 0) return std::nullopt;
-  for (int64_t i = 0; i < count; ++i) {
-    if (places[i] != piece.place + i / piece.repeats * piece.step) return std::nullopt;
-  }
-  return piece;
-}
-
-// The places in a few pieces, each within so many; none where they are not known, or are more.
-std::vector<Piece> PiecesOf(const Instruction& indices, int64_t size) {
-  constexpr size_t kMaxPieces = 4;
-  constexpr int kMaxOps = 100;  // each as often as it is used
-  const int64_t count = indices.shape().element_count();
-  if (count < 2) return {};
-  if (const std::optional<int64_t> first = FirstOfCount(Unshaped(indices)); first && *first + count <= size) {
-    return {{0, count, *first, 1}};
-  }
-  int ops = kMaxOps;
-  const std::optional<Literal> same = SplatValue(indices);
-  const std::optional<Literal> known = same ? std::nullopt : KnownElements(indices, &ops);
-  if (!same && !known) return {};
-  std::vector<int64_t> places;
-  for (int64_t i = 0; i < count; ++i) {
-    places.push_back(hlo::ElementAsInt64(same ? *same : *known, same ? 0 : i));
-    if (places[i] < 0 || places[i] >= size) return {};
-  }
-  if (const std::optional<Piece> whole = WholePiece(places)) return {*whole};
-  std::vector<Piece> pieces;
-  for (int64_t begin = 0, end = 0; begin < count; begin = end) {
-    end = begin + 1;
-    int64_t step = 1;
-    // Two places are always at an equal distance.
-    if (end + 1 < count && places[end + 1] - places[end] == places[end] - places[begin]) {
-      step = places[end] - places[begin];
-      while (end < count && places[end] - places[end - 1] == step) ++end;
-    }
-    if (pieces.size() == kMaxPieces) return {};
-    pieces.push_back({begin, end, places[begin], step});
-  }
-  return pieces;
 }
 
 // The slices of x of one element along a dimension that lie at the places.
@@ -272,16 +195,66 @@ Instruction* TakePiece(Instruction* x, int64_t along, const Piece& piece, Builde
   return builder.Reshape(builder.Broadcast(taken, repeated, map), result);
 }
 
+Instruction* TakePieces(Instruction* x, int64_t along, absl::Span<const Piece> pieces, Builder& builder) {
+  std::vector<Instruction*> taken;
+  for (const Piece& piece : pieces) taken.push_back(TakePiece(x, along, piece, builder));
+  if (taken.size() == 1) return taken[0];
+  Shape shape = x->shape();
+  DimensionVector dimensions = shape.dimensions();
+  dimensions[along] = pieces.back().end;
+  return builder.Add(Opcode::kConcatenate, Shape(shape.element_type(), dimensions), taken,
+                     hlo::DimensionsAttributes{{along}});
+}
+
 Instruction* GatherOfPieces(const Match& match, Builder& builder) {
   const Shape& operand = match['x']->shape();
   const int64_t along = DimensionOfRows(*match.root(), operand);
-  if (along < 0) return nullptr;
-  std::vector<Instruction*> taken;
-  for (const Piece& piece : PiecesOf(*match['i'], operand.dimensions(along))) {
-    taken.push_back(TakePiece(match['x'], along, piece, builder));
+  const std::vector<Piece> pieces = along < 0 ? std::vector<Piece>() : PiecesOf(*match['i'], operand.dimensions(along));
+  return pieces.empty() ? nullptr : TakePieces(match['x'], along, pieces, builder);
+}
+
+// Elements at the places of a grid: what lies along each of its axes is taken after the other.
+Instruction* GatherOfGrid(const Match& match, Builder& builder) {
+  const auto& gather = match.root()->Get<GatherAttributes>();
+  const Shape &operand = match['x']->shape(), &shape = match.root()->shape();
+  const int64_t axes = static_cast<int64_t>(gather.start_index_map.size());
+  const int64_t batch_rank = shape.rank() - static_cast<int64_t>(gather.offset_dims.size());
+  if (match['i']->opcode() != Opcode::kConcatenate || match['i']->dimensions()[0] != gather.index_vector_dim ||
+      gather.index_vector_dim != batch_rank || match['i']->operand_count() != axes || batch_rank != axes ||
+      !gather.operand_batching_dims.empty() || gather.collapsed_slice_dims.size() != gather.start_index_map.size()) {
+    return nullptr;
   }
-  if (taken.size() < 2) return taken.empty() ? nullptr : taken[0];
-  return builder.Add(Opcode::kConcatenate, match.root()->shape(), taken, hlo::DimensionsAttributes{{along}});
+  Instruction* taken = match['x'];
+  DimensionVector from(batch_rank, -1);  // dimensions of the operand, by those of the batch
+  std::vector<std::pair<int64_t, std::vector<Piece>>> along;
+  for (int64_t i = 0; i < axes; ++i) {
+    const int64_t dimension = gather.start_index_map[i];
+    const auto [axis, pieces] =
+        PiecesAlong(*match['i']->operand(i), gather.index_vector_dim, operand.dimensions(dimension));
+    if (pieces.empty() || from[axis] >= 0) return nullptr;
+    from[axis] = dimension;
+    along.emplace_back(dimension, pieces);
+  }
+  for (int64_t i = 0; i < operand.rank(); ++i) {
+    const bool is_axis = Contains(gather.collapsed_slice_dims, i);
+    if (is_axis != Contains(gather.start_index_map, i) ||
+        gather.slice_sizes[i] != (is_axis ? 1 : operand.dimensions(i))) {
+      return nullptr;
+    }
+  }
+  for (const auto& [dimension, pieces] : along) taken = TakePieces(taken, dimension, pieces, builder);
+  DimensionVector permutation;
+  int64_t batch = 0, window = -1;
+  for (int64_t i = 0; i < shape.rank(); ++i) {
+    if (!Contains(gather.offset_dims, i)) {
+      permutation.push_back(from[batch++]);
+      continue;
+    }
+    do ++window;
+    while (Contains(gather.collapsed_slice_dims, window));
+    permutation.push_back(window);
+  }
+  return builder.Transpose(taken, permutation);
 }
 
 // The combination of what is there and the update: by one op, or the update alone.
@@ -445,6 +418,7 @@ constexpr Rule kRules[] = {
     {"gather(x, i)", "dynamic-slice(x, i), of one place", GatherOfOne},
     {"gather(x, i)", "slice(x), reversed or repeated, of known places at equal distances in a few pieces",
      GatherOfPieces},
+    {"gather(x, i)", "transpose(slice(x)), of the places of a grid whose axes are known", GatherOfGrid},
     {"gather(x, t:broadcast(i))", "broadcast(dynamic-slice(x, i)), of one place", GatherOfOnePlace},
     {"gather(t:gather'(x, i), j)", "gather(x, gather(i, j)), of rows", GatherOfGather},
     {"scatter(x, i, u)", "x", EmptyU},
