@@ -7,6 +7,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "src/analysis/code_kinds.h"
+#include "src/analysis/counted_places.h"
 #include "src/analysis/kept_blocks.h"
 #include "src/analysis/scatter_windows.h"
 #include "src/hlo/builder.h"
@@ -389,21 +390,6 @@ class Planner {
     return reached.size() > kMaxIndexOps;
   }
 
-  // Integers made of counters and constants alone, which as places are the loops' own (kernel/counted_index.h).
-  static bool IsCounted(const Instruction& index) {
-    std::vector<const Instruction*> reached = {&index};
-    for (size_t i = 0; i < reached.size(); ++i) {
-      const Instruction& at = *reached[i];
-      if (at.opcode() == Opcode::kIota || at.IsConstant()) continue;
-      if (!analysis::IsLoopProducer(at) || !hlo::IsIntegral(at.shape().element_type())) return false;
-      for (const Instruction* operand : at.operands()) {
-        if (!absl::c_linear_search(reached, operand)) reached.push_back(operand);
-      }
-      if (reached.size() > kMaxIndexOps) return false;
-    }
-    return true;
-  }
-
   // Whether rows are gathered in the group by what is made of `function`: one at a time, where lanes go along the rows.
   static bool IsFunctionOfRowIndices(const FusionGroup& group, const Instruction& function) {
     if (analysis::CostOf(function) != EvaluationCost::kExpensive || !analysis::IsElementwiseLike(function) ||
@@ -434,7 +420,7 @@ class Planner {
       const bool is_index =
           (user.opcode() == Opcode::kGather && i == 1) || (user.opcode() == Opcode::kDynamicSlice && i > 0) ||
           (user.opcode() == Opcode::kDynamicUpdateSlice && i > 1) || (user.opcode() == Opcode::kScatter && i == 1);
-      if (is_index && analysis::CostOf(producer) == EvaluationCost::kExpensive && !IsCounted(producer)) return false;
+      if (is_index && analysis::CostOf(producer) == EvaluationCost::kExpensive && !analysis::IsCounted(producer)) return false;
       if (is_index && user.opcode() == Opcode::kGather && GathersRows(user) && TakesManyOps(producer)) return false;
       // They would be made again for each element of these windows.
       if (is_index && user.opcode() == Opcode::kScatter && analysis::IsElementwiseLike(producer) &&
@@ -597,7 +583,7 @@ class Planner {
   // Weighs evaluating `producer` along all these paths against storing it once.
   bool IsWorthRepeating(const Instruction& producer, const Groups& groups,
                         const std::vector<std::vector<IndexPath>>& paths) {
-    if (analysis::IsInlineConstant(producer)) return true;
+    if (analysis::IsInlineConstant(producer) || analysis::IsCountedPlace(producer)) return true;
     if (paths.size() > kMaxGroupsPerInstruction) return false;
     double evaluations = 0;
     std::vector<double> evaluations_in;  // by group

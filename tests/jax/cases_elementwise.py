@@ -232,7 +232,7 @@ CASES = [
     Case("pack_and_unpack_bits", lambda x: jnp.unpackbits(jnp.packbits(x)), booleans((64,))),
     *[Case(f"complex_{name}", function, complex_normals((101,))) for name, function in COMPLEX_UNARY],
     # Magnitudes of which the square matters: powers of spectra, and bounds that orbits leave.
-    Case("complex_power", lambda z: (jnp.abs(z) ** 2, jnp.abs(z) * jnp.abs(z), jnp.abs(z) ** 4, 10 * jnp.log10(jnp.abs(z) ** 2)), complex_normals((101,))),
+    Case("complex_magnitude_squared", lambda z: (jnp.abs(z) ** 2, jnp.abs(z) * jnp.abs(z), jnp.abs(z) ** 4, 10 * jnp.log10(jnp.abs(z) ** 2)), complex_normals((101,))),
     Case("complex_bounds", lambda z: (jnp.abs(z) < 1, jnp.abs(z) <= 0.5, jnp.abs(z) > 1.5, 2 >= jnp.abs(z), jnp.abs(z) > 1e30, jnp.abs(z) == 0), complex_normals((101,))),
     Case("complex_special_bounds", lambda z: (jnp.abs(z) ** 2, jnp.abs(z) < 2, jnp.abs(z) >= 2), values(np.array([complex(a, b) for a in SPECIAL_PARTS for b in SPECIAL_PARTS], np.complex64)), finite=False),
     Case("complex_add_multiply", lambda a, b: (a + b, a * b, a - b), complex_normals((50,), (50,))),
