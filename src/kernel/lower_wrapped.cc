@@ -14,7 +14,8 @@ bool NestLowering::LowerWrapped(const Op& op, llvm::Value* base, Value* value) {
   if (op.predicate != kNoValue || IsLocalOfLanes(op.parameter, op.offset) ||
       LinearStride(kernel_.terms, op.offset, vector_loop_, lanes, &stride) ||
       IsSpread(kernel_.terms, op.offset, vector_loop_, lanes, &spread) ||
-      !IsWrapped(kernel_.terms, op.offset, vector_loop_, lanes, &wrapped)) {
+      !IsWrapped(kernel_.terms, op.offset, vector_loop_, lanes, &wrapped) ||
+      (!aligned_runs_ && !IsPlainSum(kernel_.terms.term(wrapped.term).inner))) {
     return false;
   }
   IndexExpr rest;

@@ -98,8 +98,9 @@ int64_t DimensionOf(const Instruction& x, int* steps) {
 // The same ops over `count` elements alone, or null.
 Instruction* AddLine(const Instruction& x, int64_t count, Builder& builder, int* steps) {
   const Shape line(x.shape().element_type(), {count});
-  if (const std::optional<Literal> same = SplatValue(x))
+  if (const std::optional<Literal> same = SplatValue(x)) {
     return builder.Splat(x.shape().IsScalar() ? x.shape() : line, *same);
+  }
   if (x.opcode() == Opcode::kIota) return builder.Add(Opcode::kIota, line, {}, hlo::DimensionsAttributes{{0}});
   if (x.opcode() == Opcode::kBroadcast) {
     const std::optional<Literal> known = KnownElements(*x.operand(0), steps);
@@ -132,6 +133,7 @@ std::vector<Piece> PiecesOf(const Instruction& indices, int64_t size) {
 std::pair<int64_t, std::vector<Piece>> PiecesAlong(const Instruction& indices, int64_t vector_dimension, int64_t size) {
   const Instruction* x = &indices;
   DimensionVector dimensions = x->shape().dimensions();
+  if (dimensions[vector_dimension] != 1) return {};
   if (x->opcode() == Opcode::kReshape) {
     dimensions.erase(dimensions.begin() + vector_dimension);
     if (x->operand(0)->shape().dimensions() != dimensions) return {};
