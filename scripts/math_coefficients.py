@@ -158,6 +158,34 @@ def of_square(f, lead, power, low, high, count, relative=None):
     return remez(g, w, positive(mp.mpf(low) ** 2) ** 1, mp.mpf(high) ** 2, count)
 
 
+def from_bits(bits):
+    return mp.mpf(struct.unpack("f", struct.pack("I", bits))[0])
+
+
+def one_to_a_power():
+    """Tables in memory for one f32, which waits for each step: kernel/math/scalar_power.cc."""
+    intervals, offset = 16, 0x3F330000
+    inverses, logarithms, largest = [], [], mp.mpf(0)
+    for i in range(intervals):
+        low, high = from_bits(offset + (i << 19)), from_bits(offset + (i + 1 << 19))
+        inverse = mp.mpf(1) if low < 1 < high else mp.mpf(float(2 / (low + high)))
+        inverses.append(inverse)
+        logarithms.append(-mp.log(inverse, 2))
+        largest = max(largest, abs(low * inverse - 1), abs(high * inverse - 1))
+    print("// Inverses of numbers in the middle of sixteenths of 0.69921875 <= x < 1.3984375 in their bits, of which 1 is one, and")
+    print("// the numbers' logarithms by 2.")
+    print_array("double", "kPowInverses", [hexadecimal(x) for x in inverses])
+    print_array("double", "kPowLogarithms", [hexadecimal(x) for x in logarithms])
+    log2 = lambda r: mp.log1p(positive(r)) / LN2 / positive(r)
+    table("kPowLog2F64", False, remez(log2, lambda r: 1 / log2(r), -largest, largest, 6),
+          "log2(1 + r) / r of what is left of a number times such an inverse")
+    exp2 = lambda r: (mp.power(2, positive(r)) - 1) / positive(r)
+    table("kPowExp2F64", False, remez(exp2, lambda r: abs(r), -mp.mpf(1) / 64, mp.mpf(1) / 64, 4), "(2^r - 1) / r, |r| <= 1/64")
+    parts = [struct.unpack("Q", struct.pack("d", float(mp.power(2, mp.mpf(i) / 32))))[0] - (i << 47) for i in range(32)]
+    print("// The bits of 2^(i / 32), less i in the places of 32nds of an exponent.")
+    print_array("uint64_t", "kPowExponentials", [f"0x{part:016x}" for part in parts])
+
+
 def main():
     print("// Polynomials of the math functions, lowest power first. Printed by scripts/math_coefficients.py: do not edit.")
     print("#ifndef KILN_KERNEL_MATH_COEFFICIENTS_H_")
@@ -230,6 +258,7 @@ def main():
         table(f"kErfc{suffix}", suffix == "F32", (others, error),
               f"(e^(x^2) erfc(x) (1 + 2x) - first) / t in t = (x - {center}) / (x + {center}), 1/2 <= x <= {end}")
         split(f"kErfcFirst{suffix}", first, "first", 2, suffix == "F32")
+    one_to_a_power()
     cube = lambda m: mp.power(m, -mp.mpf(1) / 3)
     table("kInverseCubeRoot", True, remez(cube, lambda m: 1 / cube(m), 1, 2, 5), "m^(-1/3), 1 <= m <= 2: a first guess")
     for is_f32, suffix in ((True, "F32"), (False, "F64")):

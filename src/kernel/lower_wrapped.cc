@@ -11,6 +11,8 @@ bool NestLowering::LowerWrapped(const Op& op, llvm::Value* base, Value* value) {
   int64_t stride;
   Spread spread;
   Wrapped wrapped;
+  // Whoever lowers an epilogue goes on in its own block.
+  if (external_.value != nullptr) return false;
   if (op.predicate != kNoValue || IsLocalOfLanes(op.parameter, op.offset) ||
       LinearStride(kernel_.terms, op.offset, vector_loop_, lanes, &stride) ||
       IsSpread(kernel_.terms, op.offset, vector_loop_, lanes, &spread) ||

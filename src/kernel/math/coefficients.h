@@ -242,6 +242,30 @@ inline constexpr double kErfcF64[] = {-0x1.1f367683f89a6p-3, 0x1.d5f294815af0cp-
     -0x1.029832b44f87dp-22, 0x1.701fed39c8ec2p-26, 0x1.a954f85d1d5ecp-26, -0x1.6104a6e5ecf99p-29};
 // first
 inline constexpr double kErfcFirstF64[] = {0x1.3ccda0b5d5dc2p+0, 0x1.d05b2b63705dap-54};
+// Inverses of numbers in the middle of sixteenths of 0.69921875 <= x < 1.3984375 in their bits, of which 1 is one, and
+// the numbers' logarithms by 2.
+inline constexpr double kPowInverses[] = {0x1.661ec6a5122f9p+0, 0x1.571ed3c506b3ap+0, 0x1.49539e3b2d067p+0,
+    0x1.3c995a47babe7p+0, 0x1.30d190130d19p+0, 0x1.25e22708092f1p+0, 0x1.1bb4a4046ed29p+0, 0x1.12358e75d3033p+0,
+    0x1.0953f39010954p+0, 0x1p+0, 0x1.e573ac901e574p-1, 0x1.ca4b3055ee191p-1, 0x1.b2036406c80d9p-1,
+    0x1.9c2d14ee4a102p-1, 0x1.886e5f0abb04ap-1, 0x1.767dce434a9b1p-1};
+inline constexpr double kPowLogarithms[] = {-0x1.efec61b011f85p-2, -0x1.b0b67f4f46812p-2, -0x1.7418acebbf18fp-2,
+    -0x1.39de8e1559f6ep-2, -0x1.01d9bbcfa61d4p-2, -0x1.97c1cb13c7ecp-3, -0x1.2f9e32d5bfdd1p-3, -0x1.960caf9abb7c1p-4,
+    -0x1.a6f9c377dd31dp-5, 0x0p+0, 0x1.3aa2fdd27f1bfp-4, 0x1.476a9f983f74dp-3, 0x1.e840be74e6a4dp-3,
+    0x1.406463b1b0448p-2, 0x1.88e9c72e0b224p-2, 0x1.ce0a4923a587dp-2};
+// log2(1 + r) / r of what is left of a number times such an inverse; error 2^-38.27.
+inline constexpr double kPowLog2F64[] = {0x1.71547652bcfb9p+0, -0x1.71547652d1e04p-1, 0x1.ec7097c300fbbp-2,
+    -0x1.71546ea02fb95p-2, 0x1.27bdf925cefd7p-2, -0x1.ecfebf18acf59p-3};
+// (2^r - 1) / r, |r| <= 1/64; error 2^-43.55.
+inline constexpr double kPowExp2F64[] = {0x1.62e42fef6d0a2p-1, 0x1.ebfbdff7f7e93p-3, 0x1.c6b167db46971p-5,
+    0x1.3b2b3c2c6957p-7};
+// The bits of 2^(i / 32), less i in the places of 32nds of an exponent.
+inline constexpr uint64_t kPowExponentials[] = {0x3ff0000000000000, 0x3fefd9b0d3158574, 0x3fefb5586cf9890f,
+    0x3fef9301d0125b51, 0x3fef72b83c7d517b, 0x3fef54873168b9aa, 0x3fef387a6e756238, 0x3fef1e9df51fdee1,
+    0x3fef06fe0a31b715, 0x3feef1a7373aa9cb, 0x3feedea64c123422, 0x3feece086061892d, 0x3feebfdad5362a27,
+    0x3feeb42b569d4f82, 0x3feeab07dd485429, 0x3feea47eb03a5585, 0x3feea09e667f3bcd, 0x3fee9f75e8ec5f74,
+    0x3feea11473eb0187, 0x3feea589994cce13, 0x3feeace5422aa0db, 0x3feeb737b0cdc5e5, 0x3feec49182a3f090,
+    0x3feed503b23e255d, 0x3feee89f995ad3ad, 0x3feeff76f2fb5e47, 0x3fef199bdd85529c, 0x3fef3720dcef9069,
+    0x3fef5818dcfba487, 0x3fef7c97337b9b5f, 0x3fefa4afa2a490da, 0x3fefd0765b6e4540};
 // m^(-1/3), 1 <= m <= 2: a first guess; error 2^-14.7.
 inline constexpr double kInverseCubeRoot[] = {0x1.ab8568p+0, -0x1.2c416p+0, 0x1.641524p-1, -0x1.c5161p-3,
     0x1.d46c2ep-6};

@@ -74,30 +74,6 @@ Real Scale(Real x, Real exponent) {
   return x * power(half) * power(exponent - half);
 }
 
-// `usual`, and where `rarely` holds what `other` makes: only vectors with such a lane make it.
-template <typename F>
-Complex ButFor(Mask rarely, Complex usual, const F& other) {
-  const VectorBuilder& b = usual.re.builder();
-  llvm::Function* function = b.ir.GetInsertBlock()->getParent();
-  llvm::BasicBlock* entry = b.ir.GetInsertBlock();
-  auto* rare = llvm::BasicBlock::Create(b.context(), "rare", function);
-  auto* done = llvm::BasicBlock::Create(b.context(), "done", function);
-  b.ir.CreateCondBr(b.Any(rarely), rare, done);
-  b.ir.SetInsertPoint(rare);
-  const Complex changed = Select(rarely, other(), usual);
-  rare = b.ir.GetInsertBlock();
-  b.ir.CreateBr(done);
-  b.ir.SetInsertPoint(done);
-  const auto join = [&](Real first, Real second) {
-    llvm::PHINode* either = b.ir.CreatePHI(first.value()->getType(), 2);
-    either->addIncoming(first, entry);
-    either->addIncoming(second, rare);
-    return Real(b, either);
-  };
-  const Real re = join(usual.re, changed.re);
-  return {re, join(usual.im, changed.im)};
-}
-
 }  // namespace
 
 Complex Divide(Complex a, Complex b) {
@@ -109,22 +85,22 @@ Complex Divide(Complex a, Complex b) {
   Complex quotient = {Scale(SumOfProducts(x, c, y, d) / norm, exponent),
                       Scale(SumOfProducts(y, c, -x, d) / norm, exponent)};
   // Both NaN: recover infinities and zeros.
-  return ButFor(quotient.re.IsNan() & quotient.im.IsNan(), quotient, [&] {
-    Real infinity = c.Infinity();
-    Mask zero_divisor = (b.re == 0.0) & (b.im == 0.0) & !(a.re.IsNan() & a.im.IsNan());
-    Real signed_infinity = CopySign(infinity, b.re);
-    Complex by_zero = {signed_infinity * a.re, signed_infinity * a.im};
-    auto unit = [](Real x) { return CopySign(Select(IsInfinite(x), x.Constant(1.0), x.Constant(0.0)), x); };
-    auto finite = [](Complex z) { return (z.re.Abs() < z.re.Infinity()) & (z.im.Abs() < z.im.Infinity()); };
-    auto infinite = [](Complex z) { return IsInfinite(z.re) | IsInfinite(z.im); };
-    Real ar = unit(a.re), ai = unit(a.im);
-    Complex from_infinity = {infinity * (ar * b.re + ai * b.im), infinity * (ai * b.re - ar * b.im)};
-    Real br = unit(b.re), bi = unit(b.im);
-    Complex to_zero = {0.0 * (a.re * br + a.im * bi), 0.0 * (a.im * br - a.re * bi)};
-    Complex recovered = Select(infinite(b) & finite(a), to_zero, quotient);
-    recovered = Select(infinite(a) & finite(b), from_infinity, recovered);
-    return Select(zero_divisor, by_zero, recovered);
-  });
+  Mask lost = quotient.re.IsNan() & quotient.im.IsNan();
+  Real infinity = c.Infinity();
+  Mask zero_divisor = (b.re == 0.0) & (b.im == 0.0) & !(a.re.IsNan() & a.im.IsNan());
+  Real signed_infinity = CopySign(infinity, b.re);
+  Complex by_zero = {signed_infinity * a.re, signed_infinity * a.im};
+  auto unit = [](Real x) { return CopySign(Select(IsInfinite(x), x.Constant(1.0), x.Constant(0.0)), x); };
+  auto finite = [](Complex z) { return (z.re.Abs() < z.re.Infinity()) & (z.im.Abs() < z.im.Infinity()); };
+  auto infinite = [](Complex z) { return IsInfinite(z.re) | IsInfinite(z.im); };
+  Real ar = unit(a.re), ai = unit(a.im);
+  Complex from_infinity = {infinity * (ar * b.re + ai * b.im), infinity * (ai * b.re - ar * b.im)};
+  Real br = unit(b.re), bi = unit(b.im);
+  Complex to_zero = {0.0 * (a.re * br + a.im * bi), 0.0 * (a.im * br - a.re * bi)};
+  Complex recovered = Select(infinite(b) & finite(a), to_zero, quotient);
+  recovered = Select(infinite(a) & finite(b), from_infinity, recovered);
+  recovered = Select(zero_divisor, by_zero, recovered);
+  return Select(lost, recovered, quotient);
 }
 
 Real Abs(Complex z) {

@@ -73,6 +73,8 @@ Real PositivePowF64(Real magnitude, Real y) {
 }
 
 Real PositivePowF32(Real magnitude32, Real y32) {
+  const VectorBuilder& b = magnitude32.builder();
+  if (b.lanes == 1 && b.target == Target::kCpu) return ScalarPositivePowF32(magnitude32, y32);
   Real x = magnitude32.To(64);
   Split split = SplitExponent(x);
   Real s = split.f / (split.f + 2.0);
@@ -88,20 +90,22 @@ Real PositivePowF32(Real magnitude32, Real y32) {
 
 llvm::Value* EmitPow(Real x, Real y) {
   Real magnitude = x.Abs();
-  Real result = x.bits() == 64 ? PositivePowF64(magnitude, y) : PositivePowF32(magnitude, y);
+  Real power = x.bits() == 64 ? PositivePowF64(magnitude, y) : PositivePowF32(magnitude, y);
+  Mask is_integer = Floor(y) == y;
+  Real half = y * 0.5;
+  Mask is_odd = is_integer & (Floor(half) != half);
+  Mask is_negative = is_odd & (x.AsInteger() < 0);
+  const auto with_sign = [&](Real value) { return Select(is_negative, -value, value); };
+  // What is no power of a finite positive number is chosen first: the power takes longest.
   // Zeros and infinities: which way the logarithm times y points.
   Real direction = Select(magnitude < 1.0, -y, y);
   Mask extreme = (magnitude == 0.0) | (magnitude == x.Infinity()) | (y.Abs() == x.Infinity());
   Real end = Select(direction > 0.0, x.Infinity(), x.Constant(0.0));
-  result = Select(extreme, Select(magnitude == 1.0, 1.0, end), result);
-  Mask is_integer = Floor(y) == y;
-  Real half = y * 0.5;
-  Mask is_odd = is_integer & (Floor(half) != half);
-  Mask negative = x.AsInteger() < 0;
-  result = Select(negative & is_odd, -result, result);
-  result = Select((x < 0.0) & (x > -x.Infinity()) & !is_integer, x.Nan(), result);
-  result = Select(x.IsNan() | y.IsNan(), x.Nan(), result);
-  return Select((x == 1.0) | (y == 0.0), 1.0, result);
+  Real other = with_sign(Select(magnitude == 1.0, 1.0, end));
+  Mask undefined = ((x < 0.0) & (x > -x.Infinity()) & !is_integer) | x.IsNan() | y.IsNan();
+  Mask is_one = (x == 1.0) | (y == 0.0);
+  other = Select(is_one, 1.0, Select(undefined, x.Nan(), other));
+  return Select(extreme | undefined | is_one, other, with_sign(power));
 }
 
 }  // namespace

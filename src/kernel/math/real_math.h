@@ -65,6 +65,8 @@ Real Erfc(Real x);
 
 // x to the y with C's special cases. A helper function.
 Real Pow(Real x, Real y);
+// magnitude^y of one finite positive f32, and anything for others.
+Real ScalarPositivePowF32(Real magnitude, Real y);
 Real Cbrt(Real x);
 Real Rsqrt(Real x);
 
