@@ -3,7 +3,7 @@
 #define KILN_KERNEL_OP_COST_H_
 
 #include "src/kernel/kernel.h"
-#include "src/kernel/schedule.h"
+#include "src/kernel/vector_builder.h"
 
 namespace kiln::kernel {
 

@@ -420,7 +420,8 @@ class Planner {
       const bool is_index =
           (user.opcode() == Opcode::kGather && i == 1) || (user.opcode() == Opcode::kDynamicSlice && i > 0) ||
           (user.opcode() == Opcode::kDynamicUpdateSlice && i > 1) || (user.opcode() == Opcode::kScatter && i == 1);
-      if (is_index && analysis::CostOf(producer) == EvaluationCost::kExpensive && !analysis::IsCounted(producer)) return false;
+      if (is_index && analysis::CostOf(producer) == EvaluationCost::kExpensive && !analysis::IsCounted(producer))
+        return false;
       if (is_index && user.opcode() == Opcode::kGather && GathersRows(user) && TakesManyOps(producer)) return false;
       // They would be made again for each element of these windows.
       if (is_index && user.opcode() == Opcode::kScatter && analysis::IsElementwiseLike(producer) &&

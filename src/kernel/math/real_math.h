@@ -61,11 +61,11 @@ Real ErfOf16Bits(Real x);
 // 1 - erf(x), down to its subnormal values.
 Real Erfc(Real x);
 
-// ---- Powers and roots (power_root.cc) ----
+// ---- Powers and roots (power_root.cc, scalar_power.cc) ----
 
 // x to the y with C's special cases. A helper function.
 Real Pow(Real x, Real y);
-// magnitude^y of one finite positive f32, and anything for others.
+// magnitude^y of one finite positive f32, on CPUs; anything for others.
 Real ScalarPositivePowF32(Real magnitude, Real y);
 Real Cbrt(Real x);
 Real Rsqrt(Real x);

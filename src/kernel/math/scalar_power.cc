@@ -2,29 +2,11 @@
 // of a quotient and long ones.
 #include <cstdint>
 
-#include "llvm/IR/GlobalVariable.h"
-#include "llvm/IR/Module.h"
 #include "src/kernel/math/coefficients.h"
+#include "src/kernel/math/memory_table.h"
 #include "src/kernel/math/real_math.h"
 
 namespace kiln::kernel::math {
-namespace {
-
-// Element `index` of a table that the module has, or has from now on.
-template <typename T>
-llvm::Value* LookUp(const VectorBuilder& b, const char* name, llvm::ArrayRef<T> table, llvm::Value* index) {
-  llvm::GlobalVariable* present = b.module()->getGlobalVariable(name, /*AllowInternal=*/true);
-  llvm::Constant* elements = llvm::ConstantDataArray::get(b.context(), table);
-  if (present == nullptr) {
-    present = new llvm::GlobalVariable(*b.module(), elements->getType(), /*isConstant=*/true,
-                                       llvm::GlobalValue::InternalLinkage, elements, name);
-  }
-  llvm::Type* type = elements->getType()->getArrayElementType();
-  return b.ir.CreateLoad(type, b.ir.CreateGEP(type, present, index));
-}
-
-}  // namespace
-
 Real ScalarPositivePowF32(Real magnitude, Real y) {
   const VectorBuilder& b = magnitude.builder();
   constexpr int64_t kFirst = 0x3fe6600000000000;  // the bits of 0.69921875
@@ -33,8 +15,8 @@ Real ScalarPositivePowF32(Real magnitude, Real y) {
   const Integer bits = magnitude.To(64).AsInteger(), above = bits - kFirst;
   const Integer interval = above.Shr(48) & 15;
   const Real z = (bits - (above & kExponents)).AsReal(), e = above.Sar(52).SignedToReal(64);
-  const Real inverse(b, LookUp<double>(b, "kiln.pow_inverses", kPowInverses, interval));
-  const Real logarithm(b, LookUp<double>(b, "kiln.pow_logarithms", kPowLogarithms, interval));
+  const Real inverse(b, LoadFromTable<double>(b, "kiln.pow_inverses", kPowInverses, interval));
+  const Real logarithm(b, LoadFromTable<double>(b, "kiln.pow_logarithms", kPowLogarithms, interval));
   const Real r = MulAdd(z, inverse, z.Constant(-1));
   const Real log2 = MulAdd(r, kernel::Polynomial(r, kPowLog2F64), logarithm + e);
   const Real t = AtLeast(AtMost(y.To(64) * log2, 300.0), -300.0);
@@ -43,7 +25,7 @@ Real ScalarPositivePowF32(Real magnitude, Real y) {
   const Real rounded = t + kRounder;
   const Real rest = t - (rounded - kRounder);
   const Integer number = rounded.AsInteger();
-  const Integer part(b, LookUp<uint64_t>(b, "kiln.pow_exponentials", kPowExponentials, number & 31));
+  const Integer part(b, LoadFromTable<uint64_t>(b, "kiln.pow_exponentials", kPowExponentials, number & 31));
   const Real scale = (part + number.Shl(47)).AsReal();
   return MulAdd(scale * rest, kernel::Polynomial(rest, kPowExp2F64), scale).To(32);
 }

@@ -1,10 +1,9 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
-#include "llvm/IR/GlobalVariable.h"
-#include "llvm/IR/Module.h"
 #include "src/kernel/math/coefficients.h"
 #include "src/kernel/math/large_reduction.h"
+#include "src/kernel/math/memory_table.h"
 #include "src/kernel/math/real_math.h"
 
 namespace kiln::kernel::math {
@@ -34,15 +33,6 @@ Reduced ReduceModerate(Real x) {
   return {z.AsInteger(), high, MulAdd(n, -half_pi[2], lost)};
 }
 
-llvm::Constant* TwoOverPiTable(const VectorBuilder& b) {
-  constexpr char kName[] = "kiln.two_over_pi";
-  if (llvm::GlobalVariable* present = b.module()->getGlobalVariable(kName, /*AllowInternal=*/true)) return present;
-  llvm::Constant* words =
-      llvm::ConstantDataArray::get(b.context(), llvm::ArrayRef<uint64_t>(kTwoOverPiBits, std::size(kTwoOverPiBits)));
-  return new llvm::GlobalVariable(*b.module(), words->getType(), /*isConstant=*/true,
-                                  llvm::GlobalValue::InternalLinkage, words, kName);
-}
-
 // Payne and Hanek's reduction of one f64, |x| >= 2^10: multiplies the significand with those bits of 2/pi that matter
 // for the quotient modulo 4. Gives {quadrant, high, low}; high is NaN for infinity and NaN.
 llvm::Value* EmitLargeReduction(VectorBuilder& b, Real x) {
@@ -55,10 +45,8 @@ llvm::Value* EmitLargeReduction(VectorBuilder& b, Real x) {
   // Anything in the table for infinity and NaN.
   start = Select(field == 0x7ff, int64_t{64}, start);
   Integer word_index = start.Shr(6), bit_index = start & 63;
-  llvm::Constant* table = TwoOverPiTable(b);
-  auto word = [&](int offset) -> llvm::Value* {
-    llvm::Value* address = ir.CreateInBoundsGEP(ir.getInt64Ty(), table, {word_index + offset});
-    return ir.CreateAlignedLoad(ir.getInt64Ty(), address, llvm::Align(8));
+  auto word = [&](int offset) {
+    return LoadFromTable<uint64_t>(b, "kiln.two_over_pi", kTwoOverPiBits, word_index + offset);
   };
   llvm::Value* words[4] = {word(0), word(1), word(2), word(3)};
   auto window = [&](int i) {

@@ -35,47 +35,45 @@ std::optional<Literal> KnownElements(const Instruction& x, int* steps) {
 }
 
 // All of the places as one piece; nothing where they are none.
-std::optional<Piece> WholePiece(absl::Span<const int64_t> places) {
-  const int64_t count = static_cast<int64_t>(places.size());
-  Piece piece = {0, count, places[0], 0};
-  while (piece.repeats < count && places[piece.repeats] == piece.place) ++piece.repeats;
+std::optional<Piece> WholePiece(const Literal& places) {
+  const auto place = [&](int64_t i) { return hlo::ElementAsInt64(places, i); };
+  const int64_t count = places.element_count();
+  Piece piece = {0, count, place(0), 0};
+  while (piece.repeats < count && place(piece.repeats) == piece.place) ++piece.repeats;
   if (piece.repeats == count) {
     piece.repeats = 1;
   } else {
-    piece.step = places[piece.repeats] - piece.place;
+    piece.step = place(piece.repeats) - piece.place;
   }
   if (count % piece.repeats != 0) return std::nullopt;
   for (int64_t i = 0; i < count; ++i) {
-    if (places[i] != piece.place + i / piece.repeats * piece.step) return std::nullopt;
+    if (place(i) != piece.place + i / piece.repeats * piece.step) return std::nullopt;
   }
   return piece;
 }
 
 // In a few pieces, each place within `size`; none where they are more.
-std::vector<Piece> Divided(absl::Span<const int64_t> places, int64_t size) {
+std::vector<Piece> Divided(const Literal& places, int64_t size) {
   constexpr size_t kMaxPieces = 4;
-  const int64_t count = static_cast<int64_t>(places.size());
-  if (absl::c_any_of(places, [&](int64_t place) { return place < 0 || place >= size; })) return {};
+  const auto place = [&](int64_t i) { return hlo::ElementAsInt64(places, i); };
+  const int64_t count = places.element_count();
+  for (int64_t i = 0; i < count; ++i) {
+    if (place(i) < 0 || place(i) >= size) return {};
+  }
   if (const std::optional<Piece> whole = WholePiece(places)) return {*whole};
   std::vector<Piece> pieces;
   for (int64_t begin = 0, end = 0; begin < count; begin = end) {
     end = begin + 1;
     int64_t step = 1;
     // Two places are always at an equal distance.
-    if (end + 1 < count && places[end + 1] - places[end] == places[end] - places[begin]) {
-      step = places[end] - places[begin];
-      while (end < count && places[end] - places[end - 1] == step) ++end;
+    if (end + 1 < count && place(end + 1) - place(end) == place(end) - place(begin)) {
+      step = place(end) - place(begin);
+      while (end < count && place(end) - place(end - 1) == step) ++end;
     }
     if (pieces.size() == kMaxPieces) return {};
-    pieces.push_back({begin, end, places[begin], step});
+    pieces.push_back({begin, end, place(begin), step});
   }
   return pieces;
-}
-
-std::vector<int64_t> Integers(const Literal& literal) {
-  std::vector<int64_t> integers;
-  for (int64_t i = 0; i < literal.element_count(); ++i) integers.push_back(hlo::ElementAsInt64(literal, i));
-  return integers;
 }
 
 // The one dimension along which what `steps` ops at most make of counts, vectors and constants differs.
@@ -122,12 +120,13 @@ std::vector<Piece> PiecesOf(const Instruction& indices, int64_t size) {
   if (const std::optional<int64_t> first = FirstOfCount(Unshaped(indices)); first && *first + count <= size) {
     return {{0, count, *first, 1}};
   }
-  int steps = kMaxSteps;
   if (const std::optional<Literal> same = SplatValue(indices)) {
-    return Divided(std::vector<int64_t>(count, hlo::ElementAsInt64(*same, 0)), size);
+    const int64_t place = hlo::ElementAsInt64(*same, 0);
+    return place >= 0 && place < size ? std::vector<Piece>{{0, count, place, 0}} : std::vector<Piece>();
   }
+  int steps = kMaxSteps;
   const std::optional<Literal> known = KnownElements(indices, &steps);
-  return known ? Divided(Integers(*known), size) : std::vector<Piece>();
+  return known ? Divided(*known, size) : std::vector<Piece>();
 }
 
 std::pair<int64_t, std::vector<Piece>> PiecesAlong(const Instruction& indices, int64_t vector_dimension, int64_t size) {
@@ -150,7 +149,7 @@ std::pair<int64_t, std::vector<Piece>> PiecesAlong(const Instruction& indices, i
   computation->set_root(line);
   const absl::StatusOr<Literal> places = hlo::Evaluate(*computation, {});
   if (!places.ok()) return {};
-  return {dimension, Divided(Integers(*places), size)};
+  return {dimension, Divided(*places, size)};
 }
 
 }  // namespace kiln::passes::simplify

@@ -7,45 +7,49 @@
 namespace kiln::passes::simplify {
 namespace {
 
-// The square of |z|, an instruction like `magnitude`; and where a part is infinite, which that is then, whatever the
-// other one.
-struct Square {
-  Instruction *sum, *is_infinite;
+// The parts of z, like its magnitude `like`.
+struct Parts {
+  Instruction *real, *imaginary;
 };
-Square SquareOf(Instruction* z, const Shape& magnitude, Builder& builder) {
-  Instruction* real = builder.Add(Opcode::kReal, magnitude, {z});
-  Instruction* imaginary = builder.Add(Opcode::kImag, magnitude, {z});
+Parts PartsOf(Instruction* z, const Shape& like, Builder& builder) {
+  return {builder.Add(Opcode::kReal, like, {z}), builder.Add(Opcode::kImag, like, {z})};
+}
+
+Instruction* SumOfSquares(Parts z, Builder& builder) {
   const auto square = [&](Instruction* x) { return builder.Binary(Opcode::kMultiply, x, x); };
+  return builder.Binary(Opcode::kAdd, square(z.real), square(z.imaginary));
+}
+
+Instruction* Infinity(const Shape& shape, Builder& builder) {
+  return builder.Splat(shape, std::numeric_limits<double>::infinity());
+}
+
+// Where a part is infinite the magnitude is, whatever the other one.
+Instruction* IsInfinite(Parts z, Builder& builder) {
   const auto is_infinite = [&](Instruction* x) {
-    const Literal infinity =
-        hlo::LiteralOf(Shape::Scalar(magnitude.element_type()), std::numeric_limits<double>::infinity());
-    return builder.Compare(ComparisonDirection::kEq, builder.Unary(Opcode::kAbs, x),
-                           builder.Splat(magnitude, infinity));
+    return builder.Compare(ComparisonDirection::kEq, builder.Unary(Opcode::kAbs, x), Infinity(x->shape(), builder));
   };
-  return {builder.Binary(Opcode::kAdd, square(real), square(imaginary)),
-          builder.Binary(Opcode::kOr, is_infinite(real), is_infinite(imaginary))};
+  return builder.Binary(Opcode::kOr, is_infinite(z.real), is_infinite(z.imaginary));
 }
 
 Instruction* SquareOfMagnitude(const Match& match, Builder& builder) {
   const Shape& shape = match.root()->shape();
-  const Square square = SquareOf(match['z'], shape, builder);
-  const Literal infinity = hlo::LiteralOf(Shape::Scalar(shape.element_type()), std::numeric_limits<double>::infinity());
-  return builder.Select(square.is_infinite, builder.Splat(shape, infinity), square.sum);
+  const Parts z = PartsOf(match['z'], shape, builder);
+  return builder.Select(IsInfinite(z, builder), Infinity(shape, builder), SumOfSquares(z, builder));
 }
 
 // With the square of the constant.
 Instruction* CompareSquares(const Match& match, Builder& builder) {
   const Shape& shape = match['t']->shape();
-  const Square square = SquareOf(match['z'], shape, builder);
-  const Literal c = *SplatValue(*match['c']);
-  const double number = hlo::ElementAsDouble(c, 0);
+  const Parts z = PartsOf(match['z'], shape, builder);
+  const double c = hlo::ElementAsDouble(*SplatValue(*match['c']), 0);
   hlo::CompareAttributes comparison = match.root()->comparison();
   if (match.root()->operand(0) != match['t']) comparison.direction = analysis::Mirrored(comparison.direction);
-  Instruction* squared = builder.Splat(shape, hlo::LiteralOf(c.shape(), number * number));
-  Instruction* compared = builder.Add(Opcode::kCompare, match.root()->shape(), {square.sum, squared}, comparison);
+  Instruction* compared = builder.Add(Opcode::kCompare, match.root()->shape(),
+                                      {SumOfSquares(z, builder), builder.Splat(shape, c * c)}, comparison);
   const bool is_below =
       comparison.direction == ComparisonDirection::kLt || comparison.direction == ComparisonDirection::kLe;
-  return is_below ? compared : builder.Binary(Opcode::kOr, compared, square.is_infinite);
+  return is_below ? compared : builder.Binary(Opcode::kOr, compared, IsInfinite(z, builder));
 }
 
 bool IsComplexZ(const Match& match) { return hlo::IsComplex(match['z']->shape().element_type()); }
